@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Commands: opcodes, statuses, and the layout of every input and output (PRM: "Command Reference"). */
+#ifndef RNIC_PRM_CMD_H
+#define RNIC_PRM_CMD_H
+
+#include "field.h"
+#include "flow.h"
+#include "mkey.h"
+#include "queue.h"
+#include "vport.h"
+
+enum rnic_cmd_opcode {
+	RNIC_CMD_QUERY_HCA_CAP = 0x100,
+	RNIC_CMD_QUERY_ADAPTER = 0x101,
+	RNIC_CMD_INIT_HCA = 0x102,
+	RNIC_CMD_TEARDOWN_HCA = 0x103,
+	RNIC_CMD_ENABLE_HCA = 0x104,
+	RNIC_CMD_DISABLE_HCA = 0x105,
+	RNIC_CMD_QUERY_PAGES = 0x107,
+	RNIC_CMD_MANAGE_PAGES = 0x108,
+	RNIC_CMD_SET_HCA_CAP = 0x109,
+	RNIC_CMD_QUERY_ISSI = 0x10a,
+	RNIC_CMD_SET_ISSI = 0x10b,
+	RNIC_CMD_CREATE_MKEY = 0x200,
+	RNIC_CMD_QUERY_MKEY = 0x201,
+	RNIC_CMD_DESTROY_MKEY = 0x202,
+	RNIC_CMD_QUERY_SPECIAL_CONTEXTS = 0x203,
+	RNIC_CMD_CREATE_EQ = 0x301,
+	RNIC_CMD_DESTROY_EQ = 0x302,
+	RNIC_CMD_QUERY_EQ = 0x303,
+	RNIC_CMD_CREATE_CQ = 0x400,
+	RNIC_CMD_DESTROY_CQ = 0x401,
+	RNIC_CMD_QUERY_CQ = 0x402,
+	RNIC_CMD_MODIFY_CQ = 0x403,
+	RNIC_CMD_QUERY_VPORT_STATE = 0x750,
+	RNIC_CMD_MODIFY_VPORT_STATE = 0x751,
+	RNIC_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
+	RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT = 0x755,
+	RNIC_CMD_QUERY_VPORT_COUNTER = 0x770,
+	RNIC_CMD_ALLOC_Q_COUNTER = 0x771,
+	RNIC_CMD_DEALLOC_Q_COUNTER = 0x772,
+	RNIC_CMD_QUERY_Q_COUNTER = 0x773,
+	RNIC_CMD_ALLOC_PD = 0x800,
+	RNIC_CMD_DEALLOC_PD = 0x801,
+	RNIC_CMD_ALLOC_UAR = 0x802,
+	RNIC_CMD_DEALLOC_UAR = 0x803,
+	RNIC_CMD_ACCESS_REG = 0x805,
+	RNIC_CMD_NOP = 0x80d,
+	RNIC_CMD_ALLOC_TRANSPORT_DOMAIN = 0x816,
+	RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN = 0x817,
+	RNIC_CMD_CREATE_TIR = 0x900,
+	RNIC_CMD_MODIFY_TIR = 0x901,
+	RNIC_CMD_DESTROY_TIR = 0x902,
+	RNIC_CMD_QUERY_TIR = 0x903,
+	RNIC_CMD_CREATE_SQ = 0x904,
+	RNIC_CMD_MODIFY_SQ = 0x905,
+	RNIC_CMD_DESTROY_SQ = 0x906,
+	RNIC_CMD_QUERY_SQ = 0x907,
+	RNIC_CMD_CREATE_RQ = 0x908,
+	RNIC_CMD_MODIFY_RQ = 0x909,
+	RNIC_CMD_DESTROY_RQ = 0x90a,
+	RNIC_CMD_QUERY_RQ = 0x90b,
+	RNIC_CMD_CREATE_TIS = 0x912,
+	RNIC_CMD_MODIFY_TIS = 0x913,
+	RNIC_CMD_DESTROY_TIS = 0x914,
+	RNIC_CMD_QUERY_TIS = 0x915,
+	RNIC_CMD_CREATE_RQT = 0x916,
+	RNIC_CMD_MODIFY_RQT = 0x917,
+	RNIC_CMD_DESTROY_RQT = 0x918,
+	RNIC_CMD_QUERY_RQT = 0x919,
+	RNIC_CMD_SET_FLOW_TABLE_ROOT = 0x92f,
+	RNIC_CMD_CREATE_FLOW_TABLE = 0x930,
+	RNIC_CMD_DESTROY_FLOW_TABLE = 0x931,
+	RNIC_CMD_QUERY_FLOW_TABLE = 0x932,
+	RNIC_CMD_CREATE_FLOW_GROUP = 0x933,
+	RNIC_CMD_DESTROY_FLOW_GROUP = 0x934,
+	RNIC_CMD_QUERY_FLOW_GROUP = 0x935,
+	RNIC_CMD_SET_FLOW_TABLE_ENTRY = 0x936,
+	RNIC_CMD_QUERY_FLOW_TABLE_ENTRY = 0x937,
+	RNIC_CMD_DELETE_FLOW_TABLE_ENTRY = 0x938,
+	RNIC_CMD_MODIFY_FLOW_TABLE = 0x93c,
+};
+
+enum rnic_cmd_status {
+	RNIC_STATUS_OK = 0x00,
+	RNIC_STATUS_INTERNAL_ERR = 0x01,
+	RNIC_STATUS_BAD_OP = 0x02,
+	RNIC_STATUS_BAD_PARAM = 0x03,
+	RNIC_STATUS_BAD_SYS_STATE = 0x04,
+	RNIC_STATUS_BAD_RES = 0x05,
+	RNIC_STATUS_RES_BUSY = 0x06,
+	RNIC_STATUS_LIM = 0x08,
+	RNIC_STATUS_BAD_RES_STATE = 0x09,
+	RNIC_STATUS_BAD_INDEX = 0x0a,
+	RNIC_STATUS_NO_RES = 0x0f,
+	RNIC_STATUS_BAD_INP_LEN = 0x50,
+	RNIC_STATUS_BAD_OUTP_LEN = 0x51,
+};
+
+/* What every input begins with. */
+#define RNIC_CMD_IN_FIELDS(F)               \
+	F(RNIC_CMD_IN_OPCODE, 0x00, 31, 16) \
+	F(RNIC_CMD_IN_UID, 0x00, 15, 0)     \
+	F(RNIC_CMD_IN_OP_MOD, 0x04, 15, 0)
+RNIC_LAYOUT(cmd_in, CMD_IN, 0x10)
+
+/* What every output begins with. */
+#define RNIC_CMD_OUT_FIELDS(F)               \
+	F(RNIC_CMD_OUT_STATUS, 0x00, 31, 24) \
+	F(RNIC_CMD_OUT_SYNDROME, 0x04, 31, 0)
+RNIC_LAYOUT(cmd_out, CMD_OUT, 0x10)
+
+/*
+ * Rows below are the fields behind the common header. A number that most objects' commands carry stands at 0x8:
+ * rnic_object_in/out serve the commands that have nothing else.
+ */
+
+/* Input of DESTROY_x, DEALLOC_x and QUERY_x: the object's number. */
+#define RNIC_OBJECT_IN_FIELDS(F) F(RNIC_OBJECT_IN_NUMBER, 0x08, 23, 0)
+RNIC_LAYOUT(object_in, OBJECT_IN, 0x10)
+
+/* Output of CREATE_x and ALLOC_x. */
+#define RNIC_OBJECT_OUT_FIELDS(F) F(RNIC_OBJECT_OUT_NUMBER, 0x08, 23, 0)
+RNIC_LAYOUT(object_out, OBJECT_OUT, 0x10)
+
+/* ENABLE_HCA, DISABLE_HCA, QUERY_HCA_CAP, QUERY_PAGES. */
+#define RNIC_FUNCTION_IN_FIELDS(F)                              \
+	F(RNIC_FUNCTION_IN_EMBEDDED_CPU_FUNCTION, 0x08, 31, 31) \
+	F(RNIC_FUNCTION_IN_FUNCTION_ID, 0x08, 15, 0)
+RNIC_LAYOUT(function_in, FUNCTION_IN, 0x10)
+
+/* Capabilities of one type from 0x10. */
+RNIC_FRAME(query_hca_cap_out, 0x1010)
+
+/* Capabilities of one type from 0x10. */
+#define RNIC_SET_HCA_CAP_IN_FIELDS(F)                       \
+	F(RNIC_SET_HCA_CAP_IN_OTHER_FUNCTION, 0x08, 31, 31) \
+	F(RNIC_SET_HCA_CAP_IN_FUNCTION_ID, 0x08, 15, 0)
+RNIC_LAYOUT(set_hca_cap_in, SET_HCA_CAP_IN, 0x1010)
+
+enum rnic_cap_type {
+	RNIC_CAP_GENERAL = 0x0,
+	RNIC_CAP_ETHERNET_OFFLOADS = 0x1,
+	RNIC_CAP_ODP = 0x2,
+	RNIC_CAP_ATOMIC = 0x3,
+	RNIC_CAP_ROCE = 0x4,
+	RNIC_CAP_FLOW_TABLE = 0x7,
+};
+
+#define RNIC_HCA_CAP_OFFSET		   0x10
+#define RNIC_HCA_CAP_BYTES		   0x1000
+#define RNIC_HCA_CAP_OP_MOD(type, current) ((type) << 1 | (current))
+
+/* Vendor and board id (16 bytes of text at 0x100). */
+#define RNIC_QUERY_ADAPTER_OUT_FIELDS(F)                      \
+	F(RNIC_QUERY_ADAPTER_OUT_IEEE_VENDOR_ID, 0x28, 23, 0) \
+	F(RNIC_QUERY_ADAPTER_OUT_VSD_VENDOR_ID, 0x2c, 15, 0)
+RNIC_LAYOUT(query_adapter_out, QUERY_ADAPTER_OUT, 0x110)
+
+#define RNIC_QUERY_ADAPTER_PSID	      0x100
+#define RNIC_QUERY_ADAPTER_PSID_BYTES 16
+
+/* INIT_HCA has only the common header. */
+RNIC_FRAME(init_hca_in, 0x10)
+
+/* Graceful is profile 0. */
+#define RNIC_TEARDOWN_HCA_IN_FIELDS(F) F(RNIC_TEARDOWN_HCA_IN_PROFILE, 0x08, 15, 0)
+RNIC_LAYOUT(teardown_hca_in, TEARDOWN_HCA_IN, 0x10)
+
+/* state: 1 when a forced teardown failed. */
+#define RNIC_TEARDOWN_HCA_OUT_FIELDS(F) F(RNIC_TEARDOWN_HCA_OUT_STATE, 0x0c, 31, 31)
+RNIC_LAYOUT(teardown_hca_out, TEARDOWN_HCA_OUT, 0x10)
+
+/* num_pages is signed. */
+#define RNIC_QUERY_PAGES_OUT_FIELDS(F)                   \
+	F(RNIC_QUERY_PAGES_OUT_FUNCTION_ID, 0x08, 15, 0) \
+	F(RNIC_QUERY_PAGES_OUT_NUM_PAGES, 0x0c, 31, 0)
+RNIC_LAYOUT(query_pages_out, QUERY_PAGES_OUT, 0x10)
+
+enum rnic_query_pages_op_mod {
+	RNIC_PAGES_BOOT = 1,
+	RNIC_PAGES_INIT = 2,
+	RNIC_PAGES_REGULAR = 3,
+};
+
+/* 8-byte page addresses follow. */
+#define RNIC_MANAGE_PAGES_IN_FIELDS(F)                   \
+	F(RNIC_MANAGE_PAGES_IN_FUNCTION_ID, 0x08, 15, 0) \
+	F(RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, 0x0c, 31, 0)
+RNIC_LAYOUT(manage_pages_in, MANAGE_PAGES_IN, 0x10)
+
+/* 8-byte page addresses follow (take). */
+#define RNIC_MANAGE_PAGES_OUT_FIELDS(F) F(RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES, 0x08, 31, 0)
+RNIC_LAYOUT(manage_pages_out, MANAGE_PAGES_OUT, 0x10)
+
+enum rnic_manage_pages_op_mod {
+	RNIC_PAGES_CANT_GIVE = 0,
+	RNIC_PAGES_GIVE = 1,
+	RNIC_PAGES_TAKE = 2,
+};
+
+/* Interface step sequence ids. */
+#define RNIC_QUERY_ISSI_OUT_FIELDS(F)                    \
+	F(RNIC_QUERY_ISSI_OUT_CURRENT_ISSI, 0x08, 15, 0) \
+	F(RNIC_QUERY_ISSI_OUT_SUPPORTED_ISSI_DW0, 0x6c, 31, 0)
+RNIC_LAYOUT(query_issi_out, QUERY_ISSI_OUT, 0x70)
+
+#define RNIC_SET_ISSI_IN_FIELDS(F) F(RNIC_SET_ISSI_IN_CURRENT_ISSI, 0x08, 15, 0)
+RNIC_LAYOUT(set_issi_in, SET_ISSI_IN, 0x10)
+
+/* MTT or KLM entries follow, 16 bytes an octword. */
+#define RNIC_CREATE_MKEY_IN_FIELDS(F)                                        \
+	F(RNIC_CREATE_MKEY_IN_PG_ACCESS, 0x0c, 31, 31)                       \
+	F(RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID, 0x0c, 30, 30)                 \
+	F(RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 0x60, 31, 0) \
+	F(RNIC_CREATE_MKEY_IN_MKEY_UMEM_ID, 0x64, 31, 0)                     \
+	F(RNIC_CREATE_MKEY_IN_MKEY_UMEM_OFFSET, 0x68, 63, 0)
+RNIC_LAYOUT(create_mkey_in, CREATE_MKEY_IN, 0x110)
+RNIC_INNER(create_mkey_in, mkc, mkc, 0x10)
+
+RNIC_FRAME(query_mkey_out, 0x50)
+RNIC_INNER(query_mkey_out, mkc, mkc, 0x10)
+
+#define RNIC_QUERY_SPECIAL_CONTEXTS_OUT_FIELDS(F)                      \
+	F(RNIC_QUERY_SPECIAL_CONTEXTS_OUT_DUMP_FILL_MKEY, 0x08, 31, 0) \
+	F(RNIC_QUERY_SPECIAL_CONTEXTS_OUT_RESD_LKEY, 0x0c, 31, 0)
+RNIC_LAYOUT(query_special_contexts_out, QUERY_SPECIAL_CONTEXTS_OUT, 0x10)
+
+/* Page addresses follow. Bit n of the event mask is event type n. */
+#define RNIC_CREATE_EQ_IN_FIELDS(F)                       \
+	F(RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, 0x58, 63, 0) \
+	F(RNIC_CREATE_EQ_IN_EVENT_BITMASK_1, 0x60, 63, 0) \
+	F(RNIC_CREATE_EQ_IN_EVENT_BITMASK_2, 0x68, 63, 0) \
+	F(RNIC_CREATE_EQ_IN_EVENT_BITMASK_3, 0x70, 63, 0)
+RNIC_LAYOUT(create_eq_in, CREATE_EQ_IN, 0x110)
+RNIC_INNER(create_eq_in, eqc, eqc, 0x10)
+
+#define RNIC_QUERY_EQ_OUT_FIELDS(F) F(RNIC_QUERY_EQ_OUT_EVENT_BITMASK_0, 0x58, 63, 0)
+RNIC_LAYOUT(query_eq_out, QUERY_EQ_OUT, 0x110)
+RNIC_INNER(query_eq_out, eqc, eqc, 0x10)
+
+/* Page addresses follow. */
+#define RNIC_CREATE_CQ_IN_FIELDS(F)                      \
+	F(RNIC_CREATE_CQ_IN_CQ_UMEM_OFFSET, 0x50, 63, 0) \
+	F(RNIC_CREATE_CQ_IN_CQ_UMEM_ID, 0x58, 31, 0)     \
+	F(RNIC_CREATE_CQ_IN_CQ_UMEM_VALID, 0x5c, 31, 31)
+RNIC_LAYOUT(create_cq_in, CREATE_CQ_IN, 0x110)
+RNIC_INNER(create_cq_in, cqc, cqc, 0x10)
+
+RNIC_FRAME(query_cq_out, 0x110)
+RNIC_INNER(query_cq_out, cqc, cqc, 0x10)
+
+#define RNIC_MODIFY_CQ_IN_FIELDS(F)           \
+	F(RNIC_MODIFY_CQ_IN_CQN, 0x08, 23, 0) \
+	F(RNIC_MODIFY_CQ_IN_FIELD_SELECT, 0x0c, 31, 0)
+RNIC_LAYOUT(modify_cq_in, MODIFY_CQ_IN, 0x110)
+RNIC_INNER(modify_cq_in, cqc, cqc, 0x10)
+
+#define RNIC_MODIFY_CQ_PERIOD	 (1u << 0)
+#define RNIC_MODIFY_CQ_MAX_COUNT (1u << 1)
+#define RNIC_MODIFY_CQ_OVERRUN	 (1u << 2)
+
+/* QUERY_VPORT_STATE. */
+#define RNIC_VPORT_IN_FIELDS(F)                    \
+	F(RNIC_VPORT_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_VPORT_IN_VPORT_NUMBER, 0x08, 15, 0)
+RNIC_LAYOUT(vport_in, VPORT_IN, 0x10)
+
+#define RNIC_QUERY_VPORT_STATE_OUT_FIELDS(F)                    \
+	F(RNIC_QUERY_VPORT_STATE_OUT_MAX_TX_SPEED, 0x08, 15, 0) \
+	F(RNIC_QUERY_VPORT_STATE_OUT_ADMIN_STATE, 0x0c, 7, 4)   \
+	F(RNIC_QUERY_VPORT_STATE_OUT_STATE, 0x0c, 3, 0)
+RNIC_LAYOUT(query_vport_state_out, QUERY_VPORT_STATE_OUT, 0x10)
+
+#define RNIC_MODIFY_VPORT_STATE_IN_FIELDS(F)                    \
+	F(RNIC_MODIFY_VPORT_STATE_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_MODIFY_VPORT_STATE_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, 0x0c, 7, 4)
+RNIC_LAYOUT(modify_vport_state_in, MODIFY_VPORT_STATE_IN, 0x10)
+
+enum rnic_vport_state {
+	RNIC_VPORT_STATE_DOWN = 0,
+	RNIC_VPORT_STATE_UP = 1,
+	RNIC_VPORT_STATE_FOLLOW = 2, /* admin only */
+};
+
+#define RNIC_QUERY_NIC_VPORT_CONTEXT_IN_FIELDS(F)                    \
+	F(RNIC_QUERY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_QUERY_NIC_VPORT_CONTEXT_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE, 0x0c, 26, 24)
+RNIC_LAYOUT(query_nic_vport_context_in, QUERY_NIC_VPORT_CONTEXT_IN, 0x10)
+
+/* List entries follow. */
+RNIC_FRAME(query_nic_vport_context_out, 0x110)
+RNIC_INNER(query_nic_vport_context_out, nic_vport_context, nic_vport_context, 0x10)
+
+/* List entries follow. */
+#define RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELDS(F)                    \
+	F(RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT, 0x0c, 31, 0)
+RNIC_LAYOUT(modify_nic_vport_context_in, MODIFY_NIC_VPORT_CONTEXT_IN, 0x200)
+RNIC_INNER(modify_nic_vport_context_in, nic_vport_context, nic_vport_context, 0x100)
+
+#define RNIC_QUERY_VPORT_COUNTER_IN_FIELDS(F)                    \
+	F(RNIC_QUERY_VPORT_COUNTER_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_QUERY_VPORT_COUNTER_IN_PORT_NUM, 0x08, 19, 16)    \
+	F(RNIC_QUERY_VPORT_COUNTER_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_QUERY_VPORT_COUNTER_IN_CLEAR, 0x18, 31, 31)
+RNIC_LAYOUT(query_vport_counter_in, QUERY_VPORT_COUNTER_IN, 0x20)
+
+RNIC_FRAME(query_vport_counter_out, 0x210)
+RNIC_INNER(query_vport_counter_out, vport_counters, vport_counters, 0x10)
+
+#define RNIC_QUERY_Q_COUNTER_IN_FIELDS(F)              \
+	F(RNIC_QUERY_Q_COUNTER_IN_CLEAR, 0x18, 31, 31) \
+	F(RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, 0x1c, 7, 0)
+RNIC_LAYOUT(query_q_counter_in, QUERY_Q_COUNTER_IN, 0x20)
+
+#define RNIC_QUERY_Q_COUNTER_OUT_FIELDS(F)                           \
+	F(RNIC_QUERY_Q_COUNTER_OUT_RX_WRITE_REQUESTS, 0x10, 31, 0)   \
+	F(RNIC_QUERY_Q_COUNTER_OUT_RX_READ_REQUESTS, 0x18, 31, 0)    \
+	F(RNIC_QUERY_Q_COUNTER_OUT_RX_ATOMIC_REQUESTS, 0x20, 31, 0)  \
+	F(RNIC_QUERY_Q_COUNTER_OUT_RX_DCT_CONNECT, 0x28, 31, 0)      \
+	F(RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER, 0x30, 31, 0)       \
+	F(RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_SEQUENCE, 0x38, 31, 0)     \
+	F(RNIC_QUERY_Q_COUNTER_OUT_DUPLICATE_REQUEST, 0x40, 31, 0)   \
+	F(RNIC_QUERY_Q_COUNTER_OUT_RNR_NAK_RETRY_ERR, 0x48, 31, 0)   \
+	F(RNIC_QUERY_Q_COUNTER_OUT_PACKET_SEQ_ERR, 0x50, 31, 0)      \
+	F(RNIC_QUERY_Q_COUNTER_OUT_IMPLIED_NAK_SEQ_ERR, 0x58, 31, 0) \
+	F(RNIC_QUERY_Q_COUNTER_OUT_LOCAL_ACK_TIMEOUT_ERR, 0x60, 31, 0)
+RNIC_LAYOUT(query_q_counter_out, QUERY_Q_COUNTER_OUT, 0x100)
+
+/* The register's data follows. */
+#define RNIC_ACCESS_REG_IN_FIELDS(F)                   \
+	F(RNIC_ACCESS_REG_IN_REGISTER_ID, 0x08, 15, 0) \
+	F(RNIC_ACCESS_REG_IN_ARGUMENT, 0x0c, 31, 0)
+RNIC_LAYOUT(access_reg_in, ACCESS_REG_IN, 0x10)
+
+/* The register's data follows. */
+RNIC_FRAME(access_reg_out, 0x10)
+
+RNIC_FRAME(create_tir_in, 0x110)
+RNIC_INNER(create_tir_in, tirc, tirc, 0x20)
+
+#define RNIC_MODIFY_TIR_IN_FIELDS(F)            \
+	F(RNIC_MODIFY_TIR_IN_TIRN, 0x08, 23, 0) \
+	F(RNIC_MODIFY_TIR_IN_BITMASK, 0x10, 63, 0)
+RNIC_LAYOUT(modify_tir_in, MODIFY_TIR_IN, 0x110)
+RNIC_INNER(modify_tir_in, tirc, tirc, 0x20)
+
+RNIC_FRAME(query_tir_out, 0x110)
+RNIC_INNER(query_tir_out, tirc, tirc, 0x20)
+
+RNIC_FRAME(create_tis_in, 0xc0)
+RNIC_INNER(create_tis_in, tisc, tisc, 0x20)
+
+#define RNIC_MODIFY_TIS_IN_FIELDS(F)            \
+	F(RNIC_MODIFY_TIS_IN_TISN, 0x08, 23, 0) \
+	F(RNIC_MODIFY_TIS_IN_BITMASK, 0x10, 63, 0)
+RNIC_LAYOUT(modify_tis_in, MODIFY_TIS_IN, 0xc0)
+RNIC_INNER(modify_tis_in, tisc, tisc, 0x20)
+
+RNIC_FRAME(query_tis_out, 0xc0)
+RNIC_INNER(query_tis_out, tisc, tisc, 0x20)
+
+/* RQ numbers follow, 4 bytes each. */
+RNIC_FRAME(create_rqt_in, 0x110)
+RNIC_INNER(create_rqt_in, rqtc, rqtc, 0x20)
+
+/* RQ numbers follow, 4 bytes each. */
+#define RNIC_MODIFY_RQT_IN_FIELDS(F)            \
+	F(RNIC_MODIFY_RQT_IN_RQTN, 0x08, 23, 0) \
+	F(RNIC_MODIFY_RQT_IN_BITMASK, 0x10, 63, 0)
+RNIC_LAYOUT(modify_rqt_in, MODIFY_RQT_IN, 0x110)
+RNIC_INNER(modify_rqt_in, rqtc, rqtc, 0x20)
+
+#define RNIC_MODIFY_RQT_RQN_LIST (1u << 0)
+
+RNIC_FRAME(query_rqt_out, 0x110)
+RNIC_INNER(query_rqt_out, rqtc, rqtc, 0x20)
+
+/* Page addresses follow. */
+RNIC_FRAME(create_sq_in, 0x110)
+RNIC_INNER(create_sq_in, sqc, sqc, 0x20)
+
+#define RNIC_MODIFY_SQ_IN_FIELDS(F)                 \
+	F(RNIC_MODIFY_SQ_IN_SQ_STATE, 0x08, 31, 28) \
+	F(RNIC_MODIFY_SQ_IN_SQN, 0x08, 23, 0)       \
+	F(RNIC_MODIFY_SQ_IN_BITMASK, 0x10, 63, 0)
+RNIC_LAYOUT(modify_sq_in, MODIFY_SQ_IN, 0x110)
+RNIC_INNER(modify_sq_in, sqc, sqc, 0x20)
+
+RNIC_FRAME(query_sq_out, 0x110)
+RNIC_INNER(query_sq_out, sqc, sqc, 0x20)
+
+/* Page addresses follow. */
+RNIC_FRAME(create_rq_in, 0x110)
+RNIC_INNER(create_rq_in, rqc, rqc, 0x20)
+
+#define RNIC_MODIFY_RQ_IN_FIELDS(F)                 \
+	F(RNIC_MODIFY_RQ_IN_RQ_STATE, 0x08, 31, 28) \
+	F(RNIC_MODIFY_RQ_IN_RQN, 0x08, 23, 0)       \
+	F(RNIC_MODIFY_RQ_IN_BITMASK, 0x10, 63, 0)
+RNIC_LAYOUT(modify_rq_in, MODIFY_RQ_IN, 0x110)
+RNIC_INNER(modify_rq_in, rqc, rqc, 0x20)
+
+/* Bits of MODIFY_RQ's bitmask. */
+#define RNIC_MODIFY_RQ_SCATTER_FCS    (1u << 0)
+#define RNIC_MODIFY_RQ_VSD	      (1u << 1)
+#define RNIC_MODIFY_RQ_COUNTER_SET_ID (1u << 3)
+
+RNIC_FRAME(query_rq_out, 0x110)
+RNIC_INNER(query_rq_out, rqc, rqc, 0x20)
+
+#define RNIC_SET_FLOW_TABLE_ROOT_IN_FIELDS(F)                    \
+	F(RNIC_SET_FLOW_TABLE_ROOT_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_SET_FLOW_TABLE_ROOT_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_TYPE, 0x10, 31, 24)  \
+	F(RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, 0x14, 23, 0)     \
+	F(RNIC_SET_FLOW_TABLE_ROOT_IN_UNDERLAY_QPN, 0x18, 23, 0)
+RNIC_LAYOUT(set_flow_table_root_in, SET_FLOW_TABLE_ROOT_IN, 0x40)
+
+#define RNIC_CREATE_FLOW_TABLE_IN_FIELDS(F)                    \
+	F(RNIC_CREATE_FLOW_TABLE_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_CREATE_FLOW_TABLE_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_CREATE_FLOW_TABLE_IN_TABLE_TYPE, 0x10, 31, 24)
+RNIC_LAYOUT(create_flow_table_in, CREATE_FLOW_TABLE_IN, 0x40)
+RNIC_INNER(create_flow_table_in, flow_table_context, context, 0x18)
+
+#define RNIC_MODIFY_FLOW_TABLE_MISS_TABLE_ID (1u << 0)
+
+#define RNIC_MODIFY_FLOW_TABLE_IN_FIELDS(F)                           \
+	F(RNIC_MODIFY_FLOW_TABLE_IN_OTHER_VPORT, 0x08, 31, 31)        \
+	F(RNIC_MODIFY_FLOW_TABLE_IN_VPORT_NUMBER, 0x08, 15, 0)        \
+	F(RNIC_MODIFY_FLOW_TABLE_IN_MODIFY_FIELD_SELECT, 0x0c, 15, 0) \
+	F(RNIC_MODIFY_FLOW_TABLE_IN_TABLE_TYPE, 0x10, 31, 24)         \
+	F(RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID, 0x14, 23, 0)
+RNIC_LAYOUT(modify_flow_table_in, MODIFY_FLOW_TABLE_IN, 0x40)
+RNIC_INNER(modify_flow_table_in, flow_table_context, context, 0x18)
+
+/* DESTROY_FLOW_TABLE, QUERY_FLOW_TABLE. */
+#define RNIC_FLOW_TABLE_IN_FIELDS(F)                    \
+	F(RNIC_FLOW_TABLE_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_FLOW_TABLE_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_FLOW_TABLE_IN_TABLE_TYPE, 0x10, 31, 24)  \
+	F(RNIC_FLOW_TABLE_IN_TABLE_ID, 0x14, 23, 0)
+RNIC_LAYOUT(flow_table_in, FLOW_TABLE_IN, 0x40)
+
+RNIC_FRAME(query_flow_table_out, 0x40)
+RNIC_INNER(query_flow_table_out, flow_table_context, context, 0x18)
+
+#define RNIC_CREATE_FLOW_GROUP_IN_FIELDS(F)                        \
+	F(RNIC_CREATE_FLOW_GROUP_IN_OTHER_VPORT, 0x08, 31, 31)     \
+	F(RNIC_CREATE_FLOW_GROUP_IN_VPORT_NUMBER, 0x08, 15, 0)     \
+	F(RNIC_CREATE_FLOW_GROUP_IN_TABLE_TYPE, 0x10, 31, 24)      \
+	F(RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, 0x14, 23, 0)         \
+	F(RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, 0x1c, 31, 0) \
+	F(RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, 0x24, 31, 0)   \
+	F(RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE, 0x3c, 7, 0)
+RNIC_LAYOUT(create_flow_group_in, CREATE_FLOW_GROUP_IN, 0x400)
+RNIC_INNER(create_flow_group_in, fte_match_param, match_criteria, 0x40)
+
+/* DESTROY_FLOW_GROUP, QUERY_FLOW_GROUP. */
+#define RNIC_FLOW_GROUP_IN_FIELDS(F)                    \
+	F(RNIC_FLOW_GROUP_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_FLOW_GROUP_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_FLOW_GROUP_IN_TABLE_TYPE, 0x10, 31, 24)  \
+	F(RNIC_FLOW_GROUP_IN_TABLE_ID, 0x14, 23, 0)     \
+	F(RNIC_FLOW_GROUP_IN_GROUP_ID, 0x18, 31, 0)
+RNIC_LAYOUT(flow_group_in, FLOW_GROUP_IN, 0x40)
+
+#define RNIC_QUERY_FLOW_GROUP_OUT_FIELDS(F)                        \
+	F(RNIC_QUERY_FLOW_GROUP_OUT_START_FLOW_INDEX, 0x1c, 31, 0) \
+	F(RNIC_QUERY_FLOW_GROUP_OUT_END_FLOW_INDEX, 0x24, 31, 0)   \
+	F(RNIC_QUERY_FLOW_GROUP_OUT_MATCH_CRITERIA_ENABLE, 0x3c, 7, 0)
+RNIC_LAYOUT(query_flow_group_out, QUERY_FLOW_GROUP_OUT, 0x400)
+RNIC_INNER(query_flow_group_out, fte_match_param, match_criteria, 0x40)
+
+/* flow_destinations follow at 0x340. */
+#define RNIC_SET_FTE_IN_FIELDS(F)                         \
+	F(RNIC_SET_FTE_IN_OTHER_VPORT, 0x08, 31, 31)      \
+	F(RNIC_SET_FTE_IN_VPORT_NUMBER, 0x08, 15, 0)      \
+	F(RNIC_SET_FTE_IN_TABLE_TYPE, 0x10, 31, 24)       \
+	F(RNIC_SET_FTE_IN_TABLE_ID, 0x14, 23, 0)          \
+	F(RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK, 0x18, 7, 0) \
+	F(RNIC_SET_FTE_IN_FLOW_INDEX, 0x20, 31, 0)
+RNIC_LAYOUT(set_fte_in, SET_FTE_IN, 0x340)
+RNIC_INNER(set_fte_in, flow_context, flow_context, 0x40)
+
+/* op_mod and modify_enable_mask of SET_FLOW_TABLE_ENTRY. */
+#define RNIC_SET_FTE_NEW		     0
+#define RNIC_SET_FTE_MODIFY		     1
+#define RNIC_SET_FTE_MODIFY_ACTION	     (1u << 0)
+#define RNIC_SET_FTE_MODIFY_FLOW_TAG	     (1u << 1)
+#define RNIC_SET_FTE_MODIFY_DESTINATION_LIST (1u << 2)
+
+/* DELETE_FLOW_TABLE_ENTRY, QUERY_FLOW_TABLE_ENTRY. */
+#define RNIC_FTE_IN_FIELDS(F)                    \
+	F(RNIC_FTE_IN_OTHER_VPORT, 0x08, 31, 31) \
+	F(RNIC_FTE_IN_VPORT_NUMBER, 0x08, 15, 0) \
+	F(RNIC_FTE_IN_TABLE_TYPE, 0x10, 31, 24)  \
+	F(RNIC_FTE_IN_TABLE_ID, 0x14, 23, 0)     \
+	F(RNIC_FTE_IN_FLOW_INDEX, 0x20, 31, 0)
+RNIC_LAYOUT(fte_in, FTE_IN, 0x40)
+
+/* flow_destinations follow. */
+RNIC_FRAME(query_fte_out, 0x340)
+RNIC_INNER(query_fte_out, flow_context, flow_context, 0x40)
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Completion and event queue entries (PRM: "CQE Format", "EQE Format"). */
+#ifndef RNIC_PRM_CQE_H
+#define RNIC_PRM_CQE_H
+
+#include "field.h"
+
+struct rnic_cqe {
+	uint8_t rsvd_00[2];
+	struct rnic_be16 wqe_id;
+	uint8_t rsvd_04[8];
+	struct rnic_be32 rx_hash_result;
+	uint8_t rx_hash_type;
+	uint8_t ml_path;
+	uint8_t rsvd_12[2];
+	struct rnic_be16 checksum;
+	struct rnic_be16 slid;
+	struct rnic_be32 flags_rqpn;
+	uint8_t hds_ip_ext; /* 0x1 L2 ok, 0x2 L3 ok, 0x4 L4 ok */
+	uint8_t l4_l3_hdr_type;
+	struct rnic_be16 vlan_info;
+	struct rnic_be32 srqn_user_index;
+	struct rnic_be32 immediate;
+	uint8_t rsvd_28[4];
+	struct rnic_be32 byte_count;
+	struct rnic_be64 timestamp;
+	struct rnic_be32 sop_drop_qpn; /* send opcode[31:24] queue number[23:0] */
+	struct rnic_be16 wqe_counter;
+	uint8_t signature;
+	uint8_t op_own; /* opcode[7:4] format[3:2] solicited[1] owner[0] */
+};
+RNIC_SIZE(rnic_cqe, 64);
+RNIC_AT(rnic_cqe, rx_hash_result, 0x0c);
+RNIC_AT(rnic_cqe, flags_rqpn, 0x18);
+RNIC_AT(rnic_cqe, hds_ip_ext, 0x1c);
+RNIC_AT(rnic_cqe, vlan_info, 0x1e);
+RNIC_AT(rnic_cqe, immediate, 0x24);
+RNIC_AT(rnic_cqe, byte_count, 0x2c);
+RNIC_AT(rnic_cqe, timestamp, 0x30);
+RNIC_AT(rnic_cqe, sop_drop_qpn, 0x38);
+RNIC_AT(rnic_cqe, wqe_counter, 0x3c);
+RNIC_AT(rnic_cqe, op_own, 0x3f);
+
+struct rnic_error_cqe {
+	uint8_t rsvd_00[32];
+	struct rnic_be32 srqn;
+	uint8_t rsvd_24[18];
+	uint8_t vendor_error_syndrome;
+	uint8_t syndrome;
+	struct rnic_be32 sop_qpn; /* send opcode[31:24] queue number[23:0] */
+	struct rnic_be16 wqe_counter;
+	uint8_t signature;
+	uint8_t op_own;
+};
+RNIC_SIZE(rnic_error_cqe, 64);
+RNIC_AT(rnic_error_cqe, vendor_error_syndrome, 0x36);
+RNIC_AT(rnic_error_cqe, syndrome, 0x37);
+RNIC_AT(rnic_error_cqe, sop_qpn, 0x38);
+RNIC_AT(rnic_error_cqe, wqe_counter, 0x3c);
+
+#define RNIC_CQE_OWNER		       0x01
+#define RNIC_CQE_OPCODE(op_own)	       ((op_own) >> 4)
+#define RNIC_CQE_OP_OWN(opcode, owner) ((uint8_t)((opcode) << 4 | (owner)))
+
+enum rnic_cqe_opcode {
+	RNIC_CQE_REQUESTER = 0x0,
+	RNIC_CQE_RESPONDER_WRITE_IMM = 0x1,
+	RNIC_CQE_RESPONDER_SEND = 0x2,
+	RNIC_CQE_RESPONDER_SEND_IMM = 0x3,
+	RNIC_CQE_RESPONDER_SEND_INVAL = 0x4,
+	RNIC_CQE_RESIZE = 0x5,
+	RNIC_CQE_REQUESTER_ERROR = 0xd,
+	RNIC_CQE_RESPONDER_ERROR = 0xe,
+	RNIC_CQE_INVALID = 0xf,
+};
+
+#define RNIC_CQE_L2_OK	       0x1
+#define RNIC_CQE_L3_OK	       0x2
+#define RNIC_CQE_L4_OK	       0x4
+#define RNIC_CQE_VLAN_STRIPPED 0x1
+
+enum rnic_cqe_syndrome {
+	RNIC_SYND_LOCAL_LENGTH = 0x01,
+	RNIC_SYND_LOCAL_QP_OPERATION = 0x02,
+	RNIC_SYND_LOCAL_PROTECTION = 0x04,
+	RNIC_SYND_WR_FLUSHED = 0x05,
+	RNIC_SYND_MW_BIND = 0x06,
+	RNIC_SYND_BAD_RESPONSE = 0x10,
+	RNIC_SYND_LOCAL_ACCESS = 0x11,
+	RNIC_SYND_REMOTE_INVALID_REQUEST = 0x12,
+	RNIC_SYND_REMOTE_ACCESS = 0x13,
+	RNIC_SYND_REMOTE_OPERATION = 0x14,
+	RNIC_SYND_RETRY_EXCEEDED = 0x15,
+	RNIC_SYND_RNR_RETRY_EXCEEDED = 0x16,
+	RNIC_SYND_REMOTE_ABORTED = 0x22,
+};
+
+struct rnic_eqe {
+	uint8_t rsvd_00;
+	uint8_t type;
+	uint8_t rsvd_02;
+	uint8_t sub_type;
+	uint8_t rsvd_04[28];
+	struct rnic_be32 data[7];
+	uint8_t rsvd_3c[2];
+	uint8_t signature;
+	uint8_t owner; /* valid when equal to (consumer index & entries) ? 1 : 0 */
+};
+RNIC_SIZE(rnic_eqe, 64);
+RNIC_AT(rnic_eqe, type, 0x01);
+RNIC_AT(rnic_eqe, sub_type, 0x03);
+RNIC_AT(rnic_eqe, data, 0x20);
+RNIC_AT(rnic_eqe, owner, 0x3f);
+
+enum rnic_event {
+	RNIC_EVENT_COMPLETION = 0x00, /* data[6][23:0] cqn */
+	RNIC_EVENT_PATH_MIGRATED = 0x01,
+	RNIC_EVENT_COMM_ESTABLISHED = 0x02,
+	RNIC_EVENT_SQ_DRAINED = 0x03,
+	RNIC_EVENT_CQ_ERROR = 0x04,	   /* data[0][23:0] cqn, data[2][7:0] syndrome */
+	RNIC_EVENT_WQ_CATASTROPHIC = 0x05, /* data[5][31:24] queue type, data[6][23:0] number */
+	RNIC_EVENT_PORT_CHANGE = 0x09,	   /* data[2][31:28] port */
+	RNIC_EVENT_COMMAND = 0x0a,	   /* data[0] bitmap of completed slots */
+	RNIC_EVENT_PAGE_REQUEST = 0x0b,	   /* data[0][15:0] function, data[1] pages, signed */
+	RNIC_EVENT_PAGE_FAULT = 0x0c,
+	RNIC_EVENT_NIC_VPORT_CHANGE = 0x0d,
+	RNIC_EVENT_WQ_INVALID_REQUEST = 0x10,
+	RNIC_EVENT_WQ_ACCESS_ERROR = 0x11,
+	RNIC_EVENT_SRQ_CATASTROPHIC = 0x12,
+	RNIC_EVENT_SRQ_LAST_WQE = 0x13,
+	RNIC_EVENT_SRQ_LIMIT = 0x14,
+};
+
+enum rnic_port_change {
+	RNIC_PORT_CHANGE_DOWN = 1,
+	RNIC_PORT_CHANGE_ACTIVE = 4,
+	RNIC_PORT_CHANGE_INITIALIZED = 5,
+};
+
+enum rnic_cq_error {
+	RNIC_CQ_ERROR_OVERRUN = 1,
+	RNIC_CQ_ERROR_ACCESS = 2,
+};
+
+#endif

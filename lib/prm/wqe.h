@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Work queue entries: the segments of send and receive WQEs (PRM: "Work Queue Structure", "WQE Formats"). */
+#ifndef RNIC_PRM_WQE_H
+#define RNIC_PRM_WQE_H
+
+#include "field.h"
+
+#define RNIC_WQEBB_BYTES  64 /* a send WQE is a whole number of basic blocks */
+#define RNIC_WQE_DS_BYTES 16 /* ds counts units of 16 bytes */
+#define RNIC_WQE_DS_MAX	  63
+
+enum rnic_wqe_opcode {
+	RNIC_WQE_NOP = 0x00,
+	RNIC_WQE_SEND_INVAL = 0x01,
+	RNIC_WQE_RDMA_WRITE = 0x08,
+	RNIC_WQE_RDMA_WRITE_IMM = 0x09,
+	RNIC_WQE_SEND = 0x0a,
+	RNIC_WQE_SEND_IMM = 0x0b,
+	RNIC_WQE_LSO = 0x0e,
+	RNIC_WQE_RDMA_READ = 0x10,
+	RNIC_WQE_ATOMIC_CS = 0x11,
+	RNIC_WQE_ATOMIC_FA = 0x12,
+	RNIC_WQE_UMR = 0x25,
+	RNIC_WQE_ENHANCED_MPSW = 0x29, /* enhanced multi-packet send */
+};
+
+/* The control segment opens every send WQE. */
+struct rnic_wqe_ctrl {
+	struct rnic_be32 opmod_idx_opcode; /* opmod[31:24] wqe index[23:8] opcode[7:0] */
+	struct rnic_be32 qpn_ds;	   /* queue number[31:8] ds[5:0] */
+	uint8_t signature;
+	uint8_t rsvd_09[2];
+	uint8_t fm_ce_se; /* fm[7:5] ce[3:2] solicited[1] */
+	struct rnic_be32 immediate;
+};
+RNIC_SIZE(rnic_wqe_ctrl, 16);
+RNIC_AT(rnic_wqe_ctrl, fm_ce_se, 0x0b);
+
+#define RNIC_WQE_CTRL_DW0(opmod, index, opcode) \
+	((uint32_t)(opmod) << 24 | (uint32_t)(uint16_t)(index) << 8 | (uint32_t)(opcode))
+#define RNIC_WQE_CTRL_DW1(qpn, ds) ((uint32_t)(qpn) << 8 | (uint32_t)(ds))
+
+enum rnic_wqe_ce {
+	RNIC_WQE_CE_ON_ERROR = 0x00, /* a CQE only if the WQE fails */
+	RNIC_WQE_CE_ON_FIRST_ERROR = 0x04,
+	RNIC_WQE_CE_ALWAYS = 0x08,	 /* a CQE */
+	RNIC_WQE_CE_ALWAYS_EVENT = 0x0c, /* a CQE and an event */
+};
+#define RNIC_WQE_CE_MASK 0x0c
+
+/* The Ethernet segment of a SEND on an SQ; inline header bytes may follow inline_header_start. */
+struct rnic_wqe_eth {
+	struct rnic_be32 rsvd_00;
+	uint8_t cs_flags;
+	uint8_t rsvd_05;
+	struct rnic_be16 mss;
+	struct rnic_be32 flow_table_metadata;
+	struct rnic_be16
+		inline_header_size; /* [9:0]; bit 15 and bit 14: VLAN insertion, then the tag follows */
+	uint8_t inline_header_start[2];
+};
+RNIC_SIZE(rnic_wqe_eth, 16);
+RNIC_AT(rnic_wqe_eth, cs_flags, 0x04);
+RNIC_AT(rnic_wqe_eth, inline_header_size, 0x0c);
+
+#define RNIC_WQE_ETH_L3_INNER_CSUM    0x10
+#define RNIC_WQE_ETH_L4_INNER_CSUM    0x20
+#define RNIC_WQE_ETH_L3_CSUM	      0x40
+#define RNIC_WQE_ETH_L4_CSUM	      0x80
+#define RNIC_WQE_ETH_INLINE_SIZE_MASK 0x03ff
+#define RNIC_WQE_ETH_INSERT_VLAN      0x8000
+
+/* Memory, in send and receive WQEs. */
+struct rnic_wqe_data {
+	struct rnic_be32 byte_count; /* [30:0], 0 means 2 GiB */
+	struct rnic_be32 lkey;
+	struct rnic_be64 address;
+};
+RNIC_SIZE(rnic_wqe_data, 16);
+RNIC_AT(rnic_wqe_data, lkey, 0x04);
+RNIC_AT(rnic_wqe_data, address, 0x08);
+
+#define RNIC_WQE_INLINE	      0x80000000u /* byte_count of an inline data segment: bytes follow */
+#define RNIC_WQE_INVALID_LKEY 0x00000100u /* ends a receive WQE early, with byte_count 0 */
+
+/* Inline data: the header, then the bytes, padded to 16. */
+struct rnic_wqe_inline {
+	struct rnic_be32 byte_count; /* RNIC_WQE_INLINE | length */
+	uint8_t data[12];
+};
+RNIC_SIZE(rnic_wqe_inline, 16);
+
+/* Doorbell records (PRM: "Doorbell Record"): of a QP, SQ or RQ, and of a CQ. */
+struct rnic_wq_dbrec {
+	struct rnic_be32 receive_counter; /* [15:0] WQEs */
+	struct rnic_be32 send_counter;	  /* [15:0] WQEBBs */
+};
+RNIC_SIZE(rnic_wq_dbrec, 8);
+
+struct rnic_cq_dbrec {
+	struct rnic_be32 consumer_index; /* [23:0] */
+	struct rnic_be32 arm; /* sequence[29:28] solicited only[24] consumer index[23:0] */
+};
+RNIC_SIZE(rnic_cq_dbrec, 8);
+
+#define RNIC_CQ_INDEX_MASK	   0xffffffu
+#define RNIC_CQ_ARM_SEQUENCE_SHIFT 28
+#define RNIC_CQ_ARM_SOLICITED	   (1u << 24)
+
+#endif
