@@ -1,7 +1,8 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Run pytest on the files named and print TAP, one line a test case, for meson to count."""
 
+import os
 import sys
 
 import pytest
@@ -12,16 +13,20 @@ class Tap:
 
     def __init__(self):
         self.number = 0
-        self.broken = False
+        # The stream is ours alone; what pytest itself reports goes to stderr.
+        self.out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+
+    def say(self, line):
+        print(line, file=self.out, flush=True)
 
     def _line(self, ok, name, directive=""):
         self.number += 1
-        print(f"{'ok' if ok else 'not ok'} {self.number} - {name}{directive}", flush=True)
+        self.say(f"{'ok' if ok else 'not ok'} {self.number} - {name}{directive}")
 
-    @staticmethod
-    def _diagnostics(text):
+    def _diagnostics(self, text):
         for line in str(text).splitlines():
-            print(f"# {line}", flush=True)
+            self.say(f"# {line}")
 
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.rpartition("/")[2].replace("#", "_")
@@ -46,15 +51,15 @@ class Tap:
 
 def main():
     tap = Tap()
-    args = ["-p", "no:terminal", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    args = ["-q", "--tb=short", "-p", "no:cacheprovider", "--import-mode=importlib"]
     status = pytest.main(args + sys.argv[1:], plugins=[tap])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
-        print("1..0 # SKIP no tests collected", flush=True)
+        tap.say("1..0 # SKIP no tests collected")
         return 0
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and tap.number == 0:
-        print(f"Bail out! pytest ended with {status!r}", flush=True)
+        tap.say(f"Bail out! pytest ended with {status!r}")
         return 1
-    print(f"1..{tap.number}", flush=True)
+    tap.say(f"1..{tap.number}")
     # The lines say what failed; a status beside them would count it twice.
     return 0
 

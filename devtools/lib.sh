@@ -1,0 +1,167 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What quickstart.sh, test.sh and the scripts in here share: packages, builds, hugepages.
+# Source it with $root set to the root of the sources and $me to the name for messages.
+
+# Packages by what needs them, Debian 12's names. The one list: the README and CI point here.
+packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
+	libdpdk-dev libpcap-dev libjansson-dev libisal-dev)
+packages_run=(dpdk-dev)
+packages_test=(libcmocka-dev python3-pytest)
+packages_check=(git clang clang-format shellcheck)
+
+hugepages=/proc/sys/vm/nr_hugepages
+
+say()
+{
+	echo "$me: $*"
+}
+
+# Say what is wrong, and exit 1.
+fail()
+{
+	echo "$me: $*" >&2
+	exit 1
+}
+
+# Say what is wrong with the command line, and exit 2.
+usage_error()
+{
+	echo "$me: $* (see --help)" >&2
+	exit 2
+}
+
+missing_packages()
+{
+	local package
+	for package in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+			grep -qx installed || echo "$package"
+	done
+}
+
+# need_packages YES|NO LOG PACKAGE...: install what is missing, or only name it.
+need_packages()
+{
+	local install=$1 log=$2 command
+	local -a missing
+	shift 2
+
+	command -v dpkg-query >/dev/null ||
+		fail "not a Debian-like system: install the equivalents of: $*; then use --no-install"
+	mapfile -t missing < <(missing_packages "$@")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	command="apt-get install -y --no-install-recommends ${missing[*]}"
+	if [ "$(id -u)" -ne 0 ]; then
+		command="sudo $command"
+	fi
+	if [ "$install" = no ]; then
+		fail "missing packages; install them with: $command"
+	fi
+	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+		fail "missing packages, and neither root nor sudo here; as root: ${command#sudo }"
+	fi
+	say "installing what is missing: $command"
+	local -a as_root=(env DEBIAN_FRONTEND=noninteractive)
+	if [ "$(id -u)" -ne 0 ]; then
+		as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
+	fi
+	mkdir -p "$(dirname "$log")"
+	if ! { "${as_root[@]}" apt-get -q update &&
+		"${as_root[@]}" apt-get -q install -y --no-install-recommends "${missing[@]}"; } \
+		>"$log" 2>&1; then
+		tail -n 15 "$log" >&2
+		fail "the installation failed; the whole log is $log"
+	fi
+}
+
+# The folder with DPDK's driver headers that build/ was configured with; nothing if it has its own.
+named_headers()
+{
+	[ -f "$root/build/build.ninja" ] || return 0
+	meson introspect --buildoptions "$root/build" |
+		sed -n 's/.*"name": "dpdk_driver_headers", "value": "\([^"]*\)".*/\1/p'
+}
+
+# setup_build DIR LOG [MESON ARGUMENT...]: configure once, and again when DPDK was upgraded.
+setup_build()
+{
+	local dir=$1 log=$2 headers=""
+	local -a how=()
+	shift 2
+
+	mkdir -p "$(dirname "$log")"
+	# One fetch of the driver headers serves all builds.
+	if [ "$dir" != "$root/build" ]; then
+		headers=$(named_headers)
+		if [ -z "$headers" ] && [ -f "$root/build/driver-headers/version" ]; then
+			headers=$root/build/driver-headers
+		fi
+	fi
+	if [ -f "$root/build/driver-headers/version" ]; then
+		"$root/devtools/driver-headers.sh" "$root/build/driver-headers" || exit 1
+	fi
+	if [ -f "$dir/build.ninja" ]; then
+		if [ "$(pkg-config --modversion libdpdk)" = "$(cat "$dir/dpdk-version" 2>/dev/null)" ]
+		then
+			return 0
+		fi
+		how=(--wipe)
+	fi
+	if ! meson setup "${how[@]}" "$dir" "$root" \
+		${headers:+-Ddpdk_driver_headers="$headers"} "$@" >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		echo "$me: configuring $dir failed; the log is $log" >&2
+		return 1
+	fi
+	pkg-config --modversion libdpdk >"$dir/dpdk-version"
+}
+
+# run_build DIR LOG: compile everything.
+run_build()
+{
+	if ! ninja -C "$1" >"$2" 2>&1; then
+		grep -E -A 12 'FAILED|error:' "$2" | head -n 60 >&2
+		echo "$me: the build in $1 failed; the log is $2" >&2
+		return 1
+	fi
+}
+
+hugepages_free()
+{
+	sed -n 's/^HugePages_Free: *//p' /proc/meminfo
+}
+
+hugepages_are_2mib()
+{
+	grep -q '^Hugepagesize: *2048 kB' /proc/meminfo
+}
+
+# hugepages_reserve COUNT: have so many free 2 MiB pages. Prints "OLD NEW" when it changed the pool.
+# Fails, without a word, where that cannot be had.
+hugepages_reserve()
+{
+	local want=$1 free old new
+
+	hugepages_are_2mib || return 1
+	free=$(hugepages_free)
+	[ "$free" -lt "$want" ] || return 0
+	[ -w "$hugepages" ] || return 1
+	old=$(cat "$hugepages")
+	echo $((old + want - free)) >"$hugepages" 2>/dev/null || return 1
+	new=$(cat "$hugepages")
+	if [ "$(hugepages_free)" -lt "$want" ]; then
+		echo "$old" >"$hugepages"
+		return 1
+	fi
+	echo "$old $new"
+}
+
+# hugepages_give_back OLD NEW: unless somebody else has changed the pool since.
+hugepages_give_back()
+{
+	if [ "$(cat "$hugepages")" -eq "$2" ] && [ -w "$hugepages" ]; then
+		echo "$1" >"$hugepages"
+	fi
+}
