@@ -173,6 +173,10 @@ build()
 	say "building into ${dir#"$root"/}/"
 	built[$kind]=1
 	setup_build "$dir" "$logs/setup-$kind.log" "${args[@]}" || return 1
+	# quickstart.sh builds without tests where their libraries are missing.
+	if meson introspect --buildoptions "$dir" | grep -q '"name": "tests", "value": false'; then
+		meson configure "$dir" -Dtests=true || return 1
+	fi
 	run_build "$dir" "$logs/build-$kind.log" || return 1
 	built[$kind]=0
 }

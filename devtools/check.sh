@@ -1,0 +1,311 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Everything about a change that needs no test run: form, rules of the house, both compilers.
+
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+me=check
+# shellcheck source=devtools/lib.sh
+. "$root/devtools/lib.sh"
+
+usage()
+{
+	cat <<'USAGE'
+Usage: devtools/check.sh [--help] [CHECK...]
+
+Checks the files that git tracks or would track. Installs nothing. All of these by default:
+
+  format     clang-format on our C
+  spdx       the licence line that every source file starts with
+  tokens     words that may not stand in libraries and drivers, or anywhere
+  includes   who may include whom
+  headers    every header compiled alone, by gcc and clang
+  shell      shellcheck on the scripts
+  size       long files and functions (warnings only)
+  build      warnings are errors, with gcc and with clang, with and without the software RNIC
+
+Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
+
+  devtools/check.sh
+  devtools/check.sh format tokens
+USAGE
+}
+
+all=(format spdx tokens includes headers shell size build)
+checks=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h | --help)
+		usage
+		exit 0
+		;;
+	*)
+		case " ${all[*]} " in
+		*" $1 "*) checks+=("$1") ;;
+		*) usage_error "unknown check $1" ;;
+		esac
+		;;
+	esac
+	shift
+done
+[ ${#checks[@]} -gt 0 ] || checks=("${all[@]}")
+
+cd "$root"
+status=0
+
+# found TEXT...: one more thing that is wrong.
+found()
+{
+	echo "  $*" >&2
+	status=1
+}
+
+# Our files, by git's pathspecs; those that are deleted but not yet committed are gone already.
+files()
+{
+	local f
+
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r f; do
+		[ ! -f "$f" ] || echo "$f"
+	done
+}
+
+have()
+{
+	command -v "$1" >/dev/null || {
+		found "$1 is missing: apt-get install $2"
+		return 1
+	}
+}
+
+# Print C without comments and string literals, its lines where they were.
+bare_c()
+{
+	perl -0777 -pe '
+		s{(/\*.*?\*/)|(//[^\n]*)|("(?:\\.|[^"\\\n])*")|(\x27(?:\\.|[^\x27\\\n])*\x27)}{
+			my $t = defined $3 ? "\"\"" : defined $4 ? "0" : $&;
+			defined $3 || defined $4 ? $t : "\n" x ($t =~ tr/\n//)
+		}gse' "$1"
+}
+
+check_format()
+{
+	local f
+
+	have clang-format clang-format || return 0
+	for f in $(files '*.c' '*.h'); do
+		if clang-format --dry-run -Werror "$f" 2>&1 | grep -m 3 'error:' >&2; then
+			found "$f: not in the house's form (clang-format -i $f)"
+		fi
+	done
+}
+
+check_spdx()
+{
+	local f
+
+	for f in $(files '*.c' '*.h' '*.sh' '*.py' '*meson.build' meson_options.txt .ci/run \
+		'*.supp' .clang-format); do
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' ||
+			found "$f: no SPDX-License-Identifier: BSD-3-Clause in its first lines"
+	done
+}
+
+# forbid WHERE PATTERN WHY: in C without comments and strings.
+forbid()
+{
+	local f hit
+
+	for f in $(files "${1}*.c" "${1}*.h"); do
+		while read -r hit; do
+			found "$f:$hit: $3"
+		done < <(bare_c "$f" | grep -n -P "$2" || true)
+	done
+}
+
+check_tokens()
+{
+	local where f hit
+
+	for where in lib/ drivers/; do
+		forbid $where '(?<![\w.>])(abort|_?exit|assert|rte_panic|rte_exit|RTE_VERIFY)\s*\(' \
+			'a library does not end the process'
+		forbid $where '(?<![\w.>])(printf|puts|putchar|perror)\s*\(|\bstderr\b|\bstdout\b' \
+			'a library logs, it does not print'
+		forbid $where '(?<![\w.>])(sprintf|strcpy|strcat|gets)\s*\(' 'unbounded'
+	done
+	# Marks of unfinished work, and the machine that it was written on.
+	for f in $(files | grep -v -E '^(devtools/check\.sh|LICENSE)$'); do
+		while read -r hit; do
+			found "$f:$hit"
+		done < <(grep -n -I -E '\b(TODO|FIXME|XXX)\b|(^|[^[:alnum:]_./-])/(root|home|work)/' \
+			"$f" || true)
+	done
+}
+
+# may_not FOLDER PATTERN WHY: what must not stand in an #include below FOLDER.
+may_not()
+{
+	local hit
+
+	while read -r hit; do
+		found "$hit: $3"
+	done < <(files "$1*.c" "$1*.h" | xargs -r grep -H -n -P "^\s*#\s*include\s+$2" || true)
+}
+
+# The floors of the house. Headers of lib/ are known by their names' prefixes or their folders.
+check_includes()
+{
+	local ours='["<](?:\.\./)*(?:[a-z_]+/)*'
+
+	may_not lib/ '["<][^">]*drivers/' 'a library includes nothing of a driver'
+	may_not lib/ "${ours}rnic_" 'a library includes nothing of the driver'
+	may_not lib/prm/ "${ours}(softrnic|rdmapmd|vfu|roce|rdmo)[^\">]*\.h" \
+		'lib/prm knows nobody'
+	may_not lib/prm/ '["<](rte_(?!byteorder|common|config)|ethdev_|bus_)' \
+		'lib/prm has layouts only'
+	may_not lib/rdmapmd/ "${ours}(softrnic|vfu|roce|rdmo)[^\">]*\.h" 'lib/rdmapmd knows nobody'
+	may_not lib/softrnic/ "${ours}(rdmapmd|vfu|rdmo)[^\">]*\.h" \
+		'lib/softrnic stands on lib/prm alone'
+	may_not lib/softrnic/ '["<](ethdev_|bus_|dev_driver)' \
+		'lib/softrnic is no driver'
+	may_not drivers/ "[\"<](?:\.\./)*(?:lib/)?softrnic/(?!softrnic\.h)" \
+		'softrnic.h is the only door of the software RNIC'
+	may_not drivers/ "${ours}softrnic_[^\">]*\.h" \
+		'softrnic.h is the only door of the software RNIC'
+	# A header of lib/softrnic under another name.
+	local names
+	names=$(files 'lib/softrnic/*.h' | sed 's|.*/||' | grep -v -x -F 'softrnic.h' | sort -u |
+		comm -23 - <(files 'drivers/*.h' 'lib/prm/*.h' 'lib/rdmapmd/*.h' |
+			sed 's|.*/||' | sort -u) | sed 's/\./\\./g' | paste -s -d '|')
+	[ -z "$names" ] || may_not drivers/ "[\"<](?:[^\">]*/)?(?:$names)[\">]" \
+		'softrnic.h is the only door of the software RNIC'
+}
+
+# The options that our sources are compiled with, from a build of ours.
+configured_build()
+{
+	local compiler=$1 dir=$root/build-check-$1
+
+	if [ ! -f "$dir/build.ninja" ]; then
+		CC=$compiler setup_build "$dir" "$root/build/check-setup-$compiler.log" \
+			"${@:2}" || return 1
+	fi
+	echo "$dir"
+}
+
+check_headers()
+{
+	local compiler dir h flags folder said
+
+	for compiler in gcc clang; do
+		have $compiler $compiler || continue
+		dir=$(configured_build $compiler) || { found "cannot configure"; continue; }
+		for h in $(files 'lib/*.h' 'drivers/*.h'); do
+			# Its folder's sources say with which options it is read.
+			folder=$(dirname "$h")
+			flags=$(flags_of "$dir" "$folder")
+			if ! said=$(cd "$dir" && eval "$compiler" "$flags" -fsyntax-only -x c \
+				-Wno-unused-function "'$root/$h'" 2>&1); then
+				grep -m 5 -E 'error' <<<"$said" >&2 || true
+				found "$h: does not compile alone ($compiler)"
+			fi
+		done
+	done
+}
+
+# flags_of BUILD FOLDER: the options of a source in FOLDER, else above it, else of any driver source.
+flags_of()
+{
+	/usr/bin/python3 - "$1/compile_commands.json" "$2" <<'PYTHON'
+import json, os, shlex, sys
+
+commands = json.load(open(sys.argv[1], encoding="utf-8"))
+folder = sys.argv[2]
+
+
+def flags(command):
+    words = shlex.split(command)[1:]
+    out, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("-o", "-MF", "-MQ"):
+            skip = True
+        elif word not in ("-c", "-MD", "-MMD") and not word.endswith(".c"):
+            out.append(word)
+    return shlex.join(out)
+
+
+while folder:
+    for c in commands:
+        if ("/" + folder + "/") in os.path.normpath(os.path.join(c["directory"], c["file"])):
+            print(flags(c["command"]))
+            sys.exit(0)
+    folder = os.path.dirname(folder)
+drivers = [c for c in commands if "/drivers/" in c["file"]]
+for c in (drivers + commands)[:1]:
+    print(flags(c["command"]))
+PYTHON
+}
+
+check_shell()
+{
+	have shellcheck shellcheck || return 0
+	# shellcheck disable=SC2046
+	shellcheck -x $(files '*.sh' .ci/run) >&2 || found "shellcheck"
+}
+
+check_size()
+{
+	local f
+
+	for f in $(files '*.c' '*.h' '*.py' '*.sh'); do
+		if [ "$(wc -l <"$f")" -gt 800 ]; then
+			echo "  warning: $f: $(wc -l <"$f") lines; look for the second object in it"
+		fi
+	done
+	for f in $(files '*.c'); do
+		awk -v f="$f" '
+			/^\{/ { start = FNR }
+			/^\}/ && start {
+				if (FNR - start - 1 > 60)
+					printf "  warning: %s:%d: a function of %d lines\n",
+						f, start, FNR - start - 1
+				start = 0
+			}' "$f"
+	done
+}
+
+check_build()
+{
+	local compiler dir
+
+	for compiler in gcc clang; do
+		have $compiler $compiler || continue
+		say "build with $compiler"
+		dir=$(configured_build $compiler) || { found "cannot configure"; continue; }
+		run_build "$dir" "$root/build/check-build-$compiler.log" ||
+			found "the build with $compiler fails"
+	done
+	say "build without the software RNIC"
+	dir=$root/build-check-metal
+	setup_build "$dir" "$root/build/check-setup-metal.log" -Dsoftrnic=false || found "cannot configure"
+	run_build "$dir" "$root/build/check-build-metal.log" ||
+		found "the build with -Dsoftrnic=false fails"
+}
+
+for tool in git meson ninja pkg-config perl; do
+	command -v "$tool" >/dev/null || fail "$tool is missing; packages: ${packages_build[*]}" \
+		"${packages_check[*]}"
+done
+for check in "${checks[@]}"; do
+	say "$check"
+	"check_$check"
+done
+if [ $status -ne 0 ]; then
+	fail "not clean"
+fi
+say "clean"
