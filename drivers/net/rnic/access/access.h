@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The access seam: how the driver reaches a function. One small table of operations, implemented by `direct` (the
+ * embedded software RNIC), later by `vfio_user` (a socket) and `vfio` (a PCI function). The data path never goes
+ * through it: UAR pages and rings are plain memory.
+ */
+#ifndef RNIC_ACCESS_H
+#define RNIC_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "prm/field.h"
+
+struct rnic_access;
+
+#define RNIC_ACCESS_READ  0x1 /* the device may read */
+#define RNIC_ACCESS_WRITE 0x2 /* the device may write */
+
+struct rnic_access_ops {
+	const char *name;
+	void (*close)(struct rnic_access *access);
+	/* Registers of BAR0, in the bus's byte order. A read from a dead function gives all ones. */
+	struct rnic_be32 (*read32)(struct rnic_access *access, uint64_t offset);
+	void (*write32)(struct rnic_access *access, uint64_t offset, struct rnic_be32 value);
+	void (*write64)(struct rnic_access *access, uint64_t offset, struct rnic_be64 value);
+	/* Address of a UAR page as memory; NULL if this one must be written by write32/write64. */
+	volatile void *(*uar)(struct rnic_access *access, uint32_t uar_index);
+	/*
+	 * Let the device reach [address, address + length), both multiples of 4 KiB, with RNIC_ACCESS_* rights.
+	 * The iova is congruent to the address modulo the largest power of two that fits the length, so that big
+	 * translation pages can be used. -ENOSPC: no range or no map entry left.
+	 */
+	int (*map)(struct rnic_access *access, void *address, size_t length, unsigned int rights,
+		   uint64_t *iova);
+	/* What was mapped, whole. When it returns, the device no longer reaches the memory. */
+	int (*unmap)(struct rnic_access *access, uint64_t iova, size_t length);
+	/* Interrupts: an eventfd per MSI-X vector, all taken at open. */
+	int (*irq_fd)(struct rnic_access *access, unsigned int vector);
+	/* Function level reset. */
+	int (*reset)(struct rnic_access *access);
+};
+
+struct rnic_access {
+	const struct rnic_access_ops *ops;
+	const char *device; /* its name in messages */
+	unsigned int irq_count;
+	size_t bar_size;
+	uint32_t maps; /* alive */
+	uint64_t mapped_bytes;
+};
+
+struct rnic_devargs;
+int rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
+			    struct rnic_access **access);
+
+#endif

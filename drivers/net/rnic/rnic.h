@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The driver's device: one PCI function (or an embedded software one), from bring-up to its objects. Whoever needs an
+ * object includes its own header; this one holds what all of them share.
+ *
+ * Threads: control calls on one device hold its lock; the data path takes none.
+ */
+#ifndef RNIC_H
+#define RNIC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_log.h>
+#include <rte_spinlock.h>
+
+#include "access/access.h"
+#include "prm/caps.h"
+
+extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic.dump */
+/* "net_rnic: NAME: message" */
+#define RNIC_LOG(level, dev, fmt, ...)                                                 \
+	rte_log(RTE_LOG_##level, rnic_logtype, "net_rnic: %s: " fmt "\n", (dev)->name, \
+		##__VA_ARGS__)
+
+#define RNIC_NAME_BYTES 64
+
+/* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
+struct rnic_devargs {
+	char wire[64];			      /* "loop", "pair:NAME" */
+	uint32_t drop, dup, reorder, corrupt; /* parts per million */
+	uint64_t seed;
+	int poll_core; /* -1: not pinned */
+	bool bf;
+	uint8_t mac[6]; /* mac=: all zero if not given */
+};
+int rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args);
+
+struct rnic_cmdq;   /* cmd.c */
+struct rnic_pages;  /* pages.c */
+struct rnic_eq;	    /* eq.c */
+struct rnic_uars;   /* uar.c */
+struct rnic_dbrecs; /* dbrec.c */
+struct rnic_mkeys;  /* mkey.c */
+
+/* What the device says that it can do; read once at bring-up. */
+struct rnic_caps {
+	struct rnic_general_cap general, general_max;
+	struct rnic_ethernet_cap ethernet;
+	struct rnic_flow_table_cap flow_table;
+};
+
+struct rnic_dev {
+	char name[RNIC_NAME_BYTES];
+	struct rnic_access *access;
+	struct rnic_devargs args;
+	struct rnic_caps caps;
+	rte_spinlock_t lock;
+	int socket_id;
+
+	/* bring-up: the stages from 0 to stages_up - 1 are up */
+	unsigned int stages_up;
+	char fw_version[32];
+	char board_id[20];
+
+	struct rnic_cmdq *cmdq;
+	struct rnic_pages *pages;
+	struct rnic_uars *uars;
+	struct rnic_dbrecs *dbrecs;
+	struct rnic_mkeys *mkeys;
+	struct rnic_eq *async_eq;
+	uint32_t eq_uar; /* the UAR page that EQs ring */
+	uint32_t pd, td, tis;
+	uint32_t q_counter;
+	uint8_t mac[6];	  /* as the vport has it */
+	uint16_t max_mtu; /* largest L3 MTU that the port takes */
+
+	/* Called from the interrupt thread; set by the ethdev before bring-up. */
+	void (*on_port_change)(struct rnic_dev *dev);
+	void (*on_fatal)(struct rnic_dev *dev);
+	void *user;
+};
+
+/* Open: access, then every bring-up stage in turn. On failure all is undone, one message says which stage and why. */
+int rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_dev **dev);
+/* Walks the stages back; the function is left as it was found, all pages and maps given back. */
+void rnic_dev_close(struct rnic_dev *dev);
+
+/* ---- Memory that the device reaches (mem.c): hugepage memory of its own pages, zeroed, mapped with given rights. ---- */
+struct rnic_mem {
+	void *address;
+	uint64_t iova;
+	size_t length; /* a multiple of 4 KiB */
+};
+int rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+		   unsigned int rights, struct rnic_mem *mem);
+void rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem);
+
+/*
+ * ---- Commands (cmd.c). ----
+ * Write opcode and op_mod into `in`, execute, check the status. Several may be in flight. Polled before the async EQ
+ * exists, by event afterwards. One error report: opcode name, op_mod, status, syndrome, time.
+ * Returns 0, -ETIMEDOUT, -EIO (delivery, device gone), or the status as errno: -EINVAL BAD_PARAM/INDEX/RES/LEN,
+ * -EBUSY RES_BUSY, -ENOSPC LIM/NO_RES, -EOPNOTSUPP BAD_OP, -EPERM BAD_SYS_STATE, -EREMOTEIO INTERNAL_ERR.
+ */
+int rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		  uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* DESTROY_x / DEALLOC_x of an object's number. */
+int rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number);
+/* ALLOC_x: no input but the header. */
+int rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+
+/* ---- Doorbell records (dbrec.c): 8 bytes each, one to a cache line, start at zero. ---- */
+int rnic_dbrec_alloc(struct rnic_dev *dev, void **record, uint64_t *iova);
+void rnic_dbrec_free(struct rnic_dev *dev, void *record);
+
+/* ---- UAR and BlueFlame registers (uar.c). ---- */
+struct rnic_bfreg {
+	uint32_t uar;		/* page index, for queue contexts */
+	volatile void *address; /* of the register in the mapped page */
+	uint32_t half;		/* 256: distance of the two halves that are used in turn */
+	bool owned;		/* by one queue: no lock needed */
+	rte_spinlock_t *lock;	/* else */
+	uint16_t id;		/* the allocator's */
+};
+/* low_latency: a register of one's own, while there are some; the rest are shared. */
+int rnic_bfreg_alloc(struct rnic_dev *dev, bool low_latency, struct rnic_bfreg *reg);
+void rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
+
+/* ---- Memory keys (mkey.c). ---- */
+/* Register [address, address+length) (page rounded): map, key. Returns the lkey/rkey in host order. */
+int rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigned int rights,
+		     uint32_t *key);
+int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
+
+/* Register all memory of a mempool (chunks merged where neighbours); idempotent, counted. */
+struct rte_mempool;
+struct rte_mbuf;
+int rnic_mkey_register_pool(struct rnic_dev *dev, struct rte_mempool *pool);
+void rnic_mkey_unregister_pool(struct rnic_dev *dev, struct rte_mempool *pool);
+
+/*
+ * Address -> lkey for the data path: each queue has a small cache in front of the device's sorted table. A hit costs two
+ * compares; a miss is a function call (rnic_mkey_lookup_slow) that may register the mbuf's pool and takes the lock.
+ * Keys are in wire order, ready for a data segment. Removal of a range bumps `generation` of the device, which empties
+ * the caches at their next look.
+ */
+struct rnic_mkey_range {
+	uintptr_t start, end;
+	struct rnic_be32 lkey;
+};
+#define RNIC_MKEY_CACHE 4
+struct rnic_mkey_cache {
+	struct rnic_mkey_range last;
+	struct rnic_mkey_range ranges[RNIC_MKEY_CACHE];
+	const atomic_uint *device_generation;
+	uint32_t generation;
+	uint32_t next;
+	struct rnic_dev *dev;
+};
+void rnic_mkey_cache_init(struct rnic_dev *dev, struct rnic_mkey_cache *cache);
+/* False: no key covers the address, and none can be had (counted by the caller as an error). */
+bool rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf,
+			   uintptr_t address, struct rnic_be32 *lkey);
+static inline bool
+rnic_mkey_lookup(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf, uintptr_t address,
+		 struct rnic_be32 *lkey)
+{
+	if (__builtin_expect(
+		    address >= cache->last.start && address < cache->last.end &&
+			    atomic_load_explicit(cache->device_generation, memory_order_relaxed) ==
+				    cache->generation,
+		    1)) {
+		*lkey = cache->last.lkey;
+		return true;
+	}
+	return rnic_mkey_lookup_slow(cache, mbuf, address, lkey);
+}
+
+/* ---- Queues: what commands make; the burst functions use the members directly (cq.c sq.c rq.c). ---- */
+struct rnic_cqe;
+struct rnic_cq_dbrec;
+struct rnic_wq_dbrec;
+
+struct rnic_cq {
+	struct rnic_cqe *ring;
+	struct rnic_cq_dbrec *dbrec;
+	uint32_t consumer; /* free running; 24 bits in the record */
+	uint32_t mask;
+	uint8_t log_size;
+	uint32_t cqn;
+	struct rnic_mem mem;
+};
+int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, struct rnic_cq *cq);
+int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
+
+struct rnic_sq {
+	uint8_t *ring; /* of WQEBBs */
+	struct rnic_wq_dbrec *dbrec;
+	struct rnic_bfreg bf;
+	uint16_t producer; /* WQEBBs, free running */
+	uint16_t mask;
+	uint8_t log_size;
+	uint32_t sqn;
+	struct rnic_mem mem;
+};
+/* Created and moved to RDY. */
+int rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_cq *cq,
+		   struct rnic_sq *sq);
+int rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq);
+/* ERR -> RST -> RDY after an error completion; producer and records start again at zero. */
+int rnic_sq_recover(struct rnic_dev *dev, struct rnic_sq *sq);
+
+struct rnic_rq {
+	uint8_t *ring; /* of (1 << log_stride)-byte WQEs */
+	struct rnic_wq_dbrec *dbrec;
+	uint16_t producer; /* WQEs, free running */
+	uint16_t mask;
+	uint8_t log_size, log_stride;
+	uint32_t rqn;
+	struct rnic_mem mem;
+};
+int rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
+		   const struct rnic_cq *cq, struct rnic_rq *rq);
+int rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq);
+int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
+
+/* ---- Steering (steer.c): TIR, one root table; which frames reach the RQ. ---- */
+struct rnic_steering {
+	uint32_t tir, table, group_mac, group_all;
+	uint32_t entries; /* bitmap of entries set */
+	bool up;
+};
+int rnic_steering_create(struct rnic_dev *dev, const struct rnic_rq *rq,
+			 struct rnic_steering *steering);
+int rnic_steering_destroy(struct rnic_dev *dev, struct rnic_steering *steering);
+/* Own MAC and broadcast always; all frames / all multicast on request. */
+int rnic_steering_set(struct rnic_dev *dev, struct rnic_steering *steering, const uint8_t mac[6],
+		      bool promiscuous, bool allmulticast);
+
+/* ---- The port (port.c). ---- */
+int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
+int rnic_port_set_admin(struct rnic_dev *dev, bool up);
+/* Link state and speed in Mb/s (0 unknown). */
+int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
+int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
+int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
+int rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
+
+#endif

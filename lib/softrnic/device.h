@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The inside of the device: its state, and the seams between its parts. Everything here runs under the poller's lock. */
+#ifndef SOFTRNIC_DEVICE_H
+#define SOFTRNIC_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include <rte_log.h>
+
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/cmdq.h"
+#include "prm/cqe.h"
+#include "prm/init_seg.h"
+#include "softrnic.h"
+#include "prm/uar.h"
+#include "prm/wqe.h"
+
+extern int softrnic_logtype;
+/* "softrnic: NAME: message" */
+#define SOFTRNIC_LOG(level, dev, fmt, ...)                                                 \
+	rte_log(RTE_LOG_##level, softrnic_logtype, "softrnic: %s: " fmt "\n", (dev)->name, \
+		##__VA_ARGS__)
+
+/* ---- Objects (object.c): everything that a command creates and names by a number. ---- */
+
+enum softrnic_object_type {
+	SOFTRNIC_PD,
+	SOFTRNIC_TD,
+	SOFTRNIC_UAR,
+	SOFTRNIC_MKEY,
+	SOFTRNIC_EQ,
+	SOFTRNIC_CQ,
+	SOFTRNIC_TIS,
+	SOFTRNIC_TIR,
+	SOFTRNIC_RQT,
+	SOFTRNIC_SQ,
+	SOFTRNIC_RQ,
+	SOFTRNIC_Q_COUNTER,
+	SOFTRNIC_FLOW_TABLE,
+	SOFTRNIC_OBJECT_TYPES,
+};
+
+/* First member of every object. An object with references cannot be destroyed (RES_BUSY). */
+struct softrnic_object {
+	uint32_t number;
+	uint32_t refs;
+	enum softrnic_object_type type;
+};
+
+struct softrnic_object_table {
+	struct softrnic_object **slots; /* by number - first */
+	uint32_t first, size, used;
+	uint32_t next; /* where the search for a free number starts */
+};
+
+/* Give the object a number; RNIC_STATUS_OK or RNIC_STATUS_LIM. */
+int softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
+			struct softrnic_object *object);
+/* NULL if there is no such object: the caller answers RNIC_STATUS_BAD_RES (or BAD_INDEX). */
+void *softrnic_object_get(struct softrnic *dev, enum softrnic_object_type type, uint32_t number);
+/* Take it out of its table (refs must be 0); the caller frees it. */
+void softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object);
+
+/* ---- Commands (cmdq.c runs them, cmd_table.c lists them). ---- */
+
+struct softrnic_cmd {
+	uint16_t opcode, op_mod;
+	const void *in; /* one private copy of the whole input; at least the table's in_bytes */
+	uint32_t in_bytes;
+	void *out; /* zeroed; room for at least 0x2000 bytes or out_bytes, whichever is more */
+	uint32_t out_bytes; /* what the driver asked for: the output is cut to it */
+	uint32_t syndrome; /* set by a handler that fails: any number that tells the places apart */
+};
+
+/* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
+#define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)
+
+/* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */
+enum softrnic_hca_state {
+	SOFTRNIC_HCA_OFF,     /* after reset: ENABLE_HCA only */
+	SOFTRNIC_HCA_ENABLED, /* pages, ISSI, capabilities, INIT_HCA */
+	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
+};
+
+/* ---- DMA (dma.c): what the host has mapped. ---- */
+
+/* Host address of [iova, iova + length) if one map covers it with that permission, else NULL. */
+void *softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot);
+/* Copy, across neighbouring maps too. 0 or -EFAULT (counted in tpt_faults); then nothing was copied. */
+int softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length);
+int softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t length);
+
+/*
+ * A ring in host memory: the page list that a CREATE command carried, resolved to host addresses at create time and
+ * again whenever the DMA map has changed (dev->dma_generation).
+ */
+struct softrnic_ring {
+	uint64_t *pages; /* iovas */
+	void **host;	 /* their host addresses; NULL entry: not reachable */
+	uint32_t page_count;
+	uint8_t page_shift;
+	uint32_t offset; /* of the ring in its first page, bytes */
+	uint32_t bytes;
+	uint32_t generation;
+	unsigned int prot;
+	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
+};
+/* From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes) or BAD_INP_LEN. */
+int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
+		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
+		       uint32_t offset, uint32_t bytes, unsigned int prot);
+void softrnic_ring_fini(struct softrnic_ring *ring);
+/* Resolve again after a change of the DMA map; false: some page cannot be reached any more. */
+bool softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring);
+/* Address of byte `at` of the ring, for an access that does not cross a page; NULL if not reachable. */
+static inline void *
+softrnic_ring_at(const struct softrnic_ring *ring, uint32_t at)
+{
+	if (ring->flat != NULL)
+		return (uint8_t *)ring->flat + at;
+	at += ring->offset;
+	uint8_t *page = ring->host[at >> ring->page_shift];
+	return page == NULL ? NULL : page + (at & ((1u << ring->page_shift) - 1));
+}
+
+/* A doorbell record: 8 bytes in host memory, followed across changes of the DMA map like a ring. */
+struct softrnic_dbrec {
+	uint64_t iova;
+	void *host; /* NULL: not reachable */
+	uint32_t generation;
+};
+
+/* ---- Translation and protection (tpt.c). ---- */
+
+#define SOFTRNIC_LOCAL_READ    0x01 /* always allowed by a key of the right PD */
+#define SOFTRNIC_LOCAL_WRITE   0x02
+#define SOFTRNIC_REMOTE_READ   0x04
+#define SOFTRNIC_REMOTE_WRITE  0x08
+#define SOFTRNIC_REMOTE_ATOMIC 0x10
+
+struct softrnic_mkey {
+	struct softrnic_object object; /* number: the index; the key is index << 8 | variant */
+	/* hot: the flat path reads only these */
+	uint8_t variant;
+	uint8_t access; /* SOFTRNIC_LOCAL_... that the key grants */
+	uint8_t mode;	/* enum rnic_mkey_access_mode */
+	bool length64;	/* no bounds: the whole address space (PA) */
+	uint32_t pd;
+	uint64_t start, length;
+	uint8_t *
+		flat; /* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
+	uint32_t generation; /* of the DMA map when flat was resolved */
+	/* cold */
+	uint8_t log_page_size;
+	bool free; /* created in the free state: no access */
+	uint32_t translation_count;
+	uint64_t *mtts;		 /* MTT: page address | permission bits */
+	struct rnic_klm *klms;	 /* KLM, KSM */
+	struct rnic_mkc context; /* as created, for QUERY_MKEY */
+};
+
+/*
+ * Host segments of [va, va + length) under a key. rlky: the key is ignored and va is an iova (reserved lkey).
+ *
+ * Returns how many of `iov` were filled (> 0; 0 for length 0), or -EACCES (key, PD, access), -EFAULT (bounds, map),
+ * -E2BIG (more than max pieces). Failures are counted in stats.tpt_faults.
+ */
+int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
+			   uint32_t length, unsigned int access, struct iovec *iov, int max);
+#define SOFTRNIC_RESERVED_LKEY \
+	0x00000300u /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set */
+
+/* ---- Event queues (eq.c). ---- */
+
+/* Write an event to one EQ, raise its vector if armed. */
+void softrnic_eq_post(struct softrnic *dev, uint32_t eqn, uint8_t type, uint8_t sub_type,
+		      const uint32_t data[7]);
+/* Write an asynchronous event to the EQs whose mask has the type. */
+void softrnic_event(struct softrnic *dev, uint8_t type, uint8_t sub_type, const uint32_t data[7]);
+bool softrnic_event_wanted(const struct softrnic *dev, uint8_t type);
+/* A write to RNIC_UAR_EQ_ARM or RNIC_UAR_EQ_UPDATE of any UAR page. */
+void softrnic_eq_doorbell(struct softrnic *dev, uint32_t value, bool arm);
+
+/* ---- Completion queues (cq.c). ---- */
+
+struct softrnic_cq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec; /* consumer index, arm word */
+	uint32_t producer;	     /* free running, 24 bits on the wire */
+	uint32_t consumer;	     /* as last read from the record */
+	uint8_t log_size;
+	uint8_t cqe_bytes_log2; /* 6 or 7 */
+	bool collapsed;		/* cc: every entry goes to slot 0 */
+	bool ignore_overrun;	/* oi */
+	bool error;		/* overrun or unreachable: takes no more entries */
+	uint32_t eqn, uar;
+	uint32_t arm_sequence_seen; /* the arm word's sequence whose event was raised */
+	struct rnic_cqc context;
+};
+/*
+ * Write a completion; `cqe` has everything but the owner bit. `event`: the WQE asks for an event (ce, solicited).
+ * On overrun the CQ goes to error and a CQ_ERROR event is posted; returns -ENOSPC then, else 0.
+ */
+int softrnic_cq_post(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
+		     bool solicited);
+/* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). */
+void softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
+
+/* ---- Send queues (sq.c), receive queues (rq.c). ---- */
+
+struct softrnic_sq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec;
+	struct softrnic_cq *cq;
+	uint32_t pd, uar, tis;
+	uint16_t consumer; /* WQEBB counter */
+	uint8_t log_size;  /* of WQEBBs */
+	uint8_t state;	   /* enum rnic_wq_state */
+	bool rlky, multi_packet, flush_in_error;
+	bool active; /* on the poller's list of queues with work */
+	uint32_t idle;
+	TAILQ_ENTRY(softrnic_sq) active_link;
+	struct rnic_sqc context;
+};
+
+struct softrnic_rq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec;
+	struct softrnic_cq *cq;
+	struct softrnic_q_counter *counter; /* may be NULL */
+	uint32_t pd;
+	uint16_t consumer; /* WQEs used */
+	uint16_t producer; /* as last read from the record */
+	uint8_t log_size, log_stride;
+	uint8_t state;
+	bool rlky, vsd, flush_in_error;
+	struct rnic_rqc context;
+};
+
+struct softrnic_q_counter {
+	struct softrnic_object object;
+	uint32_t out_of_buffer;
+};
+
+/* Kick: look at the queue of this number (a doorbell named it). */
+void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
+/* Execute up to `budget` WQEs of the queue; returns how many. */
+unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget);
+
+/* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
+#define SOFTRNIC_FRAME_PIECES 64
+struct softrnic_frame {
+	uint32_t length; /* bytes, without FCS */
+	uint32_t count;
+	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
+};
+
+/* Deliver a frame to an RQ: one WQE, one CQE. */
+void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
+			 const struct softrnic_frame *frame, uint32_t flow_tag);
+
+/* ---- Ethernet (eth/steer.c: flow tables; eth/port.c: the port). ---- */
+
+struct softrnic_tir {
+	struct softrnic_object object;
+	uint8_t disp_type;
+	struct softrnic_rq *rq;	  /* direct */
+	struct softrnic_rqt *rqt; /* indirect */
+	uint32_t td;
+	struct rnic_tirc context;
+};
+
+struct softrnic_rqt {
+	struct softrnic_object object;
+	uint32_t max_size, size; /* size is a power of two */
+	struct softrnic_rq **rqs;
+};
+
+/* A frame from the wire: counters, steering, queues. */
+void softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame);
+/* A frame from an SQ to the wire: checks, counters, faults. */
+void softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
+/* Recompute the link (admin state, wire); posts PORT_CHANGE if it changed. */
+void softrnic_port_update(struct softrnic *dev);
+
+struct softrnic_flow_table; /* eth/steer.c */
+SOFTRNIC_CMD(create_flow_table);
+
+/* Traffic counters of the vport and the port; exact. */
+struct softrnic_port_counters {
+	uint64_t rx_packets[3], rx_bytes[3]; /* unicast, multicast, broadcast */
+	uint64_t tx_packets[3], tx_bytes[3];
+	uint64_t rx_errors, tx_errors;
+};
+
+struct softrnic_port {
+	uint8_t mac[6]; /* the vport's permanent address */
+	uint16_t max_mtu, admin_mtu;
+	uint16_t vport_mtu;
+	uint8_t admin_status; /* enum rnic_port_status */
+	uint8_t vport_admin_state;
+	bool link_up, wire_up;
+	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
+	struct softrnic_port_counters counters;
+	struct rnic_nic_vport_context context; /* the rest, as last modified */
+};
+
+/* ---- Wires (wire/*.c). ---- */
+
+struct softrnic_wire_ops {
+	const char *name;				    /* "loop", "pair" */
+	int (*open)(struct softrnic *dev, const char *arg); /* arg: what follows the ':' or NULL */
+	void (*close)(struct softrnic *dev);
+	/* One frame; delivered or dropped (counted) when it returns. */
+	void (*send)(struct softrnic *dev, const struct softrnic_frame *frame);
+	/* Frames from outside, if the wire has an outside; returns how many. May be NULL. */
+	unsigned int (*poll)(struct softrnic *dev);
+	bool (*is_up)(const struct softrnic *dev);
+};
+extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair;
+int softrnic_wire_open(struct softrnic *dev, const char *spec);
+
+/* ---- The device. ---- */
+
+struct softrnic_irq {
+	void (*fn)(void *arg, unsigned int vector);
+	void *arg;
+};
+
+struct softrnic {
+	char name[SOFTRNIC_NAME_BYTES];
+	struct softrnic_poller *poller;
+	TAILQ_ENTRY(softrnic) link; /* of the poller */
+
+	/* hot: read by every poll */
+	atomic_uint cmd_doorbell; /* slots rung, set by bar writes */
+	enum softrnic_hca_state state;
+	bool dead; /* fatal fault: executes nothing */
+	uint32_t dma_generation;
+	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
+	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
+
+	/* registers (bar.c) and UAR pages (uar.c) */
+	struct rnic_init_seg *iseg;
+	uint8_t *uar_memory; /* SOFTRNIC_UAR_PAGES pages; memfd */
+	int uar_fd;
+	void *uar_watch; /* uar.c's own: last seen words */
+	uint64_t cmdq_iova;
+	uint64_t power_on_ns;
+
+	/* control plane */
+	struct rnic_general_cap
+		general_cap[2];	      /* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
+	struct softrnic_pages *pages; /* pages.c's own */
+	struct softrnic_dma *dma;     /* dma.c's own */
+	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
+	uint32_t issi;
+	uint64_t fault_command; /* see enum softrnic_fault */
+	uint32_t fault_stuck;
+	bool fault_health, fault_initializing;
+
+	/* Ethernet and the wire */
+	struct softrnic_port port;
+	struct softrnic_steering *steering; /* eth/steer.c's own: root tables */
+	const struct softrnic_wire_ops *wire;
+	void *wire_data;
+	void *faults; /* wire/faults.c's own */
+
+	struct softrnic_conf conf;
+	struct softrnic_stats stats;
+	uint64_t random; /* state of softrnic_random() */
+};
+
+uint64_t softrnic_random(struct softrnic *dev);
+
+/*
+ * Power-on and reset: each part sets up and clears its own state. Order: objects last created go first
+ * (flows, tirs, rqts, rqs, sqs, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host memory.
+ */
+int softrnic_steering_init(struct softrnic *dev);
+void softrnic_steering_reset(struct softrnic *dev);
+void softrnic_sqs_reset(struct softrnic *dev);
+void softrnic_rqs_reset(struct softrnic *dev);
+void softrnic_cqs_reset(struct softrnic *dev);
+
+/* Parts that softrnic_poll() calls for each device, in this order; each returns the work done. */
+unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
+unsigned int
+softrnic_uar_poll(struct softrnic *dev); /* uar.c: doorbells -> active queues -> WQEs */
+unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
+/* uar.c: a UAR page was allocated or freed; a BlueFlame, CQ-arm or EQ register was written through the BAR. */
+int softrnic_uar_init(struct softrnic *dev);
+void softrnic_uar_fini(struct softrnic *dev);
+void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
+int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
+
+#endif

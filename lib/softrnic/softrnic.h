@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The software RNIC: a device of the mlx5 class in memory. This is its only public door, for every kind of host: the
+ * driver's `direct` access in the same process, and a daemon that serves the device over a socket.
+ *
+ * A host creates a poller, creates devices on it, and has somebody call softrnic_poll(): its own loop, or the device
+ * thread of the process (softrnic_host_get()). A device then executes what a driver asks by register writes, doorbells
+ * and queues in the memory that the host has mapped for it.
+ *
+ * Threads: all calls on the devices of one poller may come from any thread; they take the poller's lock, which
+ * softrnic_poll() holds while it works. Interrupt callbacks run in the polling thread, with the lock held: they must
+ * not call back through this door.
+ *
+ * Errors: 0 or -errno.
+ */
+#ifndef SOFTRNIC_H
+#define SOFTRNIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct softrnic;
+struct softrnic_poller;
+
+#define SOFTRNIC_NAME_BYTES   64
+#define SOFTRNIC_MSIX_VECTORS 64
+#define SOFTRNIC_UAR_PAGES \
+	256 /* that can be allocated; they stand behind the initialization segment */
+
+/** What a device is made as. Zero means default in every member. */
+struct softrnic_conf {
+	const char *name; /**< In messages, e.g. the driver's "net_rnic0". Required. */
+	const char *
+		wire; /**< "loop" (default): frames come back; "pair:NAME": to the other device of that name. */
+	uint8_t mac
+		[6]; /**< All zero: a locally administered address made from the name and process. */
+	uint16_t max_mtu;    /**< Largest frame payload in bytes; default 9978. */
+	uint32_t boot_pages; /**< 4 KiB pages that the device asks for at boot; default 4. */
+	uint32_t init_pages; /**< ... and before INIT_HCA; default 32. */
+	uint64_t seed;	     /**< Of all random choices; 0: from the system. */
+	uint32_t drop_ppm, dup_ppm, reorder_ppm,
+		corrupt_ppm; /**< Faults of frames sent to the wire. */
+	bool bf;	     /**< Offer BlueFlame. */
+};
+
+/** Make a poller. Its devices may exchange frames with each other. */
+int softrnic_poller_create(struct softrnic_poller **poller);
+
+/** @return -EBUSY while it has devices. */
+int softrnic_poller_destroy(struct softrnic_poller *poller);
+
+/**
+ * Do what there is to do on all devices of the poller, once around. Never blocks, except for the poller's lock.
+ *
+ * @return Number of work items done (WQEs, frames, commands); 0: idle.
+ */
+unsigned int softrnic_poll(struct softrnic_poller *poller);
+
+/**
+ * The poller of this process, served by one device thread named "softrnic" that starts with the first user and ends
+ * with the last. The thread polls while there is work, and backs off when idle: yields, then sleeps.
+ *
+ * @param core CPU to pin the thread to, or -1. Only the first caller's choice counts; a different later one is -EEXIST.
+ */
+int softrnic_host_get(int core, struct softrnic_poller **poller);
+void softrnic_host_put(void);
+
+/**
+ * Make a device, in power-on state.
+ *
+ * @return -EINVAL a bad configuration (logged), -EEXIST the name is taken or the pair already has two ends.
+ */
+int softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf,
+		    struct softrnic **dev);
+
+/** Remove a device as surprise removal would: the other end of a pair loses its link. Maps and callbacks end here. */
+void softrnic_destroy(struct softrnic *dev);
+
+/** PCI function level reset: back to power-on state; DMA maps and interrupt callbacks stay, they are the host's. */
+int softrnic_reset(struct softrnic *dev);
+
+/** Bytes of BAR0. */
+size_t softrnic_bar_size(const struct softrnic *dev);
+
+/**
+ * Read or write registers of BAR0: 4- or 8-byte accesses, naturally aligned, values in the bus's byte order (as the
+ * bytes would stand in memory). Any register may be accessed so, UAR pages included.
+ *
+ * @return -EINVAL for an access outside the BAR or of another size.
+ */
+int softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t length);
+int softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
+
+/**
+ * The part of BAR0 that may be mapped as memory: all UAR pages but the first one handed out, whose writes must come
+ * through softrnic_bar_write() (that is where drivers put event queues, whose doorbells have no record in memory).
+ *
+ * @param fd May be NULL; else a file descriptor (the device's own, do not close) whose offset 0 is that memory.
+ */
+int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address,
+		      int *fd);
+
+#define SOFTRNIC_DMA_READ  0x1 /**< the device may read */
+#define SOFTRNIC_DMA_WRITE 0x2 /**< the device may write */
+
+/**
+ * Let the device reach [iova, iova + length) as host memory at address, until unmapped. Outside all maps it has no access.
+ *
+ * @return -EEXIST overlap with another map, -EINVAL wrap or zero length.
+ */
+int softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *address,
+		     unsigned int prot);
+
+/** Unmap exactly what was mapped. When it returns, the device no longer touches the memory. @return -ENOENT no such map. */
+int softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length);
+
+/** Who is told of an MSI-X message: fn(arg, vector), NULL for nobody. */
+int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
+			   void (*fn)(void *arg, unsigned int vector), void *arg);
+
+/** Faults to test drivers with. They end with softrnic_reset(). */
+enum softrnic_fault {
+	SOFTRNIC_FAULT_NONE,	       /**< all faults off */
+	SOFTRNIC_FAULT_COMMAND_STATUS, /**< opcode << 8 | status: commands of that opcode fail; op_mod is in bits [39:24] + 1, or 0 for any */
+	SOFTRNIC_FAULT_COMMAND_STUCK,  /**< opcode: never completes */
+	SOFTRNIC_FAULT_HEALTH_STOPPED, /**< the health counter stands still */
+	SOFTRNIC_FAULT_FATAL,	       /**< syndrome: health buffer filled, device stops */
+	SOFTRNIC_FAULT_INITIALIZING,   /**< the initializing bit stays set */
+};
+int softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value);
+
+/** What tests and tools may know of the inside. Counters since power-on. */
+struct softrnic_stats {
+	uint64_t commands, commands_failed;
+	uint64_t doorbells;	   /**< UAR words found changed */
+	uint64_t doorbells_missed; /**< work that only the sweep of doorbell records found */
+	uint64_t wqes, cqes, eqes, interrupts;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
+	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
+	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
+	uint64_t cq_overruns;
+	uint32_t pages_held; /**< given by the driver and not yet taken back */
+	uint32_t objects;    /**< of all kinds, alive */
+	uint32_t dma_maps;   /**< alive */
+};
+void softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats);
+
+#endif
