@@ -313,7 +313,7 @@ struct softrnic_port {
 	struct rnic_nic_vport_context context; /* the rest, as last modified */
 };
 
-/* ---- Wires (wire/*.c). ---- */
+/* ---- Wires (the folder wire). ---- */
 
 struct softrnic_wire_ops {
 	const char *name;				    /* "loop", "pair" */
