@@ -122,6 +122,7 @@ struct rnic_bfreg {
 	volatile void *address; /* of the register in the mapped page */
 	uint32_t half;		/* 256: distance of the two halves that are used in turn */
 	bool owned;		/* by one queue: no lock needed */
+	bool blueflame;		/* whole WQEs may be written; only if owned and asked for (bf=1) */
 	rte_spinlock_t *lock;	/* else */
 	uint16_t id;		/* the allocator's */
 };
