@@ -185,6 +185,7 @@ check_fresh()
 {
 	local found
 
+	# shellcheck disable=SC2016
 	found=$(chroot "$folder" dpkg-query -W -f '${Package}\n' |
 		grep -x -E -e 'dpdk.*|libdpdk.*|librte-.*' \
 			-e "$(printf '%s|' "${packages_build[@]}" "${packages_run[@]}" \
