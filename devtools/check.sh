@@ -67,7 +67,7 @@ files()
 {
 	local f
 
-	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r f; do
+	git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null | sort -u | while read -r f; do
 		[ ! -f "$f" ] || echo "$f"
 	done
 }
@@ -216,7 +216,7 @@ check_headers()
 	done
 }
 
-# flags_of BUILD FOLDER: the options of a source in FOLDER, else above it, else of any driver source.
+# flags_of BUILD FOLDER: the options of a source in FOLDER, else above it, else of a driver source.
 flags_of()
 {
 	/usr/bin/python3 - "$1/compile_commands.json" "$2" <<'PYTHON'
