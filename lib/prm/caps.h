@@ -9,7 +9,10 @@
 
 #include "field.h"
 
-/* General device capabilities. A name with LOG is a power of two. */
+/*
+ * General device capabilities. A name with LOG is a power of two. fast_teardown stands at 0x1c, where Linux reads it;
+ * rdma-core looks for it at 0x20[14].
+ */
 #define RNIC_GENERAL_CAP_FIELDS(F)                                             \
 	F(RNIC_GENERAL_CAP_HCA_CAP_2, 0x04, 31, 31)                            \
 	F(RNIC_GENERAL_CAP_VHCA_ID, 0x04, 15, 0)                               \
@@ -290,8 +293,11 @@ RNIC_LAYOUT(general_cap, GENERAL_CAP, 0x100)
 	F(RNIC_ETHERNET_CAP_LRO_CAP, 0x00, 29, 29)                          \
 	F(RNIC_ETHERNET_CAP_LRO_PSH_FLAG, 0x00, 28, 28)                     \
 	F(RNIC_ETHERNET_CAP_LRO_TIME_STAMP, 0x00, 27, 27)                   \
+	F(RNIC_ETHERNET_CAP_LRO_MAX_MSG_SZ_MODE, 0x00, 26, 25)              \
 	F(RNIC_ETHERNET_CAP_WQE_VLAN_INSERT, 0x00, 24, 24)                  \
 	F(RNIC_ETHERNET_CAP_SELF_LB_EN_MODIFIABLE, 0x00, 23, 23)            \
+	F(RNIC_ETHERNET_CAP_SELF_LB_MC, 0x00, 22, 22)                       \
+	F(RNIC_ETHERNET_CAP_SELF_LB_UC, 0x00, 21, 21)                       \
 	F(RNIC_ETHERNET_CAP_MAX_LSO_CAP, 0x00, 20, 16)                      \
 	F(RNIC_ETHERNET_CAP_MULTI_PKT_SEND_WQE, 0x00, 15, 14)               \
 	F(RNIC_ETHERNET_CAP_WQE_INLINE_MODE, 0x00, 13, 12)                  \
@@ -368,9 +374,10 @@ RNIC_LAYOUT(odp_cap, ODP_CAP, 0x100)
 	F(RNIC_ATOMIC_CAP_ATOMIC_SIZE_DC, 0x18, 15, 0)
 RNIC_LAYOUT(atomic_cap, ATOMIC_CAP, 0x100)
 
-/* RoCE. */
+/* RoCE. A ConnectX-4 Lx sets bit 30 of the first dword; published sources do not name it. */
 #define RNIC_ROCE_CAP_FIELDS(F)                                    \
 	F(RNIC_ROCE_CAP_ROCE_APM, 0x00, 31, 31)                    \
+	F(RNIC_ROCE_CAP_BIT_30, 0x00, 30, 30)                      \
 	F(RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 0x00, 27, 27)      \
 	F(RNIC_ROCE_CAP_FL_RC_QP_WHEN_ROCE_DISABLED, 0x00, 26, 26) \
 	F(RNIC_ROCE_CAP_FL_RC_QP_WHEN_ROCE_ENABLED, 0x00, 25, 25)  \
@@ -452,6 +459,7 @@ RNIC_LAYOUT(flow_table_fields, FLOW_TABLE_FIELDS, 0x10)
 /* Properties of the flow tables of one type. */
 #define RNIC_FLOW_TABLE_PROPS_FIELDS(F)                                      \
 	F(RNIC_FLOW_TABLE_PROPS_FT_SUPPORT, 0x00, 31, 31)                    \
+	F(RNIC_FLOW_TABLE_PROPS_FLOW_TAG, 0x00, 30, 30)                      \
 	F(RNIC_FLOW_TABLE_PROPS_FLOW_COUNTER, 0x00, 29, 29)                  \
 	F(RNIC_FLOW_TABLE_PROPS_FLOW_MODIFY_EN, 0x00, 28, 28)                \
 	F(RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT, 0x00, 27, 27)                   \
@@ -459,6 +467,7 @@ RNIC_LAYOUT(flow_table_fields, FLOW_TABLE_FIELDS, 0x10)
 	F(RNIC_FLOW_TABLE_PROPS_FLOW_TABLE_MODIFY, 0x00, 25, 25)             \
 	F(RNIC_FLOW_TABLE_PROPS_REFORMAT, 0x00, 24, 24)                      \
 	F(RNIC_FLOW_TABLE_PROPS_DECAP, 0x00, 23, 23)                         \
+	F(RNIC_FLOW_TABLE_PROPS_RESET_ROOT_TO_DEFAULT, 0x00, 22, 22)         \
 	F(RNIC_FLOW_TABLE_PROPS_POP_VLAN, 0x00, 21, 21)                      \
 	F(RNIC_FLOW_TABLE_PROPS_PUSH_VLAN, 0x00, 20, 20)                     \
 	F(RNIC_FLOW_TABLE_PROPS_POP_VLAN_2, 0x00, 18, 18)                    \

@@ -142,6 +142,7 @@ struct rnic_layout_desc {
 };
 
 #define RNIC_FIELD_ENUM(id, offset, high, low) id = RNIC_FIELD(offset, high, low),
+
 /* The struct of a layout that has no fields of its own, only inner layouts or plain bytes. */
 #define RNIC_FRAME(name, size)                   \
 	struct rnic_##name {                     \
