@@ -173,7 +173,7 @@ RNIC_FRAME(init_hca_in, 0x10)
 RNIC_LAYOUT(teardown_hca_in, TEARDOWN_HCA_IN, 0x10)
 
 /* state: 1 when a forced teardown failed. */
-#define RNIC_TEARDOWN_HCA_OUT_FIELDS(F) F(RNIC_TEARDOWN_HCA_OUT_STATE, 0x0c, 31, 31)
+#define RNIC_TEARDOWN_HCA_OUT_FIELDS(F) F(RNIC_TEARDOWN_HCA_OUT_STATE, 0x0c, 0, 0)
 RNIC_LAYOUT(teardown_hca_out, TEARDOWN_HCA_OUT, 0x10)
 
 /* num_pages is signed. */

@@ -10,7 +10,7 @@
 #define RNIC_MKC_FIELDS(F)                                          \
 	F(RNIC_MKC_FREE, 0x00, 30, 30)                              \
 	F(RNIC_MKC_ACCESS_MODE_4_2, 0x00, 28, 26)                   \
-	F(RNIC_MKC_RELAXED_ORDERING_WRITE, 0x00, 24, 24)            \
+	F(RNIC_MKC_RELAXED_ORDERING_WRITE, 0x00, 18, 18)            \
 	F(RNIC_MKC_SMALL_FENCE_ON_RDMA_READ_RESPONSE, 0x00, 16, 16) \
 	F(RNIC_MKC_UMR_EN, 0x00, 15, 15)                            \
 	F(RNIC_MKC_A, 0x00, 14, 14)                                 \

@@ -89,8 +89,8 @@ enum rnic_cqe_size {
 	F(RNIC_WQ_LOG_WQ_SZ, 0x20, 4, 0)                 \
 	F(RNIC_WQ_DBR_UMEM_VALID, 0x24, 31, 31)          \
 	F(RNIC_WQ_WQ_UMEM_VALID, 0x24, 30, 30)           \
-	F(RNIC_WQ_LOG_HAIRPIN_NUM_PACKETS, 0x24, 20, 16) \
-	F(RNIC_WQ_LOG_HAIRPIN_DATA_SZ, 0x24, 12, 8)      \
+	F(RNIC_WQ_LOG_HAIRPIN_NUM_PACKETS, 0x24, 28, 24) \
+	F(RNIC_WQ_LOG_HAIRPIN_DATA_SZ, 0x24, 20, 16)     \
 	F(RNIC_WQ_DBR_UMEM_ID, 0x28, 31, 0)              \
 	F(RNIC_WQ_WQ_UMEM_ID, 0x2c, 31, 0)               \
 	F(RNIC_WQ_WQ_UMEM_OFFSET, 0x30, 63, 0)
@@ -152,8 +152,8 @@ enum rnic_wq_state {
 	F(RNIC_TISC_TLS_EN, 0x00, 30, 30)                      \
 	F(RNIC_TISC_LAG_TX_PORT_AFFINITY, 0x00, 27, 24)        \
 	F(RNIC_TISC_PRIO, 0x00, 19, 16)                        \
-	F(RNIC_TISC_UNDERLAY_QPN, 0x20, 23, 0)                 \
 	F(RNIC_TISC_TRANSPORT_DOMAIN, 0x24, 23, 0)             \
+	F(RNIC_TISC_UNDERLAY_QPN, 0x28, 23, 0)                 \
 	F(RNIC_TISC_PD, 0x2c, 23, 0)
 RNIC_LAYOUT(tisc, TISC, 0xa0)
 
