@@ -65,6 +65,10 @@ int softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 void *softrnic_object_get(struct softrnic *dev, enum softrnic_object_type type, uint32_t number);
 /* Take it out of its table (refs must be 0); the caller frees it. */
 void softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object);
+/* The next object of a type at or after *number, for loops; NULL at the end. *number: where to go on. */
+void *softrnic_object_next(struct softrnic *dev, enum softrnic_object_type type, uint32_t *number);
+/* How many there can be: what capabilities report. */
+uint32_t softrnic_object_limit(enum softrnic_object_type type);
 
 /* ---- Commands (cmdq.c runs them, cmd_table.c lists them). ---- */
 
@@ -80,6 +84,78 @@ struct softrnic_cmd {
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
 #define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)
 
+/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/port.c eth/reg.c */
+SOFTRNIC_CMD(query_hca_cap);
+SOFTRNIC_CMD(query_adapter);
+SOFTRNIC_CMD(init_hca);
+SOFTRNIC_CMD(teardown_hca);
+SOFTRNIC_CMD(enable_hca);
+SOFTRNIC_CMD(disable_hca);
+SOFTRNIC_CMD(query_pages);
+SOFTRNIC_CMD(manage_pages);
+SOFTRNIC_CMD(set_hca_cap);
+SOFTRNIC_CMD(query_issi);
+SOFTRNIC_CMD(set_issi);
+SOFTRNIC_CMD(nop);
+SOFTRNIC_CMD(query_special_contexts);
+SOFTRNIC_CMD(create_mkey);
+SOFTRNIC_CMD(query_mkey);
+SOFTRNIC_CMD(destroy_mkey);
+SOFTRNIC_CMD(create_eq);
+SOFTRNIC_CMD(destroy_eq);
+SOFTRNIC_CMD(query_eq);
+SOFTRNIC_CMD(alloc_pd);
+SOFTRNIC_CMD(dealloc_pd);
+SOFTRNIC_CMD(alloc_uar);
+SOFTRNIC_CMD(dealloc_uar);
+SOFTRNIC_CMD(alloc_transport_domain);
+SOFTRNIC_CMD(dealloc_transport_domain);
+SOFTRNIC_CMD(alloc_q_counter);
+SOFTRNIC_CMD(dealloc_q_counter);
+SOFTRNIC_CMD(query_q_counter);
+SOFTRNIC_CMD(create_tis);
+SOFTRNIC_CMD(modify_tis);
+SOFTRNIC_CMD(destroy_tis);
+SOFTRNIC_CMD(query_tis);
+SOFTRNIC_CMD(create_tir);
+SOFTRNIC_CMD(modify_tir);
+SOFTRNIC_CMD(destroy_tir);
+SOFTRNIC_CMD(query_tir);
+SOFTRNIC_CMD(create_rqt);
+SOFTRNIC_CMD(modify_rqt);
+SOFTRNIC_CMD(destroy_rqt);
+SOFTRNIC_CMD(query_rqt);
+SOFTRNIC_CMD(query_vport_state);
+SOFTRNIC_CMD(modify_vport_state);
+SOFTRNIC_CMD(query_nic_vport_context);
+SOFTRNIC_CMD(modify_nic_vport_context);
+SOFTRNIC_CMD(query_vport_counter);
+SOFTRNIC_CMD(access_reg);
+/* Data path: cq.c sq.c rq.c eth/steer.c */
+SOFTRNIC_CMD(create_cq);
+SOFTRNIC_CMD(destroy_cq);
+SOFTRNIC_CMD(query_cq);
+SOFTRNIC_CMD(modify_cq);
+SOFTRNIC_CMD(create_sq);
+SOFTRNIC_CMD(modify_sq);
+SOFTRNIC_CMD(destroy_sq);
+SOFTRNIC_CMD(query_sq);
+SOFTRNIC_CMD(create_rq);
+SOFTRNIC_CMD(modify_rq);
+SOFTRNIC_CMD(destroy_rq);
+SOFTRNIC_CMD(query_rq);
+SOFTRNIC_CMD(set_flow_table_root);
+SOFTRNIC_CMD(create_flow_table);
+SOFTRNIC_CMD(destroy_flow_table);
+SOFTRNIC_CMD(query_flow_table);
+SOFTRNIC_CMD(modify_flow_table);
+SOFTRNIC_CMD(create_flow_group);
+SOFTRNIC_CMD(destroy_flow_group);
+SOFTRNIC_CMD(query_flow_group);
+SOFTRNIC_CMD(set_flow_table_entry);
+SOFTRNIC_CMD(query_flow_table_entry);
+SOFTRNIC_CMD(delete_flow_table_entry);
+
 /* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */
 enum softrnic_hca_state {
 	SOFTRNIC_HCA_OFF,     /* after reset: ENABLE_HCA only */
@@ -87,9 +163,23 @@ enum softrnic_hca_state {
 	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
 };
 
+/* One row per command that the device knows, in the order of opcodes. */
+struct softrnic_cmd_desc {
+	uint16_t opcode;
+	uint16_t in_bytes; /* a shorter input is BAD_INP_LEN */
+	uint8_t state;	   /* enum softrnic_hca_state */
+	bool needs_boot_pages;
+	const char *name;
+	int (*fn)(struct softrnic *dev, struct softrnic_cmd *cmd);
+};
+extern const struct softrnic_cmd_desc softrnic_cmd_table[];
+extern const unsigned int softrnic_cmd_table_size;
+/* Look it up, check state and length, run it; the output's header is written in every case. */
+int softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd);
+
 /* ---- DMA (dma.c): what the host has mapped. ---- */
 
-/* Host address of [iova, iova + length) if one map covers it with that permission, else NULL. */
+/* Host address of [iova, iova + length) if maps cover it as one piece of host memory with that permission, else NULL. */
 void *softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot);
 /* Copy, across neighbouring maps too. 0 or -EFAULT (counted in tpt_faults); then nothing was copied. */
 int softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length);
@@ -134,6 +224,13 @@ struct softrnic_dbrec {
 	void *host; /* NULL: not reachable */
 	uint32_t generation;
 };
+/* RNIC_STATUS_OK, or BAD_PARAM: not on 8 bytes, or not reachable. */
+int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
+bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
+/* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable (any more). */
+static inline bool
+softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
+		    uint32_t *value);
 
 /* ---- Translation and protection (tpt.c). ---- */
 
@@ -174,8 +271,24 @@ int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
 #define SOFTRNIC_RESERVED_LKEY \
 	0x00000300u /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set */
+/* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */
 
 /* ---- Event queues (eq.c). ---- */
+
+struct softrnic_eq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	uint32_t producer; /* free running */
+	uint32_t consumer; /* as last written to a doorbell, 24 bits */
+	uint64_t mask[4];  /* of event types */
+	uint8_t log_size;
+	uint8_t vector;
+	bool armed;
+	bool ignore_overrun;
+	uint8_t status; /* 0, or why it takes no more entries: enum rnic_cq_status serves */
+	struct softrnic_object *uar;
+	struct rnic_eqc context;
+};
 
 /* Write an event to one EQ, raise its vector if armed. */
 void softrnic_eq_post(struct softrnic *dev, uint32_t eqn, uint8_t type, uint8_t sub_type,
@@ -278,6 +391,12 @@ struct softrnic_tir {
 	struct rnic_tirc context;
 };
 
+struct softrnic_tis {
+	struct softrnic_object object;
+	struct softrnic_object *td, *pd; /* pd may be NULL */
+	struct rnic_tisc context;
+};
+
 struct softrnic_rqt {
 	struct softrnic_object object;
 	uint32_t max_size, size; /* size is a power of two */
@@ -288,17 +407,31 @@ struct softrnic_rqt {
 void softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame);
 /* A frame from an SQ to the wire: checks, counters, faults. */
 void softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
-/* Recompute the link (admin state, wire); posts PORT_CHANGE if it changed. */
+/*
+ * Recompute the link (admin state, wire); posts PORT_CHANGE if it changed. A wire whose is_up() has changed, because
+ * the other end came, went, or switched its port (softrnic_port_enabled()), calls this.
+ */
 void softrnic_port_update(struct softrnic *dev);
 
+/* The port sends: its own side of a link is up. */
+bool softrnic_port_enabled(const struct softrnic *dev);
+int softrnic_port_init(struct softrnic *dev);
+void softrnic_port_reset(struct softrnic *dev);
+
 struct softrnic_flow_table; /* eth/steer.c */
-SOFTRNIC_CMD(create_flow_table);
 
 /* Traffic counters of the vport and the port; exact. */
 struct softrnic_port_counters {
 	uint64_t rx_packets[3], rx_bytes[3]; /* unicast, multicast, broadcast */
 	uint64_t tx_packets[3], tx_bytes[3];
 	uint64_t rx_errors, tx_errors;
+};
+
+/* Addresses that the driver asked the vport to take (MODIFY_NIC_VPORT_CONTEXT). */
+#define SOFTRNIC_MAC_LIST_LOG 7
+struct softrnic_mac_list {
+	uint16_t count;
+	uint8_t macs[1 << SOFTRNIC_MAC_LIST_LOG][6];
 };
 
 struct softrnic_port {
@@ -310,6 +443,10 @@ struct softrnic_port {
 	bool link_up, wire_up;
 	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
 	struct softrnic_port_counters counters;
+	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
+	struct softrnic_mac_list uc, mc;
+	bool pause_tx, pause_rx;
+	bool fcs_check;
 	struct rnic_nic_vport_context context; /* the rest, as last modified */
 };
 
@@ -350,8 +487,11 @@ struct softrnic {
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
-	uint8_t *uar_memory; /* SOFTRNIC_UAR_PAGES pages; memfd */
-	int uar_fd;
+	uint8_t *uar_memory; /* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
+	int uar_fd;	     /* memfd; its offset 0 is the second page */
+	uint8_t nic_interface;
+	uint32_t cmdq_iova_high;   /* written first, takes effect with the low half */
+	struct softrnic_cmdq *cmdq; /* cmdq.c's own: buffers */
 	void *uar_watch; /* uar.c's own: last seen words */
 	uint64_t cmdq_iova;
 	uint64_t power_on_ns;
@@ -380,6 +520,46 @@ struct softrnic {
 };
 
 uint64_t softrnic_random(struct softrnic *dev);
+uint64_t softrnic_now_ns(void);
+
+/* ---- The poller (poller.c). ---- */
+
+void softrnic_lock(struct softrnic_poller *poller);
+void softrnic_unlock(struct softrnic_poller *poller);
+/* Both with the lock held. -EEXIST: there is a device of that name. */
+int softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev);
+void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev);
+
+/* ---- Registers, pages, memory keys. ---- */
+
+int softrnic_bar_init(struct softrnic *dev);
+void softrnic_bar_reset(struct softrnic *dev);
+void softrnic_bar_fini(struct softrnic *dev);
+int softrnic_cmdq_init(struct softrnic *dev);
+void softrnic_cmdq_fini(struct softrnic *dev);
+int softrnic_dma_init(struct softrnic *dev);
+void softrnic_dma_fini(struct softrnic *dev);
+int softrnic_objects_init(struct softrnic *dev);
+void softrnic_objects_fini(struct softrnic *dev);
+int softrnic_pages_init(struct softrnic *dev);
+void softrnic_pages_reset(struct softrnic *dev);
+void softrnic_pages_fini(struct softrnic *dev);
+/* What QUERY_PAGES(boot) asked for was given. */
+bool softrnic_pages_booted(const struct softrnic *dev);
+bool softrnic_pages_initialized(const struct softrnic *dev);
+/* Ask for pages at run time (n > 0) or offer them back (n < 0): a PAGE_REQUEST event. */
+int softrnic_pages_request(struct softrnic *dev, int32_t n);
+void softrnic_caps_init(struct softrnic *dev);
+/* Everything below the function's state: all objects go, without touching host memory. */
+void softrnic_hca_teardown(struct softrnic *dev);
+/* Power-on state; with the lock held. */
+void softrnic_device_reset(struct softrnic *dev);
+void softrnic_rqts_reset(struct softrnic *dev);
+void softrnic_mkeys_reset(struct softrnic *dev);
+void softrnic_eqs_reset(struct softrnic *dev);
+void softrnic_uars_reset(struct softrnic *dev);
+/* Free all objects of a type that are one malloc each. */
+void softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type);
 
 /*
  * Power-on and reset: each part sets up and clears its own state. Order: objects last created go first
@@ -397,9 +577,24 @@ unsigned int
 softrnic_uar_poll(struct softrnic *dev); /* uar.c: doorbells -> active queues -> WQEs */
 unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
 /* uar.c: a UAR page was allocated or freed; a BlueFlame, CQ-arm or EQ register was written through the BAR. */
+/* Makes uar_memory and uar_fd. Offsets of softrnic_uar_write() count from uar_memory, not from BAR0. */
 int softrnic_uar_init(struct softrnic *dev);
 void softrnic_uar_fini(struct softrnic *dev);
 void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
+
+static inline bool
+softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
+		    uint32_t *value)
+{
+	if (dbrec->generation != dev->dma_generation && !softrnic_dbrec_refresh(dev, dbrec))
+		return false;
+	if (dbrec->host == NULL)
+		return false;
+	/* Pairs with the driver's store of the counter behind its WQEs or index. */
+	*value = RNIC_SWAP32(__atomic_load_n((const uint32_t *)dbrec->host + which,
+					     __ATOMIC_ACQUIRE));
+	return true;
+}
 
 #endif
