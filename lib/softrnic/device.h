@@ -307,21 +307,32 @@ struct softrnic_cq {
 	struct softrnic_dbrec dbrec; /* consumer index, arm word */
 	uint32_t producer;	     /* free running, 24 bits on the wire */
 	uint32_t consumer;	     /* as last read from the record */
+	uint32_t solicited;	     /* producer behind the last solicited entry */
+	uint32_t arm;		     /* the arm word as last seen, in the record or a doorbell */
+	uint64_t fired;		     /* the arm word whose event was raised; ~0: none yet */
 	uint8_t log_size;
 	uint8_t cqe_bytes_log2; /* 6 or 7 */
 	bool collapsed;		/* cc: every entry goes to slot 0 */
 	bool ignore_overrun;	/* oi */
 	bool error;		/* overrun or unreachable: takes no more entries */
+	bool armed;
+	bool pending; /* on the list of CQs that got entries in this poll */
 	uint32_t eqn, uar;
-	uint32_t arm_sequence_seen; /* the arm word's sequence whose event was raised */
+	STAILQ_ENTRY(softrnic_cq) pending_link;
+	TAILQ_ENTRY(softrnic_cq) sweep_link;
+	struct softrnic_object *eq;
 	struct rnic_cqc context;
 };
 /*
- * Write a completion; `cqe` has everything but the owner bit. `event`: the WQE asks for an event (ce, solicited).
+ * Write a completion; `cqe` has everything but the owner bit. `solicited`: the WQE asks for an event.
  * On overrun the CQ goes to error and a CQ_ERROR event is posted; returns -ENOSPC then, else 0.
  */
 int softrnic_cq_post(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
 		     bool solicited);
+/* Raise the events of CQs that got entries since the last call. */
+void softrnic_cq_flush(struct softrnic *dev);
+/* Look at one arm record: repairs a doorbell that was lost on a shared page. */
+void softrnic_cq_sweep(struct softrnic *dev);
 /* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). */
 void softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
 
@@ -334,12 +345,16 @@ struct softrnic_sq {
 	struct softrnic_cq *cq;
 	uint32_t pd, uar, tis;
 	uint16_t consumer; /* WQEBB counter */
+	uint16_t producer; /* as last read from the record */
 	uint8_t log_size;  /* of WQEBBs */
 	uint8_t state;	   /* enum rnic_wq_state */
 	bool rlky, multi_packet, flush_in_error;
-	bool active; /* on the poller's list of queues with work */
-	uint32_t idle;
+	bool active;   /* on the device's list of queues with work */
+	bool failed;   /* an error CQE was written since RST */
+	bool suspect;  /* the sweep saw work that no doorbell has told of yet */
+	uint32_t idle; /* polls without work */
 	TAILQ_ENTRY(softrnic_sq) active_link;
+	TAILQ_ENTRY(softrnic_sq) sweep_link;
 	struct rnic_sqc context;
 };
 
@@ -365,7 +380,7 @@ struct softrnic_q_counter {
 
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
-/* Execute up to `budget` WQEs of the queue; returns how many. */
+/* Execute WQEs of the queue, about `budget` packets of them; returns how many. */
 unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget);
 
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
@@ -376,9 +391,18 @@ struct softrnic_frame {
 	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
 };
 
+/* What steering found out about a frame, for its CQE. */
+struct softrnic_rx_info {
+	uint32_t flow_tag;
+	uint32_t hash;
+	uint8_t hash_type;
+	uint8_t l4_l3_hdr_type;
+	uint8_t hds_ip_ext;
+};
+
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
-			 const struct softrnic_frame *frame, uint32_t flow_tag);
+			 const struct softrnic_frame *frame, const struct softrnic_rx_info *info);
 
 /* ---- Ethernet (eth/steer.c: flow tables; eth/port.c: the port). ---- */
 
@@ -463,7 +487,19 @@ struct softrnic_wire_ops {
 	bool (*is_up)(const struct softrnic *dev);
 };
 extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair;
+/* Set dev->wire from "loop" or "pair:NAME"; 0, -EINVAL (unknown), -EEXIST (the pair has two ends), -ENOMEM. */
 int softrnic_wire_open(struct softrnic *dev, const char *spec);
+void softrnic_wire_close(struct softrnic *dev);
+/* The admin state or presence of this end changed: recompute the link here and at the other end. */
+void softrnic_wire_changed(struct softrnic *dev);
+/* The device's other end (its own for a loop), or NULL. */
+struct softrnic *softrnic_pair_peer(const struct softrnic *dev);
+
+/* Faults of sent frames (wire/faults.c): dev->faults is NULL when none is configured. */
+int softrnic_faults_init(struct softrnic *dev);
+void softrnic_faults_fini(struct softrnic *dev);
+void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
+unsigned int softrnic_faults_poll(struct softrnic *dev);
 
 /* ---- The device. ---- */
 
@@ -484,6 +520,10 @@ struct softrnic {
 	uint32_t dma_generation;
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
+	struct softrnic_sq_list swept_sqs; /* all that have left RST */
+	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
+	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
+	uint64_t now; /* nanoseconds since power-on, of this poll: the time in CQEs */
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
@@ -529,6 +569,11 @@ void softrnic_unlock(struct softrnic_poller *poller);
 /* Both with the lock held. -EEXIST: there is a device of that name. */
 int softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev);
 void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev);
+/* The devices of a poller, with the lock held: the first one, and the one behind dev; NULL: no more. */
+struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
+struct softrnic *softrnic_poller_next(struct softrnic *dev);
+/* Called whenever the lock is given back: wakes a host that sleeps. */
+void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
 
 /* ---- Registers, pages, memory keys. ---- */
 
@@ -580,7 +625,13 @@ unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
 /* Makes uar_memory and uar_fd. Offsets of softrnic_uar_write() count from uar_memory, not from BAR0. */
 int softrnic_uar_init(struct softrnic *dev);
 void softrnic_uar_fini(struct softrnic *dev);
+/*
+ * A page was allocated or freed: clears it. Page number n, as ALLOC_UAR returns it (RNIC_FIRST_UAR <= n <
+ * RNIC_FIRST_UAR + SOFTRNIC_UAR_PAGES), stands at uar_memory + (n - RNIC_FIRST_UAR) * 4096.
+ */
 void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
+/* An SQ or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
+void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 static inline bool

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The poller: a list of devices under one lock.
+ *
+ * A polling thread takes the lock once per round, thousands of times in the time that a sleeping waiter needs to wake
+ * up; with a plain mutex it would win every race. So who calls through the public door announces itself in `waiting`
+ * first, and the polling thread stays away from the lock while anybody is announced.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
+#define SOFTRNIC_GIVE_WAY_MAX 1000
+
+struct softrnic_poller {
+	pthread_mutex_t lock;
+	atomic_uint waiting; /* calls that want the lock */
+	TAILQ_HEAD(, softrnic) devices;
+	void (*wake)(
+		void *arg); /* set before the first device joins, cleared after the last has left */
+	void *wake_arg;
+};
+
+int
+softrnic_poller_create(struct softrnic_poller **out)
+{
+	struct softrnic_poller *poller = calloc(1, sizeof(*poller));
+	int ret;
+
+	if (poller == NULL)
+		return -ENOMEM;
+	ret = pthread_mutex_init(&poller->lock, NULL);
+	if (ret != 0) {
+		free(poller);
+		return -ret;
+	}
+	TAILQ_INIT(&poller->devices);
+	*out = poller;
+	return 0;
+}
+
+int
+softrnic_poller_destroy(struct softrnic_poller *poller)
+{
+	bool busy;
+
+	if (poller == NULL)
+		return 0;
+	softrnic_lock(poller);
+	busy = !TAILQ_EMPTY(&poller->devices);
+	softrnic_unlock(poller);
+	if (busy)
+		return -EBUSY;
+	pthread_mutex_destroy(&poller->lock);
+	free(poller);
+	return 0;
+}
+
+void
+softrnic_lock(struct softrnic_poller *poller)
+{
+	atomic_fetch_add_explicit(&poller->waiting, 1, memory_order_relaxed);
+	pthread_mutex_lock(&poller->lock);
+	atomic_fetch_sub_explicit(&poller->waiting, 1, memory_order_relaxed);
+}
+
+void
+softrnic_unlock(struct softrnic_poller *poller)
+{
+	void (*wake)(void *arg) = poller->wake;
+	void *arg = poller->wake_arg;
+
+	pthread_mutex_unlock(&poller->lock);
+	if (wake != NULL)
+		wake(arg);
+}
+
+void
+softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&poller->lock);
+	poller->wake = wake;
+	poller->wake_arg = arg;
+	pthread_mutex_unlock(&poller->lock);
+}
+
+int
+softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev)
+{
+	struct softrnic *other;
+
+	TAILQ_FOREACH(other, &poller->devices, link) {
+		if (strcmp(other->name, dev->name) == 0)
+			return -EEXIST;
+	}
+	dev->poller = poller;
+	TAILQ_INSERT_TAIL(&poller->devices, dev, link);
+	return 0;
+}
+
+void
+softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev)
+{
+	TAILQ_REMOVE(&poller->devices, dev, link);
+}
+
+struct softrnic *
+softrnic_poller_first(struct softrnic_poller *poller)
+{
+	return TAILQ_FIRST(&poller->devices);
+}
+
+struct softrnic *
+softrnic_poller_next(struct softrnic *dev)
+{
+	return TAILQ_NEXT(dev, link);
+}
+
+static unsigned int
+poll_device(struct softrnic *dev)
+{
+	unsigned int done = softrnic_cmdq_poll(dev);
+
+	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
+		return done;
+	done += softrnic_uar_poll(dev);
+	done += softrnic_wire_poll(dev);
+	return done;
+}
+
+unsigned int
+softrnic_poll(struct softrnic_poller *poller)
+{
+	struct softrnic *dev;
+	unsigned int done = 0;
+	int i;
+
+	for (i = 0; i < SOFTRNIC_GIVE_WAY_MAX &&
+		    atomic_load_explicit(&poller->waiting, memory_order_relaxed) > 0;
+	     i++)
+		sched_yield();
+	pthread_mutex_lock(&poller->lock);
+	TAILQ_FOREACH(dev, &poller->devices, link)
+		done += poll_device(dev);
+	/* A frame may have gone to a device that was polled before its sender: events come last. */
+	TAILQ_FOREACH(dev, &poller->devices, link) {
+		if (!STAILQ_EMPTY(&dev->pending_cqs))
+			softrnic_cq_flush(dev);
+	}
+	pthread_mutex_unlock(&poller->lock);
+	return done;
+}
