@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What the driver's burst functions cost: two net_rnic ports on the embedded software RNIC, joined by a wire, and one
+ * thread that sends on port 0, polls the device by hand, and receives on port 1. Only the burst calls are counted.
+ *
+ *	burst_bench [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
+ *
+ * NAME:
+ *	tx-none		configured as testpmd does it: fast free if the port offers it, else no offload
+ *	tx-none-nofree	no offload at all
+ *	tx-full		all offloads that the port has (but fast free), none used by the packets
+ *	rx-none		no offload
+ *	rx-full		all offloads that the port has
+ *	empty		nothing to receive
+ *
+ * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one port that sends to
+ * itself (net_ring), or two ports of another software PMD that are joined, the same is measured for them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "counted.h"
+#include "softrnic.h"
+
+#define RING_SIZE 1024
+
+/*
+ * ---- The host of the embedded device. ----
+ * The linker gives the driver these two for softrnic_host_get() and softrnic_host_put(): a thread polls while the driver
+ * brings a port up or down and waits for commands, and ends before measuring, when we poll ourselves.
+ */
+int __wrap_softrnic_host_get(int core, struct softrnic_poller **poller);
+void __wrap_softrnic_host_put(void);
+
+static struct {
+	struct softrnic_poller *poller;
+	unsigned int users;
+	pthread_t thread;
+	atomic_bool run;
+} host;
+
+static void *
+host_loop(void *unused)
+{
+	(void)unused;
+	while (atomic_load_explicit(&host.run, memory_order_acquire))
+		if (softrnic_poll(host.poller) == 0)
+			usleep(10);
+	return NULL;
+}
+
+static int
+host_thread_start(void)
+{
+	if (host.poller == NULL || atomic_load(&host.run))
+		return 0;
+	atomic_store(&host.run, true);
+	return -pthread_create(&host.thread, NULL, host_loop, NULL);
+}
+
+static void
+host_thread_stop(void)
+{
+	if (atomic_exchange(&host.run, false))
+		pthread_join(host.thread, NULL);
+}
+
+int
+__wrap_softrnic_host_get(int core, struct softrnic_poller **poller)
+{
+	int ret = 0;
+
+	(void)core;
+	if (host.users == 0) {
+		ret = softrnic_poller_create(&host.poller);
+		if (ret == 0)
+			ret = host_thread_start();
+	}
+	if (ret == 0)
+		host.users++;
+	*poller = host.poller;
+	return ret;
+}
+
+void
+__wrap_softrnic_host_put(void)
+{
+	if (--host.users > 0)
+		return;
+	host_thread_stop();
+	softrnic_poller_destroy(host.poller);
+	host.poller = NULL;
+}
+
+/* Until the device has nothing more to do. */
+static void
+device_settle(void)
+{
+	if (host.poller == NULL)
+		return;
+	for (int i = 0; i < 10000 && softrnic_poll(host.poller) > 0; i++)
+		;
+}
+
+/* ---- The ports. ---- */
+
+static struct rte_mempool *tx_pool, *rx_pool;
+static uint16_t tx_port, rx_port;
+static struct rte_ether_hdr header;
+
+enum offloads { AS_TESTPMD, NO_OFFLOADS, ALL_OFFLOADS };
+
+static int
+start_port(uint16_t port, enum offloads offloads)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
+	struct rte_eth_txconf txconf;
+	int ret = rte_eth_dev_info_get(port, &info);
+
+	if (ret < 0)
+		return ret;
+	memset(&conf, 0, sizeof(conf));
+	if (offloads == AS_TESTPMD)
+		conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	if (offloads == ALL_OFFLOADS) {
+		conf.txmode.offloads = info.tx_offload_capa & ~RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+		conf.rxmode.offloads = info.rx_offload_capa;
+	}
+	ret = rte_eth_dev_configure(port, 1, 1, &conf);
+	if (ret < 0)
+		return ret;
+	txconf = info.default_txconf;
+	txconf.offloads = conf.txmode.offloads;
+	ret = rte_eth_rx_queue_setup(port, 0, RING_SIZE, 0, NULL, rx_pool);
+	if (ret == 0)
+		ret = rte_eth_tx_queue_setup(port, 0, RING_SIZE, 0, &txconf);
+	if (ret == 0)
+		ret = rte_eth_dev_start(port);
+	if (ret == 0)
+		rte_eth_promiscuous_enable(port);
+	return ret;
+}
+
+static bool
+wait_link(uint16_t port)
+{
+	struct rte_eth_link link = { 0 };
+
+	for (int i = 0; i < 100; i++) {
+		if (rte_eth_link_get_nowait(port, &link) == 0 && link.link_status)
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
+static int
+start_ports(enum offloads offloads)
+{
+	struct rte_mbuf *pkts[COUNTED_BURST_MAX];
+	uint16_t port, n;
+	int ret;
+
+	RTE_ETH_FOREACH_DEV(port) {
+		ret = start_port(port, offloads);
+		if (ret < 0) {
+			fprintf(stderr, "port %u does not start: %s\n", port, strerror(-ret));
+			return ret;
+		}
+	}
+	RTE_ETH_FOREACH_DEV(port) {
+		if (!wait_link(port)) {
+			fprintf(stderr, "port %u has no link\n", port);
+			return -ENOLINK;
+		}
+	}
+	/* Some PMDs offer buffers to the sender only when the receiver has polled. */
+	n = rte_eth_rx_burst(rx_port, 0, pkts, COUNTED_BURST_MAX);
+	rte_pktmbuf_free_bulk(pkts, n);
+	rte_eth_macaddr_get(rx_port, &header.dst_addr);
+	rte_eth_macaddr_get(tx_port, &header.src_addr);
+	header.ether_type = RTE_BE16(0x88b5); /* for local experiments */
+	return 0;
+}
+
+static void
+stop_ports(void)
+{
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV(port)
+		rte_eth_dev_stop(port);
+}
+
+/* ---- Measuring. ---- */
+
+struct bench_case {
+	const char *name;
+	enum offloads offloads;
+	bool tx, rx; /* what is counted */
+};
+
+static const struct bench_case cases[] = {
+	{ "tx-none", AS_TESTPMD, true, false },	  { "tx-none-nofree", NO_OFFLOADS, true, false },
+	{ "tx-full", ALL_OFFLOADS, true, false }, { "rx-none", AS_TESTPMD, false, true },
+	{ "rx-full", ALL_OFFLOADS, false, true }, { "empty", AS_TESTPMD, false, false },
+};
+
+static int
+make_packets(struct rte_mbuf **pkts, unsigned int burst, unsigned int bytes)
+{
+	if (rte_pktmbuf_alloc_bulk(tx_pool, pkts, burst) != 0) {
+		fprintf(stderr, "the mempool is empty: completions do not free\n");
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < burst; i++) {
+		pkts[i]->data_len = bytes;
+		pkts[i]->pkt_len = bytes;
+		memcpy(rte_pktmbuf_mtod(pkts[i], void *), &header, sizeof(header));
+	}
+	return 0;
+}
+
+static int
+receive(struct counted *counted, burst_fn fn, void *queue, struct rte_mbuf **pkts,
+	unsigned int burst, unsigned int bytes)
+{
+	unsigned int got = 0, idle = 0;
+
+	while (got < burst && idle < 1000) {
+		uint16_t n = counted != NULL ? counted_burst(counted, pkts + got, burst - got)
+					     : fn(queue, pkts + got, burst - got);
+
+		if (n == 0)
+			device_settle();
+		idle = n == 0 ? idle + 1 : 0;
+		got += n;
+	}
+	for (unsigned int i = 0; i < got; i++) {
+		if (pkts[i]->pkt_len != bytes) {
+			fprintf(stderr, "a packet of %u bytes, not %u\n", pkts[i]->pkt_len, bytes);
+			return -EIO;
+		}
+	}
+	rte_pktmbuf_free_bulk(pkts, got);
+	if (got < burst) {
+		fprintf(stderr, "%u of %u packets were lost\n", burst - got, burst);
+		return -EIO;
+	}
+	return 0;
+}
+
+static int
+round_trips(struct counted *counted, const struct bench_case *c, unsigned int burst,
+	    unsigned int bytes, uint64_t calls)
+{
+	const struct rte_eth_fp_ops *tx = &rte_eth_fp_ops[tx_port], *rx = &rte_eth_fp_ops[rx_port];
+	struct rte_mbuf *pkts[COUNTED_BURST_MAX];
+	uint16_t sent;
+	int ret;
+
+	counted_start(counted, c->tx ? tx->tx_pkt_burst : rx->rx_pkt_burst,
+		      c->tx ? tx->txq.data[0] : rx->rxq.data[0], calls);
+	for (uint64_t call = 0; call < calls; call++) {
+		ret = make_packets(pkts, burst, bytes);
+		if (ret < 0)
+			return ret;
+		sent = c->tx ? counted_burst(counted, pkts, burst)
+			     : tx->tx_pkt_burst(tx->txq.data[0], pkts, burst);
+		if (sent != burst) {
+			fprintf(stderr, "%u of a burst of %u were taken\n", sent, burst);
+			return -EIO;
+		}
+		device_settle();
+		ret = receive(c->rx ? counted : NULL, rx->rx_pkt_burst, rx->rxq.data[0], pkts,
+			      burst, bytes);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static void
+measure_empty(struct counted *counted, const char *name, uint64_t calls)
+{
+	const struct rte_eth_fp_ops *rx = &rte_eth_fp_ops[rx_port];
+	struct rte_mbuf *pkts[COUNTED_BURST_MAX];
+
+	counted_start(counted, rx->rx_pkt_burst, rx->rxq.data[0], calls);
+	for (uint64_t call = 0; call < calls; call++)
+		counted_burst(counted, pkts, 32);
+	counted_stop(counted, name, 32, 0);
+}
+
+static int
+measure_sizes(struct counted *counted, const struct bench_case *c, const struct counted_plan *plan)
+{
+	if (!c->tx && !c->rx) {
+		measure_empty(counted, c->name, plan->calls);
+		return 0;
+	}
+	for (unsigned int b = 0; b < plan->n_bytes; b++) {
+		for (unsigned int n = 0; n < plan->n_bursts; n++) {
+			unsigned int burst = plan->bursts[n], bytes = plan->bytes[b];
+			int ret;
+
+			/* First until the queues are in their stride. */
+			ret = round_trips(counted, c, burst, bytes, 2 * RING_SIZE / burst);
+			if (ret == 0)
+				ret = round_trips(counted, c, burst, bytes, plan->calls);
+			if (ret < 0)
+				return ret;
+			counted_stop(counted, c->name, burst, bytes);
+		}
+	}
+	return 0;
+}
+
+static int
+measure(struct counted *counted, const char *name, const struct counted_plan *plan)
+{
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		int ret;
+
+		if (strcmp(name, cases[i].name) != 0)
+			continue;
+		ret = start_ports(cases[i].offloads);
+		if (ret == 0) {
+			host_thread_stop();
+			device_settle();
+			ret = measure_sizes(counted, &cases[i], plan);
+			if (host_thread_start() != 0)
+				return -EAGAIN;
+		}
+		stop_ports();
+		return ret;
+	}
+	fprintf(stderr, "unknown name %s\n", name);
+	return -EINVAL;
+}
+
+static int
+find_ports(void)
+{
+	uint16_t port, n = 0;
+
+	RTE_ETH_FOREACH_DEV(port) {
+		if (n == 0)
+			tx_port = port;
+		rx_port = port;
+		n++;
+	}
+	if (n == 0 || n > 2) {
+		fprintf(stderr, "%u ports: give EAL one that sends to itself, or two (--vdev)\n",
+			n);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct counted_plan plan;
+	struct counted counted;
+	uint16_t port;
+	int skip, ret = 0;
+
+	skip = rte_eal_init(argc, argv);
+	if (skip < 0)
+		return EXIT_FAILURE;
+	if (counted_plan_parse(argc - skip, argv + skip, &plan) < 0)
+		return 2;
+	if (find_ports() < 0)
+		return EXIT_FAILURE;
+	tx_pool = rte_pktmbuf_pool_create("tx", 16383, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					  SOCKET_ID_ANY);
+	rx_pool = rte_pktmbuf_pool_create("rx", 16383, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					  SOCKET_ID_ANY);
+	if (tx_pool == NULL || rx_pool == NULL) {
+		fprintf(stderr, "no memory: give EAL more with -m\n");
+		return EXIT_FAILURE;
+	}
+	counted_init(&counted);
+	for (unsigned int i = 0; i < plan.n_names && ret == 0; i++)
+		ret = measure(&counted, plan.names[i], &plan);
+	RTE_ETH_FOREACH_DEV(port)
+		rte_eth_dev_close(port);
+	rte_eal_cleanup();
+	return ret == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The headers of net_mlx5 and common/mlx5, so that its burst functions can be called from outside.
+
+set -euo pipefail
+
+usage()
+{
+	cat <<'USAGE'
+Usage: devtools/bench/mlx5_headers.sh [--help] DIR
+
+Puts the inner headers of DPDK's net_mlx5 of exactly the installed version into DIR, and beside
+them mlx5_autoconf.h, which says what the installed rdma-core offers. They come from the
+distribution's source package, by a private apt configuration. mlx5_bench is compiled against them;
+nothing of them is ever committed. Does nothing when DIR already holds those of that version.
+Needs: libdpdk-dev, libibverbs-dev, dpkg-dev, meson, and package sources that can be reached.
+
+  devtools/bench/mlx5_headers.sh build/devtools/bench/mlx5-headers
+
+Exit code: 0 done, 1 failed, 2 usage.
+USAGE
+}
+
+fail()
+{
+	echo "mlx5_headers: $*" >&2
+	exit 1
+}
+
+# private_sources OUT: the system's apt sources as deb-src entries, in both of apt's formats.
+private_sources()
+{
+	local out=$1 etc=/etc/apt
+	local -a stanzas lists
+
+	mapfile -t stanzas < <(find $etc/sources.list.d -name '*.sources' 2>/dev/null)
+	mapfile -t lists < <(find $etc/sources.list $etc/sources.list.d/*.list 2>/dev/null)
+	if [ ${#stanzas[@]} -gt 0 ]; then
+		for f in "${stanzas[@]}"; do
+			grep -v '^#' "$f" || true
+			echo
+		done | awk '
+			BEGIN { RS = ""; FS = "\n" }
+			tolower($0) ~ /(^|\n)enabled:[ \t]*(no|false|off|0)/ { next }
+			{
+				for (i = 1; i <= NF; i++)
+					print (tolower($i) ~ /^types:/) ? "Types: deb-src" : $i
+				print ""
+			}' >"$out/private.sources"
+	fi
+	if [ ${#lists[@]} -gt 0 ]; then
+		sed -n -E 's/^[[:space:]]*deb(-src)?[[:space:]]+/deb-src /p' "${lists[@]}" |
+			sort -u >"$out/private.list"
+	fi
+}
+
+# fetch_source STAMP WORK: unpack the source package "NAME VERSION" into WORK/tree.
+fetch_source()
+{
+	local stamp=$1 work=$2
+	local -a apt
+
+	mkdir -p "$work"/{etc,src,lists/partial,cache/archives/partial}
+	private_sources "$work/etc"
+	apt=(apt-get -q -o "Dir::Etc::sourcelist=/dev/null" -o "Dir::Etc::sourceparts=$work/etc"
+		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache"
+		-o "APT::Sandbox::User=$(id -un)" -o "Acquire::Retries=3")
+	echo "mlx5_headers: fetching the source of $stamp"
+	# One unreachable source makes update fail; what counts is whether ours can be had.
+	"${apt[@]}" update >"$work/update.log" 2>&1 || true
+	if ! (cd "$work/src" && "${apt[@]}" source --download-only "${stamp/ /=}") \
+		>"$work/source.log" 2>&1; then
+		tail -n 5 "$work/update.log" "$work/source.log" >&2
+		fail "no package source has the source of $stamp"
+	fi
+	dpkg-source --no-check -x "$work"/src/*.dsc "$work/tree" >"$work/extract.log" 2>&1 ||
+		fail "the source of $stamp does not unpack: $(tail -n 1 "$work/extract.log")"
+}
+
+# make_autoconf TREE WORK: DPDK's own questions to the compiler, asked without configuring all of it.
+make_autoconf()
+{
+	local tree=$1 work=$2
+
+	mkdir -p "$work/autoconf"
+	{
+		cat <<'MESON'
+project('autoconf', 'c')
+cc = meson.get_compiler('c')
+libs = [dependency('libmlx5'), dependency('libibverbs')]
+libmtcr_ul_found = false
+mlx5_config = configuration_data()
+MESON
+		sed -n '/^has_member_args = /,/^# Build Glue Library/p' \
+			"$tree/drivers/common/mlx5/linux/meson.build"
+		echo "configure_file(output: 'mlx5_autoconf.h', configuration: mlx5_config)"
+	} >"$work/autoconf/meson.build"
+	if ! meson setup "$work/autoconf/build" "$work/autoconf" >"$work/autoconf.log" 2>&1; then
+		tail -n 5 "$work/autoconf.log" >&2
+		fail "mlx5_autoconf.h cannot be made (apt-get install libibverbs-dev)"
+	fi
+	# Without these the table was not what was expected, and structs would not match the library.
+	grep -q '^#define HAVE_IBV_DEVX_OBJ' "$work/autoconf/build/mlx5_autoconf.h" ||
+		fail "mlx5_autoconf.h lacks what net_mlx5 of Debian was built with"
+}
+
+case ${1:-} in
+-h | --help)
+	usage
+	exit 0
+	;;
+esac
+if [ $# -ne 1 ] || [[ $1 == -* ]]; then
+	usage >&2
+	exit 2
+fi
+dir=$1
+
+for tool in dpkg-query apt-get dpkg-source meson pkg-config; do
+	command -v "$tool" >/dev/null || fail "$tool is missing"
+done
+stamp=$(dpkg-query -W -f '${source:Package} ${source:Version}' libdpdk-dev 2>/dev/null) ||
+	fail "libdpdk-dev is not installed"
+if [ "$(cat "$dir/version" 2>/dev/null)" = "$stamp" ]; then
+	exit 0
+fi
+
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+work=$(mktemp -d "$dir/work.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fetch_source "$stamp" "$work"
+tree=$work/tree
+make_autoconf "$tree" "$work"
+
+rm -rf "$dir"/*.h "$dir/hws"
+mkdir "$dir/hws"
+cp "$tree"/drivers/{common,net}/mlx5/{,linux/}*.h "$tree"/drivers/bus/auxiliary/*.h \
+	"$tree/lib/eal/linux/include/rte_os_shim.h" "$work/autoconf/build/mlx5_autoconf.h" "$dir/"
+cp "$tree"/drivers/net/mlx5/hws/*.h "$dir/hws/"
+echo "$stamp" >"$dir/version"
+echo "mlx5_headers: $(find "$dir" -name '*.h' -not -path "$work/*" | wc -l) headers of $stamp in $dir"
