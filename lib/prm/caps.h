@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * HCA capabilities (PRM: "HCA Capabilities"): what QUERY_HCA_CAP answers and SET_HCA_CAP asks for, one layout per type.
- * Offsets count from the capability, which stands at RNIC_HCA_CAP_OFFSET in both.
+ * HCA capabilities (PRM: "HCA Capabilities"): what QUERY_HCA_CAP answers and SET_HCA_CAP asks for,
+ * one layout per type. Offsets count from the capability, which stands at RNIC_HCA_CAP_OFFSET in
+ * both.
  */
 #ifndef RNIC_PRM_CAPS_H
 #define RNIC_PRM_CAPS_H
@@ -10,8 +11,8 @@
 #include "field.h"
 
 /*
- * General device capabilities. A name with LOG is a power of two. fast_teardown stands at 0x1c, where Linux reads it;
- * rdma-core looks for it at 0x20[14].
+ * General device capabilities. A name with LOG is a power of two. fast_teardown stands at 0x1c,
+ * where Linux reads it; rdma-core looks for it at 0x20[14].
  */
 #define RNIC_GENERAL_CAP_FIELDS(F)                                             \
 	F(RNIC_GENERAL_CAP_HCA_CAP_2, 0x04, 31, 31)                            \

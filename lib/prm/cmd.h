@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Commands: opcodes, statuses, and the layout of every input and output (PRM: "Command Reference"). */
+/*
+ * Commands: opcodes, statuses, and the layout of every input and output (PRM: "Command Reference").
+ */
 #ifndef RNIC_PRM_CMD_H
 #define RNIC_PRM_CMD_H
 
@@ -112,8 +114,8 @@ RNIC_LAYOUT(cmd_in, CMD_IN, 0x10)
 RNIC_LAYOUT(cmd_out, CMD_OUT, 0x10)
 
 /*
- * Rows below are the fields behind the common header. A number that most objects' commands carry stands at 0x8:
- * rnic_object_in/out serve the commands that have nothing else.
+ * Rows below are the fields behind the common header. A number that most objects' commands carry
+ * stands at 0x8: rnic_object_in/out serve the commands that have nothing else.
  */
 
 /* Input of DESTROY_x, DEALLOC_x and QUERY_x: the object's number. */

@@ -51,9 +51,9 @@ struct rnic_cmd_part {
 typedef void rnic_cmd_visit(void *arg, const struct rnic_cmd_part *part);
 
 /*
- * Visit every layout of an input, outer ones first, then the list. How an output reads is said by its input. An unknown
- * opcode has only the common header. The bytes may be hostile: lengths bound everything, and a visited layout may reach
- * past the end (rnic_desc_get() then says so).
+ * Visit every layout of an input, outer ones first, then the list. How an output reads is said by
+ * its input. An unknown opcode has only the common header. The bytes may be hostile: lengths bound
+ * everything, and a visited layout may reach past the end (rnic_desc_get() then says so).
  */
 void rnic_cmd_walk_in(const uint8_t *in, size_t in_length, rnic_cmd_visit *visit, void *arg);
 void rnic_cmd_walk_out(const uint8_t *in, size_t in_length, size_t out_length,

@@ -13,7 +13,10 @@
 /* Bytes of an input or output that are searched for bits without a name: all but long lists. */
 #define NAMED_BYTES (RNIC_HCA_CAP_OFFSET + RNIC_HCA_CAP_BYTES)
 
-/* Rows of 16 bytes as mlx5_core prints them; offset goes on from row to row and from block to block. */
+/*
+ * Rows of 16 bytes as mlx5_core prints them; offset goes on from row to row and from block to
+ * block.
+ */
 static void
 dump_rows(const void *bytes, size_t length, size_t *offset, rnic_dump_line *line, void *arg)
 {

@@ -3,9 +3,9 @@
 /*
  * Commands and queue entries as text, line by line through a callback, without the newline.
  *
- * Two kinds: hexdumps, laid out exactly as Linux's mlx5_core and rdma-core print theirs, so that traces can be put side
- * by side; and decoded dumps, a line per field that is not zero. All take plain bytes that a device or a driver may
- * have made hostile: only the given lengths are trusted.
+ * Two kinds: hexdumps, laid out exactly as Linux's mlx5_core and rdma-core print theirs, so that
+ * traces can be put side by side; and decoded dumps, a line per field that is not zero. All take
+ * plain bytes that a device or a driver may have made hostile: only the given lengths are trusted.
  */
 #ifndef RNIC_PRM_DUMP_H
 #define RNIC_PRM_DUMP_H
@@ -17,7 +17,8 @@
 typedef void rnic_dump_line(void *arg, const char *text);
 
 /*
- * A command queue entry (64 bytes) and the mailbox blocks (0x240 bytes each) of its input or output:
+ * A command queue entry (64 bytes) and the mailbox blocks (0x240 bytes each) of its input or
+ * output:
  *
  *	dump command CREATE_EQ(0x301) INPUT
  *	000: 07000000 00000118 00000007 ab0e8800
@@ -33,15 +34,24 @@ void rnic_dump_cmd(const void *entry, const void *const *blocks, size_t block_co
 void rnic_dump_cmd_data(uint32_t opcode, const void *data, size_t length, bool output,
 			rnic_dump_line *line, void *arg);
 
-/* The fields of an input, and of the output of an input. Bits that no layout names are shown as such. */
+/*
+ * The fields of an input, and of the output of an input. Bits that no layout names are shown as
+ * such.
+ */
 void rnic_decode_cmd_in(const void *in, size_t in_length, rnic_dump_line *line, void *arg);
 void rnic_decode_cmd_out(const void *in, size_t in_length, const void *out, size_t out_length,
 			 rnic_dump_line *line, void *arg);
 
-/* A send WQE that lies in one piece; as many bytes as its ds says and length allows. at is the address to show. */
+/*
+ * A send WQE that lies in one piece; as many bytes as its ds says and length allows. at is the
+ * address to show.
+ */
 void rnic_dump_wqe(uint64_t at, const void *wqe, size_t length, rnic_dump_line *line, void *arg);
 
-/* Its segments. ethernet: the queue is an SQ or a raw packet QP, whose SENDs have an Ethernet segment. */
+/*
+ * Its segments. ethernet: the queue is an SQ or a raw packet QP, whose SENDs have an Ethernet
+ * segment.
+ */
 void rnic_decode_wqe(const void *wqe, size_t length, bool ethernet, rnic_dump_line *line,
 		     void *arg);
 

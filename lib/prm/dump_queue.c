@@ -109,7 +109,9 @@ decode_data(const uint8_t *bytes, size_t length, rnic_dump_line *line, void *arg
 	return sizeof(data);
 }
 
-/* Whether all that follows (an Ethernet segment apart) is data. Others bring segments of their own. */
+/*
+ * Whether all that follows (an Ethernet segment apart) is data. Others bring segments of their own.
+ */
 static bool
 is_data_only(uint32_t opcode)
 {

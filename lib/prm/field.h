@@ -3,8 +3,9 @@
 /*
  * Big-endian values and fields as the Programmer's Reference Manual (PRM) prints them.
  *
- * A layout is a list of rows, one row per field: name, dword offset, high bit, low bit. From the same rows come an
- * enum of its own per layout, typed get/set functions, and a descriptor that dumps, traces and tests use:
+ * A layout is a list of rows, one row per field: name, dword offset, high bit, low bit. From the
+ * same rows come an enum of its own per layout, typed get/set functions, and a descriptor that
+ * dumps, traces and tests use:
  *
  *	#define RNIC_CQC_FIELDS(F) \
  *		F(RNIC_CQC_STATUS,   0x00, 31, 28) \
@@ -13,8 +14,9 @@
  *
  *	rnic_cqc_set(cqc, RNIC_CQC_LOG_SIZE, 10);
  *
- * A field of another layout, the setter of another struct, or arithmetic on a big-endian value does not compile.
- * A field with a high bit above 31 covers two dwords, as the PRM's 64-bit addresses do.
+ * A field of another layout, the setter of another struct, or arithmetic on a big-endian value does
+ * not compile. A field with a high bit above 31 covers two dwords, as the PRM's 64-bit addresses
+ * do.
  */
 #ifndef RNIC_PRM_FIELD_H
 #define RNIC_PRM_FIELD_H
@@ -110,7 +112,10 @@ rnic_field_get(const struct rnic_be32 *dw, uint32_t field)
 	return v >> RNIC_FIELD_LOW(field) & rnic_field_mask(field);
 }
 
-/* Bits of the value above the field's width are cut off: callers check ranges where they come from outside. */
+/*
+ * Bits of the value above the field's width are cut off: callers check ranges where they come from
+ * outside.
+ */
 static inline void
 rnic_field_set(struct rnic_be32 *dw, uint32_t field, uint64_t value)
 {
@@ -168,7 +173,10 @@ struct rnic_layout_desc {
 		rnic_field_set(layout->dw, (uint32_t)field, value);                          \
 	}
 
-/* A layout that stands inside another at a fixed byte offset: rnic_create_cq_in_cqc(in) -> struct rnic_cqc *. */
+/*
+ * A layout that stands inside another at a fixed byte offset: rnic_create_cq_in_cqc(in) -> struct
+ * rnic_cqc *.
+ */
 #define RNIC_INNER(outer, inner, member, offset)                                                \
 	_Static_assert((offset) % 4 == 0 && (offset) + sizeof(struct rnic_##inner) <=           \
 						    sizeof(struct rnic_##outer),                \

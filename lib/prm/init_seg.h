@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The initialization segment at the start of BAR0 (PRM: "Initialization Segment"): byte offsets and bits. */
+/*
+ * The initialization segment at the start of BAR0 (PRM: "Initialization Segment"): byte offsets and
+ * bits.
+ */
 #ifndef RNIC_PRM_INIT_SEG_H
 #define RNIC_PRM_INIT_SEG_H
 
@@ -50,7 +53,10 @@ enum rnic_nic_interface {
 	RNIC_NIC_INTERFACE_NO_DRAM = 2,
 };
 
-/* First UAR page of the BAR: what is before belongs to the initialization segment. Seen on a ConnectX-4 Lx. */
+/*
+ * First UAR page of the BAR: what is before belongs to the initialization segment. Seen on a
+ * ConnectX-4 Lx.
+ */
 #define RNIC_FIRST_UAR 0x10
 
 #endif

@@ -187,8 +187,8 @@ extern const struct rnic_inner_desc rnic_inners[];
 extern const uint32_t rnic_inner_count;
 
 /*
- * A field of a layout that starts at byte offset of bytes. Any alignment. False, and nothing done, where a part of the
- * field lies outside the bytes.
+ * A field of a layout that starts at byte offset of bytes. Any alignment. False, and nothing done,
+ * where a part of the field lies outside the bytes.
  */
 bool rnic_desc_get(const uint8_t *bytes, size_t length, size_t offset,
 		   const struct rnic_field_desc *field, uint64_t *value);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Elements of the lists that follow a command's fixed part: addresses, translation entries, numbers, text. */
+/*
+ * Elements of the lists that follow a command's fixed part: addresses, translation entries,
+ * numbers, text.
+ */
 #ifndef RNIC_PRM_LIST_H
 #define RNIC_PRM_LIST_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory keys and their translation entries (PRM: "Memory Key Context", "MTT Entry", "KLM Entry"). */
+/*
+ * Memory keys and their translation entries (PRM: "Memory Key Context", "MTT Entry", "KLM Entry").
+ */
 #ifndef RNIC_PRM_MKEY_H
 #define RNIC_PRM_MKEY_H
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Contexts of event, completion and work queues (PRM: "Event Queue Context", "Completion Queue Context", "WQ Context"). */
+/*
+ * Contexts of event, completion and work queues (PRM: "Event Queue Context", "Completion Queue
+ * Context", "WQ Context").
+ */
 #ifndef RNIC_PRM_QUEUE_H
 #define RNIC_PRM_QUEUE_H
 
@@ -69,7 +72,10 @@ enum rnic_cqe_size {
 	RNIC_CQE_SIZE_128 = 1,
 };
 
-/* Work queue: inside the contexts of SQs, RQs and RMPs; page addresses follow the command that carries it. */
+/*
+ * Work queue: inside the contexts of SQs, RQs and RMPs; page addresses follow the command that
+ * carries it.
+ */
 #define RNIC_WQ_FIELDS(F)                                \
 	F(RNIC_WQ_WQ_TYPE, 0x00, 31, 28)                 \
 	F(RNIC_WQ_WQ_SIGNATURE, 0x00, 27, 27)            \

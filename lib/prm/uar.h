@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* User access region pages: doorbell registers of CQs, EQs and send queues (PRM: "UAR Page Format"). */
+/*
+ * User access region pages: doorbell registers of CQs, EQs and send queues (PRM: "UAR Page
+ * Format").
+ */
 #ifndef RNIC_PRM_UAR_H
 #define RNIC_PRM_UAR_H
 
@@ -13,7 +16,10 @@
 #define RNIC_UAR_EQ_UPDATE 0x48 /* the same without arming */
 #define RNIC_UAR_BLUEFLAME 0x800
 
-/* BlueFlame registers with log_bf_reg_size 9: two halves each, used in turn; the last two are the fast path's. */
+/*
+ * BlueFlame registers with log_bf_reg_size 9: two halves each, used in turn; the last two are the
+ * fast path's.
+ */
 #define RNIC_BF_REG_BYTES		   512
 #define RNIC_BF_HALF_BYTES		   256
 #define RNIC_BF_REGS_PER_UAR		   4

@@ -6,7 +6,10 @@
 
 #include "field.h"
 
-/* NIC vport context; allowed_list_size list entries of 8 bytes follow (MAC: 2 bytes zero, then the address). */
+/*
+ * NIC vport context; allowed_list_size list entries of 8 bytes follow (MAC: 2 bytes zero, then the
+ * address).
+ */
 #define RNIC_NIC_VPORT_CONTEXT_FIELDS(F)                                 \
 	F(RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE, 0x00, 26, 24)      \
 	F(RNIC_NIC_VPORT_CONTEXT_DISABLE_MC_LOCAL_LB, 0x00, 2, 2)        \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Work queue entries: the segments of send and receive WQEs (PRM: "Work Queue Structure", "WQE Formats"). */
+/*
+ * Work queue entries: the segments of send and receive WQEs (PRM: "Work Queue Structure", "WQE
+ * Formats").
+ */
 #ifndef RNIC_PRM_WQE_H
 #define RNIC_PRM_WQE_H
 
