@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_DEVICE_H
 #define SOFTRNIC_DEVICE_H
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
@@ -21,6 +22,7 @@
 #include "prm/wqe.h"
 
 extern int softrnic_logtype;
+extern int softrnic_cmd_logtype; /* "softrnic.cmd" at debug level: every command's bytes */
 /* "softrnic: NAME: message" */
 #define SOFTRNIC_LOG(level, dev, fmt, ...)                                                 \
 	rte_log(RTE_LOG_##level, softrnic_logtype, "softrnic: %s: " fmt "\n", (dev)->name, \
@@ -156,6 +158,14 @@ SOFTRNIC_CMD(set_flow_table_entry);
 SOFTRNIC_CMD(query_flow_table_entry);
 SOFTRNIC_CMD(delete_flow_table_entry);
 
+/* What capabilities promise of sizes; handlers hold drivers to it. */
+#define SOFTRNIC_LOG_MAX_CQ_SIZE  22
+#define SOFTRNIC_LOG_MAX_EQ_SIZE  16
+#define SOFTRNIC_LOG_MAX_WQ_SIZE  15
+#define SOFTRNIC_LOG_MAX_RQT_SIZE 9
+#define SOFTRNIC_LOG_MAX_FT_SIZE  16 /* of all tables together: memory */
+#define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
+
 /* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */
 enum softrnic_hca_state {
 	SOFTRNIC_HCA_OFF,     /* after reset: ENABLE_HCA only */
@@ -179,11 +189,15 @@ int softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd);
 
 /* ---- DMA (dma.c): what the host has mapped. ---- */
 
+uint32_t softrnic_dma_count(const struct softrnic *dev);
 /* Host address of [iova, iova + length) if maps cover it as one piece of host memory with that permission, else NULL. */
 void *softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot);
 /* Copy, across neighbouring maps too. 0 or -EFAULT (counted in tpt_faults); then nothing was copied. */
 int softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length);
 int softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t length);
+/* Host pieces of [iova, iova + length): how many, or -EFAULT, -E2BIG. Counts nothing. */
+int softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsigned int prot,
+			struct iovec *iov, int max);
 
 /*
  * A ring in host memory: the page list that a CREATE command carried, resolved to host addresses at create time and
@@ -320,7 +334,7 @@ struct softrnic_cq {
 	uint32_t eqn, uar;
 	STAILQ_ENTRY(softrnic_cq) pending_link;
 	TAILQ_ENTRY(softrnic_cq) sweep_link;
-	struct softrnic_object *eq;
+	struct softrnic_object *eq, *uar_object;
 	struct rnic_cqc context;
 };
 /*
@@ -343,6 +357,7 @@ struct softrnic_sq {
 	struct softrnic_ring ring;
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *cq;
+	struct softrnic_object *pd_object, *uar_object, *tis_object;
 	uint32_t pd, uar, tis;
 	uint16_t consumer; /* WQEBB counter */
 	uint16_t producer; /* as last read from the record */
@@ -364,6 +379,7 @@ struct softrnic_rq {
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *cq;
 	struct softrnic_q_counter *counter; /* may be NULL */
+	struct softrnic_object *pd_object;
 	uint32_t pd;
 	uint16_t consumer; /* WQEs used */
 	uint16_t producer; /* as last read from the record */
@@ -546,6 +562,7 @@ struct softrnic {
 	uint64_t fault_command; /* see enum softrnic_fault */
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;
+	uint64_t health_stopped_ns;
 
 	/* Ethernet and the wire */
 	struct softrnic_port port;
@@ -577,8 +594,13 @@ void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void 
 
 /* ---- Registers, pages, memory keys. ---- */
 
+#define SOFTRNIC_FW_MAJOR    14
+#define SOFTRNIC_FW_MINOR    12
+#define SOFTRNIC_FW_SUBMINOR 1
+
 int softrnic_bar_init(struct softrnic *dev);
 void softrnic_bar_reset(struct softrnic *dev);
+void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
 void softrnic_bar_fini(struct softrnic *dev);
 int softrnic_cmdq_init(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
@@ -611,6 +633,9 @@ void softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type
  * (flows, tirs, rqts, rqs, sqs, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host memory.
  */
 int softrnic_steering_init(struct softrnic *dev);
+void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL is fine */
+/* Which header fields steering matches on: its row in the flow table capabilities. */
+void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
 void softrnic_steering_reset(struct softrnic *dev);
 void softrnic_sqs_reset(struct softrnic *dev);
 void softrnic_rqs_reset(struct softrnic *dev);

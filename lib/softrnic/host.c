@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The device thread of a process.
+ *
+ * It polls while there is work. Idle, it first spins a little (the next doorbell of a busy driver is near), then gives
+ * its time slice away, then sleeps on an eventfd: doorbells in mapped memory wake nobody, so the timeout bounds how
+ * late they are seen; calls through the public door, commands among them, wake it at once.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_pause.h>
+
+#include "device.h"
+
+#define SOFTRNIC_HOST_SPINS	   64
+#define SOFTRNIC_HOST_YIELD_NS	   200000 /* from the last work on */
+#define SOFTRNIC_HOST_SLEEP_MIN_NS 50000
+#define SOFTRNIC_HOST_SLEEP_MAX_NS 1000000 /* doubled from sleep to sleep up to this */
+
+static struct softrnic_host {
+	pthread_mutex_t lock; /* of users and what comes and goes with the first and last of them */
+	unsigned int users;
+	int core;
+	pid_t pid; /* a child of fork() has no thread */
+	struct softrnic_poller *poller;
+	pthread_t thread;
+	int wake_fd;
+	atomic_bool sleeping; /* or about to: write wake_fd */
+	atomic_bool stop;
+} host = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
+
+static void
+host_wake(void *arg)
+{
+	struct softrnic_host *h = arg;
+
+	/* Pairs with the exchange in host_sleep(): one of the two sides sees the other. */
+	if (atomic_load(&h->sleeping) && atomic_exchange(&h->sleeping, false))
+		eventfd_write(h->wake_fd, 1);
+}
+
+/* Sleep until woken or the time is over, unless there is work after all. Returns the work found. */
+static unsigned int
+host_sleep(struct softrnic_host *h, long ns)
+{
+	struct pollfd fd = { .fd = h->wake_fd, .events = POLLIN };
+	struct timespec timeout = { .tv_nsec = ns };
+	unsigned int done;
+	eventfd_t value;
+
+	atomic_store(&h->sleeping, true);
+	done = softrnic_poll(h->poller);
+	if (done == 0 && !atomic_load(&h->stop) && ppoll(&fd, 1, &timeout, NULL) == 1)
+		eventfd_read(h->wake_fd, &value);
+	atomic_store(&h->sleeping, false);
+	return done;
+}
+
+static void *
+host_main(void *arg)
+{
+	struct softrnic_host *h = arg;
+	uint64_t last_work = softrnic_now_ns();
+	long sleep_ns = SOFTRNIC_HOST_SLEEP_MIN_NS;
+	unsigned int idle = 0, done;
+
+	/* The kernel may put a timer off by 50 us otherwise. */
+	prctl(PR_SET_TIMERSLACK, 1000UL);
+	while (!atomic_load_explicit(&h->stop, memory_order_relaxed)) {
+		done = softrnic_poll(h->poller);
+		if (done == 0 && ++idle <= SOFTRNIC_HOST_SPINS) {
+			if (idle == 1)
+				last_work = softrnic_now_ns();
+			rte_pause();
+			continue;
+		}
+		if (done == 0 && softrnic_now_ns() - last_work < SOFTRNIC_HOST_YIELD_NS) {
+			sched_yield();
+			continue;
+		}
+		if (done == 0) {
+			done = host_sleep(h, sleep_ns);
+			sleep_ns *= 2;
+			if (sleep_ns > SOFTRNIC_HOST_SLEEP_MAX_NS)
+				sleep_ns = SOFTRNIC_HOST_SLEEP_MAX_NS;
+		}
+		if (done > 0) {
+			idle = 0;
+			sleep_ns = SOFTRNIC_HOST_SLEEP_MIN_NS;
+		}
+	}
+	return NULL;
+}
+
+/* Signals are the application's: the thread takes none. */
+static int
+host_thread_start(struct softrnic_host *h)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	cpu_set_t cpus;
+	int ret;
+
+	ret = pthread_attr_init(&attr);
+	if (ret != 0)
+		return -ret;
+	if (h->core >= 0) {
+		CPU_ZERO(&cpus);
+		CPU_SET(h->core, &cpus);
+		ret = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (ret == 0)
+		ret = pthread_create(&h->thread, &attr, host_main, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret == 0)
+		pthread_setname_np(h->thread, "softrnic");
+	return -ret;
+}
+
+static int
+host_start(struct softrnic_host *h, int core)
+{
+	int ret;
+
+	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (h->wake_fd < 0)
+		return -errno;
+	ret = softrnic_poller_create(&h->poller);
+	if (ret != 0)
+		goto close_fd;
+	h->core = core;
+	h->pid = getpid();
+	atomic_store(&h->stop, false);
+	atomic_store(&h->sleeping, false);
+	softrnic_poller_set_wake(h->poller, host_wake, h);
+	ret = host_thread_start(h);
+	if (ret == 0)
+		return 0;
+	softrnic_poller_destroy(h->poller);
+	h->poller = NULL;
+close_fd:
+	close(h->wake_fd);
+	h->wake_fd = -1;
+	return ret;
+}
+
+static void
+host_join(struct softrnic_host *h)
+{
+	atomic_store(&h->stop, true);
+	eventfd_write(h->wake_fd, 1);
+	pthread_join(h->thread, NULL);
+}
+
+/* In a child of fork(): the parent's thread, and what it may have held, stay behind. */
+static void
+host_forget(struct softrnic_host *h)
+{
+	close(h->wake_fd);
+	h->wake_fd = -1;
+	h->poller = NULL;
+	h->users = 0;
+}
+
+int
+softrnic_host_get(int core, struct softrnic_poller **poller)
+{
+	int ret = 0;
+
+	if (core >= CPU_SETSIZE)
+		return -EINVAL;
+	pthread_mutex_lock(&host.lock);
+	if (host.users > 0 && host.pid != getpid())
+		host_forget(&host);
+	if (host.users == 0)
+		ret = host_start(&host, core);
+	else if (core >= 0 && core != host.core)
+		ret = -EEXIST;
+	if (ret == 0) {
+		host.users++;
+		*poller = host.poller;
+	} else {
+		rte_log(RTE_LOG_ERR, softrnic_logtype,
+			"softrnic: device thread on core %d (-1: any): %s\n", core,
+			ret == -EEXIST
+				? "it already runs on another core: give all ports the same one"
+				: strerror(-ret));
+	}
+	pthread_mutex_unlock(&host.lock);
+	return ret;
+}
+
+void
+softrnic_host_put(void)
+{
+	pthread_mutex_lock(&host.lock);
+	if (host.users > 0 && host.pid != getpid()) {
+		host_forget(&host);
+	} else if (host.users > 0 && --host.users == 0) {
+		host_join(&host);
+		softrnic_poller_set_wake(host.poller, NULL, NULL);
+		if (softrnic_poller_destroy(host.poller) != 0)
+			rte_log(RTE_LOG_ERR, softrnic_logtype,
+				"softrnic: the device thread ended before its last device: "
+				"destroy devices first\n");
+		close(host.wake_fd);
+		host.wake_fd = -1;
+		host.poller = NULL;
+	}
+	pthread_mutex_unlock(&host.lock);
+}
+
+/* exit() and dlclose() without softrnic_host_put(): the thread must not outlive code and data. */
+__attribute__((destructor)) static void
+host_exit(void)
+{
+	if (host.users == 0 || host.pid != getpid() || pthread_equal(pthread_self(), host.thread))
+		return;
+	host_join(&host);
+	host.users = 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * UAR pages: which queue rang?
+ *
+ * Drivers store doorbells to mapped memory: the device sees them by looking. It looks at the words of pages where
+ * queues live; a word that changed names its queue in the second dword, and that queue joins the active list, where
+ * it is polled through its doorbell record, register unseen, until it has been idle for a while. Two drivers' threads
+ * that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds what got lost.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "prm/uar.h"
+
+#define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
+#define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
+#define UAR_BUDGET     128 /* packets per queue and poll */
+#define UAR_IDLE_POLLS 512 /* until a queue leaves the active list */
+#define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
+#define UAR_SWEEP      2   /* records per look */
+
+struct uar_page {
+	uint64_t bells[UAR_BELLS]; /* as last seen */
+	uint64_t arm;
+	uint32_t users; /* queues that ring here */
+};
+
+struct uar_watch {
+	struct uar_page pages[SOFTRNIC_UAR_PAGES];
+	uint16_t used[SOFTRNIC_UAR_PAGES]; /* the pages with users */
+	uint32_t used_count;
+	uint32_t tick;
+};
+
+static uint64_t *
+uar_word(const struct softrnic *dev, uint32_t page, uint32_t offset)
+{
+	return (uint64_t *)(dev->uar_memory + (size_t)page * RNIC_UAR_PAGE_BYTES + offset);
+}
+
+static uint64_t
+uar_load(const struct softrnic *dev, uint32_t page, uint32_t offset)
+{
+	/* Pairs with the driver's doorbell store: its record is visible then. */
+	return RNIC_SWAP64(__atomic_load_n(uar_word(dev, page, offset), __ATOMIC_ACQUIRE));
+}
+
+/*
+ * The first page stays private to the device (its registers work through the BAR only); the others are a memfd that
+ * can be handed to drivers. Both stand in one range of addresses.
+ */
+int
+softrnic_uar_init(struct softrnic *dev)
+{
+	size_t shared = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
+	void *memory = MAP_FAILED;
+	int ret;
+
+	TAILQ_INIT(&dev->active_sqs);
+	TAILQ_INIT(&dev->swept_sqs);
+	TAILQ_INIT(&dev->swept_cqs);
+	STAILQ_INIT(&dev->pending_cqs);
+	dev->uar_watch = calloc(1, sizeof(struct uar_watch));
+	if (dev->uar_watch == NULL)
+		return -ENOMEM;
+	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC);
+	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)shared) != 0)
+		goto fail;
+	memory = mmap(NULL, UAR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		goto fail;
+	if (mmap((uint8_t *)memory + RNIC_UAR_PAGE_BYTES, shared, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, dev->uar_fd, 0) == MAP_FAILED)
+		goto fail;
+	dev->uar_memory = memory;
+	return 0;
+fail:
+	ret = -errno;
+	SOFTRNIC_LOG(ERR, dev, "no memory for UAR pages: %s", strerror(errno));
+	if (memory != MAP_FAILED)
+		munmap(memory, UAR_BYTES);
+	if (dev->uar_fd >= 0)
+		close(dev->uar_fd);
+	free(dev->uar_watch);
+	dev->uar_watch = NULL;
+	return ret;
+}
+
+void
+softrnic_uar_fini(struct softrnic *dev)
+{
+	if (dev->uar_watch == NULL)
+		return;
+	munmap(dev->uar_memory, UAR_BYTES);
+	close(dev->uar_fd);
+	free(dev->uar_watch);
+	dev->uar_watch = NULL;
+	dev->uar_memory = NULL;
+}
+
+void
+softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint32_t at;
+
+	(void)on; /* clean for the next owner as for the first */
+	if (page >= SOFTRNIC_UAR_PAGES)
+		return;
+	for (at = 0; at < RNIC_UAR_PAGE_BYTES; at += 8)
+		__atomic_store_n(uar_word(dev, page, at), 0, __ATOMIC_RELAXED);
+	memset(watch->pages[page].bells, 0, sizeof(watch->pages[page].bells));
+	watch->pages[page].arm = 0;
+}
+
+void
+softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint32_t i;
+
+	if (page >= SOFTRNIC_UAR_PAGES)
+		return;
+	watch->pages[page].users += (uint32_t)change;
+	if (change > 0 && watch->pages[page].users == 1)
+		watch->used[watch->used_count++] = (uint16_t)page;
+	if (watch->pages[page].users > 0)
+		return;
+	for (i = 0; i < watch->used_count; i++) {
+		if (watch->used[i] == page) {
+			watch->used[i] = watch->used[--watch->used_count];
+			return;
+		}
+	}
+}
+
+static void
+uar_ring(struct softrnic *dev, uint64_t bell)
+{
+	dev->stats.doorbells++;
+	softrnic_sq_doorbell(dev, (uint32_t)bell >> 8);
+}
+
+static void
+uar_look(struct softrnic *dev, uint32_t index)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	struct uar_page *page = &watch->pages[index];
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < UAR_BELLS; i++) {
+		word = uar_load(dev, index, RNIC_UAR_BLUEFLAME + i * RNIC_BF_HALF_BYTES);
+		if (word != page->bells[i]) {
+			page->bells[i] = word;
+			uar_ring(dev, word);
+		}
+	}
+	word = uar_load(dev, index, RNIC_UAR_CQ_ARM);
+	if (word != page->arm) {
+		page->arm = word;
+		dev->stats.doorbells++;
+		softrnic_cq_arm_doorbell(dev, (uint32_t)(word >> 32), (uint32_t)word);
+	}
+}
+
+/*
+ * A record that is ahead of its queue at two visits in a row, without a doorbell in between, lost its doorbell: one
+ * visit alone may have come between the driver's two stores.
+ */
+static void
+uar_sweep_sq(struct softrnic *dev)
+{
+	struct softrnic_sq *sq = TAILQ_FIRST(&dev->swept_sqs);
+	uint32_t producer;
+
+	if (sq == NULL)
+		return;
+	if (TAILQ_NEXT(sq, sweep_link) != NULL) {
+		TAILQ_REMOVE(&dev->swept_sqs, sq, sweep_link);
+		TAILQ_INSERT_TAIL(&dev->swept_sqs, sq, sweep_link);
+	}
+	if (sq->active || !softrnic_dbrec_read(dev, &sq->dbrec, 1, &producer) ||
+	    (uint16_t)producer == sq->consumer || (uint16_t)producer == sq->producer) {
+		sq->suspect = false;
+		return;
+	}
+	if (!sq->suspect) {
+		sq->suspect = true;
+		return;
+	}
+	sq->suspect = false;
+	dev->stats.doorbells_missed++;
+	softrnic_sq_doorbell(dev, sq->object.number);
+}
+
+unsigned int
+softrnic_uar_poll(struct softrnic *dev)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	struct softrnic_sq *sq, *next;
+	unsigned int done = 0, n;
+	uint32_t i;
+
+	if (TAILQ_EMPTY(&dev->active_sqs) || ++watch->tick % UAR_LOOK_EVERY == 0) {
+		for (i = 0; i < watch->used_count; i++)
+			uar_look(dev, watch->used[i]);
+		for (i = 0; i < UAR_SWEEP; i++)
+			uar_sweep_sq(dev);
+		softrnic_cq_sweep(dev);
+		if (TAILQ_EMPTY(&dev->active_sqs))
+			return 0;
+	}
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL; sq = next) {
+		next = TAILQ_NEXT(sq, active_link);
+		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
+		done += n;
+		if (n > 0) {
+			sq->idle = 0;
+		} else if (++sq->idle >= UAR_IDLE_POLLS) {
+			sq->active = false;
+			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
+		}
+	}
+	return done;
+}
+
+/* What a store to [offset, offset + 8) of a page means, once its second half is there. */
+static void
+uar_written(struct softrnic *dev, uint32_t index, uint32_t offset)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	struct uar_page *page = &watch->pages[index];
+	uint64_t word = uar_load(dev, index, offset);
+
+	if (offset == RNIC_UAR_CQ_ARM) {
+		page->arm = word;
+		dev->stats.doorbells++;
+		softrnic_cq_arm_doorbell(dev, (uint32_t)(word >> 32), (uint32_t)word);
+	} else if (offset >= RNIC_UAR_BLUEFLAME && offset % RNIC_BF_HALF_BYTES == 0) {
+		page->bells[(offset - RNIC_UAR_BLUEFLAME) / RNIC_BF_HALF_BYTES] = word;
+		uar_ring(dev, word);
+	}
+}
+
+int
+softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length)
+{
+	uint32_t page = (uint32_t)(offset / RNIC_UAR_PAGE_BYTES);
+	uint32_t at = offset % RNIC_UAR_PAGE_BYTES;
+	uint32_t half;
+	uint64_t whole;
+
+	if ((length != 4 && length != 8) || offset % length != 0 || offset >= UAR_BYTES)
+		return -EINVAL;
+	if (length == 8) {
+		memcpy(&whole, data, 8);
+		__atomic_store_n(uar_word(dev, page, at), whole, __ATOMIC_RELEASE);
+	} else {
+		memcpy(&half, data, 4);
+		__atomic_store_n((uint32_t *)uar_word(dev, page, at & ~7u) + (at >> 2 & 1), half,
+				 __ATOMIC_RELEASE);
+	}
+	if (at == RNIC_UAR_EQ_ARM || at == RNIC_UAR_EQ_UPDATE) {
+		memcpy(&half, data, 4);
+		dev->stats.doorbells++;
+		softrnic_eq_doorbell(dev, RNIC_SWAP32(half), at == RNIC_UAR_EQ_ARM);
+	} else if (length == 8 || at % 8 == 4) {
+		uar_written(dev, page, at & ~7u);
+	}
+	return 0;
+}
