@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_log.h>
+
+#include "dump.h"
+#include "prm/cqe.h"
+#include "prm/dump.h"
+#include "prm/wqe.h"
+#include "rnic.h"
+
+bool
+rnic_dump_wanted(void)
+{
+	return rte_log_can_log(rnic_logtype_dump, RTE_LOG_DEBUG);
+}
+
+static void
+dump_line(void *arg, const char *text)
+{
+	RTE_SET_USED(arg);
+	rte_log(RTE_LOG_DEBUG, rnic_logtype_dump, "%s\n", text);
+}
+
+void
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
+{
+	uint8_t wqe[(RNIC_WQE_DS_MAX + 1) * RNIC_WQE_DS_BYTES];
+	uint32_t ring_bytes = ((uint32_t)sq->mask + 1) * RNIC_WQEBB_BYTES;
+	uint32_t start = (uint32_t)(index & sq->mask) * RNIC_WQEBB_BYTES;
+	uint32_t first = RTE_MIN((uint32_t)sizeof(wqe), ring_bytes - start);
+
+	/* In one piece, even where it wraps around the end of the ring. */
+	memcpy(wqe, sq->ring + start, first);
+	memcpy(wqe + first, sq->ring, sizeof(wqe) - first);
+	rnic_dump_wqe((uintptr_t)sq->ring + start, wqe, sizeof(wqe), dump_line, NULL);
+	rnic_decode_wqe(wqe, sizeof(wqe), true, dump_line, NULL);
+}
+
+void
+rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe)
+{
+	rnic_dump_cqe(cq->cqn, cqe, sizeof(*cqe), dump_line, NULL);
+	rnic_decode_cqe(cqe, sizeof(*cqe), dump_line, NULL);
+}

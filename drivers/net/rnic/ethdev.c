@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The port's control operations: configure, start, stop, close, and which frames it takes. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "ethdev.h"
+#include "rx.h"
+#include "tx.h"
+
+static int
+ethdev_configure(struct rte_eth_dev *eth_dev)
+{
+	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+
+	if (eth_dev->data->dev_conf.lpbk_mode != 0) {
+		RNIC_LOG(ERR, dev, "loopback mode %u is not supported",
+			 eth_dev->data->dev_conf.lpbk_mode);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* Safe to call at any time, do nothing. */
+static void
+ethdev_disarm_bursts(struct rte_eth_dev *eth_dev)
+{
+	eth_dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
+	eth_dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	eth_dev->tx_pkt_prepare = rte_eth_pkt_burst_dummy;
+	rte_wmb();
+}
+
+static void
+ethdev_arm_bursts(struct rte_eth_dev *eth_dev)
+{
+	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+
+	eth_dev->rx_pkt_burst = rnic_rx_mode_get(dev, eth_dev->data->scattered_rx)->burst;
+	eth_dev->tx_pkt_burst = rnic_tx_mode_get(dev)->burst;
+	eth_dev->tx_pkt_prepare = rnic_tx_prepare;
+}
+
+/* Tell the device which frames are ours. */
+static int
+ethdev_set_filters(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	int rc = rnic_port_set_promiscuous(port->dev, promiscuous, allmulticast);
+
+	if (rc == 0 && port->started)
+		rc = rnic_steering_set(port->dev, &port->steering,
+				       eth_dev->data->mac_addrs[0].addr_bytes, promiscuous,
+				       allmulticast);
+	return rc;
+}
+
+static void
+ethdev_stop_queues(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	uint16_t i;
+
+	/* What is posted shall reach the wire; then nobody sends to us any more. */
+	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
+		rnic_txq_stop(eth_dev->data->tx_queues[i]);
+		eth_dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+	}
+	if (port->steering.up)
+		rnic_steering_destroy(port->dev, &port->steering);
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
+		rnic_rxq_stop(eth_dev->data->rx_queues[i]);
+		eth_dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+	}
+}
+
+static int
+ethdev_start_queues(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_rxq *rxq;
+	uint16_t i;
+	int rc;
+
+	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
+		rc = rnic_txq_start(eth_dev->data->tx_queues[i]);
+		if (rc < 0)
+			return rc;
+		eth_dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
+	}
+	eth_dev->data->scattered_rx = 0;
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		rc = rnic_rxq_start(rxq, eth_dev->data->mtu);
+		if (rc < 0)
+			return rc;
+		eth_dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
+		eth_dev->data->scattered_rx |= rxq->segs > 1;
+	}
+	if (eth_dev->data->nb_rx_queues == 0)
+		return 0;
+	rxq = eth_dev->data->rx_queues[0];
+	return rnic_steering_create(port->dev, &rxq->rq, &port->steering);
+}
+
+static int
+ethdev_start(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rte_eth_dev_data *data = eth_dev->data;
+	int rc;
+
+	rc = rnic_port_set_mtu(port->dev, data->mtu);
+	if (rc == 0)
+		rc = ethdev_start_queues(eth_dev);
+	if (rc == 0 && port->steering.up)
+		rc = rnic_steering_set(port->dev, &port->steering, data->mac_addrs[0].addr_bytes,
+				       data->promiscuous, data->all_multicast);
+	if (rc == 0)
+		rc = rnic_port_set_admin(port->dev, true);
+	if (rc < 0) {
+		ethdev_stop_queues(eth_dev);
+		return rc;
+	}
+	__atomic_store_n(&port->started, true, __ATOMIC_RELAXED);
+	rnic_link_refresh(eth_dev);
+	ethdev_arm_bursts(eth_dev);
+	return 0;
+}
+
+static int
+ethdev_stop(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+
+	ethdev_disarm_bursts(eth_dev);
+	ethdev_stop_queues(eth_dev);
+	__atomic_store_n(&port->started, false, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+		rnic_port_set_admin(port->dev, false);
+	rnic_link_refresh(eth_dev);
+	return 0;
+}
+
+/* Open the device of a port, and learn what the port tells of it. */
+static int
+ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	int socket =
+		eth_dev->data->numa_node >= 0 ? eth_dev->data->numa_node : (int)rte_socket_id();
+	struct rnic_dev *dev;
+	int rc;
+
+	rc = rnic_dev_open(eth_dev->data->name, devargs, socket, &dev);
+	if (rc < 0)
+		return rc;
+	port->dev = dev;
+	port->max_mtu = dev->max_mtu;
+	port->out_of_buffer = 0;
+	port->removed = false;
+	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
+	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
+	rnic_link_refresh(eth_dev);
+	dev->user = eth_dev;
+	dev->on_port_change = rnic_link_on_port_change;
+	dev->on_fatal = rnic_link_on_fatal;
+	return 0;
+}
+
+static void
+ethdev_release_queues(struct rte_eth_dev *eth_dev)
+{
+	uint16_t i;
+
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++)
+		rnic_rxq_release(eth_dev, i);
+	for (i = 0; i < eth_dev->data->nb_tx_queues; i++)
+		rnic_txq_release(eth_dev, i);
+}
+
+static void
+ethdev_shut(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+
+	if (port->dev == NULL)
+		return;
+	ethdev_release_queues(eth_dev);
+	port->dev->on_port_change = NULL;
+	port->dev->on_fatal = NULL;
+	rnic_dev_close(port->dev);
+	port->dev = NULL;
+}
+
+/* rte_eth_dev_close() goes on with releasing the port, its private data and addresses. */
+static int
+ethdev_close(struct rte_eth_dev *eth_dev)
+{
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
+		ethdev_shut(eth_dev);
+	return 0;
+}
+
+/* The port is stopped: a new device on the old port, to be configured again. */
+static int
+ethdev_reset(struct rte_eth_dev *eth_dev)
+{
+	ethdev_shut(eth_dev);
+	return ethdev_open(
+		eth_dev, eth_dev->device->devargs != NULL ? eth_dev->device->devargs->args : NULL);
+}
+
+static int
+ethdev_is_removed(struct rte_eth_dev *eth_dev)
+{
+	return __atomic_load_n(&rnic_ethdev_get(eth_dev)->removed, __ATOMIC_RELAXED);
+}
+
+static int
+ethdev_promiscuous_enable(struct rte_eth_dev *eth_dev)
+{
+	return ethdev_set_filters(eth_dev, true, eth_dev->data->all_multicast);
+}
+
+static int
+ethdev_promiscuous_disable(struct rte_eth_dev *eth_dev)
+{
+	return ethdev_set_filters(eth_dev, false, eth_dev->data->all_multicast);
+}
+
+static int
+ethdev_allmulticast_enable(struct rte_eth_dev *eth_dev)
+{
+	return ethdev_set_filters(eth_dev, eth_dev->data->promiscuous, true);
+}
+
+static int
+ethdev_allmulticast_disable(struct rte_eth_dev *eth_dev)
+{
+	return ethdev_set_filters(eth_dev, eth_dev->data->promiscuous, false);
+}
+
+static int
+ethdev_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	int rc = rnic_port_set_mac(port->dev, mac->addr_bytes);
+
+	if (rc == 0 && port->steering.up)
+		rc = rnic_steering_set(port->dev, &port->steering, mac->addr_bytes,
+				       eth_dev->data->promiscuous, eth_dev->data->all_multicast);
+	return rc;
+}
+
+static int
+ethdev_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	const struct rnic_rxq *rxq;
+	uint16_t i;
+
+	/* The queues are laid out for an MTU when they start. */
+	if (!port->started)
+		return 0;
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		if (!rnic_rxq_fits(rxq, mtu)) {
+			RNIC_LOG(
+				ERR, port->dev,
+				"MTU %u: Rx queue %u was started for frames of %u bytes; stop the port first",
+				mtu, i, rxq->frame_bytes);
+			return -EBUSY;
+		}
+	}
+	return rnic_port_set_mtu(port->dev, mtu);
+}
+
+const struct eth_dev_ops rnic_ethdev_ops = {
+	.dev_configure = ethdev_configure,
+	.dev_start = ethdev_start,
+	.dev_stop = ethdev_stop,
+	.dev_close = ethdev_close,
+	.dev_reset = ethdev_reset,
+	.is_removed = ethdev_is_removed,
+	.dev_infos_get = rnic_info_get,
+	.fw_version_get = rnic_info_fw_version,
+	.dev_supported_ptypes_get = rnic_info_ptypes,
+	.rx_queue_setup = rnic_rxq_setup,
+	.rx_queue_release = rnic_rxq_release,
+	.rxq_info_get = rnic_rxq_info,
+	.rx_burst_mode_get = rnic_info_rx_burst_mode,
+	.tx_queue_setup = rnic_txq_setup,
+	.tx_queue_release = rnic_txq_release,
+	.txq_info_get = rnic_txq_info,
+	.tx_burst_mode_get = rnic_info_tx_burst_mode,
+	.tx_done_cleanup = rnic_txq_done_cleanup,
+	.link_update = rnic_link_update,
+	.dev_set_link_up = rnic_link_set_up,
+	.dev_set_link_down = rnic_link_set_down,
+	.promiscuous_enable = ethdev_promiscuous_enable,
+	.promiscuous_disable = ethdev_promiscuous_disable,
+	.allmulticast_enable = ethdev_allmulticast_enable,
+	.allmulticast_disable = ethdev_allmulticast_disable,
+	.mac_addr_set = ethdev_mac_set,
+	.mtu_set = ethdev_mtu_set,
+	.stats_get = rnic_stats_get,
+	.stats_reset = rnic_stats_reset,
+};
+
+static int
+ethdev_no_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete)
+{
+	RTE_SET_USED(eth_dev);
+	RTE_SET_USED(wait_to_complete);
+	return -1; /* what the primary process last wrote stays */
+}
+
+/* What a secondary process may do: look. ethdev answers -ENOTSUP for all else. */
+const struct eth_dev_ops rnic_ethdev_secondary_ops = {
+	.dev_close = ethdev_close,
+	.is_removed = ethdev_is_removed,
+	.dev_infos_get = rnic_info_get,
+	.fw_version_get = rnic_info_fw_version,
+	.dev_supported_ptypes_get = rnic_info_ptypes,
+	.rxq_info_get = rnic_rxq_info,
+	.txq_info_get = rnic_txq_info,
+	.link_update = ethdev_no_link_update,
+	.stats_get = rnic_stats_get,
+};
+
+int
+rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs)
+{
+	struct rte_eth_dev *eth_dev = rte_eth_dev_allocate(name);
+	int rc = -ENOMEM;
+
+	if (eth_dev == NULL) {
+		RNIC_LOG_NAMED(ERR, name, "no port of that name can be had");
+		return -ENOMEM;
+	}
+	eth_dev->device = device;
+	eth_dev->dev_ops = &rnic_ethdev_ops;
+	eth_dev->data->numa_node = device->numa_node;
+	eth_dev->data->dev_flags =
+		RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+	eth_dev->data->dev_private = rte_zmalloc_socket(name, sizeof(struct rnic_ethdev),
+							RTE_CACHE_LINE_SIZE, device->numa_node);
+	eth_dev->data->mac_addrs = rte_zmalloc(name, sizeof(struct rte_ether_addr), 0);
+	ethdev_disarm_bursts(eth_dev);
+	if (eth_dev->data->dev_private != NULL && eth_dev->data->mac_addrs != NULL)
+		rc = ethdev_open(eth_dev, devargs);
+	else
+		RNIC_LOG_NAMED(ERR, name, "no memory for the port");
+	if (rc < 0) {
+		rte_eth_dev_release_port(eth_dev);
+		return rc;
+	}
+	rte_eth_dev_probing_finish(eth_dev);
+	return 0;
+}
+
+int
+rnic_ethdev_attach(struct rte_device *device, const char *name)
+{
+	struct rte_eth_dev *eth_dev = rte_eth_dev_attach_secondary(name);
+
+	if (eth_dev == NULL) {
+		RNIC_LOG_NAMED(ERR, name, "the primary process has no such port");
+		return -ENODEV;
+	}
+	eth_dev->device = device;
+	eth_dev->dev_ops = &rnic_ethdev_secondary_ops;
+	ethdev_disarm_bursts(eth_dev);
+	rte_eth_dev_probing_finish(eth_dev);
+	return 0;
+}
+
+int
+rnic_ethdev_destroy(struct rte_eth_dev *eth_dev)
+{
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return rte_eth_dev_release_port(eth_dev);
+	if (eth_dev->data->dev_started)
+		rte_eth_dev_stop(eth_dev->data->port_id);
+	return rte_eth_dev_close(eth_dev->data->port_id);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The port: what ties a device (rnic.h) to DPDK's ethdev. The struct is the port's dev_private, in memory that secondary
+ * processes share; they may read all of it but follow only pointers to shared memory, never `dev`.
+ *
+ * Threads: ethdev's rule, one control call on a port at a time. The interrupt thread comes in through the link, removal
+ * and recovery callbacks only.
+ */
+#ifndef RNIC_ETHDEV_H
+#define RNIC_ETHDEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ethdev_driver.h>
+
+#include "rnic.h"
+
+#define RNIC_RX_QUEUES_MAX 1
+#define RNIC_TX_QUEUES_MAX 8
+#define RNIC_DESC_MIN	   64
+#define RNIC_DESC_MAX	   8192
+#define RNIC_DESC_DEFAULT  512
+#define RNIC_BURST_DEFAULT 32
+
+/* Of a frame without FCS, besides the MTU: Ethernet header and two VLAN tags. */
+#define RNIC_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
+
+/* Written by one thread, read by any: a torn or lost value is impossible, order does not matter. */
+static inline void
+rnic_counter_add(uint64_t *counter, uint64_t more)
+{
+	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t
+rnic_counter_get(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+/* Of one queue, since its set-up. */
+struct rnic_queue_stats {
+	uint64_t packets, bytes;
+	uint64_t errors;
+	uint64_t no_mbuf;  /* Rx: allocations that failed */
+	uint64_t restarts; /* after error completions */
+};
+
+/* An error completion stops a queue until a control thread has recovered it. */
+enum rnic_queue_state {
+	RNIC_QUEUE_STOPPED, /* not made yet, or torn down */
+	RNIC_QUEUE_RUNNING,
+	RNIC_QUEUE_ERROR,     /* bursts do nothing; the recovery is under way */
+	RNIC_QUEUE_RECOVERED, /* the next burst cleans up and runs again */
+};
+
+struct rnic_ethdev {
+	struct rnic_dev *dev; /* the primary process's */
+	struct rnic_steering steering;
+	bool started; /* atomic, as the interrupt thread asks */
+	bool removed; /* atomic, set by the interrupt thread */
+	uint16_t max_mtu;
+	char fw_version[32];
+
+	/* stats.c */
+	uint64_t imissed;
+	uint32_t out_of_buffer;				  /* as last read from the device */
+	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
+	struct rte_eth_stats offset;			  /* as of the last reset */
+};
+
+static inline struct rnic_ethdev *
+rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
+{
+	return eth_dev->data->dev_private;
+}
+
+/* ethdev.c */
+int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);
+int rnic_ethdev_attach(struct rte_device *device, const char *name); /* in a secondary process */
+int rnic_ethdev_destroy(struct rte_eth_dev *eth_dev);
+extern const struct eth_dev_ops rnic_ethdev_ops, rnic_ethdev_secondary_ops;
+
+/* info.c: what the port is and can do */
+int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
+int rnic_info_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size);
+const uint32_t *rnic_info_ptypes(struct rte_eth_dev *eth_dev);
+int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
+			    struct rte_eth_burst_mode *mode);
+int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
+			    struct rte_eth_burst_mode *mode);
+
+/* link.c: link state, and what the device reports of itself */
+int rnic_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete);
+int rnic_link_refresh(struct rte_eth_dev *eth_dev);
+int rnic_link_set_up(struct rte_eth_dev *eth_dev);
+int rnic_link_set_down(struct rte_eth_dev *eth_dev);
+void rnic_link_on_port_change(struct rnic_dev *dev);
+void rnic_link_on_fatal(struct rnic_dev *dev);
+
+/* stats.c */
+int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
+int rnic_stats_reset(struct rte_eth_dev *eth_dev);
+void rnic_stats_retire(struct rnic_queue_stats *sum, const struct rnic_queue_stats *queue);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Receive bursts: take entries, fill in mbufs, refill, publish, count. One body, instances by constant flags.
+ *
+ * A queue whose mbufs each take a whole frame has one slot a WQE; else a frame is spread over the slots of its WQE.
+ */
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_prefetch.h>
+
+#include "doorbell.h"
+#include "dump.h"
+#include "prm/wqe.h"
+#include "rx.h"
+
+#define RX_SCATTERED 0x1
+#define RX_DUMP	     0x2
+
+/* What rx_fill() writes in two 16-byte stores. */
+_Static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
+	       "rearm_data, then ol_flags");
+_Static_assert(offsetof(struct rte_mbuf, rx_descriptor_fields1) ==
+		       offsetof(struct rte_mbuf, rearm_data) + 16,
+	       "rx_descriptor_fields1 follows");
+_Static_assert(offsetof(struct rte_mbuf, pkt_len) ==
+		       offsetof(struct rte_mbuf, rx_descriptor_fields1) + 4,
+	       "packet_type, then pkt_len");
+
+/* The mbuf of a frame, all of what the application may read of it; packet type and hash are unknown. */
+static __rte_always_inline void
+rx_fill(struct rte_mbuf *mbuf, uint64_t rearm, const struct rnic_cqe *cqe, uint32_t length)
+{
+#ifdef __SSSE3__
+	/* From bytes 0x20 to 0x2f of the CQE: packet_type 0, pkt_len, data_len, vlan_tci 0, hash 0. */
+	const __m128i shuffle =
+		_mm_set_epi8(-1, -1, -1, -1, -1, -1, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
+	__m128i fields = _mm_load_si128((const __m128i *)&cqe->srqn_user_index);
+
+	RTE_SET_USED(length);
+	_mm_store_si128((__m128i *)&mbuf->rearm_data, _mm_cvtsi64_si128(rearm));
+	_mm_store_si128((__m128i *)&mbuf->rx_descriptor_fields1, _mm_shuffle_epi8(fields, shuffle));
+#else
+	RTE_SET_USED(cqe);
+	memcpy(&mbuf->rearm_data, &rearm, sizeof(rearm));
+	mbuf->ol_flags = 0;
+	mbuf->packet_type = 0;
+	mbuf->pkt_len = length;
+	mbuf->data_len = length;
+	mbuf->vlan_tci = 0;
+	mbuf->hash.rss = 0;
+#endif
+}
+
+static __rte_always_inline struct rnic_wqe_data *
+rx_wqe(const struct rnic_rxq *rxq, uint16_t index)
+{
+	return (struct rnic_wqe_data *)(rxq->rq.ring +
+					((size_t)(index & rxq->rq.mask) << rxq->rq.log_stride));
+}
+
+/* Point a data segment at an mbuf that came fresh from the pool. False: its memory has no key. */
+static __rte_always_inline bool
+rx_post(struct rnic_rxq *rxq, struct rnic_wqe_data *data, struct rte_mbuf *mbuf)
+{
+	uintptr_t address = (uintptr_t)mbuf->buf_addr + RTE_PKTMBUF_HEADROOM;
+	struct rnic_be32 lkey;
+
+	if (unlikely(!rnic_mkey_lookup(&rxq->mkeys, mbuf, address, &lkey)))
+		return false;
+	data->lkey = lkey;
+	data->address = rnic_cpu_to_be64(address);
+	return true;
+}
+
+/* Fill the empty slots of the WQE at the producer. */
+static bool
+rx_refill_wqe(struct rnic_rxq *rxq)
+{
+	uint16_t index = rxq->rq.producer;
+	struct rnic_wqe_data *data = rx_wqe(rxq, index);
+	struct rte_mbuf **elts = &rxq->elts[(uint32_t)(index & rxq->rq.mask) << rxq->log_segs];
+	struct rte_mbuf *mbuf;
+	uint8_t i;
+
+	for (i = 0; i < rxq->segs; i++) {
+		if (elts[i] != NULL)
+			continue;
+		mbuf = rte_mbuf_raw_alloc(rxq->pool);
+		if (unlikely(mbuf == NULL))
+			return false;
+		if (unlikely(!rx_post(rxq, &data[i], mbuf))) {
+			rte_mbuf_raw_free(mbuf);
+			return false;
+		}
+		elts[i] = mbuf;
+	}
+	rxq->rq.producer++;
+	return true;
+}
+
+bool
+rnic_rx_refill_all(struct rnic_rxq *rxq)
+{
+	bool full = true;
+
+	while ((uint16_t)(rxq->rq.producer - rxq->consumer) <= rxq->rq.mask && full)
+		full = rx_refill_wqe(rxq);
+	rnic_rq_dbrec_publish(rxq->rq.dbrec, rxq->rq.producer);
+	return full;
+}
+
+/* Up to the next aligned run; what a short pool still has keeps the queue alive. */
+static void __rte_noinline
+rx_refill_short(struct rnic_rxq *rxq)
+{
+	do {
+		if (!rx_refill_wqe(rxq)) {
+			rnic_counter_add(&rxq->stats.no_mbuf, 1);
+			break;
+		}
+	} while (rxq->rq.producer % RNIC_RX_REFILL != 0 &&
+		 (uint16_t)(rxq->rq.producer - rxq->consumer) <= rxq->rq.mask);
+	rnic_rq_dbrec_publish(rxq->rq.dbrec, rxq->rq.producer);
+}
+
+/* One mbuf a WQE, RNIC_RX_REFILL of them at a time. */
+static __rte_always_inline void
+rx_refill_single(struct rnic_rxq *rxq)
+{
+	uint16_t producer = rxq->rq.producer, end = rxq->consumer + rxq->rq.mask + 1;
+	struct rnic_wqe_data *data;
+	struct rte_mbuf **elts;
+	unsigned int i;
+
+	do {
+		elts = &rxq->elts[producer & rxq->rq.mask];
+		data = rx_wqe(rxq, producer);
+		/* Aligned runs do not wrap. */
+		if (unlikely(producer % RNIC_RX_REFILL != 0 ||
+			     rte_mempool_get_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL) < 0)) {
+			rxq->rq.producer = producer;
+			rx_refill_short(rxq);
+			return;
+		}
+		for (i = 0; i < RNIC_RX_REFILL; i++) {
+			if (unlikely(!rx_post(rxq, &data[i], elts[i]))) {
+				rte_mempool_put_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL);
+				memset(elts, 0, RNIC_RX_REFILL * sizeof(*elts));
+				rnic_counter_add(&rxq->stats.no_mbuf, 1);
+				goto out;
+			}
+		}
+		producer += RNIC_RX_REFILL;
+	} while ((uint16_t)(end - producer) >= RNIC_RX_REFILL);
+out:
+	rxq->rq.producer = producer;
+	rnic_rq_dbrec_publish(rxq->rq.dbrec, producer);
+}
+
+/* The mbufs of one frame, linked; its slots are empty afterwards. */
+static __rte_always_inline struct rte_mbuf *
+rx_scattered(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, uint32_t length)
+{
+	struct rte_mbuf **elts =
+		&rxq->elts[(uint32_t)(rxq->consumer & rxq->rq.mask) << rxq->log_segs];
+	struct rte_mbuf *head = elts[0], *last = head, *mbuf;
+	uint32_t left = length;
+	uint16_t segs = 1;
+
+	elts[0] = NULL;
+	rx_fill(head, rxq->rearm, cqe, length);
+	while (left > rxq->segment_bytes) {
+		last->data_len = rxq->segment_bytes;
+		left -= rxq->segment_bytes;
+		mbuf = elts[segs];
+		elts[segs++] = NULL;
+		rx_fill(mbuf, rxq->rearm, cqe, length);
+		last->next = mbuf;
+		last = mbuf;
+	}
+	last->data_len = left;
+	head->nb_segs = segs;
+	return head;
+}
+
+/* An entry that is no good frame: count it, the rest is the recovery's. */
+static void __rte_noinline
+rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
+{
+	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
+
+	rxq->syndrome = error->syndrome;
+	rxq->vendor_syndrome = error->vendor_error_syndrome;
+	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_ERROR ||
+	    error->syndrome != RNIC_SYND_WR_FLUSHED)
+		rnic_counter_add(&rxq->stats.errors, 1);
+	rnic_rxq_failed(rxq);
+}
+
+static __rte_always_inline uint16_t
+rx_burst(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
+{
+	struct rnic_cq *cq = &rxq->cq;
+	const struct rnic_cqe *cqe;
+	uint32_t index = cq->consumer, length;
+	uint16_t done, posted;
+	uint64_t bytes = 0;
+
+	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING) &&
+	    !rnic_rxq_restart(rxq))
+		return 0;
+	/* An entry for a WQE that was never posted would be the device's error. */
+	posted = rxq->rq.producer - rxq->consumer;
+	count = RTE_MIN(count, posted);
+	for (done = 0; done < count; done++, index++) {
+		cqe = &cq->ring[index & cq->mask];
+		if (!rnic_cqe_ready(cqe, index, cq->log_size))
+			break;
+		if (flags & RX_DUMP)
+			rnic_dump_cq_entry(cq, cqe);
+		length = rnic_be32_to_cpu(cqe->byte_count);
+		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND ||
+			     length - 1 >= rxq->frame_bytes)) {
+			rx_error(rxq, cqe);
+			index++;
+			break;
+		}
+		if (flags & RX_SCATTERED) {
+			pkts[done] = rx_scattered(rxq, cqe, length);
+		} else {
+			struct rte_mbuf **elt = &rxq->elts[rxq->consumer & rxq->rq.mask];
+
+			pkts[done] = *elt;
+			*elt = NULL;
+			rx_fill(pkts[done], rxq->rearm, cqe, length);
+		}
+		rxq->consumer++;
+		bytes += length;
+	}
+	if (index == cq->consumer) {
+		/* Dry: nothing will come until there are mbufs again. */
+		if (unlikely(posted == 0) &&
+		    __atomic_load_n(&rxq->state, __ATOMIC_RELAXED) == RNIC_QUEUE_RUNNING)
+			rx_refill_short(rxq);
+		return 0;
+	}
+	cq->consumer = index;
+	rnic_cq_dbrec_publish(cq->dbrec, index);
+	if (likely(done > 0)) {
+		rnic_counter_add(&rxq->stats.packets, done);
+		rnic_counter_add(&rxq->stats.bytes, bytes);
+	}
+	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_RELAXED) != RNIC_QUEUE_RUNNING))
+		return done;
+	if (flags & RX_SCATTERED) {
+		if (unlikely(!rnic_rx_refill_all(rxq)))
+			rnic_counter_add(&rxq->stats.no_mbuf, 1);
+	} else if (rxq->rq.mask + 1 - (uint16_t)(rxq->rq.producer - rxq->consumer) >=
+		   RNIC_RX_REFILL) {
+		rx_refill_single(rxq);
+	}
+	return done;
+}
+
+#define RX_INSTANCE(name, flags)                                                  \
+	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count) \
+	{                                                                         \
+		return rx_burst(queue, pkts, count, flags);                       \
+	}
+
+RX_INSTANCE(rnic_rx_burst_single, 0)
+RX_INSTANCE(rnic_rx_burst_single_dump, RX_DUMP)
+RX_INSTANCE(rnic_rx_burst_scattered, RX_SCATTERED)
+RX_INSTANCE(rnic_rx_burst_scattered_dump, RX_SCATTERED | RX_DUMP)
+
+static const struct rnic_rx_mode rx_modes[] = {
+	[0] = { "Scalar", rnic_rx_burst_single },
+	[RX_SCATTERED] = { "Scalar scattered", rnic_rx_burst_scattered },
+	[RX_DUMP] = { "Scalar, dumping", rnic_rx_burst_single_dump },
+	[RX_SCATTERED | RX_DUMP] = { "Scalar scattered, dumping", rnic_rx_burst_scattered_dump },
+};
+
+const struct rnic_rx_mode *
+rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered)
+{
+	RTE_SET_USED(dev);
+	return &rx_modes[(scattered ? RX_SCATTERED : 0) | (rnic_dump_wanted() ? RX_DUMP : 0)];
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A receive queue: a cyclic receive queue, its completion queue, and the mbufs that stand in it.
+ *
+ * A frame takes exactly one WQE, in order, so completions need no lookup. A WQE has 2^log_segs slots for mbufs in `elts`,
+ * of which `segs` are used; a frame that needs fewer leaves the rest in place.
+ */
+#ifndef RNIC_RX_H
+#define RNIC_RX_H
+
+#include <stdint.h>
+
+#include <rte_vect.h>
+
+#include "ethdev.h"
+#include "rnic.h"
+
+#define RNIC_RX_REFILL	 32 /* WQEs refilled at once, at most half of the smallest ring */
+#define RNIC_RX_SEGS_MAX 16
+#define RNIC_RX_WQES_MIN 16
+
+struct rnic_rxq {
+	/* hot: every burst */
+	struct rnic_cq cq;
+	struct rnic_rq rq;
+	enum rnic_queue_state state; /* atomic */
+	uint16_t consumer;	     /* WQEs, free running */
+	uint8_t log_segs, segs;
+	uint32_t segment_bytes; /* room for data in one mbuf, behind the headroom */
+	uint32_t frame_bytes;	/* the largest frame that a WQE takes */
+	struct rte_mbuf **elts;
+	struct rte_mempool *pool;
+	uint64_t rearm; /* rearm_data of a fresh mbuf */
+	struct rnic_queue_stats stats;
+	struct rnic_mkey_cache mkeys;
+
+	/* cold */
+	struct rnic_dev *dev;
+	struct rte_mempool *registered; /* the pool, while it is registered for this queue */
+	uint64_t offloads;
+	unsigned int socket;
+	uint16_t nb_desc, queue_id, port_id;
+	uint8_t syndrome, vendor_syndrome; /* of the error completion */
+};
+
+struct rnic_rx_mode {
+	const char *name;
+	eth_rx_burst_t burst;
+};
+const struct rnic_rx_mode *rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered);
+
+/* rxq.c */
+int rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc,
+		   unsigned int socket, const struct rte_eth_rxconf *conf,
+		   struct rte_mempool *pool);
+void rnic_rxq_release(struct rte_eth_dev *eth_dev, uint16_t queue);
+void rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info);
+/* Does a WQE of the queue take frames of this MTU, as it stands? */
+bool rnic_rxq_fits(const struct rnic_rxq *rxq, uint16_t mtu);
+int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
+int rnic_rxq_stop(struct rnic_rxq *rxq);
+/* From the burst: an error completion was seen. */
+void rnic_rxq_failed(struct rnic_rxq *rxq);
+/* From the burst: after the recovery, fill the ring again; false: not enough mbufs, try later. */
+bool rnic_rxq_restart(struct rnic_rxq *rxq);
+
+/* rx.c: fill all free WQEs and publish them; false: the pool ran dry before. */
+bool rnic_rx_refill_all(struct rnic_rxq *rxq);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The life of a receive queue: set-up, layout for an MTU, start and stop, recovery from errors. */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_malloc.h>
+
+#include "doorbell.h"
+#include "prm/wqe.h"
+#include "rx.h"
+
+int
+rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, unsigned int socket,
+	       const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	struct rnic_rxq *rxq;
+
+	if (conf->rx_deferred_start) {
+		RNIC_LOG(ERR, dev, "Rx queue %u: deferred start is not supported", queue);
+		return -ENOTSUP;
+	}
+	if (pool == NULL) {
+		RNIC_LOG(ERR, dev,
+			 "Rx queue %u: one mempool is needed, buffer split is not supported",
+			 queue);
+		return -ENOTSUP;
+	}
+	rnic_rxq_release(eth_dev, queue);
+	rxq = rte_zmalloc_socket("rnic_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE, socket);
+	if (rxq == NULL) {
+		RNIC_LOG(ERR, dev, "Rx queue %u: no memory", queue);
+		return -ENOMEM;
+	}
+	rxq->dev = dev;
+	rxq->pool = pool;
+	rxq->socket = socket;
+	rxq->offloads = conf->offloads | eth_dev->data->dev_conf.rxmode.offloads;
+	rxq->nb_desc = nb_desc;
+	rxq->queue_id = queue;
+	rxq->port_id = eth_dev->data->port_id;
+	eth_dev->data->rx_queues[queue] = rxq;
+	return 0;
+}
+
+void
+rnic_rxq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
+
+	if (rxq == NULL)
+		return;
+	rnic_rxq_stop(rxq);
+	rnic_stats_retire(&rnic_ethdev_get(eth_dev)->rx_released, &rxq->stats);
+	eth_dev->data->rx_queues[queue] = NULL;
+	rte_free(rxq);
+}
+
+void
+rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info)
+{
+	const struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
+
+	info->mp = rxq->pool;
+	info->scattered_rx = eth_dev->data->scattered_rx;
+	info->nb_desc = rxq->nb_desc;
+	info->rx_buf_size = rxq->segment_bytes;
+	info->conf.offloads = rxq->offloads;
+	info->conf.rx_free_thresh = RNIC_RX_REFILL;
+	info->conf.rx_drop_en = 1;
+}
+
+bool
+rnic_rxq_fits(const struct rnic_rxq *rxq, uint16_t mtu)
+{
+	return (uint32_t)mtu + RNIC_FRAME_OVERHEAD <= rxq->frame_bytes;
+}
+
+/* How many mbufs a frame of this MTU may take. */
+static int
+rxq_layout(struct rnic_rxq *rxq, uint16_t mtu)
+{
+	uint32_t frame = mtu + RNIC_FRAME_OVERHEAD, room = rte_pktmbuf_data_room_size(rxq->pool);
+	uint32_t segs;
+
+	if (room <= RTE_PKTMBUF_HEADROOM) {
+		RNIC_LOG(ERR, rxq->dev,
+			 "Rx queue %u: mempool %s has mbufs of %u bytes, all headroom",
+			 rxq->queue_id, rxq->pool->name, room);
+		return -EINVAL;
+	}
+	room -= RTE_PKTMBUF_HEADROOM;
+	segs = (frame + room - 1) / room;
+	if (segs > RNIC_RX_SEGS_MAX) {
+		RNIC_LOG(
+			ERR, rxq->dev,
+			"Rx queue %u: a frame of MTU %u takes %u mbufs of %u bytes, at most %u can be; use larger mbufs",
+			rxq->queue_id, mtu, segs, room, RNIC_RX_SEGS_MAX);
+		return -EINVAL;
+	}
+	rxq->segs = segs;
+	rxq->log_segs = rte_log2_u32(segs);
+	rxq->segment_bytes = room;
+	rxq->frame_bytes = segs * room;
+	return 0;
+}
+
+/* The parts of the WQEs that never change: lengths, and the end mark where slots are not used. */
+static void
+rxq_init_ring(struct rnic_rxq *rxq)
+{
+	struct rnic_wqe_data *data = (struct rnic_wqe_data *)rxq->rq.ring;
+	uint32_t wqe, i;
+
+	for (wqe = 0; wqe <= rxq->rq.mask; wqe++)
+		for (i = 0; i < 1u << rxq->log_segs; i++, data++)
+			*data = i < rxq->segs ?
+					(struct rnic_wqe_data){
+						.byte_count = rnic_cpu_to_be32(rxq->segment_bytes),
+					} :
+					(struct rnic_wqe_data){
+						.lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY),
+					};
+}
+
+static void
+rxq_free_mbufs(struct rnic_rxq *rxq)
+{
+	uint32_t i;
+
+	for (i = 0; i < ((uint32_t)rxq->rq.mask + 1) << rxq->log_segs; i++)
+		if (rxq->elts[i] != NULL)
+			rte_mbuf_raw_free(rxq->elts[i]);
+	rte_free(rxq->elts);
+	rxq->elts = NULL;
+}
+
+static int
+rxq_fill(struct rnic_rxq *rxq)
+{
+	struct rte_mbuf fresh = {
+		.data_off = RTE_PKTMBUF_HEADROOM,
+		.refcnt = 1,
+		.nb_segs = 1,
+		.port = rxq->port_id,
+	};
+	uint32_t slots = ((uint32_t)rxq->rq.mask + 1) << rxq->log_segs;
+	int rc;
+
+	memcpy(&rxq->rearm, &fresh.rearm_data, sizeof(rxq->rearm));
+	rxq->elts = rte_zmalloc_socket("rnic_rx_elts", slots * sizeof(*rxq->elts),
+				       RTE_CACHE_LINE_SIZE, rxq->socket);
+	if (rxq->elts == NULL) {
+		RNIC_LOG(ERR, rxq->dev, "Rx queue %u: no memory for %u mbufs", rxq->queue_id,
+			 slots);
+		return -ENOMEM;
+	}
+	rc = rnic_mkey_register_pool(rxq->dev, rxq->pool);
+	if (rc < 0)
+		return rc;
+	rxq->registered = rxq->pool;
+	rnic_mkey_cache_init(rxq->dev, &rxq->mkeys);
+	rxq_init_ring(rxq);
+	if (rnic_rx_refill_all(rxq))
+		return 0;
+	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: mempool %s has not the %u mbufs to fill the ring",
+		 rxq->queue_id, rxq->pool->name, (rxq->rq.mask + 1) * rxq->segs);
+	return -ENOMEM;
+}
+
+/* Of a queue of any stage: the device's objects, then the mbufs, then their keys. */
+static int
+rxq_tear_down(struct rnic_rxq *rxq)
+{
+	int rc = rnic_rq_destroy(rxq->dev, &rxq->rq), rc2;
+
+	rc2 = rnic_cq_destroy(rxq->dev, &rxq->cq);
+	if (rxq->elts != NULL)
+		rxq_free_mbufs(rxq);
+	if (rxq->registered != NULL)
+		rnic_mkey_unregister_pool(rxq->dev, rxq->registered);
+	rxq->registered = NULL;
+	rxq->frame_bytes = 0;
+	return rc < 0 ? rc : rc2;
+}
+
+int
+rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
+{
+	unsigned int log_wqes;
+	int rc = rxq_layout(rxq, mtu);
+
+	if (rc < 0)
+		return rc;
+	log_wqes = rte_log2_u32(RTE_MAX(rte_align32pow2(rxq->nb_desc) >> rxq->log_segs,
+					(uint32_t)RNIC_RX_WQES_MIN));
+	/* A CQE per WQE: no overrun, and the two rings turn together. */
+	rc = rnic_cq_create(rxq->dev, log_wqes, &rxq->cq);
+	if (rc < 0)
+		return rc;
+	rc = rnic_rq_create(rxq->dev, log_wqes, rte_log2_u32(RNIC_WQE_DS_BYTES) + rxq->log_segs,
+			    &rxq->cq, &rxq->rq);
+	if (rc < 0) {
+		rnic_cq_destroy(rxq->dev, &rxq->cq);
+		return rc;
+	}
+	rxq->consumer = 0;
+	rc = rxq_fill(rxq);
+	if (rc < 0) {
+		rxq_tear_down(rxq);
+		return rc;
+	}
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void rxq_recover(void *arg);
+
+int
+rnic_rxq_stop(struct rnic_rxq *rxq)
+{
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
+		return 0;
+	rte_eal_alarm_cancel(rxq_recover, rxq);
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
+	return rxq_tear_down(rxq);
+}
+
+/* From the alarm, in the interrupt thread. The data path leaves the queue alone meanwhile. */
+static void
+rxq_recover(void *arg)
+{
+	struct rnic_rxq *rxq = arg;
+	struct rnic_cq *cq = &rxq->cq;
+	int rc;
+
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
+		return;
+	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
+		 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
+	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
+	if (rc < 0) {
+		RNIC_LOG(
+			ERR, rxq->dev,
+			"Rx queue %u: not recovered: %s; it stays down until the port is restarted",
+			rxq->queue_id, strerror(-rc));
+		return;
+	}
+	/* Of what was in the ring nothing was delivered; its mbufs stay where they are. */
+	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+		cq->consumer++;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rxq->consumer = 0;
+	rnic_counter_add(&rxq->stats.restarts, 1);
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+}
+
+void
+rnic_rxq_failed(struct rnic_rxq *rxq)
+{
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+	rte_eal_alarm_set(1, rxq_recover, rxq);
+}
+
+bool
+rnic_rxq_restart(struct rnic_rxq *rxq)
+{
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
+		return false;
+	if (!rnic_rx_refill_all(rxq)) {
+		rnic_counter_add(&rxq->stats.no_mbuf, 1);
+		return false;
+	}
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	return true;
+}

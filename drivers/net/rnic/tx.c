@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Transmit bursts: reap, room, build, publish, count. One body, instances by constant flags.
+ *
+ * Packets of one segment share enhanced multi-packet WQEs: a control and an Ethernet segment, then one data segment per
+ * packet. Packets of several segments get a SEND of their own. A device without multi-packet WQEs gets SENDs only.
+ */
+
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "doorbell.h"
+#include "dump.h"
+#include "prm/wqe.h"
+#include "tx.h"
+
+#define TX_MULTI_PACKET 0x1
+#define TX_DUMP		0x2
+
+/* Give mbufs back one by one, as references and other pools allow. */
+static void
+tx_free_each(struct rte_mbuf **mbufs, uint16_t count)
+{
+	struct rte_mbuf *mbuf;
+	uint16_t i;
+
+	for (i = 0; i < count; i++) {
+		mbuf = rte_pktmbuf_prefree_seg(mbufs[i]);
+		if (mbuf != NULL)
+			rte_mempool_put(mbuf->pool, mbuf);
+	}
+}
+
+static inline void
+tx_free_run(const struct rnic_txq *txq, struct rte_mbuf **mbufs, uint16_t count)
+{
+	/* The application promised: all of one pool, no other references. */
+	if (likely(txq->fast_free))
+		rte_mempool_put_bulk(mbufs[0]->pool, (void **)mbufs, count);
+	else
+		tx_free_each(mbufs, count);
+}
+
+void
+rnic_tx_free(struct rnic_txq *txq, uint16_t end)
+{
+	uint16_t start = txq->elts_tail & txq->elts_mask;
+	uint16_t count = end - txq->elts_tail;
+	uint16_t first = RTE_MIN(count, txq->elts_mask + 1 - start);
+
+	if (first > 0)
+		tx_free_run(txq, &txq->elts[start], first);
+	if (unlikely(count > first))
+		tx_free_run(txq, txq->elts, count - first);
+	txq->elts_tail = end;
+}
+
+/* An entry that is no good completion: note what it says, the rest is the recovery's. */
+static void __rte_noinline
+tx_error(struct rnic_txq *txq, const struct rnic_cqe *cqe)
+{
+	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
+
+	txq->syndrome = error->syndrome;
+	txq->vendor_syndrome = error->vendor_error_syndrome;
+	txq->wqe_counter = rnic_be16_to_cpu(error->wqe_counter);
+	rnic_txq_failed(txq);
+}
+
+/* Take completions, give mbufs back; false: an error completion was among them. */
+static __rte_always_inline bool
+tx_reap(struct rnic_txq *txq, const unsigned int flags)
+{
+	struct rnic_cq *cq = &txq->cq;
+	const struct rnic_cqe *cqe = &cq->ring[cq->consumer & cq->mask];
+	uint16_t end = txq->elts_tail, wqe_end;
+	bool good = true;
+
+	if (!rnic_cqe_ready(cqe, cq->consumer, cq->log_size))
+		return true;
+	do {
+		if (flags & TX_DUMP)
+			rnic_dump_cq_entry(cq, cqe);
+		wqe_end = txq->wqes[rnic_be16_to_cpu(cqe->wqe_counter) & txq->sq.mask].elts_end;
+		/* A completion of what is not under way is the device's error, too. */
+		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_REQUESTER ||
+			     (uint16_t)(wqe_end - end) > (uint16_t)(txq->elts_head - end))) {
+			cq->consumer++;
+			tx_error(txq, cqe);
+			good = false;
+			break;
+		}
+		end = wqe_end;
+		cq->consumer++;
+		cqe = &cq->ring[cq->consumer & cq->mask];
+	} while (rnic_cqe_ready(cqe, cq->consumer, cq->log_size));
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rnic_tx_free(txq, end);
+	return good;
+}
+
+bool
+rnic_tx_reap(struct rnic_txq *txq)
+{
+	return tx_reap(txq, 0);
+}
+
+static __rte_always_inline void *
+tx_wqebb(const struct rnic_txq *txq, uint16_t index)
+{
+	return txq->sq.ring + (uint32_t)(index & txq->sq.mask) * RNIC_WQEBB_BYTES;
+}
+
+/* Finish the WQE at the producer: `ds` units long, its packets' segments end at elts_end. */
+static __rte_always_inline struct rnic_wqe_ctrl *
+tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end, uint16_t packets)
+{
+	uint16_t index = txq->sq.producer;
+	struct rnic_wqe_ctrl *ctrl = tx_wqebb(txq, index);
+	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
+
+	txq->wqes[index & txq->sq.mask] = (struct rnic_tx_wqe){
+		.elts_start = txq->elts_head,
+		.elts_end = elts_end,
+		.packets_start = packets,
+	};
+	txq->unsignalled += elts_end - txq->elts_head;
+	*ctrl = (struct rnic_wqe_ctrl){
+		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
+		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(txq->sq.sqn, ds)),
+		.fm_ce_se = RNIC_WQE_CE_ON_ERROR,
+	};
+	if (txq->unsignalled >= RNIC_TX_SIGNAL) {
+		ctrl->fm_ce_se = RNIC_WQE_CE_ALWAYS;
+		txq->unsignalled = 0;
+	}
+	*eth = (struct rnic_wqe_eth){ 0 };
+	txq->elts_head = elts_end;
+	txq->sq.producer = index + (ds + RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES - 1) /
+					   (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES);
+	return ctrl;
+}
+
+static __rte_always_inline void
+tx_data_segment(struct rnic_wqe_data *data, uint32_t length, struct rnic_be32 lkey,
+		uintptr_t address)
+{
+	*data = (struct rnic_wqe_data){ rnic_cpu_to_be32(length), lkey, rnic_cpu_to_be64(address) };
+}
+
+/* A burst under way. */
+struct tx_post {
+	struct rnic_wqe_ctrl *last; /* WQE that was built */
+	uint64_t packets, bytes;
+};
+
+/*
+ * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it.
+ * Returns how many.
+ */
+static __rte_always_inline uint16_t
+tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, struct tx_post *post)
+{
+	struct rnic_wqe_data *data =
+		(struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + RNIC_TX_WQE_HEAD_DS;
+	struct rnic_wqe_data *ring = (struct rnic_wqe_data *)txq->sq.ring;
+	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
+					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
+	struct rnic_mkey_range range = txq->mkeys.last;
+	uintptr_t range_bytes = range.end - range.start;
+	uint16_t done = 0, elt = txq->elts_head & txq->elts_mask, run;
+	uint32_t length, span = txq->length_span;
+	uint64_t bytes = 0;
+	struct rte_mbuf *mbuf, **elts = &txq->elts[elt];
+	uintptr_t address;
+
+	count = RTE_MIN(count, RNIC_TX_SEGS_MAX);
+	if (unlikely(atomic_load_explicit(txq->mkeys.device_generation, memory_order_relaxed) !=
+		     txq->mkeys.generation))
+		range_bytes = 0;
+	/* In runs: to the end of the WQE ring or of elts, then from their start. */
+	while (done < count) {
+		run = RTE_MIN(count - done, ring_end - data);
+		run = RTE_MIN(run, txq->elts + txq->elts_mask + 1 - elts);
+		for (run += done; done < run; done++, data++) {
+			mbuf = pkts[done];
+			length = mbuf->data_len;
+			address = (uintptr_t)mbuf->buf_addr + mbuf->data_off;
+			if (unlikely(mbuf->nb_segs != 1 || length - RTE_ETHER_HDR_LEN > span))
+				goto out;
+			if (unlikely(address - range.start >= range_bytes)) {
+				if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &range.lkey))
+					goto out;
+				range.start = txq->mkeys.last.start;
+				range_bytes = txq->mkeys.last.end - range.start;
+			}
+			tx_data_segment(data, length, range.lkey, address);
+			*elts++ = mbuf;
+			bytes += length;
+		}
+		if (data == ring_end)
+			data = ring;
+		if (elts == txq->elts + txq->elts_mask + 1)
+			elts = txq->elts;
+	}
+out:
+	if (likely(done > 0)) {
+		post->last = tx_close_wqe(txq, RNIC_WQE_ENHANCED_MPSW, RNIC_TX_WQE_HEAD_DS + done,
+					  txq->elts_head + done, post->packets);
+		post->packets += done;
+		post->bytes += bytes;
+	}
+	return done;
+}
+
+/* Is the packet one that the queue could send? (Its memory's key is another matter.) */
+static inline bool
+tx_packet_good(const struct rnic_txq *txq, const struct rte_mbuf *packet)
+{
+	return packet->pkt_len - RTE_ETHER_HDR_LEN <= txq->length_span &&
+	       packet->nb_segs <= RNIC_TX_SEGS_MAX;
+}
+
+/* One packet of any number of segments, for which there is room, as a SEND; false: it cannot be sent. */
+static bool __rte_noinline
+tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
+{
+	struct rnic_wqe_data *data =
+		(struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + RNIC_TX_WQE_HEAD_DS;
+	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
+					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
+	uint16_t segs = packet->nb_segs, elt = txq->elts_head;
+	uint32_t bytes = 0, ds = RNIC_TX_WQE_HEAD_DS;
+	struct rte_mbuf *mbuf, *next;
+	struct rnic_be32 lkey;
+	uintptr_t address;
+
+	if (unlikely(!tx_packet_good(txq, packet)))
+		return false;
+	for (mbuf = packet; mbuf != NULL && segs > 0; mbuf = mbuf->next, segs--) {
+		txq->elts[elt++ & txq->elts_mask] = mbuf;
+		/* A length of 0 would mean 2 GiB. */
+		if (mbuf->data_len == 0)
+			continue;
+		address = rte_pktmbuf_mtod(mbuf, uintptr_t);
+		if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &lkey))
+			return false;
+		if (data == ring_end)
+			data = (struct rnic_wqe_data *)txq->sq.ring;
+		tx_data_segment(data++, mbuf->data_len, lkey, address);
+		bytes += mbuf->data_len;
+		ds++;
+	}
+	/* The chain must be what its head says. */
+	if (unlikely(mbuf != NULL || segs != 0 || bytes != packet->pkt_len))
+		return false;
+	/* Segments are given back one by one: in bulk, they must look as the pool wants them. */
+	if (txq->fast_free) {
+		packet->nb_segs = 1;
+		for (mbuf = packet; mbuf != NULL; mbuf = next) {
+			next = mbuf->next;
+			mbuf->next = NULL;
+		}
+	}
+	post->last = tx_close_wqe(txq, RNIC_WQE_SEND, ds, elt, post->packets);
+	post->packets++;
+	post->bytes += bytes;
+	return true;
+}
+
+/* An empty multi-packet session: the next packet has several segments, or is not good. Taken, or false: no room. */
+static bool __rte_noinline
+tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct tx_post *post)
+{
+	if (packet->nb_segs > room && packet->nb_segs <= RNIC_TX_SEGS_MAX)
+		return false;
+	if (!tx_send(txq, packet, post)) {
+		/* Taken, as ethdev has it, but not sent: rte_eth_tx_prepare() would have told. */
+		rte_pktmbuf_free(packet);
+		rnic_counter_add(&txq->stats.errors, 1);
+	}
+	return true;
+}
+
+static __rte_always_inline uint16_t
+tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
+{
+	uint16_t done = 0, room, posted, first = txq->sq.producer;
+	struct tx_post post = { .packets = txq->stats.packets, .bytes = txq->stats.bytes };
+	struct rnic_wqe_ctrl *was;
+
+	if (unlikely(__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
+		rnic_txq_restart(txq);
+		return 0;
+	}
+	if (unlikely(!tx_reap(txq, flags)))
+		return 0;
+	while (done < count) {
+		room = txq->elts_mask + 1 - (uint16_t)(txq->elts_head - txq->elts_tail);
+		if (unlikely(room == 0))
+			break;
+		was = post.last;
+		posted = 0;
+		if (flags & TX_MULTI_PACKET)
+			posted = tx_multi_packet(txq, &pkts[done], RTE_MIN(count - done, room),
+						 &post);
+		if (posted == 0 && tx_single(txq, pkts[done], room, &post))
+			posted = 1;
+		if (unlikely(posted == 0))
+			break;
+		done += posted;
+		if ((flags & TX_DUMP) && post.last != was)
+			rnic_dump_sq_wqe(&txq->sq,
+					 ((uint8_t *)post.last - txq->sq.ring) / RNIC_WQEBB_BYTES);
+	}
+	if (likely(txq->sq.producer != first)) {
+		rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
+		rnic_doorbell_ring(&txq->sq.bf, post.last);
+		__atomic_store_n(&txq->stats.packets, post.packets, __ATOMIC_RELAXED);
+		__atomic_store_n(&txq->stats.bytes, post.bytes, __ATOMIC_RELAXED);
+	}
+	return done;
+}
+
+void
+rnic_tx_post_nop(struct rnic_txq *txq)
+{
+	struct rnic_wqe_ctrl *ctrl;
+
+	txq->unsignalled = RNIC_TX_SIGNAL;
+	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, txq->stats.packets);
+	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
+	rnic_doorbell_ring(&txq->sq.bf, ctrl);
+}
+
+uint16_t
+rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
+{
+	const struct rnic_txq *txq = queue;
+	uint16_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!tx_packet_good(txq, pkts[i])) {
+			rte_errno = EINVAL;
+			break;
+		}
+		if (pkts[i]->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK) {
+			rte_errno = ENOTSUP;
+			break;
+		}
+	}
+	return i;
+}
+
+#define TX_INSTANCE(name, flags)                                                  \
+	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count) \
+	{                                                                         \
+		return tx_burst(queue, pkts, count, flags);                       \
+	}
+
+TX_INSTANCE(rnic_tx_burst_multi, TX_MULTI_PACKET)
+TX_INSTANCE(rnic_tx_burst_multi_dump, TX_MULTI_PACKET | TX_DUMP)
+TX_INSTANCE(rnic_tx_burst_send, 0)
+TX_INSTANCE(rnic_tx_burst_send_dump, TX_DUMP)
+
+static const struct rnic_tx_mode tx_modes[] = {
+	[0] = { "Scalar SEND", rnic_tx_burst_send },
+	[TX_MULTI_PACKET] = { "Scalar multi-packet", rnic_tx_burst_multi },
+	[TX_DUMP] = { "Scalar SEND, dumping", rnic_tx_burst_send_dump },
+	[TX_MULTI_PACKET | TX_DUMP] = { "Scalar multi-packet, dumping", rnic_tx_burst_multi_dump },
+};
+
+const struct rnic_tx_mode *
+rnic_tx_mode_get(const struct rnic_dev *dev)
+{
+	unsigned int flags = rnic_dump_wanted() ? TX_DUMP : 0;
+
+	if (rnic_ethernet_cap_get(&dev->caps.ethernet,
+				  RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE))
+		flags |= TX_MULTI_PACKET;
+	return &tx_modes[flags];
+}

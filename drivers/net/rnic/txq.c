@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The life of a transmit queue: set-up, start, drain and stop, recovery from errors. */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "doorbell.h"
+#include "prm/wqe.h"
+#include "tx.h"
+
+#define TXQ_DRAIN_MS 200
+
+int
+rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, unsigned int socket,
+	       const struct rte_eth_txconf *conf)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	uint32_t elts = RTE_MAX(rte_align32pow2(nb_desc), (uint32_t)RNIC_TX_ELTS_MIN);
+	struct rnic_txq *txq;
+
+	if (conf->tx_deferred_start) {
+		RNIC_LOG(ERR, dev, "Tx queue %u: deferred start is not supported", queue);
+		return -ENOTSUP;
+	}
+	rnic_txq_release(eth_dev, queue);
+	txq = rte_zmalloc_socket("rnic_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE, socket);
+	if (txq != NULL) {
+		txq->elts = rte_zmalloc_socket("rnic_tx_elts", elts * sizeof(*txq->elts),
+					       RTE_CACHE_LINE_SIZE, socket);
+		txq->wqes = rte_zmalloc_socket("rnic_tx_wqes", elts * sizeof(*txq->wqes),
+					       RTE_CACHE_LINE_SIZE, socket);
+	}
+	if (txq == NULL || txq->elts == NULL || txq->wqes == NULL) {
+		RNIC_LOG(ERR, dev, "Tx queue %u: no memory for %u descriptors", queue, elts);
+		if (txq != NULL) {
+			rte_free(txq->elts);
+			rte_free(txq->wqes);
+			rte_free(txq);
+		}
+		return -ENOMEM;
+	}
+	txq->elts_mask = elts - 1;
+	txq->dev = dev;
+	txq->offloads = conf->offloads | eth_dev->data->dev_conf.txmode.offloads;
+	txq->fast_free = (txq->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+	txq->length_span = dev->max_mtu + RNIC_FRAME_OVERHEAD - RTE_ETHER_HDR_LEN;
+	txq->nb_desc = nb_desc;
+	txq->queue_id = queue;
+	txq->port_id = eth_dev->data->port_id;
+	eth_dev->data->tx_queues[queue] = txq;
+	return 0;
+}
+
+void
+rnic_txq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	struct rnic_txq *txq = eth_dev->data->tx_queues[queue];
+
+	if (txq == NULL)
+		return;
+	rnic_txq_stop(txq);
+	rnic_stats_retire(&rnic_ethdev_get(eth_dev)->tx_released, &txq->stats);
+	eth_dev->data->tx_queues[queue] = NULL;
+	rte_free(txq->wqes);
+	rte_free(txq->elts);
+	rte_free(txq);
+}
+
+void
+rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_info *info)
+{
+	const struct rnic_txq *txq = eth_dev->data->tx_queues[queue];
+
+	info->nb_desc = txq->nb_desc;
+	info->conf.offloads = txq->offloads;
+	info->conf.tx_rs_thresh = RNIC_TX_SIGNAL;
+}
+
+int
+rnic_txq_start(struct rnic_txq *txq)
+{
+	unsigned int log_elts = rte_log2_u32(txq->elts_mask + 1u);
+	int rc;
+
+	if (txq->dev->min_inline_mode != 0) {
+		RNIC_LOG(ERR, txq->dev,
+			 "Tx queue %u: the vport demands inline headers (mode %u), not supported",
+			 txq->queue_id, txq->dev->min_inline_mode);
+		return -ENOTSUP;
+	}
+	/* One completion in RNIC_TX_SIGNAL segments, and ample room for those of errors. */
+	rc = rnic_cq_create(txq->dev, RTE_MAX(log_elts - 2, 6u), &txq->cq);
+	if (rc < 0)
+		return rc;
+	rc = rnic_sq_create(txq->dev, log_elts, &txq->cq, &txq->sq);
+	if (rc < 0) {
+		rnic_cq_destroy(txq->dev, &txq->cq);
+		return rc;
+	}
+	rnic_mkey_cache_init(txq->dev, &txq->mkeys);
+	txq->elts_head = 0;
+	txq->elts_tail = 0;
+	txq->unsignalled = 0;
+	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Let the device send what was posted, so that a stop loses nothing; not for long. */
+static void
+txq_drain(struct rnic_txq *txq)
+{
+	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() * TXQ_DRAIN_MS / 1000;
+	bool posted = false;
+
+	while (rnic_tx_reap(txq)) {
+		uint16_t used = txq->elts_head - txq->elts_tail;
+
+		if (used == 0)
+			return;
+		/* The last packets may not have asked for a completion. */
+		if (!posted && used <= txq->elts_mask) {
+			rnic_tx_post_nop(txq);
+			posted = true;
+		}
+		if (rte_get_timer_cycles() > end) {
+			RNIC_LOG(WARNING, txq->dev, "Tx queue %u: %u segments not sent in %u ms",
+				 txq->queue_id, used, TXQ_DRAIN_MS);
+			return;
+		}
+		rte_delay_us_sleep(10);
+	}
+}
+
+static void txq_recover(void *arg);
+
+int
+rnic_txq_stop(struct rnic_txq *txq)
+{
+	int rc, rc2;
+
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
+		return 0;
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING)
+		txq_drain(txq);
+	rte_eal_alarm_cancel(txq_recover, txq);
+	rc = rnic_sq_destroy(txq->dev, &txq->sq);
+	rc2 = rnic_cq_destroy(txq->dev, &txq->cq);
+	/* Gone from the device: what is left is the driver's again. */
+	rnic_tx_free(txq, txq->elts_head);
+	__atomic_store_n(&txq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
+	return rc < 0 ? rc : rc2;
+}
+
+/* From the alarm, in the interrupt thread. The data path leaves the queue alone meanwhile. */
+static void
+txq_recover(void *arg)
+{
+	struct rnic_txq *txq = arg;
+	int rc;
+
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
+		return;
+	RNIC_LOG(ERR, txq->dev,
+		 "Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
+		 txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
+	rc = rnic_sq_recover(txq->dev, &txq->sq);
+	if (rc < 0) {
+		RNIC_LOG(
+			ERR, txq->dev,
+			"Tx queue %u: not recovered: %s; it stays down until the port is restarted",
+			txq->queue_id, strerror(-rc));
+		return;
+	}
+	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+}
+
+void
+rnic_txq_failed(struct rnic_txq *txq)
+{
+	__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+	rte_eal_alarm_set(1, txq_recover, txq);
+}
+
+/* The packets from the failed WQE on were counted when they were posted. */
+static void
+txq_count_lost(struct rnic_txq *txq)
+{
+	const struct rnic_tx_wqe *wqe = &txq->wqes[txq->wqe_counter & txq->sq.mask];
+	uint16_t from = wqe->elts_start, packets;
+	uint64_t bytes = 0;
+
+	packets = txq->stats.packets - wqe->packets_start;
+	if ((uint16_t)(from - txq->elts_tail) > (uint16_t)(txq->elts_head - txq->elts_tail) ||
+	    packets > (uint16_t)(txq->elts_head - from)) {
+		/* A device that names a WQE that is not under way. */
+		from = txq->elts_tail;
+		packets = txq->elts_head - from;
+	}
+	for (; from != txq->elts_head; from++)
+		bytes += txq->elts[from & txq->elts_mask]->data_len;
+	rnic_counter_add(&txq->stats.packets, -(uint64_t)packets);
+	rnic_counter_add(&txq->stats.bytes, -bytes);
+	rnic_counter_add(&txq->stats.errors, packets);
+}
+
+void
+rnic_txq_restart(struct rnic_txq *txq)
+{
+	struct rnic_cq *cq = &txq->cq;
+
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
+		return;
+	/* What the device completed after the error is of no interest: all goes back. */
+	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+		cq->consumer++;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	txq_count_lost(txq);
+	rnic_tx_free(txq, txq->elts_head);
+	txq->unsignalled = 0;
+	rnic_counter_add(&txq->stats.restarts, 1);
+	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+}
+
+int
+rnic_txq_done_cleanup(void *queue, uint32_t count)
+{
+	struct rnic_txq *txq = queue;
+	uint16_t was = txq->elts_tail;
+
+	RTE_SET_USED(count); /* a completion gives back a whole range */
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)
+		return 0;
+	rnic_tx_reap(txq);
+	return (uint16_t)(txq->elts_tail - was);
+}
