@@ -268,7 +268,9 @@ struct softrnic_mkey {
 	uint32_t generation; /* of the DMA map when flat was resolved */
 	/* cold */
 	uint8_t log_page_size;
-	bool free; /* created in the free state: no access */
+	bool free;	  /* created in the free state: no access */
+	bool page_rights; /* MTT entries carry rights of their own */
+	struct softrnic_object *pd_object;
 	uint32_t translation_count;
 	uint64_t *mtts;		 /* MTT: page address | permission bits */
 	struct rnic_klm *klms;	 /* KLM, KSM */
@@ -283,6 +285,8 @@ struct softrnic_mkey {
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
+/* Look again whether the key's region is one piece of host memory. */
+void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 #define SOFTRNIC_RESERVED_LKEY \
 	0x00000300u /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set */
 /* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */
@@ -380,7 +384,7 @@ struct softrnic_rq {
 	struct softrnic_cq *cq;
 	struct softrnic_q_counter *counter; /* may be NULL */
 	struct softrnic_object *pd_object;
-	uint32_t pd;
+	uint32_t pd, user_index;
 	uint16_t consumer; /* WQEs used */
 	uint16_t producer; /* as last read from the record */
 	uint8_t log_size, log_stride;
@@ -394,6 +398,8 @@ struct softrnic_q_counter {
 	uint32_t out_of_buffer;
 };
 
+/* May MODIFY_SQ, MODIFY_RQ go from this state to that one? */
+bool softrnic_wq_state_allowed(uint64_t from, uint64_t to);
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
 /* Execute WQEs of the queue, about `budget` packets of them; returns how many. */
@@ -559,6 +565,7 @@ struct softrnic {
 	struct softrnic_dma *dma;     /* dma.c's own */
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
 	uint32_t issi;
+	uint64_t translation_bytes; /* of all memory keys */
 	uint64_t fault_command; /* see enum softrnic_fault */
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * BAR0: the initialization segment, then the UAR pages. Registers are big-endian dwords; what does not follow from the
+ * device's state (command queue address, timers, health) is kept in an image of the segment.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "device.h"
+
+#define UAR_OFFSET (RNIC_FIRST_UAR * (uint64_t)RNIC_UAR_PAGE_BYTES)
+#define UAR_BYTES  (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
+/* PCI wants a power of two; capability uar_sz says how many MiB. */
+#define BAR_BYTES  ((uint64_t)2 << 20)
+
+_Static_assert(UAR_OFFSET + UAR_BYTES <= BAR_BYTES, "UAR pages do not fit into the BAR");
+
+/* Dwords that a driver writes. */
+#define CMDQ_ADDR_HIGH 0x10
+#define CMDQ_ADDR_LOW  0x14
+#define DOORBELL       0x18
+
+/* nic_interface has three bits: what init_seg.h calls by name is [9:8], and 7 asks for a reset. */
+#define NIC_INTERFACE_SHIFT 8
+#define NIC_INTERFACE_MASK  0x7
+#define NIC_INTERFACE_RESET 7
+
+#define HEALTH_PERIOD_NS 10000000 /* of the health counter */
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+uint64_t
+softrnic_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+int
+softrnic_bar_init(struct softrnic *dev)
+{
+	dev->iseg = calloc(1, sizeof(*dev->iseg));
+	if (dev->iseg == NULL)
+		return -ENOMEM;
+	softrnic_bar_reset(dev);
+	return 0;
+}
+
+void
+softrnic_bar_fini(struct softrnic *dev)
+{
+	free(dev->iseg);
+	dev->iseg = NULL;
+}
+
+void
+softrnic_bar_reset(struct softrnic *dev)
+{
+	struct rnic_init_seg *iseg = dev->iseg;
+
+	memset(iseg, 0, sizeof(*iseg));
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MAJOR, SOFTRNIC_FW_MAJOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MINOR, SOFTRNIC_FW_MINOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_SUBMINOR, SOFTRNIC_FW_SUBMINOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_CMD_INTERFACE_REV, RNIC_CMD_INTERFACE_REV);
+	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_FW_VERSION,
+			  SOFTRNIC_FW_MAJOR << 24 | SOFTRNIC_FW_MINOR << 16 | SOFTRNIC_FW_SUBMINOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_HW_ID, 0x50f7);
+	dev->cmdq_iova = 0;
+	dev->cmdq_iova_high = 0;
+	dev->nic_interface = RNIC_NIC_INTERFACE_FULL_DRIVER;
+	dev->power_on_ns = softrnic_now_ns();
+	atomic_store(&dev->cmd_doorbell, 0);
+}
+
+/* Fill the health buffer as firmware that has met its end does. */
+void
+softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome)
+{
+	struct rnic_init_seg *iseg = dev->iseg;
+
+	rnic_init_seg_set(iseg, RNIC_ISEG_ASSERT_VAR_0, 0xdead);
+	rnic_init_seg_set(iseg, RNIC_ISEG_ASSERT_EXIT_PTR, 0x1000);
+	rnic_init_seg_set(iseg, RNIC_ISEG_ASSERT_CALLRA, 0x2000);
+	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_TIME,
+			  (softrnic_now_ns() - dev->power_on_ns) / 1000000000);
+	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_SYNDROME, syndrome);
+}
+
+static uint32_t
+health_counter(const struct softrnic *dev)
+{
+	uint64_t now = dev->fault_health ? dev->health_stopped_ns : softrnic_now_ns();
+	uint32_t syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
+
+	return syndrome << 24 | ((now - dev->power_on_ns) / HEALTH_PERIOD_NS & 0xffffff);
+}
+
+static uint32_t
+iseg_read(struct softrnic *dev, uint64_t offset)
+{
+	uint64_t timer = softrnic_now_ns() - dev->power_on_ns;
+
+	switch (offset) {
+	case CMDQ_ADDR_HIGH:
+		return dev->cmdq_iova >> 32;
+	case CMDQ_ADDR_LOW:
+		/* The log sizes stand here whatever was written: a driver reads them at each load. */
+		return (dev->cmdq_iova & 0xfffff000) |
+		       (uint32_t)dev->nic_interface << NIC_INTERFACE_SHIFT |
+		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
+	case DOORBELL:
+		return atomic_load(&dev->cmd_doorbell);
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
+		return dev->fault_initializing ? UINT32_C(1) << 31 : 0;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_HIGH): return clock_ns(CLOCK_REALTIME) >> 32;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_LOW): return clock_ns(CLOCK_REALTIME);
+	default: return rnic_be32_to_cpu(dev->iseg->dw[offset / 4]);
+	}
+}
+
+static void
+iseg_write(struct softrnic *dev, uint64_t offset, uint32_t value)
+{
+	unsigned int interface = value >> NIC_INTERFACE_SHIFT & NIC_INTERFACE_MASK;
+
+	switch (offset) {
+	case CMDQ_ADDR_HIGH: dev->cmdq_iova_high = value; break;
+	case CMDQ_ADDR_LOW:
+		if (interface == NIC_INTERFACE_RESET) {
+			softrnic_device_reset(dev);
+			break;
+		}
+		dev->nic_interface = interface;
+		if (interface == RNIC_NIC_INTERFACE_FULL_DRIVER)
+			dev->cmdq_iova = (uint64_t)dev->cmdq_iova_high << 32 | (value & 0xfffff000);
+		break;
+	default: break; /* read-only, or not there: a card ignores the write */
+	}
+}
+
+size_t
+softrnic_bar_size(const struct softrnic *dev)
+{
+	(void)dev;
+	return BAR_BYTES;
+}
+
+static bool
+access_valid(uint64_t offset, size_t length)
+{
+	return (length == 4 || length == 8) && offset % length == 0 && offset < BAR_BYTES &&
+	       length <= BAR_BYTES - offset;
+}
+
+int
+softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t length)
+{
+	uint32_t dw[2] = { 0, 0 };
+
+	if (!access_valid(offset, length))
+		return -EINVAL;
+	softrnic_lock(dev->poller);
+	for (size_t i = 0; i < length / 4; i++) {
+		uint64_t at = offset + 4 * i;
+
+		if (at < sizeof(*dev->iseg))
+			dw[i] = RNIC_SWAP32(iseg_read(dev, at));
+		else if (at >= UAR_OFFSET && at - UAR_OFFSET < UAR_BYTES)
+			dw[i] = __atomic_load_n(
+				(const uint32_t *)(dev->uar_memory + (at - UAR_OFFSET)),
+				__ATOMIC_RELAXED);
+	}
+	softrnic_unlock(dev->poller);
+	memcpy(data, dw, length);
+	return 0;
+}
+
+/* The doorbell takes no lock: any thread may ring at any time, and the commands are seen with the bits. */
+static void
+ring_doorbell(struct softrnic *dev, const void *data)
+{
+	struct rnic_be32 bits;
+
+	memcpy(&bits, data, sizeof(bits));
+	atomic_fetch_or_explicit(&dev->cmd_doorbell, rnic_be32_to_cpu(bits), memory_order_release);
+}
+
+int
+softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length)
+{
+	int rc = 0;
+
+	if (!access_valid(offset, length))
+		return -EINVAL;
+	if (offset == DOORBELL) {
+		ring_doorbell(dev, data);
+		return 0;
+	}
+	softrnic_lock(dev->poller);
+	if (offset >= UAR_OFFSET && offset - UAR_OFFSET < UAR_BYTES) {
+		rc = softrnic_uar_write(dev, offset - UAR_OFFSET, data, length);
+	} else if (offset < sizeof(*dev->iseg)) {
+		for (size_t i = 0; i < length / 4; i++) {
+			struct rnic_be32 dw;
+
+			memcpy(&dw, (const uint8_t *)data + 4 * i, sizeof(dw));
+			iseg_write(dev, offset + 4 * i, rnic_be32_to_cpu(dw));
+		}
+	}
+	softrnic_unlock(dev->poller);
+	return rc;
+}
+
+int
+softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address, int *fd)
+{
+	*offset = UAR_OFFSET + RNIC_UAR_PAGE_BYTES;
+	*length = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
+	*address = dev->uar_memory + RNIC_UAR_PAGE_BYTES;
+	if (fd != NULL)
+		*fd = dev->uar_fd;
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Capabilities: one table row per promise. A row is here when the feature works; drivers build on what they read, so a
+ * promise that is not kept is worse than none.
+ */
+#include <string.h>
+
+#include "device.h"
+#include "prm/layouts.h"
+
+#define GENERAL(field) RNIC_GENERAL_CAP_##field
+
+struct general_row {
+	enum rnic_general_cap_field field;
+	uint32_t value;
+};
+
+static const struct general_row general[] = {
+	/* Ethernet port */
+	{ GENERAL(PORT_TYPE), 1 },
+	{ GENERAL(NUM_PORTS), 1 },
+	{ GENERAL(ETH_NET_OFFLOADS), 1 },
+	{ GENERAL(NIC_FLOW_TABLE), 1 },
+	{ GENERAL(VPORT_COUNTERS), 1 },
+	{ GENERAL(LOG_MAX_CURRENT_UC_LIST), SOFTRNIC_MAC_LIST_LOG },
+	{ GENERAL(LOG_MAX_CURRENT_MC_LIST), SOFTRNIC_MAC_LIST_LOG },
+	/* queues */
+	{ GENERAL(LOG_MAX_CQ_SZ), SOFTRNIC_LOG_MAX_CQ_SIZE },
+	{ GENERAL(LOG_MAX_EQ_SZ), SOFTRNIC_LOG_MAX_EQ_SIZE },
+	{ GENERAL(LOG_MAX_WQ_SZ), SOFTRNIC_LOG_MAX_WQ_SIZE },
+	{ GENERAL(LOG_MIN_STRIDE_SZ_RQ), 4 },
+	{ GENERAL(LOG_MAX_STRIDE_SZ_RQ), 9 },
+	{ GENERAL(LOG_MIN_STRIDE_SZ_SQ), 6 },
+	{ GENERAL(LOG_MAX_STRIDE_SZ_SQ), 6 },
+	{ GENERAL(MAX_WQE_SZ_SQ), 0x400 },
+	{ GENERAL(MAX_WQE_SZ_RQ), 0x200 },
+	{ GENERAL(LOG_MAX_TIS_PER_SQ), 0 },
+	{ GENERAL(BASIC_CYCLIC_RCV_WQE), 1 },
+	{ GENERAL(MODIFY_RQ_COUNTER_SET_ID), 1 },
+	{ GENERAL(CQ_OI), 1 },
+	{ GENERAL(CQE_VERSION), 1 },
+	{ GENERAL(MODIFY_TIS), 1 },
+	{ GENERAL(LOG_MAX_RQT_SIZE), SOFTRNIC_LOG_MAX_RQT_SIZE },
+	/* memory keys */
+	{ GENERAL(LOG_MAX_MRW_SZ), 63 },
+	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
+	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), 16 },
+	{ GENERAL(LOG_MAX_MSG), 30 },
+	/* pages and registers */
+	{ GENERAL(LOG_PG_SZ), 12 },
+	{ GENERAL(UAR_SZ), 1 },
+	{ GENERAL(UAR_4K), 1 },
+	{ GENERAL(NUM_OF_UARS_PER_PAGE), 1 },
+};
+
+/* Log2 of how many objects of a type there can be. */
+static const struct {
+	enum rnic_general_cap_field field;
+	enum softrnic_object_type type;
+} counts[] = {
+	{ GENERAL(LOG_MAX_CQ), SOFTRNIC_CQ },	{ GENERAL(LOG_MAX_EQ), SOFTRNIC_EQ },
+	{ GENERAL(LOG_MAX_MKEY), SOFTRNIC_MKEY }, { GENERAL(LOG_MAX_PD), SOFTRNIC_PD },
+	{ GENERAL(LOG_MAX_TRANSPORT_DOMAIN), SOFTRNIC_TD },
+	{ GENERAL(LOG_MAX_RQ), SOFTRNIC_RQ },	{ GENERAL(LOG_MAX_SQ), SOFTRNIC_SQ },
+	{ GENERAL(LOG_MAX_TIR), SOFTRNIC_TIR },	{ GENERAL(LOG_MAX_TIS), SOFTRNIC_TIS },
+	{ GENERAL(LOG_MAX_RQT), SOFTRNIC_RQT },
+};
+
+/* What a driver may set with SET_HCA_CAP, up to the maximum; other fields keep their values. */
+static const enum rnic_general_cap_field settable[] = {
+	GENERAL(CMDIF_CHECKSUM), GENERAL(LOG_UAR_PAGE_SZ),    GENERAL(PKEY_TABLE_SIZE),
+	GENERAL(LOG_MAX_QP),	 GENERAL(CACHE_LINE_128BYTE), GENERAL(MKEY_BY_NAME),
+	GENERAL(DCT),		 GENERAL(RELEASE_ALL_PAGES),  GENERAL(ROCE),
+};
+
+void
+softrnic_caps_init(struct softrnic *dev)
+{
+	struct rnic_general_cap *max = &dev->general_cap[0];
+
+	memset(max, 0, sizeof(*max));
+	for (unsigned int i = 0; i < sizeof(general) / sizeof(general[0]); i++)
+		rnic_general_cap_set(max, general[i].field, general[i].value);
+	for (unsigned int i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		rnic_general_cap_set(max, counts[i].field,
+				     __builtin_ctz(softrnic_object_limit(counts[i].type)));
+	rnic_general_cap_set(max, GENERAL(MAX_NUM_EQS), softrnic_object_limit(SOFTRNIC_EQ));
+	rnic_general_cap_set(max, GENERAL(MAX_QP_CNT), softrnic_object_limit(SOFTRNIC_Q_COUNTER));
+	if (dev->conf.bf) {
+		rnic_general_cap_set(max, GENERAL(BF), 1);
+		rnic_general_cap_set(max, GENERAL(LOG_BF_REG_SIZE),
+				     __builtin_ctz(RNIC_BF_REG_BYTES));
+	}
+	dev->general_cap[1] = *max;
+}
+
+static void
+ethernet_cap(struct rnic_ethernet_cap *cap)
+{
+	/* Inline mode 2: no header bytes need to stand in a WQE. */
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_WQE_INLINE_MODE, 2);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE, 1);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_RSS_IND_TBL_CAP, SOFTRNIC_LOG_MAX_RQT_SIZE);
+}
+
+static void
+flow_table_cap(struct rnic_flow_table_cap *cap)
+{
+	struct rnic_flow_table_props *rx = rnic_flow_table_cap_nic_receive(cap);
+
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_FT_SUPPORT, 1);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_FLOW_TAG, 1);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT, 1);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FT_SIZE,
+				  SOFTRNIC_LOG_MAX_FT_SIZE);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_MAX_FT_LEVEL, 255);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FT_NUM,
+				  __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_DESTINATION, 0);
+	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FLOW,
+				  SOFTRNIC_LOG_MAX_FT_SIZE);
+	softrnic_steering_fields(rnic_flow_table_props_field_support(rx));
+	softrnic_steering_fields(rnic_flow_table_props_field_bitmask_support(rx));
+}
+
+SOFTRNIC_CMD(query_hca_cap)
+{
+	unsigned int type = cmd->op_mod >> 1;
+	void *cap = (uint8_t *)cmd->out + RNIC_HCA_CAP_OFFSET;
+	const struct rnic_function_in *in = cmd->in;
+
+	if (rnic_function_in_get(in, RNIC_FUNCTION_IN_FUNCTION_ID) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	switch (type) {
+	case RNIC_CAP_GENERAL:
+		memcpy(cap, &dev->general_cap[cmd->op_mod & 1], sizeof(dev->general_cap[0]));
+		return RNIC_STATUS_OK;
+	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(cap); return RNIC_STATUS_OK;
+	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); return RNIC_STATUS_OK;
+	/* Types that a card of this class knows, with nothing in them. */
+	case RNIC_CAP_ODP:
+	case RNIC_CAP_ATOMIC:
+	case RNIC_CAP_ROCE: return RNIC_STATUS_OK;
+	default: return RNIC_STATUS_BAD_PARAM;
+	}
+}
+
+SOFTRNIC_CMD(set_hca_cap)
+{
+	const struct rnic_set_hca_cap_in *in = cmd->in;
+	const struct rnic_general_cap *asked =
+		(const void *)((const uint8_t *)cmd->in + RNIC_HCA_CAP_OFFSET);
+	const struct rnic_general_cap *max = &dev->general_cap[0];
+
+	if (dev->state != SOFTRNIC_HCA_ENABLED)
+		return RNIC_STATUS_BAD_SYS_STATE;
+	if (cmd->op_mod >> 1 != RNIC_CAP_GENERAL ||
+	    rnic_set_hca_cap_in_get(in, RNIC_SET_HCA_CAP_IN_FUNCTION_ID) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	for (unsigned int i = 0; i < rnic_general_cap_desc.field_count; i++) {
+		const struct rnic_field_desc *desc = &rnic_general_cap_desc.fields[i];
+		uint32_t field = RNIC_FIELD(desc->offset, desc->high, desc->low);
+
+		if (rnic_field_get(asked->dw, field) > rnic_field_get(max->dw, field)) {
+			SOFTRNIC_LOG(NOTICE, dev,
+				     "SET_HCA_CAP: %s 0x%" PRIx64 " is more than the maximum 0x%" PRIx64,
+				     desc->name, rnic_field_get(asked->dw, field),
+				     rnic_field_get(max->dw, field));
+			cmd->syndrome = desc->offset;
+			return RNIC_STATUS_BAD_PARAM;
+		}
+	}
+	for (unsigned int i = 0; i < sizeof(settable) / sizeof(settable[0]); i++)
+		rnic_general_cap_set(&dev->general_cap[1], settable[i],
+				     rnic_general_cap_get(asked, settable[i]));
+	return RNIC_STATUS_OK;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The life of a device: create, reset, destroy; faults and statistics. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "device.h"
+
+#define DEFAULT_MTU	   9978
+#define DEFAULT_BOOT_PAGES 4
+#define DEFAULT_INIT_PAGES 32
+#define MAX_START_PAGES	   (1u << 19)
+#define MIN_MTU		   68 /* what IPv4 needs */
+
+int softrnic_logtype, softrnic_cmd_logtype;
+
+RTE_INIT(softrnic_log_init)
+{
+	softrnic_logtype = rte_log_register_type_and_pick_level("softrnic", RTE_LOG_WARNING);
+	softrnic_cmd_logtype = rte_log_register_type_and_pick_level("softrnic.cmd", RTE_LOG_NOTICE);
+}
+
+/* splitmix64: any seed will do, 0 included. */
+uint64_t
+softrnic_random(struct softrnic *dev)
+{
+	uint64_t z = dev->random += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static int
+conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
+{
+	if (conf->name == NULL || conf->name[0] == '\0' ||
+	    strlen(conf->name) >= SOFTRNIC_NAME_BYTES) {
+		rte_log(RTE_LOG_ERR, softrnic_logtype,
+			"softrnic: a device needs a name of 1 to %d characters\n",
+			SOFTRNIC_NAME_BYTES - 1);
+		return -EINVAL;
+	}
+	strcpy(dev->name, conf->name);
+	dev->conf = *conf;
+	dev->conf.name = dev->name;
+	if (dev->conf.max_mtu == 0)
+		dev->conf.max_mtu = DEFAULT_MTU;
+	if (dev->conf.boot_pages == 0)
+		dev->conf.boot_pages = DEFAULT_BOOT_PAGES;
+	if (dev->conf.init_pages == 0)
+		dev->conf.init_pages = DEFAULT_INIT_PAGES;
+	if (dev->conf.max_mtu < MIN_MTU || dev->conf.max_mtu > DEFAULT_MTU) {
+		SOFTRNIC_LOG(ERR, dev, "max_mtu %u: %u to %u bytes", dev->conf.max_mtu, MIN_MTU,
+			     DEFAULT_MTU);
+		return -EINVAL;
+	}
+	if (dev->conf.boot_pages > MAX_START_PAGES || dev->conf.init_pages > MAX_START_PAGES) {
+		SOFTRNIC_LOG(ERR, dev, "more than %u boot or init pages", MAX_START_PAGES);
+		return -EINVAL;
+	}
+	if (conf->drop_ppm > 1000000 || conf->dup_ppm > 1000000 || conf->reorder_ppm > 1000000 ||
+	    conf->corrupt_ppm > 1000000) {
+		SOFTRNIC_LOG(ERR, dev, "a fault rate is above 1000000 parts per million");
+		return -EINVAL;
+	}
+	if ((conf->mac[0] & 1) != 0) {
+		SOFTRNIC_LOG(ERR, dev, "its own MAC address is a group address");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void
+seed_random(struct softrnic *dev)
+{
+	dev->random = dev->conf.seed;
+	if (dev->random == 0 && getrandom(&dev->random, sizeof(dev->random), GRND_NONBLOCK) < 0)
+		dev->random = softrnic_now_ns();
+}
+
+/* All memory; free()s it as far as it got with device_free(). */
+static int
+device_alloc(struct softrnic *dev)
+{
+	int rc;
+
+	if ((rc = softrnic_objects_init(dev)) != 0 || (rc = softrnic_dma_init(dev)) != 0 ||
+	    (rc = softrnic_pages_init(dev)) != 0 || (rc = softrnic_cmdq_init(dev)) != 0 ||
+	    (rc = softrnic_bar_init(dev)) != 0)
+		return rc;
+	if ((rc = softrnic_uar_init(dev)) != 0)
+		return rc;
+	if ((rc = softrnic_steering_init(dev)) != 0 || (rc = softrnic_port_init(dev)) != 0)
+		return rc;
+	softrnic_caps_init(dev);
+	return 0;
+}
+
+static void
+device_free(struct softrnic *dev)
+{
+	softrnic_steering_fini(dev);
+	softrnic_uar_fini(dev);
+	softrnic_bar_fini(dev);
+	softrnic_cmdq_fini(dev);
+	softrnic_pages_fini(dev);
+	softrnic_dma_fini(dev);
+	softrnic_objects_fini(dev);
+	free(dev);
+}
+
+/* Under the lock: the name, then the wire, whose other end may be a device of the same poller. */
+static int
+device_join(struct softrnic_poller *poller, struct softrnic *dev)
+{
+	int rc = softrnic_poller_add(poller, dev);
+
+	if (rc != 0) {
+		SOFTRNIC_LOG(ERR, dev, "there is a device of this name");
+		return rc;
+	}
+	rc = softrnic_wire_open(dev, dev->conf.wire != NULL ? dev->conf.wire : "loop");
+	if (rc != 0) {
+		softrnic_poller_remove(poller, dev);
+		return rc;
+	}
+	/* The caller's string ends with the call. */
+	dev->conf.wire = NULL;
+	softrnic_wire_changed(dev);
+	return 0;
+}
+
+int
+softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf,
+		struct softrnic **out)
+{
+	struct softrnic *dev;
+	int rc;
+
+	dev = calloc(1, sizeof(*dev));
+	if (dev == NULL)
+		return -ENOMEM;
+	dev->poller = poller;
+	dev->uar_fd = -1;
+	TAILQ_INIT(&dev->active_sqs);
+	TAILQ_INIT(&dev->swept_sqs);
+	TAILQ_INIT(&dev->swept_cqs);
+	STAILQ_INIT(&dev->pending_cqs);
+	rc = conf_check(dev, conf);
+	if (rc != 0) {
+		free(dev);
+		return rc;
+	}
+	seed_random(dev);
+	rc = device_alloc(dev);
+	if (rc == 0) {
+		softrnic_lock(poller);
+		rc = device_join(poller, dev);
+		softrnic_unlock(poller);
+	} else {
+		SOFTRNIC_LOG(ERR, dev, "no memory for the device: %s", strerror(-rc));
+	}
+	if (rc != 0) {
+		device_free(dev);
+		return rc;
+	}
+	*out = dev;
+	return 0;
+}
+
+void
+softrnic_destroy(struct softrnic *dev)
+{
+	if (dev == NULL)
+		return;
+	softrnic_lock(dev->poller);
+	/* The state first: what the wire does on its way out must reach nobody here. */
+	dev->state = SOFTRNIC_HCA_OFF;
+	softrnic_wire_close(dev);
+	softrnic_hca_teardown(dev);
+	softrnic_poller_remove(dev->poller, dev);
+	softrnic_unlock(dev->poller);
+	device_free(dev);
+}
+
+void
+softrnic_device_reset(struct softrnic *dev)
+{
+	softrnic_hca_teardown(dev);
+	dev->state = SOFTRNIC_HCA_OFF;
+	dev->dead = false;
+	dev->issi = 0;
+	dev->fault_command = 0;
+	dev->fault_stuck = 0;
+	dev->fault_health = false;
+	dev->fault_initializing = false;
+	softrnic_pages_reset(dev);
+	softrnic_caps_init(dev);
+	softrnic_bar_reset(dev);
+	softrnic_port_reset(dev);
+	memset(&dev->stats, 0, sizeof(dev->stats));
+	softrnic_wire_changed(dev);
+}
+
+int
+softrnic_reset(struct softrnic *dev)
+{
+	softrnic_lock(dev->poller);
+	softrnic_device_reset(dev);
+	softrnic_unlock(dev->poller);
+	return 0;
+}
+
+int
+softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
+		       void (*fn)(void *arg, unsigned int vector), void *arg)
+{
+	if (vector >= SOFTRNIC_MSIX_VECTORS)
+		return -EINVAL;
+	softrnic_lock(dev->poller);
+	dev->irqs[vector].fn = fn;
+	dev->irqs[vector].arg = arg;
+	softrnic_unlock(dev->poller);
+	return 0;
+}
+
+static int
+fault_set(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
+{
+	switch (fault) {
+	case SOFTRNIC_FAULT_NONE:
+		dev->fault_command = 0;
+		dev->fault_stuck = 0;
+		dev->fault_health = false;
+		dev->fault_initializing = false;
+		return 0;
+	case SOFTRNIC_FAULT_COMMAND_STATUS: dev->fault_command = value; return 0;
+	case SOFTRNIC_FAULT_COMMAND_STUCK: dev->fault_stuck = (uint32_t)value; return 0;
+	case SOFTRNIC_FAULT_HEALTH_STOPPED:
+		dev->health_stopped_ns = softrnic_now_ns();
+		dev->fault_health = true;
+		return 0;
+	case SOFTRNIC_FAULT_FATAL:
+		softrnic_bar_fatal(dev, (uint8_t)value);
+		dev->dead = true;
+		return 0;
+	case SOFTRNIC_FAULT_INITIALIZING: dev->fault_initializing = true; return 0;
+	case SOFTRNIC_FAULT_PAGE_REQUEST: return softrnic_pages_request(dev, (int32_t)value);
+	default: return -EINVAL;
+	}
+}
+
+int
+softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
+{
+	int rc;
+
+	softrnic_lock(dev->poller);
+	rc = fault_set(dev, fault, value);
+	softrnic_unlock(dev->poller);
+	return rc;
+}
+
+void
+softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats)
+{
+	softrnic_lock(dev->poller);
+	*stats = dev->stats;
+	stats->objects = 0;
+	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++)
+		stats->objects += dev->tables[type].used;
+	stats->dma_maps = softrnic_dma_count(dev);
+	softrnic_unlock(dev->poller);
+}

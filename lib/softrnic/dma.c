@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the host has mapped for the device: sorted ranges, and what is resolved through them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+struct dma_range {
+	uint64_t iova, last; /* the last byte, so that a range may end at 2^64 */
+	uint8_t *host;
+	unsigned int prot;
+};
+
+struct softrnic_dma {
+	struct dma_range *ranges; /* by address */
+	uint32_t count, room;
+	uint32_t recent; /* index of the last hit: neighbours follow each other */
+};
+
+int
+softrnic_dma_init(struct softrnic *dev)
+{
+	dev->dma = calloc(1, sizeof(*dev->dma));
+	dev->dma_generation = 1; /* 0 is "never resolved" */
+	return dev->dma == NULL ? -ENOMEM : 0;
+}
+
+void
+softrnic_dma_fini(struct softrnic *dev)
+{
+	if (dev->dma != NULL)
+		free(dev->dma->ranges);
+	free(dev->dma);
+	dev->dma = NULL;
+}
+
+uint32_t
+softrnic_dma_count(const struct softrnic *dev)
+{
+	return dev->dma->count;
+}
+
+/* Index of the first range that ends at or behind the address; count if there is none. */
+static uint32_t
+dma_lower_bound(const struct softrnic_dma *dma, uint64_t iova)
+{
+	uint32_t low = 0, high = dma->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (dma->ranges[middle].last < iova)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct dma_range *
+dma_find(struct softrnic_dma *dma, uint64_t iova)
+{
+	uint32_t at = dma->recent;
+
+	if (at < dma->count && dma->ranges[at].iova <= iova && iova <= dma->ranges[at].last)
+		return &dma->ranges[at];
+	at = dma_lower_bound(dma, iova);
+	if (at == dma->count || dma->ranges[at].iova > iova)
+		return NULL;
+	dma->recent = at;
+	return &dma->ranges[at];
+}
+
+static void
+dma_changed(struct softrnic *dev)
+{
+	if (++dev->dma_generation == 0)
+		dev->dma_generation = 1;
+}
+
+static int
+dma_insert(struct softrnic *dev, const struct dma_range *range)
+{
+	struct softrnic_dma *dma = dev->dma;
+	uint32_t at = dma_lower_bound(dma, range->iova);
+
+	if (at < dma->count && dma->ranges[at].iova <= range->last) {
+		SOFTRNIC_LOG(ERR, dev, "DMA map of 0x%" PRIx64 "-0x%" PRIx64
+			     " overlaps the one at 0x%" PRIx64, range->iova, range->last,
+			     dma->ranges[at].iova);
+		return -EEXIST;
+	}
+	if (dma->count == dma->room) {
+		uint32_t room = dma->room == 0 ? 64 : dma->room * 2;
+		struct dma_range *ranges = realloc(dma->ranges, room * sizeof(*ranges));
+
+		if (ranges == NULL)
+			return -ENOMEM;
+		dma->ranges = ranges;
+		dma->room = room;
+	}
+	memmove(&dma->ranges[at + 1], &dma->ranges[at], (dma->count - at) * sizeof(*range));
+	dma->ranges[at] = *range;
+	dma->count++;
+	dma_changed(dev);
+	return 0;
+}
+
+int
+softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *address,
+		 unsigned int prot)
+{
+	struct dma_range range = { iova, iova + (length - 1), address, prot };
+	int rc;
+
+	if (length == 0 || range.last < iova || address == NULL ||
+	    (prot & (SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE)) == 0) {
+		SOFTRNIC_LOG(ERR, dev, "DMA map of %zu bytes at 0x%" PRIx64
+			     ": wraps, or is empty, or without a right", length, iova);
+		return -EINVAL;
+	}
+	softrnic_lock(dev->poller);
+	rc = dma_insert(dev, &range);
+	softrnic_unlock(dev->poller);
+	return rc;
+}
+
+int
+softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
+{
+	struct softrnic_dma *dma = dev->dma;
+	uint32_t at;
+	int rc = -ENOENT;
+
+	/* Polls hold the lock too: when we have it, no access is under way, and the next one resolves anew. */
+	softrnic_lock(dev->poller);
+	at = dma_lower_bound(dma, iova);
+	if (length > 0 && at < dma->count && dma->ranges[at].iova == iova &&
+	    dma->ranges[at].last == iova + (length - 1)) {
+		dma->count--;
+		memmove(&dma->ranges[at], &dma->ranges[at + 1],
+			(dma->count - at) * sizeof(dma->ranges[0]));
+		dma_changed(dev);
+		rc = 0;
+	}
+	softrnic_unlock(dev->poller);
+	return rc;
+}
+
+void *
+softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
+{
+	struct softrnic_dma *dma = dev->dma;
+	const struct dma_range *range = dma_find(dma, iova);
+	const struct dma_range *end = dma->ranges + dma->count;
+	uint64_t last = iova + (length - 1);
+	uint8_t *host;
+
+	if (range == NULL || (range->prot & prot) != prot || length == 0 || last < iova)
+		return NULL;
+	host = range->host + (iova - range->iova);
+	/* Neighbours may go on where the first one ends, in both address spaces. */
+	while (range->last < last) {
+		const struct dma_range *next = range + 1;
+
+		if (next == end || next->iova != range->last + 1 || (next->prot & prot) != prot ||
+		    next->host != range->host + (range->last - range->iova) + 1)
+			return NULL;
+		range = next;
+	}
+	return host;
+}
+
+/* The host address of iova, and how many bytes of its range follow (at most length). */
+static uint8_t *
+dma_piece(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot, size_t *bytes)
+{
+	const struct dma_range *range = dma_find(dev->dma, iova);
+
+	if (range == NULL || (range->prot & prot) != prot)
+		return NULL;
+	*bytes = length;
+	if (range->last - iova < length - 1)
+		*bytes = range->last - iova + 1;
+	return range->host + (iova - range->iova);
+}
+
+static bool
+dma_reachable(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
+{
+	size_t bytes;
+
+	if (length == 0)
+		return true;
+	if (iova + (length - 1) < iova)
+		return false;
+	for (; length > 0; iova += bytes, length -= bytes) {
+		if (dma_piece(dev, iova, length, prot, &bytes) == NULL)
+			return false;
+	}
+	return true;
+}
+
+int
+softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length)
+{
+	uint8_t *to = data;
+	size_t bytes = 0;
+
+	if (!dma_reachable(dev, iova, length, SOFTRNIC_DMA_READ)) {
+		dev->stats.tpt_faults++;
+		return -EFAULT;
+	}
+	for (; length > 0; iova += bytes, to += bytes, length -= bytes)
+		memcpy(to, dma_piece(dev, iova, length, SOFTRNIC_DMA_READ, &bytes), bytes);
+	return 0;
+}
+
+int
+softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t length)
+{
+	const uint8_t *from = data;
+	size_t bytes = 0;
+
+	if (!dma_reachable(dev, iova, length, SOFTRNIC_DMA_WRITE)) {
+		dev->stats.tpt_faults++;
+		return -EFAULT;
+	}
+	for (; length > 0; iova += bytes, from += bytes, length -= bytes)
+		memcpy(dma_piece(dev, iova, length, SOFTRNIC_DMA_WRITE, &bytes), from, bytes);
+	return 0;
+}
+
+int
+softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsigned int prot,
+		    struct iovec *iov, int max)
+{
+	int count = 0;
+	size_t bytes;
+
+	if (length == 0)
+		return 0;
+	if (iova + (length - 1) < iova)
+		return -EFAULT;
+	for (; length > 0; iova += bytes, length -= bytes) {
+		uint8_t *host = dma_piece(dev, iova, length, prot, &bytes);
+
+		if (host == NULL)
+			return -EFAULT;
+		if (count > 0 && (uint8_t *)iov[count - 1].iov_base + iov[count - 1].iov_len == host) {
+			iov[count - 1].iov_len += bytes;
+			continue;
+		}
+		if (count == max)
+			return -E2BIG;
+		iov[count].iov_base = host;
+		iov[count++].iov_len = bytes;
+	}
+	return count;
+}
+
+/* ---- Rings and doorbell records. ---- */
+
+bool
+softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
+{
+	size_t page_bytes = (size_t)1 << ring->page_shift;
+	bool reachable = true, neighbours = true;
+
+	for (uint32_t i = 0; i < ring->page_count; i++) {
+		/* The last page may be mapped no further than the ring goes. */
+		uint64_t end = (uint64_t)ring->offset + ring->bytes - (uint64_t)i * page_bytes;
+		uint32_t skip = i == 0 ? ring->offset : 0;
+		size_t length = (end < page_bytes ? end : page_bytes) - skip;
+		uint8_t *host = softrnic_dma_ptr(dev, ring->pages[i] + skip, length, ring->prot);
+
+		ring->host[i] = host == NULL ? NULL : host - skip;
+		if (host == NULL)
+			reachable = false;
+		if (i > 0 && ring->host[i] != (uint8_t *)ring->host[i - 1] + page_bytes)
+			neighbours = false;
+	}
+	ring->flat = reachable && neighbours ? (uint8_t *)ring->host[0] + ring->offset : NULL;
+	ring->generation = dev->dma_generation;
+	return reachable;
+}
+
+int
+softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct rnic_be64 *pas,
+		   size_t pas_bytes, unsigned int page_shift, uint32_t offset, uint32_t bytes,
+		   unsigned int prot)
+{
+	uint64_t page_bytes, count;
+
+	memset(ring, 0, sizeof(*ring));
+	if (page_shift < 12 || page_shift > 31 || bytes == 0)
+		return RNIC_STATUS_BAD_PARAM;
+	page_bytes = UINT64_C(1) << page_shift;
+	if (offset >= page_bytes || (uint64_t)offset + bytes > UINT32_MAX)
+		return RNIC_STATUS_BAD_PARAM;
+	count = ((uint64_t)offset + bytes + page_bytes - 1) >> page_shift;
+	if (pas_bytes / sizeof(*pas) < count)
+		return RNIC_STATUS_BAD_INP_LEN;
+
+	ring->pages = calloc(count, sizeof(*ring->pages));
+	ring->host = calloc(count, sizeof(*ring->host));
+	if (ring->pages == NULL || ring->host == NULL) {
+		softrnic_ring_fini(ring);
+		return RNIC_STATUS_NO_RES;
+	}
+	ring->page_count = count;
+	ring->page_shift = page_shift;
+	ring->offset = offset;
+	ring->bytes = bytes;
+	ring->prot = prot;
+	for (uint32_t i = 0; i < count; i++) {
+		ring->pages[i] = rnic_be64_to_cpu(pas[i]);
+		if ((ring->pages[i] & (page_bytes - 1)) != 0) {
+			SOFTRNIC_LOG(INFO, dev, "queue page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+				     ring->pages[i], page_shift);
+			softrnic_ring_fini(ring);
+			return RNIC_STATUS_BAD_PARAM;
+		}
+	}
+	if (!softrnic_ring_refresh(dev, ring)) {
+		SOFTRNIC_LOG(INFO, dev, "queue of %u bytes at 0x%" PRIx64
+			     ": not all of it is mapped for the device", bytes, ring->pages[0]);
+		softrnic_ring_fini(ring);
+		return RNIC_STATUS_BAD_PARAM;
+	}
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_ring_fini(struct softrnic_ring *ring)
+{
+	free(ring->pages);
+	free(ring->host);
+	memset(ring, 0, sizeof(*ring));
+}
+
+bool
+softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec)
+{
+	dbrec->host = softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec),
+				       SOFTRNIC_DMA_READ);
+	dbrec->generation = dev->dma_generation;
+	return dbrec->host != NULL;
+}
+
+int
+softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova)
+{
+	dbrec->iova = iova;
+	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec) ||
+	    (uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0) {
+		SOFTRNIC_LOG(INFO, dev, "doorbell record at 0x%" PRIx64
+			     ": not on 8 bytes, or not mapped for the device", iova);
+		return RNIC_STATUS_BAD_PARAM;
+	}
+	return RNIC_STATUS_OK;
+}

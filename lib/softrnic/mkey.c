@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory keys: create, query, destroy. What they do is in tpt.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* Of all keys together: translation entries live in our memory, not in the host's. */
+#define MAX_TRANSLATION_BYTES (UINT64_C(1) << 28)
+#define MAX_KLMS	      (1u << 16)
+
+static void
+mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	if (mkey->mtts != NULL)
+		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->mtts);
+	if (mkey->klms != NULL)
+		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
+	free(mkey->mtts);
+	free(mkey->klms);
+	free(mkey);
+}
+
+void
+softrnic_mkeys_reset(struct softrnic *dev)
+{
+	struct softrnic_mkey *mkey;
+	uint32_t number = 0;
+
+	while ((mkey = softrnic_object_next(dev, SOFTRNIC_MKEY, &number)) != NULL) {
+		softrnic_object_remove(dev, &mkey->object);
+		mkey_free(dev, mkey);
+	}
+	dev->tables[SOFTRNIC_MKEY].next = 0;
+}
+
+static uint8_t
+mkc_access(const struct rnic_mkc *mkc)
+{
+	uint8_t access = SOFTRNIC_LOCAL_READ;
+
+	if (rnic_mkc_get(mkc, RNIC_MKC_LW))
+		access |= SOFTRNIC_LOCAL_WRITE;
+	if (rnic_mkc_get(mkc, RNIC_MKC_RR))
+		access |= SOFTRNIC_REMOTE_READ;
+	if (rnic_mkc_get(mkc, RNIC_MKC_RW))
+		access |= SOFTRNIC_REMOTE_WRITE;
+	if (rnic_mkc_get(mkc, RNIC_MKC_A))
+		access |= SOFTRNIC_REMOTE_ATOMIC;
+	return access;
+}
+
+/* The context's fields, and whether they make sense without the translation entries. */
+static int
+mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc)
+{
+	mkey->context = *mkc;
+	mkey->variant = rnic_mkc_get(mkc, RNIC_MKC_MKEY_7_0);
+	mkey->access = mkc_access(mkc);
+	mkey->mode = rnic_mkc_get(mkc, RNIC_MKC_ACCESS_MODE_4_2) << 2 |
+		     rnic_mkc_get(mkc, RNIC_MKC_ACCESS_MODE_1_0);
+	mkey->free = rnic_mkc_get(mkc, RNIC_MKC_FREE);
+	mkey->length64 = rnic_mkc_get(mkc, RNIC_MKC_LENGTH64);
+	mkey->pd = rnic_mkc_get(mkc, RNIC_MKC_PD);
+	mkey->start = rnic_mkc_get(mkc, RNIC_MKC_START_ADDR);
+	mkey->length = rnic_mkc_get(mkc, RNIC_MKC_LEN);
+	mkey->log_page_size = rnic_mkc_get(mkc, RNIC_MKC_LOG_PAGE_SIZE);
+
+	if (mkey->mode > RNIC_MKEY_KSM)
+		return RNIC_STATUS_BAD_PARAM;
+	/* Keys of one queue, and of signatures, are promises that we do not make. */
+	if (rnic_mkc_get(mkc, RNIC_MKC_QPN) != RNIC_MKEY_ANY_QPN ||
+	    rnic_mkc_get(mkc, RNIC_MKC_BSF_EN))
+		return RNIC_STATUS_BAD_PARAM;
+	if (mkey->length64)
+		return mkey->mode == RNIC_MKEY_PA ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+	if (mkey->length > 0 && mkey->start + (mkey->length - 1) < mkey->start)
+		return RNIC_STATUS_BAD_PARAM;
+	if ((mkey->mode == RNIC_MKEY_MTT || mkey->mode == RNIC_MKEY_KSM) &&
+	    mkey->log_page_size < 12)
+		return RNIC_STATUS_BAD_PARAM;
+	return RNIC_STATUS_OK;
+}
+
+/* Entries that [start, start + length) needs. */
+static uint64_t
+pages_needed(const struct softrnic_mkey *mkey)
+{
+	uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
+	uint64_t first = mkey->start & (page_bytes - 1);
+
+	if (mkey->length == 0)
+		return 0;
+	/* The last page minus the first, without adding what could wrap. */
+	return ((mkey->start + (mkey->length - 1)) >> mkey->log_page_size) -
+	       ((mkey->start - first) >> mkey->log_page_size) + 1;
+}
+
+static int
+mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_be64 *list,
+	  uint64_t count)
+{
+	uint64_t in_page = (UINT64_C(1) << mkey->log_page_size) - 1;
+
+	if (!mkey->free && count < pages_needed(mkey))
+		return RNIC_STATUS_BAD_PARAM;
+	mkey->mtts = calloc(count, sizeof(*mkey->mtts));
+	if (mkey->mtts == NULL)
+		return RNIC_STATUS_NO_RES;
+	mkey->translation_count = count;
+	dev->translation_bytes += count * sizeof(*mkey->mtts);
+	for (uint64_t i = 0; i < count; i++) {
+		mkey->mtts[i] = rnic_be64_to_cpu(list[i]);
+		/* The list is padded to 16 bytes: what is behind the last page does not count. */
+		if (i < pages_needed(mkey) &&
+		    (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK & in_page) != 0) {
+			SOFTRNIC_LOG(NOTICE, dev,
+				     "memory key: page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+				     mkey->mtts[i], mkey->log_page_size);
+			return RNIC_STATUS_BAD_PARAM;
+		}
+	}
+	return RNIC_STATUS_OK;
+}
+
+static int
+mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
+	  uint64_t count)
+{
+	if (count > MAX_KLMS)
+		return RNIC_STATUS_LIM;
+	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < pages_needed(mkey))
+		return RNIC_STATUS_BAD_PARAM;
+	mkey->klms = calloc(count, sizeof(*mkey->klms));
+	if (mkey->klms == NULL)
+		return RNIC_STATUS_NO_RES;
+	mkey->translation_count = count;
+	dev->translation_bytes += count * sizeof(*mkey->klms);
+	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
+	return RNIC_STATUS_OK;
+}
+
+static int
+mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd)
+{
+	const struct rnic_create_mkey_in *in = cmd->in;
+	uint64_t octwords =
+		rnic_create_mkey_in_get(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE);
+
+	if (mkey->mode == RNIC_MKEY_PA)
+		return RNIC_STATUS_OK;
+	if ((cmd->in_bytes - sizeof(*in)) / sizeof(struct rnic_klm) < octwords)
+		return RNIC_STATUS_BAD_INP_LEN;
+	if (octwords > rnic_mkc_get(&mkey->context, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE))
+		return RNIC_STATUS_BAD_PARAM;
+	if (dev->translation_bytes + octwords * sizeof(struct rnic_klm) > MAX_TRANSLATION_BYTES)
+		return RNIC_STATUS_LIM;
+	if (octwords == 0) {
+		/* A key of nothing, or one to be filled by UMR. */
+		return mkey->free || mkey->length == 0 ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+	}
+	if (mkey->mode == RNIC_MKEY_MTT)
+		return mkey_mtts(dev, mkey, (const struct rnic_be64 *)(in + 1), octwords * 2);
+	return mkey_klms(dev, mkey, (const struct rnic_klm *)(in + 1), octwords);
+}
+
+SOFTRNIC_CMD(create_mkey)
+{
+	struct rnic_create_mkey_in in = *(const struct rnic_create_mkey_in *)cmd->in;
+	struct rnic_object_out *out = cmd->out;
+	struct softrnic_mkey *mkey;
+	int status;
+
+	/* There are no umems. */
+	if (rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID))
+		return RNIC_STATUS_BAD_PARAM;
+	mkey = calloc(1, sizeof(*mkey));
+	if (mkey == NULL)
+		return RNIC_STATUS_NO_RES;
+	status = mkey_context(mkey, rnic_create_mkey_in_mkc(&in));
+	if (status != RNIC_STATUS_OK)
+		goto fail;
+	mkey->page_rights = rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_PG_ACCESS);
+	mkey->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, mkey->pd);
+	if (mkey->pd_object == NULL) {
+		status = RNIC_STATUS_BAD_RES;
+		goto fail;
+	}
+	status = mkey_translations(dev, mkey, cmd);
+	if (status != RNIC_STATUS_OK)
+		goto fail;
+	status = softrnic_object_add(dev, SOFTRNIC_MKEY, &mkey->object);
+	if (status != RNIC_STATUS_OK)
+		goto fail;
+	mkey->pd_object->refs++;
+	softrnic_mkey_resolve(dev, mkey);
+	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, mkey->object.number);
+	return RNIC_STATUS_OK;
+
+fail:
+	mkey_free(dev, mkey);
+	return status;
+}
+
+SOFTRNIC_CMD(query_mkey)
+{
+	const struct rnic_object_in *in = cmd->in;
+	struct rnic_query_mkey_out *out = cmd->out;
+	const struct softrnic_mkey *mkey = softrnic_object_get(
+		dev, SOFTRNIC_MKEY, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+
+	if (mkey == NULL)
+		return RNIC_STATUS_BAD_RES;
+	*rnic_query_mkey_out_mkc(out) = mkey->context;
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(destroy_mkey)
+{
+	const struct rnic_object_in *in = cmd->in;
+	struct softrnic_mkey *mkey = softrnic_object_get(
+		dev, SOFTRNIC_MKEY, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+
+	if (mkey == NULL)
+		return RNIC_STATUS_BAD_RES;
+	if (mkey->object.refs > 0)
+		return RNIC_STATUS_RES_BUSY;
+	mkey->pd_object->refs--;
+	softrnic_object_remove(dev, &mkey->object);
+	mkey_free(dev, mkey);
+	return RNIC_STATUS_OK;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The tables of objects: a number, an owner, and how many others lean on it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device.h"
+
+/*
+ * First number and greatest count of each type. First numbers differ where nothing else prescribes them, so that a
+ * driver that mixes two up is told so. UARs and EQs start where a ConnectX-4 Lx starts; the numbers of EQs and counter
+ * sets have 8 bits.
+ */
+static const struct {
+	uint32_t first, size;
+} limits[SOFTRNIC_OBJECT_TYPES] = {
+	[SOFTRNIC_PD] = { 0x20, 1 << 12 },
+	[SOFTRNIC_TD] = { 0x40, 1 << 8 },
+	[SOFTRNIC_UAR] = { RNIC_FIRST_UAR, SOFTRNIC_UAR_PAGES },
+	[SOFTRNIC_MKEY] = { 0x100, 1 << 16 },
+	[SOFTRNIC_EQ] = { 0x10, 1 << 7 },
+	[SOFTRNIC_CQ] = { 0x400, 1 << 14 },
+	[SOFTRNIC_TIS] = { 0x60, 1 << 10 },
+	[SOFTRNIC_TIR] = { 0x80, 1 << 12 },
+	[SOFTRNIC_RQT] = { 0xc0, 1 << 10 },
+	[SOFTRNIC_SQ] = { 0x1000, 1 << 13 },
+	[SOFTRNIC_RQ] = { 0x8000, 1 << 13 },
+	[SOFTRNIC_Q_COUNTER] = { 0x08, 1 << 6 },
+	[SOFTRNIC_FLOW_TABLE] = { 0x01, 1 << 9 },
+};
+
+/* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */
+static bool
+lowest_first(enum softrnic_object_type type)
+{
+	return type == SOFTRNIC_UAR || type == SOFTRNIC_EQ;
+}
+
+uint32_t
+softrnic_object_limit(enum softrnic_object_type type)
+{
+	return limits[type].size;
+}
+
+int
+softrnic_objects_init(struct softrnic *dev)
+{
+	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
+		struct softrnic_object_table *table = &dev->tables[type];
+
+		table->first = limits[type].first;
+		table->size = limits[type].size;
+		table->slots = calloc(table->size, sizeof(*table->slots));
+		if (table->slots == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void
+softrnic_objects_fini(struct softrnic *dev)
+{
+	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
+		free(dev->tables[type].slots);
+		dev->tables[type].slots = NULL;
+	}
+}
+
+int
+softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
+		    struct softrnic_object *object)
+{
+	struct softrnic_object_table *table = &dev->tables[type];
+	uint32_t at = lowest_first(type) ? 0 : table->next;
+
+	if (table->used == table->size)
+		return RNIC_STATUS_LIM;
+	while (table->slots[at] != NULL)
+		at = (at + 1) % table->size;
+	table->slots[at] = object;
+	table->next = (at + 1) % table->size;
+	table->used++;
+	object->number = table->first + at;
+	object->type = type;
+	object->refs = 0;
+	return RNIC_STATUS_OK;
+}
+
+void *
+softrnic_object_get(struct softrnic *dev, enum softrnic_object_type type, uint32_t number)
+{
+	const struct softrnic_object_table *table = &dev->tables[type];
+
+	/* A number below the first wraps to a large one. */
+	number -= table->first;
+	return number < table->size ? table->slots[number] : NULL;
+}
+
+void *
+softrnic_object_next(struct softrnic *dev, enum softrnic_object_type type, uint32_t *number)
+{
+	const struct softrnic_object_table *table = &dev->tables[type];
+	uint32_t at = *number < table->first ? 0 : *number - table->first;
+
+	for (; table->used > 0 && at < table->size; at++) {
+		if (table->slots[at] != NULL) {
+			*number = table->first + at + 1;
+			return table->slots[at];
+		}
+	}
+	return NULL;
+}
+
+void
+softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object)
+{
+	struct softrnic_object_table *table = &dev->tables[object->type];
+
+	table->slots[object->number - table->first] = NULL;
+	table->used--;
+}
+
+void
+softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type)
+{
+	struct softrnic_object *object;
+	uint32_t number = 0;
+
+	while ((object = softrnic_object_next(dev, type, &number)) != NULL) {
+		softrnic_object_remove(dev, object);
+		free(object);
+	}
+	dev->tables[type].next = 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Objects that are little more than a number: protection and transport domains, UAR pages, counter sets. */
+#include <stdlib.h>
+
+#include "device.h"
+
+static int
+small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,
+	    size_t bytes)
+{
+	struct softrnic_object *object = calloc(1, bytes);
+	struct rnic_object_out *out = cmd->out;
+	int status;
+
+	if (object == NULL)
+		return RNIC_STATUS_NO_RES;
+	status = softrnic_object_add(dev, type, object);
+	if (status != RNIC_STATUS_OK) {
+		free(object);
+		return status;
+	}
+	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, object->number);
+	return RNIC_STATUS_OK;
+}
+
+static int
+small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type)
+{
+	const struct rnic_object_in *in = cmd->in;
+	struct softrnic_object *object =
+		softrnic_object_get(dev, type, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
+
+	if (object == NULL)
+		return RNIC_STATUS_BAD_RES;
+	if (object->refs > 0)
+		return RNIC_STATUS_RES_BUSY;
+	softrnic_object_remove(dev, object);
+	free(object);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(alloc_pd)
+{
+	return small_alloc(dev, cmd, SOFTRNIC_PD, sizeof(struct softrnic_object));
+}
+
+SOFTRNIC_CMD(dealloc_pd)
+{
+	return small_dealloc(dev, cmd, SOFTRNIC_PD);
+}
+
+SOFTRNIC_CMD(alloc_transport_domain)
+{
+	return small_alloc(dev, cmd, SOFTRNIC_TD, sizeof(struct softrnic_object));
+}
+
+SOFTRNIC_CMD(dealloc_transport_domain)
+{
+	return small_dealloc(dev, cmd, SOFTRNIC_TD);
+}
+
+SOFTRNIC_CMD(alloc_uar)
+{
+	const struct rnic_object_out *out = cmd->out;
+	int status = small_alloc(dev, cmd, SOFTRNIC_UAR, sizeof(struct softrnic_object));
+
+	if (status == RNIC_STATUS_OK)
+		softrnic_uar_watch(dev, rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER), true);
+	return status;
+}
+
+SOFTRNIC_CMD(dealloc_uar)
+{
+	const struct rnic_object_in *in = cmd->in;
+	int status = small_dealloc(dev, cmd, SOFTRNIC_UAR);
+
+	if (status == RNIC_STATUS_OK)
+		softrnic_uar_watch(dev, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER), false);
+	return status;
+}
+
+void
+softrnic_uars_reset(struct softrnic *dev)
+{
+	struct softrnic_object *uar;
+	uint32_t number = 0;
+
+	while ((uar = softrnic_object_next(dev, SOFTRNIC_UAR, &number)) != NULL)
+		softrnic_uar_watch(dev, uar->number, false);
+	softrnic_objects_reset(dev, SOFTRNIC_UAR);
+}
+
+SOFTRNIC_CMD(alloc_q_counter)
+{
+	return small_alloc(dev, cmd, SOFTRNIC_Q_COUNTER, sizeof(struct softrnic_q_counter));
+}
+
+SOFTRNIC_CMD(dealloc_q_counter)
+{
+	return small_dealloc(dev, cmd, SOFTRNIC_Q_COUNTER);
+}
+
+SOFTRNIC_CMD(query_q_counter)
+{
+	const struct rnic_query_q_counter_in *in = cmd->in;
+	struct rnic_query_q_counter_out *out = cmd->out;
+	struct softrnic_q_counter *counter = softrnic_object_get(
+		dev, SOFTRNIC_Q_COUNTER,
+		rnic_query_q_counter_in_get(in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID));
+
+	if (counter == NULL)
+		return RNIC_STATUS_BAD_RES;
+	rnic_query_q_counter_out_set(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER,
+				     counter->out_of_buffer);
+	if (rnic_query_q_counter_in_get(in, RNIC_QUERY_Q_COUNTER_IN_CLEAR))
+		counter->out_of_buffer = 0;
+	return RNIC_STATUS_OK;
+}
