@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames: what eth.c, steer.c and the send queues share. */
+#ifndef SOFTRNIC_ETH_H
+#define SOFTRNIC_ETH_H
+
+#include <string.h>
+
+#include "device.h"
+
+#define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
+#define SOFTRNIC_ETH_EXTRA	 22 /* what a frame may have beside its MTU: header, two VLAN tags */
+#define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
+
+/* Longest frame that the port takes, without FCS: the MTU counts payload and header as PMTU does. */
+static inline uint32_t
+softrnic_eth_frame_max(const struct softrnic *dev)
+{
+	return dev->port.admin_mtu + SOFTRNIC_ETH_EXTRA;
+}
+
+/*
+ * The first min(bytes, frame->length) bytes of the frame in one piece: where they are, or gathered in `room`.
+ */
+const uint8_t *softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room,
+				     uint32_t bytes);
+
+static inline const uint8_t *
+softrnic_frame_head(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
+{
+	if (__builtin_expect(frame->pieces[0].iov_len >= bytes ||
+				     frame->pieces[0].iov_len == frame->length,
+			     1))
+		return frame->pieces[0].iov_base;
+	return softrnic_frame_gather(frame, room, bytes);
+}
+
+/* Index into packet counters by destination: unicast, multicast, broadcast. */
+enum softrnic_eth_class {
+	SOFTRNIC_ETH_UNICAST,
+	SOFTRNIC_ETH_MULTICAST,
+	SOFTRNIC_ETH_BROADCAST,
+};
+
+static inline enum softrnic_eth_class
+softrnic_eth_class(const uint8_t *head)
+{
+	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	if (__builtin_expect((head[0] & 1) == 0, 1))
+		return SOFTRNIC_ETH_UNICAST;
+	return memcmp(head, broadcast, sizeof(broadcast)) == 0 ? SOFTRNIC_ETH_BROADCAST
+							       : SOFTRNIC_ETH_MULTICAST;
+}
+
+/* Steering (steer.c): send the frame through the flow tables. */
+void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+		    uint32_t head_bytes);
+
+/* Toeplitz hash of `bytes` of input under a key of 40 bytes (rss.c). */
+uint32_t softrnic_toeplitz(const uint8_t key[40], const uint8_t *input, uint32_t bytes);
+
+#endif

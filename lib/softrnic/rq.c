@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Receive queues, cyclic: one frame takes one WQE, which is 2^log_stride bytes of data segments.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cq.h"
+#include "tpt.h"
+
+#define RQ_STRIDE_LOG_MIN 4 /* one data segment */
+#define RQ_STRIDE_LOG_MAX 10
+
+/* The vendor syndromes of our error CQEs tell the places apart. */
+enum rq_vendor_syndrome {
+	RQ_VENDOR_TOO_LONG = 0x71,
+	RQ_VENDOR_ACCESS = 0x72,
+};
+
+static void
+rq_to_error(struct softrnic *dev, struct softrnic_rq *rq, const char *why)
+{
+	SOFTRNIC_LOG(INFO, dev, "RQ 0x%x at WQE counter 0x%x: %s", rq->object.number, rq->consumer,
+		     why);
+	rq->state = RNIC_WQ_STATE_ERR;
+	dev->stats.rx_errors++;
+}
+
+static void
+rq_catastrophe(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_event what, const char *why)
+{
+	rq_to_error(dev, rq, why);
+	softrnic_wq_event(dev, what, SOFTRNIC_EVENT_QUEUE_RQ, rq->object.number);
+}
+
+static void
+rq_complete_error(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_syndrome syndrome,
+		  enum rq_vendor_syndrome vendor)
+{
+	if (softrnic_cq_post_error(dev, rq->cq, RNIC_CQE_RESPONDER_ERROR, syndrome, (uint8_t)vendor,
+				   rq->object.number, rq->consumer) != 0)
+		softrnic_wq_event(dev, RNIC_EVENT_WQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_RQ,
+				  rq->object.number);
+	rq->consumer++;
+}
+
+/* Complete what is posted as flushed. */
+static void
+rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	uint32_t counter;
+
+	if (!rq->flush_in_error || !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) ||
+	    (uint16_t)(counter - rq->consumer) > 1u << rq->log_size)
+		return;
+	rq->producer = (uint16_t)counter;
+	while (rq->consumer != rq->producer && !rq->cq->error)
+		rq_complete_error(dev, rq, RNIC_SYND_WR_FLUSHED, 0);
+}
+
+static void
+rq_fail(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_syndrome syndrome,
+	enum rq_vendor_syndrome vendor, const char *why)
+{
+	rq_complete_error(dev, rq, syndrome, vendor);
+	rq_to_error(dev, rq, why);
+	rq_flush(dev, rq);
+}
+
+/* The slow half of "is there a WQE?": reads the record again. */
+static bool
+rq_refill(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	uint32_t counter;
+
+	if ((rq->ring.generation != dev->dma_generation &&
+	     !softrnic_ring_refresh(dev, &rq->ring)) ||
+	    !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter)) {
+		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_ACCESS_ERROR,
+			       "ring or doorbell record is not reachable any more");
+		return false;
+	}
+	if ((uint16_t)(counter - rq->consumer) > 1u << rq->log_size) {
+		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC,
+			       "the doorbell record is ahead by more than the ring");
+		return false;
+	}
+	rq->producer = (uint16_t)counter;
+	return rq->consumer != rq->producer;
+}
+
+/* Room that one data segment gives, in host pieces. */
+struct rq_room {
+	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
+	int count, next;
+};
+
+/* Resolve up to `want` bytes of segment `index` of the WQE. 0: the list ends here; < 0: refused. */
+static int
+rq_segment(struct softrnic *dev, struct softrnic_rq *rq, uint32_t index, uint32_t want,
+	   struct rq_room *room)
+{
+	uint32_t wqe = rq->consumer & ((1u << rq->log_size) - 1);
+	struct rnic_wqe_data seg;
+	uint32_t length, key;
+
+	room->next = room->count = 0;
+	memcpy(&seg, softrnic_ring_at(&rq->ring, (wqe << rq->log_stride) + index * sizeof(seg)),
+	       sizeof(seg));
+	SOFTRNIC_PRIVATE(seg);
+	length = rnic_be32_to_cpu(seg.byte_count);
+	key = rnic_be32_to_cpu(seg.lkey);
+	if (length == 0 && key == RNIC_WQE_INVALID_LKEY)
+		return 0;
+	if ((length & RNIC_WQE_INLINE) != 0 || (key == SOFTRNIC_RESERVED_LKEY && !rq->rlky))
+		return -EACCES;
+	/* Byte count 0 is 2 GiB: more than any frame wants. */
+	if (length == 0 || length > want)
+		length = want;
+	room->pieces[0].iov_base = softrnic_tpt_flat(
+		dev, key, rq->pd, rnic_be64_to_cpu(seg.address), length, SOFTRNIC_LOCAL_WRITE);
+	room->pieces[0].iov_len = length;
+	room->count = 1;
+	if (__builtin_expect(room->pieces[0].iov_base != NULL, 1))
+		return 1;
+	room->count =
+		softrnic_tpt_translate(dev, key, rq->pd, rnic_be64_to_cpu(seg.address), length,
+				       SOFTRNIC_LOCAL_WRITE, room->pieces, SOFTRNIC_FRAME_PIECES);
+	return room->count;
+}
+
+/* Scatter the frame over the WQE; 0, -EMSGSIZE, or what the translation refused with. */
+static int
+rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame)
+{
+	uint32_t segments = 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN);
+	uint32_t index = 0, left = frame->length, piece = 0;
+	size_t from_at = 0, n;
+	struct rq_room room;
+	struct iovec *to;
+	int ret;
+
+	room.next = room.count = 0;
+	while (left > 0) {
+		if (room.next == room.count) {
+			if (index == segments)
+				return -EMSGSIZE;
+			ret = rq_segment(dev, rq, index++, left, &room);
+			if (ret <= 0)
+				return ret < 0 ? ret : -EMSGSIZE;
+		}
+		to = &room.pieces[room.next];
+		n = frame->pieces[piece].iov_len - from_at;
+		if (n > to->iov_len)
+			n = to->iov_len;
+		softrnic_copy(to->iov_base, (uint8_t *)frame->pieces[piece].iov_base + from_at, n);
+		to->iov_base = (uint8_t *)to->iov_base + n;
+		to->iov_len -= n;
+		room.next += to->iov_len == 0;
+		from_at += n;
+		left -= (uint32_t)n;
+		if (from_at == frame->pieces[piece].iov_len) {
+			piece++;
+			from_at = 0;
+		}
+	}
+	return 0;
+}
+
+/* One piece into one segment, the common frame; false: not that simple. */
+static inline bool
+rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame)
+{
+	uint32_t wqe = rq->consumer & ((1u << rq->log_size) - 1);
+	struct rnic_wqe_data seg;
+	uint8_t *to;
+
+	memcpy(&seg, softrnic_ring_at(&rq->ring, wqe << rq->log_stride), sizeof(seg));
+	SOFTRNIC_PRIVATE(seg);
+	if (frame->count != 1 || rnic_be32_to_cpu(seg.byte_count) < frame->length ||
+	    rnic_be32_to_cpu(seg.byte_count) >= RNIC_WQE_INLINE)
+		return false;
+	to = softrnic_tpt_flat(dev, rnic_be32_to_cpu(seg.lkey), rq->pd,
+			       rnic_be64_to_cpu(seg.address), frame->length, SOFTRNIC_LOCAL_WRITE);
+	if (to == NULL)
+		return false;
+	softrnic_copy(to, frame->pieces[0].iov_base, frame->length);
+	return true;
+}
+
+static void
+rq_no_buffer(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	dev->stats.rx_no_buffer++;
+	if (rq->counter != NULL)
+		rq->counter->out_of_buffer++;
+}
+
+void
+softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
+		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+{
+	struct rnic_cqe *cqe;
+	int ret;
+
+	if (__builtin_expect(rq->state != RNIC_WQ_STATE_RDY, 0)) {
+		rq_no_buffer(dev, rq);
+		return;
+	}
+	if (__builtin_expect(rq->consumer == rq->producer ||
+				     rq->ring.generation != dev->dma_generation,
+			     0) &&
+	    !rq_refill(dev, rq)) {
+		rq_no_buffer(dev, rq);
+		return;
+	}
+	if (!rq_copy_simple(dev, rq, frame)) {
+		ret = rq_scatter(dev, rq, frame);
+		if (ret == -EMSGSIZE) {
+			rq_fail(dev, rq, RNIC_SYND_LOCAL_LENGTH, RQ_VENDOR_TOO_LONG,
+				"a frame is longer than its WQE");
+			return;
+		}
+		if (ret < 0) {
+			rq_fail(dev, rq, RNIC_SYND_LOCAL_PROTECTION, RQ_VENDOR_ACCESS,
+				"a WQE points where it may not");
+			return;
+		}
+	}
+	cqe = softrnic_cq_claim(dev, rq->cq);
+	if (__builtin_expect(cqe == NULL, 0)) {
+		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
+		return;
+	}
+	cqe->rx_hash_result = rnic_cpu_to_be32(info->hash);
+	cqe->rx_hash_type = info->hash_type;
+	cqe->hds_ip_ext = info->hds_ip_ext;
+	cqe->l4_l3_hdr_type = info->l4_l3_hdr_type;
+	cqe->srqn_user_index = rnic_cpu_to_be32(rq->user_index);
+	cqe->byte_count = rnic_cpu_to_be32(frame->length);
+	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->sop_drop_qpn = rnic_cpu_to_be32(info->flow_tag);
+	cqe->wqe_counter = rnic_cpu_to_be16(rq->consumer);
+	rq->consumer++;
+	softrnic_cq_publish(dev, rq->cq, cqe, RNIC_CQE_RESPONDER_SEND, false);
+}
+
+static void
+rq_free(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	softrnic_object_remove(dev, &rq->object);
+	softrnic_ring_fini(&rq->ring);
+	rq->cq->object.refs--;
+	rq->pd_object->refs--;
+	if (rq->counter != NULL)
+		rq->counter->object.refs--;
+	free(rq);
+}
+
+void
+softrnic_rqs_reset(struct softrnic *dev)
+{
+	struct softrnic_rq *rq;
+	uint32_t number = 0;
+
+	while ((rq = softrnic_object_next(dev, SOFTRNIC_RQ, &number)) != NULL) {
+		rq->object.refs = 0;
+		rq_free(dev, rq);
+	}
+}
+
+static int
+rq_from_context(struct softrnic_rq *rq)
+{
+	struct rnic_rqc *rqc = &rq->context;
+	const struct rnic_wq *wq = rnic_rqc_wq(rqc);
+	uint64_t stride = rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE);
+
+	if (rnic_rqc_get(rqc, RNIC_RQC_STATE) != RNIC_WQ_STATE_RST ||
+	    rnic_rqc_get(rqc, RNIC_RQC_MEM_RQ_TYPE) != 0 ||
+	    rnic_rqc_get(rqc, RNIC_RQC_HAIRPIN) != 0 ||
+	    rnic_rqc_get(rqc, RNIC_RQC_SCATTER_FCS) != 0 ||
+	    rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC || stride < RQ_STRIDE_LOG_MIN ||
+	    stride > RQ_STRIDE_LOG_MAX || rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 ||
+	    rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
+	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
+	    rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	rq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
+	rq->log_stride = (uint8_t)stride;
+	rq->rlky = rnic_rqc_get(rqc, RNIC_RQC_RLKY) != 0;
+	rq->vsd = rnic_rqc_get(rqc, RNIC_RQC_VSD) != 0;
+	rq->flush_in_error = rnic_rqc_get(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN) != 0;
+	rq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
+	rq->user_index = (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_USER_INDEX);
+	return RNIC_STATUS_OK;
+}
+
+/* Counter set 0 is none. */
+static int
+rq_find_counter(struct softrnic *dev, const struct rnic_rqc *rqc,
+		struct softrnic_q_counter **counter)
+{
+	uint32_t number = (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_COUNTER_SET_ID);
+
+	*counter = NULL;
+	if (number == 0)
+		return RNIC_STATUS_OK;
+	*counter = softrnic_object_get(dev, SOFTRNIC_Q_COUNTER, number);
+	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
+}
+
+static int
+rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	rq->cq = softrnic_object_get(dev, SOFTRNIC_CQ,
+				     (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_CQN));
+	rq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rq->pd);
+	if (rq->cq == NULL || rq->pd_object == NULL)
+		return RNIC_STATUS_BAD_RES;
+	return rq_find_counter(dev, &rq->context, &rq->counter);
+}
+
+SOFTRNIC_CMD(create_rq)
+{
+	struct rnic_create_rq_in *in = (struct rnic_create_rq_in *)(uintptr_t)cmd->in;
+	struct softrnic_rq *rq = calloc(1, sizeof(*rq));
+	const struct rnic_wq *wq;
+	int status;
+
+	if (rq == NULL)
+		return RNIC_STATUS_NO_RES;
+	rq->context = *rnic_create_rq_in_rqc(in);
+	wq = rnic_rqc_wq(&rq->context);
+	cmd->syndrome = 0x908001;
+	status = rq_from_context(rq);
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
+	cmd->syndrome = 0x908002;
+	status = rq_find_objects(dev, rq);
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
+	cmd->syndrome = 0x908003;
+	status = softrnic_dbrec_init(dev, &rq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
+	cmd->syndrome = 0x908004;
+	status = softrnic_ring_init(dev, &rq->ring, (const struct rnic_be64 *)(in + 1),
+				    cmd->in_bytes - sizeof(*in),
+				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
+				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				    1u << (rq->log_size + rq->log_stride), SOFTRNIC_DMA_READ);
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
+	cmd->syndrome = 0x908005;
+	status = softrnic_object_add(dev, SOFTRNIC_RQ, &rq->object);
+	if (status != RNIC_STATUS_OK)
+		goto free_ring;
+	rq->cq->object.refs++;
+	rq->pd_object->refs++;
+	if (rq->counter != NULL)
+		rq->counter->object.refs++;
+	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, rq->object.number);
+	return RNIC_STATUS_OK;
+free_ring:
+	softrnic_ring_fini(&rq->ring);
+free_rq:
+	free(rq);
+	return status;
+}
+
+/* VLAN stripping and the counter set may change at any time. */
+static int
+rq_modify_fields(struct softrnic *dev, struct softrnic_rq *rq, struct rnic_rqc *rqc, uint64_t mask)
+{
+	struct softrnic_q_counter *counter;
+	int status;
+
+	if ((mask & ~(uint64_t)(RNIC_MODIFY_RQ_VSD | RNIC_MODIFY_RQ_COUNTER_SET_ID)) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if ((mask & RNIC_MODIFY_RQ_COUNTER_SET_ID) != 0) {
+		status = rq_find_counter(dev, rqc, &counter);
+		if (status != RNIC_STATUS_OK)
+			return status;
+		if (rq->counter != NULL)
+			rq->counter->object.refs--;
+		if (counter != NULL)
+			counter->object.refs++;
+		rq->counter = counter;
+		rnic_rqc_set(&rq->context, RNIC_RQC_COUNTER_SET_ID,
+			     rnic_rqc_get(rqc, RNIC_RQC_COUNTER_SET_ID));
+	}
+	if ((mask & RNIC_MODIFY_RQ_VSD) != 0) {
+		rq->vsd = rnic_rqc_get(rqc, RNIC_RQC_VSD) != 0;
+		rnic_rqc_set(&rq->context, RNIC_RQC_VSD, rq->vsd);
+	}
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(modify_rq)
+{
+	struct rnic_modify_rq_in *in = (struct rnic_modify_rq_in *)(uintptr_t)cmd->in;
+	struct rnic_rqc *rqc = rnic_modify_rq_in_rqc(in);
+	struct softrnic_rq *rq = softrnic_object_get(
+		dev, SOFTRNIC_RQ, (uint32_t)rnic_modify_rq_in_get(in, RNIC_MODIFY_RQ_IN_RQN));
+	uint64_t from = rnic_modify_rq_in_get(in, RNIC_MODIFY_RQ_IN_RQ_STATE);
+	uint64_t to = rnic_rqc_get(rqc, RNIC_RQC_STATE);
+	int status;
+
+	cmd->syndrome = 0x909001;
+	if (rq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x909002;
+	if (from != rq->state)
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x909003;
+	if (!softrnic_wq_state_allowed(from, to))
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x909004;
+	status = rq_modify_fields(dev, rq, rqc,
+				  rnic_modify_rq_in_get(in, RNIC_MODIFY_RQ_IN_BITMASK));
+	if (status != RNIC_STATUS_OK)
+		return status;
+	if (to == from)
+		return RNIC_STATUS_OK;
+	rq->state = (uint8_t)to;
+	if (to == RNIC_WQ_STATE_RST)
+		rq->consumer = rq->producer = 0;
+	else if (to == RNIC_WQ_STATE_ERR)
+		rq_flush(dev, rq);
+	return RNIC_STATUS_OK;
+}
+
+static struct softrnic_rq *
+rq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
+{
+	return softrnic_object_get(dev, SOFTRNIC_RQ,
+				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+}
+
+SOFTRNIC_CMD(destroy_rq)
+{
+	struct softrnic_rq *rq = rq_of_command(dev, cmd);
+
+	cmd->syndrome = 0x90a001;
+	if (rq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	if (rq->object.refs > 0)
+		return RNIC_STATUS_RES_BUSY;
+	rq_free(dev, rq);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(query_rq)
+{
+	struct softrnic_rq *rq = rq_of_command(dev, cmd);
+	struct rnic_rqc *rqc = rnic_query_rq_out_rqc(cmd->out);
+
+	cmd->syndrome = 0x90b001;
+	if (rq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	*rqc = rq->context;
+	rnic_rqc_set(rqc, RNIC_RQC_STATE, rq->state);
+	rnic_wq_set(rnic_rqc_wq(rqc), RNIC_WQ_HW_COUNTER, rq->consumer);
+	rnic_wq_set(rnic_rqc_wq(rqc), RNIC_WQ_SW_COUNTER, rq->producer);
+	return RNIC_STATUS_OK;
+}

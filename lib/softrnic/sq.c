@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Send queues: the engine that executes WQEs.
+ *
+ * A WQE is copied out of the ring once and checked in the copy: the driver's process may change the ring at any time.
+ * Frames point at the driver's payload, or at inline bytes in the copy. The first failing WQE gets an error CQE and
+ * puts the queue into ERR, where those behind it are flushed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cq.h"
+#include "eth/eth.h"
+#include "tpt.h"
+
+#define SQ_WQE_BYTES_MAX ((RNIC_WQE_DS_MAX + 3) / 4 * RNIC_WQEBB_BYTES)
+
+/* The private copy of one WQE. */
+struct sq_wqe {
+	union {
+		struct rnic_wqe_ctrl ctrl;
+		uint8_t bytes[SQ_WQE_BYTES_MAX];
+	};
+	uint32_t length; /* ds * 16 */
+} __attribute__((aligned(64)));
+
+/* Why a WQE failed; 0: it did not. */
+#define SQ_OK 0
+
+static void
+sq_copy_block(const struct softrnic_sq *sq, uint16_t index, uint8_t *to)
+{
+	uint32_t at = index & ((1u << sq->log_size) - 1);
+
+	memcpy(to, softrnic_ring_at(&sq->ring, at * RNIC_WQEBB_BYTES), RNIC_WQEBB_BYTES);
+}
+
+static void
+sq_to_error(struct softrnic *dev, struct softrnic_sq *sq, const char *why)
+{
+	SOFTRNIC_LOG(INFO, dev, "SQ 0x%x at WQE counter 0x%x: %s", sq->object.number, sq->consumer,
+		     why);
+	sq->state = RNIC_WQ_STATE_ERR;
+	dev->stats.tx_errors++;
+}
+
+/* The queue itself is broken, no WQE of it: there is nothing to complete, an event tells. */
+static void
+sq_catastrophe(struct softrnic *dev, struct softrnic_sq *sq, enum rnic_event what, const char *why)
+{
+	sq_to_error(dev, sq, why);
+	softrnic_wq_event(dev, what, SOFTRNIC_EVENT_QUEUE_SQ, sq->object.number);
+}
+
+static void
+sq_complete_error(struct softrnic *dev, struct softrnic_sq *sq, uint8_t opcode,
+		  enum rnic_cqe_syndrome syndrome)
+{
+	if (softrnic_cq_post_error(dev, sq->cq, RNIC_CQE_REQUESTER_ERROR, syndrome, 0,
+				   (uint32_t)opcode << 24 | sq->object.number, sq->consumer) != 0)
+		softrnic_wq_event(dev, RNIC_EVENT_WQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_SQ,
+				  sq->object.number);
+	sq->failed = true;
+}
+
+static inline void
+sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_ctrl *ctrl)
+{
+	struct rnic_cqe *cqe;
+
+	if ((ctrl->fm_ce_se & RNIC_WQE_CE_ALWAYS) == 0)
+		return;
+	cqe = softrnic_cq_claim(dev, sq->cq);
+	if (__builtin_expect(cqe == NULL, 0)) {
+		sq_catastrophe(dev, sq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
+		return;
+	}
+	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->sop_drop_qpn = rnic_cpu_to_be32(rnic_be32_to_cpu(ctrl->opmod_idx_opcode) << 24 |
+					     sq->object.number);
+	cqe->wqe_counter = rnic_cpu_to_be16(sq->consumer);
+	softrnic_cq_publish(dev, sq->cq, cqe, RNIC_CQE_REQUESTER,
+			    (ctrl->fm_ce_se & RNIC_WQE_CE_MASK) == RNIC_WQE_CE_ALWAYS_EVENT);
+}
+
+/* Add one data segment, pointer or inline, to a frame. *at moves behind it. */
+static inline int
+sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wqe *wqe,
+	  uint32_t *at, struct softrnic_frame *frame)
+{
+	const struct rnic_wqe_data *seg = (const struct rnic_wqe_data *)(wqe->bytes + *at);
+	uint32_t length = rnic_be32_to_cpu(seg->byte_count);
+	struct iovec *piece = &frame->pieces[frame->count];
+	uint32_t key;
+	uint64_t va;
+	int n;
+
+	if (frame->count == SOFTRNIC_FRAME_PIECES)
+		return RNIC_SYND_LOCAL_LENGTH;
+	if ((length & RNIC_WQE_INLINE) != 0) {
+		length &= ~RNIC_WQE_INLINE;
+		if (length > wqe->length - *at - 4)
+			return RNIC_SYND_LOCAL_QP_OPERATION;
+		piece->iov_base = (void *)(uintptr_t)(wqe->bytes + *at + 4);
+		piece->iov_len = length;
+		frame->count += length > 0;
+		frame->length += length;
+		*at += (4 + length + RNIC_WQE_DS_BYTES - 1) & ~(RNIC_WQE_DS_BYTES - 1u);
+		return SQ_OK;
+	}
+	*at += RNIC_WQE_DS_BYTES;
+	if (length == 0)
+		length = 1u << 31;
+	/* Also keeps the sum far from its wrap. */
+	if (length > SOFTRNIC_FRAME_BYTES_MAX)
+		return RNIC_SYND_LOCAL_LENGTH;
+	frame->length += length;
+	key = rnic_be32_to_cpu(seg->lkey);
+	va = rnic_be64_to_cpu(seg->address);
+	piece->iov_base = softrnic_tpt_flat(dev, key, sq->pd, va, length, SOFTRNIC_LOCAL_READ);
+	if (__builtin_expect(piece->iov_base != NULL, 1)) {
+		piece->iov_len = length;
+		frame->count++;
+		return SQ_OK;
+	}
+	if (key == SOFTRNIC_RESERVED_LKEY && !sq->rlky)
+		return RNIC_SYND_LOCAL_PROTECTION;
+	n = softrnic_tpt_translate(dev, key, sq->pd, va, length, SOFTRNIC_LOCAL_READ, piece,
+				   (int)(SOFTRNIC_FRAME_PIECES - frame->count));
+	if (n < 0)
+		return n == -E2BIG ? RNIC_SYND_LOCAL_LENGTH : RNIC_SYND_LOCAL_PROTECTION;
+	frame->count += (uint32_t)n;
+	return SQ_OK;
+}
+
+static inline int
+sq_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	if (__builtin_expect(frame->length == 0 || frame->length > softrnic_eth_frame_max(dev), 0))
+		return RNIC_SYND_LOCAL_LENGTH;
+	softrnic_eth_transmit(dev, frame);
+	return SQ_OK;
+}
+
+/* The Ethernet segment: only what our capabilities offer may be asked for. */
+static inline int
+sq_check_eth(const struct sq_wqe *wqe, uint32_t *inline_bytes)
+{
+	const struct rnic_wqe_eth *eth =
+		(const struct rnic_wqe_eth *)(wqe->bytes + sizeof(struct rnic_wqe_ctrl));
+	uint32_t size = rnic_be16_to_cpu(eth->inline_header_size);
+
+	if (wqe->length < sizeof(struct rnic_wqe_ctrl) + sizeof(*eth) || eth->cs_flags != 0 ||
+	    (size & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK) != 0)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	*inline_bytes = size;
+	return SQ_OK;
+}
+
+static int
+sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
+{
+	const uint32_t inline_at =
+		sizeof(struct rnic_wqe_ctrl) + offsetof(struct rnic_wqe_eth, inline_header_start);
+	struct softrnic_frame frame;
+	uint32_t inline_bytes, at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
+	int ret;
+
+	ret = sq_check_eth(wqe, &inline_bytes);
+	if (ret != SQ_OK)
+		return ret;
+	frame.length = inline_bytes;
+	frame.count = 0;
+	if (inline_bytes > 0) {
+		if (inline_bytes > wqe->length - inline_at)
+			return RNIC_SYND_LOCAL_QP_OPERATION;
+		frame.pieces[0].iov_base = (void *)(uintptr_t)(wqe->bytes + inline_at);
+		frame.pieces[0].iov_len = inline_bytes;
+		frame.count = 1;
+		if (inline_at + inline_bytes > at)
+			at = (inline_at + inline_bytes + RNIC_WQE_DS_BYTES - 1) &
+			     ~(RNIC_WQE_DS_BYTES - 1u);
+	}
+	while (at < wqe->length) {
+		ret = sq_gather(dev, sq, wqe, &at, &frame);
+		if (ret != SQ_OK)
+			return ret;
+	}
+	return sq_transmit(dev, &frame);
+}
+
+/* Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. */
+static int
+sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
+	      unsigned int *packets)
+{
+	struct softrnic_frame frame;
+	uint32_t inline_bytes, at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
+	int ret;
+
+	ret = sq_check_eth(wqe, &inline_bytes);
+	if (ret != SQ_OK)
+		return ret;
+	if (!sq->multi_packet || inline_bytes != 0)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	while (at < wqe->length) {
+		frame.length = 0;
+		frame.count = 0;
+		ret = sq_gather(dev, sq, wqe, &at, &frame);
+		if (ret == SQ_OK)
+			ret = sq_transmit(dev, &frame);
+		if (ret != SQ_OK)
+			return ret;
+		++*packets;
+	}
+	return SQ_OK;
+}
+
+/* Returns the WQEBBs that the WQE takes, 0 if its head makes no sense. */
+static inline uint32_t
+sq_fetch(const struct softrnic_sq *sq, uint32_t available, struct sq_wqe *wqe)
+{
+	uint32_t blocks, i;
+
+	sq_copy_block(sq, sq->consumer, wqe->bytes);
+	SOFTRNIC_PRIVATE(wqe->ctrl);
+	wqe->length = (rnic_be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) * RNIC_WQE_DS_BYTES;
+	blocks = (wqe->length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
+	if (blocks == 0 || blocks > available)
+		return 0;
+	for (i = 1; i < blocks; i++)
+		sq_copy_block(sq, (uint16_t)(sq->consumer + i),
+			      wqe->bytes + (size_t)i * RNIC_WQEBB_BYTES);
+	SOFTRNIC_PRIVATE(wqe->bytes);
+	return blocks;
+}
+
+/* Execute the WQE at the consumer; returns how many WQEBBs it took. */
+static inline uint32_t
+sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, unsigned int *packets)
+{
+	struct sq_wqe wqe;
+	uint32_t blocks = sq_fetch(sq, available, &wqe);
+	uint8_t opcode = (uint8_t)rnic_be32_to_cpu(wqe.ctrl.opmod_idx_opcode);
+	int ret = RNIC_SYND_LOCAL_QP_OPERATION;
+
+	++*packets;
+	if (__builtin_expect(blocks != 0 &&
+				     rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number,
+			     1)) {
+		if (opcode == RNIC_WQE_ENHANCED_MPSW)
+			ret = sq_send_multi(dev, sq, &wqe, packets);
+		else if (opcode == RNIC_WQE_SEND)
+			ret = sq_send(dev, sq, &wqe);
+		else if (opcode == RNIC_WQE_NOP)
+			ret = SQ_OK;
+	}
+	if (__builtin_expect(ret == SQ_OK, 1)) {
+		sq_complete(dev, sq, &wqe.ctrl);
+		return blocks;
+	}
+	sq_complete_error(dev, sq, opcode, (enum rnic_cqe_syndrome)ret);
+	sq_to_error(dev, sq, "a WQE failed");
+	return blocks == 0 ? 1 : blocks;
+}
+
+/* In ERR: complete the WQE at the consumer as flushed. */
+static uint32_t
+sq_flush(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available)
+{
+	struct sq_wqe wqe;
+	uint32_t blocks = sq_fetch(sq, available, &wqe);
+
+	if (!sq->failed || (wqe.ctrl.fm_ce_se & RNIC_WQE_CE_MASK) != RNIC_WQE_CE_ON_FIRST_ERROR)
+		sq_complete_error(dev, sq, (uint8_t)rnic_be32_to_cpu(wqe.ctrl.opmod_idx_opcode),
+				  RNIC_SYND_WR_FLUSHED);
+	return blocks == 0 ? 1 : blocks;
+}
+
+/* WQEBBs that wait, as far as the record says; 0 too when the queue cannot be read. */
+static uint32_t
+sq_available(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	uint32_t counter;
+
+	if (!softrnic_dbrec_read(dev, &sq->dbrec, 1, &counter) ||
+	    (sq->ring.generation != dev->dma_generation &&
+	     !softrnic_ring_refresh(dev, &sq->ring))) {
+		if (sq->state == RNIC_WQ_STATE_RDY)
+			sq_catastrophe(dev, sq, RNIC_EVENT_WQ_ACCESS_ERROR,
+				       "ring or doorbell record is not reachable any more");
+		return 0;
+	}
+	sq->producer = (uint16_t)counter;
+	counter = (uint16_t)(sq->producer - sq->consumer);
+	if (counter > 1u << sq->log_size) {
+		if (sq->state == RNIC_WQ_STATE_RDY)
+			sq_catastrophe(dev, sq, RNIC_EVENT_WQ_CATASTROPHIC,
+				       "the doorbell record is ahead by more than the ring");
+		return 0;
+	}
+	return counter;
+}
+
+unsigned int
+softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget)
+{
+	unsigned int wqes = 0, packets = 0;
+	uint32_t available, blocks;
+
+	if (sq->state == RNIC_WQ_STATE_RST)
+		return 0;
+	available = sq_available(dev, sq);
+	while (available > 0 && packets < budget) {
+		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
+			blocks = sq_execute(dev, sq, available, &packets);
+		} else if (sq->flush_in_error) {
+			blocks = sq_flush(dev, sq, available);
+			packets++;
+		} else {
+			break;
+		}
+		sq->consumer = (uint16_t)(sq->consumer + blocks);
+		available -= blocks;
+		wqes++;
+	}
+	dev->stats.wqes += wqes;
+	return wqes;
+}
+
+static void
+sq_activate(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	sq->idle = 0;
+	if (sq->active || sq->state == RNIC_WQ_STATE_RST)
+		return;
+	sq->active = true;
+	TAILQ_INSERT_TAIL(&dev->active_sqs, sq, active_link);
+}
+
+void
+softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn)
+{
+	struct softrnic_sq *sq = softrnic_object_get(dev, SOFTRNIC_SQ, sqn);
+
+	if (sq != NULL)
+		sq_activate(dev, sq);
+}
+
+static void
+sq_to_reset(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	if (sq->active)
+		TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
+	if (sq->state != RNIC_WQ_STATE_RST)
+		TAILQ_REMOVE(&dev->swept_sqs, sq, sweep_link);
+	sq->active = sq->failed = sq->suspect = false;
+	sq->state = RNIC_WQ_STATE_RST;
+	sq->consumer = sq->producer = 0;
+}
+
+static void
+sq_free(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	sq_to_reset(dev, sq);
+	softrnic_uar_user(dev, sq->uar, -1);
+	softrnic_object_remove(dev, &sq->object);
+	softrnic_ring_fini(&sq->ring);
+	sq->cq->object.refs--;
+	sq->pd_object->refs--;
+	sq->uar_object->refs--;
+	if (sq->tis_object != NULL)
+		sq->tis_object->refs--;
+	free(sq);
+}
+
+void
+softrnic_sqs_reset(struct softrnic *dev)
+{
+	struct softrnic_sq *sq;
+	uint32_t number = 0;
+
+	while ((sq = softrnic_object_next(dev, SOFTRNIC_SQ, &number)) != NULL)
+		sq_free(dev, sq);
+}
+
+/* Sizes and flags of the context; what we do not offer is refused. */
+static int
+sq_from_context(struct softrnic_sq *sq)
+{
+	struct rnic_sqc *sqc = &sq->context;
+	const struct rnic_wq *wq = rnic_sqc_wq(sqc);
+
+	/* 16-bit counters: a ring of 2^16 blocks could not tell full from empty. */
+	if (rnic_sqc_get(sqc, RNIC_SQC_STATE) != RNIC_WQ_STATE_RST ||
+	    rnic_sqc_get(sqc, RNIC_SQC_HAIRPIN) != 0 || rnic_sqc_get(sqc, RNIC_SQC_REG_UMR) != 0 ||
+	    rnic_sqc_get(sqc, RNIC_SQC_TIS_LST_SZ) > 1 ||
+	    rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC ||
+	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE) != 6 ||
+	    rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 || rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
+	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
+	    rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	sq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
+	sq->rlky = rnic_sqc_get(sqc, RNIC_SQC_RLKY) != 0;
+	sq->multi_packet = rnic_sqc_get(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE) != 0;
+	sq->flush_in_error = rnic_sqc_get(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN) != 0;
+	sq->uar = (uint32_t)rnic_wq_get(wq, RNIC_WQ_UAR_PAGE);
+	sq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
+	sq->tis = (uint32_t)rnic_sqc_get(sqc, RNIC_SQC_TIS_NUM_0);
+	return RNIC_STATUS_OK;
+}
+
+/* The objects that the queue leans on; no references are taken yet. */
+static int
+sq_find_objects(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	sq->cq = softrnic_object_get(dev, SOFTRNIC_CQ,
+				     (uint32_t)rnic_sqc_get(&sq->context, RNIC_SQC_CQN));
+	sq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, sq->pd);
+	sq->uar_object = softrnic_object_get(dev, SOFTRNIC_UAR, sq->uar);
+	if (sq->cq == NULL || sq->pd_object == NULL || sq->uar_object == NULL)
+		return RNIC_STATUS_BAD_RES;
+	if (rnic_sqc_get(&sq->context, RNIC_SQC_TIS_LST_SZ) != 0) {
+		sq->tis_object = softrnic_object_get(dev, SOFTRNIC_TIS, sq->tis);
+		if (sq->tis_object == NULL)
+			return RNIC_STATUS_BAD_RES;
+	}
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(create_sq)
+{
+	struct rnic_create_sq_in *in = (struct rnic_create_sq_in *)(uintptr_t)cmd->in;
+	struct softrnic_sq *sq = calloc(1, sizeof(*sq));
+	const struct rnic_wq *wq;
+	int status;
+
+	if (sq == NULL)
+		return RNIC_STATUS_NO_RES;
+	sq->context = *rnic_create_sq_in_sqc(in);
+	wq = rnic_sqc_wq(&sq->context);
+	cmd->syndrome = 0x904001;
+	status = sq_from_context(sq);
+	if (status != RNIC_STATUS_OK)
+		goto free_sq;
+	cmd->syndrome = 0x904002;
+	status = sq_find_objects(dev, sq);
+	if (status != RNIC_STATUS_OK)
+		goto free_sq;
+	cmd->syndrome = 0x904003;
+	status = softrnic_dbrec_init(dev, &sq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	if (status != RNIC_STATUS_OK)
+		goto free_sq;
+	cmd->syndrome = 0x904004;
+	status = softrnic_ring_init(dev, &sq->ring, (const struct rnic_be64 *)(in + 1),
+				    cmd->in_bytes - sizeof(*in),
+				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
+				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				    RNIC_WQEBB_BYTES << sq->log_size, SOFTRNIC_DMA_READ);
+	if (status != RNIC_STATUS_OK)
+		goto free_sq;
+	cmd->syndrome = 0x904005;
+	status = softrnic_object_add(dev, SOFTRNIC_SQ, &sq->object);
+	if (status != RNIC_STATUS_OK)
+		goto free_ring;
+	sq->cq->object.refs++;
+	sq->pd_object->refs++;
+	sq->uar_object->refs++;
+	if (sq->tis_object != NULL)
+		sq->tis_object->refs++;
+	softrnic_uar_user(dev, sq->uar, 1);
+	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, sq->object.number);
+	return RNIC_STATUS_OK;
+free_ring:
+	softrnic_ring_fini(&sq->ring);
+free_sq:
+	free(sq);
+	return status;
+}
+
+/*
+ * Allowed: RST to RDY, RDY to ERR, anything to RST, and staying. Not ERR to RDY (what was flushed would be lost
+ * between), not RST to ERR (there is nothing to flush).
+ */
+bool
+softrnic_wq_state_allowed(uint64_t from, uint64_t to)
+{
+	switch (to) {
+	case RNIC_WQ_STATE_RST: return true;
+	case RNIC_WQ_STATE_RDY: return from != RNIC_WQ_STATE_ERR;
+	case RNIC_WQ_STATE_ERR: return from != RNIC_WQ_STATE_RST;
+	default: return false;
+	}
+}
+
+SOFTRNIC_CMD(modify_sq)
+{
+	struct rnic_modify_sq_in *in = (struct rnic_modify_sq_in *)(uintptr_t)cmd->in;
+	struct softrnic_sq *sq = softrnic_object_get(
+		dev, SOFTRNIC_SQ, (uint32_t)rnic_modify_sq_in_get(in, RNIC_MODIFY_SQ_IN_SQN));
+	uint64_t from = rnic_modify_sq_in_get(in, RNIC_MODIFY_SQ_IN_SQ_STATE);
+	uint64_t to = rnic_sqc_get(rnic_modify_sq_in_sqc(in), RNIC_SQC_STATE);
+
+	cmd->syndrome = 0x905001;
+	if (sq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x905002;
+	if (from != sq->state)
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x905003;
+	if (!softrnic_wq_state_allowed(from, to))
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x905004;
+	if (rnic_modify_sq_in_get(in, RNIC_MODIFY_SQ_IN_BITMASK) != 0)
+		return RNIC_STATUS_BAD_PARAM; /* rate limits and hairpins: not offered */
+	if (to == from)
+		return RNIC_STATUS_OK;
+	if (to == RNIC_WQ_STATE_RST) {
+		sq_to_reset(dev, sq);
+		return RNIC_STATUS_OK;
+	}
+	if (from == RNIC_WQ_STATE_RST)
+		TAILQ_INSERT_TAIL(&dev->swept_sqs, sq, sweep_link);
+	sq->state = (uint8_t)to;
+	/* To ERR: what waits is flushed. To RDY: it may have been rung before. */
+	sq_activate(dev, sq);
+	return RNIC_STATUS_OK;
+}
+
+static struct softrnic_sq *
+sq_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
+{
+	return softrnic_object_get(dev, SOFTRNIC_SQ,
+				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+}
+
+SOFTRNIC_CMD(destroy_sq)
+{
+	struct softrnic_sq *sq = sq_of_command(dev, cmd);
+
+	cmd->syndrome = 0x906001;
+	if (sq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	sq_free(dev, sq);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(query_sq)
+{
+	struct softrnic_sq *sq = sq_of_command(dev, cmd);
+	struct rnic_sqc *sqc = rnic_query_sq_out_sqc(cmd->out);
+
+	cmd->syndrome = 0x907001;
+	if (sq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	*sqc = sq->context;
+	rnic_sqc_set(sqc, RNIC_SQC_STATE, sq->state);
+	rnic_wq_set(rnic_sqc_wq(sqc), RNIC_WQ_HW_COUNTER, sq->consumer);
+	rnic_wq_set(rnic_sqc_wq(sqc), RNIC_WQ_SW_COUNTER, sq->producer);
+	return RNIC_STATUS_OK;
+}
