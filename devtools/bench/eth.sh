@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Packet rates of stock dpdk-testpmd on two net_rnic ports, beside its peers, in one run.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+me=eth
+# shellcheck source=devtools/lib.sh
+. "$root/devtools/lib.sh"
+
+usage()
+{
+	cat <<'USAGE'
+Usage: devtools/bench/eth.sh [OPTION...]
+
+Runs stock dpdk-testpmd in io forwarding with frames of 64 and 1514 bytes over two net_rnic ports
+(wire=pair) and over net_memif, in turn, and prints the median rates, what each row copies, and
+`ratio NAME=VALUE` lines (ours by the peer's: above 1 we are faster). Takes about 6 minutes. The
+machine must be quiet: two CPUs for this alone.
+
+  --quick          one repetition of 1 s: does it work? not for figures
+  --repeat N       repetitions, interleaved; the medians are printed (default 5)
+  --seconds S      length of one measurement (default 2)
+  --sizes N,...    frame bytes without FCS (default 64,1514)
+  --rows NAME,...  of: rnic memif_zc memif_copy memif_single null_copy ring (default all)
+  --peers-only     without net_rnic, which then need not be built
+  --plugin FILE    librte_net_rnic.so to measure (default: that of build/, built first)
+  --cpus A,B       A: device thread, first process; B: forwarding lcore, second process
+  --device-cpu N   pin the device thread by the driver's poll= (default: left to follow A)
+  --bursts N       bursts of 32 packets that each port or process sends first (default 8)
+  --json FILE      all figures, for scripts
+  --markdown       tables for doc/performance.md instead of text
+  --plot FILE      bars as PNG or SVG (needs python3-matplotlib)
+
+Hugepages are reserved if there are too few (as root) and given back.
+Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
+
+  devtools/bench/eth.sh
+  devtools/bench/eth.sh --quick --rows rnic,memif_zc
+  devtools/bench/eth.sh --repeat 9 --json build/eth.json --markdown
+USAGE
+}
+
+# 2 MiB pages: two processes with 16,384 mbufs each.
+pages=224
+peers_only=no
+plugin=""
+args=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--quick) args+=(--repeat 1 --seconds 1) ;;
+	--peers-only) peers_only=yes ;;
+	--markdown) args+=("$1") ;;
+	--plugin)
+		[ -f "${2:-}" ] || usage_error "--plugin needs a file"
+		plugin=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+		shift
+		;;
+	--repeat | --bursts)
+		[[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || usage_error "$1 needs a number from 1 up"
+		args+=("$1" "$2")
+		shift
+		;;
+	--seconds)
+		[[ ${2:-} =~ ^[0-9]{1,4}(\.[0-9]+)?$ ]] || usage_error "--seconds needs a number"
+		args+=("$1" "$2")
+		shift
+		;;
+	--sizes | --cpus | --device-cpu)
+		[[ ${2:-} =~ ^[0-9]+(,[0-9]+)*$ ]] || usage_error "$1 needs numbers"
+		args+=("$1" "$2")
+		shift
+		;;
+	--rows | --json | --plot)
+		[ -n "${2:-}" ] || usage_error "$1 needs a value"
+		args+=("$1" "$2")
+		shift
+		;;
+	*) usage_error "unknown argument $1" ;;
+	esac
+	shift
+done
+
+for tool in dpdk-testpmd stdbuf python3; do
+	command -v "$tool" >/dev/null || fail "$tool is missing (apt-get install dpdk-dev)"
+done
+if [ $peers_only = no ]; then
+	if [ -z "$plugin" ]; then
+		plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
+		setup_build "$root/build" "$root/build/bench-setup.log" || exit 1
+		run_build "$root/build" "$root/build/bench-build.log" || exit 1
+		[ -f "$plugin" ] || fail "the build has no $plugin"
+	fi
+	args+=(--plugin "$plugin")
+fi
+
+pool=""
+pid=""
+clean_up()
+{
+	if [ -n "$pid" ] && kill "$pid" 2>/dev/null; then
+		wait "$pid" 2>/dev/null || true
+	fi
+	if [ -n "$pool" ]; then
+		# shellcheck disable=SC2086
+		hugepages_give_back $pool || say "hugepages were changed by somebody else; left as they are"
+	fi
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+pool=$(hugepages_reserve $pages) ||
+	fail "$pages free hugepages of 2 MiB are needed; as root: echo $pages >$hugepages"
+status=0
+"$here/eth.py" --root "$root" "${args[@]}" &
+pid=$!
+wait "$pid" || status=$?
+pid=""
+[ "$status" -eq 0 ] || exit "$status"
