@@ -433,7 +433,7 @@ struct softrnic_tir {
 	uint8_t disp_type;
 	struct softrnic_rq *rq;	  /* direct */
 	struct softrnic_rqt *rqt; /* indirect */
-	uint32_t td;
+	struct softrnic_object *td;
 	struct rnic_tirc context;
 };
 
@@ -459,6 +459,12 @@ void softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *fr
  */
 void softrnic_port_update(struct softrnic *dev);
 
+/* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
+#define SOFTRNIC_FRAME_OVERHEAD 22
+/* Bytes of the longest frame that the port sends or takes, without FCS. */
+static inline uint32_t
+softrnic_port_frame_max(const struct softrnic *dev);
+
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
 int softrnic_port_init(struct softrnic *dev);
@@ -482,6 +488,7 @@ struct softrnic_mac_list {
 
 struct softrnic_port {
 	uint8_t mac[6]; /* the vport's permanent address */
+	/* MTUs as registers have them: SOFTRNIC_FRAME_OVERHEAD more than a frame's payload */
 	uint16_t max_mtu, admin_mtu;
 	uint16_t vport_mtu;
 	uint8_t admin_status; /* enum rnic_port_status */
@@ -492,7 +499,7 @@ struct softrnic_port {
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
 	struct softrnic_mac_list uc, mc;
 	bool pause_tx, pause_rx;
-	bool fcs_check;
+	uint8_t node_desc[64];
 	struct rnic_nic_vport_context context; /* the rest, as last modified */
 };
 
@@ -644,6 +651,7 @@ void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL 
 /* Which header fields steering matches on: its row in the flow table capabilities. */
 void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
 void softrnic_steering_reset(struct softrnic *dev);
+void softrnic_steering_fini(struct softrnic *dev);
 void softrnic_sqs_reset(struct softrnic *dev);
 void softrnic_rqs_reset(struct softrnic *dev);
 void softrnic_cqs_reset(struct softrnic *dev);
@@ -665,6 +673,12 @@ void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
 /* An SQ or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
+
+static inline uint32_t
+softrnic_port_frame_max(const struct softrnic *dev)
+{
+	return dev->port.admin_mtu - 4u;
+}
 
 static inline bool
 softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,

@@ -67,7 +67,7 @@ SOFTRNIC_CMD(init_hca)
 	if (!softrnic_pages_initialized(dev))
 		return RNIC_STATUS_NO_RES;
 	dev->state = SOFTRNIC_HCA_READY;
-	softrnic_port_update(dev);
+	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;
 }
 
@@ -82,6 +82,7 @@ SOFTRNIC_CMD(teardown_hca)
 		return RNIC_STATUS_BAD_PARAM;
 	softrnic_hca_teardown(dev);
 	dev->state = SOFTRNIC_HCA_ENABLED;
+	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;
 }
 

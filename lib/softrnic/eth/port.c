@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The Ethernet port and the vport on it: link, addresses, traffic counters. */
+#include <string.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "prm/list.h"
+#include "prm/reg.h"
+
+#define DEFAULT_MTU    (1500 + SOFTRNIC_FRAME_OVERHEAD)
+#define MAX_TX_SPEED   1000 /* 100 Gb/s, in units of 100 Mb/s */
+#define OP_MOD_VNIC    0
+#define MAC_LIST_MAX   (1u << SOFTRNIC_MAC_LIST_LOG)
+#define PORT_NUMBER    1
+
+static const uint8_t no_mac[6];
+
+/* Locally administered, and another one for each name and process (FNV-1a). */
+static void
+invent_mac(const char *name, uint8_t mac[6])
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)getpid();
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	hash ^= hash >> 29;
+	for (unsigned int i = 0; i < 6; i++)
+		mac[i] = hash >> 8 * i;
+	mac[0] = (mac[0] & 0xfc) | 0x02;
+}
+
+int
+softrnic_port_init(struct softrnic *dev)
+{
+	if (memcmp(dev->conf.mac, no_mac, sizeof(no_mac)) == 0)
+		invent_mac(dev->name, dev->conf.mac);
+	softrnic_port_reset(dev);
+	return 0;
+}
+
+/* The link itself stays as it is: softrnic_port_update() tells of changes. */
+void
+softrnic_port_reset(struct softrnic *dev)
+{
+	bool link_up = dev->port.link_up, wire_up = dev->port.wire_up;
+	struct softrnic_port *port = &dev->port;
+
+	memset(port, 0, sizeof(*port));
+	port->link_up = link_up;
+	port->wire_up = wire_up;
+	memcpy(port->mac, dev->conf.mac, sizeof(port->mac));
+	port->max_mtu = dev->conf.max_mtu + SOFTRNIC_FRAME_OVERHEAD;
+	port->admin_mtu = port->max_mtu < DEFAULT_MTU ? port->max_mtu : DEFAULT_MTU;
+	port->vport_mtu = port->admin_mtu;
+	port->admin_status = RNIC_PORT_UP;
+	port->vport_admin_state = RNIC_VPORT_STATE_FOLLOW;
+	strncpy((char *)port->node_desc, "softrnic", sizeof(port->node_desc));
+}
+
+bool
+softrnic_port_enabled(const struct softrnic *dev)
+{
+	return dev->state == SOFTRNIC_HCA_READY && !dev->dead &&
+	       dev->port.admin_status == RNIC_PORT_UP &&
+	       dev->port.vport_admin_state != RNIC_VPORT_STATE_DOWN;
+}
+
+void
+softrnic_port_update(struct softrnic *dev)
+{
+	struct softrnic_port *port = &dev->port;
+	uint32_t data[7] = { 0, 0, PORT_NUMBER << 28 };
+	bool up;
+
+	port->wire_up = dev->wire != NULL && (dev->wire->is_up == NULL || dev->wire->is_up(dev));
+	up = port->wire_up && softrnic_port_enabled(dev);
+	if (up == port->link_up)
+		return;
+	port->link_up = up;
+	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
+	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE,
+		       up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN, data);
+}
+
+/* ---- State ---- */
+
+SOFTRNIC_CMD(query_vport_state)
+{
+	const struct rnic_vport_in *in = cmd->in;
+	struct rnic_query_vport_state_out *out = cmd->out;
+
+	if (cmd->op_mod != OP_MOD_VNIC || rnic_vport_in_get(in, RNIC_VPORT_IN_OTHER_VPORT))
+		return RNIC_STATUS_BAD_PARAM;
+	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_MAX_TX_SPEED, MAX_TX_SPEED);
+	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_ADMIN_STATE,
+				       dev->port.vport_admin_state);
+	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_STATE,
+				       dev->port.link_up ? RNIC_VPORT_STATE_UP :
+							   RNIC_VPORT_STATE_DOWN);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(modify_vport_state)
+{
+	const struct rnic_modify_vport_state_in *in = cmd->in;
+	uint32_t state =
+		rnic_modify_vport_state_in_get(in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE);
+
+	if (cmd->op_mod != OP_MOD_VNIC || state > RNIC_VPORT_STATE_FOLLOW ||
+	    rnic_modify_vport_state_in_get(in, RNIC_MODIFY_VPORT_STATE_IN_OTHER_VPORT))
+		return RNIC_STATUS_BAD_PARAM;
+	dev->port.vport_admin_state = state;
+	softrnic_wire_changed(dev);
+	return RNIC_STATUS_OK;
+}
+
+/* ---- Context ---- */
+
+static uint64_t
+mac_number(const uint8_t mac[6])
+{
+	uint64_t number = 0;
+
+	for (unsigned int i = 0; i < 6; i++)
+		number = number << 8 | mac[i];
+	return number;
+}
+
+static void
+mac_bytes(uint64_t number, uint8_t mac[6])
+{
+	for (unsigned int i = 0; i < 6; i++)
+		mac[i] = number >> 8 * (5 - i);
+}
+
+static struct softrnic_mac_list *
+mac_list(struct softrnic *dev, uint32_t type)
+{
+	switch (type) {
+	case RNIC_ALLOWED_LIST_UC: return &dev->port.uc;
+	case RNIC_ALLOWED_LIST_MC: return &dev->port.mc;
+	default: return NULL;
+	}
+}
+
+SOFTRNIC_CMD(query_nic_vport_context)
+{
+	const struct rnic_query_nic_vport_context_in *in = cmd->in;
+	struct rnic_query_nic_vport_context_out *out = cmd->out;
+	struct rnic_nic_vport_context *context =
+		rnic_query_nic_vport_context_out_nic_vport_context(out);
+	struct rnic_mac_entry *entries = (struct rnic_mac_entry *)(out + 1);
+	const struct softrnic_port *port = &dev->port;
+	uint64_t mac = mac_number(port->mac);
+	const struct softrnic_mac_list *list;
+	uint32_t type;
+
+	type = rnic_query_nic_vport_context_in_get(in,
+						   RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE);
+	list = mac_list(dev, type);
+	if (rnic_query_nic_vport_context_in_get(in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT) ||
+	    type > RNIC_ALLOWED_LIST_VLAN)
+		return RNIC_STATUS_BAD_PARAM;
+	*context = port->context;
+#define SET(field, value) rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_##field, value)
+	SET(ROCE_EN, port->roce_enabled);
+	SET(MTU, port->vport_mtu);
+	SET(PROMISC_UC, port->promisc_uc);
+	SET(PROMISC_MC, port->promisc_mc);
+	SET(PROMISC_ALL, port->promisc_all);
+	SET(PERMANENT_ADDRESS_47_32, mac >> 32);
+	SET(PERMANENT_ADDRESS_31_0, mac);
+	/* An EUI-64 of the address, as cards have them. */
+	SET(SYSTEM_IMAGE_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
+	SET(PORT_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
+	SET(NODE_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
+	SET(ALLOWED_LIST_TYPE, type);
+	SET(ALLOWED_LIST_SIZE, list != NULL ? list->count : 0);
+#undef SET
+	for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+		uint64_t entry = mac_number(list->macs[i]);
+
+		rnic_mac_entry_set(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32, entry >> 32);
+		rnic_mac_entry_set(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0, entry);
+	}
+	return RNIC_STATUS_OK;
+}
+
+/* Refuse all before changing anything. */
+static int
+vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
+		    const struct rnic_nic_vport_context *context, uint32_t select)
+{
+	const uint32_t known = RNIC_NIC_VPORT_ROCE_EN | RNIC_NIC_VPORT_ADDRESSES_LIST |
+			       RNIC_NIC_VPORT_PERMANENT_ADDRESS | RNIC_NIC_VPORT_PROMISC |
+			       RNIC_NIC_VPORT_CHANGE_EVENT | RNIC_NIC_VPORT_MTU;
+	uint32_t count =
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
+	uint32_t mtu = rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_MTU);
+
+	if ((select & ~known) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if ((select & RNIC_NIC_VPORT_MTU) != 0 &&
+	    (mtu == 0 || mtu > dev->port.max_mtu))
+		return RNIC_STATUS_BAD_PARAM;
+	if ((select & RNIC_NIC_VPORT_PERMANENT_ADDRESS) != 0 &&
+	    (rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32) >>
+	     8 & 1) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if ((select & RNIC_NIC_VPORT_ADDRESSES_LIST) != 0) {
+		if (mac_list(dev, rnic_nic_vport_context_get(
+					  context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE)) ==
+			    NULL ||
+		    count > MAC_LIST_MAX)
+			return RNIC_STATUS_BAD_PARAM;
+		if ((cmd->in_bytes - sizeof(struct rnic_modify_nic_vport_context_in)) /
+			    sizeof(struct rnic_mac_entry) < count)
+			return RNIC_STATUS_BAD_INP_LEN;
+	}
+	return RNIC_STATUS_OK;
+}
+
+static void
+vport_list_set(struct softrnic *dev, const struct rnic_nic_vport_context *context,
+	       const struct rnic_mac_entry *entries)
+{
+	struct softrnic_mac_list *list = mac_list(
+		dev, rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE));
+
+	list->count = rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
+	for (uint32_t i = 0; i < list->count; i++)
+		mac_bytes(rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32) << 32 |
+				  rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0),
+			  list->macs[i]);
+}
+
+SOFTRNIC_CMD(modify_nic_vport_context)
+{
+	struct rnic_modify_nic_vport_context_in in =
+		*(const struct rnic_modify_nic_vport_context_in *)cmd->in;
+	const struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
+	uint32_t select = rnic_modify_nic_vport_context_in_get(
+		&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT);
+	struct softrnic_port *port = &dev->port;
+	int status;
+
+	if (rnic_modify_nic_vport_context_in_get(&in,
+						 RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT))
+		return RNIC_STATUS_BAD_PARAM;
+	status = vport_context_check(dev, cmd, context, select);
+	if (status != RNIC_STATUS_OK)
+		return status;
+#define GET(field) rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_##field)
+	if ((select & RNIC_NIC_VPORT_ROCE_EN) != 0)
+		port->roce_enabled = GET(ROCE_EN);
+	if ((select & RNIC_NIC_VPORT_MTU) != 0)
+		port->vport_mtu = GET(MTU);
+	if ((select & RNIC_NIC_VPORT_PERMANENT_ADDRESS) != 0)
+		mac_bytes(GET(PERMANENT_ADDRESS_47_32) << 32 | GET(PERMANENT_ADDRESS_31_0),
+			  port->mac);
+	if ((select & RNIC_NIC_VPORT_PROMISC) != 0) {
+		port->promisc_uc = GET(PROMISC_UC);
+		port->promisc_mc = GET(PROMISC_MC);
+		port->promisc_all = GET(PROMISC_ALL);
+	}
+	if ((select & RNIC_NIC_VPORT_CHANGE_EVENT) != 0)
+		port->context.dw[1] = context->dw[1];
+#undef GET
+	if ((select & RNIC_NIC_VPORT_ADDRESSES_LIST) != 0)
+		vport_list_set(dev, context,
+			       (const struct rnic_mac_entry *)((const uint8_t *)cmd->in +
+							       sizeof(in)));
+	return RNIC_STATUS_OK;
+}
+
+/* ---- Counters ---- */
+
+SOFTRNIC_CMD(query_vport_counter)
+{
+	const struct rnic_query_vport_counter_in *in = cmd->in;
+	struct rnic_query_vport_counter_out *out = cmd->out;
+	struct rnic_vport_counters *counters = rnic_query_vport_counter_out_vport_counters(out);
+	const struct softrnic_port_counters *now = &dev->port.counters;
+	const struct softrnic_port_counters *base = &dev->port.vport_base;
+
+	if (rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_OTHER_VPORT) ||
+	    rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_PORT_NUM) >
+		    PORT_NUMBER)
+		return RNIC_STATUS_BAD_PARAM;
+#define SET(field, member) \
+	rnic_vport_counters_set(counters, RNIC_VPORT_COUNTERS_##field, now->member - base->member)
+	SET(RECEIVED_ERRORS_PACKETS, rx_errors);
+	SET(TRANSMIT_ERRORS_PACKETS, tx_errors);
+	SET(RECEIVED_ETH_UNICAST_PACKETS, rx_packets[0]);
+	SET(RECEIVED_ETH_UNICAST_OCTETS, rx_bytes[0]);
+	SET(RECEIVED_ETH_MULTICAST_PACKETS, rx_packets[1]);
+	SET(RECEIVED_ETH_MULTICAST_OCTETS, rx_bytes[1]);
+	SET(RECEIVED_ETH_BROADCAST_PACKETS, rx_packets[2]);
+	SET(RECEIVED_ETH_BROADCAST_OCTETS, rx_bytes[2]);
+	SET(TRANSMITTED_ETH_UNICAST_PACKETS, tx_packets[0]);
+	SET(TRANSMITTED_ETH_UNICAST_OCTETS, tx_bytes[0]);
+	SET(TRANSMITTED_ETH_MULTICAST_PACKETS, tx_packets[1]);
+	SET(TRANSMITTED_ETH_MULTICAST_OCTETS, tx_bytes[1]);
+	SET(TRANSMITTED_ETH_BROADCAST_PACKETS, tx_packets[2]);
+	SET(TRANSMITTED_ETH_BROADCAST_OCTETS, tx_bytes[2]);
+#undef SET
+	if (rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_CLEAR))
+		dev->port.vport_base = dev->port.counters;
+	return RNIC_STATUS_OK;
+}
