@@ -75,10 +75,10 @@ class Testpmd:
             self.more.notify_all()
 
     def tail(self):
-        """Its last words, those of an error first."""
+        """What it said went wrong, or its last words."""
         lines = [x.strip() for x in self.text.splitlines() if x.strip()]
         bad = [x for x in lines if re.search(r"error|cannot|fail|refus|invalid", x, re.I)]
-        return " | ".join((bad or lines)[-3:])
+        return " | ".join(bad[:3] or lines[-3:])
 
     def wait(self, pattern, seconds, what, start=0):
         """Until it has said so, after position start of its output."""
