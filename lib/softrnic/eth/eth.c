@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames in and out: checks and exact counters; what happens to them is up to steering and the wire. */
+#include "eth/eth.h"
+
+const uint8_t *
+softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
+{
+	uint32_t at = 0, i;
+	size_t n;
+
+	for (i = 0; i < frame->count && at < bytes; i++) {
+		n = frame->pieces[i].iov_len;
+		if (n > bytes - at)
+			n = bytes - at;
+		memcpy(room + at, frame->pieces[i].iov_base, n);
+		at += (uint32_t)n;
+	}
+	return room;
+}
+
+void
+softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	struct softrnic_port_counters *counters = &dev->port.counters;
+	uint8_t room[SOFTRNIC_ETH_HEADER];
+	enum softrnic_eth_class class;
+
+	/* A runt, or no link to send on: gone, as on any Ethernet. */
+	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER || !dev->port.link_up, 0)) {
+		counters->tx_errors++;
+		dev->stats.tx_errors++;
+		return;
+	}
+	class = softrnic_eth_class(softrnic_frame_head(frame, room, sizeof(room)));
+	counters->tx_packets[class]++;
+	counters->tx_bytes[class] += frame->length;
+	dev->stats.tx_packets++;
+	dev->stats.tx_bytes += frame->length;
+	if (__builtin_expect(dev->faults != NULL, 0))
+		softrnic_faults_send(dev, frame);
+	else
+		dev->wire->send(dev, frame);
+}
+
+void
+softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	struct softrnic_port_counters *counters = &dev->port.counters;
+	uint8_t room[SOFTRNIC_ETH_HEAD_MAX];
+	enum softrnic_eth_class class;
+	const uint8_t *head;
+
+	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
+				     frame->length > softrnic_eth_frame_max(dev),
+			     0)) {
+		counters->rx_errors++;
+		dev->stats.rx_errors++;
+		return;
+	}
+	/* A function without a driver takes nothing. */
+	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY || dev->dead, 0)) {
+		dev->stats.rx_unmatched++;
+		return;
+	}
+	head = softrnic_frame_head(frame, room, sizeof(room));
+	class = softrnic_eth_class(head);
+	counters->rx_packets[class]++;
+	counters->rx_bytes[class] += frame->length;
+	dev->stats.rx_packets++;
+	dev->stats.rx_bytes += frame->length;
+	softrnic_steer(dev, frame, head,
+		       frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Steering: from a frame's headers, through the flow tables, to receive queues. */
+#include <stdlib.h>
+
+#include "eth/eth.h"
+#include "eth/steer.h"
+
+#define ETHERTYPE_IPV4	0x0800
+#define ETHERTYPE_IPV6	0x86dd
+#define ETHERTYPE_CVLAN 0x8100
+#define ETHERTYPE_SVLAN 0x88a8
+#define PROTO_TCP	6
+#define PROTO_UDP	17
+
+/* Header types in CQEs: l4_hdr_type[6:4], l3_hdr_type[3:2]. */
+#define CQE_L3_IPV6 0x1
+#define CQE_L3_IPV4 0x2
+#define CQE_L4_TCP  0x1
+#define CQE_L4_UDP  0x2
+
+/* Bits of rx_hash_field_select. */
+#define RX_HASH_SRC_IP	 0x1
+#define RX_HASH_DST_IP	 0x2
+#define RX_HASH_L4_SPORT 0x4
+#define RX_HASH_L4_DPORT 0x8
+
+static uint16_t
+load16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static void
+parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4, uint32_t bytes)
+{
+	if (proto == PROTO_UDP && bytes >= 4) {
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_SPORT,
+					       load16(l4));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT,
+					       load16(l4 + 2));
+	} else if (proto == PROTO_TCP && bytes >= 14) {
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_SPORT,
+					       load16(l4));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT,
+					       load16(l4 + 2));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_FLAGS,
+					       load16(l4 + 12) & 0x1ff);
+	}
+}
+
+static void
+parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+{
+	uint32_t header;
+	bool fragment;
+
+	if (bytes < 20 || ip[0] >> 4 != 4)
+		return;
+	header = (ip[0] & 0xfu) * 4;
+	fragment = (load16(ip + 6) & 0x3fff) != 0;
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 4);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[9]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP, ip[1] >> 2);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN, ip[1] & 3);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[8]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, fragment);
+	memcpy((uint8_t *)set + 0x2c, ip + 12, 4);
+	memcpy((uint8_t *)set + 0x3c, ip + 16, 4);
+	if (header >= 20 && header <= bytes && !fragment)
+		parse_l4(set, ip[9], ip + header, bytes - header);
+}
+
+/* Extension headers are not followed: the protocol is the first next header, as the card reports it. */
+static void
+parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+{
+	if (bytes < 40 || ip[0] >> 4 != 6)
+		return;
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 6);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[6]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP,
+				       (load16(ip) >> 6) & 0x3f);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN,
+				       (load16(ip) >> 4) & 3);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[7]);
+	memcpy((uint8_t *)set + 0x20, ip + 8, 16);
+	memcpy((uint8_t *)set + 0x30, ip + 24, 16);
+	parse_l4(set, ip[6], ip + 40, bytes - 40);
+}
+
+/* The frame's headers as a match set. With VLAN tags the type is the one behind them. */
+static void
+parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
+{
+	struct rnic_fte_match_set_lyr_2_4 *set = (struct rnic_fte_match_set_lyr_2_4 *)key;
+	uint16_t type = load16(head + 12);
+	uint32_t at = SOFTRNIC_ETH_HEADER;
+
+	memset(key, 0, sizeof(*key));
+	memcpy((uint8_t *)set + 0x00, head + 6, 6);
+	memcpy((uint8_t *)set + 0x08, head, 6);
+	if ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && bytes >= at + 4) {
+		memcpy((uint8_t *)set + 0x0e, head + at, 2);
+		rnic_fte_match_set_lyr_2_4_set(set,
+					       type == ETHERTYPE_CVLAN
+						       ? RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG
+						       : RNIC_FTE_MATCH_SET_LYR_2_4_SVLAN_TAG,
+					       1);
+		type = load16(head + at + 2);
+		at += 4;
+		if ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && bytes >= at + 4) {
+			type = load16(head + at + 2);
+			at += 4;
+		}
+	}
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, type);
+	if (type == ETHERTYPE_IPV4)
+		parse_ipv4(set, head + at, bytes - at);
+	else if (type == ETHERTYPE_IPV6)
+		parse_ipv6(set, head + at, bytes - at);
+}
+
+uint32_t
+softrnic_steer_hash(const struct flow_group *group, const struct steer_key *key)
+{
+	uint64_t hash = 0;
+	uint32_t i, w;
+
+	for (i = 0; i < group->word_count; i++) {
+		w = group->words[i];
+		hash = (hash ^ (key->words[w] & group->mask.words[w])) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return (uint32_t)hash;
+}
+
+static const struct flow_entry *
+match_group(const struct flow_group *group, const struct steer_key *key)
+{
+	const struct flow_entry *entry;
+	uint32_t hash, i, w;
+
+	if (group->entry_count == 0)
+		return NULL;
+	hash = softrnic_steer_hash(group, key);
+	for (entry = group->buckets[hash & group->bucket_mask]; entry != NULL;
+	     entry = entry->next) {
+		if (entry->hash != hash)
+			continue;
+		for (i = 0; i < group->word_count; i++) {
+			w = group->words[i];
+			if ((key->words[w] & group->mask.words[w]) != entry->value.words[w])
+				break;
+		}
+		if (i == group->word_count)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Walk from the root. Levels rise on every way forward, so the walk ends. */
+static void
+walk(const struct softrnic_steering *steering, const struct steer_key *key,
+     struct steer_result *result)
+{
+	const struct softrnic_flow_table *table = steering->root;
+	const struct flow_entry *entry;
+	const struct flow_group *group;
+	uint32_t i, tag = 0;
+
+	result->count = 0;
+	while (table != NULL) {
+		entry = NULL;
+		TAILQ_FOREACH(group, &table->groups, link) {
+			entry = match_group(group, key);
+			if (entry != NULL)
+				break;
+		}
+		if (entry == NULL) {
+			table = table->miss;
+			continue;
+		}
+		if ((entry->action & RNIC_FLOW_ACTION_DROP) != 0)
+			return;
+		if (entry->tag != 0)
+			tag = entry->tag;
+		for (i = 0; i < entry->tir_count && result->count < STEER_TIRS_MAX; i++) {
+			result->to[result->count].tir = entry->tirs[i];
+			result->to[result->count++].tag = tag;
+		}
+		table = entry->table;
+	}
+}
+
+/* Which queue of an indirect TIR: the hash over the header fields that the TIR selects. */
+static struct softrnic_rq *
+spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softrnic_rx_info *info)
+{
+	const struct rnic_fte_match_set_lyr_2_4 *set =
+		(const struct rnic_fte_match_set_lyr_2_4 *)key;
+	const struct rnic_tirc *tirc = &tir->context;
+	const uint8_t *bytes = (const uint8_t *)key;
+	uint64_t fields = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS);
+	uint64_t version =
+		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
+	uint64_t proto =
+		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
+	uint32_t ip_at = version == 4 ? 0x2c : 0x20, ip_bytes = version == 4 ? 4 : 16;
+	uint32_t l4_at = proto == PROTO_UDP ? 0x1c : 0x14, n = 0;
+	uint8_t input[36];
+
+	if (tir->rqt == NULL || tir->rqt->size == 0)
+		return NULL;
+	if (version != 0 && rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) == RNIC_RX_HASH_TOEPLITZ) {
+		if ((fields & RX_HASH_SRC_IP) != 0) {
+			memcpy(input + n, bytes + ip_at, ip_bytes);
+			n += ip_bytes;
+		}
+		if ((fields & RX_HASH_DST_IP) != 0) {
+			memcpy(input + n, bytes + ip_at + 0x10, ip_bytes);
+			n += ip_bytes;
+		}
+		if ((fields & RX_HASH_L4_SPORT) != 0) {
+			memcpy(input + n, bytes + l4_at, 2);
+			n += 2;
+		}
+		if ((fields & RX_HASH_L4_DPORT) != 0) {
+			memcpy(input + n, bytes + l4_at + 2, 2);
+			n += 2;
+		}
+		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
+		info->hash_type = (uint8_t)fields;
+	}
+	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
+}
+
+/* What the CQE says of the headers. Nothing is verified, so no checksum bit goes with it. */
+static inline uint8_t
+header_types(const uint8_t *head, uint32_t bytes)
+{
+	uint32_t at = 12, l4 = 0, proto;
+	uint16_t type = load16(head + at);
+
+	while ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && at < 20 && bytes >= at + 6) {
+		at += 4;
+		type = load16(head + at);
+	}
+	at += 2;
+	if (type == ETHERTYPE_IPV4 && bytes >= at + 20) {
+		proto = (load16(head + at + 6) & 0x3fff) == 0 ? head[at + 9] : 0;
+		l4 = proto == PROTO_TCP ? CQE_L4_TCP : proto == PROTO_UDP ? CQE_L4_UDP : 0;
+		return (uint8_t)(l4 << 4 | CQE_L3_IPV4 << 2);
+	}
+	if (type == ETHERTYPE_IPV6 && bytes >= at + 40) {
+		proto = head[at + 6];
+		l4 = proto == PROTO_TCP ? CQE_L4_TCP : proto == PROTO_UDP ? CQE_L4_UDP : 0;
+		return (uint8_t)(l4 << 4 | CQE_L3_IPV6 << 2);
+	}
+	return 0;
+}
+
+/* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
+static void
+deliver(struct softrnic *dev, const struct softrnic_frame *frame, const struct steer_result *result,
+	const struct steer_key *key, uint8_t types)
+{
+	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK, .l4_l3_hdr_type = types };
+	struct softrnic_rq *rq;
+	uint32_t i;
+
+	for (i = 0; i < result->count; i++) {
+		info.flow_tag = result->to[i].tag;
+		info.hash = 0;
+		info.hash_type = 0;
+		rq = result->to[i].tir->rq;
+		if (rq == NULL && key != NULL)
+			rq = spread(result->to[i].tir, key, &info);
+		if (rq != NULL)
+			softrnic_rq_receive(dev, rq, frame, &info);
+		else
+			dev->stats.rx_unmatched++;
+	}
+	if (result->count == 0)
+		dev->stats.rx_unmatched++;
+}
+
+void
+softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	       uint32_t head_bytes)
+{
+	struct softrnic_steering *steering = dev->steering;
+	struct steer_result result;
+	struct steer_key key;
+	uint8_t types = header_types(head, head_bytes);
+	uint64_t words[2];
+
+	/*
+	 * Source address and type stand in the frame as in the key's first word, the destination as in its second
+	 * one. A tagged frame has another type there: it is looked at in full.
+	 */
+	memcpy(&words[0], head + 6, 8);
+	memcpy(&words[1], head, 8);
+	if (__builtin_expect(steering->cached, 1) &&
+	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
+	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1]) {
+		deliver(dev, frame, &steering->cache, NULL, types);
+		return;
+	}
+	parse(&key, head, head_bytes);
+	if (!steering->cacheable || load16(head + 12) == ETHERTYPE_CVLAN ||
+	    load16(head + 12) == ETHERTYPE_SVLAN) {
+		walk(steering, &key, &result);
+		deliver(dev, frame, &result, &key, types);
+		return;
+	}
+	walk(steering, &key, &steering->cache);
+	steering->cache_key[0] = words[0] & steering->cache_mask[0];
+	steering->cache_key[1] = words[1] & steering->cache_mask[1];
+	steering->cached = true;
+	deliver(dev, frame, &steering->cache, &key, types);
+}
+
+static bool
+group_fits_cache(struct softrnic_steering *steering, const struct flow_group *group)
+{
+	const struct rnic_fte_match_set_lyr_2_4 *set =
+		(const struct rnic_fte_match_set_lyr_2_4 *)&group->mask;
+	uint32_t i;
+
+	/* Tags are in the second word, but not at the frame's place for it. */
+	if ((rnic_be32_to_cpu(set->dw[3]) & 0xffff) != 0)
+		return false;
+	for (i = 2; i < STEER_KEY_WORDS; i++) {
+		if (group->mask.words[i] != 0)
+			return false;
+	}
+	steering->cache_mask[0] |= group->mask.words[0];
+	steering->cache_mask[1] |= group->mask.words[1];
+	return true;
+}
+
+void
+softrnic_steering_changed(struct softrnic *dev)
+{
+	struct softrnic_steering *steering = dev->steering;
+	struct softrnic_flow_table *table;
+	const struct flow_group *group;
+	const struct flow_entry *entry;
+	static const uint8_t type_mask[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	uint32_t number = 0, i;
+
+	steering->cached = false;
+	steering->cacheable = true;
+	/* The type always counts: it tells tagged frames, whose queues may differ, from others. */
+	memcpy(&steering->cache_mask[0], type_mask, 8);
+	steering->cache_mask[1] = 0;
+	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
+		TAILQ_FOREACH(group, &table->groups, link) {
+			if (!group_fits_cache(steering, group))
+				steering->cacheable = false;
+			/* Indirect TIRs look at each frame's addresses. */
+			for (entry = group->entries; entry != NULL; entry = entry->link) {
+				for (i = 0; i < entry->tir_count; i++) {
+					if (entry->tirs[i]->rq == NULL)
+						steering->cacheable = false;
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Flow tables as the device walks them (steer.c) and as commands build them (flow.c).
+ *
+ * A frame's headers become one key in the layout of the PRM's match set; a group is a mask over such keys, and its
+ * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
+ */
+#ifndef SOFTRNIC_STEER_H
+#define SOFTRNIC_STEER_H
+
+#include "device.h"
+
+#define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
+#define STEER_TIRS_MAX	 64
+#define STEER_LEVEL_MAX	 64
+#define STEER_GROUPS_MAX 1024
+
+struct steer_key {
+	uint64_t words[STEER_KEY_WORDS];
+};
+_Static_assert(sizeof(struct steer_key) == sizeof(struct rnic_fte_match_set_lyr_2_4), "key size");
+
+struct flow_entry {
+	struct flow_entry *next;   /* same bucket, lower flow index first */
+	struct flow_entry *link;   /* next by flow index in the group */
+	struct steer_key value;	   /* masked by the group */
+	uint32_t hash, index, tag; /* index: flow index in the table */
+	uint16_t action;
+	struct softrnic_flow_table *table; /* forward destination, or NULL */
+	struct softrnic_tir **tirs;
+	uint32_t tir_count;
+	struct rnic_flow_context context; /* as set, for queries */
+};
+
+struct flow_group {
+	TAILQ_ENTRY(flow_group) link; /* of the table, by start */
+	uint32_t id, start, end;
+	uint8_t criteria; /* match_criteria_enable */
+	struct steer_key mask;
+	uint8_t words[STEER_KEY_WORDS]; /* which words of the mask are not zero */
+	uint32_t word_count;
+	struct flow_entry **buckets; /* bucket_mask + 1 of them */
+	uint32_t bucket_mask, entry_count;
+	struct flow_entry *entries; /* by flow index */
+	struct rnic_fte_match_param match;
+};
+
+struct softrnic_flow_table {
+	struct softrnic_object object;
+	uint8_t level, log_size, type;
+	TAILQ_HEAD(, flow_group) groups;
+	uint32_t group_count;
+	struct softrnic_flow_table *miss;
+	struct rnic_flow_table_context context;
+};
+
+/* What the tables decided about a frame. */
+struct steer_result {
+	uint32_t count;
+	struct {
+		struct softrnic_tir *tir;
+		uint32_t tag;
+	} to[STEER_TIRS_MAX];
+};
+
+struct softrnic_steering {
+	struct softrnic_flow_table *root;
+	uint32_t next_group_id;
+	/*
+	 * The verdict on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
+	 * and type (the first two words), and dropped by every change of tables and TIRs.
+	 */
+	bool cacheable, cached;
+	uint64_t cache_mask[2], cache_key[2];
+	struct steer_result cache;
+};
+
+/* Tables changed: recompute what the cache may do. */
+void softrnic_steering_changed(struct softrnic *dev);
+/* The hash of a masked key: over the group's words only. */
+uint32_t softrnic_steer_hash(const struct flow_group *group, const struct steer_key *key);
+
+/* Free an entry that is in no group; what it forwarded to may be destroyed then. */
+void softrnic_flow_entry_free(struct flow_entry *entry);
+
+#endif

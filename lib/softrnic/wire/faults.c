@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A bad cable: frames get lost, doubled, swapped with the next one, or damaged, each with a chance in parts per
+ * million. The seed of the device decides: the same seed and frames meet the same fate.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "eth/eth.h"
+
+#define FAULT_MILLION 1000000
+
+struct faults {
+	uint64_t random; /* its own stream: nothing else moves it */
+	/* A frame that waits to be overtaken; held_bytes 0: none does. */
+	uint8_t held[SOFTRNIC_FRAME_BYTES_MAX];
+	uint32_t held_bytes;
+	uint32_t held_polls;
+	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];
+};
+
+#define FAULT_HOLD_POLLS 64 /* then the frame goes on without being overtaken */
+
+/* splitmix64 */
+static uint64_t
+faults_random(struct faults *faults)
+{
+	uint64_t z = faults->random += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static bool
+faults_strike(struct faults *faults, uint32_t ppm)
+{
+	return ppm > 0 && faults_random(faults) % FAULT_MILLION < ppm;
+}
+
+int
+softrnic_faults_init(struct softrnic *dev)
+{
+	const struct softrnic_conf *conf = &dev->conf;
+	struct faults *faults;
+
+	dev->faults = NULL;
+	if (conf->drop_ppm == 0 && conf->dup_ppm == 0 && conf->reorder_ppm == 0 &&
+	    conf->corrupt_ppm == 0)
+		return 0;
+	if (conf->drop_ppm > FAULT_MILLION || conf->dup_ppm > FAULT_MILLION ||
+	    conf->reorder_ppm > FAULT_MILLION || conf->corrupt_ppm > FAULT_MILLION) {
+		SOFTRNIC_LOG(ERR, dev, "faults are parts per million: at most %d", FAULT_MILLION);
+		return -EINVAL;
+	}
+	faults = calloc(1, sizeof(*faults));
+	if (faults == NULL)
+		return -ENOMEM;
+	faults->random = conf->seed != 0 ? conf->seed : softrnic_random(dev);
+	dev->faults = faults;
+	return 0;
+}
+
+void
+softrnic_faults_fini(struct softrnic *dev)
+{
+	free(dev->faults);
+	dev->faults = NULL;
+}
+
+static void
+faults_release(struct softrnic *dev, struct faults *faults)
+{
+	struct softrnic_frame frame = { .length = faults->held_bytes, .count = 1 };
+
+	frame.pieces[0].iov_base = faults->held;
+	frame.pieces[0].iov_len = faults->held_bytes;
+	faults->held_bytes = 0;
+	dev->wire->send(dev, &frame);
+}
+
+/* One bit flips; the copy is sent. */
+static void
+faults_corrupt(struct softrnic *dev, struct faults *faults, const struct softrnic_frame *frame)
+{
+	struct softrnic_frame copy = { .length = frame->length, .count = 1 };
+	uint64_t bit = faults_random(faults) % (frame->length * UINT64_C(8));
+
+	softrnic_frame_gather(frame, faults->damaged, frame->length);
+	faults->damaged[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	copy.pieces[0].iov_base = faults->damaged;
+	copy.pieces[0].iov_len = frame->length;
+	dev->stats.wire_corrupted++;
+	dev->wire->send(dev, &copy);
+}
+
+void
+softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	struct faults *faults = dev->faults;
+	const struct softrnic_conf *conf = &dev->conf;
+	bool late = faults->held_bytes > 0;
+
+	if (faults_strike(faults, conf->drop_ppm)) {
+		dev->stats.wire_dropped++;
+		return;
+	}
+	if (!late && faults_strike(faults, conf->reorder_ppm)) {
+		softrnic_frame_gather(frame, faults->held, frame->length);
+		faults->held_bytes = frame->length;
+		faults->held_polls = 0;
+		dev->stats.wire_reordered++;
+		return;
+	}
+	if (faults_strike(faults, conf->corrupt_ppm))
+		faults_corrupt(dev, faults, frame);
+	else
+		dev->wire->send(dev, frame);
+	if (faults_strike(faults, conf->dup_ppm)) {
+		dev->stats.wire_duplicated++;
+		dev->wire->send(dev, frame);
+	}
+	if (late)
+		faults_release(dev, faults);
+}
+
+unsigned int
+softrnic_faults_poll(struct softrnic *dev)
+{
+	struct faults *faults = dev->faults;
+
+	if (faults->held_bytes == 0 || ++faults->held_polls < FAULT_HOLD_POLLS)
+		return 0;
+	faults_release(dev, faults);
+	return 1;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A plug that returns every frame to its sender. */
+#include <errno.h>
+
+#include "device.h"
+
+static int
+loop_open(struct softrnic *dev, const char *arg)
+{
+	if (arg == NULL)
+		return 0;
+	SOFTRNIC_LOG(ERR, dev, "wire \"loop\" takes no \":%s\"", arg);
+	return -EINVAL;
+}
+
+static void
+loop_close(struct softrnic *dev)
+{
+	(void)dev;
+}
+
+static void
+loop_send(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	softrnic_eth_receive(dev, frame);
+}
+
+static bool
+loop_is_up(const struct softrnic *dev)
+{
+	(void)dev;
+	return true;
+}
+
+const struct softrnic_wire_ops softrnic_wire_loop = {
+	.name = "loop",
+	.open = loop_open,
+	.close = loop_close,
+	.send = loop_send,
+	.is_up = loop_is_up,
+};
