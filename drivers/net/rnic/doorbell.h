@@ -96,13 +96,11 @@ rnic_blueflame_ring(struct rnic_bfreg *reg, const struct rnic_wqe_ctrl *ctrl, ui
 	uint32_t i;
 
 	rte_io_wmb();
-	for (i = bytes / sizeof(value); i-- > 1;) {
+	for (i = 0; i < bytes / sizeof(value); i++) {
 		__builtin_memcpy(&value, from + i * sizeof(value), sizeof(value));
-		__atomic_store_n(&to[i], value, __ATOMIC_RELAXED);
+		__atomic_store_n(&to[i], value, __ATOMIC_RELEASE);
 	}
-	/* The first word last: a device that sees it sees the rest. */
-	__builtin_memcpy(&value, from, sizeof(value));
-	__atomic_store_n(&to[0], value, __ATOMIC_RELEASE);
+	/* Out of the write-combining buffer before the other half is written. */
 	rte_io_wmb();
 	reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 }

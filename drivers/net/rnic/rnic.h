@@ -21,9 +21,9 @@
 
 extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic.dump */
 /* "net_rnic: NAME: message" */
-#define RNIC_LOG(level, dev, fmt, ...)                                                 \
-	rte_log(RTE_LOG_##level, rnic_logtype, "net_rnic: %s: " fmt "\n", (dev)->name, \
-		##__VA_ARGS__)
+#define RNIC_LOG_NAMED(level, name, fmt, ...) \
+	rte_log(RTE_LOG_##level, rnic_logtype, "net_rnic: %s: " fmt "\n", name, ##__VA_ARGS__)
+#define RNIC_LOG(level, dev, fmt, ...) RNIC_LOG_NAMED(level, (dev)->name, fmt, ##__VA_ARGS__)
 
 #define RNIC_NAME_BYTES 64
 
@@ -77,10 +77,20 @@ struct rnic_dev {
 	uint8_t mac[6];	  /* as the vport has it */
 	uint16_t max_mtu; /* largest L3 MTU that the port takes */
 
-	/* Called from the interrupt thread; set by the ethdev before bring-up. */
-	void (*on_port_change)(struct rnic_dev *dev);
-	void (*on_fatal)(struct rnic_dev *dev);
+	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
+	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
+
+	/*
+	 * Called from the interrupt thread, commands may be executed there. Set after rnic_dev_open(), `user` first: the
+	 * callbacks are atomic so that a plain assignment publishes it.
+	 */
 	void *user;
+	void (*_Atomic on_port_change)(struct rnic_dev *dev);
+	void (*_Atomic on_fatal)(struct rnic_dev *dev);
+
+	struct rnic_interrupts *interrupts; /* eq.c */
+	struct rnic_health *health;	    /* bringup.c */
+	struct rdmapmd_device *device;	    /* in the process's list of devices */
 };
 
 /* Open: access, then every bring-up stage in turn. On failure all is undone, one message says which stage and why. */
@@ -230,8 +240,9 @@ int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
 
 /* ---- Steering (steer.c): TIR, one root table; which frames reach the RQ. ---- */
 struct rnic_steering {
-	uint32_t tir, table, group_mac, group_all;
+	uint32_t tir, table, group_mac, group_multicast, group_all;
 	uint32_t entries; /* bitmap of entries set */
+	uint8_t mac[6];	  /* of the entry that is set */
 	bool up;
 };
 int rnic_steering_create(struct rnic_dev *dev, const struct rnic_rq *rq,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Addresses for the device: an allocator of ranges in an IOVA space. Ranges are unlike the memory's own addresses and
+ * start at random distances, so that whoever mixes the two up fails at once; a freed range is used again.
+ *
+ * Threads: the caller's lock.
+ */
+#ifndef RNIC_IOVA_H
+#define RNIC_IOVA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rnic_iova_range {
+	uint64_t start, length;
+};
+
+struct rnic_iova_space {
+	uint64_t start, end;
+	struct rnic_iova_range *ranges; /* sorted, apart from each other */
+	uint32_t count, capacity;
+};
+
+/* An empty space of [start, end). */
+void rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end);
+void rnic_iova_fini(struct rnic_iova_space *space);
+
+/*
+ * A range for [address, address + length), congruent to it modulo the largest power of two that fits the length.
+ * Both are multiples of 4 KiB. -ENOSPC: no room, -ENOMEM, -EINVAL.
+ */
+int rnic_iova_alloc(struct rnic_iova_space *space, uint64_t address, size_t length, uint64_t *iova);
+/* A range as it was allocated, or -ENOENT. */
+int rnic_iova_free(struct rnic_iova_space *space, uint64_t iova, size_t length);
+
+#endif

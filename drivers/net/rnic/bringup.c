@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Bring-up, as the manual's chapter "Driver Start-up" has it: a list of named stages, walked forward to start and back
+ * to stop or when one fails. What a stage does not do completely it undoes itself.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_common.h>
+
+#include "internal.h"
+#include "prm/cqe.h"
+#include "rdmapmd_driver.h"
+
+unsigned int rnic_initializing_timeout_ms = 120000;
+unsigned int rnic_health_period_ms = 1000;
+int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
+
+/* ---- access ---- */
+
+static int
+access_up(struct rnic_dev *dev)
+{
+	return rnic_access_direct_open(dev->name, &dev->args, &dev->access);
+}
+
+static void
+access_down(struct rnic_dev *dev)
+{
+	if (dev->access->maps > 0)
+		RNIC_LOG(ERR, dev, "%u maps (%" PRIu64 " bytes) were not taken back",
+			 dev->access->maps, dev->access->mapped_bytes);
+	dev->access->ops->close(dev->access);
+	dev->access = NULL;
+}
+
+/* ---- initialization segment ---- */
+
+static int
+initializing_up(struct rnic_dev *dev)
+{
+	const uint64_t deadline = rnic_now_us() + (uint64_t)rnic_initializing_timeout_ms * 1000;
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	const char *dead = rnic_device_dead(dev);
+
+	if (dead != NULL) {
+		RNIC_LOG(ERR, dev, "%s", dead);
+		return -EIO;
+	}
+	while (rnic_register_read(dev, RNIC_ISEG_INITIALIZING) != 0) {
+		if (rnic_now_us() >= deadline) {
+			RNIC_LOG(
+				ERR, dev,
+				"the device is still initializing after %u ms: reset it, or power-cycle "
+				"the host",
+				rnic_initializing_timeout_ms);
+			return -ETIMEDOUT;
+		}
+		nanosleep(&nap, NULL);
+	}
+	snprintf(dev->fw_version, sizeof(dev->fw_version), "%u.%u.%04u",
+		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MAJOR),
+		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MINOR),
+		 rnic_register_read(dev, RNIC_ISEG_FW_REV_SUBMINOR));
+	return 0;
+}
+
+/* ---- the function ---- */
+
+static int
+function_command(struct rnic_dev *dev, uint16_t opcode)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	return rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+static int
+enable_up(struct rnic_dev *dev)
+{
+	return function_command(dev, RNIC_CMD_ENABLE_HCA);
+}
+
+static void
+enable_down(struct rnic_dev *dev)
+{
+	function_command(dev, RNIC_CMD_DISABLE_HCA);
+}
+
+/* Interface step sequence id 1 is what all layouts of this driver belong to. */
+static int
+issi_up(struct rnic_dev *dev)
+{
+	struct rnic_cmd_in query = { 0 };
+	struct rnic_query_issi_out supported;
+	struct rnic_set_issi_in set = { 0 };
+	struct rnic_cmd_out out;
+	int rc;
+
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ISSI, 0, &query, sizeof(query), &supported,
+			   sizeof(supported));
+	if (rc != 0)
+		return rc;
+	if (!(rnic_query_issi_out_get(&supported, RNIC_QUERY_ISSI_OUT_SUPPORTED_ISSI_DW0) &
+	      1u << 1)) {
+		RNIC_LOG(ERR, dev, "the firmware does not know ISSI 1: update it");
+		return -ENOTSUP;
+	}
+	rnic_set_issi_in_set(&set, RNIC_SET_ISSI_IN_CURRENT_ISSI, 1);
+	return rnic_cmd_exec(dev, RNIC_CMD_SET_ISSI, 0, &set, sizeof(set), &out, sizeof(out));
+}
+
+static void
+boot_pages_down(struct rnic_dev *dev)
+{
+	rnic_pages_reclaim(dev);
+	rnic_pages_destroy(dev);
+}
+
+static int
+boot_pages_up(struct rnic_dev *dev)
+{
+	int rc = rnic_pages_create(dev);
+
+	if (rc == 0) {
+		rc = rnic_pages_give(dev, RNIC_PAGES_BOOT);
+		if (rc != 0)
+			boot_pages_down(dev);
+	}
+	return rc;
+}
+
+static int
+endianness_up(struct rnic_dev *dev)
+{
+	struct rnic_host_endianness_reg endianness = { 0 };
+
+	rnic_host_endianness_reg_set(&endianness, RNIC_HOST_ENDIANNESS_REG_HE,
+				     __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return rnic_access_reg(dev, RNIC_REG_HOST_ENDIANNESS, true, &endianness,
+			       sizeof(endianness));
+}
+
+/* Taken back with the boot pages, after TEARDOWN_HCA. */
+static int
+init_pages_up(struct rnic_dev *dev)
+{
+	return rnic_pages_give(dev, RNIC_PAGES_INIT);
+}
+
+static int
+init_hca_up(struct rnic_dev *dev)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	return rnic_cmd_exec(dev, RNIC_CMD_INIT_HCA, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+static void
+init_hca_down(struct rnic_dev *dev)
+{
+	struct rnic_teardown_hca_in in = { 0 };
+	struct rnic_teardown_hca_out out;
+
+	rnic_cmd_exec(dev, RNIC_CMD_TEARDOWN_HCA, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+static int
+adapter_up(struct rnic_dev *dev)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_query_adapter_out out;
+	int rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ADAPTER, 0, &in, sizeof(in), &out, sizeof(out));
+
+	if (rc == 0)
+		memcpy(dev->board_id, (uint8_t *)&out + RNIC_QUERY_ADAPTER_PSID,
+		       RTE_MIN(sizeof(dev->board_id) - 1, (size_t)RNIC_QUERY_ADAPTER_PSID_BYTES));
+	return rc;
+}
+
+/* ---- events ---- */
+
+#define ASYNC_EQ_LOG_SIZE 8
+#define ASYNC_EQ_VECTOR	  0
+#define EVENT(type)	  (UINT64_C(1) << (type))
+
+static int
+async_eq_up(struct rnic_dev *dev)
+{
+	const uint64_t events = EVENT(RNIC_EVENT_COMMAND) | EVENT(RNIC_EVENT_PAGE_REQUEST) |
+				EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
+				EVENT(RNIC_EVENT_WQ_CATASTROPHIC) |
+				EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
+				EVENT(RNIC_EVENT_WQ_ACCESS_ERROR);
+
+	return rnic_eq_create(dev, ASYNC_EQ_LOG_SIZE, events, ASYNC_EQ_VECTOR, &dev->async_eq);
+}
+
+static void
+async_eq_down(struct rnic_dev *dev)
+{
+	rnic_eq_destroy(dev, dev->async_eq);
+	dev->async_eq = NULL;
+}
+
+static int
+interrupts_up(struct rnic_dev *dev)
+{
+	int rc = rnic_interrupts_start(dev);
+
+	if (rc == 0)
+		rnic_cmdq_use_events(dev, true);
+	return rc;
+}
+
+static void
+interrupts_down(struct rnic_dev *dev)
+{
+	rnic_cmdq_use_events(dev, false);
+	rnic_interrupts_stop(dev);
+	rnic_pages_quiesce(dev);
+}
+
+/* ---- objects that all queues share ---- */
+
+static int
+pd_up(struct rnic_dev *dev)
+{
+	return rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &dev->pd);
+}
+
+static void
+pd_down(struct rnic_dev *dev)
+{
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, dev->pd);
+}
+
+static int
+td_up(struct rnic_dev *dev)
+{
+	return rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN, &dev->td);
+}
+
+static void
+td_down(struct rnic_dev *dev)
+{
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN, dev->td);
+}
+
+static int
+tis_up(struct rnic_dev *dev)
+{
+	struct rnic_create_tis_in in = { 0 };
+	struct rnic_object_out out;
+	int rc;
+
+	rnic_tisc_set(rnic_create_tis_in_tisc(&in), RNIC_TISC_TRANSPORT_DOMAIN, dev->td);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIS, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		dev->tis = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+static void
+tis_down(struct rnic_dev *dev)
+{
+	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_TIS, dev->tis);
+}
+
+static int
+q_counter_up(struct rnic_dev *dev)
+{
+	return rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_Q_COUNTER, &dev->q_counter);
+}
+
+static void
+q_counter_down(struct rnic_dev *dev)
+{
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, dev->q_counter);
+}
+
+/* ---- health ---- */
+
+#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
+
+struct rnic_health {
+	struct rnic_dev *dev;
+	uint32_t counter;
+	unsigned int still;
+	atomic_bool stopped;
+};
+
+void
+rnic_dev_fatal(struct rnic_dev *dev, const char *why)
+{
+	void (*on_fatal)(struct rnic_dev *);
+
+	if (atomic_exchange(&dev->dead, true))
+		return;
+	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+	on_fatal = atomic_load(&dev->on_fatal);
+	if (on_fatal != NULL)
+		on_fatal(dev);
+}
+
+static void
+health_check(void *arg)
+{
+	struct rnic_health *health = arg;
+	struct rnic_dev *dev = health->dev;
+	const char *why = rnic_device_dead(dev);
+	uint32_t counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
+
+	if (counter != health->counter)
+		health->still = 0;
+	else if (++health->still >= HEALTH_STILL_MAX && why == NULL)
+		why = "its health counter stands still";
+	health->counter = counter;
+	if (why != NULL) {
+		rnic_dev_fatal(dev, why);
+		return;
+	}
+	if (!atomic_load(&health->stopped))
+		rte_eal_alarm_set((uint64_t)rnic_health_period_ms * 1000, health_check, health);
+}
+
+static int
+health_up(struct rnic_dev *dev)
+{
+	struct rnic_health *health = calloc(1, sizeof(*health));
+	int rc;
+
+	if (health == NULL)
+		return -ENOMEM;
+	health->dev = dev;
+	health->counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
+	rc = rte_eal_alarm_set((uint64_t)rnic_health_period_ms * 1000, health_check, health);
+	if (rc != 0) {
+		RNIC_LOG(ERR, dev, "cannot set an alarm: %s", strerror(-rc));
+		free(health);
+		return rc;
+	}
+	dev->health = health;
+	return 0;
+}
+
+static void
+health_down(struct rnic_dev *dev)
+{
+	atomic_store(&dev->health->stopped, true);
+	/* Waits for one that runs. */
+	rte_eal_alarm_cancel(health_check, dev->health);
+	free(dev->health);
+	dev->health = NULL;
+}
+
+/* ---- the process's list of devices ---- */
+
+static int
+register_up(struct rnic_dev *dev)
+{
+	int rc = rdmapmd_device_register(dev->name, "net_rnic", dev, &dev->device);
+
+	if (rc != 0)
+		RNIC_LOG(ERR, dev, "not taken into the list of devices: %s", strerror(-rc));
+	return rc;
+}
+
+static void
+register_down(struct rnic_dev *dev)
+{
+	rdmapmd_device_unregister(dev->device);
+	dev->device = NULL;
+}
+
+/* ---- the list ---- */
+
+static const struct {
+	const char *name;
+	int (*up)(struct rnic_dev *dev);
+	void (*down)(struct rnic_dev *dev);
+} stages[] = {
+	{ "access", access_up, access_down },
+	{ "wait until initialized", initializing_up, NULL },
+	{ "command queue", rnic_cmdq_create, rnic_cmdq_destroy },
+	{ "enable", enable_up, enable_down },
+	{ "ISSI", issi_up, NULL },
+	{ "boot pages", boot_pages_up, boot_pages_down },
+	{ "host endianness", endianness_up, NULL },
+	{ "capabilities", rnic_caps_setup, NULL },
+	{ "init pages", init_pages_up, NULL },
+	{ "init", init_hca_up, init_hca_down },
+	{ "board id", adapter_up, NULL },
+	{ "UARs", rnic_uars_create, rnic_uars_destroy },
+	{ "async EQ", async_eq_up, async_eq_down },
+	{ "interrupts", interrupts_up, interrupts_down },
+	{ "PD", pd_up, pd_down },
+	{ "transport domain", td_up, td_down },
+	{ "TIS", tis_up, tis_down },
+	{ "queue counter", q_counter_up, q_counter_down },
+	{ "doorbell records", rnic_dbrecs_create, rnic_dbrecs_destroy },
+	{ "memory keys", rnic_mkeys_create, rnic_mkeys_destroy },
+	{ "port", rnic_port_setup, rnic_port_down },
+	{ "health watch", health_up, health_down },
+	{ "registration", register_up, register_down },
+};
+
+unsigned int
+rnic_bringup_stages(void)
+{
+	return RTE_DIM(stages);
+}
+
+const char *
+rnic_bringup_stage_name(unsigned int stage)
+{
+	return stage < RTE_DIM(stages) ? stages[stage].name : NULL;
+}
+
+static void
+walk_back(struct rnic_dev *dev)
+{
+	/* A lost device may still do what it was doing: stop that before memory is taken away. */
+	if (atomic_load(&dev->dead) && dev->access != NULL)
+		dev->access->ops->reset(dev->access);
+	while (dev->stages_up > 0) {
+		unsigned int i = --dev->stages_up;
+
+		if (rnic_bringup_hook != NULL)
+			rnic_bringup_hook(dev, stages[i].name, false);
+		if (stages[i].down != NULL)
+			stages[i].down(dev);
+	}
+}
+
+static int
+walk(struct rnic_dev *dev)
+{
+	int rc = 0;
+
+	for (; dev->stages_up < RTE_DIM(stages); dev->stages_up++) {
+		const char *name = stages[dev->stages_up].name;
+
+		if (rnic_bringup_hook != NULL)
+			rc = rnic_bringup_hook(dev, name, true);
+		if (rc == 0)
+			rc = stages[dev->stages_up].up(dev);
+		if (rc != 0) {
+			RNIC_LOG(ERR, dev, "bring-up failed at stage '%s': %s", name,
+				 strerror(-rc));
+			return rc;
+		}
+		RNIC_LOG(DEBUG, dev, "stage '%s' is up", name);
+	}
+	return 0;
+}
+
+int
+rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_dev **result)
+{
+	struct rnic_devargs args;
+	struct rnic_dev *dev;
+	int rc = rnic_devargs_parse(name, devargs, &args);
+
+	if (rc != 0)
+		return rc;
+	if (strlen(name) >= sizeof(dev->name)) {
+		RNIC_LOG_NAMED(ERR, name, "the name is too long: at most %zu characters",
+			       sizeof(dev->name) - 1);
+		return -ENAMETOOLONG;
+	}
+	dev = calloc(1, sizeof(*dev));
+	if (dev == NULL)
+		return -ENOMEM;
+	strcpy(dev->name, name);
+	dev->args = args;
+	dev->socket_id = socket_id;
+	rte_spinlock_init(&dev->lock);
+	rc = walk(dev);
+	if (rc != 0) {
+		walk_back(dev);
+		free(dev);
+		return rc;
+	}
+	RNIC_LOG(INFO, dev, "firmware %s, board %s, %02x:%02x:%02x:%02x:%02x:%02x", dev->fw_version,
+		 dev->board_id, dev->mac[0], dev->mac[1], dev->mac[2], dev->mac[3], dev->mac[4],
+		 dev->mac[5]);
+	*result = dev;
+	return 0;
+}
+
+void
+rnic_dev_close(struct rnic_dev *dev)
+{
+	if (dev == NULL)
+		return;
+	walk_back(dev);
+	free(dev);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the device can do, and what the driver asks of it (PRM: "HCA Capabilities"). */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "internal.h"
+
+#define LOG_MAX_QP 18 /* more cost firmware memory for nothing */
+
+static int
+query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, size_t bytes)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_query_hca_cap_out *out = calloc(1, sizeof(*out));
+	int rc;
+
+	if (out == NULL)
+		return -ENOMEM;
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_HCA_CAP,
+			   (uint16_t)RNIC_HCA_CAP_OP_MOD(type, current ? 1 : 0), &in, sizeof(in),
+			   out, sizeof(*out));
+	if (rc == 0)
+		memcpy(cap, (uint8_t *)out + RNIC_HCA_CAP_OFFSET, bytes);
+	free(out);
+	return rc;
+}
+
+/* The current capabilities, whole, with the few changes that this driver wants. */
+static int
+set_general(struct rnic_dev *dev)
+{
+	struct rnic_set_hca_cap_in *in = calloc(1, sizeof(*in));
+	struct rnic_general_cap *cap;
+	struct rnic_cmd_out out;
+	uint64_t log_max_qp;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	cap = (struct rnic_general_cap *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
+	rc = query(dev, RNIC_CAP_GENERAL, true, cap, RNIC_HCA_CAP_BYTES);
+	if (rc == 0) {
+		log_max_qp =
+			rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_LOG_MAX_QP);
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_MAX_QP,
+				     RTE_MIN(log_max_qp, (uint64_t)LOG_MAX_QP));
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PKEY_TABLE_SIZE, 0); /* 128 entries */
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0); /* 4 KiB */
+		rc = rnic_cmd_exec(dev, RNIC_CMD_SET_HCA_CAP,
+				   (uint16_t)RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0), in,
+				   sizeof(*in), &out, sizeof(out));
+	}
+	free(in);
+	return rc;
+}
+
+/* What a poll-mode Ethernet driver cannot do without. */
+static int
+check(struct rnic_dev *dev)
+{
+	struct rnic_flow_table_props *nic_rx =
+		rnic_flow_table_cap_nic_receive(&dev->caps.flow_table);
+	const char *missing = NULL;
+
+	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_TYPE) != 1)
+		missing = "an Ethernet port (this one is InfiniBand: change the port's link type)";
+	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ETH_NET_OFFLOADS))
+		missing = "Ethernet queues";
+	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_NIC_FLOW_TABLE) ||
+		 !rnic_flow_table_props_get(nic_rx, RNIC_FLOW_TABLE_PROPS_FT_SUPPORT))
+		missing = "flow tables for received frames";
+	if (missing == NULL)
+		return 0;
+	RNIC_LOG(ERR, dev, "the device does not have %s", missing);
+	return -ENOTSUP;
+}
+
+int
+rnic_caps_setup(struct rnic_dev *dev)
+{
+	struct rnic_caps *caps = &dev->caps;
+	int rc;
+
+	rc = query(dev, RNIC_CAP_GENERAL, false, &caps->general_max, sizeof(caps->general_max));
+	if (rc == 0)
+		rc = set_general(dev);
+	if (rc == 0)
+		rc = query(dev, RNIC_CAP_GENERAL, true, &caps->general, sizeof(caps->general));
+	if (rc == 0)
+		rc = query(dev, RNIC_CAP_ETHERNET_OFFLOADS, true, &caps->ethernet,
+			   sizeof(caps->ethernet));
+	if (rc == 0)
+		rc = query(dev, RNIC_CAP_FLOW_TABLE, true, &caps->flow_table,
+			   sizeof(caps->flow_table));
+	return rc != 0 ? rc : check(dev);
+}

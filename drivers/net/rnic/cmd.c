@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The command interface (PRM: "Command Interface"): slots in a page, inputs and outputs beyond 16 bytes in chains of
+ * mailbox blocks. Any thread may execute a command; it takes a slot, fills it, rings, and waits for it. The last slot is
+ * for page commands alone, so that a device that needs pages to go on can always be served.
+ *
+ * Waiting: the slot's owner bit says when a command is done, always. Events only spare the waiting: once they are on, a
+ * thread sleeps until the event queue tells of its slot, and still looks by itself now and then. The interrupt thread,
+ * which walks the event queue, polls.
+ *
+ * A command that runs out of time keeps its slot and mailboxes until the device lets go of them or is reset: it may
+ * still write there.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_interrupts.h>
+
+#include "doorbell.h"
+#include "internal.h"
+#include "prm/cmd_table.h"
+
+#define SLOTS_MAX	32
+#define POOL_CHUNK	65536u /* bytes of mailboxes that are made at a time */
+#define SPIN_US		200    /* yield for so long, then sleep */
+#define SLEEP_US	100
+#define EVENT_WAIT_US	5000   /* longest sleep without a look at the slot */
+#define HEALTH_CHECK_US 100000 /* how often a waiting thread asks if the device is alive */
+
+unsigned int rnic_cmd_timeout_ms = 60000;
+unsigned int rnic_cmd_dead_timeout_ms = 2000;
+
+/* A mailbox block and where the device finds it. */
+struct mailbox {
+	struct mailbox *next;
+	struct rnic_cmdq_block *block;
+	uint64_t iova;
+};
+
+struct mailbox_chunk {
+	struct mailbox_chunk *next;
+	struct rnic_mem mem;
+	struct mailbox mailboxes[];
+};
+
+struct slot {
+	struct mailbox *in, *out;
+	uint32_t out_count;
+	bool lost; /* timed out, the device's until it lets go */
+};
+
+struct rnic_cmdq {
+	struct rnic_mem mem;
+	struct rnic_cmdq_entry *entries;
+	uint32_t slot_count, stride;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	struct slot slots[SLOTS_MAX];
+	uint32_t busy;
+	uint32_t completed; /* slots that events have told of */
+	bool events;
+	uint8_t token;
+	struct mailbox *mailboxes; /* free ones */
+	struct mailbox_chunk *chunks;
+};
+
+static struct rnic_cmdq_entry *
+slot_entry(struct rnic_cmdq *cmdq, uint32_t slot)
+{
+	return (struct rnic_cmdq_entry *)((uint8_t *)cmdq->entries + (size_t)slot * cmdq->stride);
+}
+
+/* ---- Mailboxes ---- */
+
+static uint32_t
+blocks_for(uint32_t bytes)
+{
+	if (bytes <= RNIC_CMDQ_INLINE_BYTES)
+		return 0;
+	return (bytes - RNIC_CMDQ_INLINE_BYTES + RNIC_CMDQ_BLOCK_BYTES - 1) / RNIC_CMDQ_BLOCK_BYTES;
+}
+
+static int
+grow_pool(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
+{
+	const uint32_t count = POOL_CHUNK / RNIC_CMDQ_BLOCK_ALIGN;
+	struct mailbox_chunk *chunk =
+		calloc(1, sizeof(*chunk) + count * sizeof(chunk->mailboxes[0]));
+	uint32_t i;
+	int rc;
+
+	if (chunk == NULL)
+		return -ENOMEM;
+	rc = rnic_mem_alloc(dev, "command mailboxes", POOL_CHUNK, RNIC_PAGE_BYTES,
+			    RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &chunk->mem);
+	if (rc != 0) {
+		free(chunk);
+		return rc;
+	}
+	for (i = 0; i < count; i++) {
+		struct mailbox *mailbox = &chunk->mailboxes[i];
+		size_t offset = (size_t)i * RNIC_CMDQ_BLOCK_ALIGN;
+
+		mailbox->block = (struct rnic_cmdq_block *)((uint8_t *)chunk->mem.address + offset);
+		mailbox->iova = chunk->mem.iova + offset;
+		mailbox->next = cmdq->mailboxes;
+		cmdq->mailboxes = mailbox;
+	}
+	chunk->next = cmdq->chunks;
+	cmdq->chunks = chunk;
+	return 0;
+}
+
+static void
+put_chain(struct rnic_cmdq *cmdq, struct mailbox *chain)
+{
+	while (chain != NULL) {
+		struct mailbox *next = chain->next;
+
+		chain->next = cmdq->mailboxes;
+		cmdq->mailboxes = chain;
+		chain = next;
+	}
+}
+
+static int
+get_chain(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t count, uint8_t token,
+	  struct mailbox **result)
+{
+	struct mailbox *chain = NULL, *mailbox;
+	int rc;
+
+	/* From the last block to the first: each names the next. */
+	while (count-- > 0) {
+		if (cmdq->mailboxes == NULL) {
+			rc = grow_pool(dev, cmdq);
+			if (rc != 0) {
+				put_chain(cmdq, chain);
+				return rc;
+			}
+		}
+		mailbox = cmdq->mailboxes;
+		cmdq->mailboxes = mailbox->next;
+		memset(mailbox->block, 0, sizeof(*mailbox->block));
+		mailbox->block->next = rnic_cpu_to_be64(chain != NULL ? chain->iova : 0);
+		mailbox->block->block_number = rnic_cpu_to_be32(count);
+		mailbox->block->token = token;
+		mailbox->next = chain;
+		chain = mailbox;
+	}
+	*result = chain;
+	return 0;
+}
+
+static void
+copy_to_chain(struct mailbox *chain, const uint8_t *from, uint32_t bytes)
+{
+	while (bytes > 0) {
+		uint32_t n = bytes < RNIC_CMDQ_BLOCK_BYTES ? bytes : RNIC_CMDQ_BLOCK_BYTES;
+
+		memcpy(chain->block->data, from, n);
+		from += n;
+		bytes -= n;
+		chain = chain->next;
+	}
+}
+
+static void
+copy_from_chain(const struct mailbox *chain, uint8_t *to, uint32_t bytes)
+{
+	while (bytes > 0) {
+		uint32_t n = bytes < RNIC_CMDQ_BLOCK_BYTES ? bytes : RNIC_CMDQ_BLOCK_BYTES;
+
+		memcpy(to, chain->block->data, n);
+		to += n;
+		bytes -= n;
+		chain = chain->next;
+	}
+}
+
+/* ---- Slots ---- */
+
+/* Lost slots whose command has come back after all. Called with the lock held. */
+static void
+reclaim_lost(struct rnic_cmdq *cmdq)
+{
+	uint32_t i;
+
+	for (i = 0; i < cmdq->slot_count; i++) {
+		struct slot *slot = &cmdq->slots[i];
+
+		if (!slot->lost || rnic_cmd_entry_status(&slot_entry(cmdq, i)->status_own) &
+					   RNIC_CMDQ_STATUS_OWN_HW)
+			continue;
+		put_chain(cmdq, slot->in);
+		put_chain(cmdq, slot->out);
+		*slot = (struct slot){ 0 };
+		cmdq->busy &= ~(1u << i);
+	}
+}
+
+static void
+deadline_at(uint64_t us, struct timespec *at)
+{
+	at->tv_sec = (time_t)(us / 1000000);
+	at->tv_nsec = (long)(us % 1000000) * 1000;
+}
+
+/* Called with the lock held. A page command waits for its one slot, others for any but that. */
+static int
+get_slot(struct rnic_cmdq *cmdq, bool page_command, uint64_t deadline, uint32_t *slot)
+{
+	const uint32_t last = 1u << (cmdq->slot_count - 1);
+	const uint32_t allowed = page_command ? last : last - 1;
+
+	for (;;) {
+		struct timespec at;
+
+		reclaim_lost(cmdq);
+		if (~cmdq->busy & allowed) {
+			*slot = (uint32_t)__builtin_ctz(~cmdq->busy & allowed);
+			cmdq->busy |= 1u << *slot;
+			cmdq->completed &= ~(1u << *slot);
+			return 0;
+		}
+		if (rnic_now_us() >= deadline)
+			return -ETIMEDOUT;
+		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
+		pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
+	}
+}
+
+static void
+put_slot(struct rnic_cmdq *cmdq, uint32_t index)
+{
+	struct slot *slot = &cmdq->slots[index];
+
+	put_chain(cmdq, slot->in);
+	put_chain(cmdq, slot->out);
+	*slot = (struct slot){ 0 };
+	cmdq->busy &= ~(1u << index);
+	pthread_cond_broadcast(&cmdq->changed);
+}
+
+static void
+dump_slot(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry, const struct mailbox *chain,
+	  uint32_t count, bool output)
+{
+	const void **blocks = NULL;
+	uint32_t i;
+
+	if (count > 0) {
+		blocks = calloc(count, sizeof(blocks[0]));
+		if (blocks == NULL)
+			return;
+		for (i = 0; i < count; i++, chain = chain->next)
+			blocks[i] = chain->block;
+	}
+	rnic_dump_command(dev, entry, blocks, count, output);
+	free(blocks);
+}
+
+/* XOR over the entry, signature included, gives 0xff, as Linux computes it. */
+static uint8_t
+entry_signature(const struct rnic_cmdq_entry *entry)
+{
+	const uint8_t *byte = (const uint8_t *)entry;
+	uint8_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(*entry); i++)
+		sum ^= byte[i];
+	return (uint8_t)~sum;
+}
+
+/* Called with the lock held: fill the slot and hand it to the device. */
+static int
+post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *in,
+     uint32_t in_bytes, uint32_t out_bytes)
+{
+	struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
+	struct slot *slot = &cmdq->slots[index];
+	struct rnic_cmdq_entry image = { .type = RNIC_CMDQ_ENTRY_TYPE };
+	uint32_t inline_bytes =
+		in_bytes < RNIC_CMDQ_INLINE_BYTES ? in_bytes : RNIC_CMDQ_INLINE_BYTES;
+	int rc;
+
+	if (++cmdq->token == 0)
+		cmdq->token = 1;
+	image.token = cmdq->token;
+	rc = get_chain(dev, cmdq, blocks_for(in_bytes), image.token, &slot->in);
+	if (rc == 0)
+		rc = get_chain(dev, cmdq, blocks_for(out_bytes), image.token, &slot->out);
+	if (rc != 0)
+		return rc;
+	slot->out_count = blocks_for(out_bytes);
+	memcpy(image.input, in, inline_bytes);
+	copy_to_chain(slot->in, (const uint8_t *)in + inline_bytes, in_bytes - inline_bytes);
+	image.input_length = rnic_cpu_to_be32(in_bytes);
+	image.output_length = rnic_cpu_to_be32(out_bytes);
+	if (slot->in != NULL)
+		image.input_mailbox = rnic_cpu_to_be64(slot->in->iova);
+	if (slot->out != NULL)
+		image.output_mailbox = rnic_cpu_to_be64(slot->out->iova);
+	image.status_own = RNIC_CMDQ_STATUS_OWN_HW;
+	image.signature = entry_signature(&image);
+
+	memcpy(entry, &image, offsetof(struct rnic_cmdq_entry, status_own));
+	if (unlikely(rnic_dump_enabled()))
+		dump_slot(dev, &image, slot->in, blocks_for(in_bytes), false);
+	rnic_cmd_entry_publish(&entry->status_own, RNIC_CMDQ_STATUS_OWN_HW);
+	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL),
+				  rnic_cpu_to_be32(1u << index));
+	return 0;
+}
+
+/* Sleep until there is reason to look at the slot again. */
+static void
+wait_a_little(struct rnic_cmdq *cmdq, uint32_t index, uint64_t elapsed_us, bool may_wait)
+{
+	const struct timespec nap = { .tv_nsec = SLEEP_US * 1000 };
+	struct timespec at;
+
+	if (elapsed_us < SPIN_US) {
+		sched_yield();
+		return;
+	}
+	if (!may_wait) {
+		nanosleep(&nap, NULL);
+		return;
+	}
+	pthread_mutex_lock(&cmdq->lock);
+	if (cmdq->events && !(cmdq->completed & 1u << index)) {
+		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
+		pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
+		pthread_mutex_unlock(&cmdq->lock);
+		return;
+	}
+	pthread_mutex_unlock(&cmdq->lock);
+	nanosleep(&nap, NULL);
+}
+
+/* Until the device has given the slot back: 0, or -ETIMEDOUT. */
+static int
+wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t start,
+	 uint64_t deadline, const char **dead)
+{
+	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
+	const bool may_wait = !rte_thread_is_intr();
+	uint64_t next_check = start + HEALTH_CHECK_US;
+
+	for (;;) {
+		uint64_t now;
+
+		if (!(rnic_cmd_entry_status(&entry->status_own) & RNIC_CMDQ_STATUS_OWN_HW))
+			return 0;
+		now = rnic_now_us();
+		if (*dead == NULL && now >= next_check) {
+			next_check = now + HEALTH_CHECK_US;
+			*dead = rnic_device_dead(dev);
+			if (*dead != NULL &&
+			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
+				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
+		}
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		wait_a_little(cmdq, index, now - start, may_wait);
+	}
+}
+
+/* ---- Results ---- */
+
+static int
+status_to_errno(uint32_t status)
+{
+	switch (status) {
+	case RNIC_STATUS_OK: return 0;
+	case RNIC_STATUS_BAD_OP: return -EOPNOTSUPP;
+	case RNIC_STATUS_BAD_SYS_STATE: return -EPERM;
+	case RNIC_STATUS_RES_BUSY: return -EBUSY;
+	case RNIC_STATUS_LIM:
+	case RNIC_STATUS_NO_RES: return -ENOSPC;
+	case RNIC_STATUS_BAD_PARAM:
+	case RNIC_STATUS_BAD_RES:
+	case RNIC_STATUS_BAD_RES_STATE:
+	case RNIC_STATUS_BAD_INDEX:
+	case RNIC_STATUS_BAD_INP_LEN:
+	case RNIC_STATUS_BAD_OUTP_LEN: return -EINVAL;
+	default: return -EREMOTEIO; /* INTERNAL_ERR, and what we do not know */
+	}
+}
+
+/* What became of a command, for the one error report. */
+struct outcome {
+	int rc;
+	uint32_t delivery, status, syndrome;
+	uint64_t elapsed_us;
+	const char *dead;
+};
+
+static void
+report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outcome *outcome)
+{
+	const char *name = rnic_cmd_name(opcode);
+
+	if (outcome->rc == -ETIMEDOUT)
+		RNIC_LOG(ERR, dev, "%s (0x%x, op_mod 0x%x) did not complete in %" PRIu64 " ms%s%s",
+			 name, opcode, op_mod, outcome->elapsed_us / 1000,
+			 outcome->dead != NULL ? ": " : "; the device is stuck",
+			 outcome->dead != NULL ? outcome->dead : "");
+	else if (outcome->delivery != 0)
+		RNIC_LOG(ERR, dev,
+			 "%s (0x%x, op_mod 0x%x) was not delivered: %s (0x%x), after %" PRIu64
+			 " us",
+			 name, opcode, op_mod, rnic_delivery_status_name(outcome->delivery),
+			 outcome->delivery, outcome->elapsed_us);
+	else if (outcome->status != 0)
+		RNIC_LOG(ERR, dev,
+			 "%s (0x%x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x, after "
+			 "%" PRIu64 " us",
+			 name, opcode, op_mod, rnic_cmd_status_name(outcome->status),
+			 outcome->status, outcome->syndrome, outcome->elapsed_us);
+	else
+		RNIC_LOG(ERR, dev, "%s (0x%x, op_mod 0x%x) was not sent: %s", name, opcode, op_mod,
+			 outcome->dead != NULL ? outcome->dead : strerror(-outcome->rc));
+}
+
+/* Called with the lock held, the slot being the driver's again. */
+static void
+collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out, uint32_t out_bytes,
+	struct outcome *outcome)
+{
+	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
+	const struct slot *slot = &cmdq->slots[index];
+	uint32_t inline_bytes =
+		out_bytes < RNIC_CMDQ_INLINE_BYTES ? out_bytes : RNIC_CMDQ_INLINE_BYTES;
+	struct rnic_cmd_out header;
+
+	if (unlikely(rnic_dump_enabled()))
+		dump_slot(dev, entry, slot->out, slot->out_count, true);
+	outcome->delivery = entry->status_own >> 1;
+	if (outcome->delivery != RNIC_DELIVERY_OK) {
+		outcome->rc = -EIO;
+		return;
+	}
+	memcpy(&header, entry->output, sizeof(header));
+	outcome->status = (uint32_t)rnic_cmd_out_get(&header, RNIC_CMD_OUT_STATUS);
+	outcome->syndrome = (uint32_t)rnic_cmd_out_get(&header, RNIC_CMD_OUT_SYNDROME);
+	outcome->rc = status_to_errno(outcome->status);
+	memcpy(out, entry->output, inline_bytes);
+	copy_from_chain(slot->out, (uint8_t *)out + inline_bytes, out_bytes - inline_bytes);
+}
+
+static void
+execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void *out,
+	uint32_t out_bytes, struct outcome *outcome)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+	const uint64_t start = rnic_now_us();
+	const uint64_t deadline = start + (uint64_t)rnic_cmd_timeout_ms * 1000;
+	uint32_t slot = 0;
+
+	pthread_mutex_lock(&cmdq->lock);
+	outcome->rc = get_slot(cmdq, opcode == RNIC_CMD_MANAGE_PAGES, deadline, &slot);
+	if (outcome->rc == 0) {
+		outcome->rc = post(dev, cmdq, slot, in, in_bytes, out_bytes);
+		if (outcome->rc != 0)
+			put_slot(cmdq, slot);
+	} else {
+		outcome->rc = -EIO;
+		outcome->dead = "all slots are taken by commands that do not complete";
+	}
+	pthread_mutex_unlock(&cmdq->lock);
+	if (outcome->rc != 0)
+		return;
+
+	outcome->rc = wait_for(dev, cmdq, slot, start, deadline, &outcome->dead);
+	outcome->elapsed_us = rnic_now_us() - start;
+
+	pthread_mutex_lock(&cmdq->lock);
+	if (outcome->rc == 0) {
+		collect(dev, cmdq, slot, out, out_bytes, outcome);
+		put_slot(cmdq, slot);
+	} else {
+		cmdq->slots[slot].lost = true;
+	}
+	pthread_mutex_unlock(&cmdq->lock);
+	if (outcome->dead != NULL)
+		rnic_dev_fatal(dev, outcome->dead);
+}
+
+static int
+exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes, void *out,
+     uint32_t out_bytes, bool quiet)
+{
+	struct outcome outcome = { 0 };
+	struct rnic_cmd_in *header = in;
+
+	if (in_bytes < 8 || out_bytes < 8 || dev->cmdq == NULL)
+		return -EINVAL;
+	rnic_cmd_in_set(header, RNIC_CMD_IN_OPCODE, opcode);
+	rnic_cmd_in_set(header, RNIC_CMD_IN_OP_MOD, op_mod);
+	if (atomic_load_explicit(&dev->dead, memory_order_relaxed)) {
+		/* It was said once, by rnic_dev_fatal(). */
+		RNIC_LOG(DEBUG, dev, "%s not sent: the device is lost", rnic_cmd_name(opcode));
+		return -EIO;
+	}
+	outcome.dead = rnic_device_dead(dev);
+	if (outcome.dead != NULL) {
+		outcome.rc = -EIO;
+		rnic_dev_fatal(dev, outcome.dead);
+	} else {
+		execute(dev, opcode, in, in_bytes, out, out_bytes, &outcome);
+	}
+	if (outcome.rc != 0 && !quiet)
+		report(dev, opcode, op_mod, &outcome);
+	return outcome.rc;
+}
+
+int
+rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
+	      void *out, uint32_t out_bytes)
+{
+	return exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, false);
+}
+
+int
+rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
+	     void *out, uint32_t out_bytes)
+{
+	return exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, true);
+}
+
+int
+rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
+	return rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+int
+rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_object_out out;
+	int rc = rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+
+	if (rc == 0)
+		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+/* ---- Life ---- */
+
+const char *
+rnic_device_dead(struct rnic_dev *dev)
+{
+	/* A removed or reset function answers all ones; no firmware has that version. */
+	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX)
+		return "the device does not answer (registers read all ones): removed or dead";
+	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) != 0)
+		return "the device reports a fatal health syndrome";
+	return NULL;
+}
+
+void
+rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+
+	pthread_mutex_lock(&cmdq->lock);
+	cmdq->completed |= slots;
+	pthread_cond_broadcast(&cmdq->changed);
+	pthread_mutex_unlock(&cmdq->lock);
+}
+
+void
+rnic_cmdq_use_events(struct rnic_dev *dev, bool on)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+
+	pthread_mutex_lock(&cmdq->lock);
+	cmdq->events = on;
+	pthread_cond_broadcast(&cmdq->changed);
+	pthread_mutex_unlock(&cmdq->lock);
+}
+
+uint32_t
+rnic_cmdq_busy_slots(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+	uint32_t busy;
+
+	pthread_mutex_lock(&cmdq->lock);
+	reclaim_lost(cmdq);
+	busy = cmdq->busy;
+	pthread_mutex_unlock(&cmdq->lock);
+	return busy;
+}
+
+/* The device learns where the slots are; reading tells how many it has and how far apart. */
+static int
+check_interface(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
+{
+	uint32_t rev = rnic_register_read(dev, RNIC_ISEG_CMD_INTERFACE_REV);
+	uint32_t log_size = rnic_register_read(dev, RNIC_ISEG_LOG_CMDQ_SIZE);
+	uint32_t log_stride = rnic_register_read(dev, RNIC_ISEG_LOG_CMDQ_STRIDE);
+
+	if (rev != RNIC_CMD_INTERFACE_REV) {
+		RNIC_LOG(ERR, dev, "command interface revision %u, this driver needs %u", rev,
+			 RNIC_CMD_INTERFACE_REV);
+		return -ENOTSUP;
+	}
+	if (log_size < 1 || log_size > RNIC_CMDQ_LOG_SIZE || log_stride < RNIC_CMDQ_LOG_STRIDE ||
+	    log_size + log_stride > 12) {
+		RNIC_LOG(ERR, dev, "command queue of 2^%u slots, 2^%u bytes each: not usable",
+			 log_size, log_stride);
+		return -ENOTSUP;
+	}
+	cmdq->slot_count = 1u << log_size;
+	cmdq->stride = 1u << log_stride;
+	return 0;
+}
+
+int
+rnic_cmdq_create(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = calloc(1, sizeof(*cmdq));
+	pthread_condattr_t monotonic;
+	int rc;
+
+	if (cmdq == NULL)
+		return -ENOMEM;
+	rc = check_interface(dev, cmdq);
+	if (rc == 0)
+		rc = rnic_mem_alloc(dev, "the command queue", RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
+				    RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &cmdq->mem);
+	if (rc != 0) {
+		free(cmdq);
+		return rc;
+	}
+	cmdq->entries = cmdq->mem.address;
+	pthread_mutex_init(&cmdq->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&cmdq->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+
+	/* High half first; the low half's lower bits say "full driver". */
+	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_HIGH),
+				  rnic_cpu_to_be32((uint32_t)(cmdq->mem.iova >> 32)));
+	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_LOW),
+				  rnic_cpu_to_be32((uint32_t)cmdq->mem.iova));
+	dev->cmdq = cmdq;
+	return 0;
+}
+
+void
+rnic_cmdq_destroy(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+	struct mailbox_chunk *chunk;
+
+	if (cmdq == NULL)
+		return;
+	dev->cmdq = NULL;
+	while ((chunk = cmdq->chunks) != NULL) {
+		cmdq->chunks = chunk->next;
+		rnic_mem_free(dev, &chunk->mem);
+		free(chunk);
+	}
+	rnic_mem_free(dev, &cmdq->mem);
+	pthread_cond_destroy(&cmdq->changed);
+	pthread_mutex_destroy(&cmdq->lock);
+	free(cmdq);
+}

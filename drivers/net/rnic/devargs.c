@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The devargs of a vdev: flat keys, each at most once; see net_rnic(7). */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ether.h>
+#include <rte_kvargs.h>
+#include <rte_lcore.h>
+
+#include "internal.h"
+
+#define PPM_MAX 1000000u
+
+typedef int set_fn(struct rnic_devargs *args, size_t offset, const char *value);
+
+static int
+parse_u64(const char *value, uint64_t max, uint64_t *result)
+{
+	char *end;
+
+	/* strtoull() takes signs and spaces. */
+	if (value[0] < '0' || value[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	*result = strtoull(value, &end, 0);
+	if (errno != 0 || *end != '\0' || *result > max)
+		return -EINVAL;
+	return 0;
+}
+
+static int
+set_wire(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	if (strcmp(value, "loop") != 0 && (strncmp(value, "pair:", 5) != 0 || value[5] == '\0' ||
+					   strlen(value) >= sizeof(args->wire)))
+		return -EINVAL;
+	strcpy(args->wire, value);
+	return 0;
+}
+
+static int
+set_ppm(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	uint64_t ppm;
+
+	if (parse_u64(value, PPM_MAX, &ppm) != 0)
+		return -EINVAL;
+	*(uint32_t *)((char *)args + offset) = (uint32_t)ppm;
+	return 0;
+}
+
+static int
+set_seed(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	return parse_u64(value, UINT64_MAX, &args->seed);
+}
+
+static int
+set_poll(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	uint64_t core;
+
+	(void)offset;
+	if (strcmp(value, "thread") == 0) {
+		args->poll_core = -1;
+		return 0;
+	}
+	if (parse_u64(value, CPU_SETSIZE - 1, &core) != 0)
+		return -EINVAL;
+	args->poll_core = (int)core;
+	return 0;
+}
+
+static int
+set_bf(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+		return -EINVAL;
+	args->bf = value[0] == '1';
+	return 0;
+}
+
+static int
+set_mac(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	struct rte_ether_addr mac;
+
+	(void)offset;
+	if (rte_ether_unformat_addr(value, &mac) != 0 || !rte_is_valid_assigned_ether_addr(&mac))
+		return -EINVAL;
+	memcpy(args->mac, mac.addr_bytes, sizeof(args->mac));
+	return 0;
+}
+
+static const struct devarg {
+	const char *key;
+	const char *values; /* for messages */
+	set_fn *set;
+	size_t offset;
+} devargs[] = {
+	{ "wire", "loop or pair:NAME", set_wire, 0 },
+	{ "drop", "0 to 1000000 (parts per million)", set_ppm,
+	  offsetof(struct rnic_devargs, drop) },
+	{ "dup", "0 to 1000000 (parts per million)", set_ppm, offsetof(struct rnic_devargs, dup) },
+	{ "reorder", "0 to 1000000 (parts per million)", set_ppm,
+	  offsetof(struct rnic_devargs, reorder) },
+	{ "corrupt", "0 to 1000000 (parts per million)", set_ppm,
+	  offsetof(struct rnic_devargs, corrupt) },
+	{ "seed", "a number", set_seed, 0 },
+	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
+	{ "bf", "0 or 1", set_bf, 0 },
+	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
+};
+
+#define VALID_KEYS "wire drop dup reorder corrupt seed poll bf mac"
+
+struct parse {
+	const char *device;
+	struct rnic_devargs *args;
+	uint32_t seen;
+};
+
+static int
+parse_pair(const char *key, const char *value, void *arg)
+{
+	struct parse *parse = arg;
+	size_t i;
+
+	for (i = 0; i < RTE_DIM(devargs); i++)
+		if (strcmp(key, devargs[i].key) == 0)
+			break;
+	if (i == RTE_DIM(devargs)) {
+		RNIC_LOG_NAMED(ERR, parse->device, "unknown devarg '%s'; valid are: " VALID_KEYS,
+			       key);
+		return -EINVAL;
+	}
+	if (parse->seen & 1u << i) {
+		RNIC_LOG_NAMED(ERR, parse->device,
+			       "devarg '%s' is given twice; valid, once each, are: " VALID_KEYS,
+			       key);
+		return -EINVAL;
+	}
+	parse->seen |= 1u << i;
+	if (value == NULL || devargs[i].set(parse->args, devargs[i].offset, value) != 0) {
+		RNIC_LOG_NAMED(ERR, parse->device,
+			       "devarg '%s=%s': must be %s; valid devargs are: " VALID_KEYS, key,
+			       value != NULL ? value : "", devargs[i].values);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args)
+{
+	struct parse parse = { .device = device, .args = args };
+	struct rte_kvargs *pairs;
+	int rc;
+
+	*args = (struct rnic_devargs){ .wire = "loop", .poll_core = -1 };
+	if (text == NULL || text[0] == '\0')
+		return 0;
+	pairs = rte_kvargs_parse(text, NULL);
+	if (pairs == NULL) {
+		RNIC_LOG_NAMED(ERR, device,
+			       "devargs '%s': must be key=value,...; valid keys are: " VALID_KEYS,
+			       text);
+		return -EINVAL;
+	}
+	rc = rte_kvargs_process(pairs, NULL, parse_pair, &parse) == 0 ? 0 : -EINVAL;
+	rte_kvargs_free(pairs);
+	return rc;
+}

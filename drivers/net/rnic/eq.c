@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Event queues (PRM: "Event Queues"), and the interrupts that make somebody look at them. EAL's interrupt thread walks
+ * the asynchronous queue; what takes commands to handle is left to alarms.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#include "doorbell.h"
+#include "internal.h"
+#include "prm/cmd_table.h"
+
+struct rnic_eq {
+	struct rnic_mem mem;
+	struct rnic_eqe *ring;
+	uint32_t consumer; /* free running */
+	uint32_t mask;
+	uint8_t log_size;
+	uint32_t eqn;
+};
+
+/* Interrupts of the asynchronous queue. */
+struct rnic_interrupts {
+	struct rte_intr_handle *handle;
+};
+
+static void
+eq_doorbell(struct rnic_dev *dev, struct rnic_eq *eq, uint32_t which)
+{
+	/* The page that EQs ring is not for mapped writes: its registers have no record in memory. */
+	dev->access->ops->write32(dev->access, (uint64_t)dev->eq_uar * RNIC_UAR_PAGE_BYTES + which,
+				  rnic_cpu_to_be32(RNIC_EQ_DOORBELL(eq->eqn, eq->consumer)));
+}
+
+static void
+handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	void (*on_port_change)(struct rnic_dev *);
+
+	switch (eqe->type) {
+	case RNIC_EVENT_COMMAND: rnic_cmdq_completed(dev, rnic_be32_to_cpu(eqe->data[0])); break;
+	case RNIC_EVENT_PAGE_REQUEST:
+		rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
+				   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
+		break;
+	case RNIC_EVENT_PORT_CHANGE:
+		on_port_change = atomic_load(&dev->on_port_change);
+		if (on_port_change != NULL)
+			on_port_change(dev);
+		break;
+	case RNIC_EVENT_CQ_ERROR:
+		RNIC_LOG(ERR, dev, "CQ 0x%x is in error: %s",
+			 rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,
+			 (rnic_be32_to_cpu(eqe->data[2]) & 0xff) == RNIC_CQ_ERROR_OVERRUN
+				 ? "overrun"
+				 : "no access to its ring");
+		break;
+	case RNIC_EVENT_WQ_CATASTROPHIC:
+	case RNIC_EVENT_WQ_INVALID_REQUEST:
+	case RNIC_EVENT_WQ_ACCESS_ERROR:
+		RNIC_LOG(ERR, dev, "queue 0x%x: %s", rnic_be32_to_cpu(eqe->data[6]) & 0xffffff,
+			 rnic_event_name(eqe->type));
+		break;
+	default:
+		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,
+			 rnic_event_name(eqe->type), eqe->sub_type);
+	}
+}
+
+unsigned int
+rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	unsigned int count = 0;
+
+	for (;;) {
+		const struct rnic_eqe *eqe = &eq->ring[eq->consumer & eq->mask];
+
+		if (!rnic_eqe_ready(eqe, eq->consumer, eq->log_size))
+			break;
+		handle_event(dev, eqe);
+		eq->consumer++;
+		/* Long before the device takes the ring for full. */
+		if (++count % ((eq->mask + 1) / 4) == 0)
+			eq_doorbell(dev, eq, RNIC_UAR_EQ_UPDATE);
+	}
+	/* Arming with an entry already there raises the interrupt at once: nothing is missed. */
+	eq_doorbell(dev, eq, RNIC_UAR_EQ_ARM);
+	return count;
+}
+
+uint32_t
+rnic_eq_number(const struct rnic_eq *eq)
+{
+	return eq->eqn;
+}
+
+static int
+create_command(struct rnic_dev *dev, struct rnic_eq *eq, uint64_t events, unsigned int vector)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_create_eq_in) + rnic_mem_page_count(&eq->mem) * 8;
+	struct rnic_create_eq_in *in = calloc(1, bytes);
+	struct rnic_object_out out;
+	struct rnic_eqc *eqc;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	eqc = rnic_create_eq_in_eqc(in);
+	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, eq->log_size);
+	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, dev->eq_uar);
+	rnic_eqc_set(eqc, RNIC_EQC_INTR, vector);
+	rnic_create_eq_in_set(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, events);
+	rnic_mem_page_list(&eq->mem, in + 1);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_EQ, 0, in, bytes, &out, sizeof(out));
+	if (rc == 0)
+		eq->eqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) & 0xff;
+	free(in);
+	return rc;
+}
+
+int
+rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+	       struct rnic_eq **result)
+{
+	struct rnic_eq *eq = calloc(1, sizeof(*eq));
+	uint32_t i;
+	int rc;
+
+	if (eq == NULL)
+		return -ENOMEM;
+	eq->log_size = (uint8_t)log_size;
+	eq->mask = (1u << log_size) - 1;
+	rc = rnic_mem_alloc(dev, "an event queue", sizeof(struct rnic_eqe) << log_size,
+			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &eq->mem);
+	if (rc != 0) {
+		free(eq);
+		return rc;
+	}
+	eq->ring = eq->mem.address;
+	/* The device's first pass writes owner 0. */
+	for (i = 0; i <= eq->mask; i++)
+		eq->ring[i].owner = 1;
+	rc = create_command(dev, eq, events, vector);
+	if (rc != 0) {
+		rnic_mem_free(dev, &eq->mem);
+		free(eq);
+		return rc;
+	}
+	*result = eq;
+	return 0;
+}
+
+void
+rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	if (eq == NULL)
+		return;
+	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_EQ, eq->eqn);
+	rnic_mem_free(dev, &eq->mem);
+	free(eq);
+}
+
+static void
+interrupt(void *arg)
+{
+	struct rnic_dev *dev = arg;
+	uint64_t count;
+	ssize_t n;
+
+	/* Before the walk: what is written after it makes the descriptor readable again. */
+	n = read(rte_intr_fd_get(dev->interrupts->handle), &count, sizeof(count));
+	(void)n;
+	rnic_eq_poll(dev, dev->async_eq);
+}
+
+int
+rnic_interrupts_start(struct rnic_dev *dev)
+{
+	struct rnic_interrupts *interrupts = calloc(1, sizeof(*interrupts));
+	int rc = -ENOMEM;
+
+	if (interrupts == NULL)
+		return -ENOMEM;
+	interrupts->handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	if (interrupts->handle != NULL) {
+		dev->interrupts = interrupts;
+		rc = rte_intr_fd_set(interrupts->handle, dev->access->ops->irq_fd(dev->access, 0));
+		if (rc == 0)
+			rc = rte_intr_type_set(interrupts->handle, RTE_INTR_HANDLE_EXT);
+		if (rc == 0)
+			rc = rte_intr_callback_register(interrupts->handle, interrupt, dev);
+	}
+	if (rc != 0) {
+		RNIC_LOG(ERR, dev, "cannot listen to interrupts: %s", strerror(-rc));
+		rte_intr_instance_free(interrupts->handle);
+		dev->interrupts = NULL;
+		free(interrupts);
+		return rc < 0 ? rc : -EIO;
+	}
+	/* Arm; an event that is there already comes as an interrupt. */
+	eq_doorbell(dev, dev->async_eq, RNIC_UAR_EQ_ARM);
+	return 0;
+}
+
+void
+rnic_interrupts_stop(struct rnic_dev *dev)
+{
+	struct rnic_interrupts *interrupts = dev->interrupts;
+
+	if (interrupts == NULL)
+		return;
+	/* Waits until the callback is not running. */
+	rte_intr_callback_unregister_sync(interrupts->handle, interrupt, dev);
+	rte_intr_instance_free(interrupts->handle);
+	dev->interrupts = NULL;
+	free(interrupts);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What the files of the control half have of each other, and unit tests of them. The data path and the ethdev see
+ * rnic.h alone.
+ */
+#ifndef RNIC_INTERNAL_H
+#define RNIC_INTERNAL_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "prm/cmd.h"
+#include "prm/cmdq.h"
+#include "prm/init_seg.h"
+#include "prm/reg.h"
+#include "prm/uar.h"
+#include "rnic.h"
+
+#define RNIC_PAGE_BYTES 4096u
+
+static inline uint64_t
+rnic_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* log.c: a command slot with its blocks, in mlx5_core's layout, to pmd.net.rnic.dump at debug level. */
+void rnic_dump_command(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
+		       const void *const *blocks, uint32_t block_count, bool output);
+bool rnic_dump_enabled(void);
+
+/* mem.c: the page list of a ring: 8-byte addresses of its 4 KiB pages. */
+static inline uint32_t
+rnic_mem_page_count(const struct rnic_mem *mem)
+{
+	return (uint32_t)(mem->length / RNIC_PAGE_BYTES);
+}
+void rnic_mem_page_list(const struct rnic_mem *mem, void *list);
+
+/* Registers of the initialization segment. */
+static inline uint32_t
+rnic_register_read(struct rnic_dev *dev, enum rnic_init_seg_field field)
+{
+	uint32_t value =
+		rnic_be32_to_cpu(dev->access->ops->read32(dev->access, RNIC_FIELD_OFFSET(field)));
+
+	return value >> RNIC_FIELD_LOW(field) & (uint32_t)rnic_field_mask(field);
+}
+
+/* ---- cmd.c ---- */
+extern unsigned int rnic_cmd_timeout_ms;      /* of a command; tests shorten it */
+extern unsigned int rnic_cmd_dead_timeout_ms; /* ... when the device looks dead */
+int rnic_cmdq_create(struct rnic_dev *dev);
+void rnic_cmdq_destroy(struct rnic_dev *dev);
+/* Completions come as events; waiting threads may sleep. */
+void rnic_cmdq_use_events(struct rnic_dev *dev, bool on);
+/* From the event queue: these slots have completed. */
+void rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots);
+/* As rnic_cmd_exec(); a failure is not reported. For questions that a device may refuse. */
+int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		 uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* Commands in flight or lost, for tests. */
+uint32_t rnic_cmdq_busy_slots(struct rnic_dev *dev);
+/* Why the device must be taken for dead, or NULL. Reads registers. */
+const char *rnic_device_dead(struct rnic_dev *dev);
+
+/* ---- caps.c ---- */
+int rnic_caps_setup(struct rnic_dev *dev);
+static inline uint64_t
+rnic_general_cap(const struct rnic_dev *dev, enum rnic_general_cap_field field)
+{
+	return rnic_general_cap_get(&dev->caps.general, field);
+}
+
+/* ---- pages.c ---- */
+int rnic_pages_create(struct rnic_dev *dev);
+void rnic_pages_destroy(struct rnic_dev *dev);
+/* Give what the device asks for at this stage (enum rnic_query_pages_op_mod). */
+int rnic_pages_give(struct rnic_dev *dev, unsigned int stage);
+/* Take all pages back, until the device holds none. */
+int rnic_pages_reclaim(struct rnic_dev *dev);
+/* A page request event: count pages wanted, or offered back if negative. Answered later, from an alarm. */
+void rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count);
+/* No more requests are answered when this returns. */
+void rnic_pages_quiesce(struct rnic_dev *dev);
+uint32_t rnic_pages_held(struct rnic_dev *dev);
+
+/* ---- eq.c ---- */
+int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
+		   unsigned int vector, struct rnic_eq **eq);
+void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
+uint32_t rnic_eq_number(const struct rnic_eq *eq);
+/* Handle what is there and arm. One caller at a time. Returns the number of events. */
+unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
+int rnic_interrupts_start(struct rnic_dev *dev);
+void rnic_interrupts_stop(struct rnic_dev *dev);
+
+/* ---- uar.c ---- */
+#define RNIC_BF_REGS		 16 /* shared among queues, on as many pages as half of it */
+#define RNIC_BF_LOW_LATENCY_REGS 4  /* of them: one queue each */
+int rnic_uars_create(struct rnic_dev *dev);
+void rnic_uars_destroy(struct rnic_dev *dev);
+/* The page that CQs name for their arm doorbell. */
+uint32_t rnic_uars_cq_page(struct rnic_dev *dev);
+
+/* ---- dbrec.c ---- */
+int rnic_dbrecs_create(struct rnic_dev *dev);
+void rnic_dbrecs_destroy(struct rnic_dev *dev);
+
+/* ---- mkey.c ---- */
+int rnic_mkeys_create(struct rnic_dev *dev);
+void rnic_mkeys_destroy(struct rnic_dev *dev);
+/* Keys alive, for tests. */
+uint32_t rnic_mkeys_count(struct rnic_dev *dev);
+
+/* ---- port.c ---- */
+int rnic_port_setup(struct rnic_dev *dev);
+void rnic_port_down(struct rnic_dev *dev);
+int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
+
+/* ---- bringup.c ---- */
+extern unsigned int rnic_initializing_timeout_ms;
+extern unsigned int rnic_health_period_ms;
+/*
+ * For tests: called before each stage goes up or down, with its name. What it returns before `up` takes the place of the
+ * stage if it is not 0; before `down` it does not matter.
+ */
+extern int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
+unsigned int rnic_bringup_stages(void);
+const char *rnic_bringup_stage_name(unsigned int stage);
+/* The device is lost: on_fatal is called, once; commands fail from now on. */
+void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
+
+/* access/direct.c */
+struct softrnic;
+struct softrnic *rnic_access_direct_device(struct rnic_access *access);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Memory that the device reaches: from EAL's heap (hugepages, or what --no-huge gives), in whole 4 KiB pages of its own,
+ * so that nothing else lies on a page that is mapped for the device. Under AddressSanitizer, which knows nothing of
+ * EAL's heap, a poisoned page stands before and after each allocation.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "internal.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RNIC_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RNIC_ASAN 1
+#endif
+#endif
+
+#ifdef RNIC_ASAN
+#include <sanitizer/asan_interface.h>
+#define RED_ZONE_BYTES RNIC_PAGE_BYTES
+#else
+#define RED_ZONE_BYTES 0u
+#endif
+
+static void
+red_zones(const struct rnic_mem *mem, bool on)
+{
+#ifdef RNIC_ASAN
+	const char *start = mem->address;
+
+	if (on) {
+		__asan_poison_memory_region(start - RED_ZONE_BYTES, RED_ZONE_BYTES);
+		__asan_poison_memory_region(start + mem->length, RED_ZONE_BYTES);
+	} else {
+		__asan_unpoison_memory_region(start - RED_ZONE_BYTES, RED_ZONE_BYTES);
+		__asan_unpoison_memory_region(start + mem->length, RED_ZONE_BYTES);
+	}
+#else
+	(void)mem;
+	(void)on;
+#endif
+}
+
+int
+rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+	       unsigned int rights, struct rnic_mem *mem)
+{
+	char *start;
+	int rc;
+
+	length = RTE_ALIGN_CEIL(length, RNIC_PAGE_BYTES);
+	align = RTE_MAX(align, (size_t)RNIC_PAGE_BYTES);
+	if (RED_ZONE_BYTES != 0)
+		align = RNIC_PAGE_BYTES; /* nothing of ours needs more than a page */
+	start = rte_zmalloc_socket(what, length + 2 * RED_ZONE_BYTES, (unsigned int)align,
+				   dev->socket_id);
+	if (start == NULL && dev->socket_id != SOCKET_ID_ANY)
+		start = rte_zmalloc_socket(what, length + 2 * RED_ZONE_BYTES, (unsigned int)align,
+					   SOCKET_ID_ANY);
+	if (start == NULL) {
+		RNIC_LOG(ERR, dev,
+			 "no memory for %s (%zu bytes): give EAL more, e.g. more hugepages or a "
+			 "larger -m",
+			 what, length);
+		return -ENOMEM;
+	}
+	mem->address = start + RED_ZONE_BYTES;
+	mem->length = length;
+	rc = dev->access->ops->map(dev->access, mem->address, length, rights, &mem->iova);
+	if (rc != 0) {
+		RNIC_LOG(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what, length,
+			 strerror(-rc));
+		rte_free(start);
+		*mem = (struct rnic_mem){ 0 };
+		return rc;
+	}
+	red_zones(mem, true);
+	return 0;
+}
+
+void
+rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
+{
+	int rc;
+
+	if (mem->address == NULL)
+		return;
+	red_zones(mem, false);
+	rc = dev->access->ops->unmap(dev->access, mem->iova, mem->length);
+	if (rc != 0)
+		/* Memory that the device may still reach must not be used for anything else. */
+		RNIC_LOG(ERR, dev,
+			 "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
+			 mem->length, mem->iova, strerror(-rc));
+	else
+		rte_free((char *)mem->address - RED_ZONE_BYTES);
+	*mem = (struct rnic_mem){ 0 };
+}
+
+void
+rnic_mem_page_list(const struct rnic_mem *mem, void *list)
+{
+	struct rnic_be64 *entry = list;
+	uint32_t i;
+
+	for (i = 0; i < rnic_mem_page_count(mem); i++)
+		entry[i] = rnic_cpu_to_be64(mem->iova + (uint64_t)i * RNIC_PAGE_BYTES);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Pages of ours that the firmware works in (PRM: "Page Management"): given at boot, before INIT_HCA and whenever it asks
+ * later, taken back at the end. They come in chunks that are mapped whole, so that tens of thousands of pages cost
+ * hundreds of map entries.
+ *
+ * Requests at run time come as events. They are answered from an alarm, never while the event queue is walked.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_common.h>
+
+#include "internal.h"
+
+#define CHUNK_PAGES 64
+#define GIVE_MAX    4096 /* pages in one command */
+#define TAKE_MAX    512
+
+struct chunk {
+	struct chunk *next;
+	struct rnic_mem mem;
+	uint64_t given; /* bitmap of pages that the device has */
+};
+
+struct rnic_pages {
+	struct rnic_dev *dev;
+	pthread_mutex_t work; /* one give or take at a time */
+	pthread_mutex_t lock; /* of all below */
+	struct chunk *chunks;
+	uint32_t held;
+	int64_t wanted; /* asked for by events, not answered yet */
+	uint16_t function;
+	bool scheduled, stopped;
+};
+
+/* Called with the lock held. */
+static int
+get_page(struct rnic_pages *pages, uint64_t *iova)
+{
+	struct chunk *chunk;
+	unsigned int bit;
+	int rc;
+
+	for (chunk = pages->chunks; chunk != NULL; chunk = chunk->next)
+		if (~chunk->given != 0)
+			break;
+	if (chunk == NULL) {
+		chunk = calloc(1, sizeof(*chunk));
+		if (chunk == NULL)
+			return -ENOMEM;
+		rc = rnic_mem_alloc(pages->dev, "firmware pages", CHUNK_PAGES * RNIC_PAGE_BYTES,
+				    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE,
+				    &chunk->mem);
+		if (rc != 0) {
+			free(chunk);
+			return rc;
+		}
+		chunk->next = pages->chunks;
+		pages->chunks = chunk;
+	}
+	bit = (unsigned int)__builtin_ctzll(~chunk->given);
+	chunk->given |= UINT64_C(1) << bit;
+	pages->held++;
+	*iova = chunk->mem.iova + (uint64_t)bit * RNIC_PAGE_BYTES;
+	return 0;
+}
+
+/* Called with the lock held. False: never given, or twice taken. */
+static bool
+put_page(struct rnic_pages *pages, uint64_t iova)
+{
+	struct chunk **link, *chunk;
+
+	for (link = &pages->chunks; (chunk = *link) != NULL; link = &chunk->next) {
+		uint64_t page;
+
+		if (iova < chunk->mem.iova || iova - chunk->mem.iova >= chunk->mem.length)
+			continue;
+		page = UINT64_C(1) << (iova - chunk->mem.iova) / RNIC_PAGE_BYTES;
+		if (!(chunk->given & page))
+			return false;
+		chunk->given &= ~page;
+		pages->held--;
+		if (chunk->given == 0) {
+			*link = chunk->next;
+			rnic_mem_free(pages->dev, &chunk->mem);
+			free(chunk);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Undo: pages that never reached the device. */
+static void
+put_pages(struct rnic_pages *pages, const struct rnic_be64 *list, uint32_t count)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&pages->lock);
+	for (i = 0; i < count; i++)
+		put_page(pages, rnic_be64_to_cpu(list[i]));
+	pthread_mutex_unlock(&pages->lock);
+}
+
+static void
+refuse(struct rnic_dev *dev, uint16_t function)
+{
+	struct rnic_manage_pages_in in = { 0 };
+	struct rnic_manage_pages_out out;
+
+	rnic_manage_pages_in_set(&in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
+	rnic_cmd_try(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_CANT_GIVE, &in, sizeof(in), &out,
+		     sizeof(out));
+}
+
+/* Give count pages in one command; 0 is a legal number. */
+static int
+give(struct rnic_dev *dev, uint16_t function, uint32_t count)
+{
+	const uint32_t bytes = (uint32_t)sizeof(struct rnic_manage_pages_in) + count * 8;
+	struct rnic_manage_pages_in *in = calloc(1, bytes);
+	struct rnic_manage_pages_out out;
+	struct rnic_be64 *list;
+	uint32_t i;
+	int rc = 0;
+
+	if (in == NULL)
+		return -ENOMEM;
+	list = (struct rnic_be64 *)(in + 1);
+	pthread_mutex_lock(&dev->pages->lock);
+	for (i = 0; i < count && rc == 0; i++) {
+		uint64_t iova;
+
+		rc = get_page(dev->pages, &iova);
+		if (rc != 0)
+			break;
+		list[i] = rnic_cpu_to_be64(iova);
+	}
+	pthread_mutex_unlock(&dev->pages->lock);
+	if (rc == 0) {
+		rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
+		rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
+		rc = rnic_cmd_exec(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, in, bytes, &out,
+				   sizeof(out));
+	}
+	/* After a timeout the device may have them: they stay held until the end. */
+	if (rc != 0 && rc != -ETIMEDOUT)
+		put_pages(dev->pages, list, i);
+	free(in);
+	return rc;
+}
+
+static int
+give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
+{
+	int rc;
+
+	do {
+		uint32_t n = RTE_MIN(count, (uint32_t)GIVE_MAX);
+
+		rc = give(dev, function, n);
+		count -= n;
+	} while (rc == 0 && count > 0);
+	if (rc != 0)
+		refuse(dev, function);
+	return rc;
+}
+
+/* Take up to count pages back in one command. */
+static int
+take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
+{
+	const uint32_t bytes = (uint32_t)sizeof(struct rnic_manage_pages_out) + count * 8;
+	struct rnic_manage_pages_out *out = calloc(1, bytes);
+	struct rnic_manage_pages_in in = { 0 };
+	const struct rnic_be64 *list;
+	uint32_t i;
+	int rc;
+
+	if (out == NULL)
+		return -ENOMEM;
+	rnic_manage_pages_in_set(&in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
+	rnic_manage_pages_in_set(&in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_TAKE, &in, sizeof(in), out,
+			   bytes);
+	*taken = 0;
+	if (rc == 0)
+		*taken = (uint32_t)rnic_manage_pages_out_get(
+			out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
+	if (*taken > count) {
+		RNIC_LOG(ERR, dev, "asked for %u pages back, the device says %u", count, *taken);
+		*taken = 0;
+		rc = -EIO;
+	}
+	list = (const struct rnic_be64 *)(out + 1);
+	pthread_mutex_lock(&dev->pages->lock);
+	for (i = 0; i < *taken; i++)
+		if (!put_page(dev->pages, rnic_be64_to_cpu(list[i])))
+			RNIC_LOG(ERR, dev,
+				 "the device gives back a page that it never had: 0x%" PRIx64,
+				 rnic_be64_to_cpu(list[i]));
+	pthread_mutex_unlock(&dev->pages->lock);
+	free(out);
+	return rc;
+}
+
+int
+rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_query_pages_out out;
+	int32_t count;
+	uint16_t function;
+	int rc;
+
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_PAGES, (uint16_t)stage, &in, sizeof(in), &out,
+			   sizeof(out));
+	if (rc != 0)
+		return rc;
+	count = (int32_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
+	function = (uint16_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_FUNCTION_ID);
+	if (count < 0) {
+		RNIC_LOG(ERR, dev, "the device asks for %d pages at start", count);
+		return -EIO;
+	}
+	RNIC_LOG(DEBUG, dev, "%d pages at stage %u", count, stage);
+	pthread_mutex_lock(&dev->pages->work);
+	dev->pages->function = function;
+	rc = give_all(dev, function, (uint32_t)count);
+	pthread_mutex_unlock(&dev->pages->work);
+	return rc;
+}
+
+int
+rnic_pages_reclaim(struct rnic_dev *dev)
+{
+	uint32_t held, taken, idle = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&dev->pages->work);
+	while (rc == 0 && (held = rnic_pages_held(dev)) > 0) {
+		rc = take(dev, dev->pages->function, RTE_MIN(held, (uint32_t)TAKE_MAX), &taken);
+		/* The firmware may need a moment to free some, but not for ever. */
+		idle = taken > 0 ? 0 : idle + 1;
+		if (rc == 0 && idle > 0) {
+			const struct timespec nap = { .tv_nsec = 1000000 };
+
+			if (idle > 1000)
+				rc = -EIO;
+			nanosleep(&nap, NULL);
+		}
+	}
+	pthread_mutex_unlock(&dev->pages->work);
+	return rc;
+}
+
+/* The alarm: not in the event queue's walk, so that commands may be executed. */
+static void
+answer_requests(void *arg)
+{
+	struct rnic_pages *pages = arg;
+	struct rnic_dev *dev = pages->dev;
+	uint16_t function;
+	uint32_t taken;
+	int64_t wanted;
+
+	pthread_mutex_lock(&pages->work);
+	pthread_mutex_lock(&pages->lock);
+	wanted = pages->wanted;
+	function = pages->function;
+	pages->wanted = 0;
+	pages->scheduled = false;
+	pthread_mutex_unlock(&pages->lock);
+	RNIC_LOG(DEBUG, dev, "page request: %" PRId64, wanted);
+	if (wanted > 0)
+		(void)give_all(dev, function, (uint32_t)RTE_MIN(wanted, (int64_t)INT32_MAX));
+	for (; wanted < 0; wanted += (int64_t)taken)
+		if (take(dev, function, (uint32_t)RTE_MIN(-wanted, (int64_t)TAKE_MAX), &taken) !=
+			    0 ||
+		    taken == 0)
+			break;
+	pthread_mutex_unlock(&pages->work);
+}
+
+void
+rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
+{
+	struct rnic_pages *pages = dev->pages;
+
+	pthread_mutex_lock(&pages->lock);
+	pages->function = function;
+	pages->wanted += count;
+	if (!pages->scheduled && !pages->stopped &&
+	    rte_eal_alarm_set(1, answer_requests, pages) == 0)
+		pages->scheduled = true;
+	pthread_mutex_unlock(&pages->lock);
+}
+
+void
+rnic_pages_quiesce(struct rnic_dev *dev)
+{
+	pthread_mutex_lock(&dev->pages->lock);
+	dev->pages->stopped = true;
+	pthread_mutex_unlock(&dev->pages->lock);
+	/* Waits for one that runs. */
+	rte_eal_alarm_cancel(answer_requests, dev->pages);
+}
+
+uint32_t
+rnic_pages_held(struct rnic_dev *dev)
+{
+	uint32_t held;
+
+	pthread_mutex_lock(&dev->pages->lock);
+	held = dev->pages->held;
+	pthread_mutex_unlock(&dev->pages->lock);
+	return held;
+}
+
+int
+rnic_pages_create(struct rnic_dev *dev)
+{
+	struct rnic_pages *pages = calloc(1, sizeof(*pages));
+
+	if (pages == NULL)
+		return -ENOMEM;
+	pages->dev = dev;
+	pthread_mutex_init(&pages->work, NULL);
+	pthread_mutex_init(&pages->lock, NULL);
+	dev->pages = pages;
+	return 0;
+}
+
+void
+rnic_pages_destroy(struct rnic_dev *dev)
+{
+	struct rnic_pages *pages = dev->pages;
+	struct chunk *chunk;
+
+	if (pages == NULL)
+		return;
+	if (pages->held > 0)
+		RNIC_LOG(WARNING, dev, "%u pages were not given back; the device loses them now",
+			 pages->held);
+	/* Unmapped before they are freed: the device cannot reach them any more. */
+	while ((chunk = pages->chunks) != NULL) {
+		pages->chunks = chunk->next;
+		rnic_mem_free(dev, &chunk->mem);
+		free(chunk);
+	}
+	dev->pages = NULL;
+	pthread_mutex_destroy(&pages->lock);
+	pthread_mutex_destroy(&pages->work);
+	free(pages);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The port and its vport: addresses, MTU, state and speed, counters (PRM: "NIC Vport Context", "Access Registers"). */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "internal.h"
+#include "prm/list.h"
+
+#define PORT 1
+
+/* What the MTU register counts beyond the L3 MTU: Ethernet header, one VLAN tag, FCS. */
+#define FRAME_OVERHEAD (14 + 4 + 4)
+
+int
+rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
+{
+	struct {
+		struct rnic_access_reg_in header;
+		uint8_t data[0x100];
+	} in = { 0 };
+	struct {
+		struct rnic_access_reg_out header;
+		uint8_t data[0x100];
+	} out;
+	int rc;
+
+	if (bytes > sizeof(in.data))
+		return -EINVAL;
+	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, reg);
+	memcpy(in.data, data, bytes);
+	rc = rnic_cmd_exec(
+		dev, RNIC_CMD_ACCESS_REG, write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ, &in,
+		(uint32_t)sizeof(in.header) + bytes, &out, (uint32_t)sizeof(out.header) + bytes);
+	if (rc == 0 && !write)
+		memcpy(data, out.data, bytes);
+	return rc;
+}
+
+/* ---- MTU, state, speed ---- */
+
+static int
+query_max_mtu(struct rnic_dev *dev)
+{
+	struct rnic_pmtu_reg pmtu = { 0 };
+	uint64_t max;
+	int rc;
+
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
+	rc = rnic_access_reg(dev, RNIC_REG_PMTU, false, &pmtu, sizeof(pmtu));
+	if (rc != 0)
+		return rc;
+	max = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_MAX_MTU);
+	if (max < 64 + FRAME_OVERHEAD) {
+		RNIC_LOG(ERR, dev, "the port says that its largest frame has %" PRIu64 " bytes",
+			 max);
+		return -EIO;
+	}
+	dev->max_mtu = (uint16_t)(max - FRAME_OVERHEAD);
+	return 0;
+}
+
+int
+rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
+{
+	struct rnic_pmtu_reg pmtu = { 0 };
+
+	if (mtu > dev->max_mtu) {
+		RNIC_LOG(ERR, dev, "MTU %u: the port takes at most %u", mtu, dev->max_mtu);
+		return -EINVAL;
+	}
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
+	return rnic_access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu));
+}
+
+int
+rnic_port_set_admin(struct rnic_dev *dev, bool up)
+{
+	struct rnic_paos_reg paos = { 0 };
+
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ADMIN_STATUS, up ? RNIC_PORT_UP : RNIC_PORT_DOWN);
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ASE, 1);
+	return rnic_access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos));
+}
+
+/* Mb/s of the protocols of PTYS, by bit. */
+static const uint32_t ptys_speeds[32] = {
+	[0] = 1000,    [1] = 1000,   [2] = 10000,  [3] = 10000,	  [4] = 10000,	 [5] = 20000,
+	[6] = 40000,   [7] = 40000,  [8] = 56000,  [12] = 10000,  [13] = 10000,	 [14] = 10000,
+	[15] = 40000,  [16] = 40000, [18] = 50000, [20] = 100000, [21] = 100000, [22] = 100000,
+	[23] = 100000, [24] = 100,   [25] = 1000,  [26] = 10000,  [27] = 25000,	 [28] = 25000,
+	[29] = 25000,  [30] = 50000, [31] = 50000,
+};
+
+static const uint32_t ptys_ext_speeds[32] = {
+	[0] = 100,     [1] = 1000,    [3] = 5000,    [4] = 10000,   [5] = 40000,
+	[6] = 25000,   [7] = 50000,   [8] = 50000,   [9] = 100000,  [10] = 100000,
+	[11] = 100000, [12] = 200000, [13] = 200000, [15] = 400000, [16] = 400000,
+};
+
+static uint32_t
+fastest(uint64_t protocols, const uint32_t speeds[32])
+{
+	uint32_t i, speed = 0;
+
+	for (i = 0; i < 32; i++)
+		if (protocols & UINT64_C(1) << i)
+			speed = RTE_MAX(speed, speeds[i]);
+	return speed;
+}
+
+int
+rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
+{
+	struct rnic_vport_in in = { 0 };
+	struct rnic_query_vport_state_out out;
+	struct rnic_ptys_reg ptys = { 0 };
+	int rc;
+
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_STATE, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc != 0)
+		return rc;
+	*up = rnic_query_vport_state_out_get(&out, RNIC_QUERY_VPORT_STATE_OUT_STATE) ==
+	      RNIC_VPORT_STATE_UP;
+	*speed = 0;
+	if (!*up)
+		return 0;
+	rnic_ptys_reg_set(&ptys, RNIC_PTYS_REG_LOCAL_PORT, PORT);
+	rnic_ptys_reg_set(&ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
+	rc = rnic_access_reg(dev, RNIC_REG_PTYS, false, &ptys, sizeof(ptys));
+	if (rc != 0)
+		return rc;
+	*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER),
+			 ptys_ext_speeds);
+	if (*speed == 0)
+		*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
+				 ptys_speeds);
+	return 0;
+}
+
+/* ---- The vport's context ---- */
+
+static int
+query_context(struct rnic_dev *dev, struct rnic_nic_vport_context *context)
+{
+	struct rnic_query_nic_vport_context_in in = { 0 };
+	struct rnic_query_nic_vport_context_out out;
+	int rc;
+
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, 0, &in, sizeof(in), &out,
+			   sizeof(out));
+	if (rc == 0)
+		*context = *rnic_query_nic_vport_context_out_nic_vport_context(&out);
+	return rc;
+}
+
+/* The MODIFY command with room for a list of one address. */
+struct modify_context {
+	struct rnic_modify_nic_vport_context_in in;
+	struct rnic_mac_entry address;
+};
+
+static int
+modify_context(struct rnic_dev *dev, struct modify_context *modify, uint32_t select, bool list)
+{
+	struct rnic_cmd_out out;
+
+	rnic_modify_nic_vport_context_in_set(&modify->in,
+					     RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT, select);
+	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, modify,
+			     (uint32_t)(list ? sizeof(*modify) : sizeof(modify->in)), &out,
+			     sizeof(out));
+}
+
+/* The vport's list of unicast or multicast addresses becomes this one. */
+static int
+set_address_list(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t mac[6])
+{
+	struct modify_context modify = { 0 };
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in);
+
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, type);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 1);
+	rnic_mac_entry_set(&modify.address, RNIC_MAC_ENTRY_ADDRESS_47_32,
+			   (uint32_t)mac[0] << 8 | mac[1]);
+	rnic_mac_entry_set(&modify.address, RNIC_MAC_ENTRY_ADDRESS_31_0,
+			   (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 |
+				   mac[5]);
+	return modify_context(dev, &modify, RNIC_NIC_VPORT_ADDRESSES_LIST, true);
+}
+
+int
+rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	int rc = set_address_list(dev, RNIC_ALLOWED_LIST_UC, mac);
+
+	if (rc == 0)
+		memcpy(dev->mac, mac, sizeof(dev->mac));
+	return rc;
+}
+
+int
+rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
+{
+	struct modify_context modify = { 0 };
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in);
+
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
+	return modify_context(dev, &modify, RNIC_NIC_VPORT_PROMISC, false);
+}
+
+int
+rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
+{
+	struct rnic_query_q_counter_in in = { 0 };
+	struct rnic_query_q_counter_out out;
+	int rc;
+
+	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, dev->q_counter);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*count = (uint32_t)rnic_query_q_counter_out_get(
+			&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
+	return rc;
+}
+
+int
+rnic_port_setup(struct rnic_dev *dev)
+{
+	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	/* wqe_inline_mode: where the least inline size of send WQEs is found. */
+	enum { INLINE_L2 = 0, INLINE_VPORT = 1 };
+	struct rnic_nic_vport_context context;
+	uint64_t high, low, inline_mode;
+	unsigned int i;
+	int rc;
+
+	rc = query_context(dev, &context);
+	if (rc == 0)
+		rc = query_max_mtu(dev);
+	if (rc != 0)
+		return rc;
+	high = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32);
+	low = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
+	for (i = 0; i < sizeof(dev->mac); i++)
+		dev->mac[i] = (uint8_t)((high << 32 | low) >> (40 - 8 * i));
+	inline_mode = rnic_ethernet_cap_get(&dev->caps.ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE);
+	if (inline_mode == INLINE_L2)
+		dev->min_inline_mode = 1;
+	else if (inline_mode == INLINE_VPORT)
+		dev->min_inline_mode = (uint8_t)rnic_nic_vport_context_get(
+			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
+	rc = rnic_port_set_mac(dev, dev->mac);
+	if (rc == 0)
+		rc = set_address_list(dev, RNIC_ALLOWED_LIST_MC, broadcast);
+	if (rc == 0)
+		rc = rnic_port_set_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
+	if (rc == 0)
+		rc = rnic_port_set_admin(dev, true);
+	return rc;
+}
+
+void
+rnic_port_down(struct rnic_dev *dev)
+{
+	rnic_port_set_admin(dev, false);
+}

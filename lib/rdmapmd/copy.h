@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#ifndef RDMAPMD_COPY_H
+#define RDMAPMD_COPY_H
+
+/* 0, or -EEXIST (and a message) if another object of this process has a copy of this library. */
+int rdmapmd_check_copies(void);
+
+#endif
