@@ -179,6 +179,7 @@ def draw(pyplot, sides, args):
                 if at:
                     ax.plot(*zip(*at), marker="o", label=f"{side.title} {name}")
         ax.set_xscale("log", base=2)
+        ax.set_xticks(args.bursts, [str(b) for b in args.bursts])
         ax.set_ylim(bottom=0)
         ax.set_xlabel(f"{what} burst, {args.sizes[0]}-byte frames")
         ax.set_ylabel("instructions per packet")
