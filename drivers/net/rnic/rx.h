@@ -39,6 +39,7 @@ struct rnic_rxq {
 	struct rnic_dev *dev;
 	struct rte_mempool *registered; /* the pool, while it is registered for this queue */
 	uint64_t offloads;
+	uint32_t slots; /* in elts */
 	unsigned int socket;
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */

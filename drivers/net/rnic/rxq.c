@@ -131,7 +131,7 @@ rxq_free_mbufs(struct rnic_rxq *rxq)
 {
 	uint32_t i;
 
-	for (i = 0; i < ((uint32_t)rxq->rq.mask + 1) << rxq->log_segs; i++)
+	for (i = 0; i < rxq->slots; i++)
 		if (rxq->elts[i] != NULL)
 			rte_mbuf_raw_free(rxq->elts[i]);
 	rte_free(rxq->elts);
@@ -147,15 +147,15 @@ rxq_fill(struct rnic_rxq *rxq)
 		.nb_segs = 1,
 		.port = rxq->port_id,
 	};
-	uint32_t slots = ((uint32_t)rxq->rq.mask + 1) << rxq->log_segs;
 	int rc;
 
 	memcpy(&rxq->rearm, &fresh.rearm_data, sizeof(rxq->rearm));
-	rxq->elts = rte_zmalloc_socket("rnic_rx_elts", slots * sizeof(*rxq->elts),
+	rxq->slots = ((uint32_t)rxq->rq.mask + 1) << rxq->log_segs;
+	rxq->elts = rte_zmalloc_socket("rnic_rx_elts", rxq->slots * sizeof(*rxq->elts),
 				       RTE_CACHE_LINE_SIZE, rxq->socket);
 	if (rxq->elts == NULL) {
 		RNIC_LOG(ERR, rxq->dev, "Rx queue %u: no memory for %u mbufs", rxq->queue_id,
-			 slots);
+			 rxq->slots);
 		return -ENOMEM;
 	}
 	rc = rnic_mkey_register_pool(rxq->dev, rxq->pool);

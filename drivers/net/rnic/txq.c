@@ -93,8 +93,8 @@ rnic_txq_start(struct rnic_txq *txq)
 			 txq->queue_id, txq->dev->min_inline_mode);
 		return -ENOTSUP;
 	}
-	/* One completion in RNIC_TX_SIGNAL segments, and ample room for those of errors. */
-	rc = rnic_cq_create(txq->dev, RTE_MAX(log_elts - 2, 6u), &txq->cq);
+	/* Few WQEs ask for a completion, but in the error state each one gets one. */
+	rc = rnic_cq_create(txq->dev, log_elts, &txq->cq);
 	if (rc < 0)
 		return rc;
 	rc = rnic_sq_create(txq->dev, log_elts, &txq->cq, &txq->sq);

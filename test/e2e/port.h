@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What the checking programs share: EAL with the plugin, pairs of ports, and frames whose every byte follows from a
+ * sequence number. A program is one lcore; the device thread of the process is the other busy one.
+ */
+#ifndef E2E_PORT_H
+#define E2E_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#define E2E_HEADROOM 16 /* of the generated part: Ethernet header, then 2 bytes zero */
+
+struct e2e_conf {
+	uint16_t mtu;
+	uint16_t rx_desc, tx_desc;
+	uint16_t tx_queues;
+	bool no_fast_free;
+	bool promiscuous;
+	struct rte_mempool *rx_pool; /* default: e2e_pool */
+};
+
+extern struct rte_mempool *e2e_pool;
+extern bool e2e_full; /* every count that was asked for */
+
+/* EAL with options for a quiet process and the vdevs given (NULL ended), and a pool. 0, or -1 with a message. */
+int e2e_init(const char *name, const char *const *vdevs);
+void e2e_fini(void);
+
+/* Configure and start; members that are 0 have defaults (1500, 512, 512, 1). */
+int e2e_port_setup(uint16_t port, const struct e2e_conf *conf);
+int e2e_port_stop(uint16_t port);
+/* Wait for the link of a port; false: not so within 5 s. */
+bool e2e_wait_link(uint16_t port, bool up);
+/* mbufs that are not in the pool (in queues, or lost). */
+unsigned int e2e_pool_used(struct rte_mempool *pool);
+
+/* A frame to a port's address, in `segs` segments of about equal length; NULL: no mbufs. */
+struct rte_mbuf *e2e_frame(struct rte_mempool *pool, uint16_t to, uint64_t sequence,
+			   uint32_t length, unsigned int segs);
+/* Is it that frame, to the last byte? Says where not. */
+bool e2e_check(const struct rte_mbuf *mbuf, uint16_t to, uint64_t sequence, uint32_t length);
+
+/* Send all of them, or say how many were. */
+uint16_t e2e_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t count);
+/* Receive `count` packets; fewer if nothing comes for 2 s. */
+uint16_t e2e_receive(uint16_t port, struct rte_mbuf **pkts, uint16_t count);
+/* Nothing comes for a while? What does is freed. */
+bool e2e_silent(uint16_t port);
+
+/* `count` (at most 64) frames from one port to the other, all checked. */
+bool e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, unsigned int segs,
+		  unsigned int count);
+
+/* A generator of its own, so that runs can be repeated. */
+static inline uint64_t
+e2e_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+#endif

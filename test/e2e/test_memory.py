@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All the ways in which EAL may hold its memory."""
+
+import os
+
+import pytest
+
+from e2e.testpmd import Testpmd, check_exact, forward, nobody, pair
+
+ROOT = os.geteuid() == 0
+
+
+def run(eal, user=None):
+    with Testpmd(pair(), eal=eal, user=user) as testpmd:
+        testpmd.prompt()
+        check_exact(forward(testpmd))
+        testpmd.do("port stop all")
+        testpmd.do("port start all")
+        testpmd.do("set fwd io")
+        check_exact(forward(testpmd))
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
+@pytest.mark.parametrize("eal", [
+    pytest.param([], id="hugepage files"),
+    pytest.param(["--in-memory"], id="in memory"),
+    pytest.param(["--single-file-segments"], id="single-file segments"),
+    pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
+    pytest.param(["--legacy-mem"], id="legacy"),
+])
+def test_hugepages(eal):
+    if not ROOT:
+        pytest.skip("needs hugepages, which are root's here")
+    run(["-m", "256", *eal])
+
+
+def test_no_huge():
+    run(["--no-huge", "-m", "512"])
+
+
+def test_no_huge_as_an_ordinary_user():
+    """Runs as nobody; already an ordinary user, as that."""
+    run(["--no-huge", "-m", "512"], nobody() if ROOT else None)

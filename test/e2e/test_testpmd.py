@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock dpdk-testpmd over two ports of the embedded device."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from e2e.testpmd import Testpmd, check_exact, forward, pair, plugin
+
+ROOT = os.geteuid() == 0
+
+
+def test_io_forwarding_counts_agree():
+    with Testpmd(pair()) as testpmd:
+        testpmd.prompt()
+        testpmd.do("clear port stats all")
+        check_exact(forward(testpmd, 2))
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
+@pytest.mark.parametrize("mode", ["mac", "macswap", "5tswap", "csum"])
+def test_forwarding_modes_that_touch_packets(mode):
+    with Testpmd(pair(), args=[f"--forward-mode={mode}"]) as testpmd:
+        testpmd.prompt()
+        check_exact(forward(testpmd))
+        testpmd.quit()
+
+
+@pytest.mark.parametrize("sizes", ["64", "1514", "64,128,256", "100,1,1,1,1,1,1,50"])
+def test_packets_of_several_segments(sizes):
+    with Testpmd(pair()) as testpmd:
+        testpmd.prompt()
+        testpmd.do(f"set txpkts {sizes}")
+        stats = forward(testpmd)
+        check_exact(stats)
+        length = sum(map(int, sizes.split(",")))
+        assert stats[0]["TX-bytes"] == length * stats[0]["TX-packets"]
+        testpmd.quit()
+
+
+def test_large_frames_over_several_mbufs():
+    with Testpmd(pair(), args=["--max-pkt-len=9018", "--enable-scatter"]) as testpmd:
+        testpmd.prompt()
+        testpmd.do("set txpkts 2000,2000,2000,2000,1000")
+        check_exact(forward(testpmd), 100)
+        assert "on" in re.findall(r"RX scattered packets: (\w+)", testpmd.do("show rxq info 0 0"))
+        testpmd.quit()
+
+
+@pytest.mark.parametrize("rings", [("64", "64"), ("100", "1000"), ("4096", "129")])
+def test_ring_sizes(rings):
+    with Testpmd(pair(), args=[f"--rxd={rings[0]}", f"--txd={rings[1]}"],
+                 mbufs=16384) as testpmd:
+        testpmd.prompt()
+        check_exact(forward(testpmd, bursts=1))
+        testpmd.quit()
+
+
+def test_one_port_whose_frames_come_back():
+    with Testpmd(["net_rnic0,wire=loop"], args=["--port-topology=loop"]) as testpmd:
+        testpmd.prompt()
+        stats = forward(testpmd)
+        assert stats[0]["TX-packets"] > 1000
+        assert stats[0]["TX-packets"] == stats[0]["RX-packets"]
+        testpmd.quit()
+
+
+def test_a_sender_without_a_receiver_loses_and_counts():
+    """Frames that nobody takes out of the ring are missed, to the last one."""
+    with Testpmd(pair(), args=["--forward-mode=txonly"]) as testpmd:
+        testpmd.prompt()
+        stats = forward(testpmd)
+        for here, there in ((0, 1), (1, 0)):
+            assert stats[here]["TX-packets"] > 1000
+            assert stats[here]["TX-packets"] == \
+                stats[there]["RX-packets"] + stats[there]["RX-missed"]
+            assert stats[there]["RX-missed"] > 0
+        testpmd.quit()
+
+
+def test_ports_stop_and_start_again():
+    with Testpmd(pair()) as testpmd:
+        testpmd.prompt()
+        for _ in range(3):
+            check_exact(forward(testpmd))
+            testpmd.do("port stop all")
+            testpmd.do("port start all")
+            testpmd.do("set fwd io")
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
+def test_link_goes_down_with_the_peer():
+    with Testpmd(pair()) as testpmd:
+        testpmd.prompt()
+        assert "Link status: up" in testpmd.do("show port info 1")
+        testpmd.do("port stop 0")
+        time.sleep(0.2)
+        assert "Link status: down" in testpmd.do("show port info 1")
+        testpmd.do("port start 0")
+        time.sleep(0.2)
+        assert "Link status: up" in testpmd.do("show port info 1")
+        testpmd.quit()
+
+
+def test_port_info():
+    with Testpmd(pair()) as testpmd:
+        testpmd.prompt()
+        info = testpmd.do("show port info 0")
+        assert "Driver name: net_rnic" in info
+        assert re.search(r"Firmware-version: \S+", info)
+        assert "MTU: 1500" in info
+        testpmd.quit()
+
+
+@pytest.mark.parametrize("devargs,word", [("colour=blue", "colour"), ("wire=nowhere", "nowhere"),
+                                          ("wire=loop,wire=loop", "twice")])
+def test_bad_devargs_are_named_with_the_valid_ones(devargs, word):
+    with Testpmd([f"net_rnic0,{devargs}"]) as testpmd:
+        testpmd.prompt()
+        said = " ".join(testpmd.complaints())
+        assert word in said
+        for key in ("wire", "drop", "dup", "reorder", "corrupt", "seed", "poll", "bf", "mac"):
+            assert key in said.split("valid")[1]
+        testpmd.quit()
+
+
+def test_physical_addresses_are_refused_with_the_remedy():
+    if not ROOT:
+        pytest.skip("only root can have physical addresses")
+    with Testpmd(pair()[:1], eal=["-m", "256", "--iova-mode=pa"]) as testpmd:
+        testpmd.prompt()
+        assert "--iova-mode=va" in " ".join(testpmd.complaints())
+        testpmd.quit()
+
+
+def test_physical_addresses_are_refused_at_hotplug():
+    if not ROOT:
+        pytest.skip("only root can have physical addresses")
+    with Testpmd([], eal=["-m", "256", "--iova-mode=pa"]) as testpmd:
+        testpmd.prompt()
+        assert "--iova-mode=va" in testpmd.do("port attach net_rnic0,wire=loop")
+        testpmd.quit()
+
+
+def test_attach_and_detach():
+    with Testpmd([]) as testpmd:
+        testpmd.prompt()
+        for _ in range(3):
+            assert "is attached" in testpmd.do("port attach net_rnic0,wire=loop")
+            testpmd.do("port start 0")
+            assert "Link status: up" in testpmd.do("show port info 0")
+            testpmd.do("port stop 0")
+            testpmd.do("port close 0")
+            testpmd.do("device detach net_rnic0")
+        testpmd.quit()
+        assert not testpmd.complaints()
+
+
+def test_dumps_of_queue_entries():
+    with Testpmd(pair(), eal=["--no-huge", "-m", "512",
+                              "--log-level=pmd.net.rnic.dump:debug"],
+                 args=["--forward-mode=rxonly"]) as testpmd:
+        testpmd.prompt()
+        testpmd.do("start tx_first 1")
+        time.sleep(0.2)
+        testpmd.do("stop")
+        text = testpmd.text()
+        assert "dumping" in testpmd.do("show txq info 0 0")
+        testpmd.quit()
+        assert re.search(r"wqe", text, re.I) and re.search(r"cqe", text, re.I)
+        assert re.search(r"ENHANCED_MPSW|0x29", text)
+
+
+def test_a_secondary_process_reads_the_counters():
+    """dpdk-proc-info attaches to the ports of a running testpmd."""
+    tool = shutil.which("dpdk-proc-info")
+    assert tool, "dpdk-proc-info is part of the package dpdk"
+    if not ROOT:
+        pytest.skip("needs hugepage files, which are root's here")
+    with Testpmd(pair(), eal=["-m", "256"]) as testpmd:
+        testpmd.prompt()
+        stats = forward(testpmd)
+        env = dict(os.environ, RUNTIME_DIRECTORY=testpmd.runtime)
+        if os.environ.get("RDMAPMD_PRELOAD"):
+            env["LD_PRELOAD"] = os.environ["RDMAPMD_PRELOAD"]
+        seen = subprocess.run([tool, "-d", plugin(), "--no-pci", "--no-telemetry",
+                               f"--file-prefix={testpmd.prefix}", "--", "-p", "0x3", "--stats"],
+                              env=env, text=True, capture_output=True, timeout=60, check=False)
+        print(seen.stdout, seen.stderr)
+        for port in (0, 1):
+            assert re.search(rf"RX-packets:\s+{stats[port]['RX-packets']}\b", seen.stdout)
+            assert re.search(rf"TX-packets:\s+{stats[port]['TX-packets']}\b", seen.stdout)
+        # The primary process is none the worse for it.
+        testpmd.do("set fwd io")
+        check_exact(forward(testpmd))
+        testpmd.quit()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock dpdk-testpmd with the plugin, driven through its prompt as a user would."""
+
+import os
+import pty
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+PROMPT = "testpmd> "
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r")
+SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
+# What the driver and the device say at level ERR and above starts so.
+OURS = re.compile(r"^(net_rnic|softrnic): .*$", re.M)
+
+
+def plugin():
+    """librte_net_rnic.so under test."""
+    path = os.environ.get("RDMAPMD_PLUGIN")
+    if not path:
+        here = os.path.dirname(os.path.abspath(__file__))
+        path = os.path.join(here, "../../build/drivers/net/rnic/librte_net_rnic.so")
+    return os.path.realpath(path)
+
+
+def two_cpus():
+    cpus = sorted(os.sched_getaffinity(0))
+    return f"{cpus[0]},{cpus[min(1, len(cpus) - 1)]}"
+
+
+def nobody():
+    return pwd.getpwnam("nobody")
+
+
+class Testpmd:
+    """One process, with a run-time folder and a file prefix of its own. Use as a context."""
+
+    __test__ = False
+    count = 0
+
+    def __init__(self, vdevs, eal=("--no-huge", "-m", "512"), args=(), user=None, mbufs=8192):
+        Testpmd.count += 1
+        self.prefix = f"rnic-e2e-{os.getpid()}-{Testpmd.count}"
+        self.folder = tempfile.mkdtemp(prefix=self.prefix, dir="/run" if os.geteuid() == 0 else None)
+        library = plugin()
+        command = []
+        if user is not None:
+            os.chmod(self.folder, 0o755)
+            # The user may not look into the folder of the build.
+            library = shutil.copy(library, self.folder)
+            os.mkdir(os.path.join(self.folder, "run"))
+            os.chown(os.path.join(self.folder, "run"), user.pw_uid, user.pw_gid)
+            command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
+                       "--clear-groups"]
+        runtime = os.path.join(self.folder, "run")
+        os.makedirs(runtime, exist_ok=True)
+        command += ["dpdk-testpmd", "-l", two_cpus(), "-d", library, "--no-pci", "--no-telemetry",
+                    f"--file-prefix={self.prefix}", *eal]
+        for vdev in vdevs:
+            command += ["--vdev", vdev]
+        command += ["--", "-i", f"--total-num-mbufs={mbufs}", *args]
+        env = dict(os.environ, RUNTIME_DIRECTORY=runtime, HOME=runtime, TERM="dumb")
+        if os.environ.get("RDMAPMD_PRELOAD"):
+            env["LD_PRELOAD"] = os.environ["RDMAPMD_PRELOAD"]
+        self.command = command
+        self.runtime = runtime
+        self.all = ""
+        self.lock = threading.Lock()
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env,
+                                        close_fds=True, start_new_session=True)
+        os.close(slave)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.reader.join(5)
+        os.close(self.master)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in ("/dev/hugepages", "/mnt/huge"):
+            if os.path.isdir(folder):
+                for name in os.listdir(folder):
+                    if name.startswith(self.prefix):
+                        os.unlink(os.path.join(folder, name))
+        if kind is not None:
+            print(" ".join(self.command))
+            print(self.text())
+
+    def _read(self):
+        while True:
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            with self.lock:
+                self.all += data.decode(errors="replace")
+
+    def text(self, since=0):
+        with self.lock:
+            return ANSI.sub("", self.all[since:])
+
+    def wait(self, condition, timeout, what):
+        """Until condition() holds; the process must not end before."""
+        end = time.monotonic() + timeout * (5 if SANITIZED else 1)
+        while not condition():
+            assert self.process.poll() is None or condition(), f"testpmd ended before {what}"
+            assert time.monotonic() < end, f"no {what} within {timeout} s"
+            time.sleep(0.02)
+
+    def prompt(self, timeout=60):
+        """Until it waits for the first command."""
+        self.wait(lambda: self.text().endswith(PROMPT), timeout, "prompt")
+        return self
+
+    def do(self, line, timeout=30):
+        """A command; returns what it says."""
+        with self.lock:
+            since = len(self.all)
+        os.write(self.master, (line + "\n").encode())
+
+        def done():
+            text = self.text(since)
+            return "\n" in text and text.endswith(PROMPT)
+        self.wait(done, timeout, f"answer to '{line}'")
+        return self.text(since).partition("\n")[2][:-len(PROMPT)]
+
+    def quit(self):
+        """Leave; the exit code must be 0."""
+        if self.process.poll() is None:
+            os.write(self.master, b"quit\n")
+        try:
+            status = self.process.wait(60 if SANITIZED else 20)
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError("testpmd does not quit") from late
+        self.reader.join(5)
+        assert status == 0, f"exit code {status}"
+
+    def stats(self):
+        """Counters of all ports: {port: {"RX-packets": ...}}."""
+        text = self.do("show port stats all")
+        ports = {}
+        for part in re.split(r"#+ NIC statistics for port ", text)[1:]:
+            port = int(part.split()[0])
+            ports[port] = {key: int(value) for key, value in
+                           re.findall(r"([RT]X-\w+|[RT]x-pps):\s+(\d+)", part)}
+        return ports
+
+    def complaints(self):
+        """Lines of the driver or the device."""
+        return OURS.findall(self.text())
+
+
+def pair(name="e2e", options=""):
+    """Two ports joined by a wire."""
+    return [f"net_rnic{i},wire=pair:{name}{options}" for i in (0, 1)]
+
+
+def forward(testpmd, seconds=0.5, bursts=4):
+    """Let packets go round, then take in what is on its way; returns the counters."""
+    testpmd.do(f"start tx_first {bursts}")
+    time.sleep(seconds)
+    testpmd.do("stop")
+    testpmd.do("set fwd rxonly")
+    testpmd.do("start")
+    time.sleep(0.3)
+    testpmd.do("stop")
+    return testpmd.stats()
+
+
+def check_exact(stats, least=1000):
+    """What one port sent, the other received; no error, nothing lost."""
+    for here, there in ((0, 1), (1, 0)):
+        assert stats[here]["TX-packets"] > least
+        assert stats[here]["TX-packets"] == stats[there]["RX-packets"], stats
+        assert stats[here]["TX-bytes"] == stats[there]["RX-bytes"], stats
+        for key in ("RX-missed", "RX-errors", "RX-nombuf", "TX-errors"):
+            assert stats[here][key] == 0, stats
