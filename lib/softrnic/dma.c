@@ -213,8 +213,11 @@ softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length
 		dev->stats.tpt_faults++;
 		return -EFAULT;
 	}
-	for (; length > 0; iova += bytes, to += bytes, length -= bytes)
-		memcpy(to, dma_piece(dev, iova, length, SOFTRNIC_DMA_READ, &bytes), bytes);
+	for (; length > 0; iova += bytes, to += bytes, length -= bytes) {
+		const uint8_t *from = dma_piece(dev, iova, length, SOFTRNIC_DMA_READ, &bytes);
+
+		memcpy(to, from, bytes);
+	}
 	return 0;
 }
 
@@ -228,8 +231,11 @@ softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t
 		dev->stats.tpt_faults++;
 		return -EFAULT;
 	}
-	for (; length > 0; iova += bytes, from += bytes, length -= bytes)
-		memcpy(dma_piece(dev, iova, length, SOFTRNIC_DMA_WRITE, &bytes), from, bytes);
+	for (; length > 0; iova += bytes, from += bytes, length -= bytes) {
+		uint8_t *to = dma_piece(dev, iova, length, SOFTRNIC_DMA_WRITE, &bytes);
+
+		memcpy(to, from, bytes);
+	}
 	return 0;
 }
 
