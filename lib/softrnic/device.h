@@ -651,7 +651,6 @@ void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL 
 /* Which header fields steering matches on: its row in the flow table capabilities. */
 void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
 void softrnic_steering_reset(struct softrnic *dev);
-void softrnic_steering_fini(struct softrnic *dev);
 void softrnic_sqs_reset(struct softrnic *dev);
 void softrnic_rqs_reset(struct softrnic *dev);
 void softrnic_cqs_reset(struct softrnic *dev);

@@ -9,15 +9,15 @@
 #include "device.h"
 
 #define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
-#define SOFTRNIC_ETH_EXTRA	 22 /* what a frame may have beside its MTU: header, two VLAN tags */
+#define SOFTRNIC_ETH_FCS	 4
 #define SOFTRNIC_ETH_HEAD_MAX	 128 /* as far as steering looks: two tags, IPv6, TCP */
 #define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
 
-/* Longest frame that the port takes, without FCS: the MTU counts payload and header as PMTU does. */
+/* Longest frame that the port takes, without FCS: MTUs of ports count all bytes on the wire. */
 static inline uint32_t
 softrnic_eth_frame_max(const struct softrnic *dev)
 {
-	return dev->port.admin_mtu + SOFTRNIC_ETH_EXTRA;
+	return dev->port.admin_mtu - SOFTRNIC_ETH_FCS;
 }
 
 /*

@@ -7,8 +7,7 @@
 
 #include "eth/steer.h"
 
-#define FLOW_TABLE_LOG_SIZE_MAX 20
-#define FLOW_BUCKETS_MIN	8
+#define FLOW_BUCKETS_MIN 8
 
 /* The fields that entries can match on; others must not be in a group's mask. */
 static const enum rnic_fte_match_set_lyr_2_4_field matched_fields[] = {
@@ -28,6 +27,27 @@ static const enum rnic_fte_match_set_lyr_2_4_field matched_fields[] = {
 	RNIC_FTE_MATCH_SET_LYR_2_4_DST_IP_95_64, RNIC_FTE_MATCH_SET_LYR_2_4_DST_IP_63_32,
 	RNIC_FTE_MATCH_SET_LYR_2_4_DST_IP_31_0,
 };
+
+void
+softrnic_steering_fields(struct rnic_flow_table_fields *fields)
+{
+	static const enum rnic_flow_table_fields_field offered[] = {
+		RNIC_FLOW_TABLE_FIELDS_OUTER_DMAC,	 RNIC_FLOW_TABLE_FIELDS_OUTER_SMAC,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_ETHER_TYPE, RNIC_FLOW_TABLE_FIELDS_OUTER_IP_VERSION,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_FIRST_PRIO, RNIC_FLOW_TABLE_FIELDS_OUTER_FIRST_CFI,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_FIRST_VID,	 RNIC_FLOW_TABLE_FIELDS_OUTER_IPV4_TTL,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_SIP,	 RNIC_FLOW_TABLE_FIELDS_OUTER_DIP,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_FRAG,	 RNIC_FLOW_TABLE_FIELDS_OUTER_IP_PROTOCOL,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_IP_ECN,	 RNIC_FLOW_TABLE_FIELDS_OUTER_IP_DSCP,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_UDP_SPORT,	 RNIC_FLOW_TABLE_FIELDS_OUTER_UDP_DPORT,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_TCP_SPORT,	 RNIC_FLOW_TABLE_FIELDS_OUTER_TCP_DPORT,
+		RNIC_FLOW_TABLE_FIELDS_OUTER_TCP_FLAGS,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
+		rnic_flow_table_fields_set(fields, offered[i], 1);
+}
 
 int
 softrnic_steering_init(struct softrnic *dev)
@@ -146,7 +166,7 @@ SOFTRNIC_CMD(create_flow_table)
 	    rnic_create_flow_table_in_get(in, RNIC_CREATE_FLOW_TABLE_IN_OTHER_VPORT) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x930002;
-	if (level > STEER_LEVEL_MAX || size > FLOW_TABLE_LOG_SIZE_MAX ||
+	if (size > SOFTRNIC_LOG_MAX_FT_SIZE ||
 	    rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_REFORMAT_EN) != 0 ||
 	    rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_DECAP_EN) != 0 ||
 	    rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_SW_OWNER) != 0)

@@ -13,7 +13,6 @@
 
 #define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
 #define STEER_TIRS_MAX	 64
-#define STEER_LEVEL_MAX	 64
 #define STEER_GROUPS_MAX 1024
 
 struct steer_key {

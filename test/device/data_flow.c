@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The half of data_path.h that traffic needs: flow tables, WQEs, doorbells, completions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data_path.h"
+
+uint32_t
+dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table)
+{
+	struct rnic_create_flow_table_in in = { 0 };
+	struct rnic_flow_table_context *context = rnic_create_flow_table_in_context(&in);
+	struct rnic_object_out out[0x20];
+
+	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LEVEL, level);
+	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, log_size);
+	if (miss_table != 0) {
+		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ACTION,
+					    RNIC_TABLE_MISS_FORWARD);
+		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ID,
+					    miss_table);
+	}
+	if (dp_command(dp, RNIC_CMD_CREATE_FLOW_TABLE, 0, &in, sizeof(in), out, sizeof(out)) != 0)
+		return 0;
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+uint32_t
+dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
+		const struct rnic_fte_match_set_lyr_2_4 *mask, int *status)
+{
+	struct rnic_create_flow_group_in in = { 0 };
+	struct rnic_object_out out[0x20];
+
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, start);
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, end);
+	if (mask != NULL) {
+		rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
+					      RNIC_MATCH_OUTER_HEADERS);
+		*rnic_fte_match_param_outer(rnic_create_flow_group_in_match_criteria(&in)) = *mask;
+	}
+	*status = dp_command(dp, RNIC_CMD_CREATE_FLOW_GROUP, 0, &in, sizeof(in), out, sizeof(out));
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+int
+dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
+	    const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
+	    const struct rnic_flow_destination *destinations, uint32_t count)
+{
+	struct {
+		struct rnic_set_fte_in in;
+		struct rnic_flow_destination list[8];
+	} in = { 0 };
+	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&in.in);
+
+	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_TABLE_ID, table);
+	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_FLOW_INDEX, index);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, group);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, tag);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, action);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
+	if (value != NULL)
+		*rnic_fte_match_param_outer(rnic_flow_context_match_value(context)) = *value;
+	if (count > 0)
+		memcpy(in.list, destinations, count * sizeof(*destinations));
+	return dp_command(dp, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0, &in,
+			  sizeof(in.in) + count * sizeof(*destinations), NULL, 0);
+}
+
+int
+dp_root_set(struct dp *dp, uint32_t table)
+{
+	struct rnic_set_flow_table_root_in in = { 0 };
+
+	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, table);
+	return dp_command(dp, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0, &in, sizeof(in), NULL, 0);
+}
+
+int
+dp_steer_all(struct dp_rq *rq)
+{
+	struct rnic_flow_destination to = { 0 };
+	struct dp *dp = rq->dp;
+	uint32_t group;
+	int status = dp_tir_create(rq);
+
+	if (status != 0)
+		return status;
+	dp->root = dp_table_create(dp, 0, 4, 0);
+	group = dp_group_create(dp, dp->root, 0, 0, NULL, &status);
+	if (status != 0)
+		return status;
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, rq->tirn);
+	status = dp_flow_set(dp, dp->root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1);
+	return status != 0 ? status : dp_root_set(dp, dp->root);
+}
+
+void *
+dp_wqe_at(struct dp_sq *sq, uint32_t ds)
+{
+	uint32_t start = (uint32_t)((uint8_t *)sq->last - sq->ring);
+	uint32_t at = start + ds * RNIC_WQE_DS_BYTES;
+
+	return sq->ring + (at & ((RNIC_WQEBB_BYTES << sq->log_size) - 1u));
+}
+
+struct rnic_wqe_ctrl *
+dp_wqe(struct dp_sq *sq, uint8_t opcode, uint32_t ds, uint8_t ce)
+{
+	uint32_t slot = sq->producer & ((1u << sq->log_size) - 1), i;
+	struct rnic_wqe_ctrl *ctrl =
+		(struct rnic_wqe_ctrl *)(sq->ring + (size_t)slot * RNIC_WQEBB_BYTES);
+
+	sq->last = ctrl;
+	for (i = 0; i < ds; i++)
+		memset(dp_wqe_at(sq, i), 0, RNIC_WQE_DS_BYTES);
+	ctrl->opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, sq->producer, opcode));
+	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(sq->sqn, ds));
+	ctrl->fm_ce_se = ce;
+	sq->producer = (uint16_t)(sq->producer + (ds + 3) / 4);
+	return ctrl;
+}
+
+void
+dp_wqe_data(struct dp_sq *sq, uint32_t ds, const void *data, uint32_t bytes)
+{
+	struct rnic_wqe_data *seg = dp_wqe_at(sq, ds);
+
+	seg->byte_count = rnic_cpu_to_be32(bytes);
+	seg->lkey = rnic_cpu_to_be32(sq->dp->lkey);
+	seg->address = rnic_cpu_to_be64((uintptr_t)data);
+}
+
+void
+dp_sq_record(struct dp_sq *sq)
+{
+	__atomic_store_n(&sq->dbrec->send_counter.raw, RNIC_SWAP32(sq->producer), __ATOMIC_RELEASE);
+}
+
+void
+dp_sq_ring(struct dp_sq *sq)
+{
+	uint8_t *page = sq->dp->dev->uar_memory +
+			(size_t)(sq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
+	uint64_t bell;
+
+	dp_sq_record(sq);
+	memcpy(&bell, sq->last, sizeof(bell));
+	__atomic_store_n((uint64_t *)(page + RNIC_UAR_BLUEFLAME + sq->half * RNIC_BF_HALF_BYTES),
+			 bell, __ATOMIC_RELEASE);
+	sq->half ^= 1;
+}
+
+void
+dp_send(struct dp_sq *sq, const void *data, uint32_t bytes)
+{
+	dp_wqe(sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(sq, 2, data, bytes);
+	dp_sq_ring(sq);
+}
+
+void
+dp_post(struct dp_rq *rq, void *data, uint32_t bytes)
+{
+	uint32_t slot = rq->producer & ((1u << rq->log_size) - 1);
+	struct rnic_wqe_data *seg =
+		(struct rnic_wqe_data *)(rq->ring + ((size_t)slot << rq->log_stride));
+
+	seg[0].byte_count = rnic_cpu_to_be32(bytes);
+	seg[0].lkey = rnic_cpu_to_be32(rq->dp->lkey);
+	seg[0].address = rnic_cpu_to_be64((uintptr_t)data);
+	if (rq->log_stride > 4) {
+		seg[1].byte_count = rnic_cpu_to_be32(0);
+		seg[1].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
+	}
+	rq->producer++;
+}
+
+void
+dp_rq_record(struct dp_rq *rq)
+{
+	__atomic_store_n(&rq->dbrec->receive_counter.raw, RNIC_SWAP32(rq->producer),
+			 __ATOMIC_RELEASE);
+}
+
+unsigned int
+dp_run(struct dp *dp)
+{
+	unsigned int done = 0, idle = 0, n;
+
+	while (idle < 100) {
+		n = softrnic_poll(dp->poller);
+		done += n;
+		idle = n == 0 ? idle + 1 : 0;
+	}
+	return done;
+}
+
+const struct rnic_cqe *
+dp_cq_peek(struct dp_cq *cq)
+{
+	uint32_t slot = cq->consumer & ((1u << cq->log_size) - 1);
+	struct rnic_cqe *cqe =
+		(struct rnic_cqe *)(cq->ring + (size_t)slot * cq->bytes + cq->bytes - 64);
+	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
+
+	if ((op_own & RNIC_CQE_OWNER) != (cq->consumer >> cq->log_size & 1) ||
+	    RNIC_CQE_OPCODE(op_own) == RNIC_CQE_INVALID)
+		return NULL;
+	return cqe;
+}
+
+const struct rnic_cqe *
+dp_cq_next(struct dp_cq *cq)
+{
+	const struct rnic_cqe *cqe = dp_cq_peek(cq);
+
+	if (cqe == NULL)
+		return NULL;
+	cq->consumer++;
+	__atomic_store_n(&cq->dbrec->consumer_index.raw,
+			 RNIC_SWAP32(cq->consumer & RNIC_CQ_INDEX_MASK), __ATOMIC_RELEASE);
+	return cqe;
+}
+
+void
+dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited)
+{
+	uint8_t *page = cq->dp->dev->uar_memory +
+			(size_t)(cq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
+	uint32_t arm = sequence << RNIC_CQ_ARM_SEQUENCE_SHIFT |
+		       (solicited ? RNIC_CQ_ARM_SOLICITED : 0) | (cq->consumer & RNIC_CQ_INDEX_MASK);
+
+	__atomic_store_n(&cq->dbrec->arm.raw, RNIC_SWAP32(arm), __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(page + RNIC_UAR_CQ_ARM),
+			 RNIC_SWAP64((uint64_t)arm << 32 | cq->cqn), __ATOMIC_RELEASE);
+}
+
+const struct rnic_eqe *
+dp_eq_next(struct dp *dp)
+{
+	struct rnic_eqe *eqe = &dp->eqes[dp->eq_consumer & (dp->eq_entries - 1)];
+	uint8_t owner = __atomic_load_n(&eqe->owner, __ATOMIC_ACQUIRE);
+
+	if ((owner & 1) != ((dp->eq_consumer & dp->eq_entries) != 0))
+		return NULL;
+	dp->eq_consumer++;
+	return eqe;
+}
+
+struct softrnic_stats
+dp_stats(struct dp *dp)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(dp->dev, &stats);
+	return stats;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A driver of queues for tests of the data path: as little of one as there can be. Commands go straight to the
+ * device's command table; rings, records, doorbells and payload are memory as every driver has it.
+ */
+#ifndef TEST_DATA_PATH_H
+#define TEST_DATA_PATH_H
+
+#include "device.h"
+#include "prm/uar.h"
+
+#define DP_IOVA	 UINT64_C(0x40000000)
+#define DP_BYTES (64u << 20)
+#define DP_UARS	 3
+
+struct dp {
+	struct softrnic_poller *poller;
+	struct softrnic *dev;
+	uint8_t *memory; /* DP_BYTES, mapped at DP_IOVA */
+	size_t used;
+	uint32_t pd, td, tis, lkey, eqn, q_counter;
+	uint32_t uars[DP_UARS]; /* the first one is the EQ's */
+	struct rnic_eqe *eqes;
+	uint32_t eq_entries, eq_consumer;
+	uint32_t root, next_flow; /* of dp_steer() */
+	uint32_t syndrome;	  /* of the last command */
+};
+
+struct dp_cq {
+	struct dp *dp;
+	uint32_t cqn, uar, log_size, bytes, consumer;
+	uint8_t *ring;
+	struct rnic_cq_dbrec *dbrec;
+};
+
+struct dp_cq_conf {
+	uint32_t log_size, uar;
+	bool big, collapsed, ignore_overrun; /* big: 128-byte entries */
+};
+
+struct dp_sq {
+	struct dp *dp;
+	struct dp_cq *cq;
+	uint32_t sqn, uar, log_size, half;
+	uint16_t producer; /* WQEBBs */
+	uint8_t *ring;
+	struct rnic_wq_dbrec *dbrec;
+	struct rnic_wqe_ctrl *last; /* of the last WQE written */
+};
+
+struct dp_rq {
+	struct dp *dp;
+	struct dp_cq *cq;
+	uint32_t rqn, tirn, log_size, log_stride;
+	uint16_t producer;
+	uint8_t *ring;
+	struct rnic_wq_dbrec *dbrec;
+};
+
+/* Make a device in READY state on a poller (NULL: one of its own). Returns 0 or -errno, or a command status. */
+int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
+void dp_close(struct dp *dp);
+
+/* Memory that the device reaches; zeroed. */
+void *dp_alloc(struct dp *dp, size_t bytes, size_t align);
+uint64_t dp_iova(const struct dp *dp, const void *memory);
+
+/* Run a command; returns its status. The opcode need not be in the input yet. */
+int dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes, void *out,
+	       size_t out_bytes);
+/* Commands that take or give just a number. */
+int dp_destroy(struct dp *dp, uint16_t opcode, uint32_t number);
+uint32_t dp_create_simple(struct dp *dp, uint16_t opcode);
+
+int dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf);
+/* flags of the SQ context, e.g. dp_sq_create(dp, sq, cq, 6, 1, flags) */
+#define DP_SQ_MULTI_PACKET 0x1
+#define DP_SQ_FLUSH	   0x2
+#define DP_SQ_RLKY	   0x4
+int dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_size, uint32_t uar,
+		 unsigned int flags);
+int dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_size,
+		 uint32_t log_stride);
+int dp_sq_modify(struct dp_sq *sq, uint32_t from, uint32_t to);
+int dp_rq_modify(struct dp_rq *rq, uint32_t from, uint32_t to);
+uint32_t dp_sq_state(struct dp_sq *sq);
+uint32_t dp_rq_state(struct dp_rq *rq);
+/* A direct TIR for the queue, once. */
+int dp_tir_create(struct dp_rq *rq);
+
+/* Flow tables. */
+uint32_t dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table);
+uint32_t dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
+			 const struct rnic_fte_match_set_lyr_2_4 *mask, int *status);
+int dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
+		const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
+		const struct rnic_flow_destination *destinations, uint32_t count);
+int dp_root_set(struct dp *dp, uint32_t table);
+/* Everything that arrives goes to this queue: a root table with one group that matches all. */
+int dp_steer_all(struct dp_rq *rq);
+
+/* The queue's next WQE, of `ds` units, zeroed but for its control segment; wraps per WQEBB with dp_wqe_at(). */
+struct rnic_wqe_ctrl *dp_wqe(struct dp_sq *sq, uint8_t opcode, uint32_t ds, uint8_t ce);
+/* Unit `ds` of the WQE that dp_wqe() began. */
+void *dp_wqe_at(struct dp_sq *sq, uint32_t ds);
+void dp_wqe_data(struct dp_sq *sq, uint32_t ds, const void *data, uint32_t bytes);
+/* Record and doorbell: hand over what was written. */
+void dp_sq_record(struct dp_sq *sq);
+void dp_sq_ring(struct dp_sq *sq);
+/* SEND of one buffer with a completion, rung. */
+void dp_send(struct dp_sq *sq, const void *data, uint32_t bytes);
+
+/* Post one buffer of `bytes` to the RQ (one data segment, then the list's end). */
+void dp_post(struct dp_rq *rq, void *data, uint32_t bytes);
+void dp_rq_record(struct dp_rq *rq);
+
+/* Poll the device until it is idle; returns the work done. */
+unsigned int dp_run(struct dp *dp);
+/* The next completion, or NULL; taken with its consumer index written back. */
+const struct rnic_cqe *dp_cq_next(struct dp_cq *cq);
+const struct rnic_cqe *dp_cq_peek(struct dp_cq *cq);
+void dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited);
+/* The next event, or NULL. */
+const struct rnic_eqe *dp_eq_next(struct dp *dp);
+
+struct softrnic_stats dp_stats(struct dp *dp);
+
+#endif
