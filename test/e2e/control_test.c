@@ -37,6 +37,16 @@ stop_both(void)
 	assert_int_equal(e2e_pool_used(e2e_pool), 0);
 }
 
+/* After a test that failed half way. */
+static int
+stop_ports(void **unused)
+{
+	(void)unused;
+	rte_eth_dev_stop(0);
+	rte_eth_dev_stop(1);
+	return 0;
+}
+
 /* Is a frame to that address delivered to port 1? */
 static bool
 delivered(const struct rte_ether_addr *to)
@@ -404,20 +414,20 @@ main(void)
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:control",
 					     "net_rnic1,wire=pair:control", NULL };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(info_is_honest),
-		cmocka_unit_test(queue_and_burst_info),
-		cmocka_unit_test(what_is_not_supported_is_refused),
-		cmocka_unit_test(ports_restart),
-		cmocka_unit_test(start_fails_cleanly_without_mbufs),
-		cmocka_unit_test(mtu_changes_stopped_and_started),
-		cmocka_unit_test(promiscuous_decides_about_foreign_frames),
-		cmocka_unit_test(promiscuous_survives_a_restart),
-		cmocka_unit_test(mac_address_changes),
-		cmocka_unit_test(link_follows_the_peer),
-		cmocka_unit_test(statistics_are_exact),
-		cmocka_unit_test(missed_frames_are_counted),
-		cmocka_unit_test(ports_come_and_go),
-		cmocka_unit_test(reset_gives_a_fresh_port),
+		cmocka_unit_test_teardown(info_is_honest, stop_ports),
+		cmocka_unit_test_teardown(queue_and_burst_info, stop_ports),
+		cmocka_unit_test_teardown(what_is_not_supported_is_refused, stop_ports),
+		cmocka_unit_test_teardown(ports_restart, stop_ports),
+		cmocka_unit_test_teardown(start_fails_cleanly_without_mbufs, stop_ports),
+		cmocka_unit_test_teardown(mtu_changes_stopped_and_started, stop_ports),
+		cmocka_unit_test_teardown(promiscuous_decides_about_foreign_frames, stop_ports),
+		cmocka_unit_test_teardown(promiscuous_survives_a_restart, stop_ports),
+		cmocka_unit_test_teardown(mac_address_changes, stop_ports),
+		cmocka_unit_test_teardown(link_follows_the_peer, stop_ports),
+		cmocka_unit_test_teardown(statistics_are_exact, stop_ports),
+		cmocka_unit_test_teardown(missed_frames_are_counted, stop_ports),
+		cmocka_unit_test_teardown(ports_come_and_go, stop_ports),
+		cmocka_unit_test_teardown(reset_gives_a_fresh_port, stop_ports),
 	};
 	int failed;
 

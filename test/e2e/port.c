@@ -41,7 +41,7 @@ e2e_init(const char *name, const char *const *vdevs)
 	argv[argc++] = (char *)(uintptr_t) "--no-telemetry";
 	argv[argc++] = (char *)(uintptr_t) "--no-huge";
 	argv[argc++] = (char *)(uintptr_t) "-m256";
-	argv[argc++] = (char *)(uintptr_t) "--log-level=lib.eal:4";
+	argv[argc++] = (char *)(uintptr_t) "--log-level=lib.*:4";
 	argv[argc++] = prefix;
 	for (; *vdevs != NULL; vdevs++) {
 		argv[argc++] = (char *)(uintptr_t) "--vdev";

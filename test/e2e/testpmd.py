@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stock dpdk-testpmd with the plugin, driven through its prompt as a user would."""
 
+import glob
 import os
 import pty
 import pwd
@@ -47,16 +48,22 @@ class Testpmd:
         Testpmd.count += 1
         self.prefix = f"rnic-e2e-{os.getpid()}-{Testpmd.count}"
         self.folder = tempfile.mkdtemp(prefix=self.prefix, dir="/run" if os.geteuid() == 0 else None)
+        self.mounted = None
         library = plugin()
         command = []
         if user is not None:
             os.chmod(self.folder, 0o755)
             # The user may not look into the folder of the build.
             library = shutil.copy(library, self.folder)
+            for shared in glob.glob(os.path.join(os.path.dirname(plugin()),
+                                                 "../../../lib/rdmapmd/librdmapmd.so.?")):
+                shutil.copy(shared, self.folder)
             os.mkdir(os.path.join(self.folder, "run"))
             os.chown(os.path.join(self.folder, "run"), user.pw_uid, user.pw_gid)
             command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
                        "--clear-groups"]
+        if "--no-huge" not in eal and "--in-memory" not in eal:
+            eal = [*eal, *self._huge_dir()]
         runtime = os.path.join(self.folder, "run")
         os.makedirs(runtime, exist_ok=True)
         command += ["dpdk-testpmd", "-l", two_cpus(), "-d", library, "--no-pci", "--no-telemetry",
@@ -65,6 +72,8 @@ class Testpmd:
             command += ["--vdev", vdev]
         command += ["--", "-i", f"--total-num-mbufs={mbufs}", *args]
         env = dict(os.environ, RUNTIME_DIRECTORY=runtime, HOME=runtime, TERM="dumb")
+        if user is not None:
+            env["LD_LIBRARY_PATH"] = self.folder
         if os.environ.get("RDMAPMD_PRELOAD"):
             env["LD_PRELOAD"] = os.environ["RDMAPMD_PRELOAD"]
         self.command = command
@@ -87,15 +96,21 @@ class Testpmd:
             self.process.wait()
         self.reader.join(5)
         os.close(self.master)
+        if self.mounted:
+            subprocess.run(["umount", self.mounted], check=True)
         shutil.rmtree(self.folder, ignore_errors=True)
-        for folder in ("/dev/hugepages", "/mnt/huge"):
-            if os.path.isdir(folder):
-                for name in os.listdir(folder):
-                    if name.startswith(self.prefix):
-                        os.unlink(os.path.join(folder, name))
         if kind is not None:
             print(" ".join(self.command))
             print(self.text())
+
+    def _huge_dir(self):
+        """A mount of its own for hugepage files: nothing stays behind, whatever happens."""
+        folder = os.path.join(self.folder, "huge")
+        os.mkdir(folder)
+        subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none", folder],
+                       check=True)
+        self.mounted = folder
+        return [f"--huge-dir={folder}"]
 
     def _read(self):
         while True:
