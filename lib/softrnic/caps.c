@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "eth/steer.h"
 #include "prm/layouts.h"
 
 #define GENERAL(field) RNIC_GENERAL_CAP_##field
@@ -109,17 +110,20 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 {
 	struct rnic_flow_table_props *rx = rnic_flow_table_cap_nic_receive(cap);
 
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_FT_SUPPORT, 1);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_FLOW_TAG, 1);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT, 1);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FT_SIZE,
-				  SOFTRNIC_LOG_MAX_FT_SIZE);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_MAX_FT_LEVEL, 255);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FT_NUM,
-				  __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_DESTINATION, 0);
-	rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_LOG_MAX_FLOW,
-				  SOFTRNIC_LOG_MAX_FT_SIZE);
+#define SET(field, value) rnic_flow_table_props_set(rx, RNIC_FLOW_TABLE_PROPS_##field, value)
+	SET(FT_SUPPORT, 1);
+	SET(FLOW_TAG, 1);
+	SET(MODIFY_ROOT, 1);
+	SET(IDENTIFIED_MISS_TABLE_MODE, 1);
+	SET(FLOW_TABLE_MODIFY, 1);
+	SET(RESET_ROOT_TO_DEFAULT, 1);
+	SET(LOG_MAX_FT_SIZE, SOFTRNIC_LOG_MAX_FT_SIZE);
+	SET(MAX_FT_LEVEL, 255);
+	SET(LOG_MAX_FT_NUM, __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));
+	SET(LOG_MAX_DESTINATION, __builtin_ctz(STEER_TIRS_MAX));
+	SET(LOG_MAX_FLOW, SOFTRNIC_LOG_MAX_FT_SIZE);
+#undef SET
+	rnic_flow_table_cap_set(cap, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS, 1);
 	softrnic_steering_fields(rnic_flow_table_props_field_support(rx));
 	softrnic_steering_fields(rnic_flow_table_props_field_bitmask_support(rx));
 }

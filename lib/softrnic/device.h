@@ -163,7 +163,7 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_EQ_SIZE  16
 #define SOFTRNIC_LOG_MAX_WQ_SIZE  15
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
-#define SOFTRNIC_LOG_MAX_FT_SIZE  16 /* of all tables together: memory */
+#define SOFTRNIC_LOG_MAX_FT_SIZE  16
 #define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
 
 /* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */

@@ -12,7 +12,7 @@ void
 hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_conf *conf)
 {
 	struct softrnic_conf given = { 0 };
-	void *memory;
+	void *memory = NULL;
 
 	if (conf != NULL)
 		given = *conf;
