@@ -17,7 +17,7 @@ PROMPT = "testpmd> "
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r")
 SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
 # What the driver and the device say at level ERR and above starts so.
-OURS = re.compile(r"^(net_rnic|softrnic): .*$", re.M)
+OURS = re.compile(r"^(?:net_rnic|softrnic): .*$", re.M)
 
 
 def plugin():
@@ -47,6 +47,8 @@ class Testpmd:
     def __init__(self, vdevs, eal=("--no-huge", "-m", "512"), args=(), user=None, mbufs=8192):
         Testpmd.count += 1
         self.prefix = f"rnic-e2e-{os.getpid()}-{Testpmd.count}"
+        if user is None and not os.access(plugin(), os.R_OK):
+            raise FileNotFoundError(plugin())
         self.folder = tempfile.mkdtemp(prefix=self.prefix, dir="/run" if os.geteuid() == 0 else None)
         self.mounted = None
         library = plugin()
@@ -137,7 +139,7 @@ class Testpmd:
 
     def prompt(self, timeout=60):
         """Until it waits for the first command."""
-        self.wait(lambda: self.text().endswith(PROMPT), timeout, "prompt")
+        self.wait(lambda: PROMPT in self.text(), timeout, "prompt")
         return self
 
     def do(self, line, timeout=30):
@@ -146,11 +148,11 @@ class Testpmd:
             since = len(self.all)
         os.write(self.master, (line + "\n").encode())
 
-        def done():
-            text = self.text(since)
-            return "\n" in text and text.endswith(PROMPT)
-        self.wait(done, timeout, f"answer to '{line}'")
-        return self.text(since).partition("\n")[2][:-len(PROMPT)]
+        def answer():
+            # Behind the echo of the line; other threads may print behind the prompt.
+            return self.text(since).partition("\n")[2].partition(PROMPT)
+        self.wait(lambda: answer()[1] != "", timeout, f"answer to '{line}'")
+        return answer()[0]
 
     def quit(self):
         """Leave; the exit code must be 0."""

@@ -337,6 +337,12 @@ rnic_tx_post_nop(struct rnic_txq *txq)
 	rnic_doorbell_ring(&txq->sq.bf, ctrl);
 }
 
+/* What the device would have to do; the rest of the flags only say what the packet is. */
+#define TX_OFFLOADS                                                             \
+	(RTE_MBUF_F_TX_OFFLOAD_MASK &                                           \
+	 ~(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_OUTER_IPV4 | \
+	   RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK))
+
 uint16_t
 rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 {
@@ -348,7 +354,7 @@ rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 			rte_errno = EINVAL;
 			break;
 		}
-		if (pkts[i]->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK) {
+		if (pkts[i]->ol_flags & TX_OFFLOADS) {
 			rte_errno = ENOTSUP;
 			break;
 		}
