@@ -46,7 +46,7 @@ static const struct general_row general[] = {
 	/* memory keys */
 	{ GENERAL(LOG_MAX_MRW_SZ), 63 },
 	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
-	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), 16 },
+	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), SOFTRNIC_LOG_MAX_KLMS },
 	{ GENERAL(LOG_MAX_MSG), 30 },
 	/* pages and registers */
 	{ GENERAL(LOG_PG_SZ), 12 },

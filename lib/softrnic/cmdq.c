@@ -115,7 +115,6 @@ fetch_output(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t
 {
 	uint64_t next = rnic_be64_to_cpu(entry->output_mailbox);
 	uint32_t blocks = mailbox_blocks(length);
-	struct iovec pieces[4];
 
 	for (uint32_t i = 0; i < blocks; i++) {
 		struct rnic_cmdq_block block;
@@ -125,8 +124,7 @@ fetch_output(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t
 				     &block);
 		if (status != RNIC_DELIVERY_OK)
 			return status;
-		if (softrnic_dma_pieces(dev, next, sizeof(block.data), SOFTRNIC_DMA_WRITE, pieces,
-					4) < 0)
+		if (!softrnic_dma_reachable(dev, next, sizeof(block.data), SOFTRNIC_DMA_WRITE))
 			return RNIC_DELIVERY_OUTPUT_POINTER_ERR;
 		dev->cmdq->blocks[i] = next;
 		next = rnic_be64_to_cpu(block.next);

@@ -164,7 +164,9 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_WQ_SIZE  15
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
 #define SOFTRNIC_LOG_MAX_FT_SIZE  16
-#define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
+#define SOFTRNIC_MAX_INDIRECTION  4 /* keys of keys of keys */
+#define SOFTRNIC_LOG_MAX_KLMS	  16
+#define SOFTRNIC_MAX_KLMS	  (1u << SOFTRNIC_LOG_MAX_KLMS)
 
 /* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */
 enum softrnic_hca_state {
@@ -195,9 +197,14 @@ void *softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsig
 /* Copy, across neighbouring maps too. 0 or -EFAULT (counted in tpt_faults); then nothing was copied. */
 int softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length);
 int softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t length);
-/* Host pieces of [iova, iova + length): how many, or -EFAULT, -E2BIG. Counts nothing. */
+/* All of it is mapped with that permission, in however many maps. */
+bool softrnic_dma_reachable(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot);
+/*
+ * Host pieces of [iova, iova + length), behind the `count` that are there: how many there are now, or -EFAULT, -E2BIG.
+ * Neighbours become one. Not counted in tpt_faults.
+ */
 int softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsigned int prot,
-			struct iovec *iov, int max);
+			struct iovec *iov, int count, int max);
 
 /*
  * A ring in host memory: the page list that a CREATE command carried, resolved to host addresses at create time and

@@ -187,8 +187,8 @@ dma_piece(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot,
 	return range->host + (iova - range->iova);
 }
 
-static bool
-dma_reachable(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
+bool
+softrnic_dma_reachable(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
 {
 	size_t bytes;
 
@@ -209,7 +209,7 @@ softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length
 	uint8_t *to = data;
 	size_t bytes = 0;
 
-	if (!dma_reachable(dev, iova, length, SOFTRNIC_DMA_READ)) {
+	if (!softrnic_dma_reachable(dev, iova, length, SOFTRNIC_DMA_READ)) {
 		dev->stats.tpt_faults++;
 		return -EFAULT;
 	}
@@ -227,7 +227,7 @@ softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t
 	const uint8_t *from = data;
 	size_t bytes = 0;
 
-	if (!dma_reachable(dev, iova, length, SOFTRNIC_DMA_WRITE)) {
+	if (!softrnic_dma_reachable(dev, iova, length, SOFTRNIC_DMA_WRITE)) {
 		dev->stats.tpt_faults++;
 		return -EFAULT;
 	}
@@ -241,13 +241,12 @@ softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t
 
 int
 softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsigned int prot,
-		    struct iovec *iov, int max)
+		    struct iovec *iov, int count, int max)
 {
-	int count = 0;
 	size_t bytes;
 
 	if (length == 0)
-		return 0;
+		return count;
 	if (iova + (length - 1) < iova)
 		return -EFAULT;
 	for (; length > 0; iova += bytes, length -= bytes) {

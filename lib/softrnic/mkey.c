@@ -8,7 +8,6 @@
 
 /* Of all keys together: translation entries live in our memory, not in the host's. */
 #define MAX_TRANSLATION_BYTES (UINT64_C(1) << 28)
-#define MAX_KLMS	      (1u << 16)
 
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
@@ -128,7 +127,7 @@ static int
 mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
 	  uint64_t count)
 {
-	if (count > MAX_KLMS)
+	if (count > SOFTRNIC_MAX_KLMS)
 		return RNIC_STATUS_LIM;
 	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < pages_needed(mkey))
 		return RNIC_STATUS_BAD_PARAM;

@@ -71,17 +71,15 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 
 static int
 translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
-	      uint32_t length, unsigned int access, struct iovec *iov, int max)
+	      uint32_t length, unsigned int access, struct iovec *iov, int count, int max)
 {
 	unsigned int prot = dma_rights(access);
 	uint64_t needed = (prot & SOFTRNIC_DMA_READ ? RNIC_MTT_READ : 0) |
 			  (prot & SOFTRNIC_DMA_WRITE ? RNIC_MTT_WRITE : 0);
 	uint64_t page, skip = page_offset(mkey, distance, &page);
-	int count = 0;
 
 	for (; length > 0; page++, skip = 0) {
 		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
-		int n;
 
 		if (page >= mkey->translation_count)
 			return -EFAULT;
@@ -89,18 +87,26 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 			return -EACCES;
 		if (bytes > length)
 			bytes = length;
-		n = softrnic_dma_pieces(dev, (mkey->mtts[page] & RNIC_MTT_ADDRESS_MASK) + skip,
-					bytes, prot, iov + count, max - count);
-		if (n < 0)
-			return n;
-		count += n;
+		count = softrnic_dma_pieces(dev, (mkey->mtts[page] & RNIC_MTT_ADDRESS_MASK) + skip,
+					    bytes, prot, iov, count, max);
+		if (count < 0)
+			return count;
 		length -= bytes;
 	}
 	return count;
 }
 
+/* One translation through keys of keys: how deep it is, and how much work it may still be. */
+struct walk {
+	unsigned int depth, entries_left;
+};
+
+/* A list at the limit may be walked once over: no client needs more, and none may keep the device busy. */
+#define WALK_ENTRIES (SOFTRNIC_MAX_KLMS * 2)
+
 static int translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-		     unsigned int access, struct iovec *iov, int max, unsigned int depth);
+		     unsigned int access, struct iovec *iov, int count, int max,
+		     struct walk *walk);
 
 static uint64_t
 klm_bytes(const struct rnic_klm *klm)
@@ -113,46 +119,52 @@ klm_bytes(const struct rnic_klm *klm)
 /* Stretches of other keys, one behind the other; KSM: all of the same size. */
 static int
 translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t pd,
-	      uint64_t distance, uint32_t length, unsigned int access, struct iovec *iov, int max,
-	      unsigned int depth)
+	      uint64_t distance, uint32_t length, unsigned int access, struct iovec *iov, int count,
+	      int max, struct walk *walk)
 {
 	uint64_t index = 0, skip = distance;
-	int count = 0;
 
-	if (depth == SOFTRNIC_MAX_INDIRECTION)
+	if (walk->depth == SOFTRNIC_MAX_INDIRECTION)
 		return -EACCES;
+	walk->depth++;
 	if (mkey->mode == RNIC_MKEY_KSM) {
 		skip = page_offset(mkey, distance, &index);
 	} else {
 		while (index < mkey->translation_count && skip >= klm_bytes(&mkey->klms[index]))
 			skip -= klm_bytes(&mkey->klms[index++]);
+		if (index > walk->entries_left)
+			return -EACCES;
+		walk->entries_left -= index;
 	}
 	for (; length > 0; index++, skip = 0) {
 		const struct rnic_klm *klm = &mkey->klms[index];
 		uint64_t bytes;
-		int n;
 
 		if (index >= mkey->translation_count)
 			return -EFAULT;
+		if (walk->entries_left == 0)
+			return -EACCES;
+		walk->entries_left--;
 		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size :
 						      klm_bytes(klm);
 		bytes -= skip;
 		if (bytes > length)
 			bytes = length;
-		n = translate(dev, rnic_be32_to_cpu(klm->mkey), pd,
-			      rnic_be64_to_cpu(klm->address) + skip, bytes, access, iov + count,
-			      max - count, depth + 1);
-		if (n < 0)
-			return n;
-		count += n;
+		count = translate(dev, rnic_be32_to_cpu(klm->mkey), pd,
+				  rnic_be64_to_cpu(klm->address) + skip, bytes, access, iov, count,
+				  max, walk);
+		if (count < 0)
+			return count;
 		length -= bytes;
 	}
+	walk->depth--;
 	return count;
 }
 
+/* Pieces go behind the `count` that are there already. */
 static int
 translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-	  unsigned int access, struct iovec *iov, int max, unsigned int depth)
+	  unsigned int access, struct iovec *iov, int count, int max, struct walk *walk)
 {
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key >> 8);
 	unsigned int needed = access & ~SOFTRNIC_LOCAL_READ;
@@ -168,23 +180,25 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 			return -EFAULT;
 	}
 	if (length == 0)
-		return 0;
+		return count;
 	if (mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, mkey);
 	if (mkey->flat != NULL) {
-		if (max < 1)
+		if (count == max)
 			return -E2BIG;
-		iov[0].iov_base = mkey->flat + distance;
-		iov[0].iov_len = length;
-		return 1;
+		iov[count].iov_base = mkey->flat + distance;
+		iov[count].iov_len = length;
+		return count + 1;
 	}
 	switch (mkey->mode) {
 	case RNIC_MKEY_PA:
-		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, max);
+		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count,
+					   max);
 	case RNIC_MKEY_MTT:
-		return translate_mtt(dev, mkey, distance, length, access, iov, max);
+		return translate_mtt(dev, mkey, distance, length, access, iov, count, max);
 	default:
-		return translate_klm(dev, mkey, pd, distance, length, access, iov, max, depth);
+		return translate_klm(dev, mkey, pd, distance, length, access, iov, count, max,
+				     walk);
 	}
 }
 
@@ -192,12 +206,13 @@ int
 softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access, struct iovec *iov, int max)
 {
+	struct walk walk = { 0, WALK_ENTRIES };
 	int rc;
 
 	if (key == SOFTRNIC_RESERVED_LKEY)
-		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, max);
+		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, 0, max);
 	else
-		rc = translate(dev, key, pd, va, length, access, iov, max, 0);
+		rc = translate(dev, key, pd, va, length, access, iov, 0, max, &walk);
 	if (rc < 0)
 		dev->stats.tpt_faults++;
 	return rc;
