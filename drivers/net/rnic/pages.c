@@ -20,7 +20,7 @@
 
 #define CHUNK_PAGES 64
 #define GIVE_MAX    4096 /* pages in one command */
-#define TAKE_MAX    512
+#define TAKE_MAX    4096
 
 struct chunk {
 	struct chunk *next;

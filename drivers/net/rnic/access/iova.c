@@ -71,7 +71,8 @@ rnic_iova_alloc(struct rnic_iova_space *space, uint64_t address, size_t length, 
 	for (i = 0; i <= space->count; i++) {
 		end = i < space->count ? space->ranges[i].start : space->end;
 		start = place_after(from + random_gap(), address, modulus);
-		if (start < end && end - start >= length)
+		/* More than fits exactly: the gap before what follows. */
+		if (start < end && end - start > length)
 			break;
 		if (i < space->count)
 			from = space->ranges[i].start + space->ranges[i].length;

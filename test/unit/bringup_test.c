@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Bring-up: whatever fails, wherever, all is given back; and it can be done over and over. */
+
+#include "unit.h"
+
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+static void
+expect_clean_failure(struct rnic_dev *dev, int rc, const struct unit_account *before,
+		     const char *where)
+{
+	if (rc == 0) {
+		rnic_dev_close(dev);
+		fail_msg("%s: opened all the same", where);
+	}
+	if (unit_watch.ended) {
+		if (unit_watch.stats.pages_held != 0 || unit_watch.stats.objects != 0 ||
+		    unit_watch.stats.dma_maps != 0)
+			fail_msg("%s: left %u pages, %u objects, %u maps", where,
+				 unit_watch.stats.pages_held, unit_watch.stats.objects,
+				 unit_watch.stats.dma_maps);
+		unit_watch_assert_clean();
+	}
+	unit_account_assert_same(before);
+}
+
+/* Whoever follows must find everything as before. */
+static void
+expect_open_works(void)
+{
+	struct rnic_dev *dev;
+
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
+static void
+test_every_stage_fails_in_turn(void **state)
+{
+	struct unit_account before;
+	unsigned int stage;
+
+	(void)state;
+	expect_open_works();
+	unit_account_take(&before);
+	assert_true(rnic_bringup_stages() > 20);
+	for (stage = 0; stage < rnic_bringup_stages(); stage++) {
+		struct rnic_dev *dev = NULL;
+		int rc;
+
+		unit_watch = (struct unit_watch){ .fail_at = rnic_bringup_stage_name(stage) };
+		rc = unit_watched_open(&dev);
+		/* The hook's own code comes back, so the stage that was meant was the one that failed. */
+		assert_int_equal(rc, -ENOEXEC);
+		assert_int_equal(unit_watch.ended, stage > 0);
+		expect_clean_failure(dev, rc, &before, unit_watch.fail_at);
+	}
+	expect_open_works();
+}
+
+static uint64_t fault_value;
+
+static void
+set_status_fault(struct softrnic *device)
+{
+	softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS, fault_value);
+}
+
+#define ANY_OP_MOD -1
+
+static void
+test_every_command_refused_in_turn(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t opcode;
+		int op_mod;
+	} commands[] = {
+		{ "ENABLE_HCA", RNIC_CMD_ENABLE_HCA, ANY_OP_MOD },
+		{ "QUERY_ISSI", RNIC_CMD_QUERY_ISSI, ANY_OP_MOD },
+		{ "SET_ISSI", RNIC_CMD_SET_ISSI, ANY_OP_MOD },
+		{ "QUERY_PAGES boot", RNIC_CMD_QUERY_PAGES, RNIC_PAGES_BOOT },
+		{ "QUERY_PAGES init", RNIC_CMD_QUERY_PAGES, RNIC_PAGES_INIT },
+		{ "MANAGE_PAGES give", RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE },
+		{ "ACCESS_REG write", RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE },
+		{ "ACCESS_REG read", RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ },
+		{ "QUERY_HCA_CAP general max", RNIC_CMD_QUERY_HCA_CAP, 0 },
+		{ "QUERY_HCA_CAP general current", RNIC_CMD_QUERY_HCA_CAP, 1 },
+		{ "QUERY_HCA_CAP ethernet", RNIC_CMD_QUERY_HCA_CAP,
+		  RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ETHERNET_OFFLOADS, 1) },
+		{ "QUERY_HCA_CAP flow table", RNIC_CMD_QUERY_HCA_CAP,
+		  RNIC_HCA_CAP_OP_MOD(RNIC_CAP_FLOW_TABLE, 1) },
+		{ "SET_HCA_CAP", RNIC_CMD_SET_HCA_CAP, ANY_OP_MOD },
+		{ "INIT_HCA", RNIC_CMD_INIT_HCA, ANY_OP_MOD },
+		{ "QUERY_ADAPTER", RNIC_CMD_QUERY_ADAPTER, ANY_OP_MOD },
+		{ "ALLOC_UAR", RNIC_CMD_ALLOC_UAR, ANY_OP_MOD },
+		{ "CREATE_EQ", RNIC_CMD_CREATE_EQ, ANY_OP_MOD },
+		{ "ALLOC_PD", RNIC_CMD_ALLOC_PD, ANY_OP_MOD },
+		{ "ALLOC_TRANSPORT_DOMAIN", RNIC_CMD_ALLOC_TRANSPORT_DOMAIN, ANY_OP_MOD },
+		{ "CREATE_TIS", RNIC_CMD_CREATE_TIS, ANY_OP_MOD },
+		{ "ALLOC_Q_COUNTER", RNIC_CMD_ALLOC_Q_COUNTER, ANY_OP_MOD },
+		{ "QUERY_NIC_VPORT_CONTEXT", RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, ANY_OP_MOD },
+		{ "MODIFY_NIC_VPORT_CONTEXT", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, ANY_OP_MOD },
+	};
+	struct unit_account before;
+	size_t i;
+
+	(void)state;
+	unit_account_take(&before);
+	for (i = 0; i < RTE_DIM(commands); i++) {
+		struct rnic_dev *dev = NULL;
+		int rc;
+
+		fault_value = (uint64_t)(commands[i].op_mod + 1) << 24 |
+			      (uint64_t)commands[i].opcode << 8 | RNIC_STATUS_LIM;
+		unit_watch = (struct unit_watch){ .prepare = set_status_fault };
+		rc = unit_watched_open(&dev);
+		if (rc != -ENOSPC)
+			fail_msg("%s refused: opening gave %d", commands[i].name, rc);
+		expect_clean_failure(dev, rc, &before, commands[i].name);
+	}
+	expect_open_works();
+}
+
+/* What the device refuses to take down must not keep memory of ours, nor stop the rest. */
+static void
+test_refused_destroys_leave_no_memory_behind(void **state)
+{
+	static const uint16_t opcodes[] = {
+		RNIC_CMD_DESTROY_TIS,
+		RNIC_CMD_DEALLOC_PD,
+		RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN,
+		RNIC_CMD_DEALLOC_Q_COUNTER,
+		RNIC_CMD_DEALLOC_UAR,
+		RNIC_CMD_DESTROY_EQ,
+		RNIC_CMD_TEARDOWN_HCA,
+		RNIC_CMD_MANAGE_PAGES,
+		RNIC_CMD_DISABLE_HCA,
+	};
+	struct unit_account before;
+	size_t i;
+
+	(void)state;
+	unit_account_take(&before);
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		struct rnic_dev *dev;
+
+		unit_watch = (struct unit_watch){ 0 };
+		assert_int_equal(unit_watched_open(&dev), 0);
+		softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+			       (uint64_t)opcodes[i] << 8 | RNIC_STATUS_INTERNAL_ERR);
+		rnic_dev_close(dev);
+		assert_true(unit_watch.ended);
+		assert_int_equal(unit_watch.stats.dma_maps, 0);
+		unit_account_assert_same(&before);
+	}
+	expect_open_works();
+}
+
+static void
+stay_initializing(struct softrnic *device)
+{
+	softrnic_fault(device, SOFTRNIC_FAULT_INITIALIZING, 1);
+}
+
+static void
+be_dead(struct softrnic *device)
+{
+	softrnic_fault(device, SOFTRNIC_FAULT_FATAL, 1);
+}
+
+static void
+test_a_device_that_is_not_ready(void **state)
+{
+	const unsigned int usual = rnic_initializing_timeout_ms;
+	struct rnic_dev *dev = NULL;
+	struct unit_account before;
+	int rc;
+
+	(void)state;
+	unit_account_take(&before);
+	rnic_initializing_timeout_ms = 50;
+	unit_watch = (struct unit_watch){ .prepare = stay_initializing };
+	rc = unit_watched_open(&dev);
+	rnic_initializing_timeout_ms = usual;
+	assert_int_equal(rc, -ETIMEDOUT);
+	expect_clean_failure(dev, rc, &before, "initializing");
+
+	unit_watch = (struct unit_watch){ .prepare = be_dead };
+	rc = unit_watched_open(&dev);
+	assert_int_equal(rc, -EIO);
+	expect_clean_failure(dev, rc, &before, "dead");
+	expect_open_works();
+}
+
+static atomic_uint fatal_calls;
+
+static void
+count_fatal(struct rnic_dev *dev)
+{
+	(void)dev;
+	atomic_fetch_add(&fatal_calls, 1);
+}
+
+/* Both ways to die under the health watch; closing then gives everything back, fast. */
+static void
+test_health_watch(void **state)
+{
+	static const enum softrnic_fault faults[] = { SOFTRNIC_FAULT_HEALTH_STOPPED,
+						      SOFTRNIC_FAULT_FATAL };
+	const unsigned int usual = rnic_health_period_ms;
+	const struct timespec nap = { .tv_nsec = 10000000 };
+	struct unit_account before;
+	size_t i;
+
+	(void)state;
+	unit_account_take(&before);
+	for (i = 0; i < RTE_DIM(faults); i++) {
+		struct rnic_dev *dev;
+		unsigned int waits = 0;
+		uint64_t start;
+
+		atomic_store(&fatal_calls, 0);
+		/* Longer than the device takes to move its counter. */
+		rnic_health_period_ms = 150;
+		unit_watch = (struct unit_watch){ 0 };
+		assert_int_equal(unit_watched_open(&dev), 0);
+		atomic_store(&dev->on_fatal, count_fatal);
+		/* A healthy device stays alive. */
+		for (waits = 0; waits < 100; waits++)
+			nanosleep(&nap, NULL);
+		assert_int_equal(atomic_load(&fatal_calls), 0);
+		softrnic_fault(unit_softrnic(dev), faults[i], 1);
+		for (waits = 0; waits < 1000 && atomic_load(&fatal_calls) == 0; waits++)
+			nanosleep(&nap, NULL);
+		for (waits = 0; waits < 50; waits++)
+			nanosleep(&nap, NULL);
+		assert_int_equal(atomic_load(&fatal_calls), 1);
+		start = rnic_now_us();
+		rnic_dev_close(dev);
+		assert_true(rnic_now_us() - start < 2000000);
+		unit_watch_assert_clean();
+		unit_account_assert_same(&before);
+	}
+	rnic_health_period_ms = usual;
+}
+
+/* Both halves must come to count the same; the driver counts a page before the device has it. */
+static void
+wait_for_pages(struct rnic_dev *dev, uint32_t expected)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct softrnic_stats stats;
+	unsigned int waits;
+
+	for (waits = 0; waits < 5000; waits++) {
+		softrnic_stats_get(unit_softrnic(dev), &stats);
+		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
+			return;
+		nanosleep(&nap, NULL);
+	}
+	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
+		 stats.pages_held);
+}
+
+/* Pages that a running device asks for and offers back; 5,000 of them need mailboxes of up to 64 blocks, both ways. */
+static void
+test_page_requests_at_run_time(void **state)
+{
+	static const int32_t requests[] = { 100, -60, 5000, -4990, 300 };
+	struct softrnic_stats stats;
+	struct rnic_dev *dev;
+	uint32_t held;
+	size_t i;
+
+	(void)state;
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	held = rnic_pages_held(dev);
+	assert_true(held > 0);
+	softrnic_stats_get(unit_softrnic(dev), &stats);
+	assert_int_equal(stats.pages_held, held);
+	for (i = 0; i < RTE_DIM(requests); i++) {
+		assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST,
+						(uint64_t)requests[i]),
+				 0);
+		held += (uint32_t)requests[i];
+		wait_for_pages(dev, held);
+	}
+	/* Close with pages beyond those of the start. */
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
+static void
+test_open_and_close_a_hundred_times(void **state)
+{
+	struct unit_account before;
+	unsigned int i;
+
+	(void)state;
+	expect_open_works();
+	unit_account_take(&before);
+	for (i = 0; i < 100; i++) {
+		expect_open_works();
+		unit_account_assert_same(&before);
+	}
+}
+
+static void
+test_two_devices_at_once_and_a_name_twice(void **state)
+{
+	struct rnic_dev *one, *two, *again;
+	struct unit_account before;
+
+	(void)state;
+	rnic_bringup_hook = NULL;
+	unit_account_take(&before);
+	assert_int_equal(rnic_dev_open("net_rnic0", "wire=pair:t", SOCKET_ID_ANY, &one), 0);
+	assert_int_equal(rnic_dev_open("net_rnic1", "wire=pair:t,mac=02:00:00:00:00:77",
+				       SOCKET_ID_ANY, &two),
+			 0);
+	assert_memory_equal(two->mac, "\x02\0\0\0\0\x77", 6);
+	assert_memory_not_equal(one->mac, two->mac, 6);
+	assert_int_equal(rnic_dev_open("net_rnic1", "", SOCKET_ID_ANY, &again), -EEXIST);
+	rnic_dev_close(one);
+	rnic_dev_close(two);
+	unit_account_assert_same(&before);
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_stage_fails_in_turn),
+		cmocka_unit_test(test_every_command_refused_in_turn),
+		cmocka_unit_test(test_refused_destroys_leave_no_memory_behind),
+		cmocka_unit_test(test_a_device_that_is_not_ready),
+		cmocka_unit_test(test_health_watch),
+		cmocka_unit_test(test_page_requests_at_run_time),
+		cmocka_unit_test(test_open_and_close_a_hundred_times),
+		cmocka_unit_test(test_two_devices_at_once_and_a_name_twice),
+	};
+
+	return cmocka_run_group_tests_name("bringup", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The devargs: what is taken, what is refused, and that refusals name the key and the valid ones. */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+static void
+test_defaults(void **state)
+{
+	const char *const empty[] = { NULL, "" };
+	struct rnic_devargs args;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(empty); i++) {
+		memset(&args, 0xa5, sizeof(args));
+		assert_int_equal(rnic_devargs_parse("d", empty[i], &args), 0);
+		assert_string_equal(args.wire, "loop");
+		assert_int_equal(args.drop | args.dup | args.reorder | args.corrupt, 0);
+		assert_int_equal(args.seed, 0);
+		assert_int_equal(args.poll_core, -1);
+		assert_false(args.bf);
+		assert_memory_equal(args.mac, "\0\0\0\0\0\0", 6);
+	}
+}
+
+static void
+test_every_key(void **state)
+{
+	struct rnic_devargs args;
+
+	(void)state;
+	assert_int_equal(rnic_devargs_parse("d",
+					    "wire=pair:left,drop=1,dup=20,reorder=300,"
+					    "corrupt=1000000,seed=0xffffffffffffffff,poll=1,bf=1,"
+					    "mac=02:12:34:56:78:9a",
+					    &args),
+			 0);
+	assert_string_equal(args.wire, "pair:left");
+	assert_int_equal(args.drop, 1);
+	assert_int_equal(args.dup, 20);
+	assert_int_equal(args.reorder, 300);
+	assert_int_equal(args.corrupt, 1000000);
+	assert_true(args.seed == UINT64_MAX);
+	assert_int_equal(args.poll_core, 1);
+	assert_true(args.bf);
+	assert_memory_equal(args.mac, "\x02\x12\x34\x56\x78\x9a", 6);
+	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
+	assert_int_equal(args.poll_core, -1);
+	assert_false(args.bf);
+}
+
+/* What parsing says to the log. */
+static void
+parse_and_read_log(const char *text, int expected, char *said, size_t room)
+{
+	struct rnic_devargs args;
+	FILE *stream = tmpfile();
+	size_t n;
+
+	assert_non_null(stream);
+	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_DEBUG);
+	rte_openlog_stream(stream);
+	assert_int_equal(rnic_devargs_parse("net_rnic7", text, &args), expected);
+	rte_openlog_stream(NULL);
+	rewind(stream);
+	n = fread(said, 1, room - 1, stream);
+	said[n] = '\0';
+	fclose(stream);
+}
+
+static void
+test_refusals_name_the_key_and_list_the_valid_ones(void **state)
+{
+	static const struct {
+		const char *text, *named;
+	} bad[] = {
+		{ "colour=red", "'colour'" },
+		{ "drop=1,drop=1", "'drop'" },
+		{ "bf=0,wire=loop,bf=0", "'bf'" },
+		{ "drop=1000001", "drop=1000001" },
+		{ "drop=-1", "drop=-1" },
+		{ "drop=", "drop=" },
+		{ "dup=1x", "dup=1x" },
+		{ "reorder= 1", "reorder= 1" },
+		{ "corrupt=0x", "corrupt=0x" },
+		{ "seed=18446744073709551616", "seed=18446744073709551616" },
+		{ "poll=cpu0", "poll=cpu0" },
+		{ "poll=-1", "poll=-1" },
+		{ "bf=2", "bf=2" },
+		{ "bf=yes", "bf=yes" },
+		{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
+		{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
+		{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
+		{ "wire=", "wire=" },
+		{ "wire=tap", "wire=tap" },
+		{ "wire=pair:", "wire=pair:" },
+		{ "wire=pair:"
+		  "0123456789012345678901234567890123456789012345678901234567890123456789",
+		  "wire=pair:0123" },
+		{ "=1", "''" },
+	};
+	static const char *const keys[] = { "wire", "drop", "dup", "reorder", "corrupt",
+					    "seed", "poll", "bf",  "mac" };
+	char said[1024];
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(bad); i++) {
+		parse_and_read_log(bad[i].text, -EINVAL, said, sizeof(said));
+		if (strstr(said, bad[i].named) == NULL || strstr(said, "net_rnic7") == NULL)
+			fail_msg("'%s': said only: %s", bad[i].text, said);
+		for (k = 0; k < RTE_DIM(keys); k++)
+			if (strstr(said, keys[k]) == NULL)
+				fail_msg("'%s': %s is not listed: %s", bad[i].text, keys[k], said);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_every_key),
+		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
+	};
+
+	return cmocka_run_group_tests_name("devargs", tests, NULL, NULL);
+}

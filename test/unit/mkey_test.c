@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory keys: registration of mempools, lookup as the data path does it, removal, keys that are not used again. */
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+static struct rte_mempool *
+make_pool(const char *name, unsigned int count)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		name, count, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	assert_non_null(pool);
+	return pool;
+}
+
+static uintptr_t
+data_of(const struct rte_mbuf *mbuf)
+{
+	return (uintptr_t)mbuf->buf_addr + mbuf->data_off;
+}
+
+struct key_query {
+	bool valid;
+	uint64_t start, length;
+	unsigned int pd, lr, lw, rr, rw;
+};
+
+/* What the device itself knows of a key. */
+static struct key_query
+query(struct rnic_dev *dev, uint32_t key)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_mkey_out out;
+	struct key_query result = { 0 };
+	struct rnic_mkc *mkc;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, key >> 8);
+	if (rnic_cmd_try(dev, RNIC_CMD_QUERY_MKEY, 0, &in, sizeof(in), &out, sizeof(out)) != 0)
+		return result;
+	mkc = rnic_query_mkey_out_mkc(&out);
+	result.valid = rnic_mkc_get(mkc, RNIC_MKC_MKEY_7_0) == (key & 0xff);
+	result.start = rnic_mkc_get(mkc, RNIC_MKC_START_ADDR);
+	result.length = rnic_mkc_get(mkc, RNIC_MKC_LEN);
+	result.pd = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_PD);
+	result.lr = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_LR);
+	result.lw = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_LW);
+	result.rr = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_RR);
+	result.rw = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_RW);
+	return result;
+}
+
+static void
+test_a_key_covers_exactly_what_was_asked(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const size_t offsets[] = { 0, 1, 4095, 4096, 100000 };
+	const size_t lengths[] = { 1, 4096, 4097, 65536, 300001 };
+	uint8_t *memory = rte_malloc(NULL, 1 << 20, 4096);
+	const uint32_t maps = dev->access->maps, keys = rnic_mkeys_count(dev);
+	size_t i, k;
+
+	assert_non_null(memory);
+	for (i = 0; i < RTE_DIM(offsets); i++)
+		for (k = 0; k < RTE_DIM(lengths); k++) {
+			unsigned int rights = RNIC_ACCESS_READ | (k % 2 ? RNIC_ACCESS_WRITE : 0);
+			struct key_query known;
+			uint32_t key;
+
+			assert_int_equal(rnic_mkey_create(dev, memory + offsets[i], lengths[k],
+							  rights, &key),
+					 0);
+			known = query(dev, key);
+			assert_true(known.valid);
+			assert_int_equal(known.start, (uintptr_t)memory + offsets[i]);
+			assert_int_equal(known.length, lengths[k]);
+			assert_int_equal(known.pd, dev->pd);
+			assert_int_equal(known.lr, 1);
+			assert_int_equal(known.lw, k % 2);
+			assert_int_equal(known.rr | known.rw, 0);
+			/* The wrong variant is no key. */
+			assert_int_equal(rnic_mkey_destroy(dev, key ^ 1), -ENOENT);
+			assert_int_equal(rnic_mkey_destroy(dev, key), 0);
+			assert_int_equal(rnic_mkey_destroy(dev, key), -ENOENT);
+			assert_false(query(dev, key).valid);
+		}
+	assert_int_equal(dev->access->maps, maps);
+	assert_int_equal(rnic_mkeys_count(dev), keys);
+	assert_int_equal(rnic_mkey_create(dev, memory, 0, RNIC_ACCESS_READ, &(uint32_t){ 0 }),
+			 -EINVAL);
+	rte_free(memory);
+}
+
+/* 256 freed numbers are parked. */
+static void
+test_freed_keys_do_not_come_back_soon(void **state)
+{
+	struct rnic_dev *dev = *state;
+	void *memory = rte_malloc(NULL, 4096, 4096);
+	uint32_t keys[256];
+	size_t i, k;
+
+	assert_non_null(memory);
+	for (i = 0; i < RTE_DIM(keys); i++) {
+		assert_int_equal(rnic_mkey_create(dev, memory, 4096, RNIC_ACCESS_READ, &keys[i]),
+				 0);
+		for (k = 0; k < i; k++)
+			assert_int_not_equal(keys[i], keys[k]);
+		assert_int_equal(rnic_mkey_destroy(dev, keys[i]), 0);
+	}
+	rte_free(memory);
+}
+
+static void
+test_pool_lookup(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *pool = make_pool("lookup", 2047);
+	const uint32_t keys = rnic_mkeys_count(dev), maps = dev->access->maps;
+	static struct rte_mbuf *mbufs[2047];
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+	unsigned int i;
+
+	/* Twice registered, one set of keys: in one piece if its chunks are neighbours. */
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_true(rnic_mkeys_count(dev) > keys);
+	assert_true(rnic_mkeys_count(dev) - keys <= pool->nb_mem_chunks);
+	i = rnic_mkeys_count(dev);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_int_equal(rnic_mkeys_count(dev), i);
+
+	rnic_mkey_cache_init(dev, &cache);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, mbufs, RTE_DIM(mbufs)), 0);
+	for (i = 0; i < RTE_DIM(mbufs); i++) {
+		uintptr_t address = data_of(mbufs[i]);
+		struct key_query known;
+
+		assert_true(rnic_mkey_lookup(&cache, mbufs[i], address, &lkey));
+		/* Now from the cache. */
+		assert_true(cache.last.start <= address && address < cache.last.end);
+		if (i % 64 != 0)
+			continue;
+		known = query(dev, rnic_be32_to_cpu(lkey));
+		assert_true(known.valid && known.lr && known.lw);
+		assert_true(known.start <= address &&
+			    known.start + known.length >= address + mbufs[i]->buf_len - 128);
+	}
+	rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
+
+	/* Counted: the second unregister is the one that counts. */
+	rnic_mkey_unregister_pool(dev, pool);
+	assert_true(rnic_mkeys_count(dev) > keys);
+	rnic_mkey_unregister_pool(dev, pool);
+	assert_int_equal(rnic_mkeys_count(dev), keys);
+	assert_int_equal(dev->access->maps, maps);
+	rte_mempool_free(pool);
+}
+
+/* The data path meets a pool that nobody registered. */
+static void
+test_met_pools_are_registered(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *pools[6];
+	struct rte_mbuf *mbufs[6], *clone;
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey, first;
+	unsigned int i, round;
+
+	rnic_mkey_cache_init(dev, &cache);
+	/* More pools than the cache has places. */
+	for (round = 0; round < 3; round++)
+		for (i = 0; i < RTE_DIM(pools); i++) {
+			char name[16];
+
+			if (round == 0) {
+				snprintf(name, sizeof(name), "met%u", i);
+				pools[i] = make_pool(name, 63);
+				mbufs[i] = rte_pktmbuf_alloc(pools[i]);
+			}
+			assert_true(rnic_mkey_lookup(&cache, mbufs[i], data_of(mbufs[i]), &lkey));
+			assert_true(query(dev, rnic_be32_to_cpu(lkey)).start <= data_of(mbufs[i]));
+		}
+	/* A clone has the data of the mbuf that it was made of, whatever pool it is from itself. */
+	rnic_mkey_unregister_pool(dev, pools[0]);
+	assert_true(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &first));
+	clone = rte_pktmbuf_clone(mbufs[0], pools[1]);
+	assert_non_null(clone);
+	assert_true(rnic_mkey_lookup(&cache, clone, data_of(clone), &lkey));
+	assert_int_equal(lkey.raw, first.raw);
+	rte_pktmbuf_free(clone);
+	for (i = 0; i < RTE_DIM(pools); i++) {
+		rte_pktmbuf_free(mbufs[i]);
+		rte_mempool_free(pools[i]);
+	}
+}
+
+static void
+test_a_clone_of_an_unmet_pool(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *data = make_pool("data", 63), *clones = make_pool("clones", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(data), *clone = rte_pktmbuf_clone(mbuf, clones);
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+
+	assert_non_null(clone);
+	rnic_mkey_cache_init(dev, &cache);
+	assert_true(rnic_mkey_lookup(&cache, clone, data_of(clone), &lkey));
+	rte_pktmbuf_free(clone);
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(data);
+	rte_mempool_free(clones);
+}
+
+static void
+no_free(void *address, void *opaque)
+{
+	(void)address;
+	(void)opaque;
+}
+
+static void
+test_memory_of_others_has_no_key(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *pool = make_pool("extbuf", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf_ext_shared_info *shinfo;
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+	uint16_t length = 2048;
+	char *buffer = malloc(length);
+
+	assert_non_null(buffer);
+	rnic_mkey_cache_init(dev, &cache);
+	assert_true(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	shinfo = rte_pktmbuf_ext_shinfo_init_helper(buffer, &length, no_free, NULL);
+	assert_non_null(shinfo);
+	rte_pktmbuf_attach_extbuf(mbuf, buffer, RTE_BAD_IOVA, length, shinfo);
+	assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	assert_false(rnic_mkey_lookup(&cache, NULL, (uintptr_t)&lkey, &lkey));
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+	free(buffer);
+}
+
+/* A freed mempool takes its keys with it, and every cache forgets them. */
+static void
+test_a_freed_pool_is_forgotten(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const uint32_t keys = rnic_mkeys_count(dev), maps = dev->access->maps;
+	struct rte_mempool *pool = make_pool("freed", 63), *other = make_pool("other", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool), *kept = rte_pktmbuf_alloc(other);
+	const uintptr_t address = data_of(mbuf);
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey, before;
+	uint32_t generation;
+
+	rnic_mkey_cache_init(dev, &cache);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_true(rnic_mkey_lookup(&cache, kept, data_of(kept), &before));
+	assert_true(rnic_mkey_lookup(&cache, mbuf, address, &lkey));
+	generation = atomic_load(cache.device_generation);
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+	assert_int_not_equal(atomic_load(cache.device_generation), generation);
+	assert_false(query(dev, rnic_be32_to_cpu(lkey)).valid);
+	/* The cache had it as its last; it must not answer from there. */
+	assert_false(rnic_mkey_lookup(&cache, NULL, address, &lkey));
+	assert_true(rnic_mkey_lookup(&cache, kept, data_of(kept), &lkey));
+	assert_int_equal(lkey.raw, before.raw);
+	rte_pktmbuf_free(kept);
+	rte_mempool_free(other);
+	assert_int_equal(rnic_mkeys_count(dev), keys);
+	assert_int_equal(dev->access->maps, maps);
+}
+
+static void
+test_a_refused_key_leaves_nothing(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const uint32_t keys = rnic_mkeys_count(dev), maps = dev->access->maps;
+	struct rte_mempool *pool = make_pool("refused", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	struct rnic_mkey_cache cache;
+	struct softrnic_stats stats;
+	struct rnic_be32 lkey;
+	uint64_t commands;
+
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), -ENOSPC);
+	assert_int_equal(rnic_mkeys_count(dev), keys);
+	assert_int_equal(dev->access->maps, maps);
+	/* The data path does not ask the device again for each packet. */
+	rnic_mkey_cache_init(dev, &cache);
+	softrnic_stats_get(unit_softrnic(dev), &stats);
+	commands = stats.commands;
+	assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	softrnic_stats_get(unit_softrnic(dev), &stats);
+	assert_int_equal(stats.commands, commands);
+	/* An explicit call does. */
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_true(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+}
+
+/* Pools that are still registered when the device closes. */
+static void
+test_close_takes_all_keys_back(void **state)
+{
+	struct rte_mempool *pool = make_pool("open", 1023);
+	struct unit_account before;
+	struct rnic_dev *dev;
+
+	(void)state;
+	unit_account_take(&before);
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+	rnic_bringup_hook = NULL;
+	unit_account_assert_same(&before);
+	rte_mempool_free(pool);
+}
+
+#define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPEN_TEST(test_a_key_covers_exactly_what_was_asked),
+		OPEN_TEST(test_freed_keys_do_not_come_back_soon),
+		OPEN_TEST(test_pool_lookup),
+		OPEN_TEST(test_met_pools_are_registered),
+		OPEN_TEST(test_a_clone_of_an_unmet_pool),
+		OPEN_TEST(test_memory_of_others_has_no_key),
+		OPEN_TEST(test_a_freed_pool_is_forgotten),
+		OPEN_TEST(test_a_refused_key_leaves_nothing),
+		cmocka_unit_test(test_close_takes_all_keys_back),
+	};
+
+	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+struct unit_watch unit_watch;
+
+static unsigned int
+free_hugepages(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+	unsigned int pages = 0;
+
+	if (f != NULL) {
+		if (fscanf(f, "%u", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	return pages;
+}
+
+int
+unit_main(int argc, char **argv, int (*run)(void))
+{
+	char *no_huge[] = { argv[0], (char *)"--no-huge", (char *)"-m", (char *)"128",
+			    (char *)"--no-shconf" };
+	char *common[] = { (char *)"--no-pci", (char *)"--no-telemetry", (char *)"--lcores=0@(0-1)",
+			   (char *)"--log-level=*:critical" };
+	char *args[32];
+	int n = 0, i, rc;
+
+	if (argc > 1) {
+		if (free_hugepages() < 64) {
+			printf("1..0 # SKIP 64 free hugepages of 2 MiB are needed: "
+			       "sysctl vm.nr_hugepages=256\n");
+			return 77;
+		}
+		for (i = 0; i < argc && n < 16; i++)
+			args[n++] = argv[i];
+	} else {
+		for (i = 0; i < (int)RTE_DIM(no_huge); i++)
+			args[n++] = no_huge[i];
+	}
+	for (i = 0; i < (int)RTE_DIM(common); i++)
+		args[n++] = common[i];
+	/* RNIC_TEST_LOG=1 shows what the driver says. */
+	if (getenv("RNIC_TEST_LOG") != NULL)
+		args[n - 1] = (char *)"--log-level=pmd.net.rnic.driver:debug";
+	args[n] = NULL;
+	if (rte_eal_init(n, args) < 0) {
+		fprintf(stderr, "EAL does not start\n");
+		return 1;
+	}
+	rc = run();
+	rte_eal_cleanup();
+	return rc;
+}
+
+static unsigned int
+open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+void
+unit_account_take(struct unit_account *account)
+{
+	struct rte_malloc_socket_stats stats;
+	int socket;
+
+	*account = (struct unit_account){ .fds = open_fds() };
+	for (socket = 0; socket < RTE_MAX_NUMA_NODES; socket++) {
+		if (rte_malloc_get_socket_stats(socket, &stats) != 0)
+			continue;
+		account->heap_bytes += stats.heap_allocsz_bytes;
+		account->heap_blocks += stats.alloc_count;
+	}
+}
+
+void
+unit_account_assert_same(const struct unit_account *before)
+{
+	struct unit_account after;
+
+	unit_account_take(&after);
+	assert_int_equal(after.heap_blocks, before->heap_blocks);
+	assert_int_equal(after.heap_bytes, before->heap_bytes);
+	assert_int_equal(after.fds, before->fds);
+}
+
+int
+unit_open(void **state)
+{
+	struct rnic_dev *dev = NULL;
+	int rc = rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev);
+
+	*state = dev;
+	return rc;
+}
+
+int
+unit_close(void **state)
+{
+	rnic_dev_close(*state);
+	return 0;
+}
+
+struct softrnic *
+unit_softrnic(struct rnic_dev *dev)
+{
+	return rnic_access_direct_device(dev->access);
+}
+
+static int
+watch_hook(struct rnic_dev *dev, const char *stage, bool up)
+{
+	if (up && strcmp(stage, "wait until initialized") == 0 && unit_watch.prepare != NULL)
+		unit_watch.prepare(unit_softrnic(dev));
+	if (!up && strcmp(stage, "access") == 0) {
+		softrnic_stats_get(unit_softrnic(dev), &unit_watch.stats);
+		unit_watch.maps = dev->access->maps;
+		unit_watch.ended = true;
+	}
+	if (up && unit_watch.fail_at != NULL && strcmp(stage, unit_watch.fail_at) == 0)
+		return -ENOEXEC;
+	return 0;
+}
+
+int
+unit_watched_open(struct rnic_dev **dev)
+{
+	unit_watch.ended = false;
+	unit_watch.maps = UINT32_MAX;
+	unit_watch.stats = (struct softrnic_stats){ 0 };
+	rnic_bringup_hook = watch_hook;
+	return rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, dev);
+}
+
+void
+unit_watch_assert_clean(void)
+{
+	assert_true(unit_watch.ended);
+	assert_int_equal(unit_watch.stats.pages_held, 0);
+	assert_int_equal(unit_watch.stats.objects, 0);
+	assert_int_equal(unit_watch.stats.dma_maps, 0);
+	assert_int_equal(unit_watch.maps, 0);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the driver's unit tests share: EAL, an open device, and the account of what it must give back. */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "internal.h"
+#include "softrnic/softrnic.h"
+
+#define UNIT_DEVICE "net_rnic0"
+
+/* EAL without hugepages, or with the program's own arguments if it has some. Exits with 77 (skip) without hugepages. */
+int unit_main(int argc, char **argv, int (*run)(void));
+
+/* The process's resources: rte_malloc's heaps and open descriptors. */
+struct unit_account {
+	uint64_t heap_bytes, heap_blocks;
+	unsigned int fds;
+};
+void unit_account_take(struct unit_account *account);
+void unit_account_assert_same(const struct unit_account *before);
+
+/* Setup and teardown of a test that wants an open device in *state. */
+int unit_open(void **state);
+int unit_close(void **state);
+
+/* The device half of a driver's device. */
+struct softrnic *unit_softrnic(struct rnic_dev *dev);
+
+/*
+ * Open with a hook that watches the device. After every close or failed open the counts tell what the device still held
+ * when access to it was about to end.
+ */
+struct unit_watch {
+	const char *fail_at; /* stage that the hook makes fail */
+	/* Called when the command queue is about to come up: for faults. */
+	void (*prepare)(struct softrnic *device);
+	/* Filled in at the end. */
+	struct softrnic_stats stats;
+	uint32_t maps;
+	bool ended;
+};
+extern struct unit_watch unit_watch;
+int unit_watched_open(struct rnic_dev **dev);
+/* Nothing was left behind. */
+void unit_watch_assert_clean(void);
+
+#endif
