@@ -144,8 +144,8 @@ dp_sq_record(struct dp_sq *sq)
 void
 dp_sq_ring(struct dp_sq *sq)
 {
-	uint8_t *page = sq->dp->dev->uar_memory +
-			(size_t)(sq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
+	uint8_t *page =
+		sq->dp->dev->uar_memory + (size_t)(sq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
 	uint64_t bell;
 
 	dp_sq_record(sq);
@@ -230,10 +230,11 @@ dp_cq_next(struct dp_cq *cq)
 void
 dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited)
 {
-	uint8_t *page = cq->dp->dev->uar_memory +
-			(size_t)(cq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
+	uint8_t *page =
+		cq->dp->dev->uar_memory + (size_t)(cq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
 	uint32_t arm = sequence << RNIC_CQ_ARM_SEQUENCE_SHIFT |
-		       (solicited ? RNIC_CQ_ARM_SOLICITED : 0) | (cq->consumer & RNIC_CQ_INDEX_MASK);
+		       (solicited ? RNIC_CQ_ARM_SOLICITED : 0) |
+		       (cq->consumer & RNIC_CQ_INDEX_MASK);
 
 	__atomic_store_n(&cq->dbrec->arm.raw, RNIC_SWAP32(arm), __ATOMIC_RELEASE);
 	__atomic_store_n((uint64_t *)(page + RNIC_UAR_CQ_ARM),

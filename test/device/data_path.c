@@ -120,8 +120,8 @@ give_pages(struct dp *dp, uint16_t which)
 	pages = dp_alloc(dp, (size_t)count * DP_PAGE, DP_PAGE);
 	rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
 	pas_fill(dp, in + 1, pages, (size_t)count * DP_PAGE);
-	status = dp_command(dp, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, in,
-			    sizeof(*in) + count * 8, NULL, 0);
+	status = dp_command(dp, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, in, sizeof(*in) + count * 8,
+			    NULL, 0);
 	free(in);
 	return status;
 }
@@ -173,8 +173,7 @@ create_eq(struct dp *dp)
 				      UINT64_C(1) << RNIC_EVENT_PORT_CHANGE |
 				      UINT64_C(1) << RNIC_EVENT_WQ_CATASTROPHIC |
 				      UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR);
-	return create_with_ring(dp, RNIC_CMD_CREATE_EQ, &in, sizeof(in), dp->eqes, bytes,
-				&dp->eqn);
+	return create_with_ring(dp, RNIC_CMD_CREATE_EQ, &in, sizeof(in), dp->eqes, bytes, &dp->eqn);
 }
 
 static int

@@ -67,8 +67,8 @@ void *dp_alloc(struct dp *dp, size_t bytes, size_t align);
 uint64_t dp_iova(const struct dp *dp, const void *memory);
 
 /* Run a command; returns its status. The opcode need not be in the input yet. */
-int dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes, void *out,
-	       size_t out_bytes);
+int dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes,
+	       void *out, size_t out_bytes);
 /* Commands that take or give just a number. */
 int dp_destroy(struct dp *dp, uint16_t opcode, uint32_t number);
 uint32_t dp_create_simple(struct dp *dp, uint16_t opcode);

@@ -86,8 +86,7 @@ side_send(struct side *side)
 	uint32_t i;
 
 	while ((cqe = dp_cq_next(&side->tx_cq)) != NULL) {
-		side->tx_consumer =
-			(uint16_t)(rnic_be16_to_cpu(cqe->wqe_counter) + 8);
+		side->tx_consumer = (uint16_t)(rnic_be16_to_cpu(cqe->wqe_counter) + 8);
 		side->sent += PER_WQE;
 	}
 	while ((uint16_t)(sq->producer - side->tx_consumer) + 8u <= 1u << SQ_LOG_SIZE) {

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Receive queues and completion queues: scattering, what is too short or missing, overruns, arming. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;
+	uint8_t *out, *in;
+};
+
+static void
+open_fixture(void **state, const struct dp_cq_conf *rx_cq, uint32_t log_stride)
+{
+	struct softrnic_conf conf = { .name = "receive", .wire = "loop" };
+	struct dp_cq_conf cq = { .log_size = 9, .uar = 1, .ignore_overrun = true };
+	struct fixture *f = calloc(1, sizeof(*f));
+	uint32_t i;
+
+	assert_int_equal(softrnic_poller_create(&f->poller), 0);
+	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	f->dp.q_counter = dp_create_simple(&f->dp, RNIC_CMD_ALLOC_Q_COUNTER);
+	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
+	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, rx_cq), 0);
+	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, 8, 2, 0), 0);
+	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, 8, log_stride), 0);
+	assert_int_equal(dp_steer_all(&f->rq), 0);
+	f->out = dp_alloc(&f->dp, 4096, 64);
+	f->in = dp_alloc(&f->dp, 1 << 20, 64);
+	for (i = 0; i < 4096; i++)
+		f->out[i] = (uint8_t)(i * 11 + (i >> 8)) & 0xfe;
+	while (dp_eq_next(&f->dp) != NULL)
+		;
+	*state = f;
+}
+
+static int
+setup(void **state)
+{
+	struct dp_cq_conf cq = { .log_size = 6, .uar = 1 };
+
+	open_fixture(state, &cq, 7);
+	return 0;
+}
+
+static int
+setup_big(void **state)
+{
+	struct dp_cq_conf cq = { .log_size = 6, .uar = 1, .big = true };
+
+	open_fixture(state, &cq, 4);
+	return 0;
+}
+
+static int
+setup_collapsed(void **state)
+{
+	struct dp_cq_conf cq = {
+		.log_size = 4, .uar = 1, .collapsed = true, .ignore_overrun = true
+	};
+
+	open_fixture(state, &cq, 4);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_close(&f->dp);
+	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
+	free(f);
+	return 0;
+}
+
+static void
+send_one(struct fixture *f, uint32_t bytes)
+{
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(&f->sq, 2, f->out, bytes);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+}
+
+static void
+post(struct fixture *f, uint32_t count, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		dp_post(&f->rq, f->in + (size_t)(f->rq.producer & 0xff) * 2048, bytes);
+	dp_rq_record(&f->rq);
+}
+
+static uint64_t
+out_of_buffer(struct fixture *f)
+{
+	struct rnic_query_q_counter_in in = { 0 };
+	struct rnic_query_q_counter_out out[2];
+
+	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, f->dp.q_counter);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), out, sizeof(out)),
+		0);
+	return rnic_query_q_counter_out_get(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
+}
+
+/* Eight segments of uneven sizes in one WQE; every byte in its place and none beside. */
+static void
+test_scatter(void **state)
+{
+	static const uint32_t parts[8] = { 1, 13, 64, 2, 100, 1, 300, 2000 };
+	struct fixture *f = *state;
+	uint32_t length, i, at;
+	uint8_t *buffer;
+
+	for (length = 60; length <= 1518; length += 27) {
+		struct rnic_wqe_data *seg =
+			(struct rnic_wqe_data *)(f->rq.ring +
+						 ((size_t)(f->rq.producer & 0xff) << 7));
+		const struct rnic_cqe *cqe;
+
+		memset(f->in, 0xee, 8 * 4096);
+		for (i = 0; i < 8; i++) {
+			seg[i].byte_count = rnic_cpu_to_be32(parts[i]);
+			seg[i].lkey = rnic_cpu_to_be32(f->dp.lkey);
+			seg[i].address = rnic_cpu_to_be64((uintptr_t)f->in + i * 4096 + 1);
+		}
+		f->rq.producer++;
+		dp_rq_record(&f->rq);
+		send_one(f, length);
+		cqe = dp_cq_next(&f->rx_cq);
+		assert_non_null(cqe);
+		assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), length);
+		for (i = 0, at = 0; i < 8; i++) {
+			uint32_t n = parts[i] < length - at ? parts[i] : length - at;
+
+			buffer = f->in + i * 4096;
+			assert_int_equal(buffer[0], 0xee);
+			assert_memory_equal(buffer + 1, f->out + at, n);
+			assert_int_equal(buffer[1 + n], 0xee);
+			at += n;
+		}
+	}
+}
+
+static void
+test_no_buffer(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t i;
+
+	for (i = 0; i < 10; i++)
+		send_one(f, 64);
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(dp_stats(&f->dp).rx_no_buffer, 10);
+	assert_int_equal(out_of_buffer(f), 10);
+	/* The queue is well: a buffer comes, a frame comes. */
+	post(f, 1, 2048);
+	send_one(f, 64);
+	send_one(f, 64);
+	assert_non_null(dp_cq_next(&f->rx_cq));
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(out_of_buffer(f), 11);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_RDY);
+}
+
+static void
+expect_error(struct fixture *f, uint16_t counter, uint8_t syndrome)
+{
+	const struct rnic_error_cqe *cqe = (const struct rnic_error_cqe *)dp_cq_next(&f->rx_cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_ERROR);
+	assert_int_equal(cqe->syndrome, syndrome);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_qpn) & 0xffffff, f->rq.rqn);
+}
+
+static void
+test_too_short(void **state)
+{
+	struct fixture *f = *state;
+
+	memset(f->in, 0xee, 4096);
+	post(f, 3, 100);
+	send_one(f, 100);
+	assert_non_null(dp_cq_next(&f->rx_cq));
+	send_one(f, 101);
+	expect_error(f, 1, RNIC_SYND_LOCAL_LENGTH);
+	expect_error(f, 2, RNIC_SYND_WR_FLUSHED);
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(f->in[2048 + 100], 0xee);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
+	send_one(f, 64);
+	assert_null(dp_cq_next(&f->rx_cq));
+	/* ERR to RDY only by way of RST. */
+	assert_int_not_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RDY), 0);
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	f->rq.producer = 0;
+	post(f, 1, 2048);
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	send_one(f, 64);
+	assert_non_null(dp_cq_next(&f->rx_cq));
+}
+
+static void
+test_bad_address(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_post(&f->rq, f->dp.memory + DP_BYTES - 63, 2048);
+	dp_rq_record(&f->rq);
+	send_one(f, 63);
+	assert_non_null(dp_cq_next(&f->rx_cq));
+	dp_post(&f->rq, f->dp.memory + DP_BYTES - 63, 2048);
+	dp_rq_record(&f->rq);
+	send_one(f, 64);
+	expect_error(f, 1, RNIC_SYND_LOCAL_PROTECTION);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
+}
+
+static void
+test_record_ahead_of_ring(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_eqe *eqe;
+
+	f->rq.producer = 257;
+	dp_rq_record(&f->rq);
+	send_one(f, 64);
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
+	eqe = dp_eq_next(&f->dp);
+	assert_non_null(eqe);
+	assert_int_equal(eqe->type, RNIC_EVENT_WQ_CATASTROPHIC);
+}
+
+static void
+test_overrun(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_eqe *eqe;
+	uint32_t i;
+
+	post(f, 200, 2048);
+	for (i = 0; i < 64; i++)
+		send_one(f, 64);
+	assert_int_equal(dp_stats(&f->dp).cq_overruns, 0);
+	assert_null(dp_eq_next(&f->dp));
+	send_one(f, 64);
+	assert_int_equal(dp_stats(&f->dp).cq_overruns, 1);
+	eqe = dp_eq_next(&f->dp);
+	assert_non_null(eqe);
+	assert_int_equal(eqe->type, RNIC_EVENT_CQ_ERROR);
+	assert_int_equal(rnic_be32_to_cpu(eqe->data[0]) & 0xffffff, f->rx_cq.cqn);
+	assert_int_equal(rnic_be32_to_cpu(eqe->data[2]) & 0xff, RNIC_CQ_ERROR_OVERRUN);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
+	/* What was written before is whole; then nothing more. */
+	for (i = 0; i < 64; i++)
+		assert_non_null(dp_cq_next(&f->rx_cq));
+	send_one(f, 64);
+	assert_null(dp_cq_next(&f->rx_cq));
+}
+
+static void
+test_big_entries(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_cqe *cqe;
+	uint32_t i;
+
+	for (i = 0; i < 300; i++) {
+		post(f, 1, 2048);
+		send_one(f, 60 + i);
+		cqe = dp_cq_next(&f->rx_cq);
+		assert_non_null(cqe);
+		assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), 60 + i);
+		/* The first half is not ours to write. */
+		assert_int_equal(((const uint8_t *)cqe)[-64], 0xff);
+		assert_int_equal(((const uint8_t *)cqe)[-1], 0xff);
+	}
+}
+
+static void
+test_collapsed(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_cqe *cqe = (const struct rnic_cqe *)f->rx_cq.ring;
+	uint32_t i;
+
+	post(f, 100, 2048);
+	for (i = 0; i < 100; i++) {
+		send_one(f, 64 + i);
+		assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), 64 + i);
+		assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), i);
+		assert_int_equal(cqe->op_own & RNIC_CQE_OWNER, i >> 4 & 1);
+	}
+	/* Only the first slot is used. */
+	for (i = 64; i < 64u << 4; i++)
+		assert_int_equal(f->rx_cq.ring[i], 0xff);
+}
+
+static uint32_t
+completion_events(struct fixture *f)
+{
+	const struct rnic_eqe *eqe;
+	uint32_t count = 0;
+
+	dp_run(&f->dp);
+	while ((eqe = dp_eq_next(&f->dp)) != NULL) {
+		assert_int_equal(eqe->type, RNIC_EVENT_COMPLETION);
+		assert_int_equal(rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, f->rx_cq.cqn);
+		count++;
+	}
+	return count;
+}
+
+static void
+test_arming(void **state)
+{
+	struct fixture *f = *state;
+
+	post(f, 200, 2048);
+	/* Not armed: no event. */
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	/* Armed with an entry already there: at once, and once. */
+	dp_cq_arm(&f->rx_cq, 0, false);
+	assert_int_equal(completion_events(f), 1);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	assert_non_null(dp_cq_next(&f->rx_cq));
+	assert_non_null(dp_cq_next(&f->rx_cq));
+	/* Armed on an empty queue: with the next entry. */
+	dp_cq_arm(&f->rx_cq, 1, false);
+	assert_int_equal(completion_events(f), 0);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 1);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	/* The record alone arms too, when a doorbell got lost. */
+	while (dp_cq_next(&f->rx_cq) != NULL)
+		;
+	__atomic_store_n(&f->rx_cq.dbrec->arm.raw, RNIC_SWAP32(2u << 28 | f->rx_cq.consumer),
+			 __ATOMIC_RELEASE);
+	assert_int_equal(completion_events(f), 0);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 1);
+	/* Its doorbell, come late, raises nothing more. */
+	while (dp_cq_peek(&f->rx_cq) != NULL) {
+		struct dp_cq late = f->rx_cq;
+
+		dp_cq_arm(&late, 2, false);
+		assert_int_equal(completion_events(f), 0);
+		assert_non_null(dp_cq_next(&f->rx_cq));
+	}
+}
+
+static void
+test_arming_solicited(void **state)
+{
+	struct fixture *f = *state;
+
+	post(f, 10, 100);
+	dp_cq_arm(&f->rx_cq, 0, true);
+	send_one(f, 64);
+	assert_int_equal(completion_events(f), 0);
+	/* An error counts as solicited. */
+	send_one(f, 101);
+	assert_int_equal(completion_events(f), 1);
+}
+
+/* A queue that others use cannot be destroyed. */
+static void
+test_busy(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, f->rx_cq.cqn),
+			 RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQ, f->rq.rqn), RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_UAR, f->dp.uars[1]),
+			 RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_PD, f->dp.pd), RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_EQ, f->dp.eqn), RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_SQ, f->sq.sqn), 0);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_SQ, f->sq.sqn), RNIC_STATUS_BAD_RES);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, f->tx_cq.cqn), 0);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, f->tx_cq.cqn),
+			 RNIC_STATUS_BAD_RES);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_scatter, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_buffer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_short, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_address, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overrun, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, teardown),
+		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, teardown),
+		cmocka_unit_test_setup_teardown(test_arming, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("data_receive", tests, NULL, NULL);
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Send queues: every byte of every kind of WQE, counters that wrap, completions as asked for, and every way to fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+
+#define BUFFER	 16384u
+#define RQ_LOG	 6
+#define MTU_9000 9022 /* as registers count: with header, tag and FCS */
+#define SQ_LOG	 6
+
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;
+	uint8_t *out, *in; /* a payload of BUFFER bytes; one buffer for each receive WQE */
+	uint32_t taken;	   /* frames received so far */
+};
+
+static int
+setup_flags(void **state, unsigned int flags)
+{
+	struct softrnic_conf conf = { .name = "send", .wire = "loop" };
+	struct dp_cq_conf cq = { .log_size = 7, .uar = 1 };
+	struct fixture *f = calloc(1, sizeof(*f));
+	uint32_t i;
+
+	assert_int_equal(softrnic_poller_create(&f->poller), 0);
+	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	f->dp.dev->port.admin_mtu = MTU_9000;
+	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
+	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &cq), 0);
+	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, SQ_LOG, 1, flags), 0);
+	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, RQ_LOG, 4), 0);
+	assert_int_equal(dp_steer_all(&f->rq), 0);
+	f->out = dp_alloc(&f->dp, BUFFER, 64);
+	f->in = dp_alloc(&f->dp, (size_t)BUFFER << RQ_LOG, 64);
+	for (i = 0; i < BUFFER; i++)
+		f->out[i] = (uint8_t)(i * 7 + (i >> 8) * 13 + 2) & 0xfe;
+	for (i = 0; i < 1u << RQ_LOG; i++)
+		dp_post(&f->rq, f->in + (size_t)i * BUFFER, BUFFER);
+	dp_rq_record(&f->rq);
+	*state = f;
+	return 0;
+}
+
+static int
+setup(void **state)
+{
+	return setup_flags(state, DP_SQ_MULTI_PACKET | DP_SQ_FLUSH);
+}
+
+static int
+setup_no_flush(void **state)
+{
+	return setup_flags(state, 0);
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_close(&f->dp);
+	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
+	free(f);
+	return 0;
+}
+
+/* The next received frame is exactly these bytes; its buffer is posted again. */
+static void
+expect_frame(struct fixture *f, const void *bytes, uint32_t length)
+{
+	const struct rnic_cqe *cqe = dp_cq_next(&f->rx_cq);
+	uint32_t slot = f->taken++ & ((1u << RQ_LOG) - 1);
+	uint8_t *buffer = f->in + (size_t)slot * BUFFER;
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_SEND);
+	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), length);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter) & ((1u << RQ_LOG) - 1), slot);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn), 0);
+	assert_memory_equal(buffer, bytes, length);
+	memset(buffer, 0xee, length + 1);
+	dp_post(&f->rq, buffer, BUFFER);
+	dp_rq_record(&f->rq);
+}
+
+static const struct rnic_cqe *
+expect_completion(struct fixture *f, uint16_t counter)
+{
+	const struct rnic_cqe *cqe = dp_cq_next(&f->tx_cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn) & 0xffffff, f->sq.sqn);
+	return cqe;
+}
+
+static const struct rnic_error_cqe *
+expect_error(struct fixture *f, uint16_t counter, uint8_t syndrome)
+{
+	const struct rnic_error_cqe *cqe = (const struct rnic_error_cqe *)dp_cq_next(&f->tx_cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER_ERROR);
+	assert_int_equal(cqe->syndrome, syndrome);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_qpn) & 0xffffff, f->sq.sqn);
+	return cqe;
+}
+
+/* A SEND of these many segments of one payload. */
+static void
+send_segments(struct fixture *f, uint32_t length, uint32_t segments)
+{
+	uint32_t at = 0, part, i;
+
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 2 + segments, RNIC_WQE_CE_ALWAYS);
+	for (i = 0; i < segments; i++) {
+		part = i == segments - 1 ? length - at : length / segments;
+		dp_wqe_data(&f->sq, 2 + i, f->out + at, part);
+		at += part;
+	}
+	dp_sq_ring(&f->sq);
+}
+
+static void
+test_sizes_and_segments(void **state)
+{
+	static const uint32_t sizes[] = { 60,	64,   65,   127,  128,	129, 256,
+					  1499, 1514, 1518, 4096, 8999, 9014 };
+	struct fixture *f = *state;
+	uint32_t segments, i;
+	uint16_t counter;
+
+	for (segments = 1; segments <= 8; segments++) {
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			counter = f->sq.producer;
+			send_segments(f, sizes[i], segments);
+			dp_run(&f->dp);
+			expect_frame(f, f->out, sizes[i]);
+			expect_completion(f, counter);
+		}
+	}
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_null(dp_cq_next(&f->tx_cq));
+}
+
+static void
+test_inline_header(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_wqe_eth *eth;
+	uint32_t bytes, ds;
+	uint16_t counter;
+
+	/* 2 bytes fit into the segment itself, 18 take one unit more, and so on. */
+	for (bytes = 1; bytes <= 64; bytes++) {
+		counter = f->sq.producer;
+		ds = bytes <= 2 ? 2 : 2 + (bytes - 2 + 15) / 16;
+		dp_wqe(&f->sq, RNIC_WQE_SEND, ds + 1, RNIC_WQE_CE_ALWAYS);
+		eth = dp_wqe_at(&f->sq, 1);
+		eth->inline_header_size = rnic_cpu_to_be16((uint16_t)bytes);
+		for (uint32_t i = 0; i < bytes; i++)
+			((uint8_t *)dp_wqe_at(&f->sq, 1 + (14 + i) / 16))[(14 + i) % 16] =
+				f->out[i];
+		dp_wqe_data(&f->sq, ds, f->out + bytes, 200 - bytes);
+		dp_sq_ring(&f->sq);
+		dp_run(&f->dp);
+		expect_frame(f, f->out, 200);
+		expect_completion(f, counter);
+	}
+}
+
+/* Write `bytes` of inline data from unit ds on; returns the units taken. */
+static uint32_t
+inline_segment(struct fixture *f, uint32_t ds, const uint8_t *data, uint32_t bytes)
+{
+	struct rnic_wqe_inline *seg = dp_wqe_at(&f->sq, ds);
+	uint32_t i;
+
+	seg->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | bytes);
+	for (i = 0; i < bytes; i++)
+		((uint8_t *)dp_wqe_at(&f->sq, ds + (4 + i) / 16))[(4 + i) % 16] = data[i];
+	return (4 + bytes + 15) / 16;
+}
+
+static void
+test_inline_data(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t bytes, units;
+	uint16_t counter;
+
+	for (bytes = 14; bytes <= 400; bytes += 7) {
+		counter = f->sq.producer;
+		units = (4 + bytes + 15) / 16;
+		dp_wqe(&f->sq, RNIC_WQE_SEND, 2 + units + 1, RNIC_WQE_CE_ALWAYS);
+		inline_segment(f, 2, f->out, bytes);
+		dp_wqe_data(&f->sq, 2 + units, f->out + bytes, 100);
+		dp_sq_ring(&f->sq);
+		dp_run(&f->dp);
+		expect_frame(f, f->out, bytes + 100);
+		expect_completion(f, counter);
+	}
+}
+
+static void
+test_multi_packet(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t round, units, ds;
+	uint16_t counter;
+
+	/* Pointer, inline, pointer, inline of changing sizes, over the ring's end many times. */
+	for (round = 0; round < 100; round++) {
+		uint32_t small = 14 + round % 90;
+
+		counter = f->sq.producer;
+		units = (4 + small + 15) / 16;
+		ds = 2 + 1 + units + 1 + units;
+		dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, ds, RNIC_WQE_CE_ALWAYS);
+		dp_wqe_data(&f->sq, 2, f->out + 100, 64 + round);
+		inline_segment(f, 3, f->out + 3, small);
+		dp_wqe_data(&f->sq, 3 + units, f->out, 1514);
+		inline_segment(f, 4 + units, f->out + 5, small);
+		dp_sq_ring(&f->sq);
+		dp_run(&f->dp);
+		expect_frame(f, f->out + 100, 64 + round);
+		expect_frame(f, f->out + 3, small);
+		expect_frame(f, f->out, 1514);
+		expect_frame(f, f->out + 5, small);
+		expect_completion(f, counter);
+	}
+}
+
+static void
+test_counter_wraps(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t round;
+	uint16_t counter;
+
+	/* Start a few hundred blocks before 2^16 and 2^24: what a long run reaches. */
+	softrnic_lock(f->poller);
+	struct softrnic_sq *sq = softrnic_object_get(f->dp.dev, SOFTRNIC_SQ, f->sq.sqn);
+	struct softrnic_cq *cq = softrnic_object_get(f->dp.dev, SOFTRNIC_CQ, f->tx_cq.cqn);
+
+	sq->consumer = f->sq.producer = 0xffff - 100;
+	cq->producer = cq->consumer = f->tx_cq.consumer = 0xffffff - 100;
+	softrnic_unlock(f->poller);
+	/* The entries of the pass before this one must not look valid. */
+	for (round = 0; round < 128; round++)
+		f->tx_cq.ring[round * 64 + 63] = 0xf0 | !(0xffffff >> 7 & 1);
+	for (round = 0; round < 1000; round++) {
+		counter = f->sq.producer;
+		send_segments(f, 64 + round, 1 + round % 8);
+		dp_run(&f->dp);
+		expect_frame(f, f->out, 64 + round);
+		expect_completion(f, counter);
+	}
+	assert_true(f->sq.producer < 0xffff - 100);
+	assert_true(f->tx_cq.consumer > 0x1000000);
+}
+
+static void
+test_completion_on_demand(void **state)
+{
+	struct fixture *f = *state;
+	static const uint8_t ce[] = { RNIC_WQE_CE_ON_ERROR, RNIC_WQE_CE_ON_FIRST_ERROR,
+				      RNIC_WQE_CE_ALWAYS, RNIC_WQE_CE_ALWAYS_EVENT };
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		dp_wqe(&f->sq, RNIC_WQE_SEND, 3, ce[i]);
+		dp_wqe_data(&f->sq, 2, f->out, 64 + i);
+	}
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	for (i = 0; i < 4; i++)
+		expect_frame(f, f->out, 64 + i);
+	expect_completion(f, 2);
+	expect_completion(f, 3);
+	assert_null(dp_cq_next(&f->tx_cq));
+}
+
+static void
+test_nop(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_wqe(&f->sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	expect_completion(f, 0);
+	assert_null(dp_cq_next(&f->rx_cq));
+}
+
+/* The WQE just written fails so; the queue is in ERR, the WQE behind it is flushed, and RST heals. */
+static void
+expect_failure(struct fixture *f, uint8_t syndrome)
+{
+	uint16_t counter = (uint16_t)(((uint8_t *)f->sq.last - f->sq.ring) / 64), behind;
+
+	/* Counters start at 0 in each round, so the slot is the counter. */
+	behind = f->sq.producer;
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_FIRST_ERROR);
+	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	expect_error(f, counter, syndrome);
+	expect_error(f, behind, RNIC_SYND_WR_FLUSHED);
+	assert_null(dp_cq_next(&f->tx_cq));
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
+	/* What is posted now is flushed too. */
+	behind = f->sq.producer;
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	expect_error(f, behind, RNIC_SYND_WR_FLUSHED);
+	assert_int_not_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RDY), 0);
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	f->sq.producer = 0;
+	dp_sq_record(&f->sq);
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	dp_send(&f->sq, f->out, 90);
+	dp_run(&f->dp);
+	expect_frame(f, f->out, 90);
+	expect_completion(f, 0);
+}
+
+static void
+test_unknown_opcodes(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t opcode;
+
+	for (opcode = 1; opcode < 256; opcode++) {
+		if (opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_ENHANCED_MPSW)
+			continue;
+		dp_wqe(&f->sq, (uint8_t)opcode, 3, RNIC_WQE_CE_ALWAYS);
+		dp_wqe_data(&f->sq, 2, f->out, 64);
+		expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	}
+}
+
+static void
+test_bad_control_segments(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_wqe_ctrl *ctrl;
+	struct rnic_wqe_eth *eth;
+
+	/* ds 1: no Ethernet segment. Another queue's number. */
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 1, RNIC_WQE_CE_ALWAYS);
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	ctrl = dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn + 1, 3));
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	/* ds 0, in a WQE of one block. */
+	ctrl = dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn, 0));
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	/* An inline header longer than the WQE; offloads that are not offered. */
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&f->sq, 1);
+	eth->inline_header_size = rnic_cpu_to_be16(19);
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&f->sq, 1);
+	eth->cs_flags = RNIC_WQE_ETH_L3_CSUM;
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&f->sq, 1);
+	eth->inline_header_size = rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN);
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	/* Inline data that runs out of the WQE. */
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	((struct rnic_wqe_inline *)dp_wqe_at(&f->sq, 2))->byte_count =
+		rnic_cpu_to_be32(RNIC_WQE_INLINE | 13);
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	((struct rnic_wqe_inline *)dp_wqe_at(&f->sq, 2))->byte_count = RNIC_BE32(0);
+}
+
+static void
+test_bad_lengths(void **state)
+{
+	static const uint32_t lengths[] = { 0, 9019, 0x10000, 0x10001, 0x7fffffff };
+	struct fixture *f = *state;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+		dp_wqe_data(&f->sq, 2, f->out, lengths[i]);
+		expect_failure(f, RNIC_SYND_LOCAL_LENGTH);
+	}
+	/* No data at all. */
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 2, RNIC_WQE_CE_ALWAYS);
+	expect_failure(f, RNIC_SYND_LOCAL_LENGTH);
+	/* The longest one goes. */
+	dp_send(&f->sq, f->out, 9018);
+	dp_run(&f->dp);
+	expect_frame(f, f->out, 9018);
+}
+
+static void
+test_bad_keys(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_wqe_data *seg;
+	uint32_t i;
+
+	for (i = 0; i < 7; i++) {
+		dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+		dp_wqe_data(&f->sq, 2, f->out, 64);
+		seg = dp_wqe_at(&f->sq, 2);
+		switch (i) {
+		case 0: seg->lkey = rnic_cpu_to_be32(f->dp.lkey ^ 1); break;
+		case 1: seg->lkey = rnic_cpu_to_be32(f->dp.lkey + 0x100); break;
+		case 2: seg->lkey = rnic_cpu_to_be32(0xffffffff); break;
+		case 3: seg->lkey = rnic_cpu_to_be32(SOFTRNIC_RESERVED_LKEY); break;
+		case 4: /* one byte before the region */
+			seg->address = rnic_cpu_to_be64((uintptr_t)f->dp.memory - 1);
+			break;
+		case 5: /* one byte behind it */
+			seg->address = rnic_cpu_to_be64((uintptr_t)f->dp.memory + DP_BYTES - 63);
+			break;
+		default: /* the end of the address space */
+			seg->address = rnic_cpu_to_be64(UINT64_MAX - 10);
+			break;
+		}
+		expect_failure(f, RNIC_SYND_LOCAL_PROTECTION);
+	}
+	assert_true(dp_stats(&f->dp).tpt_faults >= 6);
+}
+
+static void
+test_multi_packet_not_allowed(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, 3, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	expect_error(f, 0, RNIC_SYND_LOCAL_QP_OPERATION);
+	/* This queue does not flush: nothing more completes. */
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	assert_null(dp_cq_next(&f->tx_cq));
+	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
+}
+
+static void
+test_record_ahead_of_ring(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_eqe *eqe;
+
+	while (dp_eq_next(&f->dp) != NULL)
+		;
+	dp_wqe(&f->sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
+	f->sq.producer = (1u << SQ_LOG) + 1;
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	assert_null(dp_cq_next(&f->tx_cq));
+	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
+	eqe = dp_eq_next(&f->dp);
+	assert_non_null(eqe);
+	assert_int_equal(eqe->type, RNIC_EVENT_WQ_CATASTROPHIC);
+	assert_int_equal(rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, f->sq.sqn);
+}
+
+static void
+test_flush_by_command(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t i;
+
+	/* In RDY without a doorbell nothing runs; ERR flushes what the record tells of. */
+	for (i = 0; i < 5; i++)
+		dp_wqe(&f->sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
+	assert_int_not_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_ERR), 0);
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	dp_sq_record(&f->sq);
+	dp_run(&f->dp);
+	for (i = 0; i < 5; i++)
+		expect_error(f, (uint16_t)i, RNIC_SYND_WR_FLUSHED);
+	assert_null(dp_cq_next(&f->tx_cq));
+}
+
+static void
+test_memory_taken_away(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_eqe *eqe;
+
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	expect_completion(f, 0);
+	assert_int_equal(softrnic_dma_unmap(f->dp.dev, DP_IOVA, DP_BYTES), 0);
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	assert_null(dp_cq_next(&f->tx_cq));
+	assert_int_equal(softrnic_dma_map(f->dp.dev, DP_IOVA, DP_BYTES, f->dp.memory,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
+	eqe = dp_eq_next(&f->dp);
+	(void)eqe; /* the EQ was away as well: its event may be lost */
+	/* With the memory back, RST heals. */
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	f->sq.producer = 0;
+	dp_sq_record(&f->sq);
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	expect_completion(f, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sizes_and_segments, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inline_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inline_data, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_multi_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_counter_wraps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_completion_on_demand, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_opcodes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_control_segments, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_lengths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_multi_packet_not_allowed, setup_no_flush,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory_taken_away, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("data_send", tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Flow tables: who gets which frame, in what order groups and tables are asked, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+
+#define QUEUES 3
+
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq[QUEUES];
+	struct dp_sq sq;
+	struct dp_rq rq[QUEUES];
+	uint8_t *out;
+};
+
+static int
+setup(void **state)
+{
+	struct softrnic_conf conf = { .name = "steer", .wire = "loop" };
+	struct dp_cq_conf cq = { .log_size = 9, .uar = 1, .ignore_overrun = true };
+	struct fixture *f = calloc(1, sizeof(*f));
+	uint8_t *in;
+	int i, k;
+
+	assert_int_equal(softrnic_poller_create(&f->poller), 0);
+	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
+	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, 8, 2, 0), 0);
+	in = dp_alloc(&f->dp, 2048, 64);
+	for (i = 0; i < QUEUES; i++) {
+		assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq[i], &cq), 0);
+		assert_int_equal(dp_rq_create(&f->dp, &f->rq[i], &f->rx_cq[i], 9, 4), 0);
+		assert_int_equal(dp_tir_create(&f->rq[i]), 0);
+		for (k = 0; k < 512; k++)
+			dp_post(&f->rq[i], in, 2048);
+		dp_rq_record(&f->rq[i]);
+	}
+	f->out = dp_alloc(&f->dp, 2048, 64);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_close(&f->dp);
+	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
+	free(f);
+	return 0;
+}
+
+/* Send the frame in f->out; which queues got it, as bits. *tag: the last flow tag. */
+static unsigned int
+arrives(struct fixture *f, uint32_t bytes, uint32_t *tag)
+{
+	const struct rnic_cqe *cqe;
+	unsigned int queues = 0;
+	int i;
+
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(&f->sq, 2, f->out, bytes);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	for (i = 0; i < QUEUES; i++) {
+		while ((cqe = dp_cq_next(&f->rx_cq[i])) != NULL) {
+			assert_int_equal(queues & 1u << i, 0); /* each at most once */
+			queues |= 1u << i;
+			if (tag != NULL)
+				*tag = rnic_be32_to_cpu(cqe->sop_drop_qpn);
+		}
+	}
+	return queues;
+}
+
+static unsigned int
+arrives_mac(struct fixture *f, uint64_t dmac)
+{
+	int i;
+
+	memset(f->out, 0, 64);
+	for (i = 0; i < 6; i++)
+		f->out[i] = (uint8_t)(dmac >> (40 - 8 * i));
+	memcpy(f->out + 6, "\x02\x11\x22\x33\x44\x55\x88\xb5", 8);
+	return arrives(f, 64, NULL);
+}
+
+static void
+match_dmac(struct rnic_fte_match_set_lyr_2_4 *set, uint64_t dmac)
+{
+	memset(set, 0, sizeof(*set));
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_47_16, dmac >> 16);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_15_0, dmac & 0xffff);
+}
+
+static int
+flow_to(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
+	const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t type, uint32_t id, uint32_t tag)
+{
+	struct rnic_flow_destination to = { 0 };
+
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, type);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, id);
+	return dp_flow_set(&f->dp, table, group, index, value, RNIC_FLOW_ACTION_FWD_DEST, tag, &to,
+			   1);
+}
+
+static int
+flow_tir(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
+	 const struct rnic_fte_match_set_lyr_2_4 *value, int queue)
+{
+	return flow_to(f, table, group, index, value, RNIC_FLOW_DESTINATION_TIR, f->rq[queue].tirn,
+		       0);
+}
+
+static int
+flow_delete(struct fixture *f, uint32_t table, uint32_t index)
+{
+	struct rnic_fte_in in = { 0 };
+
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
+	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
+	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
+}
+
+static void
+test_no_root(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(arrives_mac(f, 0x020000000001), 0);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 1);
+}
+
+/* What a port does: own address, broadcast, all multicast, then promiscuous, on and off. */
+static void
+test_port_modes(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set;
+	uint32_t table, exact, multicast, all;
+	int status, round;
+
+	table = dp_table_create(&f->dp, 0, 6, 0);
+	match_dmac(&set, 0xffffffffffff);
+	exact = dp_group_create(&f->dp, table, 0, 15, &set, &status);
+	assert_int_equal(status, 0);
+	match_dmac(&set, 0x010000000000);
+	multicast = dp_group_create(&f->dp, table, 16, 16, &set, &status);
+	assert_int_equal(status, 0);
+	all = dp_group_create(&f->dp, table, 17, 17, NULL, &status);
+	assert_int_equal(status, 0);
+	match_dmac(&set, 0x020000000001);
+	assert_int_equal(flow_tir(f, table, exact, 0, &set, 0), 0);
+	match_dmac(&set, 0xffffffffffff);
+	assert_int_equal(flow_tir(f, table, exact, 1, &set, 0), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	for (round = 0; round < 2; round++) {
+		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+		assert_int_equal(arrives_mac(f, 0x020000000002), 0);
+		assert_int_equal(arrives_mac(f, 0xffffffffffff), 1);
+		assert_int_equal(arrives_mac(f, 0x01005e000001), 0);
+		match_dmac(&set, 0x010000000000);
+		assert_int_equal(flow_tir(f, table, multicast, 16, &set, 1), 0);
+		assert_int_equal(arrives_mac(f, 0x01005e000001), 2);
+		assert_int_equal(arrives_mac(f, 0xffffffffffff), 1);
+		assert_int_equal(flow_tir(f, table, all, 17, NULL, 2), 0);
+		assert_int_equal(arrives_mac(f, 0x020000000002), 4);
+		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+		assert_int_equal(arrives_mac(f, 0x01005e000001), 2);
+		assert_int_equal(flow_delete(f, table, 17), 0);
+		assert_int_equal(arrives_mac(f, 0x020000000002), 0);
+		assert_int_equal(flow_delete(f, table, 16), 0);
+		assert_int_equal(flow_delete(f, table, 16), RNIC_STATUS_BAD_RES);
+	}
+	/* Drop wins over what is behind it. */
+	match_dmac(&set, 0x020000000003);
+	assert_int_equal(
+		dp_flow_set(&f->dp, table, exact, 7, &set, RNIC_FLOW_ACTION_DROP, 0, NULL, 0), 0);
+	assert_int_equal(flow_tir(f, table, all, 17, NULL, 2), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000003), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000004), 4);
+}
+
+/* Many addresses, so that buckets grow; each goes where it was told. */
+static void
+test_many_entries(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set;
+	uint32_t table, group, i;
+	int status;
+
+	table = dp_table_create(&f->dp, 0, 12, 0);
+	match_dmac(&set, 0xffffffffffff);
+	group = dp_group_create(&f->dp, table, 0, 4095, &set, &status);
+	assert_int_equal(status, 0);
+	for (i = 0; i < 1000; i++) {
+		match_dmac(&set, 0x020000000000 + i * 0x10001);
+		assert_int_equal(
+			flow_tir(f, table, group, (i * 37) % 4096, &set, (int)(i % QUEUES)), 0);
+	}
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	for (i = 0; i < 400; i++)
+		assert_int_equal(arrives_mac(f, 0x020000000000 + i * 0x10001), 1u << i % QUEUES);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(flow_delete(f, table, (i * 37) % 4096), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000000), 0);
+}
+
+static void
+test_chains(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set;
+	uint32_t first, second, third, g1, g2, g3, tag = 0;
+	int status;
+
+	third = dp_table_create(&f->dp, 9, 2, 0);
+	second = dp_table_create(&f->dp, 5, 2, third);
+	first = dp_table_create(&f->dp, 1, 2, 0);
+	assert_int_not_equal(first * second * third, 0);
+	/* A miss may not lead back, nor to the same level. */
+	assert_int_equal(dp_table_create(&f->dp, 9, 2, second), 0);
+	assert_int_equal(dp_table_create(&f->dp, 9, 2, third), 0);
+	g1 = dp_group_create(&f->dp, first, 0, 3, NULL, &status);
+	match_dmac(&set, 0xffffffffffff);
+	g2 = dp_group_create(&f->dp, second, 0, 3, &set, &status);
+	g3 = dp_group_create(&f->dp, third, 0, 3, NULL, &status);
+	assert_int_equal(flow_to(f, third, g3, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, second, 0),
+			 RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(flow_to(f, third, g3, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, third, 0),
+			 RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(flow_to(f, first, g1, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, second, 5), 0);
+	match_dmac(&set, 0x020000000001);
+	assert_int_equal(
+		flow_to(f, second, g2, 0, &set, RNIC_FLOW_DESTINATION_TIR, f->rq[0].tirn, 0xabcdef),
+		0);
+	assert_int_equal(
+		flow_to(f, third, g3, 0, NULL, RNIC_FLOW_DESTINATION_TIR, f->rq[1].tirn, 0), 0);
+	assert_int_equal(dp_root_set(&f->dp, first), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+	assert_int_equal(arrives_mac(f, 0x020000000002), 2);
+	assert_int_equal(arrives(f, 64, &tag), 2);
+	assert_int_equal(tag, 5);
+	f->out[5] = 1;
+	assert_int_equal(arrives(f, 64, &tag), 1);
+	assert_int_equal(tag, 0xabcdef);
+	/* In use: cannot go. The root can, when it is empty. */
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_TIR, f->rq[0].tirn),
+			 RNIC_STATUS_RES_BUSY);
+}
+
+/* A full parse: VLAN, IP, ports. */
+static void
+test_headers(void **state)
+{
+	static const uint8_t tcp[] = {
+		2,    0,    0, 0,  0, 1, 2, 0, 0,  0, 0, 2, 0x08, 0, /* Ethernet */
+		0x45, 0,    0, 50, 0, 0, 0, 0, 64, 6, 0, 0, 10,	  0, 0, 1, 10, 0, 0, 2, /* IPv4 */
+		0x12, 0x34, 0, 80, /* TCP ports */
+	};
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set = { 0 };
+	uint32_t table, ports, vlan, group;
+	int status;
+
+	table = dp_table_create(&f->dp, 0, 4, 0);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_DST_IP_31_0, 0xffffffff);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 0xf);
+	ports = dp_group_create(&f->dp, table, 0, 3, &set, &status);
+	assert_int_equal(status, 0);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 80);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_DST_IP_31_0, 0x0a000002);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 4);
+	assert_int_equal(flow_tir(f, table, ports, 0, &set, 0), 0);
+	memset(&set, 0, sizeof(set));
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG, 1);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_FIRST_VID, 0xfff);
+	vlan = dp_group_create(&f->dp, table, 4, 7, &set, &status);
+	assert_int_equal(status, 0);
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_FIRST_VID, 100);
+	assert_int_equal(flow_tir(f, table, vlan, 4, &set, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+
+	memcpy(f->out, tcp, sizeof(tcp));
+	assert_int_equal(arrives(f, 64, NULL), 1);
+	f->out[37] = 81;
+	assert_int_equal(arrives(f, 64, NULL), 0);
+	f->out[37] = 80;
+	f->out[23] = 17; /* UDP has other ports */
+	assert_int_equal(arrives(f, 64, NULL), 0);
+	/* The same in a tag: both groups would do, the first one wins; then another address. */
+	memcpy(f->out, tcp, sizeof(tcp));
+	memmove(f->out + 16, f->out + 12, 60);
+	memcpy(f->out + 12, "\x81\x00\x20\x64", 4);
+	assert_int_equal(arrives(f, 68, NULL), 1);
+	f->out[37] = 3;
+	assert_int_equal(arrives(f, 68, NULL), 2);
+	f->out[15] = 0x65;
+	assert_int_equal(arrives(f, 68, NULL), 0);
+	/* A mask beyond what we parse is refused, a group over another one too. */
+	memset(&set, 0xff, sizeof(set));
+	group = dp_group_create(&f->dp, table, 8, 9, &set, &status);
+	(void)group;
+	assert_int_equal(status, RNIC_STATUS_BAD_PARAM);
+	dp_group_create(&f->dp, table, 7, 9, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_BAD_PARAM);
+	dp_group_create(&f->dp, table, 9, 16, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_BAD_PARAM);
+	dp_group_create(&f->dp, table, 9, 8, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_BAD_PARAM);
+}
+
+static void
+test_replication(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_flow_destination to[QUEUES] = { 0 };
+	uint32_t table, group;
+	int status, i;
+
+	table = dp_table_create(&f->dp, 0, 2, 0);
+	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
+	for (i = 0; i < QUEUES; i++) {
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TIR);
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, f->rq[i].tirn);
+	}
+	assert_int_equal(dp_flow_set(&f->dp, table, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0,
+				     to, QUEUES),
+			 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 7);
+	/* Refused: an index that is taken, one of no group, no destination, counting, an unknown TIR. */
+	assert_int_equal(flow_tir(f, table, group, 1, NULL, 0), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(flow_tir(f, table, group, 4, NULL, 0), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(flow_tir(f, table, group + 1, 2, NULL, 0), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(
+		dp_flow_set(&f->dp, table, group, 2, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, NULL, 0),
+		RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(dp_flow_set(&f->dp, table, group, 2, NULL,
+				     RNIC_FLOW_ACTION_DROP | RNIC_FLOW_ACTION_COUNT, 0, NULL, 0),
+			 RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(flow_to(f, table, group, 2, NULL, RNIC_FLOW_DESTINATION_TIR, 0xffffff, 0),
+			 RNIC_STATUS_BAD_RES);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 7);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_no_root, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_port_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_entries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("data_steer", tests, NULL, NULL);
+}

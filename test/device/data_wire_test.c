@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Wires, faults, counters, doorbells in all their ways, and the device thread. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+
+#define FRAMES 400
+
+/* One device with queues, ready for traffic. */
+struct side {
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq, sq2; /* sq2 shares the UAR page */
+	struct dp_rq rq;
+	uint8_t *out, *in;
+};
+
+static void
+side_open(struct side *side, struct softrnic_poller *poller, const struct softrnic_conf *conf)
+{
+	struct dp_cq_conf cq = { .log_size = 11, .uar = 1, .ignore_overrun = true };
+	uint32_t i;
+
+	memset(side, 0, sizeof(*side));
+	assert_int_equal(dp_open(&side->dp, poller, conf), 0);
+	assert_int_equal(dp_cq_create(&side->dp, &side->tx_cq, &cq), 0);
+	assert_int_equal(dp_cq_create(&side->dp, &side->rx_cq, &cq), 0);
+	assert_int_equal(dp_sq_create(&side->dp, &side->sq, &side->tx_cq, 10, 1, 0), 0);
+	assert_int_equal(dp_sq_create(&side->dp, &side->sq2, &side->tx_cq, 10, 1, 0), 0);
+	assert_int_equal(dp_rq_create(&side->dp, &side->rq, &side->rx_cq, 11, 4), 0);
+	assert_int_equal(dp_steer_all(&side->rq), 0);
+	side->out = dp_alloc(&side->dp, 2048, 64);
+	side->in = dp_alloc(&side->dp, 2048 * 2048, 64);
+	side->out[0] = 2;
+	for (i = 0; i < 2048; i++)
+		dp_post(&side->rq, side->in + (size_t)i * 2048, 2048);
+	dp_rq_record(&side->rq);
+}
+
+static int
+setup(void **state)
+{
+	struct softrnic_poller *poller;
+
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	*state = poller;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	return softrnic_poller_destroy(*state);
+}
+
+static uint32_t
+count_received(struct side *side)
+{
+	uint32_t count = 0;
+
+	while (dp_cq_next(&side->rx_cq) != NULL)
+		count++;
+	return count;
+}
+
+/* The last PORT_CHANGE among the events; 0: none. */
+static unsigned int
+port_event(struct side *side)
+{
+	const struct rnic_eqe *eqe;
+	unsigned int last = 0;
+
+	dp_run(&side->dp);
+	while ((eqe = dp_eq_next(&side->dp)) != NULL) {
+		if (eqe->type == RNIC_EVENT_PORT_CHANGE)
+			last = eqe->sub_type;
+	}
+	return last;
+}
+
+static void
+test_pair_link(void **state)
+{
+	struct softrnic_poller *poller = *state;
+	struct softrnic_conf a_conf = { .name = "a", .wire = "pair:cable" };
+	struct softrnic_conf b_conf = { .name = "b", .wire = "pair:cable" };
+	struct softrnic_conf c_conf = { .name = "c", .wire = "pair:cable" };
+	struct softrnic *c = NULL;
+	struct side a, b;
+
+	side_open(&a, poller, &a_conf);
+	port_event(&a);
+	assert_false(a.dp.dev->port.link_up);
+	dp_send(&a.sq, a.out, 64);
+	dp_run(&a.dp);
+	assert_int_equal(dp_stats(&a.dp).tx_packets, 0);
+	side_open(&b, poller, &b_conf);
+	assert_true(a.dp.dev->port.link_up);
+	assert_true(b.dp.dev->port.link_up);
+	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_ACTIVE);
+	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EEXIST);
+	c_conf.wire = "pair:";
+	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	c_conf.wire = "string";
+	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	c_conf.wire = "loop:x";
+	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	/* Both ways, not back. */
+	dp_send(&a.sq, a.out, 100);
+	dp_send(&b.sq, b.out, 200);
+	dp_run(&a.dp);
+	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&a.rx_cq)->byte_count), 200);
+	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&b.rx_cq)->byte_count), 100);
+	assert_null(dp_cq_next(&a.rx_cq));
+	assert_null(dp_cq_next(&b.rx_cq));
+	/* Pulled out, and plugged in again. */
+	dp_close(&b.dp);
+	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_DOWN);
+	assert_false(a.dp.dev->port.link_up);
+	dp_send(&a.sq, a.out, 64);
+	dp_run(&a.dp);
+	side_open(&b, poller, &b_conf);
+	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_ACTIVE);
+	dp_send(&a.sq, a.out, 64);
+	dp_run(&a.dp);
+	assert_int_equal(count_received(&b), 1);
+	dp_close(&a.dp);
+	assert_false(b.dp.dev->port.link_up);
+	dp_close(&b.dp);
+}
+
+static void
+test_counters(void **state)
+{
+	struct softrnic_conf conf = { .name = "count", .wire = "loop" };
+	static const uint8_t firsts[3] = { 0x02, 0x01, 0xff };
+	struct softrnic_port_counters *counters;
+	struct side side;
+	uint32_t i, bytes[3] = { 0 };
+
+	side_open(&side, *state, &conf);
+	for (i = 0; i < FRAMES; i++) {
+		/* The device reads the frame when it runs: one at a time. */
+		memset(side.out, firsts[i % 3], 6);
+		dp_send(&side.sq, side.out, 60 + i);
+		dp_run(&side.dp);
+		bytes[i % 3] += 60 + i;
+	}
+	/* Less than a header: gone, and counted. */
+	dp_send(&side.sq, side.out, 13);
+	dp_run(&side.dp);
+	counters = &side.dp.dev->port.counters;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(counters->tx_packets[i], FRAMES / 3 + (i < FRAMES % 3));
+		assert_int_equal(counters->rx_packets[i], FRAMES / 3 + (i < FRAMES % 3));
+		assert_int_equal(counters->tx_bytes[i], bytes[i]);
+		assert_int_equal(counters->rx_bytes[i], bytes[i]);
+	}
+	assert_int_equal(counters->tx_errors, 1);
+	assert_int_equal(dp_stats(&side.dp).wqes, FRAMES + 1);
+	assert_int_equal(dp_stats(&side.dp).tx_bytes, bytes[0] + bytes[1] + bytes[2]);
+	assert_int_equal(count_received(&side), FRAMES);
+	dp_close(&side.dp);
+}
+
+/* What a seeded bad cable lets through, as a hash of lengths and contents in order. */
+static uint64_t
+bad_cable(struct softrnic_poller *poller, const struct softrnic_conf *conf,
+	  struct softrnic_stats *stats)
+{
+	uint64_t hash = 1469598103934665603u;
+	const struct rnic_cqe *cqe;
+	struct side side;
+	uint32_t i, k, slot, length;
+
+	side_open(&side, poller, conf);
+	for (i = 0; i < FRAMES; i++) {
+		memcpy(side.out + 14, &i, sizeof(i));
+		dp_send(&side.sq, side.out, 64 + i % 50);
+		softrnic_poll(poller);
+		softrnic_poll(poller);
+	}
+	dp_run(&side.dp);
+	while ((cqe = dp_cq_next(&side.rx_cq)) != NULL) {
+		slot = rnic_be16_to_cpu(cqe->wqe_counter);
+		length = rnic_be32_to_cpu(cqe->byte_count);
+		for (k = 0; k < length; k++)
+			hash = (hash ^ side.in[(size_t)slot * 2048 + k]) * 1099511628211u;
+		hash = (hash ^ length) * 1099511628211u;
+	}
+	*stats = dp_stats(&side.dp);
+	dp_close(&side.dp);
+	return hash;
+}
+
+static void
+test_faults(void **state)
+{
+	struct softrnic_conf conf = { .name = "bad",
+				      .wire = "loop",
+				      .seed = 42,
+				      .drop_ppm = 100000,
+				      .dup_ppm = 100000,
+				      .reorder_ppm = 100000,
+				      .corrupt_ppm = 100000 };
+	struct softrnic_stats one, two, three;
+	uint64_t hash = bad_cable(*state, &conf, &one);
+
+	assert_true(one.wire_dropped > 10 && one.wire_duplicated > 10 && one.wire_reordered > 10 &&
+		    one.wire_corrupted > 10);
+	assert_int_equal(one.rx_packets, one.tx_packets - one.wire_dropped + one.wire_duplicated);
+	assert_int_equal(bad_cable(*state, &conf, &two), hash);
+	assert_int_equal(two.wire_dropped, one.wire_dropped);
+	assert_int_equal(two.wire_reordered, one.wire_reordered);
+	conf.seed = 43;
+	assert_int_not_equal(bad_cable(*state, &conf, &three), hash);
+	conf.drop_ppm = 1000000;
+	bad_cable(*state, &conf, &three);
+	assert_int_equal(three.wire_dropped, FRAMES);
+	assert_int_equal(three.rx_packets, 0);
+}
+
+/* A doorbell that another one of the same page overwrote before the device looked. */
+static void
+test_lost_doorbell(void **state)
+{
+	struct softrnic_conf conf = { .name = "lost", .wire = "loop" };
+	struct side side;
+	uint64_t missed;
+	uint32_t i;
+
+	side_open(&side, *state, &conf);
+	dp_run(&side.dp);
+	for (i = 0; i < 2000; i++)
+		softrnic_poll(*state);
+	missed = dp_stats(&side.dp).doorbells_missed;
+	dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&side.sq, 2, side.out, 64);
+	dp_sq_record(&side.sq); /* the register never tells */
+	dp_send(&side.sq2, side.out, 65);
+	dp_run(&side.dp);
+	assert_int_equal(count_received(&side), 2);
+	assert_int_equal(dp_stats(&side.dp).doorbells_missed, missed + 1);
+	dp_close(&side.dp);
+}
+
+/* Doorbells as messages through the BAR: 8 bytes, two halves of 4, BlueFlame's 64 bytes. */
+static void
+test_bar_doorbells(void **state)
+{
+	struct softrnic_conf conf = { .name = "bar", .wire = "loop" };
+	struct side side;
+	uint64_t at, bell;
+	uint32_t i, way;
+
+	side_open(&side, *state, &conf);
+	for (i = 0; i < 2000; i++)
+		softrnic_poll(*state);
+	for (i = 0; i < 300; i++) {
+		way = i % 3;
+		dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+		dp_wqe_data(&side.sq, 2, side.out, 64);
+		dp_sq_record(&side.sq);
+		at = (uint64_t)side.sq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_BLUEFLAME +
+		     (i & 1) * RNIC_BF_HALF_BYTES;
+		memcpy(&bell, side.sq.last, 8);
+		if (way == 0) {
+			assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 8), 0);
+		} else if (way == 1) {
+			assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 4), 0);
+			assert_int_equal(
+				softrnic_bar_write(side.dp.dev, at + 4, (uint8_t *)&bell + 4, 4),
+				0);
+		} else {
+			for (uint32_t k = 0; k < 64; k += 8)
+				assert_int_equal(softrnic_bar_write(side.dp.dev, at + k,
+								    (uint8_t *)side.sq.last + k, 8),
+						 0);
+		}
+		assert_true(softrnic_poll(*state) > 0);
+		assert_int_equal(count_received(&side), 1);
+	}
+	assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 2), -EINVAL);
+	assert_int_equal(softrnic_bar_write(side.dp.dev, at + 4, &bell, 8), -EINVAL);
+	/* A CQ armed in two halves, with an entry there. */
+	while (dp_eq_next(&side.dp) != NULL)
+		;
+	dp_send(&side.sq, side.out, 64);
+	dp_run(&side.dp);
+	side.rx_cq.dbrec->arm = rnic_cpu_to_be32(side.rx_cq.consumer);
+	at = (uint64_t)side.rx_cq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_CQ_ARM;
+	bell = RNIC_SWAP64((uint64_t)side.rx_cq.consumer << 32 | side.rx_cq.cqn);
+	assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 4), 0);
+	assert_int_equal(softrnic_bar_write(side.dp.dev, at + 4, (uint8_t *)&bell + 4, 4), 0);
+	dp_run(&side.dp);
+	assert_non_null(dp_eq_next(&side.dp));
+	assert_null(dp_eq_next(&side.dp));
+	dp_close(&side.dp);
+}
+
+static double
+process_cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Wait for the device thread to deliver; false after ten seconds. */
+static bool
+wait_received(struct side *side)
+{
+	uint64_t end = softrnic_now_ns() + UINT64_C(10000000000);
+
+	while (softrnic_now_ns() < end) {
+		if (dp_cq_next(&side->rx_cq) != NULL)
+			return true;
+		usleep(20);
+	}
+	return false;
+}
+
+static void
+test_host_thread(void **state)
+{
+	struct softrnic_conf conf = { .name = "hosted", .wire = "loop" };
+	struct softrnic_poller *poller, *again;
+	struct side side;
+	double before;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(softrnic_host_get(-1, &poller), 0);
+	assert_int_equal(softrnic_host_get(-1, &again), 0);
+	assert_ptr_equal(poller, again);
+	assert_int_equal(softrnic_host_get(1, &again), -EEXIST);
+	side_open(&side, poller, &conf);
+	for (i = 0; i < 200; i++) {
+		dp_send(&side.sq, side.out, 64);
+		assert_true(wait_received(&side));
+		if (i % 50 == 0)
+			usleep(20000); /* asleep: the next doorbell wakes it by its timeout */
+	}
+	usleep(100000);
+	before = process_cpu();
+	usleep(1000000);
+	/* Idle costs next to nothing: a good deal is left for sanitizers and slow machines. */
+	assert_true(process_cpu() - before < 0.15);
+	dp_close(&side.dp);
+	softrnic_host_put();
+	softrnic_host_put();
+	softrnic_host_put(); /* one too many does no harm */
+	/* And once more from the start, on a core. */
+	assert_int_equal(softrnic_host_get(0, &poller), 0);
+	assert_int_equal(softrnic_host_get(-1, &again), 0);
+	softrnic_host_put();
+	softrnic_host_put();
+}
+
+static void
+test_host_exit(void **state)
+{
+	struct softrnic_poller *poller;
+	int status, i;
+	pid_t pid;
+
+	(void)state;
+	/* A process that exits without giving the thread back, and a child that has the parent's host, but no thread. */
+	for (i = 0; i < 2; i++) {
+		if (i == 1)
+			assert_int_equal(softrnic_host_get(-1, &poller), 0);
+		pid = fork();
+		if (pid == 0) {
+			if (softrnic_host_get(-1, &poller) != 0)
+				_exit(1);
+			if (i == 1)
+				softrnic_host_put();
+			exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+		if (i == 1)
+			softrnic_host_put();
+	}
+}
+
+/* Calls from other threads get their turn while the device thread is busy. */
+static void
+test_calls_not_starved(void **state)
+{
+	struct softrnic_conf conf = { .name = "busy", .wire = "loop" };
+	struct softrnic_poller *poller;
+	struct side side;
+	uint64_t start;
+	uint32_t i, value;
+
+	(void)state;
+	assert_int_equal(softrnic_host_get(-1, &poller), 0);
+	side_open(&side, poller, &conf);
+	start = softrnic_now_ns();
+	for (i = 0; i < 2000; i++) {
+		dp_send(&side.sq, side.out, 64);
+		assert_int_equal(softrnic_bar_read(side.dp.dev, 0, &value, 4), 0);
+		if (i % 100 == 99) {
+			while (count_received(&side) > 0)
+				usleep(100);
+		}
+	}
+	/* 2000 calls would take minutes if each had to wait for luck. */
+	assert_true(softrnic_now_ns() - start < UINT64_C(30000000000));
+	dp_close(&side.dp);
+	softrnic_host_put();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_pair_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bar_doorbells, setup, teardown),
+		cmocka_unit_test(test_host_thread),
+		cmocka_unit_test(test_host_exit),
+		cmocka_unit_test(test_calls_not_starved),
+	};
+
+	return cmocka_run_group_tests_name("data_wire", tests, NULL, NULL);
+}
