@@ -13,7 +13,8 @@
  *	tx-none-nompw			a WQE for each packet
  *	tx-full				all offloads compiled in, none used by the packets
  *	tx-inline			data copied into the WQEs
- *	rx-vec, rx-scalar		with replenishing
+ *	rx-vec, rx-scalar		with replenishing, checksum flags and RSS hash
+ *	rx-scalar-plain			without flags and hash; for rx-vec that makes no difference
  *	empty-vec, empty-scalar		nothing to receive
  *
  * What this leaves out, for both sides alike: PCIe, an uncached or write-combining UAR, cache lines that another core
@@ -204,14 +205,15 @@ measure_tx(struct counted *counted, const struct tx_case *tx, const struct count
 struct rx_case {
 	const char *name;
 	burst_fn fn;
-	bool empty;
+	bool plain, empty;
 };
 
 static const struct rx_case rx_cases[] = {
-	{ "rx-vec", mlx5_rx_burst_vec, false },
-	{ "rx-scalar", mlx5_rx_burst, false },
-	{ "empty-vec", mlx5_rx_burst_vec, true },
-	{ "empty-scalar", mlx5_rx_burst, true },
+	{ "rx-vec", mlx5_rx_burst_vec, false, false },
+	{ "rx-scalar", mlx5_rx_burst, false, false },
+	{ "rx-scalar-plain", mlx5_rx_burst, true, false },
+	{ "empty-vec", mlx5_rx_burst_vec, true, true },
+	{ "empty-scalar", mlx5_rx_burst, true, true },
 };
 
 static void
@@ -237,7 +239,7 @@ fill_rx_ring(struct mlx5_rxq_data *rxq)
 }
 
 static struct mlx5_rxq_data *
-make_rxq(void)
+make_rxq(bool plain)
 {
 	struct mlx5_rxq_ctrl *ctrl = zeroed(sizeof(*ctrl));
 	struct mlx5_rxq_data *rxq = &ctrl->rxq;
@@ -246,8 +248,8 @@ make_rxq(void)
 	rxq->sh = zeroed(sizeof(*rxq->sh));
 	rxq->elts_n = QUEUE_LOG_SIZE;
 	rxq->cqe_n = QUEUE_LOG_SIZE;
-	rxq->csum = 1;
-	rxq->rss_hash = 1;
+	rxq->csum = !plain;
+	rxq->rss_hash = !plain;
 	rxq->byte_mask = UINT32_MAX;
 	rxq->rq_db = zeroed(RTE_CACHE_LINE_SIZE);
 	rxq->cq_db = zeroed(RTE_CACHE_LINE_SIZE);
@@ -324,7 +326,7 @@ receive_bursts(struct counted *counted, struct mlx5_rxq_data *rxq, uint32_t *del
 static int
 measure_rx(struct counted *counted, const struct rx_case *rx, const struct counted_plan *plan)
 {
-	struct mlx5_rxq_data *rxq = make_rxq();
+	struct mlx5_rxq_data *rxq = make_rxq(rx->plain);
 	struct rte_mbuf *pkts[COUNTED_BURST_MAX];
 	uint32_t delivered = 0;
 
