@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client_private.h"
+#include "listen.h"
+
+#define VFU_DEFAULT_TIMEOUT_MS 5000
+#define VFU_CONNECT_RETRY_MS   10
+#define VFU_MAX_ANSWERS	       256 /* that the server does not fetch */
+#define VFU_NO_ID	       (-1)
+
+int
+vfu_client_give_up(struct vfu_client *client, int reason)
+{
+	if (client->dead)
+		return reason;
+	client->dead = true;
+	vfu_log(&client->log, VFU_LOG_ERROR, "the server, process %d (%s), %s: the device is lost",
+		(int)client->server.pid, client->server.name,
+		reason == -ENOTCONN    ? "is gone"
+		: reason == -ETIMEDOUT ? "does not answer"
+		: reason == -EPROTO    ? "breaks the protocol"
+				       : strerror(-reason));
+	/* The descriptor stays, and readable: others may poll it. */
+	shutdown(client->channel.fd, SHUT_RDWR);
+	return reason;
+}
+
+/* ---- Requests of the server ---- */
+
+static int
+vfu_client_dma(struct vfu_client *client, struct vfu_dma_access *access, bool *with_data)
+{
+	const struct vfu_message *message = &client->channel.message;
+	const uint8_t *data = message->payload + sizeof(*access);
+	bool read = message->header.command == VFU_DMA_READ;
+
+	*with_data = read;
+	if (message->length < sizeof(*access) || message->nfds > 0 || message->surplus_fds)
+		return -EINVAL;
+	memcpy(access, message->payload, sizeof(*access));
+	if (access->count == 0 || access->count > client->agreed.max_data_xfer_bytes ||
+	    access->iova + (access->count - 1) < access->iova ||
+	    message->length - sizeof(*access) != (read ? 0 : access->count))
+		return -EINVAL;
+	if (read) {
+		if (client->conf.dma_read == NULL)
+			return -ENOTSUP;
+		memset(client->scratch, 0, access->count);
+		return client->conf.dma_read(client->conf.arg, access->iova, client->scratch,
+					     access->count);
+	}
+	if (client->conf.dma_write == NULL)
+		return -ENOTSUP;
+	return client->conf.dma_write(client->conf.arg, access->iova, data, access->count);
+}
+
+/* @return 0 or why the connection ends. */
+static int
+vfu_client_serve(struct vfu_client *client)
+{
+	const struct vfu_header request = client->channel.message.header;
+	struct vfu_header header = {
+		.id = request.id,
+		.command = request.command,
+		.flags = VFU_TYPE_REPLY,
+	};
+	struct vfu_dma_access access = { 0 };
+	struct iovec payload[2];
+	bool with_data = false;
+	int rc = -ENOTSUP;
+
+	if (request.command == VFU_DMA_READ || request.command == VFU_DMA_WRITE)
+		rc = vfu_client_dma(client, &access, &with_data);
+	if (request.flags & VFU_FLAG_NO_REPLY)
+		return 0;
+	if (client->channel.outgoing_count >= VFU_MAX_ANSWERS)
+		return -EPROTO;
+	if (rc != 0) {
+		header.flags |= VFU_FLAG_ERROR;
+		header.error = -rc;
+		return vfu_channel_send(&client->channel, header, NULL, 0, NULL, 0);
+	}
+	payload[0] = (struct iovec){ .iov_base = &access, .iov_len = sizeof(access) };
+	payload[1] = (struct iovec){ .iov_base = client->scratch, .iov_len = access.count };
+	return vfu_channel_send(&client->channel, header, payload, with_data ? 2 : 1, NULL, 0);
+}
+
+/* ---- Requests to the server ---- */
+
+/* A message came. @return 1 the awaited answer, 0 go on, or why the connection ends. */
+static int
+vfu_client_received(struct vfu_client *client, int id, uint16_t command)
+{
+	const struct vfu_header *header = &client->channel.message.header;
+
+	switch (header->flags & VFU_TYPE_MASK) {
+	case VFU_TYPE_COMMAND: return vfu_client_serve(client);
+	case VFU_TYPE_REPLY: return id == header->id && header->command == command ? 1 : -EPROTO;
+	default: return -EPROTO;
+	}
+}
+
+/* Sleep until the socket is ready. @return 0, or -ETIMEDOUT. */
+static int
+vfu_client_poll(struct vfu_client *client, uint64_t deadline_ms)
+{
+	struct pollfd ready = { .fd = client->channel.fd, .events = POLLIN };
+	uint64_t now = vfu_now_ms();
+
+	if (now >= deadline_ms)
+		return -ETIMEDOUT;
+	if (!STAILQ_EMPTY(&client->channel.outgoing))
+		ready.events |= POLLOUT;
+	/* Interrupted or not: the caller looks again, and the deadline stands. */
+	poll(&ready, 1, deadline_ms - now);
+	return 0;
+}
+
+/* Until the answer with that id is there, or for VFU_NO_ID until all is sent. */
+static int
+vfu_client_wait(struct vfu_client *client, int id, uint16_t command)
+{
+	uint64_t deadline_ms = vfu_now_ms() + client->conf.timeout_ms;
+	int rc;
+
+	for (;;) {
+		rc = vfu_channel_flush(&client->channel);
+		if (rc < 0)
+			return rc;
+		if (rc == 1 && id == VFU_NO_ID)
+			return 0;
+		rc = vfu_channel_receive(&client->channel);
+		if (rc == 1) {
+			rc = vfu_client_received(client, id, command);
+			if (rc != 0)
+				return rc < 0 ? rc : 0;
+			continue;
+		}
+		if (rc == 0)
+			rc = vfu_client_poll(client, deadline_ms);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int
+vfu_client_call(struct vfu_client *client, const struct vfu_call *call)
+{
+	const struct vfu_message *message = &client->channel.message;
+	struct vfu_header header = {
+		.id = client->next_id++,
+		.command = call->command,
+		.flags = VFU_TYPE_COMMAND | (call->posted ? VFU_FLAG_NO_REPLY : 0),
+	};
+	int rc;
+
+	if (client->dead)
+		return -ENOTCONN;
+	rc = vfu_channel_send(&client->channel, header, call->payload, call->npayload, call->fds,
+			      call->nfds);
+	if (rc != 0)
+		return rc == -ENOTCONN ? vfu_client_give_up(client, rc) : rc;
+	rc = vfu_client_wait(client, call->posted ? VFU_NO_ID : header.id, call->command);
+	if (rc != 0)
+		return vfu_client_give_up(client, rc);
+	if (call->posted)
+		return 0;
+	if (message->header.flags & VFU_FLAG_ERROR)
+		return message->header.error > 0 && message->header.error < 4096
+			       ? -(int)message->header.error
+			       : -EIO;
+	if (message->length < call->min_reply)
+		return vfu_client_give_up(client, -EPROTO);
+	return 0;
+}
+
+int
+vfu_client_process(struct vfu_client *client)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&client->lock);
+	while (!client->dead && rc == 0) {
+		rc = vfu_channel_flush(&client->channel);
+		if (rc >= 0)
+			rc = vfu_channel_receive(&client->channel);
+		if (rc == 0)
+			break;
+		if (rc == 1)
+			rc = vfu_client_received(client, VFU_NO_ID, 0);
+		if (rc < 0)
+			vfu_client_give_up(client, rc);
+	}
+	rc = client->dead ? -ENOTCONN : 0;
+	pthread_mutex_unlock(&client->lock);
+	return rc;
+}
+
+/* ---- Coming and going ---- */
+
+static int
+vfu_client_connect(struct vfu_client *client, const char *path)
+{
+	uint64_t deadline_ms = vfu_now_ms() + client->conf.timeout_ms;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd, rc;
+
+	if (path[0] == '\0' || strlen(path) >= sizeof(address.sun_path)) {
+		vfu_log(&client->log, VFU_LOG_ERROR, "the path of a socket has 1 to %zu bytes: %s",
+			sizeof(address.sun_path) - 1, path);
+		return -ENAMETOOLONG;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* EAGAIN: the server has not yet accepted those who came before. */
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+		rc = -errno;
+		if ((rc == -EAGAIN || rc == -EINTR) && vfu_now_ms() < deadline_ms) {
+			poll(NULL, 0, VFU_CONNECT_RETRY_MS);
+			continue;
+		}
+		close(fd);
+		if (rc == -EAGAIN)
+			rc = -ETIMEDOUT;
+		vfu_log(&client->log, VFU_LOG_ERROR, "%s: %s; start the server of the device first",
+			path,
+			rc == -ENOENT || rc == -ECONNREFUSED ? "nobody listens there"
+							     : strerror(-rc));
+		return rc;
+	}
+	return fd;
+}
+
+static void
+vfu_client_log_refusal(struct vfu_client *client, const char *path, int error)
+{
+	struct vfu_peer holder;
+
+	if (error != -EBUSY)
+		vfu_log(&client->log, VFU_LOG_ERROR,
+			"the server, process %d (%s), refuses the connection: %s",
+			(int)client->server.pid, client->server.name, strerror(-error));
+	else if (path != NULL && vfu_listener_look_up(path, "client", &holder) == 0)
+		vfu_log(&client->log, VFU_LOG_ERROR,
+			"%s is in use by process %d (%s): one client at a time", path,
+			(int)holder.pid, holder.name);
+	else
+		vfu_log(&client->log, VFU_LOG_ERROR,
+			"the server has another client: one client at a time");
+}
+
+static int
+vfu_client_negotiate(struct vfu_client *client, const char *path)
+{
+	const struct vfu_message *message = &client->channel.message;
+	struct vfu_version version = { VFU_VERSION_MAJOR, VFU_VERSION_MINOR };
+	struct vfu_capabilities theirs;
+	char text[VFU_VERSION_MAX_BYTES];
+	int n = vfu_capabilities_format(&client->conf.caps, text, sizeof(text));
+	struct vfu_call call = {
+		.command = VFU_VERSION,
+		.npayload = 2,
+		.payload = { { &version, sizeof(version) }, { text, n > 0 ? n : 0 } },
+		.min_reply = sizeof(version),
+	};
+	int rc;
+
+	if (n < 0)
+		return n;
+	rc = vfu_client_call(client, &call);
+	if (rc != 0) {
+		if (!client->dead)
+			vfu_client_log_refusal(client, path, rc);
+		return rc;
+	}
+	memcpy(&version, message->payload, sizeof(version));
+	if (version.major != VFU_VERSION_MAJOR || version.minor > VFU_VERSION_MINOR)
+		return vfu_client_give_up(client, -EPROTO);
+	if (vfu_capabilities_parse((const char *)message->payload + sizeof(version),
+				   message->length - sizeof(version), &theirs) != 0 ||
+	    vfu_capabilities_agree(&client->conf.caps, &theirs, &client->agreed) != 0)
+		return vfu_client_give_up(client, -EPROTO);
+	client->server_max_fds =
+		theirs.max_msg_fds < VFU_MAX_FDS ? theirs.max_msg_fds : VFU_MAX_FDS;
+	vfu_channel_limits(&client->channel, client->agreed.max_data_xfer_bytes,
+			   client->conf.caps.max_msg_fds);
+	client->scratch = malloc(client->agreed.max_data_xfer_bytes);
+	return client->scratch == NULL ? -ENOMEM : 0;
+}
+
+int
+vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
+{
+	struct vfu_client *client = calloc(1, sizeof(*client));
+	int fd = conf->path == NULL ? conf->fd : -1;
+	int rc;
+
+	if (client == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	client->conf = *conf;
+	client->conf.path = NULL; /* the caller's */
+	snprintf(client->name, sizeof(client->name), "%s", conf->name);
+	client->log = (struct vfu_log){ conf->log, conf->log_arg, client->name };
+	pthread_mutex_init(&client->lock, NULL);
+	client->channel.fd = -1;
+	STAILQ_INIT(&client->channel.outgoing);
+	if (client->conf.timeout_ms == 0)
+		client->conf.timeout_ms = VFU_DEFAULT_TIMEOUT_MS;
+	if (client->conf.caps.max_data_xfer_bytes == 0)
+		vfu_capabilities_ours(&client->conf.caps);
+	if (client->conf.caps.max_msg_fds > VFU_MAX_FDS)
+		client->conf.caps.max_msg_fds = VFU_MAX_FDS;
+	rc = fd;
+	if (conf->path != NULL)
+		rc = fd = vfu_client_connect(client, conf->path);
+	if (rc >= 0) {
+		vfu_peer_of(fd, &client->server);
+		rc = vfu_channel_init(&client->channel, fd);
+	}
+	if (rc == 0) {
+		pthread_mutex_lock(&client->lock);
+		rc = vfu_client_negotiate(client, conf->path);
+		pthread_mutex_unlock(&client->lock);
+	}
+	if (rc != 0) {
+		vfu_client_close(client);
+		return rc;
+	}
+	*out = client;
+	return 0;
+}
+
+void
+vfu_client_close(struct vfu_client *client)
+{
+	if (client == NULL)
+		return;
+	vfu_channel_close(&client->channel);
+	pthread_mutex_destroy(&client->lock);
+	free(client->scratch);
+	free(client);
+}
+
+void
+vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabilities *caps)
+{
+	*caps = client->agreed;
+}
+
+const struct vfu_peer *
+vfu_client_server(const struct vfu_client *client)
+{
+	return &client->server;
+}
+
+int
+vfu_client_fd(const struct vfu_client *client)
+{
+	return client->channel.fd;
+}

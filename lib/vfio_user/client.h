@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The client: a driver's way to a device that another process serves on a socket.
+ *
+ * Threads: any, at any time (but vfu_client_close(), which is the last call). A call holds the client's lock from its
+ * request to the answer; others wait. The callbacks of DMA requests run in whatever call receives them, with the lock
+ * held: they must not call back.
+ *
+ * Blocks: until the answer comes, at most vfu_client_conf's timeout_ms.
+ *
+ * Errors: 0 or -errno. What the server answers with an error is that errno. When the server is gone, does not answer
+ * in time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, this is logged once, and each
+ * later call returns -ENOTCONN at once: there is no way back but a new client.
+ */
+#ifndef VFU_CLIENT_H
+#define VFU_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+#include "peer.h"
+#include "proto.h"
+#include "version.h"
+
+#define VFU_CLIENT_AREAS 16 /**< of a region, that can be mapped */
+
+struct vfu_client;
+
+struct vfu_client_conf {
+	const char *name; /**< of the device, in messages. Required; copied. */
+	const char *path; /**< of the server's socket; NULL: use fd */
+	int fd;		  /**< a connected socket, the client's from here on, also on failure */
+	unsigned int timeout_ms; /**< for an answer; default 5000 */
+	vfu_log_fn *log;	 /**< may be NULL */
+	void *log_arg;
+	struct vfu_capabilities caps; /**< to propose; all zero: vfu_capabilities_ours() */
+	/**
+	 * The device reads or writes memory that was mapped without a descriptor. They must check the range: a server
+	 * is not believed. NULL: refused. A negative errno is given to the server.
+	 */
+	int (*dma_read)(void *arg, uint64_t iova, void *data, size_t length);
+	int (*dma_write)(void *arg, uint64_t iova, const void *data, size_t length);
+	void *arg;
+};
+
+/**
+ * Connect and negotiate.
+ *
+ * @return -ENOENT, -ECONNREFUSED nobody serves the path, -EBUSY the server has another client (both logged, with what
+ *         to do; a server of this library says which process it is), -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
+ */
+int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **client);
+
+/** Close the connection: the server forgets maps and interrupts. NULL is fine. */
+void vfu_client_close(struct vfu_client *client);
+
+/** What was agreed on: the longest transfer, how many maps, write_multiple. */
+void vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabilities *caps);
+
+/** Who serves. */
+const struct vfu_peer *vfu_client_server(const struct vfu_client *client);
+
+/** For poll(): readable when vfu_client_process() has to be called. The client's; do not read it or close it. */
+int vfu_client_fd(const struct vfu_client *client);
+
+/**
+ * Serve the requests that have come, and find out whether the server lives. Needed only by those who map memory
+ * without descriptors, or want to hear of a dead server when they make no calls.
+ *
+ * Blocks: only for a call of another thread. @return 0 or -ENOTCONN.
+ */
+int vfu_client_process(struct vfu_client *client);
+
+/** flags are VFU_DEVICE_FLAG_*. */
+int vfu_client_device_info(struct vfu_client *client, uint32_t *flags, uint32_t *nregions,
+			   uint32_t *nirqs);
+
+struct vfu_client_region {
+	uint64_t size;
+	uint32_t flags; /**< VFU_REGION_FLAG_* */
+	int fd;		/**< of what can be mapped, or -1 */
+	uint64_t fd_offset;
+	unsigned int nareas; /**< 1 for a region that can be mapped whole */
+	struct vfu_area areas[VFU_CLIENT_AREAS];
+};
+
+/** Owner: the descriptor is the caller's; vfu_client_region_release() closes it. @return -EPROTO nonsense came. */
+int vfu_client_region_info(struct vfu_client *client, unsigned int index,
+			   struct vfu_client_region *region);
+void vfu_client_region_release(struct vfu_client_region *region);
+
+/**
+ * Map one area, readable and writable as the region is. munmap() it with its size; that may be after the release.
+ *
+ * @return -ENODEV it cannot be mapped, -EPROTO the file is shorter than the server said, or what mmap() said.
+ */
+int vfu_client_region_map(const struct vfu_client_region *region, unsigned int area,
+			  void **address);
+
+/** One message for up to max_data_xfer_bytes, so 4 and 8 bytes are one access; more bytes are several. */
+int vfu_client_region_read(struct vfu_client *client, unsigned int region, uint64_t offset,
+			   void *data, size_t length);
+int vfu_client_region_write(struct vfu_client *client, unsigned int region, uint64_t offset,
+			    const void *data, size_t length);
+
+/**
+ * Write without waiting for the answer, as a write over PCIe is posted. Ordering: calls made later are carried out
+ * later. An error stays unknown.
+ */
+int vfu_client_region_post(struct vfu_client *client, unsigned int region, uint64_t offset,
+			   const void *data, size_t length);
+
+/**
+ * Several writes of at most 8 bytes in order: in one message where the server offers that.
+ *
+ * @return -EIO some were done and then one was refused.
+ */
+int vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region_write *writes,
+				  unsigned int count);
+
+/**
+ * Let the device reach memory: length bytes of the file fd from offset on (which the server maps), or with fd -1 by
+ * the callbacks. rights are VFU_DMA_FLAG_*.
+ *
+ * Owner: fd stays the caller's and may be closed afterwards.
+ * @return -EEXIST overlap, -ENOSPC too many, -EINVAL, -EACCES, -ENOTSUP a file that the server does not like.
+ */
+int vfu_client_dma_map(struct vfu_client *client, uint64_t iova, uint64_t length,
+		       unsigned int rights, int fd, uint64_t offset);
+
+/** Unmap all maps within the range. When it returns the device no longer touches the memory. */
+int vfu_client_dma_unmap(struct vfu_client *client, uint64_t iova, uint64_t length);
+
+/** How many vectors an interrupt type has; flags are VFU_IRQ_FLAG_*. */
+int vfu_client_irq_info(struct vfu_client *client, unsigned int type, uint32_t *count,
+			uint32_t *flags);
+
+/**
+ * Which eventfds the vectors [start, start + count) signal; -1: none. fds NULL: none of them.
+ *
+ * Owner: the descriptors stay the caller's.
+ */
+int vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned int start,
+		       unsigned int count, const int *fds);
+
+/** No vector of the type signals anything any more. */
+int vfu_client_irq_disable(struct vfu_client *client, unsigned int type);
+
+/** Mask, unmask or trigger vectors: action is VFU_IRQ_SET_MASK, VFU_IRQ_SET_UNMASK or VFU_IRQ_SET_TRIGGER. */
+int vfu_client_irq_action(struct vfu_client *client, unsigned int type, unsigned int start,
+			  unsigned int count, unsigned int action);
+
+/** Reset the device. DMA maps and eventfds stay. */
+int vfu_client_reset(struct vfu_client *client);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "dma.h"
+
+/* Files up to this size are mapped whole; the address space is not endless. */
+#define VFU_DMA_WHOLE_FILE_BYTES (1ull << 40)
+#define VFU_DMA_FIRST_ROOM	 16
+
+void
+vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
+		   bool any_file)
+{
+	memset(table, 0, sizeof(*table));
+	table->max = max;
+	table->page_bytes = page_bytes;
+	table->any_file = any_file;
+	LIST_INIT(&table->files);
+}
+
+void
+vfu_dma_table_fini(struct vfu_dma_table *table)
+{
+	vfu_dma_table_remove(table, 0, table->count);
+	free(table->entries);
+	table->entries = NULL;
+	table->room = 0;
+}
+
+/* Index of the first entry that ends behind iova. */
+static unsigned int
+vfu_dma_table_lower(const struct vfu_dma_table *table, uint64_t iova)
+{
+	unsigned int low = 0, high = table->count;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+		const struct vfu_dma_region *region = &table->entries[middle].region;
+
+		if (region->iova + (region->size - 1) < iova)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct vfu_dma_entry *
+vfu_dma_table_find(const struct vfu_dma_table *table, uint64_t iova, uint64_t size)
+{
+	unsigned int i = vfu_dma_table_lower(table, iova);
+	const struct vfu_dma_region *region;
+
+	if (i == table->count || size == 0)
+		return NULL;
+	region = &table->entries[i].region;
+	if (iova < region->iova || size > region->size || iova - region->iova > region->size - size)
+		return NULL;
+	return &table->entries[i];
+}
+
+int
+vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t size,
+		    unsigned int *first)
+{
+	uint64_t last = iova + (size - 1);
+	unsigned int i;
+
+	if (size == 0 || last < iova)
+		return -EINVAL;
+	*first = vfu_dma_table_lower(table, iova);
+	for (i = *first; i < table->count; i++) {
+		const struct vfu_dma_region *region = &table->entries[i].region;
+
+		if (region->iova > last)
+			break;
+		if (region->iova < iova || region->iova + (region->size - 1) > last)
+			return -EINVAL;
+	}
+	return i - *first;
+}
+
+static void
+vfu_dma_file_put(struct vfu_dma_file *file)
+{
+	if (--file->regions > 0)
+		return;
+	munmap(file->address, file->length);
+	LIST_REMOVE(file, next);
+	free(file);
+}
+
+void
+vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = first; i < first + count; i++) {
+		if (table->entries[i].file != NULL)
+			vfu_dma_file_put(table->entries[i].file);
+	}
+	if (count > 0)
+		memmove(&table->entries[first], &table->entries[first + count],
+			(table->count - first - count) * sizeof(table->entries[0]));
+	table->count -= count;
+}
+
+/*
+ * Only files of memory are welcome. On a disk, and more so on a file system that a program serves, an access can
+ * take forever; what is no regular file has no size that could be checked.
+ */
+static int
+vfu_dma_file_check(const struct vfu_dma_table *table, int fd, const struct vfu_dma_map *request,
+		   struct stat *st)
+{
+	int mode = fcntl(fd, F_GETFL);
+	struct statfs fs;
+
+	if (mode < 0 || fstat(fd, st) != 0 || fstatfs(fd, &fs) != 0)
+		return -EINVAL;
+	if (!S_ISREG(st->st_mode) ||
+	    (!table->any_file && fs.f_type != TMPFS_MAGIC && fs.f_type != HUGETLBFS_MAGIC))
+		return -ENOTSUP;
+	if ((mode & O_PATH) || (mode & O_ACCMODE) == O_WRONLY ||
+	    ((mode & O_ACCMODE) == O_RDONLY && (request->flags & VFU_DMA_FLAG_WRITE)))
+		return -EACCES;
+	if (st->st_size < 0 || request->offset > (uint64_t)st->st_size ||
+	    request->size > (uint64_t)st->st_size - request->offset)
+		return -EINVAL;
+	return 0;
+}
+
+static struct vfu_dma_file *
+vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int prot,
+		 uint64_t offset, uint64_t length)
+{
+	struct vfu_dma_file *file = malloc(sizeof(*file));
+	void *address;
+
+	if (file == NULL)
+		return NULL;
+	/* No reservation: hugepages are the client's to reserve. */
+	address = mmap(NULL, length, prot, MAP_SHARED | MAP_NORESERVE, fd, offset);
+	if (address == MAP_FAILED) {
+		free(file);
+		return NULL;
+	}
+	/* A child of the host has no business in a client's memory. */
+	madvise(address, length, MADV_DONTFORK);
+	*file = (struct vfu_dma_file){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.prot = prot,
+		.offset = offset,
+		.length = length,
+		.address = address,
+	};
+	LIST_INSERT_HEAD(&table->files, file, next);
+	return file;
+}
+
+/* A mapping that holds the range: one that is there, the whole file, or just the pages around it. */
+static int
+vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *request,
+		 struct vfu_dma_file **out)
+{
+	int prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0);
+	struct vfu_dma_file *file = NULL;
+	uint64_t page, start, end;
+	struct stat st;
+	int rc = vfu_dma_file_check(table, fd, request, &st);
+
+	if (rc != 0)
+		return rc;
+	LIST_FOREACH(file, &table->files, next) {
+		if (file->dev == st.st_dev && file->ino == st.st_ino && file->prot == prot &&
+		    request->offset >= file->offset && request->size <= file->length &&
+		    request->offset - file->offset <= file->length - request->size)
+			break;
+	}
+	if (file == NULL && (uint64_t)st.st_size <= VFU_DMA_WHOLE_FILE_BYTES)
+		file = vfu_dma_file_map(table, fd, &st, prot, 0, st.st_size);
+	if (file == NULL) {
+		/* hugetlbfs says here how big its pages are. */
+		page = st.st_blksize;
+		if (page < VFU_PAGE_BYTES || page > 1u << 30 || (page & (page - 1)) != 0)
+			page = VFU_PAGE_BYTES;
+		start = request->offset & ~(page - 1);
+		end = (request->offset + request->size + page - 1) & ~(page - 1);
+		file = vfu_dma_file_map(table, fd, &st, prot, start, end - start);
+	}
+	if (file == NULL)
+		return -ENOMEM;
+	file->regions++;
+	*out = file;
+	return 0;
+}
+
+static int
+vfu_dma_table_grow(struct vfu_dma_table *table)
+{
+	unsigned int room = table->room == 0 ? VFU_DMA_FIRST_ROOM : table->room * 2;
+	struct vfu_dma_entry *entries;
+
+	if (table->count < table->room)
+		return 0;
+	entries = realloc(table->entries, room * sizeof(*entries));
+	if (entries == NULL)
+		return -ENOMEM;
+	table->entries = entries;
+	table->room = room;
+	return 0;
+}
+
+static int
+vfu_dma_request_check(const struct vfu_dma_table *table, const struct vfu_dma_map *request)
+{
+	uint64_t mask = table->page_bytes - 1;
+
+	if (request->flags == 0 || (request->flags & ~(VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)))
+		return -EINVAL;
+	if (request->size == 0 || ((request->iova | request->size | request->offset) & mask) != 0)
+		return -EINVAL;
+	if (request->iova + (request->size - 1) < request->iova ||
+	    request->offset + request->size < request->offset)
+		return -EINVAL;
+	return 0;
+}
+
+int
+vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd)
+{
+	struct vfu_dma_file *file = NULL;
+	struct vfu_dma_entry *entry;
+	unsigned int at;
+	int rc = vfu_dma_request_check(table, request);
+
+	if (rc != 0)
+		return rc;
+	at = vfu_dma_table_lower(table, request->iova);
+	if (at < table->count &&
+	    table->entries[at].region.iova <= request->iova + (request->size - 1))
+		return -EEXIST;
+	if (table->count >= table->max)
+		return -ENOSPC;
+	rc = vfu_dma_table_grow(table);
+	if (rc == 0 && fd >= 0)
+		rc = vfu_dma_file_get(table, fd, request, &file);
+	if (rc != 0)
+		return rc;
+	entry = &table->entries[at];
+	memmove(entry + 1, entry, (table->count - at) * sizeof(*entry));
+	*entry = (struct vfu_dma_entry){
+		.region = {
+			.iova = request->iova,
+			.size = request->size,
+			.flags = request->flags,
+			.address = file == NULL
+					   ? NULL
+					   : file->address + (request->offset - file->offset),
+		},
+		.file = file,
+	};
+	table->count++;
+	return at;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The server's table of the memory that its client lets the device reach. Inside of the library.
+ *
+ * Clients behind an IOMMU map page by page out of one big file, so a file is mapped once, whole if that is possible,
+ * and regions share that mapping.
+ */
+#ifndef VFU_DMA_H
+#define VFU_DMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "server.h"
+
+/* A mapping of a file, or of a piece of it, shared by regions. */
+struct vfu_dma_file {
+	LIST_ENTRY(vfu_dma_file) next;
+	dev_t dev;
+	ino_t ino;
+	int prot;
+	uint64_t offset; /* in the file */
+	uint64_t length;
+	uint8_t *address;
+	unsigned int regions;
+};
+
+struct vfu_dma_entry {
+	struct vfu_dma_region region;
+	struct vfu_dma_file *file; /* NULL: no descriptor came */
+};
+
+struct vfu_dma_table {
+	struct vfu_dma_entry *entries; /* by iova, disjoint */
+	unsigned int count;
+	unsigned int room;
+	unsigned int max;
+	uint64_t page_bytes;
+	bool any_file; /* not only memory files */
+	LIST_HEAD(, vfu_dma_file) files;
+};
+
+void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
+			bool any_file);
+void vfu_dma_table_fini(struct vfu_dma_table *table);
+
+/**
+ * Check a request and map its memory. fd is -1 or stays the caller's; it is not needed after the call.
+ *
+ * @return The index of the new entry, or
+ *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many,
+ *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM.
+ */
+int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);
+
+/**
+ * Entries that lie within [iova, iova + size), as *first and the count returned.
+ *
+ * @return -EINVAL wrap, or an entry lies in there only partly.
+ */
+int vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t size,
+			unsigned int *first);
+
+/** Forget entries and unmap their memory. */
+void vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count);
+
+/** The entry that holds all of [iova, iova + size), or NULL. */
+const struct vfu_dma_entry *vfu_dma_table_find(const struct vfu_dma_table *table, uint64_t iova,
+					       uint64_t size);
+
+#endif

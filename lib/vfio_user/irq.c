@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "irq.h"
+
+int
+vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types,
+		   unsigned int ntypes)
+{
+	unsigned int i, total = 0;
+
+	table->ntypes = ntypes;
+	for (i = 0; i < ntypes; i++) {
+		table->first[i] = total;
+		if (types[i].count > VFU_MAX_VECTORS - total)
+			return -EINVAL;
+		total += types[i].count;
+	}
+	table->first[ntypes] = total;
+	table->vectors = calloc(total > 0 ? total : 1, sizeof(table->vectors[0]));
+	if (table->vectors == NULL)
+		return -ENOMEM;
+	for (i = 0; i < total; i++)
+		table->vectors[i].fd = -1;
+	pthread_mutex_init(&table->lock, NULL);
+	return 0;
+}
+
+void
+vfu_irq_table_fini(struct vfu_irq_table *table)
+{
+	vfu_irq_table_clear(table);
+	pthread_mutex_destroy(&table->lock);
+	free(table->vectors);
+	table->vectors = NULL;
+}
+
+static void
+vfu_irq_vector_set(struct vfu_irq_vector *vector, int fd)
+{
+	if (vector->fd >= 0)
+		close(vector->fd);
+	vector->fd = fd;
+}
+
+void
+vfu_irq_table_clear(struct vfu_irq_table *table)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&table->lock);
+	for (i = 0; i < table->first[table->ntypes]; i++) {
+		vfu_irq_vector_set(&table->vectors[i], -1);
+		table->vectors[i].masked = false;
+		table->vectors[i].pending = false;
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+unsigned int
+vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int type)
+{
+	return type < table->ntypes ? table->first[type + 1] - table->first[type] : 0;
+}
+
+static struct vfu_irq_vector *
+vfu_irq_vector(struct vfu_irq_table *table, unsigned int type, unsigned int vector)
+{
+	if (vector >= vfu_irq_table_count(table, type))
+		return NULL;
+	return &table->vectors[table->first[type] + vector];
+}
+
+/*
+ * An eventfd has an inode without a type, which no file, pipe, socket or device has. Its status flags are shared with
+ * the client, who could make it blocking again; hence the poll() in front of each write.
+ */
+int
+vfu_irq_check_eventfd(int fd)
+{
+	struct stat st;
+	int flags;
+
+	if (fstat(fd, &st) != 0 || (st.st_mode & S_IFMT) != 0)
+		return -EINVAL;
+	flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) != O_RDWR ||
+	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+		return -EINVAL;
+	return 0;
+}
+
+static void
+vfu_irq_vector_signal(const struct vfu_irq_vector *vector)
+{
+	struct pollfd ready = { .fd = vector->fd, .events = POLLOUT };
+	uint64_t one = 1;
+
+	/* A counter that is full has told the client already. */
+	if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
+		return;
+	if (write(vector->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+void
+vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd)
+{
+	struct vfu_irq_vector *v;
+
+	pthread_mutex_lock(&table->lock);
+	v = vfu_irq_vector(table, type, vector);
+	if (v != NULL)
+		vfu_irq_vector_set(v, fd);
+	else if (fd >= 0)
+		close(fd);
+	pthread_mutex_unlock(&table->lock);
+}
+
+void
+vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector, bool mask)
+{
+	struct vfu_irq_vector *v;
+
+	pthread_mutex_lock(&table->lock);
+	v = vfu_irq_vector(table, type, vector);
+	if (v != NULL) {
+		v->masked = mask;
+		if (!mask && v->pending) {
+			v->pending = false;
+			if (v->fd >= 0)
+				vfu_irq_vector_signal(v);
+		}
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+int
+vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vector)
+{
+	struct vfu_irq_vector *v;
+	int rc = 0;
+
+	pthread_mutex_lock(&table->lock);
+	v = vfu_irq_vector(table, type, vector);
+	if (v == NULL)
+		rc = -EINVAL;
+	else if (v->masked)
+		v->pending = true;
+	else if (v->fd >= 0)
+		vfu_irq_vector_signal(v);
+	else
+		rc = -ENOENT;
+	pthread_mutex_unlock(&table->lock);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The server's interrupt vectors: eventfds that the client sent, masks, and what came while masked. Inside of the library.
+ *
+ * Threads: any; a lock. The eventfds are written from whatever thread the device runs in.
+ */
+#ifndef VFU_IRQ_H
+#define VFU_IRQ_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "server.h"
+
+struct vfu_irq_vector {
+	int fd; /* -1: nobody is to be told */
+	bool masked;
+	bool pending; /* triggered while masked */
+};
+
+struct vfu_irq_table {
+	pthread_mutex_t lock;
+	struct vfu_irq_vector *vectors; /* of all types, one after the other */
+	unsigned int first[VFU_MAX_IRQ_TYPES + 1];
+	unsigned int ntypes;
+};
+
+int vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types,
+		       unsigned int ntypes);
+void vfu_irq_table_fini(struct vfu_irq_table *table);
+
+/** All vectors of all types as at the start: eventfds closed, nothing masked. */
+void vfu_irq_table_clear(struct vfu_irq_table *table);
+
+/** How many vectors a type has. */
+unsigned int vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int type);
+
+/** Is it an eventfd, as far as can be seen? Makes it non-blocking. */
+int vfu_irq_check_eventfd(int fd);
+
+/** The table owns fd (-1: deassign) from here on. */
+void vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd);
+
+/** Unmasking delivers what came in between. */
+void vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector, bool mask);
+
+/** @return 0 told or kept for the unmasking, -ENOENT nobody to tell, -EINVAL no such vector. */
+int vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vector);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Messages of this library to people. It prints nothing itself: whoever makes a server or a client says where they go.
+ */
+#ifndef VFU_LOG_H
+#define VFU_LOG_H
+
+enum vfu_log_level {
+	VFU_LOG_ERROR,
+	VFU_LOG_WARNING,
+	VFU_LOG_INFO,
+	VFU_LOG_DEBUG,
+};
+
+/** Takes one line without its line feed, with the device's name in front. */
+typedef void vfu_log_fn(void *arg, enum vfu_log_level level, const char *message);
+
+struct vfu_log {
+	vfu_log_fn *fn; /**< NULL: nobody listens */
+	void *arg;
+	const char *name; /**< of the device, in front of each message */
+};
+
+void vfu_log(const struct vfu_log *log, enum vfu_log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

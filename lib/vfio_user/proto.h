@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The messages of the vfio-user protocol, version 0.x, as QEMU's docs/interop/vfio-user.rst has them. Layouts only.
+ *
+ * All numbers stand in the byte order of the host: both sides live on one. A message is a struct vfu_header and a
+ * payload; the structs below are the payloads, or their fixed first parts. Many are those of the VFIO ioctls.
+ */
+#ifndef VFU_PROTO_H
+#define VFU_PROTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VFU_VERSION_MAJOR 0
+#define VFU_VERSION_MINOR 1
+
+enum vfu_command {
+	VFU_VERSION = 1,
+	VFU_DMA_MAP = 2,
+	VFU_DMA_UNMAP = 3,
+	VFU_DEVICE_GET_INFO = 4,
+	VFU_DEVICE_GET_REGION_INFO = 5,
+	VFU_DEVICE_GET_REGION_IO_FDS = 6, /* refused */
+	VFU_DEVICE_GET_IRQ_INFO = 7,
+	VFU_DEVICE_SET_IRQS = 8,
+	VFU_REGION_READ = 9,
+	VFU_REGION_WRITE = 10,
+	VFU_DMA_READ = 11,  /* server to client */
+	VFU_DMA_WRITE = 12, /* server to client */
+	VFU_DEVICE_RESET = 13,
+	VFU_DIRTY_PAGES = 14, /* of older versions; refused */
+	VFU_REGION_WRITE_MULTI = 15,
+	VFU_DEVICE_FEATURE = 16, /* migration; refused, as are the next two */
+	VFU_MIG_DATA_READ = 17,
+	VFU_MIG_DATA_WRITE = 18,
+};
+
+/* The size of what follows must not depend on the compiler, and where its members stand neither. */
+#define VFU_SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type)
+#define VFU_OFFSET(type, member, bytes) \
+	_Static_assert(offsetof(struct type, member) == (bytes), #type "." #member)
+
+struct vfu_header {
+	uint16_t id; /**< the sender's; echoed in the reply */
+	uint16_t command;
+	uint32_t size; /**< of the whole message, header included */
+	uint32_t flags;
+	uint32_t error; /**< errno of a reply with VFU_FLAG_ERROR */
+};
+VFU_SIZE(vfu_header, 16);
+VFU_OFFSET(vfu_header, size, 4);
+VFU_OFFSET(vfu_header, error, 12);
+
+#define VFU_TYPE_MASK	  0xfu
+#define VFU_TYPE_COMMAND  0x0u
+#define VFU_TYPE_REPLY	  0x1u
+#define VFU_FLAG_NO_REPLY 0x10u
+#define VFU_FLAG_ERROR	  0x20u
+
+/** Followed by a NUL-terminated JSON text, or by nothing. */
+struct vfu_version {
+	uint16_t major;
+	uint16_t minor;
+};
+VFU_SIZE(vfu_version, 4);
+
+/** The descriptor of the memory comes with the message, or the memory is reached by VFU_DMA_READ and VFU_DMA_WRITE. */
+struct vfu_dma_map {
+	uint32_t argsz;
+	uint32_t flags;
+	uint64_t offset; /**< in the file */
+	uint64_t iova;
+	uint64_t size;
+};
+VFU_SIZE(vfu_dma_map, 32);
+VFU_OFFSET(vfu_dma_map, iova, 16);
+
+#define VFU_DMA_FLAG_READ  0x1u /**< the device may read */
+#define VFU_DMA_FLAG_WRITE 0x2u /**< the device may write */
+
+struct vfu_dma_unmap {
+	uint32_t argsz;
+	uint32_t flags;
+	uint64_t iova;
+	uint64_t size;
+};
+VFU_SIZE(vfu_dma_unmap, 24);
+VFU_OFFSET(vfu_dma_unmap, iova, 8);
+
+#define VFU_DMA_UNMAP_FLAG_ALL 0x2u /**< with iova and size 0: everything */
+
+struct vfu_device_info {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t num_regions;
+	uint32_t num_irqs;
+};
+VFU_SIZE(vfu_device_info, 16);
+
+#define VFU_DEVICE_FLAG_RESET 0x1u
+#define VFU_DEVICE_FLAG_PCI   0x2u
+
+struct vfu_region_info {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t index;
+	uint32_t cap_offset; /**< from the start of this struct; 0: none */
+	uint64_t size;
+	uint64_t offset; /**< of the region in the file that comes with the reply */
+};
+VFU_SIZE(vfu_region_info, 32);
+VFU_OFFSET(vfu_region_info, size, 16);
+
+#define VFU_REGION_FLAG_READ  0x1u
+#define VFU_REGION_FLAG_WRITE 0x2u
+#define VFU_REGION_FLAG_MMAP  0x4u
+#define VFU_REGION_FLAG_CAPS  0x8u
+
+struct vfu_cap_header {
+	uint16_t id;
+	uint16_t version;
+	uint32_t next; /**< from the start of struct vfu_region_info; 0: the last one */
+};
+VFU_SIZE(vfu_cap_header, 8);
+
+#define VFU_CAP_SPARSE_MMAP 1
+
+/** Part of a region, relative to its start. */
+struct vfu_area {
+	uint64_t offset;
+	uint64_t size;
+};
+VFU_SIZE(vfu_area, 16);
+
+struct vfu_cap_sparse_mmap {
+	struct vfu_cap_header header;
+	uint32_t nr_areas;
+	uint32_t reserved;
+	struct vfu_area areas[];
+};
+VFU_SIZE(vfu_cap_sparse_mmap, 16);
+VFU_OFFSET(vfu_cap_sparse_mmap, areas, 16);
+
+/** Regions of a PCI function. */
+enum vfu_pci_region {
+	VFU_PCI_BAR0 = 0,
+	VFU_PCI_BAR5 = 5,
+	VFU_PCI_ROM = 6,
+	VFU_PCI_CONFIG = 7,
+	VFU_PCI_VGA = 8,
+	VFU_PCI_REGIONS = 9,
+};
+
+/** Interrupt types of a PCI function. */
+enum vfu_pci_irq {
+	VFU_PCI_INTX = 0,
+	VFU_PCI_MSI = 1,
+	VFU_PCI_MSIX = 2,
+	VFU_PCI_ERR = 3,
+	VFU_PCI_REQ = 4,
+	VFU_PCI_IRQS = 5,
+};
+
+struct vfu_irq_info {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t index;
+	uint32_t count;
+};
+VFU_SIZE(vfu_irq_info, 16);
+
+#define VFU_IRQ_FLAG_EVENTFD	0x1u
+#define VFU_IRQ_FLAG_MASKABLE	0x2u
+#define VFU_IRQ_FLAG_AUTOMASKED 0x4u
+#define VFU_IRQ_FLAG_NORESIZE	0x8u
+
+/** Followed by count bytes for VFU_IRQ_SET_BOOL. Eventfds come with the message. */
+struct vfu_irq_set {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t index;
+	uint32_t start;
+	uint32_t count;
+};
+VFU_SIZE(vfu_irq_set, 20);
+
+#define VFU_IRQ_SET_NONE	0x01u
+#define VFU_IRQ_SET_BOOL	0x02u
+#define VFU_IRQ_SET_EVENTFD	0x04u
+#define VFU_IRQ_SET_DATA_MASK	0x07u
+#define VFU_IRQ_SET_MASK	0x08u
+#define VFU_IRQ_SET_UNMASK	0x10u
+#define VFU_IRQ_SET_TRIGGER	0x20u
+#define VFU_IRQ_SET_ACTION_MASK 0x38u
+
+/** Followed by count bytes in a write and in the reply to a read. */
+struct vfu_region_access {
+	uint64_t offset;
+	uint32_t region;
+	uint32_t count;
+};
+VFU_SIZE(vfu_region_access, 16);
+VFU_OFFSET(vfu_region_access, count, 12);
+
+/** Followed by count bytes in a write and in the reply to a read. */
+struct vfu_dma_access {
+	uint64_t iova;
+	uint64_t count;
+};
+VFU_SIZE(vfu_dma_access, 16);
+
+/** A reply to VFU_DMA_WRITE may end after four bytes of count: the specification's table says so. */
+#define VFU_DMA_WRITE_REPLY_MIN 12
+
+/** One write of at most eight bytes. */
+struct vfu_region_write {
+	uint64_t offset;
+	uint32_t region;
+	uint32_t count;
+	uint8_t data[8];
+};
+VFU_SIZE(vfu_region_write, 24);
+VFU_OFFSET(vfu_region_write, data, 16);
+
+/** Followed by that many struct vfu_region_write in the request. */
+struct vfu_write_multi {
+	uint64_t wr_cnt;
+};
+VFU_SIZE(vfu_write_multi, 8);
+
+#endif

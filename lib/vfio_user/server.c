@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "server_private.h"
+
+#define VFU_DEFAULT_TIMEOUT_MS 5000
+#define VFU_WAITING_TIMEOUT_MS 1000
+#define VFU_MESSAGES_AT_ONCE   64 /* then others get their turn */
+
+/* ---- Time: one timer, set to the next deadline. ---- */
+
+static void
+vfu_earlier(uint64_t *next, uint64_t deadline)
+{
+	if (*next == 0 || deadline < *next)
+		*next = deadline;
+}
+
+static void
+vfu_server_set_timer(struct vfu_server *server)
+{
+	struct itimerspec when = { 0 };
+	uint64_t next = 0;
+	unsigned int i;
+
+	if (server->state == VFU_CLIENT_CONNECTED)
+		vfu_earlier(&next, server->deadline_ms);
+	if (server->request_head != server->request_tail)
+		vfu_earlier(&next,
+			    server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms);
+	for (i = 0; i < VFU_WAITING; i++) {
+		if (server->waiting[i].channel.fd >= 0)
+			vfu_earlier(&next, server->waiting[i].deadline_ms);
+	}
+	if (next == server->timer_ms)
+		return;
+	server->timer_ms = next;
+	when.it_value.tv_sec = next / 1000;
+	when.it_value.tv_nsec = next % 1000 * 1000000;
+	timerfd_settime(server->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* ---- The client ---- */
+
+static void
+vfu_server_watch(struct vfu_server *server)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	/* Who does not take our answers is not asked for more. */
+	if (!STAILQ_EMPTY(&server->channel.outgoing))
+		event.events = EPOLLOUT;
+	if (event.events == server->events)
+		return;
+	server->events = event.events;
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->channel.fd, &event);
+}
+
+static void
+vfu_server_end_requests(struct vfu_server *server, int error)
+{
+	struct vfu_dma_request request;
+
+	while (server->request_head != server->request_tail) {
+		request = server->requests[server->request_head++ % VFU_DMA_REQUESTS];
+		request.done(request.arg, error);
+	}
+}
+
+void
+vfu_server_disconnect(struct vfu_server *server, int reason)
+{
+	enum vfu_client_state state = server->state;
+
+	if (state == VFU_CLIENT_NONE)
+		return;
+	if (reason == -EPROTO)
+		server->stats.broken++;
+	vfu_log(&server->log, reason == 0 ? VFU_LOG_INFO : VFU_LOG_WARNING,
+		"client %d (%s) disconnected: %s", (int)server->client.pid, server->client.name,
+		reason == 0 ? "it closed the connection" : strerror(-reason));
+	/* From here on a callback finds nobody to send to. */
+	server->state = VFU_CLIENT_NONE;
+	server->closing = false;
+	vfu_channel_close(&server->channel);
+	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
+	vfu_server_dma_drop(server, 0, server->dma.count);
+	vfu_irq_table_clear(&server->irqs);
+	vfu_listener_served(&server->listener, NULL);
+	if (state == VFU_CLIENT_SERVED && server->conf.ops->disconnected != NULL)
+		server->conf.ops->disconnected(server->conf.arg, reason);
+	vfu_dma_table_fini(&server->dma);
+}
+
+int
+vfu_server_adopt(struct vfu_server *server, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int rc;
+
+	if (server->state != VFU_CLIENT_NONE) {
+		close(fd);
+		return -EBUSY;
+	}
+	rc = vfu_channel_init(&server->channel, fd);
+	if (rc == 0 && epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		vfu_channel_close(&server->channel);
+		return rc;
+	}
+	server->events = event.events;
+	server->state = VFU_CLIENT_CONNECTED;
+	server->deadline_ms = vfu_now_ms() + server->conf.timeout_ms;
+	server->logged = 0;
+	server->client_max_fds = 0;
+	vfu_peer_of(fd, &server->client);
+	vfu_server_set_timer(server);
+	return 0;
+}
+
+static void
+vfu_server_served(struct vfu_server *server)
+{
+	server->state = VFU_CLIENT_SERVED;
+	server->stats.clients++;
+	vfu_channel_limits(&server->channel, server->agreed.max_data_xfer_bytes,
+			   server->conf.caps.max_msg_fds);
+	vfu_dma_table_init(&server->dma, server->agreed.max_dma_maps,
+			   server->agreed.pgsizes & -server->agreed.pgsizes, server->conf.any_file);
+	vfu_listener_served(&server->listener, &server->client);
+	vfu_log(&server->log, VFU_LOG_INFO, "client %d (%s) connected", (int)server->client.pid,
+		server->client.name);
+	if (server->conf.ops->connected != NULL)
+		server->conf.ops->connected(server->conf.arg, &server->client);
+}
+
+static void
+vfu_server_log_refusal(struct vfu_server *server, int error)
+{
+	const struct vfu_message *message = &server->channel.message;
+
+	server->stats.errors++;
+	if (server->logged > VFU_LOGGED_REFUSALS)
+		return;
+	if (server->logged++ == VFU_LOGGED_REFUSALS) {
+		vfu_log(&server->log, VFU_LOG_INFO,
+			"more requests of client %d (%s) are refused without a word",
+			(int)server->client.pid, server->client.name);
+		return;
+	}
+	vfu_log(&server->log, VFU_LOG_INFO, "%s (%u, %zu bytes, %u descriptors) refused: %s",
+		vfu_command_name(message->header.command), message->header.command, message->length,
+		message->nfds, strerror(-error));
+}
+
+/* @return 0 go on, or the reason why the connection ends. */
+static int
+vfu_server_handle_command(struct vfu_server *server)
+{
+	const struct vfu_header request = server->channel.message.header;
+	struct vfu_header header = { .id = request.id, .command = request.command };
+	enum vfu_client_state before = server->state;
+	struct vfu_reply reply;
+	struct iovec payload = { .iov_base = server->reply };
+	int rc = vfu_server_command(server, &reply);
+	int error = rc;
+
+	server->stats.messages++;
+	if (rc != 0)
+		vfu_server_log_refusal(server, rc);
+	if (before == VFU_CLIENT_CONNECTED) {
+		/* Without an agreement there is nothing more to say. */
+		server->closing = rc != 0;
+		if (request.flags & VFU_FLAG_NO_REPLY)
+			return -EPROTO;
+	}
+	if (request.flags & VFU_FLAG_NO_REPLY)
+		return 0;
+	header.flags = VFU_TYPE_REPLY | (rc != 0 ? VFU_FLAG_ERROR : 0);
+	header.error = -error;
+	payload.iov_len = rc == 0 ? reply.length : 0;
+	rc = vfu_channel_send(&server->channel, header, &payload, 1, &reply.fd,
+			      error == 0 && reply.fd >= 0 ? 1 : 0);
+	if (rc != 0)
+		return rc;
+	if (before == VFU_CLIENT_CONNECTED && error == 0)
+		vfu_server_served(server);
+	return 0;
+}
+
+/* An answer to the oldest request: others are answered in order, and what nobody asked for is a breach. */
+static int
+vfu_server_handle_reply(struct vfu_server *server)
+{
+	const struct vfu_message *message = &server->channel.message;
+	struct vfu_dma_request request;
+	struct vfu_dma_access access;
+	size_t expected;
+	int error = 0;
+
+	if (server->request_head == server->request_tail)
+		return -EPROTO;
+	request = server->requests[server->request_head % VFU_DMA_REQUESTS];
+	if (message->header.id != request.id || message->header.command != request.command ||
+	    message->nfds > 0 || message->surplus_fds)
+		return -EPROTO;
+	if (message->header.flags & VFU_FLAG_ERROR) {
+		error = message->header.error > 0 && message->header.error < 4096
+				? -(int)message->header.error
+				: -EIO;
+	} else if (request.command == VFU_DMA_READ) {
+		expected = sizeof(access) + request.length;
+		if (message->length != expected)
+			return -EPROTO;
+		memcpy(&access, message->payload, sizeof(access));
+		if (access.iova != request.iova || access.count != request.length)
+			return -EPROTO;
+		memcpy(request.data, message->payload + sizeof(access), request.length);
+	} else if (message->length < VFU_DMA_WRITE_REPLY_MIN) {
+		return -EPROTO;
+	}
+	server->request_head++;
+	request.done(request.arg, error);
+	return 0;
+}
+
+static int
+vfu_server_handle(struct vfu_server *server)
+{
+	switch (server->channel.message.header.flags & VFU_TYPE_MASK) {
+	case VFU_TYPE_COMMAND: return vfu_server_handle_command(server);
+	case VFU_TYPE_REPLY: return vfu_server_handle_reply(server);
+	default: return -EPROTO;
+	}
+}
+
+/* @return messages handled. */
+static unsigned int
+vfu_server_process_client(struct vfu_server *server)
+{
+	unsigned int n = 0;
+	int rc = 0;
+
+	while (n < VFU_MESSAGES_AT_ONCE && server->state != VFU_CLIENT_NONE) {
+		rc = vfu_channel_flush(&server->channel);
+		if (rc != 1)
+			break;
+		if (server->closing) {
+			vfu_server_disconnect(server, -EPROTO);
+			return n;
+		}
+		rc = vfu_channel_receive(&server->channel);
+		if (rc != 1)
+			break;
+		n++;
+		rc = vfu_server_handle(server);
+		if (rc < 0)
+			break;
+	}
+	if (rc < 0)
+		vfu_server_disconnect(server, rc == -ENOTCONN ? 0 : rc);
+	else if (server->state != VFU_CLIENT_NONE)
+		vfu_server_watch(server);
+	return n;
+}
+
+/* ---- Those who come while another is served ---- */
+
+static void
+vfu_server_put_waiting(struct vfu_server *server, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct vfu_waiting *waiting = NULL;
+	struct vfu_peer peer;
+	unsigned int i;
+
+	server->stats.refused++;
+	vfu_peer_of(fd, &peer);
+	vfu_log(&server->log, VFU_LOG_WARNING,
+		"client %d (%s) refused: process %d (%s) is served, one at a time", (int)peer.pid,
+		peer.name, (int)server->client.pid, server->client.name);
+	for (i = 0; i < VFU_WAITING && waiting == NULL; i++) {
+		if (server->waiting[i].channel.fd < 0)
+			waiting = &server->waiting[i];
+	}
+	if (waiting == NULL) {
+		close(fd);
+		return;
+	}
+	waiting->deadline_ms = vfu_now_ms() + VFU_WAITING_TIMEOUT_MS;
+	if (vfu_channel_init(&waiting->channel, fd) != 0 ||
+	    epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		vfu_channel_close(&waiting->channel);
+}
+
+/* Its first message is answered with EBUSY; then it goes, as it does when none comes. */
+static unsigned int
+vfu_server_process_waiting(struct vfu_waiting *waiting)
+{
+	struct vfu_header header = { .flags = VFU_TYPE_REPLY | VFU_FLAG_ERROR, .error = EBUSY };
+	int rc;
+
+	if (waiting->channel.fd < 0)
+		return 0;
+	rc = vfu_channel_receive(&waiting->channel);
+	if (rc == 0 && vfu_now_ms() < waiting->deadline_ms)
+		return 0;
+	if (rc == 1 && !(waiting->channel.message.header.flags & VFU_FLAG_NO_REPLY)) {
+		header.id = waiting->channel.message.header.id;
+		header.command = waiting->channel.message.header.command;
+		vfu_channel_send(&waiting->channel, header, NULL, 0, NULL, 0);
+	}
+	vfu_channel_close(&waiting->channel);
+	return 1;
+}
+
+static void
+vfu_server_accept(struct vfu_server *server)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < VFU_WAITING && server->listener.fd >= 0; i++) {
+		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (server->state != VFU_CLIENT_NONE)
+			vfu_server_put_waiting(server, fd);
+		else
+			vfu_server_adopt(server, fd);
+	}
+}
+
+/* ---- The public door ---- */
+
+static void
+vfu_server_check_deadlines(struct vfu_server *server)
+{
+	uint64_t now = vfu_now_ms(), ticks;
+
+	/* Rearmed below for the next deadline, whatever it was. */
+	if (read(server->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
+		server->timer_ms = 0;
+	if (server->state == VFU_CLIENT_CONNECTED && now >= server->deadline_ms)
+		vfu_server_disconnect(server, -ETIMEDOUT);
+	if (server->request_head != server->request_tail &&
+	    now >= server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms)
+		vfu_server_disconnect(server, -ETIMEDOUT);
+}
+
+unsigned int
+vfu_server_process(struct vfu_server *server)
+{
+	unsigned int i, n = 0;
+
+	/* The client first: when it has gone, who comes next is not refused. */
+	n += vfu_server_process_client(server);
+	vfu_server_check_deadlines(server);
+	for (i = 0; i < VFU_WAITING; i++)
+		n += vfu_server_process_waiting(&server->waiting[i]);
+	vfu_server_accept(server);
+	vfu_server_set_timer(server);
+	return n;
+}
+
+static int
+vfu_server_check_region(const struct vfu_server *server, unsigned int index)
+{
+	const struct vfu_region *region = &server->conf.regions[index];
+	uint64_t page = sysconf(_SC_PAGESIZE) - 1;
+	unsigned int i;
+
+	if (region->flags & ~(VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE))
+		return -EINVAL;
+	if (region->size > 0 &&
+	    (server->conf.ops->region_read == NULL || server->conf.ops->region_write == NULL))
+		return -EINVAL;
+	if (!region->mappable)
+		return 0;
+	if (region->fd < 0 || region->nareas > VFU_MAX_AREAS || (region->fd_offset & page) != 0 ||
+	    region->fd_offset + region->size < region->fd_offset)
+		return -EINVAL;
+	for (i = 0; i < region->nareas; i++) {
+		const struct vfu_area *area = &region->areas[i];
+
+		if (area->size == 0 || ((area->offset | area->size) & page) != 0 ||
+		    area->size > region->size || area->offset > region->size - area->size)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int
+vfu_server_check(struct vfu_server *server)
+{
+	struct vfu_capabilities *caps = &server->conf.caps;
+	struct vfu_capabilities unset = { 0 };
+	unsigned int i;
+
+	if (caps->max_data_xfer_bytes == 0 && caps->max_msg_fds == 0)
+		vfu_capabilities_ours(caps);
+	if (memcmp(caps, &unset, sizeof(unset)) == 0 || caps->max_msg_fds > VFU_MAX_FDS ||
+	    caps->max_data_xfer_bytes < 8 || caps->max_data_xfer_bytes > 1u << 30 ||
+	    !(caps->pgsizes & VFU_PAGE_BYTES)) {
+		vfu_log(&server->log, VFU_LOG_ERROR, "capabilities that cannot be");
+		return -EINVAL;
+	}
+	if (server->conf.nregions > VFU_MAX_REGIONS || server->conf.nirqs > VFU_MAX_IRQ_TYPES) {
+		vfu_log(&server->log, VFU_LOG_ERROR, "too many regions or interrupt types");
+		return -EINVAL;
+	}
+	for (i = 0; i < server->conf.nregions; i++) {
+		if (vfu_server_check_region(server, i) != 0) {
+			vfu_log(&server->log, VFU_LOG_ERROR, "region %u as described cannot be", i);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int
+vfu_server_watch_fd(struct vfu_server *server, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+}
+
+static int
+vfu_server_open(struct vfu_server *server)
+{
+	int rc;
+
+	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	server->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (server->epoll_fd < 0 || server->timer_fd < 0)
+		return -errno;
+	server->reply_room = server->conf.caps.max_data_xfer_bytes + VFU_VERSION_MAX_BYTES;
+	server->reply = malloc(server->reply_room);
+	if (server->reply == NULL)
+		return -ENOMEM;
+	rc = vfu_server_watch_fd(server, server->timer_fd);
+	if (rc == 0 && server->conf.path != NULL) {
+		rc = vfu_listener_open(&server->listener, server->conf.path, &server->log);
+		if (rc == 0)
+			rc = vfu_server_watch_fd(server, server->listener.fd);
+	}
+	return rc;
+}
+
+int
+vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
+{
+	struct vfu_server *server = calloc(1, sizeof(*server));
+	unsigned int i;
+	int rc;
+
+	if (server == NULL)
+		return -ENOMEM;
+	server->conf = *conf;
+	snprintf(server->name, sizeof(server->name), "%s", conf->name);
+	server->conf.name = server->name;
+	server->log = (struct vfu_log){ conf->log, conf->log_arg, server->name };
+	if (server->conf.timeout_ms == 0)
+		server->conf.timeout_ms = VFU_DEFAULT_TIMEOUT_MS;
+	server->epoll_fd = -1;
+	server->timer_fd = -1;
+	server->listener.fd = -1;
+	server->listener.lock_fd = -1;
+	server->channel.fd = -1;
+	STAILQ_INIT(&server->channel.outgoing);
+	for (i = 0; i < VFU_WAITING; i++)
+		server->waiting[i].channel.fd = -1;
+	rc = vfu_server_check(server);
+	if (rc == 0) {
+		rc = vfu_irq_table_init(&server->irqs, conf->irqs, conf->nirqs);
+		if (rc == -EINVAL)
+			vfu_log(&server->log, VFU_LOG_ERROR, "more than %u interrupt vectors",
+				VFU_MAX_VECTORS);
+	}
+	if (rc == 0)
+		rc = vfu_server_open(server);
+	if (rc != 0) {
+		vfu_server_destroy(server);
+		return rc;
+	}
+	server->conf.path = NULL; /* the caller's */
+	*out = server;
+	return 0;
+}
+
+void
+vfu_server_destroy(struct vfu_server *server)
+{
+	unsigned int i;
+
+	if (server == NULL)
+		return;
+	vfu_server_disconnect(server, -ESHUTDOWN);
+	for (i = 0; i < VFU_WAITING; i++) {
+		if (server->waiting[i].channel.fd >= 0)
+			vfu_channel_close(&server->waiting[i].channel);
+	}
+	vfu_listener_close(&server->listener);
+	if (server->irqs.vectors != NULL)
+		vfu_irq_table_fini(&server->irqs);
+	if (server->timer_fd >= 0)
+		close(server->timer_fd);
+	if (server->epoll_fd >= 0)
+		close(server->epoll_fd);
+	free(server->reply);
+	free(server);
+}
+
+int
+vfu_server_fd(const struct vfu_server *server)
+{
+	return server->epoll_fd;
+}
+
+const struct vfu_peer *
+vfu_server_client(const struct vfu_server *server)
+{
+	return server->state == VFU_CLIENT_SERVED ? &server->client : NULL;
+}
+
+int
+vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned int vector)
+{
+	return vfu_irq_trigger(&server->irqs, type, vector);
+}
+
+size_t
+vfu_server_max_data_xfer(const struct vfu_server *server)
+{
+	return server->state == VFU_CLIENT_SERVED ? server->agreed.max_data_xfer_bytes : 0;
+}
+
+const struct vfu_dma_region *
+vfu_server_dma_find(const struct vfu_server *server, uint64_t iova, uint64_t length)
+{
+	const struct vfu_dma_entry *entry = vfu_dma_table_find(&server->dma, iova, length);
+
+	return entry == NULL ? NULL : &entry->region;
+}
+
+static int
+vfu_server_dma(struct vfu_server *server, uint16_t command, uint64_t iova, void *data,
+	       size_t length, vfu_dma_done_fn *done, void *arg)
+{
+	uint32_t need = command == VFU_DMA_READ ? VFU_DMA_FLAG_READ : VFU_DMA_FLAG_WRITE;
+	const struct vfu_dma_region *region = vfu_server_dma_find(server, iova, length);
+	struct vfu_dma_access access = { .iova = iova, .count = length };
+	struct vfu_header header = { .command = command };
+	struct iovec payload[2] = {
+		{ .iov_base = &access, .iov_len = sizeof(access) },
+		{ .iov_base = data, .iov_len = length },
+	};
+	int rc;
+
+	if (server->state != VFU_CLIENT_SERVED)
+		return -ENOTCONN;
+	if (region == NULL)
+		return -EFAULT;
+	if (!(region->flags & need))
+		return -EACCES;
+	if (length > server->agreed.max_data_xfer_bytes)
+		return -EMSGSIZE;
+	if (server->request_tail - server->request_head == VFU_DMA_REQUESTS)
+		return -EAGAIN;
+	header.id = server->next_id++;
+	rc = vfu_channel_send(&server->channel, header, payload, command == VFU_DMA_READ ? 1 : 2,
+			      NULL, 0);
+	if (rc != 0)
+		return rc;
+	server->requests[server->request_tail++ % VFU_DMA_REQUESTS] = (struct vfu_dma_request){
+		.id = header.id,
+		.command = command,
+		.iova = iova,
+		.data = data,
+		.length = length,
+		.deadline_ms = vfu_now_ms() + server->conf.timeout_ms,
+		.done = done,
+		.arg = arg,
+	};
+	vfu_server_watch(server);
+	vfu_server_set_timer(server);
+	return 0;
+}
+
+int
+vfu_server_dma_read(struct vfu_server *server, uint64_t iova, void *data, size_t length,
+		    vfu_dma_done_fn *done, void *arg)
+{
+	return vfu_server_dma(server, VFU_DMA_READ, iova, data, length, done, arg);
+}
+
+int
+vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data, size_t length,
+		     vfu_dma_done_fn *done, void *arg)
+{
+	/* Only read from: an iovec knows no const. */
+	return vfu_server_dma(server, VFU_DMA_WRITE, iova, (void *)(uintptr_t)data, length, done,
+			      arg);
+}
+
+void
+vfu_server_stats_get(const struct vfu_server *server, struct vfu_server_stats *stats)
+{
+	const struct vfu_dma_file *file;
+	unsigned int i;
+
+	*stats = server->stats;
+	stats->dma_regions = server->dma.count;
+	for (i = 0; i < server->dma.count; i++)
+		stats->dma_bytes += server->dma.entries[i].region.size;
+	LIST_FOREACH(file, &server->dma.files, next)
+		stats->dma_mappings++;
+}

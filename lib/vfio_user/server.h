@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The server: one device on one socket for one client at a time.
+ *
+ * The host describes the device (struct vfu_server_conf), answers the callbacks of struct vfu_server_ops, and calls
+ * vfu_server_process() whenever vfu_server_fd() is readable. The server keeps the table of the client's memory, maps
+ * the descriptors that come with it, keeps the eventfds of the interrupts, and cleans up after a client that is gone.
+ *
+ * Nothing that a client sends is believed: what reaches a callback lies within what the host described and the client
+ * mapped. What memory holds is another matter: the client writes to it all the time, and can truncate its file under
+ * the mapping (an access then raises SIGBUS; guarding the accesses is the host's).
+ *
+ * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
+ * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
+ * vfu_server_dma_find(), _read() and _write().
+ *
+ * Blocks: never, unless a callback does.
+ *
+ * Errors: 0 or -errno.
+ */
+#ifndef VFU_SERVER_H
+#define VFU_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+#include "peer.h"
+#include "proto.h"
+#include "version.h"
+
+#define VFU_MAX_REGIONS	  16
+#define VFU_MAX_AREAS	  16 /**< of a region, that can be mapped */
+#define VFU_MAX_IRQ_TYPES 8
+#define VFU_MAX_VECTORS	  4096 /**< of all types together */
+
+struct vfu_server;
+
+/** A region of the device. All zero: there is none of that index. */
+struct vfu_region {
+	uint64_t size;
+	uint32_t flags; /**< VFU_REGION_FLAG_READ, VFU_REGION_FLAG_WRITE */
+	/**
+	 * What the client may map: areas of the region (nareas of them, whole pages), or all of it if there are no areas.
+	 * Byte x of the region stands at fd_offset + x in the file. Messages may access these areas as well.
+	 */
+	bool mappable;
+	int fd; /**< if mappable; stays the host's, and open as long as the server lives */
+	uint64_t fd_offset;
+	unsigned int nareas;
+	struct vfu_area areas[VFU_MAX_AREAS];
+};
+
+struct vfu_irq_type {
+	uint32_t count; /**< vectors; 0: none of that type */
+	uint32_t flags; /**< VFU_IRQ_FLAG_* */
+};
+
+/** Memory of the client that the device may reach. */
+struct vfu_dma_region {
+	uint64_t iova;
+	uint64_t size;
+	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
+	void *address; /**< where it is mapped; NULL: by messages only, vfu_server_dma_read() and _write() */
+};
+
+enum vfu_irq_event {
+	VFU_IRQ_ASSIGNED,
+	VFU_IRQ_CLEARED,
+	VFU_IRQ_MASKED,
+	VFU_IRQ_UNMASKED,
+	VFU_IRQ_TRIGGERED, /**< the client asked for it */
+};
+
+/** What the host does. arg is struct vfu_server_conf's. Members that are NULL: nothing to do, and that succeeds. */
+struct vfu_server_ops {
+	/**
+	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment.
+	 * Required if there are regions. A negative errno is given to the client.
+	 */
+	int (*region_read)(void *arg, unsigned int region, uint64_t offset, void *data,
+			   size_t length);
+	int (*region_write)(void *arg, unsigned int region, uint64_t offset, const void *data,
+			    size_t length);
+	/** New memory: page-aligned, overlapping no other. A negative errno takes the region back and goes to the client. */
+	int (*dma_map)(void *arg, const struct vfu_dma_region *region);
+	/** When it returns the device no longer touches the memory, which is then unmapped. */
+	void (*dma_unmap)(void *arg, const struct vfu_dma_region *region);
+	/** For information: the server has done it. */
+	void (*irq)(void *arg, unsigned int type, unsigned int vector, enum vfu_irq_event event);
+	/** NULL: the device says that it has no reset. DMA maps and interrupts stay. */
+	int (*reset)(void *arg);
+	/** A client has negotiated. */
+	void (*connected)(void *arg, const struct vfu_peer *client);
+	/**
+	 * That client is gone: its memory is unmapped (dma_unmap was called for each), its interrupts are cleared.
+	 * reason: 0 it closed the connection, else -errno: -EPROTO it broke the protocol, -ETIMEDOUT it did not answer.
+	 */
+	void (*disconnected)(void *arg, int reason);
+};
+
+struct vfu_server_conf {
+	const char *name; /**< of the device, in messages. Required; copied. */
+	const char *path; /**< where to listen; NULL: nowhere, clients come by vfu_server_adopt() */
+	const struct vfu_server_ops *ops;
+	void *arg;
+	vfu_log_fn *log; /**< may be NULL */
+	void *log_arg;
+
+	unsigned int nregions;
+	struct vfu_region regions[VFU_MAX_REGIONS];
+	unsigned int nirqs;
+	struct vfu_irq_type irqs[VFU_MAX_IRQ_TYPES];
+
+	struct vfu_capabilities caps; /**< all zero: vfu_capabilities_ours() */
+	bool any_file; /**< accept memory in files of any file system, not only tmpfs and hugetlbfs */
+	unsigned int timeout_ms; /**< for a client's first message and its answers; default 5000 */
+};
+
+/**
+ * Make a server and listen.
+ *
+ * @return -EINVAL a description that cannot be (logged), -EADDRINUSE the path is served by a living process (logged
+ *         with its name), -EEXIST what stands at the path is no socket.
+ */
+int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **server);
+
+/** Disconnect the client, remove the socket. NULL is fine. */
+void vfu_server_destroy(struct vfu_server *server);
+
+/** Readable when there is something to do for vfu_server_process(): for poll() or epoll. Stays the same. */
+int vfu_server_fd(const struct vfu_server *server);
+
+/** Do some of what there is to do. What is left keeps the descriptor readable. @return messages handled. */
+unsigned int vfu_server_process(struct vfu_server *server);
+
+/** Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure. */
+int vfu_server_adopt(struct vfu_server *server, int fd);
+
+/** Who is served, or NULL. */
+const struct vfu_peer *vfu_server_client(const struct vfu_server *server);
+
+/** Close the connection to the client, if there is one, as if it had gone; disconnected() gets reason. */
+void vfu_server_disconnect(struct vfu_server *server, int reason);
+
+/**
+ * Raise an interrupt: signal the client's eventfd, or remember it while the vector is masked.
+ *
+ * Threads: any. @return -ENOENT the client has given no eventfd, -EINVAL no such vector.
+ */
+int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned int vector);
+
+/**
+ * The client's memory at [iova, iova + length), in one region; NULL: not mapped. Valid until
+ * vfu_server_process() is called again.
+ */
+const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
+						 uint64_t length);
+
+/** Told how a transfer by message ended: 0, the client's errno, -ENOTCONN it is gone, -ETIMEDOUT it did not answer. */
+typedef void vfu_dma_done_fn(void *arg, int error);
+
+/**
+ * Move data from or to the client's memory by messages, for regions without an address. Transfers of the same client are
+ * carried out in order.
+ *
+ * Blocks: never; done() is called from vfu_server_process(). Owner: data belongs to the server until then (read), or
+ * is copied (write).
+ * @return -EFAULT not mapped, -EACCES mapped without that permission, -EMSGSIZE longer than was negotiated,
+ *         -EAGAIN too many under way, -ENOTCONN nobody is served. done() is not called then.
+ */
+int vfu_server_dma_read(struct vfu_server *server, uint64_t iova, void *data, size_t length,
+			vfu_dma_done_fn *done, void *arg);
+int vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data, size_t length,
+			 vfu_dma_done_fn *done, void *arg);
+
+/** Longest transfer of the session, 0 without one. */
+size_t vfu_server_max_data_xfer(const struct vfu_server *server);
+
+/** Since the server was made. */
+struct vfu_server_stats {
+	uint64_t clients;      /**< that negotiated */
+	uint64_t refused;      /**< that came while another was served */
+	uint64_t messages;     /**< commands received */
+	uint64_t errors;       /**< commands answered with an error */
+	uint64_t broken;       /**< connections ended for a breach of the protocol */
+	uint32_t dma_regions;  /**< now */
+	uint64_t dma_bytes;    /**< now */
+	uint32_t dma_mappings; /**< files or pieces of files mapped, now */
+};
+void vfu_server_stats_get(const struct vfu_server *server, struct vfu_server_stats *stats);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The inside of a server, shared by its two halves: connections (server.c) and commands (server_commands.c). */
+#ifndef VFU_SERVER_PRIVATE_H
+#define VFU_SERVER_PRIVATE_H
+
+#include "dma.h"
+#include "irq.h"
+#include "listen.h"
+#include "message.h"
+#include "server.h"
+
+#define VFU_DMA_REQUESTS    64 /* under way at a time */
+#define VFU_WAITING	    4  /* clients that are being told that another is served */
+#define VFU_LOGGED_REFUSALS 16 /* per client: a hostile one shall not fill the disk */
+
+/* A request to the client that it has not answered. */
+struct vfu_dma_request {
+	uint16_t id;
+	uint16_t command;
+	uint64_t iova;
+	void *data; /* of a read */
+	size_t length;
+	uint64_t deadline_ms;
+	vfu_dma_done_fn *done;
+	void *arg;
+};
+
+enum vfu_client_state {
+	VFU_CLIENT_NONE,
+	VFU_CLIENT_CONNECTED, /* no version yet */
+	VFU_CLIENT_SERVED,
+};
+
+struct vfu_waiting {
+	struct vfu_channel channel; /* fd -1: free */
+	uint64_t deadline_ms;
+};
+
+struct vfu_server {
+	struct vfu_server_conf conf;
+	struct vfu_log log;
+	char name[64];
+	int epoll_fd;
+	int timer_fd;
+	uint64_t timer_ms; /* 0: not set */
+	struct vfu_listener listener;
+
+	/* The client */
+	enum vfu_client_state state;
+	struct vfu_channel channel;
+	uint32_t events; /* that epoll watches on its socket */
+	struct vfu_peer client;
+	struct vfu_capabilities agreed;
+	unsigned int client_max_fds;
+	uint64_t deadline_ms; /* of the first message */
+	unsigned int logged;
+	bool closing; /* after the answer at hand: it broke the protocol */
+
+	struct vfu_dma_table dma;
+	struct vfu_irq_table irqs;
+
+	/* Requests to it, oldest first */
+	struct vfu_dma_request requests[VFU_DMA_REQUESTS];
+	unsigned int request_head; /* runs free */
+	unsigned int request_tail;
+	uint16_t next_id;
+
+	struct vfu_waiting waiting[VFU_WAITING];
+
+	uint8_t *reply; /* room for the longest payload */
+	size_t reply_room;
+	struct vfu_server_stats stats;
+};
+
+/* What a command answers with. */
+struct vfu_reply {
+	size_t length; /* bytes of server->reply */
+	int fd;	       /* -1: none */
+};
+
+/* Execute the command that server->channel has received. @return 0 or the -errno of the answer. */
+int vfu_server_command(struct vfu_server *server, struct vfu_reply *reply);
+
+/* Unmap what is in [first, first + count), the device first. */
+void vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int count);
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The client's memory: maps with and without descriptors, what is refused, what is left behind. */
+
+#include "fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct answer answer;
+
+#define RW (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
+
+static int
+map(struct fixture *f, uint64_t iova, uint64_t size, uint32_t flags, int fd, uint64_t offset)
+{
+	struct vfu_dma_map m = { sizeof(m), flags, offset, iova, size };
+
+	return ask(f, VFU_DMA_MAP, &m, sizeof(m), &fd, fd >= 0 ? 1 : 0, &answer);
+}
+
+static int
+unmap(struct fixture *f, uint64_t iova, uint64_t size, uint32_t flags)
+{
+	struct vfu_dma_unmap u = { sizeof(u), flags, iova, size };
+	int rc = ask(f, VFU_DMA_UNMAP, &u, sizeof(u), NULL, 0, &answer);
+
+	if (rc == 0) {
+		assert_int_equal(answer.length, sizeof(u));
+		assert_memory_equal(answer.payload, &u, sizeof(u));
+	}
+	return rc;
+}
+
+static void
+test_a_map_with_a_descriptor_is_memory(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(0x10000);
+	const struct vfu_dma_region *region;
+	unsigned int fds = count_fds();
+	char text[8] = "hello";
+
+	assert_int_equal(pwrite(fd, text, sizeof(text), 0x3000), sizeof(text));
+	assert_int_equal(map(f, 0x100000, 0x2000, RW, fd, 0x3000), 0);
+	assert_int_equal(f->maps, 1);
+	assert_string_equal((char *)f->last_map.address, "hello");
+	strcpy((char *)f->last_map.address + 0x1000, "world");
+	assert_int_equal(pread(fd, text, sizeof(text), 0x4000), sizeof(text));
+	assert_string_equal(text, "world");
+	/* The descriptor is not kept. */
+	assert_int_equal(count_fds(), fds);
+
+	region = vfu_server_dma_find(f->server, 0x101fff, 1);
+	assert_non_null(region);
+	assert_int_equal(region->iova, 0x100000);
+	assert_null(vfu_server_dma_find(f->server, 0x102000, 1));
+	assert_null(vfu_server_dma_find(f->server, 0xfffff, 1));
+	assert_null(vfu_server_dma_find(f->server, 0xfffff, 2));
+	assert_null(vfu_server_dma_find(f->server, 0x101fff, 2));
+	assert_null(vfu_server_dma_find(f->server, 0x100000, ~0ull));
+	assert_null(vfu_server_dma_find(f->server, 0x100000, 0));
+
+	assert_int_equal(unmap(f, 0x100000, 0x2000, 0), 0);
+	assert_int_equal(f->unmaps, 1);
+	assert_int_equal(count_maps(), 1); /* the fixture's own */
+	close(fd);
+}
+
+static void
+test_overlap_wrap_and_alignment(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		uint64_t iova, size;
+		int expected;
+	} cases[] = {
+		{ 0x10000, 0x4000, 0 },
+		{ 0x10000, 0x4000, -EEXIST },
+		{ 0x11000, 0x1000, -EEXIST },
+		{ 0xf000, 0x2000, -EEXIST },
+		{ 0x13000, 0x2000, -EEXIST },
+		{ 0x0, 0x100000, -EEXIST },
+		{ 0xf000, 0x1000, 0 },
+		{ 0x14000, 0x1000, 0 },
+		{ 0x20000, 0, -EINVAL },
+		{ 0x20001, 0x1000, -EINVAL },
+		{ 0x20000, 0x1001, -EINVAL },
+		{ ~0xfffull, 0x1000, 0 }, /* the last page */
+		{ ~0xfffull, 0x2000, -EINVAL },
+		{ 0x20000, ~0xfffull, -EINVAL },
+		{ 0x8000000000000000, 0x8000000000000000, -EEXIST },
+		{ 0x8000000000000000, 0x7000000000000000, 0 },
+	};
+	unsigned int i, good = 0;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(map(f, cases[i].iova, cases[i].size, RW, -1, 0),
+				 cases[i].expected);
+		good += cases[i].expected == 0;
+		assert_int_equal(f->maps, good);
+	}
+	assert_int_equal(map(f, 0x30000, 0x1000, 0, -1, 0), -EINVAL);
+	assert_int_equal(map(f, 0x30000, 0x1000, 4 | RW, -1, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0, 0, VFU_DMA_UNMAP_FLAG_ALL), 0);
+	assert_int_equal(f->unmaps, good);
+}
+
+static void
+test_requests_of_wrong_length(void **state)
+{
+	struct fixture *f = *state;
+	struct vfu_dma_map m = { sizeof(m), RW, 0, 0x1000, 0x1000 };
+	struct vfu_dma_unmap u = { sizeof(u), 0, 0x1000, 0x1000 };
+	int two[2] = { f->memory_fd, f->memory_fd };
+
+	assert_int_equal(ask_plain(f, VFU_DMA_MAP, &m, 31), -EINVAL);
+	assert_int_equal(ask_plain(f, VFU_DMA_UNMAP, &u, 23), -EINVAL);
+	m.argsz = 31;
+	u.argsz = 23;
+	assert_int_equal(ask_plain(f, VFU_DMA_MAP, &m, sizeof(m)), -EINVAL);
+	assert_int_equal(ask_plain(f, VFU_DMA_UNMAP, &u, sizeof(u)), -EINVAL);
+	m.argsz = sizeof(m);
+	assert_int_equal(ask(f, VFU_DMA_MAP, &m, sizeof(m), two, 2, &answer), -EINVAL);
+	assert_int_equal(f->maps, 0);
+}
+
+/* The range must lie within the file: an access behind its end is a signal, not an error. */
+static void
+test_a_file_that_is_too_short(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(0x3000);
+
+	assert_int_equal(map(f, 0, 0x4000, RW, fd, 0), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW, fd, 0x3000), -EINVAL);
+	assert_int_equal(map(f, 0, 0x2000, RW, fd, 0x2000), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW, fd, ~0xfffull), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW, fd, 1), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW, fd, 0x2000), 0);
+	close(fd);
+}
+
+static void
+test_descriptors_that_are_no_memory_file(void **state)
+{
+	struct fixture *f = *state;
+	int fds[5], pipes[2], i, before;
+
+	before = count_fds();
+	assert_int_equal(pipe(pipes), 0);
+	fds[0] = pipes[0];
+	fds[1] = f->peer;
+	fds[2] = open("/dev/zero", O_RDWR);
+	fds[3] = open("/proc/self/exe", O_RDONLY);
+	fds[4] = open("/", O_RDONLY | O_DIRECTORY);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(map(f, 0, 0x1000, VFU_DMA_FLAG_READ, fds[i], 0), -ENOTSUP);
+	close(pipes[0]);
+	close(pipes[1]);
+	for (i = 2; i < 5; i++)
+		close(fds[i]);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(f->maps, 0);
+}
+
+static void
+test_rights_of_the_descriptor(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(0x2000), ro, wo, path;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	ro = open(name, O_RDONLY | O_CLOEXEC);
+	wo = open(name, O_WRONLY | O_CLOEXEC);
+	path = open(name, O_PATH | O_CLOEXEC);
+	assert_int_equal(map(f, 0, 0x1000, RW, ro, 0), -EACCES);
+	assert_int_equal(map(f, 0, 0x1000, VFU_DMA_FLAG_READ, wo, 0), -EACCES);
+	assert_int_equal(map(f, 0, 0x1000, RW, wo, 0), -EACCES);
+	assert_int_not_equal(map(f, 0, 0x1000, RW, path, 0), 0);
+	assert_int_equal(map(f, 0, 0x1000, VFU_DMA_FLAG_READ, ro, 0), 0);
+	close(fd);
+	close(ro);
+	close(wo);
+	close(path);
+}
+
+/* What an IOMMU makes of a hugepage: many small maps. */
+static void
+test_pages_of_one_file_share_a_mapping(void **state)
+{
+	struct fixture *f = *state;
+	struct vfu_server_stats stats;
+	int fd = memory_file(512 * 4096);
+	unsigned int i;
+
+	for (i = 0; i < 512; i++)
+		assert_int_equal(map(f, (1000 - i) * 4096ull, 4096, RW, fd, i * 4096ull), 0);
+	vfu_server_stats_get(f->server, &stats);
+	assert_int_equal(stats.dma_regions, 512);
+	assert_int_equal(stats.dma_bytes, 512 * 4096);
+	assert_int_equal(stats.dma_mappings, 1);
+	/* Read-only ones have a mapping of their own. */
+	assert_int_equal(map(f, 0x10000000, 4096, VFU_DMA_FLAG_READ, fd, 0), 0);
+	vfu_server_stats_get(f->server, &stats);
+	assert_int_equal(stats.dma_mappings, 2);
+	/* A file that grew. */
+	assert_int_equal(ftruncate(fd, 1024 * 4096), 0);
+	assert_int_equal(map(f, 0x20000000, 4096, RW, fd, 1023 * 4096), 0);
+	vfu_server_stats_get(f->server, &stats);
+	assert_int_equal(stats.dma_mappings, 3);
+	for (i = 0; i < 512; i++)
+		assert_int_equal(unmap(f, (1000 - i) * 4096ull, 4096, 0), 0);
+	vfu_server_stats_get(f->server, &stats);
+	assert_int_equal(stats.dma_mappings, 2);
+	assert_int_equal(unmap(f, 0, 0, VFU_DMA_UNMAP_FLAG_ALL), 0);
+	assert_int_equal(count_maps(), 1);
+	close(fd);
+}
+
+/* A file larger than any address space: only the piece is mapped. */
+static void
+test_a_huge_sparse_file(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(1ull << 45);
+
+	assert_int_equal(map(f, 0, 0x5000, RW, fd, (1ull << 44) + 0x3000), 0);
+	strcpy(f->last_map.address, "here");
+	assert_int_equal(count_maps(), 2);
+	assert_int_equal(unmap(f, 0, 0x5000, 0), 0);
+	assert_int_equal(count_maps(), 1);
+	close(fd);
+}
+
+static void
+test_unmap(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(map(f, 0x10000, 0x2000, RW, -1, 0), 0);
+	assert_int_equal(map(f, 0x12000, 0x2000, RW, -1, 0), 0);
+	assert_int_equal(map(f, 0x18000, 0x2000, RW, -1, 0), 0);
+	/* Never mapped: no error. */
+	assert_int_equal(unmap(f, 0x100000, 0x1000, 0), 0);
+	assert_int_equal(f->unmaps, 0);
+	/* Part of a map: an error, and nothing happens. */
+	assert_int_equal(unmap(f, 0x10000, 0x1000, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x11000, 0x1000, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x11000, 0x3000, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x10000, 0x3000, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x10000, 0, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x10000, ~0ull, 0), -EINVAL);
+	assert_int_equal(unmap(f, 0x10000, 0x2000, 1), -ENOTSUP);
+	assert_int_equal(unmap(f, 0x1000, 0, VFU_DMA_UNMAP_FLAG_ALL), -EINVAL);
+	assert_int_equal(f->unmaps, 0);
+	/* Two at once. */
+	assert_int_equal(unmap(f, 0x10000, 0x8000, 0), 0);
+	assert_int_equal(f->unmaps, 2);
+	assert_int_equal(unmap(f, 0x18000, 0x2000, 0), 0);
+	assert_int_equal(f->unmaps, 3);
+}
+
+static void
+test_the_number_of_maps_is_limited(void **state)
+{
+	struct fixture *f = *state;
+	static const char text[] = "\0\0\0\0{\"capabilities\":{\"max_dma_maps\":100}}";
+	unsigned int i;
+
+	assert_int_equal(ask_plain(f, VFU_VERSION, text, sizeof(text)), 0);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(map(f, i * 8192ull, 4096, RW, -1, 0), 0);
+	assert_int_equal(map(f, i * 8192ull, 4096, RW, -1, 0), -ENOSPC);
+	assert_int_equal(unmap(f, 0, 4096, 0), 0);
+	assert_int_equal(map(f, i * 8192ull, 4096, RW, -1, 0), 0);
+}
+
+static void
+test_a_map_that_the_device_refuses_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(4096);
+
+	f->refuse = -ENOMEM;
+	assert_int_equal(map(f, 0, 4096, RW, fd, 0), -ENOMEM);
+	assert_null(vfu_server_dma_find(f->server, 0, 1));
+	assert_int_equal(f->unmaps, 0);
+	assert_int_equal(count_maps(), 1);
+	f->refuse = 0;
+	assert_int_equal(map(f, 0, 4096, RW, fd, 0), 0);
+	close(fd);
+}
+
+static void
+test_a_dead_client_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int before = count_fds(), i;
+	int fd = memory_file(0x10000);
+
+	for (i = 0; i < 16; i++)
+		assert_int_equal(map(f, i * 0x1000, 0x1000, RW, i % 2 ? fd : -1, i * 0x1000), 0);
+	close(fd);
+	close(f->peer);
+	f->peer = -1;
+	fixture_process(f);
+	assert_int_equal(f->unmaps, 16);
+	assert_int_equal(f->disconnected, 1);
+	assert_int_equal(f->reason, 0);
+	assert_int_equal(count_maps(), 1);
+	assert_int_equal(count_fds(), before - 2);
+	assert_null(vfu_server_client(f->server));
+}
+
+/* Against a model of the table: the same answers in random order. */
+#define PAGES 64
+static void
+test_random_maps_against_a_model(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int seed = 11, i, j, n = full_run() ? 200000 : 20000;
+	unsigned char owner[PAGES] = { 0 }; /* number of the map, 0: none */
+	unsigned char next = 1;
+	int fd = memory_file(PAGES * 4096);
+
+	for (i = 0; i < n; i++) {
+		unsigned int first = rand_r(&seed) % PAGES;
+		unsigned int count = 1 + rand_r(&seed) % 8, taken = 0;
+		bool whole = true;
+
+		if (count > PAGES - first)
+			count = PAGES - first;
+		for (j = first; j < first + count; j++)
+			taken += owner[j] != 0;
+		if (rand_r(&seed) % 2 == 0) {
+			int rc = map(f, first * 4096ull, count * 4096ull, RW,
+				     rand_r(&seed) % 2 ? fd : -1, first * 4096ull);
+
+			assert_int_equal(rc, taken > 0 ? -EEXIST : 0);
+			if (rc == 0)
+				memset(owner + first, next, count);
+			next = next % 250 + 1;
+			continue;
+		}
+		if (first > 0 && owner[first] != 0 && owner[first] == owner[first - 1])
+			whole = false;
+		j = first + count;
+		if (j < PAGES && owner[j] != 0 && owner[j] == owner[j - 1])
+			whole = false;
+		assert_int_equal(unmap(f, first * 4096ull, count * 4096ull, 0),
+				 whole ? 0 : -EINVAL);
+		if (whole)
+			memset(owner + first, 0, count);
+	}
+	for (j = 0; j < PAGES; j++)
+		assert_int_equal(vfu_server_dma_find(f->server, j * 4096ull, 4096) != NULL,
+				 owner[j] != 0);
+	close(fd);
+}
+
+struct transfer {
+	unsigned int done;
+	int error;
+};
+
+static void
+transfer_done(void *arg, int error)
+{
+	struct transfer *t = arg;
+
+	t->done++;
+	t->error = error;
+}
+
+/* The raw peer gets the request and answers it as told. */
+static void
+answer_dma(struct fixture *f, uint16_t command, uint64_t iova, uint64_t count, size_t length,
+	   uint32_t error)
+{
+	struct {
+		struct vfu_header header;
+		struct vfu_dma_access access;
+		uint8_t data[64];
+	} m;
+	long n = raw_receive(f->peer, &m, sizeof(m), NULL, NULL);
+
+	assert_true(n >= 32);
+	assert_int_equal(m.header.command, command);
+	assert_int_equal(m.header.flags, 0);
+	m.header.flags = VFU_TYPE_REPLY | (error != 0 ? VFU_FLAG_ERROR : 0);
+	m.header.error = error;
+	m.header.size = sizeof(m.header) + length;
+	m.access.iova = iova;
+	m.access.count = count;
+	memset(m.data, 0x5a, sizeof(m.data));
+	raw_send(f->peer, &m, m.header.size, NULL, 0);
+	fixture_process(f);
+}
+
+static void
+test_transfers_by_message(void **state)
+{
+	struct fixture *f = *state;
+	struct transfer t = { 0 };
+	uint8_t data[16] = { 0 };
+
+	assert_int_equal(map(f, 0x10000, 0x10000, VFU_DMA_FLAG_READ, -1, 0), 0);
+	assert_null(f->last_map.address);
+	assert_int_equal(map(f, 0x20000, 0x10000, VFU_DMA_FLAG_WRITE, -1, 0), 0);
+	assert_int_equal(vfu_server_dma_read(f->server, 0x1fff8, data, 8, transfer_done, &t), 0);
+	assert_int_equal(t.done, 0);
+	answer_dma(f, VFU_DMA_READ, 0x1fff8, 8, 24, 0);
+	assert_int_equal(t.done, 1);
+	assert_int_equal(t.error, 0);
+	assert_int_equal(data[7], 0x5a);
+	assert_int_equal(data[8], 0);
+	assert_int_equal(vfu_server_dma_read(f->server, 0x10000, data, 8, transfer_done, &t), 0);
+	answer_dma(f, VFU_DMA_READ, 0x10000, 8, 0, EIO);
+	assert_int_equal(t.done, 2);
+	assert_int_equal(t.error, -EIO);
+	/* Both lengths of the answer to a write that the specification can be read to mean. */
+	assert_int_equal(vfu_server_dma_write(f->server, 0x20000, data, 8, transfer_done, &t), 0);
+	answer_dma(f, VFU_DMA_WRITE, 0x20000, 8, 16, 0);
+	assert_int_equal(vfu_server_dma_write(f->server, 0x20000, data, 8, transfer_done, &t), 0);
+	answer_dma(f, VFU_DMA_WRITE, 0x20000, 8, 12, 0);
+	assert_int_equal(t.done, 4);
+	assert_int_equal(t.error, 0);
+	/* Refused here already. */
+	assert_int_equal(vfu_server_dma_read(f->server, 0x20000, data, 8, transfer_done, &t),
+			 -EACCES);
+	assert_int_equal(vfu_server_dma_write(f->server, 0x10000, data, 8, transfer_done, &t),
+			 -EACCES);
+	assert_int_equal(vfu_server_dma_read(f->server, 0x1fff9, data, 8, transfer_done, &t),
+			 -EFAULT);
+	assert_int_equal(vfu_server_dma_read(f->server, 0x10000, data, 32769, transfer_done, &t),
+			 -EMSGSIZE);
+	assert_int_equal(t.done, 4);
+}
+
+static void
+test_wrong_answers_to_transfers_end_the_connection(void **state)
+{
+	static const struct {
+		uint16_t command;
+		uint64_t iova, count;
+		size_t length;
+	} cases[] = {
+		{ VFU_DMA_READ, 0, 8, 23 },  { VFU_DMA_READ, 0, 8, 25 },
+		{ VFU_DMA_READ, 0, 7, 24 },  { VFU_DMA_READ, 8, 8, 24 },
+		{ VFU_DMA_READ, 0, 8, 0 },   { VFU_DMA_READ, 0, ~0ull, 24 },
+		{ VFU_DMA_WRITE, 0, 8, 11 }, { VFU_DMA_WRITE, 0, 8, 0 },
+	};
+	struct fixture *f = *state;
+	struct transfer t = { 0 };
+	uint8_t data[8];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (i > 0) {
+			fixture_connect(f);
+			assert_int_equal(ask_version(f), 0);
+		}
+		assert_int_equal(map(f, 0, 0x1000, RW, -1, 0), 0);
+		if (cases[i].command == VFU_DMA_READ)
+			assert_int_equal(
+				vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), 0);
+		else
+			assert_int_equal(
+				vfu_server_dma_write(f->server, 0, data, 8, transfer_done, &t), 0);
+		answer_dma(f, cases[i].command, cases[i].iova, cases[i].count, cases[i].length, 0);
+		assert_int_equal(t.done, i + 1);
+		assert_int_equal(t.error, -ENOTCONN);
+		assert_int_equal(f->reason, -EPROTO);
+	}
+}
+
+static void
+test_transfers_end_with_the_client(void **state)
+{
+	struct fixture *f = *state;
+	struct transfer t = { 0 };
+	uint8_t data[8];
+	unsigned int i;
+
+	assert_int_equal(map(f, 0, 0x1000, RW, -1, 0), 0);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), 0);
+	assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), -EAGAIN);
+	close(f->peer);
+	f->peer = -1;
+	fixture_process(f);
+	assert_int_equal(t.done, 64);
+	assert_int_equal(t.error, -ENOTCONN);
+	assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), -ENOTCONN);
+}
+
+#define BEFORE(name) cmocka_unit_test_setup_teardown(name, fixture_setup_unversioned, fixture_end)
+#define CASE(name)   cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_map_with_a_descriptor_is_memory),
+		CASE(test_overlap_wrap_and_alignment),
+		CASE(test_requests_of_wrong_length),
+		CASE(test_a_file_that_is_too_short),
+		CASE(test_descriptors_that_are_no_memory_file),
+		CASE(test_rights_of_the_descriptor),
+		CASE(test_pages_of_one_file_share_a_mapping),
+		CASE(test_a_huge_sparse_file),
+		CASE(test_unmap),
+		BEFORE(test_the_number_of_maps_is_limited),
+		CASE(test_a_map_that_the_device_refuses_is_gone),
+		CASE(test_a_dead_client_leaves_nothing),
+		CASE(test_random_maps_against_a_model),
+		CASE(test_transfers_by_message),
+		CASE(test_wrong_answers_to_transfers_end_the_connection),
+		CASE(test_transfers_end_with_the_client),
+	};
+
+	return cmocka_run_group_tests_name("dma", tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sockets with names: who may connect, who is refused, what a dead server leaves behind. */
+
+#include "fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "vfio_user/listen.h"
+
+struct place {
+	struct fixture f;
+	char dir[32];
+	char path[48];
+	char lock[64];
+	unsigned int fds;
+};
+
+static int
+place_setup(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->fds = count_fds();
+	strcpy(p->dir, "/tmp/vfu-test-XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->path, sizeof(p->path), "%s/s.sock", p->dir);
+	snprintf(p->lock, sizeof(p->lock), "%s.lock", p->path);
+	*state = p;
+	return 0;
+}
+
+static int
+place_teardown(void **state)
+{
+	struct place *p = *state;
+
+	unlink(p->path);
+	unlink(p->lock);
+	assert_int_equal(rmdir(p->dir), 0);
+	assert_int_equal(count_fds(), p->fds);
+	free(p);
+	return 0;
+}
+
+static int
+connect_client(struct place *p, struct vfu_client **client, const char *path)
+{
+	struct vfu_client_conf conf = {
+		.name = "client0",
+		.path = path,
+		.timeout_ms = 2000,
+		.log = p->f.conf.log,
+		.log_arg = p->f.conf.log_arg,
+	};
+
+	return vfu_client_open(&conf, client);
+}
+
+static bool
+exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static void
+test_a_socket_is_private_and_goes_with_its_server(void **state)
+{
+	struct place *p = *state;
+	mode_t old = umask(0);
+	struct stat st;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	umask(old);
+	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(stat(p->lock, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	fixture_teardown(&p->f);
+	assert_false(exists(p->path));
+	assert_false(exists(p->lock));
+}
+
+static void
+test_a_client_by_name(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *client;
+	struct vfu_peer peer;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &client, p->path), 0);
+	assert_int_equal(vfu_client_reset(client), 0);
+	wait_for(&p->f.connected, 1);
+	assert_int_equal(vfu_listener_look_up(p->path, "client", &peer), 0);
+	assert_int_equal(peer.pid, getpid());
+	vfu_client_close(client);
+	wait_for(&p->f.disconnected, 1);
+	assert_int_equal(vfu_listener_look_up(p->path, "client", &peer), -ENOENT);
+	assert_int_equal(vfu_listener_look_up(p->path, "server", &peer), 0);
+	fixture_teardown(&p->f);
+}
+
+static void
+test_a_second_client_is_told_who_is_served(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *first, *second = NULL;
+	char expected[64];
+	int i;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &first, p->path), 0);
+	for (i = 0; i < 20; i++) {
+		p->f.log[0] = '\0';
+		assert_int_equal(connect_client(p, &second, p->path), -EBUSY);
+	}
+	snprintf(expected, sizeof(expected), "in use by process %d (", (int)getpid());
+	assert_non_null(strstr(p->f.log, expected));
+	/* The first one never notices. */
+	assert_int_equal(vfu_client_reset(first), 0);
+	vfu_client_close(first);
+	wait_for(&p->f.disconnected, 1);
+	assert_int_equal(connect_client(p, &second, p->path), 0);
+	vfu_client_close(second);
+	fixture_teardown(&p->f);
+}
+
+/* Those who connect and say nothing do not fill the place for ever. */
+static void
+test_silent_clients_do_no_harm(void **state)
+{
+	struct place *p = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct vfu_client *first, *second;
+	int fds[6], i;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &first, p->path), 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
+	for (i = 0; i < 6; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&address, sizeof(address)), 0);
+	}
+	assert_int_equal(vfu_client_reset(first), 0);
+	usleep(1200 * 1000);
+	assert_int_equal(connect_client(p, &second, p->path), -EBUSY);
+	assert_int_equal(vfu_client_reset(first), 0);
+	vfu_client_close(first);
+	for (i = 0; i < 6; i++)
+		close(fds[i]);
+	fixture_teardown(&p->f);
+}
+
+static void
+test_a_living_server_is_named(void **state)
+{
+	struct place *p = *state;
+	struct vfu_server *second;
+	char expected[64];
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	assert_int_equal(vfu_server_create(&p->f.conf, &second), -EADDRINUSE);
+	snprintf(expected, sizeof(expected), "served by process %d (", (int)getpid());
+	assert_non_null(strstr(p->f.log, expected));
+	assert_true(exists(p->path));
+	assert_true(exists(p->lock));
+	fixture_teardown(&p->f);
+}
+
+/* One that does not know our lock. */
+static void
+test_a_living_server_of_other_make_is_named(void **state)
+{
+	struct place *p = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char expected[64];
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(fixture_setup_at(&p->f, p->path), -EADDRINUSE);
+	snprintf(expected, sizeof(expected), "served by process %d (", (int)getpid());
+	assert_non_null(strstr(p->f.log, expected));
+	fixture_teardown(&p->f);
+	assert_true(exists(p->path));
+	assert_false(exists(p->lock));
+	/* Dead, it is replaced. */
+	close(fd);
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_teardown(&p->f);
+}
+
+static void
+test_a_killed_server_is_replaced(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *client;
+	int ready[2], status;
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (fixture_setup_at(&p->f, p->path) == 0)
+			(void)!write(ready[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(ready[0]);
+	close(ready[1]);
+	assert_true(exists(p->path));
+	assert_int_equal(connect_client(p, &client, p->path), -ECONNREFUSED);
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &client, p->path), 0);
+	vfu_client_close(client);
+	fixture_teardown(&p->f);
+}
+
+static void
+test_what_is_no_socket_stays(void **state)
+{
+	struct place *p = *state;
+	FILE *file = fopen(p->path, "w");
+
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(fixture_setup_at(&p->f, p->path), -EEXIST);
+	fixture_teardown(&p->f);
+	assert_true(exists(p->path));
+}
+
+static void
+test_paths_that_cannot_be(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *client;
+	char path[300];
+
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(fixture_setup_at(&p->f, path), -ENAMETOOLONG);
+	fixture_teardown(&p->f);
+	assert_int_equal(fixture_setup_at(&p->f, ""), -ENAMETOOLONG);
+	fixture_teardown(&p->f);
+	assert_int_equal(connect_client(p, &client, path), -ENAMETOOLONG);
+	snprintf(path, sizeof(path), "%s/none/s.sock", p->dir);
+	assert_int_equal(fixture_setup_at(&p->f, path), -ENOENT);
+	fixture_teardown(&p->f);
+	assert_int_equal(connect_client(p, &client, path), -ENOENT);
+}
+
+/* A lock file that somebody else wrote nonsense into. */
+static void
+test_lock_files_of_nonsense(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"\n\n",
+		"client",
+		"client x y\n",
+		"client 99999999999999999999 x\n",
+		"client 5 averyveryveryveryverylongnamethatdoesnotfitintothirtyone\n",
+	};
+	struct place *p = *state;
+	struct vfu_peer peer;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		FILE *file = fopen(p->lock, "w");
+
+		assert_non_null(file);
+		fputs(texts[i], file);
+		fclose(file);
+		if (vfu_listener_look_up(p->path, "client", &peer) == 0)
+			assert_true(strlen(peer.name) < sizeof(peer.name));
+	}
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_a_socket_is_private_and_goes_with_its_server),
+		CASE(test_a_client_by_name),
+		CASE(test_a_second_client_is_told_who_is_served),
+		CASE(test_silent_clients_do_no_harm),
+		CASE(test_a_living_server_is_named),
+		CASE(test_a_living_server_of_other_make_is_named),
+		CASE(test_a_killed_server_is_replaced),
+		CASE(test_what_is_no_socket_stays),
+		CASE(test_paths_that_cannot_be),
+		CASE(test_lock_files_of_nonsense),
+	};
+
+	return cmocka_run_group_tests_name("listen", tests, NULL, NULL);
+}
