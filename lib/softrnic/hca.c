@@ -5,7 +5,7 @@
 
 #include "device.h"
 
-#define ISSI_SUPPORTED 0x3 /* bit n: interface step n */
+#define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
 
 #define IEEE_VENDOR_ID 0x0002c9
 #define PSID	       "SOFTRNIC00000001"

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What Linux's mlx5_core sent to a ConnectX-4 Lx while it started it, sent to our device: it must take every command,
+ * and answer as the card did where an answer is not the card's own business. test/layout/cmds-from-log.py says how the
+ * recording reads. The DMA addresses stay as they are: the device gets memory there.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "harness.h"
+#include "prm/layouts.h"
+
+#define MEMORY_BYTES (UINT64_C(1) << 35) /* above the highest address of the recording; hardly any of it is touched */
+#define SPARE_PAGES  UINT64_C(0x1000000) /* for pages whose addresses the log has lost */
+
+struct message {
+	uint32_t length, logged;
+	uint8_t *bytes; /* of the whole length */
+};
+
+struct command {
+	unsigned int opcode;
+	char name[48];
+	struct message in, out;
+};
+
+static struct command commands[64];
+static unsigned int command_count;
+static const char *path;
+
+static void
+put64(struct message *message, uint64_t at, uint64_t value)
+{
+	for (unsigned int i = 0; i < 8 && at + i < message->length; i++)
+		message->bytes[at + i] = value >> (56 - 8 * i);
+}
+
+static bool
+read_row(struct message *message, const char *line)
+{
+	unsigned long long at, first, step, count;
+	unsigned int high, low = 0;
+
+	if (message == NULL)
+		return false;
+	if (sscanf(line, "%llx %llx+%llx*%llx", &at, &first, &step, &count) == 4) {
+		for (unsigned long long i = 0; i < count; i++)
+			put64(message, at + 8 * i, first + i * step);
+		return true;
+	}
+	if (sscanf(line, "%llx %x %x", &at, &high, &low) < 2)
+		return false;
+	put64(message, at, (uint64_t)high << 32 | low);
+	return true;
+}
+
+static bool
+read_line(const char *line)
+{
+	static struct message *message;
+	struct command *command;
+	char way[8];
+
+	if (line[0] == '#' || line[0] == '\n')
+		return true;
+	if (strncmp(line, "command ", 8) == 0) {
+		if (command_count == sizeof(commands) / sizeof(commands[0]))
+			return false;
+		command = &commands[command_count++];
+		message = NULL;
+		return sscanf(line, "command %x %47s", &command->opcode, command->name) == 2;
+	}
+	if (command_count == 0)
+		return false;
+	command = &commands[command_count - 1];
+	if (line[0] == 'i' || line[0] == 'o') {
+		message = line[0] == 'i' ? &command->in : &command->out;
+		if (sscanf(line, "%7s %x %x", way, &message->length, &message->logged) != 3)
+			return false;
+		message->bytes = calloc(1, message->length);
+		return message->bytes != NULL;
+	}
+	return read_row(message, line);
+}
+
+static int
+read_recording(void **state)
+{
+	char line[256];
+	FILE *file = fopen(path, "r");
+
+	(void)state;
+	if (file == NULL) {
+		print_error("%s: cannot be read\n", path);
+		return -1;
+	}
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (!read_line(line)) {
+			print_error("%s: not understood: %s", path, line);
+			fclose(file);
+			return -1;
+		}
+	}
+	fclose(file);
+	return command_count > 40 ? 0 : -1;
+}
+
+static int
+free_recording(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < command_count; i++) {
+		free(commands[i].in.bytes);
+		free(commands[i].out.bytes);
+	}
+	return 0;
+}
+
+/* Numbers of pages that the card asked for: ours asks for as many. */
+static uint32_t
+pages_asked(unsigned int which)
+{
+	for (unsigned int i = 0; i < command_count; i++) {
+		if (commands[i].opcode == RNIC_CMD_QUERY_PAGES && which-- == 0)
+			return hn_get32(commands[i].out.bytes, 0x0c);
+	}
+	fail_msg("no such QUERY_PAGES");
+	return 0;
+}
+
+/* Every field cut to what our device allows; the rest as Linux wrote it. */
+static void
+cut_to_maximum(struct hn *hn, uint8_t *set)
+{
+	struct rnic_general_cap *asked = (void *)(set + RNIC_HCA_CAP_OFFSET);
+	static uint8_t out[0x1010];
+	const struct rnic_general_cap *max = (const void *)(out + RNIC_HCA_CAP_OFFSET);
+	struct rnic_function_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0));
+	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
+	for (unsigned int i = 0; i < rnic_general_cap_desc.field_count; i++) {
+		const struct rnic_field_desc *d = &rnic_general_cap_desc.fields[i];
+		uint32_t field = RNIC_FIELD(d->offset, d->high, d->low);
+
+		if (rnic_field_get(asked->dw, field) > rnic_field_get(max->dw, field))
+			rnic_field_set(asked->dw, field, rnic_field_get(max->dw, field));
+	}
+}
+
+/* What a driver of this card relies on in both. */
+static void
+compare_general(const uint8_t *ours, const uint8_t *card)
+{
+	static const enum rnic_general_cap_field same[] = {
+		RNIC_GENERAL_CAP_PORT_TYPE,	  RNIC_GENERAL_CAP_NUM_PORTS,
+		RNIC_GENERAL_CAP_LOG_PG_SZ,	  RNIC_GENERAL_CAP_CQE_VERSION,
+		RNIC_GENERAL_CAP_MAX_WQE_SZ_SQ,	  RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ,
+		RNIC_GENERAL_CAP_LOG_MAX_WQ_SZ,	  RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ,
+		RNIC_GENERAL_CAP_NIC_FLOW_TABLE,  RNIC_GENERAL_CAP_ETH_NET_OFFLOADS,
+		RNIC_GENERAL_CAP_VPORT_COUNTERS,  RNIC_GENERAL_CAP_LOG_MAX_MSG,
+		RNIC_GENERAL_CAP_LOG_MAX_RQT_SIZE,
+	};
+	const struct rnic_general_cap *a = (const void *)(ours + RNIC_HCA_CAP_OFFSET);
+	const struct rnic_general_cap *b = (const void *)(card + RNIC_HCA_CAP_OFFSET);
+
+	for (unsigned int i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		if (rnic_general_cap_get(a, same[i]) != rnic_general_cap_get(b, same[i]))
+			fail_msg("capability at 0x%x: 0x%x, the card has 0x%x",
+				 RNIC_FIELD_OFFSET(same[i]),
+				 (unsigned int)rnic_general_cap_get(a, same[i]),
+				 (unsigned int)rnic_general_cap_get(b, same[i]));
+	}
+}
+
+static void
+compare(const struct command *command, const uint8_t *out)
+{
+	const uint8_t *card = command->out.bytes;
+
+	switch (command->opcode) {
+	case RNIC_CMD_QUERY_HCA_CAP:
+		if (command->in.bytes[7] >> 1 == RNIC_CAP_GENERAL)
+			compare_general(out, card);
+		break;
+	case RNIC_CMD_QUERY_ADAPTER:
+		assert_int_equal(hn_get32(out, 0x28), hn_get32(card, 0x28));
+		break;
+	default:
+		for (uint32_t i = 0; i < command->out.logged; i++) {
+			if (out[i] != card[i])
+				fail_msg("%s: output byte 0x%x is 0x%02x, the card has 0x%02x",
+					 command->name, i, out[i], card[i]);
+		}
+	}
+}
+
+static void
+replay(struct hn *hn, struct command *command)
+{
+	uint8_t *out = calloc(1, command->out.length);
+	uint8_t *in = command->in.bytes;
+	int status;
+
+	/* The log lost the last lines of the longest command. */
+	for (uint32_t at = command->in.logged; command->opcode == RNIC_CMD_MANAGE_PAGES &&
+					       at < command->in.length;
+	     at += 8)
+		put64(&command->in, at, SPARE_PAGES + at / 8 * 4096);
+	status = hn_cmd(hn, in, command->in.length, out, command->out.length);
+	if (command->opcode == RNIC_CMD_SET_HCA_CAP) {
+		/* Made for what the card can, so it asks for more than ours may give. */
+		assert_int_equal(status, RNIC_STATUS_BAD_PARAM);
+		cut_to_maximum(hn, in);
+		status = hn_cmd(hn, in, command->in.length, out, command->out.length);
+	}
+	if (status != command->out.bytes[0])
+		fail_msg("%s(0x%x): status 0x%x, the card answered 0x%x", command->name,
+			 command->opcode, status, command->out.bytes[0]);
+	compare(command, out);
+	free(out);
+}
+
+static void
+the_recorded_start_of_linux(void **state)
+{
+	struct softrnic_conf conf = { .name = "trace", .boot_pages = pages_asked(0),
+				      .init_pages = pages_asked(1) };
+	struct softrnic_stats stats;
+	unsigned int eqs = 0;
+	struct hn hn;
+	void *memory;
+
+	(void)state;
+	memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	hn_start(&hn, NULL, &conf);
+	assert_int_equal(softrnic_dma_map(hn.dev, 0, MEMORY_BYTES, memory,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+	for (unsigned int i = 0; i < command_count; i++) {
+		replay(&hn, &commands[i]);
+		eqs += commands[i].opcode == RNIC_CMD_CREATE_EQ;
+	}
+	softrnic_stats_get(hn.dev, &stats);
+	assert_int_equal(stats.pages_held, conf.boot_pages + conf.init_pages);
+	assert_int_equal(stats.objects, eqs + 4);
+	hn_stop(&hn);
+	munmap(memory, MEMORY_BYTES);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(the_recorded_start_of_linux) };
+
+	if (argc != 2)
+		return 2;
+	path = argv[1];
+	return cmocka_run_group_tests(tests, read_recording, free_recording);
+}
