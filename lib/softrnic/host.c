@@ -31,8 +31,8 @@ static struct softrnic_host {
 	pthread_mutex_t lock; /* of users and what comes and goes with the first and last of them */
 	unsigned int users;
 	int core;
-	pid_t pid; /* a child of fork() has no thread */
-	struct softrnic_poller *poller;
+	pid_t pid;				      /* a child of fork() has no thread */
+	struct softrnic_poller *poller, *left_behind; /* the latter: of the parent */
 	pthread_t thread;
 	int wake_fd;
 	atomic_bool sleeping; /* or about to: write wake_fd */
@@ -165,10 +165,14 @@ host_join(struct softrnic_host *h)
 	pthread_join(h->thread, NULL);
 }
 
-/* In a child of fork(): the parent's thread, and what it may have held, stay behind. */
+/*
+ * In a child of fork(): the parent's thread, and what it may have held, stay behind. The poller is neither used nor
+ * freed, as its lock may be taken for ever and devices point at it.
+ */
 static void
 host_forget(struct softrnic_host *h)
 {
+	h->left_behind = h->poller;
 	close(h->wake_fd);
 	h->wake_fd = -1;
 	h->poller = NULL;
