@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the driver's burst functions cost: two net_rnic ports on the embedded software RNIC, joined by a wire, and one
- * thread that sends on port 0, polls the device by hand, and receives on port 1. Only the burst calls are counted.
+ * What the driver's burst functions cost: two net_rnic ports on the embedded software RNIC, joined
+ * by a wire, and one thread that sends on port 0, polls the device by hand, and receives on port 1.
+ * Only the burst calls are counted.
  *
  *	burst_bench [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
  *
@@ -14,8 +15,8 @@
  *	rx-full		all offloads that the port has
  *	empty		nothing to receive
  *
- * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one port that sends to
- * itself (net_ring), or two ports of another software PMD that are joined, the same is measured for them.
+ * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one
+ * port that sends to itself (net_ring) the same is measured for that.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,8 +40,9 @@
 
 /*
  * ---- The host of the embedded device. ----
- * The linker gives the driver these two for softrnic_host_get() and softrnic_host_put(): a thread polls while the driver
- * brings a port up or down and waits for commands, and ends before measuring, when we poll ourselves.
+ * The linker gives the driver these two for softrnic_host_get() and softrnic_host_put(): a thread
+ * polls while the driver brings a port up or down and waits for commands, and ends before measuring,
+ * when we poll ourselves.
  */
 int __wrap_softrnic_host_get(int core, struct softrnic_poller **poller);
 void __wrap_softrnic_host_put(void);

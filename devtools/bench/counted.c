@@ -58,7 +58,7 @@ median_cycles(const struct counted *counted)
 	if (n == 0)
 		return 0;
 	qsort(cycles, n, sizeof(cycles[0]), compare);
-	return cycles[n / 2];
+	return RTE_MAX(cycles[n / 2], 0.0);
 }
 
 void

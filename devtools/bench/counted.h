@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What burst_bench and mlx5_bench share: burst calls made through one function, so that callgrind counts what happens
- * inside them and nothing else, and so that both programs pay the same for being measured.
+ * What burst_bench and mlx5_bench share: burst calls made through one function, so that callgrind
+ * counts what happens inside them and nothing else, and so that both programs pay the same for being
+ * measured.
  *
- * Under valgrind --tool=callgrind --toggle-collect=counted_call each row ends with a dump of the counters that bears
- * the row's name. Without valgrind the same rows give TSC cycles. Either way a row is one line on stdout:
+ * Under valgrind --tool=callgrind --toggle-collect=counted_call each row ends with a dump of the
+ * counters that bears the row's name. Without valgrind the same rows give TSC cycles. Either way a
+ * row is one line on stdout:
  *
  *	row NAME burst N bytes N calls N packets N cycles X
  *
- * NAME "call" is an empty function: the price of counting, once per call, which instr.sh takes off. Cycles are per
- * packet (per call where no packets move), that price taken off already: means of batches of calls, as the TSC of some
- * processors moves in steps that are longer than a call, and of these the median, as interrupts strike some.
+ * NAME "call" is an empty function: the price of counting, once per call, which instr.sh takes off.
+ * Cycles are per packet (per call where no packets move), that price taken off already: means of
+ * batches of calls, as the TSC of some processors moves in steps that are longer than a call, and of
+ * these the median, as interrupts strike some.
  */
 #ifndef COUNTED_H
 #define COUNTED_H

@@ -22,6 +22,7 @@ LINK_TIMEOUT = 15
 COMMAND_TIMEOUT = 10
 MBUFS = 16384
 RING = 1024
+QUIET = 0.05  # share of the machine that others may use during a window
 
 
 class Failed(Exception):
@@ -221,7 +222,7 @@ class Bench:
         if not args.plugin:
             self.rows = [r for r in self.rows if r.key != "rnic"]
         self.sizes = args.sizes
-        self.others = 0.0  # greatest share of the machine that was not ours
+        self.others = 0.0  # greatest share of the machine that was not ours, of figures kept
         self.dropped = []
 
     def start_all(self, row, size):
@@ -245,7 +246,7 @@ class Bench:
         return running
 
     def window(self, running):
-        """Rates over the seconds asked for."""
+        """Statistics before and after the seconds asked for, and the others' share meanwhile."""
         before = [t.stats() for t in running]
         cpu = cpu_times()
         ours = sum(t.jiffies() for t in running)
@@ -253,18 +254,17 @@ class Bench:
         after = [t.stats() for t in running]
         cpu = [b - a for a, b in zip(cpu, cpu_times())]
         ours = sum(t.jiffies() for t in running) - ours
-        self.others = max(self.others, (cpu[0] - ours) / max(1, cpu[2]))
-        return before, after
+        return before, after, max(0.0, (cpu[0] - ours) / max(1, cpu[2]))
 
     def measure(self, row, size):
-        """One repetition: the rate in Mpps."""
+        """One repetition: the rate in Mpps, and the others' share."""
         running = self.start_all(row, size)
         try:
             for t in running:
                 start = t.say(f"start tx_first {self.args.bursts}")
                 t.wait("io packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
             time.sleep(0.3)
-            before, after = self.window(running)
+            before, after, others = self.window(running)
             dropped = sum(t.stop() for t in running)
         finally:
             for t in reversed(running):
@@ -280,7 +280,17 @@ class Bench:
                 raise Failed(f"{b['errors'] - a['errors']} errors or missed packets")
         if dropped:
             self.dropped.append(f"{row.name}, {size} bytes: {dropped} packets dropped by testpmd")
-        return statistics.mean(b["rate"] for b in after) / 1e6
+        return statistics.mean(b["rate"] for b in after) / 1e6, others
+
+    def measure_quietly(self, row, size):
+        """Again when others disturbed it; the least disturbed one counts, fast or slow."""
+        best = self.measure(row, size)
+        for _ in range(self.args.patience):
+            if best[1] <= QUIET:
+                break
+            best = min(best, self.measure(row, size), key=lambda x: x[1])
+        self.others = max(self.others, best[1])
+        return best[0]
 
     def run(self, progress):
         """All of it, row by row within each repetition."""
@@ -294,7 +304,7 @@ class Bench:
                     if size in row.why:
                         continue
                     try:
-                        row.rates.setdefault(size, []).append(self.measure(row, size))
+                        row.rates.setdefault(size, []).append(self.measure_quietly(row, size))
                     except Failed as e:
                         row.why[size] = str(e)
                         progress.clear()
@@ -341,10 +351,11 @@ def make_report(bench, what):
         " frames without FCS",
         f"CPUs {args.cpus[0]} (device thread, first process) and {args.cpus[1]} (forwarding lcore,"
         " second process)",
-        f"others used up to {100 * max(0.0, bench.others):.0f}% of the machine during a window"
-        + (": too much, these figures mean nothing" if bench.others > 0.05 else ""),
+        f"others used up to {100 * bench.others:.0f}% of the machine during a window"
+        + (": too much, these figures mean nothing" if bench.others > QUIET else ""),
     ] + bench.dropped
-    report.data = {"bench": "eth", "seconds": args.seconds, "repeat": args.repeat, "rows": [
+    report.data = {"bench": "eth", "seconds": args.seconds, "repeat": args.repeat,
+                   "others": round(bench.others, 3), "rows": [
         {"key": r.key, "name": r.name, "topology": r.topology, "copies": r.copies,
          "mpps": {str(s): v for s, v in r.rates.items()}, "failed": r.why} for r in bench.rows]}
     return report
@@ -396,6 +407,7 @@ def main():
     p.add_argument("--cpus", type=numbers)
     p.add_argument("--device-cpu", type=int)
     p.add_argument("--bursts", type=int, default=8)
+    p.add_argument("--patience", type=int, default=2)
     add_output_options(p)
     args = p.parse_args()
     keys = [r.key for r in all_rows(args)]

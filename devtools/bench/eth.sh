@@ -31,6 +31,7 @@ machine must be quiet: two CPUs for this alone.
   --cpus A,B       A: device thread, first process; B: forwarding lcore, second process
   --device-cpu N   pin the device thread by the driver's poll= (default: left to follow A)
   --bursts N       bursts of 32 packets that each port or process sends first (default 8)
+  --patience N     measure again, up to N times, when other work used the CPUs (default 2)
   --json FILE      all figures, for scripts
   --markdown       tables for doc/performance.md instead of text
   --plot FILE      bars as PNG or SVG (needs python3-matplotlib)
@@ -55,7 +56,7 @@ while [ $# -gt 0 ]; do
 		usage
 		exit 0
 		;;
-	--quick) args+=(--repeat 1 --seconds 1) ;;
+	--quick) args+=(--repeat 1 --seconds 1 --patience 0) ;;
 	--peers-only) peers_only=yes ;;
 	--markdown) args+=("$1") ;;
 	--plugin)
@@ -63,8 +64,9 @@ while [ $# -gt 0 ]; do
 		plugin=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 		shift
 		;;
-	--repeat | --bursts)
-		[[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || usage_error "$1 needs a number from 1 up"
+	--repeat | --bursts | --patience)
+		[[ ${2:-} =~ ^[1-9][0-9]{0,3}$ || ${2:-} == 0 && $1 == --patience ]] ||
+			usage_error "$1 needs a number"
 		args+=("$1" "$2")
 		shift
 		;;

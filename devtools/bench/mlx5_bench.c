@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The peer of burst_bench: net_mlx5's own burst functions, as the distribution compiled them (librte_net_mlx5.a), on
- * queues made by hand. There is no NIC, no kernel driver and no verbs device: rings, doorbell records and the UAR are
- * plain memory, and between two calls this program plays the device and writes the completions. Only the burst calls
- * are counted.
+ * The peer of burst_bench: net_mlx5's own burst functions, as the distribution compiled them
+ * (librte_net_mlx5.a), on queues made by hand. There is no NIC, no kernel driver and no verbs device:
+ * rings, doorbell records and the UAR are plain memory, and between two calls this program plays the
+ * device and writes the completions. Only the burst calls are counted.
  *
  *	mlx5_bench [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
  *
  * NAME:
- *	tx-none, tx-none-nofree		what testpmd gets: enhanced multi-packet WQEs, with and without fast free
+ *	tx-none, tx-none-nofree		what testpmd gets: enhanced multi-packet WQEs, with and without
+ *					fast free
  *	tx-none-nompw			a WQE for each packet
  *	tx-full				all offloads compiled in, none used by the packets
  *	tx-inline			data copied into the WQEs
@@ -17,8 +18,8 @@
  *	rx-scalar-plain			without flags and hash; for rx-vec that makes no difference
  *	empty-vec, empty-scalar		nothing to receive
  *
- * What this leaves out, for both sides alike: PCIe, an uncached or write-combining UAR, cache lines that another core
- * has written. Instructions are exact, cycles are a lower bound.
+ * What this leaves out, for both sides alike: PCIe, an uncached or write-combining UAR, cache lines
+ * that another core has written. Instructions are exact, cycles are a lower bound.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ zeroed(size_t bytes)
 	return memory;
 }
 
-/* One region that holds every address, so that each lookup hits, as it does after the first packets. */
+/* One region that holds every address: each lookup hits, as it does after the first packets. */
 static void
 init_mr_cache(struct mlx5_mr_ctrl *mr)
 {
@@ -287,7 +288,7 @@ complete_rx(struct mlx5_rxq_data *rxq, uint32_t *delivered, unsigned int n, unsi
 	}
 }
 
-/* Returns 0; 1 if the function delivers nothing at this burst size (the vector one rounds down to 4). */
+/* Returns 0; 1 if the function delivers nothing at this size (the vector one rounds down to 4). */
 static int
 receive_bursts(struct counted *counted, struct mlx5_rxq_data *rxq, uint32_t *delivered,
 	       unsigned int burst, unsigned int bytes, uint64_t calls)

@@ -78,7 +78,7 @@ fetch_source()
 		fail "the source of $stamp does not unpack: $(tail -n 1 "$work/extract.log")"
 }
 
-# make_autoconf TREE WORK: DPDK's own questions to the compiler, asked without configuring all of it.
+# make_autoconf TREE WORK: DPDK's questions to the compiler, asked without configuring all of it.
 make_autoconf()
 {
 	local tree=$1 work=$2
@@ -140,4 +140,5 @@ cp "$tree"/drivers/{common,net}/mlx5/{,linux/}*.h "$tree"/drivers/bus/auxiliary/
 	"$tree/lib/eal/linux/include/rte_os_shim.h" "$work/autoconf/build/mlx5_autoconf.h" "$dir/"
 cp "$tree"/drivers/net/mlx5/hws/*.h "$dir/hws/"
 echo "$stamp" >"$dir/version"
-echo "mlx5_headers: $(find "$dir" -name '*.h' -not -path "$work/*" | wc -l) headers of $stamp in $dir"
+count=$(find "$dir" -name '*.h' -not -path "$work/*" | wc -l)
+echo "mlx5_headers: $count headers of $stamp in $dir"
