@@ -172,7 +172,7 @@ fault_fits(const struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	uint32_t op_mod = dev->fault_command >> 24 & 0xffff;
 
-	return (dev->fault_command >> 8 & 0xffff) == cmd->opcode &&
+	return dev->fault_command != 0 && (dev->fault_command >> 8 & 0xffff) == cmd->opcode &&
 	       (op_mod == 0 || op_mod == cmd->op_mod + 1u);
 }
 

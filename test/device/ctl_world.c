@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "ctl_world.h"
+
+static uint32_t
+created(struct hn *hn, const void *in, uint32_t bytes)
+{
+	struct rnic_object_out out = { 0 };
+
+	hn_cmd_ok(hn, in, bytes, &out, sizeof(out));
+	return rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+/* ---- Good inputs; each returns its length. ---- */
+
+static uint32_t
+good_eq(struct world *w, struct rnic_create_eq_in *in)
+{
+	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(in);
+
+	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, 6);
+	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, w->uar);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+static uint32_t
+good_cq(struct world *w, struct rnic_create_cq_in *in)
+{
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, 6);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, w->uar);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, w->eq.number);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, w->memory + 8192);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+static void
+good_wq(struct world *w, struct rnic_wq *wq, unsigned int log_stride)
+{
+	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
+	rnic_wq_set(wq, RNIC_WQ_PD, w->pd);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, w->memory + 8192);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 6);
+}
+
+static uint32_t
+good_sq(struct world *w, struct rnic_create_sq_in *in)
+{
+	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(in);
+
+	good_wq(w, rnic_sqc_wq(sqc), 6);
+	rnic_wq_set(rnic_sqc_wq(sqc), RNIC_WQ_UAR_PAGE, w->uar);
+	rnic_sqc_set(sqc, RNIC_SQC_CQN, w->cq.number);
+	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
+	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, w->tis);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+static uint32_t
+good_rq(struct world *w, struct rnic_create_rq_in *in)
+{
+	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(in);
+
+	good_wq(w, rnic_rqc_wq(rqc), 4);
+	rnic_rqc_set(rqc, RNIC_RQC_CQN, w->cq.number);
+	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, w->counter);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+static uint32_t
+good_mkey(struct world *w, struct rnic_create_mkey_in *in)
+{
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, w->pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, 8192);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
+	((struct rnic_be64 *)(in + 1))[0] = rnic_cpu_to_be64(w->memory);
+	((struct rnic_be64 *)(in + 1))[1] = rnic_cpu_to_be64(w->memory + 4096);
+	return sizeof(*in) + 16;
+}
+
+static uint32_t
+good_rqt(struct world *w, struct rnic_create_rqt_in *in)
+{
+	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(in);
+	struct rnic_rqn_entry *entries = (struct rnic_rqn_entry *)(in + 1);
+
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 2);
+	rnic_rqn_entry_set(&entries[0], RNIC_RQN_ENTRY_RQN, w->rq.number);
+	rnic_rqn_entry_set(&entries[1], RNIC_RQN_ENTRY_RQN, w->rq.number);
+	return sizeof(*in) + 8;
+}
+
+static uint32_t
+good_modify_rqt(struct world *w, struct rnic_modify_rqt_in *in)
+{
+	struct rnic_rqtc *rqtc = rnic_modify_rqt_in_rqtc(in);
+	struct rnic_rqn_entry *entries = (struct rnic_rqn_entry *)(in + 1);
+
+	rnic_modify_rqt_in_set(in, RNIC_MODIFY_RQT_IN_RQTN, w->rqt);
+	rnic_modify_rqt_in_set(in, RNIC_MODIFY_RQT_IN_BITMASK, RNIC_MODIFY_RQT_RQN_LIST);
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 1);
+	rnic_rqn_entry_set(&entries[0], RNIC_RQN_ENTRY_RQN, w->rq.number);
+	return sizeof(*in) + 4;
+}
+
+static uint32_t
+good_tir(struct world *w, struct rnic_create_tir_in *in)
+{
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(in);
+
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
+	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, w->rqt);
+	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, w->rq.number);
+	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, w->td);
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_TOEPLITZ);
+	return sizeof(*in);
+}
+
+static uint32_t
+good_group(struct rnic_create_flow_group_in *in, uint32_t table, uint32_t start, uint32_t end)
+{
+	struct rnic_fte_match_param *match = rnic_create_flow_group_in_match_criteria(in);
+
+	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, start);
+	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, end);
+	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
+				      RNIC_MATCH_OUTER_HEADERS);
+	rnic_fte_match_set_lyr_2_4_set(rnic_fte_match_param_outer(match),
+				       RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_47_16, UINT32_MAX);
+	return sizeof(*in);
+}
+
+static uint32_t
+good_fte(struct world *w, struct rnic_set_fte_in *in, uint32_t index)
+{
+	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
+	struct rnic_flow_destination *destination = (struct rnic_flow_destination *)(in + 1);
+
+	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_TABLE_ID, w->table);
+	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_FLOW_INDEX, index);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, w->group);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, 1);
+	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_TYPE,
+				  RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_ID, w->tir);
+	return sizeof(*in) + sizeof(*destination);
+}
+
+static uint32_t
+good_vport(void *in)
+{
+	struct rnic_modify_nic_vport_context_in *vport = in;
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(vport);
+
+	rnic_modify_nic_vport_context_in_set(
+		vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+		RNIC_NIC_VPORT_MTU | RNIC_NIC_VPORT_ADDRESSES_LIST | RNIC_NIC_VPORT_PERMANENT_ADDRESS);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_MTU, 1522);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 1);
+	return sizeof(*vport) + 8;
+}
+
+static uint32_t
+good_set_hca_cap(struct world *w, uint8_t *in)
+{
+	struct rnic_function_in query = { 0 };
+	static uint8_t out[0x1010];
+
+	hn_head(&query, RNIC_CMD_QUERY_HCA_CAP, 0);
+	hn_cmd_ok(&w->hn, &query, sizeof(query), out, sizeof(out));
+	memcpy(in + RNIC_HCA_CAP_OFFSET, out + RNIC_HCA_CAP_OFFSET,
+	       sizeof(struct rnic_general_cap));
+	return 0x1010;
+}
+
+static uint32_t
+number_in(void *in, uint32_t number)
+{
+	rnic_object_in_set(in, RNIC_OBJECT_IN_NUMBER, number);
+	return sizeof(struct rnic_object_in);
+}
+
+/* Tables and queues. */
+static uint32_t
+good_queue_input(struct world *w, uint16_t opcode, void *in)
+{
+	switch (opcode) {
+	case RNIC_CMD_CREATE_CQ: return good_cq(w, in);
+	case RNIC_CMD_DESTROY_CQ: return number_in(in, w->loose_cq.number);
+	case RNIC_CMD_QUERY_CQ: return number_in(in, w->cq.number);
+	case RNIC_CMD_MODIFY_CQ:
+		number_in(in, w->cq.number);
+		return sizeof(struct rnic_modify_cq_in);
+	case RNIC_CMD_CREATE_SQ: return good_sq(w, in);
+	case RNIC_CMD_MODIFY_SQ:
+		number_in(in, w->sq.number);
+		rnic_sqc_set(rnic_modify_sq_in_sqc(in), RNIC_SQC_STATE, RNIC_WQ_STATE_RDY);
+		return sizeof(struct rnic_modify_sq_in);
+	case RNIC_CMD_DESTROY_SQ:
+	case RNIC_CMD_QUERY_SQ: return number_in(in, w->sq.number);
+	case RNIC_CMD_CREATE_RQ: return good_rq(w, in);
+	case RNIC_CMD_MODIFY_RQ:
+		number_in(in, w->rq.number);
+		rnic_rqc_set(rnic_modify_rq_in_rqc(in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
+		return sizeof(struct rnic_modify_rq_in);
+	case RNIC_CMD_DESTROY_RQ: return number_in(in, w->loose_rq.number);
+	case RNIC_CMD_QUERY_RQ: return number_in(in, w->rq.number);
+	default: return 0;
+	}
+}
+
+static uint32_t
+good_flow_input(struct world *w, uint16_t opcode, void *in)
+{
+	switch (opcode) {
+	case RNIC_CMD_SET_FLOW_TABLE_ROOT:
+		rnic_set_flow_table_root_in_set(in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, w->table);
+		return sizeof(struct rnic_set_flow_table_root_in);
+	case RNIC_CMD_CREATE_FLOW_TABLE: return sizeof(struct rnic_create_flow_table_in);
+	case RNIC_CMD_MODIFY_FLOW_TABLE:
+		rnic_modify_flow_table_in_set(in, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID, w->table);
+		rnic_modify_flow_table_in_set(in, RNIC_MODIFY_FLOW_TABLE_IN_MODIFY_FIELD_SELECT,
+					      RNIC_MODIFY_FLOW_TABLE_MISS_TABLE_ID);
+		return sizeof(struct rnic_modify_flow_table_in);
+	case RNIC_CMD_DESTROY_FLOW_TABLE:
+	case RNIC_CMD_QUERY_FLOW_TABLE:
+		rnic_flow_table_in_set(in, RNIC_FLOW_TABLE_IN_TABLE_ID, w->loose_table);
+		return sizeof(struct rnic_flow_table_in);
+	case RNIC_CMD_CREATE_FLOW_GROUP: return good_group(in, w->table, 32, 63);
+	case RNIC_CMD_DESTROY_FLOW_GROUP:
+	case RNIC_CMD_QUERY_FLOW_GROUP:
+		rnic_flow_group_in_set(in, RNIC_FLOW_GROUP_IN_TABLE_ID, w->table);
+		rnic_flow_group_in_set(in, RNIC_FLOW_GROUP_IN_GROUP_ID, w->loose_group);
+		return sizeof(struct rnic_flow_group_in);
+	case RNIC_CMD_SET_FLOW_TABLE_ENTRY: return good_fte(w, in, 1);
+	case RNIC_CMD_QUERY_FLOW_TABLE_ENTRY:
+	case RNIC_CMD_DELETE_FLOW_TABLE_ENTRY:
+		rnic_fte_in_set(in, RNIC_FTE_IN_TABLE_ID, w->table);
+		return sizeof(struct rnic_fte_in);
+	default: return 0;
+	}
+}
+
+static uint32_t
+good_port_input(struct world *w, uint16_t opcode, void *in)
+{
+	switch (opcode) {
+	case RNIC_CMD_QUERY_VPORT_STATE: return sizeof(struct rnic_vport_in);
+	case RNIC_CMD_MODIFY_VPORT_STATE: return sizeof(struct rnic_modify_vport_state_in);
+	case RNIC_CMD_QUERY_NIC_VPORT_CONTEXT: return sizeof(struct rnic_vport_in);
+	case RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT: return good_vport(in);
+	case RNIC_CMD_QUERY_VPORT_COUNTER: return sizeof(struct rnic_query_vport_counter_in);
+	case RNIC_CMD_QUERY_Q_COUNTER:
+		rnic_query_q_counter_in_set(in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, w->counter);
+		return sizeof(struct rnic_query_q_counter_in);
+	case RNIC_CMD_ACCESS_REG: {
+		void *reg = (uint8_t *)in + sizeof(struct rnic_access_reg_in);
+
+		rnic_access_reg_in_set(in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
+		rnic_pmtu_reg_set(reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
+		rnic_pmtu_reg_set(reg, RNIC_PMTU_REG_ADMIN_MTU, 1522);
+		return sizeof(struct rnic_access_reg_in) + sizeof(struct rnic_pmtu_reg);
+	}
+	default: return good_flow_input(w, opcode, in);
+	}
+}
+
+uint32_t
+world_good_input(struct world *w, uint16_t opcode, void *in)
+{
+	uint32_t bytes;
+
+	hn_head(in, opcode, 0);
+	switch (opcode) {
+	case RNIC_CMD_QUERY_PAGES:
+	case RNIC_CMD_MANAGE_PAGES:
+		hn_head(in, opcode, 1);
+		return 16;
+	case RNIC_CMD_SET_ISSI: return number_in(in, 1);
+	case RNIC_CMD_SET_HCA_CAP: return good_set_hca_cap(w, in);
+	case RNIC_CMD_CREATE_MKEY: return good_mkey(w, in);
+	case RNIC_CMD_QUERY_MKEY:
+	case RNIC_CMD_DESTROY_MKEY: return number_in(in, w->mkey >> 8);
+	case RNIC_CMD_CREATE_EQ: return good_eq(w, in);
+	case RNIC_CMD_DESTROY_EQ: return number_in(in, w->loose_eq.number);
+	case RNIC_CMD_QUERY_EQ: return number_in(in, w->eq.number);
+	case RNIC_CMD_DEALLOC_PD: return number_in(in, w->loose_pd);
+	case RNIC_CMD_DEALLOC_UAR: return number_in(in, w->loose_uar);
+	case RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN: return number_in(in, w->loose_td);
+	case RNIC_CMD_DEALLOC_Q_COUNTER: return number_in(in, w->loose_counter);
+	case RNIC_CMD_CREATE_TIS:
+		rnic_tisc_set(rnic_create_tis_in_tisc(in), RNIC_TISC_TRANSPORT_DOMAIN, w->td);
+		return sizeof(struct rnic_create_tis_in);
+	case RNIC_CMD_MODIFY_TIS:
+		number_in(in, w->tis);
+		return sizeof(struct rnic_modify_tis_in);
+	case RNIC_CMD_DESTROY_TIS: return number_in(in, w->loose_tis);
+	case RNIC_CMD_QUERY_TIS: return number_in(in, w->tis);
+	case RNIC_CMD_CREATE_TIR: return good_tir(w, in);
+	case RNIC_CMD_MODIFY_TIR:
+		number_in(in, w->indirect_tir);
+		rnic_tirc_set(rnic_modify_tir_in_tirc(in), RNIC_TIRC_INDIRECT_TABLE, w->rqt);
+		rnic_modify_tir_in_set(in, RNIC_MODIFY_TIR_IN_BITMASK, 0x7);
+		return sizeof(struct rnic_modify_tir_in);
+	case RNIC_CMD_DESTROY_TIR: return number_in(in, w->loose_tir);
+	case RNIC_CMD_QUERY_TIR: return number_in(in, w->tir);
+	case RNIC_CMD_CREATE_RQT: return good_rqt(w, in);
+	case RNIC_CMD_MODIFY_RQT: return good_modify_rqt(w, in);
+	case RNIC_CMD_DESTROY_RQT: return number_in(in, w->loose_rqt);
+	case RNIC_CMD_QUERY_RQT: return number_in(in, w->rqt);
+	default:
+		bytes = good_queue_input(w, opcode, in);
+		if (bytes == 0)
+			bytes = good_port_input(w, opcode, in);
+		return bytes != 0 ? bytes : 16;
+	}
+}
+
+/* ---- The world ---- */
+
+static void
+populate_flows(struct world *w)
+{
+	struct rnic_create_flow_table_in table = { 0 };
+	uint8_t in[IN_ROOM];
+
+	hn_head(&table, RNIC_CMD_CREATE_FLOW_TABLE, 0);
+	rnic_flow_table_context_set(rnic_create_flow_table_in_context(&table),
+				    RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, 6);
+	w->table = created(&w->hn, &table, sizeof(table));
+	w->loose_table = created(&w->hn, &table, sizeof(table));
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(in, 0, sizeof(in));
+		hn_head(in, RNIC_CMD_CREATE_FLOW_GROUP, 0);
+		*(i == 0 ? &w->group : &w->loose_group) = created(
+			&w->hn, in, good_group((void *)in, w->table, 16 * i, 16 * i + 15));
+	}
+	memset(in, 0, sizeof(in));
+	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
+	created(&w->hn, in, good_fte(w, (void *)in, 0));
+}
+
+void
+world_populate(struct world *w)
+{
+	struct hn *hn = &w->hn;
+	uint8_t in[IN_ROOM] = { 0 };
+
+	w->memory = hn_alloc(hn, 65536, 65536);
+	w->pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
+	w->loose_pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
+	w->td = hn_alloc_object(hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
+	w->loose_td = hn_alloc_object(hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
+	w->uar = hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR);
+	w->loose_uar = hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR);
+	w->counter = hn_alloc_object(hn, RNIC_CMD_ALLOC_Q_COUNTER);
+	w->loose_counter = hn_alloc_object(hn, RNIC_CMD_ALLOC_Q_COUNTER);
+	hn_create_eq(hn, &w->eq, w->uar, 4, 0, 0);
+	hn_create_eq(hn, &w->loose_eq, w->uar, 4, 0, 0);
+	hn_create_cq(hn, &w->cq, w->uar, w->eq.number, 4);
+	hn_create_cq(hn, &w->loose_cq, w->uar, w->eq.number, 4);
+	w->mkey = hn_create_mkey(hn, w->pd, w->memory, 65536, true);
+	w->tis = hn_create_tis(hn, w->td);
+	w->loose_tis = hn_create_tis(hn, w->td);
+	hn_create_sq(hn, &w->sq, w->pd, w->uar, w->cq.number, w->tis, 4);
+	hn_head(in, RNIC_CMD_CREATE_RQ, 0);
+	w->rq.number = created(hn, in, good_rq(w, (void *)in));
+	hn_create_rq(hn, &w->loose_rq, w->pd, w->cq.number, 4, 4);
+	w->rqt = hn_create_rqt(hn, &w->rq.number, 1);
+	w->loose_rqt = hn_create_rqt(hn, &w->rq.number, 1);
+	w->tir = hn_create_tir(hn, w->td, w->rq.number);
+	w->loose_tir = hn_create_tir(hn, w->td, w->rq.number);
+	memset(in, 0, sizeof(in));
+	hn_head(in, RNIC_CMD_CREATE_TIR, 0);
+	w->indirect_tir = created(hn, in, good_tir(w, (void *)in));
+	populate_flows(w);
+}
+
+/* Up to the state that a command needs, or just below it. */
+void
+world_make(struct world *w, unsigned int state, bool init_pages)
+{
+	int32_t count;
+
+	memset(w, 0, sizeof(*w));
+	hn_start(&w->hn, NULL, NULL);
+	if (state == SOFTRNIC_HCA_OFF)
+		return;
+	hn_enable(&w->hn);
+	if (state == SOFTRNIC_HCA_READY || init_pages) {
+		assert_int_equal(hn_query_pages(&w->hn, RNIC_PAGES_INIT, &count), 0);
+		assert_int_equal(hn_give_pages(&w->hn, count), 0);
+	}
+	if (state == SOFTRNIC_HCA_ENABLED)
+		return;
+	assert_int_equal(hn_simple(&w->hn, RNIC_CMD_INIT_HCA, 0, 0, NULL), 0);
+	world_populate(w);
+}
+
+unsigned int
+world_state_for(uint16_t opcode)
+{
+	switch (opcode) {
+	case RNIC_CMD_TEARDOWN_HCA: return SOFTRNIC_HCA_READY;
+	default:
+		for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
+			if (softrnic_cmd_table[i].opcode == opcode)
+				return softrnic_cmd_table[i].state;
+		}
+		return SOFTRNIC_HCA_READY;
+	}
+}
