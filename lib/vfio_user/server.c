@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -323,6 +324,21 @@ vfu_server_process_waiting(struct vfu_waiting *waiting)
 	return 1;
 }
 
+/* Without a descriptor nobody can be accepted, and who waits would keep us awake: take and close it. */
+static void
+vfu_server_turn_away(struct vfu_server *server)
+{
+	int fd;
+
+	vfu_log(&server->log, VFU_LOG_ERROR,
+		"no descriptors left: a client is turned away; raise the limit (ulimit -n)");
+	close(server->spare_fd);
+	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	server->spare_fd = eventfd(0, EFD_CLOEXEC);
+}
+
 static void
 vfu_server_accept(struct vfu_server *server)
 {
@@ -331,6 +347,8 @@ vfu_server_accept(struct vfu_server *server)
 
 	for (i = 0; i < VFU_WAITING && server->listener.fd >= 0; i++) {
 		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			vfu_server_turn_away(server);
 		if (fd < 0)
 			return;
 		if (server->state != VFU_CLIENT_NONE)
@@ -442,7 +460,8 @@ vfu_server_open(struct vfu_server *server)
 
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	server->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (server->epoll_fd < 0 || server->timer_fd < 0)
+	server->spare_fd = eventfd(0, EFD_CLOEXEC);
+	if (server->epoll_fd < 0 || server->timer_fd < 0 || server->spare_fd < 0)
 		return -errno;
 	server->reply_room = server->conf.caps.max_data_xfer_bytes + VFU_VERSION_MAX_BYTES;
 	server->reply = malloc(server->reply_room);
@@ -474,6 +493,7 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 		server->conf.timeout_ms = VFU_DEFAULT_TIMEOUT_MS;
 	server->epoll_fd = -1;
 	server->timer_fd = -1;
+	server->spare_fd = -1;
 	server->listener.fd = -1;
 	server->listener.lock_fd = -1;
 	server->channel.fd = -1;
@@ -513,6 +533,8 @@ vfu_server_destroy(struct vfu_server *server)
 	vfu_listener_close(&server->listener);
 	if (server->irqs.vectors != NULL)
 		vfu_irq_table_fini(&server->irqs);
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
 	if (server->timer_fd >= 0)
 		close(server->timer_fd);
 	if (server->epoll_fd >= 0)

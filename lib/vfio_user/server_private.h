@@ -43,6 +43,7 @@ struct vfu_server {
 	char name[64];
 	int epoll_fd;
 	int timer_fd;
+	int spare_fd; /* given up for a moment when the process has no descriptor left for who connects */
 	uint64_t timer_ms; /* 0: not set */
 	struct vfu_listener listener;
 

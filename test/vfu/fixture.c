@@ -150,6 +150,25 @@ fake_log(void *arg, enum vfu_log_level level, const char *message)
 	pthread_mutex_unlock(&f->log_lock);
 }
 
+bool
+fixture_logged(struct fixture *f, const char *text)
+{
+	bool found;
+
+	pthread_mutex_lock(&f->log_lock);
+	found = strstr(f->log, text) != NULL;
+	pthread_mutex_unlock(&f->log_lock);
+	return found;
+}
+
+void
+fixture_forget_log(struct fixture *f)
+{
+	pthread_mutex_lock(&f->log_lock);
+	f->log[0] = '\0';
+	pthread_mutex_unlock(&f->log_lock);
+}
+
 int
 memory_file(size_t bytes)
 {

@@ -72,6 +72,10 @@ int fixture_end(void **state);
 void fixture_start(struct fixture *f);
 void fixture_stop(struct fixture *f);
 
+/* Was that said? From any thread. */
+bool fixture_logged(struct fixture *f, const char *text);
+void fixture_forget_log(struct fixture *f);
+
 /* Connect a new raw peer. */
 void fixture_connect(struct fixture *f);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -127,11 +128,11 @@ test_a_second_client_is_told_who_is_served(void **state)
 	fixture_start(&p->f);
 	assert_int_equal(connect_client(p, &first, p->path), 0);
 	for (i = 0; i < 20; i++) {
-		p->f.log[0] = '\0';
+		fixture_forget_log(&p->f);
 		assert_int_equal(connect_client(p, &second, p->path), -EBUSY);
 	}
 	snprintf(expected, sizeof(expected), "in use by process %d (", (int)getpid());
-	assert_non_null(strstr(p->f.log, expected));
+	assert_true(fixture_logged(&p->f, expected));
 	/* The first one never notices. */
 	assert_int_equal(vfu_client_reset(first), 0);
 	vfu_client_close(first);
@@ -168,6 +169,36 @@ test_silent_clients_do_no_harm(void **state)
 	fixture_teardown(&p->f);
 }
 
+/* Neither refused for ever nor a busy loop. */
+static void
+test_no_descriptor_left(void **state)
+{
+	struct place *p = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct rlimit old, none;
+	struct vfu_client *client;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char byte;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = dup(0);
+	close(none.rlim_cur);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	fixture_process(&p->f);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(fixture_logged(&p->f, "no descriptors left"));
+	assert_int_equal(raw_receive(fd, &byte, 1, NULL, NULL), 0);
+	close(fd);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &client, p->path), 0);
+	vfu_client_close(client);
+	fixture_teardown(&p->f);
+}
+
 static void
 test_a_living_server_is_named(void **state)
 {
@@ -178,7 +209,7 @@ test_a_living_server_is_named(void **state)
 	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
 	assert_int_equal(vfu_server_create(&p->f.conf, &second), -EADDRINUSE);
 	snprintf(expected, sizeof(expected), "served by process %d (", (int)getpid());
-	assert_non_null(strstr(p->f.log, expected));
+	assert_true(fixture_logged(&p->f, expected));
 	assert_true(exists(p->path));
 	assert_true(exists(p->lock));
 	fixture_teardown(&p->f);
@@ -198,7 +229,7 @@ test_a_living_server_of_other_make_is_named(void **state)
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(fixture_setup_at(&p->f, p->path), -EADDRINUSE);
 	snprintf(expected, sizeof(expected), "served by process %d (", (int)getpid());
-	assert_non_null(strstr(p->f.log, expected));
+	assert_true(fixture_logged(&p->f, expected));
 	fixture_teardown(&p->f);
 	assert_true(exists(p->path));
 	assert_false(exists(p->lock));
@@ -258,19 +289,21 @@ test_paths_that_cannot_be(void **state)
 {
 	struct place *p = *state;
 	struct vfu_client *client;
-	char path[300];
+	char longest[300], missing[64];
 
-	memset(path, 'x', sizeof(path));
-	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(fixture_setup_at(&p->f, path), -ENAMETOOLONG);
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	snprintf(missing, sizeof(missing), "%s/none/s.sock", p->dir);
+	assert_int_equal(fixture_setup_at(&p->f, longest), -ENAMETOOLONG);
+	assert_int_equal(connect_client(p, &client, longest), -ENAMETOOLONG);
 	fixture_teardown(&p->f);
 	assert_int_equal(fixture_setup_at(&p->f, ""), -ENAMETOOLONG);
+	assert_int_equal(connect_client(p, &client, ""), -ENAMETOOLONG);
 	fixture_teardown(&p->f);
-	assert_int_equal(connect_client(p, &client, path), -ENAMETOOLONG);
-	snprintf(path, sizeof(path), "%s/none/s.sock", p->dir);
-	assert_int_equal(fixture_setup_at(&p->f, path), -ENOENT);
+	assert_int_equal(fixture_setup_at(&p->f, missing), -ENOENT);
+	assert_int_equal(connect_client(p, &client, missing), -ENOENT);
+	assert_true(fixture_logged(&p->f, "nobody listens there"));
 	fixture_teardown(&p->f);
-	assert_int_equal(connect_client(p, &client, path), -ENOENT);
 }
 
 /* A lock file that somebody else wrote nonsense into. */
@@ -310,6 +343,7 @@ main(void)
 		CASE(test_a_client_by_name),
 		CASE(test_a_second_client_is_told_who_is_served),
 		CASE(test_silent_clients_do_no_harm),
+		CASE(test_no_descriptor_left),
 		CASE(test_a_living_server_is_named),
 		CASE(test_a_living_server_of_other_make_is_named),
 		CASE(test_a_killed_server_is_replaced),
