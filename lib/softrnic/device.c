@@ -47,7 +47,7 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 			SOFTRNIC_NAME_BYTES - 1);
 		return -EINVAL;
 	}
-	strcpy(dev->name, conf->name);
+	memcpy(dev->name, conf->name, strlen(conf->name) + 1);
 	dev->conf = *conf;
 	dev->conf.name = dev->name;
 	if (dev->conf.max_mtu == 0)

@@ -129,7 +129,7 @@ enum softrnic_fault {
 	SOFTRNIC_FAULT_HEALTH_STOPPED, /**< the health counter stands still */
 	SOFTRNIC_FAULT_FATAL,	       /**< syndrome: health buffer filled, device stops */
 	SOFTRNIC_FAULT_INITIALIZING,   /**< the initializing bit stays set */
-	SOFTRNIC_FAULT_PAGE_REQUEST,   /**< not a fault: ask the driver for that many pages, or offer them back (int32_t) */
+	SOFTRNIC_FAULT_PAGE_REQUEST, /**< not a fault: ask the driver for that many pages, or offer them back (int32_t) */
 };
 int softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value);
 

@@ -41,7 +41,8 @@ log_sizes_stand_whatever_was_written(void **state)
 {
 	struct hn *hn = *state;
 
-	assert_int_equal(hn_read32(hn, 0x14) & 0xff, RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE);
+	assert_int_equal(hn_read32(hn, 0x14) & 0xff,
+			 RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE);
 	hn_write32(hn, 0x10, 0x12345678);
 	hn_write32(hn, 0x14, 0x9abcd000);
 	assert_int_equal(hn_read32(hn, 0x10), 0x12345678);
@@ -484,8 +485,8 @@ snabb_brings_up(void **state)
 	hn_cmd_ok(hn, reg, sizeof(reg), out, sizeof(out));
 	assert_int_equal(rnic_pmtu_reg_get((void *)(out + 16), RNIC_PMTU_REG_OPER_MTU), 9000);
 	hn_head(&vport, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&vport,
-					     RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT, 0x50);
+	rnic_modify_nic_vport_context_in_set(&vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     0x50);
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
 				   RNIC_NIC_VPORT_CONTEXT_MTU, 9000);
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
@@ -498,10 +499,9 @@ snabb_brings_up(void **state)
 	td = hn_alloc_object(hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
 	hn_head(&in, RNIC_CMD_QUERY_SPECIAL_CONTEXTS, 0);
 	hn_cmd_ok(hn, &in, sizeof(in), &special, sizeof(special));
-	assert_int_not_equal(
-		rnic_query_special_contexts_out_get(&special,
-						    RNIC_QUERY_SPECIAL_CONTEXTS_OUT_RESD_LKEY),
-		0);
+	assert_int_not_equal(rnic_query_special_contexts_out_get(
+				     &special, RNIC_QUERY_SPECIAL_CONTEXTS_OUT_RESD_LKEY),
+			     0);
 	hn_create_cq(hn, &cqs[0], uar, eq.number, 0);
 	hn_create_cq(hn, &cqs[1], uar, eq.number, 10);
 	tis = hn_create_tis(hn, td);
