@@ -14,7 +14,7 @@
 #define UAR_OFFSET (RNIC_FIRST_UAR * (uint64_t)RNIC_UAR_PAGE_BYTES)
 #define UAR_BYTES  (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
 /* PCI wants a power of two; capability uar_sz says how many MiB. */
-#define BAR_BYTES  ((uint64_t)2 << 20)
+#define BAR_BYTES ((uint64_t)2 << 20)
 
 _Static_assert(UAR_OFFSET + UAR_BYTES <= BAR_BYTES, "UAR pages do not fit into the BAR");
 
@@ -111,15 +111,13 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 	uint64_t timer = softrnic_now_ns() - dev->power_on_ns;
 
 	switch (offset) {
-	case CMDQ_ADDR_HIGH:
-		return dev->cmdq_iova >> 32;
+	case CMDQ_ADDR_HIGH: return dev->cmdq_iova >> 32;
 	case CMDQ_ADDR_LOW:
 		/* The log sizes stand here whatever was written: a driver reads them at each load. */
 		return (dev->cmdq_iova & 0xfffff000) |
 		       (uint32_t)dev->nic_interface << NIC_INTERFACE_SHIFT |
 		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
-	case DOORBELL:
-		return atomic_load(&dev->cmd_doorbell);
+	case DOORBELL: return atomic_load(&dev->cmd_doorbell);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
 		return dev->fault_initializing ? UINT32_C(1) << 31 : 0;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;

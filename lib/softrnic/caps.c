@@ -60,19 +60,29 @@ static const struct {
 	enum rnic_general_cap_field field;
 	enum softrnic_object_type type;
 } counts[] = {
-	{ GENERAL(LOG_MAX_CQ), SOFTRNIC_CQ },	{ GENERAL(LOG_MAX_EQ), SOFTRNIC_EQ },
-	{ GENERAL(LOG_MAX_MKEY), SOFTRNIC_MKEY }, { GENERAL(LOG_MAX_PD), SOFTRNIC_PD },
+	{ GENERAL(LOG_MAX_CQ), SOFTRNIC_CQ },
+	{ GENERAL(LOG_MAX_EQ), SOFTRNIC_EQ },
+	{ GENERAL(LOG_MAX_MKEY), SOFTRNIC_MKEY },
+	{ GENERAL(LOG_MAX_PD), SOFTRNIC_PD },
 	{ GENERAL(LOG_MAX_TRANSPORT_DOMAIN), SOFTRNIC_TD },
-	{ GENERAL(LOG_MAX_RQ), SOFTRNIC_RQ },	{ GENERAL(LOG_MAX_SQ), SOFTRNIC_SQ },
-	{ GENERAL(LOG_MAX_TIR), SOFTRNIC_TIR },	{ GENERAL(LOG_MAX_TIS), SOFTRNIC_TIS },
+	{ GENERAL(LOG_MAX_RQ), SOFTRNIC_RQ },
+	{ GENERAL(LOG_MAX_SQ), SOFTRNIC_SQ },
+	{ GENERAL(LOG_MAX_TIR), SOFTRNIC_TIR },
+	{ GENERAL(LOG_MAX_TIS), SOFTRNIC_TIS },
 	{ GENERAL(LOG_MAX_RQT), SOFTRNIC_RQT },
 };
 
 /* What a driver may set with SET_HCA_CAP, up to the maximum; other fields keep their values. */
 static const enum rnic_general_cap_field settable[] = {
-	GENERAL(CMDIF_CHECKSUM), GENERAL(LOG_UAR_PAGE_SZ),    GENERAL(PKEY_TABLE_SIZE),
-	GENERAL(LOG_MAX_QP),	 GENERAL(CACHE_LINE_128BYTE), GENERAL(MKEY_BY_NAME),
-	GENERAL(DCT),		 GENERAL(RELEASE_ALL_PAGES),  GENERAL(ROCE),
+	GENERAL(CMDIF_CHECKSUM),
+	GENERAL(LOG_UAR_PAGE_SZ),
+	GENERAL(PKEY_TABLE_SIZE),
+	GENERAL(LOG_MAX_QP),
+	GENERAL(CACHE_LINE_128BYTE),
+	GENERAL(MKEY_BY_NAME),
+	GENERAL(DCT),
+	GENERAL(RELEASE_ALL_PAGES),
+	GENERAL(ROCE),
 };
 
 void
@@ -168,7 +178,8 @@ SOFTRNIC_CMD(set_hca_cap)
 
 		if (rnic_field_get(asked->dw, field) > rnic_field_get(max->dw, field)) {
 			SOFTRNIC_LOG(NOTICE, dev,
-				     "SET_HCA_CAP: %s 0x%" PRIx64 " is more than the maximum 0x%" PRIx64,
+				     "SET_HCA_CAP: %s 0x%" PRIx64
+				     " is more than the maximum 0x%" PRIx64,
 				     desc->name, rnic_field_get(asked->dw, field),
 				     rnic_field_get(max->dw, field));
 			cmd->syndrome = desc->offset;

@@ -5,7 +5,7 @@
 #include "prm/cmd_table.h"
 
 /* Most inputs are at least the common header and one number. */
-#define HEADER sizeof(struct rnic_cmd_in)
+#define HEADER	   sizeof(struct rnic_cmd_in)
 #define IN(layout) sizeof(struct rnic_##layout)
 
 /* clang-format off */

@@ -16,9 +16,9 @@
 #define CMD_HEADER_BYTES 8
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */
 /* Longest input or output: a memory key of a million pages. */
-#define CMD_MAX_BYTES	 ((UINT32_C(1) << 23) + 0x110)
+#define CMD_MAX_BYTES ((UINT32_C(1) << 23) + 0x110)
 /* A buffer larger than this is not kept for the next command. */
-#define CMD_KEEP_BYTES	 (1u << 20)
+#define CMD_KEEP_BYTES (1u << 20)
 
 struct softrnic_cmdq {
 	uint8_t *in, *out;
@@ -66,7 +66,8 @@ mailbox_blocks(uint32_t length)
 {
 	if (length <= RNIC_CMDQ_INLINE_BYTES)
 		return 0;
-	return (length - RNIC_CMDQ_INLINE_BYTES + RNIC_CMDQ_BLOCK_BYTES - 1) / RNIC_CMDQ_BLOCK_BYTES;
+	return (length - RNIC_CMDQ_INLINE_BYTES + RNIC_CMDQ_BLOCK_BYTES - 1) /
+	       RNIC_CMDQ_BLOCK_BYTES;
 }
 
 /* One block of a chain, checked; the same checks for both directions. */
@@ -221,7 +222,8 @@ deliver(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t *out
 	if (out_length < CMD_HEADER_BYTES || out_length > CMD_MAX_BYTES)
 		return RNIC_DELIVERY_OUTPUT_LENGTH_ERR;
 
-	in_room = RNIC_CMDQ_INLINE_BYTES + (size_t)mailbox_blocks(in_length) * RNIC_CMDQ_BLOCK_BYTES;
+	in_room =
+		RNIC_CMDQ_INLINE_BYTES + (size_t)mailbox_blocks(in_length) * RNIC_CMDQ_BLOCK_BYTES;
 	out_room = out_length > CMD_OUT_ROOM ? out_length : CMD_OUT_ROOM;
 	if (!make_room(&cmdq->in, &cmdq->in_room, in_room) ||
 	    !make_room(&cmdq->out, &cmdq->out_room, out_room) ||
@@ -253,7 +255,8 @@ run_slot(struct softrnic *dev, unsigned int number)
 	if (dev->cmdq_iova == 0 || slot == NULL) {
 		SOFTRNIC_LOG(ERR, dev,
 			     "command slot %u rung, but the queue at 0x%" PRIx64
-			     " is not mapped for the device", number, dev->cmdq_iova);
+			     " is not mapped for the device",
+			     number, dev->cmdq_iova);
 		dev->stats.tpt_faults++;
 		return false;
 	}
@@ -262,8 +265,8 @@ run_slot(struct softrnic *dev, unsigned int number)
 		return false;
 	memcpy(&entry, slot, offsetof(struct rnic_cmdq_entry, status_own));
 	if (dev->fault_stuck != 0 &&
-	    dev->fault_stuck == rnic_cmd_in_get((const struct rnic_cmd_in *)entry.input,
-						RNIC_CMD_IN_OPCODE))
+	    dev->fault_stuck ==
+		    rnic_cmd_in_get((const struct rnic_cmd_in *)entry.input, RNIC_CMD_IN_OPCODE))
 		return false;
 
 	status = deliver(dev, &entry, &out_bytes);

@@ -249,9 +249,8 @@ struct softrnic_dbrec {
 int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
 bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 /* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable (any more). */
-static inline bool
-softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
-		    uint32_t *value);
+static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec,
+				       unsigned int which, uint32_t *value);
 
 /* ---- Translation and protection (tpt.c). ---- */
 
@@ -469,8 +468,7 @@ void softrnic_port_update(struct softrnic *dev);
 /* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
 #define SOFTRNIC_FRAME_OVERHEAD 22
 /* Bytes of the longest frame that the port sends or takes, without FCS. */
-static inline uint32_t
-softrnic_port_frame_max(const struct softrnic *dev);
+static inline uint32_t softrnic_port_frame_max(const struct softrnic *dev);
 
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
@@ -563,12 +561,13 @@ struct softrnic {
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
-	uint8_t *uar_memory; /* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
-	int uar_fd;	     /* memfd; its offset 0 is the second page */
+	uint8_t *
+		uar_memory; /* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
+	int uar_fd;	    /* memfd; its offset 0 is the second page */
 	uint8_t nic_interface;
-	uint32_t cmdq_iova_high;   /* written first, takes effect with the low half */
+	uint32_t cmdq_iova_high;    /* written first, takes effect with the low half */
 	struct softrnic_cmdq *cmdq; /* cmdq.c's own: buffers */
-	void *uar_watch; /* uar.c's own: last seen words */
+	void *uar_watch;	    /* uar.c's own: last seen words */
 	uint64_t cmdq_iova;
 	uint64_t power_on_ns;
 
@@ -580,7 +579,7 @@ struct softrnic {
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
 	uint32_t issi;
 	uint64_t translation_bytes; /* of all memory keys */
-	uint64_t fault_command; /* see enum softrnic_fault */
+	uint64_t fault_command;	    /* see enum softrnic_fault */
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;
 	uint64_t health_stopped_ns;
@@ -695,8 +694,8 @@ softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned
 	if (dbrec->host == NULL)
 		return false;
 	/* Pairs with the driver's store of the counter behind its WQEs or index. */
-	*value = RNIC_SWAP32(__atomic_load_n((const uint32_t *)dbrec->host + which,
-					     __ATOMIC_ACQUIRE));
+	*value = RNIC_SWAP32(
+		__atomic_load_n((const uint32_t *)dbrec->host + which, __ATOMIC_ACQUIRE));
 	return true;
 }
 

@@ -87,9 +87,10 @@ dma_insert(struct softrnic *dev, const struct dma_range *range)
 	uint32_t at = dma_lower_bound(dma, range->iova);
 
 	if (at < dma->count && dma->ranges[at].iova <= range->last) {
-		SOFTRNIC_LOG(ERR, dev, "DMA map of 0x%" PRIx64 "-0x%" PRIx64
-			     " overlaps the one at 0x%" PRIx64, range->iova, range->last,
-			     dma->ranges[at].iova);
+		SOFTRNIC_LOG(ERR, dev,
+			     "DMA map of 0x%" PRIx64 "-0x%" PRIx64
+			     " overlaps the one at 0x%" PRIx64,
+			     range->iova, range->last, dma->ranges[at].iova);
 		return -EEXIST;
 	}
 	if (dma->count == dma->room) {
@@ -117,8 +118,10 @@ softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *addre
 
 	if (length == 0 || range.last < iova || address == NULL ||
 	    (prot & (SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE)) == 0) {
-		SOFTRNIC_LOG(ERR, dev, "DMA map of %zu bytes at 0x%" PRIx64
-			     ": wraps, or is empty, or without a right", length, iova);
+		SOFTRNIC_LOG(ERR, dev,
+			     "DMA map of %zu bytes at 0x%" PRIx64
+			     ": wraps, or is empty, or without a right",
+			     length, iova);
 		return -EINVAL;
 	}
 	softrnic_lock(dev->poller);
@@ -254,7 +257,8 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 
 		if (host == NULL)
 			return -EFAULT;
-		if (count > 0 && (uint8_t *)iov[count - 1].iov_base + iov[count - 1].iov_len == host) {
+		if (count > 0 &&
+		    (uint8_t *)iov[count - 1].iov_base + iov[count - 1].iov_len == host) {
 			iov[count - 1].iov_len += bytes;
 			continue;
 		}
@@ -323,15 +327,18 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 	for (uint32_t i = 0; i < count; i++) {
 		ring->pages[i] = rnic_be64_to_cpu(pas[i]);
 		if ((ring->pages[i] & (page_bytes - 1)) != 0) {
-			SOFTRNIC_LOG(INFO, dev, "queue page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+			SOFTRNIC_LOG(INFO, dev,
+				     "queue page 0x%" PRIx64 " is not on a page of 2^%u bytes",
 				     ring->pages[i], page_shift);
 			softrnic_ring_fini(ring);
 			return RNIC_STATUS_BAD_PARAM;
 		}
 	}
 	if (!softrnic_ring_refresh(dev, ring)) {
-		SOFTRNIC_LOG(INFO, dev, "queue of %u bytes at 0x%" PRIx64
-			     ": not all of it is mapped for the device", bytes, ring->pages[0]);
+		SOFTRNIC_LOG(INFO, dev,
+			     "queue of %u bytes at 0x%" PRIx64
+			     ": not all of it is mapped for the device",
+			     bytes, ring->pages[0]);
 		softrnic_ring_fini(ring);
 		return RNIC_STATUS_BAD_PARAM;
 	}
@@ -349,8 +356,8 @@ softrnic_ring_fini(struct softrnic_ring *ring)
 bool
 softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec)
 {
-	dbrec->host = softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec),
-				       SOFTRNIC_DMA_READ);
+	dbrec->host =
+		softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
 	dbrec->generation = dev->dma_generation;
 	return dbrec->host != NULL;
 }
@@ -361,8 +368,10 @@ softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t
 	dbrec->iova = iova;
 	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec) ||
 	    (uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0) {
-		SOFTRNIC_LOG(INFO, dev, "doorbell record at 0x%" PRIx64
-			     ": not on 8 bytes, or not mapped for the device", iova);
+		SOFTRNIC_LOG(INFO, dev,
+			     "doorbell record at 0x%" PRIx64
+			     ": not on 8 bytes, or not mapped for the device",
+			     iova);
 		return RNIC_STATUS_BAD_PARAM;
 	}
 	return RNIC_STATUS_OK;

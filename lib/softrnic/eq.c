@@ -68,8 +68,7 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 		eq_fail(dev, eq, "overrun");
 		return;
 	}
-	if (eq->ring.generation != dev->dma_generation &&
-	    !softrnic_ring_refresh(dev, &eq->ring)) {
+	if (eq->ring.generation != dev->dma_generation && !softrnic_ring_refresh(dev, &eq->ring)) {
 		eq_fail(dev, eq, "it is not mapped for the device any more");
 		return;
 	}
@@ -176,11 +175,10 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 	if (eq->uar == NULL)
 		return RNIC_STATUS_BAD_RES;
 	return softrnic_ring_init(
-		dev, &eq->ring,
-		(const struct rnic_be64 *)((const uint8_t *)cmd->in + sizeof(in)),
+		dev, &eq->ring, (const struct rnic_be64 *)((const uint8_t *)cmd->in + sizeof(in)),
 		cmd->in_bytes - sizeof(in), 12 + rnic_eqc_get(eqc, RNIC_EQC_LOG_PAGE_SIZE),
-		rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET) * 64,
-		sizeof(struct rnic_eqe) << log_size, SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+		rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET) * 64, sizeof(struct rnic_eqe) << log_size,
+		SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
 }
 
 SOFTRNIC_CMD(create_eq)

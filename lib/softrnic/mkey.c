@@ -115,7 +115,8 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_be
 		if (i < pages_needed(mkey) &&
 		    (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK & in_page) != 0) {
 			SOFTRNIC_LOG(NOTICE, dev,
-				     "memory key: page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+				     "memory key: page 0x%" PRIx64
+				     " is not on a page of 2^%u bytes",
 				     mkey->mtts[i], mkey->log_page_size);
 			return RNIC_STATUS_BAD_PARAM;
 		}

@@ -130,7 +130,8 @@ pages_give(struct softrnic *dev, const struct rnic_be64 *list, uint32_t count)
 		    softrnic_dma_ptr(dev, page, PAGE_BYTES,
 				     SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE) == NULL) {
 			SOFTRNIC_LOG(NOTICE, dev,
-				     "page 0x%" PRIx64 " given: not a page that is mapped for the device",
+				     "page 0x%" PRIx64
+				     " given: not a page that is mapped for the device",
 				     page);
 			goto refuse;
 		}

@@ -26,8 +26,7 @@ static int
 rqt_list(struct softrnic *dev, const struct softrnic_cmd *cmd, size_t fixed, uint32_t size,
 	 struct softrnic_rq ***list)
 {
-	const struct rnic_rqn_entry *entries =
-		(const void *)((const uint8_t *)cmd->in + fixed);
+	const struct rnic_rqn_entry *entries = (const void *)((const uint8_t *)cmd->in + fixed);
 	struct softrnic_rq **rqs;
 
 	/* A hash is masked to an index. */

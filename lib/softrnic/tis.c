@@ -29,8 +29,7 @@ SOFTRNIC_CMD(create_tis)
 
 	if (!tisc_supported(tisc))
 		return RNIC_STATUS_BAD_PARAM;
-	td = softrnic_object_get(dev, SOFTRNIC_TD,
-				 rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
+	td = softrnic_object_get(dev, SOFTRNIC_TD, rnic_tisc_get(tisc, RNIC_TISC_TRANSPORT_DOMAIN));
 	/* Only TLS uses the PD; plain senders leave it 0. */
 	pd_object = softrnic_object_get(dev, SOFTRNIC_PD, pd);
 	if (td == NULL || (pd != 0 && pd_object == NULL))
@@ -63,8 +62,8 @@ SOFTRNIC_CMD(modify_tis)
 
 	if (tis == NULL)
 		return RNIC_STATUS_BAD_RES;
-	if ((bitmask &
-	     ~(MODIFY_TIS_PRIO | MODIFY_TIS_PORT_AFFINITY | MODIFY_TIS_STRICT_LAG_AFF)) != 0)
+	if ((bitmask & ~(MODIFY_TIS_PRIO | MODIFY_TIS_PORT_AFFINITY | MODIFY_TIS_STRICT_LAG_AFF)) !=
+	    0)
 		return RNIC_STATUS_BAD_PARAM;
 	/* One port: an affinity to another cannot be. */
 	if ((bitmask & MODIFY_TIS_PORT_AFFINITY) != 0 &&

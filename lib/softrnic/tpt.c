@@ -105,8 +105,7 @@ struct walk {
 #define WALK_ENTRIES (SOFTRNIC_MAX_KLMS * 2)
 
 static int translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-		     unsigned int access, struct iovec *iov, int count, int max,
-		     struct walk *walk);
+		     unsigned int access, struct iovec *iov, int count, int max, struct walk *walk);
 
 static uint64_t
 klm_bytes(const struct rnic_klm *klm)
@@ -145,8 +144,8 @@ translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t p
 		if (walk->entries_left == 0)
 			return -EACCES;
 		walk->entries_left--;
-		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size :
-						      klm_bytes(klm);
+		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size
+						    : klm_bytes(klm);
 		bytes -= skip;
 		if (bytes > length)
 			bytes = length;
@@ -175,8 +174,7 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 		return -EACCES;
 	distance = va - mkey->start;
 	if (!mkey->length64) {
-		if (va < mkey->start || distance > mkey->length ||
-		    length > mkey->length - distance)
+		if (va < mkey->start || distance > mkey->length || length > mkey->length - distance)
 			return -EFAULT;
 	}
 	if (length == 0)
@@ -192,8 +190,7 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 	}
 	switch (mkey->mode) {
 	case RNIC_MKEY_PA:
-		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count,
-					   max);
+		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count, max);
 	case RNIC_MKEY_MTT:
 		return translate_mtt(dev, mkey, distance, length, access, iov, count, max);
 	default:

@@ -163,9 +163,12 @@ static void
 pointers_to_nowhere(void **state)
 {
 	struct hn *hn = *state;
-	const uint64_t bad[] = { 0,	       1024,
-				 hn->iova - 1024, hn->iova + HN_MEMORY_BYTES,
-				 hn->cmdq + 512, UINT64_MAX - 1023,
+	const uint64_t bad[] = { 0,
+				 1024,
+				 hn->iova - 1024,
+				 hn->iova + HN_MEMORY_BYTES,
+				 hn->cmdq + 512,
+				 UINT64_MAX - 1023,
 				 hn->iova + HN_MEMORY_BYTES - 512 };
 
 	enable(hn);

@@ -25,34 +25,42 @@ struct row {
 };
 
 #define IN_BITS(offset, high, low) RNIC_FIELD(offset, high, low)
-#define INNER(offset, field) \
-	RNIC_FIELD((offset) + RNIC_FIELD_OFFSET(field), RNIC_FIELD_HIGH(field), RNIC_FIELD_LOW(field))
+#define INNER(offset, field)                                                    \
+	RNIC_FIELD((offset) + RNIC_FIELD_OFFSET(field), RNIC_FIELD_HIGH(field), \
+		   RNIC_FIELD_LOW(field))
 
-#define R(op, code, field, value, what) \
-	{ RNIC_CMD_##op, RNIC_STATUS_##code, (uint32_t)(field), value, 0, 0, what }
-#define BUSY(op, member) \
-	{ RNIC_CMD_##op, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_OBJECT_IN_NUMBER, 0, \
-	  offsetof(struct world, member), 0, "in use" }
-#define CUT(op, bytes, what) { RNIC_CMD_##op, RNIC_STATUS_BAD_INP_LEN, 0, 0, 0, bytes, what }
-#define NUMBER(op)                                                                       \
-	R(op, BAD_RES, RNIC_OBJECT_IN_NUMBER, 0, "number 0"),                            \
-		R(op, BAD_RES, RNIC_OBJECT_IN_NUMBER, 0xffffff, "number 0xffffff"),      \
+#define R(op, code, field, value, what)                                                 \
+	{                                                                               \
+		RNIC_CMD_##op, RNIC_STATUS_##code, (uint32_t)(field), value, 0, 0, what \
+	}
+#define BUSY(op, member)                                                                 \
+	{                                                                                \
+		RNIC_CMD_##op, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_OBJECT_IN_NUMBER, 0, \
+			offsetof(struct world, member), 0, "in use"                      \
+	}
+#define CUT(op, bytes, what)                                                 \
+	{                                                                    \
+		RNIC_CMD_##op, RNIC_STATUS_BAD_INP_LEN, 0, 0, 0, bytes, what \
+	}
+#define NUMBER(op)                                                                  \
+	R(op, BAD_RES, RNIC_OBJECT_IN_NUMBER, 0, "number 0"),                       \
+		R(op, BAD_RES, RNIC_OBJECT_IN_NUMBER, 0xffffff, "number 0xffffff"), \
 		R(op, BAD_RES, RNIC_OBJECT_IN_NUMBER, 0xbad, "number of nothing")
 #define OP_MOD(op, value) R(op, BAD_PARAM, RNIC_CMD_IN_OP_MOD, value, "op_mod")
 #define OTHER_VPORT(op)	  R(op, BAD_PARAM, RNIC_VPORT_IN_OTHER_VPORT, 1, "another vport")
 #define FUNCTION(op)	  R(op, BAD_PARAM, RNIC_FUNCTION_IN_FUNCTION_ID, 1, "another function")
 
-#define CQC(field)  INNER(0x10, RNIC_CQC_##field)
-#define EQC(field)  INNER(0x10, RNIC_EQC_##field)
-#define MKC(field)  INNER(0x10, RNIC_MKC_##field)
-#define SQC(field)  INNER(0x20, RNIC_SQC_##field)
-#define RQC(field)  INNER(0x20, RNIC_RQC_##field)
-#define WQ(field)   INNER(0x50, RNIC_WQ_##field)
-#define TIRC(field) INNER(0x20, RNIC_TIRC_##field)
-#define TISC(field) INNER(0x20, RNIC_TISC_##field)
-#define RQTC(field) INNER(0x20, RNIC_RQTC_##field)
-#define FTC(field)  INNER(0x18, RNIC_FLOW_TABLE_CONTEXT_##field)
-#define FLOW(field) INNER(0x40, RNIC_FLOW_CONTEXT_##field)
+#define CQC(field)   INNER(0x10, RNIC_CQC_##field)
+#define EQC(field)   INNER(0x10, RNIC_EQC_##field)
+#define MKC(field)   INNER(0x10, RNIC_MKC_##field)
+#define SQC(field)   INNER(0x20, RNIC_SQC_##field)
+#define RQC(field)   INNER(0x20, RNIC_RQC_##field)
+#define WQ(field)    INNER(0x50, RNIC_WQ_##field)
+#define TIRC(field)  INNER(0x20, RNIC_TIRC_##field)
+#define TISC(field)  INNER(0x20, RNIC_TISC_##field)
+#define RQTC(field)  INNER(0x20, RNIC_RQTC_##field)
+#define FTC(field)   INNER(0x18, RNIC_FLOW_TABLE_CONTEXT_##field)
+#define FLOW(field)  INNER(0x40, RNIC_FLOW_CONTEXT_##field)
 #define VPORT(field) INNER(0x100, RNIC_NIC_VPORT_CONTEXT_##field)
 #define PAGE_0	     IN_BITS(0x110, 63, 0) /* the first page address behind a CREATE_x */
 
@@ -452,8 +460,8 @@ every_opcode_one_byte_too_short(void **state)
 		hn_head(in, desc->opcode, 0);
 		status = send_input(&w, in, desc->in_bytes - 1);
 		/* Less than a header does not even get delivered. */
-		if (status != (desc->in_bytes == 8 ? HN_DELIVERY(RNIC_DELIVERY_INPUT_LENGTH_ERR) :
-						     RNIC_STATUS_BAD_INP_LEN))
+		if (status != (desc->in_bytes == 8 ? HN_DELIVERY(RNIC_DELIVERY_INPUT_LENGTH_ERR)
+						   : RNIC_STATUS_BAD_INP_LEN))
 			fail_msg("%s with %u bytes: status 0x%x", desc->name, desc->in_bytes - 1,
 				 status);
 		hn_stop(&w.hn);
@@ -531,7 +539,8 @@ no_opcode_is_left_out(void **state)
 			fail_msg("%s has no refusal here", softrnic_cmd_table[i].name);
 		/* The table is searched by halves. */
 		if (i > 0)
-			assert_true(softrnic_cmd_table[i - 1].opcode < softrnic_cmd_table[i].opcode);
+			assert_true(softrnic_cmd_table[i - 1].opcode <
+				    softrnic_cmd_table[i].opcode);
 	}
 }
 

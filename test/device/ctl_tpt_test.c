@@ -147,8 +147,13 @@ scattered_spec(struct hn *hn, struct key_spec *spec, uint64_t *mtts, uint32_t pd
 	for (uint32_t i = 0; i < pages; i++)
 		mtts[i] = (arena + rnd(8) * page) | RNIC_MTT_READ | RNIC_MTT_WRITE;
 	*spec = (struct key_spec){
-		.mode = RNIC_MKEY_MTT, .access = WRITE, .log_page_size = log, .pd = pd,
-		.count = pages, .mtts = mtts, .variant = rnd(256),
+		.mode = RNIC_MKEY_MTT,
+		.access = WRITE,
+		.log_page_size = log,
+		.pd = pd,
+		.count = pages,
+		.mtts = mtts,
+		.variant = rnd(256),
 	};
 	switch (rnd(3)) {
 	case 0: spec->start = skip; break;
@@ -233,8 +238,9 @@ pa_is_the_dma_map(void **state)
 {
 	struct hn *hn = *state;
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
-	uint32_t key = create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_PA, .access = WRITE,
-							 .pd = pd, .length64 = true });
+	uint32_t key = create_ok(
+		hn, &(struct key_spec){
+			    .mode = RNIC_MKEY_PA, .access = WRITE, .pd = pd, .length64 = true });
 	uint64_t end = hn->iova + HN_MEMORY_BYTES;
 	struct iovec iov[4];
 
@@ -269,12 +275,22 @@ klm_chains_other_keys(void **state)
 	uint32_t key_b = hn_create_mkey(hn, pd, b, 8192, true);
 	const struct rnic_klm list[] = { klm(100, key_a, a + 50), klm(4000, key_b, b),
 					 klm(1000, key_a, a + 4000) };
-	struct key_spec spec = { .mode = RNIC_MKEY_KLM, .access = WRITE, .pd = pd, .count = 3,
-				 .klms = list, .start = 0 - UINT64_C(5100), .length = 5100 };
+	struct key_spec spec = { .mode = RNIC_MKEY_KLM,
+				 .access = WRITE,
+				 .pd = pd,
+				 .count = 3,
+				 .klms = list,
+				 .start = 0 - UINT64_C(5100),
+				 .length = 5100 };
 	uint32_t key = create_ok(hn, &spec), nested;
 	const struct rnic_klm around[] = { klm(5000, key, spec.start + 100) };
-	struct key_spec outer = { .mode = RNIC_MKEY_KLM, .access = WRITE, .pd = pd, .count = 1,
-				  .klms = around, .start = 7, .length = 5000 };
+	struct key_spec outer = { .mode = RNIC_MKEY_KLM,
+				  .access = WRITE,
+				  .pd = pd,
+				  .count = 1,
+				  .klms = around,
+				  .start = 7,
+				  .length = 5000 };
 	struct iovec iov[8];
 
 	assert_int_equal(translate(hn, key, pd, spec.start, 5100, WRITE, iov, 8), 3);
@@ -305,8 +321,13 @@ ksm_chains_equal_pieces(void **state)
 	uint32_t inner = hn_create_mkey(hn, pd, memory, 16 * 4096, true);
 	const struct rnic_klm list[] = { klm(0, inner, memory + 3 * 4096), klm(0, inner, memory),
 					 klm(0, inner, memory + 7 * 4096) };
-	struct key_spec spec = { .mode = RNIC_MKEY_KSM, .access = WRITE, .pd = pd, .count = 3,
-				 .klms = list, .log_page_size = 12, .start = 0x1000 - 96,
+	struct key_spec spec = { .mode = RNIC_MKEY_KSM,
+				 .access = WRITE,
+				 .pd = pd,
+				 .count = 3,
+				 .klms = list,
+				 .log_page_size = 12,
+				 .start = 0x1000 - 96,
 				 .length = 2 * 4096 + 96 };
 	uint32_t key = create_ok(hn, &spec);
 	struct iovec iov[8];
@@ -327,10 +348,13 @@ keys_that_chain_themselves_end(void **state)
 	/* The number of the next key is known, so a key may name itself. */
 	key = create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_PA, .pd = pd, .length64 = true });
 	next = ((key >> 8) + 1) << 8;
-	key = create_ok(hn, &(struct key_spec){
-				    .mode = RNIC_MKEY_KLM, .access = WRITE, .pd = pd, .count = 1,
-				    .klms = (const struct rnic_klm[]){ klm(4096, next, 0) },
-				    .length = 4096 });
+	key = create_ok(hn,
+			&(struct key_spec){ .mode = RNIC_MKEY_KLM,
+					    .access = WRITE,
+					    .pd = pd,
+					    .count = 1,
+					    .klms = (const struct rnic_klm[]){ klm(4096, next, 0) },
+					    .length = 4096 });
 	assert_int_equal(key, next);
 	assert_int_equal(translate(hn, key, pd, 0, 100, WRITE, iov, 8), -EACCES);
 }
@@ -381,8 +405,12 @@ each_access_needs_its_bit(void **state)
 	struct iovec iov[1];
 
 	for (unsigned int granted = 0; granted < 16; granted++) {
-		struct key_spec spec = { .mode = RNIC_MKEY_MTT, .pd = pd, .count = 1, .mtts = &mtt,
-					 .log_page_size = 12, .length = 4096 };
+		struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+					 .pd = pd,
+					 .count = 1,
+					 .mtts = &mtt,
+					 .log_page_size = 12,
+					 .length = 4096 };
 		uint32_t key;
 
 		for (unsigned int i = 0; i < 4; i++)
@@ -402,8 +430,13 @@ rights_of_pages_count_when_asked_for(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	uint64_t page = hn_alloc(hn, 8192, 4096);
 	const uint64_t mtts[] = { page | RNIC_MTT_READ, (page + 4096) | RNIC_MTT_WRITE };
-	struct key_spec spec = { .mode = RNIC_MKEY_MTT, .access = WRITE, .pd = pd, .count = 2,
-				 .mtts = mtts, .log_page_size = 12, .length = 8192,
+	struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+				 .access = WRITE,
+				 .pd = pd,
+				 .count = 2,
+				 .mtts = mtts,
+				 .log_page_size = 12,
+				 .length = 8192,
 				 .page_rights = true };
 	uint32_t key = create_ok(hn, &spec);
 	struct iovec iov[2];
@@ -457,18 +490,23 @@ keys_that_cannot_be(void **state)
 	struct hn *hn = *state;
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), key;
 	uint64_t mtts[2] = { hn_alloc(hn, 8192, 8192), 0 };
-	const struct key_spec good = { .mode = RNIC_MKEY_MTT, .access = WRITE, .pd = pd, .count = 2,
-				       .mtts = mtts, .log_page_size = 12, .start = 0x123000,
+	const struct key_spec good = { .mode = RNIC_MKEY_MTT,
+				       .access = WRITE,
+				       .pd = pd,
+				       .count = 2,
+				       .mtts = mtts,
+				       .log_page_size = 12,
+				       .start = 0x123000,
 				       .length = 8192 };
 	struct key_spec spec;
 	struct iovec iov[1];
 
 	mtts[1] = mtts[0] + 4096;
 	assert_int_equal(create(hn, &good, &key), RNIC_STATUS_OK);
-#define REFUSED(change, status)                                  \
-	do {                                                     \
-		spec = good;                                     \
-		change;                                          \
+#define REFUSED(change, status)                                    \
+	do {                                                       \
+		spec = good;                                       \
+		change;                                            \
 		assert_int_equal(create(hn, &spec, &key), status); \
 	} while (0)
 	REFUSED(spec.mode = 4, RNIC_STATUS_BAD_PARAM);

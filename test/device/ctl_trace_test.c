@@ -13,8 +13,10 @@
 #include "harness.h"
 #include "prm/layouts.h"
 
-#define MEMORY_BYTES (UINT64_C(1) << 35) /* above the highest address of the recording; hardly any of it is touched */
-#define SPARE_PAGES  UINT64_C(0x1000000) /* for pages whose addresses the log has lost */
+#define MEMORY_BYTES \
+	(UINT64_C(1) \
+	 << 35) /* above the highest address of the recording; hardly any of it is touched */
+#define SPARE_PAGES UINT64_C(0x1000000) /* for pages whose addresses the log has lost */
 
 struct message {
 	uint32_t length, logged;
@@ -156,12 +158,12 @@ static void
 compare_general(const uint8_t *ours, const uint8_t *card)
 {
 	static const enum rnic_general_cap_field same[] = {
-		RNIC_GENERAL_CAP_PORT_TYPE,	  RNIC_GENERAL_CAP_NUM_PORTS,
-		RNIC_GENERAL_CAP_LOG_PG_SZ,	  RNIC_GENERAL_CAP_CQE_VERSION,
-		RNIC_GENERAL_CAP_MAX_WQE_SZ_SQ,	  RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ,
-		RNIC_GENERAL_CAP_LOG_MAX_WQ_SZ,	  RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ,
-		RNIC_GENERAL_CAP_NIC_FLOW_TABLE,  RNIC_GENERAL_CAP_ETH_NET_OFFLOADS,
-		RNIC_GENERAL_CAP_VPORT_COUNTERS,  RNIC_GENERAL_CAP_LOG_MAX_MSG,
+		RNIC_GENERAL_CAP_PORT_TYPE,	   RNIC_GENERAL_CAP_NUM_PORTS,
+		RNIC_GENERAL_CAP_LOG_PG_SZ,	   RNIC_GENERAL_CAP_CQE_VERSION,
+		RNIC_GENERAL_CAP_MAX_WQE_SZ_SQ,	   RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ,
+		RNIC_GENERAL_CAP_LOG_MAX_WQ_SZ,	   RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ,
+		RNIC_GENERAL_CAP_NIC_FLOW_TABLE,   RNIC_GENERAL_CAP_ETH_NET_OFFLOADS,
+		RNIC_GENERAL_CAP_VPORT_COUNTERS,   RNIC_GENERAL_CAP_LOG_MAX_MSG,
 		RNIC_GENERAL_CAP_LOG_MAX_RQT_SIZE,
 	};
 	const struct rnic_general_cap *a = (const void *)(ours + RNIC_HCA_CAP_OFFSET);
@@ -206,9 +208,8 @@ replay(struct hn *hn, struct command *command)
 	int status;
 
 	/* The log lost the last lines of the longest command. */
-	for (uint32_t at = command->in.logged; command->opcode == RNIC_CMD_MANAGE_PAGES &&
-					       at < command->in.length;
-	     at += 8)
+	for (uint32_t at = command->in.logged;
+	     command->opcode == RNIC_CMD_MANAGE_PAGES && at < command->in.length; at += 8)
 		put64(&command->in, at, SPARE_PAGES + at / 8 * 4096);
 	status = hn_cmd(hn, in, command->in.length, out, command->out.length);
 	if (command->opcode == RNIC_CMD_SET_HCA_CAP) {
@@ -227,7 +228,8 @@ replay(struct hn *hn, struct command *command)
 static void
 the_recorded_start_of_linux(void **state)
 {
-	struct softrnic_conf conf = { .name = "trace", .boot_pages = pages_asked(0),
+	struct softrnic_conf conf = { .name = "trace",
+				      .boot_pages = pages_asked(0),
 				      .init_pages = pages_asked(1) };
 	struct softrnic_stats stats;
 	unsigned int eqs = 0;

@@ -168,9 +168,9 @@ good_vport(void *in)
 	struct rnic_nic_vport_context *context =
 		rnic_modify_nic_vport_context_in_nic_vport_context(vport);
 
-	rnic_modify_nic_vport_context_in_set(
-		vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-		RNIC_NIC_VPORT_MTU | RNIC_NIC_VPORT_ADDRESSES_LIST | RNIC_NIC_VPORT_PERMANENT_ADDRESS);
+	rnic_modify_nic_vport_context_in_set(vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_MTU | RNIC_NIC_VPORT_ADDRESSES_LIST |
+						     RNIC_NIC_VPORT_PERMANENT_ADDRESS);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_MTU, 1522);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 1);
 	return sizeof(*vport) + 8;
@@ -289,9 +289,7 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	hn_head(in, opcode, 0);
 	switch (opcode) {
 	case RNIC_CMD_QUERY_PAGES:
-	case RNIC_CMD_MANAGE_PAGES:
-		hn_head(in, opcode, 1);
-		return 16;
+	case RNIC_CMD_MANAGE_PAGES: hn_head(in, opcode, 1); return 16;
 	case RNIC_CMD_SET_ISSI: return number_in(in, 1);
 	case RNIC_CMD_SET_HCA_CAP: return good_set_hca_cap(w, in);
 	case RNIC_CMD_CREATE_MKEY: return good_mkey(w, in);
@@ -307,9 +305,7 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_CREATE_TIS:
 		rnic_tisc_set(rnic_create_tis_in_tisc(in), RNIC_TISC_TRANSPORT_DOMAIN, w->td);
 		return sizeof(struct rnic_create_tis_in);
-	case RNIC_CMD_MODIFY_TIS:
-		number_in(in, w->tis);
-		return sizeof(struct rnic_modify_tis_in);
+	case RNIC_CMD_MODIFY_TIS: number_in(in, w->tis); return sizeof(struct rnic_modify_tis_in);
 	case RNIC_CMD_DESTROY_TIS: return number_in(in, w->loose_tis);
 	case RNIC_CMD_QUERY_TIS: return number_in(in, w->tis);
 	case RNIC_CMD_CREATE_TIR: return good_tir(w, in);
@@ -348,8 +344,8 @@ populate_flows(struct world *w)
 	for (unsigned int i = 0; i < 2; i++) {
 		memset(in, 0, sizeof(in));
 		hn_head(in, RNIC_CMD_CREATE_FLOW_GROUP, 0);
-		*(i == 0 ? &w->group : &w->loose_group) = created(
-			&w->hn, in, good_group((void *)in, w->table, 16 * i, 16 * i + 15));
+		*(i == 0 ? &w->group : &w->loose_group) =
+			created(&w->hn, in, good_group((void *)in, w->table, 16 * i, 16 * i + 15));
 	}
 	memset(in, 0, sizeof(in));
 	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);

@@ -141,8 +141,7 @@ hn_slot(struct hn *hn, unsigned int slot)
 }
 
 void
-hn_cmd_post(struct hn *hn, unsigned int slot, const void *in, uint32_t in_bytes,
-	    uint32_t out_bytes)
+hn_cmd_post(struct hn *hn, unsigned int slot, const void *in, uint32_t in_bytes, uint32_t out_bytes)
 {
 	uint32_t in_blocks = chain_blocks(in_bytes), out_blocks = chain_blocks(out_bytes);
 	struct rnic_cmdq_entry *entry = hn_slot(hn, slot);
@@ -505,8 +504,8 @@ hn_create_rq(struct hn *hn, struct hn_wq *rq, uint32_t pd, uint32_t cqn, unsigne
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cqn);
-	rq->number = create(
-		hn, in, put_pages(in, sizeof(*in), rq->iova, 1ul << (log_stride + log_size)));
+	rq->number = create(hn, in,
+			    put_pages(in, sizeof(*in), rq->iova, 1ul << (log_stride + log_size)));
 	free(in);
 }
 
@@ -598,8 +597,7 @@ hn_create_mkey(struct hn *hn, uint32_t pd, uint64_t iova, uint64_t length, bool 
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
 	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				octwords);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	for (uint32_t i = 0; i < pages; i++)
 		list[i] = rnic_cpu_to_be64((first + i * 4096ul) | RNIC_MTT_READ | RNIC_MTT_WRITE);
 	index = create(hn, in, sizeof(*in) + octwords * 16);

@@ -48,7 +48,8 @@ struct hn {
 	uint64_t cmdq; /* iova */
 	uint8_t token; /* of the last command */
 	struct {
-		uint64_t in, out; /* iovas of the chains' first blocks, 1024 bytes each, neighbours */
+		uint64_t in,
+			out; /* iovas of the chains' first blocks, 1024 bytes each, neighbours */
 		uint32_t in_blocks, out_blocks;
 		uint32_t out_bytes;
 	} slots[HN_SLOTS];

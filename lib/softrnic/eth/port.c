@@ -8,11 +8,11 @@
 #include "prm/list.h"
 #include "prm/reg.h"
 
-#define DEFAULT_MTU    (1500 + SOFTRNIC_FRAME_OVERHEAD)
-#define MAX_TX_SPEED   1000 /* 100 Gb/s, in units of 100 Mb/s */
-#define OP_MOD_VNIC    0
-#define MAC_LIST_MAX   (1u << SOFTRNIC_MAC_LIST_LOG)
-#define PORT_NUMBER    1
+#define DEFAULT_MTU  (1500 + SOFTRNIC_FRAME_OVERHEAD)
+#define MAX_TX_SPEED 1000 /* 100 Gb/s, in units of 100 Mb/s */
+#define OP_MOD_VNIC  0
+#define MAC_LIST_MAX (1u << SOFTRNIC_MAC_LIST_LOG)
+#define PORT_NUMBER  1
 
 static const uint8_t no_mac[6];
 
@@ -96,16 +96,15 @@ SOFTRNIC_CMD(query_vport_state)
 	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_ADMIN_STATE,
 				       dev->port.vport_admin_state);
 	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_STATE,
-				       dev->port.link_up ? RNIC_VPORT_STATE_UP :
-							   RNIC_VPORT_STATE_DOWN);
+				       dev->port.link_up ? RNIC_VPORT_STATE_UP
+							 : RNIC_VPORT_STATE_DOWN);
 	return RNIC_STATUS_OK;
 }
 
 SOFTRNIC_CMD(modify_vport_state)
 {
 	const struct rnic_modify_vport_state_in *in = cmd->in;
-	uint32_t state =
-		rnic_modify_vport_state_in_get(in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE);
+	uint32_t state = rnic_modify_vport_state_in_get(in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE);
 
 	if (cmd->op_mod != OP_MOD_VNIC || state > RNIC_VPORT_STATE_FOLLOW ||
 	    rnic_modify_vport_state_in_get(in, RNIC_MODIFY_VPORT_STATE_IN_OTHER_VPORT))
@@ -156,8 +155,8 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	const struct softrnic_mac_list *list;
 	uint32_t type;
 
-	type = rnic_query_nic_vport_context_in_get(in,
-						   RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE);
+	type = rnic_query_nic_vport_context_in_get(
+		in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE);
 	list = mac_list(dev, type);
 	if (rnic_query_nic_vport_context_in_get(in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT) ||
 	    type > RNIC_ALLOWED_LIST_VLAN)
@@ -201,12 +200,12 @@ vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
 
 	if ((select & ~known) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if ((select & RNIC_NIC_VPORT_MTU) != 0 &&
-	    (mtu == 0 || mtu > dev->port.max_mtu))
+	if ((select & RNIC_NIC_VPORT_MTU) != 0 && (mtu == 0 || mtu > dev->port.max_mtu))
 		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_NIC_VPORT_PERMANENT_ADDRESS) != 0 &&
 	    (rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32) >>
-	     8 & 1) != 0)
+		     8 &
+	     1) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_NIC_VPORT_ADDRESSES_LIST) != 0) {
 		if (mac_list(dev, rnic_nic_vport_context_get(
@@ -215,7 +214,8 @@ vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
 		    count > MAC_LIST_MAX)
 			return RNIC_STATUS_BAD_PARAM;
 		if ((cmd->in_bytes - sizeof(struct rnic_modify_nic_vport_context_in)) /
-			    sizeof(struct rnic_mac_entry) < count)
+			    sizeof(struct rnic_mac_entry) <
+		    count)
 			return RNIC_STATUS_BAD_INP_LEN;
 	}
 	return RNIC_STATUS_OK;
@@ -246,8 +246,7 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 	struct softrnic_port *port = &dev->port;
 	int status;
 
-	if (rnic_modify_nic_vport_context_in_get(&in,
-						 RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT))
+	if (rnic_modify_nic_vport_context_in_get(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT))
 		return RNIC_STATUS_BAD_PARAM;
 	status = vport_context_check(dev, cmd, context, select);
 	if (status != RNIC_STATUS_OK)
@@ -269,9 +268,9 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 		port->context.dw[1] = context->dw[1];
 #undef GET
 	if ((select & RNIC_NIC_VPORT_ADDRESSES_LIST) != 0)
-		vport_list_set(dev, context,
-			       (const struct rnic_mac_entry *)((const uint8_t *)cmd->in +
-							       sizeof(in)));
+		vport_list_set(
+			dev, context,
+			(const struct rnic_mac_entry *)((const uint8_t *)cmd->in + sizeof(in)));
 	return RNIC_STATUS_OK;
 }
 
@@ -286,8 +285,7 @@ SOFTRNIC_CMD(query_vport_counter)
 	const struct softrnic_port_counters *base = &dev->port.vport_base;
 
 	if (rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_OTHER_VPORT) ||
-	    rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_PORT_NUM) >
-		    PORT_NUMBER)
+	    rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_PORT_NUM) > PORT_NUMBER)
 		return RNIC_STATUS_BAD_PARAM;
 #define SET(field, member) \
 	rnic_vport_counters_set(counters, RNIC_VPORT_COUNTERS_##field, now->member - base->member)
