@@ -563,7 +563,7 @@ struct softrnic {
 	struct rnic_init_seg *iseg;
 	uint8_t *
 		uar_memory; /* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
-	int uar_fd;	    /* memfd; its offset 0 is the second page */
+	int uar_fd; /* memfd, with the offsets of the BAR; the second page and those behind it */
 	uint8_t nic_interface;
 	uint32_t cmdq_iova_high;    /* written first, takes effect with the low half */
 	struct softrnic_cmdq *cmdq; /* cmdq.c's own: buffers */

@@ -98,7 +98,8 @@ int softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, 
  * The part of BAR0 that may be mapped as memory: all UAR pages but the first one handed out, whose writes must come
  * through softrnic_bar_write() (that is where drivers put event queues, whose doorbells have no record in memory).
  *
- * @param fd May be NULL; else a file descriptor (the device's own, do not close) whose offset 0 is that memory.
+ * @param fd May be NULL; else a file descriptor (the device's own, do not close) that has that memory at *offset, as
+ *           the BAR has it. Its size is sealed.
  */
 int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address,
 		      int *fd);

@@ -9,6 +9,7 @@
  * that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds what got lost.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,8 @@
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
+#define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
+#define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_BUDGET     128 /* packets per queue and poll */
 #define UAR_IDLE_POLLS 512 /* until a queue leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
@@ -52,7 +55,8 @@ uar_load(const struct softrnic *dev, uint32_t page, uint32_t offset)
 
 /*
  * The first page stays private to the device (its registers work through the BAR only); the others are a memfd that
- * can be handed to drivers. Both stand in one range of addresses.
+ * can be handed to drivers. Both stand in one range of addresses. The file has the offsets of the BAR, as a host that
+ * shows the BAR as one file with a hole needs it, and its size is sealed: who shortened it would fault the device.
  */
 int
 softrnic_uar_init(struct softrnic *dev)
@@ -68,14 +72,15 @@ softrnic_uar_init(struct softrnic *dev)
 	dev->uar_watch = calloc(1, sizeof(struct uar_watch));
 	if (dev->uar_watch == NULL)
 		return -ENOMEM;
-	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC);
-	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)shared) != 0)
+	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)(UAR_SHARED + shared)) != 0 ||
+	    fcntl(dev->uar_fd, F_ADD_SEALS, UAR_SEALS) != 0)
 		goto fail;
 	memory = mmap(NULL, UAR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		goto fail;
 	if (mmap((uint8_t *)memory + RNIC_UAR_PAGE_BYTES, shared, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED, dev->uar_fd, 0) == MAP_FAILED)
+		 MAP_SHARED | MAP_FIXED, dev->uar_fd, (off_t)UAR_SHARED) == MAP_FAILED)
 		goto fail;
 	dev->uar_memory = memory;
 	return 0;

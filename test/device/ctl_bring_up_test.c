@@ -2,6 +2,7 @@
 
 /* Bring-up and teardown: registers, pages, capabilities, events, resets; the sequences of drivers that others wrote. */
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -176,6 +177,7 @@ mappable_uars_leave_out_the_first(void **state)
 	uint64_t offset;
 	size_t length;
 	void *address;
+	uint8_t *mapped;
 	int fd;
 
 	assert_int_equal(softrnic_bar_mmap(hn->dev, &offset, &length, &address, &fd), 0);
@@ -183,6 +185,14 @@ mappable_uars_leave_out_the_first(void **state)
 	assert_int_equal(length, (SOFTRNIC_UAR_PAGES - 1) * 4096);
 	assert_true(offset + length <= softrnic_bar_size(hn->dev));
 	assert_non_null(address);
+	/* The file is the same memory, where the BAR has it, and nobody can shorten it. */
+	mapped = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	assert_true(mapped != MAP_FAILED);
+	*mapped = 0x5a;
+	assert_int_equal(*(uint8_t *)address, 0x5a);
+	*mapped = 0;
+	assert_int_not_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(munmap(mapped, length), 0);
 	hn_bring_up(hn);
 	assert_int_equal(hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), RNIC_FIRST_UAR);
 	assert_int_equal(hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), RNIC_FIRST_UAR + 1);
