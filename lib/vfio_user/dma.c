@@ -11,8 +11,13 @@
 
 #include "dma.h"
 
-/* Files up to this size are mapped whole; the address space is not endless. */
+/*
+ * Mappings and addresses of a process are not endless, and other clients of the process need some too: files up to the
+ * first size are mapped whole, and no client has more than so many mappings and bytes.
+ */
 #define VFU_DMA_WHOLE_FILE_BYTES (1ull << 40)
+#define VFU_DMA_MAX_FILE_BYTES	 (1ull << 42)
+#define VFU_DMA_MAX_FILES	 8192
 #define VFU_DMA_FIRST_ROOM	 16
 
 void
@@ -89,10 +94,12 @@ vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t s
 }
 
 static void
-vfu_dma_file_put(struct vfu_dma_file *file)
+vfu_dma_file_put(struct vfu_dma_table *table, struct vfu_dma_file *file)
 {
 	if (--file->regions > 0)
 		return;
+	table->nfiles--;
+	table->file_bytes -= file->length;
 	munmap(file->address, file->length);
 	LIST_REMOVE(file, next);
 	free(file);
@@ -105,7 +112,7 @@ vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned i
 
 	for (i = first; i < first + count; i++) {
 		if (table->entries[i].file != NULL)
-			vfu_dma_file_put(table->entries[i].file);
+			vfu_dma_file_put(table, table->entries[i].file);
 	}
 	if (count > 0)
 		memmove(&table->entries[first], &table->entries[first + count],
@@ -138,20 +145,24 @@ vfu_dma_file_check(const struct vfu_dma_table *table, int fd, const struct vfu_d
 	return 0;
 }
 
-static struct vfu_dma_file *
+static int
 vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int prot,
-		 uint64_t offset, uint64_t length)
+		 uint64_t offset, uint64_t length, struct vfu_dma_file **out)
 {
-	struct vfu_dma_file *file = malloc(sizeof(*file));
+	struct vfu_dma_file *file;
 	void *address;
 
+	if (table->nfiles >= VFU_DMA_MAX_FILES ||
+	    length > VFU_DMA_MAX_FILE_BYTES - table->file_bytes)
+		return -ENOSPC;
+	file = malloc(sizeof(*file));
 	if (file == NULL)
-		return NULL;
+		return -ENOMEM;
 	/* No reservation: hugepages are the client's to reserve. */
 	address = mmap(NULL, length, prot, MAP_SHARED | MAP_NORESERVE, fd, offset);
 	if (address == MAP_FAILED) {
 		free(file);
-		return NULL;
+		return -ENOMEM;
 	}
 	/* A child of the host has no business in a client's memory. */
 	madvise(address, length, MADV_DONTFORK);
@@ -164,7 +175,10 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 		.address = address,
 	};
 	LIST_INSERT_HEAD(&table->files, file, next);
-	return file;
+	table->nfiles++;
+	table->file_bytes += length;
+	*out = file;
+	return 0;
 }
 
 /* A mapping that holds the range: one that is there, the whole file, or just the pages around it. */
@@ -187,7 +201,7 @@ vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *
 			break;
 	}
 	if (file == NULL && (uint64_t)st.st_size <= VFU_DMA_WHOLE_FILE_BYTES)
-		file = vfu_dma_file_map(table, fd, &st, prot, 0, st.st_size);
+		vfu_dma_file_map(table, fd, &st, prot, 0, st.st_size, &file);
 	if (file == NULL) {
 		/* hugetlbfs says here how big its pages are. */
 		page = st.st_blksize;
@@ -195,10 +209,10 @@ vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *
 			page = VFU_PAGE_BYTES;
 		start = request->offset & ~(page - 1);
 		end = (request->offset + request->size + page - 1) & ~(page - 1);
-		file = vfu_dma_file_map(table, fd, &st, prot, start, end - start);
+		rc = vfu_dma_file_map(table, fd, &st, prot, start, end - start, &file);
+		if (rc != 0)
+			return rc;
 	}
-	if (file == NULL)
-		return -ENOMEM;
 	file->regions++;
 	*out = file;
 	return 0;

@@ -42,6 +42,8 @@ struct vfu_dma_table {
 	uint64_t page_bytes;
 	bool any_file; /* not only memory files */
 	LIST_HEAD(, vfu_dma_file) files;
+	unsigned int nfiles;
+	uint64_t file_bytes; /* of all mappings */
 };
 
 void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
@@ -52,7 +54,7 @@ void vfu_dma_table_fini(struct vfu_dma_table *table);
  * Check a request and map its memory. fd is -1 or stays the caller's; it is not needed after the call.
  *
  * @return The index of the new entry, or
- *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many,
+ *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many or too much,
  *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM.
  */
 int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);

@@ -120,7 +120,12 @@ int
 vfu_capabilities_agree(const struct vfu_capabilities *ours, const struct vfu_capabilities *theirs,
 		       struct vfu_capabilities *agreed)
 {
-	agreed->max_msg_fds = ours->max_msg_fds; /* of what each receives, not common */
+	/*
+	 * What each side can receive, so nothing to agree on; yet an answer may only be a subset of what was proposed,
+	 * and QEMU refuses one that names more descriptors than it did.
+	 */
+	agreed->max_msg_fds =
+		vfu_min(ours->max_msg_fds, theirs->max_msg_fds > 0 ? theirs->max_msg_fds : 1);
 	agreed->max_data_xfer_bytes =
 		vfu_min(ours->max_data_xfer_bytes, theirs->max_data_xfer_bytes);
 	agreed->max_dma_maps = vfu_min(ours->max_dma_maps, theirs->max_dma_maps);

@@ -239,6 +239,32 @@ test_a_huge_sparse_file(void **state)
 	close(fd);
 }
 
+/* One client does not use up the addresses of the process. */
+static void
+test_mapped_bytes_are_limited(void **state)
+{
+	struct fixture *f = *state;
+	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
+	struct vfu_server_stats stats;
+	int fds[6], i;
+
+	/* ThreadSanitizer leaves a program no room for files of that size. */
+	if (sanitizer != NULL && strcmp(sanitizer, "thread") == 0)
+		skip();
+	for (i = 0; i < 6; i++) {
+		fds[i] = memory_file(1ull << 40);
+		assert_int_equal(map(f, i * 4096, 4096, RW, fds[i], 0), i < 4 ? 0 : -ENOSPC);
+	}
+	vfu_server_stats_get(f->server, &stats);
+	assert_int_equal(stats.dma_mappings, 4);
+	assert_int_equal(unmap(f, 0, 4096, 0), 0);
+	assert_int_equal(map(f, 0, 4096, RW, fds[4], 0), 0);
+	assert_int_equal(unmap(f, 0, 0, VFU_DMA_UNMAP_FLAG_ALL), 0);
+	assert_int_equal(count_maps(), 1);
+	for (i = 0; i < 6; i++)
+		close(fds[i]);
+}
+
 static void
 test_unmap(void **state)
 {
@@ -516,6 +542,7 @@ main(void)
 		CASE(test_rights_of_the_descriptor),
 		CASE(test_pages_of_one_file_share_a_mapping),
 		CASE(test_a_huge_sparse_file),
+		CASE(test_mapped_bytes_are_limited),
 		CASE(test_unmap),
 		BEFORE(test_the_number_of_maps_is_limited),
 		CASE(test_a_map_that_the_device_refuses_is_gone),

@@ -19,7 +19,7 @@ parse(const char *text, struct vfu_capabilities *caps)
 static void
 test_qemu_is_understood(void **state)
 {
-	struct vfu_capabilities caps;
+	struct vfu_capabilities caps, ours, agreed;
 
 	(void)state;
 	assert_int_equal(parse("{\"capabilities\":{\"pgsizes\":4096,\"max_msg_fds\":16,"
@@ -33,6 +33,11 @@ test_qemu_is_understood(void **state)
 	assert_int_equal(caps.max_dma_maps, 65535);
 	assert_int_equal(caps.pgsizes, 4096);
 	assert_true(caps.write_multiple);
+	/* It takes no answer with more than it proposed. */
+	vfu_capabilities_ours(&ours);
+	assert_int_equal(vfu_capabilities_agree(&ours, &caps, &agreed), 0);
+	assert_int_equal(agreed.max_msg_fds, 16);
+	assert_int_equal(agreed.pgsizes, 4096);
 }
 
 static void
@@ -137,6 +142,7 @@ test_the_smaller_limit_holds(void **state)
 	assert_int_equal(vfu_capabilities_agree(&ours, &theirs, &agreed), 0);
 	assert_int_equal(agreed.max_data_xfer_bytes, 4096);
 	assert_int_equal(agreed.max_dma_maps, 65535);
+	assert_int_equal(agreed.max_msg_fds, 1);
 	assert_int_equal(agreed.pgsizes, 4096 | 1 << 21);
 	assert_false(agreed.write_multiple);
 	theirs.pgsizes = 1 << 16;
