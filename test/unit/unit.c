@@ -27,6 +27,20 @@ free_hugepages(void)
 	return pages;
 }
 
+static bool
+hugetlbfs_mounted(void)
+{
+	FILE *f = fopen("/proc/mounts", "r");
+	char line[512];
+	bool found = false;
+
+	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
+		found = strstr(line, " hugetlbfs ") != NULL;
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
 int
 unit_main(int argc, char **argv, int (*run)(void))
 {
@@ -41,6 +55,11 @@ unit_main(int argc, char **argv, int (*run)(void))
 		if (free_hugepages() < 64) {
 			printf("1..0 # SKIP 64 free hugepages of 2 MiB are needed: "
 			       "sysctl vm.nr_hugepages=256\n");
+			return 77;
+		}
+		if (strcmp(argv[1], "--in-memory") != 0 && !hugetlbfs_mounted()) {
+			printf("1..0 # SKIP no hugetlbfs is mounted: mount -t hugetlbfs none "
+			       "/dev/hugepages\n");
 			return 77;
 		}
 		for (i = 0; i < argc && n < 16; i++)

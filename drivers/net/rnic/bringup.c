@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_alarm.h>
 #include <rte_common.h>
 
 #include "internal.h"
@@ -18,7 +17,6 @@
 #include "rdmapmd_driver.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;
-unsigned int rnic_health_period_ms = 1000;
 int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 
 /* ---- access ---- */
@@ -211,9 +209,9 @@ async_eq_down(struct rnic_dev *dev)
 }
 
 static int
-interrupts_up(struct rnic_dev *dev)
+control_up(struct rnic_dev *dev)
 {
-	int rc = rnic_interrupts_start(dev);
+	int rc = rnic_control_start(dev);
 
 	if (rc == 0)
 		rnic_cmdq_use_events(dev, true);
@@ -221,11 +219,10 @@ interrupts_up(struct rnic_dev *dev)
 }
 
 static void
-interrupts_down(struct rnic_dev *dev)
+control_down(struct rnic_dev *dev)
 {
 	rnic_cmdq_use_events(dev, false);
-	rnic_interrupts_stop(dev);
-	rnic_pages_quiesce(dev);
+	rnic_control_stop(dev);
 }
 
 /* ---- objects that all queues share ---- */
@@ -286,79 +283,17 @@ q_counter_down(struct rnic_dev *dev)
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, dev->q_counter);
 }
 
-/* ---- health ---- */
-
-#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
-
-struct rnic_health {
-	struct rnic_dev *dev;
-	uint32_t counter;
-	unsigned int still;
-	atomic_bool stopped;
-};
-
-void
-rnic_dev_fatal(struct rnic_dev *dev, const char *why)
-{
-	void (*on_fatal)(struct rnic_dev *);
-
-	if (atomic_exchange(&dev->dead, true))
-		return;
-	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
-	on_fatal = atomic_load(&dev->on_fatal);
-	if (on_fatal != NULL)
-		on_fatal(dev);
-}
-
-static void
-health_check(void *arg)
-{
-	struct rnic_health *health = arg;
-	struct rnic_dev *dev = health->dev;
-	const char *why = rnic_device_dead(dev);
-	uint32_t counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
-
-	if (counter != health->counter)
-		health->still = 0;
-	else if (++health->still >= HEALTH_STILL_MAX && why == NULL)
-		why = "its health counter stands still";
-	health->counter = counter;
-	if (why != NULL) {
-		rnic_dev_fatal(dev, why);
-		return;
-	}
-	if (!atomic_load(&health->stopped))
-		rte_eal_alarm_set((uint64_t)rnic_health_period_ms * 1000, health_check, health);
-}
-
 static int
 health_up(struct rnic_dev *dev)
 {
-	struct rnic_health *health = calloc(1, sizeof(*health));
-	int rc;
-
-	if (health == NULL)
-		return -ENOMEM;
-	health->dev = dev;
-	health->counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
-	rc = rte_eal_alarm_set((uint64_t)rnic_health_period_ms * 1000, health_check, health);
-	if (rc != 0) {
-		RNIC_LOG(ERR, dev, "cannot set an alarm: %s", strerror(-rc));
-		free(health);
-		return rc;
-	}
-	dev->health = health;
+	rnic_control_watch(dev, true);
 	return 0;
 }
 
 static void
 health_down(struct rnic_dev *dev)
 {
-	atomic_store(&dev->health->stopped, true);
-	/* Waits for one that runs. */
-	rte_eal_alarm_cancel(health_check, dev->health);
-	free(dev->health);
-	dev->health = NULL;
+	rnic_control_watch(dev, false);
 }
 
 /* ---- the process's list of devices ---- */
@@ -400,7 +335,7 @@ static const struct {
 	{ "board id", adapter_up, NULL },
 	{ "UARs", rnic_uars_create, rnic_uars_destroy },
 	{ "async EQ", async_eq_up, async_eq_down },
-	{ "interrupts", interrupts_up, interrupts_down },
+	{ "control thread", control_up, control_down },
 	{ "PD", pd_up, pd_down },
 	{ "transport domain", td_up, td_down },
 	{ "TIS", tis_up, tis_down },

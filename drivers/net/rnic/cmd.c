@@ -6,7 +6,7 @@
  * for page commands alone, so that a device that needs pages to go on can always be served.
  *
  * Waiting: the slot's owner bit says when a command is done, always. Events only spare the waiting: once they are on, a
- * thread sleeps until the event queue tells of its slot, and still looks by itself now and then. The interrupt thread,
+ * thread sleeps until the event queue tells of its slot, and still looks by itself now and then. The control thread,
  * which walks the event queue, polls.
  *
  * A command that runs out of time keeps its slot and mailboxes until the device lets go of them or is reset: it may
@@ -19,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <rte_interrupts.h>
 
 #include "doorbell.h"
 #include "internal.h"
@@ -353,7 +351,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 	 uint64_t deadline, const char **dead)
 {
 	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
-	const bool may_wait = !rte_thread_is_intr();
+	const bool may_wait = !rnic_control_is_self(dev);
 	uint64_t next_check = start + HEALTH_CHECK_US;
 
 	for (;;) {

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Event queues (PRM: "Event Queues"), and the interrupts that make somebody look at them. EAL's interrupt thread walks
- * the asynchronous queue; what takes commands to handle is left to alarms.
+ * Event queues (PRM: "Event Queues"). The control thread walks the asynchronous one; what takes commands to handle is left
+ * for after the walk.
  */
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <rte_interrupts.h>
 
 #include "doorbell.h"
 #include "internal.h"
@@ -23,11 +19,6 @@ struct rnic_eq {
 	uint32_t mask;
 	uint8_t log_size;
 	uint32_t eqn;
-};
-
-/* Interrupts of the asynchronous queue. */
-struct rnic_interrupts {
-	struct rte_intr_handle *handle;
 };
 
 static void
@@ -90,8 +81,14 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 			eq_doorbell(dev, eq, RNIC_UAR_EQ_UPDATE);
 	}
 	/* Arming with an entry already there raises the interrupt at once: nothing is missed. */
-	eq_doorbell(dev, eq, RNIC_UAR_EQ_ARM);
+	rnic_eq_arm(dev, eq);
 	return count;
+}
+
+void
+rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	eq_doorbell(dev, eq, RNIC_UAR_EQ_ARM);
 }
 
 uint32_t
@@ -165,60 +162,4 @@ rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq)
 	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_EQ, eq->eqn);
 	rnic_mem_free(dev, &eq->mem);
 	free(eq);
-}
-
-static void
-interrupt(void *arg)
-{
-	struct rnic_dev *dev = arg;
-	uint64_t count;
-	ssize_t n;
-
-	/* Before the walk: what is written after it makes the descriptor readable again. */
-	n = read(rte_intr_fd_get(dev->interrupts->handle), &count, sizeof(count));
-	(void)n;
-	rnic_eq_poll(dev, dev->async_eq);
-}
-
-int
-rnic_interrupts_start(struct rnic_dev *dev)
-{
-	struct rnic_interrupts *interrupts = calloc(1, sizeof(*interrupts));
-	int rc = -ENOMEM;
-
-	if (interrupts == NULL)
-		return -ENOMEM;
-	interrupts->handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-	if (interrupts->handle != NULL) {
-		dev->interrupts = interrupts;
-		rc = rte_intr_fd_set(interrupts->handle, dev->access->ops->irq_fd(dev->access, 0));
-		if (rc == 0)
-			rc = rte_intr_type_set(interrupts->handle, RTE_INTR_HANDLE_EXT);
-		if (rc == 0)
-			rc = rte_intr_callback_register(interrupts->handle, interrupt, dev);
-	}
-	if (rc != 0) {
-		RNIC_LOG(ERR, dev, "cannot listen to interrupts: %s", strerror(-rc));
-		rte_intr_instance_free(interrupts->handle);
-		dev->interrupts = NULL;
-		free(interrupts);
-		return rc < 0 ? rc : -EIO;
-	}
-	/* Arm; an event that is there already comes as an interrupt. */
-	eq_doorbell(dev, dev->async_eq, RNIC_UAR_EQ_ARM);
-	return 0;
-}
-
-void
-rnic_interrupts_stop(struct rnic_dev *dev)
-{
-	struct rnic_interrupts *interrupts = dev->interrupts;
-
-	if (interrupts == NULL)
-		return;
-	/* Waits until the callback is not running. */
-	rte_intr_callback_unregister_sync(interrupts->handle, interrupt, dev);
-	rte_intr_instance_free(interrupts->handle);
-	dev->interrupts = NULL;
-	free(interrupts);
 }

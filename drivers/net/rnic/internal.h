@@ -85,10 +85,10 @@ void rnic_pages_destroy(struct rnic_dev *dev);
 int rnic_pages_give(struct rnic_dev *dev, unsigned int stage);
 /* Take all pages back, until the device holds none. */
 int rnic_pages_reclaim(struct rnic_dev *dev);
-/* A page request event: count pages wanted, or offered back if negative. Answered later, from an alarm. */
+/* A page request event: count pages wanted, or offered back if negative. Only noted. */
 void rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count);
-/* No more requests are answered when this returns. */
-void rnic_pages_quiesce(struct rnic_dev *dev);
+/* Do what was asked since. */
+void rnic_pages_answer(struct rnic_dev *dev);
 uint32_t rnic_pages_held(struct rnic_dev *dev);
 
 /* ---- eq.c ---- */
@@ -98,8 +98,18 @@ void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
 uint32_t rnic_eq_number(const struct rnic_eq *eq);
 /* Handle what is there and arm. One caller at a time. Returns the number of events. */
 unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
-int rnic_interrupts_start(struct rnic_dev *dev);
-void rnic_interrupts_stop(struct rnic_dev *dev);
+void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
+
+/* ---- control.c ---- */
+extern unsigned int rnic_health_period_ms;
+int rnic_control_start(struct rnic_dev *dev);
+void rnic_control_stop(struct rnic_dev *dev);
+/* Watch the device's health, or no more. */
+void rnic_control_watch(struct rnic_dev *dev, bool on);
+/* The caller is the control thread: it must not wait for events, which it hands on itself. */
+bool rnic_control_is_self(struct rnic_dev *dev);
+/* The device is lost: on_fatal is called, once; commands fail from now on. */
+void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 
 /* ---- uar.c ---- */
 #define RNIC_BF_REGS		 16 /* shared among queues, on as many pages as half of it */
@@ -126,7 +136,6 @@ int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, 
 
 /* ---- bringup.c ---- */
 extern unsigned int rnic_initializing_timeout_ms;
-extern unsigned int rnic_health_period_ms;
 /*
  * For tests: called before each stage goes up or down, with its name. What it returns before `up` takes the place of the
  * stage if it is not 0; before `down` it does not matter.
@@ -134,8 +143,6 @@ extern unsigned int rnic_health_period_ms;
 extern int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 unsigned int rnic_bringup_stages(void);
 const char *rnic_bringup_stage_name(unsigned int stage);
-/* The device is lost: on_fatal is called, once; commands fail from now on. */
-void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 
 /* access/direct.c */
 struct softrnic;

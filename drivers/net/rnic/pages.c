@@ -5,7 +5,7 @@
  * later, taken back at the end. They come in chunks that are mapped whole, so that tens of thousands of pages cost
  * hundreds of map entries.
  *
- * Requests at run time come as events. They are answered from an alarm, never while the event queue is walked.
+ * Requests at run time come as events. They are answered by the control thread after its walk of the event queue.
  */
 
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_alarm.h>
 #include <rte_common.h>
 
 #include "internal.h"
@@ -36,7 +35,6 @@ struct rnic_pages {
 	uint32_t held;
 	int64_t wanted; /* asked for by events, not answered yet */
 	uint16_t function;
-	bool scheduled, stopped;
 };
 
 /* Called with the lock held. */
@@ -261,12 +259,10 @@ rnic_pages_reclaim(struct rnic_dev *dev)
 	return rc;
 }
 
-/* The alarm: not in the event queue's walk, so that commands may be executed. */
-static void
-answer_requests(void *arg)
+void
+rnic_pages_answer(struct rnic_dev *dev)
 {
-	struct rnic_pages *pages = arg;
-	struct rnic_dev *dev = pages->dev;
+	struct rnic_pages *pages = dev->pages;
 	uint16_t function;
 	uint32_t taken;
 	int64_t wanted;
@@ -276,9 +272,9 @@ answer_requests(void *arg)
 	wanted = pages->wanted;
 	function = pages->function;
 	pages->wanted = 0;
-	pages->scheduled = false;
 	pthread_mutex_unlock(&pages->lock);
-	RNIC_LOG(DEBUG, dev, "page request: %" PRId64, wanted);
+	if (wanted != 0)
+		RNIC_LOG(DEBUG, dev, "page request: %" PRId64, wanted);
 	if (wanted > 0)
 		(void)give_all(dev, function, (uint32_t)RTE_MIN(wanted, (int64_t)INT32_MAX));
 	for (; wanted < 0; wanted += (int64_t)taken)
@@ -297,20 +293,7 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 	pthread_mutex_lock(&pages->lock);
 	pages->function = function;
 	pages->wanted += count;
-	if (!pages->scheduled && !pages->stopped &&
-	    rte_eal_alarm_set(1, answer_requests, pages) == 0)
-		pages->scheduled = true;
 	pthread_mutex_unlock(&pages->lock);
-}
-
-void
-rnic_pages_quiesce(struct rnic_dev *dev)
-{
-	pthread_mutex_lock(&dev->pages->lock);
-	dev->pages->stopped = true;
-	pthread_mutex_unlock(&dev->pages->lock);
-	/* Waits for one that runs. */
-	rte_eal_alarm_cancel(answer_requests, dev->pages);
 }
 
 uint32_t

@@ -81,16 +81,15 @@ struct rnic_dev {
 	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
 
 	/*
-	 * Called from the interrupt thread, commands may be executed there. Set after rnic_dev_open(), `user` first: the
+	 * Called from the control thread (or whoever meets a dead device); commands may be executed there. Set after rnic_dev_open(), `user` first: the
 	 * callbacks are atomic so that a plain assignment publishes it.
 	 */
 	void *user;
 	void (*_Atomic on_port_change)(struct rnic_dev *dev);
 	void (*_Atomic on_fatal)(struct rnic_dev *dev);
 
-	struct rnic_interrupts *interrupts; /* eq.c */
-	struct rnic_health *health;	    /* bringup.c */
-	struct rdmapmd_device *device;	    /* in the process's list of devices */
+	struct rnic_control *control;  /* control.c */
+	struct rdmapmd_device *device; /* in the process's list of devices */
 };
 
 /* Open: access, then every bring-up stage in turn. On failure all is undone, one message says which stage and why. */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The control thread of a device: walks the asynchronous event queue when its interrupt comes, answers page requests,
+ * watches the device's health. Asleep otherwise.
+ *
+ * It is a thread of the device's own, not EAL's interrupt thread: that one serves the whole process, and must not stand
+ * still while a sick device lets a command wait. It stays off the cores that EAL's lcores poll on, where there are
+ * others.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+
+#include "internal.h"
+
+#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
+
+unsigned int rnic_health_period_ms = 1000;
+
+struct rnic_control {
+	struct rnic_dev *dev;
+	pthread_t thread;
+	int kick_fd; /* wakes the thread */
+	atomic_bool stop, watching;
+
+	/* The thread's own. */
+	uint64_t next_check_us;
+	uint32_t counter;
+	unsigned int still;
+	bool checked; /* counter holds something */
+};
+
+static _Thread_local const struct rnic_dev
+	*controlled; /* the device whose control thread this is */
+
+static void
+drain(int fd)
+{
+	uint64_t count;
+	ssize_t n = read(fd, &count, sizeof(count));
+
+	/* Nothing there is as good: the thread looks anyway. */
+	(void)n;
+}
+
+static void
+kick(struct rnic_control *control)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(control->kick_fd, &one, sizeof(one));
+
+	(void)n;
+}
+
+/* ---- Health ---- */
+
+void
+rnic_dev_fatal(struct rnic_dev *dev, const char *why)
+{
+	void (*on_fatal)(struct rnic_dev *);
+
+	if (atomic_exchange(&dev->dead, true))
+		return;
+	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+	on_fatal = atomic_load(&dev->on_fatal);
+	if (on_fatal != NULL)
+		on_fatal(dev);
+}
+
+static void
+check_health(struct rnic_control *control)
+{
+	struct rnic_dev *dev = control->dev;
+	const char *why = rnic_device_dead(dev);
+	uint32_t counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
+
+	if (!control->checked || counter != control->counter)
+		control->still = 0;
+	else if (++control->still >= HEALTH_STILL_MAX && why == NULL)
+		why = "its health counter stands still";
+	control->counter = counter;
+	control->checked = true;
+	if (why != NULL)
+		rnic_dev_fatal(dev, why);
+}
+
+/* Milliseconds until the next check is due; -1: none. */
+static int
+health_timeout(struct rnic_control *control)
+{
+	const uint64_t now = rnic_now_us(), period = (uint64_t)rnic_health_period_ms * 1000;
+
+	if (!atomic_load(&control->watching) || atomic_load(&control->dev->dead))
+		return -1;
+	if (now >= control->next_check_us) {
+		check_health(control);
+		control->next_check_us = now + period;
+	}
+	return (int)((control->next_check_us - now + 999) / 1000);
+}
+
+void
+rnic_control_watch(struct rnic_dev *dev, bool on)
+{
+	atomic_store(&dev->control->watching, on);
+	kick(dev->control);
+}
+
+/* ---- The thread ---- */
+
+static void *
+run(void *arg)
+{
+	struct rnic_control *control = arg;
+	struct rnic_dev *dev = control->dev;
+	struct pollfd fds[2] = {
+		{ .fd = dev->access->ops->irq_fd(dev->access, 0), .events = POLLIN },
+		{ .fd = control->kick_fd, .events = POLLIN },
+	};
+
+	controlled = dev;
+	while (!atomic_load(&control->stop)) {
+		if (poll(fds, 2, health_timeout(control)) <= 0)
+			continue;
+		if (fds[1].revents)
+			drain(control->kick_fd);
+		if (fds[0].revents) {
+			/* Before the walk: what is written after it makes the descriptor readable again. */
+			drain(fds[0].fd);
+			rnic_eq_poll(dev, dev->async_eq);
+			/* Commands; not in the walk, which their completions may need. */
+			rnic_pages_answer(dev);
+		}
+	}
+	return NULL;
+}
+
+bool
+rnic_control_is_self(struct rnic_dev *dev)
+{
+	return controlled == dev;
+}
+
+/* CPUs that no lcore polls on, if there are any. */
+static void
+set_affinity(pthread_attr_t *attr)
+{
+	cpu_set_t cpus;
+	unsigned int lcore;
+	long cpu;
+
+	CPU_ZERO(&cpus);
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF) && cpu < CPU_SETSIZE; cpu++)
+		CPU_SET((size_t)cpu, &cpus);
+	RTE_LCORE_FOREACH(lcore) {
+		rte_cpuset_t polled = rte_lcore_cpuset(lcore);
+
+		/* One that may run anywhere leaves room everywhere. */
+		if (CPU_COUNT(&polled) == 1)
+			for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+				if (CPU_ISSET((size_t)cpu, &polled))
+					CPU_CLR((size_t)cpu, &cpus);
+	}
+	if (CPU_COUNT(&cpus) > 0)
+		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
+}
+
+static int
+start_thread(struct rnic_control *control)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	int rc;
+
+	/* Signals are the application's. */
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	set_affinity(&attr);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&control->thread, &attr, run, control);
+	if (rc == EINVAL) /* a container may forbid those CPUs */
+		rc = pthread_create(&control->thread, NULL, run, control);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (rc == 0)
+		pthread_setname_np(control->thread, "rnic-control");
+	return -rc;
+}
+
+int
+rnic_control_start(struct rnic_dev *dev)
+{
+	struct rnic_control *control = calloc(1, sizeof(*control));
+	int rc = 0;
+
+	if (control == NULL)
+		return -ENOMEM;
+	control->dev = dev;
+	control->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (control->kick_fd < 0)
+		rc = -errno;
+	dev->control = control;
+	if (rc == 0)
+		rc = start_thread(control);
+	if (rc != 0) {
+		RNIC_LOG(ERR, dev, "no control thread: %s", strerror(-rc));
+		if (control->kick_fd >= 0)
+			close(control->kick_fd);
+		dev->control = NULL;
+		free(control);
+		return rc;
+	}
+	/* Arm; an event that is there already comes as an interrupt. */
+	rnic_eq_arm(dev, dev->async_eq);
+	return 0;
+}
+
+void
+rnic_control_stop(struct rnic_dev *dev)
+{
+	struct rnic_control *control = dev->control;
+
+	if (control == NULL)
+		return;
+	atomic_store(&control->stop, true);
+	kick(control);
+	pthread_join(control->thread, NULL);
+	close(control->kick_fd);
+	dev->control = NULL;
+	free(control);
+}
