@@ -2,17 +2,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "harness.h"
 
-#define BLOCK_ROOM RNIC_CMDQ_BLOCK_ALIGN
-#define POLLS	   1000
+#define BLOCK_ROOM  RNIC_CMDQ_BLOCK_ALIGN
+#define POLLS	    1000
+#define GUARD_BYTES (2u << 20)
 
 void
 hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_conf *conf)
 {
 	struct softrnic_conf given = { 0 };
-	void *memory = NULL;
+	uint8_t *guarded;
 
 	if (conf != NULL)
 		given = *conf;
@@ -27,10 +29,12 @@ hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_co
 		assert_int_equal(softrnic_poller_create(&hn->poller), 0);
 	}
 	assert_int_equal(softrnic_create(hn->poller, &given, &hn->dev), 0);
-	/* Untouched pages cost nothing; with a fresh mapping they are zero. */
-	assert_int_equal(posix_memalign(&memory, 2u << 20, HN_MEMORY_BYTES), 0);
-	memset(memory, 0, 4096);
-	hn->memory = memory;
+	/* Untouched pages cost nothing; an access beside them ends the test. */
+	guarded = mmap(NULL, HN_MEMORY_BYTES + 2 * GUARD_BYTES, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(guarded, MAP_FAILED);
+	hn->memory = guarded + GUARD_BYTES;
+	assert_int_equal(mprotect(hn->memory, HN_MEMORY_BYTES, PROT_READ | PROT_WRITE), 0);
 	hn->iova = HN_IOVA_BASE;
 	assert_int_equal(softrnic_dma_map(hn->dev, hn->iova, HN_MEMORY_BYTES, hn->memory,
 					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
@@ -45,7 +49,7 @@ void
 hn_stop(struct hn *hn)
 {
 	softrnic_destroy(hn->dev);
-	free(hn->memory);
+	munmap(hn->memory - GUARD_BYTES, HN_MEMORY_BYTES + 2 * GUARD_BYTES);
 	if (hn->own_poller)
 		assert_int_equal(softrnic_poller_destroy(hn->poller), 0);
 	memset(hn, 0, sizeof(*hn));

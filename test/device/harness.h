@@ -5,7 +5,7 @@
  * that nothing of our driver is needed to test the device. Everything runs in the calling thread: a command is rung,
  * then the device polled.
  *
- * Host memory is plain heap memory; the device reaches it at IOVAs that are unlike its addresses.
+ * Host memory is plain memory of the process; the device reaches it at IOVAs that are unlike its addresses.
  */
 #ifndef TEST_DEVICE_HARNESS_H
 #define TEST_DEVICE_HARNESS_H
