@@ -376,9 +376,18 @@ raw_receive(int fd, void *bytes, size_t room, int *fds, unsigned int *nfds)
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : -errno;
 	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg != NULL && nfds != NULL) {
-		*nfds = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(cmsg), *nfds * sizeof(int));
+	if (cmsg != NULL) {
+		unsigned int count = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int), i;
+		int got[16];
+
+		memcpy(got, CMSG_DATA(cmsg), count * sizeof(int));
+		if (nfds != NULL) {
+			*nfds = count;
+			memcpy(fds, got, count * sizeof(int));
+		}
+		/* Who does not want them shall not collect them. */
+		for (i = 0; i < count && nfds == NULL; i++)
+			close(got[i]);
 	}
 	return n;
 }
