@@ -132,7 +132,7 @@ rdmapmd_device_register(const char *name, const char *driver, void *priv,
 		free(device);
 		return -ENOMEM;
 	}
-	strcpy(device->name, name);
+	memcpy(device->name, name, strlen(name) + 1);
 	device->priv = priv;
 	device->references = 1;
 

@@ -414,7 +414,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	dev = calloc(1, sizeof(*dev));
 	if (dev == NULL)
 		return -ENOMEM;
-	strcpy(dev->name, name);
+	memcpy(dev->name, name, strlen(name) + 1);
 	dev->args = args;
 	dev->socket_id = socket_id;
 	rte_spinlock_init(&dev->lock);

@@ -151,28 +151,28 @@ rnic_control_is_self(struct rnic_dev *dev)
 	return controlled == dev;
 }
 
-/* CPUs that no lcore polls on, if there are any. */
+/* CPUs that no lcore polls on, if there are any; else all, not just those of whoever starts the thread. */
 static void
 set_affinity(pthread_attr_t *attr)
 {
-	cpu_set_t cpus;
+	cpu_set_t all, idle;
 	unsigned int lcore;
 	long cpu;
 
-	CPU_ZERO(&cpus);
+	CPU_ZERO(&all);
 	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF) && cpu < CPU_SETSIZE; cpu++)
-		CPU_SET((size_t)cpu, &cpus);
+		CPU_SET((size_t)cpu, &all);
+	idle = all;
 	RTE_LCORE_FOREACH(lcore) {
 		rte_cpuset_t polled = rte_lcore_cpuset(lcore);
 
 		/* One that may run anywhere leaves room everywhere. */
-		if (CPU_COUNT(&polled) == 1)
-			for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-				if (CPU_ISSET((size_t)cpu, &polled))
-					CPU_CLR((size_t)cpu, &cpus);
+		if (CPU_COUNT(&polled) == 1) {
+			CPU_AND(&polled, &polled, &idle);
+			CPU_XOR(&idle, &idle, &polled);
+		}
 	}
-	if (CPU_COUNT(&cpus) > 0)
-		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
+	pthread_attr_setaffinity_np(attr, sizeof(all), CPU_COUNT(&idle) > 0 ? &idle : &all);
 }
 
 static int

@@ -38,7 +38,7 @@ set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 	if (strcmp(value, "loop") != 0 && (strncmp(value, "pair:", 5) != 0 || value[5] == '\0' ||
 					   strlen(value) >= sizeof(args->wire)))
 		return -EINVAL;
-	strcpy(args->wire, value);
+	memcpy(args->wire, value, strlen(value) + 1);
 	return 0;
 }
 
