@@ -87,7 +87,8 @@ rx_refill_wqe(struct rnic_rxq *rxq)
 	uint8_t i;
 
 	for (i = 0; i < rxq->segs; i++) {
-		if (elts[i] != NULL)
+		/* Where a frame left mbufs in place; a single slot is always empty when it comes to be filled. */
+		if (rxq->segs > 1 && elts[i] != NULL)
 			continue;
 		mbuf = rte_mbuf_raw_alloc(rxq->pool);
 		if (unlikely(mbuf == NULL))
@@ -127,46 +128,62 @@ rx_refill_short(struct rnic_rxq *rxq)
 	rnic_rq_dbrec_publish(rxq->rq.dbrec, rxq->rq.producer);
 }
 
-/* One mbuf a WQE, RNIC_RX_REFILL of them at a time. */
+/* A run of WQEs of one mbuf each. False: there are no mbufs, or no key for them. */
+static __rte_always_inline bool
+rx_refill_run(struct rnic_rxq *rxq, uint16_t producer)
+{
+	struct rte_mbuf **elts = &rxq->elts[producer & rxq->rq.mask];
+	struct rnic_wqe_data *data = rx_wqe(rxq, producer);
+	uintptr_t start = rxq->mkeys.last.start, range = rxq->mkeys.last.end - start, address;
+	struct rnic_be32 lkey = rxq->mkeys.last.lkey, found;
+	unsigned int i;
+
+	if (unlikely(rte_mempool_get_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL) < 0))
+		return false;
+	if (unlikely(atomic_load_explicit(rxq->mkeys.device_generation, memory_order_relaxed) !=
+		     rxq->mkeys.generation))
+		range = 0;
+	for (i = 0; i < RNIC_RX_REFILL; i++) {
+		address = (uintptr_t)elts[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
+		if (unlikely(address - start >= range)) {
+			if (!rnic_mkey_lookup(&rxq->mkeys, elts[i], address, &found)) {
+				rte_mempool_put_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL);
+				return false;
+			}
+			lkey = found;
+			start = rxq->mkeys.last.start;
+			range = rxq->mkeys.last.end - start;
+		}
+		__atomic_store_n(&data[i].lkey.raw, lkey.raw, __ATOMIC_RELAXED);
+		__atomic_store_n(&data[i].address.raw, RNIC_SWAP64(address), __ATOMIC_RELAXED);
+	}
+	return true;
+}
+
+/* One mbuf a WQE, RNIC_RX_REFILL of them at a time; aligned runs do not wrap. */
 static __rte_always_inline void
 rx_refill_single(struct rnic_rxq *rxq)
 {
 	uint16_t producer = rxq->rq.producer, end = rxq->consumer + rxq->rq.mask + 1;
-	struct rnic_wqe_data *data;
-	struct rte_mbuf **elts;
-	unsigned int i;
 
 	do {
-		elts = &rxq->elts[producer & rxq->rq.mask];
-		data = rx_wqe(rxq, producer);
-		/* Aligned runs do not wrap. */
-		if (unlikely(producer % RNIC_RX_REFILL != 0 ||
-			     rte_mempool_get_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL) < 0)) {
+		if (unlikely(producer % RNIC_RX_REFILL != 0) ||
+		    unlikely(!rx_refill_run(rxq, producer))) {
 			rxq->rq.producer = producer;
 			rx_refill_short(rxq);
 			return;
 		}
-		for (i = 0; i < RNIC_RX_REFILL; i++) {
-			if (unlikely(!rx_post(rxq, &data[i], elts[i]))) {
-				rte_mempool_put_bulk(rxq->pool, (void **)elts, RNIC_RX_REFILL);
-				memset(elts, 0, RNIC_RX_REFILL * sizeof(*elts));
-				rnic_counter_add(&rxq->stats.no_mbuf, 1);
-				goto out;
-			}
-		}
 		producer += RNIC_RX_REFILL;
 	} while ((uint16_t)(end - producer) >= RNIC_RX_REFILL);
-out:
 	rxq->rq.producer = producer;
 	rnic_rq_dbrec_publish(rxq->rq.dbrec, producer);
 }
 
 /* The mbufs of one frame, linked; its slots are empty afterwards. */
 static __rte_always_inline struct rte_mbuf *
-rx_scattered(struct rnic_rxq *rxq, const struct rnic_cqe *cqe, uint32_t length)
+rx_scattered(struct rnic_rxq *rxq, uint16_t index, const struct rnic_cqe *cqe, uint32_t length)
 {
-	struct rte_mbuf **elts =
-		&rxq->elts[(uint32_t)(rxq->consumer & rxq->rq.mask) << rxq->log_segs];
+	struct rte_mbuf **elts = &rxq->elts[(uint32_t)(index & rxq->rq.mask) << rxq->log_segs];
 	struct rte_mbuf *head = elts[0], *last = head, *mbuf;
 	uint32_t left = length;
 	uint16_t segs = 1;
@@ -201,75 +218,87 @@ rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
 	rnic_rxq_failed(rxq);
 }
 
+/* Is there an entry to take? Most polls find none: they shall cost nothing. */
+static __rte_always_inline bool
+rx_ready(struct rnic_rxq *rxq)
+{
+	const struct rnic_cq *cq = &rxq->cq;
+
+	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING))
+		return rnic_rxq_restart(rxq);
+	if (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+		return true;
+	/* Nothing will come until there are mbufs. */
+	if (unlikely(rxq->rq.producer == rxq->consumer))
+		rx_refill_short(rxq);
+	return false;
+}
+
+/* The entries that are there, up to `count`. */
 static __rte_always_inline uint16_t
-rx_burst(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
+rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
 {
 	struct rnic_cq *cq = &rxq->cq;
-	const struct rnic_cqe *cqe;
-	uint32_t index = cq->consumer, length;
-	uint16_t done, posted;
+	const struct rnic_cqe *cqe, *ring = cq->ring;
+	const uint32_t cq_mask = cq->mask, first = cq->consumer, frame_bytes = rxq->frame_bytes;
+	const uint16_t rq_mask = rxq->rq.mask, posted = rxq->rq.producer - rxq->consumer;
+	const uint8_t log_size = cq->log_size;
+	const uint64_t rearm = rxq->rearm;
+	struct rte_mbuf **elts = rxq->elts;
+	uint32_t index, length, end, consumer = rxq->consumer;
 	uint64_t bytes = 0;
+	bool good = true;
 
-	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING) &&
-	    !rnic_rxq_restart(rxq))
-		return 0;
 	/* An entry for a WQE that was never posted would be the device's error. */
-	posted = rxq->rq.producer - rxq->consumer;
-	count = RTE_MIN(count, posted);
-	for (done = 0; done < count; done++, index++) {
-		cqe = &cq->ring[index & cq->mask];
-		if (!rnic_cqe_ready(cqe, index, cq->log_size))
+	end = first + RTE_MIN(count, posted);
+	for (index = first; index != end; index++, consumer++) {
+		cqe = &ring[index & cq_mask];
+		if (!rnic_cqe_ready(cqe, index, log_size))
 			break;
 		if (flags & RX_DUMP)
 			rnic_dump_cq_entry(cq, cqe);
 		length = rnic_be32_to_cpu(cqe->byte_count);
-		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND ||
-			     length - 1 >= rxq->frame_bytes)) {
+		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND) ||
+		    unlikely(length - 1 >= frame_bytes)) {
 			rx_error(rxq, cqe);
-			index++;
+			good = false;
 			break;
 		}
 		if (flags & RX_SCATTERED) {
-			pkts[done] = rx_scattered(rxq, cqe, length);
+			*pkts = rx_scattered(rxq, consumer, cqe, length);
 		} else {
-			struct rte_mbuf **elt = &rxq->elts[rxq->consumer & rxq->rq.mask];
-
-			pkts[done] = *elt;
-			*elt = NULL;
-			rx_fill(pkts[done], rxq->rearm, cqe, length);
+			*pkts = elts[consumer & rq_mask];
+			rx_fill(*pkts, rearm, cqe, length);
 		}
-		rxq->consumer++;
+		pkts++;
 		bytes += length;
 	}
-	if (index == cq->consumer) {
-		/* Dry: nothing will come until there are mbufs again. */
-		if (unlikely(posted == 0) &&
-		    __atomic_load_n(&rxq->state, __ATOMIC_RELAXED) == RNIC_QUEUE_RUNNING)
-			rx_refill_short(rxq);
-		return 0;
-	}
-	cq->consumer = index;
-	rnic_cq_dbrec_publish(cq->dbrec, index);
-	if (likely(done > 0)) {
-		rnic_counter_add(&rxq->stats.packets, done);
-		rnic_counter_add(&rxq->stats.bytes, bytes);
-	}
-	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_RELAXED) != RNIC_QUEUE_RUNNING))
-		return done;
+	rxq->consumer = consumer;
+	cq->consumer = index + !good;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rnic_counter_add(&rxq->stats.packets, index - first);
+	rnic_counter_add(&rxq->stats.bytes, bytes);
+	if (unlikely(!good))
+		return index - first;
 	if (flags & RX_SCATTERED) {
 		if (unlikely(!rnic_rx_refill_all(rxq)))
 			rnic_counter_add(&rxq->stats.no_mbuf, 1);
-	} else if (rxq->rq.mask + 1 - (uint16_t)(rxq->rq.producer - rxq->consumer) >=
-		   RNIC_RX_REFILL) {
+	} else if (rq_mask + 1 - (uint16_t)(rxq->rq.producer - consumer) >= RNIC_RX_REFILL) {
 		rx_refill_single(rxq);
 	}
-	return done;
+	return index - first;
 }
 
-#define RX_INSTANCE(name, flags)                                                  \
-	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count) \
-	{                                                                         \
-		return rx_burst(queue, pkts, count, flags);                       \
+/* Two functions each, so that a poll that finds nothing saves no registers. */
+#define RX_INSTANCE(name, flags)                                                                 \
+	static uint16_t __rte_noinline name##_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, \
+						   uint16_t count)                               \
+	{                                                                                        \
+		return rx_take(rxq, pkts, count, flags);                                         \
+	}                                                                                        \
+	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count)                \
+	{                                                                                        \
+		return rx_ready(queue) ? name##_take(queue, pkts, count) : 0;                    \
 	}
 
 RX_INSTANCE(rnic_rx_burst_single, 0)

@@ -105,7 +105,7 @@ rxq_layout(struct rnic_rxq *rxq, uint16_t mtu)
 	rxq->log_segs = rte_log2_u32(segs);
 	rxq->segment_bytes = room;
 	rxq->frame_bytes = segs * room;
-	return 0;
+	return false;
 }
 
 /* The parts of the WQEs that never change: lengths, and the end mark where slots are not used. */
@@ -126,16 +126,26 @@ rxq_init_ring(struct rnic_rxq *rxq)
 					};
 }
 
+/*
+ * Empty the slots: of those of one mbuf a WQE, only the posted ones hold one; else the others are NULL. The device must
+ * not know the WQEs any more.
+ */
 static void
-rxq_free_mbufs(struct rnic_rxq *rxq)
+rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)
 {
-	uint32_t i;
+	uint32_t i, mask = (rxq->slots >> rxq->log_segs) - 1;
+	uint16_t index;
 
-	for (i = 0; i < rxq->slots; i++)
+	if (rxq->segs == 1) {
+		for (index = rxq->consumer; index != producer; index++)
+			rte_mbuf_raw_free(rxq->elts[index & mask]);
+		return;
+	}
+	for (i = 0; i < rxq->slots; i++) {
 		if (rxq->elts[i] != NULL)
 			rte_mbuf_raw_free(rxq->elts[i]);
-	rte_free(rxq->elts);
-	rxq->elts = NULL;
+		rxq->elts[i] = NULL;
+	}
 }
 
 static int
@@ -175,11 +185,14 @@ rxq_fill(struct rnic_rxq *rxq)
 static int
 rxq_tear_down(struct rnic_rxq *rxq)
 {
-	int rc = rnic_rq_destroy(rxq->dev, &rxq->rq), rc2;
+	uint16_t producer = rxq->rq.producer;
+	int rc = rnic_rq_destroy(rxq->dev, &rxq->rq);
+	int rc2 = rnic_cq_destroy(rxq->dev, &rxq->cq);
 
-	rc2 = rnic_cq_destroy(rxq->dev, &rxq->cq);
 	if (rxq->elts != NULL)
-		rxq_free_mbufs(rxq);
+		rxq_drop_mbufs(rxq, producer);
+	rte_free(rxq->elts);
+	rxq->elts = NULL;
 	if (rxq->registered != NULL)
 		rnic_mkey_unregister_pool(rxq->dev, rxq->registered);
 	rxq->registered = NULL;
@@ -214,7 +227,7 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		return rc;
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	return 0;
+	return false;
 }
 
 static void rxq_recover(void *arg);
@@ -235,10 +248,12 @@ rxq_recover(void *arg)
 {
 	struct rnic_rxq *rxq = arg;
 	struct rnic_cq *cq = &rxq->cq;
+	uint16_t producer;
 	int rc;
 
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
+	producer = rxq->rq.producer;
 	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
 		 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
 	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
@@ -249,10 +264,11 @@ rxq_recover(void *arg)
 			rxq->queue_id, strerror(-rc));
 		return;
 	}
-	/* Of what was in the ring nothing was delivered; its mbufs stay where they are. */
+	/* Of what was in the ring nothing was delivered: it starts empty. */
 	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		cq->consumer++;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rxq_drop_mbufs(rxq, producer);
 	rxq->consumer = 0;
 	rnic_counter_add(&rxq->stats.restarts, 1);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
@@ -270,10 +286,8 @@ rnic_rxq_restart(struct rnic_rxq *rxq)
 {
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
 		return false;
-	if (!rnic_rx_refill_all(rxq)) {
+	if (!rnic_rx_refill_all(rxq))
 		rnic_counter_add(&rxq->stats.no_mbuf, 1);
-		return false;
-	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	return true;
+	return false;
 }

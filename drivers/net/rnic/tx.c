@@ -21,21 +21,34 @@
 #define TX_MULTI_PACKET 0x1
 #define TX_DUMP		0x2
 
-/* Give mbufs back one by one, as references and other pools allow. */
+#define TX_DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
+#define TX_WQEBBS(ds)	(((ds) + TX_DS_PER_WQEBB - 1) / TX_DS_PER_WQEBB)
+
+/* Give mbufs back as references and pools allow: those of one pool that are neighbours go together. */
 static void
 tx_free_each(struct rte_mbuf **mbufs, uint16_t count)
 {
+	struct rte_mempool *pool = NULL;
 	struct rte_mbuf *mbuf;
-	uint16_t i;
+	uint16_t i, ready = 0;
 
 	for (i = 0; i < count; i++) {
 		mbuf = rte_pktmbuf_prefree_seg(mbufs[i]);
-		if (mbuf != NULL)
-			rte_mempool_put(mbuf->pool, mbuf);
+		if (unlikely(mbuf == NULL))
+			continue;
+		if (unlikely(mbuf->pool != pool)) {
+			if (ready > 0)
+				rte_mempool_put_bulk(pool, (void **)mbufs, ready);
+			pool = mbuf->pool;
+			ready = 0;
+		}
+		mbufs[ready++] = mbuf;
 	}
+	if (likely(ready > 0))
+		rte_mempool_put_bulk(pool, (void **)mbufs, ready);
 }
 
-static inline void
+static __rte_always_inline void
 tx_free_run(const struct rnic_txq *txq, struct rte_mbuf **mbufs, uint16_t count)
 {
 	/* The application promised: all of one pool, no other references. */
@@ -45,18 +58,25 @@ tx_free_run(const struct rnic_txq *txq, struct rte_mbuf **mbufs, uint16_t count)
 		tx_free_each(mbufs, count);
 }
 
-void
-rnic_tx_free(struct rnic_txq *txq, uint16_t end)
+/* Give back the mbufs of [elts_tail, end). */
+static __rte_always_inline void
+tx_free(struct rnic_txq *txq, uint16_t end)
 {
-	uint16_t start = txq->elts_tail & txq->elts_mask;
-	uint16_t count = end - txq->elts_tail;
-	uint16_t first = RTE_MIN(count, txq->elts_mask + 1 - start);
+	uint32_t start = txq->elts_tail & txq->elts_mask;
+	uint32_t count = (uint16_t)(end - txq->elts_tail);
+	uint32_t first = RTE_MIN(count, txq->elts_mask + 1u - start);
 
-	if (first > 0)
+	txq->elts_tail = end;
+	if (likely(first > 0))
 		tx_free_run(txq, &txq->elts[start], first);
 	if (unlikely(count > first))
 		tx_free_run(txq, txq->elts, count - first);
-	txq->elts_tail = end;
+}
+
+void
+rnic_tx_free(struct rnic_txq *txq, uint16_t end)
+{
+	tx_free(txq, end);
 }
 
 /* An entry that is no good completion: note what it says, the rest is the recovery's. */
@@ -76,30 +96,35 @@ static __rte_always_inline bool
 tx_reap(struct rnic_txq *txq, const unsigned int flags)
 {
 	struct rnic_cq *cq = &txq->cq;
-	const struct rnic_cqe *cqe = &cq->ring[cq->consumer & cq->mask];
-	uint16_t end = txq->elts_tail, wqe_end;
+	const struct rnic_tx_wqe *wqes = txq->wqes;
+	uint16_t end = txq->elts_tail, head = txq->elts_head, wqe_end;
+	uint32_t consumer = cq->consumer;
+	const struct rnic_cqe *cqe;
 	bool good = true;
 
-	if (!rnic_cqe_ready(cqe, cq->consumer, cq->log_size))
-		return true;
-	do {
+	/* As long as there is something to wait for. */
+	while (end != head) {
+		cqe = &cq->ring[consumer & cq->mask];
+		if (!rnic_cqe_ready(cqe, consumer, cq->log_size))
+			break;
 		if (flags & TX_DUMP)
 			rnic_dump_cq_entry(cq, cqe);
-		wqe_end = txq->wqes[rnic_be16_to_cpu(cqe->wqe_counter) & txq->sq.mask].elts_end;
+		consumer++;
+		wqe_end = wqes[rnic_be16_to_cpu(cqe->wqe_counter) & txq->sq.mask].elts_end;
 		/* A completion of what is not under way is the device's error, too. */
 		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_REQUESTER ||
-			     (uint16_t)(wqe_end - end) > (uint16_t)(txq->elts_head - end))) {
-			cq->consumer++;
+			     (uint16_t)(wqe_end - end) > (uint16_t)(head - end))) {
 			tx_error(txq, cqe);
 			good = false;
 			break;
 		}
 		end = wqe_end;
-		cq->consumer++;
-		cqe = &cq->ring[cq->consumer & cq->mask];
-	} while (rnic_cqe_ready(cqe, cq->consumer, cq->log_size));
-	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
-	rnic_tx_free(txq, end);
+	}
+	if (consumer != cq->consumer) {
+		cq->consumer = consumer;
+		rnic_cq_dbrec_publish(cq->dbrec, consumer);
+		tx_free(txq, end);
+	}
 	return good;
 }
 
@@ -119,37 +144,33 @@ tx_wqebb(const struct rnic_txq *txq, uint16_t index)
 static __rte_always_inline struct rnic_wqe_ctrl *
 tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end, uint16_t packets)
 {
-	uint16_t index = txq->sq.producer;
+	uint16_t index = txq->sq.producer, elts_start = txq->elts_head;
+	uint16_t unsignalled = txq->unsignalled + elts_end - elts_start;
 	struct rnic_wqe_ctrl *ctrl = tx_wqebb(txq, index);
 	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
+	bool signal = unsignalled >= RNIC_TX_SIGNAL;
 
-	txq->wqes[index & txq->sq.mask] = (struct rnic_tx_wqe){
-		.elts_start = txq->elts_head,
-		.elts_end = elts_end,
-		.packets_start = packets,
-	};
-	txq->unsignalled += elts_end - txq->elts_head;
+	txq->wqes[index & txq->sq.mask] = (struct rnic_tx_wqe){ elts_start, elts_end, packets, 0 };
+	txq->unsignalled = signal ? 0 : unsignalled;
+	txq->elts_head = elts_end;
+	txq->sq.producer = index + TX_WQEBBS(ds);
 	*ctrl = (struct rnic_wqe_ctrl){
 		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
 		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(txq->sq.sqn, ds)),
-		.fm_ce_se = RNIC_WQE_CE_ON_ERROR,
+		.fm_ce_se = signal ? RNIC_WQE_CE_ALWAYS : RNIC_WQE_CE_ON_ERROR,
 	};
-	if (txq->unsignalled >= RNIC_TX_SIGNAL) {
-		ctrl->fm_ce_se = RNIC_WQE_CE_ALWAYS;
-		txq->unsignalled = 0;
-	}
 	*eth = (struct rnic_wqe_eth){ 0 };
-	txq->elts_head = elts_end;
-	txq->sq.producer = index + (ds + RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES - 1) /
-					   (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES);
 	return ctrl;
 }
 
+/* In three plain stores: compilers that may merge them make more of it. */
 static __rte_always_inline void
 tx_data_segment(struct rnic_wqe_data *data, uint32_t length, struct rnic_be32 lkey,
 		uintptr_t address)
 {
-	*data = (struct rnic_wqe_data){ rnic_cpu_to_be32(length), lkey, rnic_cpu_to_be64(address) };
+	__atomic_store_n(&data->byte_count.raw, RNIC_SWAP32(length), __ATOMIC_RELAXED);
+	__atomic_store_n(&data->lkey.raw, lkey.raw, __ATOMIC_RELAXED);
+	__atomic_store_n(&data->address.raw, RNIC_SWAP64(address), __ATOMIC_RELAXED);
 }
 
 /* A burst under way. */
@@ -159,60 +180,51 @@ struct tx_post {
 };
 
 /*
- * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it.
- * Returns how many.
+ * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it, and where the
+ * ring of WQEs or of elts ends. Returns how many.
  */
-static __rte_always_inline uint16_t
-tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, struct tx_post *post)
+static __rte_always_inline uint32_t
+tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, struct tx_post *post)
 {
+	uint32_t index = txq->sq.producer & txq->sq.mask, elt = txq->elts_head & txq->elts_mask;
 	struct rnic_wqe_data *data =
-		(struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + RNIC_TX_WQE_HEAD_DS;
-	struct rnic_wqe_data *ring = (struct rnic_wqe_data *)txq->sq.ring;
-	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
-					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
-	struct rnic_mkey_range range = txq->mkeys.last;
-	uintptr_t range_bytes = range.end - range.start;
-	uint16_t done = 0, elt = txq->elts_head & txq->elts_mask, run;
-	uint32_t length, span = txq->length_span;
-	uint64_t bytes = 0;
+		(struct rnic_wqe_data *)(txq->sq.ring + (size_t)index * RNIC_WQEBB_BYTES) +
+		RNIC_TX_WQE_HEAD_DS;
 	struct rte_mbuf *mbuf, **elts = &txq->elts[elt];
-	uintptr_t address;
+	uintptr_t address, start = -txq->mkeys.last.start, range = txq->mkeys.last.end + start;
+	struct rnic_be32 lkey = txq->mkeys.last.lkey, found;
+	uint32_t payload, span = txq->length_span;
+	uint64_t bytes = 0;
+	size_t done;
 
-	count = RTE_MIN(count, RNIC_TX_SEGS_MAX);
 	if (unlikely(atomic_load_explicit(txq->mkeys.device_generation, memory_order_relaxed) !=
 		     txq->mkeys.generation))
-		range_bytes = 0;
-	/* In runs: to the end of the WQE ring or of elts, then from their start. */
-	while (done < count) {
-		run = RTE_MIN(count - done, ring_end - data);
-		run = RTE_MIN(run, txq->elts + txq->elts_mask + 1 - elts);
-		for (run += done; done < run; done++, data++) {
-			mbuf = pkts[done];
-			length = mbuf->data_len;
-			address = (uintptr_t)mbuf->buf_addr + mbuf->data_off;
-			if (unlikely(mbuf->nb_segs != 1 || length - RTE_ETHER_HDR_LEN > span))
-				goto out;
-			if (unlikely(address - range.start >= range_bytes)) {
-				if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &range.lkey))
-					goto out;
-				range.start = txq->mkeys.last.start;
-				range_bytes = txq->mkeys.last.end - range.start;
-			}
-			tx_data_segment(data, length, range.lkey, address);
-			*elts++ = mbuf;
-			bytes += length;
+		range = 0;
+	count = RTE_MIN(count, (uint32_t)RNIC_TX_SEGS_MAX);
+	count = RTE_MIN(count, txq->elts_mask + 1u - elt);
+	count = RTE_MIN(count, (txq->sq.mask + 1u - index) * TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
+	for (done = 0; done < count; done++) {
+		mbuf = pkts[done];
+		payload = mbuf->data_len - RTE_ETHER_HDR_LEN;
+		address = (uintptr_t)mbuf->buf_addr + mbuf->data_off;
+		if (unlikely(mbuf->nb_segs != 1) || unlikely(payload > span))
+			break;
+		if (unlikely(address + start >= range)) {
+			if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &found))
+				break;
+			lkey = found;
+			start = -txq->mkeys.last.start;
+			range = txq->mkeys.last.end + start;
 		}
-		if (data == ring_end)
-			data = ring;
-		if (elts == txq->elts + txq->elts_mask + 1)
-			elts = txq->elts;
+		bytes += payload;
+		tx_data_segment(&data[done], payload + RTE_ETHER_HDR_LEN, lkey, address);
+		elts[done] = mbuf;
 	}
-out:
 	if (likely(done > 0)) {
 		post->last = tx_close_wqe(txq, RNIC_WQE_ENHANCED_MPSW, RNIC_TX_WQE_HEAD_DS + done,
 					  txq->elts_head + done, post->packets);
 		post->packets += done;
-		post->bytes += bytes;
+		post->bytes += bytes + done * RTE_ETHER_HDR_LEN;
 	}
 	return done;
 }
@@ -289,7 +301,8 @@ tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct t
 static __rte_always_inline uint16_t
 tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
 {
-	uint16_t done = 0, room, posted, first = txq->sq.producer;
+	uint32_t done = 0, room, posted;
+	uint16_t first = txq->sq.producer;
 	struct tx_post post = { .packets = txq->stats.packets, .bytes = txq->stats.bytes };
 	struct rnic_wqe_ctrl *was;
 
@@ -300,7 +313,7 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 	if (unlikely(!tx_reap(txq, flags)))
 		return 0;
 	while (done < count) {
-		room = txq->elts_mask + 1 - (uint16_t)(txq->elts_head - txq->elts_tail);
+		room = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
 		if (unlikely(room == 0))
 			break;
 		was = post.last;
