@@ -16,7 +16,7 @@
 
 #define UNIT_DEVICE "net_rnic0"
 
-/* EAL without hugepages, or with the program's own arguments if it has some. Exits with 77 (skip) without hugepages. */
+/* EAL without hugepages, or with the program's own arguments if it has some. Without hugepages: a skip. */
 int unit_main(int argc, char **argv, int (*run)(void));
 
 /* The process's resources: rte_malloc's heaps and open descriptors. */
