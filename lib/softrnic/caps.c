@@ -131,7 +131,7 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 	SET(MAX_FT_LEVEL, 255);
 	SET(LOG_MAX_FT_NUM, __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));
 	SET(LOG_MAX_DESTINATION, __builtin_ctz(STEER_TIRS_MAX));
-	SET(LOG_MAX_FLOW, SOFTRNIC_LOG_MAX_FT_SIZE);
+	SET(LOG_MAX_FLOW, SOFTRNIC_LOG_MAX_FLOW);
 #undef SET
 	rnic_flow_table_cap_set(cap, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS, 1);
 	softrnic_steering_fields(rnic_flow_table_props_field_support(rx));

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "prm/dump.h"
+#include "dump.h"
 
 #define CMD_HEADER_BYTES 8
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */
@@ -150,24 +150,6 @@ write_output(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint32_t length
 	}
 }
 
-static void
-dump_line(void *arg, const char *text)
-{
-	(void)arg;
-	rte_log(RTE_LOG_DEBUG, softrnic_cmd_logtype, "%s\n", text);
-}
-
-/* Lines as mlx5_core prints them, to be laid beside a trace of a real card. */
-static void
-dump(const struct softrnic *dev, const struct softrnic_cmd *cmd, bool output)
-{
-	if (!rte_log_can_log(softrnic_cmd_logtype, RTE_LOG_DEBUG))
-		return;
-	rte_log(RTE_LOG_DEBUG, softrnic_cmd_logtype, "softrnic: %s:\n", dev->name);
-	rnic_dump_cmd_data(cmd->opcode, output ? cmd->out : cmd->in,
-			   output ? cmd->out_bytes : cmd->in_bytes, output, dump_line, NULL);
-}
-
 static bool
 fault_fits(const struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
@@ -193,7 +175,7 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 		.out_bytes = out_bytes,
 	};
 
-	dump(dev, &cmd, false);
+	softrnic_dump_cmd(dev, &cmd, false);
 	if (fault_fits(dev, &cmd)) {
 		rnic_cmd_out_set(out, RNIC_CMD_OUT_STATUS, dev->fault_command & 0xff);
 		dev->stats.commands_failed++;
@@ -201,7 +183,7 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 		softrnic_cmd_execute(dev, &cmd);
 	}
 	dev->stats.commands++;
-	dump(dev, &cmd, true);
+	softrnic_dump_cmd(dev, &cmd, true);
 }
 
 static enum rnic_cmdq_delivery_status

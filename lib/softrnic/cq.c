@@ -282,6 +282,7 @@ SOFTRNIC_CMD(create_cq)
 	cq->uar_object->refs++;
 	softrnic_uar_user(dev, cq->uar, 1);
 	TAILQ_INSERT_TAIL(&dev->swept_cqs, cq, sweep_link);
+	dev->dump_queues = softrnic_dump_queues_wanted();
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, cq->object.number);
 	return RNIC_STATUS_OK;
 free_ring:

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "device.h"
+#include "dump.h"
 
 /* The rare cases of softrnic_cq_claim(): full as far as was known, in error, or the ring must be resolved again. */
 bool softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq);
@@ -45,6 +45,8 @@ softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cq
 	__atomic_store_n(&cqe->op_own,
 			 (uint8_t)(RNIC_CQE_OP_OWN(opcode, owner) | (solicited ? 2 : 0)),
 			 __ATOMIC_RELEASE);
+	if (__builtin_expect(dev->dump_queues, 0))
+		softrnic_dump_cqe(dev, cq, cqe);
 	cq->producer++;
 	if (solicited)
 		cq->solicited = cq->producer;

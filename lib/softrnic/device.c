@@ -18,12 +18,11 @@
 #define MAX_START_PAGES	   (1u << 19)
 #define MIN_MTU		   68 /* what IPv4 needs */
 
-int softrnic_logtype, softrnic_cmd_logtype;
+int softrnic_logtype;
 
 RTE_INIT(softrnic_log_init)
 {
 	softrnic_logtype = rte_log_register_type_and_pick_level("softrnic", RTE_LOG_WARNING);
-	softrnic_cmd_logtype = rte_log_register_type_and_pick_level("softrnic.cmd", RTE_LOG_NOTICE);
 }
 
 /* splitmix64: any seed will do, 0 included. */

@@ -22,7 +22,6 @@
 #include "prm/wqe.h"
 
 extern int softrnic_logtype;
-extern int softrnic_cmd_logtype; /* "softrnic.cmd" at debug level: every command's bytes */
 /* "softrnic: NAME: message" */
 #define SOFTRNIC_LOG(level, dev, fmt, ...)                                                 \
 	rte_log(RTE_LOG_##level, softrnic_logtype, "softrnic: %s: " fmt "\n", (dev)->name, \
@@ -164,7 +163,8 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_WQ_SIZE  15
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
 #define SOFTRNIC_LOG_MAX_FT_SIZE  16
-#define SOFTRNIC_MAX_INDIRECTION  4 /* keys of keys of keys */
+#define SOFTRNIC_LOG_MAX_FLOW	  16 /* entries of all flow tables */
+#define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
 #define SOFTRNIC_LOG_MAX_KLMS	  16
 #define SOFTRNIC_MAX_KLMS	  (1u << SOFTRNIC_LOG_MAX_KLMS)
 
@@ -550,7 +550,8 @@ struct softrnic {
 	/* hot: read by every poll */
 	atomic_uint cmd_doorbell; /* slots rung, set by bar writes */
 	enum softrnic_hca_state state;
-	bool dead; /* fatal fault: executes nothing */
+	bool dump_queues; /* see dump.h */
+	bool dead;	  /* fatal fault: executes nothing */
 	uint32_t dma_generation;
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;

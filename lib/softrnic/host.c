@@ -18,7 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_lcore.h>
 #include <rte_pause.h>
+#include <rte_thread.h>
+#include <rte_version.h>
 
 #include "device.h"
 
@@ -102,12 +105,35 @@ host_main(void *arg)
 	return NULL;
 }
 
-/* Signals are the application's: the thread takes none. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+static uint32_t
+host_control_main(void *arg)
+{
+	host_main(arg);
+	return 0;
+}
+#endif
+
+/* A thread of EAL's own kind: it runs on the CPUs that no lcore has, if there are any. */
 static int
-host_thread_start(struct softrnic_host *h)
+host_thread_create_control(struct softrnic_host *h)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+	rte_thread_t thread;
+	int ret = rte_thread_create_control(&thread, "softrnic", host_control_main, h);
+
+	h->thread = (pthread_t)thread.opaque_id;
+	return -ret;
+#else
+	return -abs(rte_ctrl_thread_create(&h->thread, "softrnic", NULL, host_main, h));
+#endif
+}
+
+/* On the core that was asked for, or in a process without EAL. */
+static int
+host_thread_create(struct softrnic_host *h)
 {
 	pthread_attr_t attr;
-	sigset_t all, old;
 	cpu_set_t cpus;
 	int ret;
 
@@ -119,15 +145,27 @@ host_thread_start(struct softrnic_host *h)
 		CPU_SET(h->core, &cpus);
 		ret = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (ret == 0)
 		ret = pthread_create(&h->thread, &attr, host_main, h);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (ret == 0)
 		pthread_setname_np(h->thread, "softrnic");
 	return -ret;
+}
+
+/* Signals are the application's: the thread takes none. */
+static int
+host_thread_start(struct softrnic_host *h)
+{
+	bool eal = rte_lcore_count() > 0;
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = eal && h->core < 0 ? host_thread_create_control(h) : host_thread_create(h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
 }
 
 static int

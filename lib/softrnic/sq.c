@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "cq.h"
+#include "dump.h"
 #include "eth/eth.h"
 #include "tpt.h"
 
@@ -246,6 +247,8 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 	int ret = RNIC_SYND_LOCAL_QP_OPERATION;
 
 	++*packets;
+	if (__builtin_expect(dev->dump_queues, 0))
+		softrnic_dump_wqe(dev, sq, wqe.bytes, blocks * RNIC_WQEBB_BYTES);
 	if (__builtin_expect(blocks != 0 &&
 				     rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number,
 			     1)) {

@@ -60,13 +60,13 @@ softrnic_steering_init(struct softrnic *dev)
 }
 
 static void
-group_free(struct softrnic_flow_table *table, struct flow_group *group)
+group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
 {
 	struct flow_entry *entry;
 
 	while ((entry = group->entries) != NULL) {
 		group->entries = entry->link;
-		softrnic_flow_entry_free(entry);
+		softrnic_flow_entry_free(dev, entry);
 	}
 	TAILQ_REMOVE(&table->groups, group, link);
 	table->group_count--;
@@ -97,7 +97,7 @@ softrnic_steering_reset(struct softrnic *dev)
 	/* Entries and misses refer to tables: all entries go first, then the tables without looking at references. */
 	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
 		while ((group = TAILQ_FIRST(&table->groups)) != NULL)
-			group_free(table, group);
+			group_free(dev, table, group);
 		if (table->miss != NULL)
 			table->miss->object.refs--;
 		table->miss = NULL;
@@ -426,7 +426,7 @@ SOFTRNIC_CMD(destroy_flow_group)
 		return RNIC_STATUS_BAD_RES;
 	if (group->entry_count > 0)
 		return RNIC_STATUS_RES_BUSY;
-	group_free(table, group);
+	group_free(dev, table, group);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }

@@ -99,7 +99,7 @@ entry_unlink(struct flow_group *group, struct flow_entry *entry)
 }
 
 void
-softrnic_flow_entry_free(struct flow_entry *entry)
+softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry)
 {
 	uint32_t i;
 
@@ -109,6 +109,7 @@ softrnic_flow_entry_free(struct flow_entry *entry)
 		entry->tirs[i]->object.refs--;
 	free(entry->tirs);
 	free(entry);
+	dev->steering->entry_count--;
 }
 
 /* One destination of the list; takes its reference. */
@@ -183,12 +184,14 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	     struct rnic_flow_context *context, const struct rnic_flow_destination *list,
 	     uint32_t list_bytes, struct flow_entry **out)
 {
-	struct flow_entry *entry = calloc(1, sizeof(*entry));
+	struct flow_entry *entry;
 	uint32_t i;
 	int status;
 
+	entry = calloc(1, sizeof(*entry));
 	if (entry == NULL)
 		return RNIC_STATUS_NO_RES;
+	dev->steering->entry_count++;
 	memcpy(&entry->value, rnic_fte_match_param_outer(rnic_flow_context_match_value(context)),
 	       sizeof(entry->value));
 	for (i = 0; i < STEER_KEY_WORDS; i++)
@@ -198,7 +201,7 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	entry->context = *context;
 	status = actions_set(dev, table, entry, context, list, list_bytes);
 	if (status != RNIC_STATUS_OK) {
-		softrnic_flow_entry_free(entry);
+		softrnic_flow_entry_free(dev, entry);
 		return status;
 	}
 	*out = entry;
@@ -277,7 +280,7 @@ entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flo
 	entry->index = old->index;
 	entry_unlink(group, old);
 	entry_insert(group, entry);
-	softrnic_flow_entry_free(old);
+	softrnic_flow_entry_free(dev, old);
 	return RNIC_STATUS_OK;
 }
 
@@ -311,6 +314,9 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	cmd->syndrome = 0x936003;
 	if (cmd->op_mod != RNIC_SET_FTE_NEW || entry != NULL)
 		return RNIC_STATUS_BAD_PARAM;
+	cmd->syndrome = 0x936005;
+	if (dev->steering->entry_count >> SOFTRNIC_LOG_MAX_FLOW != 0)
+		return RNIC_STATUS_LIM;
 	cmd->syndrome = 0x936004;
 	status = entry_create(dev, table, group, context,
 			      (const struct rnic_flow_destination *)(in + 1),
@@ -360,7 +366,7 @@ SOFTRNIC_CMD(delete_flow_table_entry)
 	if (entry == NULL)
 		return RNIC_STATUS_BAD_RES;
 	entry_unlink(group, entry);
-	softrnic_flow_entry_free(entry);
+	softrnic_flow_entry_free(dev, entry);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }

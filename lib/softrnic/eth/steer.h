@@ -66,6 +66,7 @@ struct steer_result {
 struct softrnic_steering {
 	struct softrnic_flow_table *root;
 	uint32_t next_group_id;
+	uint32_t entry_count; /* of all tables: bounded by log_max_flow */
 	/*
 	 * The verdict on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
 	 * and type (the first two words), and dropped by every change of tables and TIRs.
@@ -81,6 +82,6 @@ void softrnic_steering_changed(struct softrnic *dev);
 uint32_t softrnic_steer_hash(const struct flow_group *group, const struct steer_key *key);
 
 /* Free an entry that is in no group; what it forwarded to may be destroyed then. */
-void softrnic_flow_entry_free(struct flow_entry *entry);
+void softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry);
 
 #endif

@@ -66,7 +66,7 @@ pair_open(struct softrnic *dev, const char *arg)
 		pair = calloc(1, sizeof(*pair));
 		if (pair == NULL)
 			return -ENOMEM;
-		strcpy(pair->name, arg);
+		memcpy(pair->name, arg, strlen(arg) + 1);
 	}
 	pair->ends[pair->ends[0] != NULL] = dev;
 	dev->wire_data = pair;
