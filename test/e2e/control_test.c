@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -261,7 +262,7 @@ mac_address_changes(void **unused)
 	stop_both();
 }
 
-static volatile unsigned int link_changes;
+static atomic_uint link_changes;
 
 static int
 count_link_change(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
@@ -394,6 +395,24 @@ ports_come_and_go(void **unused)
 	assert_int_equal(rte_eth_dev_count_avail(), ports);
 }
 
+/* What was sent is given back when asked for, up to the last WQE that wanted a completion. */
+static void
+transmit_cleanup_on_demand(void **unused)
+{
+	unsigned int used;
+	int freed;
+
+	(void)unused;
+	start_both(&plain);
+	assert_true(e2e_exchange(0, 1, 1, 64, 1, 64));
+	rte_delay_us_sleep(10000);
+	used = e2e_pool_used(e2e_pool);
+	freed = rte_eth_tx_done_cleanup(0, 0, 0);
+	assert_in_range(freed, 32, 64);
+	assert_int_equal(used - e2e_pool_used(e2e_pool), freed);
+	stop_both();
+}
+
 static void
 reset_gives_a_fresh_port(void **unused)
 {
@@ -427,6 +446,7 @@ main(void)
 		cmocka_unit_test_teardown(statistics_are_exact, stop_ports),
 		cmocka_unit_test_teardown(missed_frames_are_counted, stop_ports),
 		cmocka_unit_test_teardown(ports_come_and_go, stop_ports),
+		cmocka_unit_test_teardown(transmit_cleanup_on_demand, stop_ports),
 		cmocka_unit_test_teardown(reset_gives_a_fresh_port, stop_ports),
 	};
 	int failed;

@@ -302,16 +302,18 @@ static __rte_always_inline uint16_t
 tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const unsigned int flags)
 {
 	uint32_t done = 0, room, posted;
-	uint16_t first = txq->sq.producer;
 	struct tx_post post = { .packets = txq->stats.packets, .bytes = txq->stats.bytes };
 	struct rnic_wqe_ctrl *was;
+	uint16_t first;
 
+	/* In any other state the queue is the recovery's. */
 	if (unlikely(__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
 		rnic_txq_restart(txq);
 		return 0;
 	}
 	if (unlikely(!tx_reap(txq, flags)))
 		return 0;
+	first = txq->sq.producer;
 	while (done < count) {
 		room = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
 		if (unlikely(room == 0))
