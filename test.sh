@@ -121,10 +121,13 @@ fail_one()
 
 pool=""
 mounted=no
+made=no
 clean_up()
 {
 	if [ $mounted = yes ]; then
 		umount /dev/hugepages || true
+	fi
+	if [ $made = yes ]; then
 		rmdir /dev/hugepages || true
 	fi
 	if [ -n "$pool" ]; then
@@ -143,12 +146,12 @@ prepare_hugepages()
 		say "no hugepages to be had: tests that need them will be skipped"
 		return 0
 	fi
-	if ! grep -q ' hugetlbfs ' /proc/mounts && [ "$(id -u)" -eq 0 ] &&
-		[ ! -e /dev/hugepages ] && mkdir /dev/hugepages; then
+	if [ "$(id -u)" -eq 0 ] && ! mountpoint -q /dev/hugepages; then
+		if [ ! -d /dev/hugepages ] && mkdir /dev/hugepages; then
+			made=yes
+		fi
 		if mount -t hugetlbfs -o pagesize=2M none /dev/hugepages 2>/dev/null; then
 			mounted=yes
-		else
-			rmdir /dev/hugepages
 		fi
 	fi
 }
