@@ -72,7 +72,8 @@ class Testpmd:
                     f"--file-prefix={self.prefix}", *eal]
         for vdev in vdevs:
             command += ["--vdev", vdev]
-        command += ["--", "-i", f"--total-num-mbufs={mbufs}", *args]
+        # Reports of link changes would tear the prompt apart.
+        command += ["--", "-i", "--no-lsc-interrupt", f"--total-num-mbufs={mbufs}", *args]
         env = dict(os.environ, RUNTIME_DIRECTORY=runtime, HOME=runtime, TERM="dumb")
         if user is not None:
             env["LD_LIBRARY_PATH"] = self.folder

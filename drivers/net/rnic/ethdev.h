@@ -40,6 +40,43 @@ rnic_counter_get(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+/*
+ * A queue belongs to one thread at a time, and it is the application that hands it over. DPDK's own ways to do so are
+ * not built with ThreadSanitizer, which is told here; for all other builds this is nothing.
+ */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RNIC_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define RNIC_TSAN 1
+#endif
+
+#ifdef RNIC_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+static inline void
+rnic_queue_enter(void *queue)
+{
+#ifdef RNIC_TSAN
+	__tsan_acquire(queue);
+#else
+	RTE_SET_USED(queue);
+#endif
+}
+
+static inline void
+rnic_queue_leave(void *queue)
+{
+#ifdef RNIC_TSAN
+	__tsan_release(queue);
+#else
+	RTE_SET_USED(queue);
+#endif
+}
+
 /* Of one queue, since its set-up. */
 struct rnic_queue_stats {
 	uint64_t packets, bytes;

@@ -298,7 +298,13 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	}                                                                                        \
 	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count)                \
 	{                                                                                        \
-		return rx_ready(queue) ? name##_take(queue, pkts, count) : 0;                    \
+		uint16_t done = 0;                                                               \
+                                                                                                 \
+		rnic_queue_enter(queue);                                                         \
+		if (rx_ready(queue))                                                             \
+			done = name##_take(queue, pkts, count);                                  \
+		rnic_queue_leave(queue);                                                         \
+		return done;                                                                     \
 	}
 
 RX_INSTANCE(rnic_rx_burst_single, 0)

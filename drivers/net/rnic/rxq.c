@@ -227,7 +227,8 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		return rc;
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	return false;
+	rnic_queue_leave(rxq);
+	return 0;
 }
 
 static void rxq_recover(void *arg);
@@ -237,6 +238,7 @@ rnic_rxq_stop(struct rnic_rxq *rxq)
 {
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
 		return 0;
+	rnic_queue_enter(rxq);
 	rte_eal_alarm_cancel(rxq_recover, rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
 	return rxq_tear_down(rxq);

@@ -380,7 +380,12 @@ rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 #define TX_INSTANCE(name, flags)                                                  \
 	static uint16_t name(void *queue, struct rte_mbuf **pkts, uint16_t count) \
 	{                                                                         \
-		return tx_burst(queue, pkts, count, flags);                       \
+		uint16_t done;                                                    \
+                                                                                  \
+		rnic_queue_enter(queue);                                          \
+		done = tx_burst(queue, pkts, count, flags);                       \
+		rnic_queue_leave(queue);                                          \
+		return done;                                                      \
 	}
 
 TX_INSTANCE(rnic_tx_burst_multi, TX_MULTI_PACKET)

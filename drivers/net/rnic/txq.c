@@ -107,6 +107,7 @@ rnic_txq_start(struct rnic_txq *txq)
 	txq->elts_tail = 0;
 	txq->unsignalled = 0;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	rnic_queue_leave(txq);
 	return 0;
 }
 
@@ -145,6 +146,7 @@ rnic_txq_stop(struct rnic_txq *txq)
 
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
 		return 0;
+	rnic_queue_enter(txq);
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
 	rte_eal_alarm_cancel(txq_recover, txq);
