@@ -6,7 +6,7 @@
 
 # Packages by what needs them, Debian 12's names. The one list: the README and CI point here.
 packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
-	libdpdk-dev libpcap-dev libjansson-dev libisal-dev)
+	libdpdk-dev libpcap-dev libjansson-dev libisal-dev libseccomp-dev)
 packages_run=(dpdk-dev)
 packages_test=(libcmocka-dev python3-pytest)
 packages_check=(git clang clang-format shellcheck)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "device.h"
+
+#define MSIX_TABLE_BYTES  (SOFTRNIC_MSIX_VECTORS * MSIX_ENTRY_BYTES)
+#define MSIX_ENTRY_MASKED 12 /* byte of an entry; bit 0 */
+
+_Static_assert(MSIX_TABLE + MSIX_TABLE_BYTES <= MSIX_PBA, "MSI-X table and pending bits");
+
+/* ---- What the device may reach ---- */
+
+static int
+device_map(struct device *device, const struct guard_region *region)
+{
+	return softrnic_dma_map(device->rnic, region->iova, region->length, region->address,
+				region->prot);
+}
+
+/* Last first: the device keeps its maps in order, and then has none to move. */
+static void
+device_unmap_all(struct device *device)
+{
+	unsigned int i;
+
+	for (i = device->guard.count; i-- > 0;) {
+		const struct guard_region *region = &device->guard.regions[i];
+
+		if (region->length > 0)
+			softrnic_dma_unmap(device->rnic, region->iova, region->length);
+	}
+}
+
+static void
+device_map_all(struct device *device)
+{
+	unsigned int i;
+
+	for (i = 0; i < device->guard.count; i++) {
+		if (device->guard.regions[i].length > 0 &&
+		    device_map(device, &device->guard.regions[i]) != 0)
+			log_error("%s: out of memory: the device does not reach IOVA 0x%" PRIx64,
+				  device->options->name, device->guard.regions[i].iova);
+	}
+}
+
+/* A PCI function that is no bus master reaches no memory; drivers that forget to make it one shall notice here. */
+static void
+device_follow_bus_master(struct device *device)
+{
+	bool bus_master = pci_config_bus_master(&device->config);
+
+	if (bus_master == device->bus_master)
+		return;
+	device->bus_master = bus_master;
+	if (bus_master)
+		device_map_all(device);
+	else
+		device_unmap_all(device);
+}
+
+static int
+device_dma_map(void *arg, const struct vfu_dma_region *given)
+{
+	struct device *device = arg;
+	struct guard_region region = {
+		.iova = given->iova,
+		.address = given->address,
+		.length = given->size,
+		.prot = (given->flags & VFU_DMA_FLAG_READ ? SOFTRNIC_DMA_READ : 0) |
+			(given->flags & VFU_DMA_FLAG_WRITE ? SOFTRNIC_DMA_WRITE : 0),
+	};
+	int rc;
+
+	if (given->address == NULL && (given->flags & VFU_DMA_FLAG_WRITE)) {
+		log_error(
+			"%s: the client's memory at IOVA 0x%" PRIx64 " (%" PRIu64
+			" bytes) came without a file descriptor and cannot be shared: let the client "
+			"use EAL's memory, with --in-memory or --single-file-segments and without "
+			"--legacy-mem (a virtual machine: a memory backend with share=on)",
+			device->options->name, given->iova, given->size);
+		return -ENOTSUP;
+	}
+	if (given->address == NULL) {
+		/* ROMs of virtual machines, which no driver has a device read. */
+		log_debug("%s: read-only memory at IOVA 0x%" PRIx64
+			  " has no file descriptor: out of the device's reach",
+			  device->options->name, given->iova);
+		return 0;
+	}
+	rc = guard_add(&device->guard, &region);
+	if (rc == 0 && device->bus_master) {
+		rc = device_map(device, &region);
+		if (rc != 0)
+			guard_remove(&device->guard, region.iova);
+	}
+	return rc;
+}
+
+static void
+device_dma_unmap(void *arg, const struct vfu_dma_region *given)
+{
+	struct device *device = arg;
+
+	if (given->address == NULL)
+		return;
+	/* The end of a session unmaps region after region: do it at once when the first one comes. */
+	if (vfu_server_client(device->server) == NULL) {
+		if (device->bus_master)
+			device_unmap_all(device);
+		device->bus_master = false;
+		device->guard.count = 0;
+		return;
+	}
+	if (device->bus_master)
+		softrnic_dma_unmap(device->rnic, given->iova, given->size);
+	guard_remove(&device->guard, given->iova);
+}
+
+void
+device_check_memory(struct device *device)
+{
+	const struct vfu_peer *client = vfu_server_client(device->server);
+	uint64_t iova;
+
+	if (!guard_fault(&device->guard, &iova))
+		return;
+	if (client != NULL)
+		log_error("%s: memory of client %d (%s) vanished at IOVA 0x%" PRIx64
+			  ": its file was truncated, or there was no hugepage left for it",
+			  device->options->name, (int)client->pid, client->name, iova);
+	vfu_server_disconnect(device->server, -EFAULT);
+	guard_clear(&device->guard);
+}
+
+/* ---- Registers ---- */
+
+/* Registers are read as dwords; of those that are asked for in part, the rest is thrown away. */
+static int
+device_bar0_read(struct device *device, uint64_t offset, uint8_t *data, size_t length)
+{
+	int rc = 0;
+
+	while (length > 0 && rc == 0) {
+		size_t skip = offset % 4;
+		size_t bytes = 4 - skip < length ? 4 - skip : length;
+		uint8_t dword[8];
+
+		if (offset % 8 == 0 && length >= 8) {
+			bytes = 8;
+			rc = softrnic_bar_read(device->rnic, offset, dword, 8);
+		} else {
+			rc = softrnic_bar_read(device->rnic, offset - skip, dword, 4);
+		}
+		memcpy(data, dword + skip, bytes);
+		offset += bytes;
+		data += bytes;
+		length -= bytes;
+	}
+	return rc;
+}
+
+/* A store of part of a dword has no meaning for any register. */
+static int
+device_bar0_write(struct device *device, uint64_t offset, const uint8_t *data, size_t length)
+{
+	size_t bytes;
+	int rc = 0;
+
+	if (offset % 4 != 0 || length % 4 != 0)
+		return -EINVAL;
+	for (; length > 0 && rc == 0; offset += bytes, data += bytes, length -= bytes) {
+		bytes = offset % 8 == 0 && length >= 8 ? 8 : 4;
+		rc = softrnic_bar_write(device->rnic, offset, data, bytes);
+	}
+	return rc;
+}
+
+static void
+device_msix_reset(struct device *device)
+{
+	unsigned int i;
+
+	memset(device->msix, 0, sizeof(device->msix));
+	for (i = 0; i < SOFTRNIC_MSIX_VECTORS; i++)
+		device->msix[i * MSIX_ENTRY_BYTES + MSIX_ENTRY_MASKED] = 1;
+}
+
+/*
+ * The table keeps what is written, and that is all: as with VFIO, where an interrupt goes and whether it is masked is
+ * said by VFU_DEVICE_SET_IRQS, and a virtual machine's monitor keeps its guest's table itself.
+ */
+static void
+device_msix_write(struct device *device, uint64_t offset, const uint8_t *data, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length && offset + i < MSIX_TABLE_BYTES; i++) {
+		unsigned int at = (offset + i) % MSIX_ENTRY_BYTES;
+		uint8_t writable = at == 0		     ? 0xfc
+				   : at < MSIX_ENTRY_MASKED  ? 0xff
+				   : at == MSIX_ENTRY_MASKED ? 0x01
+							     : 0;
+
+		device->msix[offset + i] = data[i] & writable;
+	}
+}
+
+static int
+device_reset(void *arg)
+{
+	struct device *device = arg;
+
+	softrnic_reset(device->rnic);
+	pci_config_reset(&device->config);
+	device_msix_reset(device);
+	device_follow_bus_master(device);
+	return 0;
+}
+
+static int
+device_config_write(struct device *device, uint64_t offset, const void *data, size_t length)
+{
+	if (pci_config_write(&device->config, offset, data, length)) {
+		log_info("%s: function level reset", device->options->name);
+		return device_reset(device);
+	}
+	device_follow_bus_master(device);
+	return 0;
+}
+
+static int
+device_region_read(void *arg, unsigned int region, uint64_t offset, void *data, size_t length)
+{
+	struct device *device = arg;
+
+	switch (region) {
+	case VFU_PCI_BAR0: return device_bar0_read(device, offset, data, length);
+	case MSIX_BAR: memcpy(data, device->msix + offset, length); return 0;
+	case VFU_PCI_CONFIG: pci_config_read(&device->config, offset, data, length); return 0;
+	default: return -EINVAL;
+	}
+}
+
+static int
+device_region_write(void *arg, unsigned int region, uint64_t offset, const void *data,
+		    size_t length)
+{
+	struct device *device = arg;
+
+	switch (region) {
+	case VFU_PCI_BAR0: return device_bar0_write(device, offset, data, length);
+	case MSIX_BAR: device_msix_write(device, offset, data, length); return 0;
+	case VFU_PCI_CONFIG: return device_config_write(device, offset, data, length);
+	default: return -EINVAL;
+	}
+}
+
+/* ---- Clients ---- */
+
+/* The device raises it. That nobody wants to hear of a vector is no fault of the device's. */
+static void
+device_interrupt(void *arg, unsigned int vector)
+{
+	struct device *device = arg;
+
+	vfu_server_irq_trigger(device->server, VFU_PCI_MSIX, vector);
+}
+
+/* What is left is a device as after power-on, for the next one. */
+static void
+device_disconnected(void *arg, int reason)
+{
+	struct device *device = arg;
+	struct softrnic_stats stats;
+
+	(void)reason;
+	softrnic_stats_get(device->rnic, &stats);
+	log_info("%s: %" PRIu64 " commands, %" PRIu64 " frames sent, %" PRIu64 " received",
+		 device->options->name, stats.commands, stats.tx_packets, stats.rx_packets);
+	device_reset(device);
+	guard_clear(&device->guard);
+}
+
+static const struct vfu_server_ops device_ops = {
+	.region_read = device_region_read,
+	.region_write = device_region_write,
+	.dma_map = device_dma_map,
+	.dma_unmap = device_dma_unmap,
+	.reset = device_reset,
+	.disconnected = device_disconnected,
+};
+
+bool
+device_served(const struct device *device)
+{
+	return vfu_server_client(device->server) != NULL;
+}
+
+/* ---- Life ---- */
+
+static uint64_t
+power_of_two(uint64_t bytes)
+{
+	uint64_t size = 4096;
+
+	while (size < bytes)
+		size <<= 1;
+	return size;
+}
+
+static void
+device_describe(struct device *device, struct vfu_server_conf *conf, uint64_t bar0_bytes)
+{
+	struct vfu_region *bar0 = &conf->regions[VFU_PCI_BAR0];
+	const uint32_t rw = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE;
+	uint64_t offset;
+	size_t length;
+	void *address;
+
+	*bar0 = (struct vfu_region){ .size = bar0_bytes, .flags = rw };
+	if (softrnic_bar_mmap(device->rnic, &offset, &length, &address, &bar0->fd) == 0) {
+		bar0->mappable = true;
+		bar0->nareas = 1;
+		bar0->areas[0] = (struct vfu_area){ .offset = offset, .size = length };
+	}
+	conf->regions[MSIX_BAR] = (struct vfu_region){ .size = MSIX_BAR_BYTES, .flags = rw };
+	conf->regions[VFU_PCI_CONFIG] =
+		(struct vfu_region){ .size = PCI_CONFIG_BYTES, .flags = rw };
+	conf->irqs[VFU_PCI_MSIX] = (struct vfu_irq_type){
+		.count = SOFTRNIC_MSIX_VECTORS,
+		.flags = VFU_IRQ_FLAG_EVENTFD | VFU_IRQ_FLAG_MASKABLE,
+	};
+}
+
+static int
+device_serve(struct device *device, unsigned int max_maps)
+{
+	struct vfu_server_conf conf = {
+		.name = device->options->name,
+		.path = device->options->socket,
+		.ops = &device_ops,
+		.arg = device,
+		.log = log_vfu,
+		.nregions = VFU_PCI_REGIONS,
+		.nirqs = VFU_PCI_IRQS,
+	};
+	uint64_t bar0_bytes = power_of_two(softrnic_bar_size(device->rnic));
+
+	vfu_capabilities_ours(&conf.caps);
+	if (conf.caps.max_dma_maps > max_maps)
+		conf.caps.max_dma_maps = max_maps;
+	pci_config_init(&device->config, &device->options->id, bar0_bytes, SOFTRNIC_MSIX_VECTORS);
+	device_msix_reset(device);
+	device_describe(device, &conf, bar0_bytes);
+	return vfu_server_create(&conf, &device->server);
+}
+
+int
+device_create(struct device *device, const struct device_options *options,
+	      struct softrnic_poller *poller, unsigned int max_maps)
+{
+	unsigned int vector;
+	int rc;
+
+	device->options = options;
+	/* It says itself what is wrong. */
+	rc = softrnic_create(poller, &options->conf, &device->rnic);
+	if (rc != 0)
+		return rc;
+	rc = device_serve(device, max_maps);
+	if (rc != 0) {
+		log_error("%s: cannot serve %s: %s", options->name, options->socket, strerror(-rc));
+		softrnic_destroy(device->rnic);
+		device->rnic = NULL;
+		return rc;
+	}
+	for (vector = 0; vector < SOFTRNIC_MSIX_VECTORS; vector++)
+		softrnic_set_interrupt(device->rnic, vector, device_interrupt, device);
+	guard_join(&device->guard);
+	return 0;
+}
+
+void
+device_destroy(struct device *device)
+{
+	if (device->rnic == NULL)
+		return;
+	vfu_server_destroy(device->server);
+	softrnic_destroy(device->rnic);
+	guard_leave(&device->guard);
+	memset(device, 0, sizeof(*device));
+}

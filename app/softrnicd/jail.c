@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Whoever takes over this process through a socket or the memory behind it finds no capabilities, no way to get any,
+ * few system calls, none of which opens or makes anything, and no file but the sockets' folders, where they can remove
+ * files (Landlock permits to remove, nothing more).
+ *
+ * A sanitizer's runtime needs what the jail denies (it opens files, and its leak check traces the process), so
+ * sanitized builds give up their privileges but go without the list of calls.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JAIL_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define JAIL_SANITIZED 1
+#endif
+#endif
+#ifndef JAIL_SANITIZED
+#define JAIL_SANITIZED 0
+#endif
+
+/* Per device: an eventfd per vector, the server's own, those of a message under way, some who wait. */
+#define JAIL_DEVICE_FDS (SOFTRNIC_MSIX_VECTORS + 64)
+#define JAIL_BASE_FDS	64
+
+#define ARGUMENT_MAX 3 /* permitted values of one argument */
+
+struct jail_call {
+	int number;
+	const char *name;
+	/* How one argument is restricted. With none: any. */
+	enum { ANY, ONE_OF, WITHOUT } rule;
+	unsigned int argument;
+	unsigned int count;
+	uint64_t values[ARGUMENT_MAX]; /* WITHOUT: bits that must not be set */
+};
+
+#define CALL(name) SCMP_SYS(name), #name
+
+/* What serves clients, what lib/vfio_user says that it needs, and what the C library does for these. */
+static const struct jail_call jail_calls[] = {
+	/* clients */
+	{ CALL(accept4) },
+	{ CALL(recvmsg) },
+	{ CALL(sendmsg) },
+	{ CALL(getsockopt) },
+	/* waiting */
+	{ CALL(epoll_wait) },
+	{ CALL(epoll_pwait) },
+	{ CALL(epoll_ctl) },
+	{ CALL(poll) },
+	{ CALL(ppoll) },
+	{ CALL(timerfd_settime) },
+	{ CALL(clock_gettime) },
+	{ CALL(sched_yield) },
+	{ CALL(restart_syscall) },
+	/* eventfds, timers, messages to people, the lock files' text */
+	{ CALL(read) },
+	{ CALL(write) },
+	{ CALL(pwrite64) },
+	{ CALL(ftruncate) },
+	{ CALL(close) },
+	/* descriptors that came with messages */
+	{ CALL(fcntl), ONE_OF, 1, 3, { F_GETFL, F_SETFL, F_DUPFD_CLOEXEC } },
+	{ CALL(fstat) },
+	{ CALL(newfstatat),
+	  ONE_OF,
+	  3,
+	  1,
+	  { AT_EMPTY_PATH } }, /* how the C library spells fstat() */
+	{ CALL(fstatfs) },
+	/* memory */
+	{ CALL(mmap), WITHOUT, 2, 1, { PROT_EXEC } },
+	{ CALL(munmap) },
+	{ CALL(mremap) },
+	{ CALL(madvise), ONE_OF, 2, 1, { MADV_DONTFORK } },
+	{ CALL(brk) },
+	/* the end */
+	{ CALL(rt_sigreturn) }, /* of the handler in guard.c */
+	{ CALL(exit_group) },
+};
+
+/* Only under Landlock, which says where. */
+static const struct jail_call jail_unlink = { CALL(unlink) };
+
+void
+jail_limits(unsigned int ndevices)
+{
+	rlim_t want = JAIL_BASE_FDS + (rlim_t)ndevices * JAIL_DEVICE_FDS;
+	struct rlimit none = { 0, 0 }, files;
+
+	setrlimit(RLIMIT_CORE, &none);
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	if (want > files.rlim_max)
+		log_warning(
+			"a limit of %llu open files is few for %u devices: raise it (ulimit -n)",
+			(unsigned long long)files.rlim_max, ndevices);
+	files.rlim_cur = want < files.rlim_max ? want : files.rlim_max;
+	files.rlim_max = files.rlim_cur;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* ---- Privileges ---- */
+
+static int
+jail_drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	int capability;
+
+	/* Without the privilege to drop them from the bounding set, there are none to gain either. */
+	for (capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
+		prctl(PR_CAPBSET_DROP, capability);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &header, none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return 0;
+}
+
+/* ---- Files, by Landlock ---- */
+
+#define LANDLOCK_ALL                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |     \
+	 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |     \
+	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |     \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |     \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |   \
+	 LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+static int
+landlock_permit_removal(int ruleset, const char *socket)
+{
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = LANDLOCK_ACCESS_FS_REMOVE_FILE,
+	};
+	char folder[SOCKET_PATH_BYTES];
+	char *slash;
+	int rc = 0;
+
+	snprintf(folder, sizeof(folder), "%s", socket);
+	slash = strrchr(folder, '/');
+	if (slash == folder)
+		slash++;
+	*slash = '\0';
+	rule.parent_fd = open(folder, O_PATH | O_CLOEXEC);
+	if (rule.parent_fd < 0)
+		return -errno;
+	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+		rc = -errno;
+	close(rule.parent_fd);
+	return rc;
+}
+
+/* @return -ENOSYS or -EOPNOTSUPP: this kernel has no Landlock. */
+static int
+jail_restrict_files(const struct options *options)
+{
+	struct landlock_ruleset_attr attr = { .handled_access_fs = LANDLOCK_ALL };
+	unsigned int i;
+	int ruleset, rc = 0;
+
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (ruleset < 0)
+		return -errno;
+	for (i = 0; i < options->ndevices && rc == 0; i++)
+		rc = landlock_permit_removal(ruleset, options->devices[i].socket);
+	if (rc == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+		rc = -errno;
+	close(ruleset);
+	return rc;
+}
+
+/* ---- System calls ---- */
+
+static int
+jail_permit(scmp_filter_ctx filter, const struct jail_call *call)
+{
+	unsigned int i;
+	int rc = 0;
+
+	switch (call->rule) {
+	case ANY: return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call->number, 0);
+	case WITHOUT:
+		return seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, call->number, 1,
+			SCMP_CMP(call->argument, SCMP_CMP_MASKED_EQ, call->values[0], 0));
+	case ONE_OF:
+		for (i = 0; i < call->count && rc == 0; i++)
+			rc = seccomp_rule_add(
+				filter, SCMP_ACT_ALLOW, call->number, 1,
+				SCMP_CMP(call->argument, SCMP_CMP_EQ, call->values[i]));
+		return rc;
+	default: return -EINVAL;
+	}
+}
+
+/* A call that is not on the list fails with EPERM: the C library copes, and so does who calls it. */
+static int
+jail_restrict_calls(bool may_unlink)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	unsigned int i, count = 0;
+	int rc = 0;
+
+	if (filter == NULL)
+		return -ENOMEM;
+	for (i = 0; i < sizeof(jail_calls) / sizeof(jail_calls[0]) && rc == 0; i++) {
+		if (jail_calls[i].number < 0)
+			continue; /* this architecture has another one for it */
+		rc = jail_permit(filter, &jail_calls[i]);
+		count++;
+	}
+	if (rc == 0 && may_unlink && jail_unlink.number >= 0) {
+		rc = jail_permit(filter, &jail_unlink);
+		count++;
+	}
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	if (rc == 0)
+		log_info("jailed: no capabilities, %u system calls allowed%s", count,
+			 may_unlink ? ", no files but to remove the sockets" : "");
+	return rc;
+}
+
+int
+jail_enter(const struct options *options)
+{
+	int rc = jail_drop_capabilities();
+
+	if (rc != 0) {
+		log_error("cannot drop privileges: %s", strerror(-rc));
+		return rc;
+	}
+	if (JAIL_SANITIZED) {
+		log_warning("built with a sanitizer, which needs more system calls than the jail "
+			    "allows: no jail");
+		return 0;
+	}
+	rc = jail_restrict_files(options);
+	if (rc == -ENOSYS || rc == -EOPNOTSUPP)
+		log_info(
+			"this kernel has no Landlock: the sockets will stay behind at the end, and "
+			"be replaced at the next start");
+	else if (rc != 0)
+		log_error("cannot restrict access to files by Landlock: %s", strerror(-rc));
+	if (rc == 0 || rc == -ENOSYS || rc == -EOPNOTSUPP) {
+		rc = jail_restrict_calls(rc == 0);
+		if (rc != 0)
+			log_error("cannot restrict system calls by seccomp: %s", strerror(-rc));
+	}
+	return rc;
+}

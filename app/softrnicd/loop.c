@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * As the device thread of an embedded device does: poll while there is work, spin a little when there is none (the next
+ * doorbell of a busy driver is near), then give the time slice away, then sleep. Doorbells in shared pages wake nobody,
+ * so while there is a client the sleep has a limit, which bounds how late they are seen; messages wake at once. Without
+ * a client there is nothing that a device could do, and the sleep has none.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "loop.h"
+
+#define LOOP_SPINS	  64
+#define LOOP_YIELD_NS	  200000 /* from the last work on */
+#define LOOP_SLEEP_MIN_NS 50000
+#define LOOP_SLEEP_MAX_NS 1000000 /* doubled from sleep to sleep up to this */
+#define LOOP_SOCKETS	  32	  /* polls with work between two looks at the sockets */
+#define LOOP_EVENTS	  (DEVICES_MAX + 1)
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+static int
+loop_watch(struct loop *loop, int fd, struct device *device)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = device };
+
+	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+}
+
+static int
+loop_signals(struct loop *loop)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	/* A reader of our messages that has gone is no reason to end. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return -errno;
+	loop->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return loop->signal_fd < 0 ? -errno : loop_watch(loop, loop->signal_fd, NULL);
+}
+
+int
+loop_open(struct loop *loop, struct softrnic_poller *poller, struct device *devices,
+	  unsigned int ndevices)
+{
+	unsigned int i;
+	int rc;
+
+	*loop = (struct loop){
+		.poller = poller,
+		.devices = devices,
+		.ndevices = ndevices,
+		.signal_fd = -1,
+	};
+	/* The kernel may put a timer off by 50 us otherwise. */
+	prctl(PR_SET_TIMERSLACK, 1000UL);
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	rc = loop->epoll_fd < 0 ? -errno : loop_signals(loop);
+	for (i = 0; i < ndevices && rc == 0; i++)
+		rc = loop_watch(loop, vfu_server_fd(devices[i].server), &devices[i]);
+	if (rc != 0) {
+		log_error("cannot watch sockets and signals: %s", strerror(-rc));
+		loop_close(loop);
+	}
+	return rc;
+}
+
+void
+loop_close(struct loop *loop)
+{
+	if (loop->signal_fd >= 0)
+		close(loop->signal_fd);
+	if (loop->epoll_fd >= 0)
+		close(loop->epoll_fd);
+	loop->signal_fd = -1;
+	loop->epoll_fd = -1;
+}
+
+static void
+loop_take_signal(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+
+	if (read(loop->signal_fd, &info, sizeof(info)) == sizeof(info))
+		loop->stopped_by = (int)info.ssi_signo;
+}
+
+/* Serve the sockets that have something. @return what was done: messages, a signal. */
+static unsigned int
+loop_sockets(struct loop *loop)
+{
+	struct epoll_event events[LOOP_EVENTS];
+	unsigned int done = 0;
+	int i, n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, 0);
+
+	for (i = 0; i < n; i++) {
+		struct device *device = events[i].data.ptr;
+
+		if (device == NULL) {
+			loop_take_signal(loop);
+			done++;
+			continue;
+		}
+		done += vfu_server_process(device->server);
+		device_check_memory(device);
+	}
+	return done;
+}
+
+static bool
+loop_served(const struct loop *loop)
+{
+	unsigned int i;
+
+	for (i = 0; i < loop->ndevices; i++) {
+		if (device_served(&loop->devices[i]))
+			return true;
+	}
+	return false;
+}
+
+static unsigned int
+loop_devices(struct loop *loop)
+{
+	unsigned int i, done = softrnic_poll(loop->poller);
+
+	/* A frame over a pair wire reaches into the memory of two clients. */
+	for (i = 0; i < loop->ndevices; i++)
+		device_check_memory(&loop->devices[i]);
+	return done;
+}
+
+static void
+loop_sleep(const struct loop *loop, bool served, uint64_t ns)
+{
+	struct pollfd fd = { .fd = loop->epoll_fd, .events = POLLIN };
+	struct timespec timeout = { .tv_nsec = (long)ns };
+
+	ppoll(&fd, 1, served ? &timeout : NULL, NULL);
+}
+
+void
+loop_run(struct loop *loop)
+{
+	uint64_t last_work = now_ns(), sleep_ns = LOOP_SLEEP_MIN_NS;
+	unsigned int idle = 0, busy = 0, done;
+
+	while (loop->stopped_by == 0) {
+		bool served = loop_served(loop);
+
+		done = served ? loop_devices(loop) : 0;
+		if (done > 0 && ++busy % LOOP_SOCKETS != 0) {
+			idle = 0;
+			continue;
+		}
+		done += loop_sockets(loop);
+		if (done > 0) {
+			idle = 0;
+			sleep_ns = LOOP_SLEEP_MIN_NS;
+			continue;
+		}
+		if (++idle == 1)
+			last_work = now_ns();
+		if (served && idle <= LOOP_SPINS)
+			continue;
+		if (served && now_ns() - last_work < LOOP_YIELD_NS) {
+			sched_yield();
+			continue;
+		}
+		loop_sleep(loop, served, sleep_ns);
+		sleep_ns *= 2;
+		if (sleep_ns > LOOP_SLEEP_MAX_NS)
+			sleep_ns = LOOP_SLEEP_MAX_NS;
+	}
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "guard.h"
+#include "jail.h"
+#include "loop.h"
+
+/*
+ * Each region of a client may cost two more mappings than it has if its memory vanishes, and the kernel permits 65530
+ * to a process: shared among the devices, so that no client takes what another needs.
+ */
+#define MAPS_OF_ALL_CLIENTS 20000
+
+#define EXIT_USAGE 2
+
+static struct options options;
+static struct device devices[DEVICES_MAX];
+
+static int
+create_devices(struct softrnic_poller *poller)
+{
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < options.ndevices; i++) {
+		rc = device_create(&devices[i], &options.devices[i], poller,
+				   MAPS_OF_ALL_CLIENTS / options.ndevices);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void
+destroy_devices(void)
+{
+	unsigned int i;
+
+	for (i = options.ndevices; i-- > 0;)
+		device_destroy(&devices[i]);
+}
+
+static void
+say_ready(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < options.ndevices; i++)
+		printf("ready %s\n", options.devices[i].socket);
+	fflush(stdout);
+}
+
+/* All devices are there. */
+static int
+serve(struct softrnic_poller *poller)
+{
+	struct loop loop;
+	int rc = loop_open(&loop, poller, devices, options.ndevices);
+
+	if (rc != 0)
+		return rc;
+	rc = guard_install();
+	if (rc != 0)
+		log_error("cannot watch SIGBUS: %s", strerror(-rc));
+	else
+		rc = jail_enter(&options);
+	if (rc == 0 && options.probe_jail != NULL) {
+		rc = jail_probe(options.probe_jail) == 0 ? 0 : -1;
+	} else if (rc == 0) {
+		say_ready();
+		loop_run(&loop);
+		log_info("ended by signal %d (%s)", loop.stopped_by, strsignal(loop.stopped_by));
+	}
+	loop_close(&loop);
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct softrnic_poller *poller;
+	int rc = options_parse(&options, argc, argv);
+
+	if (rc != 0)
+		return rc > 0 ? EXIT_SUCCESS : EXIT_USAGE;
+	/* Whatever the parent left open would be open to whoever breaks in, and count among our descriptors. */
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	log_set_level(options.log_level);
+	if (folder_prepare(&options) != 0)
+		return EXIT_FAILURE;
+	jail_limits(options.ndevices);
+	rc = softrnic_poller_create(&poller);
+	if (rc != 0) {
+		log_error("no memory: %s", strerror(-rc));
+		return EXIT_FAILURE;
+	}
+	rc = create_devices(poller);
+	if (rc == 0)
+		rc = serve(poller);
+	destroy_devices();
+	softrnic_poller_destroy(poller);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define PPM_MAX	     1000000
+
+static const char help[] =
+	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--log-level LEVEL]\n"
+	"\n"
+	"Software RNICs as PCI devices behind vfio-user sockets, one socket a device and one\n"
+	"client a socket. Needs neither root nor hugepages. Prints \"ready SOCKET\" per device.\n"
+	"\n"
+	"  --device KEY=VALUE,...  one device; without this option there is one with all defaults\n"
+	"      name=NAME           default rnic0, rnic1, ...\n"
+	"      socket=PATH         default DIR/NAME.sock; a name without '/' lies in DIR\n"
+	"      wire=loop           what is sent comes back (default)\n"
+	"      wire=pair:NAME      a cable to the other device with the same pair NAME\n"
+	"      mac=xx:xx:xx:xx:xx:xx   default: made up from the name and the process\n"
+	"      id=VVVV:DDDD        PCI vendor and device in hex; default 15b3:1017 (ConnectX-5),\n"
+	"                          15b3:1018 is its virtual function\n"
+	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
+	"      seed=N              of all random choices; default: from the system\n"
+	"      bf=0|1              offer BlueFlame; default 0\n"
+	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
+	"                          /run/softrnic; made if it is missing, for its owner alone\n"
+	"  --log-level LEVEL       error, warning, info (default) or debug; on stderr\n"
+	"  --version, --help\n"
+	"\n"
+	"SIGTERM, SIGINT and SIGHUP end it; it then removes its sockets.\n"
+	"Exit code: 0 ended by a signal, 1 could not start, 2 usage.\n"
+	"\n"
+	"  softrnicd\n"
+	"  softrnicd --device name=a,wire=pair:cable --device name=b,wire=pair:cable\n"
+	"  softrnicd --dir ./sockets --device mac=02:00:00:00:00:01,drop=1000,seed=7\n"
+	"  dpdk-testpmd --vdev=net_rnic0,socket=$XDG_RUNTIME_DIR/softrnic/rnic0.sock -- -i\n";
+
+static int __attribute__((format(printf, 1, 2))) usage_error(const char *format, ...)
+{
+	va_list args;
+
+	fputs("softrnicd: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs(" (see --help)\n", stderr);
+	return -EINVAL;
+}
+
+/* ---- The values of --device ---- */
+
+/* All of the text is a number up to max. */
+static int
+parse_number(const char *text, int base, uint64_t max, uint64_t *number)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return errno != 0 || *end != '\0' || *number > max ? -EINVAL : 0;
+}
+
+static int
+parse_text(const char *text, char *to, size_t room)
+{
+	size_t length = strlen(text);
+
+	if (length == 0 || length >= room)
+		return -EINVAL;
+	memcpy(to, text, length + 1);
+	return 0;
+}
+
+/* A name stands in messages and in the path of a socket. */
+static int
+parse_name(struct device_options *device, const char *value)
+{
+	const char *c;
+
+	for (c = value; *c != '\0'; c++) {
+		if (!isalnum((unsigned char)*c) && strchr("_-.", *c) == NULL)
+			return -EINVAL;
+	}
+	return value[0] == '.' ? -EINVAL : parse_text(value, device->name, sizeof(device->name));
+}
+
+static int
+parse_socket(struct device_options *device, const char *value)
+{
+	return parse_text(value, device->socket, sizeof(device->socket));
+}
+
+static int
+parse_wire(struct device_options *device, const char *value)
+{
+	if (strcmp(value, "loop") != 0 && (strncmp(value, "pair:", 5) != 0 || value[5] == '\0'))
+		return -EINVAL;
+	return parse_text(value, device->wire, sizeof(device->wire));
+}
+
+static int
+parse_mac(struct device_options *device, const char *value)
+{
+	uint8_t *mac = device->conf.mac;
+	int end = 0;
+
+	if (sscanf(value, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2],
+		   &mac[3], &mac[4], &mac[5], &end) != 6 ||
+	    value[end] != '\0' || end != 17)
+		return -EINVAL;
+	return (mac[0] & 1) != 0 ? -EINVAL : 0;
+}
+
+static int
+parse_id(struct device_options *device, const char *value)
+{
+	uint64_t vendor, id;
+	char text[10];
+
+	if (parse_text(value, text, sizeof(text)) != 0 || strlen(text) != 9 || text[4] != ':')
+		return -EINVAL;
+	text[4] = '\0';
+	if (parse_number(text, 16, 0xfffe, &vendor) != 0 ||
+	    parse_number(text + 5, 16, 0xfffe, &id) != 0)
+		return -EINVAL;
+	device->id.vendor = vendor;
+	device->id.device = id;
+	return 0;
+}
+
+static int
+parse_ppm(const char *value, uint32_t *ppm)
+{
+	uint64_t number;
+	int rc = parse_number(value, 10, PPM_MAX, &number);
+
+	if (rc == 0)
+		*ppm = number;
+	return rc;
+}
+
+static int
+parse_drop(struct device_options *device, const char *value)
+{
+	return parse_ppm(value, &device->conf.drop_ppm);
+}
+
+static int
+parse_dup(struct device_options *device, const char *value)
+{
+	return parse_ppm(value, &device->conf.dup_ppm);
+}
+
+static int
+parse_reorder(struct device_options *device, const char *value)
+{
+	return parse_ppm(value, &device->conf.reorder_ppm);
+}
+
+static int
+parse_corrupt(struct device_options *device, const char *value)
+{
+	return parse_ppm(value, &device->conf.corrupt_ppm);
+}
+
+static int
+parse_seed(struct device_options *device, const char *value)
+{
+	return parse_number(value, 0, UINT64_MAX, &device->conf.seed);
+}
+
+static int
+parse_bf(struct device_options *device, const char *value)
+{
+	uint64_t number;
+	int rc = parse_number(value, 10, 1, &number);
+
+	if (rc == 0)
+		device->conf.bf = number == 1;
+	return rc;
+}
+
+static const struct {
+	const char *name;
+	int (*parse)(struct device_options *device, const char *value);
+	const char *wanted;
+} keys[] = {
+	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
+	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
+	{ "wire", parse_wire, "loop or pair:NAME" },
+	{ "mac", parse_mac, "xx:xx:xx:xx:xx:xx, no group address" },
+	{ "id", parse_id, "VVVV:DDDD in hex, such as 15b3:1017" },
+	{ "drop", parse_drop, "parts per million, 0 to 1000000" },
+	{ "dup", parse_dup, "parts per million, 0 to 1000000" },
+	{ "reorder", parse_reorder, "parts per million, 0 to 1000000" },
+	{ "corrupt", parse_corrupt, "parts per million, 0 to 1000000" },
+	{ "seed", parse_seed, "a number of 64 bits" },
+	{ "bf", parse_bf, "0 or 1" },
+};
+
+static int
+unknown_key(const char *key)
+{
+	char list[160] = "";
+	size_t i, at = 0;
+
+	for (i = 0; i < COUNT(keys); i++)
+		at += snprintf(list + at, sizeof(list) - at, " %s", keys[i].name);
+	return usage_error("--device: unknown key \"%s\"; there are%s", key, list);
+}
+
+static int
+parse_pair(struct device_options *device, char *pair, unsigned int *seen)
+{
+	char *value = strchr(pair, '=');
+	size_t i;
+
+	if (value == NULL)
+		return usage_error("--device: \"%s\" is not KEY=VALUE", pair);
+	*value++ = '\0';
+	for (i = 0; i < COUNT(keys); i++) {
+		if (strcmp(keys[i].name, pair) == 0)
+			break;
+	}
+	if (i == COUNT(keys))
+		return unknown_key(pair);
+	if (*seen & 1u << i)
+		return usage_error("--device: %s= is there twice", pair);
+	*seen |= 1u << i;
+	if (keys[i].parse(device, value) != 0)
+		return usage_error("--device: %s=%s: wanted is %s", pair, value, keys[i].wanted);
+	return 0;
+}
+
+static int
+add_device(struct options *options, const char *text)
+{
+	struct device_options *device;
+	char *copy, *pair, *rest;
+	unsigned int seen = 0;
+	int rc = 0;
+
+	if (options->ndevices == DEVICES_MAX)
+		return usage_error("more than %d devices", DEVICES_MAX);
+	device = &options->devices[options->ndevices];
+	snprintf(device->name, sizeof(device->name), "rnic%u", options->ndevices);
+	snprintf(device->wire, sizeof(device->wire), "loop");
+	device->id = (struct pci_identity){ .vendor = 0x15b3, .device = 0x1017 };
+	options->ndevices++;
+
+	copy = strdup(text);
+	if (copy == NULL)
+		return usage_error("no memory");
+	rest = copy;
+	while (rc == 0 && rest != NULL && *rest != '\0') {
+		pair = strsep(&rest, ",");
+		rc = parse_pair(device, pair, &seen);
+	}
+	free(copy);
+	return rc;
+}
+
+/* ---- The whole line ---- */
+
+static int
+parse_log_level(struct options *options, const char *text)
+{
+	static const char *const levels[] = {
+		[VFU_LOG_ERROR] = "error",
+		[VFU_LOG_WARNING] = "warning",
+		[VFU_LOG_INFO] = "info",
+		[VFU_LOG_DEBUG] = "debug",
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(levels); i++) {
+		if (strcmp(levels[i], text) == 0) {
+			options->log_level = i;
+			return 0;
+		}
+	}
+	return usage_error("--log-level %s: there are error, warning, info, debug", text);
+}
+
+static int
+check_rest(int argc, char **argv)
+{
+	if (optind >= argc)
+		return 0;
+	if (strcmp(argv[optind - 1], "--") == 0)
+		return usage_error("options of EAL are for wires on DPDK ports, which this version "
+				   "does not have: leave out \"--\" and what follows");
+	return usage_error("\"%s\" is no option", argv[optind]);
+}
+
+/* Names are made of --device's order, so they can be known to be unique only at the end. */
+static int
+check_devices(struct options *options)
+{
+	struct device_options *device, *other;
+
+	for (device = options->devices; device < options->devices + options->ndevices; device++) {
+		for (other = options->devices; other < device; other++) {
+			if (strcmp(other->name, device->name) == 0)
+				return usage_error("two devices are named \"%s\"", device->name);
+		}
+		device->conf.name = device->name;
+		device->conf.wire = device->wire;
+	}
+	return 0;
+}
+
+int
+options_parse(struct options *options, int argc, char **argv)
+{
+	/* --probe-jail is for the tests, and so is not in the help. */
+	static const struct option longs[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "dir", required_argument, NULL, 'D' },
+		{ "log-level", required_argument, NULL, 'l' },
+		{ "probe-jail", required_argument, NULL, 'p' },
+		{ "version", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, rc = 0;
+
+	memset(options, 0, sizeof(*options));
+	options->log_level = VFU_LOG_INFO;
+	opterr = 0;
+	while (rc == 0 && (option = getopt_long(argc, argv, "+:h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'd': rc = add_device(options, optarg); break;
+		case 'D':
+			if (parse_text(optarg, options->dir, sizeof(options->dir)) != 0)
+				rc = usage_error("--dir: a path of 1 to %zu bytes",
+						 sizeof(options->dir) - 1);
+			break;
+		case 'l': rc = parse_log_level(options, optarg); break;
+		case 'p': options->probe_jail = optarg; break;
+		case 'v': puts("softrnicd " RDMAPMD_VERSION); return 1;
+		case 'h': fputs(help, stdout); return 1;
+		case ':': rc = usage_error("%s wants a value", argv[optind - 1]); break;
+		default: rc = usage_error("unknown option %s", argv[optind - 1]); break;
+		}
+	}
+	if (rc == 0)
+		rc = check_rest(argc, argv);
+	if (rc == 0 && options->ndevices == 0)
+		rc = add_device(options, "");
+	return rc != 0 ? rc : check_devices(options);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * The command line.
+ */
+#ifndef SOFTRNICD_OPTIONS_H
+#define SOFTRNICD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "log.h"
+#include "softrnic/softrnic.h"
+
+#define DEVICES_MAX	  16
+#define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)NULL)->sun_path)
+
+/* Who the PCI function says it is. */
+struct pci_identity {
+	uint16_t vendor;
+	uint16_t device;
+};
+
+struct device_options {
+	char name[SOFTRNIC_NAME_BYTES];
+	char socket[SOCKET_PATH_BYTES]; /* empty: the folder's NAME.sock */
+	char wire[80];
+	struct pci_identity id;
+	struct softrnic_conf conf; /* name and wire point into this struct */
+};
+
+struct options {
+	char dir[SOCKET_PATH_BYTES]; /* empty: the default */
+	enum vfu_log_level log_level;
+	const char *probe_jail; /* file to try it on; NULL: serve */
+	unsigned int ndevices;
+	struct device_options devices[DEVICES_MAX];
+};
+
+/**
+ * Read the command line; says on stderr what is wrong with it, and does --help and --version itself.
+ *
+ * @return 0 go on, 1 done (exit code 0), -EINVAL wrong (exit code 2).
+ */
+int options_parse(struct options *options, int argc, char **argv);
+
+#endif

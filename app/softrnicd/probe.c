@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * --probe-jail FILE, for the tests: try from inside what a jailed process must not do, and say what came of it. Bare system
+ * calls, as the C library may come to the same by another one. The arguments are such that a call that is not denied
+ * does nothing, or fails with another error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail.h"
+
+static long
+probe_fork(void)
+{
+	long pid = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+
+	if (pid == 0)
+		_exit(0);
+	return pid;
+}
+
+static long
+probe_mmap_exec(void)
+{
+	return syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+}
+
+/* The image of this program is there and mapped, so that only the jail can object. */
+static long
+probe_mprotect(void)
+{
+	return syscall(SYS_mprotect, (uintptr_t)probe_mprotect & ~(uintptr_t)4095, 4096,
+		       PROT_READ | PROT_EXEC);
+}
+
+static long
+probe_execve(void)
+{
+	static char *const nothing[] = { NULL };
+
+	return syscall(SYS_execve, "/nonexistent/program", nothing, nothing);
+}
+
+static unsigned int
+probe(const char *name, long result)
+{
+	int error = errno;
+	bool denied = result == -1 && (error == EPERM || error == EACCES);
+
+	printf("%s %s: %s\n", denied ? "denied" : "ALLOWED", name,
+	       result == -1 ? strerror(error) : "done");
+	return !denied;
+}
+
+unsigned int
+jail_probe(const char *precious)
+{
+	unsigned int allowed = 0;
+
+	allowed += probe("openat", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
+	allowed += probe("socket", syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
+	allowed += probe("socketpair", syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, NULL));
+	allowed += probe("connect", syscall(SYS_connect, -1, NULL, 0));
+	allowed += probe("bind", syscall(SYS_bind, -1, NULL, 0));
+	allowed += probe("execve", probe_execve());
+	allowed += probe("clone", probe_fork());
+	allowed += probe("ptrace", syscall(SYS_ptrace, PTRACE_PEEKDATA, 0, NULL, NULL));
+	allowed += probe("process_vm_readv", syscall(SYS_process_vm_readv, 0, NULL, 0, NULL, 0, 0));
+	allowed += probe("kill", syscall(SYS_kill, getpid(), 0));
+	allowed += probe("mmap of code", probe_mmap_exec());
+	allowed += probe("mprotect", probe_mprotect());
+	allowed += probe("memfd_create", syscall(SYS_memfd_create, "probe", 0));
+	allowed += probe("prctl", syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
+	allowed += probe("setuid", syscall(SYS_setuid, getuid()));
+	allowed += probe("unlink", syscall(SYS_unlink, precious));
+	fflush(stdout);
+	return allowed;
+}
