@@ -275,6 +275,20 @@ test_a_refused_address_keeps_the_old_one(void **state)
 	destroy_all(dev, &q);
 }
 
+/* The vport's own limit, which a card holds frames to beside the port's. */
+static uint64_t
+vport_mtu(struct rnic_dev *dev)
+{
+	struct rnic_query_nic_vport_context_in in = { 0 };
+	struct rnic_query_nic_vport_context_out out;
+
+	assert_int_equal(rnic_cmd_exec(dev, RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, 0, &in, sizeof(in),
+				       &out, sizeof(out)),
+			 0);
+	return rnic_nic_vport_context_get(rnic_query_nic_vport_context_out_nic_vport_context(&out),
+					  RNIC_NIC_VPORT_CONTEXT_MTU);
+}
+
 static void
 test_port(void **state)
 {
@@ -293,6 +307,9 @@ test_port(void **state)
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
 	assert_true(dev->max_mtu >= 9000);
 	assert_int_equal(rnic_port_set_mtu(dev, dev->max_mtu), 0);
+	assert_int_equal(vport_mtu(dev), dev->max_mtu + 22);
+	assert_int_equal(rnic_port_set_mtu(dev, 1500), 0);
+	assert_int_equal(vport_mtu(dev), 1522);
 	assert_int_equal(rnic_port_set_mtu(dev, (uint16_t)(dev->max_mtu + 1)), -EINVAL);
 	assert_int_equal(rnic_port_set_mac(dev, mac), 0);
 	assert_memory_equal(dev->mac, mac, 6);

@@ -64,20 +64,6 @@ query_max_mtu(struct rnic_dev *dev)
 }
 
 int
-rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
-{
-	struct rnic_pmtu_reg pmtu = { 0 };
-
-	if (mtu > dev->max_mtu) {
-		RNIC_LOG(ERR, dev, "MTU %u: the port takes at most %u", mtu, dev->max_mtu);
-		return -EINVAL;
-	}
-	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
-	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
-	return rnic_access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu));
-}
-
-int
 rnic_port_set_admin(struct rnic_dev *dev, bool up)
 {
 	struct rnic_paos_reg paos = { 0 };
@@ -216,6 +202,35 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
 	return modify_context(dev, &modify, RNIC_NIC_VPORT_PROMISC, false);
+}
+
+static int
+set_vport_mtu(struct rnic_dev *dev, uint16_t bytes)
+{
+	struct modify_context modify = { 0 };
+
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in),
+				   RNIC_NIC_VPORT_CONTEXT_MTU, bytes);
+	return modify_context(dev, &modify, RNIC_NIC_VPORT_MTU, false);
+}
+
+int
+rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
+{
+	struct rnic_pmtu_reg pmtu = { 0 };
+	int rc;
+
+	if (mtu > dev->max_mtu) {
+		RNIC_LOG(ERR, dev, "MTU %u: the port takes at most %u", mtu, dev->max_mtu);
+		return -EINVAL;
+	}
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
+	rc = rnic_access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu));
+	/* The vport has a limit of its own, which counts the same bytes. */
+	if (rc == 0)
+		rc = set_vport_mtu(dev, (uint16_t)(mtu + FRAME_OVERHEAD));
+	return rc;
 }
 
 int
