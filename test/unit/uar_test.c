@@ -100,6 +100,19 @@ test_halves_in_turn(void **state)
 	} while (!low_latency);
 }
 
+/* A size that the device made up must not lead beyond the mapped page. */
+static void
+test_registers_larger_than_their_page(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rnic_general_cap *cap = &dev->caps.general;
+	uint64_t was = rnic_general_cap_get(cap, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE);
+
+	rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE, 11);
+	assert_int_equal(rnic_uars_create(dev), -ENOTSUP);
+	rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE, was);
+}
+
 static int
 run(void)
 {
@@ -108,6 +121,8 @@ run(void)
 		cmocka_unit_test_setup_teardown(test_eight_pages_and_the_event_queues, unit_open,
 						unit_close),
 		cmocka_unit_test_setup_teardown(test_halves_in_turn, unit_open, unit_close),
+		cmocka_unit_test_setup_teardown(test_registers_larger_than_their_page, unit_open,
+						unit_close),
 	};
 
 	return cmocka_run_group_tests_name("uar", tests, NULL, NULL);

@@ -17,6 +17,10 @@
 #define PAGES	      (RNIC_BF_REGS / USED_PER_PAGE)
 #define FIRST_OWNED   (RNIC_BF_REGS - RNIC_BF_LOW_LATENCY_REGS)
 #define LOG_REG_MIN   9
+#define LOG_REG_MAX   10 /* those used still lie in their page */
+
+_Static_assert(RNIC_UAR_BLUEFLAME + (USED_PER_PAGE << LOG_REG_MAX) <= RNIC_UAR_PAGE_BYTES,
+	       "registers that are handed out end with their page");
 
 struct reg {
 	uint32_t users;
@@ -58,6 +62,13 @@ rnic_uars_create(struct rnic_dev *dev)
 	uint32_t i;
 	int rc;
 
+	if (log_reg > LOG_REG_MAX) {
+		RNIC_LOG(ERR, dev,
+			 "BlueFlame registers of 2^%" PRIu64 " bytes: at most 2^%u are usable",
+			 log_reg, LOG_REG_MAX);
+		free(uars);
+		return -ENOTSUP;
+	}
 	if (uars == NULL)
 		return -ENOMEM;
 	/* Without BlueFlame the size may be 0; doorbells stand where registers would. */
