@@ -94,6 +94,8 @@ softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome)
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_TIME,
 			  (softrnic_now_ns() - dev->power_on_ns) / 1000000000);
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_SYNDROME, syndrome);
+	/* Drivers take a syndrome for the end only if it comes with the request for a reset. */
+	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_RFR, 1);
 }
 
 static uint32_t

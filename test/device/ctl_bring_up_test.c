@@ -115,6 +115,8 @@ fatal_fault_fills_the_health_buffer_and_stops_the_device(void **state)
 	assert_int_equal(softrnic_fault(hn->dev, SOFTRNIC_FAULT_FATAL, 7), 0);
 	assert_int_equal(hn_read32(hn, 0x23c) >> 16 & 0xff, 7);
 	assert_int_equal(hn_read32(hn, HEALTH_COUNTER) >> 24, 7);
+	/* What drivers look for: a syndrome and the request for a reset. */
+	assert_int_equal(hn_read32(hn, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR)) >> 31, 1);
 	hn_head(&in, RNIC_CMD_ENABLE_HCA, 0);
 	assert_int_equal(hn_cmd(hn, &in, sizeof(in), &out, sizeof(out)), HN_PENDING);
 	assert_int_equal(softrnic_reset(hn->dev), 0);
