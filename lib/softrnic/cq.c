@@ -84,12 +84,13 @@ softrnic_cq_post(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic
 int
 softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq, enum rnic_cqe_opcode opcode,
 		       enum rnic_cqe_syndrome syndrome, uint8_t vendor_syndrome, uint32_t sop_qpn,
-		       uint16_t wqe_counter)
+		       uint32_t user_index, uint16_t wqe_counter)
 {
 	struct rnic_error_cqe *entry = (struct rnic_error_cqe *)softrnic_cq_claim(dev, cq);
 
 	if (entry == NULL)
 		return -ENOSPC;
+	entry->srqn = rnic_cpu_to_be32(user_index);
 	entry->vendor_error_syndrome = vendor_syndrome;
 	entry->syndrome = (uint8_t)syndrome;
 	entry->sop_qpn = rnic_cpu_to_be32(sop_qpn);

@@ -31,6 +31,7 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	/* An entry of 128 bytes has the completion in its second half. */
 	entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
 	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
+	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
 	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
 	return (struct rnic_cqe *)entry;
 }
@@ -60,7 +61,8 @@ softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cq
 /* An error CQE; 0, or -ENOSPC if the CQ takes none. */
 int softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq,
 			   enum rnic_cqe_opcode opcode, enum rnic_cqe_syndrome syndrome,
-			   uint8_t vendor_syndrome, uint32_t sop_qpn, uint16_t wqe_counter);
+			   uint8_t vendor_syndrome, uint32_t sop_qpn, uint32_t user_index,
+			   uint16_t wqe_counter);
 
 /* Number to CQ, for queues that complete to it: takes a reference. NULL: no such CQ. */
 struct softrnic_cq *softrnic_cq_get(struct softrnic *dev, uint32_t cqn);

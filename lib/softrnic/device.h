@@ -252,6 +252,17 @@ bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec,
 				       unsigned int which, uint32_t *value);
 
+/*
+ * A test build checks each access to host memory once more, where it is done: is it inside the map as it stands? It
+ * counts, and says the first one that is not. Everywhere else this is nothing.
+ */
+#ifdef SOFTRNIC_DMA_AUDIT
+void softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot);
+extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
+#else
+#define softrnic_audit(dev, host, length, prot) ((void)0)
+#endif
+
 /* ---- Translation and protection (tpt.c). ---- */
 
 #define SOFTRNIC_LOCAL_READ    0x01 /* always allowed by a key of the right PD */
@@ -368,7 +379,7 @@ struct softrnic_sq {
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *cq;
 	struct softrnic_object *pd_object, *uar_object, *tis_object;
-	uint32_t pd, uar, tis;
+	uint32_t pd, uar, tis, user_index;
 	uint16_t consumer; /* WQEBB counter */
 	uint16_t producer; /* as last read from the record */
 	uint8_t log_size;  /* of WQEBBs */
@@ -694,6 +705,7 @@ softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned
 		return false;
 	if (dbrec->host == NULL)
 		return false;
+	softrnic_audit(dev, dbrec->host, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
 	/* Pairs with the driver's store of the counter behind its WQEs or index. */
 	*value = RNIC_SWAP32(
 		__atomic_load_n((const uint32_t *)dbrec->host + which, __ATOMIC_ACQUIRE));

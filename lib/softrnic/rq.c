@@ -10,7 +10,7 @@
 #include "tpt.h"
 
 #define RQ_STRIDE_LOG_MIN 4 /* one data segment */
-#define RQ_STRIDE_LOG_MAX 10
+#define RQ_STRIDE_LOG_MAX 9 /* max_wqe_sz_rq, as our capabilities say */
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
@@ -39,7 +39,7 @@ rq_complete_error(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_sy
 		  enum rq_vendor_syndrome vendor)
 {
 	if (softrnic_cq_post_error(dev, rq->cq, RNIC_CQE_RESPONDER_ERROR, syndrome, (uint8_t)vendor,
-				   rq->object.number, rq->consumer) != 0)
+				   rq->object.number, rq->user_index, rq->consumer) != 0)
 		softrnic_wq_event(dev, RNIC_EVENT_WQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_RQ,
 				  rq->object.number);
 	rq->consumer++;
@@ -96,6 +96,17 @@ struct rq_room {
 	int count, next;
 };
 
+/* The data segment at byte `at` of the ring. */
+static inline const void *
+rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
+{
+	const void *segment = softrnic_ring_at(&rq->ring, at);
+
+	softrnic_audit(dev, segment, sizeof(struct rnic_wqe_data), SOFTRNIC_DMA_READ);
+	(void)dev;
+	return segment;
+}
+
 /* Resolve up to `want` bytes of segment `index` of the WQE. 0: the list ends here; < 0: refused. */
 static int
 rq_segment(struct softrnic *dev, struct softrnic_rq *rq, uint32_t index, uint32_t want,
@@ -106,7 +117,7 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, uint32_t index, uint32_
 	uint32_t length, key;
 
 	room->next = room->count = 0;
-	memcpy(&seg, softrnic_ring_at(&rq->ring, (wqe << rq->log_stride) + index * sizeof(seg)),
+	memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
 	       sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	length = rnic_be32_to_cpu(seg.byte_count);
@@ -154,6 +165,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_f
 		n = frame->pieces[piece].iov_len - from_at;
 		if (n > to->iov_len)
 			n = to->iov_len;
+		softrnic_audit(dev, to->iov_base, n, SOFTRNIC_DMA_WRITE);
 		softrnic_copy(to->iov_base, (uint8_t *)frame->pieces[piece].iov_base + from_at, n);
 		to->iov_base = (uint8_t *)to->iov_base + n;
 		to->iov_len -= n;
@@ -176,7 +188,7 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	struct rnic_wqe_data seg;
 	uint8_t *to;
 
-	memcpy(&seg, softrnic_ring_at(&rq->ring, wqe << rq->log_stride), sizeof(seg));
+	memcpy(&seg, rq_ring_at(dev, rq, wqe << rq->log_stride), sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	if (frame->count != 1 || rnic_be32_to_cpu(seg.byte_count) < frame->length ||
 	    rnic_be32_to_cpu(seg.byte_count) >= RNIC_WQE_INLINE)
@@ -185,6 +197,7 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 			       rnic_be64_to_cpu(seg.address), frame->length, SOFTRNIC_LOCAL_WRITE);
 	if (to == NULL)
 		return false;
+	softrnic_audit(dev, to, frame->length, SOFTRNIC_DMA_WRITE);
 	softrnic_copy(to, frame->pieces[0].iov_base, frame->length);
 	return true;
 }

@@ -30,11 +30,14 @@ struct sq_wqe {
 #define SQ_OK 0
 
 static void
-sq_copy_block(const struct softrnic_sq *sq, uint16_t index, uint8_t *to)
+sq_copy_block(struct softrnic *dev, const struct softrnic_sq *sq, uint16_t index, uint8_t *to)
 {
 	uint32_t at = index & ((1u << sq->log_size) - 1);
+	const void *from = softrnic_ring_at(&sq->ring, at * RNIC_WQEBB_BYTES);
 
-	memcpy(to, softrnic_ring_at(&sq->ring, at * RNIC_WQEBB_BYTES), RNIC_WQEBB_BYTES);
+	softrnic_audit(dev, from, RNIC_WQEBB_BYTES, SOFTRNIC_DMA_READ);
+	(void)dev;
+	memcpy(to, from, RNIC_WQEBB_BYTES);
 }
 
 static void
@@ -59,7 +62,8 @@ sq_complete_error(struct softrnic *dev, struct softrnic_sq *sq, uint8_t opcode,
 		  enum rnic_cqe_syndrome syndrome)
 {
 	if (softrnic_cq_post_error(dev, sq->cq, RNIC_CQE_REQUESTER_ERROR, syndrome, 0,
-				   (uint32_t)opcode << 24 | sq->object.number, sq->consumer) != 0)
+				   (uint32_t)opcode << 24 | sq->object.number, sq->user_index,
+				   sq->consumer) != 0)
 		softrnic_wq_event(dev, RNIC_EVENT_WQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_SQ,
 				  sq->object.number);
 	sq->failed = true;
@@ -77,6 +81,7 @@ sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_
 		sq_catastrophe(dev, sq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
 		return;
 	}
+	cqe->srqn_user_index = rnic_cpu_to_be32(sq->user_index);
 	cqe->timestamp = rnic_cpu_to_be64(dev->now);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(rnic_be32_to_cpu(ctrl->opmod_idx_opcode) << 24 |
 					     sq->object.number);
@@ -123,6 +128,7 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wq
 	if (__builtin_expect(piece->iov_base != NULL, 1)) {
 		piece->iov_len = length;
 		frame->count++;
+		softrnic_audit(dev, piece->iov_base, length, SOFTRNIC_DMA_READ);
 		return SQ_OK;
 	}
 	if (key == SOFTRNIC_RESERVED_LKEY && !sq->rlky)
@@ -131,6 +137,8 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wq
 				   (int)(SOFTRNIC_FRAME_PIECES - frame->count));
 	if (n < 0)
 		return n == -E2BIG ? RNIC_SYND_LOCAL_LENGTH : RNIC_SYND_LOCAL_PROTECTION;
+	for (int i = 0; i < n; i++)
+		softrnic_audit(dev, piece[i].iov_base, piece[i].iov_len, SOFTRNIC_DMA_READ);
 	frame->count += (uint32_t)n;
 	return SQ_OK;
 }
@@ -220,18 +228,19 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 
 /* Returns the WQEBBs that the WQE takes, 0 if its head makes no sense. */
 static inline uint32_t
-sq_fetch(const struct softrnic_sq *sq, uint32_t available, struct sq_wqe *wqe)
+sq_fetch(struct softrnic *dev, const struct softrnic_sq *sq, uint32_t available,
+	 struct sq_wqe *wqe)
 {
 	uint32_t blocks, i;
 
-	sq_copy_block(sq, sq->consumer, wqe->bytes);
+	sq_copy_block(dev, sq, sq->consumer, wqe->bytes);
 	SOFTRNIC_PRIVATE(wqe->ctrl);
 	wqe->length = (rnic_be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) * RNIC_WQE_DS_BYTES;
 	blocks = (wqe->length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 	if (blocks == 0 || blocks > available)
 		return 0;
 	for (i = 1; i < blocks; i++)
-		sq_copy_block(sq, (uint16_t)(sq->consumer + i),
+		sq_copy_block(dev, sq, (uint16_t)(sq->consumer + i),
 			      wqe->bytes + (size_t)i * RNIC_WQEBB_BYTES);
 	SOFTRNIC_PRIVATE(wqe->bytes);
 	return blocks;
@@ -242,7 +251,7 @@ static inline uint32_t
 sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, unsigned int *packets)
 {
 	struct sq_wqe wqe;
-	uint32_t blocks = sq_fetch(sq, available, &wqe);
+	uint32_t blocks = sq_fetch(dev, sq, available, &wqe);
 	uint8_t opcode = (uint8_t)rnic_be32_to_cpu(wqe.ctrl.opmod_idx_opcode);
 	int ret = RNIC_SYND_LOCAL_QP_OPERATION;
 
@@ -273,7 +282,7 @@ static uint32_t
 sq_flush(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available)
 {
 	struct sq_wqe wqe;
-	uint32_t blocks = sq_fetch(sq, available, &wqe);
+	uint32_t blocks = sq_fetch(dev, sq, available, &wqe);
 
 	if (!sq->failed || (wqe.ctrl.fm_ce_se & RNIC_WQE_CE_MASK) != RNIC_WQE_CE_ON_FIRST_ERROR)
 		sq_complete_error(dev, sq, (uint8_t)rnic_be32_to_cpu(wqe.ctrl.opmod_idx_opcode),
@@ -412,6 +421,7 @@ sq_from_context(struct softrnic_sq *sq)
 	sq->uar = (uint32_t)rnic_wq_get(wq, RNIC_WQ_UAR_PAGE);
 	sq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
 	sq->tis = (uint32_t)rnic_sqc_get(sqc, RNIC_SQC_TIS_NUM_0);
+	sq->user_index = (uint32_t)rnic_sqc_get(sqc, RNIC_SQC_USER_INDEX);
 	return RNIC_STATUS_OK;
 }
 

@@ -205,6 +205,7 @@ static const struct row rows[] = {
 	R(CREATE_RQ, BAD_PARAM, RQC(STATE), RNIC_WQ_STATE_RDY, "not in RST"),
 	R(CREATE_RQ, BAD_PARAM, WQ(LOG_WQ_SZ), 16, "too large"),
 	R(CREATE_RQ, BAD_PARAM, WQ(LOG_WQ_STRIDE), 3, "stride"),
+	R(CREATE_RQ, BAD_PARAM, WQ(LOG_WQ_STRIDE), 10, "longer WQEs than the capabilities say"),
 	R(CREATE_RQ, BAD_PARAM, WQ(WQ_TYPE), RNIC_WQ_CYCLIC_STRIDING, "type"),
 	R(CREATE_RQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
 	CUT(CREATE_RQ, 8, "no page"),

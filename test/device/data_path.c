@@ -7,9 +7,21 @@
 
 #include "data_path.h"
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define DP_POISON
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(DP_POISON)
+#include <sanitizer/asan_interface.h>
+#else
+#define __asan_poison_memory_region(at, bytes)	 ((void)0)
+#define __asan_unpoison_memory_region(at, bytes) ((void)0)
+#endif
+
 #define DP_EQ_LOG_SIZE 9
 #define DP_PAGE	       4096u
-#define DP_LOG_MEMORY  26
+#define DP_GAP	       64u /* between islands, at least */
 
 int
 dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes, void *out,
@@ -62,6 +74,13 @@ dp_alloc(struct dp *dp, size_t bytes, size_t align)
 	if (at + bytes > DP_BYTES)
 		return NULL;
 	dp->used = at + bytes;
+	if (dp->islands) {
+		dp->used += DP_GAP;
+		__asan_unpoison_memory_region(dp->memory + at, bytes);
+		if (softrnic_dma_map(dp->dev, DP_IOVA + at, bytes, dp->memory + at,
+				     SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE) != 0)
+			return NULL;
+	}
 	return dp->memory + at;
 }
 
@@ -146,7 +165,7 @@ create_key(struct dp *dp)
 	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
 	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)dp->memory);
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, DP_BYTES);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, DP_LOG_MEMORY);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, DP_LOG_BYTES);
 	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
 	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
 	in.mtt[0] = rnic_cpu_to_be64(DP_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
@@ -220,6 +239,23 @@ bring_up(struct dp *dp)
 	return status;
 }
 
+/* Aligned to its size, so that one translation covers it. */
+static int
+make_memory(struct dp *dp)
+{
+	size_t skip;
+
+	dp->memory = mmap(NULL, (size_t)DP_BYTES * 2, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (dp->memory == MAP_FAILED)
+		return -errno;
+	skip = DP_BYTES - (uintptr_t)dp->memory % DP_BYTES;
+	munmap(dp->memory, skip);
+	munmap(dp->memory + skip + DP_BYTES, DP_BYTES - skip);
+	dp->memory += skip;
+	return 0;
+}
+
 int
 dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf)
 {
@@ -227,20 +263,30 @@ dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_con
 
 	memset(dp, 0, sizeof(*dp));
 	dp->poller = poller;
-	/* Aligned to its size, so that one translation covers it. */
-	dp->memory = mmap(NULL, (size_t)DP_BYTES * 2, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (dp->memory == MAP_FAILED)
-		return -errno;
-	ret = (int)((uintptr_t)dp->memory % DP_BYTES);
-	munmap(dp->memory, DP_BYTES - (size_t)ret);
-	munmap(dp->memory + DP_BYTES * 2u - (size_t)ret, (size_t)ret);
-	dp->memory += DP_BYTES - (size_t)ret;
-	ret = softrnic_create(poller, conf, &dp->dev);
+	ret = make_memory(dp);
+	if (ret == 0)
+		ret = softrnic_create(poller, conf, &dp->dev);
 	if (ret == 0)
 		ret = softrnic_dma_map(dp->dev, DP_IOVA, DP_BYTES, dp->memory,
 				       SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
 	return ret == 0 ? bring_up(dp) : ret;
+}
+
+int
+dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf,
+		bool ready)
+{
+	int ret;
+
+	memset(dp, 0, sizeof(*dp));
+	dp->poller = poller;
+	dp->islands = true;
+	ret = make_memory(dp);
+	if (ret == 0)
+		ret = softrnic_create(poller, conf, &dp->dev);
+	if (ret == 0)
+		__asan_poison_memory_region(dp->memory, DP_BYTES);
+	return ret == 0 && ready ? bring_up(dp) : ret;
 }
 
 void
@@ -248,6 +294,8 @@ dp_close(struct dp *dp)
 {
 	if (dp->dev != NULL)
 		softrnic_destroy(dp->dev);
+	/* Whoever gets these addresses next knows nothing of islands. */
+	__asan_unpoison_memory_region(dp->memory, DP_BYTES);
 	munmap(dp->memory, DP_BYTES);
 	dp->dev = NULL;
 }
@@ -343,6 +391,7 @@ dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_siz
 	rnic_sqc_set(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE, (flags & DP_SQ_MULTI_PACKET) != 0);
 	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, (flags & DP_SQ_FLUSH) != 0);
 	rnic_sqc_set(sqc, RNIC_SQC_RLKY, (flags & DP_SQ_RLKY) != 0);
+	rnic_sqc_set(sqc, RNIC_SQC_USER_INDEX, DP_SQ_USER_INDEX);
 	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dp->tis);

@@ -11,7 +11,10 @@
 #include "prm/uar.h"
 
 #define DP_IOVA	 UINT64_C(0x40000000)
-#define DP_BYTES (64u << 20)
+#ifndef DP_LOG_BYTES
+#define DP_LOG_BYTES 26
+#endif
+#define DP_BYTES (1u << DP_LOG_BYTES)
 #define DP_UARS	 3
 
 struct dp {
@@ -19,6 +22,7 @@ struct dp {
 	struct softrnic *dev;
 	uint8_t *memory; /* DP_BYTES, mapped at DP_IOVA */
 	size_t used;
+	bool islands;
 	uint32_t pd, td, tis, lkey, eqn, q_counter;
 	uint32_t uars[DP_UARS]; /* the first one is the EQ's */
 	struct rnic_eqe *eqes;
@@ -60,9 +64,15 @@ struct dp_rq {
 
 /* Make a device in READY state on a poller (NULL: one of its own). Returns 0 or -errno, or a command status. */
 int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
+/*
+ * The same with strict memory: each dp_alloc() is a map of its own, exactly as long as was asked for, and what lies
+ * between is mapped for nobody and poisoned for AddressSanitizer. ready false: the device is left off.
+ */
+int dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf,
+		    bool ready);
 void dp_close(struct dp *dp);
 
-/* Memory that the device reaches; zeroed. */
+/* Memory that the device reaches; zeroed. NULL: there is no more. */
 void *dp_alloc(struct dp *dp, size_t bytes, size_t align);
 uint64_t dp_iova(const struct dp *dp, const void *memory);
 
@@ -78,6 +88,7 @@ int dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 #define DP_SQ_MULTI_PACKET 0x1
 #define DP_SQ_FLUSH	   0x2
 #define DP_SQ_RLKY	   0x4
+#define DP_SQ_USER_INDEX   0xabcdef
 int dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_size, uint32_t uar,
 		 unsigned int flags);
 int dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_size,
