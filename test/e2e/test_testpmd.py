@@ -168,8 +168,9 @@ def test_dumps_of_queue_entries():
                               "--log-level=pmd.net.rnic.dump:debug"],
                  args=["--forward-mode=rxonly"]) as testpmd:
         testpmd.prompt()
-        testpmd.do("start tx_first 1")
-        time.sleep(0.2)
+        testpmd.say("start tx_first 1")
+        testpmd.wait(lambda: re.search(r"cqe", testpmd.text(), re.I), 20, "dump of a CQE")
+        time.sleep(1)
         testpmd.do("stop")
         text = testpmd.text()
         assert "dumping" in testpmd.do("show txq info 0 0")

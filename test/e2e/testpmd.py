@@ -143,11 +143,15 @@ class Testpmd:
         self.wait(lambda: PROMPT in self.text(), timeout, "prompt")
         return self
 
+    def say(self, line):
+        """A command whose answer may be torn by what other threads print."""
+        os.write(self.master, (line + "\n").encode())
+
     def do(self, line, timeout=30):
         """A command; returns what it says."""
         with self.lock:
             since = len(self.all)
-        os.write(self.master, (line + "\n").encode())
+        self.say(line)
 
         def answer():
             # Behind the echo of the line; other threads may print behind the prompt.
