@@ -12,6 +12,7 @@ import pytest
 from e2e.testpmd import Testpmd, check_exact, forward, pair, plugin
 
 ROOT = os.geteuid() == 0
+SANITIZER = os.environ.get("RDMAPMD_SANITIZER", "none")
 
 
 def test_io_forwarding_counts_agree():
@@ -185,14 +186,16 @@ def test_a_secondary_process_reads_the_counters():
     assert tool, "dpdk-proc-info is part of the package dpdk"
     if not ROOT:
         pytest.skip("needs hugepage files, which are root's here")
-    with Testpmd(pair(), eal=["-m", "256"]) as testpmd:
+    # EAL's usual address lies in AddressSanitizer's shadow; both processes need the same one.
+    base = ["--base-virtaddr=0x200000000000"] if SANITIZER == "address" else []
+    with Testpmd(pair(), eal=["-m", "256", *base]) as testpmd:
         testpmd.prompt()
         stats = forward(testpmd)
         env = dict(os.environ, RUNTIME_DIRECTORY=testpmd.runtime)
         if os.environ.get("RDMAPMD_PRELOAD"):
             env["LD_PRELOAD"] = os.environ["RDMAPMD_PRELOAD"]
         seen = subprocess.run([tool, "-d", plugin(), "--no-pci", "--no-telemetry",
-                               f"--file-prefix={testpmd.prefix}", "--", "-p", "0x3", "--stats"],
+                               *base, f"--file-prefix={testpmd.prefix}", "--", "-p", "0x3", "--stats"],
                               env=env, text=True, capture_output=True, timeout=60, check=False)
         print(seen.stdout, seen.stderr)
         for port in (0, 1):
