@@ -92,11 +92,13 @@ bare_c()
 
 check_format()
 {
-	local f
+	local f said
 
 	have clang-format clang-format || return 0
 	for f in $(files '*.c' '*.h'); do
-		if clang-format --dry-run -Werror "$f" 2>&1 | grep -m 3 'error:' >&2; then
+		# Not in a pipe: with pipefail its own failure would hide what grep found.
+		if ! said=$(clang-format --dry-run -Werror "$f" 2>&1); then
+			grep -m 3 'error:' <<<"$said" >&2 || true
 			found "$f: not in the house's form (clang-format -i $f)"
 		fi
 	done
