@@ -242,6 +242,7 @@ run_slot(struct softrnic *dev, unsigned int number)
 		dev->stats.tpt_faults++;
 		return false;
 	}
+	softrnic_audit(dev, slot, sizeof(*slot), SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
 	/* Pairs with the driver's release of the entry to the hardware. */
 	if ((__atomic_load_n(&slot->status_own, __ATOMIC_ACQUIRE) & RNIC_CMDQ_STATUS_OWN_HW) == 0)
 		return false;

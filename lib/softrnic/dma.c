@@ -219,6 +219,7 @@ softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length
 	for (; length > 0; iova += bytes, to += bytes, length -= bytes) {
 		const uint8_t *from = dma_piece(dev, iova, length, SOFTRNIC_DMA_READ, &bytes);
 
+		softrnic_audit(dev, from, bytes, SOFTRNIC_DMA_READ);
 		memcpy(to, from, bytes);
 	}
 	return 0;
@@ -237,6 +238,7 @@ softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t
 	for (; length > 0; iova += bytes, from += bytes, length -= bytes) {
 		uint8_t *to = dma_piece(dev, iova, length, SOFTRNIC_DMA_WRITE, &bytes);
 
+		softrnic_audit(dev, to, bytes, SOFTRNIC_DMA_WRITE);
 		memcpy(to, from, bytes);
 	}
 	return 0;
@@ -270,6 +272,36 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 	return count;
 }
 
+#ifdef SOFTRNIC_DMA_AUDIT
+
+atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
+
+/* In host addresses: however the caller came by the pointer. A poll holds the lock, so the map stands still. */
+void
+softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot)
+{
+	const struct softrnic_dma *dma = dev->dma;
+	const uint8_t *at = host, *end = at + length;
+
+	atomic_fetch_add_explicit(&softrnic_audit_accesses, 1, memory_order_relaxed);
+	for (uint32_t i = 0; i < dma->count && at < end; i++) {
+		const struct dma_range *range = &dma->ranges[i];
+
+		if ((range->prot & prot) != prot || at < range->host ||
+		    (uint64_t)(at - range->host) > range->last - range->iova)
+			continue;
+		at += range->last - range->iova - (uint64_t)(at - range->host) + 1;
+		i = UINT32_MAX; /* the rest may lie in any other range */
+	}
+	if (at >= end)
+		return;
+	if (atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
+		SOFTRNIC_LOG(CRIT, dev, "audit: %zu bytes at %p, rights %u: not mapped for the device",
+			     length, host, prot);
+}
+
+#endif
+
 /* ---- Rings and doorbell records. ---- */
 
 bool
@@ -288,11 +320,13 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 		ring->host[i] = host == NULL ? NULL : host - skip;
 		if (host == NULL)
 			reachable = false;
-		if (i > 0 && ring->host[i] != (uint8_t *)ring->host[i - 1] + page_bytes)
+		if (i > 0 && reachable &&
+		    ring->host[i] != (uint8_t *)ring->host[i - 1] + page_bytes)
 			neighbours = false;
 	}
 	ring->flat = reachable && neighbours ? (uint8_t *)ring->host[0] + ring->offset : NULL;
-	ring->generation = dev->dma_generation;
+	/* A ring with a hole is looked at anew each time: nobody may take it for resolved. */
+	ring->generation = reachable ? dev->dma_generation : 0;
 	return reachable;
 }
 
@@ -358,6 +392,9 @@ softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec)
 {
 	dbrec->host =
 		softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
+	/* Mapped again elsewhere it may lie otherwise. */
+	if ((uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0)
+		dbrec->host = NULL;
 	dbrec->generation = dev->dma_generation;
 	return dbrec->host != NULL;
 }
@@ -366,8 +403,7 @@ int
 softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova)
 {
 	dbrec->iova = iova;
-	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec) ||
-	    (uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0) {
+	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec)) {
 		SOFTRNIC_LOG(INFO, dev,
 			     "doorbell record at 0x%" PRIx64
 			     ": not on 8 bytes, or not mapped for the device",

@@ -75,6 +75,7 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 	slot = softrnic_ring_at(&eq->ring, (eq->producer & (entries - 1)) * sizeof(eqe));
 	for (unsigned int i = 0; i < 7; i++)
 		eqe.data[i] = rnic_cpu_to_be32(data[i]);
+	softrnic_audit(dev, slot, sizeof(eqe), SOFTRNIC_DMA_WRITE);
 	memcpy(slot, &eqe, offsetof(struct rnic_eqe, owner));
 	/* Pairs with the driver's acquire of the owner byte. */
 	__atomic_store_n(&slot->owner, (uint8_t)(eq->producer >> eq->log_size & 1),
