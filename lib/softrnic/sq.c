@@ -228,8 +228,7 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 
 /* Returns the WQEBBs that the WQE takes, 0 if its head makes no sense. */
 static inline uint32_t
-sq_fetch(struct softrnic *dev, const struct softrnic_sq *sq, uint32_t available,
-	 struct sq_wqe *wqe)
+sq_fetch(struct softrnic *dev, const struct softrnic_sq *sq, uint32_t available, struct sq_wqe *wqe)
 {
 	uint32_t blocks, i;
 

@@ -10,7 +10,7 @@
 #include "device.h"
 #include "prm/uar.h"
 
-#define DP_IOVA	 UINT64_C(0x40000000)
+#define DP_IOVA UINT64_C(0x40000000)
 #ifndef DP_LOG_BYTES
 #define DP_LOG_BYTES 26
 #endif
