@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon.h"
+
+#define WAIT_STEP_US 10000
+#define WAIT_STEPS   1000
+
+const char *daemon_program;
+
+static void
+daemon_run(struct daemon *d, const char *const *devices, int out)
+{
+	const char *argv[4 + 2 * DAEMON_DEVICES] = { daemon_program, "--dir", d->folder };
+	unsigned int i, n = 3;
+	int log;
+
+	for (i = 0; devices[i] != NULL; i++) {
+		argv[n++] = "--device";
+		argv[n++] = devices[i];
+	}
+	log = open(d->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (log < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
+		_exit(99);
+	/* A test that dies takes its daemon along. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	execv(daemon_program, (char *const *)argv);
+	_exit(98);
+}
+
+void
+daemon_restart(struct daemon *d, const char *const *devices)
+{
+	char line[160];
+	int out[2];
+	FILE *ready;
+
+	d->ndevices = 0;
+	while (devices[d->ndevices] != NULL)
+		d->ndevices++;
+	assert_true(d->ndevices <= DAEMON_DEVICES);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	d->pid = fork();
+	assert_true(d->pid >= 0);
+	if (d->pid == 0)
+		daemon_run(d, devices, out[1]);
+	close(out[1]);
+	ready = fdopen(out[0], "r");
+	assert_non_null(ready);
+	for (unsigned int i = 0; i < d->ndevices; i++) {
+		assert_non_null(fgets(line, sizeof(line), ready));
+		assert_int_equal(sscanf(line, "ready %95s", d->sockets[i]), 1);
+	}
+	fclose(ready);
+}
+
+void
+daemon_start(struct daemon *d, const char *const *devices)
+{
+	memset(d, 0, sizeof(*d));
+	snprintf(d->folder, sizeof(d->folder), "/tmp/softrnicd-test-XXXXXX");
+	assert_non_null(mkdtemp(d->folder));
+	snprintf(d->log, sizeof(d->log), "%s/log", d->folder);
+	daemon_restart(d, devices);
+}
+
+static int
+daemon_wait(struct daemon *d)
+{
+	int status = -1;
+
+	while (waitpid(d->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	d->pid = 0;
+	return status;
+}
+
+void
+daemon_stop(struct daemon *d)
+{
+	int status;
+
+	assert_int_equal(kill(d->pid, SIGTERM), 0);
+	status = daemon_wait(d);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		daemon_logged(d, "\n");
+		fail_msg("softrnicd ended with status 0x%x; its log is %s", status, d->log);
+	}
+	for (unsigned int i = 0; i < d->ndevices; i++) {
+		if (access(d->sockets[i], F_OK) == 0)
+			fail_msg("%s stayed behind", d->sockets[i]);
+	}
+}
+
+void
+daemon_kill(struct daemon *d)
+{
+	assert_int_equal(kill(d->pid, SIGKILL), 0);
+	daemon_wait(d);
+}
+
+void
+daemon_clean(struct daemon *d)
+{
+	char path[200];
+
+	for (unsigned int i = 0; i < d->ndevices; i++) {
+		unlink(d->sockets[i]);
+		snprintf(path, sizeof(path), "%s.lock", d->sockets[i]);
+		unlink(path);
+	}
+	unlink(d->log);
+	assert_int_equal(rmdir(d->folder), 0);
+}
+
+bool
+daemon_logged(const struct daemon *d, const char *text)
+{
+	static char log[1 << 20];
+
+	for (unsigned int i = 0; i < WAIT_STEPS; i++) {
+		int fd = open(d->log, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, log, sizeof(log) - 1);
+
+		if (fd >= 0)
+			close(fd);
+		log[n < 0 ? 0 : n] = '\0';
+		if (strstr(log, text) != NULL)
+			return true;
+		usleep(WAIT_STEP_US);
+	}
+	print_message("log without \"%s\":\n%s", text, log);
+	return false;
+}
+
+unsigned int
+daemon_fds(const struct daemon *d)
+{
+	unsigned int count = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)d->pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+unsigned int
+daemon_maps(const struct daemon *d)
+{
+	unsigned int count = 0;
+	char path[64];
+	FILE *maps;
+	int c;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)d->pid);
+	maps = fopen(path, "r");
+	assert_non_null(maps);
+	while ((c = fgetc(maps)) != EOF)
+		count += c == '\n';
+	fclose(maps);
+	return count;
+}
+
+bool
+daemon_has_fds(const struct daemon *d, unsigned int fds)
+{
+	for (unsigned int i = 0; i < WAIT_STEPS; i++) {
+		if (daemon_fds(d) == fds)
+			return true;
+		usleep(WAIT_STEP_US);
+	}
+	return false;
+}

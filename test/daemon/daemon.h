@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A softrnicd in a folder of its own, and what can be seen of it from outside. */
+#ifndef TEST_DAEMON_DAEMON_H
+#define TEST_DAEMON_DAEMON_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define DAEMON_DEVICES 4
+
+struct daemon {
+	pid_t pid;
+	char folder[64];
+	char sockets[DAEMON_DEVICES][96]; /* in the order of the devices */
+	char log[96];
+	unsigned int ndevices;
+};
+
+/* The program under test. */
+extern const char *daemon_program;
+
+/* Start it with these values of --device, NULL at the end, and wait until it is ready. */
+void daemon_start(struct daemon *d, const char *const *devices);
+/* The same again in the same folder, after daemon_kill() or daemon_stop(). */
+void daemon_restart(struct daemon *d, const char *const *devices);
+/* SIGTERM; fails the test unless it ends well and leaves no socket. */
+void daemon_stop(struct daemon *d);
+void daemon_kill(struct daemon *d);
+/* Remove the folder. */
+void daemon_clean(struct daemon *d);
+
+/* Does its log hold that text? Waits a little for it. */
+bool daemon_logged(const struct daemon *d, const char *text);
+
+unsigned int daemon_fds(const struct daemon *d);
+unsigned int daemon_maps(const struct daemon *d);
+/* Wait until it has so many descriptors: what a client did is undone a moment after the client is gone. */
+bool daemon_has_fds(const struct daemon *d, unsigned int fds);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A driver with one send queue, on a device of the daemon's: as much as it takes to have traffic. */
+#ifndef TEST_DAEMON_NIC_H
+#define TEST_DAEMON_NIC_H
+
+#include "harness.h"
+
+#define NIC_VECTOR 5
+
+struct nic {
+	struct hn hn;
+	struct hn_eq eq;
+	struct hn_cq cq;
+	struct hn_wq sq;
+	uint32_t mkey;
+	uint64_t frame; /* iova */
+	uint8_t *uars;	/* the pages that can be mapped */
+	uint64_t uars_offset;
+	size_t uars_bytes;
+	uint32_t arm_sequence;
+};
+
+/* Connect and bring it all up. */
+void nic_open(struct nic *nic, const char *socket);
+void nic_close(struct nic *nic);
+
+/* Send a frame, by a store to a mapped page. */
+void nic_send(struct nic *nic);
+/* The doorbell alone, which touches no memory but the page's. */
+void nic_ring(struct nic *nic);
+/* Wait for its completion. @return false: none, or an error. */
+bool nic_sent(struct nic *nic);
+/* Ask for an event at the next completion, by the same way. */
+void nic_arm(struct nic *nic);
+
+#endif

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""softrnicd from outside: its command line, its start and its end, what it gives up."""
+
+import os
+import pathlib
+import re
+import select
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
+PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "softrnicd", "softrnicd")
+
+
+def run(*args, env=None):
+    return subprocess.run([PROGRAM, *args], env=env, text=True, capture_output=True, timeout=60)
+
+
+class Daemon:
+    """One process; use as a context. Its log is in `log` once it has ended."""
+
+    def __init__(self, *args, env=None, ready=1):
+        self.process = subprocess.Popen([PROGRAM, *args], env=env, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.pid = self.process.pid
+        self.sockets = []
+        self.log = ""
+        for _ in range(ready):
+            line = self.process.stdout.readline()
+            if not line.startswith("ready "):
+                self.end(signal.SIGKILL)
+                raise AssertionError(f"not ready: {line!r} {self.log}")
+            self.sockets.append(line.split()[1])
+
+    def end(self, number=signal.SIGTERM):
+        """Send the signal; returns the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=60)
+        self.log += log
+        return self.process.returncode
+
+    def status(self, key):
+        with open(f"/proc/{self.pid}/status", encoding="utf-8") as status:
+            return dict(line.split(":", 1) for line in status)[key].strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end(signal.SIGKILL)
+
+
+@pytest.fixture(name="room")
+def fixture_room():
+    """A folder with a short name: the path of a socket has 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="softrnicd-", dir="/tmp") as name:
+        yield pathlib.Path(name)
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(room):
+    return str(room / "s")
+
+
+# ---- The command line ----
+
+def test_help_has_examples():
+    done = run("--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "\n  softrnicd --device name=a,wire=pair:cable" in done.stdout
+    for key in ("name=", "socket=", "wire=pair:", "mac=", "id=", "drop=", "seed=", "bf="):
+        assert key in done.stdout
+    assert run("--version").stdout.startswith("softrnicd ")
+
+
+@pytest.mark.parametrize("args,said", [
+    (["--bogus"], "unknown option --bogus"),
+    (["word"], '"word" is no option'),
+    (["--dir"], "--dir wants a value"),
+    (["--device"], "--device wants a value"),
+    (["--device", "foo=1"], "there are name socket wire mac id drop dup reorder corrupt seed bf"),
+    (["--device", "name"], "not KEY=VALUE"),
+    (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
+    (["--device", "name=a,name=b"], "twice"),
+    (["--device", "name=a/b"], "name="),
+    (["--device", "name=.."], "name="),
+    (["--device", "name=" + "x" * 64], "name="),
+    (["--device", "name=a", "--device", "name=a"], "two devices"),
+    (["--device", "wire=pair:"], "loop or pair:NAME"),
+    (["--device", "wire=port:eth0"], "loop or pair:NAME"),
+    (["--device", "mac=02:00:00:00:00"], "mac="),
+    (["--device", "mac=03:00:00:00:00:00"], "no group address"),
+    (["--device", "mac=02:00:00:00:00:001"], "mac="),
+    (["--device", "id=15b3"], "VVVV:DDDD"),
+    (["--device", "id=15b3:101g"], "VVVV:DDDD"),
+    (["--device", "id=ffff:ffff"], "VVVV:DDDD"),
+    (["--device", "drop=1000001"], "parts per million"),
+    (["--device", "drop=-1"], "parts per million"),
+    (["--device", "bf=2"], "0 or 1"),
+    (["--device", "socket=" + "/x" * 60], "107 bytes"),
+    (["--log-level", "loud"], "error, warning, info, debug"),
+    (["--", "-l", "0"], "EAL"),
+    (["--device", "bf=1"] * 17, "more than 16 devices"),
+])
+def test_usage_errors(args, said):
+    done = run(*args)
+    assert done.returncode == 2, done
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_what_it_cannot_do_it_says(room):
+    done = run("--dir", str(room / "no" / "such"))
+    assert done.returncode == 1 and "--dir" in done.stderr
+    (room / "file").write_text("")
+    done = run("--dir", str(room / "file"))
+    assert done.returncode == 1 and "is no folder" in done.stderr
+    open_to_all = room / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    done = run("--dir", str(open_to_all))
+    assert done.returncode == 1 and "others can put files" in done.stderr
+    done = run("--dir", str(room), "--device", "name=" + "x" * 63, "--device", "socket=" + "y" * 99)
+    assert done.returncode == 1 and "107 bytes" in done.stderr
+    assert run("--dir", "x" * 108).returncode == 2
+    done = run("--dir", str(room / "s"), *["--device", "wire=pair:x"] * 3)
+    assert done.returncode == 1 and "already joins" in done.stderr
+    assert os.listdir(room / "s") == []
+
+
+# ---- Start and end ----
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it_and_its_sockets(folder, number):
+    with Daemon("--dir", folder, "--device", "name=a", "--device", "mac=02:00:00:00:00:01",
+                "--device", "socket=third", ready=3) as daemon:
+        assert daemon.sockets == [f"{folder}/a.sock", f"{folder}/rnic1.sock", f"{folder}/third"]
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        for path in daemon.sockets:
+            assert stat.S_ISSOCK(os.stat(path).st_mode)
+            assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert daemon.end(number) == 0, daemon.log
+        assert os.listdir(folder) == []
+
+
+def test_default_folder(room):
+    env = dict(os.environ, XDG_RUNTIME_DIR=str(room))
+    with Daemon(env=env) as daemon:
+        assert daemon.sockets == [f"{room}/softrnic/rnic0.sock"]
+        assert daemon.end() == 0
+    # The folder that it made is good enough the next time.
+    with Daemon(env=env) as daemon:
+        assert daemon.end() == 0
+
+
+def test_a_living_holder_is_named(folder):
+    with Daemon("--dir", folder) as daemon:
+        done = run("--dir", folder)
+        assert done.returncode == 1
+        assert f"process {daemon.pid} (softrnicd)" in done.stderr
+        # The second device of a daemon that fails takes the first one's socket along.
+        done = run("--dir", folder, "--device", "name=x", "--device", "name=rnic0")
+        assert done.returncode == 1
+        assert sorted(os.listdir(folder)) == ["rnic0.sock", "rnic0.sock.lock"]
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(daemon.sockets[0])
+        assert daemon.end() == 0
+
+
+def test_a_foreign_holder_and_a_file_are_left_alone(room):
+    path = str(room / "dev")
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(path)
+        other.listen()
+        done = run("--device", f"socket={path}")
+        assert done.returncode == 1 and f"process {os.getpid()} " in done.stderr
+        assert stat.S_ISSOCK(os.stat(path).st_mode)
+    os.unlink(path)
+    (room / "dev").write_text("precious")
+    done = run("--device", f"socket={path}")
+    assert done.returncode == 1 and "no socket" in done.stderr
+    assert (room / "dev").read_text() == "precious"
+
+
+def test_a_stale_socket_is_replaced(folder):
+    with Daemon("--dir", folder) as daemon:
+        daemon.end(signal.SIGKILL)
+        assert sorted(os.listdir(folder)) == ["rnic0.sock", "rnic0.sock.lock"]
+    with Daemon("--dir", folder) as daemon:
+        assert daemon.end() == 0
+        assert "left behind by a dead server" in daemon.log
+    assert os.listdir(folder) == []
+
+
+def test_log_level(folder):
+    with Daemon("--dir", folder, "--log-level", "error") as daemon:
+        assert daemon.end() == 0
+        assert daemon.log == ""
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as line:
+        return sum(int(n) for n in line.read().rpartition(")")[2].split()[11:13])
+
+
+def test_idle_costs_nothing(folder):
+    with Daemon("--dir", folder) as daemon:
+        before = cpu_ticks(daemon.pid)
+        time.sleep(1)
+        assert cpu_ticks(daemon.pid) - before <= 2
+
+
+# ---- Strangers ----
+
+def test_strangers_are_survived(folder):
+    with Daemon("--dir", folder) as daemon:
+        fds = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+        for data in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 16, b"\xff" * 4096):
+            for _ in range(5):
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(daemon.sockets[0])
+                    if data:
+                        client.sendall(data)
+        deadline = time.monotonic() + 30
+        while len(os.listdir(f"/proc/{daemon.pid}/fd")) != fds:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert daemon.end() == 0, daemon.log
+
+
+def test_who_says_nothing_is_hung_up_on(folder):
+    with Daemon("--dir", folder) as daemon:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(daemon.sockets[0])
+            assert select.select([client], [], [], 60)[0], "still connected"
+            assert client.recv(1) == b""
+        assert daemon.end() == 0, daemon.log
+
+
+# ---- The jail ----
+
+def test_privileges_are_gone(folder):
+    with Daemon("--dir", folder) as daemon:
+        for caps in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            assert int(daemon.status(caps), 16) == 0
+        if os.geteuid() == 0:
+            assert int(daemon.status("CapBnd"), 16) == 0
+        assert daemon.status("NoNewPrivs") == "1"
+        if not SANITIZED:
+            assert daemon.status("Seccomp") == "2"
+        # Nothing that was open here is open there.
+        inherited = os.pipe()
+        os.set_inheritable(inherited[1], True)
+        assert daemon.end() == 0
+    subprocess_fds = subprocess.Popen(
+        [PROGRAM, "--dir", folder], close_fds=False, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL)
+    try:
+        assert subprocess_fds.stdout.readline().startswith("ready ")
+        ours = os.stat(inherited[1])
+        for fd in os.listdir(f"/proc/{subprocess_fds.pid}/fd"):
+            theirs = os.stat(f"/proc/{subprocess_fds.pid}/fd/{fd}")
+            assert (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino)
+    finally:
+        subprocess_fds.terminate()
+        subprocess_fds.communicate(timeout=60)
+        os.close(inherited[0])
+        os.close(inherited[1])
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer's runtime cannot live in the jail")
+def test_the_jail_holds(folder, room):
+    precious = room / "precious"
+    precious.write_text("")
+    done = run("--dir", folder, "--probe-jail", str(precious))
+    assert done.returncode == 0, done
+    assert "ALLOWED" not in done.stdout
+    for call in ("openat", "socket", "execve", "ptrace", "clone", "mmap of code", "mprotect",
+                 "unlink"):
+        assert re.search(f"^denied {call}: ", done.stdout, re.M), done.stdout
+    assert precious.exists()
+    calls = int(re.search(r"(\d+) system calls allowed", done.stderr).group(1))
+    assert calls <= 30
