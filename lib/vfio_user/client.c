@@ -23,6 +23,7 @@ vfu_client_give_up(struct vfu_client *client, int reason)
 	if (client->dead)
 		return reason;
 	client->dead = true;
+	client->reason = reason;
 	vfu_log(&client->log, VFU_LOG_ERROR, "the server, process %d (%s), %s: the device is lost",
 		(int)client->server.pid, client->server.name,
 		reason == -ENOTCONN    ? "is gone"
@@ -181,6 +182,17 @@ vfu_client_call(struct vfu_client *client, const struct vfu_call *call)
 	if (message->length < call->min_reply)
 		return vfu_client_give_up(client, -EPROTO);
 	return 0;
+}
+
+int
+vfu_client_lost(struct vfu_client *client)
+{
+	int reason;
+
+	pthread_mutex_lock(&client->lock);
+	reason = client->reason;
+	pthread_mutex_unlock(&client->lock);
+	return reason;
 }
 
 int

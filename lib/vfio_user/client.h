@@ -75,6 +75,12 @@ int vfu_client_fd(const struct vfu_client *client);
  */
 int vfu_client_process(struct vfu_client *client);
 
+/**
+ * Why there is no way to the server any more, as far as a call has noticed: 0 there is, -ENOTCONN it has closed the
+ * connection or ended, -ETIMEDOUT, -EPROTO we have left it.
+ */
+int vfu_client_lost(struct vfu_client *client);
+
 /** flags are VFU_DEVICE_FLAG_*. */
 int vfu_client_device_info(struct vfu_client *client, uint32_t *flags, uint32_t *nregions,
 			   uint32_t *nirqs);

@@ -22,6 +22,7 @@ test_defaults(void **state)
 		memset(&args, 0xa5, sizeof(args));
 		assert_int_equal(rnic_devargs_parse("d", empty[i], &args), 0);
 		assert_string_equal(args.wire, "loop");
+		assert_string_equal(args.socket, "");
 		assert_int_equal(args.drop | args.dup | args.reorder | args.corrupt, 0);
 		assert_int_equal(args.seed, 0);
 		assert_int_equal(args.poll_core, -1);
@@ -51,6 +52,9 @@ test_every_key(void **state)
 	assert_int_equal(args.poll_core, 1);
 	assert_true(args.bf);
 	assert_memory_equal(args.mac, "\x02\x12\x34\x56\x78\x9a", 6);
+	assert_int_equal(rnic_devargs_parse("d", "socket=/run/softrnic/a.sock,bf=1", &args), 0);
+	assert_string_equal(args.socket, "/run/softrnic/a.sock");
+	assert_true(args.bf);
 	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
 	assert_int_equal(args.poll_core, -1);
 	assert_false(args.bf);
@@ -98,6 +102,7 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 		{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 		{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
+		{ "socket=", "socket=" },
 		{ "wire=", "wire=" },
 		{ "wire=tap", "wire=tap" },
 		{ "wire=pair:", "wire=pair:" },
@@ -106,7 +111,7 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "wire", "drop", "dup", "reorder", "corrupt",
+	static const char *const keys[] = { "socket", "wire", "drop", "dup", "reorder", "corrupt",
 					    "seed", "poll", "bf",  "mac" };
 	char said[1024];
 	size_t i, k;
@@ -122,6 +127,29 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 	}
 }
 
+/* What makes a device is said to whoever has it. */
+static void
+test_a_socket_excludes_what_is_the_embedded_devices(void **state)
+{
+	static const char *const with[] = { "wire=loop", "wire=pair:a", "drop=1",   "dup=0",
+					    "reorder=1", "corrupt=1",	"seed=1",   "poll=thread",
+					    "mac=02:00:00:00:00:01" };
+	char text[256], key[32], said[1024];
+	size_t i;
+	int order;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(with); i++)
+		for (order = 0; order < 2; order++) {
+			snprintf(text, sizeof(text), "%s,%s", order ? "socket=/s" : with[i],
+				 order ? with[i] : "socket=/s");
+			snprintf(key, sizeof(key), "'%.*s'", (int)strcspn(with[i], "="), with[i]);
+			parse_and_read_log(text, -EINVAL, said, sizeof(said));
+			if (strstr(said, key) == NULL || strstr(said, "softrnicd --device") == NULL)
+				fail_msg("'%s': said only: %s", text, said);
+		}
+}
+
 int
 main(void)
 {
@@ -129,6 +157,7 @@ main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_key),
 		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
+		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
 	};
 
 	return cmocka_run_group_tests_name("devargs", tests, NULL, NULL);

@@ -24,6 +24,8 @@ int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 static int
 access_up(struct rnic_dev *dev)
 {
+	if (dev->args.socket[0] != '\0')
+		return rnic_access_vfio_user_open(dev->name, &dev->args, &dev->access);
 	return rnic_access_direct_open(dev->name, &dev->args, &dev->access);
 }
 

@@ -213,7 +213,8 @@ deadline_at(uint64_t us, struct timespec *at)
 
 /* Called with the lock held. A page command waits for its one slot, others for any but that. */
 static int
-get_slot(struct rnic_cmdq *cmdq, bool page_command, uint64_t deadline, uint32_t *slot)
+get_slot(struct rnic_dev *dev, struct rnic_cmdq *cmdq, bool page_command, uint64_t deadline,
+	 uint32_t *slot)
 {
 	const uint32_t last = 1u << (cmdq->slot_count - 1);
 	const uint32_t allowed = page_command ? last : last - 1;
@@ -228,7 +229,7 @@ get_slot(struct rnic_cmdq *cmdq, bool page_command, uint64_t deadline, uint32_t 
 			cmdq->completed &= ~(1u << *slot);
 			return 0;
 		}
-		if (rnic_now_us() >= deadline)
+		if (rnic_now_us() >= deadline || atomic_load(&dev->dead))
 			return -ETIMEDOUT;
 		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
 		pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
@@ -359,6 +360,11 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 
 		if (!(rnic_cmd_entry_status(&entry->status_own) & RNIC_CMDQ_STATUS_OWN_HW))
 			return 0;
+		/* Nobody is there any more who could complete it. */
+		if (atomic_load(&dev->access->gone)) {
+			*dead = rnic_device_dead(dev);
+			return -ETIMEDOUT;
+		}
 		now = rnic_now_us();
 		if (*dead == NULL && now >= next_check) {
 			next_check = now + HEALTH_CHECK_US;
@@ -466,7 +472,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	uint32_t slot = 0;
 
 	pthread_mutex_lock(&cmdq->lock);
-	outcome->rc = get_slot(cmdq, opcode == RNIC_CMD_MANAGE_PAGES, deadline, &slot);
+	outcome->rc = get_slot(dev, cmdq, opcode == RNIC_CMD_MANAGE_PAGES, deadline, &slot);
 	if (outcome->rc == 0) {
 		outcome->rc = post(dev, cmdq, slot, in, in_bytes, out_bytes);
 		if (outcome->rc != 0)

@@ -94,6 +94,14 @@ check_health(struct rnic_control *control)
 		rnic_dev_fatal(dev, why);
 }
 
+static void
+hung_up(struct rnic_dev *dev)
+{
+	const char *why = rnic_device_dead(dev);
+
+	rnic_dev_fatal(dev, why != NULL ? why : "the way to it is interrupted");
+}
+
 /* Milliseconds until the next check is due; -1: none. */
 static int
 health_timeout(struct rnic_control *control)
@@ -123,15 +131,20 @@ run(void *arg)
 {
 	struct rnic_control *control = arg;
 	struct rnic_dev *dev = control->dev;
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{ .fd = dev->access->ops->irq_fd(dev->access, 0), .events = POLLIN },
 		{ .fd = control->kick_fd, .events = POLLIN },
+		{ .fd = dev->access->ops->hangup_fd(dev->access), .events = POLLRDHUP },
 	};
 
 	controlled = dev;
 	while (!atomic_load(&control->stop)) {
-		if (poll(fds, 2, health_timeout(control)) <= 0)
+		if (poll(fds, 3, health_timeout(control)) <= 0)
 			continue;
+		if (fds[2].revents) {
+			hung_up(dev);
+			fds[2].fd = -1; /* poll() passes it over */
+		}
 		if (fds[1].revents)
 			drain(control->kick_fd);
 		if (fds[0].revents) {

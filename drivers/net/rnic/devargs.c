@@ -32,6 +32,16 @@ parse_u64(const char *value, uint64_t max, uint64_t *result)
 }
 
 static int
+set_socket(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	if (value[0] == '\0' || strlen(value) >= sizeof(args->socket))
+		return -EINVAL;
+	memcpy(args->socket, value, strlen(value) + 1);
+	return 0;
+}
+
+static int
 set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	(void)offset;
@@ -77,12 +87,11 @@ set_poll(struct rnic_devargs *args, size_t offset, const char *value)
 }
 
 static int
-set_bf(struct rnic_devargs *args, size_t offset, const char *value)
+set_bool(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	(void)offset;
 	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return -EINVAL;
-	args->bf = value[0] == '1';
+	*(bool *)((char *)args + offset) = value[0] == '1';
 	return 0;
 }
 
@@ -103,7 +112,9 @@ static const struct devarg {
 	const char *values; /* for messages */
 	set_fn *set;
 	size_t offset;
+	bool everywhere; /* else it makes the embedded device what it is, which socket= excludes */
 } devargs[] = {
+	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
 	{ "wire", "loop or pair:NAME", set_wire, 0 },
 	{ "drop", "0 to 1000000 (parts per million)", set_ppm,
 	  offsetof(struct rnic_devargs, drop) },
@@ -114,16 +125,17 @@ static const struct devarg {
 	  offsetof(struct rnic_devargs, corrupt) },
 	{ "seed", "a number", set_seed, 0 },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
-	{ "bf", "0 or 1", set_bf, 0 },
+	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
+	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
 };
 
-#define VALID_KEYS "wire drop dup reorder corrupt seed poll bf mac"
+#define VALID_KEYS "socket wire drop dup reorder corrupt seed poll bf inline mac"
 
 struct parse {
 	const char *device;
 	struct rnic_devargs *args;
-	uint32_t seen;
+	uint32_t seen; /* bits by index of the table */
 };
 
 static int
@@ -156,6 +168,28 @@ parse_pair(const char *key, const char *value, void *arg)
 	return 0;
 }
 
+/* What belongs to the device itself is said to whoever serves it. */
+static int
+check_together(const struct parse *parse)
+{
+	size_t i;
+
+	if (parse->args->socket[0] == '\0')
+		return 0;
+	for (i = 0; i < RTE_DIM(devargs); i++) {
+		if (!(parse->seen & 1u << i) || devargs[i].everywhere)
+			continue;
+		RNIC_LOG_NAMED(
+			ERR, parse->device,
+			"devarg '%s' is for the embedded device, and socket= names another: "
+			"give it to the server (softrnicd --device %s=...); valid devargs with "
+			"socket= are: bf",
+			devargs[i].key, devargs[i].key);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int
 rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args)
 {
@@ -175,5 +209,5 @@ rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *ar
 	}
 	rc = rte_kvargs_process(pairs, NULL, parse_pair, &parse) == 0 ? 0 : -EINVAL;
 	rte_kvargs_free(pairs);
-	return rc;
+	return rc == 0 ? check_together(&parse) : rc;
 }

@@ -79,6 +79,7 @@ rnic_general_cap(const struct rnic_dev *dev, enum rnic_general_cap_field field)
 }
 
 /* ---- pages.c ---- */
+extern unsigned int rnic_pages_patience_ms; /* with a device that gives no page back; tests shorten it */
 int rnic_pages_create(struct rnic_dev *dev);
 void rnic_pages_destroy(struct rnic_dev *dev);
 /* Give what the device asks for at this stage (enum rnic_query_pages_op_mod). */
@@ -143,6 +144,9 @@ extern unsigned int rnic_initializing_timeout_ms;
 extern int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 unsigned int rnic_bringup_stages(void);
 const char *rnic_bringup_stage_name(unsigned int stage);
+
+/* access/vfio_user.c */
+extern unsigned int rnic_vfio_user_timeout_ms; /* for an answer of the server; tests shorten it */
 
 /* access/direct.c */
 struct softrnic;

@@ -45,7 +45,8 @@ static struct rte_vdev_driver rnic_vdev_driver = {
 };
 
 RTE_PMD_REGISTER_VDEV(net_rnic, rnic_vdev_driver);
-RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "wire=loop|pair:<name> "
+RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
+					"wire=loop|pair:<name> "
 					"drop=<ppm> "
 					"dup=<ppm> "
 					"reorder=<ppm> "

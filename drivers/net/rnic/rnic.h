@@ -29,11 +29,13 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 struct rnic_devargs {
+	char socket[108];		      /* socket=: of a vfio-user server; empty: the embedded device */
 	char wire[64];			      /* "loop", "pair:NAME" */
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
 	bool bf;
+	bool inline_l2; /* the embedded device demands L2 headers inline */
 	uint8_t mac[6]; /* mac=: all zero if not given */
 };
 int rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args);

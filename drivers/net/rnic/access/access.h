@@ -2,12 +2,17 @@
 
 /*
  * The access seam: how the driver reaches a function. One small table of operations, implemented by `direct` (the
- * embedded software RNIC), later by `vfio_user` (a socket) and `vfio` (a PCI function). The data path never goes
+ * embedded software RNIC) and `vfio_user` (a socket), later by `vfio` (a PCI function). The data path never goes
  * through it: UAR pages and rings are plain memory.
+ *
+ * A function can be lost: its server dies, the card is pulled out. From then on `gone` is set, registers read all ones,
+ * writes do nothing, map() and reset() return -ENOTCONN at once, and unmap() succeeds once nobody can reach the memory
+ * any more.
  */
 #ifndef RNIC_ACCESS_H
 #define RNIC_ACCESS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +35,8 @@ struct rnic_access_ops {
 	/*
 	 * Let the device reach [address, address + length), both multiples of 4 KiB, with RNIC_ACCESS_* rights.
 	 * The iova is congruent to the address modulo the largest power of two that fits the length, so that big
-	 * translation pages can be used. -ENOSPC: no range or no map entry left.
+	 * translation pages can be used. -ENOSPC: no range or no map entry left. -ENOTSUP: memory that cannot be shared
+	 * with the device (logged).
 	 */
 	int (*map)(struct rnic_access *access, void *address, size_t length, unsigned int rights,
 		   uint64_t *iova);
@@ -38,8 +44,10 @@ struct rnic_access_ops {
 	int (*unmap)(struct rnic_access *access, uint64_t iova, size_t length);
 	/* Interrupts: an eventfd per MSI-X vector, all taken at open. */
 	int (*irq_fd)(struct rnic_access *access, unsigned int vector);
-	/* Function level reset. */
+	/* Function level reset. Maps and interrupts stay. */
 	int (*reset)(struct rnic_access *access);
+	/* A descriptor that hangs up (POLLRDHUP, POLLHUP) when the function is lost, or -1. */
+	int (*hangup_fd)(struct rnic_access *access);
 };
 
 struct rnic_access {
@@ -49,10 +57,13 @@ struct rnic_access {
 	size_t bar_size;
 	uint32_t maps; /* alive */
 	uint64_t mapped_bytes;
+	atomic_bool gone; /* for good */
 };
 
 struct rnic_devargs;
 int rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 			    struct rnic_access **access);
+int rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
+			       struct rnic_access **access);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "../internal.h"
@@ -19,11 +18,6 @@
 #include "softrnic/softrnic.h"
 
 #define DIRECT_VECTORS 8
-
-/* Far from where EAL and the C library have memory; the start inside is random. */
-#define DIRECT_IOVA_START  (UINT64_C(1) << 44)
-#define DIRECT_IOVA_SPREAD (UINT64_C(1) << 40)
-#define DIRECT_IOVA_END	   (UINT64_C(1) << 46)
 
 struct rnic_direct {
 	struct rnic_access base;
@@ -165,6 +159,14 @@ direct_reset(struct rnic_access *access)
 	return softrnic_reset(to_direct(access)->device);
 }
 
+/* It lives as long as we do. */
+static int
+direct_hangup_fd(struct rnic_access *access)
+{
+	(void)access;
+	return -1;
+}
+
 static const struct rnic_access_ops direct_ops = {
 	.name = "direct",
 	.close = direct_close,
@@ -176,6 +178,7 @@ static const struct rnic_access_ops direct_ops = {
 	.unmap = direct_unmap,
 	.irq_fd = direct_irq_fd,
 	.reset = direct_reset,
+	.hangup_fd = direct_hangup_fd,
 };
 
 static int
@@ -190,6 +193,7 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 		.reorder_ppm = args->reorder,
 		.corrupt_ppm = args->corrupt,
 		.bf = args->bf,
+		.inline_l2 = args->inline_l2,
 	};
 	struct softrnic_poller *poller;
 	void *pages;
@@ -251,7 +255,6 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 			struct rnic_access **access)
 {
 	struct rnic_direct *direct = calloc(1, sizeof(*direct));
-	uint64_t start = 0;
 	unsigned int vector;
 	int rc;
 
@@ -263,10 +266,7 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 	for (vector = 0; vector < DIRECT_VECTORS; vector++)
 		direct->irq_fds[vector] = -1;
 	pthread_mutex_init(&direct->lock, NULL);
-	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
-		start = rnic_now_us() * UINT64_C(0x9e3779b97f4a7c15);
-	start = DIRECT_IOVA_START + start % DIRECT_IOVA_SPREAD / RNIC_PAGE_BYTES * RNIC_PAGE_BYTES;
-	rnic_iova_init(&direct->iova, start, DIRECT_IOVA_END);
+	rnic_iova_init_far(&direct->iova);
 
 	rc = create_device(direct, args);
 	if (rc == 0)
@@ -293,8 +293,10 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 {
 	(void)args;
 	(void)access;
-	RNIC_LOG_NAMED(ERR, device,
-		       "this build has no software RNIC (-Dsoftrnic=false); name a PCI function");
+	RNIC_LOG_NAMED(
+		ERR, device,
+		"this build has no software RNIC (-Dsoftrnic=false); name a softrnicd's with "
+		"socket=PATH");
 	return -ENOTSUP;
 }
 

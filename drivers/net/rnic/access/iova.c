@@ -10,10 +10,26 @@
 #define PAGE_BYTES    4096u
 #define GAP_PAGES_MAX 16u
 
+/* Where neither EAL nor the C library have memory. */
+#define FAR_START  (UINT64_C(1) << 44)
+#define FAR_SPREAD (UINT64_C(1) << 40)
+#define FAR_END	   (UINT64_C(1) << 46)
+
 void
 rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end)
 {
 	*space = (struct rnic_iova_space){ .start = start, .end = end };
+}
+
+void
+rnic_iova_init_far(struct rnic_iova_space *space)
+{
+	uint64_t start = 0;
+
+	/* Without randomness only a mistake would be found later. */
+	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
+		start = (uintptr_t)space * UINT64_C(0x9e3779b97f4a7c15);
+	rnic_iova_init(space, FAR_START + start % FAR_SPREAD / PAGE_BYTES * PAGE_BYTES, FAR_END);
 }
 
 void

@@ -24,6 +24,8 @@ struct rnic_iova_space {
 
 /* An empty space of [start, end). */
 void rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end);
+/* The space for a device that takes addresses of 46 bits: far from all memory of the process, the start is random. */
+void rnic_iova_init_far(struct rnic_iova_space *space);
 void rnic_iova_fini(struct rnic_iova_space *space);
 
 /*
