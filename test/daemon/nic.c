@@ -49,7 +49,7 @@ nic_open(struct nic *nic, const char *socket)
 	hn_create_sq(&nic->hn, &nic->sq, pd, uar, nic->cq.number, tis, NIC_LOG_SIZE);
 	assert_int_equal(
 		hn_modify_sq(&nic->hn, nic->sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
-	nic->frame = hn_alloc(&nic->hn, NIC_FRAME_BYTES, 64);
+	nic->frame = hn_alloc(&nic->hn, NIC_FRAME_BYTES, 4096);
 	memset(hn_va(&nic->hn, nic->frame), 0xff, 6);
 	nic->mkey = hn_create_mkey(&nic->hn, pd, nic->frame, NIC_FRAME_BYTES, true);
 }

@@ -14,7 +14,7 @@ struct nic {
 	struct hn_cq cq;
 	struct hn_wq sq;
 	uint32_t mkey;
-	uint64_t frame; /* iova */
+	uint64_t frame; /* iova; a page of its own, behind all else */
 	uint8_t *uars;	/* the pages that can be mapped */
 	uint64_t uars_offset;
 	size_t uars_bytes;
