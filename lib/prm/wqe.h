@@ -67,6 +67,21 @@ RNIC_SIZE(rnic_wqe_eth, 16);
 RNIC_AT(rnic_wqe_eth, cs_flags, 0x04);
 RNIC_AT(rnic_wqe_eth, inline_header_size, 0x0c);
 
+/* min_wqe_inline_mode of SQs and vports: how much of a packet's start a send WQE must carry. */
+enum rnic_inline_mode {
+	RNIC_INLINE_MODE_NONE = 0,
+	RNIC_INLINE_MODE_L2 = 1,
+	RNIC_INLINE_MODE_IP = 2,
+	RNIC_INLINE_MODE_TCP_UDP = 3,
+};
+
+/* wqe_inline_mode of the Ethernet capabilities: where the demand is found. */
+enum rnic_wqe_inline_cap {
+	RNIC_WQE_INLINE_CAP_L2 = 0,
+	RNIC_WQE_INLINE_CAP_VPORT = 1,
+	RNIC_WQE_INLINE_CAP_NOT_REQUIRED = 2,
+};
+
 #define RNIC_WQE_ETH_L3_INNER_CSUM    0x10
 #define RNIC_WQE_ETH_L4_INNER_CSUM    0x20
 #define RNIC_WQE_ETH_L3_CSUM	      0x40

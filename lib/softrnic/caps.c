@@ -107,11 +107,14 @@ softrnic_caps_init(struct softrnic *dev)
 }
 
 static void
-ethernet_cap(struct rnic_ethernet_cap *cap)
+ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
 {
-	/* Inline mode 2: no header bytes need to stand in a WQE. */
-	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_WQE_INLINE_MODE, 2);
-	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE, 1);
+	bool inline_l2 = dev->conf.inline_l2;
+
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_WQE_INLINE_MODE,
+			      inline_l2 ? RNIC_WQE_INLINE_CAP_VPORT
+					: RNIC_WQE_INLINE_CAP_NOT_REQUIRED);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE, !inline_l2);
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_RSS_IND_TBL_CAP, SOFTRNIC_LOG_MAX_RQT_SIZE);
 }
 
@@ -150,7 +153,7 @@ SOFTRNIC_CMD(query_hca_cap)
 	case RNIC_CAP_GENERAL:
 		memcpy(cap, &dev->general_cap[cmd->op_mod & 1], sizeof(dev->general_cap[0]));
 		return RNIC_STATUS_OK;
-	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(cap); return RNIC_STATUS_OK;
+	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(dev, cap); return RNIC_STATUS_OK;
 	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); return RNIC_STATUS_OK;
 	/* Types that a card of this class knows, with nothing in them. */
 	case RNIC_CAP_ODP:

@@ -32,18 +32,26 @@ struct softrnic_poller;
 
 /** What a device is made as. Zero means default in every member. */
 struct softrnic_conf {
-	const char *name; /**< In messages, e.g. the driver's "net_rnic0". Required. */
-	const char *
-		wire; /**< "loop" (default): frames come back; "pair:NAME": to the other device of that name. */
-	uint8_t mac
-		[6]; /**< All zero: a locally administered address made from the name and process. */
-	uint16_t max_mtu;    /**< Largest frame payload in bytes; default 9978. */
-	uint32_t boot_pages; /**< 4 KiB pages that the device asks for at boot; default 4. */
-	uint32_t init_pages; /**< ... and before INIT_HCA; default 32. */
-	uint64_t seed;	     /**< Of all random choices; 0: from the system. */
-	uint32_t drop_ppm, dup_ppm, reorder_ppm,
-		corrupt_ppm; /**< Faults of frames sent to the wire. */
-	bool bf;	     /**< Offer BlueFlame. */
+	/** In messages, e.g. the driver's "net_rnic0". Required. */
+	const char *name;
+	/** "loop" (default): frames come back; "pair:NAME": to the other device of that name. */
+	const char *wire;
+	/** All zero: a locally administered address made from the name and process. */
+	uint8_t mac[6];
+	/** Largest frame payload in bytes; default 9978. */
+	uint16_t max_mtu;
+	/** 4 KiB pages that the device asks for at boot; default 4. */
+	uint32_t boot_pages;
+	/** ... and before INIT_HCA; default 32. */
+	uint32_t init_pages;
+	/** Of all random choices; 0: from the system. */
+	uint64_t seed;
+	/** Faults of frames sent to the wire, in parts per million. */
+	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
+	/** Offer BlueFlame. */
+	bool bf;
+	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
+	bool inline_l2;
 };
 
 /** Make a poller. Its devices may exchange frames with each other. */
@@ -124,13 +132,20 @@ int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 
 /** Faults to test drivers with. They end with softrnic_reset(). */
 enum softrnic_fault {
-	SOFTRNIC_FAULT_NONE,	       /**< all faults off */
-	SOFTRNIC_FAULT_COMMAND_STATUS, /**< opcode << 8 | status: commands of that opcode fail; op_mod is in bits [39:24] + 1, or 0 for any */
-	SOFTRNIC_FAULT_COMMAND_STUCK,  /**< opcode: never completes */
-	SOFTRNIC_FAULT_HEALTH_STOPPED, /**< the health counter stands still */
-	SOFTRNIC_FAULT_FATAL,	       /**< syndrome: health buffer filled, device stops */
-	SOFTRNIC_FAULT_INITIALIZING,   /**< the initializing bit stays set */
-	SOFTRNIC_FAULT_PAGE_REQUEST, /**< not a fault: ask the driver for that many pages, or offer them back (int32_t) */
+	/** All faults off. */
+	SOFTRNIC_FAULT_NONE,
+	/** opcode << 8 | status: commands of that opcode fail; op_mod + 1 in bits [39:24], or 0 for any. */
+	SOFTRNIC_FAULT_COMMAND_STATUS,
+	/** opcode: never completes. */
+	SOFTRNIC_FAULT_COMMAND_STUCK,
+	/** The health counter stands still. */
+	SOFTRNIC_FAULT_HEALTH_STOPPED,
+	/** Syndrome: health buffer filled, device stops. */
+	SOFTRNIC_FAULT_FATAL,
+	/** The initializing bit stays set. */
+	SOFTRNIC_FAULT_INITIALIZING,
+	/** Not a fault: ask the driver for that many pages, or offer them back (int32_t). */
+	SOFTRNIC_FAULT_PAGE_REQUEST,
 };
 int softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value);
 

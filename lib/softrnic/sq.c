@@ -179,6 +179,8 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
 	ret = sq_check_eth(wqe, &inline_bytes);
 	if (ret != SQ_OK)
 		return ret;
+	if (__builtin_expect(inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2, 0))
+		return RNIC_SYND_LOCAL_QP_OPERATION;
 	frame.length = inline_bytes;
 	frame.count = 0;
 	if (inline_bytes > 0) {
@@ -211,7 +213,7 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 	ret = sq_check_eth(wqe, &inline_bytes);
 	if (ret != SQ_OK)
 		return ret;
-	if (!sq->multi_packet || inline_bytes != 0)
+	if (!sq->multi_packet || inline_bytes != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	while (at < wqe->length) {
 		frame.length = 0;

@@ -17,6 +17,14 @@
 struct rte_mempool *e2e_pool;
 bool e2e_full;
 
+bool
+e2e_sanitized(void)
+{
+	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
+
+	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
+}
+
 int
 e2e_init(const char *name, const char *const *vdevs)
 {

@@ -8,6 +8,7 @@
 #include <rte_common.h>
 
 #include "internal.h"
+#include "prm/wqe.h"
 #include "prm/list.h"
 
 #define PORT 1
@@ -252,8 +253,6 @@ int
 rnic_port_setup(struct rnic_dev *dev)
 {
 	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	/* wqe_inline_mode: where the least inline size of send WQEs is found. */
-	enum { INLINE_L2 = 0, INLINE_VPORT = 1 };
 	struct rnic_nic_vport_context context;
 	uint64_t high, low, inline_mode;
 	unsigned int i;
@@ -269,9 +268,9 @@ rnic_port_setup(struct rnic_dev *dev)
 	for (i = 0; i < sizeof(dev->mac); i++)
 		dev->mac[i] = (uint8_t)((high << 32 | low) >> (40 - 8 * i));
 	inline_mode = rnic_ethernet_cap_get(&dev->caps.ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE);
-	if (inline_mode == INLINE_L2)
-		dev->min_inline_mode = 1;
-	else if (inline_mode == INLINE_VPORT)
+	if (inline_mode == RNIC_WQE_INLINE_CAP_L2)
+		dev->min_inline_mode = RNIC_INLINE_MODE_L2;
+	else if (inline_mode == RNIC_WQE_INLINE_CAP_VPORT)
 		dev->min_inline_mode = (uint8_t)rnic_nic_vport_context_get(
 			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
 	rc = rnic_port_set_mac(dev, dev->mac);

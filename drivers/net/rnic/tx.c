@@ -237,16 +237,28 @@ tx_packet_good(const struct rnic_txq *txq, const struct rte_mbuf *packet)
 	       packet->nb_segs <= RNIC_TX_SEGS_MAX;
 }
 
+/* The bytes run on from the Ethernet segment into the next unit. */
+static inline void
+tx_inline_header(struct rnic_wqe_ctrl *ctrl, const uint8_t *header, uint32_t bytes)
+{
+	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
+
+	eth->inline_header_size = rnic_cpu_to_be16((uint16_t)bytes);
+	memcpy((uint8_t *)eth + offsetof(struct rnic_wqe_eth, inline_header_start), header, bytes);
+}
+
 /* One packet of any number of segments, for which there is room, as a SEND; false: it cannot be sent. */
 static bool __rte_noinline
 tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 {
-	struct rnic_wqe_data *data =
-		(struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + RNIC_TX_WQE_HEAD_DS;
 	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
 					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
+	uint32_t ds = RNIC_TX_WQE_HEAD_DS + (txq->inline_bytes > 0);
+	uint32_t inline_left = RTE_MIN(packet->pkt_len, (uint32_t)txq->inline_bytes);
+	struct rnic_wqe_data *data = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + ds;
 	uint16_t segs = packet->nb_segs, elt = txq->elts_head;
-	uint32_t bytes = 0, ds = RNIC_TX_WQE_HEAD_DS;
+	uint32_t bytes = 0, header_bytes = 0, here;
+	uint8_t header[RNIC_TX_INLINE_L2];
 	struct rte_mbuf *mbuf, *next;
 	struct rnic_be32 lkey;
 	uintptr_t address;
@@ -255,16 +267,20 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 		return false;
 	for (mbuf = packet; mbuf != NULL && segs > 0; mbuf = mbuf->next, segs--) {
 		txq->elts[elt++ & txq->elts_mask] = mbuf;
-		/* A length of 0 would mean 2 GiB. */
-		if (mbuf->data_len == 0)
-			continue;
 		address = rte_pktmbuf_mtod(mbuf, uintptr_t);
+		bytes += mbuf->data_len;
+		here = RTE_MIN(mbuf->data_len, inline_left);
+		memcpy(&header[header_bytes], (const void *)address, here);
+		header_bytes += here;
+		inline_left -= here;
+		/* A length of 0 would mean 2 GiB. */
+		if (mbuf->data_len == here)
+			continue;
 		if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &lkey))
 			return false;
 		if (data == ring_end)
 			data = (struct rnic_wqe_data *)txq->sq.ring;
-		tx_data_segment(data++, mbuf->data_len, lkey, address);
-		bytes += mbuf->data_len;
+		tx_data_segment(data++, mbuf->data_len - here, lkey, address + here);
 		ds++;
 	}
 	/* The chain must be what its head says. */
@@ -279,6 +295,8 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 		}
 	}
 	post->last = tx_close_wqe(txq, RNIC_WQE_SEND, ds, elt, post->packets);
+	if (header_bytes > 0)
+		tx_inline_header(post->last, header, header_bytes);
 	post->packets++;
 	post->bytes += bytes;
 	return true;
@@ -405,7 +423,9 @@ rnic_tx_mode_get(const struct rnic_dev *dev)
 {
 	unsigned int flags = rnic_dump_wanted() ? TX_DUMP : 0;
 
-	if (rnic_ethernet_cap_get(&dev->caps.ethernet,
+	/* Multi-packet WQEs have no room for inline headers. */
+	if (dev->min_inline_mode == RNIC_INLINE_MODE_NONE &&
+	    rnic_ethernet_cap_get(&dev->caps.ethernet,
 				  RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE))
 		flags |= TX_MULTI_PACKET;
 	return &tx_modes[flags];

@@ -13,10 +13,13 @@
 #include <stdint.h>
 
 #include "ethdev.h"
+#include "prm/wqe.h"
 #include "rnic.h"
 
 #define RNIC_TX_WQE_HEAD_DS 2 /* control and Ethernet segment */
-#define RNIC_TX_SEGS_MAX    (63 - RNIC_TX_WQE_HEAD_DS)
+/* Inline L2 header, with a VLAN tag: the least that some cards demand in each send WQE; takes one unit more. */
+#define RNIC_TX_INLINE_L2 18
+#define RNIC_TX_SEGS_MAX  (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
 /* Segments after which a completion is asked for: a quarter of the smallest ring. */
 #define RNIC_TX_SIGNAL	 32
 #define RNIC_TX_ELTS_MIN 128
@@ -39,6 +42,7 @@ struct rnic_txq {
 	uint16_t unsignalled; /* segments since the last WQE with a completion */
 	uint32_t length_span; /* a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
 	bool fast_free;
+	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_TX_INLINE_L2 */
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 

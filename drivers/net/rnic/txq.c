@@ -87,12 +87,16 @@ rnic_txq_start(struct rnic_txq *txq)
 	unsigned int log_elts = rte_log2_u32(txq->elts_mask + 1u);
 	int rc;
 
-	if (txq->dev->min_inline_mode != 0) {
-		RNIC_LOG(ERR, txq->dev,
-			 "Tx queue %u: the vport demands inline headers (mode %u), not supported",
-			 txq->queue_id, txq->dev->min_inline_mode);
+	if (txq->dev->min_inline_mode > RNIC_INLINE_MODE_L2) {
+		RNIC_LOG(
+			ERR, txq->dev,
+			"Tx queue %u: the vport demands more than L2 headers inline (mode %u), not "
+			"supported: lower it with the card's own tools (min_inline_mode)",
+			txq->queue_id, txq->dev->min_inline_mode);
 		return -ENOTSUP;
 	}
+	txq->inline_bytes =
+		txq->dev->min_inline_mode == RNIC_INLINE_MODE_L2 ? RNIC_TX_INLINE_L2 : 0;
 	/* Few WQEs ask for a completion, but in the error state each one gets one. */
 	rc = rnic_cq_create(txq->dev, log_elts, &txq->cq);
 	if (rc < 0)

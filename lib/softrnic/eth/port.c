@@ -163,6 +163,7 @@ SOFTRNIC_CMD(query_nic_vport_context)
 		return RNIC_STATUS_BAD_PARAM;
 	*context = port->context;
 #define SET(field, value) rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_##field, value)
+	SET(MIN_WQE_INLINE_MODE, dev->conf.inline_l2 ? RNIC_INLINE_MODE_L2 : RNIC_INLINE_MODE_NONE);
 	SET(ROCE_EN, port->roce_enabled);
 	SET(MTU, port->vport_mtu);
 	SET(PROMISC_UC, port->promisc_uc);
