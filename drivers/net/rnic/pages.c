@@ -21,6 +21,8 @@
 #define GIVE_MAX    4096 /* pages in one command */
 #define TAKE_MAX    4096
 
+unsigned int rnic_pages_patience_ms = 1000;
+
 struct chunk {
 	struct chunk *next;
 	struct rnic_mem mem;
@@ -171,7 +173,7 @@ give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 	return rc;
 }
 
-/* Take up to count pages back in one command. */
+/* Take up to count pages back in one command; *taken are those that the device really had. */
 static int
 take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 {
@@ -179,7 +181,7 @@ take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 	struct rnic_manage_pages_out *out = calloc(1, bytes);
 	struct rnic_manage_pages_in in = { 0 };
 	const struct rnic_be64 *list;
-	uint32_t i;
+	uint32_t i, named = 0;
 	int rc;
 
 	if (out == NULL)
@@ -190,20 +192,23 @@ take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 			   bytes);
 	*taken = 0;
 	if (rc == 0)
-		*taken = (uint32_t)rnic_manage_pages_out_get(
+		named = (uint32_t)rnic_manage_pages_out_get(
 			out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
-	if (*taken > count) {
-		RNIC_LOG(ERR, dev, "asked for %u pages back, the device says %u", count, *taken);
-		*taken = 0;
+	if (named > count) {
+		RNIC_LOG(ERR, dev, "asked for %u pages back, the device says %u", count, named);
+		named = 0;
 		rc = -EIO;
 	}
 	list = (const struct rnic_be64 *)(out + 1);
 	pthread_mutex_lock(&dev->pages->lock);
-	for (i = 0; i < *taken; i++)
-		if (!put_page(dev->pages, rnic_be64_to_cpu(list[i])))
+	for (i = 0; i < named; i++) {
+		if (put_page(dev->pages, rnic_be64_to_cpu(list[i])))
+			++*taken;
+		else
 			RNIC_LOG(ERR, dev,
 				 "the device gives back a page that it never had: 0x%" PRIx64,
 				 rnic_be64_to_cpu(list[i]));
+	}
 	pthread_mutex_unlock(&dev->pages->lock);
 	free(out);
 	return rc;
@@ -250,7 +255,7 @@ rnic_pages_reclaim(struct rnic_dev *dev)
 		if (rc == 0 && idle > 0) {
 			const struct timespec nap = { .tv_nsec = 1000000 };
 
-			if (idle > 1000)
+			if (idle > rnic_pages_patience_ms)
 				rc = -EIO;
 			nanosleep(&nap, NULL);
 		}
