@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the driver may rely on with every access: registers, UAR pages, memory, interrupts, reset. */
+
+#include "world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include "prm/cqe.h"
+
+#define OPS   (world.access->ops)
+#define READ  RNIC_ACCESS_READ
+#define WRITE RNIC_ACCESS_WRITE
+
+#define ISSI_BIT_BYTE (112 - 16 - 1) /* of QUERY_ISSI, in its mailbox */
+
+static uint32_t
+read32(uint64_t offset)
+{
+	return rnic_be32_to_cpu(OPS->read32(world.access, offset));
+}
+
+static void
+nap(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+/* ---- Registers ---- */
+
+static void
+registers_are_read_and_written(void **state)
+{
+	const uint64_t page = (uint64_t)(RNIC_FIRST_UAR + 3) * RNIC_UAR_PAGE_BYTES;
+	uint32_t timer;
+
+	(void)state;
+	assert_int_not_equal(read32(0), 0);
+	assert_int_not_equal(read32(0), UINT32_MAX);
+	timer = read32(RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW));
+	nap();
+	assert_int_not_equal(read32(RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW)), timer);
+
+	OPS->write32(world.access, page + 0x10, rnic_cpu_to_be32(0x01020304));
+	assert_int_equal(read32(page + 0x10), 0x01020304);
+	OPS->write64(world.access, page + 0x18, rnic_cpu_to_be64(UINT64_C(0x1112131421222324)));
+	assert_int_equal(read32(page + 0x18), 0x11121314);
+	assert_int_equal(read32(page + 0x1c), 0x21222324);
+}
+
+static void
+outside_of_the_bar_there_is_nothing(void **state)
+{
+	const uint64_t outside[] = { world.access->bar_size, world.access->bar_size + 4096,
+				     UINT32_MAX - 3, UINT64_MAX - 3 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(read32(world.access->bar_size - 4), 0);
+	for (i = 0; i < RTE_DIM(outside); i++) {
+		OPS->write32(world.access, outside[i], RNIC_BE32(1));
+		OPS->write64(world.access, outside[i], rnic_cpu_to_be64(1));
+		assert_int_equal(read32(outside[i]), UINT32_MAX);
+	}
+	/* And it did no harm. */
+	assert_int_not_equal(read32(0), UINT32_MAX);
+	assert_false(atomic_load(&world.access->gone));
+}
+
+static void
+uar_pages_are_memory(void **state)
+{
+	const uint32_t last = RNIC_FIRST_UAR + SOFTRNIC_UAR_PAGES - 1;
+	const uint32_t pages[] = { RNIC_FIRST_UAR + 1, RNIC_FIRST_UAR + 2, last };
+	volatile uint8_t *page;
+	uint64_t offset, value;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(pages); i++) {
+		page = OPS->uar(world.access, pages[i]);
+		offset = (uint64_t)pages[i] * RNIC_UAR_PAGE_BYTES;
+		assert_non_null((const void *)(uintptr_t)page);
+		assert_int_equal((uintptr_t)page % RNIC_UAR_PAGE_BYTES, 0);
+		/* Stores are seen in the registers, and the other way round. */
+		value = rnic_cpu_to_be64(UINT64_C(0xa1a2a3a4b1b2b3b4) + i).raw;
+		__atomic_store_n((volatile uint64_t *)(page + 0x18), value, __ATOMIC_RELEASE);
+		assert_int_equal(read32(offset + 0x18), 0xa1a2a3a4);
+		assert_int_equal(read32(offset + 0x1c), 0xb1b2b3b4 + i);
+		OPS->write32(world.access, offset + RNIC_UAR_PAGE_BYTES - 4,
+			     rnic_cpu_to_be32(0xc1c2c3c4));
+		/* Writes are posted: a read is behind them. */
+		(void)read32(offset);
+		assert_int_equal(page[RNIC_UAR_PAGE_BYTES - 4], 0xc1);
+	}
+}
+
+static void
+the_first_uar_page_and_all_else_is_not(void **state)
+{
+	const uint32_t not [] = { 0,
+				  1,
+				  RNIC_FIRST_UAR - 1,
+				  RNIC_FIRST_UAR,
+				  RNIC_FIRST_UAR + SOFTRNIC_UAR_PAGES,
+				  UINT32_MAX,
+				  UINT32_MAX / RNIC_UAR_PAGE_BYTES + 1 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(not ); i++)
+		assert_null((const void *)(uintptr_t)OPS->uar(world.access, not [i]));
+}
+
+/* ---- Memory ---- */
+
+static void
+what_is_mapped_is_counted_and_aligned(void **state)
+{
+	const size_t lengths[] = { 4096, 8192, 12288, 65536, 1u << 20, 5u << 20 };
+	uint64_t iovas[RTE_DIM(lengths)], modulus;
+	char *memory[RTE_DIM(lengths)];
+	size_t i, total = 0;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(lengths); i++) {
+		memory[i] = world_alloc(lengths[i]);
+		assert_int_equal(
+			OPS->map(world.access, memory[i], lengths[i], READ | WRITE, &iovas[i]), 0);
+		total += lengths[i];
+		assert_int_equal(world.access->maps, i + 1);
+		assert_int_equal(world.access->mapped_bytes, total);
+		modulus = UINT64_C(1) << (63 - __builtin_clzll(lengths[i]));
+		assert_int_equal((iovas[i] - (uintptr_t)memory[i]) % modulus, 0);
+		assert_true(iovas[i] != (uintptr_t)memory[i]);
+	}
+	for (i = 0; i < RTE_DIM(lengths); i++) {
+		assert_int_equal(OPS->unmap(world.access, iovas[i], lengths[i]), 0);
+		rte_free(memory[i]);
+	}
+}
+
+static void
+wrong_maps_are_refused(void **state)
+{
+	char *memory = world_alloc(8192);
+	uint64_t iova, other;
+
+	(void)state;
+	assert_int_equal(OPS->map(world.access, memory, 0, READ, &iova), -EINVAL);
+	assert_int_equal(OPS->map(world.access, memory + 64, 4096, READ, &iova), -EINVAL);
+	assert_int_equal(OPS->map(world.access, memory, 4095, READ, &iova), -EINVAL);
+	assert_int_equal(world.access->maps, 0);
+
+	assert_int_equal(OPS->map(world.access, memory, 8192, READ, &iova), 0);
+	assert_int_equal(OPS->unmap(world.access, iova, 4096), -ENOENT);
+	assert_int_equal(OPS->unmap(world.access, iova + 4096, 4096), -ENOENT);
+	assert_int_equal(OPS->unmap(world.access, iova - 4096, 3 * 4096), -ENOENT);
+	assert_int_equal(OPS->unmap(world.access, 0x1000, 4096), -ENOENT);
+	assert_int_equal(world.access->maps, 1);
+	/* The same memory twice, as two keys over one pool would have it. */
+	assert_int_equal(OPS->map(world.access, memory + 4096, 4096, WRITE, &other), 0);
+	assert_int_equal(OPS->unmap(world.access, iova, 8192), 0);
+	assert_int_equal(OPS->unmap(world.access, iova, 8192), -ENOENT);
+	assert_int_equal(OPS->unmap(world.access, other, 4096), 0);
+	rte_free(memory);
+}
+
+/* The device is asked to read and to write where it may and where it may not. */
+static void
+the_device_reaches_what_is_mapped_and_no_more(void **state)
+{
+	const unsigned int rights[] = { READ, WRITE, READ | WRITE };
+	const size_t bytes = 2 * RNIC_PAGE_BYTES;
+	char *memory = world_alloc(bytes + RNIC_PAGE_BYTES), *output = world_alloc(RNIC_PAGE_BYTES);
+	struct sender sender;
+	uint64_t iova, out;
+	size_t i;
+
+	(void)state;
+	sender_open(&sender);
+	assert_int_equal(OPS->map(world.access, output, RNIC_PAGE_BYTES, READ | WRITE, &out), 0);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	sender_block(output);
+	assert_int_equal(sender_ask(&sender, 0, out), RNIC_DELIVERY_OK);
+	for (i = 0; i < RTE_DIM(rights); i++) {
+		const bool read = rights[i] & READ, both = rights[i] == (READ | WRITE);
+		size_t at;
+
+		assert_int_equal(OPS->map(world.access, memory, bytes, rights[i], &iova), 0);
+		for (at = 0; at < bytes + RNIC_PAGE_BYTES; at += RNIC_CMDQ_BLOCK_ALIGN) {
+			sender_block(memory + at);
+			sender_block(output);
+			assert_int_equal(sender_ask(&sender, iova + at, out),
+					 read && at < bytes ? RNIC_DELIVERY_OK
+							    : RNIC_DELIVERY_INPUT_POINTER_ERR);
+			sender_block(memory + at);
+			assert_int_equal(sender_ask(&sender, 0, iova + at),
+					 both && at < bytes ? RNIC_DELIVERY_OK
+							    : RNIC_DELIVERY_OUTPUT_POINTER_ERR);
+		}
+		assert_int_equal(sender_ask(&sender, iova - RNIC_CMDQ_BLOCK_ALIGN, out),
+				 RNIC_DELIVERY_INPUT_POINTER_ERR);
+		assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+		sender_block(output);
+		assert_int_equal(sender_ask(&sender, iova, out), RNIC_DELIVERY_INPUT_POINTER_ERR);
+		sender_block(output);
+		assert_int_equal(sender_ask(&sender, (uintptr_t)memory, out),
+				 RNIC_DELIVERY_INPUT_POINTER_ERR);
+	}
+	assert_int_equal(OPS->unmap(world.access, out, RNIC_PAGE_BYTES), 0);
+	sender_close(&sender);
+	rte_free(memory);
+	rte_free(output);
+}
+
+/* Over the borders of EAL's pages, whatever their size. */
+static void
+long_maps_are_one_range_for_the_device(void **state)
+{
+	const size_t bytes = 5u << 20, step = (1u << 20) - RNIC_CMDQ_BLOCK_ALIGN;
+	char *memory = world_alloc(bytes);
+	struct sender sender;
+	uint64_t iova;
+	size_t at;
+
+	(void)state;
+	sender_open(&sender);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	assert_int_equal(OPS->map(world.access, memory, bytes, READ | WRITE, &iova), 0);
+	for (at = 0; at < bytes; at += step) {
+		sender_block(memory + at);
+		assert_int_equal(sender_ask(&sender, 0, iova + at), RNIC_DELIVERY_OK);
+		/* The answer has come to this memory: ISSI 1 is supported. */
+		assert_int_not_equal(memory[at + ISSI_BIT_BYTE], 0);
+	}
+	assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+	sender_close(&sender);
+	rte_free(memory);
+}
+
+/* A mailbox in each of many maps, made and unmade in disorder. */
+static void
+many_maps_come_and_go(void **state)
+{
+	enum { MAPS = 400 };
+	char *memory = world_alloc(MAPS * RNIC_PAGE_BYTES);
+	static uint64_t iovas[MAPS];
+	struct sender sender;
+	unsigned int i, round;
+
+	(void)state;
+	sender_open(&sender);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	memset(iovas, 0, sizeof(iovas));
+	srandom(7);
+	for (round = 0; round < 4000; round++) {
+		char *page;
+
+		i = (unsigned int)random() % MAPS;
+		page = memory + (size_t)i * RNIC_PAGE_BYTES;
+		if (iovas[i] == 0) {
+			assert_int_equal(OPS->map(world.access, page, RNIC_PAGE_BYTES, READ | WRITE,
+						  &iovas[i]),
+					 0);
+			continue;
+		}
+		sender_block(page);
+		if (round % 8 == 0)
+			assert_int_equal(sender_ask(&sender, 0, iovas[i]), RNIC_DELIVERY_OK);
+		assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+		if (round % 8 == 0)
+			assert_int_equal(sender_ask(&sender, 0, iovas[i]),
+					 RNIC_DELIVERY_OUTPUT_POINTER_ERR);
+		iovas[i] = 0;
+	}
+	for (i = 0; i < MAPS; i++)
+		if (iovas[i] != 0)
+			assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+	sender_close(&sender);
+	rte_free(memory);
+}
+
+/* ---- Interrupts and reset ---- */
+
+static void
+vectors_have_descriptors_of_their_own(void **state)
+{
+	unsigned int i, k;
+	uint64_t count;
+
+	(void)state;
+	assert_true(world.access->irq_count >= 8);
+	for (i = 0; i < world.access->irq_count; i++) {
+		assert_true(OPS->irq_fd(world.access, i) >= 0);
+		assert_int_equal(read(OPS->irq_fd(world.access, i), &count, sizeof(count)), -1);
+		assert_int_equal(errno, EAGAIN);
+		for (k = 0; k < i; k++)
+			assert_int_not_equal(OPS->irq_fd(world.access, i),
+					     OPS->irq_fd(world.access, k));
+	}
+	assert_int_equal(OPS->irq_fd(world.access, world.access->irq_count), -EINVAL);
+	assert_int_equal(OPS->irq_fd(world.access, UINT32_MAX), -EINVAL);
+}
+
+static bool
+readable(int fd, int timeout_ms)
+{
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+
+	return poll(&one, 1, timeout_ms) == 1;
+}
+
+static void
+a_vector_tells_of_its_event_queue_alone(void **state)
+{
+	const struct rnic_access_ops *ops;
+	struct rnic_dev *dev;
+	struct rnic_eq *eq;
+	unsigned int vector;
+
+	(void)state;
+	world.access->ops->close(world.access);
+	world.access = NULL;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	ops = dev->access->ops;
+	for (vector = 1; vector < 8; vector += 3) {
+		assert_int_equal(
+			rnic_eq_create(dev, 5, UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, vector, &eq),
+			0);
+		rnic_eq_arm(dev, eq);
+		assert_false(readable(ops->irq_fd(dev->access, vector), 50));
+		assert_int_equal(rnic_port_set_admin(dev, true), 0);
+		assert_int_equal(rnic_port_set_admin(dev, false), 0);
+		assert_true(readable(ops->irq_fd(dev->access, vector), 10000));
+		assert_false(readable(ops->irq_fd(dev->access, vector + 1), 50));
+		assert_true(rnic_eq_poll(dev, eq) > 0);
+		rnic_eq_destroy(dev, eq);
+	}
+	rnic_dev_close(dev);
+}
+
+static void
+reset_forgets_the_driver_but_not_the_host(void **state)
+{
+	char *output = world_alloc(RNIC_PAGE_BYTES);
+	struct sender sender;
+	uint64_t out;
+	int round;
+
+	(void)state;
+	sender_open(&sender);
+	assert_int_equal(OPS->map(world.access, output, RNIC_PAGE_BYTES, READ | WRITE, &out), 0);
+	for (round = 0; round < 3; round++) {
+		assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+		sender_block(output);
+		assert_int_equal(sender_ask(&sender, 0, out), RNIC_DELIVERY_OK);
+		assert_int_equal(OPS->reset(world.access), 0);
+		/* The maps are there, the address of the queue is not. */
+		assert_int_equal(world.access->maps, 2);
+		sender.slot->status_own = RNIC_CMDQ_STATUS_OWN_HW;
+		OPS->write32(world.access, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL),
+			     RNIC_BE32(1));
+		nap();
+		assert_int_not_equal(read32(0), UINT32_MAX);
+		assert_int_equal(sender.slot->status_own, RNIC_CMDQ_STATUS_OWN_HW);
+		sender_announce(&sender);
+	}
+	assert_int_equal(OPS->unmap(world.access, out, RNIC_PAGE_BYTES), 0);
+	sender_close(&sender);
+	rte_free(output);
+}
+
+static void
+it_opens_again_and_again(void **state)
+{
+	struct unit_account before;
+	int i;
+
+	(void)state;
+	unit_account_take(&before);
+	for (i = 0; i < 20; i++) {
+		OPS->close(world.access);
+		assert_int_equal(world_open(&world.access), 0);
+		assert_int_not_equal(read32(0), UINT32_MAX);
+	}
+	unit_account_assert_same(&before);
+}
+
+/* Whoever comes next finds a function that was never used. */
+static void
+nothing_stays_for_the_next_one(void **state)
+{
+	struct sender sender;
+
+	(void)state;
+	sender_open(&sender);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	sender_close(&sender);
+	OPS->close(world.access);
+	assert_int_equal(world_open(&world.access), 0);
+	sender_open(&sender);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	sender_close(&sender);
+}
+
+static int
+run(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(registers_are_read_and_written),
+		CASE(outside_of_the_bar_there_is_nothing),
+		CASE(uar_pages_are_memory),
+		CASE(the_first_uar_page_and_all_else_is_not),
+		CASE(what_is_mapped_is_counted_and_aligned),
+		CASE(wrong_maps_are_refused),
+		CASE(the_device_reaches_what_is_mapped_and_no_more),
+		CASE(long_maps_are_one_range_for_the_device),
+		CASE(many_maps_come_and_go),
+		CASE(vectors_have_descriptors_of_their_own),
+		CASE(a_vector_tells_of_its_event_queue_alone),
+		CASE(reset_forgets_the_driver_but_not_the_host),
+		CASE(it_opens_again_and_again),
+		CASE(nothing_stays_for_the_next_one),
+	};
+
+	return cmocka_run_group_tests_name(world.remote ? "vfio_user" : "direct", tests, NULL,
+					   NULL);
+}
+
+/* direct | vfio_user SOFTRNICD, then EAL's arguments if not --no-huge */
+int
+main(int argc, char **argv)
+{
+	int skip = 1;
+
+	world.remote = argc > 2 && strcmp(argv[1], "vfio_user") == 0;
+	if (world.remote) {
+		daemon_program = argv[2];
+		skip = 2;
+	}
+	argv[skip] = argv[0];
+	return unit_main(argc - skip, argv + skip, run);
+}

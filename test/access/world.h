@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The conformance suite's world: one access, of the kind that the command line names, and what a driver of a few lines needs. */
+#ifndef TEST_ACCESS_WORLD_H
+#define TEST_ACCESS_WORLD_H
+
+#include "unit.h"
+
+#include "access/access.h"
+#include "daemon.h"
+
+struct world {
+	bool remote; /* a softrnicd's device, else the embedded one */
+	struct daemon daemon;
+	char devargs[128];
+	struct rnic_devargs args;
+	struct rnic_access *access;
+};
+extern struct world world;
+
+/* Each test's: the access is open, and closed again with nothing left behind. */
+int world_setup(void **state);
+int world_teardown(void **state);
+int world_open(struct rnic_access **access);
+void world_kill_server(void);
+/* Another one takes the place of the one that was killed. */
+void world_restart_server(void);
+
+/* Zeroed pages of EAL. */
+void *world_alloc(size_t bytes);
+
+/* ---- A command queue of one slot, in pages of its own. ---- */
+
+struct sender {
+	struct rnic_cmdq_entry *slot;
+	uint64_t iova;
+};
+void sender_open(struct sender *sender);
+void sender_close(struct sender *sender);
+/* The address registers; again after a reset. */
+void sender_announce(struct sender *sender);
+/* A block of a mailbox, ready for the next command. */
+void sender_block(void *block);
+/*
+ * QUERY_ISSI, whose output does not fit into the slot, with that mailbox, and an input mailbox if `in` is not 0.
+ * Returns how it was delivered, or -ETIMEDOUT.
+ */
+int sender_ask(struct sender *sender, uint64_t in, uint64_t out);
+/* ENABLE_HCA: returns the command's status. */
+int sender_enable(struct sender *sender);
+
+#endif
