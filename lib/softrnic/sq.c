@@ -143,10 +143,12 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wq
 	return SQ_OK;
 }
 
+/* What exceeds the MTU of the day is the port's to drop; the queue fails over what no MTU would allow. */
 static inline int
 sq_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	if (__builtin_expect(frame->length == 0 || frame->length > softrnic_eth_frame_max(dev), 0))
+	if (__builtin_expect(frame->length == 0 || frame->length > softrnic_eth_frame_limit(dev),
+			     0))
 		return RNIC_SYND_LOCAL_LENGTH;
 	softrnic_eth_transmit(dev, frame);
 	return SQ_OK;

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "data_path.h"
+#include "prm/reg.h"
+#include "prm/vport.h"
 
 #define BUFFER	 16384u
 #define RQ_LOG	 6
@@ -397,7 +399,7 @@ test_bad_control_segments(void **state)
 static void
 test_bad_lengths(void **state)
 {
-	static const uint32_t lengths[] = { 0, 9019, 0x10000, 0x10001, 0x7fffffff };
+	static const uint32_t lengths[] = { 0, 9997, 0x10000, 0x10001, 0x7fffffff };
 	struct fixture *f = *state;
 	uint32_t i;
 
@@ -413,6 +415,77 @@ test_bad_lengths(void **state)
 	dp_send(&f->sq, f->out, 9018);
 	dp_run(&f->dp);
 	expect_frame(f, f->out, 9018);
+}
+
+/* The vport's count of frames that it could not send. */
+static uint64_t
+vport_transmit_errors(struct fixture *f)
+{
+	struct rnic_query_vport_counter_in in = { 0 };
+	struct rnic_query_vport_counter_out out;
+
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in, sizeof(in), &out,
+				    sizeof(out)),
+			 0);
+	return rnic_vport_counters_get(rnic_query_vport_counter_out_vport_counters(&out),
+				       RNIC_VPORT_COUNTERS_TRANSMIT_ERRORS_PACKETS);
+}
+
+/* if_out_errors of the port's RFC 2863 counters. */
+static uint64_t
+port_transmit_errors(struct fixture *f)
+{
+	struct {
+		struct rnic_access_reg_in in;
+		struct rnic_ppcnt_reg reg;
+	} in = { 0 };
+	struct {
+		struct rnic_access_reg_out out;
+		struct rnic_ppcnt_reg reg;
+	} out;
+
+	rnic_access_reg_in_set(&in.in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
+	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_LOCAL_PORT, 1);
+	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_GRP, 1);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ, &in,
+				    sizeof(in), &out, sizeof(out)),
+			 0);
+	return rnic_field_get(out.reg.dw, RNIC_FIELD(0x08 + 8 * 8, 63, 0));
+}
+
+/* The port drops and counts what exceeds its MTU; the queue that sent it lives on. */
+static void
+test_frames_beyond_the_mtu_are_dropped_and_counted(void **state)
+{
+	static const uint32_t lengths[] = { 9019, 9500, 9996 };
+	struct fixture *f = *state;
+	uint32_t i;
+	uint16_t counter;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		counter = f->sq.producer;
+		dp_send(&f->sq, f->out, lengths[i]);
+		dp_run(&f->dp);
+		expect_completion(f, counter);
+		assert_null(dp_cq_next(&f->rx_cq));
+		assert_int_equal(dp_stats(&f->dp).tx_errors, i + 1);
+		assert_int_equal(vport_transmit_errors(f), i + 1);
+		assert_int_equal(port_transmit_errors(f), i + 1);
+	}
+	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_RDY);
+	/* So do the neighbours in one WQE. */
+	counter = f->sq.producer;
+	dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, 5, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&f->sq, 2, f->out, 9018);
+	dp_wqe_data(&f->sq, 3, f->out, 9019);
+	dp_wqe_data(&f->sq, 4, f->out, 100);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	expect_completion(f, counter);
+	expect_frame(f, f->out, 9018);
+	expect_frame(f, f->out, 100);
+	assert_int_equal(dp_stats(&f->dp).tx_errors, i + 1);
+	assert_int_equal(dp_stats(&f->dp).tx_packets, 2);
 }
 
 static void
@@ -544,6 +617,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_opcodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_control_segments, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_lengths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_frames_beyond_the_mtu_are_dropped_and_counted,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_multi_packet_not_allowed, setup_no_flush,
 						teardown),

@@ -26,8 +26,11 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	uint8_t room[SOFTRNIC_ETH_HEADER];
 	enum softrnic_eth_class class;
 
-	/* A runt, or no link to send on: gone, as on any Ethernet. */
-	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER || !dev->port.link_up, 0)) {
+	/* A runt, a frame beyond the MTU, or no link to send on: gone, as on any Ethernet. */
+	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
+				     frame->length > softrnic_eth_frame_max(dev) ||
+				     !dev->port.link_up,
+			     0)) {
 		counters->tx_errors++;
 		dev->stats.tx_errors++;
 		return;

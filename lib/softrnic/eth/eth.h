@@ -20,6 +20,13 @@ softrnic_eth_frame_max(const struct softrnic *dev)
 	return dev->port.admin_mtu - SOFTRNIC_ETH_FCS;
 }
 
+/* Longest frame that the port could ever be set to take. */
+static inline uint32_t
+softrnic_eth_frame_limit(const struct softrnic *dev)
+{
+	return dev->port.max_mtu - SOFTRNIC_ETH_FCS;
+}
+
 /*
  * The first min(bytes, frame->length) bytes of the frame in one piece: where they are, or gathered in `room`.
  */
