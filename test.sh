@@ -11,7 +11,7 @@ me="test"
 . "$root/devtools/lib.sh"
 
 all_suites=(layout unit device wire e2e guest fuzz perf)
-default_suites=(layout unit device e2e asan tsan)
+default_suites=(layout unit device e2e fuzz asan tsan)
 sanitized_suites=(layout unit device e2e)
 
 usage()
@@ -20,7 +20,7 @@ usage()
 Usage: ./test.sh [--full] [--no-install] [--no-skip] [--list] [--help] [SUITE...]
 
 Installs what is missing (and says so first), builds into build/, runs the test suites.
-By default: layout unit device e2e, then the same under sanitizers (asan, tsan).
+By default: layout unit device e2e fuzz, then the first four under sanitizers (asan, tsan).
 
   layout   bytes in memory: the manual's layouts, dumps, the recorded trace
   unit     objects of the driver and the libraries in isolation
@@ -28,7 +28,7 @@ By default: layout unit device e2e, then the same under sanitizers (asan, tsan).
   wire     packets as others see them
   e2e      stock dpdk-testpmd and programs over the whole column
   guest    foreign drivers in a virtual machine
-  fuzz     malformed everything
+  fuzz     malformed everything: libFuzzer, 60 s each target (with --full 20 minutes)
   perf     ratios against peers
   asan     layout unit device e2e with AddressSanitizer and UBSan, in build-asan/
   tsan     the same with ThreadSanitizer, in build-tsan/

@@ -8,7 +8,7 @@
 packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
 	libdpdk-dev libpcap-dev libjansson-dev libisal-dev libseccomp-dev)
 packages_run=(dpdk-dev)
-packages_test=(libcmocka-dev python3-pytest)
+packages_test=(libcmocka-dev python3-pytest clang libclang-rt-dev llvm)
 packages_check=(git clang clang-format shellcheck)
 
 hugepages=/proc/sys/vm/nr_hugepages

@@ -296,8 +296,9 @@ softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned i
 	if (at >= end)
 		return;
 	if (atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
-		SOFTRNIC_LOG(CRIT, dev, "audit: %zu bytes at %p, rights %u: not mapped for the device",
-			     length, host, prot);
+		SOFTRNIC_LOG(CRIT, dev,
+			     "audit: %zu bytes at %p, rights %u: not mapped for the device", length,
+			     host, prot);
 }
 
 #endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the targets share: an input that is read from its start, and how a broken promise is told. */
+#ifndef TEST_FUZZ_H
+#define TEST_FUZZ_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* What the code promises to prevent. A fuzzer finds by crashes. */
+#define must(condition) ((condition) ? (void)0 : fuzz_broken(#condition, __FILE__, __LINE__))
+
+static inline void
+fuzz_broken(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, what);
+	abort();
+}
+
+/* Behind the end of the input all bytes are zero. */
+struct fuzz_input {
+	const uint8_t *data;
+	size_t left;
+};
+
+static inline void
+fuzz_bytes(struct fuzz_input *input, void *to, size_t bytes)
+{
+	size_t n = bytes < input->left ? bytes : input->left;
+
+	memset(to, 0, bytes);
+	if (n > 0)
+		memcpy(to, input->data, n);
+	input->data += n;
+	input->left -= n;
+}
+
+static inline uint8_t
+fuzz_u8(struct fuzz_input *input)
+{
+	uint8_t value;
+
+	fuzz_bytes(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint16_t
+fuzz_u16(struct fuzz_input *input)
+{
+	uint16_t value;
+
+	fuzz_bytes(input, &value, sizeof(value));
+	return value;
+}
+
+static inline uint32_t
+fuzz_u32(struct fuzz_input *input)
+{
+	uint32_t value;
+
+	fuzz_bytes(input, &value, sizeof(value));
+	return value;
+}
+
+/* Seeds: FUZZ_SEEDS=FOLDER makes a target write its own there, and end. */
+struct fuzz_seed {
+	uint8_t bytes[1 << 16];
+	size_t used;
+};
+
+static inline void
+fuzz_put(struct fuzz_seed *seed, const void *from, size_t bytes)
+{
+	must(seed->used + bytes <= sizeof(seed->bytes));
+	memcpy(seed->bytes + seed->used, from, bytes);
+	seed->used += bytes;
+}
+
+static inline void
+fuzz_put_u8(struct fuzz_seed *seed, uint8_t value)
+{
+	fuzz_put(seed, &value, sizeof(value));
+}
+
+static inline void
+fuzz_put_u16(struct fuzz_seed *seed, uint16_t value)
+{
+	fuzz_put(seed, &value, sizeof(value));
+}
+
+static inline void
+fuzz_seed_write(const char *folder, const char *name, const struct fuzz_seed *seed)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "wb");
+	must(f != NULL);
+	must(fwrite(seed->bytes, 1, seed->used, f) == seed->used);
+	must(fclose(f) == 0);
+}
+
+#endif

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Fuzz target: queues of a driver that is the input. Rings, records and doorbells get its bytes; the memory that the
+ * device may reach is in islands of exact length, everything between them is poisoned.
+ *
+ *   byte 0    bits 0..2: the SQ's flags; 3: 128-byte CQEs; 4: a collapsed CQ; 5: ignores overruns; 6: a pair wire, not
+ *             a loop; 7: the wire has faults
+ *   byte 1    bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
+ *   then operations, each: u8 enum op, its operands
+ */
+
+#include "data_path.h"
+#include "fuzz.h"
+
+extern int softrnic_logtype;
+
+enum op {
+	OP_SEND, /* a WQE: u8 opcode, u8 inline bytes, u8 segments, then each segment; ce is always */
+	OP_POST,      /* a receive WQE: u8 segments, then each */
+	OP_SQ_BYTES,  /* u8 WQEBB, u8 offset, u8 bytes, the bytes */
+	OP_RQ_BYTES,  /* u8 WQE, u8 offset, u8 bytes, the bytes */
+	OP_SQ_RECORD, /* u16: the counter as it is written, and a doorbell */
+	OP_RQ_RECORD, /* u16 */
+	OP_CQ_RECORD, /* u8 which, u32 consumer index, u32 arm word */
+	OP_RING,      /* the SQ, as a good driver does it */
+	OP_POLL,      /* u8 times */
+	OP_REAP,      /* take all completions */
+	OP_BAR,	      /* u16 offset in the UAR pages, u8 bytes, 8 bytes */
+	OP_SQ_STATE,  /* u8: from, to */
+	OP_RQ_STATE,
+	OP_UNMAP, /* u8 which island goes; what went before comes back */
+	OP_DESTROY_KEY,
+	OP_MTU, /* u16: the port's */
+	OP_LAST,
+};
+
+#define ISLANDS 8
+static const uint32_t island_bytes[ISLANDS] = { 64, 1, 1514, 9000, 4096, 8192, 300, 60 };
+
+enum key {
+	KEY_WHOLE,    /* MTT over everything, in pieces */
+	KEY_FLAT,     /* MTT over one island */
+	KEY_READ,     /* the same, read only */
+	KEY_KLM,      /* of others */
+	KEY_PA,	      /* the IOVAs themselves */
+	KEY_NESTED,   /* KLM of KLM */
+	KEY_RESERVED, /* the reserved lkey */
+	KEYS,
+};
+
+struct world {
+	struct dp dp, other; /* other: the far end of a pair */
+	bool pair;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;
+	uint8_t *islands[ISLANDS];
+	uint32_t keys[KEYS];
+	uint64_t gone_iova;
+	uint32_t gone_bytes;
+	uint8_t *gone;
+};
+
+static struct softrnic_poller *poller;
+
+static uint32_t
+key_create(struct dp *dp, unsigned int mode, const void *start, uint64_t length, bool write,
+	   const uint32_t *keys, unsigned int count)
+{
+	struct {
+		struct rnic_create_mkey_in in;
+		struct rnic_klm klms[4];
+	} in = { 0 };
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
+	struct rnic_be64 *mtts = (struct rnic_be64 *)in.klms;
+	struct rnic_object_out out[2];
+	unsigned int i, octwords = mode == RNIC_MKEY_MTT ? 2 : count;
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, write);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x33);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LENGTH64, mode == RNIC_MKEY_PA);
+	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)start);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				octwords);
+	for (i = 0; i < octwords; i++) {
+		if (mode == RNIC_MKEY_MTT) {
+			uint64_t page = dp_iova(dp, (const uint8_t *)start) & ~UINT64_C(4095);
+
+			mtts[2 * i] = rnic_cpu_to_be64((page + i * 8192) | 3);
+			mtts[2 * i + 1] = rnic_cpu_to_be64((page + i * 8192 + 4096) | 3);
+		} else {
+			in.klms[i].byte_count = rnic_cpu_to_be32(1000 + i);
+			in.klms[i].mkey = rnic_cpu_to_be32(keys[i]);
+			in.klms[i].address = rnic_cpu_to_be64((uintptr_t)start);
+		}
+	}
+	must(dp_command(dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)) == 0);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x33;
+}
+
+static void
+keys_create(struct world *w, struct dp *dp)
+{
+	uint8_t *flat = w->islands[5];
+	uint32_t list[4];
+
+	w->keys[KEY_WHOLE] = dp->lkey;
+	w->keys[KEY_FLAT] = key_create(dp, RNIC_MKEY_MTT, flat, 8192, true, NULL, 0);
+	w->keys[KEY_READ] = key_create(dp, RNIC_MKEY_MTT, flat, 8192, false, NULL, 0);
+	list[0] = list[2] = w->keys[KEY_FLAT];
+	list[1] = list[3] = w->keys[KEY_WHOLE];
+	w->keys[KEY_KLM] = key_create(dp, RNIC_MKEY_KLM, flat, 4000, true, list, 4);
+	w->keys[KEY_PA] = key_create(dp, RNIC_MKEY_PA, NULL, 0, true, NULL, 0);
+	list[0] = list[1] = w->keys[KEY_KLM];
+	w->keys[KEY_NESTED] = key_create(dp, RNIC_MKEY_KLM, flat, 2000, true, list, 2);
+	w->keys[KEY_RESERVED] = SOFTRNIC_RESERVED_LKEY;
+}
+
+static void
+world_open(struct world *w, uint8_t flags, uint8_t sizes)
+{
+	struct softrnic_conf conf = { .name = "fuzz0", .seed = 1 };
+	struct dp_cq_conf cq_conf = { .log_size = 3u + (sizes >> 3 & 7) % 5, .uar = 1 };
+	struct dp *receiver = &w->dp;
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	w->pair = (flags & 0x40) != 0;
+	if (w->pair)
+		conf.wire = "pair:fuzz";
+	if (flags & 0x80)
+		conf.drop_ppm = conf.dup_ppm = conf.reorder_ppm = conf.corrupt_ppm = 200000;
+	must(dp_open_islands(&w->dp, poller, &conf, true) == 0);
+	if (w->pair) {
+		conf.name = "fuzz1";
+		receiver = &w->other;
+		must(dp_open_islands(receiver, poller, &conf, true) == 0);
+	}
+	/* The same offsets in both memories, so that one set of addresses serves. */
+	for (i = 0; i < ISLANDS; i++) {
+		w->islands[i] = dp_alloc(receiver, island_bytes[i], i >= 4 && i <= 5 ? 4096 : 64);
+		if (w->pair)
+			w->islands[i] =
+				dp_alloc(&w->dp, island_bytes[i], i >= 4 && i <= 5 ? 4096 : 64);
+		must(w->islands[i] != NULL);
+	}
+	cq_conf.big = (flags & 0x08) != 0;
+	cq_conf.collapsed = (flags & 0x10) != 0;
+	cq_conf.ignore_overrun = (flags & 0x20) != 0;
+	must(dp_cq_create(&w->dp, &w->tx_cq, &cq_conf) == 0);
+	must(dp_cq_create(receiver, &w->rx_cq, &cq_conf) == 0);
+	must(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, 4, 1, flags & 7) == 0);
+	must(dp_rq_create(receiver, &w->rq, &w->rx_cq, 3, 4u + sizes % 6) == 0);
+	must(dp_steer_all(&w->rq) == 0);
+	keys_create(w, &w->dp);
+}
+
+static void
+world_close(struct world *w)
+{
+	struct softrnic_stats stats;
+
+	softrnic_reset(w->dp.dev);
+	stats = dp_stats(&w->dp);
+	must(stats.objects == 0);
+	must(atomic_load(&softrnic_audit_violations) == 0);
+	if (w->pair)
+		dp_close(&w->other);
+	dp_close(&w->dp);
+}
+
+/* A segment: u8 island (bits 2..0) and key (6..4), u16 offset, u16 bytes. Bit 7: inline, bit 3: an address as it is. */
+static uint32_t
+segment(struct world *w, struct fuzz_input *input, struct rnic_wqe_data *seg)
+{
+	uint8_t what = fuzz_u8(input), *island = w->islands[what & 7];
+	uint16_t offset = fuzz_u16(input), bytes = fuzz_u16(input);
+	uint32_t key = w->keys[(what >> 4 & 7) % KEYS];
+	uint64_t address = (uintptr_t)island + offset;
+
+	if ((what >> 4 & 7) == KEY_PA || (what >> 4 & 7) == KEY_RESERVED)
+		address = dp_iova(&w->dp, island) + offset;
+	if ((what & 8) != 0)
+		address = -(uint64_t)offset;
+	if (w->pair && seg >= (struct rnic_wqe_data *)w->rq.ring &&
+	    seg < (struct rnic_wqe_data *)(w->rq.ring +
+					   ((size_t)1 << (w->rq.log_size + w->rq.log_stride)))) {
+		/* The far end has one key. */
+		address = (uintptr_t)w->other.memory + (size_t)(island - w->dp.memory) + offset;
+		key = w->other.lkey;
+	}
+	seg->byte_count = rnic_cpu_to_be32((what & 0x80 ? RNIC_WQE_INLINE : 0) | bytes);
+	seg->lkey = rnic_cpu_to_be32(key);
+	seg->address = rnic_cpu_to_be64(address);
+	return bytes;
+}
+
+static void
+send_wqe(struct world *w, struct fuzz_input *input)
+{
+	static const uint8_t opcodes[] = { RNIC_WQE_SEND, RNIC_WQE_ENHANCED_MPSW, RNIC_WQE_NOP };
+	uint8_t opcode = fuzz_u8(input), inline_bytes = fuzz_u8(input), count = fuzz_u8(input) % 62;
+	uint32_t ds = 2, i;
+	struct rnic_wqe_eth *eth;
+
+	if (opcode < 64)
+		opcode = opcodes[opcode % 3];
+	if (inline_bytes > 2)
+		ds += (inline_bytes - 2u + 15) / 16;
+	if (ds + count > RNIC_WQE_DS_MAX)
+		count = 0;
+	if (ds > RNIC_WQE_DS_MAX)
+		ds = 2;
+	dp_wqe(&w->sq, opcode, ds + count, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&w->sq, 1);
+	eth->inline_header_size = rnic_cpu_to_be16(inline_bytes);
+	for (i = 0; i < count; i++)
+		segment(w, input, dp_wqe_at(&w->sq, ds + i));
+}
+
+static void
+post_wqe(struct world *w, struct fuzz_input *input)
+{
+	uint32_t slot = w->rq.producer & ((1u << w->rq.log_size) - 1), i;
+	uint32_t segments = 1u << (w->rq.log_stride - 4), count = fuzz_u8(input) % 9;
+	struct rnic_wqe_data *seg =
+		(struct rnic_wqe_data *)(w->rq.ring + ((size_t)slot << w->rq.log_stride));
+
+	for (i = 0; i < segments && i < count; i++)
+		segment(w, input, &seg[i]);
+	if (i < segments) {
+		seg[i].byte_count = rnic_cpu_to_be32(0);
+		seg[i].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
+	}
+	w->rq.producer++;
+	dp_rq_record(&w->rq);
+}
+
+/* Bytes of the input somewhere in a ring. */
+static void
+ring_bytes(struct fuzz_input *input, uint8_t *ring, size_t stride, size_t entries)
+{
+	size_t at = fuzz_u8(input) % entries * stride, total = entries * stride, i;
+	uint8_t count;
+
+	at += fuzz_u8(input) * 4u;
+	count = fuzz_u8(input);
+	for (i = 0; i < count && input->left > 0; i++)
+		ring[(at + i) % total] = fuzz_u8(input);
+}
+
+static void
+reap(struct dp_cq *cq, bool collapsed)
+{
+	const struct rnic_cqe *cqe;
+
+	if (collapsed)
+		return;
+	while ((cqe = dp_cq_next(cq)) != NULL)
+		must(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_INVALID);
+}
+
+static void
+unmap(struct world *w, unsigned int which)
+{
+	if (w->gone != NULL)
+		softrnic_dma_map(w->dp.dev, w->gone_iova, w->gone_bytes, w->gone,
+				 SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+	w->gone = NULL;
+	switch (which) {
+	case ISLANDS:
+		w->gone = w->sq.ring;
+		w->gone_bytes = RNIC_WQEBB_BYTES << w->sq.log_size;
+		break;
+	case ISLANDS + 1:
+		w->gone = w->tx_cq.ring;
+		w->gone_bytes = w->tx_cq.bytes << w->tx_cq.log_size;
+		break;
+	case ISLANDS + 2:
+		w->gone = (uint8_t *)w->dp.eqes;
+		w->gone_bytes = w->dp.eq_entries * sizeof(struct rnic_eqe);
+		break;
+	case ISLANDS + 3:
+		w->gone = (uint8_t *)w->sq.dbrec;
+		w->gone_bytes = sizeof(*w->sq.dbrec);
+		break;
+	case ISLANDS + 4:
+		if (w->pair)
+			return;
+		w->gone = w->rq.ring;
+		w->gone_bytes = 1u << (w->rq.log_size + w->rq.log_stride);
+		break;
+	default:
+		if (which >= ISLANDS)
+			return;
+		w->gone = w->islands[which];
+		w->gone_bytes = island_bytes[which];
+	}
+	w->gone_iova = dp_iova(&w->dp, w->gone);
+	must(softrnic_dma_unmap(w->dp.dev, w->gone_iova, w->gone_bytes) == 0);
+}
+
+static void
+cq_record(struct world *w, struct fuzz_input *input)
+{
+	struct dp_cq *cq = fuzz_u8(input) & 1 ? &w->rx_cq : &w->tx_cq;
+
+	cq->dbrec->consumer_index.raw = fuzz_u32(input);
+	cq->dbrec->arm.raw = fuzz_u32(input);
+}
+
+static void
+bar(struct world *w, struct fuzz_input *input)
+{
+	uint64_t offset = (uint64_t)RNIC_FIRST_UAR * RNIC_UAR_PAGE_BYTES + fuzz_u16(input);
+	uint8_t bytes = fuzz_u8(input), data[8];
+
+	fuzz_bytes(input, data, sizeof(data));
+	softrnic_bar_write(w->dp.dev, offset, data, bytes & 0xf);
+}
+
+static void
+mtu(struct world *w, uint16_t value)
+{
+	softrnic_lock(poller);
+	if (value >= 64 && value <= w->dp.dev->port.max_mtu)
+		w->dp.dev->port.admin_mtu = value;
+	softrnic_unlock(poller);
+}
+
+static void
+operation(struct world *w, struct fuzz_input *input, uint8_t flags)
+{
+	uint8_t op = fuzz_u8(input) % OP_LAST, n;
+
+	switch (op) {
+	case OP_SEND: send_wqe(w, input); break;
+	case OP_POST: post_wqe(w, input); break;
+	case OP_SQ_BYTES:
+		ring_bytes(input, w->sq.ring, RNIC_WQEBB_BYTES, (size_t)1 << w->sq.log_size);
+		break;
+	case OP_RQ_BYTES:
+		ring_bytes(input, w->rq.ring, (size_t)1 << w->rq.log_stride,
+			   (size_t)1 << w->rq.log_size);
+		break;
+	case OP_SQ_RECORD:
+		w->sq.producer = fuzz_u16(input);
+		w->sq.last = (struct rnic_wqe_ctrl *)w->sq.ring;
+		dp_sq_ring(&w->sq);
+		break;
+	case OP_RQ_RECORD:
+		w->rq.producer = fuzz_u16(input);
+		dp_rq_record(&w->rq);
+		break;
+	case OP_CQ_RECORD: cq_record(w, input); break;
+	case OP_RING:
+		if (w->sq.last != NULL)
+			dp_sq_ring(&w->sq);
+		break;
+	case OP_POLL:
+		for (n = fuzz_u8(input) % 16; n > 0; n--)
+			softrnic_poll(poller);
+		break;
+	case OP_REAP:
+		reap(&w->tx_cq, (flags & 0x10) != 0);
+		reap(&w->rx_cq, (flags & 0x10) != 0);
+		break;
+	case OP_BAR: bar(w, input); break;
+	case OP_SQ_STATE:
+		n = fuzz_u8(input);
+		if (dp_sq_modify(&w->sq, n & 3, n >> 2 & 3) == 0 &&
+		    (n >> 2 & 3) == RNIC_WQ_STATE_RST)
+			w->sq.producer = 0;
+		break;
+	case OP_RQ_STATE:
+		n = fuzz_u8(input);
+		if (dp_rq_modify(&w->rq, n & 3, n >> 2 & 3) == 0 &&
+		    (n >> 2 & 3) == RNIC_WQ_STATE_RST)
+			w->rq.producer = 0;
+		break;
+	case OP_UNMAP: unmap(w, fuzz_u8(input) % (ISLANDS + 6)); break;
+	case OP_DESTROY_KEY:
+		dp_destroy(&w->dp, RNIC_CMD_DESTROY_MKEY, w->keys[fuzz_u8(input) % KEYS] >> 8);
+		break;
+	case OP_MTU: mtu(w, fuzz_u16(input)); break;
+	default: break;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = { data, size };
+	unsigned int budget = 256;
+	struct world w;
+	uint8_t flags;
+
+	if (size < 3)
+		return 0;
+	flags = fuzz_u8(&input);
+	world_open(&w, flags, fuzz_u8(&input));
+	while (input.left > 0 && budget-- > 0)
+		operation(&w, &input, flags);
+	for (budget = 0; budget < 16; budget++)
+		softrnic_poll(poller);
+	world_close(&w);
+	return 0;
+}
+
+/* ---- Seeds: traffic, in each shape of world ---- */
+
+static void
+put_segment(struct fuzz_seed *seed, unsigned int island, enum key key, uint16_t offset,
+	    uint16_t bytes)
+{
+	fuzz_put_u8(seed, (uint8_t)(island | (unsigned int)key << 4));
+	fuzz_put_u16(seed, offset);
+	fuzz_put_u16(seed, bytes);
+}
+
+static void
+put_op(struct fuzz_seed *seed, enum op op, uint8_t operand)
+{
+	fuzz_put_u8(seed, (uint8_t)op);
+	if (op != OP_RING && op != OP_REAP)
+		fuzz_put_u8(seed, operand);
+}
+
+static void
+seed_traffic(const char *folder, uint8_t flags, uint8_t sizes, enum key key)
+{
+	static struct fuzz_seed seed;
+	char name[64];
+	unsigned int i;
+
+	seed.used = 0;
+	fuzz_put_u8(&seed, flags);
+	fuzz_put_u8(&seed, sizes);
+	for (i = 0; i < 3; i++) {
+		put_op(&seed, OP_POST, 2);
+		put_segment(&seed, 5, key, 0, 64);
+		put_segment(&seed, 3, KEY_WHOLE, 100, 8000);
+	}
+	put_op(&seed, OP_SEND, 0);
+	fuzz_put_u8(&seed, 14);
+	fuzz_put_u8(&seed, 2);
+	put_segment(&seed, 5, key, 0, 700);
+	put_segment(&seed, 2, KEY_WHOLE, 14, 200);
+	put_op(&seed, OP_SEND, 1);
+	fuzz_put_u8(&seed, 0);
+	fuzz_put_u8(&seed, 2);
+	put_segment(&seed, 7, KEY_WHOLE, 0, 60);
+	put_segment(&seed, 5, key, 5, 90);
+	put_op(&seed, OP_RING, 0);
+	put_op(&seed, OP_POLL, 4);
+	put_op(&seed, OP_REAP, 0);
+	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_ERR << 2);
+	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
+	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	put_op(&seed, OP_UNMAP, 5);
+	put_op(&seed, OP_POLL, 2);
+	snprintf(name, sizeof(name), "traffic-%02x-%02x-%u", flags, sizes, (unsigned int)key);
+	fuzz_seed_write(folder, name, &seed);
+}
+
+/* A ring that goes away under its queue, which then is flushed. */
+static void
+seed_gone(const char *folder, unsigned int island)
+{
+	static struct fuzz_seed seed;
+	char name[64];
+
+	seed.used = 0;
+	fuzz_put_u8(&seed, DP_SQ_FLUSH | DP_SQ_MULTI_PACKET);
+	fuzz_put_u8(&seed, 1);
+	put_op(&seed, OP_POST, 1);
+	put_segment(&seed, 5, KEY_FLAT, 0, 8000);
+	put_op(&seed, OP_SEND, 2);
+	fuzz_put_u8(&seed, 0);
+	fuzz_put_u8(&seed, 0);
+	put_op(&seed, OP_UNMAP, (uint8_t)island);
+	put_op(&seed, OP_RING, 0);
+	put_op(&seed, OP_POLL, 15);
+	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
+	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	put_op(&seed, OP_SEND, 0);
+	fuzz_put_u8(&seed, 0);
+	fuzz_put_u8(&seed, 1);
+	put_segment(&seed, 5, KEY_FLAT, 0, 100);
+	put_op(&seed, OP_RING, 0);
+	put_op(&seed, OP_POLL, 15);
+	snprintf(name, sizeof(name), "gone-%u", island);
+	fuzz_seed_write(folder, name, &seed);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *folder = getenv("FUZZ_SEEDS");
+	unsigned int i;
+
+	(void)argc;
+	(void)argv;
+	rte_log_set_level((uint32_t)softrnic_logtype,
+			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
+	must(softrnic_poller_create(&poller) == 0);
+	if (folder == NULL)
+		return 0;
+	for (i = 0; i < 8; i++)
+		seed_traffic(folder, (uint8_t)(1u << i | DP_SQ_MULTI_PACKET | DP_SQ_RLKY),
+			     (uint8_t)(2 | i << 3), (enum key)(i % KEYS));
+	for (i = 0; i < ISLANDS + 5; i++)
+		seed_gone(folder, i);
+	exit(0);
+}
