@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Double fetch: a thread rewrites rings, doorbell records, command entries and mailboxes while the device works on them.
+ * Whatever the device has read once and checked must be what it goes by. It is built with its audit on: each access to
+ * host memory is held against the map, where it is done; and AddressSanitizer watches in its build.
+ *
+ * What the thread writes is good most of the time, or nothing would ever get beyond the first check: it flips fields
+ * between values that pass and values that do not.
+ *
+ * 10^7 WQEs. Not for ThreadSanitizer: here the data races are the test.
+ */
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+#include "prm/cmdq.h"
+
+#define LOG_RING     6
+#define RQ_LOG_WQE   6 /* four segments */
+#define FRAME_ROOM   2048
+#define BLOCKS	     4
+#define BATCH	     48
+#define COMMAND_EACH 8 /* rounds */
+
+struct victim {
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;
+	uint8_t *payload;
+	uint32_t lkey;
+	struct rnic_cmdq_entry *entry;
+	uint8_t *in, *out;
+	atomic_bool stop;
+	uint64_t random; /* the scribbler's */
+	uint64_t scribbles;
+};
+
+static uint64_t
+next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static void
+put32(void *at, uint32_t value)
+{
+	__atomic_store_n((uint32_t *)at, RNIC_SWAP32(value), __ATOMIC_RELAXED);
+}
+
+static void
+put64(void *at, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)at, RNIC_SWAP64(value), __ATOMIC_RELAXED);
+}
+
+/* ---- What the thread writes ---- */
+
+/* A length, a key, an address: sometimes one that must not pass. */
+static void
+scribble_segment(struct victim *v, struct rnic_wqe_data *seg, uint64_t r)
+{
+	static const uint32_t lengths[] = { 60, 64,	    1500,	200,	   1,
+					    0,	0x7fffffff, 0x80000010, 0xffffffff };
+	bool bad = (r >> 8 & 0x1f) == 0;
+
+	switch (r >> 16 & 3) {
+	case 0: put32(&seg->byte_count, lengths[(r >> 20) % (bad ? 9 : 4)]); break;
+	case 1: put32(&seg->lkey, v->lkey ^ (bad ? (uint32_t)(r >> 32) : 0)); break;
+	default:
+		put64(&seg->address, (uintptr_t)v->payload + (r >> 24) % (BATCH * FRAME_ROOM) +
+					     (bad ? r << 20 : 0));
+	}
+}
+
+static void
+scribble_sq(struct victim *v, uint64_t r)
+{
+	uint32_t slot = (uint32_t)(r >> 40) & ((1u << LOG_RING) - 1);
+	uint8_t *wqe = v->sq.ring + (size_t)slot * RNIC_WQEBB_BYTES;
+	bool bad = (r >> 8 & 0x7f) == 0;
+	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqe;
+
+	switch (r & 7) {
+	case 0: /* the length, which says where everything is */
+		put32(&ctrl->qpn_ds,
+		      RNIC_WQE_CTRL_DW1(v->sq.sqn, bad ? r >> 20 & 63 : 3 + (r >> 20 & 1)));
+		break;
+	case 1: put32(&ctrl->opmod_idx_opcode, bad ? (uint32_t)(r >> 30) : RNIC_WQE_SEND); break;
+	case 2: /* inline bytes, or none */
+		put32(wqe + 16 + 12, (bad ? (uint32_t)(r >> 20 & 0x3ff) : (r >> 20 & 1) * 18)
+					     << 16);
+		break;
+	case 3:
+		if (bad)
+			put64(wqe + (r >> 20 & 56), next_random(&v->random));
+		break;
+	default: scribble_segment(v, (struct rnic_wqe_data *)(wqe + 32 + (r >> 20 & 16)), r);
+	}
+}
+
+static void
+scribble_rq(struct victim *v, uint64_t r)
+{
+	uint32_t slot = (uint32_t)(r >> 40) & ((1u << LOG_RING) - 1);
+	uint8_t *wqe = v->rq.ring + ((size_t)slot << RQ_LOG_WQE);
+
+	scribble_segment(v, (struct rnic_wqe_data *)(wqe + (r >> 20 & 48)), r);
+}
+
+static void
+scribble_records(struct victim *v, uint64_t r)
+{
+	/* Both are far too often wrong for any work: seldom. */
+	if ((r >> 8 & 0x3ff) != 0)
+		return;
+	put32((uint8_t *)v->sq.dbrec + (r >> 24 & 4), (uint32_t)(r >> 32));
+	put32((uint8_t *)v->rq.dbrec + (r >> 25 & 4), (uint32_t)(r >> 40));
+	put32((uint8_t *)v->tx_cq.dbrec + 4, (uint32_t)(r >> 30));
+}
+
+static void
+scribble_command(struct victim *v, uint64_t r)
+{
+	struct rnic_cmdq_block *block =
+		(struct rnic_cmdq_block *)((r & 8 ? v->in : v->out) +
+					   (r >> 20 & 3) * RNIC_CMDQ_BLOCK_ALIGN);
+
+	switch (r >> 4 & 7) {
+	case 0:
+		put32(&v->entry->input_length, (uint32_t)(r >> 32) & (r & 1 ? 0x7ff : 0xffffff));
+		break;
+	case 1:
+		put32(&v->entry->output_length, (uint32_t)(r >> 32) & (r & 1 ? 0x7ff : 0xffffff));
+		break;
+	case 2:
+		put64(&block->next, dp_iova(&v->dp, v->in) + (r >> 30 & 7) * RNIC_CMDQ_BLOCK_ALIGN);
+		break;
+	case 3: put64(&v->entry->output_mailbox, r << 10); break;
+	case 4: put32(&block->block_number, (uint32_t)(r >> 30) & 3); break;
+	default: put64(block->data + (r >> 30 & 0x1f8), next_random(&v->random));
+	}
+}
+
+static void *
+scribbler(void *arg)
+{
+	struct victim *v = arg;
+
+	while (!atomic_load_explicit(&v->stop, memory_order_relaxed)) {
+		uint64_t r = next_random(&v->random);
+
+		scribble_sq(v, r);
+		r = next_random(&v->random);
+		scribble_rq(v, r);
+		scribble_records(v, r >> 4);
+		scribble_command(v, next_random(&v->random));
+		v->scribbles += 4;
+	}
+	return NULL;
+}
+
+/* ---- The driver that it does that to ---- */
+
+static void
+post_all(struct victim *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < 1u << LOG_RING; i++)
+		dp_post(&v->rq, v->payload + (size_t)(i % BATCH) * FRAME_ROOM, FRAME_ROOM);
+	dp_rq_record(&v->rq);
+}
+
+/* Commands of the fixture, past the queue that is scribbled over. */
+static void
+revive(struct victim *v)
+{
+	uint32_t state = dp_sq_state(&v->sq);
+
+	if (state != RNIC_WQ_STATE_RDY) {
+		assert_int_equal(dp_sq_modify(&v->sq, state, RNIC_WQ_STATE_RST), 0);
+		v->sq.producer = 0;
+		dp_sq_record(&v->sq);
+		assert_int_equal(dp_sq_modify(&v->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	}
+	state = dp_rq_state(&v->rq);
+	if (state != RNIC_WQ_STATE_RDY) {
+		assert_int_equal(dp_rq_modify(&v->rq, state, RNIC_WQ_STATE_RST), 0);
+		v->rq.producer = 0;
+		assert_int_equal(dp_rq_modify(&v->rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+		post_all(v);
+	}
+}
+
+/* A command that reads and writes blocks; what becomes of it nobody knows. */
+static void
+command(struct victim *v, uint64_t r)
+{
+	static const uint16_t opcodes[] = { RNIC_CMD_QUERY_HCA_CAP, RNIC_CMD_CREATE_MKEY,
+					    RNIC_CMD_QUERY_SQ, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT,
+					    RNIC_CMD_CREATE_TIR };
+	struct rnic_cmdq_entry *entry = v->entry;
+	uint32_t bell = RNIC_SWAP32(1u), i;
+	uint8_t *area;
+
+	for (area = v->in;; area = v->out) {
+		for (i = 0; i < BLOCKS; i++) {
+			struct rnic_cmdq_block *block =
+				(struct rnic_cmdq_block *)(area + i * RNIC_CMDQ_BLOCK_ALIGN);
+
+			block->token = 1;
+			put32(&block->block_number, i);
+			put64(&block->next,
+			      dp_iova(&v->dp, area) + (i + 1ul) * RNIC_CMDQ_BLOCK_ALIGN);
+		}
+		if (area == v->out)
+			break;
+	}
+	entry->type = RNIC_CMDQ_ENTRY_TYPE;
+	entry->token = 1;
+	rnic_cmd_in_set((struct rnic_cmd_in *)entry->input, RNIC_CMD_IN_OPCODE, opcodes[r % 5]);
+	put32(&entry->input_length, 0x300);
+	put32(&entry->output_length, 0x600);
+	put64(&entry->input_mailbox, dp_iova(&v->dp, v->in));
+	put64(&entry->output_mailbox, dp_iova(&v->dp, v->out));
+	__atomic_store_n(&entry->status_own, RNIC_CMDQ_STATUS_OWN_HW, __ATOMIC_RELEASE);
+	softrnic_bar_write(v->dp.dev, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL), &bell, 4);
+}
+
+static void
+set_command_queue(struct victim *v)
+{
+	uint64_t iova;
+	uint32_t half;
+
+	v->entry = dp_alloc(&v->dp, 4096, 4096);
+	v->in = dp_alloc(&v->dp, BLOCKS * RNIC_CMDQ_BLOCK_ALIGN, 4096);
+	v->out = dp_alloc(&v->dp, BLOCKS * RNIC_CMDQ_BLOCK_ALIGN, 4096);
+	iova = dp_iova(&v->dp, v->entry);
+	half = RNIC_SWAP32((uint32_t)(iova >> 32));
+	softrnic_bar_write(v->dp.dev, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_HIGH), &half, 4);
+	half = RNIC_SWAP32((uint32_t)iova);
+	softrnic_bar_write(v->dp.dev, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_LOW), &half, 4);
+}
+
+static void
+victim_open(struct victim *v, struct softrnic_poller *poller)
+{
+	const struct softrnic_conf conf = { .name = "victim", .seed = 1 };
+	const struct dp_cq_conf cq_conf = { .log_size = LOG_RING,
+					    .uar = 1,
+					    .ignore_overrun = true };
+
+	memset(v, 0, sizeof(*v));
+	v->random = 1;
+	/* Nothing but what is used is mapped: an access beside it is seen. */
+	assert_int_equal(dp_open_islands(&v->dp, poller, &conf, true), 0);
+	assert_int_equal(dp_cq_create(&v->dp, &v->tx_cq, &cq_conf), 0);
+	assert_int_equal(dp_cq_create(&v->dp, &v->rx_cq, &cq_conf), 0);
+	assert_int_equal(dp_sq_create(&v->dp, &v->sq, &v->tx_cq, LOG_RING, 1,
+				      DP_SQ_FLUSH | DP_SQ_MULTI_PACKET),
+			 0);
+	assert_int_equal(dp_rq_create(&v->dp, &v->rq, &v->rx_cq, LOG_RING, RQ_LOG_WQE), 0);
+	assert_int_equal(dp_steer_all(&v->rq), 0);
+	v->payload = dp_alloc(&v->dp, (size_t)BATCH * FRAME_ROOM, 4096);
+	assert_non_null(v->payload);
+	v->lkey = v->dp.lkey;
+	set_command_queue(v);
+	post_all(v);
+}
+
+static void
+round_of_work(struct victim *v, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++) {
+		dp_wqe(&v->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+		dp_wqe_data(&v->sq, 2, v->payload + (size_t)i * FRAME_ROOM, 64 + i);
+	}
+	/* The device reads the record by itself from here on. */
+	dp_sq_ring(&v->sq);
+	if (number % COMMAND_EACH == 0)
+		command(v, number / COMMAND_EACH);
+	for (i = 0; i < 4; i++)
+		softrnic_poll(v->dp.poller);
+	v->rq.producer = (uint16_t)(v->rq.producer + BATCH);
+	dp_rq_record(&v->rq);
+	revive(v);
+}
+
+static void
+test_memory_changes_under_the_device(void **state)
+{
+	const uint64_t goal = 10000000;
+	static struct victim v;
+	struct softrnic_poller *poller;
+	struct softrnic_stats stats;
+	unsigned int number = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	victim_open(&v, poller);
+	rte_log_set_level((uint32_t)softrnic_logtype, RTE_LOG_CRIT);
+	assert_int_equal(pthread_create(&thread, NULL, scribbler, &v), 0);
+	do {
+		round_of_work(&v, number++);
+		stats = dp_stats(&v.dp);
+	} while (stats.wqes < goal && number < goal);
+	atomic_store(&v.stop, true);
+	pthread_join(thread, NULL);
+	print_message("%" PRIu64 " WQEs, %" PRIu64 " frames sent, %" PRIu64 " received, %" PRIu64
+		      " commands, %" PRIu64 " queue errors, %" PRIu64 " accesses refused, %" PRIu64
+		      " words scribbled, %llu DMA accesses audited\n",
+		      stats.wqes, stats.tx_packets, stats.rx_packets, stats.commands,
+		      stats.tx_errors + stats.rx_errors, stats.tpt_faults, v.scribbles,
+		      atomic_load(&softrnic_audit_accesses));
+	/* There was work of every kind, and refusals, or this would say little. */
+	assert_true(stats.wqes >= goal);
+	assert_true(stats.rx_packets > goal / 100);
+	assert_true(stats.tx_errors > 0 && stats.rx_errors > 0);
+	assert_true(stats.tpt_faults > 0);
+	assert_true(stats.commands > stats.commands_failed && stats.commands_failed > 0);
+	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
+
+	softrnic_reset(v.dp.dev);
+	assert_int_equal(dp_stats(&v.dp).objects, 0);
+	dp_close(&v.dp);
+	assert_int_equal(softrnic_poller_destroy(poller), 0);
+}
+
+/* The audit itself: an access that the map does not have is counted. */
+static void
+test_audit_sees_what_is_not_mapped(void **state)
+{
+	const struct softrnic_conf conf = { .name = "audit", .seed = 1 };
+	struct softrnic_poller *poller;
+	uint8_t *memory;
+	struct dp dp;
+
+	(void)state;
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	assert_int_equal(dp_open_islands(&dp, poller, &conf, false), 0);
+	memory = dp_alloc(&dp, 100, 64);
+	softrnic_audit(dp.dev, memory, 100, SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+	softrnic_audit(dp.dev, memory + 99, 1, SOFTRNIC_DMA_WRITE);
+	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
+	softrnic_audit(dp.dev, memory, 101, SOFTRNIC_DMA_READ);
+	softrnic_audit(dp.dev, memory + 100, 1, SOFTRNIC_DMA_READ);
+	softrnic_audit(dp.dev, memory - 1, 2, SOFTRNIC_DMA_READ);
+	assert_int_equal(atomic_exchange(&softrnic_audit_violations, 0), 3);
+	dp_close(&dp);
+	assert_int_equal(softrnic_poller_destroy(poller), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_audit_sees_what_is_not_mapped),
+		cmocka_unit_test(test_memory_changes_under_the_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
