@@ -70,11 +70,15 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 	unsigned int count = 0;
 
 	for (;;) {
-		const struct rnic_eqe *eqe = &eq->ring[eq->consumer & eq->mask];
+		const struct rnic_eqe *slot = &eq->ring[eq->consumer & eq->mask];
+		struct rnic_eqe eqe;
 
-		if (!rnic_eqe_ready(eqe, eq->consumer, eq->log_size))
+		if (!rnic_eqe_ready(slot, eq->consumer, eq->log_size))
 			break;
-		handle_event(dev, eqe);
+		/* Copied once: a device that still writes there must not change what has been looked at. */
+		eqe = *slot;
+		rte_compiler_barrier();
+		handle_event(dev, &eqe);
 		eq->consumer++;
 		/* Long before the device takes the ring for full. */
 		if (++count % ((eq->mask + 1) / 4) == 0)
