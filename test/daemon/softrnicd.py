@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A softrnicd in a folder of its own, and what is to be equal before and after."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
+FULL = os.environ.get("RDMAPMD_FULL") == "1"
+PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "softrnicd", "softrnicd")
+PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,mac=02:00:00:00:00:0b")
+
+
+class Softrnicd:
+    """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
+
+    def __init__(self, devices=PAIR):
+        self.devices = devices
+        self.folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run" if os.geteuid() == 0 else None)
+        self.log = os.path.join(self.folder, "log")
+        self.process = None
+        self.sockets = []
+        self.start()
+
+    def start(self):
+        command = [PROGRAM, "--dir", os.path.join(self.folder, "s")]
+        for device in self.devices:
+            command += ["--device", device]
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        lines = [self.process.stdout.readline() for _ in self.devices]
+        assert all(line.startswith("ready ") for line in lines), self.text()
+        self.sockets = [line.split()[1] for line in lines]
+
+    def vdevs(self, options=""):
+        return [f"net_rnic{i},socket={path}{options}" for i, path in enumerate(self.sockets)]
+
+    def text(self):
+        with open(self.log, encoding="utf-8") as log:
+            return log.read()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+    def stop(self):
+        """SIGTERM: it ends well and leaves no socket."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(60) == 0, self.text()
+        self.process.stdout.close()
+        assert not [path for path in self.sockets if os.path.exists(path)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            self.kill()
+        if kind is not None:
+            print(self.text())
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def hugepages_free():
+    with open("/proc/meminfo", encoding="utf-8") as info:
+        return int(re.search(r"HugePages_Free:\s+(\d+)", info.read())[1])
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def until(condition, seconds, what):
+    """Wait; returns how long it took."""
+    start = time.monotonic()
+    end = start + seconds * (5 if SANITIZED else 1)
+    while not condition():
+        assert time.monotonic() < end, f"no {what} within {seconds} s"
+        time.sleep(0.005)
+    return time.monotonic() - start

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock dpdk-testpmd over two devices of one softrnicd, in one process and in two."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from daemon.softrnicd import FULL, SANITIZED, Softrnicd
+from e2e.testpmd import Testpmd, check_exact, forward, nobody
+
+ROOT = os.geteuid() == 0
+PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
+HUGEPAGES = [
+    pytest.param([], id="hugepage files"),
+    pytest.param(["--in-memory"], id="in memory"),
+    pytest.param(["--single-file-segments"], id="single-file segments"),
+    pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
+    pytest.param(["--legacy-mem"], id="legacy"),
+]
+
+
+def run(eal, user=None):
+    with Softrnicd() as daemon:
+        if user is not None:
+            hand_over(daemon, user)
+        with Testpmd(daemon.vdevs(), eal=eal, user=user) as testpmd:
+            testpmd.prompt()
+            check_exact(forward(testpmd))
+            testpmd.do("port stop all")
+            testpmd.do("port start all")
+            testpmd.do("set fwd io")
+            check_exact(forward(testpmd))
+            testpmd.quit()
+            assert not testpmd.complaints()
+        if user is None:
+            daemon.stop()
+
+
+def hand_over(daemon, user):
+    """The sockets are their owner's alone: make another user that."""
+    for path in (daemon.folder, os.path.dirname(daemon.sockets[0]), *daemon.sockets):
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+@pytest.mark.parametrize("eal", HUGEPAGES)
+def test_hugepages(eal):
+    if not ROOT:
+        pytest.skip("needs hugepages, which are root's here")
+    run(["-m", "256", *eal])
+
+
+def test_no_huge():
+    run(["--no-huge", "-m", "512"])
+
+
+def test_no_huge_as_an_ordinary_user():
+    run(["--no-huge", "-m", "512"], nobody() if ROOT else None)
+
+
+def test_the_address_is_the_devices():
+    with Softrnicd() as daemon, Testpmd(daemon.vdevs()) as testpmd:
+        testpmd.prompt()
+        for port, last in ((0, "0A"), (1, "0B")):
+            info = testpmd.do(f"show port info {port}")
+            assert f"02:00:00:00:00:{last}" in info
+            assert "Link status: up" in info
+        testpmd.quit()
+
+
+def test_devargs_of_the_embedded_device_are_refused():
+    with Softrnicd() as daemon, Testpmd(daemon.vdevs(",wire=loop")) as testpmd:
+        testpmd.prompt()
+        said = " ".join(testpmd.complaints())
+        assert "'wire'" in said and "softrnicd --device wire=" in said
+        testpmd.quit()
+
+
+def test_a_second_client_is_told_who_holds_the_device():
+    with Softrnicd() as daemon, Testpmd(daemon.vdevs()) as first:
+        first.prompt()
+        with Testpmd(daemon.vdevs()[:1]) as second:
+            second.prompt()
+            assert f"in use by process {first.process.pid} (" in " ".join(second.complaints())
+            second.quit()
+        check_exact(forward(first))
+        first.quit()
+
+
+def test_two_processes_on_two_devices():
+    """One sends, the other sends back: what the one counts, the other counts."""
+    with Softrnicd() as daemon:
+        first, second = daemon.vdevs()
+        with Testpmd([first]) as one, Testpmd([second]) as two:
+            for testpmd in (one, two):
+                testpmd.prompt()
+                testpmd.do("set fwd io")
+            two.do("start")
+            one.do("start tx_first 4")
+            time.sleep(1)
+            for testpmd in (one, two):
+                testpmd.do("stop")
+                testpmd.do("set fwd rxonly")
+                testpmd.do("start")
+            time.sleep(0.5)
+            for testpmd in (one, two):
+                testpmd.do("stop")
+            check_exact({0: one.stats()[0], 1: two.stats()[0]})
+            one.quit()
+            two.quit()
+            assert not one.complaints() and not two.complaints()
+        daemon.stop()
+
+
+def test_two_processes_check_every_byte():
+    count = 1000000 if FULL else 20000 if SANITIZED else 100000
+    with Softrnicd() as daemon:
+        peers = [subprocess.Popen([PEER, path, str(count)], text=True, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 for path in daemon.sockets]
+        try:
+            for point in ("ready\n", "done\n"):
+                for peer in peers:
+                    assert point in iter(peer.stdout.readline, ""), peer.stderr.read()
+                for peer in peers:
+                    peer.stdin.write("go\n")
+                    peer.stdin.flush()
+            said = [peer.communicate(timeout=120)[1] for peer in peers]
+            assert [peer.returncode for peer in peers] == [0, 0], said
+        finally:
+            for peer in peers:
+                if peer.poll() is None:
+                    peer.kill()
+                    peer.wait()
+        daemon.stop()
