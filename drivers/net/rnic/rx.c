@@ -224,8 +224,10 @@ rx_ready(struct rnic_rxq *rxq)
 {
 	const struct rnic_cq *cq = &rxq->cq;
 
-	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING))
-		return rnic_rxq_restart(rxq);
+	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
+		rnic_rxq_restart(rxq);
+		return false;
+	}
 	if (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		return true;
 	/* Nothing will come until there are mbufs. */

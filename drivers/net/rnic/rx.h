@@ -63,8 +63,8 @@ int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_stop(struct rnic_rxq *rxq);
 /* From the burst: an error completion was seen. */
 void rnic_rxq_failed(struct rnic_rxq *rxq);
-/* From the burst: after the recovery, fill the ring again. False: nothing to be taken yet. */
-bool rnic_rxq_restart(struct rnic_rxq *rxq);
+/* From the burst: after the recovery, fill the ring again. There is nothing to be taken yet. */
+void rnic_rxq_restart(struct rnic_rxq *rxq);
 
 /* rx.c: fill all free WQEs and publish them; false: the pool ran dry before. */
 bool rnic_rx_refill_all(struct rnic_rxq *rxq);

@@ -105,7 +105,7 @@ rxq_layout(struct rnic_rxq *rxq, uint16_t mtu)
 	rxq->log_segs = rte_log2_u32(segs);
 	rxq->segment_bytes = room;
 	rxq->frame_bytes = segs * room;
-	return false;
+	return 0;
 }
 
 /* The parts of the WQEs that never change: lengths, and the end mark where slots are not used. */
@@ -283,13 +283,12 @@ rnic_rxq_failed(struct rnic_rxq *rxq)
 	rte_eal_alarm_set(1, rxq_recover, rxq);
 }
 
-bool
+void
 rnic_rxq_restart(struct rnic_rxq *rxq)
 {
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
-		return false;
+		return;
 	if (!rnic_rx_refill_all(rxq))
 		rnic_counter_add(&rxq->stats.no_mbuf, 1);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	return false;
 }
