@@ -25,6 +25,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   shell      shellcheck on the scripts
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC
+  links      who uses whose functions, in the libraries that the build made
 
 Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 
@@ -33,7 +34,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell size build)
+all=(format spdx tokens includes headers shell size build links)
 checks=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -171,6 +172,17 @@ check_includes()
 	may_not lib/rdmapmd/ "${ours}(softrnic|vfu|roce|rdmo)[^\">]*\.h" 'lib/rdmapmd knows nobody'
 	may_not lib/softrnic/ "${ours}(rdmapmd|vfu|rdmo)[^\">]*\.h" \
 		'lib/softrnic stands on lib/prm alone'
+	may_not lib/softrnic/ '["<][^">]*vfio_user/' 'lib/softrnic stands on lib/prm alone'
+	may_not lib/vfio_user/ '["<](?:\.\./|[^">]*(?:prm|softrnic|rdmapmd|rdmo|rnic)/)' \
+		'lib/vfio_user knows nobody'
+	may_not lib/vfio_user/ "${ours}(softrnic|rdmapmd|rnic_|roce|rdmo)[^\">]*\.h" \
+		'lib/vfio_user knows nobody'
+	may_not lib/vfio_user/ '["<](rte_|ethdev_|bus_)' 'lib/vfio_user knows no DPDK'
+	may_not drivers/ '["<][^">]*vfio_user/(?!client\.h)' \
+		'client.h is the only door of lib/vfio_user for a driver'
+	may_not app/softrnicd/ '["<][^">]*(?:drivers/|rdmapmd/|net/rnic/)' 'the daemon knows no driver'
+	may_not app/softrnicd/ "[\"<](?:\.\./)*(?:lib/)?softrnic/(?!softrnic\.h)" \
+		'softrnic.h is the only door of the software RNIC'
 	may_not lib/softrnic/ '["<](ethdev_|bus_|dev_driver)' \
 		'lib/softrnic is no driver'
 	may_not drivers/ "[\"<](?:\.\./)*(?:lib/)?softrnic/(?!softrnic\.h)" \
@@ -297,6 +309,50 @@ check_build()
 	setup_build "$dir" "$root/build/check-setup-metal.log" -Dsoftrnic=false || found "cannot configure"
 	run_build "$dir" "$root/build/check-build-metal.log" ||
 		found "the build with -Dsoftrnic=false fails"
+}
+
+# symbols u|d ARCHIVE: what it needs of others, or what it offers.
+symbols()
+{
+	case $1 in
+	u) comm -23 <(nm "$2" 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u) <(symbols d "$2") ;;
+	d) nm --defined-only "$2" 2>/dev/null | awk 'NF == 3 && $2 ~ /[BCDRTVW]/ { print $3 }' | sort -u ;;
+	esac
+}
+
+# no_link FROM TO [ALLOWED]: FROM uses nothing of TO but what the file ALLOWED names.
+no_link()
+{
+	local symbol
+
+	for symbol in $(comm -12 <(symbols u "$dir/$1") <(symbols d "$dir/$2")); do
+		if [ $# -lt 3 ] || ! grep -q -w "$symbol" "$3"; then
+			found "$1 uses $symbol of $2"
+		fi
+	done
+}
+
+check_links()
+{
+	local dir a b archives=(lib/prm/librnic_prm.a lib/vfio_user/libvfio_user.a
+		lib/softrnic/libsoftrnic.a drivers/net/rnic/librnic.a)
+
+	dir=$(configured_build gcc) || { found "cannot configure"; return 0; }
+	run_build "$dir" "$root/build/check-build-gcc.log" || { found "the build with gcc fails"; return 0; }
+	for a in "${archives[@]}"; do
+		[ "$(symbols d "$dir/$a" | wc -l)" -gt 3 ] || found "$a: not there, or empty"
+	done
+	# The ground knows nobody.
+	for a in lib/prm/librnic_prm.a lib/vfio_user/libvfio_user.a; do
+		for b in "${archives[@]}"; do
+			[ "$a" = "$b" ] || no_link $a "$b"
+		done
+	done
+	# Device and driver share lib/prm, and the device's one door.
+	no_link lib/softrnic/libsoftrnic.a drivers/net/rnic/librnic.a
+	no_link lib/softrnic/libsoftrnic.a lib/vfio_user/libvfio_user.a
+	no_link drivers/net/rnic/librnic.a lib/softrnic/libsoftrnic.a lib/softrnic/softrnic.h
+	no_link drivers/net/rnic/librnic.a lib/vfio_user/libvfio_user.a lib/vfio_user/client.h
 }
 
 for tool in git meson ninja pkg-config perl; do
