@@ -59,6 +59,6 @@ export LLVM_PROFILE_FILE=/dev/null
 go 1 "$name: kept corpus" "$fuzzer" "${common[@]}" -runs=0 "$corpus"
 export LLVM_PROFILE_FILE=$work/coverage.profraw
 go 2 "$name: $seconds s of new inputs" "$fuzzer" "${common[@]}" -max_total_time="$seconds" \
-	-max_len=2048 -print_final_stats=1 "$work/new" "$corpus"
+	-max_len=2048 -len_control=20 -print_final_stats=1 "$work/new" "$corpus"
 sed -n -E 's/^stat::(number_of_executed_units|average_exec_per_sec): *([0-9]+)/# \1 \2/p' "$work/2.log"
 coverage || true

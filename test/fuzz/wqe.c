@@ -6,12 +6,13 @@
  *
  *   byte 0    bits 0..2: the SQ's flags; 3: 128-byte CQEs; 4: a collapsed CQ; 5: ignores overruns; 6: a pair wire, not
  *             a loop; 7: the wire has faults
- *   byte 1    bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
+ *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
  *   then operations, each: u8 enum op, its operands
  */
 
 #include "data_path.h"
 #include "fuzz.h"
+#include "prm/list.h"
 
 extern int softrnic_logtype;
 
@@ -31,7 +32,8 @@ enum op {
 	OP_RQ_STATE,
 	OP_UNMAP, /* u8 which island goes; what went before comes back */
 	OP_DESTROY_KEY,
-	OP_MTU, /* u16: the port's */
+	OP_MTU,	 /* u16: the port's */
+	OP_FILL, /* u8 island, u8 offset, u8 bytes, the bytes: what frames are made of */
 	OP_LAST,
 };
 
@@ -124,6 +126,70 @@ keys_create(struct world *w, struct dp *dp)
 	w->keys[KEY_RESERVED] = SOFTRNIC_RESERVED_LKEY;
 }
 
+/* Every frame is hashed to one of four queues, which all are the one. */
+static uint32_t
+hashing_tir(const struct dp_rq *rq)
+{
+	struct {
+		struct rnic_create_rqt_in in;
+		struct rnic_rqn_entry entries[4];
+	} rqt = { 0 };
+	struct rnic_create_tir_in tir = { 0 };
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
+	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&rqt.in);
+	struct rnic_object_out out[0x20];
+	unsigned int i;
+
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 4);
+	for (i = 0; i < 4; i++)
+		rnic_rqn_entry_set(&rqt.entries[i], RNIC_RQN_ENTRY_RQN, rq->rqn);
+	must(dp_command(rq->dp, RNIC_CMD_CREATE_RQT, 0, &rqt, sizeof(rqt), out, sizeof(out)) == 0);
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
+	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE,
+		      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
+	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, rq->dp->td);
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_TOEPLITZ);
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_TOEPLITZ_KEY_0, UINT64_C(0x6d5a56da255b0ec2));
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS, 0xf);
+	must(dp_command(rq->dp, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), out, sizeof(out)) == 0);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+/* Two tables: the first looks at types and ports, the second at addresses; what they have not goes on. */
+static void
+steer_deep(struct dp_rq *rq)
+{
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
+	struct rnic_flow_destination to[2] = { 0 };
+	struct dp *dp = rq->dp;
+	uint32_t second, group;
+	int status;
+
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, hashing_tir(rq));
+	second = dp_table_create(dp, 1, 4, 0);
+	dp->root = dp_table_create(dp, 0, 4, second);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TABLE);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, second);
+
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT, 0xffff);
+	group = dp_group_create(dp, dp->root, 0, 3, &mask, &status);
+	must(status == 0);
+	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0x0800);
+	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT, 4791);
+	must(dp_flow_set(dp, dp->root, group, 0, &value, RNIC_FLOW_ACTION_DROP, 0, NULL, 0) == 0);
+	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0x86dd);
+	must(dp_flow_set(dp, dp->root, group, 1, &value, RNIC_FLOW_ACTION_FWD_DEST, 7, to, 2) == 0);
+
+	memset(&mask, 0, sizeof(mask));
+	group = dp_group_create(dp, second, 0, 0, NULL, &status);
+	must(status == 0);
+	must(dp_flow_set(dp, second, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 1, to, 1) == 0);
+	must(dp_root_set(dp, dp->root) == 0);
+}
+
 static void
 world_open(struct world *w, uint8_t flags, uint8_t sizes)
 {
@@ -159,7 +225,10 @@ world_open(struct world *w, uint8_t flags, uint8_t sizes)
 	must(dp_cq_create(receiver, &w->rx_cq, &cq_conf) == 0);
 	must(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, 4, 1, flags & 7) == 0);
 	must(dp_rq_create(receiver, &w->rq, &w->rx_cq, 3, 4u + sizes % 6) == 0);
-	must(dp_steer_all(&w->rq) == 0);
+	if (sizes & 0x80)
+		steer_deep(&w->rq);
+	else
+		must(dp_steer_all(&w->rq) == 0);
 	keys_create(w, &w->dp);
 }
 
@@ -337,6 +406,17 @@ mtu(struct world *w, uint16_t value)
 }
 
 static void
+fill(struct world *w, struct fuzz_input *input)
+{
+	unsigned int island = fuzz_u8(input) % ISLANDS;
+	uint8_t offset = fuzz_u8(input), bytes = fuzz_u8(input);
+	uint32_t at;
+
+	for (at = offset; bytes > 0 && at < island_bytes[island]; bytes--)
+		w->islands[island][at++] = fuzz_u8(input);
+}
+
+static void
 operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 {
 	uint8_t op = fuzz_u8(input) % OP_LAST, n;
@@ -391,6 +471,7 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 		dp_destroy(&w->dp, RNIC_CMD_DESTROY_MKEY, w->keys[fuzz_u8(input) % KEYS] >> 8);
 		break;
 	case OP_MTU: mtu(w, fuzz_u16(input)); break;
+	case OP_FILL: fill(w, input); break;
 	default: break;
 	}
 }
@@ -501,6 +582,53 @@ seed_gone(const char *folder, unsigned int island)
 	fuzz_seed_write(folder, name, &seed);
 }
 
+/* Frames with headers of every kind, whole and cut short. */
+static void
+seed_headers(const char *folder)
+{
+	static const uint8_t
+		headers[][64] = {
+			{ 2,  0,    0, 0, 0,  1, 2, 0, 0,    0,	   0,	 2,   0x08,
+			  0,  0x45, 0, 0, 40, 0, 0, 0, 0,    64,   17,	 0,   0,
+			  10, 0,    0, 1, 10, 0, 0, 2, 0x12, 0xb7, 0x12, 0xb7 },
+			{ 2, 0, 0,  0, 0, 1, 2,	 0, 0, 0, 0,  2, 0x08, 0, 0x46, 0, 0, 40, 0, 0,
+			  0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0,    2, 1,	1, 1, 1,  0, 80 },
+			{ 2,	0,    0,    0, 0, 1, 2, 0,  0,	0,  0,	 2,
+			  0x86, 0xdd, 0x60, 0, 0, 0, 0, 40, 17, 64, 0xfe },
+			{ 1,	0, 0, 0, 0,    1, 2,	0, 0, 0,  0, 2, 0x88, 0xa8, 0,	1,
+			  0x81, 0, 0, 2, 0x08, 0, 0x45, 0, 0, 40, 0, 0, 0x20, 1,    64, 6 },
+			{ 255, 255, 255,  255,	255,  255, 2, 0, 0, 0,	0, 2,  0x81, 0,
+			  0,   1,   0x86, 0xdd, 0x60, 0,   0, 0, 0, 40, 6, 64, 0xfe },
+		};
+	static const uint16_t lengths[] = { 1, 13, 14, 15, 18, 33, 34, 53, 54, 57, 58, 64 };
+	static struct fuzz_seed seed;
+	char name[64];
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		seed.used = 0;
+		fuzz_put_u8(&seed, 0);
+		fuzz_put_u8(&seed, 0x82);
+		fuzz_put(&seed, (uint8_t[]){ OP_FILL, 0, 0, 64 }, 4);
+		fuzz_put(&seed, headers[i], 64);
+		for (j = 0; j < sizeof(lengths) / sizeof(lengths[0]); j++) {
+			put_op(&seed, OP_POST, 1);
+			put_segment(&seed, 5, KEY_WHOLE, 0, 8000);
+			put_op(&seed, OP_SEND, 0);
+			fuzz_put_u8(&seed, 0);
+			fuzz_put_u8(&seed, lengths[j] > 20 ? 2 : 1);
+			if (lengths[j] > 20)
+				put_segment(&seed, 0, KEY_WHOLE, 0, 20);
+			put_segment(&seed, 0, KEY_WHOLE, lengths[j] > 20 ? 20 : 0,
+				    lengths[j] > 20 ? lengths[j] - 20 : lengths[j]);
+			put_op(&seed, OP_RING, 0);
+			put_op(&seed, OP_POLL, 1);
+		}
+		snprintf(name, sizeof(name), "headers-%u", i);
+		fuzz_seed_write(folder, name, &seed);
+	}
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -519,5 +647,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 			     (uint8_t)(2 | i << 3), (enum key)(i % KEYS));
 	for (i = 0; i < ISLANDS + 5; i++)
 		seed_gone(folder, i);
+	seed_headers(folder);
 	exit(0);
 }
