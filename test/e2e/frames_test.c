@@ -471,6 +471,110 @@ transmit_queue_recovers_from_an_error(void **unused)
 	rte_mempool_free(island);
 }
 
+/* Packets of these lengths, one of each: which of them arrived is for the caller to know. */
+static uint16_t
+send_lengths(uint16_t from, const uint32_t *lengths, unsigned int count, unsigned int segs)
+{
+	struct rte_mbuf *pkts[8];
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		pkts[i] = e2e_frame(e2e_pool, !from, i, lengths[i], segs);
+		assert_non_null(pkts[i]);
+	}
+	i = rte_eth_tx_prepare(from, 0, pkts, count);
+	assert_int_equal(e2e_send(from, 0, pkts, count), count);
+	return i;
+}
+
+/* A VLAN tag beside the MTU is carried, a byte more is not: counted where it was sent, and nothing stops for it. */
+static void
+packets_beyond_the_mtu_are_counted(void **unused)
+{
+	static const uint16_t mtus[] = { 1500, 1400, 1450 };
+	struct rte_eth_dev_info info;
+	struct rte_eth_stats tx, rx;
+	struct rte_mbuf *pkts[2];
+	unsigned int i, segs;
+
+	(void)unused;
+	start(&(struct e2e_conf){ .mtu = mtus[0] });
+	assert_int_equal(rte_eth_dev_info_get(0, &info), 0);
+	assert_int_equal(info.max_rx_pktlen, info.max_mtu + 18);
+	for (i = 0; i < RTE_DIM(mtus); i++) {
+		const uint32_t lengths[] = { 64, mtus[i] + 18, mtus[i] + 19, 1700, 2047 };
+
+		/* With the ports running. */
+		assert_int_equal(rte_eth_dev_set_mtu(0, mtus[i]), 0);
+		assert_int_equal(rte_eth_dev_set_mtu(1, mtus[i]), 0);
+		for (segs = 1; segs <= 3; segs += 2) {
+			assert_int_equal(rte_eth_stats_reset(0), 0);
+			assert_int_equal(rte_eth_stats_reset(1), 0);
+			assert_int_equal(send_lengths(0, lengths, RTE_DIM(lengths), segs), 2);
+			assert_int_equal(e2e_receive(1, pkts, 2), 2);
+			assert_true(e2e_check(pkts[0], 1, 0, lengths[0]));
+			assert_true(e2e_check(pkts[1], 1, 1, lengths[1]));
+			rte_pktmbuf_free_bulk(pkts, 2);
+			assert_true(e2e_silent(1));
+			assert_int_equal(rte_eth_stats_get(0, &tx), 0);
+			assert_int_equal(rte_eth_stats_get(1, &rx), 0);
+			assert_int_equal(tx.opackets, 2);
+			assert_int_equal(tx.oerrors, 3);
+			assert_int_equal(rx.ipackets, 2);
+		}
+	}
+	stop();
+}
+
+/* Of a queue that fails over and over, one line a second; how many were left out is said at the end. */
+static void
+error_lines_are_few_and_count_the_rest(void **unused)
+{
+	const struct e2e_conf conf = { .mtu = 9000, .no_fast_free = true };
+	struct rte_mempool *island = rte_pktmbuf_pool_create(
+		"island2", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	unsigned int i, lines = 0, more, unsaid = 0, ms;
+	struct rte_eth_stats stats;
+	struct rte_mbuf *bad;
+	char *text = NULL, *at;
+	size_t size;
+	FILE *log = open_memstream(&text, &size);
+
+	(void)unused;
+	assert_true(island != NULL && log != NULL);
+	start(&conf);
+	assert_int_equal(rte_openlog_stream(log), 0);
+	for (i = 0; i < 8; i++) {
+		bad = rte_pktmbuf_alloc(island);
+		assert_non_null(bad);
+		/* Beyond the memory that there is a key for. */
+		bad->data_len = bad->pkt_len = 9000;
+		assert_int_equal(e2e_send(0, 0, &bad, 1), 1);
+		for (ms = 0; ms < 2000; ms++) {
+			rte_eth_tx_burst(0, 0, NULL, 0);
+			assert_int_equal(rte_eth_stats_get(0, &stats), 0);
+			if (stats.oerrors > i)
+				break;
+			rte_delay_us_sleep(1000);
+		}
+		assert_int_equal(stats.oerrors, i + 1);
+	}
+	stop();
+	rte_openlog_stream(NULL);
+	fclose(log);
+	for (at = text; (at = strstr(at, "Tx queue 0: ")) != NULL; at++) {
+		if (sscanf(at, "Tx queue 0: %u more error completions", &more) == 1)
+			unsaid += more;
+		else if (strncmp(at, "Tx queue 0: error completion of WQE", 35) == 0)
+			lines++;
+	}
+	free(text);
+	assert_int_equal(lines + unsaid, 8);
+	/* More than one only if they took longer than a second. */
+	assert_true(lines >= 1 && (lines <= 4 || e2e_sanitized()));
+	rte_mempool_free(island);
+}
+
 /* 2^24 completions and a few more: the CQ's index goes round. Once is enough, unless every count is asked for. */
 static bool wrap_index;
 
@@ -507,6 +611,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(no_mbufs_then_mbufs_again, stop_ports),
 		cmocka_unit_test_teardown(all_transmit_queues_send, stop_ports),
 		cmocka_unit_test_teardown(transmit_queue_recovers_from_an_error, stop_ports),
+		cmocka_unit_test_teardown(packets_beyond_the_mtu_are_counted, stop_ports),
+		cmocka_unit_test_teardown(error_lines_are_few_and_count_the_rest, stop_ports),
 		cmocka_unit_test_teardown(completion_index_wraps, stop_ports),
 	};
 	int failed, i;

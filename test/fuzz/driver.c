@@ -511,7 +511,7 @@ rx_stop(struct world *w)
 static void
 tx_start(struct world *w)
 {
-	if (!w->tx_up && rnic_txq_start(w->txq) == 0)
+	if (!w->tx_up && rnic_txq_start(w->txq, 1500) == 0)
 		w->tx_up = true;
 }
 

@@ -88,7 +88,7 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	int rc;
 
 	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
-		rc = rnic_txq_start(eth_dev->data->tx_queues[i]);
+		rc = rnic_txq_start(eth_dev->data->tx_queues[i], eth_dev->data->mtu);
 		if (rc < 0)
 			return rc;
 		eth_dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
@@ -258,12 +258,22 @@ ethdev_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
 	return rc;
 }
 
+static void
+ethdev_limit_tx(struct rte_eth_dev *eth_dev, uint16_t mtu)
+{
+	uint16_t i;
+
+	for (i = 0; i < eth_dev->data->nb_tx_queues; i++)
+		rnic_txq_set_mtu(eth_dev->data->tx_queues[i], mtu);
+}
+
 static int
 ethdev_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	uint16_t i, was = eth_dev->data->mtu;
 	const struct rnic_rxq *rxq;
-	uint16_t i;
+	int rc;
 
 	/* The queues are laid out for an MTU when they start. */
 	if (!port->started)
@@ -278,7 +288,11 @@ ethdev_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
 			return -EBUSY;
 		}
 	}
-	return rnic_port_set_mtu(port->dev, mtu);
+	/* What the port would drop is refused before, what it takes is let through afterwards. */
+	ethdev_limit_tx(eth_dev, RTE_MIN(mtu, was));
+	rc = rnic_port_set_mtu(port->dev, mtu);
+	ethdev_limit_tx(eth_dev, rc == 0 ? mtu : was);
+	return rc;
 }
 
 const struct eth_dev_ops rnic_ethdev_ops = {

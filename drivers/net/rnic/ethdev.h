@@ -24,8 +24,8 @@
 #define RNIC_DESC_DEFAULT  512
 #define RNIC_BURST_DEFAULT 32
 
-/* Of a frame without FCS, besides the MTU: Ethernet header and two VLAN tags. */
-#define RNIC_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
+/* Of a frame without FCS, besides the MTU: Ethernet header and one VLAN tag, as the port is set to take. */
+#define RNIC_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
 
 /* Written by one thread, read by any: a torn or lost value is impossible, order does not matter. */
 static inline void
@@ -93,6 +93,12 @@ enum rnic_queue_state {
 	RNIC_QUEUE_RECOVERED, /* the next burst cleans up and runs again */
 };
 
+/* What is said of a queue's error completions: at most a line a second, the rest is counted. */
+struct rnic_error_lines {
+	uint64_t quiet_until; /* timer cycles */
+	uint32_t unsaid;
+};
+
 struct rnic_ethdev {
 	struct rnic_dev *dev; /* the primary process's */
 	struct rnic_steering steering;
@@ -136,6 +142,14 @@ int rnic_link_set_up(struct rte_eth_dev *eth_dev);
 int rnic_link_set_down(struct rte_eth_dev *eth_dev);
 void rnic_link_on_port_change(struct rnic_dev *dev);
 void rnic_link_on_fatal(struct rnic_dev *dev);
+
+/* error_lines.c */
+/* Is this completion's line to be said? If not, it is counted. `way`: "Rx" or "Tx". */
+bool rnic_error_lines_due(struct rnic_error_lines *lines, const struct rnic_dev *dev,
+			  const char *way, uint16_t queue);
+/* Say how many were not. */
+void rnic_error_lines_flush(struct rnic_error_lines *lines, const struct rnic_dev *dev,
+			    const char *way, uint16_t queue);
 
 /* stats.c */
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);

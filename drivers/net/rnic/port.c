@@ -13,7 +13,7 @@
 
 #define PORT 1
 
-/* What the MTU register counts beyond the L3 MTU: Ethernet header, one VLAN tag, FCS. */
+/* What the MTU register counts beyond the L3 MTU: RNIC_FRAME_OVERHEAD (Ethernet header, one VLAN tag) and the FCS. */
 #define FRAME_OVERHEAD (14 + 4 + 4)
 
 int

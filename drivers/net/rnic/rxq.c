@@ -240,6 +240,7 @@ rnic_rxq_stop(struct rnic_rxq *rxq)
 		return 0;
 	rnic_queue_enter(rxq);
 	rte_eal_alarm_cancel(rxq_recover, rxq);
+	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
 	return rxq_tear_down(rxq);
 }
@@ -256,8 +257,10 @@ rxq_recover(void *arg)
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
 	producer = rxq->rq.producer;
-	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
-		 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
+	if (rnic_error_lines_due(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id))
+		RNIC_LOG(ERR, rxq->dev,
+			 "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
+			 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
 	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
 	if (rc < 0) {
 		RNIC_LOG(

@@ -193,7 +193,7 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 	struct rte_mbuf *mbuf, **elts = &txq->elts[elt];
 	uintptr_t address, start = -txq->mkeys.last.start, range = txq->mkeys.last.end + start;
 	struct rnic_be32 lkey = txq->mkeys.last.lkey, found;
-	uint32_t payload, span = txq->length_span;
+	uint32_t payload, span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
 	uint64_t bytes = 0;
 	size_t done;
 
@@ -233,8 +233,9 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 static inline bool
 tx_packet_good(const struct rnic_txq *txq, const struct rte_mbuf *packet)
 {
-	return packet->pkt_len - RTE_ETHER_HDR_LEN <= txq->length_span &&
-	       packet->nb_segs <= RNIC_TX_SEGS_MAX;
+	uint32_t span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
+
+	return packet->pkt_len - RTE_ETHER_HDR_LEN <= span && packet->nb_segs <= RNIC_TX_SEGS_MAX;
 }
 
 /* The bytes run on from the Ethernet segment into the next unit. */

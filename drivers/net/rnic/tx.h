@@ -40,7 +40,8 @@ struct rnic_txq {
 	struct rnic_tx_wqe *wqes;
 	uint16_t elts_head, elts_tail, elts_mask; /* head and tail run free */
 	uint16_t unsignalled; /* segments since the last WQE with a completion */
-	uint32_t length_span; /* a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
+	/* atomic; a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
+	uint32_t length_span;
 	bool fast_free;
 	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_TX_INLINE_L2 */
 	struct rnic_queue_stats stats;
@@ -52,6 +53,7 @@ struct rnic_txq {
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
 	uint16_t wqe_counter;		   /* of the WQE that failed */
+	struct rnic_error_lines error_lines;
 };
 
 struct rnic_tx_mode {
@@ -67,7 +69,9 @@ int rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc
 		   unsigned int socket, const struct rte_eth_txconf *conf);
 void rnic_txq_release(struct rte_eth_dev *eth_dev, uint16_t queue);
 void rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_info *info);
-int rnic_txq_start(struct rnic_txq *txq);
+int rnic_txq_start(struct rnic_txq *txq, uint16_t mtu);
+/* Packets of more than the MTU and RNIC_FRAME_OVERHEAD are counted as errors from now on. Any thread, at any time. */
+void rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu);
 int rnic_txq_stop(struct rnic_txq *txq);
 /* From the burst: an error completion was seen. */
 void rnic_txq_failed(struct rnic_txq *txq);

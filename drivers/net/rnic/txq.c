@@ -48,7 +48,6 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	txq->dev = dev;
 	txq->offloads = conf->offloads | eth_dev->data->dev_conf.txmode.offloads;
 	txq->fast_free = (txq->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
-	txq->length_span = dev->max_mtu + RNIC_FRAME_OVERHEAD - RTE_ETHER_HDR_LEN;
 	txq->nb_desc = nb_desc;
 	txq->queue_id = queue;
 	txq->port_id = eth_dev->data->port_id;
@@ -81,8 +80,15 @@ rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_in
 	info->conf.tx_rs_thresh = RNIC_TX_SIGNAL;
 }
 
+void
+rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu)
+{
+	__atomic_store_n(&txq->length_span, mtu + RNIC_FRAME_OVERHEAD - RTE_ETHER_HDR_LEN,
+			 __ATOMIC_RELAXED);
+}
+
 int
-rnic_txq_start(struct rnic_txq *txq)
+rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 {
 	unsigned int log_elts = rte_log2_u32(txq->elts_mask + 1u);
 	int rc;
@@ -107,6 +113,7 @@ rnic_txq_start(struct rnic_txq *txq)
 		return rc;
 	}
 	rnic_mkey_cache_init(txq->dev, &txq->mkeys);
+	rnic_txq_set_mtu(txq, mtu);
 	txq->elts_head = 0;
 	txq->elts_tail = 0;
 	txq->unsignalled = 0;
@@ -154,6 +161,7 @@ rnic_txq_stop(struct rnic_txq *txq)
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
 	rte_eal_alarm_cancel(txq_recover, txq);
+	rnic_error_lines_flush(&txq->error_lines, txq->dev, "Tx", txq->queue_id);
 	rc = rnic_sq_destroy(txq->dev, &txq->sq);
 	rc2 = rnic_cq_destroy(txq->dev, &txq->cq);
 	/* Gone from the device: what is left is the driver's again. */
@@ -171,9 +179,11 @@ txq_recover(void *arg)
 
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
-	RNIC_LOG(ERR, txq->dev,
-		 "Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
-		 txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
+	if (rnic_error_lines_due(&txq->error_lines, txq->dev, "Tx", txq->queue_id))
+		RNIC_LOG(
+			ERR, txq->dev,
+			"Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
+			txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
 	rc = rnic_sq_recover(txq->dev, &txq->sq);
 	if (rc < 0) {
 		RNIC_LOG(
