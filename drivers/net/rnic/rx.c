@@ -30,26 +30,51 @@ _Static_assert(offsetof(struct rte_mbuf, pkt_len) ==
 		       offsetof(struct rte_mbuf, rx_descriptor_fields1) + 4,
 	       "packet_type, then pkt_len");
 
-/* The mbuf of a frame, all of what the application may read of it; packet type and hash are unknown. */
-static __rte_always_inline void
-rx_fill(struct rte_mbuf *mbuf, uint64_t rearm, const struct rnic_cqe *cqe, uint32_t length)
+/*
+ * What a CQE says of its frame, loaded once: the device may change the entry at any time, and what was checked must be
+ * what is used.
+ */
+struct rx_frame {
+	uint32_t length;
+#ifdef __SSE4_1__
+	__m128i fields; /* of the mbuf: packet_type 0, pkt_len, data_len, vlan_tci 0, hash 0 */
+#endif
+};
+
+static __rte_always_inline struct rx_frame
+rx_load(const struct rnic_cqe *cqe)
 {
-#ifdef __SSSE3__
-	/* From bytes 0x20 to 0x2f of the CQE: packet_type 0, pkt_len, data_len, vlan_tci 0, hash 0. */
+	struct rx_frame frame;
+
+#ifdef __SSE4_1__
+	/* From bytes 0x20 to 0x2f of the CQE. */
 	const __m128i shuffle =
 		_mm_set_epi8(-1, -1, -1, -1, -1, -1, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
-	__m128i fields = _mm_load_si128((const __m128i *)&cqe->srqn_user_index);
 
-	RTE_SET_USED(length);
-	_mm_store_si128((__m128i *)&mbuf->rearm_data, _mm_cvtsi64_si128(rearm));
-	_mm_store_si128((__m128i *)&mbuf->rx_descriptor_fields1, _mm_shuffle_epi8(fields, shuffle));
+	frame.fields =
+		_mm_shuffle_epi8(_mm_load_si128((const __m128i *)&cqe->srqn_user_index), shuffle);
+	/* Compilers may take a plain load apart and do it twice; not what they know nothing of. */
+	__asm__("" : "+x"(frame.fields));
+	frame.length = (uint32_t)_mm_extract_epi32(frame.fields, 1);
 #else
-	RTE_SET_USED(cqe);
+	frame.length = RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED));
+#endif
+	return frame;
+}
+
+/* The mbuf of a frame, all of what the application may read of it; packet type and hash are unknown. */
+static __rte_always_inline void
+rx_fill(struct rte_mbuf *mbuf, uint64_t rearm, const struct rx_frame *frame)
+{
+#ifdef __SSE4_1__
+	_mm_store_si128((__m128i *)&mbuf->rearm_data, _mm_cvtsi64_si128(rearm));
+	_mm_store_si128((__m128i *)&mbuf->rx_descriptor_fields1, frame->fields);
+#else
 	memcpy(&mbuf->rearm_data, &rearm, sizeof(rearm));
 	mbuf->ol_flags = 0;
 	mbuf->packet_type = 0;
-	mbuf->pkt_len = length;
-	mbuf->data_len = length;
+	mbuf->pkt_len = frame->length;
+	mbuf->data_len = frame->length;
 	mbuf->vlan_tci = 0;
 	mbuf->hash.rss = 0;
 #endif
@@ -181,21 +206,21 @@ rx_refill_single(struct rnic_rxq *rxq)
 
 /* The mbufs of one frame, linked; its slots are empty afterwards. */
 static __rte_always_inline struct rte_mbuf *
-rx_scattered(struct rnic_rxq *rxq, uint16_t index, const struct rnic_cqe *cqe, uint32_t length)
+rx_scattered(struct rnic_rxq *rxq, uint16_t index, const struct rx_frame *frame)
 {
 	struct rte_mbuf **elts = &rxq->elts[(uint32_t)(index & rxq->rq.mask) << rxq->log_segs];
 	struct rte_mbuf *head = elts[0], *last = head, *mbuf;
-	uint32_t left = length;
+	uint32_t left = frame->length;
 	uint16_t segs = 1;
 
 	elts[0] = NULL;
-	rx_fill(head, rxq->rearm, cqe, length);
+	rx_fill(head, rxq->rearm, frame);
 	while (left > rxq->segment_bytes) {
 		last->data_len = rxq->segment_bytes;
 		left -= rxq->segment_bytes;
 		mbuf = elts[segs];
 		elts[segs++] = NULL;
-		rx_fill(mbuf, rxq->rearm, cqe, length);
+		rx_fill(mbuf, rxq->rearm, frame);
 		last->next = mbuf;
 		last = mbuf;
 	}
@@ -247,7 +272,8 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	const uint8_t log_size = cq->log_size;
 	const uint64_t rearm = rxq->rearm;
 	struct rte_mbuf **elts = rxq->elts;
-	uint32_t index, length, end, consumer = rxq->consumer;
+	uint32_t index, end, consumer = rxq->consumer;
+	struct rx_frame frame;
 	uint64_t bytes = 0;
 	bool good = true;
 
@@ -259,21 +285,21 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 			break;
 		if (flags & RX_DUMP)
 			rnic_dump_cq_entry(cq, cqe);
-		length = rnic_be32_to_cpu(cqe->byte_count);
+		frame = rx_load(cqe);
 		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND) ||
-		    unlikely(length - 1 >= frame_bytes)) {
+		    unlikely(frame.length - 1 >= frame_bytes)) {
 			rx_error(rxq, cqe);
 			good = false;
 			break;
 		}
 		if (flags & RX_SCATTERED) {
-			*pkts = rx_scattered(rxq, consumer, cqe, length);
+			*pkts = rx_scattered(rxq, consumer, &frame);
 		} else {
 			*pkts = elts[consumer & rq_mask];
-			rx_fill(*pkts, rearm, cqe, length);
+			rx_fill(*pkts, rearm, &frame);
 		}
 		pkts++;
-		bytes += length;
+		bytes += frame.length;
 	}
 	rxq->consumer = consumer;
 	cq->consumer = index + !good;
