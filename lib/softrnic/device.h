@@ -466,6 +466,9 @@ struct softrnic_rqt {
 	struct softrnic_rq **rqs;
 };
 
+/* May the table have that many queues, by all TIRs that choose from it? */
+bool softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rqt, uint32_t size);
+
 /* A frame from the wire: counters, steering, queues. */
 void softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame);
 /* A frame from an SQ to the wire: checks, counters, faults. */

@@ -102,7 +102,7 @@ SOFTRNIC_CMD(modify_rqt)
 		return RNIC_STATUS_BAD_PARAM;
 	if (bitmask == 0)
 		return RNIC_STATUS_OK;
-	if (size > rqt->max_size)
+	if (size > rqt->max_size || !softrnic_tirs_take_size(dev, rqt, size))
 		return RNIC_STATUS_BAD_PARAM;
 	status = rqt_list(dev, cmd, sizeof(in), size, &rqs);
 	if (status != RNIC_STATUS_OK)

@@ -25,6 +25,25 @@ tirc_supported(const struct rnic_tirc *tirc)
 	       rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) <= RNIC_RX_HASH_TOEPLITZ;
 }
 
+/* Drivers name XOR8 where there is one queue and nothing to choose; as a choice it is not done. */
+static bool
+hash_spreads(const struct rnic_tirc *tirc, uint32_t size)
+{
+	return size <= 1 || rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) != RNIC_RX_HASH_INVERTED_XOR8;
+}
+
+bool
+softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rqt, uint32_t size)
+{
+	const struct softrnic_tir *tir;
+	uint32_t number = 0;
+
+	while ((tir = softrnic_object_next(dev, SOFTRNIC_TIR, &number)) != NULL)
+		if (tir->rqt == rqt && !hash_spreads(&tir->context, size))
+			return false;
+	return true;
+}
+
 /* What the context names; nothing is taken yet. */
 static int
 tir_resolve(struct softrnic *dev, struct softrnic_tir *tir, const struct rnic_tirc *tirc)
@@ -44,7 +63,7 @@ tir_resolve(struct softrnic *dev, struct softrnic_tir *tir, const struct rnic_ti
 					       rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (tir->rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
-		return RNIC_STATUS_OK;
+		return hash_spreads(tirc, tir->rqt->size) ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 }
@@ -103,7 +122,8 @@ SOFTRNIC_CMD(modify_tir)
 	const struct rnic_tirc *tirc = rnic_modify_tir_in_tirc(&in);
 	struct softrnic_tir *tir = softrnic_object_get(
 		dev, SOFTRNIC_TIR, rnic_modify_tir_in_get(&in, RNIC_MODIFY_TIR_IN_TIRN));
-	struct softrnic_rqt *rqt = NULL;
+	const struct rnic_tirc *hash;
+	struct softrnic_rqt *rqt;
 
 	if (tir == NULL)
 		return RNIC_STATUS_BAD_RES;
@@ -112,6 +132,8 @@ SOFTRNIC_CMD(modify_tir)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((bitmask & (MODIFY_TIR_LRO | MODIFY_TIR_HASH)) != 0 && !tirc_supported(tirc))
 		return RNIC_STATUS_BAD_PARAM;
+	hash = (bitmask & MODIFY_TIR_HASH) != 0 ? tirc : &tir->context;
+	rqt = tir->rqt;
 	if ((bitmask & MODIFY_TIR_INDIRECT_TABLE) != 0) {
 		if (tir->disp_type != RNIC_TIR_INDIRECT)
 			return RNIC_STATUS_BAD_PARAM;
@@ -119,6 +141,10 @@ SOFTRNIC_CMD(modify_tir)
 					  rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
+	}
+	if (rqt != NULL && !hash_spreads(hash, rqt->size))
+		return RNIC_STATUS_BAD_PARAM;
+	if (rqt != tir->rqt) {
 		rqt->object.refs++;
 		tir->rqt->object.refs--;
 		tir->rqt = rqt;

@@ -14,8 +14,9 @@
 #include "data_path.h"
 #include "prm/list.h"
 
-#define QUEUES	    4
-#define MODIFY_HASH 0x4
+#define QUEUES	     4
+#define MODIFY_TABLE 0x2
+#define MODIFY_HASH  0x4
 
 #define SRC_IP 0x1
 #define DST_IP 0x2
@@ -252,6 +253,107 @@ test_hashes_choose_the_queue(void **state)
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQ, f->rq[3].rqn),
 			 RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQT, rqt), RNIC_STATUS_RES_BUSY);
+}
+
+/* With the symmetric bit, as Linux sets it, both directions of a flow come to one queue. */
+static void
+test_symmetric_hashes_join_both_directions(void **state)
+{
+	static const int order[QUEUES] = { 0, 1, 2, 3 };
+	struct fixture *f = *state;
+	uint32_t tir = create_tir(f, create_rqt(f, order), SRC_IP | DST_IP | SPORT | DPORT);
+	struct rnic_modify_tir_in modify = { 0 };
+	uint32_t hashes[VECTORS];
+	struct rnic_cqe cqe;
+	struct vector back;
+	unsigned int i;
+	int queue;
+
+	entry_to_tir(f, tir);
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_TIRN, tir);
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_BITMASK, MODIFY_HASH);
+	set_hash(rnic_modify_tir_in_tirc(&modify), SRC_IP | DST_IP | SPORT | DPORT);
+	rnic_tirc_set(rnic_modify_tir_in_tirc(&modify), RNIC_TIRC_RX_HASH_SYMMETRIC, 1);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_MODIFY_TIR, 0, &modify, sizeof(modify), NULL, 0), 0);
+	for (i = 0; i < VECTORS; i++) {
+		queue = send_tcp(f, &vectors[i], &cqe);
+		hashes[i] = rnic_be32_to_cpu(cqe.rx_hash_result);
+		assert_int_equal(queue, hashes[i] % QUEUES);
+		back = vectors[i];
+		memcpy(back.src, vectors[i].dst, sizeof(back.src));
+		memcpy(back.dst, vectors[i].src, sizeof(back.dst));
+		back.sport = vectors[i].dport;
+		back.dport = vectors[i].sport;
+		assert_int_equal(send_tcp(f, &back, &cqe), queue);
+		assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), hashes[i]);
+		assert_true(i == 0 || hashes[i] != hashes[i - 1]);
+	}
+	/* Half of a pair has no other direction: hashed as it is. */
+	set_hash(rnic_modify_tir_in_tirc(&modify), SRC_IP);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_MODIFY_TIR, 0, &modify, sizeof(modify), NULL, 0), 0);
+	send_tcp(f, &vectors[0], &cqe);
+	back = vectors[0];
+	back.dst[0]++;
+	hashes[0] = rnic_be32_to_cpu(cqe.rx_hash_result);
+	send_tcp(f, &back, &cqe);
+	assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), hashes[0]);
+}
+
+static int
+set_xor8(struct fixture *f, uint32_t tir)
+{
+	struct rnic_modify_tir_in modify = { 0 };
+
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_TIRN, tir);
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_BITMASK, MODIFY_HASH);
+	rnic_tirc_set(rnic_modify_tir_in_tirc(&modify), RNIC_TIRC_RX_HASH_FN,
+		      RNIC_RX_HASH_INVERTED_XOR8);
+	return dp_command(&f->dp, RNIC_CMD_MODIFY_TIR, 0, &modify, sizeof(modify), NULL, 0);
+}
+
+static int
+set_table(struct fixture *f, uint32_t tir, uint32_t rqt)
+{
+	struct rnic_modify_tir_in modify = { 0 };
+
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_TIRN, tir);
+	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_BITMASK, MODIFY_TABLE);
+	rnic_tirc_set(rnic_modify_tir_in_tirc(&modify), RNIC_TIRC_INDIRECT_TABLE, rqt);
+	return dp_command(&f->dp, RNIC_CMD_MODIFY_TIR, 0, &modify, sizeof(modify), NULL, 0);
+}
+
+/* XOR8 is not computed: good for a table of one queue, which it may stay, and refused for every other. */
+static void
+test_xor8_does_not_spread(void **state)
+{
+	static const int order[QUEUES] = { 2, 0, 3, 1 };
+	struct fixture *f = *state;
+	uint32_t one = create_rqt(f, order), four = create_rqt(f, order);
+	uint32_t tir = create_tir(f, one, SRC_IP | DST_IP);
+	struct rnic_create_tir_in in = { 0 };
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
+	struct rnic_object_out out[0x20];
+	struct rnic_cqe cqe;
+
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
+	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, four);
+	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, f->dp.td);
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_INVERTED_XOR8);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_CREATE_TIR, 0, &in, sizeof(in), out, sizeof(out)),
+		RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(set_xor8(f, tir), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(modify_rqt(f, one, order, 1), 0);
+	assert_int_equal(set_xor8(f, tir), 0);
+	assert_int_equal(modify_rqt(f, one, order, 2), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(set_table(f, tir, four), RNIC_STATUS_BAD_PARAM);
+	entry_to_tir(f, tir);
+	assert_int_equal(send_tcp(f, &vectors[0], &cqe), 2);
+	/* The other table is nobody's of XOR8. */
+	assert_int_equal(modify_rqt(f, four, order, 2), 0);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQT, four), 0);
 }
 
 static void
@@ -510,6 +612,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_hashes_choose_the_queue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_symmetric_hashes_join_both_directions, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_xor8_does_not_spread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queries_of_tables_and_tirs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_entries_change_in_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_physical_addresses_to_a_list_of_keys, setup,

@@ -194,6 +194,34 @@ walk(const struct softrnic_steering *steering, const struct steer_key *key,
 	}
 }
 
+/*
+ * A pair of fields as input of the hash: what is selected of it. Symmetric, where both are: OR and XOR stand for source
+ * and destination, so that both directions of a flow have one hash.
+ */
+static uint32_t
+hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes, bool use_src,
+	  bool use_dst, bool symmetric)
+{
+	uint32_t n = 0, i;
+
+	if (symmetric && use_src && use_dst) {
+		for (i = 0; i < bytes; i++) {
+			input[i] = src[i] | dst[i];
+			input[bytes + i] = src[i] ^ dst[i];
+		}
+		return 2 * bytes;
+	}
+	if (use_src) {
+		memcpy(input, src, bytes);
+		n = bytes;
+	}
+	if (use_dst) {
+		memcpy(input + n, dst, bytes);
+		n += bytes;
+	}
+	return n;
+}
+
 /* Which queue of an indirect TIR: the hash over the header fields that the TIR selects. */
 static struct softrnic_rq *
 spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softrnic_rx_info *info)
@@ -208,28 +236,19 @@ spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softr
 	uint64_t proto =
 		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
 	uint32_t ip_at = version == 4 ? 0x2c : 0x20, ip_bytes = version == 4 ? 4 : 16;
-	uint32_t l4_at = proto == PROTO_UDP ? 0x1c : 0x14, n = 0;
+	uint32_t l4_at = proto == PROTO_UDP ? 0x1c : 0x14, n;
+	bool symmetric = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC) != 0;
 	uint8_t input[36];
 
 	if (tir->rqt == NULL || tir->rqt->size == 0)
 		return NULL;
 	if (version != 0 && rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) == RNIC_RX_HASH_TOEPLITZ) {
-		if ((fields & RX_HASH_SRC_IP) != 0) {
-			memcpy(input + n, bytes + ip_at, ip_bytes);
-			n += ip_bytes;
-		}
-		if ((fields & RX_HASH_DST_IP) != 0) {
-			memcpy(input + n, bytes + ip_at + 0x10, ip_bytes);
-			n += ip_bytes;
-		}
-		if ((fields & RX_HASH_L4_SPORT) != 0) {
-			memcpy(input + n, bytes + l4_at, 2);
-			n += 2;
-		}
-		if ((fields & RX_HASH_L4_DPORT) != 0) {
-			memcpy(input + n, bytes + l4_at + 2, 2);
-			n += 2;
-		}
+		n = hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
+			      (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
+			      symmetric);
+		n += hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
+			       (fields & RX_HASH_L4_SPORT) != 0, (fields & RX_HASH_L4_DPORT) != 0,
+			       symmetric);
 		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
 		info->hash_type = (uint8_t)fields;
 	}
