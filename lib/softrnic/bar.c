@@ -23,10 +23,8 @@ _Static_assert(UAR_OFFSET + UAR_BYTES <= BAR_BYTES, "UAR pages do not fit into t
 #define CMDQ_ADDR_LOW  0x14
 #define DOORBELL       0x18
 
-/* nic_interface has three bits: what init_seg.h calls by name is [9:8], and 7 asks for a reset. */
 #define NIC_INTERFACE_SHIFT 8
 #define NIC_INTERFACE_MASK  0x7
-#define NIC_INTERFACE_RESET 7
 
 #define HEALTH_PERIOD_NS 10000000 /* of the health counter */
 
@@ -139,7 +137,7 @@ iseg_write(struct softrnic *dev, uint64_t offset, uint32_t value)
 	switch (offset) {
 	case CMDQ_ADDR_HIGH: dev->cmdq_iova_high = value; break;
 	case CMDQ_ADDR_LOW:
-		if (interface == NIC_INTERFACE_RESET) {
+		if (interface == RNIC_NIC_INTERFACE_SW_RESET) {
 			softrnic_device_reset(dev);
 			break;
 		}

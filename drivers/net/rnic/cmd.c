@@ -572,9 +572,18 @@ rnic_device_dead(struct rnic_dev *dev)
 	/* A removed or reset function answers all ones; no firmware has that version. */
 	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX)
 		return "the device does not answer (registers read all ones): removed or dead";
-	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) != 0)
-		return "the device reports a fatal health syndrome";
-	return NULL;
+	/* A syndrome alone is a complaint; with the request for a reset it is the end. */
+	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) != 0 &&
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) != 0)
+		return "the device reports a fatal health syndrome and asks for a reset";
+	/* "Full driver" is what we asked for with the address of the command queue. */
+	if (dev->cmdq == NULL)
+		return NULL;
+	switch (rnic_register_read(dev, RNIC_ISEG_NIC_INTERFACE)) {
+	case RNIC_NIC_INTERFACE_DISABLED: return "somebody else has disabled its interface";
+	case RNIC_NIC_INTERFACE_SW_RESET: return "somebody else resets it";
+	default: return NULL;
+	}
 }
 
 void

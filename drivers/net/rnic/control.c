@@ -35,7 +35,7 @@ struct rnic_control {
 
 	/* The thread's own. */
 	uint64_t next_check_us;
-	uint32_t counter;
+	uint32_t counter, syndrome;
 	unsigned int still;
 	bool checked; /* counter holds something */
 };
@@ -77,6 +77,19 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 		on_fatal(dev);
 }
 
+/* What the firmware complains of without an end: said once. */
+static void
+note_syndrome(struct rnic_control *control)
+{
+	uint32_t syndrome = rnic_register_read(control->dev, RNIC_ISEG_HEALTH_SYNDROME);
+
+	if (syndrome != 0 && syndrome != control->syndrome)
+		RNIC_LOG(WARNING, control->dev,
+			 "health syndrome 0x%02x (extended 0x%04x), not fatal: the port goes on",
+			 syndrome, rnic_register_read(control->dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
+	control->syndrome = syndrome;
+}
+
 static void
 check_health(struct rnic_control *control)
 {
@@ -92,6 +105,8 @@ check_health(struct rnic_control *control)
 	control->checked = true;
 	if (why != NULL)
 		rnic_dev_fatal(dev, why);
+	else
+		note_syndrome(control);
 }
 
 static void
