@@ -35,8 +35,8 @@ struct rnic_pages {
 	pthread_mutex_t lock; /* of all below */
 	struct chunk *chunks;
 	uint32_t held;
-	int64_t wanted; /* asked for by events, not answered yet */
-	uint16_t function;
+	int64_t wanted;	   /* asked for by events, not answered yet */
+	uint16_t function; /* ours, as the device says at boot */
 };
 
 /* Called with the lock held. */
@@ -235,7 +235,9 @@ rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 	}
 	RNIC_LOG(DEBUG, dev, "%d pages at stage %u", count, stage);
 	pthread_mutex_lock(&dev->pages->work);
+	pthread_mutex_lock(&dev->pages->lock);
 	dev->pages->function = function;
+	pthread_mutex_unlock(&dev->pages->lock);
 	rc = give_all(dev, function, (uint32_t)count);
 	pthread_mutex_unlock(&dev->pages->work);
 	return rc;
@@ -294,11 +296,18 @@ void
 rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 {
 	struct rnic_pages *pages = dev->pages;
+	uint16_t ours;
 
 	pthread_mutex_lock(&pages->lock);
-	pages->function = function;
-	pages->wanted += count;
+	ours = pages->function;
+	if (function == ours)
+		pages->wanted += count;
 	pthread_mutex_unlock(&pages->lock);
+	if (function != ours)
+		RNIC_LOG(
+			ERR, dev,
+			"%d pages asked for by function 0x%x: refused, ours is 0x%x and has no others",
+			count, function, ours);
 }
 
 uint32_t
