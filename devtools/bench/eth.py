@@ -15,13 +15,16 @@ import tempfile
 import threading
 import time
 
-from report import Progress, Report, Table, add_output_options, need_plot, publish
+from report import (Progress, Report, Table, add_output_options, cpu_flags, need_plot,
+                    publish)
 
 START_TIMEOUT = 60
 LINK_TIMEOUT = 15
 COMMAND_TIMEOUT = 10
 MBUFS = 16384
 RING = 1024
+PEERS = ("memif_zc", "memif_copy", "memif_single", "virtio_split", "virtio_split_vec",
+         "virtio_packed")
 QUIET = 0.05  # share of the machine that others may use during a window
 
 
@@ -29,38 +32,24 @@ class Failed(Exception):
     """A row could not be measured; the text says why."""
 
 
-def die_with_parent():
-    """In the child: no testpmd of ours outlives us, however we end."""
+def prepare_child(cpu=None):
+    """In the child: no process of ours outlives us, however we end; all its threads on one CPU."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if cpu is not None:
+        os.sched_setaffinity(0, {cpu})
 
 
-class Testpmd:
-    """One interactive dpdk-testpmd, with a file prefix of its own."""
+class Child:
+    """A process of a row: what it says, what it costs."""
 
-    count = 0
-
-    def __init__(self, folder, cpus, vdevs, size, loop, plugin=None, eal=()):
-        Testpmd.count += 1
-        self.prefix = f"rdmapmd-bench-{os.getpid()}-{Testpmd.count}"
-        self.log = os.path.join(folder, self.prefix + ".log")
-        self.ports = len(vdevs)
-        command = ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", f"0@{cpus[0]},1@{cpus[1]}",
-                   "--in-memory", "--no-pci", "--no-telemetry", "--iova-mode=va",
-                   f"--file-prefix={self.prefix}", *eal]
-        if plugin:
-            command += ["-d", plugin]
-        command += [f"--vdev={v}" for v in vdevs]
-        command += ["--", "-i", "--nb-cores=1", "--forward-mode=io", f"--txpkts={size}",
-                    f"--total-num-mbufs={MBUFS}", f"--txd={RING}", f"--rxd={RING}",
-                    "--no-lsc-interrupt"]
-        if loop:
-            command += ["--port-topology=loop"]
-        self.command = " ".join(command)
+    def __init__(self, command, log, cpu=None):
+        self.log = log
+        self.name = os.path.basename(command[0])
         self.text = ""
         self.more = threading.Condition()
         self.child = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=die_with_parent)
+            preexec_fn=lambda: prepare_child(cpu))
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -78,7 +67,7 @@ class Testpmd:
     def tail(self):
         """What it said went wrong, or its last words."""
         lines = [x.strip() for x in self.text.splitlines() if x.strip()]
-        bad = [x for x in lines if re.search(r"error|cannot|fail|refus|invalid", x, re.I)]
+        bad = [x for x in lines if re.search(r"error(?!s:)|cannot|fail|refus|invalid", x, re.I)]
         return " | ".join(bad[:3] or lines[-3:])
 
     def wait(self, pattern, seconds, what, start=0):
@@ -91,6 +80,74 @@ class Testpmd:
                     raise Failed(f"{what}: {self.tail()}")
                 self.more.wait(min(left, 0.2))
             return m
+
+    def jiffies(self):
+        """Its processor time, all threads."""
+        try:
+            with open(f"/proc/{self.child.pid}/stat", encoding="utf-8") as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            return 0
+        return int(fields[11]) + int(fields[12])
+
+    def join(self):
+        """It was told to end; end it when it does not."""
+        try:
+            self.child.wait(COMMAND_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+
+    def check_end(self):
+        """Whether it lived until it was told to end, and ended as it should."""
+        if self.child.returncode != 0:
+            raise Failed(f"{self.name} ended with {self.child.returncode}: {self.tail()}")
+
+
+class Softrnicd(Child):
+    """One softrnicd with its sockets in a folder of its own."""
+
+    def __init__(self, program, folder, devices, cpu):
+        command = [program, "--dir", os.path.join(folder, "softrnicd")]
+        for device in devices:
+            command += ["--device", device]
+        super().__init__(command, os.path.join(folder, "softrnicd.log"), cpu)
+        self.devices = len(devices)
+
+    def wait_ready(self):
+        """A line for each device."""
+        self.wait(r"(?m)(^ready [^\n]*\n.*?){%d}" % self.devices, START_TIMEOUT,
+                  "softrnicd did not start")
+
+    def quit(self):
+        """By the signal that it is made to end by."""
+        self.child.stdin.close()
+        self.child.terminate()
+        self.join()
+
+
+class Testpmd(Child):
+    """One interactive dpdk-testpmd, with a file prefix of its own."""
+
+    count = 0
+
+    def __init__(self, folder, cpus, vdevs, size, plugin=None, eal=()):
+        Testpmd.count += 1
+        self.prefix = f"rdmapmd-bench-{os.getpid()}-{Testpmd.count}"
+        self.ports = len(vdevs)
+        command = ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", f"0@{cpus[0]},1@{cpus[1]}",
+                   "--in-memory", "--no-pci", "--no-telemetry", "--iova-mode=va",
+                   f"--file-prefix={self.prefix}", *eal]
+        if plugin:
+            command += ["-d", plugin]
+        command += [f"--vdev={v}" for v in vdevs]
+        command += ["--", "-i", "--nb-cores=1", "--forward-mode=io", f"--txpkts={size}",
+                    f"--total-num-mbufs={MBUFS}", f"--txd={RING}", f"--rxd={RING}",
+                    "--no-lsc-interrupt"]
+        if len(vdevs) == 1:
+            command += ["--port-topology=loop"]
+        super().__init__(command, os.path.join(folder, self.prefix + ".log"))
+        self.name = "testpmd"
 
     def say(self, line):
         """Type a command; returns where its answer starts."""
@@ -139,27 +196,14 @@ class Testpmd:
                       COMMAND_TIMEOUT, "testpmd did not stop", start)
         return int(m.group(1)) + int(m.group(2))
 
-    def jiffies(self):
-        """Its processor time, all threads."""
-        try:
-            with open(f"/proc/{self.child.pid}/stat", encoding="utf-8") as f:
-                fields = f.read().rpartition(")")[2].split()
-        except OSError:
-            return 0
-        return int(fields[11]) + int(fields[12])
-
     def quit(self):
-        """Let it end; end it when it does not. Leaves nothing behind."""
+        """By its own command. Leaves nothing behind."""
         try:
             self.child.stdin.write(b"quit\n")
             self.child.stdin.close()
         except OSError:
             pass
-        try:
-            self.child.wait(COMMAND_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self.child.kill()
-            self.child.wait()
+        self.join()
         for base in ("/var/run/dpdk", os.path.join(os.environ.get("XDG_RUNTIME_DIR", "/tmp"), "dpdk")):
             shutil.rmtree(os.path.join(base, self.prefix), ignore_errors=True)
 
@@ -167,42 +211,92 @@ class Testpmd:
 class Row:
     """One thing to measure: which processes, and what must be said beside its figure."""
 
-    def __init__(self, key, name, topology, copies, processes, plugin=None, eal=()):
+    def __init__(self, key, name, topology, copies, processes, eal=()):
         self.key = key
         self.name = name
         self.topology = topology
         self.copies = copies
         self.processes = processes  # a list of vdevs each; SIZE and DIR stand for the run's
-        self.plugin = plugin
         self.eal = eal
+        self.plugin = None
+        self.devices = ()  # of a softrnicd, which then runs on the first CPU
+        self.must_say = None  # a pattern in what testpmd prints, or the row is not what it says
         self.rates = {}  # size -> Mpps of each repetition
         self.why = {}  # size -> why it failed
 
 
-def all_rows(args):
-    """Ours first; then peers, then floors."""
-    memif = "id=0,socket=DIR/memif.sock,rsize=10,bsize=2048"
-    pair = "single process, one lcore + device thread"
-    two = "two processes, one lcore each"
-    alone = "single process, one lcore does both sides"
+PAIR = "one process: one lcore + device thread"
+DAEMON = "two processes: testpmd with one lcore, softrnicd with one thread"
+TWO = "two processes, one lcore each"
+ALONE = "one process, one lcore does both sides"
+
+
+def our_rows(args):
+    """The device in the same process, and in one of its own."""
     pin = f",poll={args.device_cpu}" if args.device_cpu is not None else ""
+    copies = "device copies each frame once"
+    embedded = Row("rnic", "net_rnic embedded", PAIR, copies,
+                   [[f"net_rnic0,wire=pair:bench{pin}", f"net_rnic1,wire=pair:bench{pin}"]])
+    daemon = Row("softrnicd", "net_rnic over softrnicd", DAEMON, copies,
+                 [["net_rnic0,socket=DIR/softrnicd/a.sock",
+                   "net_rnic1,socket=DIR/softrnicd/b.sock"]])
+    daemon.devices = ("name=a,wire=pair:bench", "name=b,wire=pair:bench")
+    embedded.plugin = daemon.plugin = args.plugin
+    return [embedded, daemon]
+
+
+def memif_rows():
+    """Two drivers with a ring between them."""
+    memif = "id=0,socket=DIR/memif.sock,rsize=10,bsize=2048"
     return [
-        Row("rnic", "net_rnic", pair, "device copies each frame once",
-            [[f"net_rnic0,wire=pair:bench{pin}", f"net_rnic1,wire=pair:bench{pin}"]],
-            plugin=args.plugin),
-        Row("memif_zc", "net_memif zero-copy", two, "server copies in and out, client does not",
+        Row("memif_zc", "net_memif zero-copy", TWO, "server copies in and out, client does not",
             [[f"net_memif0,role=server,{memif}"],
-             [f"net_memif0,role=client,zero-copy=yes,{memif}"]], eal=("--single-file-segments",)),
-        Row("memif_copy", "net_memif copy", two, "each frame twice a hop: in and out",
+             [f"net_memif0,role=client,zero-copy=yes,{memif}"]], ("--single-file-segments",)),
+        Row("memif_copy", "net_memif copy", TWO, "each frame twice a hop: in and out",
             [[f"net_memif0,role=server,{memif}"], [f"net_memif0,role=client,{memif}"]]),
-        Row("memif_single", "net_memif copy", alone, "each frame twice: in and out",
+        Row("memif_single", "net_memif copy", ALONE, "each frame twice: in and out",
             [[f"net_memif0,role=server,{memif}", f"net_memif1,role=client,{memif}"]]),
-        Row("null_copy", "floor: net_null copy=1", alone,
+    ]
+
+
+def virtio_rows():
+    """net_vhost in the first process does the device's work, net_virtio_user in the second."""
+    copies = "vhost copies in and out, virtio_user does not"
+    host = ["net_vhost0,iface=DIR/vhost.sock,queues=1"]
+    guest = f"net_virtio_user0,path=DIR/vhost.sock,queues=1,queue_size={RING}"
+    eal = ("--single-file-segments",)
+    log = "--log-level=pmd.net.virtio.init:info"
+    split = Row("virtio_split", "net_vhost, net_virtio_user split", TWO, copies,
+                [host, [guest]], eal)
+    vector = Row("virtio_split_vec", "net_vhost, net_virtio_user split vectorized", TWO, copies,
+                 [host, [f"{guest},mrg_rxbuf=0,in_order=0,vectorized=1"]], (*eal, log))
+    vector.must_say = "using vectorized Rx path"
+    packed = Row("virtio_packed", "net_vhost, net_virtio_user packed", TWO, copies,
+                 [host, [f"{guest},packed_vq=1,mrg_rxbuf=0,in_order=1"]], eal)
+    if "avx512f" in cpu_flags():
+        # Its vector functions want AVX-512, which EAL does not give by itself.
+        packed.name += " vectorized"
+        packed.processes[1] = [packed.processes[1][0] + ",vectorized=1"]
+        packed.eal += ("--force-max-simd-bitwidth=512", log)
+        packed.must_say = "using packed ring vectorized Rx path"
+    return [split, vector, packed]
+
+
+def floor_rows():
+    """No peers: what testpmd itself costs."""
+    return [
+        Row("null_copy", "floor: net_null copy=1", ALONE,
             "from and to one dummy frame; nothing arrives anywhere",
             [["net_null0,size=SIZE,copy=1", "net_null1,size=SIZE,copy=1"]]),
-        Row("ring", "floor: net_ring", alone, "nothing: hands over pointers",
+        Row("ring", "floor: net_ring", ALONE, "nothing: hands over pointers",
             [["net_ring0", "net_ring1"]]),
     ]
+
+
+def all_rows(args):
+    """Ours first; then peers, then floors."""
+    ours = [r for r in our_rows(args) if args.plugin and (args.softrnicd or not r.devices)]
+    return ours + memif_rows() + virtio_rows() + floor_rows()
 
 
 def cpu_times():
@@ -219,56 +313,65 @@ class Bench:
         self.args = args
         self.folder = folder
         self.rows = [r for r in all_rows(args) if not args.rows or r.key in args.rows]
-        if not args.plugin:
-            self.rows = [r for r in self.rows if r.key != "rnic"]
         self.sizes = args.sizes
         self.others = 0.0  # greatest share of the machine that was not ours, of figures kept
         self.dropped = []
+        self.took = 0.0  # seconds, all of it
+        self.total = args.repeat * len(self.sizes) * len(self.rows)
+        self.again = self.total // 2  # measurements that may be made again, so that a run ends
 
-    def start_all(self, row, size):
-        """The row's processes, ready."""
+    def start_all(self, row, size, folder, running):
+        """Put the row's processes into the list and wait until they are ready."""
         cpus = self.args.cpus
-        running = []
-        try:
-            for i, vdevs in enumerate(row.processes):
-                vdevs = [v.replace("SIZE", str(size)).replace("DIR", self.folder) for v in vdevs]
-                # Alone: the forwarding lcore on the second CPU, everything else on the first.
-                pair = cpus if len(row.processes) == 1 else (cpus[i], cpus[i])
-                running.append(Testpmd(self.folder, pair, vdevs, size, len(vdevs) == 1,
-                                       row.plugin, row.eal))
-                running[-1].wait("testpmd> ", START_TIMEOUT, "testpmd did not start")
-            for t in running:
-                t.wait_ready()
-        except BaseException:
-            for t in running:
-                t.quit()
-            raise
-        return running
+        if row.devices:
+            cpu = self.args.device_cpu if self.args.device_cpu is not None else cpus[0]
+            running.append(Softrnicd(self.args.softrnicd, folder, row.devices, cpu))
+            running[-1].wait_ready()
+        for i, vdevs in enumerate(row.processes):
+            vdevs = [v.replace("SIZE", str(size)).replace("DIR", folder) for v in vdevs]
+            # Alone: the forwarding lcore on the second CPU, everything else on the first.
+            pair = cpus if len(row.processes) == 1 else (cpus[i], cpus[i])
+            running.append(Testpmd(folder, pair, vdevs, size, row.plugin, row.eal))
+            running[-1].wait("testpmd> ", START_TIMEOUT, "testpmd did not start")
+        for p in running:
+            p.wait_ready()
+        if row.must_say and not any(re.search(row.must_say, p.text) for p in running):
+            raise Failed(f"testpmd does not say \"{row.must_say}\": {running[-1].tail()}")
 
-    def window(self, running):
+    def window(self, running, testpmds):
         """Statistics before and after the seconds asked for, and the others' share meanwhile."""
-        before = [t.stats() for t in running]
+        before = [t.stats() for t in testpmds]
         cpu = cpu_times()
-        ours = sum(t.jiffies() for t in running)
+        ours = sum(p.jiffies() for p in running)
         time.sleep(self.args.seconds)
-        after = [t.stats() for t in running]
+        after = [t.stats() for t in testpmds]
         cpu = [b - a for a, b in zip(cpu, cpu_times())]
-        ours = sum(t.jiffies() for t in running) - ours
+        ours = sum(p.jiffies() for p in running) - ours
         return before, after, max(0.0, (cpu[0] - ours) / max(1, cpu[2]))
 
     def measure(self, row, size):
         """One repetition: the rate in Mpps, and the others' share."""
-        running = self.start_all(row, size)
-        try:
-            for t in running:
-                start = t.say(f"start tx_first {self.args.bursts}")
-                t.wait("io packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
-            time.sleep(0.3)
-            before, after, others = self.window(running)
-            dropped = sum(t.stop() for t in running)
-        finally:
-            for t in reversed(running):
-                t.quit()
+        running = []
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            try:
+                self.start_all(row, size, folder, running)
+                testpmds = [p for p in running if isinstance(p, Testpmd)]
+                for t in testpmds:
+                    start = t.say(f"start tx_first {self.args.bursts}")
+                    t.wait("io packet forwarding", COMMAND_TIMEOUT, "no forwarding", start)
+                time.sleep(0.3)
+                before, after, others = self.window(running, testpmds)
+                dropped = sum(t.stop() for t in testpmds)
+            except Failed as e:
+                gone = [p.name for p in running if p.child.poll() is not None]
+                if gone:
+                    raise Failed(f"{', '.join(gone)} ended by itself; {e}") from e
+                raise
+            finally:
+                for p in reversed(running):
+                    p.quit()
+        for p in running:
+            p.check_end()
         for a, b in zip(before, after):
             packets, octets = b["packets"] - a["packets"], b["bytes"] - a["bytes"]
             if packets <= 0 or b["rate"] <= 0:
@@ -286,21 +389,22 @@ class Bench:
         """Again when others disturbed it; the least disturbed one counts, fast or slow."""
         best = self.measure(row, size)
         for _ in range(self.args.patience):
-            if best[1] <= QUIET:
+            if best[1] <= QUIET or self.again == 0:
                 break
+            self.again -= 1
             best = min(best, self.measure(row, size), key=lambda x: x[1])
         self.others = max(self.others, best[1])
         return best[0]
 
     def run(self, progress):
         """All of it, row by row within each repetition."""
-        total = self.args.repeat * len(self.sizes) * len(self.rows)
         done = 0
+        began = time.monotonic()
         for _ in range(self.args.repeat):
             for size in self.sizes:
                 for row in self.rows:
                     done += 1
-                    progress.say(f"{done}/{total} {row.name}, {row.topology}, {size} bytes")
+                    progress.say(f"{done}/{self.total} {row.name}, {row.topology}, {size} bytes")
                     if size in row.why:
                         continue
                     try:
@@ -310,6 +414,7 @@ class Bench:
                         progress.clear()
                         print(f"eth: {row.name} ({row.topology}), {size} bytes: {e}",
                               file=sys.stderr)
+        self.took = time.monotonic() - began
         progress.clear()
 
 
@@ -318,6 +423,14 @@ def median(row, size):
     if row is None or size in row.why or not row.rates.get(size):
         return None
     return statistics.median(row.rates[size])
+
+
+def add_ratios(report, rates, prefix):
+    """Ours by each peer's, then our two by each other."""
+    for name, ours in ((prefix, "rnic"), (f"{prefix}_softrnicd", "softrnicd")):
+        for peer in PEERS:
+            report.ratio(f"{name}_vs_{peer}", rates.get(ours), rates.get(peer))
+    report.ratio(f"{prefix}_softrnicd_vs_embedded", rates.get("softrnicd"), rates.get("rnic"))
 
 
 def make_report(bench, what):
@@ -338,19 +451,20 @@ def make_report(bench, what):
                 cells = [f"{m:.2f}", f"{min(r):.2f} .. {max(r):.2f}", gbps]
             table.rows.append([row.name, *cells, row.topology, row.copies])
         report.tables.append(table)
-        for key in ("memif_zc", "memif_copy", "memif_single"):
-            report.ratio(f"eth{size}_vs_{key}", median(by_key.get("rnic"), size),
-                         median(by_key.get(key), size))
+        add_ratios(report, {k: median(r, size) for k, r in by_key.items()}, f"eth{size}")
     in_flight = args.bursts * 32 * 2
     report.notes += [
         "counted: packets that one forwarding lcore receives a second (testpmd's Rx-pps; both ports"
         " of a single process added, the mean of the two processes). Each of them is received once"
-        " and sent again once by that lcore; the other core is the device, or the other process,"
+        " and sent again once by that lcore; the other core is the device, or the other testpmd,"
         " which receives and sends the same packets once more and is not added.",
         f"io forwarding, bursts of 32, rings of {RING}, {in_flight} packets in flight in every row,"
         " frames without FCS",
-        f"CPUs {args.cpus[0]} (device thread, first process) and {args.cpus[1]} (forwarding lcore,"
-        " second process)",
+        f"CPUs {args.cpus[0]} (device thread, softrnicd, first of two testpmd) and {args.cpus[1]}"
+        " (forwarding lcore, second testpmd)"
+        + (f"; device thread and softrnicd on CPU {args.device_cpu}"
+           if args.device_cpu is not None else ""),
+        f"took {bench.took / 60:.1f} minutes",
         f"others used up to {100 * bench.others:.0f}% of the machine during a window"
         + (": too much, these figures mean nothing" if bench.others > QUIET else ""),
     ] + bench.dropped
@@ -400,6 +514,7 @@ def main():
     """See eth.sh --help."""
     p = argparse.ArgumentParser(prog="eth.py")
     p.add_argument("--plugin")
+    p.add_argument("--softrnicd")
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--seconds", type=float, default=2)
     p.add_argument("--sizes", type=numbers, default=[64, 1514])
@@ -413,7 +528,7 @@ def main():
     keys = [r.key for r in all_rows(args)]
     for key in args.rows or []:
         if key not in keys:
-            p.error(f"no row {key}; there are {' '.join(keys)}")
+            p.error(f"no row {key} in this run; there are {' '.join(keys)}")
     args.cpus = args.cpus or two_cpus()
     if len(args.cpus) != 2:
         p.error("--cpus needs two numbers")

@@ -17,21 +17,25 @@ usage()
 Usage: devtools/bench/eth.sh [OPTION...]
 
 Runs stock dpdk-testpmd in io forwarding with frames of 64 and 1514 bytes over two net_rnic ports
-(wire=pair) and over net_memif, in turn, and prints the median rates, what each row copies, and
-`ratio NAME=VALUE` lines (ours by the peer's: above 1 we are faster). Takes about 6 minutes. The
-machine must be quiet: two CPUs for this alone.
+joined by a pair wire, on the embedded device and over softrnicd, and over net_memif and net_vhost
+with net_virtio_user, in turn. Prints the median rates, what each row copies, and
+`ratio NAME=VALUE` lines (ours by the peer's: above 1 we are faster). Takes 6 to 10 minutes.
+The machine must be quiet: two CPUs for this alone.
 
   --quick          one repetition of 1 s: does it work? not for figures
   --repeat N       repetitions, interleaved; the medians are printed (default 5)
   --seconds S      length of one measurement (default 2)
   --sizes N,...    frame bytes without FCS (default 64,1514)
-  --rows NAME,...  of: rnic memif_zc memif_copy memif_single null_copy ring (default all)
+  --rows NAME,...  of: rnic softrnicd memif_zc memif_copy memif_single virtio_split
+                   virtio_split_vec virtio_packed null_copy ring (default all)
   --peers-only     without net_rnic, which then need not be built
   --plugin FILE    librte_net_rnic.so to measure (default: that of build/, built first)
-  --cpus A,B       A: device thread, first process; B: forwarding lcore, second process
-  --device-cpu N   pin the device thread by the driver's poll= (default: left to follow A)
+  --softrnicd FILE the daemon to measure (default: that of build/; with --plugin: none, no such row)
+  --cpus A,B       A: device thread, softrnicd, first of two testpmd; B: forwarding lcore, second
+  --device-cpu N   pin the device thread, by the driver's poll=, and softrnicd to another CPU than A
   --bursts N       bursts of 32 packets that each port or process sends first (default 8)
-  --patience N     measure again, up to N times, when other work used the CPUs (default 2)
+  --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all
+                   at most half as often as there are measurements
   --json FILE      all figures, for scripts
   --markdown       tables for doc/performance.md instead of text
   --plot FILE      bars as PNG or SVG (needs python3-matplotlib)
@@ -40,15 +44,24 @@ Hugepages are reserved if there are too few (as root) and given back.
 Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
 
   devtools/bench/eth.sh
-  devtools/bench/eth.sh --quick --rows rnic,memif_zc
+  devtools/bench/eth.sh --quick --rows softrnicd,memif_zc
   devtools/bench/eth.sh --repeat 9 --json build/eth.json --markdown
 USAGE
+}
+
+# A build with a sanitizer works, and its figures mean nothing.
+refuse_sanitizer()
+{
+	if meson introspect --buildoptions "$1" | grep -q '"name": "b_sanitize", "value": "[^n]'; then
+		fail "$1 is built with a sanitizer: meson configure -Db_sanitize=none $1"
+	fi
 }
 
 # 2 MiB pages: two processes with 16,384 mbufs each.
 pages=224
 peers_only=no
 plugin=""
+softrnicd=""
 args=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -64,6 +77,11 @@ while [ $# -gt 0 ]; do
 		plugin=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 		shift
 		;;
+	--softrnicd)
+		[ -x "${2:-}" ] || usage_error "--softrnicd needs a program"
+		softrnicd=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+		shift
+		;;
 	--repeat | --bursts | --patience)
 		[[ ${2:-} =~ ^[1-9][0-9]{0,3}$ || ${2:-} == 0 && $1 == --patience ]] ||
 			usage_error "$1 needs a number"
@@ -75,8 +93,13 @@ while [ $# -gt 0 ]; do
 		args+=("$1" "$2")
 		shift
 		;;
-	--sizes | --cpus | --device-cpu)
+	--sizes | --cpus)
 		[[ ${2:-} =~ ^[0-9]+(,[0-9]+)*$ ]] || usage_error "$1 needs numbers"
+		args+=("$1" "$2")
+		shift
+		;;
+	--device-cpu)
+		[[ ${2:-} =~ ^[0-9]+$ ]] || usage_error "$1 needs a number"
 		args+=("$1" "$2")
 		shift
 		;;
@@ -96,11 +119,19 @@ done
 if [ $peers_only = no ]; then
 	if [ -z "$plugin" ]; then
 		plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
+		softrnicd=${softrnicd:-$root/build/app/softrnicd/softrnicd}
 		setup_build "$root/build" "$root/build/bench-setup.log" || exit 1
+		refuse_sanitizer "$root/build"
 		run_build "$root/build" "$root/build/bench-build.log" || exit 1
 		[ -f "$plugin" ] || fail "the build has no $plugin"
+		[ -x "$softrnicd" ] || fail "the build has no $softrnicd"
 	fi
 	args+=(--plugin "$plugin")
+	if [ -n "$softrnicd" ]; then
+		args+=(--softrnicd "$softrnicd")
+	else
+		say "no row softrnicd: --plugin without --softrnicd" >&2
+	fi
 fi
 
 pool=""

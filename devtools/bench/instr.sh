@@ -27,7 +27,7 @@ the build. The counts are exact and the same on a busy machine; the cycles besid
   --sizes N,...    frame bytes (default 64,1500)
   --calls N        calls counted for each figure (default 3200)
   --peer-only      net_mlx5 alone
-  --build DIR      build to use (default build-bench/, made with -Dbench=true)
+  --build DIR      build to use (default build-bench/); one that exists must have -Dbench=true
   --json FILE      all figures, for scripts
   --markdown       tables for doc/performance.md instead of text
   --plot FILE      curves as PNG or SVG (needs python3-matplotlib)
@@ -66,7 +66,7 @@ while [ $# -gt 0 ]; do
 		;;
 	--build)
 		[ -n "${2:-}" ] || usage_error "--build needs a folder"
-		build=$2
+		build=$(realpath -m "$2")
 		shift
 		;;
 	*) usage_error "unknown argument $1" ;;
@@ -77,7 +77,14 @@ done
 for tool in valgrind python3; do
 	command -v "$tool" >/dev/null || fail "$tool is missing (apt-get install $tool)"
 done
-setup_build "$build" "$root/build/bench-setup.log" -Dbench=true -Dtests=false || exit 1
+how=(-Dbench=true)
+if [ "$build" = "$root/build-bench" ]; then
+	how+=(-Dtests=false)
+elif [ -f "$build/build.ninja" ] &&
+	! meson introspect --buildoptions "$build" | grep -q '"name": "bench", "value": true'; then
+	fail "$build is without -Dbench=true; name a new folder, or: meson configure -Dbench=true $build"
+fi
+setup_build "$build" "$root/build/bench-setup.log" "${how[@]}" || exit 1
 programs=(devtools/bench/burst_bench)
 [ $peer_only = no ] || programs=()
 if ninja -C "$build" -t query devtools/bench/mlx5_bench >/dev/null 2>&1; then

@@ -38,10 +38,15 @@ def revision(root):
     return commit + ("+" if commit and changed else "")
 
 
+def cpu_flags():
+    """What the processor can do, in the kernel's words."""
+    return first_line("/proc/cpuinfo", r"flags\s*:\s*(.*)").split()
+
+
 def machine(root):
     """This machine, as pairs of words that a reader needs beside a figure."""
     cpu = first_line("/proc/cpuinfo", r"model name\s*:\s*(.*)")
-    flags = first_line("/proc/cpuinfo", r"flags\s*:\s*(.*)").split()
+    flags = cpu_flags()
     simd = [f for f in ("avx2", "avx512f") if f in flags]
     kb = first_line("/proc/meminfo", r"MemTotal:\s*(\d+)")
     version = first_line(os.path.join(root, "VERSION"), r"(\S+)")
