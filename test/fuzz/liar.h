@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A device that lies: an access of the driver, with the software RNIC behind it. It changes what registers and commands
+ * answer, as it is told. It is linked in the place of the driver's own accesses; one device at a time.
+ *
+ * Everything happens in the thread that calls: the device is polled when a command is rung.
+ */
+#ifndef TEST_FUZZ_LIAR_H
+#define TEST_FUZZ_LIAR_H
+
+#include "fuzz.h"
+#include "internal.h"
+#include "prm/cqe.h"
+#include "softrnic/softrnic.h"
+
+#define CHANGES_MAX 12
+#define MAPS_MAX    1024
+
+enum lie {
+	LIE_OUTPUT,   /* bytes of the output are others */
+	LIE_STATUS,   /* the status is offset's low byte, the device has executed */
+	LIE_REFUSED,  /* the same, and it has not */
+	LIE_DELIVERY, /* not delivered, it says */
+	LIE_NEVER,    /* no answer */
+	LIE_DONE, /* it says done and has not done a thing: an output of zeros, and of the bytes */
+	LIE_LAST,
+};
+
+struct change {
+	uint8_t command, lie, bytes;
+	uint16_t offset;
+	uint8_t data[16];
+};
+
+struct map {
+	uint64_t iova;
+	size_t length;
+};
+
+struct fake {
+	struct rnic_access base;
+	struct softrnic *device;
+	struct map maps[MAPS_MAX];
+	uint32_t map_count;
+	uint8_t *uar_pages;
+	uint64_t uar_offset;
+	size_t uar_length;
+	uint64_t cmdq;
+	struct rnic_eqe *eq;
+	int irq;
+
+	struct change changes[CHANGES_MAX];
+	unsigned int change_count;
+	struct {
+		uint8_t which;
+		uint32_t value;
+	} reads[8];
+	unsigned int read_count;
+	uint8_t commands, read;
+	uint32_t all_registers;
+	unsigned int unanswered;
+};
+extern struct fake fake;
+extern struct softrnic_poller *fake_poller;
+
+/* Once per process; takes the calling thread for the one that lies are told to. */
+void fake_init(void);
+/* An honest device, for the next rnic_dev_open(). */
+void fake_reset_lies(void);
+/* Run the alarms that the driver has set. */
+void fake_alarms_run(void);
+
+#endif
