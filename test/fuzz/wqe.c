@@ -572,6 +572,17 @@ seed_gone(const char *folder, unsigned int island)
 	put_op(&seed, OP_POLL, 15);
 	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
 	put_op(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	/* The receiver has met an error by now, if it is its ring that is gone. */
+	put_op(&seed, OP_SEND, 0);
+	fuzz_put_u8(&seed, 0);
+	fuzz_put_u8(&seed, 1);
+	put_segment(&seed, 5, KEY_FLAT, 0, 100);
+	put_op(&seed, OP_RING, 0);
+	put_op(&seed, OP_POLL, 15);
+	put_op(&seed, OP_RQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
+	put_op(&seed, OP_RQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	put_op(&seed, OP_POST, 1);
+	put_segment(&seed, 5, KEY_FLAT, 0, 8000);
 	put_op(&seed, OP_SEND, 0);
 	fuzz_put_u8(&seed, 0);
 	fuzz_put_u8(&seed, 1);
