@@ -141,6 +141,20 @@ rnic_control_watch(struct rnic_dev *dev, bool on)
 
 /* ---- The thread ---- */
 
+void
+rnic_control_answer(struct rnic_dev *dev)
+{
+	void (*on_port_change)(struct rnic_dev *);
+
+	/* Pages first: the device may need them to go on. */
+	rnic_pages_answer(dev);
+	if (!atomic_exchange(&dev->port_changed, false))
+		return;
+	on_port_change = atomic_load(&dev->on_port_change);
+	if (on_port_change != NULL)
+		on_port_change(dev);
+}
+
 static void *
 run(void *arg)
 {
@@ -167,7 +181,7 @@ run(void *arg)
 			drain(fds[0].fd);
 			rnic_eq_poll(dev, dev->async_eq);
 			/* Commands; not in the walk, which their completions may need. */
-			rnic_pages_answer(dev);
+			rnic_control_answer(dev);
 		}
 	}
 	return NULL;

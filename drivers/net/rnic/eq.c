@@ -32,19 +32,13 @@ eq_doorbell(struct rnic_dev *dev, struct rnic_eq *eq, uint32_t which)
 static void
 handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
-	void (*on_port_change)(struct rnic_dev *);
-
 	switch (eqe->type) {
 	case RNIC_EVENT_COMMAND: rnic_cmdq_completed(dev, rnic_be32_to_cpu(eqe->data[0])); break;
 	case RNIC_EVENT_PAGE_REQUEST:
 		rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
 				   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
 		break;
-	case RNIC_EVENT_PORT_CHANGE:
-		on_port_change = atomic_load(&dev->on_port_change);
-		if (on_port_change != NULL)
-			on_port_change(dev);
-		break;
+	case RNIC_EVENT_PORT_CHANGE: atomic_store(&dev->port_changed, true); break;
 	case RNIC_EVENT_CQ_ERROR:
 		RNIC_LOG(ERR, dev, "CQ 0x%x is in error: %s",
 			 rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,

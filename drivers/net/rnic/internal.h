@@ -105,6 +105,8 @@ void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
 extern unsigned int rnic_health_period_ms;
 int rnic_control_start(struct rnic_dev *dev);
 void rnic_control_stop(struct rnic_dev *dev);
+/* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */
+void rnic_control_answer(struct rnic_dev *dev);
 /* Watch the device's health, or no more. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */

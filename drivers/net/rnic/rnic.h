@@ -87,6 +87,7 @@ struct rnic_dev {
 	 * callbacks are atomic so that a plain assignment publishes it.
 	 */
 	void *user;
+	atomic_bool port_changed; /* by an event; on_port_change is to be called */
 	void (*_Atomic on_port_change)(struct rnic_dev *dev);
 	void (*_Atomic on_fatal)(struct rnic_dev *dev);
 
