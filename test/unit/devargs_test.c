@@ -111,8 +111,8 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket", "wire", "drop", "dup", "reorder", "corrupt",
-					    "seed", "poll", "bf",  "mac" };
+	static const char *const keys[] = { "socket",  "wire", "drop", "dup", "reorder",
+					    "corrupt", "seed", "poll", "bf",  "mac" };
 	char said[1024];
 	size_t i, k;
 
@@ -131,9 +131,9 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 static void
 test_a_socket_excludes_what_is_the_embedded_devices(void **state)
 {
-	static const char *const with[] = { "wire=loop", "wire=pair:a", "drop=1",   "dup=0",
-					    "reorder=1", "corrupt=1",	"seed=1",   "poll=thread",
-					    "mac=02:00:00:00:00:01" };
+	static const char *const with[] = { "wire=loop", "wire=pair:a", "drop=1",
+					    "dup=0",	 "reorder=1",	"corrupt=1",
+					    "seed=1",	 "poll=thread", "mac=02:00:00:00:00:01" };
 	char text[256], key[32], said[1024];
 	size_t i;
 	int order;

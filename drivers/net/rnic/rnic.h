@@ -29,8 +29,8 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 struct rnic_devargs {
-	char socket[108];		      /* socket=: of a vfio-user server; empty: the embedded device */
-	char wire[64];			      /* "loop", "pair:NAME" */
+	char socket[108]; /* socket=: of a vfio-user server; empty: the embedded device */
+	char wire[64];	  /* "loop", "pair:NAME" */
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
