@@ -44,7 +44,8 @@ class Testpmd:
     __test__ = False
     count = 0
 
-    def __init__(self, vdevs, eal=("--no-huge", "-m", "512"), args=(), user=None, mbufs=8192):
+    def __init__(self, vdevs, eal=("--no-huge", "-m", "512"), args=(), user=None, mbufs=8192,
+                 link_events=False):
         Testpmd.count += 1
         self.prefix = f"rnic-e2e-{os.getpid()}-{Testpmd.count}"
         if user is None and not os.access(plugin(), os.R_OK):
@@ -73,7 +74,9 @@ class Testpmd:
         for vdev in vdevs:
             command += ["--vdev", vdev]
         # Reports of link changes would tear the prompt apart.
-        command += ["--", "-i", "--no-lsc-interrupt", f"--total-num-mbufs={mbufs}", *args]
+        command += ["--", "-i", f"--total-num-mbufs={mbufs}", *args]
+        if not link_events:
+            command += ["--no-lsc-interrupt"]
         env = dict(os.environ, RUNTIME_DIRECTORY=runtime, HOME=runtime, TERM="dumb")
         if user is not None:
             env["LD_LIBRARY_PATH"] = self.folder
