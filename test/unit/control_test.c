@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The control thread: what it takes for the end of a device, and what it does for events, in which order. */
+
+#include "unit.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+static atomic_uint fatal_calls;
+
+static void
+count_fatal(struct rnic_dev *dev)
+{
+	(void)dev;
+	atomic_fetch_add(&fatal_calls, 1);
+}
+
+/* ---- Registers as a sick device has them ---- */
+
+static struct rnic_access_ops planted_ops;
+static const struct rnic_access_ops *real_ops;
+/* What reads give beside the truth, by register; all ones: that instead. */
+static atomic_uint planted_interface, planted_rfr, planted_syndrome, planted_version;
+
+static struct rnic_be32
+planted_read32(struct rnic_access *access, uint64_t offset)
+{
+	uint32_t value = rnic_be32_to_cpu(real_ops->read32(access, offset));
+
+	switch (offset) {
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_NIC_INTERFACE):
+		value |= atomic_load(&planted_interface) << RNIC_FIELD_LOW(RNIC_ISEG_NIC_INTERFACE);
+		break;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR):
+		value |= atomic_load(&planted_rfr) << RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_RFR);
+		break;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_SYNDROME):
+		value |= atomic_load(&planted_syndrome)
+			 << RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_SYNDROME);
+		break;
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_FW_VERSION):
+		value |= atomic_load(&planted_version);
+		break;
+	default: break;
+	}
+	return rnic_cpu_to_be32(value);
+}
+
+static int
+plant_hook(struct rnic_dev *dev, const char *stage, bool up)
+{
+	/* Before there is a second thread. */
+	if (up && strcmp(stage, "command queue") == 0) {
+		real_ops = dev->access->ops;
+		planted_ops = *real_ops;
+		planted_ops.read32 = planted_read32;
+		dev->access->ops = &planted_ops;
+	}
+	return 0;
+}
+
+static struct rnic_dev *
+open_planted(void)
+{
+	struct rnic_dev *dev;
+
+	atomic_store(&planted_interface, 0);
+	atomic_store(&planted_rfr, 0);
+	atomic_store(&planted_syndrome, 0);
+	atomic_store(&planted_version, 0);
+	atomic_store(&fatal_calls, 0);
+	rnic_bringup_hook = plant_hook;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
+	atomic_store(&dev->on_fatal, count_fatal);
+	return dev;
+}
+
+static bool
+dies(unsigned int ms)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (; ms > 0 && atomic_load(&fatal_calls) == 0; ms--)
+		nanosleep(&nap, NULL);
+	return atomic_load(&fatal_calls) != 0;
+}
+
+static void
+test_what_ends_a_device_and_what_does_not(void **state)
+{
+	static const struct {
+		uint32_t interface, rfr, syndrome, version;
+		bool fatal;
+	} cases[] = {
+		{ .rfr = 1 },
+		{ .syndrome = 7 },
+		{ .interface = RNIC_NIC_INTERFACE_NO_DRAM },
+		{ .rfr = 1, .syndrome = 7, .fatal = true },
+		{ .interface = RNIC_NIC_INTERFACE_DISABLED, .fatal = true },
+		{ .interface = RNIC_NIC_INTERFACE_SW_RESET, .fatal = true },
+		{ .version = UINT32_MAX, .fatal = true },
+	};
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	size_t i;
+
+	(void)state;
+	rnic_health_period_ms = 100;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		dev = open_planted();
+		atomic_store(&planted_interface, cases[i].interface);
+		atomic_store(&planted_rfr, cases[i].rfr);
+		atomic_store(&planted_syndrome, cases[i].syndrome);
+		atomic_store(&planted_version, cases[i].version);
+		if (dies(cases[i].fatal ? 10000 : 400) != cases[i].fatal)
+			fail_msg("case %zu", i);
+		if (!cases[i].fatal)
+			assert_int_equal(rnic_port_set_admin(dev, true), 0);
+		rnic_dev_close(dev);
+	}
+	rnic_health_period_ms = usual;
+	rnic_bringup_hook = NULL;
+}
+
+static unsigned int
+count_lines(const char *text, const char *what)
+{
+	unsigned int count = 0;
+
+	while ((text = strstr(text, what)) != NULL) {
+		count++;
+		text++;
+	}
+	return count;
+}
+
+static void
+test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	const int level = rte_log_get_level((uint32_t)rnic_logtype);
+	struct rnic_dev *dev;
+	char *text = NULL;
+	size_t size;
+	FILE *log = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(log);
+	rnic_health_period_ms = 20;
+	dev = open_planted();
+	rte_openlog_stream(log);
+	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_WARNING);
+	atomic_store(&planted_syndrome, 7);
+	assert_false(dies(300));
+	atomic_store(&planted_syndrome, 9);
+	assert_false(dies(300));
+	rte_log_set_level((uint32_t)rnic_logtype, (uint32_t)level);
+	rnic_dev_close(dev);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_int_equal(count_lines(text, "health syndrome 0x07"), 1);
+	assert_int_equal(count_lines(text, "health syndrome 0x09"), 1);
+	assert_int_equal(count_lines(text, "health syndrome"), 2);
+	free(text);
+	rnic_health_period_ms = usual;
+	rnic_bringup_hook = NULL;
+}
+
+/* ---- Events ---- */
+
+/* Both halves must come to count the same; the driver counts a page before the device has it. */
+static void
+wait_for_pages(struct rnic_dev *dev, uint32_t expected)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct softrnic_stats stats;
+	unsigned int waits;
+
+	for (waits = 0; waits < 5000; waits++) {
+		softrnic_stats_get(unit_softrnic(dev), &stats);
+		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
+			return;
+		nanosleep(&nap, NULL);
+	}
+	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
+		 stats.pages_held);
+}
+
+/* Requests are added up: those of another function must not count as ours. */
+static void
+test_page_requests_of_another_function(void **state)
+{
+	struct rnic_dev *dev;
+	uint32_t held;
+
+	(void)state;
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	held = rnic_pages_held(dev);
+	rnic_pages_request(dev, 7, 100);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
+	wait_for_pages(dev, held + 10);
+	rnic_pages_request(dev, 7, -5);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
+	wait_for_pages(dev, held + 20);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
+static sem_t change_seen, change_go;
+static uint32_t held_at_change;
+
+static void
+slow_port_change(struct rnic_dev *dev)
+{
+	held_at_change = rnic_pages_held(dev);
+	sem_post(&change_seen);
+	sem_wait(&change_go);
+}
+
+/*
+ * A port change executes commands, which may have to wait for what stands behind it in the event queue: it is looked at
+ * when the walk is over and the pages that were asked for are given.
+ */
+static void
+test_port_changes_wait_for_the_end_of_the_walk(void **state)
+{
+	struct rnic_dev *dev;
+	uint32_t held;
+
+	(void)state;
+	sem_init(&change_seen, 0, 0);
+	sem_init(&change_go, 0, 0);
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	held = rnic_pages_held(dev);
+	atomic_store(&dev->on_port_change, slow_port_change);
+	assert_int_equal(rnic_port_set_admin(dev, false), 0);
+	sem_wait(&change_seen);
+	/* With the control thread held up: a port change and, behind it, a request for pages. */
+	assert_int_equal(rnic_port_set_admin(dev, true), 0);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
+	sem_post(&change_go);
+	sem_wait(&change_seen);
+	assert_int_equal(held_at_change, held + 10);
+	sem_post(&change_go);
+	wait_for_pages(dev, held + 10);
+	atomic_store(&dev->on_port_change, NULL);
+	/* Its own last change, if there is one, must not wait for us. */
+	sem_post(&change_go);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+	sem_destroy(&change_seen);
+	sem_destroy(&change_go);
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_ends_a_device_and_what_does_not),
+		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
+		cmocka_unit_test(test_page_requests_of_another_function),
+		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),
+	};
+
+	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
