@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
@@ -298,6 +299,28 @@ test_page_requests_at_run_time(void **state)
 	unit_watch_assert_clean();
 }
 
+/* A request without measure is refused, and the device goes on with what it has. */
+static void
+test_a_request_for_all_memory_is_refused(void **state)
+{
+	struct rnic_dev *dev;
+	uint32_t held;
+
+	(void)state;
+	unit_watch = (struct unit_watch){ 0 };
+	assert_int_equal(unit_watched_open(&dev), 0);
+	held = rnic_pages_held(dev);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST,
+					(uint64_t)(1 << 30)),
+			 0);
+	/* Answered in order: when the second request is done, the first one was refused. */
+	usleep(100000);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
+	wait_for_pages(dev, held + 10);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
 static void
 test_open_and_close_a_hundred_times(void **state)
 {
@@ -344,6 +367,7 @@ run(void)
 		cmocka_unit_test(test_a_device_that_is_not_ready),
 		cmocka_unit_test(test_health_watch),
 		cmocka_unit_test(test_page_requests_at_run_time),
+		cmocka_unit_test(test_a_request_for_all_memory_is_refused),
 		cmocka_unit_test(test_open_and_close_a_hundred_times),
 		cmocka_unit_test(test_two_devices_at_once_and_a_name_twice),
 	};

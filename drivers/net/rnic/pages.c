@@ -20,6 +20,8 @@
 #define CHUNK_PAGES 64
 #define GIVE_MAX    4096 /* pages in one command */
 #define TAKE_MAX    4096
+/* 1 GiB, twenty times what a ConnectX-4 Lx asks for: beyond it the device is out of its mind, not short of memory. */
+#define HELD_MAX (1u << 18)
 
 unsigned int rnic_pages_patience_ms = 1000;
 
@@ -160,8 +162,16 @@ give(struct rnic_dev *dev, uint16_t function, uint32_t count)
 static int
 give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 {
+	uint32_t held = rnic_pages_held(dev);
 	int rc;
 
+	if (held > HELD_MAX || count > HELD_MAX - held) {
+		RNIC_LOG(ERR, dev,
+			 "the device holds %u pages and asks for %u: refused, %u are the limit",
+			 held, count, HELD_MAX);
+		refuse(dev, function);
+		return -ENOSPC;
+	}
 	do {
 		uint32_t n = RTE_MIN(count, (uint32_t)GIVE_MAX);
 
