@@ -164,20 +164,103 @@ def test_attach_and_detach():
         assert not testpmd.complaints()
 
 
+# A command as Linux's mlx5_core logged it on a ConnectX-4 Lx: what our dumps are to be laid out like.
+RECORDED = """\
+[  +0.074963] mlx5_core 0000:02:00.0: 0000:02:00.0:dump_command:587:(pid 87): dump command MLX5_CMD_OP_ENABLE_HCA(0x104) INPUT
+[  +0.000004] 000: 07000000 00000010 00000000 00000000
+[  +0.000001] 010: 01040000 00000000 00000000 00000000
+[  +0.000002] 020: 00000000 00000000 00000000 00000000
+[  +0.000001] 030: 00000000 00000000 00000010 01fd0001
+
+"""
+ROW = r"[0-9a-f]{3,4}:(?: [0-9a-f]{8}){4}\n"
+TITLE = r"dump command %s([A-Z0-9_]+)\((0x[0-9a-f]+)\) (INPUT|OUTPUT)\n"
+# The entry, then mailbox blocks, an empty line behind each; the device dumps what it has gathered from them.
+DRIVERS = re.compile(TITLE % "" + rf"((?:{ROW}){{4}}\n)((?:command block:\n(?:{ROW}){{36}}\n)*)")
+DEVICES = re.compile(TITLE % "data " + rf"((?:{ROW})+)")
+NAME = {"net_rnic: net_rnic0:\n": DRIVERS, "softrnic: net_rnic0:\n": DEVICES}
+WQE_ROWS = r"((?:[0-9a-f]{8}(?: [0-9a-f]{8}){3}\n)+)"
+
+
+def row_bytes(text):
+    """Bytes of rows whose offsets must go on from one to the next."""
+    rows = [line.split(":") for line in text.split("\n") if re.match(r"[0-9a-f]+: ", line)]
+    assert [int(at, 16) for at, _ in rows] == [int(rows[0][0], 16) + 16 * i for i in range(len(rows))]
+    return bytes.fromhex("".join(data.replace(" ", "") for _, data in rows))
+
+
+def dumped_commands(text):
+    """Line by line, nothing left out: (half, opcode, direction, bytes of input or output)."""
+    while text:
+        name = text[:text.index("\n") + 1]
+        assert name in NAME, f"not a line of a dump: {name}"
+        text = text[len(name):]
+        dump = NAME[name].match(text)
+        assert dump, f"not laid out as it should be: {text[:400]}"
+        text = text[dump.end():]
+        if NAME[name] is DEVICES:
+            yield "device", dump[2], dump[3], row_bytes(dump[4])
+            continue
+        whole = row_bytes(dump[4] + dump[5])
+        # Input and output inline in the entry, the rest in the first 512 bytes of each block.
+        entry, blocks = whole[:64], whole[64:]
+        assert entry[0] == 7 and entry[63] & 1 == (dump[3] == "INPUT")
+        at = 16 if dump[3] == "INPUT" else 32
+        length = int.from_bytes(entry[4:8] if dump[3] == "INPUT" else entry[56:60], "big")
+        data = entry[at:at + 16] + b"".join(blocks[i:i + 512] for i in range(0, len(blocks), 576))
+        yield "driver", dump[2], dump[3], data[:length]
+
+
+def test_dumps_of_commands_are_laid_out_as_mlx5_core_does():
+    """Both halves' dumps of one bring-up, up to the first event queue: then threads may print at once."""
+    recorded = re.sub(r"(?m)^\[ *\+\d+\.\d+\] (mlx5_core \S+ \S+:dump_command:\d+:\(pid \d+\): )?",
+                      "", RECORDED)
+    model = DRIVERS.fullmatch(recorded)
+    assert model
+    with Testpmd(["net_rnic0,wire=loop"],
+                 eal=["--no-huge", "-m", "512", "--log-level=pmd.net.rnic.dump:debug",
+                      "--log-level=softrnic.cmd:debug"]) as testpmd:
+        testpmd.prompt()
+        text = testpmd.text()
+        testpmd.quit()
+    start = text.index("net_rnic: net_rnic0:\ndump command ENABLE_HCA")
+    end = text.index("net_rnic: net_rnic0:\ndump command CREATE_EQ")
+    # Up to token and signature, what was recorded.
+    first = DRIVERS.search(text, start)
+    assert first.group(2, 3) == model.group(2, 3)
+    assert row_bytes(first[4])[:60] == row_bytes(model[4])[:60]
+    seen = {"driver": [], "device": []}
+    for half, *command in dumped_commands(text[start:end]):
+        seen[half].append(command)
+    assert len(seen["driver"]) > 30
+    assert {direction for _, direction, _ in seen["driver"]} == {"INPUT", "OUTPUT"}
+    # The same commands with the same bytes, as far as the driver wants to know the output.
+    assert seen["driver"] == seen["device"]
+
+
 def test_dumps_of_queue_entries():
-    with Testpmd(pair(), eal=["--no-huge", "-m", "512",
-                              "--log-level=pmd.net.rnic.dump:debug"],
+    # One port alone: nobody else prints while a WQE is dumped.
+    with Testpmd(["net_rnic0,wire=loop"],
+                 eal=["--no-huge", "-m", "512", "--log-level=pmd.net.rnic.dump:debug",
+                      "--log-level=softrnic.queue:debug"],
                  args=["--forward-mode=rxonly"]) as testpmd:
         testpmd.prompt()
         testpmd.say("start tx_first 1")
-        testpmd.wait(lambda: re.search(r"cqe", testpmd.text(), re.I), 20, "dump of a CQE")
+        testpmd.wait(lambda: "dump cqe" in testpmd.text(), 20, "dump of a CQE")
         time.sleep(1)
         testpmd.do("stop")
         text = testpmd.text()
         assert "dumping" in testpmd.do("show txq info 0 0")
         testpmd.quit()
-        assert re.search(r"wqe", text, re.I) and re.search(r"cqe", text, re.I)
-        assert re.search(r"ENHANCED_MPSW|0x29", text)
+    device = re.search(r"softrnic: net_rnic0: SQ 0x[0-9a-f]+ executes WQE counter 0x0\n"
+                       r"dump wqe at 0x0\n" + WQE_ROWS + r"  ctrl: .*\(0x29\).* index 0x0 .*\n"
+                       r"  eth: .*\n(?:  data: byte_count 0x40 lkey 0x[0-9a-f]+ address 0x[0-9a-f]+\n)+",
+                       text)
+    driver = re.search(r"dump wqe at 0x[0-9a-f]+\n" + WQE_ROWS + r"  ctrl: .*\(0x29\).*\n", text)
+    assert driver and device and driver.start() < device.start()
+    assert driver[1] == device[1]
+    assert re.search(r"^dump cqe for cqn 0x[0-9a-f]+:$", text, re.M)
+    assert re.search(r"^softrnic: net_rnic0: CQ 0x[0-9a-f]+, entry of index 0x[0-9a-f]+$", text, re.M)
 
 
 def test_a_secondary_process_reads_the_counters():
