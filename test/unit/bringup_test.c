@@ -310,8 +310,7 @@ test_a_request_for_all_memory_is_refused(void **state)
 	unit_watch = (struct unit_watch){ 0 };
 	assert_int_equal(unit_watched_open(&dev), 0);
 	held = rnic_pages_held(dev);
-	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST,
-					(uint64_t)(1 << 30)),
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 300000),
 			 0);
 	/* Answered in order: when the second request is done, the first one was refused. */
 	usleep(100000);
