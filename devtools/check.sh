@@ -205,7 +205,7 @@ configured_build()
 
 	if [ ! -f "$dir/build.ninja" ]; then
 		CC=$compiler setup_build "$dir" "$root/build/check-setup-$compiler.log" \
-			"${@:2}" || return 1
+			-Dfuzz=false "${@:2}" || return 1
 	fi
 	echo "$dir"
 }
@@ -306,7 +306,7 @@ check_build()
 	done
 	say "build without the software RNIC"
 	dir=$root/build-check-metal
-	setup_build "$dir" "$root/build/check-setup-metal.log" -Dsoftrnic=false || found "cannot configure"
+	setup_build "$dir" "$root/build/check-setup-metal.log" -Dfuzz=false -Dsoftrnic=false || found "cannot configure"
 	run_build "$dir" "$root/build/check-build-metal.log" ||
 		found "the build with -Dsoftrnic=false fails"
 }
