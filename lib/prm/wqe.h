@@ -59,8 +59,8 @@ struct rnic_wqe_eth {
 	uint8_t rsvd_05;
 	struct rnic_be16 mss;
 	struct rnic_be32 flow_table_metadata;
-	struct rnic_be16
-		inline_header_size; /* [9:0]; bit 15 and bit 14: VLAN insertion, then the tag follows */
+	/* [9:0]; bit 15 and bit 14: VLAN insertion, then the tag follows */
+	struct rnic_be16 inline_header_size;
 	uint8_t inline_header_start[2];
 };
 RNIC_SIZE(rnic_wqe_eth, 16);

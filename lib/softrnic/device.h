@@ -280,8 +280,8 @@ struct softrnic_mkey {
 	bool length64;	/* no bounds: the whole address space (PA) */
 	uint32_t pd;
 	uint64_t start, length;
-	uint8_t *
-		flat; /* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
+	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
+	uint8_t *flat;
 	uint32_t generation; /* of the DMA map when flat was resolved */
 	/* cold */
 	uint8_t log_page_size;
@@ -304,8 +304,8 @@ int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
 /* Look again whether the key's region is one piece of host memory. */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
-#define SOFTRNIC_RESERVED_LKEY \
-	0x00000300u /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set */
+/* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
+#define SOFTRNIC_RESERVED_LKEY 0x00000300u
 /* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */
 
 /* ---- Event queues (eq.c). ---- */
@@ -576,8 +576,8 @@ struct softrnic {
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
-	uint8_t *
-		uar_memory; /* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
+	/* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
+	uint8_t *uar_memory;
 	int uar_fd; /* memfd, with the offsets of the BAR; the second page and those behind it */
 	uint8_t nic_interface;
 	uint32_t cmdq_iova_high;    /* written first, takes effect with the low half */
@@ -587,8 +587,8 @@ struct softrnic {
 	uint64_t power_on_ns;
 
 	/* control plane */
-	struct rnic_general_cap
-		general_cap[2];	      /* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
+	/* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
+	struct rnic_general_cap general_cap[2];
 	struct softrnic_pages *pages; /* pages.c's own */
 	struct softrnic_dma *dma;     /* dma.c's own */
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
@@ -678,8 +678,8 @@ void softrnic_cqs_reset(struct softrnic *dev);
 
 /* Parts that softrnic_poll() calls for each device, in this order; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
-unsigned int
-softrnic_uar_poll(struct softrnic *dev); /* uar.c: doorbells -> active queues -> WQEs */
+/* uar.c: doorbells -> active queues -> WQEs */
+unsigned int softrnic_uar_poll(struct softrnic *dev);
 unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
 /* uar.c: a UAR page was allocated or freed; a BlueFlame, CQ-arm or EQ register was written through the BAR. */
 /* Makes uar_memory and uar_fd. Offsets of softrnic_uar_write() count from uar_memory, not from BAR0. */

@@ -27,8 +27,8 @@ struct softrnic_poller;
 
 #define SOFTRNIC_NAME_BYTES   64
 #define SOFTRNIC_MSIX_VECTORS 64
-#define SOFTRNIC_UAR_PAGES \
-	256 /* that can be allocated; they stand behind the initialization segment */
+/** UAR pages that can be allocated; they stand behind the initialization segment. */
+#define SOFTRNIC_UAR_PAGES 256
 
 /** What a device is made as. Zero means default in every member. */
 struct softrnic_conf {

@@ -21,7 +21,7 @@ struct vfu_client {
 	struct vfu_channel channel;
 	uint16_t next_id;
 	bool dead;
-	int reason; /* of the death; 0: alive */
+	int reason;	  /* of the death; 0: alive */
 	uint8_t *scratch; /* data of an answer to a DMA request */
 };
 

@@ -9,8 +9,9 @@
  * the descriptors that come with it, keeps the eventfds of the interrupts, and cleans up after a client that is gone.
  *
  * Nothing that a client sends is believed: what reaches a callback lies within what the host described and the client
- * mapped, and no client maps more than 8192 pieces of files or 4 TiB of them. What memory holds is another matter: the client writes to it all the time, and can truncate its file under
- * the mapping (an access then raises SIGBUS; guarding the accesses is the host's).
+ * mapped, and no client maps more than 8192 pieces of files or 4 TiB of them. What memory holds is another matter: the
+ * client writes to it all the time, and can truncate its file under the mapping (an access then raises SIGBUS; guarding
+ * the accesses is the host's).
  *
  * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
  * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),

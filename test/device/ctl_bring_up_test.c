@@ -463,6 +463,29 @@ linux_brings_up_and_unloads(void **state)
 	hn_tear_down(hn);
 }
 
+/* MTU and promiscuous mode: the register, then the vport. */
+static void
+snabb_sets_up_the_port(struct hn *hn)
+{
+	struct rnic_modify_nic_vport_context_in vport = { 0 };
+	uint8_t reg[0x20] = { 0 }, out[0x20];
+
+	hn_head(reg, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE);
+	rnic_access_reg_in_set((void *)reg, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
+	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_LOCAL_PORT, 1);
+	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_ADMIN_MTU, 9000);
+	hn_cmd_ok(hn, reg, sizeof(reg), out, sizeof(out));
+	assert_int_equal(rnic_pmtu_reg_get((void *)(out + 16), RNIC_PMTU_REG_OPER_MTU), 9000);
+	hn_head(&vport, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     0x50);
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
+				   RNIC_NIC_VPORT_CONTEXT_MTU, 9000);
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
+				   RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
+	hn_cmd_ok(hn, &vport, sizeof(vport), out, sizeof(out));
+}
+
 /* As Snabb goes: no ISSI query, no SET_HCA_CAP, regular pages asked for, an EQ that is never armed. */
 static void
 snabb_brings_up(void **state)
@@ -470,9 +493,7 @@ snabb_brings_up(void **state)
 	struct hn *hn = *state;
 	struct rnic_query_special_contexts_out special = { 0 };
 	uint8_t cap[0x458];
-	struct rnic_modify_nic_vport_context_in vport = { 0 };
 	struct rnic_function_in in = { 0 };
-	uint8_t reg[0x20] = { 0 }, out[0x20];
 	struct hn_wq sq, rq;
 	struct hn_eq eq;
 	struct hn_cq cqs[2];
@@ -489,21 +510,7 @@ snabb_brings_up(void **state)
 	assert_int_equal(hn_simple(hn, RNIC_CMD_INIT_HCA, 0, 0, NULL), 0);
 	assert_int_equal(hn_query_pages(hn, RNIC_PAGES_REGULAR, &pages), 0);
 	assert_int_equal(pages, 0);
-
-	hn_head(reg, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE);
-	rnic_access_reg_in_set((void *)reg, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
-	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_LOCAL_PORT, 1);
-	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_ADMIN_MTU, 9000);
-	hn_cmd_ok(hn, reg, sizeof(reg), out, sizeof(out));
-	assert_int_equal(rnic_pmtu_reg_get((void *)(out + 16), RNIC_PMTU_REG_OPER_MTU), 9000);
-	hn_head(&vport, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     0x50);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
-				   RNIC_NIC_VPORT_CONTEXT_MTU, 9000);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
-				   RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
-	hn_cmd_ok(hn, &vport, sizeof(vport), out, sizeof(out));
+	snabb_sets_up_the_port(hn);
 
 	uar = hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR);
 	hn_create_eq(hn, &eq, uar, 7, 1 << 4 | 1 << 9 | 1 << 11, 0);

@@ -13,10 +13,9 @@
 #include "harness.h"
 #include "prm/layouts.h"
 
-#define MEMORY_BYTES \
-	(UINT64_C(1) \
-	 << 35) /* above the highest address of the recording; hardly any of it is touched */
-#define SPARE_PAGES UINT64_C(0x1000000) /* for pages whose addresses the log has lost */
+/* Above the highest address of the recording; hardly any of it is touched. */
+#define MEMORY_BYTES (UINT64_C(1) << 35)
+#define SPARE_PAGES  UINT64_C(0x1000000) /* for pages whose addresses the log has lost */
 
 struct message {
 	uint32_t length, logged;

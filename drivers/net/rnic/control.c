@@ -40,8 +40,8 @@ struct rnic_control {
 	bool checked; /* counter holds something */
 };
 
-static _Thread_local const struct rnic_dev
-	*controlled; /* the device whose control thread this is */
+/* The device whose control thread this is. */
+static _Thread_local const struct rnic_dev *controlled;
 
 static void
 drain(int fd)

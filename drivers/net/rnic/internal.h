@@ -79,8 +79,8 @@ rnic_general_cap(const struct rnic_dev *dev, enum rnic_general_cap_field field)
 }
 
 /* ---- pages.c ---- */
-extern unsigned int
-	rnic_pages_patience_ms; /* with a device that gives no page back; tests shorten it */
+/* With a device that gives no page back; tests shorten it. */
+extern unsigned int rnic_pages_patience_ms;
 int rnic_pages_create(struct rnic_dev *dev);
 void rnic_pages_destroy(struct rnic_dev *dev);
 /* Give what the device asks for at this stage (enum rnic_query_pages_op_mod). */

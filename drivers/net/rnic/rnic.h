@@ -83,8 +83,8 @@ struct rnic_dev {
 	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
 
 	/*
-	 * Called from the control thread (or whoever meets a dead device); commands may be executed there. Set after rnic_dev_open(), `user` first: the
-	 * callbacks are atomic so that a plain assignment publishes it.
+	 * Called from the control thread (or whoever meets a dead device); commands may be executed there. Set after
+	 * rnic_dev_open(), `user` first: the callbacks are atomic so that a plain assignment publishes it.
 	 */
 	void *user;
 	atomic_bool port_changed; /* by an event; on_port_change is to be called */
