@@ -241,6 +241,9 @@ test_a_length_that_changes_under_the_burst(void **state)
 	pthread_t thread;
 	uint16_t n, i;
 
+#ifdef RNIC_TSAN
+	skip(); /* the race is the test */
+#endif
 	assert_true(rnic_rx_refill_all(rxq));
 	for (i = 0; i < RING; i++)
 		f->rx_cqes[i].byte_count = rnic_cpu_to_be32(FRAME);
