@@ -333,7 +333,7 @@ operation(struct world *w, struct fuzz_input *input)
 	case OP_EQE: forge_event(input); break;
 	case OP_EVENTS:
 		rnic_eq_poll(w->dev, w->dev->async_eq);
-		rnic_pages_answer(w->dev);
+		rnic_control_answer(w->dev);
 		break;
 	case OP_ALARMS: fake_alarms_run(); break;
 	case OP_RESTART: restart(w, (fuzz_u8(input) & 1) != 0); break;
