@@ -252,24 +252,6 @@ test_health_watch(void **state)
 	rnic_health_period_ms = usual;
 }
 
-/* Both halves must come to count the same; the driver counts a page before the device has it. */
-static void
-wait_for_pages(struct rnic_dev *dev, uint32_t expected)
-{
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	struct softrnic_stats stats;
-	unsigned int waits;
-
-	for (waits = 0; waits < 5000; waits++) {
-		softrnic_stats_get(unit_softrnic(dev), &stats);
-		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
-			return;
-		nanosleep(&nap, NULL);
-	}
-	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
-		 stats.pages_held);
-}
-
 /* Pages that a running device asks for and offers back; 5,000 of them need mailboxes of up to 64 blocks, both ways. */
 static void
 test_page_requests_at_run_time(void **state)
@@ -292,7 +274,7 @@ test_page_requests_at_run_time(void **state)
 						(uint64_t)requests[i]),
 				 0);
 		held += (uint32_t)requests[i];
-		wait_for_pages(dev, held);
+		unit_wait_for_pages(dev, held);
 	}
 	/* Close with pages beyond those of the start. */
 	rnic_dev_close(dev);
@@ -315,7 +297,7 @@ test_a_request_for_all_memory_is_refused(void **state)
 	/* Answered in order: when the second request is done, the first one was refused. */
 	usleep(100000);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
-	wait_for_pages(dev, held + 10);
+	unit_wait_for_pages(dev, held + 10);
 	rnic_dev_close(dev);
 	unit_watch_assert_clean();
 }

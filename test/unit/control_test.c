@@ -174,24 +174,6 @@ test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
 
 /* ---- Events ---- */
 
-/* Both halves must come to count the same; the driver counts a page before the device has it. */
-static void
-wait_for_pages(struct rnic_dev *dev, uint32_t expected)
-{
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	struct softrnic_stats stats;
-	unsigned int waits;
-
-	for (waits = 0; waits < 5000; waits++) {
-		softrnic_stats_get(unit_softrnic(dev), &stats);
-		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
-			return;
-		nanosleep(&nap, NULL);
-	}
-	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
-		 stats.pages_held);
-}
-
 /* Requests are added up: those of another function must not count as ours. */
 static void
 test_page_requests_of_another_function(void **state)
@@ -205,10 +187,10 @@ test_page_requests_of_another_function(void **state)
 	held = rnic_pages_held(dev);
 	rnic_pages_request(dev, 7, 100);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
-	wait_for_pages(dev, held + 10);
+	unit_wait_for_pages(dev, held + 10);
 	rnic_pages_request(dev, 7, -5);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
-	wait_for_pages(dev, held + 20);
+	unit_wait_for_pages(dev, held + 20);
 	rnic_dev_close(dev);
 	unit_watch_assert_clean();
 }
@@ -250,7 +232,7 @@ test_port_changes_wait_for_the_end_of_the_walk(void **state)
 	sem_wait(&change_seen);
 	assert_int_equal(held_at_change, held + 10);
 	sem_post(&change_go);
-	wait_for_pages(dev, held + 10);
+	unit_wait_for_pages(dev, held + 10);
 	atomic_store(&dev->on_port_change, NULL);
 	/* Its own last change, if there is one, must not wait for us. */
 	sem_post(&change_go);

@@ -179,3 +179,20 @@ unit_watch_assert_clean(void)
 	assert_int_equal(unit_watch.stats.dma_maps, 0);
 	assert_int_equal(unit_watch.maps, 0);
 }
+
+void
+unit_wait_for_pages(struct rnic_dev *dev, uint32_t expected)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct softrnic_stats stats;
+	unsigned int waits;
+
+	for (waits = 0; waits < 5000; waits++) {
+		softrnic_stats_get(unit_softrnic(dev), &stats);
+		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
+			return;
+		nanosleep(&nap, NULL);
+	}
+	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
+		 stats.pages_held);
+}

@@ -52,4 +52,7 @@ int unit_watched_open(struct rnic_dev **dev);
 /* Nothing was left behind. */
 void unit_watch_assert_clean(void);
 
+/* Both halves must come to count the same; the driver counts a page before the device has it. */
+void unit_wait_for_pages(struct rnic_dev *dev, uint32_t expected);
+
 #endif
