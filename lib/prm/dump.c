@@ -13,6 +13,28 @@
 /* Bytes of an input or output that are searched for bits without a name: all but long lists. */
 #define NAMED_BYTES (RNIC_HCA_CAP_OFFSET + RNIC_HCA_CAP_BYTES)
 
+void
+rnic_dump_text_end(struct rnic_dump_text *text)
+{
+	if (text->used > 0)
+		text->put(text->text);
+	text->used = 0;
+}
+
+void
+rnic_dump_text_line(void *arg, const char *line)
+{
+	struct rnic_dump_text *text = arg;
+	size_t length = strnlen(line, sizeof(text->text) - 2);
+
+	if (length + 2 > sizeof(text->text) - text->used)
+		rnic_dump_text_end(text);
+	memcpy(text->text + text->used, line, length);
+	text->used += length;
+	memcpy(text->text + text->used, "\n", 2);
+	text->used++;
+}
+
 /*
  * Rows of 16 bytes as mlx5_core prints them; offset goes on from row to row and from block to
  * block.

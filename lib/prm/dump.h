@@ -16,6 +16,23 @@
 
 typedef void rnic_dump_line(void *arg, const char *text);
 
+#define RNIC_DUMP_TEXT_BYTES 4096
+
+/*
+ * Lines gathered for a log that several threads write to, so that none of them comes between: put gets them together,
+ * each with its newline. A dump that is longer than the text goes out in pieces, cut between lines. Set put, used = 0.
+ */
+struct rnic_dump_text {
+	void (*put)(const char *text);
+	size_t used;
+	char text[RNIC_DUMP_TEXT_BYTES];
+};
+
+/* A rnic_dump_line; text is a struct rnic_dump_text. A line that is longer than the whole text is cut. */
+void rnic_dump_text_line(void *text, const char *line);
+/* Put what has been gathered. */
+void rnic_dump_text_end(struct rnic_dump_text *text);
+
 /*
  * A command queue entry (64 bytes) and the mailbox blocks (0x240 bytes each) of its input or
  * output:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "dump.h"
 #include "prm/dump.h"
 
@@ -13,27 +16,41 @@ RTE_INIT(softrnic_dump_init)
 }
 
 static void
-cmd_line(void *arg, const char *text)
+cmd_put(const char *text)
 {
-	(void)arg;
-	rte_log(RTE_LOG_DEBUG, softrnic_cmd_logtype, "%s\n", text);
+	rte_log(RTE_LOG_DEBUG, softrnic_cmd_logtype, "%s", text);
 }
 
 static void
-queue_line(void *arg, const char *text)
+queue_put(const char *text)
 {
-	(void)arg;
-	rte_log(RTE_LOG_DEBUG, softrnic_queue_logtype, "%s\n", text);
+	rte_log(RTE_LOG_DEBUG, softrnic_queue_logtype, "%s", text);
+}
+
+__attribute__((format(printf, 2, 3))) static void
+title(struct rnic_dump_text *text, const char *format, ...)
+{
+	char line[128];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	rnic_dump_text_line(text, line);
 }
 
 void
 softrnic_dump_cmd(const struct softrnic *dev, const struct softrnic_cmd *cmd, bool output)
 {
+	struct rnic_dump_text text = { .put = cmd_put };
+
 	if (!rte_log_can_log(softrnic_cmd_logtype, RTE_LOG_DEBUG))
 		return;
-	rte_log(RTE_LOG_DEBUG, softrnic_cmd_logtype, "softrnic: %s:\n", dev->name);
+	title(&text, "softrnic: %s:", dev->name);
 	rnic_dump_cmd_data(cmd->opcode, output ? cmd->out : cmd->in,
-			   output ? cmd->out_bytes : cmd->in_bytes, output, cmd_line, NULL);
+			   output ? cmd->out_bytes : cmd->in_bytes, output, rnic_dump_text_line,
+			   &text);
+	rnic_dump_text_end(&text);
 }
 
 bool
@@ -46,20 +63,25 @@ void
 softrnic_dump_wqe(const struct softrnic *dev, const struct softrnic_sq *sq, const void *wqe,
 		  uint32_t length)
 {
-	rte_log(RTE_LOG_DEBUG, softrnic_queue_logtype,
-		"softrnic: %s: SQ 0x%x executes WQE counter 0x%x\n", dev->name, sq->object.number,
-		sq->consumer);
-	rnic_dump_wqe((uint64_t)sq->consumer * RNIC_WQEBB_BYTES, wqe, length, queue_line, NULL);
-	rnic_decode_wqe(wqe, length, true, queue_line, NULL);
+	struct rnic_dump_text text = { .put = queue_put };
+
+	title(&text, "softrnic: %s: SQ 0x%x executes WQE counter 0x%x", dev->name,
+	      sq->object.number, sq->consumer);
+	rnic_dump_wqe((uint64_t)sq->consumer * RNIC_WQEBB_BYTES, wqe, length, rnic_dump_text_line,
+		      &text);
+	rnic_decode_wqe(wqe, length, true, rnic_dump_text_line, &text);
+	rnic_dump_text_end(&text);
 }
 
 void
 softrnic_dump_cqe(const struct softrnic *dev, const struct softrnic_cq *cq,
 		  const struct rnic_cqe *cqe)
 {
-	rte_log(RTE_LOG_DEBUG, softrnic_queue_logtype,
-		"softrnic: %s: CQ 0x%x, entry of index 0x%x\n", dev->name, cq->object.number,
-		cq->producer & RNIC_CQ_INDEX_MASK);
-	rnic_dump_cqe(cq->object.number, cqe, sizeof(*cqe), queue_line, NULL);
-	rnic_decode_cqe(cqe, sizeof(*cqe), queue_line, NULL);
+	struct rnic_dump_text text = { .put = queue_put };
+
+	title(&text, "softrnic: %s: CQ 0x%x, entry of index 0x%x", dev->name, cq->object.number,
+	      cq->producer & RNIC_CQ_INDEX_MASK);
+	rnic_dump_cqe(cq->object.number, cqe, sizeof(*cqe), rnic_dump_text_line, &text);
+	rnic_decode_cqe(cqe, sizeof(*cqe), rnic_dump_text_line, &text);
+	rnic_dump_text_end(&text);
 }

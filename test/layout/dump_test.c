@@ -377,6 +377,67 @@ eqe(void **state)
 }
 
 /* Any bytes of any length: nothing outside of them is read. The sanitizers are the judges. */
+static size_t pieces; /* that put() got */
+
+static void
+put(const char *piece)
+{
+	size_t n = strlen(piece);
+
+	pieces++;
+	assert_true(n > 0 && piece[n - 1] == '\n');
+	assert_true(text.length + n < sizeof(text.bytes));
+	memcpy(text.bytes + text.length, piece, n + 1);
+	text.length += n;
+}
+
+static void
+gathered_into_one_piece(void **state)
+{
+	struct rnic_dump_text gathered = { .put = put };
+	struct rnic_cqe cqe = { 0 };
+	static struct text single;
+
+	(void)state;
+	restart();
+	rnic_dump_cqe(0x404, &cqe, sizeof(cqe), collect, &text);
+	single = text;
+	restart();
+	pieces = 0;
+	rnic_dump_cqe(0x404, &cqe, sizeof(cqe), rnic_dump_text_line, &gathered);
+	assert_int_equal(pieces, 0);
+	rnic_dump_text_end(&gathered);
+	assert_int_equal(pieces, 1);
+	assert_string_equal(text.bytes, single.bytes);
+	rnic_dump_text_end(&gathered);
+	assert_int_equal(pieces, 1);
+}
+
+/* Lines of all lengths that are met before, at and behind the end of the text; the longest is cut. */
+static void
+gathered_into_more_pieces(void **state)
+{
+	struct rnic_dump_text gathered = { .put = put };
+	static char line[RNIC_DUMP_TEXT_BYTES + 8];
+
+	(void)state;
+	for (size_t n = RNIC_DUMP_TEXT_BYTES - 16; n < sizeof(line); n++) {
+		size_t kept = n < RNIC_DUMP_TEXT_BYTES - 2 ? n : RNIC_DUMP_TEXT_BYTES - 2;
+
+		restart();
+		pieces = 0;
+		memset(line, 'x', n);
+		line[n] = '\0';
+		rnic_dump_text_line(&gathered, "first");
+		rnic_dump_text_line(&gathered, line);
+		rnic_dump_text_line(&gathered, "");
+		rnic_dump_text_end(&gathered);
+		assert_int_equal(text.length, strlen("first\n") + kept + 1 + 1);
+		assert_in_range(pieces, text.length < RNIC_DUMP_TEXT_BYTES ? 1 : 2,
+				kept < RNIC_DUMP_TEXT_BYTES - 2 ? 2 : 3);
+	}
+}
+
 static void
 hostile_bytes(void **state)
 {
@@ -434,6 +495,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(cqe_as_rdma_core_prints_it),
 		cmocka_unit_test(error_cqe),
 		cmocka_unit_test(eqe),
+		cmocka_unit_test(gathered_into_one_piece),
+		cmocka_unit_test(gathered_into_more_pieces),
 		cmocka_unit_test(hostile_bytes),
 	};
 

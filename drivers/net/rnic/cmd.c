@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "doorbell.h"
+#include "dump.h"
 #include "internal.h"
 #include "prm/cmd_table.h"
 
@@ -312,7 +313,7 @@ post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *i
 	image.signature = entry_signature(&image);
 
 	memcpy(entry, &image, offsetof(struct rnic_cmdq_entry, status_own));
-	if (unlikely(rnic_dump_enabled()))
+	if (unlikely(rnic_dump_wanted()))
 		dump_slot(dev, &image, slot->in, blocks_for(in_bytes), false);
 	rnic_cmd_entry_publish(&entry->status_own, RNIC_CMDQ_STATUS_OWN_HW);
 	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL),
@@ -447,7 +448,7 @@ collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out,
 		out_bytes < RNIC_CMDQ_INLINE_BYTES ? out_bytes : RNIC_CMDQ_INLINE_BYTES;
 	struct rnic_cmd_out header;
 
-	if (unlikely(rnic_dump_enabled()))
+	if (unlikely(rnic_dump_wanted()))
 		dump_slot(dev, entry, slot->out, slot->out_count, true);
 	outcome->delivery = entry->status_own >> 1;
 	if (outcome->delivery != RNIC_DELIVERY_OK) {

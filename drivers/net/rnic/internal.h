@@ -30,11 +30,6 @@ rnic_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* log.c: a command slot with its blocks, in mlx5_core's layout, to pmd.net.rnic.dump at debug level. */
-void rnic_dump_command(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
-		       const void *const *blocks, uint32_t block_count, bool output);
-bool rnic_dump_enabled(void);
-
 /* mem.c: the page list of a ring: 8-byte addresses of its 4 KiB pages. */
 static inline uint32_t
 rnic_mem_page_count(const struct rnic_mem *mem)
