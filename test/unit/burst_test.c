@@ -203,8 +203,9 @@ teardown(void **state)
 	return 0;
 }
 
-/* ---- Receive ---- */
+/* ---- Receive: a race on purpose, which ThreadSanitizer would report. ---- */
 
+#ifndef RNIC_TSAN
 struct flipper {
 	struct rnic_cqe *cqes;
 	atomic_bool stop;
@@ -241,9 +242,6 @@ test_a_length_that_changes_under_the_burst(void **state)
 	pthread_t thread;
 	uint16_t n, i;
 
-#ifdef RNIC_TSAN
-	skip(); /* the race is the test */
-#endif
 	assert_true(rnic_rx_refill_all(rxq));
 	for (i = 0; i < RING; i++)
 		f->rx_cqes[i].byte_count = rnic_cpu_to_be32(FRAME);
@@ -282,6 +280,8 @@ test_a_length_that_changes_under_the_burst(void **state)
 	assert_true(taken > 0);
 	assert_true(failures > 0);
 }
+
+#endif
 
 /* ---- Transmit ---- */
 
@@ -366,8 +366,10 @@ static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifndef RNIC_TSAN
 		cmocka_unit_test_setup_teardown(test_a_length_that_changes_under_the_burst, setup,
 						teardown),
+#endif
 		cmocka_unit_test_setup_teardown(test_one_wqe_goes_by_blueflame, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_blueflame_does_not_take_rings_only, setup,
 						teardown),
