@@ -2,6 +2,7 @@
 
 /* The port's control operations, as an application sees them. */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -336,6 +337,54 @@ statistics_are_exact(void **unused)
 	stop_both();
 }
 
+struct stats_reader {
+	atomic_bool stop;
+	atomic_uint reads;
+	bool backwards;
+};
+
+static void *
+read_stats(void *arg)
+{
+	struct stats_reader *reader = arg;
+	struct rte_eth_stats stats;
+	uint64_t last = 0;
+
+	while (!atomic_load(&reader->stop)) {
+		rte_eth_stats_get(0, &stats);
+		reader->backwards |= stats.opackets < last;
+		last = stats.opackets;
+		atomic_fetch_add(&reader->reads, 1);
+	}
+	return NULL;
+}
+
+/* A monitor reads on while the port is set up anew; what ended queues have sent stays counted. */
+static void
+statistics_are_read_while_queues_come_and_go(void **unused)
+{
+	struct stats_reader reader = { 0 };
+	pthread_t thread;
+	unsigned int seen;
+
+	(void)unused;
+	start_both(&plain);
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, read_stats, &reader), 0);
+	for (unsigned int round = 0; round < 20; round++) {
+		seen = atomic_load(&reader.reads);
+		assert_true(e2e_exchange(0, 1, round * 8, 64, 1, 8));
+		stop_both();
+		start_both(&plain);
+		while (atomic_load(&reader.reads) == seen)
+			rte_delay_us_sleep(100);
+	}
+	atomic_store(&reader.stop, true);
+	pthread_join(thread, NULL);
+	assert_false(reader.backwards);
+	stop_both();
+}
+
 /* A full ring takes no more than it has room for, and loses nothing. */
 static void
 missed_frames_are_counted(void **unused)
@@ -444,6 +493,7 @@ main(void)
 		cmocka_unit_test_teardown(mac_address_changes, stop_ports),
 		cmocka_unit_test_teardown(link_follows_the_peer, stop_ports),
 		cmocka_unit_test_teardown(statistics_are_exact, stop_ports),
+		cmocka_unit_test_teardown(statistics_are_read_while_queues_come_and_go, stop_ports),
 		cmocka_unit_test_teardown(missed_frames_are_counted, stop_ports),
 		cmocka_unit_test_teardown(ports_come_and_go, stop_ports),
 		cmocka_unit_test_teardown(transmit_cleanup_on_demand, stop_ports),

@@ -25,8 +25,8 @@ struct e2e_conf {
 };
 
 extern struct rte_mempool *e2e_pool;
-extern bool e2e_full;
-bool e2e_sanitized(void); /* every count that was asked for */
+extern bool e2e_full; /* every count that was asked for */
+bool e2e_sanitized(void);
 
 /* EAL with options for a quiet process and the vdevs given (NULL ended), and a pool. 0, or -1 with a message. */
 int e2e_init(const char *name, const char *const *vdevs);

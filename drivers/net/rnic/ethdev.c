@@ -130,6 +130,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 	__atomic_store_n(&port->started, true, __ATOMIC_RELAXED);
 	rnic_link_refresh(eth_dev);
 	ethdev_arm_bursts(eth_dev);
+	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
 
@@ -144,6 +145,7 @@ ethdev_stop(struct rte_eth_dev *eth_dev)
 	if (!__atomic_load_n(&port->removed, __ATOMIC_RELAXED))
 		rnic_port_set_admin(port->dev, false);
 	rnic_link_refresh(eth_dev);
+	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
 
@@ -170,6 +172,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	dev->user = eth_dev;
 	dev->on_port_change = rnic_link_on_port_change;
 	dev->on_fatal = rnic_link_on_fatal;
+	rnic_stats_ask_device(port, true);
 	return 0;
 }
 
@@ -192,6 +195,7 @@ ethdev_shut(struct rte_eth_dev *eth_dev)
 	if (port->dev == NULL)
 		return;
 	ethdev_release_queues(eth_dev);
+	rnic_stats_ask_device(port, false);
 	port->dev->on_port_change = NULL;
 	port->dev->on_fatal = NULL;
 	rnic_dev_close(port->dev);
@@ -204,6 +208,7 @@ ethdev_close(struct rte_eth_dev *eth_dev)
 {
 	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
 		ethdev_shut(eth_dev);
+	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
 
@@ -358,6 +363,7 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 		RNIC_LOG_NAMED(ERR, name, "no port of that name can be had");
 		return -ENOMEM;
 	}
+	rnic_owner_enter(eth_dev->data);
 	eth_dev->device = device;
 	eth_dev->dev_ops = &rnic_ethdev_ops;
 	eth_dev->data->numa_node = device->numa_node;
@@ -367,14 +373,17 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 							RTE_CACHE_LINE_SIZE, device->numa_node);
 	eth_dev->data->mac_addrs = rte_zmalloc(name, sizeof(struct rte_ether_addr), 0);
 	ethdev_disarm_bursts(eth_dev);
-	if (eth_dev->data->dev_private != NULL && eth_dev->data->mac_addrs != NULL)
+	if (eth_dev->data->dev_private != NULL && eth_dev->data->mac_addrs != NULL) {
+		pthread_mutex_init(&rnic_ethdev_get(eth_dev)->stats_lock, NULL);
 		rc = ethdev_open(eth_dev, devargs);
-	else
+	} else {
 		RNIC_LOG_NAMED(ERR, name, "no memory for the port");
+	}
 	if (rc < 0) {
 		rte_eth_dev_release_port(eth_dev);
 		return rc;
 	}
+	rnic_owner_leave(eth_dev->data);
 	rte_eth_dev_probing_finish(eth_dev);
 	return 0;
 }

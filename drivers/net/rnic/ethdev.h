@@ -5,11 +5,12 @@
  * processes share; they may read all of it but follow only pointers to shared memory, never `dev`.
  *
  * Threads: ethdev's rule, one control call on a port at a time. The interrupt thread comes in through the link, removal
- * and recovery callbacks only.
+ * and recovery callbacks only. Statistics may be read at any time.
  */
 #ifndef RNIC_ETHDEV_H
 #define RNIC_ETHDEV_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,8 +42,8 @@ rnic_counter_get(const uint64_t *counter)
 }
 
 /*
- * A queue belongs to one thread at a time, and it is the application that hands it over. DPDK's own ways to do so are
- * not built with ThreadSanitizer, which is told here; for all other builds this is nothing.
+ * A queue belongs to one thread at a time, and so do a port's control calls; it is the application that hands them over.
+ * DPDK's own ways to do so are not built with ThreadSanitizer, which is told here; for all other builds this is nothing.
  */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -58,22 +59,22 @@ rnic_counter_get(const uint64_t *counter)
 #endif
 
 static inline void
-rnic_queue_enter(void *queue)
+rnic_owner_enter(void *owned)
 {
 #ifdef RNIC_TSAN
-	__tsan_acquire(queue);
+	__tsan_acquire(owned);
 #else
-	RTE_SET_USED(queue);
+	RTE_SET_USED(owned);
 #endif
 }
 
 static inline void
-rnic_queue_leave(void *queue)
+rnic_owner_leave(void *owned)
 {
 #ifdef RNIC_TSAN
-	__tsan_release(queue);
+	__tsan_release(owned);
 #else
-	RTE_SET_USED(queue);
+	RTE_SET_USED(owned);
 #endif
 }
 
@@ -108,6 +109,8 @@ struct rnic_ethdev {
 	char fw_version[32];
 
 	/* stats.c */
+	pthread_mutex_t stats_lock;
+	bool ask_device;
 	uint64_t imissed;
 	uint32_t out_of_buffer;				  /* as last read from the device */
 	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
@@ -117,6 +120,7 @@ struct rnic_ethdev {
 static inline struct rnic_ethdev *
 rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 {
+	rnic_owner_enter(eth_dev->data);
 	return eth_dev->data->dev_private;
 }
 
@@ -154,6 +158,12 @@ void rnic_error_lines_flush(struct rnic_error_lines *lines, const struct rnic_de
 /* stats.c */
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);
-void rnic_stats_retire(struct rnic_queue_stats *sum, const struct rnic_queue_stats *queue);
+/* A queue comes into its slot of the port, whole for whoever reads. */
+void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
+/* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
+void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
+		       const struct rnic_queue_stats *stats);
+/* The device comes or goes: whoever reads statistics may ask it, or must not any more. */
+void rnic_stats_ask_device(struct rnic_ethdev *port, bool ask);
 
 #endif

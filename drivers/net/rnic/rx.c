@@ -328,10 +328,10 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	{                                                                                        \
 		uint16_t done = 0;                                                               \
                                                                                                  \
-		rnic_queue_enter(queue);                                                         \
+		rnic_owner_enter(queue);                                                         \
 		if (rx_ready(queue))                                                             \
 			done = name##_take(queue, pkts, count);                                  \
-		rnic_queue_leave(queue);                                                         \
+		rnic_owner_leave(queue);                                                         \
 		return done;                                                                     \
 	}
 

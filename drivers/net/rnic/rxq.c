@@ -42,20 +42,21 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	rxq->nb_desc = nb_desc;
 	rxq->queue_id = queue;
 	rxq->port_id = eth_dev->data->port_id;
-	eth_dev->data->rx_queues[queue] = rxq;
+	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->rx_queues[queue], rxq);
+	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
 
 void
 rnic_rxq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
 {
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
 
 	if (rxq == NULL)
 		return;
 	rnic_rxq_stop(rxq);
-	rnic_stats_retire(&rnic_ethdev_get(eth_dev)->rx_released, &rxq->stats);
-	eth_dev->data->rx_queues[queue] = NULL;
+	rnic_stats_retire(port, &port->rx_released, &eth_dev->data->rx_queues[queue], &rxq->stats);
 	rte_free(rxq);
 }
 
@@ -227,7 +228,7 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		return rc;
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	rnic_queue_leave(rxq);
+	rnic_owner_leave(rxq);
 	return 0;
 }
 
@@ -238,7 +239,7 @@ rnic_rxq_stop(struct rnic_rxq *rxq)
 {
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
 		return 0;
-	rnic_queue_enter(rxq);
+	rnic_owner_enter(rxq);
 	rte_eal_alarm_cancel(rxq_recover, rxq);
 	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);

@@ -3,20 +3,57 @@
 /*
  * Statistics: the queues count on the data path, the device counts what it had no receive WQE for. Nothing is ever
  * cleared: a reset keeps what was there as an offset.
+ *
+ * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So in the primary
+ * process a lock joins a reader with the end of a queue and of the device. Bursts know nothing of it.
  */
 
 #include "ethdev.h"
 #include "rx.h"
 #include "tx.h"
 
-void
-rnic_stats_retire(struct rnic_queue_stats *sum, const struct rnic_queue_stats *queue)
+static void
+stats_lock(struct rnic_ethdev *port)
 {
-	sum->packets += queue->packets;
-	sum->bytes += queue->bytes;
-	sum->errors += queue->errors;
-	sum->no_mbuf += queue->no_mbuf;
-	sum->restarts += queue->restarts;
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
+		pthread_mutex_lock(&port->stats_lock);
+}
+
+static void
+stats_unlock(struct rnic_ethdev *port)
+{
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
+		pthread_mutex_unlock(&port->stats_lock);
+}
+
+void
+rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue)
+{
+	stats_lock(port);
+	*slot = queue;
+	stats_unlock(port);
+}
+
+void
+rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
+		  const struct rnic_queue_stats *stats)
+{
+	stats_lock(port);
+	rnic_counter_add(&sum->packets, stats->packets);
+	rnic_counter_add(&sum->bytes, stats->bytes);
+	rnic_counter_add(&sum->errors, stats->errors);
+	rnic_counter_add(&sum->no_mbuf, stats->no_mbuf);
+	rnic_counter_add(&sum->restarts, stats->restarts);
+	*slot = NULL;
+	stats_unlock(port);
+}
+
+void
+rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
+{
+	stats_lock(port);
+	port->ask_device = ask;
+	stats_unlock(port);
 }
 
 /* Frames that found no receive WQE; the device's counter has 32 bits. */
@@ -25,10 +62,11 @@ stats_poll_missed(struct rnic_ethdev *port)
 {
 	uint32_t now;
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY || port->removed ||
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY || !port->ask_device ||
+	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED) ||
 	    rnic_port_out_of_buffer(port->dev, &now) < 0)
 		return;
-	port->imissed += now - port->out_of_buffer;
+	rnic_counter_add(&port->imissed, now - port->out_of_buffer);
 	port->out_of_buffer = now;
 }
 
@@ -40,16 +78,17 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	const struct rnic_txq *txq;
 	uint16_t i;
 
+	stats_lock(port);
 	stats_poll_missed(port);
 	*stats = (struct rte_eth_stats){
-		.ipackets = port->rx_released.packets,
-		.ibytes = port->rx_released.bytes,
-		.ierrors = port->rx_released.errors,
-		.rx_nombuf = port->rx_released.no_mbuf,
-		.imissed = port->imissed,
-		.opackets = port->tx_released.packets,
-		.obytes = port->tx_released.bytes,
-		.oerrors = port->tx_released.errors,
+		.ipackets = rnic_counter_get(&port->rx_released.packets),
+		.ibytes = rnic_counter_get(&port->rx_released.bytes),
+		.ierrors = rnic_counter_get(&port->rx_released.errors),
+		.rx_nombuf = rnic_counter_get(&port->rx_released.no_mbuf),
+		.imissed = rnic_counter_get(&port->imissed),
+		.opackets = rnic_counter_get(&port->tx_released.packets),
+		.obytes = rnic_counter_get(&port->tx_released.bytes),
+		.oerrors = rnic_counter_get(&port->tx_released.errors),
 	};
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
@@ -73,6 +112,7 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 		stats->obytes += stats->q_obytes[i];
 		stats->oerrors += rnic_counter_get(&txq->stats.errors);
 	}
+	stats_unlock(port);
 }
 
 int

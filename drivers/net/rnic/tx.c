@@ -421,9 +421,9 @@ rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 	{                                                                         \
 		uint16_t done;                                                    \
                                                                                   \
-		rnic_queue_enter(queue);                                          \
+		rnic_owner_enter(queue);                                          \
 		done = tx_burst(queue, pkts, count, flags);                       \
-		rnic_queue_leave(queue);                                          \
+		rnic_owner_leave(queue);                                          \
 		return done;                                                      \
 	}
 

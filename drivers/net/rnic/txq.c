@@ -51,20 +51,21 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	txq->nb_desc = nb_desc;
 	txq->queue_id = queue;
 	txq->port_id = eth_dev->data->port_id;
-	eth_dev->data->tx_queues[queue] = txq;
+	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->tx_queues[queue], txq);
+	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
 
 void
 rnic_txq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
 {
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	struct rnic_txq *txq = eth_dev->data->tx_queues[queue];
 
 	if (txq == NULL)
 		return;
 	rnic_txq_stop(txq);
-	rnic_stats_retire(&rnic_ethdev_get(eth_dev)->tx_released, &txq->stats);
-	eth_dev->data->tx_queues[queue] = NULL;
+	rnic_stats_retire(port, &port->tx_released, &eth_dev->data->tx_queues[queue], &txq->stats);
 	rte_free(txq->wqes);
 	rte_free(txq->elts);
 	rte_free(txq);
@@ -118,7 +119,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	txq->elts_tail = 0;
 	txq->unsignalled = 0;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
-	rnic_queue_leave(txq);
+	rnic_owner_leave(txq);
 	return 0;
 }
 
@@ -157,7 +158,7 @@ rnic_txq_stop(struct rnic_txq *txq)
 
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
 		return 0;
-	rnic_queue_enter(txq);
+	rnic_owner_enter(txq);
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
 	rte_eal_alarm_cancel(txq_recover, txq);
