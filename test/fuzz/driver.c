@@ -440,82 +440,126 @@ seed_begin(struct fuzz_seed *seed, uint8_t flags)
 }
 
 static void
-seeds_write(const char *folder)
+write_traffic(const char *folder, struct fuzz_seed *seed)
 {
-	static struct fuzz_seed seed;
 	char name[64];
-	unsigned int i, lie;
+	unsigned int i;
 
 	for (i = 0; i < 8; i++) {
-		seed_begin(&seed, (uint8_t)i);
-		put_traffic(&seed, 6);
+		seed_begin(seed, (uint8_t)i);
+		put_traffic(seed, 6);
 		snprintf(name, sizeof(name), "traffic-%u", i);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(folder, name, seed);
 	}
-	/* Errors of both directions, and what follows; events of each type. */
+}
+
+/* Errors of both directions, and what follows. */
+static void
+write_errors(const char *folder, struct fuzz_seed *seed)
+{
+	char name[64];
+	unsigned int i;
+
 	for (i = 0; i < 4; i++) {
-		seed_begin(&seed, (uint8_t)i);
-		put_traffic(&seed, 1);
-		fuzz_put(&seed,
+		seed_begin(seed, (uint8_t)i);
+		put_traffic(seed, 1);
+		fuzz_put(seed,
 			 (uint8_t[]){ OP_TX,	 8,	1, 60,	  0, OP_GOOD_CQE, (uint8_t)(i & 1),
 				      13,	 0,	0, 0,	  0, 0,		  0,
 				      OP_TX,	 1,	1, 60,	  0, OP_RX,	  9,
 				      OP_ALARMS, OP_RX, 9, OP_TX, 1, 1,		  60,
 				      0 },
 			 29);
-		put_traffic(&seed, 2);
-		fuzz_put(&seed, (uint8_t[]){ OP_RESTART, (uint8_t)i, OP_RESTART, (uint8_t)(i + 1) },
+		put_traffic(seed, 2);
+		fuzz_put(seed, (uint8_t[]){ OP_RESTART, (uint8_t)i, OP_RESTART, (uint8_t)(i + 1) },
 			 4);
-		put_traffic(&seed, 1);
+		put_traffic(seed, 1);
 		snprintf(name, sizeof(name), "error-%u", i);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(folder, name, seed);
 	}
+}
+
+/* Events of each type. */
+static void
+write_events(const char *folder, struct fuzz_seed *seed)
+{
+	char name[64];
+	unsigned int i;
+
 	for (i = 0; i < 32; i++) {
-		seed_begin(&seed, 0);
-		fuzz_put(&seed,
+		seed_begin(seed, 0);
+		fuzz_put(seed,
 			 (uint8_t[]){ OP_EQE, 0, (uint8_t)i, 1, 0, 0, 0, 1, 0, 0, 0, 0, OP_EVENTS,
 				      OP_PORT, (uint8_t)i },
 			 15);
-		put_traffic(&seed, 1);
+		put_traffic(seed, 1);
 		snprintf(name, sizeof(name), "event-%u", i);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(folder, name, seed);
 	}
-	/* BlueFlame registers that would not fit their page, and pages given back that never were there. */
-	seed.used = 0;
-	fuzz_put_u8(&seed, 1);
-	fuzz_put(&seed,
+}
+
+/* BlueFlame registers that would not fit their page, and pages given back that never were there. */
+static void
+write_sizes(const char *folder, struct fuzz_seed *seed)
+{
+	char name[64];
+	unsigned int i;
+
+	seed->used = 0;
+	fuzz_put_u8(seed, 1);
+	fuzz_put(seed,
 		 (uint8_t[]){ 9, LIE_OUTPUT,
 			      0x10 + RNIC_FIELD_OFFSET(RNIC_GENERAL_CAP_LOG_BF_REG_SIZE) + 1, 0, 1,
 			      0x1f },
 		 6);
-	fuzz_put_u16(&seed, 0);
-	put_traffic(&seed, 1);
-	fuzz_seed_write(folder, "registers-too-large", &seed);
+	fuzz_put_u16(seed, 0);
+	put_traffic(seed, 1);
+	fuzz_seed_write(folder, "registers-too-large", seed);
 	for (i = 40; i < 70; i++) {
-		seed.used = 0;
-		fuzz_put_u8(&seed, 1);
-		fuzz_put(&seed, (uint8_t[]){ (uint8_t)i, LIE_OUTPUT, 8, 0, 4, 0, 0, 0, 1 }, 9);
-		fuzz_put_u16(&seed, 0);
+		seed->used = 0;
+		fuzz_put_u8(seed, 1);
+		fuzz_put(seed, (uint8_t[]){ (uint8_t)i, LIE_OUTPUT, 8, 0, 4, 0, 0, 0, 1 }, 9);
+		fuzz_put_u16(seed, 0);
 		snprintf(name, sizeof(name), "one-page-%u", i);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(folder, name, seed);
 	}
-	/* A lie of each kind about each of the first commands. */
+}
+
+/* A lie of each kind about each of the first commands. */
+static void
+write_lies(const char *folder, struct fuzz_seed *seed)
+{
+	char name[64];
+	unsigned int i, lie;
+
 	for (i = 0; i < 96; i++) {
 		for (lie = 0; lie < LIE_LAST; lie++) {
 			if ((i + lie) % 3 != 0)
 				continue;
-			seed.used = 0;
-			fuzz_put_u8(&seed, 1);
-			fuzz_put(&seed,
+			seed->used = 0;
+			fuzz_put_u8(seed, 1);
+			fuzz_put(seed,
 				 (uint8_t[]){ (uint8_t)i, (uint8_t)lie, 8, 0, 8, 0xff, 0xff, 0xff,
 					      0xff, 0xff, 0xff, 0xff, 0xff },
 				 13);
-			fuzz_put_u16(&seed, 0);
-			put_traffic(&seed, 1);
+			fuzz_put_u16(seed, 0);
+			put_traffic(seed, 1);
 			snprintf(name, sizeof(name), "lie-%u-%u", i, lie);
-			fuzz_seed_write(folder, name, &seed);
+			fuzz_seed_write(folder, name, seed);
 		}
 	}
+}
+
+static void
+seeds_write(const char *folder)
+{
+	static struct fuzz_seed seed;
+
+	write_traffic(folder, &seed);
+	write_errors(folder, &seed);
+	write_events(folder, &seed);
+	write_sizes(folder, &seed);
+	write_lies(folder, &seed);
 }
 
 int
