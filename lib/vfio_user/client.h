@@ -102,7 +102,8 @@ void vfu_client_region_release(struct vfu_client_region *region);
 /**
  * Map one area, readable and writable as the region is. munmap() it with its size; that may be after the release.
  *
- * @return -ENODEV it cannot be mapped, -EPROTO the file is shorter than the server said, or what mmap() said.
+ * @return -ENODEV it cannot be mapped, -EPROTO the file is shorter than the server said, -EPERM the server could shorten
+ *         it later (a memfd is to have F_SEAL_SHRINK), or what mmap() said.
  */
 int vfu_client_region_map(const struct vfu_client_region *region, unsigned int area,
 			  void **address);

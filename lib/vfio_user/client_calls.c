@@ -3,6 +3,7 @@
 /* The calls: each builds its request under the lock, and checks all of the answer before any of it is believed. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -175,25 +176,39 @@ vfu_client_region_release(struct vfu_client_region *region)
 	region->fd = -1;
 }
 
+/* An access behind the end of a file would be a SIGBUS, now or when the server has shortened it. */
+static int
+vfu_region_check_file(int fd, uint64_t offset, uint64_t size)
+{
+	struct stat st;
+	int seals;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_size < 0 || size > (uint64_t)st.st_size || offset > st.st_size - size)
+		return -EPROTO;
+	seals = fcntl(fd, F_GET_SEALS);
+	return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 ? 0 : -EPERM;
+}
+
 int
 vfu_client_region_map(const struct vfu_client_region *region, unsigned int area, void **address)
 {
 	const struct vfu_area *a;
 	uint64_t offset;
-	struct stat st;
 	int prot = 0;
 	void *p;
+	int rc;
 
 	if (region->fd < 0 || area >= region->nareas)
 		return -ENODEV;
 	a = &region->areas[area];
 	offset = region->fd_offset + a->offset;
-	if (fstat(region->fd, &st) != 0)
-		return -errno;
-	/* An access behind the end of the file would be a SIGBUS. */
-	if (S_ISREG(st.st_mode) &&
-	    (st.st_size < 0 || a->size > (uint64_t)st.st_size || offset > st.st_size - a->size))
-		return -EPROTO;
+	rc = vfu_region_check_file(region->fd, offset, a->size);
+	if (rc != 0)
+		return rc;
 	if (region->flags & VFU_REGION_FLAG_READ)
 		prot |= PROT_READ;
 	if (region->flags & VFU_REGION_FLAG_WRITE)

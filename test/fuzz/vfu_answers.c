@@ -6,6 +6,7 @@
  * can be guessed.
  */
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,9 @@ fuzz_memory(void)
 	static int fd = -1;
 
 	if (fd < 0) {
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
+		fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		must(ftruncate(fd, 0x4000) == 0);
+		must(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
 	}
 	return fd;
 }

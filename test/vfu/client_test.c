@@ -506,7 +506,7 @@ test_region_descriptions_that_cannot_be(void **state)
 	struct vfu_client_region region;
 	struct script s;
 	unsigned int i, fds = count_fds();
-	int fd = memory_file(0x3000);
+	int fd = region_file(0x3000);
 	void *address;
 
 	(void)state;
@@ -551,6 +551,24 @@ test_region_descriptions_that_cannot_be(void **state)
 	script_end(&s);
 	close(fd);
 	assert_int_equal(count_fds(), fds);
+}
+
+/* It would be a SIGBUS at the next doorbell. */
+static void
+test_a_region_that_the_server_could_shorten(void **state)
+{
+	struct vfu_client_region region = {
+		.size = 0x1000,
+		.flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE,
+		.fd = memory_file(0x1000),
+		.nareas = 1,
+		.areas = { { 0, 0x1000 } },
+	};
+	void *address;
+
+	(void)state;
+	assert_int_equal(vfu_client_region_map(&region, 0, &address), -EPERM);
+	vfu_client_region_release(&region);
 }
 
 static void
@@ -728,6 +746,7 @@ main(void)
 		CASE(test_threads_share_a_client),
 		cmocka_unit_test(test_versions_that_the_client_refuses),
 		cmocka_unit_test(test_region_descriptions_that_cannot_be),
+		cmocka_unit_test(test_a_region_that_the_server_could_shorten),
 		cmocka_unit_test(test_answers_that_cannot_be),
 		cmocka_unit_test(test_requests_without_end),
 		cmocka_unit_test(test_requests_that_the_client_refuses),

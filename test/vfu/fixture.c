@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,17 @@ memory_file(size_t bytes)
 }
 
 int
+region_file(size_t bytes)
+{
+	int fd = memfd_create("vfu-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, bytes), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	return fd;
+}
+
+int
 fixture_setup_at(struct fixture *f, const char *path)
 {
 	const uint32_t rw = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE;
@@ -189,7 +201,7 @@ fixture_setup_at(struct fixture *f, const char *path)
 	pthread_mutex_init(&f->log_lock, NULL);
 	f->peer = -1;
 	f->stop_fd = -1;
-	f->memory_fd = memory_file(BAR0_BYTES + BAR4_BYTES);
+	f->memory_fd = region_file(BAR0_BYTES + BAR4_BYTES);
 	f->bar0 = mmap(NULL, BAR0_BYTES + BAR4_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       f->memory_fd, 0);
 	assert_ptr_not_equal(f->bar0, MAP_FAILED);

@@ -107,7 +107,9 @@ int client_open(struct fixture *f, const struct vfu_client_conf *conf, struct vf
 
 unsigned int count_fds(void);
 unsigned int count_maps(void);
+/* As a client's memory; and as a server's region, which cannot be shortened. */
 int memory_file(size_t bytes);
+int region_file(size_t bytes);
 bool full_run(void);
 void wait_for(atomic_uint *what, unsigned int value);
 

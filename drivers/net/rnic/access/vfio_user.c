@@ -406,7 +406,9 @@ map_windows(struct rnic_vfio_user *vfu, const struct vfu_client_region *bar)
 	for (i = 0; bar->fd >= 0 && i < bar->nareas; i++) {
 		rc = vfu_client_region_map(bar, i, &address);
 		if (rc != 0) {
-			RNIC_LOG_NAMED(ERR, vfu->name, "cannot map UAR pages: %s", strerror(-rc));
+			RNIC_LOG_NAMED(ERR, vfu->name, "cannot map UAR pages: %s",
+				       rc == -EPERM ? "the server could shorten their file"
+						    : strerror(-rc));
 			return rc;
 		}
 		vfu->windows[vfu->window_count++] = (struct window){
