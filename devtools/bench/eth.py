@@ -425,12 +425,18 @@ def median(row, size):
     return statistics.median(row.rates[size])
 
 
-def add_ratios(report, rates, prefix):
-    """Ours by each peer's, then our two by each other."""
-    for name, ours in ((prefix, "rnic"), (f"{prefix}_softrnicd", "softrnicd")):
+def add_ratios(report, rows, size):
+    """Ours by each peer's, then our two by each other: of the medians, and of each repetition."""
+    def add(name, ours, peer):
+        a, b = rows.get(ours), rows.get(peer)
+        if a is not None and b is not None:
+            report.ratio(name, median(a, size), median(b, size),
+                         zip(a.rates.get(size, []), b.rates.get(size, [])))
+
+    for name, ours in ((f"eth{size}", "rnic"), (f"eth{size}_softrnicd", "softrnicd")):
         for peer in PEERS:
-            report.ratio(f"{name}_vs_{peer}", rates.get(ours), rates.get(peer))
-    report.ratio(f"{prefix}_softrnicd_vs_embedded", rates.get("softrnicd"), rates.get("rnic"))
+            add(f"{name}_vs_{peer}", ours, peer)
+    add(f"eth{size}_softrnicd_vs_embedded", "softrnicd", "rnic")
 
 
 def make_report(bench, what):
@@ -451,7 +457,7 @@ def make_report(bench, what):
                 cells = [f"{m:.2f}", f"{min(r):.2f} .. {max(r):.2f}", gbps]
             table.rows.append([row.name, *cells, row.topology, row.copies])
         report.tables.append(table)
-        add_ratios(report, {k: median(r, size) for k, r in by_key.items()}, f"eth{size}")
+        add_ratios(report, by_key, size)
     in_flight = args.bursts * 32 * 2
     report.notes += [
         "counted: packets that one forwarding lcore receives a second (testpmd's Rx-pps; both ports"

@@ -115,13 +115,17 @@ class Report:
         self.machine = machine(root)
         self.tables = []
         self.ratios = {}
+        self.spreads = {}
         self.notes = []
         self.data = {}
 
-    def ratio(self, name, ours, peer):
-        """Ours by the peer's; left out where one of them is not there."""
+    def ratio(self, name, ours, peer, runs=()):
+        """Ours by the peer's; left out where one of them is not there. runs: pairs of single repetitions."""
         if ours is not None and peer:
             self.ratios[name] = ours / peer
+            each = [a / b for a, b in runs if b]
+            if each:
+                self.spreads[name] = f"{min(each):.3f} .. {max(each):.3f}"
 
     def text(self):
         """The whole, for people; the ratio lines are for scripts as well."""
@@ -130,7 +134,8 @@ class Report:
             out += [table.text(), ""]
         if self.notes:
             out += [f"note: {n}" for n in self.notes] + [""]
-        out += [f"ratio {k}={v:.3f}" for k, v in self.ratios.items()]
+        for k, v in self.ratios.items():
+            out.append(f"ratio {k}={v:.3f}" + (f" ({self.spreads[k]})" if k in self.spreads else ""))
         return "\n".join(out)
 
     def markdown(self):
@@ -140,8 +145,10 @@ class Report:
         for table in self.tables:
             out += [table.markdown(), ""]
         if self.ratios:
-            out += ["| ratio | value |", "|---|---|"]
-            out += [f"| `{k}` | {v:.3f} |" for k, v in self.ratios.items()] + [""]
+            spread = bool(self.spreads)
+            out += ["| ratio | value |" + " min .. max |" * spread, "|---|---|" + "---|" * spread]
+            out += [f"| `{k}` | {v:.3f} |" + f" {self.spreads.get(k, '')} |" * spread
+                    for k, v in self.ratios.items()] + [""]
         out += [f"- {n}" for n in self.notes]
         return "\n".join(out)
 
@@ -149,6 +156,7 @@ class Report:
         """For scripts and for later comparison."""
         with open(path, "w", encoding="utf-8") as f:
             json.dump({"what": self.what, "machine": self.machine, "ratios": self.ratios,
+                       "spreads": self.spreads,
                        "notes": self.notes, **self.data}, f, indent=1)
             f.write("\n")
 
