@@ -20,10 +20,10 @@
 #include "loop.h"
 
 #define LOOP_SPINS	  64
-#define LOOP_YIELD_NS	  200000 /* from the last work on */
+#define LOOP_YIELD_NS	  200000 /* behind the spins */
 #define LOOP_SLEEP_MIN_NS 50000
 #define LOOP_SLEEP_MAX_NS 1000000 /* doubled from sleep to sleep up to this */
-#define LOOP_SOCKETS	  32	  /* polls with work between two looks at the sockets */
+#define LOOP_SOCKETS	  32	  /* polls between two looks at the sockets, but for sleeps */
 #define LOOP_EVENTS	  (DEVICES_MAX + 1)
 
 static uint64_t
@@ -162,28 +162,27 @@ loop_sleep(const struct loop *loop, bool served, uint64_t ns)
 void
 loop_run(struct loop *loop)
 {
-	uint64_t last_work = now_ns(), sleep_ns = LOOP_SLEEP_MIN_NS;
-	unsigned int idle = 0, busy = 0, done;
+	uint64_t last_spin = now_ns(), sleep_ns = LOOP_SLEEP_MIN_NS;
+	unsigned int idle = 0, polls = 0;
 
 	while (loop->stopped_by == 0) {
 		bool served = loop_served(loop);
 
-		done = served ? loop_devices(loop) : 0;
-		if (done > 0 && ++busy % LOOP_SOCKETS != 0) {
-			idle = 0;
+		idle = served && loop_devices(loop) > 0 ? 0 : idle + 1;
+		/* A look at the sockets costs as much as dozens of frames. */
+		if (served && idle < LOOP_SPINS && ++polls % LOOP_SOCKETS != 0)
 			continue;
-		}
-		done += loop_sockets(loop);
-		if (done > 0) {
+		if (loop_sockets(loop) > 0)
 			idle = 0;
+		if (idle == 0) {
 			sleep_ns = LOOP_SLEEP_MIN_NS;
 			continue;
 		}
-		if (++idle == 1)
-			last_work = now_ns();
-		if (served && idle <= LOOP_SPINS)
+		if (served && idle <= LOOP_SPINS) {
+			last_spin = now_ns();
 			continue;
-		if (served && now_ns() - last_work < LOOP_YIELD_NS) {
+		}
+		if (served && now_ns() - last_spin < LOOP_YIELD_NS) {
 			sched_yield();
 			continue;
 		}

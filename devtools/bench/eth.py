@@ -239,7 +239,7 @@ def our_rows(args):
                    [[f"net_rnic0,wire=pair:bench{pin}", f"net_rnic1,wire=pair:bench{pin}"]])
     daemon = Row("softrnicd", "net_rnic over softrnicd", DAEMON, copies,
                  [["net_rnic0,socket=DIR/softrnicd/a.sock",
-                   "net_rnic1,socket=DIR/softrnicd/b.sock"]])
+                   "net_rnic1,socket=DIR/softrnicd/b.sock"]], ("--single-file-segments",))
     daemon.devices = ("name=a,wire=pair:bench", "name=b,wire=pair:bench")
     embedded.plugin = daemon.plugin = args.plugin
     return [embedded, daemon]
