@@ -528,13 +528,13 @@ struct softrnic_wire_ops {
 	const char *name;				    /* "loop", "pair" */
 	int (*open)(struct softrnic *dev, const char *arg); /* arg: what follows the ':' or NULL */
 	void (*close)(struct softrnic *dev);
-	/* One frame; delivered or dropped (counted) when it returns. */
-	void (*send)(struct softrnic *dev, const struct softrnic_frame *frame);
 	/* Frames from outside, if the wire has an outside; returns how many. May be NULL. */
 	unsigned int (*poll)(struct softrnic *dev);
 	bool (*is_up)(const struct softrnic *dev);
 };
 extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair;
+/* A frame into the pair; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
+void softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame);
 /* Set dev->wire from "loop" or "pair:NAME"; 0, -EINVAL (unknown), -EEXIST (the pair has two ends), -ENOMEM. */
 int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);

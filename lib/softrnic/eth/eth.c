@@ -43,7 +43,7 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	if (__builtin_expect(dev->faults != NULL, 0))
 		softrnic_faults_send(dev, frame);
 	else
-		dev->wire->send(dev, frame);
+		softrnic_wire_send(dev, frame);
 }
 
 void

@@ -77,7 +77,7 @@ faults_release(struct softrnic *dev, struct faults *faults)
 	frame.pieces[0].iov_base = faults->held;
 	frame.pieces[0].iov_len = faults->held_bytes;
 	faults->held_bytes = 0;
-	dev->wire->send(dev, &frame);
+	softrnic_wire_send(dev, &frame);
 }
 
 /* One bit flips; the copy is sent. */
@@ -92,7 +92,7 @@ faults_corrupt(struct softrnic *dev, struct faults *faults, const struct softrni
 	copy.pieces[0].iov_base = faults->damaged;
 	copy.pieces[0].iov_len = frame->length;
 	dev->stats.wire_corrupted++;
-	dev->wire->send(dev, &copy);
+	softrnic_wire_send(dev, &copy);
 }
 
 void
@@ -116,10 +116,10 @@ softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
 	if (faults_strike(faults, conf->corrupt_ppm))
 		faults_corrupt(dev, faults, frame);
 	else
-		dev->wire->send(dev, frame);
+		softrnic_wire_send(dev, frame);
 	if (faults_strike(faults, conf->dup_ppm)) {
 		dev->stats.wire_duplicated++;
-		dev->wire->send(dev, frame);
+		softrnic_wire_send(dev, frame);
 	}
 	if (late)
 		faults_release(dev, faults);

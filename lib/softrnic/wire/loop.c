@@ -20,12 +20,6 @@ loop_close(struct softrnic *dev)
 	(void)dev;
 }
 
-static void
-loop_send(struct softrnic *dev, const struct softrnic_frame *frame)
-{
-	softrnic_eth_receive(dev, frame);
-}
-
 static bool
 loop_is_up(const struct softrnic *dev)
 {
@@ -37,6 +31,5 @@ const struct softrnic_wire_ops softrnic_wire_loop = {
 	.name = "loop",
 	.open = loop_open,
 	.close = loop_close,
-	.send = loop_send,
 	.is_up = loop_is_up,
 };

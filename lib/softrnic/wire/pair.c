@@ -84,8 +84,8 @@ pair_close(struct softrnic *dev)
 	dev->wire_data = NULL;
 }
 
-static void
-pair_send(struct softrnic *dev, const struct softrnic_frame *frame)
+void
+softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct pair *pair = dev->wire_data;
 	struct softrnic *peer = pair->ends[pair->ends[0] == dev];
@@ -111,6 +111,5 @@ const struct softrnic_wire_ops softrnic_wire_pair = {
 	.name = "pair",
 	.open = pair_open,
 	.close = pair_close,
-	.send = pair_send,
 	.is_up = pair_is_up,
 };
