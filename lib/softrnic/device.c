@@ -204,8 +204,9 @@ softrnic_device_reset(struct softrnic *dev)
 	softrnic_caps_init(dev);
 	softrnic_bar_reset(dev);
 	softrnic_port_reset(dev);
-	memset(&dev->stats, 0, sizeof(dev->stats));
 	softrnic_wire_changed(dev);
+	/* Last: the link that goes down may lose a frame, which is of the time before. */
+	memset(&dev->stats, 0, sizeof(dev->stats));
 }
 
 int

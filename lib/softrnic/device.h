@@ -548,6 +548,8 @@ int softrnic_faults_init(struct softrnic *dev);
 void softrnic_faults_fini(struct softrnic *dev);
 void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
 unsigned int softrnic_faults_poll(struct softrnic *dev);
+/* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
+void softrnic_faults_link_down(struct softrnic *dev);
 
 /* ---- The device. ---- */
 

@@ -230,6 +230,56 @@ test_faults(void **state)
 	assert_int_equal(three.rx_packets, 0);
 }
 
+/* Send one frame that waits to be overtaken. */
+static void
+hold_one(struct side *side, struct softrnic_poller *poller, uint64_t held)
+{
+	dp_send(&side->sq, side->out, 64);
+	for (uint32_t i = 0; i < 20 && dp_stats(&side->dp).wire_reordered < held; i++)
+		softrnic_poll(poller);
+	assert_int_equal(dp_stats(&side->dp).wire_reordered, held);
+}
+
+static void
+vport_switch(struct side *side, uint32_t state)
+{
+	struct rnic_modify_vport_state_in in = { 0 };
+
+	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, state);
+	assert_int_equal(
+		dp_command(&side->dp, RNIC_CMD_MODIFY_VPORT_STATE, 0, &in, sizeof(in), NULL, 0), 0);
+}
+
+/* A frame that waits to be overtaken when the link goes is lost and counted, and never sent later. */
+static void
+test_held_frame_dies_with_the_link(void **state)
+{
+	struct softrnic_conf conf = { .name = "held", .wire = "loop", .reorder_ppm = 1000000 };
+	struct rnic_teardown_hca_in teardown_in = { 0 };
+	struct side side;
+
+	side_open(&side, *state, &conf);
+	dp_run(&side.dp);
+	hold_one(&side, *state, 1);
+	vport_switch(&side, RNIC_VPORT_STATE_DOWN);
+	assert_int_equal(dp_stats(&side.dp).wire_dropped, 1);
+	dp_run(&side.dp);
+	vport_switch(&side, RNIC_VPORT_STATE_UP);
+	dp_run(&side.dp);
+	assert_int_equal(dp_stats(&side.dp).rx_packets, 0);
+	assert_int_equal(count_received(&side), 0);
+	/* With the link up it goes on when nothing overtakes it. */
+	hold_one(&side, *state, 2);
+	dp_run(&side.dp);
+	assert_int_equal(count_received(&side), 1);
+	hold_one(&side, *state, 3);
+	assert_int_equal(dp_command(&side.dp, RNIC_CMD_TEARDOWN_HCA, 0, &teardown_in,
+				    sizeof(teardown_in), NULL, 0),
+			 0);
+	assert_int_equal(dp_stats(&side.dp).wire_dropped, 2);
+	dp_close(&side.dp);
+}
+
 /* A doorbell that another one of the same page overwrote before the device looked. */
 static void
 test_lost_doorbell(void **state)
@@ -433,6 +483,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_pair_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held_frame_dies_with_the_link, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bar_doorbells, setup, teardown),
 		cmocka_unit_test(test_host_thread),

@@ -78,6 +78,8 @@ softrnic_port_update(struct softrnic *dev)
 	if (up == port->link_up)
 		return;
 	port->link_up = up;
+	if (!up)
+		softrnic_faults_link_down(dev);
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
 	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE,
 		       up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN, data);

@@ -63,8 +63,20 @@ softrnic_faults_init(struct softrnic *dev)
 }
 
 void
+softrnic_faults_link_down(struct softrnic *dev)
+{
+	struct faults *faults = dev->faults;
+
+	if (faults == NULL || faults->held_bytes == 0)
+		return;
+	faults->held_bytes = 0;
+	dev->stats.wire_dropped++;
+}
+
+void
 softrnic_faults_fini(struct softrnic *dev)
 {
+	softrnic_faults_link_down(dev);
 	free(dev->faults);
 	dev->faults = NULL;
 }
