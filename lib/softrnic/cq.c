@@ -332,27 +332,20 @@ SOFTRNIC_CMD(query_cq)
 	return RNIC_STATUS_OK;
 }
 
-/* Moderation values are kept for queries; nothing is moderated, and the capability says so. */
+/* Overrun may be ignored or not. Moderation is not offered (cq_moderation is 0), so its fields are refused. */
 SOFTRNIC_CMD(modify_cq)
 {
 	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
 	const struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(in);
 	struct softrnic_cq *cq = cq_of_command(dev, cmd);
 	uint64_t select = rnic_modify_cq_in_get(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT);
-	uint64_t known = RNIC_MODIFY_CQ_PERIOD | RNIC_MODIFY_CQ_MAX_COUNT | RNIC_MODIFY_CQ_OVERRUN;
 
 	cmd->syndrome = 0x403001;
 	if (cq == NULL)
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = 0x403002;
-	if (cmd->op_mod != 0 || (select & ~known) != 0)
+	if (cmd->op_mod != 0 || (select & ~(uint64_t)RNIC_MODIFY_CQ_OVERRUN) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if ((select & RNIC_MODIFY_CQ_PERIOD) != 0)
-		rnic_cqc_set(&cq->context, RNIC_CQC_CQ_PERIOD,
-			     rnic_cqc_get(cqc, RNIC_CQC_CQ_PERIOD));
-	if ((select & RNIC_MODIFY_CQ_MAX_COUNT) != 0)
-		rnic_cqc_set(&cq->context, RNIC_CQC_CQ_MAX_COUNT,
-			     rnic_cqc_get(cqc, RNIC_CQC_CQ_MAX_COUNT));
 	if ((select & RNIC_MODIFY_CQ_OVERRUN) != 0) {
 		cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;
 		rnic_cqc_set(&cq->context, RNIC_CQC_OI, cq->ignore_overrun);
