@@ -69,19 +69,6 @@ softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq)
 }
 
 int
-softrnic_cq_post(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
-		 bool solicited)
-{
-	struct rnic_cqe *entry = softrnic_cq_claim(dev, cq);
-
-	if (entry == NULL)
-		return -ENOSPC;
-	memcpy(entry, cqe, offsetof(struct rnic_cqe, op_own));
-	softrnic_cq_publish(dev, cq, entry, RNIC_CQE_OPCODE(cqe->op_own), solicited);
-	return 0;
-}
-
-int
 softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq, enum rnic_cqe_opcode opcode,
 		       enum rnic_cqe_syndrome syndrome, uint8_t vendor_syndrome, uint32_t sop_qpn,
 		       uint32_t user_index, uint16_t wqe_counter)
@@ -174,16 +161,6 @@ softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn)
 
 	if (cq != NULL)
 		cq_arm(dev, cq, arm);
-}
-
-struct softrnic_cq *
-softrnic_cq_get(struct softrnic *dev, uint32_t cqn)
-{
-	struct softrnic_cq *cq = softrnic_object_get(dev, SOFTRNIC_CQ, cqn);
-
-	if (cq != NULL)
-		cq->object.refs++;
-	return cq;
 }
 
 void

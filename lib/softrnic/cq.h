@@ -64,9 +64,6 @@ int softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq,
 			   uint8_t vendor_syndrome, uint32_t sop_qpn, uint32_t user_index,
 			   uint16_t wqe_counter);
 
-/* Number to CQ, for queues that complete to it: takes a reference. NULL: no such CQ. */
-struct softrnic_cq *softrnic_cq_get(struct softrnic *dev, uint32_t cqn);
-
 /* A queue's asynchronous error event; what: 0x05, 0x10 or 0x11. */
 #define SOFTRNIC_EVENT_QUEUE_RQ 1
 #define SOFTRNIC_EVENT_QUEUE_SQ 2

@@ -62,7 +62,7 @@ struct softrnic_object_table {
 /* Give the object a number; RNIC_STATUS_OK or RNIC_STATUS_LIM. */
 int softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 			struct softrnic_object *object);
-/* NULL if there is no such object: the caller answers RNIC_STATUS_BAD_RES (or BAD_INDEX). */
+/* NULL if there is no such object: the caller answers RNIC_STATUS_BAD_RES. */
 void *softrnic_object_get(struct softrnic *dev, enum softrnic_object_type type, uint32_t number);
 /* Take it out of its table (refs must be 0); the caller frees it. */
 void softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object);
@@ -358,12 +358,6 @@ struct softrnic_cq {
 	struct softrnic_object *eq, *uar_object;
 	struct rnic_cqc context;
 };
-/*
- * Write a completion; `cqe` has everything but the owner bit. `solicited`: the WQE asks for an event.
- * On overrun the CQ goes to error and a CQ_ERROR event is posted; returns -ENOSPC then, else 0.
- */
-int softrnic_cq_post(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
-		     bool solicited);
 /* Raise the events of CQs that got entries since the last call. */
 void softrnic_cq_flush(struct softrnic *dev);
 /* Look at one arm record: repairs a doorbell that was lost on a shared page. */
