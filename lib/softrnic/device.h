@@ -475,8 +475,6 @@ void softrnic_port_update(struct softrnic *dev);
 
 /* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
 #define SOFTRNIC_FRAME_OVERHEAD 22
-/* Bytes of the longest frame that the port sends or takes, without FCS. */
-static inline uint32_t softrnic_port_frame_max(const struct softrnic *dev);
 
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
@@ -490,6 +488,8 @@ struct softrnic_port_counters {
 	uint64_t rx_packets[3], rx_bytes[3]; /* unicast, multicast, broadcast */
 	uint64_t tx_packets[3], tx_bytes[3];
 	uint64_t rx_errors, tx_errors;
+	/* of the above: the port saw them, the vport has no such address */
+	uint64_t rx_foreign_packets[3], rx_foreign_bytes[3];
 };
 
 /* Addresses that the driver asked the vport to take (MODIFY_NIC_VPORT_CONTEXT). */
@@ -689,12 +689,6 @@ void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
 /* An SQ or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
-
-static inline uint32_t
-softrnic_port_frame_max(const struct softrnic *dev)
-{
-	return dev->port.admin_mtu - 4u;
-}
 
 static inline bool
 softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "harness.h"
-#include "softrnic/device.h"
+#include "softrnic/eth/eth.h"
 
 static int
 setup(void **state)
@@ -144,6 +144,21 @@ the_other_end_of_a_pair_sees_it(void **state)
 }
 
 static void
+set_vport_mtu(struct hn *hn, unsigned int mtu)
+{
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_MTU);
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
+				   RNIC_NIC_VPORT_CONTEXT_MTU, mtu);
+	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+/* The port's and the vport's: frames have to fit into both. */
+static void
 mtu_of_the_port(void **state)
 {
 	struct hn *hn = *state;
@@ -156,9 +171,11 @@ mtu_of_the_port(void **state)
 	assert_int_equal(access_reg(hn, RNIC_REG_PMTU, RNIC_ACCESS_REG_WRITE, &reg, sizeof(reg)),
 			 0);
 	assert_int_equal(rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_OPER_MTU), 10000);
-	assert_int_equal(softrnic_port_frame_max(hn->dev), 9996);
+	assert_int_equal(softrnic_eth_frame_max(hn->dev), 1518);
+	set_vport_mtu(hn, 10000);
+	assert_int_equal(softrnic_eth_frame_max(hn->dev), 9996);
 	softrnic_reset(hn->dev);
-	assert_int_equal(softrnic_port_frame_max(hn->dev), 1518);
+	assert_int_equal(softrnic_eth_frame_max(hn->dev), 1518);
 }
 
 static struct rnic_query_nic_vport_context_out *

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 
 #include "data_path.h"
+#include "prm/list.h"
+#include "prm/vport.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
@@ -211,6 +213,7 @@ create_tis(struct dp *dp)
 static int
 bring_up(struct dp *dp)
 {
+	static const struct dp_vport all = { .promisc_all = true };
 	struct rnic_function_in function = { 0 };
 	struct rnic_set_issi_in issi = { 0 };
 	int status, i;
@@ -236,7 +239,36 @@ bring_up(struct dp *dp)
 		status = create_tis(dp);
 	if (status == 0)
 		status = create_key(dp);
+	if (status == 0)
+		status = dp_vport_modify(dp, &all);
 	return status;
+}
+
+int
+dp_vport_modify(struct dp *dp, const struct dp_vport *vport)
+{
+	struct {
+		struct rnic_modify_nic_vport_context_in in;
+		struct rnic_mac_entry list[DP_VPORT_LIST];
+	} in = { 0 };
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&in.in);
+
+	rnic_modify_nic_vport_context_in_set(&in.in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_PROMISC |
+						     RNIC_NIC_VPORT_ADDRESSES_LIST);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, vport->promisc_uc);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, vport->promisc_mc);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, vport->promisc_all);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, vport->list);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, vport->count);
+	for (uint32_t i = 0; i < vport->count; i++) {
+		rnic_mac_entry_set(&in.list[i], RNIC_MAC_ENTRY_ADDRESS_47_32, vport->macs[i] >> 32);
+		rnic_mac_entry_set(&in.list[i], RNIC_MAC_ENTRY_ADDRESS_31_0,
+				   (uint32_t)vport->macs[i]);
+	}
+	return dp_command(dp, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, &in,
+			  sizeof(in.in) + vport->count * sizeof(in.list[0]), NULL, 0);
 }
 
 /* Aligned to its size, so that one translation covers it. */

@@ -100,6 +100,16 @@ uint32_t dp_rq_state(struct dp_rq *rq);
 /* A direct TIR for the queue, once. */
 int dp_tir_create(struct dp_rq *rq);
 
+/* What the vport lets through; dp_open() leaves it with promisc_all, so that flow tables decide alone. */
+#define DP_VPORT_LIST 8
+struct dp_vport {
+	bool promisc_uc, promisc_mc, promisc_all;
+	uint32_t list; /* enum rnic_allowed_list_type: this list becomes `macs` */
+	uint32_t count;
+	uint64_t macs[DP_VPORT_LIST];
+};
+int dp_vport_modify(struct dp *dp, const struct dp_vport *vport);
+
 /* Flow tables. */
 uint32_t dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table);
 uint32_t dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "data_path.h"
+#include "prm/vport.h"
 
 #define QUEUES 3
 
@@ -24,7 +25,9 @@ struct fixture {
 static int
 setup(void **state)
 {
-	struct softrnic_conf conf = { .name = "steer", .wire = "loop" };
+	struct softrnic_conf conf = { .name = "steer",
+				      .wire = "loop",
+				      .mac = { 0x02, 0x00, 0x00, 0xaa, 0xbb, 0xcc } };
 	struct dp_cq_conf cq = { .log_size = 9, .uar = 1, .ignore_overrun = true };
 	struct fixture *f = calloc(1, sizeof(*f));
 	uint8_t *in;
@@ -191,6 +194,68 @@ test_port_modes(void **state)
 	assert_int_equal(flow_tir(f, table, all, 17, NULL, 2), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000003), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000004), 4);
+}
+
+/* The vport's own filter, which stands before the flow tables: here they take everything. */
+static void
+test_vport_takes_its_own_addresses_only(void **state)
+{
+	const uint64_t own = 0x020000aabbcc, other = 0x020000000002;
+	const uint64_t group = 0x01005e000001, broadcast = 0xffffffffffff;
+	struct fixture *f = *state;
+	struct dp_vport vport = { .list = RNIC_ALLOWED_LIST_UC };
+	struct rnic_query_vport_counter_in in = { 0 };
+	struct rnic_query_vport_counter_out out;
+	struct rnic_vport_counters *counters = rnic_query_vport_counter_out_vport_counters(&out);
+	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), all;
+	int status;
+
+	all = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
+	assert_int_equal(flow_tir(f, table, all, 0, NULL, 0), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	/* A driver that told the vport nothing has its permanent address. */
+	assert_int_equal(arrives_mac(f, own), 1);
+	assert_int_equal(arrives_mac(f, other), 0);
+	assert_int_equal(arrives_mac(f, group), 0);
+	assert_int_equal(arrives_mac(f, broadcast), 0);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 3);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 4);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in, sizeof(in), &out,
+				    sizeof(out)),
+			 0);
+#define RECEIVED(field) rnic_vport_counters_get(counters, RNIC_VPORT_COUNTERS_RECEIVED_ETH_##field)
+	assert_int_equal(RECEIVED(UNICAST_PACKETS), 1);
+	assert_int_equal(RECEIVED(UNICAST_OCTETS), 64);
+	assert_int_equal(RECEIVED(MULTICAST_PACKETS), 0);
+	assert_int_equal(RECEIVED(BROADCAST_OCTETS), 0);
+#undef RECEIVED
+	/* By its lists. */
+	vport.macs[vport.count++] = 0x020000000003;
+	vport.macs[vport.count++] = other;
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	assert_int_equal(arrives_mac(f, other), 1);
+	assert_int_equal(arrives_mac(f, 0x020000000004), 0);
+	vport = (struct dp_vport){ .list = RNIC_ALLOWED_LIST_MC,
+				   .count = 1,
+				   .macs = { broadcast } };
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	assert_int_equal(arrives_mac(f, broadcast), 1);
+	assert_int_equal(arrives_mac(f, group), 0);
+	assert_int_equal(arrives_mac(f, other), 1);
+	/* By its modes. */
+	vport.promisc_mc = true;
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	assert_int_equal(arrives_mac(f, group), 1);
+	assert_int_equal(arrives_mac(f, 0x020000000004), 0);
+	vport = (struct dp_vport){ .list = RNIC_ALLOWED_LIST_MC, .promisc_uc = true };
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000004), 1);
+	assert_int_equal(arrives_mac(f, broadcast), 0);
+	vport = (struct dp_vport){ .promisc_all = true };
+	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
+	assert_int_equal(arrives_mac(f, broadcast), 1);
+	assert_int_equal(arrives_mac(f, 0x020000000004), 1);
 }
 
 /* Many addresses, so that buckets grow; each goes where it was told. */
@@ -365,6 +430,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_no_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_port_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vport_takes_its_own_addresses_only, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_many_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),

@@ -401,7 +401,7 @@ mtu(struct world *w, uint16_t value)
 {
 	softrnic_lock(poller);
 	if (value >= 64 && value <= w->dp.dev->port.max_mtu)
-		w->dp.dev->port.admin_mtu = value;
+		w->dp.dev->port.admin_mtu = w->dp.dev->port.vport_mtu = value;
 	softrnic_unlock(poller);
 }
 

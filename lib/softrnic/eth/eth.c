@@ -46,6 +46,33 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 		softrnic_wire_send(dev, frame);
 }
 
+static bool
+list_has(const struct softrnic_mac_list *list, const uint8_t *mac)
+{
+	uint32_t i;
+
+	for (i = 0; i < list->count; i++) {
+		if (memcmp(list->macs[i], mac, sizeof(list->macs[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an
+ * address gets nothing, whatever its tables say. Broadcast is an address of the multicast list.
+ */
+static inline bool
+vport_takes(const struct softrnic_port *port, const uint8_t *dmac, enum softrnic_eth_class class)
+{
+	if (port->promisc_all)
+		return true;
+	if (class == SOFTRNIC_ETH_UNICAST)
+		return memcmp(dmac, port->mac, sizeof(port->mac)) == 0 || port->promisc_uc ||
+		       list_has(&port->uc, dmac);
+	return port->promisc_mc || list_has(&port->mc, dmac);
+}
+
 void
 softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 {
@@ -72,6 +99,12 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	counters->rx_bytes[class] += frame->length;
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->length;
+	if (__builtin_expect(!vport_takes(&dev->port, head, class), 0)) {
+		counters->rx_foreign_packets[class]++;
+		counters->rx_foreign_bytes[class] += frame->length;
+		dev->stats.rx_unmatched++;
+		return;
+	}
 	softrnic_steer(dev, frame, head,
 		       frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
 }

@@ -13,11 +13,17 @@
 #define SOFTRNIC_ETH_HEAD_MAX	 128 /* as far as steering looks: two tags, IPv6, TCP */
 #define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
 
-/* Longest frame that the port takes, without FCS: MTUs of ports count all bytes on the wire. */
+/*
+ * Longest frame that is sent or taken, without FCS: the port and the vport on it have an MTU each, and both count all
+ * bytes on the wire.
+ */
 static inline uint32_t
 softrnic_eth_frame_max(const struct softrnic *dev)
 {
-	return dev->port.admin_mtu - SOFTRNIC_ETH_FCS;
+	const struct softrnic_port *port = &dev->port;
+
+	return (port->vport_mtu < port->admin_mtu ? port->vport_mtu : port->admin_mtu) -
+	       SOFTRNIC_ETH_FCS;
 }
 
 /* Longest frame that the port could ever be set to take. */

@@ -203,7 +203,8 @@ vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
 
 	if ((select & ~known) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if ((select & RNIC_NIC_VPORT_MTU) != 0 && (mtu == 0 || mtu > dev->port.max_mtu))
+	if ((select & RNIC_NIC_VPORT_MTU) != 0 &&
+	    (mtu <= SOFTRNIC_FRAME_OVERHEAD || mtu > dev->port.max_mtu))
 		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_NIC_VPORT_PERMANENT_ADDRESS) != 0 &&
 	    (rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32) >>
@@ -292,20 +293,26 @@ SOFTRNIC_CMD(query_vport_counter)
 		return RNIC_STATUS_BAD_PARAM;
 #define SET(field, member) \
 	rnic_vport_counters_set(counters, RNIC_VPORT_COUNTERS_##field, now->member - base->member)
+/* What the port saw without the frames that were not for the vport. */
+#define RECEIVED(field, member)                                                     \
+	rnic_vport_counters_set(counters, RNIC_VPORT_COUNTERS_RECEIVED_ETH_##field, \
+				now->rx_##member - base->rx_##member -              \
+					(now->rx_foreign_##member - base->rx_foreign_##member))
 	SET(RECEIVED_ERRORS_PACKETS, rx_errors);
 	SET(TRANSMIT_ERRORS_PACKETS, tx_errors);
-	SET(RECEIVED_ETH_UNICAST_PACKETS, rx_packets[0]);
-	SET(RECEIVED_ETH_UNICAST_OCTETS, rx_bytes[0]);
-	SET(RECEIVED_ETH_MULTICAST_PACKETS, rx_packets[1]);
-	SET(RECEIVED_ETH_MULTICAST_OCTETS, rx_bytes[1]);
-	SET(RECEIVED_ETH_BROADCAST_PACKETS, rx_packets[2]);
-	SET(RECEIVED_ETH_BROADCAST_OCTETS, rx_bytes[2]);
+	RECEIVED(UNICAST_PACKETS, packets[0]);
+	RECEIVED(UNICAST_OCTETS, bytes[0]);
+	RECEIVED(MULTICAST_PACKETS, packets[1]);
+	RECEIVED(MULTICAST_OCTETS, bytes[1]);
+	RECEIVED(BROADCAST_PACKETS, packets[2]);
+	RECEIVED(BROADCAST_OCTETS, bytes[2]);
 	SET(TRANSMITTED_ETH_UNICAST_PACKETS, tx_packets[0]);
 	SET(TRANSMITTED_ETH_UNICAST_OCTETS, tx_bytes[0]);
 	SET(TRANSMITTED_ETH_MULTICAST_PACKETS, tx_packets[1]);
 	SET(TRANSMITTED_ETH_MULTICAST_OCTETS, tx_bytes[1]);
 	SET(TRANSMITTED_ETH_BROADCAST_PACKETS, tx_packets[2]);
 	SET(TRANSMITTED_ETH_BROADCAST_OCTETS, tx_bytes[2]);
+#undef RECEIVED
 #undef SET
 	if (rnic_query_vport_counter_in_get(in, RNIC_QUERY_VPORT_COUNTER_IN_CLEAR))
 		dev->port.vport_base = dev->port.counters;
