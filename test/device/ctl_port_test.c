@@ -334,6 +334,87 @@ other_registers(void **state)
 	assert_string_equal((char *)description, "a description");
 }
 
+/* A write of one field that is refused; then the register as it was read can be written. */
+static void
+refuse_register(struct hn *hn, uint16_t id, uint32_t bytes, uint32_t field, uint64_t value)
+{
+	struct rnic_be32 good[0x40] = { { 0 } }, bad[0x40];
+	int status;
+
+	if (id == RNIC_REG_PTYS)
+		rnic_ptys_reg_set((void *)good, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
+	assert_int_equal(access_reg(hn, id, RNIC_ACCESS_REG_READ, good, bytes), 0);
+	memcpy(bad, good, sizeof(bad));
+	if (id == RNIC_REG_PAOS)
+		rnic_paos_reg_set((void *)bad, RNIC_PAOS_REG_ASE, 1);
+	rnic_field_set(bad, field, value);
+	status = access_reg(hn, id, RNIC_ACCESS_REG_WRITE, bad, bytes);
+	if (status != RNIC_STATUS_BAD_PARAM)
+		fail_msg("register 0x%x: status 0x%x", id, status);
+	assert_int_equal(access_reg(hn, id, RNIC_ACCESS_REG_WRITE, good, bytes), 0);
+}
+
+static void
+writes_that_registers_refuse(void **state)
+{
+	struct hn *hn = *state;
+
+#define REFUSE(reg, REG, field, value)                                       \
+	refuse_register(hn, RNIC_REG_##REG, sizeof(struct rnic_##reg##_reg), \
+			(uint32_t)RNIC_##REG##_REG_##field, value)
+	REFUSE(host_endianness, HOST_ENDIANNESS, HE, 1);
+	REFUSE(pmtu, PMTU, LOCAL_PORT, 2);
+	REFUSE(pmtu, PMTU, ADMIN_MTU, 22);
+	REFUSE(ptys, PTYS, LOCAL_PORT, 2);
+	REFUSE(ptys, PTYS, PROTO_MASK, 1);
+	REFUSE(ptys, PTYS, ETH_PROTO_ADMIN, 1);
+	REFUSE(paos, PAOS, LOCAL_PORT, 2);
+	REFUSE(paos, PAOS, ADMIN_STATUS, 3);
+	REFUSE(pfcc, PFCC, LOCAL_PORT, 2);
+	REFUSE(pfcc, PFCC, PFCTX, 1);
+	REFUSE(pfcc, PFCC, PFCRX, 1);
+	REFUSE(pcmr, PCMR, LOCAL_PORT, 2);
+	REFUSE(ppcnt, PPCNT, LOCAL_PORT, 2);
+#undef REFUSE
+}
+
+/* There is no FCS to check: what a driver asks for does not come true, and it is told so. */
+static void
+fcs_checks_cannot_be_switched_on(void **state)
+{
+	struct hn *hn = *state;
+	struct rnic_pcmr_reg reg = { 0 };
+
+	rnic_pcmr_reg_set(&reg, RNIC_PCMR_REG_LOCAL_PORT, 1);
+	rnic_pcmr_reg_set(&reg, RNIC_PCMR_REG_FCS_CHK, 1);
+	assert_int_equal(access_reg(hn, RNIC_REG_PCMR, RNIC_ACCESS_REG_WRITE, &reg, sizeof(reg)),
+			 0);
+	assert_int_equal(rnic_pcmr_reg_get(&reg, RNIC_PCMR_REG_FCS_CAP), 0);
+	assert_int_equal(rnic_pcmr_reg_get(&reg, RNIC_PCMR_REG_FCS_CHK), 0);
+}
+
+static void
+roce_is_switched_by_the_vport(void **state)
+{
+	struct hn *hn = *state;
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_ROCE_EN);
+	for (unsigned int on = 2; on-- > 0;) {
+		rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
+					   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
+		hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+		assert_int_equal(rnic_nic_vport_context_get(
+					 rnic_query_nic_vport_context_out_nic_vport_context(
+						 query_vport(hn, RNIC_ALLOWED_LIST_UC)),
+					 RNIC_NIC_VPORT_CONTEXT_ROCE_EN),
+				 on);
+	}
+}
+
 int
 main(void)
 {
@@ -347,6 +428,9 @@ main(void)
 		T(invented_addresses_differ),
 		T(counters_clear_apart),
 		T(other_registers),
+		T(writes_that_registers_refuse),
+		T(fcs_checks_cannot_be_switched_on),
+		T(roce_is_switched_by_the_vport),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

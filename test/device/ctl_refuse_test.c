@@ -125,6 +125,7 @@ static const struct row rows[] = {
 	R(CREATE_CQ, BAD_RES, CQC(C_EQN), 0, "no such EQ"),
 	R(CREATE_CQ, BAD_RES, CQC(UAR_PAGE), 0, "no such UAR"),
 	R(CREATE_CQ, BAD_PARAM, RNIC_CREATE_CQ_IN_CQ_UMEM_VALID, 1, "umem"),
+	R(CREATE_CQ, BAD_PARAM, CQC(DBR_UMEM_VALID), 1, "umem for the doorbell record"),
 	R(CREATE_CQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
 	CUT(CREATE_CQ, 8, "no page"),
 	NUMBER(DESTROY_CQ),
@@ -182,6 +183,8 @@ static const struct row rows[] = {
 	R(MODIFY_TIR, BAD_PARAM, RNIC_MODIFY_TIR_IN_BITMASK, 1u << 20, "unknown field"),
 	R(MODIFY_TIR, BAD_PARAM, TIRC(LRO_ENABLE_MASK), 1, "LRO"),
 	R(MODIFY_TIR, BAD_RES, TIRC(INDIRECT_TABLE), 1, "no such RQT"),
+	{ RNIC_CMD_MODIFY_TIR, RNIC_STATUS_BAD_PARAM, (uint32_t)RNIC_MODIFY_TIR_IN_TIRN, 0,
+	  offsetof(struct world, tir), 0, "a table for a direct TIR" },
 	NUMBER(DESTROY_TIR),
 	BUSY(DESTROY_TIR, tir),
 	NUMBER(QUERY_TIR),
@@ -194,12 +197,19 @@ static const struct row rows[] = {
 	R(CREATE_SQ, BAD_PARAM, WQ(LOG_WQ_SZ), 16, "too large"),
 	R(CREATE_SQ, BAD_PARAM, WQ(LOG_WQ_STRIDE), 5, "stride"),
 	R(CREATE_SQ, BAD_PARAM, WQ(WQ_TYPE), RNIC_WQ_LINKED_LIST, "type"),
+	R(CREATE_SQ, BAD_PARAM, WQ(WQ_SIGNATURE), 1, "signature"),
+	R(CREATE_SQ, BAD_PARAM, WQ(DBR_UMEM_VALID), 1, "umem for the doorbell record"),
+	R(CREATE_SQ, BAD_PARAM, WQ(WQ_UMEM_VALID), 1, "umem"),
+	R(CREATE_SQ, BAD_PARAM, SQC(HAIRPIN), 1, "hairpin"),
+	R(CREATE_SQ, BAD_PARAM, SQC(REG_UMR), 1, "UMR"),
+	R(CREATE_SQ, BAD_PARAM, SQC(TIS_LST_SZ), 2, "more than one TIS"),
 	R(CREATE_SQ, BAD_PARAM, WQ(DBR_ADDR), 0x1000, "doorbell record not mapped"),
 	R(CREATE_SQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
 	CUT(CREATE_SQ, 8, "no page"),
 	NUMBER(MODIFY_SQ),
 	R(MODIFY_SQ, BAD_RES_STATE, RNIC_MODIFY_SQ_IN_SQ_STATE, RNIC_WQ_STATE_ERR, "from"),
 	R(MODIFY_SQ, BAD_RES_STATE, SQC(STATE), 7, "to"),
+	R(MODIFY_SQ, BAD_PARAM, RNIC_MODIFY_SQ_IN_BITMASK, 1, "rate limit"),
 	NUMBER(DESTROY_SQ),
 	NUMBER(QUERY_SQ),
 	R(CREATE_RQ, BAD_RES, RQC(CQN), 0, "no such CQ"),
@@ -211,11 +221,19 @@ static const struct row rows[] = {
 	R(CREATE_RQ, BAD_PARAM, WQ(LOG_WQ_STRIDE), 3, "stride"),
 	R(CREATE_RQ, BAD_PARAM, WQ(LOG_WQ_STRIDE), 10, "longer WQEs than the capabilities say"),
 	R(CREATE_RQ, BAD_PARAM, WQ(WQ_TYPE), RNIC_WQ_CYCLIC_STRIDING, "type"),
+	R(CREATE_RQ, BAD_PARAM, WQ(WQ_SIGNATURE), 1, "signature"),
+	R(CREATE_RQ, BAD_PARAM, WQ(DBR_UMEM_VALID), 1, "umem for the doorbell record"),
+	R(CREATE_RQ, BAD_PARAM, WQ(WQ_UMEM_VALID), 1, "umem"),
+	R(CREATE_RQ, BAD_PARAM, RQC(HAIRPIN), 1, "hairpin"),
+	R(CREATE_RQ, BAD_PARAM, RQC(SCATTER_FCS), 1, "FCS"),
+	R(CREATE_RQ, BAD_PARAM, WQ(DBR_ADDR), 0x1000, "doorbell record not mapped"),
 	R(CREATE_RQ, BAD_PARAM, PAGE_0, 0x1000, "page not mapped"),
 	CUT(CREATE_RQ, 8, "no page"),
 	NUMBER(MODIFY_RQ),
 	R(MODIFY_RQ, BAD_RES_STATE, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_ERR, "from"),
 	R(MODIFY_RQ, BAD_RES_STATE, RQC(STATE), 7, "to"),
+	R(MODIFY_RQ, BAD_PARAM, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_SCATTER_FCS, "FCS"),
+	R(MODIFY_RQ, BAD_RES, RQC(COUNTER_SET_ID), 0xff, "no such counter set"),
 	NUMBER(DESTROY_RQ),
 	BUSY(DESTROY_RQ, rq.number),
 	NUMBER(QUERY_RQ),
@@ -225,6 +243,7 @@ static const struct row rows[] = {
 	R(CREATE_TIS, BAD_PARAM, TISC(TLS_EN), 1, "TLS"),
 	NUMBER(MODIFY_TIS),
 	R(MODIFY_TIS, BAD_PARAM, RNIC_MODIFY_TIS_IN_BITMASK, 1u << 20, "unknown field"),
+	R(MODIFY_TIS, BAD_PARAM, TISC(LAG_TX_PORT_AFFINITY), 2, "affinity to a second port"),
 	NUMBER(DESTROY_TIS),
 	BUSY(DESTROY_TIS, tis),
 	NUMBER(QUERY_TIS),
@@ -249,6 +268,7 @@ static const struct row rows[] = {
 	R(CREATE_FLOW_TABLE, BAD_PARAM, FTC(LOG_SIZE), 31, "too large"),
 	R(CREATE_FLOW_TABLE, BAD_PARAM, FTC(SW_OWNER), 1, "software steering"),
 	R(CREATE_FLOW_TABLE, BAD_RES, FTC(TABLE_MISS_ACTION), 1, "no such table to go on to"),
+	R(CREATE_FLOW_TABLE, BAD_PARAM, FTC(TABLE_MISS_ACTION), 2, "unknown miss action"),
 	R(DESTROY_FLOW_TABLE, BAD_RES, RNIC_FLOW_TABLE_IN_TABLE_ID, 0, "no such table"),
 	R(DESTROY_FLOW_TABLE, BAD_RES, RNIC_FLOW_TABLE_IN_TABLE_TYPE, 1, "of another type"),
 	{ RNIC_CMD_DESTROY_FLOW_TABLE, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_FLOW_TABLE_IN_TABLE_ID,
@@ -257,6 +277,8 @@ static const struct row rows[] = {
 	R(MODIFY_FLOW_TABLE, BAD_RES, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID, 0, "no such table"),
 	R(MODIFY_FLOW_TABLE, BAD_PARAM, RNIC_MODIFY_FLOW_TABLE_IN_MODIFY_FIELD_SELECT, 0x8000,
 	  "unknown field"),
+	R(MODIFY_FLOW_TABLE, BAD_PARAM, FTC(TABLE_MISS_ACTION), 2, "unknown miss action"),
+	R(MODIFY_FLOW_TABLE, BAD_RES, FTC(TABLE_MISS_ACTION), 1, "no such table to go on to"),
 	R(CREATE_FLOW_GROUP, BAD_RES, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, 0, "no such table"),
 	R(CREATE_FLOW_GROUP, BAD_PARAM, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, 64, "range"),
 	R(CREATE_FLOW_GROUP, BAD_PARAM, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, 15, "overlap"),
@@ -274,6 +296,8 @@ static const struct row rows[] = {
 	R(SET_FLOW_TABLE_ENTRY, BAD_PARAM, FLOW(ACTION), 0x8000, "unknown action"),
 	R(SET_FLOW_TABLE_ENTRY, BAD_INP_LEN, FLOW(DESTINATION_LIST_SIZE), 2, "list too short"),
 	R(SET_FLOW_TABLE_ENTRY, BAD_RES, IN_BITS(0x340, 23, 0), 0, "no such TIR"),
+	R(SET_FLOW_TABLE_ENTRY, BAD_RES, IN_BITS(0x340, 31, 0),
+	  (uint32_t)RNIC_FLOW_DESTINATION_TABLE << 24 | 0xffffff, "no such table to go on to"),
 	R(SET_FLOW_TABLE_ENTRY, BAD_PARAM, IN_BITS(0x340, 31, 24), 9, "destination type"),
 	R(QUERY_FLOW_TABLE_ENTRY, BAD_RES, RNIC_FTE_IN_FLOW_INDEX, 5, "no such entry"),
 	R(QUERY_FLOW_TABLE_ENTRY, BAD_RES, RNIC_FTE_IN_TABLE_ID, 0, "no such table"),
@@ -397,6 +421,71 @@ what_works_only_once(void **state)
 				 status, once[i].status);
 		hn_stop(&w.hn);
 	}
+}
+
+/* What prepares a function is refused once it is ready. */
+static void
+preparations_in_a_ready_function(void **state)
+{
+	static const uint16_t opcodes[] = { RNIC_CMD_ENABLE_HCA, RNIC_CMD_DISABLE_HCA,
+					    RNIC_CMD_INIT_HCA, RNIC_CMD_SET_HCA_CAP,
+					    RNIC_CMD_SET_ISSI };
+	uint8_t in[IN_ROOM];
+	struct world w;
+
+	(void)state;
+	world_make(&w, SOFTRNIC_HCA_READY, false);
+	for (unsigned int i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		uint32_t bytes;
+		int status;
+
+		memset(in, 0, sizeof(in));
+		bytes = world_good_input(&w, opcodes[i], in);
+		status = send_input(&w, in, bytes);
+		if (status != RNIC_STATUS_BAD_SYS_STATE)
+			fail_msg("0x%x in a ready function: status 0x%x", opcodes[i], status);
+	}
+	hn_stop(&w.hn);
+}
+
+static void
+tables_of_created_objects_have_an_end(void **state)
+{
+	static const struct {
+		uint16_t opcode;
+		enum softrnic_object_type type;
+	} creations[] = {
+		{ RNIC_CMD_CREATE_MKEY, SOFTRNIC_MKEY },
+		{ RNIC_CMD_CREATE_EQ, SOFTRNIC_EQ },
+		{ RNIC_CMD_CREATE_CQ, SOFTRNIC_CQ },
+		{ RNIC_CMD_CREATE_TIS, SOFTRNIC_TIS },
+		{ RNIC_CMD_CREATE_TIR, SOFTRNIC_TIR },
+		{ RNIC_CMD_CREATE_RQT, SOFTRNIC_RQT },
+		{ RNIC_CMD_CREATE_SQ, SOFTRNIC_SQ },
+		{ RNIC_CMD_CREATE_RQ, SOFTRNIC_RQ },
+		{ RNIC_CMD_CREATE_FLOW_TABLE, SOFTRNIC_FLOW_TABLE },
+	};
+	uint8_t in[IN_ROOM];
+	struct world w;
+
+	(void)state;
+	world_make(&w, SOFTRNIC_HCA_READY, false);
+	for (unsigned int i = 0; i < sizeof(creations) / sizeof(creations[0]); i++) {
+		const struct softrnic_object_table *table = &w.hn.dev->tables[creations[i].type];
+		uint32_t bytes;
+		int status;
+
+		memset(in, 0, sizeof(in));
+		bytes = world_good_input(&w, creations[i].opcode, in);
+		do {
+			status = send_input(&w, in, bytes);
+		} while (status == RNIC_STATUS_OK);
+		if (status != RNIC_STATUS_LIM ||
+		    table->used != softrnic_object_limit(creations[i].type))
+			fail_msg("0x%x behind %u objects: status 0x%x", creations[i].opcode,
+				 table->used, status);
+	}
+	hn_stop(&w.hn);
 }
 
 static void
@@ -619,7 +708,9 @@ main(void)
 		cmocka_unit_test(no_opcode_is_left_out),
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(what_works_only_once),
+		cmocka_unit_test(preparations_in_a_ready_function),
 		cmocka_unit_test(tables_have_an_end),
+		cmocka_unit_test(tables_of_created_objects_have_an_end),
 		cmocka_unit_test(every_opcode_in_a_state_below_its_own),
 		cmocka_unit_test(every_opcode_one_byte_too_short),
 		cmocka_unit_test(every_opcode_with_the_shortest_output),

@@ -218,6 +218,8 @@ good_queue_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_MODIFY_RQ:
 		number_in(in, w->rq.number);
 		rnic_rqc_set(rnic_modify_rq_in_rqc(in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
+		rnic_modify_rq_in_set(in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_COUNTER_SET_ID);
+		rnic_rqc_set(rnic_modify_rq_in_rqc(in), RNIC_RQC_COUNTER_SET_ID, w->counter);
 		return sizeof(struct rnic_modify_rq_in);
 	case RNIC_CMD_DESTROY_RQ: return number_in(in, w->loose_rq.number);
 	case RNIC_CMD_QUERY_RQ: return number_in(in, w->rq.number);
@@ -305,7 +307,11 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_CREATE_TIS:
 		rnic_tisc_set(rnic_create_tis_in_tisc(in), RNIC_TISC_TRANSPORT_DOMAIN, w->td);
 		return sizeof(struct rnic_create_tis_in);
-	case RNIC_CMD_MODIFY_TIS: number_in(in, w->tis); return sizeof(struct rnic_modify_tis_in);
+	case RNIC_CMD_MODIFY_TIS:
+		number_in(in, w->tis);
+		rnic_modify_tis_in_set(in, RNIC_MODIFY_TIS_IN_BITMASK, 0x9); /* prio, affinity */
+		rnic_tisc_set(rnic_modify_tis_in_tisc(in), RNIC_TISC_LAG_TX_PORT_AFFINITY, 1);
+		return sizeof(struct rnic_modify_tis_in);
 	case RNIC_CMD_DESTROY_TIS: return number_in(in, w->loose_tis);
 	case RNIC_CMD_QUERY_TIS: return number_in(in, w->tis);
 	case RNIC_CMD_CREATE_TIR: return good_tir(w, in);
