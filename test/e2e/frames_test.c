@@ -471,6 +471,61 @@ transmit_queue_recovers_from_an_error(void **unused)
 	rte_mempool_free(island);
 }
 
+/* A stop that meets the error first, or comes when the queue is repaired but no burst has followed: nothing vanishes. */
+static void
+packets_lost_at_a_stop_are_counted(void **unused)
+{
+	const struct e2e_conf conf = { .mtu = 9000, .no_fast_free = true };
+	struct rte_mempool *island = rte_pktmbuf_pool_create(
+		"island3", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct rte_eth_stats tx, rx;
+	struct rte_mbuf *pkts[9];
+	char *text = NULL;
+	unsigned int wait, i;
+	size_t size;
+	FILE *log;
+
+	(void)unused;
+	assert_non_null(island);
+	for (wait = 0; wait < 3; wait++) {
+		start(&conf);
+		log = open_memstream(&text, &size);
+		assert_non_null(log);
+		assert_int_equal(rte_openlog_stream(log), 0);
+		pkts[0] = rte_pktmbuf_alloc(island);
+		assert_non_null(pkts[0]);
+		/* Beyond the memory that there is a key for. */
+		pkts[0]->data_len = pkts[0]->pkt_len = 9000;
+		for (i = 1; i < RTE_DIM(pkts); i++)
+			pkts[i] = e2e_frame(e2e_pool, 1, i, 100, 1);
+		assert_int_equal(rte_eth_tx_burst(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+		if (wait > 0)
+			rte_delay_us_sleep(20000);
+		if (wait > 1) {
+			/* This burst meets the error; the recovery is over before the stop. */
+			assert_int_equal(rte_eth_tx_burst(0, 0, NULL, 0), 0);
+			rte_delay_us_sleep(50000);
+		}
+		assert_int_equal(e2e_port_stop(0), 0);
+		rte_openlog_stream(NULL);
+		fclose(log);
+		assert_non_null(strstr(text, "Tx queue 0: error completion of WQE 0,"));
+		assert_non_null(strstr(text, "packets are lost with it"));
+		free(text);
+		assert_true(e2e_silent(1));
+		assert_int_equal(rte_eth_stats_get(0, &tx), 0);
+		assert_int_equal(rte_eth_stats_get(1, &rx), 0);
+		assert_int_equal(rx.ipackets, 0);
+		assert_int_equal(tx.opackets, 0);
+		assert_int_equal(tx.obytes, 0);
+		assert_int_equal(tx.oerrors, RTE_DIM(pkts));
+		assert_int_equal(e2e_port_stop(1), 0);
+		assert_int_equal(e2e_pool_used(e2e_pool), 0);
+		assert_int_equal(rte_mempool_in_use_count(island), 0);
+	}
+	rte_mempool_free(island);
+}
+
 /* Packets of these lengths, one of each: which of them arrived is for the caller to know. */
 static uint16_t
 send_lengths(uint16_t from, const uint32_t *lengths, unsigned int count, unsigned int segs)
@@ -611,6 +666,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(no_mbufs_then_mbufs_again, stop_ports),
 		cmocka_unit_test_teardown(all_transmit_queues_send, stop_ports),
 		cmocka_unit_test_teardown(transmit_queue_recovers_from_an_error, stop_ports),
+		cmocka_unit_test_teardown(packets_lost_at_a_stop_are_counted, stop_ports),
 		cmocka_unit_test_teardown(packets_beyond_the_mtu_are_counted, stop_ports),
 		cmocka_unit_test_teardown(error_lines_are_few_and_count_the_rest, stop_ports),
 		cmocka_unit_test_teardown(completion_index_wraps, stop_ports),

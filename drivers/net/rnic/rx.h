@@ -43,6 +43,7 @@ struct rnic_rxq {
 	unsigned int socket;
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
+	bool error_unsaid;		   /* no line yet of it */
 	struct rnic_error_lines error_lines;
 };
 

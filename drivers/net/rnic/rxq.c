@@ -234,6 +234,19 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 
 static void rxq_recover(void *arg);
 
+/* Of each error completion once, by the recovery or by a stop that comes before it. */
+static void
+rxq_say_error(struct rnic_rxq *rxq)
+{
+	if (!rxq->error_unsaid)
+		return;
+	rxq->error_unsaid = false;
+	if (rnic_error_lines_due(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id))
+		RNIC_LOG(ERR, rxq->dev,
+			 "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
+			 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
+}
+
 int
 rnic_rxq_stop(struct rnic_rxq *rxq)
 {
@@ -241,6 +254,7 @@ rnic_rxq_stop(struct rnic_rxq *rxq)
 		return 0;
 	rnic_owner_enter(rxq);
 	rte_eal_alarm_cancel(rxq_recover, rxq);
+	rxq_say_error(rxq);
 	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
 	return rxq_tear_down(rxq);
@@ -258,16 +272,15 @@ rxq_recover(void *arg)
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
 	producer = rxq->rq.producer;
-	if (rnic_error_lines_due(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id))
-		RNIC_LOG(ERR, rxq->dev,
-			 "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
-			 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
+	rxq_say_error(rxq);
 	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
 	if (rc < 0) {
 		RNIC_LOG(
 			ERR, rxq->dev,
 			"Rx queue %u: not recovered: %s; it stays down until the port is restarted",
 			rxq->queue_id, strerror(-rc));
+		/* What was written here is seen by whoever stops the queue. */
+		__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 		return;
 	}
 	/* Of what was in the ring nothing was delivered: it starts empty. */
@@ -283,6 +296,7 @@ rxq_recover(void *arg)
 void
 rnic_rxq_failed(struct rnic_rxq *rxq)
 {
+	rxq->error_unsaid = true;
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 	rte_eal_alarm_set(1, rxq_recover, rxq);
 }

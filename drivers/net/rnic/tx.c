@@ -21,9 +21,6 @@
 #define TX_MULTI_PACKET 0x1
 #define TX_DUMP		0x2
 
-#define TX_DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
-#define TX_WQEBBS(ds)	(((ds) + TX_DS_PER_WQEBB - 1) / TX_DS_PER_WQEBB)
-
 /* Give mbufs back as references and pools allow: those of one pool that are neighbours go together. */
 static void
 tx_free_each(struct rte_mbuf **mbufs, uint16_t count)
@@ -153,7 +150,7 @@ tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_en
 	txq->wqes[index & txq->sq.mask] = (struct rnic_tx_wqe){ elts_start, elts_end, packets, 0 };
 	txq->unsignalled = signal ? 0 : unsignalled;
 	txq->elts_head = elts_end;
-	txq->sq.producer = index + TX_WQEBBS(ds);
+	txq->sq.producer = index + RNIC_TX_WQEBBS(ds);
 	*ctrl = (struct rnic_wqe_ctrl){
 		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
 		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(txq->sq.sqn, ds)),
@@ -202,7 +199,8 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 		range = 0;
 	count = RTE_MIN(count, (uint32_t)RNIC_TX_SEGS_MAX);
 	count = RTE_MIN(count, txq->elts_mask + 1u - elt);
-	count = RTE_MIN(count, (txq->sq.mask + 1u - index) * TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
+	count = RTE_MIN(count,
+			(txq->sq.mask + 1u - index) * RNIC_TX_DS_PER_WQEBB - RNIC_TX_WQE_HEAD_DS);
 	for (done = 0; done < count; done++) {
 		mbuf = pkts[done];
 		payload = mbuf->data_len - RTE_ETHER_HDR_LEN;

@@ -18,8 +18,10 @@
 
 #define RNIC_TX_WQE_HEAD_DS 2 /* control and Ethernet segment */
 /* Inline L2 header, with a VLAN tag: the least that some cards demand in each send WQE; takes one unit more. */
-#define RNIC_TX_INLINE_L2 18
-#define RNIC_TX_SEGS_MAX  (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
+#define RNIC_TX_INLINE_L2    18
+#define RNIC_TX_DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
+#define RNIC_TX_WQEBBS(ds)   (((ds) + RNIC_TX_DS_PER_WQEBB - 1) / RNIC_TX_DS_PER_WQEBB)
+#define RNIC_TX_SEGS_MAX     (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
 /* Segments after which a completion is asked for: a quarter of the smallest ring. */
 #define RNIC_TX_SIGNAL	 32
 #define RNIC_TX_ELTS_MIN 128
@@ -53,6 +55,8 @@ struct rnic_txq {
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
 	uint16_t wqe_counter;		   /* of the WQE that failed */
+	bool error_unsaid;		   /* no line yet of the error completion */
+	uint32_t first_consumer;	   /* index of the CQ when the SQ began at zero */
 	struct rnic_error_lines error_lines;
 };
 

@@ -118,9 +118,50 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	txq->elts_head = 0;
 	txq->elts_tail = 0;
 	txq->unsignalled = 0;
+	txq->first_consumer = 0;
+	txq->error_unsaid = false;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 	rnic_owner_leave(txq);
 	return 0;
+}
+
+/* The packets from the failed WQE on were counted when they were posted. Returns how many they are. */
+static uint16_t
+txq_count_lost(struct rnic_txq *txq)
+{
+	const struct rnic_tx_wqe *wqe = &txq->wqes[txq->wqe_counter & txq->sq.mask];
+	uint16_t from = wqe->elts_start, packets;
+	uint64_t bytes = 0;
+
+	packets = txq->stats.packets - wqe->packets_start;
+	if ((uint16_t)(from - txq->elts_tail) > (uint16_t)(txq->elts_head - txq->elts_tail) ||
+	    packets > (uint16_t)(txq->elts_head - from)) {
+		/* A device that names a WQE that is not under way. */
+		from = txq->elts_tail;
+		packets = txq->elts_head - from;
+	}
+	for (; from != txq->elts_head; from++)
+		bytes += txq->elts[from & txq->elts_mask]->data_len;
+	rnic_counter_add(&txq->stats.packets, -(uint64_t)packets);
+	rnic_counter_add(&txq->stats.bytes, -bytes);
+	rnic_counter_add(&txq->stats.errors, packets);
+	return packets;
+}
+
+/* The WQE after the last one that the device completed since the queue's rings began at zero. */
+static uint16_t
+txq_next_wqe(const struct rnic_txq *txq)
+{
+	const struct rnic_cq *cq = &txq->cq;
+	const struct rnic_wqe_ctrl *ctrl;
+	uint16_t last;
+
+	if (cq->consumer == txq->first_consumer)
+		return 0;
+	last = rnic_be16_to_cpu(cq->ring[(cq->consumer - 1) & cq->mask].wqe_counter);
+	ctrl = (const struct rnic_wqe_ctrl *)(txq->sq.ring +
+					      (size_t)(last & txq->sq.mask) * RNIC_WQEBB_BYTES);
+	return last + RNIC_TX_WQEBBS(rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX);
 }
 
 /* Let the device send what was posted, so that a stop loses nothing; not for long. */
@@ -141,27 +182,66 @@ txq_drain(struct rnic_txq *txq)
 			posted = true;
 		}
 		if (rte_get_timer_cycles() > end) {
-			RNIC_LOG(WARNING, txq->dev, "Tx queue %u: %u segments not sent in %u ms",
-				 txq->queue_id, used, TXQ_DRAIN_MS);
+			txq->wqe_counter = txq_next_wqe(txq);
 			return;
 		}
 		rte_delay_us_sleep(10);
 	}
 }
 
+/* What the queue still holds when it stops: counted, and said, as nobody else will. */
+static void
+txq_give_up(struct rnic_txq *txq, enum rnic_queue_state state)
+{
+	uint16_t packets;
+
+	if (txq->elts_head == txq->elts_tail)
+		return;
+	packets = txq_count_lost(txq);
+	if (state == RNIC_QUEUE_RUNNING)
+		RNIC_LOG(
+			ERR, txq->dev,
+			"Tx queue %u: stopped with %u packets that the device did not send in %u ms",
+			txq->queue_id, packets, TXQ_DRAIN_MS);
+	else
+		RNIC_LOG(ERR, txq->dev,
+			 "Tx queue %u: stopped after an error: %u packets are lost with it",
+			 txq->queue_id, packets);
+}
+
 static void txq_recover(void *arg);
+
+/* Of each error completion once, by the recovery or by a stop that comes before it. */
+static void
+txq_say_error(struct rnic_txq *txq)
+{
+	if (!txq->error_unsaid)
+		return;
+	txq->error_unsaid = false;
+	if (rnic_error_lines_due(&txq->error_lines, txq->dev, "Tx", txq->queue_id))
+		RNIC_LOG(
+			ERR, txq->dev,
+			"Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
+			txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
+}
 
 int
 rnic_txq_stop(struct rnic_txq *txq)
 {
+	enum rnic_queue_state state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
 	int rc, rc2;
 
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
+	if (state == RNIC_QUEUE_STOPPED)
 		return 0;
 	rnic_owner_enter(txq);
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING)
+	if (state == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
+	/* Waits for a recovery that has begun: from here on the queue is this thread's alone. */
 	rte_eal_alarm_cancel(txq_recover, txq);
+	state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
+	if (state != RNIC_QUEUE_RUNNING)
+		txq_say_error(txq);
+	txq_give_up(txq, state);
 	rnic_error_lines_flush(&txq->error_lines, txq->dev, "Tx", txq->queue_id);
 	rc = rnic_sq_destroy(txq->dev, &txq->sq);
 	rc2 = rnic_cq_destroy(txq->dev, &txq->cq);
@@ -180,17 +260,15 @@ txq_recover(void *arg)
 
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
-	if (rnic_error_lines_due(&txq->error_lines, txq->dev, "Tx", txq->queue_id))
-		RNIC_LOG(
-			ERR, txq->dev,
-			"Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
-			txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
+	txq_say_error(txq);
 	rc = rnic_sq_recover(txq->dev, &txq->sq);
 	if (rc < 0) {
 		RNIC_LOG(
 			ERR, txq->dev,
 			"Tx queue %u: not recovered: %s; it stays down until the port is restarted",
 			txq->queue_id, strerror(-rc));
+		/* What was written here is seen by whoever stops the queue. */
+		__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 		return;
 	}
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
@@ -199,30 +277,9 @@ txq_recover(void *arg)
 void
 rnic_txq_failed(struct rnic_txq *txq)
 {
+	txq->error_unsaid = true;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 	rte_eal_alarm_set(1, txq_recover, txq);
-}
-
-/* The packets from the failed WQE on were counted when they were posted. */
-static void
-txq_count_lost(struct rnic_txq *txq)
-{
-	const struct rnic_tx_wqe *wqe = &txq->wqes[txq->wqe_counter & txq->sq.mask];
-	uint16_t from = wqe->elts_start, packets;
-	uint64_t bytes = 0;
-
-	packets = txq->stats.packets - wqe->packets_start;
-	if ((uint16_t)(from - txq->elts_tail) > (uint16_t)(txq->elts_head - txq->elts_tail) ||
-	    packets > (uint16_t)(txq->elts_head - from)) {
-		/* A device that names a WQE that is not under way. */
-		from = txq->elts_tail;
-		packets = txq->elts_head - from;
-	}
-	for (; from != txq->elts_head; from++)
-		bytes += txq->elts[from & txq->elts_mask]->data_len;
-	rnic_counter_add(&txq->stats.packets, -(uint64_t)packets);
-	rnic_counter_add(&txq->stats.bytes, -bytes);
-	rnic_counter_add(&txq->stats.errors, packets);
 }
 
 void
@@ -236,7 +293,8 @@ rnic_txq_restart(struct rnic_txq *txq)
 	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		cq->consumer++;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
-	txq_count_lost(txq);
+	txq->first_consumer = cq->consumer;
+	(void)txq_count_lost(txq);
 	rnic_tx_free(txq, txq->elts_head);
 	txq->unsignalled = 0;
 	rnic_counter_add(&txq->stats.restarts, 1);
