@@ -416,6 +416,92 @@ missed_frames_are_counted(void **unused)
 	stop_both();
 }
 
+/* What the application had not looked at when the device went is counted all the same. */
+static void
+missed_frames_survive_a_reset(void **unused)
+{
+	struct rte_eth_stats stats;
+	struct rte_mbuf *pkts[64];
+	unsigned int i, round;
+
+	(void)unused;
+	start_both(&(struct e2e_conf){ .rx_desc = 64 });
+	rte_eth_stats_reset(1);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < RTE_DIM(pkts); i++)
+			pkts[i] = e2e_frame(e2e_pool, 1, i, 64, 1);
+		assert_int_equal(e2e_send(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+	}
+	rte_delay_us_sleep(20000);
+	assert_int_equal(rte_eth_dev_reset(1), 0);
+	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
+	assert_int_equal(stats.imissed, 2 * 64);
+	assert_int_equal(e2e_port_stop(0), 0);
+	start_both(&plain);
+	assert_true(e2e_exchange(0, 1, 1, 64, 1, 8));
+	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
+	assert_int_equal(stats.imissed, 2 * 64);
+	stop_both();
+}
+
+/* Send 8 frames of a length from port 0, and read what both ports make of them. */
+static void
+send_eight(uint32_t length, struct rte_eth_stats *tx, struct rte_eth_stats *rx)
+{
+	struct rte_mbuf *pkts[8];
+	unsigned int i;
+
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	for (i = 0; i < RTE_DIM(pkts); i++)
+		pkts[i] = e2e_frame(e2e_pool, 1, i, length, 1 + length / 2048);
+	assert_int_equal(e2e_send(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+	rte_delay_us_sleep(20000);
+	assert_int_equal(rte_eth_stats_get(0, tx), 0);
+	assert_int_equal(rte_eth_stats_get(1, rx), 0);
+}
+
+/* The port drops them before any queue sees them; twice, as a counter that was read must not count again. */
+static void
+frames_beyond_the_receivers_mtu_are_counted(void **unused)
+{
+	struct rte_eth_stats tx, rx;
+
+	(void)unused;
+	assert_int_equal(e2e_port_setup(0, &(struct e2e_conf){ .mtu = 9000 }), 0);
+	assert_int_equal(e2e_port_setup(1, &plain), 0);
+	assert_true(e2e_wait_link(0, true));
+	for (unsigned int round = 0; round < 2; round++) {
+		send_eight(5000, &tx, &rx);
+		assert_int_equal(tx.opackets, 8);
+		assert_int_equal(tx.oerrors, 0);
+		assert_int_equal(rx.ipackets, 0);
+		assert_int_equal(rx.ierrors, 8);
+		assert_int_equal(rx.imissed, 0);
+	}
+	stop_both();
+	/* Counted where a new device takes the place of the old, neither lost nor twice. */
+	assert_int_equal(rte_eth_dev_reset(1), 0);
+	assert_int_equal(rte_eth_stats_get(1, &rx), 0);
+	assert_int_equal(rx.ierrors, 8);
+}
+
+static void
+frames_sent_without_a_link_are_counted(void **unused)
+{
+	struct rte_eth_stats tx, rx;
+
+	(void)unused;
+	start_both(&plain);
+	assert_int_equal(e2e_port_stop(1), 0);
+	assert_true(e2e_wait_link(0, false));
+	send_eight(100, &tx, &rx);
+	assert_int_equal(tx.oerrors, 8);
+	assert_int_equal(rx.ipackets + rx.ierrors, 0);
+	assert_int_equal(e2e_port_stop(0), 0);
+	assert_int_equal(e2e_pool_used(e2e_pool), 0);
+}
+
 static void
 ports_come_and_go(void **unused)
 {
@@ -495,6 +581,9 @@ main(void)
 		cmocka_unit_test_teardown(statistics_are_exact, stop_ports),
 		cmocka_unit_test_teardown(statistics_are_read_while_queues_come_and_go, stop_ports),
 		cmocka_unit_test_teardown(missed_frames_are_counted, stop_ports),
+		cmocka_unit_test_teardown(missed_frames_survive_a_reset, stop_ports),
+		cmocka_unit_test_teardown(frames_beyond_the_receivers_mtu_are_counted, stop_ports),
+		cmocka_unit_test_teardown(frames_sent_without_a_link_are_counted, stop_ports),
 		cmocka_unit_test_teardown(ports_come_and_go, stop_ports),
 		cmocka_unit_test_teardown(transmit_cleanup_on_demand, stop_ports),
 		cmocka_unit_test_teardown(reset_gives_a_fresh_port, stop_ports),

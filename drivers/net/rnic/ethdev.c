@@ -164,7 +164,6 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 		return rc;
 	port->dev = dev;
 	port->max_mtu = dev->max_mtu;
-	port->out_of_buffer = 0;
 	port->removed = false;
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);

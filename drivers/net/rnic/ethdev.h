@@ -111,8 +111,9 @@ struct rnic_ethdev {
 	/* stats.c */
 	pthread_mutex_t stats_lock;
 	bool ask_device;
-	uint64_t imissed;
+	uint64_t imissed, port_ierrors, port_oerrors;	  /* what the device counts */
 	uint32_t out_of_buffer;				  /* as last read from the device */
+	struct rnic_port_errors port_errors;		  /* likewise */
 	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
 	struct rte_eth_stats offset;			  /* as of the last reset */
 };
@@ -163,7 +164,7 @@ void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
 /* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
 void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		       const struct rnic_queue_stats *stats);
-/* The device comes or goes: whoever reads statistics may ask it, or must not any more. */
+/* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */
 void rnic_stats_ask_device(struct rnic_ethdev *port, bool ask);
 
 #endif

@@ -250,6 +250,29 @@ rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 }
 
 int
+rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors)
+{
+	struct rnic_query_vport_counter_in in = { 0 };
+	struct rnic_query_vport_counter_out out;
+	const struct rnic_vport_counters *counters;
+	int rc;
+
+	*errors = (struct rnic_port_errors){ 0 };
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_VPORT_COUNTERS))
+		return 0;
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in, sizeof(in), &out,
+			   sizeof(out));
+	if (rc != 0)
+		return rc;
+	counters = rnic_query_vport_counter_out_vport_counters(&out);
+	errors->received =
+		rnic_vport_counters_get(counters, RNIC_VPORT_COUNTERS_RECEIVED_ERRORS_PACKETS);
+	errors->transmit =
+		rnic_vport_counters_get(counters, RNIC_VPORT_COUNTERS_TRANSMIT_ERRORS_PACKETS);
+	return 0;
+}
+
+int
 rnic_port_setup(struct rnic_dev *dev)
 {
 	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };

@@ -262,5 +262,10 @@ int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
 int rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
+/* Frames that the vport refused: beyond its MTU, runts, no link. Since whenever; zeros where a device does not count. */
+struct rnic_port_errors {
+	uint64_t received, transmit;
+};
+int rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors);
 
 #endif

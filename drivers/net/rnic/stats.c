@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Statistics: the queues count on the data path, the device counts what it had no receive WQE for. Nothing is ever
- * cleared: a reset keeps what was there as an offset.
+ * Statistics: the queues count on the data path; the device counts what it had no receive WQE for, and frames that its
+ * port refused on either way. Nothing is ever cleared: a reset keeps what was there as an offset.
  *
  * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So in the primary
  * process a lock joins a reader with the end of a queue and of the device. Bursts know nothing of it.
@@ -48,26 +48,53 @@ rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void *
 	stats_unlock(port);
 }
 
+/* Of a counter of 64 bits: one that went back was cleared by somebody else, and has counted anew since. */
+static uint64_t
+stats_grown(uint64_t was, uint64_t now)
+{
+	return now >= was ? now - was : now;
+}
+
+/*
+ * What the device counts, and no queue knows of: frames that found no receive WQE (32 bits), frames that the vport
+ * refused to take from the wire, and to put on it. None of them met a queue's error.
+ */
+static void
+stats_poll_device(struct rnic_ethdev *port)
+{
+	struct rnic_port_errors errors;
+	uint32_t missed;
+
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY || !port->ask_device ||
+	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+		return;
+	if (rnic_port_out_of_buffer(port->dev, &missed) == 0) {
+		rnic_counter_add(&port->imissed, missed - port->out_of_buffer);
+		port->out_of_buffer = missed;
+	}
+	if (rnic_port_errors(port->dev, &errors) == 0) {
+		rnic_counter_add(&port->port_ierrors,
+				 stats_grown(port->port_errors.received, errors.received));
+		rnic_counter_add(&port->port_oerrors,
+				 stats_grown(port->port_errors.transmit, errors.transmit));
+		port->port_errors = errors;
+	}
+}
+
 void
 rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
 {
 	stats_lock(port);
+	if (ask) {
+		/* The queue counter is new; the vport's may be as old as the card. */
+		port->out_of_buffer = 0;
+		if (rnic_port_errors(port->dev, &port->port_errors) != 0)
+			port->port_errors = (struct rnic_port_errors){ 0 };
+	} else {
+		stats_poll_device(port);
+	}
 	port->ask_device = ask;
 	stats_unlock(port);
-}
-
-/* Frames that found no receive WQE; the device's counter has 32 bits. */
-static void
-stats_poll_missed(struct rnic_ethdev *port)
-{
-	uint32_t now;
-
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY || !port->ask_device ||
-	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED) ||
-	    rnic_port_out_of_buffer(port->dev, &now) < 0)
-		return;
-	rnic_counter_add(&port->imissed, now - port->out_of_buffer);
-	port->out_of_buffer = now;
 }
 
 static void
@@ -79,16 +106,18 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	uint16_t i;
 
 	stats_lock(port);
-	stats_poll_missed(port);
+	stats_poll_device(port);
 	*stats = (struct rte_eth_stats){
 		.ipackets = rnic_counter_get(&port->rx_released.packets),
 		.ibytes = rnic_counter_get(&port->rx_released.bytes),
-		.ierrors = rnic_counter_get(&port->rx_released.errors),
+		.ierrors = rnic_counter_get(&port->rx_released.errors) +
+			   rnic_counter_get(&port->port_ierrors),
 		.rx_nombuf = rnic_counter_get(&port->rx_released.no_mbuf),
 		.imissed = rnic_counter_get(&port->imissed),
 		.opackets = rnic_counter_get(&port->tx_released.packets),
 		.obytes = rnic_counter_get(&port->tx_released.bytes),
-		.oerrors = rnic_counter_get(&port->tx_released.errors),
+		.oerrors = rnic_counter_get(&port->tx_released.errors) +
+			   rnic_counter_get(&port->port_oerrors),
 	};
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
