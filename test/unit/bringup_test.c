@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +129,195 @@ test_every_command_refused_in_turn(void **state)
 		expect_clean_failure(dev, rc, &before, commands[i].name);
 	}
 	expect_open_works();
+}
+
+/*
+ * ---- The n-th command, map or allocation fails, whatever it is for: stages fail in their middle, too. ----
+ * Calls between the driver's files, and of calloc(), come by here (the linker's --wrap).
+ */
+
+enum countdown_of { COMMANDS, MAPS, ALLOCATIONS, HEAP, COUNTDOWNS };
+
+static struct {
+	bool armed; /* once the access is open, in the thread that opens */
+	enum countdown_of of;
+	unsigned int left;
+	bool failed;
+	uint32_t opcode; /* of the command that failed */
+	const struct rnic_access_ops *real_ops;
+} countdown;
+
+static __thread bool opening;
+
+static bool
+fails_now(enum countdown_of of)
+{
+	if (!opening || !countdown.armed || countdown.of != of || countdown.left == 0 ||
+	    --countdown.left > 0)
+		return false;
+	countdown.failed = true;
+	return true;
+}
+
+int __real_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+			 uint32_t in_bytes, void *out, uint32_t out_bytes);
+int __wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+			 uint32_t in_bytes, void *out, uint32_t out_bytes);
+int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+
+int
+__wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		     uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	if (fails_now(COMMANDS)) {
+		countdown.opcode = opcode;
+		return -EREMOTEIO;
+	}
+	return __real_rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+}
+
+int
+__wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
+{
+	if (fails_now(COMMANDS)) {
+		countdown.opcode = opcode;
+		return -EREMOTEIO;
+	}
+	return __real_rnic_cmd_alloc(dev, opcode, number);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+	return fails_now(ALLOCATIONS) ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
+{
+	return fails_now(HEAP) ? NULL : __real_rte_zmalloc_socket(type, size, align, socket);
+}
+
+static int
+failing_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
+	    uint64_t *iova)
+{
+	if (fails_now(MAPS))
+		return -EREMOTEIO;
+	return countdown.real_ops->map(access, address, length, rights, iova);
+}
+
+static int (*watch_hook)(struct rnic_dev *dev, const char *stage, bool up);
+
+static int
+arm_hook(struct rnic_dev *dev, const char *stage, bool up)
+{
+	static struct rnic_access_ops ops;
+
+	if (up && strcmp(stage, "wait until initialized") == 0) {
+		countdown.real_ops = dev->access->ops;
+		ops = *dev->access->ops;
+		ops.map = failing_map;
+		dev->access->ops = &ops;
+		countdown.armed = true;
+	}
+	return watch_hook(dev, stage, up);
+}
+
+/* Open with the n-th of them failing; false: it was not reached. */
+static bool
+open_with_a_failure(enum countdown_of of, unsigned int n, const struct unit_account *before)
+{
+	struct rnic_dev *dev = NULL;
+	char where[64];
+	int rc;
+
+	memset(&countdown, 0, sizeof(countdown));
+	countdown.of = of;
+	countdown.left = n;
+	unit_watch = (struct unit_watch){ 0 };
+	unit_watch_begin();
+	watch_hook = rnic_bringup_hook;
+	rnic_bringup_hook = arm_hook;
+	opening = true;
+	rc = rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev);
+	opening = false;
+	if (!countdown.failed) {
+		assert_int_equal(rc, 0);
+		rnic_dev_close(dev);
+		unit_watch_assert_clean();
+		return false;
+	}
+	snprintf(where, sizeof(where), "%s %u, opcode 0x%x",
+		 (const char *const[]){ "command", "map", "allocation", "heap" }[of], n,
+		 countdown.opcode);
+	/* Its own error comes back, not one that follows from it. */
+	if (rc != (of == COMMANDS || of == MAPS ? -EREMOTEIO : -ENOMEM))
+		fail_msg("%s failed: opening gave %d", where, rc);
+	assert_true(unit_watch.ended);
+	expect_clean_failure(dev, rc, before, where);
+	return true;
+}
+
+static unsigned int failures[0x1000]; /* by opcode */
+
+static void
+each_in_turn(enum countdown_of of, unsigned int at_least)
+{
+	struct unit_account before;
+	unsigned int n = 1;
+
+	expect_open_works();
+	unit_account_take(&before);
+	memset(failures, 0, sizeof(failures));
+	while (open_with_a_failure(of, n, &before)) {
+		failures[countdown.opcode & 0xfff]++;
+		/* Whoever follows finds a device as if nothing had been. */
+		if (n % 8 == 0)
+			expect_open_works();
+		n++;
+	}
+	expect_open_works();
+	if (n <= at_least)
+		fail_msg("only %u were made to fail", n - 1);
+}
+
+static void
+test_the_nth_command_fails(void **state)
+{
+	(void)state;
+	each_in_turn(COMMANDS, 30);
+	/* Not the first use alone: at boot and at init, page by page, address by address. */
+	assert_true(failures[RNIC_CMD_MANAGE_PAGES] >= 2);
+	assert_true(failures[RNIC_CMD_ALLOC_UAR] >= 2);
+	assert_true(failures[RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT] >= 3);
+	assert_true(failures[RNIC_CMD_ACCESS_REG] >= 3);
+}
+
+static void
+test_the_nth_map_fails(void **state)
+{
+	(void)state;
+	each_in_turn(MAPS, 3);
+}
+
+static void
+test_the_nth_allocation_fails(void **state)
+{
+	(void)state;
+	each_in_turn(ALLOCATIONS, 15);
+}
+
+static void
+test_the_nth_allocation_of_device_memory_fails(void **state)
+{
+	(void)state;
+	each_in_turn(HEAP, 3);
 }
 
 /* What the device refuses to take down must not keep memory of ours, nor stop the rest. */
@@ -344,6 +535,10 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_stage_fails_in_turn),
 		cmocka_unit_test(test_every_command_refused_in_turn),
+		cmocka_unit_test(test_the_nth_command_fails),
+		cmocka_unit_test(test_the_nth_map_fails),
+		cmocka_unit_test(test_the_nth_allocation_fails),
+		cmocka_unit_test(test_the_nth_allocation_of_device_memory_fails),
 		cmocka_unit_test(test_refused_destroys_leave_no_memory_behind),
 		cmocka_unit_test(test_a_device_that_is_not_ready),
 		cmocka_unit_test(test_health_watch),

@@ -160,13 +160,19 @@ watch_hook(struct rnic_dev *dev, const char *stage, bool up)
 	return 0;
 }
 
-int
-unit_watched_open(struct rnic_dev **dev)
+void
+unit_watch_begin(void)
 {
 	unit_watch.ended = false;
 	unit_watch.maps = UINT32_MAX;
 	unit_watch.stats = (struct softrnic_stats){ 0 };
 	rnic_bringup_hook = watch_hook;
+}
+
+int
+unit_watched_open(struct rnic_dev **dev)
+{
+	unit_watch_begin();
 	return rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, dev);
 }
 

@@ -48,6 +48,8 @@ struct unit_watch {
 	bool ended;
 };
 extern struct unit_watch unit_watch;
+/* Set the hook; the open is the caller's. */
+void unit_watch_begin(void);
 int unit_watched_open(struct rnic_dev **dev);
 /* Nothing was left behind. */
 void unit_watch_assert_clean(void);
