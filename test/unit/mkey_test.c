@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,19 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+
+/* Locks taken by this thread (the linker's --wrap). */
+static __thread unsigned int locks;
+
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+
+int
+__wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	locks++;
+	return __real_pthread_mutex_lock(mutex);
+}
 
 static struct rte_mempool *
 make_pool(const char *name, unsigned int count)
@@ -318,6 +332,35 @@ test_a_refused_key_leaves_nothing(void **state)
 	rte_mempool_free(pool);
 }
 
+/* In a burst, packet for packet. */
+static void
+test_a_refused_pool_costs_no_lock(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *pool = make_pool("unlucky", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+	unsigned int i, before = locks;
+
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	rnic_mkey_cache_init(dev, &cache);
+	assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	/* The first one did: the count is one that counts. */
+	assert_int_not_equal(locks, before);
+	before = locks;
+	for (i = 0; i < 100; i++)
+		assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	assert_int_equal(locks, before);
+	/* Somebody registers it: the same cache finds it. */
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_true(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+}
+
 /* Pools that are still registered when the device closes. */
 static void
 test_close_takes_all_keys_back(void **state)
@@ -352,6 +395,7 @@ run(void)
 		OPEN_TEST(test_memory_of_others_has_no_key),
 		OPEN_TEST(test_a_freed_pool_is_forgotten),
 		OPEN_TEST(test_a_refused_key_leaves_nothing),
+		OPEN_TEST(test_a_refused_pool_costs_no_lock),
 		cmocka_unit_test(test_close_takes_all_keys_back),
 	};
 

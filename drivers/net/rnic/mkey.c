@@ -64,6 +64,7 @@ struct rnic_mkeys {
 	struct address_table *_Atomic addresses;
 	struct address_table *spare; /* empty, for when there is no memory */
 	atomic_uint generation;
+	atomic_uint registrations; /* a pool without a key may get one now */
 	uint32_t parked[PARKED];
 	uint32_t parked_next;
 	bool listening; /* to mempool events */
@@ -479,6 +480,7 @@ remove_pool(struct rnic_dev *dev, struct pool *pool)
 	for (link = &mkeys->pools; *link != pool; link = &(*link)->next)
 		;
 	*link = pool->next;
+	atomic_fetch_add_explicit(&mkeys->registrations, 1, memory_order_release);
 	if (pool->regions != NULL) {
 		publish(mkeys);
 		atomic_fetch_add_explicit(&mkeys->generation, 1, memory_order_release);
@@ -495,8 +497,10 @@ rnic_mkey_register_pool(struct rnic_dev *dev, struct rte_mempool *mempool)
 
 	pthread_mutex_lock(&dev->mkeys->lock);
 	rc = add_pool(dev, mempool, &pool);
-	if (rc == 0)
+	if (rc == 0) {
 		pool->users++;
+		atomic_fetch_add_explicit(&dev->mkeys->registrations, 1, memory_order_release);
+	}
 	pthread_mutex_unlock(&dev->mkeys->lock);
 	return rc;
 }
@@ -526,6 +530,8 @@ mempool_event(enum rte_mempool_event event, struct rte_mempool *mempool, void *a
 	pool = find_pool(dev->mkeys, mempool);
 	if (pool != NULL)
 		remove_pool(dev, pool);
+	/* Another pool may come to lie at its address. */
+	atomic_fetch_add_explicit(&dev->mkeys->registrations, 1, memory_order_release);
 	pthread_mutex_unlock(&dev->mkeys->lock);
 }
 
@@ -575,6 +581,24 @@ register_met_pool(struct rnic_dev *dev, struct rte_mempool *mempool)
 	return rc == 0;
 }
 
+/* Was the pool in vain asked for a key, and has nothing happened since that could help? No lock. */
+static bool
+is_refused(struct rnic_mkey_cache *cache, const struct rte_mempool *mempool)
+{
+	const uint32_t now =
+		atomic_load_explicit(&cache->dev->mkeys->registrations, memory_order_acquire);
+	uint32_t i;
+
+	if (now != cache->refused_at) {
+		memset(cache->refused, 0, sizeof(cache->refused));
+		cache->refused_at = now;
+	}
+	for (i = 0; i < RNIC_MKEY_CACHE; i++)
+		if (cache->refused[i] == mempool)
+			return true;
+	return false;
+}
+
 bool
 rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf, uintptr_t address,
 		      struct rnic_be32 *lkey)
@@ -598,9 +622,13 @@ rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf
 		}
 	if (!find_range(mkeys, address, &range)) {
 		mempool = data_pool(mbuf);
-		if (mempool == NULL || !register_met_pool(cache->dev, mempool) ||
-		    !find_range(mkeys, address, &range))
+		if (mempool == NULL || is_refused(cache, mempool))
 			return false;
+		if (!register_met_pool(cache->dev, mempool) ||
+		    !find_range(mkeys, address, &range)) {
+			cache->refused[cache->next_refused++ % RNIC_MKEY_CACHE] = mempool;
+			return false;
+		}
 	}
 	cache_range(cache, &range);
 	*lkey = range.lkey;

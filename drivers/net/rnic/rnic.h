@@ -156,7 +156,9 @@ void rnic_mkey_unregister_pool(struct rnic_dev *dev, struct rte_mempool *pool);
 
 /*
  * Address -> lkey for the data path: each queue has a small cache in front of the device's sorted table. A hit costs two
- * compares; a miss is a function call (rnic_mkey_lookup_slow) that may register the mbuf's pool and takes the lock.
+ * compares; a miss is a function call (rnic_mkey_lookup_slow) that registers the pool of the mbuf when it is met for the
+ * first time, which takes the lock, allocates and executes commands. A pool that got no key is not tried again until
+ * somebody registers or removes one: its packets cost no lock.
  * Keys are in wire order, ready for a data segment. Removal of a range bumps `generation` of the device, which empties
  * the caches at their next look.
  */
@@ -168,6 +170,10 @@ struct rnic_mkey_range {
 struct rnic_mkey_cache {
 	struct rnic_mkey_range last;
 	struct rnic_mkey_range ranges[RNIC_MKEY_CACHE];
+	/* Pools without a key: whatever may help them (a registration, a removal) bumps `registrations`. */
+	const struct rte_mempool *refused[RNIC_MKEY_CACHE];
+	uint32_t refused_at; /* value of it */
+	uint32_t next_refused;
 	const atomic_uint *device_generation;
 	uint32_t generation;
 	uint32_t next;
