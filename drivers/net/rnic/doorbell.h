@@ -95,13 +95,17 @@ rnic_blueflame_ring(struct rnic_bfreg *reg, const struct rnic_wqe_ctrl *ctrl, ui
 	uint64_t value;
 	uint32_t i;
 
-	rte_io_wmb();
+	/*
+	 * The register may be mapped write-combining, where stores wait in a buffer and keep no order with others: on x86
+	 * rte_io_wmb() is for the compiler alone. Here the record and the WQE leave before the copy does ...
+	 */
+	rte_wmb();
 	for (i = 0; i < bytes / sizeof(value); i++) {
 		__builtin_memcpy(&value, from + i * sizeof(value), sizeof(value));
 		__atomic_store_n(&to[i], value, __ATOMIC_RELEASE);
 	}
-	/* Out of the write-combining buffer before the other half is written. */
-	rte_io_wmb();
+	/* ... and the copy leaves now, as one, before the other half is written. */
+	rte_wmb();
 	reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 }
 
