@@ -59,6 +59,7 @@ setup(void **state)
 
 	assert_non_null(f);
 	*state = f;
+	rnic_health_period_ms = 100;
 	f->pool = rte_pktmbuf_pool_create("port", 2047, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
 					  SOCKET_ID_ANY);
 	assert_non_null(f->pool);
@@ -80,7 +81,7 @@ setup(void **state)
 	}
 	f->log = open_memstream(&f->text, &f->size);
 	assert_non_null(f->log);
-	assert_int_equal(rte_log_set_level_pattern("pmd.net.rnic.driver", RTE_LOG_INFO), 0);
+	assert_int_equal(rte_log_set_level_pattern("pmd.net.rnic.driver", RTE_LOG_WARNING), 0);
 	rte_openlog_stream(f->log);
 	return 0;
 }
@@ -184,6 +185,38 @@ test_a_stop_in_vain_with_no_completion_at_all(void **state)
 	assert_int_equal(stats.oerrors, 7);
 }
 
+static int
+count_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+{
+	(void)port;
+	(void)ret;
+	assert_int_equal(event, RTE_ETH_EVENT_INTR_RMV);
+	atomic_fetch_add((atomic_uint *)arg, 1);
+	return 0;
+}
+
+static void
+test_a_lost_device_is_a_removal_event(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_eth_link link;
+	atomic_uint events = 0;
+	unsigned int ms;
+
+	assert_int_equal(rte_eth_dev_callback_register(f->port, RTE_ETH_EVENT_INTR_RMV,
+						       count_removal, &events),
+			 0);
+	assert_int_equal(rte_eth_dev_is_removed(f->port), 0);
+	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
+	for (ms = 0; ms < 10000 && atomic_load(&events) == 0; ms++)
+		rte_delay_us_sleep(1000);
+	assert_int_equal(atomic_load(&events), 1);
+	assert_int_equal(rte_eth_dev_is_removed(f->port), 1);
+	assert_int_equal(rte_eth_link_get_nowait(f->port, &link), 0);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
+	rte_eth_dev_callback_unregister(f->port, RTE_ETH_EVENT_INTR_RMV, count_removal, &events);
+}
+
 #define PORT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -192,6 +225,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
+		PORT_TEST(test_a_lost_device_is_a_removal_event),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
