@@ -53,7 +53,8 @@ setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct rte_eth_conf conf = {
-		.rxmode = { .mtu = 1500 },
+		.rxmode = { .mtu = 9000, .offloads = RTE_ETH_RX_OFFLOAD_SCATTER },
+		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS },
 	};
 	unsigned int ms;
 
@@ -66,7 +67,7 @@ setup(void **state)
 	assert_int_equal(rte_eal_hotplug_add("vdev", NAME, "wire=loop"), 0);
 	assert_int_equal(rte_eth_dev_get_port_by_name(NAME, &f->port), 0);
 	assert_int_equal(rte_eth_dev_configure(f->port, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(f->port, 0, 256, SOCKET_ID_ANY, NULL, f->pool), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(f->port, 0, 1024, SOCKET_ID_ANY, NULL, f->pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(f->port, 0, 256, SOCKET_ID_ANY, NULL), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(f->port), 0);
 	assert_int_equal(rte_eth_dev_start(f->port), 0);
@@ -185,6 +186,50 @@ test_a_stop_in_vain_with_no_completion_at_all(void **state)
 	assert_int_equal(stats.oerrors, 7);
 }
 
+/* Beyond its key's memory: the device refuses it with an error completion. */
+static void
+break_transmit_queue(struct fixture *f, struct rte_mempool *island)
+{
+	struct rte_mbuf *bad = rte_pktmbuf_alloc(island);
+
+	assert_non_null(bad);
+	bad->data_len = bad->pkt_len = 9000;
+	assert_int_equal(rte_eth_tx_burst(f->port, 0, &bad, 1), 1);
+}
+
+/* EAL may have no alarm to give. */
+static void
+test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
+{
+	struct rte_mempool *island = rte_pktmbuf_pool_create(
+		"island", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct fixture *f = *state;
+	struct rte_eth_stats stats;
+	const char *first;
+	unsigned int ms;
+
+	assert_non_null(island);
+	alarms_refused = 5;
+	atomic_store(&alarms_asked, 0);
+	break_transmit_queue(f, island);
+	for (ms = 0; ms < 5000; ms++) {
+		assert_int_equal(rte_eth_tx_burst(f->port, 0, NULL, 0), 0);
+		assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
+		if (stats.oerrors != 0)
+			break;
+		rte_delay_us_sleep(1000);
+	}
+	assert_int_equal(stats.oerrors, 1);
+	/* Until one was had, not more; and said once. */
+	assert_int_equal(atomic_load(&alarms_asked), 6);
+	assert_true(said(f, "no alarm for its recovery"));
+	first = strstr(f->text, "no alarm for its recovery");
+	assert_null(strstr(first + 1, "no alarm for its recovery"));
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+	rte_mempool_free(island);
+}
+
 static int
 count_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
@@ -225,6 +270,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
+		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
 	};
 

@@ -43,6 +43,7 @@ struct rnic_rxq {
 	unsigned int socket;
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
+	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of it */
 	struct rnic_error_lines error_lines;
 };
@@ -65,7 +66,7 @@ int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_stop(struct rnic_rxq *rxq);
 /* From the burst: an error completion was seen. */
 void rnic_rxq_failed(struct rnic_rxq *rxq);
-/* From the burst: after the recovery, fill the ring again. There is nothing to be taken yet. */
+/* From the burst, in any state but running: ask again for a recovery; after it, fill the ring again. There is nothing to be taken yet. */
 void rnic_rxq_restart(struct rnic_rxq *rxq);
 
 /* rx.c: fill all free WQEs and publish them; false: the pool ran dry before. */

@@ -293,18 +293,36 @@ rxq_recover(void *arg)
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
 }
 
+/* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
+static void
+rxq_ask_recovery(struct rnic_rxq *rxq)
+{
+	int rc = rte_eal_alarm_set(1, rxq_recover, rxq);
+
+	if (rc < 0 && !rxq->recovery_unasked)
+		RNIC_LOG(ERR, rxq->dev,
+			 "Rx queue %u: no alarm for its recovery: %s; tried again with each burst",
+			 rxq->queue_id, strerror(-rc));
+	rxq->recovery_unasked = rc < 0;
+}
+
 void
 rnic_rxq_failed(struct rnic_rxq *rxq)
 {
 	rxq->error_unsaid = true;
+	rxq->recovery_unasked = false;
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-	rte_eal_alarm_set(1, rxq_recover, rxq);
+	rxq_ask_recovery(rxq);
 }
 
 void
 rnic_rxq_restart(struct rnic_rxq *rxq)
 {
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
+	enum rnic_queue_state state = __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE);
+
+	if (state == RNIC_QUEUE_ERROR && rxq->recovery_unasked)
+		rxq_ask_recovery(rxq);
+	if (state != RNIC_QUEUE_RECOVERED)
 		return;
 	if (!rnic_rx_refill_all(rxq))
 		rnic_counter_add(&rxq->stats.no_mbuf, 1);

@@ -55,6 +55,7 @@ struct rnic_txq {
 	uint16_t nb_desc, queue_id, port_id;
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
 	uint16_t wqe_counter;		   /* of the WQE that failed */
+	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of the error completion */
 	uint32_t first_consumer;	   /* index of the CQ when the SQ began at zero */
 	struct rnic_error_lines error_lines;
@@ -79,7 +80,7 @@ void rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu);
 int rnic_txq_stop(struct rnic_txq *txq);
 /* From the burst: an error completion was seen. */
 void rnic_txq_failed(struct rnic_txq *txq);
-/* From the burst: after the recovery, count what was lost, free it, run again. */
+/* From the burst, in any state but running: ask again for a recovery; after it, count what was lost, free it, run again. */
 void rnic_txq_restart(struct rnic_txq *txq);
 /* ethdev's tx_done_cleanup: how many mbufs were given back. */
 int rnic_txq_done_cleanup(void *queue, uint32_t count);

@@ -274,20 +274,37 @@ txq_recover(void *arg)
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
 }
 
+/* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
+static void
+txq_ask_recovery(struct rnic_txq *txq)
+{
+	int rc = rte_eal_alarm_set(1, txq_recover, txq);
+
+	if (rc < 0 && !txq->recovery_unasked)
+		RNIC_LOG(ERR, txq->dev,
+			 "Tx queue %u: no alarm for its recovery: %s; tried again with each burst",
+			 txq->queue_id, strerror(-rc));
+	txq->recovery_unasked = rc < 0;
+}
+
 void
 rnic_txq_failed(struct rnic_txq *txq)
 {
 	txq->error_unsaid = true;
+	txq->recovery_unasked = false;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-	rte_eal_alarm_set(1, txq_recover, txq);
+	txq_ask_recovery(txq);
 }
 
 void
 rnic_txq_restart(struct rnic_txq *txq)
 {
 	struct rnic_cq *cq = &txq->cq;
+	enum rnic_queue_state state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED)
+	if (state == RNIC_QUEUE_ERROR && txq->recovery_unasked)
+		txq_ask_recovery(txq);
+	if (state != RNIC_QUEUE_RECOVERED)
 		return;
 	/* What the device completed after the error is of no interest: all goes back. */
 	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
