@@ -274,6 +274,78 @@ test_overrun(void **state)
 	assert_null(dp_cq_next(&f->rx_cq));
 }
 
+/* A CQ that is told to ignore overruns overwrites, and one that is told not to fails again. */
+static void
+test_overrun_by_command(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_modify_cq_in in = { 0 };
+	uint32_t i;
+
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_CQN, f->rx_cq.cqn);
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_MODIFY_CQ_OVERRUN);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(&in), RNIC_CQC_OI, 1);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_CQ, 0, &in, sizeof(in), NULL, 0), 0);
+	post(f, 200, 2048);
+	for (i = 0; i < 70; i++)
+		send_one(f, 64);
+	assert_int_equal(dp_stats(&f->dp).cq_overruns, 0);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_RDY);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(&in), RNIC_CQC_OI, 0);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_CQ, 0, &in, sizeof(in), NULL, 0), 0);
+	send_one(f, 64);
+	assert_int_equal(dp_stats(&f->dp).cq_overruns, 1);
+	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
+}
+
+/* modify_rq_counter_set_id: drops count where they are told to, from then on. */
+static void
+test_counter_set_changes(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t first = f->dp.q_counter;
+	uint32_t second = dp_create_simple(&f->dp, RNIC_CMD_ALLOC_Q_COUNTER);
+	struct rnic_modify_rq_in in = { 0 };
+
+	send_one(f, 64);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, f->rq.rqn);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_COUNTER_SET_ID);
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_COUNTER_SET_ID, second);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0), 0);
+	send_one(f, 64);
+	send_one(f, 64);
+	assert_int_equal(out_of_buffer(f), 1);
+	f->dp.q_counter = second;
+	assert_int_equal(out_of_buffer(f), 2);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_Q_COUNTER, second),
+			 RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_Q_COUNTER, first), 0);
+	/* Set 0 is none. */
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_COUNTER_SET_ID, 0);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0), 0);
+	send_one(f, 64);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_Q_COUNTER, second), 0);
+}
+
+/* What waits for frames comes back when the queue is put into ERR. */
+static void
+test_flush_by_command(void **state)
+{
+	struct fixture *f = *state;
+
+	post(f, 5, 2048);
+	send_one(f, 64);
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	assert_int_equal(RNIC_CQE_OPCODE(dp_cq_next(&f->rx_cq)->op_own), RNIC_CQE_RESPONDER_SEND);
+	for (uint16_t i = 1; i < 5; i++)
+		expect_error(f, i, RNIC_SYND_WR_FLUSHED);
+	assert_null(dp_cq_next(&f->rx_cq));
+	send_one(f, 64);
+	assert_null(dp_cq_next(&f->rx_cq));
+}
+
 static void
 test_big_entries(void **state)
 {
@@ -412,6 +484,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_bad_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_overrun, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, teardown),
 		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, teardown),
 		cmocka_unit_test_setup_teardown(test_arming, setup, teardown),

@@ -574,6 +574,29 @@ test_flush_by_command(void **state)
 	assert_null(dp_cq_next(&f->tx_cq));
 }
 
+/* modify_tis: the priority is kept, and the queue that sends by the TIS goes on. */
+static void
+test_priority_of_a_tis(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_modify_tis_in in = { 0 };
+	struct rnic_object_in query = { 0 };
+	struct rnic_query_tis_out out[2];
+
+	rnic_modify_tis_in_set(&in, RNIC_MODIFY_TIS_IN_TISN, f->dp.tis);
+	rnic_modify_tis_in_set(&in, RNIC_MODIFY_TIS_IN_BITMASK, 0x1);
+	rnic_tisc_set(rnic_modify_tis_in_tisc(&in), RNIC_TISC_PRIO, 0xa);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_TIS, 0, &in, sizeof(in), NULL, 0), 0);
+	rnic_object_in_set(&query, RNIC_OBJECT_IN_NUMBER, f->dp.tis);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_QUERY_TIS, 0, &query, sizeof(query), out, sizeof(out)),
+		0);
+	assert_int_equal(rnic_tisc_get(rnic_query_tis_out_tisc(out), RNIC_TISC_PRIO), 0xa);
+	dp_send(&f->sq, f->out, 64);
+	dp_run(&f->dp);
+	expect_frame(f, f->out, 64);
+}
+
 static void
 test_memory_taken_away(void **state)
 {
@@ -624,6 +647,7 @@ main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_priority_of_a_tis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_taken_away, setup, teardown),
 	};
 

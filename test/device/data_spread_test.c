@@ -215,6 +215,15 @@ entry_to_tir(struct fixture *f, uint32_t tir)
 			 0);
 }
 
+static int
+flow_delete(struct fixture *f)
+{
+	struct rnic_fte_in in = { 0 };
+
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, f->table);
+	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
+}
+
 /* Published hashes; the low bits choose the queue, wherever the table's list says that it is. */
 static void
 test_hashes_choose_the_queue(void **state)
@@ -253,6 +262,90 @@ test_hashes_choose_the_queue(void **state)
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQ, f->rq[3].rqn),
 			 RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQT, rqt), RNIC_STATUS_RES_BUSY);
+}
+
+static const struct vector6 {
+	uint8_t src[16], dst[16];
+	uint16_t sport, dport;
+	uint32_t with_ports, without;
+} vectors6[] = {
+	{ "\x3f\xfe\x25\x01\x02\0\x1f\xff\0\0\0\0\0\0\0\x07",
+	  "\x3f\xfe\x25\x01\x02\0\0\x03\0\0\0\0\0\0\0\x01", 2794, 1766, 0x40207d3d, 0x2cc18cd5 },
+	{ "\x3f\xfe\x05\x01\0\x08\0\0\x02\x60\x97\xff\xfe\x40\xef\xab",
+	  "\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 14230, 4739, 0xdde51bbf, 0x0f0c461c },
+	{ "\x3f\xfe\x19\0\x45\x45\0\x03\x02\0\xf8\xff\xfe\x21\x67\xcf",
+	  "\xfe\x80\0\0\0\0\0\0\x02\0\xf8\xff\xfe\x21\x67\xcf", 44251, 38024, 0x02d1feef,
+	  0x4b61e985 },
+};
+
+static int
+send_tcp6(struct fixture *f, const struct vector6 *v, struct rnic_cqe *cqe)
+{
+	uint8_t *p = f->out;
+
+	memset(p, 0, 74);
+	memcpy(p, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x86\xdd\x60\0\0\0\0\x14\6\x40", 22);
+	memcpy(p + 22, v->src, 16);
+	memcpy(p + 38, v->dst, 16);
+	p[54] = (uint8_t)(v->sport >> 8);
+	p[55] = (uint8_t)v->sport;
+	p[56] = (uint8_t)(v->dport >> 8);
+	p[57] = (uint8_t)v->dport;
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(&f->sq, 2, p, 74);
+	dp_sq_ring(&f->sq);
+	return arrived(f, cqe);
+}
+
+/* The published ones of IPv6, and what the completion says of the headers. */
+static void
+test_hashes_of_ipv6(void **state)
+{
+	static const int order[QUEUES] = { 1, 3, 0, 2 };
+	struct fixture *f = *state;
+	uint32_t rqt = create_rqt(f, order), tir;
+	struct rnic_cqe cqe;
+	unsigned int i;
+
+	for (unsigned int ports = 0; ports < 2; ports++) {
+		tir = create_tir(f, rqt, SRC_IP | DST_IP | (ports ? SPORT | DPORT : 0));
+		if (ports)
+			assert_int_equal(flow_delete(f), 0);
+		entry_to_tir(f, tir);
+		for (i = 0; i < sizeof(vectors6) / sizeof(vectors6[0]); i++) {
+			const struct vector6 *v = &vectors6[i];
+			uint32_t hash = ports ? v->with_ports : v->without;
+
+			assert_int_equal(send_tcp6(f, v, &cqe), order[hash % QUEUES]);
+			assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), hash);
+			/* L4 TCP, L3 IPv6 */
+			assert_int_equal(cqe.l4_l3_hdr_type, 1 << 4 | 1 << 2);
+		}
+	}
+}
+
+/* A TIR goes over to another table while frames come. */
+static void
+test_tir_changes_its_table(void **state)
+{
+	static const int one[QUEUES] = { 1, 1, 1, 1 }, other[QUEUES] = { 2, 2, 2, 2 };
+	struct fixture *f = *state;
+	uint32_t from = create_rqt(f, one), to = create_rqt(f, other);
+	uint32_t tir = create_tir(f, from, SRC_IP | DST_IP);
+	struct rnic_modify_tir_in in = { 0 };
+	struct rnic_cqe cqe;
+
+	entry_to_tir(f, tir);
+	assert_int_equal(send_tcp(f, &vectors[0], &cqe), 1);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, tir);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_BITMASK, MODIFY_TABLE);
+	rnic_tirc_set(rnic_modify_tir_in_tirc(&in), RNIC_TIRC_INDIRECT_TABLE, to);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_TIR, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(send_tcp(f, &vectors[0], &cqe), 2);
+	/* The hash is as it was; the first table is free, the second is in use. */
+	assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), vectors[0].without);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQT, to), RNIC_STATUS_RES_BUSY);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RQT, from), 0);
 }
 
 /* With the symmetric bit, as Linux sets it, both directions of a flow come to one queue. */
@@ -612,6 +705,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_hashes_choose_the_queue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_of_ipv6, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tir_changes_its_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symmetric_hashes_join_both_directions, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_xor8_does_not_spread, setup, teardown),

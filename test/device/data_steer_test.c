@@ -390,6 +390,84 @@ test_headers(void **state)
 }
 
 static void
+ipv6_match(struct rnic_fte_match_set_lyr_2_4 *set, uint32_t version, const uint32_t src[4],
+	   const uint32_t dst[4])
+{
+#define SET(field, value) \
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_##field, value)
+	memset(set, 0, sizeof(*set));
+	SET(IP_VERSION, version);
+	SET(SRC_IP_127_96, src[0]);
+	SET(SRC_IP_95_64, src[1]);
+	SET(SRC_IP_63_32, src[2]);
+	SET(SRC_IP_31_0, src[3]);
+	SET(DST_IP_127_96, dst[0]);
+	SET(DST_IP_95_64, dst[1]);
+	SET(DST_IP_63_32, dst[2]);
+	SET(DST_IP_31_0, dst[3]);
+#undef SET
+}
+
+/* Version and all 16 bytes of both addresses. */
+static void
+test_ipv6_addresses(void **state)
+{
+	static const uint32_t all[4] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	static const uint32_t src[4] = { 0x20010db8, 0x01020304, 0x05060708, 0x090a0b0c };
+	static const uint32_t dst[4] = { 0x20010db8, 0xf1f2f3f4, 0xf5f6f7f8, 0xf9fafbfc };
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set;
+	uint32_t table = dp_table_create(&f->dp, 0, 4, 0), group, i;
+	int status;
+
+	ipv6_match(&set, 0xf, all, all);
+	group = dp_group_create(&f->dp, table, 0, 3, &set, &status);
+	assert_int_equal(status, 0);
+	ipv6_match(&set, 6, src, dst);
+	assert_int_equal(flow_tir(f, table, group, 0, &set, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	memset(f->out, 0, 74);
+	memcpy(f->out, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x86\xdd\x60\0\0\0\0\x14\6\x40", 22);
+	for (i = 0; i < 16; i++) {
+		f->out[22 + i] = (uint8_t)(src[i / 4] >> (24 - 8 * (i % 4)));
+		f->out[38 + i] = (uint8_t)(dst[i / 4] >> (24 - 8 * (i % 4)));
+	}
+	assert_int_equal(arrives(f, 74, NULL), 2);
+	/* One bit of any byte makes it another one; so does another version. */
+	for (i = 22; i < 54; i++) {
+		f->out[i] ^= 0x10;
+		assert_int_equal(arrives(f, 74, NULL), 0);
+		f->out[i] ^= 0x10;
+	}
+	f->out[14] = 0x40;
+	assert_int_equal(arrives(f, 74, NULL), 0);
+	f->out[14] = 0x60;
+	assert_int_equal(arrives(f, 74, NULL), 2);
+}
+
+/* reset_root_to_default: no root any more, whatever the command's table is. */
+static void
+test_root_back_to_none(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_set_flow_table_root_in in = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group;
+	int status;
+
+	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
+	assert_int_equal(flow_tir(f, table, group, 0, NULL, 0), 0);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(dp_root_set(&f->dp, table), 0);
+		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+		assert_int_equal(dp_command(&f->dp, RNIC_CMD_SET_FLOW_TABLE_ROOT, 1, &in,
+					    sizeof(in), NULL, 0),
+				 0);
+		assert_int_equal(arrives_mac(f, 0x020000000001), 0);
+	}
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 2);
+}
+
+static void
 test_replication(void **state)
 {
 	struct fixture *f = *state;
@@ -435,6 +513,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_many_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
 	};
 
