@@ -590,6 +590,49 @@ create_key(struct fixture *f, struct key_in *in, enum rnic_mkey_access_mode mode
 	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0xa5;
 }
 
+static int
+create_long_key(struct fixture *f, enum rnic_mkey_access_mode mode, uint32_t octwords,
+		uint64_t bytes)
+{
+	size_t room = sizeof(struct rnic_create_mkey_in) + (size_t)octwords * 16;
+	struct rnic_create_mkey_in *in = calloc(1, room);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	int status;
+
+	assert_non_null(in);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode & 3);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_4_2, mode >> 2);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, bytes);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
+	status = dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, room, NULL, 0);
+	free(in);
+	return status;
+}
+
+/* As long as log_max_klm_list_size says, pages for all bytes, and no more than the device has memory for. */
+static void
+test_limits_of_keys(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t *bytes = &f->dp.dev->translation_bytes, before = *bytes;
+
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KLM, SOFTRNIC_MAX_KLMS, 4096), 0);
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KLM, SOFTRNIC_MAX_KLMS + 1, 4096),
+			 RNIC_STATUS_LIM);
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), 0);
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8193), RNIC_STATUS_BAD_PARAM);
+	/* What failed holds nothing. */
+	assert_int_equal(*bytes, before + (SOFTRNIC_MAX_KLMS + 2) * 16);
+	*bytes = UINT64_C(1) << 40;
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), RNIC_STATUS_LIM);
+	*bytes = before + (SOFTRNIC_MAX_KLMS + 2) * 16;
+	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), 0);
+}
+
 /* Receive by one key what was sent by another. */
 static void
 exchange(struct fixture *f, uint32_t send_key, uint64_t from, uint32_t receive_key, uint64_t to,
@@ -716,6 +759,7 @@ main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_list_of_keys_to_physical_addresses, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_limits_of_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_completions_carry_the_user_index, setup,
 						teardown),
 	};

@@ -10,6 +10,7 @@
 
 #include "data_path.h"
 #include "prm/vport.h"
+#include "softrnic/eth/steer.h"
 
 #define QUEUES 3
 
@@ -502,6 +503,38 @@ test_replication(void **state)
 	assert_int_equal(arrives_mac(f, 0x020000000001), 7);
 }
 
+/* A table takes so many groups, the device so many entries; one gone makes room for one. */
+static void
+test_limits_of_groups_and_entries(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_steering *steering = f->dp.dev->steering;
+	struct rnic_flow_group_in in = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, 11, 0), group = 0, first = 0, i;
+	int status;
+
+	for (i = 0; i < STEER_GROUPS_MAX; i++) {
+		group = dp_group_create(&f->dp, table, i, i, NULL, &status);
+		assert_int_equal(status, 0);
+		first = i == 0 ? group : first;
+	}
+	dp_group_create(&f->dp, table, i, i, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_LIM);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0), 0);
+	group = dp_group_create(&f->dp, table, i, i, NULL, &status);
+	assert_int_equal(status, 0);
+	/* As if the others were elsewhere: there is room for one. */
+	steering->entry_count += (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
+	assert_int_equal(flow_tir(f, table, group, i, NULL, 0), 0);
+	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), RNIC_STATUS_LIM);
+	assert_int_equal(flow_delete(f, table, i), 0);
+	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), 0);
+	steering->entry_count -= (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
+}
+
 int
 main(void)
 {
@@ -515,6 +548,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limits_of_groups_and_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
 	};
 
