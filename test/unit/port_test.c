@@ -16,7 +16,9 @@
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
+#include "doorbell.h"
 #include "ethdev.h"
+#include "tx.h"
 
 #define NAME "net_rnic0"
 
@@ -48,6 +50,21 @@ rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
 	return real(us, callback, arg);
 }
 
+static void
+wait_for_link(const struct fixture *f)
+{
+	struct rte_eth_link link;
+	unsigned int ms;
+
+	for (ms = 0; ms < 2000; ms++) {
+		assert_int_equal(rte_eth_link_get(f->port, &link), 0);
+		if (link.link_status == RTE_ETH_LINK_UP)
+			return;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("no link");
+}
+
 static int
 setup(void **state)
 {
@@ -56,7 +73,6 @@ setup(void **state)
 		.rxmode = { .mtu = 9000, .offloads = RTE_ETH_RX_OFFLOAD_SCATTER },
 		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS },
 	};
-	unsigned int ms;
 
 	assert_non_null(f);
 	*state = f;
@@ -72,14 +88,7 @@ setup(void **state)
 	assert_int_equal(rte_eth_promiscuous_enable(f->port), 0);
 	assert_int_equal(rte_eth_dev_start(f->port), 0);
 	f->device = unit_softrnic(rnic_ethdev_get(&rte_eth_devices[f->port])->dev);
-	for (ms = 0; ms < 2000; ms++) {
-		struct rte_eth_link link;
-
-		assert_int_equal(rte_eth_link_get(f->port, &link), 0);
-		if (link.link_status == RTE_ETH_LINK_UP)
-			break;
-		rte_delay_us_sleep(1000);
-	}
+	wait_for_link(f);
 	f->log = open_memstream(&f->text, &f->size);
 	assert_non_null(f->log);
 	assert_int_equal(rte_log_set_level_pattern("pmd.net.rnic.driver", RTE_LOG_WARNING), 0);
@@ -230,6 +239,34 @@ test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
 	rte_mempool_free(island);
 }
 
+/* More WQEs than the ring has: the device gives the queue up by an event, no completion tells. */
+static void
+test_a_queue_that_broke_by_event_needs_a_restart(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
+	struct rte_eth_stats stats;
+	unsigned int ms;
+
+	send_frames(f, 4, 1);
+	assert_int_equal(receive_frames(f, 4), 4);
+	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer + 2 * (txq->sq.mask + 1));
+	rnic_doorbell_ring(&txq->sq.bf, (const struct rnic_wqe_ctrl *)txq->sq.ring);
+	for (ms = 0; ms < 2000 && !said(f, "stands still: restart the port"); ms++)
+		rte_delay_us_sleep(1000);
+	assert_true(said(f, "stands still: restart the port"));
+	/* Its mbufs and counters are not lost with it: none of these 10 can be known to have gone. */
+	send_frames(f, 6, 1);
+	assert_int_equal(rte_eth_dev_stop(f->port), 0);
+	assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
+	assert_int_equal(stats.opackets + stats.oerrors, 10);
+	assert_true(stats.oerrors >= 6);
+	assert_int_equal(rte_eth_dev_start(f->port), 0);
+	wait_for_link(f);
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+}
+
 static int
 count_removal(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
@@ -271,6 +308,7 @@ run(void)
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
+		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
 	};
 

@@ -39,8 +39,13 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 				   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
 		break;
 	case RNIC_EVENT_PORT_CHANGE: atomic_store(&dev->port_changed, true); break;
+	/*
+	 * Queues that broke without an error completion. The bursts of the queue know nothing of it, and it is theirs: this
+	 * thread must not touch it. An application's restart makes all of it new.
+	 */
 	case RNIC_EVENT_CQ_ERROR:
-		RNIC_LOG(ERR, dev, "CQ 0x%x is in error: %s",
+		RNIC_LOG(ERR, dev,
+			 "CQ 0x%x is in error: %s; its queue stands still: restart the port",
 			 rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,
 			 (rnic_be32_to_cpu(eqe->data[2]) & 0xff) == RNIC_CQ_ERROR_OVERRUN
 				 ? "overrun"
@@ -49,8 +54,8 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 	case RNIC_EVENT_WQ_CATASTROPHIC:
 	case RNIC_EVENT_WQ_INVALID_REQUEST:
 	case RNIC_EVENT_WQ_ACCESS_ERROR:
-		RNIC_LOG(ERR, dev, "queue 0x%x: %s", rnic_be32_to_cpu(eqe->data[6]) & 0xffffff,
-			 rnic_event_name(eqe->type));
+		RNIC_LOG(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
+			 rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));
 		break;
 	default:
 		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,
