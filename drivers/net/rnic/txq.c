@@ -271,6 +271,8 @@ txq_recover(void *arg)
 		__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 		return;
 	}
+	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
+	rnic_owner_enter(txq);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
 }
 
