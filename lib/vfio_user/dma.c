@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "dma.h"
+#include "message.h"
 
 /*
  * Mappings and addresses of a process are not endless, and other clients of the process need some too: files up to the
@@ -122,21 +121,26 @@ vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned i
 
 /*
  * Only files of memory are welcome. On a disk, and more so on a file system that a program serves, an access can
- * take forever; what is no regular file has no size that could be checked.
+ * take forever, and so can already the question what file it is: nothing else is asked of it first. What is no regular
+ * file has no size that could be checked.
  */
 static int
 vfu_dma_file_check(const struct vfu_dma_table *table, int fd, const struct vfu_dma_map *request,
 		   struct stat *st)
 {
 	int mode = fcntl(fd, F_GETFL);
-	struct statfs fs;
 
-	if (mode < 0 || fstat(fd, st) != 0 || fstatfs(fd, &fs) != 0)
+	if (mode < 0)
 		return -EINVAL;
-	if (!S_ISREG(st->st_mode) ||
-	    (!table->any_file && fs.f_type != TMPFS_MAGIC && fs.f_type != HUGETLBFS_MAGIC))
+	if (mode & O_PATH)
+		return -EACCES;
+	if (!table->any_file && !vfu_is_memory_file(fd))
 		return -ENOTSUP;
-	if ((mode & O_PATH) || (mode & O_ACCMODE) == O_WRONLY ||
+	if (fstat(fd, st) != 0)
+		return -EINVAL;
+	if (!S_ISREG(st->st_mode))
+		return -ENOTSUP;
+	if ((mode & O_ACCMODE) == O_WRONLY ||
 	    ((mode & O_ACCMODE) == O_RDONLY && (request->flags & VFU_DMA_FLAG_WRITE)))
 		return -EACCES;
 	if (st->st_size < 0 || request->offset > (uint64_t)st->st_size ||

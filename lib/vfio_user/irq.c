@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "irq.h"
@@ -29,6 +26,7 @@ vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types
 	for (i = 0; i < total; i++)
 		table->vectors[i].fd = -1;
 	pthread_mutex_init(&table->lock, NULL);
+	table->unsignalled = vfu_eventfd_signaller_init(&table->signaller);
 	return 0;
 }
 
@@ -36,6 +34,7 @@ void
 vfu_irq_table_fini(struct vfu_irq_table *table)
 {
 	vfu_irq_table_clear(table);
+	vfu_eventfd_signaller_fini(&table->signaller);
 	pthread_mutex_destroy(&table->lock);
 	free(table->vectors);
 	table->vectors = NULL;
@@ -77,38 +76,6 @@ vfu_irq_vector(struct vfu_irq_table *table, unsigned int type, unsigned int vect
 	return &table->vectors[table->first[type] + vector];
 }
 
-/*
- * An eventfd has an inode without a type, which no file, pipe, socket or device has. Its status flags are shared with
- * the client, who could make it blocking again; hence the poll() in front of each write.
- */
-int
-vfu_irq_check_eventfd(int fd)
-{
-	struct stat st;
-	int flags;
-
-	if (fstat(fd, &st) != 0 || (st.st_mode & S_IFMT) != 0)
-		return -EINVAL;
-	flags = fcntl(fd, F_GETFL);
-	if (flags < 0 || (flags & O_ACCMODE) != O_RDWR ||
-	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
-		return -EINVAL;
-	return 0;
-}
-
-static void
-vfu_irq_vector_signal(const struct vfu_irq_vector *vector)
-{
-	struct pollfd ready = { .fd = vector->fd, .events = POLLOUT };
-	uint64_t one = 1;
-
-	/* A counter that is full has told the client already. */
-	if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
-		return;
-	if (write(vector->fd, &one, sizeof(one)) < 0)
-		return;
-}
-
 void
 vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd)
 {
@@ -135,7 +102,7 @@ vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector
 		if (!mask && v->pending) {
 			v->pending = false;
 			if (v->fd >= 0)
-				vfu_irq_vector_signal(v);
+				vfu_eventfd_signal(&table->signaller, v->fd);
 		}
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -154,7 +121,7 @@ vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vec
 	else if (v->masked)
 		v->pending = true;
 	else if (v->fd >= 0)
-		vfu_irq_vector_signal(v);
+		vfu_eventfd_signal(&table->signaller, v->fd);
 	else
 		rc = -ENOENT;
 	pthread_mutex_unlock(&table->lock);

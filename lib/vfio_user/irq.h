@@ -4,7 +4,7 @@
  * @file
  * The server's interrupt vectors: eventfds that the client sent, masks, and what came while masked. Inside of the library.
  *
- * Threads: any; a lock. The eventfds are written from whatever thread the device runs in.
+ * Threads: any; a lock. The eventfds are signalled from whatever thread the device runs in.
  */
 #ifndef VFU_IRQ_H
 #define VFU_IRQ_H
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "eventfd.h"
 #include "server.h"
 
 struct vfu_irq_vector {
@@ -25,6 +26,8 @@ struct vfu_irq_table {
 	struct vfu_irq_vector *vectors; /* of all types, one after the other */
 	unsigned int first[VFU_MAX_IRQ_TYPES + 1];
 	unsigned int ntypes;
+	struct vfu_eventfd_signaller signaller;
+	int unsignalled; /* 0, or why eventfds cannot be signalled */
 };
 
 int vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types,
@@ -36,9 +39,6 @@ void vfu_irq_table_clear(struct vfu_irq_table *table);
 
 /** How many vectors a type has. */
 unsigned int vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int type);
-
-/** Is it an eventfd, as far as can be seen? Makes it non-blocking. */
-int vfu_irq_check_eventfd(int fd);
 
 /** The table owns fd (-1: deassign) from here on. */
 void vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd);

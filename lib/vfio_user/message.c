@@ -67,6 +67,13 @@ vfu_command_name(unsigned int command)
 	return names[command];
 }
 
+/* The kernel answers for files of tmpfs and hugetlbfs, out of its own memory, and knows of no seals elsewhere. */
+bool
+vfu_is_memory_file(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
 void
 vfu_close_fds(int *fds, unsigned int nfds)
 {

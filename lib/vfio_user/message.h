@@ -86,6 +86,9 @@ int vfu_channel_flush(struct vfu_channel *channel);
 /** Close descriptors and forget them. Entries of -1 are skipped. */
 void vfu_close_fds(int *fds, unsigned int nfds);
 
+/** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. Blocks: never. */
+bool vfu_is_memory_file(int fd);
+
 /** Milliseconds of a clock that nobody sets. */
 uint64_t vfu_now_ms(void);
 

@@ -506,6 +506,11 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 		if (rc == -EINVAL)
 			vfu_log(&server->log, VFU_LOG_ERROR, "more than %u interrupt vectors",
 				VFU_MAX_VECTORS);
+		if (rc == 0 && conf->nirqs > 0 && server->irqs.unsignalled != 0)
+			vfu_log(&server->log, VFU_LOG_WARNING,
+				"no interrupts: the kernel's asynchronous I/O (io_setup) is not to be had: "
+				"%s; see fs.aio-max-nr",
+				strerror(-server->irqs.unsignalled));
 	}
 	if (rc == 0)
 		rc = vfu_server_open(server);

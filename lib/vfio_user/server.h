@@ -117,7 +117,8 @@ struct vfu_server_conf {
 	struct vfu_irq_type irqs[VFU_MAX_IRQ_TYPES];
 
 	struct vfu_capabilities caps; /**< all zero: vfu_capabilities_ours() */
-	bool any_file; /**< accept memory in files of any file system, not only tmpfs and hugetlbfs */
+	/** Accept memory in files of any file system, not only tmpfs and hugetlbfs: the client can make the server wait. */
+	bool any_file;
 	unsigned int timeout_ms; /**< for a client's first message and its answers; default 5000 */
 };
 

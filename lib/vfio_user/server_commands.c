@@ -225,6 +225,7 @@ vfu_irq_set_eventfds(struct vfu_server *server, const struct vfu_irq_set *set)
 {
 	struct vfu_message *message = &server->channel.message;
 	unsigned int i;
+	int rc;
 
 	/* Masking by eventfd would mean to watch descriptors of the client's; no client needs it. */
 	if ((set->flags & VFU_IRQ_SET_ACTION_MASK) != VFU_IRQ_SET_TRIGGER)
@@ -232,8 +233,9 @@ vfu_irq_set_eventfds(struct vfu_server *server, const struct vfu_irq_set *set)
 	if (message->nfds != 0 && message->nfds != set->count)
 		return -EINVAL;
 	for (i = 0; i < message->nfds; i++) {
-		if (vfu_irq_check_eventfd(message->fds[i]) != 0)
-			return -EINVAL;
+		rc = vfu_eventfd_check(&server->irqs.signaller, message->fds[i]);
+		if (rc != 0)
+			return rc;
 	}
 	for (i = 0; i < set->count; i++) {
 		int fd = message->nfds == 0 ? -1 : vfu_take_fd(message, i);

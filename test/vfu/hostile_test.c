@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A client that wants the server to sleep: in a signal to its eventfd, or with descriptors of its own making. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "vfio_user/eventfd.h"
+
+#define FULL_COUNT 0xfffffffffffffffeull /* as far as write() goes */
+#define WATCHERS   500			 /* of the eventfd: each makes a look at it take longer */
+
+static void
+set_blocking(int fd, bool blocking)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	assert_int_equal(fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK),
+			 0);
+}
+
+static void
+test_a_signal_to_a_full_and_blocking_eventfd_returns(void **state)
+{
+	struct vfu_eventfd_signaller signaller;
+	int fd = eventfd(0, EFD_CLOEXEC);
+	eventfd_t value;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(vfu_eventfd_signaller_init(&signaller), 0);
+	assert_int_equal(eventfd_write(fd, FULL_COUNT), 0);
+	/* More often than any ring of completions has places. */
+	for (i = 0; i < 10000; i++)
+		vfu_eventfd_signal(&signaller, fd);
+	assert_int_equal(eventfd_read(fd, &value), 0);
+	assert_true(value >= FULL_COUNT);
+	for (i = 0; i < 10000; i++)
+		vfu_eventfd_signal(&signaller, fd);
+	assert_int_equal(eventfd_read(fd, &value), 0);
+	assert_int_equal(value, 10000);
+	vfu_eventfd_signaller_fini(&signaller);
+	close(fd);
+}
+
+static void
+test_an_eventfd_is_known_and_not_signalled(void **state)
+{
+	struct vfu_eventfd_signaller signaller;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int others[4], pair[2], i;
+	eventfd_t value;
+
+	(void)state;
+	assert_int_equal(vfu_eventfd_signaller_init(&signaller), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	others[0] = pair[0];
+	others[1] = memory_file(4096);
+	others[2] = epoll_create1(EPOLL_CLOEXEC); /* without a type of file, like an eventfd */
+	others[3] = open("/", O_PATH | O_CLOEXEC);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(vfu_eventfd_check(&signaller, others[i]), -EINVAL);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(vfu_eventfd_check(&signaller, fd), 0);
+	assert_int_equal(eventfd_read(fd, &value), -1);
+	vfu_eventfd_signaller_fini(&signaller);
+	/* Where there is no asynchronous I/O nobody is told, and nobody waits. */
+	assert_int_equal(vfu_eventfd_check(&signaller, fd), -ENOTSUP);
+	vfu_eventfd_signal(&signaller, fd);
+	assert_int_equal(eventfd_read(fd, &value), -1);
+	for (i = 0; i < 4; i++)
+		close(others[i]);
+	close(pair[1]);
+	close(fd);
+}
+
+struct toggler {
+	int fd;
+	atomic_uint answered, stop;
+};
+
+/* In turn: full and blocking, with room. */
+static void *
+toggle(void *arg)
+{
+	struct toggler *toggler = arg;
+	unsigned int answered;
+	eventfd_t value;
+
+	while (!toggler->stop) {
+		set_blocking(toggler->fd, false);
+		value = FULL_COUNT;
+		while (value > FULL_COUNT - 16 && eventfd_write(toggler->fd, value) != 0)
+			value--;
+		set_blocking(toggler->fd, true);
+		answered = toggler->answered;
+		while (toggler->answered < answered + 2 && !toggler->stop)
+			;
+		set_blocking(toggler->fd, false);
+		(void)!eventfd_read(toggler->fd, &value);
+		set_blocking(toggler->fd, true);
+	}
+	return NULL;
+}
+
+static void
+trigger(struct fixture *f)
+{
+	struct {
+		struct vfu_header header;
+		struct vfu_irq_set set;
+	} request = {
+		.header = { .command = VFU_DEVICE_SET_IRQS, .size = sizeof(request) },
+		.set = { .argsz = sizeof(request.set),
+			 .flags = VFU_IRQ_SET_NONE | VFU_IRQ_SET_TRIGGER,
+			 .index = VFU_PCI_MSIX,
+			 .count = 1 },
+	};
+
+	raw_send(f->peer, &request, sizeof(request), NULL, 0);
+}
+
+/* It filled its counter and made it blocking between the server's look and its write, and the server slept for ever. */
+static void
+test_an_eventfd_that_is_toggled_does_not_stop_the_server(void **state)
+{
+	struct fixture *f = *state;
+	struct toggler toggler = { .fd = eventfd(0, EFD_CLOEXEC) };
+	struct vfu_irq_set set = { sizeof(set), VFU_IRQ_SET_EVENTFD | VFU_IRQ_SET_TRIGGER,
+				   VFU_PCI_MSIX, 0, 1 };
+	struct pollfd ready = { .fd = f->peer, .events = POLLIN };
+	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET };
+	static struct answer answer;
+	struct vfu_header reply;
+	int fds[WATCHERS], epoll = epoll_create1(EPOLL_CLOEXEC);
+	unsigned int i, n = full_run() ? 2000000 : 40000;
+	bool answered = true;
+	pthread_t thread;
+	eventfd_t value;
+
+	for (i = 0; i < WATCHERS; i++) {
+		fds[i] = dup(toggler.fd);
+		assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &event), 0);
+	}
+	assert_int_equal(ask(f, VFU_DEVICE_SET_IRQS, &set, sizeof(set), &toggler.fd, 1, &answer),
+			 0);
+	fixture_start(f);
+	assert_int_equal(pthread_create(&thread, NULL, toggle, &toggler), 0);
+	for (i = 0; i < n && answered; i++) {
+		trigger(f);
+		answered = poll(&ready, 1, 5000) == 1 &&
+			   raw_receive(f->peer, &reply, sizeof(reply), NULL, NULL) == sizeof(reply);
+		toggler.answered++;
+	}
+	toggler.stop = 1;
+	pthread_join(thread, NULL);
+	/* Lets a server go that sleeps. */
+	set_blocking(toggler.fd, false);
+	(void)!eventfd_read(toggler.fd, &value);
+	fixture_stop(f);
+	assert_true(answered);
+	for (i = 0; i < WATCHERS; i++)
+		close(fds[i]);
+	close(epoll);
+	close(toggler.fd);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_signal_to_a_full_and_blocking_eventfd_returns),
+		cmocka_unit_test(test_an_eventfd_is_known_and_not_signalled),
+		cmocka_unit_test_setup_teardown(
+			test_an_eventfd_that_is_toggled_does_not_stop_the_server, fixture_setup,
+			fixture_end),
+	};
+
+	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+}
