@@ -79,6 +79,10 @@ VFU_OFFSET(vfu_dma_map, iova, 16);
 
 #define VFU_DMA_FLAG_READ  0x1u /**< the device may read */
 #define VFU_DMA_FLAG_WRITE 0x2u /**< the device may write */
+/* How; newer clients say it with each descriptor. */
+#define VFU_DMA_FLAG_MODE_MASK 0xcu
+#define VFU_DMA_FLAG_MODE_MMAP 0x4u
+#define VFU_DMA_FLAG_MODE_FILE 0x8u /**< read and write of the descriptor */
 
 struct vfu_dma_unmap {
 	uint32_t argsz;

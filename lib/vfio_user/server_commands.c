@@ -3,6 +3,7 @@
 /* The commands: each checks all of its request before anything is done, and leaves its answer in server->reply. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,6 +75,27 @@ vfu_command_version(struct vfu_server *server, struct vfu_reply *reply)
 	return 0;
 }
 
+/* How the client wants its memory to be reached: without a word as the descriptor permits, mapped, or by read and write. */
+static int
+vfu_dma_map_mode(struct vfu_server *server, struct vfu_dma_map *request)
+{
+	uint32_t mode = request->flags & VFU_DMA_FLAG_MODE_MASK;
+
+	request->flags &= ~VFU_DMA_FLAG_MODE_MASK;
+	switch (mode) {
+	case 0: return 0;
+	case VFU_DMA_FLAG_MODE_MMAP: return server->channel.message.nfds == 1 ? 0 : -EINVAL;
+	case VFU_DMA_FLAG_MODE_FILE:
+		if (server->logged < VFU_LOGGED_REFUSALS)
+			vfu_log(&server->log, VFU_LOG_WARNING,
+				"the client wants its memory at IOVA 0x%" PRIx64
+				" to be reached by file I/O: only mapped memory is supported",
+				request->iova);
+		return -ENOTSUP;
+	default: return -EINVAL;
+	}
+}
+
 static int
 vfu_command_dma_map(struct vfu_server *server)
 {
@@ -84,6 +106,9 @@ vfu_command_dma_map(struct vfu_server *server)
 	if (!vfu_request(server, &request, sizeof(request)) || request.argsz < sizeof(request) ||
 	    message->nfds > 1)
 		return -EINVAL;
+	rc = vfu_dma_map_mode(server, &request);
+	if (rc != 0)
+		return rc;
 	at = vfu_dma_table_map(&server->dma, &request, message->nfds == 1 ? message->fds[0] : -1);
 	if (at < 0)
 		return at;
@@ -153,7 +178,10 @@ vfu_command_device_info(struct vfu_server *server, struct vfu_reply *reply)
 	return 0;
 }
 
-/* Who offers too little room for the capabilities is told how much they take, and asks again. */
+/*
+ * Who offers too little room for the capabilities is told how much they take, and asks again. The flag says that they
+ * are here, not that there are some: QEMU refuses an answer that has it and no capabilities.
+ */
 static int
 vfu_command_region_info(struct vfu_server *server, struct vfu_reply *reply)
 {
@@ -178,13 +206,13 @@ vfu_command_region_info(struct vfu_server *server, struct vfu_reply *reply)
 	};
 	if (region->mappable && server->client_max_fds > 0) {
 		info.flags |= VFU_REGION_FLAG_MMAP;
-		if (region->nareas > 0) {
-			info.flags |= VFU_REGION_FLAG_CAPS;
+		if (region->nareas > 0)
 			info.argsz += sizeof(sparse) + region->nareas * sizeof(region->areas[0]);
-		}
-		if (room >= info.argsz) {
-			info.cap_offset = region->nareas > 0 ? sizeof(info) : 0;
+		if (room >= info.argsz)
 			reply->fd = region->fd;
+		if (room >= info.argsz && region->nareas > 0) {
+			info.flags |= VFU_REGION_FLAG_CAPS;
+			info.cap_offset = sizeof(info);
 		}
 	}
 	vfu_answer(server, reply, &info, sizeof(info));

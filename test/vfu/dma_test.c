@@ -111,6 +111,26 @@ test_overlap_wrap_and_alignment(void **state)
 	assert_int_equal(f->unmaps, good);
 }
 
+/* Newer clients say with the descriptor that it is to be mapped. */
+static void
+test_access_modes(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(0x1000);
+
+	assert_int_equal(map(f, 0, 0x1000, RW | VFU_DMA_FLAG_MODE_MMAP, -1, 0), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW | VFU_DMA_FLAG_MODE_FILE, fd, 0), -ENOTSUP);
+	assert_true(fixture_logged(f, "file I/O"));
+	assert_int_equal(map(f, 0, 0x1000, RW | VFU_DMA_FLAG_MODE_MASK, fd, 0), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, RW | 0x10, fd, 0), -EINVAL);
+	assert_int_equal(map(f, 0, 0x1000, VFU_DMA_FLAG_MODE_MMAP, fd, 0), -EINVAL);
+	assert_int_equal(f->maps, 0);
+	assert_int_equal(map(f, 0, 0x1000, RW | VFU_DMA_FLAG_MODE_MMAP, fd, 0), 0);
+	assert_int_equal(f->last_map.flags, RW);
+	assert_non_null(f->last_map.address);
+	close(fd);
+}
+
 static void
 test_requests_of_wrong_length(void **state)
 {
@@ -536,6 +556,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_a_map_with_a_descriptor_is_memory),
 		CASE(test_overlap_wrap_and_alignment),
+		CASE(test_access_modes),
 		CASE(test_requests_of_wrong_length),
 		CASE(test_a_file_that_is_too_short),
 		CASE(test_descriptors_that_are_no_memory_file),
