@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -14,6 +14,8 @@
 
 #define VFU_DEFAULT_TIMEOUT_MS 5000
 #define VFU_WAITING_TIMEOUT_MS 1000
+#define VFU_LOG_PAUSE_MS       1000
+#define VFU_DEAF_MS	       100
 #define VFU_MESSAGES_AT_ONCE   64 /* then others get their turn */
 
 /* ---- Time: one timer, set to the next deadline. ---- */
@@ -37,6 +39,8 @@ vfu_server_set_timer(struct vfu_server *server)
 	if (server->request_head != server->request_tail)
 		vfu_earlier(&next,
 			    server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms);
+	if (server->deaf_until_ms != 0)
+		vfu_earlier(&next, server->deaf_until_ms);
 	for (i = 0; i < VFU_WAITING; i++) {
 		if (server->waiting[i].channel.fd >= 0)
 			vfu_earlier(&next, server->waiting[i].deadline_ms);
@@ -324,19 +328,43 @@ vfu_server_process_waiting(struct vfu_waiting *waiting)
 	return 1;
 }
 
-/* Without a descriptor nobody can be accepted, and who waits would keep us awake: take and close it. */
+/* Watch the listener, or let those who connect wait in its queue. */
+static void
+vfu_server_listen(struct vfu_server *server, bool listen)
+{
+	struct epoll_event event = { .events = listen ? EPOLLIN : 0 };
+
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->listener.fd, &event);
+}
+
+/*
+ * Without a descriptor nobody can be accepted, and who waits would keep us awake: take and close it. If even that takes a
+ * descriptor that another thread was faster to get, do not look for a while.
+ */
 static void
 vfu_server_turn_away(struct vfu_server *server)
 {
+	uint64_t now = vfu_now_ms();
+	bool deaf;
 	int fd;
 
-	vfu_log(&server->log, VFU_LOG_ERROR,
-		"no descriptors left: a client is turned away; raise the limit (ulimit -n)");
-	close(server->spare_fd);
+	if (now >= server->descriptors_said_ms + VFU_LOG_PAUSE_MS) {
+		vfu_log(&server->log, VFU_LOG_ERROR,
+			"no descriptors left: clients are turned away; raise the limit (ulimit -n)");
+		server->descriptors_said_ms = now;
+	}
+	if (server->spare_fd >= 0)
+		close(server->spare_fd);
 	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	deaf = fd < 0 && errno != EAGAIN;
 	if (fd >= 0)
 		close(fd);
-	server->spare_fd = eventfd(0, EFD_CLOEXEC);
+	/* A duplicate can be had in any sandbox, a new file cannot. */
+	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
+	if (deaf) {
+		server->deaf_until_ms = now + VFU_DEAF_MS;
+		vfu_server_listen(server, false);
+	}
 }
 
 static void
@@ -345,6 +373,8 @@ vfu_server_accept(struct vfu_server *server)
 	unsigned int i;
 	int fd;
 
+	if (server->deaf_until_ms != 0)
+		return;
 	for (i = 0; i < VFU_WAITING && server->listener.fd >= 0; i++) {
 		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
@@ -370,6 +400,10 @@ vfu_server_check_deadlines(struct vfu_server *server)
 		server->timer_ms = 0;
 	if (server->state == VFU_CLIENT_CONNECTED && now >= server->deadline_ms)
 		vfu_server_disconnect(server, -ETIMEDOUT);
+	if (server->deaf_until_ms != 0 && now >= server->deaf_until_ms) {
+		server->deaf_until_ms = 0;
+		vfu_server_listen(server, true);
+	}
 	if (server->request_head != server->request_tail &&
 	    now >= server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms)
 		vfu_server_disconnect(server, -ETIMEDOUT);
@@ -460,7 +494,7 @@ vfu_server_open(struct vfu_server *server)
 
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	server->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	server->spare_fd = eventfd(0, EFD_CLOEXEC);
+	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
 	if (server->epoll_fd < 0 || server->timer_fd < 0 || server->spare_fd < 0)
 		return -errno;
 	server->reply_room = server->conf.caps.max_data_xfer_bytes + VFU_VERSION_MAX_BYTES;

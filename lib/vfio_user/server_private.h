@@ -44,7 +44,9 @@ struct vfu_server {
 	int epoll_fd;
 	int timer_fd;
 	int spare_fd; /* given up for a moment when the process has no descriptor left for who connects */
-	uint64_t timer_ms; /* 0: not set */
+	uint64_t descriptors_said_ms; /* when it was last logged that there are none */
+	uint64_t deaf_until_ms;	      /* 0, or who connects is not looked at before */
+	uint64_t timer_ms;	      /* 0: not set */
 	struct vfu_listener listener;
 
 	/* The client */

@@ -178,6 +178,7 @@ test_no_descriptor_left(void **state)
 	struct rlimit old, none;
 	struct vfu_client *client;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char byte;
 
 	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
@@ -189,10 +190,17 @@ test_no_descriptor_left(void **state)
 	close(none.rlim_cur);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	fixture_process(&p->f);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_true(fixture_logged(&p->f, "no descriptors left"));
 	assert_int_equal(raw_receive(fd, &byte, 1, NULL, NULL), 0);
+	/* Again, and not a word more: who connects in a loop shall not fill the disk. */
+	fixture_forget_log(&p->f);
+	assert_int_equal(connect(second, (struct sockaddr *)&address, sizeof(address)), 0);
+	fixture_process(&p->f);
+	assert_false(fixture_logged(&p->f, "no descriptors left"));
+	assert_int_equal(raw_receive(second, &byte, 1, NULL, NULL), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	close(fd);
+	close(second);
 	fixture_start(&p->f);
 	assert_int_equal(connect_client(p, &client, p->path), 0);
 	vfu_client_close(client);
