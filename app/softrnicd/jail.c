@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <linux/landlock.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -34,8 +35,11 @@
 #define JAIL_SANITIZED 0
 #endif
 
-/* Per device: an eventfd per vector, the server's own, those of a message under way, some who wait. */
-#define JAIL_DEVICE_FDS (SOFTRNIC_MSIX_VECTORS + 64)
+/*
+ * Per device: an eventfd per vector, the server's own, those of a message under way, some who wait, those that wait to be
+ * closed.
+ */
+#define JAIL_DEVICE_FDS (SOFTRNIC_MSIX_VECTORS + 512)
 #define JAIL_BASE_FDS	64
 
 #define ARGUMENT_MAX 4 /* permitted values of one argument */
@@ -59,9 +63,13 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(recvmsg) },
 	{ CALL(sendmsg) },
 	{ CALL(getsockopt) },
-	/* waiting */
+	{ CALL(shutdown) },
+/* waiting */
+#ifdef __NR_epoll_wait
 	{ CALL(epoll_wait) },
-	{ CALL(epoll_pwait) },
+#else
+	{ CALL(epoll_pwait) }, /* how the C library spells it there */
+#endif
 	{ CALL(epoll_ctl) },
 	{ CALL(ppoll) },
 	{ CALL(timerfd_settime) },
@@ -90,6 +98,9 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(mremap) },
 	{ CALL(madvise), ONE_OF, 2, 1, { MADV_DONTFORK } },
 	{ CALL(brk) },
+	/* the threads that close descriptors, and the C library's locks when there are threads */
+	{ CALL(futex), ONE_OF, 1, 2, { FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE } },
+	{ CALL(exit) },
 	/* the end */
 	{ CALL(rt_sigreturn) }, /* of the handler in guard.c */
 	{ CALL(exit_group) },
@@ -232,6 +243,9 @@ jail_restrict_calls(bool may_unlink)
 		rc = jail_permit(filter, &jail_unlink);
 		count++;
 	}
+	/* For all threads there are. */
+	if (rc == 0)
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);
@@ -242,7 +256,7 @@ jail_restrict_calls(bool may_unlink)
 }
 
 int
-jail_enter(const struct options *options)
+jail_enter(const struct options *options, int (*start_threads)(void))
 {
 	int rc = jail_drop_capabilities();
 
@@ -253,7 +267,7 @@ jail_enter(const struct options *options)
 	if (JAIL_SANITIZED) {
 		log_warning("built with a sanitizer, which needs more system calls than the jail "
 			    "allows: no jail");
-		return 0;
+		return start_threads();
 	}
 	rc = jail_restrict_files(options);
 	if (rc == -ENOSYS || rc == -EOPNOTSUPP)
@@ -263,7 +277,12 @@ jail_enter(const struct options *options)
 	else if (rc != 0)
 		log_error("cannot restrict access to files by Landlock: %s", strerror(-rc));
 	if (rc == 0 || rc == -ENOSYS || rc == -EOPNOTSUPP) {
-		rc = jail_restrict_calls(rc == 0);
+		bool landlocked = rc == 0;
+
+		rc = start_threads();
+		if (rc != 0)
+			return rc;
+		rc = jail_restrict_calls(landlocked);
 		if (rc != 0)
 			log_error("cannot restrict system calls by seccomp: %s", strerror(-rc));
 	}

@@ -13,11 +13,13 @@
 void jail_limits(unsigned int ndevices);
 
 /**
- * Enter, for good. The paths of the devices' sockets are what it may still remove.
+ * Enter, for good. The paths of the devices' sockets are what it may still remove. start_threads is called when
+ * capabilities and files are given up, which is done per thread, and threads can still be made: the list of calls then
+ * holds for all of them. It logs why it fails.
  *
  * @return 0 or -errno, logged: then the process must not go on.
  */
-int jail_enter(const struct options *options);
+int jail_enter(const struct options *options, int (*start_threads)(void));
 
 /**
  * For the tests: try what is denied, say on stdout what came of it. precious is a file in another folder than the

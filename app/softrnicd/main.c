@@ -45,6 +45,17 @@ destroy_devices(void)
 		device_destroy(&devices[i]);
 }
 
+static int
+start_threads(void)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < options.ndevices && rc == 0; i++)
+		rc = vfu_server_start_closer(devices[i].server);
+	return rc;
+}
+
 static void
 say_ready(void)
 {
@@ -68,7 +79,7 @@ serve(struct softrnic_poller *poller)
 	if (rc != 0)
 		log_error("cannot watch SIGBUS: %s", strerror(-rc));
 	else
-		rc = jail_enter(&options);
+		rc = jail_enter(&options, start_threads);
 	if (rc == 0 && options.probe_jail != NULL) {
 		rc = jail_probe(options.probe_jail) == 0 ? 0 : -1;
 	} else if (rc == 0) {

@@ -341,7 +341,7 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 		rc = fd = vfu_client_connect(client, conf->path);
 	if (rc >= 0) {
 		vfu_peer_of(fd, &client->server);
-		rc = vfu_channel_init(&client->channel, fd);
+		rc = vfu_channel_init(&client->channel, fd, NULL);
 	}
 	if (rc == 0) {
 		pthread_mutex_lock(&client->lock);

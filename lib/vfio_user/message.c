@@ -14,6 +14,9 @@
 /* Header, fixed part, data. */
 #define VFU_MAX_PARTS 4
 
+/* The kernel's SCM_MAX_FD. What did not fit into the buffer it would drop at once, and wait where close() waits. */
+#define VFU_MOST_FDS 253
+
 /* What the socket did not take at once. */
 struct vfu_outgoing {
 	STAILQ_ENTRY(vfu_outgoing) next;
@@ -26,7 +29,7 @@ struct vfu_outgoing {
 
 union vfu_control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int) * VFU_MAX_FDS)];
+	char bytes[CMSG_SPACE(sizeof(int) * VFU_MOST_FDS)];
 };
 
 uint64_t
@@ -87,12 +90,13 @@ vfu_close_fds(int *fds, unsigned int nfds)
 }
 
 int
-vfu_channel_init(struct vfu_channel *channel, int fd)
+vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_closer *closer)
 {
 	int flags = fcntl(fd, F_GETFL);
 
 	memset(channel, 0, sizeof(*channel));
 	channel->fd = fd;
+	channel->closer = closer;
 	STAILQ_INIT(&channel->outgoing);
 	channel->max_payload = sizeof(struct vfu_version) + VFU_VERSION_MAX_BYTES;
 	channel->max_fds = VFU_MAX_FDS;
@@ -106,6 +110,39 @@ vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes, unsi
 {
 	channel->max_payload = max_data_xfer_bytes + VFU_PAYLOAD_EXTRA_BYTES;
 	channel->max_fds = max_fds;
+}
+
+/*
+ * With the last reference to a socket go the descriptors that are still in it, and whoever drops them waits for them. Who
+ * is shut down can send no more, so an empty socket stays empty and can be closed here.
+ */
+void
+vfu_close_socket(struct vfu_closer *closer, int fd)
+{
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (closer != NULL && shutdown(fd, SHUT_RDWR) == 0 &&
+	    recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) > 0)
+		vfu_closer_close(closer, fd);
+	else
+		close(fd);
+}
+
+/* What was received and nobody took. */
+static void
+vfu_channel_drop_fds(struct vfu_channel *channel)
+{
+	struct vfu_message *message = &channel->message;
+	unsigned int i;
+
+	for (i = 0; i < message->nfds; i++) {
+		if (message->fds[i] >= 0 && vfu_closer_close(channel->closer, message->fds[i]))
+			channel->strange = true;
+		message->fds[i] = -1;
+	}
+	message->nfds = 0;
 }
 
 static void
@@ -125,13 +162,12 @@ vfu_channel_close(struct vfu_channel *channel)
 
 	while ((outgoing = STAILQ_FIRST(&channel->outgoing)) != NULL)
 		vfu_channel_drop_outgoing(channel, outgoing);
-	vfu_close_fds(channel->message.fds, channel->message.nfds);
-	channel->message.nfds = 0;
+	vfu_channel_drop_fds(channel);
 	free(channel->message.payload);
 	channel->message.payload = NULL;
 	channel->payload_room = 0;
 	if (channel->fd >= 0)
-		close(channel->fd);
+		vfu_close_socket(channel->closer, channel->fd);
 	channel->fd = -1;
 }
 
@@ -154,17 +190,18 @@ vfu_channel_take_fds(struct vfu_channel *channel, struct msghdr *msg)
 			if (message->nfds < channel->max_fds) {
 				message->fds[message->nfds++] = fd;
 			} else {
-				close(fd);
+				if (vfu_closer_close(channel->closer, fd))
+					channel->strange = true;
 				message->surplus_fds = true;
 			}
 		}
 	}
-	/* The kernel has closed those that did not fit into the buffer. */
+	/* The kernel has dropped those for which there was no room or no number. */
 	if (msg->msg_flags & MSG_CTRUNC)
 		message->surplus_fds = true;
 }
 
-/* @return bytes received, 0 none there now, -ENOTCONN. */
+/* @return bytes received, 0 none there now, -ENOTCONN, -EMFILE. */
 static ssize_t
 vfu_channel_read(struct vfu_channel *channel, void *bytes, size_t length)
 {
@@ -184,6 +221,8 @@ vfu_channel_read(struct vfu_channel *channel, void *bytes, size_t length)
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -ENOTCONN;
 	vfu_channel_take_fds(channel, &msg);
+	if (channel->strange && vfu_closer_full(channel->closer))
+		return -EMFILE;
 	return n == 0 ? -ENOTCONN : n;
 }
 
@@ -216,8 +255,7 @@ vfu_channel_receive(struct vfu_channel *channel)
 	int rc;
 
 	if (channel->complete) {
-		vfu_close_fds(message->fds, message->nfds);
-		message->nfds = 0;
+		vfu_channel_drop_fds(channel);
 		message->surplus_fds = false;
 		message->length = 0;
 		channel->received = 0;

@@ -18,6 +18,7 @@
 #include <sys/queue.h>
 #include <sys/uio.h>
 
+#include "closer.h"
 #include "proto.h"
 
 #define VFU_MAX_FDS		64   /**< of one message, both ways */
@@ -38,6 +39,9 @@ struct vfu_outgoing;
 
 struct vfu_channel {
 	int fd;
+	struct vfu_closer
+		*closer; /**< of received descriptors that nobody took; NULL: the channel itself */
+	bool strange;	 /**< it sent descriptors that the closer has to close */
 	size_t max_payload; /**< that a peer may send; what is longer breaks the connection */
 	unsigned int max_fds;
 	/* Receiving */
@@ -51,8 +55,11 @@ struct vfu_channel {
 	unsigned int outgoing_count;
 };
 
-/** The channel owns fd from here on, makes it non-blocking, and accepts what may come before the negotiation. */
-int vfu_channel_init(struct vfu_channel *channel, int fd);
+/**
+ * The channel owns fd from here on, makes it non-blocking, and accepts what may come before the negotiation. closer may
+ * be NULL: then a peer can make the caller wait.
+ */
+int vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_closer *closer);
 
 /** Close the socket and everything that was received and not taken, or queued and not sent. */
 void vfu_channel_close(struct vfu_channel *channel);
@@ -66,7 +73,7 @@ void vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes,
  *
  * Blocks: never.
  * @return 1 channel->message is whole; 0 not yet; -ENOTCONN the peer is gone; -EPROTO it sent a size that cannot be,
- *         and the stream has no next message; -ENOMEM.
+ *         and the stream has no next message; -ENOMEM; -EMFILE too many descriptors that came cannot be closed.
  */
 int vfu_channel_receive(struct vfu_channel *channel);
 
@@ -85,6 +92,9 @@ int vfu_channel_flush(struct vfu_channel *channel);
 
 /** Close descriptors and forget them. Entries of -1 are skipped. */
 void vfu_close_fds(int *fds, unsigned int nfds);
+
+/** Close a socket that may hold descriptors of a stranger's: see closer.h, which may be NULL. */
+void vfu_close_socket(struct vfu_closer *closer, int fd);
 
 /** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. Blocks: never. */
 bool vfu_is_memory_file(int fd);

@@ -69,6 +69,14 @@ vfu_server_watch(struct vfu_server *server)
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->channel.fd, &event);
 }
 
+/* A socket that the closer has yet to close is nothing to be woken for. */
+static void
+vfu_server_close_channel(struct vfu_server *server, struct vfu_channel *channel)
+{
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, channel->fd, NULL);
+	vfu_channel_close(channel);
+}
+
 static void
 vfu_server_end_requests(struct vfu_server *server, int error)
 {
@@ -91,11 +99,15 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 		server->stats.broken++;
 	vfu_log(&server->log, reason == 0 ? VFU_LOG_INFO : VFU_LOG_WARNING,
 		"client %d (%s) disconnected: %s", (int)server->client.pid, server->client.name,
-		reason == 0 ? "it closed the connection" : strerror(-reason));
+		reason == 0 ? "it closed the connection"
+		: reason == -EMFILE
+			? "it sent descriptors, and earlier ones cannot be closed: whose file "
+			  "system does not answer?"
+			: strerror(-reason));
 	/* From here on a callback finds nobody to send to. */
 	server->state = VFU_CLIENT_NONE;
 	server->closing = false;
-	vfu_channel_close(&server->channel);
+	vfu_server_close_channel(server, &server->channel);
 	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
 	vfu_server_dma_drop(server, 0, server->dma.count);
 	vfu_irq_table_clear(&server->irqs);
@@ -112,14 +124,14 @@ vfu_server_adopt(struct vfu_server *server, int fd)
 	int rc;
 
 	if (server->state != VFU_CLIENT_NONE) {
-		close(fd);
+		vfu_close_socket(server->closer, fd);
 		return -EBUSY;
 	}
-	rc = vfu_channel_init(&server->channel, fd);
+	rc = vfu_channel_init(&server->channel, fd, server->closer);
 	if (rc == 0 && epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
 		rc = -errno;
 	if (rc != 0) {
-		vfu_channel_close(&server->channel);
+		vfu_server_close_channel(server, &server->channel);
 		return rc;
 	}
 	server->events = event.events;
@@ -287,6 +299,7 @@ vfu_server_put_waiting(struct vfu_server *server, int fd)
 	struct vfu_waiting *waiting = NULL;
 	struct vfu_peer peer;
 	unsigned int i;
+	int rc;
 
 	server->stats.refused++;
 	vfu_peer_of(fd, &peer);
@@ -298,18 +311,20 @@ vfu_server_put_waiting(struct vfu_server *server, int fd)
 			waiting = &server->waiting[i];
 	}
 	if (waiting == NULL) {
-		close(fd);
+		vfu_close_socket(server->closer, fd);
 		return;
 	}
 	waiting->deadline_ms = vfu_now_ms() + VFU_WAITING_TIMEOUT_MS;
-	if (vfu_channel_init(&waiting->channel, fd) != 0 ||
-	    epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
-		vfu_channel_close(&waiting->channel);
+	rc = vfu_channel_init(&waiting->channel, fd, server->closer);
+	/* It is not asked for any. */
+	waiting->channel.max_fds = 0;
+	if (rc != 0 || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		vfu_server_close_channel(server, &waiting->channel);
 }
 
 /* Its first message is answered with EBUSY; then it goes, as it does when none comes. */
 static unsigned int
-vfu_server_process_waiting(struct vfu_waiting *waiting)
+vfu_server_process_waiting(struct vfu_server *server, struct vfu_waiting *waiting)
 {
 	struct vfu_header header = { .flags = VFU_TYPE_REPLY | VFU_FLAG_ERROR, .error = EBUSY };
 	int rc;
@@ -324,17 +339,30 @@ vfu_server_process_waiting(struct vfu_waiting *waiting)
 		header.command = waiting->channel.message.header.command;
 		vfu_channel_send(&waiting->channel, header, NULL, 0, NULL, 0);
 	}
-	vfu_channel_close(&waiting->channel);
+	vfu_server_close_channel(server, &waiting->channel);
 	return 1;
 }
 
-/* Watch the listener, or let those who connect wait in its queue. */
+/* Let those who connect wait in the listener's queue for a while. */
 static void
-vfu_server_listen(struct vfu_server *server, bool listen)
+vfu_server_do_not_listen(struct vfu_server *server, bool deaf)
 {
-	struct epoll_event event = { .events = listen ? EPOLLIN : 0 };
+	struct epoll_event event = { .events = deaf ? 0 : EPOLLIN };
 
+	server->deaf_until_ms = deaf ? vfu_now_ms() + VFU_DEAF_MS : 0;
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->listener.fd, &event);
+}
+
+/* Who connects in a loop shall not fill the disk. */
+static void
+vfu_server_say_now_and_then(struct vfu_server *server, const char *what)
+{
+	uint64_t now = vfu_now_ms();
+
+	if (now < server->said_ms + VFU_LOG_PAUSE_MS)
+		return;
+	vfu_log(&server->log, VFU_LOG_ERROR, "%s", what);
+	server->said_ms = now;
 }
 
 /*
@@ -344,27 +372,22 @@ vfu_server_listen(struct vfu_server *server, bool listen)
 static void
 vfu_server_turn_away(struct vfu_server *server)
 {
-	uint64_t now = vfu_now_ms();
 	bool deaf;
 	int fd;
 
-	if (now >= server->descriptors_said_ms + VFU_LOG_PAUSE_MS) {
-		vfu_log(&server->log, VFU_LOG_ERROR,
-			"no descriptors left: clients are turned away; raise the limit (ulimit -n)");
-		server->descriptors_said_ms = now;
-	}
+	vfu_server_say_now_and_then(server,
+				    "no descriptors left: clients are turned away; raise the "
+				    "limit (ulimit -n)");
 	if (server->spare_fd >= 0)
 		close(server->spare_fd);
 	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
 	deaf = fd < 0 && errno != EAGAIN;
 	if (fd >= 0)
-		close(fd);
+		vfu_close_socket(server->closer, fd);
 	/* A duplicate can be had in any sandbox, a new file cannot. */
 	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
-	if (deaf) {
-		server->deaf_until_ms = now + VFU_DEAF_MS;
-		vfu_server_listen(server, false);
-	}
+	if (deaf)
+		vfu_server_do_not_listen(server, true);
 }
 
 static void
@@ -373,9 +396,17 @@ vfu_server_accept(struct vfu_server *server)
 	unsigned int i;
 	int fd;
 
-	if (server->deaf_until_ms != 0)
+	if (server->deaf_until_ms != 0 || server->listener.fd < 0)
 		return;
-	for (i = 0; i < VFU_WAITING && server->listener.fd >= 0; i++) {
+	if (vfu_closer_full(server->closer)) {
+		vfu_server_say_now_and_then(
+			server,
+			"descriptors that earlier clients sent cannot be closed, and nobody is "
+			"served until they are: does a file system or a peer not answer?");
+		vfu_server_do_not_listen(server, true);
+		return;
+	}
+	for (i = 0; i < VFU_WAITING; i++) {
 		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			vfu_server_turn_away(server);
@@ -401,8 +432,7 @@ vfu_server_check_deadlines(struct vfu_server *server)
 	if (server->state == VFU_CLIENT_CONNECTED && now >= server->deadline_ms)
 		vfu_server_disconnect(server, -ETIMEDOUT);
 	if (server->deaf_until_ms != 0 && now >= server->deaf_until_ms) {
-		server->deaf_until_ms = 0;
-		vfu_server_listen(server, true);
+		vfu_server_do_not_listen(server, false);
 	}
 	if (server->request_head != server->request_tail &&
 	    now >= server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms)
@@ -418,7 +448,7 @@ vfu_server_process(struct vfu_server *server)
 	n += vfu_server_process_client(server);
 	vfu_server_check_deadlines(server);
 	for (i = 0; i < VFU_WAITING; i++)
-		n += vfu_server_process_waiting(&server->waiting[i]);
+		n += vfu_server_process_waiting(server, &server->waiting[i]);
 	vfu_server_accept(server);
 	vfu_server_set_timer(server);
 	return n;
@@ -557,6 +587,20 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 	return 0;
 }
 
+int
+vfu_server_start_closer(struct vfu_server *server)
+{
+	int rc = server->closer != NULL ? -EALREADY : vfu_closer_create(&server->closer);
+
+	if (rc == 0)
+		server->channel.closer = server->closer;
+	else
+		vfu_log(&server->log, VFU_LOG_ERROR,
+			"cannot start the thread that closes clients' descriptors: %s",
+			strerror(-rc));
+	return rc;
+}
+
 void
 vfu_server_destroy(struct vfu_server *server)
 {
@@ -567,9 +611,10 @@ vfu_server_destroy(struct vfu_server *server)
 	vfu_server_disconnect(server, -ESHUTDOWN);
 	for (i = 0; i < VFU_WAITING; i++) {
 		if (server->waiting[i].channel.fd >= 0)
-			vfu_channel_close(&server->waiting[i].channel);
+			vfu_server_close_channel(server, &server->waiting[i].channel);
 	}
 	vfu_listener_close(&server->listener);
+	vfu_closer_destroy(server->closer);
 	if (server->irqs.vectors != NULL)
 		vfu_irq_table_fini(&server->irqs);
 	if (server->spare_fd >= 0)

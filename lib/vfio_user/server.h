@@ -130,6 +130,16 @@ struct vfu_server_conf {
  */
 int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **server);
 
+/**
+ * From here on what clients send and the server has no use for is closed in a thread: close() of a descriptor can wait for
+ * ever for the program behind it, and that may be the client itself. Without this call it is closed in the thread of
+ * vfu_server_process(). A host that gives up privileges calls it thereafter, so that the thread has none, and before it
+ * gives up making threads.
+ *
+ * @return 0 or -errno, logged.
+ */
+int vfu_server_start_closer(struct vfu_server *server);
+
 /** Disconnect the client, remove the socket. NULL is fine. */
 void vfu_server_destroy(struct vfu_server *server);
 

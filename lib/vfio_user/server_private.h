@@ -4,6 +4,7 @@
 #ifndef VFU_SERVER_PRIVATE_H
 #define VFU_SERVER_PRIVATE_H
 
+#include "closer.h"
 #include "dma.h"
 #include "irq.h"
 #include "listen.h"
@@ -44,10 +45,11 @@ struct vfu_server {
 	int epoll_fd;
 	int timer_fd;
 	int spare_fd; /* given up for a moment when the process has no descriptor left for who connects */
-	uint64_t descriptors_said_ms; /* when it was last logged that there are none */
-	uint64_t deaf_until_ms;	      /* 0, or who connects is not looked at before */
-	uint64_t timer_ms;	      /* 0: not set */
+	uint64_t said_ms;	/* when something was last logged that can come in a loop */
+	uint64_t deaf_until_ms; /* 0, or who connects is not looked at before */
+	uint64_t timer_ms;	/* 0: not set */
 	struct vfu_listener listener;
+	struct vfu_closer *closer; /* NULL: not started */
 
 	/* The client */
 	enum vfu_client_state state;

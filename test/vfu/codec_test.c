@@ -26,7 +26,7 @@ pair_setup(void **state)
 
 	pair.fds = count_fds();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
-	assert_int_equal(vfu_channel_init(&pair.channel, s[0]), 0);
+	assert_int_equal(vfu_channel_init(&pair.channel, s[0], NULL), 0);
 	pair.peer = s[1];
 	*state = &pair;
 	return 0;
@@ -199,7 +199,7 @@ test_sizes_at_the_boundaries(void **state)
 		int s[2];
 
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
-		assert_int_equal(vfu_channel_init(&channel, s[0]), 0);
+		assert_int_equal(vfu_channel_init(&channel, s[0], NULL), 0);
 		vfu_channel_limits(&channel, 4096, 8);
 		raw_send(s[1], &header, sizeof(header), &s[1], 1);
 		assert_int_equal(vfu_channel_receive(&channel), cases[i].expected);
@@ -220,7 +220,7 @@ test_the_end_at_every_byte(void **state)
 		int s[2];
 
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
-		assert_int_equal(vfu_channel_init(&channel, s[0]), 0);
+		assert_int_equal(vfu_channel_init(&channel, s[0], NULL), 0);
 		if (i > 0)
 			raw_send(s[1], bytes, i, &p->peer, 1);
 		close(s[1]);
@@ -249,7 +249,7 @@ test_a_full_socket_queues(void **state)
 		assert_int_equal(vfu_channel_send(&p->channel, header, payload, 2, fds, 2), 0);
 	}
 	assert_int_not_equal(p->channel.outgoing_count, 0);
-	assert_int_equal(vfu_channel_init(&other, p->peer), 0);
+	assert_int_equal(vfu_channel_init(&other, p->peer, NULL), 0);
 	p->peer = -1;
 	vfu_channel_limits(&other, sizeof(data), 4);
 	for (messages = 0; messages < 10;) {

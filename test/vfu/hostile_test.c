@@ -3,18 +3,21 @@
 /* A client that wants the server to sleep: in a signal to its eventfd, or with descriptors of its own making. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fixture.h"
 #include "vfio_user/eventfd.h"
 
-#define FULL_COUNT 0xfffffffffffffffeull /* as far as write() goes */
-#define WATCHERS   500			 /* of the eventfd: each makes a look at it take longer */
+#define LINGER_SECONDS 6
+#define FULL_COUNT     0xfffffffffffffffeull /* as far as write() goes */
+#define WATCHERS       500 /* of the eventfd: each makes a look at it take longer */
 
 static void
 set_blocking(int fd, bool blocking)
@@ -171,6 +174,113 @@ test_an_eventfd_that_is_toggled_does_not_stop_the_server(void **state)
 	close(toggler.fd);
 }
 
+/* A TCP socket whose close() waits for a reader that does not read; *reader is to be closed by the caller. */
+static int
+lingering_socket(int *reader)
+{
+	static const uint8_t bytes[1 << 16];
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct linger linger = { .l_onoff = 1, .l_linger = LINGER_SECONDS };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t length = sizeof(address);
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	*reader = accept(listener, NULL, NULL);
+	close(listener);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	return fd;
+}
+
+static double
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* The server closed what it had no use for, and waited. */
+static void
+test_a_descriptor_whose_closing_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct vfu_device_info info = { .argsz = sizeof(info) };
+	static struct answer answer;
+	double start = seconds();
+	int reader, fd;
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fd = lingering_socket(&reader);
+	raw_send(f->peer, "", 1, &fd, 1);
+	close(fd);
+	fixture_process(f);
+	/* The last reference goes with the connection, and the next client is there at once. */
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	assert_int_equal(ask(f, VFU_DEVICE_GET_INFO, &info, sizeof(info), NULL, 0, &answer), 0);
+	assert_true(seconds() - start < LINGER_SECONDS / 2.);
+	close(reader);
+}
+
+/* It was still in the socket when the server closed that. */
+static void
+test_a_descriptor_that_was_not_received(void **state)
+{
+	struct fixture *f = *state;
+	struct vfu_header impossible = { .size = 1 };
+	double start = seconds();
+	int reader, fd;
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fd = lingering_socket(&reader);
+	raw_send(f->peer, &impossible, sizeof(impossible), NULL, 0);
+	raw_send(f->peer, "", 1, &fd, 1);
+	close(fd);
+	fixture_process(f);
+	assert_int_equal(f->disconnected, 1);
+	assert_true(seconds() - start < LINGER_SECONDS / 2.);
+	close(reader);
+}
+
+/* Nor are all our descriptors spent on it. */
+static void
+test_descriptors_that_cannot_be_closed_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct vfu_device_info info = { .argsz = sizeof(info) };
+	static struct answer answer;
+	int reader, fd, fds[8], i, before, rc = 0;
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fd = lingering_socket(&reader);
+	before = count_fds();
+	assert_int_equal(ask(f, VFU_DEVICE_GET_INFO, &info, sizeof(info), &fd, 1, &answer),
+			 -EINVAL);
+	close(fd);
+	for (i = 0; i < 8; i++)
+		fds[i] = f->peer;
+	for (i = 0; i < 100 && rc != -ENOTCONN; i++)
+		rc = ask(f, VFU_DEVICE_GET_INFO, &info, sizeof(info), fds, 8, &answer);
+	assert_true(i < 100);
+	assert_int_equal(f->reason, -EMFILE);
+	assert_true((int)count_fds() < before + 100);
+	/* What was behind the one that waits is closed after it. */
+	close(reader);
+	for (i = 0; i < 1000 && (int)count_fds() >= before; i++)
+		poll(NULL, 0, 5);
+	assert_true((int)count_fds() < before);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+}
+
 int
 main(void)
 {
@@ -180,6 +290,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_eventfd_that_is_toggled_does_not_stop_the_server, fixture_setup,
 			fixture_end),
+		cmocka_unit_test_setup_teardown(test_a_descriptor_whose_closing_waits,
+						fixture_setup, fixture_end),
+		cmocka_unit_test_setup_teardown(test_descriptors_that_cannot_be_closed_are_counted,
+						fixture_setup, fixture_end),
+		cmocka_unit_test_setup_teardown(test_a_descriptor_that_was_not_received,
+						fixture_setup, fixture_end),
 	};
 
 	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
