@@ -42,8 +42,9 @@ device_map_all(struct device *device)
 	for (i = 0; i < device->guard.count; i++) {
 		if (device->guard.regions[i].length > 0 &&
 		    device_map(device, &device->guard.regions[i]) != 0)
-			log_error("%s: out of memory: the device does not reach IOVA 0x%" PRIx64,
-				  device->options->name, device->guard.regions[i].iova);
+			log_say(&device->log, VFU_LOG_ERROR,
+				"%s: out of memory: the device does not reach IOVA 0x%" PRIx64,
+				device->options->name, device->guard.regions[i].iova);
 	}
 }
 
@@ -62,6 +63,26 @@ device_follow_bus_master(struct device *device)
 		device_unmap_all(device);
 }
 
+/* Read-only it is the ROMs of virtual machines, which no driver has a device read. */
+static int
+device_dma_map_without_file(struct device *device, const struct vfu_dma_region *given)
+{
+	bool refused = (given->flags & VFU_DMA_FLAG_WRITE) != 0;
+
+	if (!refused && device->rom_said)
+		return 0;
+	device->rom_said = device->rom_said || !refused;
+	log_say(&device->log, refused ? VFU_LOG_ERROR : VFU_LOG_INFO,
+		"%s: the client's %smemory at IOVA 0x%" PRIx64 " (%" PRIu64
+		" bytes) came without a file descriptor and %s: let the client use EAL's memory "
+		"(hugepage files, --in-memory or --no-huge) and none of its own; a virtual machine: a "
+		"memory backend with share=on%s",
+		device->options->name, refused ? "" : "read-only ", given->iova, given->size,
+		refused ? "cannot be shared" : "stays out of the device's reach",
+		refused ? "" : "; ROMs of virtual machines need none");
+	return refused ? -ENOTSUP : 0;
+}
+
 static int
 device_dma_map(void *arg, const struct vfu_dma_region *given)
 {
@@ -75,22 +96,8 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 	};
 	int rc;
 
-	if (given->address == NULL && (given->flags & VFU_DMA_FLAG_WRITE)) {
-		log_error(
-			"%s: the client's memory at IOVA 0x%" PRIx64 " (%" PRIu64
-			" bytes) came without a file descriptor and cannot be shared: let the client "
-			"use EAL's memory, with --in-memory or --single-file-segments and without "
-			"--legacy-mem (a virtual machine: a memory backend with share=on)",
-			device->options->name, given->iova, given->size);
-		return -ENOTSUP;
-	}
-	if (given->address == NULL) {
-		/* ROMs of virtual machines, which no driver has a device read. */
-		log_debug("%s: read-only memory at IOVA 0x%" PRIx64
-			  " has no file descriptor: out of the device's reach",
-			  device->options->name, given->iova);
-		return 0;
-	}
+	if (given->address == NULL)
+		return device_dma_map_without_file(device, given);
 	rc = guard_add(&device->guard, &region);
 	if (rc == 0 && device->bus_master) {
 		rc = device_map(device, &region);
@@ -129,9 +136,10 @@ device_check_memory(struct device *device)
 	if (!guard_fault(&device->guard, &iova))
 		return;
 	if (client != NULL)
-		log_error("%s: memory of client %d (%s) vanished at IOVA 0x%" PRIx64
-			  ": its file was truncated, or there was no hugepage left for it",
-			  device->options->name, (int)client->pid, client->name, iova);
+		log_say(&device->log, VFU_LOG_ERROR,
+			"%s: memory of client %d (%s) vanished at IOVA 0x%" PRIx64
+			": its file was truncated, or there was no hugepage left for it",
+			device->options->name, (int)client->pid, client->name, iova);
 	vfu_server_disconnect(device->server, -EFAULT);
 	guard_clear(&device->guard);
 }
@@ -225,7 +233,8 @@ static int
 device_config_write(struct device *device, uint64_t offset, const void *data, size_t length)
 {
 	if (pci_config_write(&device->config, offset, data, length)) {
-		log_info("%s: function level reset", device->options->name);
+		log_say(&device->log, VFU_LOG_INFO, "%s: function level reset",
+			device->options->name);
 		return device_reset(device);
 	}
 	device_follow_bus_master(device);
@@ -279,10 +288,12 @@ device_disconnected(void *arg, int reason)
 
 	(void)reason;
 	softrnic_stats_get(device->rnic, &stats);
-	log_info("%s: %" PRIu64 " commands, %" PRIu64 " frames sent, %" PRIu64 " received",
-		 device->options->name, stats.commands, stats.tx_packets, stats.rx_packets);
+	log_say(&device->log, VFU_LOG_INFO,
+		"%s: %" PRIu64 " commands, %" PRIu64 " frames sent, %" PRIu64 " received",
+		device->options->name, stats.commands, stats.tx_packets, stats.rx_packets);
 	device_reset(device);
 	guard_clear(&device->guard);
+	device->rom_said = false;
 }
 
 static const struct vfu_server_ops device_ops = {
@@ -345,6 +356,7 @@ device_serve(struct device *device, unsigned int max_maps)
 		.ops = &device_ops,
 		.arg = device,
 		.log = log_vfu,
+		.log_arg = &device->log,
 		.nregions = VFU_PCI_REGIONS,
 		.nirqs = VFU_PCI_IRQS,
 	};
@@ -367,14 +379,18 @@ device_create(struct device *device, const struct device_options *options,
 	int rc;
 
 	device->options = options;
+	log_join(&device->log, options->name);
 	/* It says itself what is wrong. */
 	rc = softrnic_create(poller, &options->conf, &device->rnic);
-	if (rc != 0)
+	if (rc != 0) {
+		log_leave(&device->log);
 		return rc;
+	}
 	rc = device_serve(device, max_maps);
 	if (rc != 0) {
 		log_error("%s: cannot serve %s: %s", options->name, options->socket, strerror(-rc));
 		softrnic_destroy(device->rnic);
+		log_leave(&device->log);
 		device->rnic = NULL;
 		return rc;
 	}
@@ -392,5 +408,6 @@ device_destroy(struct device *device)
 	vfu_server_destroy(device->server);
 	softrnic_destroy(device->rnic);
 	guard_leave(&device->guard);
+	log_leave(&device->log);
 	memset(device, 0, sizeof(*device));
 }

@@ -21,6 +21,8 @@ struct device {
 	uint8_t msix[MSIX_BAR_BYTES];
 	struct guard guard; /* the client's memory */
 	bool bus_master;    /* as the device knows it: its regions are mapped for it */
+	bool rom_said;	    /* of this client: memory that has no file */
+	struct log_source log;
 };
 
 /** options must outlive the device. max_maps: regions that a client may map. @return 0 or -errno, logged. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "log.h"
 
 #define GUARD_FIRST_ROOM 64
 
@@ -89,8 +90,7 @@ guard_handler(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	/* To return would be to fault again, for ever. */
-	if (write(STDERR_FILENO, lost, sizeof(lost) - 1) < 0)
-		_exit(1);
+	log_last_words(lost, sizeof(lost) - 1);
 	_exit(1);
 }
 

@@ -102,6 +102,7 @@ main(int argc, char **argv)
 	/* Whatever the parent left open would be open to whoever breaks in, and count among our descriptors. */
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	log_open();
 	log_set_level(options.log_level);
 	if (folder_prepare(&options) != 0)
 		return EXIT_FAILURE;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -276,6 +277,7 @@ memory_without_a_file_is_refused(void **state)
 	/* What a virtual machine does with its ROMs. */
 	assert_int_equal(vfu_client_dma_map(client, 0x10000, 0x1000, VFU_DMA_FLAG_READ, -1, 0), 0);
 	assert_int_equal(vfu_client_dma_unmap(client, 0x10000, 0x1000), 0);
+	assert_true(daemon_logged(&d, "read-only memory at IOVA 0x10000"));
 	assert_int_equal(vfu_client_dma_map(client, 0x10000, 0x1000, rw, zero, 0), -ENOTSUP);
 	assert_true(fd >= 0);
 	unlink(path);
@@ -307,6 +309,25 @@ commands_are_executed(void **state)
 	assert_int_equal(
 		hn_destroy(&hn, RNIC_CMD_DEALLOC_PD, hn_alloc_object(&hn, RNIC_CMD_ALLOC_PD)), 0);
 	hn_tear_down(&hn);
+	hn_stop(&hn);
+}
+
+/* Each of them is worth a message to people, by way of rte_log(). */
+static void
+refused_commands_do_not_fill_the_log(void **state)
+{
+	struct softrnic_conf conf = { .name = d.sockets[2] };
+	struct stat before, after;
+	struct hn hn;
+
+	(void)state;
+	hn_start(&hn, NULL, &conf);
+	assert_int_equal(stat(d.log, &before), 0);
+	for (unsigned int i = 0; i < 2000; i++)
+		assert_int_not_equal(hn_simple(&hn, RNIC_CMD_ALLOC_PD, 0, 0, NULL), 0);
+	assert_true(daemon_logged(&d, "other: more messages are left out"));
+	assert_int_equal(stat(d.log, &after), 0);
+	assert_in_range(after.st_size - before.st_size, 1000, 60000);
 	hn_stop(&hn);
 }
 
@@ -553,6 +574,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_mapped_area_is_the_bar),
 		cmocka_unit_test(memory_without_a_file_is_refused),
 		cmocka_unit_test(commands_are_executed),
+		cmocka_unit_test(refused_commands_do_not_fill_the_log),
 		cmocka_unit_test(without_bus_master_nothing_happens),
 		cmocka_unit_test(frames_are_sent_by_mapped_doorbells),
 		cmocka_unit_test(interrupts_come_by_eventfd),

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import tempfile
 import time
@@ -242,6 +243,123 @@ def test_who_says_nothing_is_hung_up_on(folder):
             assert select.select([client], [], [], 60)[0], "still connected"
             assert client.recv(1) == b""
         assert daemon.end() == 0, daemon.log
+
+
+# ---- Messages to people ----
+
+def message(command, payload, flags=0):
+    return struct.pack("<HHIII", 1, command, 16 + len(payload), flags, 0) + payload
+
+
+VERSION = message(1, b"\0\0\1\0{}\0")
+GET_INFO = message(4, struct.pack("<4I", 16, 0, 0, 0))
+# Writable memory without a file, no answer wanted: a message to people each time.
+REFUSED = message(2, struct.pack("<IIQQQ", 32, 3, 0, 0, 4096), flags=0x10)
+
+
+def connect(path):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(1)
+    client.connect(path)
+    client.sendall(VERSION)
+    assert client.recv(4096)
+    return client
+
+
+def flood(path):
+    """Returns when all of it has been worked off."""
+    with connect(path) as client:
+        client.settimeout(60)
+        for _ in range(200):
+            client.sendall(REFUSED * 100)
+        client.sendall(GET_INFO)
+        assert client.recv(100)
+
+
+def test_a_client_does_not_decide_how_much_is_logged(folder, room):
+    with open(room / "log", "wb") as log:
+        daemon = subprocess.Popen([PROGRAM, "--dir", folder, "--device", "name=a", "--device", "name=b"],
+                                  text=True, stdout=subprocess.PIPE, stderr=log)
+    try:
+        paths = [daemon.stdout.readline().split()[1] for _ in "ab"]
+        flood(paths[0])
+        assert (room / "log").stat().st_size < 200000
+        assert "a: more messages are left out" in (room / "log").read_text()
+        # The other device has its own share; and what was left out is said.
+        connect(paths[1]).close()
+        daemon.terminate()
+        assert daemon.wait(60) == 0
+        said = (room / "log").read_text()
+        assert re.search(r"b: client \d+ .* connected", said)
+        assert sum(int(n) for n in re.findall(r"a: (\d+) messages left out", said)) > 19000
+    finally:
+        daemon.kill()
+        daemon.communicate()
+
+
+def full_pipe():
+    read, write = os.pipe()
+    return read, write, os.open(f"/proc/self/fd/{write}", os.O_WRONLY | os.O_NONBLOCK)
+
+
+def full_socket():
+    ours, theirs = socket.socketpair()
+    fill = os.dup(theirs.fileno())
+    return ours.detach(), theirs.detach(), fill
+
+
+def full_terminal():
+    ours, theirs = os.openpty()
+    return ours, theirs, os.open(os.ttyname(theirs), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def fill_up(kind, fd):
+    try:
+        while True:
+            if kind is full_socket:
+                with socket.socket(fileno=os.dup(fd)) as end:
+                    end.send(b"x" * 100, socket.MSG_DONTWAIT)
+            else:
+                os.write(fd, b"x" * 100)
+    except BlockingIOError:
+        os.close(fd)
+
+
+@pytest.mark.parametrize("kind", [full_pipe, full_socket, full_terminal])
+def test_messages_that_nobody_reads_stop_nothing(folder, kind):
+    ours, theirs, filler = kind()
+    daemon = subprocess.Popen([PROGRAM, "--dir", folder, "--device", "name=a", "--device", "name=b"],
+                              text=True, stdout=subprocess.PIPE, stderr=theirs)
+    try:
+        paths = [daemon.stdout.readline().split()[1] for _ in "ab"]
+        fill_up(kind, filler)
+        with connect(paths[1]) as innocent:
+            flood(paths[0])
+            innocent.sendall(GET_INFO)
+            assert innocent.recv(100)
+            # What is shared with others is left as it was.
+            assert os.get_blocking(theirs)
+            # Somebody reads again: and is told.
+            os.set_blocking(ours, False)
+            said = b""
+            deadline = time.monotonic() + 20
+            while b"messages are lost" not in said:
+                assert time.monotonic() < deadline, said[-1000:]
+                connect(paths[0]).close()
+                time.sleep(0.1)
+                try:
+                    said = said[-1000:] + os.read(ours, 1 << 20)
+                except BlockingIOError:
+                    pass
+        fill_up(kind, os.dup(theirs) if kind is full_socket
+                else os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY))
+        daemon.terminate()
+        assert daemon.wait(10) == 0
+    finally:
+        daemon.kill()
+        daemon.communicate()
+        os.close(ours)
+        os.close(theirs)
 
 
 # ---- The jail ----
