@@ -27,9 +27,16 @@ static bool
 vfu_json_too_deep(const char *text, size_t length)
 {
 	unsigned int depth = 0;
+	bool string = false;
 	size_t i;
 
 	for (i = 0; i < length; i++) {
+		if (text[i] == '"')
+			string = !string;
+		if (string) {
+			i += text[i] == '\\'; /* and what it quotes */
+			continue;
+		}
 		if ((text[i] == '{' || text[i] == '[') && ++depth > VFU_JSON_DEPTH)
 			return true;
 		if ((text[i] == '}' || text[i] == ']') && depth > 0)

@@ -128,6 +128,18 @@ test_depth_and_length_are_bounded(void **state)
 	assert_int_equal(parse(text, &caps), -EINVAL);
 }
 
+/* Brackets that are text nest nothing. */
+static void
+test_brackets_in_strings(void **state)
+{
+	struct vfu_capabilities caps;
+
+	(void)state;
+	assert_int_equal(parse("{\"vendor\":\"[[[[[[[[[[[[[[[[[[[[{{{{\\\"[[[[\"}", &caps), 0);
+	assert_int_equal(parse("{\"a]]]]]]]]\":[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]}", &caps),
+			 -EINVAL);
+}
+
 static void
 test_the_smaller_limit_holds(void **state)
 {
@@ -178,6 +190,7 @@ main(void)
 		cmocka_unit_test(test_depth_and_length_are_bounded),
 		cmocka_unit_test(test_the_smaller_limit_holds),
 		cmocka_unit_test(test_what_we_write_we_read),
+		cmocka_unit_test(test_brackets_in_strings),
 	};
 
 	return cmocka_run_group_tests_name("version", tests, NULL, NULL);
