@@ -3,9 +3,15 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 uint64_t
@@ -66,6 +72,19 @@ attack_open(struct attack *a, uint64_t seed)
 	a->pool[5] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	a->pool[6] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	a->pool[7] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	a->pool[8] = open("/", O_PATH | O_CLOEXEC);
+	a->pool[9] = epoll_create1(EPOLL_CLOEXEC);
+	a->pool[10] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	a->pool[11] = inotify_init1(IN_CLOEXEC);
+	a->pool[12] = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	a->pool[13] = dup(a->pipes[0]);
+	a->pool[14] = memfd_create("vfu-test-sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	a->pool[15] = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	a->pool[16] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Not permitted everywhere. */
+	a->pool[17] = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	if (a->pool[17] < 0)
+		a->pool[17] = dup(a->pool[2]);
 }
 
 void
@@ -328,6 +347,6 @@ attack_noise(struct attack *a)
 	if (attack_below(a, 8) != 0)
 		memcpy(a->bytes, &header, sizeof(header));
 	nfds = attack_below(a, 4) == 0 ? attack_below(a, 10) : 0;
-	attack_in_pieces(a, length, a->pool, nfds < ATTACK_POOL ? nfds : ATTACK_POOL);
+	attack_in_pieces(a, length, a->pool + attack_below(a, ATTACK_POOL - 9), nfds);
 	a->messages++;
 }

@@ -11,7 +11,7 @@
 #include "fixture.h"
 #include "vfio_user/message.h"
 
-#define ATTACK_POOL	    8 /* kinds of descriptors */
+#define ATTACK_POOL	    18 /* kinds of descriptors */
 #define ATTACK_MAX_PAYLOAD  4096
 #define ATTACK_MEMORY_BYTES (64 * 4096)
 
