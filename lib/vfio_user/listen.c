@@ -17,10 +17,22 @@
 #define VFU_LOCK_BYTES	 256
 #define VFU_LOCK_RETRIES 16
 
+/* A process chooses its name itself, and names go to terminals. */
+static void
+vfu_peer_name_clean(struct vfu_peer *peer)
+{
+	char *c;
+
+	for (c = peer->name; *c != '\0'; c++) {
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	}
+}
+
 static void
 vfu_peer_name(struct vfu_peer *peer)
 {
-	char path[64], *c;
+	char path[64];
 	ssize_t n;
 	int fd;
 
@@ -35,11 +47,7 @@ vfu_peer_name(struct vfu_peer *peer)
 		return;
 	peer->name[n] = '\0';
 	peer->name[strcspn(peer->name, "\n")] = '\0';
-	/* A process chooses its name itself, and this one goes to terminals. */
-	for (c = peer->name; *c != '\0'; c++) {
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	}
+	vfu_peer_name_clean(peer);
 }
 
 void
@@ -64,6 +72,16 @@ vfu_lock_path(const char *path, char *lock_path, size_t room)
 	return n < 0 || (size_t)n >= room ? -ENAMETOOLONG : 0;
 }
 
+/* In a folder that is open to all, a stranger can put a lock where a server has none yet. Root looks after others. */
+static bool
+vfu_lock_is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_uid == geteuid() || geteuid() == 0);
+}
+
 static int
 vfu_lock_read(int fd, const char *role, struct vfu_peer *peer)
 {
@@ -81,6 +99,7 @@ vfu_lock_read(int fd, const char *role, struct vfu_peer *peer)
 			continue;
 		if (sscanf(line + length, " %d %31[^\n]", &pid, peer->name) == 2) {
 			peer->pid = pid;
+			vfu_peer_name_clean(peer);
 			return 0;
 		}
 	}
@@ -98,8 +117,11 @@ vfu_listener_look_up(const char *path, const char *role, struct vfu_peer *peer)
 	fd = open(lock_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -ENOENT;
-	rc = vfu_lock_read(fd, role, peer);
+	rc = vfu_lock_is_ours(fd) ? vfu_lock_read(fd, role, peer) : -ENOENT;
 	close(fd);
+	/* A server in a sandbox could not look at it. */
+	if (rc == 0 && strcmp(peer->name, "?") == 0)
+		vfu_peer_name(peer);
 	return rc;
 }
 
@@ -136,6 +158,13 @@ vfu_listener_lock(struct vfu_listener *listener, const char *path, const struct 
 			vfu_log(log, VFU_LOG_ERROR, "cannot open %s: %s", listener->lock_path,
 				strerror(-rc));
 			return rc;
+		}
+		if (fstat(fd, &held) != 0 || held.st_uid != geteuid()) {
+			close(fd);
+			vfu_log(log, VFU_LOG_ERROR,
+				"%s belongs to another user: remove it, or choose another path",
+				listener->lock_path);
+			return -EPERM;
 		}
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 			vfu_lock_read(fd, "server", &peer);

@@ -140,6 +140,8 @@ vfu_server_adopt(struct vfu_server *server, int fd)
 	server->logged = 0;
 	server->client_max_fds = 0;
 	vfu_peer_of(fd, &server->client);
+	/* Also who says nothing keeps others out, and they want to know who it is. */
+	vfu_listener_served(&server->listener, &server->client);
 	vfu_server_set_timer(server);
 	return 0;
 }
@@ -153,7 +155,6 @@ vfu_server_served(struct vfu_server *server)
 			   server->conf.caps.max_msg_fds);
 	vfu_dma_table_init(&server->dma, server->agreed.max_dma_maps,
 			   server->agreed.pgsizes & -server->agreed.pgsizes, server->conf.any_file);
-	vfu_listener_served(&server->listener, &server->client);
 	vfu_log(&server->log, VFU_LOG_INFO, "client %d (%s) connected", (int)server->client.pid,
 		server->client.name);
 	if (server->conf.ops->connected != NULL)
@@ -292,13 +293,23 @@ vfu_server_process_client(struct vfu_server *server)
 
 /* ---- Those who come while another is served ---- */
 
+static struct vfu_waiting *
+vfu_server_free_waiting(struct vfu_server *server)
+{
+	unsigned int i;
+
+	for (i = 0; i < VFU_WAITING; i++) {
+		if (server->waiting[i].channel.fd < 0)
+			return &server->waiting[i];
+	}
+	return NULL;
+}
+
 static void
-vfu_server_put_waiting(struct vfu_server *server, int fd)
+vfu_server_put_waiting(struct vfu_server *server, struct vfu_waiting *waiting, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	struct vfu_waiting *waiting = NULL;
 	struct vfu_peer peer;
-	unsigned int i;
 	int rc;
 
 	server->stats.refused++;
@@ -306,14 +317,6 @@ vfu_server_put_waiting(struct vfu_server *server, int fd)
 	vfu_log(&server->log, VFU_LOG_WARNING,
 		"client %d (%s) refused: process %d (%s) is served, one at a time", (int)peer.pid,
 		peer.name, (int)server->client.pid, server->client.name);
-	for (i = 0; i < VFU_WAITING && waiting == NULL; i++) {
-		if (server->waiting[i].channel.fd < 0)
-			waiting = &server->waiting[i];
-	}
-	if (waiting == NULL) {
-		vfu_close_socket(server->closer, fd);
-		return;
-	}
 	waiting->deadline_ms = vfu_now_ms() + VFU_WAITING_TIMEOUT_MS;
 	rc = vfu_channel_init(&waiting->channel, fd, server->closer);
 	/* It is not asked for any. */
@@ -393,6 +396,7 @@ vfu_server_turn_away(struct vfu_server *server)
 static void
 vfu_server_accept(struct vfu_server *server)
 {
+	struct vfu_waiting *waiting;
 	unsigned int i;
 	int fd;
 
@@ -407,13 +411,19 @@ vfu_server_accept(struct vfu_server *server)
 		return;
 	}
 	for (i = 0; i < VFU_WAITING; i++) {
+		waiting = vfu_server_free_waiting(server);
+		if (server->state != VFU_CLIENT_NONE && waiting == NULL) {
+			/* More have to wait for that. */
+			vfu_server_do_not_listen(server, true);
+			return;
+		}
 		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			vfu_server_turn_away(server);
 		if (fd < 0)
 			return;
 		if (server->state != VFU_CLIENT_NONE)
-			vfu_server_put_waiting(server, fd);
+			vfu_server_put_waiting(server, waiting, fd);
 		else
 			vfu_server_adopt(server, fd);
 	}

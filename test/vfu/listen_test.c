@@ -169,6 +169,81 @@ test_silent_clients_do_no_harm(void **state)
 	fixture_teardown(&p->f);
 }
 
+static int
+connect_silently(struct place *p)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* One who says nothing keeps the place for as long as a first message may take: also then others are told by whom. */
+static void
+test_a_silent_client_is_named(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *client;
+	char expected[64];
+	int fd;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fd = connect_silently(p);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &client, p->path), -EBUSY);
+	snprintf(expected, sizeof(expected), "in use by process %d (", (int)getpid());
+	assert_true(fixture_logged(&p->f, expected));
+	close(fd);
+	fixture_teardown(&p->f);
+}
+
+/* There is room for four who wait to be refused, and the fifth was closed without a word. */
+static void
+test_each_of_many_is_refused_with_a_reason(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *first, *client;
+	int fds[5], i;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	fixture_start(&p->f);
+	assert_int_equal(connect_client(p, &first, p->path), 0);
+	for (i = 0; i < 5; i++)
+		fds[i] = connect_silently(p);
+	assert_int_equal(connect_client(p, &client, p->path), -EBUSY);
+	for (i = 0; i < 5; i++)
+		close(fds[i]);
+	vfu_client_close(first);
+	fixture_teardown(&p->f);
+}
+
+/* The name in a lock is what somebody wrote there, and goes to a terminal. */
+static void
+test_names_in_locks_are_not_believed(void **state)
+{
+	struct place *p = *state;
+	FILE *lock = fopen(p->lock, "w");
+	struct vfu_peer peer;
+
+	assert_non_null(lock);
+	fprintf(lock, "server 12 a\033[2Jb\nclient %d ?\n", (int)getpid());
+	fclose(lock);
+	assert_int_equal(vfu_listener_look_up(p->path, "server", &peer), 0);
+	assert_string_equal(peer.name, "a?[2Jb");
+	/* A server that could not find out: who reads can. */
+	assert_int_equal(vfu_listener_look_up(p->path, "client", &peer), 0);
+	assert_string_not_equal(peer.name, "?");
+	if (geteuid() != 0)
+		return;
+	/* A stranger's, made before ours. */
+	assert_int_equal(chown(p->lock, 12345, 12345), 0);
+	assert_int_equal(fixture_setup_at(&p->f, p->path), -EPERM);
+	assert_true(fixture_logged(&p->f, "belongs to another user"));
+	fixture_teardown(&p->f);
+}
+
 /* Neither refused for ever nor a busy loop. */
 static void
 test_no_descriptor_left(void **state)
@@ -351,6 +426,9 @@ main(void)
 		CASE(test_a_client_by_name),
 		CASE(test_a_second_client_is_told_who_is_served),
 		CASE(test_silent_clients_do_no_harm),
+		CASE(test_a_silent_client_is_named),
+		CASE(test_each_of_many_is_refused_with_a_reason),
+		CASE(test_names_in_locks_are_not_believed),
 		CASE(test_no_descriptor_left),
 		CASE(test_a_living_server_is_named),
 		CASE(test_a_living_server_of_other_make_is_named),
