@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,36 +21,49 @@ struct vfu_aio_ring {
 #define VFU_AIO_RING_MAGIC 0xa10a10a1u
 #define VFU_AIO_NO_FLAGS   (~0) /* no kernel knows all of these */
 
+/* One for the process, for ever: to destroy it takes the kernel tens of milliseconds. A child does not inherit it. */
+static pthread_mutex_t vfu_aio_lock = PTHREAD_MUTEX_INITIALIZER;
+static aio_context_t vfu_aio_context;
+static pid_t vfu_aio_pid;
+
+static int
+vfu_aio_context_get(aio_context_t *context)
+{
+	aio_context_t made = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&vfu_aio_lock);
+	if (vfu_aio_pid != getpid()) {
+		if (syscall(SYS_io_setup, 1, &made) != 0)
+			rc = -errno;
+		else if (((const struct vfu_aio_ring *)(uintptr_t)made)->magic !=
+			 VFU_AIO_RING_MAGIC)
+			rc = -ENOTSUP;
+		if (rc == -ENOTSUP)
+			syscall(SYS_io_destroy, made);
+		if (rc == 0) {
+			vfu_aio_context = made;
+			vfu_aio_pid = getpid();
+		}
+	}
+	*context = rc == 0 ? vfu_aio_context : 0;
+	pthread_mutex_unlock(&vfu_aio_lock);
+	return rc;
+}
+
 int
 vfu_eventfd_signaller_init(struct vfu_eventfd_signaller *signaller)
 {
-	const struct vfu_aio_ring *ring;
-	int rc;
-
 	signaller->context = 0;
 	signaller->empty_fd = memfd_create("vfio-user-nothing", MFD_CLOEXEC);
 	if (signaller->empty_fd < 0)
 		return -errno;
-	if (syscall(SYS_io_setup, 1, &signaller->context) != 0) {
-		rc = -errno;
-		signaller->context = 0;
-		return rc;
-	}
-	ring = (const void *)(uintptr_t)signaller->context;
-	if (ring->magic != VFU_AIO_RING_MAGIC) {
-		syscall(SYS_io_destroy, signaller->context);
-		signaller->context = 0;
-		return -ENOTSUP;
-	}
-	return 0;
+	return vfu_aio_context_get(&signaller->context);
 }
 
 void
 vfu_eventfd_signaller_fini(struct vfu_eventfd_signaller *signaller)
 {
-	/* In a sandbox that denies it the context ends with the process. */
-	if (signaller->context != 0)
-		syscall(SYS_io_destroy, signaller->context);
 	signaller->context = 0;
 	if (signaller->empty_fd >= 0)
 		close(signaller->empty_fd);
@@ -92,7 +106,10 @@ vfu_eventfd_signal(const struct vfu_eventfd_signaller *signaller, int fd)
 	/* It fails when the kernel has no memory, as a write() would; nobody could do more about it. */
 	if (ring == NULL || vfu_eventfd_submit(signaller, fd, 0) != 0)
 		return;
-	/* What was read is of no interest; the kernel only wants the place in the ring back. */
+	/*
+	 * What was read is of no interest; the kernel only wants the places in the ring back. Of several threads a slower one
+	 * may take some from it again: there are more than threads, and the next signal gives them back.
+	 */
 	__atomic_store_n(&ring->head, __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 			 __ATOMIC_RELEASE);
 }

@@ -25,7 +25,7 @@ void vfu_eventfd_signaller_fini(struct vfu_eventfd_signaller *signaller);
 /** Is fd an eventfd? Blocks: never. @return -EINVAL it is not, -ENOTSUP there can be no interrupts. */
 int vfu_eventfd_check(const struct vfu_eventfd_signaller *signaller, int fd);
 
-/** Add one to the eventfd. Threads: one at a time. Blocks: never. */
+/** Add one to the eventfd. Threads: any. Blocks: never. */
 void vfu_eventfd_signal(const struct vfu_eventfd_signaller *signaller, int fd);
 
 #endif

@@ -378,9 +378,6 @@ vfu_server_turn_away(struct vfu_server *server)
 	bool deaf;
 	int fd;
 
-	vfu_server_say_now_and_then(server,
-				    "no descriptors left: clients are turned away; raise the "
-				    "limit (ulimit -n)");
 	if (server->spare_fd >= 0)
 		close(server->spare_fd);
 	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
@@ -391,6 +388,11 @@ vfu_server_turn_away(struct vfu_server *server)
 	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
 	if (deaf)
 		vfu_server_do_not_listen(server, true);
+	/* Whether somebody is there at all the kernel says only to who has one. */
+	if (fd >= 0 || deaf)
+		vfu_server_say_now_and_then(
+			server, "no descriptors left: clients are turned away; raise the "
+				"limit (ulimit -n)");
 }
 
 static void
