@@ -4,8 +4,8 @@
  * Why the handler may do what it does. SIGBUS comes synchronously, out of a load or store to client memory, and all
  * such accesses are made by the one thread of this process, in the device's code: never while this file's lists are
  * being changed, as that touches no client memory, and never while malloc() or stdio hold a lock, as those are not
- * given client memory. So the lists are whole when the handler reads them. It calls mmap() as a bare system call,
- * which keeps no state in the process, and sets two plain members that are read after the access is over.
+ * given client memory. So the lists are whole when the handler reads them. It calls mmap() and mremap() as bare system
+ * calls, which keep no state in the process, and sets two plain members that are read after the access is over.
  *
  * It returns: the kernel then repeats the access, which finds memory. That is simpler and safer than to jump out of
  * the device with siglongjmp(), which would leave its lock held and its objects half changed.
@@ -23,6 +23,7 @@
 #define GUARD_FIRST_ROOM 64
 
 static LIST_HEAD(, guard) guards = LIST_HEAD_INITIALIZER(guards);
+static uintptr_t guard_page = 4096;
 
 /* ---- In the handler: nothing but what is said above ---- */
 
@@ -42,29 +43,59 @@ guard_region_of(struct guard *guard, const uint8_t *address)
 }
 
 /*
- * Over the whole region, so that a region faults but once. Hugepages can be replaced only as a whole: the kernel says
- * EINVAL, and the file's mapping reaches as far as the rounded range does. Other errors end the attempt, as a rounded
- * range around small pages would be somebody else's.
+ * Made elsewhere and moved there: mmap() with MAP_FIXED would first remove what is there and then ask whether it may have
+ * the memory, and if it may not, nothing would be left there to fault on. @return 0 or an errno.
+ */
+static int
+guard_put(uintptr_t start, uintptr_t end)
+{
+	size_t length = end - start;
+	long made = syscall(SYS_mmap, NULL, length, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int error;
+
+	if (made == -1)
+		return errno;
+	if (syscall(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
+	    (long)start)
+		return 0;
+	error = errno;
+	syscall(SYS_munmap, made, length);
+	return error;
+}
+
+/*
+ * Hugepages can be replaced only as a whole: the kernel says EINVAL, and the file's mapping reaches as far as the rounded
+ * range does. Other errors end the attempt, as a rounded range around small pages would be somebody else's.
  */
 static bool
-guard_replace(const struct guard_region *region)
+guard_put_pages(uintptr_t start, uintptr_t end)
 {
-	static const uintptr_t sizes[] = { 1, 2ul << 20, 1ul << 30 };
+	const uintptr_t sizes[] = { guard_page, 2ul << 20, 1ul << 30 };
 	unsigned int i;
+	int error;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uintptr_t mask = sizes[i] - 1;
-		uintptr_t start = (uintptr_t)region->address & ~mask;
-		uintptr_t end = ((uintptr_t)region->address + region->length + mask) & ~mask;
 
-		if (syscall(SYS_mmap, start, end - start, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-			    0) == (long)start)
-			return true;
-		if (errno != EINVAL)
-			return false;
+		error = guard_put(start & ~mask, (end + mask) & ~mask);
+		if (error != EINVAL)
+			return error == 0;
 	}
 	return false;
+}
+
+/*
+ * The whole region, so that it faults but once. Where memory is limited (vm.overcommit_memory=2, for which MAP_NORESERVE
+ * means nothing; RLIMIT_AS) a region may be too large to be had: then the page alone, and others as they fault.
+ */
+static bool
+guard_replace(const struct guard_region *region, const uint8_t *fault)
+{
+	uintptr_t start = (uintptr_t)region->address;
+
+	return guard_put_pages(start, start + region->length) ||
+	       guard_put_pages((uintptr_t)fault, (uintptr_t)fault + 1);
 }
 
 static void
@@ -81,7 +112,7 @@ guard_handler(int signal, siginfo_t *info, void *context)
 
 		if (region == NULL)
 			continue;
-		if (!guard_replace(region))
+		if (!guard_replace(region, info->si_addr))
 			break;
 		guard->fault_iova =
 			region->iova + ((const uint8_t *)info->si_addr - region->address);
@@ -101,6 +132,7 @@ guard_install(void)
 {
 	struct sigaction action = { .sa_sigaction = guard_handler, .sa_flags = SA_SIGINFO };
 
+	guard_page = sysconf(_SC_PAGESIZE);
 	sigemptyset(&action.sa_mask);
 	return sigaction(SIGBUS, &action, NULL) != 0 ? -errno : 0;
 }

@@ -177,6 +177,21 @@ daemon_maps(const struct daemon *d)
 	return count;
 }
 
+size_t
+daemon_address_space(const struct daemon *d)
+{
+	unsigned long pages = 0;
+	char path[64];
+	FILE *statm;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)d->pid);
+	statm = fopen(path, "r");
+	assert_non_null(statm);
+	assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 bool
 daemon_has_fds(const struct daemon *d, unsigned int fds)
 {

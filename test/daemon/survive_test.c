@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -251,6 +252,43 @@ truncated_hugepages(void **state)
 	close(fd);
 }
 
+/* As far as one process can see it: the limit on address space stands for that on memory of the whole machine. */
+static void
+truncated_memory_that_is_larger_than_what_can_be_had(void **state)
+{
+	const size_t bytes = 256ul << 20;
+	const struct vfu_client_conf conf = {
+		.name = "test", .path = d.sockets[0], .fd = -1, .timeout_ms = 30000
+	};
+	struct rnic_be32 low = rnic_cpu_to_be32(0x10000), bit = rnic_cpu_to_be32(1);
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct rlimit usual, scarce;
+	struct vfu_client *client;
+	struct nic innocent;
+
+	(void)state;
+	if (sanitized())
+		skip(); /* its runtime wants address space as well */
+	nic_open(&innocent, d.sockets[2]);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	assert_int_equal(vfu_client_open(&conf, &client), 0);
+	client_bus_master(client, true);
+	assert_int_equal(vfu_client_dma_map(client, 0x10000, bytes, RW, fd, 0), 0);
+	assert_int_equal(prlimit(d.pid, RLIMIT_AS, NULL, &usual), 0);
+	scarce = (struct rlimit){ daemon_address_space(&d) + bytes / 8, usual.rlim_max };
+	assert_int_equal(prlimit(d.pid, RLIMIT_AS, &scarce, NULL), 0);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(vfu_client_region_write(client, VFU_PCI_BAR0, 0x14, &low, sizeof(low)), 0);
+	vfu_client_region_write(client, VFU_PCI_BAR0, 0x18, &bit, sizeof(bit));
+	wait_for_disconnection(client);
+	vfu_client_close(client);
+	close(fd);
+	nic_send(&innocent);
+	assert_true(nic_sent(&innocent));
+	nic_close(&innocent);
+	assert_int_equal(prlimit(d.pid, RLIMIT_AS, &usual, NULL), 0);
+}
+
 /* ---- Sessions that end well ---- */
 
 static void
@@ -348,6 +386,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(killed_clients_leave_nothing),
 		cmocka_unit_test(truncated_memory_costs_its_client_alone),
 		cmocka_unit_test(truncated_hugepages),
+		cmocka_unit_test(truncated_memory_that_is_larger_than_what_can_be_had),
 		cmocka_unit_test(many_maps_go_at_once),
 		cmocka_unit_test(twenty_sessions_leave_nothing),
 		cmocka_unit_test(a_killed_daemon_is_noticed_and_replaced),
