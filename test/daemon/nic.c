@@ -7,11 +7,13 @@
 
 #include "client.h"
 #include "nic.h"
+#include "prm/flow.h"
 #include "prm/wqe.h"
 
-#define NIC_LOG_SIZE	7
-#define NIC_FRAME_BYTES 256
-#define NIC_WAITS	2000
+#define NIC_LOG_SIZE	   7
+#define NIC_FRAME_BYTES	   256
+#define NIC_WAITS	   2000
+#define NIC_RECEIVER_BYTES 65536 /* without its completion queue */
 
 static void
 nic_map_uars(struct nic *nic)
@@ -32,7 +34,7 @@ void
 nic_open(struct nic *nic, const char *socket)
 {
 	struct softrnic_conf conf = { .name = socket };
-	uint32_t pd, td, first_uar, uar, tis;
+	uint32_t first_uar, uar, tis;
 
 	memset(nic, 0, sizeof(*nic));
 	hn_start(&nic->hn, NULL, &conf);
@@ -41,17 +43,108 @@ nic_open(struct nic *nic, const char *socket)
 	first_uar = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_UAR);
 	uar = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_UAR);
 	assert_true(uar * (uint64_t)RNIC_UAR_PAGE_BYTES >= nic->uars_offset);
-	pd = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_PD);
-	td = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
+	nic->pd = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_PD);
+	nic->td = hn_alloc_object(&nic->hn, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
 	hn_create_eq(&nic->hn, &nic->eq, first_uar, 6, 1, NIC_VECTOR);
 	hn_create_cq(&nic->hn, &nic->cq, uar, nic->eq.number, NIC_LOG_SIZE);
-	tis = hn_create_tis(&nic->hn, td);
-	hn_create_sq(&nic->hn, &nic->sq, pd, uar, nic->cq.number, tis, NIC_LOG_SIZE);
+	tis = hn_create_tis(&nic->hn, nic->td);
+	hn_create_sq(&nic->hn, &nic->sq, nic->pd, uar, nic->cq.number, tis, NIC_LOG_SIZE);
 	assert_int_equal(
 		hn_modify_sq(&nic->hn, nic->sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 	nic->frame = hn_alloc(&nic->hn, NIC_FRAME_BYTES, 4096);
 	memset(hn_va(&nic->hn, nic->frame), 0xff, 6);
-	nic->mkey = hn_create_mkey(&nic->hn, pd, nic->frame, NIC_FRAME_BYTES, true);
+	nic->mkey = hn_create_mkey(&nic->hn, nic->pd, nic->frame, NIC_FRAME_BYTES, true);
+}
+
+/* One table, one entry that matches everything, one destination. */
+static void
+nic_steer(struct nic *nic, uint32_t tirn)
+{
+	struct rnic_create_flow_table_in table = { 0 };
+	struct rnic_create_flow_group_in group = { 0 };
+	struct {
+		struct rnic_set_fte_in in;
+		struct rnic_flow_destination to;
+	} fte = { 0 };
+	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&fte.in);
+	struct rnic_set_flow_table_root_in root = { 0 };
+	struct rnic_object_out out[4];
+	uint32_t number;
+
+	hn_head(&table, RNIC_CMD_CREATE_FLOW_TABLE, 0);
+	hn_cmd_ok(&nic->hn, &table, sizeof(table), out, sizeof(out));
+	number = rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+
+	hn_head(&group, RNIC_CMD_CREATE_FLOW_GROUP, 0);
+	rnic_create_flow_group_in_set(&group, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, number);
+	hn_cmd_ok(&nic->hn, &group, sizeof(group), out, sizeof(out));
+
+	hn_head(&fte, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
+	rnic_set_fte_in_set(&fte.in, RNIC_SET_FTE_IN_TABLE_ID, number);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID,
+			      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, 1);
+	rnic_flow_destination_set(&fte.to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&fte.to, RNIC_FLOW_DESTINATION_ID, tirn);
+	hn_cmd_ok(&nic->hn, &fte, sizeof(fte), out, sizeof(out));
+
+	hn_head(&root, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0);
+	rnic_set_flow_table_root_in_set(&root, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, number);
+	hn_cmd_ok(&nic->hn, &root, sizeof(root), out, sizeof(out));
+}
+
+static void
+nic_be_promiscuous(struct nic *nic)
+{
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_PROMISC);
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
+				   RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
+	hn_cmd_ok(&nic->hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+void
+nic_make_receiver(struct nic *nic)
+{
+	struct hn *hn = &nic->hn;
+	size_t at = (hn->used + 4095) & ~4095ul, end;
+	struct rnic_wqe_data *data;
+	uint32_t mkey;
+
+	/* The completion queue is needed first, but is to lie last. */
+	hn->used = at + NIC_RECEIVER_BYTES;
+	hn_create_cq(hn, &nic->rq_cq, nic->sq.uar, nic->eq.number, NIC_LOG_SIZE);
+	end = hn->used;
+	hn->used = at;
+	hn_create_rq(hn, &nic->rq, nic->pd, nic->rq_cq.number, 4, NIC_LOG_SIZE);
+	nic->buffers = hn_alloc(hn, 4096, 4096);
+	mkey = hn_create_mkey(hn, nic->pd, nic->buffers, 4096, true);
+	assert_true(hn->used <= at + NIC_RECEIVER_BYTES);
+	hn->used = end;
+	data = hn_va(hn, nic->rq.iova);
+	for (unsigned int i = 0; i < 1u << NIC_LOG_SIZE; i++) {
+		data[i].byte_count = rnic_cpu_to_be32(2048);
+		data[i].lkey = rnic_cpu_to_be32(mkey);
+		data[i].address = rnic_cpu_to_be64(nic->buffers);
+	}
+	assert_int_equal(hn_modify_rq(hn, nic->rq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	nic_be_promiscuous(nic);
+	nic_steer(nic, hn_create_tir(hn, nic->td, nic->rq.number));
+}
+
+void
+nic_post(struct nic *nic)
+{
+	struct rnic_wq_dbrec *dbrec = hn_va(&nic->hn, nic->rq.dbrec);
+
+	nic->rq.producer += 1u << NIC_LOG_SIZE;
+	__atomic_store_n(&dbrec->receive_counter.raw, rnic_cpu_to_be32(nic->rq.producer).raw,
+			 __ATOMIC_RELEASE);
 }
 
 void

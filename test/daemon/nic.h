@@ -13,9 +13,12 @@ struct nic {
 	struct hn_eq eq;
 	struct hn_cq cq;
 	struct hn_wq sq;
-	uint32_t mkey;
-	uint64_t frame; /* iova; a page of its own, behind all else */
-	uint8_t *uars;	/* the pages that can be mapped */
+	uint32_t pd, td, mkey;
+	uint64_t frame; /* iova; a page of its own, behind all else but what follows */
+	struct hn_wq rq;
+	uint64_t buffers;   /* behind the ring */
+	struct hn_cq rq_cq; /* behind the buffers */
+	uint8_t *uars;	    /* the pages that can be mapped */
 	uint64_t uars_offset;
 	size_t uars_bytes;
 	uint32_t arm_sequence;
@@ -24,6 +27,11 @@ struct nic {
 /* Connect and bring it all up. */
 void nic_open(struct nic *nic, const char *socket);
 void nic_close(struct nic *nic);
+
+/* Make a receive queue that gets all frames; it has room for none before nic_post(). */
+void nic_make_receiver(struct nic *nic);
+/* Room for a ring full. */
+void nic_post(struct nic *nic);
 
 /* Send a frame, by a store to a mapped page. */
 void nic_send(struct nic *nic);

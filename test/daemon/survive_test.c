@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -155,24 +157,74 @@ wait_for_disconnection(struct vfu_client *client)
 }
 
 enum loss {
-	LOSS_OF_ALL,	/* a command's entry is read */
-	LOSS_OF_RINGS,	/* a doorbell record and a WQE */
-	LOSS_OF_FRAMES, /* payload, on its way to somebody else */
+	LOSS_OF_ALL,	     /* a command's entry is read */
+	LOSS_OF_RINGS,	     /* a doorbell record and a WQE */
+	LOSS_OF_FRAMES,	     /* payload, on its way to somebody else */
+	LOSS_OF_BUFFERS,     /* for payload of somebody else's */
+	LOSS_OF_RECEIVER_CQ, /* the word that it has come */
+	LOSS_IN_A_RACE,	     /* any of this, while the device is at it */
 	LOSSES,
 };
 
+static bool
+receives(enum loss loss)
+{
+	return loss == LOSS_OF_BUFFERS || loss == LOSS_OF_RECEIVER_CQ || loss == LOSS_IN_A_RACE;
+}
+
+struct thief {
+	int fd;
+	off_t left; /* at first */
+	atomic_bool done;
+};
+
+static void *
+steal_memory(void *arg)
+{
+	struct thief *thief = arg;
+
+	(void)!ftruncate(thief->fd, thief->left);
+	usleep(50);
+	(void)!ftruncate(thief->fd, 0);
+	atomic_store(&thief->done, true);
+	return NULL;
+}
+
+/* Both directions are busy all the while: the peer sends, and here doorbells are rung again and again. */
+static void
+lose_memory_in_a_race(struct nic *nic, unsigned int seed)
+{
+	const uint64_t places[] = { nic->sq.iova, nic->frame, nic->rq.iova, nic->buffers,
+				    nic->rq_cq.iova };
+	struct thief thief = { .fd = client_memory_fd(nic->hn.dev),
+			       .left = (off_t)(places[seed % 5] - HN_IOVA_BASE) };
+	pthread_t thread;
+
+	nic_post(nic);
+	for (unsigned int i = 0; i < 64; i++)
+		nic_send(nic);
+	assert_int_equal(pthread_create(&thread, NULL, steal_memory, &thief), 0);
+	while (!atomic_load(&thief.done))
+		nic_ring(nic);
+	pthread_join(thread, NULL);
+}
+
 /* Take it away and have the device look. What the client itself would fault at is not touched any more. */
 static void
-lose_memory(struct nic *nic, enum loss loss)
+lose_memory(struct nic *nic, enum loss loss, unsigned int seed)
 {
 	struct rnic_be32 bit = rnic_cpu_to_be32(1);
-	uint64_t from = loss == LOSS_OF_ALL	? HN_IOVA_BASE
-			: loss == LOSS_OF_RINGS ? nic->sq.iova
-						: nic->frame;
+	uint64_t from = loss == LOSS_OF_RINGS	      ? nic->sq.iova
+			: loss == LOSS_OF_FRAMES      ? nic->frame
+			: loss == LOSS_OF_BUFFERS     ? nic->buffers
+			: loss == LOSS_OF_RECEIVER_CQ ? nic->rq_cq.iova
+						      : HN_IOVA_BASE;
 
+	if (loss == LOSS_IN_A_RACE)
+		lose_memory_in_a_race(nic, seed);
 	assert_int_equal(ftruncate(client_memory_fd(nic->hn.dev), (off_t)(from - HN_IOVA_BASE)), 0);
 	/* It may be disconnected already: then this fails. */
-	if (loss == LOSS_OF_ALL)
+	if (loss == LOSS_OF_ALL || loss == LOSS_IN_A_RACE)
 		vfu_client_region_write(client_of(nic->hn.dev), VFU_PCI_BAR0, 0x18, &bit,
 					sizeof(bit));
 	if (loss == LOSS_OF_RINGS) {
@@ -181,6 +233,9 @@ lose_memory(struct nic *nic, enum loss loss)
 	}
 	if (loss == LOSS_OF_FRAMES)
 		nic_send(nic);
+	/* The rest is done by frames that come. */
+	if (loss == LOSS_OF_BUFFERS || loss == LOSS_OF_RECEIVER_CQ)
+		nic_post(nic);
 }
 
 static void
@@ -192,16 +247,18 @@ truncated_memory_costs_its_client_alone(void **state)
 
 	(void)state;
 	nic_open(&innocent, d.sockets[2]);
-	/* The guilty one's frames go to a third one's memory. */
+	/* The guilty one's frames go to a third one, and come from there. */
 	pair = client_process(1);
 	usleep(10000);
 	fds = daemon_fds(&d);
 	for (i = 0; i < times; i++) {
 		nic_open(&guilty, d.sockets[0]);
+		if (receives(i % LOSSES))
+			nic_make_receiver(&guilty);
 		for (unsigned int n = 0; n < i % 20; n++)
 			nic_send(&guilty);
 		nic_send(&innocent);
-		lose_memory(&guilty, i % LOSSES);
+		lose_memory(&guilty, i % LOSSES, i / LOSSES);
 		wait_for_disconnection(client_of(guilty.hn.dev));
 		assert_true(nic_sent(&innocent));
 		nic_close(&guilty);
