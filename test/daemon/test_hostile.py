@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from softrnicd import SANITIZED, Softrnicd, descriptors, until
+from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, until
 
 DEVICES = ("name=a", "name=b")
 VERSION, DMA_MAP, GET_INFO = 1, 2, 4
