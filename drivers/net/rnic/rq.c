@@ -161,7 +161,10 @@ rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq)
 		rc = modify(dev, rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST);
 	if (rc != 0)
 		return rc;
-	rq->producer = 0;
 	__atomic_store_n(&rq->dbrec->receive_counter.raw, 0, __ATOMIC_RELEASE);
-	return modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	/* Not before: a queue that stays down is emptied by what had been posted. */
+	if (rc == 0)
+		rq->producer = 0;
+	return rc;
 }

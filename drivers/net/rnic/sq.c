@@ -167,7 +167,9 @@ rnic_sq_recover(struct rnic_dev *dev, struct rnic_sq *sq)
 		rc = modify(dev, sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST);
 	if (rc != 0)
 		return rc;
-	sq->producer = 0;
 	__atomic_store_n(&sq->dbrec->send_counter.raw, 0, __ATOMIC_RELEASE);
-	return modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	if (rc == 0)
+		sq->producer = 0;
+	return rc;
 }
