@@ -372,8 +372,7 @@ test_random_maps_against_a_model(void **state)
 {
 	struct fixture *f = *state;
 	unsigned int seed = 11, i, j, n = full_run() ? 200000 : 20000;
-	unsigned char owner[PAGES] = { 0 }; /* number of the map, 0: none */
-	unsigned char next = 1;
+	unsigned int owner[PAGES] = { 0 }; /* number of the map, 0: none */
 	int fd = memory_file(PAGES * 4096);
 
 	for (i = 0; i < n; i++) {
@@ -390,9 +389,8 @@ test_random_maps_against_a_model(void **state)
 				     rand_r(&seed) % 2 ? fd : -1, first * 4096ull);
 
 			assert_int_equal(rc, taken > 0 ? -EEXIST : 0);
-			if (rc == 0)
-				memset(owner + first, next, count);
-			next = next % 250 + 1;
+			for (j = first; rc == 0 && j < first + count; j++)
+				owner[j] = i + 1;
 			continue;
 		}
 		if (first > 0 && owner[first] != 0 && owner[first] == owner[first - 1])
@@ -403,7 +401,7 @@ test_random_maps_against_a_model(void **state)
 		assert_int_equal(unmap(f, first * 4096ull, count * 4096ull, 0),
 				 whole ? 0 : -EINVAL);
 		if (whole)
-			memset(owner + first, 0, count);
+			memset(&owner[first], 0, count * sizeof(owner[0]));
 	}
 	for (j = 0; j < PAGES; j++)
 		assert_int_equal(vfu_server_dma_find(f->server, j * 4096ull, 4096) != NULL,

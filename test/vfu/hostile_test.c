@@ -225,6 +225,7 @@ lingering_socket(int *reader)
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t length = sizeof(address);
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
 
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(listener, 1), 0);
@@ -232,8 +233,11 @@ lingering_socket(int *reader)
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	*reader = accept(listener, NULL, NULL);
 	close(listener);
-	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
-		;
+	/* Full for good: what the network still had under way, the reader's side may take later. */
+	do {
+		while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+			;
+	} while (poll(&room, 1, 50) == 1);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
 	return fd;
 }
