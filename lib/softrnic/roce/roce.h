@@ -169,6 +169,7 @@ struct roce_resource {
 	uint8_t opcode; /* READ_REQUEST, COMPARE_SWAP, FETCH_ADD */
 	bool pending;	/* to be answered, from `next` */
 	bool answered;	/* in full, at least once */
+	bool begun;	/* the first packet from `next` is out */
 	uint32_t psn, packets;
 	uint32_t rkey;
 	uint64_t va;
@@ -231,8 +232,8 @@ struct roce_responder {
 struct roce_qp {
 	enum roce_state state;
 	uint8_t mtu_log;
-	bool last_wqe; /* SRQ_LAST_WQE was raised */
-	const struct roce_ops *ops;
+	bool last_wqe;		    /* SRQ_LAST_WQE was raised */
+	const struct roce_ops *ops; /* of conf, as is the next: nearer */
 	struct roce_counters *counters;
 	struct roce_requester requester;
 	struct roce_responder responder;

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The queue pair: its states, its attributes, and the poll that drives requester, responder and deadlines. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+int
+roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf)
+{
+	uint32_t resources = 1;
+
+	*qp = (struct roce_qp){ .conf = *conf, .ops = conf->ops, .counters = conf->counters };
+	if (conf->ops == NULL || conf->counters == NULL ||
+	    conf->requests_log > ROCE_REQUESTS_LOG_MAX ||
+	    conf->max_dest_rd_atomic > ROCE_RD_ATOMIC_MAX)
+		return -EINVAL;
+	if (conf->window == 0)
+		qp->conf.window = ROCE_WINDOW;
+	while (resources < conf->max_dest_rd_atomic)
+		resources *= 2;
+	qp->requester.mask = (1u << conf->requests_log) - 1;
+	qp->responder.mask = resources - 1;
+	qp->requester.ring = calloc(qp->requester.mask + 1, sizeof(*qp->requester.ring));
+	qp->responder.ring = calloc(resources, sizeof(*qp->responder.ring));
+	if (qp->requester.ring == NULL || qp->responder.ring == NULL) {
+		roce_qp_fini(qp);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void
+roce_qp_fini(struct roce_qp *qp)
+{
+	free(qp->requester.ring);
+	free(qp->responder.ring);
+	qp->requester.ring = NULL;
+	qp->responder.ring = NULL;
+	qp->state = ROCE_RST;
+}
+
+bool
+roce_state_allowed(enum roce_state from, enum roce_state to)
+{
+	static const uint8_t to_of[] = {
+		[ROCE_RST] = 1 << ROCE_INIT,
+		[ROCE_INIT] = 1 << ROCE_INIT | 1 << ROCE_RTR,
+		[ROCE_RTR] = 1 << ROCE_RTS,
+		[ROCE_RTS] = 1 << ROCE_RTS | 1 << ROCE_SQD,
+		[ROCE_SQER] = 1 << ROCE_RTS,
+		[ROCE_SQD] = 1 << ROCE_SQD | 1 << ROCE_RTS,
+		[ROCE_ERR] = 0,
+	};
+
+	if (to == ROCE_RST || to == ROCE_ERR)
+		return (unsigned int)from <= ROCE_ERR;
+	return (unsigned int)from <= ROCE_ERR && (unsigned int)to < ROCE_ERR &&
+	       (to_of[from] >> to & 1) != 0;
+}
+
+/* What a change of state takes from the attributes. */
+#define TAKES_PATH  0x1 /* towards the peer's requester */
+#define TAKES_PSN   0x2 /* where our requester starts */
+#define TAKES_RETRY 0x4
+
+static unsigned int
+attr_takes(enum roce_state from, enum roce_state to)
+{
+	if (to == ROCE_RTR)
+		return TAKES_PATH;
+	if (from == ROCE_RTR)
+		return TAKES_PSN | TAKES_RETRY;
+	return from == ROCE_SQD ? TAKES_RETRY : 0;
+}
+
+static bool
+attr_valid(const struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
+{
+	const uint8_t all = ROCE_REMOTE_READ | ROCE_REMOTE_WRITE | ROCE_REMOTE_ATOMIC;
+
+	if (attr->min_rnr_timer > 31 || (attr->access & ~all) != 0)
+		return false;
+	if ((takes & TAKES_PATH) != 0 &&
+	    (attr->mtu < ROCE_MTU_MIN || attr->mtu > ROCE_MTU_MAX ||
+	     (attr->mtu & (attr->mtu - 1)) != 0 || attr->dest_qpn > 0xffffff ||
+	     attr->rq_psn > ROCE_PSN_MASK ||
+	     attr->max_dest_rd_atomic > qp->conf.max_dest_rd_atomic))
+		return false;
+	if ((takes & TAKES_PSN) != 0 && attr->sq_psn > ROCE_PSN_MASK)
+		return false;
+	return (takes & TAKES_RETRY) == 0 ||
+	       (attr->max_rd_atomic <= ROCE_RD_ATOMIC_MAX && attr->timeout <= 31 &&
+		attr->retry_cnt <= 7 && attr->rnr_retry <= 7 && attr->ack_req_freq_log <= 8);
+}
+
+static void
+attr_take(struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
+{
+	struct roce_requester *req = &qp->requester;
+
+	qp->attr.min_rnr_timer = attr->min_rnr_timer;
+	qp->attr.access = attr->access;
+	if ((takes & TAKES_PATH) != 0) {
+		qp->attr.mtu = attr->mtu;
+		qp->mtu_log = (uint8_t)__builtin_ctz(attr->mtu);
+		qp->attr.dest_qpn = attr->dest_qpn;
+		qp->attr.rq_psn = attr->rq_psn;
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+		qp->responder.psn = attr->rq_psn;
+	}
+	if ((takes & TAKES_PSN) != 0) {
+		qp->attr.sq_psn = attr->sq_psn;
+		req->psn = req->high = req->una = attr->sq_psn;
+	}
+	if ((takes & TAKES_RETRY) != 0) {
+		qp->attr.max_rd_atomic = attr->max_rd_atomic;
+		qp->attr.timeout = attr->timeout;
+		qp->attr.retry_cnt = attr->retry_cnt;
+		qp->attr.rnr_retry = attr->rnr_retry;
+		qp->attr.ack_req_freq_log = attr->ack_req_freq_log;
+		req->retries = attr->retry_cnt;
+		req->rnr_retries = attr->rnr_retry;
+	}
+}
+
+static void
+qp_reset(struct roce_qp *qp)
+{
+	struct roce_request *requests = qp->requester.ring;
+	struct roce_resource *resources = qp->responder.ring;
+	uint32_t request_mask = qp->requester.mask, resource_mask = qp->responder.mask;
+
+	qp->requester = (struct roce_requester){ .ring = requests, .mask = request_mask };
+	qp->responder = (struct roce_responder){ .ring = resources, .mask = resource_mask };
+	qp->attr = (struct roce_attr){ 0 };
+	qp->mtu_log = 0;
+	qp->last_wqe = false;
+	qp->state = ROCE_RST;
+}
+
+int
+roce_qp_modify(struct roce_qp *qp, enum roce_state to, const struct roce_attr *attr)
+{
+	unsigned int takes;
+
+	if (qp->requester.ring == NULL || !roce_state_allowed(qp->state, to))
+		return -EINVAL;
+	if (to == ROCE_RST) {
+		qp_reset(qp);
+		return 0;
+	}
+	if (to == ROCE_ERR) {
+		roce_qp_error(qp);
+		return 0;
+	}
+	takes = attr_takes(qp->state, to);
+	if (attr == NULL || !attr_valid(qp, attr, takes))
+		return -EINVAL;
+	attr_take(qp, attr, takes);
+	if (to != ROCE_SQD)
+		qp->requester.draining = false;
+	else if (qp->state != ROCE_SQD)
+		qp->requester.draining = true;
+	qp->state = to;
+	return 0;
+}
+
+void
+roce_recv_done(struct roce_qp *qp, uint8_t syndrome)
+{
+	if (syndrome == RNIC_SYND_WR_FLUSHED)
+		qp->counters->resp_cqe_flush_error++;
+	else if (syndrome != 0)
+		qp->counters->resp_cqe_error++;
+	qp->responder.recv_held = false;
+	qp->ops->recv_complete(qp, &qp->responder.recv, syndrome);
+}
+
+void
+roce_qp_error(struct roce_qp *qp)
+{
+	qp->state = ROCE_ERR;
+	qp->requester.retry_at = 0;
+	qp->requester.resume_at = 0;
+	qp->requester.draining = false;
+	qp->responder.dying = false;
+	qp->responder.message = ROCE_NO_MESSAGE;
+	if (qp->responder.recv_held)
+		roce_recv_done(qp, RNIC_SYND_WR_FLUSHED);
+}
+
+static unsigned int
+qp_flush(struct roce_qp *qp, unsigned int budget)
+{
+	struct roce_requester *req = &qp->requester;
+	struct roce_recv recv = { 0 };
+	unsigned int n, receives = 0;
+
+	for (n = 0; n < budget && req->tail != req->head; n++) {
+		qp->counters->req_cqe_flush_error++;
+		qp->ops->complete(qp, roce_request_at(req, req->tail), RNIC_SYND_WR_FLUSHED);
+		req->tail++;
+	}
+	while (!qp->conf.srq && receives < budget && qp->ops->recv_take(qp, &recv)) {
+		qp->counters->resp_cqe_flush_error++;
+		qp->ops->recv_complete(qp, &recv, RNIC_SYND_WR_FLUSHED);
+		recv = (struct roce_recv){ 0 };
+		receives++;
+	}
+	if (qp->conf.srq && !qp->last_wqe) {
+		qp->last_wqe = true;
+		qp->ops->event(qp, RNIC_EVENT_SRQ_LAST_WQE);
+	}
+	return n + receives;
+}
+
+struct roce_request *
+roce_qp_claim(struct roce_qp *qp)
+{
+	struct roce_requester *req = &qp->requester;
+
+	if (qp->state == ROCE_RST || req->head - req->tail > req->mask)
+		return NULL;
+	return roce_request_at(req, req->head);
+}
+
+void
+roce_qp_post(struct roce_qp *qp)
+{
+	qp->requester.head++;
+}
+
+void
+roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
+{
+	if (qp->state < ROCE_RTR || qp->state == ROCE_ERR ||
+	    ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC || pkt->psn > ROCE_PSN_MASK)
+		return;
+	if (pkt->opcode >= ROCE_READ_RESPONSE_FIRST && pkt->opcode <= ROCE_ATOMIC_ACKNOWLEDGE)
+		roce_completer_receive(qp, pkt, now);
+	else
+		roce_responder_receive(qp, pkt);
+}
+
+static void
+qp_deadlines(struct roce_qp *qp, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+
+	if (req->resume_at != 0 && now >= req->resume_at) {
+		req->resume_at = 0;
+		req->gone_back = false;
+	}
+	if (req->retry_at != 0 && now >= req->retry_at) {
+		qp->counters->local_ack_timeout_err++;
+		req->gone_back = false;
+		roce_requester_retry(qp, now);
+	}
+}
+
+unsigned int
+roce_qp_poll(struct roce_qp *qp, uint64_t now, unsigned int budget)
+{
+	struct roce_requester *req = &qp->requester;
+	unsigned int n;
+
+	if (qp->state < ROCE_RTR)
+		return 0;
+	if (qp->state != ROCE_ERR)
+		qp_deadlines(qp, now);
+	n = roce_responder_answer(qp, budget);
+	if (qp->state != ROCE_ERR)
+		n += roce_requester_send(qp, now, budget);
+	if (qp->state == ROCE_ERR)
+		n += qp_flush(qp, budget);
+	if (req->draining && req->tail == req->fresh) {
+		req->draining = false;
+		qp->ops->event(qp, RNIC_EVENT_SQ_DRAINED);
+	}
+	return n;
+}
+
+uint64_t
+roce_qp_deadline(const struct roce_qp *qp)
+{
+	const struct roce_requester *req = &qp->requester;
+	uint64_t deadline = UINT64_MAX;
+
+	if (req->retry_at != 0)
+		deadline = req->retry_at;
+	if (req->resume_at != 0 && req->resume_at < deadline)
+		deadline = req->resume_at;
+	return deadline;
+}

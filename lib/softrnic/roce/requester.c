@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The requester: packets out of posted requests, in the order of their PSNs, and back to the oldest unacknowledged one
+ * when an answer does not come.
+ */
+#include "machine.h"
+
+/* Complete what the acknowledged PSNs cover. */
+static void
+requester_complete(struct roce_qp *qp)
+{
+	struct roce_requester *req = &qp->requester;
+	struct roce_request *request;
+
+	while (req->tail != req->fresh) {
+		request = roce_request_at(req, req->tail);
+		if (roce_psn_diff(req->una, request->psn + request->packets) < 0 ||
+		    request->syndrome != 0)
+			break;
+		/* Not those that wait to be asked again: their late answer came first. */
+		if (req->tail != req->next && roce_wants_answer(request))
+			req->rd_atomics--;
+		qp->ops->complete(qp, request, 0);
+		if (req->next == req->tail) {
+			req->next++;
+			req->sent = 0;
+		}
+		req->tail++;
+	}
+}
+
+void
+roce_requester_advance(struct roce_qp *qp, uint32_t una, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+
+	req->una = una;
+	req->retries = qp->attr.retry_cnt;
+	req->rnr_retries = qp->attr.rnr_retry;
+	req->gone_back = false;
+	req->resume_at = 0;
+	req->retry_at = una == req->high || qp->attr.timeout == 0 ? 0 : now + roce_timeout_ns(qp);
+	requester_complete(qp);
+	/* Acknowledged while it waited to be repeated: go on behind it. */
+	if (roce_psn_diff(una, req->psn) > 0)
+		roce_requester_rewind(qp);
+}
+
+bool
+roce_requester_cover(struct roce_qp *qp, uint32_t psn, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+	const struct roce_request *request;
+	uint32_t i, end, una = req->una;
+	bool covered = true;
+
+	if (roce_psn_diff(psn, una) <= 0)
+		return true;
+	for (i = req->tail; i != req->fresh; i++) {
+		request = roce_request_at(req, i);
+		if (roce_psn_diff(psn, request->psn) <= 0)
+			break;
+		if (roce_wants_answer(request)) {
+			if (roce_psn_diff(request->psn, una) > 0)
+				una = request->psn;
+			covered = false;
+			break;
+		}
+		end = roce_psn_add(request->psn, request->packets);
+		una = roce_psn_diff(psn, end) < 0 ? psn : end;
+	}
+	if (una != req->una)
+		roce_requester_advance(qp, una, now);
+	return covered;
+}
+
+void
+roce_requester_rewind(struct roce_qp *qp)
+{
+	struct roce_requester *req = &qp->requester;
+
+	req->psn = req->una;
+	req->next = req->tail;
+	req->sent = 0;
+	if (req->tail != req->fresh)
+		req->sent = (req->una - roce_request_at(req, req->tail)->psn) & ROCE_PSN_MASK;
+	req->rd_atomics = 0;
+	req->since_ack_request = 0;
+}
+
+void
+roce_requester_fail(struct roce_qp *qp, uint8_t syndrome)
+{
+	struct roce_requester *req = &qp->requester;
+
+	qp->counters->req_cqe_error++;
+	qp->ops->complete(qp, roce_request_at(req, req->tail), syndrome);
+	req->tail++;
+	roce_qp_error(qp);
+}
+
+void
+roce_requester_retry(struct roce_qp *qp, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+
+	if (req->retries == 0) {
+		roce_requester_fail(qp, RNIC_SYND_RETRY_EXCEEDED);
+		return;
+	}
+	req->retries--;
+	roce_requester_rewind(qp);
+	req->retry_at = qp->attr.timeout == 0 ? 0 : now + roce_timeout_ns(qp);
+}
+
+/* Unfit for the transport, whatever the owner thinks of it: its syndrome. */
+static uint8_t
+request_check(const struct roce_qp *qp, const struct roce_request *request)
+{
+	switch (request->opcode) {
+	case RNIC_WQE_NOP: return 0;
+	case RNIC_WQE_SEND:
+	case RNIC_WQE_SEND_IMM:
+	case RNIC_WQE_RDMA_WRITE:
+	case RNIC_WQE_RDMA_WRITE_IMM: break;
+	case RNIC_WQE_ATOMIC_CS:
+	case RNIC_WQE_ATOMIC_FA:
+		if (request->length != sizeof(uint64_t))
+			return RNIC_SYND_LOCAL_LENGTH;
+		/* fall through */
+	case RNIC_WQE_RDMA_READ:
+		if (qp->attr.max_rd_atomic == 0)
+			return RNIC_SYND_LOCAL_QP_OPERATION;
+		break;
+	default: return RNIC_SYND_LOCAL_QP_OPERATION;
+	}
+	/* With half of the range or more, the peer could not tell new packets from repeated ones. */
+	if (request->length > ROCE_MESSAGE_MAX ||
+	    roce_packets(request->length, qp->mtu_log) >= ROCE_PSN_HALF)
+		return RNIC_SYND_LOCAL_LENGTH;
+	return 0;
+}
+
+/* Give a request its PSNs; false: it has to wait. */
+static bool
+request_start(struct roce_qp *qp, struct roce_request *request)
+{
+	struct roce_requester *req = &qp->requester;
+	uint32_t packets;
+
+	if (request->fence && req->rd_atomics > 0)
+		return false;
+	packets = request->opcode == RNIC_WQE_NOP   ? 0
+		  : roce_is_atomic(request->opcode) ? 1
+						    : roce_packets(request->length, qp->mtu_log);
+	if (((req->psn - req->una) & ROCE_PSN_MASK) + packets >= ROCE_PSN_HALF)
+		return false;
+	request->psn = req->psn;
+	request->packets = packets;
+	req->fresh++;
+	return true;
+}
+
+/* The state moves before the packet goes: its answer may arrive within emit(). */
+static void
+requester_emit(struct roce_qp *qp, struct roce_pkt *pkt, uint32_t psns, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+
+	pkt->dest_qpn = qp->attr.dest_qpn;
+	pkt->psn = req->psn;
+	req->psn = roce_psn_add(req->psn, psns);
+	if (roce_psn_diff(req->psn, req->high) > 0)
+		req->high = req->psn;
+	if (req->retry_at == 0 && qp->attr.timeout != 0)
+		req->retry_at = now + roce_timeout_ns(qp);
+	qp->ops->emit(qp, pkt);
+}
+
+/* One packet of a SEND or WRITE; false: it has to wait, or failed. */
+static bool
+requester_send_data(struct roce_qp *qp, struct roce_request *request, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+	bool write = request->opcode == RNIC_WQE_RDMA_WRITE ||
+		     request->opcode == RNIC_WQE_RDMA_WRITE_IMM;
+	bool immediate =
+		request->opcode == RNIC_WQE_SEND_IMM || request->opcode == RNIC_WQE_RDMA_WRITE_IMM;
+	bool first = req->sent == 0, last = req->sent + 1 == request->packets;
+	uint32_t offset = req->sent << qp->mtu_log;
+	uint32_t flight = (req->psn - req->una) & ROCE_PSN_MASK;
+	struct iovec pieces[ROCE_PKT_PIECES];
+	struct roce_pkt pkt = { .pieces = pieces };
+	int count;
+
+	if (flight >= qp->conf.window)
+		return false;
+	pkt.length = last ? request->length - offset : 1u << qp->mtu_log;
+	if (pkt.length > 0) {
+		count = qp->ops->gather(qp, request, offset, pkt.length, pieces);
+		if (count < 0) {
+			request->syndrome = (uint8_t)-count;
+			return false;
+		}
+		pkt.count = (uint32_t)count;
+	}
+	pkt.opcode = write ? ROCE_WRITE_FIRST : ROCE_SEND_FIRST;
+	if (last) {
+		pkt.opcode += first ? ROCE_SEND_ONLY : ROCE_SEND_LAST;
+		pkt.opcode += immediate ? 1 : 0;
+		pkt.immediate = request->immediate;
+		pkt.solicited = request->solicited && (immediate || !write);
+	} else if (!first) {
+		pkt.opcode += ROCE_SEND_MIDDLE;
+	}
+	if (first && write) {
+		pkt.rkey = request->rkey;
+		pkt.va = request->va;
+		pkt.dma_length = request->length;
+	}
+	req->since_ack_request++;
+	pkt.ack_request = last || flight + 1 >= qp->conf.window ||
+			  req->since_ack_request >> qp->attr.ack_req_freq_log != 0;
+	if (pkt.ack_request)
+		req->since_ack_request = 0;
+	req->sent = last ? 0 : req->sent + 1;
+	req->next += last ? 1 : 0;
+	requester_emit(qp, &pkt, 1, now);
+	return true;
+}
+
+/* A READ, or what is left of it after a loss; an atomic. */
+static bool
+requester_ask(struct roce_qp *qp, struct roce_request *request, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+	uint32_t offset = req->sent << qp->mtu_log;
+	uint32_t psns = request->packets - req->sent;
+	struct roce_pkt pkt = { .rkey = request->rkey };
+
+	if (req->rd_atomics >= qp->attr.max_rd_atomic)
+		return false;
+	pkt.va = request->va + offset;
+	if (request->opcode == RNIC_WQE_RDMA_READ) {
+		pkt.opcode = ROCE_READ_REQUEST;
+		pkt.dma_length = request->length - offset;
+	} else {
+		pkt.opcode =
+			request->opcode == RNIC_WQE_ATOMIC_CS ? ROCE_COMPARE_SWAP : ROCE_FETCH_ADD;
+		pkt.swap_add = request->swap_add;
+		pkt.compare = request->compare;
+	}
+	req->rd_atomics++;
+	req->sent = 0;
+	req->next++;
+	requester_emit(qp, &pkt, psns, now);
+	return true;
+}
+
+/* One step of the next request; false: nothing can be done now. */
+static bool
+requester_step(struct roce_qp *qp, uint64_t now)
+{
+	struct roce_requester *req = &qp->requester;
+	struct roce_request *request = roce_request_at(req, req->next);
+	bool done = false;
+
+	if (req->next == req->head)
+		return false;
+	if (req->next == req->fresh) {
+		if (qp->state != ROCE_RTS)
+			return false;
+		if (request->syndrome == 0)
+			request->syndrome = request_check(qp, request);
+		if (request->syndrome == 0 && !request_start(qp, request))
+			return false;
+	}
+	if (request->syndrome == 0) {
+		if (request->opcode == RNIC_WQE_NOP) {
+			req->next++;
+			requester_complete(qp);
+			return true;
+		}
+		done = roce_wants_answer(request) ? requester_ask(qp, request, now)
+						  : requester_send_data(qp, request, now);
+	}
+	/* A bad one waits for those before it, and fails in its turn. */
+	if (!done && request->syndrome != 0 && req->tail == req->next)
+		roce_requester_fail(qp, request->syndrome);
+	return done;
+}
+
+unsigned int
+roce_requester_send(struct roce_qp *qp, uint64_t now, unsigned int budget)
+{
+	unsigned int n = 0;
+
+	/* Each packet can change everything: its answer may have come already. */
+	while (n < budget && (qp->state == ROCE_RTS || qp->state == ROCE_SQD) &&
+	       qp->requester.resume_at == 0 && requester_step(qp, now))
+		n++;
+	return n;
+}
