@@ -142,6 +142,18 @@ request_check(const struct roce_qp *qp, const struct roce_request *request)
 	return 0;
 }
 
+/* May a packet of this request go, by the limits on what is under way? */
+static bool
+request_has_room(const struct roce_qp *qp, const struct roce_request *request)
+{
+	const struct roce_requester *req = &qp->requester;
+
+	if (roce_wants_answer(request))
+		return req->rd_atomics < qp->attr.max_rd_atomic;
+	return request->opcode == RNIC_WQE_NOP ||
+	       ((req->psn - req->una) & ROCE_PSN_MASK) < qp->conf.window;
+}
+
 /* Give a request its PSNs; false: it has to wait. */
 static bool
 request_start(struct roce_qp *qp, struct roce_request *request)
@@ -194,8 +206,6 @@ requester_send_data(struct roce_qp *qp, struct roce_request *request, uint64_t n
 	struct roce_pkt pkt = { .pieces = pieces };
 	int count;
 
-	if (flight >= qp->conf.window)
-		return false;
 	pkt.length = last ? request->length - offset : 1u << qp->mtu_log;
 	if (pkt.length > 0) {
 		count = qp->ops->gather(qp, request, offset, pkt.length, pieces);
@@ -231,7 +241,7 @@ requester_send_data(struct roce_qp *qp, struct roce_request *request, uint64_t n
 }
 
 /* A READ, or what is left of it after a loss; an atomic. */
-static bool
+static void
 requester_ask(struct roce_qp *qp, struct roce_request *request, uint64_t now)
 {
 	struct roce_requester *req = &qp->requester;
@@ -239,8 +249,6 @@ requester_ask(struct roce_qp *qp, struct roce_request *request, uint64_t now)
 	uint32_t psns = request->packets - req->sent;
 	struct roce_pkt pkt = { .rkey = request->rkey };
 
-	if (req->rd_atomics >= qp->attr.max_rd_atomic)
-		return false;
 	pkt.va = request->va + offset;
 	if (request->opcode == RNIC_WQE_RDMA_READ) {
 		pkt.opcode = ROCE_READ_REQUEST;
@@ -255,6 +263,20 @@ requester_ask(struct roce_qp *qp, struct roce_request *request, uint64_t now)
 	req->sent = 0;
 	req->next++;
 	requester_emit(qp, &pkt, psns, now);
+}
+
+/* One packet of a request that has its PSNs; false: it failed. */
+static bool
+requester_emit_next(struct roce_qp *qp, struct roce_request *request, uint64_t now)
+{
+	if (request->opcode == RNIC_WQE_NOP) {
+		qp->requester.next++;
+		requester_complete(qp);
+		return true;
+	}
+	if (!roce_wants_answer(request))
+		return requester_send_data(qp, request, now);
+	requester_ask(qp, request, now);
 	return true;
 }
 
@@ -264,31 +286,22 @@ requester_step(struct roce_qp *qp, uint64_t now)
 {
 	struct roce_requester *req = &qp->requester;
 	struct roce_request *request = roce_request_at(req, req->next);
-	bool done = false;
 
-	if (req->next == req->head)
+	if (req->next == req->head || (req->next == req->fresh && qp->state != ROCE_RTS))
 		return false;
-	if (req->next == req->fresh) {
-		if (qp->state != ROCE_RTS)
-			return false;
-		if (request->syndrome == 0)
-			request->syndrome = request_check(qp, request);
-		if (request->syndrome == 0 && !request_start(qp, request))
-			return false;
-	}
+	if (req->next == req->fresh && request->syndrome == 0)
+		request->syndrome = request_check(qp, request);
 	if (request->syndrome == 0) {
-		if (request->opcode == RNIC_WQE_NOP) {
-			req->next++;
-			requester_complete(qp);
+		if (!request_has_room(qp, request) ||
+		    (req->next == req->fresh && !request_start(qp, request)))
+			return false;
+		if (requester_emit_next(qp, request, now))
 			return true;
-		}
-		done = roce_wants_answer(request) ? requester_ask(qp, request, now)
-						  : requester_send_data(qp, request, now);
 	}
 	/* A bad one waits for those before it, and fails in its turn. */
-	if (!done && request->syndrome != 0 && req->tail == req->next)
+	if (req->tail == req->next)
 		roce_requester_fail(qp, request->syndrome);
-	return done;
+	return false;
 }
 
 unsigned int
