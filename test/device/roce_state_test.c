@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Timers, retries, and the states of a QP: when things happen, and what may follow what. */
+#include <errno.h>
+#include <string.h>
+
+#include "roce_net.h"
+
+#define TIMEOUT_NS(t) (4096ull << (t))
+
+/* What end 0 sent, and when. */
+struct log {
+	uint64_t times[64];
+	uint32_t psns[64];
+	uint8_t opcodes[64];
+	uint32_t count;
+	bool lose_all;
+};
+
+static enum net_action
+rule(struct net *net, const struct net_end *from, const struct roce_pkt *pkt)
+{
+	struct log *log = net->test;
+
+	if (from == &net->ends[0] && log->count < 64) {
+		log->times[log->count] = net->now;
+		log->psns[log->count] = pkt->psn;
+		log->opcodes[log->count++] = pkt->opcode;
+	}
+	return log->lose_all ? NET_DROP : NET_PASS;
+}
+
+static struct net *
+create(struct log *log)
+{
+	struct net *net = net_create(&(struct net_conf){ .seed = 3 });
+
+	*log = (struct log){ 0 };
+	net->test = log;
+	net->rule = rule;
+	return net;
+}
+
+/* retry_cnt tries more, a timeout apart, then the request fails a timeout later. */
+static void
+test_retries_run_out(void **state)
+{
+	uint8_t timeout, retry;
+	uint32_t i;
+	struct log log;
+
+	(void)state;
+	for (timeout = 1; timeout <= 31; timeout += 6) {
+		for (retry = 0; retry <= 7; retry++) {
+			struct net *net = create(&log);
+			struct net_end *a = &net->ends[0];
+			struct roce_attr attr = net_attr(net);
+
+			attr.timeout = timeout;
+			attr.retry_cnt = retry;
+			net_connect(net, &attr, 0);
+			log.lose_all = true;
+			net_post(a, RNIC_WQE_SEND, 1, 0, 10, 0);
+			net_post(a, RNIC_WQE_RDMA_READ, 2, 0, 10, 0);
+			net_run(net);
+			assert_int_equal(log.count, 2 * (retry + 1u));
+			for (i = 0; i < log.count; i++)
+				assert_true(log.times[i] == 1 + i / 2 * TIMEOUT_NS(timeout));
+			assert_int_equal(a->send_count, 2);
+			assert_int_equal(a->sends[0].syndrome, RNIC_SYND_RETRY_EXCEEDED);
+			assert_true(a->sends[0].time == 1 + (retry + 1) * TIMEOUT_NS(timeout));
+			assert_int_equal(a->sends[1].syndrome, RNIC_SYND_WR_FLUSHED);
+			assert_int_equal(a->counters.local_ack_timeout_err, retry + 1u);
+			assert_int_equal(a->qp.state, ROCE_ERR);
+			net_destroy(net);
+		}
+	}
+}
+
+/* Timeout 0 waits for ever. */
+static void
+test_no_timeout(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct roce_attr attr = net_attr(net);
+
+	(void)state;
+	attr.timeout = 0;
+	net_connect(net, &attr, 0);
+	log.lose_all = true;
+	net_post(&net->ends[0], RNIC_WQE_SEND, 1, 0, 10, 0);
+	net_run(net);
+	assert_int_equal(log.count, 1);
+	assert_int_equal(net->ends[0].send_count, 0);
+	assert_true(roce_qp_deadline(&net->ends[0].qp) == UINT64_MAX);
+	net_destroy(net);
+}
+
+/* Progress gives all retries back. */
+static void
+test_progress_renews_retries(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	attr.retry_cnt = 1;
+	net_connect(net, &attr, 0);
+	for (i = 0; i < 10; i++) {
+		log.lose_all = true;
+		net_recv(&net->ends[1], i, 0, 100);
+		net_post(a, RNIC_WQE_SEND, i, 0, 10, 0);
+		net_poll(net);
+		log.lose_all = false;
+		net_run(net);
+		assert_int_equal(a->send_count, i + 1);
+		assert_int_equal(a->sends[i].syndrome, 0);
+	}
+	assert_int_equal(a->counters.local_ack_timeout_err, 10);
+	net_destroy(net);
+}
+
+/* Nothing runs when everything is acknowledged. */
+static void
+test_idle_has_no_deadline(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct roce_attr attr = net_attr(net);
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	net_post(&net->ends[0], RNIC_WQE_RDMA_WRITE, 1, 0, 10, 0);
+	net_poll(net);
+	assert_true(roce_qp_deadline(&net->ends[0].qp) == 1 + TIMEOUT_NS(5));
+	net_run(net);
+	assert_true(roce_qp_deadline(&net->ends[0].qp) == UINT64_MAX);
+	assert_int_equal(roce_qp_poll(&net->ends[0].qp, UINT64_MAX - 1, 64), 0);
+	net_destroy(net);
+}
+
+/* The wait that the code of the RNR NAK says, for every code. */
+static void
+test_rnr_waits(void **state)
+{
+	static const uint32_t us[32] = {
+		655360, 10,    20,    30,    40,    60,	    80,	    120,    160,    240,    320,
+		480,	640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240,  15360,
+		20480,	30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520,
+	};
+	struct log log;
+	uint8_t code;
+
+	(void)state;
+	for (code = 0; code < 32; code++) {
+		struct net *net = create(&log);
+		struct net_end *a = &net->ends[0], *b = &net->ends[1];
+		struct roce_attr attr = net_attr(net);
+
+		attr.min_rnr_timer = code;
+		attr.timeout = 31;
+		net_connect(net, &attr, 0xffffff);
+		net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 3000, 0);
+		net_post(a, RNIC_WQE_SEND, 2, 0, 3000, 0);
+		while (a->qp.requester.resume_at == 0)
+			assert_true(net_step(net));
+		assert_int_equal(log.count, 6);
+		assert_true(roce_qp_deadline(&a->qp) == net->now + us[code] * 1000ull);
+		/* The WRITE before it is done; what follows the refused packet is not a gap. */
+		assert_int_equal(a->send_count, 1);
+		net_recv(b, 1, 0, 4096);
+		net_run(net);
+		assert_true(log.times[6] == 1 + 2 * NET_LATENCY + us[code] * 1000ull);
+		assert_int_equal(log.psns[6], 2);
+		assert_int_equal(log.count, 9);
+		assert_int_equal(a->send_count, 2);
+		assert_int_equal(a->sends[1].syndrome, 0);
+		assert_int_equal(a->counters.rnr_nak_retry_err, 1);
+		assert_int_equal(a->counters.packet_seq_err, 0);
+		assert_int_equal(a->counters.local_ack_timeout_err, 0);
+		assert_int_equal(b->counters.out_of_buffer, 1);
+		net_destroy(net);
+	}
+}
+
+static void
+test_rnr_retries_run_out(void **state)
+{
+	static const uint8_t opcodes[] = { RNIC_WQE_SEND, RNIC_WQE_SEND_IMM,
+					   RNIC_WQE_RDMA_WRITE_IMM };
+	struct log log;
+	uint32_t i, rnr;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		for (rnr = 0; rnr < 7; rnr++) {
+			struct net *net = create(&log);
+			struct net_end *a = &net->ends[0], *b = &net->ends[1];
+			struct roce_attr attr = net_attr(net);
+
+			attr.rnr_retry = (uint8_t)rnr;
+			net_connect(net, &attr, 0);
+			net_post(a, opcodes[i], 1, 0, 10, 0);
+			net_run(net);
+			assert_int_equal(log.count, rnr + 1);
+			assert_int_equal(a->sends[0].syndrome, RNIC_SYND_RNR_RETRY_EXCEEDED);
+			assert_int_equal(a->counters.rnr_nak_retry_err, rnr + 1);
+			assert_int_equal(a->qp.state, ROCE_ERR);
+			assert_int_equal(b->qp.state, ROCE_RTS);
+			assert_int_equal(b->memory[0], 0);
+			net_destroy(net);
+		}
+	}
+}
+
+/* 7 is for ever. */
+static void
+test_rnr_for_ever(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0], *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_SEND_IMM, 1, 0, 10, 0);
+	for (i = 0; i < 10000; i++)
+		assert_true(net_step(net));
+	assert_true(a->counters.rnr_nak_retry_err > 1000);
+	assert_int_equal(a->send_count, 0);
+	net_recv(b, 1, 0, 10);
+	net_run(net);
+	assert_int_equal(a->sends[0].syndrome, 0);
+	assert_int_equal(b->receive_count, 1);
+	net_destroy(net);
+}
+
+static void
+connect_to_init(struct net_end *end, struct roce_attr *attr)
+{
+	assert_int_equal(roce_qp_modify(&end->qp, ROCE_INIT, attr), 0);
+}
+
+/* The PRM's table: every pair of states. */
+static void
+test_changes_of_state(void **state)
+{
+	static const uint8_t allowed[7][7] = {
+		/*	   RST INIT RTR RTS SQER SQD ERR */
+		[ROCE_RST] = { 1, 1, 0, 0, 0, 0, 1 },  [ROCE_INIT] = { 1, 1, 1, 0, 0, 0, 1 },
+		[ROCE_RTR] = { 1, 0, 0, 1, 0, 0, 1 },  [ROCE_RTS] = { 1, 0, 0, 1, 0, 1, 1 },
+		[ROCE_SQER] = { 1, 0, 0, 1, 0, 0, 1 }, [ROCE_SQD] = { 1, 0, 0, 1, 0, 1, 1 },
+		[ROCE_ERR] = { 1, 0, 0, 0, 0, 0, 1 },
+	};
+	struct log log;
+	struct net *net = create(&log);
+	struct roce_attr attr = net_attr(net);
+	struct roce_qp *qp = &net->ends[0].qp;
+	int from, to;
+
+	(void)state;
+	for (from = 0; from < 7; from++) {
+		for (to = 0; to < 7; to++) {
+			assert_int_equal(
+				roce_state_allowed((enum roce_state)from, (enum roce_state)to),
+				allowed[from][to]);
+			qp->state = (enum roce_state)from;
+			assert_int_equal(roce_qp_modify(qp, (enum roce_state)to, &attr),
+					 allowed[from][to] != 0 ? 0 : -EINVAL);
+			assert_int_equal(qp->state, allowed[from][to] != 0 ? to : from);
+		}
+	}
+	assert_false(roce_state_allowed((enum roce_state)7, ROCE_RST));
+	assert_false(roce_state_allowed(ROCE_RTS, (enum roce_state)7));
+	net_destroy(net);
+}
+
+#define BAD_VALUE(member, value, state)                                     \
+	do {                                                                \
+		struct roce_attr bad = net_attr(net);                       \
+		bad.member = value;                                         \
+		assert_int_equal(roce_qp_modify(qp, state, &bad), -EINVAL); \
+	} while (0)
+
+static void
+test_values_out_of_range(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct roce_attr attr = net_attr(net);
+	struct roce_qp *qp = &net->ends[0].qp;
+
+	(void)state;
+	assert_int_equal(roce_qp_modify(qp, ROCE_INIT, NULL), -EINVAL);
+	BAD_VALUE(access, 0x8, ROCE_INIT);
+	BAD_VALUE(min_rnr_timer, 32, ROCE_INIT);
+	connect_to_init(&net->ends[0], &attr);
+	BAD_VALUE(mtu, 128, ROCE_RTR);
+	BAD_VALUE(mtu, 8192, ROCE_RTR);
+	BAD_VALUE(mtu, 1500, ROCE_RTR);
+	BAD_VALUE(mtu, 0, ROCE_RTR);
+	BAD_VALUE(dest_qpn, 0x1000000, ROCE_RTR);
+	BAD_VALUE(rq_psn, 0x1000000, ROCE_RTR);
+	BAD_VALUE(max_dest_rd_atomic, 17, ROCE_RTR);
+	assert_int_equal(qp->state, ROCE_INIT);
+	assert_int_equal(roce_qp_modify(qp, ROCE_RTR, &attr), 0);
+	BAD_VALUE(sq_psn, 0x1000000, ROCE_RTS);
+	BAD_VALUE(max_rd_atomic, 129, ROCE_RTS);
+	BAD_VALUE(timeout, 32, ROCE_RTS);
+	BAD_VALUE(retry_cnt, 8, ROCE_RTS);
+	BAD_VALUE(rnr_retry, 8, ROCE_RTS);
+	BAD_VALUE(ack_req_freq_log, 9, ROCE_RTS);
+	assert_int_equal(qp->state, ROCE_RTR);
+	assert_int_equal(roce_qp_modify(qp, ROCE_RTS, &attr), 0);
+	net_destroy(net);
+}
+
+static void
+test_configurations_out_of_range(void **state)
+{
+	struct roce_counters counters;
+	const struct roce_ops none = { 0 };
+	struct roce_conf good = { .ops = &none, .counters = &counters }, bad;
+	struct roce_qp qp;
+
+	(void)state;
+	bad = good;
+	bad.ops = NULL;
+	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
+	bad = good;
+	bad.counters = NULL;
+	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
+	bad = good;
+	bad.requests_log = ROCE_REQUESTS_LOG_MAX + 1;
+	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
+	bad = good;
+	bad.max_dest_rd_atomic = ROCE_RD_ATOMIC_MAX + 1;
+	assert_int_equal(roce_qp_init(&qp, &bad), -EINVAL);
+	/* One that was refused can be given up, and does nothing. */
+	assert_int_equal(roce_qp_modify(&qp, ROCE_ERR, NULL), -EINVAL);
+	roce_qp_fini(&qp);
+	assert_int_equal(roce_qp_init(&qp, &good), 0);
+	assert_int_equal(qp.conf.window, ROCE_WINDOW);
+	roce_qp_fini(&qp);
+}
+
+/* Nothing is sent before RTS, nothing is taken before RTR, and RST takes no requests. */
+static void
+test_states_before_rts(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	struct roce_pkt pkt = { .opcode = ROCE_SEND_ONLY, .psn = 5, .ack_request = true };
+
+	(void)state;
+	attr.dest_qpn = NET_QPN + 1;
+	attr.rq_psn = 5;
+	net_recv(a, 1, 0, 100);
+	net_recv(a, 2, 0, 100);
+	assert_null(roce_qp_claim(&a->qp));
+	net_inject(a, &pkt);
+	connect_to_init(a, &attr);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 10, 0);
+	net_inject(a, &pkt);
+	net_poll(net);
+	assert_int_equal(a->receive_count, 0);
+	assert_int_equal(a->event_count, 0);
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RTR, &attr), 0);
+	net_inject(a, &pkt);
+	pkt.psn = 6;
+	net_inject(a, &pkt);
+	assert_int_equal(a->receive_count, 2);
+	/* The first packet says that the other end is there, once. */
+	assert_int_equal(a->event_count, 1);
+	assert_int_equal(a->events[0], RNIC_EVENT_COMM_ESTABLISHED);
+	net_poll(net);
+	assert_int_equal(log.count, 1); /* the ACK of both */
+	assert_int_equal(log.psns[0], 6);
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RTS, &attr), 0);
+	net_poll(net);
+	assert_int_equal(log.opcodes[1], ROCE_WRITE_ONLY);
+	net_destroy(net);
+}
+
+/* SQD: what has begun is finished, the rest waits; then, once, the event. */
+static void
+test_drain(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 0, 0, 10240, 0);
+	for (i = 1; i < 6; i++)
+		net_post(a, RNIC_WQE_RDMA_READ, i, 0, 2000, 0);
+	log.lose_all = true;
+	assert_int_equal(roce_qp_poll(&a->qp, net->now, 3), 3);
+	log.lose_all = false;
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
+	net_run(net);
+	/* All ten packets of the WRITE, the lost ones again; of the READs none. */
+	assert_int_equal(a->send_count, 1);
+	assert_int_equal(a->event_count, 1);
+	assert_int_equal(a->events[0], RNIC_EVENT_SQ_DRAINED);
+	assert_int_equal(a->qp.requester.next, 1);
+	net_post(a, RNIC_WQE_NOP, 6, 0, 0, 0);
+	net_run(net);
+	assert_int_equal(a->send_count, 1);
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RTS, &attr), 0);
+	net_run(net);
+	assert_int_equal(a->send_count, 7);
+	assert_int_equal(a->event_count, 1);
+	/* With nothing under way it is drained at once. */
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
+	net_run(net);
+	assert_int_equal(a->event_count, 2);
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
+	net_run(net);
+	assert_int_equal(a->event_count, 2);
+	net_destroy(net);
+}
+
+/* A fence waits for READs and atomics before it, nothing else does. */
+static void
+test_fence(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	struct roce_request *request;
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 4096, 0);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 2, 0, 10, 8192);
+	request = net_request(a, RNIC_WQE_RDMA_WRITE, 3, 0, 10, 8192);
+	request->fence = true;
+	roce_qp_post(&a->qp);
+	net_poll(net);
+	assert_int_equal(log.count, 2);
+	net_run(net);
+	assert_int_equal(log.count, 3);
+	assert_true(log.times[2] == 1 + 2 * NET_LATENCY);
+	assert_int_equal(a->send_count, 3);
+	net_destroy(net);
+}
+
+/* AckReq: on the last packet, every 2^n, and when the window closes; one ACK for what came between two polls. */
+static void
+test_acks_are_asked_for_and_given_together(void **state)
+{
+	struct log log;
+	struct net *net = net_create(&(struct net_conf){ .seed = 1, .window = 12 });
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+
+	(void)state;
+	log = (struct log){ 0 };
+	net->test = &log;
+	net->rule = rule;
+	attr.ack_req_freq_log = 8;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 30 * 1024, 0);
+	net_poll(net);
+	assert_int_equal(log.count, 12);
+	net_run(net);
+	assert_int_equal(log.count, 30);
+	assert_int_equal(net->emitted, 30 + 3);
+	assert_int_equal(a->counters.local_ack_timeout_err, 0);
+	/* Handed over at once, all messages are there before the peer answers. */
+	net->direct = true;
+	net->emitted = 0;
+	for (uint32_t i = 0; i < 10; i++)
+		net_post(a, RNIC_WQE_RDMA_WRITE, i, 0, 10, 0);
+	net_run(net);
+	assert_int_equal(net->emitted, 11);
+	assert_int_equal(a->send_count, 11);
+	net_destroy(net);
+}
+
+/* RST forgets everything; the QP then works as a new one. */
+static void
+test_reset_and_again(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0], *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		net_connect(net, &attr, i * 1000003 % ROCE_PSN_MASK);
+		net_recv(b, i, 0, 4096);
+		net_post(a, RNIC_WQE_SEND, i, 0, 4096, 0);
+		net_post(a, RNIC_WQE_RDMA_READ, i, 0, 5000, 0);
+		net_run(net);
+		assert_int_equal(a->send_count, 2 * (i + 1));
+		/* This one is under way, half received, when both go. */
+		net_recv(b, i, 0, 65536);
+		net_post(a, RNIC_WQE_SEND, i, 0, 65536, 0);
+		net_poll(net);
+		net_step(net);
+		net_clear(net);
+		assert_int_equal(roce_qp_modify(&a->qp, ROCE_RST, NULL), 0);
+		assert_int_equal(roce_qp_modify(&b->qp, ROCE_RST, NULL), 0);
+		net_run(net);
+		assert_int_equal(a->send_count, 2 * (i + 1));
+		assert_int_equal(b->receive_count, i + 1);
+	}
+	net_destroy(net);
+}
+
+/* As many as the table of QPs may have, with timers armed when they go. */
+static void
+test_a_thousand_qps(void **state)
+{
+	struct log log;
+	struct net *nets[512];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 512; i++) {
+		struct roce_attr attr;
+
+		nets[i] = create(&log);
+		attr = net_attr(nets[i]);
+		net_connect(nets[i], &attr, i * 32769);
+		net_post(&nets[i]->ends[0], RNIC_WQE_RDMA_WRITE, 1, 0, 5000, 0);
+		net_post(&nets[i]->ends[1], RNIC_WQE_RDMA_READ, 1, 0, 5000, 0);
+		net_run(nets[i]);
+		assert_int_equal(nets[i]->ends[0].send_count, 1);
+		assert_int_equal(nets[i]->ends[1].send_count, 1);
+		net_post(&nets[i]->ends[0], RNIC_WQE_RDMA_WRITE, 1, 0, 5000, 0);
+		net_poll(nets[i]);
+	}
+	for (i = 0; i < 512; i++)
+		net_destroy(nets[i]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_retries_run_out),
+		cmocka_unit_test(test_no_timeout),
+		cmocka_unit_test(test_progress_renews_retries),
+		cmocka_unit_test(test_idle_has_no_deadline),
+		cmocka_unit_test(test_rnr_waits),
+		cmocka_unit_test(test_rnr_retries_run_out),
+		cmocka_unit_test(test_rnr_for_ever),
+		cmocka_unit_test(test_changes_of_state),
+		cmocka_unit_test(test_values_out_of_range),
+		cmocka_unit_test(test_configurations_out_of_range),
+		cmocka_unit_test(test_states_before_rts),
+		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_fence),
+		cmocka_unit_test(test_acks_are_asked_for_and_given_together),
+		cmocka_unit_test(test_reset_and_again),
+		cmocka_unit_test(test_a_thousand_qps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
