@@ -271,6 +271,9 @@ check_responder(const struct failure *f, struct net_end *b)
 		assert_int_equal(b->event_count, 0);
 		return;
 	}
+	/* Not a byte was written where that was not allowed. */
+	if (f->remote < NET_MEMORY)
+		assert_int_equal(b->memory[f->remote], 0);
 	assert_int_equal(b->receive_count, 8);
 	for (i = 0; i < 8; i++) {
 		assert_int_equal(NET_ID(b->receives[i].cookie), i);
@@ -299,6 +302,7 @@ fail_once(const struct failure *f, bool direct)
 	uint32_t i;
 
 	net->direct = direct;
+	memset(a->memory, 0x5a, 16384);
 	attr.max_rd_atomic = f->no_rd_atomic ? 0 : 4;
 	net_connect(net, &attr, 0xfffffe);
 	b->qp.attr.access &= (uint8_t)~f->attr_access_lost;
@@ -446,6 +450,31 @@ test_answers_due_go_before_the_nak(void **state)
 }
 
 /* Shared receive WQEs stay with the others; the owner learns when this QP has none of them any more. */
+/* Put to ERR by its owner, a QP says nothing any more. */
+static void
+test_no_answers_in_error(void **state)
+{
+	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net_end *a = &net->ends[0], *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	struct roce_request *request;
+
+	(void)state;
+	net_connect(net, &attr, 100);
+	net->direct = true;
+	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 20000, 0);
+	request = net_request(a, RNIC_WQE_RDMA_WRITE, 2, 0, 10, 0);
+	request->rkey = 0;
+	roce_qp_post(&a->qp);
+	assert_int_equal(roce_qp_poll(&a->qp, net->now, 64), 2);
+	assert_int_equal(b->qp.state, ROCE_ERR);
+	assert_int_equal(roce_qp_modify(&b->qp, ROCE_ERR, NULL), 0);
+	net->emitted = 0;
+	assert_int_equal(roce_qp_poll(&b->qp, net->now, 64), 0);
+	assert_int_equal(net->emitted, 0);
+	net_destroy(net);
+}
+
 static void
 test_error_with_a_shared_receive_queue(void **state)
 {
@@ -522,6 +551,7 @@ main(void)
 		cmocka_unit_test(test_no_bytes_need_no_key),
 		cmocka_unit_test(test_key_goes_during_a_read),
 		cmocka_unit_test(test_answers_due_go_before_the_nak),
+		cmocka_unit_test(test_no_answers_in_error),
 		cmocka_unit_test(test_error_with_a_shared_receive_queue),
 		cmocka_unit_test(test_flush_in_order),
 	};

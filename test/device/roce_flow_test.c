@@ -23,6 +23,7 @@
 struct message {
 	uint32_t id, length;
 	uint8_t opcode;
+	bool solicited;
 	uint64_t swap_add, compare;
 	uint64_t expect; /* an atomic's original value */
 };
@@ -158,6 +159,7 @@ received(struct net_end *end, const struct net_completion *completion)
 	m = &side_of(end->peer)->messages[id % SLOTS];
 	assert_int_equal(m->id, id);
 	assert_int_equal(completion->length, m->length);
+	assert_int_equal(completion->solicited, m->solicited);
 	if (m->opcode != RNIC_WQE_SEND)
 		assert_int_equal(completion->immediate, id ^ 0xabcd0000);
 	assert_int_equal(completion->opcode, m->opcode == RNIC_WQE_SEND ? RNIC_CQE_RESPONDER_SEND
@@ -275,7 +277,7 @@ post(struct net_end *end)
 	request->swap_add = m->swap_add;
 	request->compare = m->compare;
 	request->fence = net_below(net, 16) == 0;
-	request->solicited = net_below(net, 2) == 0;
+	request->solicited = m->solicited = net_below(net, 2) == 0;
 	roce_qp_post(&end->qp);
 	side->posted++;
 }

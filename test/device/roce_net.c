@@ -133,6 +133,25 @@ launch(struct net *net, struct net_end *to, const struct roce_pkt *pkt)
 	heap_push(net, packet);
 }
 
+/* Headers that the opcode does not have, the codec would not carry. */
+static void
+check_headers(const struct roce_pkt *pkt)
+{
+	uint8_t op = pkt->opcode;
+	bool reth = op == ROCE_WRITE_FIRST || op == ROCE_WRITE_ONLY || op == ROCE_WRITE_ONLY_IMM ||
+		    op == ROCE_READ_REQUEST;
+	bool atomic = op == ROCE_COMPARE_SWAP || op == ROCE_FETCH_ADD;
+
+	if (!reth)
+		assert_int_equal(pkt->dma_length, 0);
+	if (!reth && !atomic)
+		assert_true(pkt->va == 0 && pkt->rkey == 0);
+	if (pkt->solicited)
+		assert_true(op == ROCE_SEND_LAST || op == ROCE_SEND_LAST_IMM ||
+			    op == ROCE_SEND_ONLY || op == ROCE_SEND_ONLY_IMM ||
+			    op == ROCE_WRITE_LAST_IMM || op == ROCE_WRITE_ONLY_IMM);
+}
+
 static void
 op_emit(struct roce_qp *qp, const struct roce_pkt *pkt)
 {
@@ -143,6 +162,7 @@ op_emit(struct roce_qp *qp, const struct roce_pkt *pkt)
 	net->emitted++;
 	assert_int_equal(pkt->dest_qpn, NET_QPN + (uint32_t)(end->peer - net->ends));
 	assert_true(pkt->psn <= ROCE_PSN_MASK && pkt->length <= 1u << qp->mtu_log);
+	check_headers(pkt);
 	if (net->rule != NULL)
 		action = net->rule(net, end, pkt);
 	if (action == NET_PASS)

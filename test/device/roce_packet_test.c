@@ -308,6 +308,7 @@ test_repeated_reads_stay_in_their_range(void **state)
 	assert_int_equal(repeat_read(net, PSN, va, 3 * MTU + 1, NET_KEY), 4);
 	assert_int_equal(repeat_read(net, PSN, va, 3 * MTU + 1, NET_KEY), 4);
 	assert_int_equal(repeat_read(net, PSN + 1, va + MTU, 2 * MTU + 1, NET_KEY), 3);
+	assert_int_equal(log.pkts[0].msn, 1);
 	assert_int_equal(log.pkts[8].opcode, ROCE_READ_RESPONSE_FIRST);
 	assert_int_equal(log.pkts[8].psn, (PSN + 1) & ROCE_PSN_MASK);
 	assert_int_equal(repeat_read(net, PSN + 3, va + 3 * MTU, 1, NET_KEY), 1);
@@ -411,6 +412,54 @@ test_repeated_atomics(void **state)
 	net_poll(net);
 	assert_int_equal(log.count, 4);
 	assert_int_equal(b->atomics, 3);
+	net_destroy(net);
+}
+
+/* A repeated READ that waits for its turn gives way to a new one. */
+static void
+test_new_reads_go_before_repeated_ones(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *b = &net->ends[1];
+	struct roce_pkt pkt;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		assert_int_equal(repeat_read(net, PSN + i, NET_VA + 65536, 8, NET_KEY), 1);
+	pkt = packet(ROCE_READ_REQUEST, PSN, 0, 8);
+	net_inject(b, &pkt);
+	pkt = packet(ROCE_READ_REQUEST, PSN + 2, 0, 8);
+	net_inject(b, &pkt);
+	net_check_state(&b->qp);
+	net_poll(net);
+	assert_int_equal(log.count, 3);
+	assert_int_equal(log.pkts[2].psn, (PSN + 2) & ROCE_PSN_MASK);
+	assert_int_equal(b->qp.state, ROCE_RTS);
+	net_destroy(net);
+}
+
+/* A READ whose key has gone when it is answered: NAK, and nothing for those behind it. */
+static void
+test_nothing_is_answered_behind_a_refused_read(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *b = &net->ends[1];
+	struct roce_pkt pkt = packet(ROCE_READ_REQUEST, PSN, 0, 8);
+
+	(void)state;
+	net_inject(b, &pkt);
+	net_inject(b, &(struct roce_pkt){ .opcode = ROCE_FETCH_ADD,
+					  .psn = PSN + 1,
+					  .rkey = NET_KEY,
+					  .va = NET_VA });
+	b->access = 0;
+	net_poll(net);
+	assert_int_equal(log.count, 1);
+	assert_int_equal(log.pkts[0].syndrome, ROCE_NAK(ROCE_NAK_REMOTE_ACCESS));
+	assert_int_equal(log.pkts[0].psn, PSN);
 	net_destroy(net);
 }
 
@@ -613,6 +662,8 @@ main(void)
 		cmocka_unit_test(test_repeated_reads_stay_in_their_range),
 		cmocka_unit_test(test_repeated_data_is_not_executed),
 		cmocka_unit_test(test_repeated_atomics),
+		cmocka_unit_test(test_new_reads_go_before_repeated_ones),
+		cmocka_unit_test(test_nothing_is_answered_behind_a_refused_read),
 		cmocka_unit_test(test_answers_that_no_responder_gives),
 		cmocka_unit_test(test_answers_of_both_requests_fit),
 		cmocka_unit_test(test_hostile_packets),

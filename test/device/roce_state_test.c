@@ -217,6 +217,111 @@ test_rnr_retries_run_out(void **state)
 	}
 }
 
+static struct roce_pkt
+acknowledge(uint32_t psn, uint8_t syndrome)
+{
+	return (struct roce_pkt){ .opcode = ROCE_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome };
+}
+
+/* Two copies of one RNR NAK are one; an ACK that comes late ends the wait; behind it a NAK is obeyed anew. */
+static void
+test_rnr_wait_meets_other_answers(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	struct roce_pkt rnr = acknowledge(0, ROCE_RNR(14)),
+			ack = acknowledge(0, ROCE_ACK_UNLIMITED),
+			nak = acknowledge(0, ROCE_NAK(ROCE_NAK_SEQUENCE));
+	uint64_t waits;
+
+	(void)state;
+	attr.rnr_retry = 1;
+	net_connect(net, &attr, 0);
+	log.lose_all = true;
+	net_post(a, RNIC_WQE_SEND, 1, 0, 10, 0);
+	net_poll(net);
+	net_inject(a, &rnr);
+	waits = roce_qp_deadline(&a->qp);
+	net_inject(a, &rnr);
+	assert_int_equal(a->qp.state, ROCE_RTS);
+	assert_true(roce_qp_deadline(&a->qp) == waits);
+	net->now = waits;
+	net_poll(net);
+	assert_int_equal(log.count, 2);
+	net_inject(a, &nak);
+	net_poll(net);
+	assert_int_equal(log.count, 3);
+	rnr.psn = ack.psn = 1;
+	net_inject(a, &(struct roce_pkt){ .opcode = ROCE_ACKNOWLEDGE, .syndrome = 0x1f });
+	net_post(a, RNIC_WQE_SEND, 2, 0, 10, 0);
+	net_poll(net);
+	net_inject(a, &rnr);
+	net_inject(a, &ack);
+	assert_int_equal(a->send_count, 2);
+	assert_int_equal(a->sends[1].syndrome, 0);
+	assert_true(roce_qp_deadline(&a->qp) == UINT64_MAX);
+	net_destroy(net);
+}
+
+/* An ACK for packets that were sent before the requester went back counts, and it goes on behind them. */
+static void
+test_late_ack_while_packets_are_repeated(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	struct roce_pkt ack = acknowledge(3, ROCE_ACK_UNLIMITED);
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	log.lose_all = true;
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 6 * 1024, 0);
+	net_poll(net);
+	net->now += TIMEOUT_NS(5);
+	assert_int_equal(roce_qp_poll(&a->qp, net->now, 1), 1);
+	assert_int_equal(log.psns[6], 0);
+	net_inject(a, &ack);
+	net_poll(net);
+	assert_int_equal(log.count, 9);
+	assert_int_equal(log.psns[7], 4);
+	ack.psn = 5;
+	net_inject(a, &ack);
+	assert_int_equal(a->send_count, 1);
+	net_destroy(net);
+}
+
+/* Half of the PSNs at most may be under way: with more, old and new could not be told apart. */
+static void
+test_half_of_the_psns(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+
+	(void)state;
+	attr.mtu = 256;
+	attr.timeout = 0;
+	log.lose_all = true;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, ROCE_MESSAGE_MAX - 512, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 2, 0, 256, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 3, 0, 256, 0);
+	net_run(net);
+	assert_int_equal(log.count, 2);
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RST, NULL), 0);
+	assert_int_equal(roce_qp_modify(&net->ends[1].qp, ROCE_RST, NULL), 0);
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, ROCE_MESSAGE_MAX, 0);
+	net_run(net);
+	assert_int_equal(log.count, 2);
+	assert_int_equal(a->sends[0].syndrome, RNIC_SYND_LOCAL_LENGTH);
+	net_destroy(net);
+}
+
 /* 7 is for ever. */
 static void
 test_rnr_for_ever(void **state)
@@ -488,6 +593,13 @@ test_acks_are_asked_for_and_given_together(void **state)
 	net_run(net);
 	assert_int_equal(net->emitted, 11);
 	assert_int_equal(a->send_count, 11);
+	/* A READ's answer acknowledges what is before it. */
+	net->emitted = 0;
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 10, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 2, 0, 10, 0);
+	net_run(net);
+	assert_int_equal(net->emitted, 3);
+	assert_int_equal(a->send_count, 13);
 	net_destroy(net);
 }
 
@@ -561,6 +673,9 @@ main(void)
 		cmocka_unit_test(test_idle_has_no_deadline),
 		cmocka_unit_test(test_rnr_waits),
 		cmocka_unit_test(test_rnr_retries_run_out),
+		cmocka_unit_test(test_rnr_wait_meets_other_answers),
+		cmocka_unit_test(test_late_ack_while_packets_are_repeated),
+		cmocka_unit_test(test_half_of_the_psns),
 		cmocka_unit_test(test_rnr_for_ever),
 		cmocka_unit_test(test_changes_of_state),
 		cmocka_unit_test(test_values_out_of_range),

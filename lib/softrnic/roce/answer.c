@@ -93,7 +93,7 @@ answer_acknowledge(struct roce_qp *qp)
 		pkt.psn = resp->nak_psn;
 		pkt.syndrome = resp->syndrome;
 	}
-	resp->ack = resp->nak = resp->dying = false;
+	resp->ack = resp->nak = false;
 	answer_emit(qp, &pkt);
 }
 
