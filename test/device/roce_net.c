@@ -360,6 +360,8 @@ op_complete(struct roce_qp *qp, const struct roce_request *req, uint8_t syndrome
 	struct net_end *end = end_of(qp);
 	struct net_completion *record = &end->sends[end->send_count++ % NET_RECORDS];
 
+	if (syndrome == 0)
+		assert_true(qp->requester.rd_atomics <= qp->attr.max_rd_atomic);
 	*record = (struct net_completion){ req->cookie, end->net->now, syndrome, req->opcode,
 					   req->length };
 	if (end->completed != NULL)
