@@ -19,7 +19,7 @@
 #define NET_VA	    0x7f00deadb000ull /* of the first byte of memory */
 #define NET_KEY	    0x12345600u
 #define NET_RECVS   1024u
-#define NET_RECORDS 4096u
+#define NET_RECORDS 256u
 #define NET_LATENCY 2000u /* ns */
 #define NET_QPN	    0x100000u
 
