@@ -2,20 +2,50 @@
 
 /**
  * @file
- * The RDMA devices of this process. One library for the driver, which registers them, and for applications, which find
- * them: both see the same list only because both use the same shared object.
+ * RDMA beside ethdev: the library that drivers and applications of one process meet in. One include for all of it.
+ *
+ * | header            | objects                                                        |
+ * |-------------------|----------------------------------------------------------------|
+ * | rdmapmd.h         | the list of devices                                            |
+ * | rdmapmd_device.h  | context; what device, port, GID table and counters say         |
+ * | rdmapmd_mr.h      | protection domain, memory region, mempool registration         |
+ * | rdmapmd_cq.h      | completion queue, work completion, completion channel          |
+ * | rdmapmd_wr.h      | work requests                                                  |
+ * | rdmapmd_qp.h      | queue pair, its states, post bursts                            |
+ * | rdmapmd_srq.h     | shared receive queue                                           |
+ * | rdmapmd_event.h   | asynchronous events                                            |
+ *
+ * What holds for every call of these headers:
+ *
+ * - **Errors.** 0 or -errno, objects through the last parameter, which is not touched on error; bursts return counts.
+ *   Besides what each call lists: -EINVAL a pointer is NULL or stands for no object that is alive; -ENODEV the device was
+ *   removed, or its context is being closed; -EBUSY from a destroying call: something depends on the object, one of its
+ *   events is not acknowledged, or another thread is inside a call on it. Nothing has changed then.
+ * - **Destruction.** Any other error of a destroying call comes from the device: the object is gone for the application
+ *   all the same, and the device reaches none of its memory any more.
+ * - **Threads.** Control calls: any thread, also at once; calls on one object take turns, calls on different objects run
+ *   side by side. Burst calls: one caller per queue at a time, no lock is taken. An object must not be used by one thread
+ *   while another destroys it.
+ * - **Blocking.** Control calls may wait for a command of the device, for its time-out at most. Bursts never block.
  */
 #ifndef RDMAPMD_H
 #define RDMAPMD_H
 
 #include <stdint.h>
 
+#include <rte_compat.h>
+
+#include "rdmapmd_cq.h"
+#include "rdmapmd_device.h"
+#include "rdmapmd_event.h"
+#include "rdmapmd_mr.h"
+#include "rdmapmd_qp.h"
+#include "rdmapmd_srq.h"
+#include "rdmapmd_wr.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** A device; opaque. Valid as long as a reference is held, even when the device is gone. */
-struct rdmapmd_device;
 
 /** @return The library's version, "MAJOR.MINOR.PATCH". */
 const char *rdmapmd_version(void);
@@ -29,6 +59,16 @@ const char *rdmapmd_version(void);
  * @return The device, or NULL if none has that name.
  */
 struct rdmapmd_device *rdmapmd_device_find(const char *name);
+
+/**
+ * Find the device that an ethdev port belongs to, and take a reference.
+ *
+ * Threads: any. Blocks: never for long.
+ * Owner:   the reference is the caller's.
+ *
+ * @return The device, or NULL: no such port, or a port of another driver.
+ */
+__rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t port_id);
 
 /**
  * Walk all devices, in the order of their registration.

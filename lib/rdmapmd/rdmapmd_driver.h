@@ -2,12 +2,41 @@
 
 /**
  * @file
- * What a driver uses: the list of devices from its side, and tables from numbers to objects.
+ * What a driver uses and implements: the list of devices from its side, tables from numbers to objects, and the
+ * operations behind the objects of rdmapmd.h.
+ *
+ * Objects. The library allocates them, zeroed and aligned to a cache line, with as much room as the driver asks for
+ * (rdmapmd_driver_ops: qp_size, ...). The public head is the first member of the driver's struct:
+ *
+ *     struct rnic_rdma_qp { struct rdmapmd_qp qp; ... };
+ *     struct rnic_rdma_qp *rnic_qp = container_of(qp, struct rnic_rdma_qp, qp);
+ *
+ * What the library keeps of an object (references, events, state) stands before the head and is nobody else's. Of a head
+ * the library sets the pointers to other objects, sizes and the application's own; the driver's create function sets the
+ * device's number, keys and burst functions. Until then those functions are ones that take and find nothing.
+ *
+ * Who locks what. The library serialises the operations on one object: no two of them run at a time, and create has
+ * returned before any other begins. Operations on different objects, of one context too, run side by side: what they
+ * share in the driver, the driver locks. What an object depends on (the PD of an MR, the CQs of a QP) is alive from before
+ * its create until after its destroy. No operation may call a control function of rdmapmd.h; the library holds a shared
+ * lock of the device. It holds no lock that the functions at the end of this file take, so that a thread which completes
+ * commands can raise events. Burst functions are called with no lock at all.
+ *
+ * Failure. An operation that fails has changed nothing; a create that fails leaves nothing behind. destroy, dealloc, dereg
+ * and close are called once, and the object is gone when they return, whatever they return: the device no longer reaches
+ * its memory, the application is told the error. Neither may they refuse because something depends on the object, which
+ * the library has checked.
+ *
+ * What the library has checked before it calls: pointers, references and contexts, flags, masks and ranges of values
+ * against struct rdmapmd_device_attr, sizes (it computes them), state changes.
  */
 #ifndef RDMAPMD_DRIVER_H
 #define RDMAPMD_DRIVER_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include <rte_compat.h>
 
 #include "rdmapmd.h"
 
@@ -31,7 +60,13 @@ int rdmapmd_device_register(const char *name, const char *driver, void *priv,
  * Take a device out of the list: nobody finds it any more. Those who hold a reference keep the name, and get NULL from
  * rdmapmd_device_priv(). NULL is allowed.
  *
- * Threads: any.
+ * With contexts open: control calls that are inside the driver are waited for, then every object is destroyed as far as
+ * the driver is concerned, dependants first, contexts last. Applications keep empty shells, in which every control call
+ * gives -ENODEV and bursts take and find nothing; destroying and closing those works as ever and asks no driver. Each
+ * context gets RDMAPMD_EVENT_DEVICE_FATAL.
+ *
+ * Threads: any but one that commands of the device need to complete; no burst call may run on its objects. Blocks: for
+ *          commands. No operation of the driver is called after it has returned.
  */
 void rdmapmd_device_unregister(struct rdmapmd_device *device);
 
@@ -80,6 +115,153 @@ int rdmapmd_table_remove(struct rdmapmd_table *table, uint32_t number,
 
 /** @return How many objects are in it. */
 uint32_t rdmapmd_table_count(struct rdmapmd_table *table);
+
+/** The head of a driver's context. The driver may have state of its own behind it. */
+struct rdmapmd_context {
+	struct rdmapmd_device *device;
+	void *device_priv; /**< as given to rdmapmd_device_register() */
+};
+
+/** How memory is registered: what the driver's mr_reg and mr_rereg get. */
+struct rdmapmd_mr_attr {
+	struct rdmapmd_pd *pd;
+	void *addr;
+	size_t length;
+	uint64_t iova;
+	uint32_t access; /**< enum rdmapmd_access_flags; ZERO_BASED is in iova already */
+};
+
+/** How a completion queue is made. */
+struct rdmapmd_cq_layout {
+	uint8_t log_size; /**< entries in the ring */
+	uint32_t comp_vector;
+};
+
+/** How an SRQ is made: a linked list of WQEs, each with a next segment and max_gs data segments. */
+struct rdmapmd_srq_sizing {
+	uint32_t wqe_size;  /**< bytes, 32 << n */
+	uint32_t wqe_count; /**< WQEs in the ring, a power of two; one of them is always free */
+	uint32_t max_post;
+	uint32_t max_gs;
+};
+
+/**
+ * What a driver can do. Operations are mandatory but for those marked optional, which may be NULL: the call that needs
+ * them gives -ENOTSUP. All may block for commands, except where it says otherwise.
+ */
+struct rdmapmd_driver_ops {
+	/** Bytes of the driver's structs, the heads of rdmapmd.h and struct rdmapmd_context included. */
+	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size;
+
+	int (*context_open)(struct rdmapmd_context *context);
+	int (*context_close)(struct rdmapmd_context *context);
+
+	/** Asked once, right after context_open; the library keeps the answer and computes sizes with it. */
+	int (*device_query)(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr);
+	int (*port_query)(struct rdmapmd_context *context, uint8_t port_num,
+			  struct rdmapmd_port_attr *attr);
+	/** -EINVAL beyond the table; an empty entry is a GID of zeros. */
+	int (*gid_query)(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
+			 struct rdmapmd_gid_entry *entry);
+	int (*pkey_query)(struct rdmapmd_context *context, uint8_t port_num, uint16_t index,
+			  uint16_t *pkey);
+	/** Optional: the MAC of ah->dgid, into ah->dmac. -EHOSTUNREACH if it cannot be found out. */
+	int (*resolve)(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah);
+	/** Optional: names, NULL terminated, and as many values of a port. */
+	const char *const *counters;
+	int (*counters_read)(struct rdmapmd_context *context, uint8_t port_num, uint64_t *values);
+
+	/** Sets pdn. */
+	int (*pd_alloc)(struct rdmapmd_pd *pd);
+	int (*pd_dealloc)(struct rdmapmd_pd *pd);
+
+	/** Sets lkey and rkey. The library sets the other members of the head once it has succeeded. */
+	int (*mr_reg)(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
+	/** Sets lkey and rkey to new ones; the old ones are dead when it returns. On error they are as they were. */
+	int (*mr_rereg)(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
+	int (*mr_dereg)(struct rdmapmd_mr *mr);
+
+	/** Sets cqn, poll_cq and, with cq->channel, req_notify_cq. */
+	int (*cq_create)(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout);
+	/** Optional. Nobody polls meanwhile. -EINVAL more completions wait than fit. */
+	int (*cq_resize)(struct rdmapmd_cq *cq, uint8_t log_size);
+	/** Optional. */
+	int (*cq_moderate)(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us);
+	int (*cq_destroy)(struct rdmapmd_cq *cq);
+
+	/**
+	 * Sets qp_num, post_send if sizing->sq.wqe_count is not 0, and post_recv if sizing->rq.wqe_count is not 0. In RESET.
+	 * Of attr, cap is what the sizes give.
+	 */
+	int (*qp_create)(struct rdmapmd_qp *qp, const struct rdmapmd_qp_init_attr *attr,
+			 const struct rdmapmd_qp_sizing *sizing);
+	/** A legal change with legal attributes; the MAC in ah_attr is known, the state in mask always. */
+	int (*qp_modify)(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
+			 unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
+	/** What the device knows, state included. attr holds what was set last; cap is the library's. */
+	int (*qp_query)(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
+	/** Completions of it that wait in its CQs are dropped: no poll finds them any more. */
+	int (*qp_destroy)(struct rdmapmd_qp *qp);
+	/** Posted to its own queues and not polled yet. Never blocks; the thread that posts and polls calls it. */
+	uint32_t (*qp_outstanding)(struct rdmapmd_qp *qp);
+
+	/** Optional, all five or none. Sets srqn and post_srq_recv. */
+	int (*srq_create)(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing);
+	/** Arm the limit. */
+	int (*srq_arm)(struct rdmapmd_srq *srq, uint32_t limit);
+	/** Optional even so: another size. */
+	int (*srq_resize)(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing);
+	/** The limit as it is armed now. */
+	int (*srq_query)(struct rdmapmd_srq *srq, uint32_t *limit);
+	int (*srq_destroy)(struct rdmapmd_srq *srq);
+};
+
+/**
+ * Offer RDMA on a device: from now on it can be opened.
+ *
+ * Threads: any.
+ * Owner:   the table must stay as it is until rdmapmd_device_unregister() has returned.
+ *
+ * @return 0; -EINVAL an operation is missing, or a struct is smaller than its head (the log says which); -EEXIST offered
+ *         before.
+ */
+__rte_internal int rdmapmd_device_offer(struct rdmapmd_device *device,
+					const struct rdmapmd_driver_ops *ops);
+
+/**
+ * An event of an object, by the number that the device gave it. Numbers that stand for nothing (any more) are passed over:
+ * an object may be destroyed while its event is under way. QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR also move the queue pair
+ * to ERR, CQ_ERR marks the CQ.
+ *
+ * Threads: any; takes leaf locks of the library for a moment. Blocks: never, allocates nothing.
+ */
+__rte_internal void rdmapmd_device_object_event(struct rdmapmd_device *device,
+						enum rdmapmd_event_type type, uint32_t number);
+
+/** An event of a port, or of the device (port_num is not looked at). As rdmapmd_device_object_event(). */
+__rte_internal void rdmapmd_device_event(struct rdmapmd_device *device,
+					 enum rdmapmd_event_type type, uint8_t port_num);
+
+/** A completion event of a CQ. As rdmapmd_device_object_event(). */
+__rte_internal void rdmapmd_device_completion_event(struct rdmapmd_device *device, uint32_t cqn);
+
+/**
+ * A poll has met an error completion: the device has moved the queue pair to ERR.
+ *
+ * Threads: any, the data path too: one atomic store.
+ */
+__rte_internal void rdmapmd_qp_in_error(struct rdmapmd_qp *qp);
+
+/** The burst functions of heads that have none: they take and find nothing. Also for a driver's dead objects. */
+__rte_internal uint16_t rdmapmd_post_send_none(struct rdmapmd_qp *qp,
+					       const struct rdmapmd_send_wr *wr, uint16_t n);
+__rte_internal uint16_t rdmapmd_post_recv_none(struct rdmapmd_qp *qp,
+					       const struct rdmapmd_recv_wr *wr, uint16_t n);
+__rte_internal uint16_t rdmapmd_post_srq_recv_none(struct rdmapmd_srq *srq,
+						   const struct rdmapmd_recv_wr *wr, uint16_t n);
+__rte_internal uint16_t rdmapmd_poll_cq_none(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc,
+					     uint16_t n);
+__rte_internal int rdmapmd_req_notify_cq_none(struct rdmapmd_cq *cq, bool solicited_only);
 
 #ifdef __cplusplus
 }

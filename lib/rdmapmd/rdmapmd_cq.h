@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Completion queues, and completion channels for those who would rather sleep than poll.
+ */
+#ifndef RDMAPMD_CQ_H
+#define RDMAPMD_CQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+#include <rte_compat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rdmapmd_context;
+
+/** How a request ended. The words are those of enum ibv_wc_status. */
+enum rdmapmd_wc_status {
+	RDMAPMD_WC_SUCCESS,
+	RDMAPMD_WC_LOC_LEN_ERR,
+	RDMAPMD_WC_LOC_QP_OP_ERR,
+	RDMAPMD_WC_LOC_EEC_OP_ERR,
+	RDMAPMD_WC_LOC_PROT_ERR,
+	RDMAPMD_WC_WR_FLUSH_ERR,
+	RDMAPMD_WC_MW_BIND_ERR,
+	RDMAPMD_WC_BAD_RESP_ERR,
+	RDMAPMD_WC_LOC_ACCESS_ERR,
+	RDMAPMD_WC_REM_INV_REQ_ERR,
+	RDMAPMD_WC_REM_ACCESS_ERR,
+	RDMAPMD_WC_REM_OP_ERR,
+	RDMAPMD_WC_RETRY_EXC_ERR,
+	RDMAPMD_WC_RNR_RETRY_EXC_ERR,
+	RDMAPMD_WC_LOC_RDD_VIOL_ERR,
+	RDMAPMD_WC_REM_INV_RD_REQ_ERR,
+	RDMAPMD_WC_REM_ABORT_ERR,
+	RDMAPMD_WC_INV_EECN_ERR,
+	RDMAPMD_WC_INV_EEC_STATE_ERR,
+	RDMAPMD_WC_FATAL_ERR,
+	RDMAPMD_WC_RESP_TIMEOUT_ERR,
+	RDMAPMD_WC_GENERAL_ERR,
+};
+
+/** @return The status in words, e.g. "remote access error"; never NULL. */
+__rte_experimental const char *rdmapmd_wc_status_str(enum rdmapmd_wc_status status);
+
+/** Which operation has completed. Receive side: RDMAPMD_WC_RECV is set. */
+enum rdmapmd_wc_opcode {
+	RDMAPMD_WC_SEND,
+	RDMAPMD_WC_RDMA_WRITE,
+	RDMAPMD_WC_RDMA_READ,
+	RDMAPMD_WC_COMP_SWAP,
+	RDMAPMD_WC_FETCH_ADD,
+	RDMAPMD_WC_NOP,
+	RDMAPMD_WC_RECV = 1 << 7,
+	RDMAPMD_WC_RECV_RDMA_WITH_IMM,
+};
+
+/** Which fields of a completion mean something. */
+enum rdmapmd_wc_flags {
+	RDMAPMD_WC_GRH = 1 << 0,
+	RDMAPMD_WC_WITH_IMM = 1 << 1,
+};
+
+/** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
+struct rdmapmd_wc {
+	uint64_t wr_id;
+	uint32_t byte_len; /**< of a receive, a READ or an atomic */
+	rte_be32_t imm_data;
+	uint32_t qp_num;
+	uint32_t src_qp;
+	uint32_t vendor_err; /**< the device's own syndrome */
+	uint16_t pkey_index;
+	uint8_t status;	  /**< enum rdmapmd_wc_status */
+	uint8_t opcode;	  /**< enum rdmapmd_wc_opcode */
+	uint8_t wc_flags; /**< enum rdmapmd_wc_flags */
+	uint8_t sl;
+};
+
+struct rdmapmd_cq;
+/** What a driver provides; see rdmapmd_poll_cq() and rdmapmd_req_notify_cq(). */
+typedef uint16_t (*rdmapmd_poll_cq_t)(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+typedef int (*rdmapmd_req_notify_cq_t)(struct rdmapmd_cq *cq, bool solicited_only);
+
+/** A completion channel: a descriptor that is readable while CQs have completions that were asked for. */
+struct rdmapmd_comp_channel {
+	struct rdmapmd_context *context;
+	/** For poll(), epoll, rte_epoll: POLLIN, level or edge triggered. Not to be read, written or closed. */
+	int fd;
+};
+
+/** A completion queue. The public head: read it, do not write it. */
+struct rdmapmd_cq {
+	rdmapmd_poll_cq_t poll_cq;
+	rdmapmd_req_notify_cq_t req_notify_cq;
+	uint32_t cqn; /**< the device's number */
+	uint32_t cqe; /**< entries that it holds, at least what was asked for */
+	struct rdmapmd_context *context;
+	struct rdmapmd_comp_channel *channel; /**< NULL if there is none */
+	void *cq_context;		      /**< the application's own */
+};
+
+/** How to make a completion queue. */
+struct rdmapmd_cq_init_attr {
+	uint32_t cqe;			      /**< entries that are needed at least */
+	struct rdmapmd_comp_channel *channel; /**< NULL: polled only */
+	uint32_t comp_vector;		      /**< of 0 .. num_comp_vectors - 1: who interrupts */
+	void *cq_context;		      /**< the application's own */
+};
+
+/**
+ * Make a completion queue.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @return 0; -EINVAL cqe is 0 or more than max_cqe, no such vector, a channel of another context; -ENOSPC, -ENOMEM.
+ */
+__rte_experimental int rdmapmd_cq_create(struct rdmapmd_context *context,
+					 const struct rdmapmd_cq_init_attr *attr,
+					 struct rdmapmd_cq **cq);
+
+/**
+ * Make a queue larger or smaller; completions that wait in it stay.
+ *
+ * Threads: as a burst: nobody may poll it meanwhile. Blocks: for commands.
+ *
+ * @return 0; -EINVAL as rdmapmd_cq_create(), or more completions wait than would fit; -ENOTSUP the device cannot.
+ */
+__rte_experimental int rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe);
+
+/**
+ * Moderate the events of a queue: one after `count` completions or `period_us` microseconds, whichever comes first.
+ * Polling does not notice.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param count 0 and period_us 0: no moderation.
+ * @return 0; -EINVAL more than the device's fields hold; -ENOTSUP the device cannot.
+ */
+__rte_experimental int rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count,
+					   uint16_t period_us);
+
+/** @return 0; -EBUSY a queue pair or SRQ uses it, or events of it are not acknowledged. */
+__rte_experimental int rdmapmd_cq_destroy(struct rdmapmd_cq *cq);
+
+/**
+ * Whether a queue still works. A CQ overrun loses completions, and the queue for good: RDMAPMD_EVENT_CQ_ERR tells it too.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @return 0; -EOVERFLOW it ran over, or the device could not write to it: destroy it, and the queue pairs that use it.
+ */
+__rte_experimental int rdmapmd_cq_status(struct rdmapmd_cq *cq);
+
+/**
+ * Poll for completions.
+ *
+ * Threads: one caller per CQ at a time. Blocks: never.
+ * Order:   what the device wrote for a request is seen by loads after the call.
+ * Owner:   the buffers of the requests that have completed are the caller's again.
+ *
+ * @return How many entries of wc were filled, 0..n.
+ */
+__rte_experimental static inline uint16_t
+rdmapmd_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+{
+	return cq->poll_cq(cq, wc, n);
+}
+
+/**
+ * Arm: the next completion raises one event in the queue's channel. If one has come that was not polled yet, the event is
+ * raised at once. After an event: poll until nothing is left, arm, poll once more.
+ *
+ * Threads: as rdmapmd_poll_cq(). Blocks: never.
+ *
+ * @param solicited_only Only for receives whose sender asked for it (RDMAPMD_SEND_SOLICITED), and for errors.
+ * @return 0; -EINVAL the queue has no channel.
+ */
+__rte_experimental static inline int
+rdmapmd_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only)
+{
+	return cq->req_notify_cq(cq, solicited_only);
+}
+
+/**
+ * Make a completion channel.
+ *
+ * Threads: any. Blocks: never.
+ * @return 0; -EMFILE no more descriptors; -ENOMEM.
+ */
+__rte_experimental int rdmapmd_comp_channel_create(struct rdmapmd_context *context,
+						   struct rdmapmd_comp_channel **channel);
+
+/** @return 0; -EBUSY completion queues use it. */
+__rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel *channel);
+
+/**
+ * Take the next event of a channel: a CQ that was armed and has completions. A CQ stands in the channel once, however
+ * often it was armed. The descriptor is readable until -EAGAIN has been returned.
+ *
+ * Threads: any. Blocks: never; to wait, poll the descriptor.
+ * Owner:   each event taken holds back the destruction of its CQ until rdmapmd_cq_events_ack().
+ *
+ * @return 0; -EAGAIN there is none.
+ */
+__rte_experimental int rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel,
+					    struct rdmapmd_cq **cq);
+
+/**
+ * Acknowledge `n` events of a CQ that were taken.
+ *
+ * Threads: any. Blocks: never.
+ * @return 0; -EINVAL more than were taken (none is acknowledged).
+ */
+__rte_experimental int rdmapmd_cq_events_ack(struct rdmapmd_cq *cq, unsigned int n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Contexts: a device as one user has opened it. All objects belong to a context; closing it destroys them. And what a
+ * device says of itself.
+ */
+#ifndef RDMAPMD_DEVICE_H
+#define RDMAPMD_DEVICE_H
+
+#include <stdint.h>
+
+#include <rte_compat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A device; opaque. Valid as long as a reference is held, even when the device is gone. */
+struct rdmapmd_device;
+
+/** An open device; opaque. */
+struct rdmapmd_context;
+
+/** Which atomic operations are atomic, and against whom. */
+enum rdmapmd_atomic_cap {
+	RDMAPMD_ATOMIC_NONE,
+	RDMAPMD_ATOMIC_HCA, /**< among the queue pairs of this device */
+	RDMAPMD_ATOMIC_GLOB /**< also against the CPU */
+};
+
+/** What a device can do. The names are those of struct ibv_device_attr. */
+struct rdmapmd_device_attr {
+	char fw_ver[64];
+	uint64_t node_guid;
+	uint64_t sys_image_guid;
+	uint64_t max_mr_size;	/**< bytes of one memory region */
+	uint64_t page_size_cap; /**< bit n: pages of 2^n bytes */
+	uint32_t vendor_id;
+	uint32_t vendor_part_id;
+	uint32_t hw_ver;
+	uint32_t max_pd;
+	uint32_t max_mr;
+	uint32_t max_cq;
+	uint32_t max_cqe; /**< of one completion queue */
+	uint32_t max_qp;
+	uint32_t max_qp_wr; /**< of one queue of a queue pair */
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_sge_rd;	      /**< of an RDMA READ */
+	uint32_t max_qp_rd_atom;      /**< READs and atomics that one QP answers at a time */
+	uint32_t max_qp_init_rd_atom; /**< ... that it has under way */
+	uint32_t max_srq;
+	uint32_t max_srq_wr;
+	uint32_t max_srq_sge;
+	uint32_t max_send_wqebb; /**< of one send queue, in blocks of 64 bytes */
+	uint32_t max_sq_desc_sz; /**< bytes of one send WQE */
+	uint32_t max_rq_desc_sz; /**< bytes of one receive WQE */
+	uint32_t num_comp_vectors;
+	enum rdmapmd_atomic_cap atomic_cap;
+	uint16_t max_pkeys;
+	uint8_t local_ca_ack_delay;
+	uint8_t phys_port_cnt;
+};
+
+/** Logical state of a port. */
+enum rdmapmd_port_state {
+	RDMAPMD_PORT_NOP,
+	RDMAPMD_PORT_DOWN,
+	RDMAPMD_PORT_INIT,
+	RDMAPMD_PORT_ARMED,
+	RDMAPMD_PORT_ACTIVE,
+};
+
+/** Path MTU: bytes of payload in one packet. The numbers are those of the field in the queue pair's context. */
+enum rdmapmd_mtu {
+	RDMAPMD_MTU_256 = 1,
+	RDMAPMD_MTU_512,
+	RDMAPMD_MTU_1024,
+	RDMAPMD_MTU_2048,
+	RDMAPMD_MTU_4096,
+};
+
+/** @return Bytes, or 0 if `mtu` is none. */
+static inline uint32_t
+rdmapmd_mtu_bytes(enum rdmapmd_mtu mtu)
+{
+	return mtu >= RDMAPMD_MTU_256 && mtu <= RDMAPMD_MTU_4096 ? 128u << mtu : 0;
+}
+
+/** A port. Ports count from 1. */
+struct rdmapmd_port_attr {
+	enum rdmapmd_port_state state;
+	enum rdmapmd_mtu max_mtu;
+	enum rdmapmd_mtu active_mtu;
+	uint32_t active_speed; /**< Mb/s; 0 unknown */
+	uint32_t max_msg_sz;   /**< bytes */
+	uint32_t gid_tbl_len;
+	uint16_t pkey_tbl_len;
+	uint8_t mac[6];
+};
+
+/** An address, in network byte order; IPv4 addresses are mapped (::ffff:a.b.c.d). */
+union rdmapmd_gid {
+	uint8_t raw[16];
+};
+
+/** How packets from an entry of the GID table look. */
+enum rdmapmd_gid_type {
+	RDMAPMD_GID_TYPE_IB,	  /**< none of ours */
+	RDMAPMD_GID_TYPE_ROCE_V1, /**< Ethertype 0x8915 */
+	RDMAPMD_GID_TYPE_ROCE_V2, /**< UDP port 4791 */
+};
+
+/** An entry of the GID table. An empty one has a GID of zeros. */
+struct rdmapmd_gid_entry {
+	union rdmapmd_gid gid;
+	enum rdmapmd_gid_type gid_type;
+	uint8_t mac[6];
+};
+
+/**
+ * Open a device.
+ *
+ * Threads: any. Blocks: for commands.
+ * Owner:   the context is the caller's until rdmapmd_context_close(). It holds a reference on the device.
+ *
+ * @return 0; -ENOTSUP the driver offers no RDMA, or this is a DPDK secondary process (said once in the log); -ENODEV the
+ *         device is gone; -EMFILE no descriptor for its events; -ENOMEM; the driver's error.
+ */
+__rte_experimental int rdmapmd_device_open(struct rdmapmd_device *device,
+					   struct rdmapmd_context **context);
+
+/** As rdmapmd_device_open(), by the device's name. @return Also -ENODEV: no device has that name. */
+__rte_experimental int rdmapmd_device_open_by_name(const char *name,
+						   struct rdmapmd_context **context);
+
+/** As rdmapmd_device_open(), by ethdev port. @return Also -ENODEV: no such port, or one of another driver. */
+__rte_experimental int rdmapmd_device_open_by_port(uint16_t port_id,
+						   struct rdmapmd_context **context);
+
+/**
+ * Close: every object of the context is destroyed, dependants first; events that were not acknowledged hold nothing back.
+ *
+ * Threads: no other call may use the context, its objects or their events. Blocks: for commands.
+ *
+ * @return 0; -EBUSY another thread is inside a call on it (nothing was closed); else the first error that the device
+ *         gave, and all is closed nevertheless.
+ */
+__rte_experimental int rdmapmd_context_close(struct rdmapmd_context *context);
+
+/** @return The device; lives as long as the context. */
+__rte_experimental struct rdmapmd_device *
+rdmapmd_context_device(const struct rdmapmd_context *context);
+
+/**
+ * What the device can do, as it was when the context was opened.
+ *
+ * Threads: any. Blocks: never.
+ */
+__rte_experimental int rdmapmd_device_query(struct rdmapmd_context *context,
+					    struct rdmapmd_device_attr *attr);
+
+/**
+ * The state of a port, now.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param port_num From 1.
+ * @return 0; -EINVAL no such port.
+ */
+__rte_experimental int rdmapmd_port_query(struct rdmapmd_context *context, uint8_t port_num,
+					  struct rdmapmd_port_attr *attr);
+
+/**
+ * An entry of a port's GID table.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param index From 0, below gid_tbl_len of rdmapmd_port_query().
+ * @return 0; -ENODATA the entry is empty; -EINVAL no such port or entry.
+ */
+__rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_t port_num,
+					 uint32_t index, struct rdmapmd_gid_entry *entry);
+
+/**
+ * An entry of a port's P_Key table.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param pkey In host byte order; 0xffff on RoCE.
+ * @return 0; -EINVAL no such port or entry.
+ */
+__rte_experimental int rdmapmd_pkey_query(struct rdmapmd_context *context, uint8_t port_num,
+					  uint16_t index, uint16_t *pkey);
+
+/**
+ * The names of the counters, those of `rdma statistic`: rx_write_requests, out_of_sequence, ...
+ *
+ * Threads: any. Blocks: never.
+ * Owner:   the strings live as long as the device.
+ *
+ * @param names Room for n; NULL to ask how many there are.
+ * @return How many there are, in the order of rdmapmd_counters_read(); 0 if the driver has none; -errno.
+ */
+__rte_experimental int rdmapmd_counters_names(struct rdmapmd_context *context, const char **names,
+					      unsigned int n);
+
+/**
+ * Read the counters of a port. They grow until the device is reset.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param values Room for n; those beyond are not read.
+ * @return How many there are, as rdmapmd_counters_names(); -EINVAL no such port; -errno.
+ */
+__rte_experimental int rdmapmd_counters_read(struct rdmapmd_context *context, uint8_t port_num,
+					     uint64_t *values, unsigned int n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

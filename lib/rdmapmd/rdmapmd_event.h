@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Asynchronous events: what a device tells of itself, a port, or an object, unasked.
+ */
+#ifndef RDMAPMD_EVENT_H
+#define RDMAPMD_EVENT_H
+
+#include <stdint.h>
+
+#include <rte_compat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rdmapmd_context;
+struct rdmapmd_cq;
+struct rdmapmd_qp;
+struct rdmapmd_srq;
+
+/** What has happened. The words are those of enum ibv_event_type. */
+enum rdmapmd_event_type {
+	/* of a completion queue */
+	RDMAPMD_EVENT_CQ_ERR, /**< it ran over: see rdmapmd_cq_status() */
+	/* of a queue pair */
+	RDMAPMD_EVENT_QP_FATAL,
+	RDMAPMD_EVENT_QP_REQ_ERR,
+	RDMAPMD_EVENT_QP_ACCESS_ERR,
+	RDMAPMD_EVENT_COMM_EST, /**< a packet came in RTR */
+	RDMAPMD_EVENT_SQ_DRAINED,
+	RDMAPMD_EVENT_PATH_MIG,
+	RDMAPMD_EVENT_PATH_MIG_ERR,
+	RDMAPMD_EVENT_QP_LAST_WQE_REACHED, /**< in ERR it takes no more from its SRQ */
+	/* of a shared receive queue */
+	RDMAPMD_EVENT_SRQ_ERR,
+	RDMAPMD_EVENT_SRQ_LIMIT_REACHED,
+	/* of a port */
+	RDMAPMD_EVENT_PORT_ACTIVE,
+	RDMAPMD_EVENT_PORT_ERR,
+	RDMAPMD_EVENT_GID_CHANGE,
+	/* of the device */
+	RDMAPMD_EVENT_DEVICE_FATAL, /**< nothing works any more: close the context */
+	RDMAPMD_EVENT_COUNT	    /**< how many there are */
+};
+
+/** @return The event in words, e.g. "last WQE reached"; never NULL. */
+__rte_experimental const char *rdmapmd_event_type_str(enum rdmapmd_event_type type);
+
+/** An asynchronous event. */
+struct rdmapmd_async_event {
+	/** Whose it is; the type says which. */
+	union {
+		struct rdmapmd_cq *cq;
+		struct rdmapmd_qp *qp;
+		struct rdmapmd_srq *srq;
+		uint8_t port_num;
+	} element;
+	enum rdmapmd_event_type event_type;
+};
+
+/**
+ * The descriptor that is readable while a context has events.
+ *
+ * Threads: any. Blocks: never.
+ * Owner:   the context's: for poll(), epoll, rte_epoll (POLLIN, level or edge triggered); not to be read or closed.
+ *
+ * @return The descriptor, or -errno.
+ */
+__rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
+
+/**
+ * Take the next event, oldest first. An event that an object raises again before it was taken is there once, at the time
+ * of the last one. The descriptor is readable until -EAGAIN has been returned.
+ *
+ * Threads: any. Blocks: never; to wait, poll the descriptor.
+ * Owner:   each event taken of an object holds back its destruction until rdmapmd_async_event_ack(). Events that were not
+ *          taken go with their object.
+ *
+ * @return 0; -EAGAIN there is none.
+ */
+__rte_experimental int rdmapmd_async_event_get(struct rdmapmd_context *context,
+					       struct rdmapmd_async_event *event);
+
+/**
+ * Acknowledge an event that was taken.
+ *
+ * Threads: any. Blocks: never.
+ * @return 0; -EINVAL it was acknowledged before.
+ */
+__rte_experimental int rdmapmd_async_event_ack(struct rdmapmd_context *context,
+					       const struct rdmapmd_async_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

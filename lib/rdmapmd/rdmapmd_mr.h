@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Protection domains, memory regions, and mempools registered as a whole. Only registered memory is ever reached by a
+ * device.
+ */
+#ifndef RDMAPMD_MR_H
+#define RDMAPMD_MR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_compat.h>
+#include <rte_mbuf.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rdmapmd_context;
+
+/** What registered memory may be used for. */
+enum rdmapmd_access_flags {
+	RDMAPMD_ACCESS_LOCAL_WRITE = 1 << 0,   /**< receive into it, READ into it */
+	RDMAPMD_ACCESS_REMOTE_WRITE = 1 << 1,  /**< needs LOCAL_WRITE */
+	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< */
+	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< needs LOCAL_WRITE */
+	/** Addresses in work requests count from 0, the region's first byte: the peer learns no address of this process. */
+	RDMAPMD_ACCESS_ZERO_BASED = 1 << 5,
+};
+
+/** What rdmapmd_mr_rereg() changes. */
+enum rdmapmd_rereg_flags {
+	RDMAPMD_REREG_MR_CHANGE_TRANSLATION = 1 << 0, /**< address and length */
+	RDMAPMD_REREG_MR_CHANGE_PD = 1 << 1,
+	RDMAPMD_REREG_MR_CHANGE_ACCESS = 1 << 2,
+};
+
+/** No memory has this key. */
+#define RDMAPMD_INVALID_LKEY UINT32_C(0xffffffff)
+
+/** A range of addresses and its key. */
+struct rdmapmd_key_range {
+	uintptr_t start, end; /**< [start, end) */
+	uint32_t lkey;
+};
+
+/** The keys of a PD's mempools, sorted by address. Never changed once it is published. */
+struct rdmapmd_key_table {
+	uint32_t count;
+	struct rdmapmd_key_range ranges[];
+};
+
+/** A protection domain: queue pairs reach memory regions of their own domain alone. */
+struct rdmapmd_pd {
+	struct rdmapmd_context *context;
+	/** Of rdmapmd_lkey_lookup(); replaced as a whole, with release. */
+	const struct rdmapmd_key_table *keys;
+	uint32_t pdn; /**< the device's number */
+};
+
+/** A memory region. Read it, do not write it. */
+struct rdmapmd_mr {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	void *addr;
+	size_t length;
+	uint64_t iova; /**< the address that work requests call the first byte by */
+	uint32_t lkey; /**< for scatter/gather entries */
+	uint32_t rkey; /**< for the peer; allows nothing that `access` does not */
+	uint32_t access;
+};
+
+/**
+ * Make a protection domain.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @return 0; -ENOSPC the device has no more; -ENOMEM.
+ */
+__rte_experimental int rdmapmd_pd_alloc(struct rdmapmd_context *context, struct rdmapmd_pd **pd);
+
+/** @return 0; -EBUSY memory regions, mempools, queue pairs or SRQs are still in it. */
+__rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
+
+/**
+ * Register memory: the device may reach [addr, addr + length) from now on, as `access` says, and nothing else of it. Work
+ * requests use the process's own addresses, or offsets with RDMAPMD_ACCESS_ZERO_BASED.
+ *
+ * Memory that EAL did not allocate is kept out of children that the process forks, whole pages of it
+ * (madvise(MADV_DONTFORK)), until it is deregistered: a copy on write would part the process from the device.
+ *
+ * Threads: any. Blocks: for commands; grows with the number of pages.
+ * Owner:   the memory stays the caller's, and must stay where it is until rdmapmd_mr_dereg() has returned.
+ *
+ * @param access enum rdmapmd_access_flags.
+ * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
+ *         access without local write; -EFAULT no memory there; -ENOSPC no more keys, or the system allows no more mapped
+ *         memory; -ENOMEM.
+ */
+__rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,
+				      unsigned int access, struct rdmapmd_mr **mr);
+
+/**
+ * As rdmapmd_mr_reg(), with an address of the caller's choice for the first byte.
+ *
+ * @param iova What work requests call the first byte by; its offset in a page of 4 KiB is that of `addr`.
+ * @return Also -EINVAL: iova + length wraps, the offsets differ, or RDMAPMD_ACCESS_ZERO_BASED is given as well.
+ */
+__rte_experimental int rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, size_t length,
+					   uint64_t iova, unsigned int access,
+					   struct rdmapmd_mr **mr);
+
+/**
+ * Change a region: another range, domain or access. The old keys are dead afterwards, the new ones are in `mr`.
+ *
+ * Threads: any. Blocks: for commands.
+ * Order:   work requests that use the old keys must have completed.
+ *
+ * @param flags  enum rdmapmd_rereg_flags; what is not named stays as it is.
+ * @return 0; as rdmapmd_mr_reg(). On error the region and its keys are as they were.
+ */
+__rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags,
+					struct rdmapmd_pd *pd, void *addr, size_t length,
+					unsigned int access);
+
+/**
+ * Deregister. When it returns, no key reaches the memory any more: not from here, not from a peer.
+ *
+ * Threads: any. Blocks: for commands.
+ */
+__rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
+
+/**
+ * Register all memory of a mempool, so that rdmapmd_mbuf_lkey() finds the keys of its mbufs. Counted: as many calls of
+ * rdmapmd_mempool_unregister() undo it. A mempool that is freed takes its keys with it.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param access As in rdmapmd_mr_reg(); of the first registration of this mempool with this PD.
+ * @return 0; -EEXIST registered with other access; -EINVAL the mempool has no memory yet; as rdmapmd_mr_reg().
+ */
+__rte_experimental int rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rte_mempool *mempool,
+						unsigned int access);
+
+/** @return 0; -ENOENT it is not registered (any more). */
+__rte_experimental int rdmapmd_mempool_unregister(struct rdmapmd_pd *pd,
+						  struct rte_mempool *mempool);
+
+/**
+ * The key of an address in a registered mempool.
+ *
+ * Threads: any, also while mempools are registered. Blocks: never; takes no lock, calls nothing.
+ * Order:   a key that was found is good as long as its mempool is registered.
+ *
+ * @return The key, or RDMAPMD_INVALID_LKEY.
+ */
+static inline uint32_t
+rdmapmd_lkey_lookup(const struct rdmapmd_pd *pd, uintptr_t address)
+{
+	/* Partner: the store-release in the library's publication of a table. */
+	const struct rdmapmd_key_table *table = __atomic_load_n(&pd->keys, __ATOMIC_ACQUIRE);
+	uint32_t low = 0, high = table->count;
+
+	while (low < high) {
+		const uint32_t middle = low + ((high - low) >> 1);
+
+		if (address < table->ranges[middle].start)
+			high = middle;
+		else if (address >= table->ranges[middle].end)
+			low = middle + 1;
+		else
+			return table->ranges[middle].lkey;
+	}
+	return RDMAPMD_INVALID_LKEY;
+}
+
+/** As rdmapmd_lkey_lookup(), of the first byte of an mbuf's data. */
+static inline uint32_t
+rdmapmd_mbuf_lkey(const struct rdmapmd_pd *pd, const struct rte_mbuf *mbuf)
+{
+	return rdmapmd_lkey_lookup(pd, (uintptr_t)mbuf->buf_addr + mbuf->data_off);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Queue pairs: sizes, states, posting.
+ *
+ *     RESET --> INIT --> RTR --> RTS <--> SQD        any state --> RESET, any state --> ERR
+ *
+ * INIT takes receive requests, RTR answers the peer, RTS sends, SQD finishes what it has begun to send. In ERR every
+ * request completes with RDMAPMD_WC_WR_FLUSH_ERR, in order.
+ */
+#ifndef RDMAPMD_QP_H
+#define RDMAPMD_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_compat.h>
+
+#include "rdmapmd_device.h"
+#include "rdmapmd_wr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rdmapmd_cq;
+struct rdmapmd_pd;
+struct rdmapmd_srq;
+
+/** Transports. RDMAPMD_QPT_RC is what rdmapmd_qp_create() takes; the others are refused with -ENOTSUP. */
+enum rdmapmd_qp_type {
+	RDMAPMD_QPT_RC = 2, /**< reliable connected */
+	RDMAPMD_QPT_UC,	    /**< unreliable connected */
+	RDMAPMD_QPT_UD,	    /**< unreliable datagram */
+	RDMAPMD_QPT_RAW_PACKET = 8,
+};
+
+/** States. */
+enum rdmapmd_qp_state {
+	RDMAPMD_QPS_RESET,
+	RDMAPMD_QPS_INIT,
+	RDMAPMD_QPS_RTR, /**< ready to receive */
+	RDMAPMD_QPS_RTS, /**< ready to send */
+	RDMAPMD_QPS_SQD, /**< send queue drained */
+	RDMAPMD_QPS_SQE, /**< send queue error; not on RC */
+	RDMAPMD_QPS_ERR,
+};
+
+/** @return The state's name, e.g. "RTS"; never NULL. */
+__rte_experimental const char *rdmapmd_qp_state_str(enum rdmapmd_qp_state state);
+
+/** What a queue pair can hold. */
+struct rdmapmd_qp_cap {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr; /**< 0 with an SRQ */
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline_data; /**< bytes */
+};
+
+/**
+ * The sizes that follow from what was asked for. Send WQEs take whole blocks of 64 bytes (WQEBB), receive WQEs a power of
+ * two of bytes; each ring is a power of two of bytes. PRM: "Work Queue Structure".
+ */
+struct rdmapmd_qp_sizing {
+	/** The send queue. Everything is 0 without one. */
+	struct {
+		uint32_t wqe_size;  /**< bytes of the largest WQE, whole blocks */
+		uint32_t wqe_count; /**< blocks in the ring */
+		uint32_t max_post;  /**< requests of the largest size that fit */
+		uint32_t max_gs;    /**< segments of a request */
+		uint32_t max_inline;
+	} sq;
+	/** The receive queue. Everything is 0 without one. */
+	struct {
+		uint32_t wqe_size;  /**< bytes, 16 << n */
+		uint32_t wqe_count; /**< WQEs in the ring */
+		uint32_t max_post;
+		uint32_t max_gs;
+	} rq;
+};
+
+struct rdmapmd_qp;
+/** What a driver provides; see rdmapmd_post_send(), rdmapmd_post_recv(). */
+typedef uint16_t (*rdmapmd_post_send_t)(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
+					uint16_t n);
+typedef uint16_t (*rdmapmd_post_recv_t)(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr,
+					uint16_t n);
+
+/** A queue pair. The public head: read it, do not write it. */
+struct rdmapmd_qp {
+	rdmapmd_post_send_t post_send;
+	rdmapmd_post_recv_t post_recv;
+	uint32_t qp_num;	 /**< what the peer calls it by; 24 bits */
+	int32_t post_send_error; /**< why the last short burst was short: see rdmapmd_post_send() */
+	int32_t post_recv_error;
+	uint8_t qp_type; /**< enum rdmapmd_qp_type */
+	uint8_t sq_sig_all;
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_cq *send_cq, *recv_cq;
+	struct rdmapmd_srq *srq; /**< NULL: it has a receive queue of its own */
+	void *qp_context;	 /**< the application's own */
+};
+
+/** How to make a queue pair. */
+struct rdmapmd_qp_init_attr {
+	struct rdmapmd_cq *send_cq, *recv_cq; /**< may be the same one */
+	struct rdmapmd_srq *srq;	      /**< or NULL */
+	/** In: what is needed at least. Out: what it has. */
+	struct rdmapmd_qp_cap cap;
+	enum rdmapmd_qp_type qp_type;
+	bool sq_sig_all; /**< every send request is a signaled one */
+	void *qp_context;
+};
+
+/** The way to the peer. On RoCE it leads through GIDs always. */
+struct rdmapmd_ah_attr {
+	union rdmapmd_gid dgid;
+	/**
+	 * The next hop's MAC. Zeros: found out from dgid, for link-local addresses made of a MAC, and by the driver if it
+	 * can.
+	 */
+	uint8_t dmac[6];
+	uint32_t flow_label; /**< 20 bits */
+	uint8_t sgid_index;  /**< the own address, in the port's GID table */
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;	  /**< service level, 3 bits */
+	uint8_t port_num; /**< from 1 */
+};
+
+/** The attributes of a queue pair. Those that a mask names are valid. */
+struct rdmapmd_qp_attr {
+	enum rdmapmd_qp_state qp_state;
+	enum rdmapmd_qp_state cur_qp_state;
+	enum rdmapmd_mtu path_mtu;
+	uint32_t qkey;
+	uint32_t rq_psn;      /**< first packet sequence number to come; 24 bits */
+	uint32_t sq_psn;      /**< ... to go */
+	uint32_t dest_qp_num; /**< 24 bits */
+	/** What the peer may do: enum rdmapmd_access_flags, the REMOTE ones. */
+	uint32_t qp_access_flags;
+	struct rdmapmd_qp_cap cap;
+	struct rdmapmd_ah_attr ah_attr;
+	uint16_t pkey_index;
+	uint8_t en_sqd_async_notify; /**< RDMAPMD_EVENT_SQ_DRAINED when SQD is done */
+	uint8_t sq_draining;	     /**< query: SQD is not done yet */
+	uint8_t max_rd_atomic;	     /**< READs and atomics under way, at most */
+	uint8_t max_dest_rd_atomic;  /**< ... that it answers at a time */
+	/** A code of 5 bits: how long the peer waits when no receive is posted. */
+	uint8_t min_rnr_timer;
+	uint8_t port_num;
+	uint8_t timeout;   /**< of acknowledgements: 4.096 us << timeout, 5 bits; 0: none */
+	uint8_t retry_cnt; /**< 0..7 */
+	uint8_t rnr_retry; /**< 0..6; 7: for ever */
+};
+
+/** Names of struct rdmapmd_qp_attr's members. The bits are those of enum ibv_qp_attr_mask. */
+enum rdmapmd_qp_attr_mask {
+	RDMAPMD_QP_STATE = 1 << 0,
+	RDMAPMD_QP_CUR_STATE = 1 << 1,
+	RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	RDMAPMD_QP_ACCESS_FLAGS = 1 << 3,
+	RDMAPMD_QP_PKEY_INDEX = 1 << 4,
+	RDMAPMD_QP_PORT = 1 << 5,
+	RDMAPMD_QP_QKEY = 1 << 6,
+	RDMAPMD_QP_AV = 1 << 7,
+	RDMAPMD_QP_PATH_MTU = 1 << 8,
+	RDMAPMD_QP_TIMEOUT = 1 << 9,
+	RDMAPMD_QP_RETRY_CNT = 1 << 10,
+	RDMAPMD_QP_RNR_RETRY = 1 << 11,
+	RDMAPMD_QP_RQ_PSN = 1 << 12,
+	RDMAPMD_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+	/** No alternate paths here: -ENOTSUP where it would be legal. */
+	RDMAPMD_QP_ALT_PATH = 1 << 14,
+	RDMAPMD_QP_MIN_RNR_TIMER = 1 << 15,
+	RDMAPMD_QP_SQ_PSN = 1 << 16,
+	RDMAPMD_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	RDMAPMD_QP_PATH_MIG_STATE = 1 << 18, /**< as ALT_PATH */
+	RDMAPMD_QP_CAP = 1 << 19,	     /**< query only */
+	RDMAPMD_QP_DEST_QPN = 1 << 20,
+};
+
+/**
+ * Make a queue pair, in RESET.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param attr Its cap says afterwards what the queues hold, at least what was asked for.
+ * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts; -ENOTSUP a transport
+ *         other than RC; -ENOSPC the device has no more; -ENOMEM.
+ */
+__rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
+					 struct rdmapmd_qp **qp);
+
+/** The sizes of its rings. Threads: any. Blocks: never. */
+__rte_experimental int rdmapmd_qp_sizing(struct rdmapmd_qp *qp, struct rdmapmd_qp_sizing *sizing);
+
+/**
+ * The sizes that a queue pair would have, without making it.
+ *
+ * Threads: any. Blocks: never.
+ * @param cap Out: what it would hold.
+ * @return As rdmapmd_qp_create().
+ */
+__rte_experimental int rdmapmd_qp_sizing_of(struct rdmapmd_context *context,
+					    struct rdmapmd_qp_cap *cap, bool srq,
+					    struct rdmapmd_qp_sizing *sizing);
+
+/**
+ * Change state or attributes. What each change needs and allows is the table of the InfiniBand specification for RC:
+ *
+ * | from, to   | needs                                                                      | allows       |
+ * |------------|----------------------------------------------------------------------------|--------------|
+ * | RESET INIT | PKEY_INDEX PORT ACCESS_FLAGS                                               |              |
+ * | INIT INIT  |                                                            | PKEY_INDEX PORT ACCESS_FLAGS |
+ * | INIT RTR   | AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER  | PKEY_INDEX ACCESS_FLAGS   |
+ * | RTR RTS    | TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC | CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER |
+ * | RTS RTS, SQD RTS |                                           | CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER   |
+ * | RTS SQD    |                                                                    | EN_SQD_ASYNC_NOTIFY  |
+ * | SQD SQD    |        | PORT AV TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC MAX_DEST_RD_ATOMIC |
+ * |            |                                                   | PKEY_INDEX ACCESS_FLAGS MIN_RNR_TIMER   |
+ * | any RESET, any ERR |                                                                    |              |
+ *
+ * RESET forgets all requests and their completions are not delivered any more; the application reposts.
+ *
+ * Threads: any; to RESET, nobody may post or poll meanwhile. Blocks: for commands.
+ *
+ * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
+ * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
+ *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths.
+ */
+__rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
+					 unsigned int mask);
+
+/**
+ * Read attributes back from the device.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param attr      All members; those that do not apply to the state are as they were set last, or 0.
+ * @param init_attr As at creation, with the sizes that it got; may be NULL.
+ */
+__rte_experimental int rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
+					struct rdmapmd_qp_init_attr *init_attr);
+
+/**
+ * Its state as the library knows it: set by rdmapmd_qp_modify() and rdmapmd_qp_query(), and ERR as soon as the device or a
+ * poll has met a fatal error.
+ *
+ * Threads: any. Blocks: never.
+ * @return enum rdmapmd_qp_state, or -errno.
+ */
+__rte_experimental int rdmapmd_qp_state(struct rdmapmd_qp *qp);
+
+/**
+ * Destroy. Requests that were posted are gone; completions that wait in a CQ are dropped.
+ *
+ * Threads: nobody may post to it or poll its CQs meanwhile. Blocks: for commands.
+ *
+ * @return 0; -EBUSY events of it are not acknowledged.
+ */
+__rte_experimental int rdmapmd_qp_destroy(struct rdmapmd_qp *qp);
+
+/**
+ * Find a queue pair of a context by its number, as a completion has it.
+ *
+ * Threads: any. Blocks: never for long; not for a data path: it takes a lock.
+ * Owner:   no reference is taken: the caller knows that nobody destroys it.
+ *
+ * @return The queue pair, or NULL if there is none (any more).
+ */
+__rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *context,
+						      uint32_t qp_num);
+
+/**
+ * Drain: every request completes, and none is taken any more. The first call moves the queue pair to ERR, so that what is
+ * posted comes back with RDMAPMD_WC_WR_FLUSH_ERR. Poll its CQs and call again until 0 is returned; it may be destroyed
+ * then. To let sends finish instead, go to SQD first, and wait for RDMAPMD_EVENT_SQ_DRAINED.
+ *
+ * Threads: the one that posts to it and polls its CQs. Blocks: the first call, for commands.
+ *
+ * @return How many requests of its own queues have not been polled yet; -errno.
+ */
+__rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
+
+/**
+ * Post send requests in order and ring the doorbell once.
+ *
+ * Threads: one caller per send queue at a time. Blocks: never.
+ * Order:   stores to the payload made before the call are seen by the device.
+ * Owner:   buffers of requests that were taken belong to the device until their completion, or a later one of the same
+ *          queue, is polled.
+ *
+ * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring is
+ *         full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not fit
+ *         the operation; -EPERM the state (RTS, SQD and ERR take sends).
+ */
+__rte_experimental static inline uint16_t
+rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return qp->post_send(qp, wr, n);
+}
+
+/**
+ * Post receive requests in order and tell the device once.
+ *
+ * Threads: one caller per receive queue at a time. Blocks: never.
+ * Owner:   buffers of requests that were taken belong to the device until their completion is polled.
+ *
+ * @return How many were taken, 0..n. Fewer than n: qp->post_recv_error says why: -ENOMEM the ring is full; -EINVAL too
+ *         many segments, or the queue pair has an SRQ; -EPERM the state (any but RESET takes receives).
+ */
+__rte_experimental static inline uint16_t
+rdmapmd_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n)
+{
+	return qp->post_recv(qp, wr, n);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

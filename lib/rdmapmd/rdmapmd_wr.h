@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/**
+ * @file
+ * Work requests, as they are handed to the post bursts. Plain memory of the caller's: a request, its list of segments
+ * and, if it is inline, its payload may be used again as soon as the burst has returned.
+ */
+#ifndef RDMAPMD_WR_H
+#define RDMAPMD_WR_H
+
+#include <stdint.h>
+
+#include <rte_byteorder.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A segment of memory. */
+struct rdmapmd_sge {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+/** Operations. */
+enum rdmapmd_wr_opcode {
+	RDMAPMD_WR_RDMA_WRITE,
+	RDMAPMD_WR_RDMA_WRITE_WITH_IMM,
+	RDMAPMD_WR_SEND,
+	RDMAPMD_WR_SEND_WITH_IMM,
+	RDMAPMD_WR_RDMA_READ,
+	RDMAPMD_WR_ATOMIC_CMP_AND_SWP, /**< 64 bit; the old value goes to the one segment, of 8 bytes */
+	RDMAPMD_WR_ATOMIC_FETCH_AND_ADD, /**< likewise */
+	RDMAPMD_WR_NOP,			 /**< takes its turn and completes; nothing is sent */
+};
+
+/** How a send request is treated. */
+enum rdmapmd_send_flags {
+	/** Begin after earlier READs and atomics have completed. */
+	RDMAPMD_SEND_FENCE = 1 << 0,
+	/** Complete with an entry in the CQ, also when it succeeds. */
+	RDMAPMD_SEND_SIGNALED = 1 << 1,
+	/** The receiver's completion is a solicited one. */
+	RDMAPMD_SEND_SOLICITED = 1 << 2,
+	/** The payload is copied at once; its lkeys are not looked at. */
+	RDMAPMD_SEND_INLINE = 1 << 3,
+};
+
+/** A request for a send queue: one cache line. */
+struct rdmapmd_send_wr {
+	uint64_t wr_id; /**< comes back in struct rdmapmd_wc */
+	const struct rdmapmd_sge *sg_list;
+	uint16_t num_sge;
+	uint8_t opcode;	     /**< enum rdmapmd_wr_opcode */
+	uint8_t send_flags;  /**< enum rdmapmd_send_flags */
+	rte_be32_t imm_data; /**< of the operations WITH_IMM; goes to the peer as it is */
+	union {
+		/** WRITE, READ */
+		struct {
+			uint64_t remote_addr;
+			uint32_t rkey;
+		} rdma;
+		/** CMP_AND_SWP, FETCH_AND_ADD; remote_addr is a multiple of 8 */
+		struct {
+			uint64_t remote_addr;
+			uint64_t compare_add; /**< compare with it, or add it */
+			uint64_t swap;
+			uint32_t rkey;
+		} atomic;
+		uint64_t reserved[5];
+	} wr;
+};
+
+/** A request for a receive queue or SRQ. */
+struct rdmapmd_recv_wr {
+	uint64_t wr_id;
+	const struct rdmapmd_sge *sg_list;
+	uint16_t num_sge;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
