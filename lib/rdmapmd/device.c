@@ -7,19 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_ethdev.h>
+
 #include "copy.h"
-#include "rdmapmd_driver.h"
+#include "internal.h"
 
-struct rdmapmd_device {
-	struct rdmapmd_device *next;
-	uint64_t serial; /* grows with each registration: the order of the list */
-	uint32_t references;
-	void *priv; /* NULL once unregistered */
-	char *driver;
-	char name[];
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below and of every device */
+/* Of all below, and of next, serial, references, priv and ops of every device. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rdmapmd_device *devices;
 static uint64_t last_serial;
 
@@ -33,8 +27,14 @@ rdmapmd_version(void)
 static void
 release(struct rdmapmd_device *device)
 {
+	unsigned int type;
+
 	if (--device->references > 0)
 		return;
+	for (type = 0; type < RDMAPMD_NUMBERED; type++)
+		rdmapmd_table_destroy(device->numbers[type]);
+	pthread_rwlock_destroy(&device->use);
+	pthread_mutex_destroy(&device->lock);
 	free(device->driver);
 	free(device);
 }
@@ -62,6 +62,14 @@ rdmapmd_device_find(const char *name)
 		device->references++;
 	pthread_mutex_unlock(&lock);
 	return device;
+}
+
+struct rdmapmd_device *
+rdmapmd_device_find_by_port(uint16_t port_id)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	return rte_eth_dev_get_name_by_port(port_id, name) == 0 ? rdmapmd_device_find(name) : NULL;
 }
 
 struct rdmapmd_device *
@@ -115,6 +123,27 @@ rdmapmd_device_priv(struct rdmapmd_device *device)
 	return priv;
 }
 
+static struct rdmapmd_device *
+create(const char *name, const char *driver, void *priv)
+{
+	struct rdmapmd_device *device = calloc(1, sizeof(*device) + strlen(name) + 1);
+
+	if (device == NULL)
+		return NULL;
+	device->driver = strdup(driver);
+	if (device->driver == NULL) {
+		free(device);
+		return NULL;
+	}
+	memcpy(device->name, name, strlen(name) + 1);
+	device->priv = priv;
+	device->references = 1;
+	pthread_rwlock_init(&device->use, NULL);
+	pthread_mutex_init(&device->lock, NULL);
+	TAILQ_INIT(&device->contexts);
+	return device;
+}
+
 int
 rdmapmd_device_register(const char *name, const char *driver, void *priv,
 			struct rdmapmd_device **result)
@@ -124,18 +153,9 @@ rdmapmd_device_register(const char *name, const char *driver, void *priv,
 
 	if (rc != 0)
 		return rc;
-	device = calloc(1, sizeof(*device) + strlen(name) + 1);
+	device = create(name, driver, priv);
 	if (device == NULL)
 		return -ENOMEM;
-	device->driver = strdup(driver);
-	if (device->driver == NULL) {
-		free(device);
-		return -ENOMEM;
-	}
-	memcpy(device->name, name, strlen(name) + 1);
-	device->priv = priv;
-	device->references = 1;
-
 	pthread_mutex_lock(&lock);
 	if (find(name) != NULL) {
 		rc = -EEXIST;
@@ -151,6 +171,114 @@ rdmapmd_device_register(const char *name, const char *driver, void *priv,
 	return rc;
 }
 
+/* ---- RDMA ---- */
+
+/* What every driver must have: the first member that is missing, by name. */
+static const char *
+missing_operation(const struct rdmapmd_driver_ops *ops)
+{
+	const bool srq = ops->srq_create != NULL;
+
+#define NEEDED(member)           \
+	if (ops->member == NULL) \
+	return #member
+	NEEDED(context_open);
+	NEEDED(context_close);
+	NEEDED(device_query);
+	NEEDED(port_query);
+	NEEDED(gid_query);
+	NEEDED(pkey_query);
+	NEEDED(pd_alloc);
+	NEEDED(pd_dealloc);
+	NEEDED(mr_reg);
+	NEEDED(mr_rereg);
+	NEEDED(mr_dereg);
+	NEEDED(cq_create);
+	NEEDED(cq_destroy);
+	NEEDED(qp_create);
+	NEEDED(qp_modify);
+	NEEDED(qp_query);
+	NEEDED(qp_destroy);
+	NEEDED(qp_outstanding);
+#undef NEEDED
+	if (srq != (ops->srq_arm != NULL) || srq != (ops->srq_query != NULL) ||
+	    srq != (ops->srq_destroy != NULL))
+		return "srq_create, srq_arm, srq_query or srq_destroy";
+	if ((ops->counters != NULL) != (ops->counters_read != NULL))
+		return "counters or counters_read";
+	return NULL;
+}
+
+static const char *
+small_struct(const struct rdmapmd_driver_ops *ops)
+{
+	return ops->context_size < sizeof(struct rdmapmd_context) ? "context_size"
+	       : ops->pd_size < sizeof(struct rdmapmd_pd)	  ? "pd_size"
+	       : ops->mr_size < sizeof(struct rdmapmd_mr)	  ? "mr_size"
+	       : ops->cq_size < sizeof(struct rdmapmd_cq)	  ? "cq_size"
+	       : ops->qp_size < sizeof(struct rdmapmd_qp)	  ? "qp_size"
+	       : ops->srq_create != NULL && ops->srq_size < sizeof(struct rdmapmd_srq) ? "srq_size"
+										       : NULL;
+}
+
+int
+rdmapmd_device_offer(struct rdmapmd_device *device, const struct rdmapmd_driver_ops *ops)
+{
+	struct rdmapmd_table *numbers[RDMAPMD_NUMBERED] = { NULL };
+	const char *wrong = missing_operation(ops);
+	unsigned int type;
+	int rc = 0;
+
+	if (wrong == NULL)
+		wrong = small_struct(ops);
+	if (wrong != NULL) {
+		RDMAPMD_LOG(ERR, device, "driver %s has no usable %s", device->driver, wrong);
+		return -EINVAL;
+	}
+	for (type = 0; type < RDMAPMD_NUMBERED && rc == 0; type++)
+		rc = rdmapmd_table_create(&numbers[type]);
+	if (rc == 0) {
+		pthread_mutex_lock(&lock);
+		if (device->ops != NULL) {
+			rc = -EEXIST;
+		} else {
+			memcpy(device->numbers, numbers, sizeof(numbers));
+			device->ops = ops;
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	if (rc != 0)
+		for (type = 0; type < RDMAPMD_NUMBERED; type++)
+			rdmapmd_table_destroy(numbers[type]);
+	return rc;
+}
+
+int
+rdmapmd_device_use(struct rdmapmd_device *device, const struct rdmapmd_driver_ops **ops,
+		   void **priv)
+{
+	int rc = 0;
+
+	pthread_rwlock_rdlock(&device->use);
+	if (device->gone)
+		rc = -ENODEV;
+	pthread_rwlock_unlock(&device->use);
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&lock);
+	if (device->ops == NULL) {
+		rc = -ENOTSUP;
+	} else {
+		*ops = device->ops;
+		*priv = device->priv;
+		device->references++;
+	}
+	pthread_mutex_unlock(&lock);
+	if (rc != 0)
+		RDMAPMD_LOG(ERR, device, "driver %s offers no RDMA on it", device->driver);
+	return rc;
+}
+
 void
 rdmapmd_device_unregister(struct rdmapmd_device *device)
 {
@@ -158,6 +286,11 @@ rdmapmd_device_unregister(struct rdmapmd_device *device)
 
 	if (device == NULL)
 		return;
+	/* First of all nobody opens it, or enters the driver, any more. */
+	pthread_rwlock_wrlock(&device->use);
+	device->gone = true;
+	rdmapmd_device_orphan(device);
+	pthread_rwlock_unlock(&device->use);
 	pthread_mutex_lock(&lock);
 	for (link = &devices; *link != NULL; link = &(*link)->next)
 		if (*link == device) {

@@ -200,7 +200,7 @@ __rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel 
 
 /**
  * Take the next event of a channel: a CQ that was armed and has completions. A CQ stands in the channel once, however
- * often it was armed. The descriptor is readable until -EAGAIN has been returned.
+ * often it was armed. Whoever waits edge triggered takes events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
  * Owner:   each event taken holds back the destruction of its CQ until rdmapmd_cq_events_ack().

@@ -83,7 +83,7 @@ struct rdmapmd_table;
 
 /** A member of each object that is in a table. The library's; set by rdmapmd_table_insert(). */
 struct rdmapmd_handle {
-	uint32_t number;
+	uint64_t number;
 	uint32_t references; /**< of rdmapmd_table_get(), not yet put */
 	struct rdmapmd_handle *next;
 };
@@ -95,11 +95,11 @@ int rdmapmd_table_create(struct rdmapmd_table **table);
 int rdmapmd_table_destroy(struct rdmapmd_table *table);
 
 /** @return -EEXIST the number is in use, -ENOMEM. */
-int rdmapmd_table_insert(struct rdmapmd_table *table, uint32_t number,
+int rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number,
 			 struct rdmapmd_handle *handle);
 
 /** @return The object of a number, with a reference; NULL if there is none. */
-struct rdmapmd_handle *rdmapmd_table_get(struct rdmapmd_table *table, uint32_t number);
+struct rdmapmd_handle *rdmapmd_table_get(struct rdmapmd_table *table, uint64_t number);
 
 /** Give a reference back. */
 void rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handle);
@@ -110,7 +110,7 @@ void rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handl
  * @param handle May be NULL; else what was removed, to be freed by the caller.
  * @return -ENOENT no such number, -EBUSY while references are held.
  */
-int rdmapmd_table_remove(struct rdmapmd_table *table, uint32_t number,
+int rdmapmd_table_remove(struct rdmapmd_table *table, uint64_t number,
 			 struct rdmapmd_handle **handle);
 
 /** @return How many objects are in it. */

@@ -72,7 +72,7 @@ __rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
 
 /**
  * Take the next event, oldest first. An event that an object raises again before it was taken is there once, at the time
- * of the last one. The descriptor is readable until -EAGAIN has been returned.
+ * of the last one. Whoever waits edge triggered takes events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
  * Owner:   each event taken of an object holds back its destruction until rdmapmd_async_event_ack(). Events that were not

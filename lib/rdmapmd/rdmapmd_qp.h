@@ -196,7 +196,8 @@ __rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_q
 					 struct rdmapmd_qp **qp);
 
 /** The sizes of its rings. Threads: any. Blocks: never. */
-__rte_experimental int rdmapmd_qp_sizing(struct rdmapmd_qp *qp, struct rdmapmd_qp_sizing *sizing);
+__rte_experimental int rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp,
+					       struct rdmapmd_qp_sizing *sizing);
 
 /**
  * The sizes that a queue pair would have, without making it.
@@ -205,9 +206,9 @@ __rte_experimental int rdmapmd_qp_sizing(struct rdmapmd_qp *qp, struct rdmapmd_q
  * @param cap Out: what it would hold.
  * @return As rdmapmd_qp_create().
  */
-__rte_experimental int rdmapmd_qp_sizing_of(struct rdmapmd_context *context,
-					    struct rdmapmd_qp_cap *cap, bool srq,
-					    struct rdmapmd_qp_sizing *sizing);
+__rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context,
+						 struct rdmapmd_qp_cap *cap, bool srq,
+						 struct rdmapmd_qp_sizing *sizing);
 
 /**
  * Change state or attributes. What each change needs and allows is the table of the InfiniBand specification for RC:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Numbers to objects: a hash table, since devices hand out numbers from wide ranges. */
+/* Numbers to objects: a hash table, since devices hand out numbers from wide ranges, and addresses are numbers too. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,9 +18,9 @@ struct rdmapmd_table {
 };
 
 static uint32_t
-bucket_of(uint32_t number, uint32_t log_buckets)
+bucket_of(uint64_t number, uint32_t log_buckets)
 {
-	return number * UINT32_C(0x9e3779b1) >> (32 - log_buckets);
+	return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - log_buckets));
 }
 
 int
@@ -56,7 +56,7 @@ rdmapmd_table_destroy(struct rdmapmd_table *table)
 
 /* Called with the lock held: where the link to a number is, or would be. */
 static struct rdmapmd_handle **
-find(struct rdmapmd_table *table, uint32_t number)
+find(struct rdmapmd_table *table, uint64_t number)
 {
 	struct rdmapmd_handle **link = &table->buckets[bucket_of(number, table->log_buckets)];
 
@@ -93,7 +93,7 @@ grow(struct rdmapmd_table *table)
 }
 
 int
-rdmapmd_table_insert(struct rdmapmd_table *table, uint32_t number, struct rdmapmd_handle *handle)
+rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number, struct rdmapmd_handle *handle)
 {
 	struct rdmapmd_handle **link;
 	int rc = 0;
@@ -114,7 +114,7 @@ rdmapmd_table_insert(struct rdmapmd_table *table, uint32_t number, struct rdmapm
 }
 
 struct rdmapmd_handle *
-rdmapmd_table_get(struct rdmapmd_table *table, uint32_t number)
+rdmapmd_table_get(struct rdmapmd_table *table, uint64_t number)
 {
 	struct rdmapmd_handle *handle;
 
@@ -135,7 +135,7 @@ rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handle)
 }
 
 int
-rdmapmd_table_remove(struct rdmapmd_table *table, uint32_t number, struct rdmapmd_handle **handle)
+rdmapmd_table_remove(struct rdmapmd_table *table, uint64_t number, struct rdmapmd_handle **handle)
 {
 	struct rdmapmd_handle **link, *found;
 	int rc = 0;

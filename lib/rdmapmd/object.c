@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What all objects have in common: memory, the tables in which they are found while they are alive, references, and the
+ * way they go. An object is known by the address of its head; a table of such addresses tells those that are alive from
+ * those that are not, before anything is read there.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "internal.h"
+
+static struct rdmapmd_table *alive[RDMAPMD_OBJECT_TYPES];
+
+static const struct rdmapmd_object_class *const classes[RDMAPMD_OBJECT_TYPES] = {
+	[RDMAPMD_OBJECT_QP] = &rdmapmd_qp_class,
+	[RDMAPMD_OBJECT_SRQ] = &rdmapmd_srq_class,
+	[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class,
+	[RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
+	[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class,
+	[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class,
+	[RDMAPMD_OBJECT_CONTEXT] = &rdmapmd_context_class,
+};
+
+__attribute__((constructor)) static void
+create_tables(void)
+{
+	unsigned int type;
+
+	/* Without memory the table stays NULL: nothing is ever found, and publish says so. */
+	for (type = 0; type < RDMAPMD_OBJECT_TYPES; type++)
+		if (rdmapmd_table_create(&alive[type]) != 0)
+			alive[type] = NULL;
+}
+
+__attribute__((destructor)) static void
+destroy_tables(void)
+{
+	unsigned int type;
+
+	for (type = 0; type < RDMAPMD_OBJECT_TYPES; type++)
+		if (rdmapmd_table_destroy(alive[type]) == 0)
+			alive[type] = NULL;
+}
+
+/* ---- Memory ---- */
+
+static size_t
+prefix(enum rdmapmd_object_type type)
+{
+	return RTE_ALIGN_CEIL(classes[type]->size, (size_t)RTE_CACHE_LINE_SIZE);
+}
+
+void *
+rdmapmd_object_head(struct rdmapmd_object *object)
+{
+	return (char *)object + prefix(object->type);
+}
+
+struct rdmapmd_object *
+rdmapmd_object_of(enum rdmapmd_object_type type, const void *head)
+{
+	return (struct rdmapmd_object *)((uintptr_t)head - prefix(type));
+}
+
+struct rdmapmd_object *
+rdmapmd_object_new(enum rdmapmd_object_type type, struct rdmapmd_context_object *context,
+		   size_t head_size)
+{
+	const size_t size = prefix(type) + RTE_ALIGN_CEIL(head_size, (size_t)RTE_CACHE_LINE_SIZE);
+	struct rdmapmd_object *object = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+
+	if (object == NULL)
+		return NULL;
+	memset(object, 0, size);
+	object->type = type;
+	object->context = context;
+	pthread_mutex_init(&object->lock, NULL);
+	return object;
+}
+
+void
+rdmapmd_object_free(struct rdmapmd_object *object)
+{
+	pthread_mutex_destroy(&object->lock);
+	free(object);
+}
+
+/* ---- To be found ---- */
+
+static uint64_t
+address_of(struct rdmapmd_object *object)
+{
+	return (uintptr_t)rdmapmd_object_head(object);
+}
+
+static struct rdmapmd_device *
+device_of(const struct rdmapmd_object *object)
+{
+	return object->context->device;
+}
+
+int
+rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
+{
+	struct rdmapmd_device *device = device_of(object);
+	int rc = 0;
+
+	if (alive[object->type] == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&device->lock);
+	if (object->type < RDMAPMD_NUMBERED)
+		rc = rdmapmd_table_insert(device->numbers[object->type], number, &object->number);
+	if (rc == 0) {
+		rc = rdmapmd_table_insert(alive[object->type], address_of(object), &object->handle);
+		if (rc != 0 && object->type < RDMAPMD_NUMBERED)
+			rdmapmd_table_remove(device->numbers[object->type], number, NULL);
+	}
+	if (rc == 0 && object->type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_INSERT_TAIL(&object->context->lists[object->type], object, next);
+	pthread_mutex_unlock(&device->lock);
+	if (rc == -EEXIST) {
+		RDMAPMD_LOG(ERR, device, "the driver gave the number 0x%x to two objects: %s",
+			    number, classes[object->type]->name);
+		rc = -EIO;
+	}
+	return rc;
+}
+
+/* An object that is alive, with a reference. */
+static struct rdmapmd_object *
+find(enum rdmapmd_object_type type, const void *head)
+{
+	struct rdmapmd_handle *handle = NULL;
+
+	if (head != NULL && alive[type] != NULL)
+		handle = rdmapmd_table_get(alive[type], (uintptr_t)head);
+	return handle == NULL ? NULL : container_of(handle, struct rdmapmd_object, handle);
+}
+
+static void
+put(struct rdmapmd_object *object)
+{
+	rdmapmd_table_put(alive[object->type], &object->handle);
+}
+
+int
+rdmapmd_object_hold(enum rdmapmd_object_type type, const void *head, struct rdmapmd_object **result)
+{
+	struct rdmapmd_object *object = find(type, head);
+
+	if (object == NULL)
+		return -EINVAL;
+	if (type != RDMAPMD_OBJECT_CONTEXT &&
+	    find(RDMAPMD_OBJECT_CONTEXT, rdmapmd_object_head(&object->context->object)) == NULL) {
+		put(object);
+		return -ENODEV;
+	}
+	*result = object;
+	return 0;
+}
+
+void
+rdmapmd_object_drop(struct rdmapmd_object *object)
+{
+	struct rdmapmd_context_object *context = object->context;
+
+	if (object->type != RDMAPMD_OBJECT_CONTEXT)
+		put(object);
+	put(&context->object);
+}
+
+int
+rdmapmd_object_enter(enum rdmapmd_object_type type, const void *head,
+		     struct rdmapmd_object **result)
+{
+	struct rdmapmd_object *object;
+	int rc = rdmapmd_object_hold(type, head, &object);
+
+	if (rc != 0)
+		return rc;
+	pthread_rwlock_rdlock(&device_of(object)->use);
+	if (device_of(object)->gone) {
+		rdmapmd_object_leave(object);
+		return -ENODEV;
+	}
+	*result = object;
+	return 0;
+}
+
+void
+rdmapmd_object_leave(struct rdmapmd_object *object)
+{
+	pthread_rwlock_unlock(&device_of(object)->use);
+	rdmapmd_object_drop(object);
+}
+
+int
+rdmapmd_object_depend(enum rdmapmd_object_type type, const void *head,
+		      const struct rdmapmd_context_object *context)
+{
+	struct rdmapmd_object *object = find(type, head);
+
+	if (object == NULL) {
+		RDMAPMD_LOG(ERR, context->device, "%p is no %s that is alive", head,
+			    classes[type]->name);
+		return -EINVAL;
+	}
+	if (object->context != context) {
+		put(object);
+		RDMAPMD_LOG(ERR, context->device, "the %s belongs to another context",
+			    classes[type]->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void
+rdmapmd_object_undepend(enum rdmapmd_object_type type, const void *head)
+{
+	put(rdmapmd_object_of(type, head));
+}
+
+/* ---- To go ---- */
+
+int
+rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
+{
+	struct rdmapmd_device *device = device_of(object);
+	struct rdmapmd_event_queue *queue = &object->context->queue;
+	uint32_t i;
+	int rc;
+
+	if (!forced && object->unacknowledged > 0) {
+		RDMAPMD_LOG(ERR, device, "%u events of a %s are not acknowledged: it cannot go",
+			    object->unacknowledged, classes[object->type]->name);
+		return -EBUSY;
+	}
+	if (!forced && classes[object->type]->busy != NULL &&
+	    (rc = classes[object->type]->busy(object)) != 0)
+		return rc;
+	rc = rdmapmd_table_remove(alive[object->type], address_of(object), NULL);
+	if (rc == -EBUSY && !forced)
+		RDMAPMD_LOG(ERR, device, "a %s is in use by others: it cannot go",
+			    classes[object->type]->name);
+	if (rc != 0)
+		return rc;
+	if (object->type < RDMAPMD_NUMBERED)
+		rdmapmd_table_remove(device->numbers[object->type], object->number.number, NULL);
+	for (i = 0; i < object->event_count; i++)
+		rdmapmd_event_queue_drop(queue, &object->events[i]);
+	if (object->type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_REMOVE(&object->context->lists[object->type], object, next);
+	return 0;
+}
+
+int
+rdmapmd_object_finish(struct rdmapmd_object *object)
+{
+	const struct rdmapmd_object_class *class = classes[object->type];
+	int rc = 0;
+
+	if (!object->orphan && class->destroy != NULL) {
+		rc = class->destroy(object);
+		if (rc != 0)
+			RDMAPMD_LOG(ERR, device_of(object),
+				    "the device does not confirm that a %s is gone: %s",
+				    class->name, strerror(-rc));
+	}
+	if (class->release != NULL)
+		class->release(object);
+	return rc;
+}
+
+int
+rdmapmd_object_destroy(enum rdmapmd_object_type type, const void *head)
+{
+	struct rdmapmd_context_object *context;
+	struct rdmapmd_device *device;
+	struct rdmapmd_object *object;
+	int rc = rdmapmd_object_hold(type, head, &object);
+
+	if (rc != 0)
+		return rc;
+	context = object->context;
+	device = context->device;
+	pthread_rwlock_rdlock(&device->use);
+	pthread_mutex_lock(&device->lock);
+	put(object);
+	rc = rdmapmd_object_retire(object, false);
+	pthread_mutex_unlock(&device->lock);
+	if (rc != 0) {
+		pthread_rwlock_unlock(&device->use);
+		put(&context->object);
+		return rc;
+	}
+	rc = rdmapmd_object_finish(object);
+	pthread_rwlock_unlock(&device->use);
+	if (classes[type]->unlocked_release != NULL)
+		classes[type]->unlocked_release(object);
+	rdmapmd_object_free(object);
+	put(&context->object);
+	return rc;
+}

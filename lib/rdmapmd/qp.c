@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Queue pairs. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+static struct rdmapmd_qp_object *
+qp_of(struct rdmapmd_object *object)
+{
+	return (struct rdmapmd_qp_object *)object;
+}
+
+static int
+destroy_qp(struct rdmapmd_object *object)
+{
+	return object->context->ops->qp_destroy(rdmapmd_object_head(object));
+}
+
+static void
+orphan_qp(struct rdmapmd_object *object)
+{
+	struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+
+	qp->post_send = rdmapmd_post_send_none;
+	qp->post_recv = rdmapmd_post_recv_none;
+}
+
+static void
+release_qp(struct rdmapmd_object *object)
+{
+	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+
+	if (qp->srq != NULL)
+		rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, qp->srq);
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, qp->recv_cq);
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, qp->send_cq);
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, qp->pd);
+}
+
+const struct rdmapmd_object_class rdmapmd_qp_class = {
+	.name = "queue pair",
+	.size = sizeof(struct rdmapmd_qp_object),
+	.destroy = destroy_qp,
+	.orphan = orphan_qp,
+	.release = release_qp,
+};
+
+/* ---- Create ---- */
+
+static int
+check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp_init_attr *attr)
+{
+	switch (attr->qp_type) {
+	case RDMAPMD_QPT_RC: return 0;
+	case RDMAPMD_QPT_UC:
+	case RDMAPMD_QPT_UD:
+	case RDMAPMD_QPT_RAW_PACKET:
+		RDMAPMD_LOG(ERR, context->device, "queue pairs of type %d: only RC is supported",
+			    attr->qp_type);
+		return -ENOTSUP;
+	default: return -EINVAL;
+	}
+}
+
+static int
+compute_size(const struct rdmapmd_context_object *context, bool srq, struct rdmapmd_qp_cap *cap,
+	     struct rdmapmd_qp_sizing *sizing)
+{
+	const struct rdmapmd_device_attr *device = &context->attr;
+	int rc = rdmapmd_size_qp(device, srq, cap, sizing);
+
+	if (rc != 0)
+		RDMAPMD_LOG(ERR, context->device,
+			    "a QP of %u send requests (%u segments, %u bytes inline) and %u "
+			    "receive requests (%u segments) is too large; the device has at most "
+			    "%u requests, %u and %u segments, send WQEs of %u bytes and %u blocks "
+			    "of them, receive WQEs of %u bytes",
+			    cap->max_send_wr, cap->max_send_sge, cap->max_inline_data,
+			    cap->max_recv_wr, cap->max_recv_sge, device->max_qp_wr,
+			    device->max_send_sge, device->max_recv_sge, device->max_sq_desc_sz,
+			    device->max_send_wqebb, device->max_rq_desc_sz);
+	return rc;
+}
+
+/* References on all that it needs, or on nothing. */
+static int
+depend(const struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+       const struct rdmapmd_qp_init_attr *attr)
+{
+	int rc = rdmapmd_object_depend(RDMAPMD_OBJECT_PD, pd, context);
+
+	if (rc != 0)
+		return rc;
+	rc = rdmapmd_object_depend(RDMAPMD_OBJECT_CQ, attr->send_cq, context);
+	if (rc != 0)
+		goto no_send_cq;
+	rc = rdmapmd_object_depend(RDMAPMD_OBJECT_CQ, attr->recv_cq, context);
+	if (rc != 0)
+		goto no_recv_cq;
+	if (attr->srq != NULL)
+		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_SRQ, attr->srq, context);
+	if (rc != 0)
+		goto no_srq;
+	return 0;
+
+no_srq:
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
+no_recv_cq:
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->send_cq);
+no_send_cq:
+	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, pd);
+	return rc;
+}
+
+static struct rdmapmd_object *
+new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+       const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rdmapmd_object *object =
+		rdmapmd_object_new(RDMAPMD_OBJECT_QP, context, context->ops->qp_size);
+	struct rdmapmd_qp *qp;
+	unsigned int i;
+
+	if (object == NULL)
+		return NULL;
+	for (i = 0; i < RDMAPMD_QP_EVENTS; i++)
+		qp_of(object)->events[i] = (struct rdmapmd_event_node){
+			.object = object,
+			.type = (uint8_t)(RDMAPMD_EVENT_QP_FATAL + i),
+		};
+	object->events = qp_of(object)->events;
+	object->event_count = RDMAPMD_QP_EVENTS;
+	qp_of(object)->cap = attr->cap;
+	qp_of(object)->sizing = *sizing;
+	atomic_init(&qp_of(object)->state, RDMAPMD_QPS_RESET);
+	qp = rdmapmd_object_head(object);
+	qp->post_send = rdmapmd_post_send_none;
+	qp->post_recv = rdmapmd_post_recv_none;
+	qp->qp_type = (uint8_t)attr->qp_type;
+	qp->sq_sig_all = attr->sq_sig_all;
+	qp->context = pd->context;
+	qp->pd = pd;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
+	qp->qp_context = attr->qp_context;
+	return object;
+}
+
+/* With everything that it depends on. */
+static int
+create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+       const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing,
+       struct rdmapmd_qp **result)
+{
+	struct rdmapmd_object *object = new_qp(context, pd, attr, sizing);
+	struct rdmapmd_qp *qp;
+	int rc;
+
+	if (object == NULL)
+		return -ENOMEM;
+	qp = rdmapmd_object_head(object);
+	rc = context->ops->qp_create(qp, attr, sizing);
+	if (rc == 0) {
+		rc = rdmapmd_object_publish(object, qp->qp_num);
+		if (rc != 0)
+			context->ops->qp_destroy(qp);
+	}
+	if (rc != 0)
+		rdmapmd_object_free(object);
+	else
+		*result = qp;
+	return rc;
+}
+
+int
+rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
+		  struct rdmapmd_qp **result)
+{
+	struct rdmapmd_context_object *context;
+	struct rdmapmd_qp_sizing sizing;
+	struct rdmapmd_qp_init_attr got;
+	struct rdmapmd_object *parent;
+	int rc = attr == NULL || result == NULL
+			 ? -EINVAL
+			 : rdmapmd_object_enter(RDMAPMD_OBJECT_PD, pd, &parent);
+
+	if (rc != 0)
+		return rc;
+	context = parent->context;
+	got = *attr;
+	rc = check_type(context, attr);
+	if (rc == 0)
+		rc = compute_size(context, attr->srq != NULL, &got.cap, &sizing);
+	if (rc == 0)
+		rc = depend(context, pd, attr);
+	if (rc == 0) {
+		rc = create(context, pd, &got, &sizing, result);
+		if (rc == 0) {
+			attr->cap = got.cap;
+		} else {
+			if (attr->srq != NULL)
+				rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, attr->srq);
+			rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
+			rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->send_cq);
+			rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, pd);
+		}
+	}
+	rdmapmd_object_leave(parent);
+	return rc;
+}
+
+int
+rdmapmd_qp_destroy(struct rdmapmd_qp *qp)
+{
+	return rdmapmd_object_destroy(RDMAPMD_OBJECT_QP, qp);
+}
+
+/* ---- Ask ---- */
+
+int
+rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_sizing *sizing)
+{
+	struct rdmapmd_object *object;
+	int rc = sizing == NULL ? -EINVAL : rdmapmd_object_hold(RDMAPMD_OBJECT_QP, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	*sizing = qp_of(object)->sizing;
+	rdmapmd_object_drop(object);
+	return 0;
+}
+
+int
+rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, struct rdmapmd_qp_cap *cap, bool srq,
+			  struct rdmapmd_qp_sizing *sizing)
+{
+	struct rdmapmd_qp_sizing answer;
+	struct rdmapmd_object *object;
+	int rc = cap == NULL || sizing == NULL
+			 ? -EINVAL
+			 : rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &object);
+
+	if (rc != 0)
+		return rc;
+	rc = compute_size(object->context, srq, cap, &answer);
+	if (rc == 0)
+		*sizing = answer;
+	rdmapmd_object_drop(object);
+	return rc;
+}
+
+int
+rdmapmd_qp_state(struct rdmapmd_qp *qp)
+{
+	struct rdmapmd_object *object;
+	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_QP, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	rc = atomic_load(&qp_of(object)->state);
+	rdmapmd_object_drop(object);
+	return rc;
+}
+
+void
+rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
+{
+	atomic_store(&qp_of(rdmapmd_object_of(RDMAPMD_OBJECT_QP, qp))->state, RDMAPMD_QPS_ERR);
+}
+
+struct rdmapmd_qp *
+rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
+{
+	struct rdmapmd_object *parent, *object;
+	struct rdmapmd_handle *handle;
+	struct rdmapmd_device *device;
+	struct rdmapmd_qp *qp = NULL;
+
+	if (rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &parent) != 0)
+		return NULL;
+	device = parent->context->device;
+	pthread_mutex_lock(&device->lock);
+	handle = rdmapmd_table_get(device->numbers[RDMAPMD_OBJECT_QP], qp_num);
+	if (handle != NULL) {
+		object = (struct rdmapmd_object *)((char *)handle -
+						   offsetof(struct rdmapmd_object, number));
+		rdmapmd_table_put(device->numbers[RDMAPMD_OBJECT_QP], handle);
+		if (object->context == parent->context)
+			qp = rdmapmd_object_head(object);
+	}
+	pthread_mutex_unlock(&device->lock);
+	rdmapmd_object_drop(parent);
+	return qp;
+}
+
+int
+rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
+		 struct rdmapmd_qp_init_attr *init_attr)
+{
+	struct rdmapmd_qp_attr answer;
+	struct rdmapmd_object *object;
+	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&object->lock);
+	answer = qp_of(object)->attr;
+	rc = object->context->ops->qp_query(qp, &answer);
+	if (rc == 0) {
+		atomic_store(&qp_of(object)->state, (unsigned char)answer.qp_state);
+		answer.cur_qp_state = answer.qp_state;
+		answer.cap = qp_of(object)->cap;
+		*attr = answer;
+	}
+	pthread_mutex_unlock(&object->lock);
+	if (rc == 0 && init_attr != NULL)
+		*init_attr = (struct rdmapmd_qp_init_attr){
+			.send_cq = qp->send_cq,
+			.recv_cq = qp->recv_cq,
+			.srq = qp->srq,
+			.cap = answer.cap,
+			.qp_type = (enum rdmapmd_qp_type)qp->qp_type,
+			.sq_sig_all = qp->sq_sig_all,
+			.qp_context = qp->qp_context,
+		};
+	rdmapmd_object_leave(object);
+	return rc;
+}
+
+/* ---- Change ---- */
+
+/* The MAC in a link-local address that was made of one: EUI-64, RFC 4291, appendix A. */
+static bool
+mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
+{
+	static const uint8_t prefix[8] = { 0xfe, 0x80 };
+
+	if (memcmp(gid->raw, prefix, sizeof(prefix)) != 0 || gid->raw[11] != 0xff ||
+	    gid->raw[12] != 0xfe)
+		return false;
+	memcpy(mac, gid->raw + 8, 3);
+	memcpy(mac + 3, gid->raw + 13, 3);
+	mac[0] ^= 2;
+	return true;
+}
+
+/* The own address must be there, the peer's MAC is found out if it is not given. */
+static int
+complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
+{
+	static const uint8_t no_mac[6];
+	static const union rdmapmd_gid no_gid;
+	struct rdmapmd_context *head = rdmapmd_object_head(&context->object);
+	struct rdmapmd_gid_entry own = { 0 };
+	int rc = context->ops->gid_query(head, ah->port_num, ah->sgid_index, &own);
+
+	if (rc == -EINVAL || (rc == 0 && memcmp(&own.gid, &no_gid, sizeof(no_gid)) == 0)) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: sgid_index %u: no address there in the GID table of port %u",
+			    qp_num, ah->sgid_index, ah->port_num);
+		return -EINVAL;
+	}
+	if (rc != 0 || memcmp(ah->dmac, no_mac, sizeof(no_mac)) != 0 ||
+	    mac_of_link_local(&ah->dgid, ah->dmac))
+		return rc;
+	rc = context->ops->resolve != NULL ? context->ops->resolve(head, ah) : -EHOSTUNREACH;
+	if (rc != 0)
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: the MAC of the peer's address cannot be found out: %s. Set "
+			    "ah_attr.dmac",
+			    qp_num, strerror(-rc));
+	return rc;
+}
+
+/* A path cannot carry larger packets than the port. */
+static int
+check_mtu(struct rdmapmd_context_object *context, uint32_t qp_num,
+	  const struct rdmapmd_qp_attr *attr)
+{
+	struct rdmapmd_port_attr port = { 0 };
+	int rc = context->ops->port_query(rdmapmd_object_head(&context->object),
+					  attr->ah_attr.port_num, &port);
+
+	if (rc != 0 || attr->path_mtu <= port.active_mtu)
+		return rc;
+	RDMAPMD_LOG(ERR, context->device,
+		    "QP 0x%x: path_mtu %u is more than the port's %u: make the port's MTU larger",
+		    qp_num, rdmapmd_mtu_bytes(attr->path_mtu), rdmapmd_mtu_bytes(port.active_mtu));
+	return -EINVAL;
+}
+
+/* What a mask names, for the next query. */
+static void
+merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsigned int mask)
+{
+#define TAKE(bit, member)                            \
+	do {                                         \
+		if (mask & RDMAPMD_QP_##bit)         \
+			into->member = from->member; \
+	} while (0)
+	TAKE(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
+	TAKE(ACCESS_FLAGS, qp_access_flags);
+	TAKE(PKEY_INDEX, pkey_index);
+	TAKE(PORT, port_num);
+	TAKE(AV, ah_attr);
+	TAKE(PATH_MTU, path_mtu);
+	TAKE(TIMEOUT, timeout);
+	TAKE(RETRY_CNT, retry_cnt);
+	TAKE(RNR_RETRY, rnr_retry);
+	TAKE(RQ_PSN, rq_psn);
+	TAKE(MAX_QP_RD_ATOMIC, max_rd_atomic);
+	TAKE(MIN_RNR_TIMER, min_rnr_timer);
+	TAKE(SQ_PSN, sq_psn);
+	TAKE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	TAKE(DEST_QPN, dest_qp_num);
+#undef TAKE
+}
+
+/* An error that the device or a poll meets meanwhile is not forgotten. */
+static void
+set_state(struct rdmapmd_qp_object *qp, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+{
+	unsigned char expected = (unsigned char)from;
+
+	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
+		atomic_store(&qp->state, (unsigned char)to);
+	else
+		atomic_compare_exchange_strong(&qp->state, &expected, (unsigned char)to);
+}
+
+/* Called with the lock held. */
+static int
+modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int mask)
+{
+	struct rdmapmd_context_object *context = object->context;
+	struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+	const enum rdmapmd_qp_state from =
+		(enum rdmapmd_qp_state)atomic_load(&qp_of(object)->state);
+	const enum rdmapmd_qp_state to = mask & RDMAPMD_QP_STATE ? attr->qp_state : from;
+	int rc;
+
+	if ((mask & RDMAPMD_QP_CUR_STATE) && attr->cur_qp_state != from) {
+		RDMAPMD_LOG(ERR, context->device, "QP 0x%x is in %s, not in %s", qp->qp_num,
+			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(attr->cur_qp_state));
+		return -EINVAL;
+	}
+	rc = rdmapmd_qp_check_change(context->device, qp->qp_num, from, to, mask);
+	if (rc == 0)
+		rc = rdmapmd_qp_check_values(context, qp->qp_num, attr, mask);
+	if (rc == 0 && (mask & RDMAPMD_QP_AV))
+		rc = complete_path(context, qp->qp_num, &attr->ah_attr);
+	if (rc == 0 && (mask & RDMAPMD_QP_PATH_MTU))
+		rc = check_mtu(context, qp->qp_num, attr);
+	if (rc == 0)
+		rc = context->ops->qp_modify(qp, attr, mask | RDMAPMD_QP_STATE, from, to);
+	if (rc != 0)
+		return rc;
+	if (to == RDMAPMD_QPS_RESET)
+		qp_of(object)->attr = (struct rdmapmd_qp_attr){ 0 };
+	merge(&qp_of(object)->attr, attr, mask);
+	set_state(qp_of(object), from, to);
+	return 0;
+}
+
+int
+rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask)
+{
+	struct rdmapmd_qp_attr completed;
+	struct rdmapmd_object *object;
+	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	completed = *attr;
+	pthread_mutex_lock(&object->lock);
+	rc = modify(object, &completed, mask);
+	pthread_mutex_unlock(&object->lock);
+	rdmapmd_object_leave(object);
+	return rc;
+}
+
+int
+rdmapmd_qp_drain(struct rdmapmd_qp *qp)
+{
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
+	struct rdmapmd_object *object;
+	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+	uint32_t outstanding;
+	unsigned char state;
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&object->lock);
+	outstanding = object->context->ops->qp_outstanding(qp);
+	state = atomic_load(&qp_of(object)->state);
+	if (state != RDMAPMD_QPS_RESET && state != RDMAPMD_QPS_ERR)
+		rc = modify(object, &attr, RDMAPMD_QP_STATE);
+	pthread_mutex_unlock(&object->lock);
+	rdmapmd_object_leave(object);
+	return rc != 0 ? rc : (int)outstanding;
+}

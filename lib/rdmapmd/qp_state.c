@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Which state changes of an RC queue pair are legal, with which attributes (InfiniBand specification, volume 1, "Modify
+ * Queue Pair": table of attributes by transition).
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "internal.h"
+
+#define STATES (RDMAPMD_QPS_ERR + 1)
+
+struct change {
+	bool legal;
+	unsigned int needs, allows;
+};
+
+#define ALTERNATE (RDMAPMD_QP_ALT_PATH | RDMAPMD_QP_PATH_MIG_STATE)
+#define LIVE	  (RDMAPMD_QP_CUR_STATE | RDMAPMD_QP_ACCESS_FLAGS | RDMAPMD_QP_MIN_RNR_TIMER | ALTERNATE)
+
+static const struct change changes[STATES][STATES] = {
+	[RDMAPMD_QPS_RESET] = {
+		[RDMAPMD_QPS_INIT] = {
+			.legal = true,
+			.needs = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS,
+		},
+	},
+	[RDMAPMD_QPS_INIT] = {
+		[RDMAPMD_QPS_INIT] = {
+			.legal = true,
+			.allows = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS,
+		},
+		[RDMAPMD_QPS_RTR] = {
+			.legal = true,
+			.needs = RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU | RDMAPMD_QP_DEST_QPN |
+				 RDMAPMD_QP_RQ_PSN | RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
+				 RDMAPMD_QP_MIN_RNR_TIMER,
+			.allows = RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_ACCESS_FLAGS |
+				  RDMAPMD_QP_ALT_PATH,
+		},
+	},
+	[RDMAPMD_QPS_RTR] = {
+		[RDMAPMD_QPS_RTS] = {
+			.legal = true,
+			.needs = RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
+				 RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC,
+			.allows = LIVE,
+		},
+	},
+	[RDMAPMD_QPS_RTS] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE },
+		[RDMAPMD_QPS_SQD] = { .legal = true, .allows = RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY },
+	},
+	[RDMAPMD_QPS_SQD] = {
+		[RDMAPMD_QPS_RTS] = { .legal = true, .allows = LIVE },
+		[RDMAPMD_QPS_SQD] = {
+			.legal = true,
+			.allows = RDMAPMD_QP_PORT | RDMAPMD_QP_AV | RDMAPMD_QP_TIMEOUT |
+				  RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
+				  RDMAPMD_QP_MAX_QP_RD_ATOMIC | RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
+				  RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_ACCESS_FLAGS |
+				  RDMAPMD_QP_MIN_RNR_TIMER | ALTERNATE,
+		},
+	},
+};
+
+static struct change
+look_up(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+{
+	/* From anywhere; SQE is no state of RC. */
+	if (from != RDMAPMD_QPS_SQE && (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR))
+		return (struct change){ .legal = true };
+	return changes[from][to];
+}
+
+static const struct {
+	unsigned int bit;
+	const char *name;
+} bits[] = {
+	{ RDMAPMD_QP_STATE, "STATE" },
+	{ RDMAPMD_QP_CUR_STATE, "CUR_STATE" },
+	{ RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY, "EN_SQD_ASYNC_NOTIFY" },
+	{ RDMAPMD_QP_ACCESS_FLAGS, "ACCESS_FLAGS" },
+	{ RDMAPMD_QP_PKEY_INDEX, "PKEY_INDEX" },
+	{ RDMAPMD_QP_PORT, "PORT" },
+	{ RDMAPMD_QP_QKEY, "QKEY" },
+	{ RDMAPMD_QP_AV, "AV" },
+	{ RDMAPMD_QP_PATH_MTU, "PATH_MTU" },
+	{ RDMAPMD_QP_TIMEOUT, "TIMEOUT" },
+	{ RDMAPMD_QP_RETRY_CNT, "RETRY_CNT" },
+	{ RDMAPMD_QP_RNR_RETRY, "RNR_RETRY" },
+	{ RDMAPMD_QP_RQ_PSN, "RQ_PSN" },
+	{ RDMAPMD_QP_MAX_QP_RD_ATOMIC, "MAX_QP_RD_ATOMIC" },
+	{ RDMAPMD_QP_ALT_PATH, "ALT_PATH" },
+	{ RDMAPMD_QP_MIN_RNR_TIMER, "MIN_RNR_TIMER" },
+	{ RDMAPMD_QP_SQ_PSN, "SQ_PSN" },
+	{ RDMAPMD_QP_MAX_DEST_RD_ATOMIC, "MAX_DEST_RD_ATOMIC" },
+	{ RDMAPMD_QP_PATH_MIG_STATE, "PATH_MIG_STATE" },
+	{ RDMAPMD_QP_CAP, "CAP" },
+	{ RDMAPMD_QP_DEST_QPN, "DEST_QPN" },
+};
+
+void
+rdmapmd_qp_mask_str(unsigned int mask, char *text, size_t size)
+{
+	size_t used = 0;
+	unsigned int i;
+
+	text[0] = '\0';
+	for (i = 0; i < RTE_DIM(bits); i++) {
+		if (!(mask & bits[i].bit))
+			continue;
+		mask &= ~bits[i].bit;
+		used += (size_t)snprintf(text + used, size - used, " %s", bits[i].name);
+		if (used >= size)
+			return;
+	}
+	if (mask != 0)
+		snprintf(text + used, size - used, " 0x%x", mask);
+}
+
+int
+rdmapmd_qp_check_change(struct rdmapmd_device *device, uint32_t qp_num, enum rdmapmd_qp_state from,
+			enum rdmapmd_qp_state to, unsigned int mask)
+{
+	const bool known = (unsigned int)from < STATES && (unsigned int)to < STATES;
+	const struct change change = known ? look_up(from, to) : (struct change){ 0 };
+	const unsigned int missing = change.needs & ~mask;
+	const unsigned int excess = mask & ~(change.needs | change.allows | RDMAPMD_QP_STATE);
+	char names[256];
+
+	if (!change.legal) {
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: %s to %s is no legal change", qp_num,
+			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(to));
+		return -EINVAL;
+	}
+	if (missing != 0 || excess != 0) {
+		rdmapmd_qp_mask_str(missing != 0 ? missing : excess, names, sizeof(names));
+		RDMAPMD_LOG(ERR, device, "QP 0x%x, %s to %s: attributes%s:%s", qp_num,
+			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(to),
+			    missing != 0 ? " are missing" : " are not allowed", names);
+		return -EINVAL;
+	}
+	if (mask & ALTERNATE) {
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: there are no alternate paths", qp_num);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* ---- Values ---- */
+
+/* Each attribute that is a number has a largest value, and all but ports count from 0. */
+struct limit {
+	unsigned int bit;
+	uint64_t value, least, most;
+};
+
+static int
+check_path(const struct rdmapmd_context_object *context, uint32_t qp_num,
+	   const struct rdmapmd_ah_attr *ah)
+{
+	static const union rdmapmd_gid none;
+	const char *why = NULL;
+
+	if (memcmp(&ah->dgid, &none, sizeof(none)) == 0)
+		why = "dgid is empty";
+	else if (ah->flow_label > 0xfffff)
+		why = "flow_label has 20 bits";
+	else if (ah->sl > 7)
+		why = "sl has 3 bits";
+	else if (ah->port_num == 0 || ah->port_num > context->attr.phys_port_cnt)
+		why = "port_num is no port";
+	if (why == NULL)
+		return 0;
+	RDMAPMD_LOG(ERR, context->device, "QP 0x%x: path to the peer: %s", qp_num, why);
+	return -EINVAL;
+}
+
+int
+rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t qp_num,
+			const struct rdmapmd_qp_attr *attr, unsigned int mask)
+{
+	const struct rdmapmd_device_attr *device = &context->attr;
+	const uint64_t access =
+		RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
+		RDMAPMD_ACCESS_REMOTE_READ |
+		(device->atomic_cap != RDMAPMD_ATOMIC_NONE ? RDMAPMD_ACCESS_REMOTE_ATOMIC : 0);
+	const struct limit limits[] = {
+		{ RDMAPMD_QP_ACCESS_FLAGS, attr->qp_access_flags & ~access, 0, 0 },
+		{ RDMAPMD_QP_PKEY_INDEX, (uint64_t)attr->pkey_index + 1, 1, device->max_pkeys },
+		{ RDMAPMD_QP_PORT, attr->port_num, 1, device->phys_port_cnt },
+		{ RDMAPMD_QP_PATH_MTU, (uint64_t)attr->path_mtu, RDMAPMD_MTU_256,
+		  RDMAPMD_MTU_4096 },
+		{ RDMAPMD_QP_TIMEOUT, attr->timeout, 0, 31 },
+		{ RDMAPMD_QP_RETRY_CNT, attr->retry_cnt, 0, 7 },
+		{ RDMAPMD_QP_RNR_RETRY, attr->rnr_retry, 0, 7 },
+		{ RDMAPMD_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 0, 31 },
+		{ RDMAPMD_QP_RQ_PSN, attr->rq_psn, 0, 0xffffff },
+		{ RDMAPMD_QP_SQ_PSN, attr->sq_psn, 0, 0xffffff },
+		{ RDMAPMD_QP_DEST_QPN, attr->dest_qp_num, 0, 0xffffff },
+		{ RDMAPMD_QP_MAX_QP_RD_ATOMIC, attr->max_rd_atomic, 0,
+		  device->max_qp_init_rd_atom },
+		{ RDMAPMD_QP_MAX_DEST_RD_ATOMIC, attr->max_dest_rd_atomic, 0,
+		  device->max_qp_rd_atom },
+	};
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(limits); i++) {
+		if (!(mask & limits[i].bit) ||
+		    (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
+			continue;
+		rdmapmd_qp_mask_str(limits[i].bit, name, sizeof(name));
+		RDMAPMD_LOG(ERR, context->device, "QP 0x%x:%s is out of range", qp_num, name);
+		return -EINVAL;
+	}
+	return mask & RDMAPMD_QP_AV ? check_path(context, qp_num, &attr->ah_attr) : 0;
+}
