@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Devices and contexts: opening, what a device says, and what is left when it goes. */
+
+#include "rdma_fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+
+/* ---- What the library asks DPDK, answered here ---- */
+
+static enum rte_proc_type_t process_type = RTE_PROC_PRIMARY;
+
+enum rte_proc_type_t
+rte_eal_process_type(void)
+{
+	return process_type;
+}
+
+int
+rte_eth_dev_get_name_by_port(uint16_t port_id, char *name)
+{
+	if (port_id != 3)
+		return -ENODEV;
+	strcpy(name, "fake0");
+	return 0;
+}
+
+/* ---- Devices and contexts ---- */
+
+static void
+test_open_by_name_and_port(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_context *context = NULL;
+	struct rdmapmd_device *found;
+
+	(void)state;
+	assert_int_equal(rdmapmd_device_open_by_name("fake0", &context), 0);
+	assert_ptr_equal(rdmapmd_context_device(context), fake->device);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	assert_int_equal(rdmapmd_device_open_by_port(3, &context), 0);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	found = rdmapmd_device_find_by_port(3);
+	assert_ptr_equal(found, fake->device);
+	rdmapmd_device_put(found);
+	assert_null(rdmapmd_device_find_by_port(4));
+
+	context = NULL;
+	assert_int_equal(rdmapmd_device_open_by_name("fake1", &context), -ENODEV);
+	assert_int_equal(rdmapmd_device_open_by_port(4, &context), -ENODEV);
+	assert_int_equal(rdmapmd_device_open_by_name(NULL, &context), -EINVAL);
+	assert_int_equal(rdmapmd_device_open(NULL, &context), -EINVAL);
+	assert_int_equal(rdmapmd_device_open(fake->device, NULL), -EINVAL);
+	assert_null(context);
+	fake_unregister(fake);
+}
+
+static void
+test_a_device_without_rdma_does_not_open(void **state)
+{
+	struct rdmapmd_context *context;
+	struct rdmapmd_device *device;
+
+	(void)state;
+	assert_int_equal(rdmapmd_device_register("ethernet", "other", NULL, &device), 0);
+	assert_int_equal(rdmapmd_device_open(device, &context), -ENOTSUP);
+	rdmapmd_device_unregister(device);
+}
+
+static void
+test_a_secondary_process_is_refused_with_one_message(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_context *context;
+	size_t size;
+	char *text;
+	FILE *log = open_memstream(&text, &size);
+
+	(void)state;
+	rte_openlog_stream(log);
+	rte_log_set_global_level(RTE_LOG_DEBUG);
+	process_type = RTE_PROC_SECONDARY;
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), -ENOTSUP);
+	assert_int_equal(rdmapmd_device_open_by_name("fake0", &context), -ENOTSUP);
+	process_type = RTE_PROC_PRIMARY;
+	rte_log_set_global_level(RTE_LOG_EMERG);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_non_null(strstr(text, "fake0: a DPDK secondary process cannot use RDMA"));
+	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+	free(text);
+	fake_unregister(fake);
+}
+
+static void
+test_an_incomplete_driver_is_refused(void **state)
+{
+	static const size_t mandatory[] = {
+		offsetof(struct rdmapmd_driver_ops, context_open),
+		offsetof(struct rdmapmd_driver_ops, context_close),
+		offsetof(struct rdmapmd_driver_ops, device_query),
+		offsetof(struct rdmapmd_driver_ops, port_query),
+		offsetof(struct rdmapmd_driver_ops, gid_query),
+		offsetof(struct rdmapmd_driver_ops, pkey_query),
+		offsetof(struct rdmapmd_driver_ops, counters_read), /* with counters */
+		offsetof(struct rdmapmd_driver_ops, pd_alloc),
+		offsetof(struct rdmapmd_driver_ops, pd_dealloc),
+		offsetof(struct rdmapmd_driver_ops, mr_reg),
+		offsetof(struct rdmapmd_driver_ops, mr_rereg),
+		offsetof(struct rdmapmd_driver_ops, mr_dereg),
+		offsetof(struct rdmapmd_driver_ops, cq_create),
+		offsetof(struct rdmapmd_driver_ops, cq_destroy),
+		offsetof(struct rdmapmd_driver_ops, qp_create),
+		offsetof(struct rdmapmd_driver_ops, qp_modify),
+		offsetof(struct rdmapmd_driver_ops, qp_query),
+		offsetof(struct rdmapmd_driver_ops, qp_destroy),
+		offsetof(struct rdmapmd_driver_ops, qp_outstanding),
+		offsetof(struct rdmapmd_driver_ops, srq_create), /* all four or none */
+		offsetof(struct rdmapmd_driver_ops, srq_arm),
+		offsetof(struct rdmapmd_driver_ops, srq_query),
+		offsetof(struct rdmapmd_driver_ops, srq_destroy),
+	};
+	static const size_t sizes[] = {
+		offsetof(struct rdmapmd_driver_ops, context_size),
+		offsetof(struct rdmapmd_driver_ops, pd_size),
+		offsetof(struct rdmapmd_driver_ops, mr_size),
+		offsetof(struct rdmapmd_driver_ops, cq_size),
+		offsetof(struct rdmapmd_driver_ops, qp_size),
+		offsetof(struct rdmapmd_driver_ops, srq_size),
+	};
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_driver_ops ops;
+	struct rdmapmd_device *device;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(rdmapmd_device_register("second", "fake", fake, &device), 0);
+	for (i = 0; i < RTE_DIM(mandatory); i++) {
+		ops = fake->ops;
+		memset((char *)&ops + mandatory[i], 0, sizeof(void *));
+		assert_int_equal(rdmapmd_device_offer(device, &ops), -EINVAL);
+	}
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		ops = fake->ops;
+		(*(size_t *)((char *)&ops + sizes[i])) = 8;
+		assert_int_equal(rdmapmd_device_offer(device, &ops), -EINVAL);
+	}
+	assert_int_equal(rdmapmd_device_offer(device, &fake->ops), 0);
+	assert_int_equal(rdmapmd_device_offer(device, &fake->ops), -EEXIST);
+	rdmapmd_device_unregister(device);
+	fake_unregister(fake);
+}
+
+static void
+test_an_open_that_fails_leaves_nothing(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_context *context = NULL;
+
+	(void)state;
+	fake->fail = "context_open";
+	fake->error = -EIO;
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), -EIO);
+	fake_assert_calls(fake, 0, "context_open");
+	fake->fail = "device_query";
+	fake->error = -ETIMEDOUT;
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), -ETIMEDOUT);
+	fake_assert_calls(fake, 1, "context_open device_query context_close");
+	assert_null(context);
+	assert_int_equal(fake->alive, 0);
+	fake_unregister(fake);
+}
+
+static void
+test_queries(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_device_attr attr;
+	struct rdmapmd_port_attr port;
+	struct rdmapmd_gid_entry gid;
+	const char *names[2] = { NULL };
+	uint64_t values[3] = { 0, 0, 99 };
+	struct fake_set set;
+	uint16_t pkey;
+
+	(void)state;
+	fake_open(fake, &set);
+	assert_int_equal(rdmapmd_device_query(set.context, &attr), 0);
+	assert_memory_equal(&attr, &fake->attr, sizeof(attr));
+	assert_int_equal(rdmapmd_device_query(set.context, NULL), -EINVAL);
+	assert_int_equal(rdmapmd_port_query(set.context, 1, &port), 0);
+	assert_int_equal(port.active_mtu, RDMAPMD_MTU_1024);
+	assert_int_equal(rdmapmd_port_query(set.context, 0, &port), -EINVAL);
+	assert_int_equal(rdmapmd_port_query(set.context, 3, &port), -EINVAL);
+	assert_int_equal(rdmapmd_gid_query(set.context, 2, 1, &gid), 0);
+	assert_int_equal(gid.gid.raw[12], 10);
+	assert_int_equal(rdmapmd_gid_query(set.context, 1, 2, &gid), -ENODATA);
+	assert_int_equal(rdmapmd_gid_query(set.context, 1, 4, &gid), -EINVAL);
+	assert_int_equal(rdmapmd_gid_query(set.context, 3, 1, &gid), -EINVAL);
+	assert_int_equal(rdmapmd_pkey_query(set.context, 1, 0, &pkey), 0);
+	assert_int_equal(pkey, 0xffff);
+	assert_int_equal(rdmapmd_pkey_query(set.context, 1, 1, &pkey), -EINVAL);
+
+	assert_int_equal(rdmapmd_counters_names(set.context, NULL, 0), 2);
+	assert_int_equal(rdmapmd_counters_names(set.context, names, 1), 2);
+	assert_string_equal(names[0], "rx_write_requests");
+	assert_null(names[1]);
+	assert_int_equal(rdmapmd_counters_read(set.context, 1, values, 3), 2);
+	assert_int_equal(values[0], 11);
+	assert_int_equal(values[1], 22);
+	assert_int_equal(values[2], 99);
+	values[1] = 0;
+	assert_int_equal(rdmapmd_counters_read(set.context, 1, values, 1), 2);
+	assert_int_equal(values[1], 0);
+	assert_int_equal(rdmapmd_counters_read(set.context, 3, values, 1), -EINVAL);
+	fake->fail = "port_query";
+	fake->error = -EIO;
+	assert_int_equal(rdmapmd_port_query(set.context, 1, &port), -EIO);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void
+test_mtu_in_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(rdmapmd_mtu_bytes(RDMAPMD_MTU_256), 256);
+	assert_int_equal(rdmapmd_mtu_bytes(RDMAPMD_MTU_4096), 4096);
+	assert_int_equal(rdmapmd_mtu_bytes((enum rdmapmd_mtu)0), 0);
+	assert_int_equal(rdmapmd_mtu_bytes((enum rdmapmd_mtu)6), 0);
+}
+
+/* ---- The device goes ---- */
+
+static void
+test_removal_leaves_shells(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_qp_init_attr attr;
+	struct rdmapmd_device_attr device_attr;
+	struct rdmapmd_send_wr send = { 0 };
+	struct rdmapmd_recv_wr recv = { 0 };
+	struct rdmapmd_async_event event;
+	struct rdmapmd_qp_attr qp_attr = { .qp_state = RDMAPMD_QPS_ERR };
+	struct rdmapmd_context *context;
+	struct rdmapmd_device *device;
+	struct rdmapmd_wc wc[4];
+	struct rdmapmd_qp *qp;
+	struct fake_set set;
+	unsigned int calls;
+
+	(void)state;
+	fake_open_all(fake, &set);
+	device = rdmapmd_device_find("fake0");
+	calls = fake->call_count;
+	rdmapmd_device_unregister(fake->device);
+	fake_assert_calls(fake, calls,
+			  "qp_destroy srq_destroy cq_destroy mr_dereg pd_dealloc context_close");
+	assert_int_equal(fake->alive, 0);
+	calls = fake->call_count;
+
+	assert_int_equal(rdmapmd_async_event_get(set.context, &event), 0);
+	assert_int_equal(event.event_type, RDMAPMD_EVENT_DEVICE_FATAL);
+	assert_int_equal(rdmapmd_async_event_ack(set.context, &event), 0);
+	assert_int_equal(rdmapmd_post_send(set.qp, &send, 1), 0);
+	assert_int_equal(rdmapmd_post_recv(set.qp, &recv, 1), 0);
+	assert_int_equal(rdmapmd_post_srq_recv(set.srq, &recv, 1), 0);
+	assert_int_equal(rdmapmd_poll_cq(set.cq, wc, 4), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(set.cq, false), -EINVAL);
+	attr = fake_qp_attr(&set);
+	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &qp), -ENODEV);
+	assert_int_equal(rdmapmd_qp_modify(set.qp, &qp_attr, RDMAPMD_QP_STATE), -ENODEV);
+	assert_int_equal(rdmapmd_qp_drain(set.qp), -ENODEV);
+	assert_int_equal(rdmapmd_device_query(set.context, &device_attr), -ENODEV);
+	assert_int_equal(rdmapmd_device_open(device, &context), -ENODEV);
+	/* They still count as what holds what. */
+	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EBUSY);
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_assert_calls(fake, calls, "");
+	rdmapmd_device_put(device);
+	free(fake);
+}
+
+static void
+test_close_and_destroy_before_removal_and_after(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct fake_set one, two;
+
+	(void)state;
+	fake_open_all(fake, &one);
+	fake_open_all(fake, &two);
+	assert_int_equal(rdmapmd_context_close(one.context), 0);
+	rdmapmd_device_unregister(fake->device);
+	assert_int_equal(fake->alive, 0);
+	assert_int_equal(fake_count(fake, "qp_destroy"), 2);
+	assert_int_equal(rdmapmd_context_close(two.context), 0);
+	free(fake);
+}
+
+/* ---- A call that is under way ---- */
+
+struct under_way {
+	pthread_t thread;
+	struct fake_set *set;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool inside, go_on;
+	int rc;
+};
+
+static void
+wait_inside(void *arg)
+{
+	struct under_way *way = arg;
+
+	pthread_mutex_lock(&way->lock);
+	way->inside = true;
+	pthread_cond_broadcast(&way->changed);
+	while (!way->go_on)
+		pthread_cond_wait(&way->changed, &way->lock);
+	pthread_mutex_unlock(&way->lock);
+}
+
+static void *
+query_qp(void *arg)
+{
+	struct under_way *way = arg;
+	struct rdmapmd_qp_attr attr;
+
+	way->rc = rdmapmd_qp_query(way->set->qp, &attr, NULL);
+	return NULL;
+}
+
+static void
+start_call(struct under_way *way, struct fake_set *set)
+{
+	*way = (struct under_way){ .set = set };
+	pthread_mutex_init(&way->lock, NULL);
+	pthread_cond_init(&way->changed, NULL);
+	set->fake->at = "qp_query";
+	set->fake->during = wait_inside;
+	set->fake->arg = way;
+	assert_int_equal(pthread_create(&way->thread, NULL, query_qp, way), 0);
+	pthread_mutex_lock(&way->lock);
+	while (!way->inside)
+		pthread_cond_wait(&way->changed, &way->lock);
+	pthread_mutex_unlock(&way->lock);
+}
+
+static void
+let_go_on(struct under_way *way)
+{
+	pthread_mutex_lock(&way->lock);
+	way->go_on = true;
+	pthread_cond_broadcast(&way->changed);
+	pthread_mutex_unlock(&way->lock);
+}
+
+static void
+end_call(struct under_way *way)
+{
+	pthread_join(way->thread, NULL);
+	way->set->fake->at = NULL;
+	pthread_mutex_destroy(&way->lock);
+	pthread_cond_destroy(&way->changed);
+}
+
+static void
+test_an_object_in_use_does_not_go(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct under_way way;
+	struct fake_set set;
+
+	(void)state;
+	fake_open_all(fake, &set);
+	start_call(&way, &set);
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), -EBUSY);
+	assert_int_equal(rdmapmd_context_close(set.context), -EBUSY);
+	/* Others are not held up. */
+	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
+	let_go_on(&way);
+	end_call(&way);
+	assert_int_equal(way.rc, 0);
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void *
+let_go_on_later(void *arg)
+{
+	usleep(20000);
+	let_go_on(arg);
+	return NULL;
+}
+
+static void
+test_removal_waits_for_calls(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct under_way way;
+	struct fake_set set;
+	pthread_t later;
+
+	(void)state;
+	fake_open_all(fake, &set);
+	start_call(&way, &set);
+	assert_int_equal(pthread_create(&later, NULL, let_go_on_later, &way), 0);
+	rdmapmd_device_unregister(fake->device);
+	assert_true(way.go_on);
+	pthread_join(later, NULL);
+	end_call(&way);
+	assert_int_equal(way.rc, 0);
+	assert_int_equal(fake->alive, 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	free(fake);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_by_name_and_port),
+		cmocka_unit_test(test_a_device_without_rdma_does_not_open),
+		cmocka_unit_test(test_a_secondary_process_is_refused_with_one_message),
+		cmocka_unit_test(test_an_incomplete_driver_is_refused),
+		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
+		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_mtu_in_bytes),
+		cmocka_unit_test(test_removal_leaves_shells),
+		cmocka_unit_test(test_close_and_destroy_before_removal_and_after),
+		cmocka_unit_test(test_an_object_in_use_does_not_go),
+		cmocka_unit_test(test_removal_waits_for_calls),
+	};
+
+	fake_quiet();
+	return cmocka_run_group_tests_name("rdma_device", tests, NULL, NULL);
+}

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Queue pairs: the whole matrix of state changes with their attributes, values, paths, sizes, drain. */
+
+#include "rdma_fake.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+/* ---- State changes ---- */
+
+#define STATES	  7
+#define MASK_BITS 21
+
+/*
+ * The table as the manual pages of verbs users have it: from, to, what must be given, what may be. It is written down
+ * here once more, bit by bit, so that it can contradict the library's.
+ */
+static const struct rule {
+	enum rdmapmd_qp_state from, to;
+	const char *needs, *allows;
+} rules[] = {
+	{ RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT, "PKEY PORT ACCESS", "" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_INIT, "", "PKEY PORT ACCESS" },
+	{ RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR, "AV MTU DQPN RQPSN DESTRD MINRNR", "PKEY ACCESS ALT" },
+	{ RDMAPMD_QPS_RTR, RDMAPMD_QPS_RTS, "TIMEOUT RETRY RNR SQPSN RD",
+	  "CUR ACCESS MINRNR ALT MIG" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_RTS, "", "CUR ACCESS MINRNR ALT MIG" },
+	{ RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD, "", "NOTIFY" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS, "", "CUR ACCESS MINRNR ALT MIG" },
+	{ RDMAPMD_QPS_SQD, RDMAPMD_QPS_SQD, "",
+	  "PKEY PORT ACCESS AV TIMEOUT RETRY RNR RD DESTRD MINRNR ALT MIG" },
+};
+
+static const struct {
+	const char *name;
+	unsigned int bit;
+} words[] = {
+	{ "CUR", 1u << 1 },    { "NOTIFY", 1u << 2 },  { "ACCESS", 1u << 3 },
+	{ "PKEY", 1u << 4 },   { "PORT", 1u << 5 },    { "QKEY", 1u << 6 },
+	{ "AV", 1u << 7 },     { "MTU", 1u << 8 },     { "TIMEOUT", 1u << 9 },
+	{ "RETRY", 1u << 10 }, { "RNR", 1u << 11 },    { "RQPSN", 1u << 12 },
+	{ "RD", 1u << 13 },    { "ALT", 1u << 14 },    { "MINRNR", 1u << 15 },
+	{ "SQPSN", 1u << 16 }, { "DESTRD", 1u << 17 }, { "MIG", 1u << 18 },
+	{ "DQPN", 1u << 20 },
+};
+
+static unsigned int
+mask_of(const char *text)
+{
+	char copy[128], *word, *rest;
+	unsigned int mask = 0, i;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+		for (i = 0; i < RTE_DIM(words) && strcmp(words[i].name, word) != 0; i++)
+			;
+		assert_true(i < RTE_DIM(words));
+		mask |= words[i].bit;
+	}
+	return mask;
+}
+
+static bool
+find_rule(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int *needs,
+	  unsigned int *allows)
+{
+	unsigned int i;
+
+	*needs = *allows = 0;
+	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
+		return true;
+	for (i = 0; i < RTE_DIM(rules); i++)
+		if (rules[i].from == from && rules[i].to == to) {
+			*needs = mask_of(rules[i].needs);
+			*allows = mask_of(rules[i].allows);
+			return true;
+		}
+	return false;
+}
+
+static struct rdmapmd_qp_attr
+good_attr(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+{
+	return (struct rdmapmd_qp_attr){
+		.qp_state = to,
+		.cur_qp_state = from,
+		.path_mtu = RDMAPMD_MTU_1024,
+		.rq_psn = 0xffffff,
+		.sq_psn = 0xffffff,
+		.dest_qp_num = 0xffffff,
+		.qp_access_flags = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
+				   RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC,
+		.ah_attr = { .dgid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 2 } },
+			     .dmac = { 2, 0, 0, 0, 0, 1 },
+			     .sgid_index = 1,
+			     .hop_limit = 64,
+			     .sl = 7,
+			     .flow_label = 0xfffff,
+			     .port_num = 1 },
+		.max_rd_atomic = 16,
+		.max_dest_rd_atomic = 16,
+		.min_rnr_timer = 31,
+		.port_num = 2,
+		.timeout = 31,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+	};
+}
+
+static struct rdmapmd_qp *
+new_qp(const struct fake_set *set)
+{
+	struct rdmapmd_qp_init_attr attr = fake_qp_attr(set);
+	struct rdmapmd_qp *qp;
+
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
+	return qp;
+}
+
+static int
+change(struct rdmapmd_qp *qp, enum rdmapmd_qp_state to, unsigned int mask)
+{
+	const struct rdmapmd_qp_attr attr =
+		good_attr((enum rdmapmd_qp_state)rdmapmd_qp_state(qp), to);
+
+	return rdmapmd_qp_modify(qp, &attr, mask | RDMAPMD_QP_STATE);
+}
+
+/* To a state, by the shortest way. */
+static void
+bring_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
+{
+	static const enum rdmapmd_qp_state way[] = { RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR,
+						     RDMAPMD_QPS_RTS, RDMAPMD_QPS_SQD };
+	unsigned int needs, allows, i;
+
+	assert_int_equal(change(qp, RDMAPMD_QPS_RESET, 0), 0);
+	for (i = 0; rdmapmd_qp_state(qp) != (int)state; i++) {
+		if (state == RDMAPMD_QPS_ERR) {
+			assert_int_equal(change(qp, RDMAPMD_QPS_ERR, 0), 0);
+			break;
+		}
+		assert_true(i < RTE_DIM(way));
+		find_rule((enum rdmapmd_qp_state)rdmapmd_qp_state(qp), way[i], &needs, &allows);
+		assert_int_equal(change(qp, way[i], needs), 0);
+	}
+}
+
+static const enum rdmapmd_qp_state reachable[] = { RDMAPMD_QPS_RESET, RDMAPMD_QPS_INIT,
+						   RDMAPMD_QPS_RTR,   RDMAPMD_QPS_RTS,
+						   RDMAPMD_QPS_SQD,   RDMAPMD_QPS_ERR };
+
+struct world {
+	struct fake *fake;
+	struct fake_set set;
+	struct rdmapmd_qp *qp; /* without an SRQ */
+};
+
+static int
+setup(void **state)
+{
+	static struct world world;
+
+	world.fake = fake_register("fake0");
+	fake_open_all(world.fake, &world.set);
+	world.set.srq = NULL;
+	world.qp = new_qp(&world.set);
+	*state = &world;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(rdmapmd_context_close(world->set.context), 0);
+	fake_unregister(world->fake);
+	return 0;
+}
+
+/* What a mask is answered with, by the rules. */
+static int
+expected(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
+{
+	unsigned int needs, allows;
+
+	if (!find_rule(from, to, &needs, &allows) || (mask & needs) != needs ||
+	    (mask & ~(needs | allows)))
+		return -EINVAL;
+	return mask & mask_of("ALT MIG") ? -ENOTSUP : 0;
+}
+
+static void
+check(struct world *world, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
+{
+	const int rc = expected(from, to, mask);
+
+	world->fake->call_count = 0;
+	if (change(world->qp, to, mask) != rc)
+		fail_msg("%s to %s with 0x%x: expected %d", rdmapmd_qp_state_str(from),
+			 rdmapmd_qp_state_str(to), mask, rc);
+	assert_int_equal(fake_count(world->fake, "qp_modify"), rc == 0);
+	assert_int_equal(rdmapmd_qp_state(world->qp), rc == 0 ? to : from);
+	if (rc == 0) {
+		assert_int_equal(world->fake->qp_from, from);
+		assert_int_equal(world->fake->qp_to, to);
+		assert_int_equal(world->fake->qp_mask, mask | RDMAPMD_QP_STATE);
+		if (to != from)
+			bring_to(world->qp, from);
+	}
+}
+
+/* Each pair of states, with what is needed, with all that is allowed, with each bit more and each bit less. */
+static void
+test_every_state_change(void **state)
+{
+	struct world *world = *state;
+	unsigned int from, to, bit, needs, allows;
+
+	for (from = 0; from < RTE_DIM(reachable); from++) {
+		bring_to(world->qp, reachable[from]);
+		for (to = 0; to < STATES; to++) {
+			const enum rdmapmd_qp_state a = reachable[from];
+			const enum rdmapmd_qp_state b = (enum rdmapmd_qp_state)to;
+
+			find_rule(a, b, &needs, &allows);
+			check(world, a, b, needs);
+			check(world, a, b, (needs | allows) & ~mask_of("ALT MIG"));
+			for (bit = 1; bit < MASK_BITS + 3; bit++) {
+				check(world, a, b, needs | 1u << bit);
+				if (needs & 1u << bit)
+					check(world, a, b, needs & ~(1u << bit));
+			}
+		}
+	}
+}
+
+static void
+test_states_that_are_none(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(change(world->qp, (enum rdmapmd_qp_state)7, 0), -EINVAL);
+	assert_int_equal(change(world->qp, (enum rdmapmd_qp_state) - 1, 0), -EINVAL);
+	assert_string_equal(rdmapmd_qp_state_str((enum rdmapmd_qp_state)7), "unknown");
+	assert_string_equal(rdmapmd_qp_state_str(RDMAPMD_QPS_SQD), "SQD");
+}
+
+static void
+test_attributes_without_a_state_leave_it(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_RTS, RDMAPMD_QPS_ERR);
+
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	attr.min_rnr_timer = 5;
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, RDMAPMD_QP_MIN_RNR_TIMER), 0);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RTS);
+	assert_int_equal(world->fake->qp_to, RDMAPMD_QPS_RTS);
+	/* In RESET there is nothing to change. */
+	bring_to(world->qp, RDMAPMD_QPS_RESET);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, RDMAPMD_QP_MIN_RNR_TIMER), -EINVAL);
+}
+
+static void
+test_the_current_state_must_be_right(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS);
+	const unsigned int mask = RDMAPMD_QP_STATE | RDMAPMD_QP_CUR_STATE;
+
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EINVAL);
+	attr.cur_qp_state = RDMAPMD_QPS_RTS;
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
+}
+
+static void
+test_a_change_that_the_device_refuses(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_attr got;
+
+	bring_to(world->qp, RDMAPMD_QPS_INIT);
+	world->fake->fail = "qp_modify";
+	world->fake->error = -EREMOTEIO;
+	assert_int_equal(
+		change(world->qp, RDMAPMD_QPS_RTR, mask_of("AV MTU DQPN RQPSN DESTRD MINRNR")),
+		-EREMOTEIO);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_INIT);
+	world->fake->fail = NULL;
+	assert_int_equal(rdmapmd_qp_query(world->qp, &got, NULL), 0);
+	assert_int_equal(got.dest_qp_num, 0); /* nothing was kept */
+}
+
+/* An error that the device meets while a change is under way is not forgotten. */
+static void
+meet_error(void *arg)
+{
+	struct world *world = arg;
+
+	rdmapmd_qp_in_error(world->qp);
+}
+
+static void
+test_an_error_during_a_change_stays(void **state)
+{
+	struct world *world = *state;
+
+	bring_to(world->qp, RDMAPMD_QPS_RTR);
+	world->fake->at = "qp_modify";
+	world->fake->during = meet_error;
+	world->fake->arg = world;
+	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, mask_of("TIMEOUT RETRY RNR SQPSN RD")),
+			 0);
+	world->fake->at = NULL;
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, 0), -EINVAL);
+	assert_int_equal(change(world->qp, RDMAPMD_QPS_RESET, 0), 0);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RESET);
+}
+
+/* ---- Values ---- */
+
+#define VALUE(mask_, from_, to_, member_, value_)                                                 \
+	do {                                                                                      \
+		struct rdmapmd_qp_attr attr_ = good_attr(RDMAPMD_QPS_##from_, RDMAPMD_QPS_##to_); \
+		unsigned int needs_, allows_;                                                     \
+		bring_to(world->qp, RDMAPMD_QPS_##from_);                                         \
+		find_rule(RDMAPMD_QPS_##from_, RDMAPMD_QPS_##to_, &needs_, &allows_);             \
+		needs_ |= mask_of(mask_) | RDMAPMD_QP_STATE;                                      \
+		world->fake->call_count = 0;                                                      \
+		attr_.member_ = value_;                                                           \
+		assert_int_equal(rdmapmd_qp_modify(world->qp, &attr_, needs_), -EINVAL);          \
+		assert_int_equal(fake_count(world->fake, "qp_modify"), 0);                        \
+	} while (0)
+
+static void
+test_values_out_of_range(void **state)
+{
+	struct world *world = *state;
+
+	VALUE("PKEY", RESET, INIT, pkey_index, 1);
+	VALUE("PORT", RESET, INIT, port_num, 0);
+	VALUE("PORT", RESET, INIT, port_num, 3);
+	VALUE("ACCESS", RESET, INIT, qp_access_flags, RDMAPMD_ACCESS_ZERO_BASED);
+	VALUE("ACCESS", RESET, INIT, qp_access_flags, 1u << 31);
+	VALUE("MTU", INIT, RTR, path_mtu, 0);
+	VALUE("MTU", INIT, RTR, path_mtu, 6);
+	VALUE("MTU", INIT, RTR, path_mtu, RDMAPMD_MTU_2048); /* the port has 1024 */
+	VALUE("DQPN", INIT, RTR, dest_qp_num, 0x1000000);
+	VALUE("RQPSN", INIT, RTR, rq_psn, 0x1000000);
+	VALUE("DESTRD", INIT, RTR, max_dest_rd_atomic, 17);
+	VALUE("MINRNR", INIT, RTR, min_rnr_timer, 32);
+	VALUE("AV", INIT, RTR, ah_attr.flow_label, 0x100000);
+	VALUE("AV", INIT, RTR, ah_attr.sl, 8);
+	VALUE("AV", INIT, RTR, ah_attr.port_num, 0);
+	VALUE("AV", INIT, RTR, ah_attr.port_num, 3);
+	VALUE("AV", INIT, RTR, ah_attr.sgid_index, 2); /* empty */
+	VALUE("AV", INIT, RTR, ah_attr.sgid_index, 4); /* not there */
+	VALUE("AV", INIT, RTR, ah_attr.dgid, (union rdmapmd_gid){ 0 });
+	VALUE("TIMEOUT", RTR, RTS, timeout, 32);
+	VALUE("RETRY", RTR, RTS, retry_cnt, 8);
+	VALUE("RNR", RTR, RTS, rnr_retry, 8);
+	VALUE("SQPSN", RTR, RTS, sq_psn, 0x1000000);
+	VALUE("RD", RTR, RTS, max_rd_atomic, 17);
+}
+
+static void
+test_remote_atomics_need_a_device_that_has_some(void **state)
+{
+	struct fake *fake = fake_register("fake1");
+	struct fake_set set;
+	struct rdmapmd_qp *qp;
+
+	(void)state;
+	fake->attr.atomic_cap = RDMAPMD_ATOMIC_NONE;
+	fake_open_all(fake, &set);
+	qp = new_qp(&set);
+	assert_int_equal(change(qp, RDMAPMD_QPS_INIT, mask_of("PKEY PORT ACCESS")), -EINVAL);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void
+test_the_way_to_the_peer(void **state)
+{
+	static const uint8_t link_local[16] = { 0xfe, 0x80, 0,	  0,	0,    0, 0, 0,
+						0x00, 0x02, 0xc9, 0xff, 0xfe, 1, 2, 3 };
+	static const uint8_t mac[6] = { 0x02, 0x02, 0xc9, 1, 2, 3 };
+	struct world *world = *state;
+	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR);
+	const unsigned int mask = mask_of("AV MTU DQPN RQPSN DESTRD MINRNR") | RDMAPMD_QP_STATE;
+
+	/* A MAC that is given is taken. */
+	bring_to(world->qp, RDMAPMD_QPS_INIT);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
+	assert_memory_equal(world->fake->qp_attr.ah_attr.dmac, attr.ah_attr.dmac, 6);
+	assert_int_equal(fake_count(world->fake, "resolve"), 0);
+	/* One that is not is asked for. */
+	memset(attr.ah_attr.dmac, 0, 6);
+	bring_to(world->qp, RDMAPMD_QPS_INIT);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
+	assert_int_equal(world->fake->qp_attr.ah_attr.dmac[5], 0x99);
+	/* Nobody knows it. */
+	bring_to(world->qp, RDMAPMD_QPS_INIT);
+	world->fake->fail = "resolve";
+	world->fake->error = -EHOSTUNREACH;
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EHOSTUNREACH);
+	world->fake->ops.resolve = NULL;
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EHOSTUNREACH);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_INIT);
+	/* A link-local address has it inside. */
+	memcpy(attr.ah_attr.dgid.raw, link_local, 16);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
+	assert_memory_equal(world->fake->qp_attr.ah_attr.dmac, mac, 6);
+}
+
+/* ---- Query ---- */
+
+static void
+test_query(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_init_attr init;
+	struct rdmapmd_qp_attr attr;
+
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, &init), 0);
+	assert_int_equal(attr.qp_state, RDMAPMD_QPS_RTS);
+	assert_int_equal(attr.cur_qp_state, RDMAPMD_QPS_RTS);
+	assert_int_equal(attr.path_mtu, RDMAPMD_MTU_1024);
+	assert_int_equal(attr.dest_qp_num, 0xffffff);
+	assert_int_equal(attr.timeout, 31);
+	assert_int_equal(attr.port_num, 2);
+	assert_int_equal(attr.ah_attr.dgid.raw[15], 2);
+	assert_int_equal(attr.cap.max_send_wr, 16);
+	assert_ptr_equal(init.send_cq, world->set.cq);
+	assert_null(init.srq);
+	assert_int_equal(init.qp_type, RDMAPMD_QPT_RC);
+	/* What the device knows counts. */
+	container_of(world->qp, struct fake_qp, qp)->state = RDMAPMD_QPS_ERR;
+	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+	assert_int_equal(attr.qp_state, RDMAPMD_QPS_ERR);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	/* RESET forgets. */
+	bring_to(world->qp, RDMAPMD_QPS_RESET);
+	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+	assert_int_equal(attr.dest_qp_num, 0);
+	world->fake->fail = "qp_query";
+	world->fake->error = -EIO;
+	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), -EIO);
+}
+
+/* ---- Create, sizes ---- */
+
+static void
+test_transports_other_than_rc(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_init_attr attr = fake_qp_attr(&world->set);
+	struct rdmapmd_qp *qp;
+
+	attr.qp_type = RDMAPMD_QPT_RAW_PACKET;
+	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	attr.qp_type = RDMAPMD_QPT_UD;
+	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	attr.qp_type = RDMAPMD_QPT_UC;
+	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	attr.qp_type = (enum rdmapmd_qp_type)0;
+	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -EINVAL);
+}
+
+/*
+ * By hand: a send WQE has 48 bytes (control, remote address, atomic), then 16 for each segment, or 4 and the payload,
+ * rounded to 16; whole blocks of 64. The ring is the next power of two of max_send_wr * wqe_size. A receive WQE is the
+ * next power of two of 16 * segments.
+ */
+static const struct sized {
+	struct rdmapmd_qp_cap asked;
+	uint32_t wqe_size, wqe_count, max_post, max_inline;
+	uint32_t rq_wqe_size, rq_wqe_count, rq_max_gs;
+} sizes[] = {
+	/* 48 + 16 = 64: one block */
+	{ { 1, 1, 1, 1, 0 }, 64, 1, 1, 12, 16, 4, 1 },
+	{ { 16, 16, 1, 1, 0 }, 64, 16, 16, 12, 16, 16, 1 },
+	{ { 17, 17, 1, 2, 0 }, 64, 32, 32, 12, 32, 32, 2 },
+	/* 48 + 2 * 16 = 80: two blocks; inline 128 - 52 */
+	{ { 100, 100, 2, 3, 0 }, 128, 256, 128, 76, 64, 128, 4 },
+	/* inline: 48 + align(4 + 64, 16) = 128 */
+	{ { 128, 128, 1, 4, 64 }, 128, 256, 128, 76, 64, 128, 4 },
+	/* 48 + align(4 + 76, 16) = 128, one byte more: 144, three blocks; 64 * 192 = 12,288: ring of 16,384 */
+	{ { 64, 64, 1, 5, 76 }, 128, 128, 64, 76, 128, 64, 8 },
+	{ { 64, 64, 1, 8, 77 }, 192, 256, 85, 140, 128, 64, 8 },
+	/* the largest: 48 + 30 * 16 = 528: nine blocks; 1,000 * 576 = 576,000: ring of 2^20 */
+	{ { 1000, 1000, 30, 32, 0 }, 576, 16384, 1820, 524, 512, 1024, 32 },
+	/* 48 + align(4 + 972, 16) = 1,024 bytes, the device's limit; 2,048 of them fill 32,768 blocks */
+	{ { 2048, 32768, 1, 1, 972 }, 1024, 32768, 2048, 972, 16, 32768, 1 },
+	{ { 32768, 1, 1, 0, 0 }, 64, 32768, 32768, 12, 16, 4, 1 },
+};
+
+static void
+test_sizes(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_init_attr attr;
+	struct rdmapmd_qp_sizing sizing;
+	struct rdmapmd_qp_cap cap;
+	struct rdmapmd_qp *qp;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(sizes); i++) {
+		const struct sized *s = &sizes[i];
+
+		attr = fake_qp_attr(&world->set);
+		attr.cap = cap = s->asked;
+		assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
+		assert_int_equal(rdmapmd_qp_sizing_query(qp, &sizing), 0);
+		assert_int_equal(sizing.sq.wqe_size, s->wqe_size);
+		assert_int_equal(sizing.sq.wqe_count, s->wqe_count);
+		assert_int_equal(sizing.sq.max_post, s->max_post);
+		assert_int_equal(sizing.sq.max_gs, s->asked.max_send_sge);
+		assert_int_equal(sizing.sq.max_inline, s->max_inline);
+		assert_int_equal(sizing.rq.wqe_size, s->rq_wqe_size);
+		assert_int_equal(sizing.rq.wqe_count, s->rq_wqe_count);
+		assert_int_equal(sizing.rq.max_post, s->rq_wqe_count);
+		assert_int_equal(sizing.rq.max_gs, s->rq_max_gs);
+		/* The driver got the same, and the application what follows. */
+		assert_memory_equal(&world->fake->qp_sizing, &sizing, sizeof(sizing));
+		assert_int_equal(attr.cap.max_send_wr, s->max_post);
+		assert_int_equal(attr.cap.max_recv_wr, s->rq_wqe_count);
+		assert_int_equal(attr.cap.max_send_sge, s->asked.max_send_sge);
+		assert_int_equal(attr.cap.max_recv_sge, s->rq_max_gs);
+		assert_int_equal(attr.cap.max_inline_data, s->max_inline);
+		assert_int_equal(rdmapmd_qp_destroy(qp), 0);
+		/* And without making one. */
+		memset(&sizing, 0, sizeof(sizing));
+		assert_int_equal(
+			rdmapmd_qp_sizing_compute(world->set.context, &cap, false, &sizing), 0);
+		assert_memory_equal(&world->fake->qp_sizing, &sizing, sizeof(sizing));
+		assert_memory_equal(&cap, &attr.cap, sizeof(cap));
+	}
+}
+
+static void
+test_sizes_that_are_too_large(void **state)
+{
+	static const struct rdmapmd_qp_cap caps[] = {
+		{ 32769, 1, 1, 1, 0 },
+		{ 1, 32769, 1, 1, 0 },
+		{ 1, 1, 31, 1, 0 },
+		{ 1, 1, 1, 33, 0 },
+		{ 1, 1, 1, 1, 973 },
+		{ 2049, 1, 1, 1, 972 },
+		{ 16385, 1, 2, 1, 0 },
+		{ UINT32_MAX, 1, 1, 1, 0 },
+		{ 1, UINT32_MAX, 1, 1, 0 },
+		{ 1, 1, UINT32_MAX, 1, 0 },
+		{ 1, 1, 1, UINT32_MAX, 0 },
+		{ 1, 1, 1, 1, UINT32_MAX },
+		{ 1, 1, 0x10000000, 1, 0 },
+		{ 1, 1, 1, 0x10000000, 0 },
+		{ 1, 1, 1, 1, UINT32_MAX - 3 },
+	};
+	struct world *world = *state;
+	struct rdmapmd_qp_init_attr attr;
+	struct rdmapmd_qp *qp = NULL;
+	unsigned int i;
+
+	world->fake->call_count = 0;
+	for (i = 0; i < RTE_DIM(caps); i++) {
+		attr = fake_qp_attr(&world->set);
+		attr.cap = caps[i];
+		assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -EINVAL);
+		assert_memory_equal(&attr.cap, &caps[i], sizeof(attr.cap));
+	}
+	assert_null(qp);
+	fake_assert_calls(world->fake, 0, "");
+}
+
+static void
+test_queues_of_no_size(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_cap cap = { .max_recv_wr = 4, .max_recv_sge = 2, .max_send_sge = 3 };
+	struct rdmapmd_qp_sizing sizing;
+
+	assert_int_equal(rdmapmd_qp_sizing_compute(world->set.context, &cap, false, &sizing), 0);
+	assert_int_equal(sizing.sq.wqe_count, 0);
+	assert_int_equal(cap.max_send_sge, 0);
+	assert_int_equal(cap.max_inline_data, 0);
+	assert_int_equal(sizing.rq.wqe_count, 4);
+	/* With an SRQ there is no receive queue. */
+	cap = (struct rdmapmd_qp_cap){ .max_send_wr = 1, .max_recv_wr = 4, .max_recv_sge = 2 };
+	assert_int_equal(rdmapmd_qp_sizing_compute(world->set.context, &cap, true, &sizing), 0);
+	assert_int_equal(sizing.rq.wqe_count, 0);
+	assert_int_equal(cap.max_recv_wr, 0);
+	assert_int_equal(cap.max_recv_sge, 0);
+	assert_int_equal(sizing.sq.wqe_count, 1);
+}
+
+static void
+test_what_an_application_sees_of_its_queue_pair(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_init_attr attr = fake_qp_attr(&world->set);
+	struct rdmapmd_qp *qp;
+
+	attr.sq_sig_all = true;
+	attr.qp_context = &attr;
+	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
+	assert_ptr_equal(qp->context, world->set.context);
+	assert_ptr_equal(qp->pd, world->set.pd);
+	assert_ptr_equal(qp->send_cq, world->set.cq);
+	assert_ptr_equal(qp->qp_context, &attr);
+	assert_int_equal(qp->sq_sig_all, 1);
+	assert_int_equal(qp->qp_type, RDMAPMD_QPT_RC);
+	assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_RESET);
+}
+
+/* ---- Drain ---- */
+
+static void
+test_drain(void **state)
+{
+	struct world *world = *state;
+	struct fake_qp *fake_qp = container_of(world->qp, struct fake_qp, qp);
+
+	/* Nothing was posted in RESET, and it stays there. */
+	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RESET);
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	fake_qp->outstanding = 3;
+	world->fake->call_count = 0;
+	assert_int_equal(rdmapmd_qp_drain(world->qp), 3);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	fake_qp->outstanding = 1;
+	assert_int_equal(rdmapmd_qp_drain(world->qp), 1);
+	fake_qp->outstanding = 0;
+	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
+	assert_int_equal(fake_count(world->fake, "qp_modify"), 1);
+	/* The device does not take it. */
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	world->fake->fail = "qp_modify";
+	world->fake->error = -EIO;
+	assert_int_equal(rdmapmd_qp_drain(world->qp), -EIO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_state_change),
+		TEST(test_states_that_are_none),
+		TEST(test_attributes_without_a_state_leave_it),
+		TEST(test_the_current_state_must_be_right),
+		TEST(test_a_change_that_the_device_refuses),
+		TEST(test_an_error_during_a_change_stays),
+		TEST(test_values_out_of_range),
+		TEST(test_remote_atomics_need_a_device_that_has_some),
+		TEST(test_the_way_to_the_peer),
+		TEST(test_query),
+		TEST(test_transports_other_than_rc),
+		TEST(test_sizes),
+		TEST(test_sizes_that_are_too_large),
+		TEST(test_queues_of_no_size),
+		TEST(test_what_an_application_sees_of_its_queue_pair),
+		TEST(test_drain),
+	};
+
+	fake_quiet();
+	return cmocka_run_group_tests_name("rdma_qp", tests, NULL, NULL);
+}
