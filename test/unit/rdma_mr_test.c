@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory regions: what is registered and what is refused, forked children, mempools and the look-up of keys. */
+
+#include "rdma_fake.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#define PAGE  4096u
+#define LOCAL RDMAPMD_ACCESS_LOCAL_WRITE
+
+struct world {
+	struct fake *fake;
+	struct fake_set set;
+};
+
+static int
+setup(void **state)
+{
+	static struct world world;
+
+	world.fake = fake_register("fake0");
+	fake_open(world.fake, &world.set);
+	assert_int_equal(rdmapmd_pd_alloc(world.set.context, &world.set.pd), 0);
+	*state = &world;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(rdmapmd_context_close(world->set.context), 0);
+	fake_unregister(world->fake);
+	return 0;
+}
+
+static char *
+map_pages(unsigned int pages)
+{
+	char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	memset(at, 1, pages * PAGE);
+	return at;
+}
+
+/* ---- Register ---- */
+
+static void
+test_register(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory + 5, 100,
+					LOCAL | RDMAPMD_ACCESS_REMOTE_ATOMIC, &mr),
+			 0);
+	assert_ptr_equal(world->fake->mr.pd, world->set.pd);
+	assert_ptr_equal(world->fake->mr.addr, fake_memory + 5);
+	assert_int_equal(world->fake->mr.length, 100);
+	assert_int_equal(world->fake->mr.iova, (uintptr_t)fake_memory + 5);
+	assert_int_equal(world->fake->mr.access, LOCAL | RDMAPMD_ACCESS_REMOTE_ATOMIC);
+	assert_ptr_equal(mr->pd, world->set.pd);
+	assert_ptr_equal(mr->context, world->set.context);
+	assert_ptr_equal(mr->addr, fake_memory + 5);
+	assert_int_equal(mr->length, 100);
+	assert_int_equal(mr->iova, (uintptr_t)fake_memory + 5);
+	assert_int_not_equal(mr->lkey, 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+}
+
+static void
+test_addresses_of_the_callers_choice(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(
+		rdmapmd_mr_reg(world->set.pd, fake_memory + 5, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr),
+		0);
+	assert_int_equal(mr->iova, 0);
+	assert_int_equal(world->fake->mr.iova, 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory + 5, 100, 0x7005, 0, &mr),
+			 0);
+	assert_int_equal(world->fake->mr.iova, 0x7005);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	/* The same place in the page. */
+	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory + 5, 100, 0x7006, 0, &mr),
+			 -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, 100, 0,
+					     RDMAPMD_ACCESS_ZERO_BASED, &mr),
+			 -EINVAL);
+	/* It may end at the highest address, not behind. */
+	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, PAGE,
+					     UINT64_MAX - PAGE + 1, 0, &mr),
+			 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, PAGE + 1,
+					     UINT64_MAX - PAGE + 1, 0, &mr),
+			 -EINVAL);
+}
+
+static void
+test_every_combination_of_access_flags(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr;
+	unsigned int access;
+
+	for (access = 0; access < 256; access++) {
+		const bool known = (access & ~0x2fu) == 0;
+		const bool needs_local =
+			access & (RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_ATOMIC);
+		const int rc = known && (!needs_local || (access & LOCAL)) ? 0 : -EINVAL;
+
+		assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 1, access, &mr), rc);
+		if (rc == 0)
+			assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	}
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 1, 1u << 31, &mr), -EINVAL);
+}
+
+static void
+test_ranges_that_are_refused(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr = NULL;
+	unsigned int calls = world->fake->call_count;
+	char *hole = map_pages(3);
+
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 0, LOCAL, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, SIZE_MAX, LOCAL, &mr), -EINVAL);
+	assert_int_equal(
+		rdmapmd_mr_reg(world->set.pd, fake_memory, (UINT64_C(1) << 40) + 1, LOCAL, &mr),
+		-EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, (void *)(UINTPTR_MAX - 10), 20, LOCAL, &mr),
+			 -EINVAL);
+	/* Nothing is mapped there. */
+	assert_int_equal(munmap(hole + PAGE, PAGE), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, hole, 3 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, (void *)(UINTPTR_MAX - 10), 10, LOCAL, &mr),
+			 -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, NULL, 10, LOCAL, &mr), -EFAULT);
+	assert_null(mr);
+	fake_assert_calls(world->fake, calls, "");
+	munmap(hole, PAGE);
+	munmap(hole + 2 * PAGE, PAGE);
+}
+
+/* ---- Change ---- */
+
+static void
+test_reregister(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_pd *other;
+	struct rdmapmd_mr *mr;
+	uint32_t key;
+
+	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	key = mr->lkey;
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					  RDMAPMD_ACCESS_REMOTE_READ),
+			 0);
+	assert_int_not_equal(mr->lkey, key);
+	assert_int_equal(mr->access, RDMAPMD_ACCESS_REMOTE_READ);
+	assert_int_equal(world->fake->mr.length, PAGE);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
+					  fake_memory + PAGE, 2 * PAGE, 0),
+			 0);
+	assert_ptr_equal(mr->addr, fake_memory + PAGE);
+	assert_int_equal(mr->iova, (uintptr_t)fake_memory + PAGE);
+	assert_int_equal(mr->length, 2 * PAGE);
+	assert_int_equal(mr->access, RDMAPMD_ACCESS_REMOTE_READ);
+	/* The region moves from one domain to the other, and holds the new one. */
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
+	assert_ptr_equal(mr->pd, other);
+	assert_int_equal(rdmapmd_pd_dealloc(other), -EBUSY);
+	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(other), 0);
+}
+
+static void
+test_zero_based_and_back(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					  RDMAPMD_ACCESS_ZERO_BASED),
+			 0);
+	assert_int_equal(mr->iova, 0);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
+					  fake_memory + 1, PAGE, 0),
+			 0);
+	assert_int_equal(mr->iova, 0);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL),
+			 0);
+	assert_int_equal(mr->iova, (uintptr_t)fake_memory + 1);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+}
+
+static void
+test_a_reregistration_that_fails_changes_nothing(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_mr *mr, before;
+	struct rdmapmd_pd *other;
+
+	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	before = *mr;
+	assert_int_equal(rdmapmd_mr_rereg(mr, 0, NULL, NULL, 0, 0), -EINVAL);
+	assert_int_equal(rdmapmd_mr_rereg(mr, 8, NULL, NULL, 0, 0), -EINVAL);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0),
+			 -EINVAL);
+	assert_int_equal(
+		rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL, fake_memory, 0, 0),
+		-EINVAL);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					  RDMAPMD_ACCESS_REMOTE_WRITE),
+			 -EINVAL);
+	assert_int_equal(fake_count(world->fake, "mr_rereg"), 0);
+	world->fake->fail = "mr_rereg";
+	world->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_mr_rereg(mr, 7, other, fake_memory + PAGE, PAGE, 0), -ENOSPC);
+	assert_memory_equal(mr, &before, sizeof(before));
+	assert_int_equal(rdmapmd_pd_dealloc(other), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), -EBUSY);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+}
+
+/* ---- Forked children ---- */
+
+/* Which of the pages a child has: bit n for page n. */
+static unsigned int
+pages_of_child(char *pages, unsigned int count)
+{
+	unsigned char residency;
+	unsigned int i, seen = 0;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		for (i = 0; i < count; i++)
+			seen |= (mincore(pages + i * PAGE, PAGE, &residency) == 0) << i;
+		_exit((int)seen);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return (unsigned int)WEXITSTATUS(status);
+}
+
+static void
+test_children_do_not_get_registered_pages(void **state)
+{
+	struct world *world = *state;
+	char *pages = map_pages(6);
+	struct rdmapmd_mr *one, *two, *three;
+
+	assert_int_equal(pages_of_child(pages, 6), 0x3f);
+	/* Whole pages of whatever is touched: 1 and 2. */
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + 2 * PAGE - 1, 2, LOCAL, &one), 0);
+	assert_int_equal(pages_of_child(pages, 6), 0x39);
+	/* Regions that overlap: 2 to 4, and 1 to 5. */
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + 2 * PAGE, 3 * PAGE, LOCAL, &two), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + PAGE, 5 * PAGE, LOCAL, &three), 0);
+	assert_int_equal(pages_of_child(pages, 6), 0x01);
+	assert_int_equal(rdmapmd_mr_dereg(three), 0);
+	assert_int_equal(pages_of_child(pages, 6), 0x21);
+	assert_int_equal(rdmapmd_mr_dereg(one), 0);
+	assert_int_equal(pages_of_child(pages, 6), 0x23);
+	assert_int_equal(rdmapmd_mr_dereg(two), 0);
+	assert_int_equal(pages_of_child(pages, 6), 0x3f);
+	munmap(pages, 6 * PAGE);
+}
+
+static void
+test_pages_move_with_a_reregistration(void **state)
+{
+	struct world *world = *state;
+	char *pages = map_pages(4);
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 2 * PAGE, LOCAL, &mr), 0);
+	assert_int_equal(pages_of_child(pages, 4), 0x0c);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
+					  pages + PAGE, 2 * PAGE, 0),
+			 0);
+	assert_int_equal(pages_of_child(pages, 4), 0x09);
+	world->fake->fail = "mr_rereg";
+	world->fake->error = -EIO;
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
+					  pages + 3 * PAGE, PAGE, 0),
+			 -EIO);
+	assert_int_equal(pages_of_child(pages, 4), 0x09);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(pages_of_child(pages, 4), 0x0f);
+	munmap(pages, 4 * PAGE);
+}
+
+static void
+test_a_registration_that_fails_gives_pages_back(void **state)
+{
+	struct world *world = *state;
+	char *pages = map_pages(2);
+	struct rdmapmd_mr *mr;
+
+	world->fake->fail = "mr_reg";
+	world->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, PAGE, LOCAL, &mr), -ENOSPC);
+	assert_int_equal(pages_of_child(pages, 2), 0x03);
+	/* Or a hole behind the first page. */
+	world->fake->fail = NULL;
+	assert_int_equal(munmap(pages + PAGE, PAGE), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 2 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(pages_of_child(pages, 1), 0x01);
+	munmap(pages, PAGE);
+}
+
+static void
+test_closing_gives_pages_back(void **state)
+{
+	struct world *world = *state;
+	char *pages = map_pages(2);
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(rdmapmd_device_open(world->fake->device, &context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
+	assert_int_equal(rdmapmd_mr_reg(pd, pages, PAGE, LOCAL, &mr), 0);
+	assert_int_equal(pages_of_child(pages, 2), 0x02);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	assert_int_equal(pages_of_child(pages, 2), 0x03);
+	munmap(pages, 2 * PAGE);
+}
+
+/* Many regions at random places against a count per page. */
+static void
+test_overlapping_regions_at_random(void **state)
+{
+	enum { PAGES = 8, REGIONS = 24 };
+	const unsigned int rounds = getenv("RDMAPMD_FULL") != NULL ? 4000 : 200;
+	struct rdmapmd_mr *mrs[REGIONS] = { NULL };
+	unsigned int first[REGIONS], count[REGIONS], kept[PAGES] = { 0 };
+	unsigned int round, i, page, expected;
+	struct world *world = *state;
+	char *pages = map_pages(PAGES);
+
+	srand(7);
+	for (round = 0; round < rounds; round++) {
+		const int step = (i = (unsigned int)rand() % REGIONS, mrs[i] == NULL ? 1 : -1);
+
+		if (step > 0) {
+			first[i] = (unsigned int)rand() % PAGES;
+			count[i] = 1 + (unsigned int)rand() % (PAGES - first[i]);
+			assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + first[i] * PAGE,
+							count[i] * PAGE, LOCAL, &mrs[i]),
+					 0);
+		} else {
+			assert_int_equal(rdmapmd_mr_dereg(mrs[i]), 0);
+			mrs[i] = NULL;
+		}
+		for (page = first[i]; page < first[i] + count[i]; page++)
+			kept[page] += (unsigned int)step;
+		for (page = 0, expected = 0; page < PAGES; page++)
+			expected |= (unsigned int)(kept[page] == 0) << page;
+		assert_int_equal(pages_of_child(pages, PAGES), expected);
+	}
+	for (i = 0; i < REGIONS; i++)
+		if (mrs[i] != NULL)
+			assert_int_equal(rdmapmd_mr_dereg(mrs[i]), 0);
+	assert_int_equal(pages_of_child(pages, PAGES), (1u << PAGES) - 1);
+	munmap(pages, PAGES * PAGE);
+}
+
+static void
+test_memory_of_eal_stays_with_children(void **state)
+{
+	struct world *world = *state;
+	char *memory = rte_malloc(NULL, 2 * PAGE, PAGE);
+	struct rdmapmd_mr *mr;
+
+	assert_non_null(memory);
+	memset(memory, 1, 2 * PAGE);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, memory, 2 * PAGE, LOCAL, &mr), 0);
+	assert_int_equal(pages_of_child(memory, 2), 0x03);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	rte_free(memory);
+}
+
+/* ---- Mempools ---- */
+
+static struct rte_mempool *
+new_pool(const char *name)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, 255, 0, 0, 2176, SOCKET_ID_ANY);
+
+	assert_non_null(pool);
+	return pool;
+}
+
+/* Whether each mbuf of a pool has a key, or none has; and that it is one of a region around the data. */
+static void
+assert_keys(struct world *world, struct rte_mempool *pool, bool expected)
+{
+	struct rte_mbuf *mbufs[255];
+	unsigned int i;
+
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, mbufs, RTE_DIM(mbufs)), 0);
+	for (i = 0; i < RTE_DIM(mbufs); i++) {
+		const uint32_t key = rdmapmd_mbuf_lkey(world->set.pd, mbufs[i]);
+
+		assert_int_equal(key != RDMAPMD_INVALID_LKEY, expected);
+	}
+	rte_pktmbuf_free_bulk(mbufs, RTE_DIM(mbufs));
+}
+
+static void
+test_mempools_are_counted(void **state)
+{
+	struct world *world = *state;
+	struct rte_mempool *pool = new_pool("counted");
+
+	assert_keys(world, pool, false);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_keys(world, pool, true);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, 0), -EEXIST);
+	assert_int_equal(fake_count(world->fake, "mr_dereg"), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), -EBUSY);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
+	assert_keys(world, pool, true);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
+	assert_keys(world, pool, false);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
+	assert_int_equal(fake_count(world->fake, "mr_dereg"), fake_count(world->fake, "mr_reg"));
+	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	rte_mempool_free(pool);
+}
+
+static void
+test_each_domain_has_its_own_keys(void **state)
+{
+	struct world *world = *state;
+	struct rte_mempool *pool = new_pool("domains");
+	struct rdmapmd_pd *other;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+
+	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_mbuf_lkey(other, mbuf), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_mempool_register(other, pool, LOCAL), 0);
+	assert_int_not_equal(rdmapmd_mbuf_lkey(other, mbuf),
+			     rdmapmd_mbuf_lkey(world->set.pd, mbuf));
+	rte_pktmbuf_free(mbuf);
+	assert_int_equal(rdmapmd_mempool_unregister(other, pool), 0);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
+	rte_mempool_free(pool);
+}
+
+static void
+test_a_mempool_that_is_freed_takes_its_keys_with_it(void **state)
+{
+	struct world *world = *state;
+	struct rte_mempool *pool = new_pool("freed"), *stays = new_pool("stays");
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	const uintptr_t address = (uintptr_t)mbuf->buf_addr;
+
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, stays, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_int_not_equal(rdmapmd_lkey_lookup(world->set.pd, address), RDMAPMD_INVALID_LKEY);
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+	assert_int_equal(rdmapmd_lkey_lookup(world->set.pd, address), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
+	assert_keys(world, stays, true);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, stays), 0);
+	assert_int_equal(fake_count(world->fake, "mr_dereg"), fake_count(world->fake, "mr_reg"));
+	rte_mempool_free(stays);
+}
+
+static void
+test_mempools_go_with_the_context_and_the_device(void **state)
+{
+	struct fake *fake = fake_register("fake1");
+	struct rte_mempool *pool = new_pool("goes");
+	struct world *world = *state, gone = { .fake = fake };
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+
+	(void)world;
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
+	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	assert_int_equal(fake->alive, 0);
+	assert_int_equal(fake_count(fake, "mr_dereg"), fake_count(fake, "mr_reg"));
+
+	fake_open(fake, &gone.set);
+	assert_int_equal(rdmapmd_pd_alloc(gone.set.context, &gone.set.pd), 0);
+	assert_int_equal(rdmapmd_mempool_register(gone.set.pd, pool, LOCAL), 0);
+	assert_keys(&gone, pool, true);
+	rdmapmd_device_unregister(fake->device);
+	assert_int_equal(fake->alive, 0);
+	assert_keys(&gone, pool, false);
+	assert_int_equal(rdmapmd_mempool_register(gone.set.pd, pool, LOCAL), -ENODEV);
+	assert_int_equal(rdmapmd_mempool_unregister(gone.set.pd, pool), -ENODEV);
+	/* Freed after the device, before the context. */
+	rte_mempool_free(pool);
+	assert_int_equal(rdmapmd_context_close(gone.set.context), 0);
+	free(fake);
+}
+
+static void
+test_a_mempool_that_cannot_be_registered_leaves_nothing(void **state)
+{
+	struct world *world = *state;
+	struct rte_mempool *pool = new_pool("refused");
+	struct rte_mempool *empty =
+		rte_mempool_create_empty("empty", 8, 64, 0, 0, SOCKET_ID_ANY, 0);
+	const int alive = world->fake->alive;
+
+	world->fake->fail = "mr_reg";
+	world->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), -ENOSPC);
+	assert_int_equal(world->fake->alive, alive);
+	assert_keys(world, pool, false);
+	world->fake->fail = NULL;
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, empty, LOCAL), -EINVAL);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, NULL, LOCAL), -EINVAL);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, RDMAPMD_ACCESS_ZERO_BASED),
+			 -EINVAL);
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, RDMAPMD_ACCESS_REMOTE_WRITE),
+			 -EINVAL);
+	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	rte_mempool_free(empty);
+	rte_mempool_free(pool);
+}
+
+static void
+test_look_up_at_the_borders(void **state)
+{
+	static const struct {
+		struct rdmapmd_key_table table;
+		struct rdmapmd_key_range ranges[3];
+	} keys = { .table = { .count = 3 },
+		   .ranges = { { 100, 200, 1 }, { 200, 300, 2 }, { 400, 401, 3 } } };
+	const struct rdmapmd_pd pd = { .keys = &keys.table };
+
+	(void)state;
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 99), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 100), 1);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 199), 1);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 200), 2);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 299), 2);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 300), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 400), 3);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 401), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, 0), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_lkey_lookup(&pd, UINTPTR_MAX), RDMAPMD_INVALID_LKEY);
+}
+
+struct reader {
+	struct rdmapmd_pd *pd;
+	struct rte_mbuf *mbuf; /* of a pool that stays */
+	uint32_t key;
+	unsigned int wrong;
+	atomic_bool stop;
+};
+
+static void *
+look_up_all_the_time(void *arg)
+{
+	struct reader *reader = arg;
+
+	while (!atomic_load(&reader->stop)) {
+		reader->wrong += rdmapmd_mbuf_lkey(reader->pd, reader->mbuf) != reader->key;
+		if (rand() % 64 == 0)
+			usleep(50);
+	}
+	return NULL;
+}
+
+static void
+test_look_up_while_mempools_come_and_go(void **state)
+{
+	struct world *world = *state;
+	struct rte_mempool *pools[4], *stays = new_pool("stays");
+	struct reader reader = { .pd = world->set.pd };
+	unsigned int i, round;
+	pthread_t thread;
+	char name[16];
+
+	for (i = 0; i < RTE_DIM(pools); i++) {
+		snprintf(name, sizeof(name), "pool%u", i);
+		pools[i] = new_pool(name);
+	}
+	assert_int_equal(rdmapmd_mempool_register(world->set.pd, stays, LOCAL), 0);
+	reader.mbuf = rte_pktmbuf_alloc(stays);
+	reader.key = rdmapmd_mbuf_lkey(world->set.pd, reader.mbuf);
+	assert_int_not_equal(reader.key, RDMAPMD_INVALID_LKEY);
+	assert_int_equal(pthread_create(&thread, NULL, look_up_all_the_time, &reader), 0);
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < RTE_DIM(pools); i++)
+			assert_int_equal(rdmapmd_mempool_register(world->set.pd, pools[i], LOCAL),
+					 0);
+		for (i = 0; i < RTE_DIM(pools); i++)
+			assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pools[i]), 0);
+	}
+	atomic_store(&reader.stop, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(reader.wrong, 0);
+	rte_pktmbuf_free(reader.mbuf);
+	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, stays), 0);
+	for (i = 0; i < RTE_DIM(pools); i++)
+		rte_mempool_free(pools[i]);
+	rte_mempool_free(stays);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_register),
+		TEST(test_addresses_of_the_callers_choice),
+		TEST(test_every_combination_of_access_flags),
+		TEST(test_ranges_that_are_refused),
+		TEST(test_reregister),
+		TEST(test_zero_based_and_back),
+		TEST(test_a_reregistration_that_fails_changes_nothing),
+		TEST(test_children_do_not_get_registered_pages),
+		TEST(test_pages_move_with_a_reregistration),
+		TEST(test_a_registration_that_fails_gives_pages_back),
+		TEST(test_closing_gives_pages_back),
+		TEST(test_overlapping_regions_at_random),
+		TEST(test_memory_of_eal_stays_with_children),
+		TEST(test_mempools_are_counted),
+		TEST(test_each_domain_has_its_own_keys),
+		TEST(test_a_mempool_that_is_freed_takes_its_keys_with_it),
+		TEST(test_mempools_go_with_the_context_and_the_device),
+		TEST(test_a_mempool_that_cannot_be_registered_leaves_nothing),
+		TEST(test_look_up_at_the_borders),
+		TEST(test_look_up_while_mempools_come_and_go),
+	};
+
+	(void)argc;
+	if (fake_eal(argv[0]) != 0)
+		return 1;
+	return cmocka_run_group_tests_name("rdma_mr", tests, NULL, NULL);
+}
