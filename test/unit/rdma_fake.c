@@ -62,6 +62,14 @@ number(struct fake *fake)
 	return fake->same_numbers ? 7 : __atomic_add_fetch(&fake->next_number, 1, __ATOMIC_RELAXED);
 }
 
+/* What an operation got: other threads are in others. */
+#define RECORD(fake, member, value)                  \
+	do {                                         \
+		pthread_mutex_lock(&(fake)->lock);   \
+		(fake)->member = value;              \
+		pthread_mutex_unlock(&(fake)->lock); \
+	} while (0)
+
 /* ---- Operations ---- */
 
 static int
@@ -153,7 +161,7 @@ mr_reg(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
 	int rc = comes(fake, "mr_reg");
 
 	if (rc == 0) {
-		fake->mr = *attr;
+		RECORD(fake, mr, *attr);
 		mr->lkey = mr->rkey = number(fake) << 8;
 	}
 	return rc;
@@ -166,7 +174,7 @@ mr_rereg(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
 	int rc = called(fake, "mr_rereg");
 
 	if (rc == 0) {
-		fake->mr = *attr;
+		RECORD(fake, mr, *attr);
 		mr->lkey = mr->rkey = number(fake) << 8;
 	}
 	return rc;
@@ -198,7 +206,7 @@ cq_create(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout)
 {
 	struct fake *fake = fake_of(cq->context);
 
-	fake->cq = *layout;
+	RECORD(fake, cq, *layout);
 	cq->cqn = number(fake);
 	cq->poll_cq = poll_cq;
 	if (cq->channel != NULL)
@@ -209,15 +217,15 @@ cq_create(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout)
 static int
 cq_resize(struct rdmapmd_cq *cq, uint8_t log_size)
 {
-	fake_of(cq->context)->cq.log_size = log_size;
+	RECORD(fake_of(cq->context), cq.log_size, log_size);
 	return called(fake_of(cq->context), "cq_resize");
 }
 
 static int
 cq_moderate(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us)
 {
-	fake_of(cq->context)->count = count;
-	fake_of(cq->context)->period_us = period_us;
+	RECORD(fake_of(cq->context), count, count);
+	RECORD(fake_of(cq->context), period_us, period_us);
 	return called(fake_of(cq->context), "cq_moderate");
 }
 
@@ -250,10 +258,8 @@ qp_create(struct rdmapmd_qp *qp, const struct rdmapmd_qp_init_attr *attr,
 	struct fake *fake = fake_of(qp->context);
 	struct fake_qp *fake_qp = container_of(qp, struct fake_qp, qp);
 
-	pthread_mutex_lock(&fake->lock);
-	fake->qp_init = *attr;
-	fake->qp_sizing = *sizing;
-	pthread_mutex_unlock(&fake->lock);
+	RECORD(fake, qp_init, *attr);
+	RECORD(fake, qp_sizing, *sizing);
 	qp->qp_num = number(fake);
 	if (sizing->sq.wqe_count > 0)
 		qp->post_send = post_send;
@@ -272,12 +278,10 @@ qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned in
 
 	if (rc != 0)
 		return rc;
-	pthread_mutex_lock(&fake->lock);
-	fake->qp_attr = *attr;
-	fake->qp_mask = mask;
-	fake->qp_from = from;
-	fake->qp_to = to;
-	pthread_mutex_unlock(&fake->lock);
+	RECORD(fake, qp_attr, *attr);
+	RECORD(fake, qp_mask, mask);
+	RECORD(fake, qp_from, from);
+	RECORD(fake, qp_to, to);
 	container_of(qp, struct fake_qp, qp)->state = to;
 	return 0;
 }
@@ -315,7 +319,7 @@ srq_create(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 {
 	struct fake *fake = fake_of(srq->context);
 
-	fake->srq_sizing = *sizing;
+	RECORD(fake, srq_sizing, *sizing);
 	srq->srqn = number(fake);
 	srq->post_srq_recv = post_srq_recv;
 	return comes(fake, "srq_create");
@@ -324,14 +328,14 @@ srq_create(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 static int
 srq_arm(struct rdmapmd_srq *srq, uint32_t limit)
 {
-	fake_of(srq->context)->limit = limit;
+	RECORD(fake_of(srq->context), limit, limit);
 	return called(fake_of(srq->context), "srq_arm");
 }
 
 static int
 srq_resize(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 {
-	fake_of(srq->context)->srq_sizing = *sizing;
+	RECORD(fake_of(srq->context), srq_sizing, *sizing);
 	return called(fake_of(srq->context), "srq_resize");
 }
 
