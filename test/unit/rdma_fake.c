@@ -28,8 +28,12 @@ called(struct fake *fake, const char *call)
 	if (fake->call_count < FAKE_CALLS)
 		fake->calls[fake->call_count] = call;
 	fake->call_count++;
-	if (fake->fail != NULL && strcmp(fake->fail, call) == 0)
-		rc = fake->error;
+	if (fake->fail != NULL && strcmp(fake->fail, call) == 0) {
+		if (fake->skip > 0)
+			fake->skip--;
+		else
+			rc = fake->error;
+	}
 	if (fake->at != NULL && strcmp(fake->at, call) == 0)
 		during = fake->during;
 	pthread_mutex_unlock(&fake->lock);

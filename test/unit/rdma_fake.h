@@ -40,8 +40,9 @@ struct fake {
 	int alive; /* contexts and objects */
 
 	/* What it is to do. */
-	const char *fail; /* this operation ... */
-	int error;	  /* ... fails so */
+	const char *fail;  /* this operation ... */
+	int error;	   /* ... fails so ... */
+	unsigned int skip; /* ... after so many times */
 	bool same_numbers;
 	void (*during)(void *arg); /* called inside the operation `at` */
 	void *arg;

@@ -558,6 +558,54 @@ test_a_mempool_that_cannot_be_registered_leaves_nothing(void **state)
 	rte_mempool_free(pool);
 }
 
+/* Chunks at pages 0, 2 (its neighbour) and 5: two regions. */
+static struct rte_mempool *
+pool_of_chunks(char *memory)
+{
+	struct rte_mempool *pool = rte_mempool_create_empty("chunks", 4096, 64, 0, 0, SOCKET_ID_ANY,
+							    RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+
+	assert_non_null(pool);
+	assert_true(rte_mempool_populate_iova(pool, memory + 5 * PAGE, RTE_BAD_IOVA, 2 * PAGE, NULL,
+					      NULL) > 0);
+	assert_true(rte_mempool_populate_iova(pool, memory, RTE_BAD_IOVA, 2 * PAGE, NULL, NULL) >
+		    0);
+	assert_true(rte_mempool_populate_iova(pool, memory + 2 * PAGE, RTE_BAD_IOVA, 2 * PAGE, NULL,
+					      NULL) > 0);
+	return pool;
+}
+
+static void
+test_a_region_for_each_run_of_chunks(void **state)
+{
+	char *memory = rte_malloc(NULL, 8 * PAGE, PAGE);
+	struct rte_mempool *pool = pool_of_chunks(memory);
+	struct world *world = *state;
+	struct rdmapmd_pd *pd = world->set.pd;
+	const uintptr_t at = (uintptr_t)memory;
+	const int alive = world->fake->alive;
+
+	/* The second region fails: the first goes too. */
+	world->fake->fail = "mr_reg";
+	world->fake->error = -ENOSPC;
+	world->fake->skip = 1;
+	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), -ENOSPC);
+	assert_int_equal(world->fake->alive, alive);
+	assert_int_equal(rdmapmd_lkey_lookup(pd, at + PAGE), RDMAPMD_INVALID_LKEY);
+	world->fake->fail = NULL;
+	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), 0);
+	assert_int_equal(world->fake->alive, alive + 2);
+	assert_int_equal(rdmapmd_lkey_lookup(pd, at + PAGE),
+			 rdmapmd_lkey_lookup(pd, at + 3 * PAGE));
+	assert_int_equal(rdmapmd_lkey_lookup(pd, at + 4 * PAGE + 64), RDMAPMD_INVALID_LKEY);
+	assert_int_not_equal(rdmapmd_lkey_lookup(pd, at + 6 * PAGE), RDMAPMD_INVALID_LKEY);
+	assert_int_not_equal(rdmapmd_lkey_lookup(pd, at + 6 * PAGE),
+			     rdmapmd_lkey_lookup(pd, at + PAGE));
+	assert_int_equal(rdmapmd_mempool_unregister(pd, pool), 0);
+	rte_mempool_free(pool);
+	rte_free(memory);
+}
+
 static void
 test_look_up_at_the_borders(void **state)
 {
@@ -662,6 +710,7 @@ main(int argc, char **argv)
 		TEST(test_a_mempool_that_is_freed_takes_its_keys_with_it),
 		TEST(test_mempools_go_with_the_context_and_the_device),
 		TEST(test_a_mempool_that_cannot_be_registered_leaves_nothing),
+		TEST(test_a_region_for_each_run_of_chunks),
 		TEST(test_look_up_at_the_borders),
 		TEST(test_look_up_while_mempools_come_and_go),
 	};

@@ -4,9 +4,35 @@
 
 #include "rdma_fake.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rte_common.h>
+
+/* ---- What the library asks the system, answered here ---- */
+
+static bool no_memory, no_descriptors;
+
+void *
+aligned_alloc(size_t align, size_t size)
+{
+	void *memory;
+
+	return no_memory || posix_memalign(&memory, align, size) != 0 ? NULL : memory;
+}
+
+int
+eventfd(unsigned int count, int flags)
+{
+	if (no_descriptors) {
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_eventfd2, count, flags);
+}
 
 /* ---- References ---- */
 
@@ -265,23 +291,62 @@ test_a_create_that_fails_leaves_nothing(void **state)
 static void
 test_a_driver_that_gives_a_number_twice(void **state)
 {
+	static const char *const calls[] = { "cq_create", "srq_create", "qp_create" };
 	struct fake *fake = fake_register("fake0");
-	struct rdmapmd_qp_init_attr attr;
-	struct rdmapmd_qp *first, *second = NULL;
-	struct fake_set set;
+	struct fake_set set, first;
+	unsigned int i;
 	int alive;
 
 	(void)state;
 	fake_open_all(fake, &set);
-	attr = fake_qp_attr(&set);
 	fake->same_numbers = true;
-	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &first), 0);
+	for (i = 0; i < RTE_DIM(calls); i++) {
+		assert_int_equal(create_something(&set, calls[i]), 0);
+		first = set;
+		alive = fake->alive;
+		assert_int_equal(create_something(&set, calls[i]), -EIO);
+		assert_int_equal(fake->alive, alive);
+		assert_memory_equal(&set, &first, sizeof(set));
+	}
+	assert_ptr_equal(rdmapmd_qp_find(set.context, 7), first.qp);
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void
+test_no_memory_and_no_descriptors(void **state)
+{
+	static const char *const calls[] = { "pd_alloc", "mr_reg", "cq_create", "srq_create",
+					     "qp_create" };
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_comp_channel *channel;
+	struct rdmapmd_context *context;
+	struct fake_set set;
+	unsigned int i;
+	int alive;
+
+	(void)state;
+	fake_open_all(fake, &set);
 	alive = fake->alive;
-	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &second), -EIO);
+	no_memory = true;
+	for (i = 0; i < RTE_DIM(calls); i++)
+		assert_int_equal(create_something(&set, calls[i]), -ENOMEM);
+	assert_int_equal(rdmapmd_comp_channel_create(set.context, &channel), -ENOMEM);
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), -ENOMEM);
+	no_memory = false;
+	no_descriptors = true;
+	assert_int_equal(rdmapmd_comp_channel_create(set.context, &channel), -EMFILE);
+	assert_int_equal(rdmapmd_device_open(fake->device, &context), -EMFILE);
+	no_descriptors = false;
 	assert_int_equal(fake->alive, alive);
-	assert_null(second);
-	assert_ptr_equal(rdmapmd_qp_find(set.context, 7), first);
-	assert_int_equal(rdmapmd_qp_destroy(first), 0);
+	/* No dependency stayed behind. */
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_srq_destroy(set.srq), 0);
+	assert_int_equal(rdmapmd_cq_destroy(set.cq), 0);
+	assert_int_equal(rdmapmd_comp_channel_destroy(set.channel), 0);
+	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(set.pd), 0);
 	assert_int_equal(rdmapmd_context_close(set.context), 0);
 	fake_unregister(fake);
 }
@@ -461,6 +526,7 @@ main(void)
 		cmocka_unit_test(test_null_is_refused),
 		cmocka_unit_test(test_a_create_that_fails_leaves_nothing),
 		cmocka_unit_test(test_a_driver_that_gives_a_number_twice),
+		cmocka_unit_test(test_no_memory_and_no_descriptors),
 		cmocka_unit_test(test_a_destroy_that_fails_in_the_device_is_told_and_done),
 		cmocka_unit_test(test_close_destroys_dependants_first),
 		cmocka_unit_test(test_close_goes_on_when_the_device_fails),

@@ -582,6 +582,37 @@ test_sizes_that_are_too_large(void **state)
 	fake_assert_calls(world->fake, 0, "");
 }
 
+/* Devices whose limits do not go together. */
+static void
+test_the_smallest_limit_counts(void **state)
+{
+	struct fake *fake = fake_register("fake1");
+	struct rdmapmd_qp_sizing sizing;
+	struct rdmapmd_qp_cap cap = { .max_recv_wr = 1, .max_recv_sge = 17 };
+	struct fake_set set;
+
+	(void)state;
+	fake->attr.max_rq_desc_sz = 256; /* 16 segments */
+	fake->attr.max_qp_wr = 100000;
+	fake->attr.max_send_wqebb = 100000;
+	fake_open(fake, &set);
+	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
+	cap = (struct rdmapmd_qp_cap){ .max_recv_wr = 32769, .max_recv_sge = 1 };
+	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
+	cap = (struct rdmapmd_qp_cap){ .max_send_wr = 32769, .max_send_sge = 1 };
+	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), -EINVAL);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake->attr.max_recv_sge = 5;
+	fake_open(fake, &set);
+	cap = (struct rdmapmd_qp_cap){ .max_recv_wr = 1, .max_recv_sge = 5 };
+	assert_int_equal(rdmapmd_qp_sizing_compute(set.context, &cap, false, &sizing), 0);
+	assert_int_equal(sizing.rq.wqe_size, 128);
+	assert_int_equal(sizing.rq.max_gs, 5); /* not the 8 that would fit */
+	assert_int_equal(cap.max_recv_sge, 5);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
 static void
 test_queues_of_no_size(void **state)
 {
@@ -669,6 +700,7 @@ main(void)
 		TEST(test_transports_other_than_rc),
 		TEST(test_sizes),
 		TEST(test_sizes_that_are_too_large),
+		TEST(test_the_smallest_limit_counts),
 		TEST(test_queues_of_no_size),
 		TEST(test_what_an_application_sees_of_its_queue_pair),
 		TEST(test_drain),

@@ -186,6 +186,21 @@ test_a_device_without_srqs(void **state)
 	fake_unregister(fake);
 }
 
+static void
+test_every_status_has_a_name(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	assert_string_equal(rdmapmd_wc_status_str(RDMAPMD_WC_SUCCESS), "success");
+	for (i = 0; i <= RDMAPMD_WC_GENERAL_ERR; i++)
+		assert_string_not_equal(rdmapmd_wc_status_str((enum rdmapmd_wc_status)i),
+					"unknown");
+	assert_string_equal(
+		rdmapmd_wc_status_str((enum rdmapmd_wc_status)(RDMAPMD_WC_GENERAL_ERR + 1)),
+		"unknown");
+}
+
 int
 main(void)
 {
@@ -195,6 +210,7 @@ main(void)
 		cmocka_unit_test(test_bursts_reach_the_driver),
 		cmocka_unit_test(test_shared_receive_queues),
 		cmocka_unit_test(test_a_device_without_srqs),
+		cmocka_unit_test(test_every_status_has_a_name),
 	};
 
 	fake_quiet();
