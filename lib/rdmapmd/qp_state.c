@@ -72,8 +72,8 @@ static const struct change changes[STATES][STATES] = {
 static struct change
 look_up(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 {
-	/* From anywhere; SQE is no state of RC. */
-	if (from != RDMAPMD_QPS_SQE && (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR))
+	/* From anywhere. */
+	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
 		return (struct change){ .legal = true };
 	return changes[from][to];
 }

@@ -118,6 +118,7 @@ test_objects_of_two_contexts_do_not_mix(void **state)
 	assert_int_equal(rdmapmd_cq_create(one.context, &cq_attr, &cq), -EINVAL);
 	assert_int_equal(rdmapmd_mr_rereg(one.mr, RDMAPMD_REREG_MR_CHANGE_PD, two.pd, NULL, 0, 0),
 			 -EINVAL);
+	assert_null(rdmapmd_qp_find(one.context, two.qp->qp_num));
 	assert_null(qp);
 	assert_null(cq);
 	fake_assert_calls(fake, calls, "");
