@@ -609,14 +609,16 @@ test_a_region_for_each_run_of_chunks(void **state)
 static void
 test_look_up_at_the_borders(void **state)
 {
-	static const struct {
-		struct rdmapmd_key_table table;
-		struct rdmapmd_key_range ranges[3];
-	} keys = { .table = { .count = 3 },
-		   .ranges = { { 100, 200, 1 }, { 200, 300, 2 }, { 400, 401, 3 } } };
-	const struct rdmapmd_pd pd = { .keys = &keys.table };
+	static const struct rdmapmd_key_range ranges[] = { { 100, 200, 1 },
+							   { 200, 300, 2 },
+							   { 400, 401, 3 } };
+	struct rdmapmd_key_table *keys = calloc(1, sizeof(*keys) + sizeof(ranges));
+	const struct rdmapmd_pd pd = { .keys = keys };
 
 	(void)state;
+	assert_non_null(keys);
+	memcpy(keys->ranges, ranges, sizeof(ranges));
+	keys->count = RTE_DIM(ranges);
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, 99), RDMAPMD_INVALID_LKEY);
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, 100), 1);
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, 199), 1);
@@ -627,6 +629,7 @@ test_look_up_at_the_borders(void **state)
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, 401), RDMAPMD_INVALID_LKEY);
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, 0), RDMAPMD_INVALID_LKEY);
 	assert_int_equal(rdmapmd_lkey_lookup(&pd, UINTPTR_MAX), RDMAPMD_INVALID_LKEY);
+	free(keys);
 }
 
 struct reader {
