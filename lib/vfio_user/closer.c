@@ -46,7 +46,8 @@ vfu_closer_run(void *arg)
 	atomic_store(&closer->running, true);
 	do {
 		n = read(closer->out, &fd, sizeof(fd));
-		if (n == sizeof(fd)) {
+		/* The server is done with it: pairs with vfu_closer_close(). The pipe orders it for all but tools. */
+		if (n == sizeof(fd) && atomic_load(&closer->pending) > 0) {
 			close(fd);
 			atomic_fetch_sub(&closer->pending, 1);
 		}

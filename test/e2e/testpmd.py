@@ -159,7 +159,17 @@ class Testpmd:
         def answer():
             # Behind the echo of the line; other threads may print behind the prompt.
             return self.text(since).partition("\n")[2].partition(PROMPT)
-        self.wait(lambda: answer()[1] != "", timeout, f"answer to '{line}'")
+
+        def answered():
+            nonlocal patience
+            # ... or in the middle of it: an empty line brings a whole one.
+            if answer()[1] == "" and time.monotonic() > patience:
+                self.say("")
+                patience += 5
+            return answer()[1] != ""
+
+        patience = time.monotonic() + 5
+        self.wait(answered, timeout, f"answer to '{line}'")
         return answer()[0]
 
     def quit(self):
