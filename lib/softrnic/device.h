@@ -282,7 +282,13 @@ struct softrnic_mkey {
 	uint64_t start, length;
 	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
 	uint8_t *flat;
-	uint32_t generation; /* of the DMA map when flat was resolved */
+	/*
+	 * The region in chunks of 2^chunk_shift bytes, the first one holds `start`: where each chunk begins in host
+	 * memory; NULL: it is not one piece with the rights. No array: flat, or too many pieces.
+	 */
+	uint8_t **chunks;
+	uint8_t chunk_shift;
+	uint32_t generation; /* of the DMA map when flat and chunks were resolved */
 	/* cold */
 	uint8_t log_page_size;
 	bool free;	  /* created in the free state: no access */
@@ -302,7 +308,7 @@ struct softrnic_mkey {
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
-/* Look again whether the key's region is one piece of host memory. */
+/* Look again whether the key's region is one piece of host memory, or chunks that each are one. */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
 #define SOFTRNIC_RESERVED_LKEY 0x00000300u

@@ -18,6 +18,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
 	free(mkey->mtts);
 	free(mkey->klms);
+	free(mkey->chunks);
 	free(mkey);
 }
 

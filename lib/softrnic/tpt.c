@@ -5,8 +5,13 @@
  * region's start, so that nothing wraps at the end of the address space.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "device.h"
+
+/* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */
+#define CHUNKS_MAX	(UINT64_C(1) << 16)
+#define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
 
@@ -35,40 +40,6 @@ page_offset(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *page)
 	return in_page;
 }
 
-void
-softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
-{
-	unsigned int prot = SOFTRNIC_DMA_READ;
-	uint8_t *host = NULL;
-	uint64_t skip;
-
-	mkey->generation = dev->dma_generation;
-	mkey->flat = NULL;
-	if (mkey->free || mkey->mode != RNIC_MKEY_MTT || mkey->length == 0 ||
-	    mkey->translation_count == 0)
-		return;
-	if ((mkey->access & WRITES) != 0)
-		prot |= SOFTRNIC_DMA_WRITE;
-	skip = mkey->start & ((UINT64_C(1) << mkey->log_page_size) - 1);
-	for (uint64_t i = 0, left = mkey->length; left > 0; i++, skip = 0) {
-		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
-		uint8_t *at;
-
-		if (mkey->page_rights && (mkey->mtts[i] & MTT_PERMISSIONS) != MTT_PERMISSIONS)
-			return;
-		if (bytes > left)
-			bytes = left;
-		at = softrnic_dma_ptr(dev, (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK) + skip, bytes,
-				      prot);
-		if (at == NULL || (i > 0 && at != host + (mkey->length - left)))
-			return;
-		if (i == 0)
-			host = at;
-		left -= bytes;
-	}
-	mkey->flat = host;
-}
-
 static int
 translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
 	      uint32_t length, unsigned int access, struct iovec *iov, int count, int max)
@@ -94,6 +65,91 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 		length -= bytes;
 	}
 	return count;
+}
+
+/* The region as one piece of host memory, for all that the key grants; NULL: it is not. */
+static uint8_t *
+resolve_flat(struct softrnic *dev, const struct softrnic_mkey *mkey)
+{
+	unsigned int prot = SOFTRNIC_DMA_READ;
+	uint8_t *host = NULL;
+	uint64_t skip;
+
+	if ((mkey->access & WRITES) != 0)
+		prot |= SOFTRNIC_DMA_WRITE;
+	skip = mkey->start & ((UINT64_C(1) << mkey->log_page_size) - 1);
+	for (uint64_t i = 0, left = mkey->length; left > 0; i++, skip = 0) {
+		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
+		uint8_t *at;
+
+		if (mkey->page_rights && (mkey->mtts[i] & MTT_PERMISSIONS) != MTT_PERMISSIONS)
+			return NULL;
+		if (bytes > left)
+			bytes = left;
+		at = softrnic_dma_ptr(dev, (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK) + skip, bytes,
+				      prot);
+		if (at == NULL || (i > 0 && at != host + (mkey->length - left)))
+			return NULL;
+		if (i == 0)
+			host = at;
+		left -= bytes;
+	}
+	return host;
+}
+
+/* Where [distance, distance + length) is, for all that the key grants; NULL: not in one piece. */
+static uint8_t *
+resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
+	      uint32_t length)
+{
+	bool writes = (mkey->access & WRITES) != 0;
+	struct iovec piece;
+	int n = translate_mtt(dev, mkey, distance, length,
+			      writes ? SOFTRNIC_REMOTE_ATOMIC : SOFTRNIC_LOCAL_READ, &piece, 0, 1);
+
+	return n == 1 ? piece.iov_base : NULL;
+}
+
+/* A chunk lies within one page of the key, so it is aligned as that is. */
+static void
+resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	uint8_t shift =
+		mkey->log_page_size < CHUNK_SHIFT_MAX ? mkey->log_page_size : CHUNK_SHIFT_MAX;
+	uint64_t last = (mkey->start + (mkey->length - 1)) >> shift;
+	uint64_t count = last - (mkey->start >> shift) + 1;
+	uint64_t skip = mkey->start & ((UINT64_C(1) << shift) - 1);
+
+	if (count > CHUNKS_MAX)
+		return;
+	if (mkey->chunks == NULL)
+		mkey->chunks = calloc(count, sizeof(*mkey->chunks));
+	if (mkey->chunks == NULL)
+		return;
+	mkey->chunk_shift = shift;
+	for (uint64_t i = 0, distance = 0; i < count; i++, skip = 0) {
+		uint64_t length = (UINT64_C(1) << shift) - skip;
+		uint8_t *host;
+
+		if (length > mkey->length - distance)
+			length = mkey->length - distance;
+		host = resolve_piece(dev, mkey, distance, (uint32_t)length);
+		mkey->chunks[i] = host == NULL ? NULL : host - skip;
+		distance += length;
+	}
+}
+
+void
+softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	mkey->generation = dev->dma_generation;
+	mkey->flat = NULL;
+	if (mkey->free || mkey->mode != RNIC_MKEY_MTT || mkey->length == 0 ||
+	    mkey->translation_count == 0)
+		return;
+	mkey->flat = resolve_flat(dev, mkey);
+	if (mkey->flat == NULL)
+		resolve_chunks(dev, mkey);
 }
 
 /* One translation through keys of keys: how deep it is, and how much work it may still be. */

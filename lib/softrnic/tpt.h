@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Translation and protection, inline: the case of nearly every packet, a key over one piece of host memory. */
+/* Translation and protection, inline: the case of nearly every packet, bytes in one piece of host memory. */
 #ifndef SOFTRNIC_TPT_H
 #define SOFTRNIC_TPT_H
 
@@ -8,9 +8,23 @@
 
 #include "device.h"
 
+/* The region is in pieces, and [va, va + length) within it: its address, if it lies in one of them; else NULL. */
+static inline uint8_t *
+softrnic_tpt_chunk(const struct softrnic_mkey *mkey, uint64_t va, uint32_t length)
+{
+	uint64_t in_chunk = va & ((UINT64_C(1) << mkey->chunk_shift) - 1);
+	uint8_t *chunk;
+
+	if (mkey->chunks == NULL || in_chunk + length > UINT64_C(1) << mkey->chunk_shift ||
+	    length == 0)
+		return NULL;
+	chunk = mkey->chunks[(va >> mkey->chunk_shift) - (mkey->start >> mkey->chunk_shift)];
+	return chunk == NULL ? NULL : chunk + in_chunk;
+}
+
 /*
- * Host address of [va, va + length) if the key's region is one piece of host memory and the access is allowed; NULL:
- * ask softrnic_tpt_translate(), which handles every other case and counts refusals.
+ * Host address of [va, va + length) if it is one piece of host memory that is quickly found, and the access is
+ * allowed; NULL: ask softrnic_tpt_translate(), which handles every other case and counts refusals.
  */
 static inline uint8_t *
 softrnic_tpt_flat(const struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
@@ -26,12 +40,13 @@ softrnic_tpt_flat(const struct softrnic *dev, uint32_t key, uint32_t pd, uint64_
 	mkey = (const struct softrnic_mkey *)table->slots[index];
 	at = va - mkey->start;
 	/* va below start wraps to more than any length; the last comparison cannot wrap behind the one before it. */
-	if (mkey->flat == NULL || mkey->variant != (uint8_t)key || mkey->pd != pd ||
+	if (mkey->variant != (uint8_t)key || mkey->pd != pd ||
 	    (access & ~(unsigned int)mkey->access) != 0 ||
 	    mkey->generation != dev->dma_generation || at > mkey->length ||
 	    length > mkey->length - at)
 		return NULL;
-	return mkey->flat + at;
+	return __builtin_expect(mkey->flat != NULL, 1) ? mkey->flat + at
+						       : softrnic_tpt_chunk(mkey, va, length);
 }
 
 /*

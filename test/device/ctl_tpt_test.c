@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "softrnic/device.h"
+#include "softrnic/tpt.h"
 
 #define READ  SOFTRNIC_LOCAL_READ
 #define WRITE SOFTRNIC_LOCAL_WRITE
@@ -96,7 +97,16 @@ static int
 translate(struct hn *hn, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
 	  unsigned int access, struct iovec *iov, int max)
 {
-	return softrnic_tpt_translate(hn->dev, key, pd, va, length, access, iov, max);
+	uint8_t *quick = softrnic_tpt_flat(hn->dev, key, pd, va, length, access);
+	int count = softrnic_tpt_translate(hn->dev, key, pd, va, length, access, iov, max);
+
+	/* The quick way knows less, and nothing else. */
+	if (quick != NULL && length > 0) {
+		assert_int_equal(count, 1);
+		assert_ptr_equal(quick, iov[0].iov_base);
+		assert_int_equal(iov[0].iov_len, length);
+	}
+	return count;
 }
 
 /* Where byte `at` of the pieces is. */
@@ -569,6 +579,63 @@ a_large_region_in_one_command(void **state)
 	assert_int_equal(translate(hn, key, pd, at, PAGES * 4096u + 1, WRITE, iov, 1), -EFAULT);
 }
 
+/* What EAL does without --single-file-segments: a file for each hugepage, and memory in no order. */
+static void
+a_region_of_files_is_found_at_once(void **state)
+{
+	enum { FILE_BYTES = 1 << 21, FILES = 4, REGION = FILES * FILE_BYTES - 4096 };
+	struct hn *hn = *state;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
+	const uint64_t iova = 0x40000000, start = iova + 4096;
+	uint64_t mtts[FILES];
+	const struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+				       .access = SOFTRNIC_LOCAL_WRITE,
+				       .pd = pd,
+				       .count = FILES,
+				       .mtts = mtts,
+				       .log_page_size = 21,
+				       .start = start,
+				       .length = REGION };
+	struct softrnic *dev = hn->dev;
+	struct iovec iov[FILES];
+	uint8_t *memory = NULL;
+	uint32_t key, i;
+
+	assert_int_equal(posix_memalign((void **)&memory, FILE_BYTES, FILES * FILE_BYTES), 0);
+	for (i = 0; i < FILES; i++) {
+		mtts[i] = (iova + i * FILE_BYTES) | RNIC_MTT_READ | RNIC_MTT_WRITE;
+		assert_int_equal(softrnic_dma_map(dev, iova + i * FILE_BYTES, FILE_BYTES,
+						  memory + (FILES - 1 - i) * FILE_BYTES, 3),
+				 0);
+	}
+	key = create_ok(hn, &spec);
+	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, start, 4096, WRITE),
+			 memory + (FILES - 1) * FILE_BYTES + 4096);
+	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, iova + 2 * FILE_BYTES + 5, 64, WRITE),
+			 memory + (FILES - 3) * FILE_BYTES + 5);
+	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, start + REGION - 1, 1, WRITE),
+			 memory + FILE_BYTES - 1);
+	/* Over a border, outside, and without the right: not this way. */
+	assert_null(softrnic_tpt_flat(dev, key, pd, iova + FILE_BYTES - 1, 2, WRITE));
+	assert_null(softrnic_tpt_flat(dev, key, pd, start - 1, 1, WRITE));
+	assert_null(softrnic_tpt_flat(dev, key, pd, start + REGION - 1, 2, WRITE));
+	assert_null(softrnic_tpt_flat(dev, key, pd, start, 1, SOFTRNIC_REMOTE_READ));
+	assert_int_equal(translate(hn, key, pd, start, REGION, WRITE, iov, FILES), FILES);
+	/* A hole in the map is a hole here, and nowhere else. */
+	assert_int_equal(softrnic_dma_unmap(dev, iova + FILE_BYTES, FILE_BYTES), 0);
+	assert_null(softrnic_tpt_flat(dev, key, pd, start, 1, WRITE));
+	assert_int_equal(translate(hn, key, pd, start, 1, WRITE, iov, 1), 1);
+	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, start, 1, WRITE), iov[0].iov_base);
+	assert_null(softrnic_tpt_flat(dev, key, pd, iova + FILE_BYTES, 1, WRITE));
+	assert_int_equal(translate(hn, key, pd, iova + FILE_BYTES, 1, WRITE, iov, 1), -EFAULT);
+	for (i = 0; i < FILES; i++) {
+		if (i != 1)
+			assert_int_equal(softrnic_dma_unmap(dev, iova + i * FILE_BYTES, FILE_BYTES),
+					 0);
+	}
+	free(memory);
+}
+
 int
 main(void)
 {
@@ -586,6 +653,7 @@ main(void)
 		T(keys_that_cannot_be),
 		T(a_key_is_queried_as_it_was_made),
 		T(a_large_region_in_one_command),
+		T(a_region_of_files_is_found_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
