@@ -5,6 +5,10 @@
 
 set -euo pipefail
 
+me=mlx5_headers
+# shellcheck source=devtools/source-package.sh
+. "$(dirname "$0")/../source-package.sh"
+
 usage()
 {
 	cat <<'USAGE'
@@ -24,58 +28,8 @@ USAGE
 
 fail()
 {
-	echo "mlx5_headers: $*" >&2
+	echo "$me: $*" >&2
 	exit 1
-}
-
-# private_sources OUT: the system's apt sources as deb-src entries, in both of apt's formats.
-private_sources()
-{
-	local out=$1 etc=/etc/apt
-	local -a stanzas lists
-
-	mapfile -t stanzas < <(find $etc/sources.list.d -name '*.sources' 2>/dev/null)
-	mapfile -t lists < <(find $etc/sources.list $etc/sources.list.d/*.list 2>/dev/null)
-	if [ ${#stanzas[@]} -gt 0 ]; then
-		for f in "${stanzas[@]}"; do
-			grep -v '^#' "$f" || true
-			echo
-		done | awk '
-			BEGIN { RS = ""; FS = "\n" }
-			tolower($0) ~ /(^|\n)enabled:[ \t]*(no|false|off|0)/ { next }
-			{
-				for (i = 1; i <= NF; i++)
-					print (tolower($i) ~ /^types:/) ? "Types: deb-src" : $i
-				print ""
-			}' >"$out/private.sources"
-	fi
-	if [ ${#lists[@]} -gt 0 ]; then
-		sed -n -E 's/^[[:space:]]*deb(-src)?[[:space:]]+/deb-src /p' "${lists[@]}" |
-			sort -u >"$out/private.list"
-	fi
-}
-
-# fetch_source STAMP WORK: unpack the source package "NAME VERSION" into WORK/tree.
-fetch_source()
-{
-	local stamp=$1 work=$2
-	local -a apt
-
-	mkdir -p "$work"/{etc,src,lists/partial,cache/archives/partial}
-	private_sources "$work/etc"
-	apt=(apt-get -q -o "Dir::Etc::sourcelist=/dev/null" -o "Dir::Etc::sourceparts=$work/etc"
-		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache"
-		-o "APT::Sandbox::User=$(id -un)" -o "Acquire::Retries=3")
-	echo "mlx5_headers: fetching the source of $stamp"
-	# One unreachable source makes update fail; what counts is whether ours can be had.
-	"${apt[@]}" update >"$work/update.log" 2>&1 || true
-	if ! (cd "$work/src" && "${apt[@]}" source --download-only "${stamp/ /=}") \
-		>"$work/source.log" 2>&1; then
-		tail -n 5 "$work/update.log" "$work/source.log" >&2
-		fail "no package source has the source of $stamp"
-	fi
-	dpkg-source --no-check -x "$work"/src/*.dsc "$work/tree" >"$work/extract.log" 2>&1 ||
-		fail "the source of $stamp does not unpack: $(tail -n 1 "$work/extract.log")"
 }
 
 # make_autoconf TREE WORK: DPDK's questions to the compiler, asked without configuring all of it.
@@ -130,7 +84,7 @@ mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 work=$(mktemp -d "$dir/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-fetch_source "$stamp" "$work"
+source_package_fetch "${stamp% *}" "${stamp#* }" "$work" || exit 1
 tree=$work/tree
 make_autoconf "$tree" "$work"
 
@@ -141,4 +95,4 @@ cp "$tree"/drivers/{common,net}/mlx5/{,linux/}*.h "$tree"/drivers/bus/auxiliary/
 cp "$tree"/drivers/net/mlx5/hws/*.h "$dir/hws/"
 echo "$stamp" >"$dir/version"
 count=$(find "$dir" -name '*.h' -not -path "$work/*" | wc -l)
-echo "mlx5_headers: $count headers of $stamp in $dir"
+echo "$me: $count headers of $stamp in $dir"
