@@ -12,6 +12,7 @@
 #include "init_seg.h"
 #include "list.h"
 #include "mkey.h"
+#include "qp.h"
 #include "queue.h"
 #include "reg.h"
 #include "vport.h"
@@ -54,6 +55,19 @@
 	FRAME(query_cq_out)                                         \
 	L(modify_cq_in, MODIFY_CQ_IN)                               \
 	L(cqc, CQC)                                                 \
+	L(create_qp_in, CREATE_QP_IN)                               \
+	L(modify_qp_in, MODIFY_QP_IN)                               \
+	L(query_qp_out, QUERY_QP_OUT)                               \
+	L(qpc, QPC)                                                 \
+	L(ads, ADS)                                                 \
+	FRAME(create_rmp_in)                                        \
+	L(modify_rmp_in, MODIFY_RMP_IN)                             \
+	FRAME(query_rmp_out)                                        \
+	L(rmpc, RMPC)                                               \
+	L(query_roce_address_in, QUERY_ROCE_ADDRESS_IN)             \
+	FRAME(query_roce_address_out)                               \
+	L(set_roce_address_in, SET_ROCE_ADDRESS_IN)                 \
+	L(roce_addr, ROCE_ADDR)                                     \
 	L(vport_in, VPORT_IN)                                       \
 	L(query_vport_state_out, QUERY_VPORT_STATE_OUT)             \
 	L(modify_vport_state_in, MODIFY_VPORT_STATE_IN)             \
@@ -138,6 +152,17 @@
 	I(create_cq_in, cqc, cqc, 0x10)                                             \
 	I(query_cq_out, cqc, cqc, 0x10)                                             \
 	I(modify_cq_in, cqc, cqc, 0x10)                                             \
+	I(create_qp_in, qpc, qpc, 0x18)                                             \
+	I(modify_qp_in, qpc, qpc, 0x18)                                             \
+	I(query_qp_out, qpc, qpc, 0x18)                                             \
+	I(qpc, ads, primary_address_path, 0x18)                                     \
+	I(qpc, ads, secondary_address_path, 0x44)                                   \
+	I(create_rmp_in, rmpc, rmpc, 0x20)                                          \
+	I(modify_rmp_in, rmpc, rmpc, 0x20)                                          \
+	I(query_rmp_out, rmpc, rmpc, 0x20)                                          \
+	I(rmpc, wq, wq, 0x30)                                                       \
+	I(query_roce_address_out, roce_addr, roce_address, 0x10)                    \
+	I(set_roce_address_in, roce_addr, roce_address, 0x10)                       \
 	I(query_nic_vport_context_out, nic_vport_context, nic_vport_context, 0x10)  \
 	I(modify_nic_vport_context_in, nic_vport_context, nic_vport_context, 0x100) \
 	I(query_vport_counter_out, vport_counters, vport_counters, 0x10)            \
