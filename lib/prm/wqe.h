@@ -52,6 +52,9 @@ enum rnic_wqe_ce {
 };
 #define RNIC_WQE_CE_MASK 0x0c
 
+#define RNIC_WQE_FM_FENCE 0x40 /* begin after earlier READs and atomics */
+#define RNIC_WQE_SE	  0x02 /* the peer's completion is a solicited one */
+
 /* The Ethernet segment of a SEND on an SQ; inline header bytes may follow inline_header_start. */
 struct rnic_wqe_eth {
 	struct rnic_be32 rsvd_00;
@@ -88,6 +91,34 @@ enum rnic_wqe_inline_cap {
 #define RNIC_WQE_ETH_L4_CSUM	      0x80
 #define RNIC_WQE_ETH_INLINE_SIZE_MASK 0x03ff
 #define RNIC_WQE_ETH_INSERT_VLAN      0x8000
+
+/* What a WRITE, a READ or an atomic means at the peer; follows the control segment. */
+struct rnic_wqe_raddr {
+	struct rnic_be64 address;
+	struct rnic_be32 rkey;
+	struct rnic_be32 rsvd_0c;
+};
+RNIC_SIZE(rnic_wqe_raddr, 16);
+RNIC_AT(rnic_wqe_raddr, rkey, 0x08);
+
+/* The operands of an atomic; follows the remote address. */
+struct rnic_wqe_atomic {
+	struct rnic_be64 swap_add; /* of a compare-and-swap the new value, else what is added */
+	struct rnic_be64 compare;
+};
+RNIC_SIZE(rnic_wqe_atomic, 16);
+RNIC_AT(rnic_wqe_atomic, compare, 0x08);
+
+/* Opens a receive WQE of a linked list: which one comes after it. */
+struct rnic_wqe_next {
+	uint8_t rsvd_00[2];
+	struct rnic_be16 next_wqe_index;
+	uint8_t signature;
+	uint8_t rsvd_05[11];
+};
+RNIC_SIZE(rnic_wqe_next, 16);
+RNIC_AT(rnic_wqe_next, next_wqe_index, 0x02);
+RNIC_AT(rnic_wqe_next, signature, 0x04);
 
 /* Memory, in send and receive WQEs. */
 struct rnic_wqe_data {
