@@ -43,6 +43,8 @@ enum softrnic_object_type {
 	SOFTRNIC_RQ,
 	SOFTRNIC_Q_COUNTER,
 	SOFTRNIC_FLOW_TABLE,
+	SOFTRNIC_QP,
+	SOFTRNIC_RMP,
 	SOFTRNIC_OBJECT_TYPES,
 };
 
@@ -574,6 +576,9 @@ struct softrnic {
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */
 	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
+	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
+	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
+	struct softrnic_qp_list swept_qps, timed_qps;
 	uint64_t now; /* nanoseconds since power-on, of this poll: the time in CQEs */
 
 	/* registers (bar.c) and UAR pages (uar.c) */
@@ -603,7 +608,8 @@ struct softrnic {
 
 	/* Ethernet and the wire */
 	struct softrnic_port port;
-	struct softrnic_steering *steering; /* eth/steer.c's own: root tables */
+	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
+	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	const struct softrnic_wire_ops *wire;
 	void *wire_data;
 	void *faults; /* wire/faults.c's own */

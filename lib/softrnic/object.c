@@ -27,6 +27,8 @@ static const struct {
 	[SOFTRNIC_RQ] = { 0x8000, 1 << 13 },
 	[SOFTRNIC_Q_COUNTER] = { 0x08, 1 << 6 },
 	[SOFTRNIC_FLOW_TABLE] = { 0x01, 1 << 9 },
+	[SOFTRNIC_QP] = { 0x4000, 1 << 13 },
+	[SOFTRNIC_RMP] = { 0x6000, 1 << 12 },
 };
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */

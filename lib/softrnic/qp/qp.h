@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs: what their commands and their data path know of each other.
+ *
+ * A QP is the owner of a struct roce_qp (roce/roce.h): it fetches WQEs, writes CQEs, checks keys, and hands packets to
+ * the wire. All of it runs under the poller's lock.
+ */
+#ifndef SOFTRNIC_QP_H
+#define SOFTRNIC_QP_H
+
+#include "device.h"
+#include "prm/qp.h"
+#include "roce/roce.h"
+
+/* Send WQEs are at most so long (max_wqe_sz_sq). */
+#define SOFTRNIC_QP_WQE_BYTES_MAX 1024u
+
+/* A receive memory pool, which is what an SRQ is: receive WQEs in a linked list, for many QPs. */
+struct softrnic_rmp {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec; /* counter 0: WQEs posted */
+	struct softrnic_object *pd_object;
+	uint32_t pd;
+	uint16_t producer; /* as last read from the record */
+	uint16_t consumer; /* WQEs taken */
+	uint16_t next;	   /* index of the WQE that is taken next */
+	uint16_t limit;	   /* fewer left than this: SRQ_LIMIT once, then 0 */
+	uint8_t log_size, log_stride;
+	uint8_t state; /* enum rnic_wq_state: RDY, ERR */
+	struct rnic_rmpc context;
+};
+
+/* An entry of the RoCE address table: a GID. */
+struct softrnic_roce_addr {
+	bool valid;
+	struct rnic_roce_addr context;
+	uint8_t gid[16];
+	uint8_t mac[6];
+};
+#define SOFTRNIC_ROCE_ADDRS 128
+
+/* A receive ring of the QP's own; `rmp` of the QP stands for it when that is not NULL. */
+struct softrnic_qp_rq {
+	uint16_t consumer, producer;
+	uint8_t log_size, log_stride; /* stride in bytes, log2 */
+};
+
+struct softrnic_qp {
+	struct softrnic_object object;
+	struct roce_qp roce; /* its state is the QP's */
+
+	/* The control plane's (create.c, modify.c): set at CREATE, or by a modify. */
+	struct softrnic_ring ring; /* both rings: receive WQEs first, then send WQEBBs */
+	struct softrnic_dbrec dbrec;
+	struct softrnic_cq *send_cq, *recv_cq;
+	struct softrnic_rmp *rmp;	    /* may be NULL */
+	struct softrnic_q_counter *counter; /* may be NULL */
+	struct softrnic_object *pd_object, *uar_object;
+	uint32_t pd, uar, user_index;
+	uint32_t sq_offset;  /* of the send ring, bytes */
+	uint8_t sq_log_size; /* WQEBBs */
+	bool no_sq, no_rq, rlky;
+	struct softrnic_qp_rq rq;
+	/* The path: the address of ours that is the source, the peer's. */
+	uint8_t source_index;
+	uint8_t dgid[16];
+	uint8_t dmac[6];
+	struct rnic_qpc context; /* as created and modified, for QUERY_QP */
+
+	/* The data path's (send.c, receive.c, path.c). */
+	uint16_t sq_consumer; /* WQEBBs fetched */
+	uint16_t sq_producer; /* as last read from the record */
+	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
+	uint8_t *wqes;
+	bool sq_failed; /* the send ring cannot be read any more */
+	bool active;
+	bool suspect; /* the sweep saw work that no doorbell has told of yet */
+	bool timed;
+	uint32_t idle; /* polls without work */
+	uint64_t deadline;
+	TAILQ_ENTRY(softrnic_qp) active_link;
+	TAILQ_ENTRY(softrnic_qp) sweep_link;
+	TAILQ_ENTRY(softrnic_qp) timed_link;
+};
+
+/* ---- What the data path offers the commands. ---- */
+
+/*
+ * The last step of CREATE_QP, with everything above filled and no number yet: memory for requests and copies of WQEs,
+ * state RST. RNIC_STATUS_OK, or NO_RES (the device's budget for such memory, or none to be had).
+ */
+int softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp);
+/* Off all lists, memory given back; no host memory is touched, nothing completes. */
+void softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp);
+/*
+ * Change the state; attr as in roce_qp_modify(). What must be flushed or drained is, by the polls that follow. To RST:
+ * counters of the rings are 0 again. RNIC_STATUS_OK; BAD_RES_STATE: no such change; BAD_PARAM: a value.
+ */
+int softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state to,
+		       const struct roce_attr *attr);
+/* What QUERY_QP reports of a QP beyond its context: state (SQ_DRAINING included), counters, PSNs. */
+void softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc);
+/* MODIFY_RMP armed a limit: is it reached already? */
+void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
+
+/* ---- What the device calls. ---- */
+
+/* Kick: look at the queue pair of this number (a doorbell named it). */
+void softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn);
+/* Look at one QP's record: repairs a doorbell that was lost on a shared page. */
+void softrnic_qp_sweep(struct softrnic *dev);
+/* Execute WQEs, send what is due, look at timers: the work done. Direct call from softrnic_poll(), behind the SQs. */
+unsigned int softrnic_qps_poll(struct softrnic *dev);
+
+/* ---- Packets on wires (path.c): descriptors, as frames are. ---- */
+
+/* What is around the BTH of a packet inside one process; valid during the call that carries it. */
+struct softrnic_roce_frame {
+	uint8_t smac[6], dmac[6];
+	uint8_t sgid[16], dgid[16];
+	uint16_t pkey;
+	const struct roce_pkt *pkt;
+};
+/* Bytes that the packet would have on an Ethernet wire, without FCS: what counters count. */
+uint32_t softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame);
+/* From the wire: addresses, QPN, transport. What fits nothing is counted and dropped. */
+void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame);
+
+#endif
