@@ -59,6 +59,20 @@ rnic_cq_dbrec_publish(struct rnic_cq_dbrec *record, uint32_t consumer)
 }
 
 /*
+ * Arm a CQ: an event when there is an entry behind the index in `arm`. The record, then the register, which all CQs of
+ * the device share; a write that another one's overtakes is found in the record.
+ * Partner: the device's load of the register, after which it loads the record with acquire.
+ */
+static inline void
+rnic_cq_arm(struct rnic_cq_dbrec *record, volatile void *reg, uint32_t arm, uint32_t cqn)
+{
+	rnic_dbrec_publish(&record->arm, arm);
+	rte_io_wmb();
+	__atomic_store_n((volatile uint64_t *)reg, RNIC_SWAP64((uint64_t)arm << 32 | cqn),
+			 __ATOMIC_RELEASE);
+}
+
+/*
  * Ring: an 8-byte write of the first two dwords of the last posted WQE's control segment. It must reach the device after
  * the doorbell record, and the two halves of a register are used in turn.
  * Partner: the device's load of the register, after which it loads the doorbell record with acquire.

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The driver's half of the objects of lib/rdmapmd: each struct begins with the library's head, and is made of the same
+ * queues that the ethdev port uses.
+ *
+ * Who writes what on the data path: a send queue belongs to the thread that posts to it, a receive queue likewise, a CQ to
+ * the thread that polls it. Of a queue pair that thread writes the tails alone, which those who post read.
+ */
+#ifndef RNIC_RDMA_H
+#define RNIC_RDMA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "rdmapmd_driver.h"
+#include "rnic.h"
+
+struct rnic_rdma_qp;
+struct rnic_rdma_srq;
+
+/* ---- Completion queues ---- */
+
+/* The queue pairs of a CQ by number: a hash table of pointers, at most half full, NULL: free. */
+struct rnic_rdma_qps {
+	struct rnic_rdma_qps *older; /* a poll may still read it; freed when nobody polls */
+	uint32_t mask, count;
+	struct rnic_rdma_qp *_Atomic slots[];
+};
+
+struct rnic_rdma_cq {
+	struct rdmapmd_cq cq;
+
+	/* hot: whoever polls */
+	struct rnic_cq ring;
+	struct rnic_rdma_qp *last; /* whose entry was the last one; never NULL */
+	struct rnic_rdma_qps *_Atomic qps;
+	uint64_t strange; /* entries of no queue pair of ours, or of no request that was posted */
+
+	/* arming */
+	volatile void *arm_register;
+	atomic_uint arm_sequence; /* how many events it has had */
+
+	/* cold */
+	struct rnic_dev *dev;
+	pthread_mutex_t lock;	      /* of changes of qps */
+	struct rdmapmd_handle number; /* in the device's table of CQs with events */
+	bool has_events;
+};
+
+/* No queue pair has this number: 24 bits that stand for multicast. */
+#define RNIC_RDMA_NO_QPN 0xffffffu
+
+/* rdma_poll.c */
+uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+int rnic_rdma_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only);
+
+/* rdma_qps.c: which queue pairs a CQ has. */
+int rnic_rdma_qps_init(struct rnic_rdma_cq *cq);
+void rnic_rdma_qps_fini(struct rnic_rdma_cq *cq);
+/* Threads: any, beside one that polls. -ENOMEM, -EEXIST: the device gave a number twice. */
+int rnic_rdma_qps_add(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
+/* Nobody polls meanwhile; nothing if it is not there. */
+void rnic_rdma_qps_remove(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
+struct rnic_rdma_qp *rnic_rdma_qps_find(const struct rnic_rdma_cq *cq, uint32_t qp_num);
+/* Entries of a queue pair that wait in a CQ are no longer anybody's. Nobody polls meanwhile. */
+void rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
+
+/* ---- Queue pairs ---- */
+
+/* A send request under way, at the WQEBB where its WQE starts. */
+struct rnic_rdma_wqe {
+	uint64_t wr_id;
+	uint32_t head;	/* how many requests were posted before it */
+	uint8_t opcode; /* enum rdmapmd_wc_opcode */
+	uint8_t quiet;	/* enum rnic_rdma_quiet */
+	uint8_t rsvd[2];
+};
+_Static_assert(sizeof(struct rnic_rdma_wqe) == 16, "four to a cache line");
+
+/* Requests whose completion is not the application's to see. */
+enum rnic_rdma_quiet {
+	RNIC_RDMA_REPORTED = 0,
+	RNIC_RDMA_QUIET_SUCCESS = 1, /* unsignaled, but the driver wants to know when it is done */
+	RNIC_RDMA_QUIET = 2,	     /* the driver's own */
+};
+
+struct rnic_rdma_send {
+	struct rnic_sq wq;
+	struct rnic_rdma_wqe *wqes;
+	uint32_t head;	   /* requests posted, free running */
+	uint32_t tail;	   /* atomic: requests completed; who polls writes it */
+	uint32_t signaled; /* requests posted up to the last one that asks for a completion */
+	uint32_t max_post, max_gs, max_inline;
+	uint8_t open;	      /* atomic: the state takes requests */
+	uint8_t fm_ce_se[16]; /* of each combination of send_flags */
+};
+
+struct rnic_rdma_receive {
+	struct rnic_rq wq;
+	uint64_t *wr_ids;
+	uint32_t head; /* atomic */
+	uint32_t tail; /* atomic: who polls writes it */
+	uint32_t max_post, max_gs;
+	uint8_t open; /* atomic */
+};
+
+struct rnic_rdma_qp {
+	struct rdmapmd_qp qp;
+	struct rnic_rdma_send sq;
+	struct rnic_rdma_receive rq;
+	struct rnic_rdma_srq *srq; /* NULL: rq is in use */
+
+	/* cold */
+	struct rnic_dev *dev;
+	struct rnic_mem mem; /* both rings, the receive ring first */
+	void *dbrec;
+};
+
+/* rdma_post.c */
+#define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
+uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
+uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
+/* What a send queue's table of flags holds. */
+void rnic_rdma_send_flags(struct rnic_rdma_send *sq, bool sq_sig_all);
+/*
+ * Requests that have not been polled. Without a completion in sight for the last of them a NOP is posted behind it, whose
+ * completion nobody sees, so that polling leads to 0.
+ */
+uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
+/* As after creation: nothing is posted. Nobody posts or polls meanwhile. */
+void rnic_rdma_queues_reset(struct rnic_rdma_qp *qp);
+
+/* ---- Shared receive queues ---- */
+
+/*
+ * Free WQEs are a list from `head` to `tail`; the last one stays free. Whoever posts takes from the head. Polls of several
+ * CQs give back at the tail, each with one exchange of it, and then links what was the tail to its own: a WQE that is not
+ * linked yet looks like the last one.
+ */
+struct rnic_rdma_srq {
+	struct rdmapmd_srq srq;
+	uint8_t *ring;
+	struct rnic_be32 *dbrec;
+	uint64_t *wr_ids;
+	uint32_t *next; /* atomic: of each WQE the next free one, or one of the below */
+	uint32_t head;
+	uint32_t tail; /* atomic */
+	uint32_t mask, max_gs;
+	uint8_t log_stride;
+	uint16_t posted; /* free running */
+
+	/* cold */
+	struct rnic_dev *dev;
+	struct rnic_mem mem;
+	uint32_t limit;
+};
+#define RNIC_RDMA_SRQ_LAST   UINT32_MAX
+#define RNIC_RDMA_SRQ_POSTED (UINT32_MAX - 1)
+
+uint16_t rnic_rdma_post_srq_recv(struct rdmapmd_srq *srq, const struct rdmapmd_recv_wr *wr,
+				 uint16_t n);
+/* All WQEs are free. */
+void rnic_rdma_srq_reset(struct rnic_rdma_srq *srq);
+/* A WQE has completed: its request's wr_id. False: it was not posted. */
+static inline bool
+rnic_rdma_srq_complete(struct rnic_rdma_srq *srq, uint16_t counter, uint64_t *wr_id)
+{
+	const uint32_t index = counter & srq->mask;
+	uint32_t before;
+
+	if (unlikely(__atomic_load_n(&srq->next[index], __ATOMIC_RELAXED) != RNIC_RDMA_SRQ_POSTED))
+		return false;
+	*wr_id = srq->wr_ids[index];
+	__atomic_store_n(&srq->next[index], RNIC_RDMA_SRQ_LAST, __ATOMIC_RELAXED);
+	before = __atomic_exchange_n(&srq->tail, index, __ATOMIC_ACQ_REL);
+	/* Partner: the load-acquire in rnic_rdma_post_srq_recv(), before it writes the WQE anew. */
+	__atomic_store_n(&srq->next[before], index, __ATOMIC_RELEASE);
+	return true;
+}
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Poll bursts and arming (PRM: "Completion Queues"). Nothing that an entry says is believed: its queue pair must be one of
+ * the CQ's, its request one that is under way; an entry of anything else is passed over, and counted.
+ */
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+
+#include "doorbell.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
+#include "rdma.h"
+
+/* The last eight bytes of an entry, loaded at once: what was checked is what is used. */
+struct entry {
+	uint32_t qp_num;
+	uint16_t wqe_counter;
+	uint8_t opcode;
+};
+
+static __rte_always_inline struct entry
+load_entry(const struct rnic_cqe *cqe)
+{
+	const uint64_t word = RNIC_SWAP64(
+		__atomic_load_n((const uint64_t *)&cqe->sop_drop_qpn, __ATOMIC_RELAXED));
+
+	return (struct entry){
+		.qp_num = (uint32_t)(word >> 32) & 0xffffff,
+		.wqe_counter = (uint16_t)(word >> 16),
+		.opcode = RNIC_CQE_OPCODE((uint8_t)word),
+	};
+}
+_Static_assert(offsetof(struct rnic_cqe, sop_drop_qpn) == sizeof(struct rnic_cqe) - 8,
+	       "queue number, counter, opcode: one word");
+
+/* The send request of an entry; NULL: none that is under way. It and all before it are done. */
+static __rte_always_inline const struct rnic_rdma_wqe *
+take_send(struct rnic_rdma_send *sq, uint16_t counter)
+{
+	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
+
+	if (unlikely(wqe->head - sq->tail >= sq->max_post))
+		return NULL;
+	return wqe;
+}
+
+/* Partner: the load-acquire of the post, which may write anew what is behind the tail. */
+static __rte_always_inline void
+give_back(uint32_t *tail, uint32_t value)
+{
+	__atomic_store_n(tail, value, __ATOMIC_RELEASE);
+}
+
+/* The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. */
+static __rte_always_inline bool
+take_receive(struct rnic_rdma_qp *qp, uint16_t counter, uint64_t *wr_id)
+{
+	struct rnic_rdma_receive *rq = &qp->rq;
+	const uint32_t tail = rq->tail;
+
+	if (qp->srq != NULL)
+		return rnic_rdma_srq_complete(qp->srq, counter, wr_id);
+	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
+		return false;
+	*wr_id = rq->wr_ids[tail & rq->wq.mask];
+	give_back(&rq->tail, tail + 1);
+	return true;
+}
+
+/* A request that has been carried out. False: nothing to report. */
+static __rte_always_inline bool
+requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter,
+	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const struct rnic_rdma_wqe *wqe;
+
+	if (unlikely(qp->sq.wqes == NULL) ||
+	    unlikely((wqe = take_send(&qp->sq, counter)) == NULL)) {
+		cq->strange++;
+		return false;
+	}
+	wc->wr_id = wqe->wr_id;
+	wc->status = RDMAPMD_WC_SUCCESS;
+	wc->opcode = wqe->opcode;
+	wc->wc_flags = 0;
+	wc->byte_len = wqe->opcode == RDMAPMD_WC_RDMA_READ ? rnic_be32_to_cpu(cqe->byte_count)
+							   : sizeof(uint64_t);
+	if (unlikely(wqe->quiet != RNIC_RDMA_REPORTED)) {
+		give_back(&qp->sq.tail, wqe->head + 1);
+		return false;
+	}
+	give_back(&qp->sq.tail, wqe->head + 1);
+	return true;
+}
+
+/* Something that has arrived. False: nothing to report. */
+static __rte_always_inline bool
+responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *entry,
+	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const uint32_t source = rnic_be32_to_cpu(cqe->flags_rqpn);
+
+	if (unlikely(!take_receive(qp, entry->wqe_counter, &wc->wr_id))) {
+		cq->strange++;
+		return false;
+	}
+	wc->status = RDMAPMD_WC_SUCCESS;
+	wc->opcode = entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ? RDMAPMD_WC_RECV_RDMA_WITH_IMM
+								   : RDMAPMD_WC_RECV;
+	wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
+	wc->imm_data = cqe->immediate.raw;
+	wc->src_qp = source & 0xffffff;
+	wc->sl = source >> 24 & 0xf;
+	wc->pkey_index = 0;
+	wc->wc_flags = (entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ||
+					entry->opcode == RNIC_CQE_RESPONDER_SEND_IMM
+				? RDMAPMD_WC_WITH_IMM
+				: 0) |
+		       (source >> 28 & 3 ? RDMAPMD_WC_GRH : 0);
+	return true;
+}
+
+static uint8_t
+status_of(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case RNIC_SYND_LOCAL_LENGTH: return RDMAPMD_WC_LOC_LEN_ERR;
+	case RNIC_SYND_LOCAL_QP_OPERATION: return RDMAPMD_WC_LOC_QP_OP_ERR;
+	case RNIC_SYND_LOCAL_PROTECTION: return RDMAPMD_WC_LOC_PROT_ERR;
+	case RNIC_SYND_WR_FLUSHED: return RDMAPMD_WC_WR_FLUSH_ERR;
+	case RNIC_SYND_MW_BIND: return RDMAPMD_WC_MW_BIND_ERR;
+	case RNIC_SYND_BAD_RESPONSE: return RDMAPMD_WC_BAD_RESP_ERR;
+	case RNIC_SYND_LOCAL_ACCESS: return RDMAPMD_WC_LOC_ACCESS_ERR;
+	case RNIC_SYND_REMOTE_INVALID_REQUEST: return RDMAPMD_WC_REM_INV_REQ_ERR;
+	case RNIC_SYND_REMOTE_ACCESS: return RDMAPMD_WC_REM_ACCESS_ERR;
+	case RNIC_SYND_REMOTE_OPERATION: return RDMAPMD_WC_REM_OP_ERR;
+	case RNIC_SYND_RETRY_EXCEEDED: return RDMAPMD_WC_RETRY_EXC_ERR;
+	case RNIC_SYND_RNR_RETRY_EXCEEDED: return RDMAPMD_WC_RNR_RETRY_EXC_ERR;
+	case RNIC_SYND_REMOTE_ABORTED: return RDMAPMD_WC_REM_ABORT_ERR;
+	default: return RDMAPMD_WC_GENERAL_ERR;
+	}
+}
+
+/* A request that has failed, or an entry that makes no sense. False: nothing to report. */
+static bool __rte_noinline
+failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *entry,
+       const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
+	const struct rnic_rdma_wqe *wqe = NULL;
+	bool reported = true;
+
+	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR) {
+		if (qp->sq.wqes != NULL)
+			wqe = take_send(&qp->sq, entry->wqe_counter);
+		if (wqe == NULL)
+			goto strange;
+		wc->wr_id = wqe->wr_id;
+		reported = wqe->quiet != RNIC_RDMA_QUIET;
+		give_back(&qp->sq.tail, wqe->head + 1);
+	} else if (entry->opcode != RNIC_CQE_RESPONDER_ERROR ||
+		   !take_receive(qp, entry->wqe_counter, &wc->wr_id)) {
+		goto strange;
+	}
+	wc->status = status_of(error->syndrome);
+	wc->vendor_err = error->vendor_error_syndrome;
+	rdmapmd_qp_in_error(&qp->qp);
+	return reported;
+
+strange:
+	cq->strange++;
+	return false;
+}
+
+/* Not the last entry's queue pair; NULL: none of this CQ. */
+static struct rnic_rdma_qp *__rte_noinline
+other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode)
+{
+	struct rnic_rdma_qp *qp = rnic_rdma_qps_find(cq, qp_num);
+
+	if (qp != NULL)
+		cq->last = qp;
+	else if (opcode != RNIC_CQE_RESIZE && qp_num != RNIC_RDMA_NO_QPN)
+		cq->strange++;
+	return qp;
+}
+
+uint16_t
+rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
+{
+	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
+	const struct rnic_cqe *ring = cq->ring.ring, *cqe;
+	const uint32_t mask = cq->ring.mask, first = cq->ring.consumer;
+	const uint8_t log_size = cq->ring.log_size;
+	struct rdmapmd_wc *const start = wc, *const end = wc + n;
+	struct rnic_rdma_qp *qp = cq->last;
+	uint32_t consumer = first;
+	struct entry entry;
+	bool reported;
+
+	/* Of entries that nobody sees, no more than the ring holds: a device cannot keep the caller here. */
+	for (; wc != end && consumer - first <= mask; consumer++) {
+		cqe = &ring[consumer & mask];
+		if (!rnic_cqe_ready(cqe, consumer, log_size))
+			break;
+		entry = load_entry(cqe);
+		if (unlikely(entry.qp_num != qp->qp.qp_num)) {
+			struct rnic_rdma_qp *other = other_qp(cq, entry.qp_num, entry.opcode);
+
+			if (unlikely(other == NULL))
+				continue;
+			qp = other;
+		}
+		wc->qp_num = entry.qp_num;
+		if (entry.opcode == RNIC_CQE_REQUESTER)
+			reported = requester(cq, qp, entry.wqe_counter, cqe, wc);
+		else if (likely(entry.opcode <= RNIC_CQE_RESPONDER_SEND_INVAL))
+			reported = responder(cq, qp, &entry, cqe, wc);
+		else
+			reported = failed(cq, qp, &entry, cqe, wc);
+		wc += reported;
+	}
+	if (consumer == first)
+		return 0;
+	cq->ring.consumer = consumer;
+	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
+	return (uint16_t)(wc - start);
+}
+
+void
+rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
+{
+	const uint32_t first = cq->ring.consumer;
+	struct rnic_cqe *cqe;
+	struct entry entry;
+	uint64_t wr_id;
+	uint32_t index;
+
+	for (index = first; index - first <= cq->ring.mask; index++) {
+		cqe = &cq->ring.ring[index & cq->ring.mask];
+		if (!rnic_cqe_ready(cqe, index, cq->ring.log_size))
+			break;
+		entry = load_entry(cqe);
+		if (entry.qp_num != qp->qp.qp_num)
+			continue;
+		/* What it has taken from an SRQ goes back there. */
+		if (qp->srq != NULL && entry.opcode != RNIC_CQE_REQUESTER &&
+		    entry.opcode != RNIC_CQE_REQUESTER_ERROR)
+			rnic_rdma_srq_complete(qp->srq, entry.wqe_counter, &wr_id);
+		/* The device does not look at what it has written. */
+		cqe->sop_drop_qpn = RNIC_BE32(RNIC_RDMA_NO_QPN);
+	}
+}
+
+int
+rnic_rdma_req_notify_cq(struct rdmapmd_cq *head, bool solicited_only)
+{
+	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
+	const uint32_t sequence = atomic_load_explicit(&cq->arm_sequence, memory_order_relaxed) & 3;
+
+	rnic_cq_arm(cq->ring.dbrec, cq->arm_register,
+		    sequence << RNIC_CQ_ARM_SEQUENCE_SHIFT |
+			    (solicited_only ? RNIC_CQ_ARM_SOLICITED : 0) |
+			    (cq->ring.consumer & RNIC_CQ_INDEX_MASK),
+		    cq->ring.cqn);
+	return 0;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Post bursts: room, build, publish, ring (PRM: "Work Request Operations").
+ *
+ * A send queue has room for max_post requests of the largest size, so that requests are counted, not blocks. A request that
+ * asks for no completion is done when a later one completes. The last one that fits the queue asks for one in any case if
+ * none under way does: a full queue always gets empty again.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "doorbell.h"
+#include "prm/wqe.h"
+#include "rdma.h"
+
+#define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
+
+#define OP_REMOTE 0x1 /* a remote address segment */
+#define OP_ATOMIC 0x2 /* an atomic segment */
+#define OP_IMM	  0x4
+#define OP_NONE	  0x8 /* no data */
+
+#define FLAGS_ANY (RDMAPMD_SEND_FENCE | RDMAPMD_SEND_SIGNALED | RDMAPMD_SEND_SOLICITED)
+
+/* What each operation is made of. A flag that it does not allow is refused. */
+static const struct operation {
+	uint8_t wqe_opcode, wc_opcode, parts, flags;
+} operations[] = {
+	[RDMAPMD_WR_RDMA_WRITE] = { RNIC_WQE_RDMA_WRITE, RDMAPMD_WC_RDMA_WRITE, OP_REMOTE,
+				    FLAGS_ANY | RDMAPMD_SEND_INLINE },
+	[RDMAPMD_WR_RDMA_WRITE_WITH_IMM] = { RNIC_WQE_RDMA_WRITE_IMM, RDMAPMD_WC_RDMA_WRITE,
+					     OP_REMOTE | OP_IMM, FLAGS_ANY | RDMAPMD_SEND_INLINE },
+	[RDMAPMD_WR_SEND] = { RNIC_WQE_SEND, RDMAPMD_WC_SEND, 0, FLAGS_ANY | RDMAPMD_SEND_INLINE },
+	[RDMAPMD_WR_SEND_WITH_IMM] = { RNIC_WQE_SEND_IMM, RDMAPMD_WC_SEND, OP_IMM,
+				       FLAGS_ANY | RDMAPMD_SEND_INLINE },
+	[RDMAPMD_WR_RDMA_READ] = { RNIC_WQE_RDMA_READ, RDMAPMD_WC_RDMA_READ, OP_REMOTE, FLAGS_ANY },
+	[RDMAPMD_WR_ATOMIC_CMP_AND_SWP] = { RNIC_WQE_ATOMIC_CS, RDMAPMD_WC_COMP_SWAP,
+					    OP_REMOTE | OP_ATOMIC, FLAGS_ANY },
+	[RDMAPMD_WR_ATOMIC_FETCH_AND_ADD] = { RNIC_WQE_ATOMIC_FA, RDMAPMD_WC_FETCH_ADD,
+					      OP_REMOTE | OP_ATOMIC, FLAGS_ANY },
+	[RDMAPMD_WR_NOP] = { RNIC_WQE_NOP, RDMAPMD_WC_NOP, OP_NONE, FLAGS_ANY },
+};
+
+void
+rnic_rdma_send_flags(struct rnic_rdma_send *sq, bool sq_sig_all)
+{
+	unsigned int flags;
+
+	for (flags = 0; flags < RTE_DIM(sq->fm_ce_se); flags++)
+		sq->fm_ce_se[flags] =
+			(flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
+			(flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
+			(flags & RDMAPMD_SEND_SIGNALED || sq_sig_all ? RNIC_WQE_CE_ALWAYS
+								     : RNIC_WQE_CE_ON_ERROR);
+}
+
+/* The ring as units of 16 bytes. */
+static __rte_always_inline struct rnic_wqe_data *
+wqebb(const struct rnic_rdma_send *sq, uint32_t index)
+{
+	return (struct rnic_wqe_data *)(sq->wq.ring +
+					(size_t)(index & sq->wq.mask) * RNIC_WQEBB_BYTES);
+}
+
+static __rte_always_inline struct rnic_wqe_data *
+ring_end(const struct rnic_rdma_send *sq)
+{
+	return (struct rnic_wqe_data *)(sq->wq.ring + ((size_t)sq->wq.mask + 1) * RNIC_WQEBB_BYTES);
+}
+
+/* In three plain stores: compilers that may merge them make more of it. */
+static __rte_always_inline void
+set_data(struct rnic_wqe_data *data, const struct rdmapmd_sge *sge)
+{
+	__atomic_store_n(&data->byte_count.raw, RNIC_SWAP32(sge->length), __ATOMIC_RELAXED);
+	__atomic_store_n(&data->lkey.raw, RNIC_SWAP32(sge->lkey), __ATOMIC_RELAXED);
+	__atomic_store_n(&data->address.raw, RNIC_SWAP64(sge->addr), __ATOMIC_RELAXED);
+}
+
+/* Where the data segments end, or NULL: too many, too long. A segment of 0 bytes is left out: it would mean 2 GiB. */
+static __rte_always_inline struct rnic_wqe_data *
+set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
+	   const struct rdmapmd_send_wr *wr)
+{
+	const struct rdmapmd_sge *sge = wr->sg_list, *end = sge + wr->num_sge;
+	uint64_t total = 0;
+
+	if (unlikely(wr->num_sge > sq->max_gs))
+		return NULL;
+	for (; sge != end; sge++) {
+		total += sge->length;
+		if (unlikely(sge->length == 0))
+			continue;
+		if (unlikely(data == ring_end(sq)))
+			data = wqebb(sq, 0);
+		set_data(data++, sge);
+		(*ds)++;
+	}
+	return likely(total <= RNIC_RDMA_MAX_MESSAGE) ? data : NULL;
+}
+
+/* The payload itself, behind a word with its length. False: too much. */
+static bool __rte_noinline
+set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
+	   const struct rdmapmd_send_wr *wr)
+{
+	const uint8_t *from, *end = (const uint8_t *)ring_end(sq);
+	struct rnic_wqe_inline *header = (struct rnic_wqe_inline *)data;
+	uint8_t *to = header->data;
+	uint32_t total = 0, left, here;
+	uint16_t i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		/* No wrap: both are at most max_inline. */
+		if (wr->sg_list[i].length > sq->max_inline - total)
+			return false;
+		total += wr->sg_list[i].length;
+	}
+	/* An empty message has no segment at all. */
+	if (total == 0)
+		return true;
+	header->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | total);
+	for (i = 0; i < wr->num_sge; i++) {
+		from = (const uint8_t *)(uintptr_t)wr->sg_list[i].addr;
+		for (left = wr->sg_list[i].length; left > 0; left -= here) {
+			here = (uint32_t)RTE_MIN((size_t)left, (size_t)(end - to));
+			memcpy(to, from, here);
+			from += here;
+			to += here;
+			if (to == end)
+				to = sq->wq.ring;
+		}
+	}
+	*ds += (uint32_t)(sizeof(header->byte_count) + total + RNIC_WQE_DS_BYTES - 1) /
+	       RNIC_WQE_DS_BYTES;
+	return true;
+}
+
+static __rte_always_inline struct rnic_wqe_data *
+set_remote(struct rnic_wqe_data *at, uint64_t address, uint32_t rkey)
+{
+	struct rnic_wqe_raddr *raddr = (struct rnic_wqe_raddr *)at;
+
+	raddr->address = rnic_cpu_to_be64(address);
+	raddr->rkey = rnic_cpu_to_be32(rkey);
+	raddr->rsvd_0c.raw = 0;
+	return at + 1;
+}
+
+/* Remote address and atomic segment; false: not one segment of 8 bytes for the old value. */
+static bool __rte_noinline
+set_atomic(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr)
+{
+	const bool swap = wr->opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP;
+	struct rnic_wqe_atomic *atomic = (struct rnic_wqe_atomic *)set_remote(
+		at, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+
+	if (wr->num_sge != 1 || wr->sg_list[0].length != sizeof(uint64_t))
+		return false;
+	atomic->swap_add = rnic_cpu_to_be64(swap ? wr->wr.atomic.swap : wr->wr.atomic.compare_add);
+	atomic->compare = rnic_cpu_to_be64(swap ? wr->wr.atomic.compare_add : 0);
+	return true;
+}
+
+static __rte_always_inline void
+set_control(struct rnic_wqe_ctrl *ctrl, uint32_t index, uint8_t opcode, uint32_t qpn, uint32_t ds,
+	    uint8_t fm_ce_se, uint32_t immediate)
+{
+	*ctrl = (struct rnic_wqe_ctrl){
+		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
+		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(qpn, ds)),
+		.fm_ce_se = fm_ce_se,
+		.immediate = { immediate },
+	};
+}
+
+/* One request at the producer; its WQEBBs, or 0: it cannot be. Nothing of a refused one is ever handed over. */
+static __rte_always_inline uint32_t
+build(struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr, uint32_t producer, uint32_t head)
+{
+	struct rnic_wqe_data *at = wqebb(sq, producer), *data = at + 1;
+	const struct operation *op;
+	uint32_t ds = 1;
+
+	if (unlikely(wr->opcode >= RTE_DIM(operations)))
+		return 0;
+	op = &operations[wr->opcode];
+	if (unlikely(wr->send_flags & ~op->flags))
+		return 0;
+	if (likely(op->parts & OP_REMOTE)) {
+		if (unlikely(op->parts & OP_ATOMIC)) {
+			if (!set_atomic(data, wr))
+				return 0;
+			data++;
+			ds++;
+		} else {
+			set_remote(data, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		}
+		data++;
+		ds++;
+	}
+	if (unlikely(wr->send_flags & RDMAPMD_SEND_INLINE)) {
+		if (!set_inline(sq, data, &ds, wr))
+			return 0;
+	} else if (unlikely(op->parts & OP_NONE)) {
+		if (wr->num_sge != 0)
+			return 0;
+	} else if (unlikely(set_gather(sq, data, &ds, wr) == NULL)) {
+		return 0;
+	}
+	set_control((struct rnic_wqe_ctrl *)at, producer, op->wqe_opcode, sq->wq.sqn, ds,
+		    sq->fm_ce_se[wr->send_flags], unlikely(op->parts & OP_IMM) ? wr->imm_data : 0);
+	sq->wqes[producer & sq->wq.mask] = (struct rnic_rdma_wqe){
+		.wr_id = wr->wr_id,
+		.head = head,
+		.opcode = op->wc_opcode,
+	};
+	return (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;
+}
+
+/* Hand over what was built from WQEBB `first` on; the last WQE starts at `last`. */
+static __rte_always_inline void
+hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t producer)
+{
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqebb(sq, last);
+	const uint32_t wqebbs = (uint16_t)(producer - first);
+
+	sq->wq.producer = producer;
+	rnic_sq_dbrec_publish(sq->wq.dbrec, producer);
+	/* A single WQE that fits half a register goes with the ring; several, or one that wraps, are as quick to fetch. */
+	if (unlikely(sq->wq.bf.blueflame) && first == last &&
+	    wqebbs * RNIC_WQEBB_BYTES <= sq->wq.bf.half &&
+	    (first & sq->wq.mask) + wqebbs <= sq->wq.mask + 1u)
+		rnic_blueflame_ring(&sq->wq.bf, ctrl, wqebbs * RNIC_WQEBB_BYTES);
+	else
+		rnic_doorbell_ring(&sq->wq.bf, ctrl);
+}
+
+/* The queue is full, and no completion would ever come: the last request asks for one, on the quiet. */
+static void __rte_noinline
+signal_last(struct rnic_rdma_send *sq, uint16_t last)
+{
+	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqebb(sq, last);
+
+	ctrl->fm_ce_se = (uint8_t)((ctrl->fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ALWAYS);
+	sq->wqes[last & sq->wq.mask].quiet = RNIC_RDMA_QUIET_SUCCESS;
+	sq->signaled = sq->head;
+}
+
+/* Why a burst took fewer than it was given. */
+static int __rte_noinline
+short_burst(const uint8_t *open, bool room)
+{
+	if (!__atomic_load_n(open, __ATOMIC_RELAXED))
+		return -EPERM;
+	return room ? -EINVAL : -ENOMEM;
+}
+
+uint16_t
+rnic_rdma_post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
+	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
+	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE), start = sq->head;
+	const uint32_t room = likely(__atomic_load_n(&sq->open, __ATOMIC_RELAXED))
+				      ? sq->max_post - (start - tail)
+				      : 0;
+	const uint32_t count = RTE_MIN((uint32_t)n, room);
+	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
+	uint32_t done, wqebbs;
+
+	for (done = 0; done < count; done++) {
+		wqebbs = build(sq, &wr[done], producer, start + done);
+		if (unlikely(wqebbs == 0))
+			break;
+		if (sq->fm_ce_se[wr[done].send_flags] & RNIC_WQE_CE_ALWAYS)
+			signaled = start + done + 1;
+		last = producer;
+		producer += wqebbs;
+	}
+	if (unlikely(done < n))
+		head->post_send_error = short_burst(&sq->open, done < room);
+	if (unlikely(done == 0))
+		return 0;
+	sq->head = start + done;
+	sq->signaled = signaled;
+	if (unlikely(done == room) && (int32_t)(signaled - tail) <= 0)
+		signal_last(sq, (uint16_t)last);
+	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
+	return (uint16_t)done;
+}
+
+/* A NOP that asks for a completion which nobody sees; there is room. */
+static void
+post_marker(struct rnic_rdma_send *sq)
+{
+	const uint16_t producer = sq->wq.producer;
+
+	set_control((struct rnic_wqe_ctrl *)wqebb(sq, producer), producer, RNIC_WQE_NOP, sq->wq.sqn,
+		    1, RNIC_WQE_CE_ALWAYS, 0);
+	sq->wqes[producer & sq->wq.mask] = (struct rnic_rdma_wqe){
+		.head = sq->head,
+		.opcode = RDMAPMD_WC_NOP,
+		.quiet = RNIC_RDMA_QUIET,
+	};
+	sq->head++;
+	sq->signaled = sq->head;
+	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
+}
+
+uint32_t
+rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
+{
+	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
+	struct rnic_rdma_send *sq = &qp->sq;
+	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+
+	if (sq->head != tail && sq->signaled != sq->head && sq->head - tail < sq->max_post &&
+	    __atomic_load_n(&sq->open, __ATOMIC_RELAXED))
+		post_marker(sq);
+	return sq->head - tail + __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE);
+}
+
+/* ---- Receive requests ---- */
+
+/* Data segments, then one that ends the WQE if there is room for it. False: too many or too long. */
+static __rte_always_inline bool
+set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_recv_wr *wr)
+{
+	struct rnic_wqe_data *end = data + max_gs;
+	uint16_t i;
+
+	if (unlikely(wr->num_sge > max_gs))
+		return false;
+	for (i = 0; i < wr->num_sge; i++) {
+		if (unlikely(wr->sg_list[i].length > INT32_MAX))
+			return false;
+		if (likely(wr->sg_list[i].length != 0))
+			set_data(data++, &wr->sg_list[i]);
+	}
+	if (data != end)
+		*data = (struct rnic_wqe_data){ .lkey = RNIC_BE32(RNIC_WQE_INVALID_LKEY) };
+	return true;
+}
+
+uint16_t
+rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, uint16_t n)
+{
+	struct rnic_rdma_receive *rq = &((struct rnic_rdma_qp *)head)->rq;
+	const uint32_t start = rq->head;
+	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
+	const uint32_t tail = __atomic_load_n(&rq->tail, __ATOMIC_ACQUIRE);
+	const uint32_t room = likely(__atomic_load_n(&rq->open, __ATOMIC_RELAXED))
+				      ? rq->max_post - (start - tail)
+				      : 0;
+	const uint32_t count = RTE_MIN((uint32_t)n, room);
+	uint32_t done, index;
+
+	for (done = 0; done < count; done++) {
+		index = (start + done) & rq->wq.mask;
+		if (unlikely(!set_scatter(
+			    (struct rnic_wqe_data *)(rq->wq.ring +
+						     ((size_t)index << rq->wq.log_stride)),
+			    rq->max_gs, &wr[done])))
+			break;
+		rq->wr_ids[index] = wr[done].wr_id;
+	}
+	if (unlikely(done < n))
+		head->post_recv_error = short_burst(&rq->open, done < room);
+	if (unlikely(done == 0))
+		return 0;
+	__atomic_store_n(&rq->head, start + done, __ATOMIC_RELAXED);
+	rq->wq.producer = (uint16_t)(start + done);
+	rnic_rq_dbrec_publish(rq->wq.dbrec, rq->wq.producer);
+	return (uint16_t)done;
+}
+
+uint16_t
+rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *wr, uint16_t n)
+{
+	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
+	struct rnic_wqe_next *next;
+	uint32_t done, free;
+
+	for (done = 0; done < n; done++) {
+		/* Partner: the store-release in rnic_rdma_srq_complete(). */
+		free = __atomic_load_n(&srq->next[srq->head], __ATOMIC_ACQUIRE);
+		if (unlikely(free > srq->mask)) {
+			head->post_error = -ENOMEM;
+			break;
+		}
+		next = (struct rnic_wqe_next *)(srq->ring + ((size_t)srq->head << srq->log_stride));
+		if (unlikely(!set_scatter((struct rnic_wqe_data *)(next + 1), srq->max_gs,
+					  &wr[done]))) {
+			head->post_error = -EINVAL;
+			break;
+		}
+		next->next_wqe_index = rnic_cpu_to_be16((uint16_t)free);
+		srq->wr_ids[srq->head] = wr[done].wr_id;
+		__atomic_store_n(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED, __ATOMIC_RELAXED);
+		srq->head = free;
+	}
+	if (likely(done > 0)) {
+		srq->posted += (uint16_t)done;
+		rnic_dbrec_publish(srq->dbrec, srq->posted);
+	}
+	return (uint16_t)done;
+}
+
+/* ---- From the start ---- */
+
+void
+rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
+{
+	struct rnic_rdma_send *sq = &qp->sq;
+	struct rnic_rdma_receive *rq = &qp->rq;
+	uint32_t i;
+
+	sq->head = sq->signaled = 0;
+	__atomic_store_n(&sq->tail, 0, __ATOMIC_RELEASE);
+	sq->wq.producer = 0;
+	/* A WQEBB where no WQE starts stands for a request that is long done. */
+	for (i = 0; sq->wqes != NULL && i <= sq->wq.mask; i++)
+		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = UINT32_MAX };
+	__atomic_store_n(&rq->head, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&rq->tail, 0, __ATOMIC_RELEASE);
+	rq->wq.producer = 0;
+	if (sq->wq.dbrec != NULL)
+		rnic_sq_dbrec_publish(sq->wq.dbrec, 0);
+	if (rq->wq.dbrec != NULL)
+		rnic_rq_dbrec_publish(rq->wq.dbrec, 0);
+}
+
+void
+rnic_rdma_srq_reset(struct rnic_rdma_srq *srq)
+{
+	uint32_t i;
+
+	for (i = 0; i <= srq->mask; i++)
+		__atomic_store_n(&srq->next[i], i < srq->mask ? i + 1 : RNIC_RDMA_SRQ_LAST,
+				 __ATOMIC_RELAXED);
+	srq->head = 0;
+	__atomic_store_n(&srq->tail, srq->mask, __ATOMIC_RELEASE);
+	srq->posted = 0;
+	rnic_dbrec_publish(srq->dbrec, 0);
+}
