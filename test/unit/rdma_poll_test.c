@@ -292,7 +292,7 @@ test_a_queue_pair_without_a_queue(void **state)
 {
 	struct rings *rings = *state;
 
-	rings->qp.sq.wqes = NULL;
+	rings->qp.sq.max_post = 0;
 	rings_complete_send(rings, 0);
 	rings_fail(rings, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED, 0);
 	assert_passed_over(rings, 2);

@@ -118,7 +118,7 @@ test_every_request_is_signaled_where_the_queue_pair_says_so(void **state)
 	struct rings *rings = *state;
 	const struct rdmapmd_send_wr wr = request(RDMAPMD_WR_SEND, RDMAPMD_SEND_SOLICITED);
 
-	rnic_rdma_send_flags(&rings->qp.sq, true);
+	rnic_rdma_kinds_init(rings->kinds, true);
 	assert_int_equal(rings_post(rings, &wr, 1), 1);
 	assert_int_equal(rings->sq[0][0x0b], 0x0a);
 }

@@ -56,7 +56,9 @@ make_qp(struct rings *rings)
 		.max_gs = RINGS_MAX_GS,
 		.max_inline = RINGS_MAX_INLINE,
 		.open = 1,
+		.kinds = rings->kinds,
 	};
+	rnic_rdma_kinds_init(rings->kinds, false);
 	qp->rq = (struct rnic_rdma_receive){
 		.wq = { .ring = rings->rq[0],
 			.dbrec = &rings->dbrec,
@@ -68,7 +70,6 @@ make_qp(struct rings *rings)
 		.max_gs = 4,
 		.open = 1,
 	};
-	rnic_rdma_send_flags(&qp->sq, false);
 }
 
 int

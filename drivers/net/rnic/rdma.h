@@ -75,10 +75,9 @@ void rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint32_t head;	/* how many requests were posted before it */
-	uint8_t opcode; /* enum rdmapmd_wc_opcode */
-	uint8_t quiet;	/* enum rnic_rdma_quiet */
-	uint8_t rsvd[2];
+	uint32_t head; /* how many requests were posted before it */
+	uint16_t what; /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
+	uint16_t rsvd;
 };
 _Static_assert(sizeof(struct rnic_rdma_wqe) == 16, "four to a cache line");
 
@@ -89,6 +88,16 @@ enum rnic_rdma_quiet {
 	RNIC_RDMA_QUIET = 2,	     /* the driver's own */
 };
 
+/* What an opcode with a combination of send_flags leads to. */
+struct rnic_rdma_kind {
+	uint8_t wqe_opcode, fm_ce_se; /* of the control segment */
+	uint8_t wc_opcode;	      /* enum rdmapmd_wc_opcode */
+	uint8_t parts;		      /* of the WQE: rdma_post.c */
+};
+#define RNIC_RDMA_OPCODES (RDMAPMD_WR_NOP + 1)
+#define RNIC_RDMA_FLAGS	  16
+#define RNIC_RDMA_KINDS	  (RNIC_RDMA_OPCODES * RNIC_RDMA_FLAGS)
+
 struct rnic_rdma_send {
 	struct rnic_sq wq;
 	struct rnic_rdma_wqe *wqes;
@@ -96,8 +105,8 @@ struct rnic_rdma_send {
 	uint32_t tail;	   /* atomic: requests completed; who polls writes it */
 	uint32_t signaled; /* requests posted up to the last one that asks for a completion */
 	uint32_t max_post, max_gs, max_inline;
-	uint8_t open;	      /* atomic: the state takes requests */
-	uint8_t fm_ce_se[16]; /* of each combination of send_flags */
+	uint8_t open; /* atomic: the state takes requests */
+	const struct rnic_rdma_kind *kinds;
 };
 
 struct rnic_rdma_receive {
@@ -125,8 +134,8 @@ struct rnic_rdma_qp {
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
 uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
 uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
-/* What a send queue's table of flags holds. */
-void rnic_rdma_send_flags(struct rnic_rdma_send *sq, bool sq_sig_all);
+/* Fill a table of RNIC_RDMA_KINDS. */
+void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all);
 /*
  * Requests that have not been polled. Without a completion in sight for the last of them a NOP is posted behind it, whose
  * completion nobody sees, so that polling leads to 0.

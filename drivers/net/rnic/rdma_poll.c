@@ -36,22 +36,27 @@ load_entry(const struct rnic_cqe *cqe)
 _Static_assert(offsetof(struct rnic_cqe, sop_drop_qpn) == sizeof(struct rnic_cqe) - 8,
 	       "queue number, counter, opcode: one word");
 
-/* The send request of an entry; NULL: none that is under way. It and all before it are done. */
-static __rte_always_inline const struct rnic_rdma_wqe *
-take_send(struct rnic_rdma_send *sq, uint16_t counter)
-{
-	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
-
-	if (unlikely(wqe->head - sq->tail >= sq->max_post))
-		return NULL;
-	return wqe;
-}
-
 /* Partner: the load-acquire of the post, which may write anew what is behind the tail. */
 static __rte_always_inline void
 give_back(uint32_t *tail, uint32_t value)
 {
 	__atomic_store_n(tail, value, __ATOMIC_RELEASE);
+}
+
+/* The send request of an entry: it and all before it are done. False: none that is under way. */
+static __rte_always_inline bool
+take_send(struct rnic_rdma_send *sq, uint16_t counter, uint64_t *wr_id, uint16_t *what)
+{
+	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
+	const uint32_t head = wqe->head;
+
+	*wr_id = wqe->wr_id;
+	*what = wqe->what;
+	/* A queue pair without a send queue has room for none. */
+	if (unlikely(head - sq->tail >= sq->max_post))
+		return false;
+	give_back(&sq->tail, head + 1);
+	return true;
 }
 
 /* The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. */
@@ -61,7 +66,7 @@ take_receive(struct rnic_rdma_qp *qp, uint16_t counter, uint64_t *wr_id)
 	struct rnic_rdma_receive *rq = &qp->rq;
 	const uint32_t tail = rq->tail;
 
-	if (qp->srq != NULL)
+	if (unlikely(qp->srq != NULL))
 		return rnic_rdma_srq_complete(qp->srq, counter, wr_id);
 	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
 		return false;
@@ -75,25 +80,19 @@ static __rte_always_inline bool
 requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter,
 	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
-	const struct rnic_rdma_wqe *wqe;
+	uint16_t what;
 
-	if (unlikely(qp->sq.wqes == NULL) ||
-	    unlikely((wqe = take_send(&qp->sq, counter)) == NULL)) {
+	if (unlikely(!take_send(&qp->sq, counter, &wc->wr_id, &what))) {
 		cq->strange++;
 		return false;
 	}
-	wc->wr_id = wqe->wr_id;
 	wc->status = RDMAPMD_WC_SUCCESS;
-	wc->opcode = wqe->opcode;
+	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
-	wc->byte_len = wqe->opcode == RDMAPMD_WC_RDMA_READ ? rnic_be32_to_cpu(cqe->byte_count)
-							   : sizeof(uint64_t);
-	if (unlikely(wqe->quiet != RNIC_RDMA_REPORTED)) {
-		give_back(&qp->sq.tail, wqe->head + 1);
-		return false;
-	}
-	give_back(&qp->sq.tail, wqe->head + 1);
-	return true;
+	/* Of an atomic an entry need not say it, of others it means nothing. */
+	wc->byte_len =
+		what == RDMAPMD_WC_RDMA_READ ? rnic_be32_to_cpu(cqe->byte_count) : sizeof(uint64_t);
+	return likely(what >> 8 == RNIC_RDMA_REPORTED);
 }
 
 /* Something that has arrived. False: nothing to report. */
@@ -150,29 +149,21 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *ent
        const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
-	const struct rnic_rdma_wqe *wqe = NULL;
-	bool reported = true;
+	bool taken = false;
+	uint16_t what = 0;
 
-	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR) {
-		if (qp->sq.wqes != NULL)
-			wqe = take_send(&qp->sq, entry->wqe_counter);
-		if (wqe == NULL)
-			goto strange;
-		wc->wr_id = wqe->wr_id;
-		reported = wqe->quiet != RNIC_RDMA_QUIET;
-		give_back(&qp->sq.tail, wqe->head + 1);
-	} else if (entry->opcode != RNIC_CQE_RESPONDER_ERROR ||
-		   !take_receive(qp, entry->wqe_counter, &wc->wr_id)) {
-		goto strange;
+	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
+		taken = take_send(&qp->sq, entry->wqe_counter, &wc->wr_id, &what);
+	else if (entry->opcode == RNIC_CQE_RESPONDER_ERROR)
+		taken = take_receive(qp, entry->wqe_counter, &wc->wr_id);
+	if (!taken) {
+		cq->strange++;
+		return false;
 	}
 	wc->status = status_of(error->syndrome);
 	wc->vendor_err = error->vendor_error_syndrome;
 	rdmapmd_qp_in_error(&qp->qp);
-	return reported;
-
-strange:
-	cq->strange++;
-	return false;
+	return what >> 8 != RNIC_RDMA_QUIET;
 }
 
 /* Not the last entry's queue pair; NULL: none of this CQ. */
@@ -192,8 +183,10 @@ uint16_t
 rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
-	const struct rnic_cqe *ring = cq->ring.ring, *cqe;
+	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
 	const uint32_t mask = cq->ring.mask, first = cq->ring.consumer;
+	/* Of entries that nobody sees, no more than the ring holds: a device cannot keep the caller here. */
+	const uint32_t stop = first + mask + 1;
 	const uint8_t log_size = cq->ring.log_size;
 	struct rdmapmd_wc *const start = wc, *const end = wc + n;
 	struct rnic_rdma_qp *qp = cq->last;
@@ -201,8 +194,7 @@ rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
 	struct entry entry;
 	bool reported;
 
-	/* Of entries that nobody sees, no more than the ring holds: a device cannot keep the caller here. */
-	for (; wc != end && consumer - first <= mask; consumer++) {
+	for (; wc != end && consumer != stop; consumer++) {
 		cqe = &ring[consumer & mask];
 		if (!rnic_cqe_ready(cqe, consumer, log_size))
 			break;

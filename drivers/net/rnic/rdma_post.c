@@ -19,43 +19,52 @@
 
 #define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
 
-#define OP_REMOTE 0x1 /* a remote address segment */
-#define OP_ATOMIC 0x2 /* an atomic segment */
-#define OP_IMM	  0x4
-#define OP_NONE	  0x8 /* no data */
+/* What a request is made of. */
+#define OP_REMOTE 0x01 /* a remote address segment */
+#define OP_ATOMIC 0x02 /* an atomic segment */
+#define OP_IMM	  0x04
+#define OP_EMPTY  0x08 /* no data */
+#define OP_INLINE 0x10
+#define OP_BAD	  0x20 /* flags that it does not allow */
+/* Built out of line, and so is whatever has not exactly one data segment. */
+#define OP_SELDOM (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD)
 
-#define FLAGS_ANY (RDMAPMD_SEND_FENCE | RDMAPMD_SEND_SIGNALED | RDMAPMD_SEND_SOLICITED)
-
-/* What each operation is made of. A flag that it does not allow is refused. */
-static const struct operation {
-	uint8_t wqe_opcode, wc_opcode, parts, flags;
+static const struct {
+	uint8_t wqe_opcode, wc_opcode, parts;
+	bool may_inline;
 } operations[] = {
-	[RDMAPMD_WR_RDMA_WRITE] = { RNIC_WQE_RDMA_WRITE, RDMAPMD_WC_RDMA_WRITE, OP_REMOTE,
-				    FLAGS_ANY | RDMAPMD_SEND_INLINE },
+	[RDMAPMD_WR_RDMA_WRITE] = { RNIC_WQE_RDMA_WRITE, RDMAPMD_WC_RDMA_WRITE, OP_REMOTE, true },
 	[RDMAPMD_WR_RDMA_WRITE_WITH_IMM] = { RNIC_WQE_RDMA_WRITE_IMM, RDMAPMD_WC_RDMA_WRITE,
-					     OP_REMOTE | OP_IMM, FLAGS_ANY | RDMAPMD_SEND_INLINE },
-	[RDMAPMD_WR_SEND] = { RNIC_WQE_SEND, RDMAPMD_WC_SEND, 0, FLAGS_ANY | RDMAPMD_SEND_INLINE },
-	[RDMAPMD_WR_SEND_WITH_IMM] = { RNIC_WQE_SEND_IMM, RDMAPMD_WC_SEND, OP_IMM,
-				       FLAGS_ANY | RDMAPMD_SEND_INLINE },
-	[RDMAPMD_WR_RDMA_READ] = { RNIC_WQE_RDMA_READ, RDMAPMD_WC_RDMA_READ, OP_REMOTE, FLAGS_ANY },
+					     OP_REMOTE | OP_IMM, true },
+	[RDMAPMD_WR_SEND] = { RNIC_WQE_SEND, RDMAPMD_WC_SEND, 0, true },
+	[RDMAPMD_WR_SEND_WITH_IMM] = { RNIC_WQE_SEND_IMM, RDMAPMD_WC_SEND, OP_IMM, true },
+	[RDMAPMD_WR_RDMA_READ] = { RNIC_WQE_RDMA_READ, RDMAPMD_WC_RDMA_READ, OP_REMOTE, false },
 	[RDMAPMD_WR_ATOMIC_CMP_AND_SWP] = { RNIC_WQE_ATOMIC_CS, RDMAPMD_WC_COMP_SWAP,
-					    OP_REMOTE | OP_ATOMIC, FLAGS_ANY },
+					    OP_REMOTE | OP_ATOMIC, false },
 	[RDMAPMD_WR_ATOMIC_FETCH_AND_ADD] = { RNIC_WQE_ATOMIC_FA, RDMAPMD_WC_FETCH_ADD,
-					      OP_REMOTE | OP_ATOMIC, FLAGS_ANY },
-	[RDMAPMD_WR_NOP] = { RNIC_WQE_NOP, RDMAPMD_WC_NOP, OP_NONE, FLAGS_ANY },
+					      OP_REMOTE | OP_ATOMIC, false },
+	[RDMAPMD_WR_NOP] = { RNIC_WQE_NOP, RDMAPMD_WC_NOP, OP_EMPTY, false },
 };
+_Static_assert(RTE_DIM(operations) == RNIC_RDMA_OPCODES, "all operations");
 
 void
-rnic_rdma_send_flags(struct rnic_rdma_send *sq, bool sq_sig_all)
+rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all)
 {
-	unsigned int flags;
+	unsigned int opcode, flags;
 
-	for (flags = 0; flags < RTE_DIM(sq->fm_ce_se); flags++)
-		sq->fm_ce_se[flags] =
-			(flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
-			(flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
-			(flags & RDMAPMD_SEND_SIGNALED || sq_sig_all ? RNIC_WQE_CE_ALWAYS
-								     : RNIC_WQE_CE_ON_ERROR);
+	for (opcode = 0; opcode < RNIC_RDMA_OPCODES; opcode++)
+		for (flags = 0; flags < RNIC_RDMA_FLAGS; flags++, kinds++) {
+			kinds->wqe_opcode = operations[opcode].wqe_opcode;
+			kinds->wc_opcode = operations[opcode].wc_opcode;
+			kinds->parts = operations[opcode].parts;
+			if (flags & RDMAPMD_SEND_INLINE)
+				kinds->parts |= operations[opcode].may_inline ? OP_INLINE : OP_BAD;
+			kinds->fm_ce_se = (flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
+					  (flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
+					  (flags & RDMAPMD_SEND_SIGNALED || sq_sig_all
+						   ? RNIC_WQE_CE_ALWAYS
+						   : RNIC_WQE_CE_ON_ERROR);
+		}
 }
 
 /* The ring as units of 16 bytes. */
@@ -81,30 +90,30 @@ set_data(struct rnic_wqe_data *data, const struct rdmapmd_sge *sge)
 	__atomic_store_n(&data->address.raw, RNIC_SWAP64(sge->addr), __ATOMIC_RELAXED);
 }
 
-/* Where the data segments end, or NULL: too many, too long. A segment of 0 bytes is left out: it would mean 2 GiB. */
-static __rte_always_inline struct rnic_wqe_data *
+/* Any number of data segments. False: too many, too long. One of 0 bytes is left out: it would mean 2 GiB. */
+static bool
 set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
 	   const struct rdmapmd_send_wr *wr)
 {
 	const struct rdmapmd_sge *sge = wr->sg_list, *end = sge + wr->num_sge;
 	uint64_t total = 0;
 
-	if (unlikely(wr->num_sge > sq->max_gs))
-		return NULL;
+	if (wr->num_sge > sq->max_gs)
+		return false;
 	for (; sge != end; sge++) {
 		total += sge->length;
-		if (unlikely(sge->length == 0))
+		if (sge->length == 0)
 			continue;
-		if (unlikely(data == ring_end(sq)))
+		if (data == ring_end(sq))
 			data = wqebb(sq, 0);
 		set_data(data++, sge);
 		(*ds)++;
 	}
-	return likely(total <= RNIC_RDMA_MAX_MESSAGE) ? data : NULL;
+	return total <= RNIC_RDMA_MAX_MESSAGE;
 }
 
 /* The payload itself, behind a word with its length. False: too much. */
-static bool __rte_noinline
+static bool
 set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
 	   const struct rdmapmd_send_wr *wr)
 {
@@ -152,7 +161,7 @@ set_remote(struct rnic_wqe_data *at, uint64_t address, uint32_t rkey)
 }
 
 /* Remote address and atomic segment; false: not one segment of 8 bytes for the old value. */
-static bool __rte_noinline
+static bool
 set_atomic(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr)
 {
 	const bool swap = wr->opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP;
@@ -166,60 +175,71 @@ set_atomic(struct rnic_wqe_data *at, const struct rdmapmd_send_wr *wr)
 	return true;
 }
 
+/* The control segment in two stores. */
 static __rte_always_inline void
-set_control(struct rnic_wqe_ctrl *ctrl, uint32_t index, uint8_t opcode, uint32_t qpn, uint32_t ds,
-	    uint8_t fm_ce_se, uint32_t immediate)
+set_control(struct rnic_wqe_data *at, uint16_t index, struct rnic_rdma_kind kind, uint32_t qpn,
+	    uint32_t ds, uint32_t immediate)
 {
-	*ctrl = (struct rnic_wqe_ctrl){
-		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
-		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(qpn, ds)),
-		.fm_ce_se = fm_ce_se,
-		.immediate = { immediate },
+	uint64_t words[2] = {
+		(uint64_t)RNIC_WQE_CTRL_DW0(0, index, kind.wqe_opcode) << 32 |
+			RNIC_WQE_CTRL_DW1(qpn, ds),
+		(uint64_t)kind.fm_ce_se << 32 | immediate,
 	};
-}
 
-/* One request at the producer; its WQEBBs, or 0: it cannot be. Nothing of a refused one is ever handed over. */
-static __rte_always_inline uint32_t
-build(struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr, uint32_t producer, uint32_t head)
+	words[0] = RNIC_SWAP64(words[0]);
+	words[1] = RNIC_SWAP64(words[1]);
+	memcpy(at, words, sizeof(words));
+}
+_Static_assert(offsetof(struct rnic_wqe_ctrl, qpn_ds) == 4 &&
+		       offsetof(struct rnic_wqe_ctrl, fm_ce_se) == 11 &&
+		       offsetof(struct rnic_wqe_ctrl, immediate) == 12,
+	       "a control segment in two words");
+
+/* All of a WQE but its control segment, whatever it is made of: its length in units, or 0 if it cannot be. */
+static uint32_t __rte_noinline
+build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
+	     struct rnic_wqe_data *at, uint8_t parts)
 {
-	struct rnic_wqe_data *at = wqebb(sq, producer), *data = at + 1;
-	const struct operation *op;
 	uint32_t ds = 1;
 
-	if (unlikely(wr->opcode >= RTE_DIM(operations)))
+	if (parts & OP_BAD)
 		return 0;
-	op = &operations[wr->opcode];
-	if (unlikely(wr->send_flags & ~op->flags))
-		return 0;
-	if (likely(op->parts & OP_REMOTE)) {
-		if (unlikely(op->parts & OP_ATOMIC)) {
-			if (!set_atomic(data, wr))
-				return 0;
-			data++;
-			ds++;
-		} else {
-			set_remote(data, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-		}
-		data++;
+	if (parts & OP_ATOMIC) {
+		if (!set_atomic(at + ds, wr))
+			return 0;
+		ds += 2;
+	} else if (parts & OP_REMOTE) {
+		set_remote(at + ds, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 		ds++;
 	}
-	if (unlikely(wr->send_flags & RDMAPMD_SEND_INLINE)) {
-		if (!set_inline(sq, data, &ds, wr))
-			return 0;
-	} else if (unlikely(op->parts & OP_NONE)) {
-		if (wr->num_sge != 0)
-			return 0;
-	} else if (unlikely(set_gather(sq, data, &ds, wr) == NULL)) {
+	if (parts & OP_EMPTY)
+		return wr->num_sge == 0 ? ds : 0;
+	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr)
+				: set_gather(sq, at + ds, &ds, wr)))
 		return 0;
+	return ds;
+}
+
+/* As build_seldom(): one data segment, behind a remote address or not. */
+static __rte_always_inline uint32_t
+build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t parts)
+{
+	if (parts & OP_REMOTE) {
+		set_remote(at + 1, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		set_data(at + 2, wr->sg_list);
+		return 3;
 	}
-	set_control((struct rnic_wqe_ctrl *)at, producer, op->wqe_opcode, sq->wq.sqn, ds,
-		    sq->fm_ce_se[wr->send_flags], unlikely(op->parts & OP_IMM) ? wr->imm_data : 0);
-	sq->wqes[producer & sq->wq.mask] = (struct rnic_rdma_wqe){
-		.wr_id = wr->wr_id,
-		.head = head,
-		.opcode = op->wc_opcode,
-	};
-	return (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;
+	set_data(at + 1, wr->sg_list);
+	return 2;
+}
+
+/* What the poll wants to know of a WQE. */
+static __rte_always_inline void
+set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode, uint8_t quiet)
+{
+	wqe->wr_id = wr_id;
+	wqe->head = head;
+	wqe->what = (uint16_t)(opcode | quiet << 8);
 }
 
 /* Hand over what was built from WQEBB `first` on; the last WQE starts at `last`. */
@@ -247,7 +267,7 @@ signal_last(struct rnic_rdma_send *sq, uint16_t last)
 	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqebb(sq, last);
 
 	ctrl->fm_ce_se = (uint8_t)((ctrl->fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ALWAYS);
-	sq->wqes[last & sq->wq.mask].quiet = RNIC_RDMA_QUIET_SUCCESS;
+	sq->wqes[last & sq->wq.mask].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
 	sq->signaled = sq->head;
 }
 
@@ -260,38 +280,64 @@ short_burst(const uint8_t *open, bool room)
 	return room ? -EINVAL : -ENOMEM;
 }
 
+/* How many requests may be posted. */
+static __rte_always_inline uint32_t
+send_room(const struct rnic_rdma_send *sq, uint32_t tail)
+{
+	return likely(__atomic_load_n(&sq->open, __ATOMIC_RELAXED))
+		       ? sq->max_post - (sq->head - tail)
+		       : 0;
+}
+
 uint16_t
 rnic_rdma_post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
-	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE), start = sq->head;
-	const uint32_t room = likely(__atomic_load_n(&sq->open, __ATOMIC_RELAXED))
-				      ? sq->max_post - (start - tail)
-				      : 0;
-	const uint32_t count = RTE_MIN((uint32_t)n, room);
+	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+	const uint32_t room = send_room(sq, tail), start = sq->head;
+	const uint32_t stop = start + RTE_MIN((uint32_t)n, room);
+	/* Stores to WQEs could change all that is not in registers. */
+	const uint32_t mask = sq->wq.mask, qpn = sq->wq.sqn;
+	struct rnic_wqe_data(*const ring)[DS_PER_WQEBB] = (void *)sq->wq.ring;
+	const struct rnic_rdma_kind *const kinds = sq->kinds;
+	struct rnic_rdma_wqe *const wqes = sq->wqes;
 	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
-	uint32_t done, wqebbs;
+	uint32_t posted, ds;
 
-	for (done = 0; done < count; done++) {
-		wqebbs = build(sq, &wr[done], producer, start + done);
-		if (unlikely(wqebbs == 0))
+	for (posted = start; posted != stop; posted++, wr++) {
+		struct rnic_wqe_data *at = ring[producer & mask];
+		struct rnic_rdma_kind kind;
+
+		if (unlikely(wr->opcode >= RNIC_RDMA_OPCODES) ||
+		    unlikely(wr->send_flags >= RNIC_RDMA_FLAGS))
 			break;
-		if (sq->fm_ce_se[wr[done].send_flags] & RNIC_WQE_CE_ALWAYS)
-			signaled = start + done + 1;
+		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
+		if (likely(!(kind.parts & OP_SELDOM)) && likely(wr->num_sge == 1) &&
+		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE))
+			ds = build_one(wr, at, kind.parts);
+		else
+			ds = build_seldom(sq, wr, at, kind.parts);
+		if (unlikely(ds == 0))
+			break;
+		set_control(at, (uint16_t)producer, kind, qpn, ds,
+			    unlikely(kind.parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
+		set_wqe(&wqes[producer & mask], wr->wr_id, posted, kind.wc_opcode,
+			RNIC_RDMA_REPORTED);
+		signaled = kind.fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted + 1 : signaled;
 		last = producer;
-		producer += wqebbs;
+		producer += (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;
 	}
-	if (unlikely(done < n))
-		head->post_send_error = short_burst(&sq->open, done < room);
-	if (unlikely(done == 0))
+	if (unlikely(posted - start < n))
+		head->post_send_error = short_burst(&sq->open, posted - start < room);
+	if (unlikely(posted == start))
 		return 0;
-	sq->head = start + done;
+	sq->head = posted;
 	sq->signaled = signaled;
-	if (unlikely(done == room) && (int32_t)(signaled - tail) <= 0)
+	if (unlikely(posted - start == room) && (int32_t)(signaled - tail) <= 0)
 		signal_last(sq, (uint16_t)last);
 	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
-	return (uint16_t)done;
+	return (uint16_t)(posted - start);
 }
 
 /* A NOP that asks for a completion which nobody sees; there is room. */
@@ -300,13 +346,10 @@ post_marker(struct rnic_rdma_send *sq)
 {
 	const uint16_t producer = sq->wq.producer;
 
-	set_control((struct rnic_wqe_ctrl *)wqebb(sq, producer), producer, RNIC_WQE_NOP, sq->wq.sqn,
-		    1, RNIC_WQE_CE_ALWAYS, 0);
-	sq->wqes[producer & sq->wq.mask] = (struct rnic_rdma_wqe){
-		.head = sq->head,
-		.opcode = RDMAPMD_WC_NOP,
-		.quiet = RNIC_RDMA_QUIET,
-	};
+	set_control(wqebb(sq, producer), producer,
+		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
+		    1, 0);
+	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
 	sq->head++;
 	sq->signaled = sq->head;
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
