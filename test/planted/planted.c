@@ -93,7 +93,8 @@ main(int argc, char **argv)
 	if (rte_eal_init(RTE_DIM(options), eal) < 0 ||
 	    rnic_dev_open("planted0", "wire=loop", SOCKET_ID_ANY, &dev) != 0)
 		return 1;
-	if (rnic_cq_create(dev, 6, &cq) != 0 || rnic_sq_create(dev, 6, &cq, &sq) != 0)
+	if (rnic_cq_create(dev, 6, dev->async_eq, &cq) != 0 ||
+	    rnic_sq_create(dev, 6, &cq, &sq) != 0)
 		return 1;
 	if (strcmp(what, "overrun") == 0) {
 		overrun();

@@ -45,7 +45,7 @@ data_of(const struct rte_mbuf *mbuf)
 struct key_query {
 	bool valid;
 	uint64_t start, length;
-	unsigned int pd, lr, lw, rr, rw;
+	unsigned int pd, lr, lw, rr, rw, a;
 };
 
 /* What the device itself knows of a key. */
@@ -69,6 +69,7 @@ query(struct rnic_dev *dev, uint32_t key)
 	result.lw = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_LW);
 	result.rr = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_RR);
 	result.rw = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_RW);
+	result.a = (unsigned int)rnic_mkc_get(mkc, RNIC_MKC_A);
 	return result;
 }
 
@@ -110,6 +111,40 @@ test_a_key_covers_exactly_what_was_asked(void **state)
 	assert_int_equal(rnic_mkeys_count(dev), keys);
 	assert_int_equal(rnic_mkey_create(dev, memory, 0, RNIC_ACCESS_READ, &(uint32_t){ 0 }),
 			 -EINVAL);
+	rte_free(memory);
+}
+
+static void
+test_a_key_for_a_peer_allows_what_was_asked(void **state)
+{
+	struct rnic_dev *dev = *state;
+	uint8_t *memory = rte_malloc(NULL, 1 << 20, 4096);
+	struct rnic_mkey_attr attr = { .memory = memory + 5, .length = 100000, .address = 5 };
+	struct key_query known;
+	unsigned int access;
+	uint32_t key;
+
+	assert_non_null(memory);
+	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &attr.pd), 0);
+	for (access = 0; access < 16; access++) {
+		attr.access = access;
+		assert_int_equal(rnic_mkey_create_for(dev, &attr, &key), 0);
+		known = query(dev, key);
+		assert_true(known.valid);
+		assert_int_equal(known.start, 5);
+		assert_int_equal(known.length, 100000);
+		assert_int_equal(known.pd, attr.pd);
+		assert_int_equal(known.lr, 1);
+		assert_int_equal(known.lw, (access & RNIC_MKEY_LOCAL_WRITE) != 0);
+		assert_int_equal(known.rw, (access & RNIC_MKEY_REMOTE_WRITE) != 0);
+		assert_int_equal(known.rr, (access & RNIC_MKEY_REMOTE_READ) != 0);
+		assert_int_equal(known.a, (access & RNIC_MKEY_REMOTE_ATOMIC) != 0);
+		assert_int_equal(rnic_mkey_destroy(dev, key), 0);
+	}
+	/* Pages are translated, not bytes. */
+	attr.address = 0;
+	assert_int_equal(rnic_mkey_create_for(dev, &attr, &key), -EINVAL);
+	assert_int_equal(rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, attr.pd), 0);
 	rte_free(memory);
 }
 
@@ -388,6 +423,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		OPEN_TEST(test_a_key_covers_exactly_what_was_asked),
+		OPEN_TEST(test_a_key_for_a_peer_allows_what_was_asked),
 		OPEN_TEST(test_freed_keys_do_not_come_back_soon),
 		OPEN_TEST(test_pool_lookup),
 		OPEN_TEST(test_met_pools_are_registered),

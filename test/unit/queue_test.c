@@ -25,9 +25,9 @@ make_all(struct rnic_dev *dev, struct queues *q)
 	int rc;
 
 	memset(q, 0, sizeof(*q));
-	rc = rnic_cq_create(dev, 8, &q->tx_cq);
+	rc = rnic_cq_create(dev, 8, dev->async_eq, &q->tx_cq);
 	if (rc == 0)
-		rc = rnic_cq_create(dev, 9, &q->rx_cq);
+		rc = rnic_cq_create(dev, 9, dev->async_eq, &q->rx_cq);
 	if (rc == 0)
 		rc = rnic_sq_create(dev, 8, &q->tx_cq, &q->sq);
 	if (rc == 0)
@@ -138,9 +138,9 @@ test_sizes_beyond_the_capabilities(void **state)
 		rnic_cq_create(dev,
 			       (unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ) +
 				       1,
-			       &q.rx_cq),
+			       dev->async_eq, &q.rx_cq),
 		-EINVAL);
-	assert_int_equal(rnic_cq_create(dev, 6, &q.rx_cq), 0);
+	assert_int_equal(rnic_cq_create(dev, 6, dev->async_eq, &q.rx_cq), 0);
 	assert_int_equal(rnic_sq_create(dev, max + 1, &q.rx_cq, &q.sq), -EINVAL);
 	assert_int_equal(rnic_rq_create(dev, max + 1, 4, &q.rx_cq, &q.rq), -EINVAL);
 	assert_int_equal(rnic_rq_create(dev, 6, 3, &q.rx_cq, &q.rq), -EINVAL);
@@ -160,7 +160,7 @@ test_largest_queues(void **state)
 	struct rnic_rq rq;
 
 	max = RTE_MIN(max, 15u);
-	assert_int_equal(rnic_cq_create(dev, 16, &cq), 0);
+	assert_int_equal(rnic_cq_create(dev, 16, dev->async_eq, &cq), 0);
 	assert_int_equal(rnic_sq_create(dev, max, &cq, &sq), 0);
 	assert_int_equal(rnic_rq_create(dev, max, 7, &cq, &rq), 0);
 	assert_int_equal(rnic_sq_destroy(dev, &sq), 0);

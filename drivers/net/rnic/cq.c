@@ -10,7 +10,8 @@
 #include "prm/wqe.h"
 
 static int
-create_command(struct rnic_dev *dev, struct rnic_cq *cq, uint64_t dbrec_iova)
+create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *cq,
+	       uint64_t dbrec_iova)
 {
 	const uint32_t bytes =
 		(uint32_t)sizeof(struct rnic_create_cq_in) + rnic_mem_page_count(&cq->mem) * 8;
@@ -25,8 +26,7 @@ create_command(struct rnic_dev *dev, struct rnic_cq *cq, uint64_t dbrec_iova)
 	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
 	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, rnic_uars_cq_page(dev));
-	/* Never armed; its errors are events of this queue. */
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(dev->async_eq));
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(eq));
 	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dbrec_iova);
 	rnic_mem_page_list(&cq->mem, in + 1);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_CQ, 0, in, bytes, &out, sizeof(out));
@@ -37,7 +37,8 @@ create_command(struct rnic_dev *dev, struct rnic_cq *cq, uint64_t dbrec_iova)
 }
 
 int
-rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, struct rnic_cq *cq)
+rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+	       struct rnic_cq *cq)
 {
 	const unsigned int max =
 		(unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ);
@@ -64,7 +65,7 @@ rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, struct rnic_cq *cq)
 	if (rc != 0)
 		goto no_dbrec;
 	cq->dbrec = dbrec;
-	rc = create_command(dev, cq, dbrec_iova);
+	rc = create_command(dev, eq, cq, dbrec_iova);
 	if (rc != 0)
 		goto no_cq;
 	return 0;

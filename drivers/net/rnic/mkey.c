@@ -36,8 +36,10 @@ struct region {
 	struct rdmapmd_handle handle; /* number: the index */
 	struct region *next;	      /* of the same pool */
 	uintptr_t start, end;	      /* what the key covers */
-	uint32_t key;
-	void *mapped; /* whole pages */
+	uint64_t address;	      /* what work requests call `start` by */
+	uint32_t key, pd;
+	unsigned int access; /* enum rnic_mkey_access */
+	void *mapped;	     /* whole pages */
 	size_t mapped_length;
 	uint64_t iova;
 };
@@ -73,8 +75,10 @@ struct rnic_mkeys {
 /* ---- One key ---- */
 
 static int
-map_region(struct rnic_dev *dev, struct region *region, unsigned int rights)
+map_region(struct rnic_dev *dev, struct region *region)
 {
+	const unsigned int rights =
+		RNIC_ACCESS_READ | (region->access & RNIC_MKEY_LOCAL_WRITE ? RNIC_ACCESS_WRITE : 0);
 	const uintptr_t first = RTE_ALIGN_FLOOR(region->start, RNIC_PAGE_BYTES);
 
 	region->mapped = (void *)first;
@@ -83,11 +87,12 @@ map_region(struct rnic_dev *dev, struct region *region, unsigned int rights)
 				     &region->iova);
 }
 
-/* The largest pages that address and IOVA have in common. */
+/* The largest pages that memory, IOVA and the address in work requests have in common. */
 static uint32_t
 log_page_size(const struct region *region)
 {
-	uint64_t differ = (uintptr_t)region->mapped ^ region->iova;
+	uint64_t differ =
+		((uintptr_t)region->mapped ^ region->iova) | (region->start ^ region->address);
 	uint32_t log = (uint32_t)(63 - __builtin_clzll(region->mapped_length));
 
 	log = RTE_MIN(log, (uint32_t)LOG_PAGE_SIZE_MAX);
@@ -96,9 +101,27 @@ log_page_size(const struct region *region)
 	return log;
 }
 
+static void
+set_context(struct rnic_mkc *mkc, const struct region *region, uint8_t variant, uint32_t octwords,
+	    uint32_t log_page)
+{
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, (region->access & RNIC_MKEY_LOCAL_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RR, (region->access & RNIC_MKEY_REMOTE_READ) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RW, (region->access & RNIC_MKEY_REMOTE_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_A, (region->access & RNIC_MKEY_REMOTE_ATOMIC) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, variant);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, region->pd);
+	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, region->address);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, region->end - region->start);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
+}
+
 static int
-create_command(struct rnic_dev *dev, const struct region *region, unsigned int rights,
-	       uint8_t variant, uint32_t *index)
+create_command(struct rnic_dev *dev, const struct region *region, uint8_t variant, uint32_t *index)
 {
 	const uint32_t log = log_page_size(region);
 	const uint64_t page = UINT64_C(1) << log;
@@ -109,30 +132,24 @@ create_command(struct rnic_dev *dev, const struct region *region, unsigned int r
 	struct rnic_create_mkey_in *in;
 	struct rnic_object_out out;
 	struct rnic_be64 *mtt;
-	struct rnic_mkc *mkc;
 	uint64_t iova, access = RNIC_MTT_READ;
 	uint32_t i;
 	int rc;
 
-	if (log < LOG_PAGE_SIZE_MIN)
+	if (log < LOG_PAGE_SIZE_MIN) {
+		RNIC_LOG(ERR, dev,
+			 "%#zx bytes at %#zx cannot be called by 0x%" PRIx64
+			 ": their offsets in a page of 4 KiB must be the same",
+			 (size_t)(region->end - region->start), (size_t)region->start,
+			 region->address);
 		return -EINVAL;
+	}
 	in = calloc(1, bytes);
 	if (in == NULL)
 		return -ENOMEM;
-	mkc = rnic_create_mkey_in_mkc(in);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	if (rights & RNIC_ACCESS_WRITE) {
-		rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
+	if (region->access & RNIC_MKEY_LOCAL_WRITE)
 		access |= RNIC_MTT_WRITE;
-	}
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, variant);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, dev->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, region->start);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, region->end - region->start);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log);
+	set_context(rnic_create_mkey_in_mkc(in), region, variant, octwords, log);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, 1);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	/* The first page may begin before what is mapped; the key's bounds keep the device out of there. */
@@ -161,7 +178,7 @@ is_parked(const struct rnic_mkeys *mkeys, uint32_t key)
 
 /* Called with the lock held: a key whose number was not in use lately. */
 static int
-create_key(struct rnic_dev *dev, struct region *region, unsigned int rights)
+create_key(struct rnic_dev *dev, struct region *region)
 {
 	struct rnic_mkeys *mkeys = dev->mkeys;
 	uint8_t variant = 0;
@@ -171,7 +188,7 @@ create_key(struct rnic_dev *dev, struct region *region, unsigned int rights)
 	for (tries = 0; tries < KEY_TRIES; tries++) {
 		if (getrandom(&variant, sizeof(variant), 0) != sizeof(variant))
 			variant++;
-		rc = create_command(dev, region, rights, variant, &index);
+		rc = create_command(dev, region, variant, &index);
 		if (rc != 0)
 			return rc;
 		region->key = index << 8 | variant;
@@ -211,27 +228,30 @@ destroy_region(struct rnic_dev *dev, struct region *region)
 
 /* Called with the lock held. */
 static int
-create_region(struct rnic_dev *dev, uintptr_t start, size_t length, unsigned int rights,
-	      struct region **result)
+create_region(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, struct region **result)
 {
+	const uintptr_t start = (uintptr_t)attr->memory;
 	struct region *region;
 	int rc;
 
-	if (length == 0 || start + length < start)
+	if (attr->length == 0 || start + attr->length < start)
 		return -EINVAL;
 	region = calloc(1, sizeof(*region));
 	if (region == NULL)
 		return -ENOMEM;
 	region->start = start;
-	region->end = start + length;
-	rc = map_region(dev, region, rights);
+	region->end = start + attr->length;
+	region->address = attr->address;
+	region->pd = attr->pd;
+	region->access = attr->access;
+	rc = map_region(dev, region);
 	if (rc != 0) {
-		RNIC_LOG(ERR, dev, "cannot map %#zx bytes at %#zx for the device: %s", length,
+		RNIC_LOG(ERR, dev, "cannot map %#zx bytes at %#zx for the device: %s", attr->length,
 			 (size_t)start, strerror(-rc));
 		free(region);
 		return rc;
 	}
-	rc = create_key(dev, region, rights);
+	rc = create_key(dev, region);
 	if (rc != 0) {
 		dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 		free(region);
@@ -241,19 +261,40 @@ create_region(struct rnic_dev *dev, uintptr_t start, size_t length, unsigned int
 	return 0;
 }
 
+/* For the driver's own queues: its PD, the process's addresses, nothing for peers. */
+static struct rnic_mkey_attr
+own_memory(const struct rnic_dev *dev, uintptr_t start, size_t length, unsigned int rights)
+{
+	return (struct rnic_mkey_attr){
+		.memory = (void *)start,
+		.length = length,
+		.address = start,
+		.pd = dev->pd,
+		.access = rights & RNIC_ACCESS_WRITE ? RNIC_MKEY_LOCAL_WRITE : 0,
+	};
+}
+
 int
-rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigned int rights,
-		 uint32_t *key)
+rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key)
 {
 	struct region *region;
 	int rc;
 
 	pthread_mutex_lock(&dev->mkeys->lock);
-	rc = create_region(dev, (uintptr_t)address, length, rights, &region);
+	rc = create_region(dev, attr, &region);
 	if (rc == 0)
 		*key = region->key;
 	pthread_mutex_unlock(&dev->mkeys->lock);
 	return rc;
+}
+
+int
+rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigned int rights,
+		 uint32_t *key)
+{
+	const struct rnic_mkey_attr attr = own_memory(dev, (uintptr_t)address, length, rights);
+
+	return rnic_mkey_create_for(dev, &attr, key);
 }
 
 int
@@ -413,12 +454,13 @@ create_regions(struct rnic_dev *dev, struct pool *pool)
 	rte_mempool_mem_iter(mempool, collect_chunk, &chunks);
 	merge_neighbours(&chunks);
 	for (i = 0; i < chunks.count && rc == 0; i++) {
+		/* Writable even if only sent from: the same pool may fill a receive queue. */
+		const struct rnic_mkey_attr attr = own_memory(
+			dev, chunks.ranges[i].start, chunks.ranges[i].end - chunks.ranges[i].start,
+			RNIC_ACCESS_READ | RNIC_ACCESS_WRITE);
 		struct region *region;
 
-		/* Writable even if only sent from: the same pool may fill a receive queue. */
-		rc = create_region(dev, chunks.ranges[i].start,
-				   chunks.ranges[i].end - chunks.ranges[i].start,
-				   RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &region);
+		rc = create_region(dev, &attr, &region);
 		if (rc == 0) {
 			region->next = pool->regions;
 			pool->regions = region;

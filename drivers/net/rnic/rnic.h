@@ -46,6 +46,7 @@ struct rnic_eq;	    /* eq.c */
 struct rnic_uars;   /* uar.c */
 struct rnic_dbrecs; /* dbrec.c */
 struct rnic_mkeys;  /* mkey.c */
+struct rnic_rdma;   /* rdma.h */
 
 /* What the device says that it can do; read once at bring-up. */
 struct rnic_caps {
@@ -73,7 +74,8 @@ struct rnic_dev {
 	struct rnic_dbrecs *dbrecs;
 	struct rnic_mkeys *mkeys;
 	struct rnic_eq *async_eq;
-	uint32_t eq_uar; /* the UAR page that EQs ring */
+	struct rnic_rdma *rdma; /* rdma_context.c; NULL: the device has none */
+	uint32_t eq_uar;	/* the UAR page that EQs ring */
 	uint32_t pd, td, tis;
 	uint32_t q_counter;
 	uint8_t mac[6];	  /* as the vport has it */
@@ -148,6 +150,23 @@ int rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigne
 		     uint32_t *key);
 int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
 
+/* The same for whom and what the caller likes. Reading from here is always allowed. */
+enum rnic_mkey_access {
+	RNIC_MKEY_LOCAL_WRITE = 1 << 0,
+	RNIC_MKEY_REMOTE_WRITE = 1 << 1,
+	RNIC_MKEY_REMOTE_READ = 1 << 2,
+	RNIC_MKEY_REMOTE_ATOMIC = 1 << 3,
+};
+struct rnic_mkey_attr {
+	void *memory;
+	size_t length;
+	uint64_t
+		address; /* what work requests call it by; its offset in a page of 4 KiB is that of `memory` */
+	uint32_t pd;
+	unsigned int access; /* enum rnic_mkey_access */
+};
+int rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
+
 /* Register all memory of a mempool (chunks merged where neighbours); idempotent, counted. */
 struct rte_mempool;
 struct rte_mbuf;
@@ -212,7 +231,9 @@ struct rnic_cq {
 	uint32_t cqn;
 	struct rnic_mem mem;
 };
-int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, struct rnic_cq *cq);
+/* Its completion events, if it is armed, and its errors go to `eq`. */
+int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+		   struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
 
 struct rnic_sq {

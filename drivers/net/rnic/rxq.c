@@ -212,7 +212,7 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	log_wqes = rte_log2_u32(RTE_MAX(rte_align32pow2(rxq->nb_desc) >> rxq->log_segs,
 					(uint32_t)RNIC_RX_WQES_MIN));
 	/* A CQE per WQE: no overrun, and the two rings turn together. */
-	rc = rnic_cq_create(rxq->dev, log_wqes, &rxq->cq);
+	rc = rnic_cq_create(rxq->dev, log_wqes, rxq->dev->async_eq, &rxq->cq);
 	if (rc < 0)
 		return rc;
 	rc = rnic_rq_create(rxq->dev, log_wqes, rte_log2_u32(RNIC_WQE_DS_BYTES) + rxq->log_segs,

@@ -105,7 +105,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	txq->inline_bytes =
 		txq->dev->min_inline_mode == RNIC_INLINE_MODE_L2 ? RNIC_TX_INLINE_L2 : 0;
 	/* Few WQEs ask for a completion, but in the error state each one gets one. */
-	rc = rnic_cq_create(txq->dev, log_elts, &txq->cq);
+	rc = rnic_cq_create(txq->dev, log_elts, txq->dev->async_eq, &txq->cq);
 	if (rc < 0)
 		return rc;
 	rc = rnic_sq_create(txq->dev, log_elts, &txq->cq, &txq->sq);
