@@ -14,7 +14,7 @@
 
 #include "internal.h"
 #include "prm/cqe.h"
-#include "rdmapmd_driver.h"
+#include "rdma.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;
 int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
@@ -179,10 +179,13 @@ adapter_up(struct rnic_dev *dev)
 	struct rnic_query_adapter_out out;
 	int rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ADAPTER, 0, &in, sizeof(in), &out, sizeof(out));
 
-	if (rc == 0)
-		memcpy(dev->board_id, (uint8_t *)&out + RNIC_QUERY_ADAPTER_PSID,
-		       RTE_MIN(sizeof(dev->board_id) - 1, (size_t)RNIC_QUERY_ADAPTER_PSID_BYTES));
-	return rc;
+	if (rc != 0)
+		return rc;
+	memcpy(dev->board_id, (uint8_t *)&out + RNIC_QUERY_ADAPTER_PSID,
+	       RTE_MIN(sizeof(dev->board_id) - 1, (size_t)RNIC_QUERY_ADAPTER_PSID_BYTES));
+	dev->vendor_id =
+		(uint32_t)rnic_query_adapter_out_get(&out, RNIC_QUERY_ADAPTER_OUT_IEEE_VENDOR_ID);
+	return 0;
 }
 
 /* ---- events ---- */
@@ -190,15 +193,20 @@ adapter_up(struct rnic_dev *dev)
 #define ASYNC_EQ_LOG_SIZE 8
 #define ASYNC_EQ_VECTOR	  0
 #define EVENT(type)	  (UINT64_C(1) << (type))
+/* Of queue pairs and SRQs: only a device that has them knows these. */
+#define RDMA_EVENTS                                                            \
+	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
+	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
+	 EVENT(RNIC_EVENT_SRQ_LIMIT))
 
 static int
 async_eq_up(struct rnic_dev *dev)
 {
-	const uint64_t events = EVENT(RNIC_EVENT_COMMAND) | EVENT(RNIC_EVENT_PAGE_REQUEST) |
-				EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
-				EVENT(RNIC_EVENT_WQ_CATASTROPHIC) |
-				EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
-				EVENT(RNIC_EVENT_WQ_ACCESS_ERROR);
+	const uint64_t events =
+		EVENT(RNIC_EVENT_COMMAND) | EVENT(RNIC_EVENT_PAGE_REQUEST) |
+		EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
+		EVENT(RNIC_EVENT_WQ_CATASTROPHIC) | EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
+		EVENT(RNIC_EVENT_WQ_ACCESS_ERROR) | (rnic_rdma_supported(dev) ? RDMA_EVENTS : 0);
 
 	return rnic_eq_create(dev, ASYNC_EQ_LOG_SIZE, events, ASYNC_EQ_VECTOR, &dev->async_eq);
 }
@@ -300,21 +308,30 @@ health_down(struct rnic_dev *dev)
 
 /* ---- the process's list of devices ---- */
 
+static void
+register_down(struct rnic_dev *dev)
+{
+	rnic_rdma_events_to(dev, NULL);
+	rdmapmd_device_unregister(dev->device);
+	dev->device = NULL;
+}
+
 static int
 register_up(struct rnic_dev *dev)
 {
 	int rc = rdmapmd_device_register(dev->name, "net_rnic", dev, &dev->device);
 
-	if (rc != 0)
+	if (rc != 0) {
 		RNIC_LOG(ERR, dev, "not taken into the list of devices: %s", strerror(-rc));
+		return rc;
+	}
+	if (!rnic_rdma_supported(dev))
+		return 0;
+	rnic_rdma_events_to(dev, dev->device);
+	rc = rdmapmd_device_offer(dev->device, &rnic_rdma_ops);
+	if (rc != 0)
+		register_down(dev);
 	return rc;
-}
-
-static void
-register_down(struct rnic_dev *dev)
-{
-	rdmapmd_device_unregister(dev->device);
-	dev->device = NULL;
 }
 
 /* ---- the list ---- */
@@ -337,6 +354,7 @@ static const struct {
 	{ "board id", adapter_up, NULL },
 	{ "UARs", rnic_uars_create, rnic_uars_destroy },
 	{ "async EQ", async_eq_up, async_eq_down },
+	{ "RDMA", rnic_rdma_setup, rnic_rdma_teardown },
 	{ "control thread", control_up, control_down },
 	{ "PD", pd_up, pd_down },
 	{ "transport domain", td_up, td_down },
@@ -345,6 +363,7 @@ static const struct {
 	{ "doorbell records", rnic_dbrecs_create, rnic_dbrecs_destroy },
 	{ "memory keys", rnic_mkeys_create, rnic_mkeys_destroy },
 	{ "port", rnic_port_setup, rnic_port_down },
+	{ "RoCE addresses", rnic_gids_setup, rnic_gids_down },
 	{ "health watch", health_up, health_down },
 	{ "registration", register_up, register_down },
 };

@@ -98,5 +98,9 @@ rnic_caps_setup(struct rnic_dev *dev)
 	if (rc == 0)
 		rc = query(dev, RNIC_CAP_FLOW_TABLE, true, &caps->flow_table,
 			   sizeof(caps->flow_table));
+	if (rc == 0 && rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE))
+		rc = query(dev, RNIC_CAP_ROCE, true, &caps->roce, sizeof(caps->roce));
+	if (rc == 0 && rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC))
+		rc = query(dev, RNIC_CAP_ATOMIC, true, &caps->atomic, sizeof(caps->atomic));
 	return rc != 0 ? rc : check(dev);
 }

@@ -19,9 +19,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_lcore.h>
 
 #include "internal.h"
+#include "rdma.h"
 
 #define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
 
@@ -72,6 +74,7 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 	if (atomic_exchange(&dev->dead, true))
 		return;
 	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_DEVICE_FATAL);
 	on_fatal = atomic_load(&dev->on_fatal);
 	if (on_fatal != NULL)
 		on_fatal(dev);
@@ -160,15 +163,16 @@ run(void *arg)
 {
 	struct rnic_control *control = arg;
 	struct rnic_dev *dev = control->dev;
-	struct pollfd fds[3] = {
+	struct pollfd fds[4] = {
 		{ .fd = dev->access->ops->irq_fd(dev->access, 0), .events = POLLIN },
 		{ .fd = control->kick_fd, .events = POLLIN },
 		{ .fd = dev->access->ops->hangup_fd(dev->access), .events = POLLRDHUP },
+		{ .fd = rnic_rdma_irq_fd(dev), .events = POLLIN },
 	};
 
 	controlled = dev;
 	while (!atomic_load(&control->stop)) {
-		if (poll(fds, 3, health_timeout(control)) <= 0)
+		if (poll(fds, RTE_DIM(fds), health_timeout(control)) <= 0)
 			continue;
 		if (fds[2].revents) {
 			hung_up(dev);
@@ -176,10 +180,16 @@ run(void *arg)
 		}
 		if (fds[1].revents)
 			drain(control->kick_fd);
+		if (fds[3].revents) {
+			drain(fds[3].fd);
+			rnic_eq_poll(dev, dev->rdma->comp_eq);
+		}
 		if (fds[0].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
 			drain(fds[0].fd);
 			rnic_eq_poll(dev, dev->async_eq);
+			if (dev->rdma != NULL && fds[3].fd < 0)
+				rnic_eq_poll(dev, dev->rdma->comp_eq);
 			/* Commands; not in the walk, which their completions may need. */
 			rnic_control_answer(dev);
 		}
@@ -264,6 +274,8 @@ rnic_control_start(struct rnic_dev *dev)
 	}
 	/* Arm; an event that is there already comes as an interrupt. */
 	rnic_eq_arm(dev, dev->async_eq);
+	if (dev->rdma != NULL)
+		rnic_eq_arm(dev, dev->rdma->comp_eq);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "doorbell.h"
 #include "internal.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
@@ -36,31 +37,45 @@ create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *c
 	return rc;
 }
 
-int
-rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
-	       struct rnic_cq *cq)
+/* A ring whose entries are the device's. */
+static int
+alloc_ring(struct rnic_dev *dev, unsigned int log_size, struct rnic_mem *mem)
 {
 	const unsigned int max =
 		(unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ);
-	uint64_t dbrec_iova;
-	void *dbrec;
+	struct rnic_cqe *ring;
 	uint32_t i;
 	int rc;
 
-	*cq = (struct rnic_cq){ .log_size = (uint8_t)log_size };
 	if (log_size > max) {
 		RNIC_LOG(ERR, dev, "a CQ of 2^%u entries is too large; the device has at most 2^%u",
 			 log_size, max);
 		return -EINVAL;
 	}
-	cq->mask = (1u << log_size) - 1;
 	rc = rnic_mem_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
-			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &cq->mem);
+			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, mem);
 	if (rc != 0)
 		return rc;
+	ring = mem->address;
+	for (i = 0; i < 1u << log_size; i++)
+		ring[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
+	return 0;
+}
+
+int
+rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+	       struct rnic_cq *cq)
+{
+	uint64_t dbrec_iova;
+	void *dbrec;
+	int rc;
+
+	*cq = (struct rnic_cq){ .log_size = (uint8_t)log_size };
+	rc = alloc_ring(dev, log_size, &cq->mem);
+	if (rc != 0)
+		return rc;
+	cq->mask = (1u << log_size) - 1;
 	cq->ring = cq->mem.address;
-	for (i = 0; i <= cq->mask; i++)
-		cq->ring[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
 	rc = rnic_dbrec_alloc(dev, &dbrec, &dbrec_iova);
 	if (rc != 0)
 		goto no_dbrec;
@@ -91,4 +106,98 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 	rnic_mem_free(dev, &cq->mem);
 	*cq = (struct rnic_cq){ 0 };
 	return rc;
+}
+
+/* ---- Another size (PRM: "Resize CQ") ---- */
+
+#define MODIFY_CQ_RESIZE     1 /* op_mod */
+#define RESIZE_LOG_SIZE	     (1u << 0)
+#define RESIZE_PAGE_OFFSET   (1u << 1)
+#define RESIZE_LOG_PAGE_SIZE (1u << 2)
+
+static uint32_t
+waiting(const struct rnic_cq *cq)
+{
+	uint32_t count;
+
+	for (count = 0; count <= cq->mask; count++)
+		if (!rnic_cqe_ready(&cq->ring[(cq->consumer + count) & cq->mask],
+				    cq->consumer + count, cq->log_size))
+			break;
+	return count;
+}
+
+uint32_t
+rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
+{
+	const uint32_t mask = (1u << log_size) - 1;
+	uint32_t count, index;
+	struct rnic_cqe *entry;
+	uint8_t opcode;
+
+	for (count = 0; count <= cq->mask && count < mask; count++) {
+		const struct rnic_cqe *from = &cq->ring[(cq->consumer + count) & cq->mask];
+
+		if (!rnic_cqe_ready(from, cq->consumer + count, cq->log_size))
+			break;
+		opcode = RNIC_CQE_OPCODE(from->op_own);
+		if (opcode == RNIC_CQE_RESIZE)
+			break;
+		index = cq->consumer + count + 1;
+		entry = &to[index & mask];
+		*entry = *from;
+		entry->op_own =
+			(uint8_t)((from->op_own & ~RNIC_CQE_OWNER) | (index >> log_size & 1));
+	}
+	return count;
+}
+
+static int
+resize_command(struct rnic_dev *dev, const struct rnic_cq *cq, const struct rnic_mem *mem,
+	       unsigned int log_size)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_modify_cq_in) + rnic_mem_page_count(mem) * 8;
+	struct rnic_modify_cq_in *in = calloc(1, bytes);
+	struct rnic_cmd_out out;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_CQN, cq->cqn);
+	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT,
+			      RESIZE_LOG_SIZE | RESIZE_PAGE_OFFSET | RESIZE_LOG_PAGE_SIZE);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_LOG_CQ_SIZE, log_size);
+	rnic_mem_page_list(mem, in + 1);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_MODIFY_CQ, MODIFY_CQ_RESIZE, in, bytes, &out, sizeof(out));
+	free(in);
+	return rc;
+}
+
+int
+rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
+{
+	struct rnic_mem mem;
+	int rc;
+
+	/* One place is the device's, for the entry that ends the old ring. */
+	if (waiting(cq) >= 1u << log_size)
+		return -EINVAL;
+	rc = alloc_ring(dev, log_size, &mem);
+	if (rc != 0)
+		return rc;
+	rc = resize_command(dev, cq, &mem, log_size);
+	if (rc != 0) {
+		rnic_mem_free(dev, &mem);
+		return rc;
+	}
+	rnic_cq_move(cq, mem.address, (uint8_t)log_size);
+	rnic_mem_free(dev, &cq->mem);
+	cq->mem = mem;
+	cq->ring = mem.address;
+	cq->log_size = (uint8_t)log_size;
+	cq->mask = (1u << log_size) - 1;
+	cq->consumer++;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include "doorbell.h"
 #include "internal.h"
 #include "prm/cmd_table.h"
+#include "rdma.h"
 
 struct rnic_eq {
 	struct rnic_mem mem;
@@ -38,7 +39,13 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 		rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
 				   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
 		break;
-	case RNIC_EVENT_PORT_CHANGE: atomic_store(&dev->port_changed, true); break;
+	case RNIC_EVENT_PORT_CHANGE:
+		atomic_store(&dev->port_changed, true);
+		if (eqe->sub_type == RNIC_PORT_CHANGE_ACTIVE)
+			rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ACTIVE);
+		else if (eqe->sub_type == RNIC_PORT_CHANGE_DOWN)
+			rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ERR);
+		break;
 	/*
 	 * Queues that broke without an error completion. The bursts of the queue know nothing of it, and it is theirs: this
 	 * thread must not touch it. An application's restart makes all of it new.
@@ -57,10 +64,12 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 		RNIC_LOG(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
 			 rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));
 		break;
+	case RNIC_EVENT_COMPLETION: break;
 	default:
 		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,
 			 rnic_event_name(eqe->type), eqe->sub_type);
 	}
+	rnic_rdma_event(dev, eqe);
 }
 
 unsigned int

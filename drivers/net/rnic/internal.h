@@ -115,8 +115,16 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 #define RNIC_BF_LOW_LATENCY_REGS 4  /* of them: one queue each */
 int rnic_uars_create(struct rnic_dev *dev);
 void rnic_uars_destroy(struct rnic_dev *dev);
-/* The page that CQs name for their arm doorbell. */
+/* The page that CQs name for their arm doorbell, and the register in it. */
 uint32_t rnic_uars_cq_page(struct rnic_dev *dev);
+volatile void *rnic_uars_cq_register(struct rnic_dev *dev);
+
+/* ---- cq.c ---- */
+/*
+ * The entries of a CQ that wait in its ring, up to the one that says that the device has gone on in another: they take the
+ * places after theirs in that ring, since that one has a number, too. Its mask, its size. Returns how many.
+ */
+uint32_t rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size);
 
 /* ---- dbrec.c ---- */
 int rnic_dbrecs_create(struct rnic_dev *dev);

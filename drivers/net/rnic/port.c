@@ -235,6 +235,32 @@ rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
 }
 
 int
+rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
+{
+	struct rnic_pmtu_reg pmtu = { 0 };
+	uint64_t bytes;
+	int rc;
+
+	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
+	rc = rnic_access_reg(dev, RNIC_REG_PMTU, false, &pmtu, sizeof(pmtu));
+	if (rc != 0)
+		return rc;
+	bytes = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_OPER_MTU);
+	*mtu = (uint16_t)(bytes - RTE_MIN(bytes, (uint64_t)FRAME_OVERHEAD));
+	return 0;
+}
+
+int
+rnic_port_set_roce(struct rnic_dev *dev, bool on)
+{
+	struct modify_context modify = { 0 };
+
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in),
+				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
+	return modify_context(dev, &modify, RNIC_NIC_VPORT_ROCE_EN, false);
+}
+
+int
 rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 {
 	struct rnic_query_q_counter_in in = { 0 };
@@ -290,6 +316,9 @@ rnic_port_setup(struct rnic_dev *dev)
 	low = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
 	for (i = 0; i < sizeof(dev->mac); i++)
 		dev->mac[i] = (uint8_t)((high << 32 | low) >> (40 - 8 * i));
+	dev->node_guid = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_NODE_GUID);
+	dev->system_image_guid =
+		rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_SYSTEM_IMAGE_GUID);
 	inline_mode = rnic_ethernet_cap_get(&dev->caps.ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE);
 	if (inline_mode == RNIC_WQE_INLINE_CAP_L2)
 		dev->min_inline_mode = RNIC_INLINE_MODE_L2;

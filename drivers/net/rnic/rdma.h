@@ -20,8 +20,62 @@
 #include "rdmapmd_driver.h"
 #include "rnic.h"
 
+struct rnic_rdma_kind;
 struct rnic_rdma_qp;
 struct rnic_rdma_srq;
+
+/* ---- The device ---- */
+
+struct rnic_rdma {
+	struct rnic_eq *comp_eq;   /* completion events */
+	struct rdmapmd_table *cqs; /* that have events: number -> struct rnic_rdma_cq */
+	uint32_t event_cqs;	   /* how many: each may have one entry in the event queue */
+	pthread_mutex_t
+		lock; /* of event_cqs, and of device: an event is handed on, or it is gone */
+	struct rdmapmd_device *device;	 /* whom events are for; NULL: nobody */
+	struct rnic_rdma_kind *kinds[2]; /* of queue pairs that signal what asks for it; all */
+};
+
+/* rdma_context.c */
+extern const struct rdmapmd_driver_ops rnic_rdma_ops;
+/* Does the device say that it can? */
+bool rnic_rdma_supported(const struct rnic_dev *dev);
+/* Bring-up: what RDMA needs of its own. Nothing, for a device without it. */
+int rnic_rdma_setup(struct rnic_dev *dev);
+void rnic_rdma_teardown(struct rnic_dev *dev);
+/* Of completion events, unless they come with the others: -1. */
+int rnic_rdma_irq_fd(struct rnic_dev *dev);
+static inline struct rnic_dev *
+rnic_rdma_dev(const struct rdmapmd_context *context)
+{
+	return context->device_priv;
+}
+
+/* rdma_event.c: from the control thread. */
+#define RNIC_RDMA_EVENTS_MAX \
+	4096 /* entries in the completion event queue: CQs with events, at most */
+/* From now on events are for this device of the library's; NULL: for nobody. */
+void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
+struct rnic_eqe;
+/* An entry of any event queue; those that are not RDMA's are nobody's here. */
+void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
+/* The port, or the whole device. */
+void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
+
+/* gid.c: the port's table of addresses. -EINVAL beyond it; an empty entry is zeros. */
+uint32_t rnic_gid_count(const struct rnic_dev *dev);
+int rnic_gid_query(struct rnic_dev *dev, uint32_t index, struct rdmapmd_gid_entry *entry);
+int rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry);
+/* Bring-up: RoCE is on, and the first entry holds the port's link-local address. */
+int rnic_gids_setup(struct rnic_dev *dev);
+void rnic_gids_down(struct rnic_dev *dev);
+
+/* rdma_mr.c */
+int rnic_rdma_pd_alloc(struct rdmapmd_pd *pd);
+int rnic_rdma_pd_dealloc(struct rdmapmd_pd *pd);
+int rnic_rdma_mr_reg(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
+int rnic_rdma_mr_rereg(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
+int rnic_rdma_mr_dereg(struct rdmapmd_mr *mr);
 
 /* ---- Completion queues ---- */
 
@@ -54,6 +108,12 @@ struct rnic_rdma_cq {
 
 /* No queue pair has this number: 24 bits that stand for multicast. */
 #define RNIC_RDMA_NO_QPN 0xffffffu
+
+/* rdma_cq.c */
+int rnic_rdma_cq_create(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout);
+int rnic_rdma_cq_resize(struct rdmapmd_cq *cq, uint8_t log_size);
+int rnic_rdma_cq_moderate(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us);
+int rnic_rdma_cq_destroy(struct rdmapmd_cq *cq);
 
 /* rdma_poll.c */
 uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
@@ -128,7 +188,24 @@ struct rnic_rdma_qp {
 	struct rnic_dev *dev;
 	struct rnic_mem mem; /* both rings, the receive ring first */
 	void *dbrec;
+	struct rnic_rdma_wqe
+		no_wqe;		    /* what stands in the place of a send queue that there is not */
+	uint32_t access;	    /* of peers: enum rdmapmd_access_flags, as set last */
+	uint8_t max_dest_rd_atomic; /* as set last */
+	uint8_t state;		    /* enum rdmapmd_qp_state, as set last */
 };
+
+/* rdma_qp.c */
+int rnic_rdma_qp_create(struct rdmapmd_qp *qp, const struct rdmapmd_qp_init_attr *attr,
+			const struct rdmapmd_qp_sizing *sizing);
+int rnic_rdma_qp_destroy(struct rdmapmd_qp *qp);
+
+/* rdma_modify.c */
+int rnic_rdma_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
+			unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
+int rnic_rdma_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
+/* To RESET: nothing is posted or completed any more, whatever the device answers. Nobody posts or polls meanwhile. */
+int rnic_rdma_qp_reset(struct rnic_rdma_qp *qp);
 
 /* rdma_post.c */
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
@@ -166,11 +243,17 @@ struct rnic_rdma_srq {
 	/* cold */
 	struct rnic_dev *dev;
 	struct rnic_mem mem;
-	uint32_t limit;
 };
 #define RNIC_RDMA_SRQ_LAST   UINT32_MAX
 #define RNIC_RDMA_SRQ_POSTED (UINT32_MAX - 1)
 
+/* rdma_srq.c */
+int rnic_rdma_srq_create(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing);
+int rnic_rdma_srq_arm(struct rdmapmd_srq *srq, uint32_t limit);
+int rnic_rdma_srq_query(struct rdmapmd_srq *srq, uint32_t *limit);
+int rnic_rdma_srq_destroy(struct rdmapmd_srq *srq);
+
+/* rdma_post.c */
 uint16_t rnic_rdma_post_srq_recv(struct rdmapmd_srq *srq, const struct rdmapmd_recv_wr *wr,
 				 uint16_t n);
 /* All WQEs are free. */

@@ -53,6 +53,8 @@ struct rnic_caps {
 	struct rnic_general_cap general, general_max;
 	struct rnic_ethernet_cap ethernet;
 	struct rnic_flow_table_cap flow_table;
+	struct rnic_roce_cap roce; /* only of a device that has it */
+	struct rnic_atomic_cap atomic;
 };
 
 struct rnic_dev {
@@ -80,6 +82,8 @@ struct rnic_dev {
 	uint32_t q_counter;
 	uint8_t mac[6];	  /* as the vport has it */
 	uint16_t max_mtu; /* largest L3 MTU that the port takes */
+	uint64_t node_guid, system_image_guid;
+	uint32_t vendor_id;
 
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
 	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
@@ -235,6 +239,8 @@ struct rnic_cq {
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 		   struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
+/* Nobody polls meanwhile; entries that wait stay. -EINVAL: there are more than would fit. */
+int rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size);
 
 struct rnic_sq {
 	uint8_t *ring; /* of WQEBBs */
@@ -283,6 +289,9 @@ int rnic_steering_set(struct rnic_dev *dev, struct rnic_steering *steering, cons
 
 /* ---- The port (port.c). ---- */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
+/* The L3 MTU as it is now. */
+int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
+int rnic_port_set_roce(struct rnic_dev *dev, bool on);
 int rnic_port_set_admin(struct rnic_dev *dev, bool up);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);

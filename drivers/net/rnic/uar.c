@@ -119,6 +119,12 @@ rnic_uars_cq_page(struct rnic_dev *dev)
 	return dev->uars->pages[0];
 }
 
+volatile void *
+rnic_uars_cq_register(struct rnic_dev *dev)
+{
+	return dev->uars->mapped[0] + RNIC_UAR_CQ_ARM;
+}
+
 /* Called with the lock held. */
 static uint32_t
 choose(const struct rnic_uars *uars, bool low_latency)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Entries of event queues that are about RDMA's objects, handed on to the library (PRM: "Event Queues"). */
+
+#include "internal.h"
+#include "prm/cqe.h"
+#include "rdma.h"
+
+#define QUEUE_TYPE_QP 0 /* of those that report errors; others are the ethdev port's */
+
+void
+rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device)
+{
+	if (dev->rdma == NULL)
+		return;
+	pthread_mutex_lock(&dev->rdma->lock);
+	dev->rdma->device = device;
+	pthread_mutex_unlock(&dev->rdma->lock);
+}
+
+/* Called with the lock held. The next arming has another sequence number: this one's is used up. */
+static void
+completion(struct rnic_rdma *rdma, uint32_t cqn)
+{
+	struct rdmapmd_handle *handle = rdmapmd_table_get(rdma->cqs, cqn);
+	struct rnic_rdma_cq *cq;
+
+	if (handle == NULL)
+		return;
+	cq = container_of(handle, struct rnic_rdma_cq, number);
+	atomic_fetch_add_explicit(&cq->arm_sequence, 1, memory_order_relaxed);
+	rdmapmd_table_put(rdma->cqs, handle);
+	rdmapmd_device_completion_event(rdma->device, cqn);
+}
+
+static const struct {
+	uint8_t event;
+	bool of_queue; /* any queue's: data[5] says what kind */
+	enum rdmapmd_event_type type;
+} kinds[] = {
+	{ RNIC_EVENT_PATH_MIGRATED, true, RDMAPMD_EVENT_PATH_MIG },
+	{ RNIC_EVENT_COMM_ESTABLISHED, true, RDMAPMD_EVENT_COMM_EST },
+	{ RNIC_EVENT_SQ_DRAINED, true, RDMAPMD_EVENT_SQ_DRAINED },
+	{ RNIC_EVENT_WQ_CATASTROPHIC, true, RDMAPMD_EVENT_QP_FATAL },
+	{ RNIC_EVENT_WQ_INVALID_REQUEST, true, RDMAPMD_EVENT_QP_REQ_ERR },
+	{ RNIC_EVENT_WQ_ACCESS_ERROR, true, RDMAPMD_EVENT_QP_ACCESS_ERR },
+	{ RNIC_EVENT_SRQ_LAST_WQE, true, RDMAPMD_EVENT_QP_LAST_WQE_REACHED },
+	{ RNIC_EVENT_SRQ_CATASTROPHIC, false, RDMAPMD_EVENT_SRQ_ERR },
+	{ RNIC_EVENT_SRQ_LIMIT, false, RDMAPMD_EVENT_SRQ_LIMIT_REACHED },
+};
+
+/* Called with the lock held. */
+static void
+object_event(struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
+{
+	const uint32_t number = rnic_be32_to_cpu(eqe->data[6]) & 0xffffff;
+	const uint32_t queue_type = rnic_be32_to_cpu(eqe->data[5]) >> 24;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(kinds); i++)
+		if (kinds[i].event == eqe->type &&
+		    (!kinds[i].of_queue || queue_type == QUEUE_TYPE_QP))
+			rdmapmd_device_object_event(rdma->device, kinds[i].type, number);
+}
+
+void
+rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+
+	if (rdma == NULL)
+		return;
+	pthread_mutex_lock(&rdma->lock);
+	if (rdma->device == NULL)
+		/* Nobody has opened it. */;
+	else if (eqe->type == RNIC_EVENT_COMPLETION)
+		completion(rdma, rnic_be32_to_cpu(eqe->data[6]) & 0xffffff);
+	else if (eqe->type == RNIC_EVENT_CQ_ERROR)
+		rdmapmd_device_object_event(rdma->device, RDMAPMD_EVENT_CQ_ERR,
+					    rnic_be32_to_cpu(eqe->data[0]) & 0xffffff);
+	else
+		object_event(rdma, eqe);
+	pthread_mutex_unlock(&rdma->lock);
+}
+
+void
+rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type)
+{
+	if (dev->rdma == NULL)
+		return;
+	pthread_mutex_lock(&dev->rdma->lock);
+	if (dev->rdma->device != NULL)
+		rdmapmd_device_event(dev->rdma->device, type, 1);
+	pthread_mutex_unlock(&dev->rdma->lock);
+}
