@@ -107,7 +107,7 @@ rnic_gids_setup(struct rnic_dev *dev)
 	const struct rdmapmd_gid_entry entry = link_local(dev->mac);
 	int rc;
 
-	if (dev->rdma == NULL)
+	if (dev->rdma == NULL || rnic_gid_count(dev) == 0)
 		return 0;
 	rc = rnic_port_set_roce(dev, true);
 	if (rc != 0)
@@ -123,7 +123,7 @@ rnic_gids_down(struct rnic_dev *dev)
 {
 	static const struct rdmapmd_gid_entry none;
 
-	if (dev->rdma == NULL)
+	if (dev->rdma == NULL || rnic_gid_count(dev) == 0)
 		return;
 	rnic_gid_set(dev, 0, &none);
 	rnic_port_set_roce(dev, false);
