@@ -183,6 +183,7 @@ make_world(void **state)
 	answer[0x0a] = NUMBER >> 8;
 	answer[0x0b] = NUMBER & 0xff;
 	count = refused_at = 0;
+	memories = records = registers = 0;
 	*state = world;
 	return 0;
 }
