@@ -270,6 +270,32 @@ test_a_single_wqe_goes_with_the_ring_where_that_is_allowed(void **state)
 }
 
 static void
+test_dumps(void **state)
+{
+	struct rings *rings = *state;
+	const struct rdmapmd_sge sges[RINGS_MAX_GS] = {
+		{ 1, 1, 1 }, { 2, 2, 2 }, { 3, 3, 3 }, { 4, 4, 4 }, { 5, 5, 5 }
+	};
+	struct rdmapmd_send_wr wr[] = { request(RDMAPMD_WR_SEND, 0), request(RDMAPMD_WR_SEND, 0),
+					request(RDMAPMD_WR_SEND, 0) };
+	struct rdmapmd_wc wc;
+
+	wr[0].sg_list = sges;
+	wr[0].num_sge = 5;
+	rings_start_at(rings, 0xffff, 7);
+	assert_int_equal(rnic_rdma_post_send_dump(&rings->qp.qp, wr, 3), 3);
+	/* Each WQE once, the first one of two WQEBBs. */
+	assert_int_equal(rings_dump_count, 3);
+	assert_int_equal(rings_dumped[0], 0xffff);
+	assert_int_equal(rings_dumped[1], 1);
+	assert_int_equal(rings_dumped[2], 2);
+	rings_complete_send(rings, 2);
+	assert_int_equal(rnic_rdma_poll_cq_dump(&rings->cq.cq, &wc, 1), 1);
+	assert_int_equal(rings_dump_count, 4);
+	assert_int_equal(rings_dumped[3], 7);
+}
+
+static void
 test_nothing_is_rung_for_nothing(void **state)
 {
 	struct rings *rings = *state;
@@ -567,6 +593,7 @@ main(void)
 		TEST(test_one_doorbell_for_a_burst),
 		TEST(test_a_shared_register_is_rung_under_its_lock),
 		TEST(test_a_single_wqe_goes_with_the_ring_where_that_is_allowed),
+		TEST(test_dumps),
 		TEST(test_nothing_is_rung_for_nothing),
 		TEST(test_a_full_ring),
 		TEST(test_requests_that_are_refused),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump.h"
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;
@@ -16,6 +17,28 @@ rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 {
 	assert_int_equal(qp->qp_num, RINGS_QPN);
 	rings_in_error++;
+}
+
+/* Of the driver: dumps, of which the numbers are kept. */
+unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+
+bool
+rnic_dump_wanted(void)
+{
+	return false;
+}
+
+void
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
+{
+	assert_int_equal(sq->sqn, RINGS_QPN);
+	rings_dumped[rings_dump_count++ % RINGS_DUMPS] = index;
+}
+
+void
+rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe)
+{
+	rings_dumped[rings_dump_count++ % RINGS_DUMPS] = (unsigned int)(cqe - cq->ring);
 }
 
 void
@@ -101,7 +124,7 @@ rings_setup(void **state)
 	assert_int_equal(rnic_rdma_qps_init(&rings->cq), 0);
 	assert_int_equal(rnic_rdma_qps_add(&rings->cq, &rings->qp), 0);
 	rings_start_at(rings, 0, 0);
-	rings_in_error = 0;
+	rings_in_error = rings_dump_count = 0;
 	*state = rings;
 	return 0;
 }

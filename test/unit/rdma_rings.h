@@ -59,6 +59,10 @@ void rings_start_at(struct rings *rings, uint32_t wqe, uint32_t cqe);
 /* How often the library was told that the queue pair is in error. */
 extern unsigned int rings_in_error;
 
+/* WQEBBs of WQEs that were dumped, places of entries. */
+#define RINGS_DUMPS 8
+extern unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+
 /* The device writes an entry. */
 struct rnic_cqe *rings_complete(struct rings *rings, enum rnic_cqe_opcode opcode, uint32_t qpn,
 				uint16_t counter);

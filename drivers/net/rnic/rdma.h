@@ -117,6 +117,8 @@ int rnic_rdma_cq_destroy(struct rdmapmd_cq *cq);
 
 /* rdma_poll.c */
 uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+/* The same, and every entry is dumped. */
+uint16_t rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
 int rnic_rdma_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only);
 
 /* rdma_qps.c: which queue pairs a CQ has. */
@@ -210,6 +212,9 @@ int rnic_rdma_qp_reset(struct rnic_rdma_qp *qp);
 /* rdma_post.c */
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)
 uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n);
+/* The same, and every WQE is dumped. */
+uint16_t rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
+				  uint16_t n);
 uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
 /* Fill a table of RNIC_RDMA_KINDS. */
 void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all);

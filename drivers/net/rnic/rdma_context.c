@@ -19,9 +19,11 @@ _Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each
 
 #define MTU_OVERHEAD	  96 /* of RoCEv2 over IPv6, with all headers that a packet can have */
 #define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
-#define PORTS		  1
-#define PKEYS		  1 /* RoCE has one, the default */
-#define DEFAULT_PKEY	  0xffff
+#define LOG_MAX_MR_BYTES \
+	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
+#define PORTS	     1
+#define PKEYS	     1 /* RoCE has one, the default */
+#define DEFAULT_PKEY 0xffff
 
 /* ---- Bring-up ---- */
 
@@ -157,7 +159,7 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 	*attr = (struct rdmapmd_device_attr){
 		.node_guid = dev->node_guid,
 		.sys_image_guid = dev->system_image_guid,
-		.max_mr_size = UINT64_C(1) << 63,
+		.max_mr_size = UINT64_C(1) << LOG_MAX_MR_BYTES,
 		.page_size_cap = ~UINT64_C(0xfff),
 		.vendor_id = dev->vendor_id,
 		.max_pd = power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),

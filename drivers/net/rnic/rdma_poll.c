@@ -10,6 +10,7 @@
 #include <rte_branch_prediction.h>
 
 #include "doorbell.h"
+#include "dump.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma.h"
@@ -179,8 +180,8 @@ other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode)
 	return qp;
 }
 
-uint16_t
-rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
+static __rte_always_inline uint16_t
+poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool dump)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
@@ -198,6 +199,8 @@ rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
 		cqe = &ring[consumer & mask];
 		if (!rnic_cqe_ready(cqe, consumer, log_size))
 			break;
+		if (dump)
+			rnic_dump_cq_entry(&cq->ring, cqe);
 		entry = load_entry(cqe);
 		if (unlikely(entry.qp_num != qp->qp.qp_num)) {
 			struct rnic_rdma_qp *other = other_qp(cq, entry.qp_num, entry.opcode);
@@ -220,6 +223,18 @@ rnic_rdma_poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	return (uint16_t)(wc - start);
+}
+
+uint16_t
+rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+{
+	return poll_cq(cq, wc, n, false);
+}
+
+uint16_t
+rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+{
+	return poll_cq(cq, wc, n, true);
 }
 
 void

@@ -14,6 +14,7 @@
 #include <rte_branch_prediction.h>
 
 #include "doorbell.h"
+#include "dump.h"
 #include "prm/wqe.h"
 #include "rdma.h"
 
@@ -280,6 +281,20 @@ short_burst(const uint8_t *open, bool room)
 	return room ? -EINVAL : -ENOMEM;
 }
 
+/* All from one WQEBB to another, each WQE once. */
+static void
+dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to)
+{
+	uint32_t ds;
+
+	while (from != to) {
+		rnic_dump_sq_wqe(&sq->wq, from);
+		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)wqebb(sq, from))->qpn_ds) &
+		     RNIC_WQE_DS_MAX;
+		from = (uint16_t)(from + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
+	}
+}
+
 /* How many requests may be posted. */
 static __rte_always_inline uint32_t
 send_room(const struct rnic_rdma_send *sq, uint32_t tail)
@@ -289,8 +304,8 @@ send_room(const struct rnic_rdma_send *sq, uint32_t tail)
 		       : 0;
 }
 
-uint16_t
-rnic_rdma_post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n)
+static __rte_always_inline uint16_t
+post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n, const bool dump)
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
@@ -334,10 +349,24 @@ rnic_rdma_post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, u
 		return 0;
 	sq->head = posted;
 	sq->signaled = signaled;
+	if (dump)
+		dump_wqes(sq, sq->wq.producer, (uint16_t)producer);
 	if (unlikely(posted - start == room) && (int32_t)(signaled - tail) <= 0)
 		signal_last(sq, (uint16_t)last);
 	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
 	return (uint16_t)(posted - start);
+}
+
+uint16_t
+rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, false);
+}
+
+uint16_t
+rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
+{
+	return post_send(qp, wr, n, true);
 }
 
 /* A NOP that asks for a completion which nobody sees; there is room. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dump.h"
 #include "internal.h"
 #include "prm/wqe.h"
 #include "rdma.h"
@@ -208,7 +209,8 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	if (rc != 0)
 		goto no_place;
 	if (qp->sq.max_post > 0)
-		head->post_send = rnic_rdma_post_send;
+		head->post_send =
+			rnic_dump_wanted() ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
 	if (qp->rq.max_post > 0)
 		head->post_recv = rnic_rdma_post_recv;
 	return 0;
