@@ -3,6 +3,9 @@
 /* Post bursts alone: bytes of WQEs as the PRM has them, rings that are full or wrap, everything that is refused. */
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "rdma_rings.h"
@@ -572,6 +575,75 @@ test_srq(void **state)
 	assert_int_equal(wr_id, 10);
 }
 
+/* ---- An SRQ whose requests complete in several threads ---- */
+
+#define NOTHING UINT32_MAX
+#define ROUNDS	20000u
+
+struct completer {
+	struct rnic_rdma_srq *srq;
+	atomic_uint mail; /* a WQE that is done, or NOTHING */
+	atomic_bool stop;
+	uint64_t sum; /* of the wr_ids */
+	bool bad;
+};
+
+static void *
+complete(void *arg)
+{
+	struct completer *self = arg;
+	uint64_t wr_id = 0;
+	uint32_t index;
+
+	while (!atomic_load(&self->stop)) {
+		index = atomic_load(&self->mail);
+		if (index == NOTHING) {
+			sched_yield();
+			continue;
+		}
+		self->bad |= !rnic_rdma_srq_complete(self->srq, (uint16_t)index, &wr_id);
+		self->sum += wr_id;
+		atomic_store(&self->mail, NOTHING);
+	}
+	return NULL;
+}
+
+static void
+test_an_srq_takes_wqes_back_from_two_threads(void **state)
+{
+	struct rings *rings = *state;
+	struct rnic_rdma_srq *srq = &rings->srq;
+	struct completer completers[2] = { { .srq = srq, .mail = NOTHING },
+					   { .srq = srq, .mail = NOTHING } };
+	struct rdmapmd_recv_wr wr[4] = { { 0 } };
+	pthread_t threads[2];
+	unsigned int i;
+	uint32_t index;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, complete, &completers[i]), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		wr[0].wr_id = i;
+		index = srq->head;
+		while (rnic_rdma_post_srq_recv(&srq->srq, wr, 1) != 1)
+			sched_yield();
+		while (atomic_load(&completers[i % 2].mail) != NOTHING)
+			sched_yield();
+		atomic_store(&completers[i % 2].mail, index);
+	}
+	for (i = 0; i < 2; i++) {
+		while (atomic_load(&completers[i].mail) != NOTHING)
+			sched_yield();
+		atomic_store(&completers[i].stop, true);
+		pthread_join(threads[i], NULL);
+		assert_false(completers[i].bad);
+	}
+	assert_int_equal(completers[0].sum + completers[1].sum,
+			 (uint64_t)ROUNDS * (ROUNDS - 1) / 2);
+	/* None got lost. */
+	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
 
 int
@@ -607,6 +679,7 @@ main(void)
 		TEST(test_a_receive_request_that_fills_its_wqe),
 		TEST(test_a_full_receive_queue),
 		TEST(test_srq),
+		TEST(test_an_srq_takes_wqes_back_from_two_threads),
 	};
 
 	return cmocka_run_group_tests_name("rdma_post", tests, NULL, NULL);
