@@ -375,6 +375,15 @@ RNIC_LAYOUT(odp_cap, ODP_CAP, 0x100)
 	F(RNIC_ATOMIC_CAP_ATOMIC_SIZE_DC, 0x18, 15, 0)
 RNIC_LAYOUT(atomic_cap, ATOMIC_CAP, 0x100)
 
+/* atomic_req_8b_endianness_mode: 0 big-endian */
+#define RNIC_ATOMIC_HOST_ENDIANNESS 1
+
+/* atomic_operations */
+enum rnic_atomic_operation {
+	RNIC_ATOMIC_CMP_SWAP = 1 << 0,
+	RNIC_ATOMIC_FETCH_ADD = 1 << 1,
+};
+
 /* RoCE. A ConnectX-4 Lx sets bit 30 of the first dword; published sources do not name it. */
 #define RNIC_ROCE_CAP_FIELDS(F)                                    \
 	F(RNIC_ROCE_CAP_ROCE_APM, 0x00, 31, 31)                    \

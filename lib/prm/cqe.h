@@ -138,6 +138,13 @@ enum rnic_port_change {
 	RNIC_PORT_CHANGE_INITIALIZED = 5,
 };
 
+/* Whose an error is. Events of an SRQ name no type. */
+enum rnic_event_queue {
+	RNIC_EVENT_QUEUE_QP = 0,
+	RNIC_EVENT_QUEUE_RQ = 1,
+	RNIC_EVENT_QUEUE_SQ = 2,
+};
+
 enum rnic_cq_error {
 	RNIC_CQ_ERROR_OVERRUN = 1,
 	RNIC_CQ_ERROR_ACCESS = 2,

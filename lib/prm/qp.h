@@ -120,6 +120,16 @@ enum rnic_qp_rq_type {
 	RNIC_QP_ZERO_SIZE_RQ = 3,
 };
 
+/* mtu: the payload of a full packet. */
+enum rnic_qp_mtu {
+	RNIC_QP_MTU_256 = 1,
+	RNIC_QP_MTU_512 = 2,
+	RNIC_QP_MTU_1024 = 3,
+	RNIC_QP_MTU_2048 = 4,
+	RNIC_QP_MTU_4096 = 5,
+};
+#define RNIC_QP_MTU_BYTES(mtu) (UINT32_C(128) << (mtu))
+
 /* atomic_mode: how large the operands of atomics may be. */
 enum rnic_qp_atomic_mode {
 	RNIC_QP_ATOMIC_MODE_NONE = 0,
@@ -136,10 +146,12 @@ enum rnic_qp_opt_param {
 	RNIC_QP_OPT_PRIMARY_ADDR_PATH = 1 << 7,
 	RNIC_QP_OPT_SRA_MAX = 1 << 8,
 	RNIC_QP_OPT_RRA_MAX = 1 << 9,
+	RNIC_QP_OPT_PM_STATE = 1 << 10,
 	RNIC_QP_OPT_RETRY_COUNT = 1 << 12,
 	RNIC_QP_OPT_RNR_RETRY = 1 << 13,
 	RNIC_QP_OPT_ACK_TIMEOUT = 1 << 14,
 	RNIC_QP_OPT_PRI_PORT = 1 << 16,
+	RNIC_QP_OPT_COUNTER_SET_ID = 1 << 25,
 };
 
 /* CREATE_QP; page addresses follow: of the receive ring, then the send ring. */
