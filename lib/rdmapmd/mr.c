@@ -140,6 +140,11 @@ complaint(const struct rdmapmd_context_object *context, const struct rdmapmd_mr_
 	/* The last byte's address may be the highest there is. */
 	if (start + (attr->length - 1) < start || attr->iova + (attr->length - 1) < attr->iova)
 		return "its addresses wrap";
+	/* What translates is pages; a zero-based region calls the first byte of one 0. */
+	if ((start ^ attr->iova) % PAGE_BYTES != 0)
+		return attr->access & RDMAPMD_ACCESS_ZERO_BASED
+			       ? "a zero-based region begins with a page of 4 KiB"
+			       : "its offset in a page of 4 KiB is not that of its iova";
 	if (attr->access & ~(unsigned int)ALL_ACCESS)
 		return "unknown access flags";
 	if ((attr->access & REMOTE_WRITERS) && !(attr->access & RDMAPMD_ACCESS_LOCAL_WRITE))
@@ -312,7 +317,7 @@ rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, size_t length, uint64_t i
 		.pd = pd, .addr = addr, .length = length, .iova = iova, .access = access
 	};
 
-	if ((access & RDMAPMD_ACCESS_ZERO_BASED) || ((uintptr_t)addr ^ iova) % PAGE_BYTES != 0)
+	if (access & RDMAPMD_ACCESS_ZERO_BASED)
 		return -EINVAL;
 	return reg(&attr, mr);
 }

@@ -27,7 +27,10 @@ enum rdmapmd_access_flags {
 	RDMAPMD_ACCESS_REMOTE_WRITE = 1 << 1,  /**< needs LOCAL_WRITE */
 	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< */
 	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< needs LOCAL_WRITE */
-	/** Addresses in work requests count from 0, the region's first byte: the peer learns no address of this process. */
+	/**
+	 * Addresses in work requests count from 0, the region's first byte: the peer learns no address of this process. That
+	 * byte is the first one of a page of 4 KiB.
+	 */
 	RDMAPMD_ACCESS_ZERO_BASED = 1 << 5,
 };
 
@@ -97,7 +100,7 @@ __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
  *
  * @param access enum rdmapmd_access_flags.
  * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
- *         access without local write; -EFAULT no memory there; -ENOSPC no more keys, or the system allows no more mapped
+ *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there; -ENOSPC no more keys, or the system allows no more mapped
  *         memory; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,

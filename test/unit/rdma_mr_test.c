@@ -88,9 +88,12 @@ test_addresses_of_the_callers_choice(void **state)
 	struct world *world = *state;
 	struct rdmapmd_mr *mr;
 
+	/* From the first byte of a page on: pages are what translates. */
 	assert_int_equal(
 		rdmapmd_mr_reg(world->set.pd, fake_memory + 5, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr),
-		0);
+		-EINVAL);
+	assert_int_equal(
+		rdmapmd_mr_reg(world->set.pd, fake_memory, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr), 0);
 	assert_int_equal(mr->iova, 0);
 	assert_int_equal(world->fake->mr.iova, 0);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
@@ -209,11 +212,14 @@ test_zero_based_and_back(void **state)
 	assert_int_equal(mr->iova, 0);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
 					  fake_memory + 1, PAGE, 0),
+			 -EINVAL);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
+					  fake_memory + PAGE, PAGE, 0),
 			 0);
 	assert_int_equal(mr->iova, 0);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL),
 			 0);
-	assert_int_equal(mr->iova, (uintptr_t)fake_memory + 1);
+	assert_int_equal(mr->iova, (uintptr_t)fake_memory + PAGE);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 }
 
