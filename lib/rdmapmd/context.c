@@ -313,10 +313,9 @@ rdmapmd_device_query(struct rdmapmd_context *head, struct rdmapmd_device_attr *a
 	return 0;
 }
 
-/* As enter; the port must be there. */
-static int
-enter_port(struct rdmapmd_context *head, uint8_t port_num, const void *result,
-	   struct rdmapmd_object **object)
+int
+rdmapmd_context_enter_port(struct rdmapmd_context *head, uint8_t port_num, const void *result,
+			   struct rdmapmd_object **object)
 {
 	int rc = result == NULL ? -EINVAL
 				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, object);
@@ -335,7 +334,7 @@ rdmapmd_port_query(struct rdmapmd_context *head, uint8_t port_num, struct rdmapm
 {
 	struct rdmapmd_port_attr answer = { 0 };
 	struct rdmapmd_object *object;
-	int rc = enter_port(head, port_num, attr, &object);
+	int rc = rdmapmd_context_enter_port(head, port_num, attr, &object);
 
 	if (rc != 0)
 		return rc;
@@ -347,31 +346,11 @@ rdmapmd_port_query(struct rdmapmd_context *head, uint8_t port_num, struct rdmapm
 }
 
 int
-rdmapmd_gid_query(struct rdmapmd_context *head, uint8_t port_num, uint32_t index,
-		  struct rdmapmd_gid_entry *entry)
-{
-	static const union rdmapmd_gid none;
-	struct rdmapmd_gid_entry answer = { 0 };
-	struct rdmapmd_object *object;
-	int rc = enter_port(head, port_num, entry, &object);
-
-	if (rc != 0)
-		return rc;
-	rc = context_of(object)->ops->gid_query(head, port_num, index, &answer);
-	if (rc == 0 && memcmp(&answer.gid, &none, sizeof(none)) == 0)
-		rc = -ENODATA;
-	if (rc == 0)
-		*entry = answer;
-	rdmapmd_object_leave(object);
-	return rc;
-}
-
-int
 rdmapmd_pkey_query(struct rdmapmd_context *head, uint8_t port_num, uint16_t index, uint16_t *pkey)
 {
 	struct rdmapmd_object *object;
 	uint16_t answer = 0;
-	int rc = enter_port(head, port_num, pkey, &object);
+	int rc = rdmapmd_context_enter_port(head, port_num, pkey, &object);
 
 	if (rc != 0)
 		return rc;
@@ -415,7 +394,7 @@ rdmapmd_counters_read(struct rdmapmd_context *head, uint8_t port_num, uint64_t *
 {
 	struct rdmapmd_object *object;
 	uint64_t *all = NULL;
-	int count, rc = enter_port(head, port_num, values, &object);
+	int count, rc = rdmapmd_context_enter_port(head, port_num, values, &object);
 
 	if (rc != 0)
 		return rc;

@@ -208,6 +208,11 @@ struct rdmapmd_object_class {
 extern const struct rdmapmd_object_class rdmapmd_pd_class, rdmapmd_mr_class, rdmapmd_channel_class,
 	rdmapmd_cq_class, rdmapmd_srq_class, rdmapmd_qp_class, rdmapmd_context_class;
 
+/* ---- Contexts (context.c) ---- */
+/* As rdmapmd_object_enter() of a context; the port must be there, and `result` somewhere. */
+int rdmapmd_context_enter_port(struct rdmapmd_context *head, uint8_t port_num, const void *result,
+			       struct rdmapmd_object **object);
+
 /* ---- Devices (device.c) ---- */
 struct rdmapmd_device {
 	struct rdmapmd_device *next;

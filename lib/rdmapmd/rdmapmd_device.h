@@ -184,6 +184,32 @@ __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_
 					 uint32_t index, struct rdmapmd_gid_entry *entry);
 
 /**
+ * Give a port another address: an entry of its GID table, RoCE v2, with the port's MAC. A port has its link-local address,
+ * made of the MAC, from the start. Addresses are the port's, not the context's: they stay when it is closed.
+ *
+ * Threads: any. Blocks: for commands.
+ * Order:   every context of the device gets RDMAPMD_EVENT_GID_CHANGE.
+ *
+ * @param gid   IPv6, or an IPv4 address mapped to it.
+ * @param index Out: where it stands, for struct rdmapmd_ah_attr's sgid_index.
+ * @return 0; -EINVAL no such port, or no unicast address; -EEXIST the port has it; -ENOSPC the table is full; -ENOTSUP.
+ */
+__rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t port_num,
+				       const union rdmapmd_gid *gid, uint32_t *index);
+
+/**
+ * Take an address from a port.
+ *
+ * Threads: any. Blocks: for commands.
+ * Order:   as rdmapmd_gid_add().
+ *
+ * @return 0; -EINVAL no such port or entry; -ENODATA the entry is empty; -EPERM it is the port's link-local address; -EBUSY
+ *         paths of queue pairs, of any context, begin there; -ENOTSUP.
+ */
+__rte_experimental int rdmapmd_gid_del(struct rdmapmd_context *context, uint8_t port_num,
+				       uint32_t index);
+
+/**
  * An entry of a port's P_Key table.
  *
  * Threads: any. Blocks: for commands.

@@ -163,6 +163,11 @@ struct rdmapmd_driver_ops {
 	/** -EINVAL beyond the table; an empty entry is a GID of zeros. */
 	int (*gid_query)(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 			 struct rdmapmd_gid_entry *entry);
+	/** Optional: where there is room. -EEXIST, -ENOSPC. The driver raises RDMAPMD_EVENT_GID_CHANGE. */
+	int (*gid_add)(struct rdmapmd_context *context, uint8_t port_num,
+		       const union rdmapmd_gid *gid, uint32_t *index);
+	/** Optional. -EINVAL, -ENODATA, -EPERM, -EBUSY: see rdmapmd_gid_del(). */
+	int (*gid_del)(struct rdmapmd_context *context, uint8_t port_num, uint32_t index);
 	int (*pkey_query)(struct rdmapmd_context *context, uint8_t port_num, uint16_t index,
 			  uint16_t *pkey);
 	/** Optional: the MAC of ah->dgid, into ah->dmac. -EHOSTUNREACH if it cannot be found out. */

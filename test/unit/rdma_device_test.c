@@ -229,6 +229,53 @@ test_queries(void **state)
 }
 
 static void
+test_addresses_of_a_port(void **state)
+{
+	static const union rdmapmd_gid good = { { 0x20, 1, 0xd, 0xb8, [15] = 1 } };
+	static const union rdmapmd_gid bad[] = {
+		{ { 0 } },
+		{ { 0xff, 2, [15] = 1 } },
+		{ { [10] = 0xff, [11] = 0xff, 0, 0, 0, 1 } },
+		{ { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 } },
+		{ { [10] = 0xff, [11] = 0xff, 224, 0, 0, 1 } },
+		{ { [10] = 0xff, [11] = 0xff, 255, 255, 255, 255 } },
+	};
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_gid_entry entry;
+	struct fake_set set;
+	uint32_t index = 99;
+	unsigned int i;
+
+	(void)state;
+	fake_open(fake, &set);
+	for (i = 0; i < RTE_DIM(bad); i++)
+		assert_int_equal(rdmapmd_gid_add(set.context, 1, &bad[i], &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set.context, 3, &good, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set.context, 1, NULL, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, NULL), -EINVAL);
+	assert_int_equal(fake_count(fake, "gid_add"), 0);
+	fake->fail = "gid_add";
+	fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), -ENOSPC);
+	assert_int_equal(index, 99);
+	fake->fail = NULL;
+	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), 0);
+	assert_int_equal(index, 3);
+	assert_int_equal(rdmapmd_gid_query(set.context, 1, 3, &entry), 0);
+	assert_memory_equal(&entry.gid, &good, sizeof(good));
+	assert_int_equal(rdmapmd_gid_del(set.context, 0, 3), -EINVAL);
+	assert_int_equal(rdmapmd_gid_del(NULL, 1, 3), -EINVAL);
+	assert_int_equal(rdmapmd_gid_del(set.context, 1, 3), 0);
+	assert_int_equal(rdmapmd_gid_query(set.context, 1, 3, &entry), -ENODATA);
+	fake->ops.gid_add = NULL;
+	fake->ops.gid_del = NULL;
+	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), -ENOTSUP);
+	assert_int_equal(rdmapmd_gid_del(set.context, 1, 1), -ENOTSUP);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void
 test_mtu_in_bytes(void **state)
 {
 	(void)state;
@@ -438,6 +485,7 @@ main(void)
 		cmocka_unit_test(test_an_incomplete_driver_is_refused),
 		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_addresses_of_a_port),
 		cmocka_unit_test(test_mtu_in_bytes),
 		cmocka_unit_test(test_removal_leaves_shells),
 		cmocka_unit_test(test_close_and_destroy_before_removal_and_after),

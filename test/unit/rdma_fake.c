@@ -115,6 +115,24 @@ gid_query(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 }
 
 static int
+gid_add(struct rdmapmd_context *context, uint8_t port_num, const union rdmapmd_gid *gid,
+	uint32_t *index)
+{
+	(void)port_num;
+	*index = 3;
+	RECORD(fake_of(context), gids[3].gid, *gid);
+	return called(fake_of(context), "gid_add");
+}
+
+static int
+gid_del(struct rdmapmd_context *context, uint8_t port_num, uint32_t index)
+{
+	(void)port_num;
+	memset(&fake_of(context)->gids[index], 0, sizeof(fake_of(context)->gids[0]));
+	return called(fake_of(context), "gid_del");
+}
+
+static int
 pkey_query(struct rdmapmd_context *context, uint8_t port_num, uint16_t index, uint16_t *pkey)
 {
 	(void)port_num;
@@ -368,6 +386,8 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.device_query = device_query,
 	.port_query = port_query,
 	.gid_query = gid_query,
+	.gid_add = gid_add,
+	.gid_del = gid_del,
 	.pkey_query = pkey_query,
 	.resolve = resolve,
 	.counters = counters,
