@@ -28,6 +28,7 @@ test_defaults(void **state)
 		assert_int_equal(args.poll_core, -1);
 		assert_false(args.bf);
 		assert_memory_equal(args.mac, "\0\0\0\0\0\0", 6);
+		assert_int_equal(args.ip_count, 0);
 	}
 }
 
@@ -58,6 +59,30 @@ test_every_key(void **state)
 	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
 	assert_int_equal(args.poll_core, -1);
 	assert_false(args.bf);
+}
+
+/* As GIDs: IPv4 addresses mapped. */
+static void
+test_addresses(void **state)
+{
+	static const uint8_t ipv4[16] = { [10] = 0xff, [11] = 0xff, 192, 0, 2, 33 };
+	static const uint8_t ipv6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 0x12 };
+	struct rnic_devargs args;
+
+	(void)state;
+	assert_int_equal(rnic_devargs_parse("d", "ip=192.0.2.33", &args), 0);
+	assert_int_equal(args.ip_count, 1);
+	assert_memory_equal(args.ip[0], ipv4, 16);
+	assert_int_equal(rnic_devargs_parse("d", "ip=2001:db8::12+192.0.2.33,socket=/s", &args), 0);
+	assert_int_equal(args.ip_count, 2);
+	assert_memory_equal(args.ip[0], ipv6, 16);
+	assert_memory_equal(args.ip[1], ipv4, 16);
+	assert_int_equal(rnic_devargs_parse("d",
+					    "ip=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6"
+					    "+1.0.0.7+1.0.0.8",
+					    &args),
+			 0);
+	assert_int_equal(args.ip_count, 8);
 }
 
 /* What parsing says to the log. */
@@ -102,6 +127,20 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 		{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 		{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
+		{ "ip=", "ip=" },
+		{ "ip=192.0.2.1+", "ip=192.0.2.1+" },
+		{ "ip=192.0.2.256", "ip=192.0.2.256" },
+		{ "ip=192.0.2.0/24", "ip=192.0.2.0/24" },
+		{ "ip=0.0.0.0", "ip=0.0.0.0" },
+		{ "ip=127.0.0.1", "ip=127.0.0.1" },
+		{ "ip=224.0.0.1", "ip=224.0.0.1" },
+		{ "ip=255.255.255.255", "ip=255" },
+		{ "ip=::", "ip=::" },
+		{ "ip=::1", "ip=::1" },
+		{ "ip=ff02::1", "ip=ff02::1" },
+		{ "ip=::ffff:192.0.2.1", "ip=::ffff:192.0.2.1" },
+		{ "ip=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6+1.0.0.7+1.0.0.8+1.0.0.9",
+		  "ip=1.0.0.1" },
 		{ "socket=", "socket=" },
 		{ "wire=", "wire=" },
 		{ "wire=tap", "wire=tap" },
@@ -111,8 +150,8 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket",  "wire", "drop", "dup", "reorder",
-					    "corrupt", "seed", "poll", "bf",  "mac" };
+	static const char *const keys[] = { "socket", "wire", "drop", "dup", "reorder", "corrupt",
+					    "seed",   "poll", "bf",   "mac", "ip" };
 	char said[1024];
 	size_t i, k;
 
@@ -156,6 +195,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_key),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
 		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
 	};

@@ -9,7 +9,8 @@
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;
-unsigned int rings_in_error;
+unsigned int rings_in_error, rings_woken;
+atomic_bool rings_lost;
 
 /* Of the library: what the burst functions call. */
 void
@@ -19,7 +20,15 @@ rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 	rings_in_error++;
 }
 
-/* Of the driver: dumps, of which the numbers are kept. */
+/* Of the driver: events of a lost device, counted. */
+void
+rnic_rdma_wake(const struct rnic_rdma_cq *cq)
+{
+	assert_int_equal(cq->ring.cqn, RINGS_CQN);
+	rings_woken++;
+}
+
+/* Dumps, of which the numbers are kept. */
 unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
 
 bool
@@ -67,6 +76,7 @@ make_qp(struct rings *rings)
 	struct rnic_rdma_qp *qp = &rings->qp;
 
 	qp->qp.qp_num = RINGS_QPN;
+	qp->qp.send_cq = qp->qp.recv_cq = &rings->cq.cq;
 	qp->sq = (struct rnic_rdma_send){
 		.wq = { .ring = rings->sq[0],
 			.dbrec = &rings->dbrec,
@@ -111,6 +121,8 @@ rings_setup(void **state)
 					   .log_size = RINGS_LOG_CQ,
 					   .cqn = RINGS_CQN };
 	rings->cq.arm_register = &rings->arm_register;
+	rings->cq.lost = &rings_lost;
+	rings->cq.cq.poll_cq = rnic_rdma_poll_cq;
 	rings->srq = (struct rnic_rdma_srq){
 		.ring = rings->srq_ring[0],
 		.dbrec = &rings->srq_dbrec,
@@ -124,7 +136,8 @@ rings_setup(void **state)
 	assert_int_equal(rnic_rdma_qps_init(&rings->cq), 0);
 	assert_int_equal(rnic_rdma_qps_add(&rings->cq, &rings->qp), 0);
 	rings_start_at(rings, 0, 0);
-	rings_in_error = rings_dump_count = 0;
+	rings_in_error = rings_dump_count = rings_woken = 0;
+	atomic_store(&rings_lost, false);
 	*state = rings;
 	return 0;
 }
@@ -180,7 +193,7 @@ int
 rings_poll(struct rings *rings, struct rdmapmd_wc *wc)
 {
 	memset(wc, 0xa5, sizeof(*wc));
-	return rnic_rdma_poll_cq(&rings->cq.cq, wc, 1) == 1 ? (int)wc->wr_id : -1;
+	return rdmapmd_poll_cq(&rings->cq.cq, wc, 1) == 1 ? (int)wc->wr_id : -1;
 }
 
 void

@@ -30,19 +30,33 @@ query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, si
 	return rc;
 }
 
-/* The current capabilities, whole, with the few changes that this driver wants. */
+/* One block of capabilities becomes this. */
 static int
-set_general(struct rnic_dev *dev)
+set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t bytes)
 {
 	struct rnic_set_hca_cap_in *in = calloc(1, sizeof(*in));
-	struct rnic_general_cap *cap;
 	struct rnic_cmd_out out;
-	uint64_t log_max_qp;
 	int rc;
 
 	if (in == NULL)
 		return -ENOMEM;
-	cap = (struct rnic_general_cap *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
+	memcpy((uint8_t *)in + RNIC_HCA_CAP_OFFSET, cap, bytes);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_SET_HCA_CAP, (uint16_t)RNIC_HCA_CAP_OP_MOD(type, 0), in,
+			   sizeof(*in), &out, sizeof(out));
+	free(in);
+	return rc;
+}
+
+/* The current capabilities, whole, with the few changes that this driver wants. */
+static int
+set_general(struct rnic_dev *dev)
+{
+	struct rnic_general_cap *cap = calloc(1, RNIC_HCA_CAP_BYTES);
+	uint64_t log_max_qp;
+	int rc;
+
+	if (cap == NULL)
+		return -ENOMEM;
 	rc = query(dev, RNIC_CAP_GENERAL, true, cap, RNIC_HCA_CAP_BYTES);
 	if (rc == 0) {
 		log_max_qp =
@@ -52,12 +66,49 @@ set_general(struct rnic_dev *dev)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PKEY_TABLE_SIZE, 0); /* 128 entries */
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0); /* 4 KiB */
-		rc = rnic_cmd_exec(dev, RNIC_CMD_SET_HCA_CAP,
-				   (uint16_t)RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0), in,
-				   sizeof(*in), &out, sizeof(out));
+		rc = set_block(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES);
 	}
-	free(in);
+	free(cap);
 	return rc;
+}
+
+/* Operands and results of atomics are big-endian, unless the driver wants them in the host's byte order. */
+static int
+setup_atomic(struct rnic_dev *dev)
+{
+	struct rnic_atomic_cap *cap = &dev->caps.atomic, wanted = { 0 };
+	int rc;
+
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC))
+		return 0;
+	rc = query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
+	if (rc != 0 ||
+	    !rnic_atomic_cap_get(cap, RNIC_ATOMIC_CAP_SUPPORTED_ATOMIC_REQ_8B_ENDIANNESS_MODE_1))
+		return rc;
+	rnic_atomic_cap_set(&wanted, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
+			    RNIC_ATOMIC_HOST_ENDIANNESS);
+	rc = set_block(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted));
+	return rc != 0 ? rc : query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
+}
+
+/* The UDP source port of a path is the device's choice, unless the driver wants to choose it. */
+static int
+setup_roce(struct rnic_dev *dev)
+{
+	struct rnic_roce_cap *cap = &dev->caps.roce, max;
+	int rc;
+
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE))
+		return 0;
+	rc = query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
+	if (rc == 0)
+		rc = query(dev, RNIC_CAP_ROCE, false, &max, sizeof(max));
+	if (rc != 0 || rnic_roce_cap_get(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT) ||
+	    !rnic_roce_cap_get(&max, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT))
+		return rc;
+	rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
+	rc = set_block(dev, RNIC_CAP_ROCE, cap, sizeof(*cap));
+	return rc != 0 ? rc : query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
 }
 
 /* What a poll-mode Ethernet driver cannot do without. */
@@ -98,9 +149,9 @@ rnic_caps_setup(struct rnic_dev *dev)
 	if (rc == 0)
 		rc = query(dev, RNIC_CAP_FLOW_TABLE, true, &caps->flow_table,
 			   sizeof(caps->flow_table));
-	if (rc == 0 && rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE))
-		rc = query(dev, RNIC_CAP_ROCE, true, &caps->roce, sizeof(caps->roce));
-	if (rc == 0 && rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC))
-		rc = query(dev, RNIC_CAP_ATOMIC, true, &caps->atomic, sizeof(caps->atomic));
+	if (rc == 0)
+		rc = setup_atomic(dev);
+	if (rc == 0)
+		rc = setup_roce(dev);
 	return rc != 0 ? rc : check(dev);
 }

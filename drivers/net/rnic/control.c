@@ -74,7 +74,7 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 	if (atomic_exchange(&dev->dead, true))
 		return;
 	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
-	rnic_rdma_port_event(dev, RDMAPMD_EVENT_DEVICE_FATAL);
+	rnic_rdma_lost(dev);
 	on_fatal = atomic_load(&dev->on_fatal);
 	if (on_fatal != NULL)
 		on_fatal(dev);

@@ -2,7 +2,9 @@
 
 /* The devargs of a vdev: flat keys, each at most once; see net_rnic(7). */
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +109,45 @@ set_mac(struct rnic_devargs *args, size_t offset, const char *value)
 	return 0;
 }
 
+/* One address, IPv4 ones mapped. Only what can be a host's. */
+static int
+parse_ip(const char *text, uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct in6_addr address;
+
+	memset(gid, 0, 16);
+	if (inet_pton(AF_INET, text, gid + 12) == 1) {
+		memcpy(gid, mapped, sizeof(mapped));
+		/* 0/8, 127/8, 224/4 and what is above */
+		return gid[12] == 0 || gid[12] == 127 || gid[12] >= 224 ? -EINVAL : 0;
+	}
+	if (inet_pton(AF_INET6, text, &address) != 1 || IN6_IS_ADDR_UNSPECIFIED(&address) ||
+	    IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_MULTICAST(&address) ||
+	    IN6_IS_ADDR_V4MAPPED(&address))
+		return -EINVAL;
+	memcpy(gid, &address, sizeof(address));
+	return 0;
+}
+
+static int
+set_ip(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	char text[RNIC_IPS_MAX * INET6_ADDRSTRLEN];
+	char *one, *rest = text;
+
+	(void)offset;
+	if (strlen(value) >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, value, strlen(value) + 1);
+	while ((one = strsep(&rest, "+")) != NULL) {
+		if (args->ip_count == RNIC_IPS_MAX || parse_ip(one, args->ip[args->ip_count]) != 0)
+			return -EINVAL;
+		args->ip_count++;
+	}
+	return 0;
+}
+
 static const struct devarg {
 	const char *key;
 	const char *values; /* for messages */
@@ -128,9 +169,11 @@ static const struct devarg {
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
+	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
 };
+_Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
-#define VALID_KEYS "socket wire drop dup reorder corrupt seed poll bf inline mac"
+#define VALID_KEYS "socket wire drop dup reorder corrupt seed poll bf inline mac ip"
 
 struct parse {
 	const char *device;
@@ -183,7 +226,7 @@ check_together(const struct parse *parse)
 			ERR, parse->device,
 			"devarg '%s' is for the embedded device, and socket= names another: "
 			"give it to the server (softrnicd --device %s=...); valid devargs with "
-			"socket= are: bf",
+			"socket= are: bf, ip",
 			devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}

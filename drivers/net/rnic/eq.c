@@ -51,16 +51,22 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 	 * thread must not touch it. An application's restart makes all of it new.
 	 */
 	case RNIC_EVENT_CQ_ERROR:
-		RNIC_LOG(ERR, dev,
-			 "CQ 0x%x is in error: %s; its queue stands still: restart the port",
-			 rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,
-			 (rnic_be32_to_cpu(eqe->data[2]) & 0xff) == RNIC_CQ_ERROR_OVERRUN
-				 ? "overrun"
-				 : "no access to its ring");
+		RNIC_LOG(
+			ERR, dev,
+			"CQ 0x%x is in error: %s; its queue stands still: restart the port, or make the "
+			"CQ and its queue pairs anew",
+			rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,
+			(rnic_be32_to_cpu(eqe->data[2]) & 0xff) == RNIC_CQ_ERROR_OVERRUN
+				? "overrun"
+				: "no access to its ring");
 		break;
 	case RNIC_EVENT_WQ_CATASTROPHIC:
 	case RNIC_EVENT_WQ_INVALID_REQUEST:
 	case RNIC_EVENT_WQ_ACCESS_ERROR:
+		/* Of queue pairs the application is told, by an event of its own. */
+		if (rnic_be32_to_cpu(eqe->data[5]) >> 24 == RNIC_EVENT_QUEUE_QP &&
+		    dev->rdma != NULL)
+			break;
 		RNIC_LOG(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
 			 rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));
 		break;

@@ -10,6 +10,7 @@
 #include <rte_malloc.h>
 
 #include "ethdev.h"
+#include "rdma.h"
 #include "rx.h"
 #include "tx.h"
 
@@ -256,6 +257,8 @@ ethdev_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	int rc = rnic_port_set_mac(port->dev, mac->addr_bytes);
 
+	if (rc == 0)
+		rc = rnic_gids_follow_mac(port->dev);
 	if (rc == 0 && port->steering.up)
 		rc = rnic_steering_set(port->dev, &port->steering, mac->addr_bytes,
 				       eth_dev->data->promiscuous, eth_dev->data->all_multicast);
@@ -328,6 +331,9 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.mac_addr_set = ethdev_mac_set,
 	.mtu_set = ethdev_mtu_set,
 	.stats_get = rnic_stats_get,
+	.xstats_get = rnic_xstats_get,
+	.xstats_get_names = rnic_xstats_names,
+	.xstats_reset = rnic_xstats_reset,
 	.stats_reset = rnic_stats_reset,
 };
 

@@ -116,6 +116,12 @@ struct rnic_ethdev {
 	struct rnic_port_errors port_errors;		  /* likewise */
 	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
 	struct rte_eth_stats offset;			  /* as of the last reset */
+
+	/* xstats.c; under stats_lock */
+	bool has_rdma;
+	uint64_t xstats[RNIC_RDMA_COUNTERS];
+	uint64_t xstats_base[RNIC_RDMA_COUNTERS];   /* as they were when the device came */
+	uint64_t xstats_offset[RNIC_RDMA_COUNTERS]; /* as of the last reset */
 };
 
 static inline struct rnic_ethdev *
@@ -164,7 +170,19 @@ void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
 /* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
 void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		       const struct rnic_queue_stats *stats);
+/* Readers, in the primary process, against the end of queues and of the device. */
+void rnic_stats_lock(struct rnic_ethdev *port);
+void rnic_stats_unlock(struct rnic_ethdev *port);
 /* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */
 void rnic_stats_ask_device(struct rnic_ethdev *port, bool ask);
+
+/* xstats.c */
+int rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
+		      unsigned int size);
+int rnic_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size);
+int rnic_xstats_reset(struct rte_eth_dev *eth_dev);
+/* Of stats.c, with its lock held: the device comes; ask it. */
+void rnic_xstats_begin(struct rnic_ethdev *port);
+int rnic_xstats_poll(struct rnic_ethdev *port);
 
 #endif

@@ -141,6 +141,13 @@ int rnic_port_setup(struct rnic_dev *dev);
 void rnic_port_down(struct rnic_dev *dev);
 int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
 
+/* ---- telemetry.c: handlers of /rnic/..., for tests ---- */
+struct rte_tel_data;
+int rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data *data);
+int rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data);
+int rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data);
+int rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data);
+
 /* ---- bringup.c ---- */
 extern unsigned int rnic_initializing_timeout_ms;
 /*

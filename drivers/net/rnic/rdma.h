@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <rte_common.h>
 
@@ -23,17 +24,31 @@
 struct rnic_rdma_kind;
 struct rnic_rdma_qp;
 struct rnic_rdma_srq;
+struct rnic_gid; /* gid.c */
 
 /* ---- The device ---- */
 
 struct rnic_rdma {
 	struct rnic_eq *comp_eq;   /* completion events */
 	struct rdmapmd_table *cqs; /* that have events: number -> struct rnic_rdma_cq */
-	uint32_t event_cqs;	   /* how many: each may have one entry in the event queue */
-	pthread_mutex_t
-		lock; /* of event_cqs, and of device: an event is handed on, or it is gone */
+	/* How many they are: each may have one entry in the event queue. */
+	uint32_t event_cqs;
+	LIST_HEAD(, rnic_rdma_cq) event_cq_list;
+	/* Of the two above, and of device: an event is handed on, or it is gone. */
+	pthread_mutex_t lock;
 	struct rdmapmd_device *device;	 /* whom events are for; NULL: nobody */
 	struct rnic_rdma_kind *kinds[2]; /* of queue pairs that signal what asks for it; all */
+
+	/* gid.c: what is in the table. The lock is held for its commands. */
+	pthread_mutex_t gids_lock;
+	struct rnic_gid *gids; /* NULL: no table */
+
+	/* rdma_counters.c */
+	bool has_counters;
+	uint32_t q_counter;	       /* of all queue pairs, and of nobody else */
+	pthread_mutex_t counters_lock; /* of the below */
+	uint64_t counters[RNIC_RDMA_COUNTERS];
+	uint32_t counters_before[RNIC_RDMA_COUNTERS]; /* as last read from the device */
 };
 
 /* rdma_context.c */
@@ -52,8 +67,8 @@ rnic_rdma_dev(const struct rdmapmd_context *context)
 }
 
 /* rdma_event.c: from the control thread. */
-#define RNIC_RDMA_EVENTS_MAX \
-	4096 /* entries in the completion event queue: CQs with events, at most */
+/* Entries in the completion event queue: CQs with events, at most. */
+#define RNIC_RDMA_EVENTS_MAX 4096
 /* From now on events are for this device of the library's; NULL: for nobody. */
 void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
 struct rnic_eqe;
@@ -61,12 +76,35 @@ struct rnic_eqe;
 void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 /* The port, or the whole device. */
 void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
+/* The device is lost: whoever waits for it is told, with events of all CQs too. From any thread. */
+void rnic_rdma_lost(struct rnic_dev *dev);
+/* A completion event of a CQ that has some, though the device raised none. From any thread. */
+struct rnic_rdma_cq;
+void rnic_rdma_wake(const struct rnic_rdma_cq *cq);
+
+/* rdma_counters.c */
+extern const char *const rnic_rdma_counter_names[]; /* NULL terminated */
+int rnic_rdma_counters_setup(struct rnic_dev *dev);
+void rnic_rdma_counters_teardown(struct rnic_dev *dev);
+int rnic_rdma_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_RDMA_COUNTERS]);
 
 /* gid.c: the port's table of addresses. -EINVAL beyond it; an empty entry is zeros. */
+#define RNIC_GID_LINK_LOCAL 0 /* where the port's own stands */
 uint32_t rnic_gid_count(const struct rnic_dev *dev);
 int rnic_gid_query(struct rnic_dev *dev, uint32_t index, struct rdmapmd_gid_entry *entry);
 int rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry);
-/* Bring-up: RoCE is on, and the first entry holds the port's link-local address. */
+/* Another address, where there is room. -EEXIST, -ENOSPC. Threads: any. */
+int rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index);
+/* -ENODATA it is empty, -EPERM the port's own, -EBUSY paths begin there. Threads: any. */
+int rnic_gid_del(struct rnic_dev *dev, uint32_t index);
+/* A path begins there, and no more. -EINVAL: there is no address. */
+int rnic_gid_hold(struct rnic_dev *dev, uint32_t index);
+void rnic_gid_drop(struct rnic_dev *dev, uint32_t index);
+/* The MAC of an address of the port's own. -EHOSTUNREACH: it is another's. */
+int rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah);
+/* The port's MAC has changed: so have its addresses. */
+int rnic_gids_follow_mac(struct rnic_dev *dev);
+/* Bring-up: RoCE is on, the table holds the port's link-local address, then those of devarg ip=. */
 int rnic_gids_setup(struct rnic_dev *dev);
 void rnic_gids_down(struct rnic_dev *dev);
 
@@ -93,7 +131,9 @@ struct rnic_rdma_cq {
 	struct rnic_cq ring;
 	struct rnic_rdma_qp *last; /* whose entry was the last one; never NULL */
 	struct rnic_rdma_qps *_Atomic qps;
-	uint64_t strange; /* entries of no queue pair of ours, or of no request that was posted */
+	const atomic_bool *lost; /* the device is */
+	/* Entries of no queue pair of ours, or of no request that was posted. */
+	uint64_t strange;
 
 	/* arming */
 	volatile void *arm_register;
@@ -103,6 +143,7 @@ struct rnic_rdma_cq {
 	struct rnic_dev *dev;
 	pthread_mutex_t lock;	      /* of changes of qps */
 	struct rdmapmd_handle number; /* in the device's table of CQs with events */
+	LIST_ENTRY(rnic_rdma_cq) next_event_cq;
 	bool has_events;
 };
 
@@ -120,6 +161,12 @@ uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_
 /* The same, and every entry is dumped. */
 uint16_t rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
 int rnic_rdma_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only);
+
+/* rdma_flush.c */
+/* In the place of the poll once the device is lost: what was posted comes back, flushed. */
+uint16_t rnic_rdma_poll_cq_lost(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+/* Is there something that a poll would flush? */
+bool rnic_rdma_cq_waits(const struct rnic_rdma_cq *cq);
 
 /* rdma_qps.c: which queue pairs a CQ has. */
 int rnic_rdma_qps_init(struct rnic_rdma_cq *cq);
@@ -190,11 +237,13 @@ struct rnic_rdma_qp {
 	struct rnic_dev *dev;
 	struct rnic_mem mem; /* both rings, the receive ring first */
 	void *dbrec;
-	struct rnic_rdma_wqe
-		no_wqe;		    /* what stands in the place of a send queue that there is not */
+	/* What stands in the place of a send queue that there is not. */
+	struct rnic_rdma_wqe no_wqe;
 	uint32_t access;	    /* of peers: enum rdmapmd_access_flags, as set last */
 	uint8_t max_dest_rd_atomic; /* as set last */
 	uint8_t state;		    /* enum rdmapmd_qp_state, as set last */
+	uint8_t source;		    /* the index of the address that its path begins with */
+	bool has_path;
 };
 
 /* rdma_qp.c */

@@ -21,9 +21,10 @@ _Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each
 #define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
 #define LOG_MAX_MR_BYTES \
 	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
-#define PORTS	     1
-#define PKEYS	     1 /* RoCE has one, the default */
-#define DEFAULT_PKEY 0xffff
+#define ATOMIC_OPERATIONS (RNIC_ATOMIC_CMP_SWAP | RNIC_ATOMIC_FETCH_ADD)
+#define PORTS		  1
+#define PKEYS		  1 /* RoCE has one, the default */
+#define DEFAULT_PKEY	  0xffff
 
 /* ---- Bring-up ---- */
 
@@ -81,6 +82,8 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	/* No event is its own by nature: CQs name it. */
 	if (rc == 0)
 		rc = rnic_eq_create(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), &rdma->comp_eq);
+	if (rc == 0)
+		rc = rnic_rdma_counters_setup(dev);
 	if (rc != 0)
 		rnic_rdma_teardown(dev);
 	return rc;
@@ -94,6 +97,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 
 	if (rdma == NULL)
 		return;
+	rnic_rdma_counters_teardown(dev);
 	rnic_eq_destroy(dev, rdma->comp_eq);
 	if (rdmapmd_table_destroy(rdma->cqs) != 0)
 		RNIC_LOG(ERR, dev, "%u completion queues are still in use",
@@ -117,10 +121,14 @@ static enum rdmapmd_atomic_cap
 atomic_cap(const struct rnic_dev *dev)
 {
 	const struct rnic_atomic_cap *atomic = &dev->caps.atomic;
+	const uint64_t operations = rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_OPERATIONS);
 
-	/* Bit n of the sizes: 2^n bytes. 8 are what work requests can say. */
+	/* Bit n of the sizes: 2^n bytes. 8 are what work requests can say, in the host's byte order. */
 	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC) ||
-	    !(rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_SIZE_QP) & sizeof(uint64_t)))
+	    !(rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_SIZE_QP) & sizeof(uint64_t)) ||
+	    (operations & ATOMIC_OPERATIONS) != ATOMIC_OPERATIONS ||
+	    rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE) !=
+		    RNIC_ATOMIC_HOST_ENDIANNESS)
 		return RDMAPMD_ATOMIC_NONE;
 	return RDMAPMD_ATOMIC_HCA;
 }
@@ -232,6 +240,36 @@ gid_query(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
 	return rnic_gid_query(rnic_rdma_dev(context), index, entry);
 }
 
+static int
+gid_add(struct rdmapmd_context *context, uint8_t port_num, const union rdmapmd_gid *gid,
+	uint32_t *index)
+{
+	RTE_SET_USED(port_num);
+	return rnic_gid_count(rnic_rdma_dev(context)) > 0
+		       ? rnic_gid_add(rnic_rdma_dev(context), gid, index)
+		       : -ENOSPC;
+}
+
+static int
+gid_del(struct rdmapmd_context *context, uint8_t port_num, uint32_t index)
+{
+	RTE_SET_USED(port_num);
+	return rnic_gid_del(rnic_rdma_dev(context), index);
+}
+
+static int
+resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
+{
+	return rnic_gid_resolve(rnic_rdma_dev(context), ah);
+}
+
+static int
+counters_read(struct rdmapmd_context *context, uint8_t port_num, uint64_t *values)
+{
+	RTE_SET_USED(port_num);
+	return rnic_rdma_counters_read(rnic_rdma_dev(context), values);
+}
+
 /* A context has nothing of its own: what it could have is the device's, or its objects'. */
 static int
 context_open(struct rdmapmd_context *context)
@@ -258,7 +296,12 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.device_query = device_query,
 	.port_query = port_query,
 	.gid_query = gid_query,
+	.gid_add = gid_add,
+	.gid_del = gid_del,
 	.pkey_query = pkey_query,
+	.resolve = resolve,
+	.counters = rnic_rdma_counter_names,
+	.counters_read = counters_read,
 	.pd_alloc = rnic_rdma_pd_alloc,
 	.pd_dealloc = rnic_rdma_pd_dealloc,
 	.mr_reg = rnic_rdma_mr_reg,

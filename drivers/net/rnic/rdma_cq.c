@@ -32,12 +32,13 @@ events_begin(struct rnic_rdma_cq *cq)
 		return rc;
 	}
 	rc = rdmapmd_table_insert(rdma->cqs, cq->ring.cqn, &cq->number);
-	cq->has_events = rc == 0;
-	if (rc != 0) {
-		pthread_mutex_lock(&rdma->lock);
+	pthread_mutex_lock(&rdma->lock);
+	if (rc == 0)
+		LIST_INSERT_HEAD(&rdma->event_cq_list, cq, next_event_cq);
+	else
 		rdma->event_cqs--;
-		pthread_mutex_unlock(&rdma->lock);
-	}
+	pthread_mutex_unlock(&rdma->lock);
+	cq->has_events = rc == 0;
 	return rc;
 }
 
@@ -51,6 +52,7 @@ events_end(struct rnic_rdma_cq *cq)
 		return;
 	pthread_mutex_lock(&rdma->lock);
 	rdmapmd_table_remove(rdma->cqs, cq->ring.cqn, NULL);
+	LIST_REMOVE(cq, next_event_cq);
 	rdma->event_cqs--;
 	pthread_mutex_unlock(&rdma->lock);
 	cq->has_events = false;
@@ -66,6 +68,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	int rc;
 
 	cq->dev = dev;
+	cq->lost = &dev->dead;
 	cq->arm_register = rnic_uars_cq_register(dev);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)

@@ -6,8 +6,6 @@
 #include "prm/cqe.h"
 #include "rdma.h"
 
-#define QUEUE_TYPE_QP 0 /* of those that report errors; others are the ethdev port's */
-
 void
 rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device)
 {
@@ -59,7 +57,7 @@ object_event(struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 
 	for (i = 0; i < RTE_DIM(kinds); i++)
 		if (kinds[i].event == eqe->type &&
-		    (!kinds[i].of_queue || queue_type == QUEUE_TYPE_QP))
+		    (!kinds[i].of_queue || queue_type == RNIC_EVENT_QUEUE_QP))
 			rdmapmd_device_object_event(rdma->device, kinds[i].type, number);
 }
 
@@ -92,4 +90,32 @@ rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type)
 	if (dev->rdma->device != NULL)
 		rdmapmd_device_event(dev->rdma->device, type, 1);
 	pthread_mutex_unlock(&dev->rdma->lock);
+}
+
+void
+rnic_rdma_lost(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	struct rnic_rdma_cq *cq;
+
+	if (rdma == NULL)
+		return;
+	pthread_mutex_lock(&rdma->lock);
+	if (rdma->device != NULL) {
+		rdmapmd_device_event(rdma->device, RDMAPMD_EVENT_DEVICE_FATAL, 1);
+		LIST_FOREACH(cq, &rdma->event_cq_list, next_event_cq)
+			rdmapmd_device_completion_event(rdma->device, cq->ring.cqn);
+	}
+	pthread_mutex_unlock(&rdma->lock);
+}
+
+void
+rnic_rdma_wake(const struct rnic_rdma_cq *cq)
+{
+	struct rnic_rdma *rdma = cq->dev->rdma;
+
+	pthread_mutex_lock(&rdma->lock);
+	if (rdma->device != NULL && cq->has_events)
+		rdmapmd_device_completion_event(rdma->device, cq->ring.cqn);
+	pthread_mutex_unlock(&rdma->lock);
 }

@@ -182,7 +182,7 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, given & takes);
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->q_counter);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->rdma->q_counter);
 	set_attributes(qpc, qp, attr, mask);
 	return rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
 }
@@ -199,26 +199,71 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 	__atomic_store_n(&qp->rq.open, state != RDMAPMD_QPS_RESET, __ATOMIC_RELAXED);
 }
 
+/* The device has let go of it: its completions are nobody's, its path leads from nowhere. */
+static void
+forget(struct rnic_rdma_qp *qp)
+{
+	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.send_cq, qp);
+	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.recv_cq, qp);
+	if (qp->has_path)
+		rnic_gid_drop(qp->dev, qp->source);
+	qp->has_path = false;
+}
+
 int
 rnic_rdma_qp_reset(struct rnic_rdma_qp *qp)
 {
 	int rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
 
-	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.send_cq, qp);
-	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.recv_cq, qp);
+	forget(qp);
 	return rc;
 }
 
 static int
 to_reset(struct rnic_rdma_qp *qp)
 {
-	int rc = rnic_rdma_qp_reset(qp);
+	int rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
 
 	if (rc != 0)
 		return rc;
+	forget(qp);
 	rnic_rdma_queues_reset(qp);
 	qp->access = 0;
 	qp->max_dest_rd_atomic = 0;
+	return 0;
+}
+
+/* A lost device does nothing with it any more: its requests are flushed by whoever polls. */
+static int
+to_error(struct rnic_rdma_qp *qp)
+{
+	if (atomic_load(&qp->dev->dead))
+		return 0;
+	return rnic_cmd_destroy(qp->dev, RNIC_CMD_2ERR_QP, qp->qp.qp_num);
+}
+
+/* A change that may give it a path: the address that the path begins with stays as long as it does. */
+static int
+change_path(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
+	    uint16_t opcode, uint32_t takes)
+{
+	const uint8_t source = attr->ah_attr.sgid_index;
+	int rc;
+
+	if (!(mask & RDMAPMD_QP_AV))
+		return change(qp, attr, mask, opcode, takes);
+	rc = rnic_gid_hold(qp->dev, source);
+	if (rc != 0)
+		return rc;
+	rc = change(qp, attr, mask, opcode, takes);
+	if (rc != 0) {
+		rnic_gid_drop(qp->dev, source);
+		return rc;
+	}
+	if (qp->has_path)
+		rnic_gid_drop(qp->dev, qp->source);
+	qp->has_path = true;
+	qp->source = source;
 	return 0;
 }
 
@@ -232,11 +277,11 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 	if (to == RDMAPMD_QPS_RESET)
 		rc = to_reset(qp);
 	else if (to == RDMAPMD_QPS_ERR)
-		rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_2ERR_QP, head->qp_num);
+		rc = to_error(qp);
 	else if (changes[from][to].opcode == 0)
 		rc = -EINVAL;
 	else
-		rc = change(qp, attr, mask, changes[from][to].opcode, changes[from][to].takes);
+		rc = change_path(qp, attr, mask, changes[from][to].opcode, changes[from][to].takes);
 	if (rc != 0)
 		return rc;
 	if (mask & RDMAPMD_QP_ACCESS_FLAGS)

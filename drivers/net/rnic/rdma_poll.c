@@ -180,6 +180,14 @@ other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode)
 	return qp;
 }
 
+/* Nothing comes from the device any more. From now on this is what polls do. */
+static uint16_t __rte_noinline
+lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+{
+	cq->cq.poll_cq = rnic_rdma_poll_cq_lost;
+	return rnic_rdma_poll_cq_lost(&cq->cq, wc, n);
+}
+
 static __rte_always_inline uint16_t
 poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool dump)
 {
@@ -218,8 +226,11 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 			reported = failed(cq, qp, &entry, cqe, wc);
 		wc += reported;
 	}
-	if (consumer == first)
-		return 0;
+	if (consumer == first) {
+		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)))
+			return 0;
+		return lost(cq, wc, n);
+	}
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
 	return (uint16_t)(wc - start);
@@ -273,5 +284,9 @@ rnic_rdma_req_notify_cq(struct rdmapmd_cq *head, bool solicited_only)
 			    (solicited_only ? RNIC_CQ_ARM_SOLICITED : 0) |
 			    (cq->ring.consumer & RNIC_CQ_INDEX_MASK),
 		    cq->ring.cqn);
+	/* A lost device raises no event. */
+	if (unlikely(atomic_load_explicit(cq->lost, memory_order_relaxed)) &&
+	    rnic_rdma_cq_waits(cq))
+		rnic_rdma_wake(cq);
 	return 0;
 }

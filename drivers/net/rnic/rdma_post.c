@@ -243,6 +243,16 @@ set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode
 	wqe->what = (uint16_t)(opcode | quiet << 8);
 }
 
+/*
+ * Requests up to this one are under way. Partner: the load-acquire of whoever flushes them, should the device be lost. The
+ * device learns of them by the record.
+ */
+static __rte_always_inline void
+publish_head(uint32_t *head, uint32_t value)
+{
+	__atomic_store_n(head, value, __ATOMIC_RELEASE);
+}
+
 /* Hand over what was built from WQEBB `first` on; the last WQE starts at `last`. */
 static __rte_always_inline void
 hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t producer)
@@ -269,7 +279,6 @@ signal_last(struct rnic_rdma_send *sq, uint16_t last)
 
 	ctrl->fm_ce_se = (uint8_t)((ctrl->fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ALWAYS);
 	sq->wqes[last & sq->wq.mask].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
-	sq->signaled = sq->head;
 }
 
 /* Why a burst took fewer than it was given. */
@@ -347,12 +356,14 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		head->post_send_error = short_burst(&sq->open, posted - start < room);
 	if (unlikely(posted == start))
 		return 0;
-	sq->head = posted;
+	if (unlikely(posted - start == room) && (int32_t)(signaled - tail) <= 0) {
+		signal_last(sq, (uint16_t)last);
+		signaled = posted;
+	}
 	sq->signaled = signaled;
 	if (dump)
 		dump_wqes(sq, sq->wq.producer, (uint16_t)producer);
-	if (unlikely(posted - start == room) && (int32_t)(signaled - tail) <= 0)
-		signal_last(sq, (uint16_t)last);
+	publish_head(&sq->head, posted);
 	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
 	return (uint16_t)(posted - start);
 }
@@ -379,8 +390,8 @@ post_marker(struct rnic_rdma_send *sq)
 		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
 		    1, 0);
 	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
-	sq->head++;
-	sq->signaled = sq->head;
+	sq->signaled = sq->head + 1;
+	publish_head(&sq->head, sq->head + 1);
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
 }
 
@@ -446,7 +457,7 @@ rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, u
 		head->post_recv_error = short_burst(&rq->open, done < room);
 	if (unlikely(done == 0))
 		return 0;
-	__atomic_store_n(&rq->head, start + done, __ATOMIC_RELAXED);
+	publish_head(&rq->head, start + done);
 	rq->wq.producer = (uint16_t)(start + done);
 	rnic_rq_dbrec_publish(rq->wq.dbrec, rq->wq.producer);
 	return (uint16_t)done;
@@ -493,7 +504,8 @@ rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
 	struct rnic_rdma_receive *rq = &qp->rq;
 	uint32_t i;
 
-	sq->head = sq->signaled = 0;
+	sq->signaled = 0;
+	__atomic_store_n(&sq->head, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&sq->tail, 0, __ATOMIC_RELEASE);
 	sq->wq.producer = 0;
 	/* A WQEBB where no WQE starts stands for a request that is long done. */

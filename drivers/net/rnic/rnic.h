@@ -25,7 +25,9 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 	rte_log(RTE_LOG_##level, rnic_logtype, "net_rnic: %s: " fmt "\n", name, ##__VA_ARGS__)
 #define RNIC_LOG(level, dev, fmt, ...) RNIC_LOG_NAMED(level, (dev)->name, fmt, ##__VA_ARGS__)
 
-#define RNIC_NAME_BYTES 64
+#define RNIC_NAME_BYTES	   64
+#define RNIC_IPS_MAX	   8
+#define RNIC_RDMA_COUNTERS 19 /* of queue pairs, as in `rdma statistic` */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 struct rnic_devargs {
@@ -37,6 +39,8 @@ struct rnic_devargs {
 	bool bf;
 	bool inline_l2; /* the embedded device demands L2 headers inline */
 	uint8_t mac[6]; /* mac=: all zero if not given */
+	unsigned int ip_count;
+	uint8_t ip[RNIC_IPS_MAX][16]; /* ip=: as GIDs */
 };
 int rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args);
 
@@ -164,8 +168,8 @@ enum rnic_mkey_access {
 struct rnic_mkey_attr {
 	void *memory;
 	size_t length;
-	uint64_t
-		address; /* what work requests call it by; its offset in a page of 4 KiB is that of `memory` */
+	/* What work requests call it by; its offset in a page of 4 KiB is that of `memory`. */
+	uint64_t address;
 	uint32_t pd;
 	unsigned int access; /* enum rnic_mkey_access */
 };

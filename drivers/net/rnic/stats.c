@@ -12,15 +12,15 @@
 #include "rx.h"
 #include "tx.h"
 
-static void
-stats_lock(struct rnic_ethdev *port)
+void
+rnic_stats_lock(struct rnic_ethdev *port)
 {
 	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
 		pthread_mutex_lock(&port->stats_lock);
 }
 
-static void
-stats_unlock(struct rnic_ethdev *port)
+void
+rnic_stats_unlock(struct rnic_ethdev *port)
 {
 	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
 		pthread_mutex_unlock(&port->stats_lock);
@@ -29,23 +29,23 @@ stats_unlock(struct rnic_ethdev *port)
 void
 rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue)
 {
-	stats_lock(port);
+	rnic_stats_lock(port);
 	*slot = queue;
-	stats_unlock(port);
+	rnic_stats_unlock(port);
 }
 
 void
 rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		  const struct rnic_queue_stats *stats)
 {
-	stats_lock(port);
+	rnic_stats_lock(port);
 	rnic_counter_add(&sum->packets, stats->packets);
 	rnic_counter_add(&sum->bytes, stats->bytes);
 	rnic_counter_add(&sum->errors, stats->errors);
 	rnic_counter_add(&sum->no_mbuf, stats->no_mbuf);
 	rnic_counter_add(&sum->restarts, stats->restarts);
 	*slot = NULL;
-	stats_unlock(port);
+	rnic_stats_unlock(port);
 }
 
 /* Of a counter of 64 bits: one that went back was cleared by somebody else, and has counted anew since. */
@@ -84,17 +84,19 @@ stats_poll_device(struct rnic_ethdev *port)
 void
 rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
 {
-	stats_lock(port);
+	rnic_stats_lock(port);
 	if (ask) {
 		/* The queue counter is new; the vport's may be as old as the card. */
 		port->out_of_buffer = 0;
 		if (rnic_port_errors(port->dev, &port->port_errors) != 0)
 			port->port_errors = (struct rnic_port_errors){ 0 };
+		rnic_xstats_begin(port);
 	} else {
 		stats_poll_device(port);
+		rnic_xstats_poll(port);
 	}
 	port->ask_device = ask;
-	stats_unlock(port);
+	rnic_stats_unlock(port);
 }
 
 static void
@@ -105,7 +107,7 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	const struct rnic_txq *txq;
 	uint16_t i;
 
-	stats_lock(port);
+	rnic_stats_lock(port);
 	stats_poll_device(port);
 	*stats = (struct rte_eth_stats){
 		.ipackets = rnic_counter_get(&port->rx_released.packets),
@@ -141,7 +143,7 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 		stats->obytes += stats->q_obytes[i];
 		stats->oerrors += rnic_counter_get(&txq->stats.errors);
 	}
-	stats_unlock(port);
+	rnic_stats_unlock(port);
 }
 
 int

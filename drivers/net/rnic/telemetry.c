@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * dpdk-telemetry's /rnic/... : what there is, and what it counts. A handler runs in telemetry's thread and is a user of the
+ * library like any other: it opens a context, so that the device stays while it asks.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_ether.h>
+#include <rte_telemetry.h>
+#include <rte_version.h>
+
+#include "internal.h"
+#include "rdma.h"
+
+#define DRIVER "net_rnic"
+#define PORT   1
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#endif
+
+int
+rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	struct rdmapmd_device *device = NULL;
+
+	RTE_SET_USED(cmd);
+	RTE_SET_USED(params);
+	rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
+	while ((device = rdmapmd_device_next(device)) != NULL)
+		if (strcmp(rdmapmd_device_driver(device), DRIVER) == 0)
+			rte_tel_data_add_array_string(data, rdmapmd_device_name(device));
+	return 0;
+}
+
+/* The device that a command names, opened. -ENODEV: none of ours; -ENOTSUP: no RDMA. */
+static int
+open_named(const char *params, struct rdmapmd_context **context)
+{
+	struct rdmapmd_device *device =
+		params != NULL && params[0] != '\0' ? rdmapmd_device_find(params) : NULL;
+	int rc = -ENODEV;
+
+	if (device != NULL && strcmp(rdmapmd_device_driver(device), DRIVER) == 0)
+		rc = rdmapmd_device_open(device, context);
+	rdmapmd_device_put(device);
+	return rc;
+}
+
+static void
+add_port(struct rte_tel_data *data, struct rdmapmd_context *context)
+{
+	struct rdmapmd_port_attr port;
+	char mac[RTE_ETHER_ADDR_FMT_SIZE];
+
+	if (rdmapmd_port_query(context, PORT, &port) != 0)
+		return;
+	snprintf(mac, sizeof(mac), RTE_ETHER_ADDR_PRT_FMT, port.mac[0], port.mac[1], port.mac[2],
+		 port.mac[3], port.mac[4], port.mac[5]);
+	rte_tel_data_add_dict_string(data, "mac", mac);
+	rte_tel_data_add_dict_string(data, "state",
+				     port.state == RDMAPMD_PORT_ACTIVE ? "ACTIVE" : "DOWN");
+	rte_tel_data_add_dict_uint(data, "active_mtu", rdmapmd_mtu_bytes(port.active_mtu));
+	rte_tel_data_add_dict_uint(data, "active_speed_mbps", port.active_speed);
+}
+
+int
+rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	struct rdmapmd_device_attr attr;
+	struct rdmapmd_context *context;
+	int rc = open_named(params, &context);
+
+	RTE_SET_USED(cmd);
+	if (rc == -ENODEV)
+		return rc;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "name", params);
+	rte_tel_data_add_dict_string(data, "rdma", rc == 0 ? "yes" : "no");
+	if (rc != 0)
+		return 0;
+	rc = rdmapmd_device_query(context, &attr);
+	if (rc == 0) {
+		rte_tel_data_add_dict_string(data, "fw_ver", attr.fw_ver);
+		rte_tel_data_add_dict_uint(data, "max_qp", attr.max_qp);
+		rte_tel_data_add_dict_uint(data, "max_qp_wr", attr.max_qp_wr);
+		rte_tel_data_add_dict_uint(data, "max_cq", attr.max_cq);
+		rte_tel_data_add_dict_uint(data, "max_mr", attr.max_mr);
+		rte_tel_data_add_dict_uint(data, "max_srq", attr.max_srq);
+		add_port(data, context);
+	}
+	rdmapmd_context_close(context);
+	return rc;
+}
+
+int
+rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char address[INET6_ADDRSTRLEN], index_text[16];
+	struct rdmapmd_gid_entry entry;
+	struct rdmapmd_port_attr port;
+	struct rdmapmd_context *context;
+	uint32_t index;
+	int rc = open_named(params, &context);
+
+	RTE_SET_USED(cmd);
+	if (rc != 0)
+		return rc;
+	rc = rdmapmd_port_query(context, PORT, &port);
+	rte_tel_data_start_dict(data);
+	for (index = 0; rc == 0 && index < port.gid_tbl_len; index++) {
+		if (rdmapmd_gid_query(context, PORT, index, &entry) != 0)
+			continue;
+		snprintf(index_text, sizeof(index_text), "%u", index);
+		if (memcmp(entry.gid.raw, mapped, sizeof(mapped)) == 0)
+			inet_ntop(AF_INET, entry.gid.raw + 12, address, sizeof(address));
+		else
+			inet_ntop(AF_INET6, entry.gid.raw, address, sizeof(address));
+		rte_tel_data_add_dict_string(data, index_text, address);
+	}
+	rdmapmd_context_close(context);
+	return rc;
+}
+
+int
+rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	const char *names[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_RDMA_COUNTERS];
+	struct rdmapmd_context *context;
+	int i, rc = open_named(params, &context);
+
+	RTE_SET_USED(cmd);
+	if (rc != 0)
+		return rc;
+	rc = rdmapmd_counters_names(context, names, RTE_DIM(names));
+	if (rc > 0)
+		rc = rdmapmd_counters_read(context, PORT, values, RTE_DIM(values));
+	rte_tel_data_start_dict(data);
+	for (i = 0; i < rc; i++)
+		rte_tel_data_add_dict_uint(data, names[i], values[i]);
+	rdmapmd_context_close(context);
+	return rc < 0 ? rc : 0;
+}
+
+RTE_INIT(rnic_telemetry_init)
+{
+	rte_telemetry_register_cmd("/rnic/list", rnic_telemetry_list,
+				   "The devices of net_rnic. No parameters");
+	rte_telemetry_register_cmd("/rnic/info", rnic_telemetry_info,
+				   "What a device is and can do. Parameters: its name");
+	rte_telemetry_register_cmd("/rnic/gids", rnic_telemetry_gids,
+				   "The addresses of a device's port. Parameters: its name");
+	rte_telemetry_register_cmd(
+		"/rnic/counters", rnic_telemetry_counters,
+		"What a device counts of queue pairs, as `rdma statistic` names it. "
+		"Parameters: its name");
+}

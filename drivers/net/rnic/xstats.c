@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Extended statistics of the port: what the device counts of queue pairs, under the names of `rdma statistic`. A device
+ * without RDMA has none. Those of queues come from ethdev itself.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ethdev.h"
+#include "rdma.h"
+
+static unsigned int
+xstats_count(const struct rnic_ethdev *port)
+{
+	return port->has_rdma ? RNIC_RDMA_COUNTERS : 0;
+}
+
+int
+rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names, unsigned int size)
+{
+	const unsigned int count = xstats_count(rnic_ethdev_get(eth_dev));
+	unsigned int i;
+
+	for (i = 0; names != NULL && i < count && size >= count; i++)
+		snprintf(names[i].name, sizeof(names[i].name), "%s", rnic_rdma_counter_names[i]);
+	return (int)count;
+}
+
+/* A device that comes anew counts from zero: what the last one counted stays. */
+void
+rnic_xstats_begin(struct rnic_ethdev *port)
+{
+	port->has_rdma = port->dev->rdma != NULL;
+	memcpy(port->xstats_base, port->xstats, sizeof(port->xstats));
+}
+
+int
+rnic_xstats_poll(struct rnic_ethdev *port)
+{
+	uint64_t values[RNIC_RDMA_COUNTERS];
+	unsigned int i;
+	int rc;
+
+	if (!port->has_rdma || !port->ask_device ||
+	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+		return 0;
+	rc = rnic_rdma_counters_read(port->dev, values);
+	for (i = 0; i < RNIC_RDMA_COUNTERS && rc == 0; i++)
+		port->xstats[i] = port->xstats_base[i] + values[i];
+	return rc;
+}
+
+int
+rnic_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	const unsigned int count = xstats_count(port);
+	unsigned int i;
+	int rc;
+
+	if (xstats == NULL || size < count || count == 0)
+		return (int)count;
+	rnic_stats_lock(port);
+	rc = rnic_xstats_poll(port);
+	for (i = 0; i < count && rc == 0; i++)
+		xstats[i] = (struct rte_eth_xstat){
+			.id = i,
+			.value = port->xstats[i] - port->xstats_offset[i],
+		};
+	rnic_stats_unlock(port);
+	return rc == 0 ? (int)count : rc;
+}
+
+int
+rnic_xstats_reset(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	int rc;
+
+	rnic_stats_lock(port);
+	rc = rnic_xstats_poll(port);
+	if (rc == 0)
+		memcpy(port->xstats_offset, port->xstats, sizeof(port->xstats));
+	rnic_stats_unlock(port);
+	return rc == 0 ? rnic_stats_reset(eth_dev) : rc;
+}
