@@ -129,6 +129,14 @@ note_error(struct rdmapmd_object *object, enum rdmapmd_event_type type)
 	}
 }
 
+/* Devices tell of every SQ that is drained. */
+static bool
+is_wanted(struct rdmapmd_object *object, enum rdmapmd_event_type type)
+{
+	return type != RDMAPMD_EVENT_SQ_DRAINED ||
+	       atomic_load(&((struct rdmapmd_qp_object *)object)->tell_drained);
+}
+
 void
 rdmapmd_device_object_event(struct rdmapmd_device *device, enum rdmapmd_event_type type,
 			    uint32_t number)
@@ -141,6 +149,8 @@ rdmapmd_device_object_event(struct rdmapmd_device *device, enum rdmapmd_event_ty
 		return;
 	pthread_mutex_lock(&device->lock);
 	object = find_number(device, owner, number);
+	if (object != NULL && !is_wanted(object, type))
+		object = NULL;
 	for (i = 0; object != NULL && i < object->event_count; i++)
 		if (object->events[i].type == type) {
 			note_error(object, type);

@@ -144,6 +144,7 @@ struct rdmapmd_srq_object {
 struct rdmapmd_qp_object {
 	struct rdmapmd_object object;
 	atomic_uchar state;	     /* enum rdmapmd_qp_state */
+	atomic_bool tell_drained;    /* whoever went to SQD wants SQ_DRAINED */
 	struct rdmapmd_qp_attr attr; /* set last; object->lock */
 	struct rdmapmd_qp_cap cap;
 	struct rdmapmd_qp_sizing sizing;

@@ -136,6 +136,7 @@ new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 	qp_of(object)->cap = attr->cap;
 	qp_of(object)->sizing = *sizing;
 	atomic_init(&qp_of(object)->state, RDMAPMD_QPS_RESET);
+	atomic_init(&qp_of(object)->tell_drained, true);
 	qp = rdmapmd_object_head(object);
 	qp->post_send = rdmapmd_post_send_none;
 	qp->post_recv = rdmapmd_post_recv_none;
@@ -455,6 +456,10 @@ modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int
 		rc = complete_path(context, qp->qp_num, &attr->ah_attr);
 	if (rc == 0 && (mask & RDMAPMD_QP_PATH_MTU))
 		rc = check_mtu(context, qp->qp_num, attr);
+	/* The event may come before the change has returned. */
+	if (rc == 0 && from != RDMAPMD_QPS_SQD && to == RDMAPMD_QPS_SQD)
+		atomic_store(&qp_of(object)->tell_drained,
+			     (mask & RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify);
 	if (rc == 0)
 		rc = context->ops->qp_modify(qp, attr, mask | RDMAPMD_QP_STATE, from, to);
 	if (rc != 0)

@@ -174,7 +174,7 @@ test_to_rts(void **state)
 	in = commands_expect(3, RNIC_CMD_RTR2RTS_QP, 0x110);
 	rings_assert_bytes(in + 0x10, "00000000");
 	rings_assert_bytes(in + 0x18 + 0x18 + 8, "70000000");
-	rings_assert_bytes(in + 0x18 + 0x70, "0087c000");
+	rings_assert_bytes(in + 0x18 + 0x70, "8087c000");
 	rings_assert_bytes(in + 0x18 + 0x78, "00bbbbbb");
 	assert_true(world->qp.rq.open && world->qp.sq.open);
 	assert_int_equal(rnic_rdma_qp_destroy(&world->qp.qp), 0);

@@ -681,6 +681,37 @@ test_drain(void **state)
 	assert_int_equal(rdmapmd_qp_drain(world->qp), -EIO);
 }
 
+/* To SQD tells of itself if it was asked to. */
+static void
+test_who_wants_to_know_that_a_queue_is_drained(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_SQD };
+	struct rdmapmd_async_event event;
+	unsigned int mask, notify, events = 0;
+
+	for (mask = 0; mask < 2; mask++)
+		for (notify = 0; notify < 2; notify++) {
+			bring_to(world->qp, RDMAPMD_QPS_RTS);
+			attr.en_sqd_async_notify = (uint8_t)notify;
+			assert_int_equal(
+				rdmapmd_qp_modify(
+					world->qp, &attr,
+					RDMAPMD_QP_STATE |
+						(mask ? RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY : 0)),
+				0);
+			rdmapmd_device_object_event(world->fake->device, RDMAPMD_EVENT_SQ_DRAINED,
+						    world->qp->qp_num);
+			if (rdmapmd_async_event_get(world->set.context, &event) != 0)
+				continue;
+			assert_int_equal(event.event_type, RDMAPMD_EVENT_SQ_DRAINED);
+			assert_true(mask && notify);
+			assert_int_equal(rdmapmd_async_event_ack(world->set.context, &event), 0);
+			events++;
+		}
+	assert_int_equal(events, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -704,6 +735,7 @@ main(void)
 		TEST(test_queues_of_no_size),
 		TEST(test_what_an_application_sees_of_its_queue_pair),
 		TEST(test_drain),
+		TEST(test_who_wants_to_know_that_a_queue_is_drained),
 	};
 
 	fake_quiet();

@@ -439,9 +439,11 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	dev->args = args;
 	dev->socket_id = socket_id;
 	rte_spinlock_init(&dev->lock);
+	pthread_mutex_init(&dev->port_lock, NULL);
 	rc = walk(dev);
 	if (rc != 0) {
 		walk_back(dev);
+		pthread_mutex_destroy(&dev->port_lock);
 		free(dev);
 		return rc;
 	}
@@ -458,5 +460,6 @@ rnic_dev_close(struct rnic_dev *dev)
 	if (dev == NULL)
 		return;
 	walk_back(dev);
+	pthread_mutex_destroy(&dev->port_lock);
 	free(dev);
 }

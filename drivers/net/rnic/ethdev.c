@@ -123,7 +123,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 		rc = rnic_steering_set(port->dev, &port->steering, data->mac_addrs[0].addr_bytes,
 				       data->promiscuous, data->all_multicast);
 	if (rc == 0)
-		rc = rnic_port_set_admin(port->dev, true);
+		rc = rnic_port_use(port->dev);
 	if (rc < 0) {
 		ethdev_stop_queues(eth_dev);
 		return rc;
@@ -143,8 +143,7 @@ ethdev_stop(struct rte_eth_dev *eth_dev)
 	ethdev_disarm_bursts(eth_dev);
 	ethdev_stop_queues(eth_dev);
 	__atomic_store_n(&port->started, false, __ATOMIC_RELAXED);
-	if (!__atomic_load_n(&port->removed, __ATOMIC_RELAXED))
-		rnic_port_set_admin(port->dev, false);
+	rnic_port_unuse(port->dev);
 	rnic_link_refresh(eth_dev);
 	rnic_owner_leave(eth_dev->data);
 	return 0;

@@ -75,6 +75,29 @@ rnic_port_set_admin(struct rnic_dev *dev, bool up)
 	return rnic_access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos));
 }
 
+int
+rnic_port_use(struct rnic_dev *dev)
+{
+	int rc;
+
+	pthread_mutex_lock(&dev->port_lock);
+	/* Not for the first alone: an application may have switched it off meanwhile. */
+	rc = rnic_port_set_admin(dev, true);
+	if (rc == 0)
+		dev->port_users++;
+	pthread_mutex_unlock(&dev->port_lock);
+	return rc;
+}
+
+void
+rnic_port_unuse(struct rnic_dev *dev)
+{
+	pthread_mutex_lock(&dev->port_lock);
+	if (--dev->port_users == 0 && !atomic_load(&dev->dead))
+		rnic_port_set_admin(dev, false);
+	pthread_mutex_unlock(&dev->port_lock);
+}
+
 /* Mb/s of the protocols of PTYS, by bit. */
 static const uint32_t ptys_speeds[32] = {
 	[0] = 1000,    [1] = 1000,   [2] = 10000,  [3] = 10000,	  [4] = 10000,	 [5] = 20000,

@@ -270,17 +270,19 @@ counters_read(struct rdmapmd_context *context, uint8_t port_num, uint64_t *value
 	return rnic_rdma_counters_read(rnic_rdma_dev(context), values);
 }
 
-/* A context has nothing of its own: what it could have is the device's, or its objects'. */
+/* A context needs the port up, whether the ethdev is started or not. What else it could have is the device's. */
 static int
 context_open(struct rdmapmd_context *context)
 {
-	return atomic_load(&rnic_rdma_dev(context)->dead) ? -EIO : 0;
+	struct rnic_dev *dev = rnic_rdma_dev(context);
+
+	return atomic_load(&dev->dead) ? -EIO : rnic_port_use(dev);
 }
 
 static int
 context_close(struct rdmapmd_context *context)
 {
-	RTE_SET_USED(context);
+	rnic_port_unuse(rnic_rdma_dev(context));
 	return 0;
 }
 

@@ -9,7 +9,10 @@
 #include "internal.h"
 #include "rdma.h"
 
-#define STATES	    (RDMAPMD_QPS_ERR + 1)
+#define STATES (RDMAPMD_QPS_ERR + 1)
+/* The device asks for an ACK at least every 2^n packets. */
+#define LOG_ACK_REQ_FREQ 8
+
 #define OPT_ACCESS  (RNIC_QP_OPT_RRE | RNIC_QP_OPT_RAE | RNIC_QP_OPT_RWE)
 #define OPT_RUNNING (OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT)
 #define OPT_DRAINED                                                                      \
@@ -154,8 +157,10 @@ set_attributes(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp,
 		rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, attr->dest_qp_num);
 	if (mask & RDMAPMD_QP_RQ_PSN)
 		rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, attr->rq_psn);
-	if (mask & RDMAPMD_QP_SQ_PSN)
+	if (mask & RDMAPMD_QP_SQ_PSN) {
 		rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, attr->sq_psn);
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_ACK_REQ_FREQ, LOG_ACK_REQ_FREQ);
+	}
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, log2_ceil(attr->max_rd_atomic));
 	if (mask & RDMAPMD_QP_MAX_DEST_RD_ATOMIC)

@@ -9,6 +9,7 @@
 #ifndef RNIC_H
 #define RNIC_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,6 +89,9 @@ struct rnic_dev {
 	uint16_t max_mtu; /* largest L3 MTU that the port takes */
 	uint64_t node_guid, system_image_guid;
 	uint32_t vendor_id;
+
+	pthread_mutex_t port_lock; /* of the next */
+	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
 
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
 	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
@@ -297,6 +301,9 @@ int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
 int rnic_port_set_roce(struct rnic_dev *dev, bool on);
 int rnic_port_set_admin(struct rnic_dev *dev, bool up);
+/* Somebody needs the port up, and no longer. Threads: any. */
+int rnic_port_use(struct rnic_dev *dev);
+void rnic_port_unuse(struct rnic_dev *dev);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
