@@ -423,6 +423,60 @@ test_values_out_of_range(void **state)
 	BAD_VALUE(ack_req_freq_log, 9, ROCE_RTS);
 	assert_int_equal(qp->state, ROCE_RTR);
 	assert_int_equal(roce_qp_modify(qp, ROCE_RTS, &attr), 0);
+	assert_int_equal(roce_qp_modify(qp, ROCE_SQD, &attr), 0);
+	BAD_VALUE(max_dest_rd_atomic, 17, ROCE_SQD);
+	BAD_VALUE(timeout, 32, ROCE_SQD);
+	net_destroy(net);
+}
+
+/* How much is remembered of the peer's can change in SQD, not on the way out of it. */
+static void
+test_depth_changes_in_sqd(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0], *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	assert_int_equal(roce_qp_modify(&b->qp, ROCE_SQD, &attr), 0);
+	attr.max_dest_rd_atomic = 1;
+	assert_int_equal(roce_qp_modify(&b->qp, ROCE_SQD, &attr), 0);
+	attr.max_dest_rd_atomic = 2;
+	assert_int_equal(roce_qp_modify(&b->qp, ROCE_RTS, &attr), 0);
+	assert_int_equal(b->qp.attr.max_dest_rd_atomic, 1);
+	/* One after the other they still go. */
+	for (i = 0; i < 3; i++) {
+		net_post(a, RNIC_WQE_RDMA_READ, i, 0, 100, 0);
+		net_run(net);
+	}
+	assert_int_equal(a->send_count, 3);
+	assert_int_equal(a->qp.state, ROCE_RTS);
+	assert_int_equal(b->qp.responder.head - b->qp.responder.oldest, 1);
+	net_destroy(net);
+}
+
+static void
+test_counters_change_hands(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0], *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	struct roce_counters other = { 0 };
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 0, 0, 100, 0);
+	net_run(net);
+	roce_qp_set_counters(&b->qp, &other);
+	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 100, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 2, 0, 100, 0);
+	net_run(net);
+	assert_int_equal(b->counters.rx_read_requests, 1);
+	assert_int_equal(other.rx_read_requests, 2);
 	net_destroy(net);
 }
 
@@ -679,6 +733,8 @@ main(void)
 		cmocka_unit_test(test_rnr_for_ever),
 		cmocka_unit_test(test_changes_of_state),
 		cmocka_unit_test(test_values_out_of_range),
+		cmocka_unit_test(test_depth_changes_in_sqd),
+		cmocka_unit_test(test_counters_change_hands),
 		cmocka_unit_test(test_configurations_out_of_range),
 		cmocka_unit_test(test_states_before_rts),
 		cmocka_unit_test(test_drain),

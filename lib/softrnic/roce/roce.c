@@ -61,19 +61,29 @@ roce_state_allowed(enum roce_state from, enum roce_state to)
 	       (to_of[from] >> to & 1) != 0;
 }
 
+void
+roce_qp_set_counters(struct roce_qp *qp, struct roce_counters *counters)
+{
+	qp->conf.counters = counters;
+	qp->counters = counters;
+}
+
 /* What a change of state takes from the attributes. */
 #define TAKES_PATH  0x1 /* towards the peer's requester */
 #define TAKES_PSN   0x2 /* where our requester starts */
 #define TAKES_RETRY 0x4
+#define TAKES_DEPTH 0x8 /* how much of the peer's is remembered */
 
 static unsigned int
 attr_takes(enum roce_state from, enum roce_state to)
 {
 	if (to == ROCE_RTR)
-		return TAKES_PATH;
+		return TAKES_PATH | TAKES_DEPTH;
 	if (from == ROCE_RTR)
 		return TAKES_PSN | TAKES_RETRY;
-	return from == ROCE_SQD ? TAKES_RETRY : 0;
+	if (from == ROCE_SQD)
+		return to == ROCE_SQD ? TAKES_RETRY | TAKES_DEPTH : TAKES_RETRY;
+	return 0;
 }
 
 static bool
@@ -86,8 +96,9 @@ attr_valid(const struct roce_qp *qp, const struct roce_attr *attr, unsigned int 
 	if ((takes & TAKES_PATH) != 0 &&
 	    (attr->mtu < ROCE_MTU_MIN || attr->mtu > ROCE_MTU_MAX ||
 	     (attr->mtu & (attr->mtu - 1)) != 0 || attr->dest_qpn > 0xffffff ||
-	     attr->rq_psn > ROCE_PSN_MASK ||
-	     attr->max_dest_rd_atomic > qp->conf.max_dest_rd_atomic))
+	     attr->rq_psn > ROCE_PSN_MASK))
+		return false;
+	if ((takes & TAKES_DEPTH) != 0 && attr->max_dest_rd_atomic > qp->conf.max_dest_rd_atomic)
 		return false;
 	if ((takes & TAKES_PSN) != 0 && attr->sq_psn > ROCE_PSN_MASK)
 		return false;
@@ -108,9 +119,10 @@ attr_take(struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
 		qp->mtu_log = (uint8_t)__builtin_ctz(attr->mtu);
 		qp->attr.dest_qpn = attr->dest_qpn;
 		qp->attr.rq_psn = attr->rq_psn;
-		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		qp->responder.psn = attr->rq_psn;
 	}
+	if ((takes & TAKES_DEPTH) != 0)
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if ((takes & TAKES_PSN) != 0) {
 		qp->attr.sq_psn = attr->sq_psn;
 		req->psn = req->high = req->una = attr->sq_psn;

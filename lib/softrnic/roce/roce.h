@@ -150,6 +150,7 @@ struct roce_attr {
 	uint16_t mtu; /* 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
+	/* INIT to RTR, SQD to SQD */
 	uint8_t max_dest_rd_atomic;
 	/* RTR to RTS */
 	uint32_t sq_psn;
@@ -245,6 +246,8 @@ struct roce_qp {
 int roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf);
 /* Completes nothing. */
 void roce_qp_fini(struct roce_qp *qp);
+/* From now on it counts there. */
+void roce_qp_set_counters(struct roce_qp *qp, struct roce_counters *counters);
 
 /* Is that change in the PRM's table, for any type of QP? */
 bool roce_state_allowed(enum roce_state from, enum roce_state to);
