@@ -17,6 +17,7 @@
 #include "prm/cmdq.h"
 #include "prm/cqe.h"
 #include "prm/init_seg.h"
+#include "roce/roce.h"
 #include "softrnic.h"
 #include "prm/uar.h"
 #include "prm/wqe.h"
@@ -163,12 +164,19 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_CQ_SIZE  22
 #define SOFTRNIC_LOG_MAX_EQ_SIZE  16
 #define SOFTRNIC_LOG_MAX_WQ_SIZE  15
+#define SOFTRNIC_LOG_MAX_RQ_WQE	  9  /* bytes of a receive WQE */
+#define SOFTRNIC_LOG_MAX_QP_SIZE  15 /* receive WQEs, send WQEBBs */
+#define SOFTRNIC_LOG_MAX_RMP_SIZE 15
+#define SOFTRNIC_LOG_MAX_MESSAGE  30
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
 #define SOFTRNIC_LOG_MAX_FT_SIZE  16
 #define SOFTRNIC_LOG_MAX_FLOW	  16 /* entries of all flow tables */
 #define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
 #define SOFTRNIC_LOG_MAX_KLMS	  16
 #define SOFTRNIC_MAX_KLMS	  (1u << SOFTRNIC_LOG_MAX_KLMS)
+
+/* READs and atomics of a queue pair that wait for an answer; of its peer that are remembered. */
+#define SOFTRNIC_LOG_MAX_RD_ATOMIC 4
 
 /* What state the function must be in for a command (a lower one: BAD_SYS_STATE). */
 enum softrnic_hca_state {
@@ -414,7 +422,7 @@ struct softrnic_rq {
 
 struct softrnic_q_counter {
 	struct softrnic_object object;
-	uint32_t out_of_buffer;
+	struct roce_counters roce; /* out_of_buffer counts frames of RQs as well */
 };
 
 /* May MODIFY_SQ, MODIFY_RQ go from this state to that one? */
@@ -610,6 +618,7 @@ struct softrnic {
 	struct softrnic_port port;
 	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
+	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
 	const struct softrnic_wire_ops *wire;
 	void *wire_data;
 	void *faults; /* wire/faults.c's own */
@@ -673,7 +682,8 @@ void softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type
 
 /*
  * Power-on and reset: each part sets up and clears its own state. Order: objects last created go first
- * (flows, tirs, rqts, rqs, sqs, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host memory.
+ * (flows, tirs, rqts, rqs, sqs, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host
+ * memory.
  */
 int softrnic_steering_init(struct softrnic *dev);
 void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL is fine */

@@ -10,7 +10,6 @@
 #include "tpt.h"
 
 #define RQ_STRIDE_LOG_MIN 4 /* one data segment */
-#define RQ_STRIDE_LOG_MAX 9 /* max_wqe_sz_rq, as our capabilities say */
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
@@ -207,7 +206,7 @@ rq_no_buffer(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	dev->stats.rx_no_buffer++;
 	if (rq->counter != NULL)
-		rq->counter->out_of_buffer++;
+		rq->counter->roce.out_of_buffer++;
 }
 
 void
@@ -295,7 +294,7 @@ rq_from_context(struct softrnic_rq *rq)
 	    rnic_rqc_get(rqc, RNIC_RQC_HAIRPIN) != 0 ||
 	    rnic_rqc_get(rqc, RNIC_RQC_SCATTER_FCS) != 0 ||
 	    rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC || stride < RQ_STRIDE_LOG_MIN ||
-	    stride > RQ_STRIDE_LOG_MAX || rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 ||
+	    stride > SOFTRNIC_LOG_MAX_RQ_WQE || rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 ||
 	    rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
 	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
 	    rnic_wq_get(wq, RNIC_WQ_WQ_UMEM_VALID) != 0)

@@ -2,6 +2,7 @@
 
 /* Objects that are little more than a number: protection and transport domains, UAR pages, counter sets. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "device.h"
 
@@ -101,19 +102,42 @@ SOFTRNIC_CMD(dealloc_q_counter)
 	return small_dealloc(dev, cmd, SOFTRNIC_Q_COUNTER);
 }
 
+static void
+q_counter_report(const struct roce_counters *c, struct rnic_query_q_counter_out *out)
+{
+#define SET(field, value) rnic_query_q_counter_out_set(out, RNIC_QUERY_Q_COUNTER_OUT_##field, value)
+	SET(RX_WRITE_REQUESTS, c->rx_write_requests);
+	SET(RX_READ_REQUESTS, c->rx_read_requests);
+	SET(RX_ATOMIC_REQUESTS, c->rx_atomic_requests);
+	SET(OUT_OF_BUFFER, c->out_of_buffer);
+	SET(OUT_OF_SEQUENCE, c->out_of_sequence);
+	SET(DUPLICATE_REQUEST, c->duplicate_request);
+	SET(RNR_NAK_RETRY_ERR, c->rnr_nak_retry_err);
+	SET(PACKET_SEQ_ERR, c->packet_seq_err);
+	SET(IMPLIED_NAK_SEQ_ERR, c->implied_nak_seq_err);
+	SET(LOCAL_ACK_TIMEOUT_ERR, c->local_ack_timeout_err);
+	SET(RESP_LOCAL_LENGTH_ERROR, c->resp_local_length_error);
+	SET(RESP_CQE_ERROR, c->resp_cqe_error);
+	SET(REQ_CQE_ERROR, c->req_cqe_error);
+	SET(REQ_REMOTE_INVALID_REQUEST, c->req_remote_invalid_request);
+	SET(REQ_REMOTE_ACCESS_ERRORS, c->req_remote_access_errors);
+	SET(RESP_REMOTE_ACCESS_ERRORS, c->resp_remote_access_errors);
+	SET(RESP_CQE_FLUSH_ERROR, c->resp_cqe_flush_error);
+	SET(REQ_CQE_FLUSH_ERROR, c->req_cqe_flush_error);
+#undef SET
+}
+
 SOFTRNIC_CMD(query_q_counter)
 {
 	const struct rnic_query_q_counter_in *in = cmd->in;
-	struct rnic_query_q_counter_out *out = cmd->out;
 	struct softrnic_q_counter *counter = softrnic_object_get(
 		dev, SOFTRNIC_Q_COUNTER,
 		rnic_query_q_counter_in_get(in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID));
 
 	if (counter == NULL)
 		return RNIC_STATUS_BAD_RES;
-	rnic_query_q_counter_out_set(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER,
-				     counter->out_of_buffer);
+	q_counter_report(&counter->roce, cmd->out);
 	if (rnic_query_q_counter_in_get(in, RNIC_QUERY_Q_COUNTER_IN_CLEAR))
-		counter->out_of_buffer = 0;
+		memset(&counter->roce, 0, sizeof(counter->roce));
 	return RNIC_STATUS_OK;
 }
