@@ -64,7 +64,8 @@ int softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq,
 			   uint8_t vendor_syndrome, uint32_t sop_qpn, uint32_t user_index,
 			   uint16_t wqe_counter);
 
-/* A queue's asynchronous error event; what: 0x05, 0x10 or 0x11. */
+/* A queue's asynchronous event; of SRQs, whose events name no type, it is 0 too. */
+#define SOFTRNIC_EVENT_QUEUE_QP 0
 #define SOFTRNIC_EVENT_QUEUE_RQ 1
 #define SOFTRNIC_EVENT_QUEUE_SQ 2
 void softrnic_wq_event(struct softrnic *dev, enum rnic_event what, uint32_t queue_type,

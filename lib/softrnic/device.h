@@ -318,6 +318,12 @@ struct softrnic_mkey {
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);
+/*
+ * Does the key allow it, by its PD, rights and bounds? 0, -EACCES or -EFAULT, which count in stats.tpt_faults. What the
+ * key leads to is found out at the access. The reserved key is none.
+ */
+int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
+		       uint32_t length, unsigned int access);
 /* Look again whether the key's region is one piece of host memory, or chunks that each are one. */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */

@@ -60,14 +60,14 @@ softrnic_dump_queues_wanted(void)
 }
 
 void
-softrnic_dump_wqe(const struct softrnic *dev, const struct softrnic_sq *sq, const void *wqe,
-		  uint32_t length)
+softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number, uint16_t counter,
+		  const void *wqe, uint32_t length)
 {
 	struct rnic_dump_text text = { .put = queue_put };
 
-	title(&text, "softrnic: %s: SQ 0x%x executes WQE counter 0x%x", dev->name,
-	      sq->object.number, sq->consumer);
-	rnic_dump_wqe((uint64_t)sq->consumer * RNIC_WQEBB_BYTES, wqe, length, rnic_dump_text_line,
+	title(&text, "softrnic: %s: %s 0x%x executes WQE counter 0x%x", dev->name, kind, number,
+	      counter);
+	rnic_dump_wqe((uint64_t)counter * RNIC_WQEBB_BYTES, wqe, length, rnic_dump_text_line,
 		      &text);
 	rnic_decode_wqe(wqe, length, true, rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);

@@ -216,10 +216,10 @@ translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t p
 	return count;
 }
 
-/* Pieces go behind the `count` that are there already. */
+/* The key itself, without what it leads to: 0 and *mkey, or -errno. */
 static int
-translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-	  unsigned int access, struct iovec *iov, int count, int max, struct walk *walk)
+find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
+     unsigned int access, struct softrnic_mkey **out)
 {
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key >> 8);
 	unsigned int needed = access & ~SOFTRNIC_LOCAL_READ;
@@ -229,12 +229,28 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 	    (mkey->access & needed) != needed)
 		return -EACCES;
 	distance = va - mkey->start;
-	if (!mkey->length64) {
-		if (va < mkey->start || distance > mkey->length || length > mkey->length - distance)
-			return -EFAULT;
-	}
+	if (!mkey->length64 &&
+	    (va < mkey->start || distance > mkey->length || length > mkey->length - distance))
+		return -EFAULT;
+	*out = mkey;
+	return 0;
+}
+
+/* Pieces go behind the `count` that are there already. */
+static int
+translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
+	  unsigned int access, struct iovec *iov, int count, int max, struct walk *walk)
+{
+	struct softrnic_mkey *mkey;
+	uint64_t distance;
+	int rc;
+
+	rc = find(dev, key, pd, va, length, access, &mkey);
+	if (rc != 0)
+		return rc;
 	if (length == 0)
 		return count;
+	distance = va - mkey->start;
 	if (mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, mkey);
 	if (mkey->flat != NULL) {
@@ -267,6 +283,18 @@ softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 	else
 		rc = translate(dev, key, pd, va, length, access, iov, 0, max, &walk);
 	if (rc < 0)
+		dev->stats.tpt_faults++;
+	return rc;
+}
+
+int
+softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
+		   unsigned int access)
+{
+	struct softrnic_mkey *mkey;
+	int rc = find(dev, key, pd, va, length, access, &mkey);
+
+	if (rc != 0)
 		dev->stats.tpt_faults++;
 	return rc;
 }

@@ -58,6 +58,12 @@ list_has(const struct softrnic_mac_list *list, const uint8_t *mac)
 	return false;
 }
 
+bool
+softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac)
+{
+	return memcmp(mac, port->mac, sizeof(port->mac)) == 0 || list_has(&port->uc, mac);
+}
+
 /*
  * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an
  * address gets nothing, whatever its tables say. Broadcast is an address of the multicast list.
@@ -68,8 +74,7 @@ vport_takes(const struct softrnic_port *port, const uint8_t *dmac, enum softrnic
 	if (port->promisc_all)
 		return true;
 	if (class == SOFTRNIC_ETH_UNICAST)
-		return memcmp(dmac, port->mac, sizeof(port->mac)) == 0 || port->promisc_uc ||
-		       list_has(&port->uc, dmac);
+		return port->promisc_uc || softrnic_eth_own_address(port, dmac);
 	return port->promisc_mc || list_has(&port->mc, dmac);
 }
 

@@ -80,6 +80,9 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 		softrnic_eth_receive(dev, frame); /* loop */
 }
 
+/* Is it a unicast address of the vport, its own or one of its list? */
+bool softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac);
+
 /* Steering (steer.c): send the frame through the flow tables. */
 void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 		    uint32_t head_bytes);
