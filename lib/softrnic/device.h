@@ -593,7 +593,10 @@ struct softrnic {
 	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;
-	uint64_t now; /* nanoseconds since power-on, of this poll: the time in CQEs */
+	uint64_t qps_deadline; /* no deadline of theirs is before this one */
+	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
+	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
+	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;

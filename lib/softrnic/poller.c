@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "qp/qp.h"
 
 /* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
 #define SOFTRNIC_GIVE_WAY_MAX 1000
@@ -129,6 +130,7 @@ poll_device(struct softrnic *dev)
 	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
 		return done;
 	done += softrnic_uar_poll(dev);
+	done += softrnic_qps_poll(dev);
 	done += softrnic_wire_poll(dev);
 	return done;
 }

@@ -158,6 +158,8 @@ struct softrnic_stats {
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
+	/** RoCE packets that went to no queue pair: not for us, or not as its path says; no such number; damaged */
+	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
 	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns;
 	uint32_t pages_held; /**< given by the driver and not yet taken back */

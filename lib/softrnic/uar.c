@@ -17,6 +17,7 @@
 
 #include "device.h"
 #include "prm/uar.h"
+#include "qp/qp.h"
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
@@ -69,6 +70,10 @@ softrnic_uar_init(struct softrnic *dev)
 	TAILQ_INIT(&dev->swept_sqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
+	TAILQ_INIT(&dev->active_qps);
+	TAILQ_INIT(&dev->swept_qps);
+	TAILQ_INIT(&dev->timed_qps);
+	dev->qps_deadline = UINT64_MAX;
 	dev->uar_watch = calloc(1, sizeof(struct uar_watch));
 	if (dev->uar_watch == NULL)
 		return -ENOMEM;
@@ -150,7 +155,9 @@ static void
 uar_ring(struct softrnic *dev, uint64_t bell)
 {
 	dev->stats.doorbells++;
+	/* Their numbers have ranges of their own. */
 	softrnic_sq_doorbell(dev, (uint32_t)bell >> 8);
+	softrnic_qp_doorbell(dev, (uint32_t)bell >> 8);
 }
 
 static void
@@ -212,17 +219,20 @@ softrnic_uar_poll(struct softrnic *dev)
 	struct uar_watch *watch = dev->uar_watch;
 	struct softrnic_sq *sq, *next;
 	unsigned int done = 0, n;
+	bool busy = !TAILQ_EMPTY(&dev->active_sqs) || !TAILQ_EMPTY(&dev->active_qps);
 	uint32_t i;
 
-	if (TAILQ_EMPTY(&dev->active_sqs) || ++watch->tick % UAR_LOOK_EVERY == 0) {
+	if (!busy || ++watch->tick % UAR_LOOK_EVERY == 0) {
 		for (i = 0; i < watch->used_count; i++)
 			uar_look(dev, watch->used[i]);
-		for (i = 0; i < UAR_SWEEP; i++)
+		for (i = 0; i < UAR_SWEEP; i++) {
 			uar_sweep_sq(dev);
+			softrnic_qp_sweep(dev);
+		}
 		softrnic_cq_sweep(dev);
-		if (TAILQ_EMPTY(&dev->active_sqs))
-			return 0;
 	}
+	if (TAILQ_EMPTY(&dev->active_sqs))
+		return 0;
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL; sq = next) {
 		next = TAILQ_NEXT(sq, active_link);

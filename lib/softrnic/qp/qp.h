@@ -9,12 +9,16 @@
 #ifndef SOFTRNIC_QP_H
 #define SOFTRNIC_QP_H
 
+#include <string.h>
+
 #include "device.h"
 #include "prm/qp.h"
 #include "roce/roce.h"
 
 /* Send WQEs are at most so long (max_wqe_sz_sq). */
 #define SOFTRNIC_QP_WQE_BYTES_MAX 1024u
+/* What the QPs of a device may keep of the device's own memory: copies of WQEs, requests, saved READs. */
+#define SOFTRNIC_QP_MEMORY (UINT64_C(256) << 20)
 
 /* A receive memory pool, which is what an SRQ is: receive WQEs in a linked list, for many QPs. */
 struct softrnic_rmp {
@@ -41,10 +45,26 @@ struct softrnic_roce_addr {
 };
 #define SOFTRNIC_ROCE_ADDRS 128
 
+/* An IPv4 address as a GID: ::ffff:a.b.c.d. */
+static inline bool
+softrnic_gid_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
 /* A receive ring of the QP's own; `rmp` of the QP stands for it when that is not NULL. */
 struct softrnic_qp_rq {
 	uint16_t consumer, producer;
 	uint8_t log_size, log_stride; /* stride in bytes, log2 */
+};
+
+/* A walk through data segments; it goes on where it was, so that long messages of many segments cost no more. */
+struct softrnic_qp_cursor {
+	uint32_t wqe;	/* which WQE it is in: its cookie */
+	uint32_t at;	/* of the segment in the WQE, bytes */
+	uint32_t start; /* of the segment's data in the message, bytes */
 };
 
 struct softrnic_qp {
@@ -69,17 +89,26 @@ struct softrnic_qp {
 	uint8_t dmac[6];
 	struct rnic_qpc context; /* as created and modified, for QUERY_QP */
 
-	/* The data path's (send.c, receive.c, path.c). */
-	uint16_t sq_consumer; /* WQEBBs fetched */
-	uint16_t sq_producer; /* as last read from the record */
+	/* The data path's (data.h). */
+	struct softrnic *dev;
+	uint16_t sq_consumer;	   /* WQEBBs fetched */
+	uint16_t sq_producer;	   /* as last read from the record */
+	bool sq_failed, rq_failed; /* that ring cannot be read any more */
+	bool broken;		   /* an event told why it must go to ERR, or why it did */
+	bool error_told;	   /* an error CQE of a send WQE was written since RST */
+	bool active;
+	bool suspect;  /* the sweep saw work that no doorbell has told of yet */
+	bool timed;    /* on the list of those with a deadline */
+	uint32_t idle; /* polls without work */
 	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
 	uint8_t *wqes;
-	bool sq_failed; /* the send ring cannot be read any more */
-	bool active;
-	bool suspect; /* the sweep saw work that no doorbell has told of yet */
-	bool timed;
-	uint32_t idle; /* polls without work */
+	/* Private copy of the receive WQE in use: its data segments. */
+	uint8_t *recv_wqe;
+	uint32_t recv_bytes;
+	/* Where the last packet's data was found: of what is sent, of a READ's answer, of what is received. */
+	struct softrnic_qp_cursor gather_at, scatter_at, recv_at;
 	uint64_t deadline;
+	uint64_t memory; /* bytes that count in the device's budget */
 	TAILQ_ENTRY(softrnic_qp) active_link;
 	TAILQ_ENTRY(softrnic_qp) sweep_link;
 	TAILQ_ENTRY(softrnic_qp) timed_link;
@@ -121,10 +150,16 @@ struct softrnic_roce_frame {
 	uint8_t smac[6], dmac[6];
 	uint8_t sgid[16], dgid[16];
 	uint16_t pkey;
+	bool corrupt;	/* damaged on its way: its ICRC is wrong */
+	uint32_t bytes; /* as softrnic_roce_frame_bytes() has it */
 	const struct roce_pkt *pkt;
 };
 /* Bytes that the packet would have on an Ethernet wire, without FCS: what counters count. */
 uint32_t softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame);
+/* To whatever is at the other end of the wire: delivered or dropped (counted) when it returns. */
+void softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame);
+/* The same through the device's faults (wire/faults.c). */
+void softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 /* From the wire: addresses, QPN, transport. What fits nothing is counted and dropped. */
 void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 

@@ -2,21 +2,27 @@
 
 /*
  * A bad cable: frames get lost, doubled, swapped with the next one, or damaged, each with a chance in parts per
- * million. The seed of the device decides: the same seed and frames meet the same fate.
+ * million. The seed of the device decides: the same seed and frames meet the same fate. RoCE packets, which have no
+ * bytes in here, fare as Ethernet frames do; damaged, they fail their ICRC.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "eth/eth.h"
+#include "qp/qp.h"
 
 #define FAULT_MILLION 1000000
 
 struct faults {
 	uint64_t random; /* its own stream: nothing else moves it */
-	/* A frame that waits to be overtaken; held_bytes 0: none does. */
+	/* A frame that waits to be overtaken; held_bytes 0: none does. Of a RoCE packet `held` is the payload. */
 	uint8_t held[SOFTRNIC_FRAME_BYTES_MAX];
 	uint32_t held_bytes;
 	uint32_t held_polls;
+	bool held_roce;
+	struct softrnic_roce_frame roce;
+	struct roce_pkt roce_pkt;
+	struct iovec roce_piece;
 	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];
 };
 
@@ -89,7 +95,10 @@ faults_release(struct softrnic *dev, struct faults *faults)
 	frame.pieces[0].iov_base = faults->held;
 	frame.pieces[0].iov_len = faults->held_bytes;
 	faults->held_bytes = 0;
-	softrnic_wire_send(dev, &frame);
+	if (faults->held_roce)
+		softrnic_roce_wire_send(dev, &faults->roce);
+	else
+		softrnic_wire_send(dev, &frame);
 }
 
 /* One bit flips; the copy is sent. */
@@ -103,36 +112,109 @@ faults_corrupt(struct softrnic *dev, struct faults *faults, const struct softrni
 	faults->damaged[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	copy.pieces[0].iov_base = faults->damaged;
 	copy.pieces[0].iov_len = frame->length;
-	dev->stats.wire_corrupted++;
 	softrnic_wire_send(dev, &copy);
+}
+
+enum fate {
+	FATE_PASS,
+	FATE_DROP,
+	FATE_HOLD,
+	FATE_CORRUPT,
+};
+
+/* What becomes of the next frame, counted. A copy of one that passes is faults_again()'s to decide. */
+static enum fate
+faults_fate(struct softrnic *dev, struct faults *faults)
+{
+	const struct softrnic_conf *conf = &dev->conf;
+
+	if (faults_strike(faults, conf->drop_ppm)) {
+		dev->stats.wire_dropped++;
+		return FATE_DROP;
+	}
+	if (faults->held_bytes == 0 && faults_strike(faults, conf->reorder_ppm)) {
+		faults->held_polls = 0;
+		dev->stats.wire_reordered++;
+		return FATE_HOLD;
+	}
+	if (!faults_strike(faults, conf->corrupt_ppm))
+		return FATE_PASS;
+	dev->stats.wire_corrupted++;
+	return FATE_CORRUPT;
+}
+
+static bool
+faults_again(struct softrnic *dev, struct faults *faults)
+{
+	if (!faults_strike(faults, dev->conf.dup_ppm))
+		return false;
+	dev->stats.wire_duplicated++;
+	return true;
 }
 
 void
 softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct faults *faults = dev->faults;
-	const struct softrnic_conf *conf = &dev->conf;
 	bool late = faults->held_bytes > 0;
+	enum fate fate = faults_fate(dev, faults);
 
-	if (faults_strike(faults, conf->drop_ppm)) {
-		dev->stats.wire_dropped++;
+	if (fate == FATE_DROP)
 		return;
-	}
-	if (!late && faults_strike(faults, conf->reorder_ppm)) {
+	if (fate == FATE_HOLD) {
 		softrnic_frame_gather(frame, faults->held, frame->length);
 		faults->held_bytes = frame->length;
-		faults->held_polls = 0;
-		dev->stats.wire_reordered++;
+		faults->held_roce = false;
 		return;
 	}
-	if (faults_strike(faults, conf->corrupt_ppm))
+	if (fate == FATE_CORRUPT)
 		faults_corrupt(dev, faults, frame);
 	else
 		softrnic_wire_send(dev, frame);
-	if (faults_strike(faults, conf->dup_ppm)) {
-		dev->stats.wire_duplicated++;
+	if (faults_again(dev, faults))
 		softrnic_wire_send(dev, frame);
+	if (late)
+		faults_release(dev, faults);
+}
+
+/* The packet points at its sender's memory, which will have changed: the payload is copied. */
+static void
+faults_hold_roce(struct faults *faults, const struct softrnic_roce_frame *frame)
+{
+	const struct roce_pkt *pkt = frame->pkt;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < pkt->count; at += (uint32_t)pkt->pieces[i++].iov_len)
+		memcpy(faults->held + at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
+	faults->roce = *frame;
+	faults->roce_pkt = *pkt;
+	faults->roce_piece = (struct iovec){ faults->held, at };
+	faults->roce.pkt = &faults->roce_pkt;
+	faults->roce_pkt.pieces = &faults->roce_piece;
+	faults->roce_pkt.count = at > 0;
+	faults->held_bytes = frame->bytes;
+	faults->held_roce = true;
+}
+
+void
+softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	struct faults *faults = dev->faults;
+	bool late = faults->held_bytes > 0;
+	enum fate fate = faults_fate(dev, faults);
+	struct softrnic_roce_frame first;
+
+	if (fate == FATE_DROP)
+		return;
+	if (fate == FATE_HOLD) {
+		faults_hold_roce(faults, frame);
+		return;
 	}
+	first = *frame;
+	first.corrupt = fate == FATE_CORRUPT;
+	softrnic_roce_wire_send(dev, &first);
+	if (faults_again(dev, faults))
+		softrnic_roce_wire_send(dev, frame);
 	if (late)
 		faults_release(dev, faults);
 }

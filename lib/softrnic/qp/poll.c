@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs in time: which have work, whose deadline is due, whose doorbell got lost; and what the commands ask of
+ * the data path. Queue pairs with work take turns, so that one of them delays the others by a budget and no more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cq.h"
+#include "data.h"
+
+#define QPS_BUDGET     64  /* WQEs fetched, answers, requests: of each for a QP and poll */
+#define QPS_IDLE_POLLS 512 /* until a QP leaves the active list */
+/*
+ * For all of a device: a packet counts as so many bytes beside its own. A poll then takes a tenth of a millisecond or
+ * so, which is what a command may have to wait.
+ */
+#define QPS_WORK_PACKET 512
+#define QPS_WORK_MAX	(512u << 10)
+
+static void
+qp_event(struct roce_qp *roce, enum rnic_event event)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+
+	softrnic_wq_event(qp->dev, event, SOFTRNIC_EVENT_QUEUE_QP, qp->object.number);
+}
+
+static const struct roce_ops ops = {
+	.emit = softrnic_qp_emit,
+	.gather = softrnic_qp_gather,
+	.scatter = softrnic_qp_scatter,
+	.scatter_atomic = softrnic_qp_scatter_atomic,
+	.complete = softrnic_qp_complete,
+	.recv_take = softrnic_qp_recv_take,
+	.recv_scatter = softrnic_qp_recv_scatter,
+	.recv_complete = softrnic_qp_recv_complete,
+	.remote_check = softrnic_qp_remote_check,
+	.remote_write = softrnic_qp_remote_write,
+	.remote_read = softrnic_qp_remote_read,
+	.remote_atomic = softrnic_qp_remote_atomic,
+	.event = qp_event,
+};
+
+void
+softrnic_qp_break(struct softrnic_qp *qp, enum rnic_event what, const char *why)
+{
+	if (qp->broken)
+		return;
+	qp->broken = true;
+	SOFTRNIC_LOG(INFO, qp->dev, "QP 0x%x: %s", qp->object.number, why);
+	softrnic_wq_event(qp->dev, what, SOFTRNIC_EVENT_QUEUE_QP, qp->object.number);
+}
+
+/* ---- Turns ---- */
+
+/*
+ * Those without a deadline any more stay on the list until its next scan: nearly all deadlines are taken back by an
+ * answer.
+ */
+static inline void
+qp_deadline(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	qp->deadline = roce_qp_deadline(&qp->roce);
+	if (qp->deadline == UINT64_MAX)
+		return;
+	if (!qp->timed) {
+		qp->timed = true;
+		TAILQ_INSERT_TAIL(&dev->timed_qps, qp, timed_link);
+	}
+	if (qp->deadline < dev->qps_deadline)
+		dev->qps_deadline = qp->deadline;
+}
+
+/* Some deadline may be due: look at all of them. */
+static void
+qps_expire(struct softrnic *dev)
+{
+	struct softrnic_qp *qp, *next;
+	uint64_t earliest = UINT64_MAX;
+
+	for (qp = TAILQ_FIRST(&dev->timed_qps); qp != NULL; qp = next) {
+		next = TAILQ_NEXT(qp, timed_link);
+		if (qp->deadline == UINT64_MAX) {
+			qp->timed = false;
+			TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+		} else if (qp->deadline <= dev->now) {
+			softrnic_qp_activate(dev, qp);
+		} else if (qp->deadline < earliest) {
+			earliest = qp->deadline;
+		}
+	}
+	dev->qps_deadline = earliest;
+}
+
+static inline unsigned int
+qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	enum roce_state state = qp->roce.state;
+	unsigned int done = 0;
+
+	if (state == ROCE_RTS || state == ROCE_SQD || state == ROCE_ERR)
+		done = softrnic_qp_fetch(dev, qp, QPS_BUDGET);
+	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
+	if (__builtin_expect(qp->broken && qp->roce.state != ROCE_ERR, 0)) {
+		roce_qp_modify(&qp->roce, ROCE_ERR, NULL);
+		done++;
+	}
+	qp_deadline(dev, qp);
+	return done;
+}
+
+unsigned int
+softrnic_qps_poll(struct softrnic *dev)
+{
+	struct softrnic_qp *qp, *last;
+	unsigned int done = 0, n;
+
+	if (TAILQ_EMPTY(&dev->active_qps) && TAILQ_EMPTY(&dev->timed_qps))
+		return 0;
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	if (__builtin_expect(dev->now >= dev->qps_deadline, 0))
+		qps_expire(dev);
+	dev->qps_work = 0;
+	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
+	if (last == NULL)
+		return 0;
+	/* Who had its turn goes to the end. Those that its packets wake come behind it. */
+	do {
+		qp = TAILQ_FIRST(&dev->active_qps);
+		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+		TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
+		n = qp_poll(dev, qp);
+		done += n;
+		dev->qps_work += n * QPS_WORK_PACKET;
+		if (n > 0) {
+			qp->idle = 0;
+		} else if (++qp->idle >= QPS_IDLE_POLLS) {
+			qp->active = false;
+			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+		}
+	} while (qp != last && dev->qps_work < QPS_WORK_MAX);
+	return done;
+}
+
+void
+softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn)
+{
+	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, qpn);
+
+	if (qp != NULL && qp->roce.state != ROCE_RST)
+		softrnic_qp_activate(dev, qp);
+}
+
+/* The send ring's record is ahead although no doorbell told of it. */
+static bool
+sends_wait(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	uint32_t producer;
+
+	return !qp->no_sq && !qp->sq_failed && qp->roce.state >= ROCE_RTS &&
+	       softrnic_dbrec_read(dev, &qp->dbrec, 1, &producer) &&
+	       (uint16_t)producer != qp->sq_consumer && (uint16_t)producer != qp->sq_producer;
+}
+
+/* As for SQs: one visit alone may have come between the driver's two stores. */
+void
+softrnic_qp_sweep(struct softrnic *dev)
+{
+	struct softrnic_qp *qp = TAILQ_FIRST(&dev->swept_qps);
+
+	if (qp == NULL)
+		return;
+	if (TAILQ_NEXT(qp, sweep_link) != NULL) {
+		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
+		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+	}
+	if (qp->active)
+		return;
+	/* Receive WQEs have no doorbell; in ERR they are to be flushed all the same. */
+	if (qp->roce.state == ROCE_ERR && softrnic_qp_recv_waits(dev, qp))
+		softrnic_qp_activate(dev, qp);
+	if (!sends_wait(dev, qp)) {
+		qp->suspect = false;
+		return;
+	}
+	if (!qp->suspect) {
+		qp->suspect = true;
+		return;
+	}
+	qp->suspect = false;
+	dev->stats.doorbells_missed++;
+	softrnic_qp_activate(dev, qp);
+}
+
+/* ---- For the commands ---- */
+
+static uint64_t
+wqes_bytes(const struct softrnic_qp *qp)
+{
+	/* Behind the copies: the rest of one that begins at the ring's end. */
+	return qp->no_sq ? 0
+			 : ((uint64_t)RNIC_WQEBB_BYTES << qp->sq_log_size) +
+				   SOFTRNIC_QP_WQE_BYTES_MAX;
+}
+
+static size_t
+recv_bytes(const struct softrnic_qp *qp)
+{
+	if (qp->rmp != NULL)
+		return (size_t)1 << qp->rmp->log_stride;
+	return qp->no_rq ? 0 : (size_t)1 << qp->rq.log_stride;
+}
+
+int
+softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	struct roce_conf conf = {
+		.ops = &ops,
+		.counters = qp->counter != NULL ? &qp->counter->roce : &dev->roce_counters,
+		.requests_log = qp->no_sq ? 0 : qp->sq_log_size,
+		.max_dest_rd_atomic = 1 << SOFTRNIC_LOG_MAX_RD_ATOMIC,
+		.srq = qp->rmp != NULL,
+	};
+	uint64_t memory = wqes_bytes(qp) + recv_bytes(qp) +
+			  ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
+			  (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
+
+	/* Copies are made by whole blocks of the ring's pages. */
+	if (conf.requests_log > SOFTRNIC_LOG_MAX_QP_SIZE || qp->sq_offset % RNIC_WQEBB_BYTES != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (memory > SOFTRNIC_QP_MEMORY - dev->qps_memory) {
+		SOFTRNIC_LOG(NOTICE, dev, "queue pairs may not take more than %" PRIu64 " bytes",
+			     SOFTRNIC_QP_MEMORY);
+		return RNIC_STATUS_NO_RES;
+	}
+	if (roce_qp_init(&qp->roce, &conf) != 0)
+		return RNIC_STATUS_NO_RES;
+	qp->dev = dev;
+	qp->deadline = UINT64_MAX;
+	/* calloc(): large ones cost no memory before they are used. */
+	qp->wqes = qp->no_sq ? NULL : calloc(1, wqes_bytes(qp));
+	qp->recv_wqe = recv_bytes(qp) == 0 ? NULL : calloc(1, recv_bytes(qp));
+	if ((qp->wqes == NULL && !qp->no_sq) || (qp->recv_wqe == NULL && recv_bytes(qp) != 0)) {
+		softrnic_qp_close(dev, qp);
+		return RNIC_STATUS_NO_RES;
+	}
+	qp->memory = memory;
+	dev->qps_memory += memory;
+	return RNIC_STATUS_OK;
+}
+
+/* To RST, by what the data path knows of it: off the lists, and from the start. */
+static void
+qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	if (qp->active)
+		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+	if (qp->timed)
+		TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+	if (qp->roce.state != ROCE_RST)
+		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
+	qp->active = qp->timed = qp->suspect = false;
+	qp->sq_failed = qp->rq_failed = qp->broken = qp->error_told = false;
+	qp->sq_consumer = qp->sq_producer = 0;
+	qp->rq.consumer = qp->rq.producer = 0;
+	qp->deadline = UINT64_MAX;
+}
+
+void
+softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	qp_to_reset(dev, qp);
+	roce_qp_fini(&qp->roce);
+	free(qp->wqes);
+	free(qp->recv_wqe);
+	qp->wqes = qp->recv_wqe = NULL;
+	dev->qps_memory -= qp->memory;
+	qp->memory = 0;
+}
+
+int
+softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state to,
+		   const struct roce_attr *attr)
+{
+	enum roce_state from = qp->roce.state;
+
+	if (!roce_state_allowed(from, to))
+		return RNIC_STATUS_BAD_RES_STATE;
+	/* To ERR it may complete a receive WQE, now. */
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	if (to == ROCE_RST)
+		qp_to_reset(dev, qp);
+	if (roce_qp_modify(&qp->roce, to, attr) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (to == ROCE_RST)
+		return RNIC_STATUS_OK;
+	if (from == ROCE_RST)
+		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+	/* What is to be flushed or drained; what was rung for before. */
+	softrnic_qp_activate(dev, qp);
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc)
+{
+	const struct roce_requester *req = &qp->roce.requester;
+	const struct roce_responder *resp = &qp->roce.responder;
+	enum roce_state state = qp->roce.state;
+
+	rnic_qpc_set(qpc, RNIC_QPC_STATE,
+		     state == ROCE_SQD && req->draining ? RNIC_QP_STATE_SQ_DRAINING : state);
+	rnic_qpc_set(qpc, RNIC_QPC_HW_SQ_WQEBB_COUNTER, qp->sq_consumer);
+	rnic_qpc_set(qpc, RNIC_QPC_SW_SQ_WQEBB_COUNTER, qp->sq_producer);
+	rnic_qpc_set(qpc, RNIC_QPC_HW_RQ_COUNTER, qp->rq.consumer);
+	rnic_qpc_set(qpc, RNIC_QPC_SW_RQ_COUNTER, qp->rq.producer);
+	/* Before, they are what the driver will say. */
+	if (state >= ROCE_RTR) {
+		rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, resp->psn);
+		rnic_qpc_set(qpc, RNIC_QPC_RMSN, resp->msn);
+	}
+	if (state >= ROCE_RTS) {
+		rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, req->high);
+		rnic_qpc_set(qpc, RNIC_QPC_LAST_ACKED_PSN, roce_psn_add(req->una, ROCE_PSN_MASK));
+	}
+}
