@@ -96,7 +96,8 @@ device_alloc(struct softrnic *dev)
 		return rc;
 	if ((rc = softrnic_uar_init(dev)) != 0)
 		return rc;
-	if ((rc = softrnic_steering_init(dev)) != 0 || (rc = softrnic_port_init(dev)) != 0)
+	if ((rc = softrnic_steering_init(dev)) != 0 || (rc = softrnic_port_init(dev)) != 0 ||
+	    (rc = softrnic_roce_addrs_init(dev)) != 0)
 		return rc;
 	softrnic_caps_init(dev);
 	return 0;
@@ -105,6 +106,7 @@ device_alloc(struct softrnic *dev)
 static void
 device_free(struct softrnic *dev)
 {
+	softrnic_roce_addrs_fini(dev);
 	softrnic_steering_fini(dev);
 	softrnic_uar_fini(dev);
 	softrnic_bar_fini(dev);
@@ -207,6 +209,7 @@ softrnic_device_reset(struct softrnic *dev)
 	softrnic_wire_changed(dev);
 	/* Last: the link that goes down may lose a frame, which is of the time before. */
 	memset(&dev->stats, 0, sizeof(dev->stats));
+	memset(&dev->roce_counters, 0, sizeof(dev->roce_counters));
 }
 
 int

@@ -88,7 +88,7 @@ struct softrnic_cmd {
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
 #define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)
 
-/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/port.c eth/reg.c */
+/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/port.c eth/reg.c, the folder qp */
 SOFTRNIC_CMD(query_hca_cap);
 SOFTRNIC_CMD(query_adapter);
 SOFTRNIC_CMD(init_hca);
@@ -135,6 +135,18 @@ SOFTRNIC_CMD(query_nic_vport_context);
 SOFTRNIC_CMD(modify_nic_vport_context);
 SOFTRNIC_CMD(query_vport_counter);
 SOFTRNIC_CMD(access_reg);
+SOFTRNIC_CMD(create_qp);
+SOFTRNIC_CMD(destroy_qp);
+SOFTRNIC_CMD(query_qp);
+SOFTRNIC_CMD(modify_qp); /* RST2INIT_QP, INIT2RTR_QP, ...: the opcode says which */
+SOFTRNIC_CMD(2err_qp);
+SOFTRNIC_CMD(2rst_qp);
+SOFTRNIC_CMD(create_rmp);
+SOFTRNIC_CMD(modify_rmp);
+SOFTRNIC_CMD(destroy_rmp);
+SOFTRNIC_CMD(query_rmp);
+SOFTRNIC_CMD(query_roce_address);
+SOFTRNIC_CMD(set_roce_address);
 /* Data path: cq.c sq.c rq.c eth/steer.c */
 SOFTRNIC_CMD(create_cq);
 SOFTRNIC_CMD(destroy_cq);
@@ -691,7 +703,7 @@ void softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type
 
 /*
  * Power-on and reset: each part sets up and clears its own state. Order: objects last created go first
- * (flows, tirs, rqts, rqs, sqs, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host
+ * (flows, tirs, rqts, rqs, sqs, qps, rmps, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host
  * memory.
  */
 int softrnic_steering_init(struct softrnic *dev);
@@ -701,7 +713,13 @@ void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
 void softrnic_steering_reset(struct softrnic *dev);
 void softrnic_sqs_reset(struct softrnic *dev);
 void softrnic_rqs_reset(struct softrnic *dev);
+void softrnic_qps_reset(struct softrnic *dev);
+void softrnic_rmps_reset(struct softrnic *dev);
 void softrnic_cqs_reset(struct softrnic *dev);
+/* The table of GIDs (qp/address.c). */
+int softrnic_roce_addrs_init(struct softrnic *dev);
+void softrnic_roce_addrs_reset(struct softrnic *dev);
+void softrnic_roce_addrs_fini(struct softrnic *dev);
 
 /* Parts that softrnic_poll() calls for each device, in this order; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */

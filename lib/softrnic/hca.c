@@ -21,6 +21,9 @@ softrnic_hca_teardown(struct softrnic *dev)
 	softrnic_rqts_reset(dev);
 	softrnic_rqs_reset(dev);
 	softrnic_sqs_reset(dev);
+	softrnic_qps_reset(dev);
+	softrnic_rmps_reset(dev);
+	softrnic_roce_addrs_reset(dev);
 	softrnic_objects_reset(dev, SOFTRNIC_TIS);
 	softrnic_cqs_reset(dev);
 	softrnic_eqs_reset(dev);

@@ -90,6 +90,146 @@ good_mkey(struct world *w, struct rnic_create_mkey_in *in)
 	return sizeof(*in) + 16;
 }
 
+/* Send and receive ring of 4 WQEs each in one page. */
+static uint32_t
+good_qp(struct world *w, struct rnic_create_qp_in *in)
+{
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
+
+	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
+	rnic_qpc_set(qpc, RNIC_QPC_PD, w->pd);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_SIZE, 2);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, 2);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->counter);
+	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, w->uar);
+	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, 0xabcde);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, w->cq.number);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, w->cq.number);
+	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, w->memory + 8192);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+const uint8_t world_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 };
+const uint8_t world_peer_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 2 };
+
+static void
+good_path(struct rnic_ads *ads)
+{
+	rnic_ads_set(ads, RNIC_ADS_SRC_ADDR_INDEX, WORLD_GID_INDEX);
+	rnic_ads_set(ads, RNIC_ADS_HOP_LIMIT, 64);
+	rnic_ads_set(ads, RNIC_ADS_UDP_SPORT, 0xc123);
+	memcpy(&ads->dw[4], world_peer_gid, sizeof(world_peer_gid));
+	rnic_ads_set(ads, RNIC_ADS_VHCA_PORT_NUM, 1);
+	rnic_ads_set(ads, RNIC_ADS_RMAC_47_32, 0x0200);
+	rnic_ads_set(ads, RNIC_ADS_RMAC_31_0, 0x00c0ffee);
+}
+
+/* Everything that a driver could say; a change takes what it takes. Each value is another one than 0. */
+static uint32_t
+good_modify_qp(struct world *w, struct rnic_modify_qp_in *in, uint32_t qpn, uint32_t mask)
+{
+	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(in);
+	struct rnic_ads *ads = rnic_qpc_primary_address_path(qpc);
+
+	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
+	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, mask);
+	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->counter);
+	rnic_qpc_set(qpc, RNIC_QPC_MTU, RNIC_QP_MTU_1024);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, 30);
+	rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, 0x123456);
+	rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, 0xabcdef);
+	rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, 0xfedcba);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_ACK_REQ_FREQ, 8);
+	rnic_qpc_set(qpc, RNIC_QPC_RRE, 1);
+	rnic_qpc_set(qpc, RNIC_QPC_RWE, 1);
+	rnic_qpc_set(qpc, RNIC_QPC_RAE, 1);
+	rnic_qpc_set(qpc, RNIC_QPC_ATOMIC_MODE, RNIC_QP_ATOMIC_MODE_IB_SPEC);
+	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, 12);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, 2);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, 3);
+	rnic_qpc_set(qpc, RNIC_QPC_RETRY_COUNT, 5);
+	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, 6);
+	good_path(ads);
+	rnic_ads_set(ads, RNIC_ADS_ACK_TIMEOUT, 14);
+	return sizeof(*in);
+}
+
+#define OPT_ACCESS (RNIC_QP_OPT_RRE | RNIC_QP_OPT_RWE | RNIC_QP_OPT_RAE)
+
+/* Of those that change a QP, from the state that the change begins in; with all options that it has. */
+static uint32_t
+good_qp_input(struct world *w, uint16_t opcode, void *in)
+{
+	const uint32_t running = OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT | RNIC_QP_OPT_PM_STATE;
+	const uint32_t place = RNIC_QP_OPT_PKEY_INDEX | RNIC_QP_OPT_PRI_PORT;
+
+	switch (opcode) {
+	case RNIC_CMD_RST2INIT_QP: return good_modify_qp(w, in, w->qps[ROCE_RST], 0);
+	case RNIC_CMD_INIT2INIT_QP:
+		return good_modify_qp(w, in, w->qps[ROCE_INIT], OPT_ACCESS | place);
+	case RNIC_CMD_INIT2RTR_QP:
+		return good_modify_qp(w, in, w->qps[ROCE_INIT],
+				      OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX);
+	case RNIC_CMD_RTR2RTS_QP: return good_modify_qp(w, in, w->qps[ROCE_RTR], running);
+	case RNIC_CMD_RTS2RTS_QP:
+		return good_modify_qp(w, in, w->qps[ROCE_RTS],
+				      running | RNIC_QP_OPT_COUNTER_SET_ID);
+	case RNIC_CMD_RTS2SQD_QP: return good_modify_qp(w, in, w->qps[ROCE_RTS], 0);
+	case RNIC_CMD_SQD_RTS_QP: return good_modify_qp(w, in, w->qps[ROCE_SQD], running);
+	case RNIC_CMD_SQD2SQD_QP:
+		return good_modify_qp(w, in, w->qps[ROCE_SQD],
+				      running | place | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
+					      RNIC_QP_OPT_ACK_TIMEOUT | RNIC_QP_OPT_RETRY_COUNT |
+					      RNIC_QP_OPT_RNR_RETRY | RNIC_QP_OPT_SRA_MAX |
+					      RNIC_QP_OPT_RRA_MAX);
+	default: return 0;
+	}
+}
+
+static uint32_t
+good_rmp(struct world *w, struct rnic_create_rmp_in *in)
+{
+	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
+	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+
+	good_wq(w, wq, 5);
+	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 2);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
+	return sizeof(*in) + 8;
+}
+
+static uint32_t
+good_modify_rmp(struct world *w, struct rnic_modify_rmp_in *in)
+{
+	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(in);
+
+	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMPN, w->rmp);
+	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, 2);
+	return sizeof(*in);
+}
+
+static uint32_t
+good_address(struct rnic_set_roce_address_in *in)
+{
+	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(in);
+
+	rnic_set_roce_address_in_set(in, RNIC_SET_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX,
+				     WORLD_GID_INDEX);
+	memcpy(address, world_gid, sizeof(world_gid));
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, 0x0211);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, 0x22334455);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE, RNIC_ROCE_L3_TYPE_IPV4);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
+	return sizeof(*in);
+}
+
 static uint32_t
 good_rqt(struct world *w, struct rnic_create_rqt_in *in)
 {
@@ -194,6 +334,29 @@ number_in(void *in, uint32_t number)
 {
 	rnic_object_in_set(in, RNIC_OBJECT_IN_NUMBER, number);
 	return sizeof(struct rnic_object_in);
+}
+
+/* Queue pairs, pools and addresses. */
+static uint32_t
+good_rdma_input(struct world *w, uint16_t opcode, void *in)
+{
+	switch (opcode) {
+	case RNIC_CMD_CREATE_QP: return good_qp(w, in);
+	case RNIC_CMD_DESTROY_QP:
+	case RNIC_CMD_QUERY_QP:
+	case RNIC_CMD_2ERR_QP:
+	case RNIC_CMD_2RST_QP: return number_in(in, w->qps[ROCE_RTS]);
+	case RNIC_CMD_CREATE_RMP: return good_rmp(w, in);
+	case RNIC_CMD_MODIFY_RMP: return good_modify_rmp(w, in);
+	case RNIC_CMD_DESTROY_RMP: return number_in(in, w->loose_rmp);
+	case RNIC_CMD_QUERY_RMP: return number_in(in, w->rmp);
+	case RNIC_CMD_SET_ROCE_ADDRESS: return good_address(in);
+	case RNIC_CMD_QUERY_ROCE_ADDRESS:
+		rnic_query_roce_address_in_set(in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX,
+					       WORLD_GID_INDEX);
+		return sizeof(struct rnic_query_roce_address_in);
+	default: return good_qp_input(w, opcode, in);
+	}
 }
 
 /* Tables and queues. */
@@ -329,6 +492,8 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	default:
 		bytes = good_queue_input(w, opcode, in);
 		if (bytes == 0)
+			bytes = good_rdma_input(w, opcode, in);
+		if (bytes == 0)
 			bytes = good_port_input(w, opcode, in);
 		return bytes != 0 ? bytes : 16;
 	}
@@ -356,6 +521,70 @@ populate_flows(struct world *w)
 	memset(in, 0, sizeof(in));
 	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
 	created(&w->hn, in, good_fte(w, (void *)in, 0));
+}
+
+void *
+world_good(struct world *w, uint16_t opcode)
+{
+	memset(w->in, 0, sizeof(w->in));
+	w->in_bytes = world_good_input(w, opcode, w->in);
+	return w->in;
+}
+
+int
+world_run(struct world *w, uint32_t *number)
+{
+	struct rnic_object_out out = { 0 };
+	int status = hn_cmd(&w->hn, w->in, w->in_bytes, &out, sizeof(out));
+
+	if (number != NULL)
+		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return status;
+}
+
+void
+world_qp_raise(struct world *w, uint32_t qpn, enum roce_state from, enum roce_state to)
+{
+	static const struct {
+		enum roce_state from, to;
+		uint16_t opcode;
+	} steps[] = {
+		{ ROCE_RST, ROCE_INIT, RNIC_CMD_RST2INIT_QP },
+		{ ROCE_INIT, ROCE_RTR, RNIC_CMD_INIT2RTR_QP },
+		{ ROCE_RTR, ROCE_RTS, RNIC_CMD_RTR2RTS_QP },
+		{ ROCE_RTS, ROCE_SQD, RNIC_CMD_RTS2SQD_QP },
+	};
+
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].from < from || steps[i].to > to || to == ROCE_RST)
+			continue;
+		number_in(world_good(w, steps[i].opcode), qpn);
+		assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	}
+}
+
+static void
+populate_qps(struct world *w)
+{
+	static const enum roce_state states[] = { ROCE_RST, ROCE_INIT, ROCE_RTR, ROCE_RTS,
+						  ROCE_SQD };
+
+	world_good(w, RNIC_CMD_CREATE_RMP);
+	assert_int_equal(world_run(w, &w->rmp), RNIC_STATUS_OK);
+	assert_int_equal(world_run(w, &w->loose_rmp), RNIC_STATUS_OK);
+	world_good(w, RNIC_CMD_SET_ROCE_ADDRESS);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	for (unsigned int i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		uint32_t *qpn = &w->qps[states[i]];
+		struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP));
+
+		if (states[i] == ROCE_RST) {
+			rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
+			rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, w->rmp);
+		}
+		assert_int_equal(world_run(w, qpn), RNIC_STATUS_OK);
+		world_qp_raise(w, *qpn, ROCE_RST, states[i]);
+	}
 }
 
 void
@@ -392,6 +621,7 @@ world_populate(struct world *w)
 	hn_head(in, RNIC_CMD_CREATE_TIR, 0);
 	w->indirect_tir = created(hn, in, good_tir(w, (void *)in));
 	populate_flows(w);
+	populate_qps(w);
 }
 
 /* Up to the state that a command needs, or just below it. */

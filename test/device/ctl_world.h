@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "softrnic/device.h"
+#include "softrnic/qp/qp.h"
 
 #define IN_ROOM 0x2000
 
@@ -18,8 +19,20 @@ struct world {
 	uint32_t tis, loose_tis, rqt, loose_rqt, tir, indirect_tir, loose_tir;
 	struct hn_wq sq, rq, loose_rq;
 	uint32_t loose_pd, loose_td, loose_uar, loose_counter, loose_table, loose_group;
+	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
+	uint32_t qps[ROCE_SQD + 1], rmp, loose_rmp;
 	uint64_t memory; /* 64 KiB */
+	/* a command that a test changes, see world_good() */
+	uint8_t in[IN_ROOM];
+	uint32_t in_bytes;
 };
+
+/* GIDs: ours, of this index of the table, and the peer's. */
+#define WORLD_GID_INDEX 3
+extern const uint8_t world_gid[16], world_peer_gid[16];
+
+/* The QP goes, by the world's good inputs, to a state from a lower one. */
+void world_qp_raise(struct world *w, uint32_t qpn, enum roce_state from, enum roce_state to);
 
 /* A device in a state (enum softrnic_hca_state), with everything in it if it is READY. */
 void world_make(struct world *w, unsigned int state, bool init_pages);
@@ -29,5 +42,8 @@ void world_populate(struct world *w);
 unsigned int world_state_for(uint16_t opcode);
 /* Fill an input of IN_ROOM zero bytes; returns its length. */
 uint32_t world_good_input(struct world *w, uint16_t opcode, void *in);
+/* The same in w->in, to be changed, then executed: its status; *number: what a CREATE_x made, may be NULL. */
+void *world_good(struct world *w, uint16_t opcode);
+int world_run(struct world *w, uint32_t *number);
 
 #endif

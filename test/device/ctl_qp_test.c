@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs by their commands: states, attributes, references, what queries tell. What each command refuses is in
+ * ctl_refuse_rows.c; what queue pairs do with WQEs and packets is no matter here.
+ */
+#include "ctl_world.h"
+
+static int
+setup(void **state)
+{
+	static struct world w;
+
+	world_make(&w, SOFTRNIC_HCA_READY, false);
+	*state = &w;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct world *w = *state;
+
+	hn_stop(&w->hn);
+	return 0;
+}
+
+/* ---- Commands, from the world's good inputs ---- */
+
+static uint32_t
+create(struct world *w, uint16_t opcode)
+{
+	uint32_t number;
+
+	world_good(w, opcode);
+	assert_int_equal(world_run(w, &number), RNIC_STATUS_OK);
+	return number;
+}
+
+/* A change, with the good input's attributes, and none of its options but these. */
+static int
+modify(struct world *w, uint16_t opcode, uint32_t qpn, uint32_t options)
+{
+	struct rnic_modify_qp_in *in = world_good(w, opcode);
+
+	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
+	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, options);
+	return world_run(w, NULL);
+}
+
+static struct rnic_qpc *
+query(struct world *w, uint32_t qpn)
+{
+	static struct rnic_query_qp_out out;
+	struct rnic_object_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_QUERY_QP, 0);
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qpn);
+	hn_cmd_ok(&w->hn, &in, sizeof(in), &out, sizeof(out));
+	return rnic_query_qp_out_qpc(&out);
+}
+
+static struct softrnic_qp *
+qp_of(struct world *w, uint32_t qpn)
+{
+	struct softrnic_qp *qp = softrnic_object_get(w->hn.dev, SOFTRNIC_QP, qpn);
+
+	assert_non_null(qp);
+	return qp;
+}
+
+static uint32_t
+objects(struct world *w)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(w->hn.dev, &stats);
+	return stats.objects;
+}
+
+static unsigned int
+state_of(struct world *w, uint32_t qpn)
+{
+	unsigned int state = (unsigned int)rnic_qpc_get(query(w, qpn), RNIC_QPC_STATE);
+
+	return state == RNIC_QP_STATE_SQ_DRAINING ? RNIC_QP_STATE_SQD : state;
+}
+
+/* ---- States ---- */
+
+static const struct {
+	uint16_t opcode;
+	int from; /* -1: any */
+	enum rnic_qp_state to;
+} changes[] = {
+	{ RNIC_CMD_RST2INIT_QP, RNIC_QP_STATE_RST, RNIC_QP_STATE_INIT },
+	{ RNIC_CMD_INIT2INIT_QP, RNIC_QP_STATE_INIT, RNIC_QP_STATE_INIT },
+	{ RNIC_CMD_INIT2RTR_QP, RNIC_QP_STATE_INIT, RNIC_QP_STATE_RTR },
+	{ RNIC_CMD_RTR2RTS_QP, RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS },
+	{ RNIC_CMD_RTS2RTS_QP, RNIC_QP_STATE_RTS, RNIC_QP_STATE_RTS },
+	{ RNIC_CMD_RTS2SQD_QP, RNIC_QP_STATE_RTS, RNIC_QP_STATE_SQD },
+	{ RNIC_CMD_SQD2SQD_QP, RNIC_QP_STATE_SQD, RNIC_QP_STATE_SQD },
+	{ RNIC_CMD_SQD_RTS_QP, RNIC_QP_STATE_SQD, RNIC_QP_STATE_RTS },
+	{ RNIC_CMD_2ERR_QP, -1, RNIC_QP_STATE_ERR },
+	{ RNIC_CMD_2RST_QP, -1, RNIC_QP_STATE_RST },
+};
+
+static const enum rnic_qp_state states[] = { RNIC_QP_STATE_RST, RNIC_QP_STATE_INIT,
+					     RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS,
+					     RNIC_QP_STATE_SQD, RNIC_QP_STATE_ERR };
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* A new QP in that state. */
+static uint32_t
+create_in(struct world *w, enum rnic_qp_state state)
+{
+	uint32_t qpn = create(w, RNIC_CMD_CREATE_QP);
+
+	if (state == RNIC_QP_STATE_ERR) {
+		world_qp_raise(w, qpn, ROCE_RST, ROCE_RTS);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2ERR_QP, qpn), 0);
+	} else {
+		world_qp_raise(w, qpn, ROCE_RST, (enum roce_state)state);
+	}
+	assert_int_equal(state_of(w, qpn), state);
+	return qpn;
+}
+
+static void
+every_change_in_every_state(void **state)
+{
+	struct world *w = *state;
+
+	for (unsigned int s = 0; s < COUNT(states); s++) {
+		for (unsigned int c = 0; c < COUNT(changes); c++) {
+			const bool legal = changes[c].from < 0 || changes[c].from == (int)states[s];
+			uint32_t qpn = create_in(w, states[s]);
+			struct rnic_modify_qp_in *in = world_good(w, changes[c].opcode);
+			int status;
+
+			rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
+			status = world_run(w, NULL);
+			if (status != (legal ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES_STATE) ||
+			    state_of(w, qpn) != (legal ? changes[c].to : states[s]))
+				fail_msg("0x%x in state %u: status 0x%x, then state %u",
+					 changes[c].opcode, states[s], status, state_of(w, qpn));
+			assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+		}
+	}
+}
+
+/* RTS to SQD with nothing under way: drained is told once, by an event. */
+static void
+a_drained_queue_pair_tells(void **state)
+{
+	struct world *w = *state;
+	struct rnic_eqe eqe;
+	uint32_t qpn = create_in(w, RNIC_QP_STATE_RTS);
+	struct hn_eq eq;
+
+	hn_create_eq(&w->hn, &eq, w->uar, 4, UINT64_C(1) << RNIC_EVENT_SQ_DRAINED, 0);
+	assert_int_equal(modify(w, RNIC_CMD_RTS2SQD_QP, qpn, 0), RNIC_STATUS_OK);
+	for (unsigned int i = 0; i < 10; i++)
+		softrnic_poll(w->hn.poller);
+	assert_true(hn_eq_next(&w->hn, &eq, &eqe));
+	assert_int_equal(eqe.type, RNIC_EVENT_SQ_DRAINED);
+	assert_int_equal(rnic_qpc_get(query(w, qpn), RNIC_QPC_STATE), RNIC_QP_STATE_SQD);
+	assert_int_equal(modify(w, RNIC_CMD_SQD2SQD_QP, qpn, 0), RNIC_STATUS_OK);
+	for (unsigned int i = 0; i < 10; i++)
+		softrnic_poll(w->hn.poller);
+	assert_false(hn_eq_next(&w->hn, &eq, &eqe));
+}
+
+/* ---- Attributes ---- */
+
+static void
+what_create_says_is_what_query_tells(void **state)
+{
+	struct world *w = *state;
+	struct rnic_create_qp_in *in = world_good(w, RNIC_CMD_CREATE_QP);
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in), given;
+	struct softrnic_qp *qp;
+	uint32_t qpn;
+
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_STRIDE, 2);
+	rnic_qpc_set(qpc, RNIC_QPC_RLKY, 1);
+	given = *qpc;
+	assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+	assert_memory_equal(query(w, qpn), &given, sizeof(given));
+	qp = qp_of(w, qpn);
+	assert_int_equal(qp->rq.log_size, 2);
+	assert_int_equal(qp->rq.log_stride, 6);
+	assert_int_equal(qp->sq_log_size, 2);
+	assert_int_equal(qp->sq_offset, 4 << 6);
+	assert_int_equal(qp->ring.bytes, (4 << 6) + 4 * RNIC_WQEBB_BYTES);
+	assert_int_equal(qp->user_index, 0xabcde);
+	assert_true(qp->rlky);
+	assert_ptr_equal(qp->roce.counters, &((struct softrnic_q_counter *)softrnic_object_get(
+						      w->hn.dev, SOFTRNIC_Q_COUNTER, w->counter))
+						     ->roce);
+}
+
+/* One ring, the other, an SRQ's, none. */
+static void
+rings_that_there_need_not_be(void **state)
+{
+	static const struct {
+		unsigned int rq_type, no_sq;
+		uint32_t offset, bytes;
+	} rows[] = {
+		{ RNIC_QP_RQ, 0, 64, 64 + 256 },     { RNIC_QP_RQ, 1, 64, 64 },
+		{ RNIC_QP_ZERO_SIZE_RQ, 0, 0, 256 }, { RNIC_QP_ZERO_SIZE_RQ, 1, 0, 0 },
+		{ RNIC_QP_SRQ, 0, 0, 256 },	     { RNIC_QP_SRQ, 1, 0, 0 },
+	};
+	struct world *w = *state;
+
+	for (unsigned int i = 0; i < COUNT(rows); i++) {
+		struct rnic_create_qp_in *in = world_good(w, RNIC_CMD_CREATE_QP);
+		struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
+		struct softrnic_qp *qp;
+		uint32_t qpn;
+
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, rows[i].rq_type);
+		rnic_qpc_set(qpc, RNIC_QPC_NO_SQ, rows[i].no_sq);
+		rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, w->rmp);
+		if (rows[i].bytes == 0)
+			w->in_bytes -= 8;
+		assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+		qp = qp_of(w, qpn);
+		assert_int_equal(qp->sq_offset, rows[i].offset);
+		assert_int_equal(qp->ring.bytes, rows[i].bytes);
+		assert_int_equal(qp->no_rq, rows[i].rq_type == RNIC_QP_ZERO_SIZE_RQ);
+		assert_int_equal(qp->rmp != NULL, rows[i].rq_type == RNIC_QP_SRQ);
+		world_qp_raise(w, qpn, ROCE_RST, ROCE_SQD);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+	}
+}
+
+/* What each change takes without being asked for, and nothing more. */
+static void
+changes_take_what_they_need(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create(w, RNIC_CMD_CREATE_QP);
+	struct softrnic_qp *qp = qp_of(w, qpn);
+	const struct roce_attr *attr = &qp->roce.attr;
+	static const uint8_t dmac[6] = { 0x02, 0x00, 0x00, 0xc0, 0xff, 0xee };
+	struct rnic_qpc *qpc;
+
+	assert_int_equal(modify(w, RNIC_CMD_RST2INIT_QP, qpn, 0), RNIC_STATUS_OK);
+	assert_int_equal(attr->access, ROCE_REMOTE_READ | ROCE_REMOTE_WRITE | ROCE_REMOTE_ATOMIC);
+	qpc = query(w, qpn);
+	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_MTU), 0);
+	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_REMOTE_QPN), 0);
+	assert_int_equal(rnic_ads_get(rnic_qpc_primary_address_path(qpc), RNIC_ADS_VHCA_PORT_NUM),
+			 1);
+	assert_int_equal(rnic_ads_get(rnic_qpc_primary_address_path(qpc), RNIC_ADS_HOP_LIMIT), 0);
+
+	assert_int_equal(modify(w, RNIC_CMD_INIT2RTR_QP, qpn, 0), RNIC_STATUS_OK);
+	assert_int_equal(attr->mtu, 1024);
+	assert_int_equal(attr->dest_qpn, 0x123456);
+	assert_int_equal(attr->rq_psn, 0xabcdef);
+	assert_int_equal(attr->max_dest_rd_atomic, 4);
+	assert_int_equal(attr->min_rnr_timer, 12);
+	assert_int_equal(attr->retry_cnt, 0);
+	assert_int_equal(qp->source_index, WORLD_GID_INDEX);
+	assert_memory_equal(qp->dgid, world_peer_gid, 16);
+	assert_memory_equal(qp->dmac, dmac, 6);
+	qpc = query(w, qpn);
+	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_LOG_SRA_MAX), 0);
+	assert_int_equal(rnic_ads_get(rnic_qpc_primary_address_path(qpc), RNIC_ADS_ACK_TIMEOUT), 0);
+	assert_int_equal(rnic_ads_get(rnic_qpc_primary_address_path(qpc), RNIC_ADS_HOP_LIMIT), 64);
+
+	assert_int_equal(modify(w, RNIC_CMD_RTR2RTS_QP, qpn, 0), RNIC_STATUS_OK);
+	assert_int_equal(attr->sq_psn, 0xfedcba);
+	assert_int_equal(attr->max_rd_atomic, 8);
+	assert_int_equal(attr->timeout, 14);
+	assert_int_equal(attr->retry_cnt, 5);
+	assert_int_equal(attr->rnr_retry, 6);
+	assert_int_equal(attr->ack_req_freq_log, 8);
+	qpc = query(w, qpn);
+	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_NEXT_SEND_PSN), 0xfedcba);
+	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_NEXT_RCV_PSN), 0xabcdef);
+}
+
+/* Each optional field of SQD2SQD, which can change most: with its bit, and without. */
+static void
+options_are_taken_by_the_mask(void **state)
+{
+	static const struct {
+		uint32_t option;
+		uint32_t field; /* in the input */
+		uint64_t value;
+	} rows[] = {
+#define QPC(field)                                                                                \
+	RNIC_FIELD(0x18 + RNIC_FIELD_OFFSET(RNIC_QPC_##field), RNIC_FIELD_HIGH(RNIC_QPC_##field), \
+		   RNIC_FIELD_LOW(RNIC_QPC_##field))
+#define ADS(field)                                                                                \
+	RNIC_FIELD(0x30 + RNIC_FIELD_OFFSET(RNIC_ADS_##field), RNIC_FIELD_HIGH(RNIC_ADS_##field), \
+		   RNIC_FIELD_LOW(RNIC_ADS_##field))
+		{ RNIC_QP_OPT_RRE, QPC(RRE), 0 },
+		{ RNIC_QP_OPT_RWE, QPC(RWE), 0 },
+		{ RNIC_QP_OPT_RAE, QPC(RAE), 0 },
+		{ RNIC_QP_OPT_RAE, QPC(ATOMIC_MODE), 0 },
+		{ RNIC_QP_OPT_RNR_TIMEOUT, QPC(MIN_RNR_NAK), 31 },
+		{ RNIC_QP_OPT_SRA_MAX, QPC(LOG_SRA_MAX), 4 },
+		{ RNIC_QP_OPT_RRA_MAX, QPC(LOG_RRA_MAX), 4 },
+		{ RNIC_QP_OPT_RETRY_COUNT, QPC(RETRY_COUNT), 7 },
+		{ RNIC_QP_OPT_RNR_RETRY, QPC(RNR_RETRY), 7 },
+		{ RNIC_QP_OPT_ACK_TIMEOUT, ADS(ACK_TIMEOUT), 31 },
+		{ RNIC_QP_OPT_PRIMARY_ADDR_PATH, ADS(HOP_LIMIT), 1 },
+		{ RNIC_QP_OPT_PRIMARY_ADDR_PATH, ADS(RMAC_31_0), 1 },
+#undef QPC
+#undef ADS
+	};
+	struct world *w = *state;
+	uint32_t qpn = w->qps[ROCE_SQD];
+	struct rnic_qpc before;
+
+	for (unsigned int i = 0; i < COUNT(rows); i++) {
+		/* As it stands in an input, so that the row's field serves for both. */
+		struct rnic_modify_qp_in is = { 0 };
+
+		before = *query(w, qpn);
+		for (unsigned int asked = 0; asked < 2; asked++) {
+			struct rnic_modify_qp_in *in = world_good(w, RNIC_CMD_SQD2SQD_QP);
+
+			rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK,
+					      asked ? rows[i].option : 0);
+			rnic_field_set(in->dw, rows[i].field, rows[i].value);
+			assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+			*rnic_modify_qp_in_qpc(&is) = *query(w, qpn);
+			if (!asked)
+				assert_memory_equal(rnic_modify_qp_in_qpc(&is), &before,
+						    sizeof(before));
+			else if (rnic_field_get(is.dw, rows[i].field) != rows[i].value)
+				fail_msg("option 0x%x was not taken", rows[i].option);
+		}
+	}
+	assert_int_equal(qp_of(w, qpn)->roce.attr.max_rd_atomic, 16);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.max_dest_rd_atomic, 16);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.timeout, 31);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.access, 0);
+	assert_int_equal(qp_of(w, qpn)->dmac[5], 1);
+}
+
+/* Atomics need operands: no atomic_mode, no atomics. */
+static void
+atomics_need_a_mode(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create(w, RNIC_CMD_CREATE_QP);
+	struct rnic_modify_qp_in *in = world_good(w, RNIC_CMD_RST2INIT_QP);
+
+	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
+	rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_ATOMIC_MODE, RNIC_QP_ATOMIC_MODE_NONE);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	assert_int_equal(qp_of(w, qpn)->roce.attr.access, ROCE_REMOTE_READ | ROCE_REMOTE_WRITE);
+}
+
+static void
+reset_forgets_what_changes_said(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpn = create(w, RNIC_CMD_CREATE_QP);
+	struct rnic_qpc created = *query(w, qpn);
+	static const uint8_t none[16];
+
+	world_qp_raise(w, qpn, ROCE_RST, ROCE_SQD);
+	assert_memory_not_equal(query(w, qpn), &created, sizeof(created));
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2RST_QP, qpn), 0);
+	assert_memory_equal(query(w, qpn), &created, sizeof(created));
+	assert_memory_equal(qp_of(w, qpn)->dgid, none, 16);
+	assert_int_equal(qp_of(w, qpn)->source_index, 0);
+	world_qp_raise(w, qpn, ROCE_RST, ROCE_RTS);
+}
+
+/* A refusal changes nothing, not even what was good of the input. */
+static void
+a_refused_change_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct rnic_modify_qp_in *in;
+	struct rnic_qpc before = *query(w, w->qps[ROCE_SQD]);
+	struct roce_attr attr = qp_of(w, w->qps[ROCE_SQD])->roce.attr;
+
+	in = world_good(w, RNIC_CMD_SQD2SQD_QP);
+	rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_RETRY_COUNT, 1);
+	rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_LOG_SRA_MAX, 7);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_PARAM);
+	assert_memory_equal(query(w, w->qps[ROCE_SQD]), &before, sizeof(before));
+	assert_memory_equal(&qp_of(w, w->qps[ROCE_SQD])->roce.attr, &attr, sizeof(attr));
+}
+
+/* The path's MTU, and all headers around it, must fit what the port and the vport take now. */
+static void
+path_mtu_follows_the_port(void **state)
+{
+	static const struct {
+		unsigned int port_mtu, code;
+		bool fits;
+	} rows[] = {
+		{ 1500, RNIC_QP_MTU_1024, true },      { 1500, RNIC_QP_MTU_2048, false },
+		{ 256 + 84, RNIC_QP_MTU_256, true },   { 256 + 83, RNIC_QP_MTU_256, false },
+		{ 512 + 84, RNIC_QP_MTU_512, true },   { 512 + 83, RNIC_QP_MTU_512, false },
+		{ 2048 + 84, RNIC_QP_MTU_2048, true }, { 2048 + 83, RNIC_QP_MTU_2048, false },
+		{ 4096 + 84, RNIC_QP_MTU_4096, true }, { 4096 + 83, RNIC_QP_MTU_4096, false },
+		{ 9978, RNIC_QP_MTU_4096, true },
+	};
+	struct world *w = *state;
+
+	for (unsigned int i = 0; i < COUNT(rows); i++) {
+		uint32_t qpn = create_in(w, RNIC_QP_STATE_INIT);
+		struct rnic_modify_qp_in *in = world_good(w, RNIC_CMD_INIT2RTR_QP);
+
+		w->hn.dev->port.admin_mtu = (uint16_t)(rows[i].port_mtu + SOFTRNIC_FRAME_OVERHEAD);
+		w->hn.dev->port.vport_mtu = w->hn.dev->port.admin_mtu;
+		rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
+		rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_MTU, rows[i].code);
+		assert_int_equal(world_run(w, NULL),
+				 rows[i].fits ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+	}
+}
+
+/* ---- References ---- */
+
+static void
+what_a_queue_pair_leans_on_is_busy(void **state)
+{
+	struct world *w = *state;
+	struct rnic_create_qp_in *in;
+	struct rnic_qpc *qpc;
+	uint32_t qpn, before = objects(w);
+	struct {
+		uint16_t destroy;
+		uint32_t number;
+	} needed[] = {
+		{ RNIC_CMD_DEALLOC_PD, w->loose_pd },
+		{ RNIC_CMD_DEALLOC_UAR, w->loose_uar },
+		{ RNIC_CMD_DESTROY_CQ, w->loose_cq.number },
+		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
+		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter },
+	};
+
+	in = world_good(w, RNIC_CMD_CREATE_QP);
+	qpc = rnic_create_qp_in_qpc(in);
+	rnic_qpc_set(qpc, RNIC_QPC_PD, w->loose_pd);
+	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, w->loose_uar);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, w->loose_cq.number);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, w->loose_cq.number);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->loose_counter);
+	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
+	rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, w->loose_rmp);
+	assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+	for (unsigned int i = 0; i < COUNT(needed); i++)
+		assert_int_equal(hn_destroy(&w->hn, needed[i].destroy, needed[i].number),
+				 RNIC_STATUS_RES_BUSY);
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+	for (unsigned int i = 0; i < COUNT(needed); i++)
+		assert_int_equal(hn_destroy(&w->hn, needed[i].destroy, needed[i].number), 0);
+	assert_int_equal(objects(w), before - COUNT(needed));
+}
+
+static void
+numbers_are_unlike_those_of_other_queues(void **state)
+{
+	struct world *w = *state;
+
+	for (unsigned int i = 0; i < COUNT(states); i++) {
+		uint32_t qpn = create_in(w, states[i]);
+
+		assert_null(softrnic_object_get(w->hn.dev, SOFTRNIC_SQ, qpn));
+		assert_null(softrnic_object_get(w->hn.dev, SOFTRNIC_RQ, qpn));
+		assert_null(softrnic_object_get(w->hn.dev, SOFTRNIC_RMP, qpn));
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_SQ, qpn), RNIC_STATUS_BAD_RES);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, w->sq.number),
+				 RNIC_STATUS_BAD_RES);
+	}
+}
+
+/* A counter set is named by CREATE_QP, RST2INIT_QP and, if asked for, RTS2RTS_QP. */
+static void
+counter_sets_change_hands(void **state)
+{
+	struct world *w = *state;
+	struct rnic_create_qp_in *in = world_good(w, RNIC_CMD_CREATE_QP);
+	struct rnic_modify_qp_in *change;
+	struct softrnic_qp *qp;
+	uint32_t qpn;
+
+	rnic_qpc_set(rnic_create_qp_in_qpc(in), RNIC_QPC_COUNTER_SET_ID, 0);
+	assert_int_equal(world_run(w, &qpn), RNIC_STATUS_OK);
+	qp = qp_of(w, qpn);
+	assert_ptr_equal(qp->roce.counters, &w->hn.dev->roce_counters);
+	change = world_good(w, RNIC_CMD_RST2INIT_QP);
+	rnic_modify_qp_in_set(change, RNIC_MODIFY_QP_IN_QPN, qpn);
+	rnic_qpc_set(rnic_modify_qp_in_qpc(change), RNIC_QPC_COUNTER_SET_ID, w->loose_counter);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	assert_ptr_equal(qp->roce.counters, &qp->counter->roce);
+	assert_int_equal(qp->counter->object.number, w->loose_counter);
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter),
+			 RNIC_STATUS_RES_BUSY);
+	world_qp_raise(w, qpn, ROCE_INIT, ROCE_RTS);
+	change = world_good(w, RNIC_CMD_RTS2RTS_QP);
+	rnic_modify_qp_in_set(change, RNIC_MODIFY_QP_IN_QPN, qpn);
+	rnic_modify_qp_in_set(change, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, RNIC_QP_OPT_COUNTER_SET_ID);
+	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	assert_int_equal(qp->counter->object.number, w->counter);
+	assert_int_equal(rnic_qpc_get(query(w, qpn), RNIC_QPC_COUNTER_SET_ID), w->counter);
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter), 0);
+	/* The set outlives 2RST. */
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2RST_QP, qpn), 0);
+	assert_int_equal(qp->counter->object.number, w->counter);
+}
+
+/* ---- Life ---- */
+
+static void
+destroyed_in_every_state_nothing_is_left(void **state)
+{
+	struct world *w = *state;
+	uint32_t before = objects(w);
+
+	for (unsigned int i = 0; i < COUNT(states); i++) {
+		uint32_t qpn = create_in(w, states[i]);
+
+		assert_int_equal(objects(w), before + 1);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
+		assert_int_equal(objects(w), before);
+		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_QUERY_QP, qpn), RNIC_STATUS_BAD_RES);
+	}
+	softrnic_poll(w->hn.poller);
+}
+
+static void
+gids_are_empty(struct world *w)
+{
+	for (unsigned int i = 0; i < SOFTRNIC_ROCE_ADDRS; i++)
+		assert_false(w->hn.dev->roce_addrs[i].valid);
+}
+
+static void
+teardown_and_reset_take_all(void **state)
+{
+	struct world *w = *state;
+
+	create_in(w, RNIC_QP_STATE_ERR);
+	/* The driver is gone, and its memory with it. */
+	assert_int_equal(softrnic_dma_unmap(w->hn.dev, w->hn.iova, HN_MEMORY_BYTES), 0);
+	w->hn.dev->roce_counters.rx_read_requests = 1;
+	softrnic_reset(w->hn.dev);
+	assert_int_equal(objects(w), 0);
+	assert_int_equal(w->hn.dev->roce_counters.rx_read_requests, 0);
+	gids_are_empty(w);
+	softrnic_poll(w->hn.poller);
+
+	hn_stop(&w->hn);
+	world_make(w, SOFTRNIC_HCA_READY, false);
+	create_in(w, RNIC_QP_STATE_ERR);
+	hn_tear_down(&w->hn);
+	assert_int_equal(objects(w), 0);
+	gids_are_empty(w);
+	softrnic_poll(w->hn.poller);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_change_in_every_state),
+		TEST(a_drained_queue_pair_tells),
+		TEST(what_create_says_is_what_query_tells),
+		TEST(rings_that_there_need_not_be),
+		TEST(changes_take_what_they_need),
+		TEST(options_are_taken_by_the_mask),
+		TEST(atomics_need_a_mode),
+		TEST(reset_forgets_what_changes_said),
+		TEST(a_refused_change_changes_nothing),
+		TEST(path_mtu_follows_the_port),
+		TEST(what_a_queue_pair_leans_on_is_busy),
+		TEST(numbers_are_unlike_those_of_other_queues),
+		TEST(counter_sets_change_hands),
+		TEST(destroyed_in_every_state_nothing_is_left),
+		TEST(teardown_and_reset_take_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
