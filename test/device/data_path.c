@@ -192,6 +192,12 @@ create_eq(struct dp *dp)
 	rnic_create_eq_in_set(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0,
 			      UINT64_C(1) << RNIC_EVENT_CQ_ERROR |
 				      UINT64_C(1) << RNIC_EVENT_PORT_CHANGE |
+				      UINT64_C(1) << RNIC_EVENT_COMM_ESTABLISHED |
+				      UINT64_C(1) << RNIC_EVENT_SQ_DRAINED |
+				      UINT64_C(1) << RNIC_EVENT_WQ_INVALID_REQUEST |
+				      UINT64_C(1) << RNIC_EVENT_SRQ_CATASTROPHIC |
+				      UINT64_C(1) << RNIC_EVENT_SRQ_LAST_WQE |
+				      UINT64_C(1) << RNIC_EVENT_SRQ_LIMIT |
 				      UINT64_C(1) << RNIC_EVENT_WQ_CATASTROPHIC |
 				      UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR);
 	return create_with_ring(dp, RNIC_CMD_CREATE_EQ, &in, sizeof(in), dp->eqes, bytes, &dp->eqn);

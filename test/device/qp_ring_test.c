@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What queue pairs lean on: rings, records, CQs and doorbells that wrap, go, lie or get lost; and memory of the device. */
+#include <stdlib.h>
+
+#include "qp_world.h"
+
+/* Each piece of memory is a map of its own, so that a test can take one away. */
+static int
+setup(void **state)
+{
+	const struct qw_conf conf = { .pair = true, .islands = true };
+	const struct qw_attr attr = qw_attr();
+	struct qw_two *two = qw_two_open(&conf);
+
+	qw_two_connect(two, &attr);
+	qw_fill(two->out, 8192, 1);
+	*state = two;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	qw_two_close(*state);
+	return 0;
+}
+
+static void
+unmap(struct qw_end *end, const void *memory, size_t bytes)
+{
+	assert_int_equal(softrnic_dma_unmap(end->dp.dev, dp_iova(&end->dp, memory), bytes), 0);
+}
+
+static void
+map(struct qw_end *end, void *memory, size_t bytes)
+{
+	assert_int_equal(softrnic_dma_map(end->dp.dev, dp_iova(&end->dp, memory), bytes, memory,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+}
+
+static void
+expect_event(struct qw_end *end, uint8_t type, uint32_t number)
+{
+	uint32_t n = 0;
+
+	assert_int_equal(qw_event(end, &n), type);
+	assert_int_equal(n, number);
+	assert_int_equal(qw_event(end, NULL), 0);
+}
+
+static void
+write_wqe(struct qw_two *two, uint8_t ce)
+{
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key, ce);
+}
+
+/* ---- Wraps ---- */
+
+/* Counters of 16 bits for WQEBBs, of 24 for PSNs, and the CQ's, all of them over their ends under traffic. */
+static void
+test_wraps(void **state)
+{
+	enum { ROUNDS = 70000, BURST = 10 };
+	struct qw_two *two = *state;
+	struct qw_attr attr = qw_attr();
+	struct softrnic_qp *qp;
+	uint16_t counter = 0;
+
+	attr.psn = 0xffff00;
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	qw_two_connect(two, &attr);
+	/* Of the CQ too: 2^24 entries would take a while. */
+	two->a_send.consumer = 0xffff00;
+	two->a_send.dbrec->consumer_index = rnic_cpu_to_be32(two->a_send.consumer);
+	((struct softrnic_cq *)softrnic_object_get(two->a.end->dp.dev, SOFTRNIC_CQ,
+						   two->a_send.cqn))
+		->producer = two->a_send.consumer;
+	memset(two->a_send.ring, 0xf1, (size_t)64 << two->a_send.log_size);
+	for (uint32_t i = 0; i < ROUNDS / BURST; i++) {
+		for (uint32_t j = 0; j < BURST; j++) {
+			two->out[j * 64] = (uint8_t)(i + j);
+			qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out + j * 64, 64,
+			       two->in + j * 64, two->b.end->key, RNIC_WQE_CE_ALWAYS);
+		}
+		dp_sq_ring(&two->a.sq);
+		while (dp_cq_peek(&two->a_send) == NULL)
+			softrnic_poll(two->qw.poller);
+		for (uint32_t j = 0; j < BURST; j++)
+			qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter++, two->a.qpn);
+		for (uint32_t j = 0; j < BURST; j++)
+			assert_int_equal(two->in[j * 64], (uint8_t)(i + j));
+	}
+	qp = qw_qp_inside(&two->a);
+	assert_int_equal(qp->roce.requester.una, (0xffff00 + ROUNDS) & 0xffffff);
+	assert_int_equal(qp->sq_consumer, (uint16_t)ROUNDS);
+	assert_true(two->a_send.consumer > 0x1000000);
+}
+
+/* A ring that is full is no more than full. */
+static void
+test_full_ring(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint32_t i = 0; i < 1u << QW_LOG_SQ; i++)
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	for (uint16_t i = 0; i < 1u << QW_LOG_SQ; i++)
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+}
+
+/* ---- Records that lie ---- */
+
+static void
+test_send_record_ahead(void **state)
+{
+	struct qw_two *two = *state;
+
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	two->a.sq.producer = (1u << QW_LOG_SQ) + 1;
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+	qw_expect_nothing(&two->a_send);
+}
+
+/* WQEs that were fetched and are not done are still the ring's: what is written over them is no WQE of ours. */
+static void
+test_send_record_ahead_of_what_is_not_done(void **state)
+{
+	struct qw_two *two = *state;
+
+	qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 64, NULL, 0, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw); /* fetched; waits for a buffer */
+	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, 1);
+	two->a.sq.producer = 1u << QW_LOG_SQ;
+	dp_sq_record(&two->a.sq);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_RTS);
+	two->a.sq.producer++;
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+	/* What was fetched is flushed. */
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED,
+			two->a.qpn);
+}
+
+static void
+test_receive_record_ahead(void **state)
+{
+	struct qw_two *two = *state;
+
+	two->b.rq.producer = (1u << QW_LOG_RQ) + 1;
+	dp_rq_record(&two->b.rq);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_run(&two->qw);
+	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
+	qw_expect_nothing(&two->b_recv);
+}
+
+/* ---- What goes away ---- */
+
+static size_t
+rings_bytes(void)
+{
+	return ((size_t)1 << (QW_LOG_RQ + 6)) + ((size_t)RNIC_WQEBB_BYTES << QW_LOG_SQ);
+}
+
+static void
+test_rings_gone_before_a_send(void **state)
+{
+	struct qw_two *two = *state;
+
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	unmap(two->a.end, two->a.rq.ring, rings_bytes());
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+	qw_expect_nothing(&two->a_send);
+}
+
+/* Requests that were fetched before live on in their copies, and are flushed. */
+static void
+test_rings_gone_under_traffic(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint32_t i = 0; i < 3; i++)
+		qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 64, NULL, 0, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	unmap(two->a.end, two->a.rq.ring, rings_bytes());
+	qw_run(&two->qw);
+	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	for (uint16_t i = 0; i < 3; i++)
+		qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, i, RNIC_SYND_WR_FLUSHED,
+				two->a.qpn);
+	qw_expect_nothing(&two->a_send);
+}
+
+static void
+test_record_gone(void **state)
+{
+	struct qw_two *two = *state;
+
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+	qw_run(&two->qw);
+	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+}
+
+static void
+test_rings_gone_before_a_receive(void **state)
+{
+	struct qw_two *two = *state;
+
+	qw_recv(&two->b, two->in, 64);
+	unmap(two->b.end, two->b.rq.ring, rings_bytes());
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_run(&two->qw);
+	expect_event(two->b.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->b.qpn);
+	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
+	qw_expect_nothing(&two->b_recv);
+}
+
+/* Other maps that come and go change nothing, and neither do the rings' own that come back before they are needed. */
+static void
+test_maps_that_change(void **state)
+{
+	struct qw_two *two = *state;
+	void *other = dp_alloc(&two->a.end->dp, 4096, 4096);
+
+	for (uint16_t i = 0; i < 10; i++) {
+		unmap(two->a.end, two->a.rq.ring, rings_bytes());
+		map(two->a.end, two->a.rq.ring, rings_bytes());
+		unmap(two->a.end, other, 4096);
+		map(two->a.end, other, 4096);
+		two->out[0] = (uint8_t)i;
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+		dp_sq_ring(&two->a.sq);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		assert_int_equal(two->in[0], i);
+	}
+}
+
+/* Payload that is not mapped any more: ours is a protection error, theirs is not our fault. */
+static void
+test_payload_gone(void **state)
+{
+	struct qw_two *two = *state;
+	const struct qw_attr attr = qw_attr();
+
+	unmap(two->a.end, two->out, QW_BUFFER + 4096);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
+			two->a.qpn);
+	map(two->a.end, two->out, QW_BUFFER + 4096);
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	qw_two_connect(two, &attr);
+	unmap(two->b.end, two->in, QW_BUFFER + 4096);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_REMOTE_OPERATION,
+			two->a.qpn);
+	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+}
+
+/* ---- CQs that are full ---- */
+
+static void
+test_send_cq_overrun(void **state)
+{
+	struct qw_two *two = *state;
+	const struct dp_cq_conf cq_conf = { .log_size = 1, .uar = 1 };
+	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
+	const struct qw_attr attr = qw_attr();
+	struct dp_cq cq;
+	uint32_t number;
+
+	assert_int_equal(dp_cq_create(&two->a.end->dp, &cq, &cq_conf), 0);
+	conf.send_cq = &cq;
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_create(two->qw.ends[0], &two->a, &conf), 0);
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_connect(&two->a, &two->b, &attr);
+	for (uint32_t i = 0; i < 4; i++)
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	assert_int_equal(qw_event(two->a.end, &number), RNIC_EVENT_CQ_ERROR);
+	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+	qw_expect(&cq, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_expect(&cq, RNIC_CQE_REQUESTER, 1, two->a.qpn);
+	qw_expect_nothing(&cq);
+}
+
+static void
+test_receive_cq_overrun(void **state)
+{
+	struct qw_two *two = *state;
+	const struct dp_cq_conf cq_conf = { .log_size = 0, .uar = 1 };
+	struct qw_qp_conf conf = qw_two_qp_conf(two, true);
+	const struct qw_attr attr = qw_attr();
+	struct dp_cq cq;
+	uint32_t number;
+
+	assert_int_equal(dp_cq_create(&two->b.end->dp, &cq, &cq_conf), 0);
+	conf.recv_cq = &cq;
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	assert_int_equal(qw_qp_create(two->qw.ends[1], &two->b, &conf), 0);
+	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_connect(&two->a, &two->b, &attr);
+	qw_recv(&two->b, two->in, 64);
+	qw_recv(&two->b, two->in, 64);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_run(&two->qw);
+	assert_int_equal(qw_event(two->b.end, &number), RNIC_EVENT_CQ_ERROR);
+	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
+}
+
+/* ---- Doorbells ---- */
+
+/* The record alone: the sweep finds it, and says so. */
+static void
+test_lost_doorbell(void **state)
+{
+	struct qw_two *two = *state;
+	struct softrnic_stats before = dp_stats(&two->a.end->dp), after;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		softrnic_poll(two->qw.poller);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_record(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	after = dp_stats(&two->a.end->dp);
+	assert_int_equal(after.doorbells, before.doorbells);
+	assert_int_equal(after.doorbells_missed, before.doorbells_missed + 1);
+}
+
+/* Idle ones leave the active list; a doorbell brings them back, and nothing is taken for missed. */
+static void
+test_idle_and_back(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint16_t i = 0; i < 3; i++) {
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+		dp_sq_ring(&two->a.sq);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		assert_true(qw_qp_inside(&two->a)->active && qw_qp_inside(&two->b)->active);
+		for (uint32_t j = 0; j < 1000; j++)
+			softrnic_poll(two->qw.poller);
+		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->b)->active);
+	}
+	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
+}
+
+/* ---- Memory of the device ---- */
+
+/* What the largest queue pairs take is bounded for all of them together, and comes back. */
+static void
+test_memory_budget(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_end *end = two->a.end;
+	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
+	struct qw_qp *qps = calloc(1000, sizeof(*qps));
+	size_t used;
+	uint64_t before = end->dp.dev->qps_memory;
+	uint32_t count = 0;
+	int status;
+
+	conf.log_sq = 15;
+	conf.no_rq = true;
+	used = end->dp.used;
+	for (;;) {
+		/* All in the same 2 MiB of the driver's memory, mapped once. */
+		status = qw_qp_create(end, &qps[count], &conf);
+		if (status != 0)
+			break;
+		count++;
+		end->dp.used = used;
+		unmap(end, qps[0].sq.ring, (size_t)RNIC_WQEBB_BYTES << 15);
+		unmap(end, qps[0].sq.dbrec, sizeof(*qps[0].sq.dbrec));
+		assert_true(count < 1000);
+	}
+	assert_int_equal(status, RNIC_STATUS_NO_RES);
+	assert_true(count > 10);
+	assert_true(end->dp.dev->qps_memory <= SOFTRNIC_QP_MEMORY);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(qw_qp_destroy(&qps[i]), 0);
+	assert_int_equal(end->dp.dev->qps_memory, before);
+	free(qps);
+}
+
+/* A device that is reset takes all along, whatever they were doing. */
+static void
+test_device_reset_under_traffic(void **state)
+{
+	struct qw_two *two = *state;
+
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 3000, NULL);
+	softrnic_poll(two->qw.poller);
+	assert_int_equal(softrnic_reset(two->b.end->dp.dev), 0);
+	qw_run(&two->qw);
+	assert_int_equal(two->b.end->dp.dev->qps_memory, 0);
+	assert_int_equal(softrnic_reset(two->a.end->dp.dev), 0);
+	qw_run(&two->qw);
+	assert_true(TAILQ_EMPTY(&two->a.end->dp.dev->active_qps));
+	assert_true(TAILQ_EMPTY(&two->a.end->dp.dev->timed_qps));
+	assert_true(TAILQ_EMPTY(&two->a.end->dp.dev->swept_qps));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_wraps),
+		T(test_full_ring),
+		T(test_send_record_ahead),
+		T(test_send_record_ahead_of_what_is_not_done),
+		T(test_receive_record_ahead),
+		T(test_rings_gone_before_a_send),
+		T(test_rings_gone_under_traffic),
+		T(test_record_gone),
+		T(test_rings_gone_before_a_receive),
+		T(test_maps_that_change),
+		T(test_payload_gone),
+		T(test_send_cq_overrun),
+		T(test_receive_cq_overrun),
+		T(test_lost_doorbell),
+		T(test_idle_and_back),
+		T(test_memory_budget),
+		T(test_device_reset_under_traffic),
+	};
+
+	return cmocka_run_group_tests_name("qp_ring", tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Receive memory pools: WQEs of a linked list for several queue pairs, the limit, and lists that are wrong. */
+#include <stdlib.h>
+
+#include "qp_world.h"
+
+#define LOG_SIZE   4
+#define SIZE	   (1u << LOG_SIZE)
+#define LOG_STRIDE 6
+#define SLOT	   4096u /* bytes of a buffer */
+#define SENDERS	   3
+
+struct fixture {
+	struct qw_two *two;
+	struct qw_srq srq;
+	struct qw_qp senders[SENDERS], receivers[SENDERS];
+};
+
+static int
+setup(void **state)
+{
+	const struct qw_conf conf = { .pair = true };
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct qw_attr attr = qw_attr();
+	struct qw_qp_conf a, b;
+
+	f->two = qw_two_open(&conf);
+	qw_srq_create(f->two->qw.ends[1], &f->srq, LOG_SIZE, LOG_STRIDE, 0);
+	a = qw_two_qp_conf(f->two, false);
+	b = qw_two_qp_conf(f->two, true);
+	b.srq = &f->srq;
+	for (uint32_t i = 0; i < SENDERS; i++) {
+		assert_int_equal(qw_qp_create(f->two->qw.ends[0], &f->senders[i], &a), 0);
+		assert_int_equal(qw_qp_create(f->two->qw.ends[1], &f->receivers[i], &b), 0);
+		qw_connect(&f->senders[i], &f->receivers[i], &attr);
+	}
+	qw_fill(f->two->out, SENDERS * SLOT, 1);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	qw_two_close(f->two);
+	free(f);
+	return 0;
+}
+
+static void
+write_slot(struct fixture *f, uint16_t index, uint16_t next)
+{
+	qw_srq_write(&f->srq, index, next, f->two->in + (size_t)index * SLOT, SLOT);
+}
+
+static void
+send(struct fixture *f, uint32_t sender, uint32_t bytes)
+{
+	qw_post(&f->senders[sender], &f->receivers[sender], RNIC_WQE_SEND,
+		f->two->out + (size_t)sender * SLOT, bytes, NULL);
+	qw_run(&f->two->qw);
+}
+
+/* The message of a sender has arrived in that slot. */
+static void
+expect_in(struct fixture *f, uint32_t sender, uint16_t index, uint32_t bytes)
+{
+	const struct rnic_cqe *cqe = qw_expect(&f->two->b_recv, RNIC_CQE_RESPONDER_SEND, index,
+					       f->receivers[sender].qpn);
+
+	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), bytes);
+	assert_memory_equal(f->two->in + (size_t)index * SLOT, f->two->out + (size_t)sender * SLOT,
+			    bytes);
+}
+
+/* WQEs are taken as they are linked, by whoever comes first. */
+static void
+test_linked_list(void **state)
+{
+	static const uint16_t order[] = { 0, 7, 3, 15, 1, 8 };
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < 6; i++)
+		write_slot(f, order[i], i < 5 ? order[i + 1] : 9);
+	qw_srq_post(&f->srq, 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		send(f, i % SENDERS, 100 + i);
+		expect_in(f, i % SENDERS, order[i], 100 + i);
+	}
+	qw_expect_nothing(&f->two->b_recv);
+	/* The list goes on where it ended. */
+	write_slot(f, 9, 0);
+	qw_srq_post(&f->srq, 1);
+	send(f, 0, 3000);
+	expect_in(f, 0, 9, 3000);
+}
+
+/* Two messages of several packets each, interleaved: each queue pair keeps its WQE. */
+static void
+test_messages_interleaved(void **state)
+{
+	struct fixture *f = *state;
+
+	write_slot(f, 0, 1);
+	write_slot(f, 1, 2);
+	qw_srq_post(&f->srq, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		qw_wqe(&f->senders[i], RNIC_WQE_SEND, f->two->out + (size_t)i * SLOT, SLOT, NULL, 0,
+		       RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&f->senders[0].sq);
+	dp_sq_ring(&f->senders[1].sq);
+	qw_run(&f->two->qw);
+	expect_in(f, 0, 0, SLOT);
+	expect_in(f, 1, 1, SLOT);
+}
+
+/* 16-bit counts of WQEs go round. */
+static void
+test_counter_wraps(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint16_t i = 0; i < SIZE; i++)
+		write_slot(f, i, (i + 1) % SIZE);
+	((struct softrnic_rmp *)softrnic_object_get(f->srq.end->dp.dev, SOFTRNIC_RMP, f->srq.rmpn))
+		->consumer = 0xfffe;
+	f->srq.producer = 0xfffe;
+	qw_srq_post(&f->srq, 5);
+	for (uint16_t i = 0; i < 5; i++) {
+		send(f, 0, 10);
+		expect_in(f, 0, i, 10);
+	}
+}
+
+/* Below the limit there is one event, and then none until it is armed again. */
+static void
+test_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_modify_rmp_in in = { 0 };
+	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
+	uint32_t number;
+
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, f->srq.rmpn);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, 3);
+	for (uint16_t i = 0; i < SIZE; i++)
+		write_slot(f, i, (i + 1) % SIZE);
+	qw_srq_post(&f->srq, 4);
+	assert_int_equal(
+		dp_command(&f->srq.end->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0), 0);
+	/* Three are left, then more are posted, which no doorbell told of: none of both is below the limit. */
+	send(f, 0, 10);
+	qw_srq_post(&f->srq, 1);
+	send(f, 0, 10);
+	assert_int_equal(qw_event(f->srq.end, NULL), 0);
+	send(f, 0, 10);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LIMIT);
+	assert_int_equal(number, f->srq.rmpn);
+	send(f, 0, 10);
+	assert_int_equal(qw_event(f->srq.end, NULL), 0);
+	/* Armed below it: at once. */
+	assert_int_equal(
+		dp_command(&f->srq.end->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LIMIT);
+}
+
+static bool
+received(void *arg)
+{
+	struct fixture *f = arg;
+
+	return dp_cq_peek(&f->two->b_recv) != NULL;
+}
+
+static void
+test_empty_pool(void **state)
+{
+	struct fixture *f = *state;
+
+	send(f, 1, 2000);
+	qw_run_us(&f->two->qw, 500);
+	qw_expect_nothing(&f->two->b_recv);
+	write_slot(f, 0, 1);
+	qw_srq_post(&f->srq, 1);
+	assert_true(qw_run_until(&f->two->qw, received, f));
+	expect_in(f, 1, 0, 2000);
+}
+
+/* An error flushes none of the others' WQEs; the last event of the queue pair says that it uses none any more. */
+static void
+test_last_wqe(void **state)
+{
+	struct fixture *f = *state;
+	const struct qw_attr attr = qw_attr();
+	uint32_t number;
+
+	for (uint16_t i = 0; i < 3; i++)
+		write_slot(f, i, i + 1);
+	qw_srq_post(&f->srq, 3);
+	assert_int_equal(qw_qp_modify(&f->receivers[0], RNIC_CMD_2ERR_QP, NULL, &attr), 0);
+	qw_run(&f->two->qw);
+	qw_expect_nothing(&f->two->b_recv);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LAST_WQE);
+	assert_int_equal(number, f->receivers[0].qpn);
+	send(f, 1, 50);
+	expect_in(f, 1, 0, 50);
+}
+
+/* ---- What is wrong with a pool ends it, and each queue pair that comes to it ---- */
+
+static void
+broken(struct fixture *f)
+{
+	uint32_t number;
+
+	send(f, 0, 10);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_CATASTROPHIC);
+	assert_int_equal(number, f->srq.rmpn);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_WQ_CATASTROPHIC);
+	assert_int_equal(number, f->receivers[0].qpn);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LAST_WQE);
+	assert_int_equal(qw_event(f->srq.end, &number), 0);
+	assert_int_equal(qw_qp_state(&f->receivers[0]), RNIC_QP_STATE_ERR);
+	assert_int_equal(qw_qp_state(&f->receivers[1]), RNIC_QP_STATE_RTS);
+	send(f, 1, 10);
+	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_WQ_CATASTROPHIC);
+	assert_int_equal(number, f->receivers[1].qpn);
+	assert_int_equal(qw_qp_state(&f->receivers[1]), RNIC_QP_STATE_ERR);
+}
+
+static void
+test_link_out_of_the_ring(void **state)
+{
+	struct fixture *f = *state;
+
+	write_slot(f, 0, SIZE);
+	qw_srq_post(&f->srq, 2);
+	send(f, 0, 10);
+	expect_in(f, 0, 0, 10);
+	broken(f);
+}
+
+static void
+test_record_ahead(void **state)
+{
+	struct fixture *f = *state;
+
+	qw_srq_post(&f->srq, SIZE + 1);
+	broken(f);
+}
+
+/* A list that bites its tail lasts as long as the count of what was posted. */
+static void
+test_link_to_itself(void **state)
+{
+	struct fixture *f = *state;
+
+	write_slot(f, 0, 0);
+	qw_srq_post(&f->srq, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		send(f, 0, 10);
+		expect_in(f, 0, 0, 10);
+	}
+	send(f, 0, 10);
+	qw_expect_nothing(&f->two->b_recv);
+	assert_int_equal(qw_qp_state(&f->receivers[0]), RNIC_QP_STATE_RTS);
+}
+
+/* The pool's own protection domain counts, not that of the queue pair that takes from it. */
+static void
+test_protection_domain_of_the_pool(void **state)
+{
+	struct fixture *f = *state;
+	struct qw_end *end = f->two->qw.ends[1];
+	struct qw_qp_conf a = qw_two_qp_conf(f->two, false), b = qw_two_qp_conf(f->two, true);
+	struct qw_attr attr = qw_attr();
+	struct qw_qp sender, receiver;
+
+	b.srq = &f->srq;
+	b.pd = dp_create_simple(&end->dp, RNIC_CMD_ALLOC_PD);
+	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &sender, &a), 0);
+	assert_int_equal(qw_qp_create(end, &receiver, &b), 0);
+	qw_connect(&sender, &receiver, &attr);
+	write_slot(f, 0, 1);
+	qw_srq_post(&f->srq, 1);
+	qw_post(&sender, &receiver, RNIC_WQE_SEND, f->two->out, 10, NULL);
+	qw_run(&f->two->qw);
+	qw_expect(&f->two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, receiver.qpn);
+	assert_memory_equal(f->two->in, f->two->out, 10);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_linked_list),	      T(test_messages_interleaved),
+		T(test_counter_wraps),	      T(test_limit),
+		T(test_empty_pool),	      T(test_last_wqe),
+		T(test_link_out_of_the_ring), T(test_record_ahead),
+		T(test_link_to_itself),	      T(test_protection_domain_of_the_pool),
+	};
+
+	return cmocka_run_group_tests_name("qp_srq", tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs over wires that lose, double, swap and damage packets, all of their data checked; and packets that are not
+ * for them.
+ */
+#include <stdlib.h>
+
+#include "qp_world.h"
+
+/* ---- Bad wires ---- */
+
+#define SLOT	(16u << 10) /* of a message, at either end */
+#define BATCH	16u
+#define ATOMICS (QW_BUFFER - 64) /* offset of the word that all atomics add to */
+
+struct traffic {
+	struct qw_two *two;
+	uint64_t random;
+	uint8_t opcodes[BATCH];
+	uint32_t bytes[BATCH];
+	uint32_t done;
+	uint64_t added, seen; /* to the word, and what the last atomic found */
+	uint16_t sends, receives;
+};
+
+static uint32_t
+below(struct traffic *t, uint32_t limit)
+{
+	t->random ^= t->random >> 12;
+	t->random ^= t->random << 25;
+	t->random ^= t->random >> 27;
+	return (uint32_t)((t->random * UINT64_C(0x2545f4914f6cdd1d)) >> 32) % limit;
+}
+
+static bool
+is_full(void)
+{
+	const char *full = getenv("RDMAPMD_FULL");
+
+	return full != NULL && strcmp(full, "1") == 0;
+}
+
+static void
+post(struct traffic *t, uint32_t slot, uint32_t seed)
+{
+	static const uint8_t opcodes[] = { RNIC_WQE_RDMA_WRITE, RNIC_WQE_SEND, RNIC_WQE_RDMA_READ,
+					   RNIC_WQE_ATOMIC_FA, RNIC_WQE_RDMA_WRITE_IMM };
+	struct qw_two *two = t->two;
+	uint8_t *out = two->out + slot * SLOT, *in = two->in + slot * SLOT;
+	uint8_t opcode = opcodes[below(t, 5)];
+	uint32_t bytes = below(t, 4) == 0 ? below(t, SLOT) : below(t, 600);
+	struct rnic_wqe_atomic *operands;
+
+	t->opcodes[slot] = opcode;
+	t->bytes[slot] = bytes;
+	if (opcode == RNIC_WQE_ATOMIC_FA) {
+		qw_wqe(&two->a, opcode, out, 8, two->in + ATOMICS, two->b.end->key,
+		       RNIC_WQE_CE_ALWAYS);
+		operands = dp_wqe_at(&two->a.sq, 2);
+		operands->swap_add = rnic_cpu_to_be64(slot + 1);
+		return;
+	}
+	qw_fill(opcode == RNIC_WQE_RDMA_READ ? in : out, bytes, seed);
+	memset(opcode == RNIC_WQE_RDMA_READ ? out : in, 0, bytes);
+	if (opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_RDMA_WRITE_IMM)
+		qw_recv(&two->b, in, SLOT);
+	qw_wqe(&two->a, opcode, out, bytes, in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
+}
+
+static bool
+batch_done(void *arg)
+{
+	struct traffic *t = arg;
+
+	while (t->done < BATCH && dp_cq_peek(&t->two->a_send) != NULL) {
+		const struct rnic_cqe *cqe = dp_cq_next(&t->two->a_send);
+
+		assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER);
+		assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), t->sends++);
+		assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn) >> 24, t->opcodes[t->done]);
+		t->done++;
+	}
+	return t->done == BATCH;
+}
+
+static void
+check(struct traffic *t, uint32_t slot)
+{
+	const uint8_t *out = t->two->out + slot * SLOT, *in = t->two->in + slot * SLOT;
+	uint8_t opcode = t->opcodes[slot];
+	const struct rnic_cqe *cqe;
+	uint64_t original;
+
+	if (opcode == RNIC_WQE_ATOMIC_FA) {
+		memcpy(&original, out, sizeof(original));
+		assert_true(original == t->added);
+		t->added += slot + 1;
+		return;
+	}
+	assert_memory_equal(in, out, t->bytes[slot]);
+	if (opcode != RNIC_WQE_SEND && opcode != RNIC_WQE_RDMA_WRITE_IMM)
+		return;
+	cqe = qw_expect(&t->two->b_recv,
+			opcode == RNIC_WQE_SEND ? RNIC_CQE_RESPONDER_SEND
+						: RNIC_CQE_RESPONDER_WRITE_IMM,
+			t->receives++, t->two->b.qpn);
+	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), t->bytes[slot]);
+}
+
+/* What both devices count fits together. Nothing is under way any more. */
+static void
+check_counts(const struct qw_two *two, const struct qw_conf *conf)
+{
+	struct softrnic_stats sum = { 0 };
+
+	for (unsigned int i = 0; i < (conf->pair ? 2 : 1); i++) {
+		struct softrnic_stats s = dp_stats(&two->qw.ends[i]->dp);
+
+		sum.tx_packets += s.tx_packets;
+		sum.rx_packets += s.rx_packets;
+		sum.wire_dropped += s.wire_dropped;
+		sum.wire_duplicated += s.wire_duplicated;
+		sum.wire_reordered += s.wire_reordered;
+		sum.wire_corrupted += s.wire_corrupted;
+		sum.roce_icrc_errors += s.roce_icrc_errors;
+		assert_int_equal(s.tx_errors + s.rx_errors + s.wire_no_peer, 0);
+		assert_int_equal(s.roce_dropped + s.roce_unknown_qp, 0);
+	}
+	assert_int_equal(sum.rx_packets, sum.tx_packets + sum.wire_duplicated - sum.wire_dropped);
+	assert_int_equal(sum.roce_icrc_errors, sum.wire_corrupted);
+	assert_int_equal(sum.wire_dropped > 0, conf->drop_ppm > 0);
+	assert_int_equal(sum.wire_duplicated > 0, conf->dup_ppm > 0);
+	assert_int_equal(sum.wire_reordered > 0, conf->reorder_ppm > 0);
+	assert_int_equal(sum.wire_corrupted > 0, conf->corrupt_ppm > 0);
+}
+
+static void
+traffic(const struct qw_conf *conf, uint32_t messages)
+{
+	struct traffic t = { .two = qw_two_open(conf), .random = conf->seed };
+	struct qw_attr attr = qw_attr();
+
+	attr.mtu = RNIC_QP_MTU_512;
+	attr.timeout = 5; /* 131 us */
+	attr.psn = 0xffff80;
+	qw_two_connect(t.two, &attr);
+	for (uint32_t n = 0; n < messages; n += BATCH) {
+		for (uint32_t i = 0; i < BATCH; i++)
+			post(&t, i, n + i);
+		dp_sq_ring(&t.two->a.sq);
+		t.done = 0;
+		assert_true(qw_run_until(&t.two->qw, batch_done, &t));
+		for (uint32_t i = 0; i < BATCH; i++)
+			check(&t, i);
+	}
+	memcpy(&t.seen, t.two->in + ATOMICS, sizeof(t.seen));
+	assert_true(t.seen == t.added);
+	qw_expect_nothing(&t.two->b_recv);
+	/* A frame that is held goes on after a while. */
+	qw_run(&t.two->qw);
+	check_counts(t.two, conf);
+	qw_two_close(t.two);
+}
+
+static uint32_t
+messages(void)
+{
+	return is_full() ? 320000 : 16000;
+}
+
+#define FAULT(name, ...)                                               \
+	static void test_##name(void **state)                          \
+	{                                                              \
+		struct qw_conf conf = { .seed = 0x5eed, __VA_ARGS__ }; \
+                                                                       \
+		(void)state;                                           \
+		traffic(&conf, messages());                            \
+		conf.pair = true;                                      \
+		traffic(&conf, messages());                            \
+	}
+
+FAULT(good_wire, )
+FAULT(loss, .drop_ppm = 20000)
+FAULT(duplicates, .dup_ppm = 50000)
+FAULT(reordering, .reorder_ppm = 50000)
+FAULT(corruption, .corrupt_ppm = 20000)
+FAULT(everything, .drop_ppm = 10000, .dup_ppm = 10000, .reorder_ppm = 20000, .corrupt_ppm = 10000)
+
+/* ---- Packets that are not for us ---- */
+
+static int
+setup(void **state)
+{
+	const struct qw_conf conf = { .pair = true };
+	struct qw_attr attr = qw_attr();
+	struct qw_two *two = qw_two_open(&conf);
+
+	attr.timeout = 0; /* what is lost stays lost */
+	qw_two_connect(two, &attr);
+	*state = two;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	qw_two_close(*state);
+	return 0;
+}
+
+/* A WRITE goes out and leaves no trace but that. */
+static void
+write_one(struct qw_two *two)
+{
+	two->out[0] = 1;
+	two->in[0] = 0;
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
+	qw_run(&two->qw);
+	qw_expect_nothing(&two->a_send);
+	assert_int_equal(two->in[0], 0);
+}
+
+static void
+test_address_of_another(void **state)
+{
+	struct qw_two *two = *state;
+
+	qw_qp_inside(&two->a)->dgid[15] ^= 0x80;
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 1);
+}
+
+static void
+test_address_that_has_gone(void **state)
+{
+	struct rnic_set_roce_address_in in = { 0 };
+	struct qw_two *two = *state;
+
+	assert_int_equal(
+		dp_command(&two->b.end->dp, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), NULL, 0),
+		0);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	/* It cannot send by it either. */
+	qw_post(&two->b, &two->a, RNIC_WQE_RDMA_WRITE, two->in, 1, two->out);
+	qw_run(&two->qw);
+	assert_int_equal(dp_stats(&two->b.end->dp).tx_errors, 1);
+	assert_int_equal(dp_stats(&two->a.end->dp).rx_packets, 0);
+}
+
+static void
+test_source_that_is_not_the_peer(void **state)
+{
+	struct qw_two *two = *state;
+
+	qw_qp_inside(&two->b)->dgid[15] ^= 0x80;
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+}
+
+static void
+test_mac_of_another(void **state)
+{
+	struct qw_two *two = *state;
+	struct softrnic_port *port = &two->b.end->dp.dev->port;
+
+	/* promisc_all is on: it is for other eyes, not for queue pairs */
+	assert_true(port->promisc_all);
+	qw_qp_inside(&two->a)->dmac[5] ^= 0x80;
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_int_equal(port->counters.rx_foreign_packets[0], 1);
+}
+
+static void
+test_number_of_nobody(void **state)
+{
+	struct qw_two *two = *state;
+
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_unknown_qp, 1);
+}
+
+static void
+test_roce_is_off(void **state)
+{
+	struct qw_two *two = *state;
+
+	two->b.end->dp.dev->port.roce_enabled = false;
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	two->a.end->dp.dev->port.roce_enabled = false;
+	write_one(two);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 1);
+}
+
+static void
+test_link_is_down(void **state)
+{
+	struct qw_two *two = *state;
+	struct rnic_modify_vport_state_in in = { 0 };
+
+	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE,
+				       RNIC_VPORT_STATE_DOWN);
+	assert_int_equal(dp_command(&two->b.end->dp, RNIC_CMD_MODIFY_VPORT_STATE, 0, &in,
+				    sizeof(in), NULL, 0),
+			 0);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 0);
+}
+
+static void
+test_port_mtu_too_small(void **state)
+{
+	struct qw_two *two = *state;
+
+	two->a.end->dp.dev->port.vport_mtu = 600 + SOFTRNIC_FRAME_OVERHEAD;
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1024, two->in);
+	qw_run(&two->qw);
+	qw_expect_nothing(&two->a_send);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
+	assert_int_equal(two->a.end->dp.dev->port.counters.tx_errors, 1);
+}
+
+/* By hand: what our own sender never sends. */
+static void
+test_pkey_and_icrc(void **state)
+{
+	struct qw_two *two = *state;
+	const struct roce_pkt pkt = {
+		.opcode = ROCE_WRITE_ONLY,
+		.dest_qpn = two->b.qpn,
+		.psn = qw_attr().psn,
+		.ack_request = true,
+		.rkey = two->b.end->key,
+		.va = (uintptr_t)two->in,
+		.dma_length = 1,
+		.length = 1,
+		.count = 1,
+		.pieces = &(struct iovec){ two->out, 1 },
+	};
+	struct softrnic_roce_frame frame = { .pkt = &pkt, .pkey = 0x7fff };
+	struct softrnic *dev = two->b.end->dp.dev;
+
+	two->out[0] = 1;
+	memcpy(frame.smac, two->a.end->mac, 6);
+	memcpy(frame.dmac, two->b.end->mac, 6);
+	memcpy(frame.sgid, two->a.end->gid, 16);
+	memcpy(frame.dgid, two->b.end->gid, 16);
+	frame.bytes = softrnic_roce_frame_bytes(&frame);
+	softrnic_lock(two->qw.poller);
+	softrnic_roce_receive(dev, &frame);
+	assert_int_equal(dev->stats.roce_dropped, 1);
+	frame.pkey = 0xffff;
+	frame.corrupt = true;
+	softrnic_roce_receive(dev, &frame);
+	assert_int_equal(dev->stats.roce_icrc_errors, 1);
+	assert_int_equal(two->in[0], 0);
+	/* and the same without a fault */
+	frame.corrupt = false;
+	softrnic_roce_receive(dev, &frame);
+	assert_int_equal(two->in[0], 1);
+	softrnic_unlock(two->qw.poller);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good_wire),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_reordering),
+		cmocka_unit_test(test_corruption),
+		cmocka_unit_test(test_everything),
+		T(test_address_of_another),
+		T(test_address_that_has_gone),
+		T(test_source_that_is_not_the_peer),
+		T(test_mac_of_another),
+		T(test_number_of_nobody),
+		T(test_roce_is_off),
+		T(test_link_is_down),
+		T(test_port_mtu_too_small),
+		T(test_pkey_and_icrc),
+	};
+
+	return cmocka_run_group_tests_name("qp_wire", tests, NULL, NULL);
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "qp_world.h"
+#include "prm/list.h"
+#include "prm/vport.h"
+
+#define PAGE 4096u
+
+/* ---- Devices ---- */
+
+static void
+enable_roce(struct dp *dp)
+{
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
+
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_ROCE_EN);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ROCE_EN, 1);
+	assert_int_equal(
+		dp_command(dp, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, &in, sizeof(in), NULL, 0), 0);
+}
+
+static void
+set_address(struct qw_end *end, bool ipv6, uint8_t host)
+{
+	struct rnic_set_roce_address_in in = { 0 };
+	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
+	uint64_t mac = 0;
+
+	memset(end->gid, 0, sizeof(end->gid));
+	if (ipv6)
+		memcpy(end->gid, "\xfd\x00\x00\x01", 4);
+	else
+		memcpy(end->gid + 10, "\xff\xff\x0a", 3);
+	end->gid[15] = host;
+	for (unsigned int i = 0; i < 6; i++)
+		mac = mac << 8 | end->mac[i];
+	memcpy(address, end->gid, sizeof(end->gid));
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, mac >> 32);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, mac & 0xffffffff);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
+			   ipv6 ? RNIC_ROCE_L3_TYPE_IPV6 : RNIC_ROCE_L3_TYPE_IPV4);
+	assert_int_equal(
+		dp_command(&end->dp, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), NULL, 0), 0);
+}
+
+static void
+end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
+{
+	static const char *const names[] = { "one", "two" };
+	struct qw_end *end = &qw->memory[index];
+	struct softrnic_conf device = {
+		.name = names[index],
+		.wire = conf->pair ? "pair:qw" : "loop",
+		.mac = { 2, 0, 0, 0, 0, (uint8_t)(index + 1) },
+		.seed = conf->seed != 0 ? conf->seed + index : 0,
+		.drop_ppm = conf->drop_ppm,
+		.dup_ppm = conf->dup_ppm,
+		.reorder_ppm = conf->reorder_ppm,
+		.corrupt_ppm = conf->corrupt_ppm,
+	};
+	const struct qw_key_conf all = {
+		.access = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE |
+			  SOFTRNIC_REMOTE_ATOMIC,
+	};
+
+	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
+				       : dp_open(&end->dp, qw->poller, &device),
+			 0);
+	memcpy(end->mac, device.mac, sizeof(end->mac));
+	end->dp.dev->port.admin_mtu = end->dp.dev->port.vport_mtu = QW_PORT_MTU;
+	enable_roce(&end->dp);
+	set_address(end, conf->ipv6, (uint8_t)(index + 1));
+	end->key = qw_key(end, &all);
+	assert_int_not_equal(end->key, 0);
+}
+
+void
+qw_open(struct qw *qw, const struct qw_conf *conf)
+{
+	memset(qw, 0, sizeof(*qw));
+	assert_int_equal(softrnic_poller_create(&qw->poller), 0);
+	end_open(qw, 0, conf);
+	qw->ends[0] = qw->ends[1] = &qw->memory[0];
+	if (conf->pair) {
+		end_open(qw, 1, conf);
+		qw->ends[1] = &qw->memory[1];
+	}
+	/* The links have come up. */
+	qw_run(qw);
+	while (qw_event(qw->ends[0], NULL) != 0 || qw_event(qw->ends[1], NULL) != 0)
+		;
+}
+
+void
+qw_close(struct qw *qw)
+{
+	if (qw->ends[1] != qw->ends[0])
+		dp_close(&qw->ends[1]->dp);
+	dp_close(&qw->ends[0]->dp);
+#ifdef SOFTRNIC_DMA_AUDIT
+	assert_true(atomic_load(&softrnic_audit_accesses) > 0);
+	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
+#endif
+	assert_int_equal(softrnic_poller_destroy(qw->poller), 0);
+}
+
+void
+qw_run(struct qw *qw)
+{
+	dp_run(&qw->ends[0]->dp);
+}
+
+static uint64_t
+now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+bool
+qw_run_until(struct qw *qw, bool (*done)(void *arg), void *arg)
+{
+	const uint64_t end = now_us() + 10000000;
+
+	while (!done(arg)) {
+		if (now_us() > end)
+			return false;
+		softrnic_poll(qw->poller);
+	}
+	return true;
+}
+
+void
+qw_run_us(struct qw *qw, uint64_t us)
+{
+	const uint64_t end = now_us() + us;
+
+	while (now_us() < end)
+		softrnic_poll(qw->poller);
+}
+
+/* ---- Keys ---- */
+
+uint32_t
+qw_key(struct qw_end *end, const struct qw_key_conf *conf)
+{
+	uint8_t *start = conf->start != NULL ? conf->start : end->dp.memory;
+	uint64_t length = conf->start != NULL ? conf->length : DP_BYTES;
+	uint32_t log_page = conf->pages != NULL ? 12 : DP_LOG_BYTES;
+	uint64_t count = conf->pages != NULL ? (length + PAGE - 1) / PAGE : 1;
+	size_t bytes = sizeof(struct rnic_create_mkey_in) + (count + 1) / 2 * 16;
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *mtts = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[2];
+	uint32_t key = 0;
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, (conf->access & SOFTRNIC_LOCAL_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RR, (conf->access & SOFTRNIC_REMOTE_READ) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RW, (conf->access & SOFTRNIC_REMOTE_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_A, (conf->access & SOFTRNIC_REMOTE_ATOMIC) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x77);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, conf->pd != 0 ? conf->pd : end->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)start);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, (count + 1) / 2);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				(count + 1) / 2);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t page = conf->pages != NULL ? dp_iova(&end->dp, conf->pages[i]) : DP_IOVA;
+
+		mtts[i] = rnic_cpu_to_be64(page | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	}
+	if (dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)) == 0)
+		key = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x77;
+	free(in);
+	return key;
+}
+
+/* ---- Queue pairs ---- */
+
+static void
+qp_context(const struct qw_end *end, const struct qw_qp *qp, const struct qw_qp_conf *conf,
+	   struct rnic_qpc *qpc)
+{
+	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
+	rnic_qpc_set(qpc, RNIC_QPC_PD, conf->pd != 0 ? conf->pd : end->dp.pd);
+	rnic_qpc_set(qpc, RNIC_QPC_RLKY, conf->rlky);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, conf->counter);
+	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.uar);
+	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, QW_USER_INDEX);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, conf->send_cq->cqn);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, conf->recv_cq->cqn);
+	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, dp_iova(&end->dp, qp->sq.dbrec));
+	rnic_qpc_set(qpc, RNIC_QPC_NO_SQ, conf->no_sq);
+	if (!conf->no_sq)
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, conf->log_sq);
+	if (conf->srq != NULL) {
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
+		rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, conf->srq->rmpn);
+	} else if (conf->no_rq) {
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+	} else {
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_SIZE, conf->log_rq);
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_STRIDE, conf->log_stride - 4u);
+	}
+}
+
+int
+qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf)
+{
+	bool has_rq = !conf->no_rq && conf->srq == NULL;
+	size_t rq_bytes = has_rq ? (size_t)1 << (conf->log_rq + conf->log_stride) : 0;
+	size_t sq_bytes = conf->no_sq ? 0 : (size_t)RNIC_WQEBB_BYTES << conf->log_sq;
+	size_t pages = (rq_bytes + sq_bytes + PAGE - 1) / PAGE;
+	size_t bytes = sizeof(struct rnic_create_qp_in) + pages * 8;
+	struct rnic_create_qp_in *in = calloc(1, bytes);
+	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[0x40];
+	uint8_t *ring = NULL;
+	int status;
+
+	memset(qp, 0, sizeof(*qp));
+	qp->end = end;
+	if (pages > 0)
+		ring = dp_alloc(&end->dp, pages * PAGE, PAGE);
+	qp->sq = (struct dp_sq){
+		.dp = &end->dp,
+		.cq = conf->send_cq,
+		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
+		.log_size = conf->log_sq,
+		.ring = ring + rq_bytes,
+		.dbrec = dp_alloc(&end->dp, sizeof(*qp->sq.dbrec), 64),
+	};
+	qp->rq = (struct dp_rq){
+		.dp = &end->dp,
+		.cq = conf->recv_cq,
+		.log_size = conf->log_rq,
+		.log_stride = conf->log_stride,
+		.ring = ring,
+		.dbrec = qp->sq.dbrec,
+	};
+	qp_context(end, qp, conf, rnic_create_qp_in_qpc(in));
+	for (size_t i = 0; i < pages; i++)
+		pas[i] = rnic_cpu_to_be64(dp_iova(&end->dp, ring + i * PAGE));
+	status = dp_command(&end->dp, RNIC_CMD_CREATE_QP, 0, in, bytes, out, sizeof(out));
+	qp->qpn = qp->sq.sqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return status;
+}
+
+int
+qw_qp_destroy(struct qw_qp *qp)
+{
+	return dp_destroy(&qp->end->dp, RNIC_CMD_DESTROY_QP, qp->qpn);
+}
+
+struct qw_attr
+qw_attr(void)
+{
+	return (struct qw_attr){
+		.mtu = RNIC_QP_MTU_1024,
+		.psn = 0x123456,
+		.log_rd_atomic = 2,
+		.timeout = 14, /* 67 ms */
+		.retry_count = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+	};
+}
+
+static void
+set_path(struct rnic_ads *path, const struct qw_qp *peer)
+{
+	const uint8_t *mac = peer->end->mac;
+	struct rnic_be64 gid[2];
+
+	memcpy(gid, peer->end->gid, sizeof(gid));
+	rnic_ads_set(path, RNIC_ADS_RGID_RIP_0, rnic_be64_to_cpu(gid[0]));
+	rnic_ads_set(path, RNIC_ADS_RGID_RIP_1, rnic_be64_to_cpu(gid[1]));
+	rnic_ads_set(path, RNIC_ADS_HOP_LIMIT, 64);
+	rnic_ads_set(path, RNIC_ADS_UDP_SPORT, 0xc000);
+	rnic_ads_set(path, RNIC_ADS_RMAC_47_32, (uint64_t)mac[0] << 8 | mac[1]);
+	rnic_ads_set(path, RNIC_ADS_RMAC_31_0,
+		     (uint64_t)mac[2] << 24 | (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 |
+			     mac[5]);
+}
+
+int
+qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
+	     const struct qw_attr *attr)
+{
+	struct rnic_modify_qp_in in = { 0 };
+	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(&in);
+	struct rnic_ads *path = rnic_qpc_primary_address_path(qpc);
+
+	if (opcode == RNIC_CMD_2ERR_QP || opcode == RNIC_CMD_2RST_QP)
+		return dp_destroy(&qp->end->dp, opcode, qp->qpn);
+	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_QPN, qp->qpn);
+	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
+	rnic_qpc_set(qpc, RNIC_QPC_MTU, attr->mtu);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, 30);
+	rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, attr->psn);
+	rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, attr->psn);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, attr->log_rd_atomic);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, attr->log_rd_atomic);
+	rnic_qpc_set(qpc, RNIC_QPC_RETRY_COUNT, attr->retry_count);
+	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, attr->rnr_retry);
+	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, attr->min_rnr_timer);
+	rnic_qpc_set(qpc, RNIC_QPC_RWE, !attr->no_write);
+	rnic_qpc_set(qpc, RNIC_QPC_RRE, !attr->no_read);
+	rnic_qpc_set(qpc, RNIC_QPC_RAE, !attr->no_atomic);
+	rnic_qpc_set(qpc, RNIC_QPC_ATOMIC_MODE,
+		     attr->no_atomic ? RNIC_QP_ATOMIC_MODE_NONE : RNIC_QP_ATOMIC_MODE_IB_SPEC);
+	rnic_ads_set(path, RNIC_ADS_VHCA_PORT_NUM, 1);
+	rnic_ads_set(path, RNIC_ADS_ACK_TIMEOUT, attr->timeout);
+	if (peer != NULL) {
+		rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, peer->qpn);
+		set_path(path, peer);
+	}
+	return dp_command(&qp->end->dp, opcode, 0, &in, sizeof(in), NULL, 0);
+}
+
+void
+qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr)
+{
+	struct qw_qp *qps[2] = { a, b };
+
+	for (unsigned int i = 0; i < (a == b ? 1 : 2); i++) {
+		assert_int_equal(qw_qp_modify(qps[i], RNIC_CMD_RST2INIT_QP, NULL, attr), 0);
+		assert_int_equal(qw_qp_modify(qps[i], RNIC_CMD_INIT2RTR_QP, qps[1 - i], attr), 0);
+		assert_int_equal(qw_qp_modify(qps[i], RNIC_CMD_RTR2RTS_QP, NULL, attr), 0);
+	}
+}
+
+enum rnic_qp_state
+qw_qp_state(struct qw_qp *qp)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_qp_out out[2];
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp->qpn);
+	assert_int_equal(
+		dp_command(&qp->end->dp, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), out, sizeof(out)),
+		0);
+	return (enum rnic_qp_state)rnic_qpc_get(rnic_query_qp_out_qpc(out), RNIC_QPC_STATE);
+}
+
+struct softrnic_qp *
+qw_qp_inside(struct qw_qp *qp)
+{
+	return softrnic_object_get(qp->end->dp.dev, SOFTRNIC_QP, qp->qpn);
+}
+
+/* ---- WQEs ---- */
+
+void
+qw_segment(struct qw_qp *qp, uint32_t ds, uint32_t key, const void *data, uint32_t bytes)
+{
+	struct rnic_wqe_data *segment = dp_wqe_at(&qp->sq, ds);
+
+	segment->byte_count = rnic_cpu_to_be32(bytes);
+	segment->lkey = rnic_cpu_to_be32(key);
+	segment->address = rnic_cpu_to_be64((uintptr_t)data);
+}
+
+struct rnic_wqe_ctrl *
+qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes, const void *remote,
+       uint32_t rkey, uint8_t fm_ce_se)
+{
+	bool atomic = opcode == RNIC_WQE_ATOMIC_CS || opcode == RNIC_WQE_ATOMIC_FA;
+	bool data = opcode == RNIC_WQE_RDMA_WRITE || opcode == RNIC_WQE_RDMA_WRITE_IMM ||
+		    opcode == RNIC_WQE_RDMA_READ || atomic;
+	uint32_t ds = atomic ? 3 : data ? 2 : 1;
+	struct rnic_wqe_ctrl *ctrl = dp_wqe(&qp->sq, opcode, ds + (bytes > 0 ? 1 : 0), fm_ce_se);
+	struct rnic_wqe_raddr *raddr;
+
+	if (data) {
+		raddr = dp_wqe_at(&qp->sq, 1);
+		raddr->address = rnic_cpu_to_be64((uintptr_t)remote);
+		raddr->rkey = rnic_cpu_to_be32(rkey);
+	}
+	if (bytes > 0)
+		qw_segment(qp, ds, qp->end->key, local, bytes);
+	return ctrl;
+}
+
+void
+qw_post(struct qw_qp *qp, const struct qw_qp *peer, uint8_t opcode, const void *local,
+	uint32_t bytes, const void *remote)
+{
+	qw_wqe(qp, opcode, local, bytes, remote, peer->end->key, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&qp->sq);
+}
+
+void
+qw_recv(struct qw_qp *qp, void *data, uint32_t bytes)
+{
+	dp_post(&qp->rq, data, bytes);
+	dp_rq_record(&qp->rq);
+}
+
+/* ---- SRQs ---- */
+
+void
+qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
+	      uint32_t limit)
+{
+	size_t ring_bytes = (size_t)1 << (log_size + log_stride);
+	size_t pages = (ring_bytes + PAGE - 1) / PAGE;
+	size_t bytes = sizeof(struct rnic_create_rmp_in) + pages * 8;
+	struct rnic_create_rmp_in *in = calloc(1, bytes);
+	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
+	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[0x20];
+
+	*srq = (struct qw_srq){
+		.end = end,
+		.log_size = log_size,
+		.log_stride = log_stride,
+		.ring = dp_alloc(&end->dp, pages * PAGE, PAGE),
+		.dbrec = dp_alloc(&end->dp, sizeof(*srq->dbrec), 64),
+	};
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
+	rnic_wq_set(wq, RNIC_WQ_PD, end->dp.pd);
+	rnic_wq_set(wq, RNIC_WQ_LWM, limit);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(&end->dp, srq->dbrec));
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
+	for (size_t i = 0; i < pages; i++)
+		pas[i] = rnic_cpu_to_be64(dp_iova(&end->dp, srq->ring + i * PAGE));
+	assert_int_equal(dp_command(&end->dp, RNIC_CMD_CREATE_RMP, 0, in, bytes, out, sizeof(out)),
+			 0);
+	srq->rmpn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+}
+
+void
+qw_srq_write(struct qw_srq *srq, uint16_t index, uint16_t next, void *data, uint32_t bytes)
+{
+	struct rnic_wqe_next *head =
+		(struct rnic_wqe_next *)(srq->ring + ((size_t)index << srq->log_stride));
+	struct rnic_wqe_data *segment = (struct rnic_wqe_data *)(head + 1);
+
+	head->next_wqe_index = rnic_cpu_to_be16(next);
+	segment[0].byte_count = rnic_cpu_to_be32(bytes);
+	segment[0].lkey = rnic_cpu_to_be32(srq->end->key);
+	segment[0].address = rnic_cpu_to_be64((uintptr_t)data);
+	if (srq->log_stride > 5) {
+		segment[1].byte_count = rnic_cpu_to_be32(0);
+		segment[1].lkey = rnic_cpu_to_be32(RNIC_WQE_INVALID_LKEY);
+	}
+}
+
+void
+qw_srq_post(struct qw_srq *srq, uint16_t count)
+{
+	srq->producer = (uint16_t)(srq->producer + count);
+	__atomic_store_n(&srq->dbrec->receive_counter.raw, RNIC_SWAP32(srq->producer),
+			 __ATOMIC_RELEASE);
+}
+
+/* ---- What comes back ---- */
+
+const struct rnic_cqe *
+qw_expect(struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter, uint32_t qpn)
+{
+	const struct rnic_cqe *cqe = dp_cq_next(cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), opcode);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn) & 0xffffff, qpn);
+	assert_int_equal(rnic_be32_to_cpu(cqe->srqn_user_index), QW_USER_INDEX);
+	return cqe;
+}
+
+const struct rnic_error_cqe *
+qw_expect_error(struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter, uint8_t syndrome,
+		uint32_t qpn)
+{
+	const struct rnic_error_cqe *cqe = (const struct rnic_error_cqe *)dp_cq_next(cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), opcode);
+	assert_int_equal(cqe->syndrome, syndrome);
+	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	assert_int_equal(rnic_be32_to_cpu(cqe->sop_qpn) & 0xffffff, qpn);
+	assert_int_equal(rnic_be32_to_cpu(cqe->srqn), QW_USER_INDEX);
+	return cqe;
+}
+
+void
+qw_expect_nothing(struct dp_cq *cq)
+{
+	assert_null(dp_cq_peek(cq));
+}
+
+uint8_t
+qw_event(struct qw_end *end, uint32_t *number)
+{
+	const struct rnic_eqe *eqe;
+
+	do {
+		eqe = dp_eq_next(&end->dp);
+	} while (eqe != NULL && eqe->type == RNIC_EVENT_COMPLETION);
+	if (eqe == NULL)
+		return 0;
+	if (number != NULL)
+		*number = rnic_be32_to_cpu(eqe->data[6]) & 0xffffff;
+	return eqe->type;
+}
+
+/* ---- Two of them ---- */
+
+struct qw_two *
+qw_two_open(const struct qw_conf *conf)
+{
+	const struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
+	struct qw_two *two = calloc(1, sizeof(*two));
+	struct qw_end *a, *b;
+
+	assert_non_null(two);
+	qw_open(&two->qw, conf);
+	a = two->qw.ends[0];
+	b = two->qw.ends[1];
+	assert_int_equal(dp_cq_create(&a->dp, &two->a_send, &cq), 0);
+	assert_int_equal(dp_cq_create(&a->dp, &two->a_recv, &cq), 0);
+	assert_int_equal(dp_cq_create(&b->dp, &two->b_send, &cq), 0);
+	assert_int_equal(dp_cq_create(&b->dp, &two->b_recv, &cq), 0);
+	two->out = dp_alloc(&a->dp, QW_BUFFER + PAGE, PAGE);
+	two->in = dp_alloc(&b->dp, QW_BUFFER + PAGE, PAGE);
+	assert_non_null(two->out);
+	assert_non_null(two->in);
+	return two;
+}
+
+struct qw_qp_conf
+qw_two_qp_conf(struct qw_two *two, bool b)
+{
+	return (struct qw_qp_conf){
+		.send_cq = b ? &two->b_send : &two->a_send,
+		.recv_cq = b ? &two->b_recv : &two->a_recv,
+		.log_sq = QW_LOG_SQ,
+		.log_rq = QW_LOG_RQ,
+		.log_stride = 6,
+		.uar = b ? 2 : 1,
+	};
+}
+
+void
+qw_two_connect(struct qw_two *two, const struct qw_attr *attr)
+{
+	const struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);
+
+	assert_int_equal(qw_qp_create(two->qw.ends[0], &two->a, &a), 0);
+	assert_int_equal(qw_qp_create(two->qw.ends[1], &two->b, &b), 0);
+	qw_connect(&two->a, &two->b, attr);
+}
+
+void
+qw_two_close(struct qw_two *two)
+{
+	qw_close(&two->qw);
+	free(two);
+}
+
+void
+qw_fill(void *data, size_t bytes, uint32_t seed)
+{
+	uint8_t *at = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)((i * 7 + (i >> 8) * 13 + (i >> 16) * 31 + seed * 29) | 1);
+}

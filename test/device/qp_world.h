@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs, connected: one device on a loop wire, or two on a pair wire, by real commands over the memory and queues of
+ * data_path.h.
+ */
+#ifndef TEST_QP_WORLD_H
+#define TEST_QP_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+#include "prm/qp.h"
+#include "qp/qp.h"
+
+#define QW_USER_INDEX 0xabc123u
+#define QW_PORT_MTU   9022 /* as registers count: with header, tag and FCS */
+
+struct qw_conf {
+	bool pair;    /* else loop: both ends are the one device */
+	bool islands; /* each piece of memory is a map of its own */
+	bool ipv6;
+	uint64_t seed;
+	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
+};
+
+struct qw_end {
+	struct dp dp;
+	uint8_t gid[16];
+	uint8_t mac[6];
+	uint32_t key; /* of all memory, all rights */
+};
+
+struct qw {
+	struct softrnic_poller *poller;
+	struct qw_end *ends[2]; /* the same one twice on a loop */
+	struct qw_end memory[2];
+};
+
+/* An SRQ: WQE n is followed by whatever next[n] says. */
+struct qw_srq {
+	struct qw_end *end;
+	uint32_t rmpn, log_size, log_stride;
+	uint16_t producer;
+	uint8_t *ring;
+	struct rnic_wq_dbrec *dbrec;
+};
+
+struct qw_qp_conf {
+	struct dp_cq *send_cq, *recv_cq;
+	struct qw_srq *srq;
+	uint8_t log_sq, log_rq, log_stride; /* WQEBBs, WQEs, bytes of a receive WQE */
+	bool no_sq, no_rq, rlky;
+	uint32_t counter; /* set */
+	uint32_t uar;	  /* index into dp.uars: 1 or 2 */
+	uint32_t pd;	  /* 0: the end's */
+};
+
+struct qw_qp {
+	struct qw_end *end;
+	uint32_t qpn;
+	struct dp_sq sq; /* its number is the QP's */
+	struct dp_rq rq;
+};
+
+/* What a connection is made with; qw_attr() has what suits most tests. */
+struct qw_attr {
+	enum rnic_qp_mtu mtu;
+	uint32_t psn; /* where both ends begin */
+	uint8_t log_rd_atomic;
+	uint8_t timeout, retry_count, rnr_retry, min_rnr_timer;
+	bool no_read, no_write, no_atomic; /* what the peer may not do */
+};
+
+void qw_open(struct qw *qw, const struct qw_conf *conf);
+void qw_close(struct qw *qw);
+/* Poll until nothing happens, 100 polls long. */
+void qw_run(struct qw *qw);
+/* Poll until done() says so, which takes real time if timers are waited for; false: ten seconds were not enough. */
+bool qw_run_until(struct qw *qw, bool (*done)(void *arg), void *arg);
+/* Poll for so long. */
+void qw_run_us(struct qw *qw, uint64_t us);
+
+/* CREATE_QP: its status. */
+int qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf);
+int qw_qp_destroy(struct qw_qp *qp);
+struct qw_attr qw_attr(void);
+/* One change: its status. The peer may be NULL where no path is needed. */
+int qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
+		 const struct qw_attr *attr);
+/* Both from RST to RTS. */
+void qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr);
+enum rnic_qp_state qw_qp_state(struct qw_qp *qp);
+struct softrnic_qp *qw_qp_inside(struct qw_qp *qp);
+
+/* What a key is made with; start NULL: all memory. */
+struct qw_key_conf {
+	void *start;
+	uint64_t length;
+	uint32_t access; /* SOFTRNIC_... rights */
+	uint32_t pd;	 /* 0: the end's */
+	/* pages of 4 KiB, of which page i stands at pages[i]; NULL: the memory itself, from its first byte on */
+	void *const *pages;
+};
+/* Its key, or 0 with dp.syndrome set. */
+uint32_t qw_key(struct qw_end *end, const struct qw_key_conf *conf);
+
+/* A WQE with one data segment, or none of 0 bytes, and a remote address where the opcode has one; not handed over. */
+struct rnic_wqe_ctrl *qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes,
+			     const void *remote, uint32_t rkey, uint8_t fm_ce_se);
+/* The same with everything right: a completion, the peer's key; and handed over. */
+void qw_post(struct qw_qp *qp, const struct qw_qp *peer, uint8_t opcode, const void *local,
+	     uint32_t bytes, const void *remote);
+/* Segments behind `ds`: a key, an address, a length. */
+void qw_segment(struct qw_qp *qp, uint32_t ds, uint32_t key, const void *data, uint32_t bytes);
+/* One receive buffer, handed over. */
+void qw_recv(struct qw_qp *qp, void *data, uint32_t bytes);
+
+void qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
+		   uint32_t limit);
+/* WQE `index` with one buffer, and what comes after it. Not handed over. */
+void qw_srq_write(struct qw_srq *srq, uint16_t index, uint16_t next, void *data, uint32_t bytes);
+/* So many more are posted. */
+void qw_srq_post(struct qw_srq *srq, uint16_t count);
+
+/* The next completion is a good one of that opcode and WQE counter; it is returned. */
+const struct rnic_cqe *qw_expect(struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter,
+				 uint32_t qpn);
+const struct rnic_error_cqe *qw_expect_error(struct dp_cq *cq, enum rnic_cqe_opcode opcode,
+					     uint16_t counter, uint8_t syndrome, uint32_t qpn);
+void qw_expect_nothing(struct dp_cq *cq);
+/* The next event but CQs' completions; its type, 0 for none. */
+uint8_t qw_event(struct qw_end *end, uint32_t *number);
+
+/*
+ * What most tests want: two connected queue pairs, a CQ for each of their queues, and a buffer at either end.
+ */
+#define QW_BUFFER (2u << 20)
+#define QW_LOG_SQ 6
+#define QW_LOG_RQ 6
+
+struct qw_two {
+	struct qw qw;
+	struct dp_cq a_send, a_recv, b_send, b_recv;
+	struct qw_qp a, b;
+	uint8_t *out, *in; /* of a's end, of b's; a page more than QW_BUFFER each */
+};
+
+/* The device or devices, the CQs, the buffers; no queue pairs. */
+struct qw_two *qw_two_open(const struct qw_conf *conf);
+/* Queue pairs of the usual size, connected. */
+void qw_two_connect(struct qw_two *two, const struct qw_attr *attr);
+void qw_two_close(struct qw_two *two);
+struct qw_qp_conf qw_two_qp_conf(struct qw_two *two, bool b);
+
+/* Bytes that tell their place and their seed. */
+void qw_fill(void *data, size_t bytes, uint32_t seed);
+
+#endif
