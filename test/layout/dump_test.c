@@ -248,6 +248,35 @@ decoded_variants(void **state)
 	has("  024[15: 0] capability.r_roce_dest_udp_port = 0x12b7\n");
 }
 
+/* A context in a command, a path in the context, pages behind it. */
+static void
+decoded_queue_pairs(void **state)
+{
+	struct {
+		struct rnic_create_qp_in in;
+		struct rnic_be64 page;
+	} create = { .page = RNIC_BE64(0x12345000) };
+	struct rnic_modify_qp_in modify = { 0 };
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(&create.in);
+
+	(void)state;
+	restart();
+	rnic_cmd_in_set((struct rnic_cmd_in *)&create.in, RNIC_CMD_IN_OPCODE, RNIC_CMD_CREATE_QP);
+	rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, 5);
+	rnic_decode_cmd_in(&create, sizeof(create), collect, &text);
+	has("CREATE_QP(0x500) input, 280 bytes");
+	has("  020[14:11] qpc.log_sq_size = 0x5\n");
+	has("pas[0].address = 0x12345000\n");
+
+	restart();
+	qpc = rnic_modify_qp_in_qpc(&modify);
+	rnic_cmd_in_set((struct rnic_cmd_in *)&modify, RNIC_CMD_IN_OPCODE, RNIC_CMD_INIT2RTR_QP);
+	rnic_ads_set(rnic_qpc_primary_address_path(qpc), RNIC_ADS_SRC_ADDR_INDEX, 3);
+	rnic_decode_cmd_in(&modify, sizeof(modify), collect, &text);
+	has("INIT2RTR_QP(0x503) input, 272 bytes");
+	has("  038[23:16] qpc.primary_address_path.src_addr_index = 0x3\n");
+}
+
 static const uint32_t send_wqe[] = {
 	0x0000000a, 0x00115003, 0x00000008, 0,		0,	    0xc0000000,
 	0,	    0,		0x0000022a, 0x00008a0b, 0x00007fc5, 0x9a5b2000,
@@ -489,6 +518,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(decoded_input),
 		cmocka_unit_test(decoded_output),
 		cmocka_unit_test(decoded_variants),
+		cmocka_unit_test(decoded_queue_pairs),
 		cmocka_unit_test(wqe_as_rdma_core_prints_it),
 		cmocka_unit_test(wqe_inline),
 		cmocka_unit_test(wqe_cut_short),
