@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ctl_refuse.h"
+#include "prm/cmd_table.h"
 
 #define OUT_ROOM 0x1010
 
@@ -344,6 +345,9 @@ no_opcode_is_left_out(void **state)
 	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
 		if (!covered(softrnic_cmd_table[i].opcode))
 			fail_msg("%s has no refusal here", softrnic_cmd_table[i].name);
+		/* Dumps know it. */
+		assert_string_equal(rnic_cmd_name(softrnic_cmd_table[i].opcode),
+				    softrnic_cmd_table[i].name);
 		/* The table is searched by halves. */
 		if (i > 0)
 			assert_true(softrnic_cmd_table[i - 1].opcode <
@@ -351,32 +355,39 @@ no_opcode_is_left_out(void **state)
 	}
 }
 
-/* Everything of the world destroyed in a good order: nothing is left. */
 static void
-nothing_is_left_when_all_is_destroyed(void **state)
+destroy_flows(struct world *w)
 {
 	struct rnic_fte_in fte = { 0 };
 	struct rnic_flow_group_in group = { 0 };
 	struct rnic_flow_table_in table = { 0 };
+
+	hn_head(&fte, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0);
+	rnic_fte_in_set(&fte, RNIC_FTE_IN_TABLE_ID, w->table);
+	assert_int_equal(send_input(w, &fte, sizeof(fte)), 0);
+	hn_head(&group, RNIC_CMD_DESTROY_FLOW_GROUP, 0);
+	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_TABLE_ID, w->table);
+	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w->group);
+	assert_int_equal(send_input(w, &group, sizeof(group)), 0);
+	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w->loose_group);
+	assert_int_equal(send_input(w, &group, sizeof(group)), 0);
+	hn_head(&table, RNIC_CMD_DESTROY_FLOW_TABLE, 0);
+	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w->table);
+	assert_int_equal(send_input(w, &table, sizeof(table)), 0);
+	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w->loose_table);
+	assert_int_equal(send_input(w, &table, sizeof(table)), 0);
+}
+
+/* Everything of the world destroyed in a good order: nothing is left. */
+static void
+nothing_is_left_when_all_is_destroyed(void **state)
+{
 	struct softrnic_stats stats;
 	struct world w;
 
 	(void)state;
 	world_make(&w, SOFTRNIC_HCA_READY, false);
-	hn_head(&fte, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0);
-	rnic_fte_in_set(&fte, RNIC_FTE_IN_TABLE_ID, w.table);
-	assert_int_equal(send_input(&w, &fte, sizeof(fte)), 0);
-	hn_head(&group, RNIC_CMD_DESTROY_FLOW_GROUP, 0);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_TABLE_ID, w.table);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w.group);
-	assert_int_equal(send_input(&w, &group, sizeof(group)), 0);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w.loose_group);
-	assert_int_equal(send_input(&w, &group, sizeof(group)), 0);
-	hn_head(&table, RNIC_CMD_DESTROY_FLOW_TABLE, 0);
-	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w.table);
-	assert_int_equal(send_input(&w, &table, sizeof(table)), 0);
-	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w.loose_table);
-	assert_int_equal(send_input(&w, &table, sizeof(table)), 0);
+	destroy_flows(&w);
 #define DESTROY(op, number) assert_int_equal(hn_destroy(&w.hn, RNIC_CMD_##op, number), 0)
 	DESTROY(DESTROY_TIR, w.tir);
 	DESTROY(DESTROY_TIR, w.loose_tir);
