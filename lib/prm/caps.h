@@ -375,12 +375,15 @@ RNIC_LAYOUT(odp_cap, ODP_CAP, 0x100)
 	F(RNIC_ATOMIC_CAP_ATOMIC_SIZE_DC, 0x18, 15, 0)
 RNIC_LAYOUT(atomic_cap, ATOMIC_CAP, 0x100)
 
-/* atomic_req_8b_endianness_mode: 0 big-endian */
-#define RNIC_ATOMIC_HOST_ENDIANNESS 1
+/* In what order of bytes the requester gets an operand of 8 bytes back. */
+enum rnic_atomic_endianness {
+	RNIC_ATOMIC_BIG_ENDIAN = 0,
+	RNIC_ATOMIC_HOST_ENDIAN = 1,
+};
 
-/* atomic_operations */
+/* atomic_operations. The sizes have a bit for each: the size itself. */
 enum rnic_atomic_operation {
-	RNIC_ATOMIC_CMP_SWAP = 1 << 0,
+	RNIC_ATOMIC_COMPARE_SWAP = 1 << 0,
 	RNIC_ATOMIC_FETCH_ADD = 1 << 1,
 };
 
@@ -399,6 +402,13 @@ enum rnic_atomic_operation {
 	F(RNIC_ROCE_CAP_R_ROCE_MIN_SRC_UDP_PORT, 0x18, 15, 0)      \
 	F(RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE, 0x1c, 15, 0)
 RNIC_LAYOUT(roce_cap, ROCE_CAP, 0x100)
+
+/* roce_version has a bit for each enum rnic_roce_version, l3_type these. */
+enum rnic_roce_l3_cap {
+	RNIC_ROCE_L3_CAP_GRH = 1 << 0,
+	RNIC_ROCE_L3_CAP_IPV4 = 1 << 1,
+	RNIC_ROCE_L3_CAP_IPV6 = 1 << 2,
+};
 
 /* Header fields that a flow table can match on. */
 #define RNIC_FLOW_TABLE_FIELDS_FIELDS(F)                                  \

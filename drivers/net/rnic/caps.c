@@ -86,7 +86,7 @@ setup_atomic(struct rnic_dev *dev)
 	    !rnic_atomic_cap_get(cap, RNIC_ATOMIC_CAP_SUPPORTED_ATOMIC_REQ_8B_ENDIANNESS_MODE_1))
 		return rc;
 	rnic_atomic_cap_set(&wanted, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
-			    RNIC_ATOMIC_HOST_ENDIANNESS);
+			    RNIC_ATOMIC_HOST_ENDIAN);
 	rc = set_block(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted));
 	return rc != 0 ? rc : query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
 }

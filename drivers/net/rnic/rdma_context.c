@@ -21,7 +21,7 @@ _Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each
 #define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
 #define LOG_MAX_MR_BYTES \
 	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
-#define ATOMIC_OPERATIONS (RNIC_ATOMIC_CMP_SWAP | RNIC_ATOMIC_FETCH_ADD)
+#define ATOMIC_OPERATIONS (RNIC_ATOMIC_COMPARE_SWAP | RNIC_ATOMIC_FETCH_ADD)
 #define PORTS		  1
 #define PKEYS		  1 /* RoCE has one, the default */
 #define DEFAULT_PKEY	  0xffff
@@ -128,7 +128,7 @@ atomic_cap(const struct rnic_dev *dev)
 	    !(rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_SIZE_QP) & sizeof(uint64_t)) ||
 	    (operations & ATOMIC_OPERATIONS) != ATOMIC_OPERATIONS ||
 	    rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE) !=
-		    RNIC_ATOMIC_HOST_ENDIANNESS)
+		    RNIC_ATOMIC_HOST_ENDIAN)
 		return RDMAPMD_ATOMIC_NONE;
 	return RDMAPMD_ATOMIC_HCA;
 }
