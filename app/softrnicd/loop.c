@@ -3,8 +3,8 @@
 /*
  * As the device thread of an embedded device does: poll while there is work, spin a little when there is none (the next
  * doorbell of a busy driver is near), then give the time slice away, then sleep. Doorbells in shared pages wake nobody,
- * so while there is a client the sleep has a limit, which bounds how late they are seen; messages wake at once. Without
- * a client there is nothing that a device could do, and the sleep has none.
+ * so while there is a client the sleep has a limit, which bounds how late they are seen, as it does for deadlines of
+ * queue pairs; messages wake at once. Without a client there is nothing that a device could do, and the sleep has none.
  */
 #include <errno.h>
 #include <poll.h>

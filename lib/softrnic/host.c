@@ -5,7 +5,8 @@
  *
  * It polls while there is work. Idle, it first spins a little (the next doorbell of a busy driver is near), then gives
  * its time slice away, then sleeps on an eventfd: doorbells in mapped memory wake nobody, so the timeout bounds how
- * late they are seen; calls through the public door, commands among them, wake it at once.
+ * late they are seen, and how late deadlines of queue pairs are; calls through the public door, commands among them,
+ * wake it at once.
  */
 #include <errno.h>
 #include <poll.h>

@@ -87,7 +87,6 @@ struct softrnic_qp {
 	uint8_t source_index;
 	uint8_t dgid[16];
 	uint8_t dmac[6];
-	struct rnic_qpc context; /* as created and modified, for QUERY_QP */
 
 	/* The data path's (data.h). */
 	struct softrnic *dev;
@@ -112,6 +111,9 @@ struct softrnic_qp {
 	TAILQ_ENTRY(softrnic_qp) active_link;
 	TAILQ_ENTRY(softrnic_qp) sweep_link;
 	TAILQ_ENTRY(softrnic_qp) timed_link;
+
+	/* Cold: the control plane's, as created and modified, for QUERY_QP. */
+	struct rnic_qpc context;
 };
 
 /* ---- What the data path offers the commands. ---- */

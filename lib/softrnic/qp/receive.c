@@ -137,7 +137,6 @@ rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 	qp->recv_bytes = 1u << rmp->log_stride;
 	softrnic_qp_ring_copy(dev, &rmp->ring, (uint32_t)rmp->next << rmp->log_stride, qp->recv_wqe,
 			      qp->recv_bytes);
-	SOFTRNIC_PRIVATE(*(struct rnic_wqe_next *)qp->recv_wqe);
 	*counter = rmp->next;
 	rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
 	rmp->consumer++;
@@ -181,8 +180,6 @@ softrnic_qp_recv_take(struct roce_qp *roce, struct roce_recv *recv)
 
 	if (!(qp->rmp != NULL ? rmp_take(qp->dev, qp, &counter) : rq_take(qp->dev, qp, &counter)))
 		return false;
-	/* The copy is more than the compiler is told of here, and none of it may come from the ring again. */
-	__asm__ volatile("" : : : "memory");
 	recv->cookie = counter;
 	recv->capacity = recv_capacity(qp);
 	return true;

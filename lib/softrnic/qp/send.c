@@ -95,7 +95,6 @@ sq_copy(struct softrnic *dev, struct softrnic_qp *qp, uint32_t available, uint8_
 	uint32_t length, here;
 
 	softrnic_qp_ring_copy(dev, &qp->ring, qp->sq_offset + at, wqe, RNIC_WQEBB_BYTES);
-	SOFTRNIC_PRIVATE(*ctrl);
 	length = (rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX) * RNIC_WQE_DS_BYTES;
 	if (length == 0 || length > available * RNIC_WQEBB_BYTES)
 		return 0;

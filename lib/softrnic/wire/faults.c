@@ -226,6 +226,8 @@ softrnic_faults_poll(struct softrnic *dev)
 
 	if (faults->held_bytes == 0 || ++faults->held_polls < FAULT_HOLD_POLLS)
 		return 0;
+	/* Nothing else may have looked at the clock of late, and time never goes back for who receives. */
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	faults_release(dev, faults);
 	return 1;
 }
