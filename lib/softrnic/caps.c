@@ -9,6 +9,7 @@
 #include "device.h"
 #include "eth/steer.h"
 #include "prm/layouts.h"
+#include "qp/qp.h"
 
 #define GENERAL(field) RNIC_GENERAL_CAP_##field
 
@@ -16,6 +17,17 @@ struct general_row {
 	enum rnic_general_cap_field field;
 	uint32_t value;
 };
+
+/* Of IB's own table, 8 << n; RoCE's is told by its capabilities. */
+#define GID_TABLE_SIZE 4
+_Static_assert(8 << GID_TABLE_SIZE == SOFTRNIC_ROCE_ADDRS, "one table");
+
+/* 4.096 us * 2^n, 4 ms: the device thread may be asleep when a packet comes. */
+#define ACK_DELAY 10
+
+#define ROCE_UDP_PORT		4791
+#define ROCE_UDP_SOURCE_PORT	0xc000
+#define ROCE_UDP_SOURCE_PORT_TO 0xffff
 
 static const struct general_row general[] = {
 	/* Ethernet port */
@@ -31,11 +43,11 @@ static const struct general_row general[] = {
 	{ GENERAL(LOG_MAX_EQ_SZ), SOFTRNIC_LOG_MAX_EQ_SIZE },
 	{ GENERAL(LOG_MAX_WQ_SZ), SOFTRNIC_LOG_MAX_WQ_SIZE },
 	{ GENERAL(LOG_MIN_STRIDE_SZ_RQ), 4 },
-	{ GENERAL(LOG_MAX_STRIDE_SZ_RQ), 9 },
+	{ GENERAL(LOG_MAX_STRIDE_SZ_RQ), SOFTRNIC_LOG_MAX_RQ_WQE },
 	{ GENERAL(LOG_MIN_STRIDE_SZ_SQ), 6 },
 	{ GENERAL(LOG_MAX_STRIDE_SZ_SQ), 6 },
-	{ GENERAL(MAX_WQE_SZ_SQ), 0x400 },
-	{ GENERAL(MAX_WQE_SZ_RQ), 0x200 },
+	{ GENERAL(MAX_WQE_SZ_SQ), SOFTRNIC_QP_WQE_BYTES_MAX },
+	{ GENERAL(MAX_WQE_SZ_RQ), 1 << SOFTRNIC_LOG_MAX_RQ_WQE },
 	{ GENERAL(LOG_MAX_TIS_PER_SQ), 0 },
 	{ GENERAL(BASIC_CYCLIC_RCV_WQE), 1 },
 	{ GENERAL(MODIFY_RQ_COUNTER_SET_ID), 1 },
@@ -47,7 +59,21 @@ static const struct general_row general[] = {
 	{ GENERAL(LOG_MAX_MRW_SZ), 63 },
 	{ GENERAL(MAX_INDIRECTION), SOFTRNIC_MAX_INDIRECTION },
 	{ GENERAL(LOG_MAX_KLM_LIST_SIZE), SOFTRNIC_LOG_MAX_KLMS },
-	{ GENERAL(LOG_MAX_MSG), 30 },
+	{ GENERAL(LOG_MAX_MSG), SOFTRNIC_LOG_MAX_MESSAGE },
+	/* reliable connections over RoCE version 2 */
+	{ GENERAL(ROCE), 1 },
+	{ GENERAL(RC), 1 },
+	{ GENERAL(ATOMIC), 1 },
+	{ GENERAL(LOG_MAX_QP_SZ), SOFTRNIC_LOG_MAX_QP_SIZE },
+	{ GENERAL(LOG_MAX_SRQ_SZ), SOFTRNIC_LOG_MAX_RMP_SIZE },
+	{ GENERAL(LOG_MAX_RA_REQ_QP), SOFTRNIC_LOG_MAX_RD_ATOMIC },
+	{ GENERAL(LOG_MAX_RA_RES_QP), SOFTRNIC_LOG_MAX_RD_ATOMIC },
+	{ GENERAL(GID_TABLE_SIZE), GID_TABLE_SIZE },
+	{ GENERAL(LOCAL_CA_ACK_DELAY), ACK_DELAY },
+	{ GENERAL(OUT_OF_SEQ_CNT), 1 },
+	{ GENERAL(RETRANSMISSION_Q_COUNTERS), 1 },
+	{ GENERAL(ENHANCED_ERROR_Q_COUNTERS), 1 },
+	{ GENERAL(RTS2RTS_QP_COUNTERS_SET_ID), 1 },
 	/* pages and registers */
 	{ GENERAL(LOG_PG_SZ), 12 },
 	{ GENERAL(UAR_SZ), 1 },
@@ -67,6 +93,9 @@ static const struct {
 	{ GENERAL(LOG_MAX_TRANSPORT_DOMAIN), SOFTRNIC_TD },
 	{ GENERAL(LOG_MAX_RQ), SOFTRNIC_RQ },
 	{ GENERAL(LOG_MAX_SQ), SOFTRNIC_SQ },
+	{ GENERAL(LOG_MAX_QP), SOFTRNIC_QP },
+	{ GENERAL(LOG_MAX_SRQ), SOFTRNIC_RMP },
+	{ GENERAL(LOG_MAX_RMP), SOFTRNIC_RMP },
 	{ GENERAL(LOG_MAX_TIR), SOFTRNIC_TIR },
 	{ GENERAL(LOG_MAX_TIS), SOFTRNIC_TIS },
 	{ GENERAL(LOG_MAX_RQT), SOFTRNIC_RQT },
@@ -142,6 +171,31 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 	softrnic_steering_fields(rnic_flow_table_props_field_bitmask_support(rx));
 }
 
+/* Compare-and-swap and fetch-and-add of 8 bytes; the old value comes in the host's order of bytes. */
+static void
+atomic_cap(struct rnic_atomic_cap *cap)
+{
+#define SET(field, value) rnic_atomic_cap_set(cap, RNIC_ATOMIC_CAP_##field, value)
+	SET(ATOMIC_REQ_8B_ENDIANNESS_MODE, RNIC_ATOMIC_HOST_ENDIAN);
+	SET(SUPPORTED_ATOMIC_REQ_8B_ENDIANNESS_MODE_1, 1);
+	SET(ATOMIC_OPERATIONS, RNIC_ATOMIC_COMPARE_SWAP | RNIC_ATOMIC_FETCH_ADD);
+	SET(ATOMIC_SIZE_QP, sizeof(uint64_t));
+#undef SET
+}
+
+static void
+roce_cap(struct rnic_roce_cap *cap)
+{
+#define SET(field, value) rnic_roce_cap_set(cap, RNIC_ROCE_CAP_##field, value)
+	SET(L3_TYPE, RNIC_ROCE_L3_CAP_IPV4 | RNIC_ROCE_L3_CAP_IPV6);
+	SET(ROCE_VERSION, 1 << RNIC_ROCE_VERSION_2);
+	SET(R_ROCE_DEST_UDP_PORT, ROCE_UDP_PORT);
+	SET(R_ROCE_MIN_SRC_UDP_PORT, ROCE_UDP_SOURCE_PORT);
+	SET(R_ROCE_MAX_SRC_UDP_PORT, ROCE_UDP_SOURCE_PORT_TO);
+	SET(ROCE_ADDRESS_TABLE_SIZE, SOFTRNIC_ROCE_ADDRS);
+#undef SET
+}
+
 SOFTRNIC_CMD(query_hca_cap)
 {
 	unsigned int type = cmd->op_mod >> 1;
@@ -156,26 +210,30 @@ SOFTRNIC_CMD(query_hca_cap)
 		return RNIC_STATUS_OK;
 	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(dev, cap); return RNIC_STATUS_OK;
 	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); return RNIC_STATUS_OK;
-	/* Types that a card of this class knows, with nothing in them. */
-	case RNIC_CAP_ODP:
-	case RNIC_CAP_ATOMIC:
-	case RNIC_CAP_ROCE: return RNIC_STATUS_OK;
+	case RNIC_CAP_ATOMIC: atomic_cap(cap); return RNIC_STATUS_OK;
+	case RNIC_CAP_ROCE: roce_cap(cap); return RNIC_STATUS_OK;
+	/* A card of this class knows it; there is nothing in it. */
+	case RNIC_CAP_ODP: return RNIC_STATUS_OK;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 }
 
-SOFTRNIC_CMD(set_hca_cap)
+/* Linux asks for the host's order of bytes, and says nothing else. */
+static int
+atomic_cap_set(const struct rnic_atomic_cap *asked)
 {
-	const struct rnic_set_hca_cap_in *in = cmd->in;
-	const struct rnic_general_cap *asked =
-		(const void *)((const uint8_t *)cmd->in + RNIC_HCA_CAP_OFFSET);
+	return rnic_atomic_cap_get(asked, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE) ==
+			       RNIC_ATOMIC_HOST_ENDIAN
+		       ? RNIC_STATUS_OK
+		       : RNIC_STATUS_BAD_PARAM;
+}
+
+static int
+general_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd,
+		const struct rnic_general_cap *asked)
+{
 	const struct rnic_general_cap *max = &dev->general_cap[0];
 
-	if (dev->state != SOFTRNIC_HCA_ENABLED)
-		return RNIC_STATUS_BAD_SYS_STATE;
-	if (cmd->op_mod >> 1 != RNIC_CAP_GENERAL ||
-	    rnic_set_hca_cap_in_get(in, RNIC_SET_HCA_CAP_IN_FUNCTION_ID) != 0)
-		return RNIC_STATUS_BAD_PARAM;
 	for (unsigned int i = 0; i < rnic_general_cap_desc.field_count; i++) {
 		const struct rnic_field_desc *desc = &rnic_general_cap_desc.fields[i];
 		uint32_t field = RNIC_FIELD(desc->offset, desc->high, desc->low);
@@ -194,4 +252,20 @@ SOFTRNIC_CMD(set_hca_cap)
 		rnic_general_cap_set(&dev->general_cap[1], settable[i],
 				     rnic_general_cap_get(asked, settable[i]));
 	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(set_hca_cap)
+{
+	const struct rnic_set_hca_cap_in *in = cmd->in;
+	const void *asked = (const uint8_t *)cmd->in + RNIC_HCA_CAP_OFFSET;
+
+	if (dev->state != SOFTRNIC_HCA_ENABLED)
+		return RNIC_STATUS_BAD_SYS_STATE;
+	if (rnic_set_hca_cap_in_get(in, RNIC_SET_HCA_CAP_IN_FUNCTION_ID) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	switch (cmd->op_mod >> 1) {
+	case RNIC_CAP_GENERAL: return general_cap_set(dev, cmd, asked);
+	case RNIC_CAP_ATOMIC: return atomic_cap_set(asked);
+	default: return RNIC_STATUS_BAD_PARAM;
+	}
 }

@@ -375,6 +375,70 @@ capabilities_follow_the_recipe(void **state)
 			 RNIC_STATUS_BAD_PARAM);
 }
 
+/* What drivers of RDMA look for, Linux's and ours. */
+static void
+capabilities_of_reliable_connections(void **state)
+{
+	struct hn *hn = *state;
+	struct rnic_general_cap cap;
+	struct rnic_atomic_cap atomic;
+	struct rnic_roce_cap roce;
+
+	hn_enable(hn);
+	for (unsigned int current = 0; current < 2; current++) {
+		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current), &cap, sizeof(cap));
+		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ATOMIC, current), &atomic,
+			  sizeof(atomic));
+		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, current), &roce, sizeof(roce));
+#define GET(field) rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_##field)
+		assert_int_equal(GET(ROCE), 1);
+		assert_int_equal(GET(RC), 1);
+		assert_int_equal(GET(ATOMIC), 1);
+		assert_int_equal(GET(UC), 0);
+		assert_int_equal(GET(UD), 0);
+		assert_int_equal(GET(XRC), 0);
+		assert_int_equal(GET(LOG_MAX_QP), 13);
+		assert_int_equal(GET(LOG_MAX_QP_SZ), 15);
+		assert_int_equal(GET(LOG_MAX_SRQ), 12);
+		assert_int_equal(GET(LOG_MAX_RMP), 12);
+		assert_int_equal(GET(LOG_MAX_SRQ_SZ), 15);
+		assert_int_equal(GET(LOG_MAX_RA_REQ_QP), 4);
+		assert_int_equal(GET(LOG_MAX_RA_RES_QP), 4);
+		assert_int_equal(GET(MAX_WQE_SZ_SQ), 0x400);
+		assert_int_equal(GET(MAX_WQE_SZ_RQ), 0x200);
+#undef GET
+		/* Byte for byte: endianness and its support, operations, sizes. */
+		assert_int_equal(hn_get32(&atomic, 0x08), 0x42000000);
+		assert_int_equal(hn_get32(&atomic, 0x10), 0x3);
+		assert_int_equal(hn_get32(&atomic, 0x14), 0x8);
+		/* IPv4 and IPv6, version 2. */
+		assert_int_equal(hn_get32(&roce, 0x10), 0x00060004);
+		assert_int_equal(hn_get32(&roce, 0x14), 4791);
+		assert_int_equal(hn_get32(&roce, 0x18), 0xffffc000);
+		assert_int_equal(hn_get32(&roce, 0x1c), 128);
+	}
+}
+
+/* As Linux does it: the order of bytes of results, in zeros. */
+static void
+atomics_in_the_order_of_the_host(void **state)
+{
+	struct hn *hn = *state;
+	static struct rnic_set_hca_cap_in in;
+	struct rnic_atomic_cap *atomic = (void *)((uint8_t *)&in + RNIC_HCA_CAP_OFFSET);
+	struct rnic_cmd_out out;
+
+	hn_enable(hn);
+	memset(&in, 0, sizeof(in));
+	hn_head(&in, RNIC_CMD_SET_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ATOMIC, 0));
+	rnic_atomic_cap_set(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
+			    RNIC_ATOMIC_HOST_ENDIAN);
+	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+	rnic_atomic_cap_set(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
+			    RNIC_ATOMIC_BIG_ENDIAN);
+	assert_int_equal(hn_cmd(hn, &in, sizeof(in), &out, sizeof(out)), RNIC_STATUS_BAD_PARAM);
+}
+
 static void
 blueflame_is_offered_when_asked_for(void **state)
 {
@@ -605,6 +669,8 @@ main(void)
 		T(bad_pages_are_refused_as_a_whole),
 		T(pages_at_run_time_by_event),
 		T(capabilities_follow_the_recipe),
+		T(capabilities_of_reliable_connections),
+		T(atomics_in_the_order_of_the_host),
 		T(blueflame_is_offered_when_asked_for),
 		T(set_hca_cap_within_the_maximum),
 		T(linux_brings_up_and_unloads),
