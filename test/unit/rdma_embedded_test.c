@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * RDMA's objects on the embedded device, through the library: what needs no queue pair. The device does not offer RDMA by
- * itself; the test says that it does.
+ * RDMA's objects on the embedded device, through the library: what the device says of itself, memory regions as it knows
+ * them, events, and what is left when it refuses, or is lost.
  */
 
 #include "unit.h"
@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include <rte_malloc.h>
+#include <rte_telemetry.h>
+#include <rte_version.h>
 
+#include "../e2e/rdma.h"
 #include "doorbell.h"
 #include "prm/wqe.h"
 #include "rdma.h"
@@ -24,18 +27,12 @@ struct world {
 	uint32_t maps, keys;
 };
 
-/* Before anything of the driver's looks whether there is RDMA, but the event queue for the rest. */
+/* Once the driver knows the capabilities, and before anything but the event queue for the rest looks at them. */
 static int
-pretend(struct rnic_dev *dev, const char *stage, bool up)
+without_rc(struct rnic_dev *dev, const char *stage, bool up)
 {
-	struct rnic_general_cap *general = &dev->caps.general;
-
-	if (!up || strcmp(stage, "RDMA") != 0)
-		return 0;
-	rnic_general_cap_set(general, RNIC_GENERAL_CAP_ROCE, 1);
-	rnic_general_cap_set(general, RNIC_GENERAL_CAP_RC, 1);
-	rnic_general_cap_set(general, RNIC_GENERAL_CAP_LOG_MAX_QP_SZ, 15);
-	rnic_roce_cap_set(&dev->caps.roce, RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE, 0);
+	if (up && strcmp(stage, "RDMA") == 0)
+		rnic_general_cap_set(&dev->caps.general, RNIC_GENERAL_CAP_RC, 0);
 	return 0;
 }
 
@@ -46,9 +43,7 @@ open_world(void **state)
 	void *dev;
 
 	assert_non_null(world);
-	rnic_bringup_hook = pretend;
 	assert_int_equal(unit_open(&dev), 0);
-	rnic_bringup_hook = NULL;
 	world->dev = dev;
 	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
 	world->maps = world->dev->access->maps;
@@ -75,12 +70,19 @@ close_world(void **state)
 static void
 test_a_device_without_rc_offers_no_rdma(void **state)
 {
-	struct rnic_dev *dev = *state;
 	struct rdmapmd_context *context;
+	struct rnic_dev *dev;
 
+	(void)state;
+	rnic_bringup_hook = without_rc;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
 	assert_false(rnic_rdma_supported(dev));
 	assert_null(dev->rdma);
 	assert_int_equal(rdmapmd_device_open(dev->device, &context), -ENOTSUP);
+	rnic_dev_close(dev);
+	/* And it has no use for an address. */
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "ip=192.0.2.1", SOCKET_ID_ANY, &dev), -ENOTSUP);
+	rnic_bringup_hook = NULL;
 }
 
 static void
@@ -100,9 +102,12 @@ test_what_the_device_says_of_itself(void **state)
 	assert_int_equal(attr.max_send_sge,
 			 (attr.max_sq_desc_sz / 16 < 63 ? attr.max_sq_desc_sz / 16 : 63) - 3);
 	assert_int_equal(attr.max_recv_sge, attr.max_rq_desc_sz / 16);
-	assert_int_equal(attr.atomic_cap, RDMAPMD_ATOMIC_NONE);
+	/* The driver has asked for the host's byte order. */
+	assert_int_equal(attr.atomic_cap, RDMAPMD_ATOMIC_HCA);
+	assert_int_equal(attr.max_qp_rd_atom, 16);
 	assert_int_equal(rdmapmd_port_query(world->context, 1, &port), 0);
-	assert_int_equal(port.gid_tbl_len, 0);
+	assert_int_equal(port.state, RDMAPMD_PORT_ACTIVE);
+	assert_true(port.gid_tbl_len >= 2);
 	assert_memory_equal(port.mac, world->dev->mac, 6);
 	assert_int_equal(rdmapmd_pkey_query(world->context, 1, 0, &pkey), 0);
 	assert_int_equal(pkey, 0xffff);
@@ -276,6 +281,7 @@ test_a_cq_without_a_channel(void **state)
 	assert_int_equal(rdmapmd_cq_moderate(cq, 1, 1), -ENOTSUP);
 }
 
+/* The driver believes that receive WQEs may be longer than the device takes. */
 static void
 test_what_the_device_refuses_leaves_nothing(void **state)
 {
@@ -283,38 +289,297 @@ test_what_the_device_refuses_leaves_nothing(void **state)
 	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 100 };
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 64 },
 	};
-	struct rdmapmd_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct rdmapmd_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 63 } };
+	struct rnic_general_cap *general = &world->dev->caps.general;
+	struct rdmapmd_context *context;
 	struct rdmapmd_srq *srq;
 	struct rdmapmd_pd *pd;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_qp *qp;
 	uint32_t maps;
 
-	assert_int_equal(rdmapmd_pd_alloc(world->context, &pd), 0);
-	assert_int_equal(rdmapmd_cq_create(world->context, &cq_attr, &cq), 0);
+	rnic_general_cap_set(general, RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ, 0x400);
+	assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
+	assert_int_equal(rdmapmd_cq_create(context, &cq_attr, &cq), 0);
 	maps = world->dev->access->maps;
 	attr.send_cq = attr.recv_cq = cq;
-	assert_true(rdmapmd_qp_create(pd, &attr, &qp) < 0);
-	assert_true(rdmapmd_srq_create(pd, &srq_attr, &srq) < 0);
+	assert_int_equal(rdmapmd_qp_create(pd, &attr, &qp), -EINVAL);
+	assert_int_equal(rdmapmd_srq_create(pd, &srq_attr, &srq), -EINVAL);
 	assert_int_equal(world->dev->access->maps, maps);
+	assert_int_equal(rdmapmd_context_close(context), 0);
 }
 
-#define TEST(name)	 cmocka_unit_test_setup_teardown(name, open_world, close_world)
-#define PLAIN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
+/* ---- Events of the device ---- */
+
+static void
+test_a_cq_that_ran_over(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_cq_init_attr attr = { .cqe = 7 };
+	struct pollfd wait = { .events = POLLIN };
+	struct rdmapmd_async_event event;
+	struct rnic_rdma_cq *rnic_cq;
+	struct rdmapmd_cq *cq;
+	struct rnic_sq sq;
+	unsigned int i;
+
+	assert_int_equal(rdmapmd_cq_create(world->context, &attr, &cq), 0);
+	rnic_cq = (struct rnic_rdma_cq *)cq;
+	assert_int_equal(rnic_sq_create(world->dev, 6, &rnic_cq->ring, &sq), 0);
+	assert_int_equal(rdmapmd_cq_status(cq), 0);
+	for (i = 0; i < 9; i++)
+		post_nop(&sq);
+	wait.fd = rdmapmd_async_event_fd(world->context);
+	assert_int_equal(poll(&wait, 1, 5000), 1);
+	assert_int_equal(rdmapmd_async_event_get(world->context, &event), 0);
+	assert_int_equal(event.event_type, RDMAPMD_EVENT_CQ_ERR);
+	assert_ptr_equal(event.element.cq, cq);
+	assert_int_equal(rdmapmd_cq_status(cq), -EOVERFLOW);
+	assert_int_equal(rdmapmd_cq_destroy(cq), -EBUSY);
+	assert_int_equal(rdmapmd_async_event_ack(world->context, &event), 0);
+	assert_int_equal(rnic_sq_destroy(world->dev, &sq), 0);
+	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
+}
+
+static void
+expect_event(struct rdmapmd_context *context, enum rdmapmd_event_type type)
+{
+	struct pollfd wait = { .fd = rdmapmd_async_event_fd(context), .events = POLLIN };
+	struct rdmapmd_async_event event;
+
+	if (poll(&wait, 1, 5000) != 1)
+		fail_msg("no event '%s'", rdmapmd_event_type_str(type));
+	assert_int_equal(rdmapmd_async_event_get(context, &event), 0);
+	assert_int_equal(event.event_type, type);
+	assert_int_equal(rdmapmd_async_event_ack(context, &event), 0);
+}
+
+static void
+test_the_port_comes_and_goes(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(rnic_port_set_admin(world->dev, false), 0);
+	expect_event(world->context, RDMAPMD_EVENT_PORT_ERR);
+	assert_int_equal(rnic_port_set_admin(world->dev, true), 0);
+	expect_event(world->context, RDMAPMD_EVENT_PORT_ACTIVE);
+}
+
+/* ---- The device is lost ---- */
+
+static int
+open_pair(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true };
+	struct rdma_pair *pair = calloc(1, sizeof(*pair));
+	void *dev;
+
+	assert_non_null(pair);
+	rnic_health_period_ms = 20;
+	assert_int_equal(unit_open(&dev), 0);
+	rdma_open(pair, &conf);
+	*state = pair;
+	return 0;
+}
+
+static struct rnic_dev *
+device_of(const struct rdma_pair *pair)
+{
+	return rdmapmd_device_priv(rdmapmd_context_device(pair->context));
+}
+
+static void
+lose(struct rdma_pair *pair)
+{
+	assert_int_equal(softrnic_fault(unit_softrnic(device_of(pair)), SOFTRNIC_FAULT_FATAL, 1),
+			 0);
+	expect_event(pair->context, RDMAPMD_EVENT_DEVICE_FATAL);
+}
+
+static void
+test_a_lost_device_flushes_everything(void **state)
+{
+	struct rdma_pair *pair = *state;
+	struct rdmapmd_send_wr wr = rdma_request(pair, RDMAPMD_WR_SEND, 0, NULL);
+	struct rnic_dev *dev = device_of(pair);
+	struct rdmapmd_cq *armed;
+	unsigned int i;
+	int left;
+
+	/* Sends that wait for a receive, and receives that wait for a send. */
+	for (i = 0; i < 5; i++) {
+		wr.wr_id = i;
+		rdma_post(pair->qp[0], &wr);
+		rdma_post_recv(pair->qp[0], 100 + i, NULL, 0);
+	}
+	assert_int_equal(rdmapmd_req_notify_cq(pair->cq[0], false), 0);
+	lose(pair);
+	armed = wait_event(pair->channel, 5000);
+	assert_non_null(armed);
+	assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
+	for (i = 0; i < 5; i++)
+		rdma_expect_status(pair->cq[0], i, RDMAPMD_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 5; i++)
+		rdma_expect_status(pair->cq[0], 100 + i, RDMAPMD_WC_WR_FLUSH_ERR);
+	assert_int_equal(rdmapmd_qp_state(pair->qp[0]), RDMAPMD_QPS_ERR);
+	/* What is posted now comes back, too; whoever arms is not left alone with it. */
+	rdma_post(pair->qp[0], &wr);
+	while ((armed = wait_event(pair->channel, 0)) != NULL)
+		assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(pair->cq[0], false), 0);
+	armed = wait_event(pair->channel, 5000);
+	assert_ptr_equal(armed, pair->cq[0]);
+	assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
+	rdma_expect_status(pair->cq[0], 4, RDMAPMD_WC_WR_FLUSH_ERR);
+	/* Draining ends. */
+	rdma_post_recv(pair->qp[1], 7, NULL, 0);
+	left = rdmapmd_qp_drain(pair->qp[1]);
+	assert_int_equal(left, 1);
+	rdma_expect_status(pair->cq[1], 7, RDMAPMD_WC_WR_FLUSH_ERR);
+	assert_int_equal(rdmapmd_qp_drain(pair->qp[1]), 0);
+	/* All of it goes, with the errors of a device that is not there. */
+	rdmapmd_context_close(pair->context);
+	rte_free(pair->memory);
+	rnic_dev_close(dev);
+	free(pair);
+}
+
+/* The driver goes while an application has everything open: shells are what is left. */
+static void
+test_a_device_that_is_closed_under_an_application(void **state)
+{
+	struct rdma_pair *pair = *state;
+	const struct rdmapmd_send_wr wr = rdma_request(pair, RDMAPMD_WR_SEND, 1, NULL);
+	struct rnic_dev *dev = device_of(pair);
+	struct rdmapmd_wc wc;
+
+	rdma_post(pair->qp[0], &wr);
+	rnic_dev_close(dev);
+	expect_event(pair->context, RDMAPMD_EVENT_DEVICE_FATAL);
+	assert_int_equal(rdmapmd_post_send(pair->qp[0], &wr, 1), 0);
+	assert_int_equal(rdmapmd_poll_cq(pair->cq[0], &wc, 1), 0);
+	assert_int_equal(rdmapmd_qp_drain(pair->qp[0]), -ENODEV);
+	/* Shells go as ever, without a word from the driver. */
+	rdma_close(pair);
+	free(pair);
+}
+
+/* ---- Telemetry ---- */
+
+/* What a handler says, as text: these stand in the place of the library's functions. */
+static char told[2048];
+
+static void
+tell(const char *format, const char *name, const char *text, uint64_t value)
+{
+	const size_t at = strlen(told);
+
+	snprintf(told + at, sizeof(told) - at, format, name, text, value);
+}
+
+int
+rte_tel_data_start_array(struct rte_tel_data *data, enum rte_tel_value_type type)
+{
+	(void)data;
+	assert_int_equal(type, RTE_TEL_STRING_VAL);
+	return 0;
+}
+
+int
+rte_tel_data_start_dict(struct rte_tel_data *data)
+{
+	(void)data;
+	return 0;
+}
+
+int
+rte_tel_data_add_array_string(struct rte_tel_data *data, const char *text)
+{
+	(void)data;
+	tell("[%s]%s", text, "", 0);
+	return 0;
+}
+
+int
+rte_tel_data_add_dict_string(struct rte_tel_data *data, const char *name, const char *text)
+{
+	(void)data;
+	tell("[%s=%s]", name, text, 0);
+	return 0;
+}
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#endif
+int
+rte_tel_data_add_dict_uint(struct rte_tel_data *data, const char *name, uint64_t value)
+{
+	(void)data;
+	tell("[%s%s%" PRIu64 "]", name, "=", value);
+	return 0;
+}
+
+static void
+assert_told(const char *what)
+{
+	if (strstr(told, what) == NULL)
+		fail_msg("'%s' is not in '%s'", what, told);
+}
+
+static void
+test_telemetry(void **state)
+{
+	union rdmapmd_gid ipv4 = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 9 } };
+	struct world *world = *state;
+	uint32_t index;
+
+	assert_int_equal(rdmapmd_gid_add(world->context, 1, &ipv4, &index), 0);
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_list("/rnic/list", NULL, NULL), 0);
+	assert_told("[net_rnic0]");
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_info("/rnic/info", "net_rnic0", NULL), 0);
+	assert_told("[rdma=yes]");
+	assert_told("[state=ACTIVE]");
+	assert_told("[active_mtu=1024]");
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_gids("/rnic/gids", "net_rnic0", NULL), 0);
+	assert_told("[0=fe80::");
+	assert_told("[1=192.0.2.9]");
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_counters("/rnic/counters", "net_rnic0", NULL), 0);
+	assert_told("[rx_write_requests=0]");
+	assert_told("[req_cqe_flush_error=0]");
+	assert_int_equal(rnic_telemetry_info("/rnic/info", "net_rnic9", NULL), -ENODEV);
+	assert_int_equal(rnic_telemetry_gids("/rnic/gids", "", NULL), -ENODEV);
+	assert_int_equal(rnic_telemetry_counters("/rnic/counters", NULL, NULL), -ENODEV);
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, open_world, close_world)
+#define PAIR_TEST(name) cmocka_unit_test_setup(name, open_pair)
 
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAIN_TEST(test_a_device_without_rc_offers_no_rdma),
+		cmocka_unit_test(test_a_device_without_rc_offers_no_rdma),
 		TEST(test_what_the_device_says_of_itself),
 		TEST(test_the_path_mtu_follows_the_port),
 		TEST(test_memory_regions),
 		TEST(test_completion_events),
 		TEST(test_a_cq_without_a_channel),
 		TEST(test_what_the_device_refuses_leaves_nothing),
+		TEST(test_a_cq_that_ran_over),
+		TEST(test_the_port_comes_and_goes),
+		TEST(test_telemetry),
+		PAIR_TEST(test_a_lost_device_flushes_everything),
+		PAIR_TEST(test_a_device_that_is_closed_under_an_application),
 	};
 
 	return cmocka_run_group_tests_name("rdma_embedded", tests, NULL, NULL);

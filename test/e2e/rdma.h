@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Two queue pairs of one process that are connected with each other over the loop wire, and memory with a pattern: what
+ * programs on the library's API share.
+ */
+#ifndef E2E_RDMA_H
+#define E2E_RDMA_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <rdmapmd.h>
+
+#define RDMA_HALF      (9u << 20) /* where the second half of the memory begins, which is written to */
+#define RDMA_GUARD     64u	  /* bytes around what is written that must stay */
+#define RDMA_UNTOUCHED 0xa5
+
+struct rdma_pair {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_comp_channel *channel;
+	struct rdmapmd_cq *cq[2];
+	struct rdmapmd_srq *srq; /* of the second one; may be NULL */
+	struct rdmapmd_qp *qp[2];
+	struct rdmapmd_mr *mr;
+	uint8_t *memory;
+};
+
+/* How the two are made; members that are 0 have defaults. */
+struct rdma_conf {
+	uint32_t depth;	       /* requests of each queue; 64 */
+	uint32_t sges;	       /* 4 */
+	uint32_t inline_bytes; /* 64 */
+	uint32_t sgid_index;   /* 0: the link-local one */
+	uint32_t access;       /* of peers, through the queue pair; all */
+	enum rdmapmd_mtu mtu;  /* 1024 */
+	uint8_t timeout;       /* 14 */
+	uint8_t retry_cnt;     /* 7 */
+	uint8_t rnr_retry;     /* 7; RDMA_NONE: 0 */
+	uint8_t rd_atomic;     /* 16; RDMA_NONE: 0 */
+	bool srq, channel, sq_sig_all;
+};
+#define RDMA_NONE 0xff
+
+/* Open net_rnic0 and connect two queue pairs; fails the test if anything does. */
+void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);
+/* All of it, which must go without an error. */
+void rdma_close(struct rdma_pair *pair);
+/* One way from RESET to RTS, to that queue pair. */
+void rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rdma_conf *conf);
+void rdma_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state);
+
+/* The next completion, or a test that fails after some seconds. */
+struct rdmapmd_wc rdma_wait(struct rdmapmd_cq *cq);
+/* It must be this request's, and a good one. */
+struct rdmapmd_wc rdma_expect(struct rdmapmd_cq *cq, uint64_t wr_id, enum rdmapmd_wc_opcode opcode);
+void rdma_expect_status(struct rdmapmd_cq *cq, uint64_t wr_id, enum rdmapmd_wc_status status);
+/* Nothing comes for a while. */
+void rdma_expect_nothing(struct rdmapmd_cq *cq);
+
+/* A piece of the region that both use. */
+static inline struct rdmapmd_sge
+rdma_sge(const struct rdma_pair *pair, uint32_t offset, uint32_t length)
+{
+	return (struct rdmapmd_sge){ (uintptr_t)pair->memory + offset, length, pair->mr->lkey };
+}
+/* A request of the first queue pair: signaled, from the first half, to the second one. */
+struct rdmapmd_send_wr rdma_request(const struct rdma_pair *pair, enum rdmapmd_wr_opcode opcode,
+				    uint64_t wr_id, const struct rdmapmd_sge *sge);
+void rdma_post(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
+void rdma_post_recv(struct rdmapmd_qp *qp, uint64_t wr_id, const struct rdmapmd_sge *sge,
+		    uint16_t count);
+
+/* A pattern in the first half, nothing in the second. */
+void rdma_fill(struct rdma_pair *pair, uint32_t length);
+/* The second half has `length` bytes of the first, from `from` on, at `to`; around it nothing. */
+void rdma_check(const struct rdma_pair *pair, uint32_t from, uint32_t to, uint32_t length);
+
+#endif
