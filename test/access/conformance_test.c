@@ -335,7 +335,8 @@ a_vector_tells_of_its_event_queue_alone(void **state)
 	world.access = NULL;
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
 	ops = dev->access->ops;
-	for (vector = 1; vector < 8; vector += 3) {
+	/* The driver itself reads those of 0 and 1. */
+	for (vector = 2; vector < 8; vector += 3) {
 		assert_int_equal(
 			rnic_eq_create(dev, 5, UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, vector, &eq),
 			0);
