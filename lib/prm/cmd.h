@@ -116,6 +116,7 @@ enum rnic_cmd_status {
 	RNIC_STATUS_BAD_RES_STATE = 0x09,
 	RNIC_STATUS_BAD_INDEX = 0x0a,
 	RNIC_STATUS_NO_RES = 0x0f,
+	RNIC_STATUS_BAD_SIZE_OUTS_CQES = 0x40, /* more entries wait than a CQ's new ring holds */
 	RNIC_STATUS_BAD_INP_LEN = 0x50,
 	RNIC_STATUS_BAD_OUTP_LEN = 0x51,
 };
@@ -283,6 +284,19 @@ RNIC_INNER(query_cq_out, cqc, cqc, 0x10)
 RNIC_LAYOUT(modify_cq_in, MODIFY_CQ_IN, 0x110)
 RNIC_INNER(modify_cq_in, cqc, cqc, 0x10)
 
+enum rnic_modify_cq_op_mod {
+	RNIC_MODIFY_CQ_FIELDS = 0,
+	RNIC_MODIFY_CQ_RESIZE = 1, /* page addresses follow */
+};
+
+/* field_select of RESIZE */
+#define RNIC_RESIZE_CQ_LOG_SIZE	     (1u << 0)
+#define RNIC_RESIZE_CQ_PAGE_OFFSET   (1u << 1)
+#define RNIC_RESIZE_CQ_LOG_PAGE_SIZE (1u << 2)
+#define RNIC_RESIZE_CQ_RING \
+	(RNIC_RESIZE_CQ_LOG_SIZE | RNIC_RESIZE_CQ_PAGE_OFFSET | RNIC_RESIZE_CQ_LOG_PAGE_SIZE)
+
+/* ... of FIELDS */
 #define RNIC_MODIFY_CQ_PERIOD	 (1u << 0)
 #define RNIC_MODIFY_CQ_MAX_COUNT (1u << 1)
 #define RNIC_MODIFY_CQ_OVERRUN	 (1u << 2)

@@ -309,7 +309,71 @@ SOFTRNIC_CMD(query_cq)
 	return RNIC_STATUS_OK;
 }
 
-/* Overrun may be ignored or not. Moderation is not offered (cq_moderation is 0), so its fields are refused. */
+/* Is there room in the old ring for the entry that ends it, and in the new one for that and all that waits? */
+static int
+cq_resize_room(struct softrnic *dev, struct softrnic_cq *cq, uint32_t log_size)
+{
+	uint32_t index;
+
+	if (cq->error || !softrnic_dbrec_read(dev, &cq->dbrec, 0, &index))
+		return RNIC_STATUS_BAD_RES_STATE;
+	index = cq_index_extend(cq, index);
+	if (cq->producer - index >= 1u << cq->log_size)
+		return RNIC_STATUS_BAD_RES_STATE;
+	if (cq->producer - index >= 1u << log_size)
+		return RNIC_STATUS_BAD_SIZE_OUTS_CQES;
+	cq->consumer = index;
+	return RNIC_STATUS_OK;
+}
+
+/*
+ * Another ring (PRM: "Resize CQ"): an entry that says so ends the old one, where the driver finds what it has not polled
+ * yet; the next one, with the next number, is in the new ring.
+ */
+static int
+cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq)
+{
+	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
+	const struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(in);
+	const uint32_t log_size = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
+	const uint64_t page_shift = rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE);
+	const uint64_t offset = rnic_cqc_get(cqc, RNIC_CQC_PAGE_OFFSET);
+	struct softrnic_ring ring;
+	struct rnic_cqe *last;
+	int status;
+
+	cmd->syndrome = 0x403003;
+	if (rnic_modify_cq_in_get(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT) != RNIC_RESIZE_CQ_RING ||
+	    6 + rnic_cqc_get(cqc, RNIC_CQC_CQE_SZ) != cq->cqe_bytes_log2 ||
+	    log_size > CQ_LOG_SIZE_MAX || cq->collapsed)
+		return RNIC_STATUS_BAD_PARAM;
+	cmd->syndrome = 0x403004;
+	status = cq_resize_room(dev, cq, log_size);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x403005;
+	status = softrnic_ring_init(dev, &ring, (const struct rnic_be64 *)(in + 1),
+				    cmd->in_bytes - sizeof(*in), (unsigned int)page_shift + 12,
+				    (uint32_t)offset * 64, 1u << (log_size + cq->cqe_bytes_log2),
+				    SOFTRNIC_DMA_WRITE);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	last = softrnic_cq_claim(dev, cq);
+	if (last == NULL) {
+		softrnic_ring_fini(&ring);
+		return RNIC_STATUS_BAD_RES_STATE;
+	}
+	softrnic_cq_publish(dev, cq, last, RNIC_CQE_RESIZE, false);
+	softrnic_ring_fini(&cq->ring);
+	cq->ring = ring;
+	cq->log_size = (uint8_t)log_size;
+	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_CQ_SIZE, log_size);
+	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE, page_shift);
+	rnic_cqc_set(&cq->context, RNIC_CQC_PAGE_OFFSET, offset);
+	return RNIC_STATUS_OK;
+}
+
+/* Another ring; overrun may be ignored or not. Moderation is not offered (cq_moderation is 0), so its fields are refused. */
 SOFTRNIC_CMD(modify_cq)
 {
 	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
@@ -321,7 +385,10 @@ SOFTRNIC_CMD(modify_cq)
 	if (cq == NULL)
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = 0x403002;
-	if (cmd->op_mod != 0 || (select & ~(uint64_t)RNIC_MODIFY_CQ_OVERRUN) != 0)
+	if (cmd->op_mod == RNIC_MODIFY_CQ_RESIZE)
+		return cq_resize(dev, cmd, cq);
+	if (cmd->op_mod != RNIC_MODIFY_CQ_FIELDS ||
+	    (select & ~(uint64_t)RNIC_MODIFY_CQ_OVERRUN) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_MODIFY_CQ_OVERRUN) != 0) {
 		cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;

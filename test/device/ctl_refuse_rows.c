@@ -136,7 +136,8 @@ const struct refusal refusals[] = {
 	BUSY(DESTROY_CQ, cq.number),
 	NUMBER(QUERY_CQ),
 	NUMBER(MODIFY_CQ),
-	OP_MOD(MODIFY_CQ, 1),
+	OP_MOD(MODIFY_CQ, 1), /* without its fields */
+	OP_MOD(MODIFY_CQ, 2),
 	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, 1u << 31, "unknown field"),
 	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_MODIFY_CQ_PERIOD,
 	  "moderation: not offered"),

@@ -396,6 +396,7 @@ status_to_errno(uint32_t status)
 	case RNIC_STATUS_BAD_RES:
 	case RNIC_STATUS_BAD_RES_STATE:
 	case RNIC_STATUS_BAD_INDEX:
+	case RNIC_STATUS_BAD_SIZE_OUTS_CQES:
 	case RNIC_STATUS_BAD_INP_LEN:
 	case RNIC_STATUS_BAD_OUTP_LEN: return -EINVAL;
 	default: return -EREMOTEIO; /* INTERNAL_ERR, and what we do not know */

@@ -110,11 +110,6 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 
 /* ---- Another size (PRM: "Resize CQ") ---- */
 
-#define MODIFY_CQ_RESIZE     1 /* op_mod */
-#define RESIZE_LOG_SIZE	     (1u << 0)
-#define RESIZE_PAGE_OFFSET   (1u << 1)
-#define RESIZE_LOG_PAGE_SIZE (1u << 2)
-
 static uint32_t
 waiting(const struct rnic_cq *cq)
 {
@@ -165,11 +160,12 @@ resize_command(struct rnic_dev *dev, const struct rnic_cq *cq, const struct rnic
 	if (in == NULL)
 		return -ENOMEM;
 	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_CQN, cq->cqn);
-	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT,
-			      RESIZE_LOG_SIZE | RESIZE_PAGE_OFFSET | RESIZE_LOG_PAGE_SIZE);
+	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_RESIZE_CQ_RING);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
 	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_LOG_CQ_SIZE, log_size);
 	rnic_mem_page_list(mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_MODIFY_CQ, MODIFY_CQ_RESIZE, in, bytes, &out, sizeof(out));
+	rc = rnic_cmd_exec(dev, RNIC_CMD_MODIFY_CQ, RNIC_MODIFY_CQ_RESIZE, in, bytes, &out,
+			   sizeof(out));
 	free(in);
 	return rc;
 }
