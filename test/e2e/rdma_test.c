@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -621,12 +622,90 @@ test_shared_receives(void **unused)
 	rdma_expect_nothing(pair.cq[1]);
 }
 
+/* ---- Another size ---- */
+
+/* While completions come, and wait: larger, smaller, back, with the ring anywhere in its pass. */
+static void
+test_a_cq_of_another_size(void **unused)
+{
+	static const uint32_t sizes_of_cq[] = { 1000, 40, 4000, 300 };
+	struct rdmapmd_send_wr wr = rdma_request(&pair, RDMAPMD_WR_NOP, 0, NULL);
+	uint32_t posted = 0, polled = 0, i, k;
+
+	(void)unused;
+	for (i = 0; i < 200; i++) {
+		for (k = 0; k < 30; k++) {
+			wr.wr_id = posted++;
+			rdma_post(pair.qp[0], &wr);
+		}
+		/* Some of them are polled, some wait, some are still to come. */
+		for (k = 0; k < 1 + i % 7; k++)
+			rdma_expect(pair.cq[0], polled++, RDMAPMD_WC_NOP);
+		assert_int_equal(rdmapmd_cq_resize(pair.cq[0], sizes_of_cq[i % 4]), 0);
+		while (polled != posted)
+			rdma_expect(pair.cq[0], polled++, RDMAPMD_WC_NOP);
+	}
+	rdma_expect_nothing(pair.cq[0]);
+	/* More wait than would fit. */
+	for (k = 0; k < 30; k++) {
+		wr.wr_id = posted++;
+		rdma_post(pair.qp[0], &wr);
+	}
+	rte_delay_us_sleep(20000);
+	assert_int_equal(rdmapmd_cq_resize(pair.cq[0], 15), -EINVAL);
+	while (polled != posted)
+		rdma_expect(pair.cq[0], polled++, RDMAPMD_WC_NOP);
+	assert_int_equal(rdmapmd_cq_status(pair.cq[0]), 0);
+}
+
+/* ---- Threads ---- */
+
+/* A context of its own, traffic in it, and all of it made and taken down beside the others. */
+static void *
+work(void *arg)
+{
+	const uint32_t rounds = e2e_full ? 200 : 10;
+	struct rdma_pair *mine = arg;
+	uint32_t round, i;
+
+	for (round = 0; round < rounds; round++) {
+		rdma_open(mine, &plain);
+		for (i = 0; i < 50; i++) {
+			const struct rdmapmd_sge from = rdma_sge(mine, 0, 3000 + i);
+			const struct rdmapmd_send_wr wr =
+				rdma_request(mine, RDMAPMD_WR_RDMA_WRITE, i, &from);
+
+			rdma_fill(mine, 3000 + i);
+			rdma_post(mine->qp[i & 1], &wr);
+			rdma_expect(mine->cq[i & 1], i, RDMAPMD_WC_RDMA_WRITE);
+			rdma_check(mine, 0, RDMA_GUARD, 3000 + i);
+		}
+		rdma_close(mine);
+	}
+	return NULL;
+}
+
+static void
+test_threads_with_contexts_of_their_own(void **unused)
+{
+	static struct rdma_pair pairs[3];
+	pthread_t threads[RTE_DIM(pairs)];
+	unsigned int i;
+
+	(void)unused;
+	for (i = 0; i < RTE_DIM(pairs); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &pairs[i]), 0);
+	for (i = 0; i < RTE_DIM(pairs); i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 /* ---- Many ---- */
 
 static void
 test_many_queue_pairs(void **unused)
 {
-	enum { COUNT = 256 };
+	enum { COUNT = 512 };
+	const uint64_t begin = rte_get_timer_cycles();
 	static struct rdmapmd_qp *qps[COUNT][2];
 	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * COUNT };
 	struct rdmapmd_qp_init_attr attr = {
@@ -662,6 +741,8 @@ test_many_queue_pairs(void **unused)
 		for (k = 0; k < 2; k++)
 			assert_int_equal(rdmapmd_qp_destroy(qps[i][k]), 0);
 	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
+	printf("# %u queue pairs in %.2f s\n", 2 * COUNT,
+	       (double)(rte_get_timer_cycles() - begin) / (double)rte_get_timer_hz());
 }
 
 #define TEST(name)	  cmocka_unit_test_setup_teardown(name, open_plain, close_pair)
@@ -688,6 +769,8 @@ main(int argc, char **argv)
 		TEST(test_send_queue_drained),
 		TEST(test_paths_over_ip),
 		TEST(test_counters),
+		TEST(test_a_cq_of_another_size),
+		cmocka_unit_test(test_threads_with_contexts_of_their_own),
 		TEST(test_many_queue_pairs),
 		SHARED_TEST(test_completion_events),
 		SHARED_TEST(test_shared_receives),
