@@ -9,7 +9,6 @@
 #include <rte_alarm.h>
 #include <rte_common.h>
 
-#include "rdmapmd_driver.h"
 
 struct fake fake;
 struct softrnic_poller *fake_poller;
@@ -367,21 +366,4 @@ rnic_access_direct_device(struct rnic_access *access)
 {
 	(void)access;
 	return fake.device;
-}
-
-/* The process's list of devices: nobody asks for it here. */
-int
-rdmapmd_device_register(const char *name, const char *driver, void *priv,
-			struct rdmapmd_device **device)
-{
-	(void)name;
-	(void)driver;
-	*device = priv;
-	return 0;
-}
-
-void
-rdmapmd_device_unregister(struct rdmapmd_device *device)
-{
-	must(device != NULL);
 }
