@@ -225,10 +225,9 @@ softrnic_uar_poll(struct softrnic *dev)
 	if (!busy || ++watch->tick % UAR_LOOK_EVERY == 0) {
 		for (i = 0; i < watch->used_count; i++)
 			uar_look(dev, watch->used[i]);
-		for (i = 0; i < UAR_SWEEP; i++) {
+		for (i = 0; i < UAR_SWEEP; i++)
 			uar_sweep_sq(dev);
-			softrnic_qp_sweep(dev);
-		}
+		softrnic_qp_sweep(dev, UAR_SWEEP);
 		softrnic_cq_sweep(dev);
 	}
 	if (TAILQ_EMPTY(&dev->active_sqs))

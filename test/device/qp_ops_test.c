@@ -558,6 +558,51 @@ test_counted_as_frames(void **state)
 	count_bytes(true, 40);
 }
 
+/* Headers by operation: of what a sends, and of what b answers; three packets of a long message. */
+static void
+test_bytes_of_each_operation(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint16_t bytes;		 /* of the message */
+		uint16_t sends, answers; /* bytes beside the frames' fixed ones, padding included */
+		uint8_t packets, answer_packets;
+	} rows[] = {
+		{ RNIC_WQE_SEND, 1, 4, 4, 1, 1 },
+		{ RNIC_WQE_SEND, 2049, 2048 + 4, 4, 3, 1 },
+		{ RNIC_WQE_SEND_IMM, 1, 4 + 4, 4, 1, 1 },
+		{ RNIC_WQE_SEND_IMM, 2049, 2048 + 4 + 4, 4, 3, 1 },
+		{ RNIC_WQE_RDMA_WRITE, 0, 16, 4, 1, 1 },
+		{ RNIC_WQE_RDMA_WRITE, 2049, 16 + 2048 + 4, 4, 3, 1 },
+		{ RNIC_WQE_RDMA_WRITE_IMM, 4, 16 + 4 + 4, 4, 1, 1 },
+		{ RNIC_WQE_RDMA_WRITE_IMM, 2049, 16 + 2048 + 4 + 4, 4, 3, 1 },
+		{ RNIC_WQE_RDMA_READ, 3, 16, 4 + 4, 1, 1 },
+		{ RNIC_WQE_RDMA_READ, 2049, 16, 4 + 2048 + 4 + 4, 1, 3 },
+		{ RNIC_WQE_ATOMIC_CS, 8, 28, 12, 1, 1 },
+		{ RNIC_WQE_ATOMIC_FA, 8, 28, 12, 1, 1 },
+	};
+	const uint32_t fixed = 14 + 20 + 8 + 12 + 4;
+	struct qw_two *two = *state;
+	struct softrnic_port_counters *a = &two->qw.ends[0]->dp.dev->port.counters;
+	struct softrnic_port_counters *b = &two->qw.ends[1]->dp.dev->port.counters;
+
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t a_bytes = a->tx_bytes[0], b_bytes = b->tx_bytes[0];
+
+		if (rows[i].opcode == RNIC_WQE_SEND || rows[i].opcode == RNIC_WQE_SEND_IMM ||
+		    rows[i].opcode == RNIC_WQE_RDMA_WRITE_IMM)
+			qw_recv(&two->b, two->in, 4096);
+		qw_post(&two->a, &two->b, rows[i].opcode, two->out, rows[i].bytes, two->in);
+		qw_run(&two->qw);
+		assert_non_null(dp_cq_next(&two->a_send));
+		assert_int_equal(a->tx_bytes[0] - a_bytes, rows[i].packets * fixed + rows[i].sends);
+		assert_int_equal(b->tx_bytes[0] - b_bytes,
+				 rows[i].answer_packets * fixed + rows[i].answers);
+		assert_int_equal(b->rx_bytes[0], a->tx_bytes[0]);
+		assert_int_equal(a->rx_bytes[0], b->tx_bytes[0]);
+	}
+}
+
 static void
 test_itself(void **state)
 {
@@ -610,6 +655,13 @@ test_1024(void **state)
 
 		qw_post(qp, qp, RNIC_WQE_RDMA_WRITE, two->out + i * EACH, EACH, two->in + i * EACH);
 	}
+	/* No poll takes long: a command may be waiting. */
+	for (uint32_t i = 0; i < 100; i++) {
+		uint64_t before = end->dp.dev->port.counters.tx_bytes[0];
+
+		softrnic_poll(two->qw.poller);
+		assert_true(end->dp.dev->port.counters.tx_bytes[0] - before < (768u << 10));
+	}
 	qw_run(&two->qw);
 	while (dp_cq_next(&cq) != NULL)
 		done++;
@@ -649,6 +701,7 @@ main(void)
 		BOTH(test_nop),
 		BOTH(test_fence),
 		cmocka_unit_test(test_counted_as_frames),
+		ON(pair, test_bytes_of_each_operation),
 		cmocka_unit_test(test_itself),
 		cmocka_unit_test(test_1024),
 	};

@@ -357,6 +357,25 @@ test_lost_doorbell(void **state)
 	assert_int_equal(after.doorbells_missed, before.doorbells_missed + 1);
 }
 
+/* A record that is seen before its doorbell is no lost one: the driver is between its two stores. */
+static void
+test_record_seen_before_its_doorbell(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		softrnic_poll(two->qw.poller);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_record(&two->a.sq);
+	softrnic_poll(two->qw.poller);
+	assert_true(qw_qp_inside(&two->a)->suspect);
+	qw_expect_nothing(&two->a_send);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
+}
+
 /* Idle ones leave the active list; a doorbell brings them back, and nothing is taken for missed. */
 static void
 test_idle_and_back(void **state)
@@ -452,6 +471,7 @@ main(void)
 		T(test_send_cq_overrun),
 		T(test_receive_cq_overrun),
 		T(test_lost_doorbell),
+		T(test_record_seen_before_its_doorbell),
 		T(test_idle_and_back),
 		T(test_memory_budget),
 		T(test_device_reset_under_traffic),

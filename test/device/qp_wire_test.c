@@ -21,7 +21,7 @@ struct traffic {
 	uint32_t bytes[BATCH];
 	uint32_t done;
 	uint64_t added, seen; /* to the word, and what the last atomic found */
-	uint16_t sends, receives;
+	uint16_t counters[BATCH], receives;
 };
 
 static uint32_t
@@ -41,6 +41,20 @@ is_full(void)
 	return full != NULL && strcmp(full, "1") == 0;
 }
 
+/* The one data segment, at `ds`, into three: repeated packets begin in any of them. */
+static void
+split(struct qw_two *two, uint32_t ds, const uint8_t *out, uint32_t bytes)
+{
+	const uint32_t first = bytes / 3, second = bytes / 2 - first;
+
+	two->a.sq.last->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(two->a.qpn, ds + 3));
+	qw_segment(&two->a, ds, two->a.end->key, out, first);
+	qw_segment(&two->a, ds + 1, two->a.end->key, out + first, second);
+	qw_segment(&two->a, ds + 2, two->a.end->key, out + first + second, bytes - first - second);
+	/* Up to five units: a second block. */
+	two->a.sq.producer += ds + 3 > 4 ? 1 : 0;
+}
+
 static void
 post(struct traffic *t, uint32_t slot, uint32_t seed)
 {
@@ -52,6 +66,7 @@ post(struct traffic *t, uint32_t slot, uint32_t seed)
 	uint32_t bytes = below(t, 4) == 0 ? below(t, SLOT) : below(t, 600);
 	struct rnic_wqe_atomic *operands;
 
+	t->counters[slot] = two->a.sq.producer;
 	t->opcodes[slot] = opcode;
 	t->bytes[slot] = bytes;
 	if (opcode == RNIC_WQE_ATOMIC_FA) {
@@ -66,6 +81,8 @@ post(struct traffic *t, uint32_t slot, uint32_t seed)
 	if (opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_RDMA_WRITE_IMM)
 		qw_recv(&two->b, in, SLOT);
 	qw_wqe(&two->a, opcode, out, bytes, in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
+	if (bytes >= 6)
+		split(two, opcode == RNIC_WQE_SEND ? 1 : 2, out, bytes);
 }
 
 static bool
@@ -77,7 +94,7 @@ batch_done(void *arg)
 		const struct rnic_cqe *cqe = dp_cq_next(&t->two->a_send);
 
 		assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER);
-		assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), t->sends++);
+		assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), t->counters[t->done]);
 		assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn) >> 24, t->opcodes[t->done]);
 		t->done++;
 	}
@@ -243,6 +260,10 @@ test_address_that_has_gone(void **state)
 		0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	/* What the table holds in its place is no address. */
+	memset(qw_qp_inside(&two->a)->dgid, 0, 16);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 2);
 	/* It cannot send by it either. */
 	qw_post(&two->b, &two->a, RNIC_WQE_RDMA_WRITE, two->in, 1, two->out);
 	qw_run(&two->qw);
@@ -282,6 +303,20 @@ test_number_of_nobody(void **state)
 	assert_int_equal(qw_qp_destroy(&two->b), 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_unknown_qp, 1);
+}
+
+/* A queue pair in RST is not woken. */
+static void
+test_number_of_one_in_reset(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_attr attr = qw_attr();
+
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	/* The path that it had. */
+	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
+	write_one(two);
+	assert_false(qw_qp_inside(&two->b)->active);
 }
 
 static void
@@ -385,6 +420,7 @@ main(void)
 		T(test_source_that_is_not_the_peer),
 		T(test_mac_of_another),
 		T(test_number_of_nobody),
+		T(test_number_of_one_in_reset),
 		T(test_roce_is_off),
 		T(test_link_is_down),
 		T(test_port_mtu_too_small),

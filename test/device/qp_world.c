@@ -279,7 +279,8 @@ qw_attr(void)
 		.timeout = 14, /* 67 ms */
 		.retry_count = 7,
 		.rnr_retry = 7,
-		.min_rnr_timer = 1,
+		/* 10 ms: much longer than qw_run() takes to find that nothing happens, sanitized or not. */
+		.min_rnr_timer = 20,
 	};
 }
 

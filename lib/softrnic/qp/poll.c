@@ -165,17 +165,9 @@ sends_wait(struct softrnic *dev, struct softrnic_qp *qp)
 }
 
 /* As for SQs: one visit alone may have come between the driver's two stores. */
-void
-softrnic_qp_sweep(struct softrnic *dev)
+static void
+qp_sweep(struct softrnic *dev, struct softrnic_qp *qp)
 {
-	struct softrnic_qp *qp = TAILQ_FIRST(&dev->swept_qps);
-
-	if (qp == NULL)
-		return;
-	if (TAILQ_NEXT(qp, sweep_link) != NULL) {
-		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
-		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
-	}
 	if (qp->active)
 		return;
 	/* Receive WQEs have no doorbell; in ERR they are to be flushed all the same. */
@@ -192,6 +184,20 @@ softrnic_qp_sweep(struct softrnic *dev)
 	qp->suspect = false;
 	dev->stats.doorbells_missed++;
 	softrnic_qp_activate(dev, qp);
+}
+
+void
+softrnic_qp_sweep(struct softrnic *dev, unsigned int count)
+{
+	struct softrnic_qp *last = TAILQ_LAST(&dev->swept_qps, softrnic_qp_list), *qp = NULL;
+
+	/* None of them twice. */
+	for (; count > 0 && qp != last; count--) {
+		qp = TAILQ_FIRST(&dev->swept_qps);
+		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
+		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+		qp_sweep(dev, qp);
+	}
 }
 
 /* ---- For the commands ---- */

@@ -140,8 +140,8 @@ void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
 
 /* Kick: look at the queue pair of this number (a doorbell named it). */
 void softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn);
-/* Look at one QP's record: repairs a doorbell that was lost on a shared page. */
-void softrnic_qp_sweep(struct softrnic *dev);
+/* Look at the records of the next so many QPs: repairs doorbells that were lost on a shared page. */
+void softrnic_qp_sweep(struct softrnic *dev, unsigned int count);
 /* Execute WQEs, send what is due, look at timers: the work done. Direct call from softrnic_poll(), behind the SQs. */
 unsigned int softrnic_qps_poll(struct softrnic *dev);
 

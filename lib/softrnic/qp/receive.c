@@ -153,9 +153,9 @@ recv_first(const struct softrnic_qp *qp)
 	return qp->rmp != NULL ? sizeof(struct rnic_wqe_next) : 0;
 }
 
-/* Data segments up to the end of the list: what they hold; the copy ends where the list does. */
+/* What the data segments hold, up to the end of the list. */
 static inline uint32_t
-recv_capacity(struct softrnic_qp *qp)
+recv_capacity(const struct softrnic_qp *qp)
 {
 	const struct rnic_wqe_data *segment;
 	uint64_t sum = 0;
@@ -168,7 +168,6 @@ recv_capacity(struct softrnic_qp *qp)
 			break;
 		sum += softrnic_qp_segment_length(segment);
 	}
-	qp->recv_bytes = at;
 	return sum > ROCE_MESSAGE_MAX ? ROCE_MESSAGE_MAX : (uint32_t)sum;
 }
 

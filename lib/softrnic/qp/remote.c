@@ -2,7 +2,7 @@
 
 /*
  * What peers ask of our memory: each packet is checked anew, since a key may go at any time. The reserved key, which
- * leads anywhere, is for nobody but the queue's own driver.
+ * leads anywhere, is for nobody but the queue's own driver: softrnic_tpt_check() knows no such key.
  */
 #include <errno.h>
 
@@ -35,8 +35,7 @@ remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t lengt
 		pieces[0] = (struct iovec){ host, length };
 		return 1;
 	}
-	if (rkey == SOFTRNIC_RESERVED_LKEY ||
-	    softrnic_tpt_check(dev, rkey, qp->pd, va, length, access) != 0)
+	if (softrnic_tpt_check(dev, rkey, qp->pd, va, length, access) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
 	n = softrnic_tpt_translate(dev, rkey, qp->pd, va, length, access, pieces, ROCE_PKT_PIECES);
 	if (n < 0)
@@ -54,8 +53,7 @@ softrnic_qp_remote_check(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint3
 					       tpt_access(access)) != NULL,
 			     1))
 		return 0;
-	if (rkey == SOFTRNIC_RESERVED_LKEY ||
-	    softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, tpt_access(access)) != 0)
+	if (softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, tpt_access(access)) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
 	return 0;
 }
