@@ -429,16 +429,55 @@ test_peer_that_is_gone(void **state)
 	struct qw_two *two = *state;
 	uint64_t unknown = dp_stats(&two->b.end->dp).roce_unknown_qp;
 
+	/* Its clock has run before, and was stopped by an answer. */
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+	assert_true(qw_run_until(&two->qw, sends_completed, two));
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_run_us(&two->qw, 2000);
+	assert_false(qw_qp_inside(&two->a)->timed);
 	assert_int_equal(qw_qp_destroy(&two->b), 0);
 	write_wqe(two);
 	dp_sq_ring(&two->a.sq);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_RETRY_EXCEEDED,
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 1, RNIC_SYND_RETRY_EXCEEDED,
 			two->a.qpn);
 	/* once, and as often as it was allowed to try again */
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_unknown_qp - unknown, 3);
 	assert_int_equal(two->a.end->dp.dev->roce_counters.local_ack_timeout_err, 3);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+}
+
+/* The clock of one is not that of another, which starts later and runs longer. */
+static void
+test_two_clocks(void **state)
+{
+	struct qw_two *two = *state;
+	const struct qw_qp_conf conf = qw_two_qp_conf(two, false);
+	struct qw_attr attr = qw_attr();
+	struct dp_cq cq;
+	struct qw_qp_conf patient_conf = conf;
+	struct qw_qp patient, gone;
+
+	assert_int_equal(
+		dp_cq_create(&two->a.end->dp, &cq, &(struct dp_cq_conf){ .log_size = 4, .uar = 1 }),
+		0);
+	patient_conf.send_cq = &cq;
+	patient_conf.uar = 2;
+	attr.timeout = 19; /* two seconds */
+	gone = two->b;
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	assert_int_equal(qw_qp_create(two->a.end, &patient, &patient_conf), 0);
+	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_INIT2RTR_QP, &gone, &attr), 0);
+	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_RTR2RTS_QP, NULL, &attr), 0);
+	qw_post(&two->a, &gone, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+	softrnic_poll(two->qw.poller);
+	qw_post(&patient, &gone, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+	assert_true(qw_run_until(&two->qw, sends_completed, two));
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_RETRY_EXCEEDED,
+			two->a.qpn);
+	assert_true(qw_qp_inside(&patient)->timed);
+	assert_int_equal(two->a.end->dp.dev->roce_counters.local_ack_timeout_err, 3);
 }
 
 static void
@@ -641,6 +680,7 @@ main(void)
 		T(test_atomic_off_its_place),
 		T(test_receive_buffer),
 		cmocka_unit_test_setup_teardown(test_peer_that_is_gone, setup_hasty, teardown),
+		cmocka_unit_test_setup_teardown(test_two_clocks, setup_hasty, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_that_has_no_buffer, setup_hasty,
 						teardown),
 		T(test_buffer_that_comes_late),

@@ -118,6 +118,7 @@ test_full_ring(void **state)
 static void
 test_send_record_ahead(void **state)
 {
+	const struct qw_attr attr = qw_attr();
 	struct qw_two *two = *state;
 
 	write_wqe(two, RNIC_WQE_CE_ALWAYS);
@@ -127,6 +128,16 @@ test_send_record_ahead(void **state)
 	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->a_send);
+	/* From RST it is as good as new. */
+	two->a.sq.producer = 0;
+	dp_sq_record(&two->a.sq);
+	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_connect(&two->a, &two->b, &attr);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
 }
 
 /* WQEs that were fetched and are not done are still the ring's: what is written over them is no WQE of ours. */
@@ -225,7 +236,12 @@ test_rings_gone_before_a_receive(void **state)
 {
 	struct qw_two *two = *state;
 
+	/* Two of them; when the ring goes, the device knows of the second. */
 	qw_recv(&two->b, two->in, 64);
+	qw_recv(&two->b, two->in, 64);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_run(&two->qw);
+	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 	unmap(two->b.end, two->b.rq.ring, rings_bytes());
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
@@ -279,6 +295,95 @@ test_payload_gone(void **state)
 	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_REMOTE_OPERATION,
 			two->a.qpn);
 	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+}
+
+/* ---- Memory in many pieces, or askew ---- */
+
+#define ODD_IOVA UINT64_C(0x90000000)
+
+static uint32_t
+odd_key(struct qw_end *end, void *start, uint64_t length)
+{
+	/* The page's address on the bus is ODD_IOVA. */
+	void *const pages[] = { end->dp.memory + (ODD_IOVA - DP_IOVA) };
+	const struct qw_key_conf conf = {
+		.start = start,
+		.length = length,
+		.access = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_ATOMIC,
+		.pages = pages,
+	};
+
+	return qw_key(end, &conf);
+}
+
+/* 16 bytes here, 16 there: as many pieces as one packet may have, and more. */
+static void
+test_many_pieces(void **state)
+{
+	enum { PIECE = 16, PIECES = 256 };
+	struct qw_two *two = *state;
+	struct qw_attr attr = qw_attr();
+	struct qw_end *end = two->a.end;
+	void *start = (void *)(uintptr_t)0x5000;
+	uint8_t *pieces = calloc(2 * (size_t)PIECES, PIECE);
+	uint32_t key;
+
+	qw_fill(pieces, 2 * (size_t)PIECES * PIECE, 3);
+	for (uint32_t i = 0; i < PIECES; i++)
+		assert_int_equal(softrnic_dma_map(end->dp.dev, ODD_IOVA + i * PIECE, PIECE,
+						  pieces + 2 * (size_t)i * PIECE,
+						  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+				 0);
+	key = odd_key(end, start, 4096);
+	assert_int_not_equal(key, 0);
+	/* With packets of 1,024 bytes, 64 pieces each. */
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, start, 4096, two->in, two->b.end->key,
+	       RNIC_WQE_CE_ALWAYS);
+	qw_segment(&two->a, 2, key, start, 4096);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	for (uint32_t i = 0; i < PIECES; i++)
+		assert_memory_equal(two->in + i * PIECE, pieces + 2 * (size_t)i * PIECE, PIECE);
+	/* With packets of 4,096 there are too many. */
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	attr.mtu = RNIC_QP_MTU_4096;
+	qw_two_connect(two, &attr);
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, start, 4096, two->in, two->b.end->key,
+	       RNIC_WQE_CE_ALWAYS);
+	qw_segment(&two->a, 2, key, start, 4096);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_LENGTH,
+			two->a.qpn);
+	for (uint32_t i = 0; i < PIECES; i++)
+		assert_int_equal(softrnic_dma_unmap(end->dp.dev, ODD_IOVA + i * PIECE, PIECE), 0);
+	free(pieces);
+}
+
+/* No atomic step where a multiple of 8 is mapped as something else. */
+static void
+test_atomic_on_memory_askew(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_end *end = two->b.end;
+	void *start = (void *)(uintptr_t)0x5000;
+	uint64_t memory[4] = { 0 };
+	uint32_t key;
+
+	assert_int_equal(softrnic_dma_map(end->dp.dev, ODD_IOVA, 16, (uint8_t *)memory + 4,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+	key = odd_key(end, start, 16);
+	assert_int_not_equal(key, 0);
+	qw_wqe(&two->a, RNIC_WQE_ATOMIC_FA, two->out, 8, start, key, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_REMOTE_OPERATION,
+			two->a.qpn);
+	expect_event(end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	assert_int_equal(softrnic_dma_unmap(end->dp.dev, ODD_IOVA, 16), 0);
 }
 
 /* ---- CQs that are full ---- */
@@ -468,6 +573,8 @@ main(void)
 		T(test_rings_gone_before_a_receive),
 		T(test_maps_that_change),
 		T(test_payload_gone),
+		T(test_many_pieces),
+		T(test_atomic_on_memory_askew),
 		T(test_send_cq_overrun),
 		T(test_receive_cq_overrun),
 		T(test_lost_doorbell),

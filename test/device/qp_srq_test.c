@@ -295,17 +295,50 @@ test_protection_domain_of_the_pool(void **state)
 	assert_memory_equal(f->two->in, f->two->out, 10);
 }
 
+/* A pool knows no reserved key, even if the queue pair does. */
+static void
+test_reserved_key_in_a_pool(void **state)
+{
+	struct fixture *f = *state;
+	struct qw_end *end = f->two->qw.ends[1];
+	struct qw_qp_conf a = qw_two_qp_conf(f->two, false), b = qw_two_qp_conf(f->two, true);
+	struct rnic_wqe_data *segment =
+		(struct rnic_wqe_data *)(f->srq.ring + sizeof(struct rnic_wqe_next));
+	struct qw_attr attr = qw_attr();
+	struct qw_qp sender, receiver;
+
+	b.srq = &f->srq;
+	b.rlky = true;
+	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &sender, &a), 0);
+	assert_int_equal(qw_qp_create(end, &receiver, &b), 0);
+	qw_connect(&sender, &receiver, &attr);
+	write_slot(f, 0, 1);
+	segment->lkey = rnic_cpu_to_be32(SOFTRNIC_RESERVED_LKEY);
+	segment->address = rnic_cpu_to_be64(dp_iova(&end->dp, f->two->in));
+	qw_srq_post(&f->srq, 1);
+	qw_post(&sender, &receiver, RNIC_WQE_SEND, f->two->out, 10, NULL);
+	qw_run(&f->two->qw);
+	qw_expect_error(&f->two->b_recv, RNIC_CQE_RESPONDER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
+			receiver.qpn);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_linked_list),	      T(test_messages_interleaved),
-		T(test_counter_wraps),	      T(test_limit),
-		T(test_empty_pool),	      T(test_last_wqe),
-		T(test_link_out_of_the_ring), T(test_record_ahead),
-		T(test_link_to_itself),	      T(test_protection_domain_of_the_pool),
+		T(test_linked_list),
+		T(test_messages_interleaved),
+		T(test_counter_wraps),
+		T(test_limit),
+		T(test_empty_pool),
+		T(test_last_wqe),
+		T(test_link_out_of_the_ring),
+		T(test_record_ahead),
+		T(test_link_to_itself),
+		T(test_protection_domain_of_the_pool),
+		T(test_reserved_key_in_a_pool),
 	};
 
 	return cmocka_run_group_tests_name("qp_srq", tests, NULL, NULL);

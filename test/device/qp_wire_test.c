@@ -204,6 +204,25 @@ FAULT(reordering, .reorder_ppm = 50000)
 FAULT(corruption, .corrupt_ppm = 20000)
 FAULT(everything, .drop_ppm = 10000, .dup_ppm = 10000, .reorder_ppm = 20000, .corrupt_ppm = 10000)
 
+/* The packet that is held goes on right behind the one that overtakes it. */
+static void
+test_overtaken(void **state)
+{
+	const struct qw_conf conf = { .pair = true, .seed = 1, .reorder_ppm = 1000000 };
+	struct qw_two *two = qw_two_open(&conf);
+	struct qw_attr attr = qw_attr();
+
+	(void)state;
+	qw_two_connect(two, &attr);
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key,
+	       RNIC_WQE_CE_ALWAYS);
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+	softrnic_poll(two->qw.poller);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 2);
+	assert_int_equal(two->b.end->dp.dev->roce_counters.out_of_sequence, 1);
+	qw_two_close(two);
+}
+
 /* ---- Packets that are not for us ---- */
 
 static int
@@ -293,6 +312,25 @@ test_mac_of_another(void **state)
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	assert_int_equal(port->counters.rx_foreign_packets[0], 1);
+}
+
+/* An address of the vport's list is as good as its own. */
+static void
+test_mac_of_the_list(void **state)
+{
+	struct qw_two *two = *state;
+	const struct dp_vport vport = {
+		.list = RNIC_ALLOWED_LIST_UC,
+		.count = 1,
+		.macs = { UINT64_C(0x020000000082) },
+	};
+
+	qw_qp_inside(&two->a)->dmac[5] ^= 0x80;
+	assert_int_equal(dp_vport_modify(&two->b.end->dp, &vport), 0);
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 0);
 }
 
 static void
@@ -415,10 +453,12 @@ main(void)
 		cmocka_unit_test(test_reordering),
 		cmocka_unit_test(test_corruption),
 		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_overtaken),
 		T(test_address_of_another),
 		T(test_address_that_has_gone),
 		T(test_source_that_is_not_the_peer),
 		T(test_mac_of_another),
+		T(test_mac_of_the_list),
 		T(test_number_of_nobody),
 		T(test_number_of_one_in_reset),
 		T(test_roce_is_off),
