@@ -7,7 +7,8 @@
 #include "prm/list.h"
 #include "prm/vport.h"
 
-#define PAGE 4096u
+#define PAGE	  4096u
+#define RUN_POLLS 20000
 
 /* ---- Devices ---- */
 
@@ -114,7 +115,11 @@ qw_close(struct qw *qw)
 void
 qw_run(struct qw *qw)
 {
-	dp_run(&qw->ends[0]->dp);
+	unsigned int idle = 0;
+
+	/* Who waits for a receive WQE tries again for ever, and may do so before as many polls have found nothing. */
+	for (unsigned int polls = 0; polls < RUN_POLLS && idle < 100; polls++)
+		idle = softrnic_poll(qw->poller) == 0 ? idle + 1 : 0;
 }
 
 static uint64_t

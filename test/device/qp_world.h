@@ -79,7 +79,7 @@ struct qw_attr {
 
 void qw_open(struct qw *qw, const struct qw_conf *conf);
 void qw_close(struct qw *qw);
-/* Poll until nothing happens, 100 polls long. */
+/* Poll until nothing happens, 100 polls long, or for 20,000 polls if it does not end. */
 void qw_run(struct qw *qw);
 /* Poll until done() says so, which takes real time if timers are waited for; false: ten seconds were not enough. */
 bool qw_run_until(struct qw *qw, bool (*done)(void *arg), void *arg);
