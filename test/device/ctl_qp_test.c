@@ -432,7 +432,7 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 	struct world *w = *state;
 	struct rnic_create_qp_in *in;
 	struct rnic_qpc *qpc;
-	uint32_t qpn, before = objects(w);
+	uint32_t qpn, recv_cqn = create(w, RNIC_CMD_CREATE_CQ), before = objects(w);
 	struct {
 		uint16_t destroy;
 		uint32_t number;
@@ -440,6 +440,7 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 		{ RNIC_CMD_DEALLOC_PD, w->loose_pd },
 		{ RNIC_CMD_DEALLOC_UAR, w->loose_uar },
 		{ RNIC_CMD_DESTROY_CQ, w->loose_cq.number },
+		{ RNIC_CMD_DESTROY_CQ, recv_cqn },
 		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
 		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter },
 	};
@@ -449,7 +450,7 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 	rnic_qpc_set(qpc, RNIC_QPC_PD, w->loose_pd);
 	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, w->loose_uar);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, w->loose_cq.number);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, w->loose_cq.number);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, recv_cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->loose_counter);
 	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
 	rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, w->loose_rmp);
@@ -461,6 +462,44 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 	for (unsigned int i = 0; i < COUNT(needed); i++)
 		assert_int_equal(hn_destroy(&w->hn, needed[i].destroy, needed[i].number), 0);
 	assert_int_equal(objects(w), before - COUNT(needed));
+}
+
+/* What a driver stores to a register of the loose UAR page: is it seen? */
+static bool
+rings(struct world *w, uint32_t value)
+{
+	struct softrnic *dev = w->hn.dev;
+	uint64_t *word = (uint64_t *)(dev->uar_memory +
+				      (w->loose_uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES +
+				      RNIC_UAR_BLUEFLAME);
+	struct softrnic_stats before, after;
+
+	softrnic_stats_get(dev, &before);
+	__atomic_store_n(word, RNIC_SWAP64((uint64_t)value), __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < 100; i++)
+		softrnic_poll(w->hn.poller);
+	softrnic_stats_get(dev, &after);
+	return after.doorbells != before.doorbells;
+}
+
+static void
+pages_are_watched_while_a_queue_pair_rings_there(void **state)
+{
+	struct world *w = *state;
+	uint32_t qpns[2];
+
+	assert_false(rings(w, 1));
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rnic_create_qp_in *in = world_good(w, RNIC_CMD_CREATE_QP);
+
+		rnic_qpc_set(rnic_create_qp_in_qpc(in), RNIC_QPC_UAR_PAGE, w->loose_uar);
+		assert_int_equal(world_run(w, &qpns[i]), RNIC_STATUS_OK);
+	}
+	assert_true(rings(w, 2));
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpns[0]), 0);
+	assert_true(rings(w, 3));
+	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpns[1]), 0);
+	assert_false(rings(w, 4));
 }
 
 static void
@@ -582,6 +621,7 @@ main(void)
 		TEST(a_refused_change_changes_nothing),
 		TEST(path_mtu_follows_the_port),
 		TEST(what_a_queue_pair_leans_on_is_busy),
+		TEST(pages_are_watched_while_a_queue_pair_rings_there),
 		TEST(numbers_are_unlike_those_of_other_queues),
 		TEST(counter_sets_change_hands),
 		TEST(destroyed_in_every_state_nothing_is_left),
