@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "roce_check.h"
 #include "roce_net.h"
 
 uint64_t
@@ -574,30 +575,12 @@ net_run(struct net *net)
 void
 net_check_state(const struct roce_qp *qp)
 {
-	const struct roce_requester *req = &qp->requester;
-	const struct roce_responder *resp = &qp->responder;
-	const struct roce_request *request;
-	uint32_t i, asked = 0;
+	const char *broken = roce_check_state(qp);
 
-	assert_true(req->head - req->tail <= req->mask + 1);
-	assert_true(resp->head - resp->oldest <= resp->mask + 1);
-	assert_true((int32_t)(resp->pending - resp->oldest) >= 0);
-	assert_true((int32_t)(resp->head - resp->pending) >= 0);
-	if (qp->state != ROCE_RTS && qp->state != ROCE_SQD)
-		return;
-	assert_true(req->next - req->tail <= req->fresh - req->tail);
-	assert_true(req->fresh - req->tail <= req->head - req->tail);
-	assert_true(roce_psn_diff(req->psn, req->una) >= 0);
-	assert_true(roce_psn_diff(req->high, req->psn) >= 0);
-	for (i = req->tail; i != req->next; i++) {
-		request = &req->ring[i & req->mask];
-		asked += request->opcode == RNIC_WQE_RDMA_READ ||
-			 request->opcode == RNIC_WQE_ATOMIC_CS ||
-			 request->opcode == RNIC_WQE_ATOMIC_FA;
-	}
-	assert_int_equal(req->rd_atomics, asked);
-	assert_true(asked <= qp->attr.max_rd_atomic);
-	/* Something unacknowledged is being waited for, or repeated. */
-	if (req->una != req->high && qp->attr.timeout != 0)
-		assert_true(req->retry_at != 0 || req->resume_at != 0);
+	if (broken == NULL)
+		broken = roce_check_timers(qp);
+	if (broken != NULL)
+		fail_msg("state: %s", broken);
+	if (qp->state == ROCE_RTS || qp->state == ROCE_SQD)
+		assert_true(qp->requester.rd_atomics <= qp->attr.max_rd_atomic);
 }

@@ -97,6 +97,34 @@ test_no_timeout(void **state)
 	net_destroy(net);
 }
 
+/* ... but not for longer: one that SQD sets holds for what is under way as well. */
+static void
+test_a_timeout_that_comes_late(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+
+	(void)state;
+	attr.timeout = 0;
+	net_connect(net, &attr, 0);
+	log.lose_all = true;
+	net_post(a, RNIC_WQE_SEND, 1, 0, 10, 0);
+	net_recv(&net->ends[1], 1, 0, 10);
+	net_run(net);
+	log.lose_all = false;
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
+	attr.timeout = 5;
+	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
+	net_run(net);
+	assert_int_equal(log.count, 2);
+	assert_true(log.times[1] == log.times[0] + TIMEOUT_NS(5));
+	assert_int_equal(a->send_count, 1);
+	assert_int_equal(a->sends[0].syndrome, 0);
+	net_destroy(net);
+}
+
 /* Progress gives all retries back. */
 static void
 test_progress_renews_retries(void **state)
@@ -319,6 +347,29 @@ test_half_of_the_psns(void **state)
 	net_run(net);
 	assert_int_equal(log.count, 2);
 	assert_int_equal(a->sends[0].syndrome, RNIC_SYND_LOCAL_LENGTH);
+	net_destroy(net);
+}
+
+/* Nor does a responder take so much from a peer that asks for it. */
+static void
+test_half_of_the_psns_asked_for(void **state)
+{
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *b = &net->ends[1];
+	struct roce_attr attr = net_attr(net);
+	struct roce_pkt pkt = { .opcode = ROCE_READ_REQUEST,
+				.va = NET_VA,
+				.rkey = NET_KEY,
+				.dma_length = ROCE_MESSAGE_MAX };
+
+	(void)state;
+	attr.mtu = 256;
+	net_connect(net, &attr, 0);
+	b->region = ROCE_MESSAGE_MAX;
+	net_inject(b, &pkt);
+	assert_int_equal(b->qp.state, ROCE_ERR);
+	assert_int_equal(b->events[0], RNIC_EVENT_WQ_INVALID_REQUEST);
 	net_destroy(net);
 }
 
@@ -723,6 +774,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_retries_run_out),
 		cmocka_unit_test(test_no_timeout),
+		cmocka_unit_test(test_a_timeout_that_comes_late),
 		cmocka_unit_test(test_progress_renews_retries),
 		cmocka_unit_test(test_idle_has_no_deadline),
 		cmocka_unit_test(test_rnr_waits),
@@ -730,6 +782,7 @@ main(void)
 		cmocka_unit_test(test_rnr_wait_meets_other_answers),
 		cmocka_unit_test(test_late_ack_while_packets_are_repeated),
 		cmocka_unit_test(test_half_of_the_psns),
+		cmocka_unit_test(test_half_of_the_psns_asked_for),
 		cmocka_unit_test(test_rnr_for_ever),
 		cmocka_unit_test(test_changes_of_state),
 		cmocka_unit_test(test_values_out_of_range),

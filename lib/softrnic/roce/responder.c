@@ -219,7 +219,9 @@ responder_read(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 	struct roce_resource *resource;
 	int ret = 0;
 
-	if (pkt->dma_length > ROCE_MESSAGE_MAX) {
+	/* With half of the range, a repeated packet of it could be a new one. */
+	if (pkt->dma_length > ROCE_MESSAGE_MAX ||
+	    roce_packets(pkt->dma_length, qp->mtu_log) >= ROCE_PSN_HALF) {
 		responder_invalid(qp);
 		return;
 	}

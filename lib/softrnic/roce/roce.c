@@ -271,6 +271,10 @@ qp_deadlines(struct roce_qp *qp, uint64_t now)
 		req->gone_back = false;
 		roce_requester_retry(qp, now);
 	}
+	/* A change of attributes, which has no time, may have set the first timeout, or the end of an RNR wait left none. */
+	if (req->retry_at == 0 && req->resume_at == 0 && req->una != req->high &&
+	    qp->attr.timeout != 0 && qp->state != ROCE_ERR)
+		req->retry_at = now + roce_timeout_ns(qp);
 }
 
 unsigned int
