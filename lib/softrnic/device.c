@@ -160,6 +160,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 		return rc;
 	}
 	seed_random(dev);
+	softrnic_secret_init(dev);
 	rc = device_alloc(dev);
 	if (rc == 0) {
 		softrnic_lock(poller);

@@ -59,7 +59,10 @@ struct softrnic_object {
 struct softrnic_object_table {
 	struct softrnic_object **slots; /* by number - first */
 	uint32_t first, size, used;
-	uint32_t next; /* where the search for a free number starts */
+	/* where the search for a free number starts; of shuffled ones: how many are drawn */
+	uint32_t next;
+	/* of shuffled ones: the slot at each place, as its distance from there (xor) */
+	uint32_t *order;
 };
 
 /* Give the object a number; RNIC_STATUS_OK or RNIC_STATUS_LIM. */
@@ -287,7 +290,7 @@ extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 
 /* ---- Translation and protection (tpt.c). ---- */
 
-#define SOFTRNIC_LOCAL_READ    0x01 /* always allowed by a key of the right PD */
+#define SOFTRNIC_LOCAL_READ    0x01
 #define SOFTRNIC_LOCAL_WRITE   0x02
 #define SOFTRNIC_REMOTE_READ   0x04
 #define SOFTRNIC_REMOTE_WRITE  0x08
@@ -647,9 +650,16 @@ struct softrnic {
 	struct softrnic_conf conf;
 	struct softrnic_stats stats;
 	uint64_t random; /* state of softrnic_random() */
+	struct {
+		uint64_t key[2], count;
+	} secret;
 };
 
 uint64_t softrnic_random(struct softrnic *dev);
+/* For what a peer must not guess (secret.c). */
+uint64_t softrnic_secret(struct softrnic *dev);
+void softrnic_secret_init(struct softrnic *dev);
+uint64_t softrnic_siphash(const uint64_t key[2], uint64_t message);
 uint64_t softrnic_now_ns(void);
 
 /* ---- The poller (poller.c). ---- */

@@ -38,6 +38,16 @@ lowest_first(enum softrnic_object_type type)
 	return type == SOFTRNIC_UAR || type == SOFTRNIC_EQ;
 }
 
+/*
+ * Part of what keeps a peer out: a memory key must be unlikely to be hit. All numbers come once, in an order that nobody
+ * knows, before any comes again.
+ */
+static bool
+shuffled(enum softrnic_object_type type)
+{
+	return type == SOFTRNIC_MKEY;
+}
+
 uint32_t
 softrnic_object_limit(enum softrnic_object_type type)
 {
@@ -55,6 +65,11 @@ softrnic_objects_init(struct softrnic *dev)
 		table->slots = calloc(table->size, sizeof(*table->slots));
 		if (table->slots == NULL)
 			return -ENOMEM;
+		if (!shuffled(type))
+			continue;
+		table->order = calloc(table->size, sizeof(*table->order));
+		if (table->order == NULL)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -64,8 +79,24 @@ softrnic_objects_fini(struct softrnic *dev)
 {
 	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
 		free(dev->tables[type].slots);
+		free(dev->tables[type].order);
 		dev->tables[type].slots = NULL;
+		dev->tables[type].order = NULL;
 	}
+}
+
+/* One more step of a shuffle (Fisher and Yates) that never ends: only what is drawn is touched. */
+static uint32_t
+draw(struct softrnic *dev, struct softrnic_object_table *table)
+{
+	uint32_t at = table->next;
+	uint32_t from = at + (uint32_t)(softrnic_secret(dev) % (table->size - at));
+	uint32_t slot = table->order[from] ^ from;
+
+	table->order[from] = table->order[at] ^ at ^ from;
+	table->order[at] = slot ^ at;
+	table->next = (at + 1) % table->size;
+	return slot;
 }
 
 int
@@ -77,10 +108,16 @@ softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 
 	if (table->used == table->size)
 		return RNIC_STATUS_LIM;
-	while (table->slots[at] != NULL)
-		at = (at + 1) % table->size;
+	if (shuffled(type)) {
+		do {
+			at = draw(dev, table);
+		} while (table->slots[at] != NULL);
+	} else {
+		while (table->slots[at] != NULL)
+			at = (at + 1) % table->size;
+		table->next = (at + 1) % table->size;
+	}
 	table->slots[at] = object;
-	table->next = (at + 1) % table->size;
 	table->used++;
 	object->number = table->first + at;
 	object->type = type;

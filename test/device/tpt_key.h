@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory keys of every kind by CREATE_MKEY, and what a translation gave. */
+#ifndef TEST_DEVICE_TPT_KEY_H
+#define TEST_DEVICE_TPT_KEY_H
+
+#include "harness.h"
+#include "softrnic/device.h"
+
+/* What CREATE_MKEY is told. */
+struct key_spec {
+	unsigned int mode, access, log_page_size; /* access: SOFTRNIC_LOCAL_READ... */
+	uint32_t pd, count;			  /* of MTTs or KLMs */
+	uint64_t start, length;
+	bool length64, free, page_rights;
+	const uint64_t *mtts;
+	const struct rnic_klm *klms;
+	uint8_t variant;
+	uint32_t qpn;
+};
+
+int key_create(struct hn *hn, const struct key_spec *spec, uint32_t *key);
+uint32_t key_create_ok(struct hn *hn, const struct key_spec *spec);
+struct rnic_klm key_klm(uint32_t bytes, uint32_t key, uint64_t address);
+
+/* Where byte `at` of the pieces is; fails the test if they are too short. */
+uint8_t *piece_byte(const struct iovec *iov, int count, uint64_t at);
+uint64_t piece_total(const struct iovec *iov, int count);
+
+/* 0 .. below - 1, the same in each run. */
+uint64_t key_random(uint64_t below);
+
+#endif
