@@ -38,8 +38,10 @@ softrnic_mkeys_reset(struct softrnic *dev)
 static uint8_t
 mkc_access(const struct rnic_mkc *mkc)
 {
-	uint8_t access = SOFTRNIC_LOCAL_READ;
+	uint8_t access = 0;
 
+	if (rnic_mkc_get(mkc, RNIC_MKC_LR))
+		access |= SOFTRNIC_LOCAL_READ;
 	if (rnic_mkc_get(mkc, RNIC_MKC_LW))
 		access |= SOFTRNIC_LOCAL_WRITE;
 	if (rnic_mkc_get(mkc, RNIC_MKC_RR))

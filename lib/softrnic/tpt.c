@@ -222,11 +222,10 @@ find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t leng
      unsigned int access, struct softrnic_mkey **out)
 {
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key >> 8);
-	unsigned int needed = access & ~SOFTRNIC_LOCAL_READ;
 	uint64_t distance;
 
 	if (mkey == NULL || mkey->variant != (key & 0xff) || mkey->free || mkey->pd != pd ||
-	    (mkey->access & needed) != needed)
+	    (mkey->access & access) != access)
 		return -EACCES;
 	distance = va - mkey->start;
 	if (!mkey->length64 &&
