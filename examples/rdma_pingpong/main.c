@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Two queue pairs throw a message back and forth: SEND on one side, a posted receive on the other, completions polled.
+ * Both are in this process and on one device, whose wire is a loop; between two hosts each would learn the other's
+ * number, address and first PSN by other means, a TCP connection for one.
+ *
+ *   rdma_pingpong -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [ROUNDS]]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_debug.h>
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+#include <rdmapmd.h>
+
+#define MESSAGE 64
+#define TRY(call)                                                                   \
+	do {                                                                        \
+		int rc_ = (call);                                                   \
+		if (rc_ != 0)                                                       \
+			rte_exit(EXIT_FAILURE, #call ": %s\n", strerror(abs(rc_))); \
+	} while (0)
+
+struct side {
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp;
+	struct rdmapmd_mr *mr;
+	uint8_t *out, *in; /* a message each, in mr */
+};
+
+static void
+make_side(struct rdmapmd_context *context, struct rdmapmd_pd *pd, struct side *side)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = 16 };
+	struct rdmapmd_qp_init_attr qp = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	side->out = rte_zmalloc("pingpong", 2 * MESSAGE, 4096);
+	if (side->out == NULL)
+		rte_exit(EXIT_FAILURE, "no memory\n");
+	side->in = side->out + MESSAGE;
+	TRY(rdmapmd_mr_reg(pd, side->out, 2 * MESSAGE, RDMAPMD_ACCESS_LOCAL_WRITE, &side->mr));
+	TRY(rdmapmd_cq_create(context, &cq, &side->cq));
+	qp.send_cq = qp.recv_cq = side->cq;
+	TRY(rdmapmd_qp_create(pd, &qp, &side->qp));
+}
+
+/* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
+static void
+connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum rdmapmd_mtu mtu)
+{
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
+				      RDMAPMD_QP_ACCESS_FLAGS));
+	attr.qp_state = RDMAPMD_QPS_RTR;
+	attr.path_mtu = mtu;
+	attr.dest_qp_num = peer;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr = (struct rdmapmd_ah_attr){ .dgid = address, .hop_limit = 64, .port_num = 1 };
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
+				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
+				      RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER));
+	attr.qp_state = RDMAPMD_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
+				      RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
+				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
+}
+
+static void
+post_recv(struct side *side)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)side->in, MESSAGE, side->mr->lkey };
+	const struct rdmapmd_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	if (rdmapmd_post_recv(side->qp, &wr, 1) != 1)
+		TRY(side->qp->post_recv_error);
+}
+
+static void
+post_send(struct side *side)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)side->out, MESSAGE, side->mr->lkey };
+	const struct rdmapmd_send_wr wr = { .opcode = RDMAPMD_WR_SEND,
+					    .send_flags = RDMAPMD_SEND_SIGNALED,
+					    .sg_list = &sge,
+					    .num_sge = 1 };
+
+	if (rdmapmd_post_send(side->qp, &wr, 1) != 1)
+		TRY(side->qp->post_send_error);
+}
+
+/* The next completion, which must be a good one. */
+static void
+wait_for(struct side *side)
+{
+	const uint64_t end = rte_get_timer_cycles() + 10 * rte_get_timer_hz();
+	struct rdmapmd_wc wc;
+
+	while (rdmapmd_poll_cq(side->cq, &wc, 1) == 0)
+		if (rte_get_timer_cycles() > end)
+			rte_exit(EXIT_FAILURE, "no completion for 10 s\n");
+	if (wc.status != RDMAPMD_WC_SUCCESS)
+		rte_exit(EXIT_FAILURE, "completion: %s\n", rdmapmd_wc_status_str(wc.status));
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rdmapmd_context *context;
+	struct rdmapmd_gid_entry own;
+	struct rdmapmd_port_attr port;
+	struct rdmapmd_pd *pd;
+	struct side sides[2];
+	uint64_t round, rounds, start, i;
+	int used = rte_eal_init(argc, argv);
+
+	if (used < 0)
+		rte_exit(EXIT_FAILURE, "EAL does not start\n");
+	rounds = argc - used > 2 ? strtoull(argv[used + 2], NULL, 10) : 10000;
+	if (argc - used > 1)
+		TRY(rdmapmd_device_open_by_name(argv[used + 1], &context));
+	else
+		TRY(rdmapmd_device_open_by_port(0, &context));
+	TRY(rdmapmd_port_query(context, 1, &port));
+	TRY(rdmapmd_gid_query(context, 1, 0, &own));
+	TRY(rdmapmd_pd_alloc(context, &pd));
+	for (i = 0; i < 2; i++)
+		make_side(context, pd, &sides[i]);
+	for (i = 0; i < 2; i++)
+		connect_to(sides[i].qp, sides[1 - i].qp->qp_num, own.gid, port.active_mtu);
+
+	start = rte_get_timer_cycles();
+	for (round = 0; round < rounds; round++)
+		for (i = 0; i < 2; i++) {
+			snprintf((char *)sides[i].out, MESSAGE, "%s %" PRIu64,
+				 i == 0 ? "ping" : "pong", round);
+			post_recv(&sides[1 - i]);
+			post_send(&sides[i]);
+			wait_for(&sides[1 - i]);
+			wait_for(&sides[i]);
+			if (memcmp(sides[i].out, sides[1 - i].in, MESSAGE) != 0)
+				rte_exit(EXIT_FAILURE, "another message has arrived\n");
+		}
+	printf("%" PRIu64 " round trips of %d bytes, %.2f us each; the last message: %s\n", rounds,
+	       MESSAGE,
+	       (double)(rte_get_timer_cycles() - start) * 1e6 / (double)rte_get_timer_hz() /
+		       (double)(rounds > 0 ? rounds : 1),
+	       sides[0].in);
+
+	for (i = 0; i < 2; i++) {
+		TRY(rdmapmd_qp_destroy(sides[i].qp));
+		TRY(rdmapmd_cq_destroy(sides[i].cq));
+		TRY(rdmapmd_mr_dereg(sides[i].mr));
+		rte_free(sides[i].out);
+	}
+	TRY(rdmapmd_pd_dealloc(pd));
+	TRY(rdmapmd_context_close(context));
+	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

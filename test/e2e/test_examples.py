@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The programs in examples/, as their first lines say to run them."""
+
+import os
+import re
+import subprocess
+
+PLUGIN = os.environ["RDMAPMD_PLUGIN"]
+EXAMPLES = os.path.join(os.environ["RDMAPMD_BUILD"], "examples")
+
+
+def run(name, *args, vdev="net_rnic0"):
+    """Exit code and output. Rounds are few: two busy threads share what CPUs there are."""
+    command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, "--vdev", vdev, "--lcores=0@(0-1)",
+               "--no-huge", "-m256", "--no-pci", "--no-telemetry",
+               f"--file-prefix=rnic-{name}-{os.getpid()}", "--", *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_pingpong_between_two_queue_pairs():
+    code, output = run("rdma_pingpong", "net_rnic0", "200")
+    assert code == 0, output
+    assert re.search(r"^200 round trips of 64 bytes, [0-9.]+ us each", output, re.M), output
+    assert "the last message: pong 199" in output, output
+
+
+def test_pingpong_on_the_first_port():
+    code, output = run("rdma_pingpong")
+    assert code == 0, output
+    assert "the last message: pong 9999" in output, output
+
+
+def test_write_read_and_count_in_the_memory_of_a_peer():
+    code, output = run("rdma_write")
+    assert code == 0, output
+    assert "WRITE of 1048576 bytes" in output, output
+    assert "READ of 1048576 bytes" in output, output
+    assert "the counter was 0 and is 42" in output, output
+    assert "the counter was 42 and is 84" in output, output
+
+
+def test_write_of_a_length_that_is_no_multiple_of_a_packet():
+    code, output = run("rdma_write", "net_rnic0", "100008")
+    assert code == 0, output
+    assert "WRITE of 100008 bytes" in output, output
+
+
+def test_examples_name_what_is_missing():
+    for name in ("rdma_pingpong", "rdma_write"):
+        code, output = run(name, "net_rnic7")
+        assert code == 1, output
+        assert "No such device" in output, output
