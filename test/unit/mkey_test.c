@@ -148,7 +148,7 @@ test_a_key_for_a_peer_allows_what_was_asked(void **state)
 	rte_free(memory);
 }
 
-/* 256 freed numbers are parked. */
+/* mkey_number_test.c has more of them. */
 static void
 test_freed_keys_do_not_come_back_soon(void **state)
 {

@@ -136,6 +136,15 @@ void rnic_mkeys_destroy(struct rnic_dev *dev);
 /* Keys alive, for tests. */
 uint32_t rnic_mkeys_count(struct rnic_dev *dev);
 
+/* ---- mkey_history.c: called with the lock of the keys held ---- */
+struct rnic_mkey_history;
+int rnic_mkey_history_create(struct rnic_mkey_history **history);
+void rnic_mkey_history_destroy(struct rnic_mkey_history *history);
+/* Was this key, index << 8 | variant, handed out lately? */
+bool rnic_mkey_history_has(struct rnic_mkey_history *history, uint32_t key);
+/* It is now. -ENOMEM. */
+int rnic_mkey_history_add(struct rnic_mkey_history *history, uint32_t key);
+
 /* ---- port.c ---- */
 int rnic_port_setup(struct rnic_dev *dev);
 void rnic_port_down(struct rnic_dev *dev);

@@ -11,7 +11,7 @@
  *    small cache in front of it, which the generation number empties when a range has gone away.
  *
  * A key's number is index << 8 | variant. The device chooses the index, a random variant makes numbers hard to guess,
- * and the last freed numbers are parked: none of them is used again soon, so that a stale key fails.
+ * and none that was handed out lately comes again, so that a stale key fails (mkey_history.c).
  */
 
 #include <errno.h>
@@ -27,7 +27,6 @@
 #include "internal.h"
 #include "rdmapmd_driver.h"
 
-#define PARKED		  256
 #define KEY_TRIES	  16
 #define LOG_PAGE_SIZE_MIN 12
 #define LOG_PAGE_SIZE_MAX 31
@@ -67,8 +66,7 @@ struct rnic_mkeys {
 	struct address_table *spare; /* empty, for when there is no memory */
 	atomic_uint generation;
 	atomic_uint registrations; /* a pool without a key may get one now */
-	uint32_t parked[PARKED];
-	uint32_t parked_next;
+	struct rnic_mkey_history *history;
 	bool listening; /* to mempool events */
 };
 
@@ -164,16 +162,18 @@ create_command(struct rnic_dev *dev, const struct region *region, uint8_t varian
 	return rc;
 }
 
-/* Called with the lock held. */
-static bool
-is_parked(const struct rnic_mkeys *mkeys, uint32_t key)
+/* Called with the lock held: a new key is known to everybody. */
+static int
+take_key(struct rnic_mkeys *mkeys, struct region *region)
 {
-	uint32_t i;
+	int rc = rdmapmd_table_insert(mkeys->regions, region->key >> 8, &region->handle);
 
-	for (i = 0; i < RTE_MIN(mkeys->parked_next, (uint32_t)PARKED); i++)
-		if (mkeys->parked[i] == key)
-			return true;
-	return false;
+	if (rc != 0)
+		return rc;
+	rc = rnic_mkey_history_add(mkeys->history, region->key);
+	if (rc != 0)
+		rdmapmd_table_remove(mkeys->regions, region->key >> 8, NULL);
+	return rc;
 }
 
 /* Called with the lock held: a key whose number was not in use lately. */
@@ -181,19 +181,21 @@ static int
 create_key(struct rnic_dev *dev, struct region *region)
 {
 	struct rnic_mkeys *mkeys = dev->mkeys;
-	uint8_t variant = 0;
+	uint8_t variant;
 	uint32_t index;
 	int rc, tries;
 
 	for (tries = 0; tries < KEY_TRIES; tries++) {
-		if (getrandom(&variant, sizeof(variant), 0) != sizeof(variant))
-			variant++;
+		if (getrandom(&variant, sizeof(variant), 0) != sizeof(variant)) {
+			RNIC_LOG(ERR, dev, "the system has no random number for a memory key");
+			return -EIO;
+		}
 		rc = create_command(dev, region, variant, &index);
 		if (rc != 0)
 			return rc;
 		region->key = index << 8 | variant;
-		if (!is_parked(mkeys, region->key)) {
-			rc = rdmapmd_table_insert(mkeys->regions, index, &region->handle);
+		if (!rnic_mkey_history_has(mkeys->history, region->key)) {
+			rc = take_key(mkeys, region);
 			if (rc != 0)
 				rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_MKEY, index);
 			return rc;
@@ -215,9 +217,6 @@ destroy_region(struct rnic_dev *dev, struct region *region)
 	if (rc != 0)
 		return rc;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_MKEY, region->key >> 8);
-	mkeys->parked[mkeys->parked_next++ % PARKED] = region->key;
-	if (mkeys->parked_next == 2 * PARKED)
-		mkeys->parked_next = PARKED;
 	unmap_rc = dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 	if (unmap_rc != 0)
 		RNIC_LOG(ERR, dev, "cannot unmap %p (%zu bytes): %s", region->mapped,
@@ -696,7 +695,10 @@ rnic_mkeys_create(struct rnic_dev *dev)
 	mkeys->dev = dev;
 	mkeys->spare = calloc(1, sizeof(*mkeys->spare));
 	rc = mkeys->spare == NULL ? -ENOMEM : rdmapmd_table_create(&mkeys->regions);
+	if (rc == 0)
+		rc = rnic_mkey_history_create(&mkeys->history);
 	if (rc != 0) {
+		rdmapmd_table_destroy(mkeys->regions);
 		free(mkeys->spare);
 		free(mkeys);
 		return rc;
@@ -735,6 +737,7 @@ rnic_mkeys_destroy(struct rnic_dev *dev)
 		free(table);
 	}
 	pthread_mutex_destroy(&mkeys->lock);
+	rnic_mkey_history_destroy(mkeys->history);
 	dev->mkeys = NULL;
 	free(mkeys->spare);
 	free(mkeys);
