@@ -20,8 +20,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,89 +31,10 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 
+#include "by_hand.h"
 #include "counted.h"
-#include "softrnic.h"
 
 #define RING_SIZE 1024
-
-/*
- * ---- The host of the embedded device. ----
- * The linker gives the driver these two for softrnic_host_get() and softrnic_host_put(): a thread
- * polls while the driver brings a port up or down and waits for commands, and ends before measuring,
- * when we poll ourselves.
- */
-int __wrap_softrnic_host_get(int core, struct softrnic_poller **poller);
-void __wrap_softrnic_host_put(void);
-
-static struct {
-	struct softrnic_poller *poller;
-	unsigned int users;
-	pthread_t thread;
-	atomic_bool run;
-} host;
-
-static void *
-host_loop(void *unused)
-{
-	(void)unused;
-	while (atomic_load_explicit(&host.run, memory_order_acquire))
-		if (softrnic_poll(host.poller) == 0)
-			usleep(10);
-	return NULL;
-}
-
-static int
-host_thread_start(void)
-{
-	if (host.poller == NULL || atomic_load(&host.run))
-		return 0;
-	atomic_store(&host.run, true);
-	return -pthread_create(&host.thread, NULL, host_loop, NULL);
-}
-
-static void
-host_thread_stop(void)
-{
-	if (atomic_exchange(&host.run, false))
-		pthread_join(host.thread, NULL);
-}
-
-int
-__wrap_softrnic_host_get(int core, struct softrnic_poller **poller)
-{
-	int ret = 0;
-
-	(void)core;
-	if (host.users == 0) {
-		ret = softrnic_poller_create(&host.poller);
-		if (ret == 0)
-			ret = host_thread_start();
-	}
-	if (ret == 0)
-		host.users++;
-	*poller = host.poller;
-	return ret;
-}
-
-void
-__wrap_softrnic_host_put(void)
-{
-	if (--host.users > 0)
-		return;
-	host_thread_stop();
-	softrnic_poller_destroy(host.poller);
-	host.poller = NULL;
-}
-
-/* Until the device has nothing more to do. */
-static void
-device_settle(void)
-{
-	if (host.poller == NULL)
-		return;
-	for (int i = 0; i < 10000 && softrnic_poll(host.poller) > 0; i++)
-		;
-}
 
 /* ---- The ports. ---- */
 
@@ -248,7 +167,7 @@ receive(struct counted *counted, burst_fn fn, void *queue, struct rte_mbuf **pkt
 					     : fn(queue, pkts + got, burst - got);
 
 		if (n == 0)
-			device_settle();
+			by_hand_settle();
 		idle = n == 0 ? idle + 1 : 0;
 		got += n;
 	}
@@ -287,7 +206,7 @@ round_trips(struct counted *counted, const struct bench_case *c, unsigned int bu
 			fprintf(stderr, "%u of a burst of %u were taken\n", sent, burst);
 			return -EIO;
 		}
-		device_settle();
+		by_hand_settle();
 		ret = receive(c->rx ? counted : NULL, rx->rx_pkt_burst, rx->rxq.data[0], pkts,
 			      burst, bytes);
 		if (ret < 0)
@@ -345,10 +264,10 @@ measure(struct counted *counted, const char *name, const struct counted_plan *pl
 		if (ret == 0)
 			ret = round_trips(counted, &cases[i], 32, 64, 8);
 		if (ret == 0) {
-			host_thread_stop();
-			device_settle();
+			by_hand_begin();
+			by_hand_settle();
 			ret = measure_sizes(counted, &cases[i], plan);
-			if (host_thread_start() != 0)
+			if (by_hand_end() != 0)
 				return -EAGAIN;
 		}
 		stop_ports();

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Rates and latencies of RDMA operations between two devices, from one thread. The peer does nothing: its device does.
+ *
+ *	rdma_bench [EAL OPTIONS] -- DEVICE DEVICE TEST BYTES QPS ACTIVE SECONDS
+ *
+ * TEST:
+ *	write		WRITEs, as many as there is room for, bursts of up to 32, one signaled in 32
+ *	write-lat	a WRITE there and one back, each seen in memory: half of the time that both take
+ *	add		FETCH_AND_ADDs, as write, one signaled in eight
+ *	add-lat		one FETCH_AND_ADD after the other, from post to completion
+ *
+ * ACTIVE of QPS queue pairs are used, in turn. WRITEs of eight bytes are inline.
+ *
+ * Prints `result TEST bytes N qps N active N rate X`, operations a second, or `... lat MEDIAN P99`, microseconds.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+
+#include "rdma_pair.h"
+
+#define SAMPLES (1u << 20)
+#define LARGE	4096u /* from here on each one is signaled, and few are under way */
+
+struct bench {
+	struct rdma_pair pair;
+	const char *test;
+	bool add;
+	uint32_t bytes, active;
+	double seconds;
+	uint16_t burst;	     /* one signaled at its end */
+	uint32_t depth;	     /* requests of a queue pair under way, at most */
+	uint32_t *under_way; /* by queue pair */
+};
+
+static int
+completion(const struct rdmapmd_wc *wc)
+{
+	if (wc->status == RDMAPMD_WC_SUCCESS)
+		return 0;
+	fprintf(stderr, "completion: %s (0x%x)\n", rdmapmd_wc_status_str(wc->status),
+		wc->vendor_err);
+	return -1;
+}
+
+/* `n` requests from end `from`, the last one signaled: from the first half of its memory to the other's second half. */
+static void
+fill(const struct bench *b, unsigned int from, struct rdmapmd_send_wr *wrs, struct rdmapmd_sge *sge,
+     uint16_t n)
+{
+	const struct rdma_end *here = &b->pair.ends[from], *there = &b->pair.ends[1 - from];
+	uint16_t i;
+
+	*sge = (struct rdmapmd_sge){ (uintptr_t)here->memory, b->bytes, here->mr->lkey };
+	for (i = 0; i < n; i++) {
+		struct rdmapmd_send_wr *wr = &wrs[i];
+
+		*wr = (struct rdmapmd_send_wr){ .sg_list = sge, .num_sge = 1 };
+		wr->send_flags = i + 1 == n ? RDMAPMD_SEND_SIGNALED : 0;
+		if (b->add) {
+			wr->opcode = RDMAPMD_WR_ATOMIC_FETCH_AND_ADD;
+			wr->wr.atomic.remote_addr = there->mr->iova + b->bytes;
+			wr->wr.atomic.rkey = there->mr->rkey;
+			wr->wr.atomic.compare_add = 1;
+			continue;
+		}
+		wr->opcode = RDMAPMD_WR_RDMA_WRITE;
+		wr->wr.rdma.remote_addr = there->mr->iova + b->bytes;
+		wr->wr.rdma.rkey = there->mr->rkey;
+		if (b->bytes <= 8 && b->bytes <= here->max_inline)
+			wr->send_flags |= RDMAPMD_SEND_INLINE;
+	}
+}
+
+/* What has completed, or -1. */
+static int64_t
+reap(struct bench *b)
+{
+	struct rdmapmd_wc wcs[32];
+	int64_t done = 0;
+	uint16_t i, n;
+
+	n = rdmapmd_poll_cq(b->pair.ends[0].cq, wcs, RTE_DIM(wcs));
+	for (i = 0; i < n; i++) {
+		if (completion(&wcs[i]) != 0)
+			return -1;
+		b->under_way[wcs[i].wr_id] -= b->burst;
+		done += b->burst;
+	}
+	return done;
+}
+
+static int
+rate(struct bench *b)
+{
+	struct rdmapmd_send_wr wrs[RDMA_PAIR_SIGNALS];
+	const double hz = (double)rte_get_timer_hz();
+	uint64_t start = rte_get_timer_cycles(), end, now, done = 0;
+	uint32_t q = 0, in_sum = 0;
+	struct rdmapmd_sge sge;
+	int64_t n;
+	bool warm = false;
+
+	fill(b, 0, wrs, &sge, b->burst);
+	end = start + (uint64_t)(0.2 * hz);
+	for (;;) {
+		if (b->under_way[q] + b->burst <= b->depth) {
+			wrs[b->burst - 1].wr_id = q;
+			if (rdmapmd_post_send(b->pair.ends[0].qps[q], wrs, b->burst) != b->burst) {
+				fprintf(stderr, "post: %s\n",
+					strerror(-b->pair.ends[0].qps[q]->post_send_error));
+				return -1;
+			}
+			b->under_way[q] += b->burst;
+		}
+		q = q + 1 == b->active ? 0 : q + 1;
+		n = reap(b);
+		if (n < 0)
+			return -1;
+		done += (uint64_t)n;
+		if (++in_sum % 16 != 0)
+			continue;
+		now = rte_get_timer_cycles();
+		if (now < end)
+			continue;
+		if (warm)
+			break;
+		/* It counts from here. */
+		warm = true;
+		done = 0;
+		start = now;
+		end = now + (uint64_t)(b->seconds * hz);
+	}
+	printf("result %s bytes %u qps %u active %u rate %.1f\n", b->test, b->bytes, b->pair.qps,
+	       b->active, (double)done * hz / (double)(now - start));
+	return 0;
+}
+
+static int
+compare(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+static int
+post_one(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr)
+{
+	if (rdmapmd_post_send(qp, wr, 1) == 1)
+		return 0;
+	fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
+	return -1;
+}
+
+/* Post, and wait for what the other side then sees in its memory, or here for the completion; 0, or -1. */
+static int
+one_way(struct bench *b, unsigned int from, const struct rdmapmd_send_wr *wr, uint8_t mark)
+{
+	struct rdma_end *here = &b->pair.ends[from], *there = &b->pair.ends[1 - from];
+	volatile uint8_t *seen = there->memory + 2 * b->bytes - 1;
+	const uint64_t end = rte_get_timer_cycles() + 10 * rte_get_timer_hz();
+	bool arrived = b->add, completed = false;
+	struct rdmapmd_wc wc;
+
+	here->memory[b->bytes - 1] = mark;
+	if (post_one(here->qps[0], wr) != 0)
+		return -1;
+	while (!arrived || (b->add && !completed)) {
+		arrived = arrived || *seen == mark;
+		if (!completed && rdmapmd_poll_cq(here->cq, &wc, 1) == 1) {
+			if (completion(&wc) != 0)
+				return -1;
+			completed = true;
+		}
+		if (rte_get_timer_cycles() > end) {
+			fprintf(stderr, "nothing came for 10 s\n");
+			return -1;
+		}
+	}
+	/* The other half of the ping-pong hides the rest of the way of its completion. */
+	return 0;
+}
+
+static int
+latency(struct bench *b)
+{
+	const double hz = (double)rte_get_timer_hz();
+	const uint64_t end = rte_get_timer_cycles() + (uint64_t)((b->seconds + 0.2) * hz);
+	uint32_t *samples = malloc(SAMPLES * sizeof(*samples)), n = 0, warm = 0;
+	struct rdmapmd_send_wr wrs[2];
+	struct rdmapmd_sge sges[2];
+	struct rdmapmd_wc wcs[8];
+	uint64_t start;
+	double unit;
+	int rc = 0;
+
+	if (samples == NULL)
+		return -1;
+	fill(b, 0, &wrs[0], &sges[0], 1);
+	fill(b, 1, &wrs[1], &sges[1], 1);
+	while (rc == 0 && n < SAMPLES && rte_get_timer_cycles() < end) {
+		uint8_t mark = (uint8_t)(warm + n + 1);
+
+		start = rte_get_timer_cycles();
+		rc = one_way(b, 0, &wrs[0], mark);
+		if (rc == 0 && !b->add)
+			rc = one_way(b, 1, &wrs[1], mark);
+		samples[n] = (uint32_t)RTE_MIN(rte_get_timer_cycles() - start, UINT32_MAX);
+		if (warm < 1000)
+			warm++;
+		else
+			n++;
+		/* Completions that were not waited for. */
+		rdmapmd_poll_cq(b->pair.ends[0].cq, wcs, RTE_DIM(wcs));
+		rdmapmd_poll_cq(b->pair.ends[1].cq, wcs, RTE_DIM(wcs));
+	}
+	qsort(samples, n, sizeof(*samples), compare);
+	unit = 1e6 / hz / (b->add ? 1 : 2);
+	if (rc == 0 && n > 0)
+		printf("result %s bytes %u qps %u active 1 lat %.3f %.3f\n", b->test, b->bytes,
+		       b->pair.qps, samples[n / 2] * unit, samples[(uint64_t)n * 99 / 100] * unit);
+	free(samples);
+	return rc != 0 || n == 0 ? -1 : 0;
+}
+
+static int
+run(struct bench *b, const char *const names[2], unsigned int qps)
+{
+	int rc = rdma_pair_open(&b->pair, names, qps, 2ul * b->bytes);
+
+	if (rc != 0)
+		return rc;
+	b->under_way = calloc(qps, sizeof(*b->under_way));
+	if (b->under_way == NULL)
+		return -1;
+	rc = strstr(b->test, "-lat") != NULL ? latency(b) : rate(b);
+	free(b->under_way);
+	return rdma_pair_close(&b->pair) != 0 ? -1 : rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct bench b = { 0 };
+	unsigned int qps;
+	int used, rc;
+
+	used = rte_eal_init(argc, argv);
+	if (used < 0)
+		return EXIT_FAILURE;
+	argv += used;
+	if (argc - used != 8) {
+		fprintf(stderr, "usage: rdma_bench [EAL OPTIONS] -- DEVICE DEVICE "
+				"write|write-lat|add|add-lat BYTES QPS ACTIVE SECONDS\n");
+		return 2;
+	}
+	b.test = argv[3];
+	b.add = strncmp(b.test, "add", 3) == 0;
+	b.bytes = (uint32_t)strtoul(argv[4], NULL, 10);
+	qps = (unsigned int)strtoul(argv[5], NULL, 10);
+	b.active = (uint32_t)strtoul(argv[6], NULL, 10);
+	b.seconds = strtod(argv[7], NULL);
+	if (b.bytes == 0 || qps == 0 || b.active == 0 || b.active > qps || b.seconds <= 0 ||
+	    (b.add && b.bytes != 8)) {
+		fprintf(stderr, "numbers that make no sense\n");
+		return 2;
+	}
+	b.burst = b.bytes >= LARGE ? 1 : b.add ? 8 : RDMA_PAIR_SIGNALS;
+	b.depth = b.bytes >= LARGE ? 8 : RDMA_PAIR_DEPTH;
+	rc = run(&b, (const char *const[]){ argv[1], argv[2] }, qps);
+	rte_eal_cleanup();
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

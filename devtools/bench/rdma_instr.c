@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What RDMA's burst calls cost: two queue pairs on the embedded software RNIC, and one thread that posts, polls the
+ * device by hand, and polls the completion queue. Only the burst calls are counted, as an application makes them.
+ *
+ *	rdma_instr [EAL OPTIONS] -- NAME,... BURST,... BYTES,... CALLS
+ *
+ * NAME:
+ *	post		WRITEs of one segment
+ *	post-inline	WRITEs whose payload is in the WQE
+ *	poll		their completions
+ *
+ * Every request is signaled. EAL's options name the devices: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+
+#include "by_hand.h"
+#include "counted.h"
+#include "rdma_pair.h"
+
+static struct rdma_pair pair;
+static struct rdmapmd_send_wr wrs[COUNTED_BURST_MAX];
+static struct rdmapmd_wc wcs[COUNTED_BURST_MAX];
+static struct rdmapmd_sge sge;
+
+/* In the shape that both programs count: what is posted or filled is ours to know. */
+static uint16_t
+post(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)pkts;
+	return rdmapmd_post_send(queue, wrs, n);
+}
+
+static uint16_t
+poll_cq(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)pkts;
+	return rdmapmd_poll_cq(queue, wcs, n);
+}
+
+static void
+fill(unsigned int bytes, bool inlined)
+{
+	const struct rdma_end *here = &pair.ends[0], *there = &pair.ends[1];
+	unsigned int i;
+
+	sge = (struct rdmapmd_sge){ (uintptr_t)here->memory, bytes, here->mr->lkey };
+	for (i = 0; i < COUNTED_BURST_MAX; i++) {
+		wrs[i] = (struct rdmapmd_send_wr){ .wr_id = i,
+						   .opcode = RDMAPMD_WR_RDMA_WRITE,
+						   .sg_list = &sge,
+						   .num_sge = 1,
+						   .send_flags = RDMAPMD_SEND_SIGNALED };
+		wrs[i].send_flags |= inlined ? RDMAPMD_SEND_INLINE : 0;
+		wrs[i].wr.rdma.remote_addr = there->mr->iova;
+		wrs[i].wr.rdma.rkey = there->mr->rkey;
+	}
+}
+
+static int
+round_trips(struct counted *counted, bool posts, unsigned int burst, uint64_t calls)
+{
+	struct rdmapmd_qp *qp = pair.ends[0].qps[0];
+	struct rdmapmd_cq *cq = pair.ends[0].cq;
+	unsigned int got, i;
+
+	counted_start(counted, posts ? post : poll_cq, posts ? (void *)qp : (void *)cq, calls);
+	for (uint64_t call = 0; call < calls; call++) {
+		if ((posts ? counted_burst(counted, NULL, burst)
+			   : rdmapmd_post_send(qp, wrs, burst)) != burst) {
+			fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
+			return -EIO;
+		}
+		by_hand_settle();
+		got = posts ? rdmapmd_poll_cq(cq, wcs, burst) : counted_burst(counted, NULL, burst);
+		for (i = 0; i < got; i++)
+			if (wcs[i].status != RDMAPMD_WC_SUCCESS || wcs[i].wr_id != i)
+				got = 0;
+		if (got != burst) {
+			fprintf(stderr, "%u of %u completions, or bad ones\n", got, burst);
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+static int
+measure(struct counted *counted, const char *name, const struct counted_plan *plan)
+{
+	const bool posts = strncmp(name, "post", 4) == 0,
+		   inlined = strcmp(name, "post-inline") == 0;
+	unsigned int b, n;
+	int ret;
+
+	if (!posts && strcmp(name, "poll") != 0) {
+		fprintf(stderr, "unknown name %s\n", name);
+		return -EINVAL;
+	}
+	for (b = 0; b < plan->n_bytes; b++) {
+		fill(plan->bytes[b], inlined);
+		for (n = 0; n < plan->n_bursts; n++) {
+			ret = round_trips(counted, posts, plan->bursts[n], 512);
+			if (ret == 0)
+				ret = round_trips(counted, posts, plan->bursts[n], plan->calls);
+			if (ret != 0)
+				return ret;
+			counted_stop(counted, name, plan->bursts[n], plan->bytes[b]);
+		}
+	}
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *const names[] = { "net_rnic0", "net_rnic1" };
+	struct counted_plan plan;
+	struct counted counted;
+	int skip, ret;
+
+	skip = rte_eal_init(argc, argv);
+	if (skip < 0)
+		return EXIT_FAILURE;
+	if (counted_plan_parse(argc - skip, argv + skip, &plan) < 0)
+		return 2;
+	ret = rdma_pair_open(&pair, names, 1, 4096);
+	if (ret == 0) {
+		by_hand_begin();
+		counted_init(&counted);
+		for (unsigned int i = 0; i < plan.n_names && ret == 0; i++)
+			ret = measure(&counted, plan.names[i], &plan);
+		if (by_hand_end() != 0 || rdma_pair_close(&pair) != 0)
+			ret = -EIO;
+	}
+	rte_eal_cleanup();
+	return ret == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

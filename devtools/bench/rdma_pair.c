@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "rdma_pair.h"
+
+#define ACCESS                                                                                   \
+	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
+	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
+#define RD_ATOMIC    16 /* READs and atomics under way, where the device has so many */
+#define LINK_SECONDS 15
+
+static int
+check(int rc, const char *what)
+{
+	if (rc != 0)
+		fprintf(stderr, "%s: %s\n", what, strerror(abs(rc)));
+	return rc;
+}
+#define TRY(call)                                    \
+	do {                                         \
+		int rc_ = check(call, #call);        \
+		if (rc_ != 0)                        \
+			return rc_ < 0 ? rc_ : -rc_; \
+	} while (0)
+
+static int
+open_end(struct rdma_end *end, const char *name, unsigned int qps, size_t bytes)
+{
+	struct rdmapmd_cq_init_attr cq = { .cqe = qps * (RDMA_PAIR_DEPTH / RDMA_PAIR_SIGNALS) +
+						  RDMA_PAIR_DEPTH };
+	unsigned int i;
+
+	TRY(rdmapmd_device_open_by_name(name, &end->context));
+	TRY(rdmapmd_pd_alloc(end->context, &end->pd));
+	end->memory = rte_zmalloc("rdma", bytes, 4096);
+	end->qps = calloc(qps, sizeof(*end->qps));
+	if (end->memory == NULL || end->qps == NULL)
+		return check(-ENOMEM, "memory (-m)");
+	TRY(rdmapmd_mr_reg(end->pd, end->memory, bytes, ACCESS, &end->mr));
+	TRY(rdmapmd_cq_create(end->context, &cq, &end->cq));
+	for (i = 0; i < qps; i++) {
+		struct rdmapmd_qp_init_attr attr = {
+			.send_cq = end->cq,
+			.recv_cq = end->cq,
+			.qp_type = RDMAPMD_QPT_RC,
+			.cap = { .max_send_wr = RDMA_PAIR_DEPTH,
+				 .max_send_sge = 1,
+				 .max_inline_data = 8 },
+		};
+
+		TRY(rdmapmd_qp_create(end->pd, &attr, &end->qps[i]));
+		end->max_inline = attr.cap.max_inline_data;
+	}
+	return 0;
+}
+
+static int
+wait_link(struct rdma_end *end, struct rdmapmd_port_attr *port)
+{
+	unsigned int i;
+
+	for (i = 0; i < LINK_SECONDS * 100; i++) {
+		TRY(rdmapmd_port_query(end->context, 1, port));
+		if (port->state == RDMAPMD_PORT_ACTIVE)
+			return 0;
+		rte_delay_us_sleep(10000);
+	}
+	return check(-ENOLINK, "port");
+}
+
+static int
+connect_to(struct rdmapmd_qp *qp, uint32_t peer, const union rdmapmd_gid *gid,
+	   const struct rdmapmd_device_attr *device, enum rdmapmd_mtu mtu)
+{
+	struct rdmapmd_qp_attr attr = {
+		.qp_state = RDMAPMD_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = ACCESS & ~RDMAPMD_ACCESS_LOCAL_WRITE,
+		.path_mtu = mtu,
+		.dest_qp_num = peer,
+		.ah_attr = { .dgid = *gid, .hop_limit = 64, .port_num = 1 },
+		.max_rd_atomic = (uint8_t)RTE_MIN(device->max_qp_init_rd_atom, (uint32_t)RD_ATOMIC),
+		.max_dest_rd_atomic = (uint8_t)RTE_MIN(device->max_qp_rd_atom, (uint32_t)RD_ATOMIC),
+		.min_rnr_timer = 12,
+		.timeout = 18, /* a second: a busy machine is no lost packet */
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+	};
+
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
+				      RDMAPMD_QP_ACCESS_FLAGS));
+	attr.qp_state = RDMAPMD_QPS_RTR;
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
+				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
+				      RDMAPMD_QP_MAX_DEST_RD_ATOMIC | RDMAPMD_QP_MIN_RNR_TIMER));
+	attr.qp_state = RDMAPMD_QPS_RTS;
+	TRY(rdmapmd_qp_modify(qp, &attr,
+			      RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT | RDMAPMD_QP_RETRY_CNT |
+				      RDMAPMD_QP_RNR_RETRY | RDMAPMD_QP_SQ_PSN |
+				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
+	return 0;
+}
+
+int
+rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps, size_t bytes)
+{
+	struct rdmapmd_device_attr device;
+	struct rdmapmd_gid_entry gids[2];
+	struct rdmapmd_port_attr port;
+	unsigned int i, q;
+
+	*pair = (struct rdma_pair){ .qps = qps, .bytes = bytes };
+	for (i = 0; i < 2; i++) {
+		TRY(open_end(&pair->ends[i], names[i], qps, bytes));
+		TRY(wait_link(&pair->ends[i], &port));
+		TRY(rdmapmd_gid_query(pair->ends[i].context, 1, 0, &gids[i]));
+	}
+	for (i = 0; i < 2; i++) {
+		TRY(rdmapmd_device_query(pair->ends[i].context, &device));
+		for (q = 0; q < qps; q++)
+			TRY(connect_to(pair->ends[i].qps[q], pair->ends[1 - i].qps[q]->qp_num,
+				       &gids[1 - i].gid, &device, port.active_mtu));
+	}
+	return 0;
+}
+
+int
+rdma_pair_close(struct rdma_pair *pair)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		/* With all that is in it. */
+		TRY(rdmapmd_context_close(pair->ends[i].context));
+		rte_free(pair->ends[i].memory);
+		free(pair->ends[i].qps);
+	}
+	return 0;
+}

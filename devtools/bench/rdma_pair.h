@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What rdma_bench and rdma_instr share: queue pairs between two devices, or a device and itself, ready to send. */
+#ifndef RDMA_PAIR_H
+#define RDMA_PAIR_H
+
+#include <rdmapmd.h>
+
+#define RDMA_PAIR_DEPTH	  128 /* send requests of each queue pair */
+#define RDMA_PAIR_SIGNALS 32  /* the longest way between two signaled ones */
+
+struct rdma_end {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_cq *cq; /* of all its queue pairs */
+	struct rdmapmd_mr *mr;
+	uint8_t *memory;
+	struct rdmapmd_qp **qps;
+	uint32_t max_inline;
+};
+
+struct rdma_pair {
+	struct rdma_end ends[2];
+	unsigned int qps;
+	size_t bytes; /* of each end's memory */
+};
+
+/* 0, or -errno with a line on stderr. Both names may be the same. */
+int rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps,
+		   size_t bytes);
+int rdma_pair_close(struct rdma_pair *pair);
+
+#endif
