@@ -162,6 +162,12 @@ rnic_eq_number(const struct rnic_eq *eq)
 	return COMMANDS_EQN;
 }
 
+void
+rnic_control_sync(struct rnic_dev *dev)
+{
+	(void)dev;
+}
+
 int
 rnic_port_set_roce(struct rnic_dev *dev, bool on)
 {

@@ -193,20 +193,15 @@ adapter_up(struct rnic_dev *dev)
 #define ASYNC_EQ_LOG_SIZE 8
 #define ASYNC_EQ_VECTOR	  0
 #define EVENT(type)	  (UINT64_C(1) << (type))
-/* Of queue pairs and SRQs: only a device that has them knows these. */
-#define RDMA_EVENTS                                                            \
-	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
-	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
-	 EVENT(RNIC_EVENT_SRQ_LIMIT))
 
 static int
 async_eq_up(struct rnic_dev *dev)
 {
-	const uint64_t events =
-		EVENT(RNIC_EVENT_COMMAND) | EVENT(RNIC_EVENT_PAGE_REQUEST) |
-		EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
-		EVENT(RNIC_EVENT_WQ_CATASTROPHIC) | EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
-		EVENT(RNIC_EVENT_WQ_ACCESS_ERROR) | (rnic_rdma_supported(dev) ? RDMA_EVENTS : 0);
+	const uint64_t events = EVENT(RNIC_EVENT_COMMAND) | EVENT(RNIC_EVENT_PAGE_REQUEST) |
+				EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
+				EVENT(RNIC_EVENT_WQ_CATASTROPHIC) |
+				EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
+				EVENT(RNIC_EVENT_WQ_ACCESS_ERROR);
 
 	return rnic_eq_create(dev, ASYNC_EQ_LOG_SIZE, events, ASYNC_EQ_VECTOR, &dev->async_eq);
 }

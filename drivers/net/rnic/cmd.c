@@ -25,12 +25,14 @@
 #include "internal.h"
 #include "prm/cmd_table.h"
 
-#define SLOTS_MAX	32
-#define POOL_CHUNK	65536u /* bytes of mailboxes that are made at a time */
-#define SPIN_US		200    /* yield for so long, then sleep */
-#define SLEEP_US	100
-#define EVENT_WAIT_US	5000   /* longest sleep without a look at the slot */
-#define HEALTH_CHECK_US 100000 /* how often a waiting thread asks if the device is alive */
+#define SLOTS_MAX	    32
+#define POOL_CHUNK	    65536u /* bytes of mailboxes that are made at a time */
+#define SPIN_US		    200	   /* yield for so long, then sleep */
+#define SLEEP_US	    100
+#define EVENT_WAIT_US	    5000 /* longest sleep without a look at the slot */
+#define UNHEARD_MAX	    64	 /* a quarter of the event queue */
+#define UNHEARD_PATIENCE_US 100000
+#define HEALTH_CHECK_US	    100000 /* how often a waiting thread asks if the device is alive */
 
 unsigned int rnic_cmd_timeout_ms = 60000;
 unsigned int rnic_cmd_dead_timeout_ms = 2000;
@@ -65,6 +67,7 @@ struct rnic_cmdq {
 	uint32_t busy;
 	uint32_t completed; /* slots that events have told of */
 	bool events;
+	uint32_t unheard; /* commands whose events the control thread has not come to yet */
 	uint8_t token;
 	struct mailbox *mailboxes; /* free ones */
 	struct mailbox_chunk *chunks;
@@ -212,6 +215,26 @@ deadline_at(uint64_t us, struct timespec *at)
 	at->tv_nsec = (long)(us % 1000000) * 1000;
 }
 
+/*
+ * Called with the lock held. Whoever is quick sees commands complete before their events are handled: the event queue must
+ * not run over with them. Not for long: a device may owe an event.
+ */
+static void
+wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
+{
+	const uint64_t end = rnic_now_us() + UNHEARD_PATIENCE_US;
+	struct timespec at;
+
+	if (!cmdq->events || rnic_control_is_self(dev))
+		return;
+	while (cmdq->unheard >= UNHEARD_MAX && rnic_now_us() < end) {
+		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
+		pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
+	}
+	if (cmdq->unheard >= UNHEARD_MAX)
+		cmdq->unheard = 0;
+}
+
 /* Called with the lock held. A page command waits for its one slot, others for any but that. */
 static int
 get_slot(struct rnic_dev *dev, struct rnic_cmdq *cmdq, bool page_command, uint64_t deadline,
@@ -220,6 +243,8 @@ get_slot(struct rnic_dev *dev, struct rnic_cmdq *cmdq, bool page_command, uint64
 	const uint32_t last = 1u << (cmdq->slot_count - 1);
 	const uint32_t allowed = page_command ? last : last - 1;
 
+	if (!page_command)
+		wait_for_events(dev, cmdq);
 	for (;;) {
 		struct timespec at;
 
@@ -479,6 +504,8 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 		outcome->rc = post(dev, cmdq, slot, in, in_bytes, out_bytes);
 		if (outcome->rc != 0)
 			put_slot(cmdq, slot);
+		else if (cmdq->events)
+			cmdq->unheard++;
 	} else {
 		outcome->rc = -EIO;
 		outcome->dead = "all slots are taken by commands that do not complete";
@@ -591,10 +618,12 @@ rnic_device_dead(struct rnic_dev *dev)
 void
 rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots)
 {
+	const uint32_t count = (uint32_t)__builtin_popcount(slots);
 	struct rnic_cmdq *cmdq = dev->cmdq;
 
 	pthread_mutex_lock(&cmdq->lock);
 	cmdq->completed |= slots;
+	cmdq->unheard -= RTE_MIN(cmdq->unheard, count);
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);
 }
@@ -606,6 +635,7 @@ rnic_cmdq_use_events(struct rnic_dev *dev, bool on)
 
 	pthread_mutex_lock(&cmdq->lock);
 	cmdq->events = on;
+	cmdq->unheard = 0;
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);
 }

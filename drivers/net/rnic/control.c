@@ -25,7 +25,8 @@
 #include "internal.h"
 #include "rdma.h"
 
-#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
+#define SYNC_PATIENCE_S	 2u /* the control thread may be waiting for a command */
+#define HEALTH_STILL_MAX 3  /* looks at a counter that does not move */
 
 unsigned int rnic_health_period_ms = 1000;
 
@@ -34,6 +35,11 @@ struct rnic_control {
 	pthread_t thread;
 	int kick_fd; /* wakes the thread */
 	atomic_bool stop, watching;
+
+	/* Who waits until all events so far are handled. */
+	pthread_mutex_t sync_lock;
+	pthread_cond_t sync_done;
+	uint64_t sync_wanted, sync_reached; /* under the lock */
 
 	/* The thread's own. */
 	uint64_t next_check_us;
@@ -158,6 +164,54 @@ rnic_control_answer(struct rnic_dev *dev)
 		on_port_change(dev);
 }
 
+/* ---- All events so far ---- */
+
+static void
+answer_sync(struct rnic_control *control)
+{
+	struct rnic_dev *dev = control->dev;
+	uint64_t wanted;
+	bool news;
+
+	pthread_mutex_lock(&control->sync_lock);
+	wanted = control->sync_wanted;
+	news = wanted != control->sync_reached;
+	pthread_mutex_unlock(&control->sync_lock);
+	if (!news)
+		return;
+	rnic_eq_poll(dev, dev->async_eq);
+	rnic_rdma_poll(dev);
+	pthread_mutex_lock(&control->sync_lock);
+	control->sync_reached = wanted;
+	pthread_cond_broadcast(&control->sync_done);
+	pthread_mutex_unlock(&control->sync_lock);
+	/* What the walk has met is not left for an interrupt. */
+	rnic_control_answer(dev);
+}
+
+void
+rnic_control_sync(struct rnic_dev *dev)
+{
+	struct rnic_control *control = dev->control;
+	struct timespec end;
+	uint64_t wanted;
+	int rc = 0;
+
+	if (control == NULL || rnic_control_is_self(dev))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += SYNC_PATIENCE_S;
+	pthread_mutex_lock(&control->sync_lock);
+	wanted = ++control->sync_wanted;
+	kick(control);
+	while (control->sync_reached < wanted && rc == 0)
+		rc = pthread_cond_timedwait(&control->sync_done, &control->sync_lock, &end);
+	pthread_mutex_unlock(&control->sync_lock);
+	if (rc != 0)
+		RNIC_LOG(WARNING, dev, "events are not handled within %u s: late ones may follow",
+			 SYNC_PATIENCE_S);
+}
+
 static void *
 run(void *arg)
 {
@@ -178,18 +232,20 @@ run(void *arg)
 			hung_up(dev);
 			fds[2].fd = -1; /* poll() passes it over */
 		}
-		if (fds[1].revents)
+		if (fds[1].revents) {
 			drain(control->kick_fd);
+			answer_sync(control);
+		}
 		if (fds[3].revents) {
 			drain(fds[3].fd);
-			rnic_eq_poll(dev, dev->rdma->comp_eq);
+			rnic_rdma_poll(dev);
 		}
 		if (fds[0].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
 			drain(fds[0].fd);
 			rnic_eq_poll(dev, dev->async_eq);
-			if (dev->rdma != NULL && fds[3].fd < 0)
-				rnic_eq_poll(dev, dev->rdma->comp_eq);
+			if (fds[3].fd < 0)
+				rnic_rdma_poll(dev);
 			/* Commands; not in the walk, which their completions may need. */
 			rnic_control_answer(dev);
 		}
@@ -249,6 +305,26 @@ start_thread(struct rnic_control *control)
 	return -rc;
 }
 
+/* Whatever the clock is set to meanwhile. */
+static void
+init_monotonic(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void
+free_control(struct rnic_control *control)
+{
+	pthread_cond_destroy(&control->sync_done);
+	pthread_mutex_destroy(&control->sync_lock);
+	free(control);
+}
+
 int
 rnic_control_start(struct rnic_dev *dev)
 {
@@ -258,6 +334,8 @@ rnic_control_start(struct rnic_dev *dev)
 	if (control == NULL)
 		return -ENOMEM;
 	control->dev = dev;
+	pthread_mutex_init(&control->sync_lock, NULL);
+	init_monotonic(&control->sync_done);
 	control->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (control->kick_fd < 0)
 		rc = -errno;
@@ -269,13 +347,12 @@ rnic_control_start(struct rnic_dev *dev)
 		if (control->kick_fd >= 0)
 			close(control->kick_fd);
 		dev->control = NULL;
-		free(control);
+		free_control(control);
 		return rc;
 	}
 	/* Arm; an event that is there already comes as an interrupt. */
 	rnic_eq_arm(dev, dev->async_eq);
-	if (dev->rdma != NULL)
-		rnic_eq_arm(dev, dev->rdma->comp_eq);
+	rnic_rdma_arm(dev);
 	return 0;
 }
 
@@ -291,5 +368,5 @@ rnic_control_stop(struct rnic_dev *dev)
 	pthread_join(control->thread, NULL);
 	close(control->kick_fd);
 	dev->control = NULL;
-	free(control);
+	free_control(control);
 }

@@ -103,6 +103,11 @@ int rnic_control_start(struct rnic_dev *dev);
 void rnic_control_stop(struct rnic_dev *dev);
 /* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */
 void rnic_control_answer(struct rnic_dev *dev);
+/*
+ * All events that the device has raised so far are handled when it returns: none of an object that was taken down or reset
+ * can meet its successor. Not with a lock held that the handlers of events take.
+ */
+void rnic_control_sync(struct rnic_dev *dev);
 /* Watch the device's health, or no more. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */

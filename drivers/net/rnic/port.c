@@ -90,10 +90,10 @@ rnic_port_use(struct rnic_dev *dev)
 }
 
 void
-rnic_port_unuse(struct rnic_dev *dev)
+rnic_port_unuse(struct rnic_dev *dev, bool down)
 {
 	pthread_mutex_lock(&dev->port_lock);
-	if (--dev->port_users == 0 && !atomic_load(&dev->dead))
+	if (--dev->port_users == 0 && down && !atomic_load(&dev->dead))
 		rnic_port_set_admin(dev, false);
 	pthread_mutex_unlock(&dev->port_lock);
 }

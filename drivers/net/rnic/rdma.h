@@ -30,6 +30,7 @@ struct rnic_gid; /* gid.c */
 
 struct rnic_rdma {
 	struct rnic_eq *comp_eq;   /* completion events */
+	struct rnic_eq *event_eq;  /* events of queue pairs and SRQs, but for errors */
 	struct rdmapmd_table *cqs; /* that have events: number -> struct rnic_rdma_cq */
 	/* How many they are: each may have one entry in the event queue. */
 	uint32_t event_cqs;
@@ -58,8 +59,11 @@ bool rnic_rdma_supported(const struct rnic_dev *dev);
 /* Bring-up: what RDMA needs of its own. Nothing, for a device without it. */
 int rnic_rdma_setup(struct rnic_dev *dev);
 void rnic_rdma_teardown(struct rnic_dev *dev);
-/* Of completion events, unless they come with the others: -1. */
+/* Of its events, unless they come with the others: -1. */
 int rnic_rdma_irq_fd(struct rnic_dev *dev);
+/* From the control thread: hand on what came, and want to be told of more. */
+void rnic_rdma_poll(struct rnic_dev *dev);
+void rnic_rdma_arm(struct rnic_dev *dev);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)
 {

@@ -10,11 +10,22 @@
 #include <rte_memory.h>
 
 #include "internal.h"
+#include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma.h"
 
 #define COMP_EQ_LOG_SIZE 12
-#define COMP_EQ_VECTOR	 1 /* if there are so many */
+/*
+ * Thousands of queue pairs may have something to tell at the same time, and an event queue that runs over is lost: it is not
+ * the one that commands need, and has room.
+ */
+#define EVENT_EQ_LOG_SIZE 13
+#define EVENT(type)	  (UINT64_C(1) << (type))
+#define EVENTS                                                                 \
+	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
+	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
+	 EVENT(RNIC_EVENT_SRQ_LIMIT))
+#define COMP_EQ_VECTOR 1 /* if there are so many */
 _Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each CQ");
 
 #define MTU_OVERHEAD	  96 /* of RoCEv2 over IPv6, with all headers that a packet can have */
@@ -47,6 +58,24 @@ rnic_rdma_irq_fd(struct rnic_dev *dev)
 	if (dev->rdma == NULL || comp_vector(dev) == 0)
 		return -1;
 	return dev->access->ops->irq_fd(dev->access, comp_vector(dev));
+}
+
+void
+rnic_rdma_arm(struct rnic_dev *dev)
+{
+	if (dev->rdma == NULL)
+		return;
+	rnic_eq_arm(dev, dev->rdma->comp_eq);
+	rnic_eq_arm(dev, dev->rdma->event_eq);
+}
+
+void
+rnic_rdma_poll(struct rnic_dev *dev)
+{
+	if (dev->rdma == NULL)
+		return;
+	rnic_eq_poll(dev, dev->rdma->comp_eq);
+	rnic_eq_poll(dev, dev->rdma->event_eq);
 }
 
 static int
@@ -83,6 +112,9 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	if (rc == 0)
 		rc = rnic_eq_create(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), &rdma->comp_eq);
 	if (rc == 0)
+		rc = rnic_eq_create(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev),
+				    &rdma->event_eq);
+	if (rc == 0)
 		rc = rnic_rdma_counters_setup(dev);
 	if (rc != 0)
 		rnic_rdma_teardown(dev);
@@ -98,6 +130,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 	if (rdma == NULL)
 		return;
 	rnic_rdma_counters_teardown(dev);
+	rnic_eq_destroy(dev, rdma->event_eq);
 	rnic_eq_destroy(dev, rdma->comp_eq);
 	if (rdmapmd_table_destroy(rdma->cqs) != 0)
 		RNIC_LOG(ERR, dev, "%u completion queues are still in use",
@@ -282,7 +315,8 @@ context_open(struct rdmapmd_context *context)
 static int
 context_close(struct rdmapmd_context *context)
 {
-	rnic_port_unuse(rnic_rdma_dev(context));
+	/* The link of a card takes seconds to come: it stays, as it is from bring-up on. */
+	rnic_port_unuse(rnic_rdma_dev(context), false);
 	return 0;
 }
 

@@ -104,6 +104,7 @@ rnic_rdma_cq_destroy(struct rdmapmd_cq *head)
 			 head->cqn, cq->strange);
 	events_end(cq);
 	rc = rnic_cq_destroy(cq->dev, &cq->ring);
+	rnic_control_sync(cq->dev);
 	rnic_rdma_qps_fini(cq);
 	return rc;
 }

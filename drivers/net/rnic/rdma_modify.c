@@ -204,10 +204,11 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 	__atomic_store_n(&qp->rq.open, state != RDMAPMD_QPS_RESET, __ATOMIC_RELAXED);
 }
 
-/* The device has let go of it: its completions are nobody's, its path leads from nowhere. */
+/* The device has let go of it: its events and completions are nobody's, its path leads from nowhere. */
 static void
 forget(struct rnic_rdma_qp *qp)
 {
+	rnic_control_sync(qp->dev);
 	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.send_cq, qp);
 	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.recv_cq, qp);
 	if (qp->has_path)

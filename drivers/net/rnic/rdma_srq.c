@@ -135,6 +135,7 @@ rnic_rdma_srq_destroy(struct rdmapmd_srq *head)
 	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
 	int rc = rnic_cmd_destroy(srq->dev, RNIC_CMD_DESTROY_RMP, head->srqn);
 
+	rnic_control_sync(srq->dev);
 	free_queue(srq);
 	return rc;
 }

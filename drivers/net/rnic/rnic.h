@@ -301,9 +301,9 @@ int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
 int rnic_port_set_roce(struct rnic_dev *dev, bool on);
 int rnic_port_set_admin(struct rnic_dev *dev, bool up);
-/* Somebody needs the port up, and no longer. Threads: any. */
+/* Somebody needs the port up, and no longer: it may go down if nobody else does. Threads: any. */
 int rnic_port_use(struct rnic_dev *dev);
-void rnic_port_unuse(struct rnic_dev *dev);
+void rnic_port_unuse(struct rnic_dev *dev, bool down);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
