@@ -242,6 +242,78 @@ test_port_changes_wait_for_the_end_of_the_walk(void **state)
 	sem_destroy(&change_go);
 }
 
+/* Its thread gets no CPU for a while. */
+static atomic_uint naps;
+
+static void
+nap(struct rnic_dev *dev)
+{
+	const struct timespec time = { .tv_nsec = 150000000 };
+
+	(void)dev;
+	if (atomic_fetch_add(&naps, 1) == 0)
+		nanosleep(&time, NULL);
+}
+
+static void
+wait_for_naps(unsigned int count)
+{
+	const struct timespec time = { .tv_nsec = 1000000 };
+	unsigned int ms;
+
+	for (ms = 0; ms < 5000 && atomic_load(&naps) < count; ms++)
+		nanosleep(&time, NULL);
+	assert_true(atomic_load(&naps) >= count);
+}
+
+/* The event queue has 256 entries; each command leaves one. */
+static void
+test_commands_do_not_outrun_their_events(void **state)
+{
+	struct rnic_dev *dev;
+	uint16_t mtu;
+	unsigned int i;
+
+	(void)state;
+	atomic_store(&naps, 0);
+	assert_int_equal(unit_watched_open(&dev), 0);
+	atomic_store(&dev->on_port_change, nap);
+	assert_int_equal(rnic_port_set_admin(dev, false), 0);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
+	/* It has lost none: the next one is told of, too. */
+	wait_for_naps(1);
+	assert_int_equal(rnic_port_set_admin(dev, true), 0);
+	wait_for_naps(2);
+	atomic_store(&dev->on_port_change, NULL);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
+static void
+test_who_waits_for_events_waits_for_all_of_them(void **state)
+{
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(unit_watched_open(&dev), 0);
+	atomic_store(&dev->on_port_change, nap);
+	for (i = 0; i < 5; i++) {
+		/* Asleep, then with a change that it has not seen. */
+		atomic_store(&naps, 0);
+		assert_int_equal(rnic_port_set_admin(dev, false), 0);
+		wait_for_naps(1);
+		assert_int_equal(rnic_port_set_admin(dev, true), 0);
+		rnic_control_sync(dev);
+		/* The event was looked at: what it leads to is under way, or done. */
+		assert_true(atomic_load(&dev->port_changed) || atomic_load(&naps) >= 2);
+	}
+	atomic_store(&dev->on_port_change, NULL);
+	rnic_dev_close(dev);
+	unit_watch_assert_clean();
+}
+
 static int
 run(void)
 {
@@ -250,6 +322,8 @@ run(void)
 		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
 		cmocka_unit_test(test_page_requests_of_another_function),
 		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),
+		cmocka_unit_test(test_commands_do_not_outrun_their_events),
+		cmocka_unit_test(test_who_waits_for_events_waits_for_all_of_them),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -471,6 +471,49 @@ test_a_device_that_is_closed_under_an_application(void **state)
 	free(pair);
 }
 
+/* ---- Late events ---- */
+
+static void
+nap(struct rnic_dev *dev)
+{
+	const struct timespec time = { .tv_nsec = 100000000 };
+
+	(void)dev;
+	nanosleep(&time, NULL);
+}
+
+/* The responder breaks, and says so; until its event is handled, both ends are connected anew. */
+static void
+test_an_event_of_a_life_before(void **state)
+{
+	static const struct rdma_conf conf = { 0 };
+	struct rdma_pair *pair = *state;
+	const struct rdmapmd_sge sge = rdma_sge(pair, 0, 8);
+	struct rdmapmd_send_wr wr = rdma_request(pair, RDMAPMD_WR_RDMA_WRITE, 1, &sge);
+	struct rnic_dev *dev = device_of(pair);
+	struct rnic_port_errors errors;
+
+	wr.wr.rdma.rkey ^= 0x77;
+	atomic_store(&dev->on_port_change, nap);
+	atomic_store(&dev->port_changed, true);
+	/* A command, whose event puts the control thread to sleep. */
+	assert_int_equal(rnic_port_errors(dev, &errors), 0);
+	rdma_post(pair->qp[0], &wr);
+	rdma_expect_status(pair->cq[0], 1, RDMAPMD_WC_REM_ACCESS_ERR);
+	rdma_to(pair->qp[0], RDMAPMD_QPS_RESET);
+	rdma_to(pair->qp[1], RDMAPMD_QPS_RESET);
+	rdma_connect(pair->qp[0], pair->qp[1], &conf);
+	rdma_connect(pair->qp[1], pair->qp[0], &conf);
+	rnic_control_sync(dev);
+	assert_int_equal(rdmapmd_qp_state(pair->qp[0]), RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_state(pair->qp[1]), RDMAPMD_QPS_RTS);
+	expect_event(pair->context, RDMAPMD_EVENT_QP_ACCESS_ERR);
+	atomic_store(&dev->on_port_change, NULL);
+	rdma_close(pair);
+	rnic_dev_close(dev);
+	free(pair);
+}
+
 /* ---- Telemetry ---- */
 
 /* What a handler says, as text: these stand in the place of the library's functions. */
@@ -579,6 +622,7 @@ run(void)
 		TEST(test_a_cq_that_ran_over),
 		TEST(test_the_port_comes_and_goes),
 		TEST(test_telemetry),
+		PAIR_TEST(test_an_event_of_a_life_before),
 		PAIR_TEST(test_a_lost_device_flushes_everything),
 		PAIR_TEST(test_a_device_that_is_closed_under_an_application),
 	};
