@@ -147,7 +147,7 @@ struct rdmapmd_qp_attr {
 	uint16_t pkey_index;
 	uint8_t en_sqd_async_notify; /**< RDMAPMD_EVENT_SQ_DRAINED when SQD is done */
 	uint8_t sq_draining;	     /**< query: SQD is not done yet */
-	uint8_t max_rd_atomic;	     /**< READs and atomics under way, at most */
+	uint8_t max_rd_atomic;	     /**< READs and atomics under way, at most; 0: none are taken */
 	uint8_t max_dest_rd_atomic;  /**< ... that it answers at a time */
 	/** A code of 5 bits: how long the peer waits when no receive is posted. */
 	uint8_t min_rnr_timer;
@@ -297,7 +297,7 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
  *
  * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring is
  *         full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not fit
- *         the operation; -EPERM the state (RTS, SQD and ERR take sends).
+ *         the operation, a READ or atomic with max_rd_atomic 0; -EPERM the state (RTS, SQD and ERR take sends).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)

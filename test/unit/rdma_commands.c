@@ -225,6 +225,7 @@ commands_setup_bare(void **state)
 {
 	static const uint8_t mac[6] = { 2, 0x11, 0x22, 0x33, 0x44, 0x55 };
 	struct world *world = calloc(1, sizeof(*world));
+	unsigned int i;
 	void *rings;
 
 	assert_non_null(world);
@@ -232,8 +233,8 @@ commands_setup_bare(void **state)
 	world->rings = rings;
 	rnic_rdma_qps_remove(&world->rings->cq, &world->rings->qp);
 	world->rings->cq.cq.cqn = RINGS_CQN;
-	world->rdma.kinds[0] = world->rings->kinds;
-	world->rdma.kinds[1] = world->rings->kinds;
+	for (i = 0; i < RTE_DIM(world->rdma.kinds); i++)
+		world->rdma.kinds[i] = world->rings->kinds;
 	world->rdma.q_counter = 0x5a;
 	world->dev.rdma = &world->rdma;
 	memcpy(world->dev.mac, mac, sizeof(mac));

@@ -383,6 +383,30 @@ test_requests_that_are_refused(void **state)
 	}
 }
 
+/* max_rd_atomic 0 */
+static void
+test_a_queue_pair_that_asks_for_nothing(void **state)
+{
+	static const uint8_t opcodes[] = { RDMAPMD_WR_RDMA_READ, RDMAPMD_WR_ATOMIC_CMP_AND_SWP,
+					   RDMAPMD_WR_ATOMIC_FETCH_AND_ADD };
+	struct rings *rings = *state;
+	struct rdmapmd_send_wr wr = request(RDMAPMD_WR_RDMA_WRITE, 0);
+	unsigned int i;
+
+	rnic_rdma_kinds_init(rings->kinds, RNIC_RDMA_QP_ASKS_NONE);
+	assert_int_equal(rings_post(rings, &wr, 1), 1);
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		const struct rdmapmd_sge eight = { 0x1000, 8, 1 };
+
+		wr = request(opcodes[i], RDMAPMD_SEND_SIGNALED);
+		wr.sg_list = &eight;
+		wr.num_sge = 1;
+		rings->qp.qp.post_send_error = 0;
+		assert_int_equal(rings_post(rings, &wr, 1), 0);
+		assert_int_equal(rings->qp.qp.post_send_error, -EINVAL);
+	}
+}
+
 static void
 test_a_state_that_takes_no_requests(void **state)
 {
@@ -669,6 +693,7 @@ main(void)
 		TEST(test_nothing_is_rung_for_nothing),
 		TEST(test_a_full_ring),
 		TEST(test_requests_that_are_refused),
+		TEST(test_a_queue_pair_that_asks_for_nothing),
 		TEST(test_a_state_that_takes_no_requests),
 		TEST(test_a_queue_full_of_unsignaled_requests_gets_empty_again),
 		TEST(test_a_full_queue_with_a_completion_to_come_is_left_alone),

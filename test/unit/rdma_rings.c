@@ -91,7 +91,7 @@ make_qp(struct rings *rings)
 		.open = 1,
 		.kinds = rings->kinds,
 	};
-	rnic_rdma_kinds_init(rings->kinds, false);
+	rnic_rdma_kinds_init(rings->kinds, 0);
 	qp->rq = (struct rnic_rdma_receive){
 		.wq = { .ring = rings->rq[0],
 			.dbrec = &rings->dbrec,

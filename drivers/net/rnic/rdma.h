@@ -28,6 +28,11 @@ struct rnic_gid; /* gid.c */
 
 /* ---- The device ---- */
 
+/* Kinds of queue pairs, by bits. */
+#define RNIC_RDMA_QP_SIGNALS_ALL 1u /* sq_sig_all */
+#define RNIC_RDMA_QP_ASKS_NONE	 2u /* max_rd_atomic 0: no READs, no atomics */
+#define RNIC_RDMA_QP_KINDS	 4u
+
 struct rnic_rdma {
 	struct rnic_eq *comp_eq;   /* completion events */
 	struct rnic_eq *event_eq;  /* events of queue pairs and SRQs, but for errors */
@@ -37,8 +42,8 @@ struct rnic_rdma {
 	LIST_HEAD(, rnic_rdma_cq) event_cq_list;
 	/* Of the two above, and of device: an event is handed on, or it is gone. */
 	pthread_mutex_t lock;
-	struct rdmapmd_device *device;	 /* whom events are for; NULL: nobody */
-	struct rnic_rdma_kind *kinds[2]; /* of queue pairs that signal what asks for it; all */
+	struct rdmapmd_device *device;			  /* whom events are for; NULL: nobody */
+	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
 
 	/* gid.c: what is in the table. The lock is held for its commands. */
 	pthread_mutex_t gids_lock;
@@ -269,8 +274,8 @@ uint16_t rnic_rdma_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr
 uint16_t rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
 				  uint16_t n);
 uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n);
-/* Fill a table of RNIC_RDMA_KINDS. */
-void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all);
+/* Fill a table of RNIC_RDMA_KINDS, for that kind of queue pair. */
+void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 /*
  * Requests that have not been polled. Without a completion in sight for the last of them a NOP is posted behind it, whose
  * completion nobody sees, so that polling leads to 0.

@@ -87,7 +87,7 @@ make_kinds(struct rnic_rdma *rdma)
 		rdma->kinds[i] = calloc(RNIC_RDMA_KINDS, sizeof(rdma->kinds[i][0]));
 		if (rdma->kinds[i] == NULL)
 			return -ENOMEM;
-		rnic_rdma_kinds_init(rdma->kinds[i], i != 0);
+		rnic_rdma_kinds_init(rdma->kinds[i], i);
 	}
 	return 0;
 }

@@ -64,6 +64,13 @@ log2_ceil(uint32_t count)
 	return count > 1 ? 32u - (uint32_t)__builtin_clz(count - 1) : 0;
 }
 
+/* At most `count` at a time, which are 2^n. */
+static uint64_t
+log2_floor(uint32_t count)
+{
+	return count > 1 ? 31u - (uint32_t)__builtin_clz(count) : 0;
+}
+
 /*
  * Flows between the same two ports differ in their source port, from the range that the device takes.
  */
@@ -162,7 +169,7 @@ set_attributes(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp,
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_ACK_REQ_FREQ, LOG_ACK_REQ_FREQ);
 	}
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
-		rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, log2_ceil(attr->max_rd_atomic));
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, log2_floor(attr->max_rd_atomic));
 	if (mask & RDMAPMD_QP_MAX_DEST_RD_ATOMIC)
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, log2_ceil(attr->max_dest_rd_atomic));
 	set_timing(qpc, attr, mask);
@@ -273,6 +280,16 @@ change_path(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigne
 	return 0;
 }
 
+/* The context has no number for none at all: the post does not take them. */
+static void
+limit_asking(struct rnic_rdma_qp *qp, uint8_t max_rd_atomic)
+{
+	const unsigned int kind = (qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
+				  (max_rd_atomic == 0 ? RNIC_RDMA_QP_ASKS_NONE : 0);
+
+	__atomic_store_n(&qp->sq.kinds, qp->dev->rdma->kinds[kind], __ATOMIC_RELAXED);
+}
+
 int
 rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr, unsigned int mask,
 		    enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
@@ -294,6 +311,8 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 		qp->access = attr->qp_access_flags;
 	if (mask & RDMAPMD_QP_MAX_DEST_RD_ATOMIC)
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
+		limit_asking(qp, attr->max_rd_atomic);
 	enter(qp, to);
 	return 0;
 }

@@ -26,7 +26,7 @@
 #define OP_IMM	  0x04
 #define OP_EMPTY  0x08 /* no data */
 #define OP_INLINE 0x10
-#define OP_BAD	  0x20 /* flags that it does not allow */
+#define OP_BAD	  0x20 /* not with these flags, or not on this queue pair */
 /* Built out of line, and so is whatever has not exactly one data segment. */
 #define OP_SELDOM (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD)
 
@@ -49,8 +49,9 @@ static const struct {
 _Static_assert(RTE_DIM(operations) == RNIC_RDMA_OPCODES, "all operations");
 
 void
-rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all)
+rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 {
+	const bool asks = (qp_kind & RNIC_RDMA_QP_ASKS_NONE) == 0;
 	unsigned int opcode, flags;
 
 	for (opcode = 0; opcode < RNIC_RDMA_OPCODES; opcode++)
@@ -60,9 +61,13 @@ rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, bool sq_sig_all)
 			kinds->parts = operations[opcode].parts;
 			if (flags & RDMAPMD_SEND_INLINE)
 				kinds->parts |= operations[opcode].may_inline ? OP_INLINE : OP_BAD;
+			if (!asks && (opcode == RDMAPMD_WR_RDMA_READ ||
+				      (operations[opcode].parts & OP_ATOMIC)))
+				kinds->parts |= OP_BAD;
 			kinds->fm_ce_se = (flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
 					  (flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
-					  (flags & RDMAPMD_SEND_SIGNALED || sq_sig_all
+					  (flags & RDMAPMD_SEND_SIGNALED ||
+							   (qp_kind & RNIC_RDMA_QP_SIGNALS_ALL)
 						   ? RNIC_WQE_CE_ALWAYS
 						   : RNIC_WQE_CE_ON_ERROR);
 		}
@@ -324,7 +329,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	/* Stores to WQEs could change all that is not in registers. */
 	const uint32_t mask = sq->wq.mask, qpn = sq->wq.sqn;
 	struct rnic_wqe_data(*const ring)[DS_PER_WQEBB] = (void *)sq->wq.ring;
-	const struct rnic_rdma_kind *const kinds = sq->kinds;
+	const struct rnic_rdma_kind *const kinds = __atomic_load_n(&sq->kinds, __ATOMIC_RELAXED);
 	struct rnic_rdma_wqe *const wqes = sq->wqes;
 	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
 	uint32_t posted, ds;

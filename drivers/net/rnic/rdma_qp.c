@@ -28,7 +28,7 @@ alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 
-	sq->kinds = qp->dev->rdma->kinds[qp->qp.sq_sig_all != 0];
+	sq->kinds = qp->dev->rdma->kinds[qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0];
 	/* Entries for a queue that is not there find a request that is long done. */
 	sq->wqes = &qp->no_wqe;
 	if (sizing->sq.wqe_count == 0)
