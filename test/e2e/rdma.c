@@ -33,10 +33,17 @@ or_none(uint8_t value, uint8_t otherwise)
 	return value == RDMA_NONE ? 0 : OR(value, otherwise);
 }
 
-void
-rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rdma_conf *conf)
+/* Next to the wrap, and not the same for all. */
+static uint32_t
+first_psn(uint32_t qpn, const struct rdma_conf *conf)
 {
-	struct rdmapmd_gid_entry own;
+	return (OR(conf->psn, 0xfffff0) + (qpn & 0xf)) & 0xffffff;
+}
+
+void
+rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gid,
+		const struct rdma_conf *conf)
+{
 	struct rdmapmd_qp_attr attr = {
 		.qp_state = RDMAPMD_QPS_INIT,
 		.port_num = PORT,
@@ -47,16 +54,16 @@ rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rd
 					   RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX |
 						   RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS),
 			 0);
-	assert_int_equal(rdmapmd_gid_query(qp->context, PORT, conf->sgid_index, &own), 0);
+	if (conf->up_to == RDMAPMD_QPS_INIT)
+		return;
 	attr = (struct rdmapmd_qp_attr){
 		.qp_state = RDMAPMD_QPS_RTR,
 		.path_mtu = OR(conf->mtu, RDMAPMD_MTU_1024),
-		.dest_qp_num = to->qp_num,
-		/* Next to the wrap. */
-		.rq_psn = 0xfffff0 | (to->qp_num & 0xf),
+		.dest_qp_num = qpn,
+		.rq_psn = first_psn(qpn, conf),
 		.max_dest_rd_atomic = or_none(conf->rd_atomic, 16),
 		.min_rnr_timer = 1,
-		.ah_attr = { .dgid = own.gid,
+		.ah_attr = { .dgid = *gid,
 			     .sgid_index = (uint8_t)conf->sgid_index,
 			     .hop_limit = 64,
 			     .port_num = PORT },
@@ -67,12 +74,14 @@ rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rd
 						   RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
 						   RDMAPMD_QP_MIN_RNR_TIMER),
 			 0);
+	if (conf->up_to == RDMAPMD_QPS_RTR)
+		return;
 	attr = (struct rdmapmd_qp_attr){
 		.qp_state = RDMAPMD_QPS_RTS,
 		.timeout = OR(conf->timeout, 14),
 		.retry_cnt = OR(conf->retry_cnt, 7),
 		.rnr_retry = or_none(conf->rnr_retry, 7),
-		.sq_psn = 0xfffff0 | (qp->qp_num & 0xf),
+		.sq_psn = first_psn(qp->qp_num, conf),
 		.max_rd_atomic = or_none(conf->rd_atomic, 16),
 	};
 	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
@@ -80,6 +89,15 @@ rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rd
 						   RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
 						   RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC),
 			 0);
+}
+
+void
+rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rdma_conf *conf)
+{
+	struct rdmapmd_gid_entry own;
+
+	assert_int_equal(rdmapmd_gid_query(qp->context, PORT, conf->sgid_index, &own), 0);
+	rdma_connect_to(qp, to->qp_num, &own.gid, conf);
 }
 
 static void

@@ -34,16 +34,18 @@ struct rdma_pair {
 
 /* How the two are made; members that are 0 have defaults. */
 struct rdma_conf {
-	uint32_t depth;	       /* requests of each queue; 64 */
-	uint32_t sges;	       /* 4 */
-	uint32_t inline_bytes; /* 64 */
-	uint32_t sgid_index;   /* 0: the link-local one */
-	uint32_t access;       /* of peers, through the queue pair; all */
-	enum rdmapmd_mtu mtu;  /* 1024 */
-	uint8_t timeout;       /* 14 */
-	uint8_t retry_cnt;     /* 7 */
-	uint8_t rnr_retry;     /* 7; RDMA_NONE: 0 */
-	uint8_t rd_atomic;     /* 16; RDMA_NONE: 0 */
+	uint32_t depth;		     /* requests of each queue; 64 */
+	uint32_t sges;		     /* 4 */
+	uint32_t inline_bytes;	     /* 64 */
+	uint32_t sgid_index;	     /* 0: the link-local one */
+	uint32_t access;	     /* of peers, through the queue pair; all */
+	enum rdmapmd_mtu mtu;	     /* 1024 */
+	uint8_t timeout;	     /* 14 */
+	uint8_t retry_cnt;	     /* 7 */
+	uint8_t rnr_retry;	     /* 7; RDMA_NONE: 0 */
+	uint8_t rd_atomic;	     /* 16; RDMA_NONE: 0 */
+	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
+	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */
 	bool srq, channel, sq_sig_all;
 };
 #define RDMA_NONE 0xff
@@ -54,6 +56,9 @@ void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);
 void rdma_close(struct rdma_pair *pair);
 /* One way from RESET to RTS, to that queue pair. */
 void rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rdma_conf *conf);
+/* The same, to wherever it is. */
+void rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gid,
+		     const struct rdma_conf *conf);
 void rdma_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state);
 
 /* The next completion, or a test that fails after some seconds. */

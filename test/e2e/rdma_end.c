@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "rdma_end.h"
+
+#define PORT		     1
+#define BYTES		     (2 * RDMA_HALF)
+#define WAIT_MS		     20000
+#define QUIET_MS	     2
+#define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
+
+/* ---- Open, close ---- */
+
+static void
+register_regions(struct rdma_end *end)
+{
+	static const unsigned int rights[] = {
+		[RDMA_REGION_ALL] = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
+				    RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC,
+		[RDMA_REGION_READ] = RDMAPMD_ACCESS_REMOTE_READ,
+		[RDMA_REGION_WRITE] = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE,
+	};
+	unsigned int i;
+
+	for (i = 0; i < RDMA_REGIONS; i++) {
+		const unsigned int access =
+			i <= RDMA_REGION_WRITE ? rights[i] : rights[RDMA_REGION_ALL];
+
+		assert_int_equal(rdmapmd_mr_reg(i == RDMA_REGION_FOREIGN ? end->other_pd : end->pd,
+						end->memory, BYTES, access, &end->mr[i]),
+				 0);
+		end->keys[i] = end->mr[i]->lkey;
+	}
+	assert_int_equal(rdmapmd_mr_dereg(end->mr[RDMA_REGION_GONE]), 0);
+}
+
+void
+rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf)
+{
+	const uint32_t depth = OR(conf->depth, 16), sges = OR(conf->sges, RDMA_PIECES);
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * depth };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = depth,
+			 .max_recv_wr = depth,
+			 .max_send_sge = sges,
+			 .max_recv_sge = sges,
+			 .max_inline_data = OR(conf->inline_bytes, 65) },
+	};
+	struct rdmapmd_gid_entry own;
+
+	*end = (struct rdma_end){ 0 };
+	assert_int_equal(rdmapmd_device_open_by_name(device, &end->context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(end->context, &end->pd), 0);
+	assert_int_equal(rdmapmd_pd_alloc(end->context, &end->other_pd), 0);
+	end->memory = rte_zmalloc(NULL, BYTES, 4096);
+	assert_non_null(end->memory);
+	register_regions(end);
+	assert_int_equal(rdmapmd_comp_channel_create(end->context, &end->channel), 0);
+	cq_attr.channel = end->channel;
+	assert_int_equal(rdmapmd_cq_create(end->context, &cq_attr, &end->cq), 0);
+	attr.send_cq = attr.recv_cq = end->cq;
+	assert_int_equal(rdmapmd_qp_create(end->pd, &attr, &end->qp), 0);
+	end->cap = attr.cap;
+	assert_int_equal(rdmapmd_gid_query(end->context, PORT, 0, &own), 0);
+	end->gid = own.gid;
+}
+
+void
+rdma_end_close(struct rdma_end *end)
+{
+	unsigned int i;
+
+	assert_int_equal(rdmapmd_qp_destroy(end->qp), 0);
+	assert_int_equal(rdmapmd_cq_destroy(end->cq), 0);
+	assert_int_equal(rdmapmd_comp_channel_destroy(end->channel), 0);
+	for (i = 0; i < RDMA_REGION_GONE; i++)
+		assert_int_equal(rdmapmd_mr_dereg(end->mr[i]), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(end->other_pd), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(end->pd), 0);
+	assert_int_equal(rdmapmd_context_close(end->context), 0);
+	rte_free(end->memory);
+}
+
+/* ---- Messages ---- */
+
+void
+rdma_end_pieces(const struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
+		struct rdmapmd_sge *sges)
+{
+	/* One that is empty is among them. */
+	const uint32_t several[RDMA_PIECES] = { length / 7, 0, length / 3,
+						length - length / 7 - length / 3 };
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		sges[i] = (struct rdmapmd_sge){ (uintptr_t)end->memory + at,
+						count == 1 ? length : several[i],
+						end->keys[RDMA_REGION_ALL] };
+		at += sges[i].length + RDMA_GUARD;
+	}
+}
+
+/* The last one that was made stays: most are asked for several times. */
+static const uint8_t *
+message(uint64_t seed, uint32_t length)
+{
+	static uint64_t words[RDMA_MESSAGE / sizeof(uint64_t) + 1];
+	static uint64_t made_seed;
+	static uint32_t made;
+	uint64_t i;
+
+	if (seed != made_seed || length > made)
+		for (i = 0; i <= length / sizeof(*words); i++)
+			words[i] = (seed * UINT64_C(0x9e3779b97f4a7c15) + i + 1) *
+				   UINT64_C(0xd1342543de82ef95);
+	made_seed = seed;
+	made = length;
+	return (const uint8_t *)words;
+}
+
+void
+rdma_end_put(struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count, uint64_t seed)
+{
+	const uint8_t *from = message(seed, length);
+	struct rdmapmd_sge sges[RDMA_PIECES];
+	unsigned int i;
+
+	rdma_end_pieces(end, at, length, count, sges);
+	for (i = 0; i < count; from += sges[i++].length)
+		memcpy((void *)(uintptr_t)sges[i].addr, from, sges[i].length);
+}
+
+void
+rdma_end_blank(struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count)
+{
+	memset(end->memory + at - RDMA_GUARD, RDMA_UNTOUCHED, length + (count + 1) * RDMA_GUARD);
+}
+
+static bool
+untouched(const uint8_t *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < RDMA_GUARD; i++)
+		if (from[i] != RDMA_UNTOUCHED)
+			return false;
+	return true;
+}
+
+bool
+rdma_end_has(const struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
+	     uint64_t seed)
+{
+	const uint8_t *from = message(seed, length), *there;
+	struct rdmapmd_sge sges[RDMA_PIECES];
+	unsigned int i;
+
+	rdma_end_pieces(end, at, length, count, sges);
+	for (i = 0; i < count; from += sges[i++].length) {
+		there = (const uint8_t *)(uintptr_t)sges[i].addr;
+		if (memcmp(there, from, sges[i].length) != 0 || !untouched(there - RDMA_GUARD) ||
+		    !untouched(there + sges[i].length))
+			return false;
+	}
+	return true;
+}
+
+/* ---- Orders ---- */
+
+static void
+forget_events(struct rdma_end *end)
+{
+	struct rdmapmd_async_event event;
+
+	while (rdmapmd_async_event_get(end->context, &event) == 0)
+		assert_int_equal(rdmapmd_async_event_ack(end->context, &event), 0);
+}
+
+/* The events of a CQ: did one come within the time? */
+static bool
+cq_event(struct rdma_end *end, int ms)
+{
+	struct pollfd wait = { .fd = end->channel->fd, .events = POLLIN };
+	struct rdmapmd_cq *cq;
+
+	if (poll(&wait, 1, ms) != 1)
+		return false;
+	assert_int_equal(rdmapmd_cq_event_get(end->channel, &cq), 0);
+	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
+	return true;
+}
+
+static void
+prepare(struct rdma_end *end, const struct rdma_order *order)
+{
+	struct rdmapmd_sge sges[RDMA_PIECES];
+	struct rdmapmd_sge *last = &sges[order->pieces - 1];
+	uint32_t i;
+
+	rdma_end_put(end, RDMA_FROM, order->length, 1, order->seed);
+	if (order->value != 0)
+		memcpy(end->memory + RDMA_FROM, &order->value, sizeof(order->value));
+	rdma_end_blank(end, RDMA_TO, order->length, order->pieces);
+	rdma_end_pieces(end, RDMA_TO, order->length, order->pieces, sges);
+	if (order->receive == RDMA_RECEIVE_SHORT)
+		last->length--;
+	else if (order->receive == RDMA_RECEIVE_BAD_KEY)
+		last->lkey ^= 0x5a;
+	else if (order->receive == RDMA_RECEIVE_READ_ONLY)
+		last->lkey = end->keys[RDMA_REGION_READ];
+	for (i = 0; i < order->receives; i++)
+		rdma_post_recv(end->qp, i, sges, (uint16_t)order->pieces);
+	assert_int_equal(rdmapmd_req_notify_cq(end->cq, true), 0);
+}
+
+static bool
+quiet(struct rdma_end *end)
+{
+	struct rdmapmd_async_event event;
+	struct rdmapmd_wc wc;
+
+	rte_delay_us_sleep(QUIET_MS * 1000);
+	if (rdmapmd_poll_cq(end->cq, &wc, 1) != 0)
+		return false;
+	if (rdmapmd_async_event_get(end->context, &event) != 0)
+		return true;
+	assert_int_equal(rdmapmd_async_event_ack(end->context, &event), 0);
+	return event.event_type == RDMAPMD_EVENT_COMM_EST;
+}
+
+static enum rdmapmd_event_type
+async_event(struct rdma_end *end)
+{
+	struct pollfd wait = { .fd = rdmapmd_async_event_fd(end->context), .events = POLLIN };
+	struct rdmapmd_async_event event;
+
+	do {
+		if (poll(&wait, 1, WAIT_MS) != 1)
+			return RDMAPMD_EVENT_COUNT;
+		assert_int_equal(rdmapmd_async_event_get(end->context, &event), 0);
+		assert_int_equal(rdmapmd_async_event_ack(end->context, &event), 0);
+	} while (event.event_type == RDMAPMD_EVENT_COMM_EST);
+	return event.event_type;
+}
+
+void
+rdma_end_obey(struct rdma_end *end, const struct rdma_order *order, struct rdma_answer *answer)
+{
+	switch (order->kind) {
+	case RDMA_ORDER_HELLO:
+		answer->qpn = end->qp->qp_num;
+		answer->gid = end->gid;
+		answer->address = (uintptr_t)end->memory;
+		memcpy(answer->keys, end->keys, sizeof(answer->keys));
+		break;
+	case RDMA_ORDER_CONNECT:
+		rdma_connect_to(end->qp, order->qpn, &order->gid, &order->conf);
+		break;
+	case RDMA_ORDER_RESET:
+		rdma_to(end->qp, RDMAPMD_QPS_RESET);
+		forget_events(end);
+		while (cq_event(end, 0))
+			;
+		break;
+	case RDMA_ORDER_PREPARE: prepare(end, order); break;
+	case RDMA_ORDER_POLL:
+		answer->wc = rdma_wait(end->cq);
+		answer->yes = cq_event(end, order->event ? WAIT_MS : 0);
+		break;
+	case RDMA_ORDER_HAS:
+		answer->yes = rdma_end_has(end, RDMA_TO, order->length, order->pieces, order->seed);
+		memcpy(&answer->value, end->memory + RDMA_FROM, sizeof(answer->value));
+		break;
+	case RDMA_ORDER_EVENT: answer->type = async_event(end); break;
+	case RDMA_ORDER_QUIET: answer->yes = quiet(end); break;
+	}
+}
+
+/* ---- Both ---- */
+
+static struct rdma_answer
+ask(struct rdma_peer *peer, struct rdma_order order)
+{
+	return rdma_peer_do(peer, &order);
+}
+
+void
+rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *own_conf,
+	  const struct rdma_conf *peer_conf)
+{
+	struct rdma_order connect = { .kind = RDMA_ORDER_CONNECT,
+				      .conf = *peer_conf,
+				      .qpn = own->qp->qp_num,
+				      .gid = own->gid };
+	struct rdma_answer hello = ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_HELLO });
+
+	rdma_to(own->qp, RDMAPMD_QPS_RESET);
+	forget_events(own);
+	ask(peer, (struct rdma_order){ .kind = RDMA_ORDER_RESET });
+	ask(peer, connect);
+	rdma_connect_to(own->qp, hello.qpn, &hello.gid, own_conf);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * One end of a connection whose other end is in the same process, or in another one: the end that acts is called
+ * directly, its peer by orders, which go over a socket if they must.
+ */
+#ifndef E2E_RDMA_END_H
+#define E2E_RDMA_END_H
+
+#include "rdma.h"
+
+#include <sys/types.h>
+
+#define RDMA_MESSAGE (8u << 20) /* the longest */
+#define RDMA_PIECES  4		/* segments of a message that has several */
+#define RDMA_FROM    RDMA_GUARD /* where messages are taken from, in an end's memory */
+#define RDMA_TO	     (RDMA_HALF + RDMA_GUARD)
+
+/* All of an end's memory, registered with different rights. */
+enum rdma_region {
+	RDMA_REGION_ALL,
+	RDMA_REGION_READ,    /* local read, remote read */
+	RDMA_REGION_WRITE,   /* local write, remote write */
+	RDMA_REGION_FOREIGN, /* all rights, in another protection domain */
+	RDMA_REGION_GONE,    /* all rights, deregistered */
+	RDMA_REGIONS,
+};
+
+struct rdma_end {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd, *other_pd;
+	struct rdmapmd_comp_channel *channel;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp;
+	struct rdmapmd_qp_cap cap;
+	struct rdmapmd_mr *mr[RDMA_REGIONS];
+	uint32_t keys[RDMA_REGIONS];
+	uint8_t *memory;
+	union rdmapmd_gid gid;
+};
+
+/* In RESET. The queues are as conf says. */
+void rdma_end_open(struct rdma_end *end, const char *device, const struct rdma_conf *conf);
+void rdma_end_close(struct rdma_end *end);
+
+/* ---- Messages: a pattern that follows from a seed ---- */
+
+/* A message in `count` segments (1 or RDMA_PIECES) from there on, of lengths that differ and with gaps. */
+void rdma_end_pieces(const struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
+		     struct rdmapmd_sge *sges);
+/* Put message `seed` there; or mark all of it, and what is around it, as untouched. */
+void rdma_end_put(struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
+		  uint64_t seed);
+void rdma_end_blank(struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count);
+/* Is message `seed` there, and nothing around it? */
+bool rdma_end_has(const struct rdma_end *end, uint32_t at, uint32_t length, unsigned int count,
+		  uint64_t seed);
+
+/* ---- The peer ---- */
+
+/* What a receive is like. */
+enum rdma_receive {
+	RDMA_RECEIVE_EXACT, /* as long as the message */
+	RDMA_RECEIVE_SHORT, /* a byte less */
+	RDMA_RECEIVE_BAD_KEY,
+	RDMA_RECEIVE_READ_ONLY, /* into memory that may not be written to */
+};
+
+struct rdma_order {
+	enum rdma_order_kind {
+		RDMA_ORDER_HELLO,   /* says who it is */
+		RDMA_ORDER_CONNECT, /* from RESET, to `qpn` at `gid` as `conf` says */
+		RDMA_ORDER_RESET,
+		/* message `seed` to RDMA_FROM; RDMA_TO blank; receives for `length` bytes in `pieces`; arm */
+		RDMA_ORDER_PREPARE,
+		RDMA_ORDER_POLL, /* wait for a completion, then for an event of the CQ if `event` */
+		RDMA_ORDER_HAS,	 /* is message `seed` at RDMA_TO? */
+		RDMA_ORDER_EVENT, /* wait for an asynchronous one */
+		RDMA_ORDER_QUIET, /* nothing comes for a while? */
+	} kind;
+	struct rdma_conf conf;
+	uint32_t qpn;
+	union rdmapmd_gid gid;
+	uint64_t seed;
+	uint64_t value; /* what RDMA_FROM begins with instead, unless it is 0 */
+	uint32_t length;
+	uint32_t pieces;
+	uint32_t receives;
+	enum rdma_receive receive;
+	bool event;
+};
+
+struct rdma_answer {
+	uint32_t qpn;
+	union rdmapmd_gid gid;
+	uint64_t address; /* of its memory */
+	uint32_t keys[RDMA_REGIONS];
+	struct rdmapmd_wc wc;
+	uint64_t value; /* what RDMA_FROM begins with */
+	enum rdmapmd_event_type type;
+	bool yes; /* HAS, QUIET; POLL: the CQ had an event */
+};
+
+void rdma_end_obey(struct rdma_end *end, const struct rdma_order *order,
+		   struct rdma_answer *answer);
+
+struct rdma_peer {
+	struct rdma_end *end; /* in this process; NULL: */
+	int fd;
+	pid_t pid;
+};
+
+/* Start this program again, as the process whose device `devargs` says. */
+void rdma_peer_start(struct rdma_peer *peer, const char *devargs);
+/* It closes everything and ends well. */
+void rdma_peer_stop(struct rdma_peer *peer);
+/* kill -9. */
+void rdma_peer_kill(struct rdma_peer *peer);
+/* What main() does if its first argument is RDMA_PEER_ARGUMENT: PROGRAM RDMA_PEER_ARGUMENT FD DEVARGS. */
+#define RDMA_PEER_ARGUMENT "--peer"
+int rdma_peer_main(char **argv);
+struct rdma_answer rdma_peer_do(struct rdma_peer *peer, const struct rdma_order *order);
+
+/* Both from RESET to RTS, and to each other. Asynchronous events that wait are dropped. */
+void rdma_meet(struct rdma_end *own, struct rdma_peer *peer, const struct rdma_conf *own_conf,
+	       const struct rdma_conf *peer_conf);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "rdma_matrix.h"
+
+#define MANY	 "0 .. 2^30"
+#define SEGMENTS "0 .. max_send_sge"
+
+const struct rdma_operation rdma_operations[RDMA_OPS] = {
+	[RDMAPMD_WR_SEND] = { "SEND", RDMAPMD_WC_SEND, RDMAPMD_WC_RECV, true, true, MANY,
+			      SEGMENTS },
+	[RDMAPMD_WR_SEND_WITH_IMM] = { "SEND_WITH_IMM", RDMAPMD_WC_SEND, RDMAPMD_WC_RECV, true,
+				       true, MANY, SEGMENTS },
+	[RDMAPMD_WR_RDMA_WRITE] = { "RDMA_WRITE", RDMAPMD_WC_RDMA_WRITE, RDMAPMD_WC_NOP, true, true,
+				    MANY, SEGMENTS },
+	[RDMAPMD_WR_RDMA_WRITE_WITH_IMM] = { "RDMA_WRITE_WITH_IMM", RDMAPMD_WC_RDMA_WRITE,
+					     RDMAPMD_WC_RECV_RDMA_WITH_IMM, true, true, MANY,
+					     SEGMENTS },
+	[RDMAPMD_WR_RDMA_READ] = { "RDMA_READ", RDMAPMD_WC_RDMA_READ, RDMAPMD_WC_NOP, true, false,
+				   MANY, SEGMENTS },
+	[RDMAPMD_WR_ATOMIC_CMP_AND_SWP] = { "ATOMIC_CMP_AND_SWP", RDMAPMD_WC_COMP_SWAP,
+					    RDMAPMD_WC_NOP, false, false, "8", "1" },
+	[RDMAPMD_WR_ATOMIC_FETCH_AND_ADD] = { "ATOMIC_FETCH_AND_ADD", RDMAPMD_WC_FETCH_ADD,
+					      RDMAPMD_WC_NOP, false, false, "8", "1" },
+	[RDMAPMD_WR_NOP] = { "NOP", RDMAPMD_WC_NOP, RDMAPMD_WC_NOP, false, false, "0", "0" },
+	[RDMA_RECV] = { "receive", RDMAPMD_WC_RECV, RDMAPMD_WC_NOP, false, false, NULL, NULL },
+};
+
+/* ---- What is wrong with a send request ---- */
+
+static void
+opcode_unknown(struct rdma_attempt *attempt)
+{
+	attempt->wr.opcode = RDMAPMD_WR_NOP + 1;
+}
+
+static void
+flags_unknown(struct rdma_attempt *attempt)
+{
+	attempt->wr.send_flags |= RDMAPMD_SEND_INLINE << 1;
+}
+
+static void
+in_line(struct rdma_attempt *attempt)
+{
+	attempt->wr.send_flags |= RDMAPMD_SEND_INLINE;
+}
+
+static void
+in_line_too_long(struct rdma_attempt *attempt)
+{
+	in_line(attempt);
+	attempt->sges[0].length = attempt->own->cap.max_inline_data + 1;
+}
+
+static void
+segments_too_many(struct rdma_attempt *attempt)
+{
+	unsigned int i;
+
+	attempt->wr.num_sge = (uint16_t)(attempt->own->cap.max_send_sge + 1);
+	assert_true(attempt->wr.num_sge <= RDMA_SGES_MAX);
+	for (i = 0; i < attempt->wr.num_sge; i++)
+		attempt->sges[i] = attempt->sges[0];
+}
+
+static void
+segments_none(struct rdma_attempt *attempt)
+{
+	attempt->wr.num_sge = 0;
+}
+
+static void
+segments_two(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length /= 2;
+	attempt->sges[1] = attempt->sges[0];
+	attempt->wr.num_sge = 2;
+}
+
+static void
+segments_one(struct rdma_attempt *attempt)
+{
+	attempt->wr.num_sge = 1;
+}
+
+static void
+length_halved(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length /= 2;
+}
+
+static void
+length_doubled(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length *= 2;
+}
+
+static void
+length_huge(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length = (1u << 30) + 1;
+}
+
+static void
+lkey_wrong(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].lkey ^= 0x5a;
+}
+
+static void
+lkey_foreign(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].lkey = attempt->own->keys[RDMA_REGION_FOREIGN];
+}
+
+static void
+lkey_read_only(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].lkey = attempt->own->keys[RDMA_REGION_READ];
+}
+
+static void
+local_outside(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].addr = (uintptr_t)attempt->own->memory + 2 * RDMA_HALF - 7;
+}
+
+static void
+set_rkey(struct rdma_attempt *attempt, uint32_t rkey)
+{
+	if (attempt->wr.opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP ||
+	    attempt->wr.opcode == RDMAPMD_WR_ATOMIC_FETCH_AND_ADD)
+		attempt->wr.wr.atomic.rkey = rkey;
+	else
+		attempt->wr.wr.rdma.rkey = rkey;
+}
+
+static void
+rkey_wrong(struct rdma_attempt *attempt)
+{
+	set_rkey(attempt, attempt->there.keys[RDMA_REGION_ALL] ^ 0x5a);
+}
+
+static void
+rkey_foreign(struct rdma_attempt *attempt)
+{
+	set_rkey(attempt, attempt->there.keys[RDMA_REGION_FOREIGN]);
+}
+
+static void
+rkey_gone(struct rdma_attempt *attempt)
+{
+	set_rkey(attempt, attempt->there.keys[RDMA_REGION_GONE]);
+}
+
+/* Both kinds of memory have less than all rights, and never the one that the operation needs. */
+static void
+rkey_without_right(struct rdma_attempt *attempt)
+{
+	const bool write = attempt->wr.opcode == RDMAPMD_WR_RDMA_WRITE ||
+			   attempt->wr.opcode == RDMAPMD_WR_RDMA_WRITE_WITH_IMM;
+
+	set_rkey(attempt, attempt->there.keys[write ? RDMA_REGION_READ : RDMA_REGION_WRITE]);
+}
+
+/* The address stands in the same place for all operations. */
+static void
+remote_outside(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.rdma.remote_addr = attempt->there.address + 2 * RDMA_HALF;
+}
+
+static void
+remote_end(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.rdma.remote_addr = attempt->there.address + 2 * RDMA_HALF - 7;
+}
+
+static void
+remote_wraps(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.rdma.remote_addr = UINT64_MAX - 3;
+}
+
+static void
+unaligned(struct rdma_attempt *attempt)
+{
+	attempt->wr.wr.atomic.remote_addr += 4;
+}
+
+static void
+in_reset(struct rdma_attempt *attempt)
+{
+	rdma_to(attempt->own->qp, RDMAPMD_QPS_RESET);
+}
+
+static void
+in_error(struct rdma_attempt *attempt)
+{
+	rdma_to(attempt->own->qp, RDMAPMD_QPS_ERR);
+}
+
+static void
+ring_full(struct rdma_attempt *attempt)
+{
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP };
+	uint32_t i;
+
+	for (i = 0; i < attempt->own->cap.max_send_wr; i++)
+		rdma_post(attempt->own->qp, &nop);
+}
+
+static void
+peer_gone(struct rdma_attempt *attempt)
+{
+	rdma_peer_do(attempt->peer, &(struct rdma_order){ .kind = RDMA_ORDER_RESET });
+}
+
+/* ---- What is wrong with a receive request ---- */
+
+static int
+post_receive(struct rdma_attempt *attempt, uint16_t count)
+{
+	const struct rdmapmd_recv_wr wr = { .sg_list = attempt->sges, .num_sge = count };
+
+	return rdmapmd_post_recv(attempt->own->qp, &wr, 1) == 1 ? 0
+								: attempt->own->qp->post_recv_error;
+}
+
+static int
+receive_segments_too_many(struct rdma_attempt *attempt)
+{
+	return post_receive(attempt, (uint16_t)(attempt->own->cap.max_recv_sge + 1));
+}
+
+static int
+receive_too_long(struct rdma_attempt *attempt)
+{
+	attempt->sges[0].length = 1u << 31;
+	return post_receive(attempt, 1);
+}
+
+static int
+receive_in_reset(struct rdma_attempt *attempt)
+{
+	in_reset(attempt);
+	return post_receive(attempt, 1);
+}
+
+static int
+receive_ring_full(struct rdma_attempt *attempt)
+{
+	uint32_t i;
+
+	for (i = 0; i < attempt->own->cap.max_recv_wr; i++)
+		assert_int_equal(post_receive(attempt, 1), 0);
+	return post_receive(attempt, 1);
+}
+
+static int
+receive_beside_srq(struct rdma_attempt *attempt)
+{
+	struct rdma_end *own = attempt->own;
+	struct rdmapmd_srq_init_attr srq_attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.send_cq = own->cq,
+		.recv_cq = own->cq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	};
+	const struct rdmapmd_recv_wr wr = { 0 };
+	const struct rdma_conf conf = { .up_to = RDMAPMD_QPS_INIT };
+	struct rdmapmd_qp *qp;
+	int ret;
+
+	assert_int_equal(rdmapmd_srq_create(own->pd, &srq_attr, &attr.srq), 0);
+	assert_int_equal(rdmapmd_qp_create(own->pd, &attr, &qp), 0);
+	rdma_connect_to(qp, 0, &own->gid, &conf);
+	ret = rdmapmd_post_recv(qp, &wr, 1) == 1 ? 0 : qp->post_recv_error;
+	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
+	assert_int_equal(rdmapmd_srq_destroy(attr.srq), 0);
+	return ret;
+}
+
+/* ---- The list ---- */
+
+#define OP(name) (1u << RDMAPMD_WR_##name)
+#define SENDS	 (OP(SEND) | OP(SEND_WITH_IMM))
+#define WRITES	 (OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM))
+#define READ	 OP(RDMA_READ)
+#define ATOMICS	 (OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD))
+#define REMOTE	 (WRITES | READ | ATOMICS)
+#define MESSAGES (SENDS | WRITES | READ)
+#define ALL	 (MESSAGES | ATOMICS | OP(NOP))
+#define RECEIVE	 (1u << RDMA_RECV)
+
+#define LOCAL_WRITE RDMAPMD_ACCESS_LOCAL_WRITE /* of queue pairs: no right of the peer's */
+#define NO_ATOMIC   (LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_WRITE)
+
+#define ACCESS_EVENT  .status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_event = RDMAPMD_EVENT_QP_ACCESS_ERR
+#define REQUEST_EVENT .status = RDMAPMD_WC_REM_INV_REQ_ERR, .peer_event = RDMAPMD_EVENT_QP_REQ_ERR
+#define IMPATIENT     .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
+
+const struct rdma_illegal rdma_illegal[] = {
+	{ "opcode that is none", OP(SEND), -EINVAL, .spoil = opcode_unknown },
+	{ "flags that are none", OP(SEND) | OP(NOP), -EINVAL, .spoil = flags_unknown },
+	{ "INLINE on what has nothing to send", READ | ATOMICS | OP(NOP), -EINVAL,
+	  .spoil = in_line },
+	{ "INLINE, more than max_inline_data", SENDS | WRITES, -EINVAL, .spoil = in_line_too_long },
+	{ "more than max_send_sge segments", MESSAGES, -EINVAL, .spoil = segments_too_many },
+	{ "more than 2^30 bytes", MESSAGES, -EINVAL, .spoil = length_huge },
+	{ "atomic with no segment", ATOMICS, -EINVAL, .spoil = segments_none },
+	{ "atomic with two segments", ATOMICS, -EINVAL, .spoil = segments_two },
+	{ "atomic of 4 bytes", ATOMICS, -EINVAL, .spoil = length_halved },
+	{ "atomic of 16 bytes", ATOMICS, -EINVAL, .spoil = length_doubled },
+	{ "NOP with a segment", OP(NOP), -EINVAL, .spoil = segments_one },
+	{ "max_rd_atomic 0", READ | ATOMICS, -EINVAL, .own_conf = { .rd_atomic = RDMA_NONE } },
+	{ "send queue full", ALL, -ENOMEM, .spoil = ring_full },
+	{ "queue pair in RESET", ALL, -EPERM, .spoil = in_reset },
+	{ "queue pair in INIT", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_INIT } },
+	{ "queue pair in RTR", ALL, -EPERM, .own_conf = { .up_to = RDMAPMD_QPS_RTR } },
+	{ "more than max_recv_sge segments", RECEIVE, -EINVAL, .post = receive_segments_too_many },
+	{ "segment of more than 2^31 - 1 bytes", RECEIVE, -EINVAL, .post = receive_too_long },
+	{ "queue pair that has an SRQ", RECEIVE, -EINVAL, .post = receive_beside_srq },
+	{ "receive queue full", RECEIVE, -ENOMEM, .post = receive_ring_full },
+	{ "receive of a queue pair in RESET", RECEIVE, -EPERM, .post = receive_in_reset },
+
+	{ "queue pair in ERR", ALL, .status = RDMAPMD_WC_WR_FLUSH_ERR, .spoil = in_error },
+	{ "lkey that is none", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
+	  .spoil = lkey_wrong },
+	{ "lkey of another PD", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
+	  .spoil = lkey_foreign },
+	{ "segment out of its MR", MESSAGES | ATOMICS, .status = RDMAPMD_WC_LOC_PROT_ERR,
+	  .spoil = local_outside },
+	{ "result into an MR without LOCAL_WRITE", READ | ATOMICS,
+	  .status = RDMAPMD_WC_LOC_PROT_ERR, .spoil = lkey_read_only },
+	{ "peer with a smaller path MTU", READ, .status = RDMAPMD_WC_BAD_RESP_ERR, .length = 1024,
+	  .peer_conf = { .mtu = RDMAPMD_MTU_256 } },
+	{ "peer gone", MESSAGES | ATOMICS, .status = RDMAPMD_WC_RETRY_EXC_ERR, IMPATIENT,
+	  .spoil = peer_gone },
+	{ "no receive, rnr_retry 0", SENDS | OP(RDMA_WRITE_WITH_IMM),
+	  .status = RDMAPMD_WC_RNR_RETRY_EXC_ERR, IMPATIENT, .no_receive = true },
+	{ "rkey that is none", REMOTE, ACCESS_EVENT, .spoil = rkey_wrong },
+	{ "rkey of another PD", REMOTE, ACCESS_EVENT, .spoil = rkey_foreign },
+	{ "rkey that was deregistered", REMOTE, ACCESS_EVENT, .spoil = rkey_gone },
+	{ "rkey whose MR lacks the right", REMOTE, ACCESS_EVENT, .spoil = rkey_without_right },
+	{ "remote address behind its MR", REMOTE, ACCESS_EVENT, .spoil = remote_outside },
+	{ "remote end behind its MR", WRITES | READ, ACCESS_EVENT, .spoil = remote_end },
+	{ "remote addresses that wrap", WRITES | READ, ACCESS_EVENT, .spoil = remote_wraps },
+	{ "right that the peer's queue pair lacks", WRITES | READ | ATOMICS, REQUEST_EVENT,
+	  .peer_conf = { .access = LOCAL_WRITE } },
+	{ "atomics that the peer's queue pair refuses", ATOMICS, REQUEST_EVENT,
+	  .peer_conf = { .access = NO_ATOMIC } },
+	{ "atomic at no multiple of 8", ATOMICS, REQUEST_EVENT, .spoil = unaligned },
+	{ "more READs or atomics than max_dest_rd_atomic", READ | ATOMICS, REQUEST_EVENT,
+	  .peer_conf = { .rd_atomic = RDMA_NONE } },
+	{ "packets longer than the peer's path MTU", SENDS | WRITES, REQUEST_EVENT, .length = 1024,
+	  .peer_conf = { .mtu = RDMAPMD_MTU_256 } },
+	{ "SEND longer than the receive", SENDS, .status = RDMAPMD_WC_REM_INV_REQ_ERR,
+	  .peer_status = RDMAPMD_WC_LOC_LEN_ERR, .receive = RDMA_RECEIVE_SHORT },
+	{ "receive with an lkey that is none", SENDS, .status = RDMAPMD_WC_REM_OP_ERR,
+	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_BAD_KEY },
+	{ "receive into an MR without LOCAL_WRITE", SENDS, .status = RDMAPMD_WC_REM_OP_ERR,
+	  .peer_status = RDMAPMD_WC_LOC_PROT_ERR, .receive = RDMA_RECEIVE_READ_ONLY },
+};
+const unsigned int rdma_illegal_count = RTE_DIM(rdma_illegal);
+
+/* ---- The document ---- */
+
+static const char *
+opcode_name(enum rdmapmd_wc_opcode opcode)
+{
+	switch (opcode) {
+	case RDMAPMD_WC_SEND: return "SEND";
+	case RDMAPMD_WC_RDMA_WRITE: return "RDMA_WRITE";
+	case RDMAPMD_WC_RDMA_READ: return "RDMA_READ";
+	case RDMAPMD_WC_COMP_SWAP: return "COMP_SWAP";
+	case RDMAPMD_WC_FETCH_ADD: return "FETCH_ADD";
+	case RDMAPMD_WC_NOP: return "NOP";
+	case RDMAPMD_WC_RECV: return "RECV";
+	case RDMAPMD_WC_RECV_RDMA_WITH_IMM: return "RECV_RDMA_WITH_IMM";
+	}
+	return "unknown";
+}
+
+static void
+print_legal(void)
+{
+	unsigned int i;
+
+	printf("| operation | bytes | segments | INLINE | completes as | at the peer |\n"
+	       "|---|---|---|---|---|---|\n");
+	for (i = 0; i < RDMA_RECV; i++) {
+		const struct rdma_operation *op = &rdma_operations[i];
+
+		printf("| %s | %s | %s | %s | %s | %s |\n", op->name, op->bytes, op->segments,
+		       op->may_inline ? "to max_inline_data" : "no", opcode_name(op->completes_as),
+		       op->peer_as == RDMAPMD_WC_NOP ? "" : opcode_name(op->peer_as));
+	}
+}
+
+static void
+print_illegal(const struct rdma_illegal *row)
+{
+	unsigned int i, names = 0;
+
+	printf("| %s | %s", row->what, row->operations == ALL ? "all sends" : "");
+	for (i = 0; i < RDMA_OPS && row->operations != ALL; i++)
+		if (row->operations >> i & 1)
+			printf("%s%s", names++ > 0 ? ", " : "", rdma_operations[i].name);
+	if (row->refused != 0) {
+		printf(" | %s | | |\n", row->refused == -EINVAL	  ? "-EINVAL"
+					: row->refused == -ENOMEM ? "-ENOMEM"
+								  : "-EPERM");
+		return;
+	}
+	printf(" | | %s | ", rdmapmd_wc_status_str(row->status));
+	if (row->peer_status != RDMAPMD_WC_SUCCESS)
+		printf("receive: %s", rdmapmd_wc_status_str(row->peer_status));
+	else if (row->peer_event != RDMA_NO_EVENT)
+		printf("event: %s", rdmapmd_event_type_str(row->peer_event));
+	printf(" |\n");
+}
+
+void
+rdma_matrix_print(void)
+{
+	unsigned int i;
+
+	print_legal();
+	printf("\n| what | operations | when posted | completes as | at the peer |\n"
+	       "|---|---|---|---|---|\n");
+	for (i = 0; i < rdma_illegal_count; i++)
+		print_illegal(&rdma_illegal[i]);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What may be asked of a reliable connection and what may not, as a list: the test goes through it, and the document
+ * doc/features/rdma_operations.md is printed from it.
+ */
+#ifndef E2E_RDMA_MATRIX_H
+#define E2E_RDMA_MATRIX_H
+
+#include "rdma_end.h"
+
+#define RDMA_SGES_MAX 64
+#define RDMA_RECV     8 /* a receive request, behind enum rdmapmd_wr_opcode */
+#define RDMA_OPS      (RDMA_RECV + 1)
+
+struct rdma_operation {
+	const char *name;
+	enum rdmapmd_wc_opcode completes_as;
+	enum rdmapmd_wc_opcode peer_as; /* NOP: nothing of the peer's completes */
+	bool message;			/* data of any length */
+	bool may_inline;
+	const char *bytes, *segments;
+};
+extern const struct rdma_operation rdma_operations[RDMA_OPS];
+
+/* A request that is about to be posted. */
+struct rdma_attempt {
+	struct rdma_end *own;
+	struct rdma_peer *peer;
+	struct rdma_answer there; /* who the peer is */
+	struct rdmapmd_send_wr wr;
+	struct rdmapmd_sge sges[RDMA_SGES_MAX];
+};
+
+struct rdma_illegal {
+	const char *what;
+	uint32_t operations; /* bits of opcodes */
+	int refused;	     /* when it is posted: -errno; 0: it is taken, and */
+	enum rdmapmd_wc_status status;
+	/* At the peer: its receive's, SUCCESS: it is not used; an event, SUCCESS: none. */
+	enum rdmapmd_wc_status peer_status;
+	enum rdmapmd_event_type peer_event;
+	/* How it is made: what the queue pairs are like, how long, which receive, and the rest. */
+	struct rdma_conf own_conf, peer_conf;
+	uint32_t length;
+	enum rdma_receive receive;
+	bool no_receive;
+	void (*spoil)(struct rdma_attempt *attempt);
+	int (*post)(struct rdma_attempt *attempt); /* of what is no send request: -errno */
+};
+#define RDMA_NO_EVENT RDMAPMD_EVENT_CQ_ERR /* none that a queue pair has */
+
+extern const struct rdma_illegal rdma_illegal[];
+extern const unsigned int rdma_illegal_count;
+
+/* The tables of the document. */
+void rdma_matrix_print(void);
+
+#endif
