@@ -699,52 +699,6 @@ test_threads_with_contexts_of_their_own(void **unused)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* ---- Many ---- */
-
-static void
-test_many_queue_pairs(void **unused)
-{
-	enum { COUNT = 512 };
-	const uint64_t begin = rte_get_timer_cycles();
-	static struct rdmapmd_qp *qps[COUNT][2];
-	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 4 * COUNT };
-	struct rdmapmd_qp_init_attr attr = {
-		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-	const struct rdmapmd_sge sge = rdma_sge(&pair, 0, 64);
-	struct rdmapmd_cq *cq;
-	unsigned int i, k;
-
-	(void)unused;
-	assert_int_equal(rdmapmd_cq_create(pair.context, &cq_attr, &cq), 0);
-	attr.send_cq = attr.recv_cq = cq;
-	for (i = 0; i < COUNT; i++) {
-		for (k = 0; k < 2; k++)
-			assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &qps[i][k]), 0);
-		for (k = 0; k < 2; k++)
-			rdma_connect(qps[i][k], qps[i][!k], &plain);
-	}
-	for (i = 0; i < COUNT; i++) {
-		const struct rdmapmd_send_wr wr =
-			rdma_request(&pair, RDMAPMD_WR_RDMA_WRITE, i, &sge);
-
-		rdma_post(qps[i][i & 1], &wr);
-	}
-	for (i = 0; i < COUNT; i++) {
-		const struct rdmapmd_wc wc = rdma_wait(cq);
-
-		assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
-		assert_int_equal(wc.qp_num, qps[wc.wr_id][wc.wr_id & 1]->qp_num);
-	}
-	for (i = 0; i < COUNT; i++)
-		for (k = 0; k < 2; k++)
-			assert_int_equal(rdmapmd_qp_destroy(qps[i][k]), 0);
-	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
-	printf("# %u queue pairs in %.2f s\n", 2 * COUNT,
-	       (double)(rte_get_timer_cycles() - begin) / (double)rte_get_timer_hz());
-}
-
 #define TEST(name)	  cmocka_unit_test_setup_teardown(name, open_plain, close_pair)
 #define SHARED_TEST(name) cmocka_unit_test_setup_teardown(name, open_shared, close_pair)
 
@@ -771,7 +725,6 @@ main(int argc, char **argv)
 		TEST(test_counters),
 		TEST(test_a_cq_of_another_size),
 		cmocka_unit_test(test_threads_with_contexts_of_their_own),
-		TEST(test_many_queue_pairs),
 		SHARED_TEST(test_completion_events),
 		SHARED_TEST(test_shared_receives),
 	};
