@@ -134,13 +134,29 @@ make_queues(struct rdma_pair *pair, const struct rdma_conf *conf)
 }
 
 void
+rdma_alloc(struct rdma_pair *pair)
+{
+	if (pair->memory == NULL)
+		pair->memory = rte_malloc(NULL, 2 * RDMA_HALF, 4096);
+	assert_non_null(pair->memory);
+}
+
+void
+rdma_free(struct rdma_pair *pair)
+{
+	rte_free(pair->memory);
+	pair->memory = NULL;
+}
+
+void
 rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf)
 {
-	*pair = (struct rdma_pair){ 0 };
+	uint8_t *memory = pair->memory;
+
+	*pair = (struct rdma_pair){ .memory = memory };
 	assert_int_equal(rdmapmd_device_open_by_name("net_rnic0", &pair->context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(pair->context, &pair->pd), 0);
-	pair->memory = rte_malloc(NULL, 2 * RDMA_HALF, 4096);
-	assert_non_null(pair->memory);
+	rdma_alloc(pair);
 	assert_int_equal(
 		rdmapmd_mr_reg(pair->pd, pair->memory, 2 * RDMA_HALF, ALL_ACCESS, &pair->mr), 0);
 	make_queues(pair, conf);
@@ -164,7 +180,6 @@ rdma_close(struct rdma_pair *pair)
 	assert_int_equal(rdmapmd_mr_dereg(pair->mr), 0);
 	assert_int_equal(rdmapmd_pd_dealloc(pair->pd), 0);
 	assert_int_equal(rdmapmd_context_close(pair->context), 0);
-	rte_free(pair->memory);
 }
 
 /* ---- Completions ---- */

@@ -52,8 +52,11 @@ struct rdma_conf {
 
 /* Open net_rnic0 and connect two queue pairs; fails the test if anything does. */
 void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);
-/* All of it, which must go without an error. */
+/* All of it but the memory, which the next one uses; it must go without an error. */
 void rdma_close(struct rdma_pair *pair);
+/* The memory, which rdma_open() allocates if there is none. */
+void rdma_alloc(struct rdma_pair *pair);
+void rdma_free(struct rdma_pair *pair);
 /* One way from RESET to RTS, to that queue pair. */
 void rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rdma_conf *conf);
 /* The same, to wherever it is. */

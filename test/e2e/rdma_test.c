@@ -694,9 +694,13 @@ test_threads_with_contexts_of_their_own(void **unused)
 
 	(void)unused;
 	for (i = 0; i < RTE_DIM(pairs); i++)
+		rdma_alloc(&pairs[i]);
+	for (i = 0; i < RTE_DIM(pairs); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, work, &pairs[i]), 0);
 	for (i = 0; i < RTE_DIM(pairs); i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (i = 0; i < RTE_DIM(pairs); i++)
+		rdma_free(&pairs[i]);
 }
 
 #define TEST(name)	  cmocka_unit_test_setup_teardown(name, open_plain, close_pair)
@@ -735,6 +739,7 @@ main(int argc, char **argv)
 	if (e2e_init("rdma", vdevs) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdma", tests, NULL, NULL);
+	rdma_free(&pair);
 	e2e_fini();
 	return rc;
 }

@@ -446,7 +446,7 @@ test_a_lost_device_flushes_everything(void **state)
 	assert_int_equal(rdmapmd_qp_drain(pair->qp[1]), 0);
 	/* All of it goes, with the errors of a device that is not there. */
 	rdmapmd_context_close(pair->context);
-	rte_free(pair->memory);
+	rdma_free(pair);
 	rnic_dev_close(dev);
 	free(pair);
 }
@@ -468,6 +468,7 @@ test_a_device_that_is_closed_under_an_application(void **state)
 	assert_int_equal(rdmapmd_qp_drain(pair->qp[0]), -ENODEV);
 	/* Shells go as ever, without a word from the driver. */
 	rdma_close(pair);
+	rdma_free(pair);
 	free(pair);
 }
 
@@ -510,6 +511,7 @@ test_an_event_of_a_life_before(void **state)
 	expect_event(pair->context, RDMAPMD_EVENT_QP_ACCESS_ERR);
 	atomic_store(&dev->on_port_change, NULL);
 	rdma_close(pair);
+	rdma_free(pair);
 	rnic_dev_close(dev);
 	free(pair);
 }

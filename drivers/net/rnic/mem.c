@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -28,6 +29,49 @@
 #else
 #define RED_ZONE_BYTES 0u
 #endif
+
+/* EAL's heap has a lock of its own, which ThreadSanitizer does not see: it sees this one. */
+#if defined(__SANITIZE_THREAD__)
+#define RNIC_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RNIC_TSAN 1
+#endif
+#endif
+
+static void
+heap_lock(bool on)
+{
+#ifdef RNIC_TSAN
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	if (on)
+		pthread_mutex_lock(&lock);
+	else
+		pthread_mutex_unlock(&lock);
+#else
+	(void)on;
+#endif
+}
+
+static void *
+heap_alloc(const char *what, size_t length, size_t align, int socket_id)
+{
+	void *memory;
+
+	heap_lock(true);
+	memory = rte_zmalloc_socket(what, length, (unsigned int)align, socket_id);
+	heap_lock(false);
+	return memory;
+}
+
+static void
+heap_free(void *memory)
+{
+	heap_lock(true);
+	rte_free(memory);
+	heap_lock(false);
+}
 
 static void
 red_zones(const struct rnic_mem *mem, bool on)
@@ -59,11 +103,9 @@ rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t ali
 	align = RTE_MAX(align, (size_t)RNIC_PAGE_BYTES);
 	if (RED_ZONE_BYTES != 0)
 		align = RNIC_PAGE_BYTES; /* nothing of ours needs more than a page */
-	start = rte_zmalloc_socket(what, length + 2 * RED_ZONE_BYTES, (unsigned int)align,
-				   dev->socket_id);
+	start = heap_alloc(what, length + 2 * RED_ZONE_BYTES, align, dev->socket_id);
 	if (start == NULL && dev->socket_id != SOCKET_ID_ANY)
-		start = rte_zmalloc_socket(what, length + 2 * RED_ZONE_BYTES, (unsigned int)align,
-					   SOCKET_ID_ANY);
+		start = heap_alloc(what, length + 2 * RED_ZONE_BYTES, align, SOCKET_ID_ANY);
 	if (start == NULL) {
 		RNIC_LOG(ERR, dev,
 			 "no memory for %s (%zu bytes): give EAL more, e.g. more hugepages or a "
@@ -77,7 +119,7 @@ rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t ali
 	if (rc != 0) {
 		RNIC_LOG(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what, length,
 			 strerror(-rc));
-		rte_free(start);
+		heap_free(start);
 		*mem = (struct rnic_mem){ 0 };
 		return rc;
 	}
@@ -100,7 +142,7 @@ rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
 			 "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
 			 mem->length, mem->iova, strerror(-rc));
 	else
-		rte_free((char *)mem->address - RED_ZONE_BYTES);
+		heap_free((char *)mem->address - RED_ZONE_BYTES);
 	*mem = (struct rnic_mem){ 0 };
 }
 
