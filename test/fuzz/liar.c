@@ -9,7 +9,6 @@
 #include <rte_alarm.h>
 #include <rte_common.h>
 
-
 struct fake fake;
 struct softrnic_poller *fake_poller;
 static pthread_t main_thread;
