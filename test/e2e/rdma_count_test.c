@@ -275,6 +275,7 @@ main(void)
 	if (e2e_init("rdma-count", vdevs) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdma_count", tests, NULL, NULL);
+	rdma_free(&pair);
 	e2e_fini();
 	return rc;
 }
