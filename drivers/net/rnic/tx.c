@@ -128,7 +128,7 @@ tx_reap(struct rnic_txq *txq, const unsigned int flags)
 bool
 rnic_tx_reap(struct rnic_txq *txq)
 {
-	return tx_reap(txq, 0);
+	return tx_reap(txq, rnic_dump_wanted() ? TX_DUMP : 0);
 }
 
 static __rte_always_inline void *
