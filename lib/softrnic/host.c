@@ -154,6 +154,31 @@ host_thread_create(struct softrnic_host *h)
 	return -ret;
 }
 
+/*
+ * Where every CPU is an lcore's, EAL has control threads share the main lcore's. An application that polls there would
+ * wait for its device a time slice each time, so the kernel may choose among the CPUs of all lcores.
+ */
+static void
+host_thread_spread(struct softrnic_host *h)
+{
+	cpu_set_t mine, main_lcore = rte_lcore_cpuset(rte_get_main_lcore()), all, common;
+	unsigned int lcore;
+
+	if (pthread_getaffinity_np(h->thread, sizeof(mine), &mine) != 0)
+		return;
+	CPU_AND(&common, &mine, &main_lcore);
+	if (!CPU_EQUAL(&common, &mine))
+		return;
+	CPU_ZERO(&all);
+	RTE_LCORE_FOREACH (lcore) {
+		cpu_set_t cpus = rte_lcore_cpuset(lcore);
+
+		CPU_OR(&all, &all, &cpus);
+	}
+	/* Refused, it stays where it is: slower, no more. */
+	(void)pthread_setaffinity_np(h->thread, sizeof(all), &all);
+}
+
 /* Signals are the application's: the thread takes none. */
 static int
 host_thread_start(struct softrnic_host *h)
@@ -166,6 +191,8 @@ host_thread_start(struct softrnic_host *h)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = eal && h->core < 0 ? host_thread_create_control(h) : host_thread_create(h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret == 0 && eal && h->core < 0)
+		host_thread_spread(h);
 	return ret;
 }
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from e2e.testpmd import Testpmd, check_exact, forward, pair, plugin
+from e2e.testpmd import Testpmd, check_exact, forward, pair, plugin, two_cpus
 
 ROOT = os.geteuid() == 0
 SANITIZER = os.environ.get("RDMAPMD_SANITIZER", "none")
@@ -209,6 +209,28 @@ def dumped_commands(text):
         length = int.from_bytes(entry[4:8] if dump[3] == "INPUT" else entry[56:60], "big")
         data = entry[at:at + 16] + b"".join(blocks[i:i + 512] for i in range(0, len(blocks), 576))
         yield "driver", dump[2], dump[3], data[:length]
+
+
+def device_threads(pid):
+    """The CPUs that each device thread of a process may run on."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as name:
+            if name.read().strip() == "softrnic":
+                yield os.sched_getaffinity(int(task))
+
+
+def test_a_device_thread_without_a_cpu_of_its_own_may_use_any_lcores():
+    """Else it would be the main lcore's, and an application that polls there would wait for it."""
+    all_cpus = os.sched_getaffinity(0)
+    lcores = {int(cpu) for cpu in two_cpus().split(",")}
+    os.sched_setaffinity(0, lcores)
+    try:
+        with Testpmd(["net_rnic0"]) as testpmd:
+            testpmd.prompt()
+            assert list(device_threads(testpmd.process.pid)) == [lcores]
+            testpmd.quit()
+    finally:
+        os.sched_setaffinity(0, all_cpus)
 
 
 def test_dumps_of_commands_are_laid_out_as_mlx5_core_does():
