@@ -20,7 +20,7 @@ Measures RDMA between two net_rnic devices joined by a pair wire, embedded and o
 one application thread: WRITE of 8 bytes (rate, latency), fetch-add (rate, latency), WRITE of 64 KiB
 and 1 MiB, and 1,024 queue pairs of which one or all are used; and UCX over tcp and over shared
 memory, in turn. Counts the instructions of post and poll. Prints median figures and
-`ratio NAME=VALUE` lines (ours by the peer's). Takes about 10 minutes behind the build.
+`ratio NAME=VALUE` lines (ours by the peer's). Takes 4 to 10 minutes behind the build.
 The machine must be quiet: two CPUs for this alone.
 
   --quick          one repetition of 0.5 s: does it work? not for figures
