@@ -589,6 +589,13 @@ struct softrnic_irq {
 	void *arg;
 };
 
+/* Queue pairs whose doorbell records each poll looks at (qp/watch.c). */
+struct softrnic_qp_watch {
+	struct softrnic_qp_watched *of; /* `size` of them: one for each open QP, `count` in use */
+	uint32_t count, size, users;
+	uint32_t generation; /* of the DMA map that their pointers are from */
+};
+
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
@@ -608,6 +615,7 @@ struct softrnic {
 	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;
+	struct softrnic_qp_watch qp_watch;
 	uint64_t qps_deadline; /* no deadline of theirs is before this one */
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */

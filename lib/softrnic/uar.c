@@ -219,7 +219,8 @@ softrnic_uar_poll(struct softrnic *dev)
 	struct uar_watch *watch = dev->uar_watch;
 	struct softrnic_sq *sq, *next;
 	unsigned int done = 0, n;
-	bool busy = !TAILQ_EMPTY(&dev->active_sqs) || !TAILQ_EMPTY(&dev->active_qps);
+	bool busy = !TAILQ_EMPTY(&dev->active_sqs) || !TAILQ_EMPTY(&dev->active_qps) ||
+		    dev->qp_watch.count > 0;
 	uint32_t i;
 
 	if (!busy || ++watch->tick % UAR_LOOK_EVERY == 0) {

@@ -481,7 +481,76 @@ test_record_seen_before_its_doorbell(void **state)
 	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
 }
 
-/* Idle ones leave the active list; a doorbell brings them back, and nothing is taken for missed. */
+/* Who sent lately needs no doorbell: another queue of its register may have overwritten it. */
+static void
+test_record_of_who_sent_lately(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint16_t i = 0; i < 3; i++) {
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+		if (i == 0)
+			dp_sq_ring(&two->a.sq);
+		else
+			dp_sq_record(&two->a.sq);
+		softrnic_poll(two->qw.poller);
+		assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, i + 1);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+	}
+	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
+}
+
+/* Of several that sent lately, one goes: the records of the others are still theirs. */
+static void
+test_one_of_those_who_sent_lately_goes(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_qp_conf conf = qw_two_qp_conf(two, false), peer = qw_two_qp_conf(two, true);
+	const struct qw_attr attr = qw_attr();
+	struct qw_qp more[2], peers[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(qw_qp_create(two->a.end, &more[i], &conf), 0);
+		assert_int_equal(qw_qp_create(two->b.end, &peers[i], &peer), 0);
+		qw_connect(&more[i], &peers[i], &attr);
+		qw_post(&more[i], &peers[i], RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, more[i].qpn);
+	}
+	assert_int_equal(qw_qp_modify(&more[0], RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	assert_int_equal(qw_qp_inside(&more[0])->watched, 0);
+	assert_int_equal(qw_qp_inside(&more[1])->watched, 1);
+	qw_wqe(&more[1], RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key,
+	       RNIC_WQE_CE_ALWAYS);
+	dp_sq_record(&more[1].sq);
+	softrnic_poll(two->qw.poller);
+	assert_int_equal(qw_qp_inside(&more[1])->sq_consumer, 2);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, more[1].qpn);
+}
+
+/* A record that another map shows is read there, and the old place never again. */
+static void
+test_record_of_who_sent_lately_moves(void **state)
+{
+	struct qw_two *two = *state;
+
+	for (uint16_t i = 0; i < 3; i++) {
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+		dp_sq_ring(&two->a.sq);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		assert_true(qw_qp_inside(&two->a)->watched);
+		unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+		map(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+	}
+	unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+	qw_run(&two->qw);
+	assert_false(qw_qp_inside(&two->a)->watched);
+}
+
+/* Idle ones leave the lists; a doorbell brings them back, and nothing is taken for missed. */
 static void
 test_idle_and_back(void **state)
 {
@@ -492,10 +561,12 @@ test_idle_and_back(void **state)
 		dp_sq_ring(&two->a.sq);
 		qw_run(&two->qw);
 		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
-		assert_true(qw_qp_inside(&two->a)->active && qw_qp_inside(&two->b)->active);
+		/* Done with everything; its record is looked at for a while. */
+		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->b)->active);
+		assert_true(qw_qp_inside(&two->a)->watched && !qw_qp_inside(&two->b)->watched);
 		for (uint32_t j = 0; j < 1000; j++)
 			softrnic_poll(two->qw.poller);
-		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->b)->active);
+		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->a)->watched);
 	}
 	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
 }
@@ -578,6 +649,9 @@ main(void)
 		T(test_send_cq_overrun),
 		T(test_receive_cq_overrun),
 		T(test_lost_doorbell),
+		T(test_record_of_who_sent_lately),
+		T(test_one_of_those_who_sent_lately_goes),
+		T(test_record_of_who_sent_lately_moves),
 		T(test_record_seen_before_its_doorbell),
 		T(test_idle_and_back),
 		T(test_memory_budget),

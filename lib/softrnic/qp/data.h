@@ -37,7 +37,6 @@ softrnic_qp_of(struct roce_qp *roce)
 static inline void
 softrnic_qp_activate(struct softrnic *dev, struct softrnic_qp *qp)
 {
-	qp->idle = 0;
 	if (qp->active)
 		return;
 	qp->active = true;
@@ -46,6 +45,16 @@ softrnic_qp_activate(struct softrnic *dev, struct softrnic_qp *qp)
 
 /* It must go to ERR, for a reason that no completion tells: an event does. The next poll changes the state. */
 void softrnic_qp_break(struct softrnic_qp *qp, enum rnic_event what, const char *why);
+
+/* ---- watch.c ---- */
+
+/* There is a place for one QP more, or one less. RNIC_STATUS_OK or NO_RES. */
+int softrnic_qp_watch_open(struct softrnic *dev);
+void softrnic_qp_watch_close(struct softrnic *dev);
+/* Its record has just been read: look at it in each poll, and give it a turn when it says more than it did now. */
+void softrnic_qp_watch(struct softrnic *dev, struct softrnic_qp *qp);
+void softrnic_qp_unwatch(struct softrnic *dev, struct softrnic_qp *qp);
+void softrnic_qp_watch_poll(struct softrnic *dev);
 
 /* ---- send.c ---- */
 

@@ -10,8 +10,7 @@
 #include "cq.h"
 #include "data.h"
 
-#define QPS_BUDGET     64  /* WQEs fetched, answers, requests: of each for a QP and poll */
-#define QPS_IDLE_POLLS 512 /* until a QP leaves the active list */
+#define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
 /*
  * For all of a device: a packet counts as so many bytes beside its own. A poll then takes a tenth of a millisecond or
  * so, which is what a command may have to wait.
@@ -117,6 +116,8 @@ softrnic_qps_poll(struct softrnic *dev)
 	struct softrnic_qp *qp, *last;
 	unsigned int done = 0, n;
 
+	if (dev->qp_watch.count > 0)
+		softrnic_qp_watch_poll(dev);
 	if (TAILQ_EMPTY(&dev->active_qps) && TAILQ_EMPTY(&dev->timed_qps))
 		return 0;
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
@@ -126,7 +127,10 @@ softrnic_qps_poll(struct softrnic *dev)
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
 	if (last == NULL)
 		return 0;
-	/* Who had its turn goes to the end. Those that its packets wake come behind it. */
+	/*
+	 * Who had its turn goes to the end. Those that its packets wake come behind it. Who had nothing to do leaves, until
+	 * a packet, its deadline, its record or a doorbell wakes it.
+	 */
 	do {
 		qp = TAILQ_FIRST(&dev->active_qps);
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
@@ -134,9 +138,7 @@ softrnic_qps_poll(struct softrnic *dev)
 		n = qp_poll(dev, qp);
 		done += n;
 		dev->qps_work += n * QPS_WORK_PACKET;
-		if (n > 0) {
-			qp->idle = 0;
-		} else if (++qp->idle >= QPS_IDLE_POLLS) {
+		if (n == 0) {
 			qp->active = false;
 			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		}
@@ -173,6 +175,8 @@ qp_sweep(struct softrnic *dev, struct softrnic_qp *qp)
 	/* Receive WQEs have no doorbell; in ERR they are to be flushed all the same. */
 	if (qp->roce.state == ROCE_ERR && softrnic_qp_recv_waits(dev, qp))
 		softrnic_qp_activate(dev, qp);
+	if (qp->watched != 0)
+		return;
 	if (!sends_wait(dev, qp)) {
 		qp->suspect = false;
 		return;
@@ -241,8 +245,12 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 			     SOFTRNIC_QP_MEMORY);
 		return RNIC_STATUS_NO_RES;
 	}
-	if (roce_qp_init(&qp->roce, &conf) != 0)
+	if (softrnic_qp_watch_open(dev) != RNIC_STATUS_OK)
 		return RNIC_STATUS_NO_RES;
+	if (roce_qp_init(&qp->roce, &conf) != 0) {
+		softrnic_qp_watch_close(dev);
+		return RNIC_STATUS_NO_RES;
+	}
 	qp->dev = dev;
 	qp->deadline = UINT64_MAX;
 	/* calloc(): large ones cost no memory before they are used. */
@@ -261,6 +269,7 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 static void
 qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
 {
+	softrnic_qp_unwatch(dev, qp);
 	if (qp->active)
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 	if (qp->timed)

@@ -95,10 +95,10 @@ struct softrnic_qp {
 	bool sq_failed, rq_failed; /* that ring cannot be read any more */
 	bool broken;		   /* an event told why it must go to ERR, or why it did */
 	bool error_told;	   /* an error CQE of a send WQE was written since RST */
-	bool active;
-	bool suspect;  /* the sweep saw work that no doorbell has told of yet */
-	bool timed;    /* on the list of those with a deadline */
-	uint32_t idle; /* polls without work */
+	bool active;		   /* on the list of those with work */
+	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
+	bool timed;		   /* on the list of those with a deadline */
+	uint32_t watched; /* its place among those that watch.c looks at, from 1 on; 0: none */
 	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
 	uint8_t *wqes;
 	/* Private copy of the receive WQE in use: its data segments. */

@@ -58,6 +58,7 @@ static void
 sq_fail(struct softrnic_qp *qp, enum rnic_event what, const char *why)
 {
 	qp->sq_failed = true;
+	softrnic_qp_unwatch(qp->dev, qp);
 	softrnic_qp_break(qp, what, why);
 }
 
@@ -198,6 +199,8 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		qp->sq_consumer = (uint16_t)(qp->sq_consumer + blocks);
 	}
 	dev->stats.wqes += n;
+	if (n > 0)
+		softrnic_qp_watch(dev, qp);
 	return n;
 }
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The queue pairs that sent lately: each poll looks at their doorbell records, so that nobody depends on a register that
+ * others share.
+ *
+ * There may be a thousand of them, nearly all without anything new. So all that a look needs lies in one array, in the
+ * order in which it is read; the queue pair itself is touched only when its record has changed.
+ */
+#include <stdlib.h>
+
+#include "data.h"
+
+#define WATCH_IDLE_POLLS 512 /* until a queue pair is left to its doorbell */
+#define WATCH_MIN	 16
+
+struct softrnic_qp_watched {
+	const uint32_t *counter; /* of sends, in the record */
+	struct softrnic_qp *qp;
+	uint16_t producer; /* as last seen */
+	uint16_t idle;	   /* polls since it changed */
+};
+
+int
+softrnic_qp_watch_open(struct softrnic *dev)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+	uint32_t size = watch->size == 0 ? WATCH_MIN : 2 * watch->size;
+	struct softrnic_qp_watched *more;
+
+	if (watch->users == watch->size) {
+		more = realloc(watch->of, size * sizeof(*more));
+		if (more == NULL)
+			return RNIC_STATUS_NO_RES;
+		watch->of = more;
+		watch->size = size;
+	}
+	watch->users++;
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_qp_watch_close(struct softrnic *dev)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+
+	if (--watch->users > 0)
+		return;
+	free(watch->of);
+	*watch = (struct softrnic_qp_watch){ 0 };
+}
+
+void
+softrnic_qp_watch(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+
+	/* The others are of this map, too: each poll begins with a look at them. */
+	watch->generation = dev->dma_generation;
+	if (qp->watched == 0)
+		qp->watched = ++watch->count;
+	watch->of[qp->watched - 1] = (struct softrnic_qp_watched){
+		.counter = (const uint32_t *)qp->dbrec.host + 1,
+		.qp = qp,
+		.producer = qp->sq_producer,
+	};
+}
+
+void
+softrnic_qp_unwatch(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+	struct softrnic_qp_watched *last;
+
+	if (qp->watched == 0)
+		return;
+	last = &watch->of[--watch->count];
+	watch->of[qp->watched - 1] = *last;
+	last->qp->watched = qp->watched;
+	qp->watched = 0;
+}
+
+/* The map has changed: records may be elsewhere, or nowhere. Each queue pair looks for its own when it has its turn. */
+static void
+watch_again(struct softrnic *dev)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+	struct softrnic_qp *qp;
+
+	while (watch->count > 0) {
+		qp = watch->of[watch->count - 1].qp;
+		softrnic_qp_unwatch(dev, qp);
+		softrnic_qp_activate(dev, qp);
+	}
+}
+
+void
+softrnic_qp_watch_poll(struct softrnic *dev)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+	struct softrnic_qp_watched *watched;
+	uint32_t i;
+
+	if (__builtin_expect(watch->generation != dev->dma_generation, 0))
+		watch_again(dev);
+	/* From the end: the place of one that leaves is taken by one that was looked at. */
+	for (i = watch->count; i > 0; i--) {
+		watched = &watch->of[i - 1];
+		softrnic_audit(dev, watched->counter - 1, sizeof(struct rnic_wq_dbrec),
+			       SOFTRNIC_DMA_READ);
+		/* Pairs with the driver's store of the counter behind its WQEs. */
+		if ((uint16_t)RNIC_SWAP32(__atomic_load_n(watched->counter, __ATOMIC_ACQUIRE)) !=
+		    watched->producer)
+			softrnic_qp_activate(dev, watched->qp);
+		else if (++watched->idle >= WATCH_IDLE_POLLS)
+			softrnic_qp_unwatch(dev, watched->qp);
+	}
+}
