@@ -18,6 +18,7 @@ static const uint8_t data_at[256] = {
 	[RNIC_WQE_ATOMIC_CS] = 3,  [RNIC_WQE_ATOMIC_FA] = 3,
 };
 
+#define FETCH_AHEAD 4 /* WQEBBs */
 #define FENCE_SHIFT \
 	5 /* fm: 0 none, 1 behind local operations, of which there are none; the others are fences */
 
@@ -165,6 +166,18 @@ wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
 			data < 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
 }
 
+/* A WQEBB to come, and the place of its copy. */
+static inline void
+prefetch(const struct softrnic_qp *qp, uint16_t counter)
+{
+	const uint8_t *copy = wqe_copy(qp, counter);
+
+	__builtin_prefetch(copy, 1);
+	if (qp->ring.flat != NULL)
+		__builtin_prefetch((const uint8_t *)qp->ring.flat + qp->sq_offset +
+				   (copy - qp->wqes));
+}
+
 unsigned int
 softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int budget)
 {
@@ -183,6 +196,7 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		if (__builtin_expect(req == NULL, 0))
 			break;
 		wqe = wqe_copy(qp, qp->sq_consumer);
+		prefetch(qp, (uint16_t)(qp->sq_consumer + FETCH_AHEAD));
 		length = sq_copy(dev, qp, available, wqe);
 		blocks = length == 0 ? 1 : (length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 		if (__builtin_expect(dev->dump_queues, 0))
