@@ -11,7 +11,7 @@
  *	add		FETCH_AND_ADDs, as write, one signaled in eight
  *	add-lat		one FETCH_AND_ADD after the other, from post to completion
  *
- * ACTIVE of QPS queue pairs are used, in turn. WRITEs of eight bytes are inline.
+ * ACTIVE of QPS queue pairs are used, in turn: whose burst completes first gets the next one first. WRITEs of eight bytes are inline.
  *
  * Prints `result TEST bytes N qps N active N rate X`, operations a second, or `... lat MEDIAN P99`, microseconds.
  */
@@ -37,7 +37,8 @@ struct bench {
 	double seconds;
 	uint16_t burst;	     /* one signaled at its end */
 	uint32_t depth;	     /* requests of a queue pair under way, at most */
-	uint32_t *under_way; /* by queue pair */
+	/* Bursts that there is room for, by queue pair, in the order in which room came. */
+	uint32_t *room, room_size, room_head, room_tail;
 };
 
 static int
@@ -79,6 +80,30 @@ fill(const struct bench *b, unsigned int from, struct rdmapmd_send_wr *wrs, stru
 	}
 }
 
+static void
+give_room(struct bench *b, uint32_t qp)
+{
+	b->room[b->room_head] = qp;
+	b->room_head = b->room_head + 1 == b->room_size ? 0 : b->room_head + 1;
+}
+
+/* A burst from the first end, if any queue pair has room for it. */
+static int
+post_burst(struct bench *b, struct rdmapmd_send_wr *wrs)
+{
+	struct rdmapmd_qp *qp;
+
+	if (b->room_tail == b->room_head)
+		return 0;
+	qp = b->pair.ends[0].qps[b->room[b->room_tail]];
+	wrs[b->burst - 1].wr_id = b->room[b->room_tail];
+	b->room_tail = b->room_tail + 1 == b->room_size ? 0 : b->room_tail + 1;
+	if (rdmapmd_post_send(qp, wrs, b->burst) == b->burst)
+		return 0;
+	fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
+	return -1;
+}
+
 /* What has completed, or -1. */
 static int64_t
 reap(struct bench *b)
@@ -91,7 +116,7 @@ reap(struct bench *b)
 	for (i = 0; i < n; i++) {
 		if (completion(&wcs[i]) != 0)
 			return -1;
-		b->under_way[wcs[i].wr_id] -= b->burst;
+		give_room(b, (uint32_t)wcs[i].wr_id);
 		done += b->burst;
 	}
 	return done;
@@ -103,24 +128,18 @@ rate(struct bench *b)
 	struct rdmapmd_send_wr wrs[RDMA_PAIR_SIGNALS];
 	const double hz = (double)rte_get_timer_hz();
 	uint64_t start = rte_get_timer_cycles(), end, now, done = 0;
-	uint32_t q = 0, in_sum = 0;
+	uint32_t i, in_sum = 0;
 	struct rdmapmd_sge sge;
 	int64_t n;
 	bool warm = false;
 
 	fill(b, 0, wrs, &sge, b->burst);
+	for (i = 0; i + 1 < b->room_size; i++)
+		give_room(b, i % b->active);
 	end = start + (uint64_t)(0.2 * hz);
 	for (;;) {
-		if (b->under_way[q] + b->burst <= b->depth) {
-			wrs[b->burst - 1].wr_id = q;
-			if (rdmapmd_post_send(b->pair.ends[0].qps[q], wrs, b->burst) != b->burst) {
-				fprintf(stderr, "post: %s\n",
-					strerror(-b->pair.ends[0].qps[q]->post_send_error));
-				return -1;
-			}
-			b->under_way[q] += b->burst;
-		}
-		q = q + 1 == b->active ? 0 : q + 1;
+		if (post_burst(b, wrs) != 0)
+			return -1;
 		n = reap(b);
 		if (n < 0)
 			return -1;
@@ -238,11 +257,13 @@ run(struct bench *b, const char *const names[2], unsigned int qps)
 
 	if (rc != 0)
 		return rc;
-	b->under_way = calloc(qps, sizeof(*b->under_way));
-	if (b->under_way == NULL)
+	/* One more: empty is not full. */
+	b->room_size = b->active * (b->depth / b->burst) + 1;
+	b->room = calloc(b->room_size, sizeof(*b->room));
+	if (b->room == NULL)
 		return -1;
 	rc = strstr(b->test, "-lat") != NULL ? latency(b) : rate(b);
-	free(b->under_way);
+	free(b->room);
 	return rdma_pair_close(&b->pair) != 0 ? -1 : rc;
 }
 
