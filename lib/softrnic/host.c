@@ -170,7 +170,7 @@ host_thread_spread(struct softrnic_host *h)
 	if (!CPU_EQUAL(&common, &mine))
 		return;
 	CPU_ZERO(&all);
-	RTE_LCORE_FOREACH (lcore) {
+	RTE_LCORE_FOREACH(lcore) {
 		cpu_set_t cpus = rte_lcore_cpuset(lcore);
 
 		CPU_OR(&all, &all, &cpus);
