@@ -322,8 +322,18 @@ struct softrnic_mkey {
 	uint32_t translation_count;
 	uint64_t *mtts;		 /* MTT: page address | permission bits */
 	struct rnic_klm *klms;	 /* KLM, KSM */
+	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
+
+/* Bytes that an entry of a list of keys stands for: 0 is 2 GiB. */
+static inline uint64_t
+softrnic_klm_bytes(const struct rnic_klm *klm)
+{
+	uint32_t bytes = rnic_be32_to_cpu(klm->byte_count);
+
+	return bytes == 0 ? UINT64_C(1) << 31 : bytes;
+}
 
 /*
  * Host segments of [va, va + length) under a key. rlky: the key is ignored and va is an iova (reserved lkey).

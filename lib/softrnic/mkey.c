@@ -16,8 +16,11 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->mtts);
 	if (mkey->klms != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
+	if (mkey->klm_ends != NULL)
+		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
 	free(mkey->mtts);
 	free(mkey->klms);
+	free(mkey->klm_ends);
 	free(mkey->chunks);
 	free(mkey);
 }
@@ -127,6 +130,23 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_be
 	return RNIC_STATUS_OK;
 }
 
+/* So that an access finds its place in a list of any length without walking through it. */
+static int
+mkey_klm_ends(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	uint64_t end = 0;
+
+	mkey->klm_ends = calloc(mkey->translation_count, sizeof(*mkey->klm_ends));
+	if (mkey->klm_ends == NULL)
+		return RNIC_STATUS_NO_RES;
+	dev->translation_bytes += mkey->translation_count * sizeof(*mkey->klm_ends);
+	for (uint32_t i = 0; i < mkey->translation_count; i++) {
+		end += softrnic_klm_bytes(&mkey->klms[i]);
+		mkey->klm_ends[i] = end;
+	}
+	return RNIC_STATUS_OK;
+}
+
 static int
 mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
 	  uint64_t count)
@@ -141,7 +161,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 	mkey->translation_count = count;
 	dev->translation_bytes += count * sizeof(*mkey->klms);
 	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
-	return RNIC_STATUS_OK;
+	return mkey->mode == RNIC_MKEY_KLM ? mkey_klm_ends(dev, mkey) : RNIC_STATUS_OK;
 }
 
 static int

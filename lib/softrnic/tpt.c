@@ -152,44 +152,45 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		resolve_chunks(dev, mkey);
 }
 
-/* One translation through keys of keys: how deep it is, and how much work it may still be. */
-struct walk {
-	unsigned int depth, entries_left;
-};
-
-/* A list at the limit may be walked once over: no client needs more, and none may keep the device busy. */
-#define WALK_ENTRIES (SOFTRNIC_MAX_KLMS * 2)
-
 static int translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-		     unsigned int access, struct iovec *iov, int count, int max, struct walk *walk);
+		     unsigned int access, struct iovec *iov, int count, int max,
+		     unsigned int depth);
 
+/* The entry that holds the byte at this distance, or translation_count. */
 static uint64_t
-klm_bytes(const struct rnic_klm *klm)
+klm_find(const struct softrnic_mkey *mkey, uint64_t distance)
 {
-	uint32_t bytes = rnic_be32_to_cpu(klm->byte_count);
+	uint64_t low = 0, high = mkey->translation_count;
 
-	return bytes == 0 ? UINT64_C(1) << 31 : bytes;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (mkey->klm_ends[middle] <= distance)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-/* Stretches of other keys, one behind the other; KSM: all of the same size. */
+/*
+ * Stretches of other keys, one behind the other; KSM: all of the same size. Each entry that is looked at gives a piece
+ * or ends the translation: it takes no longer than `max` and the depth allow, however long the lists are.
+ */
 static int
 translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t pd,
 	      uint64_t distance, uint32_t length, unsigned int access, struct iovec *iov, int count,
-	      int max, struct walk *walk)
+	      int max, unsigned int depth)
 {
 	uint64_t index = 0, skip = distance;
 
-	if (walk->depth == SOFTRNIC_MAX_INDIRECTION)
+	if (depth == SOFTRNIC_MAX_INDIRECTION)
 		return -EACCES;
-	walk->depth++;
 	if (mkey->mode == RNIC_MKEY_KSM) {
 		skip = page_offset(mkey, distance, &index);
 	} else {
-		while (index < mkey->translation_count && skip >= klm_bytes(&mkey->klms[index]))
-			skip -= klm_bytes(&mkey->klms[index++]);
-		if (index > walk->entries_left)
-			return -EACCES;
-		walk->entries_left -= index;
+		index = klm_find(mkey, distance);
+		skip -= index == 0 ? 0 : mkey->klm_ends[index - 1];
 	}
 	for (; length > 0; index++, skip = 0) {
 		const struct rnic_klm *klm = &mkey->klms[index];
@@ -197,22 +198,18 @@ translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t p
 
 		if (index >= mkey->translation_count)
 			return -EFAULT;
-		if (walk->entries_left == 0)
-			return -EACCES;
-		walk->entries_left--;
 		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size
-						    : klm_bytes(klm);
+						    : softrnic_klm_bytes(klm);
 		bytes -= skip;
 		if (bytes > length)
 			bytes = length;
 		count = translate(dev, rnic_be32_to_cpu(klm->mkey), pd,
 				  rnic_be64_to_cpu(klm->address) + skip, bytes, access, iov, count,
-				  max, walk);
+				  max, depth + 1);
 		if (count < 0)
 			return count;
 		length -= bytes;
 	}
-	walk->depth--;
 	return count;
 }
 
@@ -238,7 +235,7 @@ find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t leng
 /* Pieces go behind the `count` that are there already. */
 static int
 translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-	  unsigned int access, struct iovec *iov, int count, int max, struct walk *walk)
+	  unsigned int access, struct iovec *iov, int count, int max, unsigned int depth)
 {
 	struct softrnic_mkey *mkey;
 	uint64_t distance;
@@ -266,7 +263,7 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 		return translate_mtt(dev, mkey, distance, length, access, iov, count, max);
 	default:
 		return translate_klm(dev, mkey, pd, distance, length, access, iov, count, max,
-				     walk);
+				     depth);
 	}
 }
 
@@ -274,13 +271,12 @@ int
 softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access, struct iovec *iov, int max)
 {
-	struct walk walk = { 0, WALK_ENTRIES };
 	int rc;
 
 	if (key == SOFTRNIC_RESERVED_LKEY)
 		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, 0, max);
 	else
-		rc = translate(dev, key, pd, va, length, access, iov, 0, max, &walk);
+		rc = translate(dev, key, pd, va, length, access, iov, 0, max, 0);
 	if (rc < 0)
 		dev->stats.tpt_faults++;
 	return rc;

@@ -626,10 +626,10 @@ test_limits_of_keys(void **state)
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), 0);
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8193), RNIC_STATUS_BAD_PARAM);
 	/* What failed holds nothing. */
-	assert_int_equal(*bytes, before + (SOFTRNIC_MAX_KLMS + 2) * 16);
+	assert_int_equal(*bytes, before + SOFTRNIC_MAX_KLMS * 24 + 2 * 16);
 	*bytes = UINT64_C(1) << 40;
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), RNIC_STATUS_LIM);
-	*bytes = before + (SOFTRNIC_MAX_KLMS + 2) * 16;
+	*bytes = before + SOFTRNIC_MAX_KLMS * 24 + 2 * 16;
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KSM, 2, 8192), 0);
 }
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What one client may cost the others: memory keys of any kind, and queue pairs with much to do, take no long poll. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "qp_world.h"
+
+#define SEGMENTS 61u /* as many as a WQE with a remote address has room for */
+#define LIST	 SOFTRNIC_MAX_KLMS
+
+static int
+setup(void **state)
+{
+	const struct qw_conf conf = { .pair = true };
+	const struct qw_attr attr = qw_attr();
+	struct qw_two *two = qw_two_open(&conf);
+
+	qw_two_connect(two, &attr);
+	qw_fill(two->out, 8192, 1);
+	*state = two;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	qw_two_close(*state);
+	return 0;
+}
+
+/* A list of keys as long as lists may be: byte i of it is byte i % period behind `address` of the other key. */
+static uint32_t
+list_key(struct qw_end *end, uint32_t key, uint64_t address, uint32_t period)
+{
+	size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_klm *klms = (struct rnic_klm *)(in + 1);
+	struct rnic_object_out out[2];
+
+	assert_non_null(in);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x55);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, LIST);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LIST);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, LIST);
+	for (uint32_t i = 0; i < LIST; i++)
+		klms[i] = (struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(key),
+					     rnic_cpu_to_be64(address + i % period) };
+	assert_int_equal(dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
+			 0);
+	free(in);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x55;
+}
+
+static void
+destroy_key(struct qw_end *end, uint32_t key)
+{
+	assert_int_equal(dp_destroy(&end->dp, RNIC_CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+static uint64_t
+thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A WRITE of one byte in each of its segments, all of them from this byte of the key: how long it keeps the device. */
+static uint64_t
+write_segments(struct qw_two *two, uint32_t key, uint64_t at)
+{
+	const uint16_t counter = two->a.sq.producer;
+	uint64_t before;
+
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, NULL, 0, two->in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
+	two->a.sq.last->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(two->a.qpn, 2 + SEGMENTS));
+	for (uint32_t i = 0; i < SEGMENTS; i++)
+		qw_segment(&two->a, 2 + i, key, (void *)(uintptr_t)at, 1);
+	two->a.sq.producer = (uint16_t)(counter + (2 + SEGMENTS + 3) / 4);
+	dp_sq_ring(&two->a.sq);
+	before = thread_ns();
+	while (dp_cq_peek(&two->a_send) == NULL)
+		softrnic_poll(two->qw.poller);
+	before = thread_ns() - before;
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
+	return before;
+}
+
+/* The last entry of a long list is found as fast as the first one, or nearly so. */
+static void
+test_place_in_a_list_of_keys(void **state)
+{
+	struct qw_two *two = *state;
+	uint32_t key = list_key(two->a.end, two->a.end->key, (uintptr_t)two->out, 4096);
+	uint64_t first = UINT64_MAX, last = UINT64_MAX;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		uint64_t ns = write_segments(two, key, 0);
+
+		first = ns < first ? ns : first;
+		assert_int_equal(two->in[SEGMENTS - 1], two->out[0]);
+		ns = write_segments(two, key, LIST - 1);
+		last = ns < last ? ns : last;
+		assert_int_equal(two->in[SEGMENTS - 1], two->out[(LIST - 1) % 4096]);
+	}
+	assert_true(last < 20 * first);
+	destroy_key(two->a.end, key);
+}
+
+/* Long lists of long lists lead to their last bytes, too. */
+static void
+test_last_byte_of_lists_of_lists(void **state)
+{
+	struct qw_two *two = *state;
+	uint32_t keys[4] = { two->a.end->key };
+
+	keys[1] = list_key(two->a.end, keys[0], (uintptr_t)two->out, 4096);
+	keys[2] = list_key(two->a.end, keys[1], 0, LIST);
+	keys[3] = list_key(two->a.end, keys[2], 0, LIST);
+	two->in[0] = 0;
+	write_segments(two, keys[3], LIST - 1);
+	assert_int_equal(two->in[0], two->out[(LIST - 1) % 4096]);
+	for (uint32_t i = 3; i > 0; i--)
+		destroy_key(two->a.end, keys[i]);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_place_in_a_list_of_keys),
+		T(test_last_byte_of_lists_of_lists),
+	};
+
+	return cmocka_run_group_tests_name("qp_turn", tests, NULL, NULL);
+}
