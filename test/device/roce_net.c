@@ -572,6 +572,36 @@ net_run(struct net *net)
 		assert_true(steps++ < 1000000);
 }
 
+static enum net_action
+log_rule(struct net *net, const struct net_end *from, const struct roce_pkt *pkt)
+{
+	struct net_log *log = net->test;
+
+	if (from == &net->ends[0] && log->count < 64) {
+		log->times[log->count] = net->now;
+		log->psns[log->count] = pkt->psn;
+		log->opcodes[log->count++] = pkt->opcode;
+	}
+	return log->lose_all ? NET_DROP : NET_PASS;
+}
+
+void
+net_log(struct net *net, struct net_log *log)
+{
+	*log = (struct net_log){ 0 };
+	net->test = log;
+	net->rule = log_rule;
+}
+
+struct net *
+net_create_logged(struct net_log *log)
+{
+	struct net *net = net_create(&(struct net_conf){ .seed = 3 });
+
+	net_log(net, log);
+	return net;
+}
+
 void
 net_check_state(const struct roce_qp *qp)
 {

@@ -139,6 +139,18 @@ void net_run(struct net *net);
 /* A packet to that end, now. */
 void net_inject(struct net_end *to, const struct roce_pkt *pkt);
 
+/* What end 0 sent, and when. */
+struct net_log {
+	uint64_t times[64];
+	uint32_t psns[64];
+	uint8_t opcodes[64];
+	uint32_t count;
+	bool lose_all; /* of both ends */
+};
+/* From now on, as net->rule and net->test. */
+void net_log(struct net *net, struct net_log *log);
+struct net *net_create_logged(struct net_log *log);
+
 /* State that no packet may bring about. */
 void net_check_state(const struct roce_qp *qp);
 bool net_full(void);
