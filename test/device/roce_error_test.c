@@ -422,6 +422,46 @@ test_key_goes_during_a_read(void **state)
 	net_destroy(net);
 }
 
+/*
+ * Its memory went before it was repeated, and then comes the answer to its first copy: the peer has it, and nothing has
+ * failed. What waits behind it is not blamed for it either.
+ */
+static void
+test_late_answer_to_what_cannot_be_repeated(void **state)
+{
+	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	struct iovec piece = { net->ends[1].memory, 10 };
+	struct roce_pkt answer = { .opcode = ROCE_READ_RESPONSE_ONLY,
+				   .psn = 102,
+				   .syndrome = ROCE_ACK_UNLIMITED,
+				   .length = 10,
+				   .count = 1,
+				   .pieces = &piece };
+	uint32_t i;
+
+	(void)state;
+	net_connect(net, &attr, 100);
+	net->drop = 1000000;
+	net_post(a, RNIC_WQE_RDMA_WRITE, 0, 0, 10, 0);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, BAD_AT, 10, 0);
+	net_post(a, RNIC_WQE_RDMA_READ, 2, 100, 10, 0);
+	net_poll(net);
+	a->bad_from = BAD_AT;
+	net->now = roce_qp_deadline(&a->qp);
+	net_poll(net);
+	assert_int_equal(net->emitted, 3 + 1);
+	net_inject(a, &answer);
+	net_check_state(&a->qp);
+	net_poll(net);
+	assert_int_equal(a->send_count, 3);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(a->sends[i].syndrome, 0);
+	assert_int_equal(a->qp.state, ROCE_RTS);
+	net_destroy(net);
+}
+
 /* What was asked before the bad request is answered before its NAK. */
 static void
 test_answers_due_go_before_the_nak(void **state)
@@ -550,6 +590,7 @@ main(void)
 		cmocka_unit_test(test_every_failure),
 		cmocka_unit_test(test_no_bytes_need_no_key),
 		cmocka_unit_test(test_key_goes_during_a_read),
+		cmocka_unit_test(test_late_answer_to_what_cannot_be_repeated),
 		cmocka_unit_test(test_answers_due_go_before_the_nak),
 		cmocka_unit_test(test_no_answers_in_error),
 		cmocka_unit_test(test_error_with_a_shared_receive_queue),

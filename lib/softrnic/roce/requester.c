@@ -6,7 +6,7 @@
  */
 #include "machine.h"
 
-/* Complete what the acknowledged PSNs cover. */
+/* Complete what the acknowledged PSNs cover, even if it could not be repeated: its first copy was not lost. */
 static void
 requester_complete(struct roce_qp *qp)
 {
@@ -15,8 +15,7 @@ requester_complete(struct roce_qp *qp)
 
 	while (req->tail != req->fresh) {
 		request = roce_request_at(req, req->tail);
-		if (roce_psn_diff(req->una, request->psn + request->packets) < 0 ||
-		    request->syndrome != 0)
+		if (roce_psn_diff(req->una, request->psn + request->packets) < 0)
 			break;
 		/* Not those that wait to be asked again: their late answer came first. */
 		if (req->tail != req->next && roce_wants_answer(request))
@@ -62,8 +61,6 @@ roce_requester_cover(struct roce_qp *qp, uint32_t psn, uint64_t now)
 		if (roce_psn_diff(psn, request->psn) <= 0)
 			break;
 		if (roce_wants_answer(request)) {
-			if (roce_psn_diff(request->psn, una) > 0)
-				una = request->psn;
 			covered = false;
 			break;
 		}
