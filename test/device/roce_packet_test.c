@@ -440,6 +440,58 @@ test_new_reads_go_before_repeated_ones(void **state)
 	net_destroy(net);
 }
 
+/* The same of an atomic; its value stays with what it was asked by. */
+static void
+test_new_reads_go_before_repeated_atomics(void **state)
+{
+	struct roce_pkt add = { .opcode = ROCE_FETCH_ADD, .rkey = NET_KEY, .va = NET_VA };
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *b = &net->ends[1];
+	struct roce_pkt pkt;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		add.psn = (PSN + i) & ROCE_PSN_MASK;
+		net_inject(b, &add);
+		net_poll(net);
+	}
+	add.psn = PSN;
+	net_inject(b, &add);
+	pkt = packet(ROCE_READ_REQUEST, PSN + 2, 0, 8);
+	net_inject(b, &pkt);
+	net_poll(net);
+	assert_int_equal(log.count, 3);
+	assert_int_equal(log.pkts[2].opcode, ROCE_READ_RESPONSE_ONLY);
+	assert_int_equal(b->qp.state, ROCE_RTS);
+	net_destroy(net);
+}
+
+/* Messages are counted in 24 bits. */
+static void
+test_message_sequence_number_wraps(void **state)
+{
+	static const uint32_t msns[] = { 0xffffff, 0, 1 };
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *b = &net->ends[1];
+	struct roce_pkt pkt;
+	uint32_t i;
+
+	(void)state;
+	b->qp.responder.msn = 0xfffffe;
+	for (i = 0; i < 3; i++) {
+		pkt = i == 1 ? packet(ROCE_READ_REQUEST, PSN + i, 0, 8)
+			     : packet(ROCE_WRITE_ONLY, PSN + i, 8, 8);
+		net_inject(b, &pkt);
+		net_poll(net);
+		assert_int_equal(log.count, i + 1);
+		assert_int_equal(log.pkts[i].msn, msns[i]);
+	}
+	net_destroy(net);
+}
+
 /* A READ whose key has gone when it is answered: NAK, and nothing for those behind it. */
 static void
 test_nothing_is_answered_behind_a_refused_read(void **state)
@@ -547,6 +599,30 @@ test_answers_that_no_responder_gives(void **state)
 		assert_int_equal(a->sends[1].syndrome, RNIC_SYND_WR_FLUSHED);
 		net_destroy(net);
 	}
+}
+
+/* What says neither ACK nor NAK says nothing of the packets before it either. */
+static void
+test_reserved_answers_acknowledge_nothing(void **state)
+{
+	static const uint8_t kinds[] = { 2, 4, 5, 6, 7 };
+	struct log log;
+	struct net *net = create(&log);
+	struct net_end *a = &net->ends[0];
+	uint32_t i;
+
+	(void)state;
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 8, 0);
+	net_post(a, RNIC_WQE_RDMA_WRITE, 2, 0, 8, 0);
+	net_poll(net);
+	for (i = 0; i < sizeof(kinds); i++) {
+		net_inject(a, &(struct roce_pkt){ .opcode = ROCE_ACKNOWLEDGE,
+						  .psn = (PSN + 1) & ROCE_PSN_MASK,
+						  .syndrome = (uint8_t)(kinds[i] << 5) });
+		assert_int_equal(a->send_count, 0);
+		assert_int_equal(a->qp.requester.una, PSN);
+	}
+	net_destroy(net);
 }
 
 /* After a READ was asked for again, its answers may begin anew or go on: both fit. */
@@ -663,8 +739,11 @@ main(void)
 		cmocka_unit_test(test_repeated_data_is_not_executed),
 		cmocka_unit_test(test_repeated_atomics),
 		cmocka_unit_test(test_new_reads_go_before_repeated_ones),
+		cmocka_unit_test(test_new_reads_go_before_repeated_atomics),
+		cmocka_unit_test(test_message_sequence_number_wraps),
 		cmocka_unit_test(test_nothing_is_answered_behind_a_refused_read),
 		cmocka_unit_test(test_answers_that_no_responder_gives),
+		cmocka_unit_test(test_reserved_answers_acknowledge_nothing),
 		cmocka_unit_test(test_answers_of_both_requests_fit),
 		cmocka_unit_test(test_hostile_packets),
 	};

@@ -364,6 +364,13 @@ test_acks_are_asked_for_and_given_together(void **state)
 	net_run(net);
 	assert_int_equal(net->emitted, 3);
 	assert_int_equal(a->send_count, 13);
+	/* ... and so does an atomic's. */
+	net->emitted = 0;
+	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 10, 0);
+	net_post(a, RNIC_WQE_ATOMIC_FA, 2, 0, 8, 0);
+	net_run(net);
+	assert_int_equal(net->emitted, 3);
+	assert_int_equal(a->send_count, 15);
 	net_destroy(net);
 }
 

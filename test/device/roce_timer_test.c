@@ -137,6 +137,29 @@ test_idle_has_no_deadline(void **state)
 	net_destroy(net);
 }
 
+/* The oldest packet's clock runs on, however much is sent behind it. */
+static void
+test_later_packets_do_not_put_the_timeout_off(void **state)
+{
+	struct net_log log;
+	struct net *net = net_create_logged(&log);
+	struct net_end *a = &net->ends[0];
+	struct roce_attr attr = net_attr(net);
+	uint32_t i;
+
+	(void)state;
+	net_connect(net, &attr, 0);
+	log.lose_all = true;
+	for (i = 0; i < 8; i++) {
+		net->now = 1 + i * TIMEOUT_NS(5) / 8;
+		net_post(a, RNIC_WQE_RDMA_WRITE, i, 0, 10, 0);
+		net_poll(net);
+		assert_int_equal(log.count, i + 1);
+		assert_true(roce_qp_deadline(&a->qp) == 1 + TIMEOUT_NS(5));
+	}
+	net_destroy(net);
+}
+
 /* The wait that the code of the RNR NAK says, for every code. */
 static void
 test_rnr_waits(void **state)
@@ -217,7 +240,10 @@ acknowledge(uint32_t psn, uint8_t syndrome)
 	return (struct roce_pkt){ .opcode = ROCE_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome };
 }
 
-/* Two copies of one RNR NAK are one; an ACK that comes late ends the wait; behind it a NAK is obeyed anew. */
+/*
+ * Two copies of one RNR NAK are one; a NAK of sequence does not shorten the wait, behind it it is obeyed; an ACK that
+ * comes late ends it.
+ */
 static void
 test_rnr_wait_meets_other_answers(void **state)
 {
@@ -239,6 +265,9 @@ test_rnr_wait_meets_other_answers(void **state)
 	net_inject(a, &rnr);
 	waits = roce_qp_deadline(&a->qp);
 	net_inject(a, &rnr);
+	net_inject(a, &nak);
+	net_poll(net);
+	assert_int_equal(log.count, 1);
 	assert_int_equal(a->qp.state, ROCE_RTS);
 	assert_true(roce_qp_deadline(&a->qp) == waits);
 	net->now = waits;
@@ -320,6 +349,7 @@ main(void)
 		cmocka_unit_test(test_a_timeout_that_comes_late),
 		cmocka_unit_test(test_progress_renews_retries),
 		cmocka_unit_test(test_idle_has_no_deadline),
+		cmocka_unit_test(test_later_packets_do_not_put_the_timeout_off),
 		cmocka_unit_test(test_rnr_waits),
 		cmocka_unit_test(test_rnr_retries_run_out),
 		cmocka_unit_test(test_rnr_wait_meets_other_answers),
