@@ -319,6 +319,44 @@ test_remote_key(void **state)
 		assert_int_equal(two->in[i], 0);
 }
 
+/* A list of keys, one of which has gone: what a peer's key leads to is as much its affair as the key is. */
+static void
+test_remote_key_that_leads_nowhere(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_end *end = two->b.end;
+	const struct qw_key_conf conf = { .start = two->in,
+					  .length = 4096,
+					  .access = SOFTRNIC_REMOTE_READ };
+	uint32_t inner = qw_key(end, &conf), outer;
+	struct {
+		struct rnic_create_mkey_in in;
+		struct rnic_klm klm;
+	} in = { .klm = { RNIC_BE32(4096), rnic_cpu_to_be32(inner),
+			  rnic_cpu_to_be64((uintptr_t)two->in) } };
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
+	struct rnic_object_out out[2];
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
+	rnic_mkc_set(mkc, RNIC_MKC_RR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, 4096);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
+	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
+	assert_int_equal(
+		dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)),
+		0);
+	outer = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8;
+	qw_wqe(&two->a, RNIC_WQE_RDMA_READ, two->out, 64, NULL, outer, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	again(two);
+	assert_int_equal(dp_destroy(&end->dp, RNIC_CMD_DESTROY_MKEY, inner >> 8), 0);
+	remote_key(two, RNIC_WQE_RDMA_READ, 64, outer, NULL);
+}
+
 /* Nothing is asked of the key of a message without bytes. */
 static void
 test_no_bytes_no_key(void **state)
@@ -675,6 +713,7 @@ main(void)
 		T(test_local_key_in_the_middle),
 		T(test_reserved_key),
 		T(test_remote_key),
+		T(test_remote_key_that_leads_nowhere),
 		T(test_no_bytes_no_key),
 		T(test_rights_of_the_peer),
 		T(test_atomic_off_its_place),

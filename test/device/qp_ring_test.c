@@ -362,6 +362,38 @@ test_many_pieces(void **state)
 	free(pieces);
 }
 
+/* Addresses do not go round: behind the last byte of them there is nothing, whatever is mapped at the first. */
+static void
+test_segment_over_the_end_of_addresses(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_end *end = two->a.end;
+	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
+	const struct qw_attr attr = qw_attr();
+	const uint64_t high = UINT64_MAX - 1023;
+	uint8_t *last = two->out, *first = two->out + 4096;
+
+	assert_int_equal(softrnic_dma_map(end->dp.dev, high, 1024, last, SOFTRNIC_DMA_READ), 0);
+	assert_int_equal(softrnic_dma_map(end->dp.dev, 0, 4096, first, SOFTRNIC_DMA_READ), 0);
+	conf.rlky = true;
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_create(end, &two->a, &conf), 0);
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_connect(&two->a, &two->b, &attr);
+	memset(two->in, 0, 4096);
+	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_segment(&two->a, 2, SOFTRNIC_RESERVED_LKEY, (void *)(uintptr_t)high, 2048);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
+			two->a.qpn);
+	/* What fits went. */
+	assert_memory_equal(two->in, last, 1024);
+	assert_int_equal(two->in[1024], 0);
+	assert_int_equal(softrnic_dma_unmap(end->dp.dev, high, 1024), 0);
+	assert_int_equal(softrnic_dma_unmap(end->dp.dev, 0, 4096), 0);
+}
+
 /* No atomic step where a multiple of 8 is mapped as something else. */
 static void
 test_atomic_on_memory_askew(void **state)
@@ -645,6 +677,7 @@ main(void)
 		T(test_maps_that_change),
 		T(test_payload_gone),
 		T(test_many_pieces),
+		T(test_segment_over_the_end_of_addresses),
 		T(test_atomic_on_memory_askew),
 		T(test_send_cq_overrun),
 		T(test_receive_cq_overrun),

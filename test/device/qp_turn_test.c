@@ -131,6 +131,108 @@ test_last_byte_of_lists_of_lists(void **state)
 		destroy_key(two->a.end, keys[i]);
 }
 
+/* ---- Turns ---- */
+
+#define QPS  16u
+#define EACH (128u << 10)
+/* Packets that one queue pair may be ahead of another: a turn, and the one that has just ended. */
+#define AHEAD (2 * 64u)
+
+struct many {
+	struct qw_two *two;
+	struct dp_cq cq;
+	struct qw_qp senders[64], receivers[64];
+	uint32_t count;
+};
+
+static struct many *
+many_open(struct qw_two *two, uint32_t count)
+{
+	const struct dp_cq_conf cq_conf = { .log_size = 12, .uar = 1 };
+	struct many *many = calloc(1, sizeof(*many));
+	struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);
+	struct qw_attr attr = qw_attr();
+
+	assert_non_null(many);
+	many->two = two;
+	many->count = count;
+	assert_int_equal(dp_cq_create(&two->a.end->dp, &many->cq, &cq_conf), 0);
+	a.send_cq = &many->cq;
+	a.no_rq = b.no_rq = true;
+	b.log_sq = 1;
+	attr.mtu = RNIC_QP_MTU_4096;
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(qw_qp_create(two->a.end, &many->senders[i], &a), 0);
+		assert_int_equal(qw_qp_create(two->b.end, &many->receivers[i], &b), 0);
+		qw_connect(&many->senders[i], &many->receivers[i], &attr);
+	}
+	return many;
+}
+
+/* Packets that this one has sent. */
+static uint32_t
+sent(struct many *many, uint32_t i)
+{
+	return (qw_qp_inside(&many->senders[i])->roce.requester.high - qw_attr().psn) & 0xffffff;
+}
+
+/* However much each of them has to do, none gets ahead of the others by more than its turn. */
+static void
+test_turns(void **state)
+{
+	struct qw_two *two = *state;
+	struct many *many = many_open(two, QPS);
+	const uint32_t all = EACH / 4096 * 16;
+	uint32_t least = 0, most, n;
+
+	for (uint32_t i = 0; i < QPS; i++) {
+		for (uint32_t j = 0; j < 16; j++)
+			qw_wqe(&many->senders[i], RNIC_WQE_RDMA_WRITE, two->out, EACH, two->in,
+			       two->b.end->key, RNIC_WQE_CE_ON_ERROR);
+		dp_sq_ring(&many->senders[i].sq);
+	}
+	for (uint32_t polls = 0; least < all; polls++) {
+		assert_true(polls < 1000);
+		softrnic_poll(two->qw.poller);
+		least = all;
+		most = 0;
+		for (uint32_t i = 0; i < QPS; i++) {
+			n = sent(many, i);
+			least = n < least ? n : least;
+			most = n > most ? n : most;
+		}
+		assert_true(most - least <= AHEAD);
+	}
+	qw_expect_nothing(&many->cq);
+	free(many);
+}
+
+/* Packets without bytes are work as well: a poll ends after so many of them. */
+static void
+test_a_poll_ends_by_packets_too(void **state)
+{
+	enum { COUNT = 64, WQES = 64, MOST = 1024 + 2 * 64 };
+	struct qw_two *two = *state;
+	struct many *many = many_open(two, COUNT);
+	uint64_t before = dp_stats(&two->a.end->dp).tx_packets, now = before, start = before;
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		for (uint32_t j = 0; j < WQES; j++)
+			qw_wqe(&many->senders[i], RNIC_WQE_RDMA_WRITE, NULL, 0, NULL, 0,
+			       RNIC_WQE_CE_ON_ERROR);
+		dp_sq_ring(&many->senders[i].sq);
+	}
+	for (uint32_t polls = 0; now - start < COUNT * WQES; polls++) {
+		assert_true(polls < 1000);
+		softrnic_poll(two->qw.poller);
+		now = dp_stats(&two->a.end->dp).tx_packets;
+		assert_true(now - before <= MOST);
+		before = now;
+	}
+	qw_expect_nothing(&many->cq);
+	free(many);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -139,6 +241,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_place_in_a_list_of_keys),
 		T(test_last_byte_of_lists_of_lists),
+		T(test_turns),
+		T(test_a_poll_ends_by_packets_too),
 	};
 
 	return cmocka_run_group_tests_name("qp_turn", tests, NULL, NULL);

@@ -400,6 +400,29 @@ test_port_mtu_too_small(void **state)
 	assert_int_equal(two->a.end->dp.dev->port.counters.tx_errors, 1);
 }
 
+/* Who has done nothing for a while learns the time from the packet that comes. */
+static void
+test_time_of_arrival(void **state)
+{
+	struct qw_two *two = *state;
+	const struct softrnic *dev = two->b.end->dp.dev;
+	const struct rnic_cqe *cqe;
+	uint64_t before, time;
+
+	/* Its last packet lies back two milliseconds and many polls. */
+	qw_run_us(&two->qw, 2000);
+	for (uint32_t i = 0; i < 1000; i++)
+		softrnic_poll(two->qw.poller);
+	assert_false(qw_qp_inside(&two->b)->active);
+	before = softrnic_now_ns();
+	qw_recv(&two->b, two->in, 64);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
+	qw_run(&two->qw);
+	cqe = qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
+	time = rnic_be64_to_cpu(cqe->timestamp) + dev->power_on_ns;
+	assert_true(time >= before && time <= softrnic_now_ns());
+}
+
 /* By hand: what our own sender never sends. */
 static void
 test_pkey_and_icrc(void **state)
@@ -464,6 +487,7 @@ main(void)
 		T(test_roce_is_off),
 		T(test_link_is_down),
 		T(test_port_mtu_too_small),
+		T(test_time_of_arrival),
 		T(test_pkey_and_icrc),
 	};
 

@@ -323,6 +323,17 @@ test_repeated_reads_stay_in_their_range(void **state)
 	assert_int_equal(repeat_read(net, PSN, va + 1, UINT32_MAX, NET_KEY), 0);
 	assert_int_equal(repeat_read(net, PSN, va, 3 * MTU, NET_KEY + 1), 0);
 	assert_int_equal(repeat_read(net, PSN - 1, va, 1, NET_KEY), 0);
+	/* with payload */
+	net_inject(b, &(struct roce_pkt){ .opcode = ROCE_READ_REQUEST,
+					  .psn = PSN,
+					  .rkey = NET_KEY,
+					  .va = va,
+					  .dma_length = 1,
+					  .length = 8,
+					  .count = 1,
+					  .pieces = &payload_piece });
+	net_poll(net);
+	assert_int_equal(log.count, 12);
 	/* An atomic at the PSN of a READ is none that was executed. */
 	net_inject(b, &(struct roce_pkt){ .opcode = ROCE_FETCH_ADD,
 					  .psn = PSN,
@@ -334,7 +345,7 @@ test_repeated_reads_stay_in_their_range(void **state)
 	assert_int_equal(b->atomics, 0);
 	assert_int_equal(b->qp.state, ROCE_RTS);
 	assert_int_equal(b->counters.rx_read_requests, 1);
-	assert_int_equal(b->counters.duplicate_request, 12);
+	assert_int_equal(b->counters.duplicate_request, 13);
 	net_destroy(net);
 }
 
@@ -412,6 +423,22 @@ test_repeated_atomics(void **state)
 	net_poll(net);
 	assert_int_equal(log.count, 4);
 	assert_int_equal(b->atomics, 3);
+	/* The same of a compare-and-swap, by both of its operands. */
+	pkt.psn = (PSN + 3) & ROCE_PSN_MASK;
+	pkt.compare = 15;
+	net_inject(b, &pkt);
+	net_poll(net);
+	assert_int_equal(log.count, 5);
+	pkt.compare++;
+	net_inject(b, &pkt);
+	net_poll(net);
+	assert_int_equal(log.count, 5);
+	pkt.compare--;
+	net_inject(b, &pkt);
+	net_poll(net);
+	assert_int_equal(log.count, 6);
+	assert_int_equal(log.pkts[5].original, 15);
+	assert_int_equal(b->atomics, 4);
 	net_destroy(net);
 }
 
