@@ -451,6 +451,27 @@ test_receive_buffer(void **state)
 	receive_fails(two, RNIC_SYND_LOCAL_PROTECTION, RNIC_SYND_REMOTE_OPERATION);
 }
 
+/* More room than a message can be long is room, not what is left of it in 32 bits. */
+static void
+test_receive_buffer_of_more_than_a_message(void **state)
+{
+	struct qw_two *two = *state;
+	struct rnic_wqe_data *segment = (struct rnic_wqe_data *)two->b.rq.ring;
+
+	dp_post(&two->b.rq, two->in, 100);
+	for (uint32_t i = 0; i < 2; i++)
+		segment[i] = (struct rnic_wqe_data){
+			.byte_count = rnic_cpu_to_be32(0), /* 2 GiB */
+			.lkey = rnic_cpu_to_be32(two->b.end->key),
+			.address = rnic_cpu_to_be64((uintptr_t)two->in),
+		};
+	dp_rq_record(&two->b.rq);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 1500, NULL);
+	qw_run(&two->qw);
+	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
+	assert_memory_equal(two->in, two->out, 1500);
+}
+
 /* ---- What waits ---- */
 
 static bool
@@ -718,6 +739,7 @@ main(void)
 		T(test_rights_of_the_peer),
 		T(test_atomic_off_its_place),
 		T(test_receive_buffer),
+		T(test_receive_buffer_of_more_than_a_message),
 		cmocka_unit_test_setup_teardown(test_peer_that_is_gone, setup_hasty, teardown),
 		cmocka_unit_test_setup_teardown(test_two_clocks, setup_hasty, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_that_has_no_buffer, setup_hasty,
