@@ -534,8 +534,11 @@ struct softrnic_flow_table; /* eth/steer.c */
 struct softrnic_port_counters {
 	uint64_t rx_packets[3], rx_bytes[3]; /* unicast, multicast, broadcast */
 	uint64_t tx_packets[3], tx_bytes[3];
+	/* Packets of queue pairs, as the frames that they are: the port counts them with the others, the vport apart. */
+	uint64_t rx_rdma_packets[3], rx_rdma_bytes[3];
+	uint64_t tx_rdma_packets[3], tx_rdma_bytes[3];
 	uint64_t rx_errors, tx_errors;
-	/* of the above: the port saw them, the vport has no such address */
+	/* of rx_packets: the port saw them, the vport has no such address */
 	uint64_t rx_foreign_packets[3], rx_foreign_bytes[3];
 };
 

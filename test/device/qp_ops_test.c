@@ -3,6 +3,7 @@
 /* What queue pairs do when all is well: each operation, its bytes at the other end, its completions. */
 #include <stdlib.h>
 
+#include "prm/reg.h"
 #include "qp_world.h"
 
 #define MTU 1024u
@@ -540,13 +541,13 @@ count_bytes(bool ipv6, uint32_t ip_bytes)
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 5, two->in);
 	qw_run(&two->qw);
 	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
-	assert_int_equal(a->tx_packets[0], 1);
-	assert_int_equal(a->tx_bytes[0], 14 + ip_bytes + 8 + 12 + 16 + 8 + 4);
-	assert_int_equal(b->rx_packets[0], 1);
-	assert_int_equal(b->rx_bytes[0], a->tx_bytes[0]);
-	assert_int_equal(b->tx_packets[0], 1);
-	assert_int_equal(b->tx_bytes[0], 14 + ip_bytes + 8 + 12 + 4 + 4);
-	assert_int_equal(a->rx_bytes[0], b->tx_bytes[0]);
+	assert_int_equal(a->tx_rdma_packets[0], 1);
+	assert_int_equal(a->tx_rdma_bytes[0], 14 + ip_bytes + 8 + 12 + 16 + 8 + 4);
+	assert_int_equal(b->rx_rdma_packets[0], 1);
+	assert_int_equal(b->rx_rdma_bytes[0], a->tx_rdma_bytes[0]);
+	assert_int_equal(b->tx_rdma_packets[0], 1);
+	assert_int_equal(b->tx_rdma_bytes[0], 14 + ip_bytes + 8 + 12 + 4 + 4);
+	assert_int_equal(a->rx_rdma_bytes[0], b->tx_rdma_bytes[0]);
 	qw_two_close(two);
 }
 
@@ -556,6 +557,57 @@ test_counted_as_frames(void **state)
 	(void)state;
 	count_bytes(false, 20);
 	count_bytes(true, 40);
+}
+
+/* RoCE is no Ethernet traffic of the vport's, it is RDMA traffic; on the cable both are frames. */
+static void
+test_counters_of_vport_and_port(void **state)
+{
+	struct qw_two *two = *state;
+	struct rnic_query_vport_counter_in in = { 0 };
+	struct rnic_query_vport_counter_out out;
+	struct rnic_vport_counters *counters = rnic_query_vport_counter_out_vport_counters(&out);
+	struct {
+		struct rnic_access_reg_in in;
+		struct rnic_ppcnt_reg reg;
+	} reg_in = { 0 };
+	struct {
+		struct rnic_access_reg_out out;
+		struct rnic_ppcnt_reg reg;
+	} reg_out;
+
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 3000, two->in);
+	qw_run(&two->qw);
+	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
+	assert_int_equal(dp_command(&two->a.end->dp, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in,
+				    sizeof(in), &out, sizeof(out)),
+			 0);
+#define COUNTER(name) rnic_vport_counters_get(counters, RNIC_VPORT_COUNTERS_##name)
+	assert_int_equal(COUNTER(TRANSMITTED_IB_UNICAST_PACKETS), 3);
+	assert_int_equal(COUNTER(TRANSMITTED_IB_UNICAST_OCTETS),
+			 3000 + 16 + 3 * (14 + 20 + 8 + 12 + 4));
+	assert_int_equal(COUNTER(RECEIVED_IB_UNICAST_PACKETS), 1);
+	assert_int_equal(COUNTER(RECEIVED_IB_UNICAST_OCTETS), 14 + 20 + 8 + 12 + 4 + 4);
+	assert_int_equal(COUNTER(TRANSMITTED_ETH_UNICAST_PACKETS), 0);
+	assert_int_equal(COUNTER(TRANSMITTED_ETH_UNICAST_OCTETS), 0);
+	assert_int_equal(COUNTER(RECEIVED_ETH_UNICAST_PACKETS), 0);
+	assert_int_equal(COUNTER(RECEIVED_ETH_UNICAST_OCTETS), 0);
+#undef COUNTER
+	rnic_access_reg_in_set(&reg_in.in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
+	rnic_ppcnt_reg_set(&reg_in.reg, RNIC_PPCNT_REG_LOCAL_PORT, 1);
+	rnic_ppcnt_reg_set(&reg_in.reg, RNIC_PPCNT_REG_CLR, 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(dp_command(&two->a.end->dp, RNIC_CMD_ACCESS_REG,
+					    RNIC_ACCESS_REG_READ, &reg_in, sizeof(reg_in), &reg_out,
+					    sizeof(reg_out)),
+				 0);
+		assert_int_equal(
+			rnic_ppcnt_reg_get(&reg_out.reg, RNIC_PPCNT_REG_A_FRAMES_TRANSMITTED_OK),
+			i == 0 ? 3 : 0);
+		assert_int_equal(
+			rnic_ppcnt_reg_get(&reg_out.reg, RNIC_PPCNT_REG_A_FRAMES_RECEIVED_OK),
+			i == 0 ? 1 : 0);
+	}
 }
 
 /* Headers by operation: of what a sends, and of what b answers; three packets of a long message. */
@@ -587,7 +639,7 @@ test_bytes_of_each_operation(void **state)
 	struct softrnic_port_counters *b = &two->qw.ends[1]->dp.dev->port.counters;
 
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t a_bytes = a->tx_bytes[0], b_bytes = b->tx_bytes[0];
+		uint64_t a_bytes = a->tx_rdma_bytes[0], b_bytes = b->tx_rdma_bytes[0];
 
 		if (rows[i].opcode == RNIC_WQE_SEND || rows[i].opcode == RNIC_WQE_SEND_IMM ||
 		    rows[i].opcode == RNIC_WQE_RDMA_WRITE_IMM)
@@ -595,11 +647,12 @@ test_bytes_of_each_operation(void **state)
 		qw_post(&two->a, &two->b, rows[i].opcode, two->out, rows[i].bytes, two->in);
 		qw_run(&two->qw);
 		assert_non_null(dp_cq_next(&two->a_send));
-		assert_int_equal(a->tx_bytes[0] - a_bytes, rows[i].packets * fixed + rows[i].sends);
-		assert_int_equal(b->tx_bytes[0] - b_bytes,
+		assert_int_equal(a->tx_rdma_bytes[0] - a_bytes,
+				 rows[i].packets * fixed + rows[i].sends);
+		assert_int_equal(b->tx_rdma_bytes[0] - b_bytes,
 				 rows[i].answer_packets * fixed + rows[i].answers);
-		assert_int_equal(b->rx_bytes[0], a->tx_bytes[0]);
-		assert_int_equal(a->rx_bytes[0], b->tx_bytes[0]);
+		assert_int_equal(b->rx_rdma_bytes[0], a->tx_rdma_bytes[0]);
+		assert_int_equal(a->rx_rdma_bytes[0], b->tx_rdma_bytes[0]);
 	}
 }
 
@@ -658,10 +711,10 @@ test_1024(void **state)
 	}
 	/* No poll takes long: a command may be waiting. */
 	for (uint32_t i = 0; i < 100; i++) {
-		uint64_t before = end->dp.dev->port.counters.tx_bytes[0];
+		uint64_t before = end->dp.dev->port.counters.tx_rdma_bytes[0];
 
 		softrnic_poll(two->qw.poller);
-		assert_true(end->dp.dev->port.counters.tx_bytes[0] - before < (768u << 10));
+		assert_true(end->dp.dev->port.counters.tx_rdma_bytes[0] - before < (768u << 10));
 	}
 	qw_run(&two->qw);
 	while (dp_cq_next(&cq) != NULL)
@@ -703,6 +756,7 @@ main(void)
 		BOTH(test_fence),
 		cmocka_unit_test(test_counted_as_frames),
 		ON(pair, test_bytes_of_each_operation),
+		ON(pair, test_counters_of_vport_and_port),
 		cmocka_unit_test(test_itself),
 		cmocka_unit_test(test_1024),
 	};

@@ -136,7 +136,7 @@ reg_node_desc(struct softrnic *dev, void *reg, bool write)
 	return RNIC_STATUS_OK;
 }
 
-/* Counters since they were last cleared. */
+/* Counters since they were last cleared; on the cable packets of queue pairs are frames like others. */
 static struct softrnic_port_counters
 port_counters(const struct softrnic *dev)
 {
@@ -144,10 +144,14 @@ port_counters(const struct softrnic *dev)
 	struct softrnic_port_counters now = dev->port.counters;
 
 	for (unsigned int i = 0; i < 3; i++) {
-		now.rx_packets[i] -= base->rx_packets[i];
-		now.rx_bytes[i] -= base->rx_bytes[i];
-		now.tx_packets[i] -= base->tx_packets[i];
-		now.tx_bytes[i] -= base->tx_bytes[i];
+		now.rx_packets[i] += now.rx_rdma_packets[i];
+		now.rx_packets[i] -= base->rx_packets[i] + base->rx_rdma_packets[i];
+		now.rx_bytes[i] += now.rx_rdma_bytes[i];
+		now.rx_bytes[i] -= base->rx_bytes[i] + base->rx_rdma_bytes[i];
+		now.tx_packets[i] += now.tx_rdma_packets[i];
+		now.tx_packets[i] -= base->tx_packets[i] + base->tx_rdma_packets[i];
+		now.tx_bytes[i] += now.tx_rdma_bytes[i];
+		now.tx_bytes[i] -= base->tx_bytes[i] + base->tx_rdma_bytes[i];
 	}
 	now.rx_errors -= base->rx_errors;
 	now.tx_errors -= base->tx_errors;

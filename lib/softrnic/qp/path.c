@@ -83,8 +83,8 @@ softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)
 		return;
 	}
 	class = softrnic_eth_class(frame.dmac);
-	port->counters.tx_packets[class]++;
-	port->counters.tx_bytes[class] += frame.bytes;
+	port->counters.tx_rdma_packets[class]++;
+	port->counters.tx_rdma_bytes[class] += frame.bytes;
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += frame.bytes;
 	if (__builtin_expect(dev->faults != NULL, 0))
@@ -123,16 +123,18 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.rx_errors++;
 		return;
 	}
-	port->counters.rx_packets[class]++;
-	port->counters.rx_bytes[class] += frame->bytes;
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->bytes;
 	if (__builtin_expect(!softrnic_eth_own_address(port, frame->dmac), 0)) {
+		port->counters.rx_packets[class]++;
+		port->counters.rx_bytes[class] += frame->bytes;
 		port->counters.rx_foreign_packets[class]++;
 		port->counters.rx_foreign_bytes[class] += frame->bytes;
 		dev->stats.roce_dropped++;
 		return;
 	}
+	port->counters.rx_rdma_packets[class]++;
+	port->counters.rx_rdma_bytes[class] += frame->bytes;
 	if (__builtin_expect(frame->corrupt, 0)) {
 		dev->stats.roce_icrc_errors++;
 		return;
