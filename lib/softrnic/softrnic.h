@@ -158,7 +158,10 @@ struct softrnic_stats {
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
-	/** RoCE packets that went to no queue pair: not for us, or not as its path says; no such number; damaged */
+	/**
+	 * RoCE packets that no queue pair took: not for us, not as its path says, or in a state that receives nothing; no
+	 * such number; damaged
+	 */
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
 	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns;

@@ -355,6 +355,24 @@ test_number_of_one_in_reset(void **state)
 	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
 	write_one(two);
 	assert_false(qw_qp_inside(&two->b)->active);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+}
+
+/* One in INIT or in ERR takes nothing either; it is counted in each of them. */
+static void
+test_number_of_one_that_does_not_receive(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_attr attr = qw_attr();
+
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2ERR_QP, NULL, &attr), 0);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 2);
 }
 
 static void
@@ -484,6 +502,7 @@ main(void)
 		T(test_mac_of_the_list),
 		T(test_number_of_nobody),
 		T(test_number_of_one_in_reset),
+		T(test_number_of_one_that_does_not_receive),
 		T(test_roce_is_off),
 		T(test_link_is_down),
 		T(test_port_mtu_too_small),

@@ -106,6 +106,12 @@ path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
 	       memcmp(frame->sgid, qp->dgid, sizeof(qp->dgid)) == 0;
 }
 
+static inline bool
+qp_receives(const struct softrnic_qp *qp)
+{
+	return qp->roce.state >= ROCE_RTR && qp->roce.state != ROCE_ERR;
+}
+
 void
 softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
@@ -148,12 +154,10 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.roce_unknown_qp++;
 		return;
 	}
-	if (__builtin_expect(!path_fits(dev, qp, frame), 0)) {
+	if (__builtin_expect(!qp_receives(qp) || !path_fits(dev, qp, frame), 0)) {
 		dev->stats.roce_dropped++;
 		return;
 	}
-	if (qp->roce.state == ROCE_RST)
-		return;
 	roce_qp_receive(&qp->roce, frame->pkt, dev->now);
 	softrnic_qp_activate(dev, qp);
 }
