@@ -53,6 +53,7 @@ static const struct general_row general[] = {
 	{ GENERAL(MODIFY_RQ_COUNTER_SET_ID), 1 },
 	{ GENERAL(CQ_OI), 1 },
 	{ GENERAL(CQ_RESIZE), 1 },
+	{ GENERAL(CQ_MODERATION), 1 },
 	{ GENERAL(CQE_VERSION), 1 },
 	{ GENERAL(MODIFY_TIS), 1 },
 	{ GENERAL(LOG_MAX_RQT_SIZE), SOFTRNIC_LOG_MAX_RQT_SIZE },

@@ -87,6 +87,33 @@ softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq, enum rnic_c
 	return 0;
 }
 
+static void
+cq_hold(struct softrnic *dev, struct softrnic_cq *cq, bool hold)
+{
+	if (cq->held == hold)
+		return;
+	cq->held = hold;
+	if (hold)
+		TAILQ_INSERT_TAIL(&dev->held_cqs, cq, held_link);
+	else
+		TAILQ_REMOVE(&dev->held_cqs, cq, held_link);
+}
+
+/* Has the event to wait, with so many entries that the driver has not seen? The clock starts with the first of them. */
+static bool
+cq_moderate(struct softrnic *dev, struct softrnic_cq *cq, uint32_t unseen)
+{
+	uint64_t now;
+
+	if (cq->max_count == 0 || cq->period_ns == 0 || unseen >= cq->max_count)
+		return false;
+	now = softrnic_now_ns() - dev->power_on_ns;
+	if (!cq->held)
+		cq->held_to = now + cq->period_ns;
+	cq_hold(dev, cq, true);
+	return now < cq->held_to;
+}
+
 /* Raise the event if the CQ is armed and has an entry that the driver had not seen when it armed. */
 static void
 cq_check_event(struct softrnic *dev, struct softrnic_cq *cq)
@@ -98,8 +125,9 @@ cq_check_event(struct softrnic *dev, struct softrnic_cq *cq)
 		return;
 	seen = cq_index_extend(cq, cq->arm & RNIC_CQ_INDEX_MASK);
 	last = (cq->arm & RNIC_CQ_ARM_SOLICITED) != 0 ? cq->solicited : cq->producer;
-	if ((int32_t)(last - seen) <= 0)
+	if ((int32_t)(last - seen) <= 0 || cq_moderate(dev, cq, last - seen))
 		return;
+	cq_hold(dev, cq, false);
 	cq->armed = false;
 	cq->fired = cq->arm;
 	data[6] = cq->object.number;
@@ -109,6 +137,9 @@ cq_check_event(struct softrnic *dev, struct softrnic_cq *cq)
 static void
 cq_arm(struct softrnic *dev, struct softrnic_cq *cq, uint32_t arm)
 {
+	/* The doorbell of what the record told of already does not start the clock again. */
+	if (cq->arm != arm)
+		cq_hold(dev, cq, false);
 	cq->arm = arm;
 	cq->armed = cq->fired != arm;
 	cq_check_event(dev, cq);
@@ -137,6 +168,17 @@ softrnic_cq_flush(struct softrnic *dev)
 		STAILQ_REMOVE_HEAD(&dev->pending_cqs, pending_link);
 		cq->pending = false;
 		cq_read_arm(dev, cq);
+	}
+}
+
+void
+softrnic_cq_release(struct softrnic *dev)
+{
+	struct softrnic_cq *cq, *next;
+
+	for (cq = TAILQ_FIRST(&dev->held_cqs); cq != NULL; cq = next) {
+		next = TAILQ_NEXT(cq, held_link);
+		cq_check_event(dev, cq);
 	}
 }
 
@@ -178,6 +220,7 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 {
 	if (cq->pending)
 		STAILQ_REMOVE(&dev->pending_cqs, cq, softrnic_cq, pending_link);
+	cq_hold(dev, cq, false);
 	TAILQ_REMOVE(&dev->swept_cqs, cq, sweep_link);
 	softrnic_uar_user(dev, cq->uar, -1);
 	softrnic_object_remove(dev, &cq->object);
@@ -215,6 +258,8 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 	cq->log_size = (uint8_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
 	cq->collapsed = rnic_cqc_get(cqc, RNIC_CQC_CC) != 0;
 	cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;
+	cq->max_count = (uint16_t)rnic_cqc_get(cqc, RNIC_CQC_CQ_MAX_COUNT);
+	cq->period_ns = rnic_cqc_get(cqc, RNIC_CQC_CQ_PERIOD) * 1000;
 	cq->uar = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_UAR_PAGE);
 	cq->eqn = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_C_EQN);
 	cq->eq = softrnic_object_get(dev, SOFTRNIC_EQ, cq->eqn);
@@ -373,11 +418,35 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	return RNIC_STATUS_OK;
 }
 
-/* Another ring; overrun may be ignored or not. Moderation is not offered (cq_moderation is 0), so its fields are refused. */
+/* Fields of the context that may change: what an event waits for, and whether overrun is ignored. */
+static void
+cq_modify_fields(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqc *cqc,
+		 uint64_t select)
+{
+	if ((select & RNIC_MODIFY_CQ_OVERRUN) != 0) {
+		cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;
+		rnic_cqc_set(&cq->context, RNIC_CQC_OI, cq->ignore_overrun);
+	}
+	if ((select & RNIC_MODIFY_CQ_MAX_COUNT) != 0) {
+		cq->max_count = (uint16_t)rnic_cqc_get(cqc, RNIC_CQC_CQ_MAX_COUNT);
+		rnic_cqc_set(&cq->context, RNIC_CQC_CQ_MAX_COUNT, cq->max_count);
+	}
+	if ((select & RNIC_MODIFY_CQ_PERIOD) != 0) {
+		cq->period_ns = rnic_cqc_get(cqc, RNIC_CQC_CQ_PERIOD) * 1000;
+		rnic_cqc_set(&cq->context, RNIC_CQC_CQ_PERIOD,
+			     rnic_cqc_get(cqc, RNIC_CQC_CQ_PERIOD));
+	}
+	/* What waits, waits by the new values. */
+	cq_hold(dev, cq, false);
+	cq_check_event(dev, cq);
+}
+
+/* Another ring, or other values of fields. */
 SOFTRNIC_CMD(modify_cq)
 {
+	const uint64_t known =
+		RNIC_MODIFY_CQ_OVERRUN | RNIC_MODIFY_CQ_MAX_COUNT | RNIC_MODIFY_CQ_PERIOD;
 	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
-	const struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(in);
 	struct softrnic_cq *cq = cq_of_command(dev, cmd);
 	uint64_t select = rnic_modify_cq_in_get(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT);
 
@@ -387,12 +456,8 @@ SOFTRNIC_CMD(modify_cq)
 	cmd->syndrome = 0x403002;
 	if (cmd->op_mod == RNIC_MODIFY_CQ_RESIZE)
 		return cq_resize(dev, cmd, cq);
-	if (cmd->op_mod != RNIC_MODIFY_CQ_FIELDS ||
-	    (select & ~(uint64_t)RNIC_MODIFY_CQ_OVERRUN) != 0)
+	if (cmd->op_mod != RNIC_MODIFY_CQ_FIELDS || (select & ~known) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if ((select & RNIC_MODIFY_CQ_OVERRUN) != 0) {
-		cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;
-		rnic_cqc_set(&cq->context, RNIC_CQC_OI, cq->ignore_overrun);
-	}
+	cq_modify_fields(dev, cq, rnic_modify_cq_in_cqc(in), select);
 	return RNIC_STATUS_OK;
 }

@@ -154,6 +154,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	TAILQ_INIT(&dev->swept_sqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
+	TAILQ_INIT(&dev->held_cqs);
 	rc = conf_check(dev, conf);
 	if (rc != 0) {
 		free(dev);

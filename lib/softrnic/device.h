@@ -399,6 +399,12 @@ struct softrnic_cq {
 	bool error;		/* overrun or unreachable: takes no more entries */
 	bool armed;
 	bool pending; /* on the list of CQs that got entries in this poll */
+	/* Moderation: an event waits for so many entries, or so long after the first of them; either 0: it does not. */
+	uint16_t max_count;
+	bool held; /* an event waits, on the list of those */
+	uint64_t period_ns;
+	uint64_t held_to; /* ns since power-on */
+	TAILQ_ENTRY(softrnic_cq) held_link;
 	uint32_t eqn, uar;
 	STAILQ_ENTRY(softrnic_cq) pending_link;
 	TAILQ_ENTRY(softrnic_cq) sweep_link;
@@ -407,6 +413,8 @@ struct softrnic_cq {
 };
 /* Raise the events of CQs that got entries since the last call. */
 void softrnic_cq_flush(struct softrnic *dev);
+/* Raise the events that have waited long enough. */
+void softrnic_cq_release(struct softrnic *dev);
 /* Look at one arm record: repairs a doorbell that was lost on a shared page. */
 void softrnic_cq_sweep(struct softrnic *dev);
 /* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). */
@@ -625,6 +633,7 @@ struct softrnic {
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */
 	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
+	TAILQ_HEAD(, softrnic_cq) held_cqs; /* whose event waits, by moderation */
 	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;

@@ -153,6 +153,8 @@ softrnic_poll(struct softrnic_poller *poller)
 	TAILQ_FOREACH(dev, &poller->devices, link) {
 		if (!STAILQ_EMPTY(&dev->pending_cqs))
 			softrnic_cq_flush(dev);
+		if (__builtin_expect(!TAILQ_EMPTY(&dev->held_cqs), 0))
+			softrnic_cq_release(dev);
 	}
 	pthread_mutex_unlock(&poller->lock);
 	return done;

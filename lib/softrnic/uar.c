@@ -70,6 +70,7 @@ softrnic_uar_init(struct softrnic *dev)
 	TAILQ_INIT(&dev->swept_sqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
+	TAILQ_INIT(&dev->held_cqs);
 	TAILQ_INIT(&dev->active_qps);
 	TAILQ_INIT(&dev->swept_qps);
 	TAILQ_INIT(&dev->timed_qps);

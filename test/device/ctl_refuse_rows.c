@@ -139,10 +139,7 @@ const struct refusal refusals[] = {
 	OP_MOD(MODIFY_CQ, 1), /* without its fields */
 	OP_MOD(MODIFY_CQ, 2),
 	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, 1u << 31, "unknown field"),
-	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_MODIFY_CQ_PERIOD,
-	  "moderation: not offered"),
-	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_MODIFY_CQ_MAX_COUNT,
-	  "moderation: not offered"),
+	R(MODIFY_CQ, BAD_PARAM, RNIC_MODIFY_CQ_IN_FIELD_SELECT, 1u << 3, "another EQ: not offered"),
 
 	R(CREATE_QP, BAD_PARAM, QPC(ST), 1, "unreliable"),
 	R(CREATE_QP, BAD_PARAM, QPC(ST), 2, "datagrams"),

@@ -355,6 +355,8 @@ dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, conf->big ? RNIC_CQE_SIZE_128 : RNIC_CQE_SIZE_64);
 	rnic_cqc_set(cqc, RNIC_CQC_CC, conf->collapsed);
 	rnic_cqc_set(cqc, RNIC_CQC_OI, conf->ignore_overrun);
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_MAX_COUNT, conf->max_count);
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_PERIOD, conf->period_us);
 	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, cq->uar);
 	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, dp->eqn);

@@ -41,6 +41,7 @@ struct dp_cq {
 struct dp_cq_conf {
 	uint32_t log_size, uar;
 	bool big, collapsed, ignore_overrun; /* big: 128-byte entries */
+	uint16_t max_count, period_us;	     /* moderation */
 };
 
 struct dp_sq {

@@ -264,6 +264,34 @@ test_completion_events(void **state)
 	assert_int_equal(world->dev->rdma->event_cqs, 0);
 }
 
+/* One completion alone is told of when its time is over, not before. */
+static void
+test_moderated_events(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_cq_init_attr attr = { .cqe = 63 };
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_wc wc;
+	struct rnic_sq sq;
+	uint64_t start;
+
+	assert_int_equal(rdmapmd_comp_channel_create(world->context, &attr.channel), 0);
+	assert_int_equal(rdmapmd_cq_create(world->context, &attr, &cq), 0);
+	assert_int_equal(rnic_sq_create(world->dev, 6, &((struct rnic_rdma_cq *)cq)->ring, &sq), 0);
+	assert_int_equal(rdmapmd_cq_moderate(cq, 32, 4096), -EINVAL);
+	assert_int_equal(rdmapmd_cq_moderate(cq, 32, 4095), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
+	start = rte_get_timer_cycles();
+	post_nop(&sq);
+	assert_ptr_equal(wait_event(attr.channel, 5000), cq);
+	assert_true(rte_get_timer_cycles() - start >= rte_get_timer_hz() * 4095 / 1000000);
+	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
+	assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
+	assert_int_equal(rnic_sq_destroy(world->dev, &sq), 0);
+	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
+	assert_int_equal(rdmapmd_comp_channel_destroy(attr.channel), 0);
+}
+
 static void
 test_a_cq_without_a_channel(void **state)
 {
@@ -278,8 +306,8 @@ test_a_cq_without_a_channel(void **state)
 	assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
 	assert_int_equal(rdmapmd_cq_resize(cq, 200), 0);
 	assert_int_equal(cq->cqe, 255);
-	/* The device cannot. */
-	assert_int_equal(rdmapmd_cq_moderate(cq, 1, 1), -ENOTSUP);
+	assert_int_equal(rdmapmd_cq_moderate(cq, 1, 1), 0);
+	assert_int_equal(rdmapmd_cq_moderate(cq, 0, 0), 0);
 }
 
 /* The driver believes that receive WQEs may be longer than the device takes. */
@@ -619,6 +647,7 @@ run(void)
 		TEST(test_the_path_mtu_follows_the_port),
 		TEST(test_memory_regions),
 		TEST(test_completion_events),
+		TEST(test_moderated_events),
 		TEST(test_a_cq_without_a_channel),
 		TEST(test_what_the_device_refuses_leaves_nothing),
 		TEST(test_a_cq_that_ran_over),
