@@ -109,15 +109,47 @@ decode_data(const uint8_t *bytes, size_t length, rnic_dump_line *line, void *arg
 	return sizeof(data);
 }
 
-/*
- * Whether all that follows (an Ethernet segment apart) is data. Others bring segments of their own.
- */
+/* The remote address segment, and what an atomic has behind it; returns the bytes both take. */
+static size_t
+decode_remote(const uint8_t *bytes, size_t length, bool atomic, rnic_dump_line *line, void *arg)
+{
+	const size_t whole =
+		sizeof(struct rnic_wqe_raddr) + (atomic ? sizeof(struct rnic_wqe_atomic) : 0);
+	struct rnic_wqe_atomic operands;
+	struct rnic_wqe_raddr remote;
+
+	if (length < whole) {
+		rnic_dump_printf(line, arg, "  raddr: cut short, %zu bytes", length);
+		return length;
+	}
+	memcpy(&remote, bytes, sizeof(remote));
+	rnic_dump_printf(line, arg, "  raddr: address 0x%" PRIx64 " rkey 0x%x",
+			 rnic_be64_to_cpu(remote.address), rnic_be32_to_cpu(remote.rkey));
+	if (atomic) {
+		memcpy(&operands, bytes + sizeof(remote), sizeof(operands));
+		rnic_dump_printf(line, arg, "  atomic: swap_add 0x%" PRIx64 " compare 0x%" PRIx64,
+				 rnic_be64_to_cpu(operands.swap_add),
+				 rnic_be64_to_cpu(operands.compare));
+	}
+	return whole;
+}
+
+/* Whether a remote address stands in front of the data. */
 static bool
-is_data_only(uint32_t opcode)
+is_remote(uint32_t opcode)
+{
+	return opcode == RNIC_WQE_RDMA_WRITE || opcode == RNIC_WQE_RDMA_WRITE_IMM ||
+	       opcode == RNIC_WQE_RDMA_READ || opcode == RNIC_WQE_ATOMIC_CS ||
+	       opcode == RNIC_WQE_ATOMIC_FA;
+}
+
+/* Whether what follows is data, but for the segments that are known. Others bring segments of their own. */
+static bool
+has_data(uint32_t opcode)
 {
 	return opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_SEND_IMM ||
 	       opcode == RNIC_WQE_SEND_INVAL || opcode == RNIC_WQE_LSO ||
-	       opcode == RNIC_WQE_ENHANCED_MPSW;
+	       opcode == RNIC_WQE_ENHANCED_MPSW || is_remote(opcode);
 }
 
 void
@@ -136,9 +168,13 @@ rnic_decode_wqe(const void *wqe, size_t length, bool ethernet, rnic_dump_line *l
 		rnic_dump_printf(line, arg, "  %zu of its %zu bytes follow", length, end);
 		end = length;
 	}
-	if (ethernet && is_data_only(opcode) && at < end)
+	if (is_remote(opcode) && at < end)
+		at += decode_remote(bytes + at, end - at,
+				    opcode == RNIC_WQE_ATOMIC_CS || opcode == RNIC_WQE_ATOMIC_FA,
+				    line, arg);
+	else if (ethernet && has_data(opcode) && at < end)
 		at += decode_eth(bytes + at, end - at, line, arg);
-	while (at < end && is_data_only(opcode))
+	while (at < end && has_data(opcode))
 		at += decode_data(bytes + at, end - at, line, arg);
 	for (; at < end; at += RNIC_WQE_DS_BYTES)
 		rnic_dump_printf(

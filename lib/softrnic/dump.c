@@ -61,7 +61,7 @@ softrnic_dump_queues_wanted(void)
 
 void
 softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number, uint16_t counter,
-		  const void *wqe, uint32_t length)
+		  const void *wqe, uint32_t length, bool ethernet)
 {
 	struct rnic_dump_text text = { .put = queue_put };
 
@@ -69,7 +69,7 @@ softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number,
 	      counter);
 	rnic_dump_wqe((uint64_t)counter * RNIC_WQEBB_BYTES, wqe, length, rnic_dump_text_line,
 		      &text);
-	rnic_decode_wqe(wqe, length, true, rnic_dump_text_line, &text);
+	rnic_decode_wqe(wqe, length, ethernet, rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }
 

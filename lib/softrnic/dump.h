@@ -14,9 +14,12 @@ void softrnic_dump_cmd(const struct softrnic *dev, const struct softrnic_cmd *cm
  * is created, so that the data path tests one flag.
  */
 bool softrnic_dump_queues_wanted(void);
-/* A send WQE of the queue of that kind, "SQ" or "QP", and number, with its WQEBB counter. */
+/*
+ * A send WQE of the queue of that kind, "SQ" or "QP", and number, with its WQEBB counter. ethernet: its SENDs have an
+ * Ethernet segment.
+ */
 void softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number,
-		       uint16_t counter, const void *wqe, uint32_t length);
+		       uint16_t counter, const void *wqe, uint32_t length, bool ethernet);
 void softrnic_dump_cqe(const struct softrnic *dev, const struct softrnic_cq *cq,
 		       const struct rnic_cqe *cqe);
 

@@ -261,7 +261,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 	++*packets;
 	if (__builtin_expect(dev->dump_queues, 0))
 		softrnic_dump_wqe(dev, "SQ", sq->object.number, sq->consumer, wqe.bytes,
-				  blocks * RNIC_WQEBB_BYTES);
+				  blocks * RNIC_WQEBB_BYTES, true);
 	if (__builtin_expect(blocks != 0 &&
 				     rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number,
 			     1)) {

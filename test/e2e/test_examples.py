@@ -9,11 +9,11 @@ PLUGIN = os.environ["RDMAPMD_PLUGIN"]
 EXAMPLES = os.path.join(os.environ["RDMAPMD_BUILD"], "examples")
 
 
-def run(name, *args, vdev="net_rnic0"):
+def run(name, *args, vdev="net_rnic0", eal=()):
     """Exit code and output. Rounds are few: two busy threads share what CPUs there are."""
     command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, "--vdev", vdev, "--lcores=0@(0-1)",
                "--no-huge", "-m256", "--no-pci", "--no-telemetry",
-               f"--file-prefix=rnic-{name}-{os.getpid()}", "--", *args]
+               f"--file-prefix=rnic-{name}-{os.getpid()}", *eal, "--", *args]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -44,6 +44,23 @@ def test_write_of_a_length_that_is_no_multiple_of_a_packet():
     code, output = run("rdma_write", "net_rnic0", "100008")
     assert code == 0, output
     assert "WRITE of 100008 bytes" in output, output
+
+
+def test_dumps_of_queue_entries():
+    """Both halves', in rdma-core's layout, then in words: queue pairs of RC have no Ethernet segments."""
+    dump = ["--log-level=pmd.net.rnic.dump:debug", "--log-level=softrnic.queue:debug"]
+    code, output = run("rdma_pingpong", "net_rnic0", "1", eal=dump)
+    assert code == 0, output
+    wqe = (r"dump wqe at 0x[0-9a-f]+\n([0-9a-f]{8} ){3}[0-9a-f]{8}\n00000040 .*\n"
+           r"  ctrl: SEND\(0x0a\) .* ds 2 .*\n  data: byte_count 0x40 lkey 0x[0-9a-f]+ address 0x[0-9a-f]+\n")
+    for who, count in (("", 4), ("softrnic: .* executes WQE counter 0x0\n", 2)):
+        assert len(re.findall(who + wqe, output)) == count, output
+    assert len(re.findall(r"dump cqe for cqn 0x[0-9a-f]+:\n(([0-9a-f]{8} ?){4}\n){4}  ", output)) == 8, output
+    assert " eth:" not in output, output
+    code, output = run("rdma_write", "net_rnic0", "4096", eal=dump[:1])
+    assert code == 0, output
+    assert re.search(r"READ.*\n  raddr: address 0x[0-9a-f]+ rkey 0x[0-9a-f]+\n  data: byte_count 0x1000 ", output), output
+    assert len(re.findall(r"\n  atomic: swap_add 0x2a compare 0x0\n  data: byte_count 0x8 ", output)) == 2, output
 
 
 def test_examples_name_what_is_missing():

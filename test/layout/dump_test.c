@@ -308,6 +308,49 @@ wqe_as_rdma_core_prints_it(void **state)
 	has_not("eth:");
 }
 
+/* What a request does at its peer stands before the data. */
+static void
+wqe_of_rdma(void **state)
+{
+	struct {
+		struct rnic_wqe_ctrl ctrl;
+		struct rnic_wqe_raddr remote;
+		struct rnic_wqe_atomic atomic;
+		struct rnic_wqe_data data;
+	} wqe = {
+		.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_ATOMIC_CS)),
+		.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 4)),
+		.remote.address = RNIC_BE64(0x7f0012345678),
+		.remote.rkey = RNIC_BE32(0xabcd12),
+		.atomic.swap_add = RNIC_BE64(3),
+		.atomic.compare = RNIC_BE64(4),
+		.data.byte_count = RNIC_BE32(8),
+		.data.lkey = RNIC_BE32(0x77),
+		.data.address = RNIC_BE64(0x9000),
+	};
+
+	(void)state;
+	restart();
+	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	has("  ctrl: ATOMIC_CS(0x11) ");
+	has("  raddr: address 0x7f0012345678 rkey 0xabcd12\n"
+	    "  atomic: swap_add 0x3 compare 0x4\n"
+	    "  data: byte_count 0x8 lkey 0x77 address 0x9000\n");
+	assert_int_equal(text.lines, 4);
+	restart();
+	wqe.ctrl.opmod_idx_opcode = RNIC_BE32(RNIC_WQE_CTRL_DW0(0, 1, RNIC_WQE_RDMA_WRITE));
+	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	has("  raddr: address 0x7f0012345678 rkey 0xabcd12\n  data: ");
+	restart();
+	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 1));
+	rnic_decode_wqe(&wqe, sizeof(wqe), false, collect, &text);
+	assert_int_equal(text.lines, 1);
+	restart();
+	wqe.ctrl.qpn_ds = RNIC_BE32(RNIC_WQE_CTRL_DW1(5, 2));
+	rnic_decode_wqe(&wqe, 24, false, collect, &text);
+	has("  raddr: cut short, 8 bytes\n");
+}
+
 /* Inline headers push what follows by whole units; inline data says its length. */
 static void
 wqe_inline(void **state)
@@ -520,6 +563,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(decoded_variants),
 		cmocka_unit_test(decoded_queue_pairs),
 		cmocka_unit_test(wqe_as_rdma_core_prints_it),
+		cmocka_unit_test(wqe_of_rdma),
 		cmocka_unit_test(wqe_inline),
 		cmocka_unit_test(wqe_cut_short),
 		cmocka_unit_test(cqe_as_rdma_core_prints_it),

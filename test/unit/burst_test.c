@@ -44,10 +44,11 @@ rnic_dump_wanted(void)
 }
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
 {
 	(void)sq;
 	(void)index;
+	(void)ethernet;
 }
 
 void

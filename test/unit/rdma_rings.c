@@ -38,9 +38,11 @@ rnic_dump_wanted(void)
 }
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
 {
 	assert_int_equal(sq->sqn, RINGS_QPN);
+	/* A data segment must not be taken for an Ethernet segment. */
+	assert_false(ethernet);
 	rings_dumped[rings_dump_count++ % RINGS_DUMPS] = index;
 }
 

@@ -38,7 +38,7 @@ rnic_dump_command(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
 }
 
 void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
+rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
 {
 	struct rnic_dump_text text = { .put = dump_put };
 	uint8_t wqe[(RNIC_WQE_DS_MAX + 1) * RNIC_WQE_DS_BYTES];
@@ -50,7 +50,7 @@ rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index)
 	memcpy(wqe, sq->ring + start, first);
 	memcpy(wqe + first, sq->ring, sizeof(wqe) - first);
 	rnic_dump_wqe((uintptr_t)sq->ring + start, wqe, sizeof(wqe), rnic_dump_text_line, &text);
-	rnic_decode_wqe(wqe, sizeof(wqe), true, rnic_dump_text_line, &text);
+	rnic_decode_wqe(wqe, sizeof(wqe), ethernet, rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }
 

@@ -21,8 +21,8 @@ bool rnic_dump_wanted(void);
 /* A command slot with its blocks, in mlx5_core's layout. */
 void rnic_dump_command(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
 		       const void *const *blocks, uint32_t block_count, bool output);
-/* The WQE that starts at this WQEBB. */
-void rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index);
+/* The WQE that starts at this WQEBB. ethernet: its SENDs have an Ethernet segment. */
+void rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet);
 void rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe);
 
 #endif

@@ -297,12 +297,12 @@ short_burst(const uint8_t *open, bool room)
 
 /* All from one WQEBB to another, each WQE once. */
 static void
-dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to)
+dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethernet)
 {
 	uint32_t ds;
 
 	while (from != to) {
-		rnic_dump_sq_wqe(&sq->wq, from);
+		rnic_dump_sq_wqe(&sq->wq, from, ethernet);
 		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)wqebb(sq, from))->qpn_ds) &
 		     RNIC_WQE_DS_MAX;
 		from = (uint16_t)(from + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
@@ -367,7 +367,8 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	}
 	sq->signaled = signaled;
 	if (dump)
-		dump_wqes(sq, sq->wq.producer, (uint16_t)producer);
+		dump_wqes(sq, sq->wq.producer, (uint16_t)producer,
+			  head->qp_type == RDMAPMD_QPT_RAW_PACKET);
 	publish_head(&sq->head, posted);
 	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
 	return (uint16_t)(posted - start);

@@ -201,7 +201,7 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		blocks = length == 0 ? 1 : (length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 		if (__builtin_expect(dev->dump_queues, 0))
 			softrnic_dump_wqe(dev, "QP", qp->object.number, qp->sq_consumer, wqe,
-					  blocks * RNIC_WQEBB_BYTES);
+					  blocks * RNIC_WQEBB_BYTES, false);
 		ctrl = (const struct rnic_wqe_ctrl *)wqe;
 		*req = (struct roce_request){
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),
