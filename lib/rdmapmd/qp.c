@@ -298,21 +298,35 @@ rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 	return qp;
 }
 
+/* An error that the device or a poll meets meanwhile is not forgotten. */
+static void
+set_state(struct rdmapmd_qp_object *qp, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+{
+	unsigned char expected = (unsigned char)from;
+
+	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
+		atomic_store(&qp->state, (unsigned char)to);
+	else
+		atomic_compare_exchange_strong(&qp->state, &expected, (unsigned char)to);
+}
+
 int
 rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 		 struct rdmapmd_qp_init_attr *init_attr)
 {
 	struct rdmapmd_qp_attr answer;
 	struct rdmapmd_object *object;
+	enum rdmapmd_qp_state from;
 	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
 
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&object->lock);
 	answer = qp_of(object)->attr;
+	from = (enum rdmapmd_qp_state)atomic_load(&qp_of(object)->state);
 	rc = object->context->ops->qp_query(qp, &answer);
 	if (rc == 0) {
-		atomic_store(&qp_of(object)->state, (unsigned char)answer.qp_state);
+		set_state(qp_of(object), from, answer.qp_state);
 		answer.cur_qp_state = answer.qp_state;
 		answer.cap = qp_of(object)->cap;
 		*attr = answer;
@@ -419,18 +433,6 @@ merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsigned
 	TAKE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	TAKE(DEST_QPN, dest_qp_num);
 #undef TAKE
-}
-
-/* An error that the device or a poll meets meanwhile is not forgotten. */
-static void
-set_state(struct rdmapmd_qp_object *qp, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
-{
-	unsigned char expected = (unsigned char)from;
-
-	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
-		atomic_store(&qp->state, (unsigned char)to);
-	else
-		atomic_compare_exchange_strong(&qp->state, &expected, (unsigned char)to);
 }
 
 /* Called with the lock held. */

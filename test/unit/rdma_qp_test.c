@@ -324,6 +324,23 @@ test_an_error_during_a_change_stays(void **state)
 	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RESET);
 }
 
+static void
+test_an_error_during_a_query_stays(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp_attr attr;
+
+	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	world->fake->at = "qp_query";
+	world->fake->during = meet_error;
+	world->fake->arg = world;
+	/* The device answers before it meets the error. */
+	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+	world->fake->at = NULL;
+	assert_int_equal(attr.qp_state, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+}
+
 /* ---- Values ---- */
 
 #define VALUE(mask_, from_, to_, member_, value_)                                                 \
@@ -724,6 +741,7 @@ main(void)
 		TEST(test_the_current_state_must_be_right),
 		TEST(test_a_change_that_the_device_refuses),
 		TEST(test_an_error_during_a_change_stays),
+		TEST(test_an_error_during_a_query_stays),
 		TEST(test_values_out_of_range),
 		TEST(test_remote_atomics_need_a_device_that_has_some),
 		TEST(test_the_way_to_the_peer),
