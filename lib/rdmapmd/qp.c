@@ -363,15 +363,23 @@ mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
 	return true;
 }
 
-/* The own address must be there, the peer's MAC is found out if it is not given. */
-static int
-complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
+static bool
+is_ipv4(const union rdmapmd_gid *gid)
 {
-	static const uint8_t no_mac[6];
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+}
+
+/* Where the path begins: an address that is there, and of the same protocol as the peer's. */
+static int
+check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
+	     const struct rdmapmd_ah_attr *ah)
+{
 	static const union rdmapmd_gid no_gid;
-	struct rdmapmd_context *head = rdmapmd_object_head(&context->object);
 	struct rdmapmd_gid_entry own = { 0 };
-	int rc = context->ops->gid_query(head, ah->port_num, ah->sgid_index, &own);
+	int rc = context->ops->gid_query(rdmapmd_object_head(&context->object), ah->port_num,
+					 ah->sgid_index, &own);
 
 	if (rc == -EINVAL || (rc == 0 && memcmp(&own.gid, &no_gid, sizeof(no_gid)) == 0)) {
 		RDMAPMD_LOG(ERR, context->device,
@@ -379,10 +387,30 @@ complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rd
 			    qp_num, ah->sgid_index, ah->port_num);
 		return -EINVAL;
 	}
+	if (rc == 0 && is_ipv4(&own.gid) != is_ipv4(&ah->dgid)) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: sgid_index %u is an %s address and dgid an %s one: choose "
+			    "another entry of the GID table of port %u",
+			    qp_num, ah->sgid_index, is_ipv4(&own.gid) ? "IPv4" : "IPv6",
+			    is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
+		return -EINVAL;
+	}
+	return rc;
+}
+
+/* The own address must fit, the peer's MAC is found out if it is not given. */
+static int
+complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
+{
+	static const uint8_t no_mac[6];
+	int rc = check_source(context, qp_num, ah);
+
 	if (rc != 0 || memcmp(ah->dmac, no_mac, sizeof(no_mac)) != 0 ||
 	    mac_of_link_local(&ah->dgid, ah->dmac))
 		return rc;
-	rc = context->ops->resolve != NULL ? context->ops->resolve(head, ah) : -EHOSTUNREACH;
+	rc = context->ops->resolve != NULL
+		     ? context->ops->resolve(rdmapmd_object_head(&context->object), ah)
+		     : -EHOSTUNREACH;
 	if (rc != 0)
 		RDMAPMD_LOG(ERR, context->device,
 			    "QP 0x%x: the MAC of the peer's address cannot be found out: %s. Set "

@@ -124,7 +124,8 @@ struct rdmapmd_ah_attr {
 	 */
 	uint8_t dmac[6];
 	uint32_t flow_label; /**< 20 bits */
-	uint8_t sgid_index;  /**< the own address, in the port's GID table */
+	/** The own address, in the port's GID table: IPv4 to an IPv4 address, IPv6 to an IPv6 one. */
+	uint8_t sgid_index;
 	uint8_t hop_limit;
 	uint8_t traffic_class;
 	uint8_t sl;	  /**< service level, 3 bits */

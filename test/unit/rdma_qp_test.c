@@ -431,8 +431,11 @@ test_the_way_to_the_peer(void **state)
 	world->fake->ops.resolve = NULL;
 	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EHOSTUNREACH);
 	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_INIT);
-	/* A link-local address has it inside. */
+	/* A link-local address has it inside. Its path begins with an IPv6 address. */
 	memcpy(attr.ah_attr.dgid.raw, link_local, 16);
+	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EINVAL);
+	memcpy(world->fake->gids[2].gid.raw, link_local, 16);
+	attr.ah_attr.sgid_index = 2;
 	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
 	assert_memory_equal(world->fake->qp_attr.ah_attr.dmac, mac, 6);
 }
