@@ -26,6 +26,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC
   links      who uses whose functions, in the libraries that the build made
+  api        the API reference has all of lib/rdmapmd's headers, and reads well
 
 Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 
@@ -34,7 +35,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell size build links)
+all=(format spdx tokens includes headers shell size build links api)
 checks=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -356,6 +357,12 @@ check_links()
 	no_link lib/softrnic/libsoftrnic.a lib/vfio_user/libvfio_user.a
 	no_link drivers/net/rnic/librnic.a lib/softrnic/libsoftrnic.a lib/softrnic/softrnic.h
 	no_link drivers/net/rnic/librnic.a lib/vfio_user/libvfio_user.a lib/vfio_user/client.h
+}
+
+check_api()
+{
+	have doxygen doxygen || return 0
+	"$root/doc/api/generate.sh" "$root/build/api" || found "doc/api/generate.sh"
 }
 
 for tool in git meson ninja pkg-config perl; do

@@ -9,7 +9,7 @@ packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
 	libdpdk-dev libpcap-dev libjansson-dev libisal-dev libseccomp-dev)
 packages_run=(dpdk-dev)
 packages_test=(libcmocka-dev python3-pytest clang libclang-rt-dev llvm)
-packages_check=(git clang clang-format shellcheck)
+packages_check=(git clang clang-format doxygen shellcheck)
 
 hugepages=/proc/sys/vm/nr_hugepages
 

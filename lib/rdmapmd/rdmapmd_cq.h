@@ -82,8 +82,9 @@ struct rdmapmd_wc {
 };
 
 struct rdmapmd_cq;
-/** What a driver provides; see rdmapmd_poll_cq() and rdmapmd_req_notify_cq(). */
+/** What a driver provides; see rdmapmd_poll_cq(). */
 typedef uint16_t (*rdmapmd_poll_cq_t)(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+/** What a driver provides; see rdmapmd_req_notify_cq(). */
 typedef int (*rdmapmd_req_notify_cq_t)(struct rdmapmd_cq *cq, bool solicited_only);
 
 /** A completion channel: a descriptor that is readable while CQs have completions that were asked for. */

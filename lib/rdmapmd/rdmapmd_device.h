@@ -100,7 +100,7 @@ struct rdmapmd_port_attr {
 	uint8_t mac[6];
 };
 
-/** An address, in network byte order; IPv4 addresses are mapped (::ffff:a.b.c.d). */
+/** An address, in network byte order; IPv4 addresses are mapped: 80 zero bits, 16 ones, the address. */
 union rdmapmd_gid {
 	uint8_t raw[16];
 };

@@ -257,16 +257,25 @@ __rte_internal void rdmapmd_device_completion_event(struct rdmapmd_device *devic
  */
 __rte_internal void rdmapmd_qp_in_error(struct rdmapmd_qp *qp);
 
-/** The burst functions of heads that have none: they take and find nothing. Also for a driver's dead objects. */
+/**
+ * @name The burst functions of heads that have none: they take and find nothing. Also for a driver's dead objects.
+ * @{
+ */
+/** Takes nothing: -EINVAL. */
 __rte_internal uint16_t rdmapmd_post_send_none(struct rdmapmd_qp *qp,
 					       const struct rdmapmd_send_wr *wr, uint16_t n);
+/** Takes nothing: -EINVAL. */
 __rte_internal uint16_t rdmapmd_post_recv_none(struct rdmapmd_qp *qp,
 					       const struct rdmapmd_recv_wr *wr, uint16_t n);
+/** Takes nothing: -EINVAL. */
 __rte_internal uint16_t rdmapmd_post_srq_recv_none(struct rdmapmd_srq *srq,
 						   const struct rdmapmd_recv_wr *wr, uint16_t n);
+/** Finds nothing. */
 __rte_internal uint16_t rdmapmd_poll_cq_none(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc,
 					     uint16_t n);
+/** @return -EINVAL. */
 __rte_internal int rdmapmd_req_notify_cq_none(struct rdmapmd_cq *cq, bool solicited_only);
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -82,9 +82,10 @@ struct rdmapmd_qp_sizing {
 };
 
 struct rdmapmd_qp;
-/** What a driver provides; see rdmapmd_post_send(), rdmapmd_post_recv(). */
+/** What a driver provides; see rdmapmd_post_send(). */
 typedef uint16_t (*rdmapmd_post_send_t)(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr,
 					uint16_t n);
+/** What a driver provides; see rdmapmd_post_recv(). */
 typedef uint16_t (*rdmapmd_post_recv_t)(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr,
 					uint16_t n);
 
