@@ -28,6 +28,16 @@
 			rte_exit(EXIT_FAILURE, #call ": %s\n", strerror(abs(rc_))); \
 	} while (0)
 
+struct world {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp, *peer;
+	/* The peer's memory: the data, and a counter behind it. Ours: where we write from, and where we read to. */
+	struct rdmapmd_mr *target, *source, *result;
+	uint32_t bytes;
+};
+
 /* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
 static void
 connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum rdmapmd_mtu mtu)
@@ -60,16 +70,59 @@ connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum
 				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
 }
 
+/* Two queue pairs that are connected with each other. */
+static void
+make_pair(struct world *world)
+{
+	const struct rdmapmd_cq_init_attr cq = { .cqe = 16 };
+	struct rdmapmd_qp_init_attr qp = { .qp_type = RDMAPMD_QPT_RC,
+					   .cap = { .max_send_wr = 4, .max_send_sge = 1 } };
+	struct rdmapmd_gid_entry own;
+	struct rdmapmd_port_attr port;
+
+	TRY(rdmapmd_port_query(world->context, 1, &port));
+	TRY(rdmapmd_gid_query(world->context, 1, 0, &own));
+	TRY(rdmapmd_pd_alloc(world->context, &world->pd));
+	TRY(rdmapmd_cq_create(world->context, &cq, &world->cq));
+	qp.send_cq = qp.recv_cq = world->cq;
+	TRY(rdmapmd_qp_create(world->pd, &qp, &world->qp));
+	TRY(rdmapmd_qp_create(world->pd, &qp, &world->peer));
+	connect_to(world->qp, world->peer->qp_num, own.gid, port.active_mtu);
+	connect_to(world->peer, world->qp->qp_num, own.gid, port.active_mtu);
+}
+
+/* Memory, and a key that allows that much. */
+static struct rdmapmd_mr *
+make_memory(struct world *world, size_t bytes, unsigned int access)
+{
+	void *memory = rte_zmalloc("rdma_write", bytes, 4096);
+	struct rdmapmd_mr *mr;
+
+	if (memory == NULL)
+		rte_exit(EXIT_FAILURE, "no memory\n");
+	TRY(rdmapmd_mr_reg(world->pd, memory, bytes, access, &mr));
+	return mr;
+}
+
+static void
+free_memory(struct rdmapmd_mr *mr)
+{
+	void *memory = mr->addr;
+
+	TRY(rdmapmd_mr_dereg(mr));
+	rte_free(memory);
+}
+
 /* Post one request, wait for its completion, say what it was. */
 static void
-execute(struct rdmapmd_qp *qp, const char *what, const struct rdmapmd_send_wr *wr)
+execute(struct world *world, const char *what, const struct rdmapmd_send_wr *wr)
 {
 	const uint64_t start = rte_get_timer_cycles(), hz = rte_get_timer_hz();
 	struct rdmapmd_wc wc;
 
-	if (rdmapmd_post_send(qp, wr, 1) != 1)
-		TRY(qp->post_send_error);
-	while (rdmapmd_poll_cq(qp->send_cq, &wc, 1) == 0)
+	if (rdmapmd_post_send(world->qp, wr, 1) != 1)
+		TRY(world->qp->post_send_error);
+	while (rdmapmd_poll_cq(world->cq, &wc, 1) == 0)
 		if (rte_get_timer_cycles() > start + 10 * hz)
 			rte_exit(EXIT_FAILURE, "%s: no completion for 10 s\n", what);
 	if (wc.status != RDMAPMD_WC_SUCCESS)
@@ -78,89 +131,86 @@ execute(struct rdmapmd_qp *qp, const char *what, const struct rdmapmd_send_wr *w
 	       (double)(rte_get_timer_cycles() - start) * 1e6 / (double)hz);
 }
 
+static void
+write_and_read_back(struct world *world)
+{
+	struct rdmapmd_sge sge = { world->source->iova, world->bytes, world->source->lkey };
+	struct rdmapmd_send_wr wr = { .opcode = RDMAPMD_WR_RDMA_WRITE,
+				      .send_flags = RDMAPMD_SEND_SIGNALED,
+				      .sg_list = &sge,
+				      .num_sge = 1,
+				      .wr.rdma = { world->target->iova, world->target->rkey } };
+	uint8_t *from = world->source->addr;
+	uint32_t i;
+
+	for (i = 0; i < world->bytes; i++)
+		from[i] = (uint8_t)(i * 31 + (i >> 8));
+	execute(world, "WRITE", &wr);
+	wr.opcode = RDMAPMD_WR_RDMA_READ;
+	sge = (struct rdmapmd_sge){ world->result->iova, world->bytes, world->result->lkey };
+	execute(world, "READ", &wr);
+	if (memcmp(from, world->target->addr, world->bytes) != 0 ||
+	    memcmp(from, world->result->addr, world->bytes) != 0)
+		rte_exit(EXIT_FAILURE, "what was read is not what was written\n");
+}
+
+/* The peer's counter grows; what it was comes back. */
+static void
+count(struct world *world)
+{
+	const uint64_t *old = world->result->addr;
+	const struct rdmapmd_sge sge = { world->result->iova, sizeof(*old), world->result->lkey };
+	const struct rdmapmd_send_wr wr = { .opcode = RDMAPMD_WR_ATOMIC_FETCH_AND_ADD,
+					    .send_flags = RDMAPMD_SEND_SIGNALED,
+					    .sg_list = &sge,
+					    .num_sge = 1,
+					    .wr.atomic = {
+						    .remote_addr =
+							    world->target->iova + world->bytes,
+						    .compare_add = 42,
+						    .rkey = world->target->rkey,
+					    } };
+	const uint64_t *counter =
+		(const uint64_t *)((const uint8_t *)world->target->addr + world->bytes);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		execute(world, "FETCH_AND_ADD", &wr);
+		printf("the counter was %" PRIu64 " and is %" PRIu64 "\n", *old, *counter);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	struct rdmapmd_qp_init_attr attr = { .qp_type = RDMAPMD_QPT_RC,
-					     .cap = { .max_send_wr = 4, .max_send_sge = 1 } };
-	const struct rdmapmd_cq_init_attr cq_attr = { .cqe = 16 };
-	struct rdmapmd_mr *source, *target, *result;
-	struct rdmapmd_send_wr wr = { .send_flags = RDMAPMD_SEND_SIGNALED, .num_sge = 1 };
-	struct rdmapmd_context *context;
-	struct rdmapmd_gid_entry own;
-	struct rdmapmd_port_attr port;
-	struct rdmapmd_qp *qp, *peer;
-	struct rdmapmd_sge sge;
-	struct rdmapmd_cq *cq;
-	struct rdmapmd_pd *pd;
-	uint8_t *from, *to, *back;
-	uint64_t *counter, old;
-	uint32_t bytes, i;
+	struct world world;
 	int used = rte_eal_init(argc, argv);
 
 	if (used < 0)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
-	bytes = argc - used > 2 ? (uint32_t)strtoul(argv[used + 2], NULL, 10) & ~7u : 1 << 20;
+	/* The counter behind the data is at a multiple of 8. */
+	world.bytes = argc - used > 2 ? (uint32_t)strtoul(argv[used + 2], NULL, 10) & ~7u : 1 << 20;
 	if (argc - used > 1)
-		TRY(rdmapmd_device_open_by_name(argv[used + 1], &context));
+		TRY(rdmapmd_device_open_by_name(argv[used + 1], &world.context));
 	else
-		TRY(rdmapmd_device_open_by_port(0, &context));
-	TRY(rdmapmd_port_query(context, 1, &port));
-	TRY(rdmapmd_gid_query(context, 1, 0, &own));
-	TRY(rdmapmd_pd_alloc(context, &pd));
-	TRY(rdmapmd_cq_create(context, &cq_attr, &cq));
-	attr.send_cq = attr.recv_cq = cq;
-	TRY(rdmapmd_qp_create(pd, &attr, &qp));
-	TRY(rdmapmd_qp_create(pd, &attr, &peer));
-	connect_to(qp, peer->qp_num, own.gid, port.active_mtu);
-	connect_to(peer, qp->qp_num, own.gid, port.active_mtu);
+		TRY(rdmapmd_device_open_by_port(0, &world.context));
+	make_pair(&world);
+	world.target = make_memory(&world, world.bytes + sizeof(uint64_t), REMOTE);
+	/* Nobody but our own queue pairs, and they only to read it. */
+	world.source = make_memory(&world, world.bytes + sizeof(uint64_t), 0);
+	world.result =
+		make_memory(&world, world.bytes + sizeof(uint64_t), RDMAPMD_ACCESS_LOCAL_WRITE);
 
-	/* The peer's memory: the data, and a counter behind it. */
-	to = rte_zmalloc("target", bytes + sizeof(*counter), 4096);
-	from = rte_malloc("source", bytes + 1, 4096);
-	back = rte_zmalloc("result", bytes + sizeof(old), 4096);
-	if (to == NULL || from == NULL || back == NULL)
-		rte_exit(EXIT_FAILURE, "no memory\n");
-	counter = (uint64_t *)(to + bytes);
-	TRY(rdmapmd_mr_reg(pd, to, bytes + sizeof(*counter), REMOTE, &target));
-	TRY(rdmapmd_mr_reg(pd, from, bytes + 1, 0, &source)); /* only read, and only from here */
-	TRY(rdmapmd_mr_reg(pd, back, bytes + sizeof(old), RDMAPMD_ACCESS_LOCAL_WRITE, &result));
-	for (i = 0; i < bytes; i++)
-		from[i] = (uint8_t)(i * 31 + (i >> 8));
+	write_and_read_back(&world);
+	count(&world);
 
-	wr.sg_list = &sge;
-	wr.opcode = RDMAPMD_WR_RDMA_WRITE;
-	sge = (struct rdmapmd_sge){ (uintptr_t)from, bytes, source->lkey };
-	wr.wr.rdma.remote_addr = target->iova;
-	wr.wr.rdma.rkey = target->rkey;
-	execute(qp, "WRITE", &wr);
-	wr.opcode = RDMAPMD_WR_RDMA_READ;
-	sge = (struct rdmapmd_sge){ (uintptr_t)back, bytes, result->lkey };
-	execute(qp, "READ", &wr);
-	if (memcmp(from, to, bytes) != 0 || memcmp(from, back, bytes) != 0)
-		rte_exit(EXIT_FAILURE, "what was read is not what was written\n");
-
-	wr.opcode = RDMAPMD_WR_ATOMIC_FETCH_AND_ADD;
-	sge = (struct rdmapmd_sge){ (uintptr_t)back + bytes, sizeof(old), result->lkey };
-	wr.wr.atomic.remote_addr = target->iova + bytes;
-	wr.wr.atomic.rkey = target->rkey;
-	wr.wr.atomic.compare_add = 42;
-	for (i = 0; i < 2; i++) {
-		execute(qp, "FETCH_AND_ADD", &wr);
-		memcpy(&old, back + bytes, sizeof(old));
-		printf("the counter was %" PRIu64 " and is %" PRIu64 "\n", old, *counter);
-	}
-
-	TRY(rdmapmd_qp_destroy(qp));
-	TRY(rdmapmd_qp_destroy(peer));
-	TRY(rdmapmd_cq_destroy(cq));
-	TRY(rdmapmd_mr_dereg(target));
-	TRY(rdmapmd_mr_dereg(source));
-	TRY(rdmapmd_mr_dereg(result));
-	TRY(rdmapmd_pd_dealloc(pd));
-	TRY(rdmapmd_context_close(context));
-	rte_free(to);
-	rte_free(from);
-	rte_free(back);
+	TRY(rdmapmd_qp_destroy(world.qp));
+	TRY(rdmapmd_qp_destroy(world.peer));
+	TRY(rdmapmd_cq_destroy(world.cq));
+	free_memory(world.target);
+	free_memory(world.source);
+	free_memory(world.result);
+	TRY(rdmapmd_pd_dealloc(world.pd));
+	TRY(rdmapmd_context_close(world.context));
 	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
