@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Each command, map and allocation of RDMA's objects in the driver fails once, the n-th of them for every n: the call that
+ * needed it says so, and nothing of it is left.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "rdma.h"
+
+enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP };
+
+/* The n-th of them fails, and it alone. */
+static struct {
+	enum what what;
+	unsigned int left;
+	bool failed;
+} countdown;
+
+/* The device's thread has allocations of its own. */
+static _Thread_local bool ours;
+
+static bool
+fails_now(enum what what)
+{
+	if (!ours || countdown.what != what || --countdown.left != 0)
+		return false;
+	countdown.what = NOTHING;
+	return countdown.failed = true;
+}
+
+int __real_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+			 uint32_t in_bytes, void *out, uint32_t out_bytes);
+int __wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+			 uint32_t in_bytes, void *out, uint32_t out_bytes);
+int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+
+int
+__wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		     uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	if (fails_now(COMMANDS))
+		return -EREMOTEIO;
+	return __real_rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+}
+
+int
+__wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
+{
+	return fails_now(COMMANDS) ? -EREMOTEIO : __real_rnic_cmd_alloc(dev, opcode, number);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+	return fails_now(ALLOCATIONS) ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
+{
+	return fails_now(HEAP) ? NULL : __real_rte_zmalloc_socket(type, size, align, socket);
+}
+
+static const struct rnic_access_ops *real_access;
+
+static int
+failing_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
+	    uint64_t *iova)
+{
+	if (fails_now(MAPS))
+		return -EREMOTEIO;
+	return real_access->map(access, address, length, rights, iova);
+}
+
+/* ---- One of each object, connected, changed, asked ---- */
+
+struct world {
+	struct rnic_dev *dev;
+	struct rnic_access_ops access;
+	uint8_t *memory;
+	uint32_t gid;
+	bool has_gid;
+};
+
+static int
+make_queues(struct rdmapmd_context *context, struct rdmapmd_pd *pd, struct rdmapmd_qp *qps[2])
+{
+	struct rdmapmd_srq_init_attr srq_attr = { .attr = { .max_wr = 10, .max_sge = 2 } };
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 100 };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct rdmapmd_cq *cq;
+	int rc = rdmapmd_comp_channel_create(context, &cq_attr.channel);
+
+	if (rc == 0)
+		rc = rdmapmd_cq_create(context, &cq_attr, &cq);
+	if (rc != 0)
+		return rc;
+	attr.send_cq = attr.recv_cq = cq;
+	rc = rdmapmd_qp_create(pd, &attr, &qps[0]);
+	if (rc == 0)
+		rc = rdmapmd_srq_create(pd, &srq_attr, &attr.srq);
+	if (rc == 0)
+		rc = rdmapmd_qp_create(pd, &attr, &qps[1]);
+	if (rc == 0)
+		rc = rdmapmd_cq_resize(cq, 300);
+	return rc;
+}
+
+static int
+connect_qp(struct rdmapmd_qp *qp, uint32_t gid_index)
+{
+	struct rdmapmd_gid_entry own;
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+	int rc = rdmapmd_gid_query(qp->context, 1, gid_index, &own);
+
+	if (rc == 0)
+		rc = rdmapmd_qp_modify(qp, &attr,
+				       RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
+					       RDMAPMD_QP_ACCESS_FLAGS);
+	attr = (struct rdmapmd_qp_attr){
+		.qp_state = RDMAPMD_QPS_RTR,
+		.path_mtu = RDMAPMD_MTU_1024,
+		.dest_qp_num = qp->qp_num,
+		.ah_attr = { .dgid = own.gid, .sgid_index = (uint8_t)gid_index, .port_num = 1 },
+	};
+	if (rc == 0)
+		rc = rdmapmd_qp_modify(qp, &attr,
+				       RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
+					       RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
+					       RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
+					       RDMAPMD_QP_MIN_RNR_TIMER);
+	attr.qp_state = RDMAPMD_QPS_RTS;
+	if (rc == 0)
+		rc = rdmapmd_qp_modify(qp, &attr,
+				       RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT |
+					       RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
+					       RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC);
+	return rc;
+}
+
+static int
+use_srq(struct rdmapmd_srq *srq)
+{
+	struct rdmapmd_srq_attr attr = { .srq_limit = 2 };
+	int rc = rdmapmd_srq_modify(srq, &attr, RDMAPMD_SRQ_LIMIT);
+
+	return rc == 0 ? rdmapmd_srq_query(srq, &attr) : rc;
+}
+
+/* Stops at the first error. */
+static int
+use_all(struct world *world, struct rdmapmd_context *context)
+{
+	const union rdmapmd_gid ipv4 = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 9 } };
+	struct rdmapmd_qp *qps[2];
+	struct rdmapmd_qp_attr attr;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_mr *mr;
+	int rc = rdmapmd_gid_add(context, 1, &ipv4, &world->gid);
+
+	world->has_gid = rc == 0;
+	if (rc == 0)
+		rc = rdmapmd_pd_alloc(context, &pd);
+	if (rc == 0)
+		rc = rdmapmd_mr_reg(pd, world->memory, 8192, RDMAPMD_ACCESS_LOCAL_WRITE, &mr);
+	if (rc == 0)
+		rc = rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0);
+	if (rc == 0)
+		rc = make_queues(context, pd, qps);
+	if (rc == 0)
+		rc = connect_qp(qps[1], world->gid);
+	if (rc == 0)
+		rc = rdmapmd_qp_query(qps[1], &attr, NULL);
+	if (rc == 0)
+		rc = use_srq(qps[1]->srq);
+	if (rc == 0 && !((struct rnic_rdma_qp *)qps[1])->sq.wq.bf.owned)
+		fail_msg("registers of queue pairs that failed have not come back");
+	return rc;
+}
+
+/* The n-th fails; false: there were fewer. */
+static bool
+one_fails(struct world *world, enum what what, unsigned int n)
+{
+	const int expected = what == COMMANDS || what == MAPS ? -EREMOTEIO : -ENOMEM;
+	struct rdmapmd_context *context;
+	struct unit_account before;
+	const uint32_t maps = world->dev->access->maps, keys = rnic_mkeys_count(world->dev);
+	bool failed;
+	int rc;
+
+	unit_account_take(&before);
+	countdown.failed = false;
+	countdown.left = n;
+	countdown.what = what;
+	ours = true;
+	rc = rdmapmd_device_open(world->dev->device, &context);
+	if (rc == 0) {
+		rc = use_all(world, context);
+		ours = false;
+		assert_int_equal(rdmapmd_context_close(context), 0);
+	}
+	failed = countdown.failed;
+	ours = false;
+	if (world->has_gid) {
+		assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
+		assert_int_equal(rdmapmd_gid_del(context, 1, world->gid), 0);
+		assert_int_equal(rdmapmd_context_close(context), 0);
+	}
+	world->has_gid = false;
+	if (rc != (failed ? expected : 0))
+		fail_msg("kind %d, number %u: %d", what, n, rc);
+	assert_int_equal(world->dev->access->maps, maps);
+	assert_int_equal(rnic_mkeys_count(world->dev), keys);
+	assert_int_equal(world->dev->rdma->event_cqs, 0);
+	assert_int_equal(rdmapmd_table_count(world->dev->rdma->cqs), 0);
+	unit_account_assert_same(&before);
+	return failed;
+}
+
+static unsigned int
+each_in_turn(struct world *world, enum what what)
+{
+	unsigned int n = 1;
+
+	while (one_fails(world, what, n))
+		n++;
+	return n - 1;
+}
+
+static int
+open_world(void **state)
+{
+	static struct world world;
+	void *dev;
+
+	assert_int_equal(unit_open(&dev), 0);
+	world.dev = dev;
+	world.memory = rte_malloc(NULL, 8192, 4096);
+	assert_non_null(world.memory);
+	real_access = world.dev->access->ops;
+	world.access = *real_access;
+	world.access.map = failing_map;
+	world.dev->access->ops = &world.access;
+	/* What is made once and stays. */
+	assert_false(one_fails(&world, NOTHING, 0));
+	*state = &world;
+	return 0;
+}
+
+static int
+close_world(void **state)
+{
+	struct world *world = *state;
+	void *dev = world->dev;
+
+	world->dev->access->ops = real_access;
+	rte_free(world->memory);
+	return unit_close(&dev);
+}
+
+static void
+test_the_nth_command_fails(void **state)
+{
+	/* Made: a GID, a PD, two keys, a CQ, two QPs, an SRQ; changed and asked: the rest. */
+	assert_true(each_in_turn(*state, COMMANDS) >= 15);
+}
+
+static void
+test_the_nth_map_fails(void **state)
+{
+	/* The region twice, four rings and another size of one. */
+	assert_true(each_in_turn(*state, MAPS) >= 6);
+}
+
+static void
+test_the_nth_allocation_fails(void **state)
+{
+	assert_true(each_in_turn(*state, ALLOCATIONS) >= 15);
+}
+
+static void
+test_the_nth_piece_of_the_heap_fails(void **state)
+{
+	assert_true(each_in_turn(*state, HEAP) >= 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_nth_command_fails),
+		TEST(test_the_nth_map_fails),
+		TEST(test_the_nth_allocation_fails),
+		TEST(test_the_nth_piece_of_the_heap_fails),
+	};
+
+	return cmocka_run_group_tests_name("rdma_fail", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
