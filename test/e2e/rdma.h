@@ -85,6 +85,13 @@ void rdma_post(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr);
 void rdma_post_recv(struct rdmapmd_qp *qp, uint64_t wr_id, const struct rdmapmd_sge *sge,
 		    uint16_t count);
 
+/* The event of the channel, taken and acknowledged, or NULL within the time. */
+struct rdmapmd_cq *rdma_wait_channel(const struct rdma_pair *pair, int ms);
+/* Messages at any time, to somebody who polls, arms, polls and sleeps. */
+void rdma_sleep_for_each(struct rdma_pair *pair, uint32_t count);
+/* A child while a receive into memory that is not EAL's is posted. */
+void rdma_fork_between(struct rdma_pair *pair, bool in_another_process);
+
 /* A pattern in the first half, nothing in the second. */
 void rdma_fill(struct rdma_pair *pair, uint32_t length);
 /* The second half has `length` bytes of the first, from `from` on, at `to`; around it nothing. */

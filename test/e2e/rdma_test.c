@@ -10,9 +10,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -538,20 +535,6 @@ open_shared(void **unused)
 	return 0;
 }
 
-/* The event of the channel, or NULL within the time. */
-static struct rdmapmd_cq *
-wait_channel(int ms)
-{
-	struct pollfd wait = { .fd = pair.channel->fd, .events = POLLIN };
-	struct rdmapmd_cq *cq;
-
-	if (poll(&wait, 1, ms) != 1)
-		return NULL;
-	assert_int_equal(rdmapmd_cq_event_get(pair.channel, &cq), 0);
-	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
-	return cq;
-}
-
 static void
 test_completion_events(void **unused)
 {
@@ -562,9 +545,9 @@ test_completion_events(void **unused)
 	for (i = 0; i < 5; i++) {
 		rdma_post_recv(pair.qp[1], 2, NULL, 0);
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[1], false), 0);
-		assert_null(wait_channel(10));
+		assert_null(rdma_wait_channel(&pair, 10));
 		rdma_post(pair.qp[0], &wr);
-		assert_ptr_equal(wait_channel(5000), pair.cq[1]);
+		assert_ptr_equal(rdma_wait_channel(&pair, 5000), pair.cq[1]);
 		rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV);
 		rdma_expect(pair.cq[0], 1, RDMAPMD_WC_SEND);
 	}
@@ -574,60 +557,17 @@ test_completion_events(void **unused)
 		wr.send_flags = RDMAPMD_SEND_SIGNALED | (i ? RDMAPMD_SEND_SOLICITED : 0);
 		rdma_post_recv(pair.qp[1], 2, NULL, 0);
 		rdma_post(pair.qp[0], &wr);
-		assert_ptr_equal(wait_channel(i ? 5000 : 20), i ? pair.cq[1] : NULL);
+		assert_ptr_equal(rdma_wait_channel(&pair, i ? 5000 : 20), i ? pair.cq[1] : NULL);
 	}
 	for (i = 0; i < 2; i++)
 		rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV);
 }
 
-/* One after the other, each at a time of its own. */
-static void *
-send_now_and_then(void *arg)
-{
-	const struct rdmapmd_send_wr wr = rdma_request(&pair, RDMAPMD_WR_SEND, 1, NULL);
-	const uint32_t count = *(const uint32_t *)arg;
-	uint64_t random = 1;
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
-		rdma_post(pair.qp[0], &wr);
-		rdma_expect(pair.cq[0], 1, RDMAPMD_WC_SEND);
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		rte_delay_us_block((unsigned int)(random >> 33) % 30);
-	}
-	return NULL;
-}
-
-/* Poll until nothing is left, arm, poll once more, sleep: whatever comes meanwhile wakes. */
 static void
 test_no_completion_is_slept_through(void **unused)
 {
-	uint32_t count = e2e_full ? 100000 : 2000, got = 0, slept = 0, i;
-	struct rdmapmd_wc wc;
-	pthread_t sender;
-	bool armed = false;
-
 	(void)unused;
-	for (i = 0; i < 32; i++)
-		rdma_post_recv(pair.qp[1], 2, NULL, 0);
-	assert_int_equal(pthread_create(&sender, NULL, send_now_and_then, &count), 0);
-	while (got < count) {
-		if (rdmapmd_poll_cq(pair.cq[1], &wc, 1) == 1) {
-			assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
-			rdma_post_recv(pair.qp[1], 2, NULL, 0);
-			got++;
-		} else if (!armed) {
-			assert_int_equal(rdmapmd_req_notify_cq(pair.cq[1], false), 0);
-			armed = true;
-		} else {
-			if (wait_channel(10000) == NULL)
-				fail_msg("asleep behind message %u of %u", got, count);
-			armed = false;
-			slept++;
-		}
-	}
-	assert_int_equal(pthread_join(sender, NULL), 0);
-	assert_true(slept > 0);
+	rdma_sleep_for_each(&pair, e2e_full ? 100000 : 2000);
 }
 
 static void
@@ -709,80 +649,13 @@ test_a_cq_of_another_size(void **unused)
 	assert_int_equal(rdmapmd_cq_status(pair.cq[0]), 0);
 }
 
-/* ---- Forked children ---- */
+/* ---- The process around ---- */
 
-/* A child that lives until the pipe is closed; its exit code says whether it has the page. */
-static pid_t
-fork_child(void *page, int pipe_fds[2])
-{
-	unsigned char residency;
-	char byte;
-	pid_t child;
-
-	assert_int_equal(pipe(pipe_fds), 0);
-	child = fork();
-	if (child == 0) {
-		int has = mincore(page, 4096, &residency) == 0;
-
-		close(pipe_fds[1]);
-		while (read(pipe_fds[0], &byte, 1) < 0 && errno == EINTR)
-			;
-		_exit(has);
-	}
-	assert_true(child > 0);
-	return child;
-}
-
-static bool
-child_has_page(pid_t child, const int pipe_fds[2])
-{
-	int status;
-
-	close(pipe_fds[0]);
-	close(pipe_fds[1]);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status) != 0;
-}
-
-/* Memory that is not EAL's: what the device writes after a fork is what this process, and nobody else, has. */
 static void
 test_a_fork_between_post_and_completion(void **unused)
 {
-	uint8_t *page =
-		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	const struct rdmapmd_sge from = rdma_sge(&pair, 0, 6000);
-	const struct rdmapmd_send_wr wr = rdma_request(&pair, RDMAPMD_WR_SEND, 1, &from);
-	struct rdmapmd_sge to = { (uintptr_t)page, 8192, 0 };
-	struct rdmapmd_mr *mr;
-	int fds[2], rc;
-	pid_t child;
-
 	(void)unused;
-	assert_ptr_not_equal(page, MAP_FAILED);
-	memset(page, RDMA_UNTOUCHED, 8192);
-	rc = rdmapmd_mr_reg(pair.pd, page, 8192, RDMAPMD_ACCESS_LOCAL_WRITE, &mr);
-	/* A device in another process cannot be given it. */
-	assert_int_equal(rc == 0, !in_another_process);
-	if (rc == 0) {
-		rdma_fill(&pair, 6000);
-		to.lkey = mr->lkey;
-		rdma_post_recv(pair.qp[1], 2, &to, 1);
-		child = fork_child(page, fds);
-		/* This would be where the two part. */
-		page[7000] = 1;
-		rdma_post(pair.qp[0], &wr);
-		rdma_expect(pair.cq[0], 1, RDMAPMD_WC_SEND);
-		assert_int_equal(rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV).byte_len, 6000);
-		assert_memory_equal(page, pair.memory, 6000);
-		assert_int_equal(page[6000], RDMA_UNTOUCHED);
-		assert_int_equal(page[7000], 1);
-		assert_false(child_has_page(child, fds));
-		assert_int_equal(rdmapmd_mr_dereg(mr), 0);
-	}
-	child = fork_child(page, fds);
-	assert_true(child_has_page(child, fds));
-	munmap(page, 8192);
+	rdma_fork_between(&pair, in_another_process);
 }
 
 /* ---- Threads ---- */
