@@ -63,7 +63,7 @@ int rdmapmd_device_register(const char *name, const char *driver, void *priv,
  * With contexts open: control calls that are inside the driver are waited for, then every object is destroyed as far as
  * the driver is concerned, dependants first, contexts last. Applications keep empty shells, in which every control call
  * gives -ENODEV and bursts take and find nothing; destroying and closing those works as ever and asks no driver. Each
- * context gets RDMAPMD_EVENT_DEVICE_FATAL.
+ * context gets RDMAPMD_EVENT_DEVICE_FATAL, each completion channel an event of its CQs.
  *
  * Threads: any but one that commands of the device need to complete; no burst call may run on its objects. Blocks: for
  *          commands. No operation of the driver is called after it has returned.

@@ -4,6 +4,7 @@
 
 #include "rdma_fake.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,31 @@ test_close_and_destroy_before_removal_and_after(void **state)
 	free(fake);
 }
 
+/* Whoever waits for completions hears of it, armed or not. */
+static void
+test_removal_wakes_those_who_sleep_on_a_channel(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct pollfd wait = { .events = POLLIN };
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_wc wc;
+	struct fake_set set;
+
+	(void)state;
+	fake_open_all(fake, &set);
+	wait.fd = set.channel->fd;
+	assert_int_equal(poll(&wait, 1, 0), 0);
+	rdmapmd_device_unregister(fake->device);
+	assert_int_equal(poll(&wait, 1, 0), 1);
+	assert_int_equal(rdmapmd_cq_event_get(set.channel, &cq), 0);
+	assert_ptr_equal(cq, set.cq);
+	assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(cq, false), -EINVAL);
+	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	free(fake);
+}
+
 /* ---- A call that is under way ---- */
 
 struct under_way {
@@ -488,6 +514,7 @@ main(void)
 		cmocka_unit_test(test_addresses_of_a_port),
 		cmocka_unit_test(test_mtu_in_bytes),
 		cmocka_unit_test(test_removal_leaves_shells),
+		cmocka_unit_test(test_removal_wakes_those_who_sleep_on_a_channel),
 		cmocka_unit_test(test_close_and_destroy_before_removal_and_after),
 		cmocka_unit_test(test_an_object_in_use_does_not_go),
 		cmocka_unit_test(test_removal_waits_for_calls),
