@@ -38,13 +38,15 @@ static int
 size_sq(const struct rdmapmd_device_attr *device, struct rdmapmd_qp_cap *cap,
 	struct rdmapmd_qp_sizing *sizing)
 {
-	const uint64_t wqe = send_wqe_size(cap);
-	uint64_t bytes, count;
+	uint64_t wqe, bytes, count;
 
 	if (cap->max_send_wr == 0) {
 		cap->max_send_sge = cap->max_inline_data = 0;
 		return 0;
 	}
+	/* There is always room for one: a WQE is a block at least. */
+	cap->max_send_sge = RTE_MAX(cap->max_send_sge, 1u);
+	wqe = send_wqe_size(cap);
 	if (cap->max_send_wr > device->max_qp_wr || cap->max_send_sge > device->max_send_sge ||
 	    wqe > device->max_sq_desc_sz)
 		return -EINVAL;

@@ -351,6 +351,7 @@ test_requests_that_are_refused(void **state)
 		{ RDMAPMD_WR_SEND, 0x10, 1, &eight },
 		{ RDMAPMD_WR_SEND, 0x80, 1, &eight },
 		{ RDMAPMD_WR_SEND, 0, RINGS_MAX_GS + 1, many },
+		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE, RINGS_MAX_GS + 1, many },
 		{ RDMAPMD_WR_SEND, 0, 2, long_sges },
 		{ RDMAPMD_WR_RDMA_WRITE, 0, 2, wrapping },
 		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE, 1, &inlined },

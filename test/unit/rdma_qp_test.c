@@ -521,6 +521,8 @@ static const struct sized {
 	/* 48 + align(4 + 972, 16) = 1,024 bytes, the device's limit; 2,048 of them fill 32,768 blocks */
 	{ { 2048, 32768, 1, 1, 972 }, 1024, 32768, 2048, 972, 16, 32768, 1 },
 	{ { 32768, 1, 1, 0, 0 }, 64, 32768, 32768, 12, 16, 4, 1 },
+	/* No segment is asked for: there is room for one all the same. */
+	{ { 4, 4, 0, 0, 8 }, 64, 4, 4, 12, 16, 4, 1 },
 };
 
 static void
@@ -543,7 +545,7 @@ test_sizes(void **state)
 		assert_int_equal(sizing.sq.wqe_size, s->wqe_size);
 		assert_int_equal(sizing.sq.wqe_count, s->wqe_count);
 		assert_int_equal(sizing.sq.max_post, s->max_post);
-		assert_int_equal(sizing.sq.max_gs, s->asked.max_send_sge);
+		assert_int_equal(sizing.sq.max_gs, RTE_MAX(s->asked.max_send_sge, 1u));
 		assert_int_equal(sizing.sq.max_inline, s->max_inline);
 		assert_int_equal(sizing.rq.wqe_size, s->rq_wqe_size);
 		assert_int_equal(sizing.rq.wqe_count, s->rq_wqe_count);
@@ -553,7 +555,7 @@ test_sizes(void **state)
 		assert_memory_equal(&world->fake->qp_sizing, &sizing, sizeof(sizing));
 		assert_int_equal(attr.cap.max_send_wr, s->max_post);
 		assert_int_equal(attr.cap.max_recv_wr, s->rq_wqe_count);
-		assert_int_equal(attr.cap.max_send_sge, s->asked.max_send_sge);
+		assert_int_equal(attr.cap.max_send_sge, RTE_MAX(s->asked.max_send_sge, 1u));
 		assert_int_equal(attr.cap.max_recv_sge, s->rq_max_gs);
 		assert_int_equal(attr.cap.max_inline_data, s->max_inline);
 		assert_int_equal(rdmapmd_qp_destroy(qp), 0);

@@ -118,7 +118,7 @@ set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 	return total <= RNIC_RDMA_MAX_MESSAGE;
 }
 
-/* The payload itself, behind a word with its length. False: too much. */
+/* The payload itself, behind a word with its length. False: too much, or in too many segments. */
 static bool
 set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
 	   const struct rdmapmd_send_wr *wr)
@@ -129,6 +129,8 @@ set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 	uint32_t total = 0, left, here;
 	uint16_t i;
 
+	if (wr->num_sge > sq->max_gs)
+		return false;
 	for (i = 0; i < wr->num_sge; i++) {
 		/* No wrap: both are at most max_inline. */
 		if (wr->sg_list[i].length > sq->max_inline - total)
