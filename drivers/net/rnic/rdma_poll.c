@@ -227,7 +227,8 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		wc += reported;
 	}
 	if (consumer == first) {
-		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)))
+		/* Who asks for nothing has not seen that there is nothing. */
+		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
 			return 0;
 		return lost(cq, wc, n);
 	}
