@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_memory.h>
 
@@ -17,6 +18,10 @@
 	(RDMAPMD_REREG_MR_CHANGE_TRANSLATION | RDMAPMD_REREG_MR_CHANGE_PD | \
 	 RDMAPMD_REREG_MR_CHANGE_ACCESS)
 #define PAGE_BYTES 4096u
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* ---- Protection domains ---- */
 
@@ -164,7 +169,28 @@ rdmapmd_mr_check(const struct rdmapmd_context_object *context, const struct rdma
 	return -EINVAL;
 }
 
-/* Keep foreign memory out of children. Nothing to keep: *end is 0. */
+/*
+ * Touch all of it, as a kernel does that pins it. The embedded device would be killed by memory that is not there, or that
+ * it may not write to, and this process with it; one behind an IOMMU would write where this process does not look.
+ */
+static int
+populate(uintptr_t start, uintptr_t end, bool writable)
+{
+	static char known; /* good memory */
+	const uintptr_t page = RTE_ALIGN_FLOOR((uintptr_t)&known, (uintptr_t)PAGE_BYTES);
+	int error;
+
+	if (madvise((void *)start, end - start,
+		    writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
+		return 0;
+	error = errno;
+	/* Kernels before 5.14 know no such advice. */
+	if (error == EINVAL && madvise((void *)page, PAGE_BYTES, MADV_POPULATE_WRITE) != 0)
+		return 0;
+	return error == ENOMEM ? -ENOMEM : -EFAULT;
+}
+
+/* Memory that EAL did not make is looked at, and kept out of children. Nothing to keep: *end is 0. */
 static int
 keep_from_children(const struct rdmapmd_context_object *context, const struct rdmapmd_mr_attr *attr,
 		   uintptr_t *start, uintptr_t *end)
@@ -176,13 +202,25 @@ keep_from_children(const struct rdmapmd_context_object *context, const struct rd
 	if (!is_foreign(first) && !is_foreign(last))
 		return 0;
 	rc = last == UINTPTR_MAX ? -ENOMEM : rdmapmd_fork_keep(first, last + 1, start, end);
-	if (rc == 0)
-		return 0;
-	*start = *end = 0;
-	RDMAPMD_LOG(ERR, context->device,
-		    "cannot keep %zu bytes at %p from forked children: %s. Is all of it mapped?",
-		    attr->length, attr->addr, strerror(-rc));
-	return -EFAULT;
+	if (rc != 0) {
+		*start = *end = 0;
+		RDMAPMD_LOG(
+			ERR, context->device,
+			"cannot keep %zu bytes at %p from forked children: %s. Is all of it mapped?",
+			attr->length, attr->addr, strerror(-rc));
+		return -EFAULT;
+	}
+	rc = populate(*start, *end, (attr->access & RDMAPMD_ACCESS_LOCAL_WRITE) != 0);
+	if (rc != 0) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "%zu bytes at %p cannot be %s: %s. What is mapped there?", attr->length,
+			    attr->addr,
+			    attr->access & RDMAPMD_ACCESS_LOCAL_WRITE ? "written to" : "read",
+			    strerror(-rc));
+		rdmapmd_fork_release(*start, *end);
+		*start = *end = 0;
+	}
+	return rc;
 }
 
 static void

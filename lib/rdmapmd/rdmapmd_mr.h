@@ -100,8 +100,9 @@ __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
  *
  * @param access enum rdmapmd_access_flags.
  * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
- *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there; -ENOSPC no more keys, or the system allows no more mapped
- *         memory; -ENOMEM.
+ *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there, or
+ *         none that the process itself may read, or write to with local write access; -ENOSPC no more keys, or the system
+ *         allows no more mapped memory; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,
 				      unsigned int access, struct rdmapmd_mr **mr);

@@ -398,6 +398,31 @@ test_overlapping_regions_at_random(void **state)
 	munmap(pages, PAGES * PAGE);
 }
 
+/* What the process itself may not do with it, the device may not either. */
+static void
+test_memory_that_the_process_may_not_use(void **state)
+{
+	struct world *world = *state;
+	char *pages = map_pages(3);
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_READ), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(pages_of_child(pages, 3), 0x7);
+	/* Reading is good enough for who only reads; that does not change later. */
+	assert_int_equal(
+		rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, RDMAPMD_ACCESS_REMOTE_READ, &mr), 0);
+	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL),
+			 -EFAULT);
+	assert_int_equal(mr->access, RDMAPMD_ACCESS_REMOTE_READ);
+	assert_int_equal(pages_of_child(pages, 3), 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, 0, &mr), -EFAULT);
+	assert_int_equal(pages_of_child(pages, 3), 0x7);
+	munmap(pages, 3 * PAGE);
+}
+
 static void
 test_memory_of_eal_stays_with_children(void **state)
 {
@@ -713,6 +738,7 @@ main(int argc, char **argv)
 		TEST(test_a_registration_that_fails_gives_pages_back),
 		TEST(test_closing_gives_pages_back),
 		TEST(test_overlapping_regions_at_random),
+		TEST(test_memory_that_the_process_may_not_use),
 		TEST(test_memory_of_eal_stays_with_children),
 		TEST(test_mempools_are_counted),
 		TEST(test_each_domain_has_its_own_keys),
