@@ -135,11 +135,12 @@ __rte_experimental int rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe);
 
 /**
  * Moderate the events of a queue: one after `count` completions or `period_us` microseconds, whichever comes first.
- * Polling does not notice.
+ * Polling does not notice. It is for queues with a channel, and holds for an arming that is under way, too.
  *
  * Threads: any. Blocks: for commands.
  *
- * @param count 0 and period_us 0: no moderation.
+ * @param count     Completions behind those that were polled when the queue was armed. 0, or period_us 0: no moderation.
+ * @param period_us From the first of them on.
  * @return 0; -EINVAL more than the device's fields hold; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count,

@@ -89,6 +89,8 @@ void rdma_post_recv(struct rdmapmd_qp *qp, uint64_t wr_id, const struct rdmapmd_
 struct rdmapmd_cq *rdma_wait_channel(const struct rdma_pair *pair, int ms);
 /* Messages at any time, to somebody who polls, arms, polls and sleeps. */
 void rdma_sleep_for_each(struct rdma_pair *pair, uint32_t count);
+/* Events wait for completions, or for a time. */
+void rdma_moderate(struct rdma_pair *pair);
 /* A child while a receive into memory that is not EAL's is posted. */
 void rdma_fork_between(struct rdma_pair *pair, bool in_another_process);
 

@@ -85,6 +85,42 @@ rdma_sleep_for_each(struct rdma_pair *pair, uint32_t count)
 	assert_true(slept > 0);
 }
 
+/* An event of `count` completions, or it is late. */
+static void
+moderated_event(struct rdma_pair *pair, uint32_t count, bool late, uint16_t period_us)
+{
+	const struct rdmapmd_send_wr wr = rdma_request(pair, RDMAPMD_WR_NOP, 1, NULL);
+	uint64_t start;
+	uint32_t i;
+
+	assert_int_equal(rdmapmd_req_notify_cq(pair->cq[0], false), 0);
+	start = rte_get_timer_cycles();
+	for (i = 0; i < count; i++)
+		rdma_post(pair->qp[0], &wr);
+	assert_ptr_equal(rdma_wait_channel(pair, 10000), pair->cq[0]);
+	if (late)
+		assert_true((rte_get_timer_cycles() - start) * 1000000 / rte_get_timer_hz() >=
+			    period_us);
+	for (i = 0; i < count; i++)
+		rdma_expect(pair->cq[0], 1, RDMAPMD_WC_NOP);
+}
+
+void
+rdma_moderate(struct rdma_pair *pair)
+{
+	const uint16_t period_us = 4000;
+	unsigned int i;
+
+	assert_int_equal(rdmapmd_cq_moderate(pair->cq[0], 8, period_us), 0);
+	for (i = 0; i < 5; i++) {
+		moderated_event(pair, 1, true, period_us);
+		moderated_event(pair, 7, true, period_us);
+		moderated_event(pair, 8, false, 0);
+	}
+	assert_int_equal(rdmapmd_cq_moderate(pair->cq[0], 0, 0), 0);
+	moderated_event(pair, 1, false, 0);
+}
+
 /* ---- Forked children ---- */
 
 /* A child that lives until the pipe is closed; its exit code says whether it has the page. */

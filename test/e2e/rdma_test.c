@@ -571,6 +571,13 @@ test_no_completion_is_slept_through(void **unused)
 }
 
 static void
+test_moderated_events(void **unused)
+{
+	(void)unused;
+	rdma_moderate(&pair);
+}
+
+static void
 test_shared_receives(void **unused)
 {
 	const struct rdmapmd_srq_attr limit = { .srq_limit = 5 };
@@ -732,6 +739,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_threads_with_contexts_of_their_own),
 		SHARED_TEST(test_completion_events),
 		SHARED_TEST(test_no_completion_is_slept_through),
+		SHARED_TEST(test_moderated_events),
 		SHARED_TEST(test_shared_receives),
 	};
 	int rc;

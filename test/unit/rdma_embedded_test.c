@@ -308,6 +308,7 @@ test_a_cq_without_a_channel(void **state)
 	assert_int_equal(cq->cqe, 255);
 	assert_int_equal(rdmapmd_cq_moderate(cq, 1, 1), 0);
 	assert_int_equal(rdmapmd_cq_moderate(cq, 0, 0), 0);
+	assert_int_equal(rdmapmd_cq_moderate(cq, 1, 4096), -EINVAL);
 }
 
 /* The driver believes that receive WQEs may be longer than the device takes. */
