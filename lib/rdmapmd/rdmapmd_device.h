@@ -37,8 +37,8 @@ struct rdmapmd_device_attr {
 	uint64_t max_mr_size;	/**< bytes of one memory region */
 	uint64_t page_size_cap; /**< bit n: pages of 2^n bytes */
 	uint32_t vendor_id;
-	uint32_t vendor_part_id;
-	uint32_t hw_ver;
+	uint32_t vendor_part_id; /**< 0: not known */
+	uint32_t hw_ver;	 /**< 0: not known */
 	uint32_t max_pd;
 	uint32_t max_mr;
 	uint32_t max_cq;

@@ -3,7 +3,10 @@
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
+import tempfile
 
 PLUGIN = os.environ["RDMAPMD_PLUGIN"]
 EXAMPLES = os.path.join(os.environ["RDMAPMD_BUILD"], "examples")
@@ -44,6 +47,25 @@ def test_write_of_a_length_that_is_no_multiple_of_a_packet():
     code, output = run("rdma_write", "net_rnic0", "100008")
     assert code == 0, output
     assert "WRITE of 100008 bytes" in output, output
+
+
+def test_they_compile_out_of_the_tree():
+    """As somebody does who has copied one: with a compiler and pkg-config, and nothing of ours but headers and the library."""
+    build, source = os.environ["RDMAPMD_BUILD"], os.environ["RDMAPMD_SOURCE"]
+    paths = [os.path.join(build, "meson-uninstalled"), os.environ.get("PKG_CONFIG_PATH", "")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(p for p in paths if p))
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "rdmapmd"], env=environment, text=True,
+                           capture_output=True, check=False)
+    assert flags.returncode == 0, flags.stderr
+    assert "-lrdmapmd" in flags.stdout and source not in flags.stdout.replace(f"{source}/lib/rdmapmd", ""), flags.stdout
+    # Who links with a library that has a sanitizer needs the same one.
+    link = [] if os.environ["RDMAPMD_SANITIZER"] == "none" else ["-c"]
+    for name in ("rdma_pingpong", "rdma_write"):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(os.path.join(source, "examples", name, "main.c"), folder)
+            done = subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", *link, "-o", "program", "main.c",
+                                   *shlex.split(flags.stdout)], cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
 
 
 def test_dumps_of_queue_entries():
