@@ -269,6 +269,7 @@ orphan_context(struct rdmapmd_context_object *context)
 		[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class,
 		[RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
 		[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class,
+		[RDMAPMD_OBJECT_TD] = &rdmapmd_td_class,
 		[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class,
 	};
 	struct rdmapmd_object *object;

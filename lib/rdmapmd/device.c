@@ -204,6 +204,8 @@ missing_operation(const struct rdmapmd_driver_ops *ops)
 	if (srq != (ops->srq_arm != NULL) || srq != (ops->srq_query != NULL) ||
 	    srq != (ops->srq_destroy != NULL))
 		return "srq_create, srq_arm, srq_query or srq_destroy";
+	if ((ops->td_alloc != NULL) != (ops->td_dealloc != NULL))
+		return "td_alloc or td_dealloc";
 	if ((ops->counters != NULL) != (ops->counters_read != NULL))
 		return "counters or counters_read";
 	return NULL;
@@ -218,6 +220,7 @@ small_struct(const struct rdmapmd_driver_ops *ops)
 	       : ops->cq_size < sizeof(struct rdmapmd_cq)	  ? "cq_size"
 	       : ops->qp_size < sizeof(struct rdmapmd_qp)	  ? "qp_size"
 	       : ops->srq_create != NULL && ops->srq_size < sizeof(struct rdmapmd_srq) ? "srq_size"
+	       : ops->td_alloc != NULL && ops->td_size < sizeof(struct rdmapmd_td)     ? "td_size"
 										       : NULL;
 }
 

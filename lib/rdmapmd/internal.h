@@ -41,6 +41,7 @@ enum rdmapmd_object_type {
 	RDMAPMD_OBJECT_CQ,
 	RDMAPMD_OBJECT_CHANNEL,
 	RDMAPMD_OBJECT_MR,
+	RDMAPMD_OBJECT_TD,
 	RDMAPMD_OBJECT_PD,
 	RDMAPMD_OBJECT_CONTEXT,
 	RDMAPMD_OBJECT_TYPES
@@ -207,7 +208,8 @@ struct rdmapmd_object_class {
 	void (*unlocked_release)(struct rdmapmd_object *object);
 };
 extern const struct rdmapmd_object_class rdmapmd_pd_class, rdmapmd_mr_class, rdmapmd_channel_class,
-	rdmapmd_cq_class, rdmapmd_srq_class, rdmapmd_qp_class, rdmapmd_context_class;
+	rdmapmd_cq_class, rdmapmd_srq_class, rdmapmd_qp_class, rdmapmd_td_class,
+	rdmapmd_context_class;
 
 /* ---- Contexts (context.c) ---- */
 /* As rdmapmd_object_enter() of a context; the port must be there, and `result` somewhere. */

@@ -17,13 +17,10 @@
 static struct rdmapmd_table *alive[RDMAPMD_OBJECT_TYPES];
 
 static const struct rdmapmd_object_class *const classes[RDMAPMD_OBJECT_TYPES] = {
-	[RDMAPMD_OBJECT_QP] = &rdmapmd_qp_class,
-	[RDMAPMD_OBJECT_SRQ] = &rdmapmd_srq_class,
-	[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class,
-	[RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
-	[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class,
-	[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class,
-	[RDMAPMD_OBJECT_CONTEXT] = &rdmapmd_context_class,
+	[RDMAPMD_OBJECT_QP] = &rdmapmd_qp_class, [RDMAPMD_OBJECT_SRQ] = &rdmapmd_srq_class,
+	[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class, [RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
+	[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class, [RDMAPMD_OBJECT_TD] = &rdmapmd_td_class,
+	[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class, [RDMAPMD_OBJECT_CONTEXT] = &rdmapmd_context_class,
 };
 
 __attribute__((constructor)) static void

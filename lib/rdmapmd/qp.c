@@ -33,6 +33,8 @@ release_qp(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
 
+	if (qp->td != NULL)
+		rdmapmd_object_undepend(RDMAPMD_OBJECT_TD, qp->td);
 	if (qp->srq != NULL)
 		rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, qp->srq);
 	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, qp->recv_cq);
@@ -104,8 +106,15 @@ depend(const struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_SRQ, attr->srq, context);
 	if (rc != 0)
 		goto no_srq;
+	if (attr->td != NULL)
+		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_TD, attr->td, context);
+	if (rc != 0)
+		goto no_td;
 	return 0;
 
+no_td:
+	if (attr->srq != NULL)
+		rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, attr->srq);
 no_srq:
 	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
 no_recv_cq:
@@ -147,6 +156,7 @@ new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
 	qp->srq = attr->srq;
+	qp->td = attr->td;
 	qp->qp_context = attr->qp_context;
 	return object;
 }
@@ -203,6 +213,8 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 		if (rc == 0) {
 			attr->cap = got.cap;
 		} else {
+			if (attr->td != NULL)
+				rdmapmd_object_undepend(RDMAPMD_OBJECT_TD, attr->td);
 			if (attr->srq != NULL)
 				rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, attr->srq);
 			rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
@@ -337,6 +349,7 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 			.send_cq = qp->send_cq,
 			.recv_cq = qp->recv_cq,
 			.srq = qp->srq,
+			.td = qp->td,
 			.cap = answer.cap,
 			.qp_type = (enum rdmapmd_qp_type)qp->qp_type,
 			.sq_sig_all = qp->sq_sig_all,

@@ -13,6 +13,7 @@
  * | rdmapmd_wr.h      | work requests                                                  |
  * | rdmapmd_qp.h      | queue pair, its states, post bursts                            |
  * | rdmapmd_srq.h     | shared receive queue                                           |
+ * | rdmapmd_td.h      | thread domain                                                  |
  * | rdmapmd_event.h   | asynchronous events                                            |
  *
  * What holds for every call of these headers:
@@ -41,6 +42,7 @@
 #include "rdmapmd_mr.h"
 #include "rdmapmd_qp.h"
 #include "rdmapmd_srq.h"
+#include "rdmapmd_td.h"
 #include "rdmapmd_wr.h"
 
 #ifdef __cplusplus

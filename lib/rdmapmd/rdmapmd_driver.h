@@ -151,7 +151,7 @@ struct rdmapmd_srq_sizing {
  */
 struct rdmapmd_driver_ops {
 	/** Bytes of the driver's structs, the heads of rdmapmd.h and struct rdmapmd_context included. */
-	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size;
+	size_t context_size, pd_size, mr_size, cq_size, qp_size, srq_size, td_size;
 
 	int (*context_open)(struct rdmapmd_context *context);
 	int (*context_close)(struct rdmapmd_context *context);
@@ -219,6 +219,10 @@ struct rdmapmd_driver_ops {
 	/** The limit as it is armed now. */
 	int (*srq_query)(struct rdmapmd_srq *srq, uint32_t *limit);
 	int (*srq_destroy)(struct rdmapmd_srq *srq);
+
+	/** Optional, both or none. Sets dedicated. Queue pairs of a domain have it in qp->td before qp_create. */
+	int (*td_alloc)(struct rdmapmd_td *td);
+	int (*td_dealloc)(struct rdmapmd_td *td);
 };
 
 /**

@@ -27,6 +27,7 @@ extern "C" {
 struct rdmapmd_cq;
 struct rdmapmd_pd;
 struct rdmapmd_srq;
+struct rdmapmd_td;
 
 /** Transports. RDMAPMD_QPT_RC is what rdmapmd_qp_create() takes; the others are refused with -ENOTSUP. */
 enum rdmapmd_qp_type {
@@ -102,6 +103,7 @@ struct rdmapmd_qp {
 	struct rdmapmd_pd *pd;
 	struct rdmapmd_cq *send_cq, *recv_cq;
 	struct rdmapmd_srq *srq; /**< NULL: it has a receive queue of its own */
+	struct rdmapmd_td *td;	 /**< NULL: it is in no thread domain */
 	void *qp_context;	 /**< the application's own */
 };
 
@@ -109,6 +111,8 @@ struct rdmapmd_qp {
 struct rdmapmd_qp_init_attr {
 	struct rdmapmd_cq *send_cq, *recv_cq; /**< may be the same one */
 	struct rdmapmd_srq *srq;	      /**< or NULL */
+	/** Or NULL. The application posts sends to one queue pair of a thread domain at a time. */
+	struct rdmapmd_td *td;
 	/** In: what is needed at least. Out: what it has. */
 	struct rdmapmd_qp_cap cap;
 	enum rdmapmd_qp_type qp_type;
@@ -283,7 +287,7 @@ __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *co
  * posted comes back with RDMAPMD_WC_WR_FLUSH_ERR. Poll its CQs and call again until 0 is returned; it may be destroyed
  * then. To let sends finish instead, go to SQD first, and wait for RDMAPMD_EVENT_SQ_DRAINED.
  *
- * Threads: the one that posts to it and polls its CQs. Blocks: the first call, for commands.
+ * Threads: the one that posts to it and polls its CQs; it counts as posting. Blocks: the first call, for commands.
  *
  * @return How many requests of its own queues have not been polled yet; -errno.
  */
@@ -292,7 +296,7 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
 /**
  * Post send requests in order and ring the doorbell once.
  *
- * Threads: one caller per send queue at a time. Blocks: never.
+ * Threads: one caller per send queue at a time; in a thread domain, one for all of its queue pairs. Blocks: never.
  * Order:   stores to the payload made before the call are seen by the device.
  * Owner:   buffers of requests that were taken belong to the device until their completion, or a later one of the same
  *          queue, is polled.

@@ -128,6 +128,8 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, srq_arm),
 		offsetof(struct rdmapmd_driver_ops, srq_query),
 		offsetof(struct rdmapmd_driver_ops, srq_destroy),
+		offsetof(struct rdmapmd_driver_ops, td_alloc), /* both or none */
+		offsetof(struct rdmapmd_driver_ops, td_dealloc),
 	};
 	static const size_t sizes[] = {
 		offsetof(struct rdmapmd_driver_ops, context_size),
@@ -136,6 +138,7 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, cq_size),
 		offsetof(struct rdmapmd_driver_ops, qp_size),
 		offsetof(struct rdmapmd_driver_ops, srq_size),
+		offsetof(struct rdmapmd_driver_ops, td_size),
 	};
 	struct fake *fake = fake_register("fake0");
 	struct rdmapmd_driver_ops ops;
@@ -302,6 +305,7 @@ test_removal_leaves_shells(void **state)
 	struct rdmapmd_device *device;
 	struct rdmapmd_wc wc[4];
 	struct rdmapmd_qp *qp;
+	struct rdmapmd_td *td;
 	struct fake_set set;
 	unsigned int calls;
 
@@ -311,7 +315,8 @@ test_removal_leaves_shells(void **state)
 	calls = fake->call_count;
 	rdmapmd_device_unregister(fake->device);
 	fake_assert_calls(fake, calls,
-			  "qp_destroy srq_destroy cq_destroy mr_dereg pd_dealloc context_close");
+			  "qp_destroy srq_destroy cq_destroy mr_dereg td_dealloc pd_dealloc "
+			  "context_close");
 	assert_int_equal(fake->alive, 0);
 	calls = fake->call_count;
 
@@ -325,13 +330,16 @@ test_removal_leaves_shells(void **state)
 	assert_int_equal(rdmapmd_req_notify_cq(set.cq, false), -EINVAL);
 	attr = fake_qp_attr(&set);
 	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &qp), -ENODEV);
+	assert_int_equal(rdmapmd_td_alloc(set.context, &td), -ENODEV);
 	assert_int_equal(rdmapmd_qp_modify(set.qp, &qp_attr, RDMAPMD_QP_STATE), -ENODEV);
 	assert_int_equal(rdmapmd_qp_drain(set.qp), -ENODEV);
 	assert_int_equal(rdmapmd_device_query(set.context, &device_attr), -ENODEV);
 	assert_int_equal(rdmapmd_device_open(device, &context), -ENODEV);
 	/* They still count as what holds what. */
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EBUSY);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EBUSY);
 	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
 	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
 	assert_int_equal(rdmapmd_context_close(set.context), 0);
 	fake_assert_calls(fake, calls, "");

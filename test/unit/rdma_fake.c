@@ -374,6 +374,19 @@ srq_destroy(struct rdmapmd_srq *srq)
 	return goes(fake_of(srq->context), "srq_destroy");
 }
 
+static int
+td_alloc(struct rdmapmd_td *td)
+{
+	td->dedicated = true;
+	return comes(fake_of(td->context), "td_alloc");
+}
+
+static int
+td_dealloc(struct rdmapmd_td *td)
+{
+	return goes(fake_of(td->context), "td_dealloc");
+}
+
 static const struct rdmapmd_driver_ops all_ops = {
 	.context_size = sizeof(struct rdmapmd_context),
 	.pd_size = sizeof(struct rdmapmd_pd),
@@ -381,6 +394,7 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.cq_size = sizeof(struct rdmapmd_cq),
 	.qp_size = sizeof(struct fake_qp),
 	.srq_size = sizeof(struct rdmapmd_srq),
+	.td_size = sizeof(struct rdmapmd_td),
 	.context_open = context_open,
 	.context_close = context_close,
 	.device_query = device_query,
@@ -411,6 +425,8 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.srq_resize = srq_resize,
 	.srq_query = srq_query,
 	.srq_destroy = srq_destroy,
+	.td_alloc = td_alloc,
+	.td_dealloc = td_dealloc,
 };
 
 /* ---- The device ---- */
@@ -498,6 +514,7 @@ fake_qp_attr(const struct fake_set *set)
 		.send_cq = set->cq,
 		.recv_cq = set->cq,
 		.srq = set->srq,
+		.td = set->td,
 		.cap = { .max_send_wr = 16,
 			 .max_send_sge = 1,
 			 .max_recv_wr = 16,
@@ -519,6 +536,7 @@ fake_open_all(struct fake *fake, struct fake_set *set)
 	cq.channel = set->channel;
 	assert_int_equal(rdmapmd_cq_create(set->context, &cq, &set->cq), 0);
 	assert_int_equal(rdmapmd_srq_create(set->pd, &srq, &set->srq), 0);
+	assert_int_equal(rdmapmd_td_alloc(set->context, &set->td), 0);
 	qp = fake_qp_attr(set);
 	assert_int_equal(rdmapmd_qp_create(set->pd, &qp, &set->qp), 0);
 	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, sizeof(fake_memory),

@@ -78,7 +78,8 @@ struct fake_set {
 	struct rdmapmd_comp_channel *channel;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_srq *srq;
-	struct rdmapmd_qp *qp; /* with the SRQ, and the CQ twice */
+	struct rdmapmd_td *td;
+	struct rdmapmd_qp *qp; /* with the SRQ, the thread domain, and the CQ twice */
 	struct rdmapmd_mr *mr;
 };
 void fake_open(struct fake *fake, struct fake_set *set);

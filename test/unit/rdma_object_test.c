@@ -49,13 +49,16 @@ test_dependants_hold_back_destruction(void **state)
 	assert_int_equal(rdmapmd_comp_channel_destroy(set.channel), -EBUSY); /* CQ */
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EBUSY);		     /* QP, twice */
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), -EBUSY);		     /* QP */
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EBUSY);		     /* QP */
 	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
 	assert_int_equal(rdmapmd_pd_dealloc(set.pd), -EBUSY); /* SRQ, QP */
 	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
 	assert_int_equal(rdmapmd_pd_dealloc(set.pd), -EBUSY); /* SRQ */
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
 	/* A QP alone. */
 	set.srq = NULL;
+	set.td = NULL;
 	attr = fake_qp_attr(&set);
 	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &set.qp), 0);
 	assert_int_equal(rdmapmd_pd_dealloc(set.pd), -EBUSY);
@@ -83,6 +86,7 @@ test_a_refused_destruction_asks_no_driver(void **state)
 	assert_int_equal(rdmapmd_pd_dealloc(set.pd), -EBUSY);
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EBUSY);
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), -EBUSY);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EBUSY);
 	fake_assert_calls(fake, calls, "");
 	assert_int_equal(rdmapmd_context_close(set.context), 0);
 	fake_unregister(fake);
@@ -113,6 +117,11 @@ test_objects_of_two_contexts_do_not_mix(void **state)
 	attr.srq = two.srq;
 	assert_int_equal(rdmapmd_qp_create(one.pd, &attr, &qp), -EINVAL);
 	attr = fake_qp_attr(&one);
+	attr.td = two.td;
+	assert_int_equal(rdmapmd_qp_create(one.pd, &attr, &qp), -EINVAL);
+	attr.srq = NULL;
+	assert_int_equal(rdmapmd_qp_create(one.pd, &attr, &qp), -EINVAL);
+	attr = fake_qp_attr(&one);
 	assert_int_equal(rdmapmd_qp_create(two.pd, &attr, &qp), -EINVAL);
 	cq_attr.channel = two.channel;
 	assert_int_equal(rdmapmd_cq_create(one.context, &cq_attr, &cq), -EINVAL);
@@ -125,6 +134,7 @@ test_objects_of_two_contexts_do_not_mix(void **state)
 	/* No reference stayed: what has no dependants goes. */
 	assert_int_equal(rdmapmd_qp_destroy(two.qp), 0);
 	assert_int_equal(rdmapmd_srq_destroy(two.srq), 0);
+	assert_int_equal(rdmapmd_td_dealloc(two.td), 0);
 	assert_int_equal(rdmapmd_cq_destroy(two.cq), 0);
 	assert_int_equal(rdmapmd_comp_channel_destroy(two.channel), 0);
 	assert_int_equal(rdmapmd_mr_dereg(two.mr), 0);
@@ -172,6 +182,12 @@ test_destroyed_objects_are_refused(void **state)
 	assert_int_equal(rdmapmd_srq_modify(set.srq, &srq_size, 0), -EINVAL);
 	assert_int_equal(rdmapmd_srq_query(set.srq, &srq_size), -EINVAL);
 	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &set.qp), -EINVAL);
+	attr.srq = NULL;
+
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EINVAL);
+	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &set.qp), -EINVAL);
+	attr.td = NULL;
 
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), 0);
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EINVAL);
@@ -179,7 +195,6 @@ test_destroyed_objects_are_refused(void **state)
 	assert_int_equal(rdmapmd_cq_moderate(set.cq, 1, 1), -EINVAL);
 	assert_int_equal(rdmapmd_cq_status(set.cq), -EINVAL);
 	assert_int_equal(rdmapmd_cq_events_ack(set.cq, 0), -EINVAL);
-	attr.srq = NULL;
 	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &set.qp), -EINVAL);
 
 	assert_int_equal(rdmapmd_comp_channel_destroy(set.channel), 0);
@@ -200,6 +215,7 @@ test_destroyed_objects_are_refused(void **state)
 	assert_int_equal(rdmapmd_context_close(set.context), 0);
 	assert_int_equal(rdmapmd_context_close(set.context), -EINVAL);
 	assert_int_equal(rdmapmd_pd_alloc(set.context, &set.pd), -EINVAL);
+	assert_int_equal(rdmapmd_td_alloc(set.context, &set.td), -EINVAL);
 	assert_int_equal(rdmapmd_comp_channel_create(set.context, &set.channel), -EINVAL);
 	assert_int_equal(rdmapmd_async_event_get(set.context, &event), -EINVAL);
 	assert_int_equal(rdmapmd_async_event_fd(set.context), -EINVAL);
@@ -220,6 +236,9 @@ test_null_is_refused(void **state)
 	assert_int_equal(rdmapmd_pd_alloc(NULL, &set.pd), -EINVAL);
 	assert_int_equal(rdmapmd_pd_alloc(set.context, NULL), -EINVAL);
 	assert_int_equal(rdmapmd_pd_dealloc(NULL), -EINVAL);
+	assert_int_equal(rdmapmd_td_alloc(NULL, &set.td), -EINVAL);
+	assert_int_equal(rdmapmd_td_alloc(set.context, NULL), -EINVAL);
+	assert_int_equal(rdmapmd_td_dealloc(NULL), -EINVAL);
 	assert_int_equal(rdmapmd_qp_create(set.pd, NULL, &qp), -EINVAL);
 	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, NULL), -EINVAL);
 	attr = fake_qp_attr(&set);
@@ -246,6 +265,8 @@ create_something(struct fake_set *set, const char *call)
 
 	if (strcmp(call, "pd_alloc") == 0)
 		return rdmapmd_pd_alloc(set->context, &set->pd);
+	if (strcmp(call, "td_alloc") == 0)
+		return rdmapmd_td_alloc(set->context, &set->td);
 	if (strcmp(call, "mr_reg") == 0)
 		return rdmapmd_mr_reg(set->pd, fake_memory, 4096, 0, &set->mr);
 	if (strcmp(call, "cq_create") == 0)
@@ -258,8 +279,8 @@ create_something(struct fake_set *set, const char *call)
 static void
 test_a_create_that_fails_leaves_nothing(void **state)
 {
-	static const char *const calls[] = { "pd_alloc", "mr_reg", "cq_create", "srq_create",
-					     "qp_create" };
+	static const char *const calls[] = { "pd_alloc",  "td_alloc",	"mr_reg",
+					     "cq_create", "srq_create", "qp_create" };
 	struct fake *fake = fake_register("fake0");
 	struct fake_set set, before;
 	unsigned int i;
@@ -281,6 +302,7 @@ test_a_create_that_fails_leaves_nothing(void **state)
 	/* No dependency stayed behind. */
 	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), 0);
 	assert_int_equal(rdmapmd_comp_channel_destroy(set.channel), 0);
 	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
@@ -318,8 +340,8 @@ test_a_driver_that_gives_a_number_twice(void **state)
 static void
 test_no_memory_and_no_descriptors(void **state)
 {
-	static const char *const calls[] = { "pd_alloc", "mr_reg", "cq_create", "srq_create",
-					     "qp_create" };
+	static const char *const calls[] = { "pd_alloc",  "td_alloc",	"mr_reg",
+					     "cq_create", "srq_create", "qp_create" };
 	struct fake *fake = fake_register("fake0");
 	struct rdmapmd_comp_channel *channel;
 	struct rdmapmd_context *context;
@@ -344,6 +366,7 @@ test_no_memory_and_no_descriptors(void **state)
 	/* No dependency stayed behind. */
 	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), 0);
 	assert_int_equal(rdmapmd_comp_channel_destroy(set.channel), 0);
 	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
@@ -367,6 +390,9 @@ test_a_destroy_that_fails_in_the_device_is_told_and_done(void **state)
 	/* It holds nothing back any more. */
 	fake->fail = "srq_destroy";
 	assert_int_equal(rdmapmd_srq_destroy(set.srq), -ETIMEDOUT);
+	fake->fail = "td_dealloc";
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -ETIMEDOUT);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EINVAL);
 	fake->fail = "cq_destroy";
 	assert_int_equal(rdmapmd_cq_destroy(set.cq), -ETIMEDOUT);
 	fake->fail = "mr_dereg";
@@ -394,7 +420,8 @@ test_close_destroys_dependants_first(void **state)
 	calls = fake->call_count;
 	assert_int_equal(rdmapmd_context_close(set.context), 0);
 	fake_assert_calls(fake, calls,
-			  "qp_destroy srq_destroy cq_destroy mr_dereg pd_dealloc context_close");
+			  "qp_destroy srq_destroy cq_destroy mr_dereg td_dealloc pd_dealloc "
+			  "context_close");
 	fake_unregister(fake);
 }
 

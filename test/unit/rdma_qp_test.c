@@ -461,6 +461,7 @@ test_query(void **state)
 	assert_int_equal(attr.cap.max_send_wr, 16);
 	assert_ptr_equal(init.send_cq, world->set.cq);
 	assert_null(init.srq);
+	assert_ptr_equal(init.td, world->set.td);
 	assert_int_equal(init.qp_type, RDMAPMD_QPT_RC);
 	/* What the device knows counts. */
 	container_of(world->qp, struct fake_qp, qp)->state = RDMAPMD_QPS_ERR;

@@ -187,6 +187,56 @@ test_a_device_without_srqs(void **state)
 }
 
 static void
+test_a_device_without_thread_domains(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_driver_ops ops = fake->ops;
+	struct rdmapmd_device *device;
+	struct rdmapmd_context *context;
+	struct rdmapmd_td *td;
+
+	(void)state;
+	ops.td_alloc = NULL;
+	ops.td_dealloc = NULL;
+	ops.td_size = 0;
+	assert_int_equal(rdmapmd_device_register("second", "fake", fake, &device), 0);
+	assert_int_equal(rdmapmd_device_offer(device, &ops), 0);
+	assert_int_equal(rdmapmd_device_open(device, &context), 0);
+	assert_int_equal(rdmapmd_td_alloc(context, &td), -ENOTSUP);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	rdmapmd_device_unregister(device);
+	fake_unregister(fake);
+}
+
+static void
+test_queue_pairs_of_a_thread_domain(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_qp_init_attr attr;
+	struct rdmapmd_qp *second, *other;
+	struct fake_set set;
+
+	(void)state;
+	fake_open_all(fake, &set);
+	assert_true(set.td->dedicated);
+	assert_ptr_equal(set.td->context, set.context);
+	assert_ptr_equal(set.qp->td, set.td);
+	attr = fake_qp_attr(&set);
+	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &second), 0);
+	assert_ptr_equal(fake->qp_init.td, set.td);
+	attr.td = NULL;
+	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &other), 0);
+	assert_null(other->td);
+	/* The last one that leaves lets it go. */
+	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), -EBUSY);
+	assert_int_equal(rdmapmd_qp_destroy(second), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
+	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	fake_unregister(fake);
+}
+
+static void
 test_every_status_has_a_name(void **state)
 {
 	unsigned int i;
@@ -210,6 +260,8 @@ main(void)
 		cmocka_unit_test(test_bursts_reach_the_driver),
 		cmocka_unit_test(test_shared_receive_queues),
 		cmocka_unit_test(test_a_device_without_srqs),
+		cmocka_unit_test(test_a_device_without_thread_domains),
+		cmocka_unit_test(test_queue_pairs_of_a_thread_domain),
 		cmocka_unit_test(test_every_status_has_a_name),
 	};
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Thread domains. */
+
+#include <errno.h>
+
+#include "internal.h"
+
+static int
+destroy_td(struct rdmapmd_object *object)
+{
+	return object->context->ops->td_dealloc(rdmapmd_object_head(object));
+}
+
+const struct rdmapmd_object_class rdmapmd_td_class = {
+	.name = "thread domain",
+	.size = sizeof(struct rdmapmd_object),
+	.destroy = destroy_td,
+};
+
+static int
+create(struct rdmapmd_context_object *context, struct rdmapmd_context *head,
+       struct rdmapmd_td **result)
+{
+	struct rdmapmd_object *object =
+		rdmapmd_object_new(RDMAPMD_OBJECT_TD, context, context->ops->td_size);
+	struct rdmapmd_td *td;
+	int rc;
+
+	if (object == NULL)
+		return -ENOMEM;
+	td = rdmapmd_object_head(object);
+	td->context = head;
+	rc = context->ops->td_alloc(td);
+	if (rc == 0) {
+		rc = rdmapmd_object_publish(object, 0);
+		if (rc != 0)
+			context->ops->td_dealloc(td);
+	}
+	if (rc != 0)
+		rdmapmd_object_free(object);
+	else
+		*result = td;
+	return rc;
+}
+
+int
+rdmapmd_td_alloc(struct rdmapmd_context *head, struct rdmapmd_td **result)
+{
+	struct rdmapmd_object *parent;
+	int rc = result == NULL ? -EINVAL
+				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &parent);
+
+	if (rc != 0)
+		return rc;
+	rc = parent->context->ops->td_alloc != NULL ? create(parent->context, head, result)
+						    : -ENOTSUP;
+	rdmapmd_object_leave(parent);
+	return rc;
+}
+
+int
+rdmapmd_td_dealloc(struct rdmapmd_td *td)
+{
+	return rdmapmd_object_destroy(RDMAPMD_OBJECT_TD, td);
+}
