@@ -128,7 +128,7 @@ static void
 expect_told(struct rnic_dev *dev, uint64_t killed_us)
 {
 	const uint64_t deadline = rnic_now_us() + PATIENCE_MS * 1000;
-	struct rnic_bfreg reg;
+	struct rnic_bfreg *reg;
 	uint32_t number;
 	uint64_t start;
 
@@ -139,8 +139,9 @@ expect_told(struct rnic_dev *dev, uint64_t killed_us)
 	start = rnic_now_us();
 	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &number), -EIO);
 	assert_int_equal(rnic_port_set_admin(dev, true), -EIO);
-	assert_int_equal(rnic_bfreg_alloc(dev, true, &reg), 0);
-	rnic_bfreg_free(dev, &reg);
+	reg = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
+	assert_int_equal(reg->kind, RNIC_BFREG_SHARED);
+	assert_int_equal(rnic_bfreg_free(dev, reg), 0);
 	rnic_dev_close(dev);
 	assert_true(rnic_now_us() - start < WITHIN_US);
 	assert_int_equal(atomic_load(&fatal_calls), 1);

@@ -115,11 +115,14 @@ make_queues(struct rdma_pair *pair, const struct rdma_conf *conf)
 	cq_attr.channel = pair->channel;
 	if (conf->srq)
 		assert_int_equal(rdmapmd_srq_create(pair->pd, &srq_attr, &pair->srq), 0);
+	if (conf->td)
+		assert_int_equal(rdmapmd_td_alloc(pair->context, &pair->td), 0);
 	for (i = 0; i < 2; i++) {
 		struct rdmapmd_qp_init_attr attr = {
 			.qp_type = RDMAPMD_QPT_RC,
 			.sq_sig_all = conf->sq_sig_all,
 			.srq = i == 1 ? pair->srq : NULL,
+			.td = i == 0 ? pair->td : NULL,
 			.cap = { .max_send_wr = depth,
 				 .max_recv_wr = depth,
 				 .max_send_sge = OR(conf->sges, 4),
@@ -175,6 +178,8 @@ rdma_close(struct rdma_pair *pair)
 		assert_int_equal(rdmapmd_cq_destroy(pair->cq[i]), 0);
 	if (pair->srq != NULL)
 		assert_int_equal(rdmapmd_srq_destroy(pair->srq), 0);
+	if (pair->td != NULL)
+		assert_int_equal(rdmapmd_td_dealloc(pair->td), 0);
 	if (pair->channel != NULL)
 		assert_int_equal(rdmapmd_comp_channel_destroy(pair->channel), 0);
 	assert_int_equal(rdmapmd_mr_dereg(pair->mr), 0);

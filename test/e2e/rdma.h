@@ -27,6 +27,7 @@ struct rdma_pair {
 	struct rdmapmd_comp_channel *channel;
 	struct rdmapmd_cq *cq[2];
 	struct rdmapmd_srq *srq; /* of the second one; may be NULL */
+	struct rdmapmd_td *td;	 /* of the first one; may be NULL */
 	struct rdmapmd_qp *qp[2];
 	struct rdmapmd_mr *mr;
 	uint8_t *memory;
@@ -46,7 +47,7 @@ struct rdma_conf {
 	uint8_t rd_atomic;	     /* 16; RDMA_NONE: 0 */
 	uint32_t psn;		     /* where both begin, more or less; next to the wrap */
 	enum rdmapmd_qp_state up_to; /* how far to connect; RTS */
-	bool srq, channel, sq_sig_all;
+	bool srq, td, channel, sq_sig_all;
 };
 #define RDMA_NONE 0xff
 

@@ -48,7 +48,7 @@ post_nop(void)
 	};
 	sq.producer++;
 	rnic_sq_dbrec_publish(sq.dbrec, sq.producer);
-	rnic_doorbell_ring(&sq.bf, ctrl);
+	rnic_doorbell_ring(sq.bf, ctrl);
 	return ctrl;
 }
 

@@ -167,6 +167,8 @@ int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *numbe
 int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 
@@ -195,6 +197,12 @@ void *
 __wrap_calloc(size_t count, size_t size)
 {
 	return fails_now(ALLOCATIONS) ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_aligned_alloc(size_t align, size_t size)
+{
+	return fails_now(ALLOCATIONS) ? NULL : __real_aligned_alloc(align, size);
 }
 
 void *

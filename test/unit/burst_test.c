@@ -107,6 +107,7 @@ struct fixture {
 	uint8_t rq[RING * RNIC_WQE_DS_BYTES];
 	uint8_t sq[RING * RNIC_WQEBB_BYTES];
 	uint8_t bf[2 * BF_HALF];
+	struct rnic_bfreg bf_register;
 	struct rnic_cq_dbrec rx_cq_dbrec, tx_cq_dbrec;
 	struct rnic_wq_dbrec rq_dbrec, sq_dbrec;
 	struct rte_mbuf *rx_elts[RING], *tx_elts[RING];
@@ -161,16 +162,16 @@ make_txq(struct fixture *f)
 			.mask = RING - 1,
 			.log_size = LOG_RING,
 			.sqn = 0x77,
-			.bf = { .address = f->bf,
-				.half = BF_HALF,
-				.owned = true,
-				.blueflame = true } },
+			.bf = &f->bf_register },
 		.state = RNIC_QUEUE_RUNNING,
 		.elts = f->tx_elts,
 		.wqes = f->tx_wqes,
 		.elts_mask = RING - 1,
 		.length_span = 1500,
 		.mkeys = key_of_everything(),
+	};
+	f->bf_register = (struct rnic_bfreg){
+		.address = f->bf, .half = BF_HALF, .kind = RNIC_BFREG_LOW_LATENCY, .blueflame = true
 	};
 	memset(f->tx_cqes, 0xff, sizeof(f->tx_cqes));
 	memset(f->bf, 0, sizeof(f->bf));
@@ -315,7 +316,7 @@ expect_register(const struct fixture *f, unsigned int half, unsigned int wqebb, 
 	static const uint8_t nothing[BF_HALF];
 	const uint8_t *written = f->bf + (size_t)half * BF_HALF;
 
-	assert_ptr_equal(f->txq.sq.bf.address, f->bf + (size_t)!half * BF_HALF);
+	assert_ptr_equal(f->bf_register.address, f->bf + (size_t)!half * BF_HALF);
 	assert_memory_equal(written, f->sq + (size_t)wqebb * RNIC_WQEBB_BYTES, bytes);
 	assert_memory_equal(written + bytes, nothing, BF_HALF - bytes);
 }
@@ -353,11 +354,11 @@ test_what_blueflame_does_not_take_rings_only(void **state)
 	while (f->txq.sq.producer != RING - 1)
 		transmit(f, 1, 1);
 	memset(f->bf, 0, sizeof(f->bf));
-	f->txq.sq.bf.address = f->bf;
+	f->bf_register.address = f->bf;
 	transmit(f, 1, 4);
 	expect_register(f, 0, RING - 1, 8);
 	/* Not asked for. */
-	f->txq.sq.bf.blueflame = false;
+	f->bf_register.blueflame = false;
 	memset(f->bf, 0, sizeof(f->bf));
 	transmit(f, 1, 1);
 	expect_register(f, 1, 1, 8);

@@ -251,7 +251,7 @@ test_a_queue_that_broke_by_event_needs_a_restart(void **state)
 	send_frames(f, 4, 1);
 	assert_int_equal(receive_frames(f, 4), 4);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer + 2 * (txq->sq.mask + 1));
-	rnic_doorbell_ring(&txq->sq.bf, (const struct rnic_wqe_ctrl *)txq->sq.ring);
+	rnic_doorbell_ring(txq->sq.bf, (const struct rnic_wqe_ctrl *)txq->sq.ring);
 	for (ms = 0; ms < 2000 && !said(f, "stands still: restart the port"); ms++)
 		rte_delay_us_sleep(1000);
 	assert_true(said(f, "stands still: restart the port"));

@@ -92,7 +92,7 @@ test_rings_begin_as_the_prm_says(void **state)
 	assert_memory_equal(q.sq.dbrec, "\0\0\0\0\0\0\0\0", 8);
 	assert_int_equal(q.sq.mask, 255);
 	assert_int_equal(q.rq.mask, 511);
-	assert_true(q.sq.bf.owned);
+	assert_int_equal(q.sq.bf->kind, RNIC_BFREG_LOW_LATENCY);
 	assert_int_equal((uintptr_t)q.sq.ring % 4096, 0);
 	destroy_all(dev, &q);
 	held_assert_same(dev, &before);

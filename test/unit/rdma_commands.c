@@ -118,25 +118,35 @@ rnic_dbrec_free(struct rnic_dev *dev, void *freed)
 	records -= freed != NULL;
 }
 
-int
-rnic_bfreg_alloc(struct rnic_dev *dev, bool low_latency, struct rnic_bfreg *reg)
+struct rnic_bfreg *
+rnic_bfreg_alloc(struct rnic_dev *dev, unsigned int kinds)
 {
-	static uint64_t room[128];
+	static uint64_t room[64] __attribute__((aligned(512)));
+	static struct rnic_bfreg reg;
 
 	(void)dev;
-	assert_true(low_latency);
-	*reg = (struct rnic_bfreg){
-		.uar = COMMANDS_UAR, .address = room, .half = 256, .owned = true
+	assert_int_equal(kinds, RNIC_BFREG_LOW_LATENCY);
+	reg = (struct rnic_bfreg){
+		.uar = COMMANDS_UAR, .address = room, .half = 256, .kind = RNIC_BFREG_LOW_LATENCY
 	};
 	registers++;
-	return 0;
+	return &reg;
 }
 
-void
+struct rnic_bfreg *
+rnic_bfreg_share(struct rnic_dev *dev, struct rnic_bfreg *reg)
+{
+	(void)dev;
+	registers++;
+	return reg;
+}
+
+int
 rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg)
 {
 	(void)dev;
-	registers -= reg->address != NULL;
+	registers -= reg != NULL;
+	return 0;
 }
 
 uint32_t

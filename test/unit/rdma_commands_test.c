@@ -53,6 +53,37 @@ test_a_queue_pair_of_an_srq(void **state)
 	assert_int_equal(rnic_rdma_qp_destroy(&world->qp.qp), 0);
 }
 
+/* Named in the context, rung by posts, given back with the queue pair. */
+static void
+test_a_queue_pair_rings_the_register_of_its_thread_domain(void **state)
+{
+	static uint64_t room[64] __attribute__((aligned(512)));
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP };
+	struct rnic_bfreg reg = {
+		.address = room, .half = 256, .kind = RNIC_BFREG_DYNAMIC, .uar = 0xabcdef
+	};
+	struct rnic_rdma_td td = { .bf = &reg };
+	struct world *world = *state;
+
+	world->qp.qp.td = &td.td;
+	commands_create_qp(world);
+	rings_assert_bytes(commands_expect(0, RNIC_CMD_CREATE_QP, 0x110 + 2 * 8) + 0x18 + 0xc,
+			   "5aabcdef");
+	__atomic_store_n(&world->qp.sq.open, 1, __ATOMIC_RELAXED);
+	assert_int_equal(rdmapmd_post_send(&world->qp.qp, &nop, 1), 1);
+	rings_assert_bytes(room, "00000000 00012301");
+	assert_int_equal(rdmapmd_post_send(&world->qp.qp, &nop, 1), 1);
+	rings_assert_bytes(room + 32, "00000100 00012301");
+	assert_int_equal(rnic_rdma_qp_destroy(&world->qp.qp), 0);
+	assert_int_equal(commands_resources(), 0);
+	/* Nor with one that could not be made. */
+	commands_refused_at = commands_count + 1;
+	assert_int_equal(rnic_rdma_qp_create(&world->qp.qp, &(struct rdmapmd_qp_init_attr){ 0 },
+					     &commands_sizing),
+			 -EINVAL);
+	assert_int_equal(commands_resources(), 0);
+}
+
 static void
 test_a_queue_pair_without_queues(void **state)
 {
@@ -404,6 +435,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_create),
 		TEST(test_a_queue_pair_of_an_srq),
+		TEST(test_a_queue_pair_rings_the_register_of_its_thread_domain),
 		TEST(test_a_queue_pair_without_queues),
 		TEST(test_a_refused_create_leaves_nothing),
 		TEST(test_a_number_that_is_taken_is_given_back),

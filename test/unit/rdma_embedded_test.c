@@ -214,7 +214,7 @@ post_nop(struct rnic_sq *sq)
 	};
 	sq->producer++;
 	rnic_sq_dbrec_publish(sq->dbrec, sq->producer);
-	rnic_doorbell_ring(&sq->bf, ctrl);
+	rnic_doorbell_ring(sq->bf, ctrl);
 }
 
 /* The event of a channel, within the time that it may take; NULL: none has come. */
@@ -406,7 +406,7 @@ test_the_port_comes_and_goes(void **state)
 static int
 open_pair(void **state)
 {
-	static const struct rdma_conf conf = { .channel = true };
+	static const struct rdma_conf conf = { .channel = true, .td = true };
 	struct rdma_pair *pair = calloc(1, sizeof(*pair));
 	void *dev;
 
@@ -612,6 +612,7 @@ test_telemetry(void **state)
 {
 	union rdmapmd_gid ipv4 = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 9 } };
 	struct world *world = *state;
+	struct rdmapmd_td *td;
 	uint32_t index;
 
 	assert_int_equal(rdmapmd_gid_add(world->context, 1, &ipv4, &index), 0);
@@ -631,6 +632,11 @@ test_telemetry(void **state)
 	assert_int_equal(rnic_telemetry_counters("/rnic/counters", "net_rnic0", NULL), 0);
 	assert_told("[rx_write_requests=0]");
 	assert_told("[req_cqe_flush_error=0]");
+	assert_int_equal(rdmapmd_td_alloc(world->context, &td), 0);
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_doorbells("/rnic/doorbells", "net_rnic0", NULL), 0);
+	assert_told("[low_latency=0][dynamic=1][dynamic_pages=1][shared_users=0]");
+	assert_int_equal(rnic_telemetry_doorbells("/rnic/doorbells", "net_rnic9", NULL), -ENODEV);
 	assert_int_equal(rnic_telemetry_info("/rnic/info", "net_rnic9", NULL), -ENODEV);
 	assert_int_equal(rnic_telemetry_gids("/rnic/gids", "", NULL), -ENODEV);
 	assert_int_equal(rnic_telemetry_counters("/rnic/counters", NULL, NULL), -ENODEV);

@@ -187,7 +187,7 @@ use_all(struct world *world, struct rdmapmd_context *context)
 		rc = rdmapmd_qp_query(qps[1], &attr, NULL);
 	if (rc == 0)
 		rc = use_srq(qps[1]->srq);
-	if (rc == 0 && !((struct rnic_rdma_qp *)qps[1])->sq.wq.bf.owned)
+	if (rc == 0 && ((struct rnic_rdma_qp *)qps[1])->sq.wq.bf->kind == RNIC_BFREG_SHARED)
 		fail_msg("registers of queue pairs that failed have not come back");
 	return rc;
 }

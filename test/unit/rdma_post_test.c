@@ -249,13 +249,12 @@ test_a_shared_register_is_rung_under_its_lock(void **state)
 {
 	struct rings *rings = *state;
 	const struct rdmapmd_send_wr wr = request(RDMAPMD_WR_SEND, 0);
-	rte_spinlock_t lock = RTE_SPINLOCK_INITIALIZER;
 
-	rings->qp.sq.wq.bf.owned = false;
-	rings->qp.sq.wq.bf.lock = &lock;
+	rings->bf_register.kind = RNIC_BFREG_SHARED;
+	rte_spinlock_init(&rings->bf_register.lock);
 	assert_int_equal(rings_post(rings, &wr, 1), 1);
 	rings_assert_bytes(rings->bf, "0000000a 00012302");
-	assert_false(rte_spinlock_is_locked(&lock));
+	assert_false(rte_spinlock_is_locked(&rings->bf_register.lock));
 }
 
 static void
@@ -265,7 +264,7 @@ test_a_single_wqe_goes_with_the_ring_where_that_is_allowed(void **state)
 	const struct rdmapmd_send_wr wr[] = { request(RDMAPMD_WR_SEND, 0),
 					      request(RDMAPMD_WR_SEND, 0) };
 
-	rings->qp.sq.wq.bf.blueflame = true;
+	rings->bf_register.blueflame = true;
 	assert_int_equal(rings_post(rings, wr, 1), 1);
 	assert_memory_equal(rings->bf, rings->sq[0], RNIC_WQEBB_BYTES);
 	assert_int_equal(rings_post(rings, wr, 2), 2);

@@ -79,10 +79,13 @@ make_qp(struct rings *rings)
 
 	qp->qp.qp_num = RINGS_QPN;
 	qp->qp.send_cq = qp->qp.recv_cq = &rings->cq.cq;
+	rings->bf_register = (struct rnic_bfreg){ .address = rings->bf,
+						  .half = RINGS_BF_HALF,
+						  .kind = RNIC_BFREG_LOW_LATENCY };
 	qp->sq = (struct rnic_rdma_send){
 		.wq = { .ring = rings->sq[0],
 			.dbrec = &rings->dbrec,
-			.bf = { .address = rings->bf, .half = RINGS_BF_HALF, .owned = true },
+			.bf = &rings->bf_register,
 			.mask = (1 << RINGS_LOG_SQ) - 1,
 			.log_size = RINGS_LOG_SQ,
 			.sqn = RINGS_QPN },

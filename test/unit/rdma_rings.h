@@ -46,6 +46,7 @@ struct rings {
 	struct rnic_cq_dbrec cq_dbrec;
 	struct rnic_be32 srq_dbrec;
 	uint8_t bf[2 * RINGS_BF_HALF] __attribute__((aligned(512)));
+	struct rnic_bfreg bf_register;
 	uint64_t arm_register;
 	uint32_t produced; /* entries that the device has written, free running */
 };

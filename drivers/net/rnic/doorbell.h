@@ -80,20 +80,25 @@ rnic_cq_arm(struct rnic_cq_dbrec *record, volatile void *reg, uint32_t arm, uint
 static inline void
 rnic_doorbell_ring(struct rnic_bfreg *reg, const struct rnic_wqe_ctrl *ctrl)
 {
+	volatile void *address;
 	uint64_t value;
 
 	__builtin_memcpy(&value, ctrl, sizeof(value));
 	rte_io_wmb();
-	if (likely(reg->owned)) {
+	if (likely(reg->kind != RNIC_BFREG_SHARED)) {
 		__atomic_store_n((volatile uint64_t *)reg->address, value, __ATOMIC_RELEASE);
+		reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 	} else {
 		/* Two queues' writes to one register must not overtake each other on the bus. */
-		rte_spinlock_lock(reg->lock);
-		__atomic_store_n((volatile uint64_t *)reg->address, value, __ATOMIC_RELEASE);
+		rte_spinlock_lock(&reg->lock);
+		/* Atomic, since ThreadSanitizer does not see this lock. */
+		address = __atomic_load_n(&reg->address, __ATOMIC_RELAXED);
+		__atomic_store_n((volatile uint64_t *)address, value, __ATOMIC_RELEASE);
 		rte_io_wmb();
-		rte_spinlock_unlock(reg->lock);
+		__atomic_store_n(&reg->address, (volatile void *)((uintptr_t)address ^ reg->half),
+				 __ATOMIC_RELAXED);
+		rte_spinlock_unlock(&reg->lock);
 	}
-	reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 }
 
 /*

@@ -116,13 +116,19 @@ bool rnic_control_is_self(struct rnic_dev *dev);
 void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 
 /* ---- uar.c ---- */
-#define RNIC_BF_REGS		 16 /* shared among queues, on as many pages as half of it */
-#define RNIC_BF_LOW_LATENCY_REGS 4  /* of them: one queue each */
+#define RNIC_BF_REGS		 16   /* shared among queues, on as many pages as half of it */
+#define RNIC_BF_LOW_LATENCY_REGS 4    /* of them: one owner each */
+#define RNIC_BF_DYNAMIC_REGS	 1024 /* beside them, at most */
 int rnic_uars_create(struct rnic_dev *dev);
 void rnic_uars_destroy(struct rnic_dev *dev);
 /* The page that CQs name for their arm doorbell, and the register in it. */
 uint32_t rnic_uars_cq_page(struct rnic_dev *dev);
 volatile void *rnic_uars_cq_register(struct rnic_dev *dev);
+/* Registers that are in use, of each kind; shared ones by how many. */
+struct rnic_uars_usage {
+	uint32_t low_latency, dynamic, dynamic_pages, shared_users;
+};
+void rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage);
 
 /* ---- cq.c ---- */
 /*
@@ -161,6 +167,7 @@ int rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data
 int rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data);
+int rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_data *data);
 
 /* ---- bringup.c ---- */
 extern unsigned int rnic_initializing_timeout_ms;

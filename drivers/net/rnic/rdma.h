@@ -284,6 +284,17 @@ uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
 /* As after creation: nothing is posted. Nobody posts or polls meanwhile. */
 void rnic_rdma_queues_reset(struct rnic_rdma_qp *qp);
 
+/* ---- Thread domains ---- */
+
+struct rnic_rdma_td {
+	struct rdmapmd_td td;
+	struct rnic_bfreg *bf; /* of all its queue pairs */
+};
+
+/* rdma_td.c */
+int rnic_rdma_td_alloc(struct rdmapmd_td *td);
+int rnic_rdma_td_dealloc(struct rdmapmd_td *td);
+
 /* ---- Shared receive queues ---- */
 
 /*

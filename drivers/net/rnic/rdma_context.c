@@ -327,6 +327,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.cq_size = sizeof(struct rnic_rdma_cq),
 	.qp_size = sizeof(struct rnic_rdma_qp),
 	.srq_size = sizeof(struct rnic_rdma_srq),
+	.td_size = sizeof(struct rnic_rdma_td),
 	.context_open = context_open,
 	.context_close = context_close,
 	.device_query = device_query,
@@ -356,4 +357,6 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.srq_arm = rnic_rdma_srq_arm,
 	.srq_query = rnic_rdma_srq_query,
 	.srq_destroy = rnic_rdma_srq_destroy,
+	.td_alloc = rnic_rdma_td_alloc,
+	.td_dealloc = rnic_rdma_td_dealloc,
 };

@@ -270,12 +270,12 @@ hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t pro
 	sq->wq.producer = producer;
 	rnic_sq_dbrec_publish(sq->wq.dbrec, producer);
 	/* A single WQE that fits half a register goes with the ring; several, or one that wraps, are as quick to fetch. */
-	if (unlikely(sq->wq.bf.blueflame) && first == last &&
-	    wqebbs * RNIC_WQEBB_BYTES <= sq->wq.bf.half &&
+	if (unlikely(sq->wq.bf->blueflame) && first == last &&
+	    wqebbs * RNIC_WQEBB_BYTES <= sq->wq.bf->half &&
 	    (first & sq->wq.mask) + wqebbs <= sq->wq.mask + 1u)
-		rnic_blueflame_ring(&sq->wq.bf, ctrl, wqebbs * RNIC_WQEBB_BYTES);
+		rnic_blueflame_ring(sq->wq.bf, ctrl, wqebbs * RNIC_WQEBB_BYTES);
 	else
-		rnic_doorbell_ring(&sq->wq.bf, ctrl);
+		rnic_doorbell_ring(sq->wq.bf, ctrl);
 }
 
 /* The queue is full, and no completion would ever come: the last request asks for one, on the quiet. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Queue pairs (PRM: "QP Context"): both rings in one piece of memory, the receive ring first, one doorbell record, one
- * register; made in RESET, taken down the same way.
+ * Queue pairs (PRM: "QP Context"): both rings in one piece of memory, the receive ring first, one doorbell record, a
+ * register of their own, shared, or their thread domain's; made in RESET, taken down the same way.
  */
 
 #include <errno.h>
@@ -67,6 +67,14 @@ alloc_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	return 0;
 }
 
+static struct rnic_bfreg *
+alloc_register(struct rnic_rdma_qp *qp)
+{
+	if (qp->qp.td != NULL)
+		return rnic_bfreg_share(qp->dev, ((struct rnic_rdma_td *)qp->qp.td)->bf);
+	return rnic_bfreg_alloc(qp->dev, RNIC_BFREG_LOW_LATENCY);
+}
+
 /* Whatever of it there is. */
 static void
 free_queues(struct rnic_rdma_qp *qp)
@@ -74,7 +82,7 @@ free_queues(struct rnic_rdma_qp *qp)
 	if (qp->sq.wqes != &qp->no_wqe)
 		free(qp->sq.wqes);
 	free(qp->rq.wr_ids);
-	rnic_bfreg_free(qp->dev, &qp->sq.wq.bf);
+	rnic_bfreg_free(qp->dev, qp->sq.wq.bf);
 	rnic_dbrec_free(qp->dev, qp->dbrec);
 	rnic_mem_free(qp->dev, &qp->mem);
 }
@@ -92,10 +100,10 @@ alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, ui
 				    RNIC_ACCESS_READ, &qp->mem);
 	if (rc == 0)
 		rc = rnic_dbrec_alloc(qp->dev, &qp->dbrec, dbrec_iova);
-	if (rc == 0)
-		rc = rnic_bfreg_alloc(qp->dev, true, &qp->sq.wq.bf);
-	if (rc == 0)
+	if (rc == 0) {
+		qp->sq.wq.bf = alloc_register(qp);
 		rc = alloc_send(qp, sizing);
+	}
 	if (rc == 0)
 		rc = alloc_receive(qp, sizing);
 	if (rc != 0)
@@ -142,7 +150,7 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->rdma->q_counter);
-	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.wq.bf.uar);
+	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.wq.bf->uar);
 	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, DEFAULT_USER_INDEX);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->qp.send_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);

@@ -143,18 +143,35 @@ int rnic_dbrec_alloc(struct rnic_dev *dev, void **record, uint64_t *iova);
 void rnic_dbrec_free(struct rnic_dev *dev, void *record);
 
 /* ---- UAR and BlueFlame registers (uar.c). ---- */
-struct rnic_bfreg {
-	uint32_t uar;		/* page index, for queue contexts */
-	volatile void *address; /* of the register in the mapped page */
-	uint32_t half;		/* 256: distance of the two halves that are used in turn */
-	bool owned;		/* by one queue: no lock needed */
-	bool blueflame;		/* whole WQEs may be written; only if owned and asked for (bf=1) */
-	rte_spinlock_t *lock;	/* else */
-	uint16_t id;		/* the allocator's */
+struct rnic_uar_page;
+enum rnic_bfreg_kind {
+	/* Of several queues, under its lock. */
+	RNIC_BFREG_SHARED = 0,
+	/* Of one owner, that is, rung by one thread at a time: the few that are always there ... */
+	RNIC_BFREG_LOW_LATENCY = 1 << 0,
+	/* ... and those whose pages come and go. */
+	RNIC_BFREG_DYNAMIC = 1 << 1,
 };
-/* low_latency: a register of one's own, while there are some; the rest are shared. */
-int rnic_bfreg_alloc(struct rnic_dev *dev, bool low_latency, struct rnic_bfreg *reg);
-void rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
+/* `address` belongs to who rings: the owner, or who has the lock. The rest stays as it is while the register has users. */
+struct rnic_bfreg {
+	volatile void *address; /* in the mapped page: of the half whose turn it is */
+	uint32_t half;		/* 256: distance of the two halves that are used in turn */
+	enum rnic_bfreg_kind kind;
+	bool blueflame;	     /* whole WQEs may be written; only if owned and asked for (bf=1) */
+	rte_spinlock_t lock; /* of a shared one */
+	uint32_t uar;	     /* page index, for queue contexts */
+	uint32_t users;	     /* this and the next are the allocator's */
+	struct rnic_uar_page *page;
+} __rte_cache_aligned;
+/*
+ * One of these kinds (a mask), low-latency before dynamic; where there is none, a shared one: it never fails. Threads: any.
+ * May execute a command.
+ */
+struct rnic_bfreg *rnic_bfreg_alloc(struct rnic_dev *dev, unsigned int kinds);
+/* Another user of one that the caller knows to be in use. It is given back as often as it was had. */
+struct rnic_bfreg *rnic_bfreg_share(struct rnic_dev *dev, struct rnic_bfreg *reg);
+/* What the device says to the end of a page that has no more users; else 0. NULL is allowed. */
+int rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
 
 /* ---- Memory keys (mkey.c). ---- */
 /* Register [address, address+length) (page rounded): map, key. Returns the lkey/rkey in host order. */
@@ -253,7 +270,7 @@ int rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_si
 struct rnic_sq {
 	uint8_t *ring; /* of WQEBBs */
 	struct rnic_wq_dbrec *dbrec;
-	struct rnic_bfreg bf;
+	struct rnic_bfreg *bf;
 	uint16_t producer; /* WQEBBs, free running */
 	uint16_t mask;
 	uint8_t log_size;

@@ -39,7 +39,7 @@ create_command(struct rnic_dev *dev, const struct rnic_cq *cq, struct rnic_sq *s
 	wq = rnic_sqc_wq(sqc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, dev->pd);
-	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf.uar);
+	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf->uar);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_WQEBB_BYTES);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, sq->log_size);
@@ -100,9 +100,8 @@ rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_
 	if (rc != 0)
 		goto no_dbrec;
 	sq->dbrec = dbrec;
-	rc = rnic_bfreg_alloc(dev, true, &sq->bf);
-	if (rc != 0)
-		goto no_register;
+	/* One thread sends: a register of its own needs no lock. */
+	sq->bf = rnic_bfreg_alloc(dev, RNIC_BFREG_LOW_LATENCY | RNIC_BFREG_DYNAMIC);
 	rc = create_command(dev, cq, sq, dbrec_iova);
 	if (rc != 0)
 		goto no_sq;
@@ -114,8 +113,7 @@ rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_
 not_ready:
 	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_SQ, sq->sqn);
 no_sq:
-	rnic_bfreg_free(dev, &sq->bf);
-no_register:
+	rnic_bfreg_free(dev, sq->bf);
 	rnic_dbrec_free(dev, dbrec);
 no_dbrec:
 	rnic_mem_free(dev, &sq->mem);
@@ -131,7 +129,7 @@ rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq)
 	if (sq->ring == NULL)
 		return 0;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_SQ, sq->sqn);
-	rnic_bfreg_free(dev, &sq->bf);
+	rnic_bfreg_free(dev, sq->bf);
 	rnic_dbrec_free(dev, sq->dbrec);
 	rnic_mem_free(dev, &sq->mem);
 	*sq = (struct rnic_sq){ 0 };

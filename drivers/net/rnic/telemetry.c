@@ -150,6 +150,26 @@ rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data
 	return rc < 0 ? rc : 0;
 }
 
+int
+rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	struct rnic_uars_usage usage;
+	struct rdmapmd_context *context;
+	int rc = open_named(params, &context);
+
+	RTE_SET_USED(cmd);
+	if (rc != 0)
+		return rc;
+	rnic_uars_usage(rnic_rdma_dev(context), &usage);
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_uint(data, "low_latency", usage.low_latency);
+	rte_tel_data_add_dict_uint(data, "dynamic", usage.dynamic);
+	rte_tel_data_add_dict_uint(data, "dynamic_pages", usage.dynamic_pages);
+	rte_tel_data_add_dict_uint(data, "shared_users", usage.shared_users);
+	rdmapmd_context_close(context);
+	return 0;
+}
+
 RTE_INIT(rnic_telemetry_init)
 {
 	rte_telemetry_register_cmd("/rnic/list", rnic_telemetry_list,
@@ -162,4 +182,8 @@ RTE_INIT(rnic_telemetry_init)
 		"/rnic/counters", rnic_telemetry_counters,
 		"What a device counts of queue pairs, as `rdma statistic` names it. "
 		"Parameters: its name");
+	rte_telemetry_register_cmd(
+		"/rnic/doorbells", rnic_telemetry_doorbells,
+		"Doorbell registers of a device that are in use: owned ones of both kinds, users of "
+		"the shared ones. Parameters: its name");
 }

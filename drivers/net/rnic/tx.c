@@ -326,10 +326,10 @@ tx_ring_blueflame(struct rnic_sq *sq, const struct rnic_wqe_ctrl *last, uint16_t
 	uint32_t bytes = (uint32_t)wqebbs * RNIC_WQEBB_BYTES;
 
 	if ((const uint8_t *)last == sq->ring + (size_t)at * RNIC_WQEBB_BYTES &&
-	    bytes <= sq->bf.half && at + wqebbs <= sq->mask + 1)
-		rnic_blueflame_ring(&sq->bf, last, bytes);
+	    bytes <= sq->bf->half && at + wqebbs <= sq->mask + 1)
+		rnic_blueflame_ring(sq->bf, last, bytes);
 	else
-		rnic_doorbell_ring(&sq->bf, last);
+		rnic_doorbell_ring(sq->bf, last);
 }
 
 static __rte_always_inline uint16_t
@@ -369,10 +369,10 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 	}
 	if (likely(txq->sq.producer != first)) {
 		rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
-		if (unlikely(txq->sq.bf.blueflame))
+		if (unlikely(txq->sq.bf->blueflame))
 			tx_ring_blueflame(&txq->sq, post.last, first);
 		else
-			rnic_doorbell_ring(&txq->sq.bf, post.last);
+			rnic_doorbell_ring(txq->sq.bf, post.last);
 		__atomic_store_n(&txq->stats.packets, post.packets, __ATOMIC_RELAXED);
 		__atomic_store_n(&txq->stats.bytes, post.bytes, __ATOMIC_RELAXED);
 	}
@@ -387,7 +387,7 @@ rnic_tx_post_nop(struct rnic_txq *txq)
 	txq->unsignalled = RNIC_TX_SIGNAL;
 	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, txq->stats.packets);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
-	rnic_doorbell_ring(&txq->sq.bf, ctrl);
+	rnic_doorbell_ring(txq->sq.bf, ctrl);
 }
 
 /* What the device would have to do; the rest of the flags only say what the packet is. */

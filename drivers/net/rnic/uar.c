@@ -3,63 +3,155 @@
 /*
  * UAR pages and BlueFlame registers. The first page is the event queues' alone. Behind it come pages for queues: of the
  * four registers of a page, the first two are handed out, so that 16 registers take 8 pages. The last four of them are
- * low-latency: first come, first served, one queue each. The rest are shared, the least used first, under a lock of the
- * register.
+ * low-latency: first come, first served, each to one owner. The rest are shared, the least used first, under a lock of the
+ * register. Dynamic registers have an owner as well: further pages are allocated for them on demand, and given back with
+ * their last user. Where the device has no more, there is always one to share.
  */
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <rte_common.h>
 
 #include "internal.h"
 
 #define USED_PER_PAGE RNIC_BF_NON_FAST_PATH_REGS_PER_UAR
-#define PAGES	      (RNIC_BF_REGS / USED_PER_PAGE)
-#define FIRST_OWNED   (RNIC_BF_REGS - RNIC_BF_LOW_LATENCY_REGS)
+#define STATIC_PAGES  (RNIC_BF_REGS / USED_PER_PAGE)
+#define FIRST_OWNED   (STATIC_PAGES - RNIC_BF_LOW_LATENCY_REGS / USED_PER_PAGE)
+#define DYNAMIC_PAGES (RNIC_BF_DYNAMIC_REGS / USED_PER_PAGE)
 #define LOG_REG_MIN   9
 #define LOG_REG_MAX   10 /* those used still lie in their page */
 
+_Static_assert(RNIC_BF_LOW_LATENCY_REGS % USED_PER_PAGE == 0, "a page is of one kind");
 _Static_assert(RNIC_UAR_BLUEFLAME + (USED_PER_PAGE << LOG_REG_MAX) <= RNIC_UAR_PAGE_BYTES,
 	       "registers that are handed out end with their page");
 
-struct reg {
-	uint32_t users;
-	rte_spinlock_t lock; /* of writes to a shared register */
+struct rnic_uar_page {
+	TAILQ_ENTRY(rnic_uar_page) next; /* of the dynamic ones */
+	volatile uint8_t *mapped;
+	uint32_t number;
+	struct rnic_bfreg regs[USED_PER_PAGE];
 };
+TAILQ_HEAD(page_list, rnic_uar_page);
 
 struct rnic_uars {
-	pthread_mutex_t lock;
-	uint32_t pages[PAGES];
-	volatile uint8_t *mapped[PAGES];
+	pthread_mutex_t lock; /* of all below, and of the registers' users */
+	struct rnic_uar_page *pages[STATIC_PAGES];
 	uint32_t page_count; /* allocated */
 	uint32_t reg_bytes;
-	struct reg regs[RNIC_BF_REGS];
+	struct page_list dynamic;
+	uint32_t dynamic_count;
+	bool shortage_said;
 };
 
-static int
-alloc_queue_page(struct rnic_dev *dev, struct rnic_uars *uars)
-{
-	uint32_t page;
-	int rc = rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &page);
+/* ---- Pages ---- */
 
-	if (rc != 0)
-		return rc;
-	uars->mapped[uars->page_count] = dev->access->ops->uar(dev->access, page);
-	if (uars->mapped[uars->page_count] == NULL) {
-		RNIC_LOG(ERR, dev, "UAR page 0x%x cannot be mapped", page);
-		rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page);
-		return -EIO;
+static void
+init_registers(const struct rnic_dev *dev, const struct rnic_uars *uars, struct rnic_uar_page *page,
+	       enum rnic_bfreg_kind kind)
+{
+	const bool blueflame = kind != RNIC_BFREG_SHARED && dev->args.bf &&
+			       rnic_general_cap(dev, RNIC_GENERAL_CAP_BF) != 0;
+	uint32_t i;
+
+	for (i = 0; i < USED_PER_PAGE; i++) {
+		page->regs[i] = (struct rnic_bfreg){
+			.address = page->mapped + RNIC_UAR_BLUEFLAME + i * uars->reg_bytes,
+			.half = uars->reg_bytes / 2,
+			.kind = kind,
+			.blueflame = blueflame,
+			.uar = page->number,
+			.page = page,
+		};
+		rte_spinlock_init(&page->regs[i].lock);
 	}
-	uars->pages[uars->page_count++] = page;
-	return 0;
 }
+
+/* Not reported: a device that has no more pages for dynamic registers is none that fails. */
+static int
+try_alloc(struct rnic_dev *dev, uint32_t *number)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_object_out out;
+	int rc = rnic_cmd_try(dev, RNIC_CMD_ALLOC_UAR, 0, &in, sizeof(in), &out, sizeof(out));
+
+	if (rc == 0)
+		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+static int
+alloc_page(struct rnic_dev *dev, const struct rnic_uars *uars, enum rnic_bfreg_kind kind,
+	   struct rnic_uar_page **result)
+{
+	struct rnic_uar_page *page = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*page));
+	int rc;
+
+	if (page == NULL)
+		return -ENOMEM;
+	memset(page, 0, sizeof(*page));
+	rc = kind == RNIC_BFREG_DYNAMIC ? try_alloc(dev, &page->number)
+					: rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &page->number);
+	if (rc != 0)
+		goto no_page;
+	page->mapped = dev->access->ops->uar(dev->access, page->number);
+	if (page->mapped == NULL) {
+		rc = -EIO;
+		goto not_mapped;
+	}
+	init_registers(dev, uars, page, kind);
+	*result = page;
+	return 0;
+
+not_mapped:
+	if (kind != RNIC_BFREG_DYNAMIC)
+		RNIC_LOG(ERR, dev, "UAR page 0x%x cannot be mapped", page->number);
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page->number);
+no_page:
+	free(page);
+	return rc;
+}
+
+static int
+free_page(struct rnic_dev *dev, struct rnic_uar_page *page)
+{
+	int rc = rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page->number);
+
+	free(page);
+	return rc;
+}
+
+static uint32_t
+page_users(const struct rnic_uar_page *page)
+{
+	uint32_t i, users = 0;
+
+	for (i = 0; i < USED_PER_PAGE; i++)
+		users += page->regs[i].users;
+	return users;
+}
+
+/* Those that are in use. */
+static uint32_t
+page_registers(const struct rnic_uar_page *page)
+{
+	uint32_t i, registers = 0;
+
+	for (i = 0; i < USED_PER_PAGE; i++)
+		registers += page->regs[i].users > 0;
+	return registers;
+}
+
+/* ---- Life ---- */
 
 int
 rnic_uars_create(struct rnic_dev *dev)
 {
 	struct rnic_uars *uars = calloc(1, sizeof(*uars));
 	uint64_t log_reg = rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE);
-	uint32_t i;
 	int rc;
 
 	if (log_reg > LOG_REG_MAX) {
@@ -76,8 +168,7 @@ rnic_uars_create(struct rnic_dev *dev)
 		log_reg = LOG_REG_MIN;
 	uars->reg_bytes = 1u << log_reg;
 	pthread_mutex_init(&uars->lock, NULL);
-	for (i = 0; i < RNIC_BF_REGS; i++)
-		rte_spinlock_init(&uars->regs[i].lock);
+	TAILQ_INIT(&uars->dynamic);
 	dev->uars = uars;
 	rc = rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &dev->eq_uar);
 	if (rc != 0) {
@@ -86,27 +177,44 @@ rnic_uars_create(struct rnic_dev *dev)
 		free(uars);
 		return rc;
 	}
-	while (rc == 0 && uars->page_count < PAGES)
-		rc = alloc_queue_page(dev, uars);
+	while (rc == 0 && uars->page_count < STATIC_PAGES) {
+		rc = alloc_page(dev, uars,
+				uars->page_count < FIRST_OWNED ? RNIC_BFREG_SHARED
+							       : RNIC_BFREG_LOW_LATENCY,
+				&uars->pages[uars->page_count]);
+		if (rc == 0)
+			uars->page_count++;
+	}
 	if (rc != 0)
 		rnic_uars_destroy(dev);
 	return rc;
+}
+
+static void
+destroy_page(struct rnic_dev *dev, struct rnic_uar_page *page)
+{
+	const uint32_t users = page_users(page);
+
+	if (users > 0)
+		RNIC_LOG(ERR, dev, "doorbell registers of UAR page 0x%x still have %u users",
+			 page->number, users);
+	free_page(dev, page);
 }
 
 void
 rnic_uars_destroy(struct rnic_dev *dev)
 {
 	struct rnic_uars *uars = dev->uars;
-	uint32_t i;
+	struct rnic_uar_page *page;
 
 	if (uars == NULL)
 		return;
-	for (i = 0; i < RNIC_BF_REGS; i++)
-		if (uars->regs[i].users > 0)
-			RNIC_LOG(ERR, dev, "doorbell register %u still has %u users", i,
-				 uars->regs[i].users);
+	while ((page = TAILQ_FIRST(&uars->dynamic)) != NULL) {
+		TAILQ_REMOVE(&uars->dynamic, page, next);
+		destroy_page(dev, page);
+	}
 	while (uars->page_count > 0)
-		rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, uars->pages[--uars->page_count]);
+		destroy_page(dev, uars->pages[--uars->page_count]);
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, dev->eq_uar);
 	dev->uars = NULL;
 	pthread_mutex_destroy(&uars->lock);
@@ -116,63 +224,143 @@ rnic_uars_destroy(struct rnic_dev *dev)
 uint32_t
 rnic_uars_cq_page(struct rnic_dev *dev)
 {
-	return dev->uars->pages[0];
+	return dev->uars->pages[0]->number;
 }
 
 volatile void *
 rnic_uars_cq_register(struct rnic_dev *dev)
 {
-	return dev->uars->mapped[0] + RNIC_UAR_CQ_ARM;
-}
-
-/* Called with the lock held. */
-static uint32_t
-choose(const struct rnic_uars *uars, bool low_latency)
-{
-	uint32_t i, best = 0;
-
-	if (low_latency)
-		for (i = FIRST_OWNED; i < RNIC_BF_REGS; i++)
-			if (uars->regs[i].users == 0)
-				return i;
-	for (i = 1; i < FIRST_OWNED; i++)
-		if (uars->regs[i].users < uars->regs[best].users)
-			best = i;
-	return best;
-}
-
-int
-rnic_bfreg_alloc(struct rnic_dev *dev, bool low_latency, struct rnic_bfreg *reg)
-{
-	struct rnic_uars *uars = dev->uars;
-	uint32_t id;
-
-	pthread_mutex_lock(&uars->lock);
-	id = choose(uars, low_latency);
-	uars->regs[id].users++;
-	pthread_mutex_unlock(&uars->lock);
-
-	*reg = (struct rnic_bfreg){
-		.uar = uars->pages[id / USED_PER_PAGE],
-		.address = uars->mapped[id / USED_PER_PAGE] + RNIC_UAR_BLUEFLAME +
-			   id % USED_PER_PAGE * uars->reg_bytes,
-		.half = uars->reg_bytes / 2,
-		.owned = id >= FIRST_OWNED,
-		.lock = &uars->regs[id].lock,
-		.id = (uint16_t)id,
-	};
-	reg->blueflame =
-		reg->owned && dev->args.bf && rnic_general_cap(dev, RNIC_GENERAL_CAP_BF) != 0;
-	return 0;
+	return dev->uars->pages[0]->mapped + RNIC_UAR_CQ_ARM;
 }
 
 void
+rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage)
+{
+	struct rnic_uars *uars = dev->uars;
+	const struct rnic_uar_page *page;
+	uint32_t i;
+
+	*usage = (struct rnic_uars_usage){ 0 };
+	pthread_mutex_lock(&uars->lock);
+	for (i = 0; i < FIRST_OWNED; i++)
+		usage->shared_users += page_users(uars->pages[i]);
+	for (; i < STATIC_PAGES; i++)
+		usage->low_latency += page_registers(uars->pages[i]);
+	TAILQ_FOREACH(page, &uars->dynamic, next)
+		usage->dynamic += page_registers(page);
+	usage->dynamic_pages = uars->dynamic_count;
+	pthread_mutex_unlock(&uars->lock);
+}
+
+/* ---- Registers: those that find one are called with the lock held. ---- */
+
+static struct rnic_bfreg *
+unused_of(struct rnic_uar_page *page)
+{
+	uint32_t i;
+
+	for (i = 0; i < USED_PER_PAGE; i++)
+		if (page->regs[i].users == 0)
+			return &page->regs[i];
+	return NULL;
+}
+
+static struct rnic_bfreg *
+find_low_latency(struct rnic_uars *uars)
+{
+	struct rnic_bfreg *reg = NULL;
+	uint32_t i;
+
+	for (i = FIRST_OWNED; i < STATIC_PAGES && reg == NULL; i++)
+		reg = unused_of(uars->pages[i]);
+	return reg;
+}
+
+static struct rnic_bfreg *
+find_dynamic(struct rnic_dev *dev, struct rnic_uars *uars)
+{
+	struct rnic_uar_page *page;
+	struct rnic_bfreg *reg;
+	int rc = -ENOSPC;
+
+	TAILQ_FOREACH(page, &uars->dynamic, next) {
+		reg = unused_of(page);
+		if (reg != NULL)
+			return reg;
+	}
+	if (uars->dynamic_count < DYNAMIC_PAGES)
+		rc = alloc_page(dev, uars, RNIC_BFREG_DYNAMIC, &page);
+	if (rc != 0) {
+		if (!uars->shortage_said)
+			RNIC_LOG(NOTICE, dev,
+				 "no more than %u UAR pages for doorbells (%s): queues share "
+				 "registers, under a lock",
+				 STATIC_PAGES + uars->dynamic_count, strerror(-rc));
+		uars->shortage_said = true;
+		return NULL;
+	}
+	uars->shortage_said = false;
+	TAILQ_INSERT_TAIL(&uars->dynamic, page, next);
+	uars->dynamic_count++;
+	return &page->regs[0];
+}
+
+static struct rnic_bfreg *
+find_shared(struct rnic_uars *uars)
+{
+	struct rnic_bfreg *reg, *best = &uars->pages[0]->regs[0];
+	uint32_t i;
+
+	for (i = 1; i < FIRST_OWNED * USED_PER_PAGE; i++) {
+		reg = &uars->pages[i / USED_PER_PAGE]->regs[i % USED_PER_PAGE];
+		if (reg->users < best->users)
+			best = reg;
+	}
+	return best;
+}
+
+struct rnic_bfreg *
+rnic_bfreg_alloc(struct rnic_dev *dev, unsigned int kinds)
+{
+	struct rnic_uars *uars = dev->uars;
+	struct rnic_bfreg *reg = NULL;
+
+	pthread_mutex_lock(&uars->lock);
+	if (kinds & RNIC_BFREG_LOW_LATENCY)
+		reg = find_low_latency(uars);
+	if (reg == NULL && (kinds & RNIC_BFREG_DYNAMIC))
+		reg = find_dynamic(dev, uars);
+	if (reg == NULL)
+		reg = find_shared(uars);
+	reg->users++;
+	pthread_mutex_unlock(&uars->lock);
+	return reg;
+}
+
+struct rnic_bfreg *
+rnic_bfreg_share(struct rnic_dev *dev, struct rnic_bfreg *reg)
+{
+	pthread_mutex_lock(&dev->uars->lock);
+	reg->users++;
+	pthread_mutex_unlock(&dev->uars->lock);
+	return reg;
+}
+
+int
 rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg)
 {
-	if (reg->address == NULL)
-		return;
-	pthread_mutex_lock(&dev->uars->lock);
-	dev->uars->regs[reg->id].users--;
-	pthread_mutex_unlock(&dev->uars->lock);
-	*reg = (struct rnic_bfreg){ 0 };
+	struct rnic_uars *uars = dev->uars;
+	int rc = 0;
+
+	if (reg == NULL)
+		return 0;
+	pthread_mutex_lock(&uars->lock);
+	reg->users--;
+	if (reg->kind == RNIC_BFREG_DYNAMIC && page_users(reg->page) == 0) {
+		TAILQ_REMOVE(&uars->dynamic, reg->page, next);
+		uars->dynamic_count--;
+		rc = free_page(dev, reg->page);
+	}
+	pthread_mutex_unlock(&uars->lock);
+	return rc;
 }
