@@ -152,6 +152,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	dev->uar_fd = -1;
 	TAILQ_INIT(&dev->active_sqs);
 	TAILQ_INIT(&dev->swept_sqs);
+	TAILQ_INIT(&dev->flushing_rqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
 	TAILQ_INIT(&dev->held_cqs);

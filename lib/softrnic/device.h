@@ -456,6 +456,8 @@ struct softrnic_rq {
 	uint8_t log_size, log_stride;
 	uint8_t state;
 	bool rlky, vsd, flush_in_error;
+	bool flushing; /* in ERR, and can be read: what is posted is flushed */
+	TAILQ_ENTRY(softrnic_rq) flush_link;
 	struct rnic_rqc context;
 };
 
@@ -488,6 +490,8 @@ struct softrnic_rx_info {
 	uint8_t hds_ip_ext;
 };
 
+/* Flush what was posted to a few queues in ERR since: no doorbell tells of it. */
+void softrnic_rq_sweep(struct softrnic *dev, unsigned int count);
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			 const struct softrnic_frame *frame, const struct softrnic_rx_info *info);
@@ -631,6 +635,7 @@ struct softrnic {
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */
+	TAILQ_HEAD(, softrnic_rq) flushing_rqs;
 	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
 	TAILQ_HEAD(, softrnic_cq) held_cqs; /* whose event waits, by moderation */

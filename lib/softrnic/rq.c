@@ -58,13 +58,42 @@ rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
 		rq_complete_error(dev, rq, RNIC_SYND_WR_FLUSHED, 0);
 }
 
+/* What is posted in ERR is flushed as well, and no doorbell tells of it. */
+static void
+rq_start_flushing(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	rq_flush(dev, rq);
+	rq->flushing = true;
+	TAILQ_INSERT_TAIL(&dev->flushing_rqs, rq, flush_link);
+}
+
+static void
+rq_stop_flushing(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	if (rq->flushing)
+		TAILQ_REMOVE(&dev->flushing_rqs, rq, flush_link);
+	rq->flushing = false;
+}
+
+void
+softrnic_rq_sweep(struct softrnic *dev, unsigned int count)
+{
+	struct softrnic_rq *rq;
+
+	for (; count > 0 && (rq = TAILQ_FIRST(&dev->flushing_rqs)) != NULL; count--) {
+		TAILQ_REMOVE(&dev->flushing_rqs, rq, flush_link);
+		TAILQ_INSERT_TAIL(&dev->flushing_rqs, rq, flush_link);
+		rq_flush(dev, rq);
+	}
+}
+
 static void
 rq_fail(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_syndrome syndrome,
 	enum rq_vendor_syndrome vendor, const char *why)
 {
 	rq_complete_error(dev, rq, syndrome, vendor);
 	rq_to_error(dev, rq, why);
-	rq_flush(dev, rq);
+	rq_start_flushing(dev, rq);
 }
 
 /* The slow half of "is there a WQE?": reads the record again. */
@@ -261,6 +290,7 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 static void
 rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 {
+	rq_stop_flushing(dev, rq);
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
 	rq->cq->object.refs--;
@@ -437,10 +467,11 @@ SOFTRNIC_CMD(modify_rq)
 	if (to == from)
 		return RNIC_STATUS_OK;
 	rq->state = (uint8_t)to;
+	rq_stop_flushing(dev, rq);
 	if (to == RNIC_WQ_STATE_RST)
 		rq->consumer = rq->producer = 0;
 	else if (to == RNIC_WQ_STATE_ERR)
-		rq_flush(dev, rq);
+		rq_start_flushing(dev, rq);
 	return RNIC_STATUS_OK;
 }
 

@@ -230,6 +230,7 @@ softrnic_uar_poll(struct softrnic *dev)
 		for (i = 0; i < UAR_SWEEP; i++)
 			uar_sweep_sq(dev);
 		softrnic_qp_sweep(dev, UAR_SWEEP);
+		softrnic_rq_sweep(dev, UAR_SWEEP);
 		softrnic_cq_sweep(dev);
 	}
 	if (TAILQ_EMPTY(&dev->active_sqs))

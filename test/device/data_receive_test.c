@@ -346,6 +346,26 @@ test_flush_by_command(void **state)
 	assert_null(dp_cq_next(&f->rx_cq));
 }
 
+/* Of receive WQEs no doorbell tells. RST ends it. */
+static void
+test_flush_of_what_comes_later(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	post(f, 2, 2048);
+	dp_run(&f->dp);
+	expect_error(f, 0, RNIC_SYND_WR_FLUSHED);
+	expect_error(f, 1, RNIC_SYND_WR_FLUSHED);
+	post(f, 1, 2048);
+	dp_run(&f->dp);
+	expect_error(f, 2, RNIC_SYND_WR_FLUSHED);
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	post(f, 1, 2048);
+	dp_run(&f->dp);
+	assert_null(dp_cq_next(&f->rx_cq));
+}
+
 static void
 test_big_entries(void **state)
 {
@@ -487,6 +507,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flush_of_what_comes_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, teardown),
 		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, teardown),
 		cmocka_unit_test_setup_teardown(test_arming, setup, teardown),
