@@ -206,6 +206,8 @@ missing_operation(const struct rdmapmd_driver_ops *ops)
 		return "srq_create, srq_arm, srq_query or srq_destroy";
 	if ((ops->td_alloc != NULL) != (ops->td_dealloc != NULL))
 		return "td_alloc or td_dealloc";
+	if ((ops->qp_attach_mac != NULL) != (ops->qp_detach_mac != NULL))
+		return "qp_attach_mac or qp_detach_mac";
 	if ((ops->counters != NULL) != (ops->counters_read != NULL))
 		return "counters or counters_read";
 	return NULL;

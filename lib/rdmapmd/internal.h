@@ -146,6 +146,7 @@ struct rdmapmd_qp_object {
 	struct rdmapmd_object object;
 	atomic_uchar state;	     /* enum rdmapmd_qp_state */
 	atomic_bool tell_drained;    /* whoever went to SQD wants SQ_DRAINED */
+	unsigned char asked;	     /* the state that was asked for last; object->lock */
 	struct rdmapmd_qp_attr attr; /* set last; object->lock */
 	struct rdmapmd_qp_cap cap;
 	struct rdmapmd_qp_sizing sizing;
@@ -269,7 +270,7 @@ int rdmapmd_size_srq(const struct rdmapmd_device_attr *device, struct rdmapmd_sr
 
 /* ---- State changes (qp_state.c) ---- */
 /* Whether the table allows it; why not goes to the log. -EINVAL, -ENOTSUP. */
-int rdmapmd_qp_check_change(struct rdmapmd_device *device, uint32_t qp_num,
+int rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_qp *qp,
 			    enum rdmapmd_qp_state from, enum rdmapmd_qp_state to,
 			    unsigned int mask);
 /* Whether what the mask names is in range. */

@@ -53,14 +53,35 @@ const struct rdmapmd_object_class rdmapmd_qp_class = {
 /* ---- Create ---- */
 
 static int
+check_raw_packet(const struct rdmapmd_context_object *context,
+		 const struct rdmapmd_qp_init_attr *attr)
+{
+	if (context->ops->qp_attach_mac == NULL) {
+		RDMAPMD_LOG(ERR, context->device, "the driver has no RAW_PACKET queue pairs");
+		return -ENOTSUP;
+	}
+	if (attr->srq != NULL) {
+		RDMAPMD_LOG(ERR, context->device,
+			    "RAW_PACKET queue pairs receive into a queue of their own: no SRQ");
+		return -ENOTSUP;
+	}
+	if (attr->cap.max_send_wr == 0 && attr->cap.max_recv_wr == 0) {
+		RDMAPMD_LOG(ERR, context->device, "a RAW_PACKET queue pair without any queue");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int
 check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp_init_attr *attr)
 {
 	switch (attr->qp_type) {
 	case RDMAPMD_QPT_RC: return 0;
+	case RDMAPMD_QPT_RAW_PACKET: return check_raw_packet(context, attr);
 	case RDMAPMD_QPT_UC:
 	case RDMAPMD_QPT_UD:
-	case RDMAPMD_QPT_RAW_PACKET:
-		RDMAPMD_LOG(ERR, context->device, "queue pairs of type %d: only RC is supported",
+		RDMAPMD_LOG(ERR, context->device,
+			    "queue pairs of type %d: only RC and RAW_PACKET are supported",
 			    attr->qp_type);
 		return -ENOTSUP;
 	default: return -EINVAL;
@@ -285,6 +306,19 @@ rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 	atomic_store(&qp_of(rdmapmd_object_of(RDMAPMD_OBJECT_QP, qp))->state, RDMAPMD_QPS_ERR);
 }
 
+void
+rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp)
+{
+	unsigned char expected = RDMAPMD_QPS_RTS;
+
+	if (qp->qp_type == RDMAPMD_QPT_RAW_PACKET)
+		atomic_compare_exchange_strong(
+			&qp_of(rdmapmd_object_of(RDMAPMD_OBJECT_QP, qp))->state, &expected,
+			RDMAPMD_QPS_SQE);
+	else
+		rdmapmd_qp_in_error(qp);
+}
+
 struct rdmapmd_qp *
 rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 {
@@ -492,7 +526,7 @@ modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int
 			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(attr->cur_qp_state));
 		return -EINVAL;
 	}
-	rc = rdmapmd_qp_check_change(context->device, qp->qp_num, from, to, mask);
+	rc = rdmapmd_qp_check_change(context->device, qp, from, to, mask);
 	if (rc == 0)
 		rc = rdmapmd_qp_check_values(context, qp->qp_num, attr, mask);
 	if (rc == 0 && (mask & RDMAPMD_QP_AV))
@@ -510,6 +544,7 @@ modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int
 	if (to == RDMAPMD_QPS_RESET)
 		qp_of(object)->attr = (struct rdmapmd_qp_attr){ 0 };
 	merge(&qp_of(object)->attr, attr, mask);
+	qp_of(object)->asked = (unsigned char)to;
 	set_state(qp_of(object), from, to);
 	return 0;
 }
@@ -531,6 +566,18 @@ rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, uns
 	return rc;
 }
 
+/* Called with the lock held: does the device flush all that is posted? Of frames, an error stops but one direction. */
+static bool
+flushes(struct rdmapmd_object *object)
+{
+	const unsigned char state = atomic_load(&qp_of(object)->state);
+	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+
+	return state == RDMAPMD_QPS_RESET ||
+	       (state == RDMAPMD_QPS_ERR &&
+		(qp->qp_type != RDMAPMD_QPT_RAW_PACKET || qp_of(object)->asked == RDMAPMD_QPS_ERR));
+}
+
 int
 rdmapmd_qp_drain(struct rdmapmd_qp *qp)
 {
@@ -538,16 +585,72 @@ rdmapmd_qp_drain(struct rdmapmd_qp *qp)
 	struct rdmapmd_object *object;
 	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
 	uint32_t outstanding;
-	unsigned char state;
 
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&object->lock);
 	outstanding = object->context->ops->qp_outstanding(qp);
-	state = atomic_load(&qp_of(object)->state);
-	if (state != RDMAPMD_QPS_RESET && state != RDMAPMD_QPS_ERR)
+	if (!flushes(object))
 		rc = modify(object, &attr, RDMAPMD_QP_STATE);
 	pthread_mutex_unlock(&object->lock);
 	rdmapmd_object_leave(object);
 	return rc != 0 ? rc : (int)outstanding;
+}
+
+/* ---- Which frames a RAW_PACKET queue pair receives ---- */
+
+#define VLAN_ID_MAX 4094
+
+/* Called with the lock held. */
+static int
+check_address(struct rdmapmd_object *object, const uint8_t mac[6], uint16_t vlan_id)
+{
+	static const uint8_t no_mac[6];
+	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
+	const char *why = NULL;
+
+	if (qp->qp_type != RDMAPMD_QPT_RAW_PACKET)
+		why = "it is not of type RAW_PACKET";
+	else if (qp_of(object)->sizing.rq.wqe_count == 0)
+		why = "it has no receive queue";
+	else if (memcmp(mac, no_mac, sizeof(no_mac)) == 0)
+		why = "the address is empty";
+	else if (vlan_id > VLAN_ID_MAX && vlan_id != RDMAPMD_VLAN_ANY)
+		why = "a VLAN's identifier is 0 to 4094";
+	if (why == NULL)
+		return 0;
+	RDMAPMD_LOG(ERR, object->context->device, "QP 0x%x: no frames by address: %s", qp->qp_num,
+		    why);
+	return -EINVAL;
+}
+
+static int
+change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bool attach)
+{
+	const struct rdmapmd_driver_ops *ops;
+	struct rdmapmd_object *object;
+	int rc = mac == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&object->lock);
+	ops = object->context->ops;
+	rc = check_address(object, mac, vlan_id);
+	if (rc == 0)
+		rc = (attach ? ops->qp_attach_mac : ops->qp_detach_mac)(qp, mac, vlan_id);
+	pthread_mutex_unlock(&object->lock);
+	rdmapmd_object_leave(object);
+	return rc;
+}
+
+int
+rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
+{
+	return change_address(qp, mac, vlan_id, true);
+}
+
+int
+rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
+{
+	return change_address(qp, mac, vlan_id, false);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Which state changes of an RC queue pair are legal, with which attributes (InfiniBand specification, volume 1, "Modify
- * Queue Pair": table of attributes by transition).
+ * Which state changes of a queue pair are legal, with which attributes (InfiniBand specification, volume 1, "Modify
+ * Queue Pair": table of attributes by transition; of RAW_PACKET as verbs have it).
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct change {
 #define ALTERNATE (RDMAPMD_QP_ALT_PATH | RDMAPMD_QP_PATH_MIG_STATE)
 #define LIVE	  (RDMAPMD_QP_CUR_STATE | RDMAPMD_QP_ACCESS_FLAGS | RDMAPMD_QP_MIN_RNR_TIMER | ALTERNATE)
 
-static const struct change changes[STATES][STATES] = {
+static const struct change of_rc[STATES][STATES] = {
 	[RDMAPMD_QPS_RESET] = {
 		[RDMAPMD_QPS_INIT] = {
 			.legal = true,
@@ -69,13 +69,27 @@ static const struct change changes[STATES][STATES] = {
 	},
 };
 
+/* Frames have neither peer nor path. */
+static const struct change of_raw_packet[STATES][STATES] = {
+	[RDMAPMD_QPS_RESET] = {
+		[RDMAPMD_QPS_INIT] = { .legal = true, .needs = RDMAPMD_QP_PORT },
+	},
+	[RDMAPMD_QPS_INIT] = {
+		[RDMAPMD_QPS_INIT] = { .legal = true },
+		[RDMAPMD_QPS_RTR] = { .legal = true },
+	},
+	[RDMAPMD_QPS_RTR] = { [RDMAPMD_QPS_RTS] = { .legal = true } },
+	[RDMAPMD_QPS_RTS] = { [RDMAPMD_QPS_RTS] = { .legal = true } },
+	[RDMAPMD_QPS_SQE] = { [RDMAPMD_QPS_RTS] = { .legal = true } },
+};
+
 static struct change
-look_up(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+look_up(uint8_t type, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 {
 	/* From anywhere. */
 	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
 		return (struct change){ .legal = true };
-	return changes[from][to];
+	return (type == RDMAPMD_QPT_RAW_PACKET ? of_raw_packet : of_rc)[from][to];
 }
 
 static const struct {
@@ -125,29 +139,29 @@ rdmapmd_qp_mask_str(unsigned int mask, char *text, size_t size)
 }
 
 int
-rdmapmd_qp_check_change(struct rdmapmd_device *device, uint32_t qp_num, enum rdmapmd_qp_state from,
-			enum rdmapmd_qp_state to, unsigned int mask)
+rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_qp *qp,
+			enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
 {
 	const bool known = (unsigned int)from < STATES && (unsigned int)to < STATES;
-	const struct change change = known ? look_up(from, to) : (struct change){ 0 };
+	const struct change change = known ? look_up(qp->qp_type, from, to) : (struct change){ 0 };
 	const unsigned int missing = change.needs & ~mask;
 	const unsigned int excess = mask & ~(change.needs | change.allows | RDMAPMD_QP_STATE);
 	char names[256];
 
 	if (!change.legal) {
-		RDMAPMD_LOG(ERR, device, "QP 0x%x: %s to %s is no legal change", qp_num,
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: %s to %s is no legal change", qp->qp_num,
 			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(to));
 		return -EINVAL;
 	}
 	if (missing != 0 || excess != 0) {
 		rdmapmd_qp_mask_str(missing != 0 ? missing : excess, names, sizeof(names));
-		RDMAPMD_LOG(ERR, device, "QP 0x%x, %s to %s: attributes%s:%s", qp_num,
+		RDMAPMD_LOG(ERR, device, "QP 0x%x, %s to %s: attributes%s:%s", qp->qp_num,
 			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(to),
 			    missing != 0 ? " are missing" : " are not allowed", names);
 		return -EINVAL;
 	}
 	if (mask & ALTERNATE) {
-		RDMAPMD_LOG(ERR, device, "QP 0x%x: there are no alternate paths", qp_num);
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: there are no alternate paths", qp->qp_num);
 		return -ENOTSUP;
 	}
 	return 0;

@@ -200,13 +200,23 @@ struct rdmapmd_driver_ops {
 	 */
 	int (*qp_create)(struct rdmapmd_qp *qp, const struct rdmapmd_qp_init_attr *attr,
 			 const struct rdmapmd_qp_sizing *sizing);
-	/** A legal change with legal attributes; the MAC in ah_attr is known, the state in mask always. */
+	/**
+	 * A legal change with legal attributes; the MAC in ah_attr is known, the state in mask always. A RAW_PACKET queue
+	 * pair may refuse to leave SQE with -EBUSY as long as send requests have not been polled.
+	 */
 	int (*qp_modify)(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 			 unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
 	/** What the device knows, state included. attr holds what was set last; cap is the library's. */
 	int (*qp_query)(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
 	/** Completions of it that wait in its CQs are dropped: no poll finds them any more. */
 	int (*qp_destroy)(struct rdmapmd_qp *qp);
+	/**
+	 * Optional, both or none: RAW_PACKET queue pairs. Frames with that destination address and VLAN tag
+	 * (RDMAPMD_VLAN_ANY: whatever tag) go to its receive queue from its RTR on, or no longer. -EEXIST, -ENOENT, -ENOSPC.
+	 * Those that are left go with the queue pair.
+	 */
+	int (*qp_attach_mac)(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id);
+	int (*qp_detach_mac)(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id);
 	/** Posted to its own queues and not polled yet. Never blocks; the thread that posts and polls calls it. */
 	uint32_t (*qp_outstanding)(struct rdmapmd_qp *qp);
 
@@ -260,6 +270,13 @@ __rte_internal void rdmapmd_device_completion_event(struct rdmapmd_device *devic
  * Threads: any, the data path too: one atomic store.
  */
 __rte_internal void rdmapmd_qp_in_error(struct rdmapmd_qp *qp);
+
+/**
+ * The same of a send request: a RAW_PACKET queue pair in RTS goes to SQE and goes on receiving, others are in ERR.
+ *
+ * Threads: as rdmapmd_qp_in_error().
+ */
+__rte_internal void rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp);
 
 /**
  * @name The burst functions of heads that have none: they take and find nothing. Also for a driver's dead objects.

@@ -8,6 +8,20 @@
  *
  * INIT takes receive requests, RTR answers the peer, RTS sends, SQD finishes what it has begun to send. In ERR every
  * request completes with RDMAPMD_WC_WR_FLUSH_ERR, in order.
+ *
+ * RAW_PACKET. Requests are Ethernet frames, from the destination address on and without FCS; padding a short one is the
+ * sender's. The only operation is SEND (and NOP), without immediate, fence and solicited. A frame is as many segments as
+ * max_send_sge, or inline. Where the port wants L2 headers inline (a ConnectX-4 does), the queue pair copies the first 18 bytes
+ * itself: then addr of the segments that have them must be where they are in this process, as of an inline request.
+ *
+ * It receives the frames for the addresses that rdmapmd_qp_attach_mac() names, one in each receive request, with VLAN tags
+ * in place; byte_len is their length. Frames that find no request are dropped and counted (out_of_buffer). A frame that is longer
+ * than its request completes it with RDMAPMD_WC_LOC_LEN_ERR, and the queue pair is in ERR. Of its completions src_qp, sl,
+ * pkey_index and RDMAPMD_WC_GRH mean nothing.
+ *
+ * A send request that fails (a key, a length that no MTU allows) moves a RAW_PACKET queue pair to SQE: what follows is
+ * flushed, it goes on receiving, and when all that was sent is polled a change to RTS makes it send again. A frame beyond the
+ * port's present MTU, or one that finds no link, is dropped by the port; its request has succeeded.
  */
 #ifndef RDMAPMD_QP_H
 #define RDMAPMD_QP_H
@@ -29,12 +43,12 @@ struct rdmapmd_pd;
 struct rdmapmd_srq;
 struct rdmapmd_td;
 
-/** Transports. RDMAPMD_QPT_RC is what rdmapmd_qp_create() takes; the others are refused with -ENOTSUP. */
+/** Transports. rdmapmd_qp_create() takes RC and RAW_PACKET; the others are refused with -ENOTSUP. */
 enum rdmapmd_qp_type {
-	RDMAPMD_QPT_RC = 2, /**< reliable connected */
-	RDMAPMD_QPT_UC,	    /**< unreliable connected */
-	RDMAPMD_QPT_UD,	    /**< unreliable datagram */
-	RDMAPMD_QPT_RAW_PACKET = 8,
+	RDMAPMD_QPT_RC = 2,	    /**< reliable connected */
+	RDMAPMD_QPT_UC,		    /**< unreliable connected */
+	RDMAPMD_QPT_UD,		    /**< unreliable datagram */
+	RDMAPMD_QPT_RAW_PACKET = 8, /**< Ethernet frames */
 };
 
 /** States. */
@@ -44,7 +58,7 @@ enum rdmapmd_qp_state {
 	RDMAPMD_QPS_RTR, /**< ready to receive */
 	RDMAPMD_QPS_RTS, /**< ready to send */
 	RDMAPMD_QPS_SQD, /**< send queue drained */
-	RDMAPMD_QPS_SQE, /**< send queue error; not on RC */
+	RDMAPMD_QPS_SQE, /**< send queue error; RAW_PACKET alone */
 	RDMAPMD_QPS_ERR,
 };
 
@@ -195,8 +209,10 @@ enum rdmapmd_qp_attr_mask {
  * Threads: any. Blocks: for commands.
  *
  * @param attr Its cap says afterwards what the queues hold, at least what was asked for.
- * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts; -ENOTSUP a transport
- *         other than RC; -ENOSPC the device has no more; -ENOMEM.
+ * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts, RAW_PACKET without any
+ *         queue; -ENOTSUP a transport that is neither RC nor RAW_PACKET, RAW_PACKET with an SRQ, or on a driver without it;
+ *         -EEXIST (RAW_PACKET) the device's number of a queue is another one's in that CQ: take a CQ of its own; -ENOSPC the
+ *         device has no more; -ENOMEM.
  */
 __rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 					 struct rdmapmd_qp **qp);
@@ -231,13 +247,16 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * |            |                                                   | PKEY_INDEX ACCESS_FLAGS MIN_RNR_TIMER   |
  * | any RESET, any ERR |                                                                    |              |
  *
+ * RAW_PACKET needs PORT from RESET to INIT, and nothing else: INIT INIT, INIT RTR, RTR RTS, RTS RTS, SQE RTS.
+ *
  * RESET forgets all requests and their completions are not delivered any more; the application reposts.
  *
- * Threads: any; to RESET, nobody may post or poll meanwhile. Blocks: for commands.
+ * Threads: any; to RESET, nobody may post or poll meanwhile; from SQE to RTS, nobody may post. Blocks: for commands.
  *
  * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
- *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths.
+ *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths; -EBUSY from SQE
+ *         to RTS, send requests that were posted have not all been polled.
  */
 __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 					 unsigned int mask);
@@ -254,8 +273,8 @@ __rte_experimental int rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp
 					struct rdmapmd_qp_init_attr *init_attr);
 
 /**
- * Its state as the library knows it: set by rdmapmd_qp_modify() and rdmapmd_qp_query(), and ERR as soon as the device or a
- * poll has met a fatal error.
+ * Its state as the library knows it: set by rdmapmd_qp_modify() and rdmapmd_qp_query(), and ERR (or SQE) as soon as the
+ * device or a poll has met a fatal error.
  *
  * Threads: any. Blocks: never.
  * @return enum rdmapmd_qp_state, or -errno.
@@ -293,6 +312,36 @@ __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *co
  */
 __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
 
+/** Frames with whatever VLAN tag, and those without one. */
+#define RDMAPMD_VLAN_ANY 0xffff
+
+/**
+ * Receive frames: those that have this destination address, and this VLAN tag. Of a RAW_PACKET queue pair, in any state; they
+ * come from RTR on. Addresses stay attached through all states, until they are detached or the queue pair is destroyed.
+ *
+ * Who gets a frame: an address with a VLAN goes before the same address alone, and queue pairs before the ethdev, whatever
+ * that is set to. So the ethdev, promiscuous or not, does not see frames of an individual address that is attached here, be it the
+ * port's own; frames of a group address (broadcast, multicast) are copied: the ethdev gets those it would get otherwise. RoCE
+ * packets for the port's own addresses are RDMA's before anybody is asked.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param vlan_id Of the outer 802.1Q tag, 0 to 4094; or RDMAPMD_VLAN_ANY.
+ * @return 0; -EINVAL not a RAW_PACKET queue pair or one without receive queue, no such address or VLAN; -EEXIST a queue pair of
+ *         the device, maybe this one, has it; -ENOSPC the device takes no more.
+ */
+__rte_experimental int rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6],
+					     uint16_t vlan_id);
+
+/**
+ * Receive them no longer. Completions that wait stay.
+ *
+ * Threads: any. Blocks: for commands.
+ * @return 0; -EINVAL as rdmapmd_qp_attach_mac(); -ENOENT it is not attached to this queue pair.
+ */
+__rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6],
+					     uint16_t vlan_id);
+
 /**
  * Post send requests in order and ring the doorbell once.
  *
@@ -303,7 +352,8 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
  *
  * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring is
  *         full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not fit
- *         the operation, a READ or atomic with max_rd_atomic 0; -EPERM the state (RTS, SQD and ERR take sends).
+ *         the operation, a READ or atomic with max_rd_atomic 0, a frame shorter than its header of 14 bytes; -EPERM the state
+ *         (RTS, SQD, SQE and ERR take sends).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)

@@ -124,6 +124,8 @@ test_an_incomplete_driver_is_refused(void **state)
 		offsetof(struct rdmapmd_driver_ops, qp_query),
 		offsetof(struct rdmapmd_driver_ops, qp_destroy),
 		offsetof(struct rdmapmd_driver_ops, qp_outstanding),
+		offsetof(struct rdmapmd_driver_ops, qp_attach_mac), /* both or none */
+		offsetof(struct rdmapmd_driver_ops, qp_detach_mac),
 		offsetof(struct rdmapmd_driver_ops, srq_create), /* all four or none */
 		offsetof(struct rdmapmd_driver_ops, srq_arm),
 		offsetof(struct rdmapmd_driver_ops, srq_query),

@@ -322,6 +322,30 @@ qp_destroy(struct rdmapmd_qp *qp)
 	return goes(fake_of(qp->context), "qp_destroy");
 }
 
+static int
+address(struct rdmapmd_qp *qp, const char *call, const uint8_t mac[6], uint16_t vlan_id)
+{
+	struct fake *fake = fake_of(qp->context);
+
+	pthread_mutex_lock(&fake->lock);
+	memcpy(fake->mac, mac, sizeof(fake->mac));
+	fake->vlan_id = vlan_id;
+	pthread_mutex_unlock(&fake->lock);
+	return called(fake, call);
+}
+
+static int
+qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
+{
+	return address(qp, "qp_attach_mac", mac, vlan_id);
+}
+
+static int
+qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
+{
+	return address(qp, "qp_detach_mac", mac, vlan_id);
+}
+
 static uint32_t
 qp_outstanding(struct rdmapmd_qp *qp)
 {
@@ -419,6 +443,8 @@ static const struct rdmapmd_driver_ops all_ops = {
 	.qp_modify = qp_modify,
 	.qp_query = qp_query,
 	.qp_destroy = qp_destroy,
+	.qp_attach_mac = qp_attach_mac,
+	.qp_detach_mac = qp_detach_mac,
 	.qp_outstanding = qp_outstanding,
 	.srq_create = srq_create,
 	.srq_arm = srq_arm,

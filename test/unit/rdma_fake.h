@@ -57,6 +57,8 @@ struct fake {
 	struct rdmapmd_qp_attr qp_attr;
 	unsigned int qp_mask;
 	enum rdmapmd_qp_state qp_from, qp_to;
+	uint8_t mac[6];
+	uint16_t vlan_id;
 	uint32_t limit;
 	uint16_t count, period_us;
 };
