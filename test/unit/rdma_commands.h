@@ -30,6 +30,8 @@ extern void (*commands_during)(const struct command *command);
 unsigned int commands_resources(void);
 extern void *commands_memory;
 extern uint64_t commands_record;
+/* Addresses that the port lets in. */
+extern unsigned int commands_macs;
 /* Events of the port. */
 extern unsigned int commands_gid_changes;
 

@@ -9,7 +9,7 @@
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;
-unsigned int rings_in_error, rings_woken;
+unsigned int rings_in_error, rings_sends_in_error, rings_woken;
 atomic_bool rings_lost;
 
 /* Of the library: what the burst functions call. */
@@ -18,6 +18,13 @@ rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 {
 	assert_int_equal(qp->qp_num, RINGS_QPN);
 	rings_in_error++;
+}
+
+void
+rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp)
+{
+	rdmapmd_qp_in_error(qp);
+	rings_sends_in_error++;
 }
 
 /* Of the driver: events of a lost device, counted. */
@@ -141,7 +148,7 @@ rings_setup(void **state)
 	assert_int_equal(rnic_rdma_qps_init(&rings->cq), 0);
 	assert_int_equal(rnic_rdma_qps_add(&rings->cq, &rings->qp), 0);
 	rings_start_at(rings, 0, 0);
-	rings_in_error = rings_dump_count = rings_woken = 0;
+	rings_in_error = rings_sends_in_error = rings_dump_count = rings_woken = 0;
 	atomic_store(&rings_lost, false);
 	*state = rings;
 	return 0;

@@ -58,7 +58,7 @@ int rings_teardown(void **state);
 void rings_start_at(struct rings *rings, uint32_t wqe, uint32_t cqe);
 
 /* How often the library was told that the queue pair is in error. */
-extern unsigned int rings_in_error;
+extern unsigned int rings_in_error, rings_sends_in_error;
 /* The device is lost; events that it did not raise. */
 extern atomic_bool rings_lost;
 extern unsigned int rings_woken;

@@ -413,6 +413,15 @@ walk(struct rnic_dev *dev)
 	return 0;
 }
 
+static void
+free_dev(struct rnic_dev *dev)
+{
+	pthread_mutex_destroy(&dev->qp_steering.lock);
+	pthread_mutex_destroy(&dev->port_lock);
+	free(dev->macs);
+	free(dev);
+}
+
 int
 rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_dev **result)
 {
@@ -435,11 +444,11 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	dev->socket_id = socket_id;
 	rte_spinlock_init(&dev->lock);
 	pthread_mutex_init(&dev->port_lock, NULL);
+	pthread_mutex_init(&dev->qp_steering.lock, NULL);
 	rc = walk(dev);
 	if (rc != 0) {
 		walk_back(dev);
-		pthread_mutex_destroy(&dev->port_lock);
-		free(dev);
+		free_dev(dev);
 		return rc;
 	}
 	RNIC_LOG(INFO, dev, "firmware %s, board %s, %02x:%02x:%02x:%02x:%02x:%02x", dev->fw_version,
@@ -455,6 +464,5 @@ rnic_dev_close(struct rnic_dev *dev)
 	if (dev == NULL)
 		return;
 	walk_back(dev);
-	pthread_mutex_destroy(&dev->port_lock);
-	free(dev);
+	free_dev(dev);
 }

@@ -64,8 +64,7 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 	case RNIC_EVENT_WQ_INVALID_REQUEST:
 	case RNIC_EVENT_WQ_ACCESS_ERROR:
 		/* Of queue pairs the application is told, by an event of its own. */
-		if (rnic_be32_to_cpu(eqe->data[5]) >> 24 == RNIC_EVENT_QUEUE_QP &&
-		    dev->rdma != NULL)
+		if (rnic_rdma_owns_queue(dev, eqe))
 			break;
 		RNIC_LOG(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
 			 rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));

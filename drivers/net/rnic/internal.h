@@ -137,6 +137,58 @@ void rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage);
  */
 uint32_t rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size);
 
+/* ---- flow.c ---- */
+/* Of a frame: its destination address, and its outer VLAN tag if that matters. As a mask: which bits do. */
+struct rnic_flow_match {
+	uint8_t mac[6];
+	bool by_vlan; /* there is a tag */
+	uint16_t vlan_id;
+};
+struct rnic_flow_entry {
+	uint32_t table, group, index;
+	struct rnic_flow_match match;
+	uint32_t tag; /* what completions say where they name no queue */
+	bool to_tir, to_table;
+	uint32_t tir, next_table; /* of a higher level */
+};
+int rnic_tir_create(struct rnic_dev *dev, uint32_t rqn, uint32_t *tir);
+int rnic_flow_table_create(struct rnic_dev *dev, uint8_t level, unsigned int log_size,
+			   uint32_t *table);
+int rnic_flow_table_destroy(struct rnic_dev *dev, uint32_t table);
+int rnic_flow_root_set(struct rnic_dev *dev, uint32_t table);
+/* A mask without an address: its entries match everything. */
+int rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
+			   const struct rnic_flow_match *mask, uint32_t *group);
+int rnic_flow_group_destroy(struct rnic_dev *dev, uint32_t table, uint32_t group);
+/* modify: it is there, and has other destinations now. */
+int rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry, bool modify);
+int rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index);
+
+/* ---- steer_qp.c ---- */
+/* The ethdev has a table, which frames of no queue pair go on to; or it has none any more. */
+int rnic_qp_steering_port_up(struct rnic_dev *dev, uint32_t table);
+int rnic_qp_steering_port_down(struct rnic_dev *dev);
+/* Frames with this address, and VLAN tag unless that is RDMAPMD_VLAN_ANY, go to a TIR. -EEXIST, -ENOSPC. */
+int rnic_qp_steering_add(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id, uint32_t tir,
+			 uint32_t tag);
+/* No longer. -ENOENT: they did not go to that TIR. */
+int rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id,
+			 uint32_t tir);
+/* None goes there; what the device refuses is forgotten all the same. */
+int rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir);
+
+/* ---- sq.c, rq.c ---- */
+/* States of SQs and RQs follow each other in a circle: no step of another kind is needed, nor legal everywhere. */
+static inline enum rnic_wq_state
+rnic_wq_next_state(enum rnic_wq_state state)
+{
+	switch (state) {
+	case RNIC_WQ_STATE_RST: return RNIC_WQ_STATE_RDY;
+	case RNIC_WQ_STATE_RDY: return RNIC_WQ_STATE_ERR;
+	default: return RNIC_WQ_STATE_RST;
+	}
+}
+
 /* ---- dbrec.c ---- */
 int rnic_dbrecs_create(struct rnic_dev *dev);
 void rnic_dbrecs_destroy(struct rnic_dev *dev);
@@ -159,6 +211,9 @@ int rnic_mkey_history_add(struct rnic_mkey_history *history, uint32_t key);
 /* ---- port.c ---- */
 int rnic_port_setup(struct rnic_dev *dev);
 void rnic_port_down(struct rnic_dev *dev);
+/* Addresses of queue pairs, that the vport lets in beside its own. Each is counted. -ENOSPC: no more. Threads: any. */
+int rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6]);
+int rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
 
 /* ---- telemetry.c: handlers of /rnic/..., for tests ---- */

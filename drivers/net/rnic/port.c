@@ -3,6 +3,7 @@
 /* The port and its vport: addresses, MTU, state and speed, counters (PRM: "NIC Vport Context", "Access Registers"). */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -169,73 +170,190 @@ query_context(struct rnic_dev *dev, struct rnic_nic_vport_context *context)
 	return rc;
 }
 
-/* The MODIFY command with room for a list of one address. */
-struct modify_context {
-	struct rnic_modify_nic_vport_context_in in;
-	struct rnic_mac_entry address;
-};
-
 static int
-modify_context(struct rnic_dev *dev, struct modify_context *modify, uint32_t select, bool list)
+modify_context(struct rnic_dev *dev, struct rnic_modify_nic_vport_context_in *in, uint32_t bytes,
+	       uint32_t select)
 {
 	struct rnic_cmd_out out;
 
-	rnic_modify_nic_vport_context_in_set(&modify->in,
-					     RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT, select);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, modify,
-			     (uint32_t)(list ? sizeof(*modify) : sizeof(modify->in)), &out,
+	rnic_modify_nic_vport_context_in_set(in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     select);
+	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, in, bytes, &out,
 			     sizeof(out));
 }
 
-/* The vport's list of unicast or multicast addresses becomes this one. */
-static int
-set_address_list(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t mac[6])
-{
-	struct modify_context modify = { 0 };
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in);
+/* ---- Its lists of addresses ---- */
 
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, type);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 1);
-	rnic_mac_entry_set(&modify.address, RNIC_MAC_ENTRY_ADDRESS_47_32,
-			   (uint32_t)mac[0] << 8 | mac[1]);
-	rnic_mac_entry_set(&modify.address, RNIC_MAC_ENTRY_ADDRESS_31_0,
+struct rnic_port_mac {
+	uint8_t mac[6];
+	uint16_t users;
+};
+
+static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+static bool
+is_group(const uint8_t mac[6])
+{
+	return (mac[0] & 1) != 0;
+}
+
+static void
+set_address(struct rnic_mac_entry *entry, const uint8_t mac[6])
+{
+	rnic_mac_entry_set(entry, RNIC_MAC_ENTRY_ADDRESS_47_32, (uint32_t)mac[0] << 8 | mac[1]);
+	rnic_mac_entry_set(entry, RNIC_MAC_ENTRY_ADDRESS_31_0,
 			   (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 |
 				   mac[5]);
-	return modify_context(dev, &modify, RNIC_NIC_VPORT_ADDRESSES_LIST, true);
+}
+
+/*
+ * Called with the lock held. The list of that type: `first`, which is the port's own or broadcast, then those of queue
+ * pairs. No address is in it twice.
+ */
+static int
+set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
+{
+	const uint64_t max = rnic_general_cap(
+		dev, type == RNIC_ALLOWED_LIST_MC ? RNIC_GENERAL_CAP_LOG_MAX_CURRENT_MC_LIST
+						  : RNIC_GENERAL_CAP_LOG_MAX_CURRENT_UC_LIST);
+	struct rnic_modify_nic_vport_context_in *in =
+		calloc(1, sizeof(*in) + (dev->mac_count + 1) * sizeof(struct rnic_mac_entry));
+	struct rnic_mac_entry *list;
+	struct rnic_nic_vport_context *context;
+	uint32_t count = 1, i;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	list = (struct rnic_mac_entry *)(in + 1);
+	set_address(&list[0], first);
+	for (i = 0; i < dev->mac_count; i++)
+		if (is_group(dev->macs[i].mac) == (type == RNIC_ALLOWED_LIST_MC) &&
+		    memcmp(dev->macs[i].mac, first, sizeof(dev->macs[i].mac)) != 0)
+			set_address(&list[count++], dev->macs[i].mac);
+	if (count > UINT64_C(1) << max) {
+		RNIC_LOG(ERR, dev, "%u addresses are too many: the vport has room for 2^%" PRIu64,
+			 count, max);
+		free(in);
+		return -ENOSPC;
+	}
+	context = rnic_modify_nic_vport_context_in_nic_vport_context(in);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, type);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, count);
+	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + count * sizeof(list[0])),
+			    RNIC_NIC_VPORT_ADDRESSES_LIST);
+	free(in);
+	return rc;
+}
+
+/* Called with the lock held: the list that an address of queue pairs is in. */
+static int
+set_addresses_of(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	return is_group(mac) ? set_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast)
+			     : set_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac);
 }
 
 int
 rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6])
 {
-	int rc = set_address_list(dev, RNIC_ALLOWED_LIST_UC, mac);
+	int rc;
 
+	pthread_mutex_lock(&dev->port_lock);
+	rc = set_addresses(dev, RNIC_ALLOWED_LIST_UC, mac);
 	if (rc == 0)
-		memcpy(dev->mac, mac, sizeof(dev->mac));
+		memmove(dev->mac, mac, sizeof(dev->mac));
+	pthread_mutex_unlock(&dev->port_lock);
+	return rc;
+}
+
+/* Called with the lock held. */
+static struct rnic_port_mac *
+find_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	uint32_t i;
+
+	for (i = 0; i < dev->mac_count; i++)
+		if (memcmp(dev->macs[i].mac, mac, sizeof(dev->macs[i].mac)) == 0)
+			return &dev->macs[i];
+	return NULL;
+}
+
+/* Called with the lock held. */
+static int
+new_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	struct rnic_port_mac *macs =
+		realloc(dev->macs, (dev->mac_count + 1) * sizeof(dev->macs[0]));
+	int rc;
+
+	if (macs == NULL)
+		return -ENOMEM;
+	dev->macs = macs;
+	macs[dev->mac_count] = (struct rnic_port_mac){ .users = 1 };
+	memcpy(macs[dev->mac_count].mac, mac, sizeof(macs->mac));
+	dev->mac_count++;
+	rc = set_addresses_of(dev, mac);
+	if (rc != 0)
+		dev->mac_count--;
 	return rc;
 }
 
 int
+rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	struct rnic_port_mac *known;
+	int rc = 0;
+
+	pthread_mutex_lock(&dev->port_lock);
+	known = find_mac(dev, mac);
+	if (known != NULL)
+		known->users++;
+	else
+		rc = new_mac(dev, mac);
+	pthread_mutex_unlock(&dev->port_lock);
+	return rc;
+}
+
+int
+rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
+{
+	struct rnic_port_mac *known;
+	int rc = 0;
+
+	pthread_mutex_lock(&dev->port_lock);
+	known = find_mac(dev, mac);
+	if (known != NULL && --known->users == 0) {
+		*known = dev->macs[--dev->mac_count];
+		rc = set_addresses_of(dev, mac);
+	}
+	pthread_mutex_unlock(&dev->port_lock);
+	return rc;
+}
+
+/* ---- The rest of it ---- */
+
+int
 rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 {
-	struct modify_context modify = { 0 };
+	struct rnic_modify_nic_vport_context_in in = { 0 };
 	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in);
+		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
 
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
-	return modify_context(dev, &modify, RNIC_NIC_VPORT_PROMISC, false);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC);
 }
 
 static int
 set_vport_mtu(struct rnic_dev *dev, uint16_t bytes)
 {
-	struct modify_context modify = { 0 };
+	struct rnic_modify_nic_vport_context_in in = { 0 };
 
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in),
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_MTU, bytes);
-	return modify_context(dev, &modify, RNIC_NIC_VPORT_MTU, false);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU);
 }
 
 int
@@ -276,11 +394,11 @@ rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
 int
 rnic_port_set_roce(struct rnic_dev *dev, bool on)
 {
-	struct modify_context modify = { 0 };
+	struct rnic_modify_nic_vport_context_in in = { 0 };
 
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&modify.in),
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
-	return modify_context(dev, &modify, RNIC_NIC_VPORT_ROCE_EN, false);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN);
 }
 
 int
@@ -324,7 +442,6 @@ rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors)
 int
 rnic_port_setup(struct rnic_dev *dev)
 {
-	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	struct rnic_nic_vport_context context;
 	uint64_t high, low, inline_mode;
 	unsigned int i;
@@ -350,7 +467,7 @@ rnic_port_setup(struct rnic_dev *dev)
 			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
 	rc = rnic_port_set_mac(dev, dev->mac);
 	if (rc == 0)
-		rc = set_address_list(dev, RNIC_ALLOWED_LIST_MC, broadcast);
+		rc = set_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast);
 	if (rc == 0)
 		rc = rnic_port_set_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
 	if (rc == 0)

@@ -18,6 +18,7 @@
 
 #include <rte_common.h>
 
+#include "prm/cqe.h"
 #include "rdmapmd_driver.h"
 #include "rnic.h"
 
@@ -31,7 +32,8 @@ struct rnic_gid; /* gid.c */
 /* Kinds of queue pairs, by bits. */
 #define RNIC_RDMA_QP_SIGNALS_ALL 1u /* sq_sig_all */
 #define RNIC_RDMA_QP_ASKS_NONE	 2u /* max_rd_atomic 0: no READs, no atomics */
-#define RNIC_RDMA_QP_KINDS	 4u
+#define RNIC_RDMA_QP_RAW	 4u /* RAW_PACKET */
+#define RNIC_RDMA_QP_KINDS	 8u
 
 struct rnic_rdma {
 	struct rnic_eq *comp_eq;   /* completion events */
@@ -40,7 +42,8 @@ struct rnic_rdma {
 	/* How many they are: each may have one entry in the event queue. */
 	uint32_t event_cqs;
 	LIST_HEAD(, rnic_rdma_cq) event_cq_list;
-	/* Of the two above, and of device: an event is handed on, or it is gone. */
+	LIST_HEAD(, rnic_rdma_qp) raw_qps; /* RAW_PACKET */
+	/* Of the three above, and of device: an event is handed on, or it is gone. */
 	pthread_mutex_t lock;
 	struct rdmapmd_device *device;			  /* whom events are for; NULL: nobody */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
@@ -81,6 +84,8 @@ rnic_rdma_dev(const struct rdmapmd_context *context)
 /* From now on events are for this device of the library's; NULL: for nobody. */
 void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
 struct rnic_eqe;
+/* An error of a queue: is it RDMA's? */
+bool rnic_rdma_owns_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 /* An entry of any event queue; those that are not RDMA's are nobody's here. */
 void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 /* The port, or the whole device. */
@@ -223,7 +228,8 @@ struct rnic_rdma_send {
 	uint32_t tail;	   /* atomic: requests completed; who polls writes it */
 	uint32_t signaled; /* requests posted up to the last one that asks for a completion */
 	uint32_t max_post, max_gs, max_inline;
-	uint8_t open; /* atomic: the state takes requests */
+	uint8_t open;	      /* atomic: the state takes requests */
+	uint8_t header_bytes; /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	const struct rnic_rdma_kind *kinds;
 };
 
@@ -253,6 +259,11 @@ struct rnic_rdma_qp {
 	uint8_t state;		    /* enum rdmapmd_qp_state, as set last */
 	uint8_t source;		    /* the index of the address that its path begins with */
 	bool has_path;
+
+	/* of RAW_PACKET: where frames are steered to */
+	bool has_tir;
+	uint32_t tir;
+	LIST_ENTRY(rnic_rdma_qp) next_raw_qp;
 };
 
 /* rdma_qp.c */
@@ -266,6 +277,26 @@ int rnic_rdma_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *att
 int rnic_rdma_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
 /* To RESET: nothing is posted or completed any more, whatever the device answers. Nobody posts or polls meanwhile. */
 int rnic_rdma_qp_reset(struct rnic_rdma_qp *qp);
+
+/* rdma_raw.c: what is different of RAW_PACKET. */
+/* Both queues in RST; sets qp_num. */
+int rnic_rdma_raw_create(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing);
+int rnic_rdma_raw_destroy(struct rnic_rdma_qp *qp);
+int rnic_rdma_raw_set_state(struct rnic_rdma_qp *qp, enum rnic_wq_state state);
+/* Any change but to RESET and ERR. -EBUSY: send requests are not polled. */
+int rnic_rdma_raw_start(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state from,
+			enum rdmapmd_qp_state to);
+int rnic_rdma_raw_query(struct rnic_rdma_qp *qp, struct rdmapmd_qp_attr *attr);
+int rnic_rdma_raw_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id);
+int rnic_rdma_raw_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id);
+/* Called with the lock of events held: whose an SQ or RQ is. RNIC_RDMA_NO_QPN: none of ours. */
+uint32_t rnic_rdma_raw_number(const struct rnic_rdma *rdma, enum rnic_event_queue type,
+			      uint32_t number);
+static inline bool
+rnic_rdma_is_raw(const struct rnic_rdma_qp *qp)
+{
+	return qp->qp.qp_type == RDMAPMD_QPT_RAW_PACKET;
+}
 
 /* rdma_post.c */
 #define RNIC_RDMA_MAX_MESSAGE (UINT32_C(1) << 30)

@@ -47,18 +47,42 @@ static const struct {
 	{ RNIC_EVENT_SRQ_LIMIT, false, RDMAPMD_EVENT_SRQ_LIMIT_REACHED },
 };
 
+/* Called with the lock held. The queue pair that a queue's event is about. RNIC_RDMA_NO_QPN: none. */
+static uint32_t
+queue_pair_of(const struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
+{
+	const uint32_t number = rnic_be32_to_cpu(eqe->data[6]) & 0xffffff;
+	const enum rnic_event_queue type =
+		(enum rnic_event_queue)(rnic_be32_to_cpu(eqe->data[5]) >> 24);
+
+	return type == RNIC_EVENT_QUEUE_QP ? number : rnic_rdma_raw_number(rdma, type, number);
+}
+
+bool
+rnic_rdma_owns_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	bool owns;
+
+	if (dev->rdma == NULL)
+		return false;
+	pthread_mutex_lock(&dev->rdma->lock);
+	owns = queue_pair_of(dev->rdma, eqe) != RNIC_RDMA_NO_QPN;
+	pthread_mutex_unlock(&dev->rdma->lock);
+	return owns;
+}
+
 /* Called with the lock held. */
 static void
 object_event(struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 {
 	const uint32_t number = rnic_be32_to_cpu(eqe->data[6]) & 0xffffff;
-	const uint32_t queue_type = rnic_be32_to_cpu(eqe->data[5]) >> 24;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(kinds); i++)
-		if (kinds[i].event == eqe->type &&
-		    (!kinds[i].of_queue || queue_type == RNIC_EVENT_QUEUE_QP))
-			rdmapmd_device_object_event(rdma->device, kinds[i].type, number);
+		if (kinds[i].event == eqe->type)
+			rdmapmd_device_object_event(rdma->device, kinds[i].type,
+						    kinds[i].of_queue ? queue_pair_of(rdma, eqe)
+								      : number);
 }
 
 void

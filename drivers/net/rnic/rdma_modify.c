@@ -223,10 +223,17 @@ forget(struct rnic_rdma_qp *qp)
 	qp->has_path = false;
 }
 
+static int
+reset_device(struct rnic_rdma_qp *qp)
+{
+	return rnic_rdma_is_raw(qp) ? rnic_rdma_raw_set_state(qp, RNIC_WQ_STATE_RST)
+				    : rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
+}
+
 int
 rnic_rdma_qp_reset(struct rnic_rdma_qp *qp)
 {
-	int rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
+	int rc = reset_device(qp);
 
 	forget(qp);
 	return rc;
@@ -235,7 +242,7 @@ rnic_rdma_qp_reset(struct rnic_rdma_qp *qp)
 static int
 to_reset(struct rnic_rdma_qp *qp)
 {
-	int rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
+	int rc = reset_device(qp);
 
 	if (rc != 0)
 		return rc;
@@ -252,7 +259,8 @@ to_error(struct rnic_rdma_qp *qp)
 {
 	if (atomic_load(&qp->dev->dead))
 		return 0;
-	return rnic_cmd_destroy(qp->dev, RNIC_CMD_2ERR_QP, qp->qp.qp_num);
+	return rnic_rdma_is_raw(qp) ? rnic_rdma_raw_set_state(qp, RNIC_WQ_STATE_ERR)
+				    : rnic_cmd_destroy(qp->dev, RNIC_CMD_2ERR_QP, qp->qp.qp_num);
 }
 
 /* A change that may give it a path: the address that the path begins with stays as long as it does. */
@@ -301,6 +309,8 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 		rc = to_reset(qp);
 	else if (to == RDMAPMD_QPS_ERR)
 		rc = to_error(qp);
+	else if (rnic_rdma_is_raw(qp))
+		rc = rnic_rdma_raw_start(qp, from, to);
 	else if (changes[from][to].opcode == 0)
 		rc = -EINVAL;
 	else
@@ -345,6 +355,8 @@ rnic_rdma_qp_query(struct rdmapmd_qp *head, struct rdmapmd_qp_attr *attr)
 	const uint32_t bytes = (uint32_t)sizeof(*out) + rnic_mem_page_count(&qp->mem) * 8;
 	int rc;
 
+	if (rnic_rdma_is_raw(qp))
+		return rnic_rdma_raw_query(qp, attr);
 	out = calloc(1, bytes);
 	if (out == NULL)
 		return -ENOMEM;

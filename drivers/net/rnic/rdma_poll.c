@@ -144,6 +144,23 @@ status_of(uint8_t syndrome)
 	}
 }
 
+/*
+ * Whose an entry is. Errors of the receive queue of a RAW_PACKET queue pair bear the queue's number, and the queue pair's as
+ * their user index; no other kind has a queue of its own number.
+ */
+static struct rnic_rdma_qp *
+owner_of(const struct rnic_rdma_cq *cq, const struct entry *entry, const struct rnic_cqe *cqe)
+{
+	struct rnic_rdma_qp *qp;
+
+	if (entry->opcode == RNIC_CQE_RESPONDER_ERROR) {
+		qp = rnic_rdma_qps_find(cq, rnic_be32_to_cpu(cqe->srqn_user_index) & 0xffffff);
+		if (qp != NULL && rnic_rdma_is_raw(qp) && qp->rq.wq.rqn == entry->qp_num)
+			return qp;
+	}
+	return rnic_rdma_qps_find(cq, entry->qp_num);
+}
+
 /* A request that has failed, or an entry that makes no sense. False: nothing to report. */
 static bool __rte_noinline
 failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *entry,
@@ -153,7 +170,10 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *ent
 	bool taken = false;
 	uint16_t what = 0;
 
-	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
+	qp = owner_of(cq, entry, cqe);
+	if (qp == NULL)
+		/* Its own number, and another one's index. */;
+	else if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
 		taken = take_send(&qp->sq, entry->wqe_counter, &wc->wr_id, &what);
 	else if (entry->opcode == RNIC_CQE_RESPONDER_ERROR)
 		taken = take_receive(qp, entry->wqe_counter, &wc->wr_id);
@@ -163,19 +183,23 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *ent
 	}
 	wc->status = status_of(error->syndrome);
 	wc->vendor_err = error->vendor_error_syndrome;
-	rdmapmd_qp_in_error(&qp->qp);
+	wc->qp_num = qp->qp.qp_num;
+	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
+		rdmapmd_qp_send_in_error(&qp->qp);
+	else
+		rdmapmd_qp_in_error(&qp->qp);
 	return what >> 8 != RNIC_RDMA_QUIET;
 }
 
 /* Not the last entry's queue pair; NULL: none of this CQ. */
 static struct rnic_rdma_qp *__rte_noinline
-other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode)
+other_qp(struct rnic_rdma_cq *cq, const struct entry *entry, const struct rnic_cqe *cqe)
 {
-	struct rnic_rdma_qp *qp = rnic_rdma_qps_find(cq, qp_num);
+	struct rnic_rdma_qp *qp = owner_of(cq, entry, cqe);
 
 	if (qp != NULL)
 		cq->last = qp;
-	else if (opcode != RNIC_CQE_RESIZE && qp_num != RNIC_RDMA_NO_QPN)
+	else if (entry->opcode != RNIC_CQE_RESIZE && entry->qp_num != RNIC_RDMA_NO_QPN)
 		cq->strange++;
 	return qp;
 }
@@ -211,7 +235,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 			rnic_dump_cq_entry(&cq->ring, cqe);
 		entry = load_entry(cqe);
 		if (unlikely(entry.qp_num != qp->qp.qp_num)) {
-			struct rnic_rdma_qp *other = other_qp(cq, entry.qp_num, entry.opcode);
+			struct rnic_rdma_qp *other = other_qp(cq, &entry, cqe);
 
 			if (unlikely(other == NULL))
 				continue;
@@ -263,7 +287,7 @@ rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 		if (!rnic_cqe_ready(cqe, index, cq->ring.log_size))
 			break;
 		entry = load_entry(cqe);
-		if (entry.qp_num != qp->qp.qp_num)
+		if (owner_of(cq, &entry, cqe) != qp)
 			continue;
 		/* What it has taken from an SRQ goes back there. */
 		if (qp->srq != NULL && entry.opcode != RNIC_CQE_REQUESTER &&

@@ -27,8 +27,11 @@
 #define OP_EMPTY  0x08 /* no data */
 #define OP_INLINE 0x10
 #define OP_BAD	  0x20 /* not with these flags, or not on this queue pair */
+#define OP_FRAME  0x40 /* an Ethernet segment */
 /* Built out of line, and so is whatever has not exactly one data segment. */
-#define OP_SELDOM (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD)
+#define OP_SELDOM (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD | OP_FRAME)
+
+#define ETHERNET_HEADER 14 /* bytes: no frame is shorter */
 
 static const struct {
 	uint8_t wqe_opcode, wc_opcode, parts;
@@ -48,6 +51,16 @@ static const struct {
 };
 _Static_assert(RTE_DIM(operations) == RNIC_RDMA_OPCODES, "all operations");
 
+/* Of RAW_PACKET: whole frames, or nothing, and neither peer nor order of operations. */
+static uint8_t
+frame_parts(unsigned int opcode, unsigned int flags)
+{
+	if ((opcode != RDMAPMD_WR_SEND && opcode != RDMAPMD_WR_NOP) ||
+	    (flags & (RDMAPMD_SEND_FENCE | RDMAPMD_SEND_SOLICITED)))
+		return OP_BAD;
+	return opcode == RDMAPMD_WR_SEND ? OP_FRAME : 0;
+}
+
 void
 rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 {
@@ -64,6 +77,8 @@ rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 			if (!asks && (opcode == RDMAPMD_WR_RDMA_READ ||
 				      (operations[opcode].parts & OP_ATOMIC)))
 				kinds->parts |= OP_BAD;
+			if (qp_kind & RNIC_RDMA_QP_RAW)
+				kinds->parts |= frame_parts(opcode, flags);
 			kinds->fm_ce_se = (flags & RDMAPMD_SEND_FENCE ? RNIC_WQE_FM_FENCE : 0) |
 					  (flags & RDMAPMD_SEND_SOLICITED ? RNIC_WQE_SE : 0) |
 					  (flags & RDMAPMD_SEND_SIGNALED ||
@@ -96,10 +111,13 @@ set_data(struct rnic_wqe_data *data, const struct rdmapmd_sge *sge)
 	__atomic_store_n(&data->address.raw, RNIC_SWAP64(sge->addr), __ATOMIC_RELAXED);
 }
 
-/* Any number of data segments. False: too many, too long. One of 0 bytes is left out: it would mean 2 GiB. */
-static bool
+/*
+ * Any number of data segments, for all but the first `skip` bytes. False: too many, too long. One of 0 bytes is left out: it
+ * would mean 2 GiB.
+ */
+static __rte_always_inline bool
 set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
-	   const struct rdmapmd_send_wr *wr)
+	   const struct rdmapmd_send_wr *wr, uint32_t skip)
 {
 	const struct rdmapmd_sge *sge = wr->sg_list, *end = sge + wr->num_sge;
 	uint64_t total = 0;
@@ -107,26 +125,31 @@ set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 	if (wr->num_sge > sq->max_gs)
 		return false;
 	for (; sge != end; sge++) {
+		const uint32_t passed = RTE_MIN(skip, sge->length);
+		const struct rdmapmd_sge rest = { sge->addr + passed, sge->length - passed,
+						  sge->lkey };
+
+		skip -= passed;
 		total += sge->length;
-		if (sge->length == 0)
+		if (rest.length == 0)
 			continue;
 		if (data == ring_end(sq))
 			data = wqebb(sq, 0);
-		set_data(data++, sge);
+		set_data(data++, &rest);
 		(*ds)++;
 	}
 	return total <= RNIC_RDMA_MAX_MESSAGE;
 }
 
-/* The payload itself, behind a word with its length. False: too much, or in too many segments. */
-static bool
+/* The payload itself but for its first `skip` bytes, behind a word with its length. False: too much, too many segments. */
+static __rte_always_inline bool
 set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
-	   const struct rdmapmd_send_wr *wr)
+	   const struct rdmapmd_send_wr *wr, uint32_t skip)
 {
 	const uint8_t *from, *end = (const uint8_t *)ring_end(sq);
 	struct rnic_wqe_inline *header = (struct rnic_wqe_inline *)data;
 	uint8_t *to = header->data;
-	uint32_t total = 0, left, here;
+	uint32_t total = 0, passed, left, here;
 	uint16_t i;
 
 	if (wr->num_sge > sq->max_gs)
@@ -138,12 +161,15 @@ set_inline(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 		total += wr->sg_list[i].length;
 	}
 	/* An empty message has no segment at all. */
+	total -= skip;
 	if (total == 0)
 		return true;
 	header->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | total);
 	for (i = 0; i < wr->num_sge; i++) {
-		from = (const uint8_t *)(uintptr_t)wr->sg_list[i].addr;
-		for (left = wr->sg_list[i].length; left > 0; left -= here) {
+		passed = RTE_MIN(skip, wr->sg_list[i].length);
+		skip -= passed;
+		from = (const uint8_t *)(uintptr_t)wr->sg_list[i].addr + passed;
+		for (left = wr->sg_list[i].length - passed; left > 0; left -= here) {
 			here = (uint32_t)RTE_MIN((size_t)left, (size_t)(end - to));
 			memcpy(to, from, here);
 			from += here;
@@ -203,6 +229,59 @@ _Static_assert(offsetof(struct rnic_wqe_ctrl, qpn_ds) == 4 &&
 		       offsetof(struct rnic_wqe_ctrl, immediate) == 12,
 	       "a control segment in two words");
 
+/* How long a frame is, before anything of it is read; 0: too long, or too many segments. */
+static uint64_t
+frame_length(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr, uint8_t parts)
+{
+	uint64_t total = 0;
+	uint16_t i;
+
+	if (!(parts & OP_INLINE) && wr->num_sge > sq->max_gs)
+		return 0;
+	for (i = 0; i < wr->num_sge; i++)
+		total += wr->sg_list[i].length;
+	return total <= (parts & OP_INLINE ? sq->max_inline : RNIC_RDMA_MAX_MESSAGE) ? total : 0;
+}
+
+/* The first bytes of a frame, which has as many. */
+static void
+copy_header(uint8_t *to, const struct rdmapmd_send_wr *wr, uint32_t bytes)
+{
+	const struct rdmapmd_sge *sge = wr->sg_list;
+	uint32_t here;
+
+	for (; bytes > 0; bytes -= here, to += here, sge++) {
+		here = RTE_MIN(bytes, sge->length);
+		memcpy(to, (const void *)(uintptr_t)sge->addr, here);
+	}
+}
+
+/* As build_seldom(): an Ethernet segment, in which the frame begins if the device wants that, then the rest of it. */
+static uint32_t
+build_frame(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
+	    struct rnic_wqe_data *at, uint8_t parts)
+{
+	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(at + 1);
+	const uint64_t length = frame_length(sq, wr, parts);
+	const uint32_t header = (uint32_t)RTE_MIN(length, (uint64_t)sq->header_bytes);
+	uint32_t ds = 2;
+
+	if (length < ETHERNET_HEADER)
+		return 0;
+	*eth = (struct rnic_wqe_eth){ 0 };
+	if (header > 0) {
+		eth->inline_header_size = rnic_cpu_to_be16((uint16_t)header);
+		/* It runs on into the next unit. */
+		copy_header((uint8_t *)eth + offsetof(struct rnic_wqe_eth, inline_header_start), wr,
+			    header);
+		ds++;
+	}
+	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr, header)
+				: set_gather(sq, at + ds, &ds, wr, header)))
+		return 0;
+	return ds;
+}
+
 /* All of a WQE but its control segment, whatever it is made of: its length in units, or 0 if it cannot be. */
 static uint32_t __rte_noinline
 build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
@@ -212,6 +291,8 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 
 	if (parts & OP_BAD)
 		return 0;
+	if (parts & OP_FRAME)
+		return build_frame(sq, wr, at, parts);
 	if (parts & OP_ATOMIC) {
 		if (!set_atomic(at + ds, wr))
 			return 0;
@@ -222,8 +303,8 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	}
 	if (parts & OP_EMPTY)
 		return wr->num_sge == 0 ? ds : 0;
-	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr)
-				: set_gather(sq, at + ds, &ds, wr)))
+	if (!(parts & OP_INLINE ? set_inline(sq, at + ds, &ds, wr, 0)
+				: set_gather(sq, at + ds, &ds, wr, 0)))
 		return 0;
 	return ds;
 }

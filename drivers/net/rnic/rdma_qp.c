@@ -2,7 +2,8 @@
 
 /*
  * Queue pairs (PRM: "QP Context"): both rings in one piece of memory, the receive ring first, one doorbell record, a
- * register of their own, shared, or their thread domain's; made in RESET, taken down the same way.
+ * register of their own, shared, or their thread domain's; made in RESET, taken down the same way. Those of RAW_PACKET have
+ * their queues from rdma_raw.c.
  */
 
 #include <errno.h>
@@ -28,7 +29,8 @@ alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 
-	sq->kinds = qp->dev->rdma->kinds[qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0];
+	sq->kinds = qp->dev->rdma->kinds[(qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
+					 (rnic_rdma_is_raw(qp) ? RNIC_RDMA_QP_RAW : 0)];
 	/* Entries for a queue that is not there find a request that is long done. */
 	sq->wqes = &qp->no_wqe;
 	if (sizing->sq.wqe_count == 0)
@@ -36,11 +38,6 @@ alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	sq->wqes = calloc(sizing->sq.wqe_count, sizeof(sq->wqes[0]));
 	if (sq->wqes == NULL)
 		return -ENOMEM;
-	sq->wq.ring =
-		(uint8_t *)qp->mem.address + (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size;
-	sq->wq.log_size = log2_of(sizing->sq.wqe_count);
-	sq->wq.mask = (uint16_t)(sizing->sq.wqe_count - 1);
-	sq->wq.dbrec = qp->dbrec;
 	sq->max_post = sizing->sq.max_post;
 	sq->max_gs = sizing->sq.max_gs;
 	sq->max_inline = sizing->sq.max_inline;
@@ -57,11 +54,6 @@ alloc_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	rq->wr_ids = calloc(sizing->rq.wqe_count, sizeof(rq->wr_ids[0]));
 	if (rq->wr_ids == NULL)
 		return -ENOMEM;
-	rq->wq.ring = qp->mem.address;
-	rq->wq.log_size = log2_of(sizing->rq.wqe_count);
-	rq->wq.log_stride = log2_of(sizing->rq.wqe_size);
-	rq->wq.mask = (uint16_t)(sizing->rq.wqe_count - 1);
-	rq->wq.dbrec = qp->dbrec;
 	rq->max_post = sizing->rq.max_post;
 	rq->max_gs = sizing->rq.max_gs;
 	return 0;
@@ -75,13 +67,49 @@ alloc_register(struct rnic_rdma_qp *qp)
 	return rnic_bfreg_alloc(qp->dev, RNIC_BFREG_LOW_LATENCY);
 }
 
+static int
+alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	int rc = alloc_send(qp, sizing);
+
+	return rc == 0 ? alloc_receive(qp, sizing) : rc;
+}
+
 /* Whatever of it there is. */
 static void
-free_queues(struct rnic_rdma_qp *qp)
+free_requests(struct rnic_rdma_qp *qp)
 {
 	if (qp->sq.wqes != &qp->no_wqe)
 		free(qp->sq.wqes);
 	free(qp->rq.wr_ids);
+}
+
+/* Where the rings are in their memory. */
+static void
+place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rnic_sq *sq = &qp->sq.wq;
+	struct rnic_rq *rq = &qp->rq.wq;
+
+	if (sizing->rq.wqe_count > 0) {
+		rq->ring = qp->mem.address;
+		rq->log_size = log2_of(sizing->rq.wqe_count);
+		rq->log_stride = log2_of(sizing->rq.wqe_size);
+		rq->mask = (uint16_t)(sizing->rq.wqe_count - 1);
+		rq->dbrec = qp->dbrec;
+	}
+	if (sizing->sq.wqe_count > 0) {
+		sq->ring = (uint8_t *)qp->mem.address +
+			   (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size;
+		sq->log_size = log2_of(sizing->sq.wqe_count);
+		sq->mask = (uint16_t)(sizing->sq.wqe_count - 1);
+		sq->dbrec = qp->dbrec;
+	}
+}
+
+static void
+free_queues(struct rnic_rdma_qp *qp)
+{
 	rnic_bfreg_free(qp->dev, qp->sq.wq.bf);
 	rnic_dbrec_free(qp->dev, qp->dbrec);
 	rnic_mem_free(qp->dev, &qp->mem);
@@ -102,12 +130,10 @@ alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, ui
 		rc = rnic_dbrec_alloc(qp->dev, &qp->dbrec, dbrec_iova);
 	if (rc == 0) {
 		qp->sq.wq.bf = alloc_register(qp);
-		rc = alloc_send(qp, sizing);
-	}
-	if (rc == 0)
-		rc = alloc_receive(qp, sizing);
-	if (rc != 0)
+		place_rings(qp, sizing);
+	} else {
 		free_queues(qp);
+	}
 	return rc;
 }
 
@@ -166,6 +192,38 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 
 /* ---- Life ---- */
 
+/* As the device knows it, in RESET. */
+static int
+make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	uint64_t dbrec_iova;
+	int rc;
+
+	if (rnic_rdma_is_raw(qp))
+		return rnic_rdma_raw_create(qp, sizing);
+	rc = alloc_queues(qp, sizing, &dbrec_iova);
+	if (rc != 0)
+		return rc;
+	rc = create_command(qp, dbrec_iova);
+	if (rc != 0)
+		free_queues(qp);
+	else
+		qp->sq.wq.sqn = qp->qp.qp_num;
+	return rc;
+}
+
+static int
+unmake(struct rnic_rdma_qp *qp)
+{
+	int rc;
+
+	if (rnic_rdma_is_raw(qp))
+		return rnic_rdma_raw_destroy(qp);
+	rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_DESTROY_QP, qp->qp.qp_num);
+	free_queues(qp);
+	return rc;
+}
+
 static struct rnic_rdma_cq *
 cq_of(struct rdmapmd_cq *cq)
 {
@@ -198,22 +256,24 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 		    const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
-	uint64_t dbrec_iova;
 	int rc;
 
 	RTE_SET_USED(attr);
 	qp->dev = rnic_rdma_dev(head->context);
 	qp->srq = (struct rnic_rdma_srq *)head->srq;
 	qp->state = RDMAPMD_QPS_RESET;
-	rc = alloc_queues(qp, sizing, &dbrec_iova);
-	if (rc != 0)
-		return rc;
-	rc = create_command(qp, dbrec_iova);
+	rc = alloc_requests(qp, sizing);
+	if (rc == 0)
+		rc = make(qp, sizing);
 	if (rc != 0)
 		goto no_qp;
-	qp->sq.wq.sqn = head->qp_num;
 	rnic_rdma_queues_reset(qp);
 	rc = enter_cqs(qp);
+	if (rc == -EEXIST)
+		RNIC_LOG(ERR, qp->dev,
+			 "QP 0x%x: completions of another queue of that CQ bear the same number; "
+			 "take another CQ",
+			 head->qp_num);
 	if (rc != 0)
 		goto no_place;
 	if (qp->sq.max_post > 0)
@@ -224,9 +284,9 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	return 0;
 
 no_place:
-	rnic_cmd_destroy(qp->dev, RNIC_CMD_DESTROY_QP, head->qp_num);
+	unmake(qp);
 no_qp:
-	free_queues(qp);
+	free_requests(qp);
 	return rc;
 }
 
@@ -239,8 +299,8 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	/* The device lets go of what it was doing; its completions are nobody's. */
 	if (qp->state != RDMAPMD_QPS_RESET)
 		rc = rnic_rdma_qp_reset(qp);
-	destroy_rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_DESTROY_QP, head->qp_num);
+	destroy_rc = unmake(qp);
 	leave_cqs(qp);
-	free_queues(qp);
+	free_requests(qp);
 	return rc != 0 ? rc : destroy_rc;
 }

@@ -19,6 +19,7 @@
 
 #include "access/access.h"
 #include "prm/caps.h"
+#include "prm/queue.h"
 
 extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic.dump */
 /* "net_rnic: NAME: message" */
@@ -52,6 +53,8 @@ struct rnic_uars;   /* uar.c */
 struct rnic_dbrecs; /* dbrec.c */
 struct rnic_mkeys;  /* mkey.c */
 struct rnic_rdma;   /* rdma.h */
+struct rnic_port_mac;
+struct rnic_qp_rule;
 
 /* What the device says that it can do; read once at bring-up. */
 struct rnic_caps {
@@ -90,9 +93,23 @@ struct rnic_dev {
 	uint64_t node_guid, system_image_guid;
 	uint32_t vendor_id;
 
-	pthread_mutex_t port_lock; /* of the next */
+	pthread_mutex_t port_lock; /* of the next three */
 	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
+	struct rnic_port_mac *macs; /* port.c: of queue pairs */
+	uint32_t mac_count;
 
+	/* steer_qp.c: frames of queue pairs */
+	struct rnic_qp_steering {
+		pthread_mutex_t lock;
+		struct rnic_qp_rule *rules;
+		uint32_t table, group_vlan, group_mac, group_rest;
+		bool up, has_vlans; /* the table is there, the group for VLANs */
+		bool has_port;
+		uint32_t port_table;
+	} qp_steering;
+
+	/* Enough for an Ethernet header with one VLAN tag. */
+#define RNIC_INLINE_L2_BYTES 18
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
 	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
 
@@ -277,10 +294,27 @@ struct rnic_sq {
 	uint32_t sqn;
 	struct rnic_mem mem;
 };
-/* Created and moved to RDY. */
+
+/* Whose a queue is: the port's, or a queue pair's. */
+struct rnic_wq_owner {
+	uint32_t pd;
+	/* Of receive queues: what it counts in, what its entries bear. */
+	uint32_t q_counter, user_index;
+	/* Of send queues: the register of a thread domain, or NULL and which kinds are wanted beside a shared one. */
+	struct rnic_bfreg *domain;
+	unsigned int registers; /* enum rnic_bfreg_kind */
+};
+
+/* Created for the port, and moved to RDY. */
 int rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_cq *cq,
 		   struct rnic_sq *sq);
+/* Created for whomever, in RST. */
+int rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner,
+		       unsigned int log_wqebbs, const struct rnic_cq *cq, struct rnic_sq *sq);
 int rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq);
+int rnic_sq_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state *state);
+/* By whichever way leads there. */
+int rnic_sq_set_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state to);
 /* ERR -> RST -> RDY after an error completion; producer and records start again at zero. */
 int rnic_sq_recover(struct rnic_dev *dev, struct rnic_sq *sq);
 
@@ -295,10 +329,15 @@ struct rnic_rq {
 };
 int rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
 		   const struct rnic_cq *cq, struct rnic_rq *rq);
+int rnic_rq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner,
+		       unsigned int log_wqes, unsigned int log_stride, const struct rnic_cq *cq,
+		       struct rnic_rq *rq);
 int rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq);
+int rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state);
+int rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state to);
 int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
 
-/* ---- Steering (steer.c): TIR, one root table; which frames reach the RQ. ---- */
+/* ---- Steering (steer.c): TIR, a table; which frames reach the ethdev's RQ. ---- */
 struct rnic_steering {
 	uint32_t tir, table, group_mac, group_multicast, group_all;
 	uint32_t entries; /* bitmap of entries set */

@@ -9,8 +9,8 @@
 #include "prm/wqe.h"
 
 static int
-create_command(struct rnic_dev *dev, const struct rnic_cq *cq, struct rnic_rq *rq,
-	       uint64_t dbrec_iova)
+create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
+	       struct rnic_rq *rq, uint64_t dbrec_iova)
 {
 	const uint32_t bytes =
 		(uint32_t)sizeof(struct rnic_create_rq_in) + rnic_mem_page_count(&rq->mem) * 8;
@@ -26,11 +26,12 @@ create_command(struct rnic_dev *dev, const struct rnic_cq *cq, struct rnic_rq *r
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
+	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
-	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, dev->q_counter);
+	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
 	wq = rnic_rqc_wq(rqc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, dev->pd);
+	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, rq->log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, rq->log_size);
@@ -79,8 +80,8 @@ check_size(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride)
 }
 
 int
-rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
-	       const struct rnic_cq *cq, struct rnic_rq *rq)
+rnic_rq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsigned int log_wqes,
+		   unsigned int log_stride, const struct rnic_cq *cq, struct rnic_rq *rq)
 {
 	uint64_t dbrec_iova;
 	void *dbrec;
@@ -100,16 +101,11 @@ rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_str
 	if (rc != 0)
 		goto no_dbrec;
 	rq->dbrec = dbrec;
-	rc = create_command(dev, cq, rq, dbrec_iova);
+	rc = create_command(dev, owner, cq, rq, dbrec_iova);
 	if (rc != 0)
 		goto no_rq;
-	rc = modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
-	if (rc != 0)
-		goto not_ready;
 	return 0;
 
-not_ready:
-	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQ, rq->rqn);
 no_rq:
 	rnic_dbrec_free(dev, dbrec);
 no_dbrec:
@@ -132,8 +128,23 @@ rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq)
 	return rc;
 }
 
-static int
-query_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state)
+int
+rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
+	       const struct rnic_cq *cq, struct rnic_rq *rq)
+{
+	const struct rnic_wq_owner port = { .pd = dev->pd, .q_counter = dev->q_counter };
+	int rc = rnic_rq_create_for(dev, &port, log_wqes, log_stride, cq, rq);
+
+	if (rc != 0)
+		return rc;
+	rc = modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	if (rc != 0)
+		rnic_rq_destroy(dev, rq);
+	return rc;
+}
+
+int
+rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state)
 {
 	struct rnic_object_in in = { 0 };
 	struct rnic_query_rq_out out;
@@ -148,17 +159,27 @@ query_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *
 }
 
 int
+rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state to)
+{
+	enum rnic_wq_state state, next;
+	int rc = rnic_rq_state(dev, rq, &state);
+
+	for (; rc == 0 && state != to; state = next) {
+		next = rnic_wq_next_state(state);
+		rc = modify(dev, rq, state, next);
+		/* A request of it may have failed meanwhile. */
+		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_rq_state(dev, rq, &state) == 0 &&
+		    state == RNIC_WQ_STATE_ERR)
+			rc = 0;
+	}
+	return rc;
+}
+
+int
 rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq)
 {
-	enum rnic_wq_state state;
-	int rc = query_state(dev, rq, &state);
+	int rc = rnic_rq_set_state(dev, rq, RNIC_WQ_STATE_RST);
 
-	if (rc == 0 && state == RNIC_WQ_STATE_RDY) {
-		rc = modify(dev, rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR);
-		state = RNIC_WQ_STATE_ERR;
-	}
-	if (rc == 0 && state == RNIC_WQ_STATE_ERR)
-		rc = modify(dev, rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST);
 	if (rc != 0)
 		return rc;
 	__atomic_store_n(&rq->dbrec->receive_counter.raw, 0, __ATOMIC_RELEASE);

@@ -12,8 +12,8 @@
 #define LOG_WQEBB_BYTES 6
 
 static int
-create_command(struct rnic_dev *dev, const struct rnic_cq *cq, struct rnic_sq *sq,
-	       uint64_t dbrec_iova)
+create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
+	       struct rnic_sq *sq, uint64_t dbrec_iova)
 {
 	const uint32_t bytes =
 		(uint32_t)sizeof(struct rnic_create_sq_in) + rnic_mem_page_count(&sq->mem) * 8;
@@ -38,7 +38,7 @@ create_command(struct rnic_dev *dev, const struct rnic_cq *cq, struct rnic_sq *s
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dev->tis);
 	wq = rnic_sqc_wq(sqc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, dev->pd);
+	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf->uar);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_WQEBB_BYTES);
@@ -80,8 +80,8 @@ check_size(struct rnic_dev *dev, unsigned int log_wqebbs)
 }
 
 int
-rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_cq *cq,
-	       struct rnic_sq *sq)
+rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsigned int log_wqebbs,
+		   const struct rnic_cq *cq, struct rnic_sq *sq)
 {
 	uint64_t dbrec_iova;
 	void *dbrec;
@@ -100,18 +100,13 @@ rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_
 	if (rc != 0)
 		goto no_dbrec;
 	sq->dbrec = dbrec;
-	/* One thread sends: a register of its own needs no lock. */
-	sq->bf = rnic_bfreg_alloc(dev, RNIC_BFREG_LOW_LATENCY | RNIC_BFREG_DYNAMIC);
-	rc = create_command(dev, cq, sq, dbrec_iova);
+	sq->bf = owner->domain != NULL ? rnic_bfreg_share(dev, owner->domain)
+				       : rnic_bfreg_alloc(dev, owner->registers);
+	rc = create_command(dev, owner, cq, sq, dbrec_iova);
 	if (rc != 0)
 		goto no_sq;
-	rc = modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
-	if (rc != 0)
-		goto not_ready;
 	return 0;
 
-not_ready:
-	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_SQ, sq->sqn);
 no_sq:
 	rnic_bfreg_free(dev, sq->bf);
 	rnic_dbrec_free(dev, dbrec);
@@ -136,8 +131,27 @@ rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq)
 	return rc;
 }
 
-static int
-query_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state *state)
+int
+rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_cq *cq,
+	       struct rnic_sq *sq)
+{
+	/* One thread sends: a register of its own needs no lock. */
+	const struct rnic_wq_owner port = {
+		.pd = dev->pd,
+		.registers = RNIC_BFREG_LOW_LATENCY | RNIC_BFREG_DYNAMIC,
+	};
+	int rc = rnic_sq_create_for(dev, &port, log_wqebbs, cq, sq);
+
+	if (rc != 0)
+		return rc;
+	rc = modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	if (rc != 0)
+		rnic_sq_destroy(dev, sq);
+	return rc;
+}
+
+int
+rnic_sq_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state *state)
 {
 	struct rnic_object_in in = { 0 };
 	struct rnic_query_sq_out out;
@@ -152,17 +166,27 @@ query_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state *
 }
 
 int
+rnic_sq_set_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state to)
+{
+	enum rnic_wq_state state, next;
+	int rc = rnic_sq_state(dev, sq, &state);
+
+	for (; rc == 0 && state != to; state = next) {
+		next = rnic_wq_next_state(state);
+		rc = modify(dev, sq, state, next);
+		/* A request of it may have failed meanwhile. */
+		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_sq_state(dev, sq, &state) == 0 &&
+		    state == RNIC_WQ_STATE_ERR)
+			rc = 0;
+	}
+	return rc;
+}
+
+int
 rnic_sq_recover(struct rnic_dev *dev, struct rnic_sq *sq)
 {
-	enum rnic_wq_state state;
-	int rc = query_state(dev, sq, &state);
+	int rc = rnic_sq_set_state(dev, sq, RNIC_WQ_STATE_RST);
 
-	if (rc == 0 && state == RNIC_WQ_STATE_RDY) {
-		rc = modify(dev, sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR);
-		state = RNIC_WQ_STATE_ERR;
-	}
-	if (rc == 0 && state == RNIC_WQ_STATE_ERR)
-		rc = modify(dev, sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST);
 	if (rc != 0)
 		return rc;
 	__atomic_store_n(&sq->dbrec->send_counter.raw, 0, __ATOMIC_RELEASE);

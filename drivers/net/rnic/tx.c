@@ -257,7 +257,7 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 	struct rnic_wqe_data *data = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + ds;
 	uint16_t segs = packet->nb_segs, elt = txq->elts_head;
 	uint32_t bytes = 0, header_bytes = 0, here;
-	uint8_t header[RNIC_TX_INLINE_L2];
+	uint8_t header[RNIC_INLINE_L2_BYTES];
 	struct rte_mbuf *mbuf, *next;
 	struct rnic_be32 lkey;
 	uintptr_t address;

@@ -18,7 +18,6 @@
 
 #define RNIC_TX_WQE_HEAD_DS 2 /* control and Ethernet segment */
 /* Inline L2 header, with a VLAN tag: the least that some cards demand in each send WQE; takes one unit more. */
-#define RNIC_TX_INLINE_L2    18
 #define RNIC_TX_DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
 #define RNIC_TX_WQEBBS(ds)   (((ds) + RNIC_TX_DS_PER_WQEBB - 1) / RNIC_TX_DS_PER_WQEBB)
 #define RNIC_TX_SEGS_MAX     (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
@@ -45,7 +44,7 @@ struct rnic_txq {
 	/* atomic; a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
 	uint32_t length_span;
 	bool fast_free;
-	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_TX_INLINE_L2 */
+	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 

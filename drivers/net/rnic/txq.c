@@ -103,7 +103,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 		return -ENOTSUP;
 	}
 	txq->inline_bytes =
-		txq->dev->min_inline_mode == RNIC_INLINE_MODE_L2 ? RNIC_TX_INLINE_L2 : 0;
+		txq->dev->min_inline_mode == RNIC_INLINE_MODE_L2 ? RNIC_INLINE_L2_BYTES : 0;
 	/* Few WQEs ask for a completion, but in the error state each one gets one. */
 	rc = rnic_cq_create(txq->dev, log_elts, txq->dev->async_eq, &txq->cq);
 	if (rc < 0)

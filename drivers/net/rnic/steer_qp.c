@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Steering to queue pairs: while one has an address attached, a table stands in front of the ethdev's.
+ *
+ *	index       group                          matches
+ *	0 .. 127    destination MAC, VLAN tag      addresses of queue pairs with a VLAN; the group is there with the first
+ *	128 .. 254  destination MAC                ... without
+ *	255         everything                     while the ethdev has a table: the rest goes there
+ *
+ * The lowest index wins, so what is more specific goes first, and queue pairs before the ethdev. An entry of a group address
+ * goes on to the ethdev's table as well. Each entry has its queue pair's number as the tag: that is what a completion of a
+ * received frame has in the place of the queue's number.
+ *
+ * Its lock is held for commands: an ethdev may start in one thread while another attaches.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "internal.h"
+#include "rdmapmd_qp.h"
+
+#define LOG_TABLE_SIZE 8
+#define LEVEL	       0 /* below the ethdev's */
+#define FIRST_VLAN     0
+#define FIRST_MAC      128
+#define INDEX_REST     255
+
+struct rnic_qp_rule {
+	struct rnic_qp_rule *next;
+	struct rnic_flow_match match;
+	uint32_t index, tir, tag;
+};
+
+static const struct rnic_flow_match mac_mask = { .mac = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
+static const struct rnic_flow_match vlan_mask = {
+	.mac = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+	.by_vlan = true,
+	.vlan_id = 0xfff,
+};
+static const struct rnic_flow_match all_frames;
+
+/* ---- Entries ---- */
+
+static int
+set_rule(struct rnic_dev *dev, const struct rnic_qp_rule *rule, bool modify)
+{
+	const struct rnic_qp_steering *steering = &dev->qp_steering;
+	const struct rnic_flow_entry entry = {
+		.table = steering->table,
+		.group = rule->match.by_vlan ? steering->group_vlan : steering->group_mac,
+		.index = rule->index,
+		.match = rule->match,
+		.tag = rule->tag,
+		.to_tir = true,
+		.tir = rule->tir,
+		/* A group's frames are everybody's. */
+		.to_table = (rule->match.mac[0] & 1) && steering->has_port,
+		.next_table = steering->port_table,
+	};
+
+	return rnic_flow_entry_set(dev, &entry, modify);
+}
+
+static int
+set_rest(struct rnic_dev *dev)
+{
+	const struct rnic_qp_steering *steering = &dev->qp_steering;
+	const struct rnic_flow_entry entry = {
+		.table = steering->table,
+		.group = steering->group_rest,
+		.index = INDEX_REST,
+		.to_table = true,
+		.next_table = steering->port_table,
+	};
+
+	return rnic_flow_entry_set(dev, &entry, false);
+}
+
+/* Group addresses go to the ethdev's table as well, or no longer. */
+static int
+follow_port(struct rnic_dev *dev)
+{
+	const struct rnic_qp_rule *rule;
+	int rc = 0, rule_rc;
+
+	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
+		rule_rc = rule->match.mac[0] & 1 ? set_rule(dev, rule, true) : 0;
+		if (rc == 0)
+			rc = rule_rc;
+	}
+	return rc;
+}
+
+/* ---- The table ---- */
+
+static int
+table_up(struct rnic_dev *dev)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc = rnic_flow_table_create(dev, LEVEL, LOG_TABLE_SIZE, &steering->table);
+
+	if (rc != 0)
+		return rc;
+	rc = rnic_flow_group_create(dev, steering->table, FIRST_MAC, INDEX_REST - 1, &mac_mask,
+				    &steering->group_mac);
+	if (rc != 0)
+		goto no_group_mac;
+	rc = rnic_flow_group_create(dev, steering->table, INDEX_REST, INDEX_REST, &all_frames,
+				    &steering->group_rest);
+	if (rc != 0)
+		goto no_group_rest;
+	/* Before it is the root: the ethdev misses nothing. */
+	if (steering->has_port)
+		rc = set_rest(dev);
+	if (rc != 0)
+		goto no_rest;
+	rc = rnic_flow_root_set(dev, steering->table);
+	if (rc != 0)
+		goto no_root;
+	steering->up = true;
+	return 0;
+
+no_root:
+	if (steering->has_port)
+		rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
+no_rest:
+	rnic_flow_group_destroy(dev, steering->table, steering->group_rest);
+no_group_rest:
+	rnic_flow_group_destroy(dev, steering->table, steering->group_mac);
+no_group_mac:
+	rnic_flow_table_destroy(dev, steering->table);
+	return rc;
+}
+
+/* Whatever the device says to it. */
+static int
+table_down(struct rnic_dev *dev)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc = 0, first_rc = 0;
+
+#define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
+	if (steering->has_port) {
+		KEEP_FIRST(rnic_flow_root_set(dev, steering->port_table));
+		KEEP_FIRST(rnic_flow_entry_delete(dev, steering->table, INDEX_REST));
+	}
+	KEEP_FIRST(rnic_flow_group_destroy(dev, steering->table, steering->group_rest));
+	KEEP_FIRST(rnic_flow_group_destroy(dev, steering->table, steering->group_mac));
+	KEEP_FIRST(rnic_flow_table_destroy(dev, steering->table));
+#undef KEEP_FIRST
+	steering->up = false;
+	return first_rc;
+}
+
+/* The group for VLANs is there as long as it is needed: devices are quicker without. */
+static int
+vlans_up(struct rnic_dev *dev)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc = rnic_flow_group_create(dev, steering->table, FIRST_VLAN, FIRST_MAC - 1, &vlan_mask,
+					&steering->group_vlan);
+
+	steering->has_vlans = rc == 0;
+	return rc;
+}
+
+/* Nothing is left behind that nobody needs. */
+static int
+tidy(struct rnic_dev *dev)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	const struct rnic_qp_rule *rule;
+	bool vlans = false;
+	int rc = 0, down_rc;
+
+	for (rule = steering->rules; rule != NULL; rule = rule->next)
+		vlans |= rule->match.by_vlan;
+	if (steering->has_vlans && !vlans) {
+		rc = rnic_flow_group_destroy(dev, steering->table, steering->group_vlan);
+		steering->has_vlans = false;
+	}
+	if (!steering->up || steering->rules != NULL)
+		return rc;
+	down_rc = table_down(dev);
+	return rc != 0 ? rc : down_rc;
+}
+
+/* ---- The ethdev comes and goes ---- */
+
+static int
+port_up(struct rnic_dev *dev, uint32_t table)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc;
+
+	steering->has_port = true;
+	steering->port_table = table;
+	if (!steering->up)
+		rc = rnic_flow_root_set(dev, table);
+	else
+		rc = set_rest(dev);
+	if (rc == 0) {
+		rc = follow_port(dev);
+		if (rc == 0)
+			return 0;
+		if (steering->up)
+			rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
+	}
+	steering->has_port = false;
+	follow_port(dev);
+	return rc;
+}
+
+static int
+port_down(struct rnic_dev *dev)
+{
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc = 0, rules_rc;
+
+	if (!steering->has_port)
+		return 0;
+	steering->has_port = false;
+	if (!steering->up)
+		return 0;
+	rc = rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
+	rules_rc = follow_port(dev);
+	return rc != 0 ? rc : rules_rc;
+}
+
+int
+rnic_qp_steering_port_up(struct rnic_dev *dev, uint32_t table)
+{
+	int rc;
+
+	pthread_mutex_lock(&dev->qp_steering.lock);
+	rc = port_up(dev, table);
+	pthread_mutex_unlock(&dev->qp_steering.lock);
+	return rc;
+}
+
+int
+rnic_qp_steering_port_down(struct rnic_dev *dev)
+{
+	int rc;
+
+	pthread_mutex_lock(&dev->qp_steering.lock);
+	rc = port_down(dev);
+	pthread_mutex_unlock(&dev->qp_steering.lock);
+	return rc;
+}
+
+/* ---- Rules ---- */
+
+static struct rnic_flow_match
+match_of(const uint8_t mac[6], uint16_t vlan_id)
+{
+	struct rnic_flow_match match = { 0 };
+
+	memcpy(match.mac, mac, sizeof(match.mac));
+	match.by_vlan = vlan_id != RDMAPMD_VLAN_ANY;
+	match.vlan_id = match.by_vlan ? vlan_id : 0;
+	return match;
+}
+
+/* The place that points to the rule; to NULL if there is none. */
+static struct rnic_qp_rule **
+find(struct rnic_dev *dev, const struct rnic_flow_match *match)
+{
+	struct rnic_qp_rule **place = &dev->qp_steering.rules;
+
+	while (*place != NULL &&
+	       (memcmp((*place)->match.mac, match->mac, sizeof(match->mac)) != 0 ||
+		(*place)->match.by_vlan != match->by_vlan ||
+		(*place)->match.vlan_id != match->vlan_id))
+		place = &(*place)->next;
+	return place;
+}
+
+/* An index of its group that no rule has; INDEX_REST: none is left. */
+static uint32_t
+free_index(const struct rnic_dev *dev, bool by_vlan)
+{
+	const uint32_t end = by_vlan ? FIRST_MAC : INDEX_REST;
+	bool taken[INDEX_REST] = { false };
+	const struct rnic_qp_rule *rule;
+	uint32_t index = by_vlan ? FIRST_VLAN : FIRST_MAC;
+
+	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next)
+		taken[rule->index] = true;
+	while (index < end && taken[index])
+		index++;
+	return index < end ? index : INDEX_REST;
+}
+
+/* Called with the lock held: the device knows of it, or of nothing. */
+static int
+install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
+{
+	int rc = dev->qp_steering.up ? 0 : table_up(dev);
+
+	if (rc != 0)
+		return rc;
+	if (rule->match.by_vlan && !dev->qp_steering.has_vlans)
+		rc = vlans_up(dev);
+	if (rc == 0)
+		rc = rnic_port_add_mac(dev, rule->match.mac);
+	if (rc != 0)
+		goto fail;
+	rc = set_rule(dev, rule, false);
+	if (rc != 0)
+		goto no_rule;
+	return 0;
+
+no_rule:
+	rnic_port_del_mac(dev, rule->match.mac);
+fail:
+	tidy(dev);
+	return rc;
+}
+
+static int
+add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uint32_t tag)
+{
+	struct rnic_qp_rule **place = find(dev, match), *rule;
+	const uint32_t index = free_index(dev, match->by_vlan);
+	int rc;
+
+	if (*place != NULL) {
+		RNIC_LOG(ERR, dev, "QP 0x%x has the frames for this address already",
+			 (*place)->tag);
+		return -EEXIST;
+	}
+	if (index == INDEX_REST) {
+		RNIC_LOG(ERR, dev, "there is room for the addresses of queue pairs no more");
+		return -ENOSPC;
+	}
+	rule = malloc(sizeof(*rule));
+	if (rule == NULL)
+		return -ENOMEM;
+	*rule = (struct rnic_qp_rule){ .match = *match, .index = index, .tir = tir, .tag = tag };
+	rc = install(dev, rule);
+	if (rc != 0) {
+		free(rule);
+		return rc;
+	}
+	*place = rule;
+	return 0;
+}
+
+int
+rnic_qp_steering_add(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id, uint32_t tir,
+		     uint32_t tag)
+{
+	const struct rnic_flow_match match = match_of(mac, vlan_id);
+	int rc;
+
+	pthread_mutex_lock(&dev->qp_steering.lock);
+	rc = add(dev, &match, tir, tag);
+	pthread_mutex_unlock(&dev->qp_steering.lock);
+	return rc;
+}
+
+/* Called with the lock held: out of the list, whatever the device says. */
+static int
+forget(struct rnic_dev *dev, struct rnic_qp_rule **place)
+{
+	struct rnic_qp_rule *rule = *place;
+	const int rc = rnic_port_del_mac(dev, rule->match.mac);
+
+	*place = rule->next;
+	free(rule);
+	return rc;
+}
+
+int
+rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id, uint32_t tir)
+{
+	const struct rnic_flow_match match = match_of(mac, vlan_id);
+	struct rnic_qp_rule **place;
+	int rc;
+
+	pthread_mutex_lock(&dev->qp_steering.lock);
+	place = find(dev, &match);
+	if (*place == NULL || (*place)->tir != tir)
+		rc = -ENOENT;
+	else
+		rc = rnic_flow_entry_delete(dev, dev->qp_steering.table, (*place)->index);
+	/* From here on no frame comes any more: what cannot be tidied up is said in the log. */
+	if (rc == 0) {
+		forget(dev, place);
+		tidy(dev);
+	}
+	pthread_mutex_unlock(&dev->qp_steering.lock);
+	return rc;
+}
+
+int
+rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir)
+{
+	struct rnic_qp_rule **place = &dev->qp_steering.rules;
+	int rc = 0, first_rc = 0;
+
+#define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
+	pthread_mutex_lock(&dev->qp_steering.lock);
+	while (*place != NULL) {
+		if ((*place)->tir != tir) {
+			place = &(*place)->next;
+			continue;
+		}
+		KEEP_FIRST(rnic_flow_entry_delete(dev, dev->qp_steering.table, (*place)->index));
+		KEEP_FIRST(forget(dev, place));
+	}
+	KEEP_FIRST(tidy(dev));
+	pthread_mutex_unlock(&dev->qp_steering.lock);
+#undef KEEP_FIRST
+	return first_rc;
+}
