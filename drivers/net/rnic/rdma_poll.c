@@ -149,34 +149,34 @@ status_of(uint8_t syndrome)
  * their user index; no other kind has a queue of its own number.
  */
 static struct rnic_rdma_qp *
-owner_of(const struct rnic_rdma_cq *cq, const struct entry *entry, const struct rnic_cqe *cqe)
+owner_of(const struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const struct rnic_cqe *cqe)
 {
 	struct rnic_rdma_qp *qp;
 
-	if (entry->opcode == RNIC_CQE_RESPONDER_ERROR) {
+	if (opcode == RNIC_CQE_RESPONDER_ERROR) {
 		qp = rnic_rdma_qps_find(cq, rnic_be32_to_cpu(cqe->srqn_user_index) & 0xffffff);
-		if (qp != NULL && rnic_rdma_is_raw(qp) && qp->rq.wq.rqn == entry->qp_num)
+		if (qp != NULL && rnic_rdma_is_raw(qp) && qp->rq.wq.rqn == qp_num)
 			return qp;
 	}
-	return rnic_rdma_qps_find(cq, entry->qp_num);
+	return rnic_rdma_qps_find(cq, qp_num);
 }
 
 /* A request that has failed, or an entry that makes no sense. False: nothing to report. */
 static bool __rte_noinline
-failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *entry,
+failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint16_t counter, uint8_t opcode,
        const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
+	struct rnic_rdma_qp *qp = owner_of(cq, qp_num, opcode, cqe);
 	bool taken = false;
 	uint16_t what = 0;
 
-	qp = owner_of(cq, entry, cqe);
 	if (qp == NULL)
-		/* Its own number, and another one's index. */;
-	else if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
-		taken = take_send(&qp->sq, entry->wqe_counter, &wc->wr_id, &what);
-	else if (entry->opcode == RNIC_CQE_RESPONDER_ERROR)
-		taken = take_receive(qp, entry->wqe_counter, &wc->wr_id);
+		/* Nobody's: the device has changed it meanwhile. */;
+	else if (opcode == RNIC_CQE_REQUESTER_ERROR)
+		taken = take_send(&qp->sq, counter, &wc->wr_id, &what);
+	else if (opcode == RNIC_CQE_RESPONDER_ERROR)
+		taken = take_receive(qp, counter, &wc->wr_id);
 	if (!taken) {
 		cq->strange++;
 		return false;
@@ -184,7 +184,7 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *ent
 	wc->status = status_of(error->syndrome);
 	wc->vendor_err = error->vendor_error_syndrome;
 	wc->qp_num = qp->qp.qp_num;
-	if (entry->opcode == RNIC_CQE_REQUESTER_ERROR)
+	if (opcode == RNIC_CQE_REQUESTER_ERROR)
 		rdmapmd_qp_send_in_error(&qp->qp);
 	else
 		rdmapmd_qp_in_error(&qp->qp);
@@ -193,13 +193,13 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *ent
 
 /* Not the last entry's queue pair; NULL: none of this CQ. */
 static struct rnic_rdma_qp *__rte_noinline
-other_qp(struct rnic_rdma_cq *cq, const struct entry *entry, const struct rnic_cqe *cqe)
+other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const struct rnic_cqe *cqe)
 {
-	struct rnic_rdma_qp *qp = owner_of(cq, entry, cqe);
+	struct rnic_rdma_qp *qp = owner_of(cq, qp_num, opcode, cqe);
 
 	if (qp != NULL)
 		cq->last = qp;
-	else if (entry->opcode != RNIC_CQE_RESIZE && entry->qp_num != RNIC_RDMA_NO_QPN)
+	else if (opcode != RNIC_CQE_RESIZE && qp_num != RNIC_RDMA_NO_QPN)
 		cq->strange++;
 	return qp;
 }
@@ -235,7 +235,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 			rnic_dump_cq_entry(&cq->ring, cqe);
 		entry = load_entry(cqe);
 		if (unlikely(entry.qp_num != qp->qp.qp_num)) {
-			struct rnic_rdma_qp *other = other_qp(cq, &entry, cqe);
+			struct rnic_rdma_qp *other = other_qp(cq, entry.qp_num, entry.opcode, cqe);
 
 			if (unlikely(other == NULL))
 				continue;
@@ -247,7 +247,8 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		else if (likely(entry.opcode <= RNIC_CQE_RESPONDER_SEND_INVAL))
 			reported = responder(cq, qp, &entry, cqe, wc);
 		else
-			reported = failed(cq, qp, &entry, cqe, wc);
+			reported =
+				failed(cq, entry.qp_num, entry.wqe_counter, entry.opcode, cqe, wc);
 		wc += reported;
 	}
 	if (consumer == first) {
@@ -287,7 +288,7 @@ rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 		if (!rnic_cqe_ready(cqe, index, cq->ring.log_size))
 			break;
 		entry = load_entry(cqe);
-		if (owner_of(cq, &entry, cqe) != qp)
+		if (owner_of(cq, entry.qp_num, entry.opcode, cqe) != qp)
 			continue;
 		/* What it has taken from an SRQ goes back there. */
 		if (qp->srq != NULL && entry.opcode != RNIC_CQE_REQUESTER &&

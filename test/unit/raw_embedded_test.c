@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * RAW_PACKET queue pairs on the embedded device: whatever it refuses leaves nothing behind, and what becomes of them when the
+ * device breaks.
+ */
+
+#include "unit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "doorbell.h"
+#include "prm/wqe.h"
+#include "rdma.h"
+#include "rdmapmd.h"
+
+#define ANY   RDMAPMD_VLAN_ANY
+#define BYTES 4096
+
+static const uint8_t mine[6] = { 2, 0, 0, 0, 0xaa, 1 };
+static const uint8_t group[6] = { 1, 0, 0x5e, 0, 0, 1 };
+
+struct world {
+	struct rnic_dev *dev;
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_mr *mr;
+	struct rdmapmd_qp *qp;
+	uint8_t *memory;
+};
+
+static int
+make_qp(struct world *world, struct rdmapmd_qp **qp)
+{
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RAW_PACKET,
+		.send_cq = world->cq,
+		.recv_cq = world->cq,
+		.cap = { .max_send_wr = 16,
+			 .max_recv_wr = 16,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+
+	return rdmapmd_qp_create(world->pd, &attr, qp);
+}
+
+static int
+change(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
+{
+	const struct rdmapmd_qp_attr attr = { .qp_state = state, .port_num = 1 };
+
+	return rdmapmd_qp_modify(
+		qp, &attr, RDMAPMD_QP_STATE | (state == RDMAPMD_QPS_INIT ? RDMAPMD_QP_PORT : 0));
+}
+
+static int
+setup(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+	void *dev;
+
+	assert_non_null(world);
+	assert_int_equal(unit_open(&dev), 0);
+	world->dev = dev;
+	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(world->context, &world->pd), 0);
+	assert_int_equal(rdmapmd_cq_create(world->context,
+					   &(struct rdmapmd_cq_init_attr){ .cqe = 100 },
+					   &world->cq),
+			 0);
+	world->memory = rte_zmalloc(NULL, 2 * BYTES, 4096);
+	assert_non_null(world->memory);
+	assert_int_equal(rdmapmd_mr_reg(world->pd, world->memory, 2 * BYTES,
+					RDMAPMD_ACCESS_LOCAL_WRITE, &world->mr),
+			 0);
+	assert_int_equal(make_qp(world, &world->qp), 0);
+	*state = world;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct world *world = *state;
+	void *dev = world->dev;
+
+	rdmapmd_context_close(world->context);
+	rte_free(world->memory);
+	assert_int_equal(unit_close(&dev), 0);
+	free(world);
+	return 0;
+}
+
+static void
+bring_up(struct rdmapmd_qp *qp)
+{
+	assert_int_equal(change(qp, RDMAPMD_QPS_INIT), 0);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTR), 0);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), 0);
+}
+
+static uint32_t
+objects(struct world *world)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(unit_softrnic(world->dev), &stats);
+	return stats.objects;
+}
+
+static void
+refuse(struct world *world, uint16_t opcode)
+{
+	softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       (uint64_t)opcode << 8 | RNIC_STATUS_NO_RES);
+}
+
+static void
+refuse_nothing(struct world *world)
+{
+	softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_NONE, 0);
+}
+
+static struct rdmapmd_wc
+wait_completion(struct world *world)
+{
+	struct rdmapmd_wc wc = { 0 };
+	unsigned int ms;
+
+	for (ms = 0; ms < 20000; ms++) {
+		if (rdmapmd_poll_cq(world->cq, &wc, 1) == 1)
+			return wc;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("no completion");
+	return wc;
+}
+
+static void
+expect(struct world *world, uint64_t wr_id, enum rdmapmd_wc_status status)
+{
+	const struct rdmapmd_wc wc = wait_completion(world);
+
+	assert_int_equal(wc.wr_id, wr_id);
+	assert_string_equal(rdmapmd_wc_status_str((enum rdmapmd_wc_status)wc.status),
+			    rdmapmd_wc_status_str(status));
+}
+
+static void
+send_to(struct world *world, const uint8_t to[6], uint64_t wr_id)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)world->memory, 60, world->mr->lkey };
+	const struct rdmapmd_send_wr wr = { .wr_id = wr_id,
+					    .sg_list = &sge,
+					    .num_sge = 1,
+					    .opcode = RDMAPMD_WR_SEND,
+					    .send_flags = RDMAPMD_SEND_SIGNALED };
+
+	memcpy(world->memory, to, 6);
+	assert_int_equal(rdmapmd_post_send(world->qp, &wr, 1), 1);
+}
+
+static void
+receive(struct world *world, uint64_t wr_id)
+{
+	const struct rdmapmd_sge sge = { (uintptr_t)world->memory + BYTES, BYTES, world->mr->lkey };
+
+	assert_int_equal(
+		rdmapmd_post_recv(world->qp, &(struct rdmapmd_recv_wr){ wr_id, &sge, 1 }, 1), 1);
+}
+
+/* ---- What the device refuses ---- */
+
+static void
+test_a_refused_create_leaves_nothing(void **state)
+{
+	static const uint16_t opcodes[] = { RNIC_CMD_CREATE_SQ, RNIC_CMD_CREATE_RQ,
+					    RNIC_CMD_CREATE_TIR };
+	struct world *world = *state;
+	const uint32_t maps = world->dev->access->maps, before = objects(world);
+	struct rdmapmd_qp *qp = NULL;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		refuse(world, opcodes[i]);
+		assert_int_equal(make_qp(world, &qp), -ENOSPC);
+		refuse_nothing(world);
+		assert_null(qp);
+		assert_int_equal(objects(world), before);
+		assert_int_equal(world->dev->access->maps, maps);
+	}
+}
+
+static void
+test_refused_changes_of_state(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp *qp = world->qp;
+
+	assert_int_equal(change(qp, RDMAPMD_QPS_INIT), 0);
+	refuse(world, RNIC_CMD_MODIFY_RQ);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTR), -ENOSPC);
+	assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_INIT);
+	refuse_nothing(world);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTR), 0);
+	refuse(world, RNIC_CMD_MODIFY_SQ);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), -ENOSPC);
+	assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_RTR);
+	refuse_nothing(world);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), 0);
+	refuse(world, RNIC_CMD_QUERY_SQ);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RESET), -ENOSPC);
+	refuse_nothing(world);
+	assert_int_equal(change(qp, RDMAPMD_QPS_RESET), 0);
+}
+
+/* With an ethdev's table and without; an address of a VLAN, which needs a group of its own, and a group's. */
+static void
+test_a_refused_attach_leaves_nothing(void **state)
+{
+	static const uint16_t opcodes[] = {
+		RNIC_CMD_CREATE_FLOW_TABLE,	   RNIC_CMD_CREATE_FLOW_GROUP,
+		RNIC_CMD_SET_FLOW_TABLE_ROOT,	   RNIC_CMD_SET_FLOW_TABLE_ENTRY,
+		RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT,
+	};
+	struct world *world = *state;
+	struct rnic_steering steering;
+	struct rnic_cq cq;
+	struct rnic_rq rq;
+	unsigned int i, port;
+	uint32_t before;
+
+	assert_int_equal(rnic_cq_create(world->dev, 6, world->dev->async_eq, &cq), 0);
+	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
+	for (port = 0; port < 2; port++) {
+		if (port == 1)
+			assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), 0);
+		before = objects(world);
+		for (i = 0; i < RTE_DIM(opcodes); i++) {
+			refuse(world, opcodes[i]);
+			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), -ENOSPC);
+			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, 5), -ENOSPC);
+			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, ANY), -ENOSPC);
+			refuse_nothing(world);
+			assert_int_equal(objects(world), before);
+			assert_int_equal(world->dev->mac_count, 0);
+		}
+		assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
+		assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, 5), 0);
+		assert_int_equal(rdmapmd_qp_detach_mac(world->qp, mine, ANY), 0);
+		assert_int_equal(rdmapmd_qp_detach_mac(world->qp, group, 5), 0);
+		assert_int_equal(objects(world), before);
+	}
+	assert_int_equal(rnic_steering_destroy(world->dev, &steering), 0);
+	assert_int_equal(rnic_rq_destroy(world->dev, &rq), 0);
+	assert_int_equal(rnic_cq_destroy(world->dev, &cq), 0);
+}
+
+/* An ethdev that cannot start beside queue pairs does not take their frames away. */
+static void
+test_an_ethdev_that_is_refused_beside_a_queue_pair(void **state)
+{
+	struct world *world = *state;
+	struct rnic_steering steering;
+	struct rnic_cq cq;
+	struct rnic_rq rq;
+	uint32_t before;
+
+	bring_up(world->qp);
+	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
+	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, ANY), 0);
+	assert_int_equal(rnic_cq_create(world->dev, 6, world->dev->async_eq, &cq), 0);
+	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
+	before = objects(world);
+	refuse(world, RNIC_CMD_SET_FLOW_TABLE_ENTRY);
+	assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), -ENOSPC);
+	refuse_nothing(world);
+	assert_int_equal(objects(world), before);
+	receive(world, 1);
+	send_to(world, mine, 2);
+	/* It arrives before its sender is told. */
+	expect(world, 1, RDMAPMD_WC_SUCCESS);
+	expect(world, 2, RDMAPMD_WC_SUCCESS);
+	/* The one that starts goes, and the last address behind it. */
+	assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), 0);
+	assert_int_equal(rdmapmd_qp_destroy(world->qp), 0);
+	assert_int_equal(rnic_steering_destroy(world->dev, &steering), 0);
+	assert_int_equal(rnic_rq_destroy(world->dev, &rq), 0);
+	assert_int_equal(rnic_cq_destroy(world->dev, &cq), 0);
+	assert_int_equal(world->dev->mac_count, 0);
+}
+
+/* ---- A device that breaks ---- */
+
+static void
+test_a_lost_device_flushes_frames(void **state)
+{
+	struct world *world = *state;
+	unsigned int i;
+
+	bring_up(world->qp);
+	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
+	for (i = 0; i < 3; i++)
+		receive(world, 10 + i);
+	assert_int_equal(softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_FATAL, 1), 0);
+	for (i = 0; i < 20000 && !atomic_load(&world->dev->dead); i++)
+		rte_delay_us_sleep(1000);
+	send_to(world, mine, 1);
+	expect(world, 1, RDMAPMD_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 3; i++)
+		expect(world, 10 + i, RDMAPMD_WC_WR_FLUSH_ERR);
+	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
+	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, ANY), -EIO);
+	assert_int_equal(rdmapmd_qp_detach_mac(world->qp, mine, ANY), -EIO);
+}
+
+/* Its record says more than its ring holds: the device gives the queue up, and an event of the queue pair tells. */
+static void
+test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
+{
+	struct world *world = *state;
+	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)world->qp;
+	struct pollfd wait = { .fd = rdmapmd_async_event_fd(world->context), .events = POLLIN };
+	struct rdmapmd_async_event event;
+	unsigned int receives;
+
+	for (receives = 0; receives < 2; receives++) {
+		bring_up(world->qp);
+		if (receives) {
+			/* Nobody looks at receives but for a frame. */
+			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
+			rnic_rq_dbrec_publish(qp->rq.wq.dbrec, 100);
+			send_to(world, mine, 1);
+			expect(world, 1, RDMAPMD_WC_SUCCESS);
+		} else {
+			rnic_sq_dbrec_publish(qp->sq.wq.dbrec, 100);
+			rnic_doorbell_ring(qp->sq.wq.bf,
+					   (const struct rnic_wqe_ctrl *)qp->sq.wq.ring);
+		}
+		do {
+			assert_int_equal(poll(&wait, 1, 20000), 1);
+			assert_int_equal(rdmapmd_async_event_get(world->context, &event), 0);
+			assert_int_equal(rdmapmd_async_event_ack(world->context, &event), 0);
+		} while (event.event_type == RDMAPMD_EVENT_PORT_ACTIVE);
+		assert_int_equal(event.event_type, RDMAPMD_EVENT_QP_FATAL);
+		assert_ptr_equal(event.element.qp, world->qp);
+		assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+		assert_int_equal(change(world->qp, RDMAPMD_QPS_RESET), 0);
+	}
+	bring_up(world->qp);
+	receive(world, 3);
+	send_to(world, mine, 4);
+	expect(world, 3, RDMAPMD_WC_SUCCESS);
+	expect(world, 4, RDMAPMD_WC_SUCCESS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_refused_create_leaves_nothing),
+		TEST(test_refused_changes_of_state),
+		TEST(test_a_refused_attach_leaves_nothing),
+		TEST(test_an_ethdev_that_is_refused_beside_a_queue_pair),
+		TEST(test_a_lost_device_flushes_frames),
+		TEST(test_a_queue_that_breaks_is_an_event_of_the_queue_pair),
+	};
+
+	return cmocka_run_group_tests_name("raw_embedded", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
