@@ -87,6 +87,9 @@ rnic_doorbell_ring(struct rnic_bfreg *reg, const struct rnic_wqe_ctrl *ctrl)
 	rte_io_wmb();
 	if (likely(reg->kind != RNIC_BFREG_SHARED)) {
 		__atomic_store_n((volatile uint64_t *)reg->address, value, __ATOMIC_RELEASE);
+		/* Mapped write-combining, the store would wait in a buffer until something else needs that. */
+		if (unlikely(reg->blueflame))
+			rte_wmb();
 		reg->address = (volatile void *)((uintptr_t)reg->address ^ reg->half);
 	} else {
 		/* Two queues' writes to one register must not overtake each other on the bus. */
