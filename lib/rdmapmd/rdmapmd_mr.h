@@ -143,7 +143,7 @@ __rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
  *
  * Threads: any. Blocks: for commands.
  *
- * @param access As in rdmapmd_mr_reg(); of the first registration of this mempool with this PD.
+ * @param access As in rdmapmd_mr_reg(), but for ZERO_BASED; of the first registration of this mempool with this PD.
  * @return 0; -EEXIST registered with other access; -EINVAL the mempool has no memory yet; as rdmapmd_mr_reg().
  */
 __rte_experimental int rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rte_mempool *mempool,

@@ -368,7 +368,8 @@ rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint1
  * Owner:   buffers of requests that were taken belong to the device until their completion is polled.
  *
  * @return How many were taken, 0..n. Fewer than n: qp->post_recv_error says why: -ENOMEM the ring is full; -EINVAL too
- *         many segments, or the queue pair has an SRQ; -EPERM the state (any but RESET takes receives).
+ *         many segments, one of 2^31 bytes or more, or the queue pair has an SRQ; -EPERM the state (any but RESET takes
+ *         receives).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n)

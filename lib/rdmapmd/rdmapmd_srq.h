@@ -43,7 +43,7 @@ typedef uint16_t (*rdmapmd_post_srq_recv_t)(struct rdmapmd_srq *srq,
 struct rdmapmd_srq {
 	rdmapmd_post_srq_recv_t post_srq_recv;
 	uint32_t srqn;	    /**< the device's number */
-	int32_t post_error; /**< why the last short burst was short: see rdmapmd_post_send() */
+	int32_t post_error; /**< why the last short burst was short: see rdmapmd_post_srq_recv() */
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd;
 	void *srq_context; /**< the application's own */
@@ -88,7 +88,8 @@ __rte_experimental int rdmapmd_srq_destroy(struct rdmapmd_srq *srq);
  * Post receive requests and tell the device once. As rdmapmd_post_recv(), except that requests complete in any order.
  *
  * Threads: one caller per SRQ at a time. Blocks: never.
- * @return How many were taken, 0..n.
+ * @return How many were taken, 0..n. Fewer than n: srq->post_error says why: -ENOMEM it is full; -EINVAL too many
+ *         segments, or one of 2^31 bytes or more.
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_srq_recv(struct rdmapmd_srq *srq, const struct rdmapmd_recv_wr *wr, uint16_t n)
