@@ -10,14 +10,14 @@
  * request completes with RDMAPMD_WC_WR_FLUSH_ERR, in order.
  *
  * RAW_PACKET. Requests are Ethernet frames, from the destination address on and without FCS; padding a short one is the
- * sender's. The only operation is SEND (and NOP), without immediate, fence and solicited. A frame is as many segments as
- * max_send_sge, or inline. Where the port wants L2 headers inline (a ConnectX-4 does), the queue pair copies the first 18 bytes
- * itself: then addr of the segments that have them must be where they are in this process, as of an inline request.
+ * sender's. The only operation is SEND (and NOP), without immediate, fence and solicited. Where the port wants L2 headers
+ * inline (a ConnectX-4 does), the queue pair copies the first 18 bytes itself: then addr of the segments that have them must
+ * be where they are in this process, as of an inline request.
  *
  * It receives the frames for the addresses that rdmapmd_qp_attach_mac() names, one in each receive request, with VLAN tags
  * in place; byte_len is their length. Frames that find no request are dropped and counted (out_of_buffer). A frame that is longer
- * than its request completes it with RDMAPMD_WC_LOC_LEN_ERR, and the queue pair is in ERR. Of its completions src_qp, sl,
- * pkey_index and RDMAPMD_WC_GRH mean nothing.
+ * than its request completes it with RDMAPMD_WC_LOC_LEN_ERR, and the queue pair is in ERR; sends go on until the application
+ * asks for ERR as well, or drains. Of its completions src_qp, sl, pkey_index and RDMAPMD_WC_GRH mean nothing.
  *
  * A send request that fails (a key, a length that no MTU allows) moves a RAW_PACKET queue pair to SQE: what follows is
  * flushed, it goes on receiving, and when all that was sent is polled a change to RTS makes it send again. A frame beyond the
@@ -317,7 +317,8 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
 
 /**
  * Receive frames: those that have this destination address, and this VLAN tag. Of a RAW_PACKET queue pair, in any state; they
- * come from RTR on. Addresses stay attached through all states, until they are detached or the queue pair is destroyed.
+ * come from RTR on, and are dropped in other states. Addresses stay attached through all of them, until they are detached or the
+ * queue pair is destroyed.
  *
  * Who gets a frame: an address with a VLAN goes before the same address alone, and queue pairs before the ethdev, whatever
  * that is set to. So the ethdev, promiscuous or not, does not see frames of an individual address that is attached here, be it the

@@ -174,6 +174,7 @@ test_frames_that_are_refused(void **state)
 		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE, 1, &inlined },
 		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE, 2, wrapping },
 		{ RDMAPMD_WR_SEND, 0, RINGS_MAX_GS + 1, many },
+		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_INLINE, RINGS_MAX_GS + 1, many },
 		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_FENCE, 1, &sixty },
 		{ RDMAPMD_WR_SEND, RDMAPMD_SEND_SOLICITED, 1, &sixty },
 		{ RDMAPMD_WR_SEND, 0x10, 1, &sixty },

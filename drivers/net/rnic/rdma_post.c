@@ -236,7 +236,7 @@ frame_length(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr, 
 	uint64_t total = 0;
 	uint16_t i;
 
-	if (!(parts & OP_INLINE) && wr->num_sge > sq->max_gs)
+	if (wr->num_sge > sq->max_gs)
 		return 0;
 	for (i = 0; i < wr->num_sge; i++)
 		total += wr->sg_list[i].length;
