@@ -119,12 +119,13 @@ static __rte_always_inline bool
 set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t *ds,
 	   const struct rdmapmd_send_wr *wr, uint32_t skip)
 {
-	const struct rdmapmd_sge *sge = wr->sg_list, *end = sge + wr->num_sge;
+	const struct rdmapmd_sge *sge = wr->sg_list;
 	uint64_t total = 0;
+	uint16_t i;
 
 	if (wr->num_sge > sq->max_gs)
 		return false;
-	for (; sge != end; sge++) {
+	for (i = 0; i < wr->num_sge; i++, sge++) {
 		const uint32_t passed = RTE_MIN(skip, sge->length);
 		const struct rdmapmd_sge rest = { sge->addr + passed, sge->length - passed,
 						  sge->lkey };
