@@ -35,8 +35,8 @@ struct bench {
 	bool add;
 	uint32_t bytes, active;
 	double seconds;
-	uint16_t burst;	     /* one signaled at its end */
-	uint32_t depth;	     /* requests of a queue pair under way, at most */
+	uint16_t burst; /* one signaled at its end */
+	uint32_t depth; /* requests of a queue pair under way, at most */
 	/* Bursts that there is room for, by queue pair, in the order in which room came. */
 	uint32_t *room, room_size, room_head, room_tail;
 };
