@@ -222,6 +222,28 @@ test_values_change(void **state)
 		entries(f, 1);
 		assert_int_equal(events(f), i == 2 ? 0 : 1);
 	}
+	assert_int_equal(modify(f, RNIC_MODIFY_CQ_PERIOD, 0, SHORT_US), 0);
+	assert_true(qw_run_until(&f->two->qw, event_is_out, f));
+	assert_int_equal(events(f), 1);
+}
+
+/* A doorbell that says what the record has said already does not start the clock again. */
+static void
+test_doorbell_behind_its_record(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->cq.dp->dev;
+	struct softrnic_cq *cq = softrnic_object_get(dev, SOFTRNIC_CQ, f->cq.cqn);
+	uint64_t held_to;
+
+	dp_cq_arm(&f->cq, 0, false);
+	entries(f, 1);
+	held_to = cq->held_to;
+	assert_true(cq->held);
+	softrnic_lock(f->two->qw.poller);
+	softrnic_cq_arm_doorbell(dev, cq->arm, f->cq.cqn);
+	softrnic_unlock(f->two->qw.poller);
+	assert_true(cq->held && cq->held_to == held_to);
 }
 
 static void
@@ -273,6 +295,7 @@ main(void)
 		SHORT(test_period),
 		T(test_armed_anew),
 		T(test_values_change),
+		T(test_doorbell_behind_its_record),
 		T(test_values_can_be_asked_for),
 		T(test_destroyed_while_its_event_waits),
 	};

@@ -114,20 +114,27 @@ test_place_in_a_list_of_keys(void **state)
 	destroy_key(two->a.end, key);
 }
 
-/* Long lists of long lists lead to their last bytes, too. */
+/* Long lists of long lists lead to their last bytes, too, as deep as the capabilities say and no deeper. */
 static void
 test_last_byte_of_lists_of_lists(void **state)
 {
+	enum { DEEP = SOFTRNIC_MAX_INDIRECTION };
 	struct qw_two *two = *state;
-	uint32_t keys[4] = { two->a.end->key };
+	uint32_t keys[DEEP + 2] = { two->a.end->key };
 
 	keys[1] = list_key(two->a.end, keys[0], (uintptr_t)two->out, 4096);
-	keys[2] = list_key(two->a.end, keys[1], 0, LIST);
-	keys[3] = list_key(two->a.end, keys[2], 0, LIST);
+	for (uint32_t i = 2; i < DEEP + 2; i++)
+		keys[i] = list_key(two->a.end, keys[i - 1], 0, LIST);
 	two->in[0] = 0;
-	write_segments(two, keys[3], LIST - 1);
+	write_segments(two, keys[DEEP], LIST - 1);
 	assert_int_equal(two->in[0], two->out[(LIST - 1) % 4096]);
-	for (uint32_t i = 3; i > 0; i--)
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, NULL, 1, two->in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
+	qw_segment(&two->a, 2, keys[DEEP + 1], NULL, 1);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, (uint16_t)(two->a.sq.producer - 1),
+			RNIC_SYND_LOCAL_PROTECTION, two->a.qpn);
+	for (uint32_t i = DEEP + 1; i > 0; i--)
 		destroy_key(two->a.end, keys[i]);
 }
 
