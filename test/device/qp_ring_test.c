@@ -562,6 +562,23 @@ test_one_of_those_who_sent_lately_goes(void **state)
 	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, more[1].qpn);
 }
 
+/* The device has no more memory for them than queue pairs that there are. */
+static void
+test_those_who_sent_lately_are_forgotten_with_the_last(void **state)
+{
+	struct qw_two *two = *state;
+	struct softrnic *dev = two->a.end->dp.dev;
+
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+	qw_run(&two->qw);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	assert_int_equal(dev->qp_watch.users, 1);
+	assert_int_equal(dev->qp_watch.count, 1);
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_null(dev->qp_watch.of);
+	assert_int_equal(dev->qp_watch.users + dev->qp_watch.count, 0);
+}
+
 /* A record that another map shows is read there, and the old place never again. */
 static void
 test_record_of_who_sent_lately_moves(void **state)
@@ -684,6 +701,7 @@ main(void)
 		T(test_lost_doorbell),
 		T(test_record_of_who_sent_lately),
 		T(test_one_of_those_who_sent_lately_goes),
+		T(test_those_who_sent_lately_are_forgotten_with_the_last),
 		T(test_record_of_who_sent_lately_moves),
 		T(test_record_seen_before_its_doorbell),
 		T(test_idle_and_back),

@@ -298,6 +298,7 @@ void
 softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	qp_to_reset(dev, qp);
+	softrnic_qp_watch_close(dev);
 	roce_qp_fini(&qp->roce);
 	free(qp->wqes);
 	free(qp->recv_wqe);
