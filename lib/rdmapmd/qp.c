@@ -372,6 +372,9 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 	from = (enum rdmapmd_qp_state)atomic_load(&qp_of(object)->state);
 	rc = object->context->ops->qp_query(qp, &answer);
 	if (rc == 0) {
+		/* Only a modify leads out of it, whatever a device says that has yet to get there. */
+		if (from == RDMAPMD_QPS_ERR)
+			answer.qp_state = from;
 		set_state(qp_of(object), from, answer.qp_state);
 		answer.cur_qp_state = answer.qp_state;
 		answer.cap = qp_of(object)->cap;

@@ -38,19 +38,25 @@ struct world {
 };
 
 static int
-make_qp(struct world *world, struct rdmapmd_qp **qp)
+make_deep_qp(struct world *world, uint32_t receives, struct rdmapmd_qp **qp)
 {
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RAW_PACKET,
 		.send_cq = world->cq,
 		.recv_cq = world->cq,
 		.cap = { .max_send_wr = 16,
-			 .max_recv_wr = 16,
+			 .max_recv_wr = receives,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
 
 	return rdmapmd_qp_create(world->pd, &attr, qp);
+}
+
+static int
+make_qp(struct world *world, struct rdmapmd_qp **qp)
+{
+	return make_deep_qp(world, 16, qp);
 }
 
 static int
@@ -332,6 +338,7 @@ test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)world->qp;
 	struct pollfd wait = { .fd = rdmapmd_async_event_fd(world->context), .events = POLLIN };
 	struct rdmapmd_async_event event;
+	struct rdmapmd_qp_attr attr;
 	unsigned int receives;
 
 	for (receives = 0; receives < 2; receives++) {
@@ -354,6 +361,10 @@ test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
 		} while (event.event_type == RDMAPMD_EVENT_PORT_ACTIVE);
 		assert_int_equal(event.event_type, RDMAPMD_EVENT_QP_FATAL);
 		assert_ptr_equal(event.element.qp, world->qp);
+		/* Of which the device's answer, one queue in ERR, leads nowhere else. */
+		assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+		assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+		assert_int_equal(attr.qp_state, RDMAPMD_QPS_ERR);
 		assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
 		assert_int_equal(change(world->qp, RDMAPMD_QPS_RESET), 0);
 	}
@@ -362,6 +373,33 @@ test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
 	send_to(world, mine, 4);
 	expect(world, 3, RDMAPMD_WC_SUCCESS);
 	expect(world, 4, RDMAPMD_WC_SUCCESS);
+}
+
+/* RESET forgets what is posted: were it flushed, it might be more than its CQ, which is others' as well, has room for. */
+static void
+test_a_reset_completes_nothing(void **state)
+{
+	enum { RECEIVES = 256 };
+	struct world *world = *state;
+	struct rdmapmd_qp *deep;
+	struct rdmapmd_wc wc;
+	unsigned int i;
+
+	assert_true(world->cq->cqe < RECEIVES);
+	assert_int_equal(make_deep_qp(world, RECEIVES, &deep), 0);
+	for (i = 0; i < 2; i++) {
+		struct rdmapmd_sge sge = { (uintptr_t)world->memory, BYTES, world->mr->lkey };
+		const struct rdmapmd_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
+		unsigned int n;
+
+		bring_up(deep);
+		for (n = 0; n < RECEIVES; n++)
+			assert_int_equal(rdmapmd_post_recv(deep, &wr, 1), 1);
+		assert_int_equal(
+			i == 0 ? change(deep, RDMAPMD_QPS_RESET) : rdmapmd_qp_destroy(deep), 0);
+		assert_int_equal(rdmapmd_cq_status(world->cq), 0);
+		assert_int_equal(rdmapmd_poll_cq(world->cq, &wc, 1), 0);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -376,6 +414,7 @@ run(void)
 		TEST(test_an_ethdev_that_is_refused_beside_a_queue_pair),
 		TEST(test_a_lost_device_flushes_frames),
 		TEST(test_a_queue_that_breaks_is_an_event_of_the_queue_pair),
+		TEST(test_a_reset_completes_nothing),
 	};
 
 	return cmocka_run_group_tests_name("raw_embedded", tests, NULL, NULL);

@@ -178,10 +178,12 @@ int rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vl
 int rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir);
 
 /* ---- sq.c, rq.c ---- */
-/* States of SQs and RQs follow each other in a circle: no step of another kind is needed, nor legal everywhere. */
+/* The next state of an SQ or RQ on the way. RST is one step from everywhere: in ERR all that waits would be flushed first. */
 static inline enum rnic_wq_state
-rnic_wq_next_state(enum rnic_wq_state state)
+rnic_wq_next_state(enum rnic_wq_state state, enum rnic_wq_state to)
 {
+	if (to == RNIC_WQ_STATE_RST)
+		return to;
 	switch (state) {
 	case RNIC_WQ_STATE_RST: return RNIC_WQ_STATE_RDY;
 	case RNIC_WQ_STATE_RDY: return RNIC_WQ_STATE_ERR;

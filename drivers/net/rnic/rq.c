@@ -165,11 +165,11 @@ rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_s
 	int rc = rnic_rq_state(dev, rq, &state);
 
 	for (; rc == 0 && state != to; state = next) {
-		next = rnic_wq_next_state(state);
+		next = rnic_wq_next_state(state, to);
 		rc = modify(dev, rq, state, next);
 		/* A request of it may have failed meanwhile. */
-		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_rq_state(dev, rq, &state) == 0 &&
-		    state == RNIC_WQ_STATE_ERR)
+		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_rq_state(dev, rq, &next) == 0 &&
+		    next == RNIC_WQ_STATE_ERR)
 			rc = 0;
 	}
 	return rc;

@@ -172,11 +172,11 @@ rnic_sq_set_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_s
 	int rc = rnic_sq_state(dev, sq, &state);
 
 	for (; rc == 0 && state != to; state = next) {
-		next = rnic_wq_next_state(state);
+		next = rnic_wq_next_state(state, to);
 		rc = modify(dev, sq, state, next);
 		/* A request of it may have failed meanwhile. */
-		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_sq_state(dev, sq, &state) == 0 &&
-		    state == RNIC_WQ_STATE_ERR)
+		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_sq_state(dev, sq, &next) == 0 &&
+		    next == RNIC_WQ_STATE_ERR)
 			rc = 0;
 	}
 	return rc;
