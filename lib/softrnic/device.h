@@ -632,6 +632,7 @@ struct softrnic {
 	bool dump_queues; /* see dump.h */
 	bool dead;	  /* fatal fault: executes nothing */
 	uint32_t dma_generation;
+	uint32_t quiet_polls; /* since the last one with work */
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */
@@ -780,7 +781,7 @@ void softrnic_uar_fini(struct softrnic *dev);
  * RNIC_FIRST_UAR + SOFTRNIC_UAR_PAGES), stands at uar_memory + (n - RNIC_FIRST_UAR) * 4096.
  */
 void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
-/* An SQ or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
+/* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 

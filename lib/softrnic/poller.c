@@ -127,11 +127,14 @@ poll_device(struct softrnic *dev)
 {
 	unsigned int done = softrnic_cmdq_poll(dev);
 
+	dev->quiet_polls++;
 	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
 		return done;
 	done += softrnic_uar_poll(dev);
 	done += softrnic_qps_poll(dev);
 	done += softrnic_wire_poll(dev);
+	if (done > 0)
+		dev->quiet_polls = 0;
 	return done;
 }
 

@@ -4,8 +4,9 @@
  * UAR pages: which queue rang?
  *
  * Drivers store doorbells to mapped memory: the device sees them by looking. It looks at the words of pages where
- * queues live; a word that changed names its queue in the second dword, and that queue joins the active list, where
- * it is polled through its doorbell record, register unseen, until it has been idle for a while. Two drivers' threads
+ * queues live; a word that changed names its queue in the second dword, and that queue joins the active list. There
+ * an SQ is polled through its doorbell record, register unseen, until it has been idle for a while; a queue pair leaves at
+ * once, and its record is watched for a while (qp/watch.c). Two drivers' threads
  * that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds what got lost.
  */
 #include <errno.h>
@@ -24,8 +25,9 @@
 #define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
 #define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_BUDGET     128 /* packets per queue and poll */
-#define UAR_IDLE_POLLS 512 /* until a queue leaves the active list */
+#define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
+#define UAR_QUIET      32  /* polls without work, from when on each of them looks */
 #define UAR_SWEEP      2   /* records per look */
 
 struct uar_page {
@@ -224,7 +226,8 @@ softrnic_uar_poll(struct softrnic *dev)
 		    dev->qp_watch.count > 0;
 	uint32_t i;
 
-	if (!busy || ++watch->tick % UAR_LOOK_EVERY == 0) {
+	/* Who polls a quiet device may be about to sleep between two polls. */
+	if (!busy || dev->quiet_polls > UAR_QUIET || ++watch->tick % UAR_LOOK_EVERY == 0) {
 		for (i = 0; i < watch->used_count; i++)
 			uar_look(dev, watch->used[i]);
 		for (i = 0; i < UAR_SWEEP; i++)

@@ -562,6 +562,58 @@ test_one_of_those_who_sent_lately_goes(void **state)
 	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, more[1].qpn);
 }
 
+/* A change of the map that is none of its business leaves it where it was. */
+static void
+test_who_sent_lately_outlives_other_maps(void **state)
+{
+	struct qw_two *two = *state;
+	void *other = dp_alloc(&two->a.end->dp, 4096, 4096);
+
+	for (uint16_t i = 0; i < 5; i++) {
+		write_wqe(two, RNIC_WQE_CE_ALWAYS);
+		if (i == 0)
+			dp_sq_ring(&two->a.sq);
+		else
+			dp_sq_record(&two->a.sq);
+		softrnic_poll(two->qw.poller);
+		assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, i + 1);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		unmap(two->a.end, other, 4096);
+		softrnic_poll(two->qw.poller);
+		map(two->a.end, other, 4096);
+		softrnic_poll(two->qw.poller);
+	}
+	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
+}
+
+/* One that sent lately and has nothing to do does not make the first doorbell of another wait for a look in eight. */
+static void
+test_a_quiet_device_looks_at_doorbells_in_each_poll(void **state)
+{
+	struct qw_two *two = *state;
+	struct qw_qp_conf conf = qw_two_qp_conf(two, false), peer_conf = qw_two_qp_conf(two, true);
+	const struct qw_attr attr = qw_attr();
+	struct qw_qp qp, peer;
+
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(qw_qp_create(two->a.end, &qp, &conf), 0);
+		assert_int_equal(qw_qp_create(two->b.end, &peer, &peer_conf), 0);
+		qw_connect(&qp, &peer, &attr);
+		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, (uint16_t)i, two->a.qpn);
+		for (unsigned int polls = 0; polls < i; polls++)
+			softrnic_poll(two->qw.poller);
+		assert_true(qw_qp_inside(&two->a)->watched);
+		qw_post(&qp, &peer, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
+		softrnic_poll(two->qw.poller);
+		assert_int_equal(qw_qp_inside(&qp)->sq_consumer, 1);
+		qw_run(&two->qw);
+		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, qp.qpn);
+	}
+}
+
 /* The device has no more memory for them than queue pairs that there are. */
 static void
 test_those_who_sent_lately_are_forgotten_with_the_last(void **state)
@@ -701,6 +753,8 @@ main(void)
 		T(test_lost_doorbell),
 		T(test_record_of_who_sent_lately),
 		T(test_one_of_those_who_sent_lately_goes),
+		T(test_who_sent_lately_outlives_other_maps),
+		T(test_a_quiet_device_looks_at_doorbells_in_each_poll),
 		T(test_those_who_sent_lately_are_forgotten_with_the_last),
 		T(test_record_of_who_sent_lately_moves),
 		T(test_record_seen_before_its_doorbell),

@@ -80,18 +80,23 @@ softrnic_qp_unwatch(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->watched = 0;
 }
 
-/* The map has changed: records may be elsewhere, or nowhere. Each queue pair looks for its own when it has its turn. */
+/* The map has changed: records may be elsewhere, or nowhere, and so may rings, as a queue pair finds in its turn. */
 static void
 watch_again(struct softrnic *dev)
 {
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
 	struct softrnic_qp *qp;
+	uint32_t i;
 
-	while (watch->count > 0) {
-		qp = watch->of[watch->count - 1].qp;
-		softrnic_qp_unwatch(dev, qp);
+	for (i = watch->count; i > 0; i--) {
+		qp = watch->of[i - 1].qp;
 		softrnic_qp_activate(dev, qp);
+		if (softrnic_dbrec_refresh(dev, &qp->dbrec))
+			watch->of[i - 1].counter = (const uint32_t *)qp->dbrec.host + 1;
+		else
+			softrnic_qp_unwatch(dev, qp);
 	}
+	watch->generation = dev->dma_generation;
 }
 
 void
