@@ -4,7 +4,8 @@
  * Sizes of queues (PRM: "Work Queue Structure"), from what an application needs at least.
  *
  * A send WQE of RC is a control segment, at most a remote address and an atomic segment, and then either data segments or
- * the payload itself behind a word with its length. Whole WQEBBs of 64 bytes are reserved for the largest one.
+ * the payload itself behind a word with its length. One of RAW_PACKET has an Ethernet segment and the rest of the L2 header in
+ * the place of the latter two. Whole WQEBBs of 64 bytes are reserved for the largest one.
  */
 
 #include <errno.h>
