@@ -140,6 +140,24 @@ raw_close(void)
 	raw_close_end(&raw_ends[1]);
 }
 
+int
+raw_setup(void **unused)
+{
+	static const struct raw_conf plain = { 0 };
+
+	(void)unused;
+	raw_open(&plain);
+	return 0;
+}
+
+int
+raw_teardown(void **unused)
+{
+	(void)unused;
+	raw_close();
+	return 0;
+}
+
 void
 raw_free(void)
 {

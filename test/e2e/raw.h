@@ -45,6 +45,9 @@ void raw_wait_link(const struct raw_end *end);
 void raw_close_end(struct raw_end *end);
 void raw_open(const struct raw_conf *conf);
 void raw_close(void);
+/* The same for cmocka: both ends, with nothing said. */
+int raw_setup(void **unused);
+int raw_teardown(void **unused);
 /* Memory of the ends, which stays from test to test. */
 void raw_free(void);
 

@@ -17,24 +17,6 @@
 #define ANY	 RDMAPMD_VLAN_ANY
 #define SIGNALED RDMAPMD_SEND_SIGNALED
 
-static int
-open_plain(void **unused)
-{
-	static const struct raw_conf plain = { 0 };
-
-	(void)unused;
-	raw_open(&plain);
-	return 0;
-}
-
-static int
-close_both(void **unused)
-{
-	(void)unused;
-	raw_close();
-	return 0;
-}
-
 static void
 send_frame(uint32_t seed, uint32_t length)
 {
@@ -446,7 +428,7 @@ test_many_lives(void **unused)
 	expect_alive();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_both)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, raw_setup, raw_teardown)
 
 int
 main(int argc, char **argv)

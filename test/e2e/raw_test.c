@@ -24,24 +24,6 @@ static const uint8_t group[6] = { 0x01, 0x00, 0x5e, 0x00, 0x00, 0x07 };
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 static const uint8_t stranger[6] = { 0x02, 0, 0, 0, 0xcc, 1 };
 
-static int
-open_plain(void **unused)
-{
-	static const struct raw_conf plain = { 0 };
-
-	(void)unused;
-	raw_open(&plain);
-	return 0;
-}
-
-static int
-close_both(void **unused)
-{
-	(void)unused;
-	raw_close();
-	return 0;
-}
-
 /* From A, to wherever that is. */
 static void
 send_frame(const uint8_t to[6], uint16_t vlan, uint32_t seed, uint32_t length)
@@ -470,7 +452,7 @@ test_closing_detaches(void **unused)
 	raw_open_end(B, &(struct raw_conf){ 0 });
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_both)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, raw_setup, raw_teardown)
 
 int
 main(int argc, char **argv)
