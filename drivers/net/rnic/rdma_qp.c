@@ -59,14 +59,6 @@ alloc_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	return 0;
 }
 
-static struct rnic_bfreg *
-alloc_register(struct rnic_rdma_qp *qp)
-{
-	if (qp->qp.td != NULL)
-		return rnic_bfreg_share(qp->dev, ((struct rnic_rdma_td *)qp->qp.td)->bf);
-	return rnic_bfreg_alloc(qp->dev, RNIC_BFREG_LOW_LATENCY);
-}
-
 static int
 alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
@@ -129,7 +121,8 @@ alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, ui
 	if (rc == 0)
 		rc = rnic_dbrec_alloc(qp->dev, &qp->dbrec, dbrec_iova);
 	if (rc == 0) {
-		qp->sq.wq.bf = alloc_register(qp);
+		qp->sq.wq.bf =
+			rnic_bfreg_take(qp->dev, rnic_rdma_domain(qp), RNIC_BFREG_LOW_LATENCY);
 		place_rings(qp, sizing);
 	} else {
 		free_queues(qp);

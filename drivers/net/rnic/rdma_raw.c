@@ -55,7 +55,7 @@ create_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	const struct rnic_wq_owner owner = {
 		.pd = qp->qp.pd->pdn,
-		.domain = qp->qp.td != NULL ? ((struct rnic_rdma_td *)qp->qp.td)->bf : NULL,
+		.domain = rnic_rdma_domain(qp),
 		.registers = RNIC_BFREG_LOW_LATENCY,
 	};
 	int rc;

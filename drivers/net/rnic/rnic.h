@@ -187,6 +187,12 @@ struct rnic_bfreg {
 struct rnic_bfreg *rnic_bfreg_alloc(struct rnic_dev *dev, unsigned int kinds);
 /* Another user of one that the caller knows to be in use. It is given back as often as it was had. */
 struct rnic_bfreg *rnic_bfreg_share(struct rnic_dev *dev, struct rnic_bfreg *reg);
+/* A thread domain's, as another user of it, if there is one; else one of these kinds. */
+static inline struct rnic_bfreg *
+rnic_bfreg_take(struct rnic_dev *dev, struct rnic_bfreg *domain, unsigned int kinds)
+{
+	return domain != NULL ? rnic_bfreg_share(dev, domain) : rnic_bfreg_alloc(dev, kinds);
+}
 /* What the device says to the end of a page that has no more users; else 0. NULL is allowed. */
 int rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
 

@@ -100,8 +100,7 @@ rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsi
 	if (rc != 0)
 		goto no_dbrec;
 	sq->dbrec = dbrec;
-	sq->bf = owner->domain != NULL ? rnic_bfreg_share(dev, owner->domain)
-				       : rnic_bfreg_alloc(dev, owner->registers);
+	sq->bf = rnic_bfreg_take(dev, owner->domain, owner->registers);
 	rc = create_command(dev, owner, cq, sq, dbrec_iova);
 	if (rc != 0)
 		goto no_sq;
