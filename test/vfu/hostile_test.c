@@ -299,16 +299,27 @@ static void
 test_descriptors_that_cannot_be_closed_are_counted(void **state)
 {
 	struct fixture *f = *state;
-	struct vfu_device_info info = { .argsz = sizeof(info) };
+	struct {
+		struct vfu_header header;
+		struct vfu_device_info info;
+	} request = {
+		.header = { .command = VFU_DEVICE_GET_INFO, .size = sizeof(request) },
+		.info = { .argsz = sizeof(request.info) },
+	};
+	struct vfu_device_info info = request.info;
 	static struct answer answer;
 	int reader, fd, fds[8], i, before, rc = 0;
 
 	assert_int_equal(vfu_server_start_closer(f->server), 0);
 	fd = lingering_socket(&reader);
 	before = count_fds();
-	assert_int_equal(ask(f, VFU_DEVICE_GET_INFO, &info, sizeof(info), &fd, 1, &answer),
-			 -EINVAL);
+	/* Ours goes first: whoever has the last reference waits, and that is to be the server. */
+	raw_send(f->peer, &request, sizeof(request), &fd, 1);
 	close(fd);
+	fixture_process(f);
+	assert_int_equal(raw_receive(f->peer, &answer.header, sizeof(answer.header), NULL, NULL),
+			 sizeof(answer.header));
+	assert_int_equal(answer.header.error, EINVAL);
 	for (i = 0; i < 8; i++)
 		fds[i] = f->peer;
 	for (i = 0; i < 100 && rc != -ENOTCONN; i++)
