@@ -127,7 +127,7 @@ killed_clients_leave_nothing(void **state)
 	kill(a, SIGKILL);
 	waitpid(a, NULL, 0);
 	assert_true(daemon_logged(&d, "frames sent"));
-	usleep(50000);
+	usleep(500000);
 	fds = daemon_fds(&d);
 	maps = daemon_maps(&d);
 	for (i = 0; i < times; i++) {
@@ -400,7 +400,7 @@ twenty_sessions_leave_nothing(void **state)
 		assert_true(nic_sent(&nic));
 		nic_close(&nic);
 		if (i == 2) {
-			usleep(100000);
+			usleep(500000);
 			fds = daemon_fds(&d);
 			maps = daemon_maps(&d);
 		}

@@ -132,6 +132,24 @@ e2e_wait_link(uint16_t port, bool up)
 	return false;
 }
 
+bool
+e2e_wait_counted(uint16_t port, size_t member, uint64_t value)
+{
+	struct rte_eth_stats stats;
+	unsigned int ms;
+	uint64_t now;
+
+	for (ms = 0; ms < 5000; ms++) {
+		if (rte_eth_stats_get(port, &stats) != 0)
+			return false;
+		memcpy(&now, (const uint8_t *)&stats + member, sizeof(now));
+		if (now >= value)
+			return now == value;
+		rte_delay_us_sleep(1000);
+	}
+	return false;
+}
+
 unsigned int
 e2e_pool_used(struct rte_mempool *pool)
 {

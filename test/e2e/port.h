@@ -37,6 +37,8 @@ int e2e_port_setup(uint16_t port, const struct e2e_conf *conf);
 int e2e_port_stop(uint16_t port);
 /* Wait for the link of a port; false: not so within 5 s. */
 bool e2e_wait_link(uint16_t port, bool up);
+/* Wait until a member of its statistics (by its offset) has come to a value; false: not so within 5 s. */
+bool e2e_wait_counted(uint16_t port, size_t member, uint64_t value);
 /* mbufs that are not in the pool (in queues, or lost). */
 unsigned int e2e_pool_used(struct rte_mempool *pool);
 

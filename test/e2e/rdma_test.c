@@ -649,7 +649,7 @@ test_a_cq_of_another_size(void **unused)
 		wr.wr_id = posted++;
 		rdma_post(pair.qp[0], &wr);
 	}
-	rte_delay_us_sleep(20000);
+	rte_delay_us_sleep(200000);
 	assert_int_equal(rdmapmd_cq_resize(pair.cq[0], 15), -EINVAL);
 	while (polled != posted)
 		rdma_expect(pair.cq[0], polled++, RDMAPMD_WC_NOP);
