@@ -101,12 +101,10 @@ def test_link_goes_down_with_the_peer():
     with Testpmd(pair()) as testpmd:
         testpmd.prompt()
         assert "Link status: up" in testpmd.do("show port info 1")
-        testpmd.do("port stop 0")
-        time.sleep(0.2)
-        assert "Link status: down" in testpmd.do("show port info 1")
-        testpmd.do("port start 0")
-        time.sleep(0.2)
-        assert "Link status: up" in testpmd.do("show port info 1")
+        for action, status in (("stop", "down"), ("start", "up")):
+            testpmd.do(f"port {action} 0")
+            testpmd.wait(lambda: f"Link status: {status}" in testpmd.do("show port info 1"), 5,
+                         f"link that is {status}")
         testpmd.quit()
 
 

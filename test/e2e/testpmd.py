@@ -193,6 +193,11 @@ class Testpmd:
                            re.findall(r"([RT]X-\w+|[RT]x-pps):\s+(\d+)", part)}
         return ports
 
+    def counters(self):
+        """The same without rates: what stands still when nothing moves."""
+        return [{key: value for key, value in port.items() if not key.endswith("pps")}
+                for port in self.stats().values()]
+
     def complaints(self):
         """Lines of the driver or the device."""
         return OURS.findall(self.text())
@@ -210,7 +215,11 @@ def forward(testpmd, seconds=0.5, bursts=4):
     testpmd.do("stop")
     testpmd.do("set fwd rxonly")
     testpmd.do("start")
-    time.sleep(0.3)
+    before = None
+    now = testpmd.counters()
+    while now != before:
+        time.sleep(0.2)
+        before, now = now, testpmd.counters()
     testpmd.do("stop")
     return testpmd.stats()
 
