@@ -255,11 +255,10 @@ softrnic_uar_poll(struct softrnic *dev)
 
 /* What a store to [offset, offset + 8) of a page means, once its second half is there. */
 static void
-uar_written(struct softrnic *dev, uint32_t index, uint32_t offset)
+uar_written(struct softrnic *dev, uint32_t index, uint32_t offset, uint64_t word)
 {
 	struct uar_watch *watch = dev->uar_watch;
 	struct uar_page *page = &watch->pages[index];
-	uint64_t word = uar_load(dev, index, offset);
 
 	if (offset == RNIC_UAR_CQ_ARM) {
 		page->arm = word;
@@ -293,8 +292,11 @@ softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 		memcpy(&half, data, 4);
 		dev->stats.doorbells++;
 		softrnic_eq_doorbell(dev, RNIC_SWAP32(half), at == RNIC_UAR_EQ_ARM);
-	} else if (length == 8 || at % 8 == 4) {
-		uar_written(dev, page, at & ~7u);
+	} else if (length == 8) {
+		/* Not loaded again: a store to a mapping may have come in between, and is found by the next look. */
+		uar_written(dev, page, at, RNIC_SWAP64(whole));
+	} else if (at % 8 == 4) {
+		uar_written(dev, page, at & ~7u, uar_load(dev, page, at & ~7u));
 	}
 	return 0;
 }

@@ -287,6 +287,11 @@ struct rnic_cq {
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 		   struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
+/*
+ * The first arming. Its word may be what the record has had all along: if the doorbell got lost on a page that many CQs
+ * ring, the record would not tell. So it goes the long way, on which none does.
+ */
+void rnic_cq_arm_first(struct rnic_dev *dev, const struct rnic_cq *cq, uint32_t arm);
 /* Nobody polls meanwhile; entries that wait stay. -EINVAL: there are more than would fit. */
 int rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size);
 
