@@ -240,7 +240,6 @@ rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
 	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_ERROR ||
 	    error->syndrome != RNIC_SYND_WR_FLUSHED)
 		rnic_counter_add(&rxq->stats.errors, 1);
-	rnic_rxq_failed(rxq);
 }
 
 /* Is there an entry to take? Most polls find none: they shall cost nothing. */
@@ -306,8 +305,11 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 	rnic_counter_add(&rxq->stats.packets, index - first);
 	rnic_counter_add(&rxq->stats.bytes, bytes);
-	if (unlikely(!good))
+	if (unlikely(!good)) {
+		/* Last of all: from here on the queue is the recovery's. */
+		rnic_rxq_failed(rxq);
 		return index - first;
+	}
 	if (flags & RX_SCATTERED) {
 		if (unlikely(!rnic_rx_refill_all(rxq)))
 			rnic_counter_add(&rxq->stats.no_mbuf, 1);

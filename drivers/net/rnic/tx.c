@@ -85,7 +85,6 @@ tx_error(struct rnic_txq *txq, const struct rnic_cqe *cqe)
 	txq->syndrome = error->syndrome;
 	txq->vendor_syndrome = error->vendor_error_syndrome;
 	txq->wqe_counter = rnic_be16_to_cpu(error->wqe_counter);
-	rnic_txq_failed(txq);
 }
 
 /* Take completions, give mbufs back; false: an error completion was among them. */
@@ -122,6 +121,9 @@ tx_reap(struct rnic_txq *txq, const unsigned int flags)
 		rnic_cq_dbrec_publish(cq->dbrec, consumer);
 		tx_free(txq, end);
 	}
+	/* Last of all: from here on the queue is the recovery's. */
+	if (unlikely(!good))
+		rnic_txq_failed(txq);
 	return good;
 }
 
