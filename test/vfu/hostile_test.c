@@ -319,6 +319,9 @@ test_descriptors_that_cannot_be_closed_are_counted(void **state)
 	fixture_process(f);
 	assert_int_equal(raw_receive(f->peer, &answer.header, sizeof(answer.header), NULL, NULL),
 			 sizeof(answer.header));
+	assert_int_equal(answer.header.command, VFU_DEVICE_GET_INFO);
+	assert_int_equal(answer.header.flags, VFU_TYPE_REPLY | VFU_FLAG_ERROR);
+	assert_int_equal(answer.header.size, sizeof(answer.header));
 	assert_int_equal(answer.header.error, EINVAL);
 	for (i = 0; i < 8; i++)
 		fds[i] = f->peer;
