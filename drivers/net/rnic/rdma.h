@@ -321,6 +321,7 @@ struct rnic_rdma_td {
 	struct rdmapmd_td td;
 	struct rnic_bfreg *bf; /* of all its queue pairs */
 };
+
 /* The register of a queue pair's thread domain; NULL: it is in none. */
 static inline struct rnic_bfreg *
 rnic_rdma_domain(const struct rnic_rdma_qp *qp)
