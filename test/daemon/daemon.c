@@ -124,23 +124,39 @@ daemon_clean(struct daemon *d)
 	assert_int_equal(rmdir(d->folder), 0);
 }
 
+/* @return the log of now, until the next call. */
+static char *
+daemon_log(const struct daemon *d)
+{
+	static char log[1 << 20];
+	int fd = open(d->log, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, log, sizeof(log) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	log[n < 0 ? 0 : n] = '\0';
+	return log;
+}
+
+bool
+daemon_has_logged(const struct daemon *d, const char *text)
+{
+	return strstr(daemon_log(d), text) != NULL;
+}
+
 bool
 daemon_logged(const struct daemon *d, const char *text)
 {
-	static char log[1 << 20];
+	char *line;
 
 	for (unsigned int i = 0; i < WAIT_STEPS; i++) {
-		int fd = open(d->log, O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd < 0 ? -1 : read(fd, log, sizeof(log) - 1);
-
-		if (fd >= 0)
-			close(fd);
-		log[n < 0 ? 0 : n] = '\0';
-		if (strstr(log, text) != NULL)
+		if (daemon_has_logged(d, text))
 			return true;
 		usleep(WAIT_STEP_US);
 	}
-	print_message("log without \"%s\":\n%s", text, log);
+	printf("# log without \"%s\":\n", text);
+	for (line = strtok(daemon_log(d), "\n"); line != NULL; line = strtok(NULL, "\n"))
+		printf("# %s\n", line);
 	return false;
 }
 

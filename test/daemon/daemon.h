@@ -30,7 +30,8 @@ void daemon_kill(struct daemon *d);
 /* Remove the folder. */
 void daemon_clean(struct daemon *d);
 
-/* Does its log hold that text? Waits a little for it. */
+/* Does its log hold that text? The second one waits a little for it. */
+bool daemon_has_logged(const struct daemon *d, const char *text);
 bool daemon_logged(const struct daemon *d, const char *text);
 
 unsigned int daemon_fds(const struct daemon *d);

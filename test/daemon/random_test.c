@@ -247,8 +247,23 @@ assert_as_before(unsigned int fds)
 	assert_true(daemon_has_fds(&d, fds));
 }
 
+/* It would prove little if all had been refused. Which of a chatty device's lines are logged, is chance. */
+static bool
+did_enough(const struct attack *a)
+{
+	return a->messages >= how_many() && daemon_has_logged(&d, "function level reset") &&
+	       daemon_has_logged(&d, "vanished");
+}
+
+static bool
+said_enough(const struct attack *a)
+{
+	return a->messages >= how_many();
+}
+
 static void
-run(uint64_t seed, void (*session)(struct attack *a), struct attack *a)
+run(uint64_t seed, void (*session)(struct attack *a), bool (*enough)(const struct attack *a),
+    struct attack *a)
 {
 	unsigned int fds = daemon_fds(&d), ours = count_fds();
 
@@ -257,7 +272,7 @@ run(uint64_t seed, void (*session)(struct attack *a), struct attack *a)
 	a->nspots = sizeof(spots) / sizeof(spots[0]);
 	memory = mmap(NULL, ATTACK_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a->pool[0], 0);
 	assert_ptr_not_equal(memory, MAP_FAILED);
-	while (a->messages < how_many())
+	while (!enough(a))
 		session(a);
 	hang_up(a);
 	munmap(memory, ATTACK_MEMORY_BYTES);
@@ -272,11 +287,8 @@ random_sessions_cost_no_other_client(void **state)
 	static struct attack a;
 
 	(void)state;
-	run(1, stateful, &a);
-	/* It would prove little if all had been refused. */
+	run(1, stateful, did_enough, &a);
 	assert_true(a.answers > a.messages / 4);
-	assert_true(daemon_logged(&d, "function level reset"));
-	assert_true(daemon_logged(&d, "vanished"));
 }
 
 static void
@@ -285,7 +297,7 @@ noise_costs_no_other_client(void **state)
 	static struct attack a;
 
 	(void)state;
-	run(2, stateless, &a);
+	run(2, stateless, said_enough, &a);
 }
 
 int
