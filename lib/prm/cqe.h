@@ -14,7 +14,7 @@ struct rnic_cqe {
 	uint8_t rx_hash_type;
 	uint8_t ml_path;
 	uint8_t rsvd_12[2];
-	struct rnic_be16 checksum;
+	struct rnic_be16 checksum; /* of an IP packet: the sum of its words, not complemented */
 	struct rnic_be16 slid;
 	struct rnic_be32 flags_rqpn;
 	uint8_t hds_ip_ext; /* 0x1 L2 ok, 0x2 L3 ok, 0x4 L4 ok */
@@ -75,10 +75,38 @@ enum rnic_cqe_opcode {
 	RNIC_CQE_INVALID = 0xf,
 };
 
-#define RNIC_CQE_L2_OK	       0x1
-#define RNIC_CQE_L3_OK	       0x2
-#define RNIC_CQE_L4_OK	       0x4
-#define RNIC_CQE_VLAN_STRIPPED 0x1
+/* hds_ip_ext: which headers were found well, lengths and checksums included. */
+#define RNIC_CQE_L2_OK 0x1
+#define RNIC_CQE_L3_OK 0x2
+#define RNIC_CQE_L4_OK 0x4
+
+/* l4_l3_hdr_type: l4[6:4], l3[3:2], and what else is said of the headers. */
+#define RNIC_CQE_VLAN_STRIPPED 0x01 /* vlan_info has the tag that was there */
+#define RNIC_CQE_IP_OPTIONS    0x02
+#define RNIC_CQE_IP_FRAGMENT   0x80
+#define RNIC_CQE_L3_TYPE_MASK  0x0c
+#define RNIC_CQE_L4_TYPE_MASK  0x70
+
+enum rnic_cqe_hdr_type {
+	RNIC_CQE_L3_IPV6 = 0x04,
+	RNIC_CQE_L3_IPV4 = 0x08,
+	RNIC_CQE_L4_TCP_NO_ACK = 0x10,
+	RNIC_CQE_L4_UDP = 0x20,
+	RNIC_CQE_L4_TCP_ACK_NO_DATA = 0x30,
+	RNIC_CQE_L4_TCP_ACK_AND_DATA = 0x40,
+};
+
+/* rx_hash_type: what of the frame is in the hash; 0: there is none. Two bits each. */
+enum rnic_cqe_hash_type {
+	RNIC_CQE_HASH_SRC_IPV4 = 0x01,
+	RNIC_CQE_HASH_SRC_IPV6 = 0x02,
+	RNIC_CQE_HASH_DST_IPV4 = 0x04,
+	RNIC_CQE_HASH_DST_IPV6 = 0x08,
+	RNIC_CQE_HASH_TCP_SPORT = 0x10,
+	RNIC_CQE_HASH_UDP_SPORT = 0x20,
+	RNIC_CQE_HASH_TCP_DPORT = 0x40,
+	RNIC_CQE_HASH_UDP_DPORT = 0x80,
+};
 
 enum rnic_cqe_syndrome {
 	RNIC_SYND_LOCAL_LENGTH = 0x01,

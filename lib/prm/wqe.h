@@ -62,7 +62,7 @@ struct rnic_wqe_eth {
 	uint8_t rsvd_05;
 	struct rnic_be16 mss;
 	struct rnic_be32 flow_table_metadata;
-	/* [9:0]; bit 15 and bit 14: VLAN insertion, then the tag follows */
+	/* [9:0]; with bit 15 there is no inline header: a VLAN tag is inserted, its TCI follows */
 	struct rnic_be16 inline_header_size;
 	uint8_t inline_header_start[2];
 };
@@ -91,6 +91,7 @@ enum rnic_wqe_inline_cap {
 #define RNIC_WQE_ETH_L4_CSUM	      0x80
 #define RNIC_WQE_ETH_INLINE_SIZE_MASK 0x03ff
 #define RNIC_WQE_ETH_INSERT_VLAN      0x8000
+#define RNIC_WQE_ETH_SVLAN	      0x0001 /* with INSERT_VLAN: type 0x88a8 instead of 0x8100 */
 
 /* What a WRITE, a READ or an atomic means at the peer; follows the control segment. */
 struct rnic_wqe_raddr {
