@@ -76,6 +76,9 @@ static const struct general_row general[] = {
 	{ GENERAL(RETRANSMISSION_Q_COUNTERS), 1 },
 	{ GENERAL(ENHANCED_ERROR_Q_COUNTERS), 1 },
 	{ GENERAL(RTS2RTS_QP_COUNTERS_SET_ID), 1 },
+	/* of the time in completions and of the internal timer: nanoseconds */
+	{ GENERAL(DEVICE_FREQUENCY_MHZ), 1000 },
+	{ GENERAL(DEVICE_FREQUENCY_KHZ), 1000000 },
 	/* pages and registers */
 	{ GENERAL(LOG_PG_SZ), 12 },
 	{ GENERAL(UAR_SZ), 1 },
@@ -147,6 +150,11 @@ ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
 					: RNIC_WQE_INLINE_CAP_NOT_REQUIRED);
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE, !inline_l2);
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_RSS_IND_TBL_CAP, SOFTRNIC_LOG_MAX_RQT_SIZE);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_CSUM_CAP, 1);
+	/* Stripping; insertion takes the place of the inline header, so there is none where that is demanded. */
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_VLAN_CAP, 1);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT, !inline_l2);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_MAX_LSO_CAP, SOFTRNIC_LOG_MAX_LSO);
 }
 
 static void

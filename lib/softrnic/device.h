@@ -184,6 +184,7 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_RMP_SIZE 15
 #define SOFTRNIC_LOG_MAX_MESSAGE  30
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
+#define SOFTRNIC_LOG_MAX_LSO	  16 /* bytes of payload of a large send */
 #define SOFTRNIC_LOG_MAX_FT_SIZE  16
 #define SOFTRNIC_LOG_MAX_FLOW	  16 /* entries of all flow tables */
 #define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
@@ -475,10 +476,11 @@ unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsi
 
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
 #define SOFTRNIC_FRAME_PIECES 64
+#define SOFTRNIC_FRAME_SPARE  2 /* more, where a header takes the place of bytes within a piece */
 struct softrnic_frame {
 	uint32_t length; /* bytes, without FCS */
 	uint32_t count;
-	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
+	struct iovec pieces[SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE];
 };
 
 /* What steering found out about a frame, for its CQE. */
@@ -488,6 +490,9 @@ struct softrnic_rx_info {
 	uint8_t hash_type;
 	uint8_t l4_l3_hdr_type;
 	uint8_t hds_ip_ext;
+	bool tagged;	    /* opens with a VLAN tag that queues may strip */
+	uint16_t vlan_info; /* the tag, once it is stripped */
+	uint16_t checksum;  /* of the IP packet, as its bytes stand in memory */
 };
 
 /* Flush what was posted to a few queues in ERR since: no doorbell tells of it. */

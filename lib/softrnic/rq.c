@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #include "cq.h"
+#include "eth/eth.h"
 #include "tpt.h"
 
-#define RQ_STRIDE_LOG_MIN 4 /* one data segment */
+#define RQ_STRIDE_LOG_MIN 4  /* one data segment */
+#define RQ_ADDRESSES	  12 /* of a frame: a VLAN tag follows */
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
@@ -238,6 +240,29 @@ rq_no_buffer(struct softrnic *dev, struct softrnic_rq *rq)
 		rq->counter->roce.out_of_buffer++;
 }
 
+/* Without its first VLAN tag, which the completion has instead. */
+static __attribute__((noinline)) void
+rq_receive_stripped(struct softrnic *dev, struct softrnic_rq *rq,
+		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+{
+	uint8_t head[RQ_ADDRESSES + SOFTRNIC_VLAN_TAG];
+	struct softrnic_rx_info stripped = *info;
+	uint16_t consumer = rq->consumer;
+	struct softrnic_frame rest;
+
+	softrnic_frame_gather(frame, head, sizeof(head));
+	stripped.tagged = false;
+	stripped.vlan_info = softrnic_load16(head + RQ_ADDRESSES + 2);
+	stripped.l4_l3_hdr_type |= RNIC_CQE_VLAN_STRIPPED;
+	rest.length = RQ_ADDRESSES;
+	rest.count = 1;
+	rest.pieces[0].iov_base = head;
+	rest.pieces[0].iov_len = RQ_ADDRESSES;
+	softrnic_frame_append(&rest, frame, sizeof(head));
+	softrnic_rq_receive(dev, rq, &rest, &stripped);
+	dev->stats.rx_vlans += rq->consumer != consumer;
+}
+
 void
 softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
@@ -245,6 +270,10 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 	struct rnic_cqe *cqe;
 	int ret;
 
+	if (__builtin_expect(info->tagged && !rq->vsd, 0)) {
+		rq_receive_stripped(dev, rq, frame, info);
+		return;
+	}
 	if (__builtin_expect(rq->state != RNIC_WQ_STATE_RDY, 0)) {
 		rq_no_buffer(dev, rq);
 		return;
@@ -278,6 +307,8 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 	cqe->rx_hash_type = info->hash_type;
 	cqe->hds_ip_ext = info->hds_ip_ext;
 	cqe->l4_l3_hdr_type = info->l4_l3_hdr_type;
+	cqe->vlan_info = rnic_cpu_to_be16(info->vlan_info);
+	cqe->checksum.raw = info->checksum;
 	cqe->srqn_user_index = rnic_cpu_to_be32(rq->user_index);
 	cqe->byte_count = rnic_cpu_to_be32(frame->length);
 	cqe->timestamp = rnic_cpu_to_be64(dev->now);

@@ -157,6 +157,12 @@ struct softrnic_stats {
 	uint64_t wqes, cqes, eqes, interrupts;
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
+	/** Frames whose checksums were inserted, frames that got a VLAN tag. */
+	uint64_t tx_checksums, tx_vlans;
+	/** WQEs that asked for segmentation, and the frames that they became. */
+	uint64_t tx_lso, tx_lso_frames;
+	/** IP packets whose checksums were looked at and right, or wrong; frames whose VLAN tag was taken out. */
+	uint64_t rx_checksums_good, rx_checksums_bad, rx_vlans;
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
 	/**
 	 * RoCE packets that no queue pair took: not for us, not as its path says, or in a state that receives nothing; no

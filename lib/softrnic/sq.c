@@ -26,6 +26,14 @@ struct sq_wqe {
 	uint32_t length; /* ds * 16 */
 } __attribute__((aligned(64)));
 
+/* What an Ethernet segment asks for. */
+struct sq_ask {
+	uint32_t inline_bytes;
+	uint32_t tag; /* VLAN to insert, type and TCI; 0: none */
+	uint8_t cs_flags;
+	bool offloads; /* more than sending: tag and cs_flags count */
+};
+
 /* Why a WQE failed; 0: it did not. */
 #define SQ_OK 0
 
@@ -154,53 +162,140 @@ sq_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	return SQ_OK;
 }
 
-/* The Ethernet segment: only what our capabilities offer may be asked for. */
-static inline int
-sq_check_eth(const struct sq_wqe *wqe, uint32_t *inline_bytes)
+/* The same for a frame whose WQE asks for more than sending. */
+static __attribute__((noinline)) int
+sq_transmit_offloaded(struct softrnic *dev, const struct softrnic_frame *frame,
+		      const struct sq_ask *ask)
 {
-	const struct rnic_wqe_eth *eth =
-		(const struct rnic_wqe_eth *)(wqe->bytes + sizeof(struct rnic_wqe_ctrl));
+	uint32_t length = frame->length + (ask->tag != 0 ? SOFTRNIC_VLAN_TAG : 0);
+
+	if (frame->length == 0 || length > softrnic_eth_frame_limit(dev))
+		return RNIC_SYND_LOCAL_LENGTH;
+	softrnic_offload_send(dev, frame, ask->tag, ask->cs_flags);
+	return SQ_OK;
+}
+
+static inline const struct rnic_wqe_eth *
+sq_eth(const struct sq_wqe *wqe)
+{
+	return (const struct rnic_wqe_eth *)(wqe->bytes + sizeof(struct rnic_wqe_ctrl));
+}
+
+/* Only what our capabilities offer may be asked for: there are no tunnels. */
+static __attribute__((noinline)) int
+sq_read_offloads(const struct softrnic *dev, const struct sq_wqe *wqe, struct sq_ask *ask)
+{
+	const struct rnic_wqe_eth *eth = sq_eth(wqe);
 	uint32_t size = rnic_be16_to_cpu(eth->inline_header_size);
 
-	if (wqe->length < sizeof(struct rnic_wqe_ctrl) + sizeof(*eth) || eth->cs_flags != 0 ||
-	    (size & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK) != 0)
+	if ((eth->cs_flags & ~(RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM)) != 0)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	*inline_bytes = size;
+	ask->offloads = true;
+	ask->cs_flags = eth->cs_flags;
+	if ((size & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK) == 0)
+		return SQ_OK;
+	/* The tag stands where an inline header would. */
+	if ((size & ~(uint32_t)RNIC_WQE_ETH_SVLAN) != RNIC_WQE_ETH_INSERT_VLAN ||
+	    dev->conf.inline_l2)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	ask->tag = (uint32_t)((size & RNIC_WQE_ETH_SVLAN) != 0 ? SOFTRNIC_ETHERTYPE_SVLAN
+							       : SOFTRNIC_ETHERTYPE_CVLAN)
+			   << 16 |
+		   softrnic_load16(eth->inline_header_start);
+	ask->inline_bytes = 0;
+	return SQ_OK;
+}
+
+/* The Ethernet segment. */
+static inline int
+sq_read_eth(const struct softrnic *dev, const struct sq_wqe *wqe, struct sq_ask *ask)
+{
+	const struct rnic_wqe_eth *eth = sq_eth(wqe);
+
+	if (wqe->length < sizeof(struct rnic_wqe_ctrl) + sizeof(*eth))
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	ask->inline_bytes = rnic_be16_to_cpu(eth->inline_header_size);
+	ask->offloads = false;
+	ask->tag = 0;
+	if (__builtin_expect((eth->cs_flags |
+			      (ask->inline_bytes & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK)) == 0,
+			     1))
+		return SQ_OK;
+	return sq_read_offloads(dev, wqe, ask);
+}
+
+/* The inline header as a frame's begin, if it is all there; *at: where data segments follow. */
+static inline int
+sq_inline_header(const struct sq_wqe *wqe, uint32_t bytes, struct softrnic_frame *frame,
+		 uint32_t *at)
+{
+	const uint32_t inline_at =
+		sizeof(struct rnic_wqe_ctrl) + offsetof(struct rnic_wqe_eth, inline_header_start);
+
+	*at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
+	frame->length = bytes;
+	frame->count = 0;
+	if (bytes == 0)
+		return SQ_OK;
+	if (bytes > wqe->length - inline_at)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	frame->pieces[0].iov_base = (void *)(uintptr_t)(wqe->bytes + inline_at);
+	frame->pieces[0].iov_len = bytes;
+	frame->count = 1;
+	if (inline_at + bytes > *at)
+		*at = (inline_at + bytes + RNIC_WQE_DS_BYTES - 1) & ~(RNIC_WQE_DS_BYTES - 1u);
 	return SQ_OK;
 }
 
 static int
 sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
 {
-	const uint32_t inline_at =
-		sizeof(struct rnic_wqe_ctrl) + offsetof(struct rnic_wqe_eth, inline_header_start);
 	struct softrnic_frame frame;
-	uint32_t inline_bytes, at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
+	struct sq_ask ask;
+	uint32_t at;
 	int ret;
 
-	ret = sq_check_eth(wqe, &inline_bytes);
+	ret = sq_read_eth(dev, wqe, &ask);
 	if (ret != SQ_OK)
 		return ret;
-	if (__builtin_expect(inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2, 0))
+	if (__builtin_expect(ask.inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2, 0))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	frame.length = inline_bytes;
-	frame.count = 0;
-	if (inline_bytes > 0) {
-		if (inline_bytes > wqe->length - inline_at)
-			return RNIC_SYND_LOCAL_QP_OPERATION;
-		frame.pieces[0].iov_base = (void *)(uintptr_t)(wqe->bytes + inline_at);
-		frame.pieces[0].iov_len = inline_bytes;
-		frame.count = 1;
-		if (inline_at + inline_bytes > at)
-			at = (inline_at + inline_bytes + RNIC_WQE_DS_BYTES - 1) &
-			     ~(RNIC_WQE_DS_BYTES - 1u);
-	}
-	while (at < wqe->length) {
+	ret = sq_inline_header(wqe, ask.inline_bytes, &frame, &at);
+	while (ret == SQ_OK && at < wqe->length)
 		ret = sq_gather(dev, sq, wqe, &at, &frame);
+	if (ret != SQ_OK)
+		return ret;
+	if (__builtin_expect(ask.offloads, 0))
+		return sq_transmit_offloaded(dev, &frame, &ask);
+	return sq_transmit(dev, &frame);
+}
+
+/* Large send: the headers are inline, data segments are the payload. */
+static __attribute__((noinline)) int
+sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
+	      unsigned int *packets)
+{
+	struct softrnic_frame header, payload;
+	struct sq_ask ask;
+	uint32_t at;
+	int ret;
+
+	ret = sq_read_eth(dev, wqe, &ask);
+	if (ret == SQ_OK)
+		ret = sq_inline_header(wqe, ask.inline_bytes, &header, &at);
+	if (ret != SQ_OK)
+		return ret;
+	if (header.count == 0)
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	payload.length = 0;
+	payload.count = 0;
+	while (at < wqe->length) {
+		ret = sq_gather(dev, sq, wqe, &at, &payload);
 		if (ret != SQ_OK)
 			return ret;
 	}
-	return sq_transmit(dev, &frame);
+	return softrnic_offload_lso(dev, header.pieces[0].iov_base, header.length,
+				    rnic_be16_to_cpu(sq_eth(wqe)->mss), &payload, packets);
 }
 
 /* Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. */
@@ -208,21 +303,24 @@ static int
 sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
 	      unsigned int *packets)
 {
+	uint32_t at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
 	struct softrnic_frame frame;
-	uint32_t inline_bytes, at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
+	struct sq_ask ask;
 	int ret;
 
-	ret = sq_check_eth(wqe, &inline_bytes);
+	ret = sq_read_eth(dev, wqe, &ask);
 	if (ret != SQ_OK)
 		return ret;
-	if (!sq->multi_packet || inline_bytes != 0 || dev->conf.inline_l2)
+	if (!sq->multi_packet || ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	while (at < wqe->length) {
 		frame.length = 0;
 		frame.count = 0;
 		ret = sq_gather(dev, sq, wqe, &at, &frame);
 		if (ret == SQ_OK)
-			ret = sq_transmit(dev, &frame);
+			ret = __builtin_expect(ask.offloads, 0)
+				      ? sq_transmit_offloaded(dev, &frame, &ask)
+				      : sq_transmit(dev, &frame);
 		if (ret != SQ_OK)
 			return ret;
 		++*packets;
@@ -271,6 +369,8 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 			ret = sq_send(dev, sq, &wqe);
 		else if (opcode == RNIC_WQE_NOP)
 			ret = SQ_OK;
+		else if (opcode == RNIC_WQE_LSO)
+			ret = sq_send_large(dev, sq, &wqe, packets);
 	}
 	if (__builtin_expect(ret == SQ_OK, 1)) {
 		sq_complete(dev, sq, &wqe.ctrl);

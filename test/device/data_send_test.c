@@ -350,7 +350,8 @@ test_unknown_opcodes(void **state)
 	uint32_t opcode;
 
 	for (opcode = 1; opcode < 256; opcode++) {
-		if (opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_ENHANCED_MPSW)
+		if (opcode == RNIC_WQE_SEND || opcode == RNIC_WQE_ENHANCED_MPSW ||
+		    opcode == RNIC_WQE_LSO)
 			continue;
 		dp_wqe(&f->sq, (uint8_t)opcode, 3, RNIC_WQE_CE_ALWAYS);
 		dp_wqe_data(&f->sq, 2, f->out, 64);
@@ -382,11 +383,16 @@ test_bad_control_segments(void **state)
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
 	eth = dp_wqe_at(&f->sq, 1);
-	eth->cs_flags = RNIC_WQE_ETH_L3_CSUM;
+	eth->cs_flags = RNIC_WQE_ETH_L3_INNER_CSUM;
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
 	eth = dp_wqe_at(&f->sq, 1);
-	eth->inline_header_size = rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN);
+	eth->cs_flags = RNIC_WQE_ETH_L4_CSUM | RNIC_WQE_ETH_L4_INNER_CSUM;
+	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
+	/* A tag to insert and an inline header: there is room for one of them. */
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&f->sq, 1);
+	eth->inline_header_size = rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN | 18);
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* Inline data that runs out of the WQE. */
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);

@@ -240,7 +240,8 @@ test_hashes_choose_the_queue(void **state)
 	for (i = 0; i < VECTORS; i++) {
 		assert_int_equal(send_tcp(f, &vectors[i], &cqe), order[vectors[i].with_ports % 4]);
 		assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), vectors[i].with_ports);
-		assert_int_not_equal(cqe.rx_hash_type, 0);
+		/* Both addresses of IPv4, both ports of TCP. */
+		assert_int_equal(cqe.rx_hash_type, 0x55);
 	}
 	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_TIRN, tir);
 	rnic_modify_tir_in_set(&modify, RNIC_MODIFY_TIR_IN_BITMASK, MODIFY_HASH);
@@ -250,6 +251,7 @@ test_hashes_choose_the_queue(void **state)
 	for (i = 0; i < VECTORS; i++) {
 		assert_int_equal(send_tcp(f, &vectors[i], &cqe), order[vectors[i].without % 4]);
 		assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), vectors[i].without);
+		assert_int_equal(cqe.rx_hash_type, 0x05);
 	}
 	/* A table of one: all there, as drivers do before and after their queues run. */
 	assert_int_equal(modify_rqt(f, rqt, last, 1), 0);
@@ -320,8 +322,56 @@ test_hashes_of_ipv6(void **state)
 			assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), hash);
 			/* L4 TCP, L3 IPv6 */
 			assert_int_equal(cqe.l4_l3_hdr_type, 1 << 4 | 1 << 2);
+			assert_int_equal(cqe.rx_hash_type, ports ? 0x5a : 0x0a);
 		}
 	}
+}
+
+/* What of its fields a frame has not is not in the hash, and the completion says so. */
+static void
+test_hashes_of_what_there_is(void **state)
+{
+	static const int order[QUEUES] = { 0, 1, 2, 3 };
+	static const struct {
+		uint8_t proto;
+		uint8_t fragment[2];
+		bool ports;
+		uint8_t type;
+	} rows[] = {
+		{ 6, { 0, 0 }, true, 0x55 },	     /* TCP */
+		{ 17, { 0, 0 }, true, 0xa5 },	     /* UDP */
+		{ 6, { 0x40, 0 }, true, 0x55 },	     /* not to be fragmented */
+		{ 6, { 0x20, 0 }, false, 0x05 },     /* a first fragment */
+		{ 17, { 0x00, 0x10 }, false, 0x05 }, /* one behind it */
+		{ 1, { 0, 0 }, false, 0x05 },	     /* ICMP */
+	};
+	struct fixture *f = *state;
+	uint32_t tir = create_tir(f, create_rqt(f, order), SRC_IP | DST_IP | SPORT | DPORT);
+	const struct vector *v = &vectors[2];
+	struct rnic_cqe cqe;
+	uint32_t i, hash;
+
+	entry_to_tir(f, tir);
+	send_tcp(f, v, &cqe);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->out[23] = rows[i].proto;
+		memcpy(f->out + 20, rows[i].fragment, 2);
+		dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+		dp_wqe_data(&f->sq, 2, f->out, 64);
+		dp_sq_ring(&f->sq);
+		hash = rows[i].ports ? v->with_ports : v->without;
+		assert_int_equal(arrived(f, &cqe), hash % QUEUES);
+		assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), hash);
+		assert_int_equal(cqe.rx_hash_type, rows[i].type);
+	}
+	/* No IP: no hash, the first queue. */
+	f->out[13] = 0x06;
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_sq_ring(&f->sq);
+	assert_int_equal(arrived(f, &cqe), 0);
+	assert_int_equal(rnic_be32_to_cpu(cqe.rx_hash_result), 0);
+	assert_int_equal(cqe.rx_hash_type, 0);
 }
 
 /* A TIR goes over to another table while frames come. */
@@ -749,6 +799,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_hashes_choose_the_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hashes_of_ipv6, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_of_what_there_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tir_changes_its_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symmetric_hashes_join_both_directions, setup,
 						teardown),

@@ -20,6 +20,26 @@ softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room, uint32_
 }
 
 void
+softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *from, uint32_t skip)
+{
+	uint32_t i;
+	size_t n;
+
+	for (i = 0; i < from->count; i++) {
+		n = from->pieces[i].iov_len;
+		if (skip >= n) {
+			skip -= (uint32_t)n;
+			continue;
+		}
+		to->pieces[to->count].iov_base = (uint8_t *)from->pieces[i].iov_base + skip;
+		to->pieces[to->count].iov_len = n - skip;
+		to->length += (uint32_t)(n - skip);
+		to->count++;
+		skip = 0;
+	}
+}
+
+void
 softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;

@@ -49,6 +49,10 @@ softrnic_frame_head(const struct softrnic_frame *frame, uint8_t *room, uint32_t 
 	return softrnic_frame_gather(frame, room, bytes);
 }
 
+/* Behind what is in `to`: the other frame without its first `skip` bytes. There must be room for its pieces. */
+void softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *from,
+			   uint32_t skip);
+
 /* Index into packet counters by destination: unicast, multicast, broadcast. */
 enum softrnic_eth_class {
 	SOFTRNIC_ETH_UNICAST,
@@ -83,11 +87,77 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 /* Is it a unicast address of the vport, its own or one of its list? */
 bool softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac);
 
+/* ---- Headers and checksums (checksum.c). ---- */
+
+#define SOFTRNIC_ETHERTYPE_IPV4	 0x0800
+#define SOFTRNIC_ETHERTYPE_IPV6	 0x86dd
+#define SOFTRNIC_ETHERTYPE_CVLAN 0x8100
+#define SOFTRNIC_ETHERTYPE_SVLAN 0x88a8
+#define SOFTRNIC_VLAN_TAG	 4 /* bytes */
+#define SOFTRNIC_PROTO_TCP	 6
+#define SOFTRNIC_PROTO_UDP	 17
+
+static inline uint16_t
+softrnic_load16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static inline bool
+softrnic_is_vlan(uint16_t type)
+{
+	return type == SOFTRNIC_ETHERTYPE_CVLAN || type == SOFTRNIC_ETHERTYPE_SVLAN;
+}
+
+/* An IP packet in a frame, behind at most two tags. Offsets count from the frame's start. */
+struct softrnic_headers {
+	uint32_t l3, l4;
+	uint32_t
+		ip_bytes; /* of the packet, as its header says: nobody has checked it against the frame */
+	uint8_t version; /* 4 or 6 */
+	uint8_t proto;	 /* TCP or UDP with its whole header (TCP: without options) there; else 0 */
+	bool fragment;
+};
+
+/*
+ * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nobody else changes. Extension headers
+ * of IPv6 are not followed.
+ */
+bool softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers);
+
+/*
+ * Write the checksums that cs_flags ask for (RNIC_WQE_ETH_L3_CSUM, L4_CSUM) into the headers at `head`, where the frame
+ * begins with them. What the fields held counts for nothing. Of a fragment, or without that header: none.
+ */
+void softrnic_checksums_insert(const struct softrnic_frame *frame, uint8_t *head,
+			       const struct softrnic_headers *headers, uint8_t cs_flags);
+
+/* Of a received IP or tagged frame: header types, and whether its checksums are right. head: its first bytes. */
+void softrnic_headers_receive(struct softrnic *dev, const struct softrnic_frame *frame,
+			      const uint8_t *head, uint32_t bytes, struct softrnic_rx_info *info);
+
+/* ---- Offloads of sending (offload.c). ---- */
+
+/*
+ * Send the frame with a VLAN tag inserted (type and TCI; 0: none), then with the checksums that cs_flags ask for. The
+ * sender's memory stays as it is.
+ */
+void softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, uint32_t tag,
+			   uint8_t cs_flags);
+
+/*
+ * Large send: the payload in frames of mss bytes each, behind a copy of the header that is right for it, with all its
+ * checksums. *packets grows by the frames. 0, or enum rnic_cqe_syndrome: then nothing was sent.
+ */
+int softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t header_bytes,
+			 uint32_t mss, const struct softrnic_frame *payload, unsigned int *packets);
+
 /* Steering (steer.c): send the frame through the flow tables. */
 void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 		    uint32_t head_bytes);
 
-/* Toeplitz hash of `bytes` of input under a key of 40 bytes (rss.c). */
+/* Toeplitz hash of at most 36 bytes of input under a key of 40 bytes (rss.c). */
+#define SOFTRNIC_TOEPLITZ_INPUT 36
 uint32_t softrnic_toeplitz(const uint8_t key[40], const uint8_t *input, uint32_t bytes);
 
 #endif

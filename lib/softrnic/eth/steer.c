@@ -6,18 +6,7 @@
 #include "eth/eth.h"
 #include "eth/steer.h"
 
-#define ETHERTYPE_IPV4	0x0800
-#define ETHERTYPE_IPV6	0x86dd
-#define ETHERTYPE_CVLAN 0x8100
-#define ETHERTYPE_SVLAN 0x88a8
-#define PROTO_TCP	6
-#define PROTO_UDP	17
-
-/* Header types in CQEs: l4_hdr_type[6:4], l3_hdr_type[3:2]. */
-#define CQE_L3_IPV6 0x1
-#define CQE_L3_IPV4 0x2
-#define CQE_L4_TCP  0x1
-#define CQE_L4_UDP  0x2
+#define IPV6_FRAGMENT_HEADER 44
 
 /* Bits of rx_hash_field_select. */
 #define RX_HASH_SRC_IP	 0x1
@@ -25,27 +14,21 @@
 #define RX_HASH_L4_SPORT 0x4
 #define RX_HASH_L4_DPORT 0x8
 
-static uint16_t
-load16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
 static void
 parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4, uint32_t bytes)
 {
-	if (proto == PROTO_UDP && bytes >= 4) {
+	if (proto == SOFTRNIC_PROTO_UDP && bytes >= 4) {
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_SPORT,
-					       load16(l4));
+					       softrnic_load16(l4));
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT,
-					       load16(l4 + 2));
-	} else if (proto == PROTO_TCP && bytes >= 14) {
+					       softrnic_load16(l4 + 2));
+	} else if (proto == SOFTRNIC_PROTO_TCP && bytes >= 14) {
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_SPORT,
-					       load16(l4));
+					       softrnic_load16(l4));
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT,
-					       load16(l4 + 2));
+					       softrnic_load16(l4 + 2));
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_FLAGS,
-					       load16(l4 + 12) & 0x1ff);
+					       softrnic_load16(l4 + 12) & 0x1ff);
 	}
 }
 
@@ -58,7 +41,7 @@ parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t b
 	if (bytes < 20 || ip[0] >> 4 != 4)
 		return;
 	header = (ip[0] & 0xfu) * 4;
-	fragment = (load16(ip + 6) & 0x3fff) != 0;
+	fragment = (softrnic_load16(ip + 6) & 0x3fff) != 0;
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 4);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[9]);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP, ip[1] >> 2);
@@ -80,10 +63,12 @@ parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t b
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 6);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[6]);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP,
-				       (load16(ip) >> 6) & 0x3f);
+				       (softrnic_load16(ip) >> 6) & 0x3f);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN,
-				       (load16(ip) >> 4) & 3);
+				       (softrnic_load16(ip) >> 4) & 3);
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[7]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG,
+				       ip[6] == IPV6_FRAGMENT_HEADER);
 	memcpy((uint8_t *)set + 0x20, ip + 8, 16);
 	memcpy((uint8_t *)set + 0x30, ip + 24, 16);
 	parse_l4(set, ip[6], ip + 40, bytes - 40);
@@ -94,30 +79,30 @@ static void
 parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
 {
 	struct rnic_fte_match_set_lyr_2_4 *set = (struct rnic_fte_match_set_lyr_2_4 *)key;
-	uint16_t type = load16(head + 12);
+	uint16_t type = softrnic_load16(head + 12);
 	uint32_t at = SOFTRNIC_ETH_HEADER;
 
 	memset(key, 0, sizeof(*key));
 	memcpy((uint8_t *)set + 0x00, head + 6, 6);
 	memcpy((uint8_t *)set + 0x08, head, 6);
-	if ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && bytes >= at + 4) {
+	if (softrnic_is_vlan(type) && bytes >= at + 4) {
 		memcpy((uint8_t *)set + 0x0e, head + at, 2);
 		rnic_fte_match_set_lyr_2_4_set(set,
-					       type == ETHERTYPE_CVLAN
+					       type == SOFTRNIC_ETHERTYPE_CVLAN
 						       ? RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG
 						       : RNIC_FTE_MATCH_SET_LYR_2_4_SVLAN_TAG,
 					       1);
-		type = load16(head + at + 2);
+		type = softrnic_load16(head + at + 2);
 		at += 4;
-		if ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && bytes >= at + 4) {
-			type = load16(head + at + 2);
+		if (softrnic_is_vlan(type) && bytes >= at + 4) {
+			type = softrnic_load16(head + at + 2);
 			at += 4;
 		}
 	}
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, type);
-	if (type == ETHERTYPE_IPV4)
+	if (type == SOFTRNIC_ETHERTYPE_IPV4)
 		parse_ipv4(set, head + at, bytes - at);
-	else if (type == ETHERTYPE_IPV6)
+	else if (type == SOFTRNIC_ETHERTYPE_IPV6)
 		parse_ipv6(set, head + at, bytes - at);
 }
 
@@ -222,7 +207,28 @@ hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes
 	return n;
 }
 
-/* Which queue of an indirect TIR: the hash over the header fields that the TIR selects. */
+/* What a completion says of the fields that went into the hash. */
+static uint8_t
+hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
+{
+	uint8_t type = 0;
+
+	if ((fields & RX_HASH_SRC_IP) != 0)
+		type |= version == 4 ? RNIC_CQE_HASH_SRC_IPV4 : RNIC_CQE_HASH_SRC_IPV6;
+	if ((fields & RX_HASH_DST_IP) != 0)
+		type |= version == 4 ? RNIC_CQE_HASH_DST_IPV4 : RNIC_CQE_HASH_DST_IPV6;
+	if (!has_l4)
+		return type;
+	if ((fields & RX_HASH_L4_SPORT) != 0)
+		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_SPORT
+						    : RNIC_CQE_HASH_UDP_SPORT;
+	if ((fields & RX_HASH_L4_DPORT) != 0)
+		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_DPORT
+						    : RNIC_CQE_HASH_UDP_DPORT;
+	return type;
+}
+
+/* Which queue of an indirect TIR: the hash over the header fields that the TIR selects, as far as the frame has them. */
 static struct softrnic_rq *
 spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softrnic_rx_info *info)
 {
@@ -235,10 +241,12 @@ spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softr
 		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
 	uint64_t proto =
 		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
+	bool has_l4 = (proto == SOFTRNIC_PROTO_TCP || proto == SOFTRNIC_PROTO_UDP) &&
+		      rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG) == 0;
 	uint32_t ip_at = version == 4 ? 0x2c : 0x20, ip_bytes = version == 4 ? 4 : 16;
-	uint32_t l4_at = proto == PROTO_UDP ? 0x1c : 0x14, n;
+	uint32_t l4_at = proto == SOFTRNIC_PROTO_UDP ? 0x1c : 0x14, n;
 	bool symmetric = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC) != 0;
-	uint8_t input[36];
+	uint8_t input[SOFTRNIC_TOEPLITZ_INPUT];
 
 	if (tir->rqt == NULL || tir->rqt->size == 0)
 		return NULL;
@@ -246,49 +254,41 @@ spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softr
 		n = hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
 			      (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
 			      symmetric);
-		n += hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
-			       (fields & RX_HASH_L4_SPORT) != 0, (fields & RX_HASH_L4_DPORT) != 0,
-			       symmetric);
+		if (has_l4)
+			n += hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
+				       (fields & RX_HASH_L4_SPORT) != 0,
+				       (fields & RX_HASH_L4_DPORT) != 0, symmetric);
 		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
-		info->hash_type = (uint8_t)fields;
+		info->hash_type = hash_type(fields, version, proto, has_l4);
 	}
 	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
 }
 
-/* What the CQE says of the headers. Nothing is verified, so no checksum bit goes with it. */
-static inline uint8_t
-header_types(const uint8_t *head, uint32_t bytes)
+/* Has it headers that a completion tells of? By its type, of which all others are passed by. */
+static inline bool
+frame_has_headers(const uint8_t *head)
 {
-	uint32_t at = 12, l4 = 0, proto;
-	uint16_t type = load16(head + at);
+	uint16_t type = softrnic_load16(head + 12);
 
-	while ((type == ETHERTYPE_CVLAN || type == ETHERTYPE_SVLAN) && at < 20 && bytes >= at + 6) {
-		at += 4;
-		type = load16(head + at);
-	}
-	at += 2;
-	if (type == ETHERTYPE_IPV4 && bytes >= at + 20) {
-		proto = (load16(head + at + 6) & 0x3fff) == 0 ? head[at + 9] : 0;
-		l4 = proto == PROTO_TCP ? CQE_L4_TCP : proto == PROTO_UDP ? CQE_L4_UDP : 0;
-		return (uint8_t)(l4 << 4 | CQE_L3_IPV4 << 2);
-	}
-	if (type == ETHERTYPE_IPV6 && bytes >= at + 40) {
-		proto = head[at + 6];
-		l4 = proto == PROTO_TCP ? CQE_L4_TCP : proto == PROTO_UDP ? CQE_L4_UDP : 0;
-		return (uint8_t)(l4 << 4 | CQE_L3_IPV6 << 2);
-	}
-	return 0;
+	return type == SOFTRNIC_ETHERTYPE_IPV4 || type == SOFTRNIC_ETHERTYPE_IPV6 ||
+	       softrnic_is_vlan(type);
 }
 
 /* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
 static void
-deliver(struct softrnic *dev, const struct softrnic_frame *frame, const struct steer_result *result,
-	const struct steer_key *key, uint8_t types)
+deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
 {
-	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK, .l4_l3_hdr_type = types };
+	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 	struct softrnic_rq *rq;
 	uint32_t i;
 
+	if (result->count == 0) {
+		dev->stats.rx_unmatched++;
+		return;
+	}
+	if (frame_has_headers(head))
+		softrnic_headers_receive(dev, frame, head, head_bytes, &info);
 	for (i = 0; i < result->count; i++) {
 		info.flow_tag = result->to[i].tag;
 		info.hash = 0;
@@ -301,8 +301,6 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const struct s
 		else
 			dev->stats.rx_unmatched++;
 	}
-	if (result->count == 0)
-		dev->stats.rx_unmatched++;
 }
 
 void
@@ -312,7 +310,6 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	struct softrnic_steering *steering = dev->steering;
 	struct steer_result result;
 	struct steer_key key;
-	uint8_t types = header_types(head, head_bytes);
 	uint64_t words[2];
 
 	/*
@@ -324,21 +321,20 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	if (__builtin_expect(steering->cached, 1) &&
 	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
 	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1]) {
-		deliver(dev, frame, &steering->cache, NULL, types);
+		deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
 		return;
 	}
 	parse(&key, head, head_bytes);
-	if (!steering->cacheable || load16(head + 12) == ETHERTYPE_CVLAN ||
-	    load16(head + 12) == ETHERTYPE_SVLAN) {
+	if (!steering->cacheable || softrnic_is_vlan(softrnic_load16(head + 12))) {
 		walk(steering, &key, &result);
-		deliver(dev, frame, &result, &key, types);
+		deliver(dev, frame, head, head_bytes, &result, &key);
 		return;
 	}
 	walk(steering, &key, &steering->cache);
 	steering->cache_key[0] = words[0] & steering->cache_mask[0];
 	steering->cache_key[1] = words[1] & steering->cache_mask[1];
 	steering->cached = true;
-	deliver(dev, frame, &steering->cache, &key, types);
+	deliver(dev, frame, head, head_bytes, &steering->cache, &key);
 }
 
 static bool

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a send queue does to frames on their way: VLAN tags, checksums, segmentation (PRM: "Ethernet Segment", "LSO").
+ *
+ * Headers are changed in copies of our own, payload stays where the sender has it. None of it is on the way of a frame
+ * that asks for nothing.
+ */
+#include "eth/eth.h"
+#include "tpt.h"
+
+#define LSO_BYTES_MAX  (1u << SOFTRNIC_LOG_MAX_LSO)
+#define LSO_FRAMES_MAX 2048 /* of one WQE: a poll must come to an end */
+/* Ethernet with two tags, IP and TCP with all options. */
+#define LSO_HEADER_MAX (SOFTRNIC_ETH_HEADER + 2 * SOFTRNIC_VLAN_TAG + 60 + 60)
+
+#define ADDRESSES	12
+#define IPV4_LENGTH	2
+#define IPV4_ID		4
+#define IPV6_LENGTH	4
+#define IPV6_BYTES	40
+#define TCP_SEQ		4
+#define TCP_DATA_OFFSET 12
+#define TCP_FLAGS	13
+#define TCP_FIN		0x01
+#define TCP_PSH		0x08
+#define TCP_CWR		0x80
+
+static void
+store16(uint8_t *bytes, uint32_t value)
+{
+	bytes[0] = (uint8_t)(value >> 8);
+	bytes[1] = (uint8_t)value;
+}
+
+static uint32_t
+load32(const uint8_t *bytes)
+{
+	return (uint32_t)softrnic_load16(bytes) << 16 | softrnic_load16(bytes + 2);
+}
+
+static void
+store32(uint8_t *bytes, uint32_t value)
+{
+	store16(bytes, value >> 16);
+	store16(bytes + 2, value);
+}
+
+void
+softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, uint32_t tag,
+		      uint8_t cs_flags)
+{
+	uint32_t bytes =
+		frame->length < SOFTRNIC_ETH_HEAD_MAX ? frame->length : SOFTRNIC_ETH_HEAD_MAX;
+	uint8_t room[SOFTRNIC_VLAN_TAG + SOFTRNIC_ETH_HEAD_MAX];
+	uint8_t *head = room + SOFTRNIC_VLAN_TAG;
+	struct softrnic_headers headers;
+	struct softrnic_frame out;
+
+	/* A runt is the port's to drop. */
+	if (frame->length < SOFTRNIC_ETH_HEADER) {
+		softrnic_eth_transmit(dev, frame);
+		return;
+	}
+	softrnic_frame_gather(frame, head, bytes);
+	SOFTRNIC_PRIVATE(room);
+	out.length = 0;
+	out.count = 1;
+	if (tag != 0) {
+		memmove(room, head, ADDRESSES);
+		store32(room + ADDRESSES, tag);
+		head = room;
+		out.length = SOFTRNIC_VLAN_TAG;
+		dev->stats.tx_vlans++;
+	}
+	out.length += bytes;
+	out.pieces[0].iov_base = head;
+	out.pieces[0].iov_len = out.length;
+	softrnic_frame_append(&out, frame, bytes);
+	if (cs_flags != 0 &&
+	    softrnic_headers_parse(head, (uint32_t)out.pieces[0].iov_len, &headers)) {
+		softrnic_checksums_insert(&out, head, &headers, cs_flags);
+		dev->stats.tx_checksums++;
+	}
+	softrnic_eth_transmit(dev, &out);
+}
+
+/* A walk over the payload. */
+struct lso_cursor {
+	const struct softrnic_frame *payload;
+	uint32_t piece;
+	size_t at; /* in it */
+};
+
+/* The next `bytes` bytes go behind what the frame has; they are there. */
+static void
+lso_take(struct lso_cursor *cursor, struct softrnic_frame *frame, uint32_t bytes)
+{
+	const struct iovec *from;
+	struct iovec *to;
+
+	frame->length += bytes;
+	while (bytes > 0) {
+		from = &cursor->payload->pieces[cursor->piece];
+		to = &frame->pieces[frame->count++];
+		to->iov_base = (uint8_t *)from->iov_base + cursor->at;
+		to->iov_len = from->iov_len - cursor->at;
+		if (to->iov_len > bytes) {
+			to->iov_len = bytes;
+			cursor->at += bytes;
+		} else {
+			cursor->piece++;
+			cursor->at = 0;
+		}
+		bytes -= (uint32_t)to->iov_len;
+	}
+}
+
+/* The header of the frame that carries the payload's bytes [at, at + bytes), the index'th one. */
+static void
+lso_header(uint8_t *head, struct softrnic_headers *headers, uint32_t header_bytes, uint32_t index,
+	   uint32_t at, uint32_t bytes, bool last)
+{
+	uint8_t *ip = head + headers->l3, *tcp = head + headers->l4;
+
+	headers->ip_bytes = header_bytes - headers->l3 + bytes;
+	if (headers->version == 4) {
+		store16(ip + IPV4_LENGTH, headers->ip_bytes);
+		store16(ip + IPV4_ID, softrnic_load16(ip + IPV4_ID) + index);
+	} else {
+		store16(ip + IPV6_LENGTH, headers->ip_bytes - IPV6_BYTES);
+	}
+	store32(tcp + TCP_SEQ, load32(tcp + TCP_SEQ) + at);
+	/* What ends the data stands at its end; a smaller window is told once. */
+	if (!last)
+		tcp[TCP_FLAGS] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+	if (index > 0)
+		tcp[TCP_FLAGS] &= (uint8_t)~TCP_CWR;
+}
+
+/* TCP over IP, and nothing behind the TCP header; lengths and checksums are ours to fill in. */
+static bool
+lso_header_fits(const uint8_t *header, uint32_t bytes, struct softrnic_headers *headers)
+{
+	return bytes >= SOFTRNIC_ETH_HEADER && bytes <= LSO_HEADER_MAX &&
+	       softrnic_headers_parse(header, bytes, headers) &&
+	       headers->proto == SOFTRNIC_PROTO_TCP &&
+	       headers->l4 + (header[headers->l4 + TCP_DATA_OFFSET] >> 4) * 4u == bytes;
+}
+
+int
+softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t header_bytes,
+		     uint32_t mss, const struct softrnic_frame *payload, unsigned int *packets)
+{
+	struct lso_cursor cursor = { .payload = payload };
+	struct softrnic_headers headers;
+	uint8_t head[LSO_HEADER_MAX];
+	struct softrnic_frame frame;
+	uint32_t at, n, index = 0;
+
+	if (mss == 0 || !lso_header_fits(header, header_bytes, &headers))
+		return RNIC_SYND_LOCAL_QP_OPERATION;
+	n = payload->length < mss ? payload->length : mss;
+	if (n == 0 || payload->length > LSO_BYTES_MAX || payload->length > mss * LSO_FRAMES_MAX ||
+	    header_bytes + n > softrnic_eth_frame_limit(dev))
+		return RNIC_SYND_LOCAL_LENGTH;
+	dev->stats.tx_lso++;
+	for (at = 0; at < payload->length; at += n, index++) {
+		n = payload->length - at < mss ? payload->length - at : mss;
+		memcpy(head, header, header_bytes);
+		lso_header(head, &headers, header_bytes, index, at, n, at + n == payload->length);
+		frame.length = header_bytes;
+		frame.count = 1;
+		frame.pieces[0].iov_base = head;
+		frame.pieces[0].iov_len = header_bytes;
+		lso_take(&cursor, &frame, n);
+		/* A segment with the checksums of the whole is nobody's wish. */
+		softrnic_checksums_insert(&frame, head, &headers,
+					  RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM);
+		softrnic_eth_transmit(dev, &frame);
+	}
+	dev->stats.tx_lso_frames += index;
+	*packets += index;
+	return 0;
+}
