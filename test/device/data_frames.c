@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_frames.h"
+
+#define SQ_LOG 7
+
+static void
+put16(uint8_t *at, uint32_t value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static void
+put32(uint8_t *at, uint32_t value)
+{
+	put16(at, value >> 16);
+	put16(at + 2, value & 0xffff);
+}
+
+uint8_t
+df_byte(uint32_t at)
+{
+	return (uint8_t)(at * 31 + (at >> 8) * 7 + 5);
+}
+
+uint32_t
+df_l3(const struct df_spec *spec)
+{
+	return 14 + 4 * spec->tags;
+}
+
+uint32_t
+df_l4(const struct df_spec *spec)
+{
+	return df_l3(spec) + (spec->version == 4   ? 20 + spec->ip_options
+			      : spec->version == 6 ? 40
+						   : 0);
+}
+
+uint32_t
+df_payload(const struct df_spec *spec)
+{
+	return df_l4(spec) + (spec->proto == DF_TCP   ? 20 + spec->tcp_options
+			      : spec->proto == DF_UDP ? 8
+						      : 0);
+}
+
+uint32_t
+df_length(const struct df_spec *spec)
+{
+	return df_payload(spec) + spec->payload + spec->padding;
+}
+
+uint32_t
+df_l4_checksum_at(const struct df_spec *spec)
+{
+	return df_l4(spec) + (spec->proto == DF_TCP ? 16 : 6);
+}
+
+uint32_t
+df_sum(const uint8_t *bytes, uint32_t length)
+{
+	uint32_t sum = 0, i;
+
+	for (i = 0; i < length; i++)
+		sum += (i & 1) != 0 ? bytes[i] : (uint32_t)bytes[i] << 8;
+	return sum;
+}
+
+uint16_t
+df_fold(uint32_t sum)
+{
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+static void
+build_ip(uint8_t *ip, const struct df_spec *spec)
+{
+	uint32_t header = df_l4(spec) - df_l3(spec);
+	uint32_t bytes = df_payload(spec) - df_l3(spec) + spec->payload, i;
+
+	if (spec->version == 6) {
+		put32(ip, 0x6a512345);
+		put16(ip + 4, bytes - 40);
+		ip[6] = spec->proto;
+		ip[7] = 64;
+		for (i = 0; i < 32; i++)
+			ip[8 + i] = (uint8_t)(0x20 + i * 5);
+		return;
+	}
+	put16(ip, 0x4028 | header / 4 << 8);
+	put16(ip + 2, bytes);
+	put16(ip + 4, spec->ip_id);
+	put16(ip + 6, spec->fragment);
+	put16(ip + 8, 0x4000 | spec->proto);
+	put16(ip + 10, 0);
+	put32(ip + 12, 0xc0a80117);
+	put32(ip + 16, 0x0a0b0c0d);
+	memset(ip + 20, 1, header - 20); /* no operation */
+	put16(ip + 10, (uint16_t)~df_fold(df_sum(ip, header)));
+}
+
+/* Header and payload must be there. */
+static void
+build_l4_checksum(uint8_t *frame, const struct df_spec *spec)
+{
+	const uint32_t address_bytes = spec->version == 4 ? 8 : 32;
+	const uint8_t *addresses = frame + df_l3(spec) + (spec->version == 4 ? 12 : 8);
+	uint32_t l4 = df_l4(spec), bytes = df_payload(spec) - l4 + spec->payload, sum;
+	uint16_t checksum;
+
+	sum = df_sum(addresses, address_bytes) + spec->proto + bytes + df_sum(frame + l4, bytes);
+	checksum = (uint16_t)~df_fold(sum);
+	if (spec->proto == DF_UDP && checksum == 0)
+		checksum = 0xffff;
+	put16(frame + df_l4_checksum_at(spec), checksum);
+}
+
+uint32_t
+df_build(uint8_t *frame, const struct df_spec *spec, uint32_t at)
+{
+	uint8_t *l4 = frame + df_l4(spec);
+	uint32_t i;
+
+	memcpy(frame, "\x02\x11\x22\x33\x44\x55\x02\x66\x77\x88\x99\xaa", 12);
+	for (i = 0; i < spec->tags; i++) {
+		put16(frame + 12 + 4 * i, spec->types[i]);
+		put16(frame + 14 + 4 * i, spec->tcis[i]);
+	}
+	put16(frame + 12 + 4 * i, spec->version == 4   ? 0x0800
+				  : spec->version == 6 ? 0x86dd
+						       : 0x88b5);
+	if (spec->version != 0)
+		build_ip(frame + df_l3(spec), spec);
+	if (spec->proto == DF_TCP) {
+		put16(l4, 0x1234);
+		put16(l4 + 2, 443);
+		put32(l4 + 4, spec->seq);
+		put32(l4 + 8, 0x01020304);
+		put16(l4 + 12, (20 + spec->tcp_options) / 4 << 12 | spec->tcp_flags);
+		put16(l4 + 14, 0x2000);
+		put32(l4 + 16, 0);
+		memset(l4 + 20, 1, spec->tcp_options);
+	} else if (spec->proto == DF_UDP) {
+		put16(l4, 5353);
+		put16(l4 + 2, 4000);
+		put16(l4 + 4, 8 + spec->payload);
+		put16(l4 + 6, 0);
+	}
+	for (i = 0; i < spec->payload; i++)
+		frame[df_payload(spec) + i] = df_byte(at + i);
+	memset(frame + df_payload(spec) + spec->payload, 0x5a, spec->padding);
+	if (spec->version != 0 && (spec->proto == DF_TCP || spec->proto == DF_UDP))
+		build_l4_checksum(frame, spec);
+	return df_length(spec);
+}
+
+/* ---- The device ---- */
+
+static int
+setup(void **state, bool inline_l2)
+{
+	struct softrnic_conf conf = { .name = "frames", .wire = "loop", .inline_l2 = inline_l2 };
+	struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
+	struct df_world *w = calloc(1, sizeof(*w));
+	uint32_t i;
+
+	assert_non_null(w);
+	assert_int_equal(softrnic_poller_create(&w->poller), 0);
+	assert_int_equal(dp_open(&w->dp, w->poller, &conf), 0);
+	w->dp.dev->port.admin_mtu = w->dp.dev->port.vport_mtu = DF_MTU_9000;
+	assert_int_equal(dp_cq_create(&w->dp, &w->tx_cq, &cq), 0);
+	assert_int_equal(dp_cq_create(&w->dp, &w->rx_cq, &cq), 0);
+	assert_int_equal(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, SQ_LOG, 1,
+				      DP_SQ_MULTI_PACKET | DP_SQ_FLUSH),
+			 0);
+	assert_int_equal(dp_rq_create(&w->dp, &w->rq, &w->rx_cq, DF_RQ_LOG, 4), 0);
+	assert_int_equal(dp_steer_all(&w->rq), 0);
+	w->out = dp_alloc(&w->dp, 8 * DF_ROOM, 64);
+	w->in = dp_alloc(&w->dp, (size_t)DF_ROOM << DF_RQ_LOG, 64);
+	assert_non_null(w->in);
+	for (i = 0; i < 1u << DF_RQ_LOG; i++)
+		dp_post(&w->rq, w->in + (size_t)i * DF_ROOM, DF_ROOM);
+	dp_rq_record(&w->rq);
+	*state = w;
+	return 0;
+}
+
+int
+df_setup(void **state)
+{
+	return setup(state, false);
+}
+
+int
+df_setup_inline_l2(void **state)
+{
+	return setup(state, true);
+}
+
+int
+df_teardown(void **state)
+{
+	struct df_world *w = *state;
+
+	dp_close(&w->dp);
+	assert_int_equal(softrnic_poller_destroy(w->poller), 0);
+	free(w);
+	return 0;
+}
+
+struct rnic_wqe_eth *
+df_wqe(struct df_world *w, uint32_t bytes, uint32_t segments)
+{
+	uint32_t at = 0, part, i;
+
+	dp_wqe(&w->sq, RNIC_WQE_SEND, 2 + segments, RNIC_WQE_CE_ALWAYS);
+	for (i = 0; i < segments; i++) {
+		part = i == segments - 1 ? bytes - at : bytes / segments;
+		dp_wqe_data(&w->sq, 2 + i, w->out + at, part);
+		at += part;
+	}
+	return dp_wqe_at(&w->sq, 1);
+}
+
+const uint8_t *
+df_receive(struct df_world *w, struct rnic_cqe *cqe)
+{
+	const struct rnic_cqe *next = dp_cq_next(&w->rx_cq);
+	uint8_t *buffer;
+
+	if (next == NULL)
+		return NULL;
+	*cqe = *next;
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_SEND);
+	buffer = w->in + (size_t)(w->taken++ & ((1u << DF_RQ_LOG) - 1)) * DF_ROOM;
+	dp_post(&w->rq, buffer, DF_ROOM);
+	dp_rq_record(&w->rq);
+	return buffer;
+}
+
+void
+df_expect(struct df_world *w, const uint8_t *frame, uint32_t length)
+{
+	struct rnic_cqe cqe;
+	const uint8_t *buffer = df_receive(w, &cqe);
+
+	assert_non_null(buffer);
+	assert_int_equal(rnic_be32_to_cpu(cqe.byte_count), length);
+	assert_memory_equal(buffer, frame, length);
+}
+
+void
+df_ring(struct df_world *w)
+{
+	const struct rnic_cqe *cqe;
+
+	dp_sq_ring(&w->sq);
+	dp_run(&w->dp);
+	cqe = dp_cq_next(&w->tx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER);
+	assert_null(dp_cq_next(&w->tx_cq));
+}
+
+void
+df_ring_fails(struct df_world *w, uint8_t syndrome)
+{
+	const struct rnic_error_cqe *cqe;
+
+	dp_sq_ring(&w->sq);
+	dp_run(&w->dp);
+	cqe = (const struct rnic_error_cqe *)dp_cq_next(&w->tx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER_ERROR);
+	assert_int_equal(cqe->syndrome, syndrome);
+	assert_null(dp_cq_next(&w->rx_cq));
+	assert_int_equal(dp_sq_state(&w->sq), RNIC_WQ_STATE_ERR);
+	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	w->sq.producer = 0;
+	dp_sq_record(&w->sq);
+	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+}

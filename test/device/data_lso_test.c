@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Large sends: every frame that comes of one, against the frame that it should be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_frames.h"
+
+#define ACK	0x10
+#define FIN	0x01
+#define PSH	0x08
+#define CWR	0x80
+#define LSO_MAX 65536u
+
+static uint8_t expected[DF_ROOM], header[DF_ROOM];
+
+/* The WQE: the header inline, the payload from w->out in so many data segments. */
+static struct rnic_wqe_eth *
+lso_wqe(struct df_world *w, const uint8_t *head, uint32_t head_bytes, uint32_t mss,
+	uint32_t payload, uint32_t segments)
+{
+	uint32_t ds = head_bytes <= 2 ? 2 : 2 + (head_bytes - 2 + 15) / 16, at = 0, part, i;
+	struct rnic_wqe_eth *eth;
+
+	dp_wqe(&w->sq, RNIC_WQE_LSO, ds + segments, RNIC_WQE_CE_ALWAYS);
+	eth = dp_wqe_at(&w->sq, 1);
+	eth->mss = rnic_cpu_to_be16((uint16_t)mss);
+	eth->cs_flags = RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM;
+	eth->inline_header_size = rnic_cpu_to_be16((uint16_t)head_bytes);
+	for (i = 0; i < head_bytes; i++)
+		((uint8_t *)dp_wqe_at(&w->sq, 1 + (14 + i) / 16))[(14 + i) % 16] = head[i];
+	for (i = 0; i < segments; i++) {
+		part = i == segments - 1 ? payload - at : payload / segments;
+		dp_wqe_data(&w->sq, ds + i, w->out + at, part);
+		at += part;
+	}
+	return eth;
+}
+
+/* What a driver puts there: headers of the whole, lengths and checksums of which nobody looks at. */
+static uint32_t
+build_header(const struct df_spec *spec)
+{
+	df_build(header, spec, 0);
+	memset(header + df_l3(spec) + (spec->version == 4 ? 2 : 4), 0, 2);
+	if (spec->version == 4)
+		memset(header + df_l3(spec) + 10, 0x55, 2);
+	memset(header + df_l4_checksum_at(spec), 0x66, 2);
+	return df_payload(spec);
+}
+
+/* The frame of the payload's bytes [at, at + bytes). */
+static uint32_t
+build_expected(const struct df_spec *whole, uint32_t index, uint32_t at, uint32_t bytes, bool last)
+{
+	struct df_spec spec = *whole;
+
+	spec.payload = bytes;
+	spec.ip_id = (uint16_t)(whole->ip_id + index);
+	spec.seq = whole->seq + at;
+	if (!last)
+		spec.tcp_flags &= (uint8_t) ~(FIN | PSH);
+	if (index > 0)
+		spec.tcp_flags &= (uint8_t)~CWR;
+	return df_build(expected, &spec, at);
+}
+
+static uint32_t
+expect_frames(struct df_world *w, const struct df_spec *spec, uint32_t mss, uint32_t payload)
+{
+	uint32_t at, n, index = 0;
+
+	for (at = 0; at < payload; at += n, index++) {
+		n = payload - at < mss ? payload - at : mss;
+		df_expect(w, expected, build_expected(spec, index, at, n, at + n == payload));
+	}
+	return index;
+}
+
+static void
+fill_payload(struct df_world *w, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		w->out[i] = df_byte(i);
+}
+
+static const struct df_spec kinds[] = {
+	{ .version = 4, .proto = DF_TCP, .tcp_flags = ACK | PSH, .ip_id = 77, .seq = 1000 },
+	{ .version = 6, .proto = DF_TCP, .tcp_flags = ACK | PSH | FIN, .seq = 0x80000000 },
+	/* Numbers that wrap. */
+	{ .version = 4,
+	  .proto = DF_TCP,
+	  .tcp_flags = ACK | CWR | FIN,
+	  .ip_id = 0xfffe,
+	  .seq = 0xfffffc00,
+	  .tcp_options = 12 },
+	/* The longest headers. */
+	{ .version = 4,
+	  .proto = DF_TCP,
+	  .tcp_flags = 0xff,
+	  .tags = 2,
+	  .types = { 0x88a8, 0x8100 },
+	  .tcis = { 5, 6 },
+	  .ip_options = 40,
+	  .tcp_options = 40 },
+	{ .version = 6,
+	  .proto = DF_TCP,
+	  .tcp_flags = ACK,
+	  .tags = 1,
+	  .types = { 0x8100 },
+	  .tcis = { 0x3001 },
+	  .tcp_options = 40 },
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Even and odd segments, whole ones and a rest, one, in pieces that end anywhere. */
+static void
+test_every_segment_is_a_packet_of_its_own(void **state)
+{
+	static const struct {
+		uint32_t mss, payload, segments;
+	} sizes[] = {
+		{ 1460, 14600, 1 }, { 1460, 14601, 3 },	 { 1459, 9000, 2 }, { 536, 20000, 7 },
+		{ 1460, 1460, 1 },  { 1460, 100, 1 },	 { 7, 1, 1 },	    { 100, 4097, 30 },
+		{ 8800, 65536, 2 }, { 1000, 65536, 16 },
+	};
+	struct df_world *w = *state;
+	struct softrnic_stats stats;
+	uint64_t wqes = 0, frames = 0;
+	uint32_t kind, i;
+
+	fill_payload(w, LSO_MAX);
+	for (kind = 0; kind < KINDS; kind++)
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			lso_wqe(w, header, build_header(&kinds[kind]), sizes[i].mss,
+				sizes[i].payload, sizes[i].segments);
+			df_ring(w);
+			frames += expect_frames(w, &kinds[kind], sizes[i].mss, sizes[i].payload);
+			wqes++;
+			assert_null(dp_cq_next(&w->rx_cq));
+		}
+	stats = dp_stats(&w->dp);
+	assert_int_equal(stats.tx_lso, wqes);
+	assert_int_equal(stats.tx_lso_frames, frames);
+	assert_int_equal(stats.tx_packets, frames);
+	assert_int_equal(stats.rx_packets, frames);
+	assert_int_equal(stats.rx_checksums_good, frames);
+	assert_int_equal(stats.rx_checksums_bad, 0);
+}
+
+/* Checksums are part of it, whether the flags say so or not: what stood there was of another packet. */
+static void
+test_checksums_without_flags(void **state)
+{
+	struct df_world *w = *state;
+
+	fill_payload(w, 3000);
+	lso_wqe(w, header, build_header(&kinds[0]), 1000, 3000, 1)->cs_flags = 0;
+	df_ring(w);
+	assert_int_equal(expect_frames(w, &kinds[0], 1000, 3000), 3);
+}
+
+/* Above the MTU of the day: each is dropped and counted, and the queue lives. */
+static void
+test_segments_above_the_mtu_are_dropped(void **state)
+{
+	struct df_world *w = *state;
+
+	fill_payload(w, 9000);
+	w->dp.dev->port.admin_mtu = 1522;
+	lso_wqe(w, header, build_header(&kinds[0]), 1465, 5000, 1);
+	df_ring(w);
+	assert_int_equal(dp_stats(&w->dp).tx_errors, 3);
+	/* The rest of it fits. */
+	assert_int_equal(dp_stats(&w->dp).tx_packets, 1);
+	assert_non_null(dp_cq_next(&w->rx_cq));
+	assert_null(dp_cq_next(&w->rx_cq));
+	assert_int_equal(dp_sq_state(&w->sq), RNIC_WQ_STATE_RDY);
+}
+
+static void
+refused(struct df_world *w, const struct df_spec *spec, int header_change, uint32_t mss,
+	uint32_t payload, uint8_t syndrome)
+{
+	uint32_t bytes = (uint32_t)((int)build_header(spec) + header_change);
+
+	lso_wqe(w, header, bytes, mss, payload, payload != 0);
+	df_ring_fails(w, syndrome);
+}
+
+static void
+test_headers_that_are_refused(void **state)
+{
+	const uint8_t syndrome = RNIC_SYND_LOCAL_QP_OPERATION;
+	struct df_world *w = *state;
+	struct df_spec spec = kinds[0];
+
+	refused(w, &spec, 0, 0, 3000, syndrome);
+	/* A byte less or more than the headers are; none at all. */
+	refused(w, &spec, -1, 1000, 3000, syndrome);
+	refused(w, &spec, 1, 1000, 3000, syndrome);
+	refused(w, &spec, -(int)df_payload(&spec), 1000, 3000, syndrome);
+	refused(w, &spec, 13 - (int)df_payload(&spec), 1000, 3000, syndrome);
+	refused(w, &spec, 200, 1000, 3000, syndrome);
+	/* No TCP, no IP, a fragment. */
+	spec.proto = DF_UDP;
+	refused(w, &spec, 0, 1000, 3000, syndrome);
+	spec.proto = 132;
+	refused(w, &spec, 20, 1000, 3000, syndrome);
+	spec = kinds[0];
+	spec.fragment = 0x2000;
+	refused(w, &spec, 0, 1000, 3000, syndrome);
+	spec = (struct df_spec){ 0 };
+	refused(w, &spec, 40, 1000, 3000, syndrome);
+	/* Tunnels; a tag to insert. */
+	lso_wqe(w, header, build_header(&kinds[0]), 1000, 3000, 1)->cs_flags =
+		RNIC_WQE_ETH_L4_INNER_CSUM;
+	df_ring_fails(w, syndrome);
+	lso_wqe(w, header, build_header(&kinds[0]), 1000, 3000, 1)->inline_header_size =
+		rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN);
+	df_ring_fails(w, syndrome);
+	assert_int_equal(dp_stats(&w->dp).tx_packets, 0);
+	assert_int_equal(dp_stats(&w->dp).tx_lso, 0);
+}
+
+static void
+test_lengths_that_are_refused(void **state)
+{
+	const uint8_t syndrome = RNIC_SYND_LOCAL_LENGTH;
+	struct df_world *w = *state;
+
+	refused(w, &kinds[0], 0, 1000, 0, syndrome);
+	/* More than the capability says, in two segments. */
+	lso_wqe(w, header, build_header(&kinds[0]), 1000, LSO_MAX + 1, 2);
+	df_ring_fails(w, syndrome);
+	/* More frames than a WQE may become; as many as it may. */
+	refused(w, &kinds[0], 0, 1, 2049, syndrome);
+	/* Frames above every MTU. */
+	refused(w, &kinds[0], 0, 9996 - 54 + 1, 20000, syndrome);
+	assert_int_equal(dp_stats(&w->dp).tx_packets, 0);
+	lso_wqe(w, header, build_header(&kinds[0]), 1, 2048, 1);
+	df_ring(w);
+	assert_int_equal(dp_stats(&w->dp).tx_packets, 2048);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, df_setup, df_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_every_segment_is_a_packet_of_its_own),
+		T(test_checksums_without_flags),
+		T(test_segments_above_the_mtu_are_dropped),
+		T(test_headers_that_are_refused),
+		T(test_lengths_that_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("data_lso", tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Every field that flow tables match on: by itself, by its value, and by no other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_frames.h"
+
+enum frame {
+	TCP4,
+	UDP4,
+	TCP6,
+	UDP6,
+	CTAG,
+	STAG,
+	FRAGMENT4,
+	FRAGMENT6,
+	FRAMES,
+};
+
+static const struct df_spec specs[FRAMES] = {
+	[TCP4] = { .version = 4, .proto = DF_TCP, .tcp_flags = 0x12, .payload = 20 },
+	[UDP4] = { .version = 4, .proto = DF_UDP, .payload = 20, .ip_options = 8 },
+	[TCP6] = { .version = 6, .proto = DF_TCP, .tcp_flags = 0x19, .payload = 20 },
+	[UDP6] = { .version = 6, .proto = DF_UDP, .payload = 20 },
+	[CTAG] = { .version = 4,
+		   .proto = DF_TCP,
+		   .payload = 20,
+		   .tags = 1,
+		   .types = { 0x8100 },
+		   .tcis = { 0xb123 } },
+	[STAG] = { .version = 6,
+		   .proto = DF_UDP,
+		   .payload = 20,
+		   .tags = 2,
+		   .types = { 0x88a8, 0x8100 },
+		   .tcis = { 0x4fed, 0x0001 } },
+	[FRAGMENT4] = { .version = 4, .proto = DF_UDP, .fragment = 0x2000, .payload = 20 },
+	[FRAGMENT6] = { .version = 6, .proto = 44, .payload = 20 },
+};
+
+#define F(name) RNIC_FTE_MATCH_SET_LYR_2_4_##name
+static const struct row {
+	enum rnic_fte_match_set_lyr_2_4_field field;
+	enum frame frame;
+	uint32_t value;
+} rows[] = {
+	{ F(SMAC_47_16), TCP4, 0x02667788 },
+	{ F(SMAC_15_0), TCP4, 0x99aa },
+	{ F(DMAC_47_16), TCP4, 0x02112233 },
+	{ F(DMAC_15_0), TCP4, 0x4455 },
+	{ F(ETHERTYPE), TCP4, 0x0800 },
+	{ F(ETHERTYPE), TCP6, 0x86dd },
+	/* Behind tags. */
+	{ F(ETHERTYPE), CTAG, 0x0800 },
+	{ F(ETHERTYPE), STAG, 0x86dd },
+	{ F(CVLAN_TAG), CTAG, 1 },
+	{ F(CVLAN_TAG), STAG, 0 },
+	{ F(CVLAN_TAG), TCP4, 0 },
+	{ F(SVLAN_TAG), STAG, 1 },
+	{ F(SVLAN_TAG), CTAG, 0 },
+	{ F(FIRST_VID), CTAG, 0x123 },
+	{ F(FIRST_VID), STAG, 0xfed },
+	{ F(FIRST_PRIO), CTAG, 5 },
+	{ F(FIRST_CFI), CTAG, 1 },
+	{ F(FIRST_CFI), STAG, 0 },
+	{ F(IP_VERSION), TCP4, 4 },
+	{ F(IP_VERSION), STAG, 6 },
+	{ F(IP_PROTOCOL), TCP4, 6 },
+	{ F(IP_PROTOCOL), UDP6, 17 },
+	{ F(IP_PROTOCOL), FRAGMENT6, 44 },
+	{ F(IP_DSCP), TCP4, 0x0a },
+	{ F(IP_DSCP), TCP6, 0x29 },
+	{ F(IP_ECN), TCP4, 0 },
+	{ F(IP_ECN), UDP6, 1 },
+	{ F(TTL_HOPLIMIT), UDP4, 64 },
+	{ F(TTL_HOPLIMIT), UDP6, 64 },
+	{ F(FRAG), TCP4, 0 },
+	{ F(FRAG), FRAGMENT4, 1 },
+	{ F(FRAG), FRAGMENT6, 1 },
+	{ F(TCP_FLAGS), TCP4, 0x12 },
+	{ F(TCP_FLAGS), TCP6, 0x19 },
+	{ F(TCP_SPORT), TCP4, 0x1234 },
+	{ F(TCP_DPORT), CTAG, 443 },
+	{ F(TCP_DPORT), TCP6, 443 },
+	{ F(TCP_DPORT), UDP4, 0 },
+	{ F(UDP_SPORT), UDP4, 5353 },
+	{ F(UDP_DPORT), STAG, 4000 },
+	{ F(UDP_DPORT), TCP4, 0 },
+	/* What follows the IP header of a fragment may be anything. */
+	{ F(UDP_DPORT), FRAGMENT4, 0 },
+	{ F(SRC_IP_31_0), UDP4, 0xc0a80117 },
+	{ F(DST_IP_31_0), CTAG, 0x0a0b0c0d },
+	{ F(SRC_IP_127_96), TCP6, 0x20252a2f },
+	{ F(SRC_IP_95_64), TCP6, 0x34393e43 },
+	{ F(SRC_IP_63_32), TCP6, 0x484d5257 },
+	{ F(SRC_IP_31_0), STAG, 0x5c61666b },
+	{ F(DST_IP_127_96), UDP6, 0x70757a7f },
+	{ F(DST_IP_95_64), UDP6, 0x84898e93 },
+	{ F(DST_IP_63_32), UDP6, 0x989da2a7 },
+	{ F(DST_IP_31_0), UDP6, 0xacb1b6bb },
+};
+
+static void
+match_all(const struct df_world *w, struct rnic_flow_destination *to)
+{
+	memset(to, 0, sizeof(*to));
+	rnic_flow_destination_set(to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(to, RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+}
+
+static bool
+arrives(struct df_world *w, enum frame frame)
+{
+	struct rnic_cqe cqe;
+	uint32_t bytes = df_build(w->out, &specs[frame], 0);
+	const uint8_t *got;
+
+	df_wqe(w, bytes, 1);
+	df_ring(w);
+	got = df_receive(w, &cqe);
+	if (got != NULL)
+		assert_memory_equal(got, w->out, bytes);
+	return got != NULL;
+}
+
+/* A table whose one group looks at that field and nothing else, with one entry. */
+static uint32_t
+table_of(struct df_world *w, const struct row *row, uint32_t level, uint32_t value, uint32_t miss)
+{
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, set = { 0 };
+	uint32_t table = dp_table_create(&w->dp, level, 1, miss), group;
+	struct rnic_flow_destination to;
+	int status;
+
+	assert_int_not_equal(table, 0);
+	rnic_fte_match_set_lyr_2_4_set(&mask, row->field, UINT32_MAX);
+	group = dp_group_create(&w->dp, table, 0, 1, &mask, &status);
+	assert_int_equal(status, 0);
+	rnic_fte_match_set_lyr_2_4_set(&set, row->field, value);
+	match_all(w, &to);
+	assert_int_equal(
+		dp_flow_set(&w->dp, table, group, 1, &set, RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1),
+		0);
+	return table;
+}
+
+static void
+test_each_field_by_its_value(void **state)
+{
+	struct df_world *w = *state;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		uint32_t right = table_of(w, row, 1, row->value, 0);
+		uint32_t wrong = table_of(w, row, 1, row->value ^ 1, 0);
+
+		assert_int_equal(dp_root_set(&w->dp, right), 0);
+		assert_true(arrives(w, row->frame));
+		assert_int_equal(dp_root_set(&w->dp, wrong), 0);
+		assert_false(arrives(w, row->frame));
+	}
+}
+
+/* What one table does not know goes to the next, as far as there is one. */
+static void
+test_misses_go_on(void **state)
+{
+	static const struct row chain[] = {
+		{ F(SVLAN_TAG), STAG, 1 },
+		{ F(UDP_DPORT), UDP4, 4000 },
+		{ F(SRC_IP_127_96), TCP6, 0x20252a2f },
+		{ F(TCP_FLAGS), TCP4, 0x12 },
+	};
+	struct df_world *w = *state;
+	uint32_t table = 0, i;
+
+	for (i = sizeof(chain) / sizeof(chain[0]); i-- > 0;)
+		table = table_of(w, &chain[i], i + 1, chain[i].value, table);
+	assert_int_equal(dp_root_set(&w->dp, table), 0);
+	assert_true(arrives(w, UDP4));
+	assert_true(arrives(w, STAG));
+	assert_true(arrives(w, TCP6));
+	assert_true(arrives(w, TCP4));
+	assert_false(arrives(w, CTAG));
+	assert_false(arrives(w, FRAGMENT4));
+	assert_int_equal(dp_stats(&w->dp).rx_unmatched, 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_each_field_by_its_value, df_setup,
+						df_teardown),
+		cmocka_unit_test_setup_teardown(test_misses_go_on, df_setup, df_teardown),
+	};
+
+	return cmocka_run_group_tests_name("data_match", tests, NULL, NULL);
+}
