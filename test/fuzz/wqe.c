@@ -34,6 +34,11 @@ enum op {
 	OP_DESTROY_KEY,
 	OP_MTU,	 /* u16: the port's */
 	OP_FILL, /* u8 island, u8 offset, u8 bytes, the bytes: what frames are made of */
+	/*
+	 * Of the last WQE: u8 bit 0: a large send, bit 1: the RQ strips tags from now on; u8 cs_flags; u16 mss; u16 the
+	 * inline header's size, or what is inserted, 0: as it is
+	 */
+	OP_OFFLOADS,
 	OP_LAST,
 };
 
@@ -296,6 +301,40 @@ send_wqe(struct world *w, struct fuzz_input *input)
 }
 
 static void
+strip_tags(struct world *w)
+{
+	struct rnic_modify_rq_in in = { 0 };
+
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, w->rq.rqn);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_VSD);
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
+	dp_command(&w->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0);
+}
+
+static void
+offloads(struct world *w, struct fuzz_input *input)
+{
+	uint8_t what = fuzz_u8(input), cs_flags = fuzz_u8(input);
+	uint16_t mss = fuzz_u16(input), size = fuzz_u16(input);
+	struct rnic_wqe_eth *eth;
+	uint32_t first;
+
+	if ((what & 2) != 0)
+		strip_tags(w);
+	if (w->sq.last == NULL)
+		return;
+	eth = dp_wqe_at(&w->sq, 1);
+	eth->cs_flags = cs_flags;
+	eth->mss = rnic_cpu_to_be16(mss);
+	if (size != 0)
+		eth->inline_header_size = rnic_cpu_to_be16(size);
+	first = rnic_be32_to_cpu(w->sq.last->opmod_idx_opcode);
+	if ((what & 1) != 0)
+		w->sq.last->opmod_idx_opcode = rnic_cpu_to_be32((first & ~0xffu) | RNIC_WQE_LSO);
+}
+
+static void
 post_wqe(struct world *w, struct fuzz_input *input)
 {
 	uint32_t slot = w->rq.producer & ((1u << w->rq.log_size) - 1), i;
@@ -472,6 +511,7 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 		break;
 	case OP_MTU: mtu(w, fuzz_u16(input)); break;
 	case OP_FILL: fill(w, input); break;
+	case OP_OFFLOADS: offloads(w, input); break;
 	default: break;
 	}
 }
@@ -640,6 +680,65 @@ seed_headers(const char *folder)
 	}
 }
 
+static void
+put_offloads(struct fuzz_seed *seed, uint8_t what, uint8_t cs_flags, uint16_t mss, uint16_t size)
+{
+	put_op(seed, OP_OFFLOADS, what);
+	fuzz_put_u8(seed, cs_flags);
+	fuzz_put_u16(seed, mss);
+	fuzz_put_u16(seed, size);
+	put_op(seed, OP_RING, 0);
+	put_op(seed, OP_POLL, 2);
+}
+
+/* A tag and checksums for the frame of an island, then a large send whose headers are the same. */
+static void
+seed_offloads(const char *folder)
+{
+	static const uint8_t headers[][64] = {
+		{ 2, 0,	 0, 0,	0, 1, 2,  0, 0, 0, 0,  2, 0x08, 0, 0x45, 0,
+		  0, 50, 0, 1,	0, 0, 64, 6, 0, 0, 10, 0, 0,	1, 10,	 0,
+		  0, 2,	 0, 80, 0, 9, 0,  0, 0, 7, 0,  0, 0,	1, 0x50, 0x19 },
+		{ 2, 0,	 0,  0, 0, 1,  2, 0, 0, 0,  0, 2, 0x08, 0, 0x45, 0, 0, 50, 0,  1, 0,
+		  0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,	0, 80,	 0, 9, 0,  30, 1, 1 },
+		{ 2, 0, 0, 0,	 0,    1,    2, 0, 0, 0, 0, 2,	0x81,
+		  0, 0, 7, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 17, 64 },
+	};
+	static struct fuzz_seed seed;
+	char name[64];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		seed.used = 0;
+		fuzz_put_u8(&seed, DP_SQ_FLUSH);
+		fuzz_put_u8(&seed, 0x02);
+		fuzz_put(&seed, (uint8_t[]){ OP_FILL, 0, 0, 64 }, 4);
+		fuzz_put(&seed, headers[i], 64);
+		for (unsigned int post = 0; post < 6; post++) {
+			put_op(&seed, OP_POST, 1);
+			put_segment(&seed, 5, KEY_WHOLE, 0, 8000);
+		}
+		for (unsigned int tag = 0; tag < 2; tag++) {
+			put_op(&seed, OP_SEND, 0);
+			fuzz_put_u8(&seed, 0);
+			fuzz_put_u8(&seed, 1);
+			put_segment(&seed, 0, KEY_WHOLE, 0, 64);
+			put_offloads(&seed, 2, RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM, 0,
+				     (uint16_t)(RNIC_WQE_ETH_INSERT_VLAN | tag));
+		}
+		/* Behind the two of one WQEBB each: size and header stand at byte 28 of the third. */
+		put_op(&seed, OP_SEND, 0);
+		fuzz_put_u8(&seed, 54);
+		fuzz_put_u8(&seed, 1);
+		put_segment(&seed, 5, KEY_WHOLE, 0, 3000);
+		fuzz_put(&seed, (uint8_t[]){ OP_SQ_BYTES, 2, 7, 56, 0, 54 }, 6);
+		fuzz_put(&seed, headers[i], 54);
+		put_offloads(&seed, 1, RNIC_WQE_ETH_L3_CSUM, 1000, 0);
+		snprintf(name, sizeof(name), "offloads-%u", i);
+		fuzz_seed_write(folder, name, &seed);
+	}
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -659,5 +758,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	for (i = 0; i < ISLANDS + 5; i++)
 		seed_gone(folder, i);
 	seed_headers(folder);
+	seed_offloads(folder);
 	exit(0);
 }
