@@ -480,6 +480,9 @@ unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsi
 struct softrnic_frame {
 	uint32_t length; /* bytes, without FCS */
 	uint32_t count;
+	/* Sum over what is behind the IP header, where who sent it made the checksum of TCP or UDP. */
+	uint16_t l4_sum;
+	bool l4_summed;
 	struct iovec pieces[SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE];
 };
 

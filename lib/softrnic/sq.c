@@ -235,6 +235,7 @@ sq_inline_header(const struct sq_wqe *wqe, uint32_t bytes, struct softrnic_frame
 	*at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
 	frame->length = bytes;
 	frame->count = 0;
+	frame->l4_summed = false;
 	if (bytes == 0)
 		return SQ_OK;
 	if (bytes > wqe->length - inline_at)
@@ -313,6 +314,7 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 		return ret;
 	if (!sq->multi_packet || ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
+	frame.l4_summed = false;
 	while (at < wqe->length) {
 		frame.length = 0;
 		frame.count = 0;

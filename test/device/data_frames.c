@@ -41,7 +41,7 @@ uint32_t
 df_l4(const struct df_spec *spec)
 {
 	return df_l3(spec) + (spec->version == 4   ? 20 + spec->ip_options
-			      : spec->version == 6 ? 40
+			      : spec->version == 6 ? 40 + spec->ip_options
 						   : 0);
 }
 
@@ -83,6 +83,17 @@ df_fold(uint32_t sum)
 	return (uint16_t)sum;
 }
 
+/* A header of IPv6 options: padding. */
+static void
+build_options(uint8_t *at, uint32_t bytes, uint8_t next)
+{
+	memset(at, 0, bytes);
+	at[0] = next;
+	at[1] = (uint8_t)(bytes / 8 - 1);
+	at[2] = 1; /* PadN */
+	at[3] = (uint8_t)(bytes - 4);
+}
+
 static void
 build_ip(uint8_t *ip, const struct df_spec *spec)
 {
@@ -96,6 +107,12 @@ build_ip(uint8_t *ip, const struct df_spec *spec)
 		ip[7] = 64;
 		for (i = 0; i < 32; i++)
 			ip[8 + i] = (uint8_t)(0x20 + i * 5);
+		if (header > 40) {
+			ip[6] = 0; /* to each hop */
+			build_options(ip + 40, 8, header > 48 ? 60 : spec->proto);
+		}
+		if (header > 48)
+			build_options(ip + 48, header - 48, spec->proto);
 		return;
 	}
 	put16(ip, 0x4028 | header / 4 << 8);
@@ -168,9 +185,13 @@ df_build(uint8_t *frame, const struct df_spec *spec, uint32_t at)
 /* ---- The device ---- */
 
 static int
-setup(void **state, bool inline_l2)
+setup(void **state, bool inline_l2, uint32_t corrupt_ppm)
 {
-	struct softrnic_conf conf = { .name = "frames", .wire = "loop", .inline_l2 = inline_l2 };
+	struct softrnic_conf conf = { .name = "frames",
+				      .wire = "loop",
+				      .inline_l2 = inline_l2,
+				      .corrupt_ppm = corrupt_ppm,
+				      .seed = 1 };
 	struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
 	struct df_world *w = calloc(1, sizeof(*w));
 	uint32_t i;
@@ -199,13 +220,19 @@ setup(void **state, bool inline_l2)
 int
 df_setup(void **state)
 {
-	return setup(state, false);
+	return setup(state, false, 0);
 }
 
 int
 df_setup_inline_l2(void **state)
 {
-	return setup(state, true);
+	return setup(state, true, 0);
+}
+
+int
+df_setup_corrupt(void **state)
+{
+	return setup(state, false, 1000000);
 }
 
 int

@@ -21,8 +21,9 @@ struct df_spec {
 	uint16_t types[DF_TAGS], tcis[DF_TAGS]; /* of the tags, the outer one first */
 	uint32_t version;			/* 4, 6, or 0: no IP */
 	uint8_t proto;
-	uint32_t ip_options, tcp_options; /* bytes, multiples of 4 */
-	uint16_t ip_id, fragment;	  /* of IPv4: as they stand in the header */
+	uint32_t ip_options,
+		tcp_options;	  /* bytes: multiples of 4; of IPv6 of 8, one header or two */
+	uint16_t ip_id, fragment; /* of IPv4: as they stand in the header */
 	uint32_t seq;
 	uint8_t tcp_flags;
 	uint32_t payload;
@@ -58,6 +59,8 @@ struct df_world {
 /* cmocka setups: *state is a struct df_world with all receive WQEs posted. */
 int df_setup(void **state);
 int df_setup_inline_l2(void **state);
+/* On a wire that damages each frame. */
+int df_setup_corrupt(void **state);
 int df_teardown(void **state);
 
 /* Write a SEND of `bytes` bytes at out, in so many data segments, and leave it to be rung. */

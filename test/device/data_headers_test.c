@@ -10,20 +10,21 @@
 
 #include "data_frames.h"
 
-#define L2	 0x1
-#define L3	 0x2
-#define L4	 0x4
-#define STRIPPED 0x01
-#define OPTIONS	 0x02
-#define IPV6	 0x04
-#define IPV4	 0x08
-#define TCP	 0x10
-#define UDP	 0x20
-#define TCP_ACK	 0x30
-#define TCP_DATA 0x40
-#define FRAGMENT 0x80
-#define CVLAN	 0x8100
-#define SVLAN	 0x88a8
+#define L2	  0x1
+#define L3	  0x2
+#define L4	  0x4
+#define STRIPPED  0x01
+#define OPTIONS	  0x02
+#define IPV6	  0x04
+#define IPV4	  0x08
+#define TCP	  0x10
+#define UDP	  0x20
+#define TCP_ACK	  0x30
+#define TCP_DATA  0x40
+#define FRAGMENT  0x80
+#define CVLAN	  0x8100
+#define CHECKSUMS (RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM)
+#define SVLAN	  0x88a8
 
 /* Send what is in w->out, as it is; the completion of what arrives. */
 static const uint8_t *
@@ -77,6 +78,14 @@ test_types_of_headers(void **state)
 		{ { .version = 4, .proto = DF_UDP, .ip_options = 8 },
 		  L2 | L3 | L4,
 		  IPV4 | OPTIONS | UDP },
+		{ { .version = 6, .proto = DF_UDP, .ip_options = 8 },
+		  L2 | L3 | L4,
+		  IPV6 | OPTIONS | UDP },
+		{ { .version = 6, .proto = DF_TCP, .ip_options = 40, .tcp_flags = 0x10 },
+		  L2 | L3 | L4,
+		  IPV6 | OPTIONS | TCP_ACK },
+		/* More options than the device looks at. */
+		{ { .version = 6, .proto = DF_UDP, .ip_options = 88 }, L2 | L3, IPV6 | OPTIONS },
 		{ { .version = 4, .proto = 1, .payload = 56 }, L2 | L3, IPV4 },
 		{ { .version = 6, .proto = 58, .payload = 56 }, L2 | L3, IPV6 },
 		{ { .version = 4, .proto = DF_UDP, .fragment = 0x2000, .payload = 80 },
@@ -265,6 +274,35 @@ test_lengths_that_lie(void **state)
 	}
 }
 
+/* What happens to a frame on its way is seen, though the device made its checksums and need not add up the others. */
+static void
+test_damage_on_the_wire_is_seen(void **state)
+{
+	struct df_world *w = *state;
+	uint32_t i, at, bytes, seen = 0;
+	const struct df_spec *spec;
+	const uint8_t *frame;
+	struct rnic_cqe cqe;
+
+	for (i = 0; i < 400; i++) {
+		spec = &kinds[i % KINDS];
+		bytes = df_build(w->out, spec, i);
+		df_wqe(w, bytes, 1)->cs_flags = CHECKSUMS;
+		df_ring(w);
+		frame = df_receive(w, &cqe);
+		/* Not a frame for us any more? */
+		if (frame == NULL)
+			continue;
+		for (at = 0; frame[at] == w->out[at]; at++)
+			assert_in_range(at, 0, bytes - 2);
+		if (at < (spec->version == 4 ? 14 : df_l4(spec)) || at >= bytes - spec->padding)
+			continue;
+		assert_int_not_equal(cqe.hds_ip_ext & (L3 | L4), L3 | L4);
+		seen++;
+	}
+	assert_in_range(seen, 200, 400);
+}
+
 /* The sum of the packet, by which a driver may check what the device does not know. */
 static void
 test_sum_of_the_packet(void **state)
@@ -282,13 +320,17 @@ test_sum_of_the_packet(void **state)
 	struct rnic_cqe cqe;
 	uint32_t i, l3;
 
-	for (i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		uint32_t bytes = df_build(w->out, &specs[i], i);
+	/* As they were sent, and with checksums that the device made itself. */
+	for (i = 0; i < 2 * sizeof(specs) / sizeof(specs[0]); i++) {
+		const struct df_spec *spec = &specs[i / 2];
+		uint32_t bytes = df_build(w->out, spec, i);
 
-		l3 = df_l3(&specs[i]);
-		pass(w, bytes, 1 + i % 4, &cqe);
+		l3 = df_l3(spec);
+		df_wqe(w, bytes, 1 + i % 5)->cs_flags = (i & 1) != 0 ? CHECKSUMS : 0;
+		df_ring(w);
+		assert_non_null(df_receive(w, &cqe));
 		assert_int_equal(rnic_be16_to_cpu(cqe.checksum),
-				 df_fold(df_sum(w->out + l3, bytes - specs[i].padding - l3)));
+				 df_fold(df_sum(w->out + l3, bytes - spec->padding - l3)));
 	}
 	/* Of what is no packet there is none. */
 	memset(w->out, 0x11, 64);
@@ -480,6 +522,8 @@ main(void)
 		T(test_datagrams_without_a_checksum),
 		T(test_headers_of_datagrams_without_a_checksum),
 		T(test_lengths_that_lie),
+		cmocka_unit_test_setup_teardown(test_damage_on_the_wire_is_seen, df_setup_corrupt,
+						df_teardown),
 		T(test_sum_of_the_packet),
 		T(test_tags_are_stripped),
 		T(test_tags_that_stay),

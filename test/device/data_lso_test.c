@@ -114,6 +114,9 @@ static const struct df_spec kinds[] = {
 	  .types = { 0x8100 },
 	  .tcis = { 0x3001 },
 	  .tcp_options = 40 },
+	/* Datagrams, of which Linux makes its large sends too. */
+	{ .version = 4, .proto = DF_UDP, .ip_id = 9 },
+	{ .version = 6, .proto = DF_UDP, .ip_options = 8 },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -146,6 +149,7 @@ test_every_segment_is_a_packet_of_its_own(void **state)
 	stats = dp_stats(&w->dp);
 	assert_int_equal(stats.tx_lso, wqes);
 	assert_int_equal(stats.tx_lso_frames, frames);
+	assert_int_equal(stats.tx_checksums, frames);
 	assert_int_equal(stats.tx_packets, frames);
 	assert_int_equal(stats.rx_packets, frames);
 	assert_int_equal(stats.rx_checksums_good, frames);
@@ -206,9 +210,10 @@ test_headers_that_are_refused(void **state)
 	refused(w, &spec, -(int)df_payload(&spec), 1000, 3000, syndrome);
 	refused(w, &spec, 13 - (int)df_payload(&spec), 1000, 3000, syndrome);
 	refused(w, &spec, 200, 1000, 3000, syndrome);
-	/* No TCP, no IP, a fragment. */
+	/* The same of a datagram. Then neither TCP nor UDP, a fragment, no IP. */
 	spec.proto = DF_UDP;
-	refused(w, &spec, 0, 1000, 3000, syndrome);
+	refused(w, &spec, -1, 1000, 3000, syndrome);
+	refused(w, &spec, 1, 1000, 3000, syndrome);
 	spec.proto = 132;
 	refused(w, &spec, 20, 1000, 3000, syndrome);
 	spec = kinds[0];

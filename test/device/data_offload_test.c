@@ -49,6 +49,8 @@ static const struct df_spec kinds[] = {
 	{ .version = 4, .proto = DF_TCP, .ip_options = 40, .tcp_options = 40 },
 	{ .version = 4, .proto = DF_UDP, .ip_options = 4, .padding = 5 },
 	{ .version = 6, .proto = DF_TCP, .tcp_options = 12, .padding = 1 },
+	{ .version = 6, .proto = DF_UDP, .ip_options = 8 },
+	{ .version = 6, .proto = DF_TCP, .ip_options = 24, .padding = 7 },
 	{ .version = 4, .proto = DF_TCP, .tags = 1, .types = { CVLAN }, .tcis = { 0x2064 } },
 	{ .version = 6, .proto = DF_UDP, .tags = 1, .types = { SVLAN }, .tcis = { 0x0001 } },
 	{ .version = 4,

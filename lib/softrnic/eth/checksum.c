@@ -3,18 +3,23 @@
 /*
  * Internet checksums (RFC 1071), of frames that are sent and of such that come.
  *
- * Sums are of 16-bit words as they stand in memory: they come out in the order of bytes that the headers have.
+ * Sums are of words as they stand in memory, in one's complement: they come out in the order of bytes that the headers
+ * have, and 64 bits are added as well as 16, carries at the end.
  */
 #include <rte_byteorder.h>
-#include <rte_ip.h>
 
 #include "eth/eth.h"
 #include "tpt.h"
 
 #define IPV4_BYTES	   20
 #define IPV4_CHECKSUM	   10
+#define IPV4_ADDRESSES	   12
+#define IPV4_FRAGMENT_MASK 0x3fff /* more fragments, offset */
 #define IPV6_BYTES	   40
-#define IPV6_FRAGMENT	   44 /* next header */
+#define IPV6_ADDRESSES	   8
+#define IPV6_HOP_OPTIONS   0 /* next headers */
+#define IPV6_FRAGMENT	   44
+#define IPV6_OPTIONS	   60
 #define TCP_BYTES	   20
 #define TCP_DATA_OFFSET	   12
 #define TCP_FLAGS	   13
@@ -23,18 +28,176 @@
 #define UDP_BYTES	   8
 #define UDP_LENGTH	   4
 #define UDP_CHECKSUM	   6
-#define IPV4_FRAGMENT_MASK 0x3fff /* more fragments, offset */
 
 /* All that is right sums up to this. */
 #define SUM_GOOD 0xffff
 
-static uint32_t
+/* ---- Sums ---- */
+
+static inline uint64_t
+sum_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	uint64_t carry = __builtin_add_overflow(a, b, &sum);
+
+	return sum + carry;
+}
+
+static inline uint16_t
+sum_fold(uint64_t sum)
+{
+	sum = (sum & UINT32_MAX) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+static inline uint64_t
+load64(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+static inline uint64_t
+load32(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* Of less than 8 bytes; behind an odd one follows a zero. */
+static inline uint64_t
+sum_rest(const uint8_t *bytes, size_t length)
+{
+	uint16_t word = 0;
+	uint64_t sum = 0;
+
+	if ((length & 4) != 0) {
+		sum = load32(bytes);
+		bytes += 4;
+	}
+	if ((length & 2) != 0) {
+		memcpy(&word, bytes, sizeof(word));
+		sum += word;
+		bytes += 2;
+	}
+	if ((length & 1) != 0) {
+		word = 0;
+		memcpy(&word, bytes, 1);
+		sum += word;
+	}
+	return sum;
+}
+
+/* Two chains of additions, and carries counted apart: half the instructions of a vector of 16-bit words. */
+static uint64_t
+sum_bytes(const uint8_t *bytes, size_t length)
+{
+	uint64_t even = 0, odd = 0, carries = 0;
+
+	for (; length >= 64; length -= 64, bytes += 64) {
+		carries += __builtin_add_overflow(even, load64(bytes), &even);
+		carries += __builtin_add_overflow(odd, load64(bytes + 8), &odd);
+		carries += __builtin_add_overflow(even, load64(bytes + 16), &even);
+		carries += __builtin_add_overflow(odd, load64(bytes + 24), &odd);
+		carries += __builtin_add_overflow(even, load64(bytes + 32), &even);
+		carries += __builtin_add_overflow(odd, load64(bytes + 40), &odd);
+		carries += __builtin_add_overflow(even, load64(bytes + 48), &even);
+		carries += __builtin_add_overflow(odd, load64(bytes + 56), &odd);
+	}
+	for (; length >= 8; length -= 8, bytes += 8)
+		carries += __builtin_add_overflow(even, load64(bytes), &even);
+	return sum_add(sum_add(even, odd), carries + sum_rest(bytes, length));
+}
+
+/* The sum over `bytes` bytes of the frame from `at` on, which it must have. */
+static __attribute__((noinline)) uint64_t
+sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
+{
+	uint64_t sum = 0, part;
+	bool odd = false;
+	uint32_t i;
+	size_t n;
+
+	for (i = 0; bytes > 0; i++) {
+		n = frame->pieces[i].iov_len;
+		if (at >= n) {
+			at -= (uint32_t)n;
+			continue;
+		}
+		n = n - at < bytes ? n - at : bytes;
+		part = sum_bytes((const uint8_t *)frame->pieces[i].iov_base + at, n);
+		/* Behind an odd byte, the words of a piece straddle those of the packet. */
+		sum = sum_add(sum, odd ? rte_bswap16(sum_fold(part)) : part);
+		odd ^= n & 1;
+		bytes -= (uint32_t)n;
+		at = 0;
+	}
+	return sum;
+}
+
+static inline uint64_t
+sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
+{
+	if (__builtin_expect(frame->count == 1, 1))
+		return sum_bytes((const uint8_t *)frame->pieces[0].iov_base + at, bytes);
+	return sum_pieces(frame, at, bytes);
+}
+
+static inline uint64_t
+sum_ip_header(const uint8_t *ip, uint32_t bytes)
+{
+	if (__builtin_expect(bytes == IPV4_BYTES, 1))
+		return sum_add(sum_add(load64(ip), load64(ip + 8)), load32(ip + 16));
+	return sum_bytes(ip, bytes);
+}
+
+/* Of TCP's or UDP's pseudo header. */
+static inline uint64_t
+sum_pseudo(const uint8_t *head, const struct softrnic_headers *headers)
+{
+	const uint8_t *ip = head + headers->l3;
+	uint64_t sum = rte_cpu_to_be_16(headers->proto) +
+		       (uint64_t)rte_cpu_to_be_16((uint16_t)softrnic_l4_bytes(headers));
+
+	if (headers->version == 4)
+		return sum_add(sum, load64(ip + IPV4_ADDRESSES));
+	ip += IPV6_ADDRESSES;
+	sum = sum_add(sum, sum_add(load64(ip), load64(ip + 8)));
+	return sum_add(sum, sum_add(load64(ip + 16), load64(ip + 24)));
+}
+
+/* ---- Headers ---- */
+
+static inline uint32_t
 least_header(uint8_t proto)
 {
 	switch (proto) {
 	case SOFTRNIC_PROTO_TCP: return TCP_BYTES;
 	case SOFTRNIC_PROTO_UDP: return UDP_BYTES;
 	default: return UINT32_MAX;
+	}
+}
+
+/* Over options, which change nothing in what follows them. Others (routing, AH) do, and are protocols in here. */
+static void
+skip_ipv6_options(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers)
+{
+	const uint8_t *option;
+
+	while (headers->proto == IPV6_HOP_OPTIONS || headers->proto == IPV6_OPTIONS) {
+		option = head + headers->l4;
+		if (bytes - headers->l4 < 8 || bytes - headers->l4 < (option[1] + 1u) * 8) {
+			headers->proto = 0;
+			return;
+		}
+		headers->proto = option[0];
+		headers->l4 += (option[1] + 1u) * 8;
 	}
 }
 
@@ -45,12 +208,14 @@ softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_head
 	uint16_t type = softrnic_load16(head + at);
 	const uint8_t *ip;
 
-	while (softrnic_is_vlan(type) && at < 20 && bytes >= at + SOFTRNIC_VLAN_TAG + 2) {
+	while (__builtin_expect(softrnic_is_vlan(type), 0) && at < 20 &&
+	       bytes >= at + SOFTRNIC_VLAN_TAG + 2) {
 		at += SOFTRNIC_VLAN_TAG;
 		type = softrnic_load16(head + at);
 	}
 	at += 2;
 	ip = head + at;
+	headers->l3 = at;
 	if (type == SOFTRNIC_ETHERTYPE_IPV4 && bytes >= at + IPV4_BYTES && ip[0] >> 4 == 4) {
 		header = (ip[0] & 0xfu) * 4;
 		if (header < IPV4_BYTES || bytes < at + header)
@@ -58,66 +223,27 @@ softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_head
 		headers->version = 4;
 		headers->ip_bytes = softrnic_load16(ip + 2);
 		headers->fragment = (softrnic_load16(ip + 6) & IPV4_FRAGMENT_MASK) != 0;
+		headers->options = header > IPV4_BYTES;
 		headers->proto = ip[9];
+		headers->l4 = at + header;
 	} else if (type == SOFTRNIC_ETHERTYPE_IPV6 && bytes >= at + IPV6_BYTES && ip[0] >> 4 == 6) {
-		header = IPV6_BYTES;
 		headers->version = 6;
 		headers->ip_bytes = IPV6_BYTES + softrnic_load16(ip + 4);
-		headers->fragment = ip[6] == IPV6_FRAGMENT;
 		headers->proto = ip[6];
+		headers->l4 = at + IPV6_BYTES;
+		skip_ipv6_options(head, bytes, headers);
+		headers->fragment = headers->proto == IPV6_FRAGMENT;
+		headers->options = headers->l4 > at + IPV6_BYTES;
 	} else {
 		return false;
 	}
-	headers->l3 = at;
-	headers->l4 = at + header;
 	if (headers->fragment || bytes - headers->l4 < least_header(headers->proto))
 		headers->proto = 0;
 	return true;
 }
 
-/* The sum over `bytes` bytes of the frame from `at` on, which it must have. */
-static uint32_t
-frame_sum(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
-{
-	uint32_t sum = 0, i;
-	bool odd = false;
-	uint16_t part;
-	size_t n;
-
-	for (i = 0; bytes > 0; i++) {
-		n = frame->pieces[i].iov_len;
-		if (at >= n) {
-			at -= (uint32_t)n;
-			continue;
-		}
-		n = n - at < bytes ? n - at : bytes;
-		part = rte_raw_cksum((const uint8_t *)frame->pieces[i].iov_base + at, n);
-		/* Behind an odd byte, the words of a piece straddle those of the packet. */
-		sum += odd ? rte_bswap16(part) : part;
-		odd ^= n & 1;
-		bytes -= (uint32_t)n;
-		at = 0;
-	}
-	return sum;
-}
-
-/* The sum over TCP's or UDP's pseudo header. */
-static uint32_t
-pseudo_sum(const uint8_t *head, const struct softrnic_headers *headers)
-{
-	const void *ip = head + headers->l3;
-
-	return headers->version == 4 ? rte_ipv4_phdr_cksum(ip, 0) : rte_ipv6_phdr_cksum(ip, 0);
-}
-
-static uint16_t
-sum_fold(uint32_t sum)
-{
-	return __rte_raw_cksum_reduce(sum);
-}
-
 /* Does the frame have all of the packet, and the packet all of its headers? */
-static bool
+static inline bool
 lengths_fit(const struct softrnic_frame *frame, const struct softrnic_headers *headers)
 {
 	uint32_t header = headers->l4 - headers->l3;
@@ -128,42 +254,48 @@ lengths_fit(const struct softrnic_frame *frame, const struct softrnic_headers *h
 }
 
 void
-softrnic_checksums_insert(const struct softrnic_frame *frame, uint8_t *head,
+softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			  const struct softrnic_headers *headers, uint8_t cs_flags)
 {
-	uint32_t header = headers->l4 - headers->l3;
+	bool udp = headers->proto == SOFTRNIC_PROTO_UDP;
 	uint16_t checksum = 0;
 	uint8_t *field;
+	uint64_t sum;
 
 	if ((cs_flags & RNIC_WQE_ETH_L3_CSUM) != 0 && headers->version == 4) {
 		field = head + headers->l3 + IPV4_CHECKSUM;
 		memcpy(field, &checksum, sizeof(checksum));
-		checksum = (uint16_t)~rte_raw_cksum(head + headers->l3, header);
+		checksum = (uint16_t)~sum_fold(
+			sum_ip_header(head + headers->l3, headers->l4 - headers->l3));
 		memcpy(field, &checksum, sizeof(checksum));
 	}
 	if ((cs_flags & RNIC_WQE_ETH_L4_CSUM) == 0 || headers->proto == 0 ||
 	    !lengths_fit(frame, headers))
 		return;
-	field = head + headers->l4 +
-		(headers->proto == SOFTRNIC_PROTO_TCP ? TCP_CHECKSUM : UDP_CHECKSUM);
+	field = head + headers->l4 + (udp ? UDP_CHECKSUM : TCP_CHECKSUM);
 	checksum = 0;
 	memcpy(field, &checksum, sizeof(checksum));
-	checksum = (uint16_t)~sum_fold(pseudo_sum(head, headers) +
-				       frame_sum(frame, headers->l4, headers->ip_bytes - header));
+	sum = sum_frame(frame, headers->l4, softrnic_l4_bytes(headers));
+	checksum = (uint16_t)~sum_fold(sum_add(sum, sum_pseudo(head, headers)));
 	/* 0 would say that there is none (RFC 768). */
-	if (checksum == 0 && headers->proto == SOFTRNIC_PROTO_UDP)
+	if (checksum == 0 && udp)
 		checksum = 0xffff;
 	memcpy(field, &checksum, sizeof(checksum));
+	/* Who receives it in this process need not add it all up again. */
+	frame->l4_sum = sum_fold(sum_add(sum, checksum));
+	frame->l4_summed = true;
 }
 
-static uint8_t
+/* ---- Receiving ---- */
+
+static inline uint8_t
 header_types(const uint8_t *head, const struct softrnic_headers *headers)
 {
-	const uint8_t *l4 = head + headers->l4;
-	uint32_t ip_header = headers->l4 - headers->l3;
 	uint8_t types = headers->version == 4 ? RNIC_CQE_L3_IPV4 : RNIC_CQE_L3_IPV6;
+	const uint8_t *l4 = head + headers->l4;
+	uint32_t header_bytes;
 
-	if (headers->version == 4 && ip_header > IPV4_BYTES)
+	if (headers->options)
 		types |= RNIC_CQE_IP_OPTIONS;
 	if (headers->fragment)
 		types |= RNIC_CQE_IP_FRAGMENT;
@@ -173,120 +305,121 @@ header_types(const uint8_t *head, const struct softrnic_headers *headers)
 		return types;
 	if ((l4[TCP_FLAGS] & TCP_ACK) == 0)
 		return types | RNIC_CQE_L4_TCP_NO_ACK;
-	return types | (headers->ip_bytes > ip_header + (l4[TCP_DATA_OFFSET] >> 4) * 4u
-				? RNIC_CQE_L4_TCP_ACK_AND_DATA
-				: RNIC_CQE_L4_TCP_ACK_NO_DATA);
-}
-
-/* What is needed of TCP or UDP to be right; *sum: of the bytes behind the IP header. */
-static bool
-l4_verify(const struct softrnic_frame *frame, const uint8_t *head,
-	  const struct softrnic_headers *headers, uint32_t *sum)
-{
-	const uint32_t bytes = headers->ip_bytes - (headers->l4 - headers->l3);
-	const uint8_t *l4 = head + headers->l4;
-	bool udp = headers->proto == SOFTRNIC_PROTO_UDP;
-
-	*sum = frame_sum(frame, headers->l4, bytes);
-	if (udp &&
-	    (softrnic_load16(l4 + UDP_LENGTH) != bytes || softrnic_load16(l4 + UDP_CHECKSUM) == 0))
-		return false;
-	return headers->proto != 0 && sum_fold(*sum + pseudo_sum(head, headers)) == SUM_GOOD;
-}
-
-/* rte_raw_cksum() of an IPv4 header without options. */
-static inline uint16_t
-ipv4_sum(const uint8_t *ip)
-{
-	uint32_t words[IPV4_BYTES / 4];
-	uint64_t sum = 0;
-
-	memcpy(words, ip, sizeof(words));
-	for (unsigned int i = 0; i < IPV4_BYTES / 4; i++)
-		sum += words[i];
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)((sum & 0xffff) + (sum >> 16));
-}
-
-/*
- * The frame that generators send: UDP over IPv4, without tags, options or a checksum, all of it right. It would fare
- * the same below, with three times the instructions; whatever else it is goes there.
- */
-static inline bool
-plain_datagram(const uint8_t *head, uint32_t bytes, uint32_t length)
-{
-	uint8_t ip[IPV4_BYTES + UDP_BYTES];
-	uint32_t ip_bytes;
-
-	if (bytes < SOFTRNIC_ETH_HEADER + sizeof(ip))
-		return false;
-	memcpy(ip, head + SOFTRNIC_ETH_HEADER, sizeof(ip));
-	SOFTRNIC_PRIVATE(ip);
-	ip_bytes = softrnic_load16(ip + 2);
-	return ip[0] == 0x45 && ip[9] == SOFTRNIC_PROTO_UDP &&
-	       (softrnic_load16(ip + 6) & IPV4_FRAGMENT_MASK) == 0 &&
-	       softrnic_load16(ip + IPV4_BYTES + UDP_CHECKSUM) == 0 &&
-	       ip_bytes <= length - SOFTRNIC_ETH_HEADER && ip_bytes >= sizeof(ip) &&
-	       softrnic_load16(ip + IPV4_BYTES + UDP_LENGTH) == ip_bytes - IPV4_BYTES &&
-	       ipv4_sum(ip) == SUM_GOOD;
+	header_bytes = headers->l4 - headers->l3 + (l4[TCP_DATA_OFFSET] >> 4) * 4u;
+	return types | (headers->ip_bytes > header_bytes ? RNIC_CQE_L4_TCP_ACK_AND_DATA
+							 : RNIC_CQE_L4_TCP_ACK_NO_DATA);
 }
 
 /* A UDP datagram over IPv4 without a checksum: nothing to verify, and its payload need not be read. */
-static bool
+static inline bool
 l4_without_checksum(const uint8_t *head, const struct softrnic_headers *headers)
 {
 	const uint8_t *l4 = head + headers->l4;
 
-	return headers->version == 4 && headers->proto == SOFTRNIC_PROTO_UDP &&
+	return headers->proto == SOFTRNIC_PROTO_UDP && headers->version == 4 &&
 	       softrnic_load16(l4 + UDP_CHECKSUM) == 0 &&
-	       softrnic_load16(l4 + UDP_LENGTH) == headers->ip_bytes - (headers->l4 - headers->l3);
+	       softrnic_load16(l4 + UDP_LENGTH) == softrnic_l4_bytes(headers);
+}
+
+/* Is TCP or UDP right? *sum: over what is behind the IP header, whatever it is. */
+static inline bool
+l4_verify(const struct softrnic_frame *frame, const uint8_t *head,
+	  const struct softrnic_headers *headers, uint64_t *sum)
+{
+	const uint32_t bytes = softrnic_l4_bytes(headers);
+	const uint8_t *l4 = head + headers->l4;
+
+	if (frame->l4_summed && headers->proto != 0)
+		*sum = frame->l4_sum;
+	else
+		*sum = sum_frame(frame, headers->l4, bytes);
+	if (headers->proto == SOFTRNIC_PROTO_UDP &&
+	    (softrnic_load16(l4 + UDP_LENGTH) != bytes || softrnic_load16(l4 + UDP_CHECKSUM) == 0))
+		return false;
+	return headers->proto != 0 &&
+	       sum_fold(sum_add(*sum, sum_pseudo(head, headers))) == SUM_GOOD;
+}
+
+/* What the completion says of the packet, and what is counted. */
+static __rte_always_inline void
+judge(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+      const struct softrnic_headers *headers, struct softrnic_rx_info *info)
+{
+	uint64_t header_sum, sum;
+	bool good;
+
+	header_sum = sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
+	info->l4_l3_hdr_type = header_types(head, headers);
+	if (!lengths_fit(frame, headers) ||
+	    (headers->version == 4 && sum_fold(header_sum) != SUM_GOOD)) {
+		dev->stats.rx_checksums_bad++;
+		return;
+	}
+	if (l4_without_checksum(head, headers)) {
+		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | RNIC_CQE_L4_OK;
+		dev->stats.rx_checksums_good++;
+		return;
+	}
+	good = l4_verify(frame, head, headers, &sum);
+	info->checksum = sum_fold(sum_add(header_sum, sum));
+	info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | (good ? RNIC_CQE_L4_OK : 0);
+	/* An IPv6 packet of another protocol has none that is known here. */
+	dev->stats.rx_checksums_good += good || (headers->proto == 0 && headers->version == 4);
+	dev->stats.rx_checksums_bad += !good && headers->proto != 0;
+}
+
+/* Most frames: IPv4 without options, whole, right behind the Ethernet header. TCP and UDP each have a judge of their own. */
+static inline bool
+judge_plain(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *from,
+	    struct softrnic_rx_info *info)
+{
+	struct softrnic_headers headers = { .l3 = SOFTRNIC_ETH_HEADER,
+					    .l4 = SOFTRNIC_ETH_HEADER + IPV4_BYTES,
+					    .version = 4 };
+	uint8_t head[SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES];
+	const uint8_t *ip = head + SOFTRNIC_ETH_HEADER;
+
+	memcpy(head, from, sizeof(head));
+	SOFTRNIC_PRIVATE(head);
+	if (softrnic_load16(ip - 2) != SOFTRNIC_ETHERTYPE_IPV4 || ip[0] != 0x45 ||
+	    (softrnic_load16(ip + 6) & IPV4_FRAGMENT_MASK) != 0)
+		return false;
+	headers.ip_bytes = softrnic_load16(ip + 2);
+	if (ip[9] == SOFTRNIC_PROTO_UDP)
+		headers.proto = SOFTRNIC_PROTO_UDP;
+	else if (ip[9] == SOFTRNIC_PROTO_TCP)
+		headers.proto = SOFTRNIC_PROTO_TCP;
+	else
+		return false;
+	if (headers.proto == SOFTRNIC_PROTO_UDP)
+		judge(dev, frame, head, &headers, info);
+	else
+		judge(dev, frame, head, &headers, info);
+	return true;
+}
+
+static __attribute__((noinline)) void
+judge_any(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	  uint32_t bytes, struct softrnic_rx_info *info)
+{
+	uint8_t copy[SOFTRNIC_ETH_HEAD_MAX];
+	struct softrnic_headers headers;
+
+	softrnic_copy(copy, head, bytes);
+	SOFTRNIC_PRIVATE(copy);
+	info->tagged =
+		softrnic_load16(copy + SOFTRNIC_ETH_HEADER - 2) == SOFTRNIC_ETHERTYPE_CVLAN &&
+		bytes >= SOFTRNIC_ETH_HEADER + SOFTRNIC_VLAN_TAG;
+	if (softrnic_headers_parse(copy, bytes, &headers))
+		judge(dev, frame, copy, &headers, info);
 }
 
 void
 softrnic_headers_receive(struct softrnic *dev, const struct softrnic_frame *frame,
 			 const uint8_t *head, uint32_t bytes, struct softrnic_rx_info *info)
 {
-	uint8_t copy[SOFTRNIC_ETH_HEAD_MAX];
-	struct softrnic_headers headers;
-	uint32_t header_sum, sum;
-	bool good;
-
-	if (softrnic_load16(head + SOFTRNIC_ETH_HEADER - 2) == SOFTRNIC_ETHERTYPE_IPV4 &&
-	    plain_datagram(head, bytes, frame->length)) {
-		info->l4_l3_hdr_type = RNIC_CQE_L3_IPV4 | RNIC_CQE_L4_UDP;
-		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | RNIC_CQE_L4_OK;
-		dev->stats.rx_checksums_good++;
-		return;
-	}
 	/* The head may be the sender's memory: lengths must not change between check and use. */
-	softrnic_copy(copy, head, bytes);
-	SOFTRNIC_PRIVATE(copy);
-	info->tagged =
-		softrnic_load16(copy + SOFTRNIC_ETH_HEADER - 2) == SOFTRNIC_ETHERTYPE_CVLAN &&
-		bytes >= SOFTRNIC_ETH_HEADER + SOFTRNIC_VLAN_TAG;
-	if (!softrnic_headers_parse(copy, bytes, &headers))
-		return;
-	info->l4_l3_hdr_type = header_types(copy, &headers);
-	header_sum = rte_raw_cksum(copy + headers.l3, headers.l4 - headers.l3);
-	good = lengths_fit(frame, &headers) && (headers.version == 6 || header_sum == SUM_GOOD);
-	if (!good) {
-		dev->stats.rx_checksums_bad++;
-		return;
-	}
-	info->hds_ip_ext |= RNIC_CQE_L3_OK;
-	if (l4_without_checksum(copy, &headers)) {
-		info->hds_ip_ext |= RNIC_CQE_L4_OK;
-		dev->stats.rx_checksums_good++;
-		return;
-	}
-	if (l4_verify(frame, copy, &headers, &sum))
-		info->hds_ip_ext |= RNIC_CQE_L4_OK;
-	else if (headers.proto != 0)
-		good = false;
-	info->checksum = sum_fold(header_sum + sum);
-	/* An IPv6 packet of another protocol has none that is known here. */
-	dev->stats.rx_checksums_good += good && (headers.version == 4 || headers.proto != 0);
-	dev->stats.rx_checksums_bad += !good;
+	if (bytes < SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES ||
+	    !judge_plain(dev, frame, head, info))
+		judge_any(dev, frame, head, bytes, info);
 }

@@ -117,19 +117,28 @@ struct softrnic_headers {
 	uint8_t version; /* 4 or 6 */
 	uint8_t proto;	 /* TCP or UDP with its whole header (TCP: without options) there; else 0 */
 	bool fragment;
+	bool options; /* of IPv4, or extension headers of IPv6 that are options */
 };
 
+/* Behind the IP header, options included; never ask for it before the length was checked. */
+static inline uint32_t
+softrnic_l4_bytes(const struct softrnic_headers *headers)
+{
+	return headers->ip_bytes - (headers->l4 - headers->l3);
+}
+
 /*
- * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nobody else changes. Extension headers
- * of IPv6 are not followed.
+ * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nobody else changes. Of IPv6's
+ * extension headers only options are followed.
  */
 bool softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers);
 
 /*
  * Write the checksums that cs_flags ask for (RNIC_WQE_ETH_L3_CSUM, L4_CSUM) into the headers at `head`, where the frame
- * begins with them. What the fields held counts for nothing. Of a fragment, or without that header: none.
+ * begins with them. What the fields held counts for nothing. Of a fragment, or without that header: none. The frame
+ * remembers the sum.
  */
-void softrnic_checksums_insert(const struct softrnic_frame *frame, uint8_t *head,
+void softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			       const struct softrnic_headers *headers, uint8_t cs_flags);
 
 /* Of a received IP or tagged frame: header types, and whether its checksums are right. head: its first bytes. */

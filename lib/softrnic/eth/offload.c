@@ -25,6 +25,8 @@
 #define TCP_FIN		0x01
 #define TCP_PSH		0x08
 #define TCP_CWR		0x80
+#define UDP_LENGTH	4
+#define UDP_BYTES	8
 
 static void
 store16(uint8_t *bytes, uint32_t value)
@@ -66,6 +68,7 @@ softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, 
 	SOFTRNIC_PRIVATE(room);
 	out.length = 0;
 	out.count = 1;
+	out.l4_summed = false;
 	if (tag != 0) {
 		memmove(room, head, ADDRESSES);
 		store32(room + ADDRESSES, tag);
@@ -121,7 +124,7 @@ static void
 lso_header(uint8_t *head, struct softrnic_headers *headers, uint32_t header_bytes, uint32_t index,
 	   uint32_t at, uint32_t bytes, bool last)
 {
-	uint8_t *ip = head + headers->l3, *tcp = head + headers->l4;
+	uint8_t *ip = head + headers->l3, *l4 = head + headers->l4;
 
 	headers->ip_bytes = header_bytes - headers->l3 + bytes;
 	if (headers->version == 4) {
@@ -130,22 +133,28 @@ lso_header(uint8_t *head, struct softrnic_headers *headers, uint32_t header_byte
 	} else {
 		store16(ip + IPV6_LENGTH, headers->ip_bytes - IPV6_BYTES);
 	}
-	store32(tcp + TCP_SEQ, load32(tcp + TCP_SEQ) + at);
+	if (headers->proto == SOFTRNIC_PROTO_UDP) {
+		store16(l4 + UDP_LENGTH, UDP_BYTES + bytes);
+		return;
+	}
+	store32(l4 + TCP_SEQ, load32(l4 + TCP_SEQ) + at);
 	/* What ends the data stands at its end; a smaller window is told once. */
 	if (!last)
-		tcp[TCP_FLAGS] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+		l4[TCP_FLAGS] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
 	if (index > 0)
-		tcp[TCP_FLAGS] &= (uint8_t)~TCP_CWR;
+		l4[TCP_FLAGS] &= (uint8_t)~TCP_CWR;
 }
 
-/* TCP over IP, and nothing behind the TCP header; lengths and checksums are ours to fill in. */
+/* TCP or UDP over IP, and nothing behind its header; lengths and checksums are ours to fill in. */
 static bool
 lso_header_fits(const uint8_t *header, uint32_t bytes, struct softrnic_headers *headers)
 {
-	return bytes >= SOFTRNIC_ETH_HEADER && bytes <= LSO_HEADER_MAX &&
-	       softrnic_headers_parse(header, bytes, headers) &&
-	       headers->proto == SOFTRNIC_PROTO_TCP &&
-	       headers->l4 + (header[headers->l4 + TCP_DATA_OFFSET] >> 4) * 4u == bytes;
+	if (bytes < SOFTRNIC_ETH_HEADER || bytes > LSO_HEADER_MAX ||
+	    !softrnic_headers_parse(header, bytes, headers) || headers->proto == 0)
+		return false;
+	if (headers->proto == SOFTRNIC_PROTO_UDP)
+		return headers->l4 + UDP_BYTES == bytes;
+	return headers->l4 + (header[headers->l4 + TCP_DATA_OFFSET] >> 4) * 4u == bytes;
 }
 
 int
@@ -171,6 +180,7 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 		lso_header(head, &headers, header_bytes, index, at, n, at + n == payload->length);
 		frame.length = header_bytes;
 		frame.count = 1;
+		frame.l4_summed = false;
 		frame.pieces[0].iov_base = head;
 		frame.pieces[0].iov_len = header_bytes;
 		lso_take(&cursor, &frame, n);
@@ -180,6 +190,7 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 		softrnic_eth_transmit(dev, &frame);
 	}
 	dev->stats.tx_lso_frames += index;
+	dev->stats.tx_checksums += index;
 	*packets += index;
 	return 0;
 }
