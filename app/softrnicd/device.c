@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "device.h"
@@ -279,11 +280,44 @@ device_interrupt(void *arg, unsigned int vector)
 	vfu_server_irq_trigger(device->server, VFU_PCI_MSIX, vector);
 }
 
+/* Counters of a device, several to a line. */
+struct counters {
+	struct device *device;
+	char line[256];
+	size_t used;
+};
+
+static void
+counters_say(struct counters *counters)
+{
+	if (counters->used > 0)
+		log_say(&counters->device->log, VFU_LOG_INFO, "%s:%s",
+			counters->device->options->name, counters->line);
+	counters->used = 0;
+}
+
+/* Those that moved. */
+static void
+counters_add(void *arg, const char *name, uint64_t value)
+{
+	struct counters *counters = arg;
+
+	if (value == 0)
+		return;
+	if (counters->used + strlen(name) + sizeof(" =18446744073709551615") >
+	    sizeof(counters->line))
+		counters_say(counters);
+	counters->used += (size_t)snprintf(counters->line + counters->used,
+					   sizeof(counters->line) - counters->used, " %s=%" PRIu64,
+					   name, value);
+}
+
 /* What is left is a device as after power-on, for the next one. */
 static void
 device_disconnected(void *arg, int reason)
 {
 	struct device *device = arg;
+	struct counters counters = { .device = device };
 	struct softrnic_stats stats;
 
 	(void)reason;
@@ -291,6 +325,8 @@ device_disconnected(void *arg, int reason)
 	log_say(&device->log, VFU_LOG_INFO,
 		"%s: %" PRIu64 " commands, %" PRIu64 " frames sent, %" PRIu64 " received",
 		device->options->name, stats.commands, stats.tx_packets, stats.rx_packets);
+	softrnic_stats_each(&stats, counters_add, &counters);
+	counters_say(&counters);
 	device_reset(device);
 	guard_clear(&device->guard);
 	device->rom_said = false;

@@ -177,4 +177,8 @@ struct softrnic_stats {
 };
 void softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats);
 
+/** Call fn for each of them, in the order above, with the member's name. */
+void softrnic_stats_each(const struct softrnic_stats *stats,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
+
 #endif

@@ -366,3 +366,13 @@ rnic_access_direct_device(struct rnic_access *access)
 	(void)access;
 	return fake.device;
 }
+
+int
+rnic_access_direct_stats(struct rnic_access *access,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	(void)access;
+	(void)fn;
+	(void)arg;
+	return -ENOTSUP;
+}

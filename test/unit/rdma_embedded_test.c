@@ -632,6 +632,11 @@ test_telemetry(void **state)
 	assert_int_equal(rnic_telemetry_counters("/rnic/counters", "net_rnic0", NULL), 0);
 	assert_told("[rx_write_requests=0]");
 	assert_told("[req_cqe_flush_error=0]");
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_softrnic("/rnic/softrnic", "net_rnic0", NULL), 0);
+	assert_told("[tx_packets=0]");
+	assert_told("[tx_checksums=0][tx_vlans=0][tx_lso=0][tx_lso_frames=0]");
+	assert_told("[commands_failed=0]");
 	assert_int_equal(rdmapmd_td_alloc(world->context, &td), 0);
 	told[0] = '\0';
 	assert_int_equal(rnic_telemetry_doorbells("/rnic/doorbells", "net_rnic0", NULL), 0);
@@ -640,6 +645,7 @@ test_telemetry(void **state)
 	assert_int_equal(rnic_telemetry_info("/rnic/info", "net_rnic9", NULL), -ENODEV);
 	assert_int_equal(rnic_telemetry_gids("/rnic/gids", "", NULL), -ENODEV);
 	assert_int_equal(rnic_telemetry_counters("/rnic/counters", NULL, NULL), -ENODEV);
+	assert_int_equal(rnic_telemetry_softrnic("/rnic/softrnic", NULL, NULL), -ENODEV);
 }
 
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, open_world, close_world)

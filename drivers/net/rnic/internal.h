@@ -224,6 +224,7 @@ int rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data
 int rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data);
+int rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_data *data);
 
 /* ---- bringup.c ---- */
@@ -241,6 +242,9 @@ extern unsigned int rnic_vfio_user_timeout_ms; /* for an answer of the server; t
 
 /* access/direct.c */
 struct softrnic;
-struct softrnic *rnic_access_direct_device(struct rnic_access *access);
+struct softrnic *rnic_access_direct_device(struct rnic_access *access); /* for tests */
+/* What the embedded device counts of itself. -ENOTSUP: the device is elsewhere. */
+int rnic_access_direct_stats(struct rnic_access *access,
+			     void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
 
 #endif

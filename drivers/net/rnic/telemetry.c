@@ -170,6 +170,27 @@ rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_dat
 	return 0;
 }
 
+static void
+add_counter(void *arg, const char *name, uint64_t value)
+{
+	rte_tel_data_add_dict_uint(arg, name, value);
+}
+
+int
+rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	struct rdmapmd_context *context;
+	int rc = open_named(params, &context);
+
+	RTE_SET_USED(cmd);
+	if (rc != 0)
+		return rc;
+	rte_tel_data_start_dict(data);
+	rc = rnic_access_direct_stats(rnic_rdma_dev(context)->access, add_counter, data);
+	rdmapmd_context_close(context);
+	return rc;
+}
+
 RTE_INIT(rnic_telemetry_init)
 {
 	rte_telemetry_register_cmd("/rnic/list", rnic_telemetry_list,
@@ -182,6 +203,10 @@ RTE_INIT(rnic_telemetry_init)
 		"/rnic/counters", rnic_telemetry_counters,
 		"What a device counts of queue pairs, as `rdma statistic` names it. "
 		"Parameters: its name");
+	rte_telemetry_register_cmd(
+		"/rnic/softrnic", rnic_telemetry_softrnic,
+		"What an embedded software RNIC counts of itself: large sends, checksums, faults of "
+		"its wire. Parameters: its name");
 	rte_telemetry_register_cmd(
 		"/rnic/doorbells", rnic_telemetry_doorbells,
 		"Doorbell registers of a device that are in use: owned ones of both kinds, users of "

@@ -285,6 +285,19 @@ rnic_access_direct_device(struct rnic_access *access)
 	return to_direct(access)->device;
 }
 
+int
+rnic_access_direct_stats(struct rnic_access *access,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	struct softrnic_stats stats;
+
+	if (access->ops != &direct_ops)
+		return -ENOTSUP;
+	softrnic_stats_get(to_direct(access)->device, &stats);
+	softrnic_stats_each(&stats, fn, arg);
+	return 0;
+}
+
 #else /* a build for metal alone */
 
 int
@@ -305,6 +318,16 @@ rnic_access_direct_device(struct rnic_access *access)
 {
 	(void)access;
 	return NULL;
+}
+
+int
+rnic_access_direct_stats(struct rnic_access *access,
+			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	(void)access;
+	(void)fn;
+	(void)arg;
+	return -ENOTSUP;
 }
 
 #endif
