@@ -569,6 +569,8 @@ struct softrnic_mac_list {
 	uint8_t macs[1 << SOFTRNIC_MAC_LIST_LOG][6];
 };
 
+#define SOFTRNIC_LENGTHS	10240 /* more than the longest frame of any MTU */
+#define SOFTRNIC_LENGTH_CLASSES 11    /* too short, then ten */
 struct softrnic_port {
 	uint8_t mac[6]; /* the vport's permanent address */
 	/* MTUs as registers have them: SOFTRNIC_FRAME_OVERHEAD more than a frame's payload */
@@ -584,7 +586,17 @@ struct softrnic_port {
 	bool pause_tx, pause_rx;
 	uint8_t node_desc[64];
 	struct rnic_nic_vport_context context; /* the rest, as last modified */
+	/* Received frames by their length, and what those of RFC 2819's classes were when last cleared. */
+	uint64_t rx_lengths[SOFTRNIC_LENGTHS];
+	uint64_t class_base[SOFTRNIC_LENGTH_CLASSES];
 };
+
+static inline void
+softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
+{
+	if (__builtin_expect(length < SOFTRNIC_LENGTHS, 1))
+		port->rx_lengths[length]++;
+}
 
 /* ---- Wires (the folder wire). ---- */
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "data_frames.h"
+#include "prm/reg.h"
 
 #define BOTH  (RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM)
 #define CVLAN 0x8100
@@ -302,6 +303,69 @@ test_many_small_pieces(void **state)
 	df_expect(w, expected, df_build(expected, &spec, 0));
 }
 
+/* A counter of the port's RFC 2819 group, by its place in it. */
+static uint64_t
+rfc_2819(struct df_world *w, uint32_t index, bool clear)
+{
+	struct {
+		struct rnic_access_reg_in in;
+		struct rnic_ppcnt_reg reg;
+	} in = { 0 };
+	struct {
+		struct rnic_access_reg_out out;
+		struct rnic_ppcnt_reg reg;
+	} out;
+
+	rnic_access_reg_in_set(&in.in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
+	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_LOCAL_PORT, 1);
+	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_GRP, 2);
+	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_CLR, clear);
+	assert_int_equal(dp_command(&w->dp, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ, &in,
+				    sizeof(in), &out, sizeof(out)),
+			 0);
+	return rnic_field_get(out.reg.dw, RNIC_FIELD(0x08 + 8 * index, 63, 0));
+}
+
+/* Received frames by their length, with FCS: the ends of each class, and what is too short. */
+static void
+test_lengths_are_counted_by_class(void **state)
+{
+	static const struct {
+		uint32_t index, first, last;
+	} classes[] = {
+		{ 6, 18, 63 },	    { 11, 64, 64 },	{ 12, 65, 127 },    { 13, 128, 255 },
+		{ 14, 256, 511 },   { 15, 512, 1023 },	{ 16, 1024, 1518 }, { 17, 1519, 2047 },
+		{ 18, 2048, 4095 }, { 19, 4096, 8191 }, { 20, 8192, 9022 },
+	};
+	const uint32_t count = sizeof(classes) / sizeof(classes[0]);
+	const struct df_spec spec = { .payload = 9018 - 14 };
+	struct df_world *w = *state;
+	uint64_t packets = 0, octets = 0;
+	struct rnic_cqe cqe;
+	uint32_t i, j;
+
+	df_build(w->out, &spec, 0);
+	for (i = 0; i < count; i++) {
+		/* As often as the class's number says, each end. */
+		for (j = 0; j < 2 * (i + 1); j++) {
+			uint32_t length = (j & 1) != 0 ? classes[i].last : classes[i].first;
+
+			df_wqe(w, length - 4, 1);
+			df_ring(w);
+			assert_non_null(df_receive(w, &cqe));
+			octets += length;
+			packets++;
+		}
+	}
+	for (i = 0; i < count; i++)
+		assert_int_equal(rfc_2819(w, classes[i].index, false), 2 * (i + 1));
+	assert_int_equal(rfc_2819(w, 1, false), octets);
+	assert_int_equal(rfc_2819(w, 2, true), packets);
+	assert_int_equal(rfc_2819(w, 2, false), 0);
+	for (i = 0; i < count; i++)
+		assert_int_equal(rfc_2819(w, classes[i].index, false), 0);
+}
+
 /* Flags are those of all packets of the WQE; a tag cannot be. */
 static void
 test_many_packets_in_a_wqe(void **state)
@@ -390,6 +454,7 @@ main(void)
 		T(test_tags_are_inserted),
 		T(test_lengths_count_the_tag),
 		T(test_many_small_pieces),
+		T(test_lengths_are_counted_by_class),
 		T(test_many_packets_in_a_wqe),
 		T(test_capabilities_say_so),
 		cmocka_unit_test_setup_teardown(test_no_insertion_where_headers_are_inline,

@@ -29,9 +29,6 @@
 #define UDP_LENGTH	   4
 #define UDP_CHECKSUM	   6
 
-/* All that is right sums up to this. */
-#define SUM_GOOD 0xffff
-
 /* ---- Sums ---- */
 
 static inline uint64_t
@@ -50,6 +47,13 @@ sum_fold(uint64_t sum)
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+/* All that is right sums up to 0xffff, and so is a multiple of it before it is folded: one multiplication to see that. */
+static inline bool
+sum_good(uint64_t sum)
+{
+	return sum % 0xffff == 0;
 }
 
 static inline uint64_t
@@ -321,23 +325,34 @@ l4_without_checksum(const uint8_t *head, const struct softrnic_headers *headers)
 	       softrnic_load16(l4 + UDP_LENGTH) == softrnic_l4_bytes(headers);
 }
 
-/* Is TCP or UDP right? *sum: over what is behind the IP header, whatever it is. */
-static inline bool
-l4_verify(const struct softrnic_frame *frame, const uint8_t *head,
-	  const struct softrnic_headers *headers, uint64_t *sum)
+/* What is behind a good IP header: TCP and UDP are right or wrong, and the sum of all is told, whatever it is. */
+static __rte_always_inline void
+judge_l4(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	 const struct softrnic_headers *headers, uint64_t header_sum, struct softrnic_rx_info *info)
 {
 	const uint32_t bytes = softrnic_l4_bytes(headers);
 	const uint8_t *l4 = head + headers->l4;
+	uint64_t sum;
+	bool good;
 
 	if (frame->l4_summed && headers->proto != 0)
-		*sum = frame->l4_sum;
+		sum = frame->l4_sum;
 	else
-		*sum = sum_frame(frame, headers->l4, bytes);
-	if (headers->proto == SOFTRNIC_PROTO_UDP &&
-	    (softrnic_load16(l4 + UDP_LENGTH) != bytes || softrnic_load16(l4 + UDP_CHECKSUM) == 0))
-		return false;
-	return headers->proto != 0 &&
-	       sum_fold(sum_add(*sum, sum_pseudo(head, headers))) == SUM_GOOD;
+		sum = sum_frame(frame, headers->l4, bytes);
+	info->checksum = sum_fold(sum_add(header_sum, sum));
+	if (headers->proto == 0) {
+		/* What is known of an IPv6 packet of another protocol is no checksum. */
+		dev->stats.rx_checksums_good += headers->version == 4;
+		return;
+	}
+	good = sum_good(sum_add(sum, sum_pseudo(head, headers)));
+	if (headers->proto == SOFTRNIC_PROTO_UDP)
+		good &= softrnic_load16(l4 + UDP_LENGTH) == bytes &&
+			softrnic_load16(l4 + UDP_CHECKSUM) != 0;
+	if (good)
+		info->hds_ip_ext |= RNIC_CQE_L4_OK;
+	dev->stats.rx_checksums_good += good;
+	dev->stats.rx_checksums_bad += !good;
 }
 
 /* What the completion says of the packet, and what is counted. */
@@ -345,27 +360,18 @@ static __rte_always_inline void
 judge(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
       const struct softrnic_headers *headers, struct softrnic_rx_info *info)
 {
-	uint64_t header_sum, sum;
-	bool good;
+	uint64_t header_sum = sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
 
-	header_sum = sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
 	info->l4_l3_hdr_type = header_types(head, headers);
-	if (!lengths_fit(frame, headers) ||
-	    (headers->version == 4 && sum_fold(header_sum) != SUM_GOOD)) {
+	if (!lengths_fit(frame, headers) || (headers->version == 4 && !sum_good(header_sum))) {
 		dev->stats.rx_checksums_bad++;
-		return;
-	}
-	if (l4_without_checksum(head, headers)) {
+	} else if (l4_without_checksum(head, headers)) {
 		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | RNIC_CQE_L4_OK;
 		dev->stats.rx_checksums_good++;
-		return;
+	} else {
+		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK;
+		judge_l4(dev, frame, head, headers, header_sum, info);
 	}
-	good = l4_verify(frame, head, headers, &sum);
-	info->checksum = sum_fold(sum_add(header_sum, sum));
-	info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | (good ? RNIC_CQE_L4_OK : 0);
-	/* An IPv6 packet of another protocol has none that is known here. */
-	dev->stats.rx_checksums_good += good || (headers->proto == 0 && headers->version == 4);
-	dev->stats.rx_checksums_bad += !good && headers->proto != 0;
 }
 
 /* Most frames: IPv4 without options, whole, right behind the Ethernet header. TCP and UDP each have a judge of their own. */

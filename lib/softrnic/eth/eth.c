@@ -122,6 +122,7 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	class = softrnic_eth_class(head);
 	counters->rx_packets[class]++;
 	counters->rx_bytes[class] += frame->length;
+	softrnic_port_count_length(&dev->port, frame->length);
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->length;
 	if (__builtin_expect(!vport_takes(&dev->port, head, class), 0)) {

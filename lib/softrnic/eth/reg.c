@@ -206,6 +206,52 @@ ppcnt_rfc_2863(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *
 		rnic_field_set(reg->dw, RNIC_FIELD(0x08 + 8 * i, 63, 0), counters[i]);
 }
 
+/* Received frames by the classes of RFC 2819, the too short ones first, since power on. */
+static void
+length_classes(const struct softrnic_port *port, uint64_t classes[SOFTRNIC_LENGTH_CLASSES])
+{
+	static const uint16_t last[SOFTRNIC_LENGTH_CLASSES] = {
+		63, 64, 127, 255, 511, 1023, 1518, 2047, 4095, 8191, 10239,
+	};
+	uint32_t i, length = 0;
+
+	for (i = 0; i < SOFTRNIC_LENGTH_CLASSES; i++) {
+		classes[i] = 0;
+		for (; length + FCS_BYTES <= last[i]; length++)
+			classes[i] += port->rx_lengths[length];
+	}
+}
+
+/* Of received frames, all of them without errors: others are dropped before anybody counts their length. */
+static void
+ppcnt_rfc_2819(struct rnic_ppcnt_reg *reg, const struct softrnic_port *port,
+	       const struct softrnic_port_counters *c)
+{
+	uint64_t counters[21] = { 0 }, classes[SOFTRNIC_LENGTH_CLASSES];
+	unsigned int i;
+
+	length_classes(port, classes);
+	for (i = 0; i < SOFTRNIC_LENGTH_CLASSES; i++)
+		classes[i] -= port->class_base[i];
+	/* ether_stats_: octets, pkts, broadcast_pkts, multicast_pkts, undersize_pkts, pkts64octets and the next nine */
+	counters[1] = octets(c->rx_bytes, c->rx_packets);
+	counters[2] = c->rx_packets[0] + c->rx_packets[1] + c->rx_packets[2];
+	counters[3] = c->rx_packets[2];
+	counters[4] = c->rx_packets[1];
+	counters[6] = classes[0];
+	for (i = 1; i < SOFTRNIC_LENGTH_CLASSES; i++)
+		counters[10 + i] = classes[i];
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		rnic_field_set(reg->dw, RNIC_FIELD(0x08 + 8 * i, 63, 0), counters[i]);
+}
+
+static void
+port_clear(struct softrnic_port *port)
+{
+	port->port_base = port->counters;
+	length_classes(port, port->class_base);
+}
+
 static int
 reg_ppcnt(struct softrnic *dev, void *data, bool write)
 {
@@ -220,7 +266,7 @@ reg_ppcnt(struct softrnic *dev, void *data, bool write)
 	switch (rnic_ppcnt_reg_get(reg, RNIC_PPCNT_REG_GRP)) {
 	case PPCNT_IEEE_802_3: ppcnt_802_3(reg, &counters); break;
 	case PPCNT_RFC_2863: ppcnt_rfc_2863(reg, &counters); break;
-	case PPCNT_RFC_2819:
+	case PPCNT_RFC_2819: ppcnt_rfc_2819(reg, &dev->port, &counters); break;
 	case PPCNT_RFC_3635:
 	case PPCNT_EXTENDED:
 	case PPCNT_PRIORITY:
@@ -229,7 +275,7 @@ reg_ppcnt(struct softrnic *dev, void *data, bool write)
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 	if (clear)
-		dev->port.port_base = dev->port.counters;
+		port_clear(&dev->port);
 	return RNIC_STATUS_OK;
 }
 

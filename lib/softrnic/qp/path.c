@@ -141,6 +141,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	}
 	port->counters.rx_rdma_packets[class]++;
 	port->counters.rx_rdma_bytes[class] += frame->bytes;
+	softrnic_port_count_length(port, frame->bytes);
 	if (__builtin_expect(frame->corrupt, 0)) {
 		dev->stats.roce_icrc_errors++;
 		return;
