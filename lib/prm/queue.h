@@ -145,6 +145,12 @@ RNIC_INNER(sqc, wq, wq, 0x30)
 RNIC_LAYOUT(rqc, RQC, 0xf0)
 RNIC_INNER(rqc, wq, wq, 0x30)
 
+/* mem_rq_type: where an RQ's WQEs are. */
+enum rnic_rq_mem {
+	RNIC_RQ_MEM_INLINE = 0,
+	RNIC_RQ_MEM_RMP = 1,
+};
+
 /* States of SQs and RQs. */
 enum rnic_wq_state {
 	RNIC_WQ_STATE_RST = 0,

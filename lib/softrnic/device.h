@@ -450,7 +450,8 @@ struct softrnic_rq {
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *cq;
 	struct softrnic_q_counter *counter; /* may be NULL */
-	struct softrnic_object *pd_object;
+	struct softrnic_rmp *rmp;	    /* whose WQEs it takes; NULL: its own ring's */
+	struct softrnic_object *pd_object;  /* NULL with rmp, whose domain counts */
 	uint32_t pd, user_index;
 	uint16_t consumer; /* WQEs used */
 	uint16_t producer; /* as last read from the record */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receive queues, cyclic: one frame takes one WQE, which is 2^log_stride bytes of data segments.
+ * Receive queues, cyclic or on a pool (RMP) that they share: one frame takes one WQE, which is 2^log_stride bytes of data
+ * segments.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cq.h"
 #include "eth/eth.h"
+#include "qp/qp.h"
 #include "tpt.h"
 
 #define RQ_STRIDE_LOG_MIN 4  /* one data segment */
@@ -46,13 +48,14 @@ rq_complete_error(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_sy
 	rq->consumer++;
 }
 
-/* Complete what is posted as flushed. */
+/* Complete what is posted as flushed. What lies in a pool is not the queue's. */
 static void
 rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	uint32_t counter;
 
-	if (!rq->flush_in_error || !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) ||
+	if (rq->rmp != NULL || !rq->flush_in_error ||
+	    !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) ||
 	    (uint16_t)(counter - rq->consumer) > 1u << rq->log_size)
 		return;
 	rq->producer = (uint16_t)counter;
@@ -137,18 +140,24 @@ rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
 	return segment;
 }
 
-/* Resolve up to `want` bytes of segment `index` of the WQE. 0: the list ends here; < 0: refused. */
+/*
+ * Resolve up to `want` bytes of segment `index` of the WQE, in the ring or a copy of it. 0: the list ends here; < 0:
+ * refused.
+ */
 static int
-rq_segment(struct softrnic *dev, struct softrnic_rq *rq, uint32_t index, uint32_t want,
-	   struct rq_room *room)
+rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, uint32_t index,
+	   uint32_t want, struct rq_room *room)
 {
 	uint32_t wqe = rq->consumer & ((1u << rq->log_size) - 1);
 	struct rnic_wqe_data seg;
 	uint32_t length, key;
 
 	room->next = room->count = 0;
-	memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
-	       sizeof(seg));
+	if (copy != NULL)
+		memcpy(&seg, copy + index * sizeof(seg), sizeof(seg));
+	else
+		memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
+		       sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
 	length = rnic_be32_to_cpu(seg.byte_count);
 	key = rnic_be32_to_cpu(seg.lkey);
@@ -173,9 +182,9 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, uint32_t index, uint32_
 
 /* Scatter the frame over the WQE; 0, -EMSGSIZE, or what the translation refused with. */
 static int
-rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame)
+rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, uint32_t segments,
+	   const struct softrnic_frame *frame)
 {
-	uint32_t segments = 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN);
 	uint32_t index = 0, left = frame->length, piece = 0;
 	size_t from_at = 0, n;
 	struct rq_room room;
@@ -187,7 +196,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_f
 		if (room.next == room.count) {
 			if (index == segments)
 				return -EMSGSIZE;
-			ret = rq_segment(dev, rq, index++, left, &room);
+			ret = rq_segment(dev, rq, copy, index++, left, &room);
 			if (ret <= 0)
 				return ret < 0 ? ret : -EMSGSIZE;
 		}
@@ -247,7 +256,6 @@ rq_receive_stripped(struct softrnic *dev, struct softrnic_rq *rq,
 {
 	uint8_t head[RQ_ADDRESSES + SOFTRNIC_VLAN_TAG];
 	struct softrnic_rx_info stripped = *info;
-	uint16_t consumer = rq->consumer;
 	struct softrnic_frame rest;
 
 	softrnic_frame_gather(frame, head, sizeof(head));
@@ -260,44 +268,15 @@ rq_receive_stripped(struct softrnic *dev, struct softrnic_rq *rq,
 	rest.pieces[0].iov_len = RQ_ADDRESSES;
 	softrnic_frame_append(&rest, frame, sizeof(head));
 	softrnic_rq_receive(dev, rq, &rest, &stripped);
-	dev->stats.rx_vlans += rq->consumer != consumer;
 }
 
-void
-softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
-		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+/* It lies in the buffers of the WQE that `consumer` names. */
+static inline void
+rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
+	    const struct softrnic_rx_info *info)
 {
 	struct rnic_cqe *cqe;
-	int ret;
 
-	if (__builtin_expect(info->tagged && !rq->vsd, 0)) {
-		rq_receive_stripped(dev, rq, frame, info);
-		return;
-	}
-	if (__builtin_expect(rq->state != RNIC_WQ_STATE_RDY, 0)) {
-		rq_no_buffer(dev, rq);
-		return;
-	}
-	if (__builtin_expect(rq->consumer == rq->producer ||
-				     rq->ring.generation != dev->dma_generation,
-			     0) &&
-	    !rq_refill(dev, rq)) {
-		rq_no_buffer(dev, rq);
-		return;
-	}
-	if (!rq_copy_simple(dev, rq, frame)) {
-		ret = rq_scatter(dev, rq, frame);
-		if (ret == -EMSGSIZE) {
-			rq_fail(dev, rq, RNIC_SYND_LOCAL_LENGTH, RQ_VENDOR_TOO_LONG,
-				"a frame is longer than its WQE");
-			return;
-		}
-		if (ret < 0) {
-			rq_fail(dev, rq, RNIC_SYND_LOCAL_PROTECTION, RQ_VENDOR_ACCESS,
-				"a WQE points where it may not");
-			return;
-		}
-	}
 	cqe = softrnic_cq_claim(dev, rq->cq);
 	if (__builtin_expect(cqe == NULL, 0)) {
 		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
@@ -315,7 +294,92 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(info->flow_tag);
 	cqe->wqe_counter = rnic_cpu_to_be16(rq->consumer);
 	rq->consumer++;
+	dev->stats.rx_vlans += (info->l4_l3_hdr_type & RNIC_CQE_VLAN_STRIPPED) != 0;
 	softrnic_cq_publish(dev, rq->cq, cqe, RNIC_CQE_RESPONDER_SEND, false);
+}
+
+static void
+rq_fail_scatter(struct softrnic *dev, struct softrnic_rq *rq, int ret)
+{
+	if (ret == -EMSGSIZE)
+		rq_fail(dev, rq, RNIC_SYND_LOCAL_LENGTH, RQ_VENDOR_TOO_LONG,
+			"a frame is longer than its WQE");
+	else
+		rq_fail(dev, rq, RNIC_SYND_LOCAL_PROTECTION, RQ_VENDOR_ACCESS,
+			"a WQE points where it may not");
+}
+
+/* Into the pool's next WQE. The queue's own counters say that it is empty, always. */
+static __attribute__((noinline)) void
+rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
+		  const struct softrnic_rx_info *info)
+{
+	const uint32_t first = softrnic_rmp_first(rq->rmp);
+	uint8_t wqe[1 << SOFTRNIC_LOG_MAX_RQ_WQE];
+	int ret = softrnic_rmp_take(dev, rq->rmp, wqe, &rq->consumer);
+
+	if (ret < 0)
+		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC,
+			       "its receive memory pool is in error");
+	if (ret <= 0) {
+		rq_no_buffer(dev, rq);
+		return;
+	}
+	ret = rq_scatter(dev, rq, wqe + first, ((1u << rq->log_stride) - first) / RNIC_WQE_DS_BYTES,
+			 frame);
+	if (ret == 0)
+		rq_complete(dev, rq, frame, info);
+	else
+		rq_fail_scatter(dev, rq, ret);
+	rq->producer = rq->consumer;
+}
+
+void
+softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
+		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+{
+	int ret;
+
+	if (__builtin_expect(info->tagged && !rq->vsd, 0)) {
+		rq_receive_stripped(dev, rq, frame, info);
+		return;
+	}
+	if (__builtin_expect(rq->state != RNIC_WQ_STATE_RDY, 0)) {
+		rq_no_buffer(dev, rq);
+		return;
+	}
+	if (__builtin_expect(rq->consumer == rq->producer ||
+				     rq->ring.generation != dev->dma_generation,
+			     0)) {
+		if (rq->rmp != NULL) {
+			rq_receive_pooled(dev, rq, frame, info);
+			return;
+		}
+		if (!rq_refill(dev, rq)) {
+			rq_no_buffer(dev, rq);
+			return;
+		}
+	}
+	if (!rq_copy_simple(dev, rq, frame)) {
+		ret = rq_scatter(dev, rq, NULL, 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN), frame);
+		if (ret != 0) {
+			rq_fail_scatter(dev, rq, ret);
+			return;
+		}
+	}
+	rq_complete(dev, rq, frame, info);
+}
+
+static void
+rq_refer(struct softrnic_rq *rq, int change)
+{
+	rq->cq->object.refs += (uint32_t)change;
+	if (rq->pd_object != NULL)
+		rq->pd_object->refs += (uint32_t)change;
+	if (rq->rmp != NULL)
+		rq->rmp->object.refs += (uint32_t)change;
+	if (rq->counter != NULL)
+		rq->counter->object.refs += (uint32_t)change;
 }
 
 static void
@@ -324,10 +388,7 @@ rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 	rq_stop_flushing(dev, rq);
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
-	rq->cq->object.refs--;
-	rq->pd_object->refs--;
-	if (rq->counter != NULL)
-		rq->counter->object.refs--;
+	rq_refer(rq, -1);
 	free(rq);
 }
 
@@ -343,18 +404,13 @@ softrnic_rqs_reset(struct softrnic *dev)
 	}
 }
 
+/* A ring of its own. */
 static int
-rq_from_context(struct softrnic_rq *rq)
+rq_from_wq(struct softrnic_rq *rq, const struct rnic_wq *wq)
 {
-	struct rnic_rqc *rqc = &rq->context;
-	const struct rnic_wq *wq = rnic_rqc_wq(rqc);
 	uint64_t stride = rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE);
 
-	if (rnic_rqc_get(rqc, RNIC_RQC_STATE) != RNIC_WQ_STATE_RST ||
-	    rnic_rqc_get(rqc, RNIC_RQC_MEM_RQ_TYPE) != 0 ||
-	    rnic_rqc_get(rqc, RNIC_RQC_HAIRPIN) != 0 ||
-	    rnic_rqc_get(rqc, RNIC_RQC_SCATTER_FCS) != 0 ||
-	    rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC || stride < RQ_STRIDE_LOG_MIN ||
+	if (rnic_wq_get(wq, RNIC_WQ_WQ_TYPE) != RNIC_WQ_CYCLIC || stride < RQ_STRIDE_LOG_MIN ||
 	    stride > SOFTRNIC_LOG_MAX_RQ_WQE || rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ) > 15 ||
 	    rnic_wq_get(wq, RNIC_WQ_WQ_SIGNATURE) != 0 ||
 	    rnic_wq_get(wq, RNIC_WQ_DBR_UMEM_VALID) != 0 ||
@@ -362,10 +418,30 @@ rq_from_context(struct softrnic_rq *rq)
 		return RNIC_STATUS_BAD_PARAM;
 	rq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	rq->log_stride = (uint8_t)stride;
-	rq->rlky = rnic_rqc_get(rqc, RNIC_RQC_RLKY) != 0;
+	rq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
+	return RNIC_STATUS_OK;
+}
+
+/* rq->rmp is known. */
+static int
+rq_from_context(struct softrnic_rq *rq)
+{
+	struct rnic_rqc *rqc = &rq->context;
+	int status = RNIC_STATUS_OK;
+
+	if (rnic_rqc_get(rqc, RNIC_RQC_STATE) != RNIC_WQ_STATE_RST ||
+	    rnic_rqc_get(rqc, RNIC_RQC_HAIRPIN) != 0 ||
+	    rnic_rqc_get(rqc, RNIC_RQC_SCATTER_FCS) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (rq->rmp == NULL)
+		status = rq_from_wq(rq, rnic_rqc_wq(rqc));
+	else
+		rq->log_stride = rq->rmp->log_stride;
+	if (status != RNIC_STATUS_OK)
+		return status;
+	rq->rlky = rq->rmp == NULL && rnic_rqc_get(rqc, RNIC_RQC_RLKY) != 0;
 	rq->vsd = rnic_rqc_get(rqc, RNIC_RQC_VSD) != 0;
 	rq->flush_in_error = rnic_rqc_get(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN) != 0;
-	rq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
 	rq->user_index = (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_USER_INDEX);
 	return RNIC_STATUS_OK;
 }
@@ -389,23 +465,65 @@ rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	rq->cq = softrnic_object_get(dev, SOFTRNIC_CQ,
 				     (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_CQN));
-	rq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rq->pd);
-	if (rq->cq == NULL || rq->pd_object == NULL)
+	if (rq->cq == NULL)
 		return RNIC_STATUS_BAD_RES;
+	if (rq->rmp != NULL) {
+		rq->pd = rq->rmp->pd;
+	} else {
+		rq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rq->pd);
+		if (rq->pd_object == NULL)
+			return RNIC_STATUS_BAD_RES;
+	}
 	return rq_find_counter(dev, &rq->context, &rq->counter);
+}
+
+/* Of rq->context: a pool that it names takes the place of a ring. */
+static int
+rq_find_pool(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	switch (rnic_rqc_get(&rq->context, RNIC_RQC_MEM_RQ_TYPE)) {
+	case RNIC_RQ_MEM_INLINE: return RNIC_STATUS_OK;
+	case RNIC_RQ_MEM_RMP:
+		rq->rmp = softrnic_object_get(dev, SOFTRNIC_RMP,
+					      (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_RMPN));
+		return rq->rmp != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
+	default: return RNIC_STATUS_BAD_PARAM;
+	}
+}
+
+/* The ring of its own. */
+static int
+rq_ring_init(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rq *rq)
+{
+	struct rnic_create_rq_in *in = (struct rnic_create_rq_in *)(uintptr_t)cmd->in;
+	const struct rnic_wq *wq = rnic_rqc_wq(&rq->context);
+	int status;
+
+	cmd->syndrome = 0x908003;
+	status = softrnic_dbrec_init(dev, &rq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x908004;
+	return softrnic_ring_init(dev, &rq->ring, (const struct rnic_be64 *)(in + 1),
+				  cmd->in_bytes - sizeof(*in),
+				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
+				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				  1u << (rq->log_size + rq->log_stride), SOFTRNIC_DMA_READ);
 }
 
 SOFTRNIC_CMD(create_rq)
 {
 	struct rnic_create_rq_in *in = (struct rnic_create_rq_in *)(uintptr_t)cmd->in;
 	struct softrnic_rq *rq = calloc(1, sizeof(*rq));
-	const struct rnic_wq *wq;
 	int status;
 
 	if (rq == NULL)
 		return RNIC_STATUS_NO_RES;
 	rq->context = *rnic_create_rq_in_rqc(in);
-	wq = rnic_rqc_wq(&rq->context);
+	cmd->syndrome = 0x908006;
+	status = rq_find_pool(dev, rq);
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
 	cmd->syndrome = 0x908001;
 	status = rq_from_context(rq);
 	if (status != RNIC_STATUS_OK)
@@ -414,26 +532,16 @@ SOFTRNIC_CMD(create_rq)
 	status = rq_find_objects(dev, rq);
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
-	cmd->syndrome = 0x908003;
-	status = softrnic_dbrec_init(dev, &rq->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
-	if (status != RNIC_STATUS_OK)
-		goto free_rq;
-	cmd->syndrome = 0x908004;
-	status = softrnic_ring_init(dev, &rq->ring, (const struct rnic_be64 *)(in + 1),
-				    cmd->in_bytes - sizeof(*in),
-				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
-				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
-				    1u << (rq->log_size + rq->log_stride), SOFTRNIC_DMA_READ);
-	if (status != RNIC_STATUS_OK)
-		goto free_rq;
+	if (rq->rmp == NULL) {
+		status = rq_ring_init(dev, cmd, rq);
+		if (status != RNIC_STATUS_OK)
+			goto free_rq;
+	}
 	cmd->syndrome = 0x908005;
 	status = softrnic_object_add(dev, SOFTRNIC_RQ, &rq->object);
 	if (status != RNIC_STATUS_OK)
 		goto free_ring;
-	rq->cq->object.refs++;
-	rq->pd_object->refs++;
-	if (rq->counter != NULL)
-		rq->counter->object.refs++;
+	rq_refer(rq, 1);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, rq->object.number);
 	return RNIC_STATUS_OK;
 free_ring:

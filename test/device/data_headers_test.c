@@ -171,6 +171,27 @@ test_a_changed_byte_is_seen(void **state)
 	assert_int_equal(dp_stats(&w->dp).rx_errors, 0);
 }
 
+/* What one byte loses its neighbour gets: as sums of bytes all is the same, as sums of words it is not. */
+static void
+test_bytes_have_their_place_in_sums(void **state)
+{
+	struct df_world *w = *state;
+	struct rnic_cqe cqe;
+	uint32_t kind, bytes, at;
+
+	for (kind = 0; kind < KINDS; kind++) {
+		bytes = df_build(w->out, &kinds[kind], 0);
+		for (at = df_payload(&kinds[kind]); at < df_payload(&kinds[kind]) + 8; at++) {
+			w->out[at]++;
+			w->out[at + 1]--;
+			pass(w, bytes, 1, &cqe);
+			w->out[at]--;
+			w->out[at + 1]++;
+			assert_int_equal(cqe.hds_ip_ext, L2 | L3);
+		}
+	}
+}
+
 /* Right and wrong ones are counted: what a capture shows. */
 static void
 test_checksums_are_counted(void **state)
@@ -518,6 +539,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_types_of_headers),
 		T(test_a_changed_byte_is_seen),
+		T(test_bytes_have_their_place_in_sums),
 		T(test_checksums_are_counted),
 		T(test_datagrams_without_a_checksum),
 		T(test_headers_of_datagrams_without_a_checksum),

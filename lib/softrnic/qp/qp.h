@@ -20,7 +20,10 @@
 /* What the QPs of a device may keep of the device's own memory: copies of WQEs, requests, saved READs. */
 #define SOFTRNIC_QP_MEMORY (UINT64_C(256) << 20)
 
-/* A receive memory pool, which is what an SRQ is: receive WQEs in a linked list, for many QPs. */
+/*
+ * A receive memory pool, for many QPs and RQs: receive WQEs in a linked list, which is what an SRQ is, or one behind the
+ * other.
+ */
 struct softrnic_rmp {
 	struct softrnic_object object;
 	struct softrnic_ring ring;
@@ -33,8 +36,16 @@ struct softrnic_rmp {
 	uint16_t limit;	   /* fewer left than this: SRQ_LIMIT once, then 0 */
 	uint8_t log_size, log_stride;
 	uint8_t state; /* enum rnic_wq_state: RDY, ERR */
+	bool cyclic;
 	struct rnic_rmpc context;
 };
+
+/* Where the data segments of its WQEs begin. */
+static inline uint32_t
+softrnic_rmp_first(const struct softrnic_rmp *rmp)
+{
+	return rmp->cyclic ? 0 : sizeof(struct rnic_wqe_next);
+}
 
 /* An entry of the RoCE address table: a GID. */
 struct softrnic_roce_addr {
@@ -135,6 +146,12 @@ int softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_s
 void softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc);
 /* MODIFY_RMP armed a limit: is it reached already? */
 void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
+/*
+ * Copy the next WQE into `wqe`, 2^log_stride bytes. *counter: how completions name it, by its place in the list, or by
+ * its count. 1; 0: there is none; < 0: the pool is in error, which its event has told.
+ */
+int softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe,
+		      uint16_t *counter);
 
 /* ---- What the device calls. ---- */
 

@@ -79,20 +79,17 @@ softrnic_qp_recv_waits(struct softrnic *dev, struct softrnic_qp *qp)
 
 /* ---- A pool of many ---- */
 
-/* The pool is broken, for all that use it: each QP that comes for a WQE goes to ERR. */
-static bool
-rmp_fail(struct softrnic_qp *qp, const char *why)
+/* The pool is broken, for all that use it: each queue that comes for a WQE goes to ERR. */
+static int
+rmp_fail(struct softrnic *dev, struct softrnic_rmp *rmp, const char *why)
 {
-	struct softrnic_rmp *rmp = qp->rmp;
-
 	if (rmp->state != RNIC_WQ_STATE_ERR) {
-		SOFTRNIC_LOG(INFO, qp->dev, "RMP 0x%x: %s", rmp->object.number, why);
+		SOFTRNIC_LOG(INFO, dev, "RMP 0x%x: %s", rmp->object.number, why);
 		rmp->state = RNIC_WQ_STATE_ERR;
-		softrnic_wq_event(qp->dev, RNIC_EVENT_SRQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_QP,
+		softrnic_wq_event(dev, RNIC_EVENT_SRQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_QP,
 				  rmp->object.number);
 	}
-	softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC, "its receive memory pool is in error");
-	return false;
+	return -EIO;
 }
 
 void
@@ -111,38 +108,54 @@ softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
 	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
 }
 
-/* As rq_take(); WQEs of a pool are known by their place. */
-static bool
-rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
+int
+softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
 {
-	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)qp->recv_wqe;
-	struct softrnic_rmp *rmp = qp->rmp;
+	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)wqe;
+	uint32_t index = rmp->next;
 	int waiting;
 
 	if (rmp->state != RNIC_WQ_STATE_RDY)
-		return rmp_fail(qp, "in error");
+		return rmp_fail(dev, rmp, "in error");
 	if (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) {
 		waiting = ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
 				       &rmp->producer);
 		if (waiting == -EOVERFLOW)
-			return rmp_fail(qp, "the doorbell record is ahead by more than its ring");
+			return rmp_fail(dev, rmp,
+					"the doorbell record is ahead by more than its ring");
 		if (waiting < 0)
-			return rmp_fail(qp, "ring or doorbell record are not reachable any more");
+			return rmp_fail(dev, rmp,
+					"ring or doorbell record are not reachable any more");
 		if (waiting == 0)
-			return false;
+			return 0;
 	}
+	if (rmp->cyclic)
+		index = rmp->consumer & ((1u << rmp->log_size) - 1);
 	/* However the list is linked, no more are taken than were posted. */
-	if (rmp->next >= 1u << rmp->log_size)
-		return rmp_fail(qp, "a WQE names one that is not there as the next");
-	qp->recv_bytes = 1u << rmp->log_stride;
-	softrnic_qp_ring_copy(dev, &rmp->ring, (uint32_t)rmp->next << rmp->log_stride, qp->recv_wqe,
-			      qp->recv_bytes);
-	*counter = rmp->next;
-	rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
+	if (index >= 1u << rmp->log_size)
+		return rmp_fail(dev, rmp, "a WQE names one that is not there as the next");
+	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
+			      1u << rmp->log_stride);
+	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
+	if (!rmp->cyclic)
+		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
 	rmp->consumer++;
 	if (__builtin_expect(rmp->limit != 0, 0))
 		softrnic_rmp_limit(dev, rmp);
-	return true;
+	return 1;
+}
+
+/* As rq_take(). */
+static bool
+rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
+{
+	int taken = softrnic_rmp_take(dev, qp->rmp, qp->recv_wqe, counter);
+
+	qp->recv_bytes = 1u << qp->rmp->log_stride;
+	if (__builtin_expect(taken < 0, 0))
+		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
+				  "its receive memory pool is in error");
+	return taken > 0;
 }
 
 /* ---- For the transport ---- */
@@ -150,7 +163,7 @@ rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 static inline uint32_t
 recv_first(const struct softrnic_qp *qp)
 {
-	return qp->rmp != NULL ? sizeof(struct rnic_wqe_next) : 0;
+	return qp->rmp != NULL ? softrnic_rmp_first(qp->rmp) : 0;
 }
 
 /* What the data segments hold, up to the end of the list. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Receive memory pools (PRM: "RMP Context"): linked lists of receive WQEs, which is what SRQs are. */
+/* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
 #include <stdlib.h>
 
 #include "command.h"
 
-#define LOG_STRIDE_MIN 5 /* the link to the next WQE, and one data segment */
+#define LOG_STRIDE_MIN \
+	5 /* the link to the next WQE, and one data segment; cyclic ones have no link */
 
 static void
 rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
@@ -30,15 +31,16 @@ softrnic_rmps_reset(struct softrnic *dev)
 static const char *
 context_fault(struct rnic_rmpc *rmpc)
 {
+	const bool cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
 	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
 
 #define WQ(field) rnic_wq_get(wq, RNIC_WQ_##field)
 	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) != RNIC_WQ_STATE_RDY)
 		return "a pool begins in RDY";
-	if (WQ(WQ_TYPE) != RNIC_WQ_LINKED_LIST ||
-	    rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0)
-		return "pools are linked lists";
-	if (WQ(LOG_WQ_STRIDE) < LOG_STRIDE_MIN || WQ(LOG_WQ_STRIDE) > SOFTRNIC_LOG_MAX_RQ_WQE)
+	if (WQ(WQ_TYPE) != (cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST))
+		return "pools are linked lists, or basic cyclic ones";
+	if (WQ(LOG_WQ_STRIDE) + cyclic < LOG_STRIDE_MIN ||
+	    WQ(LOG_WQ_STRIDE) > SOFTRNIC_LOG_MAX_RQ_WQE)
 		return "WQEs are too short or longer than max_wqe_sz_rq";
 	if (WQ(LOG_WQ_SZ) > SOFTRNIC_LOG_MAX_RMP_SIZE)
 		return "it is larger than log_max_srq_sz";
@@ -67,6 +69,7 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	rmp->state = RNIC_WQ_STATE_RDY;
+	rmp->cyclic = rnic_rmpc_get(&rmp->context, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
 	rmp->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	rmp->log_stride = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE);
 	rmp->limit = (uint16_t)rnic_wq_get(wq, RNIC_WQ_LWM);
