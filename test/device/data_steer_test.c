@@ -446,6 +446,42 @@ test_ipv6_addresses(void **state)
 	assert_int_equal(arrives(f, 74, NULL), 2);
 }
 
+/* Fragments of both versions, the first and the others, are told from what is whole. */
+static void
+test_fragments(void **state)
+{
+	static const struct {
+		const char *head;
+		size_t bytes;
+		bool fragment;
+	} frames[] = {
+		{ "\x08\0\x45\0\0\x32\0\0\x40\0\x40\x11", 12, false },
+		{ "\x08\0\x45\0\0\x32\0\0\x20\0\x40\x11", 12, true },
+		{ "\x08\0\x45\0\0\x32\0\0\0\x10\x40\x11", 12, true },
+		{ "\x86\xdd\x60\0\0\0\0\x14\x11\x40", 10, false },
+		{ "\x86\xdd\x60\0\0\0\0\x14\x2c\x40", 10, true },
+	};
+	struct rnic_fte_match_set_lyr_2_4 set = { 0 };
+	struct fixture *f = *state;
+	uint32_t table = dp_table_create(&f->dp, 0, 4, 0), group;
+	size_t i;
+	int status;
+
+	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, 1);
+	group = dp_group_create(&f->dp, table, 0, 3, &set, &status);
+	assert_int_equal(status, 0);
+	assert_int_equal(flow_tir(f, table, group, 0, &set, 1), 0);
+	memset(&set, 0, sizeof(set));
+	assert_int_equal(flow_tir(f, table, group, 1, &set, 0), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		memset(f->out, 0, 74);
+		memcpy(f->out, "\x02\0\0\0\0\1\x02\0\0\0\0\2", 12);
+		memcpy(f->out + 12, frames[i].head, frames[i].bytes);
+		assert_int_equal(arrives(f, 74, NULL), frames[i].fragment ? 2 : 1);
+	}
+}
+
 /* reset_root_to_default: no root any more, whatever the command's table is. */
 static void
 test_root_back_to_none(void **state)
@@ -547,6 +583,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fragments, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits_of_groups_and_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
