@@ -409,6 +409,8 @@ RNIC_INNER(create_tir_in, tirc, tirc, 0x20)
 RNIC_LAYOUT(modify_tir_in, MODIFY_TIR_IN, 0x110)
 RNIC_INNER(modify_tir_in, tirc, tirc, 0x20)
 
+#define RNIC_MODIFY_TIR_HASH (1u << 2)
+
 RNIC_FRAME(query_tir_out, 0x110)
 RNIC_INNER(query_tir_out, tirc, tirc, 0x20)
 

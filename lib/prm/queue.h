@@ -207,6 +207,20 @@ enum rnic_rx_hash_fn {
 	RNIC_RX_HASH_TOEPLITZ = 2,
 };
 
+/* rx_hash_field_select: the kind of packet, and which of its fields the hash is of. */
+enum rnic_rx_hash_l3 {
+	RNIC_RX_HASH_L3_IPV4 = 0,
+	RNIC_RX_HASH_L3_IPV6 = 1,
+};
+enum rnic_rx_hash_l4 {
+	RNIC_RX_HASH_L4_TCP = 0,
+	RNIC_RX_HASH_L4_UDP = 1,
+};
+#define RNIC_RX_HASH_SRC_IP   (1u << 0)
+#define RNIC_RX_HASH_DST_IP   (1u << 1)
+#define RNIC_RX_HASH_L4_SPORT (1u << 2)
+#define RNIC_RX_HASH_L4_DPORT (1u << 3)
+
 /* Receive queue table: rqt_actual_size queue numbers, 4 bytes each, follow. */
 #define RNIC_RQTC_FIELDS(F)                    \
 	F(RNIC_RQTC_RQT_MAX_SIZE, 0x14, 15, 0) \

@@ -80,7 +80,7 @@ rx_start(struct world *w)
 		return;
 	w->rx_up = true;
 	memset(&port.steering, 0, sizeof(port.steering));
-	if (rnic_steering_create(w->dev, &w->rxq->rq, &port.steering) != 0)
+	if (rnic_steering_create(w->dev, &w->rxq->rq.rqn, NULL, &port.steering) != 0)
 		return;
 	w->steered = true;
 	rnic_steering_set(w->dev, &port.steering, mac, true, true);

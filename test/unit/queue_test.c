@@ -33,7 +33,7 @@ make_all(struct rnic_dev *dev, struct queues *q)
 	if (rc == 0)
 		rc = rnic_rq_create(dev, 9, 6, &q->rx_cq, &q->rq);
 	if (rc == 0)
-		rc = rnic_steering_create(dev, &q->rq, &q->steering);
+		rc = rnic_steering_create(dev, &q->rq.rqn, NULL, &q->steering);
 	if (rc == 0)
 		rc = rnic_steering_set(dev, &q->steering, mac, true, true);
 	return rc;

@@ -249,7 +249,8 @@ test_a_refused_attach_leaves_nothing(void **state)
 	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
 	for (port = 0; port < 2; port++) {
 		if (port == 1)
-			assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), 0);
+			assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering),
+					 0);
 		before = objects(world);
 		for (i = 0; i < RTE_DIM(opcodes); i++) {
 			refuse(world, opcodes[i]);
@@ -288,7 +289,7 @@ test_an_ethdev_that_is_refused_beside_a_queue_pair(void **state)
 	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
 	before = objects(world);
 	refuse(world, RNIC_CMD_SET_FLOW_TABLE_ENTRY);
-	assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), -ENOSPC);
+	assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering), -ENOSPC);
 	refuse_nothing(world);
 	assert_int_equal(objects(world), before);
 	receive(world, 1);
@@ -297,7 +298,7 @@ test_an_ethdev_that_is_refused_beside_a_queue_pair(void **state)
 	expect(world, 1, RDMAPMD_WC_SUCCESS);
 	expect(world, 2, RDMAPMD_WC_SUCCESS);
 	/* The one that starts goes, and the last address behind it. */
-	assert_int_equal(rnic_steering_create(world->dev, &rq, &steering), 0);
+	assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering), 0);
 	assert_int_equal(rdmapmd_qp_destroy(world->qp), 0);
 	assert_int_equal(rnic_steering_destroy(world->dev, &steering), 0);
 	assert_int_equal(rnic_rq_destroy(world->dev, &rq), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The port's control operations: configure, start, stop, close, and which frames it takes. */
+/* The port's control operations: configure, start, stop, close. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include <rte_malloc.h>
 
 #include "ethdev.h"
-#include "rdma.h"
 #include "rx.h"
 #include "tx.h"
 
@@ -24,7 +23,7 @@ ethdev_configure(struct rte_eth_dev *eth_dev)
 			 eth_dev->data->dev_conf.lpbk_mode);
 		return -ENOTSUP;
 	}
-	return 0;
+	return rnic_rss_configure(eth_dev);
 }
 
 /* Safe to call at any time, do nothing. */
@@ -45,20 +44,6 @@ ethdev_arm_bursts(struct rte_eth_dev *eth_dev)
 	eth_dev->rx_pkt_burst = rnic_rx_mode_get(dev, eth_dev->data->scattered_rx)->burst;
 	eth_dev->tx_pkt_burst = rnic_tx_mode_get(dev)->burst;
 	eth_dev->tx_pkt_prepare = rnic_tx_prepare;
-}
-
-/* Tell the device which frames are ours. */
-static int
-ethdev_set_filters(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
-{
-	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
-	int rc = rnic_port_set_promiscuous(port->dev, promiscuous, allmulticast);
-
-	if (rc == 0 && port->started)
-		rc = rnic_steering_set(port->dev, &port->steering,
-				       eth_dev->data->mac_addrs[0].addr_bytes, promiscuous,
-				       allmulticast);
-	return rc;
 }
 
 static void
@@ -84,6 +69,7 @@ static int
 ethdev_start_queues(struct rte_eth_dev *eth_dev)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	uint32_t rqns[RNIC_RX_QUEUES_MAX];
 	struct rnic_rxq *rxq;
 	uint16_t i;
 	int rc;
@@ -105,8 +91,9 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	}
 	if (eth_dev->data->nb_rx_queues == 0)
 		return 0;
-	rxq = eth_dev->data->rx_queues[0];
-	return rnic_steering_create(port->dev, &rxq->rq, &port->steering);
+	rnic_rss_queues(eth_dev, rqns);
+	return rnic_steering_create(port->dev, rqns, port->rss_on ? &port->rss : NULL,
+				    &port->steering);
 }
 
 static int
@@ -119,9 +106,8 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 	rc = rnic_port_set_mtu(port->dev, data->mtu);
 	if (rc == 0)
 		rc = ethdev_start_queues(eth_dev);
-	if (rc == 0 && port->steering.up)
-		rc = rnic_steering_set(port->dev, &port->steering, data->mac_addrs[0].addr_bytes,
-				       data->promiscuous, data->all_multicast);
+	if (rc == 0)
+		rc = rnic_filter_start(eth_dev);
 	if (rc == 0)
 		rc = rnic_port_use(port->dev);
 	if (rc < 0) {
@@ -164,6 +150,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 		return rc;
 	port->dev = dev;
 	port->max_mtu = dev->max_mtu;
+	port->mac_count = RTE_MIN(rnic_port_macs_max(dev), (uint32_t)RNIC_MAC_ADDRS_MAX);
 	port->removed = false;
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
@@ -226,44 +213,6 @@ ethdev_is_removed(struct rte_eth_dev *eth_dev)
 	return __atomic_load_n(&rnic_ethdev_get(eth_dev)->removed, __ATOMIC_RELAXED);
 }
 
-static int
-ethdev_promiscuous_enable(struct rte_eth_dev *eth_dev)
-{
-	return ethdev_set_filters(eth_dev, true, eth_dev->data->all_multicast);
-}
-
-static int
-ethdev_promiscuous_disable(struct rte_eth_dev *eth_dev)
-{
-	return ethdev_set_filters(eth_dev, false, eth_dev->data->all_multicast);
-}
-
-static int
-ethdev_allmulticast_enable(struct rte_eth_dev *eth_dev)
-{
-	return ethdev_set_filters(eth_dev, eth_dev->data->promiscuous, true);
-}
-
-static int
-ethdev_allmulticast_disable(struct rte_eth_dev *eth_dev)
-{
-	return ethdev_set_filters(eth_dev, eth_dev->data->promiscuous, false);
-}
-
-static int
-ethdev_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
-{
-	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
-	int rc = rnic_port_set_mac(port->dev, mac->addr_bytes);
-
-	if (rc == 0)
-		rc = rnic_gids_follow_mac(port->dev);
-	if (rc == 0 && port->steering.up)
-		rc = rnic_steering_set(port->dev, &port->steering, mac->addr_bytes,
-				       eth_dev->data->promiscuous, eth_dev->data->all_multicast);
-	return rc;
-}
-
 static void
 ethdev_limit_tx(struct rte_eth_dev *eth_dev, uint16_t mtu)
 {
@@ -323,11 +272,20 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.link_update = rnic_link_update,
 	.dev_set_link_up = rnic_link_set_up,
 	.dev_set_link_down = rnic_link_set_down,
-	.promiscuous_enable = ethdev_promiscuous_enable,
-	.promiscuous_disable = ethdev_promiscuous_disable,
-	.allmulticast_enable = ethdev_allmulticast_enable,
-	.allmulticast_disable = ethdev_allmulticast_disable,
-	.mac_addr_set = ethdev_mac_set,
+	.promiscuous_enable = rnic_filter_promiscuous_enable,
+	.promiscuous_disable = rnic_filter_promiscuous_disable,
+	.allmulticast_enable = rnic_filter_allmulticast_enable,
+	.allmulticast_disable = rnic_filter_allmulticast_disable,
+	.mac_addr_set = rnic_filter_mac_set,
+	.mac_addr_add = rnic_filter_mac_add,
+	.mac_addr_remove = rnic_filter_mac_remove,
+	.set_mc_addr_list = rnic_filter_set_mc_list,
+	.vlan_filter_set = rnic_filter_vlan_set,
+	.vlan_offload_set = rnic_filter_vlan_offload_set,
+	.rss_hash_update = rnic_rss_hash_update,
+	.rss_hash_conf_get = rnic_rss_hash_conf_get,
+	.reta_update = rnic_rss_reta_update,
+	.reta_query = rnic_rss_reta_query,
 	.mtu_set = ethdev_mtu_set,
 	.stats_get = rnic_stats_get,
 	.xstats_get = rnic_xstats_get,
@@ -375,7 +333,8 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 		RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	eth_dev->data->dev_private = rte_zmalloc_socket(name, sizeof(struct rnic_ethdev),
 							RTE_CACHE_LINE_SIZE, device->numa_node);
-	eth_dev->data->mac_addrs = rte_zmalloc(name, sizeof(struct rte_ether_addr), 0);
+	eth_dev->data->mac_addrs =
+		rte_zmalloc(name, RNIC_MAC_ADDRS_MAX * sizeof(struct rte_ether_addr), 0);
 	ethdev_disarm_bursts(eth_dev);
 	if (eth_dev->data->dev_private != NULL && eth_dev->data->mac_addrs != NULL) {
 		pthread_mutex_init(&rnic_ethdev_get(eth_dev)->stats_lock, NULL);

@@ -18,8 +18,10 @@
 
 #include "rnic.h"
 
-#define RNIC_RX_QUEUES_MAX 1
-#define RNIC_TX_QUEUES_MAX 8
+#define RNIC_RX_QUEUES_MAX 16 /* no more than ethdev has counters for */
+#define RNIC_TX_QUEUES_MAX 16
+#define RNIC_MAC_ADDRS_MAX 128
+#define RNIC_MC_ADDRS_MAX  128
 #define RNIC_DESC_MIN	   64
 #define RNIC_DESC_MAX	   8192
 #define RNIC_DESC_DEFAULT  512
@@ -108,6 +110,16 @@ struct rnic_ethdev {
 	uint16_t max_mtu;
 	char fw_version[32];
 
+	/* filter.c */
+	uint32_t mac_count; /* places for unicast addresses, that of the own one included */
+	struct rte_ether_addr mc_addrs[RNIC_MC_ADDRS_MAX];
+	uint32_t mc_count;
+
+	/* rss.c */
+	bool rss_on;
+	uint64_t rss_hf;
+	struct rnic_rss rss;
+
 	/* stats.c */
 	pthread_mutex_t stats_lock;
 	bool ask_device;
@@ -145,6 +157,39 @@ int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
 int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
+
+/* filter.c: which frames the port takes */
+int rnic_filter_promiscuous_enable(struct rte_eth_dev *eth_dev);
+int rnic_filter_promiscuous_disable(struct rte_eth_dev *eth_dev);
+int rnic_filter_allmulticast_enable(struct rte_eth_dev *eth_dev);
+int rnic_filter_allmulticast_disable(struct rte_eth_dev *eth_dev);
+int rnic_filter_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac);
+int rnic_filter_mac_add(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac, uint32_t index,
+			uint32_t pool);
+void rnic_filter_mac_remove(struct rte_eth_dev *eth_dev, uint32_t index);
+int rnic_filter_set_mc_list(struct rte_eth_dev *eth_dev, struct rte_ether_addr *macs,
+			    uint32_t count);
+int rnic_filter_vlan_set(struct rte_eth_dev *eth_dev, uint16_t vlan_id, int on);
+int rnic_filter_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask);
+/* The port starts, its steering is there: all that was asked for before. */
+int rnic_filter_start(struct rte_eth_dev *eth_dev);
+
+/* rss.c: which queue a frame comes to */
+#define RNIC_RSS_TYPES                                                                         \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |             \
+	 RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |    \
+	 RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | \
+	 RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
+/* From the port's configuration: the hash, and all queues in turn. */
+int rnic_rss_configure(struct rte_eth_dev *eth_dev);
+/* The device's numbers of the queues, RNIC_RX_QUEUES_MAX at most. They are made. */
+void rnic_rss_queues(const struct rte_eth_dev *eth_dev, uint32_t *rqns);
+int rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
+int rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
+int rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
+			 uint16_t size);
+int rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
+			uint16_t size);
 
 /* link.c: link state, and what the device reports of itself */
 int rnic_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete);

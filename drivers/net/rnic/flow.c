@@ -23,6 +23,34 @@ set_match(struct rnic_fte_match_param *match, const struct rnic_flow_match *from
 				       (uint32_t)mac[4] << 8 | mac[5]);
 	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG, from->by_vlan);
 	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_FIRST_VID, from->vlan_id);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE,
+				       from->ethertype);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL,
+				       from->ip_protocol);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, from->fragment);
+}
+
+static bool
+matches_all(const struct rnic_flow_match *mask)
+{
+	static const uint8_t no_mac[6];
+
+	return memcmp(mask->mac, no_mac, sizeof(no_mac)) == 0 && !mask->by_vlan &&
+	       mask->vlan_id == 0 && mask->ethertype == 0 && mask->ip_protocol == 0 &&
+	       !mask->fragment;
+}
+
+int
+rnic_tir_create_for(struct rnic_dev *dev, struct rnic_create_tir_in *in, uint32_t *tir)
+{
+	struct rnic_object_out out;
+	int rc;
+
+	rnic_tirc_set(rnic_create_tir_in_tirc(in), RNIC_TIRC_TRANSPORT_DOMAIN, dev->td);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIR, 0, in, sizeof(*in), &out, sizeof(out));
+	if (rc == 0)
+		*tir = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
 }
 
 int
@@ -30,16 +58,10 @@ rnic_tir_create(struct rnic_dev *dev, uint32_t rqn, uint32_t *tir)
 {
 	struct rnic_create_tir_in in = { 0 };
 	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
-	struct rnic_object_out out;
-	int rc;
 
 	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_DIRECT);
 	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, rqn);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, dev->td);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIR, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc == 0)
-		*tir = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_tir_create_for(dev, &in, tir);
 }
 
 int
@@ -89,7 +111,6 @@ int
 rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
 		       const struct rnic_flow_match *mask, uint32_t *group)
 {
-	static const struct rnic_flow_match nothing;
 	struct rnic_create_flow_group_in in = { 0 };
 	struct rnic_object_out out;
 	int rc;
@@ -99,7 +120,7 @@ rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uin
 	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
 	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, first);
 	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, last);
-	if (memcmp(mask->mac, nothing.mac, sizeof(nothing.mac)) != 0) {
+	if (!matches_all(mask)) {
 		rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
 					      RNIC_MATCH_OUTER_HEADERS);
 		set_match(rnic_create_flow_group_in_match_criteria(&in), mask);

@@ -25,9 +25,12 @@ rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	info->max_rx_pktlen = port->max_mtu + RNIC_FRAME_OVERHEAD;
 	info->max_rx_queues = RNIC_RX_QUEUES_MAX;
 	info->max_tx_queues = RNIC_TX_QUEUES_MAX;
-	info->max_mac_addrs = 1;
-	info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER;
-	info->rx_queue_offload_capa = info->rx_offload_capa;
+	info->max_mac_addrs = port->mac_count;
+	info->reta_size = RNIC_RETA_SIZE;
+	info->hash_key_size = RNIC_RSS_KEY_BYTES;
+	info->flow_type_rss_offloads = RNIC_RSS_TYPES;
+	info->rx_queue_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER;
+	info->rx_offload_capa = info->rx_queue_offload_capa | RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	info->tx_queue_offload_capa = info->tx_offload_capa;
 	info->rx_desc_lim = limits;

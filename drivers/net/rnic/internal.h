@@ -138,11 +138,14 @@ void rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage);
 uint32_t rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size);
 
 /* ---- flow.c ---- */
-/* Of a frame: its destination address, and its outer VLAN tag if that matters. As a mask: which bits do. */
+/* Of a frame: its destination address, its outer VLAN tag, what is behind. As a mask: which bits matter. */
 struct rnic_flow_match {
 	uint8_t mac[6];
 	bool by_vlan; /* there is a tag */
 	uint16_t vlan_id;
+	uint16_t ethertype; /* behind the tags */
+	uint8_t ip_protocol;
+	bool fragment;
 };
 struct rnic_flow_entry {
 	uint32_t table, group, index;
@@ -151,12 +154,14 @@ struct rnic_flow_entry {
 	bool to_tir, to_table;
 	uint32_t tir, next_table; /* of a higher level */
 };
+/* Of one queue; or of what the context says. In the port's transport domain. */
 int rnic_tir_create(struct rnic_dev *dev, uint32_t rqn, uint32_t *tir);
+int rnic_tir_create_for(struct rnic_dev *dev, struct rnic_create_tir_in *in, uint32_t *tir);
 int rnic_flow_table_create(struct rnic_dev *dev, uint8_t level, unsigned int log_size,
 			   uint32_t *table);
 int rnic_flow_table_destroy(struct rnic_dev *dev, uint32_t table);
 int rnic_flow_root_set(struct rnic_dev *dev, uint32_t table);
-/* A mask without an address: its entries match everything. */
+/* A mask of nothing: its entries match everything. */
 int rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
 			   const struct rnic_flow_match *mask, uint32_t *group);
 int rnic_flow_group_destroy(struct rnic_dev *dev, uint32_t table, uint32_t group);
@@ -165,7 +170,7 @@ int rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entr
 int rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index);
 
 /* ---- steer_qp.c ---- */
-/* The ethdev has a table, which frames of no queue pair go on to; or it has none any more. */
+/* The ethdev has a table, or another one, which frames of no queue pair go on to; or it has none any more. */
 int rnic_qp_steering_port_up(struct rnic_dev *dev, uint32_t table);
 int rnic_qp_steering_port_down(struct rnic_dev *dev);
 /* Frames with this address, and VLAN tag unless that is RDMAPMD_VLAN_ANY, go to a TIR. -EEXIST, -ENOSPC. */

@@ -331,6 +331,14 @@ rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	return rc;
 }
 
+uint32_t
+rnic_port_macs_max(struct rnic_dev *dev)
+{
+	const uint64_t log = rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CURRENT_UC_LIST);
+
+	return UINT32_C(1) << RTE_MIN(log, UINT64_C(31));
+}
+
 /* ---- The rest of it ---- */
 
 int

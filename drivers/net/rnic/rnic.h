@@ -348,19 +348,95 @@ int rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_s
 int rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state to);
 int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
 
-/* ---- Steering (steer.c): TIR, a table; which frames reach the ethdev's RQ. ---- */
+/* ---- Spreading over receive queues (spread.c): a hash of headers chooses from a table of them. ---- */
+#define RNIC_RETA_SIZE	   128
+#define RNIC_RSS_KEY_BYTES 40
+
+/* Kinds of packets, each with a hash of its own. Those with ports are whole, no fragments. */
+enum rnic_traffic {
+	RNIC_TRAFFIC_IPV4_TCP,
+	RNIC_TRAFFIC_IPV4_UDP,
+	RNIC_TRAFFIC_IPV6_TCP,
+	RNIC_TRAFFIC_IPV6_UDP,
+	RNIC_TRAFFIC_IPV4_FRAGMENT,
+	RNIC_TRAFFIC_IPV6_FRAGMENT,
+	RNIC_TRAFFIC_IPV4, /* the rest of it */
+	RNIC_TRAFFIC_IPV6,
+	RNIC_TRAFFIC_OTHER,
+	RNIC_TRAFFICS,
+};
+enum rnic_hash {
+	RNIC_HASH_NONE, /* the first place of the table */
+	RNIC_HASH_ADDRESSES,
+	RNIC_HASH_PORTS, /* and addresses */
+};
+struct rnic_rss {
+	uint8_t key[RNIC_RSS_KEY_BYTES];
+	uint8_t hash[RNIC_TRAFFICS];   /* enum rnic_hash */
+	uint16_t reta[RNIC_RETA_SIZE]; /* queues */
+};
+
+#define RNIC_SPREAD_TIRS   7
+#define RNIC_SPREAD_GROUPS 4
+struct rnic_spread {
+	uint32_t rqt, first_rqt; /* all of the table, and its first place */
+	uint32_t tirs[RNIC_SPREAD_TIRS];
+	uint32_t table, groups[RNIC_SPREAD_GROUPS];
+	uint32_t tir_count, group_count, entry_count; /* how many there are */
+	struct rnic_rss rss;			      /* as the device has it */
+};
+/* `rqns`: the numbers of the queues that the table names. */
+int rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+		       struct rnic_spread *spread);
+int rnic_spread_destroy(struct rnic_dev *dev, struct rnic_spread *spread);
+/* While frames arrive. If the device refuses a part, what it has is in spread->rss. */
+int rnic_spread_set(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+		    struct rnic_spread *spread);
+
+/* ---- Steering (steer.c): which frames reach the ethdev, and which queues. ---- */
+#define RNIC_STEERING_MACS_LOG 8
+#define RNIC_STEERING_MACS     (1u << RNIC_STEERING_MACS_LOG)
+#define RNIC_VLAN_WORDS	       64 /* a bit for each of 4,096 */
+
+struct rnic_mac {
+	uint8_t address[6];
+};
+
 struct rnic_steering {
 	uint32_t tir, table, group_mac, group_multicast, group_all;
-	uint32_t entries; /* bitmap of entries set */
+	uint32_t entries; /* bitmap of entries set, of the first ones */
 	uint8_t mac[6];	  /* of the entry that is set */
 	bool up;
+	bool spreads; /* over several queues: there is no tir, but this */
+	struct rnic_spread spread;
+
+	/* Further addresses: all zero where there is none. */
+	bool has_macs;
+	uint32_t group_more_macs;
+	struct rnic_mac macs[RNIC_STEERING_MACS];
+
+	/* While VLANs are filtered. */
+	bool has_vlans;
+	uint32_t vlan_table, group_untagged, group_vlan;
+	bool untagged;
+	uint64_t vlans[RNIC_VLAN_WORDS];
 };
-int rnic_steering_create(struct rnic_dev *dev, const struct rnic_rq *rq,
+/* All frames go to the first queue, or are spread if `rss` is not NULL. */
+int rnic_steering_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
 			 struct rnic_steering *steering);
 int rnic_steering_destroy(struct rnic_dev *dev, struct rnic_steering *steering);
 /* Own MAC and broadcast always; all frames / all multicast on request. */
 int rnic_steering_set(struct rnic_dev *dev, struct rnic_steering *steering, const uint8_t mac[6],
 		      bool promiscuous, bool allmulticast);
+/*
+ * Addresses beside the own one and broadcast: these and no others, unicast or multicast, each once. The vport is told of
+ * them. -ENOSPC: too many; those that were there before are still there.
+ */
+int rnic_steering_set_macs(struct rnic_dev *dev, struct rnic_steering *steering,
+			   const struct rnic_mac *macs, uint32_t count);
+/* Of frames with an 802.1Q tag those of these VLANs alone; NULL: all. Those without a tag are not touched. */
+int rnic_steering_set_vlans(struct rnic_dev *dev, struct rnic_steering *steering,
+			    const uint64_t *vlans);
 
 /* ---- The port (port.c). ---- */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
@@ -374,6 +450,8 @@ void rnic_port_unuse(struct rnic_dev *dev, bool down);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
+/* How many unicast addresses the vport takes, its own included. */
+uint32_t rnic_port_macs_max(struct rnic_dev *dev);
 int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
 int rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
 /* Frames that the vport refused: beyond its MTU, runts, no link. Since whenever; zeros where a device does not count. */

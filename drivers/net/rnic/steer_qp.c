@@ -68,7 +68,7 @@ set_rule(struct rnic_dev *dev, const struct rnic_qp_rule *rule, bool modify)
 }
 
 static int
-set_rest(struct rnic_dev *dev)
+set_rest(struct rnic_dev *dev, bool modify)
 {
 	const struct rnic_qp_steering *steering = &dev->qp_steering;
 	const struct rnic_flow_entry entry = {
@@ -79,7 +79,7 @@ set_rest(struct rnic_dev *dev)
 		.next_table = steering->port_table,
 	};
 
-	return rnic_flow_entry_set(dev, &entry, false);
+	return rnic_flow_entry_set(dev, &entry, modify);
 }
 
 /* Group addresses go to the ethdev's table as well, or no longer. */
@@ -117,7 +117,7 @@ table_up(struct rnic_dev *dev)
 		goto no_group_rest;
 	/* Before it is the root: the ethdev misses nothing. */
 	if (steering->has_port)
-		rc = set_rest(dev);
+		rc = set_rest(dev, false);
 	if (rc != 0)
 		goto no_rest;
 	rc = rnic_flow_root_set(dev, steering->table);
@@ -193,26 +193,37 @@ tidy(struct rnic_dev *dev)
 
 /* ---- The ethdev comes and goes ---- */
 
+/* What is not a queue pair's goes to the ethdev's table; to another one than before, if it has one already. */
+static int
+lead_to_port(struct rnic_dev *dev, bool modify)
+{
+	const struct rnic_qp_steering *steering = &dev->qp_steering;
+
+	return steering->up ? set_rest(dev, modify) : rnic_flow_root_set(dev, steering->port_table);
+}
+
 static int
 port_up(struct rnic_dev *dev, uint32_t table)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
+	const bool had_port = steering->has_port;
+	const uint32_t was = steering->port_table;
 	int rc;
 
 	steering->has_port = true;
 	steering->port_table = table;
-	if (!steering->up)
-		rc = rnic_flow_root_set(dev, table);
-	else
-		rc = set_rest(dev);
+	rc = lead_to_port(dev, had_port);
 	if (rc == 0) {
 		rc = follow_port(dev);
 		if (rc == 0)
 			return 0;
-		if (steering->up)
+		if (steering->up && !had_port)
 			rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
 	}
-	steering->has_port = false;
+	steering->has_port = had_port;
+	steering->port_table = was;
+	if (had_port)
+		lead_to_port(dev, true);
 	follow_port(dev);
 	return rc;
 }
