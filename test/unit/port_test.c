@@ -13,6 +13,7 @@
 #include <rte_bus.h>
 #include <rte_cycles.h>
 #include <rte_dev.h>
+#include <rte_interrupts.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
@@ -299,6 +300,29 @@ test_a_lost_device_is_a_removal_event(void **state)
 	rte_eth_dev_callback_unregister(f->port, RTE_ETH_EVENT_INTR_RMV, count_removal, &events);
 }
 
+static void
+test_a_lost_device_wakes_who_sleeps(void **state)
+{
+	const struct rte_eth_conf conf = { .intr_conf = { .rxq = 1 } };
+	struct rte_epoll_event event;
+	struct fixture *f = *state;
+
+	assert_int_equal(rte_eth_dev_stop(f->port), 0);
+	assert_int_equal(rte_eth_dev_configure(f->port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(f->port, 0, 1024, SOCKET_ID_ANY, NULL, f->pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(f->port, 0, 256, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(f->port), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(f->port, 0, RTE_EPOLL_PER_THREAD,
+						   RTE_INTR_EVENT_ADD, NULL),
+			 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 20), 0);
+	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
+	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 10000), 1);
+	/* Who would sleep again is told. */
+	assert_int_not_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+}
+
 #define PORT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -310,6 +334,7 @@ run(void)
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
+		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);

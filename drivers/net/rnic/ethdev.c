@@ -63,6 +63,7 @@ ethdev_stop_queues(struct rte_eth_dev *eth_dev)
 		rnic_rxq_stop(eth_dev->data->rx_queues[i]);
 		eth_dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
 	}
+	rnic_rx_intr_stop(eth_dev);
 }
 
 static int
@@ -70,23 +71,31 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	uint32_t rqns[RNIC_RX_QUEUES_MAX];
+	const struct rnic_txq *txq;
 	struct rnic_rxq *rxq;
 	uint16_t i;
 	int rc;
 
 	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
-		rc = rnic_txq_start(eth_dev->data->tx_queues[i], eth_dev->data->mtu);
+		txq = eth_dev->data->tx_queues[i];
+		if (txq->deferred_start)
+			continue;
+		rc = rnic_txq_queue_start(eth_dev, i);
 		if (rc < 0)
 			return rc;
-		eth_dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
 	}
+	rc = rnic_rx_intr_start(eth_dev);
+	if (rc < 0)
+		return rc;
 	eth_dev->data->scattered_rx = 0;
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rc = rnic_rxq_start(rxq, eth_dev->data->mtu);
 		if (rc < 0)
 			return rc;
-		eth_dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
+		eth_dev->data->rx_queue_state[i] = rxq->deferred_start
+							   ? RTE_ETH_QUEUE_STATE_STOPPED
+							   : RTE_ETH_QUEUE_STATE_STARTED;
 		eth_dev->data->scattered_rx |= rxq->segs > 1;
 	}
 	if (eth_dev->data->nb_rx_queues == 0)
@@ -262,10 +271,16 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.dev_supported_ptypes_get = rnic_info_ptypes,
 	.rx_queue_setup = rnic_rxq_setup,
 	.rx_queue_release = rnic_rxq_release,
+	.rx_queue_start = rnic_rxq_queue_start,
+	.rx_queue_stop = rnic_rxq_queue_stop,
+	.rx_queue_intr_enable = rnic_rx_intr_enable,
+	.rx_queue_intr_disable = rnic_rx_intr_disable,
 	.rxq_info_get = rnic_rxq_info,
 	.rx_burst_mode_get = rnic_info_rx_burst_mode,
 	.tx_queue_setup = rnic_txq_setup,
 	.tx_queue_release = rnic_txq_release,
+	.tx_queue_start = rnic_txq_queue_start,
+	.tx_queue_stop = rnic_txq_queue_stop,
 	.txq_info_get = rnic_txq_info,
 	.tx_burst_mode_get = rnic_info_tx_burst_mode,
 	.tx_done_cleanup = rnic_txq_done_cleanup,
@@ -328,6 +343,9 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 	rnic_owner_enter(eth_dev->data);
 	eth_dev->device = device;
 	eth_dev->dev_ops = &rnic_ethdev_ops;
+	eth_dev->rx_queue_count = rnic_rxq_count;
+	eth_dev->rx_descriptor_status = rnic_rxq_descriptor_status;
+	eth_dev->tx_descriptor_status = rnic_txq_descriptor_status;
 	eth_dev->data->numa_node = device->numa_node;
 	eth_dev->data->dev_flags =
 		RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;

@@ -94,6 +94,7 @@ enum rnic_queue_state {
 	RNIC_QUEUE_RUNNING,
 	RNIC_QUEUE_ERROR,     /* bursts do nothing; the recovery is under way */
 	RNIC_QUEUE_RECOVERED, /* the next burst cleans up and runs again */
+	RNIC_QUEUE_HALTED,    /* made, and empty: the application has stopped it */
 };
 
 /* What is said of a queue's error completions: at most a line a second, the rest is counted. */

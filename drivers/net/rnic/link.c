@@ -3,6 +3,7 @@
 /* The link, and what the device reports of itself: both come in from the interrupt thread. */
 
 #include "ethdev.h"
+#include "rx.h"
 
 static int
 link_set(struct rte_eth_dev *eth_dev, bool up, uint32_t speed)
@@ -78,6 +79,7 @@ rnic_link_on_fatal(struct rnic_dev *dev)
 
 	__atomic_store_n(&rnic_ethdev_get(eth_dev)->removed, true, __ATOMIC_RELAXED);
 	link_set(eth_dev, false, 0);
+	rnic_rx_intr_wake(dev);
 	RNIC_LOG(ERR, dev, "the device is lost: port %u is to be closed", eth_dev->data->port_id);
 	rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL);
 }

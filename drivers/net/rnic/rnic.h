@@ -347,6 +347,8 @@ int rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq);
 int rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state);
 int rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state to);
 int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
+/* To RST, where it stays; producer and record are zero. */
+int rnic_rq_reset(struct rnic_dev *dev, struct rnic_rq *rq);
 
 /* ---- Spreading over receive queues (spread.c): a hash of headers chooses from a table of them. ---- */
 #define RNIC_RETA_SIZE	   128

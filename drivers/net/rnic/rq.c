@@ -176,6 +176,18 @@ rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_s
 }
 
 int
+rnic_rq_reset(struct rnic_dev *dev, struct rnic_rq *rq)
+{
+	int rc = rnic_rq_set_state(dev, rq, RNIC_WQ_STATE_RST);
+
+	if (rc != 0)
+		return rc;
+	__atomic_store_n(&rq->dbrec->receive_counter.raw, 0, __ATOMIC_RELEASE);
+	rq->producer = 0;
+	return 0;
+}
+
+int
 rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq)
 {
 	int rc = rnic_rq_set_state(dev, rq, RNIC_WQ_STATE_RST);

@@ -45,6 +45,12 @@ struct rnic_rxq {
 	uint8_t syndrome, vendor_syndrome; /* of the error completion */
 	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of it */
+	bool deferred_start;
+
+	/* rx_intr.c: while the port runs with Rx interrupts */
+	struct rnic_eq *eq;
+	bool armed;	       /* once at least */
+	uint32_t arm_sequence; /* events so far */
 	struct rnic_error_lines error_lines;
 };
 
@@ -64,10 +70,28 @@ void rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_r
 bool rnic_rxq_fits(const struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_stop(struct rnic_rxq *rxq);
+/* Of a queue that was started: it holds no mbufs and takes no frames; and again. Frames for it are missed. */
+int rnic_rxq_halt(struct rnic_rxq *rxq);
+int rnic_rxq_resume(struct rnic_rxq *rxq);
+int rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
+int rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);
+/* ethdev's rx_queue_count and rx_descriptor_status. */
+uint32_t rnic_rxq_count(void *queue);
+int rnic_rxq_descriptor_status(void *queue, uint16_t offset);
 /* From the burst: an error completion was seen. */
 void rnic_rxq_failed(struct rnic_rxq *rxq);
 /* From the burst, in any state but running: ask again for a recovery; after it, fill the ring again. There is nothing to be taken yet. */
 void rnic_rxq_restart(struct rnic_rxq *rxq);
+
+/* rx_intr.c: before the queues are made, if the port is configured so; after they are gone; what the device has is woken. */
+int rnic_rx_intr_start(struct rte_eth_dev *eth_dev);
+void rnic_rx_intr_stop(struct rte_eth_dev *eth_dev);
+int rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue);
+int rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue);
+/* The queue runs again with its next burst: who sleeps on it shall make one. Any thread. */
+void rnic_rx_intr_recovered(const struct rnic_rxq *rxq);
+/* Who sleeps on any queue shall look: the device is lost. Any thread. */
+void rnic_rx_intr_wake(struct rnic_dev *dev);
 
 /* rx.c: fill all free WQEs and publish them; false: the pool ran dry before. */
 bool rnic_rx_refill_all(struct rnic_rxq *rxq);

@@ -19,10 +19,6 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
 	struct rnic_rxq *rxq;
 
-	if (conf->rx_deferred_start) {
-		RNIC_LOG(ERR, dev, "Rx queue %u: deferred start is not supported", queue);
-		return -ENOTSUP;
-	}
 	if (pool == NULL) {
 		RNIC_LOG(ERR, dev,
 			 "Rx queue %u: one mempool is needed, buffer split is not supported",
@@ -40,6 +36,7 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	rxq->socket = socket;
 	rxq->offloads = conf->offloads | eth_dev->data->dev_conf.rxmode.offloads;
 	rxq->nb_desc = nb_desc;
+	rxq->deferred_start = conf->rx_deferred_start;
 	rxq->queue_id = queue;
 	rxq->port_id = eth_dev->data->port_id;
 	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->rx_queues[queue], rxq);
@@ -72,6 +69,7 @@ rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_in
 	info->conf.offloads = rxq->offloads;
 	info->conf.rx_free_thresh = RNIC_RX_REFILL;
 	info->conf.rx_drop_en = 1;
+	info->conf.rx_deferred_start = rxq->deferred_start;
 }
 
 bool
@@ -149,8 +147,9 @@ rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)
 	}
 }
 
+/* All that the ring needs but the mbufs. */
 static int
-rxq_fill(struct rnic_rxq *rxq)
+rxq_prepare(struct rnic_rxq *rxq)
 {
 	struct rte_mbuf fresh = {
 		.data_off = RTE_PKTMBUF_HEADROOM,
@@ -175,6 +174,12 @@ rxq_fill(struct rnic_rxq *rxq)
 	rxq->registered = rxq->pool;
 	rnic_mkey_cache_init(rxq->dev, &rxq->mkeys);
 	rxq_init_ring(rxq);
+	return 0;
+}
+
+static int
+rxq_fill(struct rnic_rxq *rxq)
+{
 	if (rnic_rx_refill_all(rxq))
 		return 0;
 	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: mempool %s has not the %u mbufs to fill the ring",
@@ -212,7 +217,8 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	log_wqes = rte_log2_u32(RTE_MAX(rte_align32pow2(rxq->nb_desc) >> rxq->log_segs,
 					(uint32_t)RNIC_RX_WQES_MIN));
 	/* A CQE per WQE: no overrun, and the two rings turn together. */
-	rc = rnic_cq_create(rxq->dev, log_wqes, rxq->dev->async_eq, &rxq->cq);
+	rc = rnic_cq_create(rxq->dev, log_wqes, rxq->eq != NULL ? rxq->eq : rxq->dev->async_eq,
+			    &rxq->cq);
 	if (rc < 0)
 		return rc;
 	rc = rnic_rq_create(rxq->dev, log_wqes, rte_log2_u32(RNIC_WQE_DS_BYTES) + rxq->log_segs,
@@ -222,14 +228,30 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		return rc;
 	}
 	rxq->consumer = 0;
-	rc = rxq_fill(rxq);
+	rc = rxq_prepare(rxq);
+	/* One that is to wait is made all the same: what frames are spread over names it. */
+	if (rc == 0)
+		rc = rxq->deferred_start ? rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RST)
+					 : rxq_fill(rxq);
 	if (rc < 0) {
 		rxq_tear_down(rxq);
 		return rc;
 	}
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	__atomic_store_n(&rxq->state, rxq->deferred_start ? RNIC_QUEUE_HALTED : RNIC_QUEUE_RUNNING,
+			 __ATOMIC_RELEASE);
 	rnic_owner_leave(rxq);
 	return 0;
+}
+
+/* The CQ holds nothing that a later burst could take for its own. */
+static void
+rxq_drop_completions(struct rnic_rxq *rxq)
+{
+	struct rnic_cq *cq = &rxq->cq;
+
+	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+		cq->consumer++;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 }
 
 static void rxq_recover(void *arg);
@@ -247,17 +269,78 @@ rxq_say_error(struct rnic_rxq *rxq)
 			 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
 }
 
+/* The queue's error is nobody's to repair any more: it is this thread's, stopped in what state ever. */
+static void
+rxq_settle(struct rnic_rxq *rxq)
+{
+	rnic_owner_enter(rxq);
+	rte_eal_alarm_cancel(rxq_recover, rxq);
+	rxq_say_error(rxq);
+	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
+}
+
 int
 rnic_rxq_stop(struct rnic_rxq *rxq)
 {
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
 		return 0;
-	rnic_owner_enter(rxq);
-	rte_eal_alarm_cancel(rxq_recover, rxq);
-	rxq_say_error(rxq);
-	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
+	rxq_settle(rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
 	return rxq_tear_down(rxq);
+}
+
+/* The device lets go of all mbufs, and they are free. */
+static int
+rxq_empty(struct rnic_rxq *rxq)
+{
+	const uint16_t producer = rxq->rq.producer;
+	int rc = rnic_rq_reset(rxq->dev, &rxq->rq);
+
+	/* It may still write to them: they stay where they are until the port stops. */
+	if (rc < 0)
+		return rc;
+	rxq_drop_completions(rxq);
+	rxq_drop_mbufs(rxq, producer);
+	rxq->consumer = 0;
+	return 0;
+}
+
+int
+rnic_rxq_halt(struct rnic_rxq *rxq)
+{
+	int rc;
+
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_HALTED)
+		return 0;
+	rxq_settle(rxq);
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_HALTED, __ATOMIC_RELEASE);
+	rc = rxq_empty(rxq);
+	if (rc < 0)
+		RNIC_LOG(ERR, rxq->dev, "Rx queue %u: not emptied: %s; restart the port",
+			 rxq->queue_id, strerror(-rc));
+	rnic_owner_leave(rxq);
+	return rc;
+}
+
+int
+rnic_rxq_resume(struct rnic_rxq *rxq)
+{
+	int rc;
+
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_HALTED)
+		return 0;
+	rnic_owner_enter(rxq);
+	rc = rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RDY);
+	if (rc < 0)
+		return rc;
+	rc = rxq_fill(rxq);
+	if (rc < 0) {
+		rxq_empty(rxq);
+		return rc;
+	}
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	rnic_owner_leave(rxq);
+	return 0;
 }
 
 /* From the alarm, in the interrupt thread. The data path leaves the queue alone meanwhile. */
@@ -265,7 +348,6 @@ static void
 rxq_recover(void *arg)
 {
 	struct rnic_rxq *rxq = arg;
-	struct rnic_cq *cq = &rxq->cq;
 	uint16_t producer;
 	int rc;
 
@@ -284,15 +366,14 @@ rxq_recover(void *arg)
 		return;
 	}
 	/* Of what was in the ring nothing was delivered: it starts empty. */
-	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
-		cq->consumer++;
-	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rxq_drop_completions(rxq);
 	rxq_drop_mbufs(rxq, producer);
 	rxq->consumer = 0;
 	rnic_counter_add(&rxq->stats.restarts, 1);
 	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
 	rnic_owner_enter(rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+	rnic_rx_intr_recovered(rxq);
 }
 
 /* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
@@ -329,4 +410,70 @@ rnic_rxq_restart(struct rnic_rxq *rxq)
 	if (!rnic_rx_refill_all(rxq))
 		rnic_counter_add(&rxq->stats.no_mbuf, 1);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+}
+
+/* ---- What ethdev asks of the ring, in the thread whose queue it is ---- */
+
+static bool
+rxq_entry_ready(const struct rnic_rxq *rxq, uint32_t offset)
+{
+	const struct rnic_cq *cq = &rxq->cq;
+	const uint32_t index = cq->consumer + offset;
+
+	return rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size);
+}
+
+uint32_t
+rnic_rxq_count(void *queue)
+{
+	struct rnic_rxq *rxq = queue;
+	uint16_t posted, count = 0;
+
+	rnic_owner_enter(rxq);
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING) {
+		posted = rxq->rq.producer - rxq->consumer;
+		while (count < posted && rxq_entry_ready(rxq, count))
+			count++;
+	}
+	rnic_owner_leave(rxq);
+	return count;
+}
+
+int
+rnic_rxq_descriptor_status(void *queue, uint16_t offset)
+{
+	struct rnic_rxq *rxq = queue;
+	int status = RTE_ETH_RX_DESC_UNAVAIL;
+
+	if (offset >= rxq->nb_desc)
+		return -EINVAL;
+	rnic_owner_enter(rxq);
+	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
+	    offset < (uint16_t)(rxq->rq.producer - rxq->consumer))
+		status =
+			rxq_entry_ready(rxq, offset) ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;
+	rnic_owner_leave(rxq);
+	return status;
+}
+
+/* ---- One queue of a port that runs ---- */
+
+int
+rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	int rc = rnic_rxq_resume(eth_dev->data->rx_queues[queue]);
+
+	if (rc == 0)
+		eth_dev->data->rx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STARTED;
+	return rc;
+}
+
+int
+rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	int rc = rnic_rxq_halt(eth_dev->data->rx_queues[queue]);
+
+	if (rc == 0)
+		eth_dev->data->rx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STOPPED;
+	return rc;
 }

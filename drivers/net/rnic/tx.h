@@ -56,7 +56,8 @@ struct rnic_txq {
 	uint16_t wqe_counter;		   /* of the WQE that failed */
 	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of the error completion */
-	uint32_t first_consumer;	   /* index of the CQ when the SQ began at zero */
+	bool deferred_start;
+	uint32_t first_consumer; /* index of the CQ when the SQ began at zero */
 	struct rnic_error_lines error_lines;
 };
 
@@ -77,6 +78,10 @@ int rnic_txq_start(struct rnic_txq *txq, uint16_t mtu);
 /* Packets of more than the MTU and RNIC_FRAME_OVERHEAD are counted as errors from now on. Any thread, at any time. */
 void rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu);
 int rnic_txq_stop(struct rnic_txq *txq);
+int rnic_txq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
+int rnic_txq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);
+/* ethdev's tx_descriptor_status. */
+int rnic_txq_descriptor_status(void *queue, uint16_t offset);
 /* From the burst: an error completion was seen. */
 void rnic_txq_failed(struct rnic_txq *txq);
 /* From the burst, in any state but running: ask again for a recovery; after it, count what was lost, free it, run again. */

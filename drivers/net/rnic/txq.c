@@ -23,10 +23,6 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	uint32_t elts = RTE_MAX(rte_align32pow2(nb_desc), (uint32_t)RNIC_TX_ELTS_MIN);
 	struct rnic_txq *txq;
 
-	if (conf->tx_deferred_start) {
-		RNIC_LOG(ERR, dev, "Tx queue %u: deferred start is not supported", queue);
-		return -ENOTSUP;
-	}
 	rnic_txq_release(eth_dev, queue);
 	txq = rte_zmalloc_socket("rnic_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE, socket);
 	if (txq != NULL) {
@@ -49,6 +45,7 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	txq->offloads = conf->offloads | eth_dev->data->dev_conf.txmode.offloads;
 	txq->fast_free = (txq->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
 	txq->nb_desc = nb_desc;
+	txq->deferred_start = conf->tx_deferred_start;
 	txq->queue_id = queue;
 	txq->port_id = eth_dev->data->port_id;
 	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->tx_queues[queue], txq);
@@ -79,6 +76,7 @@ rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_in
 	info->nb_desc = txq->nb_desc;
 	info->conf.offloads = txq->offloads;
 	info->conf.tx_rs_thresh = RNIC_TX_SIGNAL;
+	info->conf.tx_deferred_start = txq->deferred_start;
 }
 
 void
@@ -331,4 +329,45 @@ rnic_txq_done_cleanup(void *queue, uint32_t count)
 		return 0;
 	rnic_tx_reap(txq);
 	return (uint16_t)(txq->elts_tail - was);
+}
+
+/* How far the ring is from full, at the queue's own time: slots from the next packet's on that are free. */
+int
+rnic_txq_descriptor_status(void *queue, uint16_t offset)
+{
+	struct rnic_txq *txq = queue;
+	int status = RTE_ETH_TX_DESC_UNAVAIL;
+	uint32_t room;
+
+	if (offset >= txq->nb_desc)
+		return -EINVAL;
+	rnic_owner_enter(txq);
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
+	    rnic_tx_reap(txq)) {
+		room = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
+		status = offset < room ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
+	}
+	rnic_owner_leave(txq);
+	return status;
+}
+
+/* ---- One queue of a port that runs ---- */
+
+int
+rnic_txq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	int rc = rnic_txq_start(eth_dev->data->tx_queues[queue], eth_dev->data->mtu);
+
+	if (rc == 0)
+		eth_dev->data->tx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STARTED;
+	return rc;
+}
+
+int
+rnic_txq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	int rc = rnic_txq_stop(eth_dev->data->tx_queues[queue]);
+
+	eth_dev->data->tx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STOPPED;
+	return rc;
 }

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Rx interrupts: each receive queue's CQ has an event queue, and that a vector, of its own, whose eventfd is what ethdev
+ * hands to epoll. A queue's thread arms both when it wants to sleep; nobody else looks at that event queue.
+ *
+ *	rte_eth_dev_rx_intr_enable()    events so far, arm the EQ, arm the CQ: an entry that waits raises the event at once
+ *	rte_epoll_wait()
+ *	rte_eth_dev_rx_intr_disable()   the eventfd is read
+ *
+ * No two queues share a vector: one that reads the eventfd would take the other's event with it.
+ */
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#include "doorbell.h"
+#include "internal.h"
+#include "rx.h"
+
+#define FIRST_VECTOR 2 /* 0 is asynchronous events', 1 the library's */
+#define LOG_EQ_SIZE  6 /* a page; there is never more than one event in it */
+
+static unsigned int
+vectors(const struct rnic_dev *dev)
+{
+	return dev->access->irq_count - RTE_MIN(dev->access->irq_count, (unsigned int)FIRST_VECTOR);
+}
+
+static int
+vector_fd(struct rnic_dev *dev, uint16_t queue)
+{
+	return dev->access->ops->irq_fd(dev->access, FIRST_VECTOR + queue);
+}
+
+static void
+drain(int fd)
+{
+	uint64_t count;
+	ssize_t n = read(fd, &count, sizeof(count));
+
+	/* Nothing there is as good. */
+	(void)n;
+}
+
+/* ---- What epoll needs ---- */
+
+static void
+handle_down(struct rte_eth_dev *eth_dev)
+{
+	if (eth_dev->intr_handle == NULL)
+		return;
+	rte_intr_free_epoll_fd(eth_dev->intr_handle);
+	rte_intr_vec_list_free(eth_dev->intr_handle);
+	rte_intr_instance_free(eth_dev->intr_handle);
+	eth_dev->intr_handle = NULL;
+}
+
+static int
+handle_up(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	const uint16_t queues = eth_dev->data->nb_rx_queues;
+	struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	uint16_t i;
+
+	eth_dev->intr_handle = handle;
+	/* EAL reads nothing: that is done where the queue's interrupt is disabled. */
+	if (handle == NULL || rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) != 0 ||
+	    rte_intr_vec_list_alloc(handle, NULL, queues) != 0 ||
+	    rte_intr_nb_efd_set(handle, queues) != 0)
+		return -ENOMEM;
+	for (i = 0; i < queues; i++)
+		if (rte_intr_efds_index_set(handle, i, vector_fd(dev, i)) != 0 ||
+		    rte_intr_vec_list_index_set(handle, i, RTE_INTR_VEC_RXTX_OFFSET + i) != 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* ---- Life ---- */
+
+void
+rnic_rx_intr_stop(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	struct rnic_rxq *rxq;
+	uint16_t i;
+
+	handle_down(eth_dev);
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		rnic_eq_destroy(dev, rxq->eq);
+		rxq->eq = NULL;
+	}
+}
+
+int
+rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	struct rnic_rxq *rxq;
+	uint16_t i;
+	int rc;
+
+	if (!eth_dev->data->dev_conf.intr_conf.rxq)
+		return 0;
+	if (eth_dev->data->nb_rx_queues > vectors(dev)) {
+		RNIC_LOG(
+			ERR, dev,
+			"interrupts for %u Rx queues: the device has vectors for %u; use fewer queues",
+			eth_dev->data->nb_rx_queues, vectors(dev));
+		return -ENOTSUP;
+	}
+	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		rxq->armed = false;
+		rxq->arm_sequence = 0;
+		/* Of the last start; none comes before the queue is armed. */
+		drain(vector_fd(dev, i));
+		/* No event is its own by nature: the CQ names it. */
+		rc = rnic_eq_create(dev, LOG_EQ_SIZE, 0, FIRST_VECTOR + i, &rxq->eq);
+		if (rc != 0)
+			return rc;
+	}
+	rc = handle_up(eth_dev);
+	if (rc != 0)
+		RNIC_LOG(ERR, dev, "no memory for the interrupts of %u Rx queues",
+			 eth_dev->data->nb_rx_queues);
+	return rc;
+}
+
+/* ---- One queue's, from the thread that polls it ---- */
+
+static void
+kick(struct rnic_dev *dev, uint16_t queue)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(vector_fd(dev, queue), &one, sizeof(one));
+
+	/* One that is full wakes as well. */
+	(void)n;
+}
+
+/* Does the queue wait for its thread rather than for the device? */
+static bool
+needs_burst(const struct rnic_rxq *rxq)
+{
+	switch (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE)) {
+	case RNIC_QUEUE_RUNNING: return rxq->rq.producer == rxq->consumer; /* without mbufs */
+	case RNIC_QUEUE_ERROR: return rxq->recovery_unasked;
+	case RNIC_QUEUE_RECOVERED: return true;
+	default: return false;
+	}
+}
+
+int
+rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
+	uint32_t arm;
+
+	if (rxq->eq == NULL)
+		return -ENOTSUP;
+	/* Nothing would ever wake who sleeps on it. */
+	if (atomic_load_explicit(&rxq->dev->dead, memory_order_relaxed))
+		return -EIO;
+	rnic_owner_enter(rxq);
+	/* Each event uses up the number that the CQ was armed with. */
+	rxq->arm_sequence += rnic_eq_poll(rxq->dev, rxq->eq);
+	arm = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
+	      (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
+	if (rxq->armed)
+		rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), arm, rxq->cq.cqn);
+	else
+		rnic_cq_arm_first(rxq->dev, &rxq->cq, arm);
+	rxq->armed = true;
+	if (needs_burst(rxq))
+		kick(rxq->dev, queue);
+	rnic_owner_leave(rxq);
+	return 0;
+}
+
+int
+rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue)
+{
+	struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
+
+	if (rxq->eq == NULL)
+		return -ENOTSUP;
+	drain(vector_fd(rxq->dev, queue));
+	return 0;
+}
+
+void
+rnic_rx_intr_recovered(const struct rnic_rxq *rxq)
+{
+	if (rxq->eq != NULL)
+		kick(rxq->dev, rxq->queue_id);
+}
+
+void
+rnic_rx_intr_wake(struct rnic_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < vectors(dev); i++)
+		kick(dev, (uint16_t)i);
+}
