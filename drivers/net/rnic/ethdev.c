@@ -106,12 +106,31 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 }
 
 static int
+ethdev_check_queues(const struct rte_eth_dev *eth_dev)
+{
+	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	const struct rte_eth_dev_data *data = eth_dev->data;
+	uint16_t i;
+
+	for (i = 0; i < RTE_MAX(data->nb_rx_queues, data->nb_tx_queues); i++)
+		if ((i < data->nb_rx_queues && data->rx_queues[i] == NULL) ||
+		    (i < data->nb_tx_queues && data->tx_queues[i] == NULL)) {
+			RNIC_LOG(ERR, dev, "queue %u was not set up: each must be, both ways", i);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int
 ethdev_start(struct rte_eth_dev *eth_dev)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	struct rte_eth_dev_data *data = eth_dev->data;
 	int rc;
 
+	rc = ethdev_check_queues(eth_dev);
+	if (rc < 0)
+		return rc;
 	rc = rnic_port_set_mtu(port->dev, data->mtu);
 	if (rc == 0)
 		rc = ethdev_start_queues(eth_dev);
@@ -302,6 +321,8 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.reta_update = rnic_rss_reta_update,
 	.reta_query = rnic_rss_reta_query,
 	.mtu_set = ethdev_mtu_set,
+	.get_reg = rnic_regs_get,
+	.read_clock = rnic_regs_clock,
 	.stats_get = rnic_stats_get,
 	.xstats_get = rnic_xstats_get,
 	.xstats_get_names = rnic_xstats_names,

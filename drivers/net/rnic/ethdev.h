@@ -132,9 +132,10 @@ struct rnic_ethdev {
 
 	/* xstats.c; under stats_lock */
 	bool has_rdma;
-	uint64_t xstats[RNIC_RDMA_COUNTERS];
-	uint64_t xstats_base[RNIC_RDMA_COUNTERS];   /* as they were when the device came */
-	uint64_t xstats_offset[RNIC_RDMA_COUNTERS]; /* as of the last reset */
+#define RNIC_XSTATS (RNIC_PORT_COUNTERS + RNIC_RDMA_COUNTERS)
+	uint64_t xstats[RNIC_XSTATS];
+	uint64_t xstats_base[RNIC_XSTATS];   /* what the device's are to be added to */
+	uint64_t xstats_offset[RNIC_XSTATS]; /* as of the last reset */
 };
 
 static inline struct rnic_ethdev *
@@ -158,6 +159,10 @@ int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
 int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
+
+/* regs.c: registers as they are, the device's clock */
+int rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info);
+int rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock);
 
 /* filter.c: which frames the port takes */
 int rnic_filter_promiscuous_enable(struct rte_eth_dev *eth_dev);

@@ -30,6 +30,7 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 #define RNIC_NAME_BYTES	   64
 #define RNIC_IPS_MAX	   8
 #define RNIC_RDMA_COUNTERS 19 /* of queue pairs, as in `rdma statistic` */
+#define RNIC_PORT_COUNTERS 12 /* of the vport's frames, as in `ethtool -S` */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 struct rnic_devargs {
@@ -461,5 +462,8 @@ struct rnic_port_errors {
 	uint64_t received, transmit;
 };
 int rnic_port_errors(struct rnic_dev *dev, struct rnic_port_errors *errors);
+/* What it took and sent, by kind of destination; in the order of the names. Likewise. */
+extern const char *const rnic_port_counter_names[RNIC_PORT_COUNTERS];
+int rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS]);
 
 #endif

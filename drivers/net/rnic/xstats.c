@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Extended statistics of the port: what the device counts of queue pairs, under the names of `rdma statistic`. A device
- * without RDMA has none. Those of queues come from ethdev itself.
+ * Extended statistics of the port, all counted by the device: the vport's frames, under the names of `ethtool -S`, then what
+ * it counts of queue pairs, under those of `rdma statistic`, if it has RDMA. Those of queues come from ethdev itself.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 static unsigned int
 xstats_count(const struct rnic_ethdev *port)
 {
-	return port->has_rdma ? RNIC_RDMA_COUNTERS : 0;
+	return RNIC_PORT_COUNTERS + (port->has_rdma ? RNIC_RDMA_COUNTERS : 0);
 }
 
 int
@@ -25,30 +25,47 @@ rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
 	unsigned int i;
 
 	for (i = 0; names != NULL && i < count && size >= count; i++)
-		snprintf(names[i].name, sizeof(names[i].name), "%s", rnic_rdma_counter_names[i]);
+		snprintf(names[i].name, sizeof(names[i].name), "%s",
+			 i < RNIC_PORT_COUNTERS ? rnic_port_counter_names[i]
+						: rnic_rdma_counter_names[i - RNIC_PORT_COUNTERS]);
 	return (int)count;
 }
 
-/* A device that comes anew counts from zero: what the last one counted stays. */
+static int
+xstats_read(struct rnic_ethdev *port, uint64_t values[RNIC_XSTATS])
+{
+	int rc = rnic_port_counters(port->dev, values);
+
+	if (rc == 0 && port->has_rdma)
+		rc = rnic_rdma_counters_read(port->dev, &values[RNIC_PORT_COUNTERS]);
+	return rc;
+}
+
+/* What the last device counted stays; what this one has counted for others before does not come in. */
 void
 rnic_xstats_begin(struct rnic_ethdev *port)
 {
+	uint64_t values[RNIC_XSTATS] = { 0 };
+	unsigned int i;
+
 	port->has_rdma = port->dev->rdma != NULL;
-	memcpy(port->xstats_base, port->xstats, sizeof(port->xstats));
+	if (xstats_read(port, values) != 0)
+		memset(values, 0, sizeof(values));
+	for (i = 0; i < RNIC_XSTATS; i++)
+		port->xstats_base[i] = port->xstats[i] - values[i];
 }
 
 int
 rnic_xstats_poll(struct rnic_ethdev *port)
 {
-	uint64_t values[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_XSTATS] = { 0 };
 	unsigned int i;
 	int rc;
 
-	if (!port->has_rdma || !port->ask_device ||
-	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+	if (!port->ask_device || __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
 		return 0;
-	rc = rnic_rdma_counters_read(port->dev, values);
-	for (i = 0; i < RNIC_RDMA_COUNTERS && rc == 0; i++)
+	rc = xstats_read(port, values);
+	for (i = 0; i < xstats_count(port) && rc == 0; i++)
 		port->xstats[i] = port->xstats_base[i] + values[i];
 	return rc;
 }
@@ -61,7 +78,7 @@ rnic_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsig
 	unsigned int i;
 	int rc;
 
-	if (xstats == NULL || size < count || count == 0)
+	if (xstats == NULL || size < count)
 		return (int)count;
 	rnic_stats_lock(port);
 	rc = rnic_xstats_poll(port);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The device's registers, read as they are: the initialization segment with the health buffer, and its clock. */
+
+#include <errno.h>
+
+#include "ethdev.h"
+#include "internal.h"
+
+/* Up to the health counter; nothing in there changes by being read. */
+#define REGS_WIDTH 4u
+#define REGS	   (RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER) / REGS_WIDTH + 1)
+
+int
+rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
+{
+	struct rnic_access *access = rnic_ethdev_get(eth_dev)->dev->access;
+	uint32_t *values = info->data;
+	uint32_t i;
+
+	if (values == NULL) {
+		info->length = REGS;
+		info->width = REGS_WIDTH;
+		return 0;
+	}
+	if (info->length == 0)
+		info->length = REGS - RTE_MIN(info->offset, REGS);
+	if (info->offset >= REGS || info->length > REGS - info->offset)
+		return -EINVAL;
+	for (i = 0; i < info->length; i++)
+		values[i] = rnic_be32_to_cpu(
+			access->ops->read32(access, (uint64_t)(info->offset + i) * REGS_WIDTH));
+	info->width = REGS_WIDTH;
+	info->version = 1;
+	return 0;
+}
+
+int
+rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	uint32_t high, low, again = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_HIGH);
+
+	/* The low half may have run over in between; all ones, both, is a device that is lost. */
+	do {
+		high = again;
+		low = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_LOW);
+		again = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_HIGH);
+	} while (high != again);
+	if (high == UINT32_MAX && low == UINT32_MAX)
+		return -EIO;
+	*clock = (uint64_t)high << 32 | low;
+	return 0;
+}
