@@ -347,6 +347,8 @@ const struct eth_dev_ops rnic_ethdev_secondary_ops = {
 	.dev_supported_ptypes_get = rnic_info_ptypes,
 	.rxq_info_get = rnic_rxq_info,
 	.txq_info_get = rnic_txq_info,
+	.rss_hash_conf_get = rnic_rss_hash_conf_get,
+	.reta_query = rnic_rss_reta_query,
 	.link_update = ethdev_no_link_update,
 	.stats_get = rnic_stats_get,
 };

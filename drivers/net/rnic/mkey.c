@@ -45,7 +45,7 @@ struct region {
 
 struct pool {
 	struct pool *next;
-	struct rte_mempool *mempool;
+	struct rte_mempool *mempool; /* NULL: memory that the application has mapped by itself */
 	struct region *regions;
 	uint32_t users; /* register calls; 0: the data path met it by itself */
 	bool failed;	/* the data path need not try again */
@@ -436,6 +436,42 @@ destroy_regions(struct rnic_dev *dev, struct pool *pool)
 	}
 }
 
+/* Called with the lock held. The region that has some of [start, end); NULL: none. */
+static const struct region *
+find_overlap(const struct rnic_mkeys *mkeys, uintptr_t start, uintptr_t end, bool of_mempools)
+{
+	const struct region *region;
+	const struct pool *pool;
+
+	for (pool = mkeys->pools; pool != NULL; pool = pool->next)
+		for (region = pool->regions; region != NULL; region = region->next)
+			if ((pool->mempool == NULL || of_mempools) && start < region->end &&
+			    region->start < end)
+				return region;
+	return NULL;
+}
+
+/* Called with the lock held. What the application has mapped has a key: the table has each address once. */
+static int
+create_chunk(struct rnic_dev *dev, struct pool *pool, uintptr_t start, uintptr_t end)
+{
+	/* Writable even if only sent from: the same pool may fill a receive queue. */
+	const struct rnic_mkey_attr attr =
+		own_memory(dev, start, end - start, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE);
+	const struct region *mapped = find_overlap(dev->mkeys, start, end, false);
+	struct region *region;
+	int rc;
+
+	if (mapped != NULL)
+		return mapped->start <= start && end <= mapped->end ? 0 : -EEXIST;
+	rc = create_region(dev, &attr, &region);
+	if (rc == 0) {
+		region->next = pool->regions;
+		pool->regions = region;
+	}
+	return rc;
+}
+
 /* Called with the lock held. */
 static int
 create_regions(struct rnic_dev *dev, struct pool *pool)
@@ -452,19 +488,8 @@ create_regions(struct rnic_dev *dev, struct pool *pool)
 		return -ENOMEM;
 	rte_mempool_mem_iter(mempool, collect_chunk, &chunks);
 	merge_neighbours(&chunks);
-	for (i = 0; i < chunks.count && rc == 0; i++) {
-		/* Writable even if only sent from: the same pool may fill a receive queue. */
-		const struct rnic_mkey_attr attr = own_memory(
-			dev, chunks.ranges[i].start, chunks.ranges[i].end - chunks.ranges[i].start,
-			RNIC_ACCESS_READ | RNIC_ACCESS_WRITE);
-		struct region *region;
-
-		rc = create_region(dev, &attr, &region);
-		if (rc == 0) {
-			region->next = pool->regions;
-			pool->regions = region;
-		}
-	}
+	for (i = 0; i < chunks.count && rc == 0; i++)
+		rc = create_chunk(dev, pool, chunks.ranges[i].start, chunks.ranges[i].end);
 	free(chunks.ranges);
 	if (rc == 0)
 		rc = publish(dev->mkeys);
@@ -556,6 +581,74 @@ rnic_mkey_unregister_pool(struct rnic_dev *dev, struct rte_mempool *mempool)
 	if (pool != NULL && pool->users > 0 && --pool->users == 0)
 		remove_pool(dev, pool);
 	pthread_mutex_unlock(&dev->mkeys->lock);
+}
+
+/* ---- Memory of the application's own ---- */
+
+/* Called with the lock held. */
+static int
+add_memory(struct rnic_dev *dev, struct pool *pool, uintptr_t start, size_t length)
+{
+	struct rnic_mkeys *mkeys = dev->mkeys;
+	int rc;
+
+	if (find_overlap(mkeys, start, start + length, true) != NULL) {
+		RNIC_LOG(ERR, dev,
+			 "%zu bytes at 0x%" PRIxPTR " are mapped already, in part or whole", length,
+			 start);
+		return -EEXIST;
+	}
+	rc = create_chunk(dev, pool, start, start + length);
+	if (rc != 0)
+		return rc;
+	pool->next = mkeys->pools;
+	mkeys->pools = pool;
+	rc = publish(mkeys);
+	if (rc != 0) {
+		mkeys->pools = pool->next;
+		destroy_regions(dev, pool);
+	}
+	atomic_fetch_add_explicit(&mkeys->registrations, 1, memory_order_release);
+	return rc;
+}
+
+int
+rnic_mkey_map(struct rnic_dev *dev, void *address, size_t length)
+{
+	struct pool *pool;
+	int rc;
+
+	if (length == 0 || (uintptr_t)address + length < (uintptr_t)address)
+		return -EINVAL;
+	pool = calloc(1, sizeof(*pool));
+	if (pool == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&dev->mkeys->lock);
+	rc = add_memory(dev, pool, (uintptr_t)address, length);
+	pthread_mutex_unlock(&dev->mkeys->lock);
+	if (rc != 0)
+		free(pool);
+	return rc;
+}
+
+int
+rnic_mkey_unmap(struct rnic_dev *dev, void *address, size_t length)
+{
+	const uintptr_t start = (uintptr_t)address;
+	struct pool *pool;
+	int rc = -ENOENT;
+
+	pthread_mutex_lock(&dev->mkeys->lock);
+	for (pool = dev->mkeys->pools; pool != NULL; pool = pool->next)
+		if (pool->mempool == NULL && pool->regions->start == start &&
+		    pool->regions->end - start == length)
+			break;
+	if (pool != NULL) {
+		remove_pool(dev, pool);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&dev->mkeys->lock);
+	return rc;
 }
 
 /* A mempool is about to be freed: its keys go first. */

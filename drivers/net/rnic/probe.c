@@ -7,6 +7,7 @@
 #include <bus_driver.h>
 #include <bus_vdev_driver.h>
 #include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_kvargs.h>
 
 #include "ethdev.h"
@@ -38,9 +39,50 @@ vdev_remove(struct rte_vdev_device *vdev)
 	return rnic_ethdev_destroy(eth_dev);
 }
 
+/* The device, if its port is open; the primary process's alone. */
+static struct rnic_dev *
+vdev_device(struct rte_vdev_device *vdev)
+{
+	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
+
+	if (eth_dev == NULL || rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return NULL;
+	return rnic_ethdev_get(eth_dev)->dev;
+}
+
+static int
+dma_result(int rc)
+{
+	if (rc == 0)
+		return 0;
+	rte_errno = -rc;
+	return -1;
+}
+
+/* Work requests name the process's addresses: whatever the IOVA is said to be. */
+static int
+vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	struct rnic_dev *dev = vdev_device(vdev);
+
+	RTE_SET_USED(iova);
+	return dma_result(dev != NULL ? rnic_mkey_map(dev, addr, len) : -ENODEV);
+}
+
+static int
+vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	struct rnic_dev *dev = vdev_device(vdev);
+
+	RTE_SET_USED(iova);
+	return dma_result(dev != NULL ? rnic_mkey_unmap(dev, addr, len) : -ENODEV);
+}
+
 static struct rte_vdev_driver rnic_vdev_driver = {
 	.probe = vdev_probe,
 	.remove = vdev_remove,
+	.dma_map = vdev_dma_map,
+	.dma_unmap = vdev_dma_unmap,
 	.drv_flags = RTE_VDEV_DRV_NEED_IOVA_AS_VA,
 };
 

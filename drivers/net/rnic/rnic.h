@@ -226,6 +226,11 @@ struct rte_mbuf;
 int rnic_mkey_register_pool(struct rnic_dev *dev, struct rte_mempool *pool);
 void rnic_mkey_unregister_pool(struct rnic_dev *dev, struct rte_mempool *pool);
 
+/* The same for memory of the application's own, found by its address. -EEXIST: it has a key, in part or whole. */
+int rnic_mkey_map(struct rnic_dev *dev, void *address, size_t length);
+/* What was mapped, whole. -ENOENT. */
+int rnic_mkey_unmap(struct rnic_dev *dev, void *address, size_t length);
+
 /*
  * Address -> lkey for the data path: each queue has a small cache in front of the device's sorted table. A hit costs two
  * compares; a miss is a function call (rnic_mkey_lookup_slow) that registers the pool of the mbuf when it is met for the
