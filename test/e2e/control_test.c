@@ -2,6 +2,7 @@
 
 /* The port's control operations, as an application sees them. */
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,37 +18,17 @@
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
 
 #include "port.h"
 
 static const struct e2e_conf plain = { 0 };
-
-static void
-start_both(const struct e2e_conf *conf)
-{
-	assert_int_equal(e2e_port_setup(0, conf), 0);
-	assert_int_equal(e2e_port_setup(1, conf), 0);
-	assert_true(e2e_wait_link(0, true));
-	assert_true(e2e_wait_link(1, true));
-}
-
-static void
-stop_both(void)
-{
-	assert_int_equal(e2e_port_stop(0), 0);
-	assert_int_equal(e2e_port_stop(1), 0);
-	assert_int_equal(e2e_pool_used(e2e_pool), 0);
-}
-
-/* After a test that failed half way. */
-static int
-stop_ports(void **unused)
-{
-	(void)unused;
-	rte_eth_dev_stop(0);
-	rte_eth_dev_stop(1);
-	return 0;
-}
+static const struct e2e_conf sized = { .rx_desc = 100, .tx_desc = 200 };
+static const struct e2e_conf promiscuous = { .promiscuous = true };
+static const struct e2e_conf no_fast_free = { .no_fast_free = true };
+static const struct e2e_conf shallow = { .rx_desc = 64 };
 
 /* Is a frame to that address delivered to port 1? */
 static bool
@@ -72,15 +53,59 @@ info_is_honest(void **unused)
 	assert_string_equal(info.driver_name, "net_rnic");
 	assert_int_equal(info.min_mtu, 68);
 	assert_true(info.max_mtu >= 9000);
-	assert_int_equal(info.max_rx_queues, 1);
-	assert_int_equal(info.max_tx_queues, 8);
-	assert_int_equal(info.rx_offload_capa, RTE_ETH_RX_OFFLOAD_SCATTER);
+	assert_int_equal(info.max_rx_queues, 16);
+	assert_int_equal(info.max_tx_queues, 16);
+	assert_int_equal(info.rx_offload_capa,
+			 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	assert_int_equal(info.rx_queue_offload_capa, RTE_ETH_RX_OFFLOAD_SCATTER);
 	assert_int_equal(info.tx_offload_capa,
 			 RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
 	assert_int_equal(rte_eth_dev_fw_version_get(0, version, sizeof(version)), 0);
 	assert_true(strlen(version) > 0);
 	/* Too small a buffer: how much it takes. */
 	assert_int_equal(rte_eth_dev_fw_version_get(0, version, 2), strlen(version) + 1);
+}
+
+static void
+registers_can_be_read(void **unused)
+{
+	struct rte_dev_reg_info info = { 0 };
+	char version[64], expected[64];
+	uint32_t *values;
+
+	(void)unused;
+	assert_int_equal(rte_eth_dev_get_reg_info(0, &info), 0);
+	assert_int_equal(info.width, 4);
+	assert_true(info.length > 0x200 / 4);
+	values = calloc(info.length, info.width);
+	assert_non_null(values);
+	info.data = values;
+	assert_int_equal(rte_eth_dev_get_reg_info(0, &info), 0);
+	/* The first two are the firmware's version. */
+	snprintf(expected, sizeof(expected), "%u.%u.%04u", values[0] & 0xffff, values[0] >> 16,
+		 values[1] & 0xffff);
+	assert_int_equal(rte_eth_dev_fw_version_get(0, version, sizeof(version)), 0);
+	assert_string_equal(version, expected);
+	/* A part of them, and no more than there are. */
+	info.offset = 1;
+	info.length = 1;
+	assert_int_equal(rte_eth_dev_get_reg_info(0, &info), 0);
+	assert_int_equal(values[0], values[1]);
+	info.length = UINT32_MAX;
+	assert_int_not_equal(rte_eth_dev_get_reg_info(0, &info), 0);
+	free(values);
+}
+
+static void
+the_clock_goes(void **unused)
+{
+	uint64_t before, after;
+
+	(void)unused;
+	assert_int_equal(rte_eth_read_clock(0, &before), 0);
+	rte_delay_us_sleep(10000);
+	assert_int_equal(rte_eth_read_clock(0, &after), 0);
+	assert_true(after > before);
 }
 
 static void
@@ -91,7 +116,7 @@ queue_and_burst_info(void **unused)
 	struct rte_eth_burst_mode mode;
 
 	(void)unused;
-	start_both(&(struct e2e_conf){ .rx_desc = 100, .tx_desc = 200 });
+	assert_true(e2e_pair_start(&sized, &sized));
 	assert_int_equal(rte_eth_rx_queue_info_get(0, 0, &rx), 0);
 	assert_int_equal(rx.nb_desc, 100);
 	assert_ptr_equal(rx.mp, e2e_pool);
@@ -102,19 +127,20 @@ queue_and_burst_info(void **unused)
 	assert_non_null(strstr(mode.info, "Scalar"));
 	assert_int_equal(rte_eth_tx_burst_mode_get(0, 0, &mode), 0);
 	assert_non_null(strstr(mode.info, "multi-packet"));
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static void
 what_is_not_supported_is_refused(void **unused)
 {
 	struct rte_eth_conf conf = { 0 };
-	struct rte_eth_rxconf rx = { .rx_deferred_start = 1 };
-	struct rte_eth_txconf tx = { .tx_deferred_start = 1 };
 
 	(void)unused;
-	assert_int_not_equal(rte_eth_dev_configure(0, 2, 1, &conf), 0);
-	assert_int_not_equal(rte_eth_dev_configure(0, 1, 9, &conf), 0);
+	assert_int_not_equal(rte_eth_dev_configure(0, 17, 1, &conf), 0);
+	assert_int_not_equal(rte_eth_dev_configure(0, 1, 17, &conf), 0);
+	conf.rxmode.mq_mode = RTE_ETH_MQ_RX_DCB;
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
+	conf.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
 	conf.lpbk_mode = 1;
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
 	conf.lpbk_mode = 0;
@@ -122,8 +148,8 @@ what_is_not_supported_is_refused(void **unused)
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
 	conf.rxmode.offloads = 0;
 	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(0, 0, 512, SOCKET_ID_ANY, &rx, e2e_pool), -ENOTSUP);
-	assert_int_equal(rte_eth_tx_queue_setup(0, 0, 512, SOCKET_ID_ANY, &tx), -ENOTSUP);
+	/* A port without its queues does not start. */
+	assert_int_not_equal(rte_eth_dev_start(0), 0);
 	assert_int_not_equal(rte_eth_rx_queue_setup(0, 0, 32, SOCKET_ID_ANY, NULL, e2e_pool), 0);
 	assert_int_not_equal(rte_eth_tx_queue_setup(0, 0, 16384, SOCKET_ID_ANY, NULL), 0);
 }
@@ -135,9 +161,9 @@ ports_restart(void **unused)
 
 	(void)unused;
 	for (i = 0; i < 20; i++) {
-		start_both(&plain);
+		assert_true(e2e_pair_start(&plain, &plain));
 		assert_true(e2e_exchange(i % 2, !(i % 2), i, 100 + i, 1, 32));
-		stop_both();
+		assert_true(e2e_pair_stop());
 	}
 	/* The same without a new configuration. */
 	for (i = 0; i < 20; i++) {
@@ -145,7 +171,7 @@ ports_restart(void **unused)
 		assert_int_equal(rte_eth_dev_start(1), 0);
 		assert_true(e2e_wait_link(0, true));
 		assert_true(e2e_exchange(i % 2, !(i % 2), i, 100 + i, 2, 32));
-		stop_both();
+		assert_true(e2e_pair_stop());
 	}
 }
 
@@ -160,9 +186,9 @@ start_fails_cleanly_without_mbufs(void **unused)
 	assert_non_null(small);
 	assert_int_not_equal(e2e_port_setup(0, &(struct e2e_conf){ .rx_pool = small }), 0);
 	assert_int_equal(rte_mempool_in_use_count(small), 0);
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 32));
-	stop_both();
+	assert_true(e2e_pair_stop());
 	rte_mempool_free(small);
 }
 
@@ -172,7 +198,7 @@ mtu_changes_stopped_and_started(void **unused)
 	uint16_t mtu;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 0, 1514, 1, 4));
 	/* What the queues take as they are, at once; more only when they are laid out anew. */
 	assert_int_equal(rte_eth_dev_set_mtu(0, 1400), 0);
@@ -182,7 +208,7 @@ mtu_changes_stopped_and_started(void **unused)
 	assert_int_equal(rte_eth_dev_get_mtu(1, &mtu), 0);
 	assert_int_equal(mtu, 1400);
 	assert_true(e2e_exchange(0, 1, 20, 1414, 1, 4));
-	stop_both();
+	assert_true(e2e_pair_stop());
 	assert_int_equal(rte_eth_dev_set_mtu(0, 9000), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(1, 9000), 0);
 	assert_int_equal(rte_eth_dev_start(0), 0);
@@ -190,10 +216,18 @@ mtu_changes_stopped_and_started(void **unused)
 	assert_true(e2e_wait_link(0, true));
 	assert_true(e2e_exchange(0, 1, 30, 9014, 6, 4));
 	assert_true(e2e_exchange(1, 0, 30, 9014, 6, 4));
+	assert_true(e2e_pair_stop());
+	assert_int_equal(rte_eth_dev_set_mtu(0, 9600), 0);
+	assert_int_equal(rte_eth_dev_set_mtu(1, 9600), 0);
+	assert_int_equal(rte_eth_dev_start(0), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	assert_true(e2e_wait_link(0, true));
+	assert_true(e2e_exchange(0, 1, 40, 9614, 6, 4));
+	assert_true(e2e_exchange(1, 0, 40, 9614, 6, 4));
 	assert_int_not_equal(rte_eth_dev_set_mtu(0, 67), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(0, 68), 0);
 	assert_int_not_equal(rte_eth_dev_set_mtu(0, 20000), 0);
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static void
@@ -205,7 +239,7 @@ promiscuous_decides_about_foreign_frames(void **unused)
 	struct rte_ether_addr own;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(rte_eth_macaddr_get(1, &own), 0);
 	assert_true(delivered(&own));
 	assert_true(delivered(&broadcast));
@@ -223,7 +257,7 @@ promiscuous_decides_about_foreign_frames(void **unused)
 	assert_false(delivered(&foreign));
 	assert_false(delivered(&multicast));
 	assert_true(delivered(&own));
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static void
@@ -232,14 +266,14 @@ promiscuous_survives_a_restart(void **unused)
 	const struct rte_ether_addr foreign = { { 0x02, 0xff, 1, 2, 3, 4 } };
 
 	(void)unused;
-	start_both(&(struct e2e_conf){ .promiscuous = true });
+	assert_true(e2e_pair_start(&promiscuous, &promiscuous));
 	assert_true(delivered(&foreign));
-	stop_both();
+	assert_true(e2e_pair_stop());
 	assert_int_equal(rte_eth_dev_start(0), 0);
 	assert_int_equal(rte_eth_dev_start(1), 0);
 	assert_true(e2e_wait_link(0, true));
 	assert_true(delivered(&foreign));
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static void
@@ -248,19 +282,19 @@ mac_address_changes(void **unused)
 	struct rte_ether_addr fresh = { { 0x02, 0xaa, 1, 2, 3, 4 } }, old, now;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(rte_eth_macaddr_get(1, &old), 0);
 	assert_int_equal(rte_eth_dev_default_mac_addr_set(1, &fresh), 0);
 	assert_int_equal(rte_eth_macaddr_get(1, &now), 0);
 	assert_true(rte_is_same_ether_addr(&fresh, &now));
 	assert_true(delivered(&fresh));
 	assert_false(delivered(&old));
-	stop_both();
+	assert_true(e2e_pair_stop());
 	assert_int_equal(rte_eth_dev_default_mac_addr_set(1, &old), 0);
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(delivered(&old));
 	assert_false(delivered(&fresh));
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static atomic_uint link_changes;
@@ -286,7 +320,7 @@ link_follows_the_peer(void **unused)
 	assert_int_equal(
 		rte_eth_dev_callback_register(1, RTE_ETH_EVENT_INTR_LSC, count_link_change, NULL),
 		0);
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(rte_eth_link_get(1, &link), 0);
 	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
 	assert_int_equal(link.link_duplex, RTE_ETH_LINK_FULL_DUPLEX);
@@ -316,13 +350,13 @@ statistics_are_exact(void **unused)
 	struct rte_eth_stats stats;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	rte_eth_stats_reset(0);
 	rte_eth_stats_reset(1);
 	assert_true(e2e_exchange(0, 1, 1, 100, 1, 33));
 	assert_true(e2e_exchange(0, 1, 1, 1000, 3, 10));
-	stop_both();
-	start_both(&plain);
+	assert_true(e2e_pair_stop());
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 1));
 	assert_int_equal(rte_eth_stats_get(0, &stats), 0);
 	assert_int_equal(stats.opackets, 44);
@@ -335,7 +369,145 @@ statistics_are_exact(void **unused)
 	assert_int_equal(rte_eth_stats_reset(1), 0);
 	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 	assert_int_equal(stats.ipackets + stats.ibytes, 0);
-	stop_both();
+	assert_true(e2e_pair_stop());
+}
+
+static uint64_t
+extended(uint16_t port, const char *name)
+{
+	uint64_t id, value;
+
+	assert_int_equal(rte_eth_xstats_get_id_by_name(port, name, &id), 0);
+	assert_int_equal(rte_eth_xstats_get_by_id(port, &id, &value, 1), 1);
+	return value;
+}
+
+/* By kind of destination, and by queue; a reset starts them at zero, a new device does not. */
+static void
+extended_statistics_are_exact(void **unused)
+{
+	static const struct {
+		struct rte_ether_addr to;
+		const char *packets, *bytes;
+		unsigned int count;
+	} kinds[] = {
+		{ { { 2, 0, 0, 0, 0, 9 } }, "vport_unicast_packets", "vport_unicast_bytes", 5 },
+		{ { { 1, 0, 0x5e, 0, 0, 9 } },
+		  "vport_multicast_packets",
+		  "vport_multicast_bytes",
+		  3 },
+		{ { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } },
+		  "vport_broadcast_packets",
+		  "vport_broadcast_bytes",
+		  2 },
+	};
+	struct rte_mbuf *pkts[10];
+	unsigned int kind, i, sent = 0;
+	char name[64];
+
+	(void)unused;
+	assert_true(e2e_pair_start(&promiscuous, &promiscuous));
+	assert_int_equal(rte_eth_xstats_reset(0), 0);
+	assert_int_equal(rte_eth_xstats_reset(1), 0);
+	for (kind = 0; kind < RTE_DIM(kinds); kind++)
+		for (i = 0; i < kinds[kind].count; i++) {
+			pkts[sent] = e2e_frame(e2e_pool, 1, 1, 100, 1);
+			assert_non_null(pkts[sent]);
+			rte_pktmbuf_mtod(pkts[sent], struct rte_ether_hdr *)->dst_addr =
+				kinds[kind].to;
+			sent++;
+		}
+	assert_int_equal(e2e_send(0, 0, pkts, sent), sent);
+	assert_int_equal(e2e_receive(1, pkts, sent), sent);
+	rte_pktmbuf_free_bulk(pkts, sent);
+	for (kind = 0; kind < RTE_DIM(kinds); kind++) {
+		snprintf(name, sizeof(name), "tx_%s", kinds[kind].packets);
+		assert_int_equal(extended(0, name), kinds[kind].count);
+		snprintf(name, sizeof(name), "rx_%s", kinds[kind].packets);
+		assert_int_equal(extended(1, name), kinds[kind].count);
+		assert_int_equal(extended(0, name), 0);
+		snprintf(name, sizeof(name), "rx_%s", kinds[kind].bytes);
+		assert_int_equal(extended(1, name), kinds[kind].count * 100);
+	}
+	assert_int_equal(extended(1, "rx_q0_packets"), sent);
+	assert_true(e2e_pair_stop());
+	assert_int_equal(rte_eth_dev_reset(1), 0);
+	assert_int_equal(extended(1, "rx_vport_unicast_packets"), 5);
+	assert_int_equal(rte_eth_xstats_reset(1), 0);
+	assert_int_equal(extended(1, "rx_vport_unicast_packets"), 0);
+}
+
+static void
+ignore_free(void *address, void *unused)
+{
+	(void)address;
+	(void)unused;
+}
+
+/* A frame in memory of the application's own. Was it sent? */
+static bool
+sent_from(void *memory, struct rte_mbuf_ext_shared_info *shared)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(e2e_pool), *frame, *got;
+	struct rte_eth_stats before, after;
+	bool sent;
+
+	assert_non_null(mbuf);
+	frame = e2e_frame(e2e_pool, 1, 1, 100, 1);
+	assert_non_null(frame);
+	memcpy(memory, rte_pktmbuf_mtod(frame, void *), 100);
+	rte_pktmbuf_free(frame);
+	rte_mbuf_ext_refcnt_update(shared, 1);
+	rte_pktmbuf_attach_extbuf(mbuf, memory, RTE_BAD_IOVA, 4096, shared);
+	mbuf->data_len = mbuf->pkt_len = 100;
+	assert_int_equal(rte_eth_stats_get(0, &before), 0);
+	assert_int_equal(rte_eth_tx_burst(0, 0, &mbuf, 1), 1);
+	assert_int_equal(rte_eth_stats_get(0, &after), 0);
+	sent = after.oerrors == before.oerrors;
+	if (!sent)
+		return false;
+	assert_int_equal(e2e_receive(1, &got, 1), 1);
+	assert_true(e2e_check(got, 1, 1, 100));
+	rte_pktmbuf_free(got);
+	return true;
+}
+
+static void
+memory_of_the_applications_own_is_mapped_and_unmapped(void **unused)
+{
+	const size_t length = 1 << 16;
+	struct rte_mbuf_ext_shared_info shared = { .free_cb = ignore_free };
+	struct rte_eth_dev_info info;
+	uint8_t *memory = aligned_alloc(4096, length);
+	unsigned int i;
+
+	(void)unused;
+	assert_non_null(memory);
+	assert_int_equal(rte_extmem_register(memory, length, NULL, 0, 4096), 0);
+	assert_int_equal(rte_eth_dev_info_get(0, &info), 0);
+	assert_true(e2e_pair_start(&no_fast_free, &no_fast_free));
+	for (i = 0; i < 3; i++) {
+		assert_false(sent_from(memory, &shared));
+		assert_int_equal(rte_dev_dma_map(info.device, memory, (uintptr_t)memory, length),
+				 0);
+		assert_true(sent_from(memory, &shared));
+		assert_true(sent_from(memory + length - 4096, &shared));
+		assert_int_not_equal(
+			rte_dev_dma_map(info.device, memory + 4096, (uintptr_t)memory, 4096), 0);
+		assert_int_equal(rte_errno, EEXIST);
+		assert_int_not_equal(
+			rte_dev_dma_unmap(info.device, memory, (uintptr_t)memory, 4096), 0);
+		/* The device has done with what lies there. */
+		assert_int_equal(rte_eth_dev_stop(0), 0);
+		assert_int_equal(rte_dev_dma_unmap(info.device, memory, (uintptr_t)memory, length),
+				 0);
+		assert_int_equal(rte_eth_dev_start(0), 0);
+		assert_true(e2e_wait_link(0, true));
+		assert_true(e2e_wait_link(1, true));
+	}
+	assert_true(e2e_pair_stop());
+	assert_int_equal(rte_extmem_unregister(memory, length), 0);
+	free(memory);
 }
 
 struct stats_reader {
@@ -369,21 +541,21 @@ statistics_are_read_while_queues_come_and_go(void **unused)
 	unsigned int seen;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(rte_eth_stats_reset(0), 0);
 	assert_int_equal(pthread_create(&thread, NULL, read_stats, &reader), 0);
 	for (unsigned int round = 0; round < 20; round++) {
 		seen = atomic_load(&reader.reads);
 		assert_true(e2e_exchange(0, 1, round * 8, 64, 1, 8));
-		stop_both();
-		start_both(&plain);
+		assert_true(e2e_pair_stop());
+		assert_true(e2e_pair_start(&plain, &plain));
 		while (atomic_load(&reader.reads) == seen)
 			rte_delay_us_sleep(100);
 	}
 	atomic_store(&reader.stop, true);
 	pthread_join(thread, NULL);
 	assert_false(reader.backwards);
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 /* A full ring takes no more than it has room for, and loses nothing. */
@@ -396,7 +568,7 @@ missed_frames_are_counted(void **unused)
 	uint16_t n;
 
 	(void)unused;
-	start_both(&(struct e2e_conf){ .rx_desc = 64 });
+	assert_true(e2e_pair_start(&shallow, &shallow));
 	rte_eth_stats_reset(0);
 	rte_eth_stats_reset(1);
 	for (round = 0; round < 5; round++) {
@@ -415,7 +587,7 @@ missed_frames_are_counted(void **unused)
 	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 	assert_int_equal(stats.ipackets, 64);
 	assert_int_equal(stats.imissed, 5 * 64 - 64);
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 /* What the application had not looked at when the device went is counted all the same. */
@@ -427,7 +599,7 @@ missed_frames_survive_a_reset(void **unused)
 	unsigned int i, round;
 
 	(void)unused;
-	start_both(&(struct e2e_conf){ .rx_desc = 64 });
+	assert_true(e2e_pair_start(&shallow, &shallow));
 	rte_eth_stats_reset(1);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < RTE_DIM(pkts); i++)
@@ -439,11 +611,11 @@ missed_frames_survive_a_reset(void **unused)
 	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 	assert_int_equal(stats.imissed, 2 * 64);
 	assert_int_equal(e2e_port_stop(0), 0);
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 8));
 	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 	assert_int_equal(stats.imissed, 2 * 64);
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 /* Send 8 frames of a length from port 0, wait until a port has counted them, and read what both make of them. */
@@ -482,7 +654,7 @@ frames_beyond_the_receivers_mtu_are_counted(void **unused)
 		assert_int_equal(rx.ierrors, 8);
 		assert_int_equal(rx.imissed, 0);
 	}
-	stop_both();
+	assert_true(e2e_pair_stop());
 	/* Counted where a new device takes the place of the old, neither lost nor twice. */
 	assert_int_equal(rte_eth_dev_reset(1), 0);
 	assert_int_equal(rte_eth_stats_get(1, &rx), 0);
@@ -495,7 +667,7 @@ frames_sent_without_a_link_are_counted(void **unused)
 	struct rte_eth_stats tx, rx;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(e2e_port_stop(1), 0);
 	assert_true(e2e_wait_link(0, false));
 	send_eight(100, 0, offsetof(struct rte_eth_stats, oerrors), &tx, &rx);
@@ -541,7 +713,7 @@ transmit_cleanup_on_demand(void **unused)
 	int freed = 0, n;
 
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 64));
 	used = e2e_pool_used(e2e_pool);
 	for (ms = 0; ms < 5000 && freed < 32; ms++) {
@@ -553,21 +725,21 @@ transmit_cleanup_on_demand(void **unused)
 	}
 	assert_in_range(freed, 32, 64);
 	assert_int_equal(used - e2e_pool_used(e2e_pool), freed);
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 static void
 reset_gives_a_fresh_port(void **unused)
 {
 	(void)unused;
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 8));
 	assert_int_equal(rte_eth_dev_reset(0), 0);
 	assert_int_equal(rte_eth_dev_stop(1), 0);
-	start_both(&plain);
+	assert_true(e2e_pair_start(&plain, &plain));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 8));
 	assert_true(e2e_exchange(1, 0, 1, 64, 1, 8));
-	stop_both();
+	assert_true(e2e_pair_stop());
 }
 
 int
@@ -576,25 +748,33 @@ main(void)
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:control",
 					     "net_rnic1,wire=pair:control", NULL };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(info_is_honest, stop_ports),
-		cmocka_unit_test_teardown(queue_and_burst_info, stop_ports),
-		cmocka_unit_test_teardown(what_is_not_supported_is_refused, stop_ports),
-		cmocka_unit_test_teardown(ports_restart, stop_ports),
-		cmocka_unit_test_teardown(start_fails_cleanly_without_mbufs, stop_ports),
-		cmocka_unit_test_teardown(mtu_changes_stopped_and_started, stop_ports),
-		cmocka_unit_test_teardown(promiscuous_decides_about_foreign_frames, stop_ports),
-		cmocka_unit_test_teardown(promiscuous_survives_a_restart, stop_ports),
-		cmocka_unit_test_teardown(mac_address_changes, stop_ports),
-		cmocka_unit_test_teardown(link_follows_the_peer, stop_ports),
-		cmocka_unit_test_teardown(statistics_are_exact, stop_ports),
-		cmocka_unit_test_teardown(statistics_are_read_while_queues_come_and_go, stop_ports),
-		cmocka_unit_test_teardown(missed_frames_are_counted, stop_ports),
-		cmocka_unit_test_teardown(missed_frames_survive_a_reset, stop_ports),
-		cmocka_unit_test_teardown(frames_beyond_the_receivers_mtu_are_counted, stop_ports),
-		cmocka_unit_test_teardown(frames_sent_without_a_link_are_counted, stop_ports),
-		cmocka_unit_test_teardown(ports_come_and_go, stop_ports),
-		cmocka_unit_test_teardown(transmit_cleanup_on_demand, stop_ports),
-		cmocka_unit_test_teardown(reset_gives_a_fresh_port, stop_ports),
+		cmocka_unit_test_teardown(info_is_honest, e2e_pair_give_up),
+		cmocka_unit_test_teardown(registers_can_be_read, e2e_pair_give_up),
+		cmocka_unit_test_teardown(the_clock_goes, e2e_pair_give_up),
+		cmocka_unit_test_teardown(queue_and_burst_info, e2e_pair_give_up),
+		cmocka_unit_test_teardown(what_is_not_supported_is_refused, e2e_pair_give_up),
+		cmocka_unit_test_teardown(ports_restart, e2e_pair_give_up),
+		cmocka_unit_test_teardown(start_fails_cleanly_without_mbufs, e2e_pair_give_up),
+		cmocka_unit_test_teardown(mtu_changes_stopped_and_started, e2e_pair_give_up),
+		cmocka_unit_test_teardown(promiscuous_decides_about_foreign_frames,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(promiscuous_survives_a_restart, e2e_pair_give_up),
+		cmocka_unit_test_teardown(mac_address_changes, e2e_pair_give_up),
+		cmocka_unit_test_teardown(link_follows_the_peer, e2e_pair_give_up),
+		cmocka_unit_test_teardown(statistics_are_exact, e2e_pair_give_up),
+		cmocka_unit_test_teardown(extended_statistics_are_exact, e2e_pair_give_up),
+		cmocka_unit_test_teardown(memory_of_the_applications_own_is_mapped_and_unmapped,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(statistics_are_read_while_queues_come_and_go,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(missed_frames_are_counted, e2e_pair_give_up),
+		cmocka_unit_test_teardown(missed_frames_survive_a_reset, e2e_pair_give_up),
+		cmocka_unit_test_teardown(frames_beyond_the_receivers_mtu_are_counted,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(frames_sent_without_a_link_are_counted, e2e_pair_give_up),
+		cmocka_unit_test_teardown(ports_come_and_go, e2e_pair_give_up),
+		cmocka_unit_test_teardown(transmit_cleanup_on_demand, e2e_pair_give_up),
+		cmocka_unit_test_teardown(reset_gives_a_fresh_port, e2e_pair_give_up),
 	};
 	int failed;
 

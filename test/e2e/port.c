@@ -81,29 +81,49 @@ e2e_fini(void)
 	rte_eal_cleanup();
 }
 
-int
-e2e_port_setup(uint16_t port, const struct e2e_conf *conf)
+static int
+configure(uint16_t port, const struct e2e_conf *conf, uint16_t rx_queues, uint16_t tx_queues)
 {
 	struct rte_eth_conf eth = {
-		.rxmode = { .mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU },
+		.rxmode = { .mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU,
+			    .offloads = conf->rx_offloads },
 		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS },
+		.intr_conf = { .lsc = 1, .rxq = conf->rx_interrupts },
 	};
-	uint16_t tx_queues = conf->tx_queues != 0 ? conf->tx_queues : 1, queue;
-	int rc;
 
 	if (!conf->no_fast_free)
 		eth.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	if (eth.rxmode.mtu > RTE_ETHER_MTU)
 		eth.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
-	eth.intr_conf.lsc = 1;
-	rc = rte_eth_dev_configure(port, 1, tx_queues, &eth);
-	if (rc == 0)
-		rc = rte_eth_rx_queue_setup(port, 0, conf->rx_desc != 0 ? conf->rx_desc : 512,
-					    SOCKET_ID_ANY, NULL,
+	if (conf->rss) {
+		eth.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		eth.rx_adv_conf.rss_conf.rss_hf = conf->rss_hf;
+		eth.rx_adv_conf.rss_conf.rss_key = conf->rss_key;
+		eth.rx_adv_conf.rss_conf.rss_key_len = conf->rss_key != NULL ? 40 : 0;
+	}
+	return rte_eth_dev_configure(port, rx_queues, tx_queues, &eth);
+}
+
+int
+e2e_port_setup(uint16_t port, const struct e2e_conf *conf)
+{
+	uint16_t tx_queues = conf->tx_queues != 0 ? conf->tx_queues : 1, queue;
+	uint16_t rx_queues = conf->rx_queues != 0 ? conf->rx_queues : 1;
+	struct rte_eth_rxconf rx = { .offloads = 0 };
+	struct rte_eth_txconf tx = { .offloads = 0 };
+	int rc = configure(port, conf, rx_queues, tx_queues);
+
+	for (queue = 0; rc == 0 && queue < rx_queues; queue++) {
+		rx.rx_deferred_start = conf->rx_deferred >> queue & 1;
+		rc = rte_eth_rx_queue_setup(port, queue, conf->rx_desc != 0 ? conf->rx_desc : 512,
+					    SOCKET_ID_ANY, &rx,
 					    conf->rx_pool != NULL ? conf->rx_pool : e2e_pool);
-	for (queue = 0; rc == 0 && queue < tx_queues; queue++)
+	}
+	for (queue = 0; rc == 0 && queue < tx_queues; queue++) {
+		tx.tx_deferred_start = conf->tx_deferred >> queue & 1;
 		rc = rte_eth_tx_queue_setup(port, queue, conf->tx_desc != 0 ? conf->tx_desc : 512,
-					    SOCKET_ID_ANY, NULL);
+					    SOCKET_ID_ANY, &tx);
+	}
 	if (rc == 0)
 		rc = conf->promiscuous ? rte_eth_promiscuous_enable(port)
 				       : rte_eth_promiscuous_disable(port);
@@ -154,6 +174,56 @@ unsigned int
 e2e_pool_used(struct rte_mempool *pool)
 {
 	return rte_mempool_in_use_count(pool);
+}
+
+static bool
+pair_linked(void)
+{
+	if (e2e_wait_link(0, true) && e2e_wait_link(1, true))
+		return true;
+	fprintf(stderr, "# no link\n");
+	return false;
+}
+
+bool
+e2e_pair_start(const struct e2e_conf *conf0, const struct e2e_conf *conf1)
+{
+	int rc = e2e_port_setup(0, conf0);
+
+	if (rc == 0)
+		rc = e2e_port_setup(1, conf1);
+	if (rc == 0)
+		return pair_linked();
+	fprintf(stderr, "# ports not set up: %s\n", strerror(-rc));
+	return false;
+}
+
+bool
+e2e_pair_restart(void)
+{
+	return e2e_pair_stop() && rte_eth_dev_start(0) == 0 && rte_eth_dev_start(1) == 0 &&
+	       pair_linked();
+}
+
+bool
+e2e_pair_stop(void)
+{
+	const int rc0 = e2e_port_stop(0), rc1 = e2e_port_stop(1);
+	const unsigned int used = e2e_pool_used(e2e_pool);
+
+	if (rc0 == 0 && rc1 == 0 && used == 0)
+		return true;
+	fprintf(stderr, "# ports stopped: %d, %d; %u mbufs are left\n", rc0, rc1, used);
+	return false;
+}
+
+int
+e2e_pair_give_up(void **unused)
+{
+	RTE_SET_USED(unused);
+	rte_eth_dev_stop(0);
+	rte_eth_dev_stop(1);
+	return 0;
 }
 
 static void

@@ -18,9 +18,15 @@
 struct e2e_conf {
 	uint16_t mtu;
 	uint16_t rx_desc, tx_desc;
-	uint16_t tx_queues;
+	uint16_t tx_queues, rx_queues;
+	uint64_t rx_deferred, tx_deferred; /* queues that wait, by bit */
 	bool no_fast_free;
 	bool promiscuous;
+	bool rss; /* with these types and this key, NULL for the default */
+	uint64_t rss_hf;
+	uint8_t *rss_key;
+	uint64_t rx_offloads;
+	bool rx_interrupts;
 	struct rte_mempool *rx_pool; /* default: e2e_pool */
 };
 
@@ -39,6 +45,14 @@ int e2e_port_stop(uint16_t port);
 bool e2e_wait_link(uint16_t port, bool up);
 /* Wait until a member of its statistics (by its offset) has come to a value; false: not so within 5 s. */
 bool e2e_wait_counted(uint16_t port, size_t member, uint64_t value);
+/* Ports 0 and 1, which a wire joins, until their links are up. False: what was wrong is said. */
+bool e2e_pair_start(const struct e2e_conf *conf0, const struct e2e_conf *conf1);
+/* As they were configured. */
+bool e2e_pair_restart(void);
+/* No mbuf of the pool stays behind, either. */
+bool e2e_pair_stop(void);
+/* For a test that failed half way: a teardown of cmocka. */
+int e2e_pair_give_up(void **unused);
 /* mbufs that are not in the pool (in queues, or lost). */
 unsigned int e2e_pool_used(struct rte_mempool *pool);
 

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rx interrupts: who sleeps on a queue is woken by each frame of it, soon, and costs nothing until then. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <rte_cycles.h>
+#include <rte_interrupts.h>
+
+#include "port.h"
+
+#define WAIT_MS 10000 /* for what comes; a frame that is lost wakes nobody */
+
+static const struct e2e_conf plain = { 0 };
+static const struct e2e_conf sleeper = { .rx_interrupts = true };
+
+static void
+send_frames(unsigned int count)
+{
+	struct rte_mbuf *pkts[64];
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		pkts[i] = e2e_frame(e2e_pool, 1, i, 64, 1);
+		assert_non_null(pkts[i]);
+	}
+	assert_int_equal(e2e_send(0, 0, pkts, count), count);
+}
+
+/* Which queue woke us within that time, or -1. */
+static int
+wait_for_interrupt(int ms)
+{
+	struct rte_epoll_event event;
+
+	if (rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, ms) != 1)
+		return -1;
+	return (int)(uintptr_t)event.epdata.data;
+}
+
+static void
+watch(uint16_t queues)
+{
+	uint16_t i;
+
+	for (i = 0; i < queues; i++)
+		assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, i, RTE_EPOLL_PER_THREAD,
+							   RTE_INTR_EVENT_ADD,
+							   (void *)(uintptr_t)i),
+				 0);
+}
+
+static void
+receive(unsigned int count)
+{
+	struct rte_mbuf *pkts[8];
+
+	assert_int_equal(e2e_receive(1, pkts, count), count);
+	rte_pktmbuf_free_bulk(pkts, count);
+}
+
+/* Until the queue has got them, and nobody has taken them. */
+static void
+let_arrive(unsigned int count)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < WAIT_MS && rte_eth_rx_queue_count(1, 0) < (int)count; ms++)
+		rte_delay_us_sleep(100);
+	assert_int_equal(rte_eth_rx_queue_count(1, 0), count);
+}
+
+/* What is there when the queue wants to sleep wakes it, and so does what comes after; without it nothing does. */
+static void
+frames_wake_who_sleeps(void **unused)
+{
+	unsigned int i;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &sleeper));
+	watch(1);
+	for (i = 0; i < 200; i++) {
+		/* Not armed: no frame wakes. */
+		if (i % 50 == 0) {
+			send_frames(1);
+			assert_int_equal(wait_for_interrupt(20), -1);
+			receive(1);
+		}
+		if (i % 2 == 0) {
+			send_frames(2);
+			let_arrive(2);
+			assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		} else {
+			assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+			if (i % 50 == 1)
+				assert_int_equal(wait_for_interrupt(20), -1);
+			send_frames(2);
+		}
+		assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+		receive(2);
+	}
+	assert_true(e2e_pair_stop());
+}
+
+/* ---- The edge: a frame that comes between the last poll, which found nothing, and the sleep ---- */
+
+struct sender {
+	uint32_t rounds;
+	_Atomic uint32_t received;
+	atomic_bool stop;
+	uint32_t sent;
+};
+
+static void *
+send_at_any_moment(void *arg)
+{
+	struct sender *sender = arg;
+	uint64_t random = 3;
+	struct rte_mbuf *pkt;
+	volatile uint32_t spin;
+
+	while (sender->sent < sender->rounds) {
+		while (atomic_load(&sender->received) < sender->sent)
+			if (atomic_load(&sender->stop))
+				return NULL;
+			else
+				sched_yield();
+		for (spin = e2e_random(&random) % 4096; spin > 0; spin--)
+			;
+		pkt = e2e_frame(e2e_pool, 1, 1, 64, 1);
+		if (pkt == NULL || e2e_send(0, 0, &pkt, 1) != 1)
+			break;
+		sender->sent++;
+	}
+	return NULL;
+}
+
+/* One frame at a time, sent while the queue goes to sleep: one that woke nobody would be the last. */
+static void
+no_frame_at_the_edge_is_slept_over(void **unused)
+{
+	struct sender sender = { .rounds = e2e_sanitized() ? 2000 : 10000 };
+	struct rte_mbuf *pkts[8];
+	uint32_t got = 0, slept = 0;
+	pthread_t thread;
+	uint16_t n;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &sleeper));
+	watch(1);
+	assert_int_equal(pthread_create(&thread, NULL, send_at_any_moment, &sender), 0);
+	while (got < sender.rounds) {
+		n = rte_eth_rx_burst(1, 0, pkts, RTE_DIM(pkts));
+		if (n > 0) {
+			rte_pktmbuf_free_bulk(pkts, n);
+			got += n;
+			atomic_store(&sender.received, got);
+			continue;
+		}
+		if (rte_eth_dev_rx_intr_enable(1, 0) != 0 || wait_for_interrupt(WAIT_MS) != 0 ||
+		    rte_eth_dev_rx_intr_disable(1, 0) != 0)
+			break;
+		slept++;
+	}
+	atomic_store(&sender.stop, true);
+	pthread_join(thread, NULL);
+	if (got < sender.rounds)
+		fail_msg("%u frames sent, %u taken: the last one was slept over", sender.sent, got);
+	/* It is the sleep that was tried. */
+	assert_true(slept > sender.rounds / 10);
+	assert_true(e2e_pair_stop());
+}
+
+/* ---- How soon, at what cost ---- */
+
+static int
+compare(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Half of the times, since a busy machine may be late. A quiet one takes 1 ms at most; what it took is told. */
+static void
+who_sleeps_wakes_soon(void **unused)
+{
+	const uint64_t bound_us = e2e_full && !e2e_sanitized() ? 1000 : 20000;
+	uint64_t us[101], begin;
+	unsigned int i;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &sleeper));
+	watch(1);
+	for (i = 0; i < RTE_DIM(us); i++) {
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		/* Long enough for all threads to fall asleep. */
+		rte_delay_us_sleep(5000);
+		begin = rte_get_timer_cycles();
+		send_frames(1);
+		assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
+		us[i] = (rte_get_timer_cycles() - begin) * US_PER_S / rte_get_timer_hz();
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+		receive(1);
+	}
+	qsort(us, RTE_DIM(us), sizeof(us[0]), compare);
+	printf("# woken after %" PRIu64 " us, at worst %" PRIu64 " us\n", us[RTE_DIM(us) / 2],
+	       us[RTE_DIM(us) - 1]);
+	assert_true(us[RTE_DIM(us) / 2] <= bound_us);
+	assert_true(e2e_pair_stop());
+}
+
+/* CPU time of the threads of that name. */
+static uint64_t
+cpu_ns(const char *name)
+{
+	uint64_t sum = 0, ns;
+	char path[300], comm[32];
+	struct dirent *task;
+	DIR *tasks = opendir("/proc/self/task");
+	FILE *file;
+
+	assert_non_null(tasks);
+	while ((task = readdir(tasks)) != NULL) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+		file = fopen(path, "r");
+		if (file == NULL)
+			continue;
+		if (fscanf(file, "%31s", comm) != 1)
+			comm[0] = '\0';
+		fclose(file);
+		if (strcmp(comm, name) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", task->d_name);
+		file = fopen(path, "r");
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%" SCNu64, &ns), 1);
+		fclose(file);
+		sum += ns;
+	}
+	closedir(tasks);
+	return sum;
+}
+
+static uint64_t
+own_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* The loop of a program that saves power: a poll, and the sleep, until somebody stops it. */
+static void
+who_sleeps_takes_no_cpu(void **unused)
+{
+	const uint64_t hz = rte_get_timer_hz();
+	uint64_t own, device, begin, wall_ns, end;
+	struct rte_mbuf *pkt;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &sleeper));
+	watch(1);
+	send_frames(1);
+	let_arrive(1);
+	receive(1);
+	/* The device thread does not give up at once. */
+	rte_delay_us_sleep(100000);
+	assert_true(cpu_ns("softrnic") > 0);
+	own = own_cpu_ns();
+	device = cpu_ns("softrnic");
+	begin = rte_get_timer_cycles();
+	end = begin + 2 * hz;
+	while (rte_get_timer_cycles() < end) {
+		assert_int_equal(rte_eth_rx_burst(1, 0, &pkt, 1), 0);
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		assert_int_equal(wait_for_interrupt(500), -1);
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+	}
+	wall_ns = (rte_get_timer_cycles() - begin) * 1000 / (hz / 1000000);
+	own = own_cpu_ns() - own;
+	device = cpu_ns("softrnic") - device;
+	printf("# of %" PRIu64 " us this thread took %" PRIu64 ", the device's %" PRIu64 "\n",
+	       wall_ns / 1000, own / 1000, device / 1000);
+	assert_true(own < wall_ns / 20);
+	assert_true(device < wall_ns / 20);
+	/* It was asleep, not dead. */
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+	send_frames(1);
+	assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
+	receive(1);
+	assert_true(e2e_pair_stop());
+}
+
+/* ---- Queues ---- */
+
+static void
+each_queue_has_an_interrupt_of_its_own(void **unused)
+{
+	static const struct e2e_conf four = {
+		.rx_interrupts = true, .rx_queues = 4, .rss = true, .rss_hf = RTE_ETH_RSS_IPV4
+	};
+	struct rte_eth_rss_reta_entry64 reta[2] = { { .mask = UINT64_MAX },
+						    { .mask = UINT64_MAX } };
+	struct rte_mbuf *pkt;
+	uint16_t queue, i;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &four));
+	watch(4);
+	for (queue = 0; queue < 4; queue++)
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, queue), 0);
+	for (queue = 0; queue < 4; queue++) {
+		for (i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+			reta[0].reta[i] = reta[1].reta[i] = queue;
+		assert_int_equal(rte_eth_dev_rss_reta_update(1, reta, 128), 0);
+		send_frames(1);
+		assert_int_equal(wait_for_interrupt(WAIT_MS), queue);
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, queue), 0);
+		assert_int_equal(rte_eth_rx_burst(1, queue, &pkt, 1), 1);
+		rte_pktmbuf_free(pkt);
+	}
+	assert_int_equal(wait_for_interrupt(20), -1);
+	assert_true(e2e_pair_stop());
+}
+
+/* A queue that ran out of mbufs gets no frames; its thread is kept awake to look for mbufs. */
+static void
+a_queue_without_mbufs_is_not_slept_on(void **unused)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"scarce", 64, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	const struct e2e_conf scarce = { .rx_interrupts = true, .rx_desc = 64, .rx_pool = pool };
+	struct rte_mbuf *pkts[64], *pkt;
+
+	(void)unused;
+	assert_non_null(pool);
+	assert_true(e2e_pair_start(&plain, &scarce));
+	watch(1);
+	send_frames(64);
+	assert_int_equal(e2e_receive(1, pkts, 64), 64);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &pkt, 1), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+	assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
+	/* There are some: now it may sleep. */
+	rte_pktmbuf_free_bulk(pkts, 64);
+	assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &pkt, 1), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+	send_frames(1);
+	assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
+	receive(1);
+	assert_true(e2e_pair_stop());
+	rte_mempool_free(pool);
+}
+
+static void
+interrupts_that_cannot_be_had_are_refused(void **unused)
+{
+	struct e2e_conf many = { .rx_interrupts = true, .rx_queues = 16 };
+	unsigned int i;
+
+	(void)unused;
+	/* The software RNIC has eight vectors, and two are taken. */
+	assert_int_equal(e2e_port_setup(1, &many), -ENOTSUP);
+	many.rx_queues = 6;
+	for (i = 0; i < 3; i++) {
+		assert_true(e2e_pair_start(&plain, &many));
+		watch(6);
+		assert_true(e2e_exchange(0, 1, 1, 64, 1, 33));
+		assert_true(e2e_pair_stop());
+	}
+	assert_true(e2e_pair_start(&plain, &plain));
+	assert_int_not_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+	assert_true(e2e_pair_stop());
+}
+
+int
+main(void)
+{
+	static const char *const vdevs[] = { "net_rnic0,wire=pair:interrupt",
+					     "net_rnic1,wire=pair:interrupt", NULL };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(frames_wake_who_sleeps, e2e_pair_give_up),
+		cmocka_unit_test_teardown(no_frame_at_the_edge_is_slept_over, e2e_pair_give_up),
+		cmocka_unit_test_teardown(who_sleeps_wakes_soon, e2e_pair_give_up),
+		cmocka_unit_test_teardown(who_sleeps_takes_no_cpu, e2e_pair_give_up),
+		cmocka_unit_test_teardown(each_queue_has_an_interrupt_of_its_own, e2e_pair_give_up),
+		cmocka_unit_test_teardown(a_queue_without_mbufs_is_not_slept_on, e2e_pair_give_up),
+		cmocka_unit_test_teardown(interrupts_that_cannot_be_had_are_refused,
+					  e2e_pair_give_up),
+	};
+	int failed;
+
+	if (e2e_init("interrupt", vdevs) < 0)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	e2e_fini();
+	return failed;
+}
