@@ -16,14 +16,17 @@ usage()
 	cat <<'USAGE'
 Usage: devtools/mutate.sh [--dir FOLDER] [FEATURE...] [-- MESON OPTIONS]
 
-Takes features out of the driver, one at a time, and runs the test of each, which must fail. All features by default;
-FEATURE is a row's name in doc/features/rnic.ini.
+Takes features out of the driver, one at a time, and runs the test of each. A case that is named beside the feature in
+doc/features/rnic.ini must fail. All features by default; FEATURE is a row's name there.
+
+Prints the table that doc/features/mutants.md holds; what is wrong goes to stderr.
 
   --dir FOLDER   the copy of the sources and its build; not below a world-writable folder (build/mutate)
 
 Exit code: 0 each test failed as it should, 1 one did not, or a row has no entry in here, 2 usage.
 
   devtools/mutate.sh 'RSS hash' 'VLAN filter' -- -Ddpdk_driver_headers=PATH
+  devtools/mutate.sh >doc/features/mutants.md
 USAGE
 }
 
@@ -31,10 +34,11 @@ USAGE
 mutations()
 {
 	cat <<'ROWS'
+Speed capabilities|e2e-control|info.c|/info->speed_capa =/d
 Link status|e2e-control|link.c|s/return link_set(eth_dev, up && .*/return link_set(eth_dev, true, speed);/
 Link status event|e2e-control|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL)/(void)0/
 Removal event|unit-port|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
-Rx interrupt|e2e-queue|ethdev.c|/\.rx_queue_intr_enable =/d
+Rx interrupt|e2e-interrupt|ethdev.c|/\.rx_queue_intr_enable =/d
 FW version|e2e-control|ethdev.c|/\.fw_version_get =/d
 Registers dump|e2e-control|ethdev.c|/\.get_reg =/d
 Basic stats|e2e-control|ethdev.c|/\.stats_get =/d
@@ -85,25 +89,41 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-# The rows that say what a driver can do; platforms are what it runs on.
+ini=$root/doc/features/rnic.ini
+
+# The rows that say what a driver can do; platforms are what it runs on, documents are there to be read.
 features()
 {
-	sed -n 's/^\([A-Z][^=]*[^= ]\) *= Y$/\1/p' "$root/doc/features/rnic.ini" |
-		grep -v -x -e Linux -e x86-64
+	sed -n 's/^\([A-Z][^=]*[^= ]\) *= Y$/\1/p' "$ini" | grep -v -x -e Linux -e x86-64 -e '.* doc'
+}
+
+# named FEATURE CASE...: is one of the cases in the comment above the feature?
+named()
+{
+	local feature=$1 comment case
+	shift
+	comment=$(awk -v feature="$feature" '/^;/ { text = text " " $0; next }
+		index($0, feature) == 1 && substr($0, length(feature) + 1) ~ /^ *=/ { print text }
+		{ text = "" }' "$ini")
+	for case in "$@"; do
+		if grep -q -w -e "$case" <<<"$comment"; then
+			echo "$case"
+			return 0
+		fi
+	done
+	return 1
 }
 
 status=0
-while read -r feature; do
-	if ! mutations | grep -q "^$feature|"; then
-		say "row '$feature' has no mutation"
-		status=1
-	fi
-done < <(features)
-
-target()
+wrong()
 {
-	echo "test/${1%%-*}/${1//-/_}"
+	echo "$me: $*" >&2
+	status=1
 }
+
+while read -r feature; do
+	mutations | grep -q "^$feature|" || wrong "row '$feature' has no mutation"
+done < <(features)
 
 source=$dir/source
 build=$dir/build
@@ -113,30 +133,48 @@ mkdir -p "$source"
 # What is left out leaves functions behind that nobody calls.
 [ -d "$build" ] || meson setup "$build" "$source" -Dfuzz=false -Dwerror=false "$@" >/dev/null
 
-# run TEST: 0 it passed.
-run()
+# broken TEST: the cases that fail, one a line.
+broken()
 {
-	ninja -C "$build" "$plugin" "$(target "$1")" >"$dir/build.log" 2>&1 ||
+	ninja -C "$build" "$plugin" "test/${1%%-*}/${1//-/_}" >"$dir/build.log" 2>&1 ||
 		fail "no build, see $dir/build.log"
-	meson test -C "$build" --no-rebuild "$1" >"$dir/test.log" 2>&1
+	meson test -C "$build" --no-rebuild "$1" >"$dir/test.log" 2>&1 || true
+	sed -n 's/^not ok [0-9]* - //p' "$build/meson-logs/testlog.txt"
 }
 
-while IFS='|' read -r feature name file change; do
-	if [ ${#wanted[@]} -gt 0 ] && [[ "|$(IFS='|' && echo "${wanted[*]}")|" != *"|$feature|"* ]]; then
-		continue
-	fi
-	original=$root/drivers/net/rnic/$file
-	copy=$source/drivers/net/rnic/$file
-	sed "$change" "$original" >"$copy"
+# check FEATURE TEST FILE CHANGE
+check()
+{
+	local original=$root/drivers/net/rnic/$3 copy=$source/drivers/net/rnic/$3 case
+	local -a cases
+
+	sed "$4" "$original" >"$copy"
 	if cmp -s "$original" "$copy"; then
-		say "$feature: nothing to take out of $file any more"
-		status=1
-	elif run "$name" </dev/null; then
-		say "$feature: $name passes without it"
-		status=1
+		wrong "$1: nothing to take out of $3 any more"
+		return 0
+	fi
+	mapfile -t cases < <(broken "$2" </dev/null)
+	if [ ${#cases[@]} -eq 0 ]; then
+		wrong "$1: no case of $2 fails without it"
+	elif ! case=$(named "$1" "${cases[@]}"); then
+		wrong "$1: ${cases[*]} of $2 fail without it, which rnic.ini does not name"
 	else
-		say "$feature: $name fails without it: $(grep -o '^not ok [0-9]* - .*' "$build/meson-logs/testlog.txt" | head -n 1)"
+		echo "| $1 | $2: $case |"
 	fi
 	cp "$original" "$copy"
+}
+
+cat <<'HEAD'
+# What the rows of rnic.ini are worth
+
+`devtools/mutate.sh` takes each feature out of the driver, alone, and runs the test. This is what fails without it.
+
+| feature | fails without it |
+|---|---|
+HEAD
+while IFS='|' read -r feature name file change; do
+	if [ ${#wanted[@]} -eq 0 ] || [[ "|$(IFS='|' && echo "${wanted[*]}")|" == *"|$feature|"* ]]; then
+		check "$feature" "$name" "$file" "$change"
+	fi
 done < <(mutations)
 exit $status
