@@ -60,6 +60,7 @@ info_is_honest(void **unused)
 	assert_int_equal(info.rx_queue_offload_capa, RTE_ETH_RX_OFFLOAD_SCATTER);
 	assert_int_equal(info.tx_offload_capa,
 			 RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
+	assert_int_equal(info.speed_capa, RTE_ETH_LINK_SPEED_100G);
 	assert_int_equal(rte_eth_dev_fw_version_get(0, version, sizeof(version)), 0);
 	assert_true(strlen(version) > 0);
 	/* Too small a buffer: how much it takes. */

@@ -179,6 +179,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	port->dev = dev;
 	port->max_mtu = dev->max_mtu;
 	port->mac_count = RTE_MIN(rnic_port_macs_max(dev), (uint32_t)RNIC_MAC_ADDRS_MAX);
+	port->speed_capa = rnic_link_speed_capa(dev);
 	port->removed = false;
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);

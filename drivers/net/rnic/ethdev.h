@@ -109,6 +109,7 @@ struct rnic_ethdev {
 	bool started; /* atomic, as the interrupt thread asks */
 	bool removed; /* atomic, set by the interrupt thread */
 	uint16_t max_mtu;
+	uint32_t speed_capa; /* RTE_ETH_LINK_SPEED_... */
 	char fw_version[32];
 
 	/* filter.c */
@@ -200,6 +201,8 @@ int rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_ent
 /* link.c: link state, and what the device reports of itself */
 int rnic_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete);
 int rnic_link_refresh(struct rte_eth_dev *eth_dev);
+/* RTE_ETH_LINK_SPEED_... of the speeds that the port can have; 0: it does not tell. */
+uint32_t rnic_link_speed_capa(struct rnic_dev *dev);
 int rnic_link_set_up(struct rte_eth_dev *eth_dev);
 int rnic_link_set_down(struct rte_eth_dev *eth_dev);
 void rnic_link_on_port_change(struct rnic_dev *dev);

@@ -37,7 +37,7 @@ rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	info->tx_desc_lim = limits;
 	info->tx_desc_lim.nb_seg_max = RNIC_TX_SEGS_MAX;
 	info->tx_desc_lim.nb_mtu_seg_max = RNIC_TX_SEGS_MAX;
-	info->speed_capa = RTE_ETH_LINK_SPEED_100G;
+	info->speed_capa = port->speed_capa;
 	info->default_rxportconf = (struct rte_eth_dev_portconf){
 		.burst_size = RNIC_BURST_DEFAULT,
 		.ring_size = RNIC_DESC_DEFAULT,

@@ -20,6 +20,19 @@ link_set(struct rte_eth_dev *eth_dev, bool up, uint32_t speed)
 	return rte_eth_linkstatus_set(eth_dev, &link);
 }
 
+uint32_t
+rnic_link_speed_capa(struct rnic_dev *dev)
+{
+	uint32_t speeds[RNIC_PORT_SPEEDS], flags = 0;
+	unsigned int i;
+
+	if (rnic_port_speeds(dev, speeds) < 0)
+		return 0;
+	for (i = 0; i < RNIC_PORT_SPEEDS; i++)
+		flags |= rte_eth_speed_bitflag(speeds[i], RTE_ETH_LINK_FULL_DUPLEX);
+	return flags;
+}
+
 /* Ask the device. Returns as rte_eth_linkstatus_set(): 0 changed, -1 not. */
 int
 rnic_link_refresh(struct rte_eth_dev *eth_dev)

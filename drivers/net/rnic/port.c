@@ -114,6 +114,15 @@ static const uint32_t ptys_ext_speeds[32] = {
 	[11] = 100000, [12] = 200000, [13] = 200000, [15] = 400000, [16] = 400000,
 };
 
+static int
+query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
+{
+	*ptys = (struct rnic_ptys_reg){ 0 };
+	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_LOCAL_PORT, PORT);
+	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
+	return rnic_access_reg(dev, RNIC_REG_PTYS, false, ptys, sizeof(*ptys));
+}
+
 static uint32_t
 fastest(uint64_t protocols, const uint32_t speeds[32])
 {
@@ -130,7 +139,7 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 {
 	struct rnic_vport_in in = { 0 };
 	struct rnic_query_vport_state_out out;
-	struct rnic_ptys_reg ptys = { 0 };
+	struct rnic_ptys_reg ptys;
 	int rc;
 
 	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_STATE, 0, &in, sizeof(in), &out, sizeof(out));
@@ -141,9 +150,7 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 	*speed = 0;
 	if (!*up)
 		return 0;
-	rnic_ptys_reg_set(&ptys, RNIC_PTYS_REG_LOCAL_PORT, PORT);
-	rnic_ptys_reg_set(&ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
-	rc = rnic_access_reg(dev, RNIC_REG_PTYS, false, &ptys, sizeof(ptys));
+	rc = query_ptys(dev, &ptys);
 	if (rc != 0)
 		return rc;
 	*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER),
@@ -152,6 +159,23 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 		*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
 				 ptys_speeds);
 	return 0;
+}
+
+int
+rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS])
+{
+	struct rnic_ptys_reg ptys;
+	uint64_t extended, protocols;
+	uint32_t i;
+	int rc = query_ptys(dev, &ptys);
+
+	extended = rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_CAPABILITY);
+	protocols = rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_CAPABILITY);
+	for (i = 0; i < 32; i++) {
+		speeds[i] = rc == 0 && extended >> i & 1 ? ptys_ext_speeds[i] : 0;
+		speeds[32 + i] = rc == 0 && protocols >> i & 1 ? ptys_speeds[i] : 0;
+	}
+	return rc;
 }
 
 /* ---- The vport's context ---- */

@@ -457,6 +457,9 @@ int rnic_port_use(struct rnic_dev *dev);
 void rnic_port_unuse(struct rnic_dev *dev, bool down);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
+/* The speeds that it can have, in Mb/s; 0 where there is none. */
+#define RNIC_PORT_SPEEDS 64
+int rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS]);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 /* How many unicast addresses the vport takes, its own included. */
 uint32_t rnic_port_macs_max(struct rnic_dev *dev);
