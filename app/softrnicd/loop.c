@@ -22,8 +22,8 @@
 #define LOOP_SPINS	  64
 #define LOOP_YIELD_NS	  200000 /* behind the spins */
 #define LOOP_SLEEP_MIN_NS 50000
-#define LOOP_SLEEP_MAX_NS 1000000 /* doubled from sleep to sleep up to this */
-#define LOOP_SOCKETS	  32	  /* polls between two looks at the sockets, but for sleeps */
+#define LOOP_SLEEP_MAX_NS 500000 /* doubled from sleep to sleep up to this */
+#define LOOP_SOCKETS	  32	 /* polls between two looks at the sockets, but for sleeps */
 #define LOOP_EVENTS	  (DEVICES_MAX + 1)
 
 static uint64_t

@@ -29,7 +29,7 @@
 #define SOFTRNIC_HOST_SPINS	   64
 #define SOFTRNIC_HOST_YIELD_NS	   200000 /* from the last work on */
 #define SOFTRNIC_HOST_SLEEP_MIN_NS 50000
-#define SOFTRNIC_HOST_SLEEP_MAX_NS 1000000 /* doubled from sleep to sleep up to this */
+#define SOFTRNIC_HOST_SLEEP_MAX_NS 500000 /* doubled from sleep to sleep up to this */
 
 static struct softrnic_host {
 	pthread_mutex_t lock; /* of users and what comes and goes with the first and last of them */

@@ -64,7 +64,8 @@ receive_queues_stop_and_start(void **unused)
 		assert_int_equal(info.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
 		count = missed();
 		send_frames(8);
-		assert_true(e2e_wait_counted(1, offsetof(struct rte_eth_stats, imissed), count + 8));
+		assert_true(
+			e2e_wait_counted(1, offsetof(struct rte_eth_stats, imissed), count + 8));
 		assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
 		assert_int_equal(rte_eth_rx_queue_info_get(1, 0, &info), 0);
 		assert_int_equal(info.queue_state, RTE_ETH_QUEUE_STATE_STARTED);
