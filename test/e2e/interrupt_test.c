@@ -270,6 +270,8 @@ own_cpu_ns(void)
 static void
 who_sleeps_takes_no_cpu(void **unused)
 {
+	/* A part of the time; what an idle process is allowed, or what a sanitizer on a busy machine may make of it. */
+	const uint64_t part = e2e_full && !e2e_sanitized() ? 20 : 4;
 	const uint64_t hz = rte_get_timer_hz();
 	uint64_t own, device, begin, wall_ns, end;
 	struct rte_mbuf *pkt;
@@ -298,8 +300,8 @@ who_sleeps_takes_no_cpu(void **unused)
 	device = cpu_ns("softrnic") - device;
 	printf("# of %" PRIu64 " us this thread took %" PRIu64 ", the device's %" PRIu64 "\n",
 	       wall_ns / 1000, own / 1000, device / 1000);
-	assert_true(own < wall_ns / 20);
-	assert_true(device < wall_ns / 20);
+	assert_true(own < wall_ns / part);
+	assert_true(device < wall_ns / part);
 	/* It was asleep, not dead. */
 	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
 	send_frames(1);

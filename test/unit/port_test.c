@@ -19,6 +19,8 @@
 
 #include "doorbell.h"
 #include "ethdev.h"
+#include "prm/wqe.h"
+#include "rx.h"
 #include "tx.h"
 
 #define NAME "net_rnic0"
@@ -300,27 +302,70 @@ test_a_lost_device_is_a_removal_event(void **state)
 	rte_eth_dev_callback_unregister(f->port, RTE_ETH_EVENT_INTR_RMV, count_removal, &events);
 }
 
+/* As a thread that wants to sleep on its receive queue. */
 static void
-test_a_lost_device_wakes_who_sleeps(void **state)
+restart_with_interrupts(struct fixture *f)
 {
 	const struct rte_eth_conf conf = { .intr_conf = { .rxq = 1 } };
-	struct rte_epoll_event event;
-	struct fixture *f = *state;
 
 	assert_int_equal(rte_eth_dev_stop(f->port), 0);
 	assert_int_equal(rte_eth_dev_configure(f->port, 1, 1, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(f->port, 0, 1024, SOCKET_ID_ANY, NULL, f->pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(f->port, 0, 256, SOCKET_ID_ANY, NULL), 0);
 	assert_int_equal(rte_eth_dev_start(f->port), 0);
+	wait_for_link(f);
 	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(f->port, 0, RTE_EPOLL_PER_THREAD,
 						   RTE_INTR_EVENT_ADD, NULL),
 			 0);
+}
+
+static bool
+woken(int ms)
+{
+	struct rte_epoll_event event;
+
+	return rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, ms) == 1;
+}
+
+static void
+test_a_lost_device_wakes_who_sleeps(void **state)
+{
+	struct fixture *f = *state;
+
+	restart_with_interrupts(f);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
-	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 20), 0);
+	assert_false(woken(20));
 	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
-	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 10000), 1);
+	assert_true(woken(10000));
 	/* Who would sleep again is told. */
 	assert_int_not_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+}
+
+/* A queue in error runs again with a burst after its recovery, and no frame comes before that would wake who makes it. */
+static void
+test_a_recovery_wakes_who_sleeps(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_wqe_data *data;
+	struct rnic_rxq *rxq;
+	struct rte_mbuf *pkt;
+
+	restart_with_interrupts(f);
+	rxq = rte_eth_devices[f->port].data->rx_queues[0];
+	data = (struct rnic_wqe_data *)rxq->rq.ring;
+	__atomic_store_n(&data->lkey.raw, 0, __ATOMIC_RELAXED);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+	send_frames(f, 1, 1);
+	/* By the error, by what it flushed perhaps, and at last by the recovery. */
+	do {
+		assert_true(woken(10000));
+		assert_int_equal(rte_eth_dev_rx_intr_disable(f->port, 0), 0);
+		assert_int_equal(rte_eth_rx_burst(f->port, 0, &pkt, 1), 0);
+		assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+	} while (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING);
+	send_frames(f, 8, 1);
+	assert_true(woken(10000));
+	assert_int_equal(receive_frames(f, 8), 8);
 }
 
 #define PORT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -335,6 +380,7 @@ run(void)
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
+		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
