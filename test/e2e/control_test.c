@@ -55,11 +55,18 @@ info_is_honest(void **unused)
 	assert_true(info.max_mtu >= 9000);
 	assert_int_equal(info.max_rx_queues, 16);
 	assert_int_equal(info.max_tx_queues, 16);
+	assert_int_equal(info.rx_queue_offload_capa,
+			 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_CHECKSUM |
+				 RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_RSS_HASH |
+				 RTE_ETH_RX_OFFLOAD_TIMESTAMP);
 	assert_int_equal(info.rx_offload_capa,
-			 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
-	assert_int_equal(info.rx_queue_offload_capa, RTE_ETH_RX_OFFLOAD_SCATTER);
-	assert_int_equal(info.tx_offload_capa,
-			 RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
+			 info.rx_queue_offload_capa | RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	assert_int_equal(info.tx_queue_offload_capa,
+			 RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE |
+				 RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
+				 RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO |
+				 RTE_ETH_TX_OFFLOAD_VLAN_INSERT);
+	assert_int_equal(info.tx_offload_capa, info.tx_queue_offload_capa);
 	assert_int_equal(info.speed_capa, RTE_ETH_LINK_SPEED_100G);
 	assert_int_equal(rte_eth_dev_fw_version_get(0, version, sizeof(version)), 0);
 	assert_true(strlen(version) > 0);
@@ -145,7 +152,7 @@ what_is_not_supported_is_refused(void **unused)
 	conf.lpbk_mode = 1;
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
 	conf.lpbk_mode = 0;
-	conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM;
+	conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_TCP_LRO;
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
 	conf.rxmode.offloads = 0;
 	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);

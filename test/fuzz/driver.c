@@ -69,6 +69,7 @@ struct world {
 	struct rnic_txq *txq;
 	struct rte_mempool *pool;
 	bool rx_up, tx_up, steered, small;
+	unsigned int tells; /* RNIC_RX_TELLS... */
 };
 
 static void
@@ -115,9 +116,13 @@ tx_stop(struct world *w)
 static bool
 queues_setup(struct world *w, uint8_t flags)
 {
-	const struct rte_eth_rxconf rx = { 0 };
+	const struct rte_eth_rxconf rx = {
+		.offloads =
+			flags & 8 ? RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_RSS_HASH : 0,
+	};
 	const struct rte_eth_txconf tx = {
-		.offloads = flags & 2 ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : 0,
+		.offloads = (flags & 2 ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : 0) |
+			    (flags & 8 ? RNIC_TX_PACKET_OFFLOADS : 0),
 	};
 
 	memset(&port, 0, sizeof(port));
@@ -128,6 +133,8 @@ queues_setup(struct world *w, uint8_t flags)
 	if (rnic_rxq_setup(&port_dev, 0, 64, SOCKET_ID_ANY, &rx, w->pool) != 0)
 		return false;
 	w->rxq = rx_queues[0];
+	w->tells = flags & 8 ? RNIC_RX_TELLS : 0;
+	rnic_rx_offloads_init(w->rxq, flags & 8 ? UINT32_MAX : 0);
 	if (rnic_txq_setup(&port_dev, 0, 64, SOCKET_ID_ANY, &tx) != 0)
 		return false;
 	w->txq = tx_queues[0];
@@ -170,6 +177,16 @@ packet_make(struct world *w, unsigned int segments, uint16_t bytes)
 	return head;
 }
 
+/* Anything, sensible or not. */
+static void
+packet_ask(struct rte_mbuf *packet, struct fuzz_input *input)
+{
+	packet->ol_flags = (uint64_t)fuzz_u16(input) << 45;
+	packet->tx_offload = (uint64_t)fuzz_u16(input) << 24 | fuzz_u16(input);
+	packet->l2_len = fuzz_u8(input) % 32;
+	packet->vlan_tci = 0x1234;
+}
+
 static void
 transmit(struct world *w, struct fuzz_input *input)
 {
@@ -183,8 +200,12 @@ transmit(struct world *w, struct fuzz_input *input)
 		pkts[made] = packet_make(w, segments, bytes);
 		if (pkts[made] == NULL)
 			break;
+		if (w->txq->offloads & RNIC_TX_PACKET_OFFLOADS)
+			packet_ask(pkts[made], input);
 	}
-	sent = rnic_tx_mode_get(w->dev)->burst(w->txq, pkts, made);
+	if (made > 0)
+		rnic_tx_prepare(w->txq, pkts, made);
+	sent = rnic_tx_mode_get(w->dev, w->txq->offloads)->burst(w->txq, pkts, made);
 	must(sent <= made);
 	for (i = sent; i < made; i++)
 		rte_pktmbuf_free(pkts[i]);
@@ -206,7 +227,10 @@ check_packet(const struct world *w, const struct rte_mbuf *packet)
 	}
 	must(packet->pkt_len == bytes && bytes > 0);
 	must(packet->nb_segs == segs);
-	must(packet->ol_flags == 0);
+	must(w->tells != 0 || (packet->ol_flags == 0 && packet->packet_type == 0));
+	must((packet->ol_flags &
+	      ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_RSS_HASH |
+		RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0);
 }
 
 static void
@@ -217,7 +241,7 @@ receive(struct world *w, struct fuzz_input *input)
 
 	if (!w->rx_up)
 		return;
-	count = rnic_rx_mode_get(w->dev, w->small)->burst(w->rxq, pkts, count);
+	count = rnic_rx_mode_get(w->dev, w->small, w->tells)->burst(w->rxq, pkts, count);
 	for (i = 0; i < count; i++) {
 		check_packet(w, pkts[i]);
 		rte_pktmbuf_free(pkts[i]);

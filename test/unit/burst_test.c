@@ -69,6 +69,15 @@ rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf
 	return false;
 }
 
+int
+rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool strip)
+{
+	(void)dev;
+	(void)rq;
+	(void)strip;
+	return 0;
+}
+
 void
 rnic_rxq_failed(struct rnic_rxq *rxq)
 {
@@ -169,7 +178,9 @@ make_txq(struct fixture *f)
 		.elts_mask = RING - 1,
 		.length_span = 1500,
 		.mkeys = key_of_everything(),
+		.dev = &f->dev,
 	};
+	rnic_tx_offloads_init(&f->txq);
 	f->bf_register = (struct rnic_bfreg){
 		.address = f->bf, .half = BF_HALF, .kind = RNIC_BFREG_LOW_LATENCY, .blueflame = true
 	};
@@ -188,6 +199,8 @@ setup(void **state)
 	assert_non_null(f->pool);
 	rnic_ethernet_cap_set(&f->dev.caps.ethernet, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE,
 			      1);
+	rnic_ethernet_cap_set(&f->dev.caps.ethernet, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT, 1);
+	rnic_ethernet_cap_set(&f->dev.caps.ethernet, RNIC_ETHERNET_CAP_MAX_LSO_CAP, 16);
 	make_rxq(f);
 	make_txq(f);
 	failures = 0;
@@ -238,7 +251,7 @@ test_a_length_that_changes_under_the_burst(void **state)
 	struct fixture *f = *state;
 	struct rnic_rxq *rxq = &f->rxq;
 	struct flipper flipper = { .cqes = f->rx_cqes };
-	eth_rx_burst_t burst = rnic_rx_mode_get(&f->dev, false)->burst;
+	eth_rx_burst_t burst = rnic_rx_mode_get(&f->dev, false, 0)->burst;
 	unsigned int round, taken = 0;
 	struct rte_mbuf *pkts[32];
 	pthread_t thread;
@@ -304,7 +317,9 @@ transmit(struct fixture *f, unsigned int count, unsigned int segs)
 			assert_int_equal(rte_pktmbuf_chain(pkts[i], seg), 0);
 		}
 	}
-	assert_int_equal(rnic_tx_mode_get(&f->dev)->burst(&f->txq, pkts, (uint16_t)count), count);
+	assert_int_equal(
+		rnic_tx_mode_get(&f->dev, f->txq.offloads)->burst(&f->txq, pkts, (uint16_t)count),
+		count);
 	/* The device has sent all, and completes nothing: take them back for it. */
 	rnic_tx_free(&f->txq, f->txq.elts_head);
 }
@@ -364,6 +379,256 @@ test_what_blueflame_does_not_take_rings_only(void **state)
 	expect_register(f, 1, 1, 8);
 }
 
+/* ---- Offloads: what stands in WQEs, and what is read from CQEs ---- */
+
+#define HEADER 54u /* Ethernet, IPv4, TCP */
+
+static void
+offer(struct fixture *f, uint64_t offloads)
+{
+	f->txq.offloads = offloads;
+	rnic_tx_offloads_init(&f->txq);
+	f->bf_register.blueflame = false;
+}
+
+static struct rte_mbuf *
+asking(struct fixture *f, uint64_t ol_flags, uint16_t bytes)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(f->pool);
+	uint16_t i;
+
+	assert_non_null(mbuf);
+	mbuf->data_len = bytes;
+	mbuf->pkt_len = bytes;
+	mbuf->ol_flags = ol_flags;
+	mbuf->l2_len = 14;
+	mbuf->l3_len = 20;
+	mbuf->l4_len = 20;
+	for (i = 0; i < bytes; i++)
+		*rte_pktmbuf_mtod_offset(mbuf, uint8_t *, i) = (uint8_t)(i + 1);
+	return mbuf;
+}
+
+static void
+burst(struct fixture *f, struct rte_mbuf **pkts, uint16_t count)
+{
+	assert_int_equal(rnic_tx_mode_get(&f->dev, f->txq.offloads)->burst(&f->txq, pkts, count),
+			 count);
+}
+
+/* The unit `ds` of the WQE that begins at `wqebb`. */
+static const void *
+unit(const struct fixture *f, unsigned int wqebb, unsigned int ds)
+{
+	return f->sq + (wqebb * RNIC_WQEBB_BYTES + ds * RNIC_WQE_DS_BYTES) % sizeof(f->sq);
+}
+
+static void
+expect_wqe(const struct fixture *f, unsigned int wqebb, uint8_t opcode, unsigned int ds,
+	   const char *eth_segment)
+{
+	const struct rnic_wqe_ctrl *ctrl = unit(f, wqebb, 0);
+
+	assert_int_equal(rnic_be32_to_cpu(ctrl->opmod_idx_opcode), wqebb << 8 | opcode);
+	assert_int_equal(rnic_be32_to_cpu(ctrl->qpn_ds), 0x77 << 8 | ds);
+	assert_memory_equal(unit(f, wqebb, 1), eth_segment, RNIC_WQE_DS_BYTES);
+}
+
+static void
+expect_data(const struct fixture *f, unsigned int wqebb, unsigned int ds,
+	    const struct rte_mbuf *mbuf, uint32_t from)
+{
+	const struct rnic_wqe_data *data = unit(f, wqebb, ds);
+
+	assert_int_equal(rnic_be32_to_cpu(data->byte_count), mbuf->data_len - from);
+	assert_int_equal(rnic_be32_to_cpu(data->lkey), SOME_LKEY);
+	assert_ptr_equal(rnic_be64_to_cpu(data->address),
+			 rte_pktmbuf_mtod_offset(mbuf, uintptr_t, from));
+}
+
+static void
+test_packets_of_the_same_wish_share_a_wqe(void **state)
+{
+	const uint64_t tcp = RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM;
+	const uint64_t udp = RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM;
+	const uint64_t wishes[] = {
+		tcp, tcp | RTE_MBUF_F_TX_IPV4, udp, 0, 0, RTE_MBUF_F_TX_IP_CKSUM
+	};
+	struct rte_mbuf *pkts[RTE_DIM(wishes)];
+	struct fixture *f = *state;
+	unsigned int i;
+
+	offer(f, RNIC_TX_CHECKSUM_OFFLOADS);
+	for (i = 0; i < RTE_DIM(wishes); i++)
+		pkts[i] = asking(f, wishes[i], FRAME);
+	burst(f, pkts, RTE_DIM(wishes));
+	expect_wqe(f, 0, RNIC_WQE_ENHANCED_MPSW, 5, "\0\0\0\0\xc0\0\0\0\0\0\0\0\0\0\0\0");
+	expect_wqe(f, 2, RNIC_WQE_ENHANCED_MPSW, 4, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+	expect_wqe(f, 3, RNIC_WQE_ENHANCED_MPSW, 3, "\0\0\0\0\x40\0\0\0\0\0\0\0\0\0\0\0");
+	assert_int_equal(f->txq.sq.producer, 4);
+	for (i = 0; i < RTE_DIM(wishes); i++)
+		expect_data(f,
+			    i < 3   ? 0
+			    : i < 5 ? 2
+				    : 3,
+			    2 + (i < 3	 ? i
+				 : i < 5 ? i - 3
+					 : 0),
+			    pkts[i], 0);
+	rnic_tx_free(&f->txq, f->txq.elts_head);
+}
+
+static void
+test_a_tag_stands_in_the_ethernet_segment(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_mbuf *mbuf;
+
+	offer(f, RNIC_TX_PACKET_OFFLOADS);
+	mbuf = asking(f, RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_CKSUM, FRAME);
+	mbuf->vlan_tci = 0xa123;
+	burst(f, &mbuf, 1);
+	expect_wqe(f, 0, RNIC_WQE_SEND, 3, "\0\0\0\0\x80\0\0\0\0\0\0\0\x80\0\xa1\x23");
+	expect_data(f, 0, 2, mbuf, 0);
+	rnic_tx_free(&f->txq, f->txq.elts_head);
+}
+
+/* Where headers are inline, or the device has no other way, it is among them. */
+static void
+test_a_tag_stands_in_an_inline_header(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_mbuf *mbuf;
+
+	offer(f, RNIC_TX_PACKET_OFFLOADS);
+	f->txq.does.tag_in_segment = false;
+	mbuf = asking(f, RTE_MBUF_F_TX_VLAN, FRAME);
+	mbuf->vlan_tci = 0xa123;
+	burst(f, &mbuf, 1);
+	expect_wqe(f, 0, RNIC_WQE_SEND, 4, "\0\0\0\0\0\0\0\0\0\0\0\0\0\x12\x01\x02");
+	assert_memory_equal(unit(f, 0, 2),
+			    "\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x81\0\xa1\x23\x0d\x0e", 16);
+	expect_data(f, 0, 3, mbuf, 14);
+	rnic_tx_free(&f->txq, f->txq.elts_head);
+}
+
+/* Headers inline, around the end of the ring as well; then the payload. */
+static void
+test_a_large_send(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_mbuf *mbuf;
+	unsigned int wqebb, i;
+
+	offer(f, RNIC_TX_PACKET_OFFLOADS);
+	for (wqebb = 0; wqebb < 3 * RING; wqebb = f->txq.sq.producer) {
+		mbuf = asking(f, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1500);
+		mbuf->tso_segsz = 0x123;
+		burst(f, &mbuf, 1);
+		/* 52 bytes behind the segment's two are 4 units. */
+		expect_wqe(f, wqebb, RNIC_WQE_LSO, 7,
+			   "\0\0\0\0\xc0\0\x01\x23\0\0\0\0\0\x36\x01\x02");
+		for (i = 2; i < HEADER; i++)
+			assert_int_equal(
+				((const uint8_t *)unit(f, wqebb, 2 + (i - 2) / 16))[(i - 2) % 16],
+				i + 1);
+		expect_data(f, wqebb, 6, mbuf, HEADER);
+		assert_int_equal(f->txq.sq.producer, wqebb + 2);
+		/* The device has done it. */
+		rnic_tx_free(&f->txq, f->txq.elts_head);
+		f->txq.sq_tail = f->txq.sq.producer;
+		if (wqebb == RING - 4) {
+			mbuf = asking(f, 0, FRAME);
+			burst(f, &mbuf, 1);
+			rnic_tx_free(&f->txq, f->txq.elts_head);
+			f->txq.sq_tail = f->txq.sq.producer;
+		}
+	}
+}
+
+/* They take more WQEBBs than they have segments: the ring is full before there are no slots. */
+static void
+test_large_sends_leave_room_for_themselves(void **state)
+{
+	struct fixture *f = *state;
+	eth_tx_burst_t tx;
+	struct rte_mbuf *mbuf;
+	unsigned int sent;
+
+	offer(f, RNIC_TX_PACKET_OFFLOADS);
+	tx = rnic_tx_mode_get(&f->dev, f->txq.offloads)->burst;
+	for (sent = 0;; sent++) {
+		mbuf = asking(f, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1500);
+		mbuf->tso_segsz = 500;
+		if (tx(&f->txq, &mbuf, 1) == 0)
+			break;
+		assert_true(f->txq.sq.producer <= RING);
+	}
+	rte_pktmbuf_free(mbuf);
+	assert_in_range(sent, RING / 2 - 1, RING / 2);
+	assert_int_equal(f->txq.stats.errors, 0);
+	rnic_tx_free(&f->txq, f->txq.elts_head);
+}
+
+static void
+test_what_completions_tell(void **state)
+{
+	static const struct {
+		uint8_t hds, type, hash_type;
+		uint32_t ptype;
+		uint64_t flags;
+	} rows[] = {
+		{ 1, 0, 0, RTE_PTYPE_L2_ETHER, 0 },
+		{ 7, 0x38, 0, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_TCP,
+		  RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD },
+		{ 3, 0x28, 0x25, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP,
+		  RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD |
+			  RTE_MBUF_F_RX_RSS_HASH },
+		{ 1, 0x28, 0, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP,
+		  RTE_MBUF_F_RX_IP_CKSUM_BAD },
+		{ 3, 0x88, 0, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_FRAG,
+		  RTE_MBUF_F_RX_IP_CKSUM_GOOD },
+		{ 7, 0x1a, 0, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4_EXT | RTE_PTYPE_L4_TCP,
+		  RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD },
+		{ 7, 0x45, 0xff,
+		  RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV6_EXT_UNKNOWN | RTE_PTYPE_L4_TCP,
+		  RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED |
+			  RTE_MBUF_F_RX_RSS_HASH },
+		/* Bits that mean nothing today. */
+		{ 0xff, 0x0c, 0, RTE_PTYPE_L2_ETHER, 0 },
+	};
+	struct rte_mbuf *pkts[RTE_DIM(rows)];
+	struct fixture *f = *state;
+	unsigned int i;
+
+	f->rxq.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_RSS_HASH;
+	rnic_rx_offloads_init(&f->rxq, UINT32_MAX);
+	assert_true(rnic_rx_refill_all(&f->rxq));
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		struct rnic_cqe *cqe = &f->rx_cqes[i];
+
+		cqe->hds_ip_ext = rows[i].hds;
+		cqe->l4_l3_hdr_type = rows[i].type;
+		cqe->rx_hash_type = rows[i].hash_type;
+		cqe->rx_hash_result = rnic_cpu_to_be32(0xa1b2c300 + i);
+		cqe->vlan_info = rnic_cpu_to_be16((uint16_t)(0x8070 + i));
+		cqe->byte_count = rnic_cpu_to_be32(100 + i);
+		cqe->op_own = RNIC_CQE_OP_OWN(RNIC_CQE_RESPONDER_SEND, 0);
+	}
+	assert_int_equal(rnic_rx_mode_get(&f->dev, false, RNIC_RX_TELLS)
+				 ->burst(&f->rxq, pkts, RTE_DIM(rows)),
+			 RTE_DIM(rows));
+	for (i = 0; i < RTE_DIM(rows); i++) {
+		assert_int_equal(pkts[i]->packet_type, rows[i].ptype);
+		assert_int_equal(pkts[i]->ol_flags, rows[i].flags);
+		assert_int_equal(pkts[i]->hash.rss, 0xa1b2c300 + i);
+		assert_int_equal(pkts[i]->vlan_tci, 0x8070 + i);
+		assert_int_equal(pkts[i]->pkt_len, 100 + i);
+		assert_int_equal(pkts[i]->data_len, 100 + i);
+	}
+	rte_pktmbuf_free_bulk(pkts, RTE_DIM(rows));
+}
+
 static int
 run(void)
 {
@@ -375,6 +640,16 @@ run(void)
 		cmocka_unit_test_setup_teardown(test_one_wqe_goes_by_blueflame, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_blueflame_does_not_take_rings_only, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_packets_of_the_same_wish_share_a_wqe, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_tag_stands_in_the_ethernet_segment, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_tag_stands_in_an_inline_header, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_large_send, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_sends_leave_room_for_themselves, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_what_completions_tell, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("burst", tests, NULL, NULL);

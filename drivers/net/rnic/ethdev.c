@@ -39,10 +39,11 @@ ethdev_disarm_bursts(struct rte_eth_dev *eth_dev)
 static void
 ethdev_arm_bursts(struct rte_eth_dev *eth_dev)
 {
-	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	const struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 
-	eth_dev->rx_pkt_burst = rnic_rx_mode_get(dev, eth_dev->data->scattered_rx)->burst;
-	eth_dev->tx_pkt_burst = rnic_tx_mode_get(dev)->burst;
+	eth_dev->rx_pkt_burst =
+		rnic_rx_mode_get(port->dev, eth_dev->data->scattered_rx, port->rx_tells)->burst;
+	eth_dev->tx_pkt_burst = rnic_tx_mode_get(port->dev, rnic_txq_offloads(eth_dev))->burst;
 	eth_dev->tx_pkt_prepare = rnic_tx_prepare;
 }
 
@@ -90,6 +91,7 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	eth_dev->data->scattered_rx = 0;
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
+		rnic_rx_offloads_init(rxq, port->ptype_mask);
 		rc = rnic_rxq_start(rxq, eth_dev->data->mtu);
 		if (rc < 0)
 			return rc;
@@ -98,6 +100,7 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 							   : RTE_ETH_QUEUE_STATE_STARTED;
 		eth_dev->data->scattered_rx |= rxq->segs > 1;
 	}
+	port->rx_tells = rnic_rx_tells(eth_dev);
 	if (eth_dev->data->nb_rx_queues == 0)
 		return 0;
 	rnic_rss_queues(eth_dev, rqns);
@@ -180,6 +183,9 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	port->max_mtu = dev->max_mtu;
 	port->mac_count = RTE_MIN(rnic_port_macs_max(dev), (uint32_t)RNIC_MAC_ADDRS_MAX);
 	port->speed_capa = rnic_link_speed_capa(dev);
+	port->rx_offloads = rnic_rx_offloads_of(dev);
+	port->tx_offloads = rnic_tx_offloads_of(dev);
+	port->ptype_mask = UINT32_MAX;
 	port->removed = false;
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
@@ -288,7 +294,8 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.is_removed = ethdev_is_removed,
 	.dev_infos_get = rnic_info_get,
 	.fw_version_get = rnic_info_fw_version,
-	.dev_supported_ptypes_get = rnic_info_ptypes,
+	.dev_supported_ptypes_get = rnic_rx_ptypes_get,
+	.dev_ptypes_set = rnic_rx_ptypes_set,
 	.rx_queue_setup = rnic_rxq_setup,
 	.rx_queue_release = rnic_rxq_release,
 	.rx_queue_start = rnic_rxq_queue_start,
@@ -317,6 +324,7 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.set_mc_addr_list = rnic_filter_set_mc_list,
 	.vlan_filter_set = rnic_filter_vlan_set,
 	.vlan_offload_set = rnic_filter_vlan_offload_set,
+	.vlan_strip_queue_set = rnic_rx_vlan_strip_queue_set,
 	.rss_hash_update = rnic_rss_hash_update,
 	.rss_hash_conf_get = rnic_rss_hash_conf_get,
 	.reta_update = rnic_rss_reta_update,
@@ -345,7 +353,7 @@ const struct eth_dev_ops rnic_ethdev_secondary_ops = {
 	.is_removed = ethdev_is_removed,
 	.dev_infos_get = rnic_info_get,
 	.fw_version_get = rnic_info_fw_version,
-	.dev_supported_ptypes_get = rnic_info_ptypes,
+	.dev_supported_ptypes_get = rnic_rx_ptypes_get,
 	.rxq_info_get = rnic_rxq_info,
 	.txq_info_get = rnic_txq_info,
 	.rss_hash_conf_get = rnic_rss_hash_conf_get,

@@ -117,6 +117,11 @@ struct rnic_ethdev {
 	struct rte_ether_addr mc_addrs[RNIC_MC_ADDRS_MAX];
 	uint32_t mc_count;
 
+	/* rx_offload.c, tx_offload.c */
+	uint64_t rx_offloads, tx_offloads; /* of queues, that the device can do */
+	uint32_t ptype_mask;		   /* of packet types, those that are wanted */
+	unsigned int rx_tells;		   /* while it is started */
+
 	/* rss.c */
 	bool rss_on;
 	uint64_t rss_hf;
@@ -155,7 +160,6 @@ extern const struct eth_dev_ops rnic_ethdev_ops, rnic_ethdev_secondary_ops;
 /* info.c: what the port is and can do */
 int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
 int rnic_info_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size);
-const uint32_t *rnic_info_ptypes(struct rte_eth_dev *eth_dev);
 int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
 int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,

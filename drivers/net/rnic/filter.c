@@ -11,6 +11,7 @@
 #include <rte_ether.h>
 
 #include "ethdev.h"
+#include "rx.h"
 #include "rdma.h"
 
 static bool
@@ -200,7 +201,11 @@ follow_vlans(struct rte_eth_dev *eth_dev)
 int
 rnic_filter_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask)
 {
-	return mask & RTE_ETH_VLAN_FILTER_MASK ? follow_vlans(eth_dev) : 0;
+	int rc = mask & RTE_ETH_VLAN_STRIP_MASK ? rnic_rx_follow_vlan_strip(eth_dev) : 0;
+
+	if (rc == 0 && mask & RTE_ETH_VLAN_FILTER_MASK)
+		rc = follow_vlans(eth_dev);
+	return rc;
 }
 
 /* ---- Start ---- */

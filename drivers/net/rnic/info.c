@@ -29,13 +29,13 @@ rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	info->reta_size = RNIC_RETA_SIZE;
 	info->hash_key_size = RNIC_RSS_KEY_BYTES;
 	info->flow_type_rss_offloads = RNIC_RSS_TYPES;
-	info->rx_queue_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER;
+	info->rx_queue_offload_capa = port->rx_offloads;
 	info->rx_offload_capa = info->rx_queue_offload_capa | RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
-	info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-	info->tx_queue_offload_capa = info->tx_offload_capa;
+	info->tx_queue_offload_capa = port->tx_offloads;
+	info->tx_offload_capa = info->tx_queue_offload_capa;
 	info->rx_desc_lim = limits;
 	info->tx_desc_lim = limits;
-	info->tx_desc_lim.nb_seg_max = RNIC_TX_SEGS_MAX;
+	info->tx_desc_lim.nb_seg_max = RNIC_TX_LSO_SEGS_MAX;
 	info->tx_desc_lim.nb_mtu_seg_max = RNIC_TX_SEGS_MAX;
 	info->speed_capa = port->speed_capa;
 	info->default_rxportconf = (struct rte_eth_dev_portconf){
@@ -55,22 +55,16 @@ rnic_info_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size)
 	return length + 1 <= (int)size ? 0 : length + 1;
 }
 
-const uint32_t *
-rnic_info_ptypes(struct rte_eth_dev *eth_dev)
-{
-	RTE_SET_USED(eth_dev);
-	return NULL; /* none is recognised yet */
-}
-
 int
 rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			struct rte_eth_burst_mode *mode)
 {
-	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	const struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 
 	RTE_SET_USED(queue);
 	snprintf(mode->info, sizeof(mode->info), "%s",
-		 rnic_rx_mode_get(dev, eth_dev->data->scattered_rx)->name);
+		 rnic_rx_mode_get(port->dev, eth_dev->data->scattered_rx, rnic_rx_tells(eth_dev))
+			 ->name);
 	return 0;
 }
 
@@ -80,6 +74,6 @@ rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 {
 	RTE_SET_USED(queue);
 	snprintf(mode->info, sizeof(mode->info), "%s",
-		 rnic_tx_mode_get(rnic_ethdev_get(eth_dev)->dev)->name);
+		 rnic_tx_mode_get(rnic_ethdev_get(eth_dev)->dev, rnic_txq_offloads(eth_dev))->name);
 	return 0;
 }

@@ -353,6 +353,8 @@ int rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq);
 int rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state);
 int rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state to);
 int rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq);
+/* Of a queue that was created tags stay in frames; in whatever state it is. */
+int rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool strip);
 /* To RST, where it stays; producer and record are zero. */
 int rnic_rq_reset(struct rnic_dev *dev, struct rnic_rq *rq);
 

@@ -176,6 +176,24 @@ rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_s
 }
 
 int
+rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool strip)
+{
+	struct rnic_modify_rq_in in = { 0 };
+	struct rnic_cmd_out out;
+	enum rnic_wq_state state;
+	int rc = rnic_rq_state(dev, rq, &state);
+
+	if (rc != 0)
+		return rc;
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, state);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, rq->rqn);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_VSD);
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, state);
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_VSD, !strip);
+	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+int
 rnic_rq_reset(struct rnic_dev *dev, struct rnic_rq *rq)
 {
 	int rc = rnic_rq_set_state(dev, rq, RNIC_WQ_STATE_RST);

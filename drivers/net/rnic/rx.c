@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
@@ -18,7 +19,9 @@
 #include "rx.h"
 
 #define RX_SCATTERED 0x1
-#define RX_DUMP	     0x2
+#define RX_TELLS     0x2
+#define RX_TIME	     0x4
+#define RX_DUMP	     0x8
 
 /* What rx_fill() writes in two 16-byte stores. */
 _Static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
@@ -36,48 +39,122 @@ _Static_assert(offsetof(struct rte_mbuf, pkt_len) ==
  */
 struct rx_frame {
 	uint32_t length;
+	uint64_t ol_flags; /* if the port tells */
 #ifdef __SSE4_1__
-	__m128i fields; /* of the mbuf: packet_type 0, pkt_len, data_len, vlan_tci 0, hash 0 */
+	__m128i fields; /* of the mbuf: packet_type, pkt_len, data_len, vlan_tci, hash */
+#else
+	uint32_t packet_type, hash;
+	uint16_t vlan_tci;
 #endif
 };
 
-static __rte_always_inline struct rx_frame
-rx_load(const struct rnic_cqe *cqe)
-{
-	struct rx_frame frame;
-
 #ifdef __SSE4_1__
-	/* From bytes 0x20 to 0x2f of the CQE. */
-	const __m128i shuffle =
+static __rte_always_inline struct rx_frame
+rx_load(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, const unsigned int flags)
+{
+	/* From bytes 0x20 to 0x2f of the CQE; the first two dwords, of no use, give way to what stands before them. */
+	const __m128i plain =
 		_mm_set_epi8(-1, -1, -1, -1, -1, -1, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
+	const __m128i telling =
+		_mm_set_epi8(0, 1, 2, 3, 6, 7, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
+	__m128i fields = _mm_load_si128((const __m128i *)&cqe->srqn_user_index);
+	const struct rnic_rx_type *type = &rxq->types[cqe->l4_l3_hdr_type];
+	struct rx_frame frame = { .ol_flags = 0 };
+	uint32_t headers;
 
-	frame.fields =
-		_mm_shuffle_epi8(_mm_load_si128((const __m128i *)&cqe->srqn_user_index), shuffle);
+	if (flags & RX_TELLS) {
+		memcpy(&headers, &cqe->hds_ip_ext, sizeof(headers));
+		fields = _mm_insert_epi32(fields, (int)cqe->rx_hash_result.raw, 0);
+		fields = _mm_insert_epi32(fields, (int)headers, 1);
+		frame.ol_flags = (type->flags & rxq->verified[cqe->hds_ip_ext]) |
+				 rxq->hashed[cqe->rx_hash_type];
+	}
+	frame.fields = _mm_shuffle_epi8(fields, flags & RX_TELLS ? telling : plain);
 	/* Compilers may take a plain load apart and do it twice; not what they know nothing of. */
 	__asm__("" : "+x"(frame.fields));
 	frame.length = (uint32_t)_mm_extract_epi32(frame.fields, 1);
-#else
-	frame.length = RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED));
-#endif
+	if (flags & RX_TELLS)
+		frame.fields = _mm_insert_epi32(frame.fields, (int)type->ptype, 0);
 	return frame;
 }
+#else
+static __rte_always_inline struct rx_frame
+rx_load(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, const unsigned int flags)
+{
+	const struct rnic_rx_type *type = &rxq->types[cqe->l4_l3_hdr_type];
+	struct rx_frame frame = {
+		.length = RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED)),
+	};
 
-/* The mbuf of a frame, all of what the application may read of it; packet type and hash are unknown. */
-static __rte_always_inline void
-rx_fill(struct rte_mbuf *mbuf, uint64_t rearm, const struct rx_frame *frame)
+	if (flags & RX_TELLS) {
+		frame.ol_flags = (type->flags & rxq->verified[cqe->hds_ip_ext]) |
+				 rxq->hashed[cqe->rx_hash_type];
+		frame.packet_type = type->ptype;
+		frame.vlan_tci = rnic_be16_to_cpu(cqe->vlan_info);
+		frame.hash = rnic_be32_to_cpu(cqe->rx_hash_result);
+	}
+	return frame;
+}
+#endif
+
+/* rearm_data of a fresh mbuf, and no flags. */
+struct rx_fresh {
+#ifdef __SSE4_1__
+	__m128i fields;
+#else
+	uint64_t rearm;
+#endif
+};
+
+static __rte_always_inline struct rx_fresh
+rx_fresh(const struct rnic_rxq *rxq)
 {
 #ifdef __SSE4_1__
-	_mm_store_si128((__m128i *)&mbuf->rearm_data, _mm_cvtsi64_si128(rearm));
+	struct rx_fresh fresh = { .fields = _mm_cvtsi64_si128((int64_t)rxq->rearm) };
+
+	/* It has a register of its own there; compilers would keep it among those that are scarce. */
+	__asm__("" : "+x"(fresh.fields));
+#else
+	struct rx_fresh fresh = { .rearm = rxq->rearm };
+#endif
+	return fresh;
+}
+
+/* The mbuf of a frame, all of what the application may read of it; what is not told is zero. */
+static __rte_always_inline void
+rx_fill(struct rte_mbuf *mbuf, struct rx_fresh fresh, const struct rx_frame *frame,
+	const unsigned int flags)
+{
+#ifdef __SSE4_1__
+	if (flags & RX_TELLS) {
+		/* Compilers that merge the two into one store need more for it than they save. */
+		_mm_storel_epi64((__m128i *)&mbuf->rearm_data, fresh.fields);
+		__atomic_store_n(&mbuf->ol_flags, frame->ol_flags, __ATOMIC_RELAXED);
+	} else {
+		_mm_store_si128((__m128i *)&mbuf->rearm_data, fresh.fields);
+	}
 	_mm_store_si128((__m128i *)&mbuf->rx_descriptor_fields1, frame->fields);
 #else
-	memcpy(&mbuf->rearm_data, &rearm, sizeof(rearm));
-	mbuf->ol_flags = 0;
-	mbuf->packet_type = 0;
+	RTE_SET_USED(flags);
+	memcpy(&mbuf->rearm_data, &fresh.rearm, sizeof(fresh.rearm));
+	mbuf->ol_flags = frame->ol_flags;
+	mbuf->packet_type = frame->packet_type;
 	mbuf->pkt_len = frame->length;
 	mbuf->data_len = frame->length;
-	mbuf->vlan_tci = 0;
-	mbuf->hash.rss = 0;
+	mbuf->vlan_tci = frame->vlan_tci;
+	mbuf->hash.rss = frame->hash;
 #endif
+}
+
+/* The device's clock, as rte_eth_read_clock() has it. */
+static __rte_always_inline void
+rx_timestamp(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, struct rte_mbuf *mbuf)
+{
+	if (rxq->timestamp_flag == 0)
+		return;
+	*RTE_MBUF_DYNFIELD(mbuf, rxq->timestamp_offset, rte_mbuf_timestamp_t *) =
+		rnic_be64_to_cpu(cqe->timestamp);
+	mbuf->ol_flags |= rxq->timestamp_flag;
 }
 
 static __rte_always_inline struct rnic_wqe_data *
@@ -206,7 +283,8 @@ rx_refill_single(struct rnic_rxq *rxq)
 
 /* The mbufs of one frame, linked; its slots are empty afterwards. */
 static __rte_always_inline struct rte_mbuf *
-rx_scattered(struct rnic_rxq *rxq, uint16_t index, const struct rx_frame *frame)
+rx_scattered(struct rnic_rxq *rxq, uint16_t index, struct rx_fresh fresh,
+	     const struct rx_frame *frame, const unsigned int flags)
 {
 	struct rte_mbuf **elts = &rxq->elts[(uint32_t)(index & rxq->rq.mask) << rxq->log_segs];
 	struct rte_mbuf *head = elts[0], *last = head, *mbuf;
@@ -214,13 +292,13 @@ rx_scattered(struct rnic_rxq *rxq, uint16_t index, const struct rx_frame *frame)
 	uint16_t segs = 1;
 
 	elts[0] = NULL;
-	rx_fill(head, rxq->rearm, frame);
+	rx_fill(head, fresh, frame, flags);
 	while (left > rxq->segment_bytes) {
 		last->data_len = rxq->segment_bytes;
 		left -= rxq->segment_bytes;
 		mbuf = elts[segs];
 		elts[segs++] = NULL;
-		rx_fill(mbuf, rxq->rearm, frame);
+		rx_fill(mbuf, fresh, frame, flags);
 		last->next = mbuf;
 		last = mbuf;
 	}
@@ -269,7 +347,7 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	const uint32_t cq_mask = cq->mask, first = cq->consumer, frame_bytes = rxq->frame_bytes;
 	const uint16_t rq_mask = rxq->rq.mask, posted = rxq->rq.producer - rxq->consumer;
 	const uint8_t log_size = cq->log_size;
-	const uint64_t rearm = rxq->rearm;
+	const struct rx_fresh fresh = rx_fresh(rxq);
 	struct rte_mbuf **elts = rxq->elts;
 	uint32_t index, end, consumer = rxq->consumer;
 	struct rx_frame frame;
@@ -284,7 +362,7 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 			break;
 		if (flags & RX_DUMP)
 			rnic_dump_cq_entry(cq, cqe);
-		frame = rx_load(cqe);
+		frame = rx_load(rxq, cqe, flags);
 		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_SEND) ||
 		    unlikely(frame.length - 1 >= frame_bytes)) {
 			rx_error(rxq, cqe);
@@ -292,11 +370,13 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 			break;
 		}
 		if (flags & RX_SCATTERED) {
-			*pkts = rx_scattered(rxq, consumer, &frame);
+			*pkts = rx_scattered(rxq, consumer, fresh, &frame, flags);
 		} else {
 			*pkts = elts[consumer & rq_mask];
-			rx_fill(*pkts, rearm, &frame);
+			rx_fill(*pkts, fresh, &frame, flags);
 		}
+		if (flags & RX_TIME)
+			rx_timestamp(rxq, cqe, *pkts);
 		pkts++;
 		bytes += frame.length;
 	}
@@ -337,21 +417,35 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 		return done;                                                                     \
 	}
 
-RX_INSTANCE(rnic_rx_burst_single, 0)
-RX_INSTANCE(rnic_rx_burst_single_dump, RX_DUMP)
-RX_INSTANCE(rnic_rx_burst_scattered, RX_SCATTERED)
-RX_INSTANCE(rnic_rx_burst_scattered_dump, RX_SCATTERED | RX_DUMP)
+#define RX_ALL (RX_TELLS | RX_TIME | RX_DUMP)
 
-static const struct rnic_rx_mode rx_modes[] = {
-	[0] = { "Scalar", rnic_rx_burst_single },
-	[RX_SCATTERED] = { "Scalar scattered", rnic_rx_burst_scattered },
-	[RX_DUMP] = { "Scalar, dumping", rnic_rx_burst_single_dump },
-	[RX_SCATTERED | RX_DUMP] = { "Scalar scattered, dumping", rnic_rx_burst_scattered_dump },
+RX_INSTANCE(rnic_rx_burst_single, 0)
+RX_INSTANCE(rnic_rx_burst_single_offloads, RX_TELLS)
+RX_INSTANCE(rnic_rx_burst_single_time, RX_TELLS | RX_TIME)
+RX_INSTANCE(rnic_rx_burst_single_dump, RX_ALL)
+RX_INSTANCE(rnic_rx_burst_scattered, RX_SCATTERED)
+RX_INSTANCE(rnic_rx_burst_scattered_offloads, RX_SCATTERED | RX_TELLS)
+RX_INSTANCE(rnic_rx_burst_scattered_time, RX_SCATTERED | RX_TELLS | RX_TIME)
+RX_INSTANCE(rnic_rx_burst_scattered_dump, RX_SCATTERED | RX_ALL)
+
+static const struct rnic_rx_mode rx_modes[2][4] = {
+	{ { "Scalar", rnic_rx_burst_single },
+	  { "Scalar, offloads", rnic_rx_burst_single_offloads },
+	  { "Scalar, offloads with time", rnic_rx_burst_single_time },
+	  { "Scalar, dumping", rnic_rx_burst_single_dump } },
+	{ { "Scalar scattered", rnic_rx_burst_scattered },
+	  { "Scalar scattered, offloads", rnic_rx_burst_scattered_offloads },
+	  { "Scalar scattered, offloads with time", rnic_rx_burst_scattered_time },
+	  { "Scalar scattered, dumping", rnic_rx_burst_scattered_dump } },
 };
 
 const struct rnic_rx_mode *
-rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered)
+rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered, unsigned int tells)
 {
 	RTE_SET_USED(dev);
-	return &rx_modes[(scattered ? RX_SCATTERED : 0) | (rnic_dump_wanted() ? RX_DUMP : 0)];
+	if (rnic_dump_wanted())
+		return &rx_modes[scattered][3];
+	if (tells & RNIC_RX_TELLS_TIME)
+		return &rx_modes[scattered][2];
+	return &rx_modes[scattered][(tells & RNIC_RX_TELLS) != 0];
 }

@@ -35,10 +35,21 @@ struct rnic_rxq {
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 
+	/* rx_offload.c: what the bytes of a completion mean, flags as those of mbufs; only if the port tells */
+	uint64_t timestamp_flag; /* 0: no timestamps */
+	int timestamp_offset;
+#define RNIC_RX_BYTES 256
+	struct rnic_rx_type {
+		uint32_t ptype, flags;
+	} types[RNIC_RX_BYTES];		  /* l4_l3_hdr_type */
+	uint32_t verified[RNIC_RX_BYTES]; /* hds_ip_ext; of `flags` those that hold */
+	uint32_t hashed[RNIC_RX_BYTES];	  /* rx_hash_type */
+
 	/* cold */
 	struct rnic_dev *dev;
 	struct rte_mempool *registered; /* the pool, while it is registered for this queue */
 	uint64_t offloads;
+	bool ptypes;	/* any are wanted */
 	uint32_t slots; /* in elts */
 	unsigned int socket;
 	uint16_t nb_desc, queue_id, port_id;
@@ -54,11 +65,30 @@ struct rnic_rxq {
 	struct rnic_error_lines error_lines;
 };
 
+/* What the burst functions of a port tell of a frame: */
+#define RNIC_RX_TELLS	   0x1 /* all but when it came */
+#define RNIC_RX_TELLS_TIME 0x2 /* that, too */
 struct rnic_rx_mode {
 	const char *name;
 	eth_rx_burst_t burst;
 };
-const struct rnic_rx_mode *rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered);
+const struct rnic_rx_mode *rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered,
+					    unsigned int tells);
+
+/* rx_offload.c */
+/* What the device can do. */
+uint64_t rnic_rx_offloads_of(const struct rnic_dev *dev);
+/* The queue's tables, from its offloads and the packet types that are wanted; it does not run. */
+void rnic_rx_offloads_init(struct rnic_rxq *rxq, uint32_t ptype_mask);
+/* If its offloads ask for them. */
+int rnic_rx_timestamps_init(struct rnic_rxq *rxq);
+/* RNIC_RX_TELLS... of all queues together. */
+unsigned int rnic_rx_tells(const struct rte_eth_dev *eth_dev);
+const uint32_t *rnic_rx_ptypes_get(struct rte_eth_dev *eth_dev);
+int rnic_rx_ptypes_set(struct rte_eth_dev *eth_dev, uint32_t ptype_mask);
+/* All queues as the port's offloads say. */
+int rnic_rx_follow_vlan_strip(struct rte_eth_dev *eth_dev);
+void rnic_rx_vlan_strip_queue_set(struct rte_eth_dev *eth_dev, uint16_t queue, int on);
 
 /* rxq.c */
 int rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc,

@@ -18,6 +18,7 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 {
 	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
 	struct rnic_rxq *rxq;
+	int rc;
 
 	if (pool == NULL) {
 		RNIC_LOG(ERR, dev,
@@ -39,6 +40,11 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	rxq->deferred_start = conf->rx_deferred_start;
 	rxq->queue_id = queue;
 	rxq->port_id = eth_dev->data->port_id;
+	rc = rnic_rx_timestamps_init(rxq);
+	if (rc < 0) {
+		rte_free(rxq);
+		return rc;
+	}
 	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->rx_queues[queue], rxq);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
@@ -229,6 +235,8 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	}
 	rxq->consumer = 0;
 	rc = rxq_prepare(rxq);
+	if (rc == 0 && rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
+		rc = rnic_rq_set_vlan_strip(rxq->dev, &rxq->rq, true);
 	/* One that is to wait is made all the same: what frames are spread over names it. */
 	if (rc == 0)
 		rc = rxq->deferred_start ? rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RST)

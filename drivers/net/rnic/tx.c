@@ -5,13 +5,17 @@
  *
  * Packets of one segment share enhanced multi-packet WQEs: a control and an Ethernet segment, then one data segment per
  * packet. Packets of several segments get a SEND of their own. A device without multi-packet WQEs gets SENDs only.
+ *
+ * The Ethernet segment says what the device shall do to packets: those that share a WQE want the same checksums. A VLAN
+ * tag or a large send takes a WQE of its own. Where no queue of the port was configured for any of it, a packet that
+ * asks is met by the check that finds several segments.
  */
 
 #include <string.h>
 
-#include <rte_errno.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <rte_vect.h>
 
 #include "doorbell.h"
 #include "dump.h"
@@ -19,7 +23,8 @@
 #include "tx.h"
 
 #define TX_MULTI_PACKET 0x1
-#define TX_DUMP		0x2
+#define TX_OFFLOADS	0x2
+#define TX_DUMP		0x4
 
 /* Give mbufs back as references and pools allow: those of one pool that are neighbours go together. */
 static void
@@ -115,6 +120,8 @@ tx_reap(struct rnic_txq *txq, const unsigned int flags)
 			break;
 		}
 		end = wqe_end;
+		if (flags & TX_OFFLOADS)
+			txq->sq_tail = rnic_be16_to_cpu(cqe->wqe_counter);
 	}
 	if (consumer != cq->consumer) {
 		cq->consumer = consumer;
@@ -130,7 +137,7 @@ tx_reap(struct rnic_txq *txq, const unsigned int flags)
 bool
 rnic_tx_reap(struct rnic_txq *txq)
 {
-	return tx_reap(txq, rnic_dump_wanted() ? TX_DUMP : 0);
+	return tx_reap(txq, TX_OFFLOADS | (rnic_dump_wanted() ? TX_DUMP : 0));
 }
 
 static __rte_always_inline void *
@@ -139,12 +146,16 @@ tx_wqebb(const struct rnic_txq *txq, uint16_t index)
 	return txq->sq.ring + (uint32_t)(index & txq->sq.mask) * RNIC_WQEBB_BYTES;
 }
 
-/* Finish the WQE at the producer: `ds` units long, its packets' segments end at elts_end. */
+/*
+ * Finish the WQE at the producer: `ds` units long, its packets' segments end at elts_end. `more`: WQEBBs that it takes
+ * beyond one for each of them.
+ */
 static __rte_always_inline struct rnic_wqe_ctrl *
-tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end, uint16_t packets)
+tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_end, uint16_t packets,
+	     struct rnic_wqe_eth eth_segment, uint16_t more)
 {
 	uint16_t index = txq->sq.producer, elts_start = txq->elts_head;
-	uint16_t unsignalled = txq->unsignalled + elts_end - elts_start;
+	uint16_t unsignalled = txq->unsignalled + elts_end - elts_start + more;
 	struct rnic_wqe_ctrl *ctrl = tx_wqebb(txq, index);
 	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
 	bool signal = unsignalled >= RNIC_TX_SIGNAL;
@@ -158,7 +169,7 @@ tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_en
 		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(txq->sq.sqn, ds)),
 		.fm_ce_se = signal ? RNIC_WQE_CE_ALWAYS : RNIC_WQE_CE_ON_ERROR,
 	};
-	*eth = (struct rnic_wqe_eth){ 0 };
+	*eth = eth_segment;
 	return ctrl;
 }
 
@@ -178,24 +189,112 @@ struct tx_post {
 	uint64_t packets, bytes;
 };
 
+/* The checksums of a packet that may share a WQE; RNIC_TX_REFUSED: it may not, or is not served at all. */
+static inline uint8_t
+tx_shared_checksums(const struct rnic_txq *txq, uint64_t ol_flags)
+{
+	uint8_t cs_flags = txq->does.cs_flags[rnic_tx_checksum_index(ol_flags)];
+
+	if (ol_flags & RNIC_TX_ASKS & ~RNIC_TX_CHECKSUMS)
+		return RNIC_TX_REFUSED;
+	/* The device would look at the outer headers. */
+	return cs_flags != 0 && ol_flags & RNIC_TX_TUNNEL ? RNIC_TX_REFUSED : cs_flags;
+}
+
+/*
+ * What packets of a WQE have in common: one segment, and what they ask for. Flags lie behind the number of segments,
+ * and both are looked at in one load.
+ */
+_Static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4,
+	       "segments in rearm_data");
+_Static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
+	       "then ol_flags");
+#define TX_SEGS_SHIFT 32
+
+struct tx_alike {
+#ifdef __SSE4_1__
+	__m128i flags;
+#else
+	uint64_t flags;
+#endif
+	uint8_t cs_flags;
+};
+
+static __rte_always_inline void
+tx_alike_as(struct tx_alike *alike, uint64_t ol_flags)
+{
+#ifdef __SSE4_1__
+	alike->flags = _mm_set_epi64x((int64_t)ol_flags, INT64_C(1) << TX_SEGS_SHIFT);
+#else
+	alike->flags = ol_flags;
+#endif
+}
+
+/* Is the packet like the one before? If nothing is offered: is it of one segment, and asks for nothing? */
+static __rte_always_inline bool
+tx_is_alike(const struct tx_alike *alike, const struct rte_mbuf *mbuf, const unsigned int flags)
+{
+	const uint64_t look = flags & TX_OFFLOADS ? RNIC_TX_ASKS | RNIC_TX_TUNNEL : RNIC_TX_ASKS;
+#ifdef __SSE4_1__
+	const __m128i *seen = (const __m128i *)&mbuf->rearm_data;
+
+	/* No packet has no segment: any bit but the lowest says that there are several. */
+	if (!(flags & TX_OFFLOADS))
+		return _mm_testz_si128(
+			_mm_set_epi64x((int64_t)look, INT64_C(0xfffe) << TX_SEGS_SHIFT),
+			_mm_load_si128(seen));
+	return _mm_testz_si128(_mm_set_epi64x((int64_t)look, INT64_C(0xffff) << TX_SEGS_SHIFT),
+			       _mm_xor_si128(alike->flags, _mm_load_si128(seen)));
+#else
+	uint64_t want = flags & TX_OFFLOADS ? alike->flags : 0;
+
+	return mbuf->nb_segs == 1 && ((mbuf->ol_flags ^ want) & look) == 0;
+#endif
+}
+
+/* One that is not: may it share the WQE all the same? UDP beside TCP does. */
+static bool __rte_noinline
+tx_joins(const struct rnic_txq *txq, const struct rte_mbuf *mbuf, uint8_t cs_flags)
+{
+	return mbuf->nb_segs == 1 && tx_shared_checksums(txq, mbuf->ol_flags) == cs_flags;
+}
+
+/* It is in mkeys.last then. */
+static bool __rte_noinline
+tx_find_key(struct rnic_txq *txq, const struct rte_mbuf *mbuf, uintptr_t address)
+{
+	struct rnic_be32 lkey;
+
+	return rnic_mkey_lookup(&txq->mkeys, mbuf, address, &lkey);
+}
+
 /*
  * Packets of one segment, as many as fit one WQE, up to `count`; stops at one that is not good for it, and where the
  * ring of WQEs or of elts ends. Returns how many.
  */
 static __rte_always_inline uint32_t
-tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, struct tx_post *post)
+tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, struct tx_post *post,
+		const unsigned int flags)
 {
+	struct tx_alike alike = { .cs_flags = 0 };
+
 	uint32_t index = txq->sq.producer & txq->sq.mask, elt = txq->elts_head & txq->elts_mask;
 	struct rnic_wqe_data *data =
 		(struct rnic_wqe_data *)(txq->sq.ring + (size_t)index * RNIC_WQEBB_BYTES) +
 		RNIC_TX_WQE_HEAD_DS;
 	struct rte_mbuf *mbuf, **elts = &txq->elts[elt];
 	uintptr_t address, start = -txq->mkeys.last.start, range = txq->mkeys.last.end + start;
-	struct rnic_be32 lkey = txq->mkeys.last.lkey, found;
+	struct rnic_be32 lkey = txq->mkeys.last.lkey;
 	uint32_t payload, span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
 	uint64_t bytes = 0;
 	size_t done;
 
+	if (flags & TX_OFFLOADS) {
+		alike.cs_flags = tx_shared_checksums(txq, pkts[0]->ol_flags);
+		if (alike.cs_flags == RNIC_TX_REFUSED)
+			return 0;
+		tx_alike_as(&alike, pkts[0]->ol_flags);
+	}
 	if (unlikely(atomic_load_explicit(txq->mkeys.device_generation, memory_order_relaxed) !=
 		     txq->mkeys.generation))
 		range = 0;
@@ -207,12 +306,17 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 		mbuf = pkts[done];
 		payload = mbuf->data_len - RTE_ETHER_HDR_LEN;
 		address = (uintptr_t)mbuf->buf_addr + mbuf->data_off;
-		if (unlikely(mbuf->nb_segs != 1) || unlikely(payload > span))
+		if (unlikely(!tx_is_alike(&alike, mbuf, flags))) {
+			if (!(flags & TX_OFFLOADS) || !tx_joins(txq, mbuf, alike.cs_flags))
+				break;
+			tx_alike_as(&alike, mbuf->ol_flags);
+		}
+		if (unlikely(payload > span))
 			break;
 		if (unlikely(address + start >= range)) {
-			if (!rnic_mkey_lookup(&txq->mkeys, mbuf, address, &found))
+			if (!tx_find_key(txq, mbuf, address))
 				break;
-			lkey = found;
+			lkey = txq->mkeys.last.lkey;
 			start = -txq->mkeys.last.start;
 			range = txq->mkeys.last.end + start;
 		}
@@ -222,50 +326,87 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 	}
 	if (likely(done > 0)) {
 		post->last = tx_close_wqe(txq, RNIC_WQE_ENHANCED_MPSW, RNIC_TX_WQE_HEAD_DS + done,
-					  txq->elts_head + done, post->packets);
+					  txq->elts_head + done, post->packets,
+					  (struct rnic_wqe_eth){ .cs_flags = alike.cs_flags }, 0);
 		post->packets += done;
 		post->bytes += bytes + done * RTE_ETHER_HDR_LEN;
 	}
 	return done;
 }
 
-/* Is the packet one that the queue could send? (Its memory's key is another matter.) */
+/* Where the unit `ds` of the WQE at the producer is. */
+static inline void *
+tx_unit(const struct rnic_txq *txq, uint32_t ds)
+{
+	uint32_t at = (uint32_t)txq->sq.producer * RNIC_WQEBB_BYTES + ds * RNIC_WQE_DS_BYTES;
+
+	return txq->sq.ring + (at & ((txq->sq.mask + 1u) * RNIC_WQEBB_BYTES - 1));
+}
+
+/* The bytes run on from the Ethernet segment into the next units, and around the end of the ring. */
+static inline void
+tx_inline_header(struct rnic_txq *txq, struct rnic_wqe_ctrl *ctrl, const uint8_t *header,
+		 uint32_t bytes)
+{
+	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
+	uint8_t *start = (uint8_t *)eth + offsetof(struct rnic_wqe_eth, inline_header_start);
+	uint8_t *ring_end = txq->sq.ring + (txq->sq.mask + 1u) * RNIC_WQEBB_BYTES;
+	uint32_t first = RTE_MIN(bytes, (uint32_t)(ring_end - start));
+
+	eth->inline_header_size = rnic_cpu_to_be16((uint16_t)bytes);
+	memcpy(start, header, first);
+	memcpy(txq->sq.ring, header + first, bytes - first);
+}
+
+/* Behind the addresses; the header has room. Returns its length. */
+static inline uint32_t
+tx_insert_tag(uint8_t *header, uint32_t bytes, uint16_t tci)
+{
+	const uint32_t at = 2 * RTE_ETHER_ADDR_LEN;
+	const uint8_t tag[RTE_VLAN_HLEN] = { RTE_ETHER_TYPE_VLAN >> 8, RTE_ETHER_TYPE_VLAN & 0xff,
+					     tci >> 8, tci & 0xff };
+
+	memmove(header + at + sizeof(tag), header + at, bytes - at);
+	memcpy(header + at, tag, sizeof(tag));
+	return bytes + sizeof(tag);
+}
+
+/* The plan of a packet that asks for nothing is quickly made. */
 static inline bool
-tx_packet_good(const struct rnic_txq *txq, const struct rte_mbuf *packet)
+tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct rnic_tx_plan *plan)
 {
 	uint32_t span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
 
+	if (unlikely(packet->ol_flags & RNIC_TX_ASKS))
+		return rnic_tx_plan(txq, packet, plan) == 0;
+	*plan = (struct rnic_tx_plan){
+		.opcode = RNIC_WQE_SEND,
+		.header_bytes = RTE_MIN(packet->pkt_len, (uint32_t)txq->inline_bytes),
+	};
 	return packet->pkt_len - RTE_ETHER_HDR_LEN <= span && packet->nb_segs <= RNIC_TX_SEGS_MAX;
 }
 
-/* The bytes run on from the Ethernet segment into the next unit. */
-static inline void
-tx_inline_header(struct rnic_wqe_ctrl *ctrl, const uint8_t *header, uint32_t bytes)
-{
-	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
-
-	eth->inline_header_size = rnic_cpu_to_be16((uint16_t)bytes);
-	memcpy((uint8_t *)eth + offsetof(struct rnic_wqe_eth, inline_header_start), header, bytes);
-}
-
-/* One packet of any number of segments, for which there is room, as a SEND; false: it cannot be sent. */
-static bool __rte_noinline
+/* One packet of any number of segments, for which there is room, as a WQE; false: it cannot be sent. */
+static bool
 tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 {
 	const struct rnic_wqe_data *ring_end = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.mask) +
 					       RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES;
-	uint32_t ds = RNIC_TX_WQE_HEAD_DS + (txq->inline_bytes > 0);
-	uint32_t inline_left = RTE_MIN(packet->pkt_len, (uint32_t)txq->inline_bytes);
-	struct rnic_wqe_data *data = (struct rnic_wqe_data *)tx_wqebb(txq, txq->sq.producer) + ds;
 	uint16_t segs = packet->nb_segs, elt = txq->elts_head;
-	uint32_t bytes = 0, header_bytes = 0, here;
-	uint8_t header[RNIC_INLINE_L2_BYTES];
+	uint32_t bytes = 0, header_bytes = 0, here, inline_left, ds;
+	uint8_t header[RNIC_TX_HEADER_MAX];
 	struct rte_mbuf *mbuf, *next;
+	struct rnic_tx_plan plan;
+	struct rnic_wqe_data *data;
 	struct rnic_be32 lkey;
 	uintptr_t address;
 
-	if (unlikely(!tx_packet_good(txq, packet)))
+	if (unlikely(!tx_plan(txq, packet, &plan)))
 		return false;
+	inline_left = plan.header_bytes;
+	ds = RNIC_TX_WQE_HEAD_DS +
+	     rnic_tx_header_ds(inline_left + (plan.inline_tag ? RTE_VLAN_HLEN : 0));
+	data = tx_unit(txq, ds);
 	for (mbuf = packet; mbuf != NULL && segs > 0; mbuf = mbuf->next, segs--) {
 		txq->elts[elt++ & txq->elts_mask] = mbuf;
 		address = rte_pktmbuf_mtod(mbuf, uintptr_t);
@@ -287,6 +428,8 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 	/* The chain must be what its head says. */
 	if (unlikely(mbuf != NULL || segs != 0 || bytes != packet->pkt_len))
 		return false;
+	if (plan.inline_tag)
+		header_bytes = tx_insert_tag(header, header_bytes, packet->vlan_tci);
 	/* Segments are given back one by one: in bulk, they must look as the pool wants them. */
 	if (txq->fast_free) {
 		packet->nb_segs = 1;
@@ -295,19 +438,27 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 			mbuf->next = NULL;
 		}
 	}
-	post->last = tx_close_wqe(txq, RNIC_WQE_SEND, ds, elt, post->packets);
+	post->last = tx_close_wqe(txq, plan.opcode, ds, elt, post->packets, plan.eth,
+				  plan.opcode == RNIC_WQE_LSO ? RNIC_TX_LSO_WQEBBS : 0);
 	if (header_bytes > 0)
-		tx_inline_header(post->last, header, header_bytes);
+		tx_inline_header(txq, post->last, header, header_bytes);
 	post->packets++;
 	post->bytes += bytes;
 	return true;
 }
 
-/* An empty multi-packet session: the next packet has several segments, or is not good. Taken, or false: no room. */
+/*
+ * An empty multi-packet session: the next packet has several segments, wants a WQE of its own, or is not good. Taken, or
+ * false: no room.
+ */
 static bool __rte_noinline
 tx_single(struct rnic_txq *txq, struct rte_mbuf *packet, uint16_t room, struct tx_post *post)
 {
-	if (packet->nb_segs > room && packet->nb_segs <= RNIC_TX_SEGS_MAX)
+	uint32_t needs = packet->nb_segs;
+
+	if (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG)
+		needs += RNIC_TX_LSO_WQEBBS;
+	if (needs > room && packet->nb_segs <= RNIC_TX_SEGS_MAX)
 		return false;
 	if (!tx_send(txq, packet, post)) {
 		/* Taken, as ethdev has it, but not sent: rte_eth_tx_prepare() would have told. */
@@ -351,14 +502,15 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 		return 0;
 	first = txq->sq.producer;
 	while (done < count) {
-		room = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
-		if (unlikely(room == 0))
-			break;
+		room = flags & TX_OFFLOADS
+			       ? rnic_tx_room(txq)
+			       : txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
 		was = post.last;
 		posted = 0;
 		if (flags & TX_MULTI_PACKET)
 			posted = tx_multi_packet(txq, &pkts[done], RTE_MIN(count - done, room),
-						 &post);
+						 &post, flags);
+		/* Without any room neither takes one. */
 		if (posted == 0 && tx_single(txq, pkts[done], room, &post))
 			posted = 1;
 		if (unlikely(posted == 0))
@@ -387,34 +539,10 @@ rnic_tx_post_nop(struct rnic_txq *txq)
 	struct rnic_wqe_ctrl *ctrl;
 
 	txq->unsignalled = RNIC_TX_SIGNAL;
-	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, txq->stats.packets);
+	ctrl = tx_close_wqe(txq, RNIC_WQE_NOP, 1, txq->elts_head, txq->stats.packets,
+			    (struct rnic_wqe_eth){ 0 }, 0);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer);
 	rnic_doorbell_ring(txq->sq.bf, ctrl);
-}
-
-/* What the device would have to do; the rest of the flags only say what the packet is. */
-#define TX_OFFLOADS                                                             \
-	(RTE_MBUF_F_TX_OFFLOAD_MASK &                                           \
-	 ~(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_OUTER_IPV4 | \
-	   RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK))
-
-uint16_t
-rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
-{
-	const struct rnic_txq *txq = queue;
-	uint16_t i;
-
-	for (i = 0; i < count; i++) {
-		if (!tx_packet_good(txq, pkts[i])) {
-			rte_errno = EINVAL;
-			break;
-		}
-		if (pkts[i]->ol_flags & TX_OFFLOADS) {
-			rte_errno = ENOTSUP;
-			break;
-		}
-	}
-	return i;
 }
 
 #define TX_INSTANCE(name, flags)                                                  \
@@ -428,27 +556,31 @@ rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 		return done;                                                      \
 	}
 
-TX_INSTANCE(rnic_tx_burst_multi, TX_MULTI_PACKET)
-TX_INSTANCE(rnic_tx_burst_multi_dump, TX_MULTI_PACKET | TX_DUMP)
 TX_INSTANCE(rnic_tx_burst_send, 0)
-TX_INSTANCE(rnic_tx_burst_send_dump, TX_DUMP)
+TX_INSTANCE(rnic_tx_burst_send_offloads, TX_OFFLOADS)
+TX_INSTANCE(rnic_tx_burst_send_dump, TX_OFFLOADS | TX_DUMP)
+TX_INSTANCE(rnic_tx_burst_multi, TX_MULTI_PACKET)
+TX_INSTANCE(rnic_tx_burst_multi_offloads, TX_MULTI_PACKET | TX_OFFLOADS)
+TX_INSTANCE(rnic_tx_burst_multi_dump, TX_MULTI_PACKET | TX_OFFLOADS | TX_DUMP)
 
-static const struct rnic_tx_mode tx_modes[] = {
-	[0] = { "Scalar SEND", rnic_tx_burst_send },
-	[TX_MULTI_PACKET] = { "Scalar multi-packet", rnic_tx_burst_multi },
-	[TX_DUMP] = { "Scalar SEND, dumping", rnic_tx_burst_send_dump },
-	[TX_MULTI_PACKET | TX_DUMP] = { "Scalar multi-packet, dumping", rnic_tx_burst_multi_dump },
+static const struct rnic_tx_mode tx_modes[2][3] = {
+	{ { "Scalar SEND", rnic_tx_burst_send },
+	  { "Scalar SEND, offloads", rnic_tx_burst_send_offloads },
+	  { "Scalar SEND, dumping", rnic_tx_burst_send_dump } },
+	{ { "Scalar multi-packet", rnic_tx_burst_multi },
+	  { "Scalar multi-packet, offloads", rnic_tx_burst_multi_offloads },
+	  { "Scalar multi-packet, dumping", rnic_tx_burst_multi_dump } },
 };
 
 const struct rnic_tx_mode *
-rnic_tx_mode_get(const struct rnic_dev *dev)
+rnic_tx_mode_get(const struct rnic_dev *dev, uint64_t offloads)
 {
-	unsigned int flags = rnic_dump_wanted() ? TX_DUMP : 0;
-
 	/* Multi-packet WQEs have no room for inline headers. */
-	if (dev->min_inline_mode == RNIC_INLINE_MODE_NONE &&
-	    rnic_ethernet_cap_get(&dev->caps.ethernet,
-				  RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE))
-		flags |= TX_MULTI_PACKET;
-	return &tx_modes[flags];
+	bool multi = dev->min_inline_mode == RNIC_INLINE_MODE_NONE &&
+		     rnic_ethernet_cap_get(&dev->caps.ethernet,
+					   RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE);
+
+	if (rnic_dump_wanted())
+		return &tx_modes[multi][2];
+	return &tx_modes[multi][(offloads & RNIC_TX_PACKET_OFFLOADS) != 0];
 }

@@ -4,8 +4,9 @@
  * A transmit queue: a send queue, its completion queue, and the mbufs that the device has not given back.
  *
  * Every segment of a packet has one slot in `elts`; a WQE takes at most as many WQEBBs as its packets have segments, so
- * that room in `elts` is room in the ring, and one count serves for both. Only some WQEs ask for a completion; a
- * completion gives back everything up to the end of its WQE.
+ * that room in `elts` is room in the ring, and one count serves for both. Large sends alone, which carry their headers,
+ * may take more: a queue that was configured for them looks at both. Only some WQEs ask for a completion; a completion
+ * gives back everything up to the end of its WQE.
  */
 #ifndef RNIC_TX_H
 #define RNIC_TX_H
@@ -24,6 +25,45 @@
 /* Segments after which a completion is asked for: a quarter of the smallest ring. */
 #define RNIC_TX_SIGNAL	 32
 #define RNIC_TX_ELTS_MIN 128
+
+/* Headers of a large send: Ethernet with two tags, IP and TCP with all options; and what they add to its WQE. */
+#define RNIC_TX_HEADER_MAX   (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + 60 + 60)
+#define RNIC_TX_HEADER_DS    ((RNIC_TX_HEADER_MAX - 2 + RNIC_WQE_DS_BYTES - 1) / RNIC_WQE_DS_BYTES)
+#define RNIC_TX_LSO_SEGS_MAX (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - RNIC_TX_HEADER_DS)
+#define RNIC_TX_LSO_WQEBBS   2 /* beyond its segments, at most */
+/* No TCP has smaller segments; one WQE shall not become tens of thousands of frames. */
+#define RNIC_TX_MSS_MIN 32
+
+/* What the device would have to do; the rest of the flags only say what the packet is. */
+#define RNIC_TX_TUNNEL \
+	(RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK)
+#define RNIC_TX_ASKS \
+	(RTE_MBUF_F_TX_OFFLOAD_MASK & ~(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RNIC_TX_TUNNEL))
+#define RNIC_TX_CHECKSUMS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
+
+/* What a queue does to packets, as it was configured (tx_offload.c). */
+struct rnic_tx_offloads {
+	uint64_t refused; /* of RNIC_TX_ASKS less the checksums */
+	/* Flags of the Ethernet segment for three bits of ol_flags, checksums of IP and L4; or RNIC_TX_REFUSED. */
+	uint8_t cs_flags[8];
+	bool tag_in_segment; /* VLAN tags are the Ethernet segment's, not part of an inline header */
+	uint32_t lso_bytes;  /* payload of a large send */
+};
+#define RNIC_TX_REFUSED 0xff
+static inline unsigned int
+rnic_tx_checksum_index(uint64_t ol_flags)
+{
+	return ol_flags >> 52 & 7;
+}
+_Static_assert(RNIC_TX_CHECKSUMS == UINT64_C(7) << 52, "flags of checksums");
+
+/* The WQE of a packet that has one of its own. */
+struct rnic_tx_plan {
+	struct rnic_wqe_eth eth;
+	enum rnic_wqe_opcode opcode;
+	uint16_t header_bytes; /* of the packet's, that are inline */
+	bool inline_tag;       /* a VLAN tag goes into them */
+};
 
 /* What a completion of the WQE that starts at this WQEBB means. */
 struct rnic_tx_wqe {
@@ -45,8 +85,11 @@ struct rnic_txq {
 	uint32_t length_span;
 	bool fast_free;
 	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
+	uint16_t
+		sq_tail; /* the WQE that was completed last began here; of queues with large sends */
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
+	struct rnic_tx_offloads does;
 
 	/* cold */
 	struct rnic_dev *dev;
@@ -65,15 +108,55 @@ struct rnic_tx_mode {
 	const char *name;
 	eth_tx_burst_t burst;
 };
-/* The fitting instance of the burst function for a device. */
-const struct rnic_tx_mode *rnic_tx_mode_get(const struct rnic_dev *dev);
+/* The fitting instance of the burst function for a device, and what its queues offer together. */
+const struct rnic_tx_mode *rnic_tx_mode_get(const struct rnic_dev *dev, uint64_t offloads);
+
+/* tx_offload.c */
+#define RNIC_TX_CHECKSUM_OFFLOADS                                       \
+	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | \
+	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
+/* Those that packets ask for. */
+#define RNIC_TX_PACKET_OFFLOADS \
+	(RNIC_TX_CHECKSUM_OFFLOADS | RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_TCP_TSO)
+/* What the device can do. */
+uint64_t rnic_tx_offloads_of(const struct rnic_dev *dev);
+/* Fills `does` from `offloads`. */
+void rnic_tx_offloads_init(struct rnic_txq *txq);
+/*
+ * How the packet is to be sent, lengths and flags looked at, but not its bytes. -ENOTSUP: the queue does not do that;
+ * -EINVAL: not as it is.
+ */
+int rnic_tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet,
+		 struct rnic_tx_plan *plan);
 uint16_t rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count);
+
+/* Units of 16 bytes behind the Ethernet segment that inline bytes take. */
+static inline uint32_t
+rnic_tx_header_ds(uint32_t bytes)
+{
+	const uint32_t in_segment = 2;
+
+	return bytes > in_segment ? (bytes - in_segment + RNIC_WQE_DS_BYTES - 1) / RNIC_WQE_DS_BYTES
+				  : 0;
+}
+
+/* Slots of elts for the next packets, with ring behind them. */
+static inline uint32_t
+rnic_tx_room(const struct rnic_txq *txq)
+{
+	uint32_t elts = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
+	uint32_t wqebbs = txq->sq.mask + 1u - (uint16_t)(txq->sq.producer - txq->sq_tail);
+
+	return txq->offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO ? RTE_MIN(elts, wqebbs) : elts;
+}
 
 /* txq.c */
 int rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc,
 		   unsigned int socket, const struct rte_eth_txconf *conf);
 void rnic_txq_release(struct rte_eth_dev *eth_dev, uint16_t queue);
 void rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_info *info);
+/* Of all queues together. */
+uint64_t rnic_txq_offloads(const struct rte_eth_dev *eth_dev);
 int rnic_txq_start(struct rnic_txq *txq, uint16_t mtu);
 /* Packets of more than the MTU and RNIC_FRAME_OVERHEAD are counted as errors from now on. Any thread, at any time. */
 void rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu);

@@ -79,6 +79,21 @@ rnic_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_in
 	info->conf.tx_deferred_start = txq->deferred_start;
 }
 
+uint64_t
+rnic_txq_offloads(const struct rte_eth_dev *eth_dev)
+{
+	const struct rnic_txq *txq;
+	uint64_t offloads = 0;
+	uint16_t i;
+
+	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
+		txq = eth_dev->data->tx_queues[i];
+		if (txq != NULL)
+			offloads |= txq->offloads;
+	}
+	return offloads;
+}
+
 void
 rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu)
 {
@@ -102,6 +117,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	}
 	txq->inline_bytes =
 		txq->dev->min_inline_mode == RNIC_INLINE_MODE_L2 ? RNIC_INLINE_L2_BYTES : 0;
+	rnic_tx_offloads_init(txq);
 	/* Few WQEs ask for a completion, but in the error state each one gets one. */
 	rc = rnic_cq_create(txq->dev, log_elts, txq->dev->async_eq, &txq->cq);
 	if (rc < 0)
@@ -115,6 +131,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	rnic_txq_set_mtu(txq, mtu);
 	txq->elts_head = 0;
 	txq->elts_tail = 0;
+	txq->sq_tail = 0;
 	txq->unsignalled = 0;
 	txq->first_consumer = 0;
 	txq->error_unsaid = false;
@@ -175,7 +192,7 @@ txq_drain(struct rnic_txq *txq)
 		if (used == 0)
 			return;
 		/* The last packets may not have asked for a completion. */
-		if (!posted && used <= txq->elts_mask) {
+		if (!posted && rnic_tx_room(txq) > 0) {
 			rnic_tx_post_nop(txq);
 			posted = true;
 		}
@@ -313,6 +330,7 @@ rnic_txq_restart(struct rnic_txq *txq)
 	txq->first_consumer = cq->consumer;
 	(void)txq_count_lost(txq);
 	rnic_tx_free(txq, txq->elts_head);
+	txq->sq_tail = 0;
 	txq->unsignalled = 0;
 	rnic_counter_add(&txq->stats.restarts, 1);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
@@ -337,16 +355,13 @@ rnic_txq_descriptor_status(void *queue, uint16_t offset)
 {
 	struct rnic_txq *txq = queue;
 	int status = RTE_ETH_TX_DESC_UNAVAIL;
-	uint32_t room;
 
 	if (offset >= txq->nb_desc)
 		return -EINVAL;
 	rnic_owner_enter(txq);
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
-	    rnic_tx_reap(txq)) {
-		room = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
-		status = offset < room ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
-	}
+	    rnic_tx_reap(txq))
+		status = offset < rnic_tx_room(txq) ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
 	rnic_owner_leave(txq);
 	return status;
 }
