@@ -46,8 +46,8 @@ Extended stats|e2e-control|ethdev.c|/\.xstats_get =/d
 Stats per queue|e2e-frames|stats.c|s/stats->q_opackets\[i\] = rnic_counter_get/stats->q_opackets[0] = rnic_counter_get/
 Queue start/stop|e2e-queue|ethdev.c|/\.rx_queue_start =/d
 MTU update|e2e-control|ethdev.c|/\.mtu_set =/d
-Scattered Rx|e2e-frames|info.c|s/= RTE_ETH_RX_OFFLOAD_SCATTER/= 0/
-Fast mbuf free|e2e-frames|info.c|s/ | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE//
+Scattered Rx|e2e-frames|rx_offload.c|s/= RTE_ETH_RX_OFFLOAD_SCATTER |/=/
+Fast mbuf free|e2e-frames|tx_offload.c|s/ | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE//
 Promiscuous mode|e2e-control|ethdev.c|/\.promiscuous_enable =/d
 Allmulticast mode|e2e-control|ethdev.c|/\.allmulticast_enable =/d
 Unicast MAC filter|e2e-filter|ethdev.c|/\.mac_addr_add =/d
@@ -58,6 +58,12 @@ RSS key update|e2e-rss|ethdev.c|/\.rss_hash_update =/d
 RSS reta update|e2e-rss|ethdev.c|/\.reta_update =/d
 Rx descriptor status|e2e-queue|ethdev.c|/eth_dev->rx_descriptor_status =/d
 Tx descriptor status|e2e-queue|ethdev.c|/eth_dev->tx_descriptor_status =/d
+VLAN offload|e2e-offload-rx|rx_offload.c|s/offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;/;/
+TSO|e2e-offload-tx|tx_offload.c|s/offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO;/;/
+L3 checksum offload|e2e-offload-rx|rx_offload.c|s/flags |= IP_FLAGS;/;/
+L4 checksum offload|e2e-offload-rx|rx_offload.c|s/flags |= L4_FLAGS;/;/
+Timestamp offload|e2e-offload-rx|rx.c|s/mbuf->ol_flags |= rxq->timestamp_flag;//
+Packet type parsing|e2e-offload-rx|ethdev.c|/\.dev_supported_ptypes_get =/d
 Burst mode info|e2e-control|ethdev.c|/\.rx_burst_mode_get =/d
 Free Tx mbuf on demand|e2e-control|ethdev.c|/\.tx_done_cleanup =/d
 ROWS

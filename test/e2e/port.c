@@ -87,7 +87,7 @@ configure(uint16_t port, const struct e2e_conf *conf, uint16_t rx_queues, uint16
 	struct rte_eth_conf eth = {
 		.rxmode = { .mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU,
 			    .offloads = conf->rx_offloads },
-		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS },
+		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | conf->tx_offloads },
 		.intr_conf = { .lsc = 1, .rxq = conf->rx_interrupts },
 	};
 

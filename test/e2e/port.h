@@ -25,7 +25,7 @@ struct e2e_conf {
 	bool rss; /* with these types and this key, NULL for the default */
 	uint64_t rss_hf;
 	uint8_t *rss_key;
-	uint64_t rx_offloads;
+	uint64_t rx_offloads, tx_offloads;
 	bool rx_interrupts;
 	struct rte_mempool *rx_pool; /* default: e2e_pool */
 };
