@@ -11,8 +11,11 @@
  *	tx-none		configured as testpmd does it: fast free if the port offers it, else no offload
  *	tx-none-nofree	no offload at all
  *	tx-full		all offloads that the port has (but fast free), none used by the packets
- *	rx-none		no offload
- *	rx-full		all offloads that the port has
+ *	tx-csum		the same; the packets want the checksums of IPv4 and UDP
+ *	tx-tso		the same; large sends of one segment each
+ *	rx-none		no offload, no packet types: as testpmd does it
+ *	rx-full		all offloads that the port has but timestamps
+ *	rx-time		all offloads that the port has
  *	empty		nothing to receive
  *
  * EAL's options name the ports: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b. With one
@@ -30,6 +33,9 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
 
 #include "by_hand.h"
 #include "counted.h"
@@ -42,7 +48,8 @@ static struct rte_mempool *tx_pool, *rx_pool;
 static uint16_t tx_port, rx_port;
 static struct rte_ether_hdr header;
 
-enum offloads { AS_TESTPMD, NO_OFFLOADS, ALL_OFFLOADS };
+enum offloads { AS_TESTPMD, NO_OFFLOADS, ALL_OFFLOADS, ALL_AND_TIME };
+enum wish { NOTHING, CHECKSUMS, LARGE_SEND };
 
 static int
 start_port(uint16_t port, enum offloads offloads)
@@ -57,11 +64,21 @@ start_port(uint16_t port, enum offloads offloads)
 	memset(&conf, 0, sizeof(conf));
 	if (offloads == AS_TESTPMD)
 		conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-	if (offloads == ALL_OFFLOADS) {
+	if (offloads >= ALL_OFFLOADS) {
 		conf.txmode.offloads = info.tx_offload_capa & ~RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 		conf.rxmode.offloads = info.rx_offload_capa;
+		if (offloads != ALL_AND_TIME)
+			conf.rxmode.offloads &= ~RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+		if (info.flow_type_rss_offloads != 0) {
+			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+			conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads;
+		}
 	}
 	ret = rte_eth_dev_configure(port, 1, 1, &conf);
+	if (ret < 0)
+		return ret;
+	if (ret == 0 && offloads == AS_TESTPMD)
+		ret = rte_eth_dev_set_ptypes(port, RTE_PTYPE_UNKNOWN, NULL, 0);
 	if (ret < 0)
 		return ret;
 	txconf = info.default_txconf;
@@ -133,16 +150,54 @@ struct bench_case {
 	const char *name;
 	enum offloads offloads;
 	bool tx, rx; /* what is counted */
+	enum wish wish;
 };
 
 static const struct bench_case cases[] = {
-	{ "tx-none", AS_TESTPMD, true, false },	  { "tx-none-nofree", NO_OFFLOADS, true, false },
-	{ "tx-full", ALL_OFFLOADS, true, false }, { "rx-none", AS_TESTPMD, false, true },
-	{ "rx-full", ALL_OFFLOADS, false, true }, { "empty", AS_TESTPMD, false, false },
+	{ "tx-none", AS_TESTPMD, true, false },
+	{ "tx-none-nofree", NO_OFFLOADS, true, false },
+	{ "tx-full", ALL_OFFLOADS, true, false },
+	{ "rx-none", AS_TESTPMD, false, true },
+	{ "rx-full", ALL_OFFLOADS, false, true },
+	{ "empty", AS_TESTPMD, false, false },
+	{ "tx-csum", ALL_OFFLOADS, true, false, CHECKSUMS },
+	{ "tx-tso", ALL_OFFLOADS, true, false, LARGE_SEND },
+	{ "rx-time", ALL_AND_TIME, false, true },
 };
 
+/* Headers as the wish needs them, and the wish. */
+static void
+make_wish(struct rte_mbuf *mbuf, enum wish wish)
+{
+	struct rte_ether_hdr *ether = rte_pktmbuf_mtod(mbuf, struct rte_ether_hdr *);
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(ether + 1);
+	uint16_t bytes = mbuf->data_len - sizeof(*ether);
+
+	if (wish == NOTHING)
+		return;
+	ether->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	memset(ip, 0, bytes);
+	ip->version_ihl = RTE_IPV4_VHL_DEF;
+	ip->total_length = rte_cpu_to_be_16(bytes);
+	ip->time_to_live = 64;
+	mbuf->l2_len = sizeof(*ether);
+	mbuf->l3_len = sizeof(*ip);
+	mbuf->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+	if (wish == CHECKSUMS) {
+		ip->next_proto_id = IPPROTO_UDP;
+		((struct rte_udp_hdr *)(ip + 1))->dgram_len = rte_cpu_to_be_16(bytes - sizeof(*ip));
+		mbuf->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
+	} else {
+		ip->next_proto_id = IPPROTO_TCP;
+		((struct rte_tcp_hdr *)(ip + 1))->data_off = sizeof(struct rte_tcp_hdr) / 4 << 4;
+		mbuf->l4_len = sizeof(struct rte_tcp_hdr);
+		mbuf->tso_segsz = RTE_ETHER_MTU - sizeof(*ip) - sizeof(struct rte_tcp_hdr);
+		mbuf->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+	}
+}
+
 static int
-make_packets(struct rte_mbuf **pkts, unsigned int burst, unsigned int bytes)
+make_packets(struct rte_mbuf **pkts, unsigned int burst, unsigned int bytes, enum wish wish)
 {
 	if (rte_pktmbuf_alloc_bulk(tx_pool, pkts, burst) != 0) {
 		fprintf(stderr, "the mempool is empty: completions do not free\n");
@@ -152,6 +207,7 @@ make_packets(struct rte_mbuf **pkts, unsigned int burst, unsigned int bytes)
 		pkts[i]->data_len = bytes;
 		pkts[i]->pkt_len = bytes;
 		memcpy(rte_pktmbuf_mtod(pkts[i], void *), &header, sizeof(header));
+		make_wish(pkts[i], wish);
 	}
 	return 0;
 }
@@ -197,7 +253,7 @@ round_trips(struct counted *counted, const struct bench_case *c, unsigned int bu
 	counted_start(counted, c->tx ? tx->tx_pkt_burst : rx->rx_pkt_burst,
 		      c->tx ? tx->txq.data[0] : rx->rxq.data[0], calls);
 	for (uint64_t call = 0; call < calls; call++) {
-		ret = make_packets(pkts, burst, bytes);
+		ret = make_packets(pkts, burst, bytes, c->wish);
 		if (ret < 0)
 			return ret;
 		sent = c->tx ? counted_burst(counted, pkts, burst)

@@ -16,7 +16,8 @@ from report import Progress, Report, Table, add_output_options, need_plot, publi
 ROW = re.compile(r"row (\S+) burst (\d+) bytes (\d+)")
 TIMEOUT = 600
 
-OURS = ["tx-none", "tx-none-nofree", "tx-full", "rx-none", "rx-full", "empty"]
+OURS = ["tx-none", "tx-none-nofree", "tx-full", "tx-csum", "tx-tso", "rx-none", "rx-full", "rx-time",
+        "empty"]
 PEER = ["tx-none", "tx-none-nofree", "tx-none-nompw", "tx-full", "tx-inline", "rx-vec", "rx-scalar",
         "rx-scalar-plain", "empty-vec", "empty-scalar"]
 
@@ -246,7 +247,7 @@ def main():
         "net_mlx5: the distribution's library on queues made by hand; a - is a burst size at which"
         " the function delivers nothing",
         "net_mlx5 also fills packet type, RSS hash and checksum flags (rx-vec always, rx-scalar-plain"
-        " the type alone); net_rnic fills none of these yet",
+        " the type alone); net_rnic fills them in rx-full",
     ]
     report.data = {"bench": "instr", "calls": args.calls, "rows": [
         {"driver": s.title, "function": k[0], "burst": k[1], "bytes": k[2],
