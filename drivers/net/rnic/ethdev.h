@@ -151,6 +151,9 @@ rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 	return eth_dev->data->dev_private;
 }
 
+/* probe.c: the driver enters DPDK's list */
+void rnic_probe_register(void);
+
 /* ethdev.c */
 int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);
 int rnic_ethdev_attach(struct rte_device *device, const char *name); /* in a secondary process */

@@ -225,6 +225,7 @@ int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, 
 
 /* ---- telemetry.c: handlers of /rnic/..., for tests ---- */
 struct rte_tel_data;
+void rnic_telemetry_register(void);
 int rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data);
 int rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data);

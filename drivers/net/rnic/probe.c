@@ -79,6 +79,7 @@ vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t l
 }
 
 static struct rte_vdev_driver rnic_vdev_driver = {
+	.driver.name = "net_rnic",
 	.probe = vdev_probe,
 	.remove = vdev_remove,
 	.dma_map = vdev_dma_map,
@@ -86,7 +87,6 @@ static struct rte_vdev_driver rnic_vdev_driver = {
 	.drv_flags = RTE_VDEV_DRV_NEED_IOVA_AS_VA,
 };
 
-RTE_PMD_REGISTER_VDEV(net_rnic, rnic_vdev_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
 					"wire=loop|pair:<name> "
 					"drop=<ppm> "
@@ -127,9 +127,16 @@ mode_bus_find_device(const struct rte_device *start, rte_dev_cmp_t cmp, const vo
 }
 
 static struct rte_bus mode_bus = {
+	.name = "net_rnic_iova_mode",
 	.scan = mode_bus_scan,
 	.probe = mode_bus_probe,
 	.find_device = mode_bus_find_device,
 };
 
-RTE_REGISTER_BUS(net_rnic_iova_mode, mode_bus);
+/* As RTE_REGISTER_BUS and RTE_PMD_REGISTER_VDEV do unasked. */
+void
+rnic_probe_register(void)
+{
+	rte_bus_register(&mode_bus);
+	rte_vdev_register(&rnic_vdev_driver);
+}

@@ -191,7 +191,8 @@ rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_data
 	return rc;
 }
 
-RTE_INIT(rnic_telemetry_init)
+void
+rnic_telemetry_register(void)
 {
 	rte_telemetry_register_cmd("/rnic/list", rnic_telemetry_list,
 				   "The devices of net_rnic. No parameters");
