@@ -50,7 +50,7 @@ extern "C" {
 #endif
 
 /** @return The library's version, "MAJOR.MINOR.PATCH". */
-const char *rdmapmd_version(void);
+__rte_experimental const char *rdmapmd_version(void);
 
 /**
  * Find a device by its name, e.g. "net_rnic0", and take a reference.
@@ -60,7 +60,7 @@ const char *rdmapmd_version(void);
  *
  * @return The device, or NULL if none has that name.
  */
-struct rdmapmd_device *rdmapmd_device_find(const char *name);
+__rte_experimental struct rdmapmd_device *rdmapmd_device_find(const char *name);
 
 /**
  * Find the device that an ethdev port belongs to, and take a reference.
@@ -81,16 +81,16 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t p
  * @param previous Result of the last call; NULL to begin.
  * @return The next device, or NULL after the last.
  */
-struct rdmapmd_device *rdmapmd_device_next(struct rdmapmd_device *previous);
+__rte_experimental struct rdmapmd_device *rdmapmd_device_next(struct rdmapmd_device *previous);
 
 /** Give a reference back. NULL is allowed. */
-void rdmapmd_device_put(struct rdmapmd_device *device);
+__rte_experimental void rdmapmd_device_put(struct rdmapmd_device *device);
 
 /** @return Its name; lives as long as the reference. */
-const char *rdmapmd_device_name(const struct rdmapmd_device *device);
+__rte_experimental const char *rdmapmd_device_name(const struct rdmapmd_device *device);
 
 /** @return The name of its driver, e.g. "net_rnic"; lives as long as the reference. */
-const char *rdmapmd_device_driver(const struct rdmapmd_device *device);
+__rte_experimental const char *rdmapmd_device_driver(const struct rdmapmd_device *device);
 
 #ifdef __cplusplus
 }

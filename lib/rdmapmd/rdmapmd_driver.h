@@ -53,8 +53,8 @@ extern "C" {
  * @return 0; -EEXIST the name is taken, or the process has a second copy of this library, which is logged with the file
  *         names of both; -ENOMEM.
  */
-int rdmapmd_device_register(const char *name, const char *driver, void *priv,
-			    struct rdmapmd_device **device);
+__rte_internal int rdmapmd_device_register(const char *name, const char *driver, void *priv,
+					   struct rdmapmd_device **device);
 
 /**
  * Take a device out of the list: nobody finds it any more. Those who hold a reference keep the name, and get NULL from
@@ -68,10 +68,10 @@ int rdmapmd_device_register(const char *name, const char *driver, void *priv,
  * Threads: any but one that commands of the device need to complete; no burst call may run on its objects. Blocks: for
  *          commands. No operation of the driver is called after it has returned.
  */
-void rdmapmd_device_unregister(struct rdmapmd_device *device);
+__rte_internal void rdmapmd_device_unregister(struct rdmapmd_device *device);
 
 /** @return What was given at registration, or NULL once the device is unregistered. */
-void *rdmapmd_device_priv(struct rdmapmd_device *device);
+__rte_internal void *rdmapmd_device_priv(struct rdmapmd_device *device);
 
 /**
  * A table from numbers, as a device hands them out, to objects with a reference count. The handle is a member of the
@@ -89,20 +89,21 @@ struct rdmapmd_handle {
 };
 
 /** @return -ENOMEM. */
-int rdmapmd_table_create(struct rdmapmd_table **table);
+__rte_internal int rdmapmd_table_create(struct rdmapmd_table **table);
 
 /** @return -EBUSY while objects are in it. NULL is allowed. */
-int rdmapmd_table_destroy(struct rdmapmd_table *table);
+__rte_internal int rdmapmd_table_destroy(struct rdmapmd_table *table);
 
 /** @return -EEXIST the number is in use, -ENOMEM. */
-int rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number,
-			 struct rdmapmd_handle *handle);
+__rte_internal int rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number,
+					struct rdmapmd_handle *handle);
 
 /** @return The object of a number, with a reference; NULL if there is none. */
-struct rdmapmd_handle *rdmapmd_table_get(struct rdmapmd_table *table, uint64_t number);
+__rte_internal struct rdmapmd_handle *rdmapmd_table_get(struct rdmapmd_table *table,
+							uint64_t number);
 
 /** Give a reference back. */
-void rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handle);
+__rte_internal void rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handle);
 
 /**
  * Take an object out.
@@ -110,11 +111,11 @@ void rdmapmd_table_put(struct rdmapmd_table *table, struct rdmapmd_handle *handl
  * @param handle May be NULL; else what was removed, to be freed by the caller.
  * @return -ENOENT no such number, -EBUSY while references are held.
  */
-int rdmapmd_table_remove(struct rdmapmd_table *table, uint64_t number,
-			 struct rdmapmd_handle **handle);
+__rte_internal int rdmapmd_table_remove(struct rdmapmd_table *table, uint64_t number,
+					struct rdmapmd_handle **handle);
 
 /** @return How many objects are in it. */
-uint32_t rdmapmd_table_count(struct rdmapmd_table *table);
+__rte_internal uint32_t rdmapmd_table_count(struct rdmapmd_table *table);
 
 /** The head of a driver's context. The driver may have state of its own behind it. */
 struct rdmapmd_context {
