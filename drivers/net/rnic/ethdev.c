@@ -227,8 +227,8 @@ ethdev_shut(struct rte_eth_dev *eth_dev)
 static int
 ethdev_close(struct rte_eth_dev *eth_dev)
 {
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		ethdev_shut(eth_dev);
+	rnic_secondary_withdraw(eth_dev);
+	ethdev_shut(eth_dev);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
@@ -339,29 +339,6 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.stats_reset = rnic_stats_reset,
 };
 
-static int
-ethdev_no_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete)
-{
-	RTE_SET_USED(eth_dev);
-	RTE_SET_USED(wait_to_complete);
-	return -1; /* what the primary process last wrote stays */
-}
-
-/* What a secondary process may do: look. ethdev answers -ENOTSUP for all else. */
-const struct eth_dev_ops rnic_ethdev_secondary_ops = {
-	.dev_close = ethdev_close,
-	.is_removed = ethdev_is_removed,
-	.dev_infos_get = rnic_info_get,
-	.fw_version_get = rnic_info_fw_version,
-	.dev_supported_ptypes_get = rnic_rx_ptypes_get,
-	.rxq_info_get = rnic_rxq_info,
-	.txq_info_get = rnic_txq_info,
-	.rss_hash_conf_get = rnic_rss_hash_conf_get,
-	.reta_query = rnic_rss_reta_query,
-	.link_update = ethdev_no_link_update,
-	.stats_get = rnic_stats_get,
-};
-
 int
 rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs)
 {
@@ -397,6 +374,7 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 		return rc;
 	}
 	rnic_owner_leave(eth_dev->data);
+	rnic_secondary_offer(eth_dev);
 	rte_eth_dev_probing_finish(eth_dev);
 	return 0;
 }
@@ -411,7 +389,7 @@ rnic_ethdev_attach(struct rte_device *device, const char *name)
 		return -ENODEV;
 	}
 	eth_dev->device = device;
-	eth_dev->dev_ops = &rnic_ethdev_secondary_ops;
+	eth_dev->dev_ops = &rnic_secondary_ops;
 	ethdev_disarm_bursts(eth_dev);
 	rte_eth_dev_probing_finish(eth_dev);
 	return 0;

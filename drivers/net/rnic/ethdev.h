@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The port: what ties a device (rnic.h) to DPDK's ethdev. The struct is the port's dev_private, in memory that secondary
- * processes share; they may read all of it but follow only pointers to shared memory, never `dev`.
+ * The port: what ties a device (rnic.h) to DPDK's ethdev. The struct is the port's dev_private, and the primary process's
+ * alone: secondary ones ask for what is in it (secondary.c).
  *
  * Threads: ethdev's rule, one control call on a port at a time. The interrupt thread comes in through the link, removal
  * and recovery callbacks only. Statistics may be read at any time.
@@ -104,7 +104,7 @@ struct rnic_error_lines {
 };
 
 struct rnic_ethdev {
-	struct rnic_dev *dev; /* the primary process's */
+	struct rnic_dev *dev;
 	struct rnic_steering steering;
 	bool started; /* atomic, as the interrupt thread asks */
 	bool removed; /* atomic, set by the interrupt thread */
@@ -158,7 +158,14 @@ void rnic_probe_register(void);
 int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);
 int rnic_ethdev_attach(struct rte_device *device, const char *name); /* in a secondary process */
 int rnic_ethdev_destroy(struct rte_eth_dev *eth_dev);
-extern const struct eth_dev_ops rnic_ethdev_ops, rnic_ethdev_secondary_ops;
+extern const struct eth_dev_ops rnic_ethdev_ops;
+
+/* secondary.c */
+/* What a secondary process may do. */
+extern const struct eth_dev_ops rnic_secondary_ops;
+/* In the primary process: from now on secondary ones may ask about the port, or not any more. */
+void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
+void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
 
 /* info.c: what the port is and can do */
 int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
@@ -231,7 +238,7 @@ void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
 /* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
 void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		       const struct rnic_queue_stats *stats);
-/* Readers, in the primary process, against the end of queues and of the device. */
+/* Readers against the end of queues and of the device. */
 void rnic_stats_lock(struct rnic_ethdev *port);
 void rnic_stats_unlock(struct rnic_ethdev *port);
 /* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the port is and can do. Only what works is offered. All of it may be read in secondary processes. */
+/* What the port is and can do. Only what works is offered. */
 
 #include <stdio.h>
 #include <string.h>

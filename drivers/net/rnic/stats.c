@@ -4,8 +4,8 @@
  * Statistics: the queues count on the data path; the device counts what it had no receive WQE for, and frames that its
  * port refused on either way. Nothing is ever cleared: a reset keeps what was there as an offset.
  *
- * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So in the primary
- * process a lock joins a reader with the end of a queue and of the device. Bursts know nothing of it.
+ * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So a lock
+ * joins a reader with the end of a queue and of the device. Bursts know nothing of it.
  */
 
 #include "ethdev.h"
@@ -15,15 +15,13 @@
 void
 rnic_stats_lock(struct rnic_ethdev *port)
 {
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		pthread_mutex_lock(&port->stats_lock);
+	pthread_mutex_lock(&port->stats_lock);
 }
 
 void
 rnic_stats_unlock(struct rnic_ethdev *port)
 {
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		pthread_mutex_unlock(&port->stats_lock);
+	pthread_mutex_unlock(&port->stats_lock);
 }
 
 void
@@ -65,8 +63,7 @@ stats_poll_device(struct rnic_ethdev *port)
 	struct rnic_port_errors errors;
 	uint32_t missed;
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY || !port->ask_device ||
-	    __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+	if (!port->ask_device || __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
 		return;
 	if (rnic_port_out_of_buffer(port->dev, &missed) == 0) {
 		rnic_counter_add(&port->imissed, missed - port->out_of_buffer);
