@@ -141,6 +141,17 @@ def test_proc_info_shows_ports_and_memory():
         testpmd.quit()
 
 
+def test_proc_info_shows_the_ports_that_are_left():
+    with primary() as testpmd:
+        testpmd.prompt()
+        stats = forward(testpmd)
+        testpmd.do("port stop 1")
+        testpmd.do("port close 1")
+        assert f"RX-packets: {stats[0]['RX-packets']}" in proc_info(testpmd, "-p", "1", "--stats")
+        assert "device net_rnic1" not in proc_info(testpmd, "--show-port")
+        testpmd.quit()
+
+
 # ---- A secondary process that stays ----
 
 class Secondary:
