@@ -56,6 +56,38 @@ say_info(uint16_t port)
 }
 
 static void
+say_rss(uint16_t port)
+{
+	struct rte_eth_rss_reta_entry64 reta[2] = { { .mask = UINT64_MAX }, { .mask = 1 } };
+	uint8_t key[40] = { 0 };
+	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key) };
+	unsigned int i;
+
+	printf("rss %d key ", rte_eth_dev_rss_hash_conf_get(port, &conf));
+	for (i = 0; i < sizeof(key); i++)
+		printf("%02X", key[i]);
+	printf(" types 0x%lx reta %d", conf.rss_hf,
+	       rte_eth_dev_rss_reta_query(port, reta, RTE_DIM(reta) * RTE_ETH_RETA_GROUP_SIZE));
+	for (i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		printf(" %u", reta[0].reta[i]);
+	printf("\n");
+}
+
+static void
+say_regs(uint16_t port)
+{
+	struct rte_dev_reg_info info = { 0 };
+	uint32_t values[512] = { 0 };
+	int rc = rte_eth_dev_get_reg_info(port, &info);
+
+	printf("regs %d count %u width %u", rc, info.length, info.width);
+	info.data = values;
+	info.length = 0;
+	rc = rte_eth_dev_get_reg_info(port, &info);
+	printf(" read %d first 0x%08x\n", rc, values[0]);
+}
+
+static void
 say_control(uint16_t port)
 {
 	struct rte_eth_conf conf = { 0 };
@@ -90,6 +122,10 @@ main(int argc, char **argv)
 			say_xstats((uint16_t)port);
 		else if (strcmp(call, "info") == 0)
 			say_info((uint16_t)port);
+		else if (strcmp(call, "rss") == 0)
+			say_rss((uint16_t)port);
+		else if (strcmp(call, "regs") == 0)
+			say_regs((uint16_t)port);
 		else if (strcmp(call, "control") == 0)
 			say_control((uint16_t)port);
 		else if (strcmp(call, "reset") == 0)

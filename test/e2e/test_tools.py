@@ -221,6 +221,31 @@ def test_a_secondary_process_changes_nothing_but_statistics():
         testpmd.quit()
 
 
+def test_a_secondary_process_sees_how_packets_are_spread():
+    with primary(args=["--rxq=2", "--txq=2", "--rss-udp"]) as testpmd:
+        testpmd.prompt()
+        testpmd.do("port config 0 rss reta (0,1),(1,1),(2,0)")
+        with Secondary(testpmd) as secondary:
+            code, words = secondary.ask("rss", 0)
+            assert code == 0
+            said = testpmd.do("show port 0 rss-hash key")
+            assert f"RSS key:\n{words[3]}" in said.replace("\r", "") and words[3] != "00" * 40
+            assert int(words[5], 16) != 0
+            assert words[6:8] == ["reta", "0"] and words[8:12] == ["1", "1", "0", "1"]
+        testpmd.quit()
+
+
+def test_a_secondary_process_reads_registers():
+    with primary() as testpmd:
+        testpmd.prompt()
+        with Secondary(testpmd) as secondary:
+            code, words = secondary.ask("regs", 0)
+            assert code == 0 and int(words[3]) > 100 and words[5] == "4" and words[7] == "0"
+            # The firmware's revision, minor and major.
+            assert int(words[9], 16) != 0
+        testpmd.quit()
+
+
 def test_a_port_that_the_primary_closes_is_gone_for_the_secondary():
     with primary() as testpmd:
         testpmd.prompt()

@@ -25,6 +25,7 @@
 #define ACTION		 "net_rnic"
 #define XSTATS_MAX	 256
 #define FW_VERSION_BYTES 64
+#define REGS_MAX	 512
 /* A device that does not answer makes the primary wait, too; its commands have a time-out of their own. */
 #define ANSWER_SECONDS 10
 
@@ -36,6 +37,9 @@ enum question {
 	ASK_STATS,
 	ASK_XSTATS_NAMES,
 	ASK_XSTATS,
+	ASK_RSS,
+	ASK_RETA,
+	ASK_REGS,
 	DO_STATS_RESET,
 	DO_XSTATS_RESET,
 };
@@ -52,6 +56,18 @@ struct reply {
 	uint32_t bytes; /* of the file that comes with it; 0: none */
 };
 
+struct rss_answer {
+	uint64_t types;
+	uint8_t key[RNIC_RSS_KEY_BYTES];
+};
+
+struct regs_answer {
+	uint32_t count, width, version;
+	uint32_t values[REGS_MAX];
+};
+
+#define RETA_GROUPS (RNIC_RETA_SIZE / RTE_ETH_RETA_GROUP_SIZE)
+
 union answer {
 	struct rte_eth_dev_info info;
 	char fw_version[FW_VERSION_BYTES];
@@ -60,6 +76,9 @@ union answer {
 	struct rte_eth_stats stats;
 	struct rte_eth_xstat_name names[XSTATS_MAX];
 	struct rte_eth_xstat xstats[XSTATS_MAX];
+	struct rss_answer rss;
+	struct rte_eth_rss_reta_entry64 reta[RETA_GROUPS];
+	struct regs_answer regs;
 };
 
 /* ---- The primary process ---- */
@@ -119,6 +138,46 @@ xstats_answer(struct rte_eth_dev *eth_dev, const struct request *request, union 
 	return rc;
 }
 
+static int
+rss_answer(struct rte_eth_dev *eth_dev, struct rss_answer *answer)
+{
+	struct rte_eth_rss_conf conf = { .rss_key = answer->key,
+					 .rss_key_len = sizeof(answer->key) };
+	int rc = rnic_rss_hash_conf_get(eth_dev, &conf);
+
+	answer->types = conf.rss_hf;
+	return rc;
+}
+
+/* The whole table: who asks takes what he wants. */
+static int
+reta_answer(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta)
+{
+	unsigned int i;
+
+	for (i = 0; i < RETA_GROUPS; i++)
+		reta[i].mask = UINT64_MAX;
+	return rnic_rss_reta_query(eth_dev, reta, RNIC_RETA_SIZE);
+}
+
+static int
+regs_answer(struct rte_eth_dev *eth_dev, struct regs_answer *answer)
+{
+	struct rte_dev_reg_info info = { 0 };
+	int rc = rnic_regs_get(eth_dev, &info);
+
+	if (rc == 0 && info.length > REGS_MAX)
+		rc = -EMSGSIZE;
+	if (rc != 0)
+		return rc;
+	info.data = answer->values;
+	rc = rnic_regs_get(eth_dev, &info);
+	answer->count = info.length;
+	answer->width = info.width;
+	answer->version = info.version;
+	return rc;
+}
+
 /* What is to be sent is in `answer`, so many bytes of it. */
 static int
 answer_to(struct rte_eth_dev *eth_dev, const struct request *request, union answer *answer,
@@ -141,6 +200,9 @@ answer_to(struct rte_eth_dev *eth_dev, const struct request *request, union answ
 		return rnic_stats_get(eth_dev, &answer->stats);
 	case ASK_XSTATS_NAMES:
 	case ASK_XSTATS: return xstats_answer(eth_dev, request, answer, bytes);
+	case ASK_RSS: *bytes = sizeof(answer->rss); return rss_answer(eth_dev, &answer->rss);
+	case ASK_RETA: *bytes = sizeof(answer->reta); return reta_answer(eth_dev, answer->reta);
+	case ASK_REGS: *bytes = sizeof(answer->regs); return regs_answer(eth_dev, &answer->regs);
 	case DO_STATS_RESET: return rnic_stats_reset(eth_dev);
 	case DO_XSTATS_RESET: return rnic_xstats_reset(eth_dev);
 	default: return -ENOTSUP;
@@ -367,6 +429,64 @@ secondary_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, 
 }
 
 static int
+secondary_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
+{
+	struct rss_answer answer;
+	int rc = ask(eth_dev, ASK_RSS, 0, &answer, sizeof(answer));
+
+	if (rc != 0)
+		return rc;
+	if (conf->rss_key != NULL && conf->rss_key_len >= sizeof(answer.key))
+		memcpy(conf->rss_key, answer.key, sizeof(answer.key));
+	conf->rss_key_len = sizeof(answer.key);
+	conf->rss_hf = answer.types;
+	return 0;
+}
+
+static int
+secondary_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
+		     uint16_t size)
+{
+	struct rte_eth_rss_reta_entry64 answer[RETA_GROUPS];
+	unsigned int i;
+	int rc;
+
+	if (size != RNIC_RETA_SIZE)
+		return -EINVAL;
+	rc = ask(eth_dev, ASK_RETA, 0, answer, sizeof(answer));
+	for (i = 0; rc == 0 && i < size; i++)
+		if (reta[i / RTE_ETH_RETA_GROUP_SIZE].mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1)
+			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+				answer[i / RTE_ETH_RETA_GROUP_SIZE]
+					.reta[i % RTE_ETH_RETA_GROUP_SIZE];
+	return rc;
+}
+
+static int
+secondary_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
+{
+	struct regs_answer answer;
+	int rc = ask(eth_dev, ASK_REGS, 0, &answer, sizeof(answer));
+
+	if (rc != 0)
+		return rc;
+	if (answer.count > REGS_MAX)
+		return -EPROTO;
+	info->width = answer.width;
+	if (info->data == NULL) {
+		info->length = answer.count;
+		return 0;
+	}
+	if (info->length == 0)
+		info->length = answer.count - RTE_MIN(info->offset, answer.count);
+	if (info->offset >= answer.count || info->length > answer.count - info->offset)
+		return -EINVAL;
+	memcpy(info->data, answer.values + info->offset, info->length * sizeof(answer.values[0]));
+	info->version = answer.version;
+	return 0;
+}
+
+static int
 secondary_stats_reset(struct rte_eth_dev *eth_dev)
 {
 	return ask(eth_dev, DO_STATS_RESET, 0, NULL, 0);
@@ -408,6 +528,10 @@ const struct eth_dev_ops rnic_secondary_ops = {
 	.fw_version_get = secondary_fw_version,
 	.rxq_info_get = secondary_rxq_info,
 	.txq_info_get = secondary_txq_info,
+	.dev_supported_ptypes_get = rnic_rx_ptypes_get,
+	.rss_hash_conf_get = secondary_rss_hash_conf_get,
+	.reta_query = secondary_reta_query,
+	.get_reg = secondary_regs_get,
 	.link_update = secondary_link_update,
 	.stats_get = secondary_stats_get,
 	.stats_reset = secondary_stats_reset,
