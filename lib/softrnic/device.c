@@ -49,6 +49,8 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 	memcpy(dev->name, conf->name, strlen(conf->name) + 1);
 	dev->conf = *conf;
 	dev->conf.name = dev->name;
+	if (dev->conf.wire == NULL)
+		dev->conf.wire = "loop";
 	if (dev->conf.max_mtu == 0)
 		dev->conf.max_mtu = DEFAULT_MTU;
 	if (dev->conf.boot_pages == 0)
@@ -127,13 +129,11 @@ device_join(struct softrnic_poller *poller, struct softrnic *dev)
 		SOFTRNIC_LOG(ERR, dev, "there is a device of this name");
 		return rc;
 	}
-	rc = softrnic_wire_open(dev, dev->conf.wire != NULL ? dev->conf.wire : "loop");
+	rc = softrnic_wire_open(dev, dev->conf.wire);
 	if (rc != 0) {
 		softrnic_poller_remove(poller, dev);
 		return rc;
 	}
-	/* The caller's string ends with the call. */
-	dev->conf.wire = NULL;
 	softrnic_wire_changed(dev);
 	return 0;
 }
@@ -163,6 +163,12 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	}
 	seed_random(dev);
 	softrnic_secret_init(dev);
+	/* The wire may have something to say about the device's MTU. */
+	rc = softrnic_wire_prepare(dev, dev->conf.wire);
+	if (rc != 0) {
+		free(dev);
+		return rc;
+	}
 	rc = device_alloc(dev);
 	if (rc == 0) {
 		softrnic_lock(poller);
@@ -172,9 +178,12 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 		SOFTRNIC_LOG(ERR, dev, "no memory for the device: %s", strerror(-rc));
 	}
 	if (rc != 0) {
+		softrnic_wire_release(dev);
 		device_free(dev);
 		return rc;
 	}
+	/* The caller's strings end with the call. */
+	dev->conf.wire = dev->conf.rx_pcap = dev->conf.tx_pcap = dev->conf.iface = NULL;
 	*out = dev;
 	return 0;
 }
@@ -191,6 +200,7 @@ softrnic_destroy(struct softrnic *dev)
 	softrnic_hca_teardown(dev);
 	softrnic_poller_remove(dev->poller, dev);
 	softrnic_unlock(dev->poller);
+	softrnic_wire_release(dev);
 	device_free(dev);
 }
 
@@ -209,6 +219,8 @@ softrnic_device_reset(struct softrnic *dev)
 	softrnic_caps_init(dev);
 	softrnic_bar_reset(dev);
 	softrnic_port_reset(dev);
+	if (dev->wire->reset != NULL)
+		dev->wire->reset(dev);
 	softrnic_wire_changed(dev);
 	/* Last: the link that goes down may lose a frame, which is of the time before. */
 	memset(&dev->stats, 0, sizeof(dev->stats));

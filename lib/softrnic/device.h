@@ -501,6 +501,10 @@ struct softrnic_rx_info {
 
 /* Flush what was posted to a few queues in ERR since: no doorbell tells of it. */
 void softrnic_rq_sweep(struct softrnic *dev, unsigned int count);
+/* Has the queue a WQE for a frame that came now? */
+bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
+/* Does any queue receive? */
+bool softrnic_rqs_ready(struct softrnic *dev);
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			 const struct softrnic_frame *frame, const struct softrnic_rx_info *info);
@@ -533,6 +537,13 @@ bool softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rq
 
 /* A frame from the wire: counters, steering, queues. */
 void softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame);
+/* What would become of a frame that came now? For wires that can wait. */
+enum softrnic_eth_room {
+	SOFTRNIC_ETH_NOBODY, /* no queue wants it */
+	SOFTRNIC_ETH_FULL,   /* a queue that wants it has no WQE */
+	SOFTRNIC_ETH_ROOM,   /* it is received, or is an error */
+};
+enum softrnic_eth_room softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame);
 /* A frame from an SQ to the wire: checks, counters, faults. */
 void softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
 /*
@@ -580,6 +591,7 @@ struct softrnic_port {
 	uint8_t admin_status; /* enum rnic_port_status */
 	uint8_t vport_admin_state;
 	bool link_up, wire_up;
+	bool rdma_up; /* the link, and it carries packets of queue pairs */
 	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
 	struct softrnic_port_counters counters;
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
@@ -601,20 +613,40 @@ softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
 
 /* ---- Wires (the folder wire). ---- */
 
+/* Each may be NULL but name and is_up. */
 struct softrnic_wire_ops {
-	const char *name;				    /* "loop", "pair" */
-	int (*open)(struct softrnic *dev, const char *arg); /* arg: what follows the ':' or NULL */
+	const char *name; /* "loop", "pair" */
+	/*
+	 * First, and without the poller's lock: what waits, or calls into DPDK, whose locks may be held by somebody who
+	 * waits for the poller's. arg: what follows the ':' or NULL
+	 */
+	int (*prepare)(struct softrnic *dev, const char *arg);
+	/* Under the lock, as the device joins its poller, and as it leaves */
+	int (*open)(struct softrnic *dev, const char *arg);
 	void (*close)(struct softrnic *dev);
-	/* Frames from outside, if the wire has an outside; returns how many. May be NULL. */
+	/* Last, without the lock: the end of prepare() */
+	void (*release)(struct softrnic *dev);
+	/* Frames from outside, if the wire has an outside; returns how many. */
 	unsigned int (*poll)(struct softrnic *dev);
 	bool (*is_up)(const struct softrnic *dev);
+	/* The device is as after power-on. */
+	void (*reset)(struct softrnic *dev);
+	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
+	bool leaves;
 };
-extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair;
-/* A frame into the pair; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
+extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, softrnic_wire_port,
+	softrnic_wire_pcap;
+/* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
 void softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame);
-/* Set dev->wire from "loop" or "pair:NAME"; 0, -EINVAL (unknown), -EEXIST (the pair has two ends), -ENOMEM. */
+void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
+void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
+/* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
+int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
+/* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
 int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);
+/* Whatever came of the others; no lock is held. */
+void softrnic_wire_release(struct softrnic *dev);
 /* The admin state or presence of this end changed: recompute the link here and at the other end. */
 void softrnic_wire_changed(struct softrnic *dev);
 /* The device's other end (its own for a loop), or NULL. */
@@ -669,6 +701,8 @@ struct softrnic {
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
+	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */
+	uint64_t rx_ahead;
 
 	/* registers (bar.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
@@ -700,9 +734,10 @@ struct softrnic {
 	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
-	const struct softrnic_wire_ops *wire;
+	const struct softrnic_wire_ops *wire, *wire_prepared;
 	void *wire_data;
-	void *faults; /* wire/faults.c's own */
+	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
+	void *faults;	/* wire/faults.c's own */
 
 	struct softrnic_conf conf;
 	struct softrnic_stats stats;

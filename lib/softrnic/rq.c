@@ -123,6 +123,30 @@ rq_refill(struct softrnic *dev, struct softrnic_rq *rq)
 	return rq->consumer != rq->producer;
 }
 
+bool
+softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq)
+{
+	if (rq->state != RNIC_WQ_STATE_RDY)
+		return false;
+	if (rq->rmp != NULL)
+		return !softrnic_rmp_empty(dev, rq->rmp);
+	return (rq->consumer != rq->producer && rq->ring.generation == dev->dma_generation) ||
+	       rq_refill(dev, rq);
+}
+
+bool
+softrnic_rqs_ready(struct softrnic *dev)
+{
+	const struct softrnic_rq *rq;
+	uint32_t number = 0;
+
+	while ((rq = softrnic_object_next(dev, SOFTRNIC_RQ, &number)) != NULL) {
+		if (rq->state == RNIC_WQ_STATE_RDY)
+			return true;
+	}
+	return false;
+}
+
 /* Room that one data segment gives, in host pieces. */
 struct rq_room {
 	struct iovec pieces[SOFTRNIC_FRAME_PIECES];
@@ -290,7 +314,7 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 	cqe->checksum.raw = info->checksum;
 	cqe->srqn_user_index = rnic_cpu_to_be32(rq->user_index);
 	cqe->byte_count = rnic_cpu_to_be32(frame->length);
-	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->timestamp = rnic_cpu_to_be64(dev->now + dev->rx_ahead);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(info->flow_tag);
 	cqe->wqe_counter = rnic_cpu_to_be16(rq->consumer);
 	rq->consumer++;

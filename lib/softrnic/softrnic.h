@@ -34,8 +34,16 @@ struct softrnic_poller;
 struct softrnic_conf {
 	/** In messages, e.g. the driver's "net_rnic0". Required. */
 	const char *name;
-	/** "loop" (default): frames come back; "pair:NAME": to the other device of that name. */
+	/**
+	 * "loop" (default): frames come back; "pair:NAME": to the other device of that name; "port:ETHDEV": through that
+	 * ethdev of the process, which must have EAL; "pcap": by libpcap, as the next ones say.
+	 */
 	const char *wire;
+	/**
+	 * Of wire "pcap": the capture whose frames are received; the one that is written of those sent; or the network
+	 * interface of the host that they go through. NULL: none.
+	 */
+	const char *rx_pcap, *tx_pcap, *iface;
 	/** All zero: a locally administered address made from the name and process. */
 	uint8_t mac[6];
 	/** Largest frame payload in bytes; default 9978. */

@@ -405,6 +405,27 @@ test_link_is_down(void **state)
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 0);
 }
 
+/* There are no bytes of packets yet: on a wire that leaves the process none is sent, nor comes back. */
+static void
+test_a_wire_that_leaves_carries_no_packets(void **state)
+{
+	const struct qw_conf conf = { .outside = true };
+	struct qw_attr attr = qw_attr();
+	struct qw_two *two = qw_two_open(&conf);
+
+	(void)state;
+	attr.timeout = 0;
+	qw_two_connect(two, &attr);
+	assert_true(two->a.end->dp.dev->port.link_up);
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
+	qw_run(&two->qw);
+	qw_expect_nothing(&two->a_send);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
+	assert_int_equal(dp_stats(&two->a.end->dp).tx_packets, 0);
+	assert_int_equal(dp_stats(&two->a.end->dp).rx_packets, 0);
+	qw_two_close(two);
+}
+
 static void
 test_port_mtu_too_small(void **state)
 {
@@ -505,6 +526,7 @@ main(void)
 		T(test_number_of_one_that_does_not_receive),
 		T(test_roce_is_off),
 		T(test_link_is_down),
+		cmocka_unit_test(test_a_wire_that_leaves_carries_no_packets),
 		T(test_port_mtu_too_small),
 		T(test_time_of_arrival),
 		T(test_pkey_and_icrc),

@@ -23,6 +23,7 @@
 
 struct qw_conf {
 	bool pair;    /* else loop: both ends are the one device */
+	bool outside; /* that device's wire leaves the process, to nowhere */
 	bool islands; /* each piece of memory is a map of its own */
 	bool ipv6;
 	uint64_t seed;

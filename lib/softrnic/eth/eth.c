@@ -46,10 +46,10 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	uint8_t room[SOFTRNIC_ETH_HEADER];
 	enum softrnic_eth_class class;
 
-	/* A runt, a frame beyond the MTU, or no link to send on: gone, as on any Ethernet. */
+	/* A runt, a frame beyond the MTU, no link to send on, or one that is full: gone, as on any Ethernet. */
 	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
 				     frame->length > softrnic_eth_frame_max(dev) ||
-				     !dev->port.link_up,
+				     !dev->port.link_up || dev->wire_full,
 			     0)) {
 		counters->tx_errors++;
 		dev->stats.tx_errors++;
@@ -133,4 +133,19 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	}
 	softrnic_steer(dev, frame, head,
 		       frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
+}
+
+enum softrnic_eth_room
+softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	uint8_t room[SOFTRNIC_ETH_HEAD_MAX];
+	const uint8_t *head;
+
+	if (frame->length < SOFTRNIC_ETH_HEADER || frame->length > softrnic_eth_frame_max(dev))
+		return SOFTRNIC_ETH_ROOM;
+	head = softrnic_frame_head(frame, room, sizeof(room));
+	if (!vport_takes(&dev->port, head, softrnic_eth_class(head)))
+		return SOFTRNIC_ETH_NOBODY;
+	return softrnic_steer_room(
+		dev, head, frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
 }

@@ -80,8 +80,12 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	if (dev->wire == &softrnic_wire_pair)
 		softrnic_pair_send(dev, frame);
+	else if (dev->wire == &softrnic_wire_loop)
+		softrnic_eth_receive(dev, frame);
+	else if (dev->wire == &softrnic_wire_port)
+		softrnic_wire_port_send(dev, frame);
 	else
-		softrnic_eth_receive(dev, frame); /* loop */
+		softrnic_wire_pcap_send(dev, frame);
 }
 
 /* Is it a unicast address of the vport, its own or one of its list? */
@@ -164,6 +168,9 @@ int softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t h
 /* Steering (steer.c): send the frame through the flow tables. */
 void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 		    uint32_t head_bytes);
+/* Where would softrnic_steer() send it, and is there room? */
+enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
+					   uint32_t head_bytes);
 
 /* Toeplitz hash of at most 36 bytes of input under a key of 40 bytes (rss.c). */
 #define SOFTRNIC_TOEPLITZ_INPUT 36

@@ -44,11 +44,13 @@ void
 softrnic_port_reset(struct softrnic *dev)
 {
 	bool link_up = dev->port.link_up, wire_up = dev->port.wire_up;
+	bool rdma_up = dev->port.rdma_up;
 	struct softrnic_port *port = &dev->port;
 
 	memset(port, 0, sizeof(*port));
 	port->link_up = link_up;
 	port->wire_up = wire_up;
+	port->rdma_up = rdma_up;
 	memcpy(port->mac, dev->conf.mac, sizeof(port->mac));
 	port->max_mtu = dev->conf.max_mtu + SOFTRNIC_FRAME_OVERHEAD;
 	port->admin_mtu = port->max_mtu < DEFAULT_MTU ? port->max_mtu : DEFAULT_MTU;
@@ -73,11 +75,12 @@ softrnic_port_update(struct softrnic *dev)
 	uint32_t data[7] = { 0, 0, PORT_NUMBER << 28 };
 	bool up;
 
-	port->wire_up = dev->wire != NULL && (dev->wire->is_up == NULL || dev->wire->is_up(dev));
+	port->wire_up = dev->wire != NULL && dev->wire->is_up(dev);
 	up = port->wire_up && softrnic_port_enabled(dev);
 	if (up == port->link_up)
 		return;
 	port->link_up = up;
+	port->rdma_up = up && !dev->wire->leaves;
 	if (!up)
 		softrnic_faults_link_down(dev);
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");

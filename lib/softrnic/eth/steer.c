@@ -337,6 +337,31 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	deliver(dev, frame, head, head_bytes, &steering->cache, &key);
 }
 
+enum softrnic_eth_room
+softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_bytes)
+{
+	enum softrnic_eth_room room = SOFTRNIC_ETH_NOBODY;
+	struct softrnic_rx_info info = { 0 };
+	struct steer_result result;
+	struct softrnic_rq *rq;
+	struct steer_key key;
+	uint32_t i;
+
+	parse(&key, head, head_bytes);
+	walk(dev->steering, &key, &result);
+	for (i = 0; i < result.count; i++) {
+		rq = result.to[i].tir->rq;
+		if (rq == NULL)
+			rq = spread(result.to[i].tir, &key, &info);
+		if (rq == NULL)
+			continue;
+		if (!softrnic_rq_has_wqe(dev, rq))
+			return SOFTRNIC_ETH_FULL;
+		room = SOFTRNIC_ETH_ROOM;
+	}
+	return room;
+}
+
 static bool
 group_fits_cache(struct softrnic_steering *steering, const struct flow_group *group)
 {

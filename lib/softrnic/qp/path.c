@@ -75,7 +75,7 @@ softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)
 	frame.pkt = pkt;
 	frame.bytes = softrnic_roce_frame_bytes(&frame);
 	dev->qps_work += pkt->length;
-	if (__builtin_expect(!source->valid || !port->roce_enabled || !port->link_up ||
+	if (__builtin_expect(!source->valid || !port->roce_enabled || !port->rdma_up ||
 				     frame.bytes > softrnic_eth_frame_max(dev),
 			     0)) {
 		port->counters.tx_errors++;

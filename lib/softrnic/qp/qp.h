@@ -146,6 +146,8 @@ int softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_s
 void softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc);
 /* MODIFY_RMP armed a limit: is it reached already? */
 void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
+/* Has it no WQE now? One in error is not empty: its error is for who comes for a WQE. */
+bool softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp);
 /*
  * Copy the next WQE into `wqe`, 2^log_stride bytes. *counter: how completions name it, by its place in the list, or by
  * its count. 1; 0: there is none; < 0: the pool is in error, which its event has told.

@@ -108,6 +108,15 @@ softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
 	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
 }
 
+bool
+softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	return rmp->state == RNIC_WQ_STATE_RDY &&
+	       (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) &&
+	       ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
+			    &rmp->producer) == 0;
+}
+
 int
 softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
 {

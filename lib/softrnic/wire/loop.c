@@ -14,12 +14,6 @@ loop_open(struct softrnic *dev, const char *arg)
 	return -EINVAL;
 }
 
-static void
-loop_close(struct softrnic *dev)
-{
-	(void)dev;
-}
-
 static bool
 loop_is_up(const struct softrnic *dev)
 {
@@ -30,6 +24,5 @@ loop_is_up(const struct softrnic *dev)
 const struct softrnic_wire_ops softrnic_wire_loop = {
 	.name = "loop",
 	.open = loop_open,
-	.close = loop_close,
 	.is_up = loop_is_up,
 };

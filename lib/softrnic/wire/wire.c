@@ -9,34 +9,72 @@
 static const struct softrnic_wire_ops *const wires[] = {
 	&softrnic_wire_loop,
 	&softrnic_wire_pair,
+	&softrnic_wire_port,
+	&softrnic_wire_pcap,
 };
 
-int
-softrnic_wire_open(struct softrnic *dev, const char *spec)
+/* *arg: what follows the ':', or NULL */
+static const struct softrnic_wire_ops *
+wire_find(const char *spec, const char **arg)
 {
 	const char *colon = strchr(spec, ':');
 	size_t length = colon != NULL ? (size_t)(colon - spec) : strlen(spec);
 	size_t i;
-	int ret;
 
+	*arg = colon != NULL ? colon + 1 : NULL;
 	for (i = 0; i < sizeof(wires) / sizeof(wires[0]); i++) {
 		if (strlen(wires[i]->name) == length && strncmp(wires[i]->name, spec, length) == 0)
-			break;
+			return wires[i];
 	}
-	if (i == sizeof(wires) / sizeof(wires[0])) {
+	return NULL;
+}
+
+int
+softrnic_wire_prepare(struct softrnic *dev, const char *spec)
+{
+	const struct softrnic_conf *conf = &dev->conf;
+	const struct softrnic_wire_ops *ops;
+	const char *arg;
+	int ret;
+
+	ops = wire_find(spec, &arg);
+	if (ops == NULL) {
 		SOFTRNIC_LOG(ERR, dev,
-			     "wire \"%s\" is unknown: there are \"loop\" and \"pair:NAME\"", spec);
+			     "wire \"%s\" is unknown: there are \"loop\", \"pair:NAME\", "
+			     "\"port:ETHDEV\" and \"pcap\"",
+			     spec);
 		return -EINVAL;
 	}
+	if (ops != &softrnic_wire_pcap &&
+	    (conf->rx_pcap != NULL || conf->tx_pcap != NULL || conf->iface != NULL)) {
+		SOFTRNIC_LOG(ERR, dev,
+			     "rx_pcap, tx_pcap and iface are of the wire \"pcap\", not of \"%s\"",
+			     spec);
+		return -EINVAL;
+	}
+	ret = ops->prepare != NULL ? ops->prepare(dev, arg) : 0;
+	if (ret == 0)
+		dev->wire_prepared = ops;
+	return ret;
+}
+
+int
+softrnic_wire_open(struct softrnic *dev, const char *spec)
+{
+	const struct softrnic_wire_ops *ops = dev->wire_prepared;
+	const char *arg;
+	int ret;
+
 	ret = softrnic_faults_init(dev);
 	if (ret != 0)
 		return ret;
-	ret = wires[i]->open(dev, colon != NULL ? colon + 1 : NULL);
+	(void)wire_find(spec, &arg);
+	ret = ops->open != NULL ? ops->open(dev, arg) : 0;
 	if (ret != 0) {
 		softrnic_faults_fini(dev);
 		return ret;
 	}
-	dev->wire = wires[i];
+	dev->wire = ops;
 	return 0;
 }
 
@@ -49,10 +87,19 @@ softrnic_wire_close(struct softrnic *dev)
 		return;
 	softrnic_faults_fini(dev);
 	peer = softrnic_pair_peer(dev);
-	dev->wire->close(dev);
+	if (dev->wire->close != NULL)
+		dev->wire->close(dev);
 	dev->wire = NULL;
 	if (peer != NULL)
 		softrnic_port_update(peer);
+}
+
+void
+softrnic_wire_release(struct softrnic *dev)
+{
+	if (dev->wire_prepared != NULL && dev->wire_prepared->release != NULL)
+		dev->wire_prepared->release(dev);
+	dev->wire_prepared = NULL;
 }
 
 void

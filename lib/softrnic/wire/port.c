@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Another ethdev of the process as the cable: net_af_packet, net_tap, net_memif, a NIC; one queue each way.
+ *
+ * The polling thread moves frames, under the poller's lock. Everything else is port_look()'s, in EAL's interrupt thread:
+ * it takes the ethdev when it is there, starts it, follows its link, tells it the MTU. It calls ethdev without the
+ * poller's lock: EAL's locks are taken there, and who holds those may wait for the poller's (memory that an application
+ * frees is unmapped from the device).
+ *
+ * The ethdev may come before or after the device, go, and come again. A new one is only known by number while it is
+ * announced, so that the event just has port_look() called.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "eth/eth.h"
+
+#define PORT_LOOK_US 100000
+#define PORT_BURST   32
+#define PORT_DESC    512
+#define PORT_MBUFS_MORE \
+	127 /* than descriptors: those in our hands, and some that the ethdev may keep */
+
+enum port_stage {
+	PORT_ABSENT,  /* there is no such ethdev */
+	PORT_STARTS,  /* port_look() is at it */
+	PORT_LIVE,    /* frames may be moved */
+	PORT_UNFIT,   /* it could not be started: nothing more until it goes */
+	PORT_REMOVED, /* the ethdev said that its device has gone */
+};
+
+struct port_wire {
+	struct softrnic *dev;
+	char name[RTE_ETH_NAME_MAX_LEN];
+	uint64_t owner;
+	bool told; /* events come, and calls of port_look() */
+	/*
+	 * EAL's interrupt thread and whoever tells of events get the wire by this (port_lock()), and the interrupt
+	 * thread gives it back by the other one (port_unlisten()): release and acquire, as EAL's own locks on the way
+	 * are not ours to build on.
+	 */
+	_Atomic(struct softrnic_poller *) poller;
+	atomic_uint looks;
+
+	/* Under the poller's lock. */
+	enum port_stage stage;
+	uint16_t id; /* of the ethdev, unless it is absent */
+	bool up;
+	struct rte_mempool *pool; /* changes only while no frames are moved */
+	/* On their way: what the ethdev does not take now it is asked again. */
+	struct rte_mbuf *tx[PORT_BURST];
+	unsigned int tx_count;
+	struct rte_mbuf *spare[PORT_BURST];
+	unsigned int spare_count;
+
+	/* port_look()'s own */
+	uint16_t mtu; /* as the ethdev was told last */
+};
+
+/* ---- Frames, under the poller's lock ---- */
+
+/* While it is not full there is an mbuf for the next frame, and a place to put it. */
+static void
+port_make_room(struct port_wire *wire)
+{
+	if (wire->spare_count == 0 &&
+	    rte_pktmbuf_alloc_bulk(wire->pool, wire->spare, PORT_BURST) == 0)
+		wire->spare_count = PORT_BURST;
+	wire->dev->wire_full = wire->spare_count == 0 || wire->tx_count == PORT_BURST;
+}
+
+static unsigned int
+port_flush(struct port_wire *wire)
+{
+	unsigned int sent, left;
+
+	if (wire->tx_count == 0)
+		return 0;
+	sent = rte_eth_tx_burst(wire->id, 0, wire->tx, (uint16_t)wire->tx_count);
+	left = wire->tx_count - sent;
+	memmove(wire->tx, wire->tx + sent, left * sizeof(wire->tx[0]));
+	wire->tx_count = left;
+	return sent;
+}
+
+void
+softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	struct port_wire *wire = dev->wire_data;
+	struct rte_mbuf *mbuf;
+	char *to;
+
+	/* Only a copy that the faults made comes here then. */
+	if (__builtin_expect(wire->stage != PORT_LIVE || dev->wire_full, 0)) {
+		dev->stats.wire_dropped++;
+		return;
+	}
+	mbuf = wire->spare[wire->spare_count - 1];
+	to = rte_pktmbuf_append(mbuf, (uint16_t)frame->length);
+	if (__builtin_expect(to == NULL, 0)) {
+		dev->stats.wire_dropped++;
+		return;
+	}
+	softrnic_frame_gather(frame, (uint8_t *)to, frame->length);
+	wire->spare_count--;
+	wire->tx[wire->tx_count++] = mbuf;
+	if (wire->tx_count == PORT_BURST)
+		port_flush(wire);
+	if (wire->spare_count == 0 || wire->tx_count == PORT_BURST)
+		port_make_room(wire);
+}
+
+static void
+port_receive(struct softrnic *dev, const struct rte_mbuf *mbuf)
+{
+	struct softrnic_frame frame;
+
+	frame.length = frame.count = 0;
+	frame.l4_summed = false;
+	for (; mbuf != NULL; mbuf = mbuf->next) {
+		if (mbuf->data_len == 0)
+			continue;
+		if (frame.count == SOFTRNIC_FRAME_PIECES) {
+			dev->port.counters.rx_errors++;
+			dev->stats.rx_errors++;
+			return;
+		}
+		frame.pieces[frame.count].iov_base = rte_pktmbuf_mtod(mbuf, void *);
+		frame.pieces[frame.count++].iov_len = mbuf->data_len;
+		frame.length += mbuf->data_len;
+	}
+	softrnic_eth_receive(dev, &frame);
+}
+
+static unsigned int
+port_poll(struct softrnic *dev)
+{
+	struct port_wire *wire = dev->wire_data;
+	struct rte_mbuf *mbufs[PORT_BURST];
+	unsigned int done, count, i;
+
+	if (wire->stage != PORT_LIVE)
+		return 0;
+	done = port_flush(wire);
+	if (dev->wire_full)
+		port_make_room(wire);
+	count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
+	if (count == 0)
+		return done;
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	/* A port that is switched off sees no frames. */
+	for (i = 0; i < count && dev->port.link_up; i++)
+		port_receive(dev, mbufs[i]);
+	rte_pktmbuf_free_bulk(mbufs, count);
+	return done + count;
+}
+
+static bool
+port_is_up(const struct softrnic *dev)
+{
+	const struct port_wire *wire = dev->wire_data;
+
+	return wire->stage == PORT_LIVE && wire->up;
+}
+
+/* Hands off the ethdev. The pool stays: it may still have mbufs. */
+static void
+port_let_go(struct port_wire *wire, enum port_stage stage)
+{
+	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
+	rte_pktmbuf_free_bulk(wire->spare, wire->spare_count);
+	wire->tx_count = wire->spare_count = 0;
+	wire->stage = stage;
+	wire->up = false;
+	wire->dev->wire_full = false;
+}
+
+/* What is returned is for softrnic_unlock(), behind which the wire may be gone. */
+static struct softrnic_poller *
+port_lock(struct port_wire *wire)
+{
+	struct softrnic_poller *poller = atomic_load_explicit(&wire->poller, memory_order_acquire);
+
+	softrnic_lock(poller);
+	return poller;
+}
+
+/* A device that has not joined its poller yet, or has left it, has no link to tell of. */
+static void
+port_changed(struct port_wire *wire)
+{
+	if (wire->dev->wire == &softrnic_wire_port)
+		softrnic_wire_changed(wire->dev);
+}
+
+/* ---- The ethdev, without the lock ---- */
+
+static enum port_stage
+port_stage(struct port_wire *wire, uint16_t *id)
+{
+	struct softrnic_poller *poller = port_lock(wire);
+	enum port_stage stage = wire->stage;
+
+	*id = wire->id;
+	softrnic_unlock(poller);
+	return stage;
+}
+
+/*
+ * Ours alone, so that applications that use whatever ports there are leave it alone. -EPERM: somebody else's.
+ */
+static int
+port_own(struct port_wire *wire, uint16_t id)
+{
+	struct rte_eth_dev_owner owner = { .id = wire->owner };
+	int ret;
+
+	ret = rte_eth_dev_owner_get(id, &owner);
+	if (ret == 0 && owner.id != RTE_ETH_DEV_NO_OWNER) {
+		SOFTRNIC_LOG(ERR, wire->dev, "ethdev %s belongs to %s already", wire->name,
+			     owner.name);
+		return -EPERM;
+	}
+	owner.id = wire->owner;
+	snprintf(owner.name, sizeof(owner.name), "softrnic %.54s", wire->dev->name);
+	if (ret == 0)
+		ret = rte_eth_dev_owner_set(id, &owner);
+	if (ret != 0)
+		SOFTRNIC_LOG(ERR, wire->dev, "cannot take ethdev %s: %s", wire->name,
+			     strerror(-ret));
+	return ret;
+}
+
+/* One that is still there holds mbufs of the time before: the ethdev had not given them back. */
+static struct rte_mempool *
+port_pool(uint16_t id, uint32_t frame_bytes, unsigned int count)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *pool;
+
+	snprintf(name, sizeof(name), "softrnic-%u-%u-%u", id, frame_bytes, count);
+	pool = rte_mempool_lookup(name);
+	return pool != NULL
+		       ? pool
+		       : rte_pktmbuf_pool_create(
+				 name, count, 0, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + frame_bytes),
+				 rte_eth_dev_socket_id(id) < 0 ? SOCKET_ID_ANY
+							       : rte_eth_dev_socket_id(id));
+}
+
+static void
+port_pool_free(struct port_wire *wire, struct rte_mempool *pool)
+{
+	if (pool != NULL && rte_mempool_full(pool))
+		rte_mempool_free(pool);
+	else if (pool != NULL)
+		SOFTRNIC_LOG(DEBUG, wire->dev, "ethdev %s keeps %u mbufs: their pool stays",
+			     wire->name, rte_mempool_in_use_count(pool));
+}
+
+/* Buffers for the longest frame that the device could ever take; some ethdevs want larger ones. */
+static int
+port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx_desc,
+	      struct rte_mempool **pool)
+{
+	const uint32_t sizes[] = {
+		wire->dev->conf.max_mtu + SOFTRNIC_FRAME_OVERHEAD,
+		1u << 14,
+		1u << 15,
+		UINT16_MAX - RTE_PKTMBUF_HEADROOM,
+	};
+	unsigned int i, socket = (unsigned int)rte_eth_dev_socket_id(id);
+	int ret = -ENOMEM;
+
+	for (i = 0; i < RTE_DIM(sizes) && (ret == -ENOMEM || ret == -EINVAL); i++) {
+		*pool = port_pool(id, sizes[i], rx_desc + tx_desc + PORT_MBUFS_MORE);
+		if (*pool == NULL) {
+			SOFTRNIC_LOG(ERR, wire->dev,
+				     "no memory for %u mbufs of %u bytes: give EAL more, e.g. more "
+				     "hugepages or a larger -m",
+				     rx_desc + tx_desc + PORT_MBUFS_MORE, sizes[i]);
+			return -ENOMEM;
+		}
+		ret = rte_eth_rx_queue_setup(id, 0, rx_desc, socket, NULL, *pool);
+		if (ret != 0) {
+			port_pool_free(wire, *pool);
+			*pool = NULL;
+		}
+	}
+	return ret;
+}
+
+static int
+port_setup(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
+{
+	uint16_t rx_desc = PORT_DESC, tx_desc = PORT_DESC;
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf = { 0 };
+	int ret;
+
+	ret = rte_eth_dev_info_get(id, &info);
+	if (ret != 0)
+		return ret;
+	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	ret = rte_eth_dev_configure(id, 1, 1, &conf);
+	if (ret == 0)
+		ret = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_desc, &tx_desc);
+	if (ret == 0)
+		ret = port_setup_rx(wire, id, rx_desc, tx_desc, pool);
+	if (ret == 0)
+		ret = rte_eth_tx_queue_setup(id, 0, tx_desc,
+					     (unsigned int)rte_eth_dev_socket_id(id), NULL);
+	return ret != 0 ? ret : rte_eth_dev_start(id);
+}
+
+static int
+port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
+{
+	int ret;
+
+	ret = port_own(wire, id);
+	if (ret != 0)
+		return ret;
+	*pool = NULL;
+	ret = port_setup(wire, id, pool);
+	if (ret != 0) {
+		SOFTRNIC_LOG(ERR, wire->dev, "cannot start ethdev %s: %s%s", wire->name,
+			     strerror(-ret),
+			     ret == -EBUSY ? "; it must not be in use by anybody else" : "");
+		port_pool_free(wire, *pool);
+		rte_eth_dev_owner_unset(id, wire->owner);
+		return ret;
+	}
+	ret = rte_eth_promiscuous_enable(id);
+	if (ret != 0)
+		SOFTRNIC_LOG(WARNING, wire->dev,
+			     "ethdev %s has no promiscuous mode (%s): frames may come only for its "
+			     "own MAC address; give that to the port by mac=",
+			     wire->name, strerror(-ret));
+	return 0;
+}
+
+/* Give it back; one whose device has gone is closed by us, as its owner. */
+static void
+port_stop(struct port_wire *wire, uint16_t id, bool removed)
+{
+	rte_eth_promiscuous_disable(id);
+	rte_eth_dev_stop(id);
+	if (removed)
+		rte_eth_dev_close(id);
+	else
+		rte_eth_dev_owner_unset(id, wire->owner);
+}
+
+/* Take the ethdev if it is there. 0 or -errno: -ENODEV there is none, others are logged. */
+static int
+port_find(struct port_wire *wire)
+{
+	struct softrnic_poller *poller;
+	struct rte_mempool *pool = NULL;
+	bool gone;
+	uint16_t id;
+	int ret;
+
+	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0)
+		return -ENODEV;
+	/* Of the ethdev that was there before; its mbufs have come home since. */
+	port_pool_free(wire, wire->pool);
+	wire->pool = NULL;
+	poller = port_lock(wire);
+	wire->id = id;
+	wire->stage = PORT_STARTS;
+	softrnic_unlock(poller);
+
+	ret = port_start(wire, id, &pool);
+
+	poller = port_lock(wire);
+	gone = wire->stage != PORT_STARTS;
+	if (!gone && ret == 0) {
+		wire->pool = pool;
+		wire->stage = PORT_LIVE;
+		wire->mtu = 0;
+		port_make_room(wire);
+	} else if (!gone) {
+		wire->stage = PORT_UNFIT;
+	}
+	softrnic_unlock(poller);
+	if (gone)
+		port_pool_free(wire, pool);
+	return gone ? -ENODEV : ret;
+}
+
+/* Tell the ethdev what MTU its frames are of now. Many can have no other than they have, or it is set elsewhere. */
+static void
+port_tell_mtu(struct port_wire *wire, uint16_t id, uint16_t mtu)
+{
+	uint16_t has = 0;
+	int ret;
+
+	if (mtu == wire->mtu)
+		return;
+	wire->mtu = mtu;
+	if (rte_eth_dev_get_mtu(id, &has) != 0 || has == mtu)
+		return;
+	ret = rte_eth_dev_set_mtu(id, mtu);
+	if (ret != 0 && mtu > has)
+		SOFTRNIC_LOG(WARNING, wire->dev,
+			     "ethdev %s takes no MTU of %u (%s): see to it that what is behind it "
+			     "does, or longer frames are lost there",
+			     wire->name, mtu, strerror(-ret));
+}
+
+static void
+port_follow(struct port_wire *wire, uint16_t id)
+{
+	struct softrnic_poller *poller;
+	struct rte_eth_link link = { 0 };
+	uint16_t mtu;
+	bool up;
+	int ret;
+
+	ret = rte_eth_link_get_nowait(id, &link);
+	up = ret == -ENOTSUP || (ret == 0 && link.link_status == RTE_ETH_LINK_UP);
+	poller = port_lock(wire);
+	if (wire->stage == PORT_LIVE && wire->up != up) {
+		wire->up = up;
+		port_changed(wire);
+	}
+	mtu = wire->dev->port.admin_mtu;
+	softrnic_unlock(poller);
+	/* 0: the device is not there yet */
+	if (mtu > SOFTRNIC_FRAME_OVERHEAD)
+		port_tell_mtu(wire, id, (uint16_t)(mtu - SOFTRNIC_FRAME_OVERHEAD));
+}
+
+/* Once around. @return as port_find() */
+static int
+port_look(struct port_wire *wire)
+{
+	uint16_t id;
+	int ret = 0;
+
+	switch (port_stage(wire, &id)) {
+	case PORT_ABSENT:
+		ret = port_find(wire);
+		if (ret == 0)
+			port_follow(wire, wire->id);
+		break;
+	case PORT_LIVE: port_follow(wire, id); break;
+	case PORT_REMOVED: port_stop(wire, id, true); break;
+	case PORT_STARTS:
+	case PORT_UNFIT: break;
+	}
+	return ret;
+}
+
+static void
+port_look_once(void *arg)
+{
+	struct port_wire *wire = arg;
+
+	port_look(wire);
+	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
+}
+
+static void
+port_look_on(void *arg)
+{
+	struct port_wire *wire = arg;
+
+	port_look(wire);
+	if (rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire) != 0)
+		SOFTRNIC_LOG(ERR, wire->dev,
+			     "no alarm: the link of ethdev %s is not followed any more",
+			     wire->name);
+	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
+}
+
+/* ---- Events, in whatever thread ---- */
+
+static int
+port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	(void)id;
+	(void)type;
+	(void)ret;
+	/* It can be used, and has its name, when this event is over; the next look is due soon anyhow. */
+	(void)rte_eal_alarm_set(1, port_look_once, arg);
+	return 0;
+}
+
+/* Once this has returned nobody here touches the ethdev. */
+static int
+port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	bool destroyed = type == RTE_ETH_EVENT_DESTROY;
+	struct port_wire *wire = arg;
+	struct softrnic_poller *poller = port_lock(wire);
+
+	(void)ret;
+	if (wire->id == id && (destroyed ? wire->stage != PORT_ABSENT : wire->stage == PORT_LIVE)) {
+		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
+		port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
+		port_changed(wire);
+	}
+	softrnic_unlock(poller);
+	return 0;
+}
+
+static const struct {
+	enum rte_eth_event_type type;
+	rte_eth_dev_cb_fn fn;
+} port_events[] = {
+	{ RTE_ETH_EVENT_NEW, port_new },
+	{ RTE_ETH_EVENT_DESTROY, port_gone },
+	{ RTE_ETH_EVENT_INTR_RMV, port_gone },
+};
+
+static void
+port_unlisten(struct port_wire *wire)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(port_events); i++) {
+		while (rte_eth_dev_callback_unregister(RTE_ETH_ALL, port_events[i].type,
+						       port_events[i].fn, wire) == -EAGAIN)
+			rte_delay_us_sleep(100);
+	}
+	/* Waits for one that is at it. */
+	rte_eal_alarm_cancel(port_look_on, wire);
+	rte_eal_alarm_cancel(port_look_once, wire);
+	(void)atomic_load_explicit(&wire->looks, memory_order_acquire);
+}
+
+static int
+port_listen(struct port_wire *wire)
+{
+	unsigned int i;
+	int ret = 0;
+
+	wire->told = true;
+	/* With all that was done so far. */
+	atomic_store_explicit(&wire->poller, wire->dev->poller, memory_order_release);
+	for (i = 0; i < RTE_DIM(port_events) && ret == 0; i++)
+		ret = rte_eth_dev_callback_register(RTE_ETH_ALL, port_events[i].type,
+						    port_events[i].fn, wire);
+	return ret != 0 ? ret : rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire);
+}
+
+/* ---- The wire ---- */
+
+static void
+port_release(struct softrnic *dev)
+{
+	struct port_wire *wire = dev->wire_data;
+	enum port_stage stage;
+	uint16_t id;
+
+	if (wire->told)
+		port_unlisten(wire);
+	stage = port_stage(wire, &id);
+	port_let_go(wire, PORT_ABSENT);
+	if (stage == PORT_LIVE || stage == PORT_REMOVED)
+		port_stop(wire, id, stage == PORT_REMOVED);
+	port_pool_free(wire, wire->pool);
+	free(wire);
+	dev->wire_data = NULL;
+}
+
+/* The longest frames that the ethdev may ever take, if it says that, are the longest that the device offers. */
+static void
+port_limit_mtu(struct port_wire *wire)
+{
+	struct softrnic_conf *conf = &wire->dev->conf;
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(wire->id, &info) == 0 && info.max_mtu < conf->max_mtu)
+		conf->max_mtu = info.max_mtu;
+}
+
+static int
+port_prepare(struct softrnic *dev, const char *arg)
+{
+	struct port_wire *wire;
+	int ret;
+
+	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= sizeof(wire->name)) {
+		SOFTRNIC_LOG(ERR, dev, "wire \"port\" wants the name of an ethdev: port:net_tap0");
+		return -EINVAL;
+	}
+	if (rte_lcore_count() == 0) {
+		SOFTRNIC_LOG(ERR, dev, "wire \"port:%s\": this process has no ethdevs (no EAL)",
+			     arg);
+		return -ENOTSUP;
+	}
+	wire = calloc(1, sizeof(*wire));
+	if (wire == NULL)
+		return -ENOMEM;
+	wire->dev = dev;
+	memcpy(wire->name, arg, strlen(arg) + 1);
+	atomic_init(&wire->poller, dev->poller);
+	atomic_init(&wire->looks, 0);
+	dev->wire_data = wire;
+	ret = rte_eth_dev_owner_new(&wire->owner);
+	if (ret == 0)
+		ret = port_look(wire);
+	if (ret == -ENODEV)
+		SOFTRNIC_LOG(WARNING, dev,
+			     "there is no ethdev %s yet: the link is down until it comes", arg);
+	if (ret == 0)
+		port_limit_mtu(wire);
+	if (ret == 0 || ret == -ENODEV) {
+		ret = port_listen(wire);
+		if (ret != 0)
+			SOFTRNIC_LOG(ERR, dev, "cannot follow ethdev %s: %s", arg, strerror(-ret));
+	}
+	if (ret != 0)
+		port_release(dev);
+	return ret;
+}
+
+/* The frames that did not get through are lost with the link. */
+static void
+port_close(struct softrnic *dev)
+{
+	dev->wire_full = false;
+}
+
+const struct softrnic_wire_ops softrnic_wire_port = {
+	.name = "port",
+	.prepare = port_prepare,
+	.close = port_close,
+	.release = port_release,
+	.poll = port_poll,
+	.is_up = port_is_up,
+	.leaves = true,
+};

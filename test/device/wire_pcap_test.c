@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The wire of captures. The files are written and read here byte by byte, as the format says, without libpcap.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wire_world.h"
+
+#define MAGIC_NS  0xa1b23c4du
+#define MAGIC_US  0xa1b2c3d4u
+#define ETHERNET  1
+#define LINUX_SLL 113
+
+struct file_header {
+	uint32_t magic;
+	uint16_t major, minor;
+	uint32_t zone, accuracy, snaplen, kind;
+};
+
+struct record_header {
+	uint32_t seconds, fraction, captured, length;
+};
+
+static char folder[] = "/tmp/rnic-wire-XXXXXX";
+static char in_path[64], out_path[64];
+
+static FILE *
+capture_begin(uint32_t magic, uint32_t kind)
+{
+	struct file_header header = {
+		.magic = magic, .major = 2, .minor = 4, .snaplen = 65535, .kind = kind
+	};
+	FILE *file = fopen(in_path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+	return file;
+}
+
+static void
+capture_add(FILE *file, uint32_t seconds, uint32_t fraction, uint32_t captured, uint32_t length,
+	    uint32_t number)
+{
+	struct record_header record = { seconds, fraction, captured, length };
+	static uint8_t frame[65536];
+
+	ww_frame(frame, captured, number);
+	assert_int_equal(fwrite(&record, sizeof(record), 1, file), 1);
+	assert_true(captured == 0 || fwrite(frame, captured, 1, file) == 1);
+}
+
+static uint32_t
+length_of(uint32_t number)
+{
+	return 60 + number * 37 % 1400;
+}
+
+/* Frames 0..count-1, a millisecond apart. */
+static void
+capture_of(uint32_t count)
+{
+	FILE *file = capture_begin(MAGIC_NS, ETHERNET);
+
+	for (uint32_t i = 0; i < count; i++)
+		capture_add(file, 1700000000, i * 1000000, length_of(i), length_of(i), i);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(in_path, sizeof(in_path), "%s/in.pcap", folder);
+	snprintf(out_path, sizeof(out_path), "%s/out.pcap", folder);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(in_path);
+	unlink(out_path);
+	return rmdir(folder);
+}
+
+static void
+open_rx(struct ww *ww)
+{
+	struct softrnic_conf conf = { .name = "cap", .wire = "pcap", .rx_pcap = in_path };
+
+	ww_open(ww, &conf);
+}
+
+/* Polls until the condition holds, for a while. */
+#define poll_until(ww, condition)                                            \
+	do {                                                                 \
+		uint64_t end_ = softrnic_now_ns() + UINT64_C(10000000000);   \
+		while (!(condition)) {                                       \
+			if (softrnic_now_ns() > end_)                        \
+				fail_msg("not within 10 s: %s", #condition); \
+			softrnic_poll((ww)->poller);                         \
+		}                                                            \
+	} while (0)
+
+static void
+test_frames_of_a_file_arrive_whole_and_in_order(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	capture_of(500);
+	open_rx(&ww);
+	ww_post(&ww, 600);
+	dp_run(&ww.dp);
+	for (uint32_t i = 0; i < 500; i++)
+		ww_expect(&ww, length_of(i), i);
+	ww_expect_none(&ww);
+	assert_int_equal(dp_stats(&ww.dp).rx_packets, 500);
+	ww_close(&ww);
+}
+
+static void
+test_a_file_waits_for_receive_buffers(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	capture_of(300);
+	open_rx(&ww);
+	dp_run(&ww.dp);
+	ww_expect_none(&ww);
+	for (uint32_t i = 0; i < 300; i += 50) {
+		ww_post(&ww, 50);
+		dp_run(&ww.dp);
+		for (uint32_t k = i; k < i + 50; k++)
+			ww_expect(&ww, length_of(k), k);
+		ww_expect_none(&ww);
+	}
+	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 0);
+	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
+	ww_close(&ww);
+}
+
+static void
+test_the_link_goes_down_at_the_end_and_not_before(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	capture_of(3);
+	open_rx(&ww);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 0);
+	ww_post(&ww, 2);
+	usleep(200000);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 0);
+	assert_true(ww.dp.dev->port.link_up);
+	ww_post(&ww, 1);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+	for (uint32_t i = 0; i < 3; i++)
+		ww_expect(&ww, length_of(i), i);
+	ww_close(&ww);
+}
+
+/* What a port forwards of the last frames still gets out. */
+static void
+test_the_link_stays_while_frames_are_sent(void **state)
+{
+	struct softrnic_conf conf = {
+		.name = "cap", .wire = "pcap", .rx_pcap = in_path, .tx_pcap = out_path
+	};
+	struct ww ww;
+
+	(void)state;
+	capture_of(1);
+	ww_open(&ww, &conf);
+	ww_post(&ww, 1);
+	dp_run(&ww.dp);
+	ww_expect(&ww, length_of(0), 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		usleep(20000);
+		ww_send(&ww, 100, i);
+	}
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 0);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, 20);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	ww_close(&ww);
+}
+
+static void
+test_times_are_as_far_apart_as_in_the_capture(void **state)
+{
+	static const uint32_t ns[] = { 5, 6, 999999999, 1000 };
+	static const uint32_t seconds[] = { 1700000000, 1700000000, 1700000000, 1700000007 };
+	const uint32_t magics[] = { MAGIC_NS, MAGIC_US };
+	uint64_t time, first = 0;
+	uint32_t bytes, unit;
+	struct ww ww;
+	FILE *file;
+
+	(void)state;
+	for (uint32_t m = 0; m < 2; m++) {
+		unit = m == 0 ? 1 : 1000;
+		file = capture_begin(magics[m], ETHERNET);
+		for (uint32_t i = 0; i < 4; i++)
+			capture_add(file, seconds[i], ns[i] / unit, 60, 60, i);
+		fclose(file);
+		open_rx(&ww);
+		ww_post(&ww, 4);
+		dp_run(&ww.dp);
+		for (uint32_t i = 0; i < 4; i++) {
+			assert_non_null(ww_next(&ww, &bytes, &time));
+			if (i == 0)
+				first = time;
+			assert_int_equal(time - first,
+					 (seconds[i] - seconds[0]) * UINT64_C(1000000000) +
+						 ns[i] / unit * unit - ns[0] / unit * unit);
+		}
+		/* The device's own clock went on as ever. */
+		assert_true(ww.dp.dev->now < UINT64_C(7000000000));
+		ww_close(&ww);
+	}
+}
+
+/* Damage is counted, as what fails its FCS is on a cable, and the next frame comes. */
+static void
+test_frames_that_are_cut_short_or_too_long_are_errors(void **state)
+{
+	struct ww ww;
+	FILE *file;
+
+	(void)state;
+	file = capture_begin(MAGIC_NS, ETHERNET);
+	capture_add(file, 1, 0, 60, 61, 0);
+	capture_add(file, 1, 0, 0, 0, 1);
+	capture_add(file, 1, 0, 13, 13, 2);
+	capture_add(file, 1, 0, 1519, 1519, 3);
+	capture_add(file, 1, 0, 65535, 65535, 4);
+	capture_add(file, 1, 0, 1518, 1518, 5);
+	capture_add(file, 1, 0, 14, 14, 6);
+	fclose(file);
+	open_rx(&ww);
+	ww_post(&ww, 10);
+	dp_run(&ww.dp);
+	ww_expect(&ww, 1518, 5);
+	ww_expect(&ww, 14, 6);
+	ww_expect_none(&ww);
+	assert_int_equal(dp_stats(&ww.dp).rx_errors, 5);
+	assert_int_equal(ww.dp.dev->port.counters.rx_errors, 5);
+	assert_int_equal(dp_stats(&ww.dp).rx_packets, 2);
+	ww_close(&ww);
+}
+
+/* A file that breaks off: what is whole arrives, and the link goes down as at its end. */
+static void
+test_a_file_that_breaks_off_ends_there(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	capture_of(3);
+	assert_int_equal(truncate(in_path, sizeof(struct file_header) +
+						   3 * sizeof(struct record_header) + length_of(0) +
+						   length_of(1) + 10),
+			 0);
+	open_rx(&ww);
+	ww_post(&ww, 10);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	ww_expect(&ww, length_of(0), 0);
+	ww_expect(&ww, length_of(1), 1);
+	ww_expect_none(&ww);
+	ww_close(&ww);
+}
+
+/* Applications set promiscuous mode behind the start of their queues: no frame is lost to that. */
+static void
+test_a_frame_that_nobody_wants_waits_for_a_change_of_mind(void **state)
+{
+	static const struct dp_vport none = { 0 }, all = { .promisc_all = true };
+	struct ww ww;
+
+	(void)state;
+	capture_of(5);
+	open_rx(&ww);
+	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
+	ww_post(&ww, 10);
+	dp_run(&ww.dp);
+	ww_expect_none(&ww);
+	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
+	assert_int_equal(dp_vport_modify(&ww.dp, &all), 0);
+	dp_run(&ww.dp);
+	for (uint32_t i = 0; i < 5; i++)
+		ww_expect(&ww, length_of(i), i);
+	ww_close(&ww);
+}
+
+static void
+test_frames_that_nobody_wants_hold_a_file_up_only_once(void **state)
+{
+	static const struct dp_vport none = { 0 };
+	struct ww ww;
+
+	(void)state;
+	capture_of(5);
+	open_rx(&ww);
+	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
+	ww_post(&ww, 10);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 5);
+	ww_expect_none(&ww);
+	ww_close(&ww);
+}
+
+static void
+test_a_reset_takes_the_file_back_to_its_start(void **state)
+{
+	struct rnic_teardown_hca_in teardown_in = { 0 };
+	struct ww ww;
+
+	(void)state;
+	capture_of(4);
+	open_rx(&ww);
+	ww_post(&ww, 10);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	assert_int_equal(dp_command(&ww.dp, RNIC_CMD_TEARDOWN_HCA, 0, &teardown_in,
+				    sizeof(teardown_in), NULL, 0),
+			 0);
+	assert_false(ww.dp.dev->wire->is_up(ww.dp.dev));
+	assert_int_equal(softrnic_reset(ww.dp.dev), 0);
+	assert_true(ww.dp.dev->wire->is_up(ww.dp.dev));
+	ww_close(&ww);
+}
+
+/* ---- What is sent ---- */
+
+static void
+open_tx(struct ww *ww, const char *path)
+{
+	struct softrnic_conf conf = { .name = "cap", .wire = "pcap", .tx_pcap = path };
+
+	ww_open(ww, &conf);
+}
+
+static void
+check_file_header(FILE *file)
+{
+	struct file_header header;
+
+	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+	assert_int_equal(header.magic, MAGIC_NS);
+	assert_int_equal(header.major, 2);
+	assert_int_equal(header.minor, 4);
+	assert_int_equal(header.kind, ETHERNET);
+	assert_true(header.snaplen >= 65535);
+}
+
+static void
+check_record(FILE *file, uint32_t bytes, uint32_t number, uint64_t since_ns)
+{
+	uint8_t wanted[WW_FRAME_BYTES], got[WW_FRAME_BYTES];
+	struct record_header record;
+	struct timespec now;
+	uint64_t time;
+
+	assert_int_equal(fread(&record, sizeof(record), 1, file), 1);
+	assert_int_equal(record.captured, bytes);
+	assert_int_equal(record.length, bytes);
+	assert_int_equal(fread(got, bytes, 1, file), 1);
+	ww_frame(wanted, bytes, number);
+	assert_memory_equal(got, wanted, bytes);
+	clock_gettime(CLOCK_REALTIME, &now);
+	time = record.seconds * UINT64_C(1000000000) + record.fraction;
+	assert_true(record.fraction < 1000000000);
+	assert_true(time >= since_ns);
+	assert_true(time <= (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+}
+
+static uint64_t
+wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+test_what_is_sent_is_in_the_file_with_its_time(void **state)
+{
+	uint64_t start = wall_ns();
+	struct ww ww;
+	FILE *file;
+
+	(void)state;
+	open_tx(&ww, out_path);
+	for (uint32_t i = 0; i < 200; i++)
+		ww_send(&ww, length_of(i), i);
+	/* Errors are not in the file. */
+	ww_send(&ww, 13, 1000);
+	ww_send(&ww, 1519, 1001);
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 2);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, 200);
+	ww_close(&ww);
+	file = fopen(out_path, "r");
+	assert_non_null(file);
+	check_file_header(file);
+	for (uint32_t i = 0; i < 200; i++)
+		check_record(file, length_of(i), i, start);
+	assert_int_equal(fgetc(file), EOF);
+	fclose(file);
+}
+
+static void
+test_a_frame_of_many_pieces_is_one_record(void **state)
+{
+	struct ww ww;
+	FILE *file;
+
+	(void)state;
+	open_tx(&ww, out_path);
+	ww_frame(ww.out, 300, 9);
+	dp_wqe(&ww.sq, RNIC_WQE_SEND, 5, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&ww.sq, 2, ww.out, 1);
+	dp_wqe_data(&ww.sq, 3, ww.out + 1, 99);
+	dp_wqe_data(&ww.sq, 4, ww.out + 100, 200);
+	dp_sq_record(&ww.sq);
+	dp_sq_ring(&ww.sq);
+	dp_run(&ww.dp);
+	ww_close(&ww);
+	file = fopen(out_path, "r");
+	assert_non_null(file);
+	check_file_header(file);
+	check_record(file, 300, 9, 0);
+	fclose(file);
+}
+
+/* Who looks need not wait for the end. */
+static void
+test_a_quiet_wire_brings_its_file_up_to_date(void **state)
+{
+	struct stat st;
+	struct ww ww;
+
+	(void)state;
+	open_tx(&ww, out_path);
+	ww_send(&ww, 100, 0);
+	dp_run(&ww.dp);
+	assert_int_equal(stat(out_path, &st), 0);
+	assert_int_equal(st.st_size,
+			 sizeof(struct file_header) + sizeof(struct record_header) + 100);
+	ww_close(&ww);
+}
+
+static void
+test_a_file_that_cannot_be_written_counts_transmit_errors(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_tx(&ww, "/dev/full");
+	ww_send(&ww, 100, 0);
+	dp_run(&ww.dp);
+	ww_send(&ww, 100, 1);
+	ww_send(&ww, 100, 2);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, 1);
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 2);
+	assert_int_equal(ww.dp.dev->port.counters.tx_errors, 2);
+	ww_close(&ww);
+}
+
+/* ---- Refused ---- */
+
+static void
+refuse(struct softrnic_conf conf, int expected, const char *said)
+{
+	struct softrnic_poller *poller;
+	struct softrnic *dev;
+	FILE *stream = tmpfile();
+	char text[1024];
+	size_t n;
+
+	assert_non_null(stream);
+	conf.name = "cap";
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	rte_openlog_stream(stream);
+	assert_int_equal(softrnic_create(poller, &conf, &dev), expected);
+	rte_openlog_stream(NULL);
+	rewind(stream);
+	n = fread(text, 1, sizeof(text) - 1, stream);
+	text[n] = '\0';
+	fclose(stream);
+	if (strstr(text, said) == NULL)
+		fail_msg("\"%s\" is not in what was said: %s", said, text);
+	assert_int_equal(softrnic_poller_destroy(poller), 0);
+}
+
+#define REFUSE(expected, said, ...) refuse((struct softrnic_conf){ __VA_ARGS__ }, expected, said)
+
+static void
+test_what_cannot_be_is_refused_with_the_reason(void **state)
+{
+	char fifo[64];
+	FILE *file;
+
+	(void)state;
+	REFUSE(-EINVAL, "wants rx_pcap, tx_pcap", .wire = "pcap");
+	REFUSE(-EINVAL, "wants rx_pcap, tx_pcap", .wire = "pcap", .iface = "lo",
+	       .rx_pcap = in_path);
+	REFUSE(-EINVAL, "takes no \":\"", .wire = "pcap:file", .rx_pcap = in_path);
+	REFUSE(-EINVAL, "are of the wire \"pcap\"", .wire = "loop", .tx_pcap = out_path);
+	REFUSE(-ENOENT, "No such file", .wire = "pcap", .rx_pcap = "/nonexistent/in.pcap");
+	REFUSE(-ENOENT, "cannot write", .wire = "pcap", .tx_pcap = "/nonexistent/out.pcap");
+	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .rx_pcap = folder);
+	REFUSE(geteuid() == 0 ? -ENODEV : -EPERM, "no-such-iface", .wire = "pcap",
+	       .iface = "no-such-iface");
+	/* Without EAL there are no ethdevs. */
+	REFUSE(-ENOTSUP, "no EAL", .wire = "port:net_tap0");
+	REFUSE(-EINVAL, "wants the name of an ethdev", .wire = "port:");
+	REFUSE(-EINVAL, "\"port:ETHDEV\" and \"pcap\"", .wire = "cable");
+
+	file = fopen(in_path, "w");
+	fputs("this is no capture at all, nothing like it", file);
+	fclose(file);
+	REFUSE(-EINVAL, "no capture", .wire = "pcap", .rx_pcap = in_path);
+	fclose(capture_begin(MAGIC_NS, LINUX_SLL));
+	REFUSE(-EINVAL, "LINUX_SLL", .wire = "pcap", .rx_pcap = in_path);
+	capture_of(1);
+	REFUSE(-EINVAL, "read and written at once", .wire = "pcap", .rx_pcap = in_path,
+	       .tx_pcap = in_path);
+
+	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .rx_pcap = fifo);
+	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .tx_pcap = fifo);
+	unlink(fifo);
+}
+
+/* Refused for another reason, the file keeps what it has. */
+static void
+test_a_file_that_is_read_is_not_overwritten(void **state)
+{
+	struct stat before, after;
+
+	(void)state;
+	capture_of(10);
+	assert_int_equal(stat(in_path, &before), 0);
+	REFUSE(-EINVAL, "read and written at once", .wire = "pcap", .rx_pcap = in_path,
+	       .tx_pcap = in_path);
+	assert_int_equal(stat(in_path, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_of_a_file_arrive_whole_and_in_order),
+		cmocka_unit_test(test_a_file_waits_for_receive_buffers),
+		cmocka_unit_test(test_the_link_goes_down_at_the_end_and_not_before),
+		cmocka_unit_test(test_the_link_stays_while_frames_are_sent),
+		cmocka_unit_test(test_times_are_as_far_apart_as_in_the_capture),
+		cmocka_unit_test(test_frames_that_are_cut_short_or_too_long_are_errors),
+		cmocka_unit_test(test_a_file_that_breaks_off_ends_there),
+		cmocka_unit_test(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
+		cmocka_unit_test(test_frames_that_nobody_wants_hold_a_file_up_only_once),
+		cmocka_unit_test(test_a_reset_takes_the_file_back_to_its_start),
+		cmocka_unit_test(test_what_is_sent_is_in_the_file_with_its_time),
+		cmocka_unit_test(test_a_frame_of_many_pieces_is_one_record),
+		cmocka_unit_test(test_a_quiet_wire_brings_its_file_up_to_date),
+		cmocka_unit_test(test_a_file_that_cannot_be_written_counts_transmit_errors),
+		cmocka_unit_test(test_what_cannot_be_is_refused_with_the_reason),
+		cmocka_unit_test(test_a_file_that_is_read_is_not_overwritten),
+	};
+
+	return cmocka_run_group_tests_name("wire_pcap", tests, setup, teardown);
+}

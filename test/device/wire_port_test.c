@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The wire through another ethdev: a net_ring, whose other ends the test holds. What comes out of the device is in
+ * `from_device`, what goes into it through `to_device`.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <ethdev_driver.h>
+#include <rte_bus_vdev.h>
+#include <rte_eal.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "wire_world.h"
+
+#define ETHDEV	 "net_ring_cable"
+#define RING	 64
+#define RING_MAX (RING - 1)
+#define PENDING	 32 /* frames that the wire keeps for a full ethdev */
+
+static struct rte_ring *to_device, *from_device;
+static struct rte_mempool *pool;
+
+static uint16_t
+ethdev_make(void)
+{
+	int id = rte_eth_from_rings("cable", &to_device, 1, &from_device, 1, 0);
+
+	assert_true(id >= 0);
+	return (uint16_t)id;
+}
+
+static void
+ethdev_end(void)
+{
+	assert_int_equal(rte_vdev_uninit(ETHDEV), 0);
+}
+
+static unsigned int
+free_ports(void)
+{
+	unsigned int count = 0;
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV(id)
+		count++;
+	return count;
+}
+
+static void
+count_wire_pool(struct rte_mempool *mp, void *arg)
+{
+	*(unsigned int *)arg += strncmp(mp->name, "softrnic-", 9) == 0;
+}
+
+static unsigned int
+wire_pools(void)
+{
+	unsigned int count = 0;
+
+	rte_mempool_walk(count_wire_pool, &count);
+	return count;
+}
+
+static struct rte_mbuf *
+mbuf_of(uint32_t bytes, uint32_t number)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(mbuf);
+	ww_frame((uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)bytes), bytes, number);
+	return mbuf;
+}
+
+static void
+put(struct rte_mbuf *mbuf)
+{
+	assert_int_equal(rte_ring_enqueue(to_device, mbuf), 0);
+}
+
+/* The next frame that came out is that one. */
+static void
+take(uint32_t bytes, uint32_t number)
+{
+	uint8_t wanted[WW_FRAME_BYTES];
+	struct rte_mbuf *mbuf = NULL;
+
+	if (rte_ring_dequeue(from_device, (void **)&mbuf) != 0)
+		fail_msg("frame %u did not come out", number);
+	ww_frame(wanted, bytes, number);
+	assert_int_equal(rte_pktmbuf_pkt_len(mbuf), bytes);
+	assert_int_equal(rte_pktmbuf_data_len(mbuf), bytes);
+	assert_memory_equal(rte_pktmbuf_mtod(mbuf, void *), wanted, bytes);
+	rte_pktmbuf_free(mbuf);
+}
+
+static void
+take_none(void)
+{
+	assert_int_equal(rte_ring_count(from_device), 0);
+}
+
+static void
+open_wire(struct ww *ww)
+{
+	struct softrnic_conf conf = { .name = "wired", .wire = "port:" ETHDEV };
+
+	ww_open(ww, &conf);
+}
+
+static void
+wait_for_link(struct ww *ww, bool up)
+{
+	uint64_t end = softrnic_now_ns() + UINT64_C(10000000000);
+
+	for (;;) {
+		bool is;
+
+		softrnic_lock(ww->poller);
+		is = ww->dp.dev->port.link_up;
+		softrnic_unlock(ww->poller);
+		if (is == up)
+			return;
+		if (softrnic_now_ns() > end)
+			fail_msg("the link does not go %s", up ? "up" : "down");
+		usleep(1000);
+		softrnic_poll(ww->poller);
+	}
+}
+
+static void
+pass_both_ways(struct ww *ww)
+{
+	ww_post(ww, 2);
+	put(mbuf_of(60, 1));
+	put(mbuf_of(1514, 2));
+	dp_run(&ww->dp);
+	ww_expect(ww, 60, 1);
+	ww_expect(ww, 1514, 2);
+	ww_expect_none(ww);
+	ww_send(ww, 60, 3);
+	ww_send(ww, 1514, 4);
+	take(60, 3);
+	take(1514, 4);
+	take_none();
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	ethdev_make();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	ethdev_end();
+	assert_int_equal(rte_ring_count(to_device), 0);
+	assert_int_equal(rte_ring_count(from_device), 0);
+	/* All mbufs are back, the wire's with their pool. */
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	assert_int_equal(wire_pools(), 0);
+	return 0;
+}
+
+static void
+test_frames_pass_both_ways_whole_and_in_order(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	for (uint32_t round = 0; round < 20; round++) {
+		ww_post(&ww, 50);
+		for (uint32_t i = 0; i < 50; i++)
+			put(mbuf_of(60 + i * 29, round * 50 + i));
+		dp_run(&ww.dp);
+		for (uint32_t i = 0; i < 50; i++)
+			ww_expect(&ww, 60 + i * 29, round * 50 + i);
+		for (uint32_t i = 0; i < 50; i++)
+			ww_send(&ww, 60 + i * 29, round * 50 + i);
+		for (uint32_t i = 0; i < 50; i++)
+			take(60 + i * 29, round * 50 + i);
+	}
+	take_none();
+	assert_int_equal(dp_stats(&ww.dp).rx_packets, 1000);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, 1000);
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 0);
+	ww_close(&ww);
+}
+
+/* Nobody else's: not among the ports that an application finds, and given back at the end. */
+static void
+test_the_ethdev_is_ours_until_the_end(void **state)
+{
+	struct rte_eth_dev_owner owner;
+	struct rte_eth_conf conf = { 0 };
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(free_ports(), 1);
+	open_wire(&ww);
+	assert_int_equal(free_ports(), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
+	assert_string_equal(owner.name, "softrnic wired");
+	assert_int_equal(rte_eth_promiscuous_get(id), 1);
+	ww_close(&ww);
+	assert_int_equal(free_ports(), 1);
+	/* Stopped, or this would be refused. */
+	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), 0);
+}
+
+static void
+refuse(int expected)
+{
+	struct softrnic_conf conf = { .name = "wired", .wire = "port:" ETHDEV };
+	struct softrnic_poller *poller;
+	struct softrnic *dev;
+
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	assert_int_equal(softrnic_create(poller, &conf, &dev), expected);
+	assert_int_equal(softrnic_poller_destroy(poller), 0);
+}
+
+static void
+test_an_ethdev_that_somebody_else_has_is_refused(void **state)
+{
+	struct rte_eth_dev_owner owner = { .name = "another" };
+	struct rte_eth_conf conf = { 0 };
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	assert_int_equal(rte_eth_dev_owner_new(&owner.id), 0);
+	assert_int_equal(rte_eth_dev_owner_set(id, &owner), 0);
+	refuse(-EPERM);
+	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
+	assert_string_equal(owner.name, "another");
+	assert_int_equal(rte_eth_dev_owner_unset(id, owner.id), 0);
+	/* In use by the application. */
+	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(id, 0, 64, 0, NULL, pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(id, 0, 64, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(id), 0);
+	refuse(-EBUSY);
+	assert_int_equal(free_ports(), 1);
+	assert_int_equal(rte_eth_dev_stop(id), 0);
+}
+
+/* The ring and a burst more; then each frame is an error of the port, and none of those before is lost. */
+static void
+test_what_a_full_ethdev_does_not_take_is_counted(void **state)
+{
+	const uint32_t taken = RING_MAX + PENDING;
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	for (uint32_t i = 0; i < 150; i++)
+		ww_send(&ww, 60, i);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, taken);
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 150 - taken);
+	assert_int_equal(ww.dp.dev->port.counters.tx_errors, 150 - taken);
+	for (uint32_t i = 0; i < RING_MAX; i++)
+		take(60, i);
+	dp_run(&ww.dp);
+	for (uint32_t i = RING_MAX; i < taken; i++)
+		take(60, i);
+	take_none();
+	ww_send(&ww, 60, 7);
+	take(60, 7);
+	assert_int_equal(dp_stats(&ww.dp).tx_packets, taken + 1);
+	ww_close(&ww);
+}
+
+static void
+test_the_link_follows_the_ethdevs(void **state)
+{
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	wait_for_link(&ww, true);
+	ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+	assert_int_equal(rte_eth_dev_set_link_down(id), 0);
+	wait_for_link(&ww, false);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+	ww_send(&ww, 60, 1);
+	take_none();
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 1);
+	assert_int_equal(rte_eth_dev_set_link_up(id), 0);
+	wait_for_link(&ww, true);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_ACTIVE), 1);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+static struct rte_mbuf *
+mbuf_of_segments(uint32_t count, uint32_t bytes, uint32_t number)
+{
+	uint8_t frame[WW_FRAME_BYTES];
+	struct rte_mbuf *head = NULL, *mbuf;
+
+	ww_frame(frame, count * bytes, number);
+	for (uint32_t i = 0; i < count; i++) {
+		mbuf = rte_pktmbuf_alloc(pool);
+		assert_non_null(mbuf);
+		memcpy(rte_pktmbuf_append(mbuf, (uint16_t)bytes), frame + i * bytes, bytes);
+		if (head == NULL)
+			head = mbuf;
+		else
+			assert_int_equal(rte_pktmbuf_chain(head, mbuf), 0);
+	}
+	return head;
+}
+
+static void
+test_frames_that_no_port_would_take_are_errors(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	ww_post(&ww, 10);
+	put(mbuf_of(0, 0));
+	put(mbuf_of(13, 1));
+	put(mbuf_of(1519, 2));
+	put(mbuf_of_segments(SOFTRNIC_FRAME_PIECES + 1, 2, 3));
+	put(mbuf_of_segments(SOFTRNIC_FRAME_PIECES, 2, 4));
+	put(mbuf_of_segments(3, 100, 5));
+	put(mbuf_of(1518, 6));
+	dp_run(&ww.dp);
+	ww_expect(&ww, SOFTRNIC_FRAME_PIECES * 2, 4);
+	ww_expect(&ww, 300, 5);
+	ww_expect(&ww, 1518, 6);
+	ww_expect_none(&ww);
+	assert_int_equal(dp_stats(&ww.dp).rx_errors, 4);
+	assert_int_equal(ww.dp.dev->port.counters.rx_errors, 4);
+	ww_close(&ww);
+}
+
+/* As any card does: a frame that finds no buffer is lost, and counted. */
+static void
+test_a_frame_without_a_buffer_is_lost_and_counted(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	ww_post(&ww, 1);
+	put(mbuf_of(60, 0));
+	put(mbuf_of(60, 1));
+	dp_run(&ww.dp);
+	ww_expect(&ww, 60, 0);
+	ww_expect_none(&ww);
+	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 1);
+	ww_close(&ww);
+}
+
+static void
+test_an_ethdev_that_comes_later_is_taken(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	ethdev_end();
+	open_wire(&ww);
+	assert_false(ww.dp.dev->port.link_up);
+	ww_send(&ww, 60, 1);
+	assert_int_equal(dp_stats(&ww.dp).tx_errors, 1);
+	ethdev_make();
+	wait_for_link(&ww, true);
+	assert_int_equal(free_ports(), 0);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+static void
+test_an_ethdev_goes_and_comes_again(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	for (uint32_t i = 0; i < 3; i++) {
+		pass_both_ways(&ww);
+		ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+		ethdev_end();
+		/* At once, before anybody else could have its number. */
+		assert_false(ww.dp.dev->port.link_up);
+		assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+		ww_send(&ww, 60, 1);
+		take_none();
+		ethdev_make();
+		wait_for_link(&ww, true);
+	}
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+/* The other order of ends: the ethdev is still there when the device goes, or not. */
+static void
+test_a_device_may_end_without_its_ethdev(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	ethdev_end();
+	ww_close(&ww);
+	ethdev_make();
+	open_wire(&ww);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+/* The event of hardware that was pulled out: the wire closes the ethdev, as its owner. */
+static void
+test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
+{
+	uint64_t end = softrnic_now_ns() + UINT64_C(10000000000);
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	rte_eth_dev_callback_process(&rte_eth_devices[id], RTE_ETH_EVENT_INTR_RMV, NULL);
+	assert_false(ww.dp.dev->port.link_up);
+	while (rte_eth_dev_is_valid_port(id)) {
+		assert_true(softrnic_now_ns() < end);
+		usleep(1000);
+	}
+	ethdev_end();
+	ethdev_make();
+	wait_for_link(&ww, true);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+/* Mbufs that the other side still has outlive the wire; the next one on the same ethdev finds their pool. */
+static void
+test_mbufs_that_are_still_out_keep_their_pool(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	ww_send(&ww, 100, 1);
+	ww_close(&ww);
+	assert_int_equal(wire_pools(), 1);
+	open_wire(&ww);
+	assert_int_equal(wire_pools(), 1);
+	ww_send(&ww, 100, 2);
+	take(100, 1);
+	take(100, 2);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_frames_pass_both_ways_whole_and_in_order),
+		TEST(test_the_ethdev_is_ours_until_the_end),
+		TEST(test_an_ethdev_that_somebody_else_has_is_refused),
+		TEST(test_what_a_full_ethdev_does_not_take_is_counted),
+		TEST(test_the_link_follows_the_ethdevs),
+		TEST(test_frames_that_no_port_would_take_are_errors),
+		TEST(test_a_frame_without_a_buffer_is_lost_and_counted),
+		TEST(test_an_ethdev_that_comes_later_is_taken),
+		TEST(test_an_ethdev_goes_and_comes_again),
+		TEST(test_a_device_may_end_without_its_ethdev),
+		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
+		TEST(test_mbufs_that_are_still_out_keep_their_pool),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests_name("wire_port", tests, NULL, NULL);
+}
+
+int
+main(void)
+{
+	char prefix[64];
+	char *argv[] = { (char *)(uintptr_t) "wire_port",
+			 (char *)(uintptr_t) "--lcores=0@(0-1)",
+			 (char *)(uintptr_t) "--no-pci",
+			 (char *)(uintptr_t) "--no-telemetry",
+			 (char *)(uintptr_t) "--no-huge",
+			 (char *)(uintptr_t) "-m128",
+			 (char *)(uintptr_t) "--log-level=lib.*:4",
+			 prefix,
+			 NULL };
+	int failed;
+
+	snprintf(prefix, sizeof(prefix), "--file-prefix=rnic-wire-port-%d", (int)getpid());
+	if (rte_eal_init((int)(sizeof(argv) / sizeof(argv[0])) - 1, argv) < 0)
+		return 1;
+	to_device = rte_ring_create("to", RING, 0, 0);
+	from_device = rte_ring_create("from", RING, 0, 0);
+	pool = rte_pktmbuf_pool_create("test", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	if (to_device == NULL || from_device == NULL || pool == NULL)
+		return 1;
+	failed = run();
+	rte_eal_cleanup();
+	return failed;
+}
