@@ -45,7 +45,7 @@ class Testpmd:
     count = 0
 
     def __init__(self, vdevs, eal=("--no-huge", "-m", "512"), args=(), user=None, mbufs=8192,
-                 link_events=False, telemetry=False):
+                 link_events=False, telemetry=False, within=()):
         Testpmd.count += 1
         self.prefix = f"rnic-e2e-{os.getpid()}-{Testpmd.count}"
         if user is None and not os.access(plugin(), os.R_OK):
@@ -69,7 +69,8 @@ class Testpmd:
             eal = [*eal, *self._huge_dir()]
         runtime = os.path.join(self.folder, "run")
         os.makedirs(runtime, exist_ok=True)
-        command += ["dpdk-testpmd", "-l", two_cpus(), "-d", library, "--no-pci",
+        # within: a command that has it run somewhere else, e.g. in a network namespace
+        command += [*within, "dpdk-testpmd", "-l", two_cpus(), "-d", library, "--no-pci",
                     "--telemetry" if telemetry else "--no-telemetry", f"--file-prefix={self.prefix}", *eal]
         for vdev in vdevs:
             command += ["--vdev", vdev]

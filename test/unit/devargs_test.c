@@ -56,6 +56,15 @@ test_every_key(void **state)
 	assert_int_equal(rnic_devargs_parse("d", "socket=/run/softrnic/a.sock,bf=1", &args), 0);
 	assert_string_equal(args.socket, "/run/softrnic/a.sock");
 	assert_true(args.bf);
+	assert_int_equal(rnic_devargs_parse("d", "wire=port:0000:01:00.0", &args), 0);
+	assert_string_equal(args.wire, "port:0000:01:00.0");
+	assert_string_equal(args.rx_pcap, "");
+	assert_int_equal(
+		rnic_devargs_parse("d", "wire=pcap,rx_pcap=a,tx_pcap=/b/c,iface=eth0", &args), 0);
+	assert_string_equal(args.wire, "pcap");
+	assert_string_equal(args.rx_pcap, "a");
+	assert_string_equal(args.tx_pcap, "/b/c");
+	assert_string_equal(args.iface, "eth0");
 	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
 	assert_int_equal(args.poll_core, -1);
 	assert_false(args.bf);
@@ -145,13 +154,20 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "wire=", "wire=" },
 		{ "wire=tap", "wire=tap" },
 		{ "wire=pair:", "wire=pair:" },
+		{ "wire=port:", "wire=port:" },
+		{ "wire=port:net_rnic1", "wire=port:net_rnic1" },
+		{ "wire=pcap:", "wire=pcap:" },
+		{ "rx_pcap=", "rx_pcap=" },
+		{ "tx_pcap=", "tx_pcap=" },
+		{ "iface=", "iface=" },
 		{ "wire=pair:"
 		  "0123456789012345678901234567890123456789012345678901234567890123456789",
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket", "wire", "drop", "dup", "reorder", "corrupt",
-					    "seed",   "poll", "bf",   "mac", "ip" };
+	static const char *const keys[] = { "socket", "wire", "rx_pcap", "tx_pcap", "iface",
+					    "drop",   "dup",  "reorder", "corrupt", "seed",
+					    "poll",   "bf",   "mac",	 "ip" };
 	char said[1024];
 	size_t i, k;
 
@@ -170,9 +186,10 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 static void
 test_a_socket_excludes_what_is_the_embedded_devices(void **state)
 {
-	static const char *const with[] = { "wire=loop", "wire=pair:a", "drop=1",
-					    "dup=0",	 "reorder=1",	"corrupt=1",
-					    "seed=1",	 "poll=thread", "mac=02:00:00:00:00:01" };
+	static const char *const with[] = {
+		"wire=loop", "wire=pair:a", "drop=1", "rx_pcap=a",   "dup=0",
+		"reorder=1", "corrupt=1",   "seed=1", "poll=thread", "mac=02:00:00:00:00:01"
+	};
 	char text[256], key[32], said[1024];
 	size_t i;
 	int order;

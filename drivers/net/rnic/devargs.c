@@ -46,11 +46,23 @@ set_socket(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 {
+	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
+
 	(void)offset;
-	if (strcmp(value, "loop") != 0 && (strncmp(value, "pair:", 5) != 0 || value[5] == '\0' ||
-					   strlen(value) >= sizeof(args->wire)))
+	/* A port on the same device thread would wait for itself when it registers memory: a pair does that job. */
+	if (strlen(value) >= sizeof(args->wire) || strncmp(value, "port:net_rnic", 13) == 0 ||
+	    (named ? value[5] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0))
 		return -EINVAL;
 	memcpy(args->wire, value, strlen(value) + 1);
+	return 0;
+}
+
+static int
+set_path(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	if (value[0] == '\0' || strlen(value) >= RNIC_PATH_BYTES)
+		return -EINVAL;
+	memcpy((char *)args + offset, value, strlen(value) + 1);
 	return 0;
 }
 
@@ -156,7 +168,13 @@ static const struct devarg {
 	bool everywhere; /* else it makes the embedded device what it is, which socket= excludes */
 } devargs[] = {
 	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
-	{ "wire", "loop or pair:NAME", set_wire, 0 },
+	{ "wire", "loop, pair:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
+	{ "rx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
+	  offsetof(struct rnic_devargs, rx_pcap) },
+	{ "tx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
+	  offsetof(struct rnic_devargs, tx_pcap) },
+	{ "iface", "the name of a network interface", set_path,
+	  offsetof(struct rnic_devargs, iface) },
 	{ "drop", "0 to 1000000 (parts per million)", set_ppm,
 	  offsetof(struct rnic_devargs, drop) },
 	{ "dup", "0 to 1000000 (parts per million)", set_ppm, offsetof(struct rnic_devargs, dup) },
@@ -173,7 +191,8 @@ static const struct devarg {
 };
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
-#define VALID_KEYS "socket wire drop dup reorder corrupt seed poll bf inline mac ip"
+#define VALID_KEYS \
+	"socket wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
 
 struct parse {
 	const char *device;

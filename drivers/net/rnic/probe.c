@@ -88,7 +88,10 @@ static struct rte_vdev_driver rnic_vdev_driver = {
 };
 
 RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
-					"wire=loop|pair:<name> "
+					"wire=loop|pair:<name>|port:<ethdev>|pcap "
+					"rx_pcap=<path> "
+					"tx_pcap=<path> "
+					"iface=<interface> "
 					"drop=<ppm> "
 					"dup=<ppm> "
 					"reorder=<ppm> "

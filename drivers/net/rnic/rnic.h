@@ -33,9 +33,12 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 #define RNIC_PORT_COUNTERS 12 /* of the vport's frames, as in `ethtool -S` */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
+#define RNIC_PATH_BYTES 256
 struct rnic_devargs {
 	char socket[108]; /* socket=: of a vfio-user server; empty: the embedded device */
-	char wire[64];	  /* "loop", "pair:NAME" */
+	char wire[64];	  /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
+	/* of wire=pcap; empty: not given */
+	char rx_pcap[RNIC_PATH_BYTES], tx_pcap[RNIC_PATH_BYTES], iface[RNIC_PATH_BYTES];
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */

@@ -181,12 +181,21 @@ static const struct rnic_access_ops direct_ops = {
 	.hangup_fd = direct_hangup_fd,
 };
 
+static const char *
+unless_empty(const char *text)
+{
+	return text[0] != '\0' ? text : NULL;
+}
+
 static int
 create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 {
 	struct softrnic_conf conf = {
 		.name = direct->name,
-		.wire = args->wire[0] != '\0' ? args->wire : NULL,
+		.wire = unless_empty(args->wire),
+		.rx_pcap = unless_empty(args->rx_pcap),
+		.tx_pcap = unless_empty(args->tx_pcap),
+		.iface = unless_empty(args->iface),
 		.seed = args->seed,
 		.drop_ppm = args->drop,
 		.dup_ppm = args->dup,
