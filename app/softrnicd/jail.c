@@ -78,7 +78,7 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(restart_syscall) },
 	/* eventfds of clients, which it signals and never blocks */
 	{ CALL(io_submit) },
-	/* timers, messages to people, the lock files' text */
+	/* timers, messages to people, the lock files' text, captures */
 	{ CALL(read) },
 	{ CALL(write) },
 	{ CALL(pwrite64) },
@@ -108,6 +108,8 @@ static const struct jail_call jail_calls[] = {
 
 /* Only under Landlock, which says where. */
 static const struct jail_call jail_unlink = { CALL(unlink) };
+/* Only with captures to receive, which each client has from the start. */
+static const struct jail_call jail_lseek = { CALL(lseek) };
 
 void
 jail_limits(unsigned int ndevices)
@@ -225,8 +227,9 @@ jail_permit(scmp_filter_ctx filter, const struct jail_call *call)
 
 /* A call that is not on the list fails with EPERM: the C library copes, and so does who calls it. */
 static int
-jail_restrict_calls(bool may_unlink)
+jail_restrict_calls(const struct options *options, bool may_unlink)
 {
+	bool may_lseek = false;
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	unsigned int i, count = 0;
 	int rc = 0;
@@ -241,6 +244,12 @@ jail_restrict_calls(bool may_unlink)
 	}
 	if (rc == 0 && may_unlink && jail_unlink.number >= 0) {
 		rc = jail_permit(filter, &jail_unlink);
+		count++;
+	}
+	for (i = 0; i < options->ndevices; i++)
+		may_lseek = may_lseek || options->devices[i].conf.rx_pcap != NULL;
+	if (rc == 0 && may_lseek) {
+		rc = jail_permit(filter, &jail_lseek);
 		count++;
 	}
 	/* For all threads there are. */
@@ -282,7 +291,7 @@ jail_enter(const struct options *options, int (*start_threads)(void))
 		rc = start_threads();
 		if (rc != 0)
 			return rc;
-		rc = jail_restrict_calls(landlocked);
+		rc = jail_restrict_calls(options, landlocked);
 		if (rc != 0)
 			log_error("cannot restrict system calls by seccomp: %s", strerror(-rc));
 	}

@@ -24,6 +24,10 @@ static const char help[] =
 	"      socket=PATH         default DIR/NAME.sock; a name without '/' lies in DIR\n"
 	"      wire=loop           what is sent comes back (default)\n"
 	"      wire=pair:NAME      a cable to the other device with the same pair NAME\n"
+	"      wire=pcap           captures, by libpcap:\n"
+	"      rx_pcap=FILE        what is received: FILE, as fast as there are buffers, then the\n"
+	"                          link goes down; each client has it from the start\n"
+	"      tx_pcap=FILE        where to write what is sent\n"
 	"      mac=xx:xx:xx:xx:xx:xx   default: made up from the name and the process\n"
 	"      id=VVVV:DDDD        PCI vendor and device in hex; default 15b3:1017 (ConnectX-5),\n"
 	"                          15b3:1018 is its virtual function\n"
@@ -41,6 +45,7 @@ static const char help[] =
 	"  softrnicd\n"
 	"  softrnicd --device name=a,wire=pair:cable --device name=b,wire=pair:cable\n"
 	"  softrnicd --dir ./sockets --device mac=02:00:00:00:00:01,drop=1000,seed=7\n"
+	"  softrnicd --device wire=pcap,rx_pcap=in.pcap,tx_pcap=out.pcap\n"
 	"  dpdk-testpmd --vdev=net_rnic0,socket=$XDG_RUNTIME_DIR/softrnic/rnic0.sock -- -i\n";
 
 static int __attribute__((format(printf, 1, 2))) usage_error(const char *format, ...)
@@ -103,10 +108,39 @@ parse_socket(struct device_options *device, const char *value)
 static int
 parse_wire(struct device_options *device, const char *value)
 {
-	if (strcmp(value, "loop") != 0 && (strncmp(value, "pair:", 5) != 0 || value[5] == '\0'))
+	bool pair = strncmp(value, "pair:", 5) == 0 && value[5] != '\0';
+
+	if (!pair && strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
 		return -EINVAL;
 	return parse_text(value, device->wire, sizeof(device->wire));
 }
+
+static int
+parse_rx_pcap(struct device_options *device, const char *value)
+{
+	device->conf.rx_pcap = device->rx_pcap;
+	return parse_text(value, device->rx_pcap, sizeof(device->rx_pcap));
+}
+
+static int
+parse_tx_pcap(struct device_options *device, const char *value)
+{
+	device->conf.tx_pcap = device->tx_pcap;
+	return parse_text(value, device->tx_pcap, sizeof(device->tx_pcap));
+}
+
+/* The process gives up its way to what these would need. */
+static int
+parse_nothing(struct device_options *device, const char *value)
+{
+	(void)device;
+	(void)value;
+	return -EINVAL;
+}
+
+#define IN_THE_PROCESS                                                                  \
+	"belongs to ports on the software RNIC in their own process (--vdev=net_rnic0," \
+	"wire=...), as this one is jailed"
 
 static int
 parse_mac(struct device_options *device, const char *value)
@@ -197,7 +231,10 @@ static const struct {
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
-	{ "wire", parse_wire, "loop or pair:NAME" },
+	{ "wire", parse_wire, "loop, pair:NAME or pcap; port:ETHDEV " IN_THE_PROCESS },
+	{ "rx_pcap", parse_rx_pcap, "a path of 1 to 255 bytes" },
+	{ "tx_pcap", parse_tx_pcap, "a path of 1 to 255 bytes" },
+	{ "iface", parse_nothing, "rx_pcap= or tx_pcap=; iface= " IN_THE_PROCESS },
 	{ "mac", parse_mac, "xx:xx:xx:xx:xx:xx, no group address" },
 	{ "id", parse_id, "VVVV:DDDD in hex, such as 15b3:1017" },
 	{ "drop", parse_drop, "parts per million, 0 to 1000000" },
@@ -214,8 +251,10 @@ unknown_key(const char *key)
 	char list[160] = "";
 	size_t i, at = 0;
 
-	for (i = 0; i < COUNT(keys); i++)
-		at += snprintf(list + at, sizeof(list) - at, " %s", keys[i].name);
+	for (i = 0; i < COUNT(keys); i++) {
+		if (keys[i].parse != parse_nothing)
+			at += snprintf(list + at, sizeof(list) - at, " %s", keys[i].name);
+	}
 	return usage_error("--device: unknown key \"%s\"; there are%s", key, list);
 }
 

@@ -27,8 +27,9 @@ struct device_options {
 	char name[SOFTRNIC_NAME_BYTES];
 	char socket[SOCKET_PATH_BYTES]; /* empty: the folder's NAME.sock */
 	char wire[80];
+	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
 	struct pci_identity id;
-	struct softrnic_conf conf; /* name and wire point into this struct */
+	struct softrnic_conf conf; /* its strings are this struct's */
 };
 
 struct options {
