@@ -8,20 +8,25 @@
  * A sanitizer's runtime needs what the jail denies (it opens files, and its leak check traces the process), so
  * sanitized builds give up their privileges but go without the list of calls.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/landlock.h>
+#include <linux/sockios.h>
 #include <seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "eal.h"
 #include "jail.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -41,8 +46,12 @@
  */
 #define JAIL_DEVICE_FDS (SOFTRNIC_MSIX_VECTORS + 512)
 #define JAIL_BASE_FDS	64
+#define JAIL_EAL_FDS	512 /* memory, ethdevs */
 
-#define ARGUMENT_MAX 4 /* permitted values of one argument */
+#define ARGUMENT_MAX	  4 /* permitted values of one argument */
+#define JAIL_DRIVER_CALLS 3
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct jail_call {
 	int number;
@@ -111,10 +120,36 @@ static const struct jail_call jail_unlink = { CALL(unlink) };
 /* Only with captures to receive, which each client has from the start. */
 static const struct jail_call jail_lseek = { CALL(lseek) };
 
+/* Only with EAL: its interrupt thread makes its epoll set anew whenever there is a new source. */
+static const struct jail_call jail_eal_calls[] = {
+#ifdef __NR_epoll_create
+	{ CALL(epoll_create) },
+#endif
+	{ CALL(epoll_create1) },
+};
+
+/*
+ * Only with an ethdev of that driver: what its bursts and its link are made of. net_af_packet waits for a full ring by
+ * poll(), which is not permitted: so that it returns, and nobody's device has to wait.
+ */
+static const struct jail_driver {
+	const char *name;
+	struct jail_call calls[JAIL_DRIVER_CALLS];
+} jail_drivers[] = {
+	{ "net_af_packet", { { CALL(sendto) }, { CALL(ioctl), ONE_OF, 1, 1, { SIOCGIFFLAGS } } } },
+	{ "net_tap",
+	  { { CALL(readv) }, { CALL(writev) }, { CALL(ioctl), ONE_OF, 1, 1, { SIOCGIFFLAGS } } } },
+	{ "net_pcap", { { 0 } } },
+	{ "net_ring", { { 0 } } },
+	{ "net_null", { { 0 } } },
+};
+
 void
-jail_limits(unsigned int ndevices)
+jail_limits(const struct options *options)
 {
-	rlim_t want = JAIL_BASE_FDS + (rlim_t)ndevices * JAIL_DEVICE_FDS;
+	unsigned int ndevices = options->ndevices;
+	rlim_t want = JAIL_BASE_FDS + (rlim_t)ndevices * JAIL_DEVICE_FDS +
+		      (eal_wanted(options) ? JAIL_EAL_FDS : 0);
 	struct rlimit none = { 0, 0 }, files;
 
 	setrlimit(RLIMIT_CORE, &none);
@@ -132,12 +167,13 @@ jail_limits(unsigned int ndevices)
 /* ---- Privileges ---- */
 
 static int
-jail_drop_capabilities(void)
+jail_drop_capabilities(void *unused)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 	int capability;
 
+	(void)unused;
 	/* Without the privilege to drop them from the bounding set, there are none to gain either. */
 	for (capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
 		prctl(PR_CAPBSET_DROP, capability);
@@ -145,6 +181,52 @@ jail_drop_capabilities(void)
 	if (syscall(SYS_capset, &header, none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return 0;
+}
+
+/* Of a thread: has it any, or may it gain any? */
+static bool
+jail_has_capabilities(const char *thread)
+{
+	static const char *const sets[] = { "CapInh:", "CapPrm:", "CapEff:", "CapAmb:" };
+	char path[64], line[128];
+	bool has = false;
+	unsigned int i;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", thread);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return errno != ENOENT;
+	while (fgets(line, sizeof(line), file) != NULL) {
+		for (i = 0; i < COUNT(sets); i++) {
+			if (strncmp(line, sets[i], strlen(sets[i])) == 0)
+				has = has || strtoull(line + strlen(sets[i]), NULL, 16) != 0;
+		}
+	}
+	fclose(file);
+	return has;
+}
+
+/* Each thread has its own capabilities, and a driver may have made some that we do not know. */
+static int
+jail_check_threads(void)
+{
+	const struct dirent *thread;
+	DIR *dir = opendir("/proc/self/task");
+	int rc = 0;
+
+	if (dir == NULL)
+		return -errno;
+	while (rc == 0 && (thread = readdir(dir)) != NULL) {
+		if (thread->d_name[0] == '.' || !jail_has_capabilities(thread->d_name))
+			continue;
+		log_error("thread %s, of an ethdev's driver, keeps its privileges: such an ethdev "
+			  "belongs to a process of its own (net_rnic with wire=port:)",
+			  thread->d_name);
+		rc = -EPERM;
+	}
+	closedir(dir);
+	return rc;
 }
 
 /* ---- Files, by Landlock ---- */
@@ -182,6 +264,12 @@ landlock_permit_removal(int ruleset, const char *socket)
 	return rc;
 }
 
+static int
+landlock_restrict(void *ruleset)
+{
+	return syscall(SYS_landlock_restrict_self, *(int *)ruleset, 0) != 0 ? -errno : 0;
+}
+
 /* @return -ENOSYS or -EOPNOTSUPP: this kernel has no Landlock. */
 static int
 jail_restrict_files(const struct options *options)
@@ -195,8 +283,8 @@ jail_restrict_files(const struct options *options)
 		return -errno;
 	for (i = 0; i < options->ndevices && rc == 0; i++)
 		rc = landlock_permit_removal(ruleset, options->devices[i].socket);
-	if (rc == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
-		rc = -errno;
+	if (rc == 0)
+		rc = eal_in_threads(options, landlock_restrict, &ruleset);
 	close(ruleset);
 	return rc;
 }
@@ -225,33 +313,92 @@ jail_permit(scmp_filter_ctx filter, const struct jail_call *call)
 	}
 }
 
+static int
+jail_permit_all(scmp_filter_ctx filter, const struct jail_call *calls, unsigned int count,
+		unsigned int *permitted)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < count && calls[i].name != NULL && rc == 0; i++) {
+		if (calls[i].number < 0)
+			continue; /* this architecture has another one for it */
+		rc = jail_permit(filter, &calls[i]);
+		(*permitted)++;
+	}
+	return rc;
+}
+
+static bool
+jail_has_driver(const struct options *options, const char *name)
+{
+	const char *driver;
+	unsigned int i;
+
+	for (i = 0; i < options->ndevices; i++) {
+		driver = eal_driver(&options->devices[i]);
+		if (driver != NULL && strcmp(driver, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+jail_warn_of_driver(const char *device, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(jail_drivers); i++) {
+		if (strcmp(jail_drivers[i].name, name) == 0)
+			return;
+	}
+	log_warning("%s: nobody has tried what an ethdev of driver %s needs in the jail: system "
+		    "calls that it makes may fail",
+		    device, name);
+}
+
+/* What devices' wires need beside the list. */
+static int
+jail_permit_wires(scmp_filter_ctx filter, const struct options *options, unsigned int *permitted)
+{
+	bool may_lseek = false;
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < options->ndevices; i++) {
+		const struct device_options *device = &options->devices[i];
+
+		may_lseek = may_lseek || device->conf.rx_pcap != NULL;
+		if (eal_driver(device) != NULL)
+			jail_warn_of_driver(device->name, eal_driver(device));
+	}
+	if (may_lseek)
+		rc = jail_permit_all(filter, &jail_lseek, 1, permitted);
+	if (rc == 0 && eal_wanted(options))
+		rc = jail_permit_all(filter, jail_eal_calls, COUNT(jail_eal_calls), permitted);
+	for (i = 0; i < COUNT(jail_drivers) && rc == 0; i++) {
+		if (jail_has_driver(options, jail_drivers[i].name))
+			rc = jail_permit_all(filter, jail_drivers[i].calls, JAIL_DRIVER_CALLS,
+					     permitted);
+	}
+	return rc;
+}
+
 /* A call that is not on the list fails with EPERM: the C library copes, and so does who calls it. */
 static int
 jail_restrict_calls(const struct options *options, bool may_unlink)
 {
-	bool may_lseek = false;
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	unsigned int i, count = 0;
-	int rc = 0;
+	unsigned int count = 0;
+	int rc;
 
 	if (filter == NULL)
 		return -ENOMEM;
-	for (i = 0; i < sizeof(jail_calls) / sizeof(jail_calls[0]) && rc == 0; i++) {
-		if (jail_calls[i].number < 0)
-			continue; /* this architecture has another one for it */
-		rc = jail_permit(filter, &jail_calls[i]);
-		count++;
-	}
-	if (rc == 0 && may_unlink && jail_unlink.number >= 0) {
-		rc = jail_permit(filter, &jail_unlink);
-		count++;
-	}
-	for (i = 0; i < options->ndevices; i++)
-		may_lseek = may_lseek || options->devices[i].conf.rx_pcap != NULL;
-	if (rc == 0 && may_lseek) {
-		rc = jail_permit(filter, &jail_lseek);
-		count++;
-	}
+	rc = jail_permit_all(filter, jail_calls, COUNT(jail_calls), &count);
+	if (rc == 0 && may_unlink)
+		rc = jail_permit_all(filter, &jail_unlink, 1, &count);
+	if (rc == 0)
+		rc = jail_permit_wires(filter, options, &count);
 	/* For all threads there are. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
@@ -267,7 +414,11 @@ jail_restrict_calls(const struct options *options, bool may_unlink)
 int
 jail_enter(const struct options *options, int (*start_threads)(void))
 {
-	int rc = jail_drop_capabilities();
+	int rc = eal_in_threads(options, jail_drop_capabilities, NULL);
+
+	/* A sanitizer has a thread of its own, which nobody can ask. */
+	if (rc == 0 && !JAIL_SANITIZED)
+		rc = jail_check_threads();
 
 	if (rc != 0) {
 		log_error("cannot drop privileges: %s", strerror(-rc));

@@ -9,8 +9,8 @@
 
 #include "options.h"
 
-/** Before the devices are made: descriptors enough for ndevices, no core files with clients' data. */
-void jail_limits(unsigned int ndevices);
+/** Before the devices are made: descriptors enough for all of them, no core files with clients' data. */
+void jail_limits(const struct options *options);
 
 /**
  * Enter, for good. The paths of the devices' sockets are what it may still remove. start_threads is called when

@@ -270,8 +270,10 @@ log_set_level(enum vfu_log_level level)
 		[VFU_LOG_DEBUG] = RTE_LOG_DEBUG,
 	};
 
+	uint32_t rte = level == VFU_LOG_INFO ? RTE_LOG_NOTICE : levels[level];
+
 	log_level = level;
-	/* What the device says at level info is about its driver's mistakes: for those who ask. */
-	rte_log_set_level_pattern("softrnic*",
-				  level == VFU_LOG_INFO ? RTE_LOG_NOTICE : levels[level]);
+	/* What the device says at level info is about its driver's mistakes: for those who ask. So it is with EAL. */
+	rte_log_set_level_pattern("softrnic*", rte);
+	rte_log_set_level_pattern("lib.*", rte);
 }

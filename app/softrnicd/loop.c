@@ -43,18 +43,36 @@ loop_watch(struct loop *loop, int fd, struct device *device)
 	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
 }
 
+static void
+loop_signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+}
+
+int
+loop_block_signals(void)
+{
+	sigset_t set;
+	int rc = 0;
+
+	loop_signal_set(&set);
+	/* A reader of our messages that has gone is no reason to end. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
+		rc = -errno;
+		log_error("cannot block signals: %s", strerror(-rc));
+	}
+	return rc;
+}
+
 static int
 loop_signals(struct loop *loop)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	/* A reader of our messages that has gone is no reason to end. */
-	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-		return -errno;
+	loop_signal_set(&set);
 	loop->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return loop->signal_fd < 0 ? -errno : loop_watch(loop, loop->signal_fd, NULL);
 }

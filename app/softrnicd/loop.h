@@ -18,6 +18,9 @@ struct loop {
 	int stopped_by; /* signal, or 0 */
 };
 
+/** Signals that end the process are the loop's business alone. @return 0 or -errno, logged. */
+int loop_block_signals(void);
+
 /** Watch sockets and signals; the devices exist. @return 0 or -errno, logged. */
 int loop_open(struct loop *loop, struct softrnic_poller *poller, struct device *devices,
 	      unsigned int ndevices);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "eal.h"
 #include "folder.h"
 #include "guard.h"
 #include "jail.h"
@@ -106,7 +107,10 @@ main(int argc, char **argv)
 	log_set_level(options.log_level);
 	if (folder_prepare(&options) != 0)
 		return EXIT_FAILURE;
-	jail_limits(options.ndevices);
+	jail_limits(&options);
+	/* Before there are threads, which inherit it. */
+	if (loop_block_signals() != 0 || eal_start(&options) != 0)
+		return EXIT_FAILURE;
 	rc = softrnic_poller_create(&poller);
 	if (rc != 0) {
 		log_error("no memory: %s", strerror(-rc));

@@ -15,6 +15,7 @@
 
 static const char help[] =
 	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--log-level LEVEL]\n"
+	"                 [-- EAL OPTIONS]\n"
 	"\n"
 	"Software RNICs as PCI devices behind vfio-user sockets, one socket a device and one\n"
 	"client a socket. Needs neither root nor hugepages. Prints \"ready SOCKET\" per device.\n"
@@ -24,6 +25,7 @@ static const char help[] =
 	"      socket=PATH         default DIR/NAME.sock; a name without '/' lies in DIR\n"
 	"      wire=loop           what is sent comes back (default)\n"
 	"      wire=pair:NAME      a cable to the other device with the same pair NAME\n"
+	"      wire=port:ETHDEV    through that port of DPDK, made by the EAL options\n"
 	"      wire=pcap           captures, by libpcap:\n"
 	"      rx_pcap=FILE        what is received: FILE, as fast as there are buffers, then the\n"
 	"                          link goes down; each client has it from the start\n"
@@ -38,6 +40,8 @@ static const char help[] =
 	"                          /run/softrnic; made if it is missing, for its owner alone\n"
 	"  --log-level LEVEL       error, warning, info (default) or debug; on stderr\n"
 	"  --version, --help\n"
+	"  -- EAL OPTIONS          for DPDK, which only wire=port: and these options start; without\n"
+	"                          hugepages --no-huge, for devices of its own --vdev=, ...\n"
 	"\n"
 	"SIGTERM, SIGINT and SIGHUP end it; it then removes its sockets.\n"
 	"Exit code: 0 ended by a signal, 1 could not start, 2 usage.\n"
@@ -46,6 +50,8 @@ static const char help[] =
 	"  softrnicd --device name=a,wire=pair:cable --device name=b,wire=pair:cable\n"
 	"  softrnicd --dir ./sockets --device mac=02:00:00:00:00:01,drop=1000,seed=7\n"
 	"  softrnicd --device wire=pcap,rx_pcap=in.pcap,tx_pcap=out.pcap\n"
+	"  softrnicd --device wire=port:net_af_packet0 -- --no-huge --no-pci \\\n"
+	"      --vdev=net_af_packet0,iface=eth0\n"
 	"  dpdk-testpmd --vdev=net_rnic0,socket=$XDG_RUNTIME_DIR/softrnic/rnic0.sock -- -i\n";
 
 static int __attribute__((format(printf, 1, 2))) usage_error(const char *format, ...)
@@ -108,9 +114,9 @@ parse_socket(struct device_options *device, const char *value)
 static int
 parse_wire(struct device_options *device, const char *value)
 {
-	bool pair = strncmp(value, "pair:", 5) == 0 && value[5] != '\0';
+	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
 
-	if (!pair && strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
+	if (named ? value[5] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0)
 		return -EINVAL;
 	return parse_text(value, device->wire, sizeof(device->wire));
 }
@@ -129,7 +135,7 @@ parse_tx_pcap(struct device_options *device, const char *value)
 	return parse_text(value, device->tx_pcap, sizeof(device->tx_pcap));
 }
 
-/* The process gives up its way to what these would need. */
+/* libpcap would want system calls that the process gives up. */
 static int
 parse_nothing(struct device_options *device, const char *value)
 {
@@ -137,10 +143,6 @@ parse_nothing(struct device_options *device, const char *value)
 	(void)value;
 	return -EINVAL;
 }
-
-#define IN_THE_PROCESS                                                                  \
-	"belongs to ports on the software RNIC in their own process (--vdev=net_rnic0," \
-	"wire=...), as this one is jailed"
 
 static int
 parse_mac(struct device_options *device, const char *value)
@@ -231,10 +233,12 @@ static const struct {
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
-	{ "wire", parse_wire, "loop, pair:NAME or pcap; port:ETHDEV " IN_THE_PROCESS },
+	{ "wire", parse_wire, "loop, pair:NAME, port:ETHDEV or pcap" },
 	{ "rx_pcap", parse_rx_pcap, "a path of 1 to 255 bytes" },
 	{ "tx_pcap", parse_tx_pcap, "a path of 1 to 255 bytes" },
-	{ "iface", parse_nothing, "rx_pcap= or tx_pcap=; iface= " IN_THE_PROCESS },
+	{ "iface", parse_nothing,
+	  "wire=port:net_af_packet0 and, behind \"--\", --vdev=net_af_packet0,iface=..., as this "
+	  "process is jailed" },
 	{ "mac", parse_mac, "xx:xx:xx:xx:xx:xx, no group address" },
 	{ "id", parse_id, "VVVV:DDDD in hex, such as 15b3:1017" },
 	{ "drop", parse_drop, "parts per million, 0 to 1000000" },
@@ -331,15 +335,38 @@ parse_log_level(struct options *options, const char *text)
 	return usage_error("--log-level %s: there are error, warning, info, debug", text);
 }
 
-static int
-check_rest(int argc, char **argv)
+/* One thread serves all devices, and where it runs is the system's business. */
+static bool
+names_lcores(const char *arg)
 {
+	static const char *const longs[] = { "--lcores", "--main-lcore" };
+	size_t i;
+
+	for (i = 0; i < COUNT(longs); i++) {
+		if (strncmp(arg, longs[i], strlen(longs[i])) == 0)
+			return true;
+	}
+	return arg[0] == '-' && arg[1] != '\0' && strchr("lcsS", arg[1]) != NULL;
+}
+
+static int
+take_rest(struct options *options, int argc, char **argv)
+{
+	int i;
+
 	if (optind >= argc)
 		return 0;
-	if (strcmp(argv[optind - 1], "--") == 0)
-		return usage_error("options of EAL are for wires on DPDK ports, which this version "
-				   "does not have: leave out \"--\" and what follows");
-	return usage_error("\"%s\" is no option", argv[optind]);
+	if (strcmp(argv[optind - 1], "--") != 0)
+		return usage_error("\"%s\" is no option", argv[optind]);
+	options->eal_argv = argv + optind;
+	options->eal_argc = argc - optind;
+	for (i = 0; i < options->eal_argc; i++) {
+		if (names_lcores(options->eal_argv[i]))
+			return usage_error("EAL option %s: there is one thread; taskset(1) ties it "
+					   "to CPUs",
+					   options->eal_argv[i]);
+	}
+	return 0;
 }
 
 /* Names are made of --device's order, so they can be known to be unique only at the end. */
@@ -394,7 +421,7 @@ options_parse(struct options *options, int argc, char **argv)
 		}
 	}
 	if (rc == 0)
-		rc = check_rest(argc, argv);
+		rc = take_rest(options, argc, argv);
 	if (rc == 0 && options->ndevices == 0)
 		rc = add_device(options, "");
 	return rc != 0 ? rc : check_devices(options);

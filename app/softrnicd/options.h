@@ -36,6 +36,8 @@ struct options {
 	char dir[SOCKET_PATH_BYTES]; /* empty: the default */
 	enum vfu_log_level log_level;
 	const char *probe_jail; /* file to try it on; NULL: serve */
+	int eal_argc;		/* what stands behind "--" */
+	char **eal_argv;
 	unsigned int ndevices;
 	struct device_options devices[DEVICES_MAX];
 };

@@ -18,8 +18,11 @@ PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,
 class Softrnicd:
     """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
 
-    def __init__(self, devices=PAIR):
+    def __init__(self, devices=PAIR, eal=(), within=()):
+        """eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace"""
         self.devices = devices
+        self.eal = eal
+        self.within = within
         self.folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run" if os.geteuid() == 0 else None)
         self.log = os.path.join(self.folder, "log")
         self.process = None
@@ -27,9 +30,11 @@ class Softrnicd:
         self.start()
 
     def start(self):
-        command = [PROGRAM, "--dir", os.path.join(self.folder, "s")]
+        command = [*self.within, PROGRAM, "--dir", os.path.join(self.folder, "s")]
         for device in self.devices:
             command += ["--device", device]
+        if self.eal:
+            command += ["--", *self.eal]
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         lines = [self.process.stdout.readline() for _ in self.devices]

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""softrnicd's wires that lead out of it: captures, opened before the jail closes."""
+"""softrnicd's wires that lead out of it: captures and ethdevs, opened before the jail closes."""
 
 import os
+import re
+import subprocess
+import time
 
 import pytest
 
-from daemon.softrnicd import Softrnicd, until
+from daemon.softrnicd import PROGRAM, SANITIZED, Softrnicd, until
 from e2e import captures
 from e2e.testpmd import Testpmd
 
 FRAMES = 3000
+NO_HARDWARE = ("--no-huge", "--no-pci")
 
 
 @pytest.fixture(name="captured")
@@ -46,3 +50,96 @@ def test_each_client_has_the_capture_from_its_start(captured):
         forward_all(daemon, len(frames))
         daemon.stop()
     assert captures.read(folder / "out.pcap")[0] == frames + frames
+
+
+# ---- Ethdevs ----
+
+def threads(pid):
+    """What /proc says of each thread: {name: {key: value}}."""
+    said = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8") as status:
+            lines = dict(line.rstrip("\n").split(":", 1) for line in status)
+        said[thread] = {key: value.strip() for key, value in lines.items()}
+    return said
+
+
+def test_an_ethdev_is_the_wire():
+    """net_ring brings back what is sent; a second client finds it as the first one did."""
+    with Softrnicd(("wire=port:net_ring0",), [*NO_HARDWARE, "--vdev=net_ring0"]) as daemon:
+        for _ in range(2):
+            with Testpmd(daemon.vdevs(), args=["--port-topology=loop"]) as testpmd:
+                testpmd.prompt()
+                testpmd.do("start tx_first 1")
+                testpmd.wait(lambda: testpmd.stats()[0]["RX-packets"] > 1000, 60, "packets")
+                testpmd.do("stop")
+                stats = testpmd.stats()[0]
+                assert stats["RX-errors"] == 0 and stats["TX-errors"] == 0, stats
+                testpmd.quit()
+        daemon.stop()
+
+
+def test_no_thread_keeps_privileges():
+    """EAL's threads were made before the process gave them up."""
+    with Softrnicd(("wire=port:net_ring0",), [*NO_HARDWARE, "--vdev=net_ring0"]) as daemon:
+        found = threads(daemon.process.pid)
+        assert "eal-intr-thread" in [thread["Name"] for thread in found.values()]
+        for thread in found.values():
+            for caps in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                assert int(thread[caps], 16) == 0, thread
+            if os.geteuid() == 0:
+                assert int(thread["CapBnd"], 16) == 0, thread
+            assert thread["NoNewPrivs"] == "1"
+            if not SANITIZED:
+                assert thread["Seccomp"] == "2"
+        daemon.stop()
+
+
+def test_the_jail_grows_by_what_the_ethdevs_need_and_no_more(tmp_path):
+    """Their driver's system calls are permitted only where there is one; what the jail denies is denied all the same."""
+    precious = tmp_path / "precious"
+    precious.write_text("")
+    calls = []
+    for device, eal in (("wire=loop", ()), ("wire=port:net_null0", (*NO_HARDWARE, "--vdev=net_null0")),
+                        ("wire=port:net_pcap0",
+                         (*NO_HARDWARE, f"--vdev=net_pcap0,tx_pcap={tmp_path}/out.pcap"))):
+        done = subprocess.run([PROGRAM, "--dir", tmp_path / "s", "--device", device,
+                               "--probe-jail", precious, *(["--", *eal] if eal else [])],
+                              capture_output=True, text=True, timeout=300)
+        if SANITIZED:
+            assert done.returncode == 1 and "no jail" in done.stderr
+            continue
+        assert done.returncode == 0, done
+        assert "ALLOWED" not in done.stdout and "denied socket" in done.stdout
+        calls.append(int(re.search(r"(\d+) system calls allowed", done.stderr).group(1)))
+    assert SANITIZED or calls[1:] == [calls[0] + 2, calls[0] + 2]
+    assert precious.exists()
+
+
+def test_an_ethdev_that_is_not_there_is_an_error(tmp_path):
+    """None can come later."""
+    for eal in ((), ("--", *NO_HARDWARE, "--vdev=net_null1")):
+        done = subprocess.run([PROGRAM, "--dir", tmp_path / "s", "--device", "wire=port:net_null0",
+                               *(eal or ["--", *NO_HARDWARE])],
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode == 1
+        assert "there is no ethdev net_null0" in done.stderr
+        assert "ready" not in done.stdout
+
+
+def test_options_that_eal_refuses_end_it(tmp_path):
+    done = subprocess.run([PROGRAM, "--dir", tmp_path / "s", "--", *NO_HARDWARE, "--no-such-option"],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and 'the options behind "--"' in done.stderr
+
+
+def test_eal_does_not_keep_an_idle_daemon_awake():
+    def ticks():
+        with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as line:
+            return sum(int(n) for n in line.read().rpartition(")")[2].split()[11:13])
+
+    with Softrnicd(("wire=port:net_null0",), [*NO_HARDWARE, "--vdev=net_null0"]) as daemon:
+        before = ticks()
+        time.sleep(1)
+        assert ticks() - before <= 5
+        daemon.stop()
