@@ -2,8 +2,6 @@
 """Ports whose wires lead out of the process, under stock dpdk-testpmd: captures, and other ethdevs."""
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 
@@ -12,7 +10,6 @@ import pytest
 from e2e import captures
 from e2e.testpmd import Testpmd
 
-ROOT = os.geteuid() == 0
 FULL = os.environ.get("RDMAPMD_FULL") == "1"
 FRAMES = 100_000 if FULL else 5_000
 
@@ -111,110 +108,4 @@ def test_the_ethdev_may_stand_behind_the_port_on_the_command_line():
         time.sleep(0.5)
         testpmd.do("stop")
         assert testpmd.stats()[0]["RX-packets"] > 1000
-        testpmd.quit()
-
-
-# ---- Real interfaces ----
-
-# Run in a namespace: switch the offloads of an interface off, as net_af_packet carries none.
-PLAIN = """
-import fcntl, socket, struct, sys
-s = socket.socket()
-for command in (0x17, 0x15, 0x1f, 0x24, 0x2c):  # Tx and Rx checksums, TSO, GSO, GRO
-    value = struct.pack("II", command, 0)
-    import array
-    data = array.array("B", value)
-    request = struct.pack("16sP", sys.argv[1].encode(), data.buffer_info()[0])
-    try:
-        fcntl.ioctl(s, 0x8946, request)
-    except OSError as error:
-        if command == 0x17:
-            raise
-"""
-SEND = """
-import socket, sys
-s = socket.create_connection(("10.9.9.2", 7), timeout=60)
-left = int(sys.argv[1])
-block = bytes(range(256)) * 256
-while left:
-    s.sendall(block[:min(left, len(block))])
-    left -= min(left, len(block))
-s.shutdown(socket.SHUT_WR)
-print(s.makefile("r").read(), end="")
-"""
-RECEIVE = """
-import hashlib, socket
-listener = socket.create_server(("10.9.9.2", 7))
-print("listens", flush=True)
-s, _ = listener.accept()
-digest = hashlib.sha256()
-while data := s.recv(65536):
-    digest.update(data)
-s.sendall(digest.hexdigest().encode())
-"""
-
-
-class Namespaces:
-    """Three network namespaces in a row: left -- middle -- right. Use as a context."""
-
-    def __init__(self):
-        self.holders = [subprocess.Popen(["unshare", "--net", "sleep", "1000"]) for _ in range(3)]
-        self.left, self.middle, self.right = (
-            ["nsenter", f"--net=/proc/{holder.pid}/ns/net"] for holder in self.holders)
-
-    def __enter__(self):
-        own = os.readlink("/proc/self/ns/net")
-        end = time.monotonic() + 10
-        for holder in self.holders:
-            while os.readlink(f"/proc/{holder.pid}/ns/net") == own:
-                assert time.monotonic() < end and holder.poll() is None
-                time.sleep(0.01)
-        for side, holder, address in ((self.left, self.holders[0], "10.9.9.1/24"),
-                                      (self.right, self.holders[2], "10.9.9.2/24")):
-            port = "cable0" if side is self.left else "cable1"
-            self.ip(self.middle, "link", "add", port, "type", "veth", "peer", "name", "eth0",
-                    "netns", str(holder.pid))
-            self.ip(self.middle, "link", "set", port, "up")
-            self.ip(side, "address", "add", address, "dev", "eth0")
-            self.ip(side, "link", "set", "eth0", "up")
-            subprocess.run([*side, sys.executable, "-c", PLAIN, "eth0"], check=True)
-        return self
-
-    @staticmethod
-    def ip(where, *args):
-        subprocess.run([*where, "ip", *args], check=True)
-
-    def __exit__(self, kind, value, trace):
-        for holder in self.holders:
-            holder.kill()
-            holder.wait()
-
-
-def test_tcp_between_two_networks_through_two_ports():
-    """The only path between them is testpmd, between two ports on net_af_packet."""
-    if not ROOT:
-        pytest.skip("only root can make network namespaces")
-    size = (64 if FULL else 8) << 20
-    wanted = subprocess.run([sys.executable, "-c",
-                             "import hashlib; print(hashlib.sha256("
-                             f"bytes(range(256)) * {size // 256}).hexdigest())"],
-                            capture_output=True, text=True, check=True).stdout.strip()
-    with Namespaces() as nets, \
-            Testpmd(["net_af_packet0,iface=cable0", "net_af_packet1,iface=cable1",
-                     "net_rnic0,wire=port:net_af_packet0", "net_rnic1,wire=port:net_af_packet1"],
-                    within=nets.middle) as testpmd:
-        testpmd.prompt()
-        summary = testpmd.do("show port summary all")
-        assert "net_af_packet" not in summary and "net_rnic1" in summary
-        testpmd.do("start")
-        with subprocess.Popen([*nets.right, sys.executable, "-c", RECEIVE], stdout=subprocess.PIPE,
-                              text=True) as receiver:
-            assert receiver.stdout.readline() == "listens\n"
-            sent = subprocess.run([*nets.left, sys.executable, "-c", SEND, str(size)],
-                                  capture_output=True, text=True, timeout=200, check=True)
-            assert receiver.wait(30) == 0
-        assert sent.stdout == wanted
-        testpmd.do("stop")
-        stats = testpmd.stats()
-        assert stats[0]["RX-bytes"] > size and stats[1]["TX-bytes"] > size
         testpmd.quit()

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linux TCP through testpmd and two ports on softrnicd, which has the ethdevs."""
+
+import os
+
+import pytest
+
+from daemon.softrnicd import Softrnicd
+from e2e import tcp
+from e2e.networks import Networks
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
+
+
+@pytest.mark.parametrize("mtu", tcp.MTUS)
+@pytest.mark.parametrize("forwarding", tcp.FORWARDINGS, ids=str)
+def test_tcp_between_two_networks_through_the_daemon(forwarding, mtu):
+    """testpmd is somewhere else: only the daemon reaches the cables."""
+    eal = ["--no-huge", "--no-pci", *(f"--vdev={ethdev}" for ethdev in tcp.af_packet(mtu))]
+    with Networks(mtu) as nets, \
+            Softrnicd([f"name={i},wire=port:net_af_packet{i}" for i in (0, 1)], eal,
+                      nets.middle) as daemon:
+        tcp.check(nets, forwarding, daemon.vdevs())
+        daemon.stop()
