@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Captures, written and read as the file format says, and frames to put into them."""
 
+import collections
 import random
 import struct
 
@@ -67,3 +68,22 @@ def mixed(count, seed):
         return (to + mac(0x02) + packet).ljust(60, b"\0")
 
     return [frame() for _ in range(count)]
+
+
+def kinds(frames):
+    """How many there are of each kind: arp, ipv4/PROTOCOL, ipv6/NEXT HEADER; "vlan" before it, "fragment" behind."""
+    count = collections.Counter()
+    for frame in frames:
+        at, name = 12, ""
+        while frame[at:at + 2] in (b"\x81\x00", b"\x88\xa8"):
+            at, name = at + 4, "vlan "
+        kind = frame[at:at + 2].hex()
+        if kind == "0800":
+            fragment = struct.unpack_from(">H", frame, at + 8)[0] & 0x3fff
+            name += f"ipv4/{frame[at + 11]}" + (" fragment" if fragment else "")
+        elif kind == "86dd":
+            name += f"ipv6/{frame[at + 8]}"
+        else:
+            name += {"0806": "arp"}.get(kind, kind)
+        count[name] += 1
+    return count

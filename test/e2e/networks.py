@@ -3,7 +3,8 @@
 Two networks of Linux, each in a namespace of its own, and a third one between them that has the other ends of their
 cables and nothing that would forward. Anonymous namespaces: whatever happens, they go with their processes.
 
-Run as a program it is what tests start in there: plain IF..., send BYTES, receive.
+Run as a program it is what tests start in there: plain IF..., send BYTES, receive, talk, listen, record IF FILE,
+cross FROM TO FILE.
 """
 
 import array
@@ -11,6 +12,7 @@ import ctypes
 import fcntl
 import hashlib
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -18,6 +20,8 @@ import sys
 import time
 
 LEFT, RIGHT = "10.9.9.1", "10.9.9.2"
+# Where they also are, in networks that talk of many things
+LEFT6, RIGHT6 = "fd09::1", "fd09::2"
 PORT = 7
 BLOCK = bytes(range(256)) * 256
 
@@ -59,6 +63,35 @@ class Networks:
             self.ip(side, "link", "set", "eth0", "up")
             self.run(side, "plain", "eth0")
         self.run(self.middle, "plain", "cable0", "cable1")
+
+    def join_middle(self):
+        """The two cables are one: what a path through ports is compared with."""
+        self.ip(self.middle, "link", "add", "both", "type", "bridge")
+        for cable in ("cable0", "cable1"):
+            self.ip(self.middle, "link", "set", cable, "master", "both")
+        self.ip(self.middle, "link", "set", "both", "up")
+
+    def record(self, path):
+        """TCP, UDP, ICMP, IPv6, tags, fragments, as Linux talks; a capture of cable0."""
+        self.join_middle()
+        for side, address6 in ((self.left, LEFT6), (self.right, RIGHT6)):
+            self.ip(side, "address", "add", f"{address6}/64", "dev", "eth0", "nodad")
+        with subprocess.Popen(self.command(self.middle, "record", "cable0", path),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as recorder, \
+                subprocess.Popen(self.command(self.right, "listen"), stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True) as listener:
+            assert recorder.stdout.readline() == "records\n"
+            assert listener.stdout.readline() == "listens\n"
+            self.run(self.left, "talk", timeout=300)
+            # Each ends when nobody holds its other end.
+            listener.communicate(timeout=60)
+            recorder.communicate(timeout=60)
+            assert listener.returncode == 0 and recorder.returncode == 0
+
+    def cross(self, into, out_of, path):
+        """The frames of a capture, in the middle; returns how many they are."""
+        return int(self.run(self.middle, "cross", into, out_of, path, stdout=subprocess.PIPE,
+                            text=True, timeout=300).stdout)
 
     @staticmethod
     def ip(where, *args):
@@ -130,5 +163,143 @@ def receive():
         connection.sendall(digest.hexdigest().encode())
 
 
+# What goes each way, over IPv4 and IPv6: a stream, small datagrams and one that is cut into fragments.
+STREAM, DATAGRAMS, LARGE = 300_000, 50, 5000
+
+
+def with_sum(data, at):
+    """Its Internet checksum goes there."""
+    padded = data + b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(padded) // 2}H", padded))
+    total = (total & 0xffff) + (total >> 16)
+    total = (total & 0xffff) + (total >> 16)
+    return data[:at] + struct.pack(">H", ~total & 0xffff) + data[at + 2:]
+
+
+def echo_request(number):
+    """ICMP: the other kernel answers."""
+    return with_sum(struct.pack(">BBHHH", 8, 0, 0, 1, number) + bytes(range(number % 200)), 2)
+
+
+def tagged(number):
+    """A datagram in a VLAN. Not every kernel has such interfaces: so it is sent as a frame."""
+    payload = bytes(range(number))
+    udp = struct.pack(">HHHH", PORT, PORT, 8 + len(payload), 0) + payload
+    ip = with_sum(struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), number, 0, 64, 17, 0,
+                              socket.inet_aton(LEFT), socket.inet_aton(RIGHT)), 10)
+    with open("/sys/class/net/eth0/address", encoding="ascii") as file:
+        source = bytes.fromhex(file.read().strip().replace(":", ""))
+    return b"\xff" * 6 + source + struct.pack(">HHH", 0x8100, number << 13 & 0xe000 | 7, 0x0800) + ip + udp
+
+
+def talk():
+    for address in (RIGHT, RIGHT6):
+        with socket.create_connection((address, PORT), timeout=60) as connection:
+            connection.sendall(bytes(STREAM))
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as datagrams:
+            datagrams.settimeout(1)
+            for size in [*range(DATAGRAMS), LARGE]:
+                datagrams.sendto(bytes(size), (address, PORT))
+                try:
+                    datagrams.recv(65536)
+                except TimeoutError:
+                    pass
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as pings:
+        for number in range(DATAGRAMS):
+            pings.sendto(echo_request(number), (RIGHT, 0))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as frames:
+        for number in range(DATAGRAMS):
+            frames.sendto(tagged(number), ("eth0", 0))
+
+
+def listen():
+    """Bring back what comes, until the input ends."""
+    with socket.create_server(("", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as listener, \
+            socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("", PORT))
+        connections = []
+        print("listens", flush=True)
+        while True:
+            ready, _, _ = select.select([sys.stdin, listener, datagrams, *connections], [], [])
+            if sys.stdin in ready:
+                return
+            if listener in ready:
+                connections.append(listener.accept()[0])
+            if datagrams in ready:
+                data, sender = datagrams.recvfrom(65536)
+                datagrams.sendto(data, sender)
+            for connection in [one for one in connections if one in ready]:
+                if data := connection.recv(65536):
+                    connection.sendall(data)
+                else:
+                    connections.remove(connection)
+                    connection.close()
+
+
+ETH_P_ALL = 3
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
+
+
+def whole_frame(packets):
+    """The next one of a socket, with the tag that the kernel has taken out."""
+    frame, control, _, _ = packets.recvmsg(65536, 256)
+    for level, kind, data in control:
+        if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+            status, _, _, _, _, tag, tpid = struct.unpack_from("=IIIHHHH", data)
+            if status & TP_STATUS_VLAN_VALID:
+                if not status & TP_STATUS_VLAN_TPID_VALID:
+                    tpid = 0x8100
+                frame = frame[:12] + struct.pack(">HH", tpid, tag) + frame[12:]
+    return frame
+
+
+def record(interface, path):
+    """All frames of an interface until the input ends, as a capture with nanoseconds."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as packets, \
+            open(path, "wb") as file:
+        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        packets.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+        packets.bind((interface, 0))
+        file.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
+        print("records", flush=True)
+        while True:
+            ready, _, _ = select.select([packets, sys.stdin], [], [])
+            # What came before the end is in it.
+            if packets not in ready:
+                return
+            frame = whole_frame(packets)
+            seconds, ns = divmod(time.time_ns(), 10**9)
+            file.write(struct.pack("<IIII", seconds, ns, len(frame), len(frame)) + frame)
+
+
+def cross(into, out_of, path):
+    """The frames of a capture go into one interface, and come out of another one as they are, in order."""
+    with open(path, "rb") as file:
+        data = file.read()
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender, \
+            socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as receiver:
+        receiver.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+        receiver.bind((out_of, 0))
+        receiver.settimeout(60)
+        at, count = 24, 0
+        while at < len(data):
+            length = struct.unpack_from("<I", data, at + 12)[0]
+            frame = data[at + 16:at + 16 + length]
+            at += 16 + length
+            count += 1
+            sender.sendto(frame, (into, 0))
+            # The kernels have something to say themselves.
+            while (got := whole_frame(receiver))[6:12] != frame[6:12]:
+                pass
+            assert got == frame, f"frame {count}: {frame.hex()} became {got.hex()}"
+    print(count)
+
+
 if __name__ == "__main__":
-    {"plain": plain, "send": send, "receive": receive}[sys.argv[1]](*sys.argv[2:])
+    {one.__name__: one for one in (plain, send, receive, talk, listen, record, cross)}[
+        sys.argv[1]](*sys.argv[2:])
