@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Fuzz target: the file that wire=pcap receives, through libpcap. Whatever it is, each frame that the file has is
+ * received, refused as an error or left alone, none is lost for want of a buffer, and no buffer is overrun.
+ *
+ *   byte 0    bits 0..4: buffers posted between polls, and one; 5: the vport takes its own address only; 6: nobody is steered to;
+ *             7: a reset in the middle
+ *   then the file
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "data_path.h"
+#include "fuzz.h"
+
+extern int softrnic_logtype;
+
+#define ROUNDS	48
+#define BUFFERS 64 /* receive WQEs, each of */
+#define BYTES	2048
+
+struct world {
+	struct dp dp;
+	struct dp_cq cq;
+	struct dp_rq rq;
+	uint8_t *buffers;
+};
+
+static struct softrnic_poller *poller;
+
+static bool
+world_open(struct world *w, const char *path, bool steered)
+{
+	const struct softrnic_conf conf = {
+		.name = "fuzz0", .seed = 1, .wire = "pcap", .rx_pcap = path
+	};
+	struct dp_cq_conf cq = { .log_size = 7, .uar = 1, .ignore_overrun = true };
+
+	memset(w, 0, sizeof(*w));
+	if (dp_open(&w->dp, poller, &conf) != 0)
+		return false;
+	must(dp_cq_create(&w->dp, &w->cq, &cq) == 0);
+	must(dp_rq_create(&w->dp, &w->rq, &w->cq, 6, 4) == 0);
+	must(!steered || dp_steer_all(&w->rq) == 0);
+	w->buffers = dp_alloc(&w->dp, BUFFERS * BYTES, 64);
+	return true;
+}
+
+/* Post so many buffers, if as many are free; look at what came. */
+static void
+round_of(struct world *w, uint32_t count, uint32_t *taken)
+{
+	const struct rnic_cqe *cqe;
+	uint32_t bytes;
+
+	for (; count > 0 && w->rq.producer - *taken < BUFFERS; count--)
+		dp_post(&w->rq, w->buffers + (size_t)(w->rq.producer % BUFFERS) * BYTES, BYTES);
+	dp_rq_record(&w->rq);
+	softrnic_poll(poller);
+	while ((cqe = dp_cq_next(&w->cq)) != NULL) {
+		bytes = rnic_be32_to_cpu(cqe->byte_count);
+		must(cqe->op_own >> 4 == RNIC_CQE_RESPONDER_SEND);
+		must(bytes >= 14 && bytes <= BYTES);
+		++*taken;
+	}
+}
+
+static void
+drive(struct world *w, uint8_t how)
+{
+	static const struct dp_vport own = { 0 };
+	struct softrnic_stats stats;
+	uint32_t i, taken = 0;
+
+	if (how & 0x20)
+		must(dp_vport_modify(&w->dp, &own) == 0);
+	for (i = 0; i < ROUNDS; i++)
+		round_of(w, (how & 0x1f) + 1u, &taken);
+	stats = dp_stats(&w->dp);
+	must(stats.rx_no_buffer == 0);
+	must(stats.rx_packets >= taken);
+	/* From the start again, for nobody yet. */
+	if (how & 0x80) {
+		must(softrnic_reset(w->dp.dev) == 0);
+		softrnic_poll(poller);
+		must(dp_stats(&w->dp).rx_packets == 0);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world w;
+	char path[32];
+	int fd;
+
+	if (size < 1)
+		return 0;
+	fd = memfd_create("capture", MFD_CLOEXEC);
+	must(fd >= 0);
+	must(write(fd, data + 1, size - 1) == (ssize_t)size - 1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (world_open(&w, path, !(data[0] & 0x40))) {
+		drive(&w, data[0]);
+		dp_close(&w.dp);
+	}
+	close(fd);
+	return 0;
+}
+
+/* ---- Seeds ---- */
+
+static void
+put_u32(struct fuzz_seed *seed, uint32_t value)
+{
+	fuzz_put(seed, &value, sizeof(value));
+}
+
+static struct fuzz_seed *
+seed_begin(uint8_t how, uint32_t magic, uint32_t snaplen, uint32_t kind)
+{
+	static struct fuzz_seed seed;
+
+	seed.used = 0;
+	fuzz_put_u8(&seed, how);
+	put_u32(&seed, magic);
+	fuzz_put_u16(&seed, 2);
+	fuzz_put_u16(&seed, 4);
+	put_u32(&seed, 0);
+	put_u32(&seed, 0);
+	put_u32(&seed, snaplen);
+	put_u32(&seed, kind);
+	return &seed;
+}
+
+static void
+put_frame(struct fuzz_seed *seed, uint32_t seconds, uint32_t fraction, uint32_t captured,
+	  uint32_t length)
+{
+	static uint8_t frame[16384];
+
+	memset(frame, 0x5a, sizeof(frame));
+	frame[0] = (uint8_t)length & 1;
+	put_u32(seed, seconds);
+	put_u32(seed, fraction);
+	put_u32(seed, captured);
+	put_u32(seed, length);
+	fuzz_put(seed, frame, captured);
+}
+
+/* A block of pcapng: its type, its length twice, and the bytes between. */
+static void
+put_block(struct fuzz_seed *seed, uint32_t type, const void *body, uint32_t bytes)
+{
+	put_u32(seed, type);
+	put_u32(seed, bytes + 12);
+	fuzz_put(seed, body, bytes);
+	put_u32(seed, bytes + 12);
+}
+
+static void
+seed_pcapng(const char *folder)
+{
+	static const uint32_t section[] = { 0x1a2b3c4d, 1, 0xffffffff, 0xffffffff };
+	static const uint32_t ethernet[] = { 1, 65535 }, other[] = { 113, 65535 };
+	/* interface, time (two words), captured, length, 60 bytes */
+	const uint32_t packet[20] = { 0, 0x60000, 0x1234, 60, 60 };
+	const uint32_t of_none[20] = { 7, 0x60000, 0x1234, 60, 60 };
+	static struct fuzz_seed seed;
+
+	fuzz_put_u8(&seed, 0x0f);
+	put_block(&seed, 0x0a0d0d0a, section, sizeof(section));
+	put_block(&seed, 1, ethernet, sizeof(ethernet));
+	put_block(&seed, 6, packet, sizeof(packet));
+	put_block(&seed, 6, packet, sizeof(packet));
+	fuzz_seed_write(folder, "pcapng", &seed);
+	/* Another interface, of another kind, and a packet of none. */
+	put_block(&seed, 1, other, sizeof(other));
+	put_block(&seed, 6, of_none, sizeof(of_none));
+	fuzz_seed_write(folder, "pcapng_mixed", &seed);
+}
+
+static void
+seed_pcap(const char *folder)
+{
+	static const uint32_t magics[] = { 0xa1b23c4d, 0xa1b2c3d4, 0x4d3cb2a1, 0xa1b2cd34 };
+	static const uint32_t lengths[] = { 0, 13, 14, 60, 1514, 1518, 1519, 9018, 16000 };
+	struct fuzz_seed *seed;
+	char name[32];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		seed = seed_begin((uint8_t)(i << 5), magics[i], 65535, 1);
+		put_frame(seed, 5, 999999999, 60, 60);
+		put_frame(seed, 5, 1, 60, 60);
+		put_frame(seed, 0, UINT32_MAX, 60, 1500);
+		put_frame(seed, UINT32_MAX, 0, 100, 60);
+		snprintf(name, sizeof(name), "times_%u", i);
+		fuzz_seed_write(folder, name, seed);
+	}
+	seed = seed_begin(0x83, magics[0], 65535, 1);
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		put_frame(seed, i, i, lengths[i], lengths[i]);
+	fuzz_seed_write(folder, "lengths", seed);
+	/* Breaks off within the last one. */
+	seed->used -= 100;
+	fuzz_seed_write(folder, "cut", seed);
+	seed = seed_begin(0, magics[0], 20, 1);
+	put_frame(seed, 0, 0, 20, 60);
+	put_frame(seed, 0, 0, 60, 60);
+	fuzz_seed_write(folder, "beyond_snaplen", seed);
+	fuzz_seed_write(folder, "no_ethernet", seed_begin(0, magics[0], 65535, 113));
+	/* A frame check sequence of 4 bytes is said to be there. */
+	seed = seed_begin(0, magics[0], 65535, 1u | 1u << 26 | 4u << 28);
+	put_frame(seed, 0, 0, 64, 64);
+	fuzz_seed_write(folder, "with_fcs", seed);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *folder = getenv("FUZZ_SEEDS");
+
+	(void)argc;
+	(void)argv;
+	rte_log_set_level((uint32_t)softrnic_logtype,
+			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
+	must(softrnic_poller_create(&poller) == 0);
+	if (folder == NULL)
+		return 0;
+	seed_pcap(folder);
+	seed_pcapng(folder);
+	exit(0);
+}
