@@ -145,23 +145,27 @@ kick(struct rnic_dev *dev, uint16_t queue)
 	(void)n;
 }
 
-/* Does the queue wait for its thread rather than for the device? */
-static bool
-needs_burst(const struct rnic_rxq *rxq)
+static void
+arm(struct rnic_rxq *rxq)
 {
-	switch (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE)) {
-	case RNIC_QUEUE_RUNNING: return rxq->rq.producer == rxq->consumer; /* without mbufs */
-	case RNIC_QUEUE_ERROR: return rxq->recovery_unasked;
-	case RNIC_QUEUE_RECOVERED: return true;
-	default: return false;
-	}
+	uint32_t word;
+
+	/* Each event uses up the number that the CQ was armed with. */
+	rxq->arm_sequence += rnic_eq_poll(rxq->dev, rxq->eq);
+	word = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
+	       (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
+	if (rxq->armed)
+		rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), word, rxq->cq.cqn);
+	else
+		rnic_cq_arm_first(rxq->dev, &rxq->cq, word);
+	rxq->armed = true;
 }
 
 int
 rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 {
 	struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
-	uint32_t arm;
+	bool needs_burst = false;
 
 	if (rxq->eq == NULL)
 		return -ENOTSUP;
@@ -169,16 +173,18 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 	if (atomic_load_explicit(&rxq->dev->dead, memory_order_relaxed))
 		return -EIO;
 	rnic_owner_enter(rxq);
-	/* Each event uses up the number that the CQ was armed with. */
-	rxq->arm_sequence += rnic_eq_poll(rxq->dev, rxq->eq);
-	arm = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
-	      (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
-	if (rxq->armed)
-		rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), arm, rxq->cq.cqn);
-	else
-		rnic_cq_arm_first(rxq->dev, &rxq->cq, arm);
-	rxq->armed = true;
-	if (needs_burst(rxq))
+	switch (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE)) {
+	case RNIC_QUEUE_RUNNING:
+		arm(rxq);
+		/* Without mbufs: no frame can come. */
+		needs_burst = rxq->rq.producer == rxq->consumer;
+		break;
+	case RNIC_QUEUE_ERROR: needs_burst = rxq->recovery_unasked; break;
+	case RNIC_QUEUE_RECOVERED: needs_burst = true; break;
+	/* Another thread has the queue, and wakes this one when it is to go on. */
+	default: break;
+	}
+	if (needs_burst)
 		kick(rxq->dev, queue);
 	rnic_owner_leave(rxq);
 	return 0;
@@ -196,7 +202,7 @@ rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue)
 }
 
 void
-rnic_rx_intr_recovered(const struct rnic_rxq *rxq)
+rnic_rx_intr_ready(const struct rnic_rxq *rxq)
 {
 	if (rxq->eq != NULL)
 		kick(rxq->dev, rxq->queue_id);

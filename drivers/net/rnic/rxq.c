@@ -348,6 +348,7 @@ rnic_rxq_resume(struct rnic_rxq *rxq)
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 	rnic_owner_leave(rxq);
+	rnic_rx_intr_ready(rxq);
 	return 0;
 }
 
@@ -381,7 +382,7 @@ rxq_recover(void *arg)
 	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
 	rnic_owner_enter(rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
-	rnic_rx_intr_recovered(rxq);
+	rnic_rx_intr_ready(rxq);
 }
 
 /* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
