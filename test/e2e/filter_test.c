@@ -16,9 +16,6 @@
 
 #include "port.h"
 
-#define MARKER_BYTES 77
-#define UNTAGGED     0xffff
-
 static const struct e2e_conf plain = { 0 };
 
 static const struct rte_ether_addr one = { { 0x02, 0xaa, 1, 2, 3, 1 } };
@@ -26,39 +23,19 @@ static const struct rte_ether_addr two = { { 0x02, 0xaa, 1, 2, 3, 2 } };
 static const struct rte_ether_addr group_one = { { 0x01, 0x00, 0x5e, 1, 2, 1 } };
 static const struct rte_ether_addr group_two = { { 0x33, 0x33, 0, 1, 2, 2 } };
 
-/* Is a frame to that address, with that tag, delivered to port 1? One to the port's own address behind it tells. */
 static bool
 delivered_in(const struct rte_ether_addr *to, uint16_t vlan_id)
 {
-	const uint16_t tag[2] = { rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN),
-				  rte_cpu_to_be_16(vlan_id) };
-	struct rte_mbuf *pkts[2] = { e2e_frame(e2e_pool, 1, 1, 100, 1),
-				     e2e_frame(e2e_pool, 1, 2, MARKER_BYTES, 1) };
-	struct rte_mbuf *got[2];
-	uint16_t n, i;
-	bool marker = false;
+	const int rc = e2e_delivered(to, vlan_id);
 
-	assert_non_null(pkts[0]);
-	assert_non_null(pkts[1]);
-	rte_pktmbuf_mtod(pkts[0], struct rte_ether_hdr *)->dst_addr = *to;
-	if (vlan_id != UNTAGGED)
-		memcpy(rte_pktmbuf_mtod_offset(pkts[0], uint8_t *, 12), tag, sizeof(tag));
-	assert_int_equal(e2e_send(0, 0, pkts, 2), 2);
-	n = e2e_receive(1, got, 1);
-	assert_int_equal(n, 1);
-	marker = got[0]->pkt_len == MARKER_BYTES;
-	if (!marker)
-		n += e2e_receive(1, &got[1], 1);
-	for (i = 0; i < n; i++)
-		rte_pktmbuf_free(got[i]);
-	assert_int_equal(n, marker ? 1 : 2);
-	return !marker;
+	assert_in_range(rc, 0, 1);
+	return rc == 1;
 }
 
 static bool
 delivered(const struct rte_ether_addr *to)
 {
-	return delivered_in(to, UNTAGGED);
+	return delivered_in(to, E2E_UNTAGGED);
 }
 
 static int

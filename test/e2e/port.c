@@ -11,8 +11,9 @@
 
 #include "port.h"
 
-#define ETHERTYPE 0x88b5 /* local experimental */
-#define WAIT_MS	  2000
+#define ETHERTYPE    0x88b5 /* local experimental */
+#define WAIT_MS	     2000
+#define MARKER_BYTES 77
 
 struct rte_mempool *e2e_pool;
 bool e2e_full;
@@ -360,6 +361,32 @@ e2e_silent(uint16_t port)
 		all += more;
 	}
 	return all == 0;
+}
+
+int
+e2e_delivered(const struct rte_ether_addr *to, uint16_t vlan_id)
+{
+	const uint16_t tag[2] = { rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN),
+				  rte_cpu_to_be_16(vlan_id) };
+	struct rte_mbuf *pkts[2] = { e2e_frame(e2e_pool, 1, 1, 100, 1),
+				     e2e_frame(e2e_pool, 1, 2, MARKER_BYTES, 1) };
+	struct rte_mbuf *got;
+	bool marker = false;
+	int before = 0;
+
+	if (pkts[0] == NULL || pkts[1] == NULL)
+		return -1;
+	rte_pktmbuf_mtod(pkts[0], struct rte_ether_hdr *)->dst_addr = *to;
+	if (vlan_id != E2E_UNTAGGED)
+		memcpy(rte_pktmbuf_mtod_offset(pkts[0], uint8_t *, 12), tag, sizeof(tag));
+	if (e2e_send(0, 0, pkts, 2) != 2)
+		return -1;
+	while (!marker && e2e_receive(1, &got, 1) == 1) {
+		marker = got->pkt_len == MARKER_BYTES;
+		before += !marker;
+		rte_pktmbuf_free(got);
+	}
+	return marker && before <= 1 ? before : -1;
 }
 
 bool

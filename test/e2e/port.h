@@ -69,6 +69,13 @@ uint16_t e2e_receive(uint16_t port, struct rte_mbuf **pkts, uint16_t count);
 /* Nothing comes for a while? What does is freed. */
 bool e2e_silent(uint16_t port);
 
+/*
+ * Is a frame to that address, with that VLAN's tag, delivered to port 1? One to the port's own address behind it tells: 1
+ * yes, 0 no, -1 not even that one came.
+ */
+#define E2E_UNTAGGED 0xffff
+int e2e_delivered(const struct rte_ether_addr *to, uint16_t vlan_id);
+
 /* `count` (at most 64) frames from one port to the other, all checked. */
 bool e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, unsigned int segs,
 		  unsigned int count);
