@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Linux TCP through testpmd and two ports on softrnicd, which has the ethdevs."""
 
+import collections
 import os
+import re
 
 import pytest
 
@@ -20,5 +22,10 @@ def test_tcp_between_two_networks_through_the_daemon(forwarding, mtu):
     with Networks(mtu) as nets, \
             Softrnicd([f"name={i},wire=port:net_af_packet{i}" for i in (0, 1)], eal,
                       nets.middle) as daemon:
-        tcp.check(nets, forwarding, daemon.vdevs())
+        tcp.check(nets, forwarding, daemon.vdevs(), embedded=False)
         daemon.stop()
+        # Each device says what it has counted when its client leaves.
+        counted = collections.Counter()
+        for name, value in re.findall(r" ([a-z_]+)=(\d+)", daemon.text()):
+            counted[name] += int(value)
+        tcp.check_counters(forwarding, counted)

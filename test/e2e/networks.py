@@ -4,13 +4,14 @@ Two networks of Linux, each in a namespace of its own, and a third one between t
 cables and nothing that would forward. Anonymous namespaces: whatever happens, they go with their processes.
 
 Run as a program it is what tests start in there: plain IF..., send BYTES, receive, talk, listen, record IF FILE,
-cross FROM TO FILE.
+inspect IF, cross FROM TO FILE.
 """
 
 import array
 import ctypes
 import fcntl
 import hashlib
+import json
 import os
 import select
 import socket
@@ -105,7 +106,20 @@ class Networks:
         return subprocess.run(self.command(where, *args), check=True, **kwargs)
 
     def transfer(self, size, timeout):
-        """So many bytes by TCP from left to right; they arrive as they are."""
+        """
+        So many bytes by TCP from left to right; they arrive as they are. Returns what inspect() saw on right's wire: it
+        may miss frames, but not what is wrong with the others.
+        """
+        with subprocess.Popen(self.command(self.right, "inspect", "eth0"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as inspector:
+            try:
+                assert inspector.stdout.readline() == "inspects\n"
+                self._transfer(size, timeout)
+                return json.loads(inspector.communicate(timeout=60)[0])
+            finally:
+                inspector.kill()
+
+    def _transfer(self, size, timeout):
         wanted = hashlib.sha256()
         for at in range(0, size, len(BLOCK)):
             wanted.update(BLOCK[:min(len(BLOCK), size - at)])
@@ -277,6 +291,35 @@ def record(interface, path):
             file.write(struct.pack("<IIII", seconds, ns, len(frame), len(frame)) + frame)
 
 
+def is_right(frame):
+    """The checksums of a TCP segment over IPv4, both: 0 over what has a right one."""
+    ip = frame[14:]
+    header, total = ip[0] % 16 * 4, int.from_bytes(ip[2:4], "big")
+    segment = ip[header:total]
+    pseudo = ip[12:20] + struct.pack(">HH", 6, len(segment))
+    return with_sum(ip[:header], 0)[:2] == b"\0\0" and with_sum(pseudo + segment, 0)[:2] == b"\0\0"
+
+
+def inspect(interface):
+    """Segments of TCP over IPv4 that come in until the input ends: how many, of how many bytes, and what is wrong."""
+    frames = longest = wrong = 0
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as packets:
+        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        packets.bind((interface, 0))
+        print("inspects", flush=True)
+        while True:
+            ready, _, _ = select.select([packets, sys.stdin], [], [])
+            if packets not in ready:
+                break
+            frame, (_, _, kind, *_) = packets.recvfrom(1 << 17)
+            if kind == socket.PACKET_OUTGOING or frame[12:14] != b"\x08\x00" or frame[23] != 6:
+                continue
+            frames += 1
+            longest = max(longest, len(frame))
+            wrong += not is_right(frame)
+    print(json.dumps({"frames": frames, "longest": longest, "wrong": wrong}))
+
+
 def cross(into, out_of, path):
     """The frames of a capture go into one interface, and come out of another one as they are, in order."""
     with open(path, "rb") as file:
@@ -301,5 +344,5 @@ def cross(into, out_of, path):
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (plain, send, receive, talk, listen, record, cross)}[
+    {one.__name__: one for one in (plain, send, receive, talk, listen, record, inspect, cross)}[
         sys.argv[1]](*sys.argv[2:])

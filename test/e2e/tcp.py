@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TCP between two Linux networks whose only path is dpdk-testpmd between two ports."""
 
+import collections
 import dataclasses
 import os
+import re
 
-from e2e.testpmd import SANITIZED, Testpmd
+from e2e.testpmd import SANITIZED, Testpmd, telemetry
 
 FULL = os.environ.get("RDMAPMD_FULL") == "1"
 SIZE = (256 if FULL else 16) << 20
@@ -15,19 +17,23 @@ MTUS = (1500, 9000)
 
 @dataclasses.dataclass
 class Forwarding:
-    """How testpmd forwards, and which counters of both ports say that it did so."""
+    """How testpmd forwards, and which counters of the devices say that it did so."""
     name: str
-    # {0} and {1}: the ports
+    # Of each port, while it is stopped; {segment}: less than what a frame of the MTU carries
     commands: tuple = ()
-    # of `show port xstats`
     counters: tuple = ()
 
     def __str__(self):
         return self.name
 
 
-# Checksums are made and segments cut in the kernel.
-FORWARDINGS = (Forwarding("io"),)
+# Checksums are made and segments cut in the kernel; or made anew and cut once more by the devices.
+FORWARDINGS = (
+    Forwarding("io"),
+    Forwarding("csum", ("csum mac-swap off {port}", "csum set ip hw {port}", "csum set tcp hw {port}",
+                        "tso set {segment} {port}"),
+               ("tx_lso", "tx_lso_frames", "tx_checksums", "rx_checksums_good")),
+)
 
 
 def af_packet(mtu):
@@ -36,17 +42,18 @@ def af_packet(mtu):
     return [f"net_af_packet{i},iface=cable{i},{room}" for i in (0, 1)]
 
 
-def xstats(testpmd, port):
-    lines = testpmd.do(f"show port xstats {port}").splitlines()
-    return {key: int(value) for key, _, value in (line.partition(": ") for line in lines)
-            if value.isdigit()}
+def by_telemetry(testpmd, ports):
+    """Counters of the devices in testpmd, added."""
+    names = [re.search(r"Device name: (\S+)", testpmd.do(f"show port info {port}"))[1] for port in ports]
+    return sum((collections.Counter(counted) for counted in
+                telemetry(testpmd, *(f"/rnic/softrnic,{name}" for name in names))), collections.Counter())
 
 
-def check(nets, forwarding, vdevs, within=(), size=SIZE):
+def check(nets, forwarding, vdevs, within=(), size=SIZE, embedded=True):
     """A connection through testpmd's two ports."""
     # Whole frames in one buffer.
     args = [f"--mbuf-size={2176 if nets.mtu <= 1500 else 10240}"]
-    with Testpmd(vdevs, args=args, mbufs=4096, within=within) as testpmd:
+    with Testpmd(vdevs, args=args, mbufs=4096, within=within, telemetry=embedded) as testpmd:
         testpmd.prompt()
         # The cables' own ethdevs are not testpmd's.
         ports = sorted(testpmd.stats())
@@ -55,13 +62,15 @@ def check(nets, forwarding, vdevs, within=(), size=SIZE):
         for port in ports:
             assert "fail" not in testpmd.do(f"port config mtu {port} {nets.mtu}").lower()
         for command in forwarding.commands:
-            testpmd.do(command.format(*ports))
+            for port in ports:
+                said = testpmd.do(command.format(port=port, segment=nets.mtu // 2))
+                assert "rror" not in said and "not supported" not in said, said
         testpmd.do("port start all", 60)
         for port in ports:
             testpmd.do(f"set promisc {port} on")
         testpmd.do(f"set fwd {forwarding.name}")
         testpmd.do("start")
-        nets.transfer(size, 1800)
+        seen = nets.transfer(size, 1800)
         testpmd.do("stop")
         stats = testpmd.stats()
         assert stats[ports[0]]["RX-bytes"] > size and stats[ports[1]]["TX-bytes"] > size
@@ -72,6 +81,15 @@ def check(nets, forwarding, vdevs, within=(), size=SIZE):
             for way in ("RX", "TX"):
                 assert stats[port][f"{way}-bytes"] <= stats[port][f"{way}-packets"] * (nets.mtu + 14)
         assert stats[ports[0]]["RX-bytes"] / stats[ports[0]]["RX-packets"] > nets.mtu / 2
-        for counter in forwarding.counters:
-            assert xstats(testpmd, ports[0])[counter] > 0 or xstats(testpmd, ports[1])[counter] > 0
+        assert seen["frames"] > 1000 and seen["wrong"] == 0, seen
+        assert seen["longest"] <= (nets.mtu // 2 + 100 if forwarding.commands else nets.mtu + 14), seen
+        if embedded:
+            check_counters(forwarding, by_telemetry(testpmd, ports))
         testpmd.quit()
+
+
+def check_counters(forwarding, counted):
+    """No run counts whose offloads were not at work."""
+    for counter in forwarding.counters:
+        assert counted.get(counter, 0) > 0, counted
+    assert counted.get("rx_checksums_bad", 0) == 0, counted

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DPDK's stock tools on our ports: dpdk-dumpcap, dpdk-proc-info, dpdk-telemetry.py."""
 
-import json
 import os
 import re
-import shutil
 import subprocess
 import time
 
 import pytest
 from scapy.all import IP, UDP, Ether, PcapWriter, Raw, rdpcap, wrpcap
 
-from e2e.testpmd import Testpmd, check_exact, forward, pair, plugin
+from e2e.testpmd import Testpmd, check_exact, environment, forward, pair, plugin, telemetry, tool
 
 ROOT = os.geteuid() == 0
 BUILD = os.environ["RDMAPMD_BUILD"]
@@ -23,18 +21,6 @@ def need_shared_memory():
     """EAL has secondary processes with hugepage files alone, which are root's here."""
     if not ROOT:
         pytest.skip("needs hugepage files, which are root's here")
-
-
-def tool(name):
-    path = shutil.which(name)
-    assert path, f"{name} is part of Debian's packages dpdk and dpdk-dev"
-    return path
-
-
-def environment(testpmd, *preload):
-    env = dict(os.environ, RUNTIME_DIRECTORY=testpmd.runtime)
-    env["LD_PRELOAD"] = " ".join(p for p in (os.environ.get("RDMAPMD_PRELOAD", ""), *preload) if p)
-    return env
 
 
 # testpmd waits for links when a port stops, too, although none will come.
@@ -388,17 +374,6 @@ def test_dumpcap_ends_with_the_primary(tmp_path):
 
 
 # ---- dpdk-telemetry.py ----
-
-def telemetry(testpmd, *commands):
-    """The answers, one each."""
-    done = subprocess.run([tool("dpdk-telemetry.py"), "-f", testpmd.prefix], env=environment(testpmd), text=True,
-                          input="".join(f"{command}\n" for command in (*commands, "quit")), capture_output=True,
-                          timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert len(answers) == len(commands), done.stdout
-    return [answer[command.partition(",")[0]] for answer, command in zip(answers, commands)]
-
 
 def test_telemetry_has_what_testpmd_shows():
     with Testpmd(pair(), telemetry=True, args=[NO_LINK_CHECK]) as testpmd:

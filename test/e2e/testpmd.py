@@ -2,6 +2,7 @@
 """Stock dpdk-testpmd with the plugin, driven through its prompt as a user would."""
 
 import glob
+import json
 import os
 import pty
 import pwd
@@ -202,6 +203,29 @@ class Testpmd:
     def complaints(self):
         """Lines of the driver or the device."""
         return OURS.findall(self.text())
+
+
+def tool(name):
+    path = shutil.which(name)
+    assert path, f"{name} is part of Debian's packages dpdk and dpdk-dev"
+    return path
+
+
+def environment(testpmd, *preload):
+    env = dict(os.environ, RUNTIME_DIRECTORY=testpmd.runtime)
+    env["LD_PRELOAD"] = " ".join(p for p in (os.environ.get("RDMAPMD_PRELOAD", ""), *preload) if p)
+    return env
+
+
+def telemetry(testpmd, *commands):
+    """The answers, one each."""
+    done = subprocess.run([tool("dpdk-telemetry.py"), "-f", testpmd.prefix], env=environment(testpmd), text=True,
+                          input="".join(f"{command}\n" for command in (*commands, "quit")), capture_output=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert len(answers) == len(commands), done.stdout
+    return [answer[command.partition(",")[0]] for answer, command in zip(answers, commands)]
 
 
 def pair(name="e2e", options=""):
