@@ -451,7 +451,7 @@ test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 	ww_close(&ww);
 }
 
-/* Mbufs that the other side still has outlive the wire; the next one on the same ethdev finds their pool. */
+/* Mbufs that the other side still has outlive the wire; the next one takes their pool over. */
 static void
 test_mbufs_that_are_still_out_keep_their_pool(void **state)
 {
@@ -471,6 +471,37 @@ test_mbufs_that_are_still_out_keep_their_pool(void **state)
 	ww_close(&ww);
 }
 
+/*
+ * The ethdev of one wire goes; another one gets its number, and a wire of its own. Each wire has its own pool: whichever
+ * ends first, the other one's is still there.
+ */
+static void
+test_wires_whose_ethdevs_had_the_same_number_share_no_pool(void **state)
+{
+	struct softrnic_conf second_conf = { .name = "second", .wire = "port:net_ring_other" };
+	struct ww first, second;
+	uint16_t id, other;
+	int ret;
+
+	(void)state;
+	open_wire(&first);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	ethdev_end();
+	ret = rte_eth_from_rings("other", &to_device, 1, &from_device, 1, 0);
+	assert_int_equal(ret, id);
+	ww_open(&second, &second_conf);
+	assert_int_equal(rte_eth_dev_get_port_by_name("net_ring_other", &other), 0);
+	assert_int_equal(other, id);
+	assert_int_equal(wire_pools(), 2);
+	ww_close(&second);
+	assert_int_equal(rte_vdev_uninit("net_ring_other"), 0);
+	assert_int_equal(wire_pools(), 1);
+	ethdev_make();
+	wait_for_link(&first, true);
+	pass_both_ways(&first);
+	ww_close(&first);
+}
+
 static int
 run(void)
 {
@@ -488,6 +519,7 @@ run(void)
 		TEST(test_a_device_may_end_without_its_ethdev),
 		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
 		TEST(test_mbufs_that_are_still_out_keep_their_pool),
+		TEST(test_wires_whose_ethdevs_had_the_same_number_share_no_pool),
 #undef TEST
 	};
 

@@ -24,6 +24,7 @@
 #include <rte_mbuf.h>
 
 #include "eth/eth.h"
+#include "wire/port_pool.h"
 
 #define PORT_LOOK_US 100000
 #define PORT_BURST   32
@@ -241,31 +242,12 @@ port_own(struct port_wire *wire, uint16_t id)
 	return ret;
 }
 
-/* One that is still there holds mbufs of the time before: the ethdev had not given them back. */
-static struct rte_mempool *
-port_pool(uint16_t id, uint32_t frame_bytes, unsigned int count)
-{
-	char name[RTE_MEMPOOL_NAMESIZE];
-	struct rte_mempool *pool;
-
-	snprintf(name, sizeof(name), "softrnic-%u-%u-%u", id, frame_bytes, count);
-	pool = rte_mempool_lookup(name);
-	return pool != NULL
-		       ? pool
-		       : rte_pktmbuf_pool_create(
-				 name, count, 0, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + frame_bytes),
-				 rte_eth_dev_socket_id(id) < 0 ? SOCKET_ID_ANY
-							       : rte_eth_dev_socket_id(id));
-}
-
 static void
-port_pool_free(struct port_wire *wire, struct rte_mempool *pool)
+port_pool_put(struct port_wire *wire, struct rte_mempool *pool)
 {
-	if (pool != NULL && rte_mempool_full(pool))
-		rte_mempool_free(pool);
-	else if (pool != NULL)
-		SOFTRNIC_LOG(DEBUG, wire->dev, "ethdev %s keeps %u mbufs: their pool stays",
-			     wire->name, rte_mempool_in_use_count(pool));
+	if (pool != NULL && !softrnic_port_pool_put(pool))
+		SOFTRNIC_LOG(DEBUG, wire->dev, "ethdev %s keeps mbufs: their pool stays",
+			     wire->name);
 }
 
 /* Buffers for the longest frame that the device could ever take; some ethdevs want larger ones. */
@@ -283,7 +265,9 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 	int ret = -ENOMEM;
 
 	for (i = 0; i < RTE_DIM(sizes) && (ret == -ENOMEM || ret == -EINVAL); i++) {
-		*pool = port_pool(id, sizes[i], rx_desc + tx_desc + PORT_MBUFS_MORE);
+		*pool = softrnic_port_pool_get(wire->owner, sizes[i],
+					       rx_desc + tx_desc + PORT_MBUFS_MORE,
+					       rte_eth_dev_socket_id(id));
 		if (*pool == NULL) {
 			SOFTRNIC_LOG(ERR, wire->dev,
 				     "no memory for %u mbufs of %u bytes: give EAL more, e.g. more "
@@ -293,7 +277,7 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 		}
 		ret = rte_eth_rx_queue_setup(id, 0, rx_desc, socket, NULL, *pool);
 		if (ret != 0) {
-			port_pool_free(wire, *pool);
+			port_pool_put(wire, *pool);
 			*pool = NULL;
 		}
 	}
@@ -337,7 +321,7 @@ port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 		SOFTRNIC_LOG(ERR, wire->dev, "cannot start ethdev %s: %s%s", wire->name,
 			     strerror(-ret),
 			     ret == -EBUSY ? "; it must not be in use by anybody else" : "");
-		port_pool_free(wire, *pool);
+		port_pool_put(wire, *pool);
 		rte_eth_dev_owner_unset(id, wire->owner);
 		return ret;
 	}
@@ -375,7 +359,7 @@ port_find(struct port_wire *wire)
 	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0)
 		return -ENODEV;
 	/* Of the ethdev that was there before; its mbufs have come home since. */
-	port_pool_free(wire, wire->pool);
+	port_pool_put(wire, wire->pool);
 	wire->pool = NULL;
 	poller = port_lock(wire);
 	wire->id = id;
@@ -396,7 +380,7 @@ port_find(struct port_wire *wire)
 	}
 	softrnic_unlock(poller);
 	if (gone)
-		port_pool_free(wire, pool);
+		port_pool_put(wire, pool);
 	return gone ? -ENODEV : ret;
 }
 
@@ -572,7 +556,7 @@ port_release(struct softrnic *dev)
 	port_let_go(wire, PORT_ABSENT);
 	if (stage == PORT_LIVE || stage == PORT_REMOVED)
 		port_stop(wire, id, stage == PORT_REMOVED);
-	port_pool_free(wire, wire->pool);
+	port_pool_put(wire, wire->pool);
 	free(wire);
 	dev->wire_data = NULL;
 }
