@@ -629,6 +629,8 @@ struct softrnic_wire_ops {
 	/* Frames from outside, if the wire has an outside; returns how many. */
 	unsigned int (*poll)(struct softrnic *dev);
 	bool (*is_up)(const struct softrnic *dev);
+	/* The port's link has come up: the wire is, and the port is switched on. */
+	void (*link_up)(struct softrnic *dev);
 	/* The device is as after power-on. */
 	void (*reset)(struct softrnic *dev);
 	/* The process: there are no bytes of RoCE packets that could leave with the frames. */

@@ -198,6 +198,40 @@ test_frames_pass_both_ways_whole_and_in_order(void **state)
 	ww_close(&ww);
 }
 
+static void
+switch_port(struct ww *ww, uint32_t state)
+{
+	struct rnic_modify_vport_state_in in = { 0 };
+
+	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, state);
+	assert_int_equal(
+		dp_command(&ww->dp, RNIC_CMD_MODIFY_VPORT_STATE, 0, &in, sizeof(in), NULL, 0), 0);
+}
+
+/* Who stops a port may remove what is below it: nothing of ours is in a burst then. */
+static void
+test_a_port_that_is_switched_off_leaves_the_ethdev_alone(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	wait_for_link(&ww, true);
+	ww_post(&ww, 4);
+	switch_port(&ww, RNIC_VPORT_STATE_DOWN);
+	put(mbuf_of(60, 1));
+	dp_run(&ww.dp);
+	assert_int_equal(rte_ring_count(to_device), 1);
+	switch_port(&ww, RNIC_VPORT_STATE_FOLLOW);
+	assert_true(ww.dp.dev->port.link_up);
+	assert_int_equal(rte_ring_count(to_device), 0);
+	put(mbuf_of(60, 2));
+	dp_run(&ww.dp);
+	ww_expect(&ww, 60, 2);
+	ww_expect_none(&ww);
+	ww_close(&ww);
+}
+
 /* Nobody else's: not among the ports that an application finds, and given back at the end. */
 static void
 test_the_ethdev_is_ours_until_the_end(void **state)
@@ -508,6 +542,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_frames_pass_both_ways_whole_and_in_order),
+		TEST(test_a_port_that_is_switched_off_leaves_the_ethdev_alone),
 		TEST(test_the_ethdev_is_ours_until_the_end),
 		TEST(test_an_ethdev_that_somebody_else_has_is_refused),
 		TEST(test_what_a_full_ethdev_does_not_take_is_counted),

@@ -143,6 +143,27 @@ port_receive(struct softrnic *dev, const struct rte_mbuf *mbuf)
 	softrnic_eth_receive(dev, &frame);
 }
 
+/*
+ * The link has come up: what waits on either side is from a time when there was none, and a port that is switched off
+ * sees no frames.
+ */
+static void
+port_link_up(struct softrnic *dev)
+{
+	struct port_wire *wire = dev->wire_data;
+	struct rte_mbuf *mbufs[PORT_BURST];
+	unsigned int count, left = PORT_DESC;
+
+	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
+	wire->tx_count = 0;
+	port_make_room(wire);
+	do {
+		count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
+		rte_pktmbuf_free_bulk(mbufs, count);
+		left -= count;
+	} while (count > 0 && left >= PORT_BURST);
+}
+
 static unsigned int
 port_poll(struct softrnic *dev)
 {
@@ -150,7 +171,8 @@ port_poll(struct softrnic *dev)
 	struct rte_mbuf *mbufs[PORT_BURST];
 	unsigned int done, count, i;
 
-	if (wire->stage != PORT_LIVE)
+	/* An ethdev may be removed while the port above it is stopped: no burst then. */
+	if (wire->stage != PORT_LIVE || !dev->port.link_up)
 		return 0;
 	done = port_flush(wire);
 	if (dev->wire_full)
@@ -159,8 +181,7 @@ port_poll(struct softrnic *dev)
 	if (count == 0)
 		return done;
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
-	/* A port that is switched off sees no frames. */
-	for (i = 0; i < count && dev->port.link_up; i++)
+	for (i = 0; i < count; i++)
 		port_receive(dev, mbufs[i]);
 	rte_pktmbuf_free_bulk(mbufs, count);
 	return done + count;
@@ -627,5 +648,6 @@ const struct softrnic_wire_ops softrnic_wire_port = {
 	.release = port_release,
 	.poll = port_poll,
 	.is_up = port_is_up,
+	.link_up = port_link_up,
 	.leaves = true,
 };
