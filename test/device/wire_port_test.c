@@ -122,6 +122,7 @@ wait_for_link(struct ww *ww, bool up)
 	for (;;) {
 		bool is;
 
+		softrnic_poll(ww->poller);
 		softrnic_lock(ww->poller);
 		is = ww->dp.dev->port.link_up;
 		softrnic_unlock(ww->poller);
@@ -130,7 +131,6 @@ wait_for_link(struct ww *ww, bool up)
 		if (softrnic_now_ns() > end)
 			fail_msg("the link does not go %s", up ? "up" : "down");
 		usleep(1000);
-		softrnic_poll(ww->poller);
 	}
 }
 
@@ -434,8 +434,9 @@ test_an_ethdev_goes_and_comes_again(void **state)
 		ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
 		ethdev_end();
 		/* At once, before anybody else could have its number. */
-		assert_false(ww.dp.dev->port.link_up);
+		assert_false(ww.dp.dev->wire->is_up(ww.dp.dev));
 		assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+		assert_false(ww.dp.dev->port.link_up);
 		ww_send(&ww, 60, 1);
 		take_none();
 		ethdev_make();
@@ -443,6 +444,26 @@ test_an_ethdev_goes_and_comes_again(void **state)
 	}
 	pass_both_ways(&ww);
 	ww_close(&ww);
+}
+
+/* A daemon's memory of clients is its one polling thread's: nobody else writes an event. */
+static void
+test_only_who_polls_tells_of_the_link(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	wait_for_link(&ww, true);
+	ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+	ethdev_end();
+	assert_null(dp_eq_next(&ww.dp));
+	assert_true(ww.dp.dev->port.link_up);
+	softrnic_poll(ww.poller);
+	assert_false(ww.dp.dev->port.link_up);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+	ww_close(&ww);
+	ethdev_make();
 }
 
 /* The other order of ends: the ethdev is still there when the device goes, or not. */
@@ -473,6 +494,7 @@ test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 	open_wire(&ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
 	rte_eth_dev_callback_process(&rte_eth_devices[id], RTE_ETH_EVENT_INTR_RMV, NULL);
+	softrnic_poll(ww.poller);
 	assert_false(ww.dp.dev->port.link_up);
 	while (rte_eth_dev_is_valid_port(id)) {
 		assert_true(softrnic_now_ns() < end);
@@ -551,6 +573,7 @@ run(void)
 		TEST(test_a_frame_without_a_buffer_is_lost_and_counted),
 		TEST(test_an_ethdev_that_comes_later_is_taken),
 		TEST(test_an_ethdev_goes_and_comes_again),
+		TEST(test_only_who_polls_tells_of_the_link),
 		TEST(test_a_device_may_end_without_its_ethdev),
 		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
 		TEST(test_mbufs_that_are_still_out_keep_their_pool),

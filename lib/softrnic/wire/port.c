@@ -3,7 +3,8 @@
 /*
  * Another ethdev of the process as the cable: net_af_packet, net_tap, net_memif, a NIC; one queue each way.
  *
- * The polling thread moves frames, under the poller's lock. Everything else is port_look()'s, in EAL's interrupt thread:
+ * The polling thread moves frames, under the poller's lock, and tells the device of its link: that writes an event to
+ * client memory, which no other thread of a daemon may touch. Everything else is port_look()'s, in EAL's interrupt thread:
  * it takes the ethdev when it is there, starts it, follows its link, tells it the MTU. It calls ethdev without the
  * poller's lock: EAL's locks are taken there, and who holds those may wait for the poller's (memory that an application
  * frees is unmapped from the device).
@@ -57,6 +58,7 @@ struct port_wire {
 	enum port_stage stage;
 	uint16_t id; /* of the ethdev, unless it is absent */
 	bool up;
+	bool changed;		  /* stage or up: the polling thread has not told the device yet */
 	struct rte_mempool *pool; /* changes only while no frames are moved */
 	/* On their way: what the ethdev does not take now it is asked again. */
 	struct rte_mbuf *tx[PORT_BURST];
@@ -171,6 +173,10 @@ port_poll(struct softrnic *dev)
 	struct rte_mbuf *mbufs[PORT_BURST];
 	unsigned int done, count, i;
 
+	if (__builtin_expect(wire->changed, 0)) {
+		wire->changed = false;
+		softrnic_wire_changed(dev);
+	}
 	/* An ethdev may be removed while the port above it is stopped: no burst then. */
 	if (wire->stage != PORT_LIVE || !dev->port.link_up)
 		return 0;
@@ -215,14 +221,6 @@ port_lock(struct port_wire *wire)
 
 	softrnic_lock(poller);
 	return poller;
-}
-
-/* A device that has not joined its poller yet, or has left it, has no link to tell of. */
-static void
-port_changed(struct port_wire *wire)
-{
-	if (wire->dev->wire == &softrnic_wire_port)
-		softrnic_wire_changed(wire->dev);
 }
 
 /* ---- The ethdev, without the lock ---- */
@@ -439,7 +437,7 @@ port_follow(struct port_wire *wire, uint16_t id)
 	poller = port_lock(wire);
 	if (wire->stage == PORT_LIVE && wire->up != up) {
 		wire->up = up;
-		port_changed(wire);
+		wire->changed = true;
 	}
 	mtu = wire->dev->port.admin_mtu;
 	softrnic_unlock(poller);
@@ -516,7 +514,7 @@ port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 	if (wire->id == id && (destroyed ? wire->stage != PORT_ABSENT : wire->stage == PORT_LIVE)) {
 		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
 		port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
-		port_changed(wire);
+		wire->changed = true;
 	}
 	softrnic_unlock(poller);
 	return 0;
