@@ -507,6 +507,61 @@ test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 	ww_close(&ww);
 }
 
+static const struct eth_dev_ops *driver_ops;
+static uint16_t pulled_out;
+
+static int
+start_while_it_is_pulled_out(struct rte_eth_dev *dev)
+{
+	rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
+	return driver_ops->dev_start(dev);
+}
+
+static int
+have_it_pulled_out(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	static struct eth_dev_ops ops;
+
+	(void)type;
+	(void)arg;
+	(void)ret;
+	pulled_out = id;
+	driver_ops = rte_eth_devices[id].dev_ops;
+	ops = *driver_ops;
+	ops.dev_start = start_while_it_is_pulled_out;
+	rte_eth_devices[id].dev_ops = &ops;
+	return 0;
+}
+
+/* Hardware takes its time to start, and may be gone before it has. */
+static void
+test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
+{
+	uint64_t end = softrnic_now_ns() + UINT64_C(10000000000);
+	struct ww ww;
+
+	(void)state;
+	ethdev_end();
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_NEW,
+						       have_it_pulled_out, NULL),
+			 0);
+	ethdev_make();
+	assert_int_equal(rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_NEW,
+							 have_it_pulled_out, NULL),
+			 0);
+	while (rte_eth_dev_is_valid_port(pulled_out)) {
+		assert_true(softrnic_now_ns() < end);
+		usleep(1000);
+	}
+	assert_false(ww.dp.dev->port.link_up);
+	ethdev_end();
+	ethdev_make();
+	wait_for_link(&ww, true);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
 /* Mbufs that the other side still has outlive the wire; the next one takes their pool over. */
 static void
 test_mbufs_that_are_still_out_keep_their_pool(void **state)
@@ -576,6 +631,7 @@ run(void)
 		TEST(test_only_who_polls_tells_of_the_link),
 		TEST(test_a_device_may_end_without_its_ethdev),
 		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
+		TEST(test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed),
 		TEST(test_mbufs_that_are_still_out_keep_their_pool),
 		TEST(test_wires_whose_ethdevs_had_the_same_number_share_no_pool),
 #undef TEST

@@ -371,7 +371,7 @@ port_find(struct port_wire *wire)
 {
 	struct softrnic_poller *poller;
 	struct rte_mempool *pool = NULL;
-	bool gone;
+	bool destroyed;
 	uint16_t id;
 	int ret;
 
@@ -388,19 +388,24 @@ port_find(struct port_wire *wire)
 	ret = port_start(wire, id, &pool);
 
 	poller = port_lock(wire);
-	gone = wire->stage != PORT_STARTS;
-	if (!gone && ret == 0) {
-		wire->pool = pool;
-		wire->stage = PORT_LIVE;
-		wire->mtu = 0;
-		port_make_room(wire);
-	} else if (!gone) {
+	destroyed = wire->stage == PORT_ABSENT;
+	if (!destroyed && ret != 0) {
 		wire->stage = PORT_UNFIT;
+	} else if (!destroyed) {
+		/* Removed meanwhile: the next look closes it, and the pool is its own until then. */
+		wire->pool = pool;
+		if (wire->stage != PORT_STARTS) {
+			ret = -ENODEV;
+		} else {
+			wire->stage = PORT_LIVE;
+			wire->mtu = 0;
+			port_make_room(wire);
+		}
 	}
 	softrnic_unlock(poller);
-	if (gone)
+	if (destroyed)
 		port_pool_put(wire, pool);
-	return gone ? -ENODEV : ret;
+	return destroyed ? -ENODEV : ret;
 }
 
 /* Tell the ethdev what MTU its frames are of now. Many can have no other than they have, or it is set elsewhere. */
@@ -511,7 +516,9 @@ port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 	struct softrnic_poller *poller = port_lock(wire);
 
 	(void)ret;
-	if (wire->id == id && (destroyed ? wire->stage != PORT_ABSENT : wire->stage == PORT_LIVE)) {
+	if (wire->id == id &&
+	    (destroyed ? wire->stage != PORT_ABSENT
+		       : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS)) {
 		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
 		port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
 		wire->changed = true;
