@@ -255,6 +255,26 @@ test_the_ethdev_is_ours_until_the_end(void **state)
 	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), 0);
 }
 
+/* As where an ethdev went, and its number is another's before the wire has heard of it. */
+static void
+test_an_ethdev_that_is_not_ours_any_more_is_not_stopped(void **state)
+{
+	struct rte_eth_dev_owner owner;
+	struct rte_eth_conf conf = { 0 };
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
+	assert_int_equal(rte_eth_dev_owner_unset(id, owner.id), 0);
+	ww_close(&ww);
+	/* It runs, or this would be done. */
+	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), -EBUSY);
+	assert_int_equal(rte_eth_dev_stop(id), 0);
+}
+
 static void
 refuse(int expected)
 {
@@ -621,6 +641,7 @@ run(void)
 		TEST(test_frames_pass_both_ways_whole_and_in_order),
 		TEST(test_a_port_that_is_switched_off_leaves_the_ethdev_alone),
 		TEST(test_the_ethdev_is_ours_until_the_end),
+		TEST(test_an_ethdev_that_is_not_ours_any_more_is_not_stopped),
 		TEST(test_an_ethdev_that_somebody_else_has_is_refused),
 		TEST(test_what_a_full_ethdev_does_not_take_is_counted),
 		TEST(test_the_link_follows_the_ethdevs),

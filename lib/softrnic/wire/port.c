@@ -261,6 +261,15 @@ port_own(struct port_wire *wire, uint16_t id)
 	return ret;
 }
 
+/* An id is a number that somebody else's ethdev may have by now. */
+static bool
+port_is_ours(const struct port_wire *wire, uint16_t id)
+{
+	struct rte_eth_dev_owner owner = { 0 };
+
+	return rte_eth_dev_owner_get(id, &owner) == 0 && owner.id == wire->owner;
+}
+
 static void
 port_pool_put(struct port_wire *wire, struct rte_mempool *pool)
 {
@@ -357,6 +366,8 @@ port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 static void
 port_stop(struct port_wire *wire, uint16_t id, bool removed)
 {
+	if (!port_is_ours(wire, id))
+		return;
 	rte_eth_promiscuous_disable(id);
 	rte_eth_dev_stop(id);
 	if (removed)
@@ -464,7 +475,10 @@ port_look(struct port_wire *wire)
 		if (ret == 0)
 			port_follow(wire, wire->id);
 		break;
-	case PORT_LIVE: port_follow(wire, id); break;
+	case PORT_LIVE:
+		if (port_is_ours(wire, id))
+			port_follow(wire, id);
+		break;
 	case PORT_REMOVED: port_stop(wire, id, true); break;
 	case PORT_STARTS:
 	case PORT_UNFIT: break;
