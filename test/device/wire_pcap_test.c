@@ -320,6 +320,24 @@ test_frames_that_nobody_wants_hold_a_file_up_only_once(void **state)
 	ww_close(&ww);
 }
 
+/* A queue that is stopped or in ERR drops what comes to it, and does not stop what comes to others. */
+static void
+test_a_queue_that_does_not_receive_holds_a_file_up_only_once(void **state)
+{
+	struct dp_rq other;
+	struct ww ww;
+
+	(void)state;
+	capture_of(5);
+	open_rx(&ww);
+	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 4, 4), 0);
+	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	poll_until(&ww, !ww.dp.dev->port.link_up);
+	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 5);
+	ww_expect_none(&ww);
+	ww_close(&ww);
+}
+
 static void
 test_a_reset_takes_the_file_back_to_its_start(void **state)
 {
@@ -572,6 +590,7 @@ main(void)
 		cmocka_unit_test(test_a_file_that_breaks_off_ends_there),
 		cmocka_unit_test(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
 		cmocka_unit_test(test_frames_that_nobody_wants_hold_a_file_up_only_once),
+		cmocka_unit_test(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
 		cmocka_unit_test(test_a_reset_takes_the_file_back_to_its_start),
 		cmocka_unit_test(test_what_is_sent_is_in_the_file_with_its_time),
 		cmocka_unit_test(test_a_frame_of_many_pieces_is_one_record),

@@ -353,7 +353,8 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 		rq = result.to[i].tir->rq;
 		if (rq == NULL)
 			rq = spread(result.to[i].tir, &key, &info);
-		if (rq == NULL)
+		/* One that does not receive drops the frame, and may do so for ever. */
+		if (rq == NULL || rq->state != RNIC_WQ_STATE_RDY)
 			continue;
 		if (!softrnic_rq_has_wqe(dev, rq))
 			return SOFTRNIC_ETH_FULL;

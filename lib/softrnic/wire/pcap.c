@@ -23,7 +23,7 @@
 #define NS_PER_SECOND	    UINT64_C(1000000000)
 
 /*
- * A frame that no queue wants waits so long from the moment when a queue receives: applications set addresses and
+ * A frame that no queue wants, or only one that does not receive, waits so long from the moment when a queue receives: applications set addresses and
  * promiscuous mode behind the start of their queues.
  */
 #define CAPTURE_PATIENCE_NS (3 * NS_PER_SECOND)
