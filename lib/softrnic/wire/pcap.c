@@ -53,6 +53,7 @@ struct capture {
 	uint32_t quiet;
 
 	uint8_t room[SOFTRNIC_FRAME_BYTES_MAX];
+	char tx_room[CAPTURE_FILE_BUFFER]; /* of the file's stream, until that is closed */
 };
 
 /* ---- Open ---- */
@@ -138,7 +139,8 @@ capture_open_tx(struct softrnic *dev, struct capture *capture, const char *path,
 		SOFTRNIC_LOG(ERR, dev, "cannot write %s: %s", path, strerror(-ret));
 		return ret;
 	}
-	setvbuf(file, NULL, _IOFBF, CAPTURE_FILE_BUFFER);
+	/* glibc takes a size only together with a buffer. */
+	setvbuf(file, capture->tx_room, _IOFBF, sizeof(capture->tx_room));
 	capture->tx_kind = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, CAPTURE_SNAPLEN,
 								PCAP_TSTAMP_PRECISION_NANO);
 	capture->tx = capture->tx_kind != NULL ? pcap_dump_fopen(capture->tx_kind, file) : NULL;
