@@ -131,6 +131,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	}
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->bytes;
+	softrnic_port_count_length(port, frame->bytes);
 	if (__builtin_expect(!softrnic_eth_own_address(port, frame->dmac), 0)) {
 		port->counters.rx_packets[class]++;
 		port->counters.rx_bytes[class] += frame->bytes;
@@ -141,7 +142,6 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	}
 	port->counters.rx_rdma_packets[class]++;
 	port->counters.rx_rdma_bytes[class] += frame->bytes;
-	softrnic_port_count_length(port, frame->bytes);
 	if (__builtin_expect(frame->corrupt, 0)) {
 		dev->stats.roce_icrc_errors++;
 		return;
