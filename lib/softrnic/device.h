@@ -701,6 +701,7 @@ struct softrnic {
 	struct softrnic_qp_watch qp_watch;
 	uint64_t qps_deadline; /* no deadline of theirs is before this one */
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
+	uint32_t sqs_work;     /* of this poll: WQEs and frames */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */

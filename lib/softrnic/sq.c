@@ -444,6 +444,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 		wqes++;
 	}
 	dev->stats.wqes += wqes;
+	dev->sqs_work += packets;
 	return wqes;
 }
 

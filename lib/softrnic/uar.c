@@ -20,11 +20,13 @@
 #include "prm/uar.h"
 #include "qp/qp.h"
 
-#define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
-#define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
-#define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
-#define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define UAR_BUDGET     128 /* packets per queue and poll */
+#define UAR_BELLS  (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
+#define UAR_BYTES  ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
+#define UAR_SHARED ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
+#define UAR_SEALS  (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define UAR_BUDGET 128 /* packets per queue and poll */
+/* WQEs and frames of all SQs in a poll, from when on no other queue has its turn; a large send is one step. */
+#define UAR_WORK_MAX   4096
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
 #define UAR_QUIET      32  /* polls without work, from when on each of them looks */
@@ -216,12 +218,41 @@ uar_sweep_sq(struct softrnic *dev)
 	softrnic_sq_doorbell(dev, sq->object.number);
 }
 
+/*
+ * Each active SQ has its turn, as far as the device's budget for a poll goes: thousands of queues, each with large sends,
+ * would keep whoever waits for the poller away for seconds. Those that had their turn then go behind the others.
+ */
+static unsigned int
+uar_poll_sqs(struct softrnic *dev)
+{
+	struct softrnic_sq *sq, *next, *first;
+	unsigned int done = 0, n;
+
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	dev->sqs_work = 0;
+	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && dev->sqs_work < UAR_WORK_MAX;
+	     sq = next) {
+		next = TAILQ_NEXT(sq, active_link);
+		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
+		done += n;
+		if (n > 0) {
+			sq->idle = 0;
+		} else if (++sq->idle >= UAR_IDLE_POLLS) {
+			sq->active = false;
+			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
+		}
+	}
+	while (sq != NULL && (first = TAILQ_FIRST(&dev->active_sqs)) != sq) {
+		TAILQ_REMOVE(&dev->active_sqs, first, active_link);
+		TAILQ_INSERT_TAIL(&dev->active_sqs, first, active_link);
+	}
+	return done;
+}
+
 unsigned int
 softrnic_uar_poll(struct softrnic *dev)
 {
 	struct uar_watch *watch = dev->uar_watch;
-	struct softrnic_sq *sq, *next;
-	unsigned int done = 0, n;
 	bool busy = !TAILQ_EMPTY(&dev->active_sqs) || !TAILQ_EMPTY(&dev->active_qps) ||
 		    dev->qp_watch.count > 0;
 	uint32_t i;
@@ -236,21 +267,7 @@ softrnic_uar_poll(struct softrnic *dev)
 		softrnic_rq_sweep(dev, UAR_SWEEP);
 		softrnic_cq_sweep(dev);
 	}
-	if (TAILQ_EMPTY(&dev->active_sqs))
-		return 0;
-	dev->now = softrnic_now_ns() - dev->power_on_ns;
-	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL; sq = next) {
-		next = TAILQ_NEXT(sq, active_link);
-		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
-		done += n;
-		if (n > 0) {
-			sq->idle = 0;
-		} else if (++sq->idle >= UAR_IDLE_POLLS) {
-			sq->active = false;
-			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
-		}
-	}
-	return done;
+	return TAILQ_EMPTY(&dev->active_sqs) ? 0 : uar_poll_sqs(dev);
 }
 
 /* What a store to [offset, offset + 8) of a page means, once its second half is there. */
