@@ -23,8 +23,10 @@
 #define LOOP_YIELD_NS	  200000 /* behind the spins */
 #define LOOP_SLEEP_MIN_NS 50000
 #define LOOP_SLEEP_MAX_NS 500000 /* doubled from sleep to sleep up to this */
-#define LOOP_SOCKETS	  32	 /* polls between two looks at the sockets, but for sleeps */
-#define LOOP_EVENTS	  (DEVICES_MAX + 1)
+/* Between two looks at the sockets, but for sleeps: so many polls, and no more than one beyond that time. */
+#define LOOP_SOCKETS	32
+#define LOOP_SOCKETS_NS 1000000
+#define LOOP_EVENTS	(DEVICES_MAX + 1)
 
 static uint64_t
 now_ns(void)
@@ -180,7 +182,7 @@ loop_sleep(const struct loop *loop, bool served, uint64_t ns)
 void
 loop_run(struct loop *loop)
 {
-	uint64_t last_spin = now_ns(), sleep_ns = LOOP_SLEEP_MIN_NS;
+	uint64_t last_spin = now_ns(), last_look = last_spin, sleep_ns = LOOP_SLEEP_MIN_NS;
 	unsigned int idle = 0, polls = 0;
 
 	while (loop->stopped_by == 0) {
@@ -188,8 +190,10 @@ loop_run(struct loop *loop)
 
 		idle = served && loop_devices(loop) > 0 ? 0 : idle + 1;
 		/* A look at the sockets costs as much as dozens of frames. */
-		if (served && idle < LOOP_SPINS && ++polls % LOOP_SOCKETS != 0)
+		if (served && idle < LOOP_SPINS && ++polls % LOOP_SOCKETS != 0 &&
+		    now_ns() - last_look < LOOP_SOCKETS_NS)
 			continue;
+		last_look = now_ns();
 		if (loop_sockets(loop) > 0)
 			idle = 0;
 		if (idle == 0) {
