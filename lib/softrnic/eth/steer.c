@@ -331,8 +331,9 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 		return;
 	}
 	walk(steering, &key, &steering->cache);
-	steering->cache_key[0] = words[0] & steering->cache_mask[0];
-	steering->cache_key[1] = words[1] & steering->cache_mask[1];
+	/* What the verdict is of, not what was read before: the sender may have changed it in between. */
+	steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
+	steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
 	steering->cached = true;
 	deliver(dev, frame, head, head_bytes, &steering->cache, &key);
 }
