@@ -382,6 +382,7 @@ check_devices(struct options *options)
 		}
 		device->conf.name = device->name;
 		device->conf.wire = device->wire;
+		device->conf.foreign_memory = true;
 	}
 	return 0;
 }

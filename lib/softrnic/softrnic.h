@@ -60,6 +60,11 @@ struct softrnic_conf {
 	bool bf;
 	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
 	bool inline_l2;
+	/**
+	 * Host memory is another process's, which other devices' drivers need not trust: it may change a frame while that is
+	 * on its way. What frames are judged by is copied first.
+	 */
+	bool foreign_memory;
 };
 
 /** Make a poller. Its devices may exchange frames with each other. */

@@ -280,6 +280,52 @@ test_held_frame_dies_with_the_link(void **state)
 	dp_close(&side.dp);
 }
 
+/* The only entry of the root table: each frame goes to both. */
+static void
+steer_to_both(struct dp *dp, const struct dp_rq *first, const struct dp_rq *second)
+{
+	struct rnic_flow_destination to[2] = { 0 };
+	uint32_t root = dp_table_create(dp, 0, 4, 0), group;
+	int status;
+
+	group = dp_group_create(dp, root, 0, 0, NULL, &status);
+	assert_int_equal(status, 0);
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, first->tirn);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, second->tirn);
+	assert_int_equal(dp_flow_set(dp, root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, 2),
+			 0);
+	assert_int_equal(dp_root_set(dp, root), 0);
+}
+
+/* Its sender changes it while it is handled: the first receive buffer lies across it. */
+static void
+test_headers_out_of_foreign_memory_are_read_once(void **state)
+{
+	struct softrnic_conf conf = { .name = "once", .wire = "loop", .foreign_memory = true };
+	uint8_t frame[100], *buffer;
+	struct dp_rq other;
+	struct side side;
+
+	side_open(&side, *state, &conf);
+	assert_int_equal(dp_rq_create(&side.dp, &other, &side.rx_cq, 4, 4), 0);
+	assert_int_equal(dp_tir_create(&other), 0);
+	steer_to_both(&side.dp, &side.rq, &other);
+	buffer = dp_alloc(&side.dp, 2048, 64);
+	dp_post(&other, buffer, 2048);
+	dp_rq_record(&other);
+	for (uint32_t i = 0; i < sizeof(frame); i++)
+		frame[i] = (uint8_t)(i * 7 + 2);
+	memcpy(side.in + 1, frame, sizeof(frame));
+	dp_send(&side.sq, side.in + 1, sizeof(frame));
+	dp_run(&side.dp);
+	assert_int_equal(count_received(&side), 2);
+	assert_memory_equal(side.in, frame, sizeof(frame));
+	assert_memory_equal(buffer, frame, sizeof(frame));
+	dp_close(&side.dp);
+}
+
 static void
 expect_consumers(struct dp *dp, const struct dp_sq *sqs, uint32_t from, uint32_t to,
 		 uint16_t wanted)
@@ -530,6 +576,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held_frame_dies_with_the_link, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_headers_out_of_foreign_memory_are_read_once,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_poll_ends_however_many_queues_have_work,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),

@@ -305,6 +305,7 @@ test_mac_of_another(void **state)
 {
 	struct qw_two *two = *state;
 	struct softrnic_port *port = &two->b.end->dp.dev->port;
+	uint64_t counted = 0;
 
 	/* promisc_all is on: it is for other eyes, not for queue pairs */
 	assert_true(port->promisc_all);
@@ -312,6 +313,10 @@ test_mac_of_another(void **state)
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	assert_int_equal(port->counters.rx_foreign_packets[0], 1);
+	/* The port has seen it: it has a length as well. */
+	for (uint32_t i = 0; i < SOFTRNIC_LENGTHS; i++)
+		counted += port->rx_lengths[i];
+	assert_int_equal(counted, dp_stats(&two->b.end->dp).rx_packets);
 }
 
 /* An address of the vport's list is as good as its own. */

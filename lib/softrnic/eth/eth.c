@@ -2,6 +2,7 @@
 
 /* Frames in and out: checks and exact counters; what happens to them is up to steering and the wire. */
 #include "eth/eth.h"
+#include "tpt.h"
 
 const uint8_t *
 softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
@@ -133,6 +134,24 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	}
 	softrnic_steer(dev, frame, head,
 		       frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));
+}
+
+void
+softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	uint8_t head[SOFTRNIC_ETH_PRIVATE];
+	struct softrnic_frame own;
+
+	own.length = frame->length < sizeof(head) ? frame->length : (uint32_t)sizeof(head);
+	softrnic_frame_gather(frame, head, own.length);
+	SOFTRNIC_PRIVATE(head);
+	own.l4_sum = frame->l4_sum;
+	own.l4_summed = frame->l4_summed;
+	own.pieces[0].iov_base = head;
+	own.pieces[0].iov_len = own.length;
+	own.count = 1;
+	softrnic_frame_append(&own, frame, own.length);
+	softrnic_eth_receive(dev, &own);
 }
 
 enum softrnic_eth_room

@@ -12,6 +12,11 @@
 #define SOFTRNIC_ETH_FCS	 4
 #define SOFTRNIC_ETH_HEAD_MAX	 128 /* as far as steering looks: two tags, IPv6, TCP */
 #define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
+/*
+ * What is copied of a frame out of foreign memory before anybody looks at it: all that steering and checksums read of its
+ * headers, and no less than any piece of headers that an offload makes, so that the copy takes the place of that.
+ */
+#define SOFTRNIC_ETH_PRIVATE 144
 
 /*
  * Longest frame that is sent or taken, without FCS: the port and the vport on it have an MTU each, and both count all
@@ -71,6 +76,19 @@ softrnic_eth_class(const uint8_t *head)
 							       : SOFTRNIC_ETH_MULTICAST;
 }
 
+/* softrnic_eth_receive() of a frame whose memory its sender may change meanwhile. */
+void softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *frame);
+
+/* From a sender in this process to `dev`, which is another device or the sender itself. */
+static inline void
+softrnic_eth_hand_over(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	if (dev->conf.foreign_memory)
+		softrnic_eth_receive_foreign(dev, frame);
+	else
+		softrnic_eth_receive(dev, frame);
+}
+
 /*
  * Put a frame on the wire: delivered or dropped (counted) when it returns. A direct call per frame, to the few wires
  * that there are; a new wire becomes a case here.
@@ -81,7 +99,7 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 	if (dev->wire == &softrnic_wire_pair)
 		softrnic_pair_send(dev, frame);
 	else if (dev->wire == &softrnic_wire_loop)
-		softrnic_eth_receive(dev, frame);
+		softrnic_eth_hand_over(dev, frame);
 	else if (dev->wire == &softrnic_wire_port)
 		softrnic_wire_port_send(dev, frame);
 	else

@@ -14,6 +14,10 @@
 /* Ethernet with two tags, IP and TCP with all options. */
 #define LSO_HEADER_MAX (SOFTRNIC_ETH_HEADER + 2 * SOFTRNIC_VLAN_TAG + 60 + 60)
 
+_Static_assert(LSO_HEADER_MAX <= SOFTRNIC_ETH_PRIVATE, "a frame would need one piece more");
+_Static_assert(SOFTRNIC_VLAN_TAG + SOFTRNIC_ETH_HEAD_MAX <= SOFTRNIC_ETH_PRIVATE,
+	       "a frame would need one piece more");
+
 #define ADDRESSES	12
 #define IPV4_LENGTH	2
 #define IPV4_ID		4

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "eth/eth.h"
 
 #define PAIR_NAME_BYTES 64
 
@@ -96,7 +96,7 @@ softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame)
 	}
 	/* The same moment on the other device's clock. */
 	peer->now = dev->now + dev->power_on_ns - peer->power_on_ns;
-	softrnic_eth_receive(peer, frame);
+	softrnic_eth_hand_over(peer, frame);
 }
 
 static bool
