@@ -544,8 +544,8 @@ enum softrnic_eth_room {
 	SOFTRNIC_ETH_ROOM,   /* it is received, or is an error */
 };
 enum softrnic_eth_room softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame);
-/* A frame from an SQ to the wire: checks, counters, faults. */
-void softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
+/* A frame from an SQ to the wire: checks, counters, faults. False: the port dropped it. */
+bool softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
 /*
  * Recompute the link (admin state, wire); posts PORT_CHANGE if it changed. A wire whose is_up() has changed, because
  * the other end came, went, or switched its port (softrnic_port_enabled()), calls this.

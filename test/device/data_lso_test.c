@@ -181,6 +181,8 @@ test_segments_above_the_mtu_are_dropped(void **state)
 	assert_int_equal(dp_stats(&w->dp).tx_errors, 3);
 	/* The rest of it fits. */
 	assert_int_equal(dp_stats(&w->dp).tx_packets, 1);
+	assert_int_equal(dp_stats(&w->dp).tx_lso_frames, 1);
+	assert_int_equal(dp_stats(&w->dp).tx_checksums, 1);
 	assert_non_null(dp_cq_next(&w->rx_cq));
 	assert_null(dp_cq_next(&w->rx_cq));
 	assert_int_equal(dp_sq_state(&w->sq), RNIC_WQ_STATE_RDY);

@@ -264,6 +264,7 @@ test_lengths_count_the_tag(void **state)
 	ask_tag(df_wqe(w, bytes + 1, 1), false, 7);
 	df_ring(w);
 	assert_int_equal(dp_stats(&w->dp).tx_errors, now.tx_errors + 1);
+	assert_int_equal(dp_stats(&w->dp).tx_vlans, now.tx_vlans);
 	/* Above every MTU: the queue's error. */
 	ask_tag(df_wqe(w, 9996 - 3, 1), false, 7);
 	df_ring_fails(w, RNIC_SYND_LOCAL_LENGTH);

@@ -257,16 +257,17 @@ lengths_fit(const struct softrnic_frame *frame, const struct softrnic_headers *h
 	return headers->proto == 0 || headers->ip_bytes - header >= least_header(headers->proto);
 }
 
-void
+bool
 softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			  const struct softrnic_headers *headers, uint8_t cs_flags)
 {
+	bool l3 = (cs_flags & RNIC_WQE_ETH_L3_CSUM) != 0 && headers->version == 4;
 	bool udp = headers->proto == SOFTRNIC_PROTO_UDP;
 	uint16_t checksum = 0;
 	uint8_t *field;
 	uint64_t sum;
 
-	if ((cs_flags & RNIC_WQE_ETH_L3_CSUM) != 0 && headers->version == 4) {
+	if (l3) {
 		field = head + headers->l3 + IPV4_CHECKSUM;
 		memcpy(field, &checksum, sizeof(checksum));
 		checksum = (uint16_t)~sum_fold(
@@ -275,7 +276,7 @@ softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 	}
 	if ((cs_flags & RNIC_WQE_ETH_L4_CSUM) == 0 || headers->proto == 0 ||
 	    !lengths_fit(frame, headers))
-		return;
+		return l3;
 	field = head + headers->l4 + (udp ? UDP_CHECKSUM : TCP_CHECKSUM);
 	checksum = 0;
 	memcpy(field, &checksum, sizeof(checksum));
@@ -288,6 +289,7 @@ softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 	/* Who receives it in this process need not add it all up again. */
 	frame->l4_sum = sum_fold(sum_add(sum, checksum));
 	frame->l4_summed = true;
+	return true;
 }
 
 /* ---- Receiving ---- */

@@ -40,7 +40,7 @@ softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *fr
 	}
 }
 
-void
+bool
 softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
@@ -54,7 +54,7 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 			     0)) {
 		counters->tx_errors++;
 		dev->stats.tx_errors++;
-		return;
+		return false;
 	}
 	class = softrnic_eth_class(softrnic_frame_head(frame, room, sizeof(room)));
 	counters->tx_packets[class]++;
@@ -65,6 +65,7 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 		softrnic_faults_send(dev, frame);
 	else
 		softrnic_wire_send(dev, frame);
+	return true;
 }
 
 static bool

@@ -158,9 +158,9 @@ bool softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic
 /*
  * Write the checksums that cs_flags ask for (RNIC_WQE_ETH_L3_CSUM, L4_CSUM) into the headers at `head`, where the frame
  * begins with them. What the fields held counts for nothing. Of a fragment, or without that header: none. The frame
- * remembers the sum.
+ * remembers the sum. @return whether one was written
  */
-void softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
+bool softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			       const struct softrnic_headers *headers, uint8_t cs_flags);
 
 /* Of a received IP or tagged frame: header types, and whether its checksums are right. head: its first bytes. */

@@ -62,6 +62,7 @@ softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, 
 	uint8_t *head = room + SOFTRNIC_VLAN_TAG;
 	struct softrnic_headers headers;
 	struct softrnic_frame out;
+	bool summed = false;
 
 	/* A runt is the port's to drop. */
 	if (frame->length < SOFTRNIC_ETH_HEADER) {
@@ -78,18 +79,18 @@ softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, 
 		store32(room + ADDRESSES, tag);
 		head = room;
 		out.length = SOFTRNIC_VLAN_TAG;
-		dev->stats.tx_vlans++;
 	}
 	out.length += bytes;
 	out.pieces[0].iov_base = head;
 	out.pieces[0].iov_len = out.length;
 	softrnic_frame_append(&out, frame, bytes);
 	if (cs_flags != 0 &&
-	    softrnic_headers_parse(head, (uint32_t)out.pieces[0].iov_len, &headers)) {
-		softrnic_checksums_insert(&out, head, &headers, cs_flags);
-		dev->stats.tx_checksums++;
-	}
-	softrnic_eth_transmit(dev, &out);
+	    softrnic_headers_parse(head, (uint32_t)out.pieces[0].iov_len, &headers))
+		summed = softrnic_checksums_insert(&out, head, &headers, cs_flags);
+	if (!softrnic_eth_transmit(dev, &out))
+		return;
+	dev->stats.tx_vlans += tag != 0;
+	dev->stats.tx_checksums += summed;
 }
 
 /* A walk over the payload. */
@@ -169,7 +170,7 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 	struct softrnic_headers headers;
 	uint8_t head[LSO_HEADER_MAX];
 	struct softrnic_frame frame;
-	uint32_t at, n, index = 0;
+	uint32_t at, n, index = 0, sent = 0;
 
 	if (mss == 0 || !lso_header_fits(header, header_bytes, &headers))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
@@ -191,10 +192,10 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 		/* A segment with the checksums of the whole is nobody's wish. */
 		softrnic_checksums_insert(&frame, head, &headers,
 					  RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM);
-		softrnic_eth_transmit(dev, &frame);
+		sent += softrnic_eth_transmit(dev, &frame);
 	}
-	dev->stats.tx_lso_frames += index;
-	dev->stats.tx_checksums += index;
+	dev->stats.tx_lso_frames += sent;
+	dev->stats.tx_checksums += sent;
 	*packets += index;
 	return 0;
 }
