@@ -5,6 +5,7 @@
  * `from_device`, what goes into it through `to_device`.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -527,14 +528,15 @@ test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 	ww_close(&ww);
 }
 
-static const struct eth_dev_ops *driver_ops;
+/* Of one thread for another: ThreadSanitizer does not see the locks of EAL in between. */
+static _Atomic(const struct eth_dev_ops *) driver_ops;
 static uint16_t pulled_out;
 
 static int
 start_while_it_is_pulled_out(struct rte_eth_dev *dev)
 {
 	rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
-	return driver_ops->dev_start(dev);
+	return atomic_load(&driver_ops)->dev_start(dev);
 }
 
 static int
@@ -546,8 +548,8 @@ have_it_pulled_out(uint16_t id, enum rte_eth_event_type type, void *arg, void *r
 	(void)arg;
 	(void)ret;
 	pulled_out = id;
-	driver_ops = rte_eth_devices[id].dev_ops;
-	ops = *driver_ops;
+	ops = *rte_eth_devices[id].dev_ops;
+	atomic_store(&driver_ops, rte_eth_devices[id].dev_ops);
 	ops.dev_start = start_while_it_is_pulled_out;
 	rte_eth_devices[id].dev_ops = &ops;
 	return 0;
