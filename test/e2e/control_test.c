@@ -710,27 +710,125 @@ ports_come_and_go(void **unused)
 	assert_int_equal(rte_eth_dev_count_avail(), ports);
 }
 
-/* What was sent is given back when asked for, up to the last WQE that wanted a completion. */
-static void
-transmit_cleanup_on_demand(void **unused)
+/* Until the pool that only senders use is whole. Returns the packets that were given back, of at most `most` at a time. */
+static unsigned int
+clean_up(uint32_t count, int most)
 {
-	unsigned int used, ms;
-	int freed = 0, n;
+	unsigned int freed = 0, ms;
+	int n;
 
-	(void)unused;
-	assert_true(e2e_pair_start(&plain, &plain));
-	assert_true(e2e_exchange(0, 1, 1, 64, 1, 64));
-	used = e2e_pool_used(e2e_pool);
-	for (ms = 0; ms < 5000 && freed < 32; ms++) {
-		n = rte_eth_tx_done_cleanup(0, 0, 0);
-		assert_true(n >= 0);
+	for (ms = 0; ms < 5000 && e2e_pool_used(e2e_pool) > 0; ms++) {
+		n = rte_eth_tx_done_cleanup(0, 0, count);
+		assert_in_range(n, 0, most);
 		freed += n;
 		if (n == 0)
 			rte_delay_us_sleep(1000);
 	}
-	assert_in_range(freed, 32, 64);
-	assert_int_equal(used - e2e_pool_used(e2e_pool), freed);
+	assert_int_equal(e2e_pool_used(e2e_pool), 0);
+	return freed;
+}
+
+static struct rte_mempool *
+receivers_pool(void)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"cleanup", 2047, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	assert_non_null(pool);
+	return pool;
+}
+
+/* What was sent is given back when asked for, to the last packet, however many mbufs each has. */
+static void
+transmit_cleanup_on_demand(void **unused)
+{
+	static const unsigned int counts[] = { 1, 10, 31, 32, 33, 64 };
+	struct e2e_conf conf = { .rx_pool = receivers_pool(),
+				 .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS };
+	struct rte_mbuf *pkts[64];
+	unsigned int i, k, segs;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&conf, &conf));
+	for (segs = 1; segs <= 3; segs++)
+		for (i = 0; i < RTE_DIM(counts); i++) {
+			for (k = 0; k < counts[i]; k++)
+				pkts[k] = e2e_frame(e2e_pool, 1, k, 120, segs);
+			/* One burst: nothing of it is given back before it is asked for. */
+			assert_int_equal(rte_eth_tx_burst(0, 0, pkts, counts[i]), counts[i]);
+			assert_int_equal(e2e_receive(1, pkts, counts[i]), counts[i]);
+			rte_pktmbuf_free_bulk(pkts, counts[i]);
+			assert_int_equal(clean_up(0, 64), counts[i]);
+			assert_int_equal(rte_eth_tx_done_cleanup(0, 0, 0), 0);
+		}
 	assert_true(e2e_pair_stop());
+	rte_mempool_free(conf.rx_pool);
+}
+
+/* Two completions' worth of packets: when one packet is asked for, the second completion's stay. */
+static void
+transmit_cleanup_stops_when_it_has_enough(void **unused)
+{
+	struct e2e_conf conf = { .rx_pool = receivers_pool() };
+	struct rte_mbuf *pkts[1];
+	unsigned int i;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&conf, &conf));
+	for (i = 0; i < 64; i++) {
+		pkts[0] = e2e_frame(e2e_pool, 1, i, 120, 1);
+		assert_int_equal(rte_eth_tx_burst(0, 0, pkts, 1), 1);
+		/* Each burst may give back what the device has completed. */
+		assert_int_equal(e2e_receive(1, pkts, 1), 1);
+		rte_pktmbuf_free(pkts[0]);
+	}
+	assert_in_range(clean_up(1, 32), 32, 64);
+	assert_true(e2e_pair_stop());
+	rte_mempool_free(conf.rx_pool);
+}
+
+static uint64_t
+missed_by(uint16_t port)
+{
+	struct rte_eth_stats stats;
+
+	assert_int_equal(rte_eth_stats_get(port, &stats), 0);
+	return stats.imissed;
+}
+
+/* Single packets and NOPs in a small ring: no WQE may be built on one that is under way. */
+static void
+transmit_cleanup_leaves_room_for_its_own(void **unused)
+{
+	struct e2e_conf conf = { .rx_pool = receivers_pool(), .tx_desc = 128 };
+	struct rte_mbuf *pkts[1];
+	unsigned int i, sent = 0, got = 0;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&conf, &conf));
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	for (i = 0; i < 20000; i++) {
+		pkts[0] = e2e_frame(e2e_pool, 1, i, 120, 1);
+		assert_non_null(pkts[0]);
+		if (rte_eth_tx_burst(0, 0, pkts, 1) == 1)
+			sent++;
+		else
+			rte_pktmbuf_free(pkts[0]);
+		if (i % 50 == 0)
+			assert_true(rte_eth_tx_done_cleanup(0, 0, 0) >= 0);
+		while (rte_eth_rx_burst(1, 0, pkts, 1) == 1) {
+			rte_pktmbuf_free(pkts[0]);
+			got++;
+		}
+	}
+	clean_up(0, 128);
+	while (got < sent && e2e_receive(1, pkts, 1) == 1) {
+		rte_pktmbuf_free(pkts[0]);
+		got++;
+	}
+	assert_int_equal(got + missed_by(1), sent);
+	assert_true(e2e_pair_stop());
+	rte_mempool_free(conf.rx_pool);
 }
 
 static void
@@ -779,6 +877,10 @@ main(void)
 		cmocka_unit_test_teardown(frames_sent_without_a_link_are_counted, e2e_pair_give_up),
 		cmocka_unit_test_teardown(ports_come_and_go, e2e_pair_give_up),
 		cmocka_unit_test_teardown(transmit_cleanup_on_demand, e2e_pair_give_up),
+		cmocka_unit_test_teardown(transmit_cleanup_stops_when_it_has_enough,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(transmit_cleanup_leaves_room_for_its_own,
+					  e2e_pair_give_up),
 		cmocka_unit_test_teardown(reset_gives_a_fresh_port, e2e_pair_give_up),
 	};
 	int failed;

@@ -176,6 +176,7 @@ make_txq(struct fixture *f)
 		.elts = f->tx_elts,
 		.wqes = f->tx_wqes,
 		.elts_mask = RING - 1,
+		.slots = RING,
 		.length_span = 1500,
 		.mkeys = key_of_everything(),
 		.dev = &f->dev,

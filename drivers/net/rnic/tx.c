@@ -94,34 +94,35 @@ tx_error(struct rnic_txq *txq, const struct rnic_cqe *cqe)
 
 /* Take completions, give mbufs back; false: an error completion was among them. */
 static __rte_always_inline bool
-tx_reap(struct rnic_txq *txq, const unsigned int flags)
+tx_reap(struct rnic_txq *txq, uint32_t enough, const unsigned int flags)
 {
 	struct rnic_cq *cq = &txq->cq;
 	const struct rnic_tx_wqe *wqes = txq->wqes;
-	uint16_t end = txq->elts_tail, head = txq->elts_head, wqe_end;
+	uint16_t end = txq->elts_tail, head = txq->elts_head;
 	uint32_t consumer = cq->consumer;
+	const struct rnic_tx_wqe *wqe;
 	const struct rnic_cqe *cqe;
 	bool good = true;
 
 	/* As long as there is something to wait for. */
-	while (end != head) {
+	while (end != head && (uint16_t)(end - txq->elts_tail) < enough) {
 		cqe = &cq->ring[consumer & cq->mask];
 		if (!rnic_cqe_ready(cqe, consumer, cq->log_size))
 			break;
 		if (flags & TX_DUMP)
 			rnic_dump_cq_entry(cq, cqe);
 		consumer++;
-		wqe_end = wqes[rnic_be16_to_cpu(cqe->wqe_counter) & txq->sq.mask].elts_end;
+		wqe = &wqes[rnic_be16_to_cpu(cqe->wqe_counter) & txq->sq.mask];
 		/* A completion of what is not under way is the device's error, too. */
 		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_REQUESTER ||
-			     (uint16_t)(wqe_end - end) > (uint16_t)(head - end))) {
+			     (uint16_t)(wqe->elts_end - end) > (uint16_t)(head - end))) {
 			tx_error(txq, cqe);
 			good = false;
 			break;
 		}
-		end = wqe_end;
+		end = wqe->elts_end;
 		if (flags & TX_OFFLOADS)
-			txq->sq_tail = rnic_be16_to_cpu(cqe->wqe_counter);
+			txq->sq_tail = wqe->sq_end;
 	}
 	if (consumer != cq->consumer) {
 		cq->consumer = consumer;
@@ -135,9 +136,9 @@ tx_reap(struct rnic_txq *txq, const unsigned int flags)
 }
 
 bool
-rnic_tx_reap(struct rnic_txq *txq)
+rnic_tx_reap(struct rnic_txq *txq, uint32_t enough)
 {
-	return tx_reap(txq, TX_OFFLOADS | (rnic_dump_wanted() ? TX_DUMP : 0));
+	return tx_reap(txq, enough, TX_OFFLOADS | (rnic_dump_wanted() ? TX_DUMP : 0));
 }
 
 static __rte_always_inline void *
@@ -155,15 +156,17 @@ tx_close_wqe(struct rnic_txq *txq, uint8_t opcode, uint32_t ds, uint16_t elts_en
 	     struct rnic_wqe_eth eth_segment, uint16_t more)
 {
 	uint16_t index = txq->sq.producer, elts_start = txq->elts_head;
+	uint16_t sq_end = index + RNIC_TX_WQEBBS(ds);
 	uint16_t unsignalled = txq->unsignalled + elts_end - elts_start + more;
 	struct rnic_wqe_ctrl *ctrl = tx_wqebb(txq, index);
 	struct rnic_wqe_eth *eth = (struct rnic_wqe_eth *)(ctrl + 1);
 	bool signal = unsignalled >= RNIC_TX_SIGNAL;
 
-	txq->wqes[index & txq->sq.mask] = (struct rnic_tx_wqe){ elts_start, elts_end, packets, 0 };
+	txq->wqes[index & txq->sq.mask] =
+		(struct rnic_tx_wqe){ elts_start, elts_end, packets, sq_end };
 	txq->unsignalled = signal ? 0 : unsignalled;
 	txq->elts_head = elts_end;
-	txq->sq.producer = index + RNIC_TX_WQEBBS(ds);
+	txq->sq.producer = sq_end;
 	*ctrl = (struct rnic_wqe_ctrl){
 		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, index, opcode)),
 		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(txq->sq.sqn, ds)),
@@ -498,13 +501,13 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 		rnic_txq_restart(txq);
 		return 0;
 	}
-	if (unlikely(!tx_reap(txq, flags)))
+	if (unlikely(!tx_reap(txq, RNIC_TX_REAP_ALL, flags)))
 		return 0;
 	first = txq->sq.producer;
 	while (done < count) {
 		room = flags & TX_OFFLOADS
 			       ? rnic_tx_room(txq)
-			       : txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
+			       : txq->slots - (uint32_t)(uint16_t)(txq->elts_head - txq->elts_tail);
 		was = post.last;
 		posted = 0;
 		if (flags & TX_MULTI_PACKET)

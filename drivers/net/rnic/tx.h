@@ -69,7 +69,7 @@ struct rnic_tx_plan {
 struct rnic_tx_wqe {
 	uint16_t elts_start, elts_end;
 	uint16_t packets_start; /* low bits of stats.packets before it */
-	uint16_t rsvd;
+	uint16_t sq_end;	/* WQEBB behind it */
 };
 
 struct rnic_txq {
@@ -85,8 +85,10 @@ struct rnic_txq {
 	uint32_t length_span;
 	bool fast_free;
 	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
-	uint16_t
-		sq_tail; /* the WQE that was completed last began here; of queues with large sends */
+	/* the WQE that was completed last ended here; of queues with large sends */
+	uint16_t sq_tail;
+	/* of elts that packets may have: all, less one while a NOP has its WQEBB */
+	uint16_t slots;
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 	struct rnic_tx_offloads does;
@@ -100,6 +102,8 @@ struct rnic_txq {
 	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of the error completion */
 	bool deferred_start;
+	bool nop_posted;	 /* by a cleanup, and not known to be completed */
+	uint16_t nop_end;	 /* WQEBB behind that one */
 	uint32_t first_consumer; /* index of the CQ when the SQ began at zero */
 	struct rnic_error_lines error_lines;
 };
@@ -144,7 +148,7 @@ rnic_tx_header_ds(uint32_t bytes)
 static inline uint32_t
 rnic_tx_room(const struct rnic_txq *txq)
 {
-	uint32_t elts = txq->elts_mask + 1u - (uint16_t)(txq->elts_head - txq->elts_tail);
+	uint32_t elts = txq->slots - (uint16_t)(txq->elts_head - txq->elts_tail);
 	uint32_t wqebbs = txq->sq.mask + 1u - (uint16_t)(txq->sq.producer - txq->sq_tail);
 
 	return txq->offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO ? RTE_MIN(elts, wqebbs) : elts;
@@ -169,13 +173,17 @@ int rnic_txq_descriptor_status(void *queue, uint16_t offset);
 void rnic_txq_failed(struct rnic_txq *txq);
 /* From the burst, in any state but running: ask again for a recovery; after it, count what was lost, free it, run again. */
 void rnic_txq_restart(struct rnic_txq *txq);
-/* ethdev's tx_done_cleanup: how many mbufs were given back. */
+/*
+ * ethdev's tx_done_cleanup: how many packets were given back; no more completions are taken once those are `count`, unless
+ * that is 0. Packets that share a completion go together.
+ */
 int rnic_txq_done_cleanup(void *queue, uint32_t count);
 
 /* tx.c: give back the mbufs of [elts_tail, end). */
 void rnic_tx_free(struct rnic_txq *txq, uint16_t end);
-/* Take completions; false: the queue is in error now. */
-bool rnic_tx_reap(struct rnic_txq *txq);
+/* Take completions, until `enough` mbufs were given back; false: the queue is in error now. */
+#define RNIC_TX_REAP_ALL UINT32_MAX
+bool rnic_tx_reap(struct rnic_txq *txq, uint32_t enough);
 /* Post a NOP that asks for a completion; there must be room. */
 void rnic_tx_post_nop(struct rnic_txq *txq);
 

@@ -101,6 +101,15 @@ rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu)
 			 __ATOMIC_RELAXED);
 }
 
+static void
+txq_rings_begin(struct rnic_txq *txq)
+{
+	txq->sq_tail = 0;
+	txq->slots = txq->elts_mask + 1;
+	txq->nop_posted = false;
+	txq->unsignalled = 0;
+}
+
 int
 rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 {
@@ -131,8 +140,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	rnic_txq_set_mtu(txq, mtu);
 	txq->elts_head = 0;
 	txq->elts_tail = 0;
-	txq->sq_tail = 0;
-	txq->unsignalled = 0;
+	txq_rings_begin(txq);
 	txq->first_consumer = 0;
 	txq->error_unsaid = false;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
@@ -168,15 +176,12 @@ static uint16_t
 txq_next_wqe(const struct rnic_txq *txq)
 {
 	const struct rnic_cq *cq = &txq->cq;
-	const struct rnic_wqe_ctrl *ctrl;
 	uint16_t last;
 
 	if (cq->consumer == txq->first_consumer)
 		return 0;
 	last = rnic_be16_to_cpu(cq->ring[(cq->consumer - 1) & cq->mask].wqe_counter);
-	ctrl = (const struct rnic_wqe_ctrl *)(txq->sq.ring +
-					      (size_t)(last & txq->sq.mask) * RNIC_WQEBB_BYTES);
-	return last + RNIC_TX_WQEBBS(rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX);
+	return txq->wqes[last & txq->sq.mask].sq_end;
 }
 
 /* Let the device send what was posted, so that a stop loses nothing; not for long. */
@@ -186,7 +191,7 @@ txq_drain(struct rnic_txq *txq)
 	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() * TXQ_DRAIN_MS / 1000;
 	bool posted = false;
 
-	while (rnic_tx_reap(txq)) {
+	while (rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {
 		uint16_t used = txq->elts_head - txq->elts_tail;
 
 		if (used == 0)
@@ -330,23 +335,65 @@ rnic_txq_restart(struct rnic_txq *txq)
 	txq->first_consumer = cq->consumer;
 	(void)txq_count_lost(txq);
 	rnic_tx_free(txq, txq->elts_head);
-	txq->sq_tail = 0;
-	txq->unsignalled = 0;
+	txq_rings_begin(txq);
 	rnic_counter_add(&txq->stats.restarts, 1);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+}
+
+/* Low bits of how many packets the device has completed. */
+static uint16_t
+txq_packets_done(const struct rnic_txq *txq)
+{
+	uint16_t next = txq_next_wqe(txq);
+
+	return next == txq->sq.producer ? (uint16_t)txq->stats.packets
+					: txq->wqes[next & txq->sq.mask].packets_start;
+}
+
+/*
+ * The last packets may not have asked for a completion: a NOP behind them does. It has a WQEBB and no slot of elts, on whose
+ * room the ring's rests: so packets have one slot less until it is completed, and there is never a second one.
+ */
+static void
+txq_ask_completion(struct rnic_txq *txq)
+{
+	uint16_t next = txq_next_wqe(txq);
+
+	/* Behind what was completed: it still is under way. */
+	if (txq->nop_posted &&
+	    (uint16_t)(txq->nop_end - next - 1) < (uint16_t)(txq->sq.producer - next))
+		return;
+	txq->nop_posted = false;
+	txq->slots = txq->elts_mask + 1;
+	if (txq->elts_head == txq->elts_tail || txq->unsignalled == 0 || rnic_tx_room(txq) == 0)
+		return;
+	rnic_tx_post_nop(txq);
+	txq->nop_posted = true;
+	txq->nop_end = txq->sq.producer;
+	txq->slots--;
 }
 
 int
 rnic_txq_done_cleanup(void *queue, uint32_t count)
 {
 	struct rnic_txq *txq = queue;
-	uint16_t was = txq->elts_tail;
+	const uint32_t enough = count != 0 ? count : RNIC_TX_REAP_ALL;
+	uint16_t packets = 0, segs, before;
 
-	RTE_SET_USED(count); /* a completion gives back a whole range */
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)
-		return 0;
-	rnic_tx_reap(txq);
-	return (uint16_t)(txq->elts_tail - was);
+	rnic_owner_enter(txq);
+	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING) {
+		before = txq_packets_done(txq);
+		segs = txq->elts_tail;
+		if (rnic_tx_reap(txq, enough)) {
+			segs = txq->elts_tail - segs;
+			packets = txq_packets_done(txq) - before;
+			/* A device may say anything. */
+			packets = RTE_MIN(packets, segs);
+			txq_ask_completion(txq);
+		}
+	}
+	rnic_owner_leave(txq);
+	return packets;
 }
 
 /* How far the ring is from full, at the queue's own time: slots from the next packet's on that are free. */
@@ -360,7 +407,7 @@ rnic_txq_descriptor_status(void *queue, uint16_t offset)
 		return -EINVAL;
 	rnic_owner_enter(txq);
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
-	    rnic_tx_reap(txq))
+	    rnic_tx_reap(txq, RNIC_TX_REAP_ALL))
 		status = offset < rnic_tx_room(txq) ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
 	rnic_owner_leave(txq);
 	return status;
