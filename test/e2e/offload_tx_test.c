@@ -479,6 +479,43 @@ prepare_finds_what_the_device_would_not(void **unused)
 	packet_stop();
 }
 
+/* Without asking before: the bad one is dropped alone, and its neighbours know nothing of it. */
+static void
+a_large_send_that_cannot_be_cut_is_dropped_alone(void **unused)
+{
+	enum { L2, L3, L4, FRAGMENT, PROTO, VERSION, FAULTS };
+	const struct df_spec *good = &specs[0];
+	struct df_spec spec = { .version = 4, .proto = DF_TCP, .payload = 500 };
+	struct rte_mbuf *pkts[3], *bad;
+	unsigned int i;
+	uint8_t *ip;
+
+	(void)unused;
+	packet_start(&sender, &plain);
+	for (i = 0; i < FAULTS; i++) {
+		pkts[0] = make(good, both_checksums(good), 1, 2 * i);
+		pkts[1] = bad =
+			make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1 + i % 2, 0);
+		pkts[2] = make(good, both_checksums(good), 1, 2 * i + 1);
+		bad->tso_segsz = 100;
+		ip = rte_pktmbuf_mtod_offset(bad, uint8_t *, 14);
+		switch (i) {
+		case L2: bad->l2_len += 4; break;
+		case L3: bad->l3_len += 4; break;
+		case L4: bad->l4_len += 4; break;
+		case FRAGMENT: ip[6] = 0x20; break;
+		case PROTO: ip[9] = DF_UDP; break;
+		default: ip[0] = 0x65; break;
+		}
+		packet_send(0, pkts, RTE_DIM(pkts));
+		packet_expect_spec(good, 2 * i);
+		packet_expect_spec(good, 2 * i + 1);
+		assert_int_equal(packet_errors(), i + 1);
+	}
+	assert_true(e2e_silent(1));
+	packet_stop();
+}
+
 /* Segments beyond the MTU, a tag that makes the frame too long, more bytes than the device cuts: counted, not sent. */
 static void
 frames_that_would_become_too_long_are_dropped(void **unused)
@@ -528,6 +565,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(what_a_queue_does_not_offer_is_dropped, packet_teardown),
 		cmocka_unit_test_teardown(queues_offer_what_each_was_set_up_for, packet_teardown),
 		cmocka_unit_test_teardown(prepare_finds_what_the_device_would_not, packet_teardown),
+		cmocka_unit_test_teardown(a_large_send_that_cannot_be_cut_is_dropped_alone,
+					  packet_teardown),
 		cmocka_unit_test_teardown(frames_that_would_become_too_long_are_dropped,
 					  packet_teardown),
 	};

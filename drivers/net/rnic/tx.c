@@ -431,6 +431,8 @@ tx_send(struct rnic_txq *txq, struct rte_mbuf *packet, struct tx_post *post)
 	/* The chain must be what its head says. */
 	if (unlikely(mbuf != NULL || segs != 0 || bytes != packet->pkt_len))
 		return false;
+	if (plan.opcode == RNIC_WQE_LSO && !rnic_tx_large_fits(packet, header, header_bytes))
+		return false;
 	if (plan.inline_tag)
 		header_bytes = tx_insert_tag(header, header_bytes, packet->vlan_tci);
 	/* Segments are given back one by one: in bulk, they must look as the pool wants them. */

@@ -132,6 +132,11 @@ void rnic_tx_offloads_init(struct rnic_txq *txq);
  */
 int rnic_tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet,
 		 struct rnic_tx_plan *plan);
+/*
+ * The header of a large send: is it where the packet says, and what the device can cut? It would take the whole queue into
+ * error for one that is not.
+ */
+bool rnic_tx_large_fits(const struct rte_mbuf *packet, const uint8_t *header, uint32_t bytes);
 uint16_t rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count);
 
 /* Units of 16 bytes behind the Ethernet segment that inline bytes take. */

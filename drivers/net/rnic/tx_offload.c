@@ -170,7 +170,7 @@ rnic_tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct r
 	return wire - RTE_ETHER_HDR_LEN <= span ? 0 : -EINVAL;
 }
 
-/* ---- Before a burst: are the headers where the packet says, so that the device will find them? ---- */
+/* ---- Before a burst, and of large sends in it: are the headers where the packet says, so that the device will find them? ---- */
 
 struct headers {
 	uint32_t l2, l3; /* bytes */
@@ -246,20 +246,32 @@ l4_fits(const struct rte_mbuf *packet, const uint8_t *head, uint32_t bytes,
 }
 
 static bool
-headers_fit(const struct rte_mbuf *packet, uint8_t cs_flags)
+head_fits(const struct rte_mbuf *packet, uint8_t cs_flags, const uint8_t *head, uint32_t bytes)
 {
-	uint32_t bytes = RTE_MIN(packet->pkt_len, (uint32_t)RNIC_TX_HEADER_MAX);
-	uint8_t copy[RNIC_TX_HEADER_MAX];
-	const uint8_t *head = rte_pktmbuf_read(packet, 0, bytes, copy);
 	struct headers headers;
 
-	if (head == NULL ||
-	    !parse(head, bytes, (packet->ol_flags & RTE_MBUF_F_TX_VLAN) != 0, &headers) ||
+	if (!parse(head, bytes, (packet->ol_flags & RTE_MBUF_F_TX_VLAN) != 0, &headers) ||
 	    headers.l2 != packet->l2_len || headers.l3 != packet->l3_len)
 		return false;
 	if (packet->ol_flags & RTE_MBUF_F_TX_IP_CKSUM && !headers.ipv4)
 		return false;
 	return !(cs_flags & RNIC_WQE_ETH_L4_CSUM) || l4_fits(packet, head, bytes, &headers);
+}
+
+bool
+rnic_tx_large_fits(const struct rte_mbuf *packet, const uint8_t *header, uint32_t bytes)
+{
+	return head_fits(packet, RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM, header, bytes);
+}
+
+static bool
+headers_fit(const struct rte_mbuf *packet, uint8_t cs_flags)
+{
+	uint32_t bytes = RTE_MIN(packet->pkt_len, (uint32_t)RNIC_TX_HEADER_MAX);
+	uint8_t copy[RNIC_TX_HEADER_MAX];
+	const uint8_t *head = rte_pktmbuf_read(packet, 0, bytes, copy);
+
+	return head != NULL && head_fits(packet, cs_flags, head, bytes);
 }
 
 uint16_t
