@@ -518,7 +518,8 @@ memory_of_the_applications_own_is_mapped_and_unmapped(void **unused)
 struct stats_reader {
 	atomic_bool stop;
 	atomic_uint reads;
-	bool backwards;
+	uint64_t limit; /* of what one who resets them has sent since */
+	bool backwards, beyond;
 };
 
 static void *
@@ -531,17 +532,41 @@ read_stats(void *arg)
 	while (!atomic_load(&reader->stop)) {
 		rte_eth_stats_get(0, &stats);
 		reader->backwards |= stats.opackets < last;
+		reader->beyond |= stats.opackets > reader->limit;
 		last = stats.opackets;
 		atomic_fetch_add(&reader->reads, 1);
 	}
 	return NULL;
 }
 
+/* A reset that a reader sees half of would be a number of packets that is near 2^64, or an old one. */
+static void
+statistics_are_reset_while_others_read_them(void **unused)
+{
+	struct stats_reader reader = { .limit = 8 };
+	pthread_t thread;
+	unsigned int round, i;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &plain));
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, read_stats, &reader), 0);
+	for (round = 0; round < 50; round++) {
+		assert_true(e2e_exchange(0, 1, round * 8, 64, 1, 8));
+		for (i = 0; i < 20; i++)
+			assert_int_equal(rte_eth_stats_reset(0), 0);
+	}
+	atomic_store(&reader.stop, true);
+	pthread_join(thread, NULL);
+	assert_false(reader.beyond);
+	assert_true(e2e_pair_stop());
+}
+
 /* A monitor reads on while the port is set up anew; what ended queues have sent stays counted. */
 static void
 statistics_are_read_while_queues_come_and_go(void **unused)
 {
-	struct stats_reader reader = { 0 };
+	struct stats_reader reader = { .limit = UINT64_MAX };
 	pthread_t thread;
 	unsigned int seen;
 
@@ -867,6 +892,8 @@ main(void)
 		cmocka_unit_test_teardown(statistics_are_exact, e2e_pair_give_up),
 		cmocka_unit_test_teardown(extended_statistics_are_exact, e2e_pair_give_up),
 		cmocka_unit_test_teardown(memory_of_the_applications_own_is_mapped_and_unmapped,
+					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(statistics_are_reset_while_others_read_them,
 					  e2e_pair_give_up),
 		cmocka_unit_test_teardown(statistics_are_read_while_queues_come_and_go,
 					  e2e_pair_give_up),

@@ -134,7 +134,7 @@ struct rnic_ethdev {
 	uint32_t out_of_buffer;				  /* as last read from the device */
 	struct rnic_port_errors port_errors;		  /* likewise */
 	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
-	struct rte_eth_stats offset;			  /* as of the last reset */
+	struct rte_eth_stats offset; /* as of the last reset; under stats_lock */
 
 	/* xstats.c; under stats_lock */
 	bool has_rdma;

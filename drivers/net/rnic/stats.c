@@ -5,7 +5,8 @@
  * port refused on either way. Nothing is ever cleared: a reset keeps what was there as an offset.
  *
  * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So a lock
- * joins a reader with the end of a queue and of the device. Bursts know nothing of it.
+ * joins a reader with the end of a queue and of the device, and with a reset, which a secondary process may ask for at any
+ * time. Bursts know nothing of it.
  */
 
 #include "ethdev.h"
@@ -96,6 +97,7 @@ rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
 	rnic_stats_unlock(port);
 }
 
+/* Called with the lock held. */
 static void
 stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 {
@@ -104,7 +106,6 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	const struct rnic_txq *txq;
 	uint16_t i;
 
-	rnic_stats_lock(port);
 	stats_poll_device(port);
 	*stats = (struct rte_eth_stats){
 		.ipackets = rnic_counter_get(&port->rx_released.packets),
@@ -140,15 +141,16 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 		stats->obytes += stats->q_obytes[i];
 		stats->oerrors += rnic_counter_get(&txq->stats.errors);
 	}
-	rnic_stats_unlock(port);
 }
 
 int
 rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 {
-	const struct rte_eth_stats *offset = &rnic_ethdev_get(eth_dev)->offset;
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	const struct rte_eth_stats *offset = &port->offset;
 	uint16_t i;
 
+	rnic_stats_lock(port);
 	stats_collect(eth_dev, stats);
 	stats->ipackets -= offset->ipackets;
 	stats->ibytes -= offset->ibytes;
@@ -165,12 +167,17 @@ rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 		stats->q_opackets[i] -= offset->q_opackets[i];
 		stats->q_obytes[i] -= offset->q_obytes[i];
 	}
+	rnic_stats_unlock(port);
 	return 0;
 }
 
 int
 rnic_stats_reset(struct rte_eth_dev *eth_dev)
 {
-	stats_collect(eth_dev, &rnic_ethdev_get(eth_dev)->offset);
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+
+	rnic_stats_lock(port);
+	stats_collect(eth_dev, &port->offset);
+	rnic_stats_unlock(port);
 	return 0;
 }
