@@ -302,6 +302,40 @@ test_a_lost_device_is_a_removal_event(void **state)
 	rte_eth_dev_callback_unregister(f->port, RTE_ETH_EVENT_INTR_RMV, count_removal, &events);
 }
 
+/* Wherever the device stops, the port has the address and the modes that ethdev goes on to tell. */
+static void
+test_what_is_refused_half_way_is_taken_back(void **state)
+{
+	static const uint16_t opcodes[] = {
+		RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT,
+		RNIC_CMD_SET_FLOW_TABLE_ENTRY,
+		RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
+	};
+	struct fixture *f = *state;
+	struct rnic_ethdev *port = rnic_ethdev_get(&rte_eth_devices[f->port]);
+	struct rte_ether_addr was, mac = { { 2, 0, 0, 0, 0, 9 } };
+	unsigned int i;
+
+	assert_int_equal(rte_eth_macaddr_get(f->port, &was), 0);
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		softrnic_fault(f->device, SOFTRNIC_FAULT_COMMAND_STATUS,
+			       opcodes[i] << 8 | RNIC_STATUS_LIM);
+		assert_true(rte_eth_dev_default_mac_addr_set(f->port, &mac) < 0);
+		assert_memory_equal(port->dev->mac, &was, sizeof(was));
+		assert_memory_equal(port->steering.mac, &was, sizeof(was));
+		if (opcodes[i] != RNIC_CMD_SET_FLOW_TABLE_ENTRY)
+			assert_true(rte_eth_promiscuous_disable(f->port) < 0);
+		softrnic_fault(f->device, SOFTRNIC_FAULT_NONE, 0);
+		assert_true(port->promiscuous);
+		send_frames(f, 8, 1);
+		assert_int_equal(receive_frames(f, 8), 8);
+		/* It is not stuck. */
+		assert_int_equal(rte_eth_dev_default_mac_addr_set(f->port, &mac), 0);
+		assert_memory_equal(port->steering.mac, &mac, sizeof(mac));
+		assert_int_equal(rte_eth_dev_default_mac_addr_set(f->port, &was), 0);
+	}
+}
+
 /* As a thread that wants to sleep on its receive queue. */
 static void
 restart_with_interrupts(struct fixture *f)
@@ -379,6 +413,7 @@ run(void)
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
+		PORT_TEST(test_what_is_refused_half_way_is_taken_back),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 	};

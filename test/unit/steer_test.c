@@ -265,6 +265,38 @@ test_refused_addresses_keep_the_old_ones(void **state)
 	assert_int_equal(world.dev->mac_count, 1);
 }
 
+/* Where it is new there is an old one to keep; where that may not go, the new one must. */
+static void
+test_a_refused_own_address_keeps_the_old_one(void **state)
+{
+	static const uint16_t opcodes[] = {
+		RNIC_CMD_SET_FLOW_TABLE_ENTRY,
+		RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
+	};
+	static const uint8_t other[6] = { 2, 0, 0, 0, 0, 2 };
+	struct rnic_steering *steering = &world.steering;
+	uint32_t entries;
+	unsigned int i;
+
+	(void)state;
+	steer(NULL);
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		entries = steering->entries;
+		refuse(opcodes[i]);
+		assert_int_equal(rnic_steering_set(world.dev, steering, other, false, false),
+				 -ENOSPC);
+		refuse_nothing();
+		assert_memory_equal(steering->mac, own, sizeof(own));
+		assert_int_equal(rnic_steering_set(world.dev, steering, own, false, false), 0);
+		assert_int_equal(steering->entries, entries);
+		/* There and back: both places are of use. */
+		assert_int_equal(rnic_steering_set(world.dev, steering, other, false, false), 0);
+		assert_memory_equal(steering->mac, other, sizeof(other));
+		assert_int_equal(rnic_steering_set(world.dev, steering, own, false, false), 0);
+		assert_int_equal(steering->entries, entries);
+	}
+}
+
 /* ---- VLANs ---- */
 
 static void
@@ -341,6 +373,7 @@ run(void)
 		STEER_TEST(test_a_refused_key_keeps_the_old_one),
 		STEER_TEST(test_a_refused_hash_type_keeps_the_old_one),
 		STEER_TEST(test_refused_addresses_keep_the_old_ones),
+		STEER_TEST(test_a_refused_own_address_keeps_the_old_one),
 		STEER_TEST(test_a_refused_filter_of_vlans_leaves_nothing),
 		STEER_TEST(test_vlans_are_filtered_behind_queue_pairs),
 	};

@@ -186,6 +186,8 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	port->rx_offloads = rnic_rx_offloads_of(dev);
 	port->tx_offloads = rnic_tx_offloads_of(dev);
 	port->ptype_mask = UINT32_MAX;
+	port->promiscuous = false;
+	port->allmulticast = false;
 	port->removed = false;
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
@@ -281,6 +283,9 @@ ethdev_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
 	/* What the port would drop is refused before, what it takes is let through afterwards. */
 	ethdev_limit_tx(eth_dev, RTE_MIN(mtu, was));
 	rc = rnic_port_set_mtu(port->dev, mtu);
+	/* The port may have it, where its vport has refused. */
+	if (rc < 0)
+		(void)rnic_port_set_mtu(port->dev, was);
 	ethdev_limit_tx(eth_dev, rc == 0 ? mtu : was);
 	return rc;
 }

@@ -113,6 +113,7 @@ struct rnic_ethdev {
 	char fw_version[32];
 
 	/* filter.c */
+	bool promiscuous, allmulticast; /* as the device has them */
 	uint32_t mac_count; /* places for unicast addresses, that of the own one included */
 	struct rte_ether_addr mc_addrs[RNIC_MC_ADDRS_MAX];
 	uint32_t mc_count;

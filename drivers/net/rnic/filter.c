@@ -23,7 +23,7 @@ filters_vlans(const struct rte_eth_dev *eth_dev)
 /* ---- All frames, all multicast ---- */
 
 static int
-set_modes(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
+follow_modes(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	int rc = rnic_port_set_promiscuous(port->dev, promiscuous, allmulticast);
@@ -33,6 +33,22 @@ set_modes(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
 				       eth_dev->data->mac_addrs[0].addr_bytes, promiscuous,
 				       allmulticast);
 	return rc;
+}
+
+static int
+set_modes(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	int rc = follow_modes(eth_dev, promiscuous, allmulticast);
+
+	if (rc < 0) {
+		/* For ethdev nothing has changed. */
+		(void)follow_modes(eth_dev, port->promiscuous, port->allmulticast);
+		return rc;
+	}
+	port->promiscuous = promiscuous;
+	port->allmulticast = allmulticast;
+	return 0;
 }
 
 int
@@ -122,20 +138,36 @@ rnic_filter_mac_remove(struct rte_eth_dev *eth_dev, uint32_t index)
 	(void)set_macs(eth_dev, index, &none, port->mc_addrs, port->mc_count);
 }
 
-int
-rnic_filter_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
+/* Vport, GIDs, steering. */
+static int
+follow_mac(struct rte_eth_dev *eth_dev, const struct rte_ether_addr *mac, bool stop_when_refused)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	int rc = rnic_port_set_mac(port->dev, mac->addr_bytes);
 
-	if (rc == 0)
+	if (rc == 0 || !stop_when_refused)
 		rc = rnic_gids_follow_mac(port->dev);
-	if (rc == 0 && port->steering.up)
+	if ((rc == 0 || !stop_when_refused) && port->steering.up)
 		rc = rnic_steering_set(port->dev, &port->steering, mac->addr_bytes,
 				       eth_dev->data->promiscuous, eth_dev->data->all_multicast);
 	/* One that was a further address is no longer, or is again. */
-	if (rc == 0)
+	if (rc == 0 || !stop_when_refused)
 		rc = set_macs(eth_dev, 0, mac, port->mc_addrs, port->mc_count);
+	return rc;
+}
+
+int
+rnic_filter_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
+{
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rte_ether_addr was;
+	int rc;
+
+	memcpy(&was, port->dev->mac, sizeof(was));
+	rc = follow_mac(eth_dev, mac, true);
+	/* For ethdev the port has the old one still. */
+	if (rc < 0)
+		(void)follow_mac(eth_dev, &was, false);
 	return rc;
 }
 
@@ -201,10 +233,18 @@ follow_vlans(struct rte_eth_dev *eth_dev)
 int
 rnic_filter_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask)
 {
-	int rc = mask & RTE_ETH_VLAN_STRIP_MASK ? rnic_rx_follow_vlan_strip(eth_dev) : 0;
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	const bool filtered = port->steering.has_vlans;
+	int rc = mask & RTE_ETH_VLAN_FILTER_MASK ? follow_vlans(eth_dev) : 0;
 
-	if (rc == 0 && mask & RTE_ETH_VLAN_FILTER_MASK)
-		rc = follow_vlans(eth_dev);
+	if (rc < 0 || !(mask & RTE_ETH_VLAN_STRIP_MASK))
+		return rc;
+	rc = rnic_rx_follow_vlan_strip(eth_dev);
+	/* For ethdev neither has changed. */
+	if (rc < 0 && port->steering.up)
+		(void)rnic_steering_set_vlans(port->dev, &port->steering,
+					      filtered ? eth_dev->data->vlan_filter_conf.ids
+						       : NULL);
 	return rc;
 }
 

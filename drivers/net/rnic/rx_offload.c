@@ -201,11 +201,21 @@ int
 rnic_rx_follow_vlan_strip(struct rte_eth_dev *eth_dev)
 {
 	bool strip = eth_dev->data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	bool stripped[RNIC_RX_QUEUES_MAX];
+	const struct rnic_rxq *rxq;
 	uint16_t i;
 	int rc = 0;
 
-	for (i = 0; i < eth_dev->data->nb_rx_queues && rc == 0; i++)
+	for (i = 0; i < eth_dev->data->nb_rx_queues && rc == 0; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		stripped[i] = rxq != NULL && rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 		rc = set_strip(eth_dev, i, strip);
+	}
+	if (rc == 0)
+		return 0;
+	/* The last one has refused; for ethdev the others are as they were, too. */
+	for (i--; i > 0; i--)
+		(void)set_strip(eth_dev, i - 1, stripped[i - 1]);
 	return rc;
 }
 

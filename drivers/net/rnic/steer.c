@@ -192,19 +192,25 @@ want_entry(struct rnic_dev *dev, struct rnic_steering *steering, bool wanted, ui
 static int
 set_own_mac(struct rnic_dev *dev, struct rnic_steering *steering, const uint8_t mac[6])
 {
-	const uint32_t current =
-		steering->entries & 1u << (INDEX_OWN + 1) ? INDEX_OWN + 1 : INDEX_OWN;
+	const uint32_t current = INDEX_OWN + steering->own_place, other = current ^ 1;
 	const bool set = (steering->entries & 1u << current) != 0;
-	int rc;
+	/* One that the device did not let go of when it should have. */
+	int rc = want_entry(dev, steering, false, other, steering->group_mac, mac);
 
-	if (set && memcmp(mac, steering->mac, sizeof(steering->mac)) == 0)
-		return 0;
-	rc = add_entry(dev, steering, set ? current ^ 1 : current, steering->group_mac, mac);
-	if (rc == 0 && set)
-		rc = delete_entry(dev, steering, current);
-	if (rc == 0)
-		memcpy(steering->mac, mac, sizeof(steering->mac));
-	return rc;
+	if (rc != 0 || (set && memcmp(mac, steering->mac, sizeof(steering->mac)) == 0))
+		return rc;
+	rc = add_entry(dev, steering, set ? other : current, steering->group_mac, mac);
+	if (rc != 0)
+		return rc;
+	rc = set ? delete_entry(dev, steering, current) : 0;
+	if (rc != 0) {
+		/* The old one stays, alone. */
+		(void)delete_entry(dev, steering, other);
+		return rc;
+	}
+	steering->own_place ^= set;
+	memcpy(steering->mac, mac, sizeof(steering->mac));
+	return 0;
 }
 
 int
