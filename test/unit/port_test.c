@@ -336,6 +336,50 @@ test_what_is_refused_half_way_is_taken_back(void **state)
 	}
 }
 
+/* Its devargs are refused: as a daemon that is gone would. */
+static void
+test_a_port_whose_reset_failed_can_be_reset_again(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_eth_dev *eth_dev = &rte_eth_devices[f->port];
+	const char *args = eth_dev->device->devargs->args;
+	struct rte_ether_addr mac = { { 2, 0, 0, 0, 0, 9 } };
+	struct rte_dev_reg_info regs = { 0 };
+	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
+	struct rte_eth_stats stats;
+	uint64_t clock;
+
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+	eth_dev->device->devargs->args = "wire=nowhere";
+	assert_true(rte_eth_dev_reset(f->port) < 0);
+	assert_true(said(f, "has no device"));
+	assert_int_not_equal(rte_eth_dev_get_reg_info(f->port, &regs), 0);
+	assert_int_not_equal(rte_eth_read_clock(f->port, &clock), 0);
+	assert_int_not_equal(rte_eth_dev_set_link_up(f->port), 0);
+	assert_int_not_equal(rte_eth_dev_set_link_down(f->port), 0);
+	assert_int_not_equal(rte_eth_promiscuous_disable(f->port), 0);
+	assert_int_not_equal(rte_eth_allmulticast_enable(f->port), 0);
+	assert_int_not_equal(rte_eth_dev_default_mac_addr_set(f->port, &mac), 0);
+	assert_int_not_equal(rte_eth_dev_configure(f->port, 1, 1, &conf), 0);
+	assert_int_not_equal(rte_eth_dev_start(f->port), 0);
+	assert_int_equal(rte_eth_dev_info_get(f->port, &info), 0);
+	assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
+	assert_int_equal(stats.opackets, 8);
+	assert_true(rte_eth_dev_reset(f->port) < 0);
+	eth_dev->device->devargs->args = args;
+	assert_int_equal(rte_eth_dev_reset(f->port), 0);
+	assert_int_equal(rte_eth_dev_get_reg_info(f->port, &regs), 0);
+	assert_int_equal(rte_eth_dev_configure(f->port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(f->port, 0, 1024, SOCKET_ID_ANY, NULL, f->pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(f->port, 0, 256, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(f->port), 0);
+	wait_for_link(f);
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+}
+
 /* As a thread that wants to sleep on its receive queue. */
 static void
 restart_with_interrupts(struct fixture *f)
@@ -414,6 +458,7 @@ run(void)
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
 		PORT_TEST(test_what_is_refused_half_way_is_taken_back),
+		PORT_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 	};

@@ -235,13 +235,31 @@ ethdev_close(struct rte_eth_dev *eth_dev)
 	return 0;
 }
 
-/* The port is stopped: a new device on the old port, to be configured again. */
+static const struct eth_dev_ops shut_ops;
+
+/*
+ * The port is stopped: a new device on the old port, to be configured again. Without one, the port can be asked what it
+ * was and what it counted, reset again, or closed.
+ */
 static int
 ethdev_reset(struct rte_eth_dev *eth_dev)
 {
+	int rc;
+
+	rnic_secondary_hide(eth_dev, true);
 	ethdev_shut(eth_dev);
-	return ethdev_open(
-		eth_dev, eth_dev->device->devargs != NULL ? eth_dev->device->devargs->args : NULL);
+	eth_dev->dev_ops = &shut_ops;
+	rc = ethdev_open(eth_dev,
+			 eth_dev->device->devargs != NULL ? eth_dev->device->devargs->args : NULL);
+	if (rc < 0) {
+		RNIC_LOG_NAMED(ERR, eth_dev->data->name,
+			       "port %u has no device: reset it again, or close it",
+			       eth_dev->data->port_id);
+		return rc;
+	}
+	eth_dev->dev_ops = &rnic_ethdev_ops;
+	rnic_secondary_hide(eth_dev, false);
+	return 0;
 }
 
 static int
@@ -337,6 +355,22 @@ const struct eth_dev_ops rnic_ethdev_ops = {
 	.mtu_set = ethdev_mtu_set,
 	.get_reg = rnic_regs_get,
 	.read_clock = rnic_regs_clock,
+	.stats_get = rnic_stats_get,
+	.xstats_get = rnic_xstats_get,
+	.xstats_get_names = rnic_xstats_names,
+	.xstats_reset = rnic_xstats_reset,
+	.stats_reset = rnic_stats_reset,
+};
+
+/* What needs no device; all else is -ENOTSUP. */
+static const struct eth_dev_ops shut_ops = {
+	.dev_stop =
+		ethdev_stop, /* ethdev calls it of no port that is stopped, but wants it there */
+	.dev_close = ethdev_close,
+	.dev_reset = ethdev_reset,
+	.is_removed = ethdev_is_removed,
+	.dev_infos_get = rnic_info_get,
+	.fw_version_get = rnic_info_fw_version,
 	.stats_get = rnic_stats_get,
 	.xstats_get = rnic_xstats_get,
 	.xstats_get_names = rnic_xstats_names,

@@ -167,6 +167,8 @@ extern const struct eth_dev_ops rnic_secondary_ops;
 /* In the primary process: from now on secondary ones may ask about the port, or not any more. */
 void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
 void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
+/* While a port that is offered has no device, they are told that there is no such port. Waits for an answer under way. */
+void rnic_secondary_hide(const struct rte_eth_dev *eth_dev, bool hidden);
 
 /* info.c: what the port is and can do */
 int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);

@@ -85,8 +85,12 @@ union answer {
 
 /* The ports that can be asked about, and the lock against their end. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rte_eth_dev *ports[RTE_MAX_ETHPORTS];
+static struct {
+	struct rte_eth_dev *eth_dev; /* NULL: there is none */
+	bool hidden;
+} ports[RTE_MAX_ETHPORTS];
 static unsigned int port_count;
+static bool listening;
 
 static struct rte_eth_dev *
 find_port(const char *name)
@@ -94,8 +98,9 @@ find_port(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
-		if (ports[i] != NULL && strcmp(ports[i]->data->name, name) == 0)
-			return ports[i];
+		if (ports[i].eth_dev != NULL && !ports[i].hidden &&
+		    strcmp(ports[i].eth_dev->data->name, name) == 0)
+			return ports[i].eth_dev;
 	return NULL;
 }
 
@@ -276,18 +281,37 @@ on_request(const struct rte_mp_msg *msg, const void *peer)
 	return rc;
 }
 
-void
-rnic_secondary_offer(struct rte_eth_dev *eth_dev)
+/* With the first port; where it failed, with the next. */
+static void
+listen_to_secondaries(const struct rte_eth_dev *eth_dev)
 {
-	pthread_mutex_lock(&lock);
-	ports[eth_dev->data->port_id] = eth_dev;
+	if (listening)
+		return;
+	listening = rte_mp_action_register(ACTION, on_request) == 0;
 	/* Where EAL has no messages, as with --in-memory, there are no secondary processes. */
-	if (port_count++ == 0 && rte_mp_action_register(ACTION, on_request) < 0 &&
-	    rte_errno != ENOTSUP)
+	if (!listening && rte_errno != ENOTSUP)
 		RNIC_LOG_NAMED(
 			WARNING, eth_dev->data->name,
 			"secondary processes will not see its statistics: no messages from them: %s",
 			rte_strerror(rte_errno));
+}
+
+void
+rnic_secondary_offer(struct rte_eth_dev *eth_dev)
+{
+	pthread_mutex_lock(&lock);
+	ports[eth_dev->data->port_id].eth_dev = eth_dev;
+	ports[eth_dev->data->port_id].hidden = false;
+	port_count++;
+	listen_to_secondaries(eth_dev);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+rnic_secondary_hide(const struct rte_eth_dev *eth_dev, bool hidden)
+{
+	pthread_mutex_lock(&lock);
+	ports[eth_dev->data->port_id].hidden = hidden;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -295,10 +319,12 @@ void
 rnic_secondary_withdraw(struct rte_eth_dev *eth_dev)
 {
 	pthread_mutex_lock(&lock);
-	if (ports[eth_dev->data->port_id] == eth_dev) {
-		ports[eth_dev->data->port_id] = NULL;
-		if (--port_count == 0)
+	if (ports[eth_dev->data->port_id].eth_dev == eth_dev) {
+		ports[eth_dev->data->port_id].eth_dev = NULL;
+		if (--port_count == 0 && listening) {
 			rte_mp_action_unregister(ACTION);
+			listening = false;
+		}
 	}
 	pthread_mutex_unlock(&lock);
 }
