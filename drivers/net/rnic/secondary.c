@@ -266,9 +266,12 @@ static int
 on_request(const struct rte_mp_msg *msg, const void *peer)
 {
 	struct rte_mp_msg out = { .len_param = sizeof(struct reply) };
-	int fd = -1, rc;
+	int fd = -1, rc, i;
 	struct reply reply = reply_to(msg, &fd);
 
+	/* No question has files; those that came with one are this process's now. */
+	for (i = 0; i < msg->num_fds && i < RTE_MP_MAX_FD_NUM; i++)
+		close(msg->fds[i]);
 	memcpy(out.name, msg->name, sizeof(out.name));
 	memcpy(out.param, &reply, sizeof(reply));
 	if (fd >= 0) {
