@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <rte_errno.h>
+#include <rte_version.h>
 
 #include "ethdev.h"
 #include "rx.h"
@@ -408,7 +409,11 @@ secondary_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	answer.device = info->device;
 	answer.driver_name = info->driver_name;
 	answer.dev_flags = info->dev_flags;
-	answer.switch_info.name = NULL;
+	/* What the driver does not say, ethdev has set here; there nobody did before the driver was asked. */
+	answer.switch_info = info->switch_info;
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+	answer.max_rx_bufsize = info->max_rx_bufsize;
+#endif
 	*info = answer;
 	return 0;
 }
