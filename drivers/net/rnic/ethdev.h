@@ -123,7 +123,7 @@ struct rnic_ethdev {
 	uint32_t ptype_mask;		   /* of packet types, those that are wanted */
 	unsigned int rx_tells;		   /* while it is started */
 
-	/* rss.c */
+	/* rss.c; written under stats_lock */
 	bool rss_on;
 	uint64_t rss_hf;
 	struct rnic_rss rss;

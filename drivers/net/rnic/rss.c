@@ -61,6 +61,17 @@ set_hash(const struct rnic_dev *dev, const struct rte_eth_rss_conf *conf, struct
 	return 0;
 }
 
+/* Secondary processes may ask at any time, in another thread. */
+static void
+keep(struct rnic_ethdev *port, const struct rnic_rss *rss, uint64_t rss_hf)
+{
+	rnic_stats_lock(port);
+	port->rss = *rss;
+	port->rss_hf = rss_hf;
+	port->rss_on = true;
+	rnic_stats_unlock(port);
+}
+
 int
 rnic_rss_configure(struct rte_eth_dev *eth_dev)
 {
@@ -76,7 +87,9 @@ rnic_rss_configure(struct rte_eth_dev *eth_dev)
 			 conf->rxmode.mq_mode);
 		return -ENOTSUP;
 	}
+	rnic_stats_lock(port);
 	port->rss_on = false;
+	rnic_stats_unlock(port);
 	if (conf->rxmode.mq_mode == RTE_ETH_MQ_RX_NONE || eth_dev->data->nb_rx_queues == 0)
 		return 0;
 	memcpy(rss.key, default_key, sizeof(rss.key));
@@ -85,9 +98,7 @@ rnic_rss_configure(struct rte_eth_dev *eth_dev)
 		return rc;
 	for (i = 0; i < RNIC_RETA_SIZE; i++)
 		rss.reta[i] = i % eth_dev->data->nb_rx_queues;
-	port->rss = rss;
-	port->rss_hf = conf->rx_adv_conf.rss_conf.rss_hf;
-	port->rss_on = true;
+	keep(port, &rss, conf->rx_adv_conf.rss_conf.rss_hf);
 	return 0;
 }
 
@@ -105,7 +116,7 @@ rnic_rss_queues(const struct rte_eth_dev *eth_dev, uint32_t *rqns)
 
 /* The device has this now, or what it had. */
 static int
-follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss)
+follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss_hf)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	uint32_t rqns[RNIC_RX_QUEUES_MAX];
@@ -118,7 +129,7 @@ follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss)
 			(void)rnic_spread_set(port->dev, rqns, &port->rss, &port->steering.spread);
 	}
 	if (rc == 0)
-		port->rss = *rss;
+		keep(port, rss, rss_hf);
 	return rc;
 }
 
@@ -132,24 +143,35 @@ rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 	if (!port->rss_on)
 		return -ENOTSUP;
 	rc = set_hash(port->dev, conf, &rss);
-	if (rc == 0)
-		rc = follow(eth_dev, &rss);
-	if (rc == 0)
-		port->rss_hf = conf->rss_hf;
-	return rc;
+	return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;
+}
+
+/* As it is at one time. False: there is none. */
+static bool
+copy_rss(struct rnic_ethdev *port, struct rnic_rss *rss, uint64_t *rss_hf)
+{
+	bool on;
+
+	rnic_stats_lock(port);
+	on = port->rss_on;
+	*rss = port->rss;
+	*rss_hf = port->rss_hf;
+	rnic_stats_unlock(port);
+	return on;
 }
 
 int
 rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 {
-	const struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_rss rss;
+	bool on = copy_rss(port, &rss, &conf->rss_hf);
 
-	if (!port->rss_on)
+	if (!on)
 		return -ENOTSUP;
 	if (conf->rss_key != NULL && conf->rss_key_len >= RNIC_RSS_KEY_BYTES)
-		memcpy(conf->rss_key, port->rss.key, RNIC_RSS_KEY_BYTES);
+		memcpy(conf->rss_key, rss.key, RNIC_RSS_KEY_BYTES);
 	conf->rss_key_len = RNIC_RSS_KEY_BYTES;
-	conf->rss_hf = port->rss_hf;
 	return 0;
 }
 
@@ -179,23 +201,25 @@ rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry6
 		}
 		rss.reta[i] = queue;
 	}
-	return follow(eth_dev, &rss);
+	return follow(eth_dev, &rss, port->rss_hf);
 }
 
 int
 rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
 		    uint16_t size)
 {
-	const struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_rss rss;
+	uint64_t rss_hf;
 	uint16_t i;
 
-	if (!port->rss_on)
+	if (!copy_rss(port, &rss, &rss_hf))
 		return -ENOTSUP;
 	if (size != RNIC_RETA_SIZE)
 		return -EINVAL;
 	for (i = 0; i < size; i++)
 		if (reta[i / RTE_ETH_RETA_GROUP_SIZE].mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1)
 			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-				port->rss.reta[i];
+				rss.reta[i];
 	return 0;
 }
