@@ -102,6 +102,22 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 	return count;
 }
 
+unsigned int
+rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	unsigned int count = 0, seen;
+
+	for (seen = 0; seen <= eq->mask; seen++, eq->consumer++) {
+		const struct rnic_eqe *slot = &eq->ring[eq->consumer & eq->mask];
+
+		if (!rnic_eqe_ready(slot, eq->consumer, eq->log_size))
+			break;
+		count += slot->type == RNIC_EVENT_COMPLETION;
+	}
+	rnic_eq_arm(dev, eq);
+	return count;
+}
+
 void
 rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq)
 {

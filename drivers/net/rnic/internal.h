@@ -95,6 +95,11 @@ void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
 uint32_t rnic_eq_number(const struct rnic_eq *eq);
 /* Handle what is there and arm. One caller at a time. Returns the number of events. */
 unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
+/*
+ * Of an EQ that CQs alone have, from a data path: how many completion events there are, at most a ring of them whatever the
+ * device writes meanwhile; the rest, and all others, are passed over. Armed afterwards.
+ */
+unsigned int rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq);
 void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
 
 /* ---- control.c ---- */

@@ -11,6 +11,8 @@
 #define REGS_WIDTH 4u
 #define REGS	   (RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER) / REGS_WIDTH + 1)
 
+#define CLOCK_TRIES 4
+
 int
 rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 {
@@ -40,14 +42,16 @@ rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock)
 {
 	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
 	uint32_t high, low, again = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_HIGH);
+	unsigned int tries = 0;
 
-	/* The low half may have run over in between; all ones, both, is a device that is lost. */
+	/* The low half may have run over in between: not twice of a clock that is one. */
 	do {
 		high = again;
 		low = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_LOW);
 		again = rnic_register_read(dev, RNIC_ISEG_INTERNAL_TIMER_HIGH);
-	} while (high != again);
-	if (high == UINT32_MAX && low == UINT32_MAX)
+	} while (high != again && ++tries < CLOCK_TRIES);
+	/* All ones, both, is a device that is lost. */
+	if (high != again || (high == UINT32_MAX && low == UINT32_MAX))
 		return -EIO;
 	*clock = (uint64_t)high << 32 | low;
 	return 0;

@@ -151,7 +151,7 @@ arm(struct rnic_rxq *rxq)
 	uint32_t word;
 
 	/* Each event uses up the number that the CQ was armed with. */
-	rxq->arm_sequence += rnic_eq_poll(rxq->dev, rxq->eq);
+	rxq->arm_sequence += rnic_eq_take_completions(rxq->dev, rxq->eq);
 	word = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
 	       (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
 	if (rxq->armed)
