@@ -381,6 +381,24 @@ stripping_is_switched_while_frames_come(void **unused)
 	packet_stop();
 }
 
+/* That it strips no more does not change the burst function, nor what is said of it. */
+static void
+the_burst_function_stays_while_stripping_ends(void **unused)
+{
+	const struct e2e_conf strip = { .rx_offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP };
+	struct rte_eth_burst_mode mode;
+
+	(void)unused;
+	assert_true(rte_eth_dev_set_ptypes(1, 0, NULL, 0) >= 0);
+	packet_start(&plain, &strip);
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, 0), 0);
+	expect_stripping(false);
+	assert_int_equal(rte_eth_rx_burst_mode_get(1, 0, &mode), 0);
+	assert_non_null(strstr(mode.info, "offloads"));
+	packet_stop();
+	assert_true(rte_eth_dev_set_ptypes(1, RTE_PTYPE_ALL_MASK, NULL, 0) >= 0);
+}
+
 /* Burst functions that look at nothing would lose the tag. */
 static void
 a_port_without_offloads_does_not_begin_to_strip(void **unused)
@@ -551,6 +569,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(large_frames_are_told_of_as_well, packet_teardown),
 		cmocka_unit_test_teardown(tags_are_stripped, packet_teardown),
 		cmocka_unit_test_teardown(stripping_is_switched_while_frames_come, packet_teardown),
+		cmocka_unit_test_teardown(the_burst_function_stays_while_stripping_ends,
+					  packet_teardown),
 		cmocka_unit_test_teardown(a_port_without_offloads_does_not_begin_to_strip,
 					  packet_teardown),
 		cmocka_unit_test_teardown(hashes_are_told, packet_teardown),

@@ -60,11 +60,12 @@ rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			struct rte_eth_burst_mode *mode)
 {
 	const struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	/* While it is started the one that was chosen runs on, whatever was switched off since. */
+	unsigned int tells = port->started ? port->rx_tells : rnic_rx_tells(eth_dev);
 
 	RTE_SET_USED(queue);
 	snprintf(mode->info, sizeof(mode->info), "%s",
-		 rnic_rx_mode_get(port->dev, eth_dev->data->scattered_rx, rnic_rx_tells(eth_dev))
-			 ->name);
+		 rnic_rx_mode_get(port->dev, eth_dev->data->scattered_rx, tells)->name);
 	return 0;
 }
 
