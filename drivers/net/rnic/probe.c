@@ -99,7 +99,9 @@ RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
 					"seed=<int> "
 					"poll=thread|<cpu> "
 					"bf=0|1 "
-					"mac=<address>");
+					"mac=<address> "
+					"inline=0|1 "
+					"ip=<address>[+<address>]...");
 
 /*
  * The flag NEED_IOVA_AS_VA makes EAL choose virtual addresses where it has the choice. Where it has none, the vdev bus
