@@ -198,6 +198,35 @@ test_a_stop_in_vain_with_no_completion_at_all(void **state)
 	assert_int_equal(stats.oerrors, 7);
 }
 
+/* The WQE that was completed last is overwritten then: what is known of it must not be looked up in the ring. */
+static void
+test_a_full_ring_holds_no_second_nop(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_eth_stats stats;
+	struct rte_mbuf *one;
+	unsigned int i;
+
+	send_frames(f, 64, 1);
+	assert_int_equal(receive_frames(f, 64), 64);
+	assert_int_equal(rte_eth_tx_burst(f->port, 0, NULL, 0), 0);
+	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
+	/* The last WQEBB is the NOP's. */
+	send_frames(f, 255, 1);
+	one = rte_pktmbuf_alloc(f->pool);
+	assert_non_null(one);
+	assert_non_null(rte_pktmbuf_append(one, 100));
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rte_eth_tx_done_cleanup(f->port, 0, 0), 0);
+		assert_int_equal(rte_eth_tx_burst(f->port, 0, &one, 1), 0);
+	}
+	rte_pktmbuf_free(one);
+	assert_int_equal(rte_eth_dev_stop(f->port), 0);
+	assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
+	assert_int_equal(stats.opackets, 64);
+	assert_int_equal(stats.oerrors, 255);
+}
+
 /* Beyond its key's memory: the device refuses it with an error completion. */
 static void
 break_transmit_queue(struct fixture *f, struct rte_mempool *island)
@@ -454,6 +483,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
+		PORT_TEST(test_a_full_ring_holds_no_second_nop),
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),

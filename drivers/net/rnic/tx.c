@@ -121,8 +121,7 @@ tx_reap(struct rnic_txq *txq, uint32_t enough, const unsigned int flags)
 			break;
 		}
 		end = wqe->elts_end;
-		if (flags & TX_OFFLOADS)
-			txq->sq_tail = wqe->sq_end;
+		txq->sq_tail = wqe->sq_end;
 	}
 	if (consumer != cq->consumer) {
 		cq->consumer = consumer;

@@ -85,7 +85,7 @@ struct rnic_txq {
 	uint32_t length_span;
 	bool fast_free;
 	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
-	/* the WQE that was completed last ended here; of queues with large sends */
+	/* the WQE that was completed last ended here */
 	uint16_t sq_tail;
 	/* of elts that packets may have: all, less one while a NOP has its WQEBB */
 	uint16_t slots;
@@ -102,9 +102,8 @@ struct rnic_txq {
 	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of the error completion */
 	bool deferred_start;
-	bool nop_posted;	 /* by a cleanup, and not known to be completed */
-	uint16_t nop_end;	 /* WQEBB behind that one */
-	uint32_t first_consumer; /* index of the CQ when the SQ began at zero */
+	bool nop_posted;  /* by a cleanup, and not known to be completed */
+	uint16_t nop_end; /* WQEBB behind that one */
 	struct rnic_error_lines error_lines;
 };
 

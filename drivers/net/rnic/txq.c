@@ -141,7 +141,6 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	txq->elts_head = 0;
 	txq->elts_tail = 0;
 	txq_rings_begin(txq);
-	txq->first_consumer = 0;
 	txq->error_unsaid = false;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 	rnic_owner_leave(txq);
@@ -171,19 +170,6 @@ txq_count_lost(struct rnic_txq *txq)
 	return packets;
 }
 
-/* The WQE after the last one that the device completed since the queue's rings began at zero. */
-static uint16_t
-txq_next_wqe(const struct rnic_txq *txq)
-{
-	const struct rnic_cq *cq = &txq->cq;
-	uint16_t last;
-
-	if (cq->consumer == txq->first_consumer)
-		return 0;
-	last = rnic_be16_to_cpu(cq->ring[(cq->consumer - 1) & cq->mask].wqe_counter);
-	return txq->wqes[last & txq->sq.mask].sq_end;
-}
-
 /* Let the device send what was posted, so that a stop loses nothing; not for long. */
 static void
 txq_drain(struct rnic_txq *txq)
@@ -202,7 +188,7 @@ txq_drain(struct rnic_txq *txq)
 			posted = true;
 		}
 		if (rte_get_timer_cycles() > end) {
-			txq->wqe_counter = txq_next_wqe(txq);
+			txq->wqe_counter = txq->sq_tail;
 			return;
 		}
 		rte_delay_us_sleep(10);
@@ -332,7 +318,6 @@ rnic_txq_restart(struct rnic_txq *txq)
 	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		cq->consumer++;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
-	txq->first_consumer = cq->consumer;
 	(void)txq_count_lost(txq);
 	rnic_tx_free(txq, txq->elts_head);
 	txq_rings_begin(txq);
@@ -344,10 +329,9 @@ rnic_txq_restart(struct rnic_txq *txq)
 static uint16_t
 txq_packets_done(const struct rnic_txq *txq)
 {
-	uint16_t next = txq_next_wqe(txq);
-
-	return next == txq->sq.producer ? (uint16_t)txq->stats.packets
-					: txq->wqes[next & txq->sq.mask].packets_start;
+	return txq->sq_tail == txq->sq.producer
+		       ? (uint16_t)txq->stats.packets
+		       : txq->wqes[txq->sq_tail & txq->sq.mask].packets_start;
 }
 
 /*
@@ -357,11 +341,10 @@ txq_packets_done(const struct rnic_txq *txq)
 static void
 txq_ask_completion(struct rnic_txq *txq)
 {
-	uint16_t next = txq_next_wqe(txq);
+	uint16_t under_way = txq->sq.producer - txq->sq_tail;
 
 	/* Behind what was completed: it still is under way. */
-	if (txq->nop_posted &&
-	    (uint16_t)(txq->nop_end - next - 1) < (uint16_t)(txq->sq.producer - next))
+	if (txq->nop_posted && (uint16_t)(txq->nop_end - txq->sq_tail - 1) < under_way)
 		return;
 	txq->nop_posted = false;
 	txq->slots = txq->elts_mask + 1;
