@@ -5,6 +5,7 @@
  * line of output.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,14 +78,16 @@ static void
 say_regs(uint16_t port)
 {
 	struct rte_dev_reg_info info = { 0 };
-	uint32_t values[512] = { 0 };
+	uint32_t *values;
 	int rc = rte_eth_dev_get_reg_info(port, &info);
 
 	printf("regs %d count %u width %u", rc, info.length, info.width);
+	values = calloc(info.length, sizeof(values[0]));
 	info.data = values;
 	info.length = 0;
-	rc = rte_eth_dev_get_reg_info(port, &info);
-	printf(" read %d first 0x%08x\n", rc, values[0]);
+	rc = values == NULL ? -ENOMEM : rte_eth_dev_get_reg_info(port, &info);
+	printf(" read %d first 0x%08x\n", rc, rc == 0 ? values[0] : 0);
+	free(values);
 }
 
 static void

@@ -16,6 +16,7 @@
 
 #include <ethdev_driver.h>
 
+#include "prm/init_seg.h"
 #include "rnic.h"
 
 #define RNIC_RX_QUEUES_MAX 16 /* no more than ethdev has counters for */
@@ -178,7 +179,9 @@ int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
 			    struct rte_eth_burst_mode *mode);
 
-/* regs.c: registers as they are, the device's clock */
+/* regs.c: registers as they are, the device's clock. Up to the health counter; nothing in there changes by being read. */
+#define RNIC_REGS_WIDTH 4u
+#define RNIC_REGS	(RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER) / RNIC_REGS_WIDTH + 1)
 int rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info);
 int rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock);
 

@@ -7,10 +7,6 @@
 #include "ethdev.h"
 #include "internal.h"
 
-/* Up to the health counter; nothing in there changes by being read. */
-#define REGS_WIDTH 4u
-#define REGS	   (RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER) / REGS_WIDTH + 1)
-
 #define CLOCK_TRIES 4
 
 int
@@ -21,18 +17,18 @@ rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 	uint32_t i;
 
 	if (values == NULL) {
-		info->length = REGS;
-		info->width = REGS_WIDTH;
+		info->length = RNIC_REGS;
+		info->width = RNIC_REGS_WIDTH;
 		return 0;
 	}
 	if (info->length == 0)
-		info->length = REGS - RTE_MIN(info->offset, REGS);
-	if (info->offset >= REGS || info->length > REGS - info->offset)
+		info->length = RNIC_REGS - RTE_MIN(info->offset, RNIC_REGS);
+	if (info->offset >= RNIC_REGS || info->length > RNIC_REGS - info->offset)
 		return -EINVAL;
 	for (i = 0; i < info->length; i++)
-		values[i] = rnic_be32_to_cpu(
-			access->ops->read32(access, (uint64_t)(info->offset + i) * REGS_WIDTH));
-	info->width = REGS_WIDTH;
+		values[i] = rnic_be32_to_cpu(access->ops->read32(
+			access, (uint64_t)(info->offset + i) * RNIC_REGS_WIDTH));
+	info->width = RNIC_REGS_WIDTH;
 	info->version = 1;
 	return 0;
 }

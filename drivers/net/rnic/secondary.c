@@ -26,7 +26,6 @@
 #define ACTION		 "net_rnic"
 #define XSTATS_MAX	 256
 #define FW_VERSION_BYTES 64
-#define REGS_MAX	 512
 /* A device that does not answer makes the primary wait, too; its commands have a time-out of their own. */
 #define ANSWER_SECONDS 10
 
@@ -64,7 +63,7 @@ struct rss_answer {
 
 struct regs_answer {
 	uint32_t count, width, version;
-	uint32_t values[REGS_MAX];
+	uint32_t values[RNIC_REGS];
 };
 
 #define RETA_GROUPS (RNIC_RETA_SIZE / RTE_ETH_RETA_GROUP_SIZE)
@@ -169,15 +168,9 @@ reta_answer(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta)
 static int
 regs_answer(struct rte_eth_dev *eth_dev, struct regs_answer *answer)
 {
-	struct rte_dev_reg_info info = { 0 };
+	struct rte_dev_reg_info info = { .data = answer->values };
 	int rc = rnic_regs_get(eth_dev, &info);
 
-	if (rc == 0 && info.length > REGS_MAX)
-		rc = -EMSGSIZE;
-	if (rc != 0)
-		return rc;
-	info.data = answer->values;
-	rc = rnic_regs_get(eth_dev, &info);
 	answer->count = info.length;
 	answer->width = info.width;
 	answer->version = info.version;
@@ -504,7 +497,7 @@ secondary_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 
 	if (rc != 0)
 		return rc;
-	if (answer.count > REGS_MAX)
+	if (answer.count > RNIC_REGS)
 		return -EPROTO;
 	info->width = answer.width;
 	if (info->data == NULL) {
