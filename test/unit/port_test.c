@@ -25,6 +25,8 @@
 
 #define NAME "net_rnic0"
 
+#define NAPS 20000 /* of a millisecond, until something is taken not to come */
+
 struct fixture {
 	struct rte_mempool *pool;
 	uint16_t port;
@@ -57,9 +59,9 @@ static void
 wait_for_link(const struct fixture *f)
 {
 	struct rte_eth_link link;
-	unsigned int ms;
+	unsigned int naps;
 
-	for (ms = 0; ms < 2000; ms++) {
+	for (naps = 0; naps < NAPS; naps++) {
 		assert_int_equal(rte_eth_link_get(f->port, &link), 0);
 		if (link.link_status == RTE_ETH_LINK_UP)
 			return;
@@ -115,12 +117,19 @@ teardown(void **state)
 	return 0;
 }
 
-/* Has the driver said it? */
-static bool
+/* How often the driver has said it. Its threads write while we read, and the text may move then: not without the lock. */
+static unsigned int
 said(struct fixture *f, const char *what)
 {
+	unsigned int times = 0;
+	const char *at;
+
+	flockfile(f->log);
 	fflush(f->log);
-	return strstr(f->text, what) != NULL;
+	for (at = f->text; (at = strstr(at, what)) != NULL; at++)
+		times++;
+	funlockfile(f->log);
+	return times;
 }
 
 static void
@@ -146,10 +155,10 @@ static unsigned int
 receive_frames(struct fixture *f, unsigned int want)
 {
 	struct rte_mbuf *pkts[32];
-	unsigned int got = 0, ms;
+	unsigned int got = 0, naps;
 	uint16_t n;
 
-	for (ms = 0; ms < 2000 && got < want; ms++) {
+	for (naps = 0; naps < NAPS && got < want; naps++) {
 		n = rte_eth_rx_burst(f->port, 0, pkts, RTE_DIM(pkts));
 		rte_pktmbuf_free_bulk(pkts, n);
 		got += n;
@@ -181,7 +190,7 @@ test_a_stop_that_waits_in_vain_counts_what_is_lost(void **state)
 	assert_int_equal(stats.opackets, before);
 	assert_int_equal(stats.obytes, before * 100);
 	assert_int_equal(stats.oerrors, 20);
-	assert_true(said(f, "stopped with 20 packets that the device did not send"));
+	assert_true(said(f, "stopped with 20 packets that the device did not send") > 0);
 }
 
 static void
@@ -246,14 +255,13 @@ test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
 		"island", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	struct fixture *f = *state;
 	struct rte_eth_stats stats;
-	const char *first;
-	unsigned int ms;
+	unsigned int naps;
 
 	assert_non_null(island);
 	alarms_refused = 5;
 	atomic_store(&alarms_asked, 0);
 	break_transmit_queue(f, island);
-	for (ms = 0; ms < 5000; ms++) {
+	for (naps = 0; naps < NAPS; naps++) {
 		assert_int_equal(rte_eth_tx_burst(f->port, 0, NULL, 0), 0);
 		assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
 		if (stats.oerrors != 0)
@@ -263,9 +271,7 @@ test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
 	assert_int_equal(stats.oerrors, 1);
 	/* Until one was had, not more; and said once. */
 	assert_int_equal(atomic_load(&alarms_asked), 6);
-	assert_true(said(f, "no alarm for its recovery"));
-	first = strstr(f->text, "no alarm for its recovery");
-	assert_null(strstr(first + 1, "no alarm for its recovery"));
+	assert_int_equal(said(f, "no alarm for its recovery"), 1);
 	send_frames(f, 8, 1);
 	assert_int_equal(receive_frames(f, 8), 8);
 	rte_mempool_free(island);
@@ -278,15 +284,15 @@ test_a_queue_that_broke_by_event_needs_a_restart(void **state)
 	struct fixture *f = *state;
 	struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
 	struct rte_eth_stats stats;
-	unsigned int ms;
+	unsigned int naps;
 
 	send_frames(f, 4, 1);
 	assert_int_equal(receive_frames(f, 4), 4);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer + 2 * (txq->sq.mask + 1));
 	rnic_doorbell_ring(txq->sq.bf, (const struct rnic_wqe_ctrl *)txq->sq.ring);
-	for (ms = 0; ms < 2000 && !said(f, "stands still: restart the port"); ms++)
+	for (naps = 0; naps < NAPS && said(f, "stands still: restart the port") == 0; naps++)
 		rte_delay_us_sleep(1000);
-	assert_true(said(f, "stands still: restart the port"));
+	assert_true(said(f, "stands still: restart the port") > 0);
 	/* Its mbufs and counters are not lost with it: none of these 10 can be known to have gone. */
 	send_frames(f, 6, 1);
 	assert_int_equal(rte_eth_dev_stop(f->port), 0);
@@ -315,14 +321,14 @@ test_a_lost_device_is_a_removal_event(void **state)
 	struct fixture *f = *state;
 	struct rte_eth_link link;
 	atomic_uint events = 0;
-	unsigned int ms;
+	unsigned int naps;
 
 	assert_int_equal(rte_eth_dev_callback_register(f->port, RTE_ETH_EVENT_INTR_RMV,
 						       count_removal, &events),
 			 0);
 	assert_int_equal(rte_eth_dev_is_removed(f->port), 0);
 	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
-	for (ms = 0; ms < 10000 && atomic_load(&events) == 0; ms++)
+	for (naps = 0; naps < NAPS && atomic_load(&events) == 0; naps++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(atomic_load(&events), 1);
 	assert_int_equal(rte_eth_dev_is_removed(f->port), 1);
@@ -383,7 +389,7 @@ test_a_port_whose_reset_failed_can_be_reset_again(void **state)
 	assert_int_equal(receive_frames(f, 8), 8);
 	eth_dev->device->devargs->args = "wire=nowhere";
 	assert_true(rte_eth_dev_reset(f->port) < 0);
-	assert_true(said(f, "has no device"));
+	assert_true(said(f, "has no device") > 0);
 	assert_int_not_equal(rte_eth_dev_get_reg_info(f->port, &regs), 0);
 	assert_int_not_equal(rte_eth_read_clock(f->port, &clock), 0);
 	assert_int_not_equal(rte_eth_dev_set_link_up(f->port), 0);
@@ -443,7 +449,7 @@ test_a_lost_device_wakes_who_sleeps(void **state)
 	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 	assert_false(woken(20));
 	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
-	assert_true(woken(10000));
+	assert_true(woken(NAPS));
 	/* Who would sleep again is told. */
 	assert_int_not_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 }
@@ -465,13 +471,13 @@ test_a_recovery_wakes_who_sleeps(void **state)
 	send_frames(f, 1, 1);
 	/* By the error, by what it flushed perhaps, and at last by the recovery. */
 	do {
-		assert_true(woken(10000));
+		assert_true(woken(NAPS));
 		assert_int_equal(rte_eth_dev_rx_intr_disable(f->port, 0), 0);
 		assert_int_equal(rte_eth_rx_burst(f->port, 0, &pkt, 1), 0);
 		assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 	} while (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING);
 	send_frames(f, 8, 1);
-	assert_true(woken(10000));
+	assert_true(woken(NAPS));
 	assert_int_equal(receive_frames(f, 8), 8);
 }
 
