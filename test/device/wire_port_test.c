@@ -590,6 +590,45 @@ test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
 	ww_close(&ww);
 }
 
+static atomic_uint asked; /* 1: somebody is asking for the link, 2: has the answer */
+
+static int
+take_long_to_tell_of_the_link(struct rte_eth_dev *dev, int wait)
+{
+	unsigned int none = 0;
+
+	if (atomic_compare_exchange_strong(&asked, &none, 1)) {
+		usleep(100000);
+		atomic_store(&asked, 2);
+	}
+	return atomic_load(&driver_ops)->link_update(dev, wait);
+}
+
+/* Nobody is in a call of an ethdev's any more when it is removed: hardware may take its time to answer. */
+static void
+test_an_ethdev_goes_when_nobody_asks_it_any_more(void **state)
+{
+	static struct eth_dev_ops ops;
+	unsigned int naps = 0;
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	atomic_store(&asked, 0);
+	ops = *rte_eth_devices[id].dev_ops;
+	atomic_store(&driver_ops, rte_eth_devices[id].dev_ops);
+	ops.link_update = take_long_to_tell_of_the_link;
+	__atomic_store_n(&rte_eth_devices[id].dev_ops, &ops, __ATOMIC_RELEASE);
+	while (atomic_load(&asked) == 0)
+		nap(&naps, "nobody asks for the link");
+	ethdev_end();
+	assert_int_equal(atomic_load(&asked), 2);
+	ww_close(&ww);
+	ethdev_make();
+}
+
 /* Mbufs that the other side still has outlive the wire; the next one takes their pool over. */
 static void
 test_mbufs_that_are_still_out_keep_their_pool(void **state)
@@ -661,6 +700,7 @@ run(void)
 		TEST(test_a_device_may_end_without_its_ethdev),
 		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
 		TEST(test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed),
+		TEST(test_an_ethdev_goes_when_nobody_asks_it_any_more),
 		TEST(test_mbufs_that_are_still_out_keep_their_pool),
 		TEST(test_wires_whose_ethdevs_had_the_same_number_share_no_pool),
 #undef TEST

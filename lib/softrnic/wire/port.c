@@ -13,6 +13,7 @@
  * announced, so that the event just has port_look() called.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +67,13 @@ struct port_wire {
 	struct rte_mbuf *spare[PORT_BURST];
 	unsigned int spare_count;
 
-	/* port_look()'s own */
+	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
+	pthread_mutex_t looking;
 	uint16_t mtu; /* as the ethdev was told last */
 };
+
+/* The wire whose port_look() this thread is in: what the ethdev tells of then comes from within. */
+static _Thread_local const struct port_wire *looked_at;
 
 /* ---- Frames, under the poller's lock ---- */
 
@@ -469,6 +474,8 @@ port_look(struct port_wire *wire)
 	uint16_t id;
 	int ret = 0;
 
+	pthread_mutex_lock(&wire->looking);
+	looked_at = wire;
 	switch (port_stage(wire, &id)) {
 	case PORT_ABSENT:
 		ret = port_find(wire);
@@ -483,6 +490,8 @@ port_look(struct port_wire *wire)
 	case PORT_STARTS:
 	case PORT_UNFIT: break;
 	}
+	looked_at = NULL;
+	pthread_mutex_unlock(&wire->looking);
 	return ret;
 }
 
@@ -525,19 +534,25 @@ port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 static int
 port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
-	bool destroyed = type == RTE_ETH_EVENT_DESTROY;
+	bool destroyed = type == RTE_ETH_EVENT_DESTROY, ours;
 	struct port_wire *wire = arg;
 	struct softrnic_poller *poller = port_lock(wire);
 
 	(void)ret;
-	if (wire->id == id &&
-	    (destroyed ? wire->stage != PORT_ABSENT
-		       : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS)) {
+	ours = wire->id == id &&
+	       (destroyed ? wire->stage != PORT_ABSENT
+			  : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS);
+	if (ours) {
 		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
 		port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
 		wire->changed = true;
 	}
 	softrnic_unlock(poller);
+	/* Who has begun to look before may still be in a call of the ethdev's. */
+	if (ours && looked_at != wire) {
+		pthread_mutex_lock(&wire->looking);
+		pthread_mutex_unlock(&wire->looking);
+	}
 	return 0;
 }
 
@@ -597,6 +612,7 @@ port_release(struct softrnic *dev)
 	if (stage == PORT_LIVE || stage == PORT_REMOVED)
 		port_stop(wire, id, stage == PORT_REMOVED);
 	port_pool_put(wire, wire->pool);
+	pthread_mutex_destroy(&wire->looking);
 	free(wire);
 	dev->wire_data = NULL;
 }
@@ -634,6 +650,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	memcpy(wire->name, arg, strlen(arg) + 1);
 	atomic_init(&wire->poller, dev->poller);
 	atomic_init(&wire->looks, 0);
+	pthread_mutex_init(&wire->looking, NULL);
 	dev->wire_data = wire;
 	ret = rte_eth_dev_owner_new(&wire->owner);
 	if (ret == 0)
