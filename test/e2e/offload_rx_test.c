@@ -482,7 +482,7 @@ timestamps_are_of_the_device_s_clock(void **unused)
 	struct rte_mbuf *mbuf;
 	uint8_t frame[256];
 	int offset = -1;
-	unsigned int i;
+	unsigned int i, fresh = 0;
 
 	(void)unused;
 	packet_start(&plain, &conf);
@@ -499,11 +499,13 @@ timestamps_are_of_the_device_s_clock(void **unused)
 		assert_true(time >= last && time <= after);
 		last = time;
 		/* Of the poll in which it came, which had not begun much before. */
-		assert_true(time + 1000000000 > before);
+		fresh += time + 1000000000 > before;
 		rte_pktmbuf_free(mbuf);
 		rte_delay_us_sleep(100);
 	}
 	packet_stop();
+	/* A device thread may lose its CPU in a poll, but not in each of them. */
+	assert_true(fresh > i / 2);
 	/* Not asked for: not told. */
 	packet_start(&plain, &plain);
 	mbuf = packet_mbuf(frame, df_length(&untagged), 1, &untagged);

@@ -16,7 +16,8 @@
 
 #include "port.h"
 
-#define DESC 512
+#define DESC	512
+#define WAIT_MS 60000
 
 static const struct e2e_conf plain = { 0 };
 
@@ -72,7 +73,7 @@ receive_queues_stop_and_start(void **unused)
 	}
 	/* With frames in it, which go with it. */
 	send_frames(8);
-	for (ms = 0; ms < 2000 && rte_eth_rx_queue_count(1, 0) < 8; ms++)
+	for (ms = 0; ms < WAIT_MS && rte_eth_rx_queue_count(1, 0) < 8; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 0), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
@@ -145,7 +146,7 @@ queues_may_start_later(void **unused)
 	struct rte_eth_rxq_info rx;
 	struct rte_eth_txq_info tx;
 	struct rte_mbuf *pkt;
-	unsigned int i;
+	unsigned int i, ms;
 
 	(void)unused;
 	assert_true(e2e_pair_start(&(struct e2e_conf){ .tx_deferred = 1 },
@@ -163,6 +164,12 @@ queues_may_start_later(void **unused)
 		rte_pktmbuf_free(pkt);
 		assert_int_equal(rte_eth_dev_tx_queue_start(0, 0), 0);
 		send_frames(8);
+		/* They have been on the wire when their mbufs are back. */
+		for (ms = 0; ms < WAIT_MS && e2e_pool_used(e2e_pool) > DESC; ms++) {
+			assert_in_range(rte_eth_tx_done_cleanup(0, 0, 0), 0, 8);
+			rte_delay_us_sleep(1000);
+		}
+		assert_int_equal(e2e_pool_used(e2e_pool), DESC);
 		assert_true(e2e_silent(1));
 		assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
 		assert_true(e2e_exchange(0, 1, 1, 64, 1, 33));
@@ -190,7 +197,7 @@ receive_descriptors_tell_their_status(void **unused)
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 63), RTE_ETH_RX_DESC_AVAIL);
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 64), -EINVAL);
 	send_frames(8);
-	for (ms = 0; ms < 2000 && rte_eth_rx_queue_count(1, 0) < 8; ms++)
+	for (ms = 0; ms < WAIT_MS && rte_eth_rx_queue_count(1, 0) < 8; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_rx_queue_count(1, 0), 8);
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 0), RTE_ETH_RX_DESC_DONE);
@@ -228,8 +235,8 @@ transmit_descriptors_tell_their_status(void **unused)
 	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, 123), RTE_ETH_TX_DESC_FULL);
 	/* With so many more there is one, and it is looked for. */
 	send_frames(32);
-	for (ms = 0; ms < 2000 && rte_eth_tx_descriptor_status(0, 0, 100) != RTE_ETH_TX_DESC_DONE;
-	     ms++)
+	for (ms = 0;
+	     ms < WAIT_MS && rte_eth_tx_descriptor_status(0, 0, 100) != RTE_ETH_TX_DESC_DONE; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, 100), RTE_ETH_TX_DESC_DONE);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(0, 0), 0);
@@ -251,8 +258,8 @@ transmit_descriptors_with_large_sends_are_all_free_again(void **unused)
 	assert_true(e2e_pair_start(&large, &plain));
 	/* As many as ask for a completion. */
 	send_frames(32);
-	for (ms = 0; ms < 2000 && rte_eth_tx_descriptor_status(0, 0, 127) != RTE_ETH_TX_DESC_DONE;
-	     ms++)
+	for (ms = 0;
+	     ms < WAIT_MS && rte_eth_tx_descriptor_status(0, 0, 127) != RTE_ETH_TX_DESC_DONE; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, 127), RTE_ETH_TX_DESC_DONE);
 	assert_true(e2e_pair_stop());

@@ -24,6 +24,7 @@
 #define RETA_SIZE   128
 #define KEY_BYTES   40
 #define FRAME_BYTES 90
+#define WAIT_S	    60 /* for a frame: then it is lost */
 
 #define ALL_TYPES                                                                              \
 	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |             \
@@ -189,7 +190,7 @@ expected_queue(const struct flow *flow, const struct rules *rules)
 static void
 receive_all(uint16_t *queues, unsigned int count)
 {
-	uint64_t end = rte_get_timer_cycles() + 2 * rte_get_timer_hz();
+	uint64_t end = rte_get_timer_cycles() + WAIT_S * rte_get_timer_hz();
 	struct rte_mbuf *pkts[FLOWS];
 	unsigned int got = 0;
 	uint16_t queue, n, i, number;
