@@ -258,6 +258,7 @@ run_slot(struct softrnic *dev, unsigned int number)
 	else
 		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x", number,
 			     status);
+	softrnic_cqs_show(dev);
 	/* The driver's signature byte stays. Pairs with its acquire of the owner bit. */
 	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
 	return true;

@@ -160,10 +160,20 @@ cq_read_arm(struct softrnic *dev, struct softrnic_cq *cq)
 }
 
 void
+softrnic_cqs_show(struct softrnic *dev)
+{
+	struct softrnic_cq *cq;
+
+	while ((cq = LIST_FIRST(&dev->latched_cqs)) != NULL)
+		softrnic_cq_show(cq);
+}
+
+void
 softrnic_cq_flush(struct softrnic *dev)
 {
 	struct softrnic_cq *cq;
 
+	softrnic_cqs_show(dev);
 	while ((cq = STAILQ_FIRST(&dev->pending_cqs)) != NULL) {
 		STAILQ_REMOVE_HEAD(&dev->pending_cqs, pending_link);
 		cq->pending = false;
@@ -218,6 +228,7 @@ softrnic_wq_event(struct softrnic *dev, enum rnic_event what, uint32_t queue_typ
 static void
 cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 {
+	softrnic_cq_show(cq);
 	if (cq->pending)
 		STAILQ_REMOVE(&dev->pending_cqs, cq, softrnic_cq, pending_link);
 	cq_hold(dev, cq, false);
@@ -242,6 +253,15 @@ softrnic_cqs_reset(struct softrnic *dev)
 	}
 }
 
+/* A batch never goes round its ring. All entries of a collapsed CQ are in one place. */
+static void
+cq_set_batch(struct softrnic_cq *cq)
+{
+	const uint32_t entries = cq->collapsed ? 1 : 1u << cq->log_size;
+
+	cq->batch = (uint8_t)(entries < SOFTRNIC_CQ_BATCH ? entries : SOFTRNIC_CQ_BATCH);
+}
+
 /* The context's numbers, checked; RNIC_STATUS_OK or why not. */
 static int
 cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
@@ -257,6 +277,7 @@ cq_from_context(struct softrnic *dev, struct softrnic_cq *cq)
 	cq->cqe_bytes_log2 = (uint8_t)(6 + cqe_size);
 	cq->log_size = (uint8_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
 	cq->collapsed = rnic_cqc_get(cqc, RNIC_CQC_CC) != 0;
+	cq_set_batch(cq);
 	cq->ignore_overrun = rnic_cqc_get(cqc, RNIC_CQC_OI) != 0;
 	cq->max_count = (uint16_t)rnic_cqc_get(cqc, RNIC_CQC_CQ_MAX_COUNT);
 	cq->period_ns = rnic_cqc_get(cqc, RNIC_CQC_CQ_PERIOD) * 1000;
@@ -412,6 +433,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	softrnic_ring_fini(&cq->ring);
 	cq->ring = ring;
 	cq->log_size = (uint8_t)log_size;
+	cq_set_batch(cq);
 	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_CQ_SIZE, log_size);
 	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE, page_shift);
 	rnic_cqc_set(&cq->context, RNIC_CQC_PAGE_OFFSET, offset);

@@ -8,6 +8,21 @@
 
 #include "dump.h"
 
+#define SOFTRNIC_CQ_BATCH 16 /* entries that the driver gets to see together, at most */
+#define SOFTRNIC_CQ_AHEAD 8  /* entries whose lines are asked for early */
+
+/* A line that another core has, so that it is ours by the time that it is written. */
+static inline void
+softrnic_prefetch_to_write(const void *line)
+{
+#ifdef __x86_64__
+	/* The builtin asks for a copy to read, as not all processors know this; those take it for nothing. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 /* The rare cases of softrnic_cq_claim(): full as far as was known, in error, or the ring must be resolved again. */
 bool softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq);
 
@@ -33,21 +48,36 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
 	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
 	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
+	/* The driver's core has the lines of the entries that it has read. */
+	if (__builtin_expect(cq->ring.flat != NULL, 1))
+		softrnic_prefetch_to_write(
+			(const uint8_t *)cq->ring.flat +
+			(((cq->producer + SOFTRNIC_CQ_AHEAD) & ((1u << cq->log_size) - 1))
+			 << cq->cqe_bytes_log2));
 	return (struct rnic_cqe *)entry;
 }
 
-/* Hand the entry over to the driver: after the payload and its other bytes comes the owner byte, with release. */
+/* Let the driver see what the CQ holds back: the last store to its entries. */
 static inline void
-softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
-		    enum rnic_cqe_opcode opcode, bool solicited)
+softrnic_cq_show(struct softrnic_cq *cq)
 {
-	uint8_t owner = cq->producer >> cq->log_size & 1;
+	if (cq->latch == NULL)
+		return;
+	/* Pairs with the driver's acquire of that byte: behind it are all entries of the batch. */
+	__atomic_store_n(cq->latch, cq->latch_op_own, __ATOMIC_RELEASE);
+	cq->latch = NULL;
+	LIST_REMOVE(cq, latch_link);
+}
 
-	__atomic_store_n(&cqe->op_own,
-			 (uint8_t)(RNIC_CQE_OP_OWN(opcode, owner) | (solicited ? 2 : 0)),
-			 __ATOMIC_RELEASE);
-	if (__builtin_expect(dev->dump_queues, 0))
+/* What there is to do for an entry beside the owner byte. */
+static inline void
+softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
+		    bool solicited)
+{
+	if (__builtin_expect(dev->dump_queues, 0)) {
+		softrnic_cq_show(cq);
 		softrnic_dump_cqe(dev, cq, cqe);
+	}
 	cq->producer++;
 	if (solicited)
 		cq->solicited = cq->producer;
@@ -56,6 +86,52 @@ softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cq
 		STAILQ_INSERT_TAIL(&dev->pending_cqs, cq, pending_link);
 	}
 	dev->stats.cqes++;
+}
+
+static inline uint8_t
+softrnic_cq_op_own(const struct softrnic_cq *cq, enum rnic_cqe_opcode opcode, bool solicited)
+{
+	return (uint8_t)(RNIC_CQE_OP_OWN(opcode, cq->producer >> cq->log_size & 1) |
+			 (solicited ? 2 : 0));
+}
+
+/* Hand the entry over to the driver: after the payload and its other bytes comes the owner byte, with release. */
+static inline void
+softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
+		    enum rnic_cqe_opcode opcode, bool solicited)
+{
+	__atomic_store_n(&cqe->op_own, softrnic_cq_op_own(cq, opcode, solicited), __ATOMIC_RELEASE);
+	softrnic_cq_show(cq);
+	softrnic_cq_advance(dev, cq, cqe, solicited);
+}
+
+/*
+ * The same, for queues that complete many in a row: a driver that polls fetches the line of the next entry again and
+ * again, and each time that one appears the line goes to and fro between the cores. So the first entry of a batch gets its
+ * owner byte last, when the batch is full or softrnic_cq_show() says so: until then the driver, which takes entries in
+ * order, sees none of them.
+ */
+static inline void
+softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
+			 enum rnic_cqe_opcode opcode, bool solicited)
+{
+	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
+
+	if (__builtin_expect(cq->latch == NULL, 0)) {
+		if (cq->batch <= 1) {
+			softrnic_cq_publish(dev, cq, cqe, opcode, solicited);
+			return;
+		}
+		LIST_INSERT_HEAD(&dev->latched_cqs, cq, latch_link);
+		cq->latch = &cqe->op_own;
+		cq->latch_op_own = op_own;
+		cq->latched = 1;
+	} else {
+		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+		if (++cq->latched == cq->batch)
+			softrnic_cq_show(cq);
+	}
+	softrnic_cq_advance(dev, cq, cqe, solicited);
 }
 
 /* An error CQE; 0, or -ENOSPC if the CQ takes none. */

@@ -155,6 +155,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	TAILQ_INIT(&dev->flushing_rqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
+	LIST_INIT(&dev->latched_cqs);
 	TAILQ_INIT(&dev->held_cqs);
 	rc = conf_check(dev, conf);
 	if (rc != 0) {

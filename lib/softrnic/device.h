@@ -400,6 +400,11 @@ struct softrnic_cq {
 	bool error;		/* overrun or unreachable: takes no more entries */
 	bool armed;
 	bool pending; /* on the list of CQs that got entries in this poll */
+	/* The owner byte that holds a batch of entries back, and what it will be (softrnic_cq_publish_soon()); or NULL */
+	uint8_t *latch;
+	uint8_t latch_op_own;
+	uint8_t latched, batch; /* entries: held back, and as many as may be; 1: none ever is */
+	LIST_ENTRY(softrnic_cq) latch_link;
 	/* Moderation: an event waits for so many entries, or so long after the first of them; either 0: it does not. */
 	uint16_t max_count;
 	bool held; /* an event waits, on the list of those */
@@ -412,7 +417,11 @@ struct softrnic_cq {
 	struct softrnic_object *eq, *uar_object;
 	struct rnic_cqc context;
 };
-/* Raise the events of CQs that got entries since the last call. */
+/*
+ * Let drivers see all entries that are held back. No round ends, no event is posted and no command is answered without it.
+ */
+void softrnic_cqs_show(struct softrnic *dev);
+/* End a round: show all entries, and raise the events of CQs that got some since the last call. */
 void softrnic_cq_flush(struct softrnic *dev);
 /* Raise the events that have waited long enough. */
 void softrnic_cq_release(struct softrnic *dev);
@@ -694,7 +703,8 @@ struct softrnic {
 	TAILQ_HEAD(, softrnic_rq) flushing_rqs;
 	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
-	TAILQ_HEAD(, softrnic_cq) held_cqs; /* whose event waits, by moderation */
+	LIST_HEAD(, softrnic_cq) latched_cqs; /* that hold entries back */
+	TAILQ_HEAD(, softrnic_cq) held_cqs;   /* whose event waits, by moderation */
 	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;

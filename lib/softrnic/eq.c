@@ -64,6 +64,8 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 
 	if (eq->status != 0)
 		return;
+	/* Whatever it tells of, completions that came before it are seen before it. */
+	softrnic_cqs_show(dev);
 	if (!eq->ignore_overrun && eq_unread(eq) >= entries) {
 		eq_fail(dev, eq, "overrun");
 		return;

@@ -319,7 +319,7 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 	cqe->wqe_counter = rnic_cpu_to_be16(rq->consumer);
 	rq->consumer++;
 	dev->stats.rx_vlans += (info->l4_l3_hdr_type & RNIC_CQE_VLAN_STRIPPED) != 0;
-	softrnic_cq_publish(dev, rq->cq, cqe, RNIC_CQE_RESPONDER_SEND, false);
+	softrnic_cq_publish_soon(dev, rq->cq, cqe, RNIC_CQE_RESPONDER_SEND, false);
 }
 
 static void

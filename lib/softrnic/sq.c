@@ -94,8 +94,8 @@ sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(rnic_be32_to_cpu(ctrl->opmod_idx_opcode) << 24 |
 					     sq->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16(sq->consumer);
-	softrnic_cq_publish(dev, sq->cq, cqe, RNIC_CQE_REQUESTER,
-			    (ctrl->fm_ce_se & RNIC_WQE_CE_MASK) == RNIC_WQE_CE_ALWAYS_EVENT);
+	softrnic_cq_publish_soon(dev, sq->cq, cqe, RNIC_CQE_REQUESTER,
+				 (ctrl->fm_ce_se & RNIC_WQE_CE_MASK) == RNIC_WQE_CE_ALWAYS_EVENT);
 }
 
 /* Add one data segment, pointer or inline, to a frame. *at moves behind it. */

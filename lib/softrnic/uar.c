@@ -74,6 +74,7 @@ softrnic_uar_init(struct softrnic *dev)
 	TAILQ_INIT(&dev->swept_sqs);
 	TAILQ_INIT(&dev->swept_cqs);
 	STAILQ_INIT(&dev->pending_cqs);
+	LIST_INIT(&dev->latched_cqs);
 	TAILQ_INIT(&dev->held_cqs);
 	TAILQ_INIT(&dev->active_qps);
 	TAILQ_INIT(&dev->swept_qps);
