@@ -500,9 +500,11 @@ struct softrnic_frame {
 struct softrnic_rx_info {
 	uint32_t flow_tag;
 	uint32_t hash;
-	uint8_t hash_type;
-	uint8_t l4_l3_hdr_type;
-	uint8_t hds_ip_ext;
+	/*
+	 * Not side by side as in the CQE: compilers load two such bytes as one word, which then waits for both stores, and
+	 * for all stores before them.
+	 */
+	uint8_t l4_l3_hdr_type, hash_type, hds_ip_ext;
 	bool tagged;	    /* opens with a VLAN tag that queues may strip */
 	uint16_t vlan_info; /* the tag, once it is stripped */
 	uint16_t checksum;  /* of the IP packet, as its bytes stand in memory */
