@@ -8,8 +8,8 @@
 
 #include "dump.h"
 
-#define SOFTRNIC_CQ_BATCH 16 /* entries that the driver gets to see together, at most */
-#define SOFTRNIC_CQ_AHEAD 8  /* entries whose lines are asked for early */
+#define SOFTRNIC_CQ_BATCH 16  /* entries that the driver gets to see together, at most */
+#define SOFTRNIC_CQ_AHEAD 512 /* bytes: entries to come are asked for early */
 
 /* A line that another core has, so that it is ours by the time that it is written. */
 static inline void
@@ -48,12 +48,8 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
 	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
 	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
-	/* The driver's core has the lines of the entries that it has read. */
-	if (__builtin_expect(cq->ring.flat != NULL, 1))
-		softrnic_prefetch_to_write(
-			(const uint8_t *)cq->ring.flat +
-			(((cq->producer + SOFTRNIC_CQ_AHEAD) & ((1u << cq->log_size) - 1))
-			 << cq->cqe_bytes_log2));
+	/* The driver's core has the lines of entries that it has read. At the ring's end the hint is of no use, nor harm. */
+	softrnic_prefetch_to_write(entry + SOFTRNIC_CQ_AHEAD);
 	return (struct rnic_cqe *)entry;
 }
 
@@ -83,6 +79,8 @@ softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct r
 		cq->solicited = cq->producer;
 	if (!cq->pending) {
 		cq->pending = true;
+		/* The round ends with a look at it, and the driver writes there. */
+		__builtin_prefetch(cq->dbrec.host);
 		STAILQ_INSERT_TAIL(&dev->pending_cqs, cq, pending_link);
 	}
 	dev->stats.cqes++;

@@ -275,7 +275,7 @@ frame_has_headers(const uint8_t *head)
 }
 
 /* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
-static void
+static __rte_always_inline void
 deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
 {
@@ -303,13 +303,33 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 	}
 }
 
+/* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
+static __attribute__((noinline)) void
+steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	   uint32_t head_bytes)
+{
+	struct softrnic_steering *steering = dev->steering;
+	struct steer_result own, *result = &own;
+	struct steer_key key;
+
+	parse(&key, head, head_bytes);
+	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
+		result = &steering->cache;
+	walk(steering, &key, result);
+	if (result != &own) {
+		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
+		steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
+		steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
+		steering->cached = true;
+	}
+	deliver(dev, frame, head, head_bytes, result, &key);
+}
+
 void
 softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 	       uint32_t head_bytes)
 {
 	struct softrnic_steering *steering = dev->steering;
-	struct steer_result result;
-	struct steer_key key;
 	uint64_t words[2];
 
 	/*
@@ -320,22 +340,10 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	memcpy(&words[1], head, 8);
 	if (__builtin_expect(steering->cached, 1) &&
 	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
-	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1]) {
+	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1])
 		deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
-		return;
-	}
-	parse(&key, head, head_bytes);
-	if (!steering->cacheable || softrnic_is_vlan(softrnic_load16(head + 12))) {
-		walk(steering, &key, &result);
-		deliver(dev, frame, head, head_bytes, &result, &key);
-		return;
-	}
-	walk(steering, &key, &steering->cache);
-	/* What the verdict is of, not what was read before: the sender may have changed it in between. */
-	steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
-	steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
-	steering->cached = true;
-	deliver(dev, frame, head, head_bytes, &steering->cache, &key);
+	else
+		steer_walk(dev, frame, head, head_bytes);
 }
 
 enum softrnic_eth_room
