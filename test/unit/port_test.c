@@ -236,6 +236,26 @@ test_a_full_ring_holds_no_second_nop(void **state)
 	assert_int_equal(stats.oerrors, 255);
 }
 
+/* Of packets that the device has not sent, nobody says that they are done. */
+static void
+test_descriptors_under_way_are_full(void **state)
+{
+	struct fixture *f = *state;
+	uint16_t slot;
+
+	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
+	send_frames(f, 40, 1);
+	/* The first question that meets a full slot asks for a completion, which takes a slot itself. */
+	assert_int_equal(rte_eth_tx_descriptor_status(f->port, 0, 215), RTE_ETH_TX_DESC_DONE);
+	assert_int_equal(rte_eth_tx_descriptor_status(f->port, 0, 216), RTE_ETH_TX_DESC_FULL);
+	for (slot = 0; slot < 215; slot++)
+		assert_int_equal(rte_eth_tx_descriptor_status(f->port, 0, slot),
+				 RTE_ETH_TX_DESC_DONE);
+	for (; slot < 256; slot++)
+		assert_int_equal(rte_eth_tx_descriptor_status(f->port, 0, slot),
+				 RTE_ETH_TX_DESC_FULL);
+}
+
 /* Beyond its key's memory: the device refuses it with an error completion. */
 static void
 break_transmit_queue(struct fixture *f, struct rte_mempool *island)
@@ -490,6 +510,7 @@ run(void)
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
 		PORT_TEST(test_a_full_ring_holds_no_second_nop),
+		PORT_TEST(test_descriptors_under_way_are_full),
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
