@@ -199,9 +199,28 @@ start_fails_cleanly_without_mbufs(void **unused)
 	rte_mempool_free(small);
 }
 
+/* Send 8 frames of a length from port 0, wait until a port has counted them, and read what both make of them. */
+static void
+send_eight(uint32_t length, uint16_t port, size_t member, struct rte_eth_stats *tx,
+	   struct rte_eth_stats *rx)
+{
+	struct rte_mbuf *pkts[8];
+	unsigned int i;
+
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	for (i = 0; i < RTE_DIM(pkts); i++)
+		pkts[i] = e2e_frame(e2e_pool, 1, i, length, 1 + length / 2048);
+	assert_int_equal(e2e_send(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+	assert_true(e2e_wait_counted(port, member, RTE_DIM(pkts)));
+	assert_int_equal(rte_eth_stats_get(0, tx), 0);
+	assert_int_equal(rte_eth_stats_get(1, rx), 0);
+}
+
 static void
 mtu_changes_stopped_and_started(void **unused)
 {
+	struct rte_eth_stats tx, rx;
 	uint16_t mtu;
 
 	(void)unused;
@@ -211,6 +230,11 @@ mtu_changes_stopped_and_started(void **unused)
 	assert_int_equal(rte_eth_dev_set_mtu(0, 1400), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(1, 1400), 0);
 	assert_true(e2e_exchange(0, 1, 10, 1414, 1, 4));
+	/* The device knows of it, too: what it would not send, it does not take. */
+	assert_int_equal(rte_eth_dev_set_mtu(0, 1500), 0);
+	send_eight(1514, 1, offsetof(struct rte_eth_stats, ierrors), &tx, &rx);
+	assert_int_equal(rx.ipackets, 0);
+	assert_int_equal(rte_eth_dev_set_mtu(0, 1400), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(1, 9000), -EBUSY);
 	assert_int_equal(rte_eth_dev_get_mtu(1, &mtu), 0);
 	assert_int_equal(mtu, 1400);
@@ -648,24 +672,6 @@ missed_frames_survive_a_reset(void **unused)
 	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 	assert_int_equal(stats.imissed, 2 * 64);
 	assert_true(e2e_pair_stop());
-}
-
-/* Send 8 frames of a length from port 0, wait until a port has counted them, and read what both make of them. */
-static void
-send_eight(uint32_t length, uint16_t port, size_t member, struct rte_eth_stats *tx,
-	   struct rte_eth_stats *rx)
-{
-	struct rte_mbuf *pkts[8];
-	unsigned int i;
-
-	assert_int_equal(rte_eth_stats_reset(0), 0);
-	assert_int_equal(rte_eth_stats_reset(1), 0);
-	for (i = 0; i < RTE_DIM(pkts); i++)
-		pkts[i] = e2e_frame(e2e_pool, 1, i, length, 1 + length / 2048);
-	assert_int_equal(e2e_send(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
-	assert_true(e2e_wait_counted(port, member, RTE_DIM(pkts)));
-	assert_int_equal(rte_eth_stats_get(0, tx), 0);
-	assert_int_equal(rte_eth_stats_get(1, rx), 0);
 }
 
 /* The port drops them before any queue sees them; twice, as a counter that was read must not count again. */

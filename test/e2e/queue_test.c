@@ -135,6 +135,8 @@ transmit_queues_stop_and_start(void **unused)
 	assert_int_equal(rte_eth_stats_get(0, &stats), 0);
 	assert_int_equal(stats.opackets, 10 * 34);
 	assert_int_equal(stats.q_opackets[0], 10 * 33);
+	assert_int_equal(stats.q_obytes[0], 10 * 33 * 64);
+	assert_int_equal(stats.q_opackets[1], 10);
 	assert_int_equal(stats.oerrors, 0);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(0, 0), 0);
 	assert_true(e2e_pair_stop());

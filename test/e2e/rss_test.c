@@ -436,6 +436,40 @@ the_redirection_table_is_what_was_asked_for(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
+/* Frames to one queue after the other: each counts its own, and is not counted by another. */
+static void
+each_queue_counts_what_came_to_it(void **unused)
+{
+	uint16_t reta[RETA_SIZE], queues[FLOWS], queue, i;
+	struct rte_mbuf *pkts[FLOWS];
+	struct rte_eth_stats stats;
+	struct flow flow;
+
+	(void)unused;
+	start_rss(ALL_TYPES);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	for (queue = 0; queue < QUEUES; queue++) {
+		for (i = 0; i < RETA_SIZE; i++)
+			reta[i] = queue;
+		set_reta(reta);
+		for (i = 0; i <= queue; i++) {
+			flow = random_flow(&kinds[0]);
+			pkts[i] = make_frame(&flow, i, false);
+		}
+		assert_int_equal(e2e_send(0, 0, pkts, queue + 1), queue + 1);
+		receive_all(queues, queue + 1);
+		for (i = 0; i <= queue; i++)
+			assert_int_equal(queues[i], queue);
+	}
+	assert_int_equal(rte_eth_stats_get(1, &stats), 0);
+	for (queue = 0; queue < QUEUES; queue++) {
+		assert_int_equal(stats.q_ipackets[queue], queue + 1);
+		assert_int_equal(stats.q_ibytes[queue], (queue + 1) * FRAME_BYTES);
+		assert_int_equal(stats.q_errors[queue], 0);
+	}
+	assert_true(e2e_pair_stop());
+}
+
 /* What was asked for before the start, and at the next one. */
 static void
 a_restart_changes_nothing(void **unused)
@@ -491,6 +525,7 @@ main(void)
 		cmocka_unit_test_teardown(the_key_is_what_was_asked_for, e2e_pair_give_up),
 		cmocka_unit_test_teardown(the_redirection_table_is_what_was_asked_for,
 					  e2e_pair_give_up),
+		cmocka_unit_test_teardown(each_queue_counts_what_came_to_it, e2e_pair_give_up),
 		cmocka_unit_test_teardown(a_restart_changes_nothing, e2e_pair_give_up),
 		cmocka_unit_test_teardown(without_it_the_first_queue_has_all, e2e_pair_give_up),
 	};

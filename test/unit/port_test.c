@@ -474,6 +474,35 @@ test_a_lost_device_wakes_who_sleeps(void **state)
 	assert_int_not_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 }
 
+/* A frame that met a WQE without a key: counted for the port and for the queue, and those behind it come. */
+static void
+test_an_error_of_a_receive_queue_is_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_rxq *rxq = rte_eth_devices[f->port].data->rx_queues[0];
+	struct rnic_wqe_data *data = (struct rnic_wqe_data *)rxq->rq.ring;
+	struct rte_eth_stats stats;
+	struct rte_mbuf *pkt;
+	unsigned int ms;
+
+	__atomic_store_n(&data->lkey.raw, 0, __ATOMIC_RELAXED);
+	send_frames(f, 1, 1);
+	/* The first burst after the recovery fills the ring again. */
+	for (ms = 0;
+	     ms < 5000 && (rnic_counter_get(&rxq->stats.restarts) == 0 ||
+			   __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING);
+	     ms++) {
+		assert_int_equal(rte_eth_rx_burst(f->port, 0, &pkt, 1), 0);
+		rte_delay_us_sleep(1000);
+	}
+	assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
+	assert_int_equal(stats.ierrors, 1);
+	assert_int_equal(stats.q_errors[0], 1);
+	assert_int_equal(stats.ipackets, 0);
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+}
+
 /* A queue in error runs again with a burst after its recovery, and no frame comes before that would wake who makes it. */
 static void
 test_a_recovery_wakes_who_sleeps(void **state)
@@ -516,6 +545,7 @@ run(void)
 		PORT_TEST(test_a_lost_device_is_a_removal_event),
 		PORT_TEST(test_what_is_refused_half_way_is_taken_back),
 		PORT_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
+		PORT_TEST(test_an_error_of_a_receive_queue_is_counted),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 	};
