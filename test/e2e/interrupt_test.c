@@ -27,6 +27,8 @@
 
 #define WAIT_MS 60000 /* for what comes; a frame that is lost wakes nobody */
 
+static bool embedded; /* the device's thread is one of this process */
+
 static const struct e2e_conf plain = { 0 };
 static const struct e2e_conf sleeper = { .rx_interrupts = true };
 
@@ -352,7 +354,7 @@ who_sleeps_takes_no_cpu(void **unused)
 	receive(1);
 	/* The device thread does not give up at once. */
 	rte_delay_us_sleep(100000);
-	assert_true(cpu_ns("softrnic") > 0);
+	assert_true(!embedded || cpu_ns("softrnic") > 0);
 	own = own_cpu_ns();
 	device = cpu_ns("softrnic");
 	begin = rte_get_timer_cycles();
@@ -447,12 +449,14 @@ interrupts_that_cannot_be_had_are_refused(void **unused)
 	unsigned int i;
 
 	(void)unused;
-	/* The software RNIC has eight vectors, and two are taken. */
-	assert_int_equal(e2e_port_setup(1, &many), -ENOTSUP);
-	many.rx_queues = 6;
+	/* The embedded device has eight vectors, and two are taken; softrnicd's has enough for all. */
+	if (embedded) {
+		assert_int_equal(e2e_port_setup(1, &many), -ENOTSUP);
+		many.rx_queues = 6;
+	}
 	for (i = 0; i < 3; i++) {
 		assert_true(e2e_pair_start(&plain, &many));
-		watch(6);
+		watch(many.rx_queues);
 		assert_true(e2e_exchange(0, 1, 1, 64, 1, 33));
 		assert_true(e2e_pair_stop());
 	}
@@ -462,10 +466,10 @@ interrupts_that_cannot_be_had_are_refused(void **unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	static const char *const vdevs[] = { "net_rnic0,wire=pair:interrupt",
-					     "net_rnic1,wire=pair:interrupt", NULL };
+	const char *const *vdevs = (const char *const[]){ "net_rnic0,wire=pair:interrupt",
+							  "net_rnic1,wire=pair:interrupt", NULL };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(frames_wake_who_sleeps, e2e_pair_give_up),
 		cmocka_unit_test_teardown(no_frame_at_the_edge_is_slept_over, e2e_pair_give_up),
@@ -478,6 +482,9 @@ main(void)
 	};
 	int failed;
 
+	embedded = argc == 1;
+	if (!embedded)
+		vdevs = (const char *const *)&argv[1];
 	if (e2e_init("interrupt", vdevs) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
