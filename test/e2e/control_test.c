@@ -279,6 +279,9 @@ promiscuous_decides_about_foreign_frames(void **unused)
 	assert_int_equal(rte_eth_allmulticast_enable(1), 0);
 	assert_true(delivered(&multicast));
 	assert_false(delivered(&foreign));
+	assert_int_equal(rte_eth_allmulticast_disable(1), 0);
+	assert_false(delivered(&multicast));
+	assert_int_equal(rte_eth_allmulticast_enable(1), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(1), 0);
 	assert_true(delivered(&foreign));
 	assert_true(delivered(&multicast));

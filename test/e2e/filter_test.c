@@ -185,6 +185,9 @@ multicast_lists_replace_each_other(void **unused)
 	assert_true(delivered(&group_two));
 	assert_int_equal(set_list(NULL, 0), 0);
 	assert_false(delivered(&group_two));
+	assert_true(e2e_pair_restart());
+	assert_false(delivered(&group_one));
+	assert_false(delivered(&group_two));
 	assert_true(e2e_pair_stop());
 }
 

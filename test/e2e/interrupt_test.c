@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -118,6 +119,37 @@ frames_wake_who_sleeps(void **unused)
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
 		receive(2);
 	}
+	assert_true(e2e_pair_stop());
+}
+
+static bool
+readable(int fd, int ms)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, ms) == 1;
+}
+
+/* For who watches the file descriptor by himself: it is quiet again once the interrupt is off. */
+static void
+an_interrupt_that_is_off_has_been_read(void **unused)
+{
+	unsigned int i;
+	int fd;
+
+	(void)unused;
+	assert_true(e2e_pair_start(&plain, &sleeper));
+	fd = rte_eth_dev_rx_intr_ctl_q_get_fd(1, 0);
+	assert_true(fd >= 0);
+	for (i = 0; i < 3; i++) {
+		assert_false(readable(fd, 0));
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		send_frames(1);
+		assert_true(readable(fd, WAIT_MS));
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+		receive(1);
+	}
+	assert_false(readable(fd, 0));
 	assert_true(e2e_pair_stop());
 }
 
@@ -472,6 +504,7 @@ main(int argc, char **argv)
 							  "net_rnic1,wire=pair:interrupt", NULL };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(frames_wake_who_sleeps, e2e_pair_give_up),
+		cmocka_unit_test_teardown(an_interrupt_that_is_off_has_been_read, e2e_pair_give_up),
 		cmocka_unit_test_teardown(no_frame_at_the_edge_is_slept_over, e2e_pair_give_up),
 		cmocka_unit_test_teardown(who_sleeps_wakes_soon, e2e_pair_give_up),
 		cmocka_unit_test_teardown(who_sleeps_takes_no_cpu, e2e_pair_give_up),
