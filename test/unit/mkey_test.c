@@ -335,6 +335,112 @@ test_a_freed_pool_is_forgotten(void **state)
 	assert_int_equal(dev->access->maps, maps);
 }
 
+#define CHUNK 65536u
+
+/* A pool of two chunks that are no neighbours, and an mbuf of each. */
+static struct rte_mempool *
+make_pool_in(const char *name, uint8_t *const chunks[2], struct rte_mbuf *mbufs[2])
+{
+	struct rte_pktmbuf_pool_private conf = { .mbuf_data_room_size = 2176 };
+	struct rte_mempool *pool = rte_mempool_create_empty(
+		name, 32, sizeof(struct rte_mbuf) + 2176, 0, sizeof(conf), SOCKET_ID_ANY, 0);
+	struct rte_mbuf *mbuf;
+	unsigned int i;
+
+	assert_non_null(pool);
+	rte_pktmbuf_pool_init(pool, &conf);
+	for (i = 0; i < 2; i++)
+		assert_true(rte_mempool_populate_iova(pool, (char *)chunks[i], RTE_BAD_IOVA, CHUNK,
+						      NULL, NULL) > 0);
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	mbufs[0] = mbufs[1] = NULL;
+	while ((mbuf = rte_pktmbuf_alloc(pool)) != NULL)
+		for (i = 0; i < 2; i++)
+			if (mbufs[i] == NULL && (uint8_t *)mbuf >= chunks[i] &&
+			    (uint8_t *)mbuf < chunks[i] + CHUNK)
+				mbufs[i] = mbuf;
+	assert_true(mbufs[0] != NULL && mbufs[1] != NULL);
+	return pool;
+}
+
+/* What a pool had of the application's mappings, it gets of its own when those are gone; the rest stays as it was. */
+static void
+test_a_pool_outlives_a_mapping_of_the_application(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const uint32_t keys = rnic_mkeys_count(dev), maps = dev->access->maps;
+	/* The mapping covers a chunk and more, or part of it. */
+	static const size_t lengths[] = { CHUNK + 4096, CHUNK / 2 };
+	struct rnic_be32 lkey, mapped, own;
+	uint8_t *memory = rte_malloc(NULL, 4 * CHUNK, 4096);
+	uint8_t *const chunks[2] = { memory, memory + 2 * CHUNK };
+	struct rnic_mkey_cache cache;
+	struct rte_mempool *pool;
+	struct rte_mbuf *mbufs[2];
+	unsigned int i;
+
+	assert_non_null(memory);
+	rnic_mkey_cache_init(dev, &cache);
+	for (i = 0; i < RTE_DIM(lengths); i++) {
+		pool = make_pool_in("outlives", chunks, mbufs);
+		assert_int_equal(rnic_mkey_map(dev, memory, lengths[i]), 0);
+		if (lengths[i] >= CHUNK) {
+			assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+			assert_true(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &mapped));
+			assert_true(rnic_mkey_lookup(&cache, mbufs[1], data_of(mbufs[1]), &own));
+			assert_int_not_equal(mapped.raw, own.raw);
+		} else {
+			/* The table has each address once. */
+			assert_int_equal(rnic_mkey_register_pool(dev, pool), -EEXIST);
+			assert_false(rnic_mkey_lookup(&cache, mbufs[1], data_of(mbufs[1]), &own));
+		}
+		assert_int_equal(rnic_mkey_unmap(dev, memory, lengths[i]), 0);
+		assert_true(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &lkey));
+		assert_true(query(dev, rnic_be32_to_cpu(lkey)).valid);
+		assert_true(rnic_mkey_lookup(&cache, mbufs[1], data_of(mbufs[1]), &lkey));
+		if (lengths[i] >= CHUNK)
+			assert_int_equal(lkey.raw, own.raw);
+		assert_int_equal(rnic_mkeys_count(dev), keys + 2);
+		rte_mempool_free(pool);
+		assert_int_equal(rnic_mkeys_count(dev), keys);
+		assert_int_equal(dev->access->maps, maps);
+	}
+	rte_free(memory);
+}
+
+/* Nor does a pool lose the keys that it has when it cannot get those. */
+static void
+test_a_pool_keeps_its_keys_when_it_gets_no_more(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const uint32_t keys = rnic_mkeys_count(dev);
+	uint8_t *memory = rte_malloc(NULL, 4 * CHUNK, 4096);
+	uint8_t *const chunks[2] = { memory, memory + 2 * CHUNK };
+	struct rnic_mkey_cache cache;
+	struct rte_mempool *pool;
+	struct rnic_be32 lkey;
+	struct rte_mbuf *mbufs[2];
+
+	assert_non_null(memory);
+	rnic_mkey_cache_init(dev, &cache);
+	pool = make_pool_in("keeps", chunks, mbufs);
+	assert_int_equal(rnic_mkey_map(dev, memory, CHUNK), 0);
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_int_equal(rnic_mkey_unmap(dev, memory, CHUNK), 0);
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	assert_false(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &lkey));
+	assert_true(rnic_mkey_lookup(&cache, mbufs[1], data_of(mbufs[1]), &lkey));
+	assert_true(query(dev, rnic_be32_to_cpu(lkey)).valid);
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	/* An explicit call tries again. */
+	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
+	assert_true(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &lkey));
+	assert_int_equal(rnic_mkeys_count(dev), keys + 2);
+	rte_mempool_free(pool);
+	rte_free(memory);
+}
+
 static void
 test_a_refused_key_leaves_nothing(void **state)
 {
@@ -430,6 +536,8 @@ run(void)
 		OPEN_TEST(test_a_clone_of_an_unmet_pool),
 		OPEN_TEST(test_memory_of_others_has_no_key),
 		OPEN_TEST(test_a_freed_pool_is_forgotten),
+		OPEN_TEST(test_a_pool_outlives_a_mapping_of_the_application),
+		OPEN_TEST(test_a_pool_keeps_its_keys_when_it_gets_no_more),
 		OPEN_TEST(test_a_refused_key_leaves_nothing),
 		OPEN_TEST(test_a_refused_pool_costs_no_lock),
 		cmocka_unit_test(test_close_takes_all_keys_back),

@@ -49,6 +49,7 @@ struct pool {
 	struct region *regions;
 	uint32_t users; /* register calls; 0: the data path met it by itself */
 	bool failed;	/* the data path need not try again */
+	bool lacks;	/* maybe: memory that the application had mapped, and has no more */
 };
 
 struct address_table {
@@ -424,13 +425,13 @@ merge_neighbours(struct chunks *chunks)
 		chunks->count = last + 1;
 }
 
-/* Called with the lock held. */
+/* Called with the lock held. Those that were made after `last`, NULL: all. */
 static void
-destroy_regions(struct rnic_dev *dev, struct pool *pool)
+destroy_regions(struct rnic_dev *dev, struct pool *pool, const struct region *last)
 {
 	struct region *region;
 
-	while ((region = pool->regions) != NULL) {
+	while ((region = pool->regions) != last) {
 		pool->regions = region->next;
 		destroy_region(dev, region);
 	}
@@ -462,6 +463,9 @@ create_chunk(struct rnic_dev *dev, struct pool *pool, uintptr_t start, uintptr_t
 	struct region *region;
 	int rc;
 
+	for (region = pool->regions; region != NULL; region = region->next)
+		if (region->start <= start && end <= region->end)
+			return 0;
 	if (mapped != NULL)
 		return mapped->start <= start && end <= mapped->end ? 0 : -EEXIST;
 	rc = create_region(dev, &attr, &region);
@@ -476,6 +480,7 @@ create_chunk(struct rnic_dev *dev, struct pool *pool, uintptr_t start, uintptr_t
 static int
 create_regions(struct rnic_dev *dev, struct pool *pool)
 {
+	const struct region *before = pool->regions;
 	struct rte_mempool *mempool = pool->mempool;
 	struct chunks chunks = { .capacity = mempool->nb_mem_chunks };
 	uint32_t i;
@@ -494,7 +499,7 @@ create_regions(struct rnic_dev *dev, struct pool *pool)
 	if (rc == 0)
 		rc = publish(dev->mkeys);
 	if (rc != 0) {
-		destroy_regions(dev, pool);
+		destroy_regions(dev, pool, before);
 		RNIC_LOG(ERR, dev, "mempool %s cannot be registered: %s", mempool->name,
 			 strerror(-rc));
 	}
@@ -529,10 +534,11 @@ add_pool(struct rnic_dev *dev, struct rte_mempool *mempool, struct pool **result
 		dev->mkeys->pools = pool;
 	}
 	*result = pool;
-	if (pool->regions != NULL)
+	if (pool->regions != NULL && !pool->lacks)
 		return 0;
 	rc = create_regions(dev, pool);
 	pool->failed = rc != 0;
+	pool->lacks = pool->lacks && rc != 0;
 	return rc;
 }
 
@@ -551,7 +557,7 @@ remove_pool(struct rnic_dev *dev, struct pool *pool)
 		publish(mkeys);
 		atomic_fetch_add_explicit(&mkeys->generation, 1, memory_order_release);
 	}
-	destroy_regions(dev, pool);
+	destroy_regions(dev, pool, NULL);
 	free(pool);
 }
 
@@ -606,7 +612,7 @@ add_memory(struct rnic_dev *dev, struct pool *pool, uintptr_t start, size_t leng
 	rc = publish(mkeys);
 	if (rc != 0) {
 		mkeys->pools = pool->next;
-		destroy_regions(dev, pool);
+		destroy_regions(dev, pool, NULL);
 	}
 	atomic_fetch_add_explicit(&mkeys->registrations, 1, memory_order_release);
 	return rc;
@@ -646,6 +652,11 @@ rnic_mkey_unmap(struct rnic_dev *dev, void *address, size_t length)
 	if (pool != NULL) {
 		remove_pool(dev, pool);
 		rc = 0;
+		/* Mempools that lie there, in part or whole, had no keys of their own, or were refused. */
+		for (pool = dev->mkeys->pools; pool != NULL; pool = pool->next) {
+			pool->lacks = pool->mempool != NULL;
+			pool->failed = false;
+		}
 	}
 	pthread_mutex_unlock(&dev->mkeys->lock);
 	return rc;
