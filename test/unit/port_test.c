@@ -435,6 +435,33 @@ test_a_port_whose_reset_failed_can_be_reset_again(void **state)
 	assert_int_equal(receive_frames(f, 8), 8);
 }
 
+/* Its device is half way to where it would begin anew: a start would not meet it there. A second stop gets it the rest. */
+static void
+test_a_receive_queue_that_cannot_be_emptied_is_down(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_rxq *rxq = rte_eth_devices[f->port].data->rx_queues[0];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		send_frames(f, 8, 1);
+		assert_int_equal(receive_frames(f, 8), 8);
+		assert_int_equal(rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_ERR), 0);
+		softrnic_fault(f->device, SOFTRNIC_FAULT_COMMAND_STATUS,
+			       RNIC_CMD_MODIFY_RQ << 8 | RNIC_STATUS_LIM);
+		assert_true(rte_eth_dev_rx_queue_stop(f->port, 0) < 0);
+		assert_true(said(f, "it is down: stop it again"));
+		softrnic_fault(f->device, SOFTRNIC_FAULT_NONE, 0);
+		/* Whatever is asked of it, nothing is taken for a frame. */
+		assert_int_equal(rte_eth_dev_rx_queue_start(f->port, 0), 0);
+		assert_int_equal(rte_eth_rx_burst(f->port, 0, &(struct rte_mbuf *){ NULL }, 1), 0);
+		assert_int_equal(rte_eth_dev_rx_queue_stop(f->port, 0), 0);
+		assert_int_equal(rte_eth_dev_rx_queue_start(f->port, 0), 0);
+	}
+	send_frames(f, 8, 1);
+	assert_int_equal(receive_frames(f, 8), 8);
+}
+
 /* As a thread that wants to sleep on its receive queue. */
 static void
 restart_with_interrupts(struct fixture *f)
@@ -546,6 +573,7 @@ run(void)
 		PORT_TEST(test_what_is_refused_half_way_is_taken_back),
 		PORT_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
 		PORT_TEST(test_an_error_of_a_receive_queue_is_counted),
+		PORT_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 	};

@@ -313,6 +313,17 @@ rxq_empty(struct rnic_rxq *rxq)
 	return 0;
 }
 
+/* Who would start it again would not begin where the device does: it must be stopped first, if the device lets it now. */
+static void
+rxq_not_emptied(struct rnic_rxq *rxq, int rc)
+{
+	RNIC_LOG(ERR, rxq->dev,
+		 "Rx queue %u: not emptied: %s; it is down: stop it again, or restart the port",
+		 rxq->queue_id, strerror(-rc));
+	rxq->recovery_unasked = false;
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+}
+
 int
 rnic_rxq_halt(struct rnic_rxq *rxq)
 {
@@ -324,8 +335,7 @@ rnic_rxq_halt(struct rnic_rxq *rxq)
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_HALTED, __ATOMIC_RELEASE);
 	rc = rxq_empty(rxq);
 	if (rc < 0)
-		RNIC_LOG(ERR, rxq->dev, "Rx queue %u: not emptied: %s; restart the port",
-			 rxq->queue_id, strerror(-rc));
+		rxq_not_emptied(rxq, rc);
 	rnic_owner_leave(rxq);
 	return rc;
 }
@@ -333,7 +343,7 @@ rnic_rxq_halt(struct rnic_rxq *rxq)
 int
 rnic_rxq_resume(struct rnic_rxq *rxq)
 {
-	int rc;
+	int rc, rc2;
 
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_HALTED)
 		return 0;
@@ -343,7 +353,9 @@ rnic_rxq_resume(struct rnic_rxq *rxq)
 		return rc;
 	rc = rxq_fill(rxq);
 	if (rc < 0) {
-		rxq_empty(rxq);
+		rc2 = rxq_empty(rxq);
+		if (rc2 < 0)
+			rxq_not_emptied(rxq, rc2);
 		return rc;
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
