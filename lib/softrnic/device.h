@@ -184,7 +184,7 @@ SOFTRNIC_CMD(delete_flow_table_entry);
 #define SOFTRNIC_LOG_MAX_RMP_SIZE 15
 #define SOFTRNIC_LOG_MAX_MESSAGE  30
 #define SOFTRNIC_LOG_MAX_RQT_SIZE 9
-#define SOFTRNIC_LOG_MAX_LSO	  16 /* bytes of payload of a large send */
+#define SOFTRNIC_LOG_MAX_LSO	  18 /* bytes of payload of a large send */
 #define SOFTRNIC_LOG_MAX_FT_SIZE  16
 #define SOFTRNIC_LOG_MAX_FLOW	  16 /* entries of all flow tables */
 #define SOFTRNIC_MAX_INDIRECTION  4  /* keys of keys of keys */
@@ -432,6 +432,12 @@ void softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
 
 /* ---- Send queues (sq.c), receive queues (rq.c). ---- */
 
+/* How far a large send is that did not end in its queue's turn. */
+struct softrnic_lso {
+	uint32_t at;	/* bytes of the payload that were sent */
+	uint32_t index; /* of the next frame */
+};
+
 struct softrnic_sq {
 	struct softrnic_object object;
 	struct softrnic_ring ring;
@@ -444,10 +450,11 @@ struct softrnic_sq {
 	uint8_t log_size;  /* of WQEBBs */
 	uint8_t state;	   /* enum rnic_wq_state */
 	bool rlky, multi_packet, flush_in_error;
-	bool active;   /* on the device's list of queues with work */
-	bool failed;   /* an error CQE was written since RST */
-	bool suspect;  /* the sweep saw work that no doorbell has told of yet */
-	uint32_t idle; /* polls without work */
+	bool active;		 /* on the device's list of queues with work */
+	bool failed;		 /* an error CQE was written since RST */
+	bool suspect;		 /* the sweep saw work that no doorbell has told of yet */
+	uint32_t idle;		 /* polls without work */
+	struct softrnic_lso lso; /* of the WQE at the consumer */
 	TAILQ_ENTRY(softrnic_sq) active_link;
 	TAILQ_ENTRY(softrnic_sq) sweep_link;
 	struct rnic_sqc context;
@@ -481,7 +488,7 @@ struct softrnic_q_counter {
 bool softrnic_wq_state_allowed(uint64_t from, uint64_t to);
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
-/* Execute WQEs of the queue, about `budget` packets of them; returns how many. */
+/* Execute WQEs of the queue, `budget` packets of them and what remains of a WQE; returns how many. */
 unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget);
 
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */

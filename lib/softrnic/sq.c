@@ -35,8 +35,10 @@ struct sq_ask {
 	bool offloads; /* more than sending: tag and cs_flags count */
 };
 
-/* Why a WQE failed; 0: it did not. */
-#define SQ_OK 0
+/* Why a WQE failed (enum rnic_cqe_syndrome), or that it did not. */
+#define SQ_OK	       0
+#define SQ_MORE	       -1 /* its turn is over, the rest of it is sent in the next one */
+#define SQ_SEGMENT_MAX (1u << SOFTRNIC_LOG_MAX_LSO) /* bytes of a data segment */
 
 static void
 sq_copy_block(struct softrnic *dev, const struct softrnic_sq *sq, uint16_t index, uint8_t *to)
@@ -128,7 +130,7 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wq
 	if (length == 0)
 		length = 1u << 31;
 	/* Also keeps the sum far from its wrap. */
-	if (length > SOFTRNIC_FRAME_BYTES_MAX)
+	if (length > SQ_SEGMENT_MAX)
 		return RNIC_SYND_LOCAL_LENGTH;
 	frame->length += length;
 	key = rnic_be32_to_cpu(seg->lkey);
@@ -272,10 +274,13 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
 	return sq_transmit(dev, &frame);
 }
 
-/* Large send: the headers are inline, data segments are the payload. */
+/*
+ * Large send: the headers are inline, data segments are the payload. No more than `frames` of them now; what comes later
+ * is made of the WQE as it stands in the ring then, copied and checked again.
+ */
 static __attribute__((noinline)) int
 sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
-	      unsigned int *packets)
+	      unsigned int frames, unsigned int *packets)
 {
 	struct softrnic_frame header, payload;
 	struct sq_ask ask;
@@ -296,8 +301,15 @@ sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 		if (ret != SQ_OK)
 			return ret;
 	}
-	return softrnic_offload_lso(dev, header.pieces[0].iov_base, header.length,
-				    rnic_be16_to_cpu(sq_eth(wqe)->mss), &payload, packets);
+	ret = softrnic_offload_lso(dev, header.pieces[0].iov_base, header.length,
+				   rnic_be16_to_cpu(sq_eth(wqe)->mss), &payload, &sq->lso, &frames);
+	if (ret != SQ_OK)
+		return ret;
+	*packets += frames;
+	if (sq->lso.at < payload.length)
+		return SQ_MORE;
+	sq->lso = (struct softrnic_lso){ 0 };
+	return SQ_OK;
 }
 
 /* Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. */
@@ -361,9 +373,10 @@ sq_prefetch(const struct softrnic_sq *sq, uint32_t blocks, uint32_t available)
 								       RNIC_WQEBB_BYTES));
 }
 
-/* Execute the WQE at the consumer; returns how many WQEBBs it took. */
+/* Execute the WQE at the consumer; returns how many WQEBBs it took, 0 while it is not done. */
 static inline uint32_t
-sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, unsigned int *packets)
+sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, unsigned int budget,
+	   unsigned int *packets)
 {
 	struct sq_wqe wqe;
 	uint32_t blocks = sq_fetch(dev, sq, available, &wqe);
@@ -372,7 +385,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 
 	++*packets;
 	sq_prefetch(sq, blocks, available);
-	if (__builtin_expect(dev->dump_queues, 0))
+	if (__builtin_expect(dev->dump_queues, 0) && sq->lso.at == 0)
 		softrnic_dump_wqe(dev, "SQ", sq->object.number, sq->consumer, wqe.bytes,
 				  blocks * RNIC_WQEBB_BYTES, true);
 	if (__builtin_expect(blocks != 0 &&
@@ -385,12 +398,14 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 		else if (opcode == RNIC_WQE_NOP)
 			ret = SQ_OK;
 		else if (opcode == RNIC_WQE_LSO)
-			ret = sq_send_large(dev, sq, &wqe, packets);
+			ret = sq_send_large(dev, sq, &wqe, budget - *packets, packets);
 	}
 	if (__builtin_expect(ret == SQ_OK, 1)) {
 		sq_complete(dev, sq, &wqe.ctrl);
 		return blocks;
 	}
+	if (ret == SQ_MORE)
+		return 0;
 	sq_complete_error(dev, sq, opcode, (enum rnic_cqe_syndrome)ret);
 	sq_to_error(dev, sq, "a WQE failed");
 	return blocks == 0 ? 1 : blocks;
@@ -445,7 +460,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 	available = sq_available(dev, sq);
 	while (available > 0 && packets < budget) {
 		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
-			blocks = sq_execute(dev, sq, available, &packets);
+			blocks = sq_execute(dev, sq, available, budget, &packets);
 		} else if (sq->flush_in_error) {
 			blocks = sq_flush(dev, sq, available);
 			packets++;
@@ -454,11 +469,11 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 		}
 		sq->consumer = (uint16_t)(sq->consumer + blocks);
 		available -= blocks;
-		wqes++;
+		wqes += blocks != 0;
 	}
 	dev->stats.wqes += wqes;
 	dev->sqs_work += packets;
-	return wqes;
+	return packets;
 }
 
 static void
@@ -490,6 +505,7 @@ sq_to_reset(struct softrnic *dev, struct softrnic_sq *sq)
 	sq->active = sq->failed = sq->suspect = false;
 	sq->state = RNIC_WQ_STATE_RST;
 	sq->consumer = sq->producer = 0;
+	sq->lso = (struct softrnic_lso){ 0 };
 }
 
 static void

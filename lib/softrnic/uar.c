@@ -25,7 +25,7 @@
 #define UAR_SHARED ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
 #define UAR_SEALS  (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_BUDGET 128 /* packets per queue and poll */
-/* WQEs and frames of all SQs in a poll, from when on no other queue has its turn; a large send is one step. */
+/* WQEs and frames of all SQs in a poll, from when on no other queue has its turn. */
 #define UAR_WORK_MAX   4096
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */

@@ -36,7 +36,7 @@ setup(void **state, bool inline_l2, uint32_t corrupt_ppm)
 			 0);
 	assert_int_equal(dp_rq_create(&w->dp, &w->rq, &w->rx_cq, DF_RQ_LOG, 4), 0);
 	assert_int_equal(dp_steer_all(&w->rq), 0);
-	w->out = dp_alloc(&w->dp, 8 * DF_ROOM, 64);
+	w->out = dp_alloc(&w->dp, DF_OUT, 64);
 	w->in = dp_alloc(&w->dp, (size_t)DF_ROOM << DF_RQ_LOG, 64);
 	assert_non_null(w->in);
 	for (i = 0; i < 1u << DF_RQ_LOG; i++)

@@ -7,7 +7,8 @@
 #include "data_path.h"
 #include "frame_spec.h"
 
-#define DF_ROOM	    16384u /* of a buffer */
+#define DF_ROOM	    16384u	   /* of a buffer */
+#define DF_OUT	    (17 * DF_ROOM) /* more than a large send may be */
 #define DF_RQ_LOG   7
 #define DF_MTU_9000 9022 /* as registers count: with header, tag and FCS */
 
@@ -17,7 +18,7 @@ struct df_world {
 	struct dp_cq tx_cq, rx_cq;
 	struct dp_sq sq;
 	struct dp_rq rq;
-	uint8_t *out, *in; /* DF_ROOM bytes to send from; as many for each receive WQE */
+	uint8_t *out, *in; /* DF_OUT bytes to send from; DF_ROOM for each receive WQE */
 	uint32_t taken;
 };
 

@@ -10,21 +10,23 @@
 
 #include "data_frames.h"
 
-#define ACK	0x10
-#define FIN	0x01
-#define PSH	0x08
-#define CWR	0x80
-#define LSO_MAX 65536u
+#define ACK	    0x10
+#define FIN	    0x01
+#define PSH	    0x08
+#define CWR	    0x80
+#define LSO_MAX	    (1u << 18)
+#define SEGMENT_GAP 65
 
 static uint8_t expected[DF_ROOM], header[DF_ROOM];
 
-/* The WQE: the header inline, the payload from w->out in so many data segments. */
+/* The WQE: the header inline, the payload in so many data segments, which are no neighbours in w->out. */
 static struct rnic_wqe_eth *
 lso_wqe(struct df_world *w, const uint8_t *head, uint32_t head_bytes, uint32_t mss,
 	uint32_t payload, uint32_t segments)
 {
-	uint32_t ds = head_bytes <= 2 ? 2 : 2 + (head_bytes - 2 + 15) / 16, at = 0, part, i;
+	uint32_t ds = head_bytes <= 2 ? 2 : 2 + (head_bytes - 2 + 15) / 16, at = 0, part, i, k;
 	struct rnic_wqe_eth *eth;
+	uint8_t *from;
 
 	dp_wqe(&w->sq, RNIC_WQE_LSO, ds + segments, RNIC_WQE_CE_ALWAYS);
 	eth = dp_wqe_at(&w->sq, 1);
@@ -35,7 +37,10 @@ lso_wqe(struct df_world *w, const uint8_t *head, uint32_t head_bytes, uint32_t m
 		((uint8_t *)dp_wqe_at(&w->sq, 1 + (14 + i) / 16))[(14 + i) % 16] = head[i];
 	for (i = 0; i < segments; i++) {
 		part = i == segments - 1 ? payload - at : payload / segments;
-		dp_wqe_data(&w->sq, ds + i, w->out + at, part);
+		from = w->out + at + i * SEGMENT_GAP;
+		for (k = 0; k < part; k++)
+			from[k] = df_byte(at + k);
+		dp_wqe_data(&w->sq, ds + i, from, part);
 		at += part;
 	}
 	return eth;
@@ -69,23 +74,25 @@ build_expected(const struct df_spec *whole, uint32_t index, uint32_t at, uint32_
 	return df_build(expected, &spec, at);
 }
 
+/* Up to `count` frames from the index'th on; how many there were. */
+static uint32_t
+expect_some(struct df_world *w, const struct df_spec *spec, uint32_t mss, uint32_t payload,
+	    uint32_t index, uint32_t count)
+{
+	uint32_t at = index * mss, n, done;
+
+	for (done = 0; done < count && at < payload; done++, at += n) {
+		n = payload - at < mss ? payload - at : mss;
+		df_expect(w, expected,
+			  build_expected(spec, index + done, at, n, at + n == payload));
+	}
+	return done;
+}
+
 static uint32_t
 expect_frames(struct df_world *w, const struct df_spec *spec, uint32_t mss, uint32_t payload)
 {
-	uint32_t at, n, index = 0;
-
-	for (at = 0; at < payload; at += n, index++) {
-		n = payload - at < mss ? payload - at : mss;
-		df_expect(w, expected, build_expected(spec, index, at, n, at + n == payload));
-	}
-	return index;
-}
-
-static void
-fill_payload(struct df_world *w, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		w->out[i] = df_byte(i);
+	return expect_some(w, spec, mss, payload, 0, UINT32_MAX);
 }
 
 static const struct df_spec kinds[] = {
@@ -127,16 +134,16 @@ test_every_segment_is_a_packet_of_its_own(void **state)
 	static const struct {
 		uint32_t mss, payload, segments;
 	} sizes[] = {
-		{ 1460, 14600, 1 }, { 1460, 14601, 3 },	 { 1459, 9000, 2 }, { 536, 20000, 7 },
-		{ 1460, 1460, 1 },  { 1460, 100, 1 },	 { 7, 1, 1 },	    { 100, 4097, 30 },
-		{ 8800, 65536, 2 }, { 1000, 65536, 16 },
+		{ 1460, 14600, 1 },  { 1460, 14601, 3 },   { 1459, 9000, 2 },
+		{ 536, 20000, 7 },   { 1460, 1460, 1 },	   { 1460, 100, 1 },
+		{ 7, 1, 1 },	     { 100, 4097, 30 },	   { 8800, 65536, 2 },
+		{ 1000, 65536, 16 }, { 8800, LSO_MAX, 1 }, { 2100, LSO_MAX, 13 },
 	};
 	struct df_world *w = *state;
 	struct softrnic_stats stats;
 	uint64_t wqes = 0, frames = 0;
 	uint32_t kind, i;
 
-	fill_payload(w, LSO_MAX);
 	for (kind = 0; kind < KINDS; kind++)
 		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			lso_wqe(w, header, build_header(&kinds[kind]), sizes[i].mss,
@@ -162,7 +169,6 @@ test_checksums_without_flags(void **state)
 {
 	struct df_world *w = *state;
 
-	fill_payload(w, 3000);
 	lso_wqe(w, header, build_header(&kinds[0]), 1000, 3000, 1)->cs_flags = 0;
 	df_ring(w);
 	assert_int_equal(expect_frames(w, &kinds[0], 1000, 3000), 3);
@@ -174,7 +180,6 @@ test_segments_above_the_mtu_are_dropped(void **state)
 {
 	struct df_world *w = *state;
 
-	fill_payload(w, 9000);
 	w->dp.dev->port.admin_mtu = 1522;
 	lso_wqe(w, header, build_header(&kinds[0]), 1465, 5000, 1);
 	df_ring(w);
@@ -244,14 +249,70 @@ test_lengths_that_are_refused(void **state)
 	/* More than the capability says, in two segments. */
 	lso_wqe(w, header, build_header(&kinds[0]), 1000, LSO_MAX + 1, 2);
 	df_ring_fails(w, syndrome);
-	/* More frames than a WQE may become; as many as it may. */
-	refused(w, &kinds[0], 0, 1, 2049, syndrome);
 	/* Frames above every MTU. */
 	refused(w, &kinds[0], 0, 9996 - 54 + 1, 20000, syndrome);
 	assert_int_equal(dp_stats(&w->dp).tx_packets, 0);
-	lso_wqe(w, header, build_header(&kinds[0]), 1, 2048, 1);
+}
+
+/* However many frames it becomes, others have their turn between them, and it completes when the last one is out. */
+static void
+test_a_long_one_has_many_turns(void **state)
+{
+	enum { MSS = 9, PAYLOAD = 3000, TURN = 127, FRAMES = (PAYLOAD + MSS - 1) / MSS };
+	struct df_world *w = *state;
+	uint32_t done, n;
+
+	lso_wqe(w, header, build_header(&kinds[3]), MSS, PAYLOAD, 5);
+	dp_sq_record(&w->sq);
+	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	for (done = 0; done < FRAMES; done += n) {
+		assert_null(dp_cq_next(&w->tx_cq));
+		assert_int_equal(dp_stats(&w->dp).wqes, 0);
+		softrnic_poll(w->poller);
+		n = expect_some(w, &kinds[3], MSS, PAYLOAD, done, TURN);
+		assert_null(dp_cq_next(&w->rx_cq));
+	}
+	assert_non_null(dp_cq_next(&w->tx_cq));
+	assert_int_equal(dp_stats(&w->dp).wqes, 1);
+	assert_int_equal(dp_stats(&w->dp).tx_lso, 1);
+	assert_int_equal(dp_stats(&w->dp).tx_lso_frames, FRAMES);
+}
+
+/* Whoever resets a queue in the middle of one finds it new. */
+static void
+test_a_reset_ends_a_long_one(void **state)
+{
+	struct df_world *w = *state;
+
+	lso_wqe(w, header, build_header(&kinds[0]), 3, 3000, 1);
+	dp_sq_record(&w->sq);
+	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	softrnic_poll(w->poller);
+	assert_int_equal(expect_some(w, &kinds[0], 3, 3000, 0, 127), 127);
+	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
+	w->sq.producer = 0;
+	dp_sq_record(&w->sq);
+	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	lso_wqe(w, header, build_header(&kinds[0]), 1000, 1000, 1);
 	df_ring(w);
-	assert_int_equal(dp_stats(&w->dp).tx_packets, 2048);
+	assert_int_equal(expect_frames(w, &kinds[0], 1000, 1000), 1);
+}
+
+/* The driver writes another WQE over one that is half done, which has less than was sent already. */
+static void
+test_one_that_shrinks_under_way_ends(void **state)
+{
+	struct df_world *w = *state;
+
+	lso_wqe(w, header, build_header(&kinds[0]), 3, 3000, 1);
+	dp_sq_record(&w->sq);
+	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	softrnic_poll(w->poller);
+	w->sq.producer = 0;
+	lso_wqe(w, header, build_header(&kinds[0]), 3, 30, 1);
+	df_ring(w);
+	assert_int_equal(dp_stats(&w->dp).tx_lso_frames, 127);
+	assert_int_equal(dp_sq_state(&w->sq), RNIC_WQ_STATE_RDY);
 }
 
 #define T(test) cmocka_unit_test_setup_teardown(test, df_setup, df_teardown)
@@ -265,6 +326,9 @@ main(void)
 		T(test_segments_above_the_mtu_are_dropped),
 		T(test_headers_that_are_refused),
 		T(test_lengths_that_are_refused),
+		T(test_a_long_one_has_many_turns),
+		T(test_a_reset_ends_a_long_one),
+		T(test_one_that_shrinks_under_way_ends),
 	};
 
 	return cmocka_run_group_tests_name("data_lso", tests, NULL, NULL);

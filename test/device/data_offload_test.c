@@ -425,7 +425,7 @@ test_capabilities_say_so(void **state)
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_CSUM_CAP), 1);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_VLAN_CAP), 1);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT), 1);
-	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_MAX_LSO_CAP), 16);
+	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_MAX_LSO_CAP), 18);
 }
 
 /* Where the L2 header must be inline there is no place for a tag. */

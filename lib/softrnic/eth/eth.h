@@ -178,10 +178,12 @@ void softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *fr
 
 /*
  * Large send: the payload in frames of mss bytes each, behind a copy of the header that is right for it, with all its
- * checksums. *packets grows by the frames. 0, or enum rnic_cqe_syndrome: then nothing was sent.
+ * checksums. At most *frames of them, from where `lso` is; both say afterwards how far it came. 0, or
+ * enum rnic_cqe_syndrome: then nothing was sent.
  */
 int softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t header_bytes,
-			 uint32_t mss, const struct softrnic_frame *payload, unsigned int *packets);
+			 uint32_t mss, const struct softrnic_frame *payload,
+			 struct softrnic_lso *lso, unsigned int *frames);
 
 /* Steering (steer.c): send the frame through the flow tables. */
 void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,

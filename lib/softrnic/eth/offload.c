@@ -9,8 +9,7 @@
 #include "eth/eth.h"
 #include "tpt.h"
 
-#define LSO_BYTES_MAX  (1u << SOFTRNIC_LOG_MAX_LSO)
-#define LSO_FRAMES_MAX 2048 /* of one WQE: a poll must come to an end */
+#define LSO_BYTES_MAX (1u << SOFTRNIC_LOG_MAX_LSO)
 /* Ethernet with two tags, IP and TCP with all options. */
 #define LSO_HEADER_MAX (SOFTRNIC_ETH_HEADER + 2 * SOFTRNIC_VLAN_TAG + 60 + 60)
 
@@ -100,6 +99,17 @@ struct lso_cursor {
 	size_t at; /* in it */
 };
 
+/* Over the first `bytes` bytes, or all that there are: the driver may have changed its WQE since they were sent. */
+static void
+lso_skip(struct lso_cursor *cursor, uint32_t bytes)
+{
+	const struct softrnic_frame *payload = cursor->payload;
+
+	while (cursor->piece < payload->count && bytes >= payload->pieces[cursor->piece].iov_len)
+		bytes -= (uint32_t)payload->pieces[cursor->piece++].iov_len;
+	cursor->at = bytes;
+}
+
 /* The next `bytes` bytes go behind what the frame has; they are there. */
 static void
 lso_take(struct lso_cursor *cursor, struct softrnic_frame *frame, uint32_t bytes)
@@ -164,25 +174,28 @@ lso_header_fits(const uint8_t *header, uint32_t bytes, struct softrnic_headers *
 
 int
 softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t header_bytes,
-		     uint32_t mss, const struct softrnic_frame *payload, unsigned int *packets)
+		     uint32_t mss, const struct softrnic_frame *payload, struct softrnic_lso *lso,
+		     unsigned int *frames)
 {
 	struct lso_cursor cursor = { .payload = payload };
+	unsigned int left = *frames, sent = 0;
 	struct softrnic_headers headers;
 	uint8_t head[LSO_HEADER_MAX];
 	struct softrnic_frame frame;
-	uint32_t at, n, index = 0, sent = 0;
+	uint32_t n;
 
 	if (mss == 0 || !lso_header_fits(header, header_bytes, &headers))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	n = payload->length < mss ? payload->length : mss;
-	if (n == 0 || payload->length > LSO_BYTES_MAX || payload->length > mss * LSO_FRAMES_MAX ||
+	if (n == 0 || payload->length > LSO_BYTES_MAX ||
 	    header_bytes + n > softrnic_eth_frame_limit(dev))
 		return RNIC_SYND_LOCAL_LENGTH;
-	dev->stats.tx_lso++;
-	for (at = 0; at < payload->length; at += n, index++) {
-		n = payload->length - at < mss ? payload->length - at : mss;
+	lso_skip(&cursor, lso->at);
+	for (; left > 0 && lso->at < payload->length; left--, lso->at += n, lso->index++) {
+		n = payload->length - lso->at < mss ? payload->length - lso->at : mss;
 		memcpy(head, header, header_bytes);
-		lso_header(head, &headers, header_bytes, index, at, n, at + n == payload->length);
+		lso_header(head, &headers, header_bytes, lso->index, lso->at, n,
+			   lso->at + n == payload->length);
 		frame.length = header_bytes;
 		frame.count = 1;
 		frame.l4_summed = false;
@@ -194,8 +207,9 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 					  RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM);
 		sent += softrnic_eth_transmit(dev, &frame);
 	}
+	dev->stats.tx_lso += lso->at >= payload->length;
 	dev->stats.tx_lso_frames += sent;
 	dev->stats.tx_checksums += sent;
-	*packets += index;
+	*frames -= left;
 	return 0;
 }
