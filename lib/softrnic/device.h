@@ -511,10 +511,20 @@ struct softrnic_rx_info {
 	 * Not side by side as in the CQE: compilers load two such bytes as one word, which then waits for both stores, and
 	 * for all stores before them.
 	 */
-	uint8_t l4_l3_hdr_type, hash_type, hds_ip_ext;
+	uint8_t l4_l3_hdr_type, hash_type;
+	uint8_t hds_ip_ext; /* but for L4_OK: l4_ok */
 	bool tagged;	    /* opens with a VLAN tag that queues may strip */
 	uint16_t vlan_info; /* the tag, once it is stripped */
 	uint16_t checksum;  /* of the IP packet, as its bytes stand in memory */
+	uint8_t l4_ok;	    /* RNIC_CQE_L4_OK or 0 */
+	bool good, bad;	    /* its checksums, as they are counted */
+	/* What each queue adds up as it copies the frame, to know checksum, l4_ok, good and bad (softrnic_rx_sum()). */
+	struct {
+		uint32_t bytes; /* behind the IP header; 0: all is known */
+		uint32_t tail;	/* of the frame, behind those */
+		bool verify;
+		uint64_t header, pseudo; /* sums */
+	} sum;
 };
 
 /* Flush what was posted to a few queues in ERR since: no doorbell tells of it. */
@@ -525,7 +535,7 @@ bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
 bool softrnic_rqs_ready(struct softrnic *dev);
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
-			 const struct softrnic_frame *frame, const struct softrnic_rx_info *info);
+			 const struct softrnic_frame *frame, struct softrnic_rx_info *info);
 
 /* ---- Ethernet (eth/steer.c: flow tables; eth/port.c: the port). ---- */
 

@@ -15,6 +15,10 @@
 #define RQ_STRIDE_LOG_MIN 4   /* one data segment */
 #define RQ_ADDRESSES	  12  /* of a frame: a VLAN tag follows */
 #define RQ_AHEAD	  256 /* bytes: WQEs to come are asked for early */
+#define RQ_SMALL	  128
+
+_Static_assert(RQ_SMALL <= SOFTRNIC_ETH_PRIVATE,
+	       "small frames of other processes have been copied");
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
@@ -205,11 +209,56 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	return room->count;
 }
 
+/* Copies of the frame are made by rq_copy(), so that what is left to be added up is added up. */
+static inline struct softrnic_sum_part
+rq_sum_part(const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+{
+	const uint32_t end = frame->length - info->sum.tail;
+
+	return (struct softrnic_sum_part){ .skip = end - info->sum.bytes, .left = info->sum.bytes };
+}
+
+static inline void
+rq_copy(struct softrnic_sum_part *part, uint8_t *to, const uint8_t *from, size_t length)
+{
+	if (part->left == 0)
+		softrnic_copy(to, from, length);
+	else
+		softrnic_sum_piece(part, to, from, length);
+}
+
+static inline void
+rq_copied(const struct softrnic_sum_part *part, struct softrnic_rx_info *info)
+{
+	if (info->sum.bytes != 0)
+		softrnic_rx_sum(info, part->sum);
+}
+
+/* The only piece of a frame, with something to be added up. A small one of another process is in our own memory. */
+static __attribute__((noinline)) void
+rq_copy_summed(uint8_t *to, const struct softrnic_frame *frame, struct softrnic_rx_info *info)
+{
+	const struct softrnic_sum_part part = rq_sum_part(frame, info);
+	const uint8_t *from = frame->pieces[0].iov_base;
+	const uint32_t end = part.skip + part.left;
+
+	if (frame->length <= RQ_SMALL) {
+		softrnic_rx_sum(info, softrnic_sum_bytes(from + part.skip, part.left));
+		softrnic_copy(to, from, frame->length);
+		return;
+	}
+	softrnic_copy(to, from, part.skip);
+	softrnic_rx_sum(info, softrnic_sum_copy(to + part.skip, from + part.skip, part.left));
+	if (end < frame->length)
+		softrnic_copy(to + end, from + end, frame->length - end);
+}
+
 /* Scatter the frame over the WQE; 0, -EMSGSIZE, or what the translation refused with. */
 static int
 rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, uint32_t segments,
-	   const struct softrnic_frame *frame)
+	   const struct softrnic_frame *frame, struct softrnic_rx_info *info)
 {
+	struct softrnic_sum_part part = rq_sum_part(frame, info);
 	uint32_t index = 0, left = frame->length, piece = 0;
 	size_t from_at = 0, n;
 	struct rq_room room;
@@ -230,7 +279,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 		if (n > to->iov_len)
 			n = to->iov_len;
 		softrnic_audit(dev, to->iov_base, n, SOFTRNIC_DMA_WRITE);
-		softrnic_copy(to->iov_base, (uint8_t *)frame->pieces[piece].iov_base + from_at, n);
+		rq_copy(&part, to->iov_base, (uint8_t *)frame->pieces[piece].iov_base + from_at, n);
 		to->iov_base = (uint8_t *)to->iov_base + n;
 		to->iov_len -= n;
 		room.next += to->iov_len == 0;
@@ -241,12 +290,14 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 			from_at = 0;
 		}
 	}
+	rq_copied(&part, info);
 	return 0;
 }
 
 /* One piece into one segment, the common frame; false: not that simple. */
 static inline bool
-rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame)
+rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
+	       struct softrnic_rx_info *info)
 {
 	const uint32_t at = (rq->consumer & ((1u << rq->log_size) - 1)) << rq->log_stride;
 	const void *wqe = rq_ring_at(dev, rq, at);
@@ -265,7 +316,10 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	if (to == NULL)
 		return false;
 	softrnic_audit(dev, to, frame->length, SOFTRNIC_DMA_WRITE);
-	softrnic_copy(to, frame->pieces[0].iov_base, frame->length);
+	if (info->sum.bytes == 0)
+		softrnic_copy(to, frame->pieces[0].iov_base, frame->length);
+	else
+		rq_copy_summed(to, frame, info);
 	return true;
 }
 
@@ -312,7 +366,7 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 	}
 	cqe->rx_hash_result = rnic_cpu_to_be32(info->hash);
 	cqe->rx_hash_type = info->hash_type;
-	cqe->hds_ip_ext = info->hds_ip_ext;
+	cqe->hds_ip_ext = info->hds_ip_ext | info->l4_ok;
 	cqe->l4_l3_hdr_type = info->l4_l3_hdr_type;
 	cqe->vlan_info = rnic_cpu_to_be16(info->vlan_info);
 	cqe->checksum.raw = info->checksum;
@@ -322,6 +376,8 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(info->flow_tag);
 	cqe->wqe_counter = rnic_cpu_to_be16(rq->consumer);
 	rq->consumer++;
+	dev->stats.rx_checksums_good += info->good;
+	dev->stats.rx_checksums_bad += info->bad;
 	dev->stats.rx_vlans += (info->l4_l3_hdr_type & RNIC_CQE_VLAN_STRIPPED) != 0;
 	softrnic_cq_publish_soon(dev, rq->cq, cqe, RNIC_CQE_RESPONDER_SEND, false);
 }
@@ -340,7 +396,7 @@ rq_fail_scatter(struct softrnic *dev, struct softrnic_rq *rq, int ret)
 /* Into the pool's next WQE. The queue's own counters say that it is empty, always. */
 static __attribute__((noinline)) void
 rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
-		  const struct softrnic_rx_info *info)
+		  struct softrnic_rx_info *info)
 {
 	const uint32_t first = softrnic_rmp_first(rq->rmp);
 	uint8_t wqe[1 << SOFTRNIC_LOG_MAX_RQ_WQE];
@@ -354,7 +410,7 @@ rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct sof
 		return;
 	}
 	ret = rq_scatter(dev, rq, wqe + first, ((1u << rq->log_stride) - first) / RNIC_WQE_DS_BYTES,
-			 frame);
+			 frame, info);
 	if (ret == 0)
 		rq_complete(dev, rq, frame, info);
 	else
@@ -364,7 +420,7 @@ rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct sof
 
 void
 softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
-		    const struct softrnic_frame *frame, const struct softrnic_rx_info *info)
+		    const struct softrnic_frame *frame, struct softrnic_rx_info *info)
 {
 	int ret;
 
@@ -388,8 +444,9 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			return;
 		}
 	}
-	if (!rq_copy_simple(dev, rq, frame)) {
-		ret = rq_scatter(dev, rq, NULL, 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN), frame);
+	if (!rq_copy_simple(dev, rq, frame, info)) {
+		ret = rq_scatter(dev, rq, NULL, 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN), frame,
+				 info);
 		if (ret != 0) {
 			rq_fail_scatter(dev, rq, ret);
 			return;

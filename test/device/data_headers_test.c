@@ -324,6 +324,25 @@ test_damage_on_the_wire_is_seen(void **state)
 	assert_in_range(seen, 200, 400);
 }
 
+/* Linux takes it for granted: a tunnel's datagrams go without a checksum, and carry packets that have one. */
+static void
+test_sum_of_datagrams_without_a_checksum(void **state)
+{
+	struct df_spec spec = { .version = 4, .proto = DF_UDP };
+	struct df_world *w = *state;
+	struct rnic_cqe cqe;
+	uint32_t bytes;
+
+	for (spec.payload = 23; spec.payload < 1500; spec.payload += 37) {
+		bytes = df_build(w->out, &spec, 0);
+		memset(w->out + df_l4_checksum_at(&spec), 0, 2);
+		pass(w, bytes, 1 + spec.payload % 3, &cqe);
+		assert_int_equal(cqe.hds_ip_ext, L2 | L3 | L4);
+		assert_int_equal(rnic_be16_to_cpu(cqe.checksum),
+				 df_fold(df_sum(w->out + 14, bytes - 14)));
+	}
+}
+
 /* The sum of the packet, by which a driver may check what the device does not know. */
 static void
 test_sum_of_the_packet(void **state)
@@ -546,6 +565,7 @@ main(void)
 		T(test_lengths_that_lie),
 		cmocka_unit_test_setup_teardown(test_damage_on_the_wire_is_seen, df_setup_corrupt,
 						df_teardown),
+		T(test_sum_of_datagrams_without_a_checksum),
 		T(test_sum_of_the_packet),
 		T(test_tags_are_stripped),
 		T(test_tags_that_stay),

@@ -338,6 +338,47 @@ expect_consumers(struct dp *dp, const struct dp_sq *sqs, uint32_t from, uint32_t
 	}
 }
 
+/* Checksums too: the sender had the device make one, and its payload changes between the two queues. */
+static void
+test_checksums_are_of_what_arrives_out_of_foreign_memory(void **state)
+{
+	static const uint8_t headers[42] = { 2,	   0, 0,  0,  0, 1, 2, 0, 0,  0,  0, 2,	 8,  0,
+					     0x45, 0, 1,  30, 0, 0, 0, 0, 64, 17, 0, 0,	 10, 0,
+					     0,	   1, 10, 0,  0, 2, 1, 1, 1,  1,  1, 10, 0,  0 };
+	struct softrnic_conf conf = { .name = "sums", .wire = "loop", .foreign_memory = true };
+	const struct rnic_cqe *cqe;
+	uint8_t frame[300], *buffer;
+	struct dp_rq other;
+	struct side side;
+
+	side_open(&side, *state, &conf);
+	assert_int_equal(dp_rq_create(&side.dp, &other, &side.rx_cq, 4, 4), 0);
+	assert_int_equal(dp_tir_create(&other), 0);
+	steer_to_both(&side.dp, &side.rq, &other);
+	buffer = dp_alloc(&side.dp, 2048, 64);
+	dp_post(&other, buffer, 2048);
+	dp_rq_record(&other);
+	memcpy(frame, headers, sizeof(headers));
+	for (uint32_t i = sizeof(headers); i < sizeof(frame); i++)
+		frame[i] = (uint8_t)(i * 7 + 2);
+	memcpy(side.in + 1, frame, sizeof(frame));
+	dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	((struct rnic_wqe_eth *)dp_wqe_at(&side.sq, 1))->cs_flags =
+		RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM;
+	dp_wqe_data(&side.sq, 2, side.in + 1, sizeof(frame));
+	dp_sq_ring(&side.sq);
+	dp_run(&side.dp);
+	cqe = dp_cq_next(&side.rx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(cqe->hds_ip_ext & 7, 7);
+	assert_memory_equal(side.in + 42, frame + 42, sizeof(frame) - 42);
+	cqe = dp_cq_next(&side.rx_cq);
+	assert_non_null(cqe);
+	assert_memory_not_equal(buffer + 42, frame + 42, sizeof(frame) - 42);
+	assert_int_equal(cqe->hds_ip_ext & 7, 3);
+	dp_close(&side.dp);
+}
+
 /* However many queues have work, who waits for the poller has it soon; and all queues have their turn. */
 static void
 test_a_poll_ends_however_many_queues_have_work(void **state)
@@ -590,6 +631,8 @@ main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_headers_out_of_foreign_memory_are_read_once,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_checksums_are_of_what_arrives_out_of_foreign_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_poll_ends_however_many_queues_have_work,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Internet checksums (RFC 1071), of frames that are sent and of such that come.
- *
- * Sums are of words as they stand in memory, in one's complement: they come out in the order of bytes that the headers
- * have, and 64 bits are added as well as 16, carries at the end.
- */
+/* Checksums of frames that are sent, and of such that come. */
 #include <rte_byteorder.h>
 
 #include "eth/eth.h"
+#include "eth/sum.h"
 #include "tpt.h"
 
 #define IPV4_BYTES	   20
@@ -29,41 +25,10 @@
 #define UDP_LENGTH	   4
 #define UDP_CHECKSUM	   6
 
+/* No datagram in it carries another packet, whose checksums somebody could want to know from its sum. */
+#define SHORT_FRAME 64
+
 /* ---- Sums ---- */
-
-static inline uint64_t
-sum_add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-	uint64_t carry = __builtin_add_overflow(a, b, &sum);
-
-	return sum + carry;
-}
-
-static inline uint16_t
-sum_fold(uint64_t sum)
-{
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)((sum & 0xffff) + (sum >> 16));
-}
-
-/* All that is right sums up to 0xffff, and so is a multiple of it before it is folded: one multiplication to see that. */
-static inline bool
-sum_good(uint64_t sum)
-{
-	return sum % 0xffff == 0;
-}
-
-static inline uint64_t
-load64(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
 
 static inline uint64_t
 load32(const uint8_t *bytes)
@@ -72,51 +37,6 @@ load32(const uint8_t *bytes)
 
 	memcpy(&word, bytes, sizeof(word));
 	return word;
-}
-
-/* Of less than 8 bytes; behind an odd one follows a zero. */
-static inline uint64_t
-sum_rest(const uint8_t *bytes, size_t length)
-{
-	uint16_t word = 0;
-	uint64_t sum = 0;
-
-	if ((length & 4) != 0) {
-		sum = load32(bytes);
-		bytes += 4;
-	}
-	if ((length & 2) != 0) {
-		memcpy(&word, bytes, sizeof(word));
-		sum += word;
-		bytes += 2;
-	}
-	if ((length & 1) != 0) {
-		word = 0;
-		memcpy(&word, bytes, 1);
-		sum += word;
-	}
-	return sum;
-}
-
-/* Two chains of additions, and carries counted apart: half the instructions of a vector of 16-bit words. */
-static uint64_t
-sum_bytes(const uint8_t *bytes, size_t length)
-{
-	uint64_t even = 0, odd = 0, carries = 0;
-
-	for (; length >= 64; length -= 64, bytes += 64) {
-		carries += __builtin_add_overflow(even, load64(bytes), &even);
-		carries += __builtin_add_overflow(odd, load64(bytes + 8), &odd);
-		carries += __builtin_add_overflow(even, load64(bytes + 16), &even);
-		carries += __builtin_add_overflow(odd, load64(bytes + 24), &odd);
-		carries += __builtin_add_overflow(even, load64(bytes + 32), &even);
-		carries += __builtin_add_overflow(odd, load64(bytes + 40), &odd);
-		carries += __builtin_add_overflow(even, load64(bytes + 48), &even);
-		carries += __builtin_add_overflow(odd, load64(bytes + 56), &odd);
-	}
-	for (; length >= 8; length -= 8, bytes += 8)
-		carries += __builtin_add_overflow(even, load64(bytes), &even);
-	return sum_add(sum_add(even, odd), carries + sum_rest(bytes, length));
 }
 
 /* The sum over `bytes` bytes of the frame from `at` on, which it must have. */
@@ -135,9 +55,9 @@ sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 			continue;
 		}
 		n = n - at < bytes ? n - at : bytes;
-		part = sum_bytes((const uint8_t *)frame->pieces[i].iov_base + at, n);
+		part = softrnic_sum_bytes((const uint8_t *)frame->pieces[i].iov_base + at, n);
 		/* Behind an odd byte, the words of a piece straddle those of the packet. */
-		sum = sum_add(sum, odd ? rte_bswap16(sum_fold(part)) : part);
+		sum = softrnic_sum_add(sum, odd ? rte_bswap16(softrnic_sum_fold(part)) : part);
 		odd ^= n & 1;
 		bytes -= (uint32_t)n;
 		at = 0;
@@ -149,7 +69,7 @@ static inline uint64_t
 sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 {
 	if (__builtin_expect(frame->count == 1, 1))
-		return sum_bytes((const uint8_t *)frame->pieces[0].iov_base + at, bytes);
+		return softrnic_sum_bytes((const uint8_t *)frame->pieces[0].iov_base + at, bytes);
 	return sum_pieces(frame, at, bytes);
 }
 
@@ -157,8 +77,10 @@ static inline uint64_t
 sum_ip_header(const uint8_t *ip, uint32_t bytes)
 {
 	if (__builtin_expect(bytes == IPV4_BYTES, 1))
-		return sum_add(sum_add(load64(ip), load64(ip + 8)), load32(ip + 16));
-	return sum_bytes(ip, bytes);
+		return softrnic_sum_add(
+			softrnic_sum_add(softrnic_sum_word(ip), softrnic_sum_word(ip + 8)),
+			load32(ip + 16));
+	return softrnic_sum_bytes(ip, bytes);
 }
 
 /* Of TCP's or UDP's pseudo header. */
@@ -170,10 +92,13 @@ sum_pseudo(const uint8_t *head, const struct softrnic_headers *headers)
 		       (uint64_t)rte_cpu_to_be_16((uint16_t)softrnic_l4_bytes(headers));
 
 	if (headers->version == 4)
-		return sum_add(sum, load32(ip + IPV4_ADDRESSES) + load32(ip + IPV4_ADDRESSES + 4));
+		return softrnic_sum_add(sum, (uint64_t)load32(ip + IPV4_ADDRESSES) +
+						     load32(ip + IPV4_ADDRESSES + 4));
 	ip += IPV6_ADDRESSES;
-	sum = sum_add(sum, sum_add(load64(ip), load64(ip + 8)));
-	return sum_add(sum, sum_add(load64(ip + 16), load64(ip + 24)));
+	sum = softrnic_sum_add(sum,
+			       softrnic_sum_add(softrnic_sum_word(ip), softrnic_sum_word(ip + 8)));
+	return softrnic_sum_add(
+		sum, softrnic_sum_add(softrnic_sum_word(ip + 16), softrnic_sum_word(ip + 24)));
 }
 
 /* ---- Headers ---- */
@@ -270,7 +195,7 @@ softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 	if (l3) {
 		field = head + headers->l3 + IPV4_CHECKSUM;
 		memcpy(field, &checksum, sizeof(checksum));
-		checksum = (uint16_t)~sum_fold(
+		checksum = (uint16_t)~softrnic_sum_fold(
 			sum_ip_header(head + headers->l3, headers->l4 - headers->l3));
 		memcpy(field, &checksum, sizeof(checksum));
 	}
@@ -281,13 +206,13 @@ softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 	checksum = 0;
 	memcpy(field, &checksum, sizeof(checksum));
 	sum = sum_frame(frame, headers->l4, softrnic_l4_bytes(headers));
-	checksum = (uint16_t)~sum_fold(sum_add(sum, sum_pseudo(head, headers)));
+	checksum = (uint16_t)~softrnic_sum_fold(softrnic_sum_add(sum, sum_pseudo(head, headers)));
 	/* 0 would say that there is none (RFC 768). */
 	if (checksum == 0 && udp)
 		checksum = 0xffff;
 	memcpy(field, &checksum, sizeof(checksum));
 	/* Who receives it in this process need not add it all up again. */
-	frame->l4_sum = sum_fold(sum_add(sum, checksum));
+	frame->l4_sum = softrnic_sum_fold(softrnic_sum_add(sum, checksum));
 	frame->l4_summed = true;
 	return true;
 }
@@ -316,64 +241,59 @@ header_types(const uint8_t *head, const struct softrnic_headers *headers)
 							 : RNIC_CQE_L4_TCP_ACK_NO_DATA);
 }
 
-/* A UDP datagram over IPv4 without a checksum: nothing to verify, and its payload need not be read. */
-static inline bool
-l4_without_checksum(const uint8_t *head, const struct softrnic_headers *headers)
-{
-	const uint8_t *l4 = head + headers->l4;
-
-	return headers->proto == SOFTRNIC_PROTO_UDP && headers->version == 4 &&
-	       softrnic_load16(l4 + UDP_CHECKSUM) == 0 &&
-	       softrnic_load16(l4 + UDP_LENGTH) == softrnic_l4_bytes(headers);
-}
-
 /* What is behind a good IP header: TCP and UDP are right or wrong, and the sum of all is told, whatever it is. */
 static __rte_always_inline void
-judge_l4(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	 const struct softrnic_headers *headers, uint64_t header_sum, struct softrnic_rx_info *info)
+judge_l4(const struct softrnic_frame *frame, const uint8_t *head,
+	 const struct softrnic_headers *headers, struct softrnic_rx_info *info)
 {
 	const uint32_t bytes = softrnic_l4_bytes(headers);
 	const uint8_t *l4 = head + headers->l4;
-	uint64_t sum;
-	bool good;
+	bool none = false, fits = true;
 
-	if (frame->l4_summed && headers->proto != 0)
-		sum = frame->l4_sum;
-	else
-		sum = sum_frame(frame, headers->l4, bytes);
-	info->checksum = sum_fold(sum_add(header_sum, sum));
+	if (headers->proto == SOFTRNIC_PROTO_UDP) {
+		none = softrnic_load16(l4 + UDP_CHECKSUM) == 0;
+		fits = softrnic_load16(l4 + UDP_LENGTH) == bytes;
+	}
 	if (headers->proto == 0) {
 		/* What is known of an IPv6 packet of another protocol is no checksum. */
-		dev->stats.rx_checksums_good += headers->version == 4;
-		return;
+		info->good = headers->version == 4;
+	} else if (none && fits && headers->version == 4) {
+		info->good = true;
+		info->l4_ok = RNIC_CQE_L4_OK;
+		if (frame->length <= SHORT_FRAME)
+			return;
+	} else if (none || !fits) {
+		info->bad = true;
+	} else {
+		info->sum.verify = true;
+		info->sum.pseudo = sum_pseudo(head, headers);
 	}
-	good = sum_good(sum_add(sum, sum_pseudo(head, headers)));
-	if (headers->proto == SOFTRNIC_PROTO_UDP)
-		good &= softrnic_load16(l4 + UDP_LENGTH) == bytes &&
-			softrnic_load16(l4 + UDP_CHECKSUM) != 0;
-	if (good)
-		info->hds_ip_ext |= RNIC_CQE_L4_OK;
-	dev->stats.rx_checksums_good += good;
-	dev->stats.rx_checksums_bad += !good;
+	if (frame->l4_summed && headers->proto != 0) {
+		softrnic_rx_sum(info, frame->l4_sum);
+	} else if (bytes == 0) {
+		softrnic_rx_sum(info, 0);
+	} else {
+		info->sum.bytes = bytes;
+		info->sum.tail = frame->length - headers->l4 - bytes;
+	}
 }
 
-/* What the completion says of the packet, and what is counted. */
+/* What the completion says of the packet, but for what its receive queue adds up. */
 static __rte_always_inline void
-judge(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+judge(const struct softrnic_frame *frame, const uint8_t *head,
       const struct softrnic_headers *headers, struct softrnic_rx_info *info)
 {
 	uint64_t header_sum = sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
 
 	info->l4_l3_hdr_type = header_types(head, headers);
-	if (!lengths_fit(frame, headers) || (headers->version == 4 && !sum_good(header_sum))) {
-		dev->stats.rx_checksums_bad++;
-	} else if (l4_without_checksum(head, headers)) {
-		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK | RNIC_CQE_L4_OK;
-		dev->stats.rx_checksums_good++;
-	} else {
-		info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK;
-		judge_l4(dev, frame, head, headers, header_sum, info);
+	if (!lengths_fit(frame, headers) ||
+	    (headers->version == 4 && !softrnic_sum_good(header_sum))) {
+		info->bad = true;
+		return;
 	}
+	info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK;
+	info->sum.header = header_sum;
+	judge_l4(frame, head, headers, info);
 }
 
 /*
@@ -395,8 +315,7 @@ copy_plain(uint8_t *head, const uint8_t *from)
 
 /* Most frames: IPv4 without options, whole, right behind the Ethernet header. TCP and UDP each have a judge of their own. */
 static inline bool
-judge_plain(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *from,
-	    struct softrnic_rx_info *info)
+judge_plain(const struct softrnic_frame *frame, const uint8_t *from, struct softrnic_rx_info *info)
 {
 	struct softrnic_headers headers = { .l3 = SOFTRNIC_ETH_HEADER,
 					    .l4 = SOFTRNIC_ETH_HEADER + IPV4_BYTES,
@@ -417,15 +336,15 @@ judge_plain(struct softrnic *dev, const struct softrnic_frame *frame, const uint
 	else
 		return false;
 	if (headers.proto == SOFTRNIC_PROTO_UDP)
-		judge(dev, frame, head, &headers, info);
+		judge(frame, head, &headers, info);
 	else
-		judge(dev, frame, head, &headers, info);
+		judge(frame, head, &headers, info);
 	return true;
 }
 
 static __attribute__((noinline)) void
-judge_any(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	  uint32_t bytes, struct softrnic_rx_info *info)
+judge_any(const struct softrnic_frame *frame, const uint8_t *head, uint32_t bytes,
+	  struct softrnic_rx_info *info)
 {
 	uint8_t copy[SOFTRNIC_ETH_HEAD_MAX];
 	struct softrnic_headers headers;
@@ -436,15 +355,14 @@ judge_any(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_
 		softrnic_load16(copy + SOFTRNIC_ETH_HEADER - 2) == SOFTRNIC_ETHERTYPE_CVLAN &&
 		bytes >= SOFTRNIC_ETH_HEADER + SOFTRNIC_VLAN_TAG;
 	if (softrnic_headers_parse(copy, bytes, &headers))
-		judge(dev, frame, copy, &headers, info);
+		judge(frame, copy, &headers, info);
 }
 
 void
-softrnic_headers_receive(struct softrnic *dev, const struct softrnic_frame *frame,
-			 const uint8_t *head, uint32_t bytes, struct softrnic_rx_info *info)
+softrnic_headers_receive(const struct softrnic_frame *frame, const uint8_t *head, uint32_t bytes,
+			 struct softrnic_rx_info *info)
 {
 	/* The head may be the sender's memory: lengths must not change between check and use. */
-	if (bytes < SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES ||
-	    !judge_plain(dev, frame, head, info))
-		judge_any(dev, frame, head, bytes, info);
+	if (bytes < SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES || !judge_plain(frame, head, info))
+		judge_any(frame, head, bytes, info);
 }

@@ -146,8 +146,8 @@ softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *
 	own.length = frame->length < sizeof(head) ? frame->length : (uint32_t)sizeof(head);
 	softrnic_frame_gather(frame, head, own.length);
 	SOFTRNIC_PRIVATE(head);
-	own.l4_sum = frame->l4_sum;
-	own.l4_summed = frame->l4_summed;
+	/* What was added up is not what arrives, if the sender has changed it since. */
+	own.l4_summed = false;
 	own.pieces[0].iov_base = head;
 	own.pieces[0].iov_len = own.length;
 	own.count = 1;

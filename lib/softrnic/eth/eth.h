@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "eth/sum.h"
 
 #define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
 #define SOFTRNIC_ETH_FCS	 4
@@ -163,9 +164,24 @@ bool softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic
 bool softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 			       const struct softrnic_headers *headers, uint8_t cs_flags);
 
-/* Of a received IP or tagged frame: header types, and whether its checksums are right. head: its first bytes. */
-void softrnic_headers_receive(struct softrnic *dev, const struct softrnic_frame *frame,
-			      const uint8_t *head, uint32_t bytes, struct softrnic_rx_info *info);
+/*
+ * Of a received IP or tagged frame: header types, and whether its checksums are right, or what is left to be added up to
+ * know that. head: its first bytes.
+ */
+void softrnic_headers_receive(const struct softrnic_frame *frame, const uint8_t *head,
+			      uint32_t bytes, struct softrnic_rx_info *info);
+
+/* The sum of what is behind the IP header is known. */
+static inline void
+softrnic_rx_sum(struct softrnic_rx_info *info, uint64_t sum)
+{
+	info->checksum = softrnic_sum_fold(softrnic_sum_add(info->sum.header, sum));
+	if (!info->sum.verify)
+		return;
+	info->good = softrnic_sum_good(softrnic_sum_add(sum, info->sum.pseudo));
+	info->bad = !info->good;
+	info->l4_ok = info->good ? RNIC_CQE_L4_OK : 0;
+}
 
 /* ---- Offloads of sending (offload.c). ---- */
 

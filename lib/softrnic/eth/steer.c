@@ -288,7 +288,7 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 		return;
 	}
 	if (frame_has_headers(head))
-		softrnic_headers_receive(dev, frame, head, head_bytes, &info);
+		softrnic_headers_receive(frame, head, head_bytes, &info);
 	for (i = 0; i < result->count; i++) {
 		info.flow_tag = result->to[i].tag;
 		info.hash = 0;
