@@ -649,6 +649,53 @@ test_mbufs_that_are_still_out_keep_their_pool(void **state)
 	ww_close(&ww);
 }
 
+/* Its receive queue is set up with the wire's pool: the next owner may start it as it is. */
+static void
+test_an_ethdev_that_was_given_back_keeps_its_pool(void **state)
+{
+	struct softrnic_conf conf = { .name = "wired", .wire = "port:" ETHDEV, .max_mtu = 2000 };
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	open_wire(&ww);
+	assert_int_equal(rte_eth_dev_get_port_by_name(ETHDEV, &id), 0);
+	ww_close(&ww);
+	assert_int_equal(wire_pools(), 1);
+	assert_int_equal(rte_eth_dev_start(id), 0);
+	assert_int_equal(rte_eth_dev_stop(id), 0);
+	/* The next wire has it, or sets the queue up with another one, and there is one again. */
+	open_wire(&ww);
+	assert_int_equal(wire_pools(), 1);
+	ww_close(&ww);
+	ww_open(&ww, &conf);
+	assert_int_equal(wire_pools(), 1);
+	pass_both_ways(&ww);
+	ww_close(&ww);
+	assert_int_equal(wire_pools(), 1);
+	ethdev_end();
+	assert_int_equal(wire_pools(), 0);
+	ethdev_make();
+}
+
+/* What one ethdev is set up with is nothing for another wire. */
+static void
+test_a_pool_that_an_ethdev_is_set_up_with_is_not_taken_over(void **state)
+{
+	struct softrnic_conf other_conf = { .name = "other", .wire = "port:net_ring_other" };
+	struct ww ww;
+
+	(void)state;
+	open_wire(&ww);
+	ww_close(&ww);
+	assert_true(rte_eth_from_rings("other", &to_device, 1, &from_device, 1, 0) >= 0);
+	ww_open(&ww, &other_conf);
+	assert_int_equal(wire_pools(), 2);
+	ww_close(&ww);
+	assert_int_equal(rte_vdev_uninit("net_ring_other"), 0);
+	assert_int_equal(wire_pools(), 1);
+}
+
 /*
  * The ethdev of one wire goes; another one gets its number, and a wire of its own. Each wire has its own pool: whichever
  * ends first, the other one's is still there.
@@ -702,6 +749,8 @@ run(void)
 		TEST(test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed),
 		TEST(test_an_ethdev_goes_when_nobody_asks_it_any_more),
 		TEST(test_mbufs_that_are_still_out_keep_their_pool),
+		TEST(test_an_ethdev_that_was_given_back_keeps_its_pool),
+		TEST(test_a_pool_that_an_ethdev_is_set_up_with_is_not_taken_over),
 		TEST(test_wires_whose_ethdevs_had_the_same_number_share_no_pool),
 #undef TEST
 	};

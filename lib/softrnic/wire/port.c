@@ -279,7 +279,8 @@ static void
 port_pool_put(struct port_wire *wire, struct rte_mempool *pool)
 {
 	if (pool != NULL && !softrnic_port_pool_put(pool))
-		SOFTRNIC_LOG(DEBUG, wire->dev, "ethdev %s keeps mbufs: their pool stays",
+		SOFTRNIC_LOG(DEBUG, wire->dev,
+			     "ethdev %s keeps mbufs, or takes them from their pool: it stays",
 			     wire->name);
 }
 
@@ -298,7 +299,7 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 	int ret = -ENOMEM;
 
 	for (i = 0; i < RTE_DIM(sizes) && (ret == -ENOMEM || ret == -EINVAL); i++) {
-		*pool = softrnic_port_pool_get(wire->owner, sizes[i],
+		*pool = softrnic_port_pool_get(wire->owner, id, sizes[i],
 					       rx_desc + tx_desc + PORT_MBUFS_MORE,
 					       rte_eth_dev_socket_id(id));
 		if (*pool == NULL) {
@@ -309,7 +310,9 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 			return -ENOMEM;
 		}
 		ret = rte_eth_rx_queue_setup(id, 0, rx_desc, socket, NULL, *pool);
-		if (ret != 0) {
+		if (ret == 0) {
+			softrnic_port_pool_configured(*pool, id);
+		} else {
 			port_pool_put(wire, *pool);
 			*pool = NULL;
 		}

@@ -2,8 +2,9 @@
 
 /*
  * Mbufs outlive the wire that made them: the other side of an ethdev may have them, or the ethdev may keep them for
- * as long as it likes. Their pool is left behind then, for the next wire that wants such a one, or to be freed. All
- * pools are in this list, as a name in DPDK's own says nothing of who uses what it names.
+ * as long as it likes. An ethdev that was given back has a queue that takes its mbufs from the wire's pool, though it has none
+ * of them while it is stopped. The pool is left behind then, for the next wire that wants such a one, or to be freed.
+ * All pools are in this list, as a name in DPDK's own says nothing of who uses what it names.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include "wire/port_pool.h"
@@ -22,13 +24,17 @@ struct port_pool {
 	uint32_t frame_bytes, count;
 	int socket;
 	bool used;
+	uint16_t ethdev; /* that is set up with it, or NO_ETHDEV */
 };
+
+#define NO_ETHDEV RTE_MAX_ETHPORTS
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, port_pool) pools = LIST_HEAD_INITIALIZER(pools);
 static unsigned int pools_made;
+static bool pools_told; /* of ethdevs that go */
 
-/* Free those that nobody uses and whose mbufs are all home. */
+/* Free those that nobody uses, no ethdev is set up with, and whose mbufs are all home. */
 static void
 pools_sweep(void)
 {
@@ -36,7 +42,7 @@ pools_sweep(void)
 
 	for (pool = LIST_FIRST(&pools); pool != NULL; pool = next) {
 		next = LIST_NEXT(pool, link);
-		if (pool->used || !rte_mempool_full(pool->mempool))
+		if (pool->used || pool->ethdev != NO_ETHDEV || !rte_mempool_full(pool->mempool))
 			continue;
 		LIST_REMOVE(pool, link);
 		rte_mempool_free(pool->mempool);
@@ -44,13 +50,39 @@ pools_sweep(void)
 	}
 }
 
-static struct port_pool *
-pool_find(uint32_t frame_bytes, uint32_t count, int socket)
+/* The ethdev has gone, or is set up anew. */
+static void
+pools_leave(uint16_t ethdev)
 {
 	struct port_pool *pool;
 
 	LIST_FOREACH(pool, &pools, link) {
-		if (!pool->used && pool->frame_bytes == frame_bytes && pool->count == count &&
+		if (pool->ethdev == ethdev)
+			pool->ethdev = NO_ETHDEV;
+	}
+}
+
+static int
+pools_ethdev_gone(uint16_t ethdev, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	(void)type;
+	(void)arg;
+	(void)ret;
+	pthread_mutex_lock(&pools_lock);
+	pools_leave(ethdev);
+	pools_sweep();
+	pthread_mutex_unlock(&pools_lock);
+	return 0;
+}
+
+static struct port_pool *
+pool_find(uint16_t ethdev, uint32_t frame_bytes, uint32_t count, int socket)
+{
+	struct port_pool *pool;
+
+	LIST_FOREACH(pool, &pools, link) {
+		if (!pool->used && (pool->ethdev == NO_ETHDEV || pool->ethdev == ethdev) &&
+		    pool->frame_bytes == frame_bytes && pool->count == count &&
 		    pool->socket == socket)
 			break;
 	}
@@ -75,24 +107,44 @@ pool_make(uint64_t owner, uint32_t frame_bytes, uint32_t count, int socket)
 	pool->frame_bytes = frame_bytes;
 	pool->count = count;
 	pool->socket = socket;
+	pool->ethdev = NO_ETHDEV;
 	LIST_INSERT_HEAD(&pools, pool, link);
 	return pool;
 }
 
 struct rte_mempool *
-softrnic_port_pool_get(uint64_t owner, uint32_t frame_bytes, uint32_t count, int socket)
+softrnic_port_pool_get(uint64_t owner, uint16_t ethdev, uint32_t frame_bytes, uint32_t count,
+		       int socket)
 {
 	struct port_pool *pool;
 
 	pthread_mutex_lock(&pools_lock);
 	pools_sweep();
-	pool = pool_find(frame_bytes, count, socket);
+	pool = pool_find(ethdev, frame_bytes, count, socket);
 	if (pool == NULL)
 		pool = pool_make(owner, frame_bytes, count, socket);
 	if (pool != NULL)
 		pool->used = true;
 	pthread_mutex_unlock(&pools_lock);
 	return pool != NULL ? pool->mempool : NULL;
+}
+
+void
+softrnic_port_pool_configured(struct rte_mempool *mempool, uint16_t ethdev)
+{
+	struct port_pool *pool;
+
+	pthread_mutex_lock(&pools_lock);
+	/* Where that fails, pools stay for ever. */
+	pools_told = pools_told || rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_DESTROY,
+								 pools_ethdev_gone, NULL) == 0;
+	pools_leave(ethdev);
+	LIST_FOREACH(pool, &pools, link) {
+		if (pool->mempool == mempool)
+			pool->ethdev = ethdev;
+	}
+	pools_sweep();
+	pthread_mutex_unlock(&pools_lock);
 }
 
 bool
