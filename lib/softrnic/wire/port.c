@@ -463,9 +463,9 @@ port_follow(struct port_wire *wire, uint16_t id)
 		wire->up = up;
 		wire->changed = true;
 	}
-	mtu = wire->dev->port.admin_mtu;
+	/* 0: the device is not there yet, and its port is being made */
+	mtu = wire->dev->wire != NULL ? wire->dev->port.admin_mtu : 0;
 	softrnic_unlock(poller);
-	/* 0: the device is not there yet */
 	if (mtu > SOFTRNIC_FRAME_OVERHEAD)
 		port_tell_mtu(wire, id, (uint16_t)(mtu - SOFTRNIC_FRAME_OVERHEAD));
 }
