@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 #include "eth/steer.h"
 #include "prm/layouts.h"
 #include "qp/qp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The commands that the device knows, and what is checked before their handlers see them. */
-#include "device.h"
+#include "commands.h"
 #include "prm/cmd_table.h"
 
 /* Most inputs are at least the common header and one number. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 #include "dump.h"
 
 #define CMD_HEADER_BYTES 8

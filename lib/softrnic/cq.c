@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "commands.h"
 #include "cq.h"
 #include "prm/uar.h"
 

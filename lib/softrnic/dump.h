@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_DUMP_H
 #define SOFTRNIC_DUMP_H
 
-#include "device.h"
+#include "commands.h"
 
 /* A command's input or output, in one piece, laid out as mlx5_core prints its own. */
 void softrnic_dump_cmd(const struct softrnic *dev, const struct softrnic_cmd *cmd, bool output);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa

@@ -3,7 +3,7 @@
 /* The function as a whole: enable, initialize, tear down, disable; and what a driver asks on the way. */
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 /* Of all keys together: translation entries live in our memory, not in the host's. */
 #define MAX_TRANSLATION_BYTES (UINT64_C(1) << 28)

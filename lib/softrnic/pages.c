@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 #define PAGE_BYTES 4096
 #define MAX_PAGES  (1u << 20) /* that can be held */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "commands.h"
 #include "cq.h"
 #include "eth/eth.h"
 #include "qp/qp.h"

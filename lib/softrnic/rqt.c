@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 #include "prm/list.h"
 
 void

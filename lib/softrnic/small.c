@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 static int
 small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "commands.h"
 #include "cq.h"
 #include "dump.h"
 #include "eth/eth.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 
 /* Bits of MODIFY_TIR's bitmask. */
 #define MODIFY_TIR_LRO		  UINT64_C(0x01)

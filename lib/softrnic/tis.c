@@ -3,7 +3,7 @@
 /* Transport interface send: what SQs send as. */
 #include <stdlib.h>
 
-#include "device.h"
+#include "commands.h"
 
 #define MODIFY_TIS_PRIO		  UINT64_C(0x1)
 #define MODIFY_TIS_PORT_AFFINITY  UINT64_C(0x8)

@@ -5,7 +5,7 @@
 #define TEST_DEVICE_CTL_WORLD_H
 
 #include "harness.h"
-#include "softrnic/device.h"
+#include "softrnic/commands.h"
 #include "softrnic/qp/qp.h"
 
 #define IN_ROOM 0x2000

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "commands.h"
 #include "data_path.h"
 #include "prm/list.h"
 #include "prm/vport.h"

@@ -16,6 +16,7 @@
  *             23..16 are 0xfb stands for a number: bits 15..8 the type of the object, 7..0 which of those that there are
  */
 
+#include "commands.h"
 #include "data_path.h"
 #include "fuzz.h"
 #include "prm/cmdq.h"

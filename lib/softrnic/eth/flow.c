@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "eth/steer.h"
 
 #define FLOW_BUCKETS_MIN 8

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "commands.h"
 #include "prm/list.h"
 #include "prm/reg.h"
 

@@ -3,7 +3,7 @@
 /* ACCESS_REG: the registers of the port, one function each. */
 #include <string.h>
 
-#include "device.h"
+#include "commands.h"
 #include "prm/reg.h"
 
 #define PORT_NUMBER 1

@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_QP_COMMAND_H
 #define SOFTRNIC_QP_COMMAND_H
 
+#include "commands.h"
 #include "prm/cmd_table.h"
 #include "qp.h"
 
