@@ -4,11 +4,10 @@
 import os
 import re
 import subprocess
-import time
 
 import pytest
 
-from daemon.softrnicd import PROGRAM, SANITIZED, Softrnicd, until
+from daemon.softrnicd import PROGRAM, SANITIZED, Softrnicd, least_ticks, until
 from e2e import captures
 from e2e.networks import Networks
 from e2e.testpmd import Testpmd
@@ -32,12 +31,11 @@ def forward_all(daemon, count):
         testpmd.do("set fwd io retry")
         testpmd.do("set burst tx delay 10 retry 1000000")
         testpmd.do("start")
-        testpmd.wait(lambda: testpmd.stats()[1]["TX-packets"] >= count, 60, f"{count} frames")
+        testpmd.wait(lambda: testpmd.stats()[1]["TX-packets"] >= count, f"{count} frames")
         testpmd.do("stop")
         stats = testpmd.stats()
         assert stats[0]["RX-missed"] == 0 and stats[1]["TX-errors"] == 0, stats
-        testpmd.wait(lambda: "Link status: down" in testpmd.do("show port info 0"), 10,
-                     "end of the link")
+        testpmd.wait_link(0, "down")
         testpmd.quit()
 
 
@@ -48,7 +46,7 @@ def test_each_client_has_the_capture_from_its_start(captured):
         forward_all(daemon, len(frames))
         # What was sent is there before the daemon ends.
         until(lambda: os.path.getsize(folder / "out.pcap") ==
-              24 + sum(16 + len(frame) for frame in frames), 10, "whole file")
+              24 + sum(16 + len(frame) for frame in frames), "whole file")
         forward_all(daemon, len(frames))
         daemon.stop()
     assert captures.read(folder / "out.pcap")[0] == frames + frames
@@ -73,7 +71,7 @@ def test_an_ethdev_is_the_wire():
             with Testpmd(daemon.vdevs(), args=["--port-topology=loop"]) as testpmd:
                 testpmd.prompt()
                 testpmd.do("start tx_first 1")
-                testpmd.wait(lambda: testpmd.stats()[0]["RX-packets"] > 1000, 60, "packets")
+                testpmd.wait(lambda: testpmd.stats()[0]["RX-packets"] > 1000, "packets")
                 testpmd.do("stop")
                 stats = testpmd.stats()[0]
                 assert stats["RX-errors"] == 0 and stats["TX-errors"] == 0, stats
@@ -93,6 +91,8 @@ def test_interfaces_of_net_tap_in_the_jail(tmp_path):
                       nets.middle) as daemon:
         with Testpmd(daemon.vdevs()) as testpmd:
             testpmd.prompt()
+            for port in (0, 1):
+                testpmd.wait_link(port, "up")
             testpmd.do("start")
             assert nets.cross("tap0", "tap1", tmp_path / "in.pcap") == len(frames)
             testpmd.do("stop")
@@ -170,12 +170,6 @@ def test_options_that_eal_refuses_end_it(tmp_path):
 
 
 def test_eal_does_not_keep_an_idle_daemon_awake():
-    def ticks():
-        with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as line:
-            return sum(int(n) for n in line.read().rpartition(")")[2].split()[11:13])
-
     with Softrnicd(("wire=port:net_null0",), [*NO_HARDWARE, "--vdev=net_null0"]) as daemon:
-        before = ticks()
-        time.sleep(1)
-        assert ticks() - before <= 5
+        assert least_ticks(daemon.process.pid, 5) <= 5
         daemon.stop()

@@ -25,6 +25,11 @@ LEFT, RIGHT = "10.9.9.1", "10.9.9.2"
 LEFT6, RIGHT6 = "fd09::1", "fd09::2"
 PORT = 7
 BLOCK = bytes(range(256)) * 256
+# Seconds for what comes: a busy machine may be slow.
+PATIENCE = 100
+
+# What is not read while a reader has no CPU waits here. Root may ask for more than the system's limit.
+SO_RCVBUFFORCE, ROOM = 33, 256 << 20
 
 SIOCETHTOOL = 0x8946
 # ETHTOOL_S...: Tx and Rx checksums, scatter-gather, TSO, GSO, GRO
@@ -50,7 +55,7 @@ class Networks:
 
     def _join(self):
         own = os.readlink("/proc/self/ns/net")
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         for holder in self.holders:
             while os.readlink(f"/proc/{holder.pid}/ns/net") == own:
                 assert time.monotonic() < end and holder.poll() is None, "no network namespace"
@@ -83,16 +88,16 @@ class Networks:
                                  stdout=subprocess.PIPE, text=True) as listener:
             assert recorder.stdout.readline() == "records\n"
             assert listener.stdout.readline() == "listens\n"
-            self.run(self.left, "talk", timeout=300)
+            self.run(self.left, "talk", timeout=6 * PATIENCE)
             # Each ends when nobody holds its other end.
-            listener.communicate(timeout=60)
-            recorder.communicate(timeout=60)
+            listener.communicate(timeout=PATIENCE)
+            recorder.communicate(timeout=PATIENCE)
             assert listener.returncode == 0 and recorder.returncode == 0
 
     def cross(self, into, out_of, path):
         """The frames of a capture, in the middle; returns how many they are."""
         return int(self.run(self.middle, "cross", into, out_of, path, stdout=subprocess.PIPE,
-                            text=True, timeout=300).stdout)
+                            text=True, timeout=6 * PATIENCE).stdout)
 
     @staticmethod
     def ip(where, *args):
@@ -115,7 +120,7 @@ class Networks:
             try:
                 assert inspector.stdout.readline() == "inspects\n"
                 self._transfer(size, timeout)
-                return json.loads(inspector.communicate(timeout=60)[0])
+                return json.loads(inspector.communicate(timeout=PATIENCE)[0])
             finally:
                 inspector.kill()
 
@@ -129,7 +134,7 @@ class Networks:
                 assert receiver.stdout.readline() == "listens\n"
                 sent = self.run(self.left, "send", size, capture_output=True, text=True,
                                 timeout=timeout)
-                assert receiver.wait(60) == 0
+                assert receiver.wait(PATIENCE) == 0
             finally:
                 receiver.kill()
         assert sent.stdout == wanted.hexdigest()
@@ -208,7 +213,7 @@ def tagged(number):
 
 def talk():
     for address in (RIGHT, RIGHT6):
-        with socket.create_connection((address, PORT), timeout=60) as connection:
+        with socket.create_connection((address, PORT), timeout=PATIENCE) as connection:
             connection.sendall(bytes(STREAM))
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(65536):
@@ -276,10 +281,12 @@ def record(interface, path):
     """All frames of an interface until the input ends, as a capture with nanoseconds."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as packets, \
             open(path, "wb") as file:
-        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
         packets.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         packets.bind((interface, 0))
         file.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
+        # Of a clock that nobody sets meanwhile.
+        begin = time.time_ns() - time.monotonic_ns()
         print("records", flush=True)
         while True:
             ready, _, _ = select.select([packets, sys.stdin], [], [])
@@ -287,7 +294,7 @@ def record(interface, path):
             if packets not in ready:
                 return
             frame = whole_frame(packets)
-            seconds, ns = divmod(time.time_ns(), 10**9)
+            seconds, ns = divmod(begin + time.monotonic_ns(), 10**9)
             file.write(struct.pack("<IIII", seconds, ns, len(frame), len(frame)) + frame)
 
 
@@ -304,7 +311,7 @@ def inspect(interface):
     """Segments of TCP over IPv4 that come in until the input ends: how many, of how many bytes, and what is wrong."""
     frames = longest = wrong = 0
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as packets:
-        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
         packets.bind((interface, 0))
         print("inspects", flush=True)
         while True:
@@ -328,7 +335,7 @@ def cross(into, out_of, path):
             socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as receiver:
         receiver.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         receiver.bind((out_of, 0))
-        receiver.settimeout(60)
+        receiver.settimeout(PATIENCE)
         at, count = 24, 0
         while at < len(data):
             length = struct.unpack_from("<I", data, at + 12)[0]

@@ -90,7 +90,7 @@ configure(uint16_t port, const struct e2e_conf *conf, uint16_t rx_queues, uint16
 		.rxmode = { .mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU,
 			    .offloads = conf->rx_offloads },
 		.txmode = { .offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | conf->tx_offloads },
-		.intr_conf = { .lsc = 1, .rxq = conf->rx_interrupts },
+		.intr_conf = { .lsc = !conf->link_polled, .rxq = conf->rx_interrupts },
 	};
 
 	if (!conf->no_fast_free)

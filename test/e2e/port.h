@@ -27,6 +27,7 @@ struct e2e_conf {
 	uint8_t *rss_key;
 	uint64_t rx_offloads, tx_offloads;
 	bool rx_interrupts;
+	bool link_polled;	     /* the device is asked; else what it last told of is known */
 	struct rte_mempool *rx_pool; /* default: e2e_pool */
 };
 

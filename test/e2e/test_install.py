@@ -20,7 +20,7 @@ LOG = os.path.join(BUILD, "meson-logs", "install-log.txt")
 
 
 def run(*command, **how):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
                           check=False, **how)
     return done.returncode, done.stdout
 

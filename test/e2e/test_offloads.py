@@ -8,7 +8,6 @@ is, to another capture.
 import random
 import re
 import struct
-import time
 
 from e2e.testpmd import Testpmd
 
@@ -81,8 +80,8 @@ def dissect(frame):
     return flow, 0, l4[8:]
 
 
-def run(folder, packets, commands):
-    """What comes out of checksum forwarding that was set up so."""
+def run(folder, packets, commands, frames):
+    """What comes out of checksum forwarding that was set up so: so many frames."""
     sent, seen = folder / "sent.pcap", folder / "seen.pcap"
     write_capture(sent, packets)
     vdevs = [f"net_pcap0,rx_pcap={sent},tx_pcap={folder / 'none.pcap'}",
@@ -97,13 +96,13 @@ def run(folder, packets, commands):
         testpmd.do("port start 1")
         testpmd.do("set portlist 0,1")
         testpmd.do("start")
-        time.sleep(1)
+        testpmd.wait(lambda: testpmd.stats()[1]["TX-packets"] >= len(packets), "packets that are sent")
         testpmd.do("stop")
         assert testpmd.stats()[1]["TX-errors"] == 0
         testpmd.do("set portlist 2,3")
         testpmd.do("set fwd io")
         testpmd.do("start")
-        time.sleep(0.5)
+        testpmd.wait(lambda: testpmd.stats()[3]["TX-packets"] >= frames, "packets that are received")
         testpmd.do("stop")
         bad = re.findall(r"RX-missed: +([1-9]\d*)", testpmd.do("show port stats 2"))
         assert not bad
@@ -122,7 +121,7 @@ def mixed(rng, sizes):
 
 def test_checksums_are_the_device_s(tmp_path):
     packets = mixed(random.Random(1), [1, 18, 100, 101, 999, 1400])
-    seen = run(tmp_path, packets, CHECKSUMS)
+    seen = run(tmp_path, packets, CHECKSUMS, len(packets))
     assert len(seen) == len(packets)
     for before, after in zip(packets, seen):
         payload = dissect(after)[2]
@@ -132,13 +131,14 @@ def test_checksums_are_the_device_s(tmp_path):
 def test_large_sends_are_cut_by_the_device(tmp_path):
     sizes = [500, 1000, 1001, 5000, 8900]
     packets = [p for p in mixed(random.Random(2), sizes) if p[23 if p[12] == 8 else 20] == TCP]
-    seen = run(tmp_path, packets, CHECKSUMS + [f"tso set {SEGMENT} 1"])
+    frames = sum(2 * -(-size // SEGMENT) for size in sizes)
+    seen = run(tmp_path, packets, CHECKSUMS + [f"tso set {SEGMENT} 1"], frames)
     flows = {}
     for frame in seen:
         flow, sequence, payload = dissect(frame)
         assert len(payload) <= SEGMENT
         flows.setdefault(flow, []).append((sequence, payload))
-    assert len(seen) == sum(2 * -(-size // SEGMENT) for size in sizes)
+    assert len(seen) == frames
     assert len(flows) == len(packets)
     for before in packets:
         version = 4 if before[12] == 8 else 6

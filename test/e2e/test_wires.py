@@ -3,13 +3,12 @@
 
 import os
 import tempfile
-import time
 
 import pytest
 
 from e2e import captures
 from e2e.networks import Networks
-from e2e.testpmd import Testpmd
+from e2e.testpmd import Testpmd, forward
 
 ROOT = os.geteuid() == 0
 FULL = os.environ.get("RDMAPMD_FULL") == "1"
@@ -27,7 +26,7 @@ def forward_all(testpmd, count, port=1):
     testpmd.do("set fwd io retry")
     testpmd.do("set burst tx delay 10 retry 1000000")
     testpmd.do("start")
-    testpmd.wait(lambda: testpmd.stats()[port]["TX-packets"] >= count, 60, f"{count} frames")
+    testpmd.wait(lambda: testpmd.stats()[port]["TX-packets"] >= count, f"{count} frames")
     testpmd.do("stop")
 
 
@@ -37,7 +36,7 @@ def replay(first, second, frames):
                  args=["--no-flush-rx"]) as testpmd:
         testpmd.prompt()
         # More than the queues hold has to wait, and does.
-        assert "Link status: up" in testpmd.do("show port info 0")
+        testpmd.wait_link(0, "up")
         forward_all(testpmd, len(frames))
         stats = testpmd.stats()
         assert stats[0]["RX-packets"] == len(frames)
@@ -45,8 +44,7 @@ def replay(first, second, frames):
         for port in (0, 1):
             for key in ("RX-missed", "RX-errors", "RX-nombuf", "TX-errors"):
                 assert stats[port][key] == 0, stats
-        testpmd.wait(lambda: "Link status: down" in testpmd.do("show port info 0"), 10,
-                     "end of the link")
+        testpmd.wait_link(0, "down")
         assert "Link status: up" in testpmd.do("show port info 1")
         testpmd.quit()
         assert not testpmd.complaints()
@@ -104,9 +102,7 @@ def test_an_ethdev_is_the_wire_and_no_port_of_the_application():
         testpmd.prompt()
         summary = testpmd.do("show port summary all")
         assert "net_rnic0" in summary and "net_ring0" not in summary
-        testpmd.do("start tx_first 1")
-        time.sleep(1)
-        testpmd.do("stop")
+        forward(testpmd, bursts=1)
         stats = list(testpmd.stats().values())
         assert len(stats) == 1 and stats[0]["RX-packets"] > 1000
         assert stats[0]["TX-errors"] == 0 and stats[0]["RX-errors"] == 0
@@ -118,12 +114,11 @@ def test_the_ethdev_may_stand_behind_the_port_on_the_command_line():
     with Testpmd(["net_rnic0,wire=port:net_ring0", "net_ring0"],
                  args=["--port-topology=loop"]) as testpmd:
         testpmd.prompt()
-        testpmd.wait(lambda: "Link status: up" in testpmd.do("show port info 0"), 10, "link")
+        testpmd.wait_link(0, "up")
         assert "net_ring0" not in testpmd.do("show port summary all")
         testpmd.do("start tx_first 1")
-        time.sleep(0.5)
+        testpmd.wait(lambda: testpmd.stats()[0]["RX-packets"] > 1000, "packets")
         testpmd.do("stop")
-        assert testpmd.stats()[0]["RX-packets"] > 1000
         testpmd.quit()
 
 
@@ -134,15 +129,14 @@ def test_an_ethdev_that_goes_takes_the_link_along():
         testpmd.prompt()
         wired, other = sorted(testpmd.stats())
         testpmd.do("start tx_first 1")
-        testpmd.wait(lambda: testpmd.stats()[wired]["RX-packets"] > 1000, 30, "packets")
+        testpmd.wait(lambda: testpmd.stats()[wired]["RX-packets"] > 1000, "packets")
         testpmd.do("stop")
         assert "Link status: up" in testpmd.do(f"show port info {wired}")
         testpmd.do("device detach net_ring0")
-        testpmd.wait(lambda: "Link status: down" in testpmd.do(f"show port info {wired}"), 10,
-                     "end of the link")
+        testpmd.wait_link(wired, "down")
         testpmd.do("start tx_first 1")
         before = testpmd.stats()[other]["RX-packets"]
-        testpmd.wait(lambda: testpmd.stats()[other]["RX-packets"] > before + 1000, 30, "packets")
+        testpmd.wait(lambda: testpmd.stats()[other]["RX-packets"] > before + 1000, "packets")
         testpmd.do("stop")
         testpmd.quit()
 
@@ -155,11 +149,10 @@ def test_shared_memory_of_memif_is_a_wire(folder):
         testpmd.prompt()
         ports = sorted(testpmd.stats())
         for port in ports:
-            testpmd.wait(lambda port=port: "Link status: up" in testpmd.do(f"show port info {port}"),
-                         30, "link")
+            testpmd.wait_link(port, "up")
         testpmd.do("start tx_first 1")
         for port in ports:
-            testpmd.wait(lambda port=port: testpmd.stats()[port]["RX-packets"] > 1000, 30, "packets")
+            testpmd.wait(lambda port=port: testpmd.stats()[port]["RX-packets"] > 1000, "packets")
         testpmd.do("stop")
         for stats in testpmd.stats().values():
             assert stats["RX-errors"] == 0 and stats["TX-errors"] == 0, stats
@@ -178,6 +171,8 @@ def test_frames_cross_between_two_interfaces_of_net_tap(folder):
                      "net_rnic0,wire=port:net_tap0", "net_rnic1,wire=port:net_tap1"],
                     within=nets.middle) as testpmd:
         testpmd.prompt()
+        for port in (0, 1):
+            testpmd.wait_link(sorted(testpmd.stats())[port], "up")
         testpmd.do("start")
         for into, out_of in (("tap0", "tap1"), ("tap1", "tap0")):
             assert nets.cross(into, out_of, f"{folder}/in.pcap") == len(frames)
