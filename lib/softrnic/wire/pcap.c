@@ -27,8 +27,8 @@
  * promiscuous mode behind the start of their queues.
  */
 #define CAPTURE_PATIENCE_NS (3 * NS_PER_SECOND)
-/* From the last frame of a file, received or sent, to the end of the link. */
-#define CAPTURE_LINGER_NS (NS_PER_SECOND / 10)
+/* From the last frame of a file, received or sent, to the end of the link: who forwards it may have no CPU for a while. */
+#define CAPTURE_LINGER_NS NS_PER_SECOND
 
 struct capture {
 	/* What is received: a file or the interface; NULL: nothing. ns_per_tick: the unit of its fractions of seconds */
