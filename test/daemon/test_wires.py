@@ -26,8 +26,10 @@ def fixture_captured(tmp_path):
 
 def forward_all(daemon, count):
     """One client's session: all of the capture from one port to the other."""
-    with Testpmd(daemon.vdevs(), args=["--no-flush-rx"]) as testpmd:
+    # Promiscuous mode is on when the ports start: else frames wait for it, but only for some seconds.
+    with Testpmd(daemon.vdevs(), args=["--no-flush-rx", "--disable-device-start"]) as testpmd:
         testpmd.prompt()
+        testpmd.do("port start all")
         testpmd.do("set fwd io retry")
         testpmd.do("set burst tx delay 10 retry 1000000")
         testpmd.do("start")

@@ -21,6 +21,10 @@ def fixture_folder():
         yield folder
 
 
+# Promiscuous mode is on when the ports start: else frames wait for it, but only for some seconds.
+PROMISCUOUS = ["--no-flush-rx", "--disable-device-start"]
+
+
 def forward_all(testpmd, count, port=1):
     """Until so many frames left by a port; testpmd waits where it would drop."""
     testpmd.do("set fwd io retry")
@@ -33,8 +37,9 @@ def forward_all(testpmd, count, port=1):
 def replay(first, second, frames):
     """From one capture to another one; nothing tells the first one how fast it is forwarded."""
     with Testpmd([f"net_rnic0,wire=pcap,rx_pcap={first}", f"net_rnic1,wire=pcap,tx_pcap={second}"],
-                 args=["--no-flush-rx"]) as testpmd:
+                 args=PROMISCUOUS) as testpmd:
         testpmd.prompt()
+        testpmd.do("port start all")
         # More than the queues hold has to wait, and does.
         testpmd.wait_link(0, "up")
         forward_all(testpmd, len(frames))
@@ -81,8 +86,9 @@ def test_one_port_reads_a_capture_and_writes_another(folder):
     # That end is a second away: a busy machine may need longer, but not each time.
     for _ in range(3):
         with Testpmd([f"net_rnic0,wire=pcap,rx_pcap={first},tx_pcap={second}"],
-                     args=["--no-flush-rx", "--port-topology=loop"]) as testpmd:
+                     args=[*PROMISCUOUS, "--port-topology=loop"]) as testpmd:
             testpmd.prompt()
+            testpmd.do("port start all")
             forward_all(testpmd, len(frames), 0)
             testpmd.quit()
         if len(captures.read(second)[0]) == len(frames):
