@@ -227,39 +227,6 @@ sending_without_fast_free(void **unused)
 	stop();
 }
 
-/*
- * What the application promised is taken at its word: mbufs go back without a look. These say that somebody else holds
- * them, against the promise, and go back all the same.
- */
-static void
-fast_free_looks_into_no_mbuf(void **unused)
-{
-	const struct e2e_conf conf = { 0 };
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"promised", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	struct rte_mbuf *pkts[32], *got[32];
-	unsigned int i;
-
-	(void)unused;
-	assert_non_null(pool);
-	start(&conf);
-	for (i = 0; i < RTE_DIM(pkts); i++) {
-		pkts[i] = e2e_frame(pool, 1, i, 64, 1);
-		assert_non_null(pkts[i]);
-		rte_mbuf_refcnt_set(pkts[i], 2);
-	}
-	assert_int_equal(rte_eth_tx_burst(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
-	assert_int_equal(e2e_receive(1, got, RTE_DIM(got)), RTE_DIM(got));
-	rte_pktmbuf_free_bulk(got, RTE_DIM(got));
-	stop();
-	assert_int_equal(rte_mempool_in_use_count(pool), 0);
-	for (i = 0; i < RTE_DIM(pkts); i++) {
-		assert_int_equal(rte_mbuf_refcnt_read(pkts[i]), 2);
-		rte_mbuf_refcnt_set(pkts[i], 1);
-	}
-	rte_mempool_free(pool);
-}
-
 /* References of others: the buffer is sent, and stays theirs. */
 static void
 shared_mbufs_are_sent_and_kept(void **unused)
@@ -713,7 +680,6 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(mixed_bursts_arrive_in_order, stop_ports),
 		cmocka_unit_test_teardown(ring_sizes_need_not_be_powers_of_two, stop_ports),
 		cmocka_unit_test_teardown(sending_without_fast_free, stop_ports),
-		cmocka_unit_test_teardown(fast_free_looks_into_no_mbuf, stop_ports),
 		cmocka_unit_test_teardown(shared_mbufs_are_sent_and_kept, stop_ports),
 		cmocka_unit_test_teardown(external_buffers_are_sent_or_counted, stop_ports),
 		cmocka_unit_test_teardown(bad_packets_are_dropped_and_counted, stop_ports),

@@ -184,6 +184,40 @@ queues_may_start_later(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
+/* ---- Mbufs ---- */
+
+/*
+ * What the application promised is taken at its word: mbufs go back without a look. These say that somebody else holds
+ * them, against the promise, and go back all the same.
+ */
+static void
+fast_free_looks_into_no_mbuf(void **unused)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"promised", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct rte_mbuf *pkts[32], *got[32];
+	unsigned int i;
+
+	(void)unused;
+	assert_non_null(pool);
+	assert_true(e2e_pair_start(&plain, &plain));
+	for (i = 0; i < RTE_DIM(pkts); i++) {
+		pkts[i] = e2e_frame(pool, 1, i, 64, 1);
+		assert_non_null(pkts[i]);
+		rte_mbuf_refcnt_set(pkts[i], 2);
+	}
+	assert_int_equal(rte_eth_tx_burst(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+	assert_int_equal(e2e_receive(1, got, RTE_DIM(got)), RTE_DIM(got));
+	rte_pktmbuf_free_bulk(got, RTE_DIM(got));
+	assert_true(e2e_pair_stop());
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	for (i = 0; i < RTE_DIM(pkts); i++) {
+		assert_int_equal(rte_mbuf_refcnt_read(pkts[i]), 2);
+		rte_mbuf_refcnt_set(pkts[i], 1);
+	}
+	rte_mempool_free(pool);
+}
+
 /* ---- Descriptors ---- */
 
 static void
@@ -273,6 +307,7 @@ main(void)
 					  e2e_pair_give_up),
 		cmocka_unit_test_teardown(transmit_queues_stop_and_start, e2e_pair_give_up),
 		cmocka_unit_test_teardown(queues_may_start_later, e2e_pair_give_up),
+		cmocka_unit_test_teardown(fast_free_looks_into_no_mbuf, e2e_pair_give_up),
 		cmocka_unit_test_teardown(receive_descriptors_tell_their_status, e2e_pair_give_up),
 		cmocka_unit_test_teardown(transmit_descriptors_tell_their_status, e2e_pair_give_up),
 		cmocka_unit_test_teardown(transmit_descriptors_with_large_sends_are_all_free_again,
