@@ -149,8 +149,17 @@ what_is_not_supported_is_refused(void **unused)
 	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
 	conf.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
 	conf.lpbk_mode = 1;
-	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
 	conf.lpbk_mode = 0;
+	conf.txmode.mq_mode = RTE_ETH_MQ_TX_DCB;
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
+	conf.txmode.mq_mode = RTE_ETH_MQ_TX_NONE;
+	conf.dcb_capability_en = RTE_ETH_DCB_PFC_SUPPORT;
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
+	conf.dcb_capability_en = 0;
+	conf.link_speeds = RTE_ETH_LINK_SPEED_FIXED | RTE_ETH_LINK_SPEED_10G;
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), -ENOTSUP);
+	conf.link_speeds = RTE_ETH_LINK_SPEED_AUTONEG;
 	conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_TCP_LRO;
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
 	conf.rxmode.offloads = 0;

@@ -13,17 +13,36 @@
 #include "rx.h"
 #include "tx.h"
 
+/* What ethdev lets through to drivers, and this one would only not do. rnic_rss_configure() looks at how packets are spread. */
+static int
+ethdev_check_conf(const struct rnic_dev *dev, const struct rte_eth_conf *conf)
+{
+	const struct {
+		const char *what;
+		uint32_t value;
+	} wishes[] = {
+		{ "loopback mode", conf->lpbk_mode },
+		{ "multi-queue mode of sending", conf->txmode.mq_mode },
+		{ "DCB capability", conf->dcb_capability_en },
+		{ "choice of link speeds", conf->link_speeds },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(wishes); i++)
+		if (wishes[i].value != 0) {
+			RNIC_LOG(ERR, dev, "%s 0x%x is not supported", wishes[i].what,
+				 wishes[i].value);
+			return -ENOTSUP;
+		}
+	return 0;
+}
+
 static int
 ethdev_configure(struct rte_eth_dev *eth_dev)
 {
-	const struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	int rc = ethdev_check_conf(rnic_ethdev_get(eth_dev)->dev, &eth_dev->data->dev_conf);
 
-	if (eth_dev->data->dev_conf.lpbk_mode != 0) {
-		RNIC_LOG(ERR, dev, "loopback mode %u is not supported",
-			 eth_dev->data->dev_conf.lpbk_mode);
-		return -ENOTSUP;
-	}
-	return rnic_rss_configure(eth_dev);
+	return rc == 0 ? rnic_rss_configure(eth_dev) : rc;
 }
 
 /* Safe to call at any time, do nothing. */
