@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <rte_vect.h>
+#include <rte_version.h>
 
 #include "ethdev.h"
 #include "rnic.h"
@@ -84,7 +85,12 @@ void rnic_rx_offloads_init(struct rnic_rxq *rxq, uint32_t ptype_mask);
 int rnic_rx_timestamps_init(struct rnic_rxq *rxq);
 /* RNIC_RX_TELLS... of all queues together. */
 unsigned int rnic_rx_tells(const struct rte_eth_dev *eth_dev);
+/* ethdev's; since 24.03 it wants their number, before that their end. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+const uint32_t *rnic_rx_ptypes_get(struct rte_eth_dev *eth_dev, size_t *count);
+#else
 const uint32_t *rnic_rx_ptypes_get(struct rte_eth_dev *eth_dev);
+#endif
 int rnic_rx_ptypes_set(struct rte_eth_dev *eth_dev, uint32_t ptype_mask);
 /* All queues as the port's offloads say. */
 int rnic_rx_follow_vlan_strip(struct rte_eth_dev *eth_dev);

@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 #include <rte_mbuf_ptype.h>
+#include <rte_version.h>
 
 #include "prm/cqe.h"
 #include "rx.h"
@@ -142,19 +143,29 @@ rnic_rx_timestamps_init(struct rnic_rxq *rxq)
 
 /* ---- Packet types ---- */
 
+static const uint32_t ptypes[] = {
+	RTE_PTYPE_L2_ETHER,    RTE_PTYPE_L3_IPV4,
+	RTE_PTYPE_L3_IPV4_EXT, RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
+	RTE_PTYPE_L4_FRAG,     RTE_PTYPE_L4_TCP,
+	RTE_PTYPE_L4_UDP,      RTE_PTYPE_UNKNOWN, /* the end */
+};
+
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+const uint32_t *
+rnic_rx_ptypes_get(struct rte_eth_dev *eth_dev, size_t *count)
+{
+	RTE_SET_USED(eth_dev);
+	*count = RTE_DIM(ptypes) - 1;
+	return ptypes;
+}
+#else
 const uint32_t *
 rnic_rx_ptypes_get(struct rte_eth_dev *eth_dev)
 {
-	static const uint32_t ptypes[] = {
-		RTE_PTYPE_L2_ETHER,    RTE_PTYPE_L3_IPV4,
-		RTE_PTYPE_L3_IPV4_EXT, RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
-		RTE_PTYPE_L4_FRAG,     RTE_PTYPE_L4_TCP,
-		RTE_PTYPE_L4_UDP,      RTE_PTYPE_UNKNOWN, /* the end */
-	};
-
 	RTE_SET_USED(eth_dev);
 	return ptypes;
 }
+#endif
 
 int
 rnic_rx_ptypes_set(struct rte_eth_dev *eth_dev, uint32_t ptype_mask)
