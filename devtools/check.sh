@@ -23,6 +23,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   includes   who may include whom
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
+  features   each feature that the driver claims has a mutant, and that is dead
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC
   links      who uses whose functions, in the libraries that the build made
@@ -35,7 +36,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell size build links api)
+all=(format spdx tokens includes headers shell features size build links api)
 checks=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -271,6 +272,19 @@ check_shell()
 	have shellcheck shellcheck || return 0
 	# shellcheck disable=SC2046
 	shellcheck -x $(files '*.sh' .ci/run) >&2 || found "shellcheck"
+}
+
+check_features()
+{
+	local mutants=doc/features/mutants.md line
+
+	devtools/mutate.sh --list >/dev/null || found "devtools/mutate.sh has not all of doc/features/rnic.ini"
+	# What would be taken out now, and what was when the table was written.
+	while read -r line; do
+		found "$mutants: ${line:1}: run devtools/mutate.sh"
+	done < <(diff <(devtools/mutate.sh --list 2>/dev/null) \
+		<(sed -n '/^|---/,$ { /^|---/! s/^\(| [^|]* | [^|]* |\).*/\1/p }' $mutants) |
+		sed -n 's/^</-is not there: /p; s/^>/-is of no use: /p')
 }
 
 check_size()

@@ -15,6 +15,7 @@ usage()
 {
 	cat <<'USAGE'
 Usage: devtools/mutate.sh [--dir FOLDER] [FEATURE...] [-- MESON OPTIONS]
+       devtools/mutate.sh --list
 
 Takes features out of the driver, a part at a time, and runs the test of each. A case that is named beside the feature in
 doc/features/rnic.ini must fail. All features by default; FEATURE is a row's name there.
@@ -22,6 +23,7 @@ doc/features/rnic.ini must fail. All features by default; FEATURE is a row's nam
 Prints the table that doc/features/mutants.md holds; what is wrong goes to stderr.
 
   --dir FOLDER   the copy of the sources and its build; not below a world-writable folder (build/mutate)
+  --list         only say what would be taken out, as the table's first two columns
 
 Exit code: 0 each test failed as it should, 1 one did not, or a row has no entry in here, 2 usage.
 
@@ -82,16 +84,14 @@ MTU update|the port's, at its start|e2e-control|ethdev.c|s/rc = rnic_port_set_mt
 MTU update|the senders'|e2e-frames|ethdev.c|s/rnic_txq_set_mtu(eth_dev->data->tx_queues\[i\], mtu);/(void)mtu;/
 MTU update|refusing what the queues do not take|e2e-control|ethdev.c|s/if (!rnic_rxq_fits(rxq, mtu)) {/if (false) {/
 Scattered Rx|more mbufs than one|e2e-control|rxq.c|s/segs = (frame + room - 1) \/ room;/segs = 1;/
-Fast mbuf free|taking the promise|e2e-frames|txq.c|s/txq->fast_free = (.*/txq->fast_free = false;/
+Fast mbuf free|taking the promise|e2e-queue|txq.c|s/txq->fast_free = (.*/txq->fast_free = false;/
 Promiscuous mode|on|e2e-control|filter.c|s/return set_modes(eth_dev, true, eth_dev->data->all_multicast);/return 0;/
 Promiscuous mode|off|e2e-control|filter.c|s/return set_modes(eth_dev, false, eth_dev->data->all_multicast);/return 0;/
-Promiscuous mode|kept over a restart|e2e-control|filter.c|/^rnic_filter_start/,/^}/s/data->promiscuous, /false, /
 Allmulticast mode|on|e2e-control|filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, true);/return 0;/
 Allmulticast mode|off|e2e-control|filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, false);/return 0;/
 Unicast MAC filter|adding|e2e-filter|filter.c|/^rnic_filter_mac_add/,/^}/s/return set_macs(.*/return 0;/
 Unicast MAC filter|removing|e2e-filter|filter.c|/(void)set_macs(eth_dev, index, &none/d
 Unicast MAC filter|the port's own|e2e-control|filter.c|s/rc = follow_mac(eth_dev, mac, true);/rc = 0;/
-Unicast MAC filter|kept over a restart|e2e-filter|filter.c|/^rnic_filter_start/,/^}/s/rc = set_macs(.*/rc = 0;/
 Multicast MAC filter|the list|e2e-filter|filter.c|s/rc = set_macs(eth_dev, 0, NULL, macs, count);/rc = 0;/
 Multicast MAC filter|its end|e2e-filter|filter.c|s/port->mc_count = count;/port->mc_count = RTE_MAX(count, port->mc_count);/
 VLAN filter|one VLAN|e2e-filter|filter.c|s/return rnic_steering_set_vlans(port->dev, &port->steering, vlans);/return 0;/
@@ -139,12 +139,13 @@ Burst mode info|Tx|e2e-control|info.c|/^rnic_info_tx_burst_mode/,/^}/s/"%s"/"%.0
 Free Tx mbuf on demand|all of it|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/if (__atomic_load_n.*/if (false) {/
 Free Tx mbuf on demand|the last ones|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/txq_ask_completion(txq);/;/
 Free Tx mbuf on demand|how many were freed|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
-Free Tx mbuf on demand|how many at most|e2e-control|txq.c|s/enough = count != 0 ? count : RNIC_TX_REAP_ALL;/enough = RNIC_TX_REAP_ALL;/
+Free Tx mbuf on demand|how many at most|e2e-control|txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /
 Free Tx mbuf on demand|its place in the ring|unit-port|txq.c|s/^\ttxq->slots--;/\t;/
 ROWS
 }
 
 dir=$root/build/mutate
+list=false
 wanted=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -157,6 +158,7 @@ while [ $# -gt 0 ]; do
 		dir=$2
 		shift
 		;;
+	--list) list=true ;;
 	--)
 		shift
 		break
@@ -205,6 +207,10 @@ wrong()
 while read -r feature; do
 	mutations | grep -q "^$feature|" || wrong "row '$feature' has no mutation"
 done < <(features)
+if $list; then
+	mutations | sed 's/^\([^|]*\)|\([^|]*\)|.*/| \1 | \2 |/'
+	exit $status
+fi
 
 source=$dir/source
 build=$dir/build
