@@ -205,7 +205,8 @@ inside()
 		mount -t proc proc proc
 		mount -t sysfs sysfs sys
 		mount -t tmpfs -o mode=755 dev dev
-		for node in null zero full random urandom tty fuse; do
+		mkdir dev/net
+		for node in null zero full random urandom tty fuse net/tun; do
 			[ -e /dev/$node ] || continue
 			touch dev/$node
 			mount --bind /dev/$node dev/$node
