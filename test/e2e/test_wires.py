@@ -171,8 +171,7 @@ def test_shared_memory_of_memif_is_a_wire(folder):
 
 
 @pytest.mark.skipif(not ROOT, reason="only root makes network namespaces")
-@pytest.mark.skipif(os.environ.get("RDMAPMD_SANITIZER") == "thread",
-                    reason="net_tap lives on signals, which ThreadSanitizer puts off")
+@pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="no /dev/net/tun")
 def test_frames_cross_between_two_interfaces_of_net_tap(folder):
     frames = captures.mixed(200, 4)
     captures.write(f"{folder}/in.pcap", frames)
@@ -188,3 +187,8 @@ def test_frames_cross_between_two_interfaces_of_net_tap(folder):
             assert nets.cross(into, out_of, f"{folder}/in.pcap") == len(frames)
         testpmd.do("stop")
         testpmd.quit()
+
+
+# net_tap lives on signals, which ThreadSanitizer puts off.
+if os.environ.get("RDMAPMD_SANITIZER") == "thread":
+    del test_frames_cross_between_two_interfaces_of_net_tap
