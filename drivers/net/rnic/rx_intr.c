@@ -202,10 +202,9 @@ rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue)
 }
 
 void
-rnic_rx_intr_ready(const struct rnic_rxq *rxq)
+rnic_rx_intr_ready(struct rnic_dev *dev, uint16_t queue)
 {
-	if (rxq->eq != NULL)
-		kick(rxq->dev, rxq->queue_id);
+	kick(dev, queue);
 }
 
 void

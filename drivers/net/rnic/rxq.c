@@ -360,7 +360,8 @@ rnic_rxq_resume(struct rnic_rxq *rxq)
 	}
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 	rnic_owner_leave(rxq);
-	rnic_rx_intr_ready(rxq);
+	if (rxq->eq != NULL)
+		rnic_rx_intr_ready(rxq->dev, rxq->queue_id);
 	return 0;
 }
 
@@ -370,10 +371,13 @@ rxq_recover(void *arg)
 {
 	struct rnic_rxq *rxq = arg;
 	uint16_t producer;
+	bool sleeps;
 	int rc;
 
 	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
 		return;
+	/* Once it is recovered, the queue is not ours to look at. */
+	sleeps = rxq->eq != NULL;
 	producer = rxq->rq.producer;
 	rxq_say_error(rxq);
 	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
@@ -394,7 +398,8 @@ rxq_recover(void *arg)
 	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
 	rnic_owner_enter(rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
-	rnic_rx_intr_ready(rxq);
+	if (sleeps)
+		rnic_rx_intr_ready(rxq->dev, rxq->queue_id);
 }
 
 /* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
