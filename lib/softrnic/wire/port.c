@@ -498,10 +498,20 @@ port_look(struct port_wire *wire)
 	return ret;
 }
 
+/* With all that was done to it before the alarm was set. */
+static struct port_wire *
+port_of_alarm(void *arg)
+{
+	struct port_wire *wire = arg;
+
+	(void)atomic_load_explicit(&wire->poller, memory_order_acquire);
+	return wire;
+}
+
 static void
 port_look_once(void *arg)
 {
-	struct port_wire *wire = arg;
+	struct port_wire *wire = port_of_alarm(arg);
 
 	port_look(wire);
 	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
@@ -510,7 +520,7 @@ port_look_once(void *arg)
 static void
 port_look_on(void *arg)
 {
-	struct port_wire *wire = arg;
+	struct port_wire *wire = port_of_alarm(arg);
 
 	port_look(wire);
 	if (rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire) != 0)
