@@ -93,6 +93,7 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	uint32_t rqns[RNIC_RX_QUEUES_MAX];
 	const struct rnic_txq *txq;
 	struct rnic_rxq *rxq;
+	bool scattered = false;
 	uint16_t i;
 	int rc;
 
@@ -107,7 +108,6 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 	rc = rnic_rx_intr_start(eth_dev);
 	if (rc < 0)
 		return rc;
-	eth_dev->data->scattered_rx = 0;
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rnic_rx_offloads_init(rxq, port->ptype_mask);
@@ -117,8 +117,12 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 		eth_dev->data->rx_queue_state[i] = rxq->deferred_start
 							   ? RTE_ETH_QUEUE_STATE_STOPPED
 							   : RTE_ETH_QUEUE_STATE_STARTED;
-		eth_dev->data->scattered_rx |= rxq->segs > 1;
+		scattered |= rxq->segs > 1;
 	}
+	/* Secondary processes ask for it, by a thread beside the application's. */
+	rnic_stats_lock(port);
+	eth_dev->data->scattered_rx = scattered;
+	rnic_stats_unlock(port);
 	port->rx_tells = rnic_rx_tells(eth_dev);
 	if (eth_dev->data->nb_rx_queues == 0)
 		return 0;

@@ -67,11 +67,12 @@ void
 rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info)
 {
 	const struct rnic_rxq *rxq = eth_dev->data->rx_queues[queue];
+	const uint32_t room = rte_pktmbuf_data_room_size(rxq->pool);
 
 	info->mp = rxq->pool;
 	info->scattered_rx = eth_dev->data->scattered_rx;
 	info->nb_desc = rxq->nb_desc;
-	info->rx_buf_size = rxq->segment_bytes;
+	info->rx_buf_size = (uint16_t)(room - RTE_MIN(room, (uint32_t)RTE_PKTMBUF_HEADROOM));
 	info->conf.offloads = rxq->offloads;
 	info->conf.rx_free_thresh = RNIC_RX_REFILL;
 	info->conf.rx_drop_en = 1;
