@@ -68,6 +68,7 @@ struct rnic_cmdq {
 	uint32_t completed; /* slots that events have told of */
 	bool events;
 	uint32_t unheard; /* commands whose events the control thread has not come to yet */
+	uint32_t heard;	  /* those that it has come to: free running */
 	uint8_t token;
 	struct mailbox *mailboxes; /* free ones */
 	struct mailbox_chunk *chunks;
@@ -217,22 +218,33 @@ deadline_at(uint64_t us, struct timespec *at)
 
 /*
  * Called with the lock held. Whoever is quick sees commands complete before their events are handled: the event queue must
- * not run over with them. Not for long: a device may owe an event.
+ * not run over with them, however long the control thread has no CPU. A device that owes events, of which nothing more is
+ * heard once it has walked the queue, is not waited for.
  */
 static void
 wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 {
-	const uint64_t end = rnic_now_us() + UNHEARD_PATIENCE_US;
 	struct timespec at;
+	uint32_t heard;
+	uint64_t end;
 
 	if (!cmdq->events || rnic_control_is_self(dev))
 		return;
-	while (cmdq->unheard >= UNHEARD_MAX && rnic_now_us() < end) {
-		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
-		pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
+	while (cmdq->unheard >= UNHEARD_MAX) {
+		heard = cmdq->heard;
+		end = rnic_now_us() + UNHEARD_PATIENCE_US;
+		while (cmdq->unheard >= UNHEARD_MAX && rnic_now_us() < end) {
+			deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
+			pthread_cond_timedwait(&cmdq->changed, &cmdq->lock, &at);
+		}
+		if (cmdq->unheard < UNHEARD_MAX)
+			break;
+		pthread_mutex_unlock(&cmdq->lock);
+		rnic_control_sync(dev);
+		pthread_mutex_lock(&cmdq->lock);
+		if (cmdq->heard == heard)
+			cmdq->unheard = 0;
 	}
-	if (cmdq->unheard >= UNHEARD_MAX)
-		cmdq->unheard = 0;
 }
 
 /* Called with the lock held. A page command waits for its one slot, others for any but that. */
@@ -624,6 +636,7 @@ rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots)
 	pthread_mutex_lock(&cmdq->lock);
 	cmdq->completed |= slots;
 	cmdq->unheard -= RTE_MIN(cmdq->unheard, count);
+	cmdq->heard += count;
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);
 }

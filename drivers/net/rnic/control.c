@@ -25,10 +25,10 @@
 #include "internal.h"
 #include "rdma.h"
 
-#define SYNC_PATIENCE_S	 2u /* the control thread may be waiting for a command */
-#define HEALTH_STILL_MAX 3  /* looks at a counter that does not move */
+#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
 
 unsigned int rnic_health_period_ms = 1000;
+unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
 
 struct rnic_control {
 	struct rnic_dev *dev;
@@ -200,7 +200,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	if (control == NULL || rnic_control_is_self(dev))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += SYNC_PATIENCE_S;
+	end.tv_sec += rnic_sync_patience_s;
 	pthread_mutex_lock(&control->sync_lock);
 	wanted = ++control->sync_wanted;
 	kick(control);
@@ -209,7 +209,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	pthread_mutex_unlock(&control->sync_lock);
 	if (rc != 0)
 		RNIC_LOG(WARNING, dev, "events are not handled within %u s: late ones may follow",
-			 SYNC_PATIENCE_S);
+			 rnic_sync_patience_s);
 }
 
 static void *

@@ -99,6 +99,7 @@ void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
 
 /* ---- control.c ---- */
 extern unsigned int rnic_health_period_ms;
+extern unsigned int rnic_sync_patience_s; /* of rnic_control_sync(); tests lengthen it */
 int rnic_control_start(struct rnic_dev *dev);
 void rnic_control_stop(struct rnic_dev *dev);
 /* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */
