@@ -322,7 +322,7 @@ test_memory_changes_under_the_device(void **state)
 	} while (stats.wqes < goal && number < goal);
 	atomic_store(&v.stop, true);
 	pthread_join(thread, NULL);
-	print_message("%" PRIu64 " WQEs, %" PRIu64 " frames sent, %" PRIu64 " received, %" PRIu64
+	print_message("# %" PRIu64 " WQEs, %" PRIu64 " frames sent, %" PRIu64 " received, %" PRIu64
 		      " commands, %" PRIu64 " queue errors, %" PRIu64 " accesses refused, %" PRIu64
 		      " words scribbled, %llu DMA accesses audited\n",
 		      stats.wqes, stats.tx_packets, stats.rx_packets, stats.commands,
