@@ -294,7 +294,7 @@ test_commands_do_not_outrun_their_events(void **state)
 	assert_int_equal(unit_watched_open(&dev), 0);
 	atomic_store(&dev->on_port_change, nap);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
-	for (i = 0; i < 1000; i++)
+	for (i = 0; i < 500; i++)
 		assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
 	/* It has lost none: the next one is told of, too. */
 	wait_for_naps(1);
