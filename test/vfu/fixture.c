@@ -523,7 +523,7 @@ wait_for(atomic_uint *what, unsigned int value)
 {
 	unsigned int i;
 
-	for (i = 0; i < 5000 && *what < value; i++)
+	for (i = 0; i < 60000 && *what < value; i++)
 		poll(NULL, 0, 1);
 	assert_true(*what >= value);
 }

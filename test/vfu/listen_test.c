@@ -60,7 +60,7 @@ connect_client(struct place *p, struct vfu_client **client, const char *path)
 	struct vfu_client_conf conf = {
 		.name = "client0",
 		.path = path,
-		.timeout_ms = 2000,
+		.timeout_ms = 60000,
 		.log = p->f.conf.log,
 		.log_arg = p->f.conf.log_arg,
 	};

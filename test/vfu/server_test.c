@@ -651,6 +651,7 @@ test_the_silent_are_disconnected(void **state)
 {
 	struct fixture *f = *state;
 	struct pollfd ready;
+	unsigned int ms;
 	char byte;
 
 	vfu_server_destroy(f->server);
@@ -658,9 +659,11 @@ test_the_silent_are_disconnected(void **state)
 	assert_int_equal(vfu_server_create(&f->conf, &f->server), 0);
 	fixture_connect(f);
 	ready = (struct pollfd){ .fd = vfu_server_fd(f->server), .events = POLLIN };
-	fixture_process(f);
-	assert_int_equal(poll(&ready, 1, 2000), 1);
-	fixture_process(f);
+	/* Nobody but the server's own timer wakes it. */
+	for (ms = 0; ms < 60000 && raw_receive(f->peer, &byte, 1, NULL, NULL) != 0; ms++) {
+		poll(&ready, 1, 1);
+		fixture_process(f);
+	}
 	assert_int_equal(raw_receive(f->peer, &byte, 1, NULL, NULL), 0);
 	assert_int_equal(f->connected, 0);
 	assert_int_equal(poll(&ready, 1, 100), 0);
