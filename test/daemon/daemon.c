@@ -15,7 +15,7 @@
 #include "daemon.h"
 
 #define WAIT_STEP_US 10000
-#define WAIT_STEPS   1000
+#define WAIT_STEPS   6000
 
 const char *daemon_program;
 
@@ -212,7 +212,7 @@ bool
 daemon_has_fds(const struct daemon *d, unsigned int fds)
 {
 	for (unsigned int i = 0; i < WAIT_STEPS; i++) {
-		if (daemon_fds(d) == fds)
+		if (daemon_fds(d) <= fds)
 			return true;
 		usleep(WAIT_STEP_US);
 	}

@@ -37,7 +37,7 @@ bool daemon_logged(const struct daemon *d, const char *text);
 unsigned int daemon_fds(const struct daemon *d);
 unsigned int daemon_maps(const struct daemon *d);
 size_t daemon_address_space(const struct daemon *d);
-/* Wait until it has so many descriptors: what a client did is undone a moment after the client is gone. */
+/* Wait until it has no more descriptors than that: what a client did is undone a moment after the client is gone. */
 bool daemon_has_fds(const struct daemon *d, unsigned int fds);
 
 #endif

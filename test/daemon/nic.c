@@ -12,7 +12,7 @@
 
 #define NIC_LOG_SIZE	   7
 #define NIC_FRAME_BYTES	   256
-#define NIC_WAITS	   2000
+#define NIC_WAITS	   6000
 #define NIC_RECEIVER_BYTES 65536 /* without its completion queue */
 
 static void
