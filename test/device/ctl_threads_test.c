@@ -3,13 +3,11 @@
 /* The device thread of a process, and several threads of the host at its door at once. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "harness.h"
 
 #define COMMANDERS 3
 #define ROUNDS	   300
-#define TIMEOUT_NS UINT64_C(20000000000)
 
 struct commander {
 	pthread_t thread;
@@ -18,31 +16,19 @@ struct commander {
 	unsigned int failed;
 };
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
-}
-
 /* One command by this thread's slots alone: no lock of the device is taken on the way. */
 static int
 command(struct commander *c, uint16_t opcode, uint32_t number, uint32_t *result)
 {
 	uint8_t in[600] = { 0 }, out[600];
-	uint64_t end = now_ns() + TIMEOUT_NS;
 	int status;
 
 	hn_head(in, opcode, 0);
 	rnic_object_in_set((void *)in, RNIC_OBJECT_IN_NUMBER, number);
 	hn_cmd_post(&c->hn, c->slot, in, sizeof(in), sizeof(out));
 	hn_ring(&c->hn, 1u << c->slot);
-	do {
-		status = hn_cmd_result(&c->hn, c->slot, out, sizeof(out));
+	while ((status = hn_cmd_result(&c->hn, c->slot, out, sizeof(out))) == HN_PENDING)
 		sched_yield();
-	} while (status == HN_PENDING && now_ns() < end);
 	*result = rnic_object_out_get((void *)out, RNIC_OBJECT_OUT_NUMBER);
 	return status;
 }
@@ -77,13 +63,13 @@ mapper_main(void *arg)
 	struct mapper *m = arg;
 	struct softrnic_stats stats;
 
-	while (!atomic_load(&m->stop)) {
+	do {
 		m->failed += softrnic_dma_map(m->dev, 0x10000, sizeof(memory), memory,
 					      SOFTRNIC_DMA_READ) != 0;
 		softrnic_stats_get(m->dev, &stats);
 		m->failed += softrnic_dma_unmap(m->dev, 0x10000, sizeof(memory)) != 0;
 		m->rounds++;
-	}
+	} while (!atomic_load(&m->stop));
 	return NULL;
 }
 
@@ -135,6 +121,8 @@ commands_maps_and_events_at_once(void **state)
 	pthread_join(mapper.thread, NULL);
 	assert_int_equal(mapper.failed, 0);
 	assert_true(mapper.rounds > 0);
+	/* A command is done before its event is out: behind the poll that it ran in both are. */
+	softrnic_stats_get(hn.dev, &stats);
 	while (hn_eq_next(&hn, &eq, &eqe))
 		bits += __builtin_popcount(rnic_be32_to_cpu(eqe.data[0]));
 	assert_int_equal(bits, COMMANDERS * ROUNDS * 3);

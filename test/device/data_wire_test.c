@@ -367,16 +367,33 @@ process_cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Wait for the device thread to deliver; false after ten seconds. */
+/* Wait for the device thread to deliver; false after many naps, of some 10 s in all if nobody disturbs them. */
 static bool
 wait_received(struct side *side)
 {
-	uint64_t end = softrnic_now_ns() + UINT64_C(10000000000);
-
-	while (softrnic_now_ns() < end) {
+	for (uint32_t naps = 0; naps < 100000; naps++) {
 		if (dp_cq_next(&side->rx_cq) != NULL)
 			return true;
 		usleep(20);
+	}
+	return false;
+}
+
+/*
+ * Idle costs next to nothing: a good deal is left for sanitizers. A machine that is busy otherwise may charge a thread for
+ * more than it did, so one window of many will do.
+ */
+static bool
+idles(void)
+{
+	for (uint32_t i = 0; i < 50; i++) {
+		uint64_t start = softrnic_now_ns();
+		double before = process_cpu(), share;
+
+		usleep(200000);
+		share = (process_cpu() - before) * 1e9 / (double)(softrnic_now_ns() - start);
+		if (share < 0.15)
+			return true;
 	}
 	return false;
 }
@@ -387,7 +404,6 @@ test_host_thread(void **state)
 	struct softrnic_conf conf = { .name = "hosted", .wire = "loop" };
 	struct softrnic_poller *poller, *again;
 	struct side side;
-	double before;
 	uint32_t i;
 
 	(void)state;
@@ -402,11 +418,7 @@ test_host_thread(void **state)
 		if (i % 50 == 0)
 			usleep(20000); /* asleep: the next doorbell wakes it by its timeout */
 	}
-	usleep(100000);
-	before = process_cpu();
-	usleep(1000000);
-	/* Idle costs next to nothing: a good deal is left for sanitizers and slow machines. */
-	assert_true(process_cpu() - before < 0.15);
+	assert_true(idles());
 	dp_close(&side.dp);
 	softrnic_host_put();
 	softrnic_host_put();
@@ -455,13 +467,13 @@ test_calls_not_starved(void **state)
 	struct softrnic_conf conf = { .name = "busy", .wire = "loop" };
 	struct softrnic_poller *poller;
 	struct side side;
-	uint64_t start;
+	double before;
 	uint32_t i, value;
 
 	(void)state;
 	assert_int_equal(softrnic_host_get(-1, &poller), 0);
 	side_open(&side, poller, &conf);
-	start = softrnic_now_ns();
+	before = process_cpu();
 	for (i = 0; i < 2000; i++) {
 		dp_send(&side.sq, side.out, 64);
 		assert_int_equal(softrnic_bar_read(side.dp.dev, 0, &value, 4), 0);
@@ -470,8 +482,8 @@ test_calls_not_starved(void **state)
 				usleep(100);
 		}
 	}
-	/* 2000 calls would take minutes if each had to wait for luck. */
-	assert_true(softrnic_now_ns() - start < UINT64_C(30000000000));
+	/* The device thread would poll for minutes if each of 2000 calls had to wait for luck. */
+	assert_true(process_cpu() - before < 30);
 	dp_close(&side.dp);
 	softrnic_host_put();
 }
