@@ -22,6 +22,8 @@
 
 #define NAME "net_rnic0"
 
+#define NAPS 20000 /* of a millisecond, until something is taken not to come */
+
 struct fixture {
 	struct rte_mempool *pool;
 	uint16_t port;
@@ -54,9 +56,9 @@ static void
 wait_for_link(const struct fixture *f)
 {
 	struct rte_eth_link link;
-	unsigned int ms;
+	unsigned int naps;
 
-	for (ms = 0; ms < 2000; ms++) {
+	for (naps = 0; naps < NAPS; naps++) {
 		assert_int_equal(rte_eth_link_get(f->port, &link), 0);
 		if (link.link_status == RTE_ETH_LINK_UP)
 			return;
@@ -112,12 +114,19 @@ teardown(void **state)
 	return 0;
 }
 
-/* Has the driver said it? */
-static bool
+/* How often the driver has said it. Its threads write while we read, and the text may move then: not without the lock. */
+static unsigned int
 said(struct fixture *f, const char *what)
 {
+	unsigned int times = 0;
+	const char *at;
+
+	flockfile(f->log);
 	fflush(f->log);
-	return strstr(f->text, what) != NULL;
+	for (at = f->text; (at = strstr(at, what)) != NULL; at++)
+		times++;
+	funlockfile(f->log);
+	return times;
 }
 
 static void
@@ -143,10 +152,10 @@ static unsigned int
 receive_frames(struct fixture *f, unsigned int want)
 {
 	struct rte_mbuf *pkts[32];
-	unsigned int got = 0, ms;
+	unsigned int got = 0, naps;
 	uint16_t n;
 
-	for (ms = 0; ms < 2000 && got < want; ms++) {
+	for (naps = 0; naps < NAPS && got < want; naps++) {
 		n = rte_eth_rx_burst(f->port, 0, pkts, RTE_DIM(pkts));
 		rte_pktmbuf_free_bulk(pkts, n);
 		got += n;
@@ -178,7 +187,7 @@ test_a_stop_that_waits_in_vain_counts_what_is_lost(void **state)
 	assert_int_equal(stats.opackets, before);
 	assert_int_equal(stats.obytes, before * 100);
 	assert_int_equal(stats.oerrors, 20);
-	assert_true(said(f, "stopped with 20 packets that the device did not send"));
+	assert_true(said(f, "stopped with 20 packets that the device did not send") > 0);
 }
 
 static void
@@ -214,14 +223,13 @@ test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
 		"island", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	struct fixture *f = *state;
 	struct rte_eth_stats stats;
-	const char *first;
-	unsigned int ms;
+	unsigned int naps;
 
 	assert_non_null(island);
 	alarms_refused = 5;
 	atomic_store(&alarms_asked, 0);
 	break_transmit_queue(f, island);
-	for (ms = 0; ms < 5000; ms++) {
+	for (naps = 0; naps < NAPS; naps++) {
 		assert_int_equal(rte_eth_tx_burst(f->port, 0, NULL, 0), 0);
 		assert_int_equal(rte_eth_stats_get(f->port, &stats), 0);
 		if (stats.oerrors != 0)
@@ -231,9 +239,7 @@ test_a_recovery_that_cannot_be_asked_for_is_asked_again(void **state)
 	assert_int_equal(stats.oerrors, 1);
 	/* Until one was had, not more; and said once. */
 	assert_int_equal(atomic_load(&alarms_asked), 6);
-	assert_true(said(f, "no alarm for its recovery"));
-	first = strstr(f->text, "no alarm for its recovery");
-	assert_null(strstr(first + 1, "no alarm for its recovery"));
+	assert_int_equal(said(f, "no alarm for its recovery"), 1);
 	send_frames(f, 8, 1);
 	assert_int_equal(receive_frames(f, 8), 8);
 	rte_mempool_free(island);
@@ -246,15 +252,15 @@ test_a_queue_that_broke_by_event_needs_a_restart(void **state)
 	struct fixture *f = *state;
 	struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
 	struct rte_eth_stats stats;
-	unsigned int ms;
+	unsigned int naps;
 
 	send_frames(f, 4, 1);
 	assert_int_equal(receive_frames(f, 4), 4);
 	rnic_sq_dbrec_publish(txq->sq.dbrec, txq->sq.producer + 2 * (txq->sq.mask + 1));
 	rnic_doorbell_ring(txq->sq.bf, (const struct rnic_wqe_ctrl *)txq->sq.ring);
-	for (ms = 0; ms < 2000 && !said(f, "stands still: restart the port"); ms++)
+	for (naps = 0; naps < NAPS && said(f, "stands still: restart the port") == 0; naps++)
 		rte_delay_us_sleep(1000);
-	assert_true(said(f, "stands still: restart the port"));
+	assert_true(said(f, "stands still: restart the port") > 0);
 	/* Its mbufs and counters are not lost with it: none of these 10 can be known to have gone. */
 	send_frames(f, 6, 1);
 	assert_int_equal(rte_eth_dev_stop(f->port), 0);
@@ -283,14 +289,14 @@ test_a_lost_device_is_a_removal_event(void **state)
 	struct fixture *f = *state;
 	struct rte_eth_link link;
 	atomic_uint events = 0;
-	unsigned int ms;
+	unsigned int naps;
 
 	assert_int_equal(rte_eth_dev_callback_register(f->port, RTE_ETH_EVENT_INTR_RMV,
 						       count_removal, &events),
 			 0);
 	assert_int_equal(rte_eth_dev_is_removed(f->port), 0);
 	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
-	for (ms = 0; ms < 10000 && atomic_load(&events) == 0; ms++)
+	for (naps = 0; naps < NAPS && atomic_load(&events) == 0; naps++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(atomic_load(&events), 1);
 	assert_int_equal(rte_eth_dev_is_removed(f->port), 1);

@@ -21,6 +21,8 @@
 #include "prm/wqe.h"
 #include "rdma.h"
 
+#define PATIENCE_MS 20000 /* until an event is taken not to come */
+
 struct world {
 	struct rnic_dev *dev;
 	struct rdmapmd_context *context;
@@ -253,7 +255,7 @@ test_completion_events(void **state)
 		assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
 		if (i > 0)
 			post_nop(&sq);
-		assert_ptr_equal(wait_event(attr.channel, 5000), cq);
+		assert_ptr_equal(wait_event(attr.channel, PATIENCE_MS), cq);
 		assert_int_equal(rdmapmd_cq_event_get(attr.channel, &armed), -EAGAIN);
 		assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
 		assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
@@ -281,10 +283,11 @@ test_moderated_events(void **state)
 	assert_int_equal(rdmapmd_cq_moderate(cq, 32, 4096), -EINVAL);
 	assert_int_equal(rdmapmd_cq_moderate(cq, 32, 4095), 0);
 	assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
-	start = rte_get_timer_cycles();
+	/* By the clock that the device goes by. */
+	start = rnic_now_us();
 	post_nop(&sq);
-	assert_ptr_equal(wait_event(attr.channel, 5000), cq);
-	assert_true(rte_get_timer_cycles() - start >= rte_get_timer_hz() * 4095 / 1000000);
+	assert_ptr_equal(wait_event(attr.channel, PATIENCE_MS), cq);
+	assert_true(rnic_now_us() - start >= 4095);
 	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
 	assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
 	assert_int_equal(rnic_sq_destroy(world->dev, &sq), 0);
@@ -366,7 +369,7 @@ test_a_cq_that_ran_over(void **state)
 	for (i = 0; i < 9; i++)
 		post_nop(&sq);
 	wait.fd = rdmapmd_async_event_fd(world->context);
-	assert_int_equal(poll(&wait, 1, 5000), 1);
+	assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
 	assert_int_equal(rdmapmd_async_event_get(world->context, &event), 0);
 	assert_int_equal(event.event_type, RDMAPMD_EVENT_CQ_ERR);
 	assert_ptr_equal(event.element.cq, cq);
@@ -383,7 +386,7 @@ expect_event(struct rdmapmd_context *context, enum rdmapmd_event_type type)
 	struct pollfd wait = { .fd = rdmapmd_async_event_fd(context), .events = POLLIN };
 	struct rdmapmd_async_event event;
 
-	if (poll(&wait, 1, 5000) != 1)
+	if (poll(&wait, 1, PATIENCE_MS) != 1)
 		fail_msg("no event '%s'", rdmapmd_event_type_str(type));
 	assert_int_equal(rdmapmd_async_event_get(context, &event), 0);
 	assert_int_equal(event.event_type, type);
@@ -450,7 +453,7 @@ test_a_lost_device_flushes_everything(void **state)
 	}
 	assert_int_equal(rdmapmd_req_notify_cq(pair->cq[0], false), 0);
 	lose(pair);
-	armed = wait_event(pair->channel, 5000);
+	armed = wait_event(pair->channel, PATIENCE_MS);
 	assert_non_null(armed);
 	assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
 	for (i = 0; i < 5; i++)
@@ -463,7 +466,7 @@ test_a_lost_device_flushes_everything(void **state)
 	while ((armed = wait_event(pair->channel, 0)) != NULL)
 		assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
 	assert_int_equal(rdmapmd_req_notify_cq(pair->cq[0], false), 0);
-	armed = wait_event(pair->channel, 5000);
+	armed = wait_event(pair->channel, PATIENCE_MS);
 	assert_ptr_equal(armed, pair->cq[0]);
 	assert_int_equal(rdmapmd_cq_events_ack(armed, 1), 0);
 	rdma_expect_status(pair->cq[0], 4, RDMAPMD_WC_WR_FLUSH_ERR);
