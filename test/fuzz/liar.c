@@ -31,7 +31,16 @@ fake_reset_lies(void)
 	fake.irq = irq;
 }
 
-/* ---- What DPDK would do in threads of its own, or would wait for. ---- */
+/* ---- What threads of the driver's own or of DPDK would do, or would wait for. ---- */
+
+/* The control thread sleeps: who waits for it walks the queue (the linker's --wrap). */
+void __wrap_rnic_control_sync(struct rnic_dev *dev);
+
+void
+__wrap_rnic_control_sync(struct rnic_dev *dev)
+{
+	rnic_eq_poll(dev, dev->async_eq);
+}
 
 static struct {
 	rte_eal_alarm_callback fn;

@@ -53,8 +53,9 @@ coverage()
 
 # What the fuzzer finds, it finds without the environment of the other tests.
 unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS
-# Bounded: an input that needs so much memory or time is a finding.
-common=(-timeout=10 -rss_limit_mb=2048 "-artifact_prefix=$work/")
+# Bounded: an input that needs so much memory or time is a finding. The time is the wall clock's: all of them together take
+# a fraction of a second of it, and a machine that is busy otherwise may make a hundred of that.
+common=(-timeout=30 -rss_limit_mb=2048 "-artifact_prefix=$work/")
 export LLVM_PROFILE_FILE=/dev/null
 go 1 "$name: kept corpus" "$fuzzer" "${common[@]}" -runs=0 "$corpus"
 export LLVM_PROFILE_FILE=$work/coverage.profraw
