@@ -10,10 +10,12 @@
 #include <rte_malloc.h>
 
 #include "doorbell.h"
+#include "internal.h"
 #include "prm/wqe.h"
 #include "tx.h"
 
-#define TXQ_DRAIN_MS 200
+#define TXQ_DRAIN_MS 5000 /* a software device may have no CPU for a while */
+#define TXQ_LOOK_MS  100  /* how often it is asked whether the device is alive */
 
 int
 rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, unsigned int socket,
@@ -164,11 +166,12 @@ txq_next_wqe(const struct rnic_txq *txq)
 	return last + RNIC_TX_WQEBBS(rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX);
 }
 
-/* Let the device send what was posted, so that a stop loses nothing; not for long. */
+/* Let the device send what was posted, so that a stop loses nothing; one that is dead is not waited for. */
 static void
 txq_drain(struct rnic_txq *txq)
 {
-	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() * TXQ_DRAIN_MS / 1000;
+	const uint64_t ms = rte_get_timer_hz() / 1000, start = rte_get_timer_cycles();
+	uint64_t look = start + TXQ_LOOK_MS * ms, now;
 	bool posted = false;
 
 	while (rnic_tx_reap(txq)) {
@@ -181,10 +184,14 @@ txq_drain(struct rnic_txq *txq)
 			rnic_tx_post_nop(txq);
 			posted = true;
 		}
-		if (rte_get_timer_cycles() > end) {
+		now = rte_get_timer_cycles();
+		if (now - start > TXQ_DRAIN_MS * ms ||
+		    (now > look && rnic_device_dead(txq->dev) != NULL)) {
 			txq->wqe_counter = txq_next_wqe(txq);
 			return;
 		}
+		if (now > look)
+			look = now + TXQ_LOOK_MS * ms;
 		rte_delay_us_sleep(10);
 	}
 }
@@ -199,10 +206,9 @@ txq_give_up(struct rnic_txq *txq, enum rnic_queue_state state)
 		return;
 	packets = txq_count_lost(txq);
 	if (state == RNIC_QUEUE_RUNNING)
-		RNIC_LOG(
-			ERR, txq->dev,
-			"Tx queue %u: stopped with %u packets that the device did not send in %u ms",
-			txq->queue_id, packets, TXQ_DRAIN_MS);
+		RNIC_LOG(ERR, txq->dev,
+			 "Tx queue %u: stopped with %u packets that the device did not send",
+			 txq->queue_id, packets);
 	else
 		RNIC_LOG(ERR, txq->dev,
 			 "Tx queue %u: stopped after an error: %u packets are lost with it",
