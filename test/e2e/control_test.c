@@ -20,6 +20,8 @@
 
 #include "port.h"
 
+#define WAIT_MS 60000
+
 static const struct e2e_conf plain = { 0 };
 
 static void
@@ -302,7 +304,7 @@ link_follows_the_peer(void **unused)
 	assert_int_equal(e2e_port_stop(0), 0);
 	assert_true(e2e_wait_link(1, false));
 	/* Up, down, up, down; the first may have been told before we counted. */
-	for (ms = 0; ms < 5000 && link_changes < changes + 3; ms++)
+	for (ms = 0; ms < WAIT_MS && link_changes < changes + 3; ms++)
 		rte_delay_us_sleep(1000);
 	assert_true(link_changes >= changes + 3);
 	assert_int_equal(e2e_port_stop(1), 0);
@@ -544,7 +546,7 @@ transmit_cleanup_on_demand(void **unused)
 	start_both(&plain);
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 64));
 	used = e2e_pool_used(e2e_pool);
-	for (ms = 0; ms < 5000 && freed < 32; ms++) {
+	for (ms = 0; ms < WAIT_MS && freed < 32; ms++) {
 		n = rte_eth_tx_done_cleanup(0, 0, 0);
 		assert_true(n >= 0);
 		freed += n;

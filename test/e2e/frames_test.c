@@ -2,6 +2,7 @@
 
 /* Packets are real: frames of known content go in at one port and are checked byte for byte at the other. */
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,8 @@
 #include "port.h"
 
 #define BURST_MAX 64
+#define IDLE_S	  60 /* without a frame: they are lost */
+#define WAIT_MS	  60000
 
 /* Ports 0 and 1 are a pair; each test starts them as it needs them. */
 static void
@@ -46,7 +49,7 @@ random_frames(uint16_t from, uint64_t total, uint32_t length_max, unsigned int s
 	      unsigned int window, uint64_t seed)
 {
 	uint64_t sent = 0, received = 0, send_state = seed, receive_state = seed, state = seed + 1;
-	uint64_t idle_end = rte_get_timer_cycles() + 5 * rte_get_timer_hz();
+	uint64_t idle_end = rte_get_timer_cycles() + IDLE_S * rte_get_timer_hz();
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t to = !from, burst, n, i;
 	uint32_t length;
@@ -75,9 +78,11 @@ random_frames(uint16_t from, uint64_t total, uint32_t length_max, unsigned int s
 		}
 		received += n;
 		if (n > 0)
-			idle_end = rte_get_timer_cycles() + 5 * rte_get_timer_hz();
+			idle_end = rte_get_timer_cycles() + IDLE_S * rte_get_timer_hz();
 		else if (rte_get_timer_cycles() > idle_end)
 			fail_msg("%" PRIu64 " of %" PRIu64 " frames received", received, total);
+		else if (burst == 0)
+			sched_yield();
 	}
 }
 
@@ -278,12 +283,13 @@ external_buffers_are_sent_or_counted(void **unused)
 		rte_pktmbuf_ext_shinfo_init_helper(buffer, &length, free_external, &calls));
 	memcpy(rte_pktmbuf_append(mbuf, 600), rte_pktmbuf_mtod(model, void *), 600);
 	assert_int_equal(e2e_send(0, 0, &mbuf, 1), 1);
-	if (e2e_receive(1, &got, 1) == 1) {
+	assert_int_equal(rte_eth_stats_get(0, &stats), 0);
+	assert_int_equal(stats.opackets + stats.oerrors, 1);
+	if (stats.opackets == 1) {
+		assert_int_equal(e2e_receive(1, &got, 1), 1);
 		assert_true(e2e_check(got, 1, 9, 600));
 		rte_pktmbuf_free(got);
 	}
-	assert_int_equal(rte_eth_stats_get(0, &stats), 0);
-	assert_int_equal(stats.opackets + stats.oerrors, 1);
 	rte_pktmbuf_free(model);
 	stop();
 	assert_int_equal(calls, 1);
@@ -389,12 +395,12 @@ no_mbufs_then_mbufs_again(void **unused)
 			pkts[i] = e2e_frame(e2e_pool, 1, round * RTE_DIM(pkts) + i, 100, 1);
 		assert_int_equal(e2e_send(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
 		/* Received or missed: the ring never has two rounds in it. */
-		for (ms = 0; ms < 5000; ms++) {
+		for (ms = 0; ms < WAIT_MS; ms++) {
 			n += rte_eth_rx_burst(1, 0, kept + n, RTE_DIM(kept) - n);
 			assert_int_equal(rte_eth_stats_get(1, &stats), 0);
 			if (n + stats.imissed == (round + 1) * RTE_DIM(pkts))
 				break;
-			rte_delay_us_sleep(100);
+			rte_delay_us_sleep(1000);
 		}
 	}
 	/* All that the pool has: neither more nor fewer. */
@@ -460,7 +466,7 @@ transmit_queue_recovers_from_an_error(void **unused)
 	assert_non_null(bad);
 	bad->data_len = bad->pkt_len = 9000;
 	assert_int_equal(e2e_send(0, 0, &bad, 1), 1);
-	for (ms = 0; ms < 2000; ms++) {
+	for (ms = 0; ms < WAIT_MS; ms++) {
 		rte_eth_tx_burst(0, 0, NULL, 0);
 		assert_int_equal(rte_eth_stats_get(0, &stats), 0);
 		if (stats.oerrors != 0)
@@ -505,8 +511,11 @@ packets_lost_at_a_stop_are_counted(void **unused)
 		for (i = 1; i < RTE_DIM(pkts); i++)
 			pkts[i] = e2e_frame(e2e_pool, 1, i, 100, 1);
 		assert_int_equal(rte_eth_tx_burst(0, 0, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
+		/* The device has seen this when frames of later doorbells have arrived. */
 		if (wait > 0)
-			rte_delay_us_sleep(20000);
+			assert_true(e2e_exchange(1, 0, 1, 64, 1, 1) &&
+				    e2e_exchange(1, 0, 2, 64, 1, 1) &&
+				    e2e_exchange(1, 0, 3, 64, 1, 1));
 		if (wait > 1) {
 			/* This burst meets the error; the recovery is over before the stop. */
 			assert_int_equal(rte_eth_tx_burst(0, 0, NULL, 0), 0);
@@ -515,8 +524,11 @@ packets_lost_at_a_stop_are_counted(void **unused)
 		assert_int_equal(e2e_port_stop(0), 0);
 		rte_openlog_stream(NULL);
 		fclose(log);
-		assert_non_null(strstr(text, "Tx queue 0: error completion of WQE 0,"));
-		assert_non_null(strstr(text, "packets are lost with it"));
+		/* A device that has no CPU for so long has not come to the error when it is given up. */
+		if (wait > 0 || strstr(text, "9 packets that the device did not send") == NULL) {
+			assert_non_null(strstr(text, "Tx queue 0: error completion of WQE 0,"));
+			assert_non_null(strstr(text, "packets are lost with it"));
+		}
 		free(text);
 		assert_true(e2e_silent(1));
 		assert_int_equal(rte_eth_stats_get(0, &tx), 0);
@@ -595,6 +607,7 @@ error_lines_are_few_and_count_the_rest(void **unused)
 	struct rte_mempool *island = rte_pktmbuf_pool_create(
 		"island2", 1, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	unsigned int i, lines = 0, more, unsaid = 0, ms;
+	uint64_t begin, seconds;
 	struct rte_eth_stats stats;
 	struct rte_mbuf *bad;
 	char *text = NULL, *at;
@@ -605,13 +618,14 @@ error_lines_are_few_and_count_the_rest(void **unused)
 	assert_true(island != NULL && log != NULL);
 	start(&conf);
 	assert_int_equal(rte_openlog_stream(log), 0);
+	begin = rte_get_timer_cycles();
 	for (i = 0; i < 8; i++) {
 		bad = rte_pktmbuf_alloc(island);
 		assert_non_null(bad);
 		/* Beyond the memory that there is a key for. */
 		bad->data_len = bad->pkt_len = 9000;
 		assert_int_equal(e2e_send(0, 0, &bad, 1), 1);
-		for (ms = 0; ms < 2000; ms++) {
+		for (ms = 0; ms < WAIT_MS; ms++) {
 			rte_eth_tx_burst(0, 0, NULL, 0);
 			assert_int_equal(rte_eth_stats_get(0, &stats), 0);
 			if (stats.oerrors > i)
@@ -621,6 +635,7 @@ error_lines_are_few_and_count_the_rest(void **unused)
 		assert_int_equal(stats.oerrors, i + 1);
 	}
 	stop();
+	seconds = (rte_get_timer_cycles() - begin) / rte_get_timer_hz();
 	rte_openlog_stream(NULL);
 	fclose(log);
 	for (at = text; (at = strstr(at, "Tx queue 0: ")) != NULL; at++) {
@@ -631,8 +646,8 @@ error_lines_are_few_and_count_the_rest(void **unused)
 	}
 	free(text);
 	assert_int_equal(lines + unsaid, 8);
-	/* More than one only if they took longer than a second. */
-	assert_true(lines >= 1 && (lines <= 4 || e2e_sanitized()));
+	/* The first, and one more with each second that they took. */
+	assert_in_range(lines, 1, 1 + seconds);
 	rte_mempool_free(island);
 }
 

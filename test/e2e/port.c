@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "port.h"
 
 #define ETHERTYPE 0x88b5 /* local experimental */
-#define WAIT_MS	  2000
+#define WAIT_MS	  60000	 /* what does not come by then is lost: a busy machine may be slow */
 
 struct rte_mempool *e2e_pool;
 bool e2e_full;
@@ -124,7 +125,7 @@ e2e_wait_link(uint16_t port, bool up)
 	struct rte_eth_link link;
 	unsigned int ms;
 
-	for (ms = 0; ms < 5000; ms++) {
+	for (ms = 0; ms < WAIT_MS; ms++) {
 		if (rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == up)
 			return true;
 		rte_delay_us_sleep(1000);
@@ -139,7 +140,7 @@ e2e_wait_counted(uint16_t port, size_t member, uint64_t value)
 	unsigned int ms;
 	uint64_t now;
 
-	for (ms = 0; ms < 5000; ms++) {
+	for (ms = 0; ms < WAIT_MS; ms++) {
 		if (rte_eth_stats_get(port, &stats) != 0)
 			return false;
 		memcpy(&now, (const uint8_t *)&stats + member, sizeof(now));
@@ -254,10 +255,15 @@ uint16_t
 e2e_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t count)
 {
 	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() * WAIT_MS / 1000;
-	uint16_t sent = 0;
+	uint16_t sent = 0, more;
 
-	while (sent < count && rte_get_timer_cycles() < end)
-		sent += rte_eth_tx_burst(port, queue, pkts + sent, count - sent);
+	while (sent < count && rte_get_timer_cycles() < end) {
+		more = rte_eth_tx_burst(port, queue, pkts + sent, count - sent);
+		sent += more;
+		/* The device thread may have no other CPU. */
+		if (more == 0)
+			sched_yield();
+	}
 	return sent;
 }
 
@@ -273,6 +279,8 @@ e2e_receive(uint16_t port, struct rte_mbuf **pkts, uint16_t count)
 		done += more;
 		if (more > 0)
 			end = rte_get_timer_cycles() + wait;
+		else
+			sched_yield();
 	}
 	return done;
 }

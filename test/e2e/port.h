@@ -35,9 +35,9 @@ void e2e_fini(void);
 /* Configure and start; members that are 0 have defaults (1500, 512, 512, 1). */
 int e2e_port_setup(uint16_t port, const struct e2e_conf *conf);
 int e2e_port_stop(uint16_t port);
-/* Wait for the link of a port; false: not so within 5 s. */
+/* Wait for the link of a port; false: not so within a minute. */
 bool e2e_wait_link(uint16_t port, bool up);
-/* Wait until a member of its statistics (by its offset) has come to a value; false: not so within 5 s. */
+/* Wait until a member of its statistics (by its offset) has come to a value; false: not so within a minute. */
 bool e2e_wait_counted(uint16_t port, size_t member, uint64_t value);
 /* mbufs that are not in the pool (in queues, or lost). */
 unsigned int e2e_pool_used(struct rte_mempool *pool);
@@ -50,7 +50,7 @@ bool e2e_check(const struct rte_mbuf *mbuf, uint16_t to, uint64_t sequence, uint
 
 /* Send all of them, or say how many were. */
 uint16_t e2e_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t count);
-/* Receive `count` packets; fewer if nothing comes for 2 s. */
+/* Receive `count` packets; fewer if nothing comes for a minute. */
 uint16_t e2e_receive(uint16_t port, struct rte_mbuf **pkts, uint16_t count);
 /* Nothing comes for a while? What does is freed. */
 bool e2e_silent(uint16_t port);

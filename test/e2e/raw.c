@@ -115,7 +115,7 @@ raw_wait_link(const struct raw_end *end)
 	struct rdmapmd_port_attr attr;
 	unsigned int ms;
 
-	for (ms = 0; ms < 5000; ms++) {
+	for (ms = 0; ms < 60000; ms++) {
 		assert_int_equal(rdmapmd_port_query(end->context, PORT, &attr), 0);
 		if (attr.state == RDMAPMD_PORT_ACTIVE)
 			return;

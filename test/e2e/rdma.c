@@ -8,7 +8,7 @@
 
 #include "rdma.h"
 
-#define WAIT_S	  20 /* with sanitizers on a busy machine */
+#define WAIT_S	  60 /* with sanitizers on a busy machine */
 #define SILENT_MS 20
 #define ALL_ACCESS                                                                               \
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \

@@ -11,7 +11,7 @@
 
 #define PORT		     1
 #define BYTES		     (2 * RDMA_HALF)
-#define WAIT_MS		     20000
+#define WAIT_MS		     60000
 #define QUIET_MS	     2
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 

@@ -75,7 +75,7 @@ rdma_sleep_for_each(struct rdma_pair *pair, uint32_t count)
 			assert_int_equal(rdmapmd_req_notify_cq(pair->cq[1], false), 0);
 			armed = true;
 		} else {
-			if (rdma_wait_channel(pair, 10000) == NULL)
+			if (rdma_wait_channel(pair, 60000) == NULL)
 				fail_msg("asleep behind message %u of %u", got, count);
 			armed = false;
 			slept++;
@@ -97,7 +97,7 @@ moderated_event(struct rdma_pair *pair, uint32_t count, bool late, uint16_t peri
 	start = rte_get_timer_cycles();
 	for (i = 0; i < count; i++)
 		rdma_post(pair->qp[0], &wr);
-	assert_ptr_equal(rdma_wait_channel(pair, 10000), pair->cq[0]);
+	assert_ptr_equal(rdma_wait_channel(pair, 60000), pair->cq[0]);
 	if (late)
 		assert_true((rte_get_timer_cycles() - start) * 1000000 / rte_get_timer_hz() >=
 			    period_us);

@@ -547,7 +547,7 @@ test_completion_events(void **unused)
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[1], false), 0);
 		assert_null(rdma_wait_channel(&pair, 10));
 		rdma_post(pair.qp[0], &wr);
-		assert_ptr_equal(rdma_wait_channel(&pair, 5000), pair.cq[1]);
+		assert_ptr_equal(rdma_wait_channel(&pair, 60000), pair.cq[1]);
 		rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV);
 		rdma_expect(pair.cq[0], 1, RDMAPMD_WC_SEND);
 	}
@@ -557,7 +557,7 @@ test_completion_events(void **unused)
 		wr.send_flags = RDMAPMD_SEND_SIGNALED | (i ? RDMAPMD_SEND_SOLICITED : 0);
 		rdma_post_recv(pair.qp[1], 2, NULL, 0);
 		rdma_post(pair.qp[0], &wr);
-		assert_ptr_equal(rdma_wait_channel(&pair, i ? 5000 : 20), i ? pair.cq[1] : NULL);
+		assert_ptr_equal(rdma_wait_channel(&pair, i ? 60000 : 20), i ? pair.cq[1] : NULL);
 	}
 	for (i = 0; i < 2; i++)
 		rdma_expect(pair.cq[1], 2, RDMAPMD_WC_RECV);
