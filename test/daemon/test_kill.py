@@ -3,6 +3,7 @@
 
 import os
 import re
+import statistics
 import time
 
 from daemon.softrnicd import FULL, SANITIZED, Softrnicd, descriptors, hugepages_free, until
@@ -36,10 +37,10 @@ class Account:
         self.hugepages = hugepages_free()
 
     def check(self):
-        until(lambda: children() == self.children, 10, "end of processes")
+        until(lambda: children() == self.children, "end of processes")
         if ROOT:
             # Others on the machine may hold some for a while.
-            until(lambda: hugepages_free() >= self.hugepages, 60, "return of the hugepages")
+            until(lambda: hugepages_free() >= self.hugepages, "return of the hugepages")
 
 
 def names(daemon):
@@ -49,7 +50,7 @@ def names(daemon):
 def receiving(testpmd, port):
     """The Rx counter rises, now."""
     before = testpmd.stats()[port]["RX-packets"]
-    until(lambda: testpmd.stats()[port]["RX-packets"] > before, 20, "packets")
+    until(lambda: testpmd.stats()[port]["RX-packets"] > before, "packets")
 
 
 def event_after(testpmd, action, pattern):
@@ -57,8 +58,15 @@ def event_after(testpmd, action, pattern):
     since = len(testpmd.text())
     start = time.monotonic()
     action()
-    until(lambda: re.search(pattern, testpmd.text()[since:]), 10, pattern)
+    until(lambda: re.search(pattern, testpmd.text()[since:]), pattern)
     return time.monotonic() - start
+
+
+def check_soon(took, what):
+    """In half of the rounds: in any of them the machine may have stood still."""
+    usual = statistics.median_low(took)
+    print(f"{what}: usually after {usual * 1000:.0f} ms, at worst {max(took) * 1000:.0f} ms")
+    assert usual < SECOND * (5 if SANITIZED else 1), took
 
 
 def attach_both(testpmd, daemon):
@@ -70,7 +78,7 @@ def attach_both(testpmd, daemon):
 
 def test_softrnicd_is_killed():
     account = Account()
-    slowest = 0.0
+    took = []
     with Softrnicd() as daemon:
         listed = names(daemon)
         with Testpmd([], eal=EAL) as testpmd:
@@ -81,29 +89,28 @@ def test_softrnicd_is_killed():
                 testpmd.do("start tx_first 4")
                 receiving(testpmd, 0)
                 receiving(testpmd, 1)
-                slowest = max(slowest, event_after(
+                took.append(event_after(
                     testpmd, daemon.kill,
                     r"(?s)(?=.*Port 0: device removal event)(?=.*Port 1: device removal event)"))
                 # testpmd closes and detaches lost ports by itself.
                 until(lambda: "No valid ports" in testpmd.do("show port summary all") or
                       "Number of available ports: 0" in testpmd.do("show port summary all"),
-                      20, "end of the ports")
+                      "end of the ports")
                 testpmd.do("stop")
                 daemon.start()
                 assert names(daemon) == listed
                 attach_both(testpmd, daemon)
-                assert descriptors(testpmd.process.pid) == open_with_ports
+                until(lambda: descriptors(testpmd.process.pid) == open_with_ports, "end of the old descriptors")
             check_exact(forward(testpmd))
             testpmd.quit()
         daemon.stop()
-    print(f"slowest report after {slowest * 1000:.0f} ms")
-    assert slowest < SECOND * (5 if SANITIZED else 1)
+    check_soon(took, "reports")
     account.check()
 
 
 def test_testpmd_is_killed():
     account = Account()
-    slowest_log = slowest_link = 0.0
+    took_log, took_link = [], []
     with Softrnicd() as daemon:
         listed = names(daemon)
         idle = descriptors(daemon.process.pid)
@@ -117,41 +124,42 @@ def test_testpmd_is_killed():
             for round_ in range(ROUNDS):
                 with Testpmd([first], eal=EAL, args=["--forward-mode=io"]) as victim:
                     victim.prompt()
-                    until(lambda: "Link status: up" in survivor.do("show port info 0"), 20, "link")
+                    survivor.wait_link(0, "up")
                     victim.do("start tx_first 4")
                     receiving(victim, 0)
                     receiving(survivor, 0)
                     logged = daemon.text().count("disconnected")
                     start = time.monotonic()
                     event_after(survivor, victim.process.kill, r"Port 0: link state change event")
-                    slowest_link = max(slowest_link, time.monotonic() - start)
-                    until(lambda: daemon.text().count("disconnected") > logged, 10, "log")
-                    slowest_log = max(slowest_log, time.monotonic() - start)
-                    assert "Link status: down" in survivor.do("show port info 0")
+                    took_link.append(time.monotonic() - start)
+                    until(lambda: daemon.text().count("disconnected") > logged, "log")
+                    took_log.append(time.monotonic() - start)
+                    survivor.wait_link(0, "down")
                     victim.process.wait()
-                until(lambda: descriptors(daemon.process.pid) == served, 10,
+                until(lambda: descriptors(daemon.process.pid) == served,
                       f"return of the descriptors (round {round_})")
                 assert names(daemon) == listed
             survivor.do("stop")
             survivor.quit()
             assert not survivor.complaints()
-        until(lambda: descriptors(daemon.process.pid) == idle, 10, "return of the descriptors")
+        until(lambda: descriptors(daemon.process.pid) == idle, "return of the descriptors")
         daemon.stop()
-    print(f"slowest link event after {slowest_link * 1000:.0f} ms, log {slowest_log * 1000:.0f} ms")
-    assert max(slowest_link, slowest_log) < SECOND * (5 if SANITIZED else 1)
+    check_soon(took_link, "link events")
+    check_soon(took_log, "logs")
     account.check()
 
 
 def test_both_ends_in_one_process_and_a_restart():
     """A daemon that is stopped politely is noticed in the same way."""
+    took = []
     with Softrnicd() as daemon, Testpmd(daemon.vdevs(), eal=EAL) as testpmd:
         testpmd.prompt()
-        check_exact(forward(testpmd))
-        assert event_after(testpmd, daemon.stop, r"Port [01]: device removal event") < \
-            SECOND * (5 if SANITIZED else 1)
-        until(lambda: "available ports: 0" in testpmd.do("show port summary all"), 20,
-              "end of the ports")
-        daemon.start()
-        attach_both(testpmd, daemon)
+        for _ in range(3):
+            check_exact(forward(testpmd))
+            took.append(event_after(testpmd, daemon.stop, r"Port [01]: device removal event"))
+            until(lambda: "available ports: 0" in testpmd.do("show port summary all"), "end of the ports")
+            daemon.start()
+            attach_both(testpmd, daemon)
         check_exact(forward(testpmd))
         testpmd.quit()
+    check_soon(took, "reports")

@@ -2,14 +2,12 @@
 """Stock dpdk-testpmd over two devices of one softrnicd, in one process and in two."""
 
 import os
-import re
 import subprocess
-import time
 
 import pytest
 
-from daemon.softrnicd import FULL, SANITIZED, Softrnicd
-from e2e.testpmd import Testpmd, check_exact, forward, nobody
+from daemon.softrnicd import FULL, PATIENCE, SANITIZED, Softrnicd
+from e2e.testpmd import Testpmd, check_exact, forward, nobody, send_some, take_in
 
 ROOT = os.geteuid() == 0
 PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
@@ -64,9 +62,8 @@ def test_the_address_is_the_devices():
     with Softrnicd() as daemon, Testpmd(daemon.vdevs()) as testpmd:
         testpmd.prompt()
         for port, last in ((0, "0A"), (1, "0B")):
-            info = testpmd.do(f"show port info {port}")
-            assert f"02:00:00:00:00:{last}" in info
-            assert "Link status: up" in info
+            assert f"02:00:00:00:00:{last}" in testpmd.do(f"show port info {port}")
+            testpmd.wait_link(port, "up")
         testpmd.quit()
 
 
@@ -99,14 +96,11 @@ def test_two_processes_on_two_devices():
                 testpmd.do("set fwd io")
             two.do("start")
             one.do("start tx_first 4")
-            time.sleep(1)
+            for testpmd in (one, two):
+                send_some(testpmd)
             for testpmd in (one, two):
                 testpmd.do("stop")
-                testpmd.do("set fwd rxonly")
-                testpmd.do("start")
-            time.sleep(0.5)
-            for testpmd in (one, two):
-                testpmd.do("stop")
+            take_in(one, two)
             check_exact({0: one.stats()[0], 1: two.stats()[0]})
             one.quit()
             two.quit()
@@ -127,7 +121,7 @@ def test_two_processes_check_every_byte():
                 for peer in peers:
                     peer.stdin.write("go\n")
                     peer.stdin.flush()
-            said = [peer.communicate(timeout=120)[1] for peer in peers]
+            said = [peer.communicate(timeout=3 * PATIENCE)[1] for peer in peers]
             assert [peer.returncode for peer in peers] == [0, 0], said
         finally:
             for peer in peers:

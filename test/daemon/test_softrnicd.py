@@ -15,12 +15,11 @@ import time
 
 import pytest
 
-SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
-PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "softrnicd", "softrnicd")
+from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, least_ticks
 
 
 def run(*args, env=None):
-    return subprocess.run([PROGRAM, *args], env=env, text=True, capture_output=True, timeout=60)
+    return subprocess.run([PROGRAM, *args], env=env, text=True, capture_output=True, timeout=PATIENCE)
 
 
 class Daemon:
@@ -43,7 +42,7 @@ class Daemon:
         """Send the signal; returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        _, log = self.process.communicate(timeout=60)
+        _, log = self.process.communicate(timeout=PATIENCE)
         self.log += log
         return self.process.returncode
 
@@ -206,16 +205,9 @@ def test_log_level(folder):
         assert daemon.log == ""
 
 
-def cpu_ticks(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as line:
-        return sum(int(n) for n in line.read().rpartition(")")[2].split()[11:13])
-
-
 def test_idle_costs_nothing(folder):
     with Daemon("--dir", folder) as daemon:
-        before = cpu_ticks(daemon.pid)
-        time.sleep(1)
-        assert cpu_ticks(daemon.pid) - before <= 2
+        assert least_ticks(daemon.pid, 2) <= 2
 
 
 # ---- Strangers ----
@@ -229,7 +221,7 @@ def test_strangers_are_survived(folder):
                     client.connect(daemon.sockets[0])
                     if data:
                         client.sendall(data)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while len(os.listdir(f"/proc/{daemon.pid}/fd")) != fds:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -240,7 +232,7 @@ def test_who_says_nothing_is_hung_up_on(folder):
     with Daemon("--dir", folder) as daemon:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(daemon.sockets[0])
-            assert select.select([client], [], [], 60)[0], "still connected"
+            assert select.select([client], [], [], PATIENCE)[0], "still connected"
             assert client.recv(1) == b""
         assert daemon.end() == 0, daemon.log
 
@@ -259,7 +251,7 @@ REFUSED = message(2, struct.pack("<IIQQQ", 32, 3, 0, 0, 4096), flags=0x10)
 
 def connect(path):
     client = socket.socket(socket.AF_UNIX)
-    client.settimeout(1)
+    client.settimeout(PATIENCE)
     client.connect(path)
     client.sendall(VERSION)
     assert client.recv(4096)
@@ -269,7 +261,6 @@ def connect(path):
 def flood(path):
     """Returns when all of it has been worked off."""
     with connect(path) as client:
-        client.settimeout(60)
         for _ in range(200):
             client.sendall(REFUSED * 100)
         client.sendall(GET_INFO)
@@ -282,16 +273,19 @@ def test_a_client_does_not_decide_how_much_is_logged(folder, room):
                                   text=True, stdout=subprocess.PIPE, stderr=log)
     try:
         paths = [daemon.stdout.readline().split()[1] for _ in "ab"]
+        begin = time.monotonic()
         flood(paths[0])
-        assert (room / "log").stat().st_size < 200000
+        # 200 lines, and 10 with each second that it took.
+        lines = 200 + 10 * (time.monotonic() - begin)
+        assert (room / "log").stat().st_size < 1000 * lines
         assert "a: more messages are left out" in (room / "log").read_text()
         # The other device has its own share; and what was left out is said.
         connect(paths[1]).close()
         daemon.terminate()
-        assert daemon.wait(60) == 0
+        assert daemon.wait(PATIENCE) == 0
         said = (room / "log").read_text()
         assert re.search(r"b: client \d+ .* connected", said)
-        assert sum(int(n) for n in re.findall(r"a: (\d+) messages left out", said)) > 19000
+        assert sum(int(n) for n in re.findall(r"a: (\d+) messages left out", said)) > 20000 - 2 * lines
     finally:
         daemon.kill()
         daemon.communicate()
@@ -342,7 +336,7 @@ def test_messages_that_nobody_reads_stop_nothing(folder, kind):
             # Somebody reads again: and is told.
             os.set_blocking(ours, False)
             said = b""
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + PATIENCE
             while b"messages are lost" not in said:
                 assert time.monotonic() < deadline, said[-1000:]
                 connect(paths[0]).close()
@@ -354,7 +348,7 @@ def test_messages_that_nobody_reads_stop_nothing(folder, kind):
         fill_up(kind, os.dup(theirs) if kind is full_socket
                 else os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY))
         daemon.terminate()
-        assert daemon.wait(10) == 0
+        assert daemon.wait(PATIENCE) == 0
     finally:
         daemon.kill()
         daemon.communicate()
@@ -388,7 +382,7 @@ def test_privileges_are_gone(folder):
             assert (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino)
     finally:
         subprocess_fds.terminate()
-        subprocess_fds.communicate(timeout=60)
+        subprocess_fds.communicate(timeout=PATIENCE)
         os.close(inherited[0])
         os.close(inherited[1])
 

@@ -17,7 +17,7 @@ def run(name, *args, vdev="net_rnic0", eal=()):
     command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, "--vdev", vdev, "--lcores=0@(0-1)",
                "--no-huge", "-m256", "--no-pci", "--no-telemetry",
                f"--file-prefix=rnic-{name}-{os.getpid()}", *eal, "--", *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -18,6 +18,8 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r")
 SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
 # What the driver and the device say at level ERR and above starts so.
 OURS = re.compile(r"^(?:net_rnic|softrnic): .*$", re.M)
+# Seconds for what comes: a busy machine may be slow, and what does not come by then never does.
+PATIENCE = 300 if SANITIZED else 100
 
 
 def plugin():
@@ -100,7 +102,7 @@ class Testpmd:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        self.reader.join(5)
+        self.reader.join(PATIENCE)
         os.close(self.master)
         if self.mounted:
             subprocess.run(["umount", self.mounted], check=True)
@@ -133,54 +135,56 @@ class Testpmd:
         with self.lock:
             return ANSI.sub("", self.all[since:])
 
-    def wait(self, condition, timeout, what):
+    def wait(self, condition, what):
         """Until condition() holds; the process must not end before."""
-        end = time.monotonic() + timeout * (5 if SANITIZED else 1)
+        end = time.monotonic() + PATIENCE
         while not condition():
             assert self.process.poll() is None or condition(), f"testpmd ended before {what}"
-            assert time.monotonic() < end, f"no {what} within {timeout} s"
+            assert time.monotonic() < end, f"no {what} within {PATIENCE} s"
             time.sleep(0.02)
 
-    def prompt(self, timeout=60):
+    def prompt(self):
         """Until it waits for the first command."""
-        self.wait(lambda: PROMPT in self.text(), timeout, "prompt")
+        self.wait(lambda: PROMPT in self.text(), "prompt")
         return self
 
-    def say(self, line):
-        """A command whose answer may be torn by what other threads print."""
+    def _say(self, line):
         os.write(self.master, (line + "\n").encode())
 
-    def do(self, line, timeout=30):
+    def do(self, line):
         """A command; returns what it says."""
         with self.lock:
             since = len(self.all)
-        self.say(line)
+        self._say(line)
+        comments = 0
+        patience = time.monotonic() + 5
 
         def answer():
             # Behind the echo of the line; other threads may print behind the prompt.
-            return self.text(since).partition("\n")[2].partition(PROMPT)
+            return self.text(since).partition("\n")[2]
 
         def answered():
-            nonlocal patience
-            # ... or in the middle of it: an empty line brings a whole one.
-            if answer()[1] == "" and time.monotonic() > patience:
-                self.say("")
+            nonlocal comments, patience
+            if time.monotonic() > patience:
+                # ... or in the middle of it: the one behind a comment will be whole. As its echo is waited for,
+                # a testpmd that was only slow does not answer the next command with it.
+                comments += 1
+                self._say(f"#{comments}")
                 patience += 5
-            return answer()[1] != ""
+            return PROMPT in (answer().partition(f"#{comments}\n")[2] if comments else answer())
 
-        patience = time.monotonic() + 5
-        self.wait(answered, timeout, f"answer to '{line}'")
-        return answer()[0]
+        self.wait(answered, f"answer to '{line}'")
+        return answer().partition(PROMPT)[0]
 
     def quit(self):
         """Leave; the exit code must be 0."""
         if self.process.poll() is None:
             os.write(self.master, b"quit\n")
         try:
-            status = self.process.wait(60 if SANITIZED else 20)
+            status = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired as late:
             raise AssertionError("testpmd does not quit") from late
-        self.reader.join(5)
+        self.reader.join(PATIENCE)
         assert status == 0, f"exit code {status}"
 
     def stats(self):
@@ -198,6 +202,11 @@ class Testpmd:
         return [{key: value for key, value in port.items() if not key.endswith("pps")}
                 for port in self.stats().values()]
 
+    def wait_link(self, port, status):
+        """"up" or "down"."""
+        self.wait(lambda: f"Link status: {status}" in self.do(f"show port info {port}"),
+                  f"link of port {port} that is {status}")
+
     def complaints(self):
         """Lines of the driver or the device."""
         return OURS.findall(self.text())
@@ -208,23 +217,45 @@ def pair(name="e2e", options=""):
     return [f"net_rnic{i},wire=pair:{name}{options}" for i in (0, 1)]
 
 
-def forward(testpmd, seconds=0.5, bursts=4):
+LEAST = 1000
+
+
+def send_some(testpmd, least=LEAST):
+    """Until each port has sent more than so many packets more."""
+    before = testpmd.stats()
+    testpmd.wait(lambda: all(stats["TX-packets"] > before[port]["TX-packets"] + least
+                             for port, stats in testpmd.stats().items()), f"{least} packets")
+
+
+def take_in(*processes):
+    """All that is on its way between the ports of these, or is counted as lost; they do not forward."""
+    for testpmd in processes:
+        testpmd.do("set fwd rxonly")
+        testpmd.do("start")
+
+    def on_the_way():
+        ports = [port for testpmd in processes for port in testpmd.counters()]
+        return sum(port["TX-packets"] - port["RX-packets"] - port["RX-missed"] for port in ports)
+
+    # What does not arrive is for the caller to find.
+    end = time.monotonic() + PATIENCE
+    while on_the_way() > 0 and time.monotonic() < end:
+        time.sleep(0.05)
+    for testpmd in processes:
+        testpmd.do("stop")
+
+
+def forward(testpmd, seconds=0.5, bursts=4, least=LEAST):
     """Let packets go round, then take in what is on its way; returns the counters."""
     testpmd.do(f"start tx_first {bursts}")
     time.sleep(seconds)
+    send_some(testpmd, least)
     testpmd.do("stop")
-    testpmd.do("set fwd rxonly")
-    testpmd.do("start")
-    before = None
-    now = testpmd.counters()
-    while now != before:
-        time.sleep(0.2)
-        before, now = now, testpmd.counters()
-    testpmd.do("stop")
+    take_in(testpmd)
     return testpmd.stats()
 
 
-def check_exact(stats, least=1000):
+def check_exact(stats, least=LEAST):
     """What one port sent, the other received; no error, nothing lost."""
     for here, there in ((0, 1), (1, 0)):
         assert stats[here]["TX-packets"] > least
