@@ -69,11 +69,10 @@ struct port_wire {
 
 	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
 	pthread_mutex_t looking;
-	uint16_t mtu; /* as the ethdev was told last */
+	atomic_uintptr_t
+		looker; /* who holds it: what the ethdev tells of in that thread comes from within */
+	uint16_t mtu;	/* as the ethdev was told last */
 };
-
-/* The wire whose port_look() this thread is in: what the ethdev tells of then comes from within. */
-static _Thread_local const struct port_wire *looked_at;
 
 /* ---- Frames, under the poller's lock ---- */
 
@@ -478,7 +477,7 @@ port_look(struct port_wire *wire)
 	int ret = 0;
 
 	pthread_mutex_lock(&wire->looking);
-	looked_at = wire;
+	atomic_store(&wire->looker, (uintptr_t)pthread_self());
 	switch (port_stage(wire, &id)) {
 	case PORT_ABSENT:
 		ret = port_find(wire);
@@ -493,7 +492,7 @@ port_look(struct port_wire *wire)
 	case PORT_STARTS:
 	case PORT_UNFIT: break;
 	}
-	looked_at = NULL;
+	atomic_store(&wire->looker, 0);
 	pthread_mutex_unlock(&wire->looking);
 	return ret;
 }
@@ -562,7 +561,7 @@ port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 	}
 	softrnic_unlock(poller);
 	/* Who has begun to look before may still be in a call of the ethdev's. */
-	if (ours && looked_at != wire) {
+	if (ours && atomic_load(&wire->looker) != (uintptr_t)pthread_self()) {
 		pthread_mutex_lock(&wire->looking);
 		pthread_mutex_unlock(&wire->looking);
 	}
@@ -664,6 +663,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	atomic_init(&wire->poller, dev->poller);
 	atomic_init(&wire->looks, 0);
 	pthread_mutex_init(&wire->looking, NULL);
+	atomic_init(&wire->looker, 0);
 	dev->wire_data = wire;
 	ret = rte_eth_dev_owner_new(&wire->owner);
 	if (ret == 0)
