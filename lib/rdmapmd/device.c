@@ -284,6 +284,30 @@ rdmapmd_device_use(struct rdmapmd_device *device, const struct rdmapmd_driver_op
 	return rc;
 }
 
+int
+rdmapmd_device_enter(struct rdmapmd_device *device, struct rdmapmd_context *context)
+{
+	int rc = 0;
+
+	pthread_rwlock_rdlock(&device->use);
+	if (device->gone)
+		rc = -ENODEV;
+	pthread_mutex_lock(&lock);
+	if (rc == 0 && device->ops == NULL)
+		rc = -ENOTSUP;
+	*context = (struct rdmapmd_context){ .device = device, .device_priv = device->priv };
+	pthread_mutex_unlock(&lock);
+	if (rc != 0)
+		pthread_rwlock_unlock(&device->use);
+	return rc;
+}
+
+void
+rdmapmd_device_leave(struct rdmapmd_device *device)
+{
+	pthread_rwlock_unlock(&device->use);
+}
+
 void
 rdmapmd_device_unregister(struct rdmapmd_device *device)
 {

@@ -73,6 +73,23 @@ __rte_internal void rdmapmd_device_unregister(struct rdmapmd_device *device);
 /** @return What was given at registration, or NULL once the device is unregistered. */
 __rte_internal void *rdmapmd_device_priv(struct rdmapmd_device *device);
 
+struct rdmapmd_context;
+
+/**
+ * Have a device stay while the driver asks it something on its own, as telemetry does: with operations of the table that
+ * it offered, and nobody's context. Not one of applications: none was opened, nothing can be made in it.
+ *
+ * Threads: as rdmapmd_device_unregister(), which waits for rdmapmd_device_leave().
+ *
+ * @param context Is filled in: a head alone, as long as the device stays.
+ * @return 0; -ENODEV the device is unregistered, -ENOTSUP RDMA is not offered on it.
+ */
+__rte_internal int rdmapmd_device_enter(struct rdmapmd_device *device,
+					struct rdmapmd_context *context);
+
+/** The end of a rdmapmd_device_enter() that was successful. The reference on the device is still the caller's. */
+__rte_internal void rdmapmd_device_leave(struct rdmapmd_device *device);
+
 /**
  * A table from numbers, as a device hands them out, to objects with a reference count. The handle is a member of the
  * object.

@@ -5,6 +5,8 @@
 #include "rdma_fake.h"
 
 #include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +164,52 @@ test_an_incomplete_driver_is_refused(void **state)
 	assert_int_equal(rdmapmd_device_offer(device, &fake->ops), 0);
 	assert_int_equal(rdmapmd_device_offer(device, &fake->ops), -EEXIST);
 	rdmapmd_device_unregister(device);
+	fake_unregister(fake);
+}
+
+static atomic_int unregistering; /* 1: about to, 2: done */
+
+static void *
+unregister(void *device)
+{
+	atomic_store(&unregistering, 1);
+	rdmapmd_device_unregister(device);
+	atomic_store(&unregistering, 2);
+	return NULL;
+}
+
+static void
+test_a_device_stays_while_its_driver_asks(void **state)
+{
+	struct fake *fake = fake_register("fake0");
+	struct rdmapmd_context context, again;
+	struct rdmapmd_device *device;
+	pthread_t thread;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(rdmapmd_device_register("second", "fake", fake, &device), 0);
+	assert_int_equal(rdmapmd_device_enter(device, &context), -ENOTSUP);
+	assert_int_equal(rdmapmd_device_offer(device, &fake->ops), 0);
+	assert_ptr_equal(rdmapmd_device_find("second"), device);
+	assert_int_equal(rdmapmd_device_enter(device, &context), 0);
+	assert_ptr_equal(context.device, device);
+	assert_ptr_equal(context.device_priv, fake);
+	/* Nobody has opened it. */
+	assert_int_equal(fake_count(fake, "context_open"), 0);
+	atomic_store(&unregistering, 0);
+	assert_int_equal(pthread_create(&thread, NULL, unregister, device), 0);
+	while (atomic_load(&unregistering) == 0)
+		sched_yield();
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(atomic_load(&unregistering), 1);
+		assert_ptr_equal(rdmapmd_device_priv(device), fake);
+		sched_yield();
+	}
+	rdmapmd_device_leave(device);
+	pthread_join(thread, NULL);
+	assert_int_equal(rdmapmd_device_enter(device, &again), -ENODEV);
+	rdmapmd_device_put(device);
 	fake_unregister(fake);
 }
 
@@ -519,6 +567,7 @@ main(void)
 		cmocka_unit_test(test_a_device_without_rdma_does_not_open),
 		cmocka_unit_test(test_a_secondary_process_is_refused_with_one_message),
 		cmocka_unit_test(test_an_incomplete_driver_is_refused),
+		cmocka_unit_test(test_a_device_stays_while_its_driver_asks),
 		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_addresses_of_a_port),

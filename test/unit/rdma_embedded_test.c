@@ -651,6 +651,36 @@ test_telemetry(void **state)
 	assert_int_equal(rnic_telemetry_softrnic("/rnic/softrnic", NULL, NULL), -ENODEV);
 }
 
+/* Who looks changes nothing: a port that was switched off stays so, and nobody is told otherwise. */
+static void
+test_telemetry_leaves_the_port_as_it_is(void **state)
+{
+	static int (*const handlers[])(const char *, const char *, struct rte_tel_data *) = {
+		rnic_telemetry_list,	 rnic_telemetry_info,	  rnic_telemetry_gids,
+		rnic_telemetry_counters, rnic_telemetry_softrnic, rnic_telemetry_doorbells,
+	};
+	struct world *world = *state;
+	struct rdmapmd_async_event event;
+	uint32_t users = world->dev->port_users, speed;
+	unsigned int i;
+	bool up;
+
+	assert_int_equal(rnic_port_set_admin(world->dev, false), 0);
+	expect_event(world->context, RDMAPMD_EVENT_PORT_ERR);
+	for (i = 0; i < RTE_DIM(handlers); i++) {
+		told[0] = '\0';
+		assert_int_equal(handlers[i]("", "net_rnic0", NULL), 0);
+		assert_int_equal(rnic_port_link(world->dev, &up, &speed), 0);
+		assert_false(up);
+		assert_int_equal(world->dev->port_users, users);
+	}
+	told[0] = '\0';
+	assert_int_equal(rnic_telemetry_info("/rnic/info", "net_rnic0", NULL), 0);
+	assert_told("[state=DOWN]");
+	rnic_control_sync(world->dev);
+	assert_int_equal(rdmapmd_async_event_get(world->context, &event), -EAGAIN);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, open_world, close_world)
 #define PAIR_TEST(name) cmocka_unit_test_setup(name, open_pair)
 
@@ -669,6 +699,7 @@ run(void)
 		TEST(test_a_cq_that_ran_over),
 		TEST(test_the_port_comes_and_goes),
 		TEST(test_telemetry),
+		TEST(test_telemetry_leaves_the_port_as_it_is),
 		PAIR_TEST(test_an_event_of_a_life_before),
 		PAIR_TEST(test_a_lost_device_flushes_everything),
 		PAIR_TEST(test_a_device_that_is_closed_under_an_application),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * dpdk-telemetry's /rnic/... : what there is, and what it counts. A handler runs in telemetry's thread and is a user of the
- * library like any other: it opens a context, so that the device stays while it asks.
+ * dpdk-telemetry's /rnic/... : what there is, and what it counts. A handler runs in telemetry's thread. The device stays
+ * while it asks; it opens no context, since an application's brings the port up.
  */
 
 #include <arpa/inet.h>
@@ -39,18 +39,32 @@ rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data *da
 	return 0;
 }
 
-/* The device that a command names, opened. -ENODEV: none of ours; -ENOTSUP: no RDMA. */
+/*
+ * The device that a command names, until leave(). -ENODEV: none of ours; -ENOTSUP: no RDMA; -EIO: it is lost.
+ */
 static int
-open_named(const char *params, struct rdmapmd_context **context)
+enter_named(const char *params, struct rdmapmd_context *context)
 {
 	struct rdmapmd_device *device =
 		params != NULL && params[0] != '\0' ? rdmapmd_device_find(params) : NULL;
 	int rc = -ENODEV;
 
 	if (device != NULL && strcmp(rdmapmd_device_driver(device), DRIVER) == 0)
-		rc = rdmapmd_device_open(device, context);
-	rdmapmd_device_put(device);
+		rc = rdmapmd_device_enter(device, context);
+	if (rc == 0 && atomic_load(&rnic_rdma_dev(context)->dead)) {
+		rdmapmd_device_leave(device);
+		rc = -EIO;
+	}
+	if (rc != 0)
+		rdmapmd_device_put(device);
 	return rc;
+}
+
+static void
+leave(struct rdmapmd_context *context)
+{
+	rdmapmd_device_leave(context->device);
+	rdmapmd_device_put(context->device);
 }
 
 static void
@@ -59,7 +73,7 @@ add_port(struct rte_tel_data *data, struct rdmapmd_context *context)
 	struct rdmapmd_port_attr port;
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
-	if (rdmapmd_port_query(context, PORT, &port) != 0)
+	if (rnic_rdma_ops.port_query(context, PORT, &port) != 0)
 		return;
 	snprintf(mac, sizeof(mac), RTE_ETHER_ADDR_PRT_FMT, port.mac[0], port.mac[1], port.mac[2],
 		 port.mac[3], port.mac[4], port.mac[5]);
@@ -74,8 +88,8 @@ int
 rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	struct rdmapmd_device_attr attr;
-	struct rdmapmd_context *context;
-	int rc = open_named(params, &context);
+	struct rdmapmd_context context;
+	int rc = enter_named(params, &context);
 
 	RTE_SET_USED(cmd);
 	if (rc == -ENODEV)
@@ -85,7 +99,7 @@ rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *da
 	rte_tel_data_add_dict_string(data, "rdma", rc == 0 ? "yes" : "no");
 	if (rc != 0)
 		return 0;
-	rc = rdmapmd_device_query(context, &attr);
+	rc = rnic_rdma_ops.device_query(&context, &attr);
 	if (rc == 0) {
 		rte_tel_data_add_dict_string(data, "fw_ver", attr.fw_ver);
 		rte_tel_data_add_dict_uint(data, "max_qp", attr.max_qp);
@@ -93,9 +107,9 @@ rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *da
 		rte_tel_data_add_dict_uint(data, "max_cq", attr.max_cq);
 		rte_tel_data_add_dict_uint(data, "max_mr", attr.max_mr);
 		rte_tel_data_add_dict_uint(data, "max_srq", attr.max_srq);
-		add_port(data, context);
+		add_port(data, &context);
 	}
-	rdmapmd_context_close(context);
+	leave(&context);
 	return rc;
 }
 
@@ -103,20 +117,22 @@ int
 rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const union rdmapmd_gid none;
 	char address[INET6_ADDRSTRLEN], index_text[16];
 	struct rdmapmd_gid_entry entry;
 	struct rdmapmd_port_attr port;
-	struct rdmapmd_context *context;
+	struct rdmapmd_context context;
 	uint32_t index;
-	int rc = open_named(params, &context);
+	int rc = enter_named(params, &context);
 
 	RTE_SET_USED(cmd);
 	if (rc != 0)
 		return rc;
-	rc = rdmapmd_port_query(context, PORT, &port);
+	rc = rnic_rdma_ops.port_query(&context, PORT, &port);
 	rte_tel_data_start_dict(data);
 	for (index = 0; rc == 0 && index < port.gid_tbl_len; index++) {
-		if (rdmapmd_gid_query(context, PORT, index, &entry) != 0)
+		if (rnic_gid_query(rnic_rdma_dev(&context), index, &entry) != 0 ||
+		    memcmp(&entry.gid, &none, sizeof(none)) == 0)
 			continue;
 		snprintf(index_text, sizeof(index_text), "%u", index);
 		if (memcmp(entry.gid.raw, mapped, sizeof(mapped)) == 0)
@@ -125,48 +141,46 @@ rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *da
 			inet_ntop(AF_INET6, entry.gid.raw, address, sizeof(address));
 		rte_tel_data_add_dict_string(data, index_text, address);
 	}
-	rdmapmd_context_close(context);
+	leave(&context);
 	return rc;
 }
 
 int
 rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	const char *names[RNIC_RDMA_COUNTERS];
 	uint64_t values[RNIC_RDMA_COUNTERS];
-	struct rdmapmd_context *context;
-	int i, rc = open_named(params, &context);
+	struct rdmapmd_context context;
+	unsigned int i;
+	int rc = enter_named(params, &context);
 
 	RTE_SET_USED(cmd);
 	if (rc != 0)
 		return rc;
-	rc = rdmapmd_counters_names(context, names, RTE_DIM(names));
-	if (rc > 0)
-		rc = rdmapmd_counters_read(context, PORT, values, RTE_DIM(values));
+	rc = rnic_rdma_counters_read(rnic_rdma_dev(&context), values);
 	rte_tel_data_start_dict(data);
-	for (i = 0; i < rc; i++)
-		rte_tel_data_add_dict_uint(data, names[i], values[i]);
-	rdmapmd_context_close(context);
-	return rc < 0 ? rc : 0;
+	for (i = 0; rc == 0 && i < RTE_DIM(values); i++)
+		rte_tel_data_add_dict_uint(data, rnic_rdma_counter_names[i], values[i]);
+	leave(&context);
+	return rc;
 }
 
 int
 rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	struct rnic_uars_usage usage;
-	struct rdmapmd_context *context;
-	int rc = open_named(params, &context);
+	struct rdmapmd_context context;
+	int rc = enter_named(params, &context);
 
 	RTE_SET_USED(cmd);
 	if (rc != 0)
 		return rc;
-	rnic_uars_usage(rnic_rdma_dev(context), &usage);
+	rnic_uars_usage(rnic_rdma_dev(&context), &usage);
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_uint(data, "low_latency", usage.low_latency);
 	rte_tel_data_add_dict_uint(data, "dynamic", usage.dynamic);
 	rte_tel_data_add_dict_uint(data, "dynamic_pages", usage.dynamic_pages);
 	rte_tel_data_add_dict_uint(data, "shared_users", usage.shared_users);
-	rdmapmd_context_close(context);
+	leave(&context);
 	return 0;
 }
 
@@ -179,15 +193,15 @@ add_counter(void *arg, const char *name, uint64_t value)
 int
 rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	struct rdmapmd_context *context;
-	int rc = open_named(params, &context);
+	struct rdmapmd_context context;
+	int rc = enter_named(params, &context);
 
 	RTE_SET_USED(cmd);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(data);
-	rc = rnic_access_direct_stats(rnic_rdma_dev(context)->access, add_counter, data);
-	rdmapmd_context_close(context);
+	rc = rnic_access_direct_stats(rnic_rdma_dev(&context)->access, add_counter, data);
+	leave(&context);
 	return rc;
 }
 
