@@ -545,8 +545,6 @@ struct softrnic_wire_ops {
 	/* Frames from outside, if the wire has an outside; returns how many. */
 	unsigned int (*poll)(struct softrnic *dev);
 	bool (*is_up)(const struct softrnic *dev);
-	/* The port's link has come up: the wire is, and the port is switched on. */
-	void (*link_up)(struct softrnic *dev);
 	/* The device is as after power-on. */
 	void (*reset)(struct softrnic *dev);
 	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
@@ -604,6 +602,7 @@ struct softrnic {
 	bool dead;	  /* fatal fault: executes nothing */
 	uint32_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
+	uint32_t open_rqs;    /* receive queues that have left RST */
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */

@@ -472,6 +472,7 @@ static void
 rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	rq_stop_flushing(dev, rq);
+	dev->open_rqs -= rq->state != RNIC_WQ_STATE_RST;
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
 	rq_refer(rq, -1);
@@ -691,6 +692,8 @@ SOFTRNIC_CMD(modify_rq)
 		return status;
 	if (to == from)
 		return RNIC_STATUS_OK;
+	dev->open_rqs += to != RNIC_WQ_STATE_RST;
+	dev->open_rqs -= from != RNIC_WQ_STATE_RST;
 	rq->state = (uint8_t)to;
 	rq_stop_flushing(dev, rq);
 	if (to == RNIC_WQ_STATE_RST)

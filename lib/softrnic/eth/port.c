@@ -83,8 +83,6 @@ softrnic_port_update(struct softrnic *dev)
 	port->rdma_up = up && !dev->wire->leaves;
 	if (!up)
 		softrnic_faults_link_down(dev);
-	else if (dev->wire->link_up != NULL)
-		dev->wire->link_up(dev);
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
 	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE,
 		       up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN, data);

@@ -31,6 +31,7 @@
 #define PORT_LOOK_US 100000
 #define PORT_BURST   32
 #define PORT_DESC    512
+#define PORT_STALE   8192 /* at most so many old frames are thrown away in a poll */
 #define PORT_MBUFS_MORE \
 	127 /* than descriptors: those in our hands, and some that the ethdev may keep */
 
@@ -59,6 +60,7 @@ struct port_wire {
 	enum port_stage stage;
 	uint16_t id; /* of the ethdev, unless it is absent */
 	bool up;
+	bool idle;		  /* not live, or no bursts were called in the last poll */
 	bool changed;		  /* stage or up: the polling thread has not told the device yet */
 	struct rte_mempool *pool; /* changes only while no frames are moved */
 	/* On their way: what the ethdev does not take now it is asked again. */
@@ -100,6 +102,41 @@ port_flush(struct port_wire *wire)
 	return sent;
 }
 
+/* Does anybody send or receive? A port that is switched off does not, nor does one whose queues are all in reset. */
+static bool
+port_is_used(const struct softrnic *dev)
+{
+	return dev->port.link_up && (dev->open_rqs > 0 || !TAILQ_EMPTY(&dev->swept_sqs));
+}
+
+/* Bursts are called again: what waits in the ethdev is from a time when nobody did, and no port sees such frames. */
+static void
+port_wake(struct port_wire *wire)
+{
+	struct rte_mbuf *mbufs[PORT_BURST];
+	unsigned int count, left = PORT_STALE;
+
+	wire->idle = false;
+	port_make_room(wire);
+	do {
+		count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
+		rte_pktmbuf_free_bulk(mbufs, count);
+		left -= count;
+	} while (count > 0 && left >= PORT_BURST);
+}
+
+/* No bursts. Who sent what did not get through has gone. */
+static void
+port_sleep(struct port_wire *wire)
+{
+	wire->idle = true;
+	if (wire->tx_count == 0)
+		return;
+	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
+	wire->tx_count = 0;
+	port_make_room(wire);
+}
+
 void
 softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
@@ -107,8 +144,10 @@ softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame
 	struct rte_mbuf *mbuf;
 	char *to;
 
-	/* Only a copy that the faults made comes here then. */
-	if (__builtin_expect(wire->stage != PORT_LIVE || dev->wire_full, 0)) {
+	if (__builtin_expect(wire->idle, 0) && wire->stage == PORT_LIVE && port_is_used(dev))
+		port_wake(wire);
+	/* Only a frame that the faults had kept or doubled comes here then. */
+	if (__builtin_expect(wire->idle || dev->wire_full, 0)) {
 		dev->stats.wire_dropped++;
 		return;
 	}
@@ -149,27 +188,6 @@ port_receive(struct softrnic *dev, const struct rte_mbuf *mbuf)
 	softrnic_eth_receive(dev, &frame);
 }
 
-/*
- * The link has come up: what waits on either side is from a time when there was none, and a port that is switched off
- * sees no frames.
- */
-static void
-port_link_up(struct softrnic *dev)
-{
-	struct port_wire *wire = dev->wire_data;
-	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int count, left = PORT_DESC;
-
-	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
-	wire->tx_count = 0;
-	port_make_room(wire);
-	do {
-		count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
-		rte_pktmbuf_free_bulk(mbufs, count);
-		left -= count;
-	} while (count > 0 && left >= PORT_BURST);
-}
-
 static unsigned int
 port_poll(struct softrnic *dev)
 {
@@ -181,9 +199,13 @@ port_poll(struct softrnic *dev)
 		wire->changed = false;
 		softrnic_wire_changed(dev);
 	}
-	/* An ethdev may be removed while the port above it is stopped: no burst then. */
-	if (wire->stage != PORT_LIVE || !dev->port.link_up)
+	/* An ethdev may be removed while nobody uses the port above it: no burst then. */
+	if (__builtin_expect(wire->stage != PORT_LIVE || !port_is_used(dev), 0)) {
+		port_sleep(wire);
 		return 0;
+	}
+	if (__builtin_expect(wire->idle, 0))
+		port_wake(wire);
 	done = port_flush(wire);
 	if (dev->wire_full)
 		port_make_room(wire);
@@ -214,6 +236,7 @@ port_let_go(struct port_wire *wire, enum port_stage stage)
 	wire->tx_count = wire->spare_count = 0;
 	wire->stage = stage;
 	wire->up = false;
+	wire->idle = true;
 	wire->dev->wire_full = false;
 }
 
@@ -416,6 +439,7 @@ port_find(struct port_wire *wire)
 			ret = -ENODEV;
 		} else {
 			wire->stage = PORT_LIVE;
+			wire->idle = true;
 			wire->mtu = 0;
 			port_make_room(wire);
 		}
@@ -664,6 +688,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	atomic_init(&wire->looks, 0);
 	pthread_mutex_init(&wire->looking, NULL);
 	atomic_init(&wire->looker, 0);
+	wire->idle = true;
 	dev->wire_data = wire;
 	ret = rte_eth_dev_owner_new(&wire->owner);
 	if (ret == 0)
@@ -697,6 +722,5 @@ const struct softrnic_wire_ops softrnic_wire_port = {
 	.release = port_release,
 	.poll = port_poll,
 	.is_up = port_is_up,
-	.link_up = port_link_up,
 	.leaves = true,
 };

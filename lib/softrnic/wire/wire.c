@@ -117,9 +117,10 @@ softrnic_wire_poll(struct softrnic *dev)
 {
 	unsigned int done = 0;
 
-	if (dev->faults != NULL)
-		done += softrnic_faults_poll(dev);
 	if (dev->wire->poll != NULL)
 		done += dev->wire->poll(dev);
+	/* Behind it: the wire knows then whether it may still send anything. */
+	if (dev->faults != NULL)
+		done += softrnic_faults_poll(dev);
 	return done;
 }
