@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The wire through another ethdev: when it leaves that alone. */
+/* The wire through another ethdev: when it leaves that alone, and what it has it do. */
+#include <errno.h>
+#include <stdatomic.h>
+
 #include <ethdev_driver.h>
 #include <rte_ethdev.h>
 
+#include "prm/reg.h"
 #include "wire_cable.h"
+
+#define LARGE 1800 /* an MTU */
 
 static eth_rx_burst_t rx_burst;
 static eth_tx_burst_t tx_burst;
 static unsigned int bursts;
+/* Of one thread for another: ThreadSanitizer does not see the locks of EAL in between. */
+static _Atomic(const struct eth_dev_ops *) driver_ops;
+static struct eth_dev_ops ops;
+static atomic_uint mtu_is;
 
 static uint16_t
 count_rx(void *queue, struct rte_mbuf **mbufs, uint16_t count)
@@ -33,7 +43,7 @@ cable_dev(void)
 	return &rte_eth_devices[id];
 }
 
-/* The ethdev's bursts are counted. */
+/* The ethdev's bursts are counted, and its operations can be others, from its start on. */
 static int
 setup(void **state)
 {
@@ -48,6 +58,10 @@ setup(void **state)
 	dev->rx_pkt_burst = count_rx;
 	dev->tx_pkt_burst = count_tx;
 	bursts = 0;
+	ops = *dev->dev_ops;
+	atomic_store(&driver_ops, dev->dev_ops);
+	dev->dev_ops = &ops;
+	atomic_store(&mtu_is, 0);
 	return 0;
 }
 
@@ -258,6 +272,133 @@ test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue(void **state)
 	ww_close(&ww);
 }
 
+/* ---- The MTU of an ethdev that takes one while it is stopped ---- */
+
+static int
+set_mtu_while_stopped(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	if (dev->data->dev_started)
+		return -EBUSY;
+	atomic_store(&mtu_is, mtu);
+	return 0;
+}
+
+static void
+set_port_mtu(struct ww *ww, uint16_t mtu)
+{
+	struct {
+		struct rnic_access_reg_in header;
+		struct rnic_pmtu_reg reg;
+	} in = { 0 };
+	uint8_t out[sizeof(in)];
+
+	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
+	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
+	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_ADMIN_MTU, mtu + SOFTRNIC_FRAME_OVERHEAD);
+	assert_int_equal(dp_command(&ww->dp, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE, &in,
+				    sizeof(in), out, sizeof(out)),
+			 0);
+}
+
+static void
+wait_for_mtu(struct ww *ww, uint16_t mtu)
+{
+	unsigned int naps = 0;
+
+	while (atomic_load(&mtu_is) != mtu) {
+		softrnic_poll(ww->poller);
+		cable_nap(&naps, "the ethdev does not get the MTU");
+	}
+}
+
+static void
+test_an_ethdev_is_stopped_to_get_its_mtu(void **state)
+{
+	struct ww ww;
+	uint16_t mtu;
+
+	(void)state;
+	ops.mtu_set = set_mtu_while_stopped;
+	cable_open(&ww);
+	cable_wait_for_link(&ww, true);
+	for (mtu = LARGE; mtu < LARGE + 2; mtu++) {
+		set_port_mtu(&ww, mtu);
+		wait_for_mtu(&ww, mtu);
+		/* The wire has let go of it by then. */
+		cable_wait_for_link(&ww, true);
+		cable_pass_both_ways(&ww);
+		assert_int_equal(rte_eth_promiscuous_get(cable_dev()->data->port_id), 1);
+	}
+	ww_close(&ww);
+}
+
+static int
+start_never_again(struct rte_eth_dev *dev)
+{
+	return atomic_load(&mtu_is) != 0 ? -EIO : atomic_load(&driver_ops)->dev_start(dev);
+}
+
+/* Nothing of ours touches it any more, until one comes that can be started. */
+static void
+test_an_ethdev_that_does_not_start_again_is_left(void **state)
+{
+	struct rte_eth_dev_owner owner = { .id = 1 };
+	unsigned int naps = 0;
+	struct ww ww;
+
+	(void)state;
+	ops.mtu_set = set_mtu_while_stopped;
+	ops.dev_start = start_never_again;
+	cable_open(&ww);
+	cable_wait_for_link(&ww, true);
+	set_port_mtu(&ww, LARGE);
+	wait_for_mtu(&ww, LARGE);
+	cable_wait_for_link(&ww, false);
+	while (owner.id != RTE_ETH_DEV_NO_OWNER) {
+		assert_int_equal(rte_eth_dev_owner_get(cable_dev()->data->port_id, &owner), 0);
+		cable_nap(&naps, "the ethdev is not given back");
+	}
+	assert_int_equal(bursts_in(&ww, 100), 0);
+	cable_end();
+	cable_make();
+	cable_wait_for_link(&ww, true);
+	cable_pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+static int
+set_mtu_while_it_is_pulled_out(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	if (!dev->data->dev_started)
+		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
+	return set_mtu_while_stopped(dev, mtu);
+}
+
+static void
+test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
+{
+	unsigned int naps = 0;
+	struct ww ww;
+	uint16_t id;
+
+	(void)state;
+	ops.mtu_set = set_mtu_while_it_is_pulled_out;
+	cable_open(&ww);
+	cable_wait_for_link(&ww, true);
+	id = cable_dev()->data->port_id;
+	set_port_mtu(&ww, LARGE);
+	while (rte_eth_dev_is_valid_port(id)) {
+		softrnic_poll(ww.poller);
+		cable_nap(&naps, "the ethdev is not closed");
+	}
+	assert_false(ww.dp.dev->port.link_up);
+	cable_end();
+	cable_make();
+	cable_wait_for_link(&ww, true);
+	cable_pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
 static int
 run(void)
 {
@@ -269,6 +410,9 @@ run(void)
 		TEST(test_frames_from_before_the_first_queue_are_thrown_away),
 		TEST(test_frames_that_did_not_get_through_go_with_the_last_queue),
 		TEST(test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue),
+		TEST(test_an_ethdev_is_stopped_to_get_its_mtu),
+		TEST(test_an_ethdev_that_does_not_start_again_is_left),
+		TEST(test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed),
 #undef TEST
 	};
 

@@ -450,6 +450,59 @@ port_find(struct port_wire *wire)
 	return destroyed ? -ENODEV : ret;
 }
 
+/* There is nobody in a burst until it runs again. False: it has gone, and is somebody else's matter. */
+static bool
+port_restarts(struct port_wire *wire)
+{
+	struct softrnic_poller *poller = port_lock(wire);
+	bool live = wire->stage == PORT_LIVE;
+
+	if (live) {
+		port_let_go(wire, PORT_STARTS);
+		wire->changed = true;
+	}
+	softrnic_unlock(poller);
+	return live;
+}
+
+/* The next look tells of its link. */
+static void
+port_restarted(struct port_wire *wire, bool runs)
+{
+	struct softrnic_poller *poller = port_lock(wire);
+
+	/* Unless it went meanwhile. */
+	if (wire->stage == PORT_STARTS) {
+		wire->stage = runs ? PORT_LIVE : PORT_UNFIT;
+		if (runs)
+			port_make_room(wire);
+	}
+	softrnic_unlock(poller);
+}
+
+/* Most NICs take another MTU only while they are stopped. It has the mbufs for any from the beginning. */
+static int
+port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
+{
+	int ret, run;
+
+	if (!port_restarts(wire))
+		return -ENODEV;
+	ret = rte_eth_dev_stop(id);
+	if (ret == 0)
+		ret = rte_eth_dev_set_mtu(id, mtu);
+	run = rte_eth_dev_start(id);
+	if (run != 0) {
+		SOFTRNIC_LOG(ERR, wire->dev,
+			     "ethdev %s does not start again with an MTU of %u: %s; detach and "
+			     "attach it",
+			     wire->name, mtu, strerror(-run));
+		rte_eth_dev_owner_unset(id, wire->owner);
+	}
+	port_restarted(wire, run == 0);
+	return ret;
+}
+
 /* Tell the ethdev what MTU its frames are of now. Many can have no other than they have, or it is set elsewhere. */
 static void
 port_tell_mtu(struct port_wire *wire, uint16_t id, uint16_t mtu)
@@ -463,6 +516,8 @@ port_tell_mtu(struct port_wire *wire, uint16_t id, uint16_t mtu)
 	if (rte_eth_dev_get_mtu(id, &has) != 0 || has == mtu)
 		return;
 	ret = rte_eth_dev_set_mtu(id, mtu);
+	if (ret == -EBUSY)
+		ret = port_set_mtu_stopped(wire, id, mtu);
 	if (ret != 0 && mtu > has)
 		SOFTRNIC_LOG(WARNING, wire->dev,
 			     "ethdev %s takes no MTU of %u (%s): see to it that what is behind it "
