@@ -198,6 +198,31 @@ test_the_link_stays_while_frames_are_sent(void **state)
 	ww_close(&ww);
 }
 
+/* Who has something to say of its own all the time, and no file for it, learns of the end as well. */
+static void
+test_a_port_that_sends_on_and_on_has_its_link_end(void **state)
+{
+	struct ww ww;
+	uint32_t i;
+
+	(void)state;
+	capture_of(1);
+	open_rx(&ww);
+	ww_post(&ww, 1);
+	dp_run(&ww.dp);
+	ww_expect(&ww, length_of(0), 0);
+	for (i = 0; ww.dp.dev->port.link_up; i++) {
+		if (i == 100)
+			fail_msg("the link is up 20 s behind the last frame");
+		test_clock_advance_us(200000);
+		ww_send(&ww, 100, i);
+	}
+	/* Not at once, either. */
+	assert_true(i > 10);
+	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+	ww_close(&ww);
+}
+
 static void
 test_times_are_as_far_apart_as_in_the_capture(void **state)
 {
@@ -341,13 +366,12 @@ test_a_queue_that_does_not_receive_holds_a_file_up_only_once(void **state)
 }
 
 static void
-test_a_reset_takes_the_file_back_to_its_start(void **state)
+end_and_reset(uint32_t frames)
 {
 	struct rnic_teardown_hca_in teardown_in = { 0 };
 	struct ww ww;
 
-	(void)state;
-	capture_of(4);
+	capture_of(frames);
 	open_rx(&ww);
 	ww_post(&ww, 10);
 	poll_until(&ww, !ww.dp.dev->port.link_up);
@@ -358,6 +382,21 @@ test_a_reset_takes_the_file_back_to_its_start(void **state)
 	assert_int_equal(softrnic_reset(ww.dp.dev), 0);
 	assert_true(ww.dp.dev->wire->is_up(ww.dp.dev));
 	ww_close(&ww);
+}
+
+static void
+test_a_reset_takes_the_file_back_to_its_start(void **state)
+{
+	(void)state;
+	end_and_reset(4);
+}
+
+/* The next one has its link until the end as well, which comes soon. */
+static void
+test_a_reset_takes_an_empty_file_back_to_its_start(void **state)
+{
+	(void)state;
+	end_and_reset(0);
 }
 
 /* ---- What is sent ---- */
@@ -598,6 +637,7 @@ main(void)
 		cmocka_unit_test(test_a_file_waits_for_receive_buffers),
 		cmocka_unit_test(test_the_link_goes_down_at_the_end_and_not_before),
 		cmocka_unit_test(test_the_link_stays_while_frames_are_sent),
+		cmocka_unit_test(test_a_port_that_sends_on_and_on_has_its_link_end),
 		cmocka_unit_test(test_times_are_as_far_apart_as_in_the_capture),
 		cmocka_unit_test(test_frames_that_are_cut_short_or_too_long_are_errors),
 		cmocka_unit_test(test_a_file_that_breaks_off_ends_there),
@@ -605,6 +645,7 @@ main(void)
 		cmocka_unit_test(test_frames_that_nobody_wants_hold_a_file_up_only_once),
 		cmocka_unit_test(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
 		cmocka_unit_test(test_a_reset_takes_the_file_back_to_its_start),
+		cmocka_unit_test(test_a_reset_takes_an_empty_file_back_to_its_start),
 		cmocka_unit_test(test_what_is_sent_is_in_the_file_with_its_time),
 		cmocka_unit_test(test_a_frame_of_many_pieces_is_one_record),
 		cmocka_unit_test(test_a_quiet_wire_brings_its_file_up_to_date),

@@ -27,8 +27,12 @@
  * promiscuous mode behind the start of their queues.
  */
 #define CAPTURE_PATIENCE_NS (3 * NS_PER_SECOND)
-/* From the last frame of a file, received or sent, to the end of the link: who forwards it may have no CPU for a while. */
-#define CAPTURE_LINGER_NS NS_PER_SECOND
+/*
+ * From the last frame of a file, received or sent, to the end of the link: who forwards it may have no CPU for a while. Who
+ * has something to send of its own all the time does not hold it up beyond the other one, which is from the last received.
+ */
+#define CAPTURE_LINGER_NS     NS_PER_SECOND
+#define CAPTURE_LINGER_MAX_NS (5 * NS_PER_SECOND)
 
 struct capture {
 	/* What is received: a file or the interface; NULL: nothing. ns_per_tick: the unit of its fractions of seconds */
@@ -45,6 +49,7 @@ struct capture {
 	bool has_epoch;
 	uint64_t patience_end; /* 0: no queue receives */
 	uint64_t last;	       /* when a frame went either way */
+	uint64_t received;     /* when the last one was */
 
 	/* What is sent: a file, the interface, or nobody */
 	pcap_t *tx_kind;
@@ -346,7 +351,7 @@ capture_offer(struct softrnic *dev, struct capture *capture)
 		dev->rx_ahead = 0;
 	}
 	capture->held = false;
-	capture->last = dev->now;
+	capture->last = capture->received = dev->now;
 	return true;
 }
 
@@ -354,7 +359,8 @@ capture_offer(struct softrnic *dev, struct capture *capture)
 static void
 capture_linger(struct softrnic *dev, struct capture *capture)
 {
-	if (dev->now - capture->last < CAPTURE_LINGER_NS)
+	if (dev->now - capture->last < CAPTURE_LINGER_NS &&
+	    dev->now - capture->received < CAPTURE_LINGER_MAX_NS)
 		return;
 	capture->ended = true;
 	SOFTRNIC_LOG(INFO, dev, "end of the capture: %" PRIu64 " frames", capture->frames);
@@ -369,8 +375,8 @@ capture_receive(struct softrnic *dev, struct capture *capture)
 	if (!dev->port.link_up || (!capture_fetch(dev, capture) && !capture->at_end))
 		return 0;
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
-	if (capture->last == 0)
-		capture->last = dev->now;
+	if (capture->received == 0)
+		capture->last = capture->received = dev->now;
 	while (done < CAPTURE_BUDGET && capture_fetch(dev, capture) && capture_offer(dev, capture))
 		done++;
 	if (capture->at_end && !capture->held)
@@ -459,7 +465,8 @@ capture_reset(struct softrnic *dev)
 {
 	struct capture *capture = dev->wire_data;
 
-	if (capture->rx == NULL || capture->live || capture->rx_start < 0 || capture->frames == 0)
+	if (capture->rx == NULL || capture->live || capture->rx_start < 0 ||
+	    (capture->frames == 0 && !capture->at_end))
 		return;
 	if (fseek(pcap_file(capture->rx), capture->rx_start, SEEK_SET) != 0) {
 		SOFTRNIC_LOG(ERR, dev, "cannot go back to the start of the capture: %s",
@@ -467,7 +474,8 @@ capture_reset(struct softrnic *dev)
 		return;
 	}
 	capture->held = capture->at_end = capture->ended = capture->has_epoch = false;
-	capture->frames = capture->cut = capture->patience_end = capture->last = 0;
+	capture->frames = capture->cut = capture->patience_end = 0;
+	capture->last = capture->received = 0;
 }
 
 const struct softrnic_wire_ops softrnic_wire_pcap = {
