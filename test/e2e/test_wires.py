@@ -120,6 +120,26 @@ def test_an_ethdev_is_the_wire_and_no_port_of_the_application():
         assert not testpmd.complaints()
 
 
+def test_frames_go_to_a_file_of_net_pcap_and_come_from_one(folder):
+    """Each frame of a capture gets there, while the ethdev brings others without an end."""
+    frames = captures.mixed(500, 5)
+    first, second = f"{folder}/in.pcap", f"{folder}/out.pcap"
+    captures.write(first, frames)
+    with Testpmd([f"net_pcap0,rx_pcap={first},tx_pcap={second},infinite_rx=1",
+                  f"net_rnic0,wire=pcap,rx_pcap={first}", "net_rnic1,wire=port:net_pcap0"],
+                 args=PROMISCUOUS) as testpmd:
+        testpmd.prompt()
+        _, wired = sorted(testpmd.stats())
+        testpmd.do("port start all")
+        forward_all(testpmd, len(frames), wired)
+        stats = testpmd.stats()[wired]
+        assert stats["TX-packets"] == len(frames) and stats["TX-errors"] == 0, stats
+        assert stats["RX-packets"] > 0 and stats["RX-errors"] == 0, stats
+        testpmd.quit()
+        assert not testpmd.complaints()
+    assert captures.read(second)[0] == frames
+
+
 def test_the_ethdev_may_stand_behind_the_port_on_the_command_line():
     with Testpmd(["net_rnic0,wire=port:net_ring0", "net_ring0"],
                  args=["--port-topology=loop"]) as testpmd:
