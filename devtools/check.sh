@@ -24,6 +24,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
   features   each feature that the driver claims has a mutant, and that is dead
+  pages      each key and each command of telemetry stands in its manual page
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC
   links      who uses whose functions, in the libraries that the build made
@@ -36,7 +37,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell features size build links api)
+all=(format spdx tokens includes headers shell features pages size build links api)
 checks=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -285,6 +286,29 @@ check_features()
 	done < <(diff <(devtools/mutate.sh --list 2>/dev/null) \
 		<(sed -n '/^|---/,$ { /^|---/! s/^\(| [^|]* | [^|]* |\).*/\1/p }' $mutants) |
 		sed -n 's/^</-is not there: /p; s/^>/-is of no use: /p')
+}
+
+# documents PAGE WORD...: the words stand there.
+documents()
+{
+	local page=$1 word
+	shift
+
+	[ $# -gt 0 ] || found "$page: nothing to look for: has the source changed?"
+	for word in "$@"; do
+		grep -qE "(^|[^a-z_])$word" "$page" || found "$page: no word of $word"
+	done
+}
+
+check_pages()
+{
+	local -a keys commands
+
+	mapfile -t keys < <(sed -n '/^#define VALID_KEYS/,/"$/ s/.*"\(.*\)"$/\1/p' drivers/net/rnic/devargs.c | tr ' ' '\n')
+	mapfile -t commands < <(grep -o '"/rnic/[a-z]*"' drivers/net/rnic/telemetry.c | tr -d '"')
+	documents doc/man/net_rnic.7 "${keys[@]/%/=}" "${commands[@]}"
+	mapfile -t keys < <(sed -n 's/^\t{ "\([a-z_]*\)", parse_.*/\1/p' app/softrnicd/options.c)
+	documents doc/man/softrnicd.8 "${keys[@]/%/=}"
 }
 
 check_size()
