@@ -236,6 +236,74 @@ test_a_full_ring_holds_no_second_nop(void **state)
 	assert_int_equal(stats.oerrors, 255);
 }
 
+/* Until the device has completed what asked for it, taken by bursts alone. */
+static void
+reap_by_bursts(struct fixture *f, uint16_t left)
+{
+	const struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
+	unsigned int naps;
+
+	for (naps = 0; naps < NAPS; naps++) {
+		assert_int_equal(rte_eth_tx_burst(f->port, 0, NULL, 0), 0);
+		if ((uint16_t)(txq->elts_head - txq->elts_tail) <= left)
+			return;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("%u segments are still under way", (uint16_t)(txq->elts_head - txq->elts_tail));
+}
+
+/* Nobody asks for a cleanup again: the burst that takes the NOP's completion gives its slot back. */
+static void
+test_a_nop_that_a_burst_found_done_holds_no_slot(void **state)
+{
+	struct fixture *f = *state;
+	struct rte_mbuf *one;
+
+	send_frames(f, 1, 1);
+	assert_int_equal(rte_eth_tx_done_cleanup(f->port, 0, 0), 0);
+	reap_by_bursts(f, 0);
+	assert_int_equal(receive_frames(f, 1), 1);
+	softrnic_fault(f->device, SOFTRNIC_FAULT_FATAL, 1);
+	send_frames(f, 256, 1);
+	one = rte_pktmbuf_alloc(f->pool);
+	assert_non_null(one);
+	assert_non_null(rte_pktmbuf_append(one, 100));
+	assert_int_equal(rte_eth_tx_burst(f->port, 0, &one, 1), 0);
+	rte_pktmbuf_free(one);
+}
+
+/* Positions of 16 bits come round again: a NOP of long ago stood among WQEs that are under way now, for ever. */
+static void
+test_a_nop_of_a_round_before_is_not_under_way(void **state)
+{
+	const unsigned int single = 20;
+	struct fixture *f = *state;
+	const struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
+	unsigned int i, naps, freed = 0;
+	uint16_t nop_end;
+
+	send_frames(f, 1, 1);
+	assert_int_equal(rte_eth_tx_done_cleanup(f->port, 0, 0), 0);
+	nop_end = txq->sq.producer;
+	reap_by_bursts(f, 0);
+	/* Of three segments in two WQEBBs: completions are no longer a multiple of 32 behind the NOP. */
+	send_frames(f, 11, 3);
+	for (i = 0; i < 2047 * RNIC_TX_SIGNAL; i++) {
+		if (i % 128 == 0)
+			reap_by_bursts(f, 64);
+		send_frames(f, 1, 1);
+	}
+	reap_by_bursts(f, 0);
+	send_frames(f, single, 1);
+	/* That is: the scene is set. */
+	assert_in_range((uint16_t)(nop_end - txq->sq_tail), 1, single);
+	for (naps = 0; naps < NAPS && freed < single; naps++) {
+		freed += rte_eth_tx_done_cleanup(f->port, 0, 0);
+		rte_delay_us_sleep(1000);
+	}
+	assert_int_equal(freed, single);
+}
+
 /* Of packets that the device has not sent, nobody says that they are done. */
 static void
 test_descriptors_under_way_are_full(void **state)
@@ -566,6 +634,8 @@ run(void)
 		PORT_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
 		PORT_TEST(test_a_stop_in_vain_with_no_completion_at_all),
 		PORT_TEST(test_a_full_ring_holds_no_second_nop),
+		PORT_TEST(test_a_nop_that_a_burst_found_done_holds_no_slot),
+		PORT_TEST(test_a_nop_of_a_round_before_is_not_under_way),
 		PORT_TEST(test_descriptors_under_way_are_full),
 		PORT_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
 		PORT_TEST(test_a_queue_that_broke_by_event_needs_a_restart),

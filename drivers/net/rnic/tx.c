@@ -81,6 +81,21 @@ rnic_tx_free(struct rnic_txq *txq, uint16_t end)
 	tx_free(txq, end);
 }
 
+/*
+ * A cleanup has posted a NOP, and WQEs were completed: was it among them? To be asked each time, as its position means
+ * another WQE when the 16 bits have come round.
+ */
+static void __rte_noinline
+tx_look_for_nop(struct rnic_txq *txq)
+{
+	uint16_t under_way = txq->sq.producer - txq->sq_tail;
+
+	if ((uint16_t)(txq->nop_end - txq->sq_tail - 1) < under_way)
+		return;
+	txq->nop_posted = false;
+	txq->slots = txq->elts_mask + 1;
+}
+
 /* An entry that is no good completion: note what it says, the rest is the recovery's. */
 static void __rte_noinline
 tx_error(struct rnic_txq *txq, const struct rnic_cqe *cqe)
@@ -126,6 +141,8 @@ tx_reap(struct rnic_txq *txq, uint32_t enough, const unsigned int flags)
 	if (consumer != cq->consumer) {
 		cq->consumer = consumer;
 		rnic_cq_dbrec_publish(cq->dbrec, consumer);
+		if (unlikely(txq->nop_posted))
+			tx_look_for_nop(txq);
 		tx_free(txq, end);
 	}
 	/* Last of all: from here on the queue is the recovery's. */

@@ -89,6 +89,8 @@ struct rnic_txq {
 	uint16_t sq_tail;
 	/* of elts that packets may have: all, less one while a NOP has its WQEBB */
 	uint16_t slots;
+	bool nop_posted;  /* by a cleanup, and not known to be completed */
+	uint16_t nop_end; /* WQEBB behind that one */
 	struct rnic_queue_stats stats;
 	struct rnic_mkey_cache mkeys;
 	struct rnic_tx_offloads does;
@@ -102,8 +104,6 @@ struct rnic_txq {
 	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
 	bool error_unsaid;		   /* no line yet of the error completion */
 	bool deferred_start;
-	bool nop_posted;  /* by a cleanup, and not known to be completed */
-	uint16_t nop_end; /* WQEBB behind that one */
 	struct rnic_error_lines error_lines;
 };
 
@@ -178,8 +178,8 @@ void rnic_txq_failed(struct rnic_txq *txq);
 /* From the burst, in any state but running: ask again for a recovery; after it, count what was lost, free it, run again. */
 void rnic_txq_restart(struct rnic_txq *txq);
 /*
- * ethdev's tx_done_cleanup: how many packets were given back; no more completions are taken once those are `count`, unless
- * that is 0. Packets that share a completion go together.
+ * ethdev's tx_done_cleanup: how many packets were given back; no more completions are taken once those had `count` mbufs,
+ * unless that is 0: never more packets than asked for, but for those that share the last completion.
  */
 int rnic_txq_done_cleanup(void *queue, uint32_t count);
 

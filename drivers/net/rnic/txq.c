@@ -340,25 +340,14 @@ txq_packets_done(const struct rnic_txq *txq)
 		       : txq->wqes[txq->sq_tail & txq->sq.mask].packets_start;
 }
 
-/* A NOP has a WQEBB and no slot of elts, on whose room the ring's rests: packets have one slot less until it is completed. */
-static bool
-txq_nop_under_way(struct rnic_txq *txq)
-{
-	uint16_t under_way = txq->sq.producer - txq->sq_tail;
-
-	/* Behind what was completed: it still is. */
-	if (txq->nop_posted && (uint16_t)(txq->nop_end - txq->sq_tail - 1) < under_way)
-		return true;
-	txq->nop_posted = false;
-	txq->slots = txq->elts_mask + 1;
-	return false;
-}
-
-/* The last packets may not have asked for a completion: a NOP behind them does. There is never a second one. */
+/*
+ * The last packets may not have asked for a completion: a NOP behind them does. There is never a second one. It has a WQEBB
+ * and no slot of elts, on whose room the ring's rests: packets have one slot less until it is completed.
+ */
 static void
 txq_ask_completion(struct rnic_txq *txq)
 {
-	if (txq_nop_under_way(txq) || txq->elts_head == txq->elts_tail || txq->unsignalled == 0 ||
+	if (txq->nop_posted || txq->elts_head == txq->elts_tail || txq->unsignalled == 0 ||
 	    rnic_tx_room(txq) == 0)
 		return;
 	rnic_tx_post_nop(txq);
@@ -405,7 +394,6 @@ rnic_txq_descriptor_status(void *queue, uint16_t offset)
 	rnic_owner_enter(txq);
 	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
 	    rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {
-		(void)txq_nop_under_way(txq);
 		status = offset < rnic_tx_room(txq) ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
 		if (status == RTE_ETH_TX_DESC_FULL)
 			txq_ask_completion(txq);
