@@ -11,6 +11,7 @@ PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "e2e", "e2e_interrup
 
 def test_who_sleeps_on_a_socket_is_woken():
     with Softrnicd() as daemon:
-        done = subprocess.run([PROGRAM, *daemon.vdevs()], text=True, timeout=900, capture_output=True, check=False)
+        done = subprocess.run([PROGRAM, str(daemon.process.pid), *daemon.vdevs()], text=True, timeout=900,
+                              capture_output=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr + daemon.text()
         daemon.stop()

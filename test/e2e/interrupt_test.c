@@ -28,7 +28,7 @@
 
 #define WAIT_MS 60000 /* for what comes; a frame that is lost wakes nobody */
 
-static bool embedded; /* the device's thread is one of this process */
+static const char *daemon_pid; /* of softrnicd; NULL: the device's thread is one of this process */
 
 static const struct e2e_conf plain = { 0 };
 static const struct e2e_conf sleeper = { .rx_interrupts = true };
@@ -288,15 +288,16 @@ echo_end(struct echo *echo)
 }
 
 /*
- * Half of the times, beside what two threads that do nothing else take to wake each other now: a busy machine is late with
- * both. A quiet one takes 1 ms at most; what it took is told.
+ * On a quiet machine 98 of 100 wake-ups come within 1 ms, else three of four within 20 ms; plus five times what as many of
+ * those take in which two threads that do nothing else wake each other, as a busy machine is late with both.
  */
 static void
 who_sleeps_wakes_soon(void **unused)
 {
-	const uint64_t bound_us = e2e_full && !e2e_sanitized() ? 1000 : 20000;
-	uint64_t us[101], usual[RTE_DIM(us)], begin;
-	const unsigned int half = RTE_DIM(us) / 2;
+	const bool strict = e2e_full && !e2e_sanitized();
+	const uint64_t bound_us = strict ? 1000 : 20000;
+	const unsigned int count = strict ? 500 : 100, most = count * (strict ? 98 : 75) / 100 - 1;
+	uint64_t us[500], usual[500], begin;
 	struct echo echo;
 	unsigned int i;
 
@@ -304,7 +305,7 @@ who_sleeps_wakes_soon(void **unused)
 	assert_true(e2e_pair_start(&plain, &sleeper));
 	watch(1);
 	echo_begin(&echo);
-	for (i = 0; i < RTE_DIM(us); i++) {
+	for (i = 0; i < count; i++) {
 		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
 		/* Long enough for all threads to fall asleep. */
 		rte_delay_us_sleep(5000);
@@ -318,44 +319,53 @@ who_sleeps_wakes_soon(void **unused)
 		receive(1);
 	}
 	echo_end(&echo);
-	qsort(us, RTE_DIM(us), sizeof(us[0]), compare);
-	qsort(usual, RTE_DIM(usual), sizeof(usual[0]), compare);
-	printf("# woken after %" PRIu64 " us, at worst %" PRIu64 " us; by an eventfd after %" PRIu64
-	       " us\n",
-	       us[half], us[RTE_DIM(us) - 1], usual[half]);
-	assert_true(us[half] <= bound_us + 5 * usual[half]);
+	qsort(us, count, sizeof(us[0]), compare);
+	qsort(usual, count, sizeof(usual[0]), compare);
+	printf("# woken after %" PRIu64 " us, %u of %u within %" PRIu64 " us, at worst %" PRIu64
+	       " us; by an eventfd after %" PRIu64 ", within %" PRIu64 " us\n",
+	       us[count / 2], most + 1, count, us[most], us[count - 1], usual[count / 2],
+	       usual[most]);
+	assert_true(us[most] <= bound_us + 5 * usual[most]);
 	assert_true(e2e_pair_stop());
 }
 
-/* CPU time of the threads of that name. */
-static uint64_t
-cpu_ns(const char *name)
+/* The line that /proc has of a thread; false: there is none. */
+static bool
+read_of_thread(const char *tasks, const char *thread, const char *file, char line[64])
 {
-	uint64_t sum = 0, ns;
-	char path[300], comm[32];
-	struct dirent *task;
-	DIR *tasks = opendir("/proc/self/task");
-	FILE *file;
+	char path[400];
+	FILE *stream;
+	bool got;
 
-	assert_non_null(tasks);
-	while ((task = readdir(tasks)) != NULL) {
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
-		file = fopen(path, "r");
-		if (file == NULL)
+	snprintf(path, sizeof(path), "%s/%s/%s", tasks, thread, file);
+	stream = fopen(path, "r");
+	if (stream == NULL)
+		return false;
+	got = fgets(line, 64, stream) != NULL;
+	fclose(stream);
+	return got;
+}
+
+/* CPU time of the device: of its thread in this process, or of all that softrnicd does. */
+static uint64_t
+device_cpu_ns(void)
+{
+	char tasks[64], line[64];
+	uint64_t sum = 0;
+	struct dirent *thread;
+	DIR *dir;
+
+	snprintf(tasks, sizeof(tasks), "/proc/%s/task", daemon_pid != NULL ? daemon_pid : "self");
+	dir = opendir(tasks);
+	assert_non_null(dir);
+	while ((thread = readdir(dir)) != NULL) {
+		if (!read_of_thread(tasks, thread->d_name, "comm", line) ||
+		    (daemon_pid == NULL && strcmp(line, "softrnic\n") != 0))
 			continue;
-		if (fscanf(file, "%31s", comm) != 1)
-			comm[0] = '\0';
-		fclose(file);
-		if (strcmp(comm, name) != 0)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", task->d_name);
-		file = fopen(path, "r");
-		assert_non_null(file);
-		assert_int_equal(fscanf(file, "%" SCNu64, &ns), 1);
-		fclose(file);
-		sum += ns;
+		assert_true(read_of_thread(tasks, thread->d_name, "schedstat", line));
+		sum += strtoull(line, NULL, 10);
 	}
-	closedir(tasks);
+	closedir(dir);
 	return sum;
 }
 
@@ -386,9 +396,10 @@ who_sleeps_takes_no_cpu(void **unused)
 	receive(1);
 	/* The device thread does not give up at once. */
 	rte_delay_us_sleep(100000);
-	assert_true(!embedded || cpu_ns("softrnic") > 0);
 	own = own_cpu_ns();
-	device = cpu_ns("softrnic");
+	device = device_cpu_ns();
+	/* It has sent a frame. */
+	assert_true(device > 0);
 	begin = rte_get_timer_cycles();
 	end = begin + 2 * hz;
 	while (rte_get_timer_cycles() < end) {
@@ -399,7 +410,7 @@ who_sleeps_takes_no_cpu(void **unused)
 	}
 	wall_ns = (rte_get_timer_cycles() - begin) * 1000 / (hz / 1000000);
 	own = own_cpu_ns() - own;
-	device = cpu_ns("softrnic") - device;
+	device = device_cpu_ns() - device;
 	printf("# of %" PRIu64 " us this thread took %" PRIu64 ", the device's %" PRIu64 "\n",
 	       wall_ns / 1000, own / 1000, device / 1000);
 	assert_true(own < wall_ns / part);
@@ -482,7 +493,7 @@ interrupts_that_cannot_be_had_are_refused(void **unused)
 
 	(void)unused;
 	/* The embedded device has eight vectors, and two are taken; softrnicd's has enough for all. */
-	if (embedded) {
+	if (daemon_pid == NULL) {
 		assert_int_equal(e2e_port_setup(1, &many), -ENOTSUP);
 		many.rx_queues = 6;
 	}
@@ -515,9 +526,11 @@ main(int argc, char **argv)
 	};
 	int failed;
 
-	embedded = argc == 1;
-	if (!embedded)
-		vdevs = (const char *const *)&argv[1];
+	/* softrnicd's process, then ports on its devices */
+	if (argc > 2) {
+		daemon_pid = argv[1];
+		vdevs = (const char *const *)&argv[2];
+	}
 	if (e2e_init("interrupt", vdevs) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
