@@ -25,7 +25,8 @@ def test_tcp_between_two_networks_through_the_daemon(forwarding, mtu):
         tcp.check(nets, forwarding, daemon.vdevs(), embedded=False)
         daemon.stop()
         # Each device says what it has counted when its client leaves.
-        counted = collections.Counter()
-        for name, value in re.findall(r" ([a-z_]+)=(\d+)", daemon.text()):
-            counted[name] += int(value)
+        counted = collections.Counter(), collections.Counter()
+        for device, line in re.findall(r"\b([01]):((?: [a-z_]+=\d+)+)$", daemon.text(), re.MULTILINE):
+            for name, value in re.findall(r"([a-z_]+)=(\d+)", line):
+                counted[int(device)][name] += int(value)
         tcp.check_counters(forwarding, counted)
