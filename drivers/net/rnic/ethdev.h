@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <ethdev_driver.h>
+#include <rte_version.h>
 
 #include "prm/init_seg.h"
 #include "rnic.h"
@@ -104,6 +105,20 @@ struct rnic_error_lines {
 	uint32_t unsaid;
 };
 
+/* DPDK has a struct of their own for what queues count since 25.11; before, the port's has that, too. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define RNIC_QUEUE_STATS_APART 1
+#endif
+
+/* What is said of a port and of its queues, whichever DPDK it is, also from one process to another. */
+struct rnic_port_stats {
+	uint64_t ipackets, ibytes, ierrors, imissed, rx_nombuf;
+	uint64_t opackets, obytes, oerrors;
+	uint64_t q_ipackets[RTE_ETHDEV_QUEUE_STAT_CNTRS], q_ibytes[RTE_ETHDEV_QUEUE_STAT_CNTRS];
+	uint64_t q_errors[RTE_ETHDEV_QUEUE_STAT_CNTRS];
+	uint64_t q_opackets[RTE_ETHDEV_QUEUE_STAT_CNTRS], q_obytes[RTE_ETHDEV_QUEUE_STAT_CNTRS];
+};
+
 struct rnic_ethdev {
 	struct rnic_dev *dev;
 	struct rnic_steering steering;
@@ -136,7 +151,7 @@ struct rnic_ethdev {
 	uint32_t out_of_buffer;				  /* as last read from the device */
 	struct rnic_port_errors port_errors;		  /* likewise */
 	struct rnic_queue_stats rx_released, tx_released; /* of queues that are gone */
-	struct rte_eth_stats offset; /* as of the last reset; under stats_lock */
+	struct rnic_port_stats offset; /* as of the last reset; under stats_lock */
 
 	/* xstats.c; under stats_lock */
 	bool has_rdma;
@@ -170,6 +185,8 @@ void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
 void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
 /* While a port that is offered has no device, they are told that there is no such port. Waits for an answer under way. */
 void rnic_secondary_hide(const struct rte_eth_dev *eth_dev, bool hidden);
+/* In a secondary process: what the primary one says. */
+int rnic_secondary_stats(const struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 
 /* info.c: what the port is and can do */
 int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
@@ -237,7 +254,18 @@ void rnic_error_lines_flush(struct rnic_error_lines *lines, const struct rnic_de
 			    const char *way, uint16_t queue);
 
 /* stats.c */
+/* ethdev's, in the primary process and in others. */
+#ifdef RNIC_QUEUE_STATS_APART
+int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+		   struct eth_queue_stats *queues);
+int rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+			     struct eth_queue_stats *queues);
+#else
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
+int rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
+#endif
+/* In the primary process. */
+void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);
 /* A queue comes into its slot of the port, whole for whoever reads. */
 void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);

@@ -112,7 +112,12 @@ int rnic_rxq_resume(struct rnic_rxq *rxq);
 int rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
 int rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);
 /* ethdev's rx_queue_count and rx_descriptor_status. */
-uint32_t rnic_rxq_count(void *queue);
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int rnic_rxq_count_t;
+#else
+typedef uint32_t rnic_rxq_count_t;
+#endif
+rnic_rxq_count_t rnic_rxq_count(void *queue);
 int rnic_rxq_descriptor_status(void *queue, uint16_t offset);
 /* From the burst: an error completion was seen. */
 void rnic_rxq_failed(struct rnic_rxq *rxq);

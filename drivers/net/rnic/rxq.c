@@ -450,7 +450,7 @@ rxq_entry_ready(const struct rnic_rxq *rxq, uint32_t offset)
 	return rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size);
 }
 
-uint32_t
+rnic_rxq_count_t
 rnic_rxq_count(void *queue)
 {
 	struct rnic_rxq *rxq = queue;

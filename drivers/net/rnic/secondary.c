@@ -73,7 +73,7 @@ union answer {
 	char fw_version[FW_VERSION_BYTES];
 	struct rte_eth_rxq_info rxq;
 	struct rte_eth_txq_info txq;
-	struct rte_eth_stats stats;
+	struct rnic_port_stats stats;
 	struct rte_eth_xstat_name names[XSTATS_MAX];
 	struct rte_eth_xstat xstats[XSTATS_MAX];
 	struct rss_answer rss;
@@ -196,7 +196,8 @@ answer_to(struct rte_eth_dev *eth_dev, const struct request *request, union answ
 		return queue_info(eth_dev, request, answer);
 	case ASK_STATS:
 		*bytes = sizeof(answer->stats);
-		return rnic_stats_get(eth_dev, &answer->stats);
+		rnic_stats_read(eth_dev, &answer->stats);
+		return 0;
 	case ASK_XSTATS_NAMES:
 	case ASK_XSTATS: return xstats_answer(eth_dev, request, answer, bytes);
 	case ASK_RSS: *bytes = sizeof(answer->rss); return rss_answer(eth_dev, &answer->rss);
@@ -436,8 +437,8 @@ secondary_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_t
 	ask(eth_dev, ASK_TXQ_INFO, queue, info, sizeof(*info));
 }
 
-static int
-secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+int
+rnic_secondary_stats(const struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 {
 	return ask(eth_dev, ASK_STATS, 0, stats, sizeof(*stats));
 }
@@ -560,7 +561,7 @@ const struct eth_dev_ops rnic_secondary_ops = {
 	.reta_query = secondary_reta_query,
 	.get_reg = secondary_regs_get,
 	.link_update = secondary_link_update,
-	.stats_get = secondary_stats_get,
+	.stats_get = rnic_secondary_stats_get,
 	.stats_reset = secondary_stats_reset,
 	.xstats_get = secondary_xstats_get,
 	.xstats_get_names = secondary_xstats_names,

@@ -9,9 +9,17 @@
  * time. Bursts know nothing of it.
  */
 
+#include <string.h>
+
 #include "ethdev.h"
 #include "rx.h"
 #include "tx.h"
+
+#ifdef RNIC_QUEUE_STATS_APART
+#define QUEUE_STATS eth_queue_stats
+#else
+#define QUEUE_STATS rte_eth_stats
+#endif
 
 void
 rnic_stats_lock(struct rnic_ethdev *port)
@@ -99,7 +107,7 @@ rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
 
 /* Called with the lock held. */
 static void
-stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+stats_collect(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	const struct rnic_rxq *rxq;
@@ -107,7 +115,7 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	uint16_t i;
 
 	stats_poll_device(port);
-	*stats = (struct rte_eth_stats){
+	*stats = (struct rnic_port_stats){
 		.ipackets = rnic_counter_get(&port->rx_released.packets),
 		.ibytes = rnic_counter_get(&port->rx_released.bytes),
 		.ierrors = rnic_counter_get(&port->rx_released.errors) +
@@ -143,11 +151,11 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	}
 }
 
-int
-rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+void
+rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
-	const struct rte_eth_stats *offset = &port->offset;
+	const struct rnic_port_stats *offset = &port->offset;
 	uint16_t i;
 
 	rnic_stats_lock(port);
@@ -168,8 +176,77 @@ rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 		stats->q_obytes[i] -= offset->q_obytes[i];
 	}
 	rnic_stats_unlock(port);
+}
+
+/* ethdev wants none of queues where `queues` is NULL. */
+static int
+stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
+	   struct QUEUE_STATS *queues)
+{
+	stats->ipackets = all->ipackets;
+	stats->ibytes = all->ibytes;
+	stats->ierrors = all->ierrors;
+	stats->imissed = all->imissed;
+	stats->rx_nombuf = all->rx_nombuf;
+	stats->opackets = all->opackets;
+	stats->obytes = all->obytes;
+	stats->oerrors = all->oerrors;
+	if (queues == NULL)
+		return 0;
+	memcpy(queues->q_ipackets, all->q_ipackets, sizeof(all->q_ipackets));
+	memcpy(queues->q_ibytes, all->q_ibytes, sizeof(all->q_ibytes));
+	memcpy(queues->q_errors, all->q_errors, sizeof(all->q_errors));
+	memcpy(queues->q_opackets, all->q_opackets, sizeof(all->q_opackets));
+	memcpy(queues->q_obytes, all->q_obytes, sizeof(all->q_obytes));
 	return 0;
 }
+
+static int
+stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats, struct QUEUE_STATS *queues)
+{
+	struct rnic_port_stats all;
+
+	rnic_stats_read(eth_dev, &all);
+	return stats_tell(&all, stats, queues);
+}
+
+static int
+secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+		    struct QUEUE_STATS *queues)
+{
+	struct rnic_port_stats all;
+	int rc = rnic_secondary_stats(eth_dev, &all);
+
+	return rc != 0 ? rc : stats_tell(&all, stats, queues);
+}
+
+#ifdef RNIC_QUEUE_STATS_APART
+int
+rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+	       struct eth_queue_stats *queues)
+{
+	return stats_get(eth_dev, stats, queues);
+}
+
+int
+rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+			 struct eth_queue_stats *queues)
+{
+	return secondary_stats_get(eth_dev, stats, queues);
+}
+#else
+int
+rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+{
+	return stats_get(eth_dev, stats, stats);
+}
+
+int
+rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+{
+	return secondary_stats_get(eth_dev, stats, stats);
+}
+#endif
 
 int
 rnic_stats_reset(struct rte_eth_dev *eth_dev)
