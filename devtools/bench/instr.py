@@ -29,6 +29,7 @@ PAIRS = [
     ("rx", "rx-none", "rx-vec"),
     ("rx_vs_scalar", "rx-none", "rx-scalar-plain"),
     ("rx_full", "rx-full", "rx-scalar"),
+    ("rx_full_vs_vec", "rx-full", "rx-vec"),
     ("empty", "empty", "empty-vec"),
     ("empty_vs_scalar", "empty", "empty-scalar"),
 ]
