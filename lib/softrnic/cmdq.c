@@ -12,11 +12,14 @@
 
 #include "commands.h"
 #include "dump.h"
+#include "work.h"
 
 #define CMD_HEADER_BYTES 8
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */
 /* Longest input or output: a memory key of a million pages. */
 #define CMD_MAX_BYTES ((UINT32_C(1) << 23) + 0x110)
+/* What a command counts for in its turn, beside its mailboxes and what its handler walks through. */
+#define CMD_WORK 64
 /* A buffer larger than this is not kept for the next command. */
 #define CMD_KEEP_BYTES (1u << 20)
 
@@ -213,6 +216,7 @@ deliver(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t *out
 		       (mailbox_blocks(out_length) + 1) * sizeof(cmdq->blocks[0])))
 		return RNIC_DELIVERY_INTERNAL_ERR;
 
+	softrnic_charge(dev, CMD_WORK + mailbox_blocks(in_length) + mailbox_blocks(out_length));
 	status = fetch_input(dev, entry, in_length);
 	if (status == RNIC_DELIVERY_OK)
 		status = fetch_output(dev, entry, out_length);
@@ -273,7 +277,8 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	if (atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) == 0)
 		return 0;
 	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
-	for (; rung != 0 && !dev->dead; rung &= rung - 1) {
+	*dev->turn = 0;
+	for (; rung != 0 && !dev->dead && !softrnic_turn_is_over(dev); rung &= rung - 1) {
 		unsigned int slot = __builtin_ctz(rung);
 		/* The reply to the command that makes the queue of command events is polled. */
 		bool event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);
@@ -284,6 +289,9 @@ softrnic_cmdq_poll(struct softrnic *dev)
 		if (event)
 			done |= UINT32_C(1) << slot;
 	}
+	/* Those that had no turn are as good as rung again. */
+	if (rung != 0 && !dev->dead)
+		atomic_fetch_or_explicit(&dev->cmd_doorbell, rung, memory_order_release);
 	if (done != 0) {
 		uint32_t data[7] = { done };
 

@@ -149,6 +149,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	if (dev == NULL)
 		return -ENOMEM;
 	dev->poller = poller;
+	dev->turn = softrnic_poller_turn(poller);
 	dev->uar_fd = -1;
 	TAILQ_INIT(&dev->active_sqs);
 	TAILQ_INIT(&dev->swept_sqs);

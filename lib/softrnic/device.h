@@ -376,7 +376,10 @@ struct softrnic_q_counter {
 bool softrnic_wq_state_allowed(uint64_t from, uint64_t to);
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
-/* Execute WQEs of the queue, `budget` packets of them and what remains of a WQE; returns how many. */
+/*
+ * Execute WQEs of the queue, `budget` packets of them (and other work that they make: work.h) and what remains of
+ * a WQE; returns how many.
+ */
 unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget);
 
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
@@ -593,6 +596,7 @@ struct softrnic_qp_watch {
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
+	uint32_t *turn; /* the poller's: see work.h */
 	TAILQ_ENTRY(softrnic) link; /* of the poller */
 
 	/* hot: read by every poll */
@@ -617,7 +621,7 @@ struct softrnic {
 	struct softrnic_qp_watch qp_watch;
 	uint64_t qps_deadline; /* no deadline of theirs is before this one */
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
-	uint32_t sqs_work;     /* of this poll: WQEs and frames */
+	uint32_t sqs_work;     /* of this poll: WQEs, frames, and what else they cost */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */
@@ -685,6 +689,9 @@ struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
 struct softrnic *softrnic_poller_next(struct softrnic *dev);
 /* Called whenever the lock is given back: wakes a host that sleeps. */
 void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
+
+/* The work of the turn under way (work.h), for dev->turn. */
+uint32_t *softrnic_poller_turn(struct softrnic_poller *poller);
 
 /* ---- Registers, pages, memory keys. ---- */
 

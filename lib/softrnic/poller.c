@@ -22,6 +22,7 @@ struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
+	uint32_t turn; /* see work.h */
 	void (*wake)(
 		void *arg); /* set before the first device joins, cleared after the last has left */
 	void *wake_arg;
@@ -43,6 +44,12 @@ softrnic_poller_create(struct softrnic_poller **out)
 	TAILQ_INIT(&poller->devices);
 	*out = poller;
 	return 0;
+}
+
+uint32_t *
+softrnic_poller_turn(struct softrnic_poller *poller)
+{
+	return &poller->turn;
 }
 
 int

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "work.h"
 
 /* Bits of MODIFY_TIR's bitmask. */
 #define MODIFY_TIR_LRO		  UINT64_C(0x01)
@@ -38,6 +39,7 @@ softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rqt, ui
 	const struct softrnic_tir *tir;
 	uint32_t number = 0;
 
+	softrnic_charge_steps(dev, softrnic_object_limit(SOFTRNIC_TIR));
 	while ((tir = softrnic_object_next(dev, SOFTRNIC_TIR, &number)) != NULL)
 		if (tir->rqt == rqt && !hash_spreads(&tir->context, size))
 			return false;

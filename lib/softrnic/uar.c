@@ -19,14 +19,13 @@
 #include "device.h"
 #include "prm/uar.h"
 #include "qp/qp.h"
+#include "work.h"
 
 #define UAR_BELLS  (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define UAR_BYTES  ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
 #define UAR_SHARED ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
 #define UAR_SEALS  (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define UAR_BUDGET 128 /* packets per queue and poll */
-/* WQEs and frames of all SQs in a poll, from when on no other queue has its turn. */
-#define UAR_WORK_MAX   4096
+#define UAR_BUDGET     128 /* packets per queue and poll */
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
 #define UAR_QUIET      32  /* polls without work, from when on each of them looks */
@@ -231,7 +230,7 @@ uar_poll_sqs(struct softrnic *dev)
 
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	dev->sqs_work = 0;
-	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && dev->sqs_work < UAR_WORK_MAX;
+	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && dev->sqs_work < SOFTRNIC_WORK_MAX;
 	     sq = next) {
 		next = TAILQ_NEXT(sq, active_link);
 		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
@@ -262,6 +261,7 @@ softrnic_uar_poll(struct softrnic *dev)
 	if (!busy || dev->quiet_polls > UAR_QUIET || ++watch->tick % UAR_LOOK_EVERY == 0) {
 		for (i = 0; i < watch->used_count; i++)
 			uar_look(dev, watch->used[i]);
+		*dev->turn = 0;
 		for (i = 0; i < UAR_SWEEP; i++)
 			uar_sweep_sq(dev);
 		softrnic_qp_sweep(dev, UAR_SWEEP);

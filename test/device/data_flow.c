@@ -52,7 +52,7 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 {
 	struct {
 		struct rnic_set_fte_in in;
-		struct rnic_flow_destination list[8];
+		struct rnic_flow_destination list[64];
 	} in = { 0 };
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&in.in);
 

@@ -7,8 +7,9 @@
 
 #include "commands.h"
 #include "eth/steer.h"
+#include "work.h"
 
-#define FLOW_BUCKETS_MIN 8
+#define FLOW_BUCKETS_MIN 64
 
 /* The fields that entries can match on; others must not be in a group's mask. */
 static const enum rnic_fte_match_set_lyr_2_4_field matched_fields[] = {
@@ -50,28 +51,53 @@ softrnic_steering_fields(struct rnic_flow_table_fields *fields)
 		rnic_flow_table_fields_set(fields, offered[i], 1);
 }
 
+/* What frames must have in common to share a verdict. The type always counts: it tells tagged frames from others. */
+static void
+cache_mask_make(struct softrnic_steering *steering)
+{
+	static const uint8_t type_mask[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	const struct flow_group *group;
+
+	memcpy(&steering->cache_mask[0], type_mask, 8);
+	steering->cache_mask[1] = 0;
+	LIST_FOREACH(group, &steering->groups, all) {
+		steering->cache_mask[0] |= group->mask.words[0];
+		steering->cache_mask[1] |= group->mask.words[1];
+	}
+}
+
 int
 softrnic_steering_init(struct softrnic *dev)
 {
-	dev->steering = calloc(1, sizeof(*dev->steering));
-	if (dev->steering == NULL)
+	struct softrnic_steering *steering = calloc(1, sizeof(*steering));
+	uint32_t i;
+
+	dev->steering = steering;
+	if (steering == NULL)
 		return -ENOMEM;
+	LIST_INIT(&steering->groups);
+	/* Of the device's key, without a step of what memory keys are drawn from. */
+	for (i = 0; i < sizeof(steering->secrets) / sizeof(steering->secrets[0]); i++)
+		steering->secrets[i] = softrnic_siphash(dev->secret.key, UINT64_MAX - i);
+	steering->bucket_mask = FLOW_BUCKETS_MIN - 1;
+	steering->buckets = calloc(FLOW_BUCKETS_MIN, sizeof(*steering->buckets));
+	steering->by_index = calloc((size_t)1 << STEER_INDEX_LOG, sizeof(*steering->by_index));
+	if (steering->buckets == NULL || steering->by_index == NULL)
+		return -ENOMEM;
+	cache_mask_make(steering);
 	softrnic_steering_changed(dev);
 	return 0;
 }
 
+/* Its entries have gone. */
 static void
 group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
 {
-	struct flow_entry *entry;
-
-	while ((entry = group->entries) != NULL) {
-		group->entries = entry->link;
-		softrnic_flow_entry_free(dev, entry);
-	}
 	TAILQ_REMOVE(&table->groups, group, link);
+	LIST_REMOVE(group, all);
 	table->group_count--;
-	free(group->buckets);
+	dev->steering->group_count--;
+	dev->steering->uncacheable_groups -= !group->cacheable;
 	free(group);
 }
 
@@ -86,6 +112,27 @@ table_free(struct softrnic *dev, struct softrnic_flow_table *table)
 	free(table);
 }
 
+/* All of the group, for steering_forget(): they stay in the chains. */
+static void
+entries_free(struct softrnic *dev, struct flow_group *group)
+{
+	struct flow_entry *entry;
+
+	while ((entry = LIST_FIRST(&group->entries)) != NULL) {
+		LIST_REMOVE(entry, link);
+		softrnic_flow_entry_free(dev, entry);
+	}
+}
+
+static void
+steering_forget(struct softrnic *dev)
+{
+	struct softrnic_steering *steering = dev->steering;
+
+	memset(steering->buckets, 0, (steering->bucket_mask + 1) * sizeof(*steering->buckets));
+	memset(steering->by_index, 0, sizeof(*steering->by_index) << STEER_INDEX_LOG);
+}
+
 void
 softrnic_steering_reset(struct softrnic *dev)
 {
@@ -95,10 +142,14 @@ softrnic_steering_reset(struct softrnic *dev)
 
 	if (dev->steering == NULL)
 		return;
+	if (dev->steering->entry_count > 0)
+		steering_forget(dev);
 	/* Entries and misses refer to tables: all entries go first, then the tables without looking at references. */
 	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
-		while ((group = TAILQ_FIRST(&table->groups)) != NULL)
+		while ((group = TAILQ_FIRST(&table->groups)) != NULL) {
+			entries_free(dev, group);
 			group_free(dev, table, group);
+		}
 		if (table->miss != NULL)
 			table->miss->object.refs--;
 		table->miss = NULL;
@@ -109,6 +160,7 @@ softrnic_steering_reset(struct softrnic *dev)
 		table_free(dev, table);
 	}
 	dev->steering->next_group_id = 0;
+	cache_mask_make(dev->steering);
 	softrnic_steering_changed(dev);
 }
 
@@ -116,6 +168,10 @@ void
 softrnic_steering_fini(struct softrnic *dev)
 {
 	softrnic_steering_reset(dev);
+	if (dev->steering != NULL) {
+		free(dev->steering->buckets);
+		free(dev->steering->by_index);
+	}
 	free(dev->steering);
 	dev->steering = NULL;
 }
@@ -311,6 +367,24 @@ mask_supported(const struct rnic_fte_match_param *match, uint8_t criteria)
 	return true;
 }
 
+/* Are addresses and type all that it looks at, where an untagged frame has them? */
+static bool
+group_fits_cache(const struct flow_group *group)
+{
+	const struct rnic_fte_match_set_lyr_2_4 *set =
+		(const struct rnic_fte_match_set_lyr_2_4 *)&group->mask;
+	uint32_t i;
+
+	/* Tags are in the second word, but not at the frame's place for it. */
+	if ((rnic_be32_to_cpu(set->dw[3]) & 0xffff) != 0)
+		return false;
+	for (i = 2; i < STEER_KEY_WORDS; i++) {
+		if (group->mask.words[i] != 0)
+			return false;
+	}
+	return true;
+}
+
 static void
 group_compile(struct flow_group *group)
 {
@@ -323,12 +397,14 @@ group_compile(struct flow_group *group)
 		if (group->mask.words[i] != 0)
 			group->words[group->word_count++] = (uint8_t)i;
 	}
+	group->cacheable = group_fits_cache(group);
 }
 
 /* Keep groups in the order of their flow indices; RNIC_STATUS_BAD_PARAM if they overlap. */
 static int
-group_insert(struct softrnic_flow_table *table, struct flow_group *group)
+group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
 {
+	struct softrnic_steering *steering = dev->steering;
 	struct flow_group *other;
 
 	TAILQ_FOREACH(other, &table->groups, link) {
@@ -344,6 +420,11 @@ group_insert(struct softrnic_flow_table *table, struct flow_group *group)
 	else
 		TAILQ_INSERT_TAIL(&table->groups, group, link);
 	table->group_count++;
+	LIST_INSERT_HEAD(&steering->groups, group, all);
+	steering->group_count++;
+	steering->uncacheable_groups += !group->cacheable;
+	steering->cache_mask[0] |= group->mask.words[0];
+	steering->cache_mask[1] |= group->mask.words[1];
 	return RNIC_STATUS_OK;
 }
 
@@ -374,7 +455,8 @@ SOFTRNIC_CMD(create_flow_group)
 	if (!mask_supported(rnic_create_flow_group_in_match_criteria(in), criteria))
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x933004;
-	if (table->group_count == STEER_GROUPS_MAX)
+	if (table->group_count == STEER_GROUPS_MAX ||
+	    dev->steering->group_count == STEER_DEVICE_GROUPS_MAX)
 		return RNIC_STATUS_LIM;
 	group = calloc(1, sizeof(*group));
 	if (group == NULL)
@@ -384,16 +466,15 @@ SOFTRNIC_CMD(create_flow_group)
 	group->criteria = criteria;
 	group->match = *rnic_create_flow_group_in_match_criteria(in);
 	group_compile(group);
-	group->bucket_mask = FLOW_BUCKETS_MIN - 1;
-	group->buckets = calloc(FLOW_BUCKETS_MIN, sizeof(*group->buckets));
+	LIST_INIT(&group->entries);
+	group->id = dev->steering->next_group_id & 0xffffff;
 	cmd->syndrome = 0x933005;
-	status = group->buckets == NULL ? RNIC_STATUS_NO_RES : group_insert(table, group);
+	status = group_insert(dev, table, group);
 	if (status != RNIC_STATUS_OK) {
-		free(group->buckets);
 		free(group);
 		return status;
 	}
-	group->id = dev->steering->next_group_id++ & 0xffffff;
+	dev->steering->next_group_id++;
 	softrnic_steering_changed(dev);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, group->id);
 	return RNIC_STATUS_OK;
@@ -428,6 +509,8 @@ SOFTRNIC_CMD(destroy_flow_group)
 	if (group->entry_count > 0)
 		return RNIC_STATUS_RES_BUSY;
 	group_free(dev, table, group);
+	cache_mask_make(dev->steering);
+	softrnic_charge_steps(dev, dev->steering->group_count);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }

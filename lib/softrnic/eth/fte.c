@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "eth/steer.h"
+#include "work.h"
 
 static struct flow_group *
 group_of_index(struct softrnic_flow_table *table, uint64_t index)
@@ -19,83 +20,101 @@ group_of_index(struct softrnic_flow_table *table, uint64_t index)
 	return NULL;
 }
 
-/* The place in the group's list where the entry of that index is, or would be. */
+/* The chain of that index: of one group each has its own, and where those of two groups meet, nobody knows. */
 static struct flow_entry **
-entry_place(struct flow_group *group, uint64_t index)
+index_chain(const struct softrnic_steering *steering, const struct flow_group *group,
+	    uint64_t index)
 {
-	struct flow_entry **place = &group->entries;
+	uint64_t place = (steering->secrets[0] * group->id >> 32) + index;
 
-	while (*place != NULL && (*place)->index < index)
-		place = &(*place)->link;
-	return place;
+	return &steering->by_index[place & ((1u << STEER_INDEX_LOG) - 1)];
 }
 
 static struct flow_entry *
-entry_find(struct flow_group *group, uint64_t index)
+entry_find(const struct softrnic_steering *steering, const struct flow_group *group, uint64_t index)
 {
-	struct flow_entry *entry = *entry_place(group, index);
+	struct flow_entry *entry = *index_chain(steering, group, index);
 
-	return entry != NULL && entry->index == index ? entry : NULL;
+	while (entry != NULL && (entry->index != index || entry->group != group))
+		entry = entry->same;
+	return entry;
 }
 
-/* Of two entries with the same value the lower flow index wins: chains are in that order. */
-static void
-bucket_add(struct flow_group *group, struct flow_entry *entry)
+/*
+ * The place in its bucket for an entry, or of it. Of two entries with the same value the lower flow index wins: chains are
+ * in that order. Values that are all the same make one long chain of them, whatever the hash.
+ */
+static struct flow_entry **
+bucket_place(struct softrnic *dev, const struct flow_entry *entry)
 {
-	struct flow_entry **place = &group->buckets[entry->hash & group->bucket_mask];
+	struct softrnic_steering *steering = dev->steering;
+	struct flow_entry **place = &steering->buckets[entry->hash & steering->bucket_mask];
+	uint32_t steps = 0;
 
-	while (*place != NULL && (*place)->index < entry->index)
+	for (; *place != NULL && *place != entry && (*place)->index <= entry->index; steps++)
 		place = &(*place)->next;
-	entry->next = *place;
-	*place = entry;
+	softrnic_charge_steps(dev, steps);
+	return place;
 }
 
+/*
+ * Twice the buckets when there are more entries: each one becomes two, in the same order. Without memory chains just get
+ * longer. There are never fewer again: the most is 2^SOFTRNIC_LOG_MAX_FLOW of them.
+ */
 static void
-bucket_remove(struct flow_group *group, struct flow_entry *entry)
+buckets_grow(struct softrnic *dev)
 {
-	struct flow_entry **place = &group->buckets[entry->hash & group->bucket_mask];
+	struct softrnic_steering *steering = dev->steering;
+	uint32_t count = steering->bucket_mask + 1, i;
+	struct flow_entry **buckets, **ends[2], *entry;
 
-	while (*place != entry)
-		place = &(*place)->next;
-	*place = entry->next;
-}
-
-/* More buckets when there are more entries than buckets; without memory chains just get longer. */
-static void
-group_grow(struct flow_group *group)
-{
-	uint32_t count = (group->bucket_mask + 1) * 2;
-	struct flow_entry **buckets, *entry;
-
-	if (group->entry_count <= group->bucket_mask)
+	if (steering->entry_count <= count || count >> SOFTRNIC_LOG_MAX_FLOW != 0)
 		return;
-	buckets = calloc(count, sizeof(*buckets));
+	buckets = calloc(2 * (size_t)count, sizeof(*buckets));
 	if (buckets == NULL)
 		return;
-	free(group->buckets);
-	group->buckets = buckets;
-	group->bucket_mask = count - 1;
-	for (entry = group->entries; entry != NULL; entry = entry->link)
-		bucket_add(group, entry);
+	softrnic_charge_steps(dev, steering->entry_count);
+	for (i = 0; i < count; i++) {
+		ends[0] = &buckets[i];
+		ends[1] = &buckets[count + i];
+		for (entry = steering->buckets[i]; entry != NULL; entry = entry->next) {
+			*ends[(entry->hash & count) != 0] = entry;
+			ends[(entry->hash & count) != 0] = &entry->next;
+		}
+		*ends[0] = *ends[1] = NULL;
+	}
+	free(steering->buckets);
+	steering->buckets = buckets;
+	steering->bucket_mask = 2 * count - 1;
 }
 
 static void
-entry_insert(struct flow_group *group, struct flow_entry *entry)
+entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
-	struct flow_entry **place = entry_place(group, entry->index);
+	struct flow_entry **place;
 
-	group_grow(group);
-	entry->link = *place;
+	buckets_grow(dev);
+	place = bucket_place(dev, entry);
+	entry->next = *place;
 	*place = entry;
+	place = index_chain(dev->steering, group, entry->index);
+	entry->same = *place;
+	*place = entry;
+	LIST_INSERT_HEAD(&group->entries, entry, link);
 	group->entry_count++;
-	bucket_add(group, entry);
 }
 
 static void
-entry_unlink(struct flow_group *group, struct flow_entry *entry)
+entry_unlink(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
-	bucket_remove(group, entry);
-	*entry_place(group, entry->index) = entry->link;
+	struct flow_entry **place = bucket_place(dev, entry);
+
+	*place = entry->next;
+	place = index_chain(dev->steering, group, entry->index);
+	while (*place != entry)
+		place = &(*place)->same;
+	*place = entry->same;
+	LIST_REMOVE(entry, link);
 	group->entry_count--;
 }
 
@@ -108,6 +127,7 @@ softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry)
 		entry->table->object.refs--;
 	for (i = 0; i < entry->tir_count; i++)
 		entry->tirs[i]->object.refs--;
+	dev->steering->indirect_entries -= entry->indirect;
 	free(entry->tirs);
 	free(entry);
 	dev->steering->entry_count--;
@@ -140,6 +160,11 @@ destination_add(struct softrnic *dev, const struct softrnic_flow_table *table,
 			return RNIC_STATUS_BAD_RES;
 		entry->tirs[entry->tir_count++] = tir;
 		tir->object.refs++;
+		/* A TIR stays what it is. */
+		if (tir->rq == NULL && !entry->indirect) {
+			entry->indirect = true;
+			dev->steering->indirect_entries++;
+		}
 		return RNIC_STATUS_OK;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
@@ -193,11 +218,12 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	if (entry == NULL)
 		return RNIC_STATUS_NO_RES;
 	dev->steering->entry_count++;
+	entry->group = group;
 	memcpy(&entry->value, rnic_fte_match_param_outer(rnic_flow_context_match_value(context)),
 	       sizeof(entry->value));
 	for (i = 0; i < STEER_KEY_WORDS; i++)
 		entry->value.words[i] &= group->mask.words[i];
-	entry->hash = softrnic_steer_hash(group, &entry->value);
+	entry->hash = softrnic_steer_hash(dev->steering, group, &entry->value);
 	entry->tag = (uint32_t)rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_TAG);
 	entry->context = *context;
 	status = actions_set(dev, table, entry, context, list, list_bytes);
@@ -279,8 +305,8 @@ entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flo
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = old->index;
-	entry_unlink(group, old);
-	entry_insert(group, entry);
+	entry_unlink(dev, group, old);
+	entry_insert(dev, group, entry);
 	softrnic_flow_entry_free(dev, old);
 	return RNIC_STATUS_OK;
 }
@@ -305,7 +331,7 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	if (group == NULL ||
 	    group->id != rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_GROUP_ID))
 		return RNIC_STATUS_BAD_PARAM;
-	entry = entry_find(group, index);
+	entry = entry_find(dev->steering, group, index);
 	if (cmd->op_mod == RNIC_SET_FTE_MODIFY) {
 		status = entry_modify(dev, cmd, table, group, entry);
 		if (status == RNIC_STATUS_OK)
@@ -325,7 +351,7 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = (uint32_t)index;
-	entry_insert(group, entry);
+	entry_insert(dev, group, entry);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }
@@ -341,7 +367,7 @@ entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, struct fl
 	if (table == NULL || table->type != rnic_fte_in_get(cmd->in, RNIC_FTE_IN_TABLE_TYPE))
 		return NULL;
 	*group = group_of_index(table, index);
-	return *group == NULL ? NULL : entry_find(*group, index);
+	return *group == NULL ? NULL : entry_find(dev->steering, *group, index);
 }
 
 SOFTRNIC_CMD(query_flow_table_entry)
@@ -366,7 +392,7 @@ SOFTRNIC_CMD(delete_flow_table_entry)
 	cmd->syndrome = 0x938001;
 	if (entry == NULL)
 		return RNIC_STATUS_BAD_RES;
-	entry_unlink(group, entry);
+	entry_unlink(dev, group, entry);
 	softrnic_flow_entry_free(dev, entry);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;

@@ -8,6 +8,7 @@
  */
 #include "eth/eth.h"
 #include "tpt.h"
+#include "work.h"
 
 #define LSO_BYTES_MAX (1u << SOFTRNIC_LOG_MAX_LSO)
 /* Ethernet with two tags, IP and TCP with all options. */
@@ -191,7 +192,8 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 	    header_bytes + n > softrnic_eth_frame_limit(dev))
 		return RNIC_SYND_LOCAL_LENGTH;
 	lso_skip(&cursor, lso->at);
-	for (; left > 0 && lso->at < payload->length; left--, lso->at += n, lso->index++) {
+	for (; left > 0 && lso->at < payload->length && !softrnic_turn_is_over(dev);
+	     left--, lso->at += n, lso->index++) {
 		n = payload->length - lso->at < mss ? payload->length - lso->at : mss;
 		memcpy(head, header, header_bytes);
 		lso_header(head, &headers, header_bytes, lso->index, lso->at, n,

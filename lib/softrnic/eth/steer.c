@@ -5,6 +5,7 @@
 
 #include "eth/eth.h"
 #include "eth/steer.h"
+#include "work.h"
 
 #define IPV6_FRAGMENT_HEADER 44
 
@@ -107,32 +108,38 @@ parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
 }
 
 uint32_t
-softrnic_steer_hash(const struct flow_group *group, const struct steer_key *key)
+softrnic_steer_hash(const struct softrnic_steering *steering, const struct flow_group *group,
+		    const struct steer_key *key)
 {
-	uint64_t hash = 0;
+	uint64_t sum = steering->secrets[2 * STEER_KEY_WORDS] * group->id, word;
 	uint32_t i, w;
 
 	for (i = 0; i < group->word_count; i++) {
 		w = group->words[i];
-		hash = (hash ^ (key->words[w] & group->mask.words[w])) *
-		       UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
+		word = key->words[w] & group->mask.words[w];
+		sum += steering->secrets[2 * w] * (uint32_t)word +
+		       steering->secrets[2 * w + 1] * (word >> 32);
 	}
-	return (uint32_t)hash;
+	/* Sums of neighbours are equally far from each other, and might meet in a few buckets again and again. */
+	sum = (sum ^ sum >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(sum >> 32);
 }
 
 static const struct flow_entry *
-match_group(const struct flow_group *group, const struct steer_key *key)
+match_group(const struct softrnic_steering *steering, const struct flow_group *group,
+	    const struct steer_key *key, uint32_t *steps)
 {
 	const struct flow_entry *entry;
 	uint32_t hash, i, w;
 
+	++*steps;
 	if (group->entry_count == 0)
 		return NULL;
-	hash = softrnic_steer_hash(group, key);
-	for (entry = group->buckets[hash & group->bucket_mask]; entry != NULL;
+	hash = softrnic_steer_hash(steering, group, key);
+	for (entry = steering->buckets[hash & steering->bucket_mask]; entry != NULL;
 	     entry = entry->next) {
-		if (entry->hash != hash)
+		++*steps;
+		if (entry->hash != hash || entry->group != group)
 			continue;
 		for (i = 0; i < group->word_count; i++) {
 			w = group->words[i];
@@ -145,21 +152,21 @@ match_group(const struct flow_group *group, const struct steer_key *key)
 	return NULL;
 }
 
-/* Walk from the root. Levels rise on every way forward, so the walk ends. */
+/* Walk from the root. Levels rise on every way forward, so the walk ends; how many steps it takes is up to the driver. */
 static void
-walk(const struct softrnic_steering *steering, const struct steer_key *key,
-     struct steer_result *result)
+walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
 {
+	const struct softrnic_steering *steering = dev->steering;
 	const struct softrnic_flow_table *table = steering->root;
 	const struct flow_entry *entry;
 	const struct flow_group *group;
-	uint32_t i, tag = 0;
+	uint32_t i, tag = 0, steps = 0;
 
 	result->count = 0;
 	while (table != NULL) {
 		entry = NULL;
 		TAILQ_FOREACH(group, &table->groups, link) {
-			entry = match_group(group, key);
+			entry = match_group(steering, group, key, &steps);
 			if (entry != NULL)
 				break;
 		}
@@ -168,7 +175,7 @@ walk(const struct softrnic_steering *steering, const struct steer_key *key,
 			continue;
 		}
 		if ((entry->action & RNIC_FLOW_ACTION_DROP) != 0)
-			return;
+			break;
 		if (entry->tag != 0)
 			tag = entry->tag;
 		for (i = 0; i < entry->tir_count && result->count < STEER_TIRS_MAX; i++) {
@@ -177,6 +184,7 @@ walk(const struct softrnic_steering *steering, const struct steer_key *key,
 		}
 		table = entry->table;
 	}
+	softrnic_charge_steps(dev, steps);
 }
 
 /*
@@ -281,7 +289,7 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 	struct softrnic_rq *rq;
-	uint32_t i;
+	uint32_t i = 0;
 
 	if (result->count == 0) {
 		dev->stats.rx_unmatched++;
@@ -289,7 +297,7 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 	}
 	if (frame_has_headers(head))
 		softrnic_headers_receive(frame, head, head_bytes, &info);
-	for (i = 0; i < result->count; i++) {
+	for (;;) {
 		info.flow_tag = result->to[i].tag;
 		info.hash = 0;
 		info.hash_type = 0;
@@ -300,6 +308,10 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 			softrnic_rq_receive(dev, rq, frame, &info);
 		else
 			dev->stats.rx_unmatched++;
+		if (++i >= result->count)
+			return;
+		/* The first delivery is part of the frame, the others are as much again. */
+		softrnic_charge(dev, 1);
 	}
 }
 
@@ -315,7 +327,7 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 	parse(&key, head, head_bytes);
 	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
 		result = &steering->cache;
-	walk(steering, &key, result);
+	walk(dev, &key, result);
 	if (result != &own) {
 		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
 		steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
@@ -357,7 +369,7 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 	uint32_t i;
 
 	parse(&key, head, head_bytes);
-	walk(dev->steering, &key, &result);
+	walk(dev, &key, &result);
 	for (i = 0; i < result.count; i++) {
 		rq = result.to[i].tir->rq;
 		if (rq == NULL)
@@ -372,51 +384,12 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 	return room;
 }
 
-static bool
-group_fits_cache(struct softrnic_steering *steering, const struct flow_group *group)
-{
-	const struct rnic_fte_match_set_lyr_2_4 *set =
-		(const struct rnic_fte_match_set_lyr_2_4 *)&group->mask;
-	uint32_t i;
-
-	/* Tags are in the second word, but not at the frame's place for it. */
-	if ((rnic_be32_to_cpu(set->dw[3]) & 0xffff) != 0)
-		return false;
-	for (i = 2; i < STEER_KEY_WORDS; i++) {
-		if (group->mask.words[i] != 0)
-			return false;
-	}
-	steering->cache_mask[0] |= group->mask.words[0];
-	steering->cache_mask[1] |= group->mask.words[1];
-	return true;
-}
-
 void
 softrnic_steering_changed(struct softrnic *dev)
 {
 	struct softrnic_steering *steering = dev->steering;
-	struct softrnic_flow_table *table;
-	const struct flow_group *group;
-	const struct flow_entry *entry;
-	static const uint8_t type_mask[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	uint32_t number = 0, i;
 
 	steering->cached = false;
-	steering->cacheable = true;
-	/* The type always counts: it tells tagged frames, whose queues may differ, from others. */
-	memcpy(&steering->cache_mask[0], type_mask, 8);
-	steering->cache_mask[1] = 0;
-	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
-		TAILQ_FOREACH(group, &table->groups, link) {
-			if (!group_fits_cache(steering, group))
-				steering->cacheable = false;
-			/* Indirect TIRs look at each frame's addresses. */
-			for (entry = group->entries; entry != NULL; entry = entry->link) {
-				for (i = 0; i < entry->tir_count; i++) {
-					if (entry->tirs[i]->rq == NULL)
-						steering->cacheable = false;
-				}
-			}
-		}
-	}
+	/* Indirect TIRs look at each frame's addresses. */
+	steering->cacheable = steering->uncacheable_groups == 0 && steering->indirect_entries == 0;
 }

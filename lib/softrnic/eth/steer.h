@@ -5,6 +5,9 @@
  *
  * A frame's headers become one key in the layout of the PRM's match set; a group is a mask over such keys, and its
  * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
+ *
+ * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
+ * a key that nobody knows, and what a frame or a command walks through is charged to whoever has his turn.
  */
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
@@ -13,7 +16,11 @@
 
 #define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
 #define STEER_TIRS_MAX	 64
-#define STEER_GROUPS_MAX 1024
+#define STEER_GROUPS_MAX 1024 /* of a table */
+/* Of all tables: a frame may meet each of them. */
+#define STEER_DEVICE_GROUPS_MAX 2048
+/* Chains of entries by their flow index; there are no more entries than that. */
+#define STEER_INDEX_LOG SOFTRNIC_LOG_MAX_FLOW
 
 struct steer_key {
 	uint64_t words[STEER_KEY_WORDS];
@@ -21,11 +28,14 @@ struct steer_key {
 _Static_assert(sizeof(struct steer_key) == sizeof(struct rnic_fte_match_set_lyr_2_4), "key size");
 
 struct flow_entry {
-	struct flow_entry *next;   /* same bucket, lower flow index first */
-	struct flow_entry *link;   /* next by flow index in the group */
-	struct steer_key value;	   /* masked by the group */
-	uint32_t hash, index, tag; /* index: flow index in the table */
+	struct flow_entry *next;	 /* same bucket, lower flow index first */
+	const struct flow_group *group;	 /* whose it is */
+	struct flow_entry *same;	 /* next in the chain of its index */
+	LIST_ENTRY(flow_entry) link;	 /* of the group, in no order */
+	struct steer_key value;		 /* masked by the group */
+	uint32_t hash, index, tag;	 /* index: flow index in the table */
 	uint16_t action;
+	bool indirect; /* some TIR is */
 	struct softrnic_flow_table *table; /* forward destination, or NULL */
 	struct softrnic_tir **tirs;
 	uint32_t tir_count;
@@ -34,14 +44,14 @@ struct flow_entry {
 
 struct flow_group {
 	TAILQ_ENTRY(flow_group) link; /* of the table, by start */
+	LIST_ENTRY(flow_group) all;   /* of the device */
 	uint32_t id, start, end;
 	uint8_t criteria; /* match_criteria_enable */
+	bool cacheable;	  /* looks no further than the cache does */
 	struct steer_key mask;
 	uint8_t words[STEER_KEY_WORDS]; /* which words of the mask are not zero */
-	uint32_t word_count;
-	struct flow_entry **buckets; /* bucket_mask + 1 of them */
-	uint32_t bucket_mask, entry_count;
-	struct flow_entry *entries; /* by flow index */
+	uint32_t word_count, entry_count;
+	LIST_HEAD(, flow_entry) entries;
 	struct rnic_fte_match_param match;
 };
 
@@ -66,20 +76,33 @@ struct steer_result {
 struct softrnic_steering {
 	struct softrnic_flow_table *root;
 	uint32_t next_group_id;
-	uint32_t entry_count; /* of all tables: bounded by log_max_flow */
+	/* of all tables: bounded by STEER_DEVICE_GROUPS_MAX, and by log_max_flow */
+	uint32_t group_count, entry_count;
+	LIST_HEAD(, flow_group) groups;
+	struct flow_entry **buckets;  /* by softrnic_steer_hash(), bucket_mask + 1 of them */
+	struct flow_entry **by_index; /* 2^STEER_INDEX_LOG chains */
+	uint32_t bucket_mask;
+	/* of the hash: for the two halves of each word, and for the group */
+	uint64_t secrets[2 * STEER_KEY_WORDS + 1];
 	/*
 	 * The verdict on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
 	 * and type (the first two words), and dropped by every change of tables and TIRs.
 	 */
 	bool cacheable, cached;
+	uint32_t uncacheable_groups, indirect_entries; /* none: cacheable */
 	uint64_t cache_mask[2], cache_key[2];
 	struct steer_result cache;
 };
 
-/* Tables changed: recompute what the cache may do. */
+/* Tables, groups or entries changed: what is cached is no verdict any more, and may or may not be cached. */
 void softrnic_steering_changed(struct softrnic *dev);
-/* The hash of a masked key: over the group's words only. */
-uint32_t softrnic_steer_hash(const struct flow_group *group, const struct steer_key *key);
+
+/*
+ * The hash of a masked key in a group: over the group's words only. A multilinear sum under the device's secrets:
+ * two different keys, whoever chose them, are as likely to have the same as two random ones; then mixed.
+ */
+uint32_t softrnic_steer_hash(const struct softrnic_steering *steering,
+			     const struct flow_group *group, const struct steer_key *key);
 
 /* Free an entry that is in no group; what it forwarded to may be destroyed then. */
 void softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry);

@@ -146,9 +146,10 @@ softrnic_qps_poll(struct softrnic *dev)
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
 		qp_prefetch(TAILQ_FIRST(&dev->active_qps));
+		*dev->turn = 0;
 		n = qp_poll(dev, qp);
 		done += n;
-		dev->qps_work += n * QPS_WORK_PACKET;
+		dev->qps_work += (n + *dev->turn) * QPS_WORK_PACKET;
 		if (n == 0) {
 			qp->active = false;
 			TAILQ_REMOVE(&dev->active_qps, qp, active_link);

@@ -15,6 +15,7 @@
 #include <pcap/pcap.h>
 
 #include "eth/eth.h"
+#include "work.h"
 
 #define CAPTURE_BUDGET	    64 /* frames received in a poll */
 #define CAPTURE_SNAPLEN	    65535
@@ -377,7 +378,8 @@ capture_receive(struct softrnic *dev, struct capture *capture)
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	if (capture->received == 0)
 		capture->last = capture->received = dev->now;
-	while (done < CAPTURE_BUDGET && capture_fetch(dev, capture) && capture_offer(dev, capture))
+	while (done < CAPTURE_BUDGET && !softrnic_turn_is_over(dev) &&
+	       capture_fetch(dev, capture) && capture_offer(dev, capture))
 		done++;
 	if (capture->at_end && !capture->held)
 		capture_linger(dev, capture);

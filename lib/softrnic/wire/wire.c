@@ -117,6 +117,7 @@ softrnic_wire_poll(struct softrnic *dev)
 {
 	unsigned int done = 0;
 
+	*dev->turn = 0;
 	if (dev->wire->poll != NULL)
 		done += dev->wire->poll(dev);
 	/* Behind it: the wire knows then whether it may still send anything. */

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a client can make long: ways through flow tables, lists of destinations, chains of entries. A round
+ * of the poller stays short, and what the device remembers stays small. Work is counted, not timed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+#include "prm/list.h"
+#include "softrnic/eth/steer.h"
+#include "softrnic/work.h"
+
+#define SQS	40
+#define LEVELS	4
+#define HEADERS 54 /* Ethernet, IPv4, TCP */
+#define MSS	100
+
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;
+	uint8_t *out, *in;
+};
+
+static int
+setup_wire(struct fixture *f, const char *name, const char *wire)
+{
+	struct softrnic_conf conf = { .name = name, .wire = wire };
+	struct dp_cq_conf cq = { .log_size = 13, .uar = 1, .ignore_overrun = true };
+	int k;
+
+	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
+	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &cq), 0);
+	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, 8, 2, 0), 0);
+	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, 12, 4), 0);
+	assert_int_equal(dp_tir_create(&f->rq), 0);
+	f->in = dp_alloc(&f->dp, 2048, 64);
+	f->out = dp_alloc(&f->dp, 16384, 64);
+	memcpy(f->out + 12, "\x88\xb5", 2);
+	for (k = 0; k < 4096; k++)
+		dp_post(&f->rq, f->in, 2048);
+	dp_rq_record(&f->rq);
+	return 0;
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_int_equal(softrnic_poller_create(&f->poller), 0);
+	*state = f;
+	return setup_wire(f, "bound", "loop");
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_close(&f->dp);
+	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
+	free(f);
+	return 0;
+}
+
+static void
+send_frames(struct fixture *f, struct dp_sq *sq, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		dp_wqe(sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+		dp_wqe_data(sq, 2, f->out, 64);
+	}
+	dp_sq_ring(sq);
+}
+
+static int
+flow_to_tirs(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
+	     const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t tir, uint32_t count)
+{
+	struct rnic_flow_destination to[STEER_TIRS_MAX] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TIR);
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, tir);
+	}
+	return dp_flow_set(&f->dp, table, group, index, value, RNIC_FLOW_ACTION_FWD_DEST, 0, to,
+			   count);
+}
+
+static int
+flow_delete(struct fixture *f, uint32_t table, uint32_t index)
+{
+	struct rnic_fte_in in = { 0 };
+
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
+	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
+	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
+}
+
+static int
+group_destroy(struct fixture *f, uint32_t table, uint32_t group)
+{
+	struct rnic_flow_group_in in = { 0 };
+
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
+	return dp_command(&f->dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0);
+}
+
+/* As many groups as a device has, one behind the other; the last one takes all. None of the others has an entry. */
+static void
+make_long_way(struct fixture *f)
+{
+	const uint32_t groups = STEER_DEVICE_GROUPS_MAX / LEVELS;
+	struct rnic_fte_match_set_lyr_2_4 ports = { 0 };
+	uint32_t table = 0, group = 0, level, i;
+	int status;
+
+	/* A verdict on ports is remembered for no other frame. */
+	rnic_fte_match_set_lyr_2_4_set(&ports, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
+	for (level = LEVELS; level-- > 0;) {
+		table = dp_table_create(&f->dp, level, 10, table);
+		for (i = 0; i < groups; i++) {
+			group = dp_group_create(&f->dp, table, i, i,
+						i + 1 < groups ? &ports : NULL, &status);
+			assert_int_equal(status, 0);
+		}
+		if (level == LEVELS - 1)
+			assert_int_equal(flow_to_tirs(f, table, group, groups - 1, NULL,
+						      f->rq.tirn, 1),
+					 0);
+	}
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+}
+
+static void
+test_a_long_way_ends_the_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	make_long_way(f);
+	send_frames(f, &f->sq, 100);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 1);
+	/* It is slow, but it goes on. */
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 2);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 100);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 0);
+}
+
+/* What is short costs nothing: a queue has its whole turn. */
+static void
+test_a_short_way_leaves_the_turn_as_it_is(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group;
+	int status;
+
+	group = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
+	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	send_frames(f, &f->sq, 200);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 128);
+}
+
+static void
+test_long_ways_end_the_round_of_all_queues(void **state)
+{
+	struct fixture *f = *state;
+	struct dp_sq sqs[SQS];
+	uint32_t i;
+
+	make_long_way(f);
+	for (i = 0; i < SQS; i++) {
+		assert_int_equal(dp_sq_create(&f->dp, &sqs[i], &f->tx_cq, 6, 2, 0), 0);
+		send_frames(f, &sqs[i], 10);
+	}
+	softrnic_poll(f->poller);
+	/* Each frame counts as 1 and its way as 128. */
+	assert_in_range(dp_stats(&f->dp).rx_packets, 1, SOFTRNIC_WORK_MAX / 128);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, SQS * 10);
+}
+
+static void
+test_a_large_send_stops_on_long_ways(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_wqe_eth *eth;
+	uint8_t *header;
+
+	make_long_way(f);
+	dp_wqe(&f->sq, RNIC_WQE_LSO, 7, RNIC_WQE_CE_ON_ERROR);
+	eth = dp_wqe_at(&f->sq, 1);
+	eth->mss = rnic_cpu_to_be16(MSS);
+	eth->inline_header_size = rnic_cpu_to_be16(HEADERS);
+	header = (uint8_t *)dp_wqe_at(&f->sq, 1) +
+		 offsetof(struct rnic_wqe_eth, inline_header_start);
+	memcpy(header, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\0\x45", 15);
+	header[14 + 8] = 64;
+	header[14 + 9] = 6;
+	header[34 + 12] = 0x50;
+	dp_wqe_data(&f->sq, 6, f->out, MSS * 100);
+	dp_sq_ring(&f->sq);
+	softrnic_poll(f->poller);
+	/* Of the 100 frames; a turn alone would allow for 127. */
+	assert_in_range(dp_stats(&f->dp).rx_packets, 1, SOFTRNIC_WORK_MAX / 128);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 100);
+	assert_int_equal(dp_stats(&f->dp).tx_lso, 1);
+}
+
+/* Deliveries beyond the first are work, also where the verdict is remembered. */
+static void
+test_many_destinations_end_the_turn(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group;
+	int status;
+
+	group = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
+	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, STEER_TIRS_MAX), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	send_frames(f, &f->sq, 20);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 128 / STEER_TIRS_MAX);
+	assert_true(f->dp.dev->steering->cached);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).rx_packets, 20);
+	assert_int_equal(dp_stats(&f->dp).cqes, 20 * STEER_TIRS_MAX);
+}
+
+/* The way through the peer's tables takes as long: it is in the turn of who sends. */
+static void
+test_the_peers_tables_end_the_senders_turn(void **state)
+{
+	struct fixture *f = *state, peer = { .poller = f->poller };
+	struct fixture sender = { .poller = f->poller };
+
+	setup_wire(&sender, "sender", "pair:cable");
+	setup_wire(&peer, "peer", "pair:cable");
+	make_long_way(&peer);
+	send_frames(&sender, &sender.sq, 50);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&peer.dp).rx_packets, 1);
+	dp_run(&sender.dp);
+	assert_int_equal(dp_stats(&peer.dp).rx_packets, 50);
+	dp_close(&sender.dp);
+	dp_close(&peer.dp);
+}
+
+/* Of all tables together; one gone makes room for one. */
+static void
+test_groups_of_a_device_are_limited(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t first = 0, last = 0, group = 0, i;
+	int status;
+
+	for (i = 0; i < STEER_DEVICE_GROUPS_MAX; i++) {
+		if (i % STEER_GROUPS_MAX == 0) {
+			first = last;
+			last = dp_table_create(&f->dp, 0, 11, 0);
+		}
+		group = dp_group_create(&f->dp, last, i, i, NULL, &status);
+		assert_int_equal(status, 0);
+	}
+	last = dp_table_create(&f->dp, 0, 11, 0);
+	dp_group_create(&f->dp, last, 0, 0, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_LIM);
+	assert_int_equal(group_destroy(f, first, 0), 0);
+	group = dp_group_create(&f->dp, last, 0, 0, NULL, &status);
+	assert_int_equal(status, 0);
+	dp_group_create(&f->dp, last, 1, 1, NULL, &status);
+	assert_int_equal(status, RNIC_STATUS_LIM);
+	/* A device that starts again has none. */
+	softrnic_reset(f->dp.dev);
+	assert_int_equal(f->dp.dev->steering->group_count, 0);
+	(void)group;
+}
+
+static void
+match_macs(struct rnic_fte_match_set_lyr_2_4 *set, uint64_t word0, uint64_t word1)
+{
+	memcpy(&set->dw[0], &word0, 8);
+	memcpy(&set->dw[2], &word1, 8);
+}
+
+static uint32_t
+longest_chain(const struct softrnic_steering *steering)
+{
+	const struct flow_entry *entry;
+	uint32_t longest = 0, length, i;
+
+	for (i = 0; i <= steering->bucket_mask; i++) {
+		length = 0;
+		for (entry = steering->buckets[i]; entry != NULL; entry = entry->next)
+			length++;
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+/*
+ * Addresses, types and tags that a hash of shifts and known multiplications would put into one bucket. They spread, and
+ * each device has a hash of its own.
+ */
+static void
+test_nobody_knows_what_collides(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_conf conf = { .name = "other", .wire = "loop", .seed = 2 };
+	struct rnic_fte_match_set_lyr_2_4 set = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, 12, 0), group, i, same = 0;
+	const struct softrnic_steering *steering = f->dp.dev->steering;
+	struct softrnic *other;
+	struct steer_key key = { 0 };
+	int status;
+
+	match_macs(&set, UINT64_MAX, UINT64_MAX);
+	group = dp_group_create(&f->dp, table, 0, 4095, &set, &status);
+	assert_int_equal(status, 0);
+	for (i = 0; i < 2048; i++) {
+		uint64_t hash = i * UINT64_C(0x9e3779b97f4a7c15);
+
+		match_macs(&set, i, hash ^ hash >> 32);
+		assert_int_equal(flow_to_tirs(f, table, group, i, &set, f->rq.tirn, 1), 0);
+	}
+	assert_int_equal(steering->entry_count, 2048);
+	assert_in_range(longest_chain(steering), 1, 16);
+	assert_int_equal(softrnic_create(f->poller, &conf, &other), 0);
+	for (i = 0; i < 256; i++) {
+		const struct flow_group all = { .words = { 0 },
+						.word_count = 1,
+						.mask.words = { UINT64_MAX } };
+
+		key.words[0] = i;
+		same += (softrnic_steer_hash(steering, &all, &key) & 0xff) ==
+			(softrnic_steer_hash(other->steering, &all, &key) & 0xff);
+	}
+	assert_in_range(same, 0, 16);
+	softrnic_destroy(other);
+}
+
+/*
+ * As many entries as there can be, with many destinations. If each command walked through all of them, as it might to see
+ * what changed, this would take the time of 2^36 steps.
+ */
+static void
+test_a_command_does_not_walk_through_all_entries(void **state)
+{
+	const uint32_t entries = 1u << SOFTRNIC_LOG_MAX_FLOW;
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, SOFTRNIC_LOG_MAX_FT_SIZE, 0), group, spare, i;
+	int status;
+
+	match_macs(&set, UINT64_MAX, 0);
+	group = dp_group_create(&f->dp, table, 0, entries - 1, &set, &status);
+	assert_int_equal(status, 0);
+	for (i = 0; i < entries; i++) {
+		match_macs(&set, i * UINT64_C(0x10001) << 16, 0);
+		assert_int_equal(flow_to_tirs(f, table, group, i, &set, f->rq.tirn, 32), 0);
+	}
+	spare = dp_table_create(&f->dp, 0, 2, 0);
+	group = dp_group_create(&f->dp, spare, 0, 1, NULL, &status);
+	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
+	/* One in the middle goes, and there is room for one. */
+	*f->dp.dev->turn = 0;
+	assert_int_equal(flow_delete(f, table, entries / 2), 0);
+	assert_int_equal(flow_delete(f, table, entries / 2), RNIC_STATUS_BAD_RES);
+	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), 0);
+	assert_int_equal(flow_to_tirs(f, spare, group, 1, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
+	assert_in_range(*f->dp.dev->turn, 0, 15);
+	assert_in_range(longest_chain(f->dp.dev->steering), 1, 16);
+}
+
+/* One value, many times: no hash helps, so it is counted. The lowest index wins, whatever came first. */
+static void
+test_entries_of_one_value_are_charged(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t table = dp_table_create(&f->dp, 0, 12, 0), group, i;
+	int status;
+
+	group = dp_group_create(&f->dp, table, 0, 4095, NULL, &status);
+	assert_int_equal(status, 0);
+	for (i = 1; i < 2048; i++)
+		assert_int_equal(flow_to_tirs(f, table, group, i, NULL, f->rq.tirn, 2), 0);
+	*f->dp.dev->turn = 0;
+	assert_int_equal(flow_to_tirs(f, table, group, 2048, NULL, f->rq.tirn, 1), 0);
+	assert_in_range(*f->dp.dev->turn, 2047 / 16, 2 * 2048 / 16);
+	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	send_frames(f, &f->sq, 1);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).cqes, 1);
+	assert_int_equal(flow_delete(f, table, 0), 0);
+	send_frames(f, &f->sq, 1);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).cqes, 3);
+}
+
+static bool
+verdict_is_kept(struct fixture *f)
+{
+	send_frames(f, &f->sq, 1);
+	dp_run(&f->dp);
+	return f->dp.dev->steering->cached;
+}
+
+static uint32_t
+create_indirect_tir(struct fixture *f)
+{
+	struct {
+		struct rnic_create_rqt_in create;
+		struct rnic_rqn_entry list[1];
+	} in = { 0 };
+	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&in.create);
+	struct rnic_create_tir_in tir = { 0 };
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
+	struct rnic_object_out out[0x20];
+
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 1);
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 1);
+	rnic_rqn_entry_set(&in.list[0], RNIC_RQN_ENTRY_RQN, f->rq.rqn);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_CREATE_RQT, 0, &in, sizeof(in), out, sizeof(out)), 0);
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
+	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE,
+		      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
+	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, f->dp.td);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), out, sizeof(out)), 0);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+/* What stands in the way of a kept verdict comes and goes, in any order; each of it counts once. */
+static void
+test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 ports = { 0 }, source = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, 4, 0), group, deep, exact, tir;
+	uint64_t mask;
+	int status;
+
+	tir = create_indirect_tir(f);
+	group = dp_group_create(&f->dp, table, 0, 1, NULL, &status);
+	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_true(verdict_is_kept(f));
+	mask = f->dp.dev->steering->cache_mask[0];
+	rnic_fte_match_set_lyr_2_4_set(&ports, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
+	deep = dp_group_create(&f->dp, table, 2, 3, &ports, &status);
+	assert_int_equal(status, 0);
+	assert_false(verdict_is_kept(f));
+	assert_int_equal(flow_to_tirs(f, table, group, 1, NULL, tir, 3), 0);
+	assert_int_equal(group_destroy(f, table, deep), 0);
+	assert_false(verdict_is_kept(f));
+	assert_int_equal(flow_delete(f, table, 1), 0);
+	assert_true(verdict_is_kept(f));
+	/* A source address that no group asks for any more makes no difference to the verdict. */
+	match_macs(&source, UINT64_C(0xffffffffffff), 0);
+	exact = dp_group_create(&f->dp, table, 4, 5, &source, &status);
+	assert_int_equal(status, 0);
+	assert_true(verdict_is_kept(f));
+	assert_true(f->dp.dev->steering->cache_mask[0] != mask);
+	assert_int_equal(group_destroy(f, table, exact), 0);
+	assert_true(f->dp.dev->steering->cache_mask[0] == mask);
+	assert_true(verdict_is_kept(f));
+}
+
+int
+main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_long_way_ends_the_turn),
+		T(a_short_way_leaves_the_turn_as_it_is),
+		T(long_ways_end_the_round_of_all_queues),
+		T(a_large_send_stops_on_long_ways),
+		T(many_destinations_end_the_turn),
+		T(the_peers_tables_end_the_senders_turn),
+		T(groups_of_a_device_are_limited),
+		T(nobody_knows_what_collides),
+		T(a_command_does_not_walk_through_all_entries),
+		T(entries_of_one_value_are_charged),
+		T(verdicts_are_kept_again_when_nothing_speaks_against_it),
+	};
+#undef T
+
+	return cmocka_run_group_tests_name("data_bound", tests, NULL, NULL);
+}
