@@ -134,8 +134,16 @@ struct softrnic_ring {
 	uint32_t generation;
 	unsigned int prot;
 	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
+	uint64_t *memory; /* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
 };
-/* From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes) or BAD_INP_LEN. */
+/*
+ * Bytes of our memory that page lists of all rings of a device may take: a list may name one page a million times, so
+ * what the driver has is no measure.
+ */
+#define SOFTRNIC_RING_MEMORY (UINT64_C(128) << 20)
+/*
+ * From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes), BAD_INP_LEN or NO_RES.
+ */
 int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
 		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
 		       uint32_t offset, uint32_t bytes, unsigned int prot);
@@ -202,18 +210,22 @@ struct softrnic_mkey {
 	 */
 	uint8_t **chunks;
 	uint8_t chunk_shift;
-	uint32_t generation; /* of the DMA map when flat and chunks were resolved */
+	/* of the DMA map when flat and chunks were resolved; another one's: they count for nothing */
+	uint32_t generation;
 	/* cold */
 	uint8_t log_page_size;
 	bool free;	  /* created in the free state: no access */
 	bool page_rights; /* MTT entries carry rights of their own */
 	struct softrnic_object *pd_object;
-	uint32_t translation_count;
+	uint32_t translation_count, chunk_count;
 	uint64_t *mtts;		 /* MTT: page address | permission bits */
 	struct rnic_klm *klms;	 /* KLM, KSM */
 	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
+
+/* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
+#define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)
 
 /* Bytes that an entry of a list of keys stands for: 0 is 2 GiB. */
 static inline uint64_t
@@ -238,7 +250,10 @@ int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint
  */
 int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access);
-/* Look again whether the key's region is one piece of host memory, or chunks that each are one. */
+/*
+ * Look again whether the key's region is one piece of host memory, or chunks that each are one; a long list of pages not
+ * when the turn is over: then its generation stays as it is.
+ */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
 #define SOFTRNIC_RESERVED_LKEY 0x00000300u
@@ -621,6 +636,7 @@ struct softrnic {
 	struct softrnic_qp_watch qp_watch;
 	uint64_t qps_deadline; /* no deadline of theirs is before this one */
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
+	uint64_t rings_memory; /* bytes: see SOFTRNIC_RING_MEMORY */
 	uint32_t sqs_work;     /* of this poll: WQEs, frames, and what else they cost */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
@@ -646,7 +662,7 @@ struct softrnic {
 	struct softrnic_dma *dma;     /* dma.c's own */
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
 	uint32_t issi;
-	uint64_t translation_bytes; /* of all memory keys */
+	uint64_t translation_bytes; /* see SOFTRNIC_TRANSLATION_MEMORY */
 	uint64_t fault_command;	    /* see enum softrnic_fault */
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "work.h"
 
 struct dma_range {
 	uint64_t iova, last; /* the last byte, so that a range may end at 2^64 */
@@ -311,6 +311,7 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 	size_t page_bytes = (size_t)1 << ring->page_shift;
 	bool reachable = true, neighbours = true;
 
+	softrnic_charge_steps(dev, ring->page_count);
 	for (uint32_t i = 0; i < ring->page_count; i++) {
 		/* The last page may be mapped no further than the ring goes. */
 		uint64_t end = (uint64_t)ring->offset + ring->bytes - (uint64_t)i * page_bytes;
@@ -331,6 +332,12 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 	return reachable;
 }
 
+static uint64_t
+ring_list_bytes(const struct softrnic_ring *ring)
+{
+	return (uint64_t)ring->page_count * (sizeof(*ring->pages) + sizeof(*ring->host));
+}
+
 int
 softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct rnic_be64 *pas,
 		   size_t pas_bytes, unsigned int page_shift, uint32_t offset, uint32_t bytes,
@@ -348,13 +355,21 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 	if (pas_bytes / sizeof(*pas) < count)
 		return RNIC_STATUS_BAD_INP_LEN;
 
+	ring->page_count = (uint32_t)count;
+	if (ring_list_bytes(ring) > SOFTRNIC_RING_MEMORY - dev->rings_memory) {
+		SOFTRNIC_LOG(NOTICE, dev,
+			     "page lists of queues may not take more than %" PRIu64 " bytes",
+			     SOFTRNIC_RING_MEMORY);
+		return RNIC_STATUS_NO_RES;
+	}
+	ring->memory = &dev->rings_memory;
+	*ring->memory += ring_list_bytes(ring);
 	ring->pages = calloc(count, sizeof(*ring->pages));
 	ring->host = calloc(count, sizeof(*ring->host));
 	if (ring->pages == NULL || ring->host == NULL) {
 		softrnic_ring_fini(ring);
 		return RNIC_STATUS_NO_RES;
 	}
-	ring->page_count = count;
 	ring->page_shift = page_shift;
 	ring->offset = offset;
 	ring->bytes = bytes;
@@ -383,6 +398,8 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 void
 softrnic_ring_fini(struct softrnic_ring *ring)
 {
+	if (ring->memory != NULL)
+		*ring->memory -= ring_list_bytes(ring);
 	free(ring->pages);
 	free(ring->host);
 	memset(ring, 0, sizeof(*ring));

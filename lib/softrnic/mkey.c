@@ -6,9 +6,6 @@
 
 #include "commands.h"
 
-/* Of all keys together: translation entries live in our memory, not in the host's. */
-#define MAX_TRANSLATION_BYTES (UINT64_C(1) << 28)
-
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
@@ -18,6 +15,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
 	if (mkey->klm_ends != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
+	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunks);
 	free(mkey->mtts);
 	free(mkey->klms);
 	free(mkey->klm_ends);
@@ -177,7 +175,9 @@ mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, const struct
 		return RNIC_STATUS_BAD_INP_LEN;
 	if (octwords > rnic_mkc_get(&mkey->context, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE))
 		return RNIC_STATUS_BAD_PARAM;
-	if (dev->translation_bytes + octwords * sizeof(struct rnic_klm) > MAX_TRANSLATION_BYTES)
+	/* These live in our memory, not in the host's. */
+	if (dev->translation_bytes + octwords * sizeof(struct rnic_klm) >
+	    SOFTRNIC_TRANSLATION_MEMORY)
 		return RNIC_STATUS_LIM;
 	if (octwords == 0) {
 		/* A key of nothing, or one to be filled by UMR. */

@@ -12,11 +12,13 @@
 #include "eth/eth.h"
 #include "qp/qp.h"
 #include "tpt.h"
+#include "work.h"
 
 #define RQ_STRIDE_LOG_MIN 4   /* one data segment */
 #define RQ_ADDRESSES	  12  /* of a frame: a VLAN tag follows */
 #define RQ_AHEAD	  256 /* bytes: WQEs to come are asked for early */
 #define RQ_SMALL	  128
+#define RQ_FLUSH	  1024 /* WQEs at a time */
 
 _Static_assert(RQ_SMALL <= SOFTRNIC_ETH_PRIVATE,
 	       "small frames of other processes have been copied");
@@ -54,19 +56,22 @@ rq_complete_error(struct softrnic *dev, struct softrnic_rq *rq, enum rnic_cqe_sy
 	rq->consumer++;
 }
 
-/* Complete what is posted as flushed. What lies in a pool is not the queue's. */
+/*
+ * Complete what is posted as flushed, so many of them; the sweep comes again. What lies in a pool is not the queue's.
+ */
 static void
 rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
 {
-	uint32_t counter;
+	uint32_t counter, done;
 
-	if (rq->rmp != NULL || !rq->flush_in_error ||
+	if (rq->rmp != NULL || !rq->flush_in_error || softrnic_turn_is_over(dev) ||
 	    !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) ||
 	    (uint16_t)(counter - rq->consumer) > 1u << rq->log_size)
 		return;
 	rq->producer = (uint16_t)counter;
-	while (rq->consumer != rq->producer && !rq->cq->error)
+	for (done = 0; done < RQ_FLUSH && rq->consumer != rq->producer && !rq->cq->error; done++)
 		rq_complete_error(dev, rq, RNIC_SYND_WR_FLUSHED, 0);
+	softrnic_charge(dev, done);
 }
 
 /* What is posted in ERR is flushed as well, and no doorbell tells of it. */

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "device.h"
+#include "work.h"
 
 /* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */
 #define CHUNKS_MAX	(UINT64_C(1) << 16)
 #define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
+/* A list of more entries is not looked through when the turn is over. */
+#define RESOLVE_AT_ONCE 64
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
 
@@ -67,9 +69,9 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 	return count;
 }
 
-/* The region as one piece of host memory, for all that the key grants; NULL: it is not. */
+/* The region as one piece of host memory, for all that the key grants; NULL: it is not. Counts the pages that it asks. */
 static uint8_t *
-resolve_flat(struct softrnic *dev, const struct softrnic_mkey *mkey)
+resolve_flat(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t *pages)
 {
 	unsigned int prot = SOFTRNIC_DMA_READ;
 	uint8_t *host = NULL;
@@ -82,6 +84,7 @@ resolve_flat(struct softrnic *dev, const struct softrnic_mkey *mkey)
 		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
 		uint8_t *at;
 
+		++*pages;
 		if (mkey->page_rights && (mkey->mtts[i] & MTT_PERMISSIONS) != MTT_PERMISSIONS)
 			return NULL;
 		if (bytes > left)
@@ -110,6 +113,24 @@ resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 	return n == 1 ? piece.iov_base : NULL;
 }
 
+/* Their memory is not for the asking: a key of one page of terabytes has as many as one of thousands of small ones. */
+static bool
+chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
+{
+	const uint64_t bytes = count * sizeof(*mkey->chunks);
+
+	if (mkey->chunks != NULL)
+		return true;
+	if (dev->translation_bytes + bytes > SOFTRNIC_TRANSLATION_MEMORY)
+		return false;
+	mkey->chunks = calloc(count, sizeof(*mkey->chunks));
+	if (mkey->chunks == NULL)
+		return false;
+	mkey->chunk_count = count;
+	dev->translation_bytes += bytes;
+	return true;
+}
+
 /* A chunk lies within one page of the key, so it is aligned as that is. */
 static void
 resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
@@ -120,12 +141,9 @@ resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 	uint64_t count = last - (mkey->start >> shift) + 1;
 	uint64_t skip = mkey->start & ((UINT64_C(1) << shift) - 1);
 
-	if (count > CHUNKS_MAX)
+	if (count > CHUNKS_MAX || !chunks_alloc(dev, mkey, (uint32_t)count))
 		return;
-	if (mkey->chunks == NULL)
-		mkey->chunks = calloc(count, sizeof(*mkey->chunks));
-	if (mkey->chunks == NULL)
-		return;
+	softrnic_charge_steps(dev, count);
 	mkey->chunk_shift = shift;
 	for (uint64_t i = 0, distance = 0; i < count; i++, skip = 0) {
 		uint64_t length = (UINT64_C(1) << shift) - skip;
@@ -142,12 +160,18 @@ resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 void
 softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
+	uint64_t pages = 0;
+
+	if (softrnic_turn_is_over(dev) &&
+	    (mkey->translation_count > RESOLVE_AT_ONCE || mkey->chunk_count > RESOLVE_AT_ONCE))
+		return;
 	mkey->generation = dev->dma_generation;
 	mkey->flat = NULL;
 	if (mkey->free || mkey->mode != RNIC_MKEY_MTT || mkey->length == 0 ||
 	    mkey->translation_count == 0)
 		return;
-	mkey->flat = resolve_flat(dev, mkey);
+	mkey->flat = resolve_flat(dev, mkey, &pages);
+	softrnic_charge_steps(dev, pages);
 	if (mkey->flat == NULL)
 		resolve_chunks(dev, mkey);
 }
@@ -249,7 +273,7 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 	distance = va - mkey->start;
 	if (mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, mkey);
-	if (mkey->flat != NULL) {
+	if (mkey->flat != NULL && mkey->generation == dev->dma_generation) {
 		if (count == max)
 			return -E2BIG;
 		iov[count].iov_base = mkey->flat + distance;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a client can make long: ways through flow tables, lists of destinations, chains of entries. A round
- * of the poller stays short, and what the device remembers stays small. Work is counted, not timed.
+ * What a client can make long: ways through flow tables, lists of destinations, chains of entries, page lists, rings to be
+ * flushed. A round of the poller stays short, and what the device remembers stays small. Work is counted, not timed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -488,6 +488,158 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	assert_true(verdict_is_kept(f));
 }
 
+/* ---- Lists of other objects ---- */
+
+/* The error of one frame, or a command, does not flush tens of thousands of WQEs at once; the sweep does the rest. */
+static void
+test_a_long_ring_is_flushed_in_pieces(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t flushed = 0;
+
+	/* Its record is read where it is flushed. */
+	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	while (dp_cq_next(&f->rx_cq) != NULL)
+		flushed++;
+	assert_in_range(flushed, 1, 1024);
+	dp_run(&f->dp);
+	while (dp_cq_next(&f->rx_cq) != NULL)
+		flushed++;
+	assert_int_equal(flushed, 4096);
+}
+
+/* A CQ whose page list names one page all the time. */
+static int
+create_cq_of_one_page(struct fixture *f, uint32_t log_size, uint32_t *cqn)
+{
+	size_t pages = ((size_t)64 << log_size) / 4096, i;
+	size_t bytes = sizeof(struct rnic_create_cq_in) + pages * 8;
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
+	uint64_t iova = dp_iova(&f->dp, f->out) & ~UINT64_C(4095);
+	struct rnic_object_out out[0x200];
+	int status;
+
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->dp.uars[1]);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->dp.eqn);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, iova);
+	for (i = 0; i < pages; i++)
+		list[i] = rnic_cpu_to_be64(iova);
+	status = dp_command(&f->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out));
+	*cqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return status;
+}
+
+static void
+test_page_lists_of_rings_have_a_budget(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t before = f->dp.dev->rings_memory;
+	uint32_t cqn, other;
+
+	assert_int_equal(create_cq_of_one_page(f, 20, &cqn), 0);
+	assert_int_equal(f->dp.dev->rings_memory - before, ((64u << 20) / 4096) * 16);
+	/* As if the rest were of other queues: one more of these is too much. */
+	f->dp.dev->rings_memory += SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
+	assert_int_equal(create_cq_of_one_page(f, 20, &other), RNIC_STATUS_NO_RES);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, cqn), 0);
+	assert_int_equal(create_cq_of_one_page(f, 20, &other), 0);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, other), 0);
+	f->dp.dev->rings_memory -= SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
+	assert_int_equal(f->dp.dev->rings_memory, before);
+}
+
+/* Of `pages` pages, which are one and the same: no two of them are neighbours, so the key has chunks. */
+static uint32_t
+create_key(struct fixture *f, uint32_t pages)
+{
+	size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * 8, i;
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
+	uint64_t iova = dp_iova(&f->dp, f->out) & ~UINT64_C(4095);
+	struct rnic_object_out out[2];
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)pages * 4096);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, pages / 2);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				pages / 2);
+	for (i = 0; i < pages; i++)
+		list[i] = rnic_cpu_to_be64(iova | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	assert_int_equal(
+		dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)), 0);
+	free(in);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+static int
+reach(struct fixture *f, uint32_t key, uint64_t va)
+{
+	struct iovec iov[2];
+
+	return softrnic_tpt_translate(f->dp.dev, key << 8, f->dp.pd, va, 64, SOFTRNIC_LOCAL_READ,
+				      iov, 2);
+}
+
+static void
+test_chunks_of_keys_are_in_the_budget_of_translations(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t *bytes = &f->dp.dev->translation_bytes, before = *bytes;
+	struct softrnic_mkey *mkey;
+	uint32_t key;
+
+	*f->dp.dev->turn = 0;
+	key = create_key(f, 256);
+	assert_int_equal(*bytes - before, 256 * 8 + 256 * 8);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+	assert_int_equal(*bytes, before);
+	/* Room for the translations alone: the key is as good, but slower. */
+	*bytes = SOFTRNIC_TRANSLATION_MEMORY - 256 * 8;
+	key = create_key(f, 256);
+	mkey = softrnic_object_get(f->dp.dev, SOFTRNIC_MKEY, key);
+	assert_null(mkey->chunks);
+	assert_int_equal(reach(f, key, 77 * 4096 + 5), 1);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+	*bytes = before;
+}
+
+/* The map changes, and every key in use is looked at anew: not all of them in one turn. */
+static void
+test_long_keys_are_not_looked_at_anew_at_the_end_of_a_turn(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	const struct softrnic_mkey *mkey;
+	static uint8_t more[4096];
+	uint32_t key;
+
+	*dev->turn = 0;
+	key = create_key(f, 1024);
+	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
+	assert_int_equal(mkey->generation, dev->dma_generation);
+	assert_in_range(*dev->turn, 1024 / 16, 1024 / 4);
+	assert_int_equal(softrnic_dma_map(dev, UINT64_C(1) << 50, sizeof(more), more,
+					  SOFTRNIC_DMA_READ),
+			 0);
+	*dev->turn = SOFTRNIC_WORK_MAX;
+	assert_int_equal(reach(f, key, 1023 * 4096), 1);
+	assert_int_not_equal(mkey->generation, dev->dma_generation);
+	assert_int_equal(*dev->turn, SOFTRNIC_WORK_MAX);
+	*dev->turn = 0;
+	assert_int_equal(reach(f, key, 1023 * 4096), 1);
+	assert_int_equal(mkey->generation, dev->dma_generation);
+	assert_in_range(*dev->turn, 1024 / 16, 1024 / 4);
+}
+
 int
 main(void)
 {
@@ -504,6 +656,10 @@ main(void)
 		T(a_command_does_not_walk_through_all_entries),
 		T(entries_of_one_value_are_charged),
 		T(verdicts_are_kept_again_when_nothing_speaks_against_it),
+		T(a_long_ring_is_flushed_in_pieces),
+		T(page_lists_of_rings_have_a_budget),
+		T(chunks_of_keys_are_in_the_budget_of_translations),
+		T(long_keys_are_not_looked_at_anew_at_the_end_of_a_turn),
 	};
 #undef T
 
