@@ -3,6 +3,7 @@
 /* What only a device in another process has: it can be lost, refused, busy, and not all memory can be shared with it. */
 
 #include "world.h"
+#include "../counts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,9 +28,7 @@
 static uint64_t
 within_us(void)
 {
-	const char *full = getenv("RDMAPMD_FULL");
-
-	return full != NULL && full[0] == '1' ? 1000000 : TIMEOUT_MS / 2 * 1000;
+	return full_run() ? 1000000 : TIMEOUT_MS / 2 * 1000;
 }
 
 static bool

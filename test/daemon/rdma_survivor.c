@@ -41,7 +41,7 @@ static unsigned int times;
 static unsigned int
 rounds(void)
 {
-	return e2e_full ? 200 : 5;
+	return full_run() ? 200 : 5;
 }
 
 static double

@@ -20,6 +20,7 @@
 #include "client.h"
 #include "daemon.h"
 #include "nic.h"
+#include "../counts.h"
 
 #define RW (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
 
@@ -56,9 +57,7 @@ sanitized(void)
 static unsigned int
 repeat(unsigned int usual, unsigned int full)
 {
-	const char *set = getenv("RDMAPMD_FULL");
-
-	if (set != NULL && strcmp(set, "1") == 0)
+	if (full_run())
 		return full;
 	return sanitized() ? usual / 5 : usual;
 }

@@ -16,6 +16,7 @@
 #include "data_path.h"
 #include "prm/cmdq.h"
 #include "softrnic/cq.h"
+#include "../counts.h"
 
 #define CQ_LOG	   5
 #define CQ_ENTRIES (1u << CQ_LOG)
@@ -559,10 +560,9 @@ consume(void *arg)
 static void
 another_thread_takes_them_in_order(void **state)
 {
-	const bool full = getenv("RDMAPMD_FULL") != NULL;
 	struct fixture *f = *state;
 	struct end *from = &f->ends[0];
-	struct consumer c = { .end = &f->ends[1], .count = full ? 2000000 : 20000 };
+	struct consumer c = { .end = &f->ends[1], .count = full_run() ? 2000000 : 20000 };
 	uint32_t sent = 0, count = 0;
 	pthread_t thread;
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "../counts.h"
 
 #define WQES	  8u
 #define BLOCK	  64u
@@ -128,8 +129,7 @@ fill_pool(struct qw_two *two, struct qw_srq *srq)
 static void
 test_memory_that_changes(void **state)
 {
-	const char *full = getenv("RDMAPMD_FULL");
-	const uint32_t rounds = full != NULL && strcmp(full, "1") == 0 ? 400000 : 20000;
+	const uint32_t rounds = full_run() ? 400000 : 20000;
 	const struct qw_conf conf = { .pair = true, .islands = true };
 	struct qw_two *two = qw_two_open(&conf);
 	struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "../counts.h"
 
 /* ---- Bad wires ---- */
 
@@ -31,14 +32,6 @@ below(struct traffic *t, uint32_t limit)
 	t->random ^= t->random << 25;
 	t->random ^= t->random >> 27;
 	return (uint32_t)((t->random * UINT64_C(0x2545f4914f6cdd1d)) >> 32) % limit;
-}
-
-static bool
-is_full(void)
-{
-	const char *full = getenv("RDMAPMD_FULL");
-
-	return full != NULL && strcmp(full, "1") == 0;
 }
 
 /* The one data segment, at `ds`, into three: repeated packets begin in any of them. */
@@ -183,7 +176,7 @@ traffic(const struct qw_conf *conf, uint32_t messages)
 static uint32_t
 messages(void)
 {
-	return is_full() ? 320000 : 16000;
+	return full_run() ? 320000 : 16000;
 }
 
 #define FAULT(name, ...)                                               \

@@ -427,7 +427,7 @@ flow_destroy(struct net *net)
 static uint32_t
 share(uint32_t parts)
 {
-	return (net_full() ? 1000000 : 100000) / 2 / parts;
+	return (full_run() ? 1000000 : 100000) / 2 / parts;
 }
 
 static void

@@ -28,14 +28,6 @@ net_chance(struct net *net, uint32_t ppm)
 	return ppm != 0 && net_below(net, 1000000) < ppm;
 }
 
-bool
-net_full(void)
-{
-	const char *full = getenv("RDMAPMD_FULL");
-
-	return full != NULL && strcmp(full, "1") == 0;
-}
-
 static struct net_end *
 end_of(struct roce_qp *qp)
 {

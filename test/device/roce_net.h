@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "roce/roce.h"
+#include "../counts.h"
 
 #define NET_MEMORY  (2u << 20)
 #define NET_VA	    0x7f00deadb000ull /* of the first byte of memory */
@@ -153,6 +154,5 @@ struct net *net_create_logged(struct net_log *log);
 
 /* State that no packet may bring about. */
 void net_check_state(const struct roce_qp *qp);
-bool net_full(void);
 
 #endif

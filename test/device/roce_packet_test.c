@@ -708,7 +708,7 @@ test_hostile_packets(void **state)
 {
 	static const uint8_t opcodes[] = { RNIC_WQE_SEND, RNIC_WQE_RDMA_WRITE_IMM,
 					   RNIC_WQE_RDMA_READ, RNIC_WQE_ATOMIC_CS, RNIC_WQE_NOP };
-	uint32_t rounds = net_full() ? 1000000 : 100000, i, n, deaths = 0, done = 0;
+	uint32_t rounds = full_run() ? 1000000 : 100000, i, n, deaths = 0, done = 0;
 	struct net *net = net_create(&(struct net_conf){ .seed = 99, .requests_log = 4 });
 	struct roce_attr attr = net_attr(net);
 	struct roce_pkt pkt;

@@ -11,6 +11,7 @@
 
 #include "softrnic/tpt.h"
 #include "tpt_key.h"
+#include "../counts.h"
 
 #define ALL                                                                  \
 	(SOFTRNIC_LOCAL_READ | SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | \
@@ -48,14 +49,6 @@ teardown(void **state)
 {
 	hn_stop(*state);
 	return 0;
-}
-
-static bool
-full(void)
-{
-	const char *value = getenv("RDMAPMD_FULL");
-
-	return value != NULL && strcmp(value, "1") == 0;
 }
 
 static void
@@ -404,7 +397,7 @@ typedef uint32_t (*key_maker)(struct world *w, struct oracle *oracle);
 static void
 check_random(struct world *w, key_maker make)
 {
-	const unsigned int pairs = full() ? 10000000 : 10000000 / KINDS;
+	const unsigned int pairs = full_run() ? 10000000 : 10000000 / KINDS;
 	unsigned int n, inside = 0;
 	struct oracle oracle;
 	uint32_t key = 0, length;

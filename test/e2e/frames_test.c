@@ -658,7 +658,7 @@ static void
 completion_index_wraps(void **unused)
 {
 	const struct e2e_conf conf = { 0 };
-	const uint64_t total = e2e_full || wrap_index ? (UINT64_C(1) << 24) + 100000 : 300000;
+	const uint64_t total = full_run() || wrap_index ? (UINT64_C(1) << 24) + 100000 : 300000;
 
 	(void)unused;
 	start(&conf);

@@ -294,7 +294,7 @@ echo_end(struct echo *echo)
 static void
 who_sleeps_wakes_soon(void **unused)
 {
-	const bool strict = e2e_full && !e2e_sanitized();
+	const bool strict = full_run() && !e2e_sanitized();
 	const uint64_t bound_us = strict ? 1000 : 20000;
 	const unsigned int count = strict ? 500 : 100, most = count * (strict ? 98 : 75) / 100 - 1;
 	uint64_t us[500], usual[500], begin;
@@ -383,7 +383,7 @@ static void
 who_sleeps_takes_no_cpu(void **unused)
 {
 	/* A part of the time; what an idle process is allowed, or what a sanitizer on a busy machine may make of it. */
-	const uint64_t part = e2e_full && !e2e_sanitized() ? 20 : 4;
+	const uint64_t part = full_run() && !e2e_sanitized() ? 20 : 4;
 	const uint64_t hz = rte_get_timer_hz();
 	uint64_t own, device, begin, wall_ns, end;
 	struct rte_mbuf *pkt;

@@ -309,7 +309,7 @@ large_sends_among_others_fill_a_small_ring(void **unused)
 {
 	const struct e2e_conf small = { .tx_offloads = ALL, .tx_desc = 64 };
 	struct df_spec large = { .version = 4, .proto = DF_TCP, .tcp_options = 12, .payload = 300 };
-	const unsigned int rounds = e2e_full ? 5000 : 500;
+	const unsigned int rounds = full_run() ? 5000 : 500;
 	unsigned int round, i;
 	struct rte_mbuf *pkts[24];
 

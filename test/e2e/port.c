@@ -17,7 +17,6 @@
 #define MARKER_BYTES 77
 
 struct rte_mempool *e2e_pool;
-bool e2e_full;
 
 bool
 e2e_sanitized(void)
@@ -31,7 +30,6 @@ int
 e2e_init(const char *name, const char *const *vdevs)
 {
 	const char *plugin = getenv("RDMAPMD_PLUGIN");
-	const char *full = getenv("RDMAPMD_FULL");
 	char *argv[32];
 	char prefix[64];
 	int argc = 0;
@@ -40,7 +38,6 @@ e2e_init(const char *name, const char *const *vdevs)
 		fprintf(stderr, "RDMAPMD_PLUGIN must name librte_net_rnic.so\n");
 		return -1;
 	}
-	e2e_full = full != NULL && full[0] == '1';
 	snprintf(prefix, sizeof(prefix), "--file-prefix=rnic-%s-%d", name, (int)getpid());
 	argv[argc++] = (char *)(uintptr_t)name;
 	argv[argc++] = (char *)(uintptr_t) "-d";

@@ -13,6 +13,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "../counts.h"
+
 #define E2E_HEADROOM 16 /* of the generated part: Ethernet header, then 2 bytes zero */
 
 struct e2e_conf {
@@ -32,7 +34,6 @@ struct e2e_conf {
 };
 
 extern struct rte_mempool *e2e_pool;
-extern bool e2e_full; /* every count that was asked for */
 bool e2e_sanitized(void);
 
 /* EAL with options for a quiet process and the vdevs given (NULL ended), and a pool. 0, or -1 with a message. */

@@ -144,7 +144,7 @@ test_inline_frames(void **unused)
 static void
 test_many_frames_in_order(void **unused)
 {
-	const uint32_t total = e2e_full ? 1000000 : 20000;
+	const uint32_t total = full_run() ? 1000000 : 20000;
 	uint32_t sent = 0, received = 0;
 	struct rdmapmd_wc wc[RAW_DEPTH];
 	unsigned int n, i;

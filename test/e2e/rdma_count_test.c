@@ -114,7 +114,7 @@ test_1024_queue_pairs(void **unused)
 	printf("# %u queue pairs created, connected, used, destroyed: %.2f s\n", 2 * PAIRS,
 	       seconds);
 	/* On a machine that has nothing else to do. */
-	if (e2e_full && !e2e_sanitized())
+	if (full_run() && !e2e_sanitized())
 		assert_true(seconds < LIMIT_S);
 }
 
@@ -244,7 +244,7 @@ static void
 test_counters_wrap(void **unused)
 {
 	/* WQE counters have 16 bits, CQ indices 24. */
-	const uint32_t total = e2e_full && !e2e_sanitized() ? (1u << 24) + 5000 : 70000;
+	const uint32_t total = full_run() && !e2e_sanitized() ? (1u << 24) + 5000 : 70000;
 	uint32_t posted = 0, wanted = 0, sent = 0, received = 0;
 
 	(void)unused;

@@ -168,7 +168,7 @@ static void *
 work(void *arg)
 {
 	const uint64_t end = rte_get_timer_cycles() + 120 * rte_get_timer_hz();
-	const unsigned int rounds = e2e_full ? 20000 : 500;
+	const unsigned int rounds = full_run() ? 20000 : 500;
 	struct worker *worker = arg;
 	struct rdmapmd_wc wc;
 	unsigned int round, i;

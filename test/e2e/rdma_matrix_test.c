@@ -177,8 +177,8 @@ try_message(uint8_t opcode, uint32_t length, uint8_t flags, unsigned int pieces)
 static bool
 worth_it(uint32_t length, uint8_t flags)
 {
-	return length < LARGE - 1 || e2e_full || (flags & (flags - 1)) == 0 || flags == FLAGS - 1 ||
-	       flags == (FLAGS - 1 - RDMAPMD_SEND_INLINE);
+	return length < LARGE - 1 || full_run() || (flags & (flags - 1)) == 0 ||
+	       flags == FLAGS - 1 || flags == (FLAGS - 1 - RDMAPMD_SEND_INLINE);
 }
 
 static void

@@ -185,7 +185,7 @@ test_inline_and_several_segments(void **unused)
 static void
 test_many_in_both_directions(void **unused)
 {
-	const uint32_t total = e2e_full ? 1000000 : 20000;
+	const uint32_t total = full_run() ? 1000000 : 20000;
 	uint32_t posted[2] = { 0 }, sent[2] = { 0 }, received[2] = { 0 }, wanted[2] = { 0 };
 	struct rdmapmd_wc wc[16];
 	unsigned int i, n, k;
@@ -567,7 +567,7 @@ static void
 test_no_completion_is_slept_through(void **unused)
 {
 	(void)unused;
-	rdma_sleep_for_each(&pair, e2e_full ? 100000 : 2000);
+	rdma_sleep_for_each(&pair, full_run() ? 100000 : 2000);
 }
 
 static void
@@ -671,7 +671,7 @@ test_a_fork_between_post_and_completion(void **unused)
 static void *
 work(void *arg)
 {
-	const uint32_t rounds = e2e_full ? 200 : 10;
+	const uint32_t rounds = full_run() ? 200 : 10;
 	struct rdma_pair *mine = arg;
 	uint32_t round, i;
 

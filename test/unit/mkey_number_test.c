@@ -12,13 +12,12 @@
 #include <rte_malloc.h>
 
 #include "rdmapmd.h"
+#include "../counts.h"
 
 static uint32_t
 rounds(void)
 {
-	const char *full = getenv("RDMAPMD_FULL");
-
-	return full != NULL && strcmp(full, "1") == 0 ? 1000000 : 10000;
+	return full_run() ? 1000000 : 10000;
 }
 
 /* ---- What is remembered ---- */

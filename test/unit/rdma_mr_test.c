@@ -3,6 +3,7 @@
 /* Memory regions: what is registered and what is refused, forked children, mempools and the look-up of keys. */
 
 #include "rdma_fake.h"
+#include "../counts.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -364,8 +365,7 @@ static void
 test_overlapping_regions_at_random(void **state)
 {
 	enum { PAGES = 8, REGIONS = 24 };
-	const char *full = getenv("RDMAPMD_FULL");
-	const unsigned int rounds = full != NULL && strcmp(full, "1") == 0 ? 4000 : 200;
+	const unsigned int rounds = full_run() ? 4000 : 200;
 	struct rdmapmd_mr *mrs[REGIONS] = { NULL };
 	unsigned int first[REGIONS], count[REGIONS], kept[PAGES] = { 0 };
 	unsigned int round, i, page, expected;

@@ -510,14 +510,6 @@ count_maps(void)
 	return n;
 }
 
-bool
-full_run(void)
-{
-	const char *full = getenv("RDMAPMD_FULL");
-
-	return full != NULL && full[0] == '1';
-}
-
 void
 wait_for(atomic_uint *what, unsigned int value)
 {

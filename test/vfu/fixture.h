@@ -20,6 +20,7 @@
 
 #include "vfio_user/client.h"
 #include "vfio_user/server.h"
+#include "../counts.h"
 
 #define BAR0_BYTES     0x10000
 #define BAR0_AREA      0x4000
@@ -110,7 +111,6 @@ unsigned int count_maps(void);
 /* As a client's memory; and as a server's region, which cannot be shortened. */
 int memory_file(size_t bytes);
 int region_file(size_t bytes);
-bool full_run(void);
 void wait_for(atomic_uint *what, unsigned int value);
 
 #endif
