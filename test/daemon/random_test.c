@@ -263,16 +263,16 @@ assert_as_before(unsigned int fds)
 
 /* It would prove little if all had been refused. Which of a chatty device's lines are logged, is chance. */
 static bool
-did_enough(const struct attack *a)
-{
-	return a->messages >= how_many() && daemon_has_logged(&d, "function level reset") &&
-	       daemon_has_logged(&d, "vanished");
-}
-
-static bool
 said_enough(const struct attack *a)
 {
 	return a->messages >= how_many();
+}
+
+static bool
+did_enough(const struct attack *a)
+{
+	return said_enough(a) && daemon_has_logged(&d, "function level reset") &&
+	       daemon_has_logged(&d, "vanished");
 }
 
 static void

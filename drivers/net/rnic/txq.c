@@ -178,7 +178,7 @@ txq_drain(struct rnic_txq *txq)
 {
 	const uint64_t ms = rte_get_timer_hz() / 1000, start = rte_get_timer_cycles();
 	uint64_t look = start + TXQ_LOOK_MS * ms, now;
-	bool posted = false;
+	bool posted = false, dead = false;
 
 	while (rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {
 		uint16_t used = txq->elts_head - txq->elts_tail;
@@ -191,13 +191,14 @@ txq_drain(struct rnic_txq *txq)
 			posted = true;
 		}
 		now = rte_get_timer_cycles();
-		if (now - start > TXQ_DRAIN_MS * ms ||
-		    (now > look && rnic_device_dead(txq->dev) != NULL)) {
+		if (now > look) {
+			look = now + TXQ_LOOK_MS * ms;
+			dead = rnic_device_dead(txq->dev) != NULL;
+		}
+		if (dead || now - start > TXQ_DRAIN_MS * ms) {
 			txq->wqe_counter = txq->sq_tail;
 			return;
 		}
-		if (now > look)
-			look = now + TXQ_LOOK_MS * ms;
 		rte_delay_us_sleep(10);
 	}
 }
