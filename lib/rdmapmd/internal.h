@@ -78,8 +78,8 @@ void rdmapmd_event_queue_drop(struct rdmapmd_event_queue *queue, struct rdmapmd_
 /* ---- Objects (object.c) ---- */
 
 struct rdmapmd_object {
-	struct rdmapmd_handle
-		handle; /* in the table of its type; number: the address of the head */
+	/* in the table of its type; number: the address of the head */
+	struct rdmapmd_handle handle;
 	struct rdmapmd_handle number;	  /* in the device's table; QP, SRQ, CQ */
 	TAILQ_ENTRY(rdmapmd_object) next; /* in its context's list of its type */
 	struct rdmapmd_context_object *context;
@@ -112,8 +112,8 @@ struct rdmapmd_pd_object {
 	atomic_uint pool_count;
 	pthread_mutex_t pools_lock; /* of the two below */
 	struct rdmapmd_pool *pools;
-	struct rdmapmd_published_keys
-		*published;	     /* newest first; a reader may still have an old one */
+	/* newest first; a reader may still have an old one */
+	struct rdmapmd_published_keys *published;
 	pthread_mutex_t listen_lock; /* of the next */
 	bool listening;		     /* to mempool events */
 };

@@ -134,7 +134,8 @@ struct softrnic_ring {
 	uint32_t generation;
 	unsigned int prot;
 	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
-	uint64_t *memory; /* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	/* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	uint64_t *memory;
 };
 /*
  * Bytes of our memory that page lists of all rings of a device may take: a list may name one page a million times, so
@@ -611,7 +612,7 @@ struct softrnic_qp_watch {
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
-	uint32_t *turn; /* the poller's: see work.h */
+	uint32_t *turn;		    /* the poller's: see work.h */
 	TAILQ_ENTRY(softrnic) link; /* of the poller */
 
 	/* hot: read by every poll */

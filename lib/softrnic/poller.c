@@ -23,8 +23,8 @@ struct softrnic_poller {
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
 	uint32_t turn; /* see work.h */
-	void (*wake)(
-		void *arg); /* set before the first device joins, cleared after the last has left */
+	/* set before the first device joins, cleared after the last has left */
+	void (*wake)(void *arg);
 	void *wake_arg;
 };
 

@@ -21,10 +21,10 @@
 #include "qp/qp.h"
 #include "work.h"
 
-#define UAR_BELLS  (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
-#define UAR_BYTES  ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
-#define UAR_SHARED ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
-#define UAR_SEALS  (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
+#define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
+#define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
+#define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_BUDGET     128 /* packets per queue and poll */
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */

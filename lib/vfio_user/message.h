@@ -39,9 +39,9 @@ struct vfu_outgoing;
 
 struct vfu_channel {
 	int fd;
-	struct vfu_closer
-		*closer; /**< of received descriptors that nobody took; NULL: the channel itself */
-	bool strange;	 /**< it sent descriptors that the closer has to close */
+	/** of received descriptors that nobody took; NULL: the channel itself */
+	struct vfu_closer *closer;
+	bool strange;	    /**< it sent descriptors that the closer has to close */
 	size_t max_payload; /**< that a peer may send; what is longer breaks the connection */
 	unsigned int max_fds;
 	/* Receiving */

@@ -135,14 +135,13 @@ make_long_way(struct fixture *f)
 	for (level = LEVELS; level-- > 0;) {
 		table = dp_table_create(&f->dp, level, 10, table);
 		for (i = 0; i < groups; i++) {
-			group = dp_group_create(&f->dp, table, i, i,
-						i + 1 < groups ? &ports : NULL, &status);
+			group = dp_group_create(&f->dp, table, i, i, i + 1 < groups ? &ports : NULL,
+						&status);
 			assert_int_equal(status, 0);
 		}
 		if (level == LEVELS - 1)
-			assert_int_equal(flow_to_tirs(f, table, group, groups - 1, NULL,
-						      f->rq.tirn, 1),
-					 0);
+			assert_int_equal(
+				flow_to_tirs(f, table, group, groups - 1, NULL, f->rq.tirn, 1), 0);
 	}
 	assert_int_equal(dp_root_set(&f->dp, table), 0);
 }
@@ -543,12 +542,14 @@ test_page_lists_of_rings_have_a_budget(void **state)
 	assert_int_equal(create_cq_of_one_page(f, 20, &cqn), 0);
 	assert_int_equal(f->dp.dev->rings_memory - before, ((64u << 20) / 4096) * 16);
 	/* As if the rest were of other queues: one more of these is too much. */
-	f->dp.dev->rings_memory += SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
+	f->dp.dev->rings_memory +=
+		SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
 	assert_int_equal(create_cq_of_one_page(f, 20, &other), RNIC_STATUS_NO_RES);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, cqn), 0);
 	assert_int_equal(create_cq_of_one_page(f, 20, &other), 0);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, other), 0);
-	f->dp.dev->rings_memory -= SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
+	f->dp.dev->rings_memory -=
+		SOFTRNIC_RING_MEMORY - before - 2 * ((64u << 20) / 4096) * 16 + 1;
 	assert_int_equal(f->dp.dev->rings_memory, before);
 }
 
@@ -574,8 +575,8 @@ create_key(struct fixture *f, uint32_t pages)
 				pages / 2);
 	for (i = 0; i < pages; i++)
 		list[i] = rnic_cpu_to_be64(iova | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)), 0);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
+			 0);
 	free(in);
 	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
 }
@@ -627,9 +628,8 @@ test_long_keys_are_not_looked_at_anew_at_the_end_of_a_turn(void **state)
 	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
 	assert_int_equal(mkey->generation, dev->dma_generation);
 	assert_in_range(*dev->turn, 1024 / 16, 1024 / 4);
-	assert_int_equal(softrnic_dma_map(dev, UINT64_C(1) << 50, sizeof(more), more,
-					  SOFTRNIC_DMA_READ),
-			 0);
+	assert_int_equal(
+		softrnic_dma_map(dev, UINT64_C(1) << 50, sizeof(more), more, SOFTRNIC_DMA_READ), 0);
 	*dev->turn = SOFTRNIC_WORK_MAX;
 	assert_int_equal(reach(f, key, 1023 * 4096), 1);
 	assert_int_not_equal(mkey->generation, dev->dma_generation);

@@ -464,9 +464,9 @@ test_mbufs_that_are_still_out_keep_their_pool(void **state)
 static void
 test_an_ethdev_that_was_given_back_keeps_its_pool(void **state)
 {
-	struct softrnic_conf conf = {
-		.name = "wired", .wire = "port:" CABLE_ETHDEV, .max_mtu = 2000
-	};
+	struct softrnic_conf conf = { .name = "wired",
+				      .wire = "port:" CABLE_ETHDEV,
+				      .max_mtu = 2000 };
 	struct ww ww;
 	uint16_t id;
 

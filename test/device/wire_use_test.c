@@ -248,9 +248,9 @@ test_frames_that_did_not_get_through_go_with_the_last_queue(void **state)
 static void
 test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue(void **state)
 {
-	struct softrnic_conf conf = {
-		.name = "wired", .wire = "port:" CABLE_ETHDEV, .reorder_ppm = 1000000
-	};
+	struct softrnic_conf conf = { .name = "wired",
+				      .wire = "port:" CABLE_ETHDEV,
+				      .reorder_ppm = 1000000 };
 	struct ww ww;
 
 	(void)state;

@@ -24,8 +24,8 @@
 /* ---- What the driver asks the device for, answered here if a test wants it ---- */
 
 static struct {
-	uint32_t
-		number; /* each page that is asked for has it: as many as one likes; 0: the device's answer counts */
+	/* each page that is asked for has it: as many as one likes; 0: the device's answer counts */
+	uint32_t number;
 	unsigned int refuse; /* the n-th one, and those behind it; 0: none */
 	unsigned int asked, held;
 } pages;

@@ -135,8 +135,8 @@ softrnic_is_vlan(uint16_t type)
 /* An IP packet in a frame, behind at most two tags. Offsets count from the frame's start. */
 struct softrnic_headers {
 	uint32_t l3, l4;
-	uint32_t
-		ip_bytes; /* of the packet, as its header says: nobody has checked it against the frame */
+	/* of the packet, as its header says: nobody has checked it against the frame */
+	uint32_t ip_bytes;
 	uint8_t version; /* 4 or 6 */
 	uint8_t proto;	 /* TCP or UDP with its whole header (TCP: without options) there; else 0 */
 	bool fragment;

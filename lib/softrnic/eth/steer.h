@@ -28,14 +28,14 @@ struct steer_key {
 _Static_assert(sizeof(struct steer_key) == sizeof(struct rnic_fte_match_set_lyr_2_4), "key size");
 
 struct flow_entry {
-	struct flow_entry *next;	 /* same bucket, lower flow index first */
-	const struct flow_group *group;	 /* whose it is */
-	struct flow_entry *same;	 /* next in the chain of its index */
-	LIST_ENTRY(flow_entry) link;	 /* of the group, in no order */
-	struct steer_key value;		 /* masked by the group */
-	uint32_t hash, index, tag;	 /* index: flow index in the table */
+	struct flow_entry *next;	/* same bucket, lower flow index first */
+	const struct flow_group *group; /* whose it is */
+	struct flow_entry *same;	/* next in the chain of its index */
+	LIST_ENTRY(flow_entry) link;	/* of the group, in no order */
+	struct steer_key value;		/* masked by the group */
+	uint32_t hash, index, tag;	/* index: flow index in the table */
 	uint16_t action;
-	bool indirect; /* some TIR is */
+	bool indirect;			   /* some TIR is */
 	struct softrnic_flow_table *table; /* forward destination, or NULL */
 	struct softrnic_tir **tirs;
 	uint32_t tir_count;

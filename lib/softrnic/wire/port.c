@@ -32,8 +32,8 @@
 #define PORT_BURST   32
 #define PORT_DESC    512
 #define PORT_STALE   8192 /* at most so many old frames are thrown away in a poll */
-#define PORT_MBUFS_MORE \
-	127 /* than descriptors: those in our hands, and some that the ethdev may keep */
+/* than descriptors: those in our hands, and some that the ethdev may keep */
+#define PORT_MBUFS_MORE 127
 
 enum port_stage {
 	PORT_ABSENT,  /* there is no such ethdev */
@@ -71,9 +71,9 @@ struct port_wire {
 
 	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
 	pthread_mutex_t looking;
-	atomic_uintptr_t
-		looker; /* who holds it: what the ethdev tells of in that thread comes from within */
-	uint16_t mtu;	/* as the ethdev was told last */
+	/* who holds it: what the ethdev tells of in that thread comes from within */
+	atomic_uintptr_t looker;
+	uint16_t mtu; /* as the ethdev was told last */
 };
 
 /* ---- Frames, under the poller's lock ---- */
