@@ -27,8 +27,8 @@ softrnic_prefetch_to_write(const void *line)
 bool softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq);
 
 /*
- * Where the next entry goes, all of it zero but the last byte, which softrnic_cq_publish() alone may write. NULL: the
- * CQ takes no more entries (overrun: its event is posted).
+ * The next entry, all of it zero but the last byte, which softrnic_cq_publish() alone may write. NULL: the CQ takes no more
+ * entries (overrun: its event is posted).
  */
 static inline struct rnic_cqe *
 softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
@@ -47,10 +47,22 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
 	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
 	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
-	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
 	/* The driver's core has the lines of entries that it has read. At the ring's end the hint is of no use, nor harm. */
 	softrnic_prefetch_to_write(entry + SOFTRNIC_CQ_AHEAD);
+	if (cq->latch == NULL && cq->batch > 1) {
+		cq->next = (struct rnic_cqe *)entry;
+		entry = (uint8_t *)&cq->first;
+	}
+	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
 	return (struct rnic_cqe *)entry;
+}
+
+/* The first entry of a batch goes to its place. Pairs with the driver's acquire of the last byte: behind it are all of them. */
+static inline void
+softrnic_cq_place(struct rnic_cqe *to, const struct rnic_cqe *first)
+{
+	memcpy(to, first, offsetof(struct rnic_cqe, op_own));
+	__atomic_store_n(&to->op_own, first->op_own, __ATOMIC_RELEASE);
 }
 
 /* Let the driver see what the CQ holds back: the last store to its entries. */
@@ -59,8 +71,7 @@ softrnic_cq_show(struct softrnic_cq *cq)
 {
 	if (cq->latch == NULL)
 		return;
-	/* Pairs with the driver's acquire of that byte: behind it are all entries of the batch. */
-	__atomic_store_n(cq->latch, cq->latch_op_own, __ATOMIC_RELEASE);
+	softrnic_cq_place(cq->latch, &cq->first);
 	cq->latch = NULL;
 	LIST_REMOVE(cq, latch_link);
 }
@@ -98,16 +109,22 @@ static inline void
 softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
 		    enum rnic_cqe_opcode opcode, bool solicited)
 {
-	__atomic_store_n(&cqe->op_own, softrnic_cq_op_own(cq, opcode, solicited), __ATOMIC_RELEASE);
-	softrnic_cq_show(cq);
+	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
+
+	if (cqe == &cq->first) {
+		cqe->op_own = op_own;
+		softrnic_cq_place(cq->next, cqe);
+	} else {
+		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+		softrnic_cq_show(cq);
+	}
 	softrnic_cq_advance(dev, cq, cqe, solicited);
 }
 
 /*
  * The same, for queues that complete many in a row: a driver that polls fetches the line of the next entry again and
- * again, and each time that one appears the line goes to and fro between the cores. So the first entry of a batch gets its
- * owner byte last, when the batch is full or softrnic_cq_show() says so: until then the driver, which takes entries in
- * order, sees none of them.
+ * again, and each store there takes the line from its core. So the first entry of a batch is put there last, when the batch
+ * is full or softrnic_cq_show() says so: until then the driver, which takes entries in order, sees none of them.
  */
 static inline void
 softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
@@ -121,8 +138,8 @@ softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rn
 			return;
 		}
 		LIST_INSERT_HEAD(&dev->latched_cqs, cq, latch_link);
-		cq->latch = &cqe->op_own;
-		cq->latch_op_own = op_own;
+		cq->latch = cq->next;
+		cq->first.op_own = op_own;
 		cq->latched = 1;
 	} else {
 		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);

@@ -304,9 +304,11 @@ struct softrnic_cq {
 	bool error;		/* overrun or unreachable: takes no more entries */
 	bool armed;
 	bool pending; /* on the list of CQs that got entries in this poll */
-	/* The owner byte that holds a batch of entries back, and what it will be (softrnic_cq_publish_soon()); or NULL */
-	uint8_t *latch;
-	uint8_t latch_op_own;
+	/*
+	 * The first entry of a batch that is held back (softrnic_cq_publish_soon()), and where it goes; NULL: there is no
+	 * batch. next: where the entry goes that first is claimed as.
+	 */
+	struct rnic_cqe first, *latch, *next;
 	uint8_t latched, batch; /* entries: held back, and as many as may be; 1: none ever is */
 	LIST_ENTRY(softrnic_cq) latch_link;
 	/* Moderation: an event waits for so many entries, or so long after the first of them; either 0: it does not. */
