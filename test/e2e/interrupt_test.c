@@ -359,7 +359,9 @@ device_cpu_ns(void)
 	dir = opendir(tasks);
 	assert_non_null(dir);
 	while ((thread = readdir(dir)) != NULL) {
-		if (!read_of_thread(tasks, thread->d_name, "comm", line) ||
+		/* ".." is the process, whose files are those of its first thread. */
+		if (thread->d_name[0] == '.' ||
+		    !read_of_thread(tasks, thread->d_name, "comm", line) ||
 		    (daemon_pid == NULL && strcmp(line, "softrnic\n") != 0))
 			continue;
 		assert_true(read_of_thread(tasks, thread->d_name, "schedstat", line));
