@@ -18,6 +18,7 @@ static unsigned int bursts;
 /* Of one thread for another: ThreadSanitizer does not see the locks of EAL in between. */
 static _Atomic(const struct eth_dev_ops *) driver_ops;
 static struct eth_dev_ops ops;
+static atomic_uint stops;
 static atomic_uint mtu_is;
 
 static uint16_t
@@ -234,6 +235,7 @@ test_frames_that_did_not_get_through_go_with_the_last_queue(void **state)
 	close_rq(&ww);
 	close_sq(&ww);
 	assert_int_equal(bursts_in(&ww, 100), 0);
+	assert_int_equal(dp_stats(&ww.dp).wire_dropped, 20);
 	for (uint32_t i = 0; i < CABLE_RING - 1; i++)
 		cable_take(60, i);
 	open_sq(&ww);
@@ -338,12 +340,28 @@ start_never_again(struct rte_eth_dev *dev)
 	return atomic_load(&mtu_is) != 0 ? -EIO : atomic_load(&driver_ops)->dev_start(dev);
 }
 
+static int
+stop_not_at_first(struct rte_eth_dev *dev)
+{
+	return atomic_fetch_add(&stops, 1) == 0 ? -EIO : atomic_load(&driver_ops)->dev_stop(dev);
+}
+
+static void
+wait_to_have_it_back(void)
+{
+	struct rte_eth_dev_owner owner = { .id = 1 };
+	unsigned int naps = 0;
+
+	while (owner.id != RTE_ETH_DEV_NO_OWNER) {
+		assert_int_equal(rte_eth_dev_owner_get(cable_dev()->data->port_id, &owner), 0);
+		cable_nap(&naps, "the ethdev is not given back");
+	}
+}
+
 /* Nothing of ours touches it any more, until one comes that can be started. */
 static void
 test_an_ethdev_that_does_not_start_again_is_left(void **state)
 {
-	struct rte_eth_dev_owner owner = { .id = 1 };
-	unsigned int naps = 0;
 	struct ww ww;
 
 	(void)state;
@@ -354,11 +372,32 @@ test_an_ethdev_that_does_not_start_again_is_left(void **state)
 	set_port_mtu(&ww, LARGE);
 	wait_for_mtu(&ww, LARGE);
 	cable_wait_for_link(&ww, false);
-	while (owner.id != RTE_ETH_DEV_NO_OWNER) {
-		assert_int_equal(rte_eth_dev_owner_get(cable_dev()->data->port_id, &owner), 0);
-		cable_nap(&naps, "the ethdev is not given back");
-	}
+	wait_to_have_it_back();
 	assert_int_equal(bursts_in(&ww, 100), 0);
+	cable_end();
+	cable_make();
+	cable_wait_for_link(&ww, true);
+	cable_pass_both_ways(&ww);
+	ww_close(&ww);
+}
+
+/* Its bursts are ethdev's dummies then: a link that is up would be a lie. */
+static void
+test_an_ethdev_that_does_not_stop_is_left(void **state)
+{
+	struct ww ww;
+
+	(void)state;
+	atomic_store(&stops, 0);
+	ops.mtu_set = set_mtu_while_stopped;
+	ops.dev_stop = stop_not_at_first;
+	cable_open(&ww);
+	cable_wait_for_link(&ww, true);
+	set_port_mtu(&ww, LARGE);
+	cable_wait_for_link(&ww, false);
+	wait_to_have_it_back();
+	assert_int_equal(bursts_in(&ww, 100), 0);
+	assert_int_equal(rte_eth_dev_stop(cable_dev()->data->port_id), 0);
 	cable_end();
 	cable_make();
 	cable_wait_for_link(&ww, true);
@@ -383,6 +422,7 @@ test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
 
 	(void)state;
 	ops.mtu_set = set_mtu_while_it_is_pulled_out;
+	ops.dev_start = start_never_again;
 	cable_open(&ww);
 	cable_wait_for_link(&ww, true);
 	id = cable_dev()->data->port_id;
@@ -391,7 +431,7 @@ test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
 		softrnic_poll(ww.poller);
 		cable_nap(&naps, "the ethdev is not closed");
 	}
-	assert_false(ww.dp.dev->port.link_up);
+	cable_wait_for_link(&ww, false);
 	cable_end();
 	cable_make();
 	cable_wait_for_link(&ww, true);
@@ -412,6 +452,7 @@ run(void)
 		TEST(test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue),
 		TEST(test_an_ethdev_is_stopped_to_get_its_mtu),
 		TEST(test_an_ethdev_that_does_not_start_again_is_left),
+		TEST(test_an_ethdev_that_does_not_stop_is_left),
 		TEST(test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed),
 #undef TEST
 	};

@@ -125,6 +125,15 @@ port_wake(struct port_wire *wire)
 	} while (count > 0 && left >= PORT_BURST);
 }
 
+/* What did not get through, and does not now. */
+static void
+port_drop(struct port_wire *wire)
+{
+	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
+	wire->dev->stats.wire_dropped += wire->tx_count;
+	wire->tx_count = 0;
+}
+
 /* No bursts. Who sent what did not get through has gone. */
 static void
 port_sleep(struct port_wire *wire)
@@ -132,8 +141,7 @@ port_sleep(struct port_wire *wire)
 	wire->idle = true;
 	if (wire->tx_count == 0)
 		return;
-	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
-	wire->tx_count = 0;
+	port_drop(wire);
 	port_make_room(wire);
 }
 
@@ -231,9 +239,9 @@ port_is_up(const struct softrnic *dev)
 static void
 port_let_go(struct port_wire *wire, enum port_stage stage)
 {
-	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
+	port_drop(wire);
 	rte_pktmbuf_free_bulk(wire->spare, wire->spare_count);
-	wire->tx_count = wire->spare_count = 0;
+	wire->spare_count = 0;
 	wire->stage = stage;
 	wire->up = false;
 	wire->idle = true;
@@ -465,19 +473,20 @@ port_restarts(struct port_wire *wire)
 	return live;
 }
 
-/* The next look tells of its link. */
-static void
+/* The next look tells of its link. False: it went meanwhile, and is still ours to be closed. */
+static bool
 port_restarted(struct port_wire *wire, bool runs)
 {
 	struct softrnic_poller *poller = port_lock(wire);
+	bool stays = wire->stage == PORT_STARTS;
 
-	/* Unless it went meanwhile. */
-	if (wire->stage == PORT_STARTS) {
+	if (stays) {
 		wire->stage = runs ? PORT_LIVE : PORT_UNFIT;
 		if (runs)
 			port_make_room(wire);
 	}
 	softrnic_unlock(poller);
+	return stays;
 }
 
 /* Most NICs take another MTU only while they are stopped. It has the mbufs for any from the beginning. */
@@ -488,18 +497,18 @@ port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
 
 	if (!port_restarts(wire))
 		return -ENODEV;
-	ret = rte_eth_dev_stop(id);
-	if (ret == 0)
-		ret = rte_eth_dev_set_mtu(id, mtu);
-	run = rte_eth_dev_start(id);
-	if (run != 0) {
+	/* One that does not stop has no bursts any more, and ethdev starts it no second time. */
+	run = rte_eth_dev_stop(id);
+	ret = run != 0 ? run : rte_eth_dev_set_mtu(id, mtu);
+	if (run == 0)
+		run = rte_eth_dev_start(id);
+	if (port_restarted(wire, run == 0) && run != 0) {
 		SOFTRNIC_LOG(ERR, wire->dev,
-			     "ethdev %s does not start again with an MTU of %u: %s; detach and "
-			     "attach it",
+			     "ethdev %s does not stop and start again for an MTU of %u: %s; detach "
+			     "and attach it",
 			     wire->name, mtu, strerror(-run));
 		rte_eth_dev_owner_unset(id, wire->owner);
 	}
-	port_restarted(wire, run == 0);
 	return ret;
 }
 
