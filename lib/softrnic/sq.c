@@ -453,21 +453,20 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 unsigned int
 softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget)
 {
-	uint32_t *packets = dev->turn;
+	unsigned int wqes = 0, packets = 0;
 	uint32_t available, blocks;
-	unsigned int wqes = 0;
 
-	/* What a frame meets in flow tables, of this device or of another one, is counted there as well. */
-	*packets = 0;
+	/* What a frame meets in flow tables, of this device or of another one, is counted there. */
+	*dev->turn = 0;
 	if (sq->state == RNIC_WQ_STATE_RST)
 		return 0;
 	available = sq_available(dev, sq);
-	while (available > 0 && *packets < budget) {
+	while (available > 0 && packets + *dev->turn < budget) {
 		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
-			blocks = sq_execute(dev, sq, available, budget, packets);
+			blocks = sq_execute(dev, sq, available, budget - *dev->turn, &packets);
 		} else if (sq->flush_in_error) {
 			blocks = sq_flush(dev, sq, available);
-			++*packets;
+			packets++;
 		} else {
 			break;
 		}
@@ -476,8 +475,9 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 		wqes += blocks != 0;
 	}
 	dev->stats.wqes += wqes;
-	dev->sqs_work += *packets;
-	return *packets;
+	dev->sqs_work += packets + *dev->turn;
+	/* Looking for a ring in vain is charged, and is no work: else the device would never rest. */
+	return packets;
 }
 
 static void

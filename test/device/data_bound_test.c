@@ -226,6 +226,62 @@ test_a_large_send_stops_on_long_ways(void **state)
 	assert_int_equal(dp_stats(&f->dp).tx_lso, 1);
 }
 
+/*
+ * Entries of other groups that a frame's own lookups pass by, all in one bucket, as if somebody had found out which groups'
+ * lookups meet there.
+ */
+static void
+test_a_way_without_end_leads_nowhere(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t table = dp_table_create(&f->dp, 0, 16, 0), group, last, i;
+	const uint32_t entries = 2 * STEER_STEPS_MAX;
+	struct rnic_fte_match_set_lyr_2_4 ports = { 0 };
+	struct softrnic_steering *steering = f->dp.dev->steering;
+	struct flow_entry *chain = NULL;
+	int status;
+
+	rnic_fte_match_set_lyr_2_4_set(&ports, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
+	group = dp_group_create(&f->dp, table, 0, entries - 1, &ports, &status);
+	assert_int_equal(status, 0);
+	last = dp_group_create(&f->dp, table, entries, entries, NULL, &status);
+	assert_int_equal(status, 0);
+	/* The lowest index is the first of the chain. */
+	for (i = entries; i-- > 0;)
+		assert_int_equal(flow_to_tirs(f, table, group, i, &ports, f->rq.tirn, 1), 0);
+	assert_int_equal(flow_to_tirs(f, table, last, entries, NULL, f->rq.tirn, 1), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	send_frames(f, &f->sq, 1);
+	dp_run(&f->dp);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 0);
+	for (i = 0; i <= steering->bucket_mask; i++)
+		if (steering->buckets[i] != NULL && steering->buckets[i]->next != NULL)
+			chain = steering->buckets[i];
+	assert_non_null(chain);
+	for (i = 0; i <= steering->bucket_mask; i++)
+		if (steering->buckets[i] == NULL)
+			steering->buckets[i] = chain;
+	send_frames(f, &f->sq, 1);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
+	assert_in_range(f->dp.dev->sqs_work, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
+}
+
+static void
+test_empty_tables_are_steps(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t table = 0, level;
+
+	for (level = 256; level-- > 0;)
+		table = dp_table_create(&f->dp, level, 2, table);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	send_frames(f, &f->sq, 1);
+	softrnic_poll(f->poller);
+	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
+	assert_in_range(f->dp.dev->sqs_work, 256 / 16, 256 / 16 + 8);
+}
+
 /* Deliveries beyond the first are work, also where the verdict is remembered. */
 static void
 test_many_destinations_end_the_turn(void **state)
@@ -507,6 +563,32 @@ test_a_long_ring_is_flushed_in_pieces(void **state)
 	assert_int_equal(flushed, 4096);
 }
 
+/* Looking for it is charged, in vain, and the queue rests at last. */
+static void
+test_a_ring_out_of_reach_is_no_work(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	struct softrnic_sq *sq;
+	struct dp_sq large;
+	uint32_t i;
+
+	assert_int_equal(dp_sq_create(&f->dp, &large, &f->tx_cq, 12, 2, 0), 0);
+	send_frames(f, &large, 1);
+	softrnic_poll(f->poller);
+	assert_false(TAILQ_EMPTY(&dev->active_sqs));
+	sq = softrnic_object_get(dev, SOFTRNIC_SQ, large.sqn);
+	for (i = 0; i < sq->ring.page_count; i++)
+		sq->ring.pages[i] = UINT64_C(1) << 50;
+	/* All is looked up anew. */
+	assert_int_equal(softrnic_dma_map(dev, UINT64_C(1) << 51, 4096, f->in, SOFTRNIC_DMA_READ),
+			 0);
+	for (i = 0; i < 1000; i++)
+		softrnic_poll(f->poller);
+	assert_true(TAILQ_EMPTY(&dev->active_sqs));
+	assert_int_equal(softrnic_poll(f->poller), 0);
+}
+
 /* A CQ whose page list names one page all the time. */
 static int
 create_cq_of_one_page(struct fixture *f, uint32_t log_size, uint32_t *cqn)
@@ -649,6 +731,8 @@ main(void)
 		T(a_short_way_leaves_the_turn_as_it_is),
 		T(long_ways_end_the_round_of_all_queues),
 		T(a_large_send_stops_on_long_ways),
+		T(a_way_without_end_leads_nowhere),
+		T(empty_tables_are_steps),
 		T(many_destinations_end_the_turn),
 		T(the_peers_tables_end_the_senders_turn),
 		T(groups_of_a_device_are_limited),
@@ -657,6 +741,7 @@ main(void)
 		T(entries_of_one_value_are_charged),
 		T(verdicts_are_kept_again_when_nothing_speaks_against_it),
 		T(a_long_ring_is_flushed_in_pieces),
+		T(a_ring_out_of_reach_is_no_work),
 		T(page_lists_of_rings_have_a_budget),
 		T(chunks_of_keys_are_in_the_budget_of_translations),
 		T(long_keys_are_not_looked_at_anew_at_the_end_of_a_turn),

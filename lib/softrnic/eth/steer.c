@@ -136,8 +136,8 @@ match_group(const struct softrnic_steering *steering, const struct flow_group *g
 	if (group->entry_count == 0)
 		return NULL;
 	hash = softrnic_steer_hash(steering, group, key);
-	for (entry = steering->buckets[hash & steering->bucket_mask]; entry != NULL;
-	     entry = entry->next) {
+	for (entry = steering->buckets[hash & steering->bucket_mask];
+	     entry != NULL && *steps < STEER_STEPS_MAX; entry = entry->next) {
 		++*steps;
 		if (entry->hash != hash || entry->group != group)
 			continue;
@@ -152,7 +152,10 @@ match_group(const struct softrnic_steering *steering, const struct flow_group *g
 	return NULL;
 }
 
-/* Walk from the root. Levels rise on every way forward, so the walk ends; how many steps it takes is up to the driver. */
+/*
+ * Walk from the root. Levels rise on every way forward, so the walk ends; how many steps it takes is up to the driver, as
+ * far as there are any.
+ */
 static void
 walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
 {
@@ -163,7 +166,7 @@ walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *res
 	uint32_t i, tag = 0, steps = 0;
 
 	result->count = 0;
-	while (table != NULL) {
+	while (table != NULL && ++steps < STEER_STEPS_MAX) {
 		entry = NULL;
 		TAILQ_FOREACH(group, &table->groups, link) {
 			entry = match_group(steering, group, key, &steps);
@@ -184,6 +187,8 @@ walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *res
 		}
 		table = entry->table;
 	}
+	if (__builtin_expect(steps >= STEER_STEPS_MAX, 0))
+		result->count = 0;
 	softrnic_charge_steps(dev, steps);
 }
 

@@ -22,6 +22,9 @@
 /* Chains of entries by their flow index; there are no more entries than that. */
 #define STEER_INDEX_LOG SOFTRNIC_LOG_MAX_FLOW
 
+/* Of one frame, from table to table, group to group and entry to entry. One that takes more goes nowhere. */
+#define STEER_STEPS_MAX 16384
+
 struct steer_key {
 	uint64_t words[STEER_KEY_WORDS];
 };
