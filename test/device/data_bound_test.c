@@ -101,26 +101,6 @@ flow_to_tirs(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
 			   count);
 }
 
-static int
-flow_delete(struct fixture *f, uint32_t table, uint32_t index)
-{
-	struct rnic_fte_in in = { 0 };
-
-	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
-	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
-	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
-}
-
-static int
-group_destroy(struct fixture *f, uint32_t table, uint32_t group)
-{
-	struct rnic_flow_group_in in = { 0 };
-
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
-	return dp_command(&f->dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0);
-}
-
 /* As many groups as a device has, one behind the other; the last one takes all. None of the others has an entry. */
 static void
 make_long_way(struct fixture *f)
@@ -340,7 +320,7 @@ test_groups_of_a_device_are_limited(void **state)
 	last = dp_table_create(&f->dp, 0, 11, 0);
 	dp_group_create(&f->dp, last, 0, 0, NULL, &status);
 	assert_int_equal(status, RNIC_STATUS_LIM);
-	assert_int_equal(group_destroy(f, first, 0), 0);
+	assert_int_equal(dp_group_destroy(&f->dp, first, 0), 0);
 	group = dp_group_create(&f->dp, last, 0, 0, NULL, &status);
 	assert_int_equal(status, 0);
 	dp_group_create(&f->dp, last, 1, 1, NULL, &status);
@@ -439,8 +419,8 @@ test_a_command_does_not_walk_through_all_entries(void **state)
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
 	/* One in the middle goes, and there is room for one. */
 	*f->dp.dev->turn = 0;
-	assert_int_equal(flow_delete(f, table, entries / 2), 0);
-	assert_int_equal(flow_delete(f, table, entries / 2), RNIC_STATUS_BAD_RES);
+	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), 0);
+	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), RNIC_STATUS_BAD_RES);
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(flow_to_tirs(f, spare, group, 1, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
 	assert_in_range(*f->dp.dev->turn, 0, 15);
@@ -467,7 +447,7 @@ test_entries_of_one_value_are_charged(void **state)
 	send_frames(f, &f->sq, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).cqes, 1);
-	assert_int_equal(flow_delete(f, table, 0), 0);
+	assert_int_equal(dp_flow_delete(&f->dp, table, 0), 0);
 	send_frames(f, &f->sq, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).cqes, 3);
@@ -528,9 +508,9 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	assert_int_equal(status, 0);
 	assert_false(verdict_is_kept(f));
 	assert_int_equal(flow_to_tirs(f, table, group, 1, NULL, tir, 3), 0);
-	assert_int_equal(group_destroy(f, table, deep), 0);
+	assert_int_equal(dp_group_destroy(&f->dp, table, deep), 0);
 	assert_false(verdict_is_kept(f));
-	assert_int_equal(flow_delete(f, table, 1), 0);
+	assert_int_equal(dp_flow_delete(&f->dp, table, 1), 0);
 	assert_true(verdict_is_kept(f));
 	/* A source address that no group asks for any more makes no difference to the verdict. */
 	match_macs(&source, UINT64_C(0xffffffffffff), 0);
@@ -538,7 +518,7 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	assert_int_equal(status, 0);
 	assert_true(verdict_is_kept(f));
 	assert_true(f->dp.dev->steering->cache_mask[0] != mask);
-	assert_int_equal(group_destroy(f, table, exact), 0);
+	assert_int_equal(dp_group_destroy(&f->dp, table, exact), 0);
 	assert_true(f->dp.dev->steering->cache_mask[0] == mask);
 	assert_true(verdict_is_kept(f));
 }

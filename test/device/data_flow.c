@@ -71,6 +71,26 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 }
 
 int
+dp_group_destroy(struct dp *dp, uint32_t table, uint32_t group)
+{
+	struct rnic_flow_group_in in = { 0 };
+
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
+	return dp_command(dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0);
+}
+
+int
+dp_flow_delete(struct dp *dp, uint32_t table, uint32_t index)
+{
+	struct rnic_fte_in in = { 0 };
+
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
+	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
+	return dp_command(dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
+}
+
+int
 dp_root_set(struct dp *dp, uint32_t table)
 {
 	struct rnic_set_flow_table_root_in in = { 0 };

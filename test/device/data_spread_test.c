@@ -215,15 +215,6 @@ entry_to_tir(struct fixture *f, uint32_t tir)
 			 0);
 }
 
-static int
-flow_delete(struct fixture *f)
-{
-	struct rnic_fte_in in = { 0 };
-
-	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, f->table);
-	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
-}
-
 /* Published hashes; the low bits choose the queue, wherever the table's list says that it is. */
 static void
 test_hashes_choose_the_queue(void **state)
@@ -312,7 +303,7 @@ test_hashes_of_ipv6(void **state)
 	for (unsigned int ports = 0; ports < 2; ports++) {
 		tir = create_tir(f, rqt, SRC_IP | DST_IP | (ports ? SPORT | DPORT : 0));
 		if (ports)
-			assert_int_equal(flow_delete(f), 0);
+			assert_int_equal(dp_flow_delete(&f->dp, f->table, 0), 0);
 		entry_to_tir(f, tir);
 		for (i = 0; i < sizeof(vectors6) / sizeof(vectors6[0]); i++) {
 			const struct vector6 *v = &vectors6[i];

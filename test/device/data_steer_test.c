@@ -126,16 +126,6 @@ flow_tir(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
 		       0);
 }
 
-static int
-flow_delete(struct fixture *f, uint32_t table, uint32_t index)
-{
-	struct rnic_fte_in in = { 0 };
-
-	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
-	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
-	return dp_command(&f->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
-}
-
 static void
 test_no_root(void **state)
 {
@@ -183,10 +173,10 @@ test_port_modes(void **state)
 		assert_int_equal(arrives_mac(f, 0x020000000002), 4);
 		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 		assert_int_equal(arrives_mac(f, 0x01005e000001), 2);
-		assert_int_equal(flow_delete(f, table, 17), 0);
+		assert_int_equal(dp_flow_delete(&f->dp, table, 17), 0);
 		assert_int_equal(arrives_mac(f, 0x020000000002), 0);
-		assert_int_equal(flow_delete(f, table, 16), 0);
-		assert_int_equal(flow_delete(f, table, 16), RNIC_STATUS_BAD_RES);
+		assert_int_equal(dp_flow_delete(&f->dp, table, 16), 0);
+		assert_int_equal(dp_flow_delete(&f->dp, table, 16), RNIC_STATUS_BAD_RES);
 	}
 	/* Drop wins over what is behind it. */
 	match_dmac(&set, 0x020000000003);
@@ -281,7 +271,7 @@ test_many_entries(void **state)
 	for (i = 0; i < 400; i++)
 		assert_int_equal(arrives_mac(f, 0x020000000000 + i * 0x10001), 1u << i % QUEUES);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(flow_delete(f, table, (i * 37) % 4096), 0);
+		assert_int_equal(dp_flow_delete(&f->dp, table, (i * 37) % 4096), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000000), 0);
 }
 
@@ -545,7 +535,6 @@ test_limits_of_groups_and_entries(void **state)
 {
 	struct fixture *f = *state;
 	struct softrnic_steering *steering = f->dp.dev->steering;
-	struct rnic_flow_group_in in = { 0 };
 	uint32_t table = dp_table_create(&f->dp, 0, 11, 0), group = 0, first = 0, i;
 	int status;
 
@@ -556,17 +545,14 @@ test_limits_of_groups_and_entries(void **state)
 	}
 	dp_group_create(&f->dp, table, i, i, NULL, &status);
 	assert_int_equal(status, RNIC_STATUS_LIM);
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(dp_group_destroy(&f->dp, table, group), 0);
 	group = dp_group_create(&f->dp, table, i, i, NULL, &status);
 	assert_int_equal(status, 0);
 	/* As if the others were elsewhere: there is room for one. */
 	steering->entry_count += (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
 	assert_int_equal(flow_tir(f, table, group, i, NULL, 0), 0);
 	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), RNIC_STATUS_LIM);
-	assert_int_equal(flow_delete(f, table, i), 0);
+	assert_int_equal(dp_flow_delete(&f->dp, table, i), 0);
 	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), 0);
 	steering->entry_count -= (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
 }
