@@ -11,6 +11,8 @@ packages_run=(dpdk-dev)
 # libsystemd-dev: static DPDK programs link with it, by libpcap's and dbus' lists, which do not depend on it.
 packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
 	libsystemd-dev iproute2)
+# For virtual machines (devtools/guest/); QEMU and their kernels are unpacked into a cache, not installed.
+packages_guest=(busybox-static kmod zstd ethtool)
 packages_check=(git clang clang-format doxygen shellcheck)
 
 hugepages=/proc/sys/vm/nr_hugepages
