@@ -10,8 +10,8 @@ me="test"
 # shellcheck source=devtools/lib.sh
 . "$root/devtools/lib.sh"
 
-all_suites=(layout unit device wire e2e guest fuzz perf)
-default_suites=(layout unit device e2e fuzz asan tsan)
+all_suites=(layout unit device wire e2e guest-smoke guest fuzz perf)
+default_suites=(layout unit device e2e guest-smoke fuzz asan tsan)
 sanitized_suites=(layout unit device e2e)
 
 usage()
@@ -20,14 +20,15 @@ usage()
 Usage: ./test.sh [--full] [--no-install] [--no-skip] [--list] [--help] [SUITE...]
 
 Installs what is missing (and says so first), builds into build/, runs the test suites.
-By default: layout unit device e2e fuzz, then the first four under sanitizers (asan, tsan).
+By default: layout unit device e2e guest-smoke fuzz, then the first four under sanitizers (asan, tsan).
 
   layout   bytes in memory: the manual's layouts, dumps, the recorded trace
   unit     objects of the driver and the libraries in isolation
   device   the software RNIC's command processor and data path in isolation
   wire     packets as others see them
   e2e      stock dpdk-testpmd and programs over the whole column
-  guest    foreign drivers in a virtual machine
+  guest    foreign drivers, and ours behind an IOMMU, in a virtual machine
+  guest-smoke  of these, one for each driver
   fuzz     malformed everything: libFuzzer, 60 s each target (with --full 20 minutes)
   perf     ratios against peers
   asan     layout unit device e2e with AddressSanitizer and UBSan, in build-asan/
@@ -197,7 +198,7 @@ run_suite()
 		return 0
 	fi
 	case $suite in
-	wire | e2e | guest | perf) jobs=1 ;;
+	wire | e2e | guest* | perf) jobs=1 ;;
 	esac
 	[ "$kind" = plain ] || args+=(--timeout-multiplier 5)
 	[ $full = no ] || args+=(--timeout-multiplier 20)
@@ -251,8 +252,11 @@ run()
 	done
 }
 
-need_packages $install "$logs/install.log" \
-	"${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}"
+packages=("${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}")
+case " ${suites[*]}" in
+*" guest"*) packages+=("${packages_guest[@]}") ;;
+esac
+need_packages $install "$logs/install.log" "${packages[@]}"
 prepare_hugepages
 for name in "${suites[@]}"; do
 	run "$name"
