@@ -9,6 +9,13 @@
 #define CAP_PM	 0x40
 #define CAP_MSIX 0x50
 #define CAP_EXP	 0x60
+#define CAP_VSC	 0xa0
+
+/* The gateway to a card's inside, registers behind the head of the vendor's capability. */
+#define VSC_BYTES     0x18
+#define VSC_CONTROL   0x04 /* the space asked for [15:0], status [31:29]: 0, there is no such space */
+#define VSC_COUNTER   0x08 /* what is written to take the semaphore */
+#define VSC_SEMAPHORE 0x0c
 
 #define CLASS_ETHERNET 0x0200 /* base class 02, sub-class 00 */
 
@@ -95,6 +102,7 @@ init_express(struct pci_config *config)
 	uint8_t *bytes = config->bytes, *writable = config->writable;
 
 	bytes[CAP_EXP] = PCI_CAP_ID_EXP;
+	bytes[CAP_EXP + PCI_CAP_LIST_NEXT] = CAP_VSC;
 	put16(bytes, CAP_EXP + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
 	put32(bytes, CAP_EXP + PCI_EXP_DEVCAP,
 	      PCI_EXP_DEVCAP_FLR | PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_EXT_TAG |
@@ -113,6 +121,20 @@ init_express(struct pci_config *config)
 	put16(bytes, CAP_EXP + PCI_EXP_LNKCTL2, 3);
 }
 
+/*
+ * Linux's mlx5_core warns of a physical function without it. No space can be chosen: there is nothing inside that could
+ * be dumped. The semaphore keeps what is written; there is one client.
+ */
+static void
+init_vendor(struct pci_config *config)
+{
+	config->bytes[CAP_VSC] = PCI_CAP_ID_VNDR;
+	config->bytes[CAP_VSC + 2] = VSC_BYTES;
+	put16(config->writable, CAP_VSC + VSC_CONTROL, 0xffff);
+	put32(config->bytes, CAP_VSC + VSC_COUNTER, 1);
+	put32(config->writable, CAP_VSC + VSC_SEMAPHORE, UINT32_MAX);
+}
+
 void
 pci_config_init(struct pci_config *config, const struct pci_identity *id, uint64_t bar0_bytes,
 		unsigned int vectors)
@@ -122,6 +144,7 @@ pci_config_init(struct pci_config *config, const struct pci_identity *id, uint64
 	init_pm(config);
 	init_msix(config, vectors);
 	init_express(config);
+	init_vendor(config);
 	memcpy(config->power_on, config->bytes, sizeof(config->bytes));
 }
 

@@ -3,7 +3,7 @@
 /**
  * @file
  * The configuration space of the PCI function: a type 0 header, power management, MSI-X, PCI Express with function level
- * reset. It is bytes with masks of what a driver may change; what a change means is the caller's.
+ * reset, a vendor's capability. It is bytes with masks of what a driver may change; what a change means is the caller's.
  */
 #ifndef SOFTRNICD_PCI_CONFIG_H
 #define SOFTRNICD_PCI_CONFIG_H

@@ -162,6 +162,31 @@ capabilities_are_in_the_list(void **state)
 	vfu_client_close(client);
 }
 
+/* The vendor's gateway: its semaphore can be taken and given back, and it has no space. */
+static void
+vendor_gateway_is_empty(void **state)
+{
+	struct vfu_client *client = connect_to(0);
+	unsigned int vendor = find_capability(client, PCI_CAP_ID_VNDR);
+	uint32_t space = 7, counter;
+
+	(void)state;
+	assert_int_not_equal(vendor, 0);
+	assert_int_equal(config_read(client, vendor + 2, 1), 0x18);
+	counter = config_read(client, vendor + 8, 4);
+	assert_int_not_equal(counter, 0);
+	assert_int_equal(config_read(client, vendor + 0xc, 4), 0);
+	assert_int_equal(vfu_client_region_write(client, PCI_REGION, vendor + 0xc, &counter, 4), 0);
+	assert_int_equal(config_read(client, vendor + 0xc, 4), counter);
+	assert_int_equal(vfu_client_region_write(client, PCI_REGION, vendor + 4, &space, 4), 0);
+	/* Status 0: no such space. */
+	assert_int_equal(config_read(client, vendor + 4, 4), space);
+	counter = 0;
+	assert_int_equal(vfu_client_region_write(client, PCI_REGION, vendor + 0xc, &counter, 4), 0);
+	assert_int_equal(config_read(client, vendor + 0xc, 4), 0);
+	vfu_client_close(client);
+}
+
 /* Everything written with ones, and with zeros: what is not writable has not moved. */
 static void
 read_only_bits_stay(void **state)
@@ -571,6 +596,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_function_says_who_it_is),
 		cmocka_unit_test(bars_have_sizes),
 		cmocka_unit_test(capabilities_are_in_the_list),
+		cmocka_unit_test(vendor_gateway_is_empty),
 		cmocka_unit_test(read_only_bits_stay),
 		cmocka_unit_test(the_msix_table_keeps_what_is_written),
 		cmocka_unit_test(registers_are_read_in_any_size),
