@@ -131,8 +131,10 @@ RNIC_SIZE(rnic_wqe_data, 16);
 RNIC_AT(rnic_wqe_data, lkey, 0x04);
 RNIC_AT(rnic_wqe_data, address, 0x08);
 
-#define RNIC_WQE_INLINE	      0x80000000u /* byte_count of an inline data segment: bytes follow */
-#define RNIC_WQE_INVALID_LKEY 0x00000100u /* ends a receive WQE early, with byte_count 0 */
+#define RNIC_WQE_INLINE 0x80000000u /* byte_count of an inline data segment: bytes follow */
+/* The same bit in a receive WQE: bytes in front of the address may be written, as far as its line of the cache goes. */
+#define RNIC_WQE_START_PADDING RNIC_WQE_INLINE
+#define RNIC_WQE_INVALID_LKEY  0x00000100u /* ends a receive WQE early, with byte_count 0 */
 
 /* Inline data: the header, then the bytes, padded to 16. */
 struct rnic_wqe_inline {

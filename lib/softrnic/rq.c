@@ -175,6 +175,13 @@ rq_ring_at(struct softrnic *dev, const struct softrnic_rq *rq, uint32_t at)
 	return segment;
 }
 
+/* We need no padding in front of it. */
+static inline uint32_t
+rq_segment_length(const struct rnic_wqe_data *seg)
+{
+	return rnic_be32_to_cpu(seg->byte_count) & ~RNIC_WQE_START_PADDING;
+}
+
 /*
  * Resolve up to `want` bytes of segment `index` of the WQE, in the ring or a copy of it. 0: the list ends here; < 0:
  * refused.
@@ -194,11 +201,11 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 		memcpy(&seg, rq_ring_at(dev, rq, (wqe << rq->log_stride) + index * sizeof(seg)),
 		       sizeof(seg));
 	SOFTRNIC_PRIVATE(seg);
-	length = rnic_be32_to_cpu(seg.byte_count);
+	length = rq_segment_length(&seg);
 	key = rnic_be32_to_cpu(seg.lkey);
 	if (length == 0 && key == RNIC_WQE_INVALID_LKEY)
 		return 0;
-	if ((length & RNIC_WQE_INLINE) != 0 || (key == SOFTRNIC_RESERVED_LKEY && !rq->rlky))
+	if (key == SOFTRNIC_RESERVED_LKEY && !rq->rlky)
 		return -EACCES;
 	/* Byte count 0 is 2 GiB: more than any frame wants. */
 	if (length == 0 || length > want)
@@ -314,8 +321,7 @@ rq_copy_simple(struct softrnic *dev, struct softrnic_rq *rq, const struct softrn
 	SOFTRNIC_PRIVATE(seg);
 	/* The core that posted it has its line. At the ring's end the hint is of no use, nor harm. */
 	__builtin_prefetch((const uint8_t *)wqe + RQ_AHEAD);
-	if (frame->count != 1 || rnic_be32_to_cpu(seg.byte_count) < frame->length ||
-	    rnic_be32_to_cpu(seg.byte_count) >= RNIC_WQE_INLINE)
+	if (frame->count != 1 || rq_segment_length(&seg) < frame->length)
 		return false;
 	to = softrnic_tpt_flat(dev, rnic_be32_to_cpu(seg.lkey), rq->pd,
 			       rnic_be64_to_cpu(seg.address), frame->length, SOFTRNIC_LOCAL_WRITE);
@@ -552,6 +558,9 @@ rq_find_counter(struct softrnic *dev, const struct rnic_rqc *rqc,
 	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
 }
 
+/*
+ * Protection domain 0 is none: no key is in it. Linux makes such a queue to drop what is sent to it, and posts nothing.
+ */
 static int
 rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 {
@@ -561,7 +570,7 @@ rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 		return RNIC_STATUS_BAD_RES;
 	if (rq->rmp != NULL) {
 		rq->pd = rq->rmp->pd;
-	} else {
+	} else if (rq->pd != 0) {
 		rq->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rq->pd);
 		if (rq->pd_object == NULL)
 			return RNIC_STATUS_BAD_RES;

@@ -322,7 +322,7 @@ const struct refusal refusals[] = {
 	NUMBER(QUERY_SQ),
 	R(CREATE_RQ, BAD_RES, RQC(CQN), 0, "no such CQ"),
 	R(CREATE_RQ, BAD_RES, RQC(COUNTER_SET_ID), 0xff, "no such counter set"),
-	R(CREATE_RQ, BAD_RES, WQ(PD), 0, "no such PD"),
+	R(CREATE_RQ, BAD_RES, WQ(PD), 1, "no such PD"),
 	R(CREATE_RQ, BAD_PARAM, RQC(MEM_RQ_TYPE), 2, "type of memory"),
 	R(CREATE_RQ, BAD_RES, RQC(MEM_RQ_TYPE), RNIC_RQ_MEM_RMP, "no such RMP"),
 	R(CREATE_RQ, BAD_PARAM, RQC(STATE), RNIC_WQ_STATE_RDY, "not in RST"),

@@ -133,7 +133,8 @@ test_scatter(void **state)
 
 		memset(f->in, 0xee, 8 * 4096);
 		for (i = 0; i < 8; i++) {
-			seg[i].byte_count = rnic_cpu_to_be32(parts[i]);
+			seg[i].byte_count = rnic_cpu_to_be32(
+				parts[i] | (length % 2 ? RNIC_WQE_START_PADDING : 0));
 			seg[i].lkey = rnic_cpu_to_be32(f->dp.lkey);
 			seg[i].address = rnic_cpu_to_be64((uintptr_t)f->in + i * 4096 + 1);
 		}
@@ -153,6 +154,59 @@ test_scatter(void **state)
 			at += n;
 		}
 	}
+}
+
+/* Linux asks for padding in front of each buffer: nothing there has to change, and the length is what is left. */
+static void
+test_start_padding(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_cqe *cqe;
+
+	memset(f->in, 0xee, 4096);
+	dp_post(&f->rq, f->in + 64, RNIC_WQE_START_PADDING | 100);
+	dp_post(&f->rq, f->in + 2048, RNIC_WQE_START_PADDING | 100);
+	dp_rq_record(&f->rq);
+	send_one(f, 100);
+	cqe = dp_cq_next(&f->rx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_SEND);
+	assert_int_equal(f->in[63], 0xee);
+	assert_memory_equal(f->in + 64, f->out, 100);
+	assert_int_equal(f->in[164], 0xee);
+	send_one(f, 101);
+	cqe = dp_cq_next(&f->rx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_ERROR);
+	assert_int_equal(((const struct rnic_error_cqe *)cqe)->syndrome, RNIC_SYND_LOCAL_LENGTH);
+}
+
+/* Linux's queue that drops: it gets ready without a protection domain, and no key is in none. */
+static void
+test_no_protection_domain(void **state)
+{
+	struct fixture *f = *state;
+	const struct rnic_cqe *cqe;
+	struct dp_rq rq;
+	uint32_t pd = f->dp.pd;
+
+	f->dp.pd = 0;
+	assert_int_equal(dp_rq_create(&f->dp, &rq, &f->rx_cq, 1, 4), 0);
+	f->dp.pd = pd;
+	assert_int_equal(dp_rq_state(&rq), RNIC_WQ_STATE_RDY);
+	assert_int_equal(dp_steer_all(&rq), 0);
+	send_one(f, 100);
+	assert_null(dp_cq_next(&f->rx_cq));
+	assert_int_equal(dp_rq_state(&rq), RNIC_WQ_STATE_RDY);
+	assert_int_equal(out_of_buffer(f), 1);
+	dp_post(&rq, f->in, 2048);
+	dp_rq_record(&rq);
+	send_one(f, 100);
+	cqe = dp_cq_next(&f->rx_cq);
+	assert_non_null(cqe);
+	assert_int_equal(((const struct rnic_error_cqe *)cqe)->syndrome,
+			 RNIC_SYND_LOCAL_PROTECTION);
+	assert_int_equal(dp_rq_state(&rq), RNIC_WQ_STATE_ERR);
 }
 
 static void
@@ -499,6 +553,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_scatter, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_start_padding, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_protection_domain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_buffer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_short, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_address, setup, teardown),
