@@ -355,7 +355,8 @@ struct softrnic_sq {
 	uint16_t producer; /* as last read from the record */
 	uint8_t log_size;  /* of WQEBBs */
 	uint8_t state;	   /* enum rnic_wq_state */
-	bool rlky, multi_packet, flush_in_error;
+	bool rlky, flush_in_error;
+	bool stale;		 /* the record is from before RST: `producer` until a doorbell */
 	bool active;		 /* on the device's list of queues with work */
 	bool failed;		 /* an error CQE was written since RST */
 	bool suspect;		 /* the sweep saw work that no doorbell has told of yet */
@@ -784,6 +785,8 @@ void softrnic_uar_fini(struct softrnic *dev);
 void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
 /* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
+/* The queue's doorbells so far are forgotten: one with the same words is a new one. */
+void softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number);
 int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 static inline bool

@@ -313,7 +313,10 @@ sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 	return SQ_OK;
 }
 
-/* Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. */
+/*
+ * Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. The context's
+ * allow_multi_pkt_send_wqe is of another WQE, which we do not offer: Linux leaves it clear and sends these.
+ */
 static int
 sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
 	      unsigned int *packets)
@@ -326,7 +329,7 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 	ret = sq_read_eth(dev, wqe, &ask);
 	if (ret != SQ_OK)
 		return ret;
-	if (!sq->multi_packet || ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
+	if (ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	frame.l4_summed = false;
 	while (at < wqe->length) {
@@ -495,8 +498,27 @@ softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn)
 {
 	struct softrnic_sq *sq = softrnic_object_get(dev, SOFTRNIC_SQ, sqn);
 
-	if (sq != NULL)
-		sq_activate(dev, sq);
+	if (sq == NULL)
+		return;
+	sq->stale = false;
+	sq_activate(dev, sq);
+}
+
+/*
+ * A driver that takes a queue through RST may leave in the record what it counted before, as Linux does: that is not
+ * work. The record counts when a doorbell comes, or when it says something else.
+ */
+static void
+sq_from_reset(struct softrnic *dev, struct softrnic_sq *sq)
+{
+	uint32_t counter;
+
+	TAILQ_INSERT_TAIL(&dev->swept_sqs, sq, sweep_link);
+	softrnic_uar_forget(dev, sq->uar, sq->object.number);
+	if (softrnic_dbrec_read(dev, &sq->dbrec, 1, &counter) && (uint16_t)counter != 0) {
+		sq->stale = true;
+		sq->producer = (uint16_t)counter;
+	}
 }
 
 static void
@@ -506,7 +528,7 @@ sq_to_reset(struct softrnic *dev, struct softrnic_sq *sq)
 		TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
 	if (sq->state != RNIC_WQ_STATE_RST)
 		TAILQ_REMOVE(&dev->swept_sqs, sq, sweep_link);
-	sq->active = sq->failed = sq->suspect = false;
+	sq->active = sq->failed = sq->suspect = sq->stale = false;
 	sq->state = RNIC_WQ_STATE_RST;
 	sq->consumer = sq->producer = 0;
 	sq->lso = (struct softrnic_lso){ 0 };
@@ -556,7 +578,6 @@ sq_from_context(struct softrnic_sq *sq)
 		return RNIC_STATUS_BAD_PARAM;
 	sq->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
 	sq->rlky = rnic_sqc_get(sqc, RNIC_SQC_RLKY) != 0;
-	sq->multi_packet = rnic_sqc_get(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE) != 0;
 	sq->flush_in_error = rnic_sqc_get(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN) != 0;
 	sq->uar = (uint32_t)rnic_wq_get(wq, RNIC_WQ_UAR_PAGE);
 	sq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
@@ -675,10 +696,11 @@ SOFTRNIC_CMD(modify_sq)
 		return RNIC_STATUS_OK;
 	}
 	if (from == RNIC_WQ_STATE_RST)
-		TAILQ_INSERT_TAIL(&dev->swept_sqs, sq, sweep_link);
+		sq_from_reset(dev, sq);
 	sq->state = (uint8_t)to;
-	/* To ERR: what waits is flushed. To RDY: it may have been rung before. */
-	sq_activate(dev, sq);
+	/* To ERR: what waits is flushed. */
+	if (!sq->stale)
+		sq_activate(dev, sq);
 	return RNIC_STATUS_OK;
 }
 

@@ -156,6 +156,26 @@ softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change)
 	}
 }
 
+void
+softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint64_t seen, *word;
+
+	if (page >= SOFTRNIC_UAR_PAGES)
+		return;
+	for (uint32_t i = 0; i < UAR_BELLS; i++) {
+		word = uar_word(dev, page, RNIC_UAR_BLUEFLAME + i * RNIC_BF_HALF_BYTES);
+		seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+		/* Another queue's driver may store its own meanwhile. */
+		if ((uint32_t)RNIC_SWAP64(seen) >> 8 == number &&
+		    __atomic_compare_exchange_n(word, &seen, 0, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			watch->pages[page].bells[i] = 0;
+	}
+}
+
 static void
 uar_ring(struct softrnic *dev, uint64_t bell)
 {

@@ -525,21 +525,66 @@ test_bad_keys(void **state)
 	assert_true(dp_stats(&f->dp).tpt_faults >= 6);
 }
 
+/* The context's bit is of the other multi-packet WQE. */
 static void
-test_multi_packet_not_allowed(void **state)
+test_multi_packet_without_the_context_bit(void **state)
+{
+	struct fixture *f = *state;
+
+	dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, 4, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_wqe_data(&f->sq, 3, f->out + 64, 80);
+	dp_sq_ring(&f->sq);
+	dp_run(&f->dp);
+	expect_completion(f, 0);
+	expect_frame(f, f->out, 64);
+	expect_frame(f, f->out + 64, 80);
+}
+
+static void
+test_queue_that_does_not_flush(void **state)
 {
 	struct fixture *f = *state;
 
 	dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, 3, RNIC_WQE_CE_ALWAYS);
-	dp_wqe_data(&f->sq, 2, f->out, 64);
+	dp_wqe_data(&f->sq, 2, f->out - 1, 64);
+	((struct rnic_wqe_data *)dp_wqe_at(&f->sq, 2))->lkey = rnic_cpu_to_be32(0);
 	dp_sq_ring(&f->sq);
 	dp_run(&f->dp);
-	expect_error(f, 0, RNIC_SYND_LOCAL_QP_OPERATION);
-	/* This queue does not flush: nothing more completes. */
+	expect_error(f, 0, RNIC_SYND_LOCAL_PROTECTION);
+	/* Nothing more completes. */
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
 	assert_null(dp_cq_next(&f->tx_cq));
 	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
+}
+
+/*
+ * Through RST with the record left as it was: the old count is no work, and the first WQE may look like the one before it,
+ * record and doorbell included.
+ */
+static void
+test_record_left_over_reset(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int again = 0; again < 3; again++) {
+		dp_send(&f->sq, f->out, 64);
+		dp_run(&f->dp);
+		expect_completion(f, 0);
+		expect_frame(f, f->out, 64);
+		assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
+		assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+		f->sq.producer = 0;
+		f->sq.half = 0;
+		dp_run(&f->dp);
+		assert_null(dp_cq_next(&f->tx_cq));
+		assert_null(dp_cq_next(&f->rx_cq));
+	}
+	/* Nor is it in ERR, where what waits is flushed. */
+	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	dp_run(&f->dp);
+	assert_null(dp_cq_next(&f->tx_cq));
 }
 
 static void
@@ -649,8 +694,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frames_beyond_the_mtu_are_dropped_and_counted,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_keys, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_multi_packet_not_allowed, setup_no_flush,
+		cmocka_unit_test_setup_teardown(test_multi_packet_without_the_context_bit,
+						setup_no_flush, teardown),
+		cmocka_unit_test_setup_teardown(test_queue_that_does_not_flush, setup_no_flush,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_record_left_over_reset, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_priority_of_a_tis, setup, teardown),
