@@ -2,7 +2,7 @@
 
 /*
  * What Linux's mlx5_core sent to a ConnectX-4 Lx while it started it, sent to our device: it must take every command,
- * and answer as the card did where an answer is not the card's own business. test/layout/cmds-from-log.py says how the
+ * and answer as the card did where an answer is not the card's own business. devtools/trace/commands.py says how the
  * recording reads. The DMA addresses stay as they are: the device gets memory there.
  */
 #include <errno.h>
