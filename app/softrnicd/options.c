@@ -35,6 +35,8 @@ static const char help[] =
 	"                          15b3:1018 is its virtual function\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
 	"      seed=N              of all random choices; default: from the system\n"
+	"      health=MS           once: so many milliseconds after the first driver's bring-up the\n"
+	"                          health counter stands still, until a reset\n"
 	"      bf=0|1              offer BlueFlame; default 0\n"
 	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
 	"                          /run/softrnic; made if it is missing, for its owner alone\n"
@@ -216,6 +218,17 @@ parse_seed(struct device_options *device, const char *value)
 }
 
 static int
+parse_health(struct device_options *device, const char *value)
+{
+	uint64_t number;
+
+	if (parse_number(value, 10, UINT32_MAX, &number) != 0 || number == 0)
+		return -EINVAL;
+	device->conf.health_stop_ms = (uint32_t)number;
+	return 0;
+}
+
+static int
 parse_bf(struct device_options *device, const char *value)
 {
 	uint64_t number;
@@ -246,6 +259,7 @@ static const struct {
 	{ "reorder", parse_reorder, "parts per million, 0 to 1000000" },
 	{ "corrupt", parse_corrupt, "parts per million, 0 to 1000000" },
 	{ "seed", parse_seed, "a number of 64 bits" },
+	{ "health", parse_health, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },
 };
 

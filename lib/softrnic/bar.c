@@ -96,12 +96,25 @@ softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome)
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_RFR, 1);
 }
 
+/* The stop that the configuration asks for, once. */
+void
+softrnic_bar_plan_health(struct softrnic *dev)
+{
+	if (dev->conf.health_stop_ms == 0)
+		return;
+	dev->health_stopped_ns = softrnic_now_ns() + dev->conf.health_stop_ms * UINT64_C(1000000);
+	dev->fault_health = true;
+	dev->conf.health_stop_ms = 0;
+}
+
 static uint32_t
 health_counter(const struct softrnic *dev)
 {
-	uint64_t now = dev->fault_health ? dev->health_stopped_ns : softrnic_now_ns();
 	uint32_t syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
+	uint64_t now = softrnic_now_ns();
 
+	if (dev->fault_health && dev->health_stopped_ns < now)
+		now = dev->health_stopped_ns;
 	return syndrome << 24 | ((now - dev->power_on_ns) / HEALTH_PERIOD_NS & 0xffffff);
 }
 

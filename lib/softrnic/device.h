@@ -670,7 +670,7 @@ struct softrnic {
 	uint64_t fault_command;	    /* see enum softrnic_fault */
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;
-	uint64_t health_stopped_ns;
+	uint64_t health_stopped_ns; /* the counter's last moment, which may be to come */
 
 	/* Ethernet and the wire */
 	struct softrnic_port port;
@@ -722,6 +722,8 @@ uint32_t *softrnic_poller_turn(struct softrnic_poller *poller);
 int softrnic_bar_init(struct softrnic *dev);
 void softrnic_bar_reset(struct softrnic *dev);
 void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
+/* At INIT_HCA: the stop of the health counter that the configuration asks for. */
+void softrnic_bar_plan_health(struct softrnic *dev);
 void softrnic_bar_fini(struct softrnic *dev);
 int softrnic_cmdq_init(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);

@@ -70,6 +70,7 @@ SOFTRNIC_CMD(init_hca)
 	if (!softrnic_pages_initialized(dev))
 		return RNIC_STATUS_NO_RES;
 	dev->state = SOFTRNIC_HCA_READY;
+	softrnic_bar_plan_health(dev);
 	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;
 }

@@ -56,6 +56,11 @@ struct softrnic_conf {
 	uint64_t seed;
 	/** Faults of frames sent to the wire, in parts per million. */
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
+	/**
+	 * The health counter stands still so many milliseconds after the device's first INIT_HCA, until a reset; it happens
+	 * once in its life, so that a driver that resets it has a healthy one. 0: never.
+	 */
+	uint32_t health_stop_ms;
 	/** Offer BlueFlame. */
 	bool bf;
 	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */

@@ -75,7 +75,7 @@ def test_help_has_examples():
     done = run("--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "\n  softrnicd --device name=a,wire=pair:cable" in done.stdout
-    for key in ("name=", "socket=", "wire=pair:", "mac=", "id=", "drop=", "seed=", "bf="):
+    for key in ("name=", "socket=", "wire=pair:", "mac=", "id=", "drop=", "seed=", "health=", "bf="):
         assert key in done.stdout
     assert run("--version").stdout.startswith("softrnicd ")
 
@@ -85,7 +85,7 @@ def test_help_has_examples():
     (["word"], '"word" is no option'),
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
-    (["--device", "foo=1"], "there are name socket wire rx_pcap tx_pcap mac id drop dup reorder corrupt seed bf"),
+    (["--device", "foo=1"], "there are name socket wire rx_pcap tx_pcap mac id drop dup reorder corrupt seed health bf"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),
@@ -106,6 +106,7 @@ def test_help_has_examples():
     (["--device", "id=ffff:ffff"], "VVVV:DDDD"),
     (["--device", "drop=1000001"], "parts per million"),
     (["--device", "drop=-1"], "parts per million"),
+    (["--device", "health=0"], "milliseconds, at least 1"),
     (["--device", "bf=2"], "0 or 1"),
     (["--device", "socket=" + "/x" * 60], "107 bytes"),
     (["--log-level", "loud"], "error, warning, info, debug"),

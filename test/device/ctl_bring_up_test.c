@@ -105,6 +105,35 @@ health_counter_moves_unless_stopped(void **state)
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 }
 
+/* Asked for when the device is made: after the bring-up, until a reset, and no second time. */
+static void
+health_counter_stops_once_after_the_first_bring_up(void **state)
+{
+	const struct softrnic_conf conf = { .name = "ill", .health_stop_ms = 60 };
+	struct hn *hn = *state;
+	uint32_t first;
+
+	hn_stop(hn);
+	hn_start(hn, NULL, &conf);
+	first = hn_read32(hn, HEALTH_COUNTER);
+	usleep(100000);
+	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
+	hn_bring_up(hn);
+	first = hn_read32(hn, HEALTH_COUNTER);
+	usleep(100000);
+	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
+	first = hn_read32(hn, HEALTH_COUNTER);
+	usleep(25000);
+	assert_int_equal(hn_read32(hn, HEALTH_COUNTER), first);
+	assert_int_equal(softrnic_reset(hn->dev), 0);
+	hn_set_cmdq(hn);
+	hn_bring_up(hn);
+	usleep(100000);
+	first = hn_read32(hn, HEALTH_COUNTER);
+	usleep(25000);
+	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
+}
+
 static void
 fatal_fault_fills_the_health_buffer_and_stops_the_device(void **state)
 {
@@ -671,6 +700,7 @@ main(void)
 		T(registers_by_four_and_eight_bytes),
 		T(read_only_registers_stay),
 		T(health_counter_moves_unless_stopped),
+		T(health_counter_stops_once_after_the_first_bring_up),
 		T(fatal_fault_fills_the_health_buffer_and_stops_the_device),
 		T(initializing_bit_as_long_as_asked),
 		T(software_reset_by_nic_interface),

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A health counter that stands still, as softrnicd does on request: the driver notices, and a new start makes all well."""
+
+import time
+
+from daemon.softrnicd import Softrnicd
+from e2e.testpmd import Testpmd, check_exact, forward
+
+STOP_MS = 3000
+# A look a second at a counter, and three of them in vain.
+NOTICE_S = 4
+DEVICES = (f"name=a,wire=pair:cable,health={STOP_MS}", "name=b,wire=pair:cable")
+STILL = "net_rnic0: device lost: its health counter stands still"
+
+
+def test_the_driver_notices_and_recovers():
+    with Softrnicd(DEVICES) as daemon, Testpmd(daemon.vdevs(), link_events=True) as testpmd:
+        testpmd.prompt()
+        testpmd.wait(lambda: STILL in testpmd.text(), "report of the counter")
+        # testpmd closes and detaches lost ports by itself; the other end sees that nobody is there.
+        testpmd.wait(lambda: "Invalid port 0" in testpmd.do("show port info 0"), "end of the port")
+        testpmd.wait_link(1, "down")
+        assert "is attached" in testpmd.do(f"port attach {daemon.vdevs()[0]}")
+        testpmd.do("port start all")
+        testpmd.do("set fwd io")
+        for port in (0, 1):
+            testpmd.wait_link(port, "up")
+        # What was ill once would be found so again by then.
+        time.sleep(STOP_MS / 1000 + NOTICE_S)
+        check_exact(forward(testpmd))
+        assert testpmd.text().count(STILL) == 1
+        testpmd.quit()
+        daemon.stop()
