@@ -84,6 +84,17 @@ device_dma_map_without_file(struct device *device, const struct vfu_dma_region *
 	return refused ? -ENOTSUP : 0;
 }
 
+/* The client's table of maps can be put together from these lines. */
+static void
+device_trace_dma(struct device *device, const char *what, const struct vfu_dma_region *given)
+{
+	log_say(&device->log, VFU_LOG_DEBUG, "%s: DMA %s 0x%" PRIx64 " 0x%" PRIx64 " %c%c%s",
+		device->options->name, what, given->iova, given->size,
+		given->flags & VFU_DMA_FLAG_READ ? 'r' : '-',
+		given->flags & VFU_DMA_FLAG_WRITE ? 'w' : '-',
+		given->address == NULL ? " out of reach" : "");
+}
+
 static int
 device_dma_map(void *arg, const struct vfu_dma_region *given)
 {
@@ -97,14 +108,20 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 	};
 	int rc;
 
-	if (given->address == NULL)
-		return device_dma_map_without_file(device, given);
+	if (given->address == NULL) {
+		rc = device_dma_map_without_file(device, given);
+		if (rc == 0)
+			device_trace_dma(device, "map", given);
+		return rc;
+	}
 	rc = guard_add(&device->guard, &region);
 	if (rc == 0 && device->bus_master) {
 		rc = device_map(device, &region);
 		if (rc != 0)
 			guard_remove(&device->guard, region.iova);
 	}
+	if (rc == 0)
+		device_trace_dma(device, "map", given);
 	return rc;
 }
 
@@ -113,6 +130,7 @@ device_dma_unmap(void *arg, const struct vfu_dma_region *given)
 {
 	struct device *device = arg;
 
+	device_trace_dma(device, "unmap", given);
 	if (given->address == NULL)
 		return;
 	/* The end of a session unmaps region after region: do it at once when the first one comes. */
