@@ -23,11 +23,11 @@
 #include "doorbell.h"
 #include "dump.h"
 #include "internal.h"
+#include "mailbox.h"
 #include "prm/cmd_table.h"
 
 #define SLOTS_MAX	    32
-#define POOL_CHUNK	    65536u /* bytes of mailboxes that are made at a time */
-#define SPIN_US		    200	   /* yield for so long, then sleep */
+#define SPIN_US		    200 /* yield for so long, then sleep */
 #define SLEEP_US	    100
 #define EVENT_WAIT_US	    5000 /* longest sleep without a look at the slot */
 #define UNHEARD_MAX	    64	 /* a quarter of the event queue */
@@ -37,21 +37,8 @@
 unsigned int rnic_cmd_timeout_ms = 60000;
 unsigned int rnic_cmd_dead_timeout_ms = 2000;
 
-/* A mailbox block and where the device finds it. */
-struct mailbox {
-	struct mailbox *next;
-	struct rnic_cmdq_block *block;
-	uint64_t iova;
-};
-
-struct mailbox_chunk {
-	struct mailbox_chunk *next;
-	struct rnic_mem mem;
-	struct mailbox mailboxes[];
-};
-
 struct slot {
-	struct mailbox *in, *out;
+	struct rnic_mailbox *in, *out;
 	uint32_t out_count;
 	bool lost; /* timed out, the device's until it lets go */
 };
@@ -70,8 +57,7 @@ struct rnic_cmdq {
 	uint32_t unheard; /* commands whose events the control thread has not come to yet */
 	uint32_t heard;	  /* those that it has come to: free running */
 	uint8_t token;
-	struct mailbox *mailboxes; /* free ones */
-	struct mailbox_chunk *chunks;
+	struct rnic_mailbox_pool inputs, outputs;
 };
 
 static struct rnic_cmdq_entry *
@@ -80,112 +66,12 @@ slot_entry(struct rnic_cmdq *cmdq, uint32_t slot)
 	return (struct rnic_cmdq_entry *)((uint8_t *)cmdq->entries + (size_t)slot * cmdq->stride);
 }
 
-/* ---- Mailboxes ---- */
-
 static uint32_t
 blocks_for(uint32_t bytes)
 {
 	if (bytes <= RNIC_CMDQ_INLINE_BYTES)
 		return 0;
 	return (bytes - RNIC_CMDQ_INLINE_BYTES + RNIC_CMDQ_BLOCK_BYTES - 1) / RNIC_CMDQ_BLOCK_BYTES;
-}
-
-static int
-grow_pool(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
-{
-	const uint32_t count = POOL_CHUNK / RNIC_CMDQ_BLOCK_ALIGN;
-	struct mailbox_chunk *chunk =
-		calloc(1, sizeof(*chunk) + count * sizeof(chunk->mailboxes[0]));
-	uint32_t i;
-	int rc;
-
-	if (chunk == NULL)
-		return -ENOMEM;
-	rc = rnic_mem_alloc(dev, "command mailboxes", POOL_CHUNK, RNIC_PAGE_BYTES,
-			    RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &chunk->mem);
-	if (rc != 0) {
-		free(chunk);
-		return rc;
-	}
-	for (i = 0; i < count; i++) {
-		struct mailbox *mailbox = &chunk->mailboxes[i];
-		size_t offset = (size_t)i * RNIC_CMDQ_BLOCK_ALIGN;
-
-		mailbox->block = (struct rnic_cmdq_block *)((uint8_t *)chunk->mem.address + offset);
-		mailbox->iova = chunk->mem.iova + offset;
-		mailbox->next = cmdq->mailboxes;
-		cmdq->mailboxes = mailbox;
-	}
-	chunk->next = cmdq->chunks;
-	cmdq->chunks = chunk;
-	return 0;
-}
-
-static void
-put_chain(struct rnic_cmdq *cmdq, struct mailbox *chain)
-{
-	while (chain != NULL) {
-		struct mailbox *next = chain->next;
-
-		chain->next = cmdq->mailboxes;
-		cmdq->mailboxes = chain;
-		chain = next;
-	}
-}
-
-static int
-get_chain(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t count, uint8_t token,
-	  struct mailbox **result)
-{
-	struct mailbox *chain = NULL, *mailbox;
-	int rc;
-
-	/* From the last block to the first: each names the next. */
-	while (count-- > 0) {
-		if (cmdq->mailboxes == NULL) {
-			rc = grow_pool(dev, cmdq);
-			if (rc != 0) {
-				put_chain(cmdq, chain);
-				return rc;
-			}
-		}
-		mailbox = cmdq->mailboxes;
-		cmdq->mailboxes = mailbox->next;
-		memset(mailbox->block, 0, sizeof(*mailbox->block));
-		mailbox->block->next = rnic_cpu_to_be64(chain != NULL ? chain->iova : 0);
-		mailbox->block->block_number = rnic_cpu_to_be32(count);
-		mailbox->block->token = token;
-		mailbox->next = chain;
-		chain = mailbox;
-	}
-	*result = chain;
-	return 0;
-}
-
-static void
-copy_to_chain(struct mailbox *chain, const uint8_t *from, uint32_t bytes)
-{
-	while (bytes > 0) {
-		uint32_t n = bytes < RNIC_CMDQ_BLOCK_BYTES ? bytes : RNIC_CMDQ_BLOCK_BYTES;
-
-		memcpy(chain->block->data, from, n);
-		from += n;
-		bytes -= n;
-		chain = chain->next;
-	}
-}
-
-static void
-copy_from_chain(const struct mailbox *chain, uint8_t *to, uint32_t bytes)
-{
-	while (bytes > 0) {
-		uint32_t n = bytes < RNIC_CMDQ_BLOCK_BYTES ? bytes : RNIC_CMDQ_BLOCK_BYTES;
-
-		memcpy(to, chain->block->data, n);
-		to += n;
-		bytes -= n;
-		chain = chain->next;
-	}
 }
 
 /* ---- Slots ---- */
@@ -202,8 +88,8 @@ reclaim_lost(struct rnic_cmdq *cmdq)
 		if (!slot->lost || rnic_cmd_entry_status(&slot_entry(cmdq, i)->status_own) &
 					   RNIC_CMDQ_STATUS_OWN_HW)
 			continue;
-		put_chain(cmdq, slot->in);
-		put_chain(cmdq, slot->out);
+		rnic_mailbox_put(&cmdq->inputs, slot->in);
+		rnic_mailbox_put(&cmdq->outputs, slot->out);
 		*slot = (struct slot){ 0 };
 		cmdq->busy &= ~(1u << i);
 	}
@@ -279,16 +165,16 @@ put_slot(struct rnic_cmdq *cmdq, uint32_t index)
 {
 	struct slot *slot = &cmdq->slots[index];
 
-	put_chain(cmdq, slot->in);
-	put_chain(cmdq, slot->out);
+	rnic_mailbox_put(&cmdq->inputs, slot->in);
+	rnic_mailbox_put(&cmdq->outputs, slot->out);
 	*slot = (struct slot){ 0 };
 	cmdq->busy &= ~(1u << index);
 	pthread_cond_broadcast(&cmdq->changed);
 }
 
 static void
-dump_slot(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry, const struct mailbox *chain,
-	  uint32_t count, bool output)
+dump_slot(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
+	  const struct rnic_mailbox *chain, uint32_t count, bool output)
 {
 	const void **blocks = NULL;
 	uint32_t i;
@@ -332,14 +218,15 @@ post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *i
 	if (++cmdq->token == 0)
 		cmdq->token = 1;
 	image.token = cmdq->token;
-	rc = get_chain(dev, cmdq, blocks_for(in_bytes), image.token, &slot->in);
+	rc = rnic_mailbox_get(dev, &cmdq->inputs, blocks_for(in_bytes), image.token, &slot->in);
 	if (rc == 0)
-		rc = get_chain(dev, cmdq, blocks_for(out_bytes), image.token, &slot->out);
+		rc = rnic_mailbox_get(dev, &cmdq->outputs, blocks_for(out_bytes), image.token,
+				      &slot->out);
 	if (rc != 0)
 		return rc;
 	slot->out_count = blocks_for(out_bytes);
 	memcpy(image.input, in, inline_bytes);
-	copy_to_chain(slot->in, (const uint8_t *)in + inline_bytes, in_bytes - inline_bytes);
+	rnic_mailbox_copy_in(slot->in, (const uint8_t *)in + inline_bytes, in_bytes - inline_bytes);
 	image.input_length = rnic_cpu_to_be32(in_bytes);
 	image.output_length = rnic_cpu_to_be32(out_bytes);
 	if (slot->in != NULL)
@@ -498,7 +385,7 @@ collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out,
 	outcome->syndrome = (uint32_t)rnic_cmd_out_get(&header, RNIC_CMD_OUT_SYNDROME);
 	outcome->rc = status_to_errno(outcome->status);
 	memcpy(out, entry->output, inline_bytes);
-	copy_from_chain(slot->out, (uint8_t *)out + inline_bytes, out_bytes - inline_bytes);
+	rnic_mailbox_copy_out(slot->out, (uint8_t *)out + inline_bytes, out_bytes - inline_bytes);
 }
 
 static void
@@ -708,6 +595,10 @@ rnic_cmdq_create(struct rnic_dev *dev)
 		return rc;
 	}
 	cmdq->entries = cmdq->mem.address;
+	cmdq->inputs.what = "command inputs";
+	cmdq->inputs.rights = RNIC_ACCESS_READ;
+	cmdq->outputs.what = "command outputs";
+	cmdq->outputs.rights = RNIC_ACCESS_READ | RNIC_ACCESS_WRITE;
 	pthread_mutex_init(&cmdq->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -727,16 +618,12 @@ void
 rnic_cmdq_destroy(struct rnic_dev *dev)
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
-	struct mailbox_chunk *chunk;
 
 	if (cmdq == NULL)
 		return;
 	dev->cmdq = NULL;
-	while ((chunk = cmdq->chunks) != NULL) {
-		cmdq->chunks = chunk->next;
-		rnic_mem_free(dev, &chunk->mem);
-		free(chunk);
-	}
+	rnic_mailbox_pool_free(dev, &cmdq->inputs);
+	rnic_mailbox_pool_free(dev, &cmdq->outputs);
 	rnic_mem_free(dev, &cmdq->mem);
 	pthread_cond_destroy(&cmdq->changed);
 	pthread_mutex_destroy(&cmdq->lock);
