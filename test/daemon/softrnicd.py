@@ -20,9 +20,10 @@ PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,
 class Softrnicd:
     """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
 
-    def __init__(self, devices=PAIR, eal=(), within=()):
+    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info"):
         """eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace"""
         self.devices = devices
+        self.log_level = log_level
         self.eal = eal
         self.within = within
         self.folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run" if os.geteuid() == 0 else None)
@@ -32,7 +33,8 @@ class Softrnicd:
         self.start()
 
     def start(self):
-        command = [*self.within, PROGRAM, "--dir", os.path.join(self.folder, "s")]
+        command = [*self.within, PROGRAM, "--dir", os.path.join(self.folder, "s"),
+                   "--log-level", self.log_level]
         for device in self.devices:
             command += ["--device", device]
         if self.eal:
