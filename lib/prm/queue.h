@@ -201,6 +201,15 @@ enum rnic_tir_disp_type {
 	RNIC_TIR_INDIRECT = 1,
 };
 
+/*
+ * self_lb_block, whatever its name says: a set bit lets the TIR have what its own function sends to itself. DPDK's and
+ * Linux's drivers set it to allow that.
+ */
+enum rnic_tir_self_lb {
+	RNIC_TIR_SELF_LB_UNICAST = 1 << 0,
+	RNIC_TIR_SELF_LB_MULTICAST = 1 << 1,
+};
+
 enum rnic_rx_hash_fn {
 	RNIC_RX_HASH_NONE = 0,
 	RNIC_RX_HASH_INVERTED_XOR8 = 1,

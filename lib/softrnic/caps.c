@@ -154,6 +154,9 @@ ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
 	/* Stripping; insertion takes the place of the inline header, so there is none where that is demanded. */
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_VLAN_CAP, 1);
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT, !inline_l2);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_SELF_LB_EN_MODIFIABLE, 1);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_SELF_LB_MC, 1);
+	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_SELF_LB_UC, 1);
 	rnic_ethernet_cap_set(cap, RNIC_ETHERNET_CAP_MAX_LSO_CAP, SOFTRNIC_LOG_MAX_LSO);
 }
 

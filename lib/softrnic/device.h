@@ -455,6 +455,7 @@ struct softrnic_tir {
 	struct softrnic_rq *rq;	  /* direct */
 	struct softrnic_rqt *rqt; /* indirect */
 	struct softrnic_object *td;
+	uint8_t self_lb; /* enum rnic_tir_self_lb */
 	struct rnic_tirc context;
 };
 
@@ -622,7 +623,10 @@ struct softrnic {
 	atomic_uint cmd_doorbell; /* slots rung, set by bar writes */
 	enum softrnic_hca_state state;
 	bool dump_queues; /* see dump.h */
-	bool dead;	  /* fatal fault: executes nothing */
+	/* TIRs that want what this function sends to itself; on its way to them, enum rnic_tir_self_lb */
+	uint32_t self_lb_tirs;
+	uint8_t self_lb;
+	bool dead; /* fatal fault: executes nothing */
 	uint32_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */

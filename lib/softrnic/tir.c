@@ -80,6 +80,14 @@ tir_refer(struct softrnic_tir *tir, int change)
 		tir->rqt->object.refs += change;
 }
 
+static void
+tir_set_self_lb(struct softrnic *dev, struct softrnic_tir *tir, uint64_t self_lb)
+{
+	dev->self_lb_tirs += (self_lb != 0) - (tir->self_lb != 0);
+	tir->self_lb = (uint8_t)self_lb;
+	rnic_tirc_set(&tir->context, RNIC_TIRC_SELF_LB_BLOCK, self_lb);
+}
+
 SOFTRNIC_CMD(create_tir)
 {
 	struct rnic_create_tir_in in = *(const struct rnic_create_tir_in *)cmd->in;
@@ -102,6 +110,7 @@ SOFTRNIC_CMD(create_tir)
 		return status;
 	}
 	tir_refer(tir, 1);
+	tir_set_self_lb(dev, tir, rnic_tirc_get(tirc, RNIC_TIRC_SELF_LB_BLOCK));
 	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, tir->object.number);
 	return RNIC_STATUS_OK;
 }
@@ -155,8 +164,7 @@ SOFTRNIC_CMD(modify_tir)
 	if ((bitmask & MODIFY_TIR_HASH) != 0)
 		tir_modify_hash(tir, tirc);
 	if ((bitmask & MODIFY_TIR_SELF_LB) != 0)
-		rnic_tirc_set(&tir->context, RNIC_TIRC_SELF_LB_BLOCK,
-			      rnic_tirc_get(tirc, RNIC_TIRC_SELF_LB_BLOCK));
+		tir_set_self_lb(dev, tir, rnic_tirc_get(tirc, RNIC_TIRC_SELF_LB_BLOCK));
 	return RNIC_STATUS_OK;
 }
 
@@ -171,6 +179,7 @@ SOFTRNIC_CMD(destroy_tir)
 	if (tir->object.refs > 0)
 		return RNIC_STATUS_RES_BUSY;
 	tir_refer(tir, -1);
+	tir_set_self_lb(dev, tir, 0);
 	softrnic_object_remove(dev, &tir->object);
 	free(tir);
 	return RNIC_STATUS_OK;

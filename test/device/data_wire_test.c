@@ -140,6 +140,68 @@ test_pair_link(void **state)
 }
 
 static void
+self_lb_set(struct side *side, uint64_t self_lb)
+{
+	struct rnic_modify_tir_in in = { 0 };
+	uint32_t out[4];
+
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, side->rq.tirn);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_BITMASK, 0x10);
+	rnic_tirc_set(rnic_modify_tir_in_tirc(&in), RNIC_TIRC_SELF_LB_BLOCK, self_lb);
+	assert_int_equal(
+		dp_command(&side->dp, RNIC_CMD_MODIFY_TIR, 0, &in, sizeof(in), out, sizeof(out)),
+		0);
+}
+
+/* A frame of `a`: where it comes out. */
+static void
+expect_where(struct side *a, struct side *b, const uint8_t *dmac, uint32_t at_a, uint32_t at_b)
+{
+	memcpy(a->out, dmac, 6);
+	dp_send(&a->sq, a->out, 100);
+	dp_run(&a->dp);
+	assert_int_equal(count_received(a), at_a);
+	assert_int_equal(count_received(b), at_b);
+}
+
+/* Past the wire, where the TIR asks for it: what is for the own address and not for the peer, and all multicast. */
+static void
+test_what_is_sent_to_oneself(void **state)
+{
+	static const uint8_t group[6] = { 0x33, 0x33, 0, 0, 0, 1 },
+			     all[6] = { 255, 255, 255, 255, 255, 255 };
+	struct softrnic_conf a_conf = { .name = "a", .wire = "pair:self" };
+	struct softrnic_conf b_conf = { .name = "b", .wire = "pair:self" };
+	struct softrnic_poller *poller = *state;
+	const uint8_t *own, *other;
+	struct side a, b;
+
+	side_open(&a, poller, &a_conf);
+	side_open(&b, poller, &b_conf);
+	own = a.dp.dev->port.mac;
+	other = b.dp.dev->port.mac;
+	expect_where(&a, &b, own, 0, 1);
+	expect_where(&a, &b, group, 0, 1);
+	self_lb_set(&a, RNIC_TIR_SELF_LB_UNICAST);
+	expect_where(&a, &b, own, 1, 0);
+	expect_where(&a, &b, other, 0, 1);
+	expect_where(&a, &b, group, 0, 1);
+	self_lb_set(&a, RNIC_TIR_SELF_LB_MULTICAST);
+	expect_where(&a, &b, own, 0, 0);
+	expect_where(&a, &b, group, 1, 1);
+	expect_where(&a, &b, all, 1, 1);
+	self_lb_set(&a, RNIC_TIR_SELF_LB_UNICAST | RNIC_TIR_SELF_LB_MULTICAST);
+	expect_where(&a, &b, own, 1, 0);
+	expect_where(&a, &b, group, 1, 1);
+	/* What the peer sends is not from oneself. */
+	self_lb_set(&a, 0);
+	expect_where(&b, &a, own, 0, 1);
+	expect_where(&a, &b, own, 0, 1);
+	dp_close(&a.dp);
+	dp_close(&b.dp);
+}
+
+static void
 test_counters(void **state)
 {
 	struct softrnic_conf conf = { .name = "count", .wire = "loop" };
@@ -625,6 +687,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pair_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_sent_to_oneself, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held_frame_dies_with_the_link, setup,

@@ -40,12 +40,31 @@ softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *fr
 	}
 }
 
+/*
+ * From the function to itself, past the wire: what is for its own address goes nowhere else, multicast does. Only where
+ * some TIR asks for it; else all goes to the wire.
+ */
+static __attribute__((noinline)) bool
+eth_loop_back(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	      enum softrnic_eth_class class)
+{
+	bool unicast = class == SOFTRNIC_ETH_UNICAST;
+
+	if (unicast && !softrnic_eth_own_address(&dev->port, head))
+		return false;
+	dev->self_lb = unicast ? RNIC_TIR_SELF_LB_UNICAST : RNIC_TIR_SELF_LB_MULTICAST;
+	softrnic_eth_hand_over(dev, frame);
+	dev->self_lb = 0;
+	return unicast;
+}
+
 bool
 softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
 	uint8_t room[SOFTRNIC_ETH_HEADER];
 	enum softrnic_eth_class class;
+	const uint8_t *head;
 
 	/* A runt, a frame beyond the MTU, no link to send on, or one that is full: gone, as on any Ethernet. */
 	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
@@ -56,11 +75,14 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 		dev->stats.tx_errors++;
 		return false;
 	}
-	class = softrnic_eth_class(softrnic_frame_head(frame, room, sizeof(room)));
+	head = softrnic_frame_head(frame, room, sizeof(room));
+	class = softrnic_eth_class(head);
 	counters->tx_packets[class]++;
 	counters->tx_bytes[class] += frame->length;
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += frame->length;
+	if (__builtin_expect(dev->self_lb_tirs != 0, 0) && eth_loop_back(dev, frame, head, class))
+		return true;
 	if (__builtin_expect(dev->faults != NULL, 0))
 		softrnic_faults_send(dev, frame);
 	else
