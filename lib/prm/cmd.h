@@ -540,12 +540,13 @@ RNIC_LAYOUT(query_flow_group_out, QUERY_FLOW_GROUP_OUT, 0x400)
 RNIC_INNER(query_flow_group_out, fte_match_param, match_criteria, 0x40)
 
 /* flow_destinations follow at 0x340. */
-#define RNIC_SET_FTE_IN_FIELDS(F)                         \
-	F(RNIC_SET_FTE_IN_OTHER_VPORT, 0x08, 31, 31)      \
-	F(RNIC_SET_FTE_IN_VPORT_NUMBER, 0x08, 15, 0)      \
-	F(RNIC_SET_FTE_IN_TABLE_TYPE, 0x10, 31, 24)       \
-	F(RNIC_SET_FTE_IN_TABLE_ID, 0x14, 23, 0)          \
-	F(RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK, 0x18, 7, 0) \
+#define RNIC_SET_FTE_IN_FIELDS(F)                          \
+	F(RNIC_SET_FTE_IN_OTHER_VPORT, 0x08, 31, 31)       \
+	F(RNIC_SET_FTE_IN_VPORT_NUMBER, 0x08, 15, 0)       \
+	F(RNIC_SET_FTE_IN_TABLE_TYPE, 0x10, 31, 24)        \
+	F(RNIC_SET_FTE_IN_TABLE_ID, 0x14, 23, 0)           \
+	F(RNIC_SET_FTE_IN_IGNORE_FLOW_LEVEL, 0x18, 31, 31) \
+	F(RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK, 0x18, 7, 0)  \
 	F(RNIC_SET_FTE_IN_FLOW_INDEX, 0x20, 31, 0)
 RNIC_LAYOUT(set_fte_in, SET_FTE_IN, 0x340)
 RNIC_INNER(set_fte_in, flow_context, flow_context, 0x40)

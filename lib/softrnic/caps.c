@@ -173,6 +173,7 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 	SET(FLOW_MODIFY_EN, 1);
 	SET(FLOW_TABLE_MODIFY, 1);
 	SET(RESET_ROOT_TO_DEFAULT, 1);
+	SET(IGNORE_FLOW_LEVEL, 1);
 	SET(LOG_MAX_FT_SIZE, SOFTRNIC_LOG_MAX_FT_SIZE);
 	SET(MAX_FT_LEVEL, 255);
 	SET(LOG_MAX_FT_NUM, __builtin_ctz(softrnic_object_limit(SOFTRNIC_FLOW_TABLE)));

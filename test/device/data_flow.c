@@ -58,6 +58,7 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 
 	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_TABLE_ID, table);
 	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_FLOW_INDEX, index);
+	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_IGNORE_FLOW_LEVEL, dp->any_level);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, group);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, tag);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, action);

@@ -28,6 +28,7 @@ struct dp {
 	struct rnic_eqe *eqes;
 	uint32_t eq_entries, eq_consumer;
 	uint32_t root, next_flow; /* of dp_steer() */
+	bool any_level;		  /* of tables that dp_flow_set() leads to */
 	uint32_t syndrome;	  /* of the last command */
 };
 

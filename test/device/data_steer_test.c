@@ -318,6 +318,40 @@ test_chains(void **state)
 			 RNIC_STATUS_RES_BUSY);
 }
 
+/* An entry may ask for a table of any level: a way that leads down arrives, one in a circle goes nowhere. */
+static void
+test_chains_of_any_level(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_fte_match_set_lyr_2_4 set;
+	uint32_t high, low, g_high, g_low;
+	int status;
+
+	high = dp_table_create(&f->dp, 9, 2, 0);
+	low = dp_table_create(&f->dp, 1, 2, 0);
+	g_high = dp_group_create(&f->dp, high, 0, 3, NULL, &status);
+	match_dmac(&set, 0xffffffffffff);
+	g_low = dp_group_create(&f->dp, low, 0, 3, &set, &status);
+	assert_int_equal(dp_root_set(&f->dp, high), 0);
+	assert_int_equal(flow_to(f, high, g_high, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, low, 0),
+			 RNIC_STATUS_BAD_PARAM);
+	f->dp.any_level = true;
+	assert_int_equal(flow_to(f, high, g_high, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, low, 0), 0);
+	match_dmac(&set, 0x020000000001);
+	assert_int_equal(flow_tir(f, low, g_low, 0, &set, 1), 0);
+	match_dmac(&set, 0x020000000002);
+	assert_int_equal(flow_to(f, low, g_low, 1, &set, RNIC_FLOW_DESTINATION_TABLE, high, 0), 0);
+	match_dmac(&set, 0x020000000003);
+	assert_int_equal(flow_to(f, low, g_low, 2, &set, RNIC_FLOW_DESTINATION_TABLE, low, 0), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 2);
+	assert_int_equal(arrives_mac(f, 0x020000000002), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000003), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 2);
+	/* Tables that lead to each other can be taken apart. */
+	assert_int_equal(dp_flow_delete(&f->dp, low, 1), 0);
+	assert_int_equal(arrives_mac(f, 0x020000000002), 0);
+}
+
 /* A full parse: VLAN, IP, ports. */
 static void
 test_headers(void **state)
@@ -567,6 +601,7 @@ main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_many_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chains_of_any_level, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fragments, setup, teardown),

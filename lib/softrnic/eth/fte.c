@@ -147,9 +147,9 @@ destination_add(struct softrnic *dev, const struct softrnic_flow_table *table,
 		next = softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE, id);
 		if (next == NULL)
 			return RNIC_STATUS_BAD_RES;
-		/* Levels rise, so that no walk can come back. */
+		/* Levels rise, so that no walk comes back; else STEER_STEPS_MAX ends it. */
 		if (entry->table != NULL || next->type != table->type ||
-		    next->level <= table->level)
+		    (next->level <= table->level && !entry->any_level))
 			return RNIC_STATUS_BAD_PARAM;
 		entry->table = next;
 		next->object.refs++;
@@ -170,11 +170,17 @@ destination_add(struct softrnic *dev, const struct softrnic_flow_table *table,
 	}
 }
 
+/* Where an entry leads to, as a command says it. */
+struct fte_forward {
+	const struct rnic_flow_destination *list;
+	uint32_t bytes;
+	bool any_level;
+};
+
 /* Drop, or forward to at least one destination. There are no flow counters to count in. */
 static int
 actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struct flow_entry *entry,
-	    const struct rnic_flow_context *context, const struct rnic_flow_destination *list,
-	    uint32_t list_bytes)
+	    const struct rnic_flow_context *context, const struct fte_forward *to)
 {
 	uint64_t count = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE);
 	uint64_t action = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_ACTION);
@@ -188,16 +194,17 @@ actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struc
 	    count > STEER_TIRS_MAX ||
 	    rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_COUNTER_LIST_SIZE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	if (list_bytes / sizeof(*list) < count)
+	if (to->bytes / sizeof(*to->list) < count)
 		return RNIC_STATUS_BAD_INP_LEN;
 	entry->action = (uint16_t)action;
+	entry->any_level = to->any_level;
 	if (!forward)
 		return RNIC_STATUS_OK;
 	entry->tirs = calloc(count, sizeof(struct softrnic_tir *));
 	if (entry->tirs == NULL)
 		return RNIC_STATUS_NO_RES;
 	for (i = 0; i < count; i++) {
-		status = destination_add(dev, table, entry, &list[i]);
+		status = destination_add(dev, table, entry, &to->list[i]);
 		if (status != RNIC_STATUS_OK)
 			return status;
 	}
@@ -207,8 +214,8 @@ actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struc
 /* A new entry as the command describes it, not yet in its group. */
 static int
 entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group,
-	     struct rnic_flow_context *context, const struct rnic_flow_destination *list,
-	     uint32_t list_bytes, struct flow_entry **out)
+	     struct rnic_flow_context *context, const struct fte_forward *to,
+	     struct flow_entry **out)
 {
 	struct flow_entry *entry;
 	uint32_t i;
@@ -226,7 +233,7 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	entry->hash = softrnic_steer_hash(dev->steering, group, &entry->value);
 	entry->tag = (uint32_t)rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_TAG);
 	entry->context = *context;
-	status = actions_set(dev, table, entry, context, list, list_bytes);
+	status = actions_set(dev, table, entry, context, to);
 	if (status != RNIC_STATUS_OK) {
 		softrnic_flow_entry_free(dev, entry);
 		return status;
@@ -276,6 +283,18 @@ destinations_get(const struct flow_entry *entry, struct rnic_flow_destination *l
 	return i;
 }
 
+static struct fte_forward
+fte_forward_of(const struct softrnic_cmd *cmd)
+{
+	const struct rnic_set_fte_in *in = cmd->in;
+
+	return (struct fte_forward){
+		.list = (const struct rnic_flow_destination *)(in + 1),
+		.bytes = cmd->in_bytes - (uint32_t)sizeof(*in),
+		.any_level = rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_IGNORE_FLOW_LEVEL) != 0,
+	};
+}
+
 static int
 entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flow_table *table,
 	     struct flow_group *group, struct flow_entry *old)
@@ -284,8 +303,7 @@ entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flo
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
 	uint64_t mask = rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK);
 	struct rnic_flow_destination kept[STEER_TIRS_MAX] = { 0 };
-	const struct rnic_flow_destination *list = (const struct rnic_flow_destination *)(in + 1);
-	uint32_t list_bytes = cmd->in_bytes - sizeof(*in);
+	struct fte_forward to = fte_forward_of(cmd);
 	struct flow_entry *entry;
 	int status;
 
@@ -297,11 +315,12 @@ entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flo
 				RNIC_SET_FTE_MODIFY_DESTINATION_LIST)) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((mask & RNIC_SET_FTE_MODIFY_DESTINATION_LIST) == 0) {
-		list_bytes = destinations_get(old, kept) * (uint32_t)sizeof(kept[0]);
-		list = kept;
+		to.bytes = destinations_get(old, kept) * (uint32_t)sizeof(kept[0]);
+		to.list = kept;
+		to.any_level = old->any_level;
 	}
 	context_merge(context, old, mask);
-	status = entry_create(dev, table, group, context, list, list_bytes, &entry);
+	status = entry_create(dev, table, group, context, &to, &entry);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = old->index;
@@ -319,6 +338,7 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	struct softrnic_flow_table *table =
 		softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE,
 				    (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_ID));
+	struct fte_forward to;
 	struct flow_group *group;
 	struct flow_entry *entry;
 	int status;
@@ -345,9 +365,8 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	if (dev->steering->entry_count >> SOFTRNIC_LOG_MAX_FLOW != 0)
 		return RNIC_STATUS_LIM;
 	cmd->syndrome = 0x936004;
-	status = entry_create(dev, table, group, context,
-			      (const struct rnic_flow_destination *)(in + 1),
-			      cmd->in_bytes - (uint32_t)sizeof(*in), &entry);
+	to = fte_forward_of(cmd);
+	status = entry_create(dev, table, group, context, &to, &entry);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = (uint32_t)index;

@@ -39,6 +39,7 @@ struct flow_entry {
 	uint32_t hash, index, tag;	/* index: flow index in the table */
 	uint16_t action;
 	bool indirect;			   /* some TIR is */
+	bool any_level;			   /* `table` need not be of a higher one */
 	struct softrnic_flow_table *table; /* forward destination, or NULL */
 	struct softrnic_tir **tirs;
 	uint32_t tir_count;
