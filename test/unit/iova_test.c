@@ -4,7 +4,9 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "access/iova.h"
 
@@ -131,6 +133,68 @@ test_full_space_and_bad_arguments_are_refused(void **state)
 	rnic_iova_fini(&space);
 }
 
+/* Of all that an IOMMU may say, one window is used: the largest that its windows make together. */
+static void
+test_windows_join(void **state)
+{
+	static const struct {
+		struct rnic_iova_window windows[4];
+		uint32_t count;
+		uint64_t first, last; /* of what may be used */
+	} cases[] = {
+		{ { { 0, UINT64_MAX } }, 1, UINT64_C(1) << 44, (UINT64_C(1) << 46) - 1 },
+		{ { { 0, 0xfedfffff }, { 0xfef00000, 0x7fffffffff } },
+		  2,
+		  0xfef00000,
+		  0x7fffffffff },
+		{ { { 0xfef00000, 0x7fffffffff }, { 0, 0xfedfffff } },
+		  2,
+		  0xfef00000,
+		  0x7fffffffff },
+		{ { { 0, 0xfedfffff }, { 0xfef00000, 0xffffffff } }, 2, 0, 0xfedfffff },
+		{ { { 0x40000000, 0x7fffffff }, { 0, 0x3fffffff }, { 0x10000000, 0x1fffffff } },
+		  3,
+		  0,
+		  0x7fffffff },
+		{ { { 0, 0x5fffffff }, { 0x40000000, 0x7fffffff }, { 0x90000000, 0x90ffffff } },
+		  3,
+		  0,
+		  0x7fffffff },
+		{ { { UINT64_MAX - 0xfff, UINT64_MAX }, { 0, 0xffffff } }, 2, 0, 0xffffff },
+	};
+	struct rnic_iova_window windows[4];
+	struct rnic_iova_space space;
+	uint64_t iova;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memcpy(windows, cases[i].windows, sizeof(windows));
+		assert_int_equal(rnic_iova_init_windows(&space, windows, cases[i].count), 0);
+		assert_true(space.start >= cases[i].first && space.end <= cases[i].last + 1);
+		/* Most of it, and from no small address on. */
+		assert_true(space.start >= 1 * MIB);
+		assert_true(space.end - space.start >= (cases[i].last - cases[i].first) / 2);
+		assert_int_equal(rnic_iova_alloc(&space, 0x1000, 64 * KIB, &iova), 0);
+		assert_true(iova >= cases[i].first && iova + 64 * KIB - 1 <= cases[i].last);
+		assert_true(rnic_iova_has(&space, iova, 64 * KIB));
+		assert_false(rnic_iova_has(&space, iova, 4 * KIB));
+		rnic_iova_fini(&space);
+	}
+}
+
+static void
+test_windows_without_room_are_refused(void **state)
+{
+	struct rnic_iova_window none[] = { { 0, 0xfffff }, { 0x100000, 0x100fff }, { 5, 4 } };
+	struct rnic_iova_space space;
+
+	(void)state;
+	assert_int_equal(rnic_iova_init_windows(&space, none, 3), -ENOSPC);
+	assert_int_equal(rnic_iova_init_windows(&space, none, 0), -ENOSPC);
+	rnic_iova_fini(&space);
+}
+
 int
 main(void)
 {
@@ -138,6 +202,8 @@ main(void)
 		cmocka_unit_test(test_congruent_and_apart),
 		cmocka_unit_test(test_never_the_address_itself),
 		cmocka_unit_test(test_freed_ranges_are_used_again),
+		cmocka_unit_test(test_windows_join),
+		cmocka_unit_test(test_windows_without_room_are_refused),
 		cmocka_unit_test(test_full_space_and_bad_arguments_are_refused),
 	};
 

@@ -123,7 +123,7 @@ hung_up(struct rnic_dev *dev)
 {
 	const char *why = rnic_device_dead(dev);
 
-	rnic_dev_fatal(dev, why != NULL ? why : "the way to it is interrupted");
+	rnic_dev_fatal(dev, why != NULL ? why : dev->access->hangup_reason);
 }
 
 /* Milliseconds until the next check is due; -1: none. */
@@ -220,7 +220,8 @@ run(void *arg)
 	struct pollfd fds[4] = {
 		{ .fd = dev->access->ops->irq_fd(dev->access, 0), .events = POLLIN },
 		{ .fd = control->kick_fd, .events = POLLIN },
-		{ .fd = dev->access->ops->hangup_fd(dev->access), .events = POLLRDHUP },
+		{ .fd = dev->access->ops->hangup_fd(dev->access),
+		  .events = dev->access->hangup_events },
 		{ .fd = rnic_rdma_irq_fd(dev), .events = POLLIN },
 	};
 

@@ -46,7 +46,7 @@ struct rnic_access_ops {
 	int (*irq_fd)(struct rnic_access *access, unsigned int vector);
 	/* Function level reset. Maps and interrupts stay. */
 	int (*reset)(struct rnic_access *access);
-	/* A descriptor that hangs up (POLLRDHUP, POLLHUP) when the function is lost, or -1. */
+	/* A descriptor that poll() has `hangup_events` of when the function is lost, or about to be, or -1. */
 	int (*hangup_fd)(struct rnic_access *access);
 };
 
@@ -58,6 +58,8 @@ struct rnic_access {
 	uint32_t maps; /* alive */
 	uint64_t mapped_bytes;
 	atomic_bool gone; /* for good */
+	short hangup_events;
+	const char *hangup_reason; /* what that means, if the device itself looks well */
 };
 
 struct rnic_devargs;
@@ -65,5 +67,7 @@ int rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 			    struct rnic_access **access);
 int rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 			       struct rnic_access **access);
+int rnic_access_vfio_open(const char *device, const struct rnic_devargs *args,
+			  struct rnic_access **access);
 
 #endif

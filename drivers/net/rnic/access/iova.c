@@ -14,6 +14,9 @@
 #define FAR_START  (UINT64_C(1) << 44)
 #define FAR_SPREAD (UINT64_C(1) << 40)
 #define FAR_END	   (UINT64_C(1) << 46)
+/* Addresses that look like a small number, or like none, are nobody's. */
+#define LOW_END	       (UINT64_C(1) << 20)
+#define SMALLEST_SPACE (UINT64_C(1) << 20)
 
 void
 rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end)
@@ -21,15 +24,73 @@ rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end)
 	*space = (struct rnic_iova_space){ .start = start, .end = end };
 }
 
+/* A page at or after `start`, by less than the spread. */
+static uint64_t
+random_start(uint64_t start, uint64_t spread)
+{
+	uint64_t number = 0;
+
+	/* Without randomness only a mistake would be found later. */
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = (uintptr_t)&number * UINT64_C(0x9e3779b97f4a7c15);
+	return (start + number % spread) / PAGE_BYTES * PAGE_BYTES;
+}
+
 void
 rnic_iova_init_far(struct rnic_iova_space *space)
 {
-	uint64_t start = 0;
+	rnic_iova_init(space, random_start(FAR_START, FAR_SPREAD), FAR_END);
+}
 
-	/* Without randomness only a mistake would be found later. */
-	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
-		start = (uintptr_t)space * UINT64_C(0x9e3779b97f4a7c15);
-	rnic_iova_init(space, FAR_START + start % FAR_SPREAD / PAGE_BYTES * PAGE_BYTES, FAR_END);
+static int
+by_first(const void *a, const void *b)
+{
+	const struct rnic_iova_window *one = a, *other = b;
+
+	return (one->first > other->first) - (one->first < other->first);
+}
+
+/* The largest window that they make, within the addresses that are ever used. */
+static struct rnic_iova_window
+largest_window(struct rnic_iova_window *windows, uint32_t count)
+{
+	struct rnic_iova_window largest = { LOW_END, LOW_END }, joined = { LOW_END, LOW_END };
+	uint32_t i;
+
+	qsort(windows, count, sizeof(windows[0]), by_first);
+	for (i = 0; i < count; i++) {
+		/* From here on the ends are the first address that is not in it. */
+		uint64_t start = windows[i].first > LOW_END ? windows[i].first : LOW_END;
+		uint64_t end = windows[i].last < FAR_END - 1 ? windows[i].last + 1 : FAR_END;
+
+		if (end <= start)
+			continue;
+		if (start > joined.last)
+			joined = (struct rnic_iova_window){ start, end };
+		else if (end > joined.last)
+			joined.last = end;
+		if (joined.last - joined.first > largest.last - largest.first)
+			largest = joined;
+	}
+	return largest;
+}
+
+int
+rnic_iova_init_windows(struct rnic_iova_space *space, struct rnic_iova_window *windows,
+		       uint32_t count)
+{
+	struct rnic_iova_window window = largest_window(windows, count);
+	const uint64_t bytes = window.last - window.first;
+
+	rnic_iova_init(space, 0, 0);
+	if (bytes < SMALLEST_SPACE)
+		return -ENOSPC;
+	if (window.first <= FAR_START && window.last == FAR_END)
+		rnic_iova_init_far(space);
+	else
+		rnic_iova_init(space, random_start(window.first + bytes / 4, bytes / 16),
+			       window.last / PAGE_BYTES * PAGE_BYTES);
+	return 0;
 }
 
 void
@@ -117,4 +178,15 @@ rnic_iova_free(struct rnic_iova_space *space, uint64_t iova, size_t length)
 	memmove(&space->ranges[i], &space->ranges[i + 1],
 		(space->count - i) * sizeof(space->ranges[0]));
 	return 0;
+}
+
+bool
+rnic_iova_has(const struct rnic_iova_space *space, uint64_t iova, size_t length)
+{
+	uint32_t i;
+
+	for (i = 0; i < space->count; i++)
+		if (space->ranges[i].start == iova && space->ranges[i].length == length)
+			return true;
+	return false;
 }

@@ -9,6 +9,7 @@
 #ifndef RNIC_IOVA_H
 #define RNIC_IOVA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,15 @@ struct rnic_iova_space {
 void rnic_iova_init(struct rnic_iova_space *space, uint64_t start, uint64_t end);
 /* The space for a device that takes addresses of 46 bits: far from all memory of the process, the start is random. */
 void rnic_iova_init_far(struct rnic_iova_space *space);
+/*
+ * The space for a device whose IOMMU takes only the addresses of some windows, in any order, some of which may overlap or
+ * touch: part of the largest one that they make, far from its low end where there is room. Sorts them. -ENOSPC: all empty.
+ */
+struct rnic_iova_window {
+	uint64_t first, last;
+};
+int rnic_iova_init_windows(struct rnic_iova_space *space, struct rnic_iova_window *windows,
+			   uint32_t count);
 void rnic_iova_fini(struct rnic_iova_space *space);
 
 /*
@@ -35,5 +45,7 @@ void rnic_iova_fini(struct rnic_iova_space *space);
 int rnic_iova_alloc(struct rnic_iova_space *space, uint64_t address, size_t length, uint64_t *iova);
 /* A range as it was allocated, or -ENOENT. */
 int rnic_iova_free(struct rnic_iova_space *space, uint64_t iova, size_t length);
+/* Is there such a one? */
+bool rnic_iova_has(const struct rnic_iova_space *space, uint64_t iova, size_t length);
 
 #endif

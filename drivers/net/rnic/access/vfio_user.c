@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,16 +20,13 @@
 #include "../internal.h"
 #include "access.h"
 #include "backing.h"
+#include "class.h"
 #include "iova.h"
 #include "vfio_user/client.h"
 
 #define VECTORS_MAX 64
 /* A busy machine may let a living server wait for long; a dead one is noticed by its socket. */
 unsigned int rnic_vfio_user_timeout_ms = 20000;
-
-/* The initialization segment, the page of the event queues, one page of queues. */
-#define BAR_BYTES_MIN ((uint64_t)(RNIC_FIRST_UAR + 2) * RNIC_UAR_PAGE_BYTES)
-#define MELLANOX      0x15b3
 
 /* A part of BAR0 that is memory. */
 struct window {
@@ -221,17 +219,6 @@ unreachable(struct rnic_vfio_user *vfu)
 	return -ENOTCONN;
 }
 
-static bool
-is_mapped(const struct rnic_iova_space *space, uint64_t iova, size_t length)
-{
-	uint32_t i;
-
-	for (i = 0; i < space->count; i++)
-		if (space->ranges[i].start == iova && space->ranges[i].length == length)
-			return true;
-	return false;
-}
-
 static int
 vfio_user_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 {
@@ -240,7 +227,7 @@ vfio_user_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 
 	pthread_mutex_lock(&vfu->lock);
 	/* The server would take any range, the driver's mistakes included. */
-	if (is_mapped(&vfu->iova, iova, length)) {
+	if (rnic_iova_has(&vfu->iova, iova, length)) {
 		rc = watch(vfu, vfu_client_dma_unmap(vfu->client, iova, length));
 		if (atomic_load(&access->gone))
 			rc = unreachable(vfu);
@@ -342,27 +329,6 @@ static const struct rnic_access_ops vfio_user_ops = {
 	.hangup_fd = vfio_user_hangup_fd,
 };
 
-/* Functions whose registers and commands are those of the manual: ConnectX-4 and later, BlueField, and their VFs. */
-static bool
-is_of_the_class(uint16_t vendor, uint16_t device)
-{
-	static const struct {
-		uint16_t first, last;
-	} ids[] = {
-		{ 0x1013, 0x101f }, /* ConnectX-4, 4 Lx, 5, 5 Ex, 6, 6 Dx, 6 Lx */
-		{ 0x1021, 0x1023 }, /* ConnectX-7, 8 */
-		{ 0xa2d2, 0xa2d3 }, /* BlueField */
-		{ 0xa2d6, 0xa2d6 }, /* BlueField-2 */
-		{ 0xa2dc, 0xa2dc }, /* BlueField-3 */
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (vendor == MELLANOX && device >= ids[i].first && device <= ids[i].last)
-			return true;
-	return false;
-}
-
 static int
 check_function(struct rnic_vfio_user *vfu)
 {
@@ -383,7 +349,7 @@ check_function(struct rnic_vfio_user *vfu)
 		return watch(vfu, rc);
 	vendor = (uint16_t)(id[0] | id[1] << 8);
 	device = (uint16_t)(id[2] | id[3] << 8);
-	if (!is_of_the_class(vendor, device)) {
+	if (!rnic_class_has(vendor, device)) {
 		RNIC_LOG_NAMED(ERR, vfu->name,
 			       "the server's device is %04x:%04x: not a function that this driver "
 			       "knows",
@@ -429,11 +395,11 @@ map_bar(struct rnic_vfio_user *vfu)
 
 	if (rc != 0)
 		return rc;
-	if ((bar.flags & wanted) != wanted || bar.size < BAR_BYTES_MIN) {
+	if ((bar.flags & wanted) != wanted || bar.size < RNIC_BAR_BYTES_MIN) {
 		RNIC_LOG_NAMED(ERR, vfu->name,
 			       "BAR0 has %" PRIu64 " bytes (flags 0x%x): at least %" PRIu64
 			       ", readable and writable, are needed",
-			       bar.size, bar.flags, BAR_BYTES_MIN);
+			       bar.size, bar.flags, RNIC_BAR_BYTES_MIN);
 		rc = -ENODEV;
 	} else {
 		vfu->base.bar_size = bar.size;
@@ -494,6 +460,8 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 	strncpy(vfu->name, device, sizeof(vfu->name) - 1);
 	vfu->base.ops = &vfio_user_ops;
 	vfu->base.device = vfu->name;
+	vfu->base.hangup_events = POLLRDHUP;
+	vfu->base.hangup_reason = "the way to it is interrupted";
 	for (i = 0; i < VECTORS_MAX; i++)
 		vfu->irq_fds[i] = -1;
 	pthread_mutex_init(&vfu->lock, NULL);
