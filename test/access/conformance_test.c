@@ -437,16 +437,19 @@ run(void)
 		CASE(nothing_stays_for_the_next_one),
 	};
 
-	return cmocka_run_group_tests_name(world.remote ? "vfio_user" : "direct", tests, NULL,
-					   NULL);
+	return cmocka_run_group_tests_name(world.vfio	  ? "vfio"
+					   : world.remote ? "vfio_user"
+							  : "direct",
+					   tests, NULL, NULL);
 }
 
-/* direct | vfio_user SOFTRNICD, then EAL's arguments if not --no-huge */
+/* direct | vfio | vfio_user SOFTRNICD, then EAL's arguments if not --no-huge */
 int
 main(int argc, char **argv)
 {
 	int skip = 1;
 
+	world.vfio = argc > 1 && strcmp(argv[1], "vfio") == 0;
 	world.remote = argc > 2 && strcmp(argv[1], "vfio_user") == 0;
 	if (world.remote) {
 		daemon_program = argv[2];

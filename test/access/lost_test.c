@@ -213,33 +213,6 @@ commands_under_way_end_with_the_server(void **state)
 
 /* ---- Refusals, each with a message that says what to do ---- */
 
-static char said[16384];
-
-static FILE *
-listen_to_the_log(void)
-{
-	FILE *stream = tmpfile();
-
-	assert_non_null(stream);
-	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_INFO);
-	rte_openlog_stream(stream);
-	return stream;
-}
-
-static void
-expect_said(FILE *stream, const char *text)
-{
-	size_t n;
-
-	rte_openlog_stream(NULL);
-	rewind(stream);
-	n = fread(said, 1, sizeof(said) - 1, stream);
-	said[n] = '\0';
-	fclose(stream);
-	if (strstr(said, text) == NULL || strstr(said, UNIT_DEVICE) == NULL)
-		fail_msg("'%s' is not in: %s", text, said);
-}
-
 static void
 memory_that_is_not_eals_is_refused(void **state)
 {
@@ -250,14 +223,14 @@ memory_that_is_not_eals_is_refused(void **state)
 
 	(void)state;
 	assert_non_null(memory);
-	log = listen_to_the_log();
+	log = world_listen();
 	assert_int_equal(OPS->map(world.access, memory, 8192, RNIC_ACCESS_READ, &iova), -ENOTSUP);
-	expect_said(log, "rte_malloc");
+	world_expect_said(log, "rte_malloc");
 	/* Known to EAL, and still somebody else's. */
 	assert_int_equal(rte_extmem_register(memory, bytes, NULL, 0, 4096), 0);
-	log = listen_to_the_log();
+	log = world_listen();
 	assert_int_equal(OPS->map(world.access, memory, 8192, RNIC_ACCESS_READ, &iova), -ENOTSUP);
-	expect_said(log, "rte_malloc");
+	world_expect_said(log, "rte_malloc");
 	assert_int_equal(rte_extmem_unregister(memory, bytes), 0);
 	free(memory);
 }
@@ -267,12 +240,12 @@ a_second_client_is_told_of_the_first(void **state)
 {
 	struct rnic_access *second = NULL;
 	char pid[32];
-	FILE *log = listen_to_the_log();
+	FILE *log = world_listen();
 
 	(void)state;
 	assert_int_equal(world_open(&second), -EBUSY);
 	snprintf(pid, sizeof(pid), "process %d", (int)getpid());
-	expect_said(log, pid);
+	world_expect_said(log, pid);
 	assert_int_not_equal(OPS->read32(world.access, 0).raw, UINT32_MAX);
 }
 
@@ -281,17 +254,17 @@ what_is_no_such_device_is_refused(void **state)
 {
 	struct rnic_devargs args = { .poll_core = -1 };
 	struct rnic_access *access = NULL;
-	FILE *log = listen_to_the_log();
+	FILE *log = world_listen();
 
 	(void)state;
 	memcpy(args.socket, world.daemon.sockets[1], strlen(world.daemon.sockets[1]));
 	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, &access), -ENODEV);
-	expect_said(log, "8086:100e");
+	world_expect_said(log, "8086:100e");
 
-	log = listen_to_the_log();
+	log = world_listen();
 	strcpy(args.socket, "/nonexistent/socket");
 	assert_int_equal(rnic_access_vfio_user_open(UNIT_DEVICE, &args, &access), -ENOENT);
-	expect_said(log, "/nonexistent/socket");
+	world_expect_said(log, "/nonexistent/socket");
 }
 
 static int

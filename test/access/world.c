@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_log.h>
 #include <rte_malloc.h>
+
+#include "fake_vfio.h"
 
 #define TOKEN	    0x77
 #define QUERY_BYTES 112
@@ -22,6 +25,8 @@ static const char *const devices[] = { "name=a,wire=loop,seed=1,mac=02:00:00:00:
 int
 world_open(struct rnic_access **access)
 {
+	if (world.vfio)
+		return rnic_access_vfio_open(UNIT_DEVICE, &world.args, access);
 	return world.remote ? rnic_access_vfio_user_open(UNIT_DEVICE, &world.args, access)
 			    : rnic_access_direct_open(UNIT_DEVICE, &world.args, access);
 }
@@ -35,6 +40,10 @@ world_setup(void **state)
 		daemon_start(&world.daemon, devices);
 		snprintf(world.devargs, sizeof(world.devargs), "socket=%s",
 			 world.daemon.sockets[0]);
+	}
+	if (world.vfio) {
+		fake_vfio_start();
+		snprintf(world.devargs, sizeof(world.devargs), "pci=%s", fake_vfio_bdfs[0]);
 	}
 	assert_int_equal(rnic_devargs_parse(UNIT_DEVICE, world.devargs, &world.args), 0);
 	unit_account_take(&account);
@@ -53,11 +62,39 @@ world_teardown(void **state)
 		world.access = NULL;
 	}
 	unit_account_assert_same(&account);
+	if (world.vfio)
+		fake_vfio_stop();
 	if (world.remote && world.daemon.pid != 0)
 		daemon_stop(&world.daemon);
 	if (world.remote)
 		daemon_clean(&world.daemon);
 	return 0;
+}
+
+FILE *
+world_listen(void)
+{
+	FILE *stream = tmpfile();
+
+	assert_non_null(stream);
+	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_INFO);
+	rte_openlog_stream(stream);
+	return stream;
+}
+
+void
+world_expect_said(FILE *log, const char *text)
+{
+	static char said[16384];
+	size_t n;
+
+	rte_openlog_stream(NULL);
+	rewind(log);
+	n = fread(said, 1, sizeof(said) - 1, log);
+	said[n] = '\0';
+	fclose(log);
+	if (strstr(said, text) == NULL || strstr(said, UNIT_DEVICE) == NULL)
+		fail_msg("'%s' is not in: %s", text, said);
 }
 
 void

@@ -4,13 +4,16 @@
 #ifndef TEST_ACCESS_WORLD_H
 #define TEST_ACCESS_WORLD_H
 
+#include <stdio.h>
+
 #include "unit.h"
 
 #include "access/access.h"
 #include "daemon.h"
 
 struct world {
-	bool remote; /* a softrnicd's device, else the embedded one */
+	bool remote; /* a softrnicd's device */
+	bool vfio;   /* one of fake_vfio.h's; else the embedded one */
 	struct daemon daemon;
 	char devargs[128];
 	struct rnic_devargs args;
@@ -25,6 +28,10 @@ int world_open(struct rnic_access **access);
 void world_kill_server(void);
 /* Another one takes the place of the one that was killed. */
 void world_restart_server(void);
+
+/* What the driver says from now on; then, that it said this, and of which device. */
+FILE *world_listen(void);
+void world_expect_said(FILE *log, const char *text);
 
 /* Zeroed pages of EAL. */
 void *world_alloc(size_t bytes);

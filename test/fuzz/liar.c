@@ -369,6 +369,16 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 	return -ENOTSUP;
 }
 
+int
+rnic_access_vfio_open(const char *device, const struct rnic_devargs *args,
+		      struct rnic_access **access)
+{
+	(void)device;
+	(void)args;
+	(void)access;
+	return -ENOTSUP;
+}
+
 struct softrnic *
 rnic_access_direct_device(struct rnic_access *access)
 {

@@ -151,6 +151,10 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "ip=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6+1.0.0.7+1.0.0.8+1.0.0.9",
 		  "ip=1.0.0.1" },
 		{ "socket=", "socket=" },
+		{ "pci=", "pci=" },
+		{ "pci=eth0", "pci=eth0" },
+		{ "pci=0000:01:00", "pci=0000:01:00" },
+		{ "pci=0000:01:00.0x", "pci=0000:01:00.0x" },
 		{ "wire=", "wire=" },
 		{ "wire=tap", "wire=tap" },
 		{ "wire=pair:", "wire=pair:" },
@@ -165,9 +169,9 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket", "wire", "rx_pcap", "tx_pcap", "iface",
-					    "drop",   "dup",  "reorder", "corrupt", "seed",
-					    "poll",   "bf",   "mac",	 "ip" };
+	static const char *const keys[] = { "socket", "pci",  "wire", "rx_pcap", "tx_pcap",
+					    "iface",  "drop", "dup",  "reorder", "corrupt",
+					    "seed",   "poll", "bf",   "mac",	 "ip" };
 	char said[1024];
 	size_t i, k;
 
@@ -180,6 +184,34 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 			if (strstr(said, keys[k]) == NULL)
 				fail_msg("'%s': %s is not listed: %s", bad[i].text, keys[k], said);
 	}
+}
+
+/* A function of a card, as sysfs names it; it has its wire and its address itself. */
+static void
+test_a_pci_function(void **state)
+{
+	static const char *const names[] = { "pci=0000:41:00.1", "pci=41:00.1",
+					     "pci=0000:41:0.1,bf=1", "ip=192.0.2.1,pci=41:00.1" };
+	static const char *const with[] = { "wire=loop", "drop=1", "seed=1", "inline=1",
+					    "mac=02:00:00:00:00:01" };
+	struct rnic_devargs args;
+	char text[64], said[1024];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(names); i++) {
+		assert_int_equal(rnic_devargs_parse("d", names[i], &args), 0);
+		assert_string_equal(args.pci, "0000:41:00.1");
+		assert_string_equal(args.socket, "");
+	}
+	for (i = 0; i < RTE_DIM(with); i++) {
+		snprintf(text, sizeof(text), "%s,pci=41:00.1", with[i]);
+		parse_and_read_log(text, -EINVAL, said, sizeof(said));
+		assert_non_null(strstr(said, "this is a PCI function"));
+		assert_non_null(strstr(said, "bf, ip"));
+	}
+	parse_and_read_log("socket=/s,pci=41:00.1", -EINVAL, said, sizeof(said));
+	assert_non_null(strstr(said, "give one of them"));
 }
 
 /* What makes a device is said to whoever has it. */
@@ -214,6 +246,7 @@ main(void)
 		cmocka_unit_test(test_every_key),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
+		cmocka_unit_test(test_a_pci_function),
 		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
 	};
 

@@ -26,6 +26,8 @@ access_up(struct rnic_dev *dev)
 {
 	if (dev->args.socket[0] != '\0')
 		return rnic_access_vfio_user_open(dev->name, &dev->args, &dev->access);
+	if (dev->args.pci[0] != '\0')
+		return rnic_access_vfio_open(dev->name, &dev->args, &dev->access);
 	return rnic_access_direct_open(dev->name, &dev->args, &dev->access);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The devargs of a vdev: flat keys, each at most once; see net_rnic(7). */
+/* The devargs of a port: flat keys, each at most once; see net_rnic(7). */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <rte_ether.h>
 #include <rte_kvargs.h>
 #include <rte_lcore.h>
+#include <rte_pci.h>
 
 #include "internal.h"
 
@@ -40,6 +41,19 @@ set_socket(struct rnic_devargs *args, size_t offset, const char *value)
 	if (value[0] == '\0' || strlen(value) >= sizeof(args->socket))
 		return -EINVAL;
 	memcpy(args->socket, value, strlen(value) + 1);
+	return 0;
+}
+
+/* As sysfs names it, in whichever way it was written. */
+static int
+set_pci(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	struct rte_pci_addr address;
+
+	(void)offset;
+	if (rte_pci_addr_parse(value, &address) != 0)
+		return -EINVAL;
+	rte_pci_device_name(&address, args->pci, sizeof(args->pci));
 	return 0;
 }
 
@@ -165,9 +179,10 @@ static const struct devarg {
 	const char *values; /* for messages */
 	set_fn *set;
 	size_t offset;
-	bool everywhere; /* else it makes the embedded device what it is, which socket= excludes */
+	bool everywhere; /* else it makes the embedded device what it is, which socket= and pci= exclude */
 } devargs[] = {
 	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
+	{ "pci", "a PCI function on vfio-pci, as 0000:01:00.0", set_pci, 0, true },
 	{ "wire", "loop, pair:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
 	{ "rx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
 	  offsetof(struct rnic_devargs, rx_pcap) },
@@ -192,7 +207,7 @@ static const struct devarg {
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
 #define VALID_KEYS \
-	"socket wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
+	"socket pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
 
 struct parse {
 	const char *device;
@@ -230,23 +245,33 @@ parse_pair(const char *key, const char *value, void *arg)
 	return 0;
 }
 
-/* What belongs to the device itself is said to whoever serves it. */
+/* What belongs to the device itself is said to whoever serves it, or is what the card has. */
 static int
 check_together(const struct parse *parse)
 {
+	const bool socket = parse->args->socket[0] != '\0', pci = parse->args->pci[0] != '\0';
 	size_t i;
 
-	if (parse->args->socket[0] == '\0')
-		return 0;
-	for (i = 0; i < RTE_DIM(devargs); i++) {
+	if (socket && pci) {
+		RNIC_LOG_NAMED(ERR, parse->device,
+			       "devargs 'socket' and 'pci' name a device each: give one of them");
+		return -EINVAL;
+	}
+	for (i = 0; (socket || pci) && i < RTE_DIM(devargs); i++) {
 		if (!(parse->seen & 1u << i) || devargs[i].everywhere)
 			continue;
-		RNIC_LOG_NAMED(
-			ERR, parse->device,
-			"devarg '%s' is for the embedded device, and socket= names another: "
-			"give it to the server (softrnicd --device %s=...); valid devargs with "
-			"socket= are: bf, ip",
-			devargs[i].key, devargs[i].key);
+		if (pci)
+			RNIC_LOG_NAMED(ERR, parse->device,
+				       "devarg '%s' is for the embedded device, and this is a PCI "
+				       "function; valid devargs of one are: bf, ip",
+				       devargs[i].key);
+		else
+			RNIC_LOG_NAMED(
+				ERR, parse->device,
+				"devarg '%s' is for the embedded device, and socket= names "
+				"another: give it to the server (softrnicd --device %s=...); "
+				"valid devargs with socket= are: bf, ip",
+				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}
 	return 0;

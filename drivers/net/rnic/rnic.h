@@ -27,16 +27,18 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 	rte_log(RTE_LOG_##level, rnic_logtype, "net_rnic: %s: " fmt "\n", name, ##__VA_ARGS__)
 #define RNIC_LOG(level, dev, fmt, ...) RNIC_LOG_NAMED(level, (dev)->name, fmt, ##__VA_ARGS__)
 
-#define RNIC_NAME_BYTES	   64
-#define RNIC_IPS_MAX	   8
-#define RNIC_RDMA_COUNTERS 19 /* of queue pairs, as in `rdma statistic` */
-#define RNIC_PORT_COUNTERS 12 /* of the vport's frames, as in `ethtool -S` */
+#define RNIC_NAME_BYTES	    64
+#define RNIC_PCI_NAME_BYTES 20 /* domain:bus:device.function, a domain of up to 32 bits */
+#define RNIC_IPS_MAX	    8
+#define RNIC_RDMA_COUNTERS  19 /* of queue pairs, as in `rdma statistic` */
+#define RNIC_PORT_COUNTERS  12 /* of the vport's frames, as in `ethtool -S` */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 #define RNIC_PATH_BYTES 256
 struct rnic_devargs {
-	char socket[108]; /* socket=: of a vfio-user server; empty: the embedded device */
-	char wire[64];	  /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
+	char socket[108]; /* socket=: of a vfio-user server */
+	char pci[RNIC_PCI_NAME_BYTES]; /* pci=: of a function on vfio-pci, as sysfs names it; both empty: the embedded device */
+	char wire[64]; /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
 	/* of wire=pcap; empty: not given */
 	char rx_pcap[RNIC_PATH_BYTES], tx_pcap[RNIC_PATH_BYTES], iface[RNIC_PATH_BYTES];
 	uint32_t drop, dup, reorder, corrupt; /* parts per million */

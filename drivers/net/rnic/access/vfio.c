@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Access to a PCI function on vfio-pci. BAR0 is mapped, so that registers are plain loads and stores; where the kernel
+ * keeps a part of it for itself, that part is read and written by calls. Memory is mapped for the function's group
+ * (vfio_group.c): what the driver asks for with the rights that it asks for, whoever's memory it is.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <linux/pci_regs.h>
+#include <linux/vfio.h>
+#include <rte_io.h>
+
+#include "../internal.h"
+#include "access.h"
+#include "class.h"
+#include "vfio_group.h"
+
+#define VECTORS_MAX	 64
+#define WINDOWS_MAX	 16
+#define REGION_BYTES_MAX 65536u
+
+/* A part of BAR0 that is memory. */
+struct window {
+	uint64_t offset, length;
+	uint8_t *address;
+};
+
+struct rnic_vfio {
+	struct rnic_access base;
+	char name[RNIC_NAME_BYTES];
+	char bdf[RNIC_PCI_NAME_BYTES];
+	struct rnic_vfio_group *group;
+	int fd;
+	bool can_reset;
+	uint64_t bar_offset, config_offset; /* of the descriptor */
+	struct window windows[WINDOWS_MAX];
+	unsigned int window_count;
+	int irq_fds[VECTORS_MAX];
+	int notice_fd; /* the kernel asks for the function, or tells of an error of its bus */
+	uint16_t command_found; /* PCI command register, before us */
+	bool enabled;
+};
+
+static struct rnic_vfio *
+to_vfio(struct rnic_access *access)
+{
+	return (struct rnic_vfio *)((char *)access - offsetof(struct rnic_vfio, base));
+}
+
+static int
+device_ioctl(const struct rnic_vfio *vfio, unsigned long request, void *argument)
+{
+	return rnic_vfio_sys->ioctl(vfio->fd, request, argument) < 0 ? -errno : 0;
+}
+
+/* ---- Configuration space: little-endian ---- */
+
+static int
+config_read16(const struct rnic_vfio *vfio, uint32_t offset, uint16_t *value)
+{
+	uint8_t bytes[2];
+
+	if (rnic_vfio_sys->pread(vfio->fd, bytes, sizeof(bytes), vfio->config_offset + offset) !=
+	    sizeof(bytes))
+		return -EIO;
+	*value = (uint16_t)(bytes[0] | bytes[1] << 8);
+	return 0;
+}
+
+static int
+config_write16(const struct rnic_vfio *vfio, uint32_t offset, uint16_t value)
+{
+	const uint8_t bytes[2] = { (uint8_t)value, (uint8_t)(value >> 8) };
+
+	return rnic_vfio_sys->pwrite(vfio->fd, bytes, sizeof(bytes),
+				     vfio->config_offset + offset) == sizeof(bytes)
+		       ? 0
+		       : -EIO;
+}
+
+/* Let the function decode its registers and reach memory. */
+static int
+enable_function(struct rnic_vfio *vfio)
+{
+	const uint16_t wanted = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+	uint16_t command;
+	int rc = config_read16(vfio, PCI_COMMAND, &command);
+
+	if (rc == 0) {
+		if (!vfio->enabled)
+			vfio->command_found = command;
+		vfio->enabled = true;
+		rc = config_write16(vfio, PCI_COMMAND, command | wanted);
+	}
+	if (rc == 0)
+		rc = config_read16(vfio, PCI_COMMAND, &command);
+	if (rc == 0 && (command & wanted) != wanted)
+		rc = -EIO;
+	if (rc != 0)
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: the function cannot be enabled: %s", vfio->bdf,
+			       strerror(-rc));
+	return rc;
+}
+
+/* ---- Registers ---- */
+
+static const struct window *
+find_window(const struct rnic_vfio *vfio, uint64_t offset, size_t length)
+{
+	unsigned int i;
+
+	for (i = 0; i < vfio->window_count; i++) {
+		const struct window *window = &vfio->windows[i];
+
+		if (offset >= window->offset && window->length >= length &&
+		    offset - window->offset <= window->length - length)
+			return window;
+	}
+	return NULL;
+}
+
+static volatile void *
+find_register(const struct rnic_vfio *vfio, uint64_t offset, size_t length)
+{
+	const struct window *window = find_window(vfio, offset, length);
+
+	return window != NULL ? window->address + (offset - window->offset) : NULL;
+}
+
+static bool
+is_in_bar(const struct rnic_vfio *vfio, uint64_t offset, size_t length)
+{
+	return offset <= vfio->base.bar_size && vfio->base.bar_size - offset >= length;
+}
+
+/* All ones may be what the register has; a function that is there tells who it is. */
+static void
+check_presence(struct rnic_vfio *vfio)
+{
+	uint16_t vendor;
+
+	if (config_read16(vfio, PCI_VENDOR_ID, &vendor) != 0 || vendor == UINT16_MAX)
+		atomic_store(&vfio->base.gone, true);
+}
+
+static struct rnic_be32
+vfio_read32(struct rnic_access *access, uint64_t offset)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	volatile const uint32_t *mapped;
+	struct rnic_be32 value = RNIC_BE32(UINT32_MAX);
+
+	if (atomic_load(&access->gone) || !is_in_bar(vfio, offset, sizeof(value)))
+		return value;
+	mapped = find_register(vfio, offset, sizeof(value));
+	if (mapped != NULL) {
+		value.raw = *mapped;
+		rte_io_rmb();
+	} else if (rnic_vfio_sys->pread(vfio->fd, &value, sizeof(value),
+					vfio->bar_offset + offset) != sizeof(value)) {
+		value.raw = UINT32_MAX;
+	}
+	if (value.raw == UINT32_MAX)
+		check_presence(vfio);
+	return value;
+}
+
+static void
+write_by_call(struct rnic_vfio *vfio, uint64_t offset, const void *value, size_t length)
+{
+	if (is_in_bar(vfio, offset, length) &&
+	    rnic_vfio_sys->pwrite(vfio->fd, value, length, vfio->bar_offset + offset) !=
+		    (ssize_t)length)
+		check_presence(vfio);
+}
+
+static void
+vfio_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	volatile uint32_t *mapped = find_register(vfio, offset, sizeof(value));
+
+	if (atomic_load(&access->gone))
+		return;
+	/* What is in memory by now is what the register tells of. */
+	rte_io_wmb();
+	if (mapped != NULL)
+		*mapped = value.raw;
+	else
+		write_by_call(vfio, offset, &value, sizeof(value));
+}
+
+static void
+vfio_write64(struct rnic_access *access, uint64_t offset, struct rnic_be64 value)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	volatile uint64_t *mapped = find_register(vfio, offset, sizeof(value));
+
+	if (atomic_load(&access->gone))
+		return;
+	rte_io_wmb();
+	if (mapped != NULL)
+		*mapped = value.raw;
+	else
+		write_by_call(vfio, offset, &value, sizeof(value));
+}
+
+static volatile void *
+vfio_uar(struct rnic_access *access, uint32_t uar_index)
+{
+	/* The first pages of the BAR are no UAR's, mapped though they may be. */
+	if (uar_index < RNIC_FIRST_UAR)
+		return NULL;
+	return find_register(to_vfio(access), (uint64_t)uar_index * RNIC_UAR_PAGE_BYTES,
+			     RNIC_UAR_PAGE_BYTES);
+}
+
+/* ---- Memory ---- */
+
+static int
+vfio_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
+	 uint64_t *iova)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	int rc;
+
+	if (atomic_load(&access->gone))
+		return -ENOTCONN;
+	rc = rnic_vfio_group_map(vfio->group, vfio->name, address, length, rights, iova);
+	if (rc == 0) {
+		__atomic_fetch_add(&access->maps, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&access->mapped_bytes, length, __ATOMIC_RELAXED);
+	}
+	return rc;
+}
+
+/* The IOMMU's matter: a function that is gone needs not be asked. */
+static int
+vfio_unmap(struct rnic_access *access, uint64_t iova, size_t length)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	int rc = rnic_vfio_group_unmap(vfio->group, vfio->name, iova, length);
+
+	if (rc == 0) {
+		__atomic_fetch_sub(&access->maps, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&access->mapped_bytes, length, __ATOMIC_RELAXED);
+	}
+	return rc;
+}
+
+/* ---- Interrupts, reset, notices ---- */
+
+static int
+vfio_irq_fd(struct rnic_access *access, unsigned int vector)
+{
+	return vector < access->irq_count ? to_vfio(access)->irq_fds[vector] : -EINVAL;
+}
+
+/* The kernel puts back most of what the function had in its configuration. */
+static int
+vfio_reset(struct rnic_access *access)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	int rc;
+
+	if (atomic_load(&access->gone))
+		return -ENOTCONN;
+	if (!vfio->can_reset)
+		return -ENOTSUP;
+	rc = device_ioctl(vfio, VFIO_DEVICE_RESET, NULL);
+	if (rc != 0) {
+		check_presence(vfio);
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: reset failed: %s", vfio->bdf, strerror(-rc));
+		return atomic_load(&access->gone) ? -ENOTCONN : rc;
+	}
+	return enable_function(vfio);
+}
+
+static int
+vfio_hangup_fd(struct rnic_access *access)
+{
+	return to_vfio(access)->notice_fd;
+}
+
+static int
+new_eventfd(const struct rnic_vfio *vfio, int *fd)
+{
+	int rc;
+
+	*fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (*fd >= 0)
+		return 0;
+	rc = -errno;
+	RNIC_LOG_NAMED(ERR, vfio->name, "no eventfd: %s", strerror(-rc));
+	return rc;
+}
+
+/* Which of an index' interrupts signal which eventfds. >0: only so many can be had. */
+static int
+set_irqs(const struct rnic_vfio *vfio, unsigned int index, const int *fds, unsigned int count)
+{
+	char buffer[sizeof(struct vfio_irq_set) + VECTORS_MAX * sizeof(int)]
+		__attribute__((aligned(8))) = { 0 };
+	struct vfio_irq_set *set = (struct vfio_irq_set *)buffer;
+	int rc;
+
+	set->argsz = (uint32_t)(sizeof(*set) + count * sizeof(fds[0]));
+	set->flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
+	set->index = index;
+	set->count = count;
+	memcpy(set->data, fds, count * sizeof(fds[0]));
+	rc = rnic_vfio_sys->ioctl(vfio->fd, VFIO_DEVICE_SET_IRQS, set);
+	return rc < 0 ? -errno : rc;
+}
+
+/* All of them now: some kernels cannot add any later. */
+static int
+take_vectors(struct rnic_vfio *vfio)
+{
+	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX };
+	unsigned int i, count;
+	int rc = device_ioctl(vfio, VFIO_DEVICE_GET_IRQ_INFO, &info);
+
+	if (rc != 0 || info.count == 0 || !(info.flags & VFIO_IRQ_INFO_EVENTFD)) {
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s has no MSI-X vectors: %s", vfio->bdf,
+			       rc != 0 ? strerror(-rc) : "the kernel offers none");
+		return -ENODEV;
+	}
+	count = RTE_MIN(info.count, (uint32_t)VECTORS_MAX);
+	for (i = 0; i < count; i++) {
+		rc = new_eventfd(vfio, &vfio->irq_fds[i]);
+		if (rc != 0)
+			return rc;
+	}
+	rc = set_irqs(vfio, VFIO_PCI_MSIX_IRQ_INDEX, vfio->irq_fds, count);
+	/* The host is short of vectors. */
+	if (rc > 0 && (unsigned int)rc < count) {
+		count = (unsigned int)rc;
+		rc = set_irqs(vfio, VFIO_PCI_MSIX_IRQ_INDEX, vfio->irq_fds, count);
+	}
+	if (rc != 0) {
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: none of %u MSI-X vectors can be had: %s",
+			       vfio->bdf, count, rc < 0 ? strerror(-rc) : "fewer are left");
+		return rc < 0 ? rc : -ENOSPC;
+	}
+	vfio->base.irq_count = count;
+	return 0;
+}
+
+/* One descriptor for both. A kernel, or a function, that has neither is as good. */
+static int
+take_notices(struct rnic_vfio *vfio)
+{
+	static const unsigned int indices[] = { VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX };
+	struct vfio_irq_info info;
+	unsigned int i;
+	int rc = new_eventfd(vfio, &vfio->notice_fd);
+
+	for (i = 0; rc == 0 && i < RTE_DIM(indices); i++) {
+		info = (struct vfio_irq_info){ .argsz = sizeof(info), .index = indices[i] };
+		if (device_ioctl(vfio, VFIO_DEVICE_GET_IRQ_INFO, &info) != 0 || info.count == 0)
+			continue;
+		if (set_irqs(vfio, indices[i], &vfio->notice_fd, 1) != 0)
+			RNIC_LOG_NAMED(WARNING, vfio->name,
+				       "%s: the kernel does not tell when %s: %s", vfio->bdf,
+				       indices[i] == VFIO_PCI_REQ_IRQ_INDEX
+					       ? "it wants the function back"
+					       : "the bus has an error",
+				       strerror(errno));
+	}
+	return rc;
+}
+
+/* ---- BAR0 ---- */
+
+static int
+read_region(const struct rnic_vfio *vfio, unsigned int index, struct vfio_region_info **result)
+{
+	struct vfio_region_info *info = NULL, *grown;
+	uint32_t bytes = sizeof(*info);
+	int round, rc;
+
+	/* The second time around there is room for the capabilities. */
+	for (round = 0; round < 2; round++) {
+		grown = calloc(1, bytes);
+		free(info);
+		info = grown;
+		if (info == NULL)
+			return -ENOMEM;
+		info->argsz = bytes;
+		info->index = index;
+		rc = device_ioctl(vfio, VFIO_DEVICE_GET_REGION_INFO, info);
+		if (rc != 0) {
+			free(info);
+			return rc;
+		}
+		if (info->argsz <= bytes || info->argsz > REGION_BYTES_MAX)
+			break;
+		bytes = info->argsz;
+	}
+	info->argsz = bytes;
+	*result = info;
+	return 0;
+}
+
+/* The areas that may be mapped, where that is not all of the region. */
+static const struct vfio_region_info_cap_sparse_mmap *
+find_areas(const struct vfio_region_info *info)
+{
+	const struct vfio_region_info_cap_sparse_mmap *cap;
+	uint32_t offset, steps;
+
+	offset = info->flags & VFIO_REGION_INFO_FLAG_CAPS ? info->cap_offset : 0;
+	for (steps = 0; offset != 0 && steps < 64; steps++) {
+		if (offset % 8 != 0 || info->argsz < sizeof(*cap) ||
+		    offset > info->argsz - sizeof(cap->header))
+			return NULL;
+		cap = (const void *)((const char *)info + offset);
+		if (cap->header.id == VFIO_REGION_INFO_CAP_SPARSE_MMAP)
+			return offset <= info->argsz - sizeof(*cap) &&
+					       cap->nr_areas <=
+						       (info->argsz - offset - sizeof(*cap)) /
+							       sizeof(cap->areas[0])
+				       ? cap
+				       : NULL;
+		offset = cap->header.next;
+	}
+	return NULL;
+}
+
+static int
+map_window(struct rnic_vfio *vfio, uint64_t offset, uint64_t length)
+{
+	void *address;
+	int rc;
+
+	if (length == 0 || vfio->window_count == WINDOWS_MAX ||
+	    !is_in_bar(vfio, offset, (size_t)length))
+		return 0;
+	address = rnic_vfio_sys->mmap((size_t)length, vfio->fd, vfio->bar_offset + offset);
+	if (address == (void *)-1) {
+		rc = -errno;
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: cannot map BAR0: %s", vfio->bdf,
+			       strerror(-rc));
+		return rc;
+	}
+	vfio->windows[vfio->window_count++] = (struct window){
+		.offset = offset,
+		.length = length,
+		.address = address,
+	};
+	return 0;
+}
+
+static int
+map_windows(struct rnic_vfio *vfio, const struct vfio_region_info *info)
+{
+	const struct vfio_region_info_cap_sparse_mmap *cap = find_areas(info);
+	uint32_t i;
+	int rc = 0;
+
+	if (cap == NULL)
+		return map_window(vfio, 0, info->size);
+	for (i = 0; rc == 0 && i < cap->nr_areas; i++)
+		rc = map_window(vfio, cap->areas[i].offset, cap->areas[i].size);
+	return rc;
+}
+
+static int
+map_bar(struct rnic_vfio *vfio)
+{
+	const uint32_t wanted = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
+				VFIO_REGION_INFO_FLAG_MMAP;
+	struct vfio_region_info *bar;
+	int rc = read_region(vfio, VFIO_PCI_BAR0_REGION_INDEX, &bar);
+
+	if (rc != 0) {
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: no BAR0: %s", vfio->bdf, strerror(-rc));
+		return rc;
+	}
+	if ((bar->flags & wanted) != wanted || bar->size < RNIC_BAR_BYTES_MIN) {
+		RNIC_LOG_NAMED(ERR, vfio->name,
+			       "%s: BAR0 has %" PRIu64 " bytes (flags 0x%x): at least %" PRIu64
+			       ", readable, writable and for mmap(), are needed",
+			       vfio->bdf, (uint64_t)bar->size, bar->flags, RNIC_BAR_BYTES_MIN);
+		rc = -ENODEV;
+	} else {
+		vfio->base.bar_size = (size_t)bar->size;
+		vfio->bar_offset = bar->offset;
+		rc = map_windows(vfio, bar);
+	}
+	free(bar);
+	return rc;
+}
+
+/* ---- Coming and going ---- */
+
+static int
+check_function(struct rnic_vfio *vfio)
+{
+	struct vfio_device_info info = { .argsz = sizeof(info) };
+	struct vfio_region_info *config;
+	uint16_t vendor = 0, device = 0;
+	int rc = device_ioctl(vfio, VFIO_DEVICE_GET_INFO, &info);
+
+	if (rc == 0)
+		rc = read_region(vfio, VFIO_PCI_CONFIG_REGION_INDEX, &config);
+	if (rc == 0) {
+		vfio->config_offset = config->offset;
+		free(config);
+		rc = config_read16(vfio, PCI_VENDOR_ID, &vendor);
+	}
+	if (rc == 0)
+		rc = config_read16(vfio, PCI_DEVICE_ID, &device);
+	if (rc != 0) {
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: the function cannot be asked: %s", vfio->bdf,
+			       strerror(-rc));
+		return rc;
+	}
+	if (!(info.flags & VFIO_DEVICE_FLAGS_PCI) || !rnic_class_has(vendor, device)) {
+		RNIC_LOG_NAMED(ERR, vfio->name,
+			       "%s is %04x:%04x: not a function that this driver knows", vfio->bdf,
+			       vendor, device);
+		return -ENODEV;
+	}
+	vfio->can_reset = info.flags & VFIO_DEVICE_FLAGS_RESET;
+	return 0;
+}
+
+/* A closed descriptor disables the function, and takes its interrupts away. */
+static void
+vfio_close(struct rnic_access *access)
+{
+	struct rnic_vfio *vfio = to_vfio(access);
+	unsigned int i;
+
+	/* Out of reach of any memory, as it was found. */
+	if (vfio->enabled && !atomic_load(&access->gone))
+		(void)config_write16(vfio, PCI_COMMAND, vfio->command_found);
+	for (i = 0; i < vfio->window_count; i++)
+		rnic_vfio_sys->munmap(vfio->windows[i].address, (size_t)vfio->windows[i].length);
+	if (vfio->group != NULL)
+		rnic_vfio_group_put(vfio->group, vfio->bdf, vfio->fd);
+	for (i = 0; i < VECTORS_MAX; i++)
+		if (vfio->irq_fds[i] >= 0)
+			close(vfio->irq_fds[i]);
+	if (vfio->notice_fd >= 0)
+		close(vfio->notice_fd);
+	free(vfio);
+}
+
+static const struct rnic_access_ops vfio_ops = {
+	.name = "vfio",
+	.close = vfio_close,
+	.read32 = vfio_read32,
+	.write32 = vfio_write32,
+	.write64 = vfio_write64,
+	.uar = vfio_uar,
+	.map = vfio_map,
+	.unmap = vfio_unmap,
+	.irq_fd = vfio_irq_fd,
+	.reset = vfio_reset,
+	.hangup_fd = vfio_hangup_fd,
+};
+
+/* The kernel has reset the function when it gave out the descriptor. */
+static int
+set_up(struct rnic_vfio *vfio)
+{
+	int rc = rnic_vfio_group_get(vfio->name, vfio->bdf, &vfio->group, &vfio->fd);
+
+	if (rc == 0)
+		rc = check_function(vfio);
+	if (rc == 0)
+		rc = map_bar(vfio);
+	if (rc == 0)
+		rc = take_vectors(vfio);
+	if (rc == 0)
+		rc = take_notices(vfio);
+	if (rc == 0)
+		rc = enable_function(vfio);
+	return rc;
+}
+
+int
+rnic_access_vfio_open(const char *device, const struct rnic_devargs *args,
+		      struct rnic_access **access)
+{
+	struct rnic_vfio *vfio = calloc(1, sizeof(*vfio));
+	unsigned int i;
+	int rc;
+
+	if (vfio == NULL)
+		return -ENOMEM;
+	strncpy(vfio->name, device, sizeof(vfio->name) - 1);
+	memcpy(vfio->bdf, args->pci, sizeof(vfio->bdf));
+	vfio->base.ops = &vfio_ops;
+	vfio->base.device = vfio->name;
+	vfio->base.hangup_events = POLLIN;
+	vfio->base.hangup_reason = "the kernel wants the function back, or its bus has an error";
+	for (i = 0; i < VECTORS_MAX; i++)
+		vfio->irq_fds[i] = -1;
+	vfio->notice_fd = -1;
+	rc = set_up(vfio);
+	if (rc != 0) {
+		vfio_close(&vfio->base);
+		return rc;
+	}
+	*access = &vfio->base;
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * IOMMU groups as vfio has them: what the kernel takes for one user. A group of ours has a container of its own, which the
+ * process shares with nobody: its functions reach what is mapped here, and nothing else of the process. Functions of one
+ * group share it, and come and go in any order.
+ *
+ * Threads: any.
+ */
+#ifndef RNIC_VFIO_GROUP_H
+#define RNIC_VFIO_GROUP_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the kernel is asked by; a test has its own kernel. Returns and errno are those of the system calls. */
+struct rnic_vfio_sys {
+	int (*open)(const char *path, int flags);
+	int (*close)(int fd);
+	/* `argument` is a pointer, or a number. */
+	int (*ioctl)(int fd, unsigned long request, void *argument);
+	void *(*mmap)(size_t length, int fd, uint64_t offset);
+	int (*munmap)(void *address, size_t length);
+	ssize_t (*pread)(int fd, void *data, size_t length, uint64_t offset);
+	ssize_t (*pwrite)(int fd, const void *data, size_t length, uint64_t offset);
+};
+extern const struct rnic_vfio_sys *rnic_vfio_sys;
+
+struct rnic_vfio_group;
+
+/* The function's descriptor in its group, which is opened for the first one. Errors are logged, with what mends them. */
+int rnic_vfio_group_get(const char *name, const char *bdf, struct rnic_vfio_group **group, int *fd);
+/* The caller has undone its maps. */
+void rnic_vfio_group_put(struct rnic_vfio_group *group, const char *bdf, int fd);
+
+/* As the access' operations of these names. */
+int rnic_vfio_group_map(struct rnic_vfio_group *group, const char *name, void *address,
+			size_t length, unsigned int rights, uint64_t *iova);
+int rnic_vfio_group_unmap(struct rnic_vfio_group *group, const char *name, uint64_t iova,
+			  size_t length);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The vfio access and its kernel: what is asked of it, and what becomes of all that it may refuse or lack. */
+
+#include "fake_vfio.h"
+#include "world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include <linux/pci_regs.h>
+
+#define OPS	 (world.access->ops)
+#define FAULTS	 (fake_vfio.faults)
+#define READ	 RNIC_ACCESS_READ
+#define WRITE	 RNIC_ACCESS_WRITE
+#define PATIENCE 60000
+
+static void
+close_access(void)
+{
+	if (world.access != NULL)
+		OPS->close(world.access);
+	world.access = NULL;
+}
+
+/* With what is wrong by now. */
+static void
+reopen(void)
+{
+	close_access();
+	assert_int_equal(world_open(&world.access), 0);
+}
+
+/* Nothing stays open after it, and with the fault mended it works. */
+static void
+expect_refused(const struct fake_vfio_faults *faults, int rc, const char *text)
+{
+	struct rnic_access *access = NULL;
+	FILE *log;
+
+	close_access();
+	FAULTS = *faults;
+	log = world_listen();
+	assert_int_equal(world_open(&access), rc);
+	world_expect_said(log, text);
+	assert_int_equal(fake_vfio.containers + fake_vfio.groups + fake_vfio.devices, 0);
+	FAULTS = (struct fake_vfio_faults){ 0 };
+	reopen();
+}
+
+/* ---- Opening ---- */
+
+static void
+refusals_name_the_node_and_the_remedy(void **state)
+{
+	const char *const mine = "/dev/vfio/12: permission denied: run rdmapmd-setup bind "
+				 "0000:01:00.0 --owner USER as root, or chown USER /dev/vfio/12";
+	const struct {
+		struct fake_vfio_faults faults;
+		int rc;
+		const char *text;
+	} refusals[] = {
+		{ { .node_errno = EACCES }, -EACCES, mine },
+		{ { .node_errno = EPERM }, -EPERM, mine },
+		{ { .node_errno = EBUSY }, -EBUSY, "/dev/vfio/12: busy: another process" },
+		{ { .node_errno = ENOENT }, -ENOENT, "/dev/vfio/12" },
+		{ { .container_errno = ENOENT }, -ENOENT, "modprobe vfio-pci" },
+		{ { .container_errno = EACCES }, -EACCES, "chmod 666 /dev/vfio/vfio" },
+		{ { .no_type1 = true }, -ENOTSUP, "modprobe vfio_iommu_type1" },
+		{ { .not_viable = true }, -EPERM, "/sys/kernel/iommu_groups/12/devices" },
+		{ { .iommu_errno = EPERM }, -EPERM, "allow_unsafe_interrupts=1" },
+		{ { .iommu_errno = EIO }, -EIO, "gets no IOMMU" },
+		{ { .big_pages = true }, -ENOTSUP, "no pages of 4 KiB" },
+		{ { .device_errno = EACCES }, -EACCES, "--vfio-vf-token" },
+		{ { .device_errno = EIO }, -EIO, "0000:01:00.0" },
+		{ { .removed = true }, -ENODEV, "ffff:ffff" },
+		{ { .bar_bytes = 0x11000 }, -ENODEV, "BAR0 has 69632 bytes" },
+		{ { .no_msix = true }, -ENODEV, "no MSI-X vectors" },
+		{ { .writes_lost = true }, -EIO, "cannot be enabled" },
+		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfffff } } },
+		  -ENOSPC,
+		  "what addresses the IOMMU takes" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(refusals); i++)
+		expect_refused(&refusals[i].faults, refusals[i].rc, refusals[i].text);
+}
+
+static void
+functions_of_others_are_refused(void **state)
+{
+	struct rnic_access *access = NULL;
+	FILE *log;
+
+	(void)state;
+	close_access();
+	fake_vfio_set_id(0, 0x15b3, 0x1003);
+	log = world_listen();
+	assert_int_equal(world_open(&access), -ENODEV);
+	world_expect_said(log, "15b3:1003");
+	fake_vfio_set_id(0, 0x8086, 0x1017);
+	assert_int_equal(world_open(&access), -ENODEV);
+
+	fake_vfio_bind(0, "mlx5_core");
+	log = world_listen();
+	assert_int_equal(world_open(&access), -ENODEV);
+	world_expect_said(
+		log, "bound to mlx5_core, not to vfio-pci: run rdmapmd-setup bind 0000:01:00.0");
+	fake_vfio_bind(0, NULL);
+	log = world_listen();
+	assert_int_equal(world_open(&access), -ENODEV);
+	world_expect_said(log, "bound to no driver");
+	fake_vfio_bind(0, "vfio-pci");
+	fake_vfio_leave_group(0);
+	log = world_listen();
+	assert_int_equal(world_open(&access), -ENODEV);
+	world_expect_said(log, "intel_iommu=on");
+	strcpy(world.args.pci, "0000:09:00.0");
+	log = world_listen();
+	assert_int_equal(world_open(&access), -ENODEV);
+	world_expect_said(log, "there is no PCI function 0000:09:00.0");
+}
+
+static void
+pfs_and_vfs_are_of_the_class(void **state)
+{
+	const uint16_t ids[] = { 0x1013, 0x1015, 0x1017, 0x1018, 0x101b,
+				 0x101d, 0x101e, 0x1021, 0xa2dc };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(ids); i++) {
+		fake_vfio_set_id(0, 0x15b3, ids[i]);
+		reopen();
+	}
+}
+
+/* A host has not always as many as the function. */
+static void
+fewer_vectors_are_taken_as_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(world.access->irq_count, 16);
+	FAULTS.vectors_left = 3;
+	reopen();
+	assert_int_equal(world.access->irq_count, 3);
+	assert_int_equal(OPS->irq_fd(world.access, 3), -EINVAL);
+	assert_true(OPS->irq_fd(world.access, 2) >= 0);
+}
+
+/* ---- Groups ---- */
+
+static int
+open_other(struct rnic_access **access)
+{
+	struct rnic_devargs args = world.args;
+
+	strcpy(args.pci, fake_vfio_bdfs[1]);
+	return rnic_access_vfio_open("net_rnic1", &args, access);
+}
+
+/* One container for both: it lives as long as one of them. */
+static void
+functions_of_a_group_come_and_go_in_any_order(void **state)
+{
+	struct rnic_access *other, *last;
+	void *memory = world_alloc(RNIC_PAGE_BYTES);
+	uint64_t iova, more;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		assert_int_equal(open_other(&other), 0);
+		assert_int_equal(fake_vfio.containers, 1);
+		assert_int_equal(fake_vfio.groups, 1);
+		assert_int_equal(fake_vfio.devices, 2);
+		assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), 0);
+		assert_int_equal(OPS->map(other, memory, RNIC_PAGE_BYTES, READ, &more), 0);
+		assert_int_equal(fake_vfio.maps, 2);
+		assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+		last = round & 1 ? other : world.access;
+		if (round & 1) {
+			close_access();
+			assert_int_equal(fake_vfio.maps, 1);
+		}
+		assert_int_equal(last->ops->unmap(other, more, RNIC_PAGE_BYTES), 0);
+		if (!(round & 1))
+			other->ops->close(other);
+		assert_int_equal(fake_vfio.groups, 1);
+		assert_int_not_equal(last->ops->read32(last, 0).raw, UINT32_MAX);
+		if (round & 1)
+			other->ops->close(other);
+		reopen();
+	}
+	rte_free(memory);
+}
+
+static void
+a_function_has_one_port(void **state)
+{
+	struct rnic_access *again = NULL;
+	FILE *log = world_listen();
+
+	(void)state;
+	assert_int_equal(world_open(&again), -EBUSY);
+	world_expect_said(log, "another port's of this process");
+	assert_int_not_equal(OPS->read32(world.access, 0).raw, UINT32_MAX);
+}
+
+/* ---- Memory ---- */
+
+/* Maps of all sizes lie where the IOMMU takes them: the kernel refuses others. */
+static void
+expect_maps_below(uint64_t end)
+{
+	const size_t lengths[] = { 4096, 3 * 4096, 1u << 20, 5u << 20, 64u << 20 };
+	uint64_t iovas[4 * RTE_DIM(lengths)];
+	const size_t bytes = 64u << 20;
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t i;
+
+	assert_true(memory != MAP_FAILED);
+	for (i = 0; i < RTE_DIM(iovas); i++) {
+		const size_t length = lengths[i % RTE_DIM(lengths)];
+
+		assert_int_equal(OPS->map(world.access, memory, length, READ | WRITE, &iovas[i]),
+				 0);
+		assert_true(iovas[i] + length <= end);
+		assert_true(iovas[i] >= 1u << 20);
+	}
+	for (i = 0; i < RTE_DIM(iovas); i++)
+		assert_int_equal(OPS->unmap(world.access, iovas[i], lengths[i % RTE_DIM(lengths)]),
+				 0);
+	munmap(memory, bytes);
+}
+
+static void
+addresses_are_those_that_the_iommu_takes(void **state)
+{
+	const uint64_t end39 = UINT64_C(1) << 39;
+	const struct {
+		struct fake_vfio_faults faults;
+		uint64_t end;
+	} iommus[] = {
+		{ { .iova_range_count = 0 }, UINT64_C(1) << 46 },
+		{ { .iova_range_count = 2,
+		    .iova_ranges = { { 0, 0xfedfffff }, { 0xfef00000, end39 - 1 } } },
+		  end39 },
+		/* in disorder, one over the other, one next to the other */
+		{ { .iova_range_count = 5,
+		    .iova_ranges = { { 0xfef00000, 0x1ffffffff },
+				     { 0x180000000, end39 - 1 },
+				     { 0, 0x7fffffff },
+				     { 0x80000000, 0xfedfffff },
+				     { 0x200000000, 0x2ffffffff } } },
+		  end39 },
+		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfedfffff } } }, 0xfee00000 },
+		{ { .iova_range_count = 2,
+		    .iova_ranges = { { 0, 0xfedfffff }, { UINT64_C(1) << 60, UINT64_MAX } } },
+		  0xfee00000 },
+		{ { .iova_range_count = 1, .iova_ranges = { { 0, UINT64_MAX } } },
+		  UINT64_C(1) << 46 },
+		{ { .no_iova_ranges = true }, end39 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(iommus); i++) {
+		FAULTS = iommus[i].faults;
+		reopen();
+		expect_maps_below(iommus[i].end);
+	}
+}
+
+static void
+rights_are_those_asked_for(void **state)
+{
+	const unsigned int rights[] = { READ, WRITE, READ | WRITE };
+	const uint32_t flags[] = { VFIO_DMA_MAP_FLAG_READ, VFIO_DMA_MAP_FLAG_WRITE,
+				   VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE };
+	void *memory = world_alloc(RNIC_PAGE_BYTES);
+	uint64_t iova;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(rights); i++) {
+		assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, rights[i], &iova),
+				 0);
+		assert_int_equal(fake_vfio.last_rights, flags[i]);
+		assert_int_equal(fake_vfio.mapped_bytes, RNIC_PAGE_BYTES);
+		assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+	}
+	rte_free(memory);
+}
+
+/* The C library's, and the same again over it. */
+static void
+memory_of_anybody_can_be_mapped(void **state)
+{
+	char *memory = aligned_alloc(RNIC_PAGE_BYTES, 8 * RNIC_PAGE_BYTES);
+	uint64_t all, part;
+	struct sender sender;
+
+	(void)state;
+	assert_non_null(memory);
+	sender_open(&sender);
+	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
+	assert_int_equal(OPS->map(world.access, memory, 8 * RNIC_PAGE_BYTES, READ | WRITE, &all),
+			 0);
+	assert_int_equal(OPS->map(world.access, memory + RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
+				  READ | WRITE, &part),
+			 0);
+	memset(memory, 0, 8 * RNIC_PAGE_BYTES);
+	sender_block(memory + RNIC_PAGE_BYTES);
+	assert_int_equal(sender_ask(&sender, 0, part), RNIC_DELIVERY_OK);
+	sender_block(memory + RNIC_PAGE_BYTES);
+	assert_int_equal(sender_ask(&sender, 0, all + RNIC_PAGE_BYTES), RNIC_DELIVERY_OK);
+	assert_int_equal(OPS->unmap(world.access, all, 8 * RNIC_PAGE_BYTES), 0);
+	sender_block(memory + RNIC_PAGE_BYTES);
+	assert_int_equal(sender_ask(&sender, 0, part), RNIC_DELIVERY_OK);
+	assert_int_equal(OPS->unmap(world.access, part, RNIC_PAGE_BYTES), 0);
+	sender_close(&sender);
+	free(memory);
+}
+
+static void
+limits_of_maps_and_of_locked_memory_are_told(void **state)
+{
+	enum { LIMIT = 5 };
+	char *memory = world_alloc((LIMIT + 1) * RNIC_PAGE_BYTES);
+	uint64_t iovas[LIMIT], iova;
+	unsigned int i;
+	FILE *log;
+
+	(void)state;
+	FAULTS.map_limit = LIMIT;
+	for (i = 0; i < LIMIT; i++)
+		assert_int_equal(OPS->map(world.access, memory + i * RNIC_PAGE_BYTES,
+					  RNIC_PAGE_BYTES, READ, &iovas[i]),
+				 0);
+	log = world_listen();
+	assert_int_equal(OPS->map(world.access, memory + LIMIT * RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
+				  READ, &iova),
+			 -ENOSPC);
+	world_expect_said(
+		log, "beside the 5 that there are: use larger pages, or load vfio_iommu_type1");
+	assert_int_equal(world.access->maps, LIMIT);
+	assert_int_equal(world.access->mapped_bytes, LIMIT * RNIC_PAGE_BYTES);
+	FAULTS.map_errno = ENOMEM;
+	FAULTS.map_limit = 0;
+	log = world_listen();
+	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), -ENOMEM);
+	world_expect_said(log, "does not lock 4096 bytes beside the 20480 that it has locked");
+	FAULTS.map_errno = EFAULT;
+	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), -EFAULT);
+	for (i = 0; i < LIMIT; i++)
+		assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+	rte_free(memory);
+}
+
+/* ---- Reset and loss ---- */
+
+static void
+the_function_is_left_as_it_was_found(void **state)
+{
+	const uint16_t wanted = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+
+	(void)state;
+	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
+	assert_int_equal(OPS->reset(world.access), 0);
+	assert_int_equal(fake_vfio.resets, 1);
+	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
+	close_access();
+	assert_int_equal(fake_vfio_command(0), 0);
+	FAULTS.no_reset = true;
+	reopen();
+	assert_int_equal(OPS->reset(world.access), -ENOTSUP);
+	FAULTS = (struct fake_vfio_faults){ .reset_errno = EIO };
+	reopen();
+	assert_int_equal(OPS->reset(world.access), -EIO);
+	assert_false(atomic_load(&world.access->gone));
+}
+
+static void
+a_card_that_is_pulled_out_is_gone(void **state)
+{
+	void *memory = world_alloc(RNIC_PAGE_BYTES);
+	uint64_t iova, more;
+
+	(void)state;
+	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), 0);
+	FAULTS.removed = true;
+	assert_int_equal(OPS->read32(world.access, 0).raw, UINT32_MAX);
+	assert_true(atomic_load(&world.access->gone));
+	OPS->write32(world.access, 0, RNIC_BE32(1));
+	OPS->write64(world.access, 0x10000, rnic_cpu_to_be64(1));
+	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &more), -ENOTCONN);
+	assert_int_equal(OPS->reset(world.access), -ENOTCONN);
+	/* The IOMMU is still there. */
+	assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+	rte_free(memory);
+}
+
+static atomic_int fatal_calls;
+
+static void
+note_fatal(struct rnic_dev *dev)
+{
+	(void)dev;
+	atomic_fetch_add(&fatal_calls, 1);
+}
+
+/* Who unbinds the function, or an error of its bus: the driver is told, and gives it back in good order. */
+static void
+the_kernel_can_ask_for_the_function(void **state)
+{
+	const unsigned int indices[] = { VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX };
+	const uint64_t deadline = rnic_now_us() + PATIENCE * UINT64_C(1000);
+	struct rnic_dev *dev;
+	unsigned int resets;
+	size_t i;
+	FILE *log;
+
+	(void)state;
+	close_access();
+	for (i = 0; i < RTE_DIM(indices); i++) {
+		assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+		atomic_store(&fatal_calls, 0);
+		dev->on_fatal = note_fatal;
+		log = world_listen();
+		resets = fake_vfio.resets;
+		fake_vfio_notice(0, indices[i]);
+		while (atomic_load(&fatal_calls) == 0 && rnic_now_us() < deadline)
+			usleep(1000);
+		assert_int_equal(atomic_load(&fatal_calls), 1);
+		rnic_dev_close(dev);
+		world_expect_said(log, "the kernel wants the function back");
+		/* Before its memory was taken away. */
+		assert_int_equal(fake_vfio.resets, resets + 1);
+	}
+	FAULTS.no_notices = true;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	rnic_dev_close(dev);
+}
+
+static int
+run(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(refusals_name_the_node_and_the_remedy),
+		CASE(functions_of_others_are_refused),
+		CASE(pfs_and_vfs_are_of_the_class),
+		CASE(fewer_vectors_are_taken_as_they_are),
+		CASE(functions_of_a_group_come_and_go_in_any_order),
+		CASE(a_function_has_one_port),
+		CASE(addresses_are_those_that_the_iommu_takes),
+		CASE(rights_are_those_asked_for),
+		CASE(memory_of_anybody_can_be_mapped),
+		CASE(limits_of_maps_and_of_locked_memory_are_told),
+		CASE(the_function_is_left_as_it_was_found),
+		CASE(a_card_that_is_pulled_out_is_gone),
+		CASE(the_kernel_can_ask_for_the_function),
+	};
+
+	return cmocka_run_group_tests_name("vfio", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argc;
+	world.vfio = true;
+	return unit_main(1, argv, run);
+}
