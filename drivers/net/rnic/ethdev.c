@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <bus_driver.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
@@ -189,6 +191,25 @@ ethdev_stop(struct rte_eth_dev *eth_dev)
 	return 0;
 }
 
+/* With the function's address before them, if it is a port of the PCI bus: for the driver that is one more devarg. */
+static int
+ethdev_open_device(struct rte_eth_dev *eth_dev, const char *devargs, int socket,
+		   struct rnic_dev **dev)
+{
+	char *text = NULL;
+	int rc;
+
+	if (eth_dev->device->bus == NULL || strcmp(rte_bus_name(eth_dev->device->bus), "pci") != 0)
+		return rnic_dev_open(eth_dev->data->name, devargs, socket, dev);
+	if (asprintf(&text, "pci=%s%s%s", eth_dev->device->name,
+		     devargs != NULL && devargs[0] != '\0' ? "," : "",
+		     devargs != NULL ? devargs : "") < 0)
+		return -ENOMEM;
+	rc = rnic_dev_open(eth_dev->data->name, text, socket, dev);
+	free(text);
+	return rc;
+}
+
 /* Open the device of a port, and learn what the port tells of it. */
 static int
 ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
@@ -199,7 +220,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	struct rnic_dev *dev;
 	int rc;
 
-	rc = rnic_dev_open(eth_dev->data->name, devargs, socket, &dev);
+	rc = ethdev_open_device(eth_dev, devargs, socket, &dev);
 	if (rc < 0)
 		return rc;
 	port->dev = dev;

@@ -170,6 +170,13 @@ rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 
 /* probe.c: the driver enters DPDK's list */
 void rnic_probe_register(void);
+/* By the port's name: what all buses' drivers do. The DMA calls set rte_errno and return -1, as the buses want it. */
+int rnic_probe_remove(const char *name);
+int rnic_probe_dma_map(const char *name, void *addr, size_t len);
+int rnic_probe_dma_unmap(const char *name, void *addr, size_t len);
+
+/* pci_probe.c: and the PCI bus' list, at its head */
+void rnic_pci_register(void);
 
 /* ethdev.c */
 int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* How DPDK finds the driver: --vdev=net_rnicN[,key=value...]. */
+/* How DPDK finds the driver as a vdev's: --vdev=net_rnicN[,key=value...]. pci_probe.c is how the PCI bus does. */
 
 #include <errno.h>
 
@@ -28,22 +28,11 @@ vdev_probe(struct rte_vdev_device *vdev)
 	return rnic_ethdev_create(&vdev->device, name, rte_vdev_device_args(vdev));
 }
 
-static int
-vdev_remove(struct rte_vdev_device *vdev)
-{
-	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
-
-	/* The application may have closed the port. */
-	if (eth_dev == NULL)
-		return 0;
-	return rnic_ethdev_destroy(eth_dev);
-}
-
 /* The device, if its port is open; the primary process's alone. */
 static struct rnic_dev *
-vdev_device(struct rte_vdev_device *vdev)
+open_device(const char *name)
 {
-	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
+	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(name);
 
 	if (eth_dev == NULL || rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return NULL;
@@ -59,23 +48,52 @@ dma_result(int rc)
 	return -1;
 }
 
+int
+rnic_probe_dma_map(const char *name, void *addr, size_t len)
+{
+	struct rnic_dev *dev = open_device(name);
+
+	return dma_result(dev != NULL ? rnic_mkey_map(dev, addr, len) : -ENODEV);
+}
+
+int
+rnic_probe_dma_unmap(const char *name, void *addr, size_t len)
+{
+	struct rnic_dev *dev = open_device(name);
+
+	return dma_result(dev != NULL ? rnic_mkey_unmap(dev, addr, len) : -ENODEV);
+}
+
+int
+rnic_probe_remove(const char *name)
+{
+	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(name);
+
+	/* The application may have closed the port. */
+	if (eth_dev == NULL)
+		return 0;
+	return rnic_ethdev_destroy(eth_dev);
+}
+
+static int
+vdev_remove(struct rte_vdev_device *vdev)
+{
+	return rnic_probe_remove(rte_vdev_device_name(vdev));
+}
+
 /* Work requests name the process's addresses: whatever the IOVA is said to be. */
 static int
 vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
-	struct rnic_dev *dev = vdev_device(vdev);
-
 	RTE_SET_USED(iova);
-	return dma_result(dev != NULL ? rnic_mkey_map(dev, addr, len) : -ENODEV);
+	return rnic_probe_dma_map(rte_vdev_device_name(vdev), addr, len);
 }
 
 static int
 vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
-	struct rnic_dev *dev = vdev_device(vdev);
-
 	RTE_SET_USED(iova);
-	return dma_result(dev != NULL ? rnic_mkey_unmap(dev, addr, len) : -ENODEV);
+	return rnic_probe_dma_unmap(rte_vdev_device_name(vdev), addr, len);
 }
 
 static struct rte_vdev_driver rnic_vdev_driver = {
@@ -88,6 +106,7 @@ static struct rte_vdev_driver rnic_vdev_driver = {
 };
 
 RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
+					"pci=<address> "
 					"wire=loop|pair:<name>|port:<ethdev>|pcap "
 					"rx_pcap=<path> "
 					"tx_pcap=<path> "
@@ -144,4 +163,5 @@ rnic_probe_register(void)
 {
 	rte_bus_register(&mode_bus);
 	rte_vdev_register(&rnic_vdev_driver);
+	rnic_pci_register();
 }
