@@ -894,7 +894,7 @@ reset_gives_a_fresh_port(void **unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:control",
 					     "net_rnic1,wire=pair:control", NULL };
@@ -935,7 +935,7 @@ main(void)
 	};
 	int failed;
 
-	if (e2e_init("control", vdevs) < 0)
+	if (e2e_init("control", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

@@ -269,7 +269,7 @@ each_vlan_has_its_place(void **unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:filter",
 					     "net_rnic1,wire=pair:filter", NULL };
@@ -287,7 +287,7 @@ main(void)
 	};
 	int failed;
 
-	if (e2e_init("filter", vdevs) < 0)
+	if (e2e_init("filter", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

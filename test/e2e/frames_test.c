@@ -666,7 +666,7 @@ completion_index_wraps(void **unused)
 	stop();
 }
 
-/* An argument adds devargs to both ports. */
+/* An argument adds devargs to both ports; two may be PCI functions. */
 int
 main(int argc, char **argv)
 {
@@ -698,7 +698,7 @@ main(int argc, char **argv)
 	for (i = 0; i < 2; i++)
 		snprintf(ports[i], sizeof(ports[i]), "net_rnic%d,wire=pair:frames%s%s", i,
 			 argc > 1 ? "," : "", argc > 1 ? argv[1] : "");
-	if (e2e_init("frames", vdevs) < 0)
+	if (e2e_init("frames", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

@@ -581,7 +581,7 @@ main(int argc, char **argv)
 	};
 	int failed;
 
-	if (packet_init("offload_rx", argc > 1 ? argv[1] : NULL) < 0)
+	if (packet_init("offload_rx", argc, argv) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

@@ -572,7 +572,7 @@ main(int argc, char **argv)
 	};
 	int failed;
 
-	if (packet_init("offload_tx", argc > 1 ? argv[1] : NULL) < 0)
+	if (packet_init("offload_tx", argc, argv) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

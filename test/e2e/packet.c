@@ -11,7 +11,7 @@
 #include "packet.h"
 
 int
-packet_init(const char *name, const char *devargs)
+packet_init(const char *name, int argc, char **argv)
 {
 	char ports[2][128];
 	const char *const vdevs[] = { ports[0], ports[1], NULL };
@@ -19,8 +19,8 @@ packet_init(const char *name, const char *devargs)
 
 	for (i = 0; i < 2; i++)
 		snprintf(ports[i], sizeof(ports[i]), "net_rnic%d,wire=pair:%s%s%s", i, name,
-			 devargs != NULL ? "," : "", devargs != NULL ? devargs : "");
-	return e2e_init(name, vdevs);
+			 argc > 1 ? "," : "", argc > 1 ? argv[1] : "");
+	return e2e_init(name, e2e_ports(argc, argv, vdevs));
 }
 
 void

@@ -11,8 +11,8 @@
 
 #define PACKET_ROOM 66000u
 
-/* EAL, and ports 0 and 1 as a pair, with what is given added to their devargs. 0 or -1. */
-int packet_init(const char *name, const char *devargs);
+/* EAL, and ports 0 and 1 as a pair: PCI functions, or vdevs with an argument added to their devargs. 0 or -1. */
+int packet_init(const char *name, int argc, char **argv);
 /* Start both ports so. */
 void packet_start(const struct e2e_conf *sender, const struct e2e_conf *receiver);
 /* Stop them: every mbuf has come back. */

@@ -15,6 +15,9 @@
 #define ETHERTYPE    0x88b5 /* local experimental */
 #define WAIT_MS	     60000  /* what does not come by then is lost: a busy machine may be slow */
 #define MARKER_BYTES 77
+#define PCI_PREFIX   "pci:"
+#define PORTS_MAX    4
+#define ARGS_MAX     32
 
 struct rte_mempool *e2e_pool;
 
@@ -26,36 +29,108 @@ e2e_sanitized(void)
 	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
 }
 
-int
-e2e_init(const char *name, const char *const *vdevs)
+/* ---- Which ports ---- */
+
+static char port_names[PORTS_MAX][64];
+
+static bool
+is_function(const char *port)
 {
+	return strncmp(port, PCI_PREFIX, strlen(PCI_PREFIX)) == 0;
+}
+
+bool
+e2e_on_pci(int argc, char *const *argv)
+{
+	return argc > 1 && is_function(argv[1]);
+}
+
+const char *const *
+e2e_ports(int argc, char **argv, const char *const *vdevs)
+{
+	return e2e_on_pci(argc, argv) ? (const char *const *)&argv[1] : vdevs;
+}
+
+void
+e2e_port_spec(char *spec, size_t room, unsigned int index, const char *devargs)
+{
+	if (is_function(devargs))
+		snprintf(spec, room, "%s", devargs);
+	else
+		snprintf(spec, room, "net_rnic%u,%s", index, devargs);
+}
+
+const char *
+e2e_port_name(unsigned int index)
+{
+	return port_names[index];
+}
+
+/* Without its devargs. */
+static void
+name_port(unsigned int index, const char *port)
+{
+	if (index < PORTS_MAX)
+		snprintf(port_names[index], sizeof(port_names[index]), "%.*s",
+			 (int)strcspn(port, ","), port);
+}
+
+/* ---- EAL ---- */
+
+struct command_line {
+	char *argv[ARGS_MAX];
+	int argc;
+};
+
+static void
+add_arg(struct command_line *line, const char *arg)
+{
+	line->argv[line->argc++] = (char *)(uintptr_t)arg;
+	line->argv[line->argc] = NULL;
+}
+
+static void
+add_ports(struct command_line *line, const char *const *ports)
+{
+	unsigned int i;
+
+	for (i = 0; ports[i] != NULL && line->argc < ARGS_MAX - 2; i++) {
+		const bool function = is_function(ports[i]);
+		const char *port = ports[i] + (function ? strlen(PCI_PREFIX) : 0);
+
+		add_arg(line, function ? "-a" : "--vdev");
+		add_arg(line, port);
+		name_port(i, port);
+	}
+}
+
+int
+e2e_init(const char *name, const char *const *ports)
+{
+	const bool functions = ports[0] != NULL && is_function(ports[0]);
 	const char *plugin = getenv("RDMAPMD_PLUGIN");
-	char *argv[32];
+	struct command_line line = { .argc = 0 };
 	char prefix[64];
-	int argc = 0;
 
 	if (plugin == NULL) {
 		fprintf(stderr, "RDMAPMD_PLUGIN must name librte_net_rnic.so\n");
 		return -1;
 	}
 	snprintf(prefix, sizeof(prefix), "--file-prefix=rnic-%s-%d", name, (int)getpid());
-	argv[argc++] = (char *)(uintptr_t)name;
-	argv[argc++] = (char *)(uintptr_t) "-d";
-	argv[argc++] = (char *)(uintptr_t)plugin;
+	add_arg(&line, name);
+	add_arg(&line, "-d");
+	add_arg(&line, plugin);
 	/* One lcore that may run on any CPU, and leaves room for the device thread. */
-	argv[argc++] = (char *)(uintptr_t) "--lcores=0@(0-1)";
-	argv[argc++] = (char *)(uintptr_t) "--no-pci";
-	argv[argc++] = (char *)(uintptr_t) "--no-telemetry";
-	argv[argc++] = (char *)(uintptr_t) "--no-huge";
-	argv[argc++] = (char *)(uintptr_t) "-m256";
-	argv[argc++] = (char *)(uintptr_t) "--log-level=lib.*:4";
-	argv[argc++] = prefix;
-	for (; *vdevs != NULL; vdevs++) {
-		argv[argc++] = (char *)(uintptr_t) "--vdev";
-		argv[argc++] = (char *)(uintptr_t)*vdevs;
-	}
-	argv[argc] = NULL;
-	if (rte_eal_init(argc, argv) < 0) {
+	add_arg(&line, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "--lcores=0@(0-1)" : "--lcores=0@0");
+	if (!functions)
+		add_arg(&line, "--no-pci");
+	add_arg(&line, "--no-telemetry");
+	add_arg(&line, functions ? "--in-memory" : "--no-huge");
+	add_arg(&line, functions ? "-m128" : "-m256");
+	add_arg(&line, "--log-level=lib.*:4");
+	add_arg(&line, prefix);
+	add_ports(&line, ports);
+	if (rte_eal_init(line.argc, line.argv) < 0) {
 		fprintf(stderr, "EAL does not start\n");
 		return -1;
 	}

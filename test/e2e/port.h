@@ -36,8 +36,22 @@ struct e2e_conf {
 extern struct rte_mempool *e2e_pool;
 bool e2e_sanitized(void);
 
-/* EAL with options for a quiet process and the vdevs given (NULL ended), and a pool. 0, or -1 with a message. */
-int e2e_init(const char *name, const char *const *vdevs);
+/*
+ * A program's ports are vdevs, or PCI functions, each "pci:ADDRESS[,KEY=VALUE,...]". Those of the arguments if the first one
+ * names a function, as all then do; else the given ones. NULL ended.
+ */
+bool e2e_on_pci(int argc, char *const *argv);
+const char *const *e2e_ports(int argc, char **argv, const char *const *vdevs);
+/* Port `index` with these devargs, or on the function that they are. */
+void e2e_port_spec(char *spec, size_t room, unsigned int index, const char *devargs);
+
+/*
+ * EAL with options for a quiet process and the ports given (NULL ended), and a pool. Functions have hugepages, which must be
+ * there; vdevs need none. 0, or -1 with a message.
+ */
+int e2e_init(const char *name, const char *const *ports);
+/* The device behind such a port, by its place in that list. */
+const char *e2e_port_name(unsigned int index);
 void e2e_fini(void);
 
 /* Configure and start; members that are 0 have defaults (1500, 512, 512, 1). */

@@ -297,7 +297,7 @@ transmit_descriptors_with_large_sends_are_all_free_again(void **unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:queue",
 					     "net_rnic1,wire=pair:queue", NULL };
@@ -315,7 +315,7 @@ main(void)
 	};
 	int failed;
 
-	if (e2e_init("queue", vdevs) < 0)
+	if (e2e_init("queue", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();

@@ -17,6 +17,8 @@
 
 #define OR(value, otherwise) ((value) != 0 ? (value) : (otherwise))
 
+const char *rdma_device = "net_rnic0";
+
 /* ---- Open, connect, close ---- */
 
 void
@@ -157,7 +159,7 @@ rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf)
 	uint8_t *memory = pair->memory;
 
 	*pair = (struct rdma_pair){ .memory = memory };
-	assert_int_equal(rdmapmd_device_open_by_name("net_rnic0", &pair->context), 0);
+	assert_int_equal(rdmapmd_device_open_by_name(rdma_device, &pair->context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(pair->context, &pair->pd), 0);
 	rdma_alloc(pair);
 	assert_int_equal(

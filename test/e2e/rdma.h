@@ -51,7 +51,10 @@ struct rdma_conf {
 };
 #define RDMA_NONE 0xff
 
-/* Open net_rnic0 and connect two queue pairs; fails the test if anything does. */
+/* The device that has both. */
+extern const char *rdma_device;
+
+/* Open it and connect two queue pairs; fails the test if anything does. */
 void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);
 /* All of it but the memory, which the next one uses; it must go without an error. */
 void rdma_close(struct rdma_pair *pair);

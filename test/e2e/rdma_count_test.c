@@ -262,7 +262,7 @@ test_counters_wrap(void **unused)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_pair)
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const char *const vdevs[] = { "net_rnic0,wire=loop", NULL };
 	const struct CMUnitTest tests[] = {
@@ -272,8 +272,9 @@ main(void)
 	};
 	int rc;
 
-	if (e2e_init("rdma-count", vdevs) != 0)
+	if (e2e_init("rdma-count", e2e_ports(argc, argv, vdevs)) != 0)
 		return 1;
+	rdma_device = e2e_port_name(0);
 	rc = cmocka_run_group_tests_name("rdma_count", tests, NULL, NULL);
 	rdma_free(&pair);
 	e2e_fini();

@@ -61,7 +61,7 @@ open_pairs(bool domains)
 	struct rdmapmd_cq_init_attr attr = { .cqe = 63 };
 	unsigned int i;
 
-	assert_int_equal(rdmapmd_device_open_by_name("net_rnic0", &world.context), 0);
+	assert_int_equal(rdmapmd_device_open_by_name(e2e_port_name(0), &world.context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(world.context, &world.pd), 0);
 	world.memory = rte_zmalloc(NULL, 2 * PAIRS * BYTES, 4096);
 	assert_non_null(world.memory);
@@ -226,7 +226,7 @@ main(int argc, char **argv)
 	};
 	int rc;
 
-	snprintf(vdev, sizeof(vdev), "net_rnic0,%s", argc > 1 ? argv[1] : "wire=loop");
+	e2e_port_spec(vdev, sizeof(vdev), 0, argc > 1 ? argv[1] : "wire=loop");
 	if (e2e_init("rdma-doorbells", vdevs) != 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("rdma_doorbells", tests, NULL, NULL);

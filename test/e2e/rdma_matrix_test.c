@@ -421,10 +421,10 @@ open_ends(void **unused)
 	if (of_peer != NULL && strncmp(of_peer, "peer:", 5) == 0) {
 		rdma_peer_start(&peer, of_peer + 5);
 	} else {
-		rdma_end_open(&there, of_peer != NULL ? "net_rnic1" : "net_rnic0", &conf);
+		rdma_end_open(&there, e2e_port_name(of_peer != NULL ? 1 : 0), &conf);
 		peer.end = &there;
 	}
-	rdma_end_open(&own, "net_rnic0", &conf);
+	rdma_end_open(&own, e2e_port_name(0), &conf);
 	return 0;
 }
 
@@ -458,7 +458,7 @@ run(void)
 				       close_ends);
 }
 
-/* --list; else devargs of one device, or of two; those of a peer in another process begin with "peer:". */
+/* --list; else devargs of one device, or of two, or PCI functions; those of a peer in another process begin with "peer:". */
 int
 main(int argc, char **argv)
 {
@@ -472,9 +472,9 @@ main(int argc, char **argv)
 		rdma_matrix_print();
 		return 0;
 	}
-	snprintf(vdev[0], sizeof(vdev[0]), "net_rnic0,%s", argc > 1 ? argv[1] : "wire=loop");
+	e2e_port_spec(vdev[0], sizeof(vdev[0]), 0, argc > 1 ? argv[1] : "wire=loop");
 	if (argc > 2 && strncmp(argv[2], "peer:", 5) != 0) {
-		snprintf(vdev[1], sizeof(vdev[1]), "net_rnic1,%s", argv[2]);
+		e2e_port_spec(vdev[1], sizeof(vdev[1]), 1, argv[2]);
 		vdevs[1] = vdev[1];
 	}
 	if (e2e_init("rdma-matrix", vdevs) != 0)

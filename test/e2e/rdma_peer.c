@@ -12,8 +12,6 @@
 #include "port.h"
 #include "rdma_end.h"
 
-#define DEVICE "net_rnic0"
-
 void
 rdma_peer_start(struct rdma_peer *peer, const char *devargs)
 {
@@ -22,7 +20,7 @@ rdma_peer_start(struct rdma_peer *peer, const char *devargs)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-	snprintf(device, sizeof(device), DEVICE ",%s", devargs);
+	e2e_port_spec(device, sizeof(device), 0, devargs);
 	/* Without the flag that closes it: a duplicate, made by the child. */
 	peer->pid = fork();
 	if (peer->pid == 0) {
@@ -77,7 +75,7 @@ rdma_peer_main(char **argv)
 
 	if (e2e_init("rdma-peer", vdevs) != 0)
 		return 1;
-	rdma_end_open(&end, DEVICE, &conf);
+	rdma_end_open(&end, e2e_port_name(0), &conf);
 	while (recv(fd, &order, sizeof(order), 0) == sizeof(order)) {
 		struct rdma_answer answer = { 0 };
 

@@ -717,7 +717,7 @@ test_threads_with_contexts_of_their_own(void **unused)
 int
 main(int argc, char **argv)
 {
-	char vdev[256];
+	char vdev[256], devargs[224];
 	const char *const vdevs[] = { vdev, NULL };
 	const struct CMUnitTest tests[] = {
 		TEST(test_sends),
@@ -745,10 +745,12 @@ main(int argc, char **argv)
 	int rc;
 
 	in_another_process = argc > 1 && strncmp(argv[1], "socket=", 7) == 0;
-	snprintf(vdev, sizeof(vdev), "net_rnic0,%s,ip=192.0.2.1+2001:db8::1",
+	snprintf(devargs, sizeof(devargs), "%s,ip=192.0.2.1+2001:db8::1",
 		 argc > 1 ? argv[1] : "wire=loop");
+	e2e_port_spec(vdev, sizeof(vdev), 0, devargs);
 	if (e2e_init("rdma", vdevs) != 0)
 		return 1;
+	rdma_device = e2e_port_name(0);
 	rc = cmocka_run_group_tests_name("rdma", tests, NULL, NULL);
 	rdma_free(&pair);
 	e2e_fini();

@@ -514,7 +514,7 @@ without_it_the_first_queue_has_all(void **unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:rss", "net_rnic1,wire=pair:rss",
 					     NULL };
@@ -531,7 +531,7 @@ main(void)
 	};
 	int failed;
 
-	if (e2e_init("rss", vdevs) < 0)
+	if (e2e_init("rss", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	e2e_fini();
