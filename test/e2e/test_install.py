@@ -95,7 +95,9 @@ def test_everything_is_installed_and_nothing_else(tree):
     with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as version:
         shared = "librdmapmd.so." + version.read().strip()
     wanted = headers | {"librdmapmd.a", "librdmapmd.so", "librdmapmd.so.0", shared, "librte_net_rnic.a", "librte_net_rnic.so",
-                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7"}
+                        "rdmapmd.pc", "rdmapmd-libs.pc", "net_rnic.7", "rdmapmd-setup", "rdmapmd-setup.1"}
+    modules = os.path.join(SOURCE, "app", "rdmapmd-setup", "rdmapmd_setup")
+    wanted |= {name for name in os.listdir(modules) if name.endswith(".py")}
     if SOFTRNIC:
         wanted |= {"softrnicd", "softrnicd.8"}
     assert {os.path.basename(path) for path in files_below(tree.dest)} == wanted
@@ -103,8 +105,20 @@ def test_everything_is_installed_and_nothing_else(tree):
     code, said = run("cc", "-E", "-dM", "-include", "rte_config.h", "-xc", "/dev/null", *tree.flags("--cflags"))
     assert code == 0
     assert tree.plugin == tree.dest + re.search(r'#define RTE_EAL_PMD_PATH "(.*)"', said)[1] + "/librte_net_rnic.so"
-    for name, section in (("net_rnic.7", "man7"), ("softrnicd.8", "man8")) if SOFTRNIC else (("net_rnic.7", "man7"),):
+    pages = [("net_rnic.7", "man7"), ("rdmapmd-setup.1", "man1")] + ([("softrnicd.8", "man8")] if SOFTRNIC else [])
+    for name, section in pages:
         assert tree.find(name).endswith(f"/man/{section}/{name}")
+
+
+def test_rdmapmd_setup_runs_as_it_is_installed(tree):
+    """It finds its modules, whoever runs it, and writes nothing beside them."""
+    before = files_below(tree.dest)
+    program = tree.find("rdmapmd-setup")
+    assert os.path.basename(os.path.dirname(program)) == "bin"
+    for command in ((program,), as_user(program)):
+        code, said = run(*command, "status", cwd="/")
+        assert code == 0 and "hugepages of " in said, said
+    assert files_below(tree.dest) == before
 
 
 def test_uninstall_leaves_nothing(folder):

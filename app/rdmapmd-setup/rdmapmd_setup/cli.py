@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: what may be said, and who does it."""
+
+import argparse
+import grp
+import os
+import pwd
+
+from . import bind, hugepages, pci, stale, status
+from .doctor import ERROR, WARNING, Doctor
+from .host import Failed, Host, User
+from .output import Output
+from .state import DEFAULT, State
+
+DONE, FAILED = 0, 1  # argparse ends with 2
+
+EXAMPLES = {
+    "doctor": """examples:
+  rdmapmd-setup doctor                         all functions of the class, and memory
+  rdmapmd-setup doctor 01:00.0 --user alice    one, and whether alice may use it
+  rdmapmd-setup doctor --json | jq '.findings[].id'""",
+    "status": """examples:
+  rdmapmd-setup status
+  rdmapmd-setup status eth0 --json""",
+    "bind": """examples:
+  rdmapmd-setup bind 01:00.0                   says what it would do
+  rdmapmd-setup bind 01:00.0 --apply           does it
+  rdmapmd-setup bind 01:00.0 01:00.1 --owner alice --apply
+undo: rdmapmd-setup unbind 01:00.0 --apply""",
+    "unbind": """examples:
+  rdmapmd-setup unbind 01:00.0 --apply         back to the driver that it had before bind
+  rdmapmd-setup unbind --all --apply           all that bind has bound
+  rdmapmd-setup unbind 01:00.0 --driver none --apply""",
+    "hugepages": """examples:
+  rdmapmd-setup hugepages --size 1G            says what it would do
+  rdmapmd-setup hugepages --size 1G --apply    has 1 GiB in pages of the usual size, and mounts them
+  rdmapmd-setup hugepages --size 4G --page 1G --node 0 --owner alice --apply
+  rdmapmd-setup hugepages --undo --apply""",
+    "cleanup": """examples:
+  rdmapmd-setup cleanup                        says what it would remove
+  rdmapmd-setup cleanup --apply
+There is no undo: what it removes is of no use to anybody.""",
+}
+
+
+def size(text):
+    try:
+        return hugepages.size_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positive(text):
+    value = size(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 is no size")
+    return value
+
+
+def owner(text):
+    """USER[:GROUP] as numbers, the group being the user's own by default."""
+    user, _, group = text.partition(":")
+    try:
+        entry = pwd.getpwuid(int(user)) if user.isdigit() else pwd.getpwnam(user)
+        uid, gid = entry.pw_uid, entry.pw_gid
+    except KeyError:
+        if not (user.isdigit() and group):
+            raise argparse.ArgumentTypeError(f"{user}: no such user") from None
+        uid, gid = int(user), None
+    try:
+        if group:
+            gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"{group}: no such group") from None
+    return uid, gid
+
+
+def parser():
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    common.add_argument("--root", default=os.environ.get("RDMAPMD_SETUP_ROOT", "/"), metavar="DIR",
+                        help="a machine whose sysfs, proc and dev lie below DIR, for tests ($RDMAPMD_SETUP_ROOT)")
+    common.add_argument("--state", metavar="FILE", help=f"what undo needs to know (default {DEFAULT})")
+    changes = argparse.ArgumentParser(add_help=False)
+    changes.add_argument("--apply", "--yes", action="store_true", help="do it; without, it is only said")
+
+    top = argparse.ArgumentParser(
+        prog="rdmapmd-setup", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Find what keeps a driver in user space from a NIC of the mlx5 class, and set the machine up.\n"
+                    "Changes are only printed, as commands, until --apply is given.",
+        epilog="exit code: 0 done, or nothing found; 1 failed, or something found; 2 usage")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name, text, *parents):
+        return commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False,
+                                   parents=[*parents, common], epilog=EXAMPLES[name],
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    functions = {"metavar": "FUNCTION", "help": "an address such as 0000:01:00.0, or a network interface"}
+    one = command("doctor", "find what is wrong, and name what fixes it")
+    one.add_argument("functions", nargs="*", **functions)
+    one.add_argument("--user", help="who is to use the function (default: who runs this)")
+    one.add_argument("--memory", type=positive, default="256M", metavar="SIZE", help="hugepages that are to be free (default 256M)")
+    one = command("status", "show functions, their drivers and users, and hugepages")
+    one.add_argument("functions", nargs="*", **functions)
+    one = command("bind", "take functions from their driver to vfio-pci", changes)
+    one.add_argument("functions", nargs="+", **functions)
+    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="who may use the group's node afterwards")
+    one.add_argument("--force", action="store_true", help="although a link is lost, or the group cannot be used yet")
+    one = command("unbind", "give functions back to the driver that they had", changes)
+    one.add_argument("functions", nargs="*", **functions)
+    one.add_argument("--all", action="store_true", help="all that bind has bound")
+    one.add_argument("--driver", help="another one, or none (default: what bind found, else mlx5_core)")
+    one = command("hugepages", "reserve hugepages and mount them", changes)
+    one.add_argument("--size", type=positive, help="have at least so much, such as 512M or 1G")
+    one.add_argument("--page", type=positive, metavar="SIZE", help="size of a page (default: the kernel's)")
+    one.add_argument("--node", type=int, help="of one NUMA node")
+    one.add_argument("--mount", metavar="DIR", help="where, if they are mounted nowhere (default /dev/hugepages)")
+    one.add_argument("--no-mount", action="store_true", help="programs with --in-memory need no mount")
+    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="who may make files there")
+    one.add_argument("--undo", action="store_true", help="give back what this command has reserved and mounted")
+    one = command("cleanup", "remove files that processes which have ended left behind", changes)
+    one.add_argument("--dir", action="append", default=[], metavar="DIR", help="a folder of softrnicd's sockets besides the usual ones")
+    return top
+
+
+def check_usage(top, args):
+    """What argparse cannot say by itself."""
+    if args.command == "unbind" and bool(args.functions) == args.all:
+        top.error("unbind: name functions, or say --all")
+    if args.command == "hugepages" and (args.size is None) != args.undo:
+        top.error("hugepages: say --size SIZE, or --undo")
+
+
+def do_doctor(host, state, args, out):
+    del state
+    findings = Doctor(host, User(args.user), args.memory).examine(args.functions)
+    out.data["findings"] = []
+    for finding in findings:
+        out.finding(finding)
+    counts = {level: sum(finding.level == level for finding in findings) for level in (ERROR, WARNING)}
+    said = [f"{number} {level}{'s' if number != 1 else ''}" for level, number in counts.items() if number]
+    out.line(", ".join(said) if said else out.mark("ok", "ok: nothing is in the way"))
+    return FAILED if counts[ERROR] else DONE
+
+
+def do_status(host, state, args, out):
+    functions = [pci.find(host, word) for word in args.functions] or pci.functions_of_the_class(host)
+    status.show(out, status.collect(host, state, functions))
+    return DONE
+
+
+def found(host, words):
+    return list({function.address: function for function in (pci.find(host, word, any_device=True) for word in words)}.values())
+
+
+def plan_bind(host, state, args):
+    return bind.bind(host, state, found(host, args.functions), args.owner, args.force)
+
+
+def plan_unbind(host, state, args):
+    if not args.all:
+        return bind.unbind(host, state, found(host, args.functions), args.driver)
+    here = [address for address in sorted(state.functions) if host.exists(f"{pci.DEVICES}/{address}")]
+    made = bind.unbind(host, state, found(host, here), args.driver)
+    for address in sorted(set(state.functions) - set(here)):
+        made.notes.append(f"{address} is not here any more")
+        made.then(lambda address=address: state.forget_function(address))
+    return made
+
+
+def plan_hugepages(host, state, args):
+    if args.undo:
+        return hugepages.undo(host, state)
+    return hugepages.reserve(host, state, args, args.owner)
+
+
+def plan_cleanup(host, state, args):
+    del state
+    left = stale.Leftovers(host, [os.path.abspath(folder) for folder in args.dir])
+    made = left.plan()
+    if left.in_use:
+        made.notes.append(f"{len(left.in_use)} are in use, and stay, such as {left.in_use[0]}")
+    return made
+
+
+REPORTS = {"doctor": do_doctor, "status": do_status}
+PLANS = {"bind": plan_bind, "unbind": plan_unbind, "hugepages": plan_hugepages, "cleanup": plan_cleanup}
+
+
+def change(host, state, args, out):
+    """Make the plan, print it, and carry it out if that was asked for."""
+    if args.apply:
+        if os.geteuid() != 0 and host.real and args.command != "cleanup":
+            raise Failed("only root can do that", f"sudo rdmapmd-setup {args.command} ...")
+        state.hold()
+    try:
+        made = PLANS[args.command](host, state, args)
+        out.data.update(steps=made.steps, notes=made.notes, applied=False)
+        for note in made.notes:
+            out.line(f"# {note}")
+        for step in made.steps:
+            out.line(step)
+        if not made.steps:
+            out.line("nothing to do")
+        if args.apply:
+            made.make(state)
+            out.data["applied"] = True
+        elif made.steps:
+            out.line("# nothing is changed: --apply does it")
+    finally:
+        if args.apply:
+            state.release()
+    return DONE
+
+
+def main(argv, host=None):
+    """Returns the exit code; host: another machine than the one that the options name."""
+    top = parser()
+    args = top.parse_args(argv)
+    check_usage(top, args)
+    out = Output(args.command, args.json)
+    try:
+        host = host or Host(os.path.abspath(args.root))
+        state = State(host, args.state)
+        code = REPORTS[args.command](host, state, args, out) if args.command in REPORTS else change(host, state, args, out)
+    except Failed as failure:
+        out.failure(failure)
+        code = FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    return out.end(code)

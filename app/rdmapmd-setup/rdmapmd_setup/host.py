@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine: the one way to its sysfs, proc and dev, which may lie below another root, as those of tests do."""
+
+import os
+import pwd
+import subprocess
+
+
+class Failed(Exception):
+    """What was asked for cannot be had: exit code 1."""
+
+    def __init__(self, text, fix=()):
+        super().__init__(text)
+        self.fix = [fix] if isinstance(fix, str) else list(fix)
+
+
+class User:
+    """Who is to use the function: by default who runs this."""
+
+    def __init__(self, name=None):
+        if name is None:
+            self.uid, self.gids = os.geteuid(), {os.getegid(), *os.getgroups()}
+            self.own = True
+            try:
+                self.name = pwd.getpwuid(self.uid).pw_name
+            except KeyError:
+                self.name = str(self.uid)
+        else:
+            try:
+                entry = pwd.getpwnam(name)
+            except KeyError:
+                raise Failed(f"no such user: {name}") from None
+            self.name, self.uid = name, entry.pw_uid
+            self.gids = set(os.getgrouplist(name, entry.pw_gid))
+            self.own = self.uid == os.geteuid()
+
+
+class Host:
+    """Paths are those of the machine, with their leading slash."""
+
+    def __init__(self, root="/"):
+        self.root = os.path.normpath(root)
+
+    @property
+    def real(self):
+        """Not a tree of files."""
+        return self.root == "/"
+
+    def at(self, path):
+        """Where a path of the machine is found by this process."""
+        return path if self.root == "/" else self.root + path
+
+    def read(self, path):
+        """A file's text without white space around it; None where there is none to be read."""
+        try:
+            with open(self.at(path), encoding="utf-8", errors="replace") as file:
+                return file.read().strip()
+        except OSError:
+            return None
+
+    def number(self, path):
+        try:
+            return int(self.read(path) or "", 0)
+        except ValueError:
+            return None
+
+    def names(self, path):
+        try:
+            return sorted(os.listdir(self.at(path)))
+        except OSError:
+            return []
+
+    def exists(self, path):
+        return os.path.lexists(self.at(path))
+
+    def target(self, path):
+        """What a symbolic link says, else None."""
+        try:
+            return os.readlink(self.at(path))
+        except OSError:
+            return None
+
+    def link_name(self, path):
+        """The last part of what a symbolic link says: how sysfs names drivers and groups."""
+        target = self.target(path)
+        return None if target is None else os.path.basename(target)
+
+    def stat(self, path):
+        try:
+            return os.stat(self.at(path))
+        except OSError:
+            return None
+
+    def may_write(self, path, user):
+        """Reading and writing, both."""
+        if user.own:
+            return os.access(self.at(path), os.R_OK | os.W_OK, effective_ids=True)
+        status = self.stat(path)
+        if status is None:
+            return False
+        if user.uid == 0:
+            return True
+        shift = 6 if status.st_uid == user.uid else 3 if status.st_gid in user.gids else 0
+        return (status.st_mode >> shift) & 6 == 6
+
+    # What changes it. Each says OSError or Failed when it cannot.
+
+    def write(self, path, text):
+        # One write: sysfs takes the whole of a value at once.
+        fd = os.open(self.at(path), os.O_WRONLY | (0 if self.real else os.O_TRUNC))
+        try:
+            os.write(fd, (text + "\n").encode())
+        finally:
+            os.close(fd)
+
+    def run(self, argv):
+        if not self.real:
+            raise Failed(f"not below {self.root}: {' '.join(argv)}")
+        try:
+            done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        except OSError as error:
+            raise Failed(f"{argv[0]}: {error.strerror}") from None
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(argv)} fails: {done.stdout.strip() or done.returncode}")
+
+    def chown(self, path, uid, gid):
+        os.chown(self.at(path), uid, gid)
+
+    def make_folder(self, path):
+        os.makedirs(self.at(path), exist_ok=True)

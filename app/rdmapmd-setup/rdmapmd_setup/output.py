@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lines for people, coloured on a terminal alone; one JSON object for programs."""
+
+import dataclasses
+import json
+import os
+import sys
+
+COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
+
+
+class Output:
+    """Collects what is said; prints at once, or all of it as JSON at the end."""
+
+    def __init__(self, command, as_json):
+        self.as_json = as_json
+        self.data = {"command": command}
+        self.coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+    def line(self, text=""):
+        if not self.as_json:
+            print(text)
+
+    def mark(self, level, text):
+        return f"\033[{COLOURS[level]}m{text}\033[0m" if self.coloured else text
+
+    def finding(self, finding):
+        self.data.setdefault("findings", []).append(dataclasses.asdict(finding))
+        self.line(f"{self.mark(finding.level, finding.level)}: {finding.where}: {finding.text} [{finding.id}]")
+        for line in finding.fix:
+            self.line(f"  fix: {line}")
+
+    def failure(self, failure):
+        self.data["error"] = str(failure)
+        self.data["fix"] = failure.fix
+        if not self.as_json:
+            sys.stdout.flush()
+            print(f"rdmapmd-setup: {failure}", file=sys.stderr)
+            for line in failure.fix:
+                print(f"  fix: {line}", file=sys.stderr)
+
+    def end(self, code):
+        self.data["exit"] = code
+        if self.as_json:
+            json.dump(self.data, sys.stdout, indent=2)
+            print()
+        return code

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Changes as a list that can be printed, made, and taken back when one of them fails."""
+
+import os
+import shlex
+
+from .host import Failed
+
+
+class Write:
+    """A value into a file of the kernel's."""
+
+    def __init__(self, path, value):
+        self.path, self.value = path, value
+
+    def __str__(self):
+        return f"echo {shlex.quote(self.value) if self.value else ''} > {self.path}".replace("echo  >", "echo >")
+
+    def make(self, host):
+        host.write(self.path, self.value)
+
+
+class Command:
+    """A program."""
+
+    def __init__(self, argv):
+        self.argv = argv
+
+    def __str__(self):
+        return shlex.join(self.argv)
+
+    def make(self, host):
+        host.run(self.argv)
+
+
+class Chown:
+    """An owner by numbers."""
+
+    def __init__(self, path, uid, gid):
+        self.path, self.uid, self.gid = path, uid, gid
+
+    def __str__(self):
+        return f"chown {self.uid}:{self.gid} {shlex.quote(self.path)}"
+
+    def make(self, host):
+        host.chown(self.path, self.uid, self.gid)
+
+
+class MakeFolder:
+    """And those above it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __str__(self):
+        return f"mkdir -p {shlex.quote(self.path)}"
+
+    def make(self, host):
+        host.make_folder(self.path)
+
+
+class Remove:
+    """A file that nobody uses, which is asked again at the last moment."""
+
+    def __init__(self, path, is_used):
+        self.path, self.is_used = path, is_used
+
+    def __str__(self):
+        return f"rm {shlex.quote(self.path)}"
+
+    def make(self, host):
+        if not self.is_used(host.at(self.path)):
+            try:
+                os.unlink(host.at(self.path))
+            except FileNotFoundError:
+                pass
+
+
+class RemoveFolder:
+    """Unless something is in it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __str__(self):
+        return f"rmdir {shlex.quote(self.path)}"
+
+    def make(self, host):
+        try:
+            os.rmdir(host.at(self.path))
+        except OSError:
+            pass
+
+
+class Plan:
+    """Steps in order, and between them what is to be remembered: an undo is written down before there is something to undo."""
+
+    def __init__(self, host):
+        self.host = host
+        self.rows = []
+        self.notes = []
+
+    def add(self, step, undo=None, check=None):
+        """check says Failed when the step did not do what it should have; undo takes it back when that or a later one fails."""
+        self.rows.append([step, undo, check, []])
+
+    def then(self, remember):
+        """Once all steps until here are made, and before the next one is."""
+        if not self.rows:
+            self.rows.append([None, None, None, []])
+        self.rows[-1][3].append(remember)
+
+    @property
+    def steps(self):
+        return [str(row[0]) for row in self.rows if row[0] is not None]
+
+    def make(self, state=None):
+        """All steps, or none: what was made until one fails is taken back, and what the state remembered of it."""
+        before = state.copy() if state is not None else None
+        undone = []
+        try:
+            for step, undo, check, remember in self.rows:
+                if step is not None:
+                    self.make_one(step)
+                    undone.append(undo)
+                if check is not None:
+                    check()
+                for note in remember:
+                    note()
+        except Failed as failure:
+            left = self.take_back(undone)
+            if left:
+                raise Failed(f"{failure}; taking back what was done failed, too: {'; '.join(left)}", failure.fix) from None
+            if state is not None:
+                state.put_back(before)
+            back = "; what was done until there is taken back" if any(undone) else ""
+            raise Failed(f"{failure}{back}", failure.fix) from None
+
+    def make_one(self, step):
+        try:
+            step.make(self.host)
+        except OSError as error:
+            raise Failed(f"{step}: {error.strerror}") from None
+
+    def take_back(self, undone):
+        """In reverse. Returns what could not be."""
+        left = []
+        for step in reversed(undone):
+            try:
+                if step is not None:
+                    step.make(self.host)
+            except (OSError, Failed):
+                left.append(str(step))
+        return left

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who has something open, and whether somebody holds a lock."""
+
+import errno
+import fcntl
+import os
+import socket
+import struct
+
+
+def pids(host):
+    return sorted(int(name) for name in host.names("/proc") if name.isdigit())
+
+
+def name_of(host, pid):
+    return host.read(f"/proc/{pid}/comm") or "?"
+
+
+def said(host, pid):
+    return f"{pid} ({name_of(host, pid)})"
+
+
+def holders(host, paths):
+    """Processes that have one of the paths open, as far as we may look; [] may mean that we may not."""
+    wanted = set(paths)
+    return [pid for pid in pids(host)
+            if any(host.target(f"/proc/{pid}/fd/{fd}") in wanted for fd in host.names(f"/proc/{pid}/fd"))]
+
+
+def mapped_below(host, folders):
+    """Files below the folders that a process has mapped or open, whether it locks them or not."""
+    found = set()
+    starts = tuple(folder.rstrip("/") + "/" for folder in folders)
+    for pid in pids(host):
+        for fd in host.names(f"/proc/{pid}/fd"):
+            target = host.target(f"/proc/{pid}/fd/{fd}") or ""
+            if target.startswith(starts):
+                found.add(target)
+        for line in (host.read(f"/proc/{pid}/maps") or "").splitlines():
+            words = line.split(None, 5)
+            if len(words) == 6 and words[5].startswith(starts):
+                found.add(words[5])
+    return found
+
+
+def is_flocked(path):
+    """Somebody holds a flock, as EAL does on memory and softrnicd on its sockets' lock files; True as well if nobody can tell."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        return error.errno != errno.ENOENT
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def is_record_locked(path):
+    """Somebody holds a record lock, as EAL's primary process does on its configuration. Asks, and takes none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        return error.errno != errno.ENOENT
+    try:
+        # struct flock of a 64-bit machine: type, whence, start, length, pid.
+        answer = fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        return struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+
+
+def is_listening(path):
+    """
+    Somebody has the socket. A datagram socket reaches no server of another kind, so none takes us for a client: that there is
+    one shows in the error.
+    """
+    try:
+        folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        return error.errno != errno.ENOENT
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+            # By the folder's descriptor: paths may be longer than an address.
+            probe.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    except OSError as error:
+        return error.errno not in (errno.ECONNREFUSED, errno.ENOENT)
+    finally:
+        os.close(folder)
+    return True

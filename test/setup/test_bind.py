@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rdmapmd-setup bind, unbind and status, with a kernel that answers."""
+
+import os
+import re
+
+import pytest
+
+from machine import NIC, Machine
+
+PORT = "0000:01:00.1"
+STATE = "/run/rdmapmd-setup/state.json"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    made = Machine(tmp_path)
+    made.driver(NIC, "mlx5_core")
+    return made
+
+
+def refused(machine, text, *words):
+    """With exit code 1, and nothing is touched."""
+    before = everything(machine)
+    code, _, errors = machine.run(*words)
+    assert code == 1 and re.search(text, errors), errors
+    assert everything(machine) == before
+
+
+def everything(machine):
+    found = {}
+    for at, folders, names in os.walk(machine.root):
+        for name in folders + names:
+            path = os.path.join(at, name)
+            if os.path.islink(path):
+                found[path] = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, encoding="utf-8") as file:
+                    found[path] = file.read()
+            else:
+                found[path] = None
+    return found
+
+
+def test_bind_without_apply_says_the_commands_and_changes_nothing(machine):
+    before = everything(machine)
+    code, said, _ = machine.run("bind", "01:00.0")
+    assert code == 0 and said.splitlines() == [
+        f"echo vfio-pci > /sys/bus/pci/devices/{NIC}/driver_override",
+        f"echo {NIC} > /sys/bus/pci/drivers/mlx5_core/unbind",
+        f"echo {NIC} > /sys/bus/pci/drivers_probe",
+        "# nothing is changed: --apply does it",
+    ]
+    assert everything(machine) == before
+    assert machine.json("bind", NIC)["applied"] is False
+
+
+def test_bind_and_unbind_leave_the_machine_as_it_was(machine):
+    before = everything(machine)
+    assert machine.json("bind", NIC, "--apply")["applied"] is True
+    assert machine.driver_of(NIC) == "vfio-pci" and os.path.exists(machine.at("/dev/vfio/7"))
+    assert not machine.findings()
+    code, said, _ = machine.run("unbind", NIC, "--apply")
+    assert code == 0 and machine.driver_of(NIC) == "mlx5_core", said
+    after = everything(machine)
+    # The kernel shows no override as (null); one that was taken back reads so again there, and is empty here.
+    override = machine.at(f"/sys/bus/pci/devices/{NIC}/driver_override")
+    assert before.pop(override) == "(null)\n" and after.pop(override) == "\n"
+    assert {path for path in after.keys() ^ before.keys() if os.path.basename(path) not in ("run",)} == set()
+    assert {path: text for path, text in after.items() if path in before} == before
+
+
+def test_bind_loads_the_module(machine):
+    os.rmdir(machine.at("/sys/bus/pci/drivers/vfio-pci"))
+    code, said, _ = machine.run("bind", NIC, "--yes")
+    assert code == 0 and said.startswith("modprobe vfio-pci\n") and machine.driver_of(NIC) == "vfio-pci"
+
+
+def test_bind_finds_a_function_by_its_interface(machine):
+    machine.netdev(NIC, "ens1", up=False)
+    assert machine.run("bind", "ens1", "--apply")[0] == 0
+    assert machine.driver_of(NIC) == "vfio-pci"
+
+
+def test_bind_waits_for_udev(machine):
+    machine.file("/run/udev/control", "")
+    assert "udevadm settle --timeout=10" in machine.json("bind", NIC)["steps"]
+
+
+def test_bind_again_does_nothing(machine):
+    machine.run("bind", NIC, "--apply")
+    code, said, _ = machine.run("bind", NIC, "--apply")
+    assert code == 0 and said == f"# {NIC} is on vfio-pci already\nnothing to do\n"
+    # And what is undone is the first.
+    machine.run("unbind", NIC, "--apply")
+    assert machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_bind_refuses_an_interface_that_is_up(machine):
+    machine.netdev(NIC, "ens1", up=True)
+    refused(machine, "ens1 is up and loses its link; --force.*\n  fix: ip link set ens1 down", "bind", NIC, "--apply")
+    assert machine.run("bind", NIC, "--apply", "--force")[0] == 0
+    assert machine.driver_of(NIC) == "vfio-pci"
+
+
+def test_bind_refuses_the_default_route(machine):
+    machine.netdev(NIC, "ens1", up=True, route=True)
+    refused(machine, "the default route goes through ens1", "bind", NIC, "--apply")
+
+
+def test_bind_refuses_a_function_with_vfs(machine):
+    machine.file(f"/sys/bus/pci/devices/{NIC}/sriov_numvfs", "2")
+    refused(machine, "its 2 VFs go with it", "bind", NIC, "--apply")
+
+
+def test_bind_refuses_without_an_iommu(machine):
+    machine.no_iommu()
+    refused(machine, f"no IOMMU stands before it.*\n  fix: rdmapmd-setup doctor {NIC}", "bind", NIC, "--apply", "--force")
+
+
+def test_bind_refuses_a_group_without_iommu(machine):
+    machine.file("/sys/kernel/iommu_groups/7/name", "vfio-noiommu")
+    machine.function("0000:05:00.0", group=8)
+    refused(machine, "its group is one without an IOMMU", "bind", NIC, "--apply")
+
+
+def test_bind_refuses_one_of_a_group(machine):
+    machine.function(PORT, driver="mlx5_core", group=7)
+    refused(machine, rf"{PORT} \(15b3:1017\) is on mlx5_core\n  fix: rdmapmd-setup bind {NIC} {PORT} --apply", "bind", NIC, "--apply")
+    assert machine.run("bind", NIC, PORT, "--apply")[0] == 0
+    assert machine.driver_of(NIC) == machine.driver_of(PORT) == "vfio-pci"
+
+
+def test_bind_takes_another_device_of_the_group_along(machine):
+    machine.function(PORT, driver="snd_hda_intel", group=7, vendor=0x8086, device=0x9D71, kind=0x040300)
+    assert machine.run("bind", NIC, PORT, "--apply")[0] == 0
+    assert machine.driver_of(PORT) == "vfio-pci"
+
+
+def test_bind_refuses_what_is_not_of_the_class(machine):
+    machine.function(PORT, driver="e1000e", group=9, vendor=0x8086, device=0x10D3)
+    refused(machine, "8086:10d3 is not a function of the mlx5 class", "bind", PORT, "--apply")
+
+
+def test_bind_gives_the_node_to_its_owner(machine):
+    code, said, _ = machine.run("bind", NIC, "--owner", "1234:5678", "--apply")
+    assert code == 0 and said.endswith("chown 1234:5678 /dev/vfio/7\n")
+    assert machine.text("/owner/dev/vfio/7") == "1234:5678"
+
+
+def test_owner_of_a_function_that_is_bound_already(machine):
+    machine.driver(NIC, "vfio-pci")
+    assert machine.json("bind", NIC, "--owner", "1234:5678")["steps"] == ["chown 1234:5678 /dev/vfio/7"]
+
+
+def test_a_bind_that_fails_is_taken_back(machine):
+    """The second function stays with its driver, and the first goes back to its own."""
+    machine.function(PORT, driver="mlx5_core", group=9)
+    machine.folder("/sys/bus/pci/drivers/other")
+    machine.run("bind", PORT, "--apply")
+    machine.run("unbind", PORT, "--apply")
+    kernel_refuses_the_second(machine)
+    code, _, errors = machine.run("bind", NIC, PORT, "--apply")
+    assert code == 1 and f"{PORT}: is on no driver and should be on vfio-pci; what was done until there is taken back" in errors
+    assert machine.driver_of(NIC) == machine.driver_of(PORT) == "mlx5_core"
+    assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == ""
+    assert not os.path.exists(machine.at(STATE))
+
+
+def kernel_refuses_the_second(machine):
+    move = machine.driver
+
+    def driver(address, name):
+        if not (address == PORT and name == "vfio-pci"):
+            move(address, name)
+    machine.driver = driver
+
+
+def test_what_is_not_taken_back_is_said(machine):
+    machine.file("/sys/bus/pci/drivers/vfio-pci/refuses", "")
+    machine.file("/sys/bus/pci/drivers/mlx5_core/refuses", "")
+    code, _, errors = machine.run("bind", NIC, "--apply")
+    assert code == 1 and f"taking back what was done failed, too: echo {NIC} > /sys/bus/pci/drivers/mlx5_core/bind" in errors
+    # So that unbind still knows where it belongs.
+    os.unlink(machine.at("/sys/bus/pci/drivers/mlx5_core/refuses"))
+    assert machine.run("unbind", NIC, "--apply")[0] == 0
+    assert machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_unbind_keeps_an_override_that_was_there(machine):
+    machine.file(f"/sys/bus/pci/devices/{NIC}/driver_override", "mlx5_core")
+    machine.run("bind", NIC, "--apply")
+    assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == "vfio-pci"
+    machine.run("unbind", NIC, "--apply")
+    assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == "mlx5_core"
+
+
+def test_unbind_leaves_a_function_without_driver_that_had_none(machine):
+    machine.driver(NIC, None)
+    machine.run("bind", NIC, "--apply")
+    assert machine.run("unbind", NIC, "--apply")[0] == 0
+    assert machine.driver_of(NIC) is None
+
+
+def test_unbind_of_what_others_have_bound_goes_to_mlx5_core(machine):
+    machine.driver(NIC, "vfio-pci")
+    machine.file(f"/sys/bus/pci/devices/{NIC}/driver_override", "vfio-pci")
+    assert machine.run("unbind", NIC, "--apply")[0] == 0
+    assert machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_unbind_loads_the_driver(machine):
+    machine.run("bind", NIC, "--apply")
+    os.rmdir(machine.at("/sys/bus/pci/drivers/mlx5_core"))
+    code, said, _ = machine.run("unbind", NIC, "--apply")
+    assert code == 0 and "modprobe mlx5_core\n" in said and machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_unbind_to_no_driver(machine):
+    machine.run("bind", NIC, "--apply")
+    assert machine.run("unbind", NIC, "--driver", "none", "--apply")[0] == 0
+    assert machine.driver_of(NIC) is None
+
+
+def test_unbind_that_fails_leaves_it_on_vfio_pci(machine):
+    machine.run("bind", NIC, "--apply")
+    machine.file("/sys/bus/pci/drivers/mlx5_core/refuses", "")
+    code, _, errors = machine.run("unbind", NIC, "--apply")
+    assert code == 1 and "mlx5_core/bind: No such device; what was done until there is taken back" in errors
+    assert machine.driver_of(NIC) == "vfio-pci"
+    assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == "vfio-pci"
+    # Nor is it forgotten.
+    os.unlink(machine.at("/sys/bus/pci/drivers/mlx5_core/refuses"))
+    assert machine.run("unbind", "--all", "--apply")[0] == 0
+    assert machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_unbind_refuses_a_function_that_is_in_use(machine):
+    """The kernel would wait, for as long as the program runs."""
+    machine.run("bind", NIC, "--apply")
+    machine.process(4711, "dpdk-testpmd", "/dev/vfio/7")
+    refused(machine, r"in use by 4711 \(dpdk-testpmd\)\n  fix: kill 4711", "unbind", NIC)
+
+
+def test_unbind_all_takes_what_bind_has_bound(machine):
+    machine.function(PORT, driver="mlx5_core", group=9)
+    machine.function("0000:02:00.0", driver="vfio-pci", group=10)
+    machine.run("bind", NIC, PORT, "--apply")
+    assert machine.run("unbind", "--all", "--apply")[0] == 0
+    assert [machine.driver_of(address) for address in (NIC, PORT, "0000:02:00.0")] == ["mlx5_core", "mlx5_core", "vfio-pci"]
+    assert not os.path.exists(machine.at("/run/rdmapmd-setup"))
+
+
+def test_unbind_of_what_is_not_bound_does_nothing(machine):
+    code, said, _ = machine.run("unbind", NIC, "--apply")
+    assert code == 0 and said == f"# {NIC} is on mlx5_core, not on vfio-pci\nnothing to do\n"
+
+
+def test_the_state_can_lie_elsewhere(machine):
+    machine.folder("/elsewhere")
+    machine.run("bind", NIC, "--apply", "--state", "/elsewhere/state")
+    assert NIC in machine.text("/elsewhere/state") and not os.path.exists(machine.at(STATE))
+    machine.run("unbind", "--all", "--apply", "--state", "/elsewhere/state")
+    assert machine.driver_of(NIC) == "mlx5_core" and os.listdir(machine.at("/elsewhere")) == []
+
+
+def test_a_state_that_cannot_be_read_is_named(machine):
+    machine.file(STATE, "[1]")
+    code, _, errors = machine.run("bind", NIC, "--apply")
+    assert code == 1 and f"{STATE} cannot be understood\n  fix: rm {STATE}" in errors
+
+
+def test_status_of_a_function_before_and_after(machine):
+    machine.netdev(NIC, "ens1", up=False)
+    code, said, _ = machine.run("status")
+    assert code == 0
+    assert said.splitlines() == ["IOMMU on", f"{NIC}  15b3:1017  ConnectX-5  mlx5_core  group 7  ens1 down",
+                                 "hugepages of 2 MiB: 512, 500 free, mounted on /dev/hugepages", "hugepages of 1 GiB: 0, 0 free"]
+    machine.run("bind", NIC, "--apply")
+    machine.process(4711, "dpdk-testpmd", "/dev/vfio/7")
+    row, = machine.json("status", NIC)["functions"]
+    assert (row["driver"], row["before"], row["node"]) == ("vfio-pci", "mlx5_core", "/dev/vfio/7")
+    assert row["holders"] == [{"pid": 4711, "name": "dpdk-testpmd"}] and row["owner"].endswith(" 0600")
+    assert "in use by 4711 (dpdk-testpmd)  was on mlx5_core" in machine.run("status")[1]
+
+
+def test_the_class_is_the_driver_s(machine):
+    """The same device ids as the driver takes."""
+    from rdmapmd_setup import pci # pylint: disable=import-outside-toplevel
+
+    rows = set()
+    folder = os.path.join(os.environ["RDMAPMD_SOURCE"], "drivers", "net", "rnic")
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(at, name), encoding="utf-8") as file:
+                rows |= set(re.findall(r"\{ (0x[0-9a-f]{4}), (0x[0-9a-f]{4}) \}, /\* (?:ConnectX|BlueField)", file.read()))
+    assert {(int(first, 16), int(last, 16)) for first, last in rows} == set(pci.CLASS)
+    assert all(any(first <= device <= last for first, last in pci.CLASS) for device in pci.NAMES)
+    assert machine.json("status")["functions"][0]["name"] == "ConnectX-5"
