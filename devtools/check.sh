@@ -26,6 +26,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   shell      shellcheck on the scripts
   features   each feature that the driver claims has a mutant, and that is dead
   pages      each key and each command of telemetry stands in its manual page
+  foreign    who has had each command of the software RNIC executed stands in doc/design/
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
@@ -39,7 +40,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell features pages size build links api)
+all=(format spdx tokens includes headers shell features pages foreign size build links api)
 checks=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -311,6 +312,11 @@ check_pages()
 	documents doc/man/net_rnic.7 "${keys[@]/%/=}" "${commands[@]}"
 	mapfile -t keys < <(sed -n 's/^\t{ "\([a-z_]*\)", parse_.*/\1/p' app/softrnicd/options.c)
 	documents doc/man/softrnicd.8 "${keys[@]/%/=}"
+}
+
+check_foreign()
+{
+	devtools/trace/exercised.py >&2 || found "doc/design/foreign_drivers.md: see devtools/trace/exercised.py --help"
 }
 
 check_size()

@@ -13,13 +13,18 @@ from e2e.testpmd import PATIENCE, Testpmd
 SOURCE = os.environ["RDMAPMD_SOURCE"]
 TRACE = os.path.join(SOURCE, "test", "layout", "data", "connectx4lx.cmds")
 EXPLAINED = os.path.join(SOURCE, "doc", "design", "trace_differences.md")
+FOREIGN = os.path.join(SOURCE, "doc", "design", "foreign_drivers.md")
+
+
+def run(tool, *args):
+    """Exit code, and what it says."""
+    done = subprocess.run([os.path.join(SOURCE, "devtools", tool), *args], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout
 
 
 def trace_diff(*args):
-    """Exit code, and what it says."""
-    done = subprocess.run([os.path.join(SOURCE, "devtools", "trace-diff"), *args], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
-    return done.returncode, done.stdout
+    return run("trace-diff", *args)
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +42,22 @@ def ours(tmp_path_factory):
     return commands
 
 
+def written(path, text, changes=()):
+    """A file of the text with some lines changed; its name."""
+    for old, new in changes:
+        assert f"\n{old}\n" in text, f"{old}\n{text}"
+        text = text.replace(f"\n{old}\n", f"\n{new}\n", 1)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
 @pytest.fixture
 def compare(ours, tmp_path):
     """trace-diff of the recording and of ours with some lines changed."""
-    def run(changes=(), explained=EXPLAINED):
-        text = ours
-        for old, new in changes:
-            assert text.count(f"\n{old}\n") >= 1, f"{old}\n{text}"
-            text = text.replace(f"\n{old}\n", f"\n{new}\n", 1)
-        path = tmp_path / "ours.cmds"
-        path.write_text(text, encoding="utf-8")
-        return trace_diff("--explained", explained, TRACE, str(path))
-    return run
+    def compare_with(changes=(), explained=EXPLAINED):
+        path = written(tmp_path / "ours.cmds", ours, changes)
+        return trace_diff("--explained", explained, TRACE, path)
+    return compare_with
 
 
 def test_every_difference_to_linux_on_a_card_is_explained(compare):
@@ -104,7 +113,7 @@ def test_an_explanation_of_nothing_is_found(compare, tmp_path):
 
 @pytest.mark.parametrize("row, said", [
     ("| CREATE_EQ | eqc.oi | 0x1 | 0x0 | overrun is ignored | somebody said so |", "neither PRM nor Linux"),
-    ("| CREATE_EQ | eqc.oi | 0x1 | 0x0 | | PRM EQ context |", "not 6 cells"),
+    ("| CREATE_EQ | eqc.oi | 0x1 | 0x0 | | PRM EQ context |", "a cell is empty"),
 ], ids=["no source", "no reason"])
 def test_an_explanation_without_reason_or_source_is_refused(compare, tmp_path, row, said):
     path = tmp_path / "explained.md"
@@ -125,3 +134,86 @@ def test_what_is_no_log_is_refused(tmp_path):
 def test_a_log_is_equal_to_itself():
     code, said = trace_diff(TRACE, TRACE)
     assert code == 0 and said == "only ours: none\nonly theirs: none\n0 differences, 0 not explained, 0 explanations of no use\n"
+
+
+# ---- What the device offers, and who has had it executed ----
+
+def lines_of(path, column):
+    """A table's lines: the first that begins with the text and what its cells are."""
+    with open(path, encoding="utf-8") as file:
+        line = next(line.rstrip("\n") for line in file if line.startswith(f"| {column} |"))
+    return line, [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_capabilities_are_as_documented(ours, tmp_path):
+    code, said = run("trace/capabilities.py", written(tmp_path / "ours.cmds", ours))
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("name, row, said", [
+    # The device says something else than the table: a bit went back to 0, or the table is of another time.
+    ("general.roce", "| general.roce | 0 | main.c | somebody took it away |", "general.roce: the device says 0x1, the table 0\n"),
+    ("general.striding_rq", "| general.striding_rq | 0x1 | en_main.c | - |", "general.striding_rq: 0 without a reason\n"),
+    ("ethernet.lro_cap", "| ethernet.lro_cap | 0 | en_main.c | ? |", "ethernet.lro_cap: 0 without a reason\n"),
+    ("general.cq_resize", "", "general.cq_resize: the device says 0x1, the table nothing\n"),
+    ("general.rc", "| general.reliable | 0x1 | - | - |", "general.reliable: the device says 0, the table 0x1\n"),
+], ids=["other answer", "gone", "no reason", "no row", "other name"])
+def test_a_capability_that_is_not_as_documented_is_found(ours, tmp_path, name, row, said):
+    with open(FOREIGN, encoding="utf-8") as file:
+        document = file.read()
+    old = lines_of(FOREIGN, name)[0]
+    # A row that is gone leaves no empty line, which would be the table's end.
+    text = document.replace(f"{old}\n", f"{row}\n" if row else "")
+    path = written(tmp_path / "foreign.md", text)
+    log = written(tmp_path / "ours.cmds", ours)
+    code, text = run("trace/capabilities.py", "--document", path, log)
+    assert code == 1 and said in text, text
+
+
+def test_new_answers_are_taken_over(ours, tmp_path):
+    old = lines_of(FOREIGN, "general.cq_resize")[0]
+    with open(FOREIGN, encoding="utf-8") as file:
+        path = written(tmp_path / "foreign.md", file.read(), [(old, "| general.cq_resize | 0 | - | it went |")])
+    log = written(tmp_path / "ours.cmds", ours)
+    assert run("trace/capabilities.py", "--document", path, "--write", log)[0] == 1
+    code, said = run("trace/capabilities.py", "--document", path, log)
+    assert code == 0 and lines_of(path, "general.cq_resize")[1][:2] == ["general.cq_resize", "0x1"], said
+
+
+def test_each_command_of_the_device_stands_in_the_table():
+    code, said = run("trace/exercised.py")
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("change, said", [
+    (lambda cells: ["NO_COMMAND", *cells[1:]], "QUERY_SQ: the device executes it, and the table has no row of it\n"),
+    (lambda cells: [*cells[:-1], "yes"], "QUERY_SQ: the recording has it the other way round\n"),
+    (lambda cells: [*cells[:1], "perhaps", *cells[2:]], "QUERY_SQ: neither yes nor no nor ? in the column unit, device\n"),
+    (lambda cells: [*cells[:1], "?", *cells[2:]], "the column unit, device is filled in part\n"),
+], ids=["no row", "recording", "word", "in part"])
+def test_a_command_that_is_not_as_documented_is_found(tmp_path, change, said):
+    old, cells = lines_of(FOREIGN, "QUERY_SQ")
+    with open(FOREIGN, encoding="utf-8") as file:
+        path = written(tmp_path / "foreign.md", file.read(), [(old, f"| {' | '.join(change(cells))} |")])
+    code, text = run("trace/exercised.py", "--document", path)
+    assert code == 1 and said in text, text
+
+
+def test_a_column_is_filled_from_a_log(tmp_path):
+    """From dumps as the device makes them; what it refused does not count, nor what others than the column's have done."""
+    def answer(name, status):
+        return f"softrnic: a:\ndump command data {name}(0x0) OUTPUT\n000: {status} 00000000 00000000 00000000\n\n"
+
+    with open(FOREIGN, encoding="utf-8") as file:
+        path = written(tmp_path / "foreign.md", file.read())
+    log = written(tmp_path / "log", answer("QUERY_SQ", "00000000") + answer("QUERY_RQ", "03000000") +
+                  "dump command MLX5_CMD_OP_NOP(0x80d) OUTPUT\n" +
+                  "".join(f"0{i}0: {'00' if i == 2 else '07'}000000 00000000 00000000 00000000\n" for i in range(4)))
+    before = {name: lines_of(path, name)[1] for name in ("QUERY_SQ", "QUERY_RQ", "NOP")}
+    assert run("trace/exercised.py", "--document", path, "--write", f"Linux 6.1={log}")[0] == 0
+    for name, word in (("QUERY_SQ", "yes"), ("QUERY_RQ", "no"), ("NOP", "yes")):
+        cells = lines_of(path, name)[1]
+        assert cells == [*before[name][:3], word, *before[name][4:]]
+    nothing = written(tmp_path / "nothing", "no command here\n")
+    assert run("trace/exercised.py", "--document", path, "--write", f"Linux 6.1={nothing}")[0] == 2
+    assert run("trace/exercised.py", "--document", path, "--write", f"Windows={log}")[0] == 2

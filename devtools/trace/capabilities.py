@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Compare the software RNIC's capabilities with the table of them in doc/design/foreign_drivers.md.
+
+LOG has the commands of any driver with the device: our driver's, Linux's or the device's own at debug level (see commands.py).
+The table has a row for each capability that a foreign driver reads, and for each that is not 0:
+
+    | capability | answer | read in | why |
+
+An answer of 0 has a reason. Wrong are a row with another answer than the log's, a 0 without a reason, a capability that is
+not 0 and has no row, and bits without a name. --write mends what it can: answers, and rows that are missing.
+
+exit code: 0 as the table says; 1 not; 2 usage
+"""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import commands  # noqa: E402  pylint: disable=wrong-import-position
+from fields import BUILD, ROOT, Fail, decode  # noqa: E402  pylint: disable=wrong-import-position
+from table import Table  # noqa: E402  pylint: disable=wrong-import-position
+
+DOCUMENT = os.path.join(ROOT, "doc", "design", "foreign_drivers.md")
+COLUMNS = ["capability", "answer", "read in", "why"]
+TYPES = {0: "general", 1: "ethernet", 2: "odp", 3: "atomic", 4: "roce", 7: "flow_table"}
+
+
+def answers(build, path):
+    """{capability: value} of what the device says first of each type, before a driver has set anything."""
+    log = commands.read(path)
+    found, seen = {}, set()
+    for command, (question, answer) in zip(log, decode(build, log)):
+        kind = int(min(question.get("op_mod", {"0x0"})), 16) >> 1
+        if command.name != "QUERY_HCA_CAP" or "status" in answer or kind in seen:
+            continue
+        seen.add(kind)
+        for name, values in answer.items():
+            of_type = TYPES.get(kind, f"type 0x{kind:x}")
+            found[f"{of_type}.{name.removeprefix('capability.')}"] = min(values)
+    for kind in (0, 1, 7):
+        if kind not in seen:
+            raise Fail(f"{path}: no QUERY_HCA_CAP of {TYPES[kind]} capabilities there")
+    return found
+
+
+def compare(table, found):
+    """What is wrong, a line each; rows get their answers."""
+    for row in table.rows:
+        name = row["capability"]
+        is_now = found.get(name, "0")
+        if row["answer"] != is_now:
+            yield f"{name}: the device says {is_now}, the table {row['answer']}"
+            row.update(answer=is_now, why="-")
+        if is_now == "0" and row["why"] in ("", "-", "?"):
+            yield f"{name}: 0 without a reason"
+            row["why"] = "?"
+        if not name.partition(".")[0] in TYPES.values() or not name.replace(".", "").replace("_", "").isalnum():
+            yield f"{name}: no capability's name"
+    rows = [row["capability"] for row in table.rows]
+    if len(set(rows)) != len(rows):
+        yield "a capability stands there twice"
+    for name in found:
+        if name not in rows:
+            yield f"{name}: the device says {found[name]}, the table nothing"
+            table.rows.append({"capability": name, "answer": found[name], "read in": "-", "why": "-"})
+
+
+def main():
+    parser = argparse.ArgumentParser(usage="capabilities.py [--write] [--document FILE] [--build DIR] LOG",
+                                     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("log", metavar="LOG")
+    parser.add_argument("--write", action="store_true", help="mend the table")
+    parser.add_argument("--document", metavar="FILE", default=DOCUMENT, help="where the table is")
+    parser.add_argument("--build", metavar="DIR", default=BUILD, help="the build folder (default $RDMAPMD_BUILD, else build/)")
+    args = parser.parse_args()
+    try:
+        table = Table(args.document, COLUMNS)
+        wrong = list(compare(table, answers(args.build, args.log)))
+        if args.write:
+            table.rows.sort(key=lambda row: row["capability"])
+            table.write()
+    except (Fail, OSError) as why:
+        print(f"capabilities.py: {why}", file=sys.stderr)
+        return 2
+    for line in wrong:
+        print(line)
+    print(f"{len(table.rows)} capabilities, {len(wrong)} lines wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
