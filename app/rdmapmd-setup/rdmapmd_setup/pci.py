@@ -10,14 +10,14 @@ DRIVERS = "/sys/bus/pci/drivers"
 GROUPS = "/sys/kernel/iommu_groups"
 
 VENDOR = 0x15B3
-# First and last device id; the same as the driver takes.
-CLASS = ((0x1013, 0x101F), (0x1021, 0x1023), (0xA2D2, 0xA2D3), (0xA2D6, 0xA2D6), (0xA2DC, 0xA2DC))
-NAMES = {
+# The device ids that the driver takes, by its names of them.
+CLASS = {
     0x1013: "ConnectX-4", 0x1014: "ConnectX-4 VF", 0x1015: "ConnectX-4 Lx", 0x1016: "ConnectX-4 Lx VF",
     0x1017: "ConnectX-5", 0x1018: "ConnectX-5 VF", 0x1019: "ConnectX-5 Ex", 0x101A: "ConnectX-5 Ex VF",
-    0x101B: "ConnectX-6", 0x101C: "ConnectX-6 VF", 0x101D: "ConnectX-6 Dx", 0x101E: "ConnectX VF",
+    0x101B: "ConnectX-6", 0x101C: "ConnectX-6 VF", 0x101D: "ConnectX-6 Dx", 0x101E: "ConnectX family VF",
     0x101F: "ConnectX-6 Lx", 0x1021: "ConnectX-7", 0x1023: "ConnectX-8",
-    0xA2D2: "BlueField", 0xA2D3: "BlueField VF", 0xA2D6: "BlueField-2", 0xA2DC: "BlueField-3",
+    0xA2D2: "BlueField network controller", 0xA2D3: "BlueField VF", 0xA2D6: "BlueField-2 network controller",
+    0xA2DC: "BlueField-3 network controller",
 }
 BRIDGE = 0x06  # base class
 
@@ -76,12 +76,11 @@ class Function:
 
     @property
     def name(self):
-        return NAMES.get(self.number("device"), "ConnectX family") if self.of_the_class else "another device"
+        return CLASS[self.number("device")] if self.of_the_class else "another device"
 
     @property
     def of_the_class(self):
-        device = self.number("device")
-        return self.number("vendor") == VENDOR and any(first <= device <= last for first, last in CLASS)
+        return self.number("vendor") == VENDOR and self.number("device") in CLASS
 
     @property
     def is_bridge(self):
