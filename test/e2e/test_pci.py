@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from testpmd import PATIENCE, plugin, two_cpus
+from e2e.testpmd import PATIENCE, plugin, two_cpus
 
 OURS, MLX5 = "net_rnic", "mlx5_pci"
 BDF, OTHER = "0000:41:00.0", "0000:41:00.1"
