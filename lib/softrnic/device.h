@@ -535,6 +535,7 @@ struct softrnic_port {
 	struct softrnic_port_counters counters;
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
 	struct softrnic_mac_list uc, mc;
+	struct softrnic_mac_list vlans; /* VLAN IDs, where addresses begin: kept, not asked */
 	bool pause_tx, pause_rx;
 	uint8_t node_desc[64];
 	struct rnic_nic_vport_context context; /* the rest, as last modified */

@@ -231,6 +231,40 @@ addresses_of_the_vport(void **state)
 		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 0);
 }
 
+/* 8 bytes each, the ID in the low bits of the first dword; no frame is kept out by the list. */
+static void
+vlans_of_the_vport(void **state)
+{
+	struct hn *hn = *state;
+	uint8_t in[0x200 + 8 * 128] = { 0 };
+	struct rnic_modify_nic_vport_context_in *modify = (void *)in;
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(modify);
+	struct rnic_query_nic_vport_context_out *out;
+	struct rnic_cmd_out done;
+
+	hn_head(in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(modify, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_ADDRESSES_LIST);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE,
+				   RNIC_ALLOWED_LIST_VLAN);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 128);
+	for (unsigned int i = 0; i < 128; i++) {
+		in[0x200 + 8 * i + 2] = 0xf;
+		in[0x200 + 8 * i + 3] = (uint8_t)i;
+	}
+	hn_cmd_ok(hn, in, sizeof(in), &done, sizeof(done));
+	out = query_vport(hn, RNIC_ALLOWED_LIST_VLAN);
+	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
+	assert_int_equal(
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 128);
+	assert_memory_equal(out + 1, in + 0x200, 8 * 128);
+	out = query_vport(hn, RNIC_ALLOWED_LIST_MC);
+	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
+	assert_int_equal(
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 0);
+}
+
 static void
 invented_addresses_differ(void **state)
 {
@@ -425,6 +459,7 @@ main(void)
 		T(the_other_end_of_a_pair_sees_it),
 		T(mtu_of_the_port),
 		T(addresses_of_the_vport),
+		T(vlans_of_the_vport),
 		T(invented_addresses_differ),
 		T(counters_clear_apart),
 		T(other_registers),

@@ -144,6 +144,7 @@ mac_list(struct softrnic *dev, uint32_t type)
 	switch (type) {
 	case RNIC_ALLOWED_LIST_UC: return &dev->port.uc;
 	case RNIC_ALLOWED_LIST_MC: return &dev->port.mc;
+	case RNIC_ALLOWED_LIST_VLAN: return &dev->port.vlans;
 	default: return NULL;
 	}
 }
