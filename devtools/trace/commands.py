@@ -43,9 +43,9 @@ class Dump:
         self.bytes = b''
 
     def payload(self):
-        """How long the command says it is, and the bytes that the log has."""
+        """How long the command says it is, and the bytes that the log has, whole rows where nothing says how long."""
         if self.data_only:
-            return len(self.bytes), self.bytes
+            return None, self.bytes
         entry = self.bytes[:ENTRY_BYTES]
         at, length_at = (0x10, 0x04) if self.way == 'INPUT' else (0x20, 0x38)
         length = int.from_bytes(entry[length_at:length_at + 4], 'big')
@@ -102,7 +102,7 @@ def pairs(path):
 
 
 class Message:
-    """An input or an output: its length as the command says, and what of it was logged."""
+    """An input or an output: its length as the command says (None where it does not), and what of it was logged."""
 
     def __init__(self, length, data):
         self.length = length
@@ -172,7 +172,8 @@ def main(args):
     for command in read(args[0]):
         print(f'\ncommand {command.opcode:x} {command.name}')
         for way, message in (('in', command.input), ('out', command.output)):
-            print(way, f'{message.length:x} {len(message.bytes):x}')
+            length = len(message.bytes) if message.length is None else message.length
+            print(way, f'{length:x} {len(message.bytes):x}')
             for line in compact(message.bytes):
                 print(line)
 
