@@ -27,10 +27,10 @@ def guest(*args, **kwargs):
 
 
 @contextlib.contextmanager
-def devices(*options, eal=(), within=()):
+def devices(*options, eal=(), within=(), log_level="info"):
     """A softrnicd with these devices, whose log ends in the test's output."""
     named = [option if "name=" in option else f"name=d{number},{option}" for number, option in enumerate(options)]
-    with Softrnicd(named, eal, within) as daemon:
+    with Softrnicd(named, eal, within, log_level) as daemon:
         yield daemon
 
 
