@@ -133,11 +133,10 @@ softrnic_caps_init(struct softrnic *dev)
 				     __builtin_ctz(softrnic_object_limit(counts[i].type)));
 	rnic_general_cap_set(max, GENERAL(MAX_NUM_EQS), softrnic_object_limit(SOFTRNIC_EQ));
 	rnic_general_cap_set(max, GENERAL(MAX_QP_CNT), softrnic_object_limit(SOFTRNIC_Q_COUNTER));
-	if (dev->conf.bf) {
+	if (dev->conf.bf)
 		rnic_general_cap_set(max, GENERAL(BF), 1);
-		rnic_general_cap_set(max, GENERAL(LOG_BF_REG_SIZE),
-				     __builtin_ctz(RNIC_BF_REG_BYTES));
-	}
+	/* Where doorbells stand, too: Linux has the second register of a page so many bytes behind the first. */
+	rnic_general_cap_set(max, GENERAL(LOG_BF_REG_SIZE), __builtin_ctz(RNIC_BF_REG_BYTES));
 	dev->general_cap[1] = *max;
 }
 
