@@ -189,7 +189,7 @@ check_fresh()
 	found=$(chroot "$folder" dpkg-query -W -f '${Package}\n' |
 		grep -x -E -e 'dpdk.*|libdpdk.*|librte-.*' \
 			-e "$(printf '%s|' "${packages_build[@]}" "${packages_run[@]}" \
-				"${packages_test[@]}" | sed 's/|$//; s/[.+]/\\&/g')" | tr '\n' ' ' || true)
+				"${packages_test[@]}" "${packages_guest[@]}" | sed 's/|$//; s/[.+]/\\&/g')" | tr '\n' ' ' || true)
 	[ -z "$found" ] || fail "not a fresh system, it has: $found"
 	say "no DPDK and none of our packages there yet"
 }

@@ -23,7 +23,7 @@ Has QEMU (with vfio-user-pci) and Debian's kernels for guests in the cache, and 
 version and folder. THING is qemu, 6.1, 6.1-cloud or 6.12; all of them by default. What is there already is
 not looked for again, unless --update is given; newer versions get folders of their own.
 
-The cache is $XDG_CACHE_HOME/rdmapmd/guest (~/.cache/rdmapmd/guest), about 1.5 GB.
+The cache is $XDG_CACHE_HOME/rdmapmd/guest (~/.cache/rdmapmd/guest), about 1 GB.
 Needs: apt with a Debian mirror in its sources that can be reached, dpkg-deb, depmod, python3, zstd.
 
 Exit code: 0 done, 1 failed, 2 usage.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A guest as a tool: its kernels, its devices, its end."""
 
+import os
 import time
 
 import pytest
 
-from guest.machine import DIED, KERNELS, TIMED_OUT, guest, run, slot
+from guest.machine import DIED, KERNELS, TIMED_OUT, Guest, Unavailable, guest, run, slot
 
 LIST = f"""
 for device in /sys/bus/pci/devices/*; do
@@ -52,6 +53,16 @@ def test_a_guest_that_dies_has_no_status():
     result = run("echo c >/proc/sysrq-trigger; sleep 1000", 100)
     assert result.status == DIED and "sysrq triggered crash" in result.console
     assert "ended without a status" in result.console
+
+
+def test_without_a_mirror_there_is_no_guest(tmp_path, monkeypatch):
+    (tmp_path / "apt.conf").write_text(f'Dir::Etc "{tmp_path}/etc";')
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(Unavailable, match="no Debian mirror that can be reached"):
+        Guest()
+    # Nothing half is left.
+    assert os.listdir(tmp_path / "cache/rdmapmd/guest") == ["lock"]
 
 
 def test_modules_come_with_what_they_depend_on():
