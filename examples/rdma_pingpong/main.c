@@ -2,10 +2,10 @@
 
 /*
  * Two queue pairs throw a message back and forth: SEND on one side, a posted receive on the other, completions polled.
- * Both are in this process and on one device, whose wire is a loop; between two hosts each would learn the other's
- * number, address and first PSN by other means, a TCP connection for one.
+ * Both are in this process, on one device whose wire is a loop, or on two that a wire joins; between two hosts each would
+ * learn the other's number, address and first PSN by other means, a TCP connection for one.
  *
- *   rdma_pingpong -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [ROUNDS]]
+ *   rdma_pingpong -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [ROUNDS [PEER]]]
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,14 +28,17 @@
 	} while (0)
 
 struct side {
+	struct rdmapmd_context *context;
+	struct rdmapmd_pd *pd;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_qp *qp;
 	struct rdmapmd_mr *mr;
 	uint8_t *out, *in; /* a message each, in mr */
 };
 
+/* name: NULL for the first port. */
 static void
-make_side(struct rdmapmd_context *context, struct rdmapmd_pd *pd, struct side *side)
+make_side(const char *name, struct side *side)
 {
 	const struct rdmapmd_cq_init_attr cq = { .cqe = 16 };
 	struct rdmapmd_qp_init_attr qp = {
@@ -43,30 +46,41 @@ make_side(struct rdmapmd_context *context, struct rdmapmd_pd *pd, struct side *s
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
+	if (name != NULL)
+		TRY(rdmapmd_device_open_by_name(name, &side->context));
+	else
+		TRY(rdmapmd_device_open_by_port(0, &side->context));
+	TRY(rdmapmd_pd_alloc(side->context, &side->pd));
 	side->out = rte_zmalloc("pingpong", 2 * MESSAGE, 4096);
 	if (side->out == NULL)
 		rte_exit(EXIT_FAILURE, "no memory\n");
 	side->in = side->out + MESSAGE;
-	TRY(rdmapmd_mr_reg(pd, side->out, 2 * MESSAGE, RDMAPMD_ACCESS_LOCAL_WRITE, &side->mr));
-	TRY(rdmapmd_cq_create(context, &cq, &side->cq));
+	TRY(rdmapmd_mr_reg(side->pd, side->out, 2 * MESSAGE, RDMAPMD_ACCESS_LOCAL_WRITE,
+			   &side->mr));
+	TRY(rdmapmd_cq_create(side->context, &cq, &side->cq));
 	qp.send_cq = qp.recv_cq = side->cq;
-	TRY(rdmapmd_qp_create(pd, &qp, &side->qp));
+	TRY(rdmapmd_qp_create(side->pd, &qp, &side->qp));
 }
 
 /* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
 static void
-connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum rdmapmd_mtu mtu)
+connect_to(struct rdmapmd_qp *qp, const struct side *peer)
 {
 	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+	struct rdmapmd_gid_entry address;
+	struct rdmapmd_port_attr port;
 
 	TRY(rdmapmd_qp_modify(qp, &attr,
 			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
 				      RDMAPMD_QP_ACCESS_FLAGS));
+	TRY(rdmapmd_gid_query(peer->context, 1, 0, &address));
+	TRY(rdmapmd_port_query(peer->context, 1, &port));
 	attr.qp_state = RDMAPMD_QPS_RTR;
-	attr.path_mtu = mtu;
-	attr.dest_qp_num = peer;
+	attr.path_mtu = port.active_mtu;
+	attr.dest_qp_num = peer->qp->qp_num;
 	attr.min_rnr_timer = 12;
-	attr.ah_attr = (struct rdmapmd_ah_attr){ .dgid = address, .hop_limit = 64, .port_num = 1 };
+	attr.ah_attr =
+		(struct rdmapmd_ah_attr){ .dgid = address.gid, .hop_limit = 64, .port_num = 1 };
 	TRY(rdmapmd_qp_modify(qp, &attr,
 			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
 				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
@@ -121,28 +135,22 @@ wait_for(struct side *side)
 int
 main(int argc, char **argv)
 {
-	struct rdmapmd_context *context;
-	struct rdmapmd_gid_entry own;
-	struct rdmapmd_port_attr port;
-	struct rdmapmd_pd *pd;
-	struct side sides[2];
+	const char *devices[2] = { NULL, NULL };
 	uint64_t round, rounds, start, i;
+	struct side sides[2];
 	int used = rte_eal_init(argc, argv);
 
 	if (used < 0)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
 	rounds = argc - used > 2 ? strtoull(argv[used + 2], NULL, 10) : 10000;
 	if (argc - used > 1)
-		TRY(rdmapmd_device_open_by_name(argv[used + 1], &context));
-	else
-		TRY(rdmapmd_device_open_by_port(0, &context));
-	TRY(rdmapmd_port_query(context, 1, &port));
-	TRY(rdmapmd_gid_query(context, 1, 0, &own));
-	TRY(rdmapmd_pd_alloc(context, &pd));
+		devices[0] = devices[1] = argv[used + 1];
+	if (argc - used > 3)
+		devices[1] = argv[used + 3];
 	for (i = 0; i < 2; i++)
-		make_side(context, pd, &sides[i]);
+		make_side(devices[i], &sides[i]);
 	for (i = 0; i < 2; i++)
-		connect_to(sides[i].qp, sides[1 - i].qp->qp_num, own.gid, port.active_mtu);
+		connect_to(sides[i].qp, &sides[1 - i]);
 
 	start = rte_get_timer_cycles();
 	for (round = 0; round < rounds; round++)
@@ -167,8 +175,8 @@ main(int argc, char **argv)
 		TRY(rdmapmd_cq_destroy(sides[i].cq));
 		TRY(rdmapmd_mr_dereg(sides[i].mr));
 		rte_free(sides[i].out);
+		TRY(rdmapmd_pd_dealloc(sides[i].pd));
+		TRY(rdmapmd_context_close(sides[i].context));
 	}
-	TRY(rdmapmd_pd_dealloc(pd));
-	TRY(rdmapmd_context_close(context));
 	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

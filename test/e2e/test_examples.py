@@ -12,9 +12,9 @@ PLUGIN = os.environ["RDMAPMD_PLUGIN"]
 EXAMPLES = os.path.join(os.environ["RDMAPMD_BUILD"], "examples")
 
 
-def run(name, *args, vdev="net_rnic0", eal=()):
+def run(name, *args, vdevs=("net_rnic0",), eal=()):
     """Exit code and output. Rounds are few: two busy threads share what CPUs there are."""
-    command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, "--vdev", vdev, "--lcores=0@(0-1)",
+    command = [os.path.join(EXAMPLES, name), "-d", PLUGIN, *(f"--vdev={vdev}" for vdev in vdevs), "--lcores=0@(0-1)",
                "--no-huge", "-m256", "--no-pci", "--no-telemetry",
                f"--file-prefix=rnic-{name}-{os.getpid()}", *eal, "--", *args]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
@@ -25,6 +25,13 @@ def test_pingpong_between_two_queue_pairs():
     code, output = run("rdma_pingpong", "net_rnic0", "200")
     assert code == 0, output
     assert re.search(r"^200 round trips of 64 bytes, [0-9.]+ us each", output, re.M), output
+    assert "the last message: pong 199" in output, output
+
+
+def test_pingpong_between_two_devices():
+    pair = [f"net_rnic{i},wire=pair:cable" for i in range(2)]
+    code, output = run("rdma_pingpong", "net_rnic0", "200", "net_rnic1", vdevs=pair)
+    assert code == 0, output
     assert "the last message: pong 199" in output, output
 
 
