@@ -253,23 +253,33 @@ unmap_dma(struct vfio_iommu_type1_dma_unmap *unmap)
 	return 0;
 }
 
-/* What the IOMMU can do: two capabilities behind the info, if there is room for them. */
+/*
+ * What the IOMMU can do: two capabilities behind the info, if there is room for them. The second one is where the first one,
+ * of 12 bytes, ends, as in kernels up to 6.5.
+ */
 static int
 iommu_info(struct vfio_iommu_type1_info *info)
 {
+	static const struct vfio_iova_range usual[] = { { 0, MSI_FIRST - 1 },
+							{ MSI_LAST + 1, ADDRESS_LAST } };
 	const struct fake_vfio_faults *faults = &fake_vfio.faults;
-	const struct vfio_iova_range usual[] = { { 0, MSI_FIRST - 1 },
-						 { MSI_LAST + 1, ADDRESS_LAST } };
-	const uint32_t count = faults->iova_range_count != 0 ? faults->iova_range_count : 2;
-	struct vfio_iommu_type1_info_cap_iova_range *range;
-	struct vfio_iommu_type1_info_dma_avail *avail;
-	const uint32_t first = (sizeof(*info) + 7) / 8 * 8,
-		       second = first + (uint32_t)sizeof(*avail) + 4,
+	const struct vfio_iova_range *ranges =
+		faults->iova_range_count ? faults->iova_ranges : usual;
+	struct vfio_iommu_type1_info_dma_avail avail = {
+		.header = { VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL, 1, 0 },
+		.avail = faults->map_limit != 0 ? faults->map_limit : MAPS_MAX,
+	};
+	struct vfio_iommu_type1_info_cap_iova_range range = {
+		.header = { VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, 1, 0 },
+		.nr_iovas = faults->iova_range_count != 0 ? faults->iova_range_count : 2,
+	};
+	const uint32_t first = sizeof(*info), second = first + (uint32_t)sizeof(avail),
 		       bytes = second +
-			       (uint32_t)(sizeof(*range) + count * sizeof(range->iova_ranges[0]));
+			       (uint32_t)(sizeof(range) + range.nr_iovas * sizeof(ranges[0]));
 	const uint32_t room = info->argsz;
+	char *caps = (char *)info;
 
-	assert_true(room >= sizeof(*info));
+	assert_true(room >= sizeof(*info) && second % 8 != 0);
 	info->flags = VFIO_IOMMU_INFO_PGSIZES | VFIO_IOMMU_INFO_CAPS;
 	info->iova_pgsizes = faults->big_pages ? UINT64_C(1) << 21 : UINT64_MAX << 12;
 	info->argsz = bytes;
@@ -277,18 +287,10 @@ iommu_info(struct vfio_iommu_type1_info *info)
 	if (room < bytes)
 		return 0;
 	info->cap_offset = first;
-	avail = (void *)((char *)info + first);
-	*avail = (struct vfio_iommu_type1_info_dma_avail){
-		.header = { VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL, 1, second },
-		.avail = faults->map_limit != 0 ? faults->map_limit : MAPS_MAX,
-	};
-	if (faults->no_iova_ranges)
-		avail->header.next = 0;
-	range = (void *)((char *)info + second);
-	range->header = (struct vfio_info_cap_header){ VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, 1, 0 };
-	range->nr_iovas = count;
-	memcpy(range->iova_ranges, faults->iova_range_count != 0 ? faults->iova_ranges : usual,
-	       count * sizeof(usual[0]));
+	avail.header.next = faults->no_iova_ranges ? 0 : second;
+	memcpy(caps + first, &avail, sizeof(avail));
+	memcpy(caps + second, &range, sizeof(range));
+	memcpy(caps + second + sizeof(range), ranges, range.nr_iovas * sizeof(ranges[0]));
 	return 0;
 }
 

@@ -221,7 +221,7 @@ a_function_has_one_port(void **state)
 
 /* Maps of all sizes lie where the IOMMU takes them: the kernel refuses others. */
 static void
-expect_maps_below(uint64_t end)
+expect_maps_within(uint64_t first, uint64_t end)
 {
 	const size_t lengths[] = { 4096, 3 * 4096, 1u << 20, 5u << 20, 64u << 20 };
 	uint64_t iovas[4 * RTE_DIM(lengths)];
@@ -237,7 +237,7 @@ expect_maps_below(uint64_t end)
 		assert_int_equal(OPS->map(world.access, memory, length, READ | WRITE, &iovas[i]),
 				 0);
 		assert_true(iovas[i] + length <= end);
-		assert_true(iovas[i] >= 1u << 20);
+		assert_true(iovas[i] >= first);
 	}
 	for (i = 0; i < RTE_DIM(iovas); i++)
 		assert_int_equal(OPS->unmap(world.access, iovas[i], lengths[i % RTE_DIM(lengths)]),
@@ -251,11 +251,12 @@ addresses_are_those_that_the_iommu_takes(void **state)
 	const uint64_t end39 = UINT64_C(1) << 39;
 	const struct {
 		struct fake_vfio_faults faults;
-		uint64_t end;
+		uint64_t first, end;
 	} iommus[] = {
-		{ { .iova_range_count = 0 }, UINT64_C(1) << 46 },
+		{ { .iova_range_count = 0 }, UINT64_C(1) << 44, UINT64_C(1) << 46 },
 		{ { .iova_range_count = 2,
 		    .iova_ranges = { { 0, 0xfedfffff }, { 0xfef00000, end39 - 1 } } },
+		  UINT64_C(1) << 36,
 		  end39 },
 		/* in disorder, one over the other, one next to the other */
 		{ { .iova_range_count = 5,
@@ -264,14 +265,19 @@ addresses_are_those_that_the_iommu_takes(void **state)
 				     { 0, 0x7fffffff },
 				     { 0x80000000, 0xfedfffff },
 				     { 0x200000000, 0x2ffffffff } } },
+		  UINT64_C(1) << 36,
 		  end39 },
-		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfedfffff } } }, 0xfee00000 },
+		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfedfffff } } },
+		  1 << 20,
+		  0xfee00000 },
 		{ { .iova_range_count = 2,
 		    .iova_ranges = { { 0, 0xfedfffff }, { UINT64_C(1) << 60, UINT64_MAX } } },
+		  1 << 20,
 		  0xfee00000 },
 		{ { .iova_range_count = 1, .iova_ranges = { { 0, UINT64_MAX } } },
+		  UINT64_C(1) << 44,
 		  UINT64_C(1) << 46 },
-		{ { .no_iova_ranges = true }, end39 },
+		{ { .no_iova_ranges = true }, UINT64_C(1) << 36, end39 },
 	};
 	size_t i;
 
@@ -279,7 +285,7 @@ addresses_are_those_that_the_iommu_takes(void **state)
 	for (i = 0; i < RTE_DIM(iommus); i++) {
 		FAULTS = iommus[i].faults;
 		reopen();
-		expect_maps_below(iommus[i].end);
+		expect_maps_within(iommus[i].first, iommus[i].end);
 	}
 }
 

@@ -25,6 +25,7 @@
 #define VECTORS_MAX	 64
 #define WINDOWS_MAX	 16
 #define REGION_BYTES_MAX 65536u
+#define CAPS_MAX	 64
 
 /* A part of BAR0 that is memory. */
 struct window {
@@ -410,29 +411,31 @@ read_region(const struct rnic_vfio *vfio, unsigned int index, struct vfio_region
 	return 0;
 }
 
-/* The areas that may be mapped, where that is not all of the region. */
-static const struct vfio_region_info_cap_sparse_mmap *
-find_areas(const struct vfio_region_info *info)
+/*
+ * The areas that may be mapped, where that is not all of the region: how many, where the first one is; or 0. Capabilities
+ * may lie at any address.
+ */
+static uint32_t
+find_areas(const struct vfio_region_info *info, uint32_t *count)
 {
-	const struct vfio_region_info_cap_sparse_mmap *cap;
+	struct vfio_region_info_cap_sparse_mmap cap;
 	uint32_t offset, steps;
 
 	offset = info->flags & VFIO_REGION_INFO_FLAG_CAPS ? info->cap_offset : 0;
-	for (steps = 0; offset != 0 && steps < 64; steps++) {
-		if (offset % 8 != 0 || info->argsz < sizeof(*cap) ||
-		    offset > info->argsz - sizeof(cap->header))
-			return NULL;
-		cap = (const void *)((const char *)info + offset);
-		if (cap->header.id == VFIO_REGION_INFO_CAP_SPARSE_MMAP)
-			return offset <= info->argsz - sizeof(*cap) &&
-					       cap->nr_areas <=
-						       (info->argsz - offset - sizeof(*cap)) /
-							       sizeof(cap->areas[0])
-				       ? cap
-				       : NULL;
-		offset = cap->header.next;
+	for (steps = 0; offset != 0 && steps < CAPS_MAX; steps++) {
+		if (info->argsz < sizeof(cap.header) || offset > info->argsz - sizeof(cap.header))
+			return 0;
+		memcpy(&cap.header, (const char *)info + offset, sizeof(cap.header));
+		if (cap.header.id == VFIO_REGION_INFO_CAP_SPARSE_MMAP)
+			break;
+		offset = cap.header.next;
 	}
-	return NULL;
+	if (offset == 0 || steps == CAPS_MAX || sizeof(cap) > info->argsz - offset)
+		return 0;
+	memcpy(&cap, (const char *)info + offset, sizeof(cap));
+	offset += sizeof(cap);
+	*count = cap.nr_areas;
+	return cap.nr_areas <= (info->argsz - offset) / sizeof(cap.areas[0]) ? offset : 0;
 }
 
 static int
@@ -462,14 +465,16 @@ map_window(struct rnic_vfio *vfio, uint64_t offset, uint64_t length)
 static int
 map_windows(struct rnic_vfio *vfio, const struct vfio_region_info *info)
 {
-	const struct vfio_region_info_cap_sparse_mmap *cap = find_areas(info);
-	uint32_t i;
+	struct vfio_region_sparse_mmap_area area;
+	uint32_t i, count = 0, at = find_areas(info, &count);
 	int rc = 0;
 
-	if (cap == NULL)
+	if (at == 0)
 		return map_window(vfio, 0, info->size);
-	for (i = 0; rc == 0 && i < cap->nr_areas; i++)
-		rc = map_window(vfio, cap->areas[i].offset, cap->areas[i].size);
+	for (i = 0; rc == 0 && i < count; i++) {
+		memcpy(&area, (const char *)info + at + i * sizeof(area), sizeof(area));
+		rc = map_window(vfio, area.offset, area.size);
+	}
 	return rc;
 }
 

@@ -27,6 +27,7 @@
 #define FUNCTIONS_MAX	64
 #define INFO_BYTES_MAX	65536u
 #define NODE_BYTES	32
+#define CAPS_MAX	64
 #define VF_TOKEN	" vf_token="
 #define LINK_NAME_BYTES 64
 
@@ -295,52 +296,59 @@ read_info(int fd, struct vfio_iommu_type1_info **result)
 	return 0;
 }
 
-/* A capability of the info's, as a whole, or NULL. */
-static const void *
-find_cap(const struct vfio_iommu_type1_info *info, uint16_t id, size_t bytes)
+/*
+ * A capability of the info's: where it is, its fixed part copied; or 0. Kernels before 6.6 do not align them, behind one whose
+ * length is no multiple of 8.
+ */
+static uint32_t
+find_cap(const struct vfio_iommu_type1_info *info, uint16_t id, void *cap, size_t bytes)
 {
-	const struct vfio_info_cap_header *header;
+	struct vfio_info_cap_header header;
 	uint32_t offset, steps;
 
-	if (!(info->flags & VFIO_IOMMU_INFO_CAPS) || info->argsz < sizeof(*info))
-		return NULL;
-	offset = info->cap_offset;
-	for (steps = 0; offset != 0 && steps < 64; steps++) {
-		if (offset % 8 != 0 || offset > info->argsz - sizeof(*header))
-			return NULL;
-		header = (const void *)((const char *)info + offset);
-		if (header->id == id)
-			return bytes <= info->argsz - offset ? header : NULL;
-		offset = header->next;
+	offset = info->flags & VFIO_IOMMU_INFO_CAPS ? info->cap_offset : 0;
+	for (steps = 0; offset != 0 && steps < CAPS_MAX; steps++) {
+		if (info->argsz < sizeof(header) || offset > info->argsz - sizeof(header))
+			return 0;
+		memcpy(&header, (const char *)info + offset, sizeof(header));
+		if (header.id == id) {
+			if (bytes > info->argsz - offset)
+				return 0;
+			memcpy(cap, (const char *)info + offset, bytes);
+			return offset;
+		}
+		offset = header.next;
 	}
-	return NULL;
+	return 0;
 }
+
+/* Of a kernel that does not tell: what the narrowest of today's take, without interrupts. */
+static const struct rnic_iova_window narrow[] = { { 0, 0xfedfffff }, { 0xfef00000, 0x7fffffffff } };
 
 static int
 init_space(const struct vfio_iommu_type1_info *info, struct rnic_iova_space *space)
 {
-	/* Of a kernel that does not tell: what the narrowest of today's take, without interrupts. */
-	static const struct rnic_iova_window narrow[] = { { 0, 0xfedfffff },
-							  { 0xfef00000, 0x7fffffffff } };
-	const struct vfio_iommu_type1_info_cap_iova_range *cap;
+	struct vfio_iommu_type1_info_cap_iova_range cap = { .nr_iovas = RTE_DIM(narrow) };
+	const uint32_t at = find_cap(info, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, &cap, sizeof(cap));
 	struct rnic_iova_window *windows;
-	uint32_t count, i;
+	struct vfio_iova_range range;
+	uint32_t i;
 	int rc;
 
-	cap = find_cap(info, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, sizeof(*cap));
-	count = cap != NULL ? cap->nr_iovas : RTE_DIM(narrow);
-	if (cap != NULL && (count > INFO_BYTES_MAX / sizeof(cap->iova_ranges[0]) ||
-			    sizeof(*cap) + count * sizeof(cap->iova_ranges[0]) >
-				    (size_t)((const char *)info + info->argsz - (const char *)cap)))
+	if (at != 0 && cap.nr_iovas > (info->argsz - at - sizeof(cap)) / sizeof(range))
 		return -EIO;
-	windows = calloc(count + 1, sizeof(*windows));
+	windows = calloc(cap.nr_iovas + 1, sizeof(*windows));
 	if (windows == NULL)
 		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		windows[i] = cap != NULL ? (struct rnic_iova_window){ cap->iova_ranges[i].start,
-								      cap->iova_ranges[i].end }
-					 : narrow[i];
-	rc = rnic_iova_init_windows(space, windows, count);
+	for (i = 0; i < cap.nr_iovas; i++) {
+		windows[i] = narrow[i % RTE_DIM(narrow)];
+		if (at == 0)
+			continue;
+		memcpy(&range, (const char *)info + at + sizeof(cap) + i * sizeof(range),
+		       sizeof(range));
+		windows[i] = (struct rnic_iova_window){ range.start, range.end };
+	}
+	rc = rnic_iova_init_windows(space, windows, cap.nr_iovas);
 	free(windows);
 	return rc;
 }
@@ -348,7 +356,7 @@ init_space(const struct vfio_iommu_type1_info *info, struct rnic_iova_space *spa
 static int
 learn_iommu(const char *name, struct rnic_vfio_group *group)
 {
-	const struct vfio_iommu_type1_info_dma_avail *avail;
+	struct vfio_iommu_type1_info_dma_avail avail = { 0 };
 	struct vfio_iommu_type1_info *info;
 	int rc = read_info(group->container_fd, &info);
 
@@ -362,12 +370,11 @@ learn_iommu(const char *name, struct rnic_vfio_group *group)
 		} else {
 			rc = init_space(info, &group->iova);
 		}
-		avail = find_cap(info, VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL, sizeof(*avail));
+		find_cap(info, VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL, &avail, sizeof(avail));
 		RNIC_LOG_NAMED(DEBUG, name,
 			       "IOMMU group %u: addresses from 0x%" PRIx64 " to 0x%" PRIx64
 			       ", %u maps",
-			       group->number, group->iova.start, group->iova.end,
-			       avail != NULL ? avail->avail : 0);
+			       group->number, group->iova.start, group->iova.end, avail.avail);
 		free(info);
 	}
 	if (rc != 0 && rc != -ENOTSUP)
