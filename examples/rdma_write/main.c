@@ -4,9 +4,13 @@
  * One side writes into the other's memory, reads it back, and counts in it with an atomic; the other side does nothing
  * but name its memory: an address and a key. Both are in this process and on one device, whose wire is a loop.
  *
- *   rdma_write -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [BYTES]]
+ *   rdma_write -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [BYTES [malloc]]]
+ *
+ * The memory is EAL's, or with "malloc" the C library's: a device behind a socket (socket=PATH) can be given the former
+ * alone, all others take any.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +40,7 @@ struct world {
 	/* The peer's memory: the data, and a counter behind it. Ours: where we write from, and where we read to. */
 	struct rdmapmd_mr *target, *source, *result;
 	uint32_t bytes;
+	bool plain; /* memory is the C library's */
 };
 
 /* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
@@ -95,7 +100,7 @@ make_pair(struct world *world)
 static struct rdmapmd_mr *
 make_memory(struct world *world, size_t bytes, unsigned int access)
 {
-	void *memory = rte_zmalloc("rdma_write", bytes, 4096);
+	void *memory = world->plain ? calloc(1, bytes) : rte_zmalloc("rdma_write", bytes, 4096);
 	struct rdmapmd_mr *mr;
 
 	if (memory == NULL)
@@ -105,12 +110,15 @@ make_memory(struct world *world, size_t bytes, unsigned int access)
 }
 
 static void
-free_memory(struct rdmapmd_mr *mr)
+free_memory(const struct world *world, struct rdmapmd_mr *mr)
 {
 	void *memory = mr->addr;
 
 	TRY(rdmapmd_mr_dereg(mr));
-	rte_free(memory);
+	if (world->plain)
+		free(memory);
+	else
+		rte_free(memory);
 }
 
 /* Post one request, wait for its completion, say what it was. */
@@ -190,6 +198,7 @@ main(int argc, char **argv)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
 	/* The counter behind the data is at a multiple of 8. */
 	world.bytes = argc - used > 2 ? (uint32_t)strtoul(argv[used + 2], NULL, 10) & ~7u : 1 << 20;
+	world.plain = argc - used > 3 && strcmp(argv[used + 3], "malloc") == 0;
 	if (argc - used > 1)
 		TRY(rdmapmd_device_open_by_name(argv[used + 1], &world.context));
 	else
@@ -207,9 +216,9 @@ main(int argc, char **argv)
 	TRY(rdmapmd_qp_destroy(world.qp));
 	TRY(rdmapmd_qp_destroy(world.peer));
 	TRY(rdmapmd_cq_destroy(world.cq));
-	free_memory(world.target);
-	free_memory(world.source);
-	free_memory(world.result);
+	free_memory(&world, world.target);
+	free_memory(&world, world.source);
+	free_memory(&world, world.result);
 	TRY(rdmapmd_pd_dealloc(world.pd));
 	TRY(rdmapmd_context_close(world.context));
 	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

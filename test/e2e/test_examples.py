@@ -50,6 +50,13 @@ def test_write_read_and_count_in_the_memory_of_a_peer():
     assert "the counter was 42 and is 84" in output, output
 
 
+def test_write_in_memory_of_the_c_library():
+    code, output = run("rdma_write", "net_rnic0", "300000", "malloc")
+    assert code == 0, output
+    assert "WRITE of 300000 bytes" in output, output
+    assert "the counter was 42 and is 84" in output, output
+
+
 def test_write_of_a_length_that_is_no_multiple_of_a_packet():
     code, output = run("rdma_write", "net_rnic0", "100008")
     assert code == 0, output
