@@ -5,9 +5,8 @@
  * bound to vfio-pci. One that is bound to anything else is not ours: the bus asks the next driver.
  *
  * Nothing of EAL's vfio is used. RTE_PCI_DRV_NEED_MAPPING would put all of the process's memory into a container, for the
- * device to read and to write. RTE_PCI_DRV_NEED_IOVA_AS_VA would make the bus refuse functions on behalf of a driver that
- * uses none of EAL's IOVAs: those that are bound to mlx5_core in a process with physical addresses, before net_mlx5 is
- * asked, and all those behind an IOMMU of less than 48 bits, for which EAL chooses physical addresses.
+ * device to read and to write. RTE_PCI_DRV_NEED_IOVA_AS_VA would make the bus refuse functions in a process with physical
+ * addresses on behalf of a driver that uses none of EAL's IOVAs, and before net_mlx5 is asked for those of mlx5_core.
  */
 
 #include <errno.h>
