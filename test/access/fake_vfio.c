@@ -196,6 +196,25 @@ in_ranges(uint64_t iova, uint64_t length)
 	return false;
 }
 
+/* Pages that the process will not leave when it writes: there, and nobody else's, as pagemap says. */
+static bool
+are_own(uint64_t address, uint64_t length)
+{
+	const uint64_t there = UINT64_C(1) << 63, shared = UINT64_C(1) << 61,
+		       exclusive = UINT64_C(1) << 56;
+	uint64_t entry, at;
+	bool own = true;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (at = address; own && at < address + length; at += 4096) {
+		assert_int_equal(pread(fd, &entry, sizeof(entry), (off_t)(at / 4096 * 8)), 8);
+		own = (entry & there) && (entry & (shared | exclusive));
+	}
+	close(fd);
+	return own;
+}
+
 static int
 map_dma(const struct vfio_iommu_type1_dma_map *map)
 {
@@ -215,6 +234,9 @@ map_dma(const struct vfio_iommu_type1_dma_map *map)
 		return failed(EEXIST);
 	if (fake_vfio.maps == limit)
 		return failed(ENOSPC);
+	/* What is pinned for reading stays in the page that it is in. */
+	if (!(map->flags & VFIO_DMA_MAP_FLAG_WRITE) && !are_own(map->vaddr, map->size))
+		fake_vfio.strayed++;
 	if (map->flags & VFIO_DMA_MAP_FLAG_READ)
 		prot |= SOFTRNIC_DMA_READ;
 	if (map->flags & VFIO_DMA_MAP_FLAG_WRITE)

@@ -41,6 +41,8 @@ struct fake_vfio {
 	unsigned int maps_left; /* when a container was closed */
 	uint32_t last_rights;	/* of a map, as VFIO_DMA_MAP_FLAG_* */
 	unsigned int resets;
+	/* Maps for reading alone of pages that the process leaves when it writes. */
+	unsigned int strayed;
 };
 extern struct fake_vfio fake_vfio;
 extern const char *const fake_vfio_bdfs[FAKE_FUNCTIONS];

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -340,6 +342,44 @@ memory_of_anybody_can_be_mapped(void **state)
 	free(memory);
 }
 
+/* Written to after it was mapped: not to another page than the one that the device has. */
+static void
+memory_that_nobody_has_written_to_is_no_others(void **state)
+{
+	const size_t bytes = 16 * RNIC_PAGE_BYTES;
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t iova;
+	pid_t child;
+	int round;
+
+	(void)state;
+	assert_true(memory != MAP_FAILED);
+	/* The first time it is not there, the second time read, the third time shared with a child. */
+	for (round = 0; round < 3; round++) {
+		child = round == 2 ? fork() : 0;
+		if (round == 2 && child == 0) {
+			pause();
+			_exit(0);
+		}
+		assert_int_equal(OPS->map(world.access, memory, bytes, READ, &iova), 0);
+		assert_int_equal(fake_vfio.strayed, 0);
+		assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+		if (round == 2) {
+			assert_int_equal(kill(child, SIGKILL), 0);
+			assert_int_equal(waitpid(child, NULL, 0), child);
+		}
+		assert_int_equal(madvise(memory, bytes, round == 0 ? MADV_DONTNEED : MADV_NORMAL),
+				 0);
+		assert_int_equal(memory[5 * RNIC_PAGE_BYTES], 0);
+	}
+	/* Constants, say. */
+	assert_int_equal(mprotect(memory, bytes, PROT_READ), 0);
+	assert_int_equal(OPS->map(world.access, memory, bytes, READ, &iova), 0);
+	assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+	munmap(memory, bytes);
+}
+
 static void
 limits_of_maps_and_of_locked_memory_are_told(void **state)
 {
@@ -474,6 +514,7 @@ run(void)
 		CASE(addresses_are_those_that_the_iommu_takes),
 		CASE(rights_are_those_asked_for),
 		CASE(memory_of_anybody_can_be_mapped),
+		CASE(memory_that_nobody_has_written_to_is_no_others),
 		CASE(limits_of_maps_and_of_locked_memory_are_told),
 		CASE(the_function_is_left_as_it_was_found),
 		CASE(a_card_that_is_pulled_out_is_gone),

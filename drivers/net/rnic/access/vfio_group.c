@@ -564,6 +564,21 @@ log_map(const struct rnic_vfio_group *group, const char *name, const void *addre
 			       address, length, strerror(-rc));
 }
 
+/*
+ * What the device only reads the kernel pins as it is, which may be the page of zeros that stands for memory nobody has
+ * written to, or one that is shared with a child until somebody writes: the process would write to another page then, and
+ * the device never see it (Linux before 6.2). So each page becomes the process's own before. Memory that may not be written
+ * stays as it is: -EFAULT. Linux before 5.14 knows no such request.
+ */
+static void
+make_own(void *address, size_t length)
+{
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+	(void)madvise(address, length, MADV_POPULATE_WRITE);
+}
+
 int
 rnic_vfio_group_map(struct rnic_vfio_group *group, const char *name, void *address, size_t length,
 		    unsigned int rights, uint64_t *iova)
@@ -581,6 +596,8 @@ rnic_vfio_group_map(struct rnic_vfio_group *group, const char *name, void *addre
 	rc = rnic_iova_alloc(&group->iova, (uintptr_t)address, length, iova);
 	if (rc == 0) {
 		map.iova = *iova;
+		if (!(rights & RNIC_ACCESS_WRITE))
+			make_own(address, length);
 		if (rnic_vfio_sys->ioctl(group->container_fd, VFIO_IOMMU_MAP_DMA, &map) != 0) {
 			rc = -errno;
 			log_map(group, name, address, length, rc);
