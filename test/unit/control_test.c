@@ -29,6 +29,7 @@ static struct rnic_access_ops planted_ops;
 static const struct rnic_access_ops *real_ops;
 /* What reads give beside the truth, by register; all ones: that instead. */
 static atomic_uint planted_interface, planted_rfr, planted_syndrome, planted_version;
+static atomic_bool planted_hidden; /* of the command queue's address */
 static atomic_uint syndromes_read; /* since the last change of what is planted there */
 
 static struct rnic_be32
@@ -39,6 +40,8 @@ planted_read32(struct rnic_access *access, uint64_t offset)
 	switch (offset) {
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_NIC_INTERFACE):
 		value |= atomic_load(&planted_interface) << RNIC_FIELD_LOW(RNIC_ISEG_NIC_INTERFACE);
+		if (atomic_load(&planted_hidden))
+			value &= RNIC_PAGE_BYTES - 1;
 		break;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR):
 		value |= atomic_load(&planted_rfr) << RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_RFR);
@@ -128,6 +131,34 @@ test_what_ends_a_device_and_what_does_not(void **state)
 			assert_int_equal(rnic_port_set_admin(dev, true), 0);
 		rnic_dev_close(dev);
 	}
+	rnic_health_period_ms = usual;
+	rnic_bringup_hook = NULL;
+}
+
+/* It looks well, and knows nothing of us any more. */
+static void
+test_a_reset_by_somebody_else_is_noticed(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	bool hidden;
+	int i;
+
+	(void)state;
+	rnic_health_period_ms = 50;
+	for (i = 0; i < 2; i++) {
+		/* Of a device that does not let the address be read nothing can be said. */
+		hidden = i == 1;
+		atomic_store(&planted_hidden, hidden);
+		dev = open_planted();
+		assert_false(dies(200));
+		assert_int_equal(softrnic_reset(unit_softrnic(dev)), 0);
+		if (dies(hidden ? 200 : 10000) == hidden)
+			fail_msg("hidden: %d", hidden);
+		rnic_dev_fatal(dev, "the test is over");
+		rnic_dev_close(dev);
+	}
+	atomic_store(&planted_hidden, false);
 	rnic_health_period_ms = usual;
 	rnic_bringup_hook = NULL;
 }
@@ -351,6 +382,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_ends_a_device_and_what_does_not),
+		cmocka_unit_test(test_a_reset_by_somebody_else_is_noticed),
 		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
 		cmocka_unit_test(test_page_requests_of_another_function),
 		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),

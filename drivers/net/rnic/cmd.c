@@ -47,6 +47,7 @@ struct rnic_cmdq {
 	struct rnic_mem mem;
 	struct rnic_cmdq_entry *entries;
 	uint32_t slot_count, stride;
+	uint32_t address_low; /* as the device says that it has it; 0: it says nothing */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -510,8 +511,13 @@ rnic_device_dead(struct rnic_dev *dev)
 	switch (rnic_register_read(dev, RNIC_ISEG_NIC_INTERFACE)) {
 	case RNIC_NIC_INTERFACE_DISABLED: return "somebody else has disabled its interface";
 	case RNIC_NIC_INTERFACE_SW_RESET: return "somebody else resets it";
-	default: return NULL;
+	default: break;
 	}
+	/* A function level reset leaves nothing in the registers but this: all looks as if no driver had come yet. */
+	if (dev->cmdq->address_low != 0 &&
+	    rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW) != dev->cmdq->address_low)
+		return "somebody else has reset it";
+	return NULL;
 }
 
 void
@@ -610,6 +616,10 @@ rnic_cmdq_create(struct rnic_dev *dev)
 				  rnic_cpu_to_be32((uint32_t)(cmdq->mem.iova >> 32)));
 	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_LOW),
 				  rnic_cpu_to_be32((uint32_t)cmdq->mem.iova));
+	/* The manual does not promise that it can be read. */
+	cmdq->address_low = rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW);
+	if (cmdq->address_low != (uint32_t)cmdq->mem.iova / RNIC_PAGE_BYTES)
+		cmdq->address_low = 0;
 	dev->cmdq = cmdq;
 	return 0;
 }
