@@ -147,6 +147,7 @@ class Machine:
         self.folder(os.path.dirname(path))
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
             bind_at(made, self.at(path))
+        return path
 
     # The tool on it
 

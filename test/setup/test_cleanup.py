@@ -162,6 +162,39 @@ def test_a_link_is_not_followed(machine):
     assert exists(machine, "/elsewhere/victim/config", "/dev/hugepages/rtemap_1") == [True, True]
 
 
+def test_a_link_for_the_folder_of_all_leads_nowhere(machine):
+    """Anybody may make one in /tmp, and is not to have root remove what he could not."""
+    paths = runtime(machine, ".git", base="/elsewhere/alice")
+    machine.socket("/elsewhere/alice/a.sock")
+    machine.folder("/tmp")
+    for name in ("dpdk", "softrnic"):
+        os.symlink(machine.at("/elsewhere/alice"), machine.at(f"/tmp/{name}"))
+    assert clean(machine) == "nothing to do\n"
+    assert all(exists(machine, *paths, "/elsewhere/alice/a.sock"))
+
+
+def test_a_folder_that_becomes_a_link_after_the_look_leads_nowhere(machine):
+    from rdmapmd_setup import host, stale # pylint: disable=import-outside-toplevel
+
+    victims = runtime(machine, "rte", base="/elsewhere/alice") + [machine.socket("/elsewhere/alice/a.sock")]
+    runtime(machine, "rte", base="/tmp/dpdk")
+    machine.socket("/tmp/softrnic/a.sock")
+    made = stale.Leftovers(host.Host(machine.root)).plan()
+    assert len(made.steps) == 5
+    for name in ("dpdk", "softrnic"):
+        os.rename(machine.at(f"/tmp/{name}"), machine.at(f"/tmp/{name}.old"))
+        os.symlink(machine.at("/elsewhere/alice"), machine.at(f"/tmp/{name}"))
+    made.make()
+    assert all(exists(machine, *victims))
+
+
+def test_a_named_folder_may_be_a_link(machine):
+    machine.socket("/mine/a.sock")
+    os.symlink(machine.at("/mine"), machine.at("/linked"))
+    clean(machine, "--dir", "/linked")
+    assert exists(machine, "/mine/a.sock") == [False]
+
+
 def test_folders_of_users_are_looked_at(machine, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/somewhere")
     bases = ["/run/user/1000/dpdk", "/tmp/dpdk", "/somewhere/dpdk"]

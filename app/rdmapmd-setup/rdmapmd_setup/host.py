@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine: the one way to its sysfs, proc and dev, which may lie below another root, as those of tests do."""
 
+import contextlib
 import os
 import pwd
 import subprocess
@@ -67,6 +68,30 @@ class Host:
     def names(self, path):
         try:
             return sorted(os.listdir(self.at(path)))
+        except OSError:
+            return []
+
+    @contextlib.contextmanager
+    def inside(self, path, own):
+        """
+        A name for a folder that stays with this one, whatever becomes of its path. The last `own` parts of that may be
+        no links: anybody may write what is above them, as in /tmp, and could lead root to where he may not go himself.
+        """
+        above, *parts = path.rsplit("/", own)
+        fd = os.open(self.at(above) or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in parts:
+                inner = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+                os.close(fd)
+                fd = inner
+            yield f"/proc/self/fd/{fd}"
+        finally:
+            os.close(fd)
+
+    def names_inside(self, path, own):
+        try:
+            with self.inside(path, own) as here:
+                return sorted(os.listdir(here))
         except OSError:
             return []
 

@@ -60,34 +60,38 @@ class MakeFolder:
 
 
 class Remove:
-    """A file that nobody uses, which is asked again at the last moment."""
+    """A file that nobody uses, which is asked again at the last moment. own: see Host.inside()."""
 
-    def __init__(self, path, is_used):
-        self.path, self.is_used = path, is_used
+    def __init__(self, path, is_used, own):
+        self.path, self.is_used, self.own = path, is_used, own
 
     def __str__(self):
         return f"rm {shlex.quote(self.path)}"
 
     def make(self, host):
-        if not self.is_used(host.at(self.path)):
-            try:
-                os.unlink(host.at(self.path))
-            except FileNotFoundError:
-                pass
+        folder, name = os.path.split(self.path)
+        try:
+            with host.inside(folder, self.own) as here:
+                if not self.is_used(f"{here}/{name}"):
+                    os.unlink(f"{here}/{name}")
+        except (FileNotFoundError, NotADirectoryError):
+            pass
 
 
 class RemoveFolder:
-    """Unless something is in it."""
+    """Unless something is in it. own: of the folder that it is in."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, own=0):
+        self.path, self.own = path, own
 
     def __str__(self):
         return f"rmdir {shlex.quote(self.path)}"
 
     def make(self, host):
+        folder, name = os.path.split(self.path)
         try:
-            os.rmdir(host.at(self.path))
+            with host.inside(folder, self.own) as here:
+                os.rmdir(f"{here}/{name}")
         except OSError:
             pass
 

@@ -46,7 +46,7 @@ def mapped_below(host, folders):
 def is_flocked(path):
     """Somebody holds a flock, as EAL does on memory and softrnicd on its sockets' lock files; True as well if nobody can tell."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         return error.errno != errno.ENOENT
     try:
@@ -61,7 +61,7 @@ def is_flocked(path):
 def is_record_locked(path):
     """Somebody holds a record lock, as EAL's primary process does on its configuration. Asks, and takes none."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         return error.errno != errno.ENOENT
     try:

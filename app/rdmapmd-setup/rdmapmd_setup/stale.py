@@ -13,6 +13,8 @@ RUNTIME_FILE = re.compile(r"config|hugepage_info|hugepage_data|fbarray_.*|mp_soc
 # Seconds in which a process that makes a file has surely locked it.
 YOUNG = 10
 HUGEPAGE_FILE = re.compile(r"(.+)map_\d+")
+# Host.inside(): the folder that is in /run, /tmp, or a user's.
+BASE = 1
 
 
 class Leftovers:
@@ -44,14 +46,16 @@ class Leftovers:
 
     def look_at_runtime_folders(self):
         for base in self.bases("dpdk"):
-            for prefix in self.host.names(base):
-                folder = f"{base}/{prefix}"
-                if os.path.isdir(self.host.at(folder)) and not os.path.islink(self.host.at(folder)):
-                    self.look_at_runtime_folder(folder, prefix)
+            for prefix in self.host.names_inside(base, BASE):
+                try:
+                    with self.host.inside(f"{base}/{prefix}", BASE + 1) as here:
+                        self.look_at_runtime_folder(here, f"{base}/{prefix}", prefix)
+                except OSError:
+                    pass # no folder, or gone
 
-    def look_at_runtime_folder(self, folder, prefix):
-        ours = [name for name in self.host.names(folder) if RUNTIME_FILE.fullmatch(name)]
-        if any(is_used(self.host.at(f"{folder}/{name}")) for name in ours):
+    def look_at_runtime_folder(self, here, folder, prefix):
+        ours = [name for name in sorted(os.listdir(here)) if RUNTIME_FILE.fullmatch(name)]
+        if any(is_used(f"{here}/{name}") for name in ours):
             self.alive.add(prefix)
             self.in_use.append(folder)
         elif ours: # an empty one may be of a process without shared files
@@ -65,34 +69,50 @@ class Leftovers:
             for name in self.host.names(folder):
                 path = f"{folder.rstrip('/')}/{name}"
                 match = HUGEPAGE_FILE.fullmatch(name)
-                if match is None or not os.path.isfile(self.host.at(path)):
+                status = self.host.stat(path)
+                if match is None or status is None or not stat.S_ISREG(status.st_mode):
                     continue
                 # One that a process is about to lock belongs to a prefix that is alive.
                 if match[1] in self.alive or path in mapped or is_used(self.host.at(path)):
                     self.in_use.append(path)
                 else:
                     self.hugepage_files.append(path)
-                    self.hugepage_bytes += os.stat(self.host.at(path)).st_size
+                    self.hugepage_bytes += status.st_size
 
     def look_at_sockets(self):
         for folder in self.bases("softrnic") + self.dirs:
-            for name in self.host.names(folder):
-                path = f"{folder.rstrip('/')}/{name}"
-                socket = path[:-len(".lock")] if name.endswith(".lock") else path
-                if not name.endswith((".sock", ".sock.lock")):
-                    continue
-                if is_used(self.host.at(path)) or self.host.exists(socket) and is_used(self.host.at(socket)) or \
-                        self.host.exists(socket + ".lock") and is_used(self.host.at(socket + ".lock")):
-                    self.in_use.append(path)
-                else:
-                    self.sockets.append(path)
+            try:
+                with self.host.inside(folder, self.own(folder)) as here:
+                    self.look_at_sockets_of(here, folder)
+            except OSError:
+                pass
+
+    def own(self, folder):
+        """One that was named may be a link."""
+        return 0 if folder in self.dirs else BASE
+
+    def look_at_sockets_of(self, here, folder):
+        for name in sorted(os.listdir(here)):
+            socket = name[:-len(".lock")] if name.endswith(".lock") else name
+            if not socket.endswith(".sock"):
+                continue
+            path = f"{folder.rstrip('/')}/{name}"
+            # What is not there is not used.
+            if is_used(f"{here}/{socket}") or is_used(f"{here}/{socket}.lock"):
+                self.in_use.append(path)
+            else:
+                self.sockets.append(path)
 
     def plan(self):
         made = plan.Plan(self.host)
-        for path in self.hugepage_files + self.runtime_files + self.sockets:
-            made.add(plan.Remove(path, is_used))
+        for path in self.hugepage_files:
+            made.add(plan.Remove(path, is_used, BASE))
+        for path in self.runtime_files:
+            made.add(plan.Remove(path, is_used, BASE + 1))
+        for path in self.sockets:
+            made.add(plan.Remove(path, is_used, self.own(os.path.dirname(path))))
         for folder in self.runtime_folders:
-            made.add(plan.RemoveFolder(folder))
+            made.add(plan.RemoveFolder(folder, BASE))
         return made
 
 
