@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from machine import Machine, bind_at
+from machine import Kernel, Machine, bind_at
 
 
 @pytest.fixture
@@ -160,6 +160,16 @@ def test_a_link_is_not_followed(machine):
     os.symlink(machine.at("/elsewhere/victim/config"), machine.at("/dev/hugepages/rtemap_1"))
     clean(machine)
     assert exists(machine, "/elsewhere/victim/config", "/dev/hugepages/rtemap_1") == [True, True]
+
+
+def test_an_ordinary_user_cleans_up_what_is_his(machine, monkeypatch):
+    """Without the state of others' changes, which is root's."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(Kernel, "real", True)
+    machine.file("/run/rdmapmd-setup", "no folder")
+    paths = runtime(machine, "rte", base="/run/user/1000/dpdk")
+    clean(machine)
+    assert not any(exists(machine, *paths))
 
 
 def test_a_link_for_the_folder_of_all_leads_nowhere(machine):

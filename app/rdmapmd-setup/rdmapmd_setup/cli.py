@@ -190,8 +190,10 @@ PLANS = {"bind": plan_bind, "unbind": plan_unbind, "hugepages": plan_hugepages, 
 
 def change(host, state, args, out):
     """Make the plan, print it, and carry it out if that was asked for."""
-    if args.apply:
-        if os.geteuid() != 0 and host.real and args.command != "cleanup":
+    # What is cleaned up is not remembered, and may be the user's own.
+    held = args.apply and args.command != "cleanup"
+    if held:
+        if os.geteuid() != 0 and host.real:
             raise Failed("only root can do that", f"sudo rdmapmd-setup {args.command} ...")
         state.hold()
     try:
@@ -204,12 +206,12 @@ def change(host, state, args, out):
         if not made.steps:
             out.line("nothing to do")
         if args.apply:
-            made.make(state)
+            made.make(state if held else None)
             out.data["applied"] = True
         elif made.steps:
             out.line("# nothing is changed: --apply does it")
     finally:
-        if args.apply:
+        if held:
             state.release()
     return DONE
 
