@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from machine import NIC, Machine
+from machine import NIC, Kernel, Machine
 
 PORT = "0000:01:00.1"
 STATE = "/run/rdmapmd-setup/state.json"
@@ -167,11 +167,11 @@ def test_a_bind_that_fails_is_taken_back(machine):
     assert not os.path.exists(machine.at(STATE))
 
 
-def kernel_refuses_the_second(machine):
+def kernel_refuses_the_second(machine, refused="vfio-pci"):
     move = machine.driver
 
     def driver(address, name):
-        if not (address == PORT and name == "vfio-pci"):
+        if not (address == PORT and name == refused):
             move(address, name)
     machine.driver = driver
 
@@ -293,3 +293,39 @@ def test_the_class_is_the_driver_s(machine):
         rows = re.findall(r'ROW\((0x[0-9a-f]{4}), "(.*)"\)', file.read())
     assert {int(device, 16): name for device, name in rows} == pci.CLASS
     assert machine.json("status")["functions"][0]["name"] == "ConnectX-5"
+
+
+def test_what_cannot_be_remembered_is_not_done(machine):
+    machine.folder(STATE + ".new")
+    code, _, errors = machine.run("bind", NIC, "--apply")
+    assert code == 1 and f"{STATE}: Is a directory" in errors
+    assert machine.driver_of(NIC) == "mlx5_core"
+
+
+def test_what_cannot_be_forgotten_is_taken_back(machine):
+    assert machine.run("bind", NIC, "--apply")[0] == 0
+    machine.folder(STATE + ".new")
+    code, _, errors = machine.run("unbind", NIC, "--apply")
+    assert code == 1 and f"{STATE}: Is a directory; what was done until there is taken back" in errors
+    assert machine.driver_of(NIC) == "vfio-pci"
+
+
+def test_of_two_that_go_back_both_do_or_none(machine):
+    machine.function(PORT, driver="mlx5_core", group=8)
+    assert machine.run("bind", NIC, PORT, "--apply")[0] == 0
+    kernel_refuses_the_second(machine, "mlx5_core")
+    code, _, errors = machine.run("unbind", "--all", "--apply")
+    assert code == 1 and "what was done until there is taken back" in errors
+    assert machine.driver_of(NIC) == machine.driver_of(PORT) == "vfio-pci"
+    assert NIC in machine.text(STATE) and PORT in machine.text(STATE)
+
+
+def test_the_state_may_be_a_file_of_this_folder(machine, monkeypatch):
+    folder = machine.at("/mine")
+    machine.folder("/mine")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Kernel, "at", lambda self, path: path if path.startswith(self.root) else self.root + path)
+    assert machine.run("bind", NIC, "--state", "state", "--apply")[0] == 0
+    assert "mlx5_core" in machine.text("/mine/state")
+    assert machine.run("unbind", NIC, "--state", "state", "--apply")[0] == 0
+    assert os.listdir(folder) == [] and machine.driver_of(NIC) == "mlx5_core"

@@ -54,6 +54,8 @@ class GoBack:
 
     def make(self, host):
         host.write(f"{self.function.path}/driver_override", self.override)
+        if self.function.driver not in (None, self.driver):
+            host.write(f"{self.function.path}/driver/unbind", self.function.address)
         if self.function.driver != self.driver:
             host.write(f"{pci.DRIVERS}/{self.driver}/bind", self.function.address)
 

@@ -136,9 +136,12 @@ class Plan:
             if left:
                 raise Failed(f"{failure}; taking back what was done failed, too: {'; '.join(left)}", failure.fix) from None
             if state is not None:
-                state.put_back(before)
+                try:
+                    state.put_back(before)
+                except Failed as also:
+                    left = f"; {also}"
             back = "; what was done until there is taken back" if any(undone) else ""
-            raise Failed(f"{failure}{back}", failure.fix) from None
+            raise Failed(f"{failure}{back}{left or ''}", failure.fix) from None
 
     def make_one(self, step):
         try:

@@ -14,7 +14,7 @@ class State:
     """Read at once; written whenever something is remembered or forgotten."""
 
     def __init__(self, host, path=None):
-        self.host, self.path = host, path or DEFAULT
+        self.host, self.path = host, os.path.abspath(path or DEFAULT)
         self.lock_fd = None
         self.functions, self.pools, self.owners, self.mounts = {}, {}, {}, {}
         self.load()
@@ -81,11 +81,14 @@ class State:
 
     def save(self):
         place = self.host.at(self.path)
-        fd = os.open(place + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(self.data(), file, indent=2, sort_keys=True)
-            file.write("\n")
-        os.rename(place + ".new", place)
+        try:
+            fd = os.open(place + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                json.dump(self.data(), file, indent=2, sort_keys=True)
+                file.write("\n")
+            os.rename(place + ".new", place)
+        except OSError as error:
+            raise Failed(f"{self.path}: {error.strerror}", "name another place with --state FILE") from None
 
     def remember_function(self, address, driver, override):
         """The first driver stays: binding again does not make vfio-pci the one to go back to."""
