@@ -113,6 +113,31 @@ def test_bind_refuses_a_function_with_vfs(machine):
     refused(machine, "its 2 VFs go with it", "bind", NIC, "--apply")
 
 
+def test_bind_refuses_an_interface_of_another_namespace(machine):
+    """Its name is not shown here, and whether it is up."""
+    machine.folder(f"/sys/bus/pci/devices/{NIC}/net")
+    refused(machine, "in another network namespace", "bind", NIC, "--apply")
+    assert machine.json("bind", NIC, "--apply", "--force")["applied"] is True
+
+
+@pytest.mark.parametrize("kind,name", [("block", "sda"), ("nvme", "nvme0")])
+def test_bind_refuses_a_sibling_with_disks(machine, kind, name):
+    """doctor names it as one that is in the way, and the machine may run from it."""
+    machine.function(PORT, driver="ahci", group=7, vendor=0x8086, device=0x9D03, kind=0x010601)
+    machine.link(f"/sys/class/{kind}/{name}", f"../../devices/pci0000:00/0000:00:1d.0/{PORT}/ata1/{name}")
+    machine.link(f"/sys/class/{kind}/other", f"../../devices/pci0000:00/0000:00:1d.0/0000:02:00.0/ata1/{name}")
+    refused(machine, f"{PORT}: the disks on it are gone: {name}; --force", "bind", NIC, PORT, "--apply")
+    assert machine.run("bind", NIC, PORT, "--apply", "--force")[0] == 0
+
+
+def test_bind_refuses_a_sibling_behind_which_an_interface_is_up(machine):
+    machine.function(PORT, driver="xhci_hcd", group=7, vendor=0x8086, device=0x9D2F, kind=0x0C0330)
+    machine.file("/sys/devices/usb0/flags", "0x1003")
+    machine.link("/sys/class/net/usb0", f"../../devices/{PORT}/../usb0")
+    machine.folder(f"/sys/devices/{PORT}")
+    refused(machine, "usb0 is up and loses its link", "bind", NIC, PORT, "--apply")
+
+
 def test_bind_refuses_without_an_iommu(machine):
     machine.no_iommu()
     refused(machine, f"no IOMMU stands before it.*\n  fix: rdmapmd-setup doctor {NIC}", "bind", NIC, "--apply", "--force")

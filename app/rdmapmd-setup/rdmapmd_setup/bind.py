@@ -13,6 +13,10 @@ def losses(function):
             lost.append(f"the default route goes through {netdev.name}")
         elif netdev.up:
             lost.append(f"{netdev.name} is up and loses its link")
+    if function.disks:
+        lost.append(f"the disks on it are gone: {' '.join(function.disks)}")
+    if function.has_netdevs_elsewhere:
+        lost.append("its interface is in another network namespace, such as a container's")
     if function.vfs:
         lost.append(f"its {function.vfs} VFs go with it")
     return lost

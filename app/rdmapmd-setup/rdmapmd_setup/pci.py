@@ -105,7 +105,24 @@ class Function:
 
     @property
     def netdevs(self):
-        return [NetDev(self.host, name) for name in self.host.names(f"{self.path}/net")]
+        """Its own, and those of what is behind it, as of a USB controller or virtio."""
+        names = [*self.host.names(f"{self.path}/net"), *self.below("net")]
+        return [NetDev(self.host, name) for name in dict.fromkeys(names)]
+
+    @property
+    def disks(self):
+        """Of NVMe the controllers, whose disks may stand elsewhere."""
+        return self.below("block") + self.below("nvme")
+
+    def below(self, kind):
+        """Devices of a class that stand below it."""
+        names = self.host.names(f"/sys/class/{kind}")
+        return [name for name in names if f"/{self.address}/" in (self.host.target(f"/sys/class/{kind}/{name}") or "")]
+
+    @property
+    def has_netdevs_elsewhere(self):
+        """Other network namespaces' are not shown; the folder is there as long as there is any."""
+        return self.host.exists(f"{self.path}/net") and not self.netdevs
 
     @property
     def group(self):
