@@ -153,8 +153,8 @@ match_group(const struct softrnic_steering *steering, const struct flow_group *g
 }
 
 /*
- * Walk from the root. Levels rise on every way forward, so the walk ends; how many steps it takes is up to the driver, as
- * far as there are any.
+ * Walk from the root. Levels need not rise on the way forward (entries may ignore them), so it is the steps that end a
+ * walk; how many it takes is up to the driver, and charged.
  */
 static void
 walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
