@@ -11,6 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=devtools/source-package.sh
 . "$here/../source-package.sh"
 
+# Where depmod is, and a user's PATH often does not lead.
+PATH=$PATH:/usr/sbin:/sbin
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 all=(qemu 6.1 6.1-cloud 6.12)
 
@@ -111,7 +113,8 @@ prepare_apt()
 	apt_options=(-o "Dir::Etc::sourcelist=/dev/null" -o "Dir::Etc::sourceparts=$work/etc"
 		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache"
 		-o "Dir::State::status=$work/status" -o "APT::Sandbox::User=$(id -un)"
-		-o "Debug::NoLocking=true" -o "Acquire::Retries=3" -o "Acquire::Languages=none")
+		-o "Debug::NoLocking=true" -o "Acquire::Retries=2" -o "Acquire::Languages=none"
+		-o "Acquire::http::Timeout=20" -o "Acquire::https::Timeout=20")
 	run_apt apt-get update >"$work/update.log" 2>&1 || true
 	# shellcheck disable=SC2016
 	run_apt apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' \

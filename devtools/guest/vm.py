@@ -25,6 +25,8 @@ TIMED_OUT = 124
 DIED = 125
 # Milliseconds that QEMU waits for a reply: the device shares its processors with the emulation.
 REPLY_MS = 60000
+# Seconds that a process waits for packages in all, before it does without guests: a mirror may be slow, or never answer.
+PATIENCE = 900
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
@@ -49,12 +51,34 @@ def cache():
     return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rdmapmd/guest")
 
 
+class Waits:
+    """What could not be had is not asked for again."""
+    spent = 0.0
+    why = {}
+
+
+def run_prepare(things):
+    """The process itself; with it go those that it has started."""
+    limit = max(PATIENCE - Waits.spent, 5)
+    start = time.monotonic()
+    done = subprocess.run(["timeout", "-k", "10", str(limit), os.path.join(HERE, "prepare.sh"), *things],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        Waits.spent += time.monotonic() - start
+    if done.returncode == TIMED_OUT:
+        done.stderr += f"prepare.sh was not done within {limit:.0f} s"
+    return done
+
+
 def prepare(*things):
     """Folders of what prepare.sh has, which fetches what is missing: {thing: (version, folder)}."""
-    done = subprocess.run([os.path.join(HERE, "prepare.sh"), *things], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
-    if done.returncode != 0:
-        raise Unavailable(done.stderr.strip() or f"prepare.sh ended with {done.returncode}")
+    key = (cache(), things)
+    if key not in Waits.why:
+        done = run_prepare(things)
+        if done.returncode != 0:
+            Waits.why[key] = done.stderr.strip() or f"prepare.sh ended with {done.returncode}"
+    if key in Waits.why:
+        raise Unavailable(Waits.why[key])
     found = {}
     for line in done.stdout.splitlines():
         words = line.split()

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from e2e.networks import LEFT, RIGHT, Networks
-from guest.machine import FULL, KERNELS_HERE, devices, guest, slot
+from guest.machine import BOOT, FULL, KERNELS_HERE, devices, guest, slot
 from guest.traffic import Helper, ping, statistics
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
@@ -101,7 +101,7 @@ def test_linux_netdev_talks_with_a_namespace(kernel, mtu, block):
                                         files={"/data/block": block}))
         tally = stack.enter_context(Helper(nets.left, "tally", "eth0"))
         one.start(SCRIPT.format(mtu=mtu))
-        address = one.expect("address", 100)
+        address = one.expect("address", BOOT)
         nets.ip(nets.left, "neighbour", "replace", RIGHT, "lladdr", address, "dev", "eth0", "nud", "permanent")
         order(one, f"ping -c 3 -W 30 {LEFT} >/dev/null")
         # As long as goes without fragments: net_af_packet has its socket put them together, which then do not fit.
@@ -117,10 +117,10 @@ def test_linux_netdev_talks_with_a_namespace(kernel, mtu, block):
             got = order(one, f"result=$(nc -l -p {PORT} </dev/null | sha256sum)")
             assert got.split()[0] == giver.end().strip() == taken
         one.tell("end")
-        one.expect("counted", 100)
+        one.expect("counted", BOOT)
         seen = json.loads(tally.end())
         one.tell("bye")
-        result = one.wait(100)
+        result = one.wait(BOOT)
         daemon.stop()
     assert result.status == 0, "the script failed"
     found = statistics(result.console)
