@@ -483,6 +483,8 @@ enum softrnic_eth_room {
 	SOFTRNIC_ETH_ROOM,   /* it is received, or is an error */
 };
 enum softrnic_eth_room softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame);
+/* dev->faults or dev->self_lb_tirs has changed. */
+void softrnic_eth_changed(struct softrnic *dev);
 /* A frame from an SQ to the wire: checks, counters, faults. False: the port dropped it. */
 bool softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
 /*
@@ -627,7 +629,8 @@ struct softrnic {
 	/* TIRs that want what this function sends to itself; on its way to them, enum rnic_tir_self_lb */
 	uint32_t self_lb_tirs;
 	uint8_t self_lb;
-	bool dead; /* fatal fault: executes nothing */
+	bool send_aside; /* faults, or such TIRs: frames that are sent are looked at again */
+	bool dead;	 /* fatal fault: executes nothing */
 	uint32_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */

@@ -19,6 +19,7 @@ softrnic_hca_teardown(struct softrnic *dev)
 	softrnic_steering_reset(dev);
 	softrnic_objects_reset(dev, SOFTRNIC_TIR);
 	dev->self_lb_tirs = 0;
+	softrnic_eth_changed(dev);
 	softrnic_rqts_reset(dev);
 	softrnic_rqs_reset(dev);
 	softrnic_sqs_reset(dev);

@@ -84,6 +84,7 @@ static void
 tir_set_self_lb(struct softrnic *dev, struct softrnic_tir *tir, uint64_t self_lb)
 {
 	dev->self_lb_tirs += (self_lb != 0) - (tir->self_lb != 0);
+	softrnic_eth_changed(dev);
 	tir->self_lb = (uint8_t)self_lb;
 	rnic_tirc_set(&tir->context, RNIC_TIRC_SELF_LB_BLOCK, self_lb);
 }

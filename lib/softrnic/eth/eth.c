@@ -58,13 +58,33 @@ eth_loop_back(struct softrnic *dev, const struct softrnic_frame *frame, const ui
 	return unicast;
 }
 
+void
+softrnic_eth_changed(struct softrnic *dev)
+{
+	dev->send_aside = dev->faults != NULL || dev->self_lb_tirs != 0;
+}
+
+/* What few frames meet. Apart from the way of all others, which needs nothing of it. */
+static __attribute__((noinline)) void
+eth_send_aside(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	uint8_t room[SOFTRNIC_ETH_HEADER];
+	const uint8_t *head = softrnic_frame_head(frame, room, sizeof(room));
+
+	if (dev->self_lb_tirs != 0 && eth_loop_back(dev, frame, head, softrnic_eth_class(head)))
+		return;
+	if (dev->faults != NULL)
+		softrnic_faults_send(dev, frame);
+	else
+		softrnic_wire_send(dev, frame);
+}
+
 bool
 softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic_port_counters *counters = &dev->port.counters;
 	uint8_t room[SOFTRNIC_ETH_HEADER];
 	enum softrnic_eth_class class;
-	const uint8_t *head;
 
 	/* A runt, a frame beyond the MTU, no link to send on, or one that is full: gone, as on any Ethernet. */
 	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
@@ -75,16 +95,13 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 		dev->stats.tx_errors++;
 		return false;
 	}
-	head = softrnic_frame_head(frame, room, sizeof(room));
-	class = softrnic_eth_class(head);
+	class = softrnic_eth_class(softrnic_frame_head(frame, room, sizeof(room)));
 	counters->tx_packets[class]++;
 	counters->tx_bytes[class] += frame->length;
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += frame->length;
-	if (__builtin_expect(dev->self_lb_tirs != 0, 0) && eth_loop_back(dev, frame, head, class))
-		return true;
-	if (__builtin_expect(dev->faults != NULL, 0))
-		softrnic_faults_send(dev, frame);
+	if (__builtin_expect(dev->send_aside, 0))
+		eth_send_aside(dev, frame);
 	else
 		softrnic_wire_send(dev, frame);
 	return true;

@@ -309,7 +309,8 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 		rq = result->to[i].tir->rq;
 		if (rq == NULL && key != NULL)
 			rq = spread(result->to[i].tir, key, &info);
-		if (__builtin_expect(dev->self_lb & ~result->to[i].tir->self_lb, 0))
+		if (__builtin_expect(dev->self_lb != 0, 0) &&
+		    (dev->self_lb & ~result->to[i].tir->self_lb) != 0)
 			rq = NULL;
 		if (rq != NULL)
 			softrnic_rq_receive(dev, rq, frame, &info);

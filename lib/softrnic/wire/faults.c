@@ -65,6 +65,7 @@ softrnic_faults_init(struct softrnic *dev)
 		return -ENOMEM;
 	faults->random = conf->seed != 0 ? conf->seed : softrnic_random(dev);
 	dev->faults = faults;
+	softrnic_eth_changed(dev);
 	return 0;
 }
 
@@ -85,6 +86,7 @@ softrnic_faults_fini(struct softrnic *dev)
 	softrnic_faults_link_down(dev);
 	free(dev->faults);
 	dev->faults = NULL;
+	softrnic_eth_changed(dev);
 }
 
 static void
