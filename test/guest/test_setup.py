@@ -27,6 +27,7 @@ print(*(module.__file__ for module in list(sys.modules.values()) if getattr(modu
 """
 # Of each call the script shows what it said and its exit code.
 BEGIN = """
+dmesg -n 1
 nic=/sys/bus/pci/devices/""" + NIC + """
 setup() { PYTHONHOME=/usr """ + f"/bin/{os.path.basename(PYTHON)}" + """ /opt/rdmapmd-setup "$@"; }
 say() { name=$1; shift; echo "begin $name"; "$@" 2>&1; echo "end $name $?"; }
@@ -93,6 +94,12 @@ say up setup doctor --json
 say refused setup bind {NIC} --apply
 say still driver
 ip link set $link down
+unshare -n sleep 1000 &
+until [ "$(readlink /proc/$!/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
+ip link set $link netns $!
+say hidden setup bind {NIC} --apply
+kill $!
+until [ -e $nic/net/$link ]; do sleep 0.1; done
 say dry setup bind {NIC}
 say still2 driver
 say bind setup bind $link --apply
@@ -135,6 +142,7 @@ def test_a_function_goes_to_user_space_and_back(kernel):
 
     assert f"{link} is up" in calls.findings("up")["link-in-use"]["text"]
     assert f"{link} is up and loses its link" in calls.text("refused", 1)
+    assert "another network namespace" in calls.text("hidden", 1)
     assert calls.text("still") == calls.text("still2") == "mlx5_core\n"
     assert "nothing is changed" in calls.text("dry")
 
