@@ -15,6 +15,8 @@ LIBRARY = os.path.join(os.environ["RDMAPMD_BUILD"], "lib", "rdmapmd", "librdmapm
 RDMA_WRITE = os.path.join(os.environ["RDMAPMD_BUILD"], "examples", "rdma_write")
 # What a thread needs to be cancelled; no program names it.
 LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+# What testpmd prints is to be seen when it is printed, as on a terminal.
+LIBSTDBUF = "/usr/libexec/coreutils/libstdbuf.so"
 KILLS = 20 if FULL else 3
 # Seconds for a script: the guest is emulated.
 PATIENCE = 900
@@ -45,6 +47,27 @@ ended() {{
 	done
 	echo "still there: $1"; cat /tmp/log; exit 1
 }}
+# Of an interactive testpmd: each command when the one before is done.
+start() {{
+	mkfifo /tmp/in
+	_STDBUF_O=L LD_PRELOAD={LIBSTDBUF} dpdk-testpmd $eal "$@" </tmp/in >>/tmp/log 2>&1 &
+	exec 9>/tmp/in
+	prompts=1
+	prompted
+}}
+prompted() {{
+	for i in $(seq 600); do
+		[ $(grep -o "testpmd> " /tmp/log | wc -l) -ge $prompts ] && return
+		[ $i -lt 50 ] || pidof dpdk-testpmd >/dev/null || break
+		sleep 0.1
+	done
+	echo "no prompt"; cat /tmp/log; exit 1
+}}
+ask() {{
+	echo "$1" >&9
+	prompts=$((prompts + 1))
+	prompted
+}}
 faults() {{
 	dmesg | grep -iE "DMAR.*fault|WARNING:|BUG:" && exit 1
 }}
@@ -54,36 +77,34 @@ forward="--auto-start --tx-first --stats-period=1 --forward-mode=io --total-num-
 
 
 def machine(daemon, iommu=48, programs=(), **kwargs):
-    return guest("6.1", daemon.sockets, ["/usr/bin/dpdk-testpmd", *programs], libraries=[PLUGIN, LIBGCC],
+    return guest("6.1", daemon.sockets, ["/usr/bin/dpdk-testpmd", *programs], libraries=[PLUGIN, LIBGCC, LIBSTDBUF],
                  modules=["vfio-pci", "vfio_iommu_type1"], iommu=iommu, hugepages=160, memory=1024, cpus=2, **kwargs)
 
 
 def run(script, iommu=48, programs=()):
-    """The console of a guest whose script has ended well, and what softrnicd has said."""
+    """The console of a guest whose script has ended well."""
     with devices(*DEVICES) as daemon:
         result = machine(daemon, iommu, programs).run(COMMON + script, PATIENCE)
         daemon.stop()
-        log = daemon.text()
     assert result.status == 0, result.console[-4000:]
-    return result.console, log
+    return result.console
 
 
 def part(console, name):
-    """What was said after `echo part NAME`, up to the next one."""
-    return re.search(rf"^part {name}\n(.*?)(?=^part |\Z)", console, re.M | re.S)[1]
+    """What was said after `echo part NAME`, up to the next one; a prompt may stand before that."""
+    return re.search(rf"^(?:testpmd> )?part {name}\n(.*?)(?=^(?:testpmd> )?part |\Z)", console, re.M | re.S)[1]
 
 
-def counts(said):
-    """testpmd's last statistics: (received, sent) of each port."""
-    received = [int(n) for n in re.findall(r"RX-packets: (\d+)", said)][-2:]
-    sent = [int(n) for n in re.findall(r"TX-packets: (\d+)", said)][-2:]
-    return list(zip(received, sent))
+def check_forwarded(said, ports=2):
+    """By testpmd's statistics of each port at the end."""
+    found = re.findall(r"Forward statistics for port \d+ .*?RX-packets: (\d+).*?TX-packets: (\d+)", said, re.S)
+    assert len(found) == ports and all(int(number) > 32 for one in found for number in one), said[-4000:]
 
 
 # The driver uses none of EAL's IOVAs, whatever they are.
 @pytest.mark.parametrize("iommu, mode", ((48, "va"), (39, "pa")))
 def test_testpmd_forwards_between_two_functions(iommu, mode):
-    console, _ = run(f"""
+    console = run(f"""
 echo part forward
 dpdk-testpmd $eal --iova-mode={mode} -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
 said /tmp/log "RX-packets: [1-9]"
@@ -106,8 +127,7 @@ faults
 exit 0
 """, iommu, [RDMA_WRITE])
     log = part(console, "log")
-    for received, sent in counts(log):
-        assert received > 32 and sent > 32
+    check_forwarded(log)
     # Each its own container beside EAL's, which nothing is in; a group each, the functions.
     held = part(console, "descriptors")
     assert len(re.findall(r"-> /dev/vfio/vfio$", held, re.M)) == 3, held
@@ -125,13 +145,8 @@ exit 0
     assert "WRITE of 300008 bytes" in memory and "the counter was 42 and is 84" in memory
 
 
-def check_forwarded(said):
-    for received, sent in counts(said):
-        assert received > 32 and sent > 32, said[-4000:]
-
-
 def test_a_killed_testpmd_starts_again():
-    console, log = run(f"""
+    console = run(f"""
 for round in $(seq {KILLS}); do
 	dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
 	said /tmp/log "RX-packets: [1-9]"
@@ -142,10 +157,10 @@ for round in $(seq {KILLS}); do
 done
 dpdk-testpmd $eal -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
 said /tmp/log "RX-packets: [1-9]"
+pid=$(pidof dpdk-testpmd)
 sleep 2
-kill -INT $(pidof dpdk-testpmd)
+kill -INT $pid
 ended $pid
-said /tmp/log "Bye" || exit 1
 echo part last
 cat /tmp/log
 faults
@@ -154,3 +169,87 @@ exit 0
     assert f"killed {KILLS}" in console
     check_forwarded(part(console, "last"))
     assert "were not taken back" not in console
+
+
+def test_resets_and_removal():
+    """The application's own, somebody else's under it, and a function that is unbound while it is in use."""
+    console = run(f"""
+start -a {LEFT} -a {RIGHT} -- -i --forward-mode=io --total-num-mbufs=4096
+forwards() {{
+	ask "start tx_first"
+	sleep 2
+	ask stop
+}}
+forwards
+echo part first; cat /tmp/log; : >/tmp/log; prompts=0
+ask "port stop all"
+ask "port reset all"
+ask "port start all"
+forwards
+echo part reset; cat /tmp/log; : >/tmp/log; prompts=0
+echo 1 >/sys/bus/pci/devices/{LEFT}/reset
+said /tmp/log "device lost"
+said /tmp/log "Port 0 is closed"
+ask "port attach {LEFT}"
+ask "port start all"
+forwards
+echo part flr; cat /tmp/log; : >/tmp/log; prompts=0
+echo {RIGHT} >/sys/bus/pci/drivers/vfio-pci/unbind &
+unbind=$!
+said /tmp/log "the kernel wants the function back"
+said /tmp/log "Port 1 is closed"
+wait $unbind || exit 1
+[ ! -e /sys/bus/pci/devices/{RIGHT}/driver ] || exit 1
+echo {RIGHT} >/sys/bus/pci/drivers_probe
+ask "port attach {RIGHT}"
+ask "port start all"
+forwards
+echo part unbind; cat /tmp/log; : >/tmp/log; prompts=0
+pid=$(pidof dpdk-testpmd)
+echo quit >&9
+ended $pid
+echo part end; cat /tmp/log
+faults
+exit 0
+""")
+    for name in ("first", "reset", "flr", "unbind"):
+        check_forwarded(part(console, name))
+    assert "Bye" in part(console, "end")
+
+
+def test_an_ordinary_user():
+    """The message for one without rights on the group, for one with too little memory to lock, and a port for whom has both."""
+    console = run(f"""
+group=$(basename $(readlink /sys/bus/pci/devices/{LOOP}/iommu_group))
+pmd() {{
+	/bin/setpriv --reuid=65534 --regid=65534 --clear-groups \\
+		dpdk-testpmd $eal --no-huge -m 128 -a {LOOP} -- $forward >/tmp/log 2>&1 &
+	pid=$!
+}}
+refused() {{
+	pmd
+	# It goes on without ports.
+	said /tmp/log "cannot be used"
+	kill -9 $(pidof dpdk-testpmd)
+	ended $pid
+}}
+refused
+echo part refused; cat /tmp/log
+chown 65534 /dev/vfio/$group
+ulimit -l 64
+refused
+echo part limited; cat /tmp/log
+ulimit -l unlimited
+pmd
+said /tmp/log "RX-packets: [1-9]"
+kill -INT $(pidof dpdk-testpmd)
+ended $pid
+echo part works; cat /tmp/log
+faults
+exit 0
+""", programs=["/usr/bin/setpriv"])
+    refused = part(console, "refused")
+    assert re.search(rf"net_rnic: {LOOP}: (/dev/vfio/\d+): permission denied: run rdmapmd-setup bind {LOOP} --owner USER as "
+                     r"root, or chown USER \1", refused), refused
+    assert re.search(r"does not lock \d+ bytes beside .*: the limit is 65536 bytes; raise it \(ulimit -l", part(console, "limited"))
+    check_forwarded(part(console, "works"), 1)
