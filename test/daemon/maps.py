@@ -5,7 +5,7 @@ import re
 
 PAGE = 4096
 K = 1024
-# "NAME: DMA map IOVA SIZE RIGHTS"; one of read-only memory without a file is of a virtual machine's, and nobody's to reach.
+# "NAME: DMA map IOVA SIZE RIGHTS". A virtual machine's ROMs come without a file, with more words: nobody reaches them.
 LINE = re.compile(r"^softrnicd: (\S+): DMA (map|unmap) 0x([0-9a-f]+) 0x([0-9a-f]+) ([r-][w-])$", re.M)
 
 # Of each device that is up, whatever it is used for.
@@ -50,8 +50,15 @@ class Maps:
         """Sizes and rights, in order."""
         return sorted((length, rights) for length, rights in self.ranges.values())
 
-    def bytes(self, rights):
-        return sum(length for length, its in self.ranges.values() if its == rights)
+    def merged(self):
+        """The same with neighbours of equal rights as one: [(start, length, rights)], in order."""
+        merged = []
+        for start, (length, rights) in sorted(self.ranges.items()):
+            if merged and merged[-1][0] + merged[-1][1] == start and merged[-1][2] == rights:
+                merged[-1] = (merged[-1][0], merged[-1][1] + length, rights)
+            else:
+                merged.append((start, length, rights))
+        return merged
 
 
 def expected(table):
