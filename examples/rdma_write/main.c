@@ -2,9 +2,10 @@
 
 /*
  * One side writes into the other's memory, reads it back, and counts in it with an atomic; the other side does nothing
- * but name its memory: an address and a key. Both are in this process and on one device, whose wire is a loop.
+ * but name its memory: an address and a key. Both are in this process, on one device whose wire is a loop, or on two that
+ * a wire joins.
  *
- *   rdma_write -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [BYTES [malloc]]]
+ *   rdma_write -d librte_net_rnic.so --vdev net_rnic0 -- [DEVICE [BYTES [malloc] [PEER]]]
  *
  * The memory is EAL's, or with "malloc" the C library's: a device behind a socket (socket=PATH) can be given the former
  * alone, all others take any.
@@ -32,11 +33,15 @@
 			rte_exit(EXIT_FAILURE, #call ": %s\n", strerror(abs(rc_))); \
 	} while (0)
 
-struct world {
+struct end {
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd;
 	struct rdmapmd_cq *cq;
-	struct rdmapmd_qp *qp, *peer;
+	struct rdmapmd_qp *qp;
+};
+
+struct world {
+	struct end own, peer;
 	/* The peer's memory: the data, and a counter behind it. Ours: where we write from, and where we read to. */
 	struct rdmapmd_mr *target, *source, *result;
 	uint32_t bytes;
@@ -45,9 +50,14 @@ struct world {
 
 /* RESET, INIT, RTR, RTS: what each step needs is the table at rdmapmd_qp_modify(). */
 static void
-connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum rdmapmd_mtu mtu)
+connect_to(struct rdmapmd_qp *qp, const struct end *peer)
 {
 	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+	struct rdmapmd_gid_entry address;
+	struct rdmapmd_port_attr port;
+
+	TRY(rdmapmd_gid_query(peer->context, 1, 0, &address));
+	TRY(rdmapmd_port_query(peer->context, 1, &port));
 
 	/* What the peer may do here at all; what it may do with which memory, each key says. */
 	attr.qp_access_flags = REMOTE & ~RDMAPMD_ACCESS_LOCAL_WRITE;
@@ -55,11 +65,12 @@ connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum
 			      RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX | RDMAPMD_QP_PORT |
 				      RDMAPMD_QP_ACCESS_FLAGS));
 	attr.qp_state = RDMAPMD_QPS_RTR;
-	attr.path_mtu = mtu;
-	attr.dest_qp_num = peer;
+	attr.path_mtu = port.active_mtu;
+	attr.dest_qp_num = peer->qp->qp_num;
 	attr.min_rnr_timer = 12;
 	attr.max_dest_rd_atomic = 4; /* READs and atomics of the peer, at a time */
-	attr.ah_attr = (struct rdmapmd_ah_attr){ .dgid = address, .hop_limit = 64, .port_num = 1 };
+	attr.ah_attr =
+		(struct rdmapmd_ah_attr){ .dgid = address.gid, .hop_limit = 64, .port_num = 1 };
 	TRY(rdmapmd_qp_modify(qp, &attr,
 			      RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
 				      RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
@@ -75,37 +86,44 @@ connect_to(struct rdmapmd_qp *qp, uint32_t peer, union rdmapmd_gid address, enum
 				      RDMAPMD_QP_MAX_QP_RD_ATOMIC));
 }
 
-/* Two queue pairs that are connected with each other. */
+/* name: NULL for the first port. */
 static void
-make_pair(struct world *world)
+make_end(const char *name, struct end *end)
 {
 	const struct rdmapmd_cq_init_attr cq = { .cqe = 16 };
 	struct rdmapmd_qp_init_attr qp = { .qp_type = RDMAPMD_QPT_RC,
 					   .cap = { .max_send_wr = 4, .max_send_sge = 1 } };
-	struct rdmapmd_gid_entry own;
-	struct rdmapmd_port_attr port;
 
-	TRY(rdmapmd_port_query(world->context, 1, &port));
-	TRY(rdmapmd_gid_query(world->context, 1, 0, &own));
-	TRY(rdmapmd_pd_alloc(world->context, &world->pd));
-	TRY(rdmapmd_cq_create(world->context, &cq, &world->cq));
-	qp.send_cq = qp.recv_cq = world->cq;
-	TRY(rdmapmd_qp_create(world->pd, &qp, &world->qp));
-	TRY(rdmapmd_qp_create(world->pd, &qp, &world->peer));
-	connect_to(world->qp, world->peer->qp_num, own.gid, port.active_mtu);
-	connect_to(world->peer, world->qp->qp_num, own.gid, port.active_mtu);
+	if (name != NULL)
+		TRY(rdmapmd_device_open_by_name(name, &end->context));
+	else
+		TRY(rdmapmd_device_open_by_port(0, &end->context));
+	TRY(rdmapmd_pd_alloc(end->context, &end->pd));
+	TRY(rdmapmd_cq_create(end->context, &cq, &end->cq));
+	qp.send_cq = qp.recv_cq = end->cq;
+	TRY(rdmapmd_qp_create(end->pd, &qp, &end->qp));
 }
 
-/* Memory, and a key that allows that much. */
-static struct rdmapmd_mr *
-make_memory(struct world *world, size_t bytes, unsigned int access)
+static void
+free_end(struct end *end)
 {
+	TRY(rdmapmd_qp_destroy(end->qp));
+	TRY(rdmapmd_cq_destroy(end->cq));
+	TRY(rdmapmd_pd_dealloc(end->pd));
+	TRY(rdmapmd_context_close(end->context));
+}
+
+/* Memory for the data and the counter, and a key of that end that allows so much. */
+static struct rdmapmd_mr *
+make_memory(const struct world *world, const struct end *end, unsigned int access)
+{
+	const size_t bytes = world->bytes + sizeof(uint64_t);
 	void *memory = world->plain ? calloc(1, bytes) : rte_zmalloc("rdma_write", bytes, 4096);
 	struct rdmapmd_mr *mr;
 
 	if (memory == NULL)
 		rte_exit(EXIT_FAILURE, "no memory\n");
-	TRY(rdmapmd_mr_reg(world->pd, memory, bytes, access, &mr));
+	TRY(rdmapmd_mr_reg(end->pd, memory, bytes, access, &mr));
 	return mr;
 }
 
@@ -128,9 +146,9 @@ execute(struct world *world, const char *what, const struct rdmapmd_send_wr *wr)
 	const uint64_t start = rte_get_timer_cycles(), hz = rte_get_timer_hz();
 	struct rdmapmd_wc wc;
 
-	if (rdmapmd_post_send(world->qp, wr, 1) != 1)
-		TRY(world->qp->post_send_error);
-	while (rdmapmd_poll_cq(world->cq, &wc, 1) == 0)
+	if (rdmapmd_post_send(world->own.qp, wr, 1) != 1)
+		TRY(world->own.qp->post_send_error);
+	while (rdmapmd_poll_cq(world->own.cq, &wc, 1) == 0)
 		if (rte_get_timer_cycles() > start + 10 * hz)
 			rte_exit(EXIT_FAILURE, "%s: no completion for 10 s\n", what);
 	if (wc.status != RDMAPMD_WC_SUCCESS)
@@ -191,35 +209,39 @@ count(struct world *world)
 int
 main(int argc, char **argv)
 {
-	struct world world;
-	int used = rte_eal_init(argc, argv);
+	const char *device = NULL, *peer;
+	struct world world = { .plain = false };
+	int i, used = rte_eal_init(argc, argv);
 
 	if (used < 0)
 		rte_exit(EXIT_FAILURE, "EAL does not start\n");
 	/* The counter behind the data is at a multiple of 8. */
 	world.bytes = argc - used > 2 ? (uint32_t)strtoul(argv[used + 2], NULL, 10) & ~7u : 1 << 20;
-	world.plain = argc - used > 3 && strcmp(argv[used + 3], "malloc") == 0;
 	if (argc - used > 1)
-		TRY(rdmapmd_device_open_by_name(argv[used + 1], &world.context));
-	else
-		TRY(rdmapmd_device_open_by_port(0, &world.context));
-	make_pair(&world);
-	world.target = make_memory(&world, world.bytes + sizeof(uint64_t), REMOTE);
+		device = argv[used + 1];
+	peer = device;
+	for (i = used + 3; i < argc; i++) {
+		if (strcmp(argv[i], "malloc") == 0)
+			world.plain = true;
+		else
+			peer = argv[i];
+	}
+	make_end(device, &world.own);
+	make_end(peer, &world.peer);
+	connect_to(world.own.qp, &world.peer);
+	connect_to(world.peer.qp, &world.own);
+	world.target = make_memory(&world, &world.peer, REMOTE);
 	/* Nobody but our own queue pairs, and they only to read it. */
-	world.source = make_memory(&world, world.bytes + sizeof(uint64_t), 0);
-	world.result =
-		make_memory(&world, world.bytes + sizeof(uint64_t), RDMAPMD_ACCESS_LOCAL_WRITE);
+	world.source = make_memory(&world, &world.own, 0);
+	world.result = make_memory(&world, &world.own, RDMAPMD_ACCESS_LOCAL_WRITE);
 
 	write_and_read_back(&world);
 	count(&world);
 
-	TRY(rdmapmd_qp_destroy(world.qp));
-	TRY(rdmapmd_qp_destroy(world.peer));
-	TRY(rdmapmd_cq_destroy(world.cq));
 	free_memory(&world, world.target);
 	free_memory(&world, world.source);
 	free_memory(&world, world.result);
-	TRY(rdmapmd_pd_dealloc(world.pd));
-	TRY(rdmapmd_context_close(world.context));
+	free_end(&world.peer);
+	free_end(&world.own);
 	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -63,6 +63,13 @@ def test_write_of_a_length_that_is_no_multiple_of_a_packet():
     assert "WRITE of 100008 bytes" in output, output
 
 
+def test_write_between_two_devices():
+    pair = [f"net_rnic{i},wire=pair:cable" for i in range(2)]
+    code, output = run("rdma_write", "net_rnic0", "100008", "net_rnic1", vdevs=pair)
+    assert code == 0, output
+    assert "WRITE of 100008 bytes" in output and "the counter was 42 and is 84" in output, output
+
+
 def test_they_compile_out_of_the_tree():
     """As somebody does who has copied one: with a compiler and pkg-config, and nothing of ours but headers and the library."""
     build, source = os.environ["RDMAPMD_BUILD"], os.environ["RDMAPMD_SOURCE"]

@@ -30,8 +30,11 @@ RUNS = {
 PATIENCE = 400
 ALL = 1500
 EXAMPLES = f"""
-echo "part examples"
+echo "part rdma_pingpong"
 rdma_pingpong $eal --in-memory -m 64 -a {slot(0)} -a {slot(1)} -- {slot(0)} 100 {slot(1)}
+echo "status $?"
+echo "part rdma_write"
+rdma_write $eal --in-memory -m 64 -a {slot(0)} -a {slot(1)} -- {slot(0)} 300008 {slot(1)}
 echo "status $?"
 """
 IDENTITIES = f"""
@@ -53,7 +56,7 @@ def fixture_parts():
     script = "".join(ONE.format(name=name, patience=PATIENCE, command=" ".join(command))
                      for name, command in RUNS.items())
     script += EXAMPLES + IDENTITIES
-    names = sorted({command[0] for command in RUNS.values()} | {"rdma_pingpong"})
+    names = sorted({command[0] for command in RUNS.values()} | {"rdma_pingpong", "rdma_write"})
     console = run(script, ALL, *DEVICES, programs=names)
     return dict(re.findall(r"^part (.*?)\n(.*?)(?=^part |\Z)", console, re.M | re.S))
 
@@ -67,9 +70,13 @@ def test_it_works_on_functions(parts, name):
     assert planned and len(good) == int(planned[1]) > 0 and "not ok" not in said and "# SKIP" not in said, said[-4000:]
 
 
-def test_the_example_runs_between_two_functions(parts):
-    said = parts["examples"]
-    assert "\nstatus 0\n" in said and "the last message: pong 99" in said, said
+@pytest.mark.parametrize("name,last", [
+    ("rdma_pingpong", "the last message: pong 99"),
+    ("rdma_write", "the counter was 42 and is 84"),
+])
+def test_examples_run_between_two_functions(parts, name, last):
+    said = parts[name]
+    assert "\nstatus 0\n" in said and last in said, said
 
 
 def test_they_are_a_physical_function_and_virtual_ones(parts):
