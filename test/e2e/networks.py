@@ -104,6 +104,10 @@ class Networks:
         subprocess.run([*where, "ip", *map(str, args)], check=True)
 
     @staticmethod
+    def shell(where, script):
+        return subprocess.run([*where, "sh", "-c", script], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    @staticmethod
     def command(where, *args):
         return [*where, sys.executable, os.path.abspath(__file__), *map(str, args)]
 
