@@ -44,30 +44,35 @@ def mapped_below(host, folders):
 
 
 def is_flocked(path):
-    """Somebody holds a flock, as EAL does on memory and softrnicd on its sockets' lock files; True as well if nobody can tell."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        return error.errno != errno.ENOENT
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
+    """Somebody holds a flock, as EAL does on memory and softrnicd on its sockets' lock files."""
+    def ask(fd):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        return False
+
+    return says(path, ask)
 
 
 def is_record_locked(path):
     """Somebody holds a record lock, as EAL's primary process does on its configuration. Asks, and takes none."""
+    def ask(fd):
+        # struct flock of a 64-bit machine: type, whence, start, length, pid.
+        answer = fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        return struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK
+
+    return says(path, ask)
+
+
+def says(path, ask):
+    """What is answered of the open file; True if nobody can tell. Whatever has come in its place is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         return error.errno != errno.ENOENT
     try:
-        # struct flock of a 64-bit machine: type, whence, start, length, pid.
-        answer = fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-        return struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK
+        return ask(fd)
     except OSError:
         return True
     finally:
