@@ -132,8 +132,7 @@ say left ls /run
 """
 
 
-# The cloud flavour of 6.1 has no mlx5_core.
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS_HERE if not kernel.endswith("-cloud")])
+@pytest.mark.parametrize("kernel", KERNELS_HERE)
 def test_a_function_goes_to_user_space_and_back(kernel):
     calls = Calls(LIFE, kernel=kernel, iommu=48, modules=["mlx5_core"], extra_modules=["vfio_iommu_type1", "vfio-pci"])
     fresh = calls.findings("fresh")
