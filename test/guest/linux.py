@@ -3,7 +3,7 @@
 
 import re
 
-from guest.machine import devices, guest, slot
+from guest.machine import BOOT, devices, guest, slot
 
 PROGRAMS = ("/usr/sbin/ethtool", "/bin/ip", "/bin/bash")
 
@@ -49,7 +49,7 @@ complaints() {{
 """
 
 
-def run_on(kernel, script, *options, timeout=100, **kwargs):
+def run_on(kernel, script, *options, timeout=BOOT, **kwargs):
     """The result of the script in a guest with such devices, and what softrnicd has said, to its end."""
     kwargs.setdefault("extra_modules", ["mlx5_core"])
     with devices(*options) as daemon:
