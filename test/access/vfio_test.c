@@ -63,8 +63,9 @@ expect_refused(const struct fake_vfio_faults *faults, int rc, const char *text)
 static void
 refusals_name_the_node_and_the_remedy(void **state)
 {
-	const char *const mine = "/dev/vfio/12: permission denied: run rdmapmd-setup bind "
-				 "0000:01:00.0 --owner USER as root, or chown USER /dev/vfio/12";
+	const char *const mine =
+		"/dev/vfio/12: permission denied: run rdmapmd-setup bind "
+		"0000:01:00.0 --owner USER --apply as root, or chown USER /dev/vfio/12";
 	const struct {
 		struct fake_vfio_faults faults;
 		int rc;
@@ -117,7 +118,8 @@ functions_of_others_are_refused(void **state)
 	log = world_listen();
 	assert_int_equal(world_open(&access), -ENODEV);
 	world_expect_said(
-		log, "bound to mlx5_core, not to vfio-pci: run rdmapmd-setup bind 0000:01:00.0");
+		log,
+		"bound to mlx5_core, not to vfio-pci: run rdmapmd-setup bind 0000:01:00.0 --apply");
 	fake_vfio_bind(0, NULL);
 	log = world_listen();
 	assert_int_equal(world_open(&access), -ENODEV);

@@ -113,4 +113,4 @@ def test_devargs_are_checked(sysfs):
 def test_a_vdev_by_its_function(sysfs):
     function(sysfs, BDF, "mlx5_core")
     said = probe(sysfs, "-b", BDF, "--vdev", f"net_rnic0,pci={BDF[5:]}")
-    assert f"net_rnic: net_rnic0: {BDF} is bound to mlx5_core, not to vfio-pci: run rdmapmd-setup bind {BDF}" in said
+    assert f"net_rnic: net_rnic0: {BDF} is bound to mlx5_core, not to vfio-pci: run rdmapmd-setup bind {BDF} --apply" in said

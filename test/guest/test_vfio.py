@@ -249,7 +249,7 @@ faults
 exit 0
 """, programs=["/usr/bin/setpriv"])
     refused = part(console, "refused")
-    assert re.search(rf"net_rnic: {LOOP}: (/dev/vfio/\d+): permission denied: run rdmapmd-setup bind {LOOP} --owner USER as "
-                     r"root, or chown USER \1", refused), refused
+    assert re.search(rf"net_rnic: {LOOP}: (/dev/vfio/\d+): permission denied: run rdmapmd-setup bind {LOOP} --owner USER "
+                     r"--apply as root, or chown USER \1", refused), refused
     assert re.search(r"does not lock \d+ bytes beside .*: the limit is 65536 bytes; raise it \(ulimit -l", part(console, "limited"))
     check_forwarded(part(console, "works"), 1)

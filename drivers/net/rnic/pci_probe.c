@@ -27,7 +27,7 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 	if (pci->kdrv != RTE_PCI_KDRV_VFIO) {
 		RNIC_LOG_NAMED(
 			DEBUG, pci->name,
-			"not bound to vfio-pci: left to other drivers; rdmapmd-setup bind %s "
+			"not bound to vfio-pci: left to other drivers; rdmapmd-setup bind %s --apply "
 			"makes it ours",
 			pci->name);
 		return 1;

@@ -131,9 +131,10 @@ check_bound(const char *name, const char *bdf)
 	if (access(path, F_OK) != 0)
 		RNIC_LOG_NAMED(ERR, name, "there is no PCI function %s: no %s", bdf, path);
 	else
-		RNIC_LOG_NAMED(ERR, name,
-			       "%s is bound to %s, not to vfio-pci: run rdmapmd-setup bind %s", bdf,
-			       rc == 0 ? driver : "no driver", bdf);
+		RNIC_LOG_NAMED(
+			ERR, name,
+			"%s is bound to %s, not to vfio-pci: run rdmapmd-setup bind %s --apply",
+			bdf, rc == 0 ? driver : "no driver", bdf);
 	return -ENODEV;
 }
 
@@ -187,8 +188,8 @@ log_node(const char *name, const char *bdf, const char *node, int rc)
 	case -EACCES:
 	case -EPERM:
 		RNIC_LOG_NAMED(ERR, name,
-			       "%s: permission denied: run rdmapmd-setup bind %s --owner USER as "
-			       "root, or chown USER %s",
+			       "%s: permission denied: run rdmapmd-setup bind %s --owner USER "
+			       "--apply as root, or chown USER %s",
 			       node, bdf, node);
 		break;
 	case -EBUSY:
