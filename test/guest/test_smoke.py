@@ -26,9 +26,7 @@ echo "speed $(cat /sys/class/net/$a/speed)"
 until_there ping -c 1 -W 1 10.1.0.2
 ping -c 3 10.1.0.2 | grep 'packets received'
 ethtool -t $a
-before=$(now)
 rmmod mlx5_core || exit 1
-echo "went $(($(now) - before))"
 complaints
 """
 MACS = ("02:00:00:00:01:01", "02:00:00:00:01:02")
@@ -48,6 +46,5 @@ def test_the_driver_loads_and_goes(kernel):
     assert values(console, "speed") == ["100000"]
     assert "3 packets transmitted, 3 packets received" in console
     assert "The test result is PASS" in console and "Loopback Test\t 0" in console
-    # Pages come back at the device's own pace, not after the 5 s that the driver would wait for them.
-    assert int(values(console, "went")[0]) < 400
+    # Of a page that does not come back the driver warns, after 5 s.
     nothing_left(said, 2)
