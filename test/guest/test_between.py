@@ -13,7 +13,7 @@ import pytest
 from e2e.networks import LEFT, RIGHT, Networks
 from e2e.tcp import FORWARDINGS
 from e2e.testpmd import Testpmd
-from guest.machine import FULL, KERNELS_HERE, devices, guest
+from guest.machine import BOOT, FULL, KERNELS_HERE, devices, guest
 from guest.netdev import order, script
 from guest.traffic import Helper, statistics
 
@@ -94,7 +94,7 @@ def test_testpmd_answers_pings_of_linux(kernel):
         start(testpmd, max(MTUS), "icmpecho")
         one = stack.enter_context(linux(kernel, daemon.sockets[0]))
         one.start(script(MTUS[0]))
-        one.expect("address", 100)
+        one.expect("address", BOOT)
         for size in (56, *(mtu - 28 for mtu in MTUS)):
             order(one, f"/bin/ip link set $eth mtu {max(size + 28, MTUS[0])}")
             heard = order(one, f"result=$(ping -c 5 -i 0.2 -W 30 -s {size} {LEFT} | grep received)")
@@ -102,7 +102,7 @@ def test_testpmd_answers_pings_of_linux(kernel):
         heard = order(one, f"result=$(grep {LEFT} /proc/net/arp)")
         assert "02:00:00:00:00:0b" in heard, heard
         one.tell("end")
-        result = one.wait(100)
+        result = one.wait(BOOT)
         port, device = finish(testpmd, daemon)
     assert result.status == 0, "the script failed"
     check_counters(statistics(result.console), port, device)
@@ -151,10 +151,10 @@ def test_linux_talks_with_a_namespace_through_testpmd(kernel, forwarding, mtu, b
         start(testpmd, mtu, forwarding.name, offloads(forwarding, mtu))
         one = stack.enter_context(linux(kernel, daemon.sockets[0], {"/data/block": block}))
         one.start(script(mtu))
-        one.expect("address", 100)
+        one.expect("address", BOOT)
         transfer(one, nets, block)
         one.tell("end")
-        result = one.wait(100)
+        result = one.wait(BOOT)
         port, device = finish(testpmd, daemon)
     assert result.status == 0, "the script failed"
     found = statistics(result.console)

@@ -10,7 +10,7 @@ import pytest
 
 from e2e import tcp
 from e2e.networks import LEFT, RIGHT, Networks
-from guest.machine import FULL, devices, guest, slot
+from guest.machine import BOOT, FULL, devices, guest, slot
 from guest.traffic import Helper, ping
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
@@ -90,7 +90,7 @@ def silence(nets):
 def order(one, *lines):
     for line in lines:
         one.tell(line)
-        one.expect("done", 100)
+        one.expect("done", BOOT)
 
 
 def each_port(lines, **values):
@@ -158,7 +158,7 @@ def test_tcp_between_two_namespaces_through_vfio(mtu):
         one.expect("ready", START)
         seen = [forwarded(nets, one, forwarding) for forwarding in tcp.FORWARDINGS]
         one.tell("quit")
-        result = one.wait(100)
+        result = one.wait(BOOT)
         daemon.stop()
     assert result.status == 0, "the script failed"
     for forwarding, (tallies, inspected) in zip(tcp.FORWARDINGS, seen):
