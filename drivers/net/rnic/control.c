@@ -226,6 +226,9 @@ run(void *arg)
 	};
 
 	controlled = dev;
+	/* By the thread that walks them. An event that is there already comes as an interrupt. */
+	rnic_eq_arm(dev, dev->async_eq);
+	rnic_rdma_arm(dev);
 	while (!atomic_load(&control->stop)) {
 		if (poll(fds, RTE_DIM(fds), health_timeout(control)) <= 0)
 			continue;
@@ -351,9 +354,6 @@ rnic_control_start(struct rnic_dev *dev)
 		free_control(control);
 		return rc;
 	}
-	/* Arm; an event that is there already comes as an interrupt. */
-	rnic_eq_arm(dev, dev->async_eq);
-	rnic_rdma_arm(dev);
 	return 0;
 }
 
