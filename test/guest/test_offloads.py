@@ -29,6 +29,11 @@ both_up() {
 	$A /bin/ip link set $a up
 	$B /bin/ip link set $b up
 	until_there $A ping -c 1 -W 1 10.1.0.2
+	known 10.1.0 $a $b
+}
+known() { # NET A B: Linux asks for a neighbour again 5 s later, and that frame would be counted
+	$A /bin/ip neighbour replace $1.2 lladdr 02:00:00:00:01:02 dev $2 nud permanent
+	$B /bin/ip neighbour replace $1.1 lladdr 02:00:00:00:01:01 dev $3 nud permanent
 }
 counter() { # NAMESPACE IF NAME
 	$1 ethtool -S $2 | awk -v name=$3: '$1 == name { print $2 }'
@@ -120,6 +125,7 @@ for each in "A $a 1" "B $b 2"; do
 	/bin/ip netns exec $1 /bin/ip link set tagged up
 done
 until_there $A ping -c 1 -W 1 10.77.0.2
+known 10.77.0 tagged tagged
 send 2 10.77.0.2
 # A tag that nobody has is kept out, until the filter is off.
 $A /bin/ip link add link $a name other type vlan id 78
