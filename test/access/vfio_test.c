@@ -476,6 +476,7 @@ the_kernel_can_ask_for_the_function(void **state)
 	const unsigned int indices[] = { VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX };
 	const uint64_t deadline = rnic_now_us() + PATIENCE * UINT64_C(1000);
 	struct rnic_dev *dev;
+	struct rnic_mem mem;
 	unsigned int resets;
 	size_t i;
 	FILE *log;
@@ -486,15 +487,21 @@ the_kernel_can_ask_for_the_function(void **state)
 		assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
 		atomic_store(&fatal_calls, 0);
 		dev->on_fatal = note_fatal;
+		assert_int_equal(rnic_mem_alloc(dev, "a queue", RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
+						RNIC_ACCESS_WRITE, &mem),
+				 0);
 		log = world_listen();
 		resets = fake_vfio.resets;
 		fake_vfio_notice(0, indices[i]);
 		while (atomic_load(&fatal_calls) == 0 && rnic_now_us() < deadline)
 			usleep(1000);
 		assert_int_equal(atomic_load(&fatal_calls), 1);
+		/* Before its memory is taken away, which begins with the queues; and once. */
+		assert_int_equal(fake_vfio.resets, resets);
+		rnic_mem_free(dev, &mem);
+		assert_int_equal(fake_vfio.resets, resets + 1);
 		rnic_dev_close(dev);
 		world_expect_said(log, "the kernel wants the function back");
-		/* Before its memory was taken away. */
 		assert_int_equal(fake_vfio.resets, resets + 1);
 	}
 	FAULTS.no_notices = true;

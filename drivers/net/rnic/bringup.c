@@ -380,9 +380,7 @@ rnic_bringup_stage_name(unsigned int stage)
 static void
 walk_back(struct rnic_dev *dev)
 {
-	/* A lost device may still do what it was doing: stop that before memory is taken away. */
-	if (atomic_load(&dev->dead) && dev->access != NULL)
-		dev->access->ops->reset(dev->access);
+	rnic_dev_silence(dev);
 	while (dev->stages_up > 0) {
 		unsigned int i = --dev->stages_up;
 
@@ -419,6 +417,7 @@ static void
 free_dev(struct rnic_dev *dev)
 {
 	pthread_mutex_destroy(&dev->qp_steering.lock);
+	pthread_mutex_destroy(&dev->silence_lock);
 	pthread_mutex_destroy(&dev->port_lock);
 	free(dev->macs);
 	free(dev);
@@ -446,6 +445,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	dev->socket_id = socket_id;
 	rte_spinlock_init(&dev->lock);
 	pthread_mutex_init(&dev->port_lock, NULL);
+	pthread_mutex_init(&dev->silence_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);
 	rc = walk(dev);
 	if (rc != 0) {

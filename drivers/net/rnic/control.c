@@ -86,6 +86,19 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 		on_fatal(dev);
 }
 
+void
+rnic_dev_silence(struct rnic_dev *dev)
+{
+	if (!atomic_load(&dev->dead) || dev->access == NULL)
+		return;
+	/* Whoever comes second waits, too. */
+	pthread_mutex_lock(&dev->silence_lock);
+	if (!dev->silenced)
+		dev->access->ops->reset(dev->access);
+	dev->silenced = true;
+	pthread_mutex_unlock(&dev->silence_lock);
+}
+
 /* What the firmware complains of without an end: said once. */
 static void
 note_syndrome(struct rnic_control *control)

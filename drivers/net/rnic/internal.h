@@ -120,6 +120,11 @@ void rnic_control_watch(struct rnic_dev *dev, bool on);
 bool rnic_control_is_self(struct rnic_dev *dev);
 /* The device is lost: on_fatal is called, once; commands fail from now on. */
 void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
+/*
+ * A lost device may still do what it was doing, and no command ends it: reset it, once, before the first memory is taken from
+ * it. Nothing to do for others.
+ */
+void rnic_dev_silence(struct rnic_dev *dev);
 
 /* ---- uar.c ---- */
 #define RNIC_BF_REGS		 16   /* shared among queues, on as many pages as half of it */

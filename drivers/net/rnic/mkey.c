@@ -218,6 +218,7 @@ destroy_region(struct rnic_dev *dev, struct region *region)
 	if (rc != 0)
 		return rc;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_MKEY, region->key >> 8);
+	rnic_dev_silence(dev);
 	unmap_rc = dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 	if (unmap_rc != 0)
 		RNIC_LOG(ERR, dev, "cannot unmap %p (%zu bytes): %s", region->mapped,

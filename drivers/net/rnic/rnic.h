@@ -99,6 +99,9 @@ struct rnic_dev {
 	uint64_t node_guid, system_image_guid;
 	uint32_t vendor_id;
 
+	pthread_mutex_t silence_lock;
+	bool silenced; /* lost, and reset since; under the lock */
+
 	pthread_mutex_t port_lock; /* of the next three */
 	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
 	struct rnic_port_mac *macs; /* port.c: of queue pairs */
