@@ -84,7 +84,7 @@ refusals_name_the_node_and_the_remedy(void **state)
 		{ { .big_pages = true }, -ENOTSUP, "no pages of 4 KiB" },
 		{ { .device_errno = EACCES }, -EACCES, "--vfio-vf-token" },
 		{ { .device_errno = EIO }, -EIO, "0000:01:00.0" },
-		{ { .removed = true }, -ENODEV, "ffff:ffff" },
+		{ { .removed = true }, -ENODEV, "does not answer" },
 		{ { .bar_bytes = 0x11000 }, -ENODEV, "BAR0 has 69632 bytes" },
 		{ { .no_msix = true }, -ENODEV, "no MSI-X vectors" },
 		{ { .writes_lost = true }, -EIO, "cannot be enabled" },

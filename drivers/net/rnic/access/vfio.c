@@ -141,13 +141,16 @@ is_in_bar(const struct rnic_vfio *vfio, uint64_t offset, size_t length)
 	return offset <= vfio->base.bar_size && vfio->base.bar_size - offset >= length;
 }
 
-/* All ones may be what the register has; a function that is there tells who it is. */
+/*
+ * All ones may be what the register has; a function that is there tells what it is. Not who: vendor and device are answered
+ * by the kernel, from a copy that stays.
+ */
 static void
 check_presence(struct rnic_vfio *vfio)
 {
-	uint16_t vendor;
+	uint16_t class;
 
-	if (config_read16(vfio, PCI_VENDOR_ID, &vendor) != 0 || vendor == UINT16_MAX)
+	if (config_read16(vfio, PCI_CLASS_DEVICE, &class) != 0 || class == UINT16_MAX)
 		atomic_store(&vfio->base.gone, true);
 }
 
@@ -533,6 +536,12 @@ check_function(struct rnic_vfio *vfio)
 		RNIC_LOG_NAMED(ERR, vfio->name,
 			       "%s is %04x:%04x: not a function that this driver knows", vfio->bdf,
 			       vendor, device);
+		return -ENODEV;
+	}
+	check_presence(vfio);
+	if (atomic_load(&vfio->base.gone)) {
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s does not answer: removed, or without power",
+			       vfio->bdf);
 		return -ENODEV;
 	}
 	vfio->can_reset = info.flags & VFIO_DEVICE_FLAGS_RESET;
