@@ -4,7 +4,7 @@ write, to the page of 4 KiB, and there is nothing else."""
 
 import pytest
 
-from daemon.maps import DEVICE, QUEUES, RECORDS, Maps, expected
+from daemon.maps import DEVICE, PAGE, QUEUES, RECORDS, Maps, expected
 from daemon.softrnicd import Softrnicd, until
 from e2e.testpmd import Testpmd, check_exact, forward
 
@@ -63,3 +63,21 @@ def test_a_page_too_many_is_found():
     )
     for spoilt in bad:
         assert Maps(lines(*spoilt), "a").rows() != table(1)
+
+
+def test_a_page_too_many_is_found_among_pages():
+    """As a virtual machine's IOMMU has them: each page by itself, in any order."""
+    def merged(pages):
+        return sorted((length, rights) for _, length, rights in Maps(lines(*pages), "a").merged())
+
+    pages, at = [], 1 << 30
+    for size, rights in table(1):
+        pages += [(start, PAGE, rights) for start in range(at, at + size, PAGE)]
+        at += size + PAGE
+    pages.reverse()
+    assert merged(pages) == table(1)
+    last = at - PAGE
+    # Behind the last one, elsewhere, with other rights; one that is not there.
+    for spoilt in ([*pages, (last, PAGE, "rw")], [*pages, (last, PAGE, "r-")], [*pages, (at, PAGE, "r-")],
+                   [(pages[0][0], PAGE, "r-" if pages[0][2] == "rw" else "rw"), *pages[1:]], pages[1:]):
+        assert merged(spoilt) != table(1)
