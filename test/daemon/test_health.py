@@ -33,3 +33,17 @@ def test_the_driver_notices_and_recovers():
         assert testpmd.text().count(STILL) == 1
         testpmd.quit()
         daemon.stop()
+
+
+def test_queues_are_not_taken_from_under_a_lost_device():
+    """Ill as it is, it sends and receives still, until it is reset."""
+    with Softrnicd(DEVICES) as daemon, Testpmd(daemon.vdevs(), eal=EAL) as testpmd:
+        testpmd.prompt()
+        testpmd.wait_link(0, "up")
+        testpmd.do("set fwd io")
+        testpmd.do("start tx_first")
+        testpmd.wait(lambda: STILL in testpmd.text(), "report of the counter")
+        testpmd.wait(lambda: "Invalid port 0" in testpmd.do("show port info 0"), "end of the port")
+        testpmd.quit()
+        daemon.stop()
+        assert "access error" not in daemon.text() + testpmd.text()
