@@ -431,12 +431,23 @@ the_function_is_left_as_it_was_found(void **state)
 	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
 	close_access();
 	assert_int_equal(fake_vfio_command(0), 0);
+}
+
+static void
+a_function_that_cannot_be_reset_is_kept_from_memory(void **state)
+{
+	const uint16_t wanted = PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER;
+
+	(void)state;
 	FAULTS.no_reset = true;
 	reopen();
+	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
 	assert_int_equal(OPS->reset(world.access), -ENOTSUP);
+	assert_int_equal(fake_vfio_command(0) & wanted, PCI_COMMAND_MEMORY);
 	FAULTS = (struct fake_vfio_faults){ .reset_errno = EIO };
 	reopen();
 	assert_int_equal(OPS->reset(world.access), -EIO);
+	assert_int_equal(fake_vfio_command(0) & wanted, PCI_COMMAND_MEMORY);
 	assert_false(atomic_load(&world.access->gone));
 }
 
@@ -526,6 +537,7 @@ run(void)
 		CASE(memory_that_nobody_has_written_to_is_no_others),
 		CASE(limits_of_maps_and_of_locked_memory_are_told),
 		CASE(the_function_is_left_as_it_was_found),
+		CASE(a_function_that_cannot_be_reset_is_kept_from_memory),
 		CASE(a_card_that_is_pulled_out_is_gone),
 		CASE(the_kernel_can_ask_for_the_function),
 	};

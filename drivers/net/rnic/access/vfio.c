@@ -267,6 +267,16 @@ vfio_irq_fd(struct rnic_access *access, unsigned int vector)
 	return vector < access->irq_count ? to_vfio(access)->irq_fds[vector] : -EINVAL;
 }
 
+/* What cannot be reset is at least kept from memory: its rings are about to be taken away. */
+static void
+disable_dma(const struct rnic_vfio *vfio)
+{
+	uint16_t command;
+
+	if (config_read16(vfio, PCI_COMMAND, &command) == 0)
+		(void)config_write16(vfio, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+}
+
 /* The kernel puts back most of what the function had in its configuration. */
 static int
 vfio_reset(struct rnic_access *access)
@@ -276,11 +286,10 @@ vfio_reset(struct rnic_access *access)
 
 	if (atomic_load(&access->gone))
 		return -ENOTCONN;
-	if (!vfio->can_reset)
-		return -ENOTSUP;
-	rc = device_ioctl(vfio, VFIO_DEVICE_RESET, NULL);
+	rc = vfio->can_reset ? device_ioctl(vfio, VFIO_DEVICE_RESET, NULL) : -ENOTSUP;
 	if (rc != 0) {
 		check_presence(vfio);
+		disable_dma(vfio);
 		RNIC_LOG_NAMED(ERR, vfio->name, "%s: reset failed: %s", vfio->bdf, strerror(-rc));
 		return atomic_load(&access->gone) ? -ENOTCONN : rc;
 	}
