@@ -41,7 +41,6 @@ static int
 vfu_client_dma(struct vfu_client *client, struct vfu_dma_access *access, bool *with_data)
 {
 	const struct vfu_message *message = &client->channel.message;
-	const uint8_t *data = message->payload + sizeof(*access);
 	bool read = message->header.command == VFU_DMA_READ;
 
 	*with_data = read;
@@ -61,7 +60,8 @@ vfu_client_dma(struct vfu_client *client, struct vfu_dma_access *access, bool *w
 	}
 	if (client->conf.dma_write == NULL)
 		return -ENOTSUP;
-	return client->conf.dma_write(client->conf.arg, access->iova, data, access->count);
+	return client->conf.dma_write(client->conf.arg, access->iova,
+				      message->payload + sizeof(*access), access->count);
 }
 
 /* @return 0 or why the connection ends. */
