@@ -64,7 +64,8 @@ def finish(testpmd, daemon):
     testpmd.quit()
     assert not testpmd.complaints()
     daemon.stop()
-    said = re.search(r"\bd1:((?: [a-z_]+=\d+)+)$", daemon.text(), re.MULTILINE)[1]
+    # On as many lines as they need.
+    said = "".join(re.findall(r"\bd1:((?: [a-z_]+=\d+)+)$", daemon.text(), re.MULTILINE))
     return port, collections.Counter({name: int(value) for name, value in re.findall(r"([a-z_]+)=(\d+)", said)})
 
 
