@@ -48,8 +48,11 @@ struct rnic_control {
 	bool checked; /* counter holds something */
 };
 
-/* The device whose control thread this is. */
-static _Thread_local const struct rnic_dev *controlled;
+/*
+ * The device whose control thread this is. With a place in every thread from its start: a plugin's would be allocated at
+ * a thread's first look, and the dynamic linker ends the process where there is no memory for that.
+ */
+static _Thread_local const struct rnic_dev *controlled __attribute__((tls_model("initial-exec")));
 
 static void
 drain(int fd)
