@@ -483,6 +483,24 @@ test_a_lost_device_flushes_everything(void **state)
 	free(pair);
 }
 
+/* What stands still in its health may receive all the same: a buffer comes back when it cannot be written to any more. */
+static void
+test_a_lost_device_is_reset_before_buffers_come_back(void **state)
+{
+	struct rdma_pair *pair = *state;
+	struct rnic_dev *dev = device_of(pair);
+
+	rdma_post_recv(pair->qp[0], 1, NULL, 0);
+	assert_int_not_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
+	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_HEALTH_STOPPED, 1), 0);
+	rdma_expect_status(pair->cq[0], 1, RDMAPMD_WC_WR_FLUSH_ERR);
+	assert_int_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
+	rdmapmd_context_close(pair->context);
+	rdma_free(pair);
+	rnic_dev_close(dev);
+	free(pair);
+}
+
 /* The driver goes while an application has everything open: shells are what is left. */
 static void
 test_a_device_that_is_closed_under_an_application(void **state)
@@ -702,6 +720,7 @@ run(void)
 		TEST(test_telemetry_leaves_the_port_as_it_is),
 		PAIR_TEST(test_an_event_of_a_life_before),
 		PAIR_TEST(test_a_lost_device_flushes_everything),
+		PAIR_TEST(test_a_lost_device_is_reset_before_buffers_come_back),
 		PAIR_TEST(test_a_device_that_is_closed_under_an_application),
 	};
 

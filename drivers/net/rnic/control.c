@@ -83,6 +83,8 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 	if (atomic_exchange(&dev->dead, true))
 		return;
 	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+	/* Whoever is told takes buffers back that it may still write to. */
+	rnic_dev_silence(dev);
 	rnic_rdma_lost(dev);
 	on_fatal = atomic_load(&dev->on_fatal);
 	if (on_fatal != NULL)
@@ -96,9 +98,9 @@ rnic_dev_silence(struct rnic_dev *dev)
 		return;
 	/* Whoever comes second waits, too. */
 	pthread_mutex_lock(&dev->silence_lock);
-	if (!dev->silenced)
+	if (!atomic_load(&dev->silenced))
 		dev->access->ops->reset(dev->access);
-	dev->silenced = true;
+	atomic_store(&dev->silenced, true);
 	pthread_mutex_unlock(&dev->silence_lock);
 }
 

@@ -118,11 +118,11 @@ void rnic_control_sync(struct rnic_dev *dev);
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */
 bool rnic_control_is_self(struct rnic_dev *dev);
-/* The device is lost: on_fatal is called, once; commands fail from now on. */
+/* The device is lost: it is reset, and on_fatal is called, once; commands fail from now on. */
 void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 /*
- * A lost device may still do what it was doing, and no command ends it: reset it, once, before the first memory is taken from
- * it. Nothing to do for others.
+ * A lost device may still do what it was doing, and no command ends it: it has been reset, once, when this returns. Called
+ * before anything is given back that it may write to. Nothing to do for others.
  */
 void rnic_dev_silence(struct rnic_dev *dev);
 

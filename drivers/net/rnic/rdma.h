@@ -145,7 +145,7 @@ struct rnic_rdma_cq {
 	struct rnic_cq ring;
 	struct rnic_rdma_qp *last; /* whose entry was the last one; never NULL */
 	struct rnic_rdma_qps *_Atomic qps;
-	const atomic_bool *lost; /* the device is */
+	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
 	uint64_t strange;
 

@@ -81,7 +81,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	int rc;
 
 	cq->dev = dev;
-	cq->lost = &dev->dead;
+	cq->lost = &dev->silenced;
 	cq->arm_register = rnic_uars_cq_register(dev);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)

@@ -100,7 +100,7 @@ struct rnic_dev {
 	uint32_t vendor_id;
 
 	pthread_mutex_t silence_lock;
-	bool silenced; /* lost, and reset since; under the lock */
+	atomic_bool silenced; /* lost, and reset since; changes under the lock */
 
 	pthread_mutex_t port_lock; /* of the next three */
 	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
