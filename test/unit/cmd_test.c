@@ -121,6 +121,23 @@ test_timeout_loses_one_slot(void **state)
 	assert_int_equal(rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, pd), 0);
 }
 
+/* What it does not let go, it may go on writing to: it is reset before the memory is given back. */
+static void
+test_an_object_that_stays_is_the_end(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const unsigned int usual = rnic_cmd_timeout_ms;
+	uint32_t pd;
+
+	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &pd), 0);
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_DEALLOC_PD);
+	rnic_cmd_timeout_ms = 150;
+	assert_int_equal(rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, pd), -ETIMEDOUT);
+	rnic_cmd_timeout_ms = usual;
+	assert_true(atomic_load(&dev->dead));
+	assert_int_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
+}
+
 /* All slots lost: ordinary commands fail in time, page commands have their own slot. */
 static void
 test_page_commands_have_a_slot_of_their_own(void **state)
@@ -252,6 +269,7 @@ run(void)
 		OPEN_TEST(test_many_threads),
 		OPEN_TEST(test_polled),
 		OPEN_TEST(test_timeout_loses_one_slot),
+		OPEN_TEST(test_an_object_that_stays_is_the_end),
 		OPEN_TEST(test_page_commands_have_a_slot_of_their_own),
 		OPEN_TEST(test_each_status_has_its_errno),
 		OPEN_TEST(test_a_lost_device_fails_fast_and_is_told_once),

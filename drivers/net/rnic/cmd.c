@@ -476,9 +476,14 @@ rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number)
 {
 	struct rnic_object_in in = { 0 };
 	struct rnic_cmd_out out;
+	int rc;
 
 	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
-	return rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	rc = rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	/* The caller gives back what the object may still write to. */
+	if (rc == -ETIMEDOUT)
+		rnic_dev_fatal(dev, "it does not let an object go");
+	return rc;
 }
 
 int

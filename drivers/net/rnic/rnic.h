@@ -159,7 +159,7 @@ void rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem);
  */
 int rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 		  uint32_t in_bytes, void *out, uint32_t out_bytes);
-/* DESTROY_x / DEALLOC_x of an object's number. */
+/* DESTROY_x / DEALLOC_x of an object's number. The device is lost where that does not complete: it may go on using the object. */
 int rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number);
 /* ALLOC_x: no input but the header. */
 int rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
