@@ -168,6 +168,23 @@ fake_close(int fd)
 	return close(fd);
 }
 
+/*
+ * Is there room for an answer of that length? If not, how much it takes is all that there is; and it may become longer, when
+ * somebody asks again.
+ */
+static bool
+has_room(uint32_t *argsz, uint32_t bytes, unsigned int *growths)
+{
+	const uint32_t room = *argsz;
+
+	if (room >= bytes && *growths > 0) {
+		*growths -= 1;
+		bytes = room + 8;
+	}
+	*argsz = bytes;
+	return room >= bytes;
+}
+
 /* ---- Container ---- */
 
 static bool
@@ -298,15 +315,13 @@ iommu_info(struct vfio_iommu_type1_info *info)
 	const uint32_t first = sizeof(*info), second = first + (uint32_t)sizeof(avail),
 		       bytes = second +
 			       (uint32_t)(sizeof(range) + range.nr_iovas * sizeof(ranges[0]));
-	const uint32_t room = info->argsz;
 	char *caps = (char *)info;
 
-	assert_true(room >= sizeof(*info) && second % 8 != 0);
+	assert_true(info->argsz >= sizeof(*info) && second % 8 != 0);
 	info->flags = VFIO_IOMMU_INFO_PGSIZES | VFIO_IOMMU_INFO_CAPS;
 	info->iova_pgsizes = faults->big_pages ? UINT64_C(1) << 21 : UINT64_MAX << 12;
-	info->argsz = bytes;
 	info->cap_offset = 0;
-	if (room < bytes)
+	if (!has_room(&info->argsz, bytes, &fake_vfio.faults.iommu_growths))
 		return 0;
 	info->cap_offset = first;
 	avail.header.next = faults->no_iova_ranges ? 0 : second;
@@ -396,7 +411,6 @@ region_info(struct function *function, struct vfio_region_info *info)
 {
 	struct vfio_region_info_cap_sparse_mmap *cap = (void *)((char *)info + sizeof(*info));
 	const uint32_t bytes = (uint32_t)(sizeof(*info) + sizeof(*cap) + sizeof(cap->areas[0]));
-	const uint32_t room = info->argsz;
 	uint64_t offset;
 	size_t length;
 	void *address;
@@ -411,8 +425,7 @@ region_info(struct function *function, struct vfio_region_info *info)
 	info->size = fake_vfio.faults.bar_bytes != 0 ? fake_vfio.faults.bar_bytes
 						     : softrnic_bar_size(function->softrnic);
 	info->flags |= VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS;
-	info->argsz = bytes;
-	if (room < bytes)
+	if (!has_room(&info->argsz, bytes, &fake_vfio.faults.bar_growths))
 		return 0;
 	softrnic_bar_mmap(function->softrnic, &offset, &length, &address, NULL);
 	info->cap_offset = sizeof(*info);

@@ -30,6 +30,8 @@ struct fake_vfio_faults {
 	uint32_t iova_range_count;
 	struct vfio_iova_range iova_ranges[FAKE_IOVA_RANGES];
 	bool no_iova_ranges; /* an old kernel: it does not say */
+	/* How many times more what it says of the IOMMU, of BAR0, does not fit in the room that it wanted for it */
+	unsigned int iommu_growths, bar_growths;
 };
 
 struct fake_vfio {

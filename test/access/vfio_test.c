@@ -6,6 +6,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -91,6 +92,8 @@ refusals_name_the_node_and_the_remedy(void **state)
 		{ { .iova_range_count = 1, .iova_ranges = { { 0, 0xfffff } } },
 		  -ENOSPC,
 		  "what addresses the IOMMU takes" },
+		{ { .iommu_growths = UINT_MAX }, -EOVERFLOW, "vfio's answer has no end" },
+		{ { .bar_growths = UINT_MAX }, -EOVERFLOW, "vfio's answer has no end" },
 	};
 	size_t i;
 
@@ -290,6 +293,28 @@ addresses_are_those_that_the_iommu_takes(void **state)
 		FAULTS = iommus[i].faults;
 		reopen();
 		expect_maps_within(iommus[i].first, iommus[i].end);
+	}
+}
+
+/* Said again, it is longer than the kernel said that it is: nothing of it is passed over. */
+static void
+what_the_kernel_says_may_grow_while_it_is_asked(void **state)
+{
+	unsigned int growths;
+
+	(void)state;
+	for (growths = 1; growths <= 3; growths++) {
+		FAULTS = (struct fake_vfio_faults){
+			.iova_range_count = 1,
+			.iova_ranges = { { 0, 0xfedfffff } },
+			.iommu_growths = growths,
+			.bar_growths = growths,
+		};
+		reopen();
+		assert_int_equal(FAULTS.iommu_growths, 0);
+		assert_int_equal(FAULTS.bar_growths, 0);
+		expect_maps_within(1 << 20, 0xfee00000);
+		assert_non_null(OPS->uar(world.access, RNIC_FIRST_UAR + 1));
 	}
 }
 
@@ -534,6 +559,7 @@ run(void)
 		CASE(functions_of_a_group_come_and_go_in_any_order),
 		CASE(a_function_has_one_port),
 		CASE(addresses_are_those_that_the_iommu_takes),
+		CASE(what_the_kernel_says_may_grow_while_it_is_asked),
 		CASE(rights_are_those_asked_for),
 		CASE(memory_of_anybody_can_be_mapped),
 		CASE(memory_that_nobody_has_written_to_is_no_others),

@@ -21,11 +21,10 @@
 #include "access.h"
 #include "class.h"
 #include "vfio_group.h"
+#include "vfio_info.h"
 
-#define VECTORS_MAX	 64
-#define WINDOWS_MAX	 16
-#define REGION_BYTES_MAX 65536u
-#define CAPS_MAX	 64
+#define VECTORS_MAX 64
+#define WINDOWS_MAX 16
 
 /* A part of BAR0 that is memory. */
 struct window {
@@ -396,55 +395,27 @@ take_notices(struct rnic_vfio *vfio)
 static int
 read_region(const struct rnic_vfio *vfio, unsigned int index, struct vfio_region_info **result)
 {
-	struct vfio_region_info *info = NULL, *grown;
-	uint32_t bytes = sizeof(*info);
-	int round, rc;
+	const struct vfio_region_info question = { .index = index };
+	void *answer;
+	int rc = rnic_vfio_info_read(vfio->name, vfio->fd, VFIO_DEVICE_GET_REGION_INFO, &question,
+				     sizeof(question), &answer);
 
-	/* The second time around there is room for the capabilities. */
-	for (round = 0; round < 2; round++) {
-		grown = calloc(1, bytes);
-		free(info);
-		info = grown;
-		if (info == NULL)
-			return -ENOMEM;
-		info->argsz = bytes;
-		info->index = index;
-		rc = device_ioctl(vfio, VFIO_DEVICE_GET_REGION_INFO, info);
-		if (rc != 0) {
-			free(info);
-			return rc;
-		}
-		if (info->argsz <= bytes || info->argsz > REGION_BYTES_MAX)
-			break;
-		bytes = info->argsz;
-	}
-	info->argsz = bytes;
-	*result = info;
-	return 0;
+	if (rc == 0)
+		*result = answer;
+	return rc;
 }
 
-/*
- * The areas that may be mapped, where that is not all of the region: how many, where the first one is; or 0. Capabilities
- * may lie at any address.
- */
+/* The areas that may be mapped, where that is not all of the region: how many, where the first one is; or 0. */
 static uint32_t
 find_areas(const struct vfio_region_info *info, uint32_t *count)
 {
+	const uint32_t first = info->flags & VFIO_REGION_INFO_FLAG_CAPS ? info->cap_offset : 0;
 	struct vfio_region_info_cap_sparse_mmap cap;
-	uint32_t offset, steps;
+	uint32_t offset = rnic_vfio_info_find(info, first, VFIO_REGION_INFO_CAP_SPARSE_MMAP, &cap,
+					      sizeof(cap));
 
-	offset = info->flags & VFIO_REGION_INFO_FLAG_CAPS ? info->cap_offset : 0;
-	for (steps = 0; offset != 0 && steps < CAPS_MAX; steps++) {
-		if (info->argsz < sizeof(cap.header) || offset > info->argsz - sizeof(cap.header))
-			return 0;
-		memcpy(&cap.header, (const char *)info + offset, sizeof(cap.header));
-		if (cap.header.id == VFIO_REGION_INFO_CAP_SPARSE_MMAP)
-			break;
-		offset = cap.header.next;
-	}
-	if (offset == 0 || steps == CAPS_MAX || sizeof(cap) > info->argsz - offset)
+	if (offset == 0)
 		return 0;
-	memcpy(&cap, (const char *)info + offset, sizeof(cap));
 	offset += sizeof(cap);
 	*count = cap.nr_areas;
 	return cap.nr_areas <= (info->argsz - offset) / sizeof(cap.areas[0]) ? offset : 0;

@@ -22,12 +22,11 @@
 #include "../internal.h"
 #include "access.h"
 #include "iova.h"
+#include "vfio_info.h"
 
 #define CONTAINER_NODE	"/dev/vfio/vfio"
 #define FUNCTIONS_MAX	64
-#define INFO_BYTES_MAX	65536u
 #define NODE_BYTES	32
-#define CAPS_MAX	64
 #define VF_TOKEN	" vf_token="
 #define LINK_NAME_BYTES 64
 
@@ -269,58 +268,24 @@ attach(const char *name, const struct rnic_vfio_group *group)
 /* ---- The type 1 IOMMU: which addresses it takes ---- */
 
 static int
-read_info(int fd, struct vfio_iommu_type1_info **result)
+read_info(const char *name, int fd, struct vfio_iommu_type1_info **result)
 {
-	struct vfio_iommu_type1_info *info, *grown;
-	uint32_t bytes = sizeof(*info);
-	int round;
+	const struct vfio_iommu_type1_info question = { 0 };
+	void *answer;
+	int rc = rnic_vfio_info_read(name, fd, VFIO_IOMMU_GET_INFO, &question, sizeof(question),
+				     &answer);
 
-	info = calloc(1, bytes);
-	/* The second time around there is room for what it has to say. */
-	for (round = 0; info != NULL && round < 2; round++) {
-		info->argsz = bytes;
-		if (rnic_vfio_sys->ioctl(fd, VFIO_IOMMU_GET_INFO, info) != 0) {
-			free(info);
-			return -EIO;
-		}
-		if (info->argsz <= bytes || info->argsz > INFO_BYTES_MAX)
-			break;
-		bytes = info->argsz;
-		grown = calloc(1, bytes);
-		free(info);
-		info = grown;
-	}
-	if (info == NULL)
-		return -ENOMEM;
-	info->argsz = bytes;
-	*result = info;
-	return 0;
+	if (rc == 0)
+		*result = answer;
+	return rc;
 }
 
-/*
- * A capability of the info's: where it is, its fixed part copied; or 0. Kernels before 6.6 do not align them, behind one whose
- * length is no multiple of 8.
- */
 static uint32_t
 find_cap(const struct vfio_iommu_type1_info *info, uint16_t id, void *cap, size_t bytes)
 {
-	struct vfio_info_cap_header header;
-	uint32_t offset, steps;
+	const uint32_t first = info->flags & VFIO_IOMMU_INFO_CAPS ? info->cap_offset : 0;
 
-	offset = info->flags & VFIO_IOMMU_INFO_CAPS ? info->cap_offset : 0;
-	for (steps = 0; offset != 0 && steps < CAPS_MAX; steps++) {
-		if (info->argsz < sizeof(header) || offset > info->argsz - sizeof(header))
-			return 0;
-		memcpy(&header, (const char *)info + offset, sizeof(header));
-		if (header.id == id) {
-			if (bytes > info->argsz - offset)
-				return 0;
-			memcpy(cap, (const char *)info + offset, bytes);
-			return offset;
-		}
-		offset = header.next;
-	}
-	return 0;
+	return rnic_vfio_info_find(info, first, id, cap, bytes);
 }
 
 /* Of a kernel that does not tell: what the narrowest of today's take, without interrupts. */
@@ -359,7 +324,7 @@ learn_iommu(const char *name, struct rnic_vfio_group *group)
 {
 	struct vfio_iommu_type1_info_dma_avail avail = { 0 };
 	struct vfio_iommu_type1_info *info;
-	int rc = read_info(group->container_fd, &info);
+	int rc = read_info(name, group->container_fd, &info);
 
 	if (rc == 0) {
 		if (info->flags & VFIO_IOMMU_INFO_PGSIZES &&
