@@ -175,44 +175,40 @@ vfio_read32(struct rnic_access *access, uint64_t offset)
 	return value;
 }
 
-static void
-write_by_call(struct rnic_vfio *vfio, uint64_t offset, const void *value, size_t length)
+/* Where the caller is to store the value, in one piece; NULL: nowhere, it is written by a call, or there is no function. */
+static volatile void *
+begin_write(struct rnic_access *access, uint64_t offset, const void *value, size_t length)
 {
-	if (is_in_bar(vfio, offset, length) &&
+	struct rnic_vfio *vfio = to_vfio(access);
+	volatile void *mapped = find_register(vfio, offset, length);
+
+	if (atomic_load(&access->gone))
+		return NULL;
+	/* What is in memory by now is what the register tells of. */
+	rte_io_wmb();
+	if (mapped == NULL && is_in_bar(vfio, offset, length) &&
 	    rnic_vfio_sys->pwrite(vfio->fd, value, length, vfio->bar_offset + offset) !=
 		    (ssize_t)length)
 		check_presence(vfio);
+	return mapped;
 }
 
 static void
 vfio_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value)
 {
-	struct rnic_vfio *vfio = to_vfio(access);
-	volatile uint32_t *mapped = find_register(vfio, offset, sizeof(value));
+	volatile uint32_t *mapped = begin_write(access, offset, &value, sizeof(value));
 
-	if (atomic_load(&access->gone))
-		return;
-	/* What is in memory by now is what the register tells of. */
-	rte_io_wmb();
 	if (mapped != NULL)
 		*mapped = value.raw;
-	else
-		write_by_call(vfio, offset, &value, sizeof(value));
 }
 
 static void
 vfio_write64(struct rnic_access *access, uint64_t offset, struct rnic_be64 value)
 {
-	struct rnic_vfio *vfio = to_vfio(access);
-	volatile uint64_t *mapped = find_register(vfio, offset, sizeof(value));
+	volatile uint64_t *mapped = begin_write(access, offset, &value, sizeof(value));
 
-	if (atomic_load(&access->gone))
-		return;
-	rte_io_wmb();
 	if (mapped != NULL)
 		*mapped = value.raw;
-	else
-		write_by_call(vfio, offset, &value, sizeof(value));
 }
 
 static volatile void *
