@@ -170,10 +170,11 @@ rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 
 /* probe.c: the driver enters DPDK's list */
 void rnic_probe_register(void);
-/* By the port's name: what all buses' drivers do. The DMA calls set rte_errno and return -1, as the buses want it. */
+/* By the port's name: what all buses' drivers do. */
 int rnic_probe_remove(const char *name);
-int rnic_probe_dma_map(const char *name, void *addr, size_t len);
-int rnic_probe_dma_unmap(const char *name, void *addr, size_t len);
+/* rnic_mkey_map() or rnic_mkey_unmap(); sets rte_errno and returns -1, as the buses want it. */
+int rnic_probe_dma(const char *name, int (*act)(struct rnic_dev *dev, void *addr, size_t len),
+		   void *addr, size_t len);
 
 /* pci_probe.c: and the PCI bus' list, at its head */
 void rnic_pci_register(void);

@@ -47,14 +47,14 @@ static int
 pci_dma_map(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma_map(pci->name, addr, len);
+	return rnic_probe_dma(pci->name, rnic_mkey_map, addr, len);
 }
 
 static int
 pci_dma_unmap(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma_unmap(pci->name, addr, len);
+	return rnic_probe_dma(pci->name, rnic_mkey_unmap, addr, len);
 }
 
 static const struct rte_pci_id pci_ids[] = {

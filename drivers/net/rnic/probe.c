@@ -39,29 +39,18 @@ open_device(const char *name)
 	return rnic_ethdev_get(eth_dev)->dev;
 }
 
-static int
-dma_result(int rc)
+/* Work requests name the process's addresses: whatever the IOVA is said to be. */
+int
+rnic_probe_dma(const char *name, int (*act)(struct rnic_dev *dev, void *addr, size_t len),
+	       void *addr, size_t len)
 {
+	struct rnic_dev *dev = open_device(name);
+	int rc = dev != NULL ? act(dev, addr, len) : -ENODEV;
+
 	if (rc == 0)
 		return 0;
 	rte_errno = -rc;
 	return -1;
-}
-
-int
-rnic_probe_dma_map(const char *name, void *addr, size_t len)
-{
-	struct rnic_dev *dev = open_device(name);
-
-	return dma_result(dev != NULL ? rnic_mkey_map(dev, addr, len) : -ENODEV);
-}
-
-int
-rnic_probe_dma_unmap(const char *name, void *addr, size_t len)
-{
-	struct rnic_dev *dev = open_device(name);
-
-	return dma_result(dev != NULL ? rnic_mkey_unmap(dev, addr, len) : -ENODEV);
 }
 
 int
@@ -81,19 +70,18 @@ vdev_remove(struct rte_vdev_device *vdev)
 	return rnic_probe_remove(rte_vdev_device_name(vdev));
 }
 
-/* Work requests name the process's addresses: whatever the IOVA is said to be. */
 static int
 vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma_map(rte_vdev_device_name(vdev), addr, len);
+	return rnic_probe_dma(rte_vdev_device_name(vdev), rnic_mkey_map, addr, len);
 }
 
 static int
 vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma_unmap(rte_vdev_device_name(vdev), addr, len);
+	return rnic_probe_dma(rte_vdev_device_name(vdev), rnic_mkey_unmap, addr, len);
 }
 
 static struct rte_vdev_driver rnic_vdev_driver = {
