@@ -45,7 +45,7 @@ Link status|switching on|e2e-control|link.c|/^rnic_link_set_up/,/^}/s/int rc = .
 Link status event|the call|e2e-control|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL)/(void)0/
 Removal event|the call|unit-port|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
 Rx interrupt|arming|e2e-interrupt|rx_intr.c|s/^\t\tarm(rxq);/\t\t;/
-Rx interrupt|reading the eventfd|e2e-interrupt|rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/drain(.*);/;/
+Rx interrupt|reading the eventfd|e2e-interrupt|rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
 Rx interrupt|a queue without mbufs|e2e-interrupt|rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
 Rx interrupt|a vector for each queue|e2e-interrupt|rx_intr.c|s/LOG_EQ_SIZE, 0, FIRST_VECTOR + i,/LOG_EQ_SIZE, 0, FIRST_VECTOR,/
 Rx interrupt|a lost device|unit-port|link.c|s/rnic_rx_intr_wake(dev);/;/

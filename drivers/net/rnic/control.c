@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -53,25 +52,6 @@ struct rnic_control {
  * a thread's first look, and the dynamic linker ends the process where there is no memory for that.
  */
 static _Thread_local const struct rnic_dev *controlled __attribute__((tls_model("initial-exec")));
-
-static void
-drain(int fd)
-{
-	uint64_t count;
-	ssize_t n = read(fd, &count, sizeof(count));
-
-	/* Nothing there is as good: the thread looks anyway. */
-	(void)n;
-}
-
-static void
-kick(struct rnic_control *control)
-{
-	const uint64_t one = 1;
-	ssize_t n = write(control->kick_fd, &one, sizeof(one));
-
-	(void)n;
-}
 
 /* ---- Health ---- */
 
@@ -163,7 +143,7 @@ void
 rnic_control_watch(struct rnic_dev *dev, bool on)
 {
 	atomic_store(&dev->control->watching, on);
-	kick(dev->control);
+	rnic_eventfd_signal(dev->control->kick_fd);
 }
 
 /* ---- The thread ---- */
@@ -221,7 +201,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	end.tv_sec += rnic_sync_patience_s;
 	pthread_mutex_lock(&control->sync_lock);
 	wanted = ++control->sync_wanted;
-	kick(control);
+	rnic_eventfd_signal(control->kick_fd);
 	while (control->sync_reached < wanted && rc == 0)
 		rc = pthread_cond_timedwait(&control->sync_done, &control->sync_lock, &end);
 	pthread_mutex_unlock(&control->sync_lock);
@@ -255,16 +235,16 @@ run(void *arg)
 			fds[2].fd = -1; /* poll() passes it over */
 		}
 		if (fds[1].revents) {
-			drain(control->kick_fd);
+			rnic_eventfd_drain(control->kick_fd);
 			answer_sync(control);
 		}
 		if (fds[3].revents) {
-			drain(fds[3].fd);
+			rnic_eventfd_drain(fds[3].fd);
 			rnic_rdma_poll(dev);
 		}
 		if (fds[0].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
-			drain(fds[0].fd);
+			rnic_eventfd_drain(fds[0].fd);
 			rnic_eq_poll(dev, dev->async_eq);
 			if (fds[3].fd < 0)
 				rnic_rdma_poll(dev);
@@ -351,16 +331,14 @@ int
 rnic_control_start(struct rnic_dev *dev)
 {
 	struct rnic_control *control = calloc(1, sizeof(*control));
-	int rc = 0;
+	int rc;
 
 	if (control == NULL)
 		return -ENOMEM;
 	control->dev = dev;
 	pthread_mutex_init(&control->sync_lock, NULL);
 	init_monotonic(&control->sync_done);
-	control->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (control->kick_fd < 0)
-		rc = -errno;
+	rc = rnic_eventfd_open(dev->name, &control->kick_fd);
 	dev->control = control;
 	if (rc == 0)
 		rc = start_thread(control);
@@ -383,7 +361,7 @@ rnic_control_stop(struct rnic_dev *dev)
 	if (control == NULL)
 		return;
 	atomic_store(&control->stop, true);
-	kick(control);
+	rnic_eventfd_signal(control->kick_fd);
 	pthread_join(control->thread, NULL);
 	close(control->kick_fd);
 	dev->control = NULL;

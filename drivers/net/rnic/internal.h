@@ -48,6 +48,13 @@ rnic_register_read(struct rnic_dev *dev, enum rnic_init_seg_field field)
 	return value >> RNIC_FIELD_LOW(field) & (uint32_t)rnic_field_mask(field);
 }
 
+/* ---- eventfd.c: one signals, the other polls; neither call waits ---- */
+/* Errors are logged; *fd is -1 then. */
+int rnic_eventfd_open(const char *name, int *fd);
+void rnic_eventfd_signal(int fd);
+/* Not readable any more, until the next signal. */
+void rnic_eventfd_drain(int fd);
+
 /* ---- cmd.c ---- */
 extern unsigned int rnic_cmd_timeout_ms;      /* of a command; tests shorten it */
 extern unsigned int rnic_cmd_dead_timeout_ms; /* ... when the device looks dead */

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_interrupts.h>
 
@@ -35,16 +34,6 @@ static int
 vector_fd(struct rnic_dev *dev, uint16_t queue)
 {
 	return dev->access->ops->irq_fd(dev->access, FIRST_VECTOR + queue);
-}
-
-static void
-drain(int fd)
-{
-	uint64_t count;
-	ssize_t n = read(fd, &count, sizeof(count));
-
-	/* Nothing there is as good. */
-	(void)n;
 }
 
 /* ---- What epoll needs ---- */
@@ -120,7 +109,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 		rxq->armed = false;
 		rxq->arm_sequence = 0;
 		/* Of the last start; none comes before the queue is armed. */
-		drain(vector_fd(dev, i));
+		rnic_eventfd_drain(vector_fd(dev, i));
 		/* No event is its own by nature: the CQ names it. */
 		rc = rnic_eq_create(dev, LOG_EQ_SIZE, 0, FIRST_VECTOR + i, &rxq->eq);
 		if (rc != 0)
@@ -138,11 +127,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 static void
 kick(struct rnic_dev *dev, uint16_t queue)
 {
-	const uint64_t one = 1;
-	ssize_t n = write(vector_fd(dev, queue), &one, sizeof(one));
-
-	/* One that is full wakes as well. */
-	(void)n;
+	rnic_eventfd_signal(vector_fd(dev, queue));
 }
 
 static void
@@ -197,7 +182,7 @@ rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue)
 
 	if (rxq->eq == NULL)
 		return -ENOTSUP;
-	drain(vector_fd(rxq->dev, queue));
+	rnic_eventfd_drain(vector_fd(rxq->dev, queue));
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../internal.h"
@@ -43,12 +42,8 @@ static void
 direct_interrupt(void *arg, unsigned int vector)
 {
 	struct rnic_direct *direct = arg;
-	const uint64_t one = 1;
-	ssize_t n;
 
-	/* A full counter means that the reader has not come round yet; it will. */
-	n = write(direct->irq_fds[vector], &one, sizeof(one));
-	(void)n;
+	rnic_eventfd_signal(direct->irq_fds[vector]);
 }
 
 static void
@@ -242,13 +237,9 @@ create_interrupts(struct rnic_direct *direct)
 	int rc;
 
 	for (vector = 0; vector < DIRECT_VECTORS; vector++) {
-		direct->irq_fds[vector] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (direct->irq_fds[vector] < 0) {
-			rc = -errno;
-			RNIC_LOG_NAMED(ERR, direct->name, "no eventfd for vector %u: %s", vector,
-				       strerror(-rc));
+		rc = rnic_eventfd_open(direct->name, &direct->irq_fds[vector]);
+		if (rc != 0)
 			return rc;
-		}
 		rc = softrnic_set_interrupt(direct->device, vector, direct_interrupt, direct);
 		if (rc != 0) {
 			RNIC_LOG_NAMED(ERR, direct->name, "vector %u: %s", vector, strerror(-rc));

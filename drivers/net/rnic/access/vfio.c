@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <linux/pci_regs.h>
@@ -297,19 +296,6 @@ vfio_hangup_fd(struct rnic_access *access)
 	return to_vfio(access)->notice_fd;
 }
 
-static int
-new_eventfd(const struct rnic_vfio *vfio, int *fd)
-{
-	int rc;
-
-	*fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (*fd >= 0)
-		return 0;
-	rc = -errno;
-	RNIC_LOG_NAMED(ERR, vfio->name, "no eventfd: %s", strerror(-rc));
-	return rc;
-}
-
 /* Which of an index' interrupts signal which eventfds. >0: only so many can be had. */
 static int
 set_irqs(const struct rnic_vfio *vfio, unsigned int index, const int *fds, unsigned int count)
@@ -343,7 +329,7 @@ take_vectors(struct rnic_vfio *vfio)
 	}
 	count = RTE_MIN(info.count, (uint32_t)VECTORS_MAX);
 	for (i = 0; i < count; i++) {
-		rc = new_eventfd(vfio, &vfio->irq_fds[i]);
+		rc = rnic_eventfd_open(vfio->name, &vfio->irq_fds[i]);
 		if (rc != 0)
 			return rc;
 	}
@@ -369,7 +355,7 @@ take_notices(struct rnic_vfio *vfio)
 	static const unsigned int indices[] = { VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX };
 	struct vfio_irq_info info;
 	unsigned int i;
-	int rc = new_eventfd(vfio, &vfio->notice_fd);
+	int rc = rnic_eventfd_open(vfio->name, &vfio->notice_fd);
 
 	for (i = 0; rc == 0 && i < RTE_DIM(indices); i++) {
 		info = (struct vfio_irq_info){ .argsz = sizeof(info), .index = indices[i] };

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -425,13 +424,9 @@ take_interrupts(struct rnic_vfio_user *vfu)
 	}
 	count = count < VECTORS_MAX ? count : VECTORS_MAX;
 	for (i = 0; i < count; i++) {
-		vfu->irq_fds[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (vfu->irq_fds[i] < 0) {
-			rc = -errno;
-			RNIC_LOG_NAMED(ERR, vfu->name, "no eventfd for vector %u: %s", i,
-				       strerror(-rc));
+		rc = rnic_eventfd_open(vfu->name, &vfu->irq_fds[i]);
+		if (rc != 0)
 			return rc;
-		}
 	}
 	rc = watch(vfu, vfu_client_irq_set(vfu->client, VFU_PCI_MSIX, 0, count, vfu->irq_fds));
 	if (rc == 0)
