@@ -11,6 +11,10 @@
 
 #include "device.h"
 
+#define FW_MAJOR    14
+#define FW_MINOR    12
+#define FW_SUBMINOR 1
+
 #define UAR_OFFSET (RNIC_FIRST_UAR * (uint64_t)RNIC_UAR_PAGE_BYTES)
 #define UAR_BYTES  (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
 /* PCI wants a power of two; capability uar_sz says how many MiB. */
@@ -66,12 +70,12 @@ softrnic_bar_reset(struct softrnic *dev)
 	struct rnic_init_seg *iseg = dev->iseg;
 
 	memset(iseg, 0, sizeof(*iseg));
-	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MAJOR, SOFTRNIC_FW_MAJOR);
-	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MINOR, SOFTRNIC_FW_MINOR);
-	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_SUBMINOR, SOFTRNIC_FW_SUBMINOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MAJOR, FW_MAJOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_MINOR, FW_MINOR);
+	rnic_init_seg_set(iseg, RNIC_ISEG_FW_REV_SUBMINOR, FW_SUBMINOR);
 	rnic_init_seg_set(iseg, RNIC_ISEG_CMD_INTERFACE_REV, RNIC_CMD_INTERFACE_REV);
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_FW_VERSION,
-			  SOFTRNIC_FW_MAJOR << 24 | SOFTRNIC_FW_MINOR << 16 | SOFTRNIC_FW_SUBMINOR);
+			  FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUBMINOR);
 	rnic_init_seg_set(iseg, RNIC_ISEG_HEALTH_HW_ID, 0x50f7);
 	dev->cmdq_iova = 0;
 	dev->cmdq_iova_high = 0;

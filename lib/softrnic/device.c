@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "device.h"
+#include "wire/wire.h"
 
 #define DEFAULT_MTU	   9978
 #define DEFAULT_BOOT_PAGES 4

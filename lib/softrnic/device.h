@@ -186,96 +186,7 @@ extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 #define softrnic_audit(dev, host, length, prot) ((void)0)
 #endif
 
-/* ---- Translation and protection (tpt.c). ---- */
-
-#define SOFTRNIC_LOCAL_READ    0x01
-#define SOFTRNIC_LOCAL_WRITE   0x02
-#define SOFTRNIC_REMOTE_READ   0x04
-#define SOFTRNIC_REMOTE_WRITE  0x08
-#define SOFTRNIC_REMOTE_ATOMIC 0x10
-
-struct softrnic_mkey {
-	struct softrnic_object object; /* number: the index; the key is index << 8 | variant */
-	/* hot: the flat path reads only these */
-	uint8_t variant;
-	uint8_t access; /* SOFTRNIC_LOCAL_... that the key grants */
-	uint8_t mode;	/* enum rnic_mkey_access_mode */
-	bool length64;	/* no bounds: the whole address space (PA) */
-	uint32_t pd;
-	uint64_t start, length;
-	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
-	uint8_t *flat;
-	/*
-	 * The region in chunks of 2^chunk_shift bytes, the first one holds `start`: where each chunk begins in host
-	 * memory; NULL: it is not one piece with the rights. No array: flat, or too many pieces.
-	 */
-	uint8_t **chunks;
-	uint8_t chunk_shift;
-	/* of the DMA map when flat and chunks were resolved; another one's: they count for nothing */
-	uint32_t generation;
-	/* cold */
-	uint8_t log_page_size;
-	bool free;	  /* created in the free state: no access */
-	bool page_rights; /* MTT entries carry rights of their own */
-	struct softrnic_object *pd_object;
-	uint32_t translation_count, chunk_count;
-	uint64_t *mtts;		 /* MTT: page address | permission bits */
-	struct rnic_klm *klms;	 /* KLM, KSM */
-	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
-	struct rnic_mkc context; /* as created, for QUERY_MKEY */
-};
-
-/* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
-#define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)
-
-/* Bytes that an entry of a list of keys stands for: 0 is 2 GiB. */
-static inline uint64_t
-softrnic_klm_bytes(const struct rnic_klm *klm)
-{
-	uint32_t bytes = rnic_be32_to_cpu(klm->byte_count);
-
-	return bytes == 0 ? UINT64_C(1) << 31 : bytes;
-}
-
-/*
- * Host segments of [va, va + length) under a key. rlky: the key is ignored and va is an iova (reserved lkey).
- *
- * Returns how many of `iov` were filled (> 0; 0 for length 0), or -EACCES (key, PD, access), -EFAULT (bounds, map),
- * -E2BIG (more than max pieces). Failures are counted in stats.tpt_faults.
- */
-int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
-			   uint32_t length, unsigned int access, struct iovec *iov, int max);
-/*
- * Does the key allow it, by its PD, rights and bounds? 0, -EACCES or -EFAULT, which count in stats.tpt_faults. What the
- * key leads to is found out at the access. The reserved key is none.
- */
-int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
-		       uint32_t length, unsigned int access);
-/*
- * Look again whether the key's region is one piece of host memory, or chunks that each are one; a long list of pages not
- * when the turn is over: then its generation stays as it is.
- */
-void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
-/* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
-#define SOFTRNIC_RESERVED_LKEY 0x00000300u
-/* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */
-
 /* ---- Event queues (eq.c). ---- */
-
-struct softrnic_eq {
-	struct softrnic_object object;
-	struct softrnic_ring ring;
-	uint32_t producer; /* free running */
-	uint32_t consumer; /* as last written to a doorbell, 24 bits */
-	uint64_t mask[4];  /* of event types */
-	uint8_t log_size;
-	uint8_t vector;
-	bool armed;
-	bool ignore_overrun;
-	uint8_t status; /* 0, or why it takes no more entries: enum rnic_cq_status serves */
-	struct softrnic_object *uar;
-	struct rnic_eqc context;
-};
 
 /* Write an event to one EQ, raise its vector if armed. */
 void softrnic_eq_post(struct softrnic *dev, uint32_t eqn, uint8_t type, uint8_t sub_type,
@@ -459,12 +370,6 @@ struct softrnic_tir {
 	struct rnic_tirc context;
 };
 
-struct softrnic_tis {
-	struct softrnic_object object;
-	struct softrnic_object *td, *pd; /* pd may be NULL */
-	struct rnic_tisc context;
-};
-
 struct softrnic_rqt {
 	struct softrnic_object object;
 	uint32_t max_size, size; /* size is a power of two */
@@ -500,8 +405,6 @@ void softrnic_port_update(struct softrnic *dev);
 bool softrnic_port_enabled(const struct softrnic *dev);
 int softrnic_port_init(struct softrnic *dev);
 void softrnic_port_reset(struct softrnic *dev);
-
-struct softrnic_flow_table; /* eth/steer.c */
 
 /* Traffic counters of the vport and the port; exact. */
 struct softrnic_port_counters {
@@ -552,55 +455,6 @@ softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
 	if (__builtin_expect(length < SOFTRNIC_LENGTHS, 1))
 		port->rx_lengths[length]++;
 }
-
-/* ---- Wires (the folder wire). ---- */
-
-/* Each may be NULL but name and is_up. */
-struct softrnic_wire_ops {
-	const char *name; /* "loop", "pair" */
-	/*
-	 * First, and without the poller's lock: what waits, or calls into DPDK, whose locks may be held by somebody who
-	 * waits for the poller's. arg: what follows the ':' or NULL
-	 */
-	int (*prepare)(struct softrnic *dev, const char *arg);
-	/* Under the lock, as the device joins its poller, and as it leaves */
-	int (*open)(struct softrnic *dev, const char *arg);
-	void (*close)(struct softrnic *dev);
-	/* Last, without the lock: the end of prepare() */
-	void (*release)(struct softrnic *dev);
-	/* Frames from outside, if the wire has an outside; returns how many. */
-	unsigned int (*poll)(struct softrnic *dev);
-	bool (*is_up)(const struct softrnic *dev);
-	/* The device is as after power-on. */
-	void (*reset)(struct softrnic *dev);
-	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
-	bool leaves;
-};
-extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, softrnic_wire_port,
-	softrnic_wire_pcap;
-/* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
-void softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame);
-void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
-void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
-/* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
-int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
-/* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
-int softrnic_wire_open(struct softrnic *dev, const char *spec);
-void softrnic_wire_close(struct softrnic *dev);
-/* Whatever came of the others; no lock is held. */
-void softrnic_wire_release(struct softrnic *dev);
-/* The admin state or presence of this end changed: recompute the link here and at the other end. */
-void softrnic_wire_changed(struct softrnic *dev);
-/* The device's other end (its own for a loop), or NULL. */
-struct softrnic *softrnic_pair_peer(const struct softrnic *dev);
-
-/* Faults of sent frames (wire/faults.c): dev->faults is NULL when none is configured. */
-int softrnic_faults_init(struct softrnic *dev);
-void softrnic_faults_fini(struct softrnic *dev);
-void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
-unsigned int softrnic_faults_poll(struct softrnic *dev);
-/* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
-void softrnic_faults_link_down(struct softrnic *dev);
 
 /* ---- The device. ---- */
 
@@ -685,7 +539,7 @@ struct softrnic {
 	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
-	const struct softrnic_wire_ops *wire, *wire_prepared;
+	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/wire.h */
 	void *wire_data;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
 	void *faults;	/* wire/faults.c's own */
@@ -722,10 +576,6 @@ void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void 
 uint32_t *softrnic_poller_turn(struct softrnic_poller *poller);
 
 /* ---- Registers, pages, memory keys. ---- */
-
-#define SOFTRNIC_FW_MAJOR    14
-#define SOFTRNIC_FW_MINOR    12
-#define SOFTRNIC_FW_SUBMINOR 1
 
 int softrnic_bar_init(struct softrnic *dev);
 void softrnic_bar_reset(struct softrnic *dev);

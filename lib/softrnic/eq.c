@@ -12,6 +12,21 @@
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa
 
+struct softrnic_eq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	uint32_t producer; /* free running */
+	uint32_t consumer; /* as last written to a doorbell, 24 bits */
+	uint64_t mask[4];  /* of event types */
+	uint8_t log_size;
+	uint8_t vector;
+	bool armed;
+	bool ignore_overrun;
+	uint8_t status; /* 0, or why it takes no more entries: enum rnic_cq_status serves */
+	struct softrnic_object *uar;
+	struct rnic_eqc context;
+};
+
 static void
 eq_free(struct softrnic_eq *eq)
 {

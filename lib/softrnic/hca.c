@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "commands.h"
+#include "tpt.h"
+#include "wire/wire.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "tpt.h"
 
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)

@@ -9,6 +9,12 @@
 #define MODIFY_TIS_PORT_AFFINITY  UINT64_C(0x8)
 #define MODIFY_TIS_STRICT_LAG_AFF UINT64_C(0x4)
 
+struct softrnic_tis {
+	struct softrnic_object object;
+	struct softrnic_object *td, *pd; /* pd may be NULL */
+	struct rnic_tisc context;
+};
+
 /* Features that no capability promises. */
 static bool
 tisc_supported(const struct rnic_tisc *tisc)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tpt.h"
 #include "work.h"
 
 /* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */

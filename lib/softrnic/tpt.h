@@ -1,12 +1,89 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Translation and protection, inline: the case of nearly every packet, bytes in one piece of host memory. */
+/*
+ * Translation and protection (tpt.c, mkey.c); inline is the case of nearly every packet, bytes in one piece of host
+ * memory.
+ */
 #ifndef SOFTRNIC_TPT_H
 #define SOFTRNIC_TPT_H
 
 #include <string.h>
 
 #include "device.h"
+
+#define SOFTRNIC_LOCAL_READ    0x01
+#define SOFTRNIC_LOCAL_WRITE   0x02
+#define SOFTRNIC_REMOTE_READ   0x04
+#define SOFTRNIC_REMOTE_WRITE  0x08
+#define SOFTRNIC_REMOTE_ATOMIC 0x10
+
+struct softrnic_mkey {
+	struct softrnic_object object; /* number: the index; the key is index << 8 | variant */
+	/* hot: the flat path reads only these */
+	uint8_t variant;
+	uint8_t access; /* SOFTRNIC_LOCAL_... that the key grants */
+	uint8_t mode;	/* enum rnic_mkey_access_mode */
+	bool length64;	/* no bounds: the whole address space (PA) */
+	uint32_t pd;
+	uint64_t start, length;
+	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
+	uint8_t *flat;
+	/*
+	 * The region in chunks of 2^chunk_shift bytes, the first one holds `start`: where each chunk begins in host
+	 * memory; NULL: it is not one piece with the rights. No array: flat, or too many pieces.
+	 */
+	uint8_t **chunks;
+	uint8_t chunk_shift;
+	/* of the DMA map when flat and chunks were resolved; another one's: they count for nothing */
+	uint32_t generation;
+	/* cold */
+	uint8_t log_page_size;
+	bool free;	  /* created in the free state: no access */
+	bool page_rights; /* MTT entries carry rights of their own */
+	struct softrnic_object *pd_object;
+	uint32_t translation_count, chunk_count;
+	uint64_t *mtts;		 /* MTT: page address | permission bits */
+	struct rnic_klm *klms;	 /* KLM, KSM */
+	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
+	struct rnic_mkc context; /* as created, for QUERY_MKEY */
+};
+
+/* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
+#define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)
+
+/* Bytes that an entry of a list of keys stands for: 0 is 2 GiB. */
+static inline uint64_t
+softrnic_klm_bytes(const struct rnic_klm *klm)
+{
+	uint32_t bytes = rnic_be32_to_cpu(klm->byte_count);
+
+	return bytes == 0 ? UINT64_C(1) << 31 : bytes;
+}
+
+/*
+ * Host segments of [va, va + length) under a key. rlky: the key is ignored and va is an iova (reserved lkey).
+ *
+ * Returns how many of `iov` were filled (> 0; 0 for length 0), or -EACCES (key, PD, access), -EFAULT (bounds, map),
+ * -E2BIG (more than max pieces). Failures are counted in stats.tpt_faults.
+ */
+int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
+			   uint32_t length, unsigned int access, struct iovec *iov, int max);
+/*
+ * Does the key allow it, by its PD, rights and bounds? 0, -EACCES or -EFAULT, which count in stats.tpt_faults. What the
+ * key leads to is found out at the access. The reserved key is none.
+ */
+int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
+		       uint32_t length, unsigned int access);
+/*
+ * Look again whether the key's region is one piece of host memory, or chunks that each are one; a long list of pages not
+ * when the turn is over: then its generation stays as it is.
+ */
+void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
+/* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */
+#define SOFTRNIC_RESERVED_LKEY 0x00000300u
+/* softrnic_tpt_translate() takes the reserved key from anybody: queues without rlky refuse it themselves. */
+
+/* ---- Inline. ---- */
 
 /* The region is in pieces, and [va, va + length) within it: its address, if it lies in one of them; else NULL. */
 static inline uint8_t *

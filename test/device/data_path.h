@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "prm/uar.h"
+#include "tpt.h"
 
 #define DP_IOVA UINT64_C(0x40000000)
 #ifndef DP_LOG_BYTES

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "test_clock.h"
+#include "wire/wire.h"
 #include "wire_world.h"
 
 #define MAGIC_NS  0xa1b23c4du

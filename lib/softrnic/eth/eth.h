@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "eth/sum.h"
+#include "wire/wire.h"
 
 #define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
 #define SOFTRNIC_ETH_FCS	 4

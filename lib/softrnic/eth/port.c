@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "prm/list.h"
 #include "prm/reg.h"
+#include "wire/wire.h"
 
 #define DEFAULT_MTU  (1500 + SOFTRNIC_FRAME_OVERHEAD)
 #define MAX_TX_SPEED 1000 /* 100 Gb/s, in units of 100 Mb/s */

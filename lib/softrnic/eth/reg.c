@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "prm/reg.h"
+#include "wire/wire.h"
 
 #define PORT_NUMBER 1
 #define FCS_BYTES   4

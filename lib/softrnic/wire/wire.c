@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "device.h"
+#include "wire/wire.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
 	&softrnic_wire_loop,

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Wires: what a device sends its frames into, and the faults that frames may have on their way there. */
+#ifndef SOFTRNIC_WIRE_H
+#define SOFTRNIC_WIRE_H
+
+#include "device.h"
+
+/* Each may be NULL but name and is_up. */
+struct softrnic_wire_ops {
+	const char *name; /* "loop", "pair" */
+	/*
+	 * First, and without the poller's lock: what waits, or calls into DPDK, whose locks may be held by somebody who
+	 * waits for the poller's. arg: what follows the ':' or NULL
+	 */
+	int (*prepare)(struct softrnic *dev, const char *arg);
+	/* Under the lock, as the device joins its poller, and as it leaves */
+	int (*open)(struct softrnic *dev, const char *arg);
+	void (*close)(struct softrnic *dev);
+	/* Last, without the lock: the end of prepare() */
+	void (*release)(struct softrnic *dev);
+	/* Frames from outside, if the wire has an outside; returns how many. */
+	unsigned int (*poll)(struct softrnic *dev);
+	bool (*is_up)(const struct softrnic *dev);
+	/* The device is as after power-on. */
+	void (*reset)(struct softrnic *dev);
+	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
+	bool leaves;
+};
+extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, softrnic_wire_port,
+	softrnic_wire_pcap;
+/* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
+void softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame);
+void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
+void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
+/* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
+int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
+/* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
+int softrnic_wire_open(struct softrnic *dev, const char *spec);
+void softrnic_wire_close(struct softrnic *dev);
+/* Whatever came of the others; no lock is held. */
+void softrnic_wire_release(struct softrnic *dev);
+/* The admin state or presence of this end changed: recompute the link here and at the other end. */
+void softrnic_wire_changed(struct softrnic *dev);
+/* The device's other end (its own for a loop), or NULL. */
+struct softrnic *softrnic_pair_peer(const struct softrnic *dev);
+
+/* Faults of sent frames (wire/faults.c): dev->faults is NULL when none is configured. */
+int softrnic_faults_init(struct softrnic *dev);
+void softrnic_faults_fini(struct softrnic *dev);
+void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
+unsigned int softrnic_faults_poll(struct softrnic *dev);
+/* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
+void softrnic_faults_link_down(struct softrnic *dev);
+
+#endif
