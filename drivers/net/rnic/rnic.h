@@ -52,13 +52,14 @@ struct rnic_devargs {
 };
 int rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *args);
 
-struct rnic_cmdq;   /* cmd.c */
-struct rnic_pages;  /* pages.c */
-struct rnic_eq;	    /* eq.c */
-struct rnic_uars;   /* uar.c */
-struct rnic_dbrecs; /* dbrec.c */
-struct rnic_mkeys;  /* mkey.c */
-struct rnic_rdma;   /* rdma.h */
+struct rnic_cmdq;	/* cmd.c */
+struct rnic_pages;	/* pages.c */
+struct rnic_eq;		/* eq.c */
+struct rnic_uars;	/* uar.c */
+struct rnic_dbrecs;	/* dbrec.c */
+struct rnic_mkeys;	/* mkey.h */
+struct rnic_mkey_pools; /* mkey_pool.c */
+struct rnic_rdma;	/* rdma.h */
 struct rnic_port_mac;
 struct rnic_qp_rule;
 
@@ -89,6 +90,7 @@ struct rnic_dev {
 	struct rnic_uars *uars;
 	struct rnic_dbrecs *dbrecs;
 	struct rnic_mkeys *mkeys;
+	struct rnic_mkey_pools *mkey_pools;
 	struct rnic_eq *async_eq;
 	struct rnic_rdma *rdma; /* rdma_context.c; NULL: the device has none */
 	uint32_t eq_uar;	/* the UAR page that EQs ring */
@@ -228,6 +230,7 @@ struct rnic_mkey_attr {
 };
 int rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
 
+/* ---- Memory whose keys the data path finds by its address (mkey_pool.c). ---- */
 /* Register all memory of a mempool (chunks merged where neighbours); idempotent, counted. */
 struct rte_mempool;
 struct rte_mbuf;
