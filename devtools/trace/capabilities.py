@@ -13,17 +13,15 @@ not 0 and has no row, and bits without a name. --write mends what it can: answer
 
 exit code: 0 as the table says; 1 not; 2 usage
 """
-import argparse
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import commands  # noqa: E402  pylint: disable=wrong-import-position
-from fields import BUILD, ROOT, Fail, decode  # noqa: E402  pylint: disable=wrong-import-position
-from table import Table  # noqa: E402  pylint: disable=wrong-import-position
+from fields import Fail, decode  # noqa: E402  pylint: disable=wrong-import-position
+from table import Table, judge, parser_of  # noqa: E402  pylint: disable=wrong-import-position
 
-DOCUMENT = os.path.join(ROOT, "doc", "design", "foreign_drivers.md")
 COLUMNS = ["capability", "answer", "read in", "why"]
 TYPES = {0: "general", 1: "ethernet", 2: "odp", 3: "atomic", 4: "roce", 7: "flow_table"}
 
@@ -68,27 +66,21 @@ def compare(table, found):
             table.rows.append({"capability": name, "answer": found[name], "read in": "-", "why": "-"})
 
 
+def check(args):
+    table = Table(args.document, COLUMNS)
+    wrong = list(compare(table, answers(args.build, args.log)))
+    if args.write:
+        table.rows.sort(key=lambda row: row["capability"])
+        table.write()
+    return table, wrong
+
+
 def main():
-    parser = argparse.ArgumentParser(usage="capabilities.py [--write] [--document FILE] [--build DIR] LOG",
-                                     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("capabilities.py [--write] [--document FILE] [--build DIR] LOG", __doc__)
     parser.add_argument("log", metavar="LOG")
     parser.add_argument("--write", action="store_true", help="mend the table")
-    parser.add_argument("--document", metavar="FILE", default=DOCUMENT, help="where the table is")
-    parser.add_argument("--build", metavar="DIR", default=BUILD, help="the build folder (default $RDMAPMD_BUILD, else build/)")
     args = parser.parse_args()
-    try:
-        table = Table(args.document, COLUMNS)
-        wrong = list(compare(table, answers(args.build, args.log)))
-        if args.write:
-            table.rows.sort(key=lambda row: row["capability"])
-            table.write()
-    except (Fail, OSError) as why:
-        print(f"capabilities.py: {why}", file=sys.stderr)
-        return 2
-    for line in wrong:
-        print(line)
-    print(f"{len(table.rows)} capabilities, {len(wrong)} lines wrong")
-    return 1 if wrong else 0
+    return judge("capabilities.py", "capabilities", lambda: check(args))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ the column of the recording what test/layout/data/connectx4lx.cmds has.
 
 exit code: 0 the table is as it should be; 1 not; 2 usage
 """
-import argparse
 import json
 import os
 import re
@@ -27,10 +26,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import commands  # noqa: E402  pylint: disable=wrong-import-position
-from fields import BUILD, ROOT, Fail  # noqa: E402  pylint: disable=wrong-import-position
-from table import Table  # noqa: E402  pylint: disable=wrong-import-position
+from fields import ROOT, Fail  # noqa: E402  pylint: disable=wrong-import-position
+from table import Table, judge, parser_of  # noqa: E402  pylint: disable=wrong-import-position
 
-DOCUMENT = os.path.join(ROOT, "doc", "design", "foreign_drivers.md")
 CMD_TABLE = os.path.join(ROOT, "lib", "softrnic", "cmd_table.c")
 RECORDING = os.path.join(ROOT, "test", "layout", "data", "connectx4lx.cmds")
 COLUMNS = ["command", "unit, device", "our driver", "Linux 6.1", "Linux 6.12", "recording"]
@@ -99,7 +97,7 @@ def fill(table, column, found):
         row[column] = "yes" if row["command"] in found else "no"
 
 
-def check(table, names):
+def compare(table, names):
     """What is wrong, a line each."""
     rows = [row["command"] for row in table.rows]
     for name in names:
@@ -158,30 +156,22 @@ def write(table, names, args):
     table.write()
 
 
+def check(args):
+    names, table = known(), Table(args.document, COLUMNS)
+    if args.write:
+        write(table, names, args)
+    return table, list(compare(table, names))
+
+
 def main():
-    parser = argparse.ArgumentParser(usage="exercised.py [--write] [--document FILE] [--build DIR] [--run COLUMN=SUITES] "
-                                           "[COLUMN=LOG...]",
-                                     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("exercised.py [--write] [--document FILE] [--build DIR] [--run COLUMN=SUITES] [COLUMN=LOG...]", __doc__)
     parser.add_argument("logs", metavar="COLUMN=LOG", nargs="*")
     parser.add_argument("--run", metavar="COLUMN=SUITES", action="append", default=[], help="test suites to run for a column")
     parser.add_argument("--write", action="store_true", help="write what was found into the table")
-    parser.add_argument("--document", metavar="FILE", default=DOCUMENT, help="where the table is")
-    parser.add_argument("--build", metavar="DIR", default=BUILD, help="the build folder (default $RDMAPMD_BUILD, else build/)")
     args = parser.parse_args()
     if (args.logs or args.run) and not args.write:
         parser.error("logs are for --write")
-    try:
-        names, table = known(), Table(args.document, COLUMNS)
-        if args.write:
-            write(table, names, args)
-        wrong = list(check(table, names))
-    except (Fail, OSError) as why:
-        print(f"exercised.py: {why}", file=sys.stderr)
-        return 2
-    for line in wrong:
-        print(line)
-    print(f"{len(table.rows)} commands, {len(wrong)} lines wrong")
-    return 1 if wrong else 0
+    return judge("exercised.py", "commands", lambda: check(args))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one table of a Markdown file that has certain columns."""
+"""The one table of a Markdown file that has certain columns, and what programs that check one have in common."""
 
-from fields import Fail
+import argparse
+import os
+import sys
+
+from fields import BUILD, ROOT, Fail
+
+DOCUMENT = os.path.join(ROOT, "doc", "design", "foreign_drivers.md")
 
 
 def cells(line):
@@ -34,3 +40,23 @@ class Table:
         rows = ["| " + " | ".join(row[column] for column in self.columns) + " |" for row in self.rows]
         with open(self.path, "w", encoding="utf-8") as file:
             file.write("\n".join([*self.lines[:self.first], *rows, *self.lines[self.last:]]) + "\n")
+
+
+def parser_of(usage, description):
+    parser = argparse.ArgumentParser(usage=usage, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--document", metavar="FILE", default=DOCUMENT, help="where the table is")
+    parser.add_argument("--build", metavar="DIR", default=BUILD, help="the build folder (default $RDMAPMD_BUILD, else build/)")
+    return parser
+
+
+def judge(program, things, check):
+    """The exit code, once all is said. check: returns the table, whose rows are such things, and what is wrong, a line each."""
+    try:
+        table, wrong = check()
+    except (Fail, OSError) as why:
+        print(f"{program}: {why}", file=sys.stderr)
+        return 2
+    for line in wrong:
+        print(line)
+    print(f"{len(table.rows)} {things}, {len(wrong)} lines wrong")
+    return 1 if wrong else 0
