@@ -22,6 +22,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -78,8 +79,9 @@ def run(build, suites):
                RDMAPMD_PLUGIN=os.path.join(build, "drivers", "net", "rnic", "librte_net_rnic.so"))
     found = set()
     for name, command in programs(build, suites):
-        with subprocess.Popen(command, env=env, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace") as process:
+        with tempfile.TemporaryDirectory() as runtime, \
+             subprocess.Popen(command, env=dict(env, RUNTIME_DIRECTORY=runtime), cwd=build, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace") as process:
             seen = executed(process.stdout)
             code = process.wait(PATIENCE)
         print(f"{name}: {len(seen)} commands, exit code {code}", flush=True)
