@@ -12,6 +12,8 @@ DPDK_PMDS = ("bus_pci", "bus_vdev", "mempool_ring", "net_null", "net_ring", "net
 # tell: a word for the host, by the channel that is not the console; await: what the host says; both end at a newline.
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
+# An initramfs has it for everybody to write to, and EAL takes no plugin from below such a folder.
+chmod 755 /
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root TERM=dumb PYTHONDONTWRITEBYTECODE=1
 mount -t devtmpfs dev /dev
 mount -t proc proc /proc

@@ -7,19 +7,22 @@ from guest.machine import devices, guest, slot
 
 BUILD = os.environ["RDMAPMD_BUILD"]
 PLUGIN = os.path.realpath(os.environ["RDMAPMD_PLUGIN"])
-LIBRARIES = os.path.join(BUILD, "lib", "rdmapmd")
 # What a thread needs to be cancelled; no program names it.
 LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+# What a program prints is to be seen when it is printed, as on a terminal.
+STDBUF = "/usr/libexec/coreutils/libstdbuf.so"
 TESTPMD = "/usr/bin/dpdk-testpmd"
 
+# Shell: where programs that were copied find our library, and those of EAL's drivers.
+LIBRARIES = f"""
+pmds=$(echo /usr/lib/*/dpdk/pmds-*)
+export LD_LIBRARY_PATH={os.path.join(BUILD, "lib", "rdmapmd")}:$pmds
+"""
 # What a script begins with.
 COMMON = f"""
 dmesg -n 1
-# Where programs that were copied find it.
-export LD_LIBRARY_PATH={LIBRARIES}
+{LIBRARIES}
 export RDMAPMD_PLUGIN={PLUGIN} CMOCKA_MESSAGE_OUTPUT=TAP
-# EAL takes no plugin from below a folder that everybody may write to.
-chmod 755 /
 for path in /sys/bus/pci/devices/*; do
 	[ "$(cat $path/vendor)" = 0x15b3 ] || continue
 	echo vfio-pci >$path/driver_override
@@ -41,23 +44,24 @@ eal="-l 0,1 -d {PLUGIN} --no-telemetry"
 
 
 def program(name):
-    """The path of testpmd, of an example or of a program of test/e2e."""
+    """The path of testpmd, of an example or of a program of test/e2e; a path is one already."""
     if name == "dpdk-testpmd":
         return TESTPMD
     folder = "examples" if name.startswith("rdma_") else os.path.join("test", "e2e")
     return os.path.join(BUILD, folder, name)
 
 
-def machine(daemon, programs=("dpdk-testpmd",), kernel="6.1", **kwargs):
-    """Programs are testpmd or others: where it is, EAL finds drivers that only it has the libraries of."""
-    return guest(kernel, daemon.sockets, list(map(program, programs)), libraries=[PLUGIN, LIBGCC],
-                 modules=["vfio-pci", "vfio_iommu_type1"], iommu=48, hugepages=200, memory=1024, cpus=2, **kwargs)
+def machine(daemon, programs=("dpdk-testpmd",), libraries=(), modules=(), iommu=48, **kwargs):
+    """The programs by name or path; libraries and modules beside those that all need."""
+    return guest(devices=daemon.sockets, programs=list(map(program, programs)), libraries=[PLUGIN, LIBGCC, *libraries],
+                 modules=["vfio-pci", "vfio_iommu_type1", *modules], iommu=iommu, hugepages=200, memory=1024, cpus=2,
+                 **kwargs)
 
 
-def run(script, timeout, *options, programs=()):
+def run(script, timeout, *options, **kwargs):
     """The console of a guest whose script has ended well."""
     with devices(*options) as daemon:
-        result = machine(daemon, programs).run(COMMON + script, timeout)
+        result = machine(daemon, **kwargs).run(COMMON + script, timeout)
         daemon.stop()
     assert result.status == 0, result.console[-4000:]
     return result.console

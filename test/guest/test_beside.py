@@ -4,28 +4,21 @@ Debian's testpmd has net_mlx5 linked in, for the functions of the same devices t
 it, ours gets the one that is on vfio-pci, and never the other one: that stays a working netdev.
 """
 
-import os
 import re
 
 from e2e.networks import LEFT, RIGHT
-from guest.machine import devices, guest, slot
+from guest.functions import LIBRARIES, PLUGIN, machine
+from guest.machine import devices, slot
 from guest.netdev import QUIET, UP
 
 OURS, MLX5 = "net_rnic", "mlx5_pci"
 VFIO, LINUX = slot(0), slot(1)
 CABLE = ("wire=pair:cable,mac=02:00:00:00:00:0a", "wire=pair:cable,mac=02:00:00:00:00:0b")
-PLUGIN = os.path.realpath(os.environ["RDMAPMD_PLUGIN"])
-LIBRARY = os.path.join(os.environ["RDMAPMD_BUILD"], "lib", "rdmapmd", "librdmapmd.so.0")
-# What a thread needs to be cancelled; no program names it.
-LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
 
 SCRIPT = f"""
 set -e
 {UP}
-# EAL takes no plugin from below a folder that everybody may write to.
-chmod 755 /
-pmds=$(echo /usr/lib/*/dpdk/pmds-*)
-export LD_LIBRARY_PATH={os.path.dirname(LIBRARY)}:$pmds
+{LIBRARIES}
 # Linux has both, until one is asked for.
 echo {VFIO} >/sys/bus/pci/drivers/mlx5_core/unbind
 echo vfio-pci >/sys/bus/pci/devices/{VFIO}/driver_override
@@ -115,8 +108,7 @@ def check_answered(said):
 
 def test_each_of_two_drivers_has_its_function():
     with devices(*CABLE) as daemon:
-        one = guest("6.1", daemon.sockets, ["/usr/bin/dpdk-testpmd", "/bin/ip"], libraries=[PLUGIN, LIBGCC],
-                    modules=["vfio-pci", "vfio_iommu_type1", "mlx5_core"], iommu=48, hugepages=160, memory=1024, cpus=2)
+        one = machine(daemon, ["dpdk-testpmd", "/bin/ip"], modules=["mlx5_core"])
         result = one.run(SCRIPT, 900)
         daemon.stop()
     console = result.console

@@ -10,32 +10,19 @@ import pytest
 
 from e2e import tcp
 from e2e.networks import LEFT, RIGHT, Networks
-from guest.machine import BOOT, FULL, devices, guest, slot
+from guest.functions import COMMON, STDBUF, machine
+from guest.machine import BOOT, FULL, devices, slot
 from guest.traffic import Helper, ping
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 
 SIZE = (64 if FULL else 4) << 20
-PLUGIN = os.path.realpath(os.environ["RDMAPMD_PLUGIN"])
-LIBRARY = os.path.join(os.environ["RDMAPMD_BUILD"], "lib", "rdmapmd", "librdmapmd.so.0")
-# What a thread needs to be cancelled; no program names it.
-LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
-# Has each line said when it is printed, so that it stands before the prompt that follows it.
-STDBUF = "/usr/libexec/coreutils/libstdbuf.so"
 # Seconds until testpmd has its ports, and for one transfer: the guest is emulated.
 START, TRANSFER = 200, 600
 
 # testpmd obeys line by line what the host tells, each when the one before is done; its log is the console's.
 SCRIPT = f"""
-dmesg -n 1
-# Where programs that were copied find it.
-export LD_LIBRARY_PATH={os.path.dirname(LIBRARY)}:$(echo /usr/lib/*/dpdk/pmds-*)
-# EAL takes no plugin from below a folder that everybody may write to.
-chmod 755 /
-for bdf in {slot(0)} {slot(1)}; do
-	echo vfio-pci >/sys/bus/pci/devices/$bdf/driver_override
-	echo $bdf >/sys/bus/pci/drivers_probe
-done
+{COMMON}
 # What is new in its log.
 news() {{
 	tail -c +$((shown + 1)) /tmp/log | tee /tmp/new
@@ -53,7 +40,7 @@ prompted() {{
 }}
 shown=0
 mkfifo /tmp/in
-LD_PRELOAD={STDBUF} _STDBUF_O=L dpdk-testpmd -l 0,1 -d {PLUGIN} --no-telemetry -a {slot(0)} -a {slot(1)} \\
+LD_PRELOAD={STDBUF} _STDBUF_O=L dpdk-testpmd $eal -a {slot(0)} -a {slot(1)} \\
 	-- -i --no-lsc-interrupt --mbuf-size=$buffer --total-num-mbufs=6144 --rxd=2048 --txd=1024 </tmp/in >>/tmp/log 2>&1 &
 pid=$!
 exec 9>/tmp/in
@@ -151,9 +138,7 @@ def test_tcp_between_two_namespaces_through_vfio(mtu):
         silence(nets)
         daemon = stack.enter_context(devices(*(f"name={i},wire=port:net_af_packet{i}" for i in (0, 1)), eal=eal,
                                              within=nets.middle))
-        one = stack.enter_context(guest("6.1", daemon.sockets, ["/usr/bin/dpdk-testpmd"],
-                                        libraries=[PLUGIN, LIBGCC, STDBUF], modules=["vfio-pci", "vfio_iommu_type1"],
-                                        iommu=48, hugepages=160, memory=1024, cpus=2))
+        one = stack.enter_context(machine(daemon, libraries=[STDBUF]))
         one.start(f"buffer={buffer}\n{SCRIPT}")
         one.expect("ready", START)
         seen = [forwarded(nets, one, forwarding) for forwarding in tcp.FORWARDINGS]

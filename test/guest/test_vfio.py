@@ -1,45 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Our driver on functions that are bound to vfio-pci, behind an IOMMU, under stock dpdk-testpmd."""
 
-import os
 import re
 
 import pytest
 
-from guest.machine import FULL, devices, guest, slot
+from guest import functions
+from guest.machine import FULL, slot
 
 LEFT, RIGHT, LOOP = slot(0), slot(1), slot(2)
 DEVICES = ("wire=pair:cable,mac=02:00:00:00:00:0a", "wire=pair:cable,mac=02:00:00:00:00:0b", "wire=loop")
-PLUGIN = os.path.realpath(os.environ["RDMAPMD_PLUGIN"])
-LIBRARY = os.path.join(os.environ["RDMAPMD_BUILD"], "lib", "rdmapmd", "librdmapmd.so.0")
-RDMA_WRITE = os.path.join(os.environ["RDMAPMD_BUILD"], "examples", "rdma_write")
-# What a thread needs to be cancelled; no program names it.
-LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
-# What testpmd prints is to be seen when it is printed, as on a terminal.
-LIBSTDBUF = "/usr/libexec/coreutils/libstdbuf.so"
 KILLS = 20 if FULL else 3
 # Seconds for a script: the guest is emulated.
 PATIENCE = 900
 
-# What all scripts begin with. `said FILE TEXT` waits a minute for it, or until nobody is left who could say it.
+# What all scripts begin with, behind functions.COMMON.
 COMMON = f"""
-dmesg -n 1
-# Where programs that were copied find it.
-export LD_LIBRARY_PATH={os.path.dirname(LIBRARY)}:$(echo /usr/lib/*/dpdk/pmds-*)
-# EAL takes no plugin from below a folder that everybody may write to.
-chmod 755 /
-for bdf in {LEFT} {RIGHT} {LOOP}; do
-	echo vfio-pci >/sys/bus/pci/devices/$bdf/driver_override
-	echo $bdf >/sys/bus/pci/drivers_probe
-done
-said() {{
-	for i in $(seq 600); do
-		grep -q "$2" $1 && return
-		[ $i -lt 50 ] || pidof dpdk-testpmd >/dev/null || break
-		sleep 0.1
-	done
-	echo "not said: $2"; cat $1; exit 1
-}}
 ended() {{
 	for i in $(seq 600); do
 		[ -d /proc/$1 ] || return 0
@@ -50,7 +26,7 @@ ended() {{
 # Of an interactive testpmd: each command when the one before is done.
 start() {{
 	mkfifo /tmp/in
-	_STDBUF_O=L LD_PRELOAD={LIBSTDBUF} dpdk-testpmd $eal "$@" </tmp/in >>/tmp/log 2>&1 &
+	_STDBUF_O=L LD_PRELOAD={functions.STDBUF} dpdk-testpmd $eal "$@" </tmp/in >>/tmp/log 2>&1 &
 	exec 9>/tmp/in
 	prompts=1
 	prompted
@@ -71,23 +47,15 @@ ask() {{
 faults() {{
 	dmesg | grep -iE "DMAR.*fault|WARNING:|BUG:" && exit 1
 }}
-eal="-l 0,1 -d {PLUGIN} --no-telemetry --log-level=pmd.net.rnic.driver:debug"
+eal="$eal --log-level=pmd.net.rnic.driver:debug"
 forward="--auto-start --tx-first --stats-period=1 --forward-mode=io --total-num-mbufs=4096"
 """
 
 
-def machine(daemon, iommu=48, programs=(), **kwargs):
-    return guest("6.1", daemon.sockets, ["/usr/bin/dpdk-testpmd", *programs], libraries=[PLUGIN, LIBGCC, LIBSTDBUF],
-                 modules=["vfio-pci", "vfio_iommu_type1"], iommu=iommu, hugepages=160, memory=1024, cpus=2, **kwargs)
-
-
-def run(script, iommu=48, programs=()):
+def run(script, programs=(), **kwargs):
     """The console of a guest whose script has ended well."""
-    with devices(*DEVICES) as daemon:
-        result = machine(daemon, iommu, programs).run(COMMON + script, PATIENCE)
-        daemon.stop()
-    assert result.status == 0, result.console[-4000:]
-    return result.console
+    return functions.run(COMMON + script, PATIENCE, *DEVICES, programs=["dpdk-testpmd", *programs],
+                         libraries=[functions.STDBUF], **kwargs)
 
 
 def part(console, name):
@@ -125,7 +93,7 @@ for bdf in {LEFT} {RIGHT} {LOOP}; do
 done
 faults
 exit 0
-""", iommu, [RDMA_WRITE])
+""", ["rdma_write"], iommu=iommu)
     log = part(console, "log")
     check_forwarded(log)
     # Each its own container beside EAL's, which nothing is in; a group each, the functions.
