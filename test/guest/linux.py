@@ -39,6 +39,14 @@ up() {{ # IF...: both ends of a cable have to be
 		until_there carrier_is $eth 1
 	done
 }}
+apart() {{ # IF IF: the second one goes to the namespace `peer`; each has an address there, and reaches the other
+	/bin/ip netns add peer
+	/bin/ip link set $2 netns peer
+	/bin/ip netns exec peer /bin/ip address add 10.1.0.2/24 dev $2
+	/bin/ip netns exec peer /bin/ip link set $2 up
+	/bin/ip address add 10.1.0.1/24 dev $1
+	until_there ping -c 1 -W 1 10.1.0.2
+}}
 now() {{ # in centiseconds
 	cut -d' ' -f1 /proc/uptime | tr -d .
 }}

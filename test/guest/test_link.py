@@ -52,12 +52,7 @@ up $a $b
 for eth in $a $b; do
 	echo "identity $(cat /sys/class/net/$eth/device/device) $(cat /sys/class/net/$eth/address)"
 done
-/bin/ip netns add peer
-/bin/ip link set $b netns peer
-/bin/ip netns exec peer /bin/ip address add 10.1.0.2/24 dev $b
-/bin/ip netns exec peer /bin/ip link set $b up
-/bin/ip address add 10.1.0.1/24 dev $a
-until_there ping -c 1 -W 1 10.1.0.2
+apart $a $b
 rmmod mlx5_core || exit 1
 complaints
 """

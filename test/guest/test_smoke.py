@@ -18,12 +18,7 @@ for eth in $a $b; do
 done
 up $a $b
 echo "speed $(cat /sys/class/net/$a/speed)"
-/bin/ip netns add peer
-/bin/ip link set $b netns peer
-/bin/ip netns exec peer /bin/ip address add 10.1.0.2/24 dev $b
-/bin/ip netns exec peer /bin/ip link set $b up
-/bin/ip address add 10.1.0.1/24 dev $a
-until_there ping -c 1 -W 1 10.1.0.2
+apart $a $b
 ping -c 3 10.1.0.2 | grep 'packets received'
 ethtool -t $a
 rmmod mlx5_core || exit 1
