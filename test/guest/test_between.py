@@ -4,33 +4,21 @@
 import collections
 import contextlib
 import os
-import random
 import re
-import subprocess
 
 import pytest
 
 from e2e.networks import LEFT, RIGHT, Networks
 from e2e.tcp import FORWARDINGS
 from e2e.testpmd import Testpmd
-from guest.machine import BOOT, FULL, KERNELS_HERE, devices, guest
-from guest.netdev import order, script
-from guest.traffic import Helper, statistics
+from guest.machine import BOOT, KERNELS_HERE, devices, guest
+from guest.netdev import BLOCK, COUNT, order, random_block, script, transfer
+from guest.traffic import silence, statistics
 
 ROOT = os.geteuid() == 0
 # A cable between two devices of one daemon: the guest's, and testpmd's.
 CABLE = ("wire=pair:cable,mac=02:00:00:00:00:0a", "wire=pair:cable,mac=02:00:00:00:00:0b")
-PORT = 7
-BLOCK = 1 << 20
-COUNT = 64 if FULL else 4
 MTUS = (1500, 9000)
-
-
-@pytest.fixture(name="block")
-def fixture_block(tmp_path):
-    path = tmp_path / "block"
-    path.write_bytes(random.Random(2).randbytes(BLOCK))
-    return path
 
 
 def linux(kernel, socket, files=None):
@@ -122,31 +110,17 @@ def offloads(forwarding, mtu):
             "csum mac-swap off 1", "csum set ip sw 1", "csum set tcp sw 1"]
 
 
-def silence(nets):
-    """Neither end of the namespace's cable says anything by itself: nobody is there to hear it before the guest is."""
-    for where, interface in ((nets.left, "eth0"), (nets.middle, "cable0")):
-        subprocess.run([*where, "sh", "-c", f"echo 1 >/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"], check=True)
-
-
-def transfer(one, nets, block):
-    """TCP both ways; digests at both ends are one."""
-    with Helper(nets.left, "take", PORT) as taker:
-        order(one, f"result=$(for i in $(seq {COUNT}); do cat /data/block; done | nc {LEFT} {PORT})")
-        taken = taker.end().strip()
-    with Helper(nets.left, "give", RIGHT, PORT, block, COUNT) as giver:
-        got = order(one, f"result=$(nc -l -p {PORT} </dev/null | sha256sum)")
-        assert got.split()[0] == giver.end().strip() == taken
-
-
 @pytest.mark.skipif(not ROOT, reason="only root makes network namespaces")
 @pytest.mark.parametrize("mtu", MTUS)
 @pytest.mark.parametrize("forwarding", FORWARDINGS, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS_HERE)
-def test_linux_talks_with_a_namespace_through_testpmd(kernel, forwarding, mtu, block):
+def test_linux_talks_with_a_namespace_through_testpmd(kernel, forwarding, mtu, tmp_path):
+    block = random_block(tmp_path)
     room = "framesz=2048,framecnt=8192" if mtu == 1500 else "framesz=16384,blocksz=16384,framecnt=2048"
     with contextlib.ExitStack() as stack:
         nets = stack.enter_context(Networks(mtu))
-        silence(nets)
+        # Nobody is there to hear it before the guest is.
+        silence(nets, (nets.left, "eth0"), (nets.middle, "cable0"))
         daemon = stack.enter_context(devices(*CABLE))
         testpmd = stack.enter_context(pmd(daemon.sockets[1], [f"net_af_packet0,iface=cable0,{room}"], nets.middle))
         start(testpmd, mtu, forwarding.name, offloads(forwarding, mtu))

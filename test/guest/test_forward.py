@@ -12,7 +12,7 @@ from e2e import tcp
 from e2e.networks import LEFT, RIGHT, Networks
 from guest.functions import COMMON, STDBUF, machine
 from guest.machine import BOOT, FULL, devices, slot
-from guest.traffic import Helper, ping
+from guest.traffic import Helper, ping, silence
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 
@@ -63,11 +63,9 @@ exit 0
 """
 
 
-def silence(nets):
+def settle(nets):
     """Nobody says anything by himself, nor asks who the other is."""
-    for where, interfaces in ((nets.left, ("eth0",)), (nets.middle, ("cable0", "cable1")), (nets.right, ("eth0",))):
-        for interface in interfaces:
-            nets.shell(where, f"echo 1 >/proc/sys/net/ipv6/conf/{interface}/disable_ipv6")
+    silence(nets, (nets.left, "eth0"), (nets.middle, "cable0"), (nets.middle, "cable1"), (nets.right, "eth0"))
     addresses = [re.search(r"link/ether (\S+)", nets.shell(where, "ip link show eth0"))[1]
                  for where in (nets.left, nets.right)]
     for where, other, address in ((nets.left, RIGHT, addresses[1]), (nets.right, LEFT, addresses[0])):
@@ -135,7 +133,7 @@ def test_tcp_between_two_namespaces_through_vfio(mtu):
     eal = ["--no-huge", "--no-pci", *(f"--vdev=net_af_packet{i},iface=cable{i},{room}" for i in (0, 1))]
     with contextlib.ExitStack() as stack:
         nets = stack.enter_context(Networks(mtu))
-        silence(nets)
+        settle(nets)
         daemon = stack.enter_context(devices(*(f"name={i},wire=port:net_af_packet{i}" for i in (0, 1)), eal=eal,
                                              within=nets.middle))
         one = stack.enter_context(machine(daemon, libraries=[STDBUF]))

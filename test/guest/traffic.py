@@ -53,6 +53,12 @@ def ping(where, address, size=56, count=3):
                    stdout=subprocess.DEVNULL)
 
 
+def silence(nets, *ends):
+    """No interface of these, each with its namespace, says anything by itself."""
+    for where, interface in ends:
+        nets.shell(where, f"echo 1 >/proc/sys/net/ipv6/conf/{interface}/disable_ipv6")
+
+
 def statistics(console):
     """The counters of `ethtool -S`, by name."""
     found = {}
