@@ -15,6 +15,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "doorbell.h"
 #include "prm/cqe.h"
 
 #define OPS   (world.access->ops)
@@ -352,6 +353,53 @@ a_vector_tells_of_its_event_queue_alone(void **state)
 	rnic_dev_close(dev);
 }
 
+static uint32_t
+arm_state(struct rnic_dev *dev, const struct rnic_cq *cq)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_cq_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, cq->cqn);
+	assert_int_equal(
+		rnic_cmd_exec(dev, RNIC_CMD_QUERY_CQ, 0, &in, sizeof(in), &out, sizeof(out)), 0);
+	return (uint32_t)rnic_cqc_get(rnic_query_cq_out_cqc(&out), RNIC_CQC_ST);
+}
+
+/* They share a register: where only the last doorbell is seen, the records tell of the others. */
+static void
+cqs_armed_in_a_row_are_all_armed(void **state)
+{
+	const uint32_t word = RNIC_CQ_ARM_SEQUENCE_FIRST << RNIC_CQ_ARM_SEQUENCE_SHIFT;
+	struct rnic_cq cqs[4];
+	struct rnic_dev *dev;
+	struct rnic_eq *eq;
+	unsigned int i;
+	int round, tries;
+
+	(void)state;
+	world.access->ops->close(world.access);
+	world.access = NULL;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	assert_int_equal(rnic_eq_create(dev, 6, 0, 2, &eq), 0);
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < RTE_DIM(cqs); i++)
+			assert_int_equal(rnic_cq_create(dev, 6, eq, &cqs[i]), 0);
+		for (i = 0; i < RTE_DIM(cqs); i++)
+			rnic_cq_arm(cqs[i].dbrec, rnic_uars_cq_register(dev), word, cqs[i].cqn);
+		for (i = 0; i < RTE_DIM(cqs); i++) {
+			for (tries = 0; tries < 60000; tries++) {
+				if (arm_state(dev, &cqs[i]) == RNIC_ARM_STATE_ARMED)
+					break;
+				nap();
+			}
+			assert_int_equal(arm_state(dev, &cqs[i]), RNIC_ARM_STATE_ARMED);
+			assert_int_equal(rnic_cq_destroy(dev, &cqs[i]), 0);
+		}
+	}
+	rnic_eq_destroy(dev, eq);
+	rnic_dev_close(dev);
+}
+
 static void
 reset_forgets_the_driver_but_not_the_host(void **state)
 {
@@ -432,6 +480,7 @@ run(void)
 		CASE(many_maps_come_and_go),
 		CASE(vectors_have_descriptors_of_their_own),
 		CASE(a_vector_tells_of_its_event_queue_alone),
+		CASE(cqs_armed_in_a_row_are_all_armed),
 		CASE(reset_forgets_the_driver_but_not_the_host),
 		CASE(it_opens_again_and_again),
 		CASE(nothing_stays_for_the_next_one),

@@ -93,17 +93,6 @@ no_dbrec:
 	return rc;
 }
 
-void
-rnic_cq_arm_first(struct rnic_dev *dev, const struct rnic_cq *cq, uint32_t arm)
-{
-	const uint64_t page = (uint64_t)rnic_uars_cq_page(dev) * RNIC_UAR_PAGE_BYTES;
-
-	rnic_dbrec_publish(&cq->dbrec->arm, arm);
-	rte_io_wmb();
-	dev->access->ops->write64(dev->access, page + RNIC_UAR_CQ_ARM,
-				  rnic_cpu_to_be64((uint64_t)arm << 32 | cq->cqn));
-}
-
 int
 rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 {

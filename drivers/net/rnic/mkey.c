@@ -208,6 +208,8 @@ rnic_mkey_region_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr,
 	}
 	rc = create_key(dev, region);
 	if (rc != 0) {
+		/* A device that was lost meanwhile may have it all the same. */
+		rnic_dev_silence(dev);
 		dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 		free(region);
 		return rc;

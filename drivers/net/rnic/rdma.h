@@ -151,7 +151,7 @@ struct rnic_rdma_cq {
 
 	/* arming */
 	volatile void *arm_register;
-	atomic_uint arm_sequence; /* how many events it has had */
+	atomic_uint arm_sequence; /* of the next arming */
 
 	/* cold */
 	struct rnic_dev *dev;

@@ -58,19 +58,6 @@ events_end(struct rnic_rdma_cq *cq)
 	cq->has_events = false;
 }
 
-/* In the place of rnic_rdma_req_notify_cq(), once. No event has used a sequence number yet. */
-static int
-req_notify_first(struct rdmapmd_cq *head, bool solicited_only)
-{
-	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
-
-	rnic_cq_arm_first(cq->dev, &cq->ring,
-			  (solicited_only ? RNIC_CQ_ARM_SOLICITED : 0) |
-				  (cq->ring.consumer & RNIC_CQ_INDEX_MASK));
-	head->req_notify_cq = rnic_rdma_req_notify_cq;
-	return rnic_rdma_req_notify_cq(head, solicited_only);
-}
-
 /* ---- Life ---- */
 
 int
@@ -83,6 +70,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	cq->dev = dev;
 	cq->lost = &dev->silenced;
 	cq->arm_register = rnic_uars_cq_register(dev);
+	atomic_store(&cq->arm_sequence, RNIC_CQ_ARM_SEQUENCE_FIRST);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)
 		return rc;
@@ -96,7 +84,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	head->cqn = cq->ring.cqn;
 	head->poll_cq = rnic_dump_wanted() ? rnic_rdma_poll_cq_dump : rnic_rdma_poll_cq;
 	if (head->channel != NULL)
-		head->req_notify_cq = req_notify_first;
+		head->req_notify_cq = rnic_rdma_req_notify_cq;
 	return 0;
 
 no_events:

@@ -291,6 +291,12 @@ struct rnic_cqe;
 struct rnic_cq_dbrec;
 struct rnic_wq_dbrec;
 
+/*
+ * The sequence number of a CQ's first arming; each event uses one up. Not 0: the word of an empty CQ would be what its record
+ * has had all along, and a doorbell that got lost on the page that all CQs ring would not be found there.
+ */
+#define RNIC_CQ_ARM_SEQUENCE_FIRST 1
+
 struct rnic_cq {
 	struct rnic_cqe *ring;
 	struct rnic_cq_dbrec *dbrec;
@@ -304,11 +310,6 @@ struct rnic_cq {
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 		   struct rnic_cq *cq);
 int rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq);
-/*
- * The first arming. Its word may be what the record has had all along: if the doorbell got lost on a page that many CQs
- * ring, the record would not tell. So it goes the long way, on which none does.
- */
-void rnic_cq_arm_first(struct rnic_dev *dev, const struct rnic_cq *cq, uint32_t arm);
 /* Nobody polls meanwhile; entries that wait stay. -EINVAL: there are more than would fit. */
 int rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size);
 

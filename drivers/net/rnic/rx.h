@@ -61,8 +61,7 @@ struct rnic_rxq {
 
 	/* rx_intr.c: while the port runs with Rx interrupts */
 	struct rnic_eq *eq;
-	bool armed;	       /* once at least */
-	uint32_t arm_sequence; /* events so far */
+	uint32_t arm_sequence; /* of the next arming */
 	struct rnic_error_lines error_lines;
 };
 

@@ -106,8 +106,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 	}
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
-		rxq->armed = false;
-		rxq->arm_sequence = 0;
+		rxq->arm_sequence = RNIC_CQ_ARM_SEQUENCE_FIRST;
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));
 		/* No event is its own by nature: the CQ names it. */
@@ -139,11 +138,7 @@ arm(struct rnic_rxq *rxq)
 	rxq->arm_sequence += rnic_eq_take_completions(rxq->dev, rxq->eq);
 	word = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
 	       (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
-	if (rxq->armed)
-		rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), word, rxq->cq.cqn);
-	else
-		rnic_cq_arm_first(rxq->dev, &rxq->cq, word);
-	rxq->armed = true;
+	rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), word, rxq->cq.cqn);
 }
 
 int

@@ -355,19 +355,20 @@ take_notices(struct rnic_vfio *vfio)
 	static const unsigned int indices[] = { VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX };
 	struct vfio_irq_info info;
 	unsigned int i;
-	int rc = rnic_eventfd_open(vfio->name, &vfio->notice_fd);
+	int rc = rnic_eventfd_open(vfio->name, &vfio->notice_fd), set;
 
 	for (i = 0; rc == 0 && i < RTE_DIM(indices); i++) {
 		info = (struct vfio_irq_info){ .argsz = sizeof(info), .index = indices[i] };
 		if (device_ioctl(vfio, VFIO_DEVICE_GET_IRQ_INFO, &info) != 0 || info.count == 0)
 			continue;
-		if (set_irqs(vfio, indices[i], &vfio->notice_fd, 1) != 0)
+		set = set_irqs(vfio, indices[i], &vfio->notice_fd, 1);
+		if (set != 0)
 			RNIC_LOG_NAMED(WARNING, vfio->name,
 				       "%s: the kernel does not tell when %s: %s", vfio->bdf,
 				       indices[i] == VFIO_PCI_REQ_IRQ_INDEX
 					       ? "it wants the function back"
 					       : "the bus has an error",
-				       strerror(errno));
+				       set < 0 ? strerror(-set) : "no vector is left");
 	}
 	return rc;
 }
