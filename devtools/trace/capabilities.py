@@ -8,8 +8,11 @@ The table has a row for each capability that a foreign driver reads, and for eac
 
     | capability | answer | read in | why |
 
+Who reads which stands in the rows; capabilities.txt has the names of those that are read, so that no row goes with its bit.
+
 An answer of 0 has a reason. Wrong are a row with another answer than the log's, a 0 without a reason, a capability that is
-not 0 and has no row, and bits without a name. --write mends what it can: answers, and rows that are missing.
+not 0 or is listed and has no row, one that is read and not listed or listed and not read, and bits without a name. --write
+mends what it can in the table: answers, and rows that are missing, with a ? for what a person has to fill in.
 
 exit code: 0 as the table says; 1 not; 2 usage
 """
@@ -23,6 +26,7 @@ from fields import Fail, decode  # noqa: E402  pylint: disable=wrong-import-posi
 from table import Table, judge, parser_of  # noqa: E402  pylint: disable=wrong-import-position
 
 COLUMNS = ["capability", "answer", "read in", "why"]
+LISTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "capabilities.txt")
 TYPES = {0: "general", 1: "ethernet", 2: "odp", 3: "atomic", 4: "roce", 7: "flow_table"}
 
 
@@ -44,7 +48,13 @@ def answers(build, path):
     return found
 
 
-def compare(table, found):
+def names_listed():
+    """What a foreign driver reads."""
+    with open(LISTED, encoding="utf-8") as file:
+        return [line.strip() for line in file if line.strip() and not line.startswith("#")]
+
+
+def compare(table, found, listed):
     """What is wrong, a line each; rows get their answers."""
     for row in table.rows:
         name = row["capability"]
@@ -57,18 +67,23 @@ def compare(table, found):
             row["why"] = "?"
         if not name.partition(".")[0] in TYPES.values() or not name.replace(".", "").replace("_", "").isalnum():
             yield f"{name}: no capability's name"
+        if (row["read in"] not in ("", "-", "?")) != (name in listed):
+            yield f"{name}: read in {row['read in']}, and {'' if name in listed else 'not '}listed in {os.path.basename(LISTED)}"
     rows = [row["capability"] for row in table.rows]
     if len(set(rows)) != len(rows):
         yield "a capability stands there twice"
-    for name in found:
+    # What is 0 is not among what was found: a bit that goes back to 0 is missed by its name in the list.
+    for name in dict.fromkeys([*found, *listed]):
         if name not in rows:
-            yield f"{name}: the device says {found[name]}, the table nothing"
-            table.rows.append({"capability": name, "answer": found[name], "read in": "-", "why": "-"})
+            is_now = found.get(name, "0")
+            yield f"{name}: the device says {is_now}, the table nothing"
+            table.rows.append({"capability": name, "answer": is_now, "read in": "?" if name in listed else "-",
+                               "why": "?" if is_now == "0" else "-"})
 
 
 def check(args):
     table = Table(args.document, COLUMNS)
-    wrong = list(compare(table, answers(args.build, args.log)))
+    wrong = list(compare(table, answers(args.build, args.log), names_listed()))
     if args.write:
         table.rows.sort(key=lambda row: row["capability"])
         table.write()

@@ -156,8 +156,13 @@ def test_capabilities_are_as_documented(ours, tmp_path):
     ("general.striding_rq", "| general.striding_rq | 0x1 | en_main.c | - |", "general.striding_rq: 0 without a reason\n"),
     ("ethernet.lro_cap", "| ethernet.lro_cap | 0 | en_main.c | ? |", "ethernet.lro_cap: 0 without a reason\n"),
     ("general.cq_resize", "", "general.cq_resize: the device says 0x1, the table nothing\n"),
+    # A 0 is in no log: that its row is gone with the bit is known by the list of those that are read.
+    ("general.dct", "", "general.dct: the device says 0, the table nothing\n"),
+    ("general.cq_resize", "| general.cq_resize | 0x1 | cq.c | - |",
+     "general.cq_resize: read in cq.c, and not listed in capabilities.txt\n"),
+    ("general.roce", "| general.roce | 0x1 | - | - |", "general.roce: read in -, and listed in capabilities.txt\n"),
     ("general.rc", "| general.reliable | 0x1 | - | - |", "general.reliable: the device says 0, the table 0x1\n"),
-], ids=["other answer", "gone", "no reason", "no row", "other name"])
+], ids=["other answer", "gone", "no reason", "no row", "no row of a 0", "not listed", "listed", "other name"])
 def test_a_capability_that_is_not_as_documented_is_found(ours, tmp_path, name, row, said):
     with open(FOREIGN, encoding="utf-8") as file:
         document = file.read()
@@ -178,6 +183,17 @@ def test_new_answers_are_taken_over(ours, tmp_path):
     assert run("trace/capabilities.py", "--document", path, "--write", log)[0] == 1
     code, said = run("trace/capabilities.py", "--document", path, log)
     assert code == 0 and lines_of(path, "general.cq_resize")[1][:2] == ["general.cq_resize", "0x1"], said
+
+
+def test_a_row_of_a_0_that_is_put_back_wants_the_rest_filled_in(ours, tmp_path):
+    with open(FOREIGN, encoding="utf-8") as file:
+        path = written(tmp_path / "foreign.md", file.read().replace(f"{lines_of(FOREIGN, 'general.dct')[0]}\n", ""))
+    log = written(tmp_path / "ours.cmds", ours)
+    assert run("trace/capabilities.py", "--document", path, "--write", log)[0] == 1
+    code, said = run("trace/capabilities.py", "--document", path, log)
+    assert code == 1 and said.startswith("general.dct: 0 without a reason\ngeneral.dct: read in ?, and listed in "), said
+    assert said.endswith(", 2 lines wrong\n"), said
+    assert lines_of(path, "general.dct")[1] == ["general.dct", "0", "?", "?"]
 
 
 def test_each_command_of_the_device_stands_in_the_table():
