@@ -5,7 +5,8 @@
  *
  * An event is raised once per arming. A driver arms by its record and a doorbell, in this order; since doorbells of
  * shared pages can get lost, a changed record arms too. `arm` is the word as last seen in either, `fired` the word
- * whose event is out: the doorbell of an arming that the record already told of changes nothing.
+ * whose event is out: the doorbell of an arming that the record already told of changes nothing. A first word that is
+ * what the record had from the start, as Linux's, which begins at sequence number 0, is known by its doorbell alone.
  */
 #include <errno.h>
 #include <stdlib.h>
