@@ -79,6 +79,8 @@ said /tmp/log "RX-packets: [1-9]"
 pid=$(pidof dpdk-testpmd)
 echo part descriptors
 ls -l /proc/$pid/fd
+echo part mapped
+grep vfio-device /proc/$pid/maps
 echo part interrupts
 grep vfio-msix.0 /proc/interrupts
 sleep 3
@@ -101,6 +103,9 @@ exit 0
     assert len(re.findall(r"-> /dev/vfio/vfio$", held, re.M)) == 3, held
     assert len(re.findall(r"-> /dev/vfio/\d+$", held, re.M)) == 2, held
     assert len(re.findall(r"-> anon_inode:\[vfio-device\]", held)) == 2, held
+    # Registers are loads and stores: BAR0 of each is mapped, to be read and written.
+    mapped = part(console, "mapped")
+    assert len(re.findall(r"^[0-9a-f]+-[0-9a-f]+ rw-s ", mapped, re.M)) >= 2, mapped
     # Commands and links are told by interrupts.
     raised = re.findall(r"^ *\d+: +(\d+) +(\d+) .*vfio-msix", part(console, "interrupts"), re.M)
     assert len(raised) == 2 and all(int(one) + int(other) > 0 for one, other in raised), raised
