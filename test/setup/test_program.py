@@ -21,8 +21,8 @@ def machine(tmp_path):
     return made
 
 
-def run(machine, *words, **how):
-    env = {"PATH": os.environ["PATH"], "RDMAPMD_SETUP_ROOT": machine.root}
+def run(machine, *words, more=None, **how):
+    env = {"PATH": os.environ["PATH"], "RDMAPMD_SETUP_ROOT": machine.root, **(more or {})}
     done = subprocess.run([PROGRAM, *words], text=True, capture_output=True, check=False, timeout=100, env=env, **how)
     return done.returncode, done.stdout, done.stderr
 
@@ -84,6 +84,53 @@ def test_json_is_one_object_also_of_a_failure(machine):
     data = json.loads(said)
     assert code == 1 and not errors
     assert data["error"] == "0000:09:00.0: no such function" and data["fix"][0] == "rdmapmd-setup status"
+
+
+# Anybody may make these in /tmp.
+NAMES = [b"\xff7", b"a\nrm -rf b", b"\033[2Jc", b"d'\\e", "\u00e9\u202ef".encode(), b"g h"]
+
+
+def leave(machine):
+    """Of ended processes, by all these names; returns what cleanup removes."""
+    left = []
+    for name in NAMES:
+        folder = os.fsencode(machine.at("/tmp/dpdk/")) + name
+        os.makedirs(folder)
+        with open(folder + b"/config", "wb"):
+            os.utime(folder + b"/config", (0, 0))
+        left += [b"/tmp/dpdk/" + name, b"/tmp/dpdk/" + name + b"/config"]
+    machine.process(4711, "x\033[2J", "/dev/vfio/7")
+    return sorted(left)
+
+
+def pasted(lines):
+    """The paths that a shell has removed by them."""
+    script = "rm() { printf '%s\\0' \"$@\"; }\nrmdir() { rm \"$@\"; }\n" + "\n".join(lines)
+    done = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, check=True, timeout=100)
+    return sorted(done.stdout.split(b"\0")[:-1])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_names_that_no_terminal_should_see(machine, encoding):
+    left = leave(machine)
+    env = {"PYTHONIOENCODING": f"{encoding}:strict"}
+    code, said, errors = run(machine, "doctor", more=env)
+    lines = said.splitlines()
+    assert code == 1 and not errors and "\033" not in said and lines[-1] == "2 errors", said + errors
+    assert all(re.match("error: |note: |  fix: ", line) for line in lines[:-1]) and "4711 (x\\x1b[2J)" in said
+
+    code, said, errors = run(machine, "cleanup", more=env)
+    assert code == 0 and not errors and said.replace("\n", "").isprintable() and "rm $'/tmp/dpdk/\\3777/config'\n" in said
+    assert pasted(said.splitlines()) == left
+    assert pasted(json.loads(run(machine, "cleanup", "--json", more=env)[1])["steps"]) == left
+
+    assert run(machine, "cleanup", "--apply", more=env)[0] == 0 and os.listdir(machine.at("/tmp/dpdk")) == []
+
+
+def test_a_failure_says_no_such_name_either(machine):
+    machine.process(4711, "x\033[2J", "/dev/vfio/7")
+    code, said, errors = run(machine, "unbind", NIC, "--apply", "--state", machine.at("/state"))
+    assert code == 1 and not said and "in use by 4711 (x\\x1b[2J)" in errors and "\033" not in errors
 
 
 def test_nothing_is_written_beside_the_modules(machine):

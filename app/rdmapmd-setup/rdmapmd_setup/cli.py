@@ -140,7 +140,7 @@ def do_doctor(host, state, args, out):
         out.finding(finding)
     counts = {level: sum(finding.level == level for finding in findings) for level in (ERROR, WARNING)}
     said = [f"{number} {level}{'s' if number != 1 else ''}" for level, number in counts.items() if number]
-    out.line(", ".join(said) if said else out.mark("ok", "ok: nothing is in the way"))
+    out.line(", ".join(said), "" if said else out.mark("ok", "ok: nothing is in the way"))
     return FAILED if counts[ERROR] else DONE
 
 

@@ -9,6 +9,20 @@ import sys
 COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 
 
+def visible(text, encoding=None):
+    """Names of files and processes are anybody's choice: none breaks a line, steers a terminal or cannot be printed."""
+    return "".join(c if c.isprintable() and can_print(c, encoding) else
+                   c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def can_print(text, encoding):
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class Output:
     """Collects what is said; prints at once, or all of it as JSON at the end."""
 
@@ -17,16 +31,17 @@ class Output:
         self.data = {"command": command}
         self.coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
-    def line(self, text=""):
+    def line(self, text="", before=""):
+        """before: what mark() made, which is printed as it is."""
         if not self.as_json:
-            print(text)
+            print(before + visible(text, sys.stdout.encoding))
 
     def mark(self, level, text):
         return f"\033[{COLOURS[level]}m{text}\033[0m" if self.coloured else text
 
     def finding(self, finding):
         self.data.setdefault("findings", []).append(dataclasses.asdict(finding))
-        self.line(f"{self.mark(finding.level, finding.level)}: {finding.where}: {finding.text} [{finding.id}]")
+        self.line(f": {finding.where}: {finding.text} [{finding.id}]", self.mark(finding.level, finding.level))
         for line in finding.fix:
             self.line(f"  fix: {line}")
 
@@ -35,9 +50,8 @@ class Output:
         self.data["fix"] = failure.fix
         if not self.as_json:
             sys.stdout.flush()
-            print(f"rdmapmd-setup: {failure}", file=sys.stderr)
-            for line in failure.fix:
-                print(f"  fix: {line}", file=sys.stderr)
+            for line in [f"rdmapmd-setup: {failure}"] + [f"  fix: {line}" for line in failure.fix]:
+                print(visible(line, sys.stderr.encoding), file=sys.stderr)
 
     def end(self, code):
         self.data["exit"] = code

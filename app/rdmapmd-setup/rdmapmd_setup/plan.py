@@ -7,6 +7,14 @@ import shlex
 from .host import Failed
 
 
+def quoted(word):
+    """For a shell, in characters that every terminal shows as they are: a step that is pasted does what it says."""
+    if all(" " <= c <= "~" for c in word):
+        return shlex.quote(word)
+    return "$'" + "".join(chr(byte) if 0x20 <= byte < 0x7f and byte not in b"\\'" else f"\\{byte:03o}"
+                          for byte in os.fsencode(word)) + "'"
+
+
 class Write:
     """A value into a file of the kernel's."""
 
@@ -14,7 +22,7 @@ class Write:
         self.path, self.value = path, value
 
     def __str__(self):
-        return f"echo {shlex.quote(self.value) if self.value else ''} > {self.path}".replace("echo  >", "echo >")
+        return f"echo {quoted(self.value) if self.value else ''} > {quoted(self.path)}".replace("echo  >", "echo >")
 
     def make(self, host):
         host.write(self.path, self.value)
@@ -27,7 +35,7 @@ class Command:
         self.argv = argv
 
     def __str__(self):
-        return shlex.join(self.argv)
+        return " ".join(map(quoted, self.argv))
 
     def make(self, host):
         host.run(self.argv)
@@ -40,7 +48,7 @@ class Chown:
         self.path, self.uid, self.gid = path, uid, gid
 
     def __str__(self):
-        return f"chown {self.uid}:{self.gid} {shlex.quote(self.path)}"
+        return f"chown {self.uid}:{self.gid} {quoted(self.path)}"
 
     def make(self, host):
         host.chown(self.path, self.uid, self.gid)
@@ -53,7 +61,7 @@ class MakeFolder:
         self.path = path
 
     def __str__(self):
-        return f"mkdir -p {shlex.quote(self.path)}"
+        return f"mkdir -p {quoted(self.path)}"
 
     def make(self, host):
         host.make_folder(self.path)
@@ -66,7 +74,7 @@ class Remove:
         self.path, self.is_used, self.own = path, is_used, own
 
     def __str__(self):
-        return f"rm {shlex.quote(self.path)}"
+        return f"rm {quoted(self.path)}"
 
     def make(self, host):
         folder, name = os.path.split(self.path)
@@ -85,7 +93,7 @@ class RemoveFolder:
         self.path, self.own = path, own
 
     def __str__(self):
-        return f"rmdir {shlex.quote(self.path)}"
+        return f"rmdir {quoted(self.path)}"
 
     def make(self, host):
         folder, name = os.path.split(self.path)
