@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rdmapmd-setup cleanup: what ended processes left, and nothing of living ones."""
 
+import contextlib
 import fcntl
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -170,6 +173,66 @@ def test_an_ordinary_user_cleans_up_what_is_his(machine, monkeypatch):
     paths = runtime(machine, "rte", base="/run/user/1000/dpdk")
     clean(machine)
     assert not any(exists(machine, *paths))
+
+
+@pytest.fixture
+def shared_machine():
+    """Where an ordinary user may go, too."""
+    root = tempfile.mkdtemp(prefix="rnic-setup-")
+    os.chmod(root, 0o755)
+    yield Machine(root)
+    for folder, _, _ in os.walk(root):
+        os.chmod(folder, 0o755)
+    shutil.rmtree(root)
+
+
+@contextlib.contextmanager
+def ordinary_user():
+    """Of root's tests; others' are of one."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def of_others(machine, mode):
+    """A link and a socket, which are no files that one may not look into."""
+    machine.folder("/run/dpdk/rte")
+    os.symlink("dpdk_telemetry.v2", machine.at("/run/dpdk/rte/telemetry"))
+    paths = ["/run/dpdk/rte", "/run/dpdk/rte/telemetry", machine.socket("/run/softrnic/a.sock")]
+    os.chmod(machine.at(paths[-1]), 0o777)
+    for folder in ("/run/dpdk", "/run/dpdk/rte", "/run/softrnic"):
+        os.chmod(machine.at(folder), mode)
+    return paths
+
+
+def test_what_is_of_others_stays_and_keeps_nothing_else(shared_machine, monkeypatch):
+    machine = shared_machine
+    for name in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    others = of_others(machine, 0o555)
+    own = machine.socket("/run/user/65534/softrnic/b.sock")
+    os.chmod(machine.at(own), 0o777)
+    os.chmod(machine.at(os.path.dirname(own)), 0o777)
+    with ordinary_user():
+        assert machine.findings()["stale-sockets"]["fix"] == ["sudo rdmapmd-setup cleanup --apply"]
+        said = clean(machine)
+    assert said == f"# 3 are of others, and stay, such as /run/dpdk/rte\nrm {own}\n"
+    assert [os.path.lexists(machine.at(path)) for path in others + [own]] == [True] * 3 + [False]
+
+
+def test_what_is_of_others_in_a_folder_of_all_stays(machine, monkeypatch):
+    """As in /tmp: who may write there may only remove what is his."""
+    others, user = of_others(machine, 0o1777), os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert clean(machine) == "# 3 are of others, and stay, such as /run/dpdk/rte\nnothing to do\n"
+    monkeypatch.undo()
+    clean(machine)
+    assert not any(os.path.lexists(machine.at(path)) for path in others)
 
 
 def test_a_link_for_the_folder_of_all_leads_nowhere(machine):

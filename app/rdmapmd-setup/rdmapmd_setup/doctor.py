@@ -202,13 +202,17 @@ class Doctor:
 
     def stale_files(self):
         left = stale.Leftovers(self.host)
-        fix = "rdmapmd-setup cleanup --apply"
+
+        def fix(paths):
+            return ("sudo " if left.of_others.intersection(paths) else "") + "rdmapmd-setup cleanup --apply"
+
         if left.hugepage_files:
             self.find("stale-hugepage-files", WARNING, "hugepages", f"{hugepages.said(left.hugepage_bytes)} are kept by "
-                      f"{len(left.hugepage_files)} files of processes that have ended, such as {left.hugepage_files[0]}", fix)
+                      f"{len(left.hugepage_files)} files of processes that have ended, such as {left.hugepage_files[0]}", fix(left.hugepage_files))
         if left.runtime_folders:
             self.find("stale-runtime-folders", NOTE, left.runtime_folders[0], "is of a process that has ended" +
-                      (f", as are {len(left.runtime_folders) - 1} more" if len(left.runtime_folders) > 1 else ""), fix)
+                      (f", as are {len(left.runtime_folders) - 1} more" if len(left.runtime_folders) > 1 else ""),
+                      fix(left.runtime_folders + left.runtime_files))
         if left.sockets:
             self.find("stale-sockets", NOTE, left.sockets[0], "nobody serves it" +
-                      (f", nor {len(left.sockets) - 1} more" if len(left.sockets) > 1 else ""), fix)
+                      (f", nor {len(left.sockets) - 1} more" if len(left.sockets) > 1 else ""), fix(left.sockets))

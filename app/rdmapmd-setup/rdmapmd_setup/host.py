@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pwd
+import stat
 import subprocess
 
 
@@ -127,6 +128,20 @@ class Host:
             return True
         shift = 6 if status.st_uid == user.uid else 3 if status.st_gid in user.gids else 0
         return (status.st_mode >> shift) & 6 == 6
+
+    @staticmethod
+    def may_unlink(folder, name):
+        """Who runs this; folder is this process's name for it. In one as /tmp only what is his, whatever its kind."""
+        user = os.geteuid()
+        if user == 0:
+            return True
+        if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            return False
+        try:
+            above = os.stat(folder)
+            return not above.st_mode & stat.S_ISVTX or user in (above.st_uid, os.lstat(f"{folder}/{name}").st_uid)
+        except OSError:
+            return False
 
     # What changes it. Each says OSError or Failed when it cannot.
 

@@ -29,6 +29,7 @@ class Leftovers:
         self.runtime_folders = []
         self.sockets = []
         self.in_use = []
+        self.of_others = set() # of what nobody uses, what only somebody else or root may remove
         self.alive = set()
         self.look_at_runtime_folders()
         self.look_at_hugepages()
@@ -61,6 +62,10 @@ class Leftovers:
         elif ours: # an empty one may be of a process without shared files
             self.runtime_files += [f"{folder}/{name}" for name in ours]
             self.runtime_folders.append(folder)
+            for name in ours:
+                self.ask_whose(here, f"{folder}/{name}")
+            with self.host.inside(os.path.dirname(folder), BASE) as above:
+                self.ask_whose(above, folder)
 
     def look_at_hugepages(self):
         folders = [folder for paths in hugepages.mounts(self.host).values() for folder in paths]
@@ -78,6 +83,7 @@ class Leftovers:
                 else:
                     self.hugepage_files.append(path)
                     self.hugepage_bytes += status.st_size
+                    self.ask_whose(self.host.at(folder), path)
 
     def look_at_sockets(self):
         for folder in self.bases("softrnic") + self.dirs:
@@ -102,18 +108,28 @@ class Leftovers:
                 self.in_use.append(path)
             else:
                 self.sockets.append(path)
+                self.ask_whose(here, path)
+
+    def ask_whose(self, here, path):
+        if not self.host.may_unlink(here, os.path.basename(path)):
+            self.of_others.add(path)
 
     def plan(self):
         made = plan.Plan(self.host)
-        for path in self.hugepage_files:
+        for path in self.ours(self.hugepage_files):
             made.add(plan.Remove(path, is_used, BASE))
-        for path in self.runtime_files:
+        for path in self.ours(self.runtime_files):
             made.add(plan.Remove(path, is_used, BASE + 1))
-        for path in self.sockets:
+        for path in self.ours(self.sockets):
             made.add(plan.Remove(path, is_used, self.own(os.path.dirname(path))))
-        for folder in self.runtime_folders:
+        for folder in self.ours(self.runtime_folders):
             made.add(plan.RemoveFolder(folder, BASE))
+        if self.of_others:
+            made.notes.append(f"{len(self.of_others)} are of others, and stay, such as {min(self.of_others)}")
         return made
+
+    def ours(self, paths):
+        return [path for path in paths if path not in self.of_others]
 
 
 def is_used(path):
