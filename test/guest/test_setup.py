@@ -25,11 +25,24 @@ for name in ("encodings.ascii", "encodings.latin_1", "encodings.utf_8", "subproc
     importlib.import_module(name)
 print(*(module.__file__ for module in list(sys.modules.values()) if getattr(module, "__file__", None)), sep="\\n")
 """
+# A process of nobody's, which says its number and stays.
+NOBODY = """
+import os, time
+os.setuid(65534)
+child = os.fork()
+if child:
+    print(child)
+else:
+    os.close(1)
+    time.sleep(1000)
+"""
 # Of each call the script shows what it said and its exit code.
 BEGIN = """
 dmesg -n 1
+NOBODY='""" + NOBODY + """'
 nic=/sys/bus/pci/devices/""" + NIC + """
 setup() { PYTHONHOME=/usr """ + f"/bin/{os.path.basename(PYTHON)}" + """ /opt/rdmapmd-setup "$@"; }
+nobody() { PYTHONHOME=/usr """ + f"/bin/{os.path.basename(PYTHON)}" + """ -c "$NOBODY"; }
 say() { name=$1; shift; echo "begin $name"; "$@" 2>&1; echo "end $name $?"; }
 driver() { basename "$(readlink $nic/driver)"; }
 """
@@ -114,9 +127,12 @@ exec 9>&-
 say user setup doctor --user nobody --json
 say owner setup bind {NIC} --owner nobody --apply
 say memory setup hugepages --size 420M --owner nobody --apply
+little=$(nobody)
 say limited setup doctor --user nobody --json
 ulimit -l unlimited
+much=$(nobody)
 say allowed setup doctor --user nobody --json
+kill $little $much
 truncate -s 2M /dev/hugepages/rtemap_0
 touch -d '2020-01-01 00:00' /dev/hugepages/rtemap_0
 say stale setup doctor --json

@@ -5,8 +5,10 @@ import errno
 import io
 import json
 import os
+import pwd
 import re
 import socket
+import stat
 import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
@@ -24,6 +26,7 @@ class Machine:
 
     def __init__(self, root):
         self.root = str(root)
+        self.owners = {}
         self.file("/proc/cmdline", "root=/dev/vda1 intel_iommu=on")
         self.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n")
         self.file("/proc/meminfo", "HugePages_Total: 512\nHugepagesize:       2048 kB\n")
@@ -78,9 +81,9 @@ class Machine:
         for name, value in (("nr_hugepages", total), ("free_hugepages", free), ("resv_hugepages", 0)):
             self.file(f"{folder}/{name}", str(value))
 
-    def memlock(self, limit):
-        self.file("/proc/self/limits", "Limit                     Soft Limit           Hard Limit           Units\n"
-                                       f"Max locked memory         {limit:<20} {limit:<20} bytes")
+    def memlock(self, limit, pid="self"):
+        self.file(f"/proc/{pid}/limits", "Limit                     Soft Limit           Hard Limit           Units\n"
+                                         f"Max locked memory         {limit:<20} {limit:<20} bytes")
 
     def function(self, address, driver=None, group=None, device=0x1017, vendor=0x15B3, kind=0x020000):
         folder = f"/sys/bus/pci/devices/{address}"
@@ -141,6 +144,11 @@ class Machine:
         self.file(f"/proc/{pid}/comm", name)
         for number, path in enumerate(opened):
             self.link(f"/proc/{pid}/fd/{number}", path)
+
+    def process_of(self, user, pid, name, limit):
+        self.process(pid, name)
+        self.memlock(limit, pid)
+        self.owners[f"/proc/{pid}"] = pwd.getpwnam(user).pw_uid
 
     def socket(self, path):
         """As somebody leaves it who listened there."""
@@ -203,6 +211,15 @@ class Kernel(host.Host):
             self.resize(path, int(text))
         else:
             super().write(path, text)
+
+    def stat(self, path):
+        """Ordinary users cannot give files away."""
+        status = super().stat(path)
+        if status is None or path not in self.machine.owners:
+            return status
+        fields = list(status)
+        fields[stat.ST_UID] = self.machine.owners[path]
+        return os.stat_result(fields)
 
     def override(self, address):
         said = self.machine.text(f"/sys/bus/pci/devices/{address}/driver_override")

@@ -11,13 +11,17 @@ from machine import NIC, Machine
 
 # Neither root nor who runs the tests.
 USER = "daemon"
+# Nor has this one a process.
+OTHER = "bin"
 
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     for name in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY"):
         monkeypatch.delenv(name, raising=False)
-    return Machine(tmp_path)
+    made = Machine(tmp_path)
+    made.process_of(USER, 900, "bash", "unlimited")
+    return made
 
 
 def expect(machine, ident, text, fix, *words, level="error"):
@@ -215,6 +219,35 @@ def test_memlock_does_not_hold_for_who_may_lock_all(machine):
     machine.memlock(8 << 20)
     machine.file("/proc/self/status", "CapEff:\t000001ffffffffff\n")
     assert not machine.findings()
+
+
+def open_to_all(machine):
+    os.chmod(machine.at("/dev/vfio/7"), 0o666)
+    os.chmod(machine.at("/dev/hugepages"), 0o777)
+
+
+def test_memlock_of_another_user_is_that_of_his_newest_process(machine):
+    open_to_all(machine)
+    machine.memlock(8 << 20)
+    machine.process_of(OTHER, 1000, "sleep", 8 << 20)
+    assert not machine.findings("--user", USER)
+    machine.memlock("unlimited")
+    machine.process_of(USER, 1100, "zsh", 4 << 20)
+    expect(machine, "memlock-limit", rf"{USER} may lock 4 MiB of memory by the limits of 1100 \(zsh\): too little",
+           f"'{USER} - memlock unlimited'", "--user", USER)
+    machine.process_of(USER, 1200, "zsh", 512 << 20)
+    expect(machine, "memlock-limit", rf"512 MiB of memory by the limits of 1200 \(zsh\), less than", "LimitMEMLOCK", "--user", USER,
+           level="warning")
+    assert not machine.findings()
+
+
+@pytest.mark.parametrize("limit", [8 << 20, "unlimited"])
+def test_memlock_of_a_user_without_a_process_is_not_known(machine, limit):
+    open_to_all(machine)
+    machine.memlock(limit)
+    expect(machine, "memlock-unknown", f"no process of {OTHER} is seen here", f"'{OTHER} - memlock unlimited'", "--user", OTHER,
+           level="note")
+    assert "memlock-unknown" not in machine.findings("--user", "root")
 
 
 def test_no_hugepages(machine):

@@ -160,20 +160,33 @@ class Doctor:
         match = re.search(r"(?m)^CapEff:\s*([0-9a-f]+)", self.host.read("/proc/self/status") or "")
         return match is not None and bool(int(match[1], 16) >> CAP_IPC_LOCK & 1)
 
+    def locked(self):
+        """The limit of locked memory, and whose it is: this process's, or that of another user's newest; None, "" if unknown."""
+        pids = ["self"] if self.user.own else reversed(processes.of_user(self.host, self.user.uid))
+        for pid in pids:
+            match = re.search(r"(?m)^Max locked memory\s+(\S+)", self.host.read(f"/proc/{pid}/limits") or "")
+            if match is not None:
+                return match[1], "" if self.user.own else f" by the limits of {processes.said(self.host, pid)}"
+        return None, ""
+
     def memlock(self, metal):
-        match = re.search(r"(?m)^Max locked memory\s+(\S+)", self.host.read("/proc/self/limits") or "")
-        if not metal or match is None or match[1] == "unlimited" or self.may_lock_all():
+        limit, whose = self.locked()
+        if not metal or limit == "unlimited" or self.may_lock_all():
             return
-        limit = int(match[1])
         total = sum(pool.total * pool.page for pool in hugepages.pools(self.host))
         who = self.user.name
         fix = [f"echo '{who} - memlock unlimited' > /etc/security/limits.d/rdmapmd.conf  # and log in again",
                "LimitMEMLOCK=infinity in a systemd unit, docker run --ulimit memlock=-1 for a container"]
+        if limit is None:
+            self.find("memlock-unknown", NOTE, "memlock", f"no process of {who} is seen here that would tell how much memory "
+                      f"{who} may lock", *fix)
+            return
+        limit = int(limit)
         if limit < LITTLE_LOCKED:
-            self.find("memlock-limit", ERROR, "memlock", f"{who} may lock {hugepages.said(limit)} of memory: too little for a port, "
+            self.find("memlock-limit", ERROR, "memlock", f"{who} may lock {hugepages.said(limit)} of memory{whose}: too little for a port, "
                       "whose memory is locked while the function can reach it", *fix)
         elif limit < total:
-            self.find("memlock-limit", WARNING, "memlock", f"{who} may lock {hugepages.said(limit)} of memory, less than the "
+            self.find("memlock-limit", WARNING, "memlock", f"{who} may lock {hugepages.said(limit)} of memory{whose}, less than the "
                       f"{hugepages.said(total)} of hugepages that a program can register", *fix)
 
     def hugepages(self):

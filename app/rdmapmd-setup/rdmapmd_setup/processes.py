@@ -12,6 +12,12 @@ def pids(host):
     return sorted(int(name) for name in host.names("/proc") if name.isdigit())
 
 
+def of_user(host, uid):
+    """The folder of a process is its effective user's."""
+    owners = ((pid, host.stat(f"/proc/{pid}")) for pid in pids(host))
+    return [pid for pid, status in owners if status is not None and status.st_uid == uid]
+
+
 def name_of(host, pid):
     return host.read(f"/proc/{pid}/comm") or "?"
 
