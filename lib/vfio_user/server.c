@@ -424,6 +424,9 @@ vfu_server_accept(struct vfu_server *server)
 			vfu_server_turn_away(server);
 		if (fd < 0)
 			return;
+		/* Whoever left since the last look may have done so to come again as this one. */
+		if (server->state != VFU_CLIENT_NONE)
+			vfu_server_process_client(server);
 		if (server->state != VFU_CLIENT_NONE)
 			vfu_server_put_waiting(server, waiting, fd);
 		else

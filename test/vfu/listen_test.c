@@ -219,6 +219,28 @@ test_each_of_many_is_refused_with_a_reason(void **state)
 	fixture_teardown(&p->f);
 }
 
+/* The server has not seen yet that the one before has left: here as he left much to read, else as it was looking elsewhere. */
+static void
+test_who_comes_again_at_once_is_served(void **state)
+{
+	const struct vfu_header reset = { .command = VFU_DEVICE_RESET,
+					  .size = sizeof(reset),
+					  .flags = VFU_FLAG_NO_REPLY };
+	struct place *p = *state;
+	int i;
+
+	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
+	p->f.peer = connect_silently(p);
+	assert_int_equal(ask_version(&p->f), 0);
+	for (i = 0; i < 64; i++)
+		raw_send(p->f.peer, &reset, sizeof(reset), NULL, 0);
+	close(p->f.peer);
+	p->f.peer = connect_silently(p);
+	assert_int_equal(ask_version(&p->f), 0);
+	assert_int_equal(p->f.resets, 64);
+	fixture_teardown(&p->f);
+}
+
 /* The name in a lock is what somebody wrote there, and goes to a terminal. */
 static void
 test_names_in_locks_are_not_believed(void **state)
@@ -428,6 +450,7 @@ main(void)
 		CASE(test_silent_clients_do_no_harm),
 		CASE(test_a_silent_client_is_named),
 		CASE(test_each_of_many_is_refused_with_a_reason),
+		CASE(test_who_comes_again_at_once_is_served),
 		CASE(test_names_in_locks_are_not_believed),
 		CASE(test_no_descriptor_left),
 		CASE(test_a_living_server_is_named),
