@@ -441,6 +441,7 @@ it_opens_again_and_again(void **state)
 	unit_account_take(&before);
 	for (i = 0; i < 20; i++) {
 		OPS->close(world.access);
+		world.access = NULL;
 		assert_int_equal(world_open(&world.access), 0);
 		assert_int_not_equal(read32(0), UINT32_MAX);
 	}
@@ -458,6 +459,7 @@ nothing_stays_for_the_next_one(void **state)
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
 	sender_close(&sender);
 	OPS->close(world.access);
+	world.access = NULL;
 	assert_int_equal(world_open(&world.access), 0);
 	sender_open(&sender);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);

@@ -8,6 +8,7 @@
 #ifndef TEST_ACCESS_FAKE_VFIO_H
 #define TEST_ACCESS_FAKE_VFIO_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,7 +43,7 @@ struct fake_vfio {
 	uint64_t mapped_bytes;
 	unsigned int maps_left; /* when a container was closed */
 	uint32_t last_rights;	/* of a map, as VFIO_DMA_MAP_FLAG_* */
-	unsigned int resets;
+	atomic_uint resets;
 	/* Maps for reading alone of pages that the process leaves when it writes. */
 	unsigned int strayed;
 };
