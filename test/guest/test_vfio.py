@@ -16,6 +16,11 @@ PATIENCE = 900
 
 # What all scripts begin with, behind functions.COMMON.
 COMMON = f"""
+# A line of its own: what was shown before may have been killed in the middle of one.
+part() {{
+	echo
+	echo "part $1"
+}}
 ended() {{
 	for i in $(seq 600); do
 		[ -d /proc/$1 ] || return 0
@@ -59,8 +64,8 @@ def run(script, programs=(), **kwargs):
 
 
 def part(console, name):
-    """What was said after `echo part NAME`, up to the next one; a prompt may stand before that."""
-    return re.search(rf"^(?:testpmd> )?part {name}\n(.*?)(?=^(?:testpmd> )?part |\Z)", console, re.M | re.S)[1]
+    """What was said after `part NAME`, up to the next one."""
+    return re.search(rf"^part {name}\n(.*?)(?=^part |\Z)", console, re.M | re.S)[1]
 
 
 def check_forwarded(said, ports=2):
@@ -73,22 +78,22 @@ def check_forwarded(said, ports=2):
 @pytest.mark.parametrize("iommu, mode", ((48, "va"), (39, "pa")))
 def test_testpmd_forwards_between_two_functions(iommu, mode):
     console = run(f"""
-echo part forward
+part forward
 dpdk-testpmd $eal --iova-mode={mode} -a {LEFT} -a {RIGHT} -- $forward >/tmp/log 2>&1 &
 said /tmp/log "RX-packets: [1-9]"
 pid=$(pidof dpdk-testpmd)
-echo part descriptors
+part descriptors
 ls -l /proc/$pid/fd
-echo part mapped
+part mapped
 grep vfio-device /proc/$pid/maps
-echo part interrupts
+part interrupts
 grep vfio-msix.0 /proc/interrupts
 sleep 3
 kill -INT $pid
 ended $pid
-echo part log
+part log
 cat /tmp/log
-echo part memory
+part memory
 rdma_write $eal -a {LOOP} -- {LOOP} 300008 malloc || exit 1
 for bdf in {LEFT} {RIGHT} {LOOP}; do
 	echo $bdf >/sys/bus/pci/drivers/vfio-pci/unbind || exit 1
@@ -134,7 +139,7 @@ pid=$(pidof dpdk-testpmd)
 sleep 2
 kill -INT $pid
 ended $pid
-echo part last
+part last
 cat /tmp/log
 faults
 exit 0
@@ -154,19 +159,19 @@ forwards() {{
 	ask stop
 }}
 forwards
-echo part first; cat /tmp/log; : >/tmp/log; prompts=0
+part first; cat /tmp/log; : >/tmp/log; prompts=0
 ask "port stop all"
 ask "port reset all"
 ask "port start all"
 forwards
-echo part reset; cat /tmp/log; : >/tmp/log; prompts=0
+part reset; cat /tmp/log; : >/tmp/log; prompts=0
 echo 1 >/sys/bus/pci/devices/{LEFT}/reset
 said /tmp/log "device lost"
 said /tmp/log "Port 0 is closed"
 ask "port attach {LEFT}"
 ask "port start all"
 forwards
-echo part flr; cat /tmp/log; : >/tmp/log; prompts=0
+part flr; cat /tmp/log; : >/tmp/log; prompts=0
 echo {RIGHT} >/sys/bus/pci/drivers/vfio-pci/unbind &
 unbind=$!
 said /tmp/log "the kernel wants the function back"
@@ -177,11 +182,11 @@ echo {RIGHT} >/sys/bus/pci/drivers_probe
 ask "port attach {RIGHT}"
 ask "port start all"
 forwards
-echo part unbind; cat /tmp/log; : >/tmp/log; prompts=0
+part unbind; cat /tmp/log; : >/tmp/log; prompts=0
 pid=$(pidof dpdk-testpmd)
 echo quit >&9
 ended $pid
-echo part end; cat /tmp/log
+part end; cat /tmp/log
 faults
 exit 0
 """)
@@ -207,17 +212,17 @@ refused() {{
 	ended $pid
 }}
 refused
-echo part refused; cat /tmp/log
+part refused; cat /tmp/log
 chown 65534 /dev/vfio/$group
 ulimit -l 64
 refused
-echo part limited; cat /tmp/log
+part limited; cat /tmp/log
 ulimit -l unlimited
 pmd
 said /tmp/log "RX-packets: [1-9]"
 kill -INT $(pidof dpdk-testpmd)
 ended $pid
-echo part works; cat /tmp/log
+part works; cat /tmp/log
 faults
 exit 0
 """, programs=["/usr/bin/setpriv"])
