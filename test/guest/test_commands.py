@@ -28,6 +28,8 @@ done
 /bin/ip link set $eth mtu 9000
 for mode in promisc allmulticast; do
 	/bin/ip link set $eth $mode on
+	# Linux does it later, in a thread of its own, and not at all once it is off again.
+	sleep 2
 	/bin/ip link set $eth $mode off
 done
 /bin/ip maddress add 33:33:00:00:12:34 dev $eth
