@@ -187,11 +187,11 @@ def test_shared_memory_of_memif_is_a_wire(folder):
         testpmd.do("stop")
         for stats in testpmd.stats().values():
             assert stats["RX-errors"] == 0 and stats["TX-errors"] == 0, stats
-        # Each memif hears of the other's end before DPDK 22.11 takes its memory away from the thread that listens.
         testpmd.do("port stop all")
-        testpmd.do("port close all")
-        testpmd.quit()
+        assert "Port 3 is closed" in testpmd.do("port close all")
         assert not testpmd.complaints()
+        # It is killed here, as "quit" may crash. The server's handle stays registered when net_memif frees it; EAL's
+        # cleanup wakes the interrupt thread, which looks at all handles, while it unmaps the memory (DPDK 22.11).
 
 
 @pytest.mark.skipif(not ROOT, reason="only root makes network namespaces")
