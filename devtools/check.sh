@@ -204,11 +204,31 @@ check_includes()
 		'softrnic.h is the only door of the software RNIC'
 }
 
-# The options that our sources are compiled with, from a build of ours.
+# is_built_by COMPILER DIR: whether that folder has been configured for gcc, or for clang
+is_built_by()
+{
+	local command is=gcc
+
+	command=$(sed -n -E '/"command"/ { s/^ *"command": "((ccache )?[^ ]+) .*/\1/p; q }' "$2/compile_commands.json")
+	# shellcheck disable=SC2086
+	! $command -dM -E -x c /dev/null | grep -q __clang__ || is=clang
+	[ $is = "$1" ]
+}
+
+# The options that our sources are compiled with, from a build of ours. gcc's is the one that ./test.sh tests.
 configured_build()
 {
 	local compiler=$1 dir=$root/build-check-$1
 
+	if [ "$compiler" = gcc ]; then
+		if [ ! -f "$root/build/build.ninja" ]; then
+			CC=gcc setup_build "$root/build" "$root/build/setup-plain.log" || return 1
+		fi
+		if is_built_by gcc "$root/build"; then
+			echo "$root/build"
+			return 0
+		fi
+	fi
 	if [ ! -f "$dir/build.ninja" ]; then
 		CC=$compiler setup_build "$dir" "$root/build/check-setup-$compiler.log" \
 			-Dfuzz=false "${@:2}" || return 1
