@@ -10,54 +10,72 @@ me="test"
 # shellcheck source=devtools/lib.sh
 . "$root/devtools/lib.sh"
 
-all_suites=(layout unit device wire e2e guest-smoke guest fuzz perf)
+all_suites=(layout unit device e2e guest-smoke guest fuzz)
 default_suites=(layout unit device e2e guest-smoke fuzz asan tsan)
+# --all and --full: guest has guest-smoke in it
+whole_suites=(layout unit device e2e guest fuzz asan tsan)
+# What the sanitizers run over: all of these suites; by default these suites and tests.
 sanitized_suites=(layout unit device e2e)
+default_asan=(unit device e2e-rdma daemon-hostile daemon-survive)
+default_tsan=(planted unit-control unit-cmd unit-rdma-event ctl_threads data_batch e2e-rdma daemon-session)
 
 usage()
 {
 	cat <<'USAGE'
-Usage: ./test.sh [--full] [--no-install] [--no-skip] [--list] [--help] [SUITE...]
+Usage: ./test.sh [--all | --full] [--repeat N] [--times] [--no-install] [--no-skip] [--list] [--help] [SUITE...]
 
 Installs what is missing (and says so first), builds into build/, runs the test suites.
-By default: layout unit device e2e guest-smoke fuzz, then the first four under sanitizers (asan, tsan).
+By default, in a quarter of an hour on two cores: layout unit device e2e guest-smoke fuzz, without the tests that are
+marked long, then the sanitizers (asan, tsan) over what they have found most in. CONTRIBUTING.md says what that is, and why.
 
   layout   bytes in memory: the manual's layouts, dumps, the recorded trace
   unit     objects of the driver and the libraries in isolation
   device   the software RNIC's command processor and data path in isolation
-  wire     packets as others see them
   e2e      stock dpdk-testpmd and programs over the whole column
   guest    foreign drivers, and ours behind an IOMMU, in a virtual machine
   guest-smoke  of these, one for each driver
-  fuzz     malformed everything: libFuzzer, 60 s each target (with --full 20 minutes)
-  perf     ratios against peers
-  asan     layout unit device e2e with AddressSanitizer and UBSan, in build-asan/
-  tsan     the same with ThreadSanitizer, in build-tsan/
+  fuzz     malformed everything: libFuzzer, the kept corpus, then 10 s each target (--all: 60 s, --full: 20 minutes)
+  asan     AddressSanitizer and UBSan, in build-asan/, over what a day's work breaks (--all: layout unit device e2e)
+  tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device e2e)
            (asan:SUITE or tsan:SUITE for one suite)
 
-  --full         every repetition that was asked for, hours rather than minutes
+  --all          every suite and test, both sanitizers over everything: about an hour
+  --full         the same with every repetition that was asked for: hours
+  --repeat N     each test N times, to find what fails rarely; nothing is ever tried again until it passes
+  --times        print the slowest twenty tests at the end
   --no-install   install nothing; name what is missing
   --no-skip      a skipped test is a failure
   --list         print the suites and, once built, their tests; run nothing
 
 As root it reserves the hugepages that it needs and gives them back at its end.
-Logs: build/test-SUITE.log. The last line is "N passed, N failed[, N skipped]".
+Logs: build/test-SUITE.log. At the end stand the seconds that each part took; the last line is
+"N passed, N failed[, N skipped]".
 Exit code: 0 all passed, 1 something failed, 2 usage.
 
   ./test.sh
   ./test.sh unit
-  ./test.sh --full e2e asan:device
+  ./test.sh --all e2e asan:device
+  ./test.sh --repeat 50 unit device
 USAGE
 }
 
-full=no
+size=default
+repeat=1
+times=no
 install=yes
 skip=yes
 list=no
 suites=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--full) full=yes ;;
+	--all) [ $size = full ] || size=all ;;
+	--full) size=full ;;
+	--repeat)
+		[[ ${2:-} =~ ^[1-9][0-9]{0,4}$ ]] || usage_error "--repeat needs a number from 1 up"
+		repeat=$2
+		shift
+		;;
+	--times) times=yes ;;
 	--no-install) install=no ;;
 	--no-skip) skip=no ;;
 	--list) list=yes ;;
@@ -67,38 +85,74 @@ while [ $# -gt 0 ]; do
 		;;
 	-*) usage_error "unknown option $1" ;;
 	*)
-		case " ${all_suites[*]} asan tsan " in
-		*" ${1#[at]san:} "*) suites+=("$1") ;;
+		case " ${all_suites[*]} ${sanitized_suites[*]/#/asan:} ${sanitized_suites[*]/#/tsan:} asan tsan " in
+		*" $1 "*) suites+=("$1") ;;
 		*) usage_error "unknown suite $1" ;;
 		esac
 		;;
 	esac
 	shift
 done
-[ ${#suites[@]} -gt 0 ] || suites=("${default_suites[@]}")
+if [ ${#suites[@]} -eq 0 ]; then
+	suites=("${default_suites[@]}")
+	[ $size = default ] || suites=("${whole_suites[@]}")
+fi
+short=()
+[ $size != default ] || short=(--short)
 
-# has_suite BUILD SUITE: does the build have tests of that suite?
-has_suite()
+# parts NAME: what a suite's name stands for in this run, a line each: its name for logs, then suites and tests.
+parts()
 {
-	meson introspect --tests "$1" | grep -q "\"rdmapmd:$2\""
+	local suite
+
+	case $1 in
+	asan | tsan)
+		if [ $size = default ]; then
+			case $1 in
+			asan) echo "asan ${default_asan[*]}" ;;
+			tsan) echo "tsan ${default_tsan[*]}" ;;
+			esac
+		else
+			for suite in "${sanitized_suites[@]}"; do
+				echo "$1:$suite $suite"
+			done
+		fi
+		;;
+	*) echo "$1 ${1#[at]san:}" ;;
+	esac
+}
+
+# build_of NAME: plain, asan or tsan
+build_of()
+{
+	case $1 in
+	asan* | tsan*) echo "${1%%:*}" ;;
+	*) echo plain ;;
+	esac
+}
+
+folder_of()
+{
+	if [ "$1" = plain ]; then
+		echo "$root/build"
+	else
+		echo "$root/build-$1"
+	fi
 }
 
 list_suites()
 {
-	local suite
+	local suite name words dir
 
 	for suite in "${suites[@]}"; do
-		echo "$suite"
-		case $suite in
-		asan | tsan) printf '  %s\n' "${sanitized_suites[@]/#/$suite:}" ;;
-		[at]san:*) ;;
-		*)
-			if [ -f "$root/build/build.ninja" ]; then
-				meson test -C "$root/build" --list --suite "$suite" 2>/dev/null |
-					sed -n 's|^rdmapmd:[^/]* / |  |p' || true
+		dir=$(folder_of "$(build_of "$suite")")
+		while read -r name words; do
+			echo "$name"
+			if [ -f "$dir/build.ninja" ]; then
+				# shellcheck disable=SC2086
+				"$root/devtools/select-tests.py" "${short[@]}" "$dir" $words | sed 's/^/  /' || true
 			fi
-			;;
-		esac
+		done < <(parts "$suite")
 	done
 }
 
@@ -157,22 +211,32 @@ prepare_hugepages()
 	fi
 }
 
-# build KIND: configure and compile, once.
+# Seconds of each part, a line each, and when the last one ended.
+seconds=()
+since=$SECONDS
+took()
+{
+	seconds+=("$(printf '%6d  %s' $((SECONDS - since)) "$1")")
+	since=$SECONDS
+}
+
+# build KIND: configure and compile, once. Of a sanitized build, by default, only what its tests need.
 declare -A built=()
 build()
 {
-	local kind=$1 dir=$root/build
-	local -a args=()
+	local kind=$1 dir
+	local -a args=() targets=()
 
 	[ -z "${built[$kind]:-}" ] || return "${built[$kind]}"
-	# Sanitizers make gcc warn about what is not so; warnings are for the plain build.
+	dir=$(folder_of "$kind")
+	# Sanitizers make gcc warn about what is not so; warnings are for the plain build. Of debug information they need
+	# lines and functions.
 	case $kind in
 	asan) args=("-Db_sanitize=address,undefined") ;;
 	tsan) args=(-Db_sanitize=thread) ;;
 	esac
 	if [ "$kind" != plain ]; then
-		dir=$root/build-$kind
-		args+=(-Db_lundef=false -Doptimization=1 -Dwerror=false)
+		args+=(-Db_lundef=false -Doptimization=1 -Dwerror=false -Dc_args=-g1)
 	fi
 	say "building into ${dir#"$root"/}/"
 	built[$kind]=1
@@ -181,37 +245,54 @@ build()
 	if meson introspect --buildoptions "$dir" | grep -q '"name": "tests", "value": false'; then
 		meson configure "$dir" -Dtests=true || return 1
 	fi
-	run_build "$dir" "$logs/build-$kind.log" || return 1
+	if [ "$kind" != plain ] && [ $size = default ]; then
+		mapfile -t targets < <(needed_by_default "$kind" "$dir")
+		[ ${#targets[@]} -gt 0 ] || return 1
+	fi
+	run_build "$dir" "$logs/build-$kind.log" "${targets[@]}" || return 1
 	built[$kind]=0
+	took "build $kind"
 }
 
-# run_suite KIND SUITE NAME
-run_suite()
+# needed_by_default KIND DIR: what ninja has to build for this run's suites of that kind.
+needed_by_default()
 {
-	local kind=$1 suite=$2 name=$3 dir=$root/build jobs=2 counts p f s
-	local log=$logs/test-${name/:/-}.log
-	local -a args=()
+	local suite words
 
-	[ "$kind" = plain ] || dir=$root/build-$kind
-	if ! has_suite "$dir" "$suite"; then
-		say "$name: no tests yet"
-		return 0
-	fi
-	case $suite in
-	wire | e2e | guest* | perf) jobs=1 ;;
-	esac
+	for suite in "${suites[@]}"; do
+		if [ "$(build_of "$suite")" = "$1" ]; then
+			read -r _ words < <(parts "$suite")
+			# shellcheck disable=SC2086
+			"$root/devtools/select-tests.py" --short --targets "$2" $words
+		fi
+	done | sort -u
+}
+
+# run_part KIND NAME SUITE-OR-TEST...
+run_part()
+{
+	local kind=$1 name=$2 dir counts p f s
+	local log=$logs/test-${name/:/-}.log
+	local -a args=() tests
+	shift 2
+
+	dir=$(folder_of "$kind")
+	mapfile -t tests < <("$root/devtools/select-tests.py" "${short[@]}" "$dir" "$@")
+	[ ${#tests[@]} -gt 0 ] || return 1
 	[ "$kind" = plain ] || args+=(--timeout-multiplier 5)
-	[ $full = no ] || args+=(--timeout-multiplier 20)
+	[ $size != full ] || args+=(--timeout-multiplier 20)
+	[ "$repeat" -eq 1 ] || args+=(--repeat "$repeat")
 
 	say "$name"
 	rm -f "$dir/meson-logs/testlog.txt" "$dir/meson-logs/testlog.json"
-	PYTHONUNBUFFERED=1 RDMAPMD_FULL=$([ $full = yes ] && echo 1 || true) \
-		meson test -C "$dir" --no-rebuild --suite "$suite" --num-processes $jobs \
-		"${args[@]}" 2>&1 |
+	# Tests that poll two CPUs run alone: they say is_parallel: false.
+	PYTHONUNBUFFERED=1 RDMAPMD_SIZE=$size \
+		meson test -C "$dir" --no-rebuild --num-processes 2 "${args[@]}" "${tests[@]}" 2>&1 |
 		sed -n -u -E 's/^ *([0-9]+\/[0-9]+) rdmapmd:[^ ]* \/ /  \1 /p' || true
 	cp "$dir/meson-logs/testlog.txt" "$log" || return 1
 	cp "$dir/meson-logs/testlog.json" "${log%.log}.json" || return 1
 	counts=$("$root/devtools/count-tests.py" "${log%.log}.json") || return 1
+	ran+=("${log%.log}.json")
 	read -r p f s <<<"$counts"
 	passed=$((passed + p))
 	failed=$((failed + f))
@@ -222,34 +303,24 @@ run_suite()
 		sed -n -E -e '/^(failed|    )/p' <<<"$counts" | head -n 100
 		say "$name: $f failed; the log is ${log#"$root"/}"
 	fi
+	took "$name"
 }
 
+# run SUITE: all that the name stands for
+ran=()
 run()
 {
-	local name=$1 kind=plain suite
-	local -a which=("$1")
+	local kind name words
 
-	case $name in
-	asan | tsan)
-		kind=$name
-		which=("${sanitized_suites[@]}")
-		;;
-	[at]san:*)
-		kind=${name%%:*}
-		which=("${name#*:}")
-		;;
-	esac
+	kind=$(build_of "$1")
 	if ! build "$kind"; then
-		fail_one "$name: the build"
+		fail_one "$1: the build"
 		return 0
 	fi
-	for suite in "${which[@]}"; do
-		if [ "$kind" = plain ]; then
-			run_suite "$kind" "$suite" "$suite"
-		else
-			run_suite "$kind" "$suite" "$kind:$suite"
-		fi || fail_one "$name: the count"
-	done
+	while read -r name words; do
+		# shellcheck disable=SC2086
+		run_part "$kind" "$name" $words || fail_one "$name: the count"
+	done < <(parts "$1")
 }
 
 packages=("${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}")
@@ -258,10 +329,17 @@ case " ${suites[*]}" in
 esac
 need_packages $install "$logs/install.log" "${packages[@]}"
 prepare_hugepages
+took "packages, hugepages"
 for name in "${suites[@]}"; do
 	run "$name"
 done
 
+if [ $times = yes ] && [ ${#ran[@]} -gt 0 ]; then
+	say "the slowest tests, in seconds"
+	"$root/devtools/slowest-tests.py" "${ran[@]}"
+fi
+say "seconds: $SECONDS"
+printf '%s\n' "${seconds[@]}"
 if [ ${#notes[@]} -gt 0 ]; then
 	printf '  %s\n' "${notes[@]}"
 fi

@@ -122,12 +122,15 @@ setup_build()
 	pkg-config --modversion libdpdk >"$dir/dpdk-version"
 }
 
-# run_build DIR LOG: compile everything.
+# run_build DIR LOG [TARGET...]: compile these, or everything.
 run_build()
 {
-	if ! ninja -C "$1" >"$2" 2>&1; then
-		grep -E -A 12 'FAILED|error:' "$2" | head -n 60 >&2
-		echo "$me: the build in $1 failed; the log is $2" >&2
+	local dir=$1 log=$2
+	shift 2
+
+	if ! ninja -C "$dir" "$@" >"$log" 2>&1; then
+		grep -E -A 12 'FAILED|error:' "$log" | head -n 60 >&2
+		echo "$me: the build in $dir failed; the log is $log" >&2
 		return 1
 	fi
 }

@@ -11,9 +11,9 @@
 static inline bool
 full_run(void)
 {
-	const char *full = getenv("RDMAPMD_FULL");
+	const char *size = getenv("RDMAPMD_SIZE");
 
-	return full != NULL && strcmp(full, "1") == 0;
+	return size != NULL && strcmp(size, "full") == 0;
 }
 
 #endif

@@ -1,11 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run pytest on the files named and print TAP, one line a test case, for meson to count."""
+"""Run pytest on the files named and print TAP, one line a test case, for meson to count; behind it, how long it took.
+
+With RDMAPMD_SIZE=default, cases marked `long` are left out.
+"""
 
 import os
 import sys
 
 import pytest
+
+from size import DEFAULT
 
 
 class Tap:
@@ -13,9 +18,13 @@ class Tap:
 
     def __init__(self):
         self.number = 0
+        self.seconds = 0.0
         # The stream is ours alone; what pytest itself reports goes to stderr.
         self.out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
+
+    def pytest_configure(self, config):
+        config.addinivalue_line("markers", "long: left to ./test.sh --all")
 
     def say(self, line):
         print(line, file=self.out, flush=True)
@@ -29,6 +38,13 @@ class Tap:
             self.say(f"# {line}")
 
     def pytest_runtest_logreport(self, report):
+        self.seconds += report.duration
+        self._tell(report)
+        if report.when == "teardown":
+            self._diagnostics(f"took {self.seconds:.2f} s")
+            self.seconds = 0.0
+
+    def _tell(self, report):
         name = report.nodeid.rpartition("/")[2].replace("#", "_")
         if report.when == "call" and report.passed:
             self._line(True, name)
@@ -52,6 +68,8 @@ class Tap:
 def main():
     tap = Tap()
     args = ["-q", "--tb=short", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    if DEFAULT:
+        args += ["-m", "not long"]
     status = pytest.main(args + sys.argv[1:], plugins=[tap])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
         tap.say("1..0 # SKIP no tests collected")

@@ -10,7 +10,6 @@ import tempfile
 import time
 
 SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
-FULL = os.environ.get("RDMAPMD_FULL") == "1"
 # Seconds for what comes: a busy machine may be slow, and what does not come by then never does.
 PATIENCE = 300 if SANITIZED else 100
 PROGRAM = os.path.join(os.environ["RDMAPMD_BUILD"], "app", "softrnicd", "softrnicd")

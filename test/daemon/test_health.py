@@ -5,10 +5,10 @@ import os
 import time
 
 from daemon.softrnicd import Softrnicd
-from e2e.testpmd import Testpmd, check_exact, forward
+from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward
 
 # No thread for other processes: EAL cancels it where ThreadSanitizer has been told to look away.
-EAL = ("--no-huge", "-m", "512", "--no-shconf")
+EAL = (*NO_HUGE, "--no-shconf")
 STOP_MS = 3000
 # A look a second at a counter, and three of them in vain.
 NOTICE_S = 4
@@ -45,6 +45,7 @@ def test_queues_are_not_taken_from_under_a_lost_device():
         testpmd.do("start tx_first")
         testpmd.wait(lambda: STILL in testpmd.text(), "report of the counter")
         testpmd.wait(lambda: "Invalid port 0" in testpmd.do("show port info 0"), "end of the port")
+        testpmd.wait_forwards_with(1)
         testpmd.quit()
         daemon.stop()
         assert "access error" not in daemon.text() + testpmd.text()

@@ -6,12 +6,13 @@ import re
 import statistics
 import time
 
-from daemon.softrnicd import FULL, SANITIZED, Softrnicd, descriptors, hugepages_free, until
-from e2e.testpmd import Testpmd, check_exact, forward
+from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, hugepages_free, until
+from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward
+from size import FULL
 
 ROOT = os.geteuid() == 0
 ROUNDS = 200 if FULL else 3 if SANITIZED else 20
-EAL = ["--in-memory", "-m", "256", "--iova-mode=va"] if ROOT else ["--no-huge", "-m", "512"]
+EAL = ["--in-memory", "-m", "256", "--iova-mode=va"] if ROOT else NO_HUGE
 SECOND = 1.0
 
 

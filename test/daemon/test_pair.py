@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from daemon.softrnicd import FULL, PATIENCE, SANITIZED, Softrnicd
-from e2e.testpmd import Testpmd, check_exact, forward, nobody, send_some, take_in
+from daemon.softrnicd import PATIENCE, SANITIZED, Softrnicd
+from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, send_some, take_in
+from size import FULL
 
 ROOT = os.geteuid() == 0
 PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
@@ -28,7 +29,7 @@ def run(eal, user=None):
         with Testpmd(daemon.vdevs(), eal=eal, user=user) as testpmd:
             testpmd.prompt()
             check_exact(forward(testpmd))
-            testpmd.do("port stop all")
+            testpmd.stop_ports()
             testpmd.do("port start all")
             testpmd.do("set fwd io")
             check_exact(forward(testpmd))
@@ -52,11 +53,11 @@ def test_hugepages(eal):
 
 
 def test_no_huge():
-    run(["--no-huge", "-m", "512"])
+    run(NO_HUGE)
 
 
 def test_no_huge_as_an_ordinary_user():
-    run(["--no-huge", "-m", "512"], nobody() if ROOT else None)
+    run(NO_HUGE, nobody() if ROOT else None)
 
 
 def test_the_address_is_the_devices():

@@ -7,8 +7,8 @@ import os
 import re
 
 from e2e.testpmd import SANITIZED, Testpmd, telemetry
+from size import FULL
 
-FULL = os.environ.get("RDMAPMD_FULL") == "1"
 SIZE = (256 if FULL else 16) << 20
 if SANITIZED:
     SIZE >>= 2
@@ -56,7 +56,7 @@ def check(nets, forwarding, vdevs, within=(), size=SIZE, embedded=True):
         # The cables' own ethdevs are not testpmd's.
         ports = sorted(testpmd.stats())
         assert len(ports) == 2
-        testpmd.do("port stop all")
+        testpmd.stop_ports()
         for port in ports:
             assert "fail" not in testpmd.do(f"port config mtu {port} {nets.mtu}").lower()
         for command in forwarding.commands:

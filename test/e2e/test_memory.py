@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from e2e.testpmd import Testpmd, check_exact, forward, nobody, pair
+from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, pair
 
 ROOT = os.geteuid() == 0
 
@@ -14,7 +14,7 @@ def run(eal, user=None):
     with Testpmd(pair(), eal=eal, user=user) as testpmd:
         testpmd.prompt()
         check_exact(forward(testpmd))
-        testpmd.do("port stop all")
+        testpmd.stop_ports()
         testpmd.do("port start all")
         testpmd.do("set fwd io")
         check_exact(forward(testpmd))
@@ -36,9 +36,9 @@ def test_hugepages(eal):
 
 
 def test_no_huge():
-    run(["--no-huge", "-m", "512"])
+    run(NO_HUGE)
 
 
 def test_no_huge_as_an_ordinary_user():
     """Runs as nobody; already an ordinary user, as that."""
-    run(["--no-huge", "-m", "512"], nobody() if ROOT else None)
+    run(NO_HUGE, nobody() if ROOT else None)

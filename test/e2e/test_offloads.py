@@ -90,7 +90,7 @@ def run(folder, packets, commands, frames):
     write_capture(folder / "empty.pcap", [])
     with Testpmd(vdevs, args=["--forward-mode=csum", "--no-flush-rx", "--rxd=1024"], mbufs=16384) as testpmd:
         testpmd.prompt()
-        testpmd.do("port stop 1")
+        testpmd.stop_ports(1)
         for command in commands:
             assert "not supported" not in testpmd.do(command)
         testpmd.do("port start 1")

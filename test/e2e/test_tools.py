@@ -179,7 +179,7 @@ def test_a_secondary_process_reads_while_ports_stop_and_start():
         testpmd.prompt()
         with Secondary(testpmd) as secondary:
             for _ in range(3):
-                stats = forward(testpmd, 0.1)
+                stats = forward(testpmd)
                 for port in (0, 1):
                     rc, words = secondary.ask("stats", port)
                     assert rc == 0 and int(words[3]) == stats[port]["RX-packets"] and int(words[5]) == stats[port]["TX-packets"]

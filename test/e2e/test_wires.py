@@ -9,9 +9,9 @@ import pytest
 from e2e import captures
 from e2e.networks import Networks
 from e2e.testpmd import Testpmd, forward
+from size import FULL
 
 ROOT = os.geteuid() == 0
-FULL = os.environ.get("RDMAPMD_FULL") == "1"
 FRAMES = 100_000 if FULL else 5_000
 
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Usage: run.sh FUZZER CORPUS SUBJECT...: replay the kept corpus, then look for more. 60 s, with RDMAPMD_FULL=1 20 minutes;
-# RDMAPMD_FUZZ_SECONDS overrides both. What is found lies in the build folder, as fuzz-NAME/; a table says how many
-# inputs were tried and which lines of the subjects, files or folders, they reached.
+# Usage: run.sh FUZZER CORPUS SUBJECT...: replay the kept corpus, then look for more: 60 s, 10 s with
+# RDMAPMD_SIZE=default, 20 minutes with full; RDMAPMD_FUZZ_SECONDS overrides them. What is found lies in the build folder, as
+# fuzz-NAME/; a table says how many inputs were tried and which lines of the subjects, files or folders, they reached.
 #
 # FUZZ_SEEDS=FOLDER FUZZER writes the target's own seeds; `FUZZER -merge=1 CORPUS FOLDER...` keeps what adds to a corpus.
 
@@ -20,8 +20,11 @@ shift 2
 subjects=("$@")
 name=$(basename "$fuzzer")
 name=${name#fuzz_}
-seconds=60
-[ "${RDMAPMD_FULL:-}" != 1 ] || seconds=1200
+case ${RDMAPMD_SIZE:-all} in
+default) seconds=10 ;;
+full) seconds=1200 ;;
+*) seconds=60 ;;
+esac
 seconds=${RDMAPMD_FUZZ_SECONDS:-$seconds}
 work=${RDMAPMD_BUILD:-.}/fuzz-$name
 

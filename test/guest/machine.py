@@ -13,10 +13,10 @@ sys.path.insert(0, os.path.join(os.environ["RDMAPMD_SOURCE"], "devtools", "guest
 import vm  # noqa: E402
 from vm import DIED, KERNELS, TIMED_OUT, Guest, Unavailable, slot  # noqa: E402,F401
 from daemon.softrnicd import Softrnicd  # noqa: E402
+from size import FULL  # noqa: E402
 
 # Seconds for a guest that boots and does next to nothing: 4 alone, many times that beside others.
 BOOT = 300
-FULL = os.environ.get("RDMAPMD_FULL") == "1"
 # One guest at a time: they share few processors, and wait for each other's.
 KERNELS_HERE = KERNELS if FULL else KERNELS[:1]
 

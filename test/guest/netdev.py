@@ -4,8 +4,9 @@
 import random
 
 from e2e.networks import LEFT, RIGHT
-from guest.machine import FULL, slot
+from guest.machine import slot
 from guest.traffic import Helper
+from size import FULL
 
 # Seconds for one order: the guest is emulated.
 ORDER = 600

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from guest.machine import FULL, devices, guest, slot
+from guest.machine import devices, guest, slot
+from size import FULL
 
 SOURCE = os.environ["RDMAPMD_SOURCE"]
 DOCUMENT = os.path.join(SOURCE, "doc", "design", "foreign_drivers.md")

@@ -11,8 +11,9 @@ import pytest
 from e2e import tcp
 from e2e.networks import LEFT, RIGHT, Networks
 from guest.functions import COMMON, STDBUF, machine
-from guest.machine import BOOT, FULL, devices, slot
+from guest.machine import BOOT, devices, slot
 from guest.traffic import Helper, ping, silence
+from size import FULL
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 

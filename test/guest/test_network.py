@@ -37,7 +37,7 @@ def check_counters(found, seen):
     assert found["rx_crc_errors_phy"] == 0 and found["rx_wqe_err"] == 0 and found["tx_cqe_err"] == 0
 
 
-@pytest.mark.parametrize("mtu", (1500, 9000))
+@pytest.mark.parametrize("mtu", (1500, pytest.param(9000, marks=pytest.mark.long)))
 @pytest.mark.parametrize("kernel", KERNELS_HERE)
 def test_linux_netdev_talks_with_a_namespace(kernel, mtu, tmp_path):
     block = random_block(tmp_path)

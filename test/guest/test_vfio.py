@@ -6,7 +6,8 @@ import re
 import pytest
 
 from guest import functions
-from guest.machine import FULL, slot
+from guest.machine import slot
+from size import FULL
 
 LEFT, RIGHT, LOOP = slot(0), slot(1), slot(2)
 DEVICES = ("wire=pair:cable,mac=02:00:00:00:00:0a", "wire=pair:cable,mac=02:00:00:00:00:0b", "wire=loop")
@@ -75,7 +76,7 @@ def check_forwarded(said, ports=2):
 
 
 # The driver uses none of EAL's IOVAs, whatever they are.
-@pytest.mark.parametrize("iommu, mode", ((48, "va"), (39, "pa")))
+@pytest.mark.parametrize("iommu, mode", ((48, "va"), pytest.param(39, "pa", marks=pytest.mark.long)))
 def test_testpmd_forwards_between_two_functions(iommu, mode):
     console = run(f"""
 part forward
@@ -123,6 +124,7 @@ exit 0
     assert "WRITE of 300008 bytes" in memory and "the counter was 42 and is 84" in memory
 
 
+@pytest.mark.long
 def test_a_killed_testpmd_starts_again():
     console = run(f"""
 for round in $(seq {KILLS}); do
@@ -149,6 +151,7 @@ exit 0
     assert "were not taken back" not in console
 
 
+@pytest.mark.long
 def test_resets_and_removal():
     """The application's own, somebody else's under it, and a function that is unbound while it is in use."""
     console = run(f"""
@@ -195,6 +198,7 @@ exit 0
     assert "Bye" in part(console, "end")
 
 
+@pytest.mark.long
 def test_an_ordinary_user():
     """The message for one without rights on the group, for one with too little memory to lock, and a port for whom has both."""
     console = run(f"""
