@@ -238,6 +238,7 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_uar_user(dev, cq->uar, -1);
 	softrnic_object_remove(dev, &cq->object);
 	softrnic_ring_fini(&cq->ring);
+	softrnic_dbrec_forget(dev, &cq->dbrec);
 	cq->eq->refs--;
 	cq->uar_object->refs--;
 	free(cq);
@@ -334,6 +335,7 @@ SOFTRNIC_CMD(create_cq)
 free_ring:
 	softrnic_ring_fini(&cq->ring);
 free_cq:
+	softrnic_dbrec_forget(dev, &cq->dbrec);
 	free(cq);
 	return status;
 }
@@ -433,7 +435,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	}
 	softrnic_cq_publish(dev, cq, last, RNIC_CQE_RESIZE, false);
 	softrnic_ring_fini(&cq->ring);
-	cq->ring = ring;
+	softrnic_ring_move(&cq->ring, &ring);
 	cq->log_size = (uint8_t)log_size;
 	cq_set_batch(cq);
 	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_CQ_SIZE, log_size);

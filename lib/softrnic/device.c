@@ -94,8 +94,8 @@ device_alloc(struct softrnic *dev)
 	int rc;
 
 	if ((rc = softrnic_objects_init(dev)) != 0 || (rc = softrnic_dma_init(dev)) != 0 ||
-	    (rc = softrnic_pages_init(dev)) != 0 || (rc = softrnic_cmdq_init(dev)) != 0 ||
-	    (rc = softrnic_bar_init(dev)) != 0)
+	    (rc = softrnic_resolved_init(dev)) != 0 || (rc = softrnic_pages_init(dev)) != 0 ||
+	    (rc = softrnic_cmdq_init(dev)) != 0 || (rc = softrnic_bar_init(dev)) != 0)
 		return rc;
 	if ((rc = softrnic_uar_init(dev)) != 0)
 		return rc;
@@ -115,6 +115,7 @@ device_free(struct softrnic *dev)
 	softrnic_bar_fini(dev);
 	softrnic_cmdq_fini(dev);
 	softrnic_pages_fini(dev);
+	softrnic_resolved_fini(dev);
 	softrnic_dma_fini(dev);
 	softrnic_objects_fini(dev);
 	free(dev);

@@ -121,21 +121,36 @@ int softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, un
 			struct iovec *iov, int count, int max);
 
 /*
+ * What is resolved (resolved.c): keys, rings and records that hold host addresses stand in lists, and each unmap empties
+ * these before anybody gives memory back. `generation` alone would not do: a number comes round, a client can count.
+ */
+struct softrnic_resolved {
+	uint32_t place; /* in its list, from 1 on; 0: in none */
+};
+
+struct softrnic_resolved_list {
+	struct softrnic_resolved **of;
+	uint32_t count;
+};
+
+/*
  * A ring in host memory: the page list that a CREATE command carried, resolved to host addresses at create time and
  * again whenever the DMA map has changed (dev->dma_generation).
  */
 struct softrnic_ring {
 	uint64_t *pages; /* iovas */
-	void **host;	 /* their host addresses; NULL entry: not reachable */
+	void **host;	 /* their host addresses; NULL: not resolved */
 	uint32_t page_count;
 	uint8_t page_shift;
 	uint32_t offset; /* of the ring in its first page, bytes */
 	uint32_t bytes;
-	uint32_t generation;
+	uint64_t generation;
 	unsigned int prot;
 	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
-	/* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
-	uint64_t *memory;
+	struct softrnic
+		*dev; /* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	void **host_list; /* the room of `host` */
+	struct softrnic_resolved resolved;
 };
 /*
  * Bytes of our memory that page lists of all rings of a device may take: a list may name one page a million times, so
@@ -149,6 +164,8 @@ int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
 		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
 		       uint32_t offset, uint32_t bytes, unsigned int prot);
 void softrnic_ring_fini(struct softrnic_ring *ring);
+/* `to`, which has been given back, becomes what `from` is; `from` is nothing any more. */
+void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);
 /* Resolve again after a change of the DMA map; false: some page cannot be reached any more. */
 bool softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring);
 /* Address of byte `at` of the ring, for an access that does not cross a page; NULL if not reachable. */
@@ -166,7 +183,8 @@ softrnic_ring_at(const struct softrnic_ring *ring, uint32_t at)
 struct softrnic_dbrec {
 	uint64_t iova;
 	void *host; /* NULL: not reachable */
-	uint32_t generation;
+	uint64_t generation;
+	struct softrnic_resolved resolved;
 };
 /* RNIC_STATUS_OK, or BAD_PARAM: not on 8 bytes, or not reachable. */
 int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
@@ -175,6 +193,17 @@ bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec,
 				       unsigned int which, uint32_t *value);
 
+/* Nobody holds a host address any more: whoever takes memory away from the device calls it first. */
+void softrnic_resolved_forget(struct softrnic *dev);
+/* One of them, also before it is freed. All zero is fine. */
+void softrnic_ring_forget(struct softrnic_ring *ring);
+void softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec);
+struct softrnic_mkey;
+void softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey);
+/* For those three. There is room for all objects that there can be. */
+void softrnic_resolved_add(struct softrnic_resolved_list *list, struct softrnic_resolved *who);
+void softrnic_resolved_remove(struct softrnic_resolved_list *list, struct softrnic_resolved *who);
+
 /*
  * A test build checks each access to host memory once more, where it is done: is it inside the map as it stands? It
  * counts, and says the first one that is not. Everywhere else this is nothing.
@@ -182,8 +211,11 @@ static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbr
 #ifdef SOFTRNIC_DMA_AUDIT
 void softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot);
 extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
+/* At each unmap and at a session's end: whatever the lists say, does any object hold a host address? That counts, too. */
+void softrnic_audit_unresolved(struct softrnic *dev);
 #else
 #define softrnic_audit(dev, host, length, prot) ((void)0)
+#define softrnic_audit_unresolved(dev)		((void)0)
 #endif
 
 /* ---- Event queues (eq.c). ---- */
@@ -467,8 +499,14 @@ struct softrnic_irq {
 struct softrnic_qp_watch {
 	struct softrnic_qp_watched *of; /* `size` of them: one for each open QP, `count` in use */
 	uint32_t count, size, users;
-	uint32_t generation; /* of the DMA map that their pointers are from */
+	uint64_t generation; /* of the DMA map that their pointers are from */
 };
+/* Their pointers; those of the next poll are found anew. */
+void softrnic_qp_watch_forget(struct softrnic *dev);
+#ifdef SOFTRNIC_DMA_AUDIT
+bool softrnic_qp_watch_holds(const struct softrnic *dev);
+const struct softrnic_ring *softrnic_eq_ring(const struct softrnic_object *eq);
+#endif
 
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
@@ -485,7 +523,7 @@ struct softrnic {
 	uint8_t self_lb;
 	bool send_aside; /* faults, or such TIRs: frames that are sent are looked at again */
 	bool dead;	 /* fatal fault: executes nothing */
-	uint32_t dma_generation;
+	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
@@ -526,6 +564,7 @@ struct softrnic {
 	struct rnic_general_cap general_cap[2];
 	struct softrnic_pages *pages; /* pages.c's own */
 	struct softrnic_dma *dma;     /* dma.c's own */
+	struct softrnic_resolved_list resolved_mkeys, resolved_rings, resolved_dbrecs;
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
 	uint32_t issi;
 	uint64_t translation_bytes; /* see SOFTRNIC_TRANSLATION_MEMORY */
@@ -587,6 +626,8 @@ int softrnic_cmdq_init(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);
+int softrnic_resolved_init(struct softrnic *dev);
+void softrnic_resolved_fini(struct softrnic *dev);
 int softrnic_objects_init(struct softrnic *dev);
 void softrnic_objects_fini(struct softrnic *dev);
 int softrnic_pages_init(struct softrnic *dev);

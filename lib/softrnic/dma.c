@@ -76,6 +76,7 @@ dma_find(struct softrnic_dma *dma, uint64_t iova)
 static void
 dma_changed(struct softrnic *dev)
 {
+	/* Nobody lives to see it come round; a test that begins near the end does. */
 	if (++dev->dma_generation == 0)
 		dev->dma_generation = 1;
 }
@@ -137,7 +138,7 @@ softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 	uint32_t at;
 	int rc = -ENOENT;
 
-	/* Polls hold the lock too: when we have it, no access is under way, and the next one resolves anew. */
+	/* Polls hold the lock too: when we have it, no access is under way, and nobody keeps an address for the next. */
 	softrnic_lock(dev->poller);
 	at = dma_lower_bound(dma, iova);
 	if (length > 0 && at < dma->count && dma->ranges[at].iova == iova &&
@@ -146,6 +147,8 @@ softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 		memmove(&dma->ranges[at], &dma->ranges[at + 1],
 			(dma->count - at) * sizeof(dma->ranges[0]));
 		dma_changed(dev);
+		softrnic_resolved_forget(dev);
+		softrnic_audit_unresolved(dev);
 		rc = 0;
 	}
 	softrnic_unlock(dev->poller);
@@ -309,8 +312,9 @@ bool
 softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 {
 	size_t page_bytes = (size_t)1 << ring->page_shift;
-	bool reachable = true, neighbours = true;
+	bool neighbours = true;
 
+	softrnic_ring_forget(ring);
 	softrnic_charge_steps(dev, ring->page_count);
 	for (uint32_t i = 0; i < ring->page_count; i++) {
 		/* The last page may be mapped no further than the ring goes. */
@@ -319,23 +323,34 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 		size_t length = (end < page_bytes ? end : page_bytes) - skip;
 		uint8_t *host = softrnic_dma_ptr(dev, ring->pages[i] + skip, length, ring->prot);
 
-		ring->host[i] = host == NULL ? NULL : host - skip;
+		/* A ring with a hole is looked at anew each time: nobody may take it for resolved. */
 		if (host == NULL)
-			reachable = false;
-		if (i > 0 && reachable &&
-		    ring->host[i] != (uint8_t *)ring->host[i - 1] + page_bytes)
+			return false;
+		ring->host_list[i] = host - skip;
+		if (i > 0 && ring->host_list[i] != (uint8_t *)ring->host_list[i - 1] + page_bytes)
 			neighbours = false;
 	}
-	ring->flat = reachable && neighbours ? (uint8_t *)ring->host[0] + ring->offset : NULL;
-	/* A ring with a hole is looked at anew each time: nobody may take it for resolved. */
-	ring->generation = reachable ? dev->dma_generation : 0;
-	return reachable;
+	ring->host = ring->host_list;
+	ring->flat = neighbours ? (uint8_t *)ring->host[0] + ring->offset : NULL;
+	ring->generation = dev->dma_generation;
+	softrnic_resolved_add(&dev->resolved_rings, &ring->resolved);
+	return true;
+}
+
+void
+softrnic_ring_forget(struct softrnic_ring *ring)
+{
+	if (ring->dev != NULL)
+		softrnic_resolved_remove(&ring->dev->resolved_rings, &ring->resolved);
+	ring->host = NULL;
+	ring->flat = NULL;
+	ring->generation = 0;
 }
 
 static uint64_t
 ring_list_bytes(const struct softrnic_ring *ring)
 {
-	return (uint64_t)ring->page_count * (sizeof(*ring->pages) + sizeof(*ring->host));
+	return (uint64_t)ring->page_count * (sizeof(*ring->pages) + sizeof(*ring->host_list));
 }
 
 int
@@ -362,11 +377,11 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 			     SOFTRNIC_RING_MEMORY);
 		return RNIC_STATUS_NO_RES;
 	}
-	ring->memory = &dev->rings_memory;
-	*ring->memory += ring_list_bytes(ring);
+	ring->dev = dev;
+	dev->rings_memory += ring_list_bytes(ring);
 	ring->pages = calloc(count, sizeof(*ring->pages));
-	ring->host = calloc(count, sizeof(*ring->host));
-	if (ring->pages == NULL || ring->host == NULL) {
+	ring->host_list = calloc(count, sizeof(*ring->host_list));
+	if (ring->pages == NULL || ring->host_list == NULL) {
 		softrnic_ring_fini(ring);
 		return RNIC_STATUS_NO_RES;
 	}
@@ -398,23 +413,50 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 void
 softrnic_ring_fini(struct softrnic_ring *ring)
 {
-	if (ring->memory != NULL)
-		*ring->memory -= ring_list_bytes(ring);
+	if (ring->dev != NULL)
+		ring->dev->rings_memory -= ring_list_bytes(ring);
+	softrnic_ring_forget(ring);
 	free(ring->pages);
-	free(ring->host);
+	free(ring->host_list);
 	memset(ring, 0, sizeof(*ring));
+}
+
+void
+softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from)
+{
+	bool resolved = from->resolved.place != 0;
+
+	/* The list knows a ring by where it is. */
+	if (resolved)
+		softrnic_resolved_remove(&from->dev->resolved_rings, &from->resolved);
+	*to = *from;
+	memset(from, 0, sizeof(*from));
+	if (resolved)
+		softrnic_resolved_add(&to->dev->resolved_rings, &to->resolved);
 }
 
 bool
 softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec)
 {
+	softrnic_dbrec_forget(dev, dbrec);
 	dbrec->host =
 		softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
 	/* Mapped again elsewhere it may lie otherwise. */
 	if ((uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0)
 		dbrec->host = NULL;
 	dbrec->generation = dev->dma_generation;
-	return dbrec->host != NULL;
+	if (dbrec->host == NULL)
+		return false;
+	softrnic_resolved_add(&dev->resolved_dbrecs, &dbrec->resolved);
+	return true;
+}
+
+void
+softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec)
+{
+	softrnic_resolved_remove(&dev->resolved_dbrecs, &dbrec->resolved);
+	dbrec->host = NULL;
+	dbrec->generation = 0;
 }
 
 int

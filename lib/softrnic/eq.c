@@ -27,6 +27,14 @@ struct softrnic_eq {
 	struct rnic_eqc context;
 };
 
+#ifdef SOFTRNIC_DMA_AUDIT
+const struct softrnic_ring *
+softrnic_eq_ring(const struct softrnic_object *eq)
+{
+	return &((const struct softrnic_eq *)eq)->ring;
+}
+#endif
+
 static void
 eq_free(struct softrnic_eq *eq)
 {

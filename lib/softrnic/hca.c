@@ -36,6 +36,7 @@ softrnic_hca_teardown(struct softrnic *dev)
 	softrnic_objects_reset(dev, SOFTRNIC_PD);
 	softrnic_objects_reset(dev, SOFTRNIC_TD);
 	softrnic_objects_reset(dev, SOFTRNIC_Q_COUNTER);
+	softrnic_audit_unresolved(dev);
 }
 
 SOFTRNIC_CMD(enable_hca)

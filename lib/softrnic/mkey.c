@@ -16,11 +16,12 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
 	if (mkey->klm_ends != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
-	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunks);
+	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
+	softrnic_mkey_forget(dev, mkey);
 	free(mkey->mtts);
 	free(mkey->klms);
 	free(mkey->klm_ends);
-	free(mkey->chunks);
+	free(mkey->chunk_list);
 	free(mkey);
 }
 

@@ -486,6 +486,7 @@ rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 	dev->open_rqs -= rq->state != RNIC_WQ_STATE_RST;
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
+	softrnic_dbrec_forget(dev, &rq->dbrec);
 	rq_refer(rq, -1);
 	free(rq);
 }
@@ -648,6 +649,7 @@ SOFTRNIC_CMD(create_rq)
 free_ring:
 	softrnic_ring_fini(&rq->ring);
 free_rq:
+	softrnic_dbrec_forget(dev, &rq->dbrec);
 	free(rq);
 	return status;
 }

@@ -541,6 +541,7 @@ sq_free(struct softrnic *dev, struct softrnic_sq *sq)
 	softrnic_uar_user(dev, sq->uar, -1);
 	softrnic_object_remove(dev, &sq->object);
 	softrnic_ring_fini(&sq->ring);
+	softrnic_dbrec_forget(dev, &sq->dbrec);
 	sq->cq->object.refs--;
 	sq->pd_object->refs--;
 	sq->uar_object->refs--;
@@ -650,6 +651,7 @@ SOFTRNIC_CMD(create_sq)
 free_ring:
 	softrnic_ring_fini(&sq->ring);
 free_sq:
+	softrnic_dbrec_forget(dev, &sq->dbrec);
 	free(sq);
 	return status;
 }

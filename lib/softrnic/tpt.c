@@ -118,14 +118,14 @@ resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 static bool
 chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 {
-	const uint64_t bytes = count * sizeof(*mkey->chunks);
+	const uint64_t bytes = count * sizeof(*mkey->chunk_list);
 
-	if (mkey->chunks != NULL)
+	if (mkey->chunk_list != NULL)
 		return true;
 	if (dev->translation_bytes + bytes > SOFTRNIC_TRANSLATION_MEMORY)
 		return false;
-	mkey->chunks = calloc(count, sizeof(*mkey->chunks));
-	if (mkey->chunks == NULL)
+	mkey->chunk_list = calloc(count, sizeof(*mkey->chunk_list));
+	if (mkey->chunk_list == NULL)
 		return false;
 	mkey->chunk_count = count;
 	dev->translation_bytes += bytes;
@@ -153,9 +153,19 @@ resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 		if (length > mkey->length - distance)
 			length = mkey->length - distance;
 		host = resolve_piece(dev, mkey, distance, (uint32_t)length);
-		mkey->chunks[i] = host == NULL ? NULL : host - skip;
+		mkey->chunk_list[i] = host == NULL ? NULL : host - skip;
 		distance += length;
 	}
+	mkey->chunks = mkey->chunk_list;
+}
+
+void
+softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey)
+{
+	softrnic_resolved_remove(&dev->resolved_mkeys, &mkey->resolved);
+	mkey->flat = NULL;
+	mkey->chunks = NULL;
+	mkey->generation = 0;
 }
 
 void
@@ -166,8 +176,8 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	if (softrnic_turn_is_over(dev) &&
 	    (mkey->translation_count > RESOLVE_AT_ONCE || mkey->chunk_count > RESOLVE_AT_ONCE))
 		return;
+	softrnic_mkey_forget(dev, mkey);
 	mkey->generation = dev->dma_generation;
-	mkey->flat = NULL;
 	if (mkey->free || mkey->mode != RNIC_MKEY_MTT || mkey->length == 0 ||
 	    mkey->translation_count == 0)
 		return;
@@ -175,6 +185,8 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	softrnic_charge_steps(dev, pages);
 	if (mkey->flat == NULL)
 		resolve_chunks(dev, mkey);
+	if (mkey->flat != NULL || mkey->chunks != NULL)
+		softrnic_resolved_add(&dev->resolved_mkeys, &mkey->resolved);
 }
 
 static int translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,

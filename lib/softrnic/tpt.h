@@ -25,18 +25,20 @@ struct softrnic_mkey {
 	uint8_t mode;	/* enum rnic_mkey_access_mode */
 	bool length64;	/* no bounds: the whole address space (PA) */
 	uint32_t pd;
+	uint8_t chunk_shift;
 	uint64_t start, length;
 	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
 	uint8_t *flat;
 	/*
 	 * The region in chunks of 2^chunk_shift bytes, the first one holds `start`: where each chunk begins in host
-	 * memory; NULL: it is not one piece with the rights. No array: flat, or too many pieces.
+	 * memory; NULL: it is not one piece with the rights. No array: flat, too many pieces, or not resolved.
 	 */
 	uint8_t **chunks;
-	uint8_t chunk_shift;
 	/* of the DMA map when flat and chunks were resolved; another one's: they count for nothing */
-	uint32_t generation;
+	uint64_t generation;
 	/* cold */
+	struct softrnic_resolved resolved;
+	uint8_t **chunk_list; /* the room of `chunks` */
 	uint8_t log_page_size;
 	bool free;	  /* created in the free state: no access */
 	bool page_rights; /* MTT entries carry rights of their own */

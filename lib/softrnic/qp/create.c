@@ -113,6 +113,7 @@ qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 	softrnic_uar_user(dev, qp->uar, -1);
 	softrnic_object_remove(dev, &qp->object);
 	softrnic_ring_fini(&qp->ring);
+	softrnic_dbrec_forget(dev, &qp->dbrec);
 	qp_references(qp, -1);
 	free(qp);
 }
@@ -201,6 +202,7 @@ close_qp:
 free_ring:
 	softrnic_ring_fini(&qp->ring);
 free_qp:
+	softrnic_dbrec_forget(dev, &qp->dbrec);
 	free(qp);
 	return status;
 }

@@ -13,6 +13,7 @@ rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 {
 	softrnic_object_remove(dev, &rmp->object);
 	softrnic_ring_fini(&rmp->ring);
+	softrnic_dbrec_forget(dev, &rmp->dbrec);
 	rmp->pd_object->refs--;
 	free(rmp);
 }
@@ -112,6 +113,7 @@ SOFTRNIC_CMD(create_rmp)
 free_ring:
 	softrnic_ring_fini(&rmp->ring);
 free_rmp:
+	softrnic_dbrec_forget(dev, &rmp->dbrec);
 	free(rmp);
 	return status;
 }

@@ -80,6 +80,32 @@ softrnic_qp_unwatch(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->watched = 0;
 }
 
+void
+softrnic_qp_watch_forget(struct softrnic *dev)
+{
+	struct softrnic_qp_watch *watch = &dev->qp_watch;
+	uint32_t i;
+
+	for (i = 0; i < watch->count; i++)
+		watch->of[i].counter = NULL;
+	watch->generation = 0;
+}
+
+#ifdef SOFTRNIC_DMA_AUDIT
+bool
+softrnic_qp_watch_holds(const struct softrnic *dev)
+{
+	const struct softrnic_qp_watch *watch = &dev->qp_watch;
+	uint32_t i;
+
+	for (i = 0; i < watch->count; i++) {
+		if (watch->of[i].counter != NULL)
+			return true;
+	}
+	return false;
+}
+#endif
+
 /* The map has changed: records may be elsewhere, or nowhere, and so may rings, as a queue pair finds in its turn. */
 static void
 watch_again(struct softrnic *dev)
