@@ -13,10 +13,31 @@ struct dma_range {
 	unsigned int prot;
 };
 
+/*
+ * In order, and in leaves of a few: there may be ten thousands of them, which come and go one by one, in any order. A
+ * change moves what is behind it in its leaf, and of the others no more than the list of leaves.
+ */
+#define LEAF_RANGES 64
+struct dma_leaf {
+	uint32_t count;
+	struct dma_range ranges[LEAF_RANGES];
+};
+
+struct dma_branch {
+	uint64_t last; /* of the leaf's last range */
+	struct dma_leaf *leaf;
+};
+
 struct softrnic_dma {
-	struct dma_range *ranges; /* by address */
-	uint32_t count, room;
-	uint32_t recent; /* index of the last hit: neighbours follow each other */
+	struct dma_branch *branches; /* by address; none is empty */
+	uint32_t branch_count, branch_room;
+	uint32_t count; /* of ranges */
+	const struct dma_range *
+		recent; /* the last hit, as neighbours follow each other; NULL: the map has changed */
+};
+
+struct dma_place {
+	uint32_t branch, at; /* the end: branch_count, 0 */
 };
 
 int
@@ -30,9 +51,14 @@ softrnic_dma_init(struct softrnic *dev)
 void
 softrnic_dma_fini(struct softrnic *dev)
 {
-	if (dev->dma != NULL)
-		free(dev->dma->ranges);
-	free(dev->dma);
+	struct softrnic_dma *dma = dev->dma;
+
+	if (dma == NULL)
+		return;
+	for (uint32_t i = 0; i < dma->branch_count; i++)
+		free(dma->branches[i].leaf);
+	free(dma->branches);
+	free(dma);
 	dev->dma = NULL;
 }
 
@@ -42,73 +68,222 @@ softrnic_dma_count(const struct softrnic *dev)
 	return dev->dma->count;
 }
 
-/* Index of the first range that ends at or behind the address; count if there is none. */
-static uint32_t
+/* NULL: the place is the end. */
+static const struct dma_range *
+dma_at(const struct softrnic_dma *dma, struct dma_place place)
+{
+	return place.branch == dma->branch_count
+		       ? NULL
+		       : &dma->branches[place.branch].leaf->ranges[place.at];
+}
+
+static struct dma_place
+dma_next(const struct softrnic_dma *dma, struct dma_place place)
+{
+	if (++place.at == dma->branches[place.branch].leaf->count)
+		place = (struct dma_place){ place.branch + 1, 0 };
+	return place;
+}
+
+/* The first range that ends at or behind the address. */
+static struct dma_place
 dma_lower_bound(const struct softrnic_dma *dma, uint64_t iova)
 {
-	uint32_t low = 0, high = dma->count;
+	uint32_t low = 0, high = dma->branch_count, branch;
+	const struct dma_leaf *leaf;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (dma->ranges[middle].last < iova)
+		if (dma->branches[middle].last < iova)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low;
+	branch = low;
+	if (branch == dma->branch_count)
+		return (struct dma_place){ branch, 0 };
+	leaf = dma->branches[branch].leaf;
+	for (low = 0, high = leaf->count; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (leaf->ranges[middle].last < iova)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (struct dma_place){ branch, low };
 }
 
 static const struct dma_range *
 dma_find(struct softrnic_dma *dma, uint64_t iova)
 {
-	uint32_t at = dma->recent;
+	const struct dma_range *range = dma->recent;
 
-	if (at < dma->count && dma->ranges[at].iova <= iova && iova <= dma->ranges[at].last)
-		return &dma->ranges[at];
-	at = dma_lower_bound(dma, iova);
-	if (at == dma->count || dma->ranges[at].iova > iova)
+	if (range != NULL && range->iova <= iova && iova <= range->last)
+		return range;
+	range = dma_at(dma, dma_lower_bound(dma, iova));
+	if (range == NULL || range->iova > iova)
 		return NULL;
-	dma->recent = at;
-	return &dma->ranges[at];
+	dma->recent = range;
+	return range;
 }
 
 static void
 dma_changed(struct softrnic *dev)
 {
+	dev->dma->recent = NULL;
 	/* Nobody lives to see it come round; a test that begins near the end does. */
 	if (++dev->dma_generation == 0)
 		dev->dma_generation = 1;
+}
+
+/* ---- Leaves. ---- */
+
+/* An empty leaf, the `branch`th one from here on. */
+static int
+dma_branch_add(struct softrnic_dma *dma, uint32_t branch)
+{
+	struct dma_branch *branches = dma->branches;
+	uint32_t room = dma->branch_room == 0 ? 16 : dma->branch_room * 2;
+	struct dma_leaf *leaf;
+
+	if (dma->branch_count == dma->branch_room) {
+		branches = realloc(branches, room * sizeof(*branches));
+		if (branches == NULL)
+			return -ENOMEM;
+		dma->branches = branches;
+		dma->branch_room = room;
+	}
+	leaf = malloc(sizeof(*leaf));
+	if (leaf == NULL)
+		return -ENOMEM;
+	leaf->count = 0;
+	memmove(&branches[branch + 1], &branches[branch],
+		(dma->branch_count - branch) * sizeof(*branches));
+	branches[branch] = (struct dma_branch){ .leaf = leaf };
+	dma->branch_count++;
+	return 0;
+}
+
+static void
+dma_branch_remove(struct softrnic_dma *dma, uint32_t branch)
+{
+	free(dma->branches[branch].leaf);
+	dma->branch_count--;
+	memmove(&dma->branches[branch], &dma->branches[branch + 1],
+		(dma->branch_count - branch) * sizeof(*dma->branches));
+}
+
+static void
+dma_branch_update(struct softrnic_dma *dma, uint32_t branch)
+{
+	const struct dma_leaf *leaf = dma->branches[branch].leaf;
+
+	dma->branches[branch].last = leaf->ranges[leaf->count - 1].last;
+}
+
+/* Room for a range at the place, which may then be another one. */
+static int
+dma_make_room(struct softrnic_dma *dma, struct dma_place *place)
+{
+	struct dma_leaf *leaf, *more;
+	uint32_t kept;
+	int rc;
+
+	if (place->branch == dma->branch_count) {
+		if (place->branch == 0)
+			return dma_branch_add(dma, 0);
+		place->branch--;
+		place->at = dma->branches[place->branch].leaf->count;
+	}
+	leaf = dma->branches[place->branch].leaf;
+	if (leaf->count < LEAF_RANGES)
+		return 0;
+	rc = dma_branch_add(dma, place->branch + 1);
+	if (rc != 0)
+		return rc;
+	more = dma->branches[place->branch + 1].leaf;
+	/* Those who map in rising order leave full leaves behind. */
+	kept = place->at == LEAF_RANGES ? LEAF_RANGES : LEAF_RANGES / 2;
+	more->count = LEAF_RANGES - kept;
+	memcpy(more->ranges, &leaf->ranges[kept], more->count * sizeof(more->ranges[0]));
+	leaf->count = kept;
+	if (more->count > 0)
+		dma_branch_update(dma, place->branch + 1);
+	dma_branch_update(dma, place->branch);
+	if (place->at > kept || kept == LEAF_RANGES)
+		*place = (struct dma_place){ place->branch + 1, place->at - kept };
+	return 0;
+}
+
+/* Two leaves that fill half of one become one: so few ranges never take much memory. */
+static void
+dma_merge(struct softrnic_dma *dma, uint32_t branch)
+{
+	struct dma_leaf *leaf, *next;
+
+	if (branch + 1 >= dma->branch_count)
+		return;
+	leaf = dma->branches[branch].leaf;
+	next = dma->branches[branch + 1].leaf;
+	if (leaf->count + next->count > LEAF_RANGES / 2)
+		return;
+	memcpy(&leaf->ranges[leaf->count], next->ranges, next->count * sizeof(next->ranges[0]));
+	leaf->count += next->count;
+	dma_branch_remove(dma, branch + 1);
+	dma_branch_update(dma, branch);
+}
+
+static void
+dma_remove(struct softrnic_dma *dma, struct dma_place place)
+{
+	struct dma_leaf *leaf = dma->branches[place.branch].leaf;
+
+	dma->count--;
+	if (--leaf->count == 0) {
+		dma_branch_remove(dma, place.branch);
+		return;
+	}
+	memmove(&leaf->ranges[place.at], &leaf->ranges[place.at + 1],
+		(leaf->count - place.at) * sizeof(leaf->ranges[0]));
+	dma_branch_update(dma, place.branch);
+	dma_merge(dma, place.branch);
+	if (place.branch > 0)
+		dma_merge(dma, place.branch - 1);
 }
 
 static int
 dma_insert(struct softrnic *dev, const struct dma_range *range)
 {
 	struct softrnic_dma *dma = dev->dma;
-	uint32_t at = dma_lower_bound(dma, range->iova);
+	struct dma_place place = dma_lower_bound(dma, range->iova);
+	const struct dma_range *behind = dma_at(dma, place);
+	struct dma_leaf *leaf;
+	int rc;
 
-	if (at < dma->count && dma->ranges[at].iova <= range->last) {
+	if (behind != NULL && behind->iova <= range->last) {
 		SOFTRNIC_LOG(ERR, dev,
 			     "DMA map of 0x%" PRIx64 "-0x%" PRIx64
 			     " overlaps the one at 0x%" PRIx64,
-			     range->iova, range->last, dma->ranges[at].iova);
+			     range->iova, range->last, behind->iova);
 		return -EEXIST;
 	}
-	if (dma->count == dma->room) {
-		uint32_t room = dma->room == 0 ? 64 : dma->room * 2;
-		struct dma_range *ranges = realloc(dma->ranges, room * sizeof(*ranges));
-
-		if (ranges == NULL)
-			return -ENOMEM;
-		dma->ranges = ranges;
-		dma->room = room;
-	}
-	memmove(&dma->ranges[at + 1], &dma->ranges[at], (dma->count - at) * sizeof(*range));
-	dma->ranges[at] = *range;
+	rc = dma_make_room(dma, &place);
+	if (rc != 0)
+		return rc;
+	leaf = dma->branches[place.branch].leaf;
+	memmove(&leaf->ranges[place.at + 1], &leaf->ranges[place.at],
+		(leaf->count - place.at) * sizeof(*range));
+	leaf->ranges[place.at] = *range;
+	leaf->count++;
+	dma_branch_update(dma, place.branch);
 	dma->count++;
 	dma_changed(dev);
 	return 0;
 }
+
+/* ---- The door, and what is found through it. ---- */
 
 int
 softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *address,
@@ -135,17 +310,17 @@ int
 softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 {
 	struct softrnic_dma *dma = dev->dma;
-	uint32_t at;
+	const struct dma_range *range;
+	struct dma_place place;
 	int rc = -ENOENT;
 
 	/* Polls hold the lock too: when we have it, no access is under way, and nobody keeps an address for the next. */
 	softrnic_lock(dev->poller);
-	at = dma_lower_bound(dma, iova);
-	if (length > 0 && at < dma->count && dma->ranges[at].iova == iova &&
-	    dma->ranges[at].last == iova + (length - 1)) {
-		dma->count--;
-		memmove(&dma->ranges[at], &dma->ranges[at + 1],
-			(dma->count - at) * sizeof(dma->ranges[0]));
+	place = dma_lower_bound(dma, iova);
+	range = dma_at(dma, place);
+	if (length > 0 && range != NULL && range->iova == iova &&
+	    range->last == iova + (length - 1)) {
+		dma_remove(dma, place);
 		dma_changed(dev);
 		softrnic_resolved_forget(dev);
 		softrnic_audit_unresolved(dev);
@@ -160,18 +335,23 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 {
 	struct softrnic_dma *dma = dev->dma;
 	const struct dma_range *range = dma_find(dma, iova);
-	const struct dma_range *end = dma->ranges + dma->count;
 	uint64_t last = iova + (length - 1);
+	struct dma_place place;
 	uint8_t *host;
 
 	if (range == NULL || (range->prot & prot) != prot || length == 0 || last < iova)
 		return NULL;
 	host = range->host + (iova - range->iova);
+	if (range->last >= last)
+		return host;
 	/* Neighbours may go on where the first one ends, in both address spaces. */
+	place = dma_lower_bound(dma, iova);
 	while (range->last < last) {
-		const struct dma_range *next = range + 1;
+		const struct dma_range *next;
 
-		if (next == end || next->iova != range->last + 1 || (next->prot & prot) != prot ||
+		place = dma_next(dma, place);
+		next = dma_at(dma, place);
+		if (next == NULL || next->iova != range->last + 1 || (next->prot & prot) != prot ||
 		    next->host != range->host + (range->last - range->iova) + 1)
 			return NULL;
 		range = next;
@@ -279,23 +459,31 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 
 atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 
+static const struct dma_range *
+audit_find(const struct softrnic_dma *dma, const uint8_t *at, unsigned int prot)
+{
+	const struct dma_range *range;
+	struct dma_place place = { 0, 0 };
+
+	for (; (range = dma_at(dma, place)) != NULL; place = dma_next(dma, place)) {
+		if ((range->prot & prot) == prot && at >= range->host &&
+		    (uint64_t)(at - range->host) <= range->last - range->iova)
+			return range;
+	}
+	return NULL;
+}
+
 /* In host addresses: however the caller came by the pointer. A poll holds the lock, so the map stands still. */
 void
 softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot)
 {
-	const struct softrnic_dma *dma = dev->dma;
 	const uint8_t *at = host, *end = at + length;
+	const struct dma_range *range;
 
 	atomic_fetch_add_explicit(&softrnic_audit_accesses, 1, memory_order_relaxed);
-	for (uint32_t i = 0; i < dma->count && at < end; i++) {
-		const struct dma_range *range = &dma->ranges[i];
-
-		if ((range->prot & prot) != prot || at < range->host ||
-		    (uint64_t)(at - range->host) > range->last - range->iova)
-			continue;
+	/* The rest may lie in any other range. */
+	while (at < end && (range = audit_find(dev->dma, at, prot)) != NULL)
 		at += range->last - range->iova - (uint64_t)(at - range->host) + 1;
-		i = UINT32_MAX; /* the rest may lie in any other range */
-	}
 	if (at >= end)
 		return;
 	if (atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
