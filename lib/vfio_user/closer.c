@@ -4,6 +4,9 @@
  * The queue is a pipe of descriptor numbers: its thread sleeps in read(), needs no lock, and a sandbox that permits
  * read() and close() can hold it. It may never come back from a close(), so nobody ever waits for it, and the last of the
  * two who use the object frees it.
+ *
+ * Mappings are a list that is taken as a whole; of them the pipe says only that there are some, by a number that is no
+ * descriptor's. Who has a close() that may wait for ever and mappings uses two of these objects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +15,28 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "closer.h"
 #include "message.h"
 
 #define VFU_CLOSER_STACK_BYTES (256 << 10)
+/* So much is unmapped at once: of pages that were used, half a millisecond. */
+#define VFU_UNMAP_PIECE_BYTES (UINT64_C(32) << 20)
+/* No more than this is unmapped by who asks for it. */
+#define VFU_UNMAP_HERE_BYTES (UINT64_C(1) << 20)
+
+#define VFU_CLOSER_MAPPINGS (-1) /* instead of a descriptor */
 
 struct vfu_closer {
 	atomic_uint pending; /* given and not closed */
 	atomic_uint users;   /* the thread, and who made it */
 	atomic_bool running;
+	/* to be unmapped, and how much that is together with what the thread is at */
+	_Atomic(struct vfu_mapping *) mappings;
+	atomic_ullong mapped_bytes;
+	atomic_uint mapped_count;
 	int in;
 	int out;
 };
@@ -36,6 +50,42 @@ vfu_closer_put(struct vfu_closer *closer)
 	free(closer);
 }
 
+static void
+vfu_unmap(struct vfu_mapping *mapping)
+{
+	uint64_t piece = VFU_UNMAP_PIECE_BYTES, at;
+
+	if (piece < mapping->page_bytes)
+		piece = mapping->page_bytes;
+	for (at = 0; mapping->length - at > piece; at += piece) {
+		if (munmap(mapping->address + at, piece) != 0)
+			break;
+	}
+	munmap(mapping->address + at, mapping->length - at);
+	free(mapping);
+}
+
+static void
+vfu_closer_do(struct vfu_closer *closer, int fd)
+{
+	/* Pairs with vfu_closer_unmap(). */
+	struct vfu_mapping *mapping = atomic_exchange(&closer->mappings, NULL), *next;
+	uint64_t bytes;
+
+	for (; mapping != NULL; mapping = next) {
+		next = SLIST_NEXT(mapping, next);
+		bytes = mapping->length;
+		vfu_unmap(mapping);
+		atomic_fetch_sub(&closer->mapped_bytes, bytes);
+		atomic_fetch_sub(&closer->mapped_count, 1);
+	}
+	/* The server is done with it: pairs with vfu_closer_close(). The pipe orders it for all but tools. */
+	if (fd != VFU_CLOSER_MAPPINGS && atomic_load(&closer->pending) > 0) {
+		close(fd);
+		atomic_fetch_sub(&closer->pending, 1);
+	}
+}
+
 static void *
 vfu_closer_run(void *arg)
 {
@@ -46,11 +96,8 @@ vfu_closer_run(void *arg)
 	atomic_store(&closer->running, true);
 	do {
 		n = read(closer->out, &fd, sizeof(fd));
-		/* The server is done with it: pairs with vfu_closer_close(). The pipe orders it for all but tools. */
-		if (n == sizeof(fd) && atomic_load(&closer->pending) > 0) {
-			close(fd);
-			atomic_fetch_sub(&closer->pending, 1);
-		}
+		if (n == sizeof(fd))
+			vfu_closer_do(closer, fd);
 	} while (n == sizeof(fd) || (n < 0 && errno == EINTR));
 	vfu_closer_put(closer);
 	return NULL;
@@ -125,6 +172,45 @@ vfu_closer_close(struct vfu_closer *closer, int fd)
 	atomic_fetch_add(&closer->pending, 1);
 	/* The pipe has room for more than the limit; what it would not take stays open and counted. */
 	return write(closer->in, &fd, sizeof(fd)) != 0;
+}
+
+void
+vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
+{
+	struct vfu_mapping *first = SLIST_FIRST(mappings), *last = NULL, *before, *mapping;
+	const int some = VFU_CLOSER_MAPPINGS;
+	unsigned int count = 0;
+	uint64_t bytes = 0;
+
+	SLIST_FOREACH(mapping, mappings, next) {
+		bytes += mapping->length;
+		count++;
+		last = mapping;
+	}
+	if (closer == NULL || bytes <= VFU_UNMAP_HERE_BYTES) {
+		while ((mapping = SLIST_FIRST(mappings)) != NULL) {
+			SLIST_REMOVE_HEAD(mappings, next);
+			vfu_unmap(mapping);
+		}
+		return;
+	}
+	SLIST_INIT(mappings);
+	atomic_fetch_add(&closer->mapped_bytes, bytes);
+	atomic_fetch_add(&closer->mapped_count, count);
+	before = atomic_load(&closer->mappings);
+	do
+		SLIST_NEXT(last, next) = before;
+	while (!atomic_compare_exchange_weak(&closer->mappings, &before, first));
+	/* If the thread has not come for those before, or the pipe is full, there is something that it has yet to read. */
+	if (before == NULL && write(closer->in, &some, sizeof(some)) < 0)
+		return;
+}
+
+bool
+vfu_closer_behind(const struct vfu_closer *closer)
+{
+	return closer != NULL && (atomic_load(&closer->mapped_bytes) >= VFU_CLOSER_MAPPED_BYTES ||
+				  atomic_load(&closer->mapped_count) >= VFU_CLOSER_MAPPED);
 }
 
 bool

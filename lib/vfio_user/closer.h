@@ -6,16 +6,31 @@
  *
  * close() can wait for whoever is behind the descriptor: a file system that a program serves is asked to flush, a TCP
  * socket lingers. A client can be that program. What it sends and the server has no use for is therefore closed here, and
- * it is this thread that waits.
+ * it is this thread that waits. munmap() of a client's memory takes as long as the client has made it; that waits here, too.
  */
 #ifndef VFU_CLOSER_H
 #define VFU_CLOSER_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
 
 #define VFU_CLOSER_LIMIT 64 /**< descriptors not yet closed; then no more are taken from clients */
 
+/** Mappings not yet unmapped; then no more are made: as much as one client may have. */
+#define VFU_CLOSER_MAPPED	8192
+#define VFU_CLOSER_MAPPED_BYTES (UINT64_C(1) << 42)
+
 struct vfu_closer;
+
+/** A mapping of a client's file; the start of what malloc() gave. */
+struct vfu_mapping {
+	SLIST_ENTRY(vfu_mapping) next;
+	uint8_t *address;
+	uint64_t length;
+	uint64_t page_bytes; /**< of the file: it can only be unmapped by so much */
+};
+SLIST_HEAD(vfu_mappings, vfu_mapping);
 
 /** Start the thread. It blocks all signals. @return 0 or -errno. */
 int vfu_closer_create(struct vfu_closer **closer);
@@ -29,6 +44,16 @@ void vfu_closer_destroy(struct vfu_closer *closer);
  * Threads: one at a time. @return whether the thread has to do it.
  */
 bool vfu_closer_close(struct vfu_closer *closer, int fd);
+
+/**
+ * Unmap and free() each, in the thread and in pieces, so that nobody in the process waits long who wants to map something;
+ * here if that is little work, or there is no thread. The caller knows that nobody looks there any more. The list is empty
+ * then.
+ */
+void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);
+
+/** Is so much not unmapped yet that no more can be mapped? */
+bool vfu_closer_behind(const struct vfu_closer *closer);
 
 /** Are so many descriptors not closed yet that no more can be taken? */
 bool vfu_closer_full(const struct vfu_closer *closer);

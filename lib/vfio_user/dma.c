@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,19 +16,19 @@
  * first size are mapped whole, and no client has more than so many mappings and bytes.
  */
 #define VFU_DMA_WHOLE_FILE_BYTES (1ull << 40)
-#define VFU_DMA_MAX_FILE_BYTES	 (1ull << 42)
-#define VFU_DMA_MAX_FILES	 8192
+#define VFU_DMA_MAX_FILE_BYTES	 VFU_CLOSER_MAPPED_BYTES
+#define VFU_DMA_MAX_FILES	 VFU_CLOSER_MAPPED
 #define VFU_DMA_FIRST_ROOM	 16
 
 void
 vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
-		   bool any_file)
+		   bool any_file, struct vfu_closer *closer)
 {
 	memset(table, 0, sizeof(*table));
 	table->max = max;
 	table->page_bytes = page_bytes;
 	table->any_file = any_file;
-	LIST_INIT(&table->files);
+	table->closer = closer;
 }
 
 void
@@ -92,27 +93,95 @@ vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t s
 	return i - *first;
 }
 
+/* ---- Mappings: a client may have thousands, also of one file, and each new region asks for the one that it lies in. ---- */
+
+#define VFU_ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int
+vfu_dma_file_order(const void *a, const void *b)
+{
+	const struct vfu_dma_file *one = a, *other = b;
+	int order = VFU_ORDER(one->dev, other->dev);
+
+	if (order == 0)
+		order = VFU_ORDER(one->ino, other->ino);
+	if (order == 0)
+		order = VFU_ORDER(one->prot, other->prot);
+	if (order == 0)
+		order = VFU_ORDER(one->offset, other->offset);
+	if (order == 0)
+		order = VFU_ORDER(one->mapping.length, other->mapping.length);
+	return order;
+}
+
+/* What is looked for, and the last one before it that the search came past. */
+struct vfu_dma_file_search {
+	struct vfu_dma_file file;
+	struct vfu_dma_file *before;
+};
+
+static int
+vfu_dma_file_search(const void *key, const void *node)
+{
+	struct vfu_dma_file_search *search = (struct vfu_dma_file_search *)(uintptr_t)key;
+	int order = vfu_dma_file_order(&search->file, node);
+
+	if (order > 0)
+		search->before = (struct vfu_dma_file *)(uintptr_t)node;
+	return order;
+}
+
+/*
+ * The mapping that holds the range, or NULL. Only the last one that begins at or before it is asked, of several the longest:
+ * where pieces of a file that is too large to be mapped whole overlap, the range may be mapped once more.
+ */
+static struct vfu_dma_file *
+vfu_dma_file_find(const struct vfu_dma_table *table, const struct stat *st, int prot,
+		  const struct vfu_dma_map *request)
+{
+	struct vfu_dma_file_search search = {
+		.file = {
+			.mapping.length = UINT64_MAX,
+			.dev = st->st_dev,
+			.ino = st->st_ino,
+			.prot = prot,
+			.offset = request->offset,
+		},
+	};
+	const struct vfu_dma_file *file;
+
+	tfind(&search, &table->files, vfu_dma_file_search);
+	file = search.before;
+	if (file == NULL || file->dev != st->st_dev || file->ino != st->st_ino ||
+	    file->prot != prot || request->size > file->mapping.length ||
+	    request->offset - file->offset > file->mapping.length - request->size)
+		return NULL;
+	return search.before;
+}
+
+/* One region less; without any its mapping joins those that are to go. */
 static void
-vfu_dma_file_put(struct vfu_dma_table *table, struct vfu_dma_file *file)
+vfu_dma_file_put(struct vfu_dma_table *table, struct vfu_dma_file *file, struct vfu_mappings *gone)
 {
 	if (--file->regions > 0)
 		return;
 	table->nfiles--;
-	table->file_bytes -= file->length;
-	munmap(file->address, file->length);
-	LIST_REMOVE(file, next);
-	free(file);
+	table->file_bytes -= file->mapping.length;
+	tdelete(file, &table->files, vfu_dma_file_order);
+	SLIST_INSERT_HEAD(gone, &file->mapping, next);
 }
 
 void
 vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count)
 {
+	struct vfu_mappings gone = SLIST_HEAD_INITIALIZER(gone);
 	unsigned int i;
 
 	for (i = first; i < first + count; i++) {
 		if (table->entries[i].file != NULL)
-			vfu_dma_file_put(table, table->entries[i].file);
+			vfu_dma_file_put(table, table->entries[i].file, &gone);
 	}
+	vfu_closer_unmap(table->closer, &gone);
 	if (count > 0)
 		memmove(&table->entries[first], &table->entries[first + count],
 			(table->count - first - count) * sizeof(table->entries[0]));
@@ -149,16 +218,43 @@ vfu_dma_file_check(const struct vfu_dma_table *table, int fd, const struct vfu_d
 	return 0;
 }
 
+/* hugetlbfs says here how big its pages are. */
+static uint64_t
+vfu_dma_file_page(const struct stat *st)
+{
+	uint64_t page = st->st_blksize;
+
+	if (page < VFU_PAGE_BYTES || page > 1u << 30 || (page & (page - 1)) != 0)
+		page = VFU_PAGE_BYTES;
+	return page;
+}
+
 static int
 vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int prot,
 		 uint64_t offset, uint64_t length, struct vfu_dma_file **out)
 {
+	const struct vfu_dma_file wanted = {
+		.mapping.length = length,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.prot = prot,
+		.offset = offset,
+	};
+	struct vfu_dma_file *const *same = tfind(&wanted, &table->files, vfu_dma_file_order);
 	struct vfu_dma_file *file;
 	void *address;
 
+	/* Where a piece of the file stands between it and the range, a search for that did not come past it. */
+	if (same != NULL) {
+		*out = *same;
+		return 0;
+	}
 	if (table->nfiles >= VFU_DMA_MAX_FILES ||
 	    length > VFU_DMA_MAX_FILE_BYTES - table->file_bytes)
 		return -ENOSPC;
+	/* Those of earlier sessions count, too: who comes and goes all the time would have any number. */
+	if (vfu_closer_behind(table->closer))
+		return -EAGAIN;
 	file = malloc(sizeof(*file));
 	if (file == NULL)
 		return -ENOMEM;
@@ -170,15 +266,14 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 	}
 	/* A child of the host has no business in a client's memory. */
 	madvise(address, length, MADV_DONTFORK);
-	*file = (struct vfu_dma_file){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.prot = prot,
-		.offset = offset,
-		.length = length,
-		.address = address,
-	};
-	LIST_INSERT_HEAD(&table->files, file, next);
+	*file = wanted;
+	file->mapping.address = address;
+	file->mapping.page_bytes = vfu_dma_file_page(st);
+	if (tsearch(file, &table->files, vfu_dma_file_order) == NULL) {
+		munmap(address, length);
+		free(file);
+		return -ENOMEM;
+	}
 	table->nfiles++;
 	table->file_bytes += length;
 	*out = file;
@@ -191,26 +286,18 @@ vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *
 		 struct vfu_dma_file **out)
 {
 	int prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0);
-	struct vfu_dma_file *file = NULL;
+	struct vfu_dma_file *file;
 	uint64_t page, start, end;
 	struct stat st;
 	int rc = vfu_dma_file_check(table, fd, request, &st);
 
 	if (rc != 0)
 		return rc;
-	LIST_FOREACH(file, &table->files, next) {
-		if (file->dev == st.st_dev && file->ino == st.st_ino && file->prot == prot &&
-		    request->offset >= file->offset && request->size <= file->length &&
-		    request->offset - file->offset <= file->length - request->size)
-			break;
-	}
+	file = vfu_dma_file_find(table, &st, prot, request);
 	if (file == NULL && (uint64_t)st.st_size <= VFU_DMA_WHOLE_FILE_BYTES)
 		vfu_dma_file_map(table, fd, &st, prot, 0, st.st_size, &file);
 	if (file == NULL) {
-		/* hugetlbfs says here how big its pages are. */
-		page = st.st_blksize;
-		if (page < VFU_PAGE_BYTES || page > 1u << 30 || (page & (page - 1)) != 0)
-			page = VFU_PAGE_BYTES;
+		page = vfu_dma_file_page(&st);
 		start = request->offset & ~(page - 1);
 		end = (request->offset + request->size + page - 1) & ~(page - 1);
 		rc = vfu_dma_file_map(table, fd, &st, prot, start, end - start, &file);
@@ -281,12 +368,14 @@ vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request
 			.iova = request->iova,
 			.size = request->size,
 			.flags = request->flags,
-			.address = file == NULL
-					   ? NULL
-					   : file->address + (request->offset - file->offset),
 		},
 		.file = file,
 	};
+	if (file != NULL) {
+		entry->region.address = file->mapping.address + (request->offset - file->offset);
+		entry->region.mapping = file->mapping.address;
+		entry->region.mapping_bytes = file->mapping.length;
+	}
 	table->count++;
 	return at;
 }

@@ -12,20 +12,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 #include <sys/types.h>
 
+#include "closer.h"
 #include "server.h"
 
 /* A mapping of a file, or of a piece of it, shared by regions. */
 struct vfu_dma_file {
-	LIST_ENTRY(vfu_dma_file) next;
+	struct vfu_mapping mapping; /* first: the closer frees it */
 	dev_t dev;
 	ino_t ino;
 	int prot;
 	uint64_t offset; /* in the file */
-	uint64_t length;
-	uint8_t *address;
 	unsigned int regions;
 };
 
@@ -41,13 +39,15 @@ struct vfu_dma_table {
 	unsigned int max;
 	uint64_t page_bytes;
 	bool any_file; /* not only memory files */
-	LIST_HEAD(, vfu_dma_file) files;
+	struct vfu_closer *closer;
+	void *files; /* struct vfu_dma_file, a tree: by file, then by place */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
 };
 
+/* closer: who unmaps what is large; may be NULL. */
 void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
-			bool any_file);
+			bool any_file, struct vfu_closer *closer);
 void vfu_dma_table_fini(struct vfu_dma_table *table);
 
 /**
@@ -67,7 +67,7 @@ int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *req
 int vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t size,
 			unsigned int *first);
 
-/** Forget entries and unmap their memory. */
+/** Forget entries and unmap their memory, or have the closer do so. */
 void vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count);
 
 /** The entry that holds all of [iova, iova + size), or NULL. */

@@ -154,7 +154,8 @@ vfu_server_served(struct vfu_server *server)
 	vfu_channel_limits(&server->channel, server->agreed.max_data_xfer_bytes,
 			   server->conf.caps.max_msg_fds);
 	vfu_dma_table_init(&server->dma, server->agreed.max_dma_maps,
-			   server->agreed.pgsizes & -server->agreed.pgsizes, server->conf.any_file);
+			   server->agreed.pgsizes & -server->agreed.pgsizes, server->conf.any_file,
+			   server->unmapper);
 	vfu_log(&server->log, VFU_LOG_INFO, "client %d (%s) connected", (int)server->client.pid,
 		server->client.name);
 	if (server->conf.ops->connected != NULL)
@@ -608,10 +609,13 @@ vfu_server_start_closer(struct vfu_server *server)
 	int rc = server->closer != NULL ? -EALREADY : vfu_closer_create(&server->closer);
 
 	if (rc == 0)
+		rc = vfu_closer_create(&server->unmapper);
+	if (rc == 0)
 		server->channel.closer = server->closer;
 	else
 		vfu_log(&server->log, VFU_LOG_ERROR,
-			"cannot start the thread that closes clients' descriptors: %s",
+			"cannot start the threads that close clients' descriptors and unmap their "
+			"memory: %s",
 			strerror(-rc));
 	return rc;
 }
@@ -630,6 +634,7 @@ vfu_server_destroy(struct vfu_server *server)
 	}
 	vfu_listener_close(&server->listener);
 	vfu_closer_destroy(server->closer);
+	vfu_closer_destroy(server->unmapper);
 	if (server->irqs.vectors != NULL)
 		vfu_irq_table_fini(&server->irqs);
 	if (server->spare_fd >= 0)
@@ -737,13 +742,11 @@ vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data,
 void
 vfu_server_stats_get(const struct vfu_server *server, struct vfu_server_stats *stats)
 {
-	const struct vfu_dma_file *file;
 	unsigned int i;
 
 	*stats = server->stats;
+	stats->dma_mappings = server->dma.nfiles;
 	stats->dma_regions = server->dma.count;
 	for (i = 0; i < server->dma.count; i++)
 		stats->dma_bytes += server->dma.entries[i].region.size;
-	LIST_FOREACH(file, &server->dma.files, next)
-		stats->dma_mappings++;
 }

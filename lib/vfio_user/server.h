@@ -66,6 +66,9 @@ struct vfu_dma_region {
 	uint64_t size;
 	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
 	void *address; /**< where it is mapped; NULL: by messages only, vfu_server_dma_read() and _write() */
+	/** With an address: all of the mapping that it lies in, which other regions may share. */
+	void *mapping;
+	uint64_t mapping_bytes;
 };
 
 enum vfu_irq_event {
@@ -133,8 +136,9 @@ int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **se
 /**
  * From here on what clients send and the server has no use for is closed in a thread: close() of a descriptor can wait for
  * ever for the program behind it, and that may be the client itself. Without this call it is closed in the thread of
- * vfu_server_process(). A host that gives up privileges calls it thereafter, so that the thread has none, and before it
- * gives up making threads.
+ * vfu_server_process(). A second thread unmaps large pieces of clients' memory, which takes as long as the client has made
+ * it. A host that gives up privileges calls it thereafter, so that the threads have none, and before it gives up making
+ * threads.
  *
  * @return 0 or -errno, logged.
  */

@@ -49,7 +49,8 @@ struct vfu_server {
 	uint64_t deaf_until_ms; /* 0, or who connects is not looked at before */
 	uint64_t timer_ms;	/* 0: not set */
 	struct vfu_listener listener;
-	struct vfu_closer *closer; /* NULL: not started */
+	/* NULL: not started. Two of them, as a close() may wait for ever, and no mapping shall wait for it. */
+	struct vfu_closer *closer, *unmapper;
 
 	/* The client */
 	enum vfu_client_state state;

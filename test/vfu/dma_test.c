@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "vfio_user/dma.h"
 
 static struct answer answer;
 
@@ -409,6 +412,159 @@ test_random_maps_against_a_model(void **state)
 	close(fd);
 }
 
+/* ---- What takes long where there is much ---- */
+
+static double
+cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Is there a mapping of a memory file of that length or a part of it? */
+static bool
+memory_is_mapped(size_t bytes)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	bool found = false;
+	char line[512];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && end - start <= bytes &&
+		    end - start >= 1 << 20 && strstr(line, "memfd:") != NULL)
+			found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+/* Our time to unmap memory of which each page was used. */
+static double
+seconds_to_unmap(struct fixture *f, int fd, size_t bytes)
+{
+	const volatile uint8_t *memory;
+	double start;
+
+	assert_int_equal(map(f, 0, bytes, RW, fd, 0), 0);
+	memory = f->last_map.address;
+	for (size_t i = 0; i < bytes; i += 4096)
+		(void)memory[i];
+	start = cpu_seconds();
+	assert_int_equal(unmap(f, 0, bytes, 0), 0);
+	return cpu_seconds() - start;
+}
+
+static void
+test_large_memory_is_unmapped_by_another_thread(void **state)
+{
+	const size_t bytes = 256 << 20;
+	struct fixture *f = *state;
+	int fd = memory_file(bytes);
+	double here, aside;
+	unsigned int i;
+	void *page;
+
+	/* All of it is there. */
+	page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	munmap(page, bytes);
+	assert_int_equal(ask_version(f), 0);
+	here = seconds_to_unmap(f, fd, bytes);
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	aside = seconds_to_unmap(f, fd, bytes);
+	print_message("# %.0f us, and %.0f us with a thread for it\n", here * 1e6, aside * 1e6);
+	assert_true(aside < here / 3);
+	/* It goes all the same, and with the threads their stacks have come. */
+	for (i = 0; i < 6000 && memory_is_mapped(bytes); i++)
+		usleep(10000);
+	assert_false(memory_is_mapped(bytes));
+	close(fd);
+}
+
+/* Regions in one mapping, among thousands: our time for so many. */
+static double
+seconds_to_find(struct vfu_dma_table *table, int fd, uint64_t offset)
+{
+	struct vfu_dma_map request = {
+		.argsz = sizeof(request), .flags = RW, .offset = offset, .size = 4096
+	};
+	const unsigned int count = table->count, more = 500, files = table->nfiles;
+	double best = 1e9, start, seconds;
+
+	for (unsigned int round = 0; round < 5; round++) {
+		start = cpu_seconds();
+		for (unsigned int i = 0; i < more; i++) {
+			request.iova = (1ull << 40) + i * 4096ull;
+			assert_int_equal(vfu_dma_table_map(table, &request, fd), count + i);
+		}
+		seconds = cpu_seconds() - start;
+		vfu_dma_table_remove(table, count, more);
+		best = seconds < best ? seconds : best;
+	}
+	assert_int_equal(table->nfiles, files);
+	return best;
+}
+
+static void
+test_a_mapping_is_found_among_thousands(void **state)
+{
+	const unsigned int pieces = 8000;
+	int fd = memory_file(1ull << 45);
+	struct vfu_dma_map request = { .argsz = sizeof(request), .flags = RW, .size = 4096 };
+	struct vfu_dma_table table;
+	double first, last;
+
+	(void)state;
+	vfu_dma_table_init(&table, 65536, 4096, false, NULL);
+	/* Of a file that is too large to be mapped whole. */
+	for (unsigned int i = 0; i < pieces; i++) {
+		request.iova = i * 4096ull;
+		request.offset = i * 8192ull;
+		assert_int_equal(vfu_dma_table_map(&table, &request, fd), i);
+	}
+	assert_int_equal(table.nfiles, pieces);
+	first = seconds_to_find(&table, fd, 0);
+	last = seconds_to_find(&table, fd, (pieces - 1) * 8192ull);
+	print_message("# the first: %.0f us, the last: %.0f us\n", first * 1e6, last * 1e6);
+	assert_true(first < 4 * last && last < 4 * first);
+	vfu_dma_table_fini(&table);
+	assert_int_equal(table.nfiles, 0);
+	close(fd);
+}
+
+/* Made when there was no room for the whole file. */
+static void
+test_a_piece_does_not_hide_the_whole_file(void **state)
+{
+	int fd = memory_file(1 << 20);
+	struct vfu_dma_map request = {
+		.argsz = sizeof(request), .flags = RW, .offset = 0x10000, .size = 4096
+	};
+	struct vfu_dma_table table;
+
+	(void)state;
+	vfu_dma_table_init(&table, 100, 4096, false, NULL);
+	table.file_bytes = (1ull << 42) - 4096;
+	assert_int_equal(vfu_dma_table_map(&table, &request, fd), 0);
+	table.file_bytes = 4096;
+	for (unsigned int i = 1; i < 4; i++) {
+		request.iova = i * 4096;
+		request.offset += 4096;
+		assert_int_equal(vfu_dma_table_map(&table, &request, fd), i);
+		assert_int_equal(table.nfiles, 2);
+	}
+	vfu_dma_table_fini(&table);
+	assert_int_equal(table.nfiles, 0);
+	assert_int_equal(table.file_bytes, 0);
+	close(fd);
+}
+
 struct transfer {
 	unsigned int done;
 	int error;
@@ -552,6 +708,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		BEFORE(test_large_memory_is_unmapped_by_another_thread),
+		CASE(test_a_mapping_is_found_among_thousands),
+		CASE(test_a_piece_does_not_hide_the_whole_file),
 		CASE(test_a_map_with_a_descriptor_is_memory),
 		CASE(test_overlap_wrap_and_alignment),
 		CASE(test_access_modes),
