@@ -105,6 +105,8 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 		.length = given->size,
 		.prot = (given->flags & VFU_DMA_FLAG_READ ? SOFTRNIC_DMA_READ : 0) |
 			(given->flags & VFU_DMA_FLAG_WRITE ? SOFTRNIC_DMA_WRITE : 0),
+		.mapping = given->mapping,
+		.mapping_length = given->mapping_bytes,
 	};
 	int rc;
 
@@ -138,7 +140,7 @@ device_dma_unmap(void *arg, const struct vfu_dma_region *given)
 		if (device->bus_master)
 			device_unmap_all(device);
 		device->bus_master = false;
-		device->guard.count = 0;
+		guard_clear(&device->guard);
 		return;
 	}
 	if (device->bus_master)
@@ -450,8 +452,12 @@ device_create(struct device *device, const struct device_options *options,
 	}
 	for (vector = 0; vector < SOFTRNIC_MSIX_VECTORS; vector++)
 		softrnic_set_interrupt(device->rnic, vector, device_interrupt, device);
-	guard_join(&device->guard);
-	return 0;
+	rc = guard_join(&device->guard, device->rnic);
+	if (rc != 0) {
+		log_error("%s: cannot guard clients' memory: %s", options->name, strerror(-rc));
+		device_destroy(device);
+	}
+	return rc;
 }
 
 void

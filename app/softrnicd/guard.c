@@ -5,12 +5,21 @@
  * such accesses are made by the one thread of this process, in the device's code: never while this file's lists are
  * being changed, as that touches no client memory, and never while malloc() or stdio hold a lock, as those are not
  * given client memory. So the lists are whole when the handler reads them. It calls mmap() and mremap() as bare system
- * calls, which keep no state in the process, and sets two plain members that are read after the access is over.
+ * calls, which keep no state in the process, tfind(), which only reads, and sets plain members that are read after the
+ * access is over.
  *
  * It returns: the kernel then repeats the access, which finds memory. That is simpler and safer than to jump out of
- * the device with siglongjmp(), which would leave its lock held and its objects half changed.
+ * the device with siglongjmp(), which would leave its lock held and its objects half changed. The device is told to find
+ * no more of the client's memory: what it goes on to touch is what it had found for the frame that it is at.
+ *
+ * No client can make it fail. A mapping is replaced as a whole, so that it faults but once. The memory to replace it may be
+ * refused (vm.overcommit_memory=2, for which MAP_NORESERVE means nothing; RLIMIT_AS; the number of mappings): then it
+ * becomes one of a file of ours, which is as long as a client's may be, and empty. That takes neither address space nor
+ * memory nor a mapping more than there was. A page that even such a file cannot have when it is touched becomes the one
+ * page of the file that it has had from the start; of these there are no more than a frame has pieces.
  */
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,83 +28,83 @@
 
 #include "guard.h"
 #include "log.h"
+#include "softrnic/softrnic.h"
 
-#define GUARD_FIRST_ROOM 64
+#define GUARD_FIRST_ROOM  64
+#define GUARD_FILE_BYTES  (1ll << 42) /* as much of a client's as lib/vfio_user maps */
+#define GUARD_STACK_BYTES (128 << 10)
+
+/* What mmap() made of a client's file; regions lie in it. */
+struct guard_mapping {
+	uint8_t *address;
+	size_t length;
+	unsigned int regions;
+	bool replaced;
+};
 
 static LIST_HEAD(, guard) guards = LIST_HEAD_INITIALIZER(guards);
 static uintptr_t guard_page = 4096;
 
 /* ---- In the handler: nothing but what is said above ---- */
 
-static struct guard_region *
-guard_region_of(struct guard *guard, const uint8_t *address)
+/* key is an address alone, node is a mapping, and they are never alike but where the one lies in the other. */
+static int
+guard_order(const void *key, const void *node)
 {
-	unsigned int i;
+	const struct guard_mapping *wanted = key, *mapping = node;
 
-	for (i = 0; i < guard->count; i++) {
-		struct guard_region *region = &guard->regions[i];
+	if (wanted->address < mapping->address)
+		return -1;
+	return (size_t)(wanted->address - mapping->address) >= mapping->length;
+}
 
-		if (address >= region->address &&
-		    (size_t)(address - region->address) < region->length)
-			return region;
-	}
-	return NULL;
+static struct guard_mapping *
+guard_mapping_of(const struct guard *guard, uint8_t *address)
+{
+	const struct guard_mapping wanted = { .address = address };
+	struct guard_mapping *const *found = tfind(&wanted, &guard->mappings, guard_order);
+
+	return found == NULL ? NULL : *found;
 }
 
 /*
  * Made elsewhere and moved there: mmap() with MAP_FIXED would first remove what is there and then ask whether it may have
- * the memory, and if it may not, nothing would be left there to fault on. @return 0 or an errno.
- */
-static int
-guard_put(uintptr_t start, uintptr_t end)
-{
-	size_t length = end - start;
-	long made = syscall(SYS_mmap, NULL, length, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	int error;
-
-	if (made == -1)
-		return errno;
-	if (syscall(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
-	    (long)start)
-		return 0;
-	error = errno;
-	syscall(SYS_munmap, made, length);
-	return error;
-}
-
-/*
- * Hugepages can be replaced only as a whole: the kernel says EINVAL, and the file's mapping reaches as far as the rounded
- * range does. Other errors end the attempt, as a rounded range around small pages would be somebody else's.
+ * the memory, and if it may not, nothing would be left there to fault on.
  */
 static bool
-guard_put_pages(uintptr_t start, uintptr_t end)
+guard_put_memory(const struct guard_mapping *mapping)
 {
-	const uintptr_t sizes[] = { guard_page, 2ul << 20, 1ul << 30 };
-	unsigned int i;
-	int error;
+	long made = syscall(SYS_mmap, NULL, mapping->length, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		uintptr_t mask = sizes[i] - 1;
-
-		error = guard_put(start & ~mask, (end + mask) & ~mask);
-		if (error != EINVAL)
-			return error == 0;
-	}
+	if (made == -1)
+		return false;
+	if (syscall(SYS_mremap, made, mapping->length, mapping->length,
+		    MREMAP_MAYMOVE | MREMAP_FIXED, mapping->address) == (long)mapping->address)
+		return true;
+	syscall(SYS_munmap, made, mapping->length);
 	return false;
 }
 
-/*
- * The whole region, so that it faults but once. Where memory is limited (vm.overcommit_memory=2, for which MAP_NORESERVE
- * means nothing; RLIMIT_AS) a region may be too large to be had: then the page alone, and others as they fault.
- */
+/* The file holds a page at its start, so one that is put there is never missing. */
 static bool
-guard_replace(const struct guard_region *region, const uint8_t *fault)
+guard_put_file(const struct guard *guard, uintptr_t address, size_t length)
 {
-	uintptr_t start = (uintptr_t)region->address;
+	return syscall(SYS_mmap, address, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		       guard->fd, 0) == (long)address;
+}
 
-	return guard_put_pages(start, start + region->length) ||
-	       guard_put_pages((uintptr_t)fault, (uintptr_t)fault + 1);
+static bool
+guard_replace(struct guard *guard, struct guard_mapping *mapping, uintptr_t fault)
+{
+	bool first = !mapping->replaced;
+
+	mapping->replaced = true;
+	if (first && guard_put_memory(mapping))
+		return true;
+	guard->file_used = true;
+	return first ? guard_put_file(guard, (uintptr_t)mapping->address, mapping->length)
+		     : guard_put_file(guard, fault & ~(guard_page - 1), guard_page);
 }
 
 static void
@@ -103,20 +112,21 @@ guard_handler(int signal, siginfo_t *info, void *context)
 {
 	static const char lost[] = "softrnicd: SIGBUS outside of any client's memory: end\n";
 	int saved = errno;
+	struct guard_mapping *mapping;
 	struct guard *guard;
 
 	(void)signal;
 	(void)context;
 	LIST_FOREACH(guard, &guards, next) {
-		struct guard_region *region = guard_region_of(guard, info->si_addr);
-
-		if (region == NULL)
+		mapping = guard_mapping_of(guard, info->si_addr);
+		if (mapping == NULL)
 			continue;
-		if (!guard_replace(region, info->si_addr))
+		if (!guard_replace(guard, mapping, (uintptr_t)info->si_addr))
 			break;
-		guard->fault_iova =
-			region->iova + ((const uint8_t *)info->si_addr - region->address);
+		if (!guard->faulted)
+			guard->fault = info->si_addr;
 		guard->faulted = 1;
+		softrnic_dma_vanished(guard->rnic);
 		errno = saved;
 		return;
 	}
@@ -127,28 +137,102 @@ guard_handler(int signal, siginfo_t *info, void *context)
 
 /* ---- Outside of it ---- */
 
+/* The stack grows when it is touched, and what it grows by may be refused, too. */
+static void __attribute__((noinline)) guard_touch_stack(void)
+{
+	volatile char stack[GUARD_STACK_BYTES];
+	size_t i;
+
+	for (i = 0; i < sizeof(stack); i += 1024)
+		stack[i] = 0;
+}
+
 int
 guard_install(void)
 {
 	struct sigaction action = { .sa_sigaction = guard_handler, .sa_flags = SA_SIGINFO };
 
 	guard_page = sysconf(_SC_PAGESIZE);
+	guard_touch_stack();
 	sigemptyset(&action.sa_mask);
 	return sigaction(SIGBUS, &action, NULL) != 0 ? -errno : 0;
 }
 
-void
-guard_join(struct guard *guard)
+/* The file as it was made: the first page, of zeroes, and nothing else. */
+static int
+guard_empty_file(struct guard *guard)
 {
+	static const char zeroes[4096];
+	size_t at;
+
+	if (ftruncate(guard->fd, (off_t)guard_page) != 0)
+		return -errno;
+	for (at = 0; at < guard_page; at += sizeof(zeroes)) {
+		if (pwrite(guard->fd, zeroes, sizeof(zeroes), (off_t)at) != sizeof(zeroes))
+			return errno != 0 ? -errno : -ENOSPC;
+	}
+	return ftruncate(guard->fd, GUARD_FILE_BYTES) != 0 ? -errno : 0;
+}
+
+int
+guard_join(struct guard *guard, struct softrnic *rnic)
+{
+	int rc;
+
+	guard_page = sysconf(_SC_PAGESIZE);
+	guard->fd = memfd_create("softrnicd-vanished", MFD_CLOEXEC);
+	rc = guard->fd < 0 ? -errno : guard_empty_file(guard);
+	if (rc != 0) {
+		if (guard->fd >= 0)
+			close(guard->fd);
+		return rc;
+	}
+	guard->rnic = rnic;
 	LIST_INSERT_HEAD(&guards, guard, next);
+	return 0;
 }
 
 void
 guard_leave(struct guard *guard)
 {
+	if (guard->rnic == NULL)
+		return;
 	LIST_REMOVE(guard, next);
-	free(guard->regions);
-	guard->regions = NULL;
+	guard_clear(guard);
+	close(guard->fd);
+	guard->rnic = NULL;
+}
+
+/* A region more in its mapping. */
+static int
+guard_mapping_get(struct guard *guard, const struct guard_region *region)
+{
+	struct guard_mapping *mapping = guard_mapping_of(guard, region->mapping);
+
+	if (mapping == NULL) {
+		mapping = malloc(sizeof(*mapping));
+		if (mapping == NULL)
+			return -ENOMEM;
+		*mapping = (struct guard_mapping){ .address = region->mapping,
+						   .length = region->mapping_length };
+		if (tsearch(mapping, &guard->mappings, guard_order) == NULL) {
+			free(mapping);
+			return -ENOMEM;
+		}
+	}
+	mapping->regions++;
+	return 0;
+}
+
+static void
+guard_mapping_put(struct guard *guard, const struct guard_region *region)
+{
+	struct guard_mapping *mapping = guard_mapping_of(guard, region->mapping);
+
+	if (mapping == NULL || --mapping->regions > 0)
+		return;
+	tdelete(mapping, &guard->mappings, guard_order);
+	free(mapping);
 }
 
 /* Index of the first entry at or behind iova. */
@@ -185,6 +269,7 @@ int
 guard_add(struct guard *guard, const struct guard_region *region)
 {
 	unsigned int at;
+	int rc;
 
 	if (guard->count == guard->room) {
 		unsigned int room = guard->room == 0 ? GUARD_FIRST_ROOM : guard->room * 2;
@@ -196,6 +281,9 @@ guard_add(struct guard *guard, const struct guard_region *region)
 		guard->regions = regions;
 		guard->room = room;
 	}
+	rc = guard_mapping_get(guard, region);
+	if (rc != 0)
+		return rc;
 	at = guard_lower(guard, region->iova);
 	memmove(&guard->regions[at + 1], &guard->regions[at],
 		(guard->count - at) * sizeof(*region));
@@ -215,6 +303,7 @@ guard_remove(struct guard *guard, uint64_t iova)
 		at++;
 	if (at == guard->count || guard->regions[at].iova != iova)
 		return;
+	guard_mapping_put(guard, &guard->regions[at]);
 	guard->regions[at].length = 0;
 	if (++guard->removed > guard->count / 2)
 		guard_pack(guard);
@@ -223,19 +312,33 @@ guard_remove(struct guard *guard, uint64_t iova)
 void
 guard_clear(struct guard *guard)
 {
+	tdestroy(guard->mappings, free);
+	guard->mappings = NULL;
 	free(guard->regions);
 	guard->regions = NULL;
 	guard->count = 0;
 	guard->removed = 0;
 	guard->room = 0;
 	guard->faulted = 0;
+	/* What it was given to keep is nothing for the next client. */
+	if (guard->file_used && guard_empty_file(guard) == 0)
+		guard->file_used = false;
 }
 
 bool
 guard_fault(const struct guard *guard, uint64_t *iova)
 {
+	unsigned int i;
+
 	if (!guard->faulted)
 		return false;
-	*iova = guard->fault_iova;
+	*iova = 0;
+	for (i = 0; i < guard->count; i++) {
+		const struct guard_region *region = &guard->regions[i];
+
+		if (guard->fault >= region->address &&
+		    (size_t)(guard->fault - region->address) < region->length)
+			*iova = region->iova + (uint64_t)(guard->fault - region->address);
+	}
 	return true;
 }

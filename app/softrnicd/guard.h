@@ -5,10 +5,11 @@
  * The memory of a client, which can vanish at any time: who truncates the file behind it makes each access to it a
  * SIGBUS, and only that client is to suffer from it.
  *
- * A guard keeps the list of the regions that one client has mapped. The handler of SIGBUS finds the region of the
+ * A guard keeps the list of the regions that one client has mapped. The handler of SIGBUS finds the mapping of the
  * faulting address in it, and puts zeroed memory of our own over it, so that the access that faulted, wherever in the
- * device it was, goes on and ends; then the loop disconnects the client (guard_fault()). What was read in between is
- * zeros, as good as anything else that a client could have put there; what was written is lost.
+ * device it was, goes on and ends; the device finds no more of that client's memory, and then the loop disconnects the
+ * client (guard_fault()). What was read in between is zeros, as good as anything else that a client could have put there;
+ * what was written is lost.
  *
  * Threads: one, that of all devices. See guard.c for why this is safe in a signal handler.
  */
@@ -21,11 +22,16 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct softrnic;
+
 struct guard_region {
 	uint64_t iova;
 	uint8_t *address;
 	size_t length; /* 0: removed, kept for the order until the list is packed */
 	unsigned int prot;
+	/* what mmap() made, in which it lies, perhaps beside others */
+	uint8_t *mapping;
+	size_t mapping_length;
 };
 
 struct guard {
@@ -34,15 +40,24 @@ struct guard {
 	unsigned int count;	      /* of entries, removed ones too */
 	unsigned int removed;
 	unsigned int room;
+	void *mappings; /* a tree, by address */
+	struct softrnic *rnic;
+	int fd;		/* what takes the place of memory where no memory is to be had */
+	bool file_used; /* that was so */
 	volatile sig_atomic_t faulted;
-	uint64_t fault_iova;
+	const uint8_t *fault; /* where it was at first */
 };
 
 /** Watch SIGBUS. @return 0 or -errno. */
 int guard_install(void);
 
-/** All zero is an empty guard; between these two its regions are looked at. */
-void guard_join(struct guard *guard);
+/**
+ * All zero is an empty guard; between these two its regions are looked at. Before the jail, as it makes a file.
+ *
+ * @return 0 or -errno.
+ */
+int guard_join(struct guard *guard, struct softrnic *rnic);
+/** All zero is fine. */
 void guard_leave(struct guard *guard);
 
 /** The caller knows that the regions do not overlap. @return 0 or -ENOMEM. */

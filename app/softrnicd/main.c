@@ -12,8 +12,8 @@
 #include "loop.h"
 
 /*
- * Each region of a client may cost two more mappings than it has if its memory vanishes, and the kernel permits 65530
- * to a process: shared among the devices, so that no client takes what another needs.
+ * Each region of a client may be a mapping of its own, and as many of the session before may not be unmapped yet; the kernel
+ * permits 65530 to a process: shared among the devices, so that no client takes what another needs.
  */
 #define MAPS_OF_ALL_CLIENTS 20000
 

@@ -32,6 +32,7 @@ struct softrnic_dma {
 	struct dma_branch *branches; /* by address; none is empty */
 	uint32_t branch_count, branch_room;
 	uint32_t count; /* of ranges */
+	bool vanished;	/* nobody finds any of them */
 	const struct dma_range *
 		recent; /* the last hit, as neighbours follow each other; NULL: the map has changed */
 };
@@ -123,7 +124,7 @@ dma_find(struct softrnic_dma *dma, uint64_t iova)
 	if (range != NULL && range->iova <= iova && iova <= range->last)
 		return range;
 	range = dma_at(dma, dma_lower_bound(dma, iova));
-	if (range == NULL || range->iova > iova)
+	if (range == NULL || range->iova > iova || dma->vanished)
 		return NULL;
 	dma->recent = range;
 	return range;
@@ -240,7 +241,8 @@ dma_remove(struct softrnic_dma *dma, struct dma_place place)
 {
 	struct dma_leaf *leaf = dma->branches[place.branch].leaf;
 
-	dma->count--;
+	if (--dma->count == 0)
+		dma->vanished = false;
 	if (--leaf->count == 0) {
 		dma_branch_remove(dma, place.branch);
 		return;
@@ -357,6 +359,13 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 		range = next;
 	}
 	return host;
+}
+
+void
+softrnic_dma_vanished(struct softrnic *dev)
+{
+	dev->dma->vanished = true;
+	dma_changed(dev);
 }
 
 /* The host address of iova, and how many bytes of its range follow (at most length). */

@@ -144,6 +144,14 @@ int softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *a
 /** Unmap exactly what was mapped. When it returns, the device no longer touches the memory. @return -ENOENT no such map. */
 int softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length);
 
+/**
+ * What is mapped has vanished: until all maps are gone the device finds no memory any more. What it has found already it may
+ * touch for as long as one frame takes.
+ *
+ * Threads: that of softrnic_poll(), also in a signal handler that an access of the device has raised.
+ */
+void softrnic_dma_vanished(struct softrnic *dev);
+
 /** Who is told of an MSI-X message: fn(arg, vector), NULL for nobody. */
 int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 			   void (*fn)(void *arg, unsigned int vector), void *arg);

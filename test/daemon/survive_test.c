@@ -293,7 +293,7 @@ truncated_hugepages(void **state)
 	if (page == MAP_FAILED) {
 		if (fd >= 0)
 			close(fd);
-		print_message("no hugepage to be had\n");
+		print_message("# no hugepage to be had\n");
 		skip();
 	}
 	assert_int_equal(vfu_client_open(&conf, &client), 0);
@@ -311,7 +311,7 @@ truncated_hugepages(void **state)
 #ifndef SANITIZED /* its runtime wants address space as well */
 /* As far as one process can see it: the limit on address space stands for that on memory of the whole machine. */
 static void
-truncated_memory_that_is_larger_than_what_can_be_had(void **state)
+truncated_with_room_for(size_t room)
 {
 	const size_t bytes = 256ul << 20;
 	const struct vfu_client_conf conf = {
@@ -323,14 +323,13 @@ truncated_memory_that_is_larger_than_what_can_be_had(void **state)
 	struct vfu_client *client;
 	struct nic innocent;
 
-	(void)state;
 	nic_open(&innocent, d.sockets[2]);
 	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
 	assert_int_equal(vfu_client_open(&conf, &client), 0);
 	client_bus_master(client, true);
 	assert_int_equal(vfu_client_dma_map(client, 0x10000, bytes, RW, fd, 0), 0);
 	assert_int_equal(prlimit(d.pid, RLIMIT_AS, NULL, &usual), 0);
-	scarce = (struct rlimit){ daemon_address_space(&d) + bytes / 8, usual.rlim_max };
+	scarce = (struct rlimit){ daemon_address_space(&d) + room, usual.rlim_max };
 	assert_int_equal(prlimit(d.pid, RLIMIT_AS, &scarce, NULL), 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(vfu_client_region_write(client, VFU_PCI_BAR0, 0x14, &low, sizeof(low)), 0);
@@ -342,6 +341,21 @@ truncated_memory_that_is_larger_than_what_can_be_had(void **state)
 	assert_true(nic_sent(&innocent));
 	nic_close(&innocent);
 	assert_int_equal(prlimit(d.pid, RLIMIT_AS, &usual, NULL), 0);
+}
+
+static void
+truncated_memory_that_is_larger_than_what_can_be_had(void **state)
+{
+	(void)state;
+	truncated_with_room_for(32ul << 20);
+}
+
+/* Not a page: whatever takes the place of the memory must do with what that was. */
+static void
+truncated_memory_where_none_can_be_had(void **state)
+{
+	(void)state;
+	truncated_with_room_for(0);
 }
 #endif
 
@@ -444,6 +458,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(truncated_hugepages),
 #ifndef SANITIZED
 		cmocka_unit_test(truncated_memory_that_is_larger_than_what_can_be_had),
+		cmocka_unit_test(truncated_memory_where_none_can_be_had),
 #endif
 		cmocka_unit_test(many_maps_go_at_once),
 		cmocka_unit_test(twenty_sessions_leave_nothing),
