@@ -84,6 +84,27 @@ device_dma_map_without_file(struct device *device, const struct vfu_dma_region *
 	return refused ? -ENOTSUP : 0;
 }
 
+/*
+ * Pages that the client has never touched are made when the device touches them, and then charged to this process: where it
+ * may have only so much (a control group's limit), that is the memory of all clients.
+ */
+static int
+device_check_holes(struct device *device, const struct vfu_dma_region *given)
+{
+	bool refused = device->guard.holes > device->options->holes_max;
+
+	if (given->mapping_holes == 0 || (!refused && device->holes_said))
+		return 0;
+	device->holes_said = device->holes_said || !refused;
+	log_say(&device->log, refused ? VFU_LOG_ERROR : VFU_LOG_WARNING,
+		"%s: %" PRIu64 " bytes of the client's memory (the file at IOVA 0x%" PRIx64
+		" included) are not there yet, and this process pays for those that the device "
+		"touches first%s",
+		device->options->name, device->guard.holes, given->iova,
+		refused ? ": refused by --client-memory" : "; --client-memory sets a limit");
+	return refused ? -ENOSPC : 0;
+}
+
 /* The client's table of maps can be put together from these lines. */
 static void
 device_trace_dma(struct device *device, const char *what, const struct vfu_dma_region *given)
@@ -107,6 +128,7 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 			(given->flags & VFU_DMA_FLAG_WRITE ? SOFTRNIC_DMA_WRITE : 0),
 		.mapping = given->mapping,
 		.mapping_length = given->mapping_bytes,
+		.mapping_holes = given->mapping_holes,
 	};
 	int rc;
 
@@ -117,13 +139,15 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 		return rc;
 	}
 	rc = guard_add(&device->guard, &region);
-	if (rc == 0 && device->bus_master) {
+	if (rc != 0)
+		return rc;
+	rc = device_check_holes(device, given);
+	if (rc == 0 && device->bus_master)
 		rc = device_map(device, &region);
-		if (rc != 0)
-			guard_remove(&device->guard, region.iova);
-	}
 	if (rc == 0)
 		device_trace_dma(device, "map", given);
+	else
+		guard_remove(&device->guard, region.iova);
 	return rc;
 }
 
@@ -349,7 +373,7 @@ device_disconnected(void *arg, int reason)
 	counters_say(&counters);
 	device_reset(device);
 	guard_clear(&device->guard);
-	device->rom_said = false;
+	device->rom_said = device->holes_said = false;
 }
 
 static const struct vfu_server_ops device_ops = {

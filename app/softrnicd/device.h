@@ -22,6 +22,7 @@ struct device {
 	struct guard guard; /* the client's memory */
 	bool bus_master;    /* as the device knows it: its regions are mapped for it */
 	bool rom_said;	    /* of this client: memory that has no file */
+	bool holes_said;    /* the same: memory that is not there yet */
 	struct log_source log;
 };
 

@@ -38,6 +38,7 @@
 struct guard_mapping {
 	uint8_t *address;
 	size_t length;
+	uint64_t holes;
 	unsigned int regions;
 	bool replaced;
 };
@@ -214,11 +215,13 @@ guard_mapping_get(struct guard *guard, const struct guard_region *region)
 		if (mapping == NULL)
 			return -ENOMEM;
 		*mapping = (struct guard_mapping){ .address = region->mapping,
-						   .length = region->mapping_length };
+						   .length = region->mapping_length,
+						   .holes = region->mapping_holes };
 		if (tsearch(mapping, &guard->mappings, guard_order) == NULL) {
 			free(mapping);
 			return -ENOMEM;
 		}
+		guard->holes += mapping->holes;
 	}
 	mapping->regions++;
 	return 0;
@@ -231,6 +234,7 @@ guard_mapping_put(struct guard *guard, const struct guard_region *region)
 
 	if (mapping == NULL || --mapping->regions > 0)
 		return;
+	guard->holes -= mapping->holes;
 	tdelete(mapping, &guard->mappings, guard_order);
 	free(mapping);
 }
@@ -314,6 +318,7 @@ guard_clear(struct guard *guard)
 {
 	tdestroy(guard->mappings, free);
 	guard->mappings = NULL;
+	guard->holes = 0;
 	free(guard->regions);
 	guard->regions = NULL;
 	guard->count = 0;

@@ -32,6 +32,7 @@ struct guard_region {
 	/* what mmap() made, in which it lies, perhaps beside others */
 	uint8_t *mapping;
 	size_t mapping_length;
+	uint64_t mapping_holes; /* bytes in there that had no memory yet */
 };
 
 struct guard {
@@ -41,6 +42,7 @@ struct guard {
 	unsigned int removed;
 	unsigned int room;
 	void *mappings; /* a tree, by address */
+	uint64_t holes; /* of all of them */
 	struct softrnic *rnic;
 	int fd;		/* what takes the place of memory where no memory is to be had */
 	bool file_used; /* that was so */

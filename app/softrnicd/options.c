@@ -12,10 +12,13 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PPM_MAX	     1000000
+/* Of the daemon's own memory, for what a client has it make. */
+#define CLIENT_MEMORY	  (UINT64_C(256) << 20)
+#define CLIENT_MEMORY_MIN (UINT64_C(1) << 20)
 
 static const char help[] =
-	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--log-level LEVEL]\n"
-	"                 [-- EAL OPTIONS]\n"
+	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--client-memory SIZE]\n"
+	"                 [--log-level LEVEL] [-- EAL OPTIONS]\n"
 	"\n"
 	"Software RNICs as PCI devices behind vfio-user sockets, one socket a device and one\n"
 	"client a socket. Needs neither root nor hugepages. Prints \"ready SOCKET\" per device.\n"
@@ -40,6 +43,9 @@ static const char help[] =
 	"      bf=0|1              offer BlueFlame; default 0\n"
 	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
 	"                          /run/softrnic; made if it is missing, for its owner alone\n"
+	"  --client-memory SIZE    what a client may have the daemon keep of memory, for objects,\n"
+	"                          rings and lists: bytes, or with K, M or G; default 256M. Given,\n"
+	"                          it also limits what of a client's files is not there yet (holes)\n"
 	"  --log-level LEVEL       error, warning, info (default) or debug; on stderr\n"
 	"  --version, --help\n"
 	"  -- EAL OPTIONS          for DPDK, which only wire=port: and these options start; without\n"
@@ -349,6 +355,29 @@ parse_log_level(struct options *options, const char *text)
 	return usage_error("--log-level %s: there are error, warning, info, debug", text);
 }
 
+static int
+parse_client_memory(struct options *options, const char *text)
+{
+	static const char units[] = "KMG";
+	size_t length = strlen(text);
+	const char *unit =
+		length > 1 ? strchr(units, toupper((unsigned char)text[length - 1])) : NULL;
+	unsigned int shift = unit == NULL ? 0 : 10 * (unsigned int)(unit - units + 1);
+	char number[32];
+
+	snprintf(number, sizeof(number), "%s", text);
+	if (unit != NULL && length < sizeof(number))
+		number[length - 1] = '\0';
+	if (length >= sizeof(number) ||
+	    parse_number(number, 10, UINT64_MAX >> shift, &options->client_memory) != 0 ||
+	    options->client_memory << shift < CLIENT_MEMORY_MIN)
+		return usage_error("--client-memory %s: bytes, at least 1M; K, M or G may stand "
+				   "behind the number",
+				   text);
+	options->client_memory <<= shift;
+	return 0;
+}
+
 /* One thread serves all devices, and where it runs is the system's business. */
 static bool
 names_lcores(const char *arg)
@@ -397,6 +426,11 @@ check_devices(struct options *options)
 		device->conf.name = device->name;
 		device->conf.wire = device->wire;
 		device->conf.foreign_memory = true;
+		device->conf.memory_max =
+			options->client_memory != 0 ? options->client_memory : CLIENT_MEMORY;
+		/* A virtual machine's memory is all holes. */
+		device->holes_max =
+			options->client_memory != 0 ? options->client_memory : UINT64_MAX;
 	}
 	return 0;
 }
@@ -408,6 +442,7 @@ options_parse(struct options *options, int argc, char **argv)
 	static const struct option longs[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "dir", required_argument, NULL, 'D' },
+		{ "client-memory", required_argument, NULL, 'm' },
 		{ "log-level", required_argument, NULL, 'l' },
 		{ "probe-jail", required_argument, NULL, 'p' },
 		{ "version", no_argument, NULL, 'v' },
@@ -427,6 +462,7 @@ options_parse(struct options *options, int argc, char **argv)
 				rc = usage_error("--dir: a path of 1 to %zu bytes",
 						 sizeof(options->dir) - 1);
 			break;
+		case 'm': rc = parse_client_memory(options, optarg); break;
 		case 'l': rc = parse_log_level(options, optarg); break;
 		case 'p': options->probe_jail = optarg; break;
 		case 'v': puts("softrnicd " RDMAPMD_VERSION); return 1;

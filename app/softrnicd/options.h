@@ -29,12 +29,14 @@ struct device_options {
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
 	struct pci_identity id;
+	uint64_t holes_max;	   /* bytes of a client's files that need not be there yet */
 	struct softrnic_conf conf; /* its strings are this struct's */
 };
 
 struct options {
 	char dir[SOCKET_PATH_BYTES]; /* empty: the default */
 	enum vfu_log_level log_level;
+	uint64_t client_memory; /* bytes; 0: not given */
 	const char *probe_jail; /* file to try it on; NULL: serve */
 	int eal_argc;		/* what stands behind "--" */
 	char **eal_argv;

@@ -149,9 +149,14 @@ cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
 int
 softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd)
 {
-	int status = cmd_run(dev, cmd);
 	struct rnic_cmd_out *out = cmd->out;
+	int status;
 
+	dev->memory_refused = false;
+	status = cmd_run(dev, cmd);
+	/* It is a limit of the driver's own that it has met, and not that we have none. */
+	if (status == RNIC_STATUS_NO_RES && dev->memory_refused)
+		status = RNIC_STATUS_LIM;
 	if (status != RNIC_STATUS_OK) {
 		dev->stats.commands_failed++;
 		if (cmd->syndrome == 0)

@@ -241,7 +241,7 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 	softrnic_dbrec_forget(dev, &cq->dbrec);
 	cq->eq->refs--;
 	cq->uar_object->refs--;
-	free(cq);
+	softrnic_free(dev, cq);
 }
 
 void
@@ -303,7 +303,7 @@ SOFTRNIC_CMD(create_cq)
 	cmd->syndrome = 0x400001;
 	if (rnic_create_cq_in_get(in, RNIC_CREATE_CQ_IN_CQ_UMEM_VALID) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	cq = calloc(1, sizeof(*cq));
+	cq = softrnic_alloc(dev, 1, sizeof(*cq));
 	if (cq == NULL)
 		return RNIC_STATUS_NO_RES;
 	cq->context = *rnic_create_cq_in_cqc(in);
@@ -336,7 +336,7 @@ free_ring:
 	softrnic_ring_fini(&cq->ring);
 free_cq:
 	softrnic_dbrec_forget(dev, &cq->dbrec);
-	free(cq);
+	softrnic_free(dev, cq);
 	return status;
 }
 

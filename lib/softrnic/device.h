@@ -103,6 +103,18 @@ enum softrnic_hca_state {
 	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
 };
 
+/* ---- Memory (memory.c): what a driver's objects, rings and lists take of ours. ---- */
+
+/*
+ * calloc(), within what the device may have (softrnic_conf's memory_max); NULL: beyond that too, which is logged, and the
+ * command under way then says LIM.
+ */
+void *softrnic_alloc(struct softrnic *dev, size_t count, size_t bytes);
+void softrnic_free(struct softrnic *dev, void *memory);
+/* The same for memory that others allocate. */
+bool softrnic_memory_take(struct softrnic *dev, uint64_t bytes);
+void softrnic_memory_give(struct softrnic *dev, uint64_t bytes);
+
 /* ---- DMA (dma.c): what the host has mapped. ---- */
 
 uint32_t softrnic_dma_count(const struct softrnic *dev);
@@ -147,8 +159,8 @@ struct softrnic_ring {
 	uint64_t generation;
 	unsigned int prot;
 	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
-	struct softrnic
-		*dev; /* where its lists are counted (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	/* whose memory its lists take (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	struct softrnic *dev;
 	void **host_list; /* the room of `host` */
 	struct softrnic_resolved resolved;
 };
@@ -541,6 +553,8 @@ struct softrnic {
 	uint64_t qps_deadline; /* no deadline of theirs is before this one */
 	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
 	uint64_t rings_memory; /* bytes: see SOFTRNIC_RING_MEMORY */
+	uint64_t memory;       /* bytes: see softrnic_alloc() */
+	bool memory_refused;   /* since the command under way began */
 	uint32_t sqs_work;     /* of this poll: WQEs, frames, and what else they cost */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */

@@ -576,8 +576,8 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 	}
 	ring->dev = dev;
 	dev->rings_memory += ring_list_bytes(ring);
-	ring->pages = calloc(count, sizeof(*ring->pages));
-	ring->host_list = calloc(count, sizeof(*ring->host_list));
+	ring->pages = softrnic_alloc(dev, count, sizeof(*ring->pages));
+	ring->host_list = softrnic_alloc(dev, count, sizeof(*ring->host_list));
 	if (ring->pages == NULL || ring->host_list == NULL) {
 		softrnic_ring_fini(ring);
 		return RNIC_STATUS_NO_RES;
@@ -610,11 +610,12 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 void
 softrnic_ring_fini(struct softrnic_ring *ring)
 {
-	if (ring->dev != NULL)
-		ring->dev->rings_memory -= ring_list_bytes(ring);
+	if (ring->dev == NULL)
+		return;
+	ring->dev->rings_memory -= ring_list_bytes(ring);
 	softrnic_ring_forget(ring);
-	free(ring->pages);
-	free(ring->host_list);
+	softrnic_free(ring->dev, ring->pages);
+	softrnic_free(ring->dev, ring->host_list);
 	memset(ring, 0, sizeof(*ring));
 }
 

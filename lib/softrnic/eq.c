@@ -36,10 +36,10 @@ softrnic_eq_ring(const struct softrnic_object *eq)
 #endif
 
 static void
-eq_free(struct softrnic_eq *eq)
+eq_free(struct softrnic *dev, struct softrnic_eq *eq)
 {
 	softrnic_ring_fini(&eq->ring);
-	free(eq);
+	softrnic_free(dev, eq);
 }
 
 void
@@ -50,7 +50,7 @@ softrnic_eqs_reset(struct softrnic *dev)
 
 	while ((eq = softrnic_object_next(dev, SOFTRNIC_EQ, &number)) != NULL) {
 		softrnic_object_remove(dev, &eq->object);
-		eq_free(eq);
+		eq_free(dev, eq);
 	}
 }
 
@@ -213,14 +213,14 @@ SOFTRNIC_CMD(create_eq)
 	struct softrnic_eq *eq;
 	int status;
 
-	eq = calloc(1, sizeof(*eq));
+	eq = softrnic_alloc(dev, 1, sizeof(*eq));
 	if (eq == NULL)
 		return RNIC_STATUS_NO_RES;
 	status = eq_context(dev, eq, cmd);
 	if (status == RNIC_STATUS_OK)
 		status = softrnic_object_add(dev, SOFTRNIC_EQ, &eq->object);
 	if (status != RNIC_STATUS_OK) {
-		eq_free(eq);
+		eq_free(dev, eq);
 		return status;
 	}
 	eq->uar->refs++;
@@ -241,7 +241,7 @@ SOFTRNIC_CMD(destroy_eq)
 		return RNIC_STATUS_RES_BUSY;
 	eq->uar->refs--;
 	softrnic_object_remove(dev, &eq->object);
-	eq_free(eq);
+	eq_free(dev, eq);
 	return RNIC_STATUS_OK;
 }
 

@@ -18,11 +18,11 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
 	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
 	softrnic_mkey_forget(dev, mkey);
-	free(mkey->mtts);
-	free(mkey->klms);
-	free(mkey->klm_ends);
-	free(mkey->chunk_list);
-	free(mkey);
+	softrnic_free(dev, mkey->mtts);
+	softrnic_free(dev, mkey->klms);
+	softrnic_free(dev, mkey->klm_ends);
+	softrnic_free(dev, mkey->chunk_list);
+	softrnic_free(dev, mkey);
 }
 
 void
@@ -110,7 +110,7 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_be
 
 	if (!mkey->free && count < pages_needed(mkey))
 		return RNIC_STATUS_BAD_PARAM;
-	mkey->mtts = calloc(count, sizeof(*mkey->mtts));
+	mkey->mtts = softrnic_alloc(dev, count, sizeof(*mkey->mtts));
 	if (mkey->mtts == NULL)
 		return RNIC_STATUS_NO_RES;
 	mkey->translation_count = count;
@@ -136,7 +136,7 @@ mkey_klm_ends(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	uint64_t end = 0;
 
-	mkey->klm_ends = calloc(mkey->translation_count, sizeof(*mkey->klm_ends));
+	mkey->klm_ends = softrnic_alloc(dev, mkey->translation_count, sizeof(*mkey->klm_ends));
 	if (mkey->klm_ends == NULL)
 		return RNIC_STATUS_NO_RES;
 	dev->translation_bytes += mkey->translation_count * sizeof(*mkey->klm_ends);
@@ -155,7 +155,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 		return RNIC_STATUS_LIM;
 	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < pages_needed(mkey))
 		return RNIC_STATUS_BAD_PARAM;
-	mkey->klms = calloc(count, sizeof(*mkey->klms));
+	mkey->klms = softrnic_alloc(dev, count, sizeof(*mkey->klms));
 	if (mkey->klms == NULL)
 		return RNIC_STATUS_NO_RES;
 	mkey->translation_count = count;
@@ -200,7 +200,7 @@ SOFTRNIC_CMD(create_mkey)
 	/* There are no umems. */
 	if (rnic_create_mkey_in_get(&in, RNIC_CREATE_MKEY_IN_MKEY_UMEM_VALID))
 		return RNIC_STATUS_BAD_PARAM;
-	mkey = calloc(1, sizeof(*mkey));
+	mkey = softrnic_alloc(dev, 1, sizeof(*mkey));
 	if (mkey == NULL)
 		return RNIC_STATUS_NO_RES;
 	status = mkey_context(mkey, rnic_create_mkey_in_mkc(&in));

@@ -167,7 +167,7 @@ softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type)
 
 	while ((object = softrnic_object_next(dev, type, &number)) != NULL) {
 		softrnic_object_remove(dev, object);
-		free(object);
+		softrnic_free(dev, object);
 	}
 	dev->tables[type].next = 0;
 }

@@ -488,7 +488,7 @@ rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 	softrnic_ring_fini(&rq->ring);
 	softrnic_dbrec_forget(dev, &rq->dbrec);
 	rq_refer(rq, -1);
-	free(rq);
+	softrnic_free(dev, rq);
 }
 
 void
@@ -616,7 +616,7 @@ rq_ring_init(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rq 
 SOFTRNIC_CMD(create_rq)
 {
 	struct rnic_create_rq_in *in = (struct rnic_create_rq_in *)(uintptr_t)cmd->in;
-	struct softrnic_rq *rq = calloc(1, sizeof(*rq));
+	struct softrnic_rq *rq = softrnic_alloc(dev, 1, sizeof(*rq));
 	int status;
 
 	if (rq == NULL)
@@ -650,7 +650,7 @@ free_ring:
 	softrnic_ring_fini(&rq->ring);
 free_rq:
 	softrnic_dbrec_forget(dev, &rq->dbrec);
-	free(rq);
+	softrnic_free(dev, rq);
 	return status;
 }
 

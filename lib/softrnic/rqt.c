@@ -15,8 +15,8 @@ softrnic_rqts_reset(struct softrnic *dev)
 
 	while ((rqt = softrnic_object_next(dev, SOFTRNIC_RQT, &number)) != NULL) {
 		softrnic_object_remove(dev, &rqt->object);
-		free(rqt->rqs);
-		free(rqt);
+		softrnic_free(dev, rqt->rqs);
+		softrnic_free(dev, rqt);
 	}
 	dev->tables[SOFTRNIC_RQT].next = 0;
 }
@@ -34,14 +34,14 @@ rqt_list(struct softrnic *dev, const struct softrnic_cmd *cmd, size_t fixed, uin
 		return RNIC_STATUS_BAD_PARAM;
 	if ((cmd->in_bytes - fixed) / sizeof(*entries) < size)
 		return RNIC_STATUS_BAD_INP_LEN;
-	rqs = calloc(size, sizeof(*rqs));
+	rqs = softrnic_alloc(dev, size, sizeof(*rqs));
 	if (rqs == NULL)
 		return RNIC_STATUS_NO_RES;
 	for (uint32_t i = 0; i < size; i++) {
 		rqs[i] = softrnic_object_get(dev, SOFTRNIC_RQ,
 					     rnic_rqn_entry_get(&entries[i], RNIC_RQN_ENTRY_RQN));
 		if (rqs[i] == NULL) {
-			free(rqs);
+			softrnic_free(dev, rqs);
 			return RNIC_STATUS_BAD_RES;
 		}
 	}
@@ -68,7 +68,7 @@ SOFTRNIC_CMD(create_rqt)
 
 	if (size > max_size || max_size > 1u << SOFTRNIC_LOG_MAX_RQT_SIZE)
 		return RNIC_STATUS_BAD_PARAM;
-	rqt = calloc(1, sizeof(*rqt));
+	rqt = softrnic_alloc(dev, 1, sizeof(*rqt));
 	if (rqt == NULL)
 		return RNIC_STATUS_NO_RES;
 	rqt->max_size = max_size;
@@ -77,8 +77,8 @@ SOFTRNIC_CMD(create_rqt)
 	if (status == RNIC_STATUS_OK)
 		status = softrnic_object_add(dev, SOFTRNIC_RQT, &rqt->object);
 	if (status != RNIC_STATUS_OK) {
-		free(rqt->rqs);
-		free(rqt);
+		softrnic_free(dev, rqt->rqs);
+		softrnic_free(dev, rqt);
 		return status;
 	}
 	rqt_refer(rqt->rqs, size, 1);
@@ -109,7 +109,7 @@ SOFTRNIC_CMD(modify_rqt)
 		return status;
 	rqt_refer(rqs, size, 1);
 	rqt_refer(rqt->rqs, rqt->size, -1);
-	free(rqt->rqs);
+	softrnic_free(dev, rqt->rqs);
 	rqt->rqs = rqs;
 	rqt->size = size;
 	return RNIC_STATUS_OK;
@@ -127,8 +127,8 @@ SOFTRNIC_CMD(destroy_rqt)
 		return RNIC_STATUS_RES_BUSY;
 	rqt_refer(rqt->rqs, rqt->size, -1);
 	softrnic_object_remove(dev, &rqt->object);
-	free(rqt->rqs);
-	free(rqt);
+	softrnic_free(dev, rqt->rqs);
+	softrnic_free(dev, rqt);
 	return RNIC_STATUS_OK;
 }
 

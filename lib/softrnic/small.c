@@ -10,7 +10,7 @@ static int
 small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,
 	    size_t bytes)
 {
-	struct softrnic_object *object = calloc(1, bytes);
+	struct softrnic_object *object = softrnic_alloc(dev, 1, bytes);
 	struct rnic_object_out *out = cmd->out;
 	int status;
 
@@ -18,7 +18,7 @@ small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object
 		return RNIC_STATUS_NO_RES;
 	status = softrnic_object_add(dev, type, object);
 	if (status != RNIC_STATUS_OK) {
-		free(object);
+		softrnic_free(dev, object);
 		return status;
 	}
 	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, object->number);
@@ -37,7 +37,7 @@ small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_obje
 	if (object->refs > 0)
 		return RNIC_STATUS_RES_BUSY;
 	softrnic_object_remove(dev, object);
-	free(object);
+	softrnic_free(dev, object);
 	return RNIC_STATUS_OK;
 }
 

@@ -70,6 +70,8 @@ struct softrnic_conf {
 	 * on its way. What frames are judged by is copied first.
 	 */
 	bool foreign_memory;
+	/** Bytes of our memory that the driver's objects, rings and lists may take all together. 0: as their own limits say. */
+	uint64_t memory_max;
 };
 
 /** Make a poller. Its devices may exchange frames with each other. */
@@ -197,9 +199,10 @@ struct softrnic_stats {
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
 	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns;
-	uint32_t pages_held; /**< given by the driver and not yet taken back */
-	uint32_t objects;    /**< of all kinds, alive */
-	uint32_t dma_maps;   /**< alive */
+	uint64_t memory_refused; /**< allocations beyond memory_max */
+	uint32_t pages_held;	 /**< given by the driver and not yet taken back */
+	uint32_t objects;	 /**< of all kinds, alive */
+	uint32_t dma_maps;	 /**< alive */
 };
 void softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats);
 

@@ -547,7 +547,7 @@ sq_free(struct softrnic *dev, struct softrnic_sq *sq)
 	sq->uar_object->refs--;
 	if (sq->tis_object != NULL)
 		sq->tis_object->refs--;
-	free(sq);
+	softrnic_free(dev, sq);
 }
 
 void
@@ -608,7 +608,7 @@ sq_find_objects(struct softrnic *dev, struct softrnic_sq *sq)
 SOFTRNIC_CMD(create_sq)
 {
 	struct rnic_create_sq_in *in = (struct rnic_create_sq_in *)(uintptr_t)cmd->in;
-	struct softrnic_sq *sq = calloc(1, sizeof(*sq));
+	struct softrnic_sq *sq = softrnic_alloc(dev, 1, sizeof(*sq));
 	const struct rnic_wq *wq;
 	int status;
 
@@ -652,7 +652,7 @@ free_ring:
 	softrnic_ring_fini(&sq->ring);
 free_sq:
 	softrnic_dbrec_forget(dev, &sq->dbrec);
-	free(sq);
+	softrnic_free(dev, sq);
 	return status;
 }
 

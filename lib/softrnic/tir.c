@@ -99,7 +99,7 @@ SOFTRNIC_CMD(create_tir)
 
 	if (!tirc_supported(tirc))
 		return RNIC_STATUS_BAD_PARAM;
-	tir = calloc(1, sizeof(*tir));
+	tir = softrnic_alloc(dev, 1, sizeof(*tir));
 	if (tir == NULL)
 		return RNIC_STATUS_NO_RES;
 	tir->context = *tirc;
@@ -107,7 +107,7 @@ SOFTRNIC_CMD(create_tir)
 	if (status == RNIC_STATUS_OK)
 		status = softrnic_object_add(dev, SOFTRNIC_TIR, &tir->object);
 	if (status != RNIC_STATUS_OK) {
-		free(tir);
+		softrnic_free(dev, tir);
 		return status;
 	}
 	tir_refer(tir, 1);
@@ -182,7 +182,7 @@ SOFTRNIC_CMD(destroy_tir)
 	tir_refer(tir, -1);
 	tir_set_self_lb(dev, tir, 0);
 	softrnic_object_remove(dev, &tir->object);
-	free(tir);
+	softrnic_free(dev, tir);
 	return RNIC_STATUS_OK;
 }
 

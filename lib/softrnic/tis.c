@@ -40,7 +40,7 @@ SOFTRNIC_CMD(create_tis)
 	pd_object = softrnic_object_get(dev, SOFTRNIC_PD, pd);
 	if (td == NULL || (pd != 0 && pd_object == NULL))
 		return RNIC_STATUS_BAD_RES;
-	tis = calloc(1, sizeof(*tis));
+	tis = softrnic_alloc(dev, 1, sizeof(*tis));
 	if (tis == NULL)
 		return RNIC_STATUS_NO_RES;
 	tis->context = *tisc;
@@ -48,7 +48,7 @@ SOFTRNIC_CMD(create_tis)
 	tis->pd = pd_object;
 	status = softrnic_object_add(dev, SOFTRNIC_TIS, &tis->object);
 	if (status != RNIC_STATUS_OK) {
-		free(tis);
+		softrnic_free(dev, tis);
 		return status;
 	}
 	td->refs++;
@@ -94,7 +94,7 @@ SOFTRNIC_CMD(destroy_tis)
 	if (tis->pd != NULL)
 		tis->pd->refs--;
 	softrnic_object_remove(dev, &tis->object);
-	free(tis);
+	softrnic_free(dev, tis);
 	return RNIC_STATUS_OK;
 }
 

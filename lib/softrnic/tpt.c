@@ -124,7 +124,7 @@ chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 		return true;
 	if (dev->translation_bytes + bytes > SOFTRNIC_TRANSLATION_MEMORY)
 		return false;
-	mkey->chunk_list = calloc(count, sizeof(*mkey->chunk_list));
+	mkey->chunk_list = softrnic_alloc(dev, count, sizeof(*mkey->chunk_list));
 	if (mkey->chunk_list == NULL)
 		return false;
 	mkey->chunk_count = count;

@@ -229,6 +229,15 @@ vfu_dma_file_page(const struct stat *st)
 	return page;
 }
 
+static uint64_t
+vfu_dma_file_holes(const struct stat *st, uint64_t length)
+{
+	uint64_t there = (uint64_t)st->st_blocks * 512;
+	uint64_t holes = there < (uint64_t)st->st_size ? (uint64_t)st->st_size - there : 0;
+
+	return holes < length ? holes : length;
+}
+
 static int
 vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int prot,
 		 uint64_t offset, uint64_t length, struct vfu_dma_file **out)
@@ -269,6 +278,7 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 	*file = wanted;
 	file->mapping.address = address;
 	file->mapping.page_bytes = vfu_dma_file_page(st);
+	file->holes = vfu_dma_file_holes(st, length);
 	if (tsearch(file, &table->files, vfu_dma_file_order) == NULL) {
 		munmap(address, length);
 		free(file);
@@ -375,6 +385,7 @@ vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request
 		entry->region.address = file->mapping.address + (request->offset - file->offset);
 		entry->region.mapping = file->mapping.address;
 		entry->region.mapping_bytes = file->mapping.length;
+		entry->region.mapping_holes = file->holes;
 	}
 	table->count++;
 	return at;

@@ -24,6 +24,7 @@ struct vfu_dma_file {
 	ino_t ino;
 	int prot;
 	uint64_t offset; /* in the file */
+	uint64_t holes;	 /* bytes, when it was mapped */
 	unsigned int regions;
 };
 

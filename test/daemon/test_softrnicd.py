@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """softrnicd from outside: its command line, its start and its end, what it gives up."""
 
+import errno
 import os
 import pathlib
 import re
@@ -109,6 +110,11 @@ def test_help_has_examples():
     (["--device", "health=0"], "milliseconds, at least 1"),
     (["--device", "bf=2"], "0 or 1"),
     (["--device", "socket=" + "/x" * 60], "107 bytes"),
+    (["--client-memory", "lots"], "at least 1M"),
+    (["--client-memory", "1023K"], "at least 1M"),
+    (["--client-memory", "0"], "at least 1M"),
+    (["--client-memory", "17179869184G"], "at least 1M"),
+    (["--client-memory", "1" * 40], "at least 1M"),
     (["--log-level", "loud"], "error, warning, info, debug"),
     (["--", "-l", "0"], "EAL option -l: there is one thread"),
     (["--", "--no-huge", "--main-lcore=1"], "EAL option --main-lcore=1: there is one thread"),
@@ -294,6 +300,56 @@ def test_a_client_does_not_decide_how_much_is_logged(folder, room):
     finally:
         daemon.kill()
         daemon.communicate()
+
+
+# ---- Memory ----
+
+def dma(client, command, iova, size, fd=None):
+    """DMA_MAP (2) of the file's start or DMA_UNMAP (3); the error of the answer."""
+    payload = (struct.pack("<IIQQQ", 32, 3, 0, iova, size) if command == 2
+               else struct.pack("<IIQQ", 24, 0, iova, size))
+    socket.send_fds(client, [message(command, payload)], [] if fd is None else [fd])
+    return struct.unpack("<HHIII", client.recv(4096)[:16])[4]
+
+
+def memory(size, there):
+    fd = os.memfd_create("client")
+    os.ftruncate(fd, size)
+    os.pwrite(fd, bytes(there), 0)
+    return fd
+
+
+def test_holes_are_said_once_by_default(folder):
+    fds = [memory(64 << 20, 0), memory(64 << 20, 0)]
+    with Daemon("--dir", folder) as daemon:
+        for _ in range(2):
+            with connect(daemon.sockets[0]) as client:
+                assert dma(client, 2, 0, 64 << 20, fds[0]) == 0
+                assert dma(client, 2, 1 << 30, 64 << 20, fds[1]) == 0
+        assert daemon.end() == 0
+        assert daemon.log.count("are not there yet") == 2
+        assert f"{64 << 20} bytes of the client's memory" in daemon.log
+    for fd in fds:
+        os.close(fd)
+
+
+def test_holes_have_a_limit_where_there_is_one(folder):
+    hollow, full, half = memory(9 << 20, 0), memory(64 << 20, 64 << 20), memory(10 << 20, 5 << 20)
+    with Daemon("--dir", folder, "--client-memory", "10M") as daemon:
+        with connect(daemon.sockets[0]) as client:
+            assert dma(client, 2, 0, 64 << 20, full) == 0
+            assert dma(client, 2, 1 << 30, 9 << 20, hollow) == 0
+            # The same file a second time has the same holes; another one has more.
+            assert dma(client, 2, 2 << 30, 9 << 20, hollow) == 0
+            assert dma(client, 2, 3 << 30, 10 << 20, half) == errno.ENOSPC
+            assert dma(client, 3, 1 << 30, 9 << 20) == 0
+            assert dma(client, 2, 3 << 30, 10 << 20, half) == errno.ENOSPC
+            assert dma(client, 3, 2 << 30, 9 << 20) == 0
+            assert dma(client, 2, 3 << 30, 10 << 20, half) == 0
+        assert daemon.end() == 0
+        assert "refused by --client-memory" in daemon.log
+    for fd in (hollow, full, half):
+        os.close(fd)
 
 
 def full_pipe():

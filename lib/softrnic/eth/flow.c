@@ -98,7 +98,7 @@ group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_
 	table->group_count--;
 	dev->steering->group_count--;
 	dev->steering->uncacheable_groups -= !group->cacheable;
-	free(group);
+	softrnic_free(dev, group);
 }
 
 static void
@@ -109,7 +109,7 @@ table_free(struct softrnic *dev, struct softrnic_flow_table *table)
 	if (dev->steering->root == table)
 		dev->steering->root = NULL;
 	softrnic_object_remove(dev, &table->object);
-	free(table);
+	softrnic_free(dev, table);
 }
 
 /* All of the group, for steering_forget(): they stay in the chains. */
@@ -228,7 +228,7 @@ SOFTRNIC_CMD(create_flow_table)
 	    rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_DECAP_EN) != 0 ||
 	    rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_SW_OWNER) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	table = calloc(1, sizeof(*table));
+	table = softrnic_alloc(dev, 1, sizeof(*table));
 	if (table == NULL)
 		return RNIC_STATUS_NO_RES;
 	table->level = (uint8_t)level;
@@ -241,7 +241,7 @@ SOFTRNIC_CMD(create_flow_table)
 	if (status == RNIC_STATUS_OK)
 		status = softrnic_object_add(dev, SOFTRNIC_FLOW_TABLE, &table->object);
 	if (status != RNIC_STATUS_OK) {
-		free(table);
+		softrnic_free(dev, table);
 		return status;
 	}
 	if (table->miss != NULL)
@@ -458,7 +458,7 @@ SOFTRNIC_CMD(create_flow_group)
 	if (table->group_count == STEER_GROUPS_MAX ||
 	    dev->steering->group_count == STEER_DEVICE_GROUPS_MAX)
 		return RNIC_STATUS_LIM;
-	group = calloc(1, sizeof(*group));
+	group = softrnic_alloc(dev, 1, sizeof(*group));
 	if (group == NULL)
 		return RNIC_STATUS_NO_RES;
 	group->start = (uint32_t)start;
@@ -471,7 +471,7 @@ SOFTRNIC_CMD(create_flow_group)
 	cmd->syndrome = 0x933005;
 	status = group_insert(dev, table, group);
 	if (status != RNIC_STATUS_OK) {
-		free(group);
+		softrnic_free(dev, group);
 		return status;
 	}
 	dev->steering->next_group_id++;

@@ -128,8 +128,8 @@ softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry)
 	for (i = 0; i < entry->tir_count; i++)
 		entry->tirs[i]->object.refs--;
 	dev->steering->indirect_entries -= entry->indirect;
-	free(entry->tirs);
-	free(entry);
+	softrnic_free(dev, entry->tirs);
+	softrnic_free(dev, entry);
 	dev->steering->entry_count--;
 }
 
@@ -200,7 +200,7 @@ actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struc
 	entry->any_level = to->any_level;
 	if (!forward)
 		return RNIC_STATUS_OK;
-	entry->tirs = calloc(count, sizeof(struct softrnic_tir *));
+	entry->tirs = softrnic_alloc(dev, count, sizeof(struct softrnic_tir *));
 	if (entry->tirs == NULL)
 		return RNIC_STATUS_NO_RES;
 	for (i = 0; i < count; i++) {
@@ -221,7 +221,7 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	uint32_t i;
 	int status;
 
-	entry = calloc(1, sizeof(*entry));
+	entry = softrnic_alloc(dev, 1, sizeof(*entry));
 	if (entry == NULL)
 		return RNIC_STATUS_NO_RES;
 	dev->steering->entry_count++;

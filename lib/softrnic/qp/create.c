@@ -115,7 +115,7 @@ qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 	softrnic_ring_fini(&qp->ring);
 	softrnic_dbrec_forget(dev, &qp->dbrec);
 	qp_references(qp, -1);
-	free(qp);
+	softrnic_free(dev, qp);
 }
 
 void
@@ -177,7 +177,7 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 
 SOFTRNIC_CMD(create_qp)
 {
-	struct softrnic_qp *qp = calloc(1, sizeof(*qp));
+	struct softrnic_qp *qp = softrnic_alloc(dev, 1, sizeof(*qp));
 	int status;
 
 	if (qp == NULL)
@@ -203,7 +203,7 @@ free_ring:
 	softrnic_ring_fini(&qp->ring);
 free_qp:
 	softrnic_dbrec_forget(dev, &qp->dbrec);
-	free(qp);
+	softrnic_free(dev, qp);
 	return status;
 }
 

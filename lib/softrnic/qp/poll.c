@@ -245,9 +245,9 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 		.max_dest_rd_atomic = 1 << SOFTRNIC_LOG_MAX_RD_ATOMIC,
 		.srq = qp->rmp != NULL,
 	};
-	uint64_t memory = wqes_bytes(qp) + recv_bytes(qp) +
-			  ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
-			  (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
+	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
+			     (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
+	uint64_t memory = wqes_bytes(qp) + recv_bytes(qp) + transport;
 
 	/* Copies are made by whole blocks of the ring's pages. */
 	if (conf.requests_log > SOFTRNIC_LOG_MAX_QP_SIZE || qp->sq_offset % RNIC_WQEBB_BYTES != 0)
@@ -257,24 +257,29 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 			     SOFTRNIC_QP_MEMORY);
 		return RNIC_STATUS_NO_RES;
 	}
+	if (!softrnic_memory_take(dev, transport))
+		return RNIC_STATUS_NO_RES;
 	if (softrnic_qp_watch_open(dev) != RNIC_STATUS_OK)
-		return RNIC_STATUS_NO_RES;
-	if (roce_qp_init(&qp->roce, &conf) != 0) {
-		softrnic_qp_watch_close(dev);
-		return RNIC_STATUS_NO_RES;
-	}
+		goto give;
+	if (roce_qp_init(&qp->roce, &conf) != 0)
+		goto close_watch;
+	qp->memory = memory;
+	dev->qps_memory += memory;
 	qp->dev = dev;
 	qp->deadline = UINT64_MAX;
 	/* calloc(): large ones cost no memory before they are used. */
-	qp->wqes = qp->no_sq ? NULL : calloc(1, wqes_bytes(qp));
-	qp->recv_wqe = recv_bytes(qp) == 0 ? NULL : calloc(1, recv_bytes(qp));
+	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, wqes_bytes(qp));
+	qp->recv_wqe = recv_bytes(qp) == 0 ? NULL : softrnic_alloc(dev, 1, recv_bytes(qp));
 	if ((qp->wqes == NULL && !qp->no_sq) || (qp->recv_wqe == NULL && recv_bytes(qp) != 0)) {
 		softrnic_qp_close(dev, qp);
 		return RNIC_STATUS_NO_RES;
 	}
-	qp->memory = memory;
-	dev->qps_memory += memory;
 	return RNIC_STATUS_OK;
+close_watch:
+	softrnic_qp_watch_close(dev);
+give:
+	softrnic_memory_give(dev, transport);
+	return RNIC_STATUS_NO_RES;
 }
 
 /* To RST, by what the data path knows of it: off the lists, and from the start. */
@@ -301,10 +306,11 @@ softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
 	qp_to_reset(dev, qp);
 	softrnic_qp_watch_close(dev);
 	roce_qp_fini(&qp->roce);
-	free(qp->wqes);
-	free(qp->recv_wqe);
+	softrnic_free(dev, qp->wqes);
+	softrnic_free(dev, qp->recv_wqe);
 	qp->wqes = qp->recv_wqe = NULL;
 	dev->qps_memory -= qp->memory;
+	softrnic_memory_give(dev, qp->memory - wqes_bytes(qp) - recv_bytes(qp));
 	qp->memory = 0;
 }
 

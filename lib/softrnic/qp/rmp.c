@@ -15,7 +15,7 @@ rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 	softrnic_ring_fini(&rmp->ring);
 	softrnic_dbrec_forget(dev, &rmp->dbrec);
 	rmp->pd_object->refs--;
-	free(rmp);
+	softrnic_free(dev, rmp);
 }
 
 void
@@ -93,7 +93,7 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 
 SOFTRNIC_CMD(create_rmp)
 {
-	struct softrnic_rmp *rmp = calloc(1, sizeof(*rmp));
+	struct softrnic_rmp *rmp = softrnic_alloc(dev, 1, sizeof(*rmp));
 	int status;
 
 	if (rmp == NULL)
@@ -114,7 +114,7 @@ free_ring:
 	softrnic_ring_fini(&rmp->ring);
 free_rmp:
 	softrnic_dbrec_forget(dev, &rmp->dbrec);
-	free(rmp);
+	softrnic_free(dev, rmp);
 	return status;
 }
 

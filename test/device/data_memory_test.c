@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a driver makes the device keep has an end, whatever it is made of; and it comes back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data_path.h"
+#include "qp/qp.h"
+
+#define MEMORY	  (UINT64_C(32) << 20)
+#define PAGE_LOG  12
+#define KEY_PAGES (1u << 17) /* entries of a key's list: a megabyte */
+#define CQ_LOG	  20	     /* entries: its list names 16384 pages */
+
+struct world {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	uint32_t keys[512], count;
+};
+
+static int
+setup(void **state)
+{
+	const struct softrnic_conf conf = { .name = "memory", .memory_max = MEMORY };
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	assert_int_equal(softrnic_poller_create(&w->poller), 0);
+	assert_int_equal(dp_open(&w->dp, w->poller, &conf), 0);
+	*state = w;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct world *w = *state;
+
+	dp_close(&w->dp);
+	assert_int_equal(softrnic_poller_destroy(w->poller), 0);
+	free(w);
+	return 0;
+}
+
+/* A key whose list names one page again and again: its status. */
+static int
+key_create(struct world *w)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + KEY_PAGES * sizeof(uint64_t);
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *mtts = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[2];
+	int status;
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, w->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)KEY_PAGES << PAGE_LOG);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, PAGE_LOG);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, KEY_PAGES / 2);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				KEY_PAGES / 2);
+	for (uint32_t i = 0; i < KEY_PAGES; i++)
+		mtts[i] = rnic_cpu_to_be64(DP_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	status = dp_command(&w->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out));
+	if (status == 0)
+		w->keys[w->count++] = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return status;
+}
+
+/* A completion queue whose list does so, too. */
+static int
+cq_create(struct world *w)
+{
+	const uint32_t pages = 64u << (CQ_LOG - PAGE_LOG);
+	const size_t bytes = sizeof(struct rnic_create_cq_in) + pages * sizeof(uint64_t);
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	struct rnic_object_out out[0x20];
+	int status;
+
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, CQ_LOG);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, w->dp.uars[1]);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, w->dp.eqn);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, DP_IOVA);
+	for (uint32_t i = 0; i < pages; i++)
+		pas[i] = rnic_cpu_to_be64(DP_IOVA);
+	status = dp_command(&w->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out));
+	free(in);
+	return status;
+}
+
+static void
+all_kinds_together_have_a_limit(void **state)
+{
+	struct world *w = *state;
+	uint32_t cqs = 0;
+	int status;
+
+	/* Half of it is one kind's, the rest another's. */
+	while (w->count < MEMORY / 2 / (KEY_PAGES * sizeof(uint64_t)))
+		assert_int_equal(key_create(w), 0);
+	while ((status = cq_create(w)) == 0)
+		cqs++;
+	/* The lists of so many alone are that long. */
+	assert_true(w->count * KEY_PAGES * sizeof(uint64_t) +
+			    cqs * (UINT64_C(64) << (CQ_LOG - PAGE_LOG)) * 16 <=
+		    MEMORY);
+	assert_int_equal(status, RNIC_STATUS_LIM);
+	assert_true(cqs > 0);
+	assert_in_range(dp_stats(&w->dp).memory_refused, 1, 2);
+	/* What is smaller goes on for a while, and what goes makes room. */
+	assert_int_not_equal(dp_create_simple(&w->dp, RNIC_CMD_ALLOC_PD), UINT32_MAX);
+	assert_int_equal(key_create(w), RNIC_STATUS_LIM);
+	assert_int_equal(dp_destroy(&w->dp, RNIC_CMD_DESTROY_MKEY, w->keys[--w->count]), 0);
+	assert_int_equal(key_create(w), 0);
+	assert_int_equal(key_create(w), RNIC_STATUS_LIM);
+}
+
+static void
+it_comes_back(void **state)
+{
+	struct world *w = *state;
+	uint64_t before = w->dp.dev->memory;
+	uint32_t keys;
+
+	assert_true(before > 0);
+	for (unsigned int round = 0; round < 2; round++) {
+		while (key_create(w) == 0)
+			;
+		keys = w->count;
+		while (w->count > 0)
+			assert_int_equal(
+				dp_destroy(&w->dp, RNIC_CMD_DESTROY_MKEY, w->keys[--w->count]), 0);
+		assert_true(keys > 20);
+		assert_int_equal(w->dp.dev->memory, before);
+	}
+	while (cq_create(w) == 0)
+		;
+	assert_int_equal(softrnic_reset(w->dp.dev), 0);
+	assert_int_equal(w->dp.dev->memory, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_kinds_together_have_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_comes_back, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
