@@ -14,13 +14,6 @@ _Static_assert(MSIX_TABLE + MSIX_TABLE_BYTES <= MSIX_PBA, "MSI-X table and pendi
 
 /* ---- What the device may reach ---- */
 
-static int
-device_map(struct device *device, const struct guard_region *region)
-{
-	return softrnic_dma_map(device->rnic, region->iova, region->length, region->address,
-				region->prot);
-}
-
 /* Last first: the device keeps its maps in order, and then has none to move. */
 static void
 device_unmap_all(struct device *device)
@@ -33,35 +26,6 @@ device_unmap_all(struct device *device)
 		if (region->length > 0)
 			softrnic_dma_unmap(device->rnic, region->iova, region->length);
 	}
-}
-
-static void
-device_map_all(struct device *device)
-{
-	unsigned int i;
-
-	for (i = 0; i < device->guard.count; i++) {
-		if (device->guard.regions[i].length > 0 &&
-		    device_map(device, &device->guard.regions[i]) != 0)
-			log_say(&device->log, VFU_LOG_ERROR,
-				"%s: out of memory: the device does not reach IOVA 0x%" PRIx64,
-				device->options->name, device->guard.regions[i].iova);
-	}
-}
-
-/* A PCI function that is no bus master reaches no memory; drivers that forget to make it one shall notice here. */
-static void
-device_follow_bus_master(struct device *device)
-{
-	bool bus_master = pci_config_bus_master(&device->config);
-
-	if (bus_master == device->bus_master)
-		return;
-	device->bus_master = bus_master;
-	if (bus_master)
-		device_map_all(device);
-	else
-		device_unmap_all(device);
 }
 
 /* Read-only it is the ROMs of virtual machines, which no driver has a device read. */
@@ -142,8 +106,9 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 	if (rc != 0)
 		return rc;
 	rc = device_check_holes(device, given);
-	if (rc == 0 && device->bus_master)
-		rc = device_map(device, &region);
+	if (rc == 0)
+		rc = softrnic_dma_map(device->rnic, region.iova, region.length, region.address,
+				      region.prot);
 	if (rc == 0)
 		device_trace_dma(device, "map", given);
 	else
@@ -161,14 +126,11 @@ device_dma_unmap(void *arg, const struct vfu_dma_region *given)
 		return;
 	/* The end of a session unmaps region after region: do it at once when the first one comes. */
 	if (vfu_server_client(device->server) == NULL) {
-		if (device->bus_master)
-			device_unmap_all(device);
-		device->bus_master = false;
+		device_unmap_all(device);
 		guard_clear(&device->guard);
 		return;
 	}
-	if (device->bus_master)
-		softrnic_dma_unmap(device->rnic, given->iova, given->size);
+	softrnic_dma_unmap(device->rnic, given->iova, given->size);
 	guard_remove(&device->guard, given->iova);
 }
 
@@ -260,6 +222,13 @@ device_msix_write(struct device *device, uint64_t offset, const uint8_t *data, s
 
 		device->msix[offset + i] = data[i] & writable;
 	}
+}
+
+/* A PCI function that is no bus master reaches no memory; drivers that forget to make it one shall notice here. */
+static void
+device_follow_bus_master(struct device *device)
+{
+	softrnic_bus_master(device->rnic, pci_config_bus_master(&device->config));
 }
 
 static int
@@ -447,6 +416,7 @@ device_serve(struct device *device, unsigned int max_maps)
 		conf.caps.max_dma_maps = max_maps;
 	pci_config_init(&device->config, &device->options->id, bar0_bytes, SOFTRNIC_MSIX_VECTORS);
 	device_msix_reset(device);
+	device_follow_bus_master(device);
 	device_describe(device, &conf, bar0_bytes);
 	return vfu_server_create(&conf, &device->server);
 }

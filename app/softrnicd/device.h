@@ -20,7 +20,6 @@ struct device {
 	struct pci_config config;
 	uint8_t msix[MSIX_BAR_BYTES];
 	struct guard guard; /* the client's memory */
-	bool bus_master;    /* as the device knows it: its regions are mapped for it */
 	bool rom_said;	    /* of this client: memory that has no file */
 	bool holes_said;    /* the same: memory that is not there yet */
 	struct log_source log;

@@ -33,6 +33,7 @@ struct softrnic_dma {
 	uint32_t branch_count, branch_room;
 	uint32_t count; /* of ranges */
 	bool vanished;	/* nobody finds any of them */
+	bool off;	/* no bus master: the same, until it is on */
 	const struct dma_range *
 		recent; /* the last hit, as neighbours follow each other; NULL: the map has changed */
 };
@@ -121,6 +122,8 @@ dma_find(struct softrnic_dma *dma, uint64_t iova)
 {
 	const struct dma_range *range = dma->recent;
 
+	if (dma->off)
+		return NULL;
 	if (range != NULL && range->iova <= iova && iova <= range->last)
 		return range;
 	range = dma_at(dma, dma_lower_bound(dma, iova));
@@ -332,6 +335,17 @@ softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 	return rc;
 }
 
+/* What is resolved is a pointer past the map: only a change of it makes all of that be looked up anew. */
+void
+softrnic_bus_master(struct softrnic *dev, bool on)
+{
+	softrnic_lock(dev->poller);
+	if (dev->dma->off == on)
+		dma_changed(dev);
+	dev->dma->off = !on;
+	softrnic_unlock(dev->poller);
+}
+
 void *
 softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
 {
@@ -474,6 +488,8 @@ audit_find(const struct softrnic_dma *dma, const uint8_t *at, unsigned int prot)
 	const struct dma_range *range;
 	struct dma_place place = { 0, 0 };
 
+	if (dma->off)
+		return NULL;
 	for (; (range = dma_at(dma, place)) != NULL; place = dma_next(dma, place)) {
 		if ((range->prot & prot) == prot && at >= range->host &&
 		    (uint64_t)(at - range->host) <= range->last - range->iova)

@@ -154,6 +154,12 @@ int softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length);
  */
 void softrnic_dma_vanished(struct softrnic *dev);
 
+/**
+ * PCI's Bus Master Enable: while it is off the device reaches no memory, whatever is mapped. On when a device is made; the
+ * host's, so a reset leaves it alone. Takes the same time however much is mapped.
+ */
+void softrnic_bus_master(struct softrnic *dev, bool on);
+
 /** Who is told of an MSI-X message: fn(arg, vector), NULL for nobody. */
 int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 			   void (*fn)(void *arg, unsigned int vector), void *arg);

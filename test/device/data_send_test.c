@@ -649,21 +649,37 @@ test_priority_of_a_tis(void **state)
 }
 
 static void
-test_memory_taken_away(void **state)
+unmapped(struct fixture *f, bool away)
 {
-	struct fixture *f = *state;
+	int rc = away ? softrnic_dma_unmap(f->dp.dev, DP_IOVA, DP_BYTES)
+		      : softrnic_dma_map(f->dp.dev, DP_IOVA, DP_BYTES, f->dp.memory,
+					 SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+
+	assert_int_equal(rc, 0);
+}
+
+static void
+no_bus_master(struct fixture *f, bool away)
+{
+	softrnic_bus_master(f->dp.dev, !away);
+	/* Twice is not back. */
+	softrnic_bus_master(f->dp.dev, !away);
+}
+
+/* What was resolved is not used either. */
+static void
+without_memory(struct fixture *f, void (*take)(struct fixture *f, bool away))
+{
 	const struct rnic_eqe *eqe;
 
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
 	expect_completion(f, 0);
-	assert_int_equal(softrnic_dma_unmap(f->dp.dev, DP_IOVA, DP_BYTES), 0);
+	take(f, true);
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
 	assert_null(dp_cq_next(&f->tx_cq));
-	assert_int_equal(softrnic_dma_map(f->dp.dev, DP_IOVA, DP_BYTES, f->dp.memory,
-					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
-			 0);
+	take(f, false);
 	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
 	eqe = dp_eq_next(&f->dp);
 	(void)eqe; /* the EQ was away as well: its event may be lost */
@@ -675,6 +691,18 @@ test_memory_taken_away(void **state)
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
 	expect_completion(f, 0);
+}
+
+static void
+test_memory_taken_away(void **state)
+{
+	without_memory(*state, unmapped);
+}
+
+static void
+test_no_bus_master_reaches_no_memory(void **state)
+{
+	without_memory(*state, no_bus_master);
 }
 
 int
@@ -703,6 +731,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_priority_of_a_tis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_taken_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_bus_master_reaches_no_memory, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_send", tests, NULL, NULL);
