@@ -10,6 +10,9 @@
 #define MSIX_TABLE_BYTES  (SOFTRNIC_MSIX_VECTORS * MSIX_ENTRY_BYTES)
 #define MSIX_ENTRY_MASKED 12 /* byte of an entry; bit 0 */
 
+#define REGISTER_BYTES 8  /* the longest; a store of part of a dword has no meaning for any */
+#define RESET_STEPS    64 /* as many register writes take as long */
+
 _Static_assert(MSIX_TABLE + MSIX_TABLE_BYTES <= MSIX_PBA, "MSI-X table and pending bits");
 
 /* ---- What the device may reach ---- */
@@ -178,22 +181,6 @@ device_bar0_read(struct device *device, uint64_t offset, uint8_t *data, size_t l
 	return rc;
 }
 
-/* A store of part of a dword has no meaning for any register. */
-static int
-device_bar0_write(struct device *device, uint64_t offset, const uint8_t *data, size_t length)
-{
-	size_t bytes;
-	int rc = 0;
-
-	if (offset % 4 != 0 || length % 4 != 0)
-		return -EINVAL;
-	for (; length > 0 && rc == 0; offset += bytes, data += bytes, length -= bytes) {
-		bytes = offset % 8 == 0 && length >= 8 ? 8 : 4;
-		rc = softrnic_bar_write(device->rnic, offset, data, bytes);
-	}
-	return rc;
-}
-
 static void
 device_msix_reset(struct device *device)
 {
@@ -240,6 +227,7 @@ device_reset(void *arg)
 	pci_config_reset(&device->config);
 	device_msix_reset(device);
 	device_follow_bus_master(device);
+	vfu_server_charge(device->server, RESET_STEPS);
 	return 0;
 }
 
@@ -275,7 +263,7 @@ device_region_write(void *arg, unsigned int region, uint64_t offset, const void 
 	struct device *device = arg;
 
 	switch (region) {
-	case VFU_PCI_BAR0: return device_bar0_write(device, offset, data, length);
+	case VFU_PCI_BAR0: return softrnic_bar_write(device->rnic, offset, data, length);
 	case MSIX_BAR: device_msix_write(device, offset, data, length); return 0;
 	case VFU_PCI_CONFIG: return device_config_write(device, offset, data, length);
 	default: return -EINVAL;
@@ -381,7 +369,12 @@ device_describe(struct device *device, struct vfu_server_conf *conf, uint64_t ba
 	size_t length;
 	void *address;
 
-	*bar0 = (struct vfu_region){ .size = bar0_bytes, .flags = rw };
+	*bar0 = (struct vfu_region){
+		.size = bar0_bytes,
+		.flags = rw,
+		.access_bytes = REGISTER_BYTES,
+		.write_bytes = 4,
+	};
 	if (softrnic_bar_mmap(device->rnic, &offset, &length, &address, &bar0->fd) == 0) {
 		bar0->mappable = true;
 		bar0->nareas = 1;

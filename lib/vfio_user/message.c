@@ -33,12 +33,18 @@ union vfu_control {
 };
 
 uint64_t
-vfu_now_ms(void)
+vfu_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+vfu_now_ms(void)
+{
+	return vfu_now_ns() / 1000000;
 }
 
 const char *

@@ -99,7 +99,8 @@ void vfu_close_socket(struct vfu_closer *closer, int fd);
 /** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. Blocks: never. */
 bool vfu_is_memory_file(int fd);
 
-/** Milliseconds of a clock that nobody sets. */
+/** Nanoseconds, milliseconds of a clock that nobody sets. */
+uint64_t vfu_now_ns(void);
 uint64_t vfu_now_ms(void);
 
 /** Name of a command, for messages. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #define VFU_WAITING_TIMEOUT_MS 1000
 #define VFU_LOG_PAUSE_MS       1000
 #define VFU_DEAF_MS	       100
-#define VFU_MESSAGES_AT_ONCE   64 /* then others get their turn */
 
 /* ---- Time: one timer, set to the next deadline. ---- */
 
@@ -34,6 +34,9 @@ vfu_server_set_timer(struct vfu_server *server)
 	uint64_t next = 0;
 	unsigned int i;
 
+	/* Its socket may be empty: the time that is over keeps our descriptor readable. */
+	if (server->unfinished)
+		vfu_earlier(&next, 1);
 	if (server->state == VFU_CLIENT_CONNECTED)
 		vfu_earlier(&next, server->deadline_ms);
 	if (server->request_head != server->request_tail)
@@ -107,6 +110,8 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 	/* From here on a callback finds nobody to send to. */
 	server->state = VFU_CLIENT_NONE;
 	server->closing = false;
+	server->unfinished = false;
+	server->done = 0;
 	vfu_server_close_channel(server, &server->channel);
 	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
 	vfu_server_dma_drop(server, 0, server->dma.count);
@@ -190,9 +195,13 @@ vfu_server_handle_command(struct vfu_server *server)
 	enum vfu_client_state before = server->state;
 	struct vfu_reply reply;
 	struct iovec payload = { .iov_base = server->reply };
-	int rc = vfu_server_command(server, &reply);
-	int error = rc;
+	int rc, error;
 
+	server->unfinished = false;
+	rc = error = vfu_server_command(server, &reply);
+	if (server->unfinished)
+		return 0;
+	server->done = 0;
 	server->stats.messages++;
 	if (rc != 0)
 		vfu_server_log_refusal(server, rc);
@@ -269,7 +278,8 @@ vfu_server_process_client(struct vfu_server *server)
 	unsigned int n = 0;
 	int rc = 0;
 
-	while (n < VFU_MESSAGES_AT_ONCE && server->state != VFU_CLIENT_NONE) {
+	while (server->state != VFU_CLIENT_NONE &&
+	       (server->closing || !vfu_look_is_over(&server->look))) {
 		rc = vfu_channel_flush(&server->channel);
 		if (rc != 1)
 			break;
@@ -277,11 +287,13 @@ vfu_server_process_client(struct vfu_server *server)
 			vfu_server_disconnect(server, -EPROTO);
 			return n;
 		}
-		rc = vfu_channel_receive(&server->channel);
+		if (!server->unfinished)
+			rc = vfu_channel_receive(&server->channel);
 		if (rc != 1)
 			break;
 		n++;
 		rc = vfu_server_handle(server);
+		vfu_look_charge(&server->look, VFU_MESSAGE_STEPS);
 		if (rc < 0)
 			break;
 	}
@@ -396,6 +408,27 @@ vfu_server_turn_away(struct vfu_server *server)
 				"limit (ulimit -n)");
 }
 
+/*
+ * Is there somebody, and is it his turn? Whoever left since the last look may have done so to come again as this one: what
+ * he sent before comes first, and may take several looks. The kernel looks at the two in this order, so that nobody has
+ * come who left unseen.
+ */
+static bool
+vfu_server_has_next(struct vfu_server *server)
+{
+	const struct timespec at_once = { 0 };
+	struct pollfd fds[2] = {
+		{ .fd = server->listener.fd, .events = POLLIN },
+		{ .fd = server->channel.fd, .events = POLLRDHUP },
+	};
+
+	if (ppoll(fds, 2, &at_once, NULL) <= 0 || fds[0].revents == 0)
+		return false;
+	if (fds[1].revents != 0)
+		vfu_server_process_client(server);
+	return fds[1].revents == 0 || server->state == VFU_CLIENT_NONE;
+}
+
 static void
 vfu_server_accept(struct vfu_server *server)
 {
@@ -420,14 +453,13 @@ vfu_server_accept(struct vfu_server *server)
 			vfu_server_do_not_listen(server, true);
 			return;
 		}
+		if (!vfu_server_has_next(server))
+			return;
 		fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			vfu_server_turn_away(server);
 		if (fd < 0)
 			return;
-		/* Whoever left since the last look may have done so to come again as this one. */
-		if (server->state != VFU_CLIENT_NONE)
-			vfu_server_process_client(server);
 		if (server->state != VFU_CLIENT_NONE)
 			vfu_server_put_waiting(server, waiting, fd);
 		else
@@ -458,8 +490,15 @@ vfu_server_check_deadlines(struct vfu_server *server)
 unsigned int
 vfu_server_process(struct vfu_server *server)
 {
+	return vfu_server_process_share(server, 1);
+}
+
+unsigned int
+vfu_server_process_share(struct vfu_server *server, unsigned int servers)
+{
 	unsigned int i, n = 0;
 
+	vfu_look_begin(&server->look, servers);
 	/* The client first: when it has gone, who comes next is not refused. */
 	n += vfu_server_process_client(server);
 	vfu_server_check_deadlines(server);
@@ -470,6 +509,12 @@ vfu_server_process(struct vfu_server *server)
 	return n;
 }
 
+void
+vfu_server_charge(struct vfu_server *server, uint32_t steps)
+{
+	vfu_look_charge(&server->look, steps);
+}
+
 static int
 vfu_server_check_region(const struct vfu_server *server, unsigned int index)
 {
@@ -478,6 +523,9 @@ vfu_server_check_region(const struct vfu_server *server, unsigned int index)
 	unsigned int i;
 
 	if (region->flags & ~(VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE))
+		return -EINVAL;
+	if ((region->access_bytes & (region->access_bytes - 1)) != 0 ||
+	    (region->write_bytes & (region->write_bytes - 1)) != 0)
 		return -EINVAL;
 	if (region->size > 0 &&
 	    (server->conf.ops->region_read == NULL || server->conf.ops->region_write == NULL))

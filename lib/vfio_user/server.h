@@ -15,7 +15,7 @@
  *
  * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
  * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
- * vfu_server_dma_find(), _read() and _write().
+ * vfu_server_charge(), vfu_server_dma_find(), _read() and _write().
  *
  * Blocks: never, unless a callback does.
  *
@@ -44,6 +44,13 @@ struct vfu_server;
 struct vfu_region {
 	uint64_t size;
 	uint32_t flags; /**< VFU_REGION_FLAG_READ, VFU_REGION_FLAG_WRITE */
+	/**
+	 * The longest access that the callbacks are given, a power of two: longer ones come in pieces, at its multiples, and
+	 * those of one message may come in several looks. 0: each access comes whole.
+	 */
+	uint32_t access_bytes;
+	/** Offset and length of a write are multiples of that, a power of two, or it is refused (EINVAL). 0: any. */
+	uint32_t write_bytes;
 	/**
 	 * What the client may map: areas of the region (nareas of them, whole pages), or all of it if there are no areas.
 	 * Byte x of the region stands at fd_offset + x in the file. Messages may access these areas as well.
@@ -84,8 +91,8 @@ enum vfu_irq_event {
 /** What the host does. arg is struct vfu_server_conf's. Members that are NULL: nothing to do, and that succeeds. */
 struct vfu_server_ops {
 	/**
-	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment.
-	 * Required if there are regions. A negative errno is given to the client.
+	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment, as far
+	 * as struct vfu_region says nothing else. Required if there are regions. A negative errno is given to the client.
 	 */
 	int (*region_read)(void *arg, unsigned int region, uint64_t offset, void *data,
 			   size_t length);
@@ -152,8 +159,23 @@ void vfu_server_destroy(struct vfu_server *server);
 /** Readable when there is something to do for vfu_server_process(): for poll() or epoll. Stays the same. */
 int vfu_server_fd(const struct vfu_server *server);
 
-/** Do some of what there is to do. What is left keeps the descriptor readable. @return messages handled. */
+/**
+ * Do some of what there is to do: a look, which is short, so that others get their turn. It ends between two units of
+ * work (a message; a write of REGION_WRITE_MULTI; an access of a long REGION_READ or REGION_WRITE), after some
+ * thousands of accesses or some dozens of messages, or when VFU_LOOK_NS are over. What is left keeps the descriptor
+ * readable; a message that is not done goes on where it was, before the next one is looked at.
+ *
+ * @return messages handled, also those that are not done.
+ */
 unsigned int vfu_server_process(struct vfu_server *server);
+
+#define VFU_LOOK_NS 250000
+
+/** The same for one of so many servers that are looked at in a row: together they do what one does in a look. */
+unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int servers);
+
+/** From a callback that takes longer than to write a register: by how many times, about 50 ns each. It ends looks sooner. */
+void vfu_server_charge(struct vfu_server *server, uint32_t steps);
 
 /** Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure. */
 int vfu_server_adopt(struct vfu_server *server, int fd);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The commands: each checks all of its request before anything is done, and leaves its answer in server->reply. */
+/*
+ * The commands: each checks all of its request before anything is done, and leaves its answer in server->reply. Those of
+ * many accesses end with the look, and are called again at the next one (server->unfinished).
+ */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -361,13 +364,36 @@ vfu_access_check(const struct vfu_server *server, uint32_t index, uint64_t offse
 	region = &server->conf.regions[index];
 	if (count > region->size || offset > region->size - count)
 		return -EINVAL;
+	if (direction == VFU_REGION_FLAG_WRITE && region->write_bytes != 0 &&
+	    ((offset | count) & (region->write_bytes - 1)) != 0)
+		return -EINVAL;
 	return region->flags & direction ? 0 : -EPERM;
+}
+
+/* The next piece of an access: up to a multiple of the longest that the callbacks are given. */
+static uint64_t
+vfu_access_piece(const struct vfu_server *server, uint32_t index, uint64_t offset, uint64_t count)
+{
+	uint64_t most = server->conf.regions[index].access_bytes;
+	uint64_t room = most - (offset & (most - 1));
+
+	return most == 0 || count < room ? count : room;
+}
+
+/* May the next unit be done now? What is left of the command otherwise waits for the next look. */
+static bool
+vfu_go_on(struct vfu_server *server)
+{
+	server->unfinished = vfu_look_is_over(&server->look);
+	return !server->unfinished;
 }
 
 static int
 vfu_command_region_read(struct vfu_server *server, struct vfu_reply *reply)
 {
 	struct vfu_region_access access;
+	uint64_t bytes;
+	uint8_t *data;
 	int rc;
 
 	if (!vfu_request(server, &access, sizeof(access)))
@@ -377,11 +403,19 @@ vfu_command_region_read(struct vfu_server *server, struct vfu_reply *reply)
 	if (rc != 0)
 		return rc;
 	vfu_answer(server, reply, &access, sizeof(access));
-	/* Whatever the device leaves out, the client does not get to see somebody else's answer. */
-	memset(server->reply + reply->length, 0, access.count);
-	rc = server->conf.ops->region_read(server->conf.arg, access.region, access.offset,
-					   server->reply + reply->length, access.count);
+	data = server->reply + reply->length;
 	reply->length += access.count;
+	/* Whatever the device leaves out, the client does not get to see somebody else's answer. */
+	if (server->done == 0)
+		memset(data, 0, access.count);
+	for (; rc == 0 && server->done < access.count && vfu_go_on(server); server->done += bytes) {
+		uint64_t at = access.offset + server->done;
+
+		bytes = vfu_access_piece(server, access.region, at, access.count - server->done);
+		rc = server->conf.ops->region_read(server->conf.arg, access.region, at,
+						   data + server->done, bytes);
+		vfu_look_charge(&server->look, 1);
+	}
 	return rc;
 }
 
@@ -390,6 +424,7 @@ vfu_command_region_write(struct vfu_server *server, struct vfu_reply *reply)
 {
 	const struct vfu_message *message = &server->channel.message;
 	struct vfu_region_access access;
+	uint64_t bytes;
 	int rc;
 
 	if (!vfu_request(server, &access, sizeof(access)) ||
@@ -400,8 +435,40 @@ vfu_command_region_write(struct vfu_server *server, struct vfu_reply *reply)
 	if (rc != 0)
 		return rc;
 	vfu_answer(server, reply, &access, sizeof(access));
-	return server->conf.ops->region_write(server->conf.arg, access.region, access.offset,
-					      message->payload + sizeof(access), access.count);
+	for (; rc == 0 && server->done < access.count && vfu_go_on(server); server->done += bytes) {
+		uint64_t at = access.offset + server->done;
+
+		bytes = vfu_access_piece(server, access.region, at, access.count - server->done);
+		rc = server->conf.ops->region_write(
+			server->conf.arg, access.region, at,
+			message->payload + sizeof(access) + server->done, bytes);
+		vfu_look_charge(&server->look, 1);
+	}
+	return rc;
+}
+
+static void
+vfu_write_of(const struct vfu_message *message, uint64_t i, struct vfu_region_write *write)
+{
+	memcpy(write, message->payload + sizeof(struct vfu_write_multi) + i * sizeof(*write),
+	       sizeof(*write));
+}
+
+/* A write of several: of 8 bytes at most, so that it is not cut. */
+static int
+vfu_write(struct vfu_server *server, const struct vfu_region_write *write)
+{
+	uint64_t at, bytes;
+	int rc = 0;
+
+	for (at = 0; at < write->count && rc == 0; at += bytes) {
+		bytes = vfu_access_piece(server, write->region, write->offset + at,
+					 write->count - at);
+		rc = server->conf.ops->region_write(server->conf.arg, write->region,
+						    write->offset + at, write->data + at, bytes);
+	}
+	vfu_look_charge(&server->look, 1);
+	return rc;
 }
 
 /* All writes are checked before the first is done; one that the device refuses ends the series. */
@@ -412,7 +479,7 @@ vfu_command_write_multi(struct vfu_server *server, struct vfu_reply *reply)
 	struct vfu_write_multi multi;
 	struct vfu_region_write write;
 	uint64_t i;
-	int rc;
+	int rc = 0;
 
 	if (!server->agreed.write_multiple)
 		return -ENOTSUP;
@@ -420,8 +487,8 @@ vfu_command_write_multi(struct vfu_server *server, struct vfu_reply *reply)
 	    (message->length - sizeof(multi)) % sizeof(write) != 0 ||
 	    (message->length - sizeof(multi)) / sizeof(write) != multi.wr_cnt)
 		return -EINVAL;
-	for (i = 0; i < multi.wr_cnt; i++) {
-		memcpy(&write, message->payload + sizeof(multi) + i * sizeof(write), sizeof(write));
+	for (i = 0; i < multi.wr_cnt && server->done == 0; i++) {
+		vfu_write_of(message, i, &write);
 		if (write.count > sizeof(write.data))
 			return -EINVAL;
 		rc = vfu_access_check(server, write.region, write.offset, write.count,
@@ -429,16 +496,16 @@ vfu_command_write_multi(struct vfu_server *server, struct vfu_reply *reply)
 		if (rc != 0)
 			return rc;
 	}
-	for (i = 0; i < multi.wr_cnt; i++) {
-		memcpy(&write, message->payload + sizeof(multi) + i * sizeof(write), sizeof(write));
-		rc = server->conf.ops->region_write(server->conf.arg, write.region, write.offset,
-						    write.data, write.count);
-		if (rc != 0 && i == 0)
+	while (server->done < multi.wr_cnt && vfu_go_on(server)) {
+		vfu_write_of(message, server->done, &write);
+		rc = vfu_write(server, &write);
+		if (rc != 0 && server->done == 0)
 			return rc;
 		if (rc != 0)
 			break;
+		server->done++;
 	}
-	multi.wr_cnt = i;
+	multi.wr_cnt = server->done;
 	vfu_answer(server, reply, &multi, sizeof(multi));
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "dma.h"
 #include "irq.h"
 #include "listen.h"
+#include "look.h"
 #include "message.h"
 #include "server.h"
 
@@ -62,6 +63,10 @@ struct vfu_server {
 	uint64_t deadline_ms; /* of the first message */
 	unsigned int logged;
 	bool closing; /* after the answer at hand: it broke the protocol */
+	struct vfu_look look;
+	/* The command at hand, if it is one of many accesses: it goes on at the next look. */
+	bool unfinished;
+	uint64_t done; /* of it: bytes, or writes */
 
 	struct vfu_dma_table dma;
 	struct vfu_irq_table irqs;
@@ -85,7 +90,10 @@ struct vfu_reply {
 	int fd;	       /* -1: none */
 };
 
-/* Execute the command that server->channel has received. @return 0 or the -errno of the answer. */
+/*
+ * Execute the command that server->channel has received, or go on with it. If it sets server->unfinished there is no
+ * answer yet. @return 0 or the -errno of the answer.
+ */
 int vfu_server_command(struct vfu_server *server, struct vfu_reply *reply);
 
 /* Unmap what is in [first, first + count), the device first. */

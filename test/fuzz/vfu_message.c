@@ -23,11 +23,13 @@
 #include "vfio_user/server.h"
 
 #define REGION_BYTES 0x4000
+#define ACCESS_BYTES 8
 #define MAX_FDS	     9
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t region[REGION_BYTES];
+static struct vfu_server *fuzzed;
 static long maps;
 
 /* What the server promises to prevent. A fuzzer finds by crashes. */
@@ -52,7 +54,11 @@ fuzz_write(void *arg, unsigned int index, uint64_t offset, const void *data, siz
 {
 	(void)arg;
 	must(index == 0 || index == 7);
+	must(index == 7 || offset / ACCESS_BYTES == (offset + length - 1) / ACCESS_BYTES);
 	memcpy(region + offset, data, length);
+	/* Some writes take long, and end the look. */
+	if (offset >= REGION_BYTES / 2)
+		vfu_server_charge(fuzzed, 2000);
 	return length == 13 ? -EIO : 0;
 }
 
@@ -242,6 +248,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	conf.regions[0] = (struct vfu_region){
 		.size = REGION_BYTES,
 		.flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE,
+		.access_bytes = ACCESS_BYTES,
 		.mappable = true,
 		.fd = fuzz_fds()[0],
 		.nareas = 1,
@@ -253,6 +260,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	conf.irqs[0] = (struct vfu_irq_type){ 1, VFU_IRQ_FLAG_MASKABLE };
 	conf.irqs[2] = (struct vfu_irq_type){ 8, VFU_IRQ_FLAG_MASKABLE };
 	must(vfu_server_create(&conf, &server) == 0);
+	fuzzed = server;
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
 	must(vfu_server_adopt(server, pair[0]) == 0);
 	if (data[0] & 1) {

@@ -43,6 +43,8 @@ fake_read(void *arg, unsigned int region, uint64_t offset, void *data, size_t le
 {
 	struct fixture *f = arg;
 
+	f->reads++;
+	vfu_server_charge(f->server, f->charge);
 	if (f->refuse != 0)
 		return f->refuse;
 	if (!in_region(f, region, offset, length, VFU_REGION_FLAG_READ))
@@ -56,6 +58,8 @@ fake_write(void *arg, unsigned int region, uint64_t offset, const void *data, si
 {
 	struct fixture *f = arg;
 
+	f->writes++;
+	vfu_server_charge(f->server, f->charge);
 	if (f->refuse != 0)
 		return f->refuse;
 	if (!in_region(f, region, offset, length, VFU_REGION_FLAG_WRITE))
@@ -216,6 +220,7 @@ fixture_setup_at(struct fixture *f, const char *path)
 	conf->regions[VFU_PCI_BAR0] = (struct vfu_region){
 		.size = BAR0_BYTES,
 		.flags = rw,
+		.access_bytes = BAR0_ACCESS_BYTES,
 		.mappable = true,
 		.fd = f->memory_fd,
 		.nareas = 1,

@@ -22,14 +22,15 @@
 #include "vfio_user/server.h"
 #include "../counts.h"
 
-#define BAR0_BYTES     0x10000
-#define BAR0_AREA      0x4000
-#define BAR0_AREA_SIZE 0x8000
-#define BAR2_BYTES     0x1000 /* read-only */
-#define BAR4_BYTES     0x2000 /* can be mapped whole */
-#define CONFIG_BYTES   0x1000
-#define MSIX_VECTORS   64
-#define REGIONS	       VFU_PCI_REGIONS
+#define BAR0_BYTES	  0x10000
+#define BAR0_AREA	  0x4000
+#define BAR0_ACCESS_BYTES 8
+#define BAR0_AREA_SIZE	  0x8000
+#define BAR2_BYTES	  0x1000 /* read-only */
+#define BAR4_BYTES	  0x2000 /* can be mapped whole */
+#define CONFIG_BYTES	  0x1000
+#define MSIX_VECTORS	  64
+#define REGIONS		  VFU_PCI_REGIONS
 
 struct fixture {
 	struct vfu_server *server;
@@ -47,7 +48,9 @@ struct fixture {
 	enum vfu_irq_event irq_event;
 	unsigned int irq_vector;
 	struct vfu_dma_region last_map;
-	int refuse; /* what callbacks return */
+	int refuse;		    /* what callbacks return */
+	unsigned int reads, writes; /* callbacks for registers */
+	uint32_t charge;	    /* by each of them */
 
 	char log[2048]; /* the last lines */
 	pthread_mutex_t log_lock;

@@ -232,12 +232,12 @@ test_who_comes_again_at_once_is_served(void **state)
 	assert_int_equal(fixture_setup_at(&p->f, p->path), 0);
 	p->f.peer = connect_silently(p);
 	assert_int_equal(ask_version(&p->f), 0);
-	for (i = 0; i < 64; i++)
+	for (i = 0; i < 200; i++)
 		raw_send(p->f.peer, &reset, sizeof(reset), NULL, 0);
 	close(p->f.peer);
 	p->f.peer = connect_silently(p);
 	assert_int_equal(ask_version(&p->f), 0);
-	assert_int_equal(p->f.resets, 64);
+	assert_int_equal(p->f.resets, 200);
 	fixture_teardown(&p->f);
 }
 

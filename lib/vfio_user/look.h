@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A look of a server at its client: how much of what the client has sent is done before others get their turn.
+ *
+ * Work comes in units: a message, or one access of a message that holds many. No unit is cut; between two of them the
+ * look may be over, and what is left waits for the next one. It is over when the steps are charged that it has, or, as
+ * the clock says, which is asked every 64 steps, when its time is. A step is a register write, some 50 ns.
+ *
+ * Inside of the library.
+ */
+#ifndef VFU_LOOK_H
+#define VFU_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VFU_LOOK_STEPS	  4096
+#define VFU_LOOK_CLOCK	  64 /* steps from one look at the clock to the next */
+#define VFU_MESSAGE_STEPS 64 /* of a message, for system calls that it took */
+
+struct vfu_look {
+	uint32_t steps;	    /* left */
+	uint32_t unclocked; /* steps since the clock was asked */
+	uint64_t end_ns;
+};
+
+/* One of so many looks in a row that share the steps and the time of one. */
+void vfu_look_begin(struct vfu_look *look, unsigned int looks);
+
+/* A unit that took so many steps is done. */
+void vfu_look_charge(struct vfu_look *look, uint32_t steps);
+
+static inline bool
+vfu_look_is_over(const struct vfu_look *look)
+{
+	return look->steps == 0;
+}
+
+#endif
