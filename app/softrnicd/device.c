@@ -13,6 +13,9 @@
 #define REGISTER_BYTES 8  /* the longest; a store of part of a dword has no meaning for any */
 #define RESET_STEPS    64 /* as many register writes take as long */
 
+/* What cannot be done in pieces: to receive a message, to check its writes, to put its answer by. */
+#define DATA_XFER_BYTES (128u << 10)
+
 _Static_assert(MSIX_TABLE + MSIX_TABLE_BYTES <= MSIX_PBA, "MSI-X table and pending bits");
 
 /* ---- What the device may reach ---- */
@@ -405,6 +408,7 @@ device_serve(struct device *device, unsigned int max_maps)
 	uint64_t bar0_bytes = power_of_two(softrnic_bar_size(device->rnic));
 
 	vfu_capabilities_ours(&conf.caps);
+	conf.caps.max_data_xfer_bytes = DATA_XFER_BYTES;
 	if (conf.caps.max_dma_maps > max_maps)
 		conf.caps.max_dma_maps = max_maps;
 	pci_config_init(&device->config, &device->options->id, bar0_bytes, SOFTRNIC_MSIX_VECTORS);

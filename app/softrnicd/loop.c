@@ -26,7 +26,6 @@
 /* Between two looks at the sockets, but for sleeps: so many polls, and no more than one beyond that time. */
 #define LOOP_SOCKETS	32
 #define LOOP_SOCKETS_NS 1000000
-#define LOOP_EVENTS	(DEVICES_MAX + 1)
 
 static uint64_t
 now_ns(void)
@@ -125,24 +124,34 @@ loop_take_signal(struct loop *loop)
 		loop->stopped_by = (int)info.ssi_signo;
 }
 
-/* Serve the sockets that have something. @return what was done: messages, a signal. */
+/*
+ * Serve the sockets that have something, for as long as a look may take. What one device does may be long and cannot be cut
+ * (the end of a session is): then the others are first at the next look, and devices are polled before.
+ *
+ * @return what was done: messages, a signal.
+ */
 static unsigned int
 loop_sockets(struct loop *loop)
 {
-	struct epoll_event events[LOOP_EVENTS];
+	uint64_t end = now_ns() + VFU_LOOK_NS;
 	unsigned int done = 0;
-	int i, n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, 0);
 
-	for (i = 0; i < n; i++) {
-		struct device *device = events[i].data.ptr;
+	if (loop->next >= loop->nevents) {
+		loop->nevents = epoll_wait(loop->epoll_fd, loop->events, LOOP_EVENTS, 0);
+		loop->next = 0;
+	}
+	while (loop->next < loop->nevents) {
+		struct device *device = loop->events[loop->next++].data.ptr;
 
 		if (device == NULL) {
 			loop_take_signal(loop);
 			done++;
 			continue;
 		}
-		done += vfu_server_process(device->server);
+		done += vfu_server_process_share(device->server, (unsigned int)loop->nevents);
 		device_check_memory(device);
+		if (now_ns() >= end)
+			break;
 	}
 	return done;
 }

@@ -7,7 +7,11 @@
 #ifndef SOFTRNICD_LOOP_H
 #define SOFTRNICD_LOOP_H
 
+#include <sys/epoll.h>
+
 #include "device.h"
+
+#define LOOP_EVENTS (DEVICES_MAX + 1)
 
 struct loop {
 	struct softrnic_poller *poller;
@@ -16,6 +20,9 @@ struct loop {
 	int epoll_fd;
 	int signal_fd;
 	int stopped_by; /* signal, or 0 */
+	/* Sockets that have something: those before `next` had their turn. */
+	struct epoll_event events[LOOP_EVENTS];
+	int nevents, next;
 };
 
 /** Signals that end the process are the loop's business alone. @return 0 or -errno, logged. */
