@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define DAEMON_DEVICES 4
+#define DAEMON_DEVICES 16
 
 struct daemon {
 	pid_t pid;
