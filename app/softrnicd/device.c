@@ -398,6 +398,7 @@ device_serve(struct device *device, unsigned int max_maps)
 	struct vfu_server_conf conf = {
 		.name = device->options->name,
 		.path = device->options->socket,
+		.place = device->options->place,
 		.ops = &device_ops,
 		.arg = device,
 		.log = log_vfu,

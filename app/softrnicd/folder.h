@@ -9,7 +9,10 @@
 
 #include "options.h"
 
-/** Give each device the path of its socket, and make the folder if one of them lies there. @return 0 or -errno, logged. */
+/**
+ * Give each device the path of its socket and the descriptor of its folder; make the folder of --dir if one of them lies
+ * there. @return 0 or -errno, logged.
+ */
 int folder_prepare(struct options *options);
 
 #endif

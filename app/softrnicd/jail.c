@@ -241,27 +241,16 @@ jail_check_threads(void)
 	 LANDLOCK_ACCESS_FS_MAKE_SYM)
 
 static int
-landlock_permit_removal(int ruleset, const char *socket)
+landlock_permit_removal(int ruleset, int folder)
 {
 	struct landlock_path_beneath_attr rule = {
 		.allowed_access = LANDLOCK_ACCESS_FS_REMOVE_FILE,
+		.parent_fd = folder,
 	};
-	char folder[SOCKET_PATH_BYTES];
-	char *slash;
-	int rc = 0;
 
-	snprintf(folder, sizeof(folder), "%s", socket);
-	slash = strrchr(folder, '/');
-	if (slash == folder)
-		slash++;
-	*slash = '\0';
-	rule.parent_fd = open(folder, O_PATH | O_CLOEXEC);
-	if (rule.parent_fd < 0)
-		return -errno;
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-		rc = -errno;
-	close(rule.parent_fd);
-	return rc;
+	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0
+		       ? -errno
+		       : 0;
 }
 
 static int
@@ -282,7 +271,7 @@ jail_restrict_files(const struct options *options)
 	if (ruleset < 0)
 		return -errno;
 	for (i = 0; i < options->ndevices && rc == 0; i++)
-		rc = landlock_permit_removal(ruleset, options->devices[i].socket);
+		rc = landlock_permit_removal(ruleset, options->devices[i].folder_fd);
 	if (rc == 0)
 		rc = eal_in_threads(options, landlock_restrict, &ruleset);
 	close(ruleset);

@@ -26,6 +26,8 @@ struct pci_identity {
 struct device_options {
 	char name[SOFTRNIC_NAME_BYTES];
 	char socket[SOCKET_PATH_BYTES]; /* empty: the folder's NAME.sock */
+	char place[SOCKET_PATH_BYTES];	/* the same by folder_fd, which nobody can turn */
+	int folder_fd;
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
 	struct pci_identity id;
@@ -35,6 +37,7 @@ struct device_options {
 
 struct options {
 	char dir[SOCKET_PATH_BYTES]; /* empty: the default */
+	int dir_fd;		     /* -1: no socket lies there */
 	enum vfu_log_level log_level;
 	uint64_t client_memory; /* bytes; 0: not given */
 	const char *probe_jail; /* file to try it on; NULL: serve */

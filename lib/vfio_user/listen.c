@@ -155,15 +155,16 @@ vfu_listener_lock(struct vfu_listener *listener, const char *path, const struct 
 		fd = open(listener->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0) {
 			rc = -errno;
-			vfu_log(log, VFU_LOG_ERROR, "cannot open %s: %s", listener->lock_path,
-				strerror(-rc));
+			vfu_log(log, VFU_LOG_ERROR, "cannot open %s.lock: %s", path, strerror(-rc));
 			return rc;
 		}
-		if (fstat(fd, &held) != 0 || held.st_uid != geteuid()) {
+		/* What has a second name may be somebody's way to have a file of ours cut to nothing. */
+		if (fstat(fd, &held) != 0 || held.st_uid != geteuid() || held.st_nlink > 1) {
 			close(fd);
 			vfu_log(log, VFU_LOG_ERROR,
-				"%s belongs to another user: remove it, or choose another path",
-				listener->lock_path);
+				"%s.lock belongs to another user%s: remove it, or choose another "
+				"path",
+				path, held.st_uid == geteuid() ? " or has two names" : "");
 			return -EPERM;
 		}
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -188,11 +189,12 @@ vfu_listener_lock(struct vfu_listener *listener, const char *path, const struct 
 static int
 vfu_listener_replace(struct vfu_listener *listener, const char *path, const struct vfu_log *log)
 {
+	const char *place = listener->address.sun_path;
 	struct vfu_peer peer;
 	struct stat st;
 	int fd, rc;
 
-	if (lstat(path, &st) != 0)
+	if (lstat(place, &st) != 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode)) {
 		vfu_log(log, VFU_LOG_ERROR, "%s exists and is no socket: choose another path",
@@ -206,7 +208,7 @@ vfu_listener_replace(struct vfu_listener *listener, const char *path, const stru
 	if (rc != 0 && errno == ECONNREFUSED) {
 		close(fd);
 		vfu_log(log, VFU_LOG_INFO, "%s was left behind by a dead server: replaced", path);
-		return unlink(path) != 0 && errno != ENOENT ? -errno : 0;
+		return unlink(place) != 0 && errno != ENOENT ? -errno : 0;
 	}
 	vfu_peer_of(fd, &peer);
 	close(fd);
@@ -233,17 +235,20 @@ vfu_listener_bind(struct vfu_listener *listener, const char *path, const struct 
 	if (listen(listener->fd, VFU_BACKLOG) != 0) {
 		rc = -errno;
 		vfu_log(log, VFU_LOG_ERROR, "cannot listen on %s: %s", path, strerror(-rc));
-		unlink(path);
+		unlink(listener->address.sun_path);
 		return rc;
 	}
 	return 0;
 }
 
 int
-vfu_listener_open(struct vfu_listener *listener, const char *path, const struct vfu_log *log)
+vfu_listener_open(struct vfu_listener *listener, const char *path, const char *place,
+		  const struct vfu_log *log)
 {
 	int rc;
 
+	if (place == NULL)
+		place = path;
 	memset(listener, 0, sizeof(*listener));
 	listener->fd = -1;
 	listener->lock_fd = -1;
@@ -251,12 +256,13 @@ vfu_listener_open(struct vfu_listener *listener, const char *path, const struct 
 	vfu_peer_name(&listener->self);
 	listener->address.sun_family = AF_UNIX;
 	if (path[0] == '\0' || strlen(path) >= sizeof(listener->address.sun_path) ||
-	    vfu_lock_path(path, listener->lock_path, sizeof(listener->lock_path)) != 0) {
+	    strlen(place) >= sizeof(listener->address.sun_path) ||
+	    vfu_lock_path(place, listener->lock_path, sizeof(listener->lock_path)) != 0) {
 		vfu_log(log, VFU_LOG_ERROR, "the path of a socket has 1 to %zu bytes: %s",
 			sizeof(listener->address.sun_path) - 1, path);
 		return -ENAMETOOLONG;
 	}
-	memcpy(listener->address.sun_path, path, strlen(path));
+	memcpy(listener->address.sun_path, place, strlen(place));
 	rc = vfu_listener_lock(listener, path, log);
 	if (rc != 0)
 		return rc;

@@ -118,6 +118,11 @@ struct vfu_server_ops {
 struct vfu_server_conf {
 	const char *name; /**< of the device, in messages. Required; copied. */
 	const char *path; /**< where to listen; NULL: nowhere, clients come by vfu_server_adopt() */
+	/**
+	 * The same by a way that stays what it is while the server lives, such as /proc/self/fd/7/NAME with the folder's
+	 * descriptor; path is then for messages alone. NULL: path.
+	 */
+	const char *place;
 	const struct vfu_server_ops *ops;
 	void *arg;
 	vfu_log_fn *log; /**< may be NULL */

@@ -4,6 +4,7 @@
 import errno
 import os
 import pathlib
+import pwd
 import re
 import select
 import signal
@@ -21,6 +22,15 @@ from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, least_ticks
 
 def run(*args, env=None):
     return subprocess.run([PROGRAM, *args], env=env, text=True, capture_output=True, timeout=PATIENCE)
+
+
+def said_at_start(*args):
+    """What it says on stdout and, if it ends, on stderr."""
+    with subprocess.Popen([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        line = process.stdout.readline()
+        if line:
+            process.terminate()
+        return line, process.communicate(timeout=PATIENCE)[1]
 
 
 class Daemon:
@@ -135,15 +145,86 @@ def test_what_it_cannot_do_it_says(room):
     assert done.returncode == 1 and "is no folder" in done.stderr
     open_to_all = room / "open"
     open_to_all.mkdir()
-    open_to_all.chmod(0o777)
-    done = run("--dir", str(open_to_all))
-    assert done.returncode == 1 and "others can put files" in done.stderr
+    # That nobody but its owner may remove what is there keeps nobody from putting something there.
+    for mode in (0o777, 0o1777, 0o1770):
+        open_to_all.chmod(mode)
+        line, said = said_at_start("--dir", str(open_to_all))
+        assert line == "" and "others can put files" in said and "--dir" in said, (line, mode)
     done = run("--dir", str(room), "--device", "name=" + "x" * 63, "--device", "socket=" + "y" * 99)
     assert done.returncode == 1 and "107 bytes" in done.stderr
     assert run("--dir", "x" * 108).returncode == 2
     done = run("--dir", str(room / "s"), *["--device", "wire=pair:x"] * 3)
     assert done.returncode == 1 and "already joins" in done.stderr
     assert os.listdir(room / "s") == []
+
+
+# ---- The folder ----
+
+@pytest.fixture(name="theirs")
+def fixture_theirs(room):
+    """A folder of somebody else's, where only he may put things; not sticky, so that the kernel follows his links."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be led where others may not go")
+    nobody = pwd.getpwnam("nobody")
+    theirs = room / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, nobody.pw_uid, nobody.pw_gid)
+    room.chmod(0o755)
+    return theirs
+
+
+@pytest.mark.parametrize("option", ["--dir {}/rnic", "--dir {}/rnic/", "--dir {}/rnic/s", "--dir {}/../theirs/rnic/s",
+                                    "--dir {}/twice/s", "--device socket={}/rnic/s.sock"])
+def test_links_of_strangers_are_not_followed(room, theirs, option):
+    """They led root into a folder of his own, where sockets and lock files appeared."""
+    ours = room / "etc"
+    ours.mkdir()
+    for name, target in (("rnic", "../etc"), ("twice", f"{theirs}/rnic")):
+        (theirs / name).symlink_to(target)
+        os.chown(theirs / name, *theirs.stat()[4:6], follow_symlinks=False)
+    before = ours.stat().st_mtime_ns
+    line, said = said_at_start(*option.format(theirs).split())
+    assert line == "" and ours.stat().st_mtime_ns == before, f"{line.strip()}; something was made in {ours}"
+    assert "--dir" in said
+
+
+def test_links_on_the_way_may_be_our_own(room):
+    (room / "real").mkdir()
+    (room / "link").symlink_to("real")
+    (room / "link2").symlink_to(f"{room}/link/../link")
+    for args, path in ((("--dir", f"{room}/link2/s"), "rnic0.sock"),
+                       (("--device", f"socket={room}/link2/x"), "x")):
+        with Daemon(*args) as daemon:
+            assert os.path.basename(daemon.sockets[0]) == path
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(daemon.sockets[0])
+            assert daemon.end() == 0
+    assert os.listdir(room / "real") == ["s"] and os.listdir(room / "real" / "s") == []
+    # It is a link itself, and might be another one tomorrow.
+    line, said = said_at_start("--dir", str(room / "link"))
+    assert line == "" and "a link to one" in said
+    (room / "loop").symlink_to("loop")
+    assert "Too many levels" in run("--dir", str(room / "loop" / "s")).stderr
+
+
+def test_a_folder_that_is_put_elsewhere_stays_the_same(room, folder):
+    """Whoever may rename it does not choose where the daemon removes something."""
+    with Daemon("--dir", folder) as daemon:
+        os.rename(folder, room / "moved")
+        os.mkdir(folder)
+        (room / "s" / "rnic0.sock").write_text("precious")
+        assert daemon.end() == 0
+    assert os.listdir(room / "moved") == [] and os.listdir(folder) == ["rnic0.sock"]
+
+
+def test_a_lock_with_two_names_is_not_written_to(room, folder):
+    """The other name may be one of a file that matters."""
+    os.mkdir(folder, 0o700)
+    (room / "precious").write_text("precious")
+    os.link(room / "precious", f"{folder}/rnic0.sock.lock")
+    line, said = said_at_start("--dir", folder)
+    assert (room / "precious").read_text() == "precious"
+    assert line == "" and "two names" in said
 
 
 # ---- Start and end ----
