@@ -16,6 +16,7 @@
 #define VFU_CONNECT_RETRY_MS   10
 #define VFU_MAX_ANSWERS	       256 /* that the server does not fetch */
 #define VFU_NO_ID	       (-1)
+#define VFU_OVERFLOW_UID       65534 /* fs.overflowuid, unless somebody has changed that */
 
 int
 vfu_client_give_up(struct vfu_client *client, int reason)
@@ -254,6 +255,25 @@ vfu_client_connect(struct vfu_client *client, const char *path)
 	return fd;
 }
 
+/*
+ * A path says where, not who: in a folder such as /tmp whoever comes first has the name. The kernel says whose server
+ * called listen(). Users that have no number here, those outside of our user namespace, share one: that is nobody's.
+ */
+static int
+vfu_client_judge(struct vfu_client *client, const char *path)
+{
+	const uid_t uid = client->server.uid;
+
+	if (client->conf.any_peer || uid == 0 || (uid == geteuid() && uid != VFU_OVERFLOW_UID))
+		return 0;
+	vfu_log(&client->log, VFU_LOG_ERROR,
+		"%s is served by process %d (%s) of user %d, who is neither root nor user %d as we "
+		"are, and would have all memory that the device may reach: look who it is; "
+		"peer=any takes anybody's server",
+		path, (int)client->server.pid, client->server.name, (int)uid, (int)geteuid());
+	return -EPERM;
+}
+
 static void
 vfu_client_log_refusal(struct vfu_client *client, const char *path, int error)
 {
@@ -343,6 +363,8 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 		vfu_peer_of(fd, &client->server);
 		rc = vfu_channel_init(&client->channel, fd, NULL);
 	}
+	if (rc == 0 && conf->path != NULL)
+		rc = vfu_client_judge(client, conf->path);
 	if (rc == 0) {
 		pthread_mutex_lock(&client->lock);
 		rc = vfu_client_negotiate(client, conf->path);

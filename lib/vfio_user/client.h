@@ -33,7 +33,9 @@ struct vfu_client;
 struct vfu_client_conf {
 	const char *name; /**< of the device, in messages. Required; copied. */
 	const char *path; /**< of the server's socket; NULL: use fd */
-	int fd;		  /**< a connected socket, the client's from here on, also on failure */
+	/** Any user's server at path will do. Else it is to be root's or our own user's, as it will have our memory. */
+	bool any_peer;
+	int fd; /**< a connected socket, the client's from here on, also on failure */
 	unsigned int timeout_ms; /**< for an answer; default 5000 */
 	vfu_log_fn *log;	 /**< may be NULL */
 	void *log_arg;
@@ -51,7 +53,8 @@ struct vfu_client_conf {
  * Connect and negotiate.
  *
  * @return -ENOENT, -ECONNREFUSED nobody serves the path, -EBUSY the server has another client (both logged, with what
- *         to do; a server of this library says which process it is), -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
+ *         to do; a server of this library says which process it is), -EPERM it is another user's (logged, with whose),
+ *         -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
  */
 int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **client);
 

@@ -57,8 +57,12 @@ vfu_peer_of(int fd, struct vfu_peer *peer)
 	socklen_t length = sizeof(cred);
 
 	peer->pid = 0;
+	peer->uid = (uid_t)-1;
 	snprintf(peer->name, sizeof(peer->name), "?");
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0 && cred.pid > 0) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length) != 0)
+		return;
+	peer->uid = cred.uid;
+	if (cred.pid > 0) {
 		peer->pid = cred.pid;
 		vfu_peer_name(peer);
 	}

@@ -11,6 +11,7 @@
 
 struct vfu_peer {
 	pid_t pid; /**< 0: not known */
+	uid_t uid; /**< as it was when the peer called connect(), or listen(); (uid_t)-1: not known */
 	char name[32];
 };
 

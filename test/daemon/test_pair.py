@@ -3,11 +3,13 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
-from daemon.softrnicd import PATIENCE, SANITIZED, Softrnicd
+from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, Softrnicd
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, send_some, take_in
 from size import FULL
 
@@ -58,6 +60,35 @@ def test_no_huge():
 
 def test_no_huge_as_an_ordinary_user():
     run(NO_HUGE, nobody() if ROOT else None)
+
+
+@pytest.fixture(name="strangers")
+def fixture_strangers():
+    """Sockets of a softrnicd that another user has started."""
+    if not ROOT:
+        pytest.skip("only root can be somebody else")
+    user = nobody()
+    folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    # The user may not look into the folder of the build.
+    command = [shutil.copy(PROGRAM, folder), "--dir", f"{folder}/s", "--device", "name=a", "--device", "name=b"]
+    with subprocess.Popen(command, text=True, user=user.pw_uid, group=user.pw_gid, extra_groups=[],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        yield [process.stdout.readline().split()[1] for _ in range(2)]
+        process.kill()
+    shutil.rmtree(folder)
+
+
+def test_another_users_server_is_taken_only_where_that_is_said(strangers):
+    """Whoever had a name first in a folder like /tmp was given the memory of all who came."""
+    first, second = strangers
+    with Testpmd([f"net_rnic0,socket={first}", f"net_rnic1,socket={second},peer=any"]) as testpmd:
+        testpmd.prompt()
+        said = " ".join(testpmd.complaints())
+        ports = testpmd.do("show port summary all")
+        assert "net_rnic0" not in ports, "it was given the memory"
+        assert f"of user {nobody().pw_uid}," in said and "peer=any" in said and "net_rnic1" in ports
+        testpmd.quit()
 
 
 def test_the_address_is_the_devices():

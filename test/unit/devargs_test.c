@@ -56,6 +56,11 @@ test_every_key(void **state)
 	assert_int_equal(rnic_devargs_parse("d", "socket=/run/softrnic/a.sock,bf=1", &args), 0);
 	assert_string_equal(args.socket, "/run/softrnic/a.sock");
 	assert_true(args.bf);
+	assert_false(args.peer_any);
+	assert_int_equal(rnic_devargs_parse("d", "socket=/s,peer=any", &args), 0);
+	assert_true(args.peer_any);
+	assert_int_equal(rnic_devargs_parse("d", "peer=own,socket=/s", &args), 0);
+	assert_false(args.peer_any);
 	assert_int_equal(rnic_devargs_parse("d", "wire=port:0000:01:00.0", &args), 0);
 	assert_string_equal(args.wire, "port:0000:01:00.0");
 	assert_string_equal(args.rx_pcap, "");
@@ -151,6 +156,8 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "ip=1.0.0.1+1.0.0.2+1.0.0.3+1.0.0.4+1.0.0.5+1.0.0.6+1.0.0.7+1.0.0.8+1.0.0.9",
 		  "ip=1.0.0.1" },
 		{ "socket=", "socket=" },
+		{ "peer=", "peer=" },
+		{ "peer=all", "peer=all" },
 		{ "pci=", "pci=" },
 		{ "pci=eth0", "pci=eth0" },
 		{ "pci=0000:01:00", "pci=0000:01:00" },
@@ -169,9 +176,10 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket", "pci",  "wire", "rx_pcap", "tx_pcap",
-					    "iface",  "drop", "dup",  "reorder", "corrupt",
-					    "seed",   "poll", "bf",   "mac",	 "ip" };
+	static const char *const keys[] = { "socket",  "peer",	  "pci",     "wire",
+					    "rx_pcap", "tx_pcap", "iface",   "drop",
+					    "dup",     "reorder", "corrupt", "seed",
+					    "poll",    "bf",	  "mac",     "ip" };
 	char said[1024];
 	size_t i, k;
 
@@ -214,6 +222,23 @@ test_a_pci_function(void **state)
 	assert_non_null(strstr(said, "give one of them"));
 }
 
+/* With other devices nobody is at the other end of anything. */
+static void
+test_whose_the_peer_may_be_is_asked_with_a_socket(void **state)
+{
+	static const char *const without[] = { "peer=any", "pci=41:00.1,peer=any",
+					       "wire=loop,peer=any" };
+	char said[1024];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(without); i++) {
+		parse_and_read_log(without[i], -EINVAL, said, sizeof(said));
+		assert_non_null(strstr(said, "'peer'"));
+		assert_non_null(strstr(said, "wants socket="));
+	}
+}
+
 /* What makes a device is said to whoever has it. */
 static void
 test_a_socket_excludes_what_is_the_embedded_devices(void **state)
@@ -247,6 +272,7 @@ main(void)
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
 		cmocka_unit_test(test_a_pci_function),
+		cmocka_unit_test(test_whose_the_peer_may_be_is_asked_with_a_socket),
 		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -411,6 +412,123 @@ test_paths_that_cannot_be(void **state)
 	fixture_teardown(&p->f);
 }
 
+#define STRANGER 12345
+#define NOBODY	 65534
+
+static void
+become(uid_t uid)
+{
+	if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0)
+		_exit(99);
+}
+
+/* A server of that user's, in the folder, until it is killed. */
+static pid_t
+serve_as(struct place *p, uid_t uid)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(chown(p->dir, uid, uid), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		become(uid);
+		/* A test that dies takes its server along. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fixture_setup_at(&p->f, p->path) == 0) {
+			fixture_start(&p->f);
+			(void)!write(ready[1], "x", 1);
+		}
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void
+kill_server(struct place *p, pid_t pid)
+{
+	int status;
+
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	unlink(p->path);
+	unlink(p->lock);
+}
+
+/* What a client of that user's is told; it is let in all the same if it wants anybody. */
+static int
+connect_as(struct place *p, uid_t uid, bool any_peer)
+{
+	struct vfu_client_conf conf = { .name = "client0", .path = p->path, .any_peer = any_peer };
+	struct vfu_client *client;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		become(uid);
+		_exit(-vfu_client_open(&conf, &client));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+/* Whoever was first at the path had all memory of who came, root's too. */
+static void
+test_a_strangers_server_gets_no_client(void **state)
+{
+	struct place *p = *state;
+	struct vfu_client *client;
+	char expected[64];
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	/* For what is logged here. */
+	assert_int_equal(fixture_setup_at(&p->f, NULL), 0);
+	pid = serve_as(p, STRANGER);
+	assert_int_equal(connect_client(p, &client, p->path), -EPERM);
+	snprintf(expected, sizeof(expected), "served by process %d (", (int)pid);
+	assert_true(fixture_logged(&p->f, expected));
+	assert_true(fixture_logged(&p->f, "of user 12345,"));
+	assert_true(fixture_logged(&p->f, "peer=any"));
+	assert_int_equal(connect_as(p, STRANGER, false), 0);
+	assert_int_equal(connect_as(p, 0, true), 0);
+	kill_server(p, pid);
+	/* This number is that of all users who have none here, so to have it oneself says nothing. */
+	pid = serve_as(p, NOBODY);
+	assert_int_equal(connect_as(p, NOBODY, false), -EPERM);
+	assert_int_equal(connect_as(p, NOBODY, true), 0);
+	kill_server(p, pid);
+	fixture_teardown(&p->f);
+}
+
+/* Who has called listen() counts, whatever he became later. */
+static void
+test_roots_server_is_everybodys(void **state)
+{
+	struct place *p = *state;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	pid = serve_as(p, 0);
+	/* Sockets are their owner's; whom root lets in is his choice. */
+	assert_int_equal(chmod(p->dir, 0711), 0);
+	assert_int_equal(chmod(p->path, 0666), 0);
+	assert_int_equal(connect_as(p, STRANGER, false), 0);
+	assert_int_equal(connect_as(p, NOBODY, false), 0);
+	kill_server(p, pid);
+}
+
 /* A lock file that somebody else wrote nonsense into. */
 static void
 test_lock_files_of_nonsense(void **state)
@@ -458,6 +576,8 @@ main(void)
 		CASE(test_a_killed_server_is_replaced),
 		CASE(test_what_is_no_socket_stays),
 		CASE(test_paths_that_cannot_be),
+		CASE(test_a_strangers_server_gets_no_client),
+		CASE(test_roots_server_is_everybodys),
 		CASE(test_lock_files_of_nonsense),
 	};
 

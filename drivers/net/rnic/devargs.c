@@ -44,6 +44,14 @@ set_socket(struct rnic_devargs *args, size_t offset, const char *value)
 	return 0;
 }
 
+static int
+set_peer(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	args->peer_any = strcmp(value, "any") == 0;
+	return args->peer_any || strcmp(value, "own") == 0 ? 0 : -EINVAL;
+}
+
 /* As sysfs names it, in whichever way it was written. */
 static int
 set_pci(struct rnic_devargs *args, size_t offset, const char *value)
@@ -182,6 +190,7 @@ static const struct devarg {
 	bool everywhere; /* else it makes the embedded device what it is, which socket= and pci= exclude */
 } devargs[] = {
 	{ "socket", "the path of a vfio-user socket, of 1 to 107 bytes", set_socket, 0, true },
+	{ "peer", "own (a server of root's or of this user's) or any", set_peer, 0, true },
 	{ "pci", "a PCI function on vfio-pci, as 0000:01:00.0", set_pci, 0, true },
 	{ "wire", "loop, pair:NAME, port:ETHDEV (no net_rnic) or pcap", set_wire, 0 },
 	{ "rx_pcap", "the path of a capture, of 1 to 255 bytes", set_path,
@@ -207,7 +216,7 @@ static const struct devarg {
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
 #define VALID_KEYS \
-	"socket pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
 
 struct parse {
 	const char *device;
@@ -257,6 +266,13 @@ check_together(const struct parse *parse)
 			       "devargs 'socket' and 'pci' name a device each: give one of them");
 		return -EINVAL;
 	}
+	if (parse->args->peer_any && !socket) {
+		RNIC_LOG_NAMED(
+			ERR, parse->device,
+			"devarg 'peer' says whose server may have the memory of the port: it "
+			"wants socket=");
+		return -EINVAL;
+	}
 	for (i = 0; (socket || pci) && i < RTE_DIM(devargs); i++) {
 		if (!(parse->seen & 1u << i) || devargs[i].everywhere)
 			continue;
@@ -270,7 +286,7 @@ check_together(const struct parse *parse)
 				ERR, parse->device,
 				"devarg '%s' is for the embedded device, and socket= names "
 				"another: give it to the server (softrnicd --device %s=...); "
-				"valid devargs with socket= are: bf, ip",
+				"valid devargs with socket= are: peer, bf, ip",
 				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}

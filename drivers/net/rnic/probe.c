@@ -94,6 +94,7 @@ static struct rte_vdev_driver rnic_vdev_driver = {
 };
 
 RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
+					"peer=own|any "
 					"pci=<address> "
 					"wire=loop|pair:<name>|port:<ethdev>|pcap "
 					"rx_pcap=<path> "

@@ -37,6 +37,7 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 #define RNIC_PATH_BYTES 256
 struct rnic_devargs {
 	char socket[108]; /* socket=: of a vfio-user server */
+	bool peer_any;	  /* peer=any: whoever's that server is */
 	char pci[RNIC_PCI_NAME_BYTES]; /* pci=: of a function on vfio-pci, as sysfs names it; both empty: the embedded device */
 	char wire[64]; /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
 	/* of wire=pcap; empty: not given */

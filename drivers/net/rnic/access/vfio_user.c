@@ -444,6 +444,7 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 	struct vfu_client_conf conf = {
 		.name = device,
 		.path = args->socket,
+		.any_peer = args->peer_any,
 		.timeout_ms = rnic_vfio_user_timeout_ms,
 		.log = log_message,
 	};
