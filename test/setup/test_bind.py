@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rdmapmd-setup bind, unbind and status, with a kernel that answers."""
 
+import json
 import os
 import re
 
@@ -287,6 +288,40 @@ def test_the_state_can_lie_elsewhere(machine):
     assert NIC in machine.text("/elsewhere/state") and not os.path.exists(machine.at(STATE))
     machine.run("unbind", "--all", "--apply", "--state", "/elsewhere/state")
     assert machine.driver_of(NIC) == "mlx5_core" and os.listdir(machine.at("/elsewhere")) == []
+
+
+@pytest.mark.parametrize("spoil", ["another user's", "writable by others", "writable by a group", "a link", "no file"])
+def test_a_state_that_others_may_write_is_not_believed(machine, spoil):
+    """It says what root gives away, writes to and unmounts."""
+    folder = machine.file("/srv/precious", "")
+    now = [os.geteuid(), os.getegid()]
+    state = machine.file(STATE, json.dumps({"owners": {folder: [[12345, 12345], now]}}))
+    place = machine.at(state)
+    if spoil == "another user's":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file away")
+        os.chown(place, 12345, 12345)
+    elif spoil == "a link":
+        os.rename(place, place + "2")
+        os.symlink("state.json2", place)
+    elif spoil == "no file":
+        os.unlink(place)
+        os.mkdir(place)
+    else:
+        os.chmod(place, 0o646 if "others" in spoil else 0o664)
+    code, said, errors = machine.run("hugepages", "--undo", "--apply")
+    assert not os.path.exists(machine.at("/owner" + folder)), f"it is now {machine.text('/owner' + folder)}'s"
+    assert code == 1 and not said and state in errors and "--state FILE" in errors
+
+
+def test_the_state_is_written_to_a_file_of_its_own(machine):
+    """Not to one that somebody has put there, whose second name may be another's."""
+    precious = machine.file("/precious", "precious")
+    machine.folder(os.path.dirname(STATE))
+    os.link(machine.at(precious), machine.at(STATE + ".new"))
+    machine.driver(NIC, "mlx5_core")
+    assert machine.run("bind", NIC, "--apply")[0] == 0
+    assert machine.text(precious) == "precious" and NIC in machine.text(STATE)
 
 
 def test_a_state_that_cannot_be_read_is_named(machine):

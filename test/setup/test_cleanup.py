@@ -13,6 +13,7 @@ import tempfile
 import pytest
 
 from machine import Kernel, Machine, bind_at
+from rdmapmd_setup import processes
 
 
 @pytest.fixture
@@ -129,6 +130,32 @@ def test_a_lock_that_is_held_keeps_its_socket(machine):
         fcntl.flock(held, fcntl.LOCK_EX)
         clean(machine)
         assert exists(machine, path, lock) == [True, True]
+
+
+def test_whoever_wants_a_lock_while_it_is_asked_for_has_it(machine, monkeypatch):
+    """A softrnicd, or an EAL, that started in this moment found its lock taken and ended."""
+    if processes.flocked_inodes() is None:
+        pytest.skip("the kernel does not show all locks here")
+    lock = machine.at(machine.age(machine.file("/run/softrnic/rnic0.sock.lock", "x")))
+    refused, close = [], os.close
+
+    def start_now(fd):
+        """The last moment in which the question may hold something."""
+        with open(lock, "rb") as started:
+            try:
+                fcntl.flock(started, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                refused.append(error.strerror)
+        close(fd)
+
+    monkeypatch.setattr(processes.os, "close", start_now)
+    assert not processes.is_flocked(lock)
+    monkeypatch.undo()
+    assert not refused, f"a softrnicd that starts is refused: {refused}"
+    for kind in (fcntl.LOCK_SH, fcntl.LOCK_EX):
+        with open(lock, "rb") as held:
+            fcntl.flock(held, kind)
+            assert processes.is_flocked(lock)
 
 
 def test_a_file_that_is_just_made_stays(machine):

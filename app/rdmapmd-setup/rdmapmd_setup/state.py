@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What was changed, so that it can be undone. In /run, as the changes themselves go with the next boot."""
 
+import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 
 from .host import Failed
 
@@ -20,11 +23,29 @@ class State:
         self.load()
 
     def load(self):
-        text = self.host.read(self.path)
+        text = self.read()
         try:
             self.take(json.loads(text) if text else {})
         except (ValueError, TypeError, AttributeError):
             raise Failed(f"{self.path} cannot be understood", f"rm {self.path}") from None
+
+    def read(self):
+        """What others may write could have us undo what nobody has done: give away their choice of files, and unmount."""
+        try:
+            fd = os.open(self.host.at(self.path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Failed(f"{self.path} is a link", "name another place with --state FILE") from None
+            return None
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
+                raise Failed(f"{self.path} is not believed: it is no file of root's that only he may write to",
+                             [f"ls -ld {self.path}", "name another place with --state FILE"])
+            with os.fdopen(fd, encoding="utf-8", errors="replace", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(fd)
 
     def take(self, data):
         self.functions = dict(data.get("functions", {}))
@@ -82,7 +103,10 @@ class State:
     def save(self):
         place = self.host.at(self.path)
         try:
-            fd = os.open(place + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            # One that is there may be somebody else's, or a second name of something.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(place + ".new")
+            fd = os.open(place + ".new", os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
             with os.fdopen(fd, "w", encoding="utf-8") as file:
                 json.dump(self.data(), file, indent=2, sort_keys=True)
                 file.write("\n")
