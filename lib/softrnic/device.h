@@ -441,6 +441,8 @@ bool softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *fr
  * the other end came, went, or switched its port (softrnic_port_enabled()), calls this.
  */
 void softrnic_port_update(struct softrnic *dev);
+/* To an EQ whose last PORT_CHANGE has been read: the link has changed since, and is what it is now. */
+void softrnic_port_tell(struct softrnic *dev, uint32_t eqn);
 
 /* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
 #define SOFTRNIC_FRAME_OVERHEAD 22

@@ -22,6 +22,9 @@ struct softrnic_eq {
 	uint8_t vector;
 	bool armed;
 	bool ignore_overrun;
+	/* A PORT_CHANGE that the driver has not read, and where it is; the link has changed again since. */
+	bool port_told, port_changed;
+	uint32_t port_index;
 	uint8_t status; /* 0, or why it takes no more entries: enum rnic_cq_status serves */
 	struct softrnic_object *uar;
 	struct rnic_eqc context;
@@ -71,6 +74,17 @@ eq_unread(const struct softrnic_eq *eq)
 	return (eq->producer - eq->consumer) & EQ_INDEX_MASK;
 }
 
+/*
+ * A link may flap as often as a neighbour likes, and what it was in between is worth nothing: at most one PORT_CHANGE waits
+ * to be read. What comes meanwhile is told, once, when the consumer index has passed it.
+ */
+static bool
+eq_port_unread(const struct softrnic_eq *eq)
+{
+	return eq->port_told && !eq->ignore_overrun &&
+	       ((eq->producer - eq->port_index) & EQ_INDEX_MASK) <= eq_unread(eq);
+}
+
 static void
 eq_fail(struct softrnic *dev, struct softrnic_eq *eq, const char *why)
 {
@@ -87,9 +101,17 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 
 	if (eq->status != 0)
 		return;
+	if (type == RNIC_EVENT_PORT_CHANGE) {
+		eq->port_changed = eq_port_unread(eq);
+		if (eq->port_changed)
+			return;
+		eq->port_told = true;
+		eq->port_index = eq->producer;
+	}
 	/* Whatever it tells of, completions that came before it are seen before it. */
 	softrnic_cqs_show(dev);
 	if (!eq->ignore_overrun && eq_unread(eq) >= entries) {
+		dev->stats.eq_overruns++;
 		eq_fail(dev, eq, "overrun");
 		return;
 	}
@@ -171,6 +193,10 @@ softrnic_eq_doorbell(struct softrnic *dev, uint32_t value, bool arm)
 		return;
 	}
 	eq->consumer = consumer;
+	eq->port_told = eq_port_unread(eq);
+	/* Also where the link is again what was told: the driver may have asked in between. */
+	if (eq->port_changed && !eq->port_told)
+		softrnic_port_tell(dev, value >> 24);
 	if (!arm)
 		return;
 	eq->armed = true;

@@ -47,6 +47,7 @@ static const struct {
 	ROW(roce_icrc_errors),
 	ROW(tpt_faults),
 	ROW(cq_overruns),
+	ROW(eq_overruns),
 	ROW(memory_refused),
 	ROW(pages_held),
 	ROW(objects),

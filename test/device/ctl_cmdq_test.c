@@ -450,6 +450,7 @@ an_event_queue_that_overruns_says_so(void **state)
 	struct hn *hn = *state;
 	struct rnic_object_in in = { 0 };
 	struct rnic_query_eq_out out = { 0 };
+	struct softrnic_stats stats;
 	struct rnic_eqe eqe;
 	struct hn_eq eq;
 	unsigned int count = 0;
@@ -467,6 +468,8 @@ an_event_queue_that_overruns_says_so(void **state)
 	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
 	assert_int_not_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS), 0);
 	assert_int_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_PRODUCER_COUNTER), 4);
+	softrnic_stats_get(hn->dev, &stats);
+	assert_int_equal(stats.eq_overruns, 1);
 }
 
 static void

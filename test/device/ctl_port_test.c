@@ -76,6 +76,7 @@ expect_change(struct hn *hn, struct hn_eq *eq, unsigned int sub_type)
 	/* The port's number, in the high half of byte 8. */
 	assert_int_equal(((uint8_t *)&eqe)[0x28], 0x10);
 	assert_false(hn_eq_next(hn, eq, &eqe));
+	hn_eq_arm(hn, eq);
 }
 
 static void
@@ -140,6 +141,54 @@ the_other_end_of_a_pair_sees_it(void **state)
 	/* Surprise removal. */
 	hn_stop(&b);
 	expect_change(&a, &eq, RNIC_PORT_CHANGE_DOWN);
+	hn_stop(&a);
+}
+
+/*
+ * While a driver sleeps its neighbour may do so as often as it likes: neither is the queue full for the events that the driver
+ * lives by, nor is the last state not told.
+ */
+static void
+a_neighbour_that_flaps_leaves_the_queue_alive(void **state)
+{
+	struct softrnic_conf conf = { .name = "a", .wire = "pair:cable" };
+	struct hn *hn = *state, a, b;
+	struct rnic_eqe eqe;
+	struct hn_eq eq;
+
+	hn_start(&a, hn->poller, &conf);
+	hn_bring_up(&a);
+	conf.name = "b";
+	hn_start(&b, hn->poller, &conf);
+	hn_bring_up(&b);
+	hn_create_eq(&a, &eq, hn_alloc_object(&a, RNIC_CMD_ALLOC_UAR), 4,
+		     UINT64_C(1) << RNIC_EVENT_PORT_CHANGE | UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST,
+		     0);
+	/* The last change leads to what was told first, then to the contrary. */
+	for (unsigned int last = 0; last < 2; last++) {
+		for (unsigned int i = 0; i < 5000; i++) {
+			set_paos(&b, RNIC_PORT_DOWN);
+			set_paos(&b, RNIC_PORT_UP);
+		}
+		if (last == 0)
+			set_paos(&b, RNIC_PORT_DOWN);
+		assert_int_equal(softrnic_fault(a.dev, SOFTRNIC_FAULT_PAGE_REQUEST, 1), 0);
+		assert_true(hn_eq_next(&a, &eq, &eqe));
+		assert_int_equal(eqe.type, RNIC_EVENT_PORT_CHANGE);
+		assert_true(hn_eq_next(&a, &eq, &eqe));
+		assert_int_equal(eqe.type, RNIC_EVENT_PAGE_REQUEST);
+		assert_false(hn_eq_next(&a, &eq, &eqe));
+		hn_eq_arm(&a, &eq);
+		expect_change(&a, &eq, last == 0 ? RNIC_PORT_CHANGE_DOWN : RNIC_PORT_CHANGE_ACTIVE);
+		assert_false(hn_eq_next(&a, &eq, &eqe));
+		/* And all is as ever. */
+		set_paos(&b, last == 0 ? RNIC_PORT_UP : RNIC_PORT_DOWN);
+		expect_change(&a, &eq, last == 0 ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN);
+		set_paos(&b, RNIC_PORT_UP);
+		if (last != 0)
+			expect_change(&a, &eq, RNIC_PORT_CHANGE_ACTIVE);
+	}
+	hn_stop(&b);
 	hn_stop(&a);
 }
 
@@ -457,6 +506,7 @@ main(void)
 		T(link_changes_are_told),
 		T(the_vport_can_be_switched_too),
 		T(the_other_end_of_a_pair_sees_it),
+		T(a_neighbour_that_flaps_leaves_the_queue_alive),
 		T(mtu_of_the_port),
 		T(addresses_of_the_vport),
 		T(vlans_of_the_vport),

@@ -274,6 +274,12 @@ dp_eq_next(struct dp *dp)
 	return eqe;
 }
 
+void
+dp_eq_seen(struct dp *dp)
+{
+	softrnic_eq_doorbell(dp->dev, RNIC_EQ_DOORBELL(dp->eqn, dp->eq_consumer), false);
+}
+
 struct softrnic_stats
 dp_stats(struct dp *dp)
 {

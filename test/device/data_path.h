@@ -149,6 +149,8 @@ const struct rnic_cqe *dp_cq_peek(struct dp_cq *cq);
 void dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited);
 /* The next event, or NULL. */
 const struct rnic_eqe *dp_eq_next(struct dp *dp);
+/* The device learns of those that were taken. */
+void dp_eq_seen(struct dp *dp);
 
 struct softrnic_stats dp_stats(struct dp *dp);
 

@@ -84,6 +84,7 @@ port_event(struct side *side)
 	while ((eqe = dp_eq_next(&side->dp)) != NULL) {
 		if (eqe->type == RNIC_EVENT_PORT_CHANGE)
 			last = eqe->sub_type;
+		dp_eq_seen(&side->dp);
 	}
 	return last;
 }

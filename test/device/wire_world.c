@@ -99,7 +99,9 @@ ww_link_events(struct ww *ww, uint8_t what)
 	unsigned int count = 0;
 
 	dp_run(&ww->dp);
-	while ((eqe = dp_eq_next(&ww->dp)) != NULL)
+	while ((eqe = dp_eq_next(&ww->dp)) != NULL) {
 		count += eqe->type == RNIC_EVENT_PORT_CHANGE && eqe->sub_type == what;
+		dp_eq_seen(&ww->dp);
+	}
 	return count;
 }

@@ -69,11 +69,19 @@ softrnic_port_enabled(const struct softrnic *dev)
 	       dev->port.vport_admin_state != RNIC_VPORT_STATE_DOWN;
 }
 
+/* What an event says of the link. */
+static const uint32_t port_data[7] = { 0, 0, PORT_NUMBER << 28 };
+
+static uint8_t
+port_change(const struct softrnic *dev)
+{
+	return dev->port.link_up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN;
+}
+
 void
 softrnic_port_update(struct softrnic *dev)
 {
 	struct softrnic_port *port = &dev->port;
-	uint32_t data[7] = { 0, 0, PORT_NUMBER << 28 };
 	bool up;
 
 	port->wire_up = dev->wire != NULL && dev->wire->is_up(dev);
@@ -85,8 +93,13 @@ softrnic_port_update(struct softrnic *dev)
 	if (!up)
 		softrnic_faults_link_down(dev);
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
-	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE,
-		       up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN, data);
+	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE, port_change(dev), port_data);
+}
+
+void
+softrnic_port_tell(struct softrnic *dev, uint32_t eqn)
+{
+	softrnic_eq_post(dev, eqn, RNIC_EVENT_PORT_CHANGE, port_change(dev), port_data);
 }
 
 /* ---- State ---- */
