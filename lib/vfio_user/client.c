@@ -17,6 +17,14 @@
 #define VFU_MAX_ANSWERS	       256 /* that the server does not fetch */
 #define VFU_NO_ID	       (-1)
 #define VFU_OVERFLOW_UID       65534 /* fs.overflowuid, unless somebody has changed that */
+#define VFU_MESSAGES_AT_ONCE   64    /* that nobody awaits */
+
+void
+vfu_client_enter(struct vfu_client *client)
+{
+	pthread_mutex_lock(&client->lock);
+	client->deadline_ms = vfu_now_ms() + client->conf.timeout_ms;
+}
 
 int
 vfu_client_give_up(struct vfu_client *client, int reason)
@@ -113,17 +121,17 @@ vfu_client_received(struct vfu_client *client, int id, uint16_t command)
 
 /* Sleep until the socket is ready. @return 0, or -ETIMEDOUT. */
 static int
-vfu_client_poll(struct vfu_client *client, uint64_t deadline_ms)
+vfu_client_poll(struct vfu_client *client)
 {
 	struct pollfd ready = { .fd = client->channel.fd, .events = POLLIN };
 	uint64_t now = vfu_now_ms();
 
-	if (now >= deadline_ms)
+	if (now >= client->deadline_ms)
 		return -ETIMEDOUT;
 	if (!STAILQ_EMPTY(&client->channel.outgoing))
 		ready.events |= POLLOUT;
 	/* Interrupted or not: the caller looks again, and the deadline stands. */
-	poll(&ready, 1, deadline_ms - now);
+	poll(&ready, 1, client->deadline_ms - now);
 	return 0;
 }
 
@@ -131,7 +139,6 @@ vfu_client_poll(struct vfu_client *client, uint64_t deadline_ms)
 static int
 vfu_client_wait(struct vfu_client *client, int id, uint16_t command)
 {
-	uint64_t deadline_ms = vfu_now_ms() + client->conf.timeout_ms;
 	int rc;
 
 	for (;;) {
@@ -145,10 +152,13 @@ vfu_client_wait(struct vfu_client *client, int id, uint16_t command)
 			rc = vfu_client_received(client, id, command);
 			if (rc != 0)
 				return rc < 0 ? rc : 0;
+			/* Who always has one more to say does not answer. */
+			if (vfu_now_ms() >= client->deadline_ms)
+				return -ETIMEDOUT;
 			continue;
 		}
 		if (rc == 0)
-			rc = vfu_client_poll(client, deadline_ms);
+			rc = vfu_client_poll(client);
 		if (rc < 0)
 			return rc;
 	}
@@ -199,10 +209,12 @@ vfu_client_lost(struct vfu_client *client)
 int
 vfu_client_process(struct vfu_client *client)
 {
+	unsigned int count;
 	int rc = 0;
 
 	pthread_mutex_lock(&client->lock);
-	while (!client->dead && rc == 0) {
+	/* What is left keeps the descriptor readable. */
+	for (count = 0; count < VFU_MESSAGES_AT_ONCE && !client->dead && rc == 0; count++) {
 		rc = vfu_channel_flush(&client->channel);
 		if (rc >= 0)
 			rc = vfu_channel_receive(&client->channel);
@@ -366,7 +378,7 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 	if (rc == 0 && conf->path != NULL)
 		rc = vfu_client_judge(client, conf->path);
 	if (rc == 0) {
-		pthread_mutex_lock(&client->lock);
+		vfu_client_enter(client);
 		rc = vfu_client_negotiate(client, conf->path);
 		pthread_mutex_unlock(&client->lock);
 	}

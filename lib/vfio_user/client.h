@@ -8,7 +8,8 @@
  * request to the answer; others wait. The callbacks of DMA requests run in whatever call receives them, with the lock
  * held: they must not call back.
  *
- * Blocks: until the answer comes, at most vfu_client_conf's timeout_ms.
+ * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server says meanwhile;
+ * before that for the calls of other threads, each as long.
  *
  * Errors: 0 or -errno. What the server answers with an error is that errno. When the server is gone, does not answer
  * in time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, this is logged once, and each
@@ -36,7 +37,7 @@ struct vfu_client_conf {
 	/** Any user's server at path will do. Else it is to be root's or our own user's, as it will have our memory. */
 	bool any_peer;
 	int fd; /**< a connected socket, the client's from here on, also on failure */
-	unsigned int timeout_ms; /**< for an answer; default 5000 */
+	unsigned int timeout_ms; /**< for the answers to a call; default 5000 */
 	vfu_log_fn *log;	 /**< may be NULL */
 	void *log_arg;
 	struct vfu_capabilities caps; /**< to propose; all zero: vfu_capabilities_ours() */
@@ -71,8 +72,8 @@ const struct vfu_peer *vfu_client_server(const struct vfu_client *client);
 int vfu_client_fd(const struct vfu_client *client);
 
 /**
- * Serve the requests that have come, and find out whether the server lives. Needed only by those who map memory
- * without descriptors, or want to hear of a dead server when they make no calls.
+ * Serve the requests that have come, up to 64 of them, and find out whether the server lives. Needed only by those who map
+ * memory without descriptors, or want to hear of a dead server when they make no calls.
  *
  * Blocks: only for a call of another thread. @return 0 or -ENOTCONN.
  */

@@ -24,7 +24,7 @@ vfu_client_simple(struct vfu_client *client, uint16_t command, void *request, si
 	};
 	int rc;
 
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	rc = vfu_client_call(client, &call);
 	if (rc == 0 && answer_length > 0)
 		memcpy(answer, client->channel.message.payload, answer_length);
@@ -156,7 +156,7 @@ vfu_client_region_info(struct vfu_client *client, unsigned int index,
 
 	memset(region, 0, sizeof(*region));
 	region->fd = -1;
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	rc = vfu_client_call(client, &call);
 	if (rc == 0) {
 		rc = vfu_region_take(client, index, region);
@@ -273,7 +273,7 @@ vfu_client_region_read(struct vfu_client *client, unsigned int region, uint64_t 
 	size_t done, n;
 	int rc = 0;
 
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	for (done = 0; done < length && rc == 0; done += n) {
 		n = vfu_client_chunk(client, length - done);
 		rc = vfu_client_read_once(client, region, offset + done, (uint8_t *)data + done, n);
@@ -291,7 +291,7 @@ vfu_client_write(struct vfu_client *client, unsigned int region, uint64_t offset
 	size_t done, n;
 	int rc = 0;
 
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	for (done = 0; done < length && rc == 0; done += n) {
 		n = vfu_client_chunk(client, length - done);
 		rc = vfu_client_write_once(client, region, offset + done, from + done, n, posted);
@@ -348,7 +348,7 @@ vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region
 	}
 	if (!client->agreed.write_multiple || most == 0)
 		most = 1;
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	for (i = 0; i < count && rc == 0; i += n) {
 		n = count - i < most ? count - i : most;
 		if (n > 1)
@@ -386,7 +386,7 @@ vfu_client_dma_map(struct vfu_client *client, uint64_t iova, uint64_t length, un
 
 	if (fd >= 0 && client->server_max_fds == 0)
 		return -ENOTSUP;
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	rc = vfu_client_call(client, &call);
 	pthread_mutex_unlock(&client->lock);
 	return rc;
@@ -448,7 +448,7 @@ vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned int st
 	unsigned int i, n;
 	int rc = 0;
 
-	pthread_mutex_lock(&client->lock);
+	vfu_client_enter(client);
 	for (i = 0; i < count && rc == 0; i += n) {
 		const int *run = fds == NULL ? NULL : fds + i;
 

@@ -19,6 +19,7 @@ struct vfu_client {
 
 	pthread_mutex_t lock; /* all below */
 	struct vfu_channel channel;
+	uint64_t deadline_ms; /* of the call under way */
 	uint16_t next_id;
 	bool dead;
 	int reason;	  /* of the death; 0: alive */
@@ -35,6 +36,9 @@ struct vfu_call {
 	unsigned int nfds;
 	size_t min_reply; /* bytes of payload in an answer that is no error */
 };
+
+/* Take the lock for a call, which has timeout_ms from now on, however many messages it is made of. */
+void vfu_client_enter(struct vfu_client *client);
 
 /*
  * Send a request and wait for its answer, which is client->channel.message until the lock is released.
