@@ -9,8 +9,8 @@
  * thread sleeps until the event queue tells of its slot, and still looks by itself now and then. The control thread,
  * which walks the event queue, polls.
  *
- * A command that runs out of time keeps its slot and mailboxes until the device lets go of them or is reset: it may
- * still write there.
+ * A command that runs out of time, or that the control thread gives up because it is to end, keeps its slot and mailboxes
+ * until the device lets go of them or is reset: it may still write there.
  */
 
 #include <errno.h>
@@ -154,6 +154,8 @@ get_slot(struct rnic_dev *dev, struct rnic_cmdq *cmdq, bool page_command, uint64
 			cmdq->completed &= ~(1u << *slot);
 			return 0;
 		}
+		if (rnic_control_stopping(dev))
+			return -ECANCELED;
 		if (rnic_now_us() >= deadline || atomic_load(&dev->dead))
 			return -ETIMEDOUT;
 		deadline_at(rnic_now_us() + EVENT_WAIT_US, &at);
@@ -272,10 +274,19 @@ wait_a_little(struct rnic_cmdq *cmdq, uint32_t index, uint64_t elapsed_us, bool 
 	nanosleep(&nap, NULL);
 }
 
+/* What became of a command, for the one error report. */
+struct outcome {
+	int rc;
+	uint32_t delivery, status, syndrome;
+	uint64_t elapsed_us;
+	const char *dead;
+	bool given_up;
+};
+
 /* Until the device has given the slot back: 0, or -ETIMEDOUT. */
 static int
 wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t start,
-	 uint64_t deadline, const char **dead)
+	 uint64_t deadline, struct outcome *outcome)
 {
 	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
 	const bool may_wait = !rnic_control_is_self(dev);
@@ -288,14 +299,18 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			return 0;
 		/* Nobody is there any more who could complete it. */
 		if (atomic_load(&dev->access->gone)) {
-			*dead = rnic_device_dead(dev);
+			outcome->dead = rnic_device_dead(dev);
+			return -ETIMEDOUT;
+		}
+		if (rnic_control_stopping(dev)) {
+			outcome->given_up = true;
 			return -ETIMEDOUT;
 		}
 		now = rnic_now_us();
-		if (*dead == NULL && now >= next_check) {
+		if (outcome->dead == NULL && now >= next_check) {
 			next_check = now + HEALTH_CHECK_US;
-			*dead = rnic_device_dead(dev);
-			if (*dead != NULL &&
+			outcome->dead = rnic_device_dead(dev);
+			if (outcome->dead != NULL &&
 			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
 				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
 		}
@@ -328,20 +343,17 @@ status_to_errno(uint32_t status)
 	}
 }
 
-/* What became of a command, for the one error report. */
-struct outcome {
-	int rc;
-	uint32_t delivery, status, syndrome;
-	uint64_t elapsed_us;
-	const char *dead;
-};
-
 static void
 report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outcome *outcome)
 {
 	const char *name = rnic_cmd_name(opcode);
 
-	if (outcome->rc == -ETIMEDOUT)
+	if (!rnic_control_may_say(dev))
+		return;
+	if (outcome->given_up)
+		RNIC_LOG(NOTICE, dev, "%s (0x%x, op_mod 0x%x) given up after %" PRIu64 " ms", name,
+			 opcode, op_mod, outcome->elapsed_us / 1000);
+	else if (outcome->rc == -ETIMEDOUT)
 		RNIC_LOG(ERR, dev, "%s (0x%x, op_mod 0x%x) did not complete in %" PRIu64 " ms%s%s",
 			 name, opcode, op_mod, outcome->elapsed_us / 1000,
 			 outcome->dead != NULL ? ": " : "; the device is stuck",
@@ -406,7 +418,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 			put_slot(cmdq, slot);
 		else if (cmdq->events)
 			cmdq->unheard++;
-	} else {
+	} else if (outcome->rc != -ECANCELED) {
 		outcome->rc = -EIO;
 		outcome->dead = "all slots are taken by commands that do not complete";
 	}
@@ -414,7 +426,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	if (outcome->rc != 0)
 		return;
 
-	outcome->rc = wait_for(dev, cmdq, slot, start, deadline, &outcome->dead);
+	outcome->rc = wait_for(dev, cmdq, slot, start, deadline, outcome);
 	outcome->elapsed_us = rnic_now_us() - start;
 
 	pthread_mutex_lock(&cmdq->lock);
@@ -445,6 +457,8 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 		RNIC_LOG(DEBUG, dev, "%s not sent: the device is lost", rnic_cmd_name(opcode));
 		return -EIO;
 	}
+	if (rnic_control_stopping(dev))
+		return -ECANCELED;
 	outcome.dead = rnic_device_dead(dev);
 	if (outcome.dead != NULL) {
 		outcome.rc = -EIO;
@@ -452,7 +466,7 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 	} else {
 		execute(dev, opcode, in, in_bytes, out, out_bytes, &outcome);
 	}
-	if (outcome.rc != 0 && !quiet)
+	if (outcome.rc != 0 && outcome.rc != -ECANCELED && !quiet)
 		report(dev, opcode, op_mod, &outcome);
 	return outcome.rc;
 }

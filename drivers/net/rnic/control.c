@@ -25,6 +25,7 @@
 #include "rdma.h"
 
 #define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
+#define LINES_A_SECOND	 10
 
 unsigned int rnic_health_period_ms = 1000;
 unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
@@ -45,6 +46,8 @@ struct rnic_control {
 	uint32_t counter, syndrome;
 	unsigned int still;
 	bool checked; /* counter holds something */
+	uint64_t quiet_until_us;
+	unsigned int said, unsaid; /* lines until then */
 };
 
 /*
@@ -52,6 +55,51 @@ struct rnic_control {
  * a thread's first look, and the dynamic linker ends the process where there is no memory for that.
  */
 static _Thread_local const struct rnic_dev *controlled __attribute__((tls_model("initial-exec")));
+
+bool
+rnic_control_is_self(struct rnic_dev *dev)
+{
+	return controlled == dev;
+}
+
+bool
+rnic_control_stopping(struct rnic_dev *dev)
+{
+	return rnic_control_is_self(dev) && atomic_load(&dev->control->stop);
+}
+
+/* ---- What is said ---- */
+
+static void
+say_how_many_more(struct rnic_control *control)
+{
+	if (control->unsaid > 0)
+		RNIC_LOG(ERR, control->dev, "%u more lines like these were left out",
+			 control->unsaid);
+	control->unsaid = 0;
+}
+
+bool
+rnic_control_may_say(struct rnic_dev *dev)
+{
+	struct rnic_control *control = dev->control;
+	uint64_t now;
+
+	if (!rnic_control_is_self(dev))
+		return true;
+	now = rnic_now_us();
+	if (now >= control->quiet_until_us) {
+		say_how_many_more(control);
+		control->said = 0;
+		control->quiet_until_us = now + 1000000;
+	}
+	if (control->said == LINES_A_SECOND) {
+		control->unsaid++;
+		return false;
+	}
+	control->said++;
+	return true;
+}
 
 /* ---- Health ---- */
 
@@ -155,6 +203,9 @@ rnic_control_answer(struct rnic_dev *dev)
 
 	/* Pages first: the device may need them to go on. */
 	rnic_pages_answer(dev);
+	/* Whoever is told asks the device, and would get no answer. */
+	if (rnic_control_stopping(dev))
+		return;
 	if (!atomic_exchange(&dev->port_changed, false))
 		return;
 	on_port_change = atomic_load(&dev->on_port_change);
@@ -252,13 +303,8 @@ run(void *arg)
 			rnic_control_answer(dev);
 		}
 	}
+	say_how_many_more(control);
 	return NULL;
-}
-
-bool
-rnic_control_is_self(struct rnic_dev *dev)
-{
-	return controlled == dev;
 }
 
 /* CPUs that no lcore polls on, if there are any; else all, not just those of whoever starts the thread. */

@@ -51,7 +51,7 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 	 * thread must not touch it. An application's restart makes all of it new.
 	 */
 	case RNIC_EVENT_CQ_ERROR:
-		RNIC_LOG(
+		RNIC_LOG_REPEATED(
 			ERR, dev,
 			"CQ 0x%x is in error: %s; its queue stands still: restart the port, or make the "
 			"CQ and its queue pairs anew",
@@ -66,8 +66,9 @@ handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 		/* Of queue pairs the application is told, by an event of its own. */
 		if (rnic_rdma_owns_queue(dev, eqe))
 			break;
-		RNIC_LOG(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
-			 rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));
+		RNIC_LOG_REPEATED(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
+				  rnic_be32_to_cpu(eqe->data[6]) & 0xffffff,
+				  rnic_event_name(eqe->type));
 		break;
 	case RNIC_EVENT_COMPLETION: break;
 	default:
@@ -82,7 +83,8 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 {
 	unsigned int count = 0;
 
-	for (;;) {
+	/* At most a ring of them: a device that always writes one more does not keep the thread here. */
+	while (count <= eq->mask) {
 		const struct rnic_eqe *slot = &eq->ring[eq->consumer & eq->mask];
 		struct rnic_eqe eqe;
 

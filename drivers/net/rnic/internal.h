@@ -100,7 +100,7 @@ int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
 		   unsigned int vector, struct rnic_eq **eq);
 void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
 uint32_t rnic_eq_number(const struct rnic_eq *eq);
-/* Handle what is there and arm. One caller at a time. Returns the number of events. */
+/* Handle what is there, at most a ring of it, and arm. One caller at a time. Returns the number of events. */
 unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
 /*
  * Of an EQ that CQs alone have, from a data path: how many completion events there are, at most a ring of them whatever the
@@ -125,6 +125,21 @@ void rnic_control_sync(struct rnic_dev *dev);
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */
 bool rnic_control_is_self(struct rnic_dev *dev);
+/*
+ * It is this thread, and rnic_control_stop() waits for it: it begins nothing, and gives up what it waits for. A command that is
+ * given up keeps its slot and its memory, as after a timeout.
+ */
+bool rnic_control_stopping(struct rnic_dev *dev);
+/*
+ * May a line be said that a device can make the control thread say as often as it likes? A few each second, the others are
+ * counted. In other threads always: there an application has asked for something.
+ */
+bool rnic_control_may_say(struct rnic_dev *dev);
+#define RNIC_LOG_REPEATED(level, dev, ...)                 \
+	do {                                               \
+		if (rnic_control_may_say(dev))             \
+			RNIC_LOG(level, dev, __VA_ARGS__); \
+	} while (0)
 /* The device is lost: it is reset, and on_fatal is called, once; commands fail from now on. */
 void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 /*

@@ -107,18 +107,19 @@ rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t ali
 	if (start == NULL && dev->socket_id != SOCKET_ID_ANY)
 		start = heap_alloc(what, length + 2 * RED_ZONE_BYTES, align, SOCKET_ID_ANY);
 	if (start == NULL) {
-		RNIC_LOG(ERR, dev,
-			 "no memory for %s (%zu bytes): give EAL more, e.g. more hugepages or a "
-			 "larger -m",
-			 what, length);
+		RNIC_LOG_REPEATED(
+			ERR, dev,
+			"no memory for %s (%zu bytes): give EAL more, e.g. more hugepages or a "
+			"larger -m",
+			what, length);
 		return -ENOMEM;
 	}
 	mem->address = start + RED_ZONE_BYTES;
 	mem->length = length;
 	rc = dev->access->ops->map(dev->access, mem->address, length, rights, &mem->iova);
 	if (rc != 0) {
-		RNIC_LOG(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what, length,
-			 strerror(-rc));
+		RNIC_LOG_REPEATED(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what,
+				  length, strerror(-rc));
 		heap_free(start);
 		*mem = (struct rnic_mem){ 0 };
 		return rc;
@@ -139,9 +140,9 @@ rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
 	rc = dev->access->ops->unmap(dev->access, mem->iova, mem->length);
 	if (rc != 0)
 		/* Memory that the device may still reach must not be used for anything else. */
-		RNIC_LOG(ERR, dev,
-			 "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
-			 mem->length, mem->iova, strerror(-rc));
+		RNIC_LOG_REPEATED(ERR, dev,
+				  "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
+				  mem->length, mem->iova, strerror(-rc));
 	else
 		heap_free((char *)mem->address - RED_ZONE_BYTES);
 	*mem = (struct rnic_mem){ 0 };

@@ -166,9 +166,10 @@ give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 	int rc;
 
 	if (held > HELD_MAX || count > HELD_MAX - held) {
-		RNIC_LOG(ERR, dev,
-			 "the device holds %u pages and asks for %u: refused, %u are the limit",
-			 held, count, HELD_MAX);
+		RNIC_LOG_REPEATED(
+			ERR, dev,
+			"the device holds %u pages and asks for %u: refused, %u are the limit",
+			held, count, HELD_MAX);
 		refuse(dev, function);
 		return -ENOSPC;
 	}
@@ -205,7 +206,8 @@ take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 		named = (uint32_t)rnic_manage_pages_out_get(
 			out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
 	if (named > count) {
-		RNIC_LOG(ERR, dev, "asked for %u pages back, the device says %u", count, named);
+		RNIC_LOG_REPEATED(ERR, dev, "asked for %u pages back, the device says %u", count,
+				  named);
 		named = 0;
 		rc = -EIO;
 	}
@@ -215,9 +217,10 @@ take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 		if (put_page(dev->pages, rnic_be64_to_cpu(list[i])))
 			++*taken;
 		else
-			RNIC_LOG(ERR, dev,
-				 "the device gives back a page that it never had: 0x%" PRIx64,
-				 rnic_be64_to_cpu(list[i]));
+			RNIC_LOG_REPEATED(
+				ERR, dev,
+				"the device gives back a page that it never had: 0x%" PRIx64,
+				rnic_be64_to_cpu(list[i]));
 	}
 	pthread_mutex_unlock(&dev->pages->lock);
 	free(out);
@@ -314,7 +317,7 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 		pages->wanted += count;
 	pthread_mutex_unlock(&pages->lock);
 	if (function != ours)
-		RNIC_LOG(
+		RNIC_LOG_REPEATED(
 			ERR, dev,
 			"%d pages asked for by function 0x%x: refused, ours is 0x%x and has no others",
 			count, function, ours);

@@ -257,8 +257,10 @@ static void
 rxq_drop_completions(struct rnic_rxq *rxq)
 {
 	struct rnic_cq *cq = &rxq->cq;
+	const uint32_t stop = cq->consumer + cq->mask + 1;
 
-	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
+	while (cq->consumer != stop &&
+	       rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
 		cq->consumer++;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 }
