@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Whoever takes over this process through a socket or the memory behind it finds no capabilities, no way to get any,
- * few system calls, none of which opens or makes anything, and no file but the sockets' folders, where they can remove
- * files (Landlock permits to remove, nothing more).
+ * Whoever takes over this process through a socket or the memory behind it finds no capabilities, no way to get any, a user
+ * who is not root, few system calls, none of which opens, makes or removes anything, and no file.
  *
- * A sanitizer's runtime needs what the jail denies (it opens files, and its leak check traces the process), so
- * sanitized builds give up their privileges but go without the list of calls.
+ * A sanitizer's runtime needs what the jail denies (it opens files, and its leak check traces the process), and so does that
+ * of coverage (it writes its files at the end), so such builds give up their privileges but stay who they are, and go
+ * without the list of calls.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
-#include <linux/landlock.h>
 #include <linux/sockios.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -28,17 +27,23 @@
 
 #include "eal.h"
 #include "jail.h"
+#include "landlock.h"
+#include "user.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JAIL_SANITIZED 1
+/* JAIL_COVERAGE is the build's: compilers do not say. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(JAIL_COVERAGE)
+#define JAIL_OPEN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define JAIL_SANITIZED 1
+#define JAIL_OPEN 1
 #endif
 #endif
-#ifndef JAIL_SANITIZED
-#define JAIL_SANITIZED 0
+#ifndef JAIL_OPEN
+#define JAIL_OPEN 0
 #endif
+
+/* What it takes to become another user. */
+#define JAIL_USER_CAPABILITIES (1u << CAP_SETUID | 1u << CAP_SETGID)
 
 /*
  * Per device: an eventfd per vector, the server's own, those of a message under way, some who wait, those that wait to be
@@ -115,8 +120,6 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(exit_group) },
 };
 
-/* Only under Landlock, which says where. */
-static const struct jail_call jail_unlink = { CALL(unlink) };
 /* Only with captures to receive, which each client has from the start. */
 static const struct jail_call jail_lseek = { CALL(lseek) };
 
@@ -166,115 +169,98 @@ jail_limits(const struct options *options)
 
 /* ---- Privileges ---- */
 
+bool
+jail_is_open(void)
+{
+	return JAIL_OPEN;
+}
+
+/* Of a thread, 0: ours. @return -ESRCH there is none of that number. */
 static int
-jail_drop_capabilities(void *unused)
+jail_capabilities(int thread, struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3,
+						   .pid = thread };
+
+	memset(data, 0, sizeof(*data) * _LINUX_CAPABILITY_U32S_3);
+	return syscall(SYS_capget, &header, data) != 0 ? -errno : 0;
+}
+
+int
+jail_drop_capabilities(uint32_t kept)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-	int capability;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3];
+	struct __user_cap_data_struct then[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	int capability, rc = jail_capabilities(0, now);
 
-	(void)unused;
+	if (rc != 0)
+		return rc;
+	then[0].permitted = now[0].permitted & kept;
+	then[0].effective = then[0].permitted;
 	/* Without the privilege to drop them from the bounding set, there are none to gain either. */
 	for (capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
 		prctl(PR_CAPBSET_DROP, capability);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (syscall(SYS_capset, &header, none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+	if (syscall(SYS_capset, &header, then) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return 0;
 }
 
-/* Of a thread: has it any, or may it gain any? */
-static bool
-jail_has_capabilities(const char *thread)
+static int
+jail_drop_in_thread(void *kept)
 {
-	static const char *const sets[] = { "CapInh:", "CapPrm:", "CapEff:", "CapAmb:" };
-	char path[64], line[128];
-	bool has = false;
-	unsigned int i;
-	FILE *file;
+	return jail_drop_capabilities(*(const uint32_t *)kept);
+}
 
-	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", thread);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return errno != ENOENT;
-	while (fgets(line, sizeof(line), file) != NULL) {
-		for (i = 0; i < COUNT(sets); i++) {
-			if (strncmp(line, sets[i], strlen(sets[i])) == 0)
-				has = has || strtoull(line + strlen(sets[i]), NULL, 16) != 0;
-		}
-	}
-	fclose(file);
+/* Has the thread any, or may it gain any? */
+static bool
+jail_has_capabilities(int thread)
+{
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	int rc = jail_capabilities(thread, data);
+	bool has = rc != 0 && rc != -ESRCH;
+	unsigned int i;
+
+	for (i = 0; i < COUNT(data); i++)
+		has = has || (data[i].permitted | data[i].effective | data[i].inheritable) != 0;
 	return has;
 }
 
 /* Each thread has its own capabilities, and a driver may have made some that we do not know. */
 static int
-jail_check_threads(void)
+jail_check_threads(DIR *threads)
 {
 	const struct dirent *thread;
-	DIR *dir = opendir("/proc/self/task");
-	int rc = 0;
 
-	if (dir == NULL)
-		return -errno;
-	while (rc == 0 && (thread = readdir(dir)) != NULL) {
-		if (thread->d_name[0] == '.' || !jail_has_capabilities(thread->d_name))
+	while ((thread = readdir(threads)) != NULL) {
+		if (thread->d_name[0] == '.' || !jail_has_capabilities(atoi(thread->d_name)))
 			continue;
 		log_error("thread %s, of an ethdev's driver, keeps its privileges: such an ethdev "
 			  "belongs to a process of its own (net_rnic with wire=port:)",
 			  thread->d_name);
-		rc = -EPERM;
+		return -EPERM;
 	}
-	closedir(dir);
-	return rc;
+	return 0;
 }
 
-/* ---- Files, by Landlock ---- */
+/* ---- Files ---- */
 
-#define LANDLOCK_ALL                                                      \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |     \
-	 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |     \
-	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
-	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |     \
-	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |     \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |   \
-	 LANDLOCK_ACCESS_FS_MAKE_SYM)
-
-static int
-landlock_permit_removal(int ruleset, int folder)
-{
-	struct landlock_path_beneath_attr rule = {
-		.allowed_access = LANDLOCK_ACCESS_FS_REMOVE_FILE,
-		.parent_fd = folder,
-	};
-
-	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0
-		       ? -errno
-		       : 0;
-}
-
-static int
-landlock_restrict(void *ruleset)
-{
-	return syscall(SYS_landlock_restrict_self, *(int *)ruleset, 0) != 0 ? -errno : 0;
-}
-
-/* @return -ENOSYS or -EOPNOTSUPP: this kernel has no Landlock. */
 static int
 jail_restrict_files(const struct options *options)
 {
-	struct landlock_ruleset_attr attr = { .handled_access_fs = LANDLOCK_ALL };
-	unsigned int i;
-	int ruleset, rc = 0;
+	int ruleset = landlock_open(), rc;
 
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	if (ruleset < 0)
-		return -errno;
-	for (i = 0; i < options->ndevices && rc == 0; i++)
-		rc = landlock_permit_removal(ruleset, options->devices[i].folder_fd);
-	if (rc == 0)
-		rc = eal_in_threads(options, landlock_restrict, &ruleset);
-	close(ruleset);
+	if (ruleset == -ENOSYS || ruleset == -EOPNOTSUPP) {
+		log_info("this kernel has no Landlock: that files are out of reach is left to the "
+			 "list of system calls alone");
+		return 0;
+	}
+	rc = ruleset < 0 ? ruleset : eal_in_threads(options, landlock_enter, &ruleset);
+	if (ruleset >= 0)
+		close(ruleset);
+	if (rc != 0)
+		log_error("cannot restrict access to files by Landlock: %s", strerror(-rc));
 	return rc;
 }
 
@@ -375,17 +361,15 @@ jail_permit_wires(scmp_filter_ctx filter, const struct options *options, unsigne
 
 /* A call that is not on the list fails with EPERM: the C library copes, and so does who calls it. */
 static int
-jail_restrict_calls(const struct options *options, bool may_unlink)
+jail_restrict_calls(const struct options *options)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	unsigned int count = 0;
+	unsigned int count = 0, user = geteuid();
 	int rc;
 
 	if (filter == NULL)
 		return -ENOMEM;
 	rc = jail_permit_all(filter, jail_calls, COUNT(jail_calls), &count);
-	if (rc == 0 && may_unlink)
-		rc = jail_permit_all(filter, &jail_unlink, 1, &count);
 	if (rc == 0)
 		rc = jail_permit_wires(filter, options, &count);
 	/* For all threads there are. */
@@ -395,45 +379,52 @@ jail_restrict_calls(const struct options *options, bool may_unlink)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);
 	if (rc == 0)
-		log_info("jailed: no capabilities, %u system calls allowed%s", count,
-			 may_unlink ? ", no files but to remove the sockets" : "");
+		log_info("jailed: user %u, no capabilities, no files, %u system calls allowed",
+			 user, count);
+	else
+		log_error("cannot restrict system calls by seccomp: %s", strerror(-rc));
+	return rc;
+}
+
+/* ---- All of it ---- */
+
+static int
+jail_drop_in_threads(const struct options *options)
+{
+	uint32_t kept = options->changes_user && !JAIL_OPEN ? JAIL_USER_CAPABILITIES : 0;
+	int rc = eal_in_threads(options, jail_drop_in_thread, &kept);
+
+	if (rc != 0)
+		log_error("cannot drop privileges: %s", strerror(-rc));
 	return rc;
 }
 
 int
 jail_enter(const struct options *options, int (*start_threads)(void))
 {
-	int rc = eal_in_threads(options, jail_drop_capabilities, NULL);
+	/* Opened now: Landlock will not let us. */
+	DIR *threads = opendir("/proc/self/task");
+	int rc = 0;
 
-	/* A sanitizer has a thread of its own, which nobody can ask. */
-	if (rc == 0 && !JAIL_SANITIZED)
-		rc = jail_check_threads();
-
-	if (rc != 0) {
-		log_error("cannot drop privileges: %s", strerror(-rc));
+	if (threads == NULL) {
+		rc = -errno;
+		log_error("/proc/self/task: %s", strerror(-rc));
 		return rc;
 	}
-	if (JAIL_SANITIZED) {
-		log_warning("built with a sanitizer, which needs more system calls than the jail "
-			    "allows: no jail");
-		return start_threads();
-	}
-	rc = jail_restrict_files(options);
-	if (rc == -ENOSYS || rc == -EOPNOTSUPP)
-		log_info(
-			"this kernel has no Landlock: the sockets will stay behind at the end, and "
-			"be replaced at the next start");
-	else if (rc != 0)
-		log_error("cannot restrict access to files by Landlock: %s", strerror(-rc));
-	if (rc == 0 || rc == -ENOSYS || rc == -EOPNOTSUPP) {
-		bool landlocked = rc == 0;
-
+	rc = jail_drop_in_threads(options);
+	if (rc == 0 && JAIL_OPEN)
+		log_warning("built with a sanitizer or for coverage, whose runtime needs more "
+			    "system calls than the jail allows: no jail, and still user %u",
+			    (unsigned int)geteuid());
+	if (rc == 0 && !JAIL_OPEN)
+		rc = jail_restrict_files(options);
+	if (rc == 0)
 		rc = start_threads();
-		if (rc != 0)
-			return rc;
-		rc = jail_restrict_calls(options, landlocked);
-		if (rc != 0)
-			log_error("cannot restrict system calls by seccomp: %s", strerror(-rc));
-	}
-	return rc;
+	if (rc == 0 && !JAIL_OPEN)
+		rc = user_become(options);
+	/* A sanitizer has a thread of its own, which nobody can ask. */
+	if (rc == 0 && !JAIL_OPEN)
+		rc = jail_check_threads(threads);
+	closedir(threads);
+	return rc == 0 && !JAIL_OPEN ? jail_restrict_calls(options) : rc;
 }

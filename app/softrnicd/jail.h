@@ -12,21 +12,28 @@
 /** Before the devices are made: descriptors enough for all of them, no core files with clients' data. */
 void jail_limits(const struct options *options);
 
+/** Is this build one that has no jail? The runtime of a sanitizer, or of coverage, needs what the jail denies. */
+bool jail_is_open(void);
+
+/** Of the calling thread: all but those that are kept (bits by number, of the first 32), and all ways to more. */
+int jail_drop_capabilities(uint32_t kept);
+
 /**
- * Enter, for good. The paths of the devices' sockets are what it may still remove. start_threads is called when
- * capabilities and files are given up, which is done per thread, and threads can still be made: the list of calls then
- * holds for all of them. It logs why it fails.
+ * Enter, for good: capabilities and files, the user, system calls. start_threads is called when capabilities and files are
+ * given up, which is done per thread, and threads can still be made: what follows then holds for all of them. It logs why
+ * it fails.
  *
  * @return 0 or -errno, logged: then the process must not go on.
  */
 int jail_enter(const struct options *options, int (*start_threads)(void));
 
 /**
- * For the tests: try what is denied, say on stdout what came of it. precious is a file in another folder than the
- * sockets', which it tries to remove.
+ * For the tests, before jail_enter() and after it: say on stdout who this process is, try what is denied, and say what came
+ * of it. It tries to remove the file options->probe_jail and the first device's socket, and to make something there.
  *
  * @return how many calls were not denied.
  */
-unsigned int jail_probe(const char *precious);
+void jail_probe_prepare(void);
+unsigned int jail_probe(const struct options *options);
 
 #endif

@@ -10,6 +10,8 @@
 #include "guard.h"
 #include "jail.h"
 #include "loop.h"
+#include "sweeper.h"
+#include "user.h"
 
 /*
  * Each region of a client may be a mapping of its own, and as many of the session before may not be unmapped yet; the kernel
@@ -76,13 +78,15 @@ serve(struct softrnic_poller *poller)
 
 	if (rc != 0)
 		return rc;
+	if (options.probe_jail != NULL)
+		jail_probe_prepare();
 	rc = guard_install();
 	if (rc != 0)
 		log_error("cannot watch SIGBUS: %s", strerror(-rc));
 	else
 		rc = jail_enter(&options, start_threads);
 	if (rc == 0 && options.probe_jail != NULL) {
-		rc = jail_probe(options.probe_jail) == 0 ? 0 : -1;
+		rc = jail_probe(&options) == 0 ? 0 : -1;
 	} else if (rc == 0) {
 		say_ready();
 		loop_run(&loop);
@@ -105,7 +109,8 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	log_open();
 	log_set_level(options.log_level);
-	if (folder_prepare(&options) != 0)
+	if (user_find(&options) != 0 || folder_prepare(&options) != 0 ||
+	    sweeper_start(&options) != 0)
 		return EXIT_FAILURE;
 	jail_limits(&options);
 	/* Before there are threads, which inherit it. */
@@ -117,8 +122,11 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	rc = create_devices(poller);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = serve(poller);
+		/* While we hold the locks. */
+		sweeper_sweep();
+	}
 	destroy_devices();
 	softrnic_poller_destroy(poller);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

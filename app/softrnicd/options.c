@@ -17,8 +17,8 @@
 #define CLIENT_MEMORY_MIN (UINT64_C(1) << 20)
 
 static const char help[] =
-	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--client-memory SIZE]\n"
-	"                 [--log-level LEVEL] [-- EAL OPTIONS]\n"
+	"Usage: softrnicd [--device KEY=VALUE,...]... [--dir DIR] [--user NAME]\n"
+	"                 [--client-memory SIZE] [--log-level LEVEL] [-- EAL OPTIONS]\n"
 	"\n"
 	"Software RNICs as PCI devices behind vfio-user sockets, one socket a device and one\n"
 	"client a socket. Needs neither root nor hugepages. Prints \"ready SOCKET\" per device.\n"
@@ -44,6 +44,7 @@ static const char help[] =
 	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
 	"                          /run/softrnic; made if it is missing, for its owner alone;\n"
 	"                          one that others may write to, such as /tmp, is refused\n"
+	"  --user NAME             started as root: who to be while it serves; default nobody\n"
 	"  --client-memory SIZE    what a client may have the daemon keep of memory, for objects,\n"
 	"                          rings and lists: bytes, or with K, M or G; default 256M. Given,\n"
 	"                          it also limits what of a client's files is not there yet (holes)\n"
@@ -52,7 +53,8 @@ static const char help[] =
 	"  -- EAL OPTIONS          for DPDK, which only wire=port: and these options start; without\n"
 	"                          hugepages --no-huge, for devices of its own --vdev=, ...\n"
 	"\n"
-	"SIGTERM, SIGINT and SIGHUP end it; it then removes its sockets.\n"
+	"SIGTERM, SIGINT and SIGHUP end it. Its sockets are then removed by a second process,\n"
+	"which waits for that and can do nothing else; after a SIGKILL the next start does it.\n"
 	"Exit code: 0 ended by a signal, 1 could not start, 2 usage.\n"
 	"\n"
 	"  softrnicd\n"
@@ -443,6 +445,7 @@ options_parse(struct options *options, int argc, char **argv)
 	static const struct option longs[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "dir", required_argument, NULL, 'D' },
+		{ "user", required_argument, NULL, 'u' },
 		{ "client-memory", required_argument, NULL, 'm' },
 		{ "log-level", required_argument, NULL, 'l' },
 		{ "probe-jail", required_argument, NULL, 'p' },
@@ -463,6 +466,7 @@ options_parse(struct options *options, int argc, char **argv)
 				rc = usage_error("--dir: a path of 1 to %zu bytes",
 						 sizeof(options->dir) - 1);
 			break;
+		case 'u': options->user = optarg; break;
 		case 'm': rc = parse_client_memory(options, optarg); break;
 		case 'l': rc = parse_log_level(options, optarg); break;
 		case 'p': options->probe_jail = optarg; break;

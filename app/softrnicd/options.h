@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "log.h"
@@ -38,6 +39,10 @@ struct device_options {
 struct options {
 	char dir[SOCKET_PATH_BYTES]; /* empty: the default */
 	int dir_fd;		     /* -1: no socket lies there */
+	const char *user;	     /* to become; NULL: the default */
+	bool changes_user;
+	uid_t uid; /* of that user */
+	gid_t gid;
 	enum vfu_log_level log_level;
 	uint64_t client_memory; /* bytes; 0: not given */
 	const char *probe_jail; /* file to try it on; NULL: serve */

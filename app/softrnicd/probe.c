@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,6 +55,24 @@ probe_execve(void)
 	return syscall(SYS_execve, "/nonexistent/program", nothing, nothing);
 }
 
+static long
+probe_unlink(const char *path)
+{
+	return syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+static long
+probe_rename(const char *path)
+{
+	return syscall(SYS_renameat, AT_FDCWD, path, AT_FDCWD, path);
+}
+
+static long
+probe_make(const struct device_options *device)
+{
+	return syscall(SYS_openat, device->folder_fd, "made", O_CREAT | O_WRONLY, 0600);
+}
+
 static unsigned int
 probe(const char *name, long result)
 {
@@ -65,10 +84,52 @@ probe(const char *name, long result)
 	return !denied;
 }
 
+static unsigned int
+probe_files(const struct options *options)
+{
+	const struct device_options *device = &options->devices[0];
+	unsigned int allowed = 0;
+
+	allowed += probe("unlink", probe_unlink(options->probe_jail));
+	allowed += probe("rename", probe_rename(options->probe_jail));
+	allowed += probe("unlink of the socket", probe_unlink(device->socket));
+	allowed += probe("rename of the socket", probe_rename(device->place));
+	allowed += probe("rmdir", syscall(SYS_unlinkat, device->folder_fd, "none", AT_REMOVEDIR));
+	allowed += probe("making a file", probe_make(device));
+	allowed += probe("mkdir", syscall(SYS_mkdirat, device->folder_fd, "made", 0700));
+	allowed += probe("mknod", syscall(SYS_mknodat, device->folder_fd, "made", S_IFREG, 0));
+	allowed += probe("symlink", syscall(SYS_symlinkat, "/", device->folder_fd, "made"));
+	allowed += probe(
+		"link", syscall(SYS_linkat, AT_FDCWD, device->place, device->folder_fd, "made", 0));
+	allowed += probe("chmod", syscall(SYS_fchmodat, AT_FDCWD, device->place, 0600));
+	return allowed;
+}
+
+/* What is read is of the time of reading. Nothing can be opened then. */
+static int probe_status = -1;
+
+void
+jail_probe_prepare(void)
+{
+	probe_status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+}
+
+static void
+probe_say_who(void)
+{
+	char text[4096];
+	ssize_t n = read(probe_status, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	fputs(text, stdout);
+}
+
 unsigned int
-jail_probe(const char *precious)
+jail_probe(const struct options *options)
 {
 	unsigned int allowed = 0;
+
+	probe_say_who();
 
 	allowed += probe("openat", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
 	allowed += probe("socket", syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
@@ -85,7 +146,7 @@ jail_probe(const char *precious)
 	allowed += probe("memfd_create", syscall(SYS_memfd_create, "probe", 0));
 	allowed += probe("prctl", syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
 	allowed += probe("setuid", syscall(SYS_setuid, getuid()));
-	allowed += probe("unlink", syscall(SYS_unlink, precious));
+	allowed += probe_files(options);
 	fflush(stdout);
 	return allowed;
 }

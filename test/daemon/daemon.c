@@ -22,10 +22,15 @@ const char *daemon_program;
 static void
 daemon_run(struct daemon *d, const char *const *devices, int out)
 {
-	const char *argv[4 + 2 * DAEMON_DEVICES] = { daemon_program, "--dir", d->folder };
+	const char *argv[6 + 2 * DAEMON_DEVICES] = { daemon_program, "--dir", d->folder };
 	unsigned int i, n = 3;
 	int log;
 
+	/* Tests set its limits, and for another user's process that takes a capability that root may lack in a container. */
+	if (geteuid() == 0) {
+		argv[n++] = "--user";
+		argv[n++] = "root";
+	}
 	for (i = 0; devices[i] != NULL; i++) {
 		argv[n++] = "--device";
 		argv[n++] = devices[i];

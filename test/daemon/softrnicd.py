@@ -19,12 +19,16 @@ PAIR = ("name=a,wire=pair:cable,mac=02:00:00:00:00:0a", "name=b,wire=pair:cable,
 class Softrnicd:
     """Use as a context. Its messages are in the file `log`, those of restarts behind those before."""
 
-    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info"):
-        """eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace"""
+    def __init__(self, devices=PAIR, eal=(), within=(), log_level="info", user=None):
+        """
+        eal: EAL's options; within: a command that has it run somewhere else, e.g. in a network namespace; user: whom it becomes,
+        started by root
+        """
         self.devices = devices
         self.log_level = log_level
         self.eal = eal
         self.within = within
+        self.user = user
         self.folder = tempfile.mkdtemp(prefix="rnicd-", dir="/run" if os.geteuid() == 0 else None)
         self.log = os.path.join(self.folder, "log")
         self.process = None
@@ -33,7 +37,7 @@ class Softrnicd:
 
     def start(self):
         command = [*self.within, PROGRAM, "--dir", os.path.join(self.folder, "s"),
-                   "--log-level", self.log_level]
+                   "--log-level", self.log_level, *(["--user", self.user] if self.user else [])]
         for device in self.devices:
             command += ["--device", device]
         if self.eal:

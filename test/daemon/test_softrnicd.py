@@ -7,6 +7,7 @@ import pathlib
 import pwd
 import re
 import select
+import shutil
 import signal
 import socket
 import stat
@@ -500,28 +501,44 @@ def test_messages_that_nobody_reads_stop_nothing(folder, kind):
 
 # ---- The jail ----
 
+ROOT = os.geteuid() == 0
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return {key: value.strip() for key, value in (line.split(":", 1) for line in status)}
+
+
+def is_nobody_special(status):
+    """Neither root, nor of his groups, whatever the number that is looked at."""
+    return "0" not in status["Uid"].split() + status["Gid"].split() + status["Groups"].split()
+
+
 def test_privileges_are_gone(folder):
     with Daemon("--dir", folder) as daemon:
         for caps in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             assert int(daemon.status(caps), 16) == 0
-        if os.geteuid() == 0:
+        if ROOT:
             assert int(daemon.status("CapBnd"), 16) == 0
         assert daemon.status("NoNewPrivs") == "1"
         if not SANITIZED:
             assert daemon.status("Seccomp") == "2"
+            assert is_nobody_special(status_of(daemon.pid)) or not ROOT, daemon.status("Uid")
         # Nothing that was open here is open there.
         inherited = os.pipe()
         os.set_inheritable(inherited[1], True)
         assert daemon.end() == 0
+        assert SANITIZED == ("no jail, and still user" in daemon.log)
     subprocess_fds = subprocess.Popen(
         [PROGRAM, "--dir", folder], close_fds=False, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL)
     try:
         assert subprocess_fds.stdout.readline().startswith("ready ")
         ours = os.stat(inherited[1])
-        for fd in os.listdir(f"/proc/{subprocess_fds.pid}/fd"):
-            theirs = os.stat(f"/proc/{subprocess_fds.pid}/fd/{fd}")
-            assert (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino)
+        for pid in (subprocess_fds.pid, *children(subprocess_fds.pid)):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                theirs = os.stat(f"/proc/{pid}/fd/{fd}")
+                assert (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino)
     finally:
         subprocess_fds.terminate()
         subprocess_fds.communicate(timeout=PATIENCE)
@@ -529,19 +546,121 @@ def test_privileges_are_gone(folder):
         os.close(inherited[1])
 
 
-def test_the_jail_holds(folder, room):
-    precious = room / "precious"
+DENIED = ("openat", "socket", "execve", "ptrace", "clone", "mmap of code", "mprotect", "unlink", "rename",
+          "unlink of the socket", "rename of the socket", "making a file", "mkdir", "rmdir", "mknod", "symlink", "link", "chmod")
+
+
+@pytest.mark.parametrize("place", ["outside", "s/below"], ids=("outside", "below"))
+@pytest.mark.parametrize("user", [None, "nobody"])
+def test_the_jail_holds(room, folder, user, place):
+    """Also below its sockets' folder, where it could remove files."""
+    if user is not None and not ROOT:
+        pytest.skip("is an ordinary user already")
+    room.chmod(0o755)
+    os.makedirs(f"{folder}/below", 0o700)
+    os.makedirs(room / place, exist_ok=True)
+    precious = room / place / "precious"
     precious.write_text("")
-    done = run("--dir", folder, "--probe-jail", str(precious))
+    if user is not None:
+        for path in (folder, f"{folder}/below", room / place, precious):
+            shutil.chown(path, user)
+    program = shutil.copy(PROGRAM, room)
+    done = subprocess.run([program, "--dir", folder, "--probe-jail", precious], text=True, capture_output=True,
+                          timeout=PATIENCE, user=user, group=user and pwd.getpwnam(user).pw_gid, extra_groups=user and [])
     if SANITIZED:
         # Its runtime cannot live in there, and nobody shall think that it does.
         assert done.returncode == 1 and "no jail" in done.stderr
         return
+    assert "ALLOWED" not in done.stdout, done.stdout
     assert done.returncode == 0, done
-    assert "ALLOWED" not in done.stdout
-    for call in ("openat", "socket", "execve", "ptrace", "clone", "mmap of code", "mprotect",
-                 "unlink"):
+    for call in DENIED:
         assert re.search(f"^denied {call}: ", done.stdout, re.M), done.stdout
-    assert precious.exists()
-    calls = int(re.search(r"(\d+) system calls allowed", done.stderr).group(1))
-    assert calls <= 31
+    assert precious.exists() and os.listdir(folder) == ["below"]
+    assert int(re.search(r"(\d+) system calls allowed", done.stderr).group(1)) <= 30
+    status = dict(re.findall(r"^(\w+):\t(.*)$", done.stdout, re.M))
+    assert is_nobody_special(status) or not ROOT, status
+    caps = ["CapInh", "CapPrm", "CapEff", "CapAmb"] + ["CapBnd"] * (ROOT and user is None)
+    assert not any(int(status[key], 16) for key in caps), status
+
+
+def test_whom_it_becomes(folder):
+    for user, said in (("nobody-of-that-name", "no such user"), *([] if ROOT else [("root", "only root")])):
+        done = run("--dir", folder, "--user", user)
+        assert done.returncode == 1 and said in done.stderr
+    if not ROOT or SANITIZED:
+        return
+    daemon = pwd.getpwnam("daemon")
+    for user, uid, gid in (("daemon", daemon.pw_uid, daemon.pw_gid), ("root", 0, 0)):
+        with Daemon("--dir", folder, "--user", user) as process:
+            assert process.status("Uid").split() == [str(uid)] * 4 and process.status("Gid").split() == [str(gid)] * 4
+            # What it has made is still root's.
+            assert os.stat(folder).st_uid == os.stat(process.sockets[0]).st_uid == 0
+            assert int(process.status("CapPrm"), 16) == 0
+            assert process.end() == 0
+            assert f"jailed: user {uid}, no capabilities" in process.log
+        assert os.listdir(folder) == []
+
+
+def test_to_end_with_its_parent_stays_as_asked_for(folder):
+    """The kernel forgets that when the user changes."""
+    script = 'setpriv --pdeathsig KILL "$@" & wait'
+    with subprocess.Popen(["sh", "-c", script, "sh", PROGRAM, "--dir", folder], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shell:
+        assert shell.stdout.readline().startswith("ready ")
+        (daemon,) = children(shell.pid)
+        shell.kill()
+        wait_for_the_end(daemon)
+
+
+# ---- Who removes the sockets ----
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def has_ended(pid):
+    try:
+        return status_of(pid)["State"].startswith("Z")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def wait_for_the_end(pid):
+    deadline = time.monotonic() + PATIENCE
+    while not has_ended(pid):
+        assert time.monotonic() < deadline, f"process {pid} does not end"
+        time.sleep(0.01)
+
+
+def test_who_removes_the_sockets_can_do_nothing_else(folder, room):
+    with Daemon("--dir", folder, "--device", "name=a", "--device", f"socket={room}/b", ready=2) as daemon:
+        (sweeper,) = children(daemon.pid)
+        status = status_of(sweeper)
+        assert not any(int(status[caps], 16) for caps in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
+        assert status["NoNewPrivs"] == "1" and (SANITIZED or status["Seccomp"] == "2")
+        # Two folders and one end of a pair.
+        assert len(os.listdir(f"/proc/{sweeper}/fd")) == 3
+        # What is for the daemon, from a terminal or a service manager, may come to it as well.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(sweeper, number)
+        assert daemon.end() == 0
+    assert os.listdir(folder) == [] and not (room / "b").exists() and not (room / "b.lock").exists()
+    wait_for_the_end(sweeper)
+
+
+@pytest.mark.parametrize("first", ["sweeper", "daemon"])
+def test_what_nobody_removes_the_next_start_does(folder, first):
+    with Daemon("--dir", folder) as daemon:
+        (sweeper,) = children(daemon.pid)
+        if first == "sweeper":
+            os.kill(sweeper, signal.SIGKILL)
+            assert daemon.end() == 0
+        else:
+            daemon.end(signal.SIGKILL)
+        assert sorted(os.listdir(folder)) == ["rnic0.sock", "rnic0.sock.lock"]
+    wait_for_the_end(sweeper)
+    assert "removed by a second process" in run("--help").stdout
+    with Daemon("--dir", folder) as daemon:
+        assert daemon.end() == 0
+    assert os.listdir(folder) == []
