@@ -658,7 +658,9 @@ def test_what_nobody_removes_the_next_start_does(folder, first):
             assert daemon.end() == 0
         else:
             daemon.end(signal.SIGKILL)
-        assert sorted(os.listdir(folder)) == ["rnic0.sock", "rnic0.sock.lock"]
+        # Without a jail it removes them itself.
+        if not SANITIZED or first == "daemon":
+            assert sorted(os.listdir(folder)) == ["rnic0.sock", "rnic0.sock.lock"]
     wait_for_the_end(sweeper)
     assert "removed by a second process" in run("--help").stdout
     with Daemon("--dir", folder) as daemon:
