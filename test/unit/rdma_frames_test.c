@@ -218,11 +218,14 @@ test_a_nop_among_frames(void **state)
 static void
 post_receives(struct rings *rings, unsigned int count)
 {
+	struct rdmapmd_sge room = { 0x1000, 2000, 1 };
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
 		assert_int_equal(rnic_rdma_post_recv(&rings->qp.qp,
-						     &(struct rdmapmd_recv_wr){ .wr_id = 10 + i },
+						     &(struct rdmapmd_recv_wr){ .wr_id = 10 + i,
+										.sg_list = &room,
+										.num_sge = 1 },
 						     1),
 				 1);
 }

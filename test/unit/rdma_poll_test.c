@@ -32,7 +32,8 @@ _Static_assert(RDMAPMD_WR_RDMA_WRITE == 0, "zeros are WRITEs");
 static void
 post_receives(struct rings *rings, unsigned int count)
 {
-	struct rdmapmd_recv_wr wr = { 0 };
+	struct rdmapmd_sge room = { 0x1000, 2000, 1 };
+	struct rdmapmd_recv_wr wr = { .sg_list = &room, .num_sge = 1 };
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
@@ -54,7 +55,7 @@ test_each_operation_completes_under_its_name(void **state)
 		{ RDMAPMD_WR_RDMA_WRITE_WITH_IMM, RDMAPMD_WC_RDMA_WRITE, 0 },
 		{ RDMAPMD_WR_SEND, RDMAPMD_WC_SEND, 0 },
 		{ RDMAPMD_WR_SEND_WITH_IMM, RDMAPMD_WC_SEND, 0 },
-		{ RDMAPMD_WR_RDMA_READ, RDMAPMD_WC_RDMA_READ, 4242 },
+		{ RDMAPMD_WR_RDMA_READ, RDMAPMD_WC_RDMA_READ, 8 },
 		{ RDMAPMD_WR_ATOMIC_CMP_AND_SWP, RDMAPMD_WC_COMP_SWAP, 8 },
 		{ RDMAPMD_WR_ATOMIC_FETCH_AND_ADD, RDMAPMD_WC_FETCH_ADD, 8 },
 		{ RDMAPMD_WR_NOP, RDMAPMD_WC_NOP, 0 },
@@ -180,6 +181,7 @@ test_receives_from_an_srq_name_their_request(void **state)
 	struct rdmapmd_wc wc;
 
 	rings->qp.srq = &rings->srq;
+	rings->qp.apart = true;
 	assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, wr, 2), 2);
 	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN, 1);
 	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN, 1);
@@ -252,6 +254,126 @@ test_entries_of_nobody_are_passed_over(void **state)
 	assert_passed_over(rings, 2);
 }
 
+/* ---- Lengths ---- */
+
+/* Requests of so many bytes, in one segment or two, with room for what a message may be said to have. */
+static const struct {
+	uint32_t lengths[2], total;
+} rooms[] = { { { 100, 0 }, 100 }, { { 50, 30 }, 80 }, { { 0, 0 }, 0 }, { { 1, 2000 }, 2001 } };
+
+static void
+room_of(unsigned int i, struct rdmapmd_sge sges[2], struct rdmapmd_recv_wr *wr)
+{
+	sges[0] = (struct rdmapmd_sge){ 0x1000, rooms[i].lengths[0], 1 };
+	sges[1] = (struct rdmapmd_sge){ 0x2000, rooms[i].lengths[1], 1 };
+	*wr = (struct rdmapmd_recv_wr){ .wr_id = 200 + i, .sg_list = sges, .num_sge = 2 };
+}
+
+static void
+assert_length(struct rings *rings, enum rnic_cqe_opcode opcode, unsigned int i, uint32_t said,
+	      uint32_t expected)
+{
+	struct rdmapmd_wc wc;
+
+	rings_complete(rings, opcode, RINGS_QPN, (uint16_t)i)->byte_count = rnic_cpu_to_be32(said);
+	assert_int_equal(rings_poll(rings, &wc), 200 + i);
+	assert_int_equal(wc.byte_len, expected);
+}
+
+/* Whoever believed it would read behind the buffer. */
+static void
+test_no_message_is_longer_than_its_request(void **state)
+{
+	static const uint32_t said[] = { 0, 1, 79, 80, 81, 100, 101, 2001, 2002, UINT32_MAX };
+	struct rings *rings = *state;
+	struct rdmapmd_sge sges[2];
+	struct rdmapmd_recv_wr wr;
+	unsigned int i, k;
+
+	for (k = 0; k < RTE_DIM(said); k++) {
+		rings_start_at(rings, 0, 0);
+		for (i = 0; i < RTE_DIM(rooms); i++) {
+			room_of(i, sges, &wr);
+			assert_int_equal(rnic_rdma_post_recv(&rings->qp.qp, &wr, 1), 1);
+		}
+		for (i = 0; i < RTE_DIM(rooms); i++)
+			assert_length(rings, RNIC_CQE_RESPONDER_SEND, i, said[k],
+				      RTE_MIN(said[k], rooms[i].total));
+	}
+	/* A peer's WRITE is not in the request's memory. */
+	room_of(2, sges, &wr);
+	assert_int_equal(rnic_rdma_post_recv(&rings->qp.qp, &wr, 1), 1);
+	assert_length(rings, RNIC_CQE_RESPONDER_WRITE_IMM, 2, 5000, 5000);
+}
+
+static void
+test_no_message_is_longer_than_its_request_of_an_srq(void **state)
+{
+	struct rings *rings = *state;
+	struct rdmapmd_sge sges[2];
+	struct rdmapmd_recv_wr wr;
+	unsigned int i;
+
+	rings->qp.srq = &rings->srq;
+	rings->qp.apart = true;
+	/* One stays free. */
+	for (i = 0; i < RTE_DIM(rooms) - 1; i++) {
+		room_of(i, sges, &wr);
+		assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, &wr, 1), 1);
+	}
+	assert_length(rings, RNIC_CQE_RESPONDER_SEND, 1, 5000, 80);
+	assert_length(rings, RNIC_CQE_RESPONDER_WRITE_IMM, 0, 5000, 5000);
+	assert_length(rings, RNIC_CQE_RESPONDER_SEND_IMM, 2, 1, 0);
+}
+
+static void
+test_a_read_is_as_long_as_its_request(void **state)
+{
+	const struct rdmapmd_sge sges[3] = { { 0x1000, 40, 1 },
+					     { 0x2000, 0, 1 },
+					     { 0x3000, 60, 1 } };
+	struct rdmapmd_send_wr wr = { .wr_id = 100,
+				      .opcode = RDMAPMD_WR_RDMA_READ,
+				      .sg_list = sges,
+				      .send_flags = RDMAPMD_SEND_SIGNALED };
+	static const uint32_t totals[] = { 0, 40, 40, 100 };
+	struct rings *rings = *state;
+	struct rdmapmd_wc wc;
+	uint16_t i;
+
+	for (i = 0; i < RTE_DIM(totals); i++) {
+		wr.num_sge = i;
+		assert_int_equal(rings_post(rings, &wr, 1), 1);
+		rings_complete(rings, RNIC_CQE_REQUESTER, RINGS_QPN, i)->byte_count =
+			rnic_cpu_to_be32(70);
+		assert_int_equal(rings_poll(rings, &wc), 100);
+		assert_int_equal(wc.byte_len, totals[i]);
+	}
+}
+
+/* Each of its CQs may have a thread of its own: neither takes what the other has. */
+static void
+test_entries_in_the_wrong_queue_are_passed_over(void **state)
+{
+	struct rings *rings = *state;
+	struct rdmapmd_cq other = { 0 };
+
+	post_sends(rings, writes, 1);
+	post_receives(rings, 1);
+	rings->qp.apart = true;
+	rings->qp.qp.send_cq = &other;
+	rings_complete(rings, RNIC_CQE_REQUESTER, RINGS_QPN, 0);
+	rings_fail(rings, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED, 0);
+	assert_passed_over(rings, 2);
+	rings->qp.qp.send_cq = &rings->cq.cq;
+	rings->qp.qp.recv_cq = &other;
+	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN, 0);
+	rings_fail(rings, RNIC_CQE_RESPONDER_ERROR, 0, RNIC_SYND_WR_FLUSHED, 0);
+	assert_passed_over(rings, 4);
+	assert_int_equal(rings->qp.sq.tail, 0);
+	assert_int_equal(rings->qp.rq.tail, 0);
+}
+
 static void
 test_entries_of_no_request_are_passed_over(void **state)
 {
@@ -321,6 +443,7 @@ test_a_destroyed_queue_pair_has_no_completions(void **state)
 	struct rdmapmd_wc wc;
 
 	rings->qp.srq = &rings->srq;
+	rings->qp.apart = true;
 	assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, &wr, 1), 1);
 	post_sends(rings, writes, 2);
 	rings_complete_send(rings, 0);
@@ -432,6 +555,10 @@ main(void)
 		TEST(test_receives_from_an_srq_name_their_request),
 		TEST(test_each_syndrome_has_its_status),
 		TEST(test_entries_of_nobody_are_passed_over),
+		TEST(test_no_message_is_longer_than_its_request),
+		TEST(test_no_message_is_longer_than_its_request_of_an_srq),
+		TEST(test_a_read_is_as_long_as_its_request),
+		TEST(test_entries_in_the_wrong_queue_are_passed_over),
 		TEST(test_entries_of_no_request_are_passed_over),
 		TEST(test_entries_of_unknown_kinds_are_passed_over),
 		TEST(test_a_queue_pair_without_a_queue),

@@ -198,11 +198,12 @@ void rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint32_t head; /* how many requests were posted before it */
-	uint16_t what; /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
-	uint16_t rsvd;
+	uint32_t head;	 /* how many requests were posted before it */
+	uint32_t length; /* bytes of its segments */
+	uint16_t what;	 /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
+	uint16_t rsvd[3];
 };
-_Static_assert(sizeof(struct rnic_rdma_wqe) == 16, "four to a cache line");
+_Static_assert(sizeof(struct rnic_rdma_wqe) == 24, "as few bytes as there can be");
 
 /* Requests whose completion is not the application's to see. */
 enum rnic_rdma_quiet {
@@ -239,6 +240,8 @@ struct rnic_rdma_receive {
 	uint32_t head; /* atomic */
 	uint32_t tail; /* atomic: who polls writes it */
 	uint32_t max_post, max_gs;
+	/* atomic: the length of the shortest request so far. What is said of no more bytes than that needs no look at one. */
+	uint32_t least;
 	uint8_t open; /* atomic */
 };
 
@@ -247,6 +250,7 @@ struct rnic_rdma_qp {
 	struct rnic_rdma_send sq;
 	struct rnic_rdma_receive rq;
 	struct rnic_rdma_srq *srq; /* NULL: rq is in use */
+	bool apart;		   /* there is an SRQ, or there are two CQs */
 
 	/* cold */
 	struct rnic_dev *dev;
@@ -349,6 +353,7 @@ struct rnic_rdma_srq {
 	uint32_t head;
 	uint32_t tail; /* atomic */
 	uint32_t mask, max_gs;
+	uint32_t least; /* atomic: as that of a receive queue */
 	uint8_t log_stride;
 	uint16_t posted; /* free running */
 
@@ -366,6 +371,8 @@ int rnic_rdma_srq_query(struct rdmapmd_srq *srq, uint32_t *limit);
 int rnic_rdma_srq_destroy(struct rdmapmd_srq *srq);
 
 /* rdma_post.c */
+/* How many bytes a receive request has room for, by the segments in its WQE. */
+uint32_t rnic_rdma_room(const void *segments, uint32_t max_gs);
 uint16_t rnic_rdma_post_srq_recv(struct rdmapmd_srq *srq, const struct rdmapmd_recv_wr *wr,
 				 uint16_t n);
 /* All WQEs are free. */

@@ -46,12 +46,13 @@ give_back(uint32_t *tail, uint32_t value)
 
 /* The send request of an entry: it and all before it are done. False: none that is under way. */
 static __rte_always_inline bool
-take_send(struct rnic_rdma_send *sq, uint16_t counter, uint64_t *wr_id, uint16_t *what)
+take_send(struct rnic_rdma_send *sq, uint16_t counter, struct rdmapmd_wc *wc, uint16_t *what)
 {
 	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
 	const uint32_t head = wqe->head;
 
-	*wr_id = wqe->wr_id;
+	wc->wr_id = wqe->wr_id;
+	wc->byte_len = wqe->length;
 	*what = wqe->what;
 	/* A queue pair without a send queue has room for none. */
 	if (unlikely(head - sq->tail >= sq->max_post))
@@ -60,39 +61,67 @@ take_send(struct rnic_rdma_send *sq, uint16_t counter, uint64_t *wr_id, uint16_t
 	return true;
 }
 
-/* The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. */
+/* A message is no longer than the request that it is in, whatever the entry says. A WRITE's bytes are elsewhere. */
+static void __rte_noinline
+clamp(struct rdmapmd_wc *wc, uint8_t opcode, const uint8_t *ring, uint32_t index,
+      uint8_t log_stride, uint32_t skip, uint32_t max_gs)
+{
+	const uint32_t room = rnic_rdma_room(ring + ((size_t)index << log_stride) + skip, max_gs);
+
+	if (opcode != RNIC_CQE_RESPONDER_WRITE_IMM)
+		wc->byte_len = RTE_MIN(wc->byte_len, room);
+}
+
+/* As take_receive(): of an SRQ, whose requests name themselves. */
 static __rte_always_inline bool
-take_receive(struct rnic_rdma_qp *qp, uint16_t counter, uint64_t *wr_id)
+take_shared(struct rnic_rdma_srq *srq, uint16_t counter, uint8_t opcode, struct rdmapmd_wc *wc)
+{
+	if (unlikely(wc->byte_len > __atomic_load_n(&srq->least, __ATOMIC_RELAXED)))
+		clamp(wc, opcode, srq->ring, counter & srq->mask, srq->log_stride,
+		      sizeof(struct rnic_wqe_next), srq->max_gs);
+	return rnic_rdma_srq_complete(srq, counter, &wc->wr_id);
+}
+
+/* The receive request of an entry: those of a queue complete in order. In wc is what the entry says of its length. */
+static __rte_always_inline bool
+take_receive(const struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter,
+	     uint8_t opcode, struct rdmapmd_wc *wc)
 {
 	struct rnic_rdma_receive *rq = &qp->rq;
 	const uint32_t tail = rq->tail;
 
-	if (unlikely(qp->srq != NULL))
-		return rnic_rdma_srq_complete(qp->srq, counter, wr_id);
+	if (unlikely(qp->apart)) {
+		/* Two threads would take them, of each of two CQs. */
+		if (qp->qp.recv_cq != &cq->cq)
+			return false;
+		if (qp->srq != NULL)
+			return take_shared(qp->srq, counter, opcode, wc);
+	}
 	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
 		return false;
-	*wr_id = rq->wr_ids[tail & rq->wq.mask];
+	if (unlikely(wc->byte_len > __atomic_load_n(&rq->least, __ATOMIC_RELAXED)))
+		clamp(wc, opcode, rq->wq.ring, tail & rq->wq.mask, rq->wq.log_stride, 0,
+		      rq->max_gs);
+	wc->wr_id = rq->wr_ids[tail & rq->wq.mask];
 	give_back(&rq->tail, tail + 1);
 	return true;
 }
 
 /* A request that has been carried out. False: nothing to report. */
 static __rte_always_inline bool
-requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter,
-	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter, struct rdmapmd_wc *wc)
 {
 	uint16_t what;
 
-	if (unlikely(!take_send(&qp->sq, counter, &wc->wr_id, &what))) {
+	/* Of a READ or an atomic, all of it; of others it means nothing. No other CQ than its own takes a request. */
+	if (unlikely(qp->qp.send_cq != &cq->cq) ||
+	    unlikely(!take_send(&qp->sq, counter, wc, &what))) {
 		cq->strange++;
 		return false;
 	}
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
-	/* Of an atomic an entry need not say it, of others it means nothing. */
-	wc->byte_len =
-		what == RDMAPMD_WC_RDMA_READ ? rnic_be32_to_cpu(cqe->byte_count) : sizeof(uint64_t);
 	return likely(what >> 8 == RNIC_RDMA_REPORTED);
 }
 
@@ -103,14 +132,14 @@ responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *
 {
 	const uint32_t source = rnic_be32_to_cpu(cqe->flags_rqpn);
 
-	if (unlikely(!take_receive(qp, entry->wqe_counter, &wc->wr_id))) {
+	wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
+	if (unlikely(!take_receive(cq, qp, entry->wqe_counter, entry->opcode, wc))) {
 		cq->strange++;
 		return false;
 	}
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ? RDMAPMD_WC_RECV_RDMA_WITH_IMM
 								   : RDMAPMD_WC_RECV;
-	wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
 	wc->imm_data = cqe->immediate.raw;
 	wc->src_qp = source & 0xffffff;
 	wc->sl = source >> 24 & 0xf;
@@ -174,9 +203,9 @@ failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint16_t counter, uint8_t opcod
 	if (qp == NULL)
 		/* Nobody's: the device has changed it meanwhile. */;
 	else if (opcode == RNIC_CQE_REQUESTER_ERROR)
-		taken = take_send(&qp->sq, counter, &wc->wr_id, &what);
-	else if (opcode == RNIC_CQE_RESPONDER_ERROR)
-		taken = take_receive(qp, counter, &wc->wr_id);
+		taken = qp->qp.send_cq == &cq->cq && take_send(&qp->sq, counter, wc, &what);
+	else if (opcode == RNIC_CQE_RESPONDER_ERROR && qp->qp.recv_cq == &cq->cq)
+		taken = take_receive(cq, qp, counter, opcode, wc);
 	if (!taken) {
 		cq->strange++;
 		return false;
@@ -243,7 +272,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		}
 		wc->qp_num = entry.qp_num;
 		if (entry.opcode == RNIC_CQE_REQUESTER)
-			reported = requester(cq, qp, entry.wqe_counter, cqe, wc);
+			reported = requester(cq, qp, entry.wqe_counter, wc);
 		else if (likely(entry.opcode <= RNIC_CQE_RESPONDER_SEND_INVAL))
 			reported = responder(cq, qp, &entry, cqe, wc);
 		else

@@ -310,6 +310,18 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	return ds;
 }
 
+/* Of a request that has been built: no more than RNIC_RDMA_MAX_MESSAGE. */
+static uint32_t __rte_noinline
+length_of(const struct rdmapmd_send_wr *wr)
+{
+	uint32_t total = 0;
+	uint16_t i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		total += wr->sg_list[i].length;
+	return total;
+}
+
 /* As build_seldom(): one data segment, behind a remote address or not. */
 static __rte_always_inline uint32_t
 build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t parts)
@@ -325,10 +337,12 @@ build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t pa
 
 /* What the poll wants to know of a WQE. */
 static __rte_always_inline void
-set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode, uint8_t quiet)
+set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint32_t length, uint8_t opcode,
+	uint8_t quiet)
 {
 	wqe->wr_id = wr_id;
 	wqe->head = head;
+	wqe->length = length;
 	wqe->what = (uint16_t)(opcode | quiet << 8);
 }
 
@@ -416,7 +430,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	const struct rnic_rdma_kind *const kinds = __atomic_load_n(&sq->kinds, __ATOMIC_RELAXED);
 	struct rnic_rdma_wqe *const wqes = sq->wqes;
 	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
-	uint32_t posted, ds;
+	uint32_t posted, ds, length;
 
 	for (posted = start; posted != stop; posted++, wr++) {
 		struct rnic_wqe_data *at = ring[producer & mask];
@@ -427,15 +441,18 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 			break;
 		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
 		if (likely(!(kind.parts & OP_SELDOM)) && likely(wr->num_sge == 1) &&
-		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE))
+		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
 			ds = build_one(wr, at, kind.parts);
-		else
+			length = wr->sg_list->length;
+		} else {
 			ds = build_seldom(sq, wr, at, kind.parts);
-		if (unlikely(ds == 0))
-			break;
+			if (unlikely(ds == 0))
+				break;
+			length = length_of(wr);
+		}
 		set_control(at, (uint16_t)producer, kind, qpn, ds,
 			    unlikely(kind.parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
-		set_wqe(&wqes[producer & mask], wr->wr_id, posted, kind.wc_opcode,
+		set_wqe(&wqes[producer & mask], wr->wr_id, posted, length, kind.wc_opcode,
 			RNIC_RDMA_REPORTED);
 		signaled = kind.fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted + 1 : signaled;
 		last = producer;
@@ -479,7 +496,7 @@ post_marker(struct rnic_rdma_send *sq)
 	set_control(wqebb(sq, producer), producer,
 		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
 		    1, 0);
-	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
+	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, 0, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
 	sq->signaled = sq->head + 1;
 	publish_head(&sq->head, sq->head + 1);
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
@@ -501,11 +518,16 @@ rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
 
 /* ---- Receive requests ---- */
 
-/* Data segments, then one that ends the WQE if there is room for it. False: too many or too long. */
+/*
+ * Data segments, then one that ends the WQE if there is room for it. False: too many or too long. The shortest request's
+ * length is kept.
+ */
 static __rte_always_inline bool
-set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_recv_wr *wr)
+set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_recv_wr *wr,
+	    uint32_t *least)
 {
 	struct rnic_wqe_data *end = data + max_gs;
+	uint64_t total = 0;
 	uint16_t i;
 
 	if (unlikely(wr->num_sge > max_gs))
@@ -513,12 +535,26 @@ set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_re
 	for (i = 0; i < wr->num_sge; i++) {
 		if (unlikely(wr->sg_list[i].length > INT32_MAX))
 			return false;
+		total += wr->sg_list[i].length;
 		if (likely(wr->sg_list[i].length != 0))
 			set_data(data++, &wr->sg_list[i]);
 	}
 	if (data != end)
 		*data = (struct rnic_wqe_data){ .lkey = RNIC_BE32(RNIC_WQE_INVALID_LKEY) };
+	if (total < *least)
+		__atomic_store_n(least, (uint32_t)total, __ATOMIC_RELAXED);
 	return true;
+}
+
+uint32_t
+rnic_rdma_room(const void *segments, uint32_t max_gs)
+{
+	const struct rnic_wqe_data *data = segments, *end = data + max_gs;
+	uint64_t total = 0;
+
+	for (; data != end && data->lkey.raw != RNIC_BE32(RNIC_WQE_INVALID_LKEY).raw; data++)
+		total += rnic_be32_to_cpu(data->byte_count);
+	return (uint32_t)RTE_MIN(total, (uint64_t)UINT32_MAX);
 }
 
 uint16_t
@@ -539,7 +575,7 @@ rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, u
 		if (unlikely(!set_scatter(
 			    (struct rnic_wqe_data *)(rq->wq.ring +
 						     ((size_t)index << rq->wq.log_stride)),
-			    rq->max_gs, &wr[done])))
+			    rq->max_gs, &wr[done], &rq->least)))
 			break;
 		rq->wr_ids[index] = wr[done].wr_id;
 	}
@@ -569,7 +605,7 @@ rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *
 		}
 		next = (struct rnic_wqe_next *)(srq->ring + ((size_t)srq->head << srq->log_stride));
 		if (unlikely(!set_scatter((struct rnic_wqe_data *)(next + 1), srq->max_gs,
-					  &wr[done]))) {
+					  &wr[done], &srq->least))) {
 			head->post_error = -EINVAL;
 			break;
 		}
@@ -604,6 +640,7 @@ rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
 	__atomic_store_n(&rq->head, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&rq->tail, 0, __ATOMIC_RELEASE);
 	rq->wq.producer = 0;
+	__atomic_store_n(&rq->least, UINT32_MAX, __ATOMIC_RELAXED);
 	if (sq->wq.dbrec != NULL)
 		rnic_sq_dbrec_publish(sq->wq.dbrec, 0);
 	if (rq->wq.dbrec != NULL)
@@ -619,6 +656,7 @@ rnic_rdma_srq_reset(struct rnic_rdma_srq *srq)
 		__atomic_store_n(&srq->next[i], i < srq->mask ? i + 1 : RNIC_RDMA_SRQ_LAST,
 				 __ATOMIC_RELAXED);
 	srq->head = 0;
+	__atomic_store_n(&srq->least, UINT32_MAX, __ATOMIC_RELAXED);
 	__atomic_store_n(&srq->tail, srq->mask, __ATOMIC_RELEASE);
 	srq->posted = 0;
 	rnic_dbrec_publish(srq->dbrec, 0);
