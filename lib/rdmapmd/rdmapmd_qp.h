@@ -251,7 +251,8 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  *
  * RESET forgets all requests and their completions are not delivered any more; the application reposts.
  *
- * Threads: any; to RESET, nobody may post or poll meanwhile; from SQE to RTS, nobody may post. Blocks: for commands.
+ * Threads: any; to RESET, and from SQE to RTS, nobody may post meanwhile. Its CQs may be polled: a poll beside a change to
+ *          RESET may find nothing, even if others' completions wait. Blocks: for commands.
  *
  * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
@@ -284,7 +285,8 @@ __rte_experimental int rdmapmd_qp_state(struct rdmapmd_qp *qp);
 /**
  * Destroy. Requests that were posted are gone; completions that wait in a CQ are dropped.
  *
- * Threads: nobody may post to it or poll its CQs meanwhile. Blocks: for commands.
+ * Threads: nobody may post to it meanwhile. Its CQs may be polled, for other queue pairs: a poll may find nothing then, even
+ *          if others' completions wait. Blocks: for commands, and until a poll that is under way has ended.
  *
  * @return 0; -EBUSY events of it are not acknowledged.
  */

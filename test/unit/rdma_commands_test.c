@@ -6,8 +6,11 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rdma_commands.h"
 
@@ -427,6 +430,85 @@ test_srq_commands(void **state)
 	assert_int_equal(rnic_rdma_srq_create(&world->srq.srq, &srq_sizing), -EINVAL);
 }
 
+/* ---- Beside a poll ---- */
+
+static sem_t in_poll;
+static atomic_bool gone, gone_in_poll;
+
+/* Between two entries. Whoever takes the queue pair away has time enough to do so, if it does not wait for us. */
+static void
+let_it_go(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	unsigned int ms;
+
+	if (rings_dump_count != 2)
+		return;
+	sem_post(&in_poll);
+	for (ms = 0; ms < 200 && !atomic_load(&gone); ms++)
+		nanosleep(&nap, NULL);
+	atomic_store(&gone_in_poll, atomic_load(&gone));
+}
+
+struct taker {
+	struct rnic_rdma_qp *qp;
+	int (*take)(struct rnic_rdma_qp *qp);
+};
+
+static int
+destroy(struct rnic_rdma_qp *qp)
+{
+	return rnic_rdma_qp_destroy(&qp->qp);
+}
+
+static void *
+take_away(void *arg)
+{
+	struct taker *taker = arg;
+	int rc;
+
+	sem_wait(&in_poll);
+	rc = taker->take(taker->qp);
+	atomic_store(&gone, true);
+	return (void *)(intptr_t)rc;
+}
+
+/* A poll knows of a queue pair: it is not freed, and its requests are not forgotten, before the poll has ended. */
+static void
+test_a_queue_pair_does_not_go_within_a_poll(void **state)
+{
+	int (*const takes[])(struct rnic_rdma_qp *) = { rnic_rdma_qp_reset, destroy };
+	struct world *world = *state;
+	struct rnic_cqe *cqe;
+	struct taker taker;
+	struct rdmapmd_wc wc[4];
+	pthread_t thread;
+	unsigned int i, k;
+	void *rc;
+
+	sem_init(&in_poll, 0, 0);
+	commands_create_qp(world);
+	for (i = 0; i < RTE_DIM(takes); i++) {
+		atomic_store(&gone, false);
+		atomic_store(&gone_in_poll, false);
+		rings_dump_count = 0;
+		rings_in_poll = let_it_go;
+		for (k = 0; k < 3; k++) {
+			cqe = rings_complete(world->rings, RNIC_CQE_REQUESTER, COMMANDS_NUMBER, 0);
+			cqe->byte_count = rnic_cpu_to_be32(k);
+		}
+		taker = (struct taker){ &world->qp, takes[i] };
+		assert_int_equal(pthread_create(&thread, NULL, take_away, &taker), 0);
+		assert_int_equal(rnic_rdma_poll_cq_dump(&world->rings->cq.cq, wc, RTE_DIM(wc)), 0);
+		rings_in_poll = NULL;
+		pthread_join(thread, &rc);
+		assert_null(rc);
+		assert_false(atomic_load(&gone_in_poll));
+	}
+	sem_destroy(&in_poll);
+	assert_null(rnic_rdma_qps_find(&world->rings->cq, COMMANDS_NUMBER));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, commands_setup, commands_teardown)
 
 int
@@ -448,6 +530,7 @@ main(void)
 		TEST(test_another_path_lets_the_first_address_go),
 		TEST(test_a_lost_device_is_not_asked_to_flush),
 		TEST(test_srq_commands),
+		TEST(test_a_queue_pair_does_not_go_within_a_poll),
 	};
 
 	return cmocka_run_group_tests_name("rdma_commands", tests, NULL, NULL);

@@ -37,6 +37,7 @@ rnic_rdma_wake(const struct rnic_rdma_cq *cq)
 
 /* Dumps, of which the numbers are kept. */
 unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+void (*rings_in_poll)(void);
 
 bool
 rnic_dump_wanted(void)
@@ -57,6 +58,8 @@ void
 rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe)
 {
 	rings_dumped[rings_dump_count++ % RINGS_DUMPS] = (unsigned int)(cqe - cq->ring);
+	if (rings_in_poll != NULL)
+		rings_in_poll();
 }
 
 void
@@ -149,6 +152,7 @@ rings_setup(void **state)
 	assert_int_equal(rnic_rdma_qps_add(&rings->cq, &rings->qp), 0);
 	rings_start_at(rings, 0, 0);
 	rings_in_error = rings_sends_in_error = rings_dump_count = rings_woken = 0;
+	rings_in_poll = NULL;
 	atomic_store(&rings_lost, false);
 	*state = rings;
 	return 0;

@@ -66,6 +66,8 @@ extern unsigned int rings_woken;
 /* WQEBBs of WQEs that were dumped, places of entries. */
 #define RINGS_DUMPS 8
 extern unsigned int rings_dumped[RINGS_DUMPS], rings_dump_count;
+/* In the middle of a poll that dumps: once for each entry. */
+extern void (*rings_in_poll)(void);
 
 /* The device writes an entry. */
 struct rnic_cqe *rings_complete(struct rings *rings, enum rnic_cqe_opcode opcode, uint32_t qpn,

@@ -133,7 +133,7 @@ int rnic_rdma_mr_dereg(struct rdmapmd_mr *mr);
 
 /* The queue pairs of a CQ by number: a hash table of pointers, at most half full, NULL: free. */
 struct rnic_rdma_qps {
-	struct rnic_rdma_qps *older; /* a poll may still read it; freed when nobody polls */
+	struct rnic_rdma_qps *older; /* a poll may still read it; freed when the CQ is stopped */
 	uint32_t mask, count;
 	struct rnic_rdma_qp *_Atomic slots[];
 };
@@ -148,6 +148,7 @@ struct rnic_rdma_cq {
 	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
 	uint64_t strange;
+	uint8_t polling, stopped; /* atomic: a poll looks at queue pairs; none may */
 
 	/* arming */
 	volatile void *arm_register;
@@ -174,24 +175,60 @@ int rnic_rdma_cq_destroy(struct rdmapmd_cq *cq);
 uint16_t rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
 /* The same, and every entry is dumped. */
 uint16_t rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
+/* The same where the kernel has no fence for all CPUs: each poll that finds something has one of its own. */
+uint16_t rnic_rdma_poll_cq_fenced(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
 int rnic_rdma_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only);
 
 /* rdma_flush.c */
 /* In the place of the poll once the device is lost: what was posted comes back, flushed. */
 uint16_t rnic_rdma_poll_cq_lost(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
 /* Is there something that a poll would flush? */
-bool rnic_rdma_cq_waits(const struct rnic_rdma_cq *cq);
+bool rnic_rdma_cq_waits(struct rnic_rdma_cq *cq);
 
 /* rdma_qps.c: which queue pairs a CQ has. */
 int rnic_rdma_qps_init(struct rnic_rdma_cq *cq);
 void rnic_rdma_qps_fini(struct rnic_rdma_cq *cq);
 /* Threads: any, beside one that polls. -ENOMEM, -EEXIST: the device gave a number twice. */
 int rnic_rdma_qps_add(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
-/* Nobody polls meanwhile; nothing if it is not there. */
+/* Of a CQ that is stopped; nothing if it is not there. */
 void rnic_rdma_qps_remove(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
 struct rnic_rdma_qp *rnic_rdma_qps_find(const struct rnic_rdma_cq *cq, uint32_t qp_num);
-/* Entries of a queue pair that wait in a CQ are no longer anybody's. Nobody polls meanwhile. */
+/* Entries of a queue pair that wait in a CQ that is stopped are no longer anybody's. */
 void rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp);
+
+/*
+ * Stop the CQs of a queue pair: a poll that is under way ends first, and those that begin before they go on find nothing and
+ * return at once. Threads: any, beside those that poll. Not within a poll.
+ */
+void rnic_rdma_cqs_stop(struct rnic_rdma_qp *qp);
+void rnic_rdma_cqs_go(struct rnic_rdma_qp *qp);
+/* Must polls have a fence of their own? Asks the kernel once. */
+bool rnic_rdma_polls_fenced(void);
+
+static __rte_always_inline void
+rnic_rdma_poll_ends(struct rnic_rdma_cq *cq)
+{
+	/* Partner: the load-acquire of whoever stops the CQ. */
+	__atomic_store_n(&cq->polling, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * A poll says that it begins, then looks whether it may; who stops the CQ says so, then looks whether there is one. Either
+ * sees the other if no store is late: one of the two must have a fence, and who stops lets the kernel fence all CPUs.
+ */
+static __rte_always_inline bool
+rnic_rdma_poll_begins(struct rnic_rdma_cq *cq, const bool fenced)
+{
+	if (fenced)
+		__atomic_exchange_n(&cq->polling, 1, __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n(&cq->polling, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (likely(!__atomic_load_n(&cq->stopped, fenced ? __ATOMIC_SEQ_CST : __ATOMIC_ACQUIRE)))
+		return true;
+	rnic_rdma_poll_ends(cq);
+	return false;
+}
 
 /* ---- Queue pairs ---- */
 
@@ -279,7 +316,7 @@ int rnic_rdma_qp_destroy(struct rdmapmd_qp *qp);
 int rnic_rdma_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 			unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
 int rnic_rdma_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
-/* To RESET: nothing is posted or completed any more, whatever the device answers. Nobody posts or polls meanwhile. */
+/* To RESET: nothing is posted or completed any more, whatever the device answers. Nobody posts meanwhile. */
 int rnic_rdma_qp_reset(struct rnic_rdma_qp *qp);
 
 /* rdma_raw.c: what is different of RAW_PACKET. */
@@ -316,7 +353,7 @@ void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
  * completion nobody sees, so that polling leads to 0.
  */
 uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
-/* As after creation: nothing is posted. Nobody posts or polls meanwhile. */
+/* As after creation: nothing is posted. Nobody posts meanwhile, and its CQs are stopped. */
 void rnic_rdma_queues_reset(struct rnic_rdma_qp *qp);
 
 /* ---- Thread domains ---- */

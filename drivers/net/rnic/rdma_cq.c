@@ -82,7 +82,9 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	if (rc != 0)
 		goto no_events;
 	head->cqn = cq->ring.cqn;
-	head->poll_cq = rnic_dump_wanted() ? rnic_rdma_poll_cq_dump : rnic_rdma_poll_cq;
+	head->poll_cq = rnic_dump_wanted()	   ? rnic_rdma_poll_cq_dump
+			: rnic_rdma_polls_fenced() ? rnic_rdma_poll_cq_fenced
+						   : rnic_rdma_poll_cq;
 	if (head->channel != NULL)
 		head->req_notify_cq = rnic_rdma_req_notify_cq;
 	return 0;

@@ -87,10 +87,13 @@ uint16_t
 rnic_rdma_poll_cq_lost(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
-	const struct rnic_rdma_qps *table = atomic_load_explicit(&cq->qps, memory_order_acquire);
+	const struct rnic_rdma_qps *table;
 	uint16_t done = 0, before;
 	uint32_t i;
 
+	if (!rnic_rdma_poll_begins(cq, true))
+		return 0;
+	table = atomic_load_explicit(&cq->qps, memory_order_acquire);
 	for (i = 0; i <= table->mask && done < n; i++) {
 		struct rnic_rdma_qp *qp =
 			atomic_load_explicit(&table->slots[i], memory_order_acquire);
@@ -105,27 +108,31 @@ rnic_rdma_poll_cq_lost(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t 
 		if (done != before)
 			rdmapmd_qp_in_error(&qp->qp);
 	}
+	rnic_rdma_poll_ends(cq);
 	return done;
 }
 
 bool
-rnic_rdma_cq_waits(const struct rnic_rdma_cq *cq)
+rnic_rdma_cq_waits(struct rnic_rdma_cq *cq)
 {
-	const struct rnic_rdma_qps *table = atomic_load_explicit(&cq->qps, memory_order_acquire);
+	const struct rnic_rdma_qps *table;
+	bool waits = false;
 	uint32_t i;
 
-	for (i = 0; i <= table->mask; i++) {
+	/* Nobody takes one out meanwhile. */
+	pthread_mutex_lock(&cq->lock);
+	table = atomic_load_explicit(&cq->qps, memory_order_acquire);
+	for (i = 0; i <= table->mask && !waits; i++) {
 		const struct rnic_rdma_qp *qp =
 			atomic_load_explicit(&table->slots[i], memory_order_acquire);
 
 		if (qp == NULL)
 			continue;
-		if (qp->qp.send_cq == &cq->cq &&
-		    __atomic_load_n(&qp->sq.head, __ATOMIC_RELAXED) != qp->sq.tail)
-			return true;
-		if (qp->qp.recv_cq == &cq->cq &&
-		    __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) != qp->rq.tail)
-			return true;
+		waits = (qp->qp.send_cq == &cq->cq &&
+			 __atomic_load_n(&qp->sq.head, __ATOMIC_RELAXED) != qp->sq.tail) ||
+			(qp->qp.recv_cq == &cq->cq &&
+			 __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) != qp->rq.tail);
 	}
-	return false;
+	pthread_mutex_unlock(&cq->lock);
+	return waits;
 }

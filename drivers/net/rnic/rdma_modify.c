@@ -211,13 +211,19 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 	__atomic_store_n(&qp->rq.open, state != RDMAPMD_QPS_RESET, __ATOMIC_RELAXED);
 }
 
-/* The device has let go of it: its events and completions are nobody's, its path leads from nowhere. */
+/*
+ * The device has let go of it: its events and completions are nobody's, nothing is posted, its path leads from nowhere. Its
+ * CQs may be polled meanwhile, for others.
+ */
 static void
 forget(struct rnic_rdma_qp *qp)
 {
 	rnic_control_sync(qp->dev);
+	rnic_rdma_cqs_stop(qp);
 	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.send_cq, qp);
 	rnic_rdma_cq_clean((struct rnic_rdma_cq *)qp->qp.recv_cq, qp);
+	rnic_rdma_queues_reset(qp);
+	rnic_rdma_cqs_go(qp);
 	if (qp->has_path)
 		rnic_gid_drop(qp->dev, qp->source);
 	qp->has_path = false;
@@ -247,7 +253,6 @@ to_reset(struct rnic_rdma_qp *qp)
 	if (rc != 0)
 		return rc;
 	forget(qp);
-	rnic_rdma_queues_reset(qp);
 	qp->access = 0;
 	qp->max_dest_rd_atomic = 0;
 	return 0;

@@ -242,7 +242,8 @@ lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 }
 
 static __rte_always_inline uint16_t
-poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool dump)
+poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool dump,
+	const bool fenced)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
@@ -251,15 +252,22 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 	const uint32_t stop = first + mask + 1;
 	const uint8_t log_size = cq->ring.log_size;
 	struct rdmapmd_wc *const start = wc, *const end = wc + n;
-	struct rnic_rdma_qp *qp = cq->last;
 	uint32_t consumer = first;
+	struct rnic_rdma_qp *qp;
 	struct entry entry;
 	bool reported;
 
-	for (; wc != end && consumer != stop; consumer++) {
-		cqe = &ring[consumer & mask];
-		if (!rnic_cqe_ready(cqe, consumer, log_size))
-			break;
+	cqe = &ring[consumer & mask];
+	if (wc == end || !rnic_cqe_ready(cqe, consumer, log_size)) {
+		/* Who asks for nothing has not seen that there is nothing. */
+		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
+			return 0;
+		return lost(cq, wc, n);
+	}
+	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
+		return 0;
+	qp = cq->last;
+	do {
 		if (dump)
 			rnic_dump_cq_entry(&cq->ring, cqe);
 		entry = load_entry(cqe);
@@ -279,28 +287,30 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 			reported =
 				failed(cq, entry.qp_num, entry.wqe_counter, entry.opcode, cqe, wc);
 		wc += reported;
-	}
-	if (consumer == first) {
-		/* Who asks for nothing has not seen that there is nothing. */
-		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
-			return 0;
-		return lost(cq, wc, n);
-	}
+	} while (++consumer != stop && wc != end &&
+		 rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
 	cq->ring.consumer = consumer;
 	rnic_cq_dbrec_publish(cq->ring.dbrec, consumer);
+	rnic_rdma_poll_ends(cq);
 	return (uint16_t)(wc - start);
 }
 
 uint16_t
 rnic_rdma_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 {
-	return poll_cq(cq, wc, n, false);
+	return poll_cq(cq, wc, n, false, false);
 }
 
 uint16_t
 rnic_rdma_poll_cq_dump(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 {
-	return poll_cq(cq, wc, n, true);
+	return poll_cq(cq, wc, n, true, true);
+}
+
+uint16_t
+rnic_rdma_poll_cq_fenced(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+{
+	return poll_cq(cq, wc, n, false, true);
 }
 
 void

@@ -223,11 +223,14 @@ cq_of(struct rdmapmd_cq *cq)
 	return (struct rnic_rdma_cq *)cq;
 }
 
+/* Afterwards no poll knows of it. */
 static void
 leave_cqs(struct rnic_rdma_qp *qp)
 {
+	rnic_rdma_cqs_stop(qp);
 	rnic_rdma_qps_remove(cq_of(qp->qp.send_cq), qp);
 	rnic_rdma_qps_remove(cq_of(qp->qp.recv_cq), qp);
+	rnic_rdma_cqs_go(qp);
 }
 
 /* Before anything is posted: the polls must find it. */
@@ -240,7 +243,7 @@ enter_cqs(struct rnic_rdma_qp *qp)
 		return rc;
 	rc = rnic_rdma_qps_add(cq_of(qp->qp.recv_cq), qp);
 	if (rc != 0)
-		rnic_rdma_qps_remove(cq_of(qp->qp.send_cq), qp);
+		leave_cqs(qp);
 	return rc;
 }
 
@@ -293,8 +296,9 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	/* The device lets go of what it was doing; its completions are nobody's. */
 	if (qp->state != RDMAPMD_QPS_RESET)
 		rc = rnic_rdma_qp_reset(qp);
-	destroy_rc = unmake(qp);
+	/* Before its rings go; and its number, which may be the next one's. */
 	leave_cqs(qp);
+	destroy_rc = unmake(qp);
 	free_requests(qp);
 	return rc != 0 ? rc : destroy_rc;
 }

@@ -2,15 +2,107 @@
 
 /*
  * Which queue pairs complete into a CQ: by number, for the poll. A table is filled while it is read; one that is too small
- * is replaced by a larger one, and stays until somebody removes a queue pair, when nobody polls.
+ * is replaced by a larger one, and stays until somebody removes a queue pair.
+ *
+ * Taking a queue pair out, or its entries, is for a CQ that is stopped: whoever polls it is waited for, and finds nothing
+ * meanwhile. So that a poll needs neither lock nor fence, who stops has all CPUs of the process fenced (membarrier(2)).
  */
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/membarrier.h>
 
 #include "rdma.h"
 
 #define SLOTS_MIN 16
+
+/* ---- Stopping ---- */
+
+static bool fenced;
+
+static long
+membarrier(int command)
+{
+	return syscall(__NR_membarrier, command, 0, 0);
+}
+
+static void
+ask_kernel(void)
+{
+	fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+}
+
+bool
+rnic_rdma_polls_fenced(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, ask_kernel);
+	return fenced;
+}
+
+/* What any thread has stored before its next instruction can be seen when this returns. */
+static void
+fence_all(void)
+{
+	const struct timespec nap = { .tv_nsec = 10000000 };
+
+	if (rnic_rdma_polls_fenced() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+		return;
+	/* It is forbidden since, or this is a child: no store stays in a CPU for as long as that. */
+	nanosleep(&nap, NULL);
+}
+
+static void
+stop(struct rnic_rdma_cq *cq)
+{
+	pthread_mutex_lock(&cq->lock);
+	__atomic_store_n(&cq->stopped, 1, __ATOMIC_SEQ_CST);
+	fence_all();
+	while (__atomic_load_n(&cq->polling, __ATOMIC_SEQ_CST) != 0)
+		sched_yield();
+}
+
+static void
+go(struct rnic_rdma_cq *cq)
+{
+	/* Partner: the load-acquire of a poll that begins. */
+	__atomic_store_n(&cq->stopped, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&cq->lock);
+}
+
+/* Two that stop the same two begin with the same one. */
+void
+rnic_rdma_cqs_stop(struct rnic_rdma_qp *qp)
+{
+	struct rnic_rdma_cq *first = (struct rnic_rdma_cq *)qp->qp.send_cq;
+	struct rnic_rdma_cq *second = (struct rnic_rdma_cq *)qp->qp.recv_cq;
+
+	if ((uintptr_t)second < (uintptr_t)first) {
+		stop(second);
+		stop(first);
+	} else {
+		stop(first);
+		if (second != first)
+			stop(second);
+	}
+}
+
+void
+rnic_rdma_cqs_go(struct rnic_rdma_qp *qp)
+{
+	go((struct rnic_rdma_cq *)qp->qp.send_cq);
+	if (qp->qp.recv_cq != qp->qp.send_cq)
+		go((struct rnic_rdma_cq *)qp->qp.recv_cq);
+}
+
+/* ---- The table ---- */
 
 /* What a CQ met last before it has met anything: no entry bears its number. */
 static struct rnic_rdma_qp nobody = { .qp = { .qp_num = UINT32_MAX } };
@@ -124,7 +216,7 @@ rnic_rdma_qps_add(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	return rc;
 }
 
-/* Called with the lock held: take a slot out of its run, so that those behind it are still found. */
+/* Take a slot out of its run, so that those behind it are still found. */
 static void
 take_out(struct rnic_rdma_qps *table, uint32_t hole)
 {
@@ -150,11 +242,9 @@ take_out(struct rnic_rdma_qps *table, uint32_t hole)
 void
 rnic_rdma_qps_remove(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 {
-	struct rnic_rdma_qps *table;
+	struct rnic_rdma_qps *table = atomic_load(&cq->qps);
 	uint32_t i;
 
-	pthread_mutex_lock(&cq->lock);
-	table = atomic_load(&cq->qps);
 	for (i = qp->qp.qp_num & table->mask; atomic_load(&table->slots[i]) != NULL;
 	     i = (i + 1) & table->mask) {
 		if (atomic_load(&table->slots[i]) != qp)
@@ -166,5 +256,4 @@ rnic_rdma_qps_remove(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	table->older = NULL;
 	if (cq->last == qp)
 		cq->last = &nobody;
-	pthread_mutex_unlock(&cq->lock);
 }
