@@ -235,12 +235,11 @@ rnic_rdma_poll_begins(struct rnic_rdma_cq *cq, const bool fenced)
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint32_t head;	 /* how many requests were posted before it */
-	uint32_t length; /* bytes of its segments */
-	uint16_t what;	 /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
-	uint16_t rsvd[3];
+	uint32_t head; /* how many requests were posted before it */
+	uint16_t what; /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
+	uint16_t rsvd;
 };
-_Static_assert(sizeof(struct rnic_rdma_wqe) == 24, "as few bytes as there can be");
+_Static_assert(sizeof(struct rnic_rdma_wqe) == 16, "four to a cache line");
 
 /* Requests whose completion is not the application's to see. */
 enum rnic_rdma_quiet {

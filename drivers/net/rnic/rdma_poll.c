@@ -15,10 +15,13 @@
 #include "prm/wqe.h"
 #include "rdma.h"
 
+#define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
+#define READ_HEAD_DS 2 /* of a READ's WQE: control and remote address segment */
+
 /* The last eight bytes of an entry, loaded at once: what was checked is what is used. */
 struct entry {
 	uint32_t qp_num;
-	uint16_t wqe_counter;
+	uint32_t wqe_counter; /* [15:0] */
 	uint8_t opcode;
 };
 
@@ -30,7 +33,7 @@ load_entry(const struct rnic_cqe *cqe)
 
 	return (struct entry){
 		.qp_num = (uint32_t)(word >> 32) & 0xffffff,
-		.wqe_counter = (uint16_t)(word >> 16),
+		.wqe_counter = (uint32_t)(word >> 16),
 		.opcode = RNIC_CQE_OPCODE((uint8_t)word),
 	};
 }
@@ -44,85 +47,151 @@ give_back(uint32_t *tail, uint32_t value)
 	__atomic_store_n(tail, value, __ATOMIC_RELEASE);
 }
 
-/* The send request of an entry: it and all before it are done. False: none that is under way. */
-static __rte_always_inline bool
-take_send(struct rnic_rdma_send *sq, uint16_t counter, struct rdmapmd_wc *wc, uint16_t *what)
+/* The send request of an entry, under way in the CQ of its queue; NULL: there is none. */
+static __rte_always_inline const struct rnic_rdma_wqe *
+find_send(const struct rnic_rdma_cq *cq, const struct rnic_rdma_qp *qp, uint32_t counter)
 {
+	const struct rnic_rdma_send *sq = &qp->sq;
 	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
-	const uint32_t head = wqe->head;
 
-	wc->wr_id = wqe->wr_id;
-	wc->byte_len = wqe->length;
-	*what = wqe->what;
-	/* A queue pair without a send queue has room for none. */
-	if (unlikely(head - sq->tail >= sq->max_post))
-		return false;
-	give_back(&sq->tail, head + 1);
-	return true;
+	/* Of each of two CQs a thread may take them. A queue pair without a send queue has room for none. */
+	if ((unlikely(qp->apart) && qp->qp.send_cq != &cq->cq) ||
+	    unlikely(wqe->head - sq->tail >= sq->max_post))
+		return NULL;
+	return wqe;
 }
 
-/* A message is no longer than the request that it is in, whatever the entry says. A WRITE's bytes are elsewhere. */
-static void __rte_noinline
-clamp(struct rdmapmd_wc *wc, uint8_t opcode, const uint8_t *ring, uint32_t index,
-      uint8_t log_stride, uint32_t skip, uint32_t max_gs)
+/* ---- Lengths: never more than what was posted, whatever an entry says ---- */
+
+/* What a READ has brought: as much as it asked for. */
+static uint32_t
+read_length(const struct rnic_rdma_send *sq, uint32_t counter)
 {
-	const uint32_t room = rnic_rdma_room(ring + ((size_t)index << log_stride) + skip, max_gs);
+	const struct rnic_wqe_data *const ring = (const struct rnic_wqe_data *)sq->wq.ring;
+	const uint32_t mask = (sq->wq.mask + 1u) * DS_PER_WQEBB - 1;
+	const uint32_t start = (counter & sq->wq.mask) * DS_PER_WQEBB;
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)&ring[start];
+	const uint32_t ds = rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX;
+	uint32_t total = 0, i;
 
-	if (opcode != RNIC_CQE_RESPONDER_WRITE_IMM)
-		wc->byte_len = RTE_MIN(wc->byte_len, room);
+	for (i = READ_HEAD_DS; i < ds; i++)
+		total += rnic_be32_to_cpu(ring[(start + i) & mask].byte_count);
+	return total;
 }
 
-/* As take_receive(): of an SRQ, whose requests name themselves. */
-static __rte_always_inline bool
-take_shared(struct rnic_rdma_srq *srq, uint16_t counter, uint8_t opcode, struct rdmapmd_wc *wc)
+/* A message is no longer than the request that it is in; a WRITE's bytes are elsewhere. */
+static uint32_t
+clamp(uint32_t length, uint8_t opcode, const void *segments, uint32_t max_gs)
 {
-	if (unlikely(wc->byte_len > __atomic_load_n(&srq->least, __ATOMIC_RELAXED)))
-		clamp(wc, opcode, srq->ring, counter & srq->mask, srq->log_stride,
-		      sizeof(struct rnic_wqe_next), srq->max_gs);
-	return rnic_rdma_srq_complete(srq, counter, &wc->wr_id);
+	return opcode == RNIC_CQE_RESPONDER_WRITE_IMM
+		       ? length
+		       : RTE_MIN(length, rnic_rdma_room(segments, max_gs));
 }
 
-/* The receive request of an entry: those of a queue complete in order. In wc is what the entry says of its length. */
+static uint32_t __rte_noinline
+clamp_own(uint32_t length, uint8_t opcode, const struct rnic_rdma_receive *rq)
+{
+	return clamp(length, opcode,
+		     rq->wq.ring + ((size_t)(rq->tail & rq->wq.mask) << rq->wq.log_stride),
+		     rq->max_gs);
+}
+
+static uint32_t __rte_noinline
+clamp_shared(uint32_t length, uint8_t opcode, const struct rnic_rdma_srq *srq, uint32_t counter)
+{
+	return clamp(length, opcode,
+		     srq->ring + ((size_t)(counter & srq->mask) << srq->log_stride) +
+			     sizeof(struct rnic_wqe_next),
+		     srq->max_gs);
+}
+
+/* ---- Requests ---- */
+
+/*
+ * The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. The length is what the
+ * entry says.
+ */
 static __rte_always_inline bool
-take_receive(const struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter,
-	     uint8_t opcode, struct rdmapmd_wc *wc)
+take_receive(const struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter,
+	     uint8_t opcode, uint64_t *wr_id, uint32_t *length)
 {
 	struct rnic_rdma_receive *rq = &qp->rq;
 	const uint32_t tail = rq->tail;
 
 	if (unlikely(qp->apart)) {
+		struct rnic_rdma_srq *srq = qp->srq;
+
 		/* Two threads would take them, of each of two CQs. */
 		if (qp->qp.recv_cq != &cq->cq)
 			return false;
-		if (qp->srq != NULL)
-			return take_shared(qp->srq, counter, opcode, wc);
+		if (srq != NULL) {
+			if (unlikely(*length > __atomic_load_n(&srq->least, __ATOMIC_RELAXED)))
+				*length = clamp_shared(*length, opcode, srq, counter);
+			return rnic_rdma_srq_complete(srq, (uint16_t)counter, wr_id);
+		}
 	}
 	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
 		return false;
-	if (unlikely(wc->byte_len > __atomic_load_n(&rq->least, __ATOMIC_RELAXED)))
-		clamp(wc, opcode, rq->wq.ring, tail & rq->wq.mask, rq->wq.log_stride, 0,
-		      rq->max_gs);
-	wc->wr_id = rq->wr_ids[tail & rq->wq.mask];
+	if (unlikely(*length > __atomic_load_n(&rq->least, __ATOMIC_RELAXED)))
+		*length = clamp_own(*length, opcode, rq);
+	*wr_id = rq->wr_ids[tail & rq->wq.mask];
 	give_back(&rq->tail, tail + 1);
 	return true;
 }
 
-/* A request that has been carried out. False: nothing to report. */
-static __rte_always_inline bool
-requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint16_t counter, struct rdmapmd_wc *wc)
+/* As requester(), for what is seldom. Reads the WQE, which is the caller's until the tail has passed it. */
+static bool __rte_noinline
+seldom(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter, struct rdmapmd_wc *wc)
 {
+	const struct rnic_rdma_wqe *wqe = find_send(cq, qp, counter);
 	uint16_t what;
 
-	/* Of a READ or an atomic, all of it; of others it means nothing. No other CQ than its own takes a request. */
-	if (unlikely(qp->qp.send_cq != &cq->cq) ||
-	    unlikely(!take_send(&qp->sq, counter, wc, &what))) {
+	if (wqe == NULL) {
 		cq->strange++;
 		return false;
 	}
+	what = wqe->what;
+	wc->wr_id = wqe->wr_id;
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
-	return likely(what >> 8 == RNIC_RDMA_REPORTED);
+	wc->byte_len = wc->opcode == RDMAPMD_WC_RDMA_READ ? read_length(&qp->sq, counter)
+							  : sizeof(uint64_t);
+	give_back(&qp->sq.tail, wqe->head + 1);
+	return what >> 8 == RNIC_RDMA_REPORTED;
+}
+
+/* A request that has been carried out, and all before it. False: nothing to report. */
+static __rte_always_inline bool
+requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter,
+	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const struct rnic_rdma_send *sq = &qp->sq;
+	const struct rnic_rdma_wqe *wqe = find_send(cq, qp, counter);
+	const struct rnic_wqe_data *first;
+
+	if (unlikely(wqe == NULL) || unlikely(wqe->what > UINT8_MAX))
+		return seldom(cq, qp, counter, wc);
+	/* Of a WRITE or a SEND it means nothing. */
+	if (wqe->what >= RDMAPMD_WC_RDMA_READ) {
+		wc->byte_len = sizeof(uint64_t);
+		if (wqe->what == RDMAPMD_WC_RDMA_READ) {
+			/* As much as it asked for: mostly of one segment, behind the remote address. */
+			first = (const struct rnic_wqe_data *)(sq->wq.ring +
+							       (size_t)(wqe - sq->wqes) *
+								       RNIC_WQEBB_BYTES) +
+				READ_HEAD_DS;
+			if (unlikely(cqe->byte_count.raw != first->byte_count.raw))
+				return seldom(cq, qp, counter, wc);
+			wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
+		}
+	}
+	wc->wr_id = wqe->wr_id;
+	wc->status = RDMAPMD_WC_SUCCESS;
+	wc->opcode = (uint8_t)wqe->what;
+	wc->wc_flags = 0;
+	give_back(&qp->sq.tail, wqe->head + 1);
+	return true;
 }
 
 /* Something that has arrived. False: nothing to report. */
@@ -131,15 +200,17 @@ responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *
 	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const uint32_t source = rnic_be32_to_cpu(cqe->flags_rqpn);
+	uint32_t length = rnic_be32_to_cpu(cqe->byte_count);
 
-	wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
-	if (unlikely(!take_receive(cq, qp, entry->wqe_counter, entry->opcode, wc))) {
+	if (unlikely(!take_receive(cq, qp, entry->wqe_counter, entry->opcode, &wc->wr_id,
+				   &length))) {
 		cq->strange++;
 		return false;
 	}
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ? RDMAPMD_WC_RECV_RDMA_WITH_IMM
 								   : RDMAPMD_WC_RECV;
+	wc->byte_len = length;
 	wc->imm_data = cqe->immediate.raw;
 	wc->src_qp = source & 0xffffff;
 	wc->sl = source >> 24 & 0xf;
@@ -192,21 +263,27 @@ owner_of(const struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const s
 
 /* A request that has failed, or an entry that makes no sense. False: nothing to report. */
 static bool __rte_noinline
-failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint16_t counter, uint8_t opcode,
+failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint32_t counter, uint8_t opcode,
        const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 	struct rnic_rdma_qp *qp = owner_of(cq, qp_num, opcode, cqe);
+	const struct rnic_rdma_wqe *wqe = NULL;
+	uint32_t length = 0;
 	bool taken = false;
 	uint16_t what = 0;
 
 	if (qp == NULL)
 		/* Nobody's: the device has changed it meanwhile. */;
 	else if (opcode == RNIC_CQE_REQUESTER_ERROR)
-		taken = qp->qp.send_cq == &cq->cq && take_send(&qp->sq, counter, wc, &what);
+		wqe = find_send(cq, qp, counter);
 	else if (opcode == RNIC_CQE_RESPONDER_ERROR && qp->qp.recv_cq == &cq->cq)
-		taken = take_receive(cq, qp, counter, opcode, wc);
-	if (!taken) {
+		taken = take_receive(cq, qp, counter, opcode, &wc->wr_id, &length);
+	if (wqe != NULL) {
+		wc->wr_id = wqe->wr_id;
+		what = wqe->what;
+		give_back(&qp->sq.tail, wqe->head + 1);
+	} else if (!taken) {
 		cq->strange++;
 		return false;
 	}
@@ -280,7 +357,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		}
 		wc->qp_num = entry.qp_num;
 		if (entry.opcode == RNIC_CQE_REQUESTER)
-			reported = requester(cq, qp, entry.wqe_counter, wc);
+			reported = requester(cq, qp, entry.wqe_counter, cqe, wc);
 		else if (likely(entry.opcode <= RNIC_CQE_RESPONDER_SEND_INVAL))
 			reported = responder(cq, qp, &entry, cqe, wc);
 		else
@@ -332,7 +409,7 @@ rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 		/* What it has taken from an SRQ goes back there. */
 		if (qp->srq != NULL && entry.opcode != RNIC_CQE_REQUESTER &&
 		    entry.opcode != RNIC_CQE_REQUESTER_ERROR)
-			rnic_rdma_srq_complete(qp->srq, entry.wqe_counter, &wr_id);
+			rnic_rdma_srq_complete(qp->srq, (uint16_t)entry.wqe_counter, &wr_id);
 		/* The device does not look at what it has written. */
 		cqe->sop_drop_qpn = RNIC_BE32(RNIC_RDMA_NO_QPN);
 	}

@@ -301,6 +301,8 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	} else if (parts & OP_REMOTE) {
 		set_remote(at + ds, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 		ds++;
+		/* Where a poll looks for the length of a READ, should there be no segment. */
+		at[ds].byte_count = RNIC_BE32(0);
 	}
 	if (parts & OP_EMPTY)
 		return wr->num_sge == 0 ? ds : 0;
@@ -308,18 +310,6 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 				: set_gather(sq, at + ds, &ds, wr, 0)))
 		return 0;
 	return ds;
-}
-
-/* Of a request that has been built: no more than RNIC_RDMA_MAX_MESSAGE. */
-static uint32_t __rte_noinline
-length_of(const struct rdmapmd_send_wr *wr)
-{
-	uint32_t total = 0;
-	uint16_t i;
-
-	for (i = 0; i < wr->num_sge; i++)
-		total += wr->sg_list[i].length;
-	return total;
 }
 
 /* As build_seldom(): one data segment, behind a remote address or not. */
@@ -337,12 +327,10 @@ build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t pa
 
 /* What the poll wants to know of a WQE. */
 static __rte_always_inline void
-set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint32_t length, uint8_t opcode,
-	uint8_t quiet)
+set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode, uint8_t quiet)
 {
 	wqe->wr_id = wr_id;
 	wqe->head = head;
-	wqe->length = length;
 	wqe->what = (uint16_t)(opcode | quiet << 8);
 }
 
@@ -430,7 +418,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	const struct rnic_rdma_kind *const kinds = __atomic_load_n(&sq->kinds, __ATOMIC_RELAXED);
 	struct rnic_rdma_wqe *const wqes = sq->wqes;
 	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
-	uint32_t posted, ds, length;
+	uint32_t posted, ds;
 
 	for (posted = start; posted != stop; posted++, wr++) {
 		struct rnic_wqe_data *at = ring[producer & mask];
@@ -441,18 +429,15 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 			break;
 		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
 		if (likely(!(kind.parts & OP_SELDOM)) && likely(wr->num_sge == 1) &&
-		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
+		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE))
 			ds = build_one(wr, at, kind.parts);
-			length = wr->sg_list->length;
-		} else {
+		else
 			ds = build_seldom(sq, wr, at, kind.parts);
-			if (unlikely(ds == 0))
-				break;
-			length = length_of(wr);
-		}
+		if (unlikely(ds == 0))
+			break;
 		set_control(at, (uint16_t)producer, kind, qpn, ds,
 			    unlikely(kind.parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
-		set_wqe(&wqes[producer & mask], wr->wr_id, posted, length, kind.wc_opcode,
+		set_wqe(&wqes[producer & mask], wr->wr_id, posted, kind.wc_opcode,
 			RNIC_RDMA_REPORTED);
 		signaled = kind.fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted + 1 : signaled;
 		last = producer;
@@ -496,7 +481,7 @@ post_marker(struct rnic_rdma_send *sq)
 	set_control(wqebb(sq, producer), producer,
 		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
 		    1, 0);
-	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, 0, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
+	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
 	sq->signaled = sq->head + 1;
 	publish_head(&sq->head, sq->head + 1);
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
@@ -541,7 +526,7 @@ set_scatter(struct rnic_wqe_data *data, uint32_t max_gs, const struct rdmapmd_re
 	}
 	if (data != end)
 		*data = (struct rnic_wqe_data){ .lkey = RNIC_BE32(RNIC_WQE_INVALID_LKEY) };
-	if (total < *least)
+	if (unlikely(total < *least))
 		__atomic_store_n(least, (uint32_t)total, __ATOMIC_RELAXED);
 	return true;
 }
