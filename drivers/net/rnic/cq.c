@@ -108,8 +108,7 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 	return rc;
 }
 
-/* ---- Another size (PRM: "Resize CQ") ---- */
-
+/* A ring of entries at most: a device that always writes one more does not keep the caller here. */
 static uint32_t
 waiting(const struct rnic_cq *cq)
 {
@@ -121,6 +120,15 @@ waiting(const struct rnic_cq *cq)
 			break;
 	return count;
 }
+
+void
+rnic_cq_drop(struct rnic_cq *cq)
+{
+	cq->consumer += waiting(cq);
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+}
+
+/* ---- Another size (PRM: "Resize CQ") ---- */
 
 uint32_t
 rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)

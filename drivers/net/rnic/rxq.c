@@ -252,19 +252,6 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	return 0;
 }
 
-/* The CQ holds nothing that a later burst could take for its own. */
-static void
-rxq_drop_completions(struct rnic_rxq *rxq)
-{
-	struct rnic_cq *cq = &rxq->cq;
-	const uint32_t stop = cq->consumer + cq->mask + 1;
-
-	while (cq->consumer != stop &&
-	       rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
-		cq->consumer++;
-	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
-}
-
 static void rxq_recover(void *arg);
 
 /* Of each error completion once, by the recovery or by a stop that comes before it. */
@@ -310,7 +297,7 @@ rxq_empty(struct rnic_rxq *rxq)
 	/* It may still write to them: they stay where they are until the port stops. */
 	if (rc < 0)
 		return rc;
-	rxq_drop_completions(rxq);
+	rnic_cq_drop(&rxq->cq);
 	rxq_drop_mbufs(rxq, producer);
 	rxq->consumer = 0;
 	return 0;
@@ -394,7 +381,7 @@ rxq_recover(void *arg)
 		return;
 	}
 	/* Of what was in the ring nothing was delivered: it starts empty. */
-	rxq_drop_completions(rxq);
+	rnic_cq_drop(&rxq->cq);
 	rxq_drop_mbufs(rxq, producer);
 	rxq->consumer = 0;
 	rnic_counter_add(&rxq->stats.restarts, 1);

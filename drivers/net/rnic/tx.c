@@ -96,26 +96,25 @@ tx_look_for_nop(struct rnic_txq *txq)
 	txq->slots = txq->elts_mask + 1;
 }
 
-/* An entry that is no good completion: note what it says, the rest is the recovery's. */
-static void __rte_noinline
-tx_error(struct rnic_txq *txq, const struct rnic_cqe *cqe)
+/*
+ * An entry behind which no packet is done that was not before. One that is no good completion is noted, the rest is the
+ * recovery's: false. Else there is nothing to do, but the next entry is for the next time: a device that always writes one
+ * more does not keep the burst here.
+ */
+static bool __rte_noinline
+tx_no_progress(struct rnic_txq *txq, const struct rnic_cqe *cqe, const struct rnic_tx_wqe *wqe,
+	       uint16_t end)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 
+	if (RNIC_CQE_OPCODE(cqe->op_own) == RNIC_CQE_REQUESTER && wqe->elts_end == end) {
+		txq->sq_tail = wqe->sq_end;
+		return true;
+	}
 	txq->syndrome = error->syndrome;
 	txq->vendor_syndrome = error->vendor_error_syndrome;
 	txq->wqe_counter = rnic_be16_to_cpu(error->wqe_counter);
-}
-
-/* A good completion behind which no packet is done that was not before: a cleanup's NOP. */
-static bool __rte_noinline
-tx_of_no_packet(struct rnic_txq *txq, const struct rnic_cqe *cqe, const struct rnic_tx_wqe *wqe,
-		uint16_t end)
-{
-	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_REQUESTER || wqe->elts_end != end)
-		return false;
-	txq->sq_tail = wqe->sq_end;
-	return true;
+	return false;
 }
 
 /* Take completions, give mbufs back; false: an error completion was among them. */
@@ -142,14 +141,7 @@ tx_reap(struct rnic_txq *txq, uint32_t enough, const unsigned int flags)
 		/* A completion of what is not under way is the device's error, too. */
 		if (unlikely(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_REQUESTER ||
 			     (uint16_t)(head - wqe->elts_end) >= (uint16_t)(head - end))) {
-			if (tx_of_no_packet(txq, cqe, wqe, end)) {
-				/* A device that always writes one more does not keep us here. */
-				if (consumer - cq->consumer > cq->mask)
-					break;
-				continue;
-			}
-			tx_error(txq, cqe);
-			good = false;
+			good = tx_no_progress(txq, cqe, wqe, end);
 			break;
 		}
 		end = wqe->elts_end;

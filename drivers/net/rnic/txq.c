@@ -314,7 +314,6 @@ rnic_txq_failed(struct rnic_txq *txq)
 void
 rnic_txq_restart(struct rnic_txq *txq)
 {
-	struct rnic_cq *cq = &txq->cq;
 	enum rnic_queue_state state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
 
 	if (state == RNIC_QUEUE_ERROR && txq->recovery_unasked)
@@ -322,9 +321,7 @@ rnic_txq_restart(struct rnic_txq *txq)
 	if (state != RNIC_QUEUE_RECOVERED)
 		return;
 	/* What the device completed after the error is of no interest: all goes back. */
-	while (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
-		cq->consumer++;
-	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	rnic_cq_drop(&txq->cq);
 	(void)txq_count_lost(txq);
 	rnic_tx_free(txq, txq->elts_head);
 	txq_rings_begin(txq);
