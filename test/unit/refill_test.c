@@ -17,23 +17,8 @@
 
 #define PATIENCE_MS 60000
 
-static void
-sleep_ms(unsigned int ms)
-{
-	const struct timespec nap = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&nap, NULL);
-}
-
-#ifndef RNIC_TSAN
-/* ---- A device that fills the whole queue anew whenever its doorbell rings ---- */
-
-static struct rnic_access_ops planted_ops;
-static const struct rnic_access_ops *real_ops;
-static atomic_bool refills;
-static atomic_uint refilled, syndrome;
 static struct rnic_eqe *ring; /* of the asynchronous queue, the first one */
-static uint32_t entries, eqn;
+static uint32_t entries;
 
 int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
 			  unsigned int rights, struct rnic_mem *mem);
@@ -52,6 +37,23 @@ __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, siz
 	}
 	return rc;
 }
+
+static void
+sleep_ms(unsigned int ms)
+{
+	const struct timespec nap = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&nap, NULL);
+}
+
+#ifndef RNIC_TSAN
+/* ---- A device that fills the whole queue anew whenever its doorbell rings ---- */
+
+static struct rnic_access_ops planted_ops;
+static const struct rnic_access_ops *real_ops;
+static atomic_bool refills;
+static atomic_uint refilled, syndrome;
+static uint32_t eqn;
 
 static void
 refill(struct rnic_access *access, uint32_t consumer)
