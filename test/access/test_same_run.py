@@ -10,8 +10,9 @@ RUN = os.path.join(BUILD, "test", "access", "access_run")
 SAME_ADDRESSES = os.path.join(os.environ["RDMAPMD_SOURCE"], "devtools", "no-aslr.sh")
 DAEMON = os.path.join(BUILD, "app", "softrnicd", "softrnicd")
 DEVICE = "seed=1,mac=02:00:00:00:00:0a"
-# What the control thread asks when the link changes: when that is, and how often, is a matter of timing.
-ASKED_AT_ANY_TIME = {"ACCESS_REG", "QUERY_VPORT_STATE"}
+# What the control thread asks when the link changes: when that is, and how often, is a matter of timing. What an event queue's
+# indices are is one, too.
+ASKED_AT_ANY_TIME = {"ACCESS_REG", "QUERY_EQ", "QUERY_VPORT_STATE"}
 BLOCK_BYTES = 0x240
 # The upper half of all device addresses of these runs.
 IOVA_HIGH = "0000105a"

@@ -129,8 +129,10 @@ wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 		pthread_mutex_unlock(&cmdq->lock);
 		rnic_control_sync(dev);
 		pthread_mutex_lock(&cmdq->lock);
-		if (cmdq->heard == heard)
+		if (cmdq->heard == heard) {
 			cmdq->unheard = 0;
+			rnic_control_suspect(dev);
+		}
 	}
 }
 
@@ -560,6 +562,29 @@ rnic_cmdq_use_events(struct rnic_dev *dev, bool on)
 
 	pthread_mutex_lock(&cmdq->lock);
 	cmdq->events = on;
+	cmdq->unheard = 0;
+	pthread_cond_broadcast(&cmdq->changed);
+	pthread_mutex_unlock(&cmdq->lock);
+}
+
+bool
+rnic_cmdq_owed(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+	bool owed;
+
+	pthread_mutex_lock(&cmdq->lock);
+	owed = cmdq->events && cmdq->unheard > 0;
+	pthread_mutex_unlock(&cmdq->lock);
+	return owed;
+}
+
+void
+rnic_cmdq_forgive(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+
+	pthread_mutex_lock(&cmdq->lock);
 	cmdq->unheard = 0;
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);

@@ -28,6 +28,7 @@
 #define LINES_A_SECOND	 10
 
 unsigned int rnic_health_period_ms = 1000;
+unsigned int rnic_silence_ms = 5000;
 unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
 
 struct rnic_control {
@@ -35,6 +36,8 @@ struct rnic_control {
 	pthread_t thread;
 	int kick_fd; /* wakes the thread */
 	atomic_bool stop, watching;
+	atomic_bool look;	  /* at the event queues, now */
+	atomic_ullong suspect_us; /* since when an event is awaited; 0: none is */
 
 	/* Who waits until all events so far are handled. */
 	pthread_mutex_t sync_lock;
@@ -142,6 +145,8 @@ note_syndrome(struct rnic_control *control)
 		RNIC_LOG(WARNING, control->dev,
 			 "health syndrome 0x%02x (extended 0x%04x), not fatal: the port goes on",
 			 syndrome, rnic_register_read(control->dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
+	if (syndrome != control->syndrome)
+		rnic_control_suspect(control->dev);
 	control->syndrome = syndrome;
 }
 
@@ -162,6 +167,8 @@ check_health(struct rnic_control *control)
 		rnic_dev_fatal(dev, why);
 	else
 		note_syndrome(control);
+	if (rnic_cmdq_owed(dev))
+		rnic_control_suspect(dev);
 }
 
 static void
@@ -170,6 +177,83 @@ hung_up(struct rnic_dev *dev)
 	const char *why = rnic_device_dead(dev);
 
 	rnic_dev_fatal(dev, why != NULL ? why : dev->access->hangup_reason);
+}
+
+/* ---- Event queues that take no more events ---- */
+
+void
+rnic_control_suspect(struct rnic_dev *dev)
+{
+	unsigned long long none = 0;
+
+	if (dev->control != NULL)
+		atomic_compare_exchange_strong(&dev->control->suspect_us, &none, rnic_now_us());
+}
+
+void
+rnic_control_look(struct rnic_dev *dev)
+{
+	atomic_store(&dev->control->look, true);
+	rnic_eventfd_signal(dev->control->kick_fd);
+}
+
+bool
+rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	int rc;
+
+	if (!rnic_eq_failed(dev, eq))
+		return false;
+	/* What it still holds; then nothing comes any more. */
+	rnic_eq_poll(dev, eq);
+	rc = rnic_eq_remake(dev, eq);
+	if (rc == 0)
+		RNIC_LOG_REPEATED(WARNING, dev,
+				  "an event queue ran over, and is made anew: what it missed is "
+				  "asked for");
+	else if (rc == -ENOSPC)
+		rnic_dev_fatal(dev, "an event queue ran over, and there is no room for another");
+	else
+		rnic_control_suspect(dev); /* once more, later */
+	return rc == 0;
+}
+
+/* All that an event would have told of. */
+static void
+ask_for_the_missed(struct rnic_dev *dev)
+{
+	rnic_cmdq_forgive(dev);
+	/* First what was heard of, so that it is not counted twice. */
+	rnic_pages_answer(dev);
+	rnic_pages_ask(dev);
+	atomic_store(&dev->port_changed, true);
+	rnic_rdma_ask(dev);
+	rnic_control_answer(dev);
+}
+
+static void
+look_at_queues(struct rnic_control *control)
+{
+	const uint64_t since = atomic_load(&control->suspect_us);
+	const bool silent = since != 0 && since + (uint64_t)rnic_silence_ms * 1000 <= rnic_now_us();
+	struct rnic_dev *dev = control->dev;
+	bool mended;
+
+	if (!atomic_exchange(&control->look, false) && !silent)
+		return;
+	atomic_store(&control->suspect_us, 0);
+	mended = rnic_control_mend_eq(dev, dev->async_eq);
+	mended |= rnic_rdma_mend_eqs(dev);
+	if (mended)
+		ask_for_the_missed(dev);
+}
+
+/* A queue that tells of something is alive. */
+static void
+walk(struct rnic_control *control)
+{
+	if (rnic_eq_poll(control->dev, control->dev->async_eq) > 0)
+		atomic_store(&control->suspect_us, 0);
 }
 
 /* Milliseconds until the next check is due; -1: none. */
@@ -184,6 +268,9 @@ health_timeout(struct rnic_control *control)
 		check_health(control);
 		control->next_check_us = now + period;
 	}
+	look_at_queues(control);
+	if (atomic_load(&control->dev->dead))
+		return -1;
 	return (int)((control->next_check_us - now + 999) / 1000);
 }
 
@@ -228,7 +315,7 @@ answer_sync(struct rnic_control *control)
 	pthread_mutex_unlock(&control->sync_lock);
 	if (!news)
 		return;
-	rnic_eq_poll(dev, dev->async_eq);
+	walk(control);
 	rnic_rdma_poll(dev);
 	pthread_mutex_lock(&control->sync_lock);
 	control->sync_reached = wanted;
@@ -296,7 +383,7 @@ run(void *arg)
 		if (fds[0].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
 			rnic_eventfd_drain(fds[0].fd);
-			rnic_eq_poll(dev, dev->async_eq);
+			walk(control);
 			if (fds[3].fd < 0)
 				rnic_rdma_poll(dev);
 			/* Commands; not in the walk, which their completions may need. */

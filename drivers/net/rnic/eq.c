@@ -13,13 +13,20 @@
 #include "prm/cmd_table.h"
 #include "rdma.h"
 
+#define DEAD_MAX 8 /* of one queue: a device that has lost so many loses the next one, too */
+
 struct rnic_eq {
 	struct rnic_mem mem;
 	struct rnic_eqe *ring;
 	uint32_t consumer; /* free running */
 	uint32_t mask;
 	uint8_t log_size;
-	uint32_t eqn;
+	uint8_t vector;
+	uint64_t events; /* that come here by nature */
+	uint32_t eqn;	 /* atomic: another one when the queue is made anew */
+	/* Queues that took no more events, and that CQs still name: they go with this one. */
+	struct rnic_eq *dead;
+	unsigned int dead_count;
 };
 
 static void
@@ -129,7 +136,7 @@ rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq)
 uint32_t
 rnic_eq_number(const struct rnic_eq *eq)
 {
-	return eq->eqn;
+	return __atomic_load_n(&eq->eqn, __ATOMIC_RELAXED);
 }
 
 static int
@@ -169,6 +176,8 @@ rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, uns
 		return -ENOMEM;
 	eq->log_size = (uint8_t)log_size;
 	eq->mask = (1u << log_size) - 1;
+	eq->vector = (uint8_t)vector;
+	eq->events = events;
 	rc = rnic_mem_alloc(dev, "an event queue", sizeof(struct rnic_eqe) << log_size,
 			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &eq->mem);
 	if (rc != 0) {
@@ -192,9 +201,68 @@ rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, uns
 void
 rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq)
 {
-	if (eq == NULL)
-		return;
-	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_EQ, eq->eqn);
-	rnic_mem_free(dev, &eq->mem);
-	free(eq);
+	struct rnic_eq *dead;
+
+	for (; eq != NULL; eq = dead) {
+		dead = eq->dead;
+		rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_EQ, eq->eqn);
+		rnic_mem_free(dev, &eq->mem);
+		free(eq);
+	}
+}
+
+/* ---- One that takes no more events ---- */
+
+bool
+rnic_eq_failed(struct rnic_dev *dev, const struct rnic_eq *eq)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_eq_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eq->eqn);
+	return rnic_cmd_try(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out, sizeof(out)) == 0 &&
+	       rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0;
+}
+
+/* Both stay where they are: others know them by their addresses. */
+static void
+exchange_queues(struct rnic_eq *a, struct rnic_eq *b)
+{
+	const struct rnic_eq was = *a;
+
+	a->mem = b->mem;
+	a->ring = b->ring;
+	a->consumer = b->consumer;
+	__atomic_store_n(&a->eqn, b->eqn, __ATOMIC_RELAXED);
+	b->mem = was.mem;
+	b->ring = was.ring;
+	b->consumer = was.consumer;
+	b->eqn = was.eqn;
+}
+
+int
+rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_cmd_out out;
+	struct rnic_eq *other;
+	int rc;
+
+	if (eq->dead_count == DEAD_MAX)
+		return -ENOSPC;
+	rc = rnic_eq_create(dev, eq->log_size, eq->events, eq->vector, &other);
+	if (rc != 0)
+		return rc;
+	exchange_queues(eq, other);
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, other->eqn);
+	if (rnic_cmd_try(dev, RNIC_CMD_DESTROY_EQ, 0, &in, sizeof(in), &out, sizeof(out)) == 0) {
+		rnic_mem_free(dev, &other->mem);
+		free(other);
+	} else {
+		other->dead = eq->dead;
+		eq->dead = other;
+		eq->dead_count++;
+	}
+	rnic_eq_arm(dev, eq);
+	return 0;
 }

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "ethdev.h"
+#include "internal.h"
 #include "rx.h"
 #include "tx.h"
 
@@ -171,6 +172,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 		return rc;
 	}
 	__atomic_store_n(&port->started, true, __ATOMIC_RELAXED);
+	rnic_control_look(port->dev);
 	rnic_link_refresh(eth_dev);
 	ethdev_arm_bursts(eth_dev);
 	rnic_owner_leave(eth_dev->data);

@@ -67,6 +67,10 @@ void rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots);
 /* As rnic_cmd_exec(); a failure is not reported. For questions that a device may refuse. */
 int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 		 uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* Commands have completed of which no event has told yet. */
+bool rnic_cmdq_owed(struct rnic_dev *dev);
+/* None will. */
+void rnic_cmdq_forgive(struct rnic_dev *dev);
 /* Commands in flight or lost, for tests. */
 uint32_t rnic_cmdq_busy_slots(struct rnic_dev *dev);
 /* Why the device must be taken for dead, or NULL. Reads registers. */
@@ -91,6 +95,8 @@ int rnic_pages_give(struct rnic_dev *dev, unsigned int stage);
 int rnic_pages_reclaim(struct rnic_dev *dev);
 /* A page request event: count pages wanted, or offered back if negative. Only noted. */
 void rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count);
+/* Ask what its requests would have been, should they have got lost. Only noted. */
+void rnic_pages_ask(struct rnic_dev *dev);
 /* Do what was asked since. */
 void rnic_pages_answer(struct rnic_dev *dev);
 uint32_t rnic_pages_held(struct rnic_dev *dev);
@@ -108,6 +114,13 @@ unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
  */
 unsigned int rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq);
 void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
+/* It takes no more events, as the device says: it ran over, or could not be written to. */
+bool rnic_eq_failed(struct rnic_dev *dev, const struct rnic_eq *eq);
+/*
+ * In the place of one that failed another one, armed. By the thread that walks it. CQs that name the old one raise no event any
+ * more. -ENOSPC: too often.
+ */
+int rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq);
 
 /* ---- control.c ---- */
 extern unsigned int rnic_health_period_ms;
@@ -121,6 +134,14 @@ void rnic_control_answer(struct rnic_dev *dev);
  * can meet its successor. Not with a lock held that the handlers of events take.
  */
 void rnic_control_sync(struct rnic_dev *dev);
+extern unsigned int
+	rnic_silence_ms; /* before an event queue is asked for its state; tests shorten it */
+/* Something has happened of which an event should tell. If none comes for so long, the device is asked whether one can. */
+void rnic_control_suspect(struct rnic_dev *dev);
+/* It is asked now. */
+void rnic_control_look(struct rnic_dev *dev);
+/* From the control thread: is the queue made anew, since it took no more events? The device is lost if that cannot be. */
+bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
 /* Watch the device's health, or no more. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */

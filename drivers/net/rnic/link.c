@@ -3,6 +3,7 @@
 /* The link, and what the device reports of itself: both come in from the interrupt thread. */
 
 #include "ethdev.h"
+#include "internal.h"
 #include "rx.h"
 
 static int
@@ -53,7 +54,11 @@ rnic_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete)
 {
 	if (!wait_to_complete)
 		return -1;
-	return rnic_link_refresh(eth_dev);
+	if (rnic_link_refresh(eth_dev) != 0)
+		return -1;
+	/* An event should have told. */
+	rnic_control_suspect(rnic_ethdev_get(eth_dev)->dev);
+	return 0;
 }
 
 int

@@ -323,6 +323,24 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 			count, function, ours);
 }
 
+void
+rnic_pages_ask(struct rnic_dev *dev)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_query_pages_out out;
+	int32_t count;
+
+	if (rnic_cmd_exec(dev, RNIC_CMD_QUERY_PAGES, RNIC_PAGES_REGULAR, &in, sizeof(in), &out,
+			  sizeof(out)) != 0)
+		return;
+	count = (int32_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
+	if (count != 0)
+		rnic_pages_request(
+			dev,
+			(uint16_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_FUNCTION_ID),
+			count);
+}
+
 uint32_t
 rnic_pages_held(struct rnic_dev *dev)
 {

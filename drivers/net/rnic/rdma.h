@@ -43,7 +43,9 @@ struct rnic_rdma {
 	uint32_t event_cqs;
 	LIST_HEAD(, rnic_rdma_cq) event_cq_list;
 	LIST_HEAD(, rnic_rdma_qp) raw_qps; /* RAW_PACKET */
-	/* Of the three above, and of device: an event is handed on, or it is gone. */
+	LIST_HEAD(, rnic_rdma_cq) all_cqs;
+	LIST_HEAD(, rnic_rdma_qp) all_qps;
+	/* Of the five above, and of device: an event is handed on, or it is gone. */
 	pthread_mutex_t lock;
 	struct rdmapmd_device *device;			  /* whom events are for; NULL: nobody */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
@@ -72,6 +74,8 @@ int rnic_rdma_irq_fd(struct rnic_dev *dev);
 /* From the control thread: hand on what came, and want to be told of more. */
 void rnic_rdma_poll(struct rnic_dev *dev);
 void rnic_rdma_arm(struct rnic_dev *dev);
+/* As rnic_control_mend_eq(), its event queues. */
+bool rnic_rdma_mend_eqs(struct rnic_dev *dev);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)
 {
@@ -90,6 +94,8 @@ bool rnic_rdma_owns_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 /* The port, or the whole device. */
 void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
+/* Events may have got lost: the link, and the states of queue pairs and CQs, are asked for and told. */
+void rnic_rdma_ask(struct rnic_dev *dev);
 /* The device is lost: whoever waits for it is told, with events of all CQs too. From any thread. */
 void rnic_rdma_lost(struct rnic_dev *dev);
 /* A completion event of a CQ that has some, though the device raised none. From any thread. */
@@ -158,7 +164,7 @@ struct rnic_rdma_cq {
 	struct rnic_dev *dev;
 	pthread_mutex_t lock;	      /* of changes of qps */
 	struct rdmapmd_handle number; /* in the device's table of CQs with events */
-	LIST_ENTRY(rnic_rdma_cq) next_event_cq;
+	LIST_ENTRY(rnic_rdma_cq) next_event_cq, next_cq;
 	bool has_events;
 };
 
@@ -296,7 +302,7 @@ struct rnic_rdma_qp {
 	struct rnic_rdma_wqe no_wqe;
 	uint32_t access;	    /* of peers: enum rdmapmd_access_flags, as set last */
 	uint8_t max_dest_rd_atomic; /* as set last */
-	uint8_t state;		    /* enum rdmapmd_qp_state, as set last */
+	uint8_t state;		    /* atomic: enum rdmapmd_qp_state, as set last */
 	uint8_t source;		    /* the index of the address that its path begins with */
 	bool has_path;
 
@@ -304,6 +310,8 @@ struct rnic_rdma_qp {
 	bool has_tir;
 	uint32_t tir;
 	LIST_ENTRY(rnic_rdma_qp) next_raw_qp;
+
+	LIST_ENTRY(rnic_rdma_qp) next_qp;
 };
 
 /* rdma_qp.c */

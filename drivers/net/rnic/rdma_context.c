@@ -78,6 +78,17 @@ rnic_rdma_poll(struct rnic_dev *dev)
 	rnic_eq_poll(dev, dev->rdma->event_eq);
 }
 
+bool
+rnic_rdma_mend_eqs(struct rnic_dev *dev)
+{
+	if (dev->rdma == NULL || atomic_load(&dev->dead))
+		return false;
+	/* There is room for an event of each CQ, and CQs that are armed do not go to another queue. */
+	if (rnic_eq_failed(dev, dev->rdma->comp_eq))
+		rnic_dev_fatal(dev, "its queue of completion events is lost");
+	return rnic_control_mend_eq(dev, dev->rdma->event_eq);
+}
+
 static int
 make_kinds(struct rnic_rdma *rdma)
 {

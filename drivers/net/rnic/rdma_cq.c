@@ -81,6 +81,9 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 		rc = events_begin(cq);
 	if (rc != 0)
 		goto no_events;
+	pthread_mutex_lock(&dev->rdma->lock);
+	LIST_INSERT_HEAD(&dev->rdma->all_cqs, cq, next_cq);
+	pthread_mutex_unlock(&dev->rdma->lock);
 	head->cqn = cq->ring.cqn;
 	head->poll_cq = rnic_dump_wanted()	   ? rnic_rdma_poll_cq_dump
 			: rnic_rdma_polls_fenced() ? rnic_rdma_poll_cq_fenced
@@ -105,6 +108,9 @@ rnic_rdma_cq_destroy(struct rdmapmd_cq *head)
 	if (cq->strange > 0)
 		RNIC_LOG(WARNING, cq->dev, "CQ 0x%x had %" PRIu64 " entries that were nobody's",
 			 head->cqn, cq->strange);
+	pthread_mutex_lock(&cq->dev->rdma->lock);
+	LIST_REMOVE(cq, next_cq);
+	pthread_mutex_unlock(&cq->dev->rdma->lock);
 	events_end(cq);
 	rc = rnic_cq_destroy(cq->dev, &cq->ring);
 	rnic_control_sync(cq->dev);

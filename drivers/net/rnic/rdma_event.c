@@ -2,6 +2,8 @@
 
 /* Entries of event queues that are about RDMA's objects, handed on to the library (PRM: "Event Queues"). */
 
+#include <stdlib.h>
+
 #include "internal.h"
 #include "prm/cqe.h"
 #include "rdma.h"
@@ -114,6 +116,128 @@ rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type)
 	if (dev->rdma->device != NULL)
 		rdmapmd_device_event(dev->rdma->device, type, 1);
 	pthread_mutex_unlock(&dev->rdma->lock);
+}
+
+/* ---- What events would have told ---- */
+
+struct asked {
+	enum { ASKED_CQ, ASKED_QP, ASKED_RQ } what; /* RQ: a RAW_PACKET queue pair, by that */
+	uint32_t number;			    /* that the library knows it by */
+	uint32_t queue;				    /* that the device does */
+	uint32_t bytes;				    /* of the answer */
+};
+
+static uint32_t
+state_bytes(const struct rnic_rdma_qp *qp)
+{
+	/* The page list comes with it. */
+	return (uint32_t)(rnic_rdma_is_raw(qp) ? sizeof(struct rnic_query_rq_out)
+					       : sizeof(struct rnic_query_qp_out) +
+							 rnic_mem_page_count(&qp->mem) * 8);
+}
+
+static bool
+may_have_failed(const struct rnic_rdma_qp *qp)
+{
+	const uint8_t state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
+
+	return state != RDMAPMD_QPS_RESET && state != RDMAPMD_QPS_ERR &&
+	       (!rnic_rdma_is_raw(qp) || qp->rq.max_post > 0);
+}
+
+/* CQs, and queue pairs that are not known to be in error. NULL: none, or no memory. */
+static struct asked *
+collect(struct rnic_rdma *rdma, unsigned int *count)
+{
+	const struct rnic_rdma_cq *cq;
+	struct asked *list, *next;
+	struct rnic_rdma_qp *qp;
+
+	*count = 0;
+	pthread_mutex_lock(&rdma->lock);
+	LIST_FOREACH(cq, &rdma->all_cqs, next_cq)
+		++*count;
+	LIST_FOREACH(qp, &rdma->all_qps, next_qp)
+		++*count;
+	list = next = *count > 0 ? calloc(*count, sizeof(*list)) : NULL;
+	if (list != NULL) {
+		LIST_FOREACH(cq, &rdma->all_cqs, next_cq)
+			*next++ = (struct asked){ ASKED_CQ, cq->ring.cqn, cq->ring.cqn,
+						  sizeof(struct rnic_query_cq_out) };
+		LIST_FOREACH(qp, &rdma->all_qps, next_qp)
+			if (may_have_failed(qp))
+				*next++ = (struct asked){
+					rnic_rdma_is_raw(qp) ? ASKED_RQ : ASKED_QP, qp->qp.qp_num,
+					rnic_rdma_is_raw(qp) ? qp->rq.wq.rqn : qp->qp.qp_num,
+					state_bytes(qp)
+				};
+		*count = (unsigned int)(next - list);
+	}
+	pthread_mutex_unlock(&rdma->lock);
+	return list;
+}
+
+/* Is it in error? One that has gone meanwhile is not. */
+static bool
+failed(struct rnic_dev *dev, const struct asked *asked)
+{
+	static const uint16_t opcodes[] = {
+		[ASKED_CQ] = RNIC_CMD_QUERY_CQ,
+		[ASKED_QP] = RNIC_CMD_QUERY_QP,
+		[ASKED_RQ] = RNIC_CMD_QUERY_RQ,
+	};
+	struct rnic_object_in in = { 0 };
+	void *out = calloc(1, asked->bytes);
+	bool bad = false;
+
+	if (out == NULL)
+		return false;
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, asked->queue);
+	if (rnic_cmd_try(dev, opcodes[asked->what], 0, &in, sizeof(in), out, asked->bytes) == 0)
+		switch (asked->what) {
+		case ASKED_CQ:
+			bad = rnic_cqc_get(rnic_query_cq_out_cqc(out), RNIC_CQC_STATUS) !=
+			      RNIC_CQ_STATUS_OK;
+			break;
+		case ASKED_QP:
+			bad = rnic_qpc_get(rnic_query_qp_out_qpc(out), RNIC_QPC_STATE) ==
+			      RNIC_QP_STATE_ERR;
+			break;
+		default:
+			bad = rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE) ==
+			      RNIC_WQ_STATE_ERR;
+		}
+	free(out);
+	return bad;
+}
+
+void
+rnic_rdma_ask(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	struct asked *list;
+	unsigned int count, i;
+	uint32_t speed;
+	bool up;
+
+	if (rdma == NULL)
+		return;
+	if (rnic_port_link(dev, &up, &speed) == 0)
+		rnic_rdma_port_event(dev, up ? RDMAPMD_EVENT_PORT_ACTIVE : RDMAPMD_EVENT_PORT_ERR);
+	list = collect(rdma, &count);
+	for (i = 0; list != NULL && i < count && !rnic_control_stopping(dev); i++) {
+		if (!failed(dev, &list[i]))
+			continue;
+		pthread_mutex_lock(&rdma->lock);
+		if (rdma->device != NULL)
+			rdmapmd_device_object_event(rdma->device,
+						    list[i].what == ASKED_CQ
+							    ? RDMAPMD_EVENT_CQ_ERR
+							    : RDMAPMD_EVENT_QP_FATAL,
+						    list[i].number);
+		pthread_mutex_unlock(&rdma->lock);
+	}
+	free(list);
 }
 
 void

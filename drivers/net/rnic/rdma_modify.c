@@ -206,7 +206,7 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 	const bool sends =
 		state == RDMAPMD_QPS_RTS || state == RDMAPMD_QPS_SQD || state == RDMAPMD_QPS_ERR;
 
-	qp->state = (uint8_t)state;
+	__atomic_store_n(&qp->state, (uint8_t)state, __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->sq.open, sends, __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->rq.open, state != RDMAPMD_QPS_RESET, __ATOMIC_RELAXED);
 }

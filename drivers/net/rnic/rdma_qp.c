@@ -278,6 +278,9 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 			rnic_dump_wanted() ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
 	if (qp->rq.max_post > 0)
 		head->post_recv = rnic_rdma_post_recv;
+	pthread_mutex_lock(&qp->dev->rdma->lock);
+	LIST_INSERT_HEAD(&qp->dev->rdma->all_qps, qp, next_qp);
+	pthread_mutex_unlock(&qp->dev->rdma->lock);
 	return 0;
 
 no_place:
@@ -293,6 +296,9 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
 	int rc = 0, destroy_rc;
 
+	pthread_mutex_lock(&qp->dev->rdma->lock);
+	LIST_REMOVE(qp, next_qp);
+	pthread_mutex_unlock(&qp->dev->rdma->lock);
 	/* The device lets go of what it was doing; its completions are nobody's. */
 	if (qp->state != RDMAPMD_QPS_RESET)
 		rc = rnic_rdma_qp_reset(qp);
