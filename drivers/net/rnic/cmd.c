@@ -33,6 +33,7 @@
 #define UNHEARD_MAX	    64	 /* a quarter of the event queue */
 #define UNHEARD_PATIENCE_US 100000
 #define HEALTH_CHECK_US	    100000 /* how often a waiting thread asks if the device is alive */
+#define LAST_COMMAND_US	    500000 /* for what the control thread waits for when it is to end */
 
 unsigned int rnic_cmd_timeout_ms = 60000;
 unsigned int rnic_cmd_dead_timeout_ms = 2000;
@@ -293,6 +294,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
 	const bool may_wait = !rnic_control_is_self(dev);
 	uint64_t next_check = start + HEALTH_CHECK_US;
+	bool last = false;
 
 	for (;;) {
 		uint64_t now;
@@ -304,11 +306,11 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			outcome->dead = rnic_device_dead(dev);
 			return -ETIMEDOUT;
 		}
-		if (rnic_control_stopping(dev)) {
-			outcome->given_up = true;
-			return -ETIMEDOUT;
-		}
 		now = rnic_now_us();
+		if (!last && rnic_control_stopping(dev)) {
+			last = true;
+			deadline = RTE_MIN(deadline, now + LAST_COMMAND_US);
+		}
 		if (outcome->dead == NULL && now >= next_check) {
 			next_check = now + HEALTH_CHECK_US;
 			outcome->dead = rnic_device_dead(dev);
@@ -316,8 +318,10 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
 				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
 		}
-		if (now >= deadline)
+		if (now >= deadline) {
+			outcome->given_up = last;
 			return -ETIMEDOUT;
+		}
 		wait_a_little(cmdq, index, now - start, may_wait);
 	}
 }

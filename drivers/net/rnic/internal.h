@@ -147,8 +147,8 @@ void rnic_control_watch(struct rnic_dev *dev, bool on);
 /* The caller is the control thread: it must not wait for events, which it hands on itself. */
 bool rnic_control_is_self(struct rnic_dev *dev);
 /*
- * It is this thread, and rnic_control_stop() waits for it: it begins nothing, and gives up what it waits for. A command that is
- * given up keeps its slot and its memory, as after a timeout.
+ * It is this thread, and rnic_control_stop() waits for it: it begins nothing, and gives what it waits for half a second more. A
+ * command that is given up keeps its slot and its memory, as after a timeout.
  */
 bool rnic_control_stopping(struct rnic_dev *dev);
 /*
