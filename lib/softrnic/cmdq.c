@@ -277,8 +277,8 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	if (atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) == 0)
 		return 0;
 	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
-	*dev->turn = 0;
-	for (; rung != 0 && !dev->dead && !softrnic_turn_is_over(dev); rung &= rung - 1) {
+	softrnic_share_begin(dev, softrnic_now_ns());
+	for (; rung != 0 && !dev->dead && !softrnic_share_is_over(dev); rung &= rung - 1) {
 		unsigned int slot = __builtin_ctz(rung);
 		/* The reply to the command that makes the queue of command events is polled. */
 		bool event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);

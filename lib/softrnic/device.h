@@ -299,6 +299,11 @@ struct softrnic_lso {
 	uint32_t index; /* of the next frame */
 };
 
+/* ... a multi-packet WQE: where its next packet stands, and what those before it took of SOFTRNIC_ENTRIES_WQE. */
+struct softrnic_multi {
+	uint32_t at, entries;
+};
+
 struct softrnic_sq {
 	struct softrnic_object object;
 	struct softrnic_ring ring;
@@ -316,7 +321,8 @@ struct softrnic_sq {
 	bool failed;		 /* an error CQE was written since RST */
 	bool suspect;		 /* the sweep saw work that no doorbell has told of yet */
 	uint32_t idle;		 /* polls without work */
-	struct softrnic_lso lso; /* of the WQE at the consumer */
+	struct softrnic_lso lso; /* of the WQE at the consumer, as is the next */
+	struct softrnic_multi multi;
 	TAILQ_ENTRY(softrnic_sq) active_link;
 	TAILQ_ENTRY(softrnic_sq) sweep_link;
 	struct rnic_sqc context;
@@ -525,7 +531,7 @@ const struct softrnic_ring *softrnic_eq_ring(const struct softrnic_object *eq);
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
-	uint32_t *turn;		    /* the poller's: see work.h */
+	struct softrnic_turn *turn; /* the poller's: see work.h */
 	TAILQ_ENTRY(softrnic) link; /* of the poller */
 
 	/* hot: read by every poll */
@@ -557,7 +563,7 @@ struct softrnic {
 	uint64_t rings_memory; /* bytes: see SOFTRNIC_RING_MEMORY */
 	uint64_t memory;       /* bytes: see softrnic_alloc() */
 	bool memory_refused;   /* since the command under way began */
-	uint32_t sqs_work;     /* of this poll: WQEs, frames, and what else they cost */
+	uint32_t sqs_work;     /* of this poll: what all of them were charged */
 	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */
@@ -627,8 +633,8 @@ struct softrnic *softrnic_poller_next(struct softrnic *dev);
 /* Called whenever the lock is given back: wakes a host that sleeps. */
 void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
 
-/* The work of the turn under way (work.h), for dev->turn. */
-uint32_t *softrnic_poller_turn(struct softrnic_poller *poller);
+/* The turn under way (work.h), for dev->turn. */
+struct softrnic_turn *softrnic_poller_turn(struct softrnic_poller *poller);
 
 /* ---- Registers, pages, memory keys. ---- */
 

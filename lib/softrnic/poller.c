@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
 #include "qp/qp.h"
+#include "work.h"
 
 /* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
 #define SOFTRNIC_GIVE_WAY_MAX 1000
@@ -22,7 +22,7 @@ struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
-	uint32_t turn; /* see work.h */
+	struct softrnic_turn turn;
 	/* set before the first device joins, cleared after the last has left */
 	void (*wake)(void *arg);
 	void *wake_arg;
@@ -46,7 +46,7 @@ softrnic_poller_create(struct softrnic_poller **out)
 	return 0;
 }
 
-uint32_t *
+struct softrnic_turn *
 softrnic_poller_turn(struct softrnic_poller *poller)
 {
 	return &poller->turn;

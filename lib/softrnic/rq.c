@@ -64,7 +64,7 @@ rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	uint32_t counter, done;
 
-	if (rq->rmp != NULL || !rq->flush_in_error || softrnic_turn_is_over(dev) ||
+	if (rq->rmp != NULL || !rq->flush_in_error || softrnic_share_is_over(dev) ||
 	    !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter) ||
 	    (uint16_t)(counter - rq->consumer) > 1u << rq->log_size)
 		return;
@@ -272,7 +272,8 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	   const struct softrnic_frame *frame, struct softrnic_rx_info *info)
 {
 	struct softrnic_sum_part part = rq_sum_part(frame, info);
-	uint32_t index = 0, left = frame->length, piece = 0;
+	uint32_t index = 0, left = frame->length, piece = 0, entries = dev->turn->entries;
+	uint32_t pieces = 0;
 	size_t from_at = 0, n;
 	struct rq_room room;
 	struct iovec *to;
@@ -286,6 +287,9 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 			ret = rq_segment(dev, rq, copy, index++, left, &room);
 			if (ret <= 0)
 				return ret < 0 ? ret : -EMSGSIZE;
+			if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE)
+				return -E2BIG;
+			pieces += (uint32_t)room.count;
 		}
 		to = &room.pieces[room.next];
 		n = frame->pieces[piece].iov_len - from_at;
@@ -303,6 +307,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 			from_at = 0;
 		}
 	}
+	softrnic_charge_pieces(dev, pieces);
 	rq_copied(&part, info);
 	return 0;
 }
@@ -397,9 +402,10 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 static void
 rq_fail_scatter(struct softrnic *dev, struct softrnic_rq *rq, int ret)
 {
-	if (ret == -EMSGSIZE)
+	if (ret == -EMSGSIZE || ret == -E2BIG)
 		rq_fail(dev, rq, RNIC_SYND_LOCAL_LENGTH, RQ_VENDOR_TOO_LONG,
-			"a frame is longer than its WQE");
+			ret == -E2BIG ? "a WQE leads to too many pieces, or through too many keys"
+				      : "a frame is longer than its WQE");
 	else
 		rq_fail(dev, rq, RNIC_SYND_LOCAL_PROTECTION, RQ_VENDOR_ACCESS,
 			"a WQE points where it may not");

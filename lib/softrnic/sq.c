@@ -15,6 +15,7 @@
 #include "dump.h"
 #include "eth/eth.h"
 #include "tpt.h"
+#include "work.h"
 
 #define SQ_AHEAD	 8 /* WQEBBs */
 #define SQ_WQE_BYTES_MAX ((RNIC_WQE_DS_MAX + 3) / 4 * RNIC_WQEBB_BYTES)
@@ -25,7 +26,8 @@ struct sq_wqe {
 		struct rnic_wqe_ctrl ctrl;
 		uint8_t bytes[SQ_WQE_BYTES_MAX];
 	};
-	uint32_t length; /* ds * 16 */
+	uint32_t length;  /* ds * 16 */
+	uint32_t entries; /* of lists of keys that its segments led through */
 } __attribute__((aligned(64)));
 
 /* What an Ethernet segment asks for. */
@@ -104,13 +106,13 @@ sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_
 
 /* Add one data segment, pointer or inline, to a frame. *at moves behind it. */
 static inline int
-sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wqe *wqe,
-	  uint32_t *at, struct softrnic_frame *frame)
+sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, struct sq_wqe *wqe, uint32_t *at,
+	  struct softrnic_frame *frame)
 {
 	const struct rnic_wqe_data *seg = (const struct rnic_wqe_data *)(wqe->bytes + *at);
 	uint32_t length = rnic_be32_to_cpu(seg->byte_count);
 	struct iovec *piece = &frame->pieces[frame->count];
-	uint32_t key;
+	uint32_t key, entries;
 	uint64_t va;
 	int n;
 
@@ -145,8 +147,12 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, const struct sq_wq
 	}
 	if (key == SOFTRNIC_RESERVED_LKEY && !sq->rlky)
 		return RNIC_SYND_LOCAL_PROTECTION;
+	entries = dev->turn->entries;
 	n = softrnic_tpt_translate(dev, key, sq->pd, va, length, SOFTRNIC_LOCAL_READ, piece,
 				   (int)(SOFTRNIC_FRAME_PIECES - frame->count));
+	wqe->entries += dev->turn->entries - entries;
+	if (wqe->entries > SOFTRNIC_ENTRIES_WQE)
+		return RNIC_SYND_LOCAL_LENGTH;
 	if (n < 0)
 		return n == -E2BIG ? RNIC_SYND_LOCAL_LENGTH : RNIC_SYND_LOCAL_PROTECTION;
 	for (int i = 0; i < n; i++)
@@ -253,7 +259,7 @@ sq_inline_header(const struct sq_wqe *wqe, uint32_t bytes, struct softrnic_frame
 }
 
 static int
-sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
+sq_send(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe)
 {
 	struct softrnic_frame frame;
 	struct sq_ask ask;
@@ -270,6 +276,7 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
 		ret = sq_gather(dev, sq, wqe, &at, &frame);
 	if (ret != SQ_OK)
 		return ret;
+	softrnic_charge_pieces(dev, frame.count);
 	if (__builtin_expect(ask.offloads, 0))
 		return sq_transmit_offloaded(dev, &frame, &ask);
 	return sq_transmit(dev, &frame);
@@ -280,8 +287,8 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe)
  * is made of the WQE as it stands in the ring then, copied and checked again.
  */
 static __attribute__((noinline)) int
-sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
-	      unsigned int frames, unsigned int *packets)
+sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe, unsigned int frames,
+	      unsigned int *packets)
 {
 	struct softrnic_frame header, payload;
 	struct sq_ask ask;
@@ -315,10 +322,11 @@ sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 
 /*
  * Enhanced multi-packet SEND: each segment behind the Ethernet one is a packet of its own. The context's
- * allow_multi_pkt_send_wqe is of another WQE, which we do not offer: Linux leaves it clear and sends these.
+ * allow_multi_pkt_send_wqe is of another WQE, which we do not offer: Linux leaves it clear and sends these. Who receives
+ * may make any of them long: what is left then waits for the next turn, as of a large send.
  */
 static int
-sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe *wqe,
+sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 	      unsigned int *packets)
 {
 	uint32_t at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
@@ -332,6 +340,11 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 	if (ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	frame.l4_summed = false;
+	if (__builtin_expect(sq->multi.at != 0, 0)) {
+		at = sq->multi.at;
+		wqe->entries = sq->multi.entries;
+		sq->multi = (struct softrnic_multi){ 0 };
+	}
 	while (at < wqe->length) {
 		frame.length = 0;
 		frame.count = 0;
@@ -343,6 +356,10 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, const struct sq_wqe 
 		if (ret != SQ_OK)
 			return ret;
 		++*packets;
+		if (__builtin_expect(softrnic_share_is_over(dev), 0) && at < wqe->length) {
+			sq->multi = (struct softrnic_multi){ at, wqe->entries };
+			return SQ_MORE;
+		}
 	}
 	return SQ_OK;
 }
@@ -356,6 +373,7 @@ sq_fetch(struct softrnic *dev, const struct softrnic_sq *sq, uint32_t available,
 	sq_copy_block(dev, sq, sq->consumer, wqe->bytes);
 	SOFTRNIC_PRIVATE(wqe->ctrl);
 	wqe->length = (rnic_be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) * RNIC_WQE_DS_BYTES;
+	wqe->entries = 0;
 	blocks = (wqe->length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 	if (blocks == 0 || blocks > available)
 		return 0;
@@ -389,7 +407,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 
 	++*packets;
 	sq_prefetch(sq, blocks, available);
-	if (__builtin_expect(dev->dump_queues, 0) && sq->lso.at == 0)
+	if (__builtin_expect(dev->dump_queues, 0) && sq->lso.at == 0 && sq->multi.at == 0)
 		softrnic_dump_wqe(dev, "SQ", sq->object.number, sq->consumer, wqe.bytes,
 				  blocks * RNIC_WQEBB_BYTES, true);
 	if (__builtin_expect(blocks != 0 &&
@@ -456,17 +474,28 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 unsigned int
 softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget)
 {
-	unsigned int wqes = 0, packets = 0;
-	uint32_t available, blocks;
+	/* What a frame meets in flow tables, of this device or of another one, is charged there. */
+	const struct softrnic_turn *turn = dev->turn;
+	const uint32_t end = turn->work + budget;
+	unsigned int wqes = 0, done = 0, packets = 0;
+	uint32_t limit = turn->work, available, blocks;
 
-	/* What a frame meets in flow tables, of this device or of another one, is counted there. */
-	*dev->turn = 0;
 	if (sq->state == RNIC_WQ_STATE_RST)
 		return 0;
 	available = sq_available(dev, sq);
-	while (available > 0 && packets + *dev->turn < budget) {
+	while (available > 0) {
+		if (__builtin_expect(packets + turn->work >= limit, 0)) {
+			softrnic_charge(dev, packets);
+			done += packets;
+			packets = 0;
+			if (turn->work >= end || softrnic_share_is_over(dev))
+				break;
+			limit = turn->work + SOFTRNIC_LOOK_WORK;
+			if (limit > end)
+				limit = end;
+		}
 		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
-			blocks = sq_execute(dev, sq, available, budget - *dev->turn, &packets);
+			blocks = sq_execute(dev, sq, available, end - turn->work, &packets);
 		} else if (sq->flush_in_error) {
 			blocks = sq_flush(dev, sq, available);
 			packets++;
@@ -478,9 +507,9 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 		wqes += blocks != 0;
 	}
 	dev->stats.wqes += wqes;
-	dev->sqs_work += packets + *dev->turn;
+	softrnic_charge(dev, packets);
 	/* Looking for a ring in vain is charged, and is no work: else the device would never rest. */
-	return packets;
+	return done + packets;
 }
 
 static void
@@ -532,6 +561,7 @@ sq_to_reset(struct softrnic *dev, struct softrnic_sq *sq)
 	sq->state = RNIC_WQ_STATE_RST;
 	sq->consumer = sq->producer = 0;
 	sq->lso = (struct softrnic_lso){ 0 };
+	sq->multi = (struct softrnic_multi){ 0 };
 }
 
 static void

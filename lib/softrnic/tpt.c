@@ -13,8 +13,8 @@
 /* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */
 #define CHUNKS_MAX	(UINT64_C(1) << 16)
 #define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
-/* A list of more entries is not looked through when the turn is over. */
-#define RESOLVE_AT_ONCE 64
+/* A list of more entries is not looked through when the share is over: one access may come to thousands of keys. */
+#define RESOLVE_AT_ONCE 4
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
 
@@ -173,7 +173,7 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	uint64_t pages = 0;
 
-	if (softrnic_turn_is_over(dev) &&
+	if (softrnic_share_is_over(dev) &&
 	    (mkey->translation_count > RESOLVE_AT_ONCE || mkey->chunk_count > RESOLVE_AT_ONCE))
 		return;
 	softrnic_mkey_forget(dev, mkey);
@@ -189,9 +189,17 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		softrnic_resolved_add(&dev->resolved_mkeys, &mkey->resolved);
 }
 
-static int translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-		     unsigned int access, struct iovec *iov, int count, int max,
-		     unsigned int depth);
+/* One access, all the way down. */
+struct walk {
+	uint32_t pd;
+	unsigned int access;
+	struct iovec *iov;
+	int max;
+	uint32_t entries; /* of lists of keys that it has come through */
+};
+
+static int translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint64_t va,
+		     uint32_t length, int count, unsigned int depth);
 
 /* The entry that holds the byte at this distance, or translation_count. */
 static uint64_t
@@ -211,13 +219,13 @@ klm_find(const struct softrnic_mkey *mkey, uint64_t distance)
 }
 
 /*
- * Stretches of other keys, one behind the other; KSM: all of the same size. Each entry that is looked at gives a piece
- * or ends the translation: it takes no longer than `max` and the depth allow, however long the lists are.
+ * Stretches of other keys, one behind the other; KSM: all of the same size. They may be as short as a byte, and what they
+ * lead to may be neighbours, which become one piece: so it is the entries, of this list and of those behind it, that end
+ * the translation.
  */
 static int
-translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t pd,
-	      uint64_t distance, uint32_t length, unsigned int access, struct iovec *iov, int count,
-	      int max, unsigned int depth)
+translate_klm(struct softrnic *dev, struct walk *walk, const struct softrnic_mkey *mkey,
+	      uint64_t distance, uint32_t length, int count, unsigned int depth)
 {
 	uint64_t index = 0, skip = distance;
 
@@ -235,14 +243,16 @@ translate_klm(struct softrnic *dev, const struct softrnic_mkey *mkey, uint32_t p
 
 		if (index >= mkey->translation_count)
 			return -EFAULT;
+		if (walk->entries == SOFTRNIC_ENTRIES_ACCESS)
+			return -E2BIG;
+		walk->entries++;
 		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size
 						    : softrnic_klm_bytes(klm);
 		bytes -= skip;
 		if (bytes > length)
 			bytes = length;
-		count = translate(dev, rnic_be32_to_cpu(klm->mkey), pd,
-				  rnic_be64_to_cpu(klm->address) + skip, bytes, access, iov, count,
-				  max, depth + 1);
+		count = translate(dev, walk, rnic_be32_to_cpu(klm->mkey),
+				  rnic_be64_to_cpu(klm->address) + skip, bytes, count, depth + 1);
 		if (count < 0)
 			return count;
 		length -= bytes;
@@ -271,14 +281,16 @@ find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t leng
 
 /* Pieces go behind the `count` that are there already. */
 static int
-translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-	  unsigned int access, struct iovec *iov, int count, int max, unsigned int depth)
+translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint64_t va, uint32_t length,
+	  int count, unsigned int depth)
 {
+	const unsigned int access = walk->access;
+	struct iovec *iov = walk->iov;
 	struct softrnic_mkey *mkey;
 	uint64_t distance;
 	int rc;
 
-	rc = find(dev, key, pd, va, length, access, &mkey);
+	rc = find(dev, key, walk->pd, va, length, access, &mkey);
 	if (rc != 0)
 		return rc;
 	if (length == 0)
@@ -287,7 +299,7 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 	if (mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, mkey);
 	if (mkey->flat != NULL && mkey->generation == dev->dma_generation) {
-		if (count == max)
+		if (count == walk->max)
 			return -E2BIG;
 		iov[count].iov_base = mkey->flat + distance;
 		iov[count].iov_len = length;
@@ -295,12 +307,11 @@ translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t
 	}
 	switch (mkey->mode) {
 	case RNIC_MKEY_PA:
-		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count, max);
+		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count,
+					   walk->max);
 	case RNIC_MKEY_MTT:
-		return translate_mtt(dev, mkey, distance, length, access, iov, count, max);
-	default:
-		return translate_klm(dev, mkey, pd, distance, length, access, iov, count, max,
-				     depth);
+		return translate_mtt(dev, mkey, distance, length, access, iov, count, walk->max);
+	default: return translate_klm(dev, walk, mkey, distance, length, count, depth);
 	}
 }
 
@@ -308,12 +319,14 @@ int
 softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access, struct iovec *iov, int max)
 {
+	struct walk walk = { .pd = pd, .access = access, .iov = iov, .max = max };
 	int rc;
 
 	if (key == SOFTRNIC_RESERVED_LKEY)
 		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, 0, max);
 	else
-		rc = translate(dev, key, pd, va, length, access, iov, 0, max, 0);
+		rc = translate(dev, &walk, key, va, length, 0, 0);
+	softrnic_charge_entries(dev, walk.entries);
 	if (rc < 0)
 		dev->stats.tpt_faults++;
 	return rc;

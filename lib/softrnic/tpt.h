@@ -66,7 +66,8 @@ softrnic_klm_bytes(const struct rnic_klm *klm)
  * Host segments of [va, va + length) under a key. rlky: the key is ignored and va is an iova (reserved lkey).
  *
  * Returns how many of `iov` were filled (> 0; 0 for length 0), or -EACCES (key, PD, access), -EFAULT (bounds, map),
- * -E2BIG (more than max pieces). Failures are counted in stats.tpt_faults.
+ * -E2BIG (more than max pieces, or SOFTRNIC_ENTRIES_ACCESS entries of lists of keys). Failures are counted in
+ * stats.tpt_faults, and entries in dev->turn, whether they led anywhere or not.
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);

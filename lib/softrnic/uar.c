@@ -30,6 +30,7 @@
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
 #define UAR_QUIET      32  /* polls without work, from when on each of them looks */
 #define UAR_SWEEP      2   /* records per look */
+#define UAR_PAGES      64  /* pages per look, of 9 lines each */
 
 struct uar_page {
 	uint64_t bells[UAR_BELLS]; /* as last seen */
@@ -245,12 +246,13 @@ uar_sweep_sq(struct softrnic *dev)
 static unsigned int
 uar_poll_sqs(struct softrnic *dev)
 {
+	const uint64_t now = softrnic_now_ns();
 	struct softrnic_sq *sq, *next, *first;
 	unsigned int done = 0, n;
 
-	dev->now = softrnic_now_ns() - dev->power_on_ns;
-	dev->sqs_work = 0;
-	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && dev->sqs_work < SOFTRNIC_WORK_MAX;
+	dev->now = now - dev->power_on_ns;
+	softrnic_share_begin(dev, now);
+	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && !softrnic_share_is_over(dev);
 	     sq = next) {
 		next = TAILQ_NEXT(sq, active_link);
 		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
@@ -262,6 +264,7 @@ uar_poll_sqs(struct softrnic *dev)
 			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
 		}
 	}
+	dev->sqs_work = dev->turn->work;
 	while (sq != NULL && (first = TAILQ_FIRST(&dev->active_sqs)) != sq) {
 		TAILQ_REMOVE(&dev->active_sqs, first, active_link);
 		TAILQ_INSERT_TAIL(&dev->active_sqs, first, active_link);
@@ -281,7 +284,7 @@ softrnic_uar_poll(struct softrnic *dev)
 	if (!busy || dev->quiet_polls > UAR_QUIET || ++watch->tick % UAR_LOOK_EVERY == 0) {
 		for (i = 0; i < watch->used_count; i++)
 			uar_look(dev, watch->used[i]);
-		*dev->turn = 0;
+		softrnic_share_begin(dev, 0);
 		for (i = 0; i < UAR_SWEEP; i++)
 			uar_sweep_sq(dev);
 		softrnic_qp_sweep(dev, UAR_SWEEP);

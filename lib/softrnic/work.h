@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Work: what a client made long must not make a round long, since others wait for it.
+ * Work: what a client made long must not make a round long, since others wait for it. The rule, for all of the device:
  *
- * Whoever has a turn (a queue, the command interface, a wire) sets *dev->turn to 0 and counts its WQEs, frames or commands
- * there. What walks a list counts that beside them, wherever it is walked: a frame may be steered by the tables of another
- * device, of the same poller. No turn goes on beyond its budget, and no queue of a device gets one in a round in which
- * others have taken SOFTRNIC_WORK_MAX. Who is charged is who has the turn, not whose list it is: that bounds the round.
+ * A round of the poller stops between units, and what is left waits for the next round. A unit is a command, a WQE, a
+ * frame or packet. Each has an end of its own (README.md has how long each may take): no way
+ * through lists that a client made is longer than that.
+ *
+ * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. Whoever has a
+ * turn there charges what he does, in frames, and what walks a list charges its steps beside that, wherever it is walked:
+ * a frame may be steered by the tables of another device, of the same poller. Who is charged is who has the turn, not whose
+ * list it is: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
+ * since memory may be slower than anything that is counted; the clock is looked at every SOFTRNIC_LOOK_WORK charges.
  */
 #ifndef SOFTRNIC_WORK_H
 #define SOFTRNIC_WORK_H
@@ -14,26 +19,78 @@
 #include "device.h"
 
 /* In frames from one buffer to another, of which each takes some 50 to 100 ns. */
-#define SOFTRNIC_WORK_MAX 4096u
+#define SOFTRNIC_WORK_MAX  4096u
+#define SOFTRNIC_SHARE_NS  UINT64_C(250000)
+#define SOFTRNIC_LOOK_WORK 64u
+
+/* Entries of lists of keys, at all depths: of one access, and of a WQE, or a frame's way into receive WQEs. */
+#define SOFTRNIC_ENTRIES_ACCESS 4096u
+#define SOFTRNIC_ENTRIES_WQE	16384u
+
+struct softrnic_turn {
+	uint32_t work;	      /* charged in this share; SOFTRNIC_WORK_MAX and more: it is over */
+	uint32_t look;	      /* ... at the clock, when it is that much */
+	uint32_t entries;     /* of lists of keys that were walked through, ever */
+	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
+	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
+};
+
+/* now: CLOCK_MONOTONIC, or 0 if nobody has looked. */
+static inline void
+softrnic_share_begin(struct softrnic *dev, uint64_t now)
+{
+	struct softrnic_turn *turn = dev->turn;
+
+	turn->work = 0;
+	turn->look = SOFTRNIC_LOOK_WORK;
+	turn->budget = NULL;
+	turn->end = now == 0 ? 0 : now + SOFTRNIC_SHARE_NS;
+}
+
+/* The share has come to where the clock is looked at. */
+void softrnic_share_look(struct softrnic_turn *turn);
 
 static inline void
 softrnic_charge(struct softrnic *dev, uint32_t work)
 {
-	*dev->turn += work;
+	struct softrnic_turn *turn = dev->turn;
+
+	turn->work += work;
+	if (__builtin_expect(turn->work >= turn->look, 0))
+		softrnic_share_look(turn);
 }
 
 /* Steps from one element of a list to the next one, with what is looked at there: 16 of them are like a frame. */
 static inline void
 softrnic_charge_steps(struct softrnic *dev, uint64_t steps)
 {
-	*dev->turn += (uint32_t)(steps / 16);
+	softrnic_charge(dev, (uint32_t)(steps / 16));
 }
 
-/* What can wait for another turn shall. */
-static inline bool
-softrnic_turn_is_over(const struct softrnic *dev)
+/*
+ * Entries of lists of keys. Where one lies in its list is looked up, and so is its key: two of them are like a frame.
+ * What SOFTRNIC_ENTRIES_WQE allows is up to who has a WQE: dev->turn->entries goes on counting.
+ */
+static inline void
+softrnic_charge_entries(struct softrnic *dev, uint32_t entries)
 {
-	return *dev->turn >= SOFTRNIC_WORK_MAX;
+	dev->turn->entries += entries;
+	softrnic_charge(dev, entries / 2);
+}
+
+/* Pieces of memory, each of which may be the first touch of a page: four of them are like a frame, as most have few. */
+static inline void
+softrnic_charge_pieces(struct softrnic *dev, uint32_t pieces)
+{
+	if (__builtin_expect(pieces > 4, 0))
+		softrnic_charge(dev, pieces / 4);
+}
+
+/* What can wait for another round shall. */
+static inline bool
+softrnic_share_is_over(const struct softrnic *dev)
+{
+	return dev->turn->work >= SOFTRNIC_WORK_MAX;
 }
 
 #endif

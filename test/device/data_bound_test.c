@@ -418,12 +418,12 @@ test_a_command_does_not_walk_through_all_entries(void **state)
 	group = dp_group_create(&f->dp, spare, 0, 1, NULL, &status);
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
 	/* One in the middle goes, and there is room for one. */
-	*f->dp.dev->turn = 0;
+	softrnic_share_begin(f->dp.dev, 0);
 	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), 0);
 	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), RNIC_STATUS_BAD_RES);
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(flow_to_tirs(f, spare, group, 1, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
-	assert_in_range(*f->dp.dev->turn, 0, 15);
+	assert_in_range(f->dp.dev->turn->work, 0, 15);
 	assert_in_range(longest_chain(f->dp.dev->steering), 1, 16);
 }
 
@@ -439,9 +439,9 @@ test_entries_of_one_value_are_charged(void **state)
 	assert_int_equal(status, 0);
 	for (i = 1; i < 2048; i++)
 		assert_int_equal(flow_to_tirs(f, table, group, i, NULL, f->rq.tirn, 2), 0);
-	*f->dp.dev->turn = 0;
+	softrnic_share_begin(f->dp.dev, 0);
 	assert_int_equal(flow_to_tirs(f, table, group, 2048, NULL, f->rq.tirn, 1), 0);
-	assert_in_range(*f->dp.dev->turn, 2047 / 16, 2 * 2048 / 16);
+	assert_in_range(f->dp.dev->turn->work, 2047 / 16, 2 * 2048 / 16);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(dp_root_set(&f->dp, table), 0);
 	send_frames(f, &f->sq, 1);
@@ -660,7 +660,7 @@ test_chunks_of_keys_are_in_the_budget_of_translations(void **state)
 	struct softrnic_mkey *mkey;
 	uint32_t key;
 
-	*f->dp.dev->turn = 0;
+	softrnic_share_begin(f->dp.dev, 0);
 	key = create_key(f, 256);
 	assert_int_equal(*bytes - before, 256 * 8 + 256 * 8);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
@@ -685,21 +685,21 @@ test_long_keys_are_not_looked_at_anew_at_the_end_of_a_turn(void **state)
 	static uint8_t more[4096];
 	uint32_t key;
 
-	*dev->turn = 0;
+	softrnic_share_begin(dev, 0);
 	key = create_key(f, 1024);
 	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
 	assert_int_equal(mkey->generation, dev->dma_generation);
-	assert_in_range(*dev->turn, 1024 / 16, 1024 / 4);
+	assert_in_range(dev->turn->work, 1024 / 16, 1024 / 4);
 	assert_int_equal(
 		softrnic_dma_map(dev, UINT64_C(1) << 50, sizeof(more), more, SOFTRNIC_DMA_READ), 0);
-	*dev->turn = SOFTRNIC_WORK_MAX;
+	dev->turn->work = SOFTRNIC_WORK_MAX;
 	assert_int_equal(reach(f, key, 1023 * 4096), 1);
 	assert_int_not_equal(mkey->generation, dev->dma_generation);
-	assert_int_equal(*dev->turn, SOFTRNIC_WORK_MAX);
-	*dev->turn = 0;
+	assert_int_equal(dev->turn->work, SOFTRNIC_WORK_MAX);
+	softrnic_share_begin(dev, 0);
 	assert_int_equal(reach(f, key, 1023 * 4096), 1);
 	assert_int_equal(mkey->generation, dev->dma_generation);
-	assert_in_range(*dev->turn, 1024 / 16, 1024 / 4);
+	assert_in_range(dev->turn->work, 1024 / 16, 1024 / 4);
 }
 
 int

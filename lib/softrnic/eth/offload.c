@@ -192,7 +192,9 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 	    header_bytes + n > softrnic_eth_frame_limit(dev))
 		return RNIC_SYND_LOCAL_LENGTH;
 	lso_skip(&cursor, lso->at);
-	for (; left > 0 && lso->at < payload->length && !softrnic_turn_is_over(dev);
+	/* One at least: the way to the payload may be as long as a share. */
+	for (; left > 0 && lso->at < payload->length &&
+	       (left == *frames || !softrnic_share_is_over(dev));
 	     left--, lso->at += n, lso->index++) {
 		n = payload->length - lso->at < mss ? payload->length - lso->at : mss;
 		memcpy(head, header, header_bytes);

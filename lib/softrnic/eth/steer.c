@@ -293,8 +293,8 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
+	uint32_t i = 0, entries = 0;
 	struct softrnic_rq *rq;
-	uint32_t i = 0;
 
 	if (result->count == 0) {
 		dev->stats.rx_unmatched++;
@@ -320,6 +320,13 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 			return;
 		/* The first delivery is part of the frame, the others are as much again. */
 		softrnic_charge(dev, 1);
+		/* All of them are one unit, whose way into buffers has an end. */
+		if (i == 1)
+			entries = dev->turn->entries;
+		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE) {
+			dev->stats.rx_no_buffer += result->count - i;
+			return;
+		}
 	}
 }
 

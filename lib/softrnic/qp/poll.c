@@ -9,6 +9,7 @@
 
 #include "cq.h"
 #include "data.h"
+#include "work.h"
 
 #define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
 /*
@@ -101,7 +102,12 @@ qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
 
 	if (state == ROCE_RTS || state == ROCE_SQD || state == ROCE_ERR)
 		done = softrnic_qp_fetch(dev, qp, QPS_BUDGET);
+	dev->turn->budget = &qp->roce.budget;
 	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
+	/* Cut short by what it met: it has more to do, as far as anybody knows. */
+	if (__builtin_expect(qp->roce.budget == 0, 0))
+		done++;
+	dev->turn->budget = NULL;
 	if (__builtin_expect(qp->broken && qp->roce.state != ROCE_ERR, 0)) {
 		roce_qp_modify(&qp->roce, ROCE_ERR, NULL);
 		done++;
@@ -123,16 +129,20 @@ qp_prefetch(const struct softrnic_qp *qp)
 unsigned int
 softrnic_qps_poll(struct softrnic *dev)
 {
-	struct softrnic_qp *qp, *last;
 	unsigned int done = 0, n;
+	struct softrnic_qp *qp, *last;
+	uint32_t charged;
+	uint64_t now;
 
 	if (dev->qp_watch.count > 0)
 		softrnic_qp_watch_poll(dev);
 	if (TAILQ_EMPTY(&dev->active_qps) && TAILQ_EMPTY(&dev->timed_qps))
 		return 0;
-	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	now = softrnic_now_ns();
+	dev->now = now - dev->power_on_ns;
 	if (__builtin_expect(dev->now >= dev->qps_deadline, 0))
 		qps_expire(dev);
+	softrnic_share_begin(dev, now);
 	dev->qps_work = 0;
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
 	if (last == NULL)
@@ -146,15 +156,16 @@ softrnic_qps_poll(struct softrnic *dev)
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
 		qp_prefetch(TAILQ_FIRST(&dev->active_qps));
-		*dev->turn = 0;
+		charged = dev->turn->work;
 		n = qp_poll(dev, qp);
 		done += n;
-		dev->qps_work += (n + *dev->turn) * QPS_WORK_PACKET;
+		dev->qps_work += (n + dev->turn->work - charged) * QPS_WORK_PACKET;
+		softrnic_charge(dev, n);
 		if (n == 0) {
 			qp->active = false;
 			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		}
-	} while (qp != last && dev->qps_work < QPS_WORK_MAX);
+	} while (qp != last && dev->qps_work < QPS_WORK_MAX && !softrnic_share_is_over(dev));
 	return done;
 }
 

@@ -8,6 +8,7 @@
 
 #include "data.h"
 #include "tpt.h"
+#include "work.h"
 
 /* Further pieces for `length` bytes of a pointer segment, from byte `skip` of it on; how many there are now. */
 static inline int
@@ -88,6 +89,7 @@ softrnic_qp_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segm
 		offset += bytes;
 		length -= bytes;
 	}
+	softrnic_charge_pieces(dev, (uint32_t)count);
 	return count;
 }
 

@@ -98,13 +98,13 @@ answer_acknowledge(struct roce_qp *qp)
 }
 
 unsigned int
-roce_responder_answer(struct roce_qp *qp, unsigned int budget)
+roce_responder_answer(struct roce_qp *qp)
 {
 	struct roce_responder *resp = &qp->responder;
 	struct roce_resource *resource;
 	unsigned int n;
 
-	for (n = 0; n < budget && (qp->state != ROCE_ERR || resp->dying); n++) {
+	for (n = 0; n < qp->budget && (qp->state != ROCE_ERR || resp->dying); n++) {
 		while (resp->pending != resp->head &&
 		       !resp->ring[resp->pending & resp->mask].pending)
 			resp->pending++;

@@ -11,7 +11,8 @@ void roce_qp_error(struct roce_qp *qp);
 void roce_recv_done(struct roce_qp *qp, uint8_t syndrome);
 
 /* requester.c */
-unsigned int roce_requester_send(struct roce_qp *qp, uint64_t now, unsigned int budget);
+/* qp->budget of them at most, as of the answers. */
+unsigned int roce_requester_send(struct roce_qp *qp, uint64_t now);
 /*
  * All PSNs before this one are acknowledged, and what is complete by that completes. False: a READ or atomic before it
  * has no answer, which an acknowledgement cannot stand for; `una` then is what its answer must begin with.
@@ -35,7 +36,7 @@ void roce_responder_receive(struct roce_qp *qp, const struct roce_pkt *pkt);
 void roce_responder_die(struct roce_qp *qp, uint32_t psn, enum roce_nak nak, uint8_t syndrome,
 			enum rnic_event event);
 /* answer.c: READ responses, atomics' results, then one ACK or NAK. */
-unsigned int roce_responder_answer(struct roce_qp *qp, unsigned int budget);
+unsigned int roce_responder_answer(struct roce_qp *qp);
 
 static inline uint64_t
 roce_timeout_ns(const struct roce_qp *qp)

@@ -302,12 +302,12 @@ requester_step(struct roce_qp *qp, uint64_t now)
 }
 
 unsigned int
-roce_requester_send(struct roce_qp *qp, uint64_t now, unsigned int budget)
+roce_requester_send(struct roce_qp *qp, uint64_t now)
 {
 	unsigned int n = 0;
 
 	/* Each packet can change everything: its answer may have come already. */
-	while (n < budget && (qp->state == ROCE_RTS || qp->state == ROCE_SQD) &&
+	while (n < qp->budget && (qp->state == ROCE_RTS || qp->state == ROCE_SQD) &&
 	       qp->requester.resume_at == 0 && requester_step(qp, now))
 		n++;
 	return n;

@@ -205,18 +205,18 @@ roce_qp_error(struct roce_qp *qp)
 }
 
 static unsigned int
-qp_flush(struct roce_qp *qp, unsigned int budget)
+qp_flush(struct roce_qp *qp)
 {
 	struct roce_requester *req = &qp->requester;
 	struct roce_recv recv = { 0 };
 	unsigned int n, receives = 0;
 
-	for (n = 0; n < budget && req->tail != req->head; n++) {
+	for (n = 0; n < qp->budget && req->tail != req->head; n++) {
 		qp->counters->req_cqe_flush_error++;
 		qp->ops->complete(qp, roce_request_at(req, req->tail), RNIC_SYND_WR_FLUSHED);
 		req->tail++;
 	}
-	while (!qp->conf.srq && receives < budget && qp->ops->recv_take(qp, &recv)) {
+	while (!qp->conf.srq && receives < qp->budget && qp->ops->recv_take(qp, &recv)) {
 		qp->counters->resp_cqe_flush_error++;
 		qp->ops->recv_complete(qp, &recv, RNIC_SYND_WR_FLUSHED);
 		recv = (struct roce_recv){ 0 };
@@ -283,15 +283,16 @@ roce_qp_poll(struct roce_qp *qp, uint64_t now, unsigned int budget)
 	struct roce_requester *req = &qp->requester;
 	unsigned int n;
 
+	qp->budget = budget;
 	if (qp->state < ROCE_RTR)
 		return 0;
 	if (qp->state != ROCE_ERR)
 		qp_deadlines(qp, now);
-	n = roce_responder_answer(qp, budget);
+	n = roce_responder_answer(qp);
 	if (qp->state != ROCE_ERR)
-		n += roce_requester_send(qp, now, budget);
+		n += roce_requester_send(qp, now);
 	if (qp->state == ROCE_ERR)
-		n += qp_flush(qp, budget);
+		n += qp_flush(qp);
 	if (req->draining && req->tail == req->fresh) {
 		req->draining = false;
 		qp->ops->event(qp, RNIC_EVENT_SQ_DRAINED);

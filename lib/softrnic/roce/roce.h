@@ -234,6 +234,7 @@ struct roce_qp {
 	enum roce_state state;
 	uint8_t mtu_log;
 	bool last_wqe;		    /* SRQ_LAST_WQE was raised */
+	unsigned int budget;	    /* of the poll under way */
 	const struct roce_ops *ops; /* of conf, as is the next: nearer */
 	struct roce_counters *counters;
 	struct roce_requester requester;
@@ -276,6 +277,9 @@ void roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t no
  * Send what is due: answers, then requests, at most `budget` packets of each; look at the deadlines; flush at most
  * `budget` WQEs of each queue in ERR. `now`: nanoseconds, not 0, never less than before.
  * Returns packets and flushed WQEs; 0: nothing to do before a packet, a post, or the deadline.
+ *
+ * An operation may set qp->budget to 0: then the poll ends behind the packet or WQE under way. What it returns says
+ * nothing of what is left then.
  */
 unsigned int roce_qp_poll(struct roce_qp *qp, uint64_t now, unsigned int budget);
 /* When roce_qp_poll() must be called at the latest; UINT64_MAX: no timer runs. */

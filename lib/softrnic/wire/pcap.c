@@ -378,7 +378,7 @@ capture_receive(struct softrnic *dev, struct capture *capture)
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
 	if (capture->received == 0)
 		capture->last = capture->received = dev->now;
-	while (done < CAPTURE_BUDGET && !softrnic_turn_is_over(dev) &&
+	while (done < CAPTURE_BUDGET && !softrnic_share_is_over(dev) &&
 	       capture_fetch(dev, capture) && capture_offer(dev, capture))
 		done++;
 	if (capture->at_end && !capture->held)

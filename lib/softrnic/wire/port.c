@@ -27,6 +27,7 @@
 
 #include "eth/eth.h"
 #include "wire/port_pool.h"
+#include "work.h"
 
 #define PORT_LOOK_US 100000
 #define PORT_BURST   32
@@ -68,6 +69,9 @@ struct port_wire {
 	unsigned int tx_count;
 	struct rte_mbuf *spare[PORT_BURST];
 	unsigned int spare_count;
+	/* Received in a burst, from rx_at on not yet looked at. */
+	struct rte_mbuf *rx[PORT_BURST];
+	unsigned int rx_count, rx_at;
 
 	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
 	pthread_mutex_t looking;
@@ -129,6 +133,8 @@ port_wake(struct port_wire *wire)
 static void
 port_drop(struct port_wire *wire)
 {
+	rte_pktmbuf_free_bulk(wire->rx + wire->rx_at, wire->rx_count - wire->rx_at);
+	wire->rx_count = wire->rx_at = 0;
 	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
 	wire->dev->stats.wire_dropped += wire->tx_count;
 	wire->tx_count = 0;
@@ -139,7 +145,7 @@ static void
 port_sleep(struct port_wire *wire)
 {
 	wire->idle = true;
-	if (wire->tx_count == 0)
+	if (wire->tx_count == 0 && wire->rx_at == wire->rx_count)
 		return;
 	port_drop(wire);
 	port_make_room(wire);
@@ -200,8 +206,7 @@ static unsigned int
 port_poll(struct softrnic *dev)
 {
 	struct port_wire *wire = dev->wire_data;
-	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int done, count, i;
+	unsigned int done, at;
 
 	if (__builtin_expect(wire->changed, 0)) {
 		wire->changed = false;
@@ -217,14 +222,19 @@ port_poll(struct softrnic *dev)
 	done = port_flush(wire);
 	if (dev->wire_full)
 		port_make_room(wire);
-	count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
-	if (count == 0)
+	if (wire->rx_at == wire->rx_count) {
+		wire->rx_at = 0;
+		wire->rx_count = rte_eth_rx_burst(wire->id, 0, wire->rx, PORT_BURST);
+	}
+	if (wire->rx_count == 0)
 		return done;
 	dev->now = softrnic_now_ns() - dev->power_on_ns;
-	for (i = 0; i < count; i++)
-		port_receive(dev, mbufs[i]);
-	rte_pktmbuf_free_bulk(mbufs, count);
-	return done + count;
+	for (at = wire->rx_at; at < wire->rx_count && !softrnic_share_is_over(dev); at++)
+		port_receive(dev, wire->rx[at]);
+	rte_pktmbuf_free_bulk(wire->rx + wire->rx_at, at - wire->rx_at);
+	done += at - wire->rx_at;
+	wire->rx_at = at;
+	return done;
 }
 
 static bool

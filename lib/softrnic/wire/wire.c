@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/wire.h"
+#include "work.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
 	&softrnic_wire_loop,
@@ -117,7 +118,7 @@ softrnic_wire_poll(struct softrnic *dev)
 {
 	unsigned int done = 0;
 
-	*dev->turn = 0;
+	softrnic_share_begin(dev, 0);
 	if (dev->wire->poll != NULL)
 		done += dev->wire->poll(dev);
 	/* Behind it: the wire knows then whether it may still send anything. */
