@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "cq.h"
 #include "prm/uar.h"
+#include "work.h"
 
 #define CQ_LOG_SIZE_MAX 22
 #define CQ_NEVER_FIRED	UINT64_MAX
@@ -186,12 +187,18 @@ softrnic_cq_flush(struct softrnic *dev)
 void
 softrnic_cq_release(struct softrnic *dev)
 {
-	struct softrnic_cq *cq, *next;
+	struct softrnic_cq *cq, *last = TAILQ_LAST(&dev->held_cqs, softrnic_held_cqs);
+	const uint64_t now = softrnic_now_ns() - dev->power_on_ns;
+	uint32_t looks = 0;
 
-	for (cq = TAILQ_FIRST(&dev->held_cqs); cq != NULL; cq = next) {
-		next = TAILQ_NEXT(cq, held_link);
-		cq_check_event(dev, cq);
-	}
+	/* Who was looked at goes to the end, if it stays. */
+	do {
+		cq = TAILQ_FIRST(&dev->held_cqs);
+		TAILQ_REMOVE(&dev->held_cqs, cq, held_link);
+		TAILQ_INSERT_TAIL(&dev->held_cqs, cq, held_link);
+		if (now >= cq->held_to)
+			cq_check_event(dev, cq);
+	} while (cq != last && ++looks < SOFTRNIC_IDLE_LOOKS);
 }
 
 void

@@ -519,7 +519,10 @@ struct softrnic_irq {
 struct softrnic_qp_watch {
 	struct softrnic_qp_watched *of; /* `size` of them: one for each open QP, `count` in use */
 	uint32_t count, size, users;
-	uint64_t generation; /* of the DMA map that their pointers are from */
+	uint32_t next; /* the look goes on in front of this one */
+	/* of the DMA map that their pointers are from, but for those of the first `old` ones */
+	uint64_t generation;
+	uint32_t old;
 };
 /* Their pointers; those of the next poll are found anew. */
 void softrnic_qp_watch_forget(struct softrnic *dev);
@@ -552,20 +555,22 @@ struct softrnic {
 	TAILQ_HEAD(, softrnic_rq) flushing_rqs;
 	TAILQ_HEAD(softrnic_cq_list, softrnic_cq) swept_cqs;
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
-	LIST_HEAD(, softrnic_cq) latched_cqs; /* that hold entries back */
-	TAILQ_HEAD(, softrnic_cq) held_cqs;   /* whose event waits, by moderation */
+	LIST_HEAD(, softrnic_cq) latched_cqs;		     /* that hold entries back */
+	TAILQ_HEAD(softrnic_held_cqs, softrnic_cq) held_cqs; /* whose event waits, by moderation */
 	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;
 	struct softrnic_qp_watch qp_watch;
-	uint64_t qps_deadline; /* no deadline of theirs is before this one */
-	uint64_t qps_memory;   /* bytes: see SOFTRNIC_QP_MEMORY */
-	uint64_t rings_memory; /* bytes: see SOFTRNIC_RING_MEMORY */
-	uint64_t memory;       /* bytes: see softrnic_alloc() */
-	bool memory_refused;   /* since the command under way began */
-	uint32_t sqs_work;     /* of this poll: what all of them were charged */
-	uint32_t qps_work;     /* of this poll: packets and bytes, in the poll's own unit */
-	uint64_t now;	       /* nanoseconds since power-on, of this poll: the time in CQEs */
+	/* no deadline of theirs is before this one, but for those of the timed_left that are still to be looked at */
+	uint64_t qps_deadline;
+	uint32_t timed_count, timed_left; /* of timed_qps, which begins with those */
+	uint64_t qps_memory;		  /* bytes: see SOFTRNIC_QP_MEMORY */
+	uint64_t rings_memory;		  /* bytes: see SOFTRNIC_RING_MEMORY */
+	uint64_t memory;		  /* bytes: see softrnic_alloc() */
+	bool memory_refused;		  /* since the command under way began */
+	uint32_t sqs_work;		  /* of this poll: what all of them were charged */
+	uint32_t qps_work; /* of this poll: packets and bytes, in the poll's own unit */
+	uint64_t now;	   /* nanoseconds since power-on, of this poll: the time in CQEs */
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */
 	uint64_t rx_ahead;
 

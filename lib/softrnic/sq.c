@@ -515,6 +515,11 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 static void
 sq_activate(struct softrnic *dev, struct softrnic_sq *sq)
 {
+	/* Among many that are idle it would wait for its turn. */
+	if (sq->active && sq->idle > 0) {
+		TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
+		TAILQ_INSERT_HEAD(&dev->active_sqs, sq, active_link);
+	}
 	sq->idle = 0;
 	if (sq->active || sq->state == RNIC_WQ_STATE_RST)
 		return;

@@ -42,6 +42,7 @@ struct uar_watch {
 	struct uar_page pages[SOFTRNIC_UAR_PAGES];
 	uint16_t used[SOFTRNIC_UAR_PAGES]; /* the pages with users */
 	uint32_t used_count;
+	uint32_t next; /* of those, where the next look begins */
 	uint32_t tick;
 };
 
@@ -209,6 +210,20 @@ uar_look(struct softrnic *dev, uint32_t index)
 	}
 }
 
+/* Of many pages some, and the others in the next looks. */
+static void
+uar_look_around(struct softrnic *dev)
+{
+	struct uar_watch *watch = dev->uar_watch;
+	uint32_t count = watch->used_count < UAR_PAGES ? watch->used_count : UAR_PAGES;
+
+	for (; count > 0; count--) {
+		if (watch->next >= watch->used_count)
+			watch->next = 0;
+		uar_look(dev, watch->used[watch->next++]);
+	}
+}
+
 /*
  * A record that is ahead of its queue at two visits in a row, without a doorbell in between, lost its doorbell: one
  * visit alone may have come between the driver's two stores.
@@ -248,15 +263,16 @@ uar_poll_sqs(struct softrnic *dev)
 {
 	const uint64_t now = softrnic_now_ns();
 	struct softrnic_sq *sq, *next, *first;
-	unsigned int done = 0, n;
+	unsigned int done = 0, looks = 0, n;
 
 	dev->now = now - dev->power_on_ns;
 	softrnic_share_begin(dev, now);
-	for (sq = TAILQ_FIRST(&dev->active_sqs); sq != NULL && !softrnic_share_is_over(dev);
-	     sq = next) {
+	for (sq = TAILQ_FIRST(&dev->active_sqs);
+	     sq != NULL && looks < SOFTRNIC_IDLE_LOOKS && !softrnic_share_is_over(dev); sq = next) {
 		next = TAILQ_NEXT(sq, active_link);
 		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
 		done += n;
+		looks += n == 0;
 		if (n > 0) {
 			sq->idle = 0;
 		} else if (++sq->idle >= UAR_IDLE_POLLS) {
@@ -282,8 +298,7 @@ softrnic_uar_poll(struct softrnic *dev)
 
 	/* Who polls a quiet device may be about to sleep between two polls. */
 	if (!busy || dev->quiet_polls > UAR_QUIET || ++watch->tick % UAR_LOOK_EVERY == 0) {
-		for (i = 0; i < watch->used_count; i++)
-			uar_look(dev, watch->used[i]);
+		uar_look_around(dev);
 		softrnic_share_begin(dev, 0);
 		for (i = 0; i < UAR_SWEEP; i++)
 			uar_sweep_sq(dev);

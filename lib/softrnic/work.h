@@ -12,6 +12,9 @@
  * a frame may be steered by the tables of another device, of the same poller. Who is charged is who has the turn, not whose
  * list it is: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
  * since memory may be slower than anything that is counted; the clock is looked at every SOFTRNIC_LOOK_WORK charges.
+ *
+ * Looking in vain is no work, but it takes time as well: no more than SOFTRNIC_IDLE_LOOKS queues without anything to do
+ * are looked at in a round, of each kind, and those that were then go behind the others.
  */
 #ifndef SOFTRNIC_WORK_H
 #define SOFTRNIC_WORK_H
@@ -19,9 +22,10 @@
 #include "device.h"
 
 /* In frames from one buffer to another, of which each takes some 50 to 100 ns. */
-#define SOFTRNIC_WORK_MAX  4096u
-#define SOFTRNIC_SHARE_NS  UINT64_C(250000)
-#define SOFTRNIC_LOOK_WORK 64u
+#define SOFTRNIC_WORK_MAX   4096u
+#define SOFTRNIC_SHARE_NS   UINT64_C(250000)
+#define SOFTRNIC_LOOK_WORK  64u
+#define SOFTRNIC_IDLE_LOOKS 256u
 
 /* Entries of lists of keys, at all depths: of one access, and of a WQE, or a frame's way into receive WQEs. */
 #define SOFTRNIC_ENTRIES_ACCESS 4096u

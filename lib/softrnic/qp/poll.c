@@ -67,31 +67,54 @@ qp_deadline(struct softrnic *dev, struct softrnic_qp *qp)
 		return;
 	if (!qp->timed) {
 		qp->timed = true;
+		dev->timed_count++;
 		TAILQ_INSERT_TAIL(&dev->timed_qps, qp, timed_link);
 	}
 	if (qp->deadline < dev->qps_deadline)
 		dev->qps_deadline = qp->deadline;
 }
 
-/* Some deadline may be due: look at all of them. */
+static void
+qp_untime(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	if (!qp->timed)
+		return;
+	qp->timed = false;
+	dev->timed_count--;
+	TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+}
+
+/*
+ * Some deadline may be due: look at all of them, so many in a poll. Those that are looked at go to the end; what is new
+ * meanwhile makes qps_deadline earlier, as it always does.
+ */
 static void
 qps_expire(struct softrnic *dev)
 {
-	struct softrnic_qp *qp, *next;
-	uint64_t earliest = UINT64_MAX;
+	struct softrnic_qp *qp;
+	uint32_t looks;
 
-	for (qp = TAILQ_FIRST(&dev->timed_qps); qp != NULL; qp = next) {
-		next = TAILQ_NEXT(qp, timed_link);
-		if (qp->deadline == UINT64_MAX) {
-			qp->timed = false;
-			TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
-		} else if (qp->deadline <= dev->now) {
-			softrnic_qp_activate(dev, qp);
-		} else if (qp->deadline < earliest) {
-			earliest = qp->deadline;
-		}
+	if (dev->timed_left == 0) {
+		dev->timed_left = dev->timed_count;
+		dev->qps_deadline = UINT64_MAX;
 	}
-	dev->qps_deadline = earliest;
+	for (looks = 0; dev->timed_left > 0 && looks < SOFTRNIC_IDLE_LOOKS; looks++) {
+		dev->timed_left--;
+		qp = TAILQ_FIRST(&dev->timed_qps);
+		/* Some of them may have gone since. */
+		if (qp == NULL)
+			break;
+		if (qp->deadline == UINT64_MAX) {
+			qp_untime(dev, qp);
+			continue;
+		}
+		TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+		TAILQ_INSERT_TAIL(&dev->timed_qps, qp, timed_link);
+		if (qp->deadline <= dev->now)
+			softrnic_qp_activate(dev, qp);
+		else if (qp->deadline < dev->qps_deadline)
+			dev->qps_deadline = qp->deadline;
+	}
 }
 
 static inline unsigned int
@@ -129,7 +152,7 @@ qp_prefetch(const struct softrnic_qp *qp)
 unsigned int
 softrnic_qps_poll(struct softrnic *dev)
 {
-	unsigned int done = 0, n;
+	unsigned int done = 0, looks = 0, n;
 	struct softrnic_qp *qp, *last;
 	uint32_t charged;
 	uint64_t now;
@@ -140,13 +163,15 @@ softrnic_qps_poll(struct softrnic *dev)
 		return 0;
 	now = softrnic_now_ns();
 	dev->now = now - dev->power_on_ns;
-	if (__builtin_expect(dev->now >= dev->qps_deadline, 0))
+	if (__builtin_expect(dev->now >= dev->qps_deadline || dev->timed_left > 0, 0))
 		qps_expire(dev);
 	softrnic_share_begin(dev, now);
 	dev->qps_work = 0;
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
+	/* Who polls shall not sleep before all deadlines were looked at. */
+	done = dev->timed_left > 0;
 	if (last == NULL)
-		return 0;
+		return done;
 	/*
 	 * Who had its turn goes to the end. Those that its packets wake come behind it. Who had nothing to do leaves, until
 	 * a packet, its deadline, its record or a doorbell wakes it.
@@ -159,13 +184,15 @@ softrnic_qps_poll(struct softrnic *dev)
 		charged = dev->turn->work;
 		n = qp_poll(dev, qp);
 		done += n;
+		looks += n == 0;
 		dev->qps_work += (n + dev->turn->work - charged) * QPS_WORK_PACKET;
 		softrnic_charge(dev, n);
 		if (n == 0) {
 			qp->active = false;
 			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		}
-	} while (qp != last && dev->qps_work < QPS_WORK_MAX && !softrnic_share_is_over(dev));
+	} while (qp != last && dev->qps_work < QPS_WORK_MAX && looks < SOFTRNIC_IDLE_LOOKS &&
+		 !softrnic_share_is_over(dev));
 	return done;
 }
 
@@ -300,11 +327,10 @@ qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
 	softrnic_qp_unwatch(dev, qp);
 	if (qp->active)
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
-	if (qp->timed)
-		TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+	qp_untime(dev, qp);
 	if (qp->roce.state != ROCE_RST)
 		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
-	qp->active = qp->timed = qp->suspect = false;
+	qp->active = qp->suspect = false;
 	qp->sq_failed = qp->rq_failed = qp->broken = qp->error_told = false;
 	qp->sq_consumer = qp->sq_producer = 0;
 	qp->rq.consumer = qp->rq.producer = 0;

@@ -5,11 +5,13 @@
  * others share.
  *
  * There may be a thousand of them, nearly all without anything new. So all that a look needs lies in one array, in the
- * order in which it is read; the queue pair itself is touched only when its record has changed.
+ * order in which it is read; the queue pair itself is touched only when its record has changed. Each poll looks at some
+ * of them, and the next one goes on where it stopped.
  */
 #include <stdlib.h>
 
 #include "data.h"
+#include "work.h"
 
 #define WATCH_IDLE_POLLS 512 /* until a queue pair is left to its doorbell */
 #define WATCH_MIN	 16
@@ -75,6 +77,8 @@ softrnic_qp_unwatch(struct softrnic *dev, struct softrnic_qp *qp)
 	if (qp->watched == 0)
 		return;
 	last = &watch->of[--watch->count];
+	if (watch->old > watch->count)
+		watch->old = watch->count;
 	watch->of[qp->watched - 1] = *last;
 	last->qp->watched = qp->watched;
 	qp->watched = 0;
@@ -106,44 +110,57 @@ softrnic_qp_watch_holds(const struct softrnic *dev)
 }
 #endif
 
-/* The map has changed: records may be elsewhere, or nowhere, and so may rings, as a queue pair finds in its turn. */
-static void
-watch_again(struct softrnic *dev)
+/* Records may be elsewhere, or nowhere, and so may rings, as a queue pair finds in its turn. */
+static bool
+watch_again(struct softrnic *dev, struct softrnic_qp_watched *watched)
+{
+	struct softrnic_qp *qp = watched->qp;
+
+	softrnic_qp_activate(dev, qp);
+	if (!softrnic_dbrec_refresh(dev, &qp->dbrec)) {
+		softrnic_qp_unwatch(dev, qp);
+		return false;
+	}
+	watched->counter = (const uint32_t *)qp->dbrec.host + 1;
+	return true;
+}
+
+static inline void
+watch_look(struct softrnic *dev, uint32_t i)
 {
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
-	struct softrnic_qp *qp;
-	uint32_t i;
+	struct softrnic_qp_watched *watched = &watch->of[i];
 
-	for (i = watch->count; i > 0; i--) {
-		qp = watch->of[i - 1].qp;
-		softrnic_qp_activate(dev, qp);
-		if (softrnic_dbrec_refresh(dev, &qp->dbrec))
-			watch->of[i - 1].counter = (const uint32_t *)qp->dbrec.host + 1;
-		else
-			softrnic_qp_unwatch(dev, qp);
+	if (__builtin_expect(i < watch->old, 0)) {
+		watch->old = i;
+		if (!watch_again(dev, watched))
+			return;
 	}
-	watch->generation = dev->dma_generation;
+	softrnic_audit(dev, watched->counter - 1, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
+	/* Pairs with the driver's store of the counter behind its WQEs. */
+	if ((uint16_t)RNIC_SWAP32(__atomic_load_n(watched->counter, __ATOMIC_ACQUIRE)) !=
+	    watched->producer)
+		softrnic_qp_activate(dev, watched->qp);
+	else if (++watched->idle >= WATCH_IDLE_POLLS)
+		softrnic_qp_unwatch(dev, watched->qp);
 }
 
 void
 softrnic_qp_watch_poll(struct softrnic *dev)
 {
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
-	struct softrnic_qp_watched *watched;
-	uint32_t i;
+	uint32_t looks = watch->count < SOFTRNIC_IDLE_LOOKS ? watch->count : SOFTRNIC_IDLE_LOOKS;
 
-	if (__builtin_expect(watch->generation != dev->dma_generation, 0))
-		watch_again(dev);
-	/* From the end: the place of one that leaves is taken by one that was looked at. */
-	for (i = watch->count; i > 0; i--) {
-		watched = &watch->of[i - 1];
-		softrnic_audit(dev, watched->counter - 1, sizeof(struct rnic_wq_dbrec),
-			       SOFTRNIC_DMA_READ);
-		/* Pairs with the driver's store of the counter behind its WQEs. */
-		if ((uint16_t)RNIC_SWAP32(__atomic_load_n(watched->counter, __ATOMIC_ACQUIRE)) !=
-		    watched->producer)
-			softrnic_qp_activate(dev, watched->qp);
-		else if (++watched->idle >= WATCH_IDLE_POLLS)
-			softrnic_qp_unwatch(dev, watched->qp);
+	if (__builtin_expect(watch->generation != dev->dma_generation, 0)) {
+		watch->generation = dev->dma_generation;
+		watch->next = watch->old = watch->count;
+	}
+	/* Towards the start: the place of one that leaves is taken by one that was looked at. */
+	for (; looks > 0; looks--) {
+		if (watch->next == 0 || watch->next > watch->count)
+			watch->next = watch->count;
+		if (watch->count == 0)
+			return;
+		watch_look(dev, --watch->next);
 	}
 }
