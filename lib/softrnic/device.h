@@ -59,10 +59,13 @@ struct softrnic_object {
 struct softrnic_object_table {
 	struct softrnic_object **slots; /* by number - first */
 	uint32_t first, size, used;
-	/* where the search for a free number starts; of shuffled ones: how many are drawn */
-	uint32_t next;
-	/* of shuffled ones: the slot at each place, as its distance from there (xor) */
-	uint32_t *order;
+	uint32_t next; /* where the search for a free number starts */
+	/*
+	 * Of shuffled ones: the slot at each place, and the place of each slot, both as its distance from there (xor), so
+	 * that what nobody has touched costs no memory.
+	 */
+	uint32_t *order, *place;
+	uint32_t fresh; /* those at the first places */
 };
 
 /* Give the object a number; RNIC_STATUS_OK or RNIC_STATUS_LIM. */

@@ -68,8 +68,10 @@ softrnic_objects_init(struct softrnic *dev)
 		if (!shuffled(type))
 			continue;
 		table->order = calloc(table->size, sizeof(*table->order));
-		if (table->order == NULL)
+		table->place = calloc(table->size, sizeof(*table->place));
+		if (table->order == NULL || table->place == NULL)
 			return -ENOMEM;
+		table->fresh = table->size;
 	}
 	return 0;
 }
@@ -80,23 +82,46 @@ softrnic_objects_fini(struct softrnic *dev)
 	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
 		free(dev->tables[type].slots);
 		free(dev->tables[type].order);
+		free(dev->tables[type].place);
 		dev->tables[type].slots = NULL;
-		dev->tables[type].order = NULL;
+		dev->tables[type].order = dev->tables[type].place = NULL;
 	}
 }
 
-/* One more step of a shuffle (Fisher and Yates) that never ends: only what is drawn is touched. */
+/* The slots at two places change places. */
+static void
+swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
+{
+	uint32_t slot_a = table->order[a] ^ a, slot_b = table->order[b] ^ b;
+
+	table->order[a] = slot_b ^ a;
+	table->order[b] = slot_a ^ b;
+	table->place[slot_a] = b ^ slot_a;
+	table->place[slot_b] = a ^ slot_b;
+}
+
+/*
+ * Shuffled slots stand in this order: the `fresh` ones, free and not drawn since all of them were; free ones that have been
+ * used since; those in use. So a draw takes one step (of Fisher's and Yates's shuffle), however few are free.
+ */
 static uint32_t
 draw(struct softrnic *dev, struct softrnic_object_table *table)
 {
-	uint32_t at = table->next;
-	uint32_t from = at + (uint32_t)(softrnic_secret(dev) % (table->size - at));
-	uint32_t slot = table->order[from] ^ from;
+	uint32_t free = table->size - table->used;
 
-	table->order[from] = table->order[at] ^ at ^ from;
-	table->order[at] = slot ^ at;
-	table->next = (at + 1) % table->size;
-	return slot;
+	if (table->fresh == 0)
+		table->fresh = free;
+	table->fresh--;
+	swap(table, (uint32_t)(softrnic_secret(dev) % (table->fresh + 1)), table->fresh);
+	swap(table, table->fresh, free - 1);
+	return table->order[free - 1] ^ (free - 1);
+}
+
+/* Behind the other free ones; it counts among those in use still. */
+static void
+give_back(struct softrnic_object_table *table, uint32_t slot)
+{
+	swap(table, table->place[slot] ^ slot, table->size - table->used);
 }
 
 int
@@ -109,9 +134,7 @@ softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 	if (table->used == table->size)
 		return RNIC_STATUS_LIM;
 	if (shuffled(type)) {
-		do {
-			at = draw(dev, table);
-		} while (table->slots[at] != NULL);
+		at = draw(dev, table);
 	} else {
 		while (table->slots[at] != NULL)
 			at = (at + 1) % table->size;
@@ -155,6 +178,8 @@ softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object)
 {
 	struct softrnic_object_table *table = &dev->tables[object->type];
 
+	if (shuffled(object->type))
+		give_back(table, object->number - table->first);
 	table->slots[object->number - table->first] = NULL;
 	table->used--;
 }
