@@ -136,7 +136,7 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
 	case DOORBELL: return atomic_load(&dev->cmd_doorbell);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
-		return dev->fault_initializing ? UINT32_C(1) << 31 : 0;
+		return dev->fault_initializing || dev->leaving ? UINT32_C(1) << 31 : 0;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);

@@ -28,6 +28,10 @@ struct softrnic_cmdq {
 	size_t in_room, out_room;
 	uint64_t *blocks; /* of the output chain */
 	size_t block_room;
+	/* A command that is executed, and answered when all objects have gone (dev->leaving): its slot, its output. */
+	bool waits;
+	unsigned int waiting;
+	uint32_t waiting_bytes;
 };
 
 int
@@ -228,13 +232,10 @@ deliver(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t *out
 	return RNIC_DELIVERY_OK;
 }
 
-/* @return the slot's command is done (also if it could not be delivered). */
-static bool
-run_slot(struct softrnic *dev, unsigned int number)
+static struct rnic_cmdq_entry *
+find_slot(struct softrnic *dev, unsigned int number)
 {
-	struct rnic_cmdq_entry *slot, entry;
-	enum rnic_cmdq_delivery_status status;
-	uint32_t out_bytes = 0;
+	struct rnic_cmdq_entry *slot;
 
 	slot = softrnic_dma_ptr(dev, dev->cmdq_iova + number * sizeof(*slot), sizeof(*slot),
 				SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
@@ -244,9 +245,55 @@ run_slot(struct softrnic *dev, unsigned int number)
 			     " is not mapped for the device",
 			     number, dev->cmdq_iova);
 		dev->stats.tpt_faults++;
-		return false;
+		return NULL;
 	}
 	softrnic_audit(dev, slot, sizeof(*slot), SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+	return slot;
+}
+
+/* Hand the slot back to the driver. */
+static void
+answer(struct softrnic *dev, struct rnic_cmdq_entry *slot, enum rnic_cmdq_delivery_status status,
+       uint32_t out_bytes)
+{
+	if (status == RNIC_DELIVERY_OK)
+		write_output(dev, slot, out_bytes);
+	softrnic_cqs_show(dev);
+	/* The driver's signature byte stays. Pairs with its acquire of the owner bit. */
+	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
+}
+
+void
+softrnic_cmdq_reset(struct softrnic *dev)
+{
+	dev->cmdq->waits = false;
+}
+
+void
+softrnic_cmdq_answer(struct softrnic *dev)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	struct rnic_cmdq_entry *slot;
+
+	if (!cmdq->waits || dev->dead)
+		return;
+	cmdq->waits = false;
+	slot = find_slot(dev, cmdq->waiting);
+	if (slot != NULL)
+		answer(dev, slot, RNIC_DELIVERY_OK, cmdq->waiting_bytes);
+}
+
+/* @return the slot's command is done (also if it could not be delivered). */
+static bool
+run_slot(struct softrnic *dev, unsigned int number)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	struct rnic_cmdq_entry *slot = find_slot(dev, number), entry;
+	enum rnic_cmdq_delivery_status status;
+	uint32_t out_bytes = 0;
+
+	if (slot == NULL)
+		return false;
 	/* Pairs with the driver's release of the entry to the hardware. */
 	if ((__atomic_load_n(&slot->status_own, __ATOMIC_ACQUIRE) & RNIC_CMDQ_STATUS_OWN_HW) == 0)
 		return false;
@@ -257,14 +304,16 @@ run_slot(struct softrnic *dev, unsigned int number)
 		return false;
 
 	status = deliver(dev, &entry, &out_bytes);
-	if (status == RNIC_DELIVERY_OK)
-		write_output(dev, slot, out_bytes);
-	else
+	if (dev->leaving) {
+		cmdq->waits = true;
+		cmdq->waiting = number;
+		cmdq->waiting_bytes = out_bytes;
+		return false;
+	}
+	if (status != RNIC_DELIVERY_OK)
 		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x", number,
 			     status);
-	softrnic_cqs_show(dev);
-	/* The driver's signature byte stays. Pairs with its acquire of the owner bit. */
-	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
+	answer(dev, slot, status, out_bytes);
 	return true;
 }
 
@@ -278,7 +327,8 @@ softrnic_cmdq_poll(struct softrnic *dev)
 		return 0;
 	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
 	softrnic_share_begin(dev, softrnic_now_ns());
-	for (; rung != 0 && !dev->dead && !softrnic_share_is_over(dev); rung &= rung - 1) {
+	for (; rung != 0 && !dev->dead && !dev->leaving && !softrnic_share_is_over(dev);
+	     rung &= rung - 1) {
 		unsigned int slot = __builtin_ctz(rung);
 		/* The reply to the command that makes the queue of command events is polled. */
 		bool event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);

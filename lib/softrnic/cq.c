@@ -191,6 +191,8 @@ softrnic_cq_release(struct softrnic *dev)
 	const uint64_t now = softrnic_now_ns() - dev->power_on_ns;
 	uint32_t looks = 0;
 
+	if (dev->leaving)
+		return;
 	/* Who was looked at goes to the end, if it stays. */
 	do {
 		cq = TAILQ_FIRST(&dev->held_cqs);
@@ -252,15 +254,9 @@ cq_free(struct softrnic *dev, struct softrnic_cq *cq)
 }
 
 void
-softrnic_cqs_reset(struct softrnic *dev)
+softrnic_cq_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_cq *cq;
-	uint32_t number = 0;
-
-	while ((cq = softrnic_object_next(dev, SOFTRNIC_CQ, &number)) != NULL) {
-		cq->object.refs = 0;
-		cq_free(dev, cq);
-	}
+	cq_free(dev, (struct softrnic_cq *)object);
 }
 
 /* A batch never goes round its ring. All entries of a collapsed CQ are in one place. */

@@ -195,13 +195,22 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 void
 softrnic_destroy(struct softrnic *dev)
 {
+	bool gone;
+
 	if (dev == NULL)
 		return;
 	softrnic_lock(dev->poller);
 	/* The state first: what the wire does on its way out must reach nobody here. */
 	dev->state = SOFTRNIC_HCA_OFF;
+	dev->dead = true;
 	softrnic_wire_close(dev);
-	softrnic_hca_teardown(dev);
+	gone = softrnic_hca_leave(dev);
+	/* Others have their rounds in between. */
+	while (!gone) {
+		softrnic_unlock(dev->poller);
+		softrnic_lock(dev->poller);
+		gone = softrnic_hca_gone(dev);
+	}
 	softrnic_poller_remove(dev->poller, dev);
 	softrnic_unlock(dev->poller);
 	softrnic_wire_release(dev);
@@ -211,8 +220,9 @@ softrnic_destroy(struct softrnic *dev)
 void
 softrnic_device_reset(struct softrnic *dev)
 {
-	softrnic_hca_teardown(dev);
 	dev->state = SOFTRNIC_HCA_OFF;
+	softrnic_cmdq_reset(dev);
+	softrnic_hca_leave(dev);
 	dev->dead = false;
 	dev->issi = 0;
 	dev->fault_command = 0;

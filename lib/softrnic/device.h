@@ -549,6 +549,7 @@ struct softrnic {
 	uint8_t self_lb;
 	bool send_aside; /* faults, or such TIRs: frames that are sent are looked at again */
 	bool dead;	 /* fatal fault: executes nothing */
+	bool leaving;	 /* objects are being dropped, and nothing else is done */
 	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
@@ -590,6 +591,10 @@ struct softrnic {
 	uint64_t power_on_ns;
 
 	/* control plane */
+	struct {
+		unsigned int step;
+		uint32_t number;
+	} leave; /* how far softrnic_hca_gone() is: kinds of objects, and of this kind the next number */
 	/* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
 	struct rnic_general_cap general_cap[2];
 	struct softrnic_pages *pages; /* pages.c's own */
@@ -653,6 +658,9 @@ void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
 void softrnic_bar_plan_health(struct softrnic *dev);
 void softrnic_bar_fini(struct softrnic *dev);
 int softrnic_cmdq_init(struct softrnic *dev);
+void softrnic_cmdq_reset(struct softrnic *dev);
+/* All objects have gone: answer the command that waits for that, if there is one. */
+void softrnic_cmdq_answer(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);
@@ -669,32 +677,38 @@ bool softrnic_pages_initialized(const struct softrnic *dev);
 /* Ask for pages at run time (n > 0) or offer them back (n < 0): a PAGE_REQUEST event. */
 int softrnic_pages_request(struct softrnic *dev, int32_t n);
 void softrnic_caps_init(struct softrnic *dev);
-/* Everything below the function's state: all objects go, without touching host memory. */
-void softrnic_hca_teardown(struct softrnic *dev);
+/*
+ * Everything below the function's state: all objects go, without touching host memory. The state must say that nobody may
+ * use them any more. With many of them it takes several rounds (dev->leaving), in which commands wait. True: all have gone.
+ */
+bool softrnic_hca_leave(struct softrnic *dev);
+/* Go on with it. */
+bool softrnic_hca_gone(struct softrnic *dev);
 /* Power-on state; with the lock held. */
 void softrnic_device_reset(struct softrnic *dev);
-void softrnic_rqts_reset(struct softrnic *dev);
-void softrnic_mkeys_reset(struct softrnic *dev);
-void softrnic_eqs_reset(struct softrnic *dev);
-void softrnic_uars_reset(struct softrnic *dev);
-/* Free all objects of a type that are one malloc each. */
-void softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type);
-
 /*
- * Power-on and reset: each part sets up and clears its own state. Order: objects last created go first
- * (flows, tirs, rqts, rqs, sqs, qps, rmps, tis, cqs, eqs, mkeys, uars, pds, tds, counters), all without touching host
- * memory.
+ * Free an object, whoever leans on it: those have gone already. Nobody looks at what it refers to for more than taking
+ * back the reference. The first is for objects that are one malloc each.
  */
+void softrnic_object_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_rqt_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_rq_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_sq_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_qp_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_cq_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_eq_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_mkey_drop(struct softrnic *dev, struct softrnic_object *object);
+void softrnic_uar_drop(struct softrnic *dev, struct softrnic_object *object);
+
+/* Power-on and reset: each part sets up and clears its own state. */
 int softrnic_steering_init(struct softrnic *dev);
 void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL is fine */
 /* Which header fields steering matches on: its row in the flow table capabilities. */
 void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
-void softrnic_steering_reset(struct softrnic *dev);
-void softrnic_sqs_reset(struct softrnic *dev);
-void softrnic_rqs_reset(struct softrnic *dev);
-void softrnic_qps_reset(struct softrnic *dev);
-void softrnic_rmps_reset(struct softrnic *dev);
-void softrnic_cqs_reset(struct softrnic *dev);
+/* No frame finds an entry any more; then all tables go, as far as the share does: false, there are more. */
+void softrnic_steering_forget(struct softrnic *dev);
+bool softrnic_steering_drop(struct softrnic *dev);
 /* The table of GIDs (qp/address.c). */
 int softrnic_roce_addrs_init(struct softrnic *dev);
 void softrnic_roce_addrs_reset(struct softrnic *dev);

@@ -46,15 +46,10 @@ eq_free(struct softrnic *dev, struct softrnic_eq *eq)
 }
 
 void
-softrnic_eqs_reset(struct softrnic *dev)
+softrnic_eq_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_eq *eq;
-	uint32_t number = 0;
-
-	while ((eq = softrnic_object_next(dev, SOFTRNIC_EQ, &number)) != NULL) {
-		softrnic_object_remove(dev, &eq->object);
-		eq_free(dev, eq);
-	}
+	softrnic_object_remove(dev, object);
+	eq_free(dev, (struct softrnic_eq *)object);
 }
 
 static void
@@ -99,7 +94,8 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 	uint32_t entries = UINT32_C(1) << eq->log_size;
 	struct rnic_eqe *slot, eqe = { .type = type, .sub_type = sub_type };
 
-	if (eq->status != 0)
+	/* Who has begun to leave is told of nothing any more. */
+	if (eq->status != 0 || dev->leaving)
 		return;
 	if (type == RNIC_EVENT_PORT_CHANGE) {
 		eq->port_changed = eq_port_unread(eq);

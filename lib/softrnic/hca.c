@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "tpt.h"
 #include "wire/wire.h"
+#include "work.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
 
@@ -14,29 +15,82 @@
 
 _Static_assert(sizeof(PSID) - 1 == RNIC_QUERY_ADAPTER_PSID_BYTES, "PSID");
 
-/* Objects that lean on others go first. */
-void
-softrnic_hca_teardown(struct softrnic *dev)
+/* ---- The end of all objects ---- */
+
+/*
+ * Those that lean on others go first; flow tables before all of them. `again`: the next one made gets the first number,
+ * as after power-on; numbers of the others go on, so that a stale one is noticed.
+ */
+static const struct {
+	enum softrnic_object_type type;
+	void (*drop)(struct softrnic *dev, struct softrnic_object *object);
+	bool again;
+} drops[] = {
+	{ SOFTRNIC_TIR, softrnic_object_drop, true },
+	{ SOFTRNIC_RQT, softrnic_rqt_drop, true },
+	{ SOFTRNIC_RQ, softrnic_rq_drop, false },
+	{ SOFTRNIC_SQ, softrnic_sq_drop, false },
+	{ SOFTRNIC_QP, softrnic_qp_drop, false },
+	{ SOFTRNIC_RMP, softrnic_rmp_drop, false },
+	{ SOFTRNIC_TIS, softrnic_object_drop, true },
+	{ SOFTRNIC_CQ, softrnic_cq_drop, false },
+	{ SOFTRNIC_EQ, softrnic_eq_drop, false },
+	{ SOFTRNIC_MKEY, softrnic_mkey_drop, false },
+	{ SOFTRNIC_UAR, softrnic_uar_drop, true },
+	{ SOFTRNIC_PD, softrnic_object_drop, true },
+	{ SOFTRNIC_TD, softrnic_object_drop, true },
+	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
+};
+
+#define DROP_WORK 2 /* beside the memory that goes with it */
+
+/* As far as the share goes; true: none is left. */
+static bool
+hca_drop(struct softrnic *dev)
 {
-	softrnic_steering_reset(dev);
-	softrnic_objects_reset(dev, SOFTRNIC_TIR);
+	const unsigned int steps = sizeof(drops) / sizeof(drops[0]);
+	struct softrnic_object *object;
+
+	if (!softrnic_steering_drop(dev))
+		return false;
+	for (; dev->leave.step < steps; dev->leave.step++, dev->leave.number = 0) {
+		const enum softrnic_object_type type = drops[dev->leave.step].type;
+
+		while (dev->tables[type].used > 0) {
+			if (softrnic_share_is_over(dev))
+				return false;
+			object = softrnic_object_next(dev, type, &dev->leave.number);
+			softrnic_charge(dev, DROP_WORK);
+			drops[dev->leave.step].drop(dev, object);
+		}
+		if (drops[dev->leave.step].again)
+			dev->tables[type].next = 0;
+	}
+	return true;
+}
+
+bool
+softrnic_hca_gone(struct softrnic *dev)
+{
+	/* Never by the clock: how far a reset comes at once shall not hang on who else runs on the machine. */
+	softrnic_share_begin(dev, UINT64_MAX - SOFTRNIC_SHARE_NS);
+	dev->leaving = !hca_drop(dev);
+	if (dev->leaving)
+		return false;
+	softrnic_audit_unresolved(dev);
+	return true;
+}
+
+bool
+softrnic_hca_leave(struct softrnic *dev)
+{
+	softrnic_steering_forget(dev);
 	dev->self_lb_tirs = 0;
 	softrnic_eth_changed(dev);
-	softrnic_rqts_reset(dev);
-	softrnic_rqs_reset(dev);
-	softrnic_sqs_reset(dev);
-	softrnic_qps_reset(dev);
-	softrnic_rmps_reset(dev);
 	softrnic_roce_addrs_reset(dev);
-	softrnic_objects_reset(dev, SOFTRNIC_TIS);
-	softrnic_cqs_reset(dev);
-	softrnic_eqs_reset(dev);
-	softrnic_mkeys_reset(dev);
-	softrnic_uars_reset(dev);
-	softrnic_objects_reset(dev, SOFTRNIC_PD);
-	softrnic_objects_reset(dev, SOFTRNIC_TD);
-	softrnic_objects_reset(dev, SOFTRNIC_Q_COUNTER);
-	softrnic_audit_unresolved(dev);
+	dev->leave.step = 0;
+	dev->leave.number = 0;
+	return softrnic_hca_gone(dev);
 }
 
 SOFTRNIC_CMD(enable_hca)
@@ -89,8 +143,9 @@ SOFTRNIC_CMD(teardown_hca)
 		return RNIC_STATUS_BAD_SYS_STATE;
 	if (rnic_teardown_hca_in_get(in, RNIC_TEARDOWN_HCA_IN_PROFILE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	softrnic_hca_teardown(dev);
+	/* With many objects it is done in a later round, and answered then. */
 	dev->state = SOFTRNIC_HCA_ENABLED;
+	softrnic_hca_leave(dev);
 	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;
 }

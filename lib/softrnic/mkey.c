@@ -6,10 +6,13 @@
 
 #include "commands.h"
 #include "tpt.h"
+#include "work.h"
 
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
+	const uint64_t before = dev->translation_bytes;
+
 	if (mkey->mtts != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->mtts);
 	if (mkey->klms != NULL)
@@ -17,6 +20,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	if (mkey->klm_ends != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
 	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
+	softrnic_charge_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
 	softrnic_free(dev, mkey->mtts);
 	softrnic_free(dev, mkey->klms);
@@ -26,16 +30,12 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 }
 
 void
-softrnic_mkeys_reset(struct softrnic *dev)
+softrnic_mkey_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_mkey *mkey;
-	uint32_t number = 0;
+	struct softrnic_mkey *mkey = (struct softrnic_mkey *)object;
 
-	while ((mkey = softrnic_object_next(dev, SOFTRNIC_MKEY, &number)) != NULL) {
-		softrnic_object_remove(dev, &mkey->object);
-		mkey_free(dev, mkey);
-	}
-	dev->tables[SOFTRNIC_MKEY].next = 0;
+	softrnic_object_remove(dev, object);
+	mkey_free(dev, mkey);
 }
 
 static uint8_t

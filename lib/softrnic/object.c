@@ -185,14 +185,8 @@ softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object)
 }
 
 void
-softrnic_objects_reset(struct softrnic *dev, enum softrnic_object_type type)
+softrnic_object_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_object *object;
-	uint32_t number = 0;
-
-	while ((object = softrnic_object_next(dev, type, &number)) != NULL) {
-		softrnic_object_remove(dev, object);
-		softrnic_free(dev, object);
-	}
-	dev->tables[type].next = 0;
+	softrnic_object_remove(dev, object);
+	softrnic_free(dev, object);
 }

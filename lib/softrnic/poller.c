@@ -132,8 +132,14 @@ softrnic_poller_next(struct softrnic *dev)
 static unsigned int
 poll_device(struct softrnic *dev)
 {
-	unsigned int done = softrnic_cmdq_poll(dev);
+	unsigned int done;
 
+	if (__builtin_expect(dev->leaving, 0)) {
+		if (!softrnic_hca_gone(dev))
+			return 1;
+		softrnic_cmdq_answer(dev);
+	}
+	done = softrnic_cmdq_poll(dev);
 	dev->quiet_polls++;
 	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
 		return done;

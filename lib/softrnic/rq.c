@@ -498,15 +498,9 @@ rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 }
 
 void
-softrnic_rqs_reset(struct softrnic *dev)
+softrnic_rq_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_rq *rq;
-	uint32_t number = 0;
-
-	while ((rq = softrnic_object_next(dev, SOFTRNIC_RQ, &number)) != NULL) {
-		rq->object.refs = 0;
-		rq_free(dev, rq);
-	}
+	rq_free(dev, (struct softrnic_rq *)object);
 }
 
 /* A ring of its own. */

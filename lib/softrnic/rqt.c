@@ -8,17 +8,13 @@
 #include "prm/list.h"
 
 void
-softrnic_rqts_reset(struct softrnic *dev)
+softrnic_rqt_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_rqt *rqt;
-	uint32_t number = 0;
+	struct softrnic_rqt *rqt = (struct softrnic_rqt *)object;
 
-	while ((rqt = softrnic_object_next(dev, SOFTRNIC_RQT, &number)) != NULL) {
-		softrnic_object_remove(dev, &rqt->object);
-		softrnic_free(dev, rqt->rqs);
-		softrnic_free(dev, rqt);
-	}
-	dev->tables[SOFTRNIC_RQT].next = 0;
+	softrnic_object_remove(dev, object);
+	softrnic_free(dev, rqt->rqs);
+	softrnic_free(dev, rqt);
 }
 
 /* The queues that a command lists behind its context, `fixed` bytes from its start; the caller frees them. */

@@ -82,14 +82,10 @@ SOFTRNIC_CMD(dealloc_uar)
 }
 
 void
-softrnic_uars_reset(struct softrnic *dev)
+softrnic_uar_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_object *uar;
-	uint32_t number = 0;
-
-	while ((uar = softrnic_object_next(dev, SOFTRNIC_UAR, &number)) != NULL)
-		softrnic_uar_watch(dev, uar->number, false);
-	softrnic_objects_reset(dev, SOFTRNIC_UAR);
+	softrnic_uar_watch(dev, object->number, false);
+	softrnic_object_drop(dev, object);
 }
 
 SOFTRNIC_CMD(alloc_q_counter)

@@ -586,13 +586,9 @@ sq_free(struct softrnic *dev, struct softrnic_sq *sq)
 }
 
 void
-softrnic_sqs_reset(struct softrnic *dev)
+softrnic_sq_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_sq *sq;
-	uint32_t number = 0;
-
-	while ((sq = softrnic_object_next(dev, SOFTRNIC_SQ, &number)) != NULL)
-		sq_free(dev, sq);
+	sq_free(dev, (struct softrnic_sq *)object);
 }
 
 /* Sizes and flags of the context; what we do not offer is refused. */

@@ -336,6 +336,9 @@ softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 
 	if ((length != 4 && length != 8) || offset % length != 0 || offset >= UAR_BYTES)
 		return -EINVAL;
+	/* Queues that are on their way out are nobody's. */
+	if (dev->leaving)
+		return 0;
 	if (length == 8) {
 		memcpy(&whole, data, 8);
 		__atomic_store_n(uar_word(dev, page, at), whole, __ATOMIC_RELEASE);

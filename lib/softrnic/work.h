@@ -4,7 +4,7 @@
  * Work: what a client made long must not make a round long, since others wait for it. The rule, for all of the device:
  *
  * A round of the poller stops between units, and what is left waits for the next round. A unit is a command, a WQE, a
- * frame or packet. Each has an end of its own (README.md has how long each may take): no way
+ * frame or packet, an object that is freed. Each has an end of its own (README.md has how long each may take): no way
  * through lists that a client made is longer than that.
  *
  * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. Whoever has a
@@ -88,6 +88,13 @@ softrnic_charge_pieces(struct softrnic *dev, uint32_t pieces)
 {
 	if (__builtin_expect(pieces > 4, 0))
 		softrnic_charge(dev, pieces / 4);
+}
+
+/* Memory that is given back, which the system takes page by page. */
+static inline void
+softrnic_charge_bytes(struct softrnic *dev, uint64_t bytes)
+{
+	softrnic_charge(dev, (uint32_t)(bytes >> 11));
 }
 
 /* What can wait for another round shall. */

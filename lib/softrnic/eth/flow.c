@@ -112,42 +112,47 @@ table_free(struct softrnic *dev, struct softrnic_flow_table *table)
 	softrnic_free(dev, table);
 }
 
-/* All of the group, for steering_forget(): they stay in the chains. */
-static void
-entries_free(struct softrnic *dev, struct flow_group *group)
+/* All of the group, behind softrnic_steering_forget(): they stay in the chains. As far as the share goes. */
+static bool
+entries_drop(struct softrnic *dev, struct flow_group *group)
 {
 	struct flow_entry *entry;
 
 	while ((entry = LIST_FIRST(&group->entries)) != NULL) {
+		if (softrnic_share_is_over(dev))
+			return false;
+		softrnic_charge(dev, 1 + entry->tir_count / 8);
 		LIST_REMOVE(entry, link);
 		softrnic_flow_entry_free(dev, entry);
 	}
+	return true;
 }
 
-static void
-steering_forget(struct softrnic *dev)
+void
+softrnic_steering_forget(struct softrnic *dev)
 {
 	struct softrnic_steering *steering = dev->steering;
 
+	if (steering->entry_count == 0)
+		return;
 	memset(steering->buckets, 0, (steering->bucket_mask + 1) * sizeof(*steering->buckets));
 	memset(steering->by_index, 0, sizeof(*steering->by_index) << STEER_INDEX_LOG);
 }
 
-void
-softrnic_steering_reset(struct softrnic *dev)
+bool
+softrnic_steering_drop(struct softrnic *dev)
 {
 	struct softrnic_flow_table *table;
 	struct flow_group *group;
 	uint32_t number = 0;
 
-	if (dev->steering == NULL)
-		return;
-	if (dev->steering->entry_count > 0)
-		steering_forget(dev);
+	if (dev->tables[SOFTRNIC_FLOW_TABLE].used == 0)
+		return true;
 	/* Entries and misses refer to tables: all entries go first, then the tables without looking at references. */
 	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
 		while ((group = TAILQ_FIRST(&table->groups)) != NULL) {
-			entries_free(dev, group);
+			if (!entries_drop(dev, group))
+				return false;
 			group_free(dev, table, group);
 		}
 		if (table->miss != NULL)
@@ -162,12 +167,12 @@ softrnic_steering_reset(struct softrnic *dev)
 	dev->steering->next_group_id = 0;
 	cache_mask_make(dev->steering);
 	softrnic_steering_changed(dev);
+	return true;
 }
 
 void
 softrnic_steering_fini(struct softrnic *dev)
 {
-	softrnic_steering_reset(dev);
 	if (dev->steering != NULL) {
 		free(dev->steering->buckets);
 		free(dev->steering->by_index);

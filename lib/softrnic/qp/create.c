@@ -119,13 +119,9 @@ qp_free(struct softrnic *dev, struct softrnic_qp *qp)
 }
 
 void
-softrnic_qps_reset(struct softrnic *dev)
+softrnic_qp_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_qp *qp;
-	uint32_t number = 0;
-
-	while ((qp = softrnic_object_next(dev, SOFTRNIC_QP, &number)) != NULL)
-		qp_free(dev, qp);
+	qp_free(dev, (struct softrnic_qp *)object);
 }
 
 /* Both rings and the record. A queue pair may have no ring at all: it answers WRITEs, READs and atomics. */

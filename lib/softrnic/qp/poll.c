@@ -342,6 +342,7 @@ softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	qp_to_reset(dev, qp);
 	softrnic_qp_watch_close(dev);
+	softrnic_charge_bytes(dev, qp->memory);
 	roce_qp_fini(&qp->roce);
 	softrnic_free(dev, qp->wqes);
 	softrnic_free(dev, qp->recv_wqe);

@@ -19,13 +19,9 @@ rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
 }
 
 void
-softrnic_rmps_reset(struct softrnic *dev)
+softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	struct softrnic_rmp *rmp;
-	uint32_t number = 0;
-
-	while ((rmp = softrnic_object_next(dev, SOFTRNIC_RMP, &number)) != NULL)
-		rmp_free(dev, rmp);
+	rmp_free(dev, (struct softrnic_rmp *)object);
 }
 
 /* What the context asks for and we do not offer; NULL: all is well. */
