@@ -115,6 +115,7 @@ void
 softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev)
 {
 	TAILQ_REMOVE(&poller->devices, dev, link);
+	poller->turn.dev = NULL;
 }
 
 struct softrnic *
@@ -165,6 +166,7 @@ softrnic_poll(struct softrnic_poller *poller)
 	pthread_mutex_lock(&poller->lock);
 	TAILQ_FOREACH(dev, &poller->devices, link)
 		done += poll_device(dev);
+	poller->turn.dev = NULL;
 	/* A frame may have gone to a device that was polled before its sender: events come last. */
 	TAILQ_FOREACH(dev, &poller->devices, link) {
 		if (!STAILQ_EMPTY(&dev->pending_cqs))

@@ -205,6 +205,8 @@ struct softrnic_stats {
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
 	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns, eq_overruns;
+	uint64_t
+		shares_cut; /**< rounds that had more to do than their share, of commands, SQs, QPs or the wire */
 	uint64_t memory_refused; /**< allocations beyond memory_max */
 	uint32_t pages_held;	 /**< given by the driver and not yet taken back */
 	uint32_t objects;	 /**< of all kinds, alive */

@@ -48,6 +48,7 @@ static const struct {
 	ROW(tpt_faults),
 	ROW(cq_overruns),
 	ROW(eq_overruns),
+	ROW(shares_cut),
 	ROW(memory_refused),
 	ROW(pages_held),
 	ROW(objects),

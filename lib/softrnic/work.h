@@ -37,6 +37,7 @@ struct softrnic_turn {
 	uint32_t entries;     /* of lists of keys that were walked through, ever */
 	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
+	struct softrnic *dev; /* whose it is; NULL: none is under way */
 };
 
 /* now: CLOCK_MONOTONIC, or 0 if nobody has looked. */
@@ -45,6 +46,7 @@ softrnic_share_begin(struct softrnic *dev, uint64_t now)
 {
 	struct softrnic_turn *turn = dev->turn;
 
+	turn->dev = dev;
 	turn->work = 0;
 	turn->look = SOFTRNIC_LOOK_WORK;
 	turn->budget = NULL;

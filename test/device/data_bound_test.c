@@ -135,6 +135,7 @@ test_a_long_way_ends_the_turn(void **state)
 	send_frames(f, &f->sq, 100);
 	softrnic_poll(f->poller);
 	assert_int_equal(dp_stats(&f->dp).rx_packets, 1);
+	assert_int_equal(dp_stats(&f->dp).shares_cut, 0);
 	/* It is slow, but it goes on. */
 	softrnic_poll(f->poller);
 	assert_int_equal(dp_stats(&f->dp).rx_packets, 2);
@@ -174,6 +175,7 @@ test_long_ways_end_the_round_of_all_queues(void **state)
 	softrnic_poll(f->poller);
 	/* Each frame counts as 1 and its way as 128. */
 	assert_in_range(dp_stats(&f->dp).rx_packets, 1, SOFTRNIC_WORK_MAX / 128);
+	assert_int_equal(dp_stats(&f->dp).shares_cut, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).rx_packets, SQS * 10);
 }
