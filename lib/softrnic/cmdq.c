@@ -18,8 +18,10 @@
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */
 /* Longest input or output: a memory key of a million pages. */
 #define CMD_MAX_BYTES ((UINT32_C(1) << 23) + 0x110)
-/* What a command counts for in its turn, beside its mailboxes and what its handler walks through. */
+/* What a command counts for in its turn, beside its mailboxes, one each way, and what its handler walks through. */
 #define CMD_WORK 64
+/* Beside enum rnic_cmdq_delivery_status: there is more to do, in another round. */
+#define CMD_LATER 0x100
 /* A buffer larger than this is not kept for the next command. */
 #define CMD_KEEP_BYTES (1u << 20)
 
@@ -28,10 +30,17 @@ struct softrnic_cmdq {
 	size_t in_room, out_room;
 	uint64_t *blocks; /* of the output chain */
 	size_t block_room;
-	/* A command that is executed, and answered when all objects have gone (dev->leaving): its slot, its output. */
-	bool waits;
-	unsigned int waiting;
-	uint32_t waiting_bytes;
+	/*
+	 * The command under way, and its slot. With many mailboxes it takes several rounds, and if all objects go with it it
+	 * is answered when they have gone; the others wait for it.
+	 */
+	enum { CMD_NONE, CMD_INPUT, CMD_OUTPUT, CMD_EXECUTE, CMD_ANSWER } step;
+	unsigned int slot;
+	struct rnic_cmdq_entry entry;
+	uint32_t in_length, out_length;
+	uint32_t block; /* the next mailbox */
+	uint64_t next;	/* where it is */
+	bool event;	/* somebody wants to hear of it */
 };
 
 int
@@ -92,69 +101,95 @@ fetch_block(struct softrnic *dev, uint64_t iova, uint32_t number, uint8_t token,
 	return RNIC_DELIVERY_OK;
 }
 
-static enum rnic_cmdq_delivery_status
-fetch_input(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t length)
+/* From the first block on, of the chain that begins there. */
+static void
+step_begin(struct softrnic_cmdq *cmdq, unsigned int step, struct rnic_be64 chain)
 {
-	uint64_t next = rnic_be64_to_cpu(entry->input_mailbox);
-	uint32_t blocks = mailbox_blocks(length);
-	struct softrnic_cmdq *cmdq = dev->cmdq;
-	uint8_t *to = cmdq->in;
+	cmdq->step = step;
+	cmdq->block = 0;
+	cmdq->next = rnic_be64_to_cpu(chain);
+}
 
-	memcpy(to, entry->input, RNIC_CMDQ_INLINE_BYTES);
-	to += RNIC_CMDQ_INLINE_BYTES;
-	for (uint32_t i = 0; i < blocks; i++) {
+/* Is there a turn for one more block? */
+static bool
+block_may_go(struct softrnic *dev)
+{
+	if (softrnic_share_is_over(dev))
+		return false;
+	softrnic_charge(dev, 1);
+	return true;
+}
+
+static int
+fetch_input(struct softrnic *dev)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	const uint32_t blocks = mailbox_blocks(cmdq->in_length);
+
+	for (; cmdq->block < blocks; cmdq->block++) {
 		struct rnic_cmdq_block block;
 		enum rnic_cmdq_delivery_status status;
 
-		status = fetch_block(dev, next, i, entry->token, RNIC_DELIVERY_INPUT_POINTER_ERR,
-				     &block);
+		if (!block_may_go(dev))
+			return CMD_LATER;
+		status = fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
+				     RNIC_DELIVERY_INPUT_POINTER_ERR, &block);
 		if (status != RNIC_DELIVERY_OK)
 			return status;
-		memcpy(to, block.data, sizeof(block.data));
-		to += sizeof(block.data);
-		next = rnic_be64_to_cpu(block.next);
+		memcpy(cmdq->in + RNIC_CMDQ_INLINE_BYTES +
+			       (size_t)cmdq->block * RNIC_CMDQ_BLOCK_BYTES,
+		       block.data, sizeof(block.data));
+		cmdq->next = rnic_be64_to_cpu(block.next);
 	}
+	step_begin(cmdq, CMD_OUTPUT, cmdq->entry.output_mailbox);
 	return RNIC_DELIVERY_OK;
 }
 
 /* Where the output will go; all of it must be there before the command runs. */
-static enum rnic_cmdq_delivery_status
-fetch_output(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t length)
+static int
+fetch_output(struct softrnic *dev)
 {
-	uint64_t next = rnic_be64_to_cpu(entry->output_mailbox);
-	uint32_t blocks = mailbox_blocks(length);
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	const uint32_t blocks = mailbox_blocks(cmdq->out_length);
 
-	for (uint32_t i = 0; i < blocks; i++) {
+	for (; cmdq->block < blocks; cmdq->block++) {
 		struct rnic_cmdq_block block;
 		enum rnic_cmdq_delivery_status status;
 
-		status = fetch_block(dev, next, i, entry->token, RNIC_DELIVERY_OUTPUT_POINTER_ERR,
-				     &block);
+		if (!block_may_go(dev))
+			return CMD_LATER;
+		status = fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
+				     RNIC_DELIVERY_OUTPUT_POINTER_ERR, &block);
 		if (status != RNIC_DELIVERY_OK)
 			return status;
-		if (!softrnic_dma_reachable(dev, next, sizeof(block.data), SOFTRNIC_DMA_WRITE))
+		if (!softrnic_dma_reachable(dev, cmdq->next, sizeof(block.data),
+					    SOFTRNIC_DMA_WRITE))
 			return RNIC_DELIVERY_OUTPUT_POINTER_ERR;
-		dev->cmdq->blocks[i] = next;
-		next = rnic_be64_to_cpu(block.next);
+		cmdq->blocks[cmdq->block] = cmdq->next;
+		cmdq->next = rnic_be64_to_cpu(block.next);
 	}
+	cmdq->step = CMD_EXECUTE;
 	return RNIC_DELIVERY_OK;
 }
 
-static void
-write_output(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint32_t length)
+/* All of the output but what stands in the slot. */
+static int
+write_output(struct softrnic *dev)
 {
-	const struct softrnic_cmdq *cmdq = dev->cmdq;
-	uint32_t at = length < RNIC_CMDQ_INLINE_BYTES ? length : RNIC_CMDQ_INLINE_BYTES;
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	const uint32_t blocks = mailbox_blocks(cmdq->out_length);
 
-	memcpy(slot->output, cmdq->out, at);
-	for (uint32_t i = 0; at < length; i++) {
-		uint32_t bytes = length - at;
+	for (; cmdq->block < blocks; cmdq->block++) {
+		uint32_t at = RNIC_CMDQ_INLINE_BYTES + cmdq->block * RNIC_CMDQ_BLOCK_BYTES;
+		uint32_t bytes = cmdq->out_length - at;
 
+		if (!block_may_go(dev))
+			return CMD_LATER;
 		if (bytes > RNIC_CMDQ_BLOCK_BYTES)
 			bytes = RNIC_CMDQ_BLOCK_BYTES;
-		softrnic_dma_write(dev, cmdq->blocks[i], cmdq->out + at, bytes);
-		at += bytes;
+		softrnic_dma_write(dev, cmdq->blocks[cmdq->block], cmdq->out + at, bytes);
 	}
+	return RNIC_DELIVERY_OK;
 }
 
 static bool
@@ -193,14 +228,20 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 	softrnic_dump_cmd(dev, &cmd, true);
 }
 
-static enum rnic_cmdq_delivery_status
-deliver(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t *out_bytes)
+static size_t
+output_room(uint32_t out_length)
 {
-	uint32_t in_length = rnic_be32_to_cpu(entry->input_length);
-	uint32_t out_length = rnic_be32_to_cpu(entry->output_length);
+	return out_length > CMD_OUT_ROOM ? out_length : CMD_OUT_ROOM;
+}
+
+/* The entry makes sense, and there is room for what it brings and asks for. */
+static enum rnic_cmdq_delivery_status
+begin(struct softrnic *dev)
+{
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	enum rnic_cmdq_delivery_status status;
-	size_t in_room, out_room;
+	const struct rnic_cmdq_entry *entry = &cmdq->entry;
+	const uint32_t in_length = rnic_be32_to_cpu(entry->input_length);
+	const uint32_t out_length = rnic_be32_to_cpu(entry->output_length);
 
 	if (entry->type != RNIC_CMDQ_ENTRY_TYPE)
 		return RNIC_DELIVERY_TYPE_ERR;
@@ -211,24 +252,19 @@ deliver(struct softrnic *dev, const struct rnic_cmdq_entry *entry, uint32_t *out
 	if (out_length < CMD_HEADER_BYTES || out_length > CMD_MAX_BYTES)
 		return RNIC_DELIVERY_OUTPUT_LENGTH_ERR;
 
-	in_room =
-		RNIC_CMDQ_INLINE_BYTES + (size_t)mailbox_blocks(in_length) * RNIC_CMDQ_BLOCK_BYTES;
-	out_room = out_length > CMD_OUT_ROOM ? out_length : CMD_OUT_ROOM;
-	if (!make_room(&cmdq->in, &cmdq->in_room, in_room) ||
-	    !make_room(&cmdq->out, &cmdq->out_room, out_room) ||
+	if (!make_room(&cmdq->in, &cmdq->in_room,
+		       RNIC_CMDQ_INLINE_BYTES +
+			       (size_t)mailbox_blocks(in_length) * RNIC_CMDQ_BLOCK_BYTES) ||
+	    !make_room(&cmdq->out, &cmdq->out_room, output_room(out_length)) ||
 	    !make_room(&cmdq->blocks, &cmdq->block_room,
 		       (mailbox_blocks(out_length) + 1) * sizeof(cmdq->blocks[0])))
 		return RNIC_DELIVERY_INTERNAL_ERR;
 
-	softrnic_charge(dev, CMD_WORK + mailbox_blocks(in_length) + mailbox_blocks(out_length));
-	status = fetch_input(dev, entry, in_length);
-	if (status == RNIC_DELIVERY_OK)
-		status = fetch_output(dev, entry, out_length);
-	if (status != RNIC_DELIVERY_OK)
-		return status;
-	memset(cmdq->out, 0, out_room);
-	execute(dev, in_length, out_length);
-	*out_bytes = out_length;
+	softrnic_charge(dev, CMD_WORK);
+	cmdq->in_length = in_length;
+	cmdq->out_length = out_length;
+	memcpy(cmdq->in, entry->input, RNIC_CMDQ_INLINE_BYTES);
+	step_begin(cmdq, CMD_INPUT, entry->input_mailbox);
 	return RNIC_DELIVERY_OK;
 }
 
@@ -253,11 +289,21 @@ find_slot(struct softrnic *dev, unsigned int number)
 
 /* Hand the slot back to the driver. */
 static void
-answer(struct softrnic *dev, struct rnic_cmdq_entry *slot, enum rnic_cmdq_delivery_status status,
-       uint32_t out_bytes)
+answer(struct softrnic *dev, int status)
 {
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	struct rnic_cmdq_entry *slot = find_slot(dev, cmdq->slot);
+
+	cmdq->step = CMD_NONE;
+	if (slot == NULL)
+		return;
 	if (status == RNIC_DELIVERY_OK)
-		write_output(dev, slot, out_bytes);
+		memcpy(slot->output, cmdq->out,
+		       cmdq->out_length < RNIC_CMDQ_INLINE_BYTES ? cmdq->out_length
+								 : RNIC_CMDQ_INLINE_BYTES);
+	else
+		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x",
+			     cmdq->slot, (unsigned int)status);
 	softrnic_cqs_show(dev);
 	/* The driver's signature byte stays. Pairs with its acquire of the owner bit. */
 	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
@@ -266,60 +312,66 @@ answer(struct softrnic *dev, struct rnic_cmdq_entry *slot, enum rnic_cmdq_delive
 void
 softrnic_cmdq_reset(struct softrnic *dev)
 {
-	dev->cmdq->waits = false;
+	dev->cmdq->step = CMD_NONE;
 }
 
-void
-softrnic_cmdq_answer(struct softrnic *dev)
-{
-	struct softrnic_cmdq *cmdq = dev->cmdq;
-	struct rnic_cmdq_entry *slot;
-
-	if (!cmdq->waits || dev->dead)
-		return;
-	cmdq->waits = false;
-	slot = find_slot(dev, cmdq->waiting);
-	if (slot != NULL)
-		answer(dev, slot, RNIC_DELIVERY_OK, cmdq->waiting_bytes);
-}
-
-/* @return the slot's command is done (also if it could not be delivered). */
+/* As far as the share goes with the command under way. False: there is more to do. */
 static bool
-run_slot(struct softrnic *dev, unsigned int number)
+go_on(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	struct rnic_cmdq_entry *slot = find_slot(dev, number), entry;
-	enum rnic_cmdq_delivery_status status;
-	uint32_t out_bytes = 0;
+	int status = RNIC_DELIVERY_OK;
 
-	if (slot == NULL)
-		return false;
-	/* Pairs with the driver's release of the entry to the hardware. */
-	if ((__atomic_load_n(&slot->status_own, __ATOMIC_ACQUIRE) & RNIC_CMDQ_STATUS_OWN_HW) == 0)
-		return false;
-	memcpy(&entry, slot, offsetof(struct rnic_cmdq_entry, status_own));
-	if (dev->fault_stuck != 0 &&
-	    dev->fault_stuck ==
-		    rnic_cmd_in_get((const struct rnic_cmd_in *)entry.input, RNIC_CMD_IN_OPCODE))
-		return false;
-
-	status = deliver(dev, &entry, &out_bytes);
-	if (dev->leaving) {
-		cmdq->waits = true;
-		cmdq->waiting = number;
-		cmdq->waiting_bytes = out_bytes;
-		return false;
+	if (cmdq->step == CMD_INPUT)
+		status = fetch_input(dev);
+	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_OUTPUT)
+		status = fetch_output(dev);
+	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_EXECUTE) {
+		memset(cmdq->out, 0, output_room(cmdq->out_length));
+		cmdq->step = CMD_ANSWER;
+		cmdq->block = 0;
+		execute(dev, cmdq->in_length, cmdq->out_length);
+		if (dev->leaving)
+			return false;
 	}
+	if (status == RNIC_DELIVERY_OK)
+		status = write_output(dev);
+	if (status == CMD_LATER)
+		return false;
+	answer(dev, status);
+	return true;
+}
+
+/* Is there a command in the slot? */
+static bool
+take(struct softrnic *dev, unsigned int number)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	struct rnic_cmdq_entry *slot = find_slot(dev, number);
+	enum rnic_cmdq_delivery_status status;
+
+	/* Pairs with the driver's release of the entry to the hardware. */
+	if (slot == NULL ||
+	    (__atomic_load_n(&slot->status_own, __ATOMIC_ACQUIRE) & RNIC_CMDQ_STATUS_OWN_HW) == 0)
+		return false;
+	memcpy(&cmdq->entry, slot, offsetof(struct rnic_cmdq_entry, status_own));
+	if (dev->fault_stuck != 0 &&
+	    dev->fault_stuck == rnic_cmd_in_get((const struct rnic_cmd_in *)cmdq->entry.input,
+						RNIC_CMD_IN_OPCODE))
+		return false;
+	cmdq->slot = number;
+	/* The reply to the command that makes the queue of command events is polled. */
+	cmdq->event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);
+	status = begin(dev);
 	if (status != RNIC_DELIVERY_OK)
-		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x", number,
-			     status);
-	answer(dev, slot, status, out_bytes);
+		answer(dev, status);
 	return true;
 }
 
 unsigned int
 softrnic_cmdq_poll(struct softrnic *dev)
 {
+	struct softrnic_cmdq *cmdq = dev->cmdq;
 	uint32_t rung, done = 0;
 	unsigned int count = 0;
 
@@ -327,16 +379,22 @@ softrnic_cmdq_poll(struct softrnic *dev)
 		return 0;
 	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
 	softrnic_share_begin(dev, softrnic_now_ns());
-	for (; rung != 0 && !dev->dead && !dev->leaving && !softrnic_share_is_over(dev);
-	     rung &= rung - 1) {
-		unsigned int slot = __builtin_ctz(rung);
-		/* The reply to the command that makes the queue of command events is polled. */
-		bool event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);
+	while (rung != 0 && !dev->dead && !softrnic_share_is_over(dev)) {
+		/* One that is under way comes before all others. */
+		unsigned int slot =
+			cmdq->step != CMD_NONE ? cmdq->slot : (unsigned int)__builtin_ctz(rung);
 
-		if (!run_slot(dev, slot))
+		if (cmdq->step == CMD_NONE && !take(dev, slot)) {
+			rung &= ~(UINT32_C(1) << slot);
 			continue;
+		}
 		count++;
-		if (event)
+		if (cmdq->step != CMD_NONE && !go_on(dev)) {
+			rung |= UINT32_C(1) << slot;
+			break;
+		}
+		rung &= ~(UINT32_C(1) << slot);
+		if (cmdq->event)
 			done |= UINT32_C(1) << slot;
 	}
 	/* Those that had no turn are as good as rung again. */

@@ -658,9 +658,8 @@ void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
 void softrnic_bar_plan_health(struct softrnic *dev);
 void softrnic_bar_fini(struct softrnic *dev);
 int softrnic_cmdq_init(struct softrnic *dev);
+/* No command is under way any more. */
 void softrnic_cmdq_reset(struct softrnic *dev);
-/* All objects have gone: answer the command that waits for that, if there is one. */
-void softrnic_cmdq_answer(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);

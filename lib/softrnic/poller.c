@@ -135,11 +135,8 @@ poll_device(struct softrnic *dev)
 {
 	unsigned int done;
 
-	if (__builtin_expect(dev->leaving, 0)) {
-		if (!softrnic_hca_gone(dev))
-			return 1;
-		softrnic_cmdq_answer(dev);
-	}
+	if (__builtin_expect(dev->leaving, 0) && !softrnic_hca_gone(dev))
+		return 1;
 	done = softrnic_cmdq_poll(dev);
 	dev->quiet_polls++;
 	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
