@@ -389,18 +389,6 @@ test_headers_out_of_foreign_memory_are_read_once(void **state)
 	dp_close(&side.dp);
 }
 
-static void
-expect_consumers(struct dp *dp, const struct dp_sq *sqs, uint32_t from, uint32_t to,
-		 uint16_t wanted)
-{
-	const struct softrnic_sq *sq;
-
-	for (; from < to; from++) {
-		sq = softrnic_object_get(dp->dev, SOFTRNIC_SQ, sqs[from].sqn);
-		assert_int_equal(sq->consumer, wanted);
-	}
-}
-
 /* Checksums too: the sender had the device make one, and its payload changes between the two queues. */
 static void
 test_checksums_are_of_what_arrives_out_of_foreign_memory(void **state)
@@ -440,39 +428,6 @@ test_checksums_are_of_what_arrives_out_of_foreign_memory(void **state)
 	assert_memory_not_equal(buffer + 42, frame + 42, sizeof(frame) - 42);
 	assert_int_equal(cqe->hds_ip_ext & 7, 3);
 	dp_close(&side.dp);
-}
-
-/* However many queues have work, who waits for the poller has it soon; and all queues have their turn. */
-static void
-test_a_poll_ends_however_many_queues_have_work(void **state)
-{
-	enum { QUEUES = 64, WQES = 256, TURN = 128, POLL = 4096 };
-	struct softrnic_conf conf = { .name = "many", .wire = "loop" };
-	struct dp_cq_conf cq_conf = { .log_size = 6, .uar = 1, .ignore_overrun = true };
-	struct dp_sq sqs[QUEUES];
-	struct dp_cq cq;
-	struct dp dp;
-
-	memset(&dp, 0, sizeof(dp));
-	assert_int_equal(dp_open(&dp, *state, &conf), 0);
-	assert_int_equal(dp_cq_create(&dp, &cq, &cq_conf), 0);
-	for (uint32_t i = 0; i < QUEUES; i++) {
-		assert_int_equal(dp_sq_create(&dp, &sqs[i], &cq, 8, 1, 0), 0);
-		for (uint32_t k = 0; k < WQES; k++)
-			dp_wqe(&sqs[i], RNIC_WQE_NOP, 1, RNIC_WQE_CE_ON_ERROR);
-		dp_sq_record(&sqs[i]);
-		softrnic_sq_doorbell(dp.dev, sqs[i].sqn);
-	}
-	softrnic_poll(*state);
-	assert_int_equal(dp_stats(&dp).wqes, POLL);
-	expect_consumers(&dp, sqs, 0, POLL / TURN, TURN);
-	expect_consumers(&dp, sqs, POLL / TURN, QUEUES, 0);
-	softrnic_poll(*state);
-	expect_consumers(&dp, sqs, 0, QUEUES, TURN);
-	softrnic_poll(*state);
-	softrnic_poll(*state);
-	expect_consumers(&dp, sqs, 0, QUEUES, WQES);
-	dp_close(&dp);
 }
 
 /* A doorbell that another one of the same page overwrote before the device looked. */
@@ -697,8 +652,6 @@ main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_checksums_are_of_what_arrives_out_of_foreign_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_poll_ends_however_many_queues_have_work,
-						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bar_doorbells, setup, teardown),
 		cmocka_unit_test(test_host_thread),

@@ -240,6 +240,52 @@ test_a_poll_ends_by_packets_too(void **state)
 	free(many);
 }
 
+static void
+expect_consumers(struct dp *dp, const struct dp_sq *sqs, uint32_t from, uint32_t to,
+		 uint16_t wanted)
+{
+	const struct softrnic_sq *sq;
+
+	for (; from < to; from++) {
+		sq = softrnic_object_get(dp->dev, SOFTRNIC_SQ, sqs[from].sqn);
+		assert_int_equal(sq->consumer, wanted);
+	}
+}
+
+/* However many queues have work, who waits for the poller has it soon; and all queues have their turn. */
+static void
+test_a_poll_ends_however_many_queues_have_work(void **state)
+{
+	enum { QUEUES = 64, WQES = 256, TURN = 128, POLL = 4096 };
+	struct softrnic_conf conf = { .name = "many", .wire = "loop" };
+	struct dp_cq_conf cq_conf = { .log_size = 6, .uar = 1, .ignore_overrun = true };
+	struct dp_sq sqs[QUEUES];
+	struct dp_cq cq;
+	struct qw_two *two = *state;
+	struct dp dp;
+
+	memset(&dp, 0, sizeof(dp));
+	assert_int_equal(dp_open(&dp, two->qw.poller, &conf), 0);
+	assert_int_equal(dp_cq_create(&dp, &cq, &cq_conf), 0);
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		assert_int_equal(dp_sq_create(&dp, &sqs[i], &cq, 8, 1, 0), 0);
+		for (uint32_t k = 0; k < WQES; k++)
+			dp_wqe(&sqs[i], RNIC_WQE_NOP, 1, RNIC_WQE_CE_ON_ERROR);
+		dp_sq_record(&sqs[i]);
+		softrnic_sq_doorbell(dp.dev, sqs[i].sqn);
+	}
+	softrnic_poll(two->qw.poller);
+	assert_int_equal(dp_stats(&dp).wqes, POLL);
+	expect_consumers(&dp, sqs, 0, POLL / TURN, TURN);
+	expect_consumers(&dp, sqs, POLL / TURN, QUEUES, 0);
+	softrnic_poll(two->qw.poller);
+	expect_consumers(&dp, sqs, 0, QUEUES, TURN);
+	softrnic_poll(two->qw.poller);
+	softrnic_poll(two->qw.poller);
+	expect_consumers(&dp, sqs, 0, QUEUES, WQES);
+	dp_close(&dp);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -250,6 +296,7 @@ main(void)
 		T(test_last_byte_of_lists_of_lists),
 		T(test_turns),
 		T(test_a_poll_ends_by_packets_too),
+		T(test_a_poll_ends_however_many_queues_have_work),
 	};
 
 	return cmocka_run_group_tests_name("qp_turn", tests, NULL, NULL);
