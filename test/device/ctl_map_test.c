@@ -3,8 +3,8 @@
 /* The table of what the host has mapped: maps that come and go in any order, and many of them. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "../cpu_time.h"
 #include "harness.h"
 #include "softrnic/device.h"
 
@@ -142,15 +142,6 @@ maps_that_come_and_go(void **state)
 }
 
 /* ---- Many ---- */
-
-static double
-cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static uint32_t
 rising(uint32_t i)

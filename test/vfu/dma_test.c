@@ -2,6 +2,7 @@
 
 /* The client's memory: maps with and without descriptors, what is refused, what is left behind. */
 
+#include "../cpu_time.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vfio_user/dma.h"
@@ -413,15 +413,6 @@ test_random_maps_against_a_model(void **state)
 }
 
 /* ---- What takes long where there is much ---- */
-
-static double
-cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* Is there a mapping of a memory file of that length or a part of it? */
 static bool
