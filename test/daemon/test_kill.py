@@ -8,10 +8,10 @@ import time
 
 from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, hugepages_free, until
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward
-from size import FULL
+from size import DEFAULT, FULL
 
 ROOT = os.geteuid() == 0
-ROUNDS = 200 if FULL else 3 if SANITIZED else 20
+ROUNDS = 200 if FULL else 3 if SANITIZED else 6 if DEFAULT else 20
 EAL = ["--in-memory", "-m", "256", "--iova-mode=va"] if ROOT else NO_HUGE
 SECOND = 1.0
 
