@@ -17,7 +17,8 @@ whole_suites=(layout unit device e2e guest fuzz asan tsan)
 # What the sanitizers run over: all of these suites; by default these suites and tests.
 sanitized_suites=(layout unit device e2e)
 default_asan=(unit device e2e-rdma daemon-hostile daemon-survive)
-default_tsan=(planted unit-control unit-cmd unit-rdma-event ctl_threads data_batch e2e-rdma daemon-session)
+default_tsan=(planted unit-control unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
+	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_wire e2e-rdma daemon-session)
 
 usage()
 {
@@ -197,7 +198,7 @@ trap 'exit 143' TERM
 # Tests that need hugepages find them, or skip and say so.
 prepare_hugepages()
 {
-	if ! pool=$(hugepages_reserve 512); then
+	if ! pool=$(hugepages_reserve 768); then
 		say "no hugepages to be had: tests that need them will be skipped"
 		return 0
 	fi
@@ -224,7 +225,7 @@ took()
 declare -A built=()
 build()
 {
-	local kind=$1 dir
+	local kind=$1 dir names
 	local -a args=() targets=()
 
 	[ -z "${built[$kind]:-}" ] || return "${built[$kind]}"
@@ -242,14 +243,14 @@ build()
 	built[$kind]=1
 	setup_build "$dir" "$logs/setup-$kind.log" "${args[@]}" || return 1
 	# quickstart.sh builds without tests where their libraries are missing.
-	if meson introspect --buildoptions "$dir" | grep -q '"name": "tests", "value": false'; then
+	if grep -q '"name": "tests", "value": false' < <(meson introspect --buildoptions "$dir" 2>/dev/null); then
 		meson configure "$dir" -Dtests=true || return 1
 	fi
 	if [ "$kind" != plain ] && [ $size = default ]; then
 		# A folder of an earlier run may not know of the newest tests.
 		ninja -C "$dir" build.ninja >>"$logs/setup-$kind.log" 2>&1 || return 1
-		mapfile -t targets < <(needed_by_default "$kind" "$dir")
-		[ ${#targets[@]} -gt 0 ] || return 1
+		names=$(needed_by_default "$kind" "$dir") || return 1
+		mapfile -t targets < <(sort -u <<<"$names")
 	fi
 	run_build "$dir" "$logs/build-$kind.log" "${targets[@]}" || return 1
 	built[$kind]=0
@@ -265,38 +266,45 @@ needed_by_default()
 		if [ "$(build_of "$suite")" = "$1" ]; then
 			read -r _ words < <(parts "$suite")
 			# shellcheck disable=SC2086
-			"$root/devtools/select-tests.py" --short --targets "$2" $words
+			"$root/devtools/select-tests.py" --short --targets "$2" $words || return 1
 		fi
-	done | sort -u
+	done
 }
 
 # run_part KIND NAME SUITE-OR-TEST...
 run_part()
 {
-	local kind=$1 name=$2 dir counts p f s beside=3
+	local kind=$1 name=$2 dir names counts p f s round were beside=3
 	local log=$logs/test-${name/:/-}.log
 	local -a args=() tests
 	shift 2
 
 	dir=$(folder_of "$kind")
-	mapfile -t tests < <("$root/devtools/select-tests.py" "${short[@]}" "$dir" "$@")
-	[ ${#tests[@]} -gt 0 ] || return 1
+	names=$("$root/devtools/select-tests.py" "${short[@]}" "$dir" "$@") || return 1
+	mapfile -t tests <<<"$names"
 	[ "$kind" = plain ] || args+=(--timeout-multiplier 5)
 	[ $size != full ] || args+=(--timeout-multiplier 20)
-	[ "$repeat" -eq 1 ] || args+=(--repeat "$repeat")
 
 	say "$name"
-	rm -f "$dir/meson-logs/testlog.txt" "$dir/meson-logs/testlog.json"
+	rm -f "$log" "${log%.log}.json"
 	# Tests wait a third of their time, but for emulators, fuzzers and sanitizers. Those that poll two CPUs run alone:
 	# they say is_parallel: false.
 	case $name in
 	guest* | fuzz | asan* | tsan*) beside=2 ;;
 	esac
-	PYTHONUNBUFFERED=1 RDMAPMD_SIZE=$size \
-		meson test -C "$dir" --no-rebuild --num-processes "$beside" "${args[@]}" "${tests[@]}" 2>&1 |
-		sed -n -u -E 's/^ *([0-9]+\/[0-9]+) rdmapmd:[^ ]* \/ /  \1 /p' || true
-	cp "$dir/meson-logs/testlog.txt" "$log" || return 1
-	cp "$dir/meson-logs/testlog.json" "${log%.log}.json" || return 1
+	# meson's own --repeat ends with the first failure.
+	for ((round = 0; round < repeat; round++)); do
+		rm -f "$dir/meson-logs/testlog.txt" "$dir/meson-logs/testlog.json"
+		PYTHONUNBUFFERED=1 RDMAPMD_SIZE=$size \
+			meson test -C "$dir" --no-rebuild --num-processes "$beside" "${args[@]}" "${tests[@]}" 2>&1 </dev/null |
+			sed -n -u -E 's/^ *([0-9]+\/[0-9]+) rdmapmd:[^ ]* \/ /  \1 /p' || true
+		cat "$dir/meson-logs/testlog.txt" >>"$log" || return 1
+		cat "$dir/meson-logs/testlog.json" >>"${log%.log}.json" || return 1
+	done
+	were=$(wc -l <"${log%.log}.json")
+	if [ "$were" -ne $((repeat * ${#tests[@]})) ]; then
+		fail_one "$name: $were of $((repeat * ${#tests[@]})) tests were run"
+	fi
 	counts=$("$root/devtools/count-tests.py" "${log%.log}.json") || return 1
 	ran+=("${log%.log}.json")
 	read -r p f s <<<"$counts"
@@ -325,7 +333,7 @@ run()
 	fi
 	while read -r name words; do
 		# shellcheck disable=SC2086
-		run_part "$kind" "$name" $words || fail_one "$name: the count"
+		run_part "$kind" "$name" $words || fail_one "$name: what was run is not known"
 	done < <(parts "$1")
 }
 

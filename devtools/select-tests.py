@@ -23,7 +23,7 @@ def suites(test):
 def main():
     parser = argparse.ArgumentParser(
         description="Print the names of tests in a build folder, one a line: those of suites, and single ones. "
-        "Exit code 3: there is none.",
+        "Exit code 3: one of the names is of nothing.",
         epilog="example: devtools/select-tests.py --short build-asan unit device e2e-rdma")
     parser.add_argument("--short", action="store_true", help="without those of the suite `long`")
     parser.add_argument("--targets", action="store_true", help="print what ninja is to build for them instead")
@@ -32,6 +32,10 @@ def main():
     args = parser.parse_args()
     tests, targets = introspect(args.build)
     words = set(args.word)
+    unknown = words.difference(*({test["name"]} | suites(test) for test in tests))
+    if unknown:
+        print(f"{parser.prog}: {args.build} has no suite and no test {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 3
     chosen = [test for test in tests if words & (suites(test) | {test["name"]})
               and not (args.short and "long" in suites(test))]
     if args.targets:
@@ -43,7 +47,7 @@ def main():
     else:
         for test in chosen:
             print(test["name"])
-    return 0 if chosen else 3
+    return 0
 
 
 if __name__ == "__main__":

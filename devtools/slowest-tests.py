@@ -29,7 +29,10 @@ def tests(path):
         for line in log:
             test = json.loads(line)
             name = test["name"].rpartition(" / ")[2]
-            parts = list(cases(test.get("stdout", ""))) or [(test["duration"], "")]
+            parts = list(cases(test.get("stdout", "")))
+            # A program that hung has its seconds in no case.
+            rest = test["duration"] - sum(seconds for seconds, _ in parts)
+            parts.append((rest, "around its cases" if parts else ""))
             for seconds, case in parts:
                 yield seconds, f"{what}: {name}{': ' if case else ''}{case}"
 
@@ -40,8 +43,11 @@ def main():
     parser.add_argument("-n", type=int, default=20, metavar="N", help="so many (default: %(default)s)")
     parser.add_argument("log", nargs="+", help="a testlog.json")
     args = parser.parse_args()
-    found = sorted((test for path in args.log for test in tests(path)), reverse=True)
-    for seconds, name in found[:args.n]:
+    slowest = {}
+    for path in args.log:
+        for seconds, name in tests(path):
+            slowest[name] = max(seconds, slowest.get(name, 0))
+    for name, seconds in sorted(slowest.items(), key=lambda test: -test[1])[:args.n]:
         print(f"{seconds:8.1f}  {name}")
     return 0
 
