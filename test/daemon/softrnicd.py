@@ -2,7 +2,6 @@
 """A softrnicd in a folder of its own, and what is to be equal before and after."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -76,11 +75,6 @@ class Softrnicd:
         if kind is not None:
             print(self.text())
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def hugepages_free():
-    with open("/proc/meminfo", encoding="utf-8") as info:
-        return int(re.search(r"HugePages_Free:\s+(\d+)", info.read())[1])
 
 
 def descriptors(pid):

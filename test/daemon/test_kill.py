@@ -6,7 +6,7 @@ import re
 import statistics
 import time
 
-from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, hugepages_free, until
+from daemon.softrnicd import SANITIZED, Softrnicd, descriptors, until
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward
 from size import DEFAULT, FULL
 
@@ -29,19 +29,10 @@ def children():
     return found
 
 
-class Account:
-    """What must be as before."""
-
-    def __init__(self, daemon=None):
-        self.daemon = daemon
-        self.children = children()
-        self.hugepages = hugepages_free()
-
-    def check(self):
-        until(lambda: children() == self.children, "end of processes")
-        if ROOT:
-            # Others on the machine may hold some for a while.
-            until(lambda: hugepages_free() >= self.hugepages, "return of the hugepages")
+def shared_maps(pid):
+    """How many files a process has mapped that may be another's memory: hugepages and memfds."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        return sum("huge" in line or "memfd" in line for line in maps)
 
 
 def names(daemon):
@@ -78,7 +69,7 @@ def attach_both(testpmd, daemon):
 
 
 def test_softrnicd_is_killed():
-    account = Account()
+    started = children()
     took = []
     with Softrnicd() as daemon:
         listed = names(daemon)
@@ -86,6 +77,7 @@ def test_softrnicd_is_killed():
             testpmd.prompt()
             attach_both(testpmd, daemon)
             open_with_ports = descriptors(testpmd.process.pid)
+            mapped_with_ports = shared_maps(testpmd.process.pid)
             for _ in range(ROUNDS):
                 testpmd.do("start tx_first 4")
                 receiving(testpmd, 0)
@@ -102,26 +94,29 @@ def test_softrnicd_is_killed():
                 assert names(daemon) == listed
                 attach_both(testpmd, daemon)
                 until(lambda: descriptors(testpmd.process.pid) == open_with_ports, "end of the old descriptors")
+                until(lambda: shared_maps(testpmd.process.pid) == mapped_with_ports, "end of the old maps")
             check_exact(forward(testpmd))
             testpmd.quit()
         daemon.stop()
     check_soon(took, "reports")
-    account.check()
+    until(lambda: children() == started, "end of processes")
 
 
 def test_testpmd_is_killed():
-    account = Account()
+    started = children()
     took_log, took_link = [], []
     with Softrnicd() as daemon:
         listed = names(daemon)
         idle = descriptors(daemon.process.pid)
+        mapped = shared_maps(daemon.process.pid)
         first, second = daemon.vdevs()
         with Testpmd([second], eal=EAL, args=["--forward-mode=io"],
                      link_events=True) as survivor:
             survivor.prompt()
             survivor.do("start")
             served = descriptors(daemon.process.pid)
-            assert served > idle
+            mapped_serving = shared_maps(daemon.process.pid)
+            assert served > idle and mapped_serving > mapped
             for round_ in range(ROUNDS):
                 with Testpmd([first], eal=EAL, args=["--forward-mode=io"]) as victim:
                     victim.prompt()
@@ -139,15 +134,18 @@ def test_testpmd_is_killed():
                     victim.process.wait()
                 until(lambda: descriptors(daemon.process.pid) == served,
                       f"return of the descriptors (round {round_})")
+                until(lambda: shared_maps(daemon.process.pid) == mapped_serving,
+                      f"end of the victim's memory (round {round_})")
                 assert names(daemon) == listed
             survivor.do("stop")
             survivor.quit()
             assert not survivor.complaints()
         until(lambda: descriptors(daemon.process.pid) == idle, "return of the descriptors")
+        until(lambda: shared_maps(daemon.process.pid) == mapped, "end of the survivor's memory")
         daemon.stop()
     check_soon(took_link, "link events")
     check_soon(took_log, "logs")
-    account.check()
+    until(lambda: children() == started, "end of processes")
 
 
 def test_both_ends_in_one_process_and_a_restart():
