@@ -215,6 +215,17 @@ is_built_by()
 	[ $is = "$1" ]
 }
 
+# is_whole DIR: whether it builds everything, and fails for a warning
+is_whole()
+{
+	local options name
+
+	options=$(meson introspect --buildoptions "$1") || return 1
+	for name in werror tests softrnic; do
+		grep -q "\"name\": \"$name\", \"value\": true" <<<"$options" || return 1
+	done
+}
+
 # The options that our sources are compiled with, from a build of ours. gcc's is the one that ./test.sh tests.
 configured_build()
 {
@@ -224,7 +235,7 @@ configured_build()
 		if [ ! -f "$root/build/build.ninja" ]; then
 			CC=gcc setup_build "$root/build" "$root/build/setup-plain.log" || return 1
 		fi
-		if is_built_by gcc "$root/build"; then
+		if is_built_by gcc "$root/build" && is_whole "$root/build"; then
 			echo "$root/build"
 			return 0
 		fi
