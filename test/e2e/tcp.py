@@ -51,7 +51,7 @@ def check(nets, forwarding, vdevs, within=(), size=SIZE, embedded=True):
     """A connection through testpmd's two ports."""
     # Whole frames in one buffer.
     args = [f"--mbuf-size={2176 if nets.mtu <= 1500 else 10240}"]
-    with Testpmd(vdevs, args=args, mbufs=4096, within=within, telemetry=embedded) as testpmd:
+    with Testpmd(vdevs, eal=("--no-huge", "-m", "256"), args=args, mbufs=4096, within=within, telemetry=embedded) as testpmd:
         testpmd.prompt()
         # The cables' own ethdevs are not testpmd's.
         ports = sorted(testpmd.stats())

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from e2e.testpmd import NO_HUGE, PATIENCE, Testpmd, check_exact, forward, pair, plugin, two_cpus
+from e2e.testpmd import NO_HUGE, PATIENCE, ROUNDS, Testpmd, check_exact, forward, pair, plugin, two_cpus
 
 ROOT = os.geteuid() == 0
 SANITIZER = os.environ.get("RDMAPMD_SANITIZER", "none")
@@ -18,7 +18,7 @@ def test_io_forwarding_counts_agree():
     with Testpmd(pair()) as testpmd:
         testpmd.prompt()
         testpmd.do("clear port stats all")
-        check_exact(forward(testpmd, least=1_000_000 if SANITIZER == "none" else 50_000))
+        check_exact(forward(testpmd, least=3 * ROUNDS))
         testpmd.quit()
         assert not testpmd.complaints()
 

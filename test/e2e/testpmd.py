@@ -14,6 +14,8 @@ import tempfile
 import threading
 import time
 
+from size import DEFAULT
+
 PROMPT = "testpmd> "
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r")
 SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
@@ -21,8 +23,8 @@ SANITIZED = os.environ.get("RDMAPMD_SANITIZER", "none") != "none"
 OURS = re.compile(r"^(?:net_rnic|softrnic): .*$", re.M)
 # Seconds for what comes: a busy machine may be slow, and what does not come by then never does.
 PATIENCE = 300 if SANITIZED else 100
-# testpmd locks its memory: half a second for each 512 MiB.
-NO_HUGE = ("--no-huge", "-m", "192")
+# testpmd locks its memory, and the kernel clears it: half a second for each 512 MiB.
+NO_HUGE = ("--no-huge", "-m", "128")
 
 
 def plugin():
@@ -187,7 +189,8 @@ class Testpmd:
         """What it says. Else it would wait nine seconds for links that go with the ports."""
         self.do("set link_check off")
         said = self.do(f"port stop {which}")
-        self.do("set link_check on")
+        if "--disable-link-check" not in self.command:
+            self.do("set link_check on")
         return said
 
     def quit(self):
@@ -271,8 +274,8 @@ def pair(name="e2e", options=""):
 
 
 LEAST = 1000
-# Packets that go round: rings and 16-bit counters come round several times.
-ROUNDS = 20_000 if SANITIZED else 300_000
+# Packets that go round: rings and 16-bit counters come round several times, and ten times that often with --all.
+ROUNDS = (20_000 if SANITIZED else 300_000) * (1 if DEFAULT else 10)
 
 
 def send_some(testpmd, least=LEAST):

@@ -17,7 +17,7 @@ from size import FULL  # noqa: E402
 
 # Seconds for a guest that boots and does next to nothing: 4 alone, many times that beside others.
 BOOT = 300
-# One guest at a time: they share few processors, and wait for each other's.
+# Emulated, a minute each: the other kernels are for every count.
 KERNELS_HERE = KERNELS if FULL else KERNELS[:1]
 
 
