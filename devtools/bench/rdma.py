@@ -23,6 +23,7 @@ PORT = 13400
 LISTEN_TIMEOUT = 10
 # libmlx5 of rdma-core 44 by the same method, on a queue pair made by hand (see README.md).
 LIBMLX5 = {("post", 1): 289, ("post", 32): 164.6, ("poll", 1): 175, ("poll", 32): 105.2}
+CALLS = ("post", "post-inline", "poll", "poll-read", "poll-receive")
 
 
 class Test:
@@ -304,10 +305,10 @@ def instruction_table(report, args):
     cpu = args.cpus[1]
     found = instr.instructions(args.instr, ("net_rnic0,wire=pair:bench",
                                             "net_rnic1,wire=pair:bench"),
-                               ["post,post-inline,poll", "1,32", "8", "1000"], cpu)
+                               [",".join(CALLS), "1,32", "8", "1000"], cpu)
     table = Table("Instructions per request and completion",
                   ["call", "net_rnic, 1", "net_rnic, 32", "libmlx5, 1", "libmlx5, 32"])
-    for name in ("post", "post-inline", "poll"):
+    for name in CALLS:
         cells = [f"{found[(name, b, 8)]:.1f}" for b in (1, 32)]
         cells += [f"{LIBMLX5[(name, b)]}" if (name, b) in LIBMLX5 else "-" for b in (1, 32)]
         table.rows.append([name] + cells)

@@ -253,7 +253,7 @@ latency(struct bench *b)
 static int
 run(struct bench *b, const char *const names[2], unsigned int qps)
 {
-	int rc = rdma_pair_open(&b->pair, names, qps, 2ul * b->bytes);
+	int rc = rdma_pair_open(&b->pair, names, qps, 0, 2ul * b->bytes);
 
 	if (rc != 0)
 		return rc;

@@ -10,6 +10,8 @@
  *	post		WRITEs of one segment
  *	post-inline	WRITEs whose payload is in the WQE
  *	poll		their completions
+ *	poll-read	those of READs
+ *	poll-receive	SENDs of the other one that have arrived
  *
  * Every request is signaled. EAL's options name the devices: --vdev=net_rnic0,wire=pair:b --vdev=net_rnic1,wire=pair:b.
  */
@@ -29,7 +31,8 @@
 static struct rdma_pair pair;
 static struct rdmapmd_send_wr wrs[COUNTED_BURST_MAX];
 static struct rdmapmd_wc wcs[COUNTED_BURST_MAX];
-static struct rdmapmd_sge sge;
+static struct rdmapmd_recv_wr receives[COUNTED_BURST_MAX];
+static struct rdmapmd_sge sge, room;
 
 /* In the shape that both programs count: what is posted or filled is ours to know. */
 static uint16_t
@@ -46,48 +49,83 @@ poll_cq(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	return rdmapmd_poll_cq(queue, wcs, n);
 }
 
+static const struct kind {
+	const char *name;
+	enum rdmapmd_wr_opcode opcode;
+	unsigned int flags;
+	bool posts;   /* the post is counted, not the poll */
+	bool arrives; /* where it is polled */
+} kinds[] = {
+	{ "post", RDMAPMD_WR_RDMA_WRITE, 0, true, false },
+	{ "post-inline", RDMAPMD_WR_RDMA_WRITE, RDMAPMD_SEND_INLINE, true, false },
+	{ "poll", RDMAPMD_WR_RDMA_WRITE, 0, false, false },
+	{ "poll-read", RDMAPMD_WR_RDMA_READ, 0, false, false },
+	{ "poll-receive", RDMAPMD_WR_SEND, 0, false, true },
+};
+
 static void
-fill(unsigned int bytes, bool inlined)
+fill(unsigned int bytes, const struct kind *kind)
 {
 	const struct rdma_end *here = &pair.ends[0], *there = &pair.ends[1];
 	unsigned int i;
 
 	sge = (struct rdmapmd_sge){ (uintptr_t)here->memory, bytes, here->mr->lkey };
+	room = (struct rdmapmd_sge){ (uintptr_t)there->memory, bytes, there->mr->lkey };
 	for (i = 0; i < COUNTED_BURST_MAX; i++) {
 		wrs[i] = (struct rdmapmd_send_wr){ .wr_id = i,
-						   .opcode = RDMAPMD_WR_RDMA_WRITE,
+						   .opcode = kind->opcode,
 						   .sg_list = &sge,
 						   .num_sge = 1,
-						   .send_flags = RDMAPMD_SEND_SIGNALED };
-		wrs[i].send_flags |= inlined ? RDMAPMD_SEND_INLINE : 0;
+						   .send_flags =
+							   RDMAPMD_SEND_SIGNALED | kind->flags };
 		wrs[i].wr.rdma.remote_addr = there->mr->iova;
 		wrs[i].wr.rdma.rkey = there->mr->rkey;
+		receives[i] =
+			(struct rdmapmd_recv_wr){ .wr_id = i, .sg_list = &room, .num_sge = 1 };
 	}
 }
 
-static int
-round_trips(struct counted *counted, bool posts, unsigned int burst, uint64_t calls)
+/* So many good completions, of requests 0, 1, ... */
+static bool
+all_good(unsigned int got, unsigned int expected)
 {
-	struct rdmapmd_qp *qp = pair.ends[0].qps[0];
-	struct rdmapmd_cq *cq = pair.ends[0].cq;
-	unsigned int got, i;
+	unsigned int i;
 
-	counted_start(counted, posts ? post : poll_cq, posts ? (void *)qp : (void *)cq, calls);
+	for (i = 0; i < got && i < expected; i++)
+		if (wcs[i].status != RDMAPMD_WC_SUCCESS || wcs[i].wr_id != i)
+			break;
+	if (got == expected && i == expected)
+		return true;
+	fprintf(stderr, "%u of %u completions, or bad ones\n", got, expected);
+	return false;
+}
+
+static int
+round_trips(struct counted *counted, const struct kind *kind, unsigned int burst, uint64_t calls)
+{
+	struct rdmapmd_qp *qp = pair.ends[0].qps[0], *peer = pair.ends[1].qps[0];
+	struct rdmapmd_cq *cq = pair.ends[kind->arrives].cq;
+	unsigned int got;
+
+	counted_start(counted, kind->posts ? post : poll_cq, kind->posts ? (void *)qp : (void *)cq,
+		      calls);
 	for (uint64_t call = 0; call < calls; call++) {
-		if ((posts ? counted_burst(counted, NULL, burst)
-			   : rdmapmd_post_send(qp, wrs, burst)) != burst) {
+		if (kind->arrives && rdmapmd_post_recv(peer, receives, burst) != burst) {
+			fprintf(stderr, "receive requests: %s\n", strerror(-peer->post_recv_error));
+			return -EIO;
+		}
+		if ((kind->posts ? counted_burst(counted, NULL, burst)
+				 : rdmapmd_post_send(qp, wrs, burst)) != burst) {
 			fprintf(stderr, "post: %s\n", strerror(-qp->post_send_error));
 			return -EIO;
 		}
 		by_hand_settle();
-		got = posts ? rdmapmd_poll_cq(cq, wcs, burst) : counted_burst(counted, NULL, burst);
-		for (i = 0; i < got; i++)
-			if (wcs[i].status != RDMAPMD_WC_SUCCESS || wcs[i].wr_id != i)
-				got = 0;
-		if (got != burst) {
-			fprintf(stderr, "%u of %u completions, or bad ones\n", got, burst);
+		got = kind->posts ? rdmapmd_poll_cq(cq, wcs, burst)
+				  : counted_burst(counted, NULL, burst);
+		if (!all_good(got, burst))
 			return -EIO;
-		}
+		if (kind->arrives && !all_good(rdmapmd_poll_cq(pair.ends[0].cq, wcs, burst), burst))
+			return -EIO;
 	}
 	return 0;
 }
@@ -95,21 +133,22 @@ round_trips(struct counted *counted, bool posts, unsigned int burst, uint64_t ca
 static int
 measure(struct counted *counted, const char *name, const struct counted_plan *plan)
 {
-	const bool posts = strncmp(name, "post", 4) == 0,
-		   inlined = strcmp(name, "post-inline") == 0;
+	const struct kind *kind = kinds;
 	unsigned int b, n;
 	int ret;
 
-	if (!posts && strcmp(name, "poll") != 0) {
+	while (kind != kinds + RTE_DIM(kinds) && strcmp(name, kind->name) != 0)
+		kind++;
+	if (kind == kinds + RTE_DIM(kinds)) {
 		fprintf(stderr, "unknown name %s\n", name);
 		return -EINVAL;
 	}
 	for (b = 0; b < plan->n_bytes; b++) {
-		fill(plan->bytes[b], inlined);
+		fill(plan->bytes[b], kind);
 		for (n = 0; n < plan->n_bursts; n++) {
-			ret = round_trips(counted, posts, plan->bursts[n], 512);
+			ret = round_trips(counted, kind, plan->bursts[n], 512);
 			if (ret == 0)
-				ret = round_trips(counted, posts, plan->bursts[n], plan->calls);
+				ret = round_trips(counted, kind, plan->bursts[n], plan->calls);
 			if (ret != 0)
 				return ret;
 			counted_stop(counted, name, plan->bursts[n], plan->bytes[b]);
@@ -131,7 +170,7 @@ main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (counted_plan_parse(argc - skip, argv + skip, &plan) < 0)
 		return 2;
-	ret = rdma_pair_open(&pair, names, 1, 4096);
+	ret = rdma_pair_open(&pair, names, 1, COUNTED_BURST_MAX, 4096);
 	if (ret == 0) {
 		by_hand_begin();
 		counted_init(&counted);

@@ -32,7 +32,8 @@ check(int rc, const char *what)
 	} while (0)
 
 static int
-open_end(struct rdma_end *end, const char *name, unsigned int qps, size_t bytes)
+open_end(struct rdma_end *end, const char *name, unsigned int qps, unsigned int receives,
+	 size_t bytes)
 {
 	struct rdmapmd_cq_init_attr cq = { .cqe = qps * (RDMA_PAIR_DEPTH / RDMA_PAIR_SIGNALS) +
 						  RDMA_PAIR_DEPTH };
@@ -52,7 +53,9 @@ open_end(struct rdma_end *end, const char *name, unsigned int qps, size_t bytes)
 			.recv_cq = end->cq,
 			.qp_type = RDMAPMD_QPT_RC,
 			.cap = { .max_send_wr = RDMA_PAIR_DEPTH,
+				 .max_recv_wr = receives,
 				 .max_send_sge = 1,
+				 .max_recv_sge = receives > 0,
 				 .max_inline_data = 8 },
 		};
 
@@ -112,7 +115,8 @@ connect_to(struct rdmapmd_qp *qp, uint32_t peer, const union rdmapmd_gid *gid,
 }
 
 int
-rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps, size_t bytes)
+rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps,
+	       unsigned int receives, size_t bytes)
 {
 	struct rdmapmd_device_attr device;
 	struct rdmapmd_gid_entry gids[2];
@@ -121,7 +125,7 @@ rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int 
 
 	*pair = (struct rdma_pair){ .qps = qps, .bytes = bytes };
 	for (i = 0; i < 2; i++) {
-		TRY(open_end(&pair->ends[i], names[i], qps, bytes));
+		TRY(open_end(&pair->ends[i], names[i], qps, receives, bytes));
 		TRY(wait_link(&pair->ends[i], &port));
 		TRY(rdmapmd_gid_query(pair->ends[i].context, 1, 0, &gids[i]));
 	}

@@ -25,9 +25,9 @@ struct rdma_pair {
 	size_t bytes; /* of each end's memory */
 };
 
-/* 0, or -errno with a line on stderr. Both names may be the same. */
+/* Each queue pair has room for so many receive requests. 0, or -errno with a line on stderr. Both names may be the same. */
 int rdma_pair_open(struct rdma_pair *pair, const char *const names[2], unsigned int qps,
-		   size_t bytes);
+		   unsigned int receives, size_t bytes);
 int rdma_pair_close(struct rdma_pair *pair);
 
 #endif

@@ -181,7 +181,6 @@ test_receives_from_an_srq_name_their_request(void **state)
 	struct rdmapmd_wc wc;
 
 	rings->qp.srq = &rings->srq;
-	rings->qp.apart = true;
 	assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, wr, 2), 2);
 	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN, 1);
 	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN, 1);
@@ -315,7 +314,6 @@ test_no_message_is_longer_than_its_request_of_an_srq(void **state)
 	unsigned int i;
 
 	rings->qp.srq = &rings->srq;
-	rings->qp.apart = true;
 	/* One stays free. */
 	for (i = 0; i < RTE_DIM(rooms) - 1; i++) {
 		room_of(i, sges, &wr);
@@ -361,7 +359,6 @@ test_entries_in_the_wrong_queue_are_passed_over(void **state)
 
 	post_sends(rings, writes, 1);
 	post_receives(rings, 1);
-	rings->qp.apart = true;
 	rings->qp.qp.send_cq = &other;
 	rings_complete(rings, RNIC_CQE_REQUESTER, RINGS_QPN, 0);
 	rings_fail(rings, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED, 0);
@@ -373,6 +370,85 @@ test_entries_in_the_wrong_queue_are_passed_over(void **state)
 	assert_passed_over(rings, 4);
 	assert_int_equal(rings->qp.sq.tail, 0);
 	assert_int_equal(rings->qp.rq.tail, 0);
+}
+
+/* What a queue pair may complete in a CQ is not all that it could. */
+static void
+pass_over_after_good_ones(struct rings *rings, enum rnic_cqe_opcode good, enum rnic_cqe_opcode bad,
+			  int first)
+{
+	struct rdmapmd_wc wc;
+	uint16_t i;
+
+	post_sends(rings, writes, 3);
+	post_receives(rings, 3);
+	for (i = 0; i < 3; i++) {
+		rings_complete(rings, good, RINGS_QPN, i);
+		assert_int_equal(rings_poll(rings, &wc), first + i);
+		rings_complete(rings, bad, RINGS_QPN, i);
+		assert_passed_over(rings, i + 1u);
+	}
+}
+
+static void
+test_arrivals_in_a_send_queue_are_passed_over_after_good_sends(void **state)
+{
+	struct rings *rings = *state;
+	struct rdmapmd_cq other = { 0 };
+
+	rings->qp.qp.recv_cq = &other;
+	pass_over_after_good_ones(rings, RNIC_CQE_REQUESTER, RNIC_CQE_RESPONDER_SEND, 100);
+	assert_int_equal(rings->qp.rq.tail, 0);
+}
+
+static void
+test_sends_in_a_receive_queue_are_passed_over_after_good_arrivals(void **state)
+{
+	struct rings *rings = *state;
+	struct rdmapmd_cq other = { 0 };
+
+	rings->qp.qp.send_cq = &other;
+	pass_over_after_good_ones(rings, RNIC_CQE_RESPONDER_SEND, RNIC_CQE_REQUESTER, 200);
+	assert_int_equal(rings->qp.sq.tail, 0);
+}
+
+/* Each entry is of another queue pair than the one before, or of another kind. */
+static void
+test_queue_pairs_complete_in_turn(void **state)
+{
+	static const uint8_t opcodes[] = { RNIC_CQE_REQUESTER, RNIC_CQE_RESPONDER_SEND };
+	struct rings *rings = *state;
+	struct rnic_rdma_qp other = rings->qp;
+	struct rnic_rdma_wqe wqe = { .wr_id = 300, .what = RDMAPMD_WC_SEND };
+	uint64_t wr_id = 400;
+	struct rdmapmd_wc wc;
+	unsigned int i;
+
+	other.qp.qp_num = RINGS_QPN + 1;
+	other.sq.wqes = &wqe;
+	other.sq.wq.mask = 0;
+	other.rq.wr_ids = &wr_id;
+	other.rq.wq.mask = 0;
+	assert_int_equal(rnic_rdma_qps_add(&rings->cq, &other), 0);
+	post_sends(rings, writes, 4);
+	post_receives(rings, 4);
+	for (i = 0; i < 8; i++) {
+		rings_complete(rings, (enum rnic_cqe_opcode)opcodes[i % 2], RINGS_QPN,
+			       (uint16_t)(i / 2));
+		assert_int_equal(rings_poll(rings, &wc), (i % 2 ? 200 : 100) + i / 2);
+		assert_int_equal(wc.qp_num, RINGS_QPN);
+		wqe.head = other.sq.tail;
+		other.rq.head = other.rq.tail + 1;
+		rings_complete(rings, (enum rnic_cqe_opcode)opcodes[i / 2 % 2], RINGS_QPN + 1, 0);
+		assert_int_equal(rings_poll(rings, &wc), i / 2 % 2 ? 400 : 300);
+		assert_int_equal(wc.qp_num, RINGS_QPN + 1);
+	}
+	/* Gone, with what the CQ knew of it. */
+	rnic_rdma_qps_remove(&rings->cq, &other);
+	wqe.head = other.sq.tail;
+	rings_complete(rings, RNIC_CQE_REQUESTER, RINGS_QPN + 1, 0);
+	rings_complete(rings, RNIC_CQE_RESPONDER_SEND, RINGS_QPN + 1, 0);
+	assert_passed_over(rings, 2);
 }
 
 static void
@@ -444,7 +520,6 @@ test_a_destroyed_queue_pair_has_no_completions(void **state)
 	struct rdmapmd_wc wc;
 
 	rings->qp.srq = &rings->srq;
-	rings->qp.apart = true;
 	assert_int_equal(rnic_rdma_post_srq_recv(&rings->srq.srq, &wr, 1), 1);
 	post_sends(rings, writes, 2);
 	rings_complete_send(rings, 0);
@@ -560,6 +635,9 @@ main(void)
 		TEST(test_no_message_is_longer_than_its_request_of_an_srq),
 		TEST(test_a_read_is_as_long_as_its_request),
 		TEST(test_entries_in_the_wrong_queue_are_passed_over),
+		TEST(test_arrivals_in_a_send_queue_are_passed_over_after_good_sends),
+		TEST(test_sends_in_a_receive_queue_are_passed_over_after_good_arrivals),
+		TEST(test_queue_pairs_complete_in_turn),
 		TEST(test_entries_of_no_request_are_passed_over),
 		TEST(test_entries_of_unknown_kinds_are_passed_over),
 		TEST(test_a_queue_pair_without_a_queue),

@@ -150,6 +150,8 @@ struct rnic_rdma_cq {
 	/* hot: whoever polls */
 	struct rnic_cq ring;
 	struct rnic_rdma_qp *last; /* whose entry was the last one; never NULL */
+	/* Its number with the kind of entry that its requests have, and the first kind that arrivals have: rdma_poll.c. */
+	uint64_t last_sends, last_receives;
 	struct rnic_rdma_qps *_Atomic qps;
 	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
@@ -169,7 +171,8 @@ struct rnic_rdma_cq {
 };
 
 /* No queue pair has this number: 24 bits that stand for multicast. */
-#define RNIC_RDMA_NO_QPN 0xffffffu
+#define RNIC_RDMA_NO_QPN  0xffffffu
+#define RNIC_RDMA_NO_KIND (UINT64_C(1) << 63) /* and no entry is of that, or next to it */
 
 /* rdma_cq.c */
 int rnic_rdma_cq_create(struct rdmapmd_cq *cq, const struct rdmapmd_cq_layout *layout);
@@ -241,11 +244,10 @@ rnic_rdma_poll_begins(struct rnic_rdma_cq *cq, const bool fenced)
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint32_t head; /* how many requests were posted before it */
-	uint16_t what; /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
-	uint16_t rsvd;
+	uint32_t head;	 /* how many requests were posted before it */
+	uint32_t length; /* of a READ or an atomic: bytes that it brings */
+	uint16_t what;	 /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
 };
-_Static_assert(sizeof(struct rnic_rdma_wqe) == 16, "four to a cache line");
 
 /* Requests whose completion is not the application's to see. */
 enum rnic_rdma_quiet {
@@ -292,7 +294,6 @@ struct rnic_rdma_qp {
 	struct rnic_rdma_send sq;
 	struct rnic_rdma_receive rq;
 	struct rnic_rdma_srq *srq; /* NULL: rq is in use */
-	bool apart;		   /* there is an SRQ, or there are two CQs */
 
 	/* cold */
 	struct rnic_dev *dev;

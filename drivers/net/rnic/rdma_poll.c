@@ -15,30 +15,47 @@
 #include "prm/wqe.h"
 #include "rdma.h"
 
-#define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
-#define READ_HEAD_DS 2 /* of a READ's WQE: control and remote address segment */
+/*
+ * The last eight bytes of an entry, loaded at once: what was checked is what is used.
+ * Queue number [55:32], WQE counter [31:16], opcode [7:4].
+ */
+#define WORD_QPN	  UINT64_C(0x00ffffff00000000)
+#define WORD_OPCODE	  UINT64_C(0xf0)
+#define WORD_OPCODE_SHIFT 4
 
-/* The last eight bytes of an entry, loaded at once: what was checked is what is used. */
-struct entry {
-	uint32_t qp_num;
-	uint32_t wqe_counter; /* [15:0] */
-	uint8_t opcode;
-};
-
-static __rte_always_inline struct entry
-load_entry(const struct rnic_cqe *cqe)
+static __rte_always_inline uint64_t
+load_word(const struct rnic_cqe *cqe)
 {
-	const uint64_t word = RNIC_SWAP64(
-		__atomic_load_n((const uint64_t *)&cqe->sop_drop_qpn, __ATOMIC_RELAXED));
-
-	return (struct entry){
-		.qp_num = (uint32_t)(word >> 32) & 0xffffff,
-		.wqe_counter = (uint32_t)(word >> 16),
-		.opcode = RNIC_CQE_OPCODE((uint8_t)word),
-	};
+	return RNIC_SWAP64(__atomic_load_n((const uint64_t *)&cqe->sop_drop_qpn, __ATOMIC_RELAXED));
 }
 _Static_assert(offsetof(struct rnic_cqe, sop_drop_qpn) == sizeof(struct rnic_cqe) - 8,
 	       "queue number, counter, opcode: one word");
+
+static __rte_always_inline uint32_t
+qpn_of(uint64_t word)
+{
+	return (uint32_t)(word >> 32) & 0xffffff;
+}
+
+/* With what stands before it: users take as many bits as they have WQEs. */
+static __rte_always_inline uint32_t
+counter_of(uint64_t word)
+{
+	return (uint32_t)(word >> 16);
+}
+
+static __rte_always_inline uint8_t
+opcode_of(uint64_t word)
+{
+	return RNIC_CQE_OPCODE((uint8_t)word);
+}
+
+/* Whose entry it is and of which kind: what cq->last_sends and cq->last_receives are held against. */
+static __rte_always_inline uint64_t
+kind_of(uint64_t word)
+{
+	return word & (WORD_QPN | WORD_OPCODE);
+}
 
 /* Partner: the load-acquire of the post, which may write anew what is behind the tail. */
 static __rte_always_inline void
@@ -47,180 +64,134 @@ give_back(uint32_t *tail, uint32_t value)
 	__atomic_store_n(tail, value, __ATOMIC_RELEASE);
 }
 
-/* The send request of an entry, under way in the CQ of its queue; NULL: there is none. */
+/* The send request of an entry; NULL: none that is under way. */
 static __rte_always_inline const struct rnic_rdma_wqe *
-find_send(const struct rnic_rdma_cq *cq, const struct rnic_rdma_qp *qp, uint32_t counter)
+find_send(const struct rnic_rdma_send *sq, uint32_t counter)
 {
-	const struct rnic_rdma_send *sq = &qp->sq;
 	const struct rnic_rdma_wqe *wqe = &sq->wqes[counter & sq->wq.mask];
 
-	/* Of each of two CQs a thread may take them. A queue pair without a send queue has room for none. */
-	if ((unlikely(qp->apart) && qp->qp.send_cq != &cq->cq) ||
-	    unlikely(wqe->head - sq->tail >= sq->max_post))
-		return NULL;
-	return wqe;
+	/* A queue pair without a send queue has room for none. */
+	return likely(wqe->head - sq->tail < sq->max_post) ? wqe : NULL;
 }
 
 /* ---- Lengths: never more than what was posted, whatever an entry says ---- */
 
-/* What a READ has brought: as much as it asked for. */
+/* Has each receive request room for so many bytes? A peer's WRITE, the first kind of arrival, is in memory of its choice. */
+static __rte_always_inline bool
+fits_each(const struct rnic_rdma_qp *qp, uint64_t behind, uint32_t length, const bool shared)
+{
+	const uint32_t *least = shared ? &qp->srq->least : &qp->rq.least;
+
+	return likely(length <= __atomic_load_n(least, __ATOMIC_RELAXED)) || behind == 0;
+}
+
+/* What the request has room for that an entry is about. */
 static uint32_t
-read_length(const struct rnic_rdma_send *sq, uint32_t counter)
+room_of(const struct rnic_rdma_qp *qp, uint32_t counter)
 {
-	const struct rnic_wqe_data *const ring = (const struct rnic_wqe_data *)sq->wq.ring;
-	const uint32_t mask = (sq->wq.mask + 1u) * DS_PER_WQEBB - 1;
-	const uint32_t start = (counter & sq->wq.mask) * DS_PER_WQEBB;
-	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)&ring[start];
-	const uint32_t ds = rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX;
-	uint32_t total = 0, i;
+	const struct rnic_rdma_receive *rq = &qp->rq;
+	const struct rnic_rdma_srq *srq = qp->srq;
 
-	for (i = READ_HEAD_DS; i < ds; i++)
-		total += rnic_be32_to_cpu(ring[(start + i) & mask].byte_count);
-	return total;
+	if (srq != NULL)
+		return rnic_rdma_room(srq->ring +
+					      ((size_t)(counter & srq->mask) << srq->log_stride) +
+					      sizeof(struct rnic_wqe_next),
+				      srq->max_gs);
+	return rnic_rdma_room(rq->wq.ring + ((size_t)(rq->tail & rq->wq.mask) << rq->wq.log_stride),
+			      rq->max_gs);
 }
 
-/* A message is no longer than the request that it is in; a WRITE's bytes are elsewhere. */
-static uint32_t
-clamp(uint32_t length, uint8_t opcode, const void *segments, uint32_t max_gs)
+/* Once: what was compared is what is told. */
+static __rte_always_inline uint32_t
+load_length(const struct rnic_cqe *cqe)
 {
-	return opcode == RNIC_CQE_RESPONDER_WRITE_IMM
-		       ? length
-		       : RTE_MIN(length, rnic_rdma_room(segments, max_gs));
-}
-
-static uint32_t __rte_noinline
-clamp_own(uint32_t length, uint8_t opcode, const struct rnic_rdma_receive *rq)
-{
-	return clamp(length, opcode,
-		     rq->wq.ring + ((size_t)(rq->tail & rq->wq.mask) << rq->wq.log_stride),
-		     rq->max_gs);
-}
-
-static uint32_t __rte_noinline
-clamp_shared(uint32_t length, uint8_t opcode, const struct rnic_rdma_srq *srq, uint32_t counter)
-{
-	return clamp(length, opcode,
-		     srq->ring + ((size_t)(counter & srq->mask) << srq->log_stride) +
-			     sizeof(struct rnic_wqe_next),
-		     srq->max_gs);
+	return RNIC_SWAP32(__atomic_load_n(&cqe->byte_count.raw, __ATOMIC_RELAXED));
 }
 
 /* ---- Requests ---- */
 
-/*
- * The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. The length is what the
- * entry says.
- */
+/* A kind of arrival, for the application. */
+struct arrival {
+	uint8_t opcode, flags;
+};
+/* One after the other, from this one on. */
+#define WORD_FIRST_ARRIVAL ((uint64_t)RNIC_CQE_RESPONDER_WRITE_IMM << WORD_OPCODE_SHIFT)
+static const struct arrival arrivals[] = {
+#define KIND(opcode) ((opcode)-RNIC_CQE_RESPONDER_WRITE_IMM)
+	[KIND(RNIC_CQE_RESPONDER_WRITE_IMM)] = { RDMAPMD_WC_RECV_RDMA_WITH_IMM,
+						 RDMAPMD_WC_WITH_IMM },
+	[KIND(RNIC_CQE_RESPONDER_SEND)] = { RDMAPMD_WC_RECV, 0 },
+	[KIND(RNIC_CQE_RESPONDER_SEND_IMM)] = { RDMAPMD_WC_RECV, RDMAPMD_WC_WITH_IMM },
+	[KIND(RNIC_CQE_RESPONDER_SEND_INVAL)] = { RDMAPMD_WC_RECV, 0 },
+};
+
+/* How far an entry is behind one of the first kind; what is none is further. */
 static __rte_always_inline bool
-take_receive(const struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter,
-	     uint8_t opcode, uint64_t *wr_id, uint32_t *length)
+is_arrival(uint64_t behind)
+{
+	return behind <= (uint64_t)(RTE_DIM(arrivals) - 1) << WORD_OPCODE_SHIFT;
+}
+
+/* The receive request of an entry: those of a queue complete in order, those of an SRQ name themselves. */
+static __rte_always_inline bool
+take_receive(struct rnic_rdma_qp *qp, uint32_t counter, uint64_t *wr_id, const bool shared)
 {
 	struct rnic_rdma_receive *rq = &qp->rq;
 	const uint32_t tail = rq->tail;
 
-	if (unlikely(qp->apart)) {
-		struct rnic_rdma_srq *srq = qp->srq;
-
-		/* Two threads would take them, of each of two CQs. */
-		if (qp->qp.recv_cq != &cq->cq)
-			return false;
-		if (srq != NULL) {
-			if (unlikely(*length > __atomic_load_n(&srq->least, __ATOMIC_RELAXED)))
-				*length = clamp_shared(*length, opcode, srq, counter);
-			return rnic_rdma_srq_complete(srq, (uint16_t)counter, wr_id);
-		}
-	}
+	if (shared)
+		return rnic_rdma_srq_complete(qp->srq, (uint16_t)counter, wr_id);
 	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
 		return false;
-	if (unlikely(*length > __atomic_load_n(&rq->least, __ATOMIC_RELAXED)))
-		*length = clamp_own(*length, opcode, rq);
 	*wr_id = rq->wr_ids[tail & rq->wq.mask];
 	give_back(&rq->tail, tail + 1);
 	return true;
 }
 
-/* As requester(), for what is seldom. Reads the WQE, which is the caller's until the tail has passed it. */
-static bool __rte_noinline
-seldom(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter, struct rdmapmd_wc *wc)
+/* A request that has been carried out, and all before it. False: nothing to report. */
+static __rte_always_inline bool
+requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, struct rdmapmd_wc *wc)
 {
-	const struct rnic_rdma_wqe *wqe = find_send(cq, qp, counter);
+	const struct rnic_rdma_wqe *wqe = find_send(&qp->sq, counter_of(word));
 	uint16_t what;
 
-	if (wqe == NULL) {
+	if (unlikely(wqe == NULL)) {
 		cq->strange++;
 		return false;
 	}
 	what = wqe->what;
 	wc->wr_id = wqe->wr_id;
+	/* A READ or an atomic brings what it asked for; of others it means nothing. */
+	wc->byte_len = wqe->length;
+	wc->qp_num = qp->qp.qp_num;
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
-	wc->byte_len = wc->opcode == RDMAPMD_WC_RDMA_READ ? read_length(&qp->sq, counter)
-							  : sizeof(uint64_t);
 	give_back(&qp->sq.tail, wqe->head + 1);
-	return what >> 8 == RNIC_RDMA_REPORTED;
+	return likely(what <= UINT8_MAX);
 }
 
-/* A request that has been carried out, and all before it. False: nothing to report. */
+/* Something that has arrived, so far behind the first kind of it. False: nothing to report. */
 static __rte_always_inline bool
-requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint32_t counter,
-	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint64_t behind,
+	  uint32_t length, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc, const bool shared)
 {
-	const struct rnic_rdma_send *sq = &qp->sq;
-	const struct rnic_rdma_wqe *wqe = find_send(cq, qp, counter);
-	const struct rnic_wqe_data *first;
-
-	if (unlikely(wqe == NULL) || unlikely(wqe->what > UINT8_MAX))
-		return seldom(cq, qp, counter, wc);
-	/* Of a WRITE or a SEND it means nothing. */
-	if (wqe->what >= RDMAPMD_WC_RDMA_READ) {
-		wc->byte_len = sizeof(uint64_t);
-		if (wqe->what == RDMAPMD_WC_RDMA_READ) {
-			/* As much as it asked for: mostly of one segment, behind the remote address. */
-			first = (const struct rnic_wqe_data *)(sq->wq.ring +
-							       (size_t)(wqe - sq->wqes) *
-								       RNIC_WQEBB_BYTES) +
-				READ_HEAD_DS;
-			if (unlikely(cqe->byte_count.raw != first->byte_count.raw))
-				return seldom(cq, qp, counter, wc);
-			wc->byte_len = rnic_be32_to_cpu(cqe->byte_count);
-		}
-	}
-	wc->wr_id = wqe->wr_id;
-	wc->status = RDMAPMD_WC_SUCCESS;
-	wc->opcode = (uint8_t)wqe->what;
-	wc->wc_flags = 0;
-	give_back(&qp->sq.tail, wqe->head + 1);
-	return true;
-}
-
-/* Something that has arrived. False: nothing to report. */
-static __rte_always_inline bool
-responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, const struct entry *entry,
-	  const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
-{
+	const struct arrival *arrival = &arrivals[behind >> WORD_OPCODE_SHIFT];
 	const uint32_t source = rnic_be32_to_cpu(cqe->flags_rqpn);
-	uint32_t length = rnic_be32_to_cpu(cqe->byte_count);
 
-	if (unlikely(!take_receive(cq, qp, entry->wqe_counter, entry->opcode, &wc->wr_id,
-				   &length))) {
-		cq->strange++;
-		return false;
-	}
-	wc->status = RDMAPMD_WC_SUCCESS;
-	wc->opcode = entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ? RDMAPMD_WC_RECV_RDMA_WITH_IMM
-								   : RDMAPMD_WC_RECV;
 	wc->byte_len = length;
 	wc->imm_data = cqe->immediate.raw;
+	wc->qp_num = qp->qp.qp_num;
 	wc->src_qp = source & 0xffffff;
-	wc->sl = source >> 24 & 0xf;
 	wc->pkey_index = 0;
-	wc->wc_flags = (entry->opcode == RNIC_CQE_RESPONDER_WRITE_IMM ||
-					entry->opcode == RNIC_CQE_RESPONDER_SEND_IMM
-				? RDMAPMD_WC_WITH_IMM
-				: 0) |
-		       (source >> 28 & 3 ? RDMAPMD_WC_GRH : 0);
-	return true;
+	wc->status = RDMAPMD_WC_SUCCESS;
+	wc->opcode = arrival->opcode;
+	wc->wc_flags = arrival->flags | (source >> 28 & 3 ? RDMAPMD_WC_GRH : 0);
+	wc->sl = source >> 24 & 0xf;
+	if (likely(take_receive(qp, counter_of(word), &wc->wr_id, shared)))
+		return true;
+	cq->strange++;
+	return false;
 }
 
 static uint8_t
@@ -262,23 +233,20 @@ owner_of(const struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const s
 }
 
 /* A request that has failed, or an entry that makes no sense. False: nothing to report. */
-static bool __rte_noinline
-failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint32_t counter, uint8_t opcode,
-       const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+static bool
+failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, const struct rnic_cqe *cqe,
+       struct rdmapmd_wc *wc)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
-	struct rnic_rdma_qp *qp = owner_of(cq, qp_num, opcode, cqe);
 	const struct rnic_rdma_wqe *wqe = NULL;
-	uint32_t length = 0;
+	const uint8_t opcode = opcode_of(word);
 	bool taken = false;
 	uint16_t what = 0;
 
-	if (qp == NULL)
-		/* Nobody's: the device has changed it meanwhile. */;
-	else if (opcode == RNIC_CQE_REQUESTER_ERROR)
-		wqe = find_send(cq, qp, counter);
+	if (opcode == RNIC_CQE_REQUESTER_ERROR && qp->qp.send_cq == &cq->cq)
+		wqe = find_send(&qp->sq, counter_of(word));
 	else if (opcode == RNIC_CQE_RESPONDER_ERROR && qp->qp.recv_cq == &cq->cq)
-		taken = take_receive(cq, qp, counter, opcode, &wc->wr_id, &length);
+		taken = take_receive(qp, counter_of(word), &wc->wr_id, qp->srq != NULL);
 	if (wqe != NULL) {
 		wc->wr_id = wqe->wr_id;
 		what = wqe->what;
@@ -297,17 +265,62 @@ failed(struct rnic_rdma_cq *cq, uint32_t qp_num, uint32_t counter, uint8_t opcod
 	return what >> 8 != RNIC_RDMA_QUIET;
 }
 
-/* Not the last entry's queue pair; NULL: none of this CQ. */
-static struct rnic_rdma_qp *__rte_noinline
-other_qp(struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const struct rnic_cqe *cqe)
+/* From now on this is the queue pair whose entries are looked for first. */
+static void
+remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 {
-	struct rnic_rdma_qp *qp = owner_of(cq, qp_num, opcode, cqe);
+	if (cq->last == qp)
+		return;
+	cq->last = qp;
+	cq->last_sends = cq->last_receives = RNIC_RDMA_NO_KIND;
+}
 
-	if (qp != NULL)
-		cq->last = qp;
-	else if (opcode != RNIC_CQE_RESIZE && qp_num != RNIC_RDMA_NO_QPN)
-		cq->strange++;
-	return qp;
+/*
+ * An entry that is not as those of the last queue pair were: another one's, the first of its kind, an error, nobody's. Of
+ * each of two CQs a thread may take them: requests are the send CQ's, what arrives is the receive CQ's. False: nothing to
+ * report.
+ */
+static bool __rte_noinline
+seldom(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+{
+	const uint64_t word = load_word(cqe);
+	const uint64_t behind = (word & WORD_OPCODE) - WORD_FIRST_ARRIVAL;
+	const uint8_t opcode = opcode_of(word);
+	const uint32_t qpn = qpn_of(word);
+	struct rnic_rdma_qp *qp = owner_of(cq, qpn, opcode, cqe);
+	uint32_t length;
+
+	if (qp == NULL) {
+		/* The device has changed it meanwhile, or it is the end of a ring. */
+		cq->strange += opcode != RNIC_CQE_RESIZE && qpn != RNIC_RDMA_NO_QPN;
+		return false;
+	}
+	if (opcode == RNIC_CQE_REQUESTER && qp->qp.send_cq == &cq->cq) {
+		remember(cq, qp);
+		cq->last_sends = kind_of(word);
+		return requester(cq, qp, word, wc);
+	}
+	if (is_arrival(behind) && qp->qp.recv_cq == &cq->cq) {
+		remember(cq, qp);
+		cq->last_receives = kind_of(word) - behind;
+		length = load_length(cqe);
+		if (!fits_each(qp, behind, length, qp->srq != NULL))
+			length = RTE_MIN(length, room_of(qp, counter_of(word)));
+		return responder(cq, qp, word, behind, length, cqe, wc, qp->srq != NULL);
+	}
+	return failed(cq, qp, word, cqe, wc);
+}
+
+/* As responder(), of the last queue pair, and for what is not seldom. */
+static __rte_always_inline bool
+arrival(struct rnic_rdma_cq *cq, uint64_t word, uint64_t behind, const struct rnic_cqe *cqe,
+	struct rdmapmd_wc *wc, const bool shared)
+{
+	const uint32_t length = load_length(cqe);
+
+	return fits_each(cq->last, behind, length, shared)
+		       ? responder(cq, cq->last, word, behind, length, cqe, wc, shared)
+		       : seldom(cq, cqe, wc);
 }
 
 /* Nothing comes from the device any more. From now on this is what polls do. */
@@ -330,8 +343,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 	const uint8_t log_size = cq->ring.log_size;
 	struct rdmapmd_wc *const start = wc, *const end = wc + n;
 	uint32_t consumer = first;
-	struct rnic_rdma_qp *qp;
-	struct entry entry;
+	uint64_t word, behind;
 	bool reported;
 
 	cqe = &ring[consumer & mask];
@@ -343,26 +355,19 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 	}
 	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
 		return 0;
-	qp = cq->last;
 	do {
 		if (dump)
 			rnic_dump_cq_entry(&cq->ring, cqe);
-		entry = load_entry(cqe);
-		if (unlikely(entry.qp_num != qp->qp.qp_num)) {
-			struct rnic_rdma_qp *other = other_qp(cq, entry.qp_num, entry.opcode, cqe);
-
-			if (unlikely(other == NULL))
-				continue;
-			qp = other;
-		}
-		wc->qp_num = entry.qp_num;
-		if (entry.opcode == RNIC_CQE_REQUESTER)
-			reported = requester(cq, qp, entry.wqe_counter, cqe, wc);
-		else if (likely(entry.opcode <= RNIC_CQE_RESPONDER_SEND_INVAL))
-			reported = responder(cq, qp, &entry, cqe, wc);
+		word = load_word(cqe);
+		behind = kind_of(word) - cq->last_receives;
+		if (likely(kind_of(word) == cq->last_sends))
+			reported = requester(cq, cq->last, word, wc);
+		else if (unlikely(!is_arrival(behind)))
+			reported = seldom(cq, cqe, wc);
+		else if (likely(cq->last->srq == NULL))
+			reported = arrival(cq, word, behind, cqe, wc, false);
 		else
-			reported =
-				failed(cq, entry.qp_num, entry.wqe_counter, entry.opcode, cqe, wc);
+			reported = arrival(cq, word, behind, cqe, wc, true);
 		wc += reported;
 	} while (++consumer != stop && wc != end &&
 		 rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));
@@ -395,21 +400,22 @@ rnic_rdma_cq_clean(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 {
 	const uint32_t first = cq->ring.consumer;
 	struct rnic_cqe *cqe;
-	struct entry entry;
-	uint64_t wr_id;
+	uint64_t word, wr_id;
 	uint32_t index;
+	uint8_t opcode;
 
 	for (index = first; index - first <= cq->ring.mask; index++) {
 		cqe = &cq->ring.ring[index & cq->ring.mask];
 		if (!rnic_cqe_ready(cqe, index, cq->ring.log_size))
 			break;
-		entry = load_entry(cqe);
-		if (owner_of(cq, entry.qp_num, entry.opcode, cqe) != qp)
+		word = load_word(cqe);
+		opcode = opcode_of(word);
+		if (owner_of(cq, qpn_of(word), opcode, cqe) != qp)
 			continue;
 		/* What it has taken from an SRQ goes back there. */
-		if (qp->srq != NULL && entry.opcode != RNIC_CQE_REQUESTER &&
-		    entry.opcode != RNIC_CQE_REQUESTER_ERROR)
-			rnic_rdma_srq_complete(qp->srq, (uint16_t)entry.wqe_counter, &wr_id);
+		if (qp->srq != NULL && opcode != RNIC_CQE_REQUESTER &&
+		    opcode != RNIC_CQE_REQUESTER_ERROR)
+			rnic_rdma_srq_complete(qp->srq, (uint16_t)counter_of(word), &wr_id);
 		/* The device does not look at what it has written. */
 		cqe->sop_drop_qpn = RNIC_BE32(RNIC_RDMA_NO_QPN);
 	}

@@ -301,8 +301,6 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	} else if (parts & OP_REMOTE) {
 		set_remote(at + ds, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 		ds++;
-		/* Where a poll looks for the length of a READ, should there be no segment. */
-		at[ds].byte_count = RNIC_BE32(0);
 	}
 	if (parts & OP_EMPTY)
 		return wr->num_sge == 0 ? ds : 0;
@@ -325,7 +323,19 @@ build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t pa
 	return 2;
 }
 
-/* What the poll wants to know of a WQE. */
+/* Of one that was built. */
+static uint32_t
+total_length(const struct rdmapmd_send_wr *wr)
+{
+	uint32_t total = 0;
+	uint16_t i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		total += wr->sg_list[i].length;
+	return total;
+}
+
+/* What the poll wants to know of a WQE, beside its length. */
 static __rte_always_inline void
 set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode, uint8_t quiet)
 {
@@ -422,6 +432,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 
 	for (posted = start; posted != stop; posted++, wr++) {
 		struct rnic_wqe_data *at = ring[producer & mask];
+		struct rnic_rdma_wqe *wqe = &wqes[producer & mask];
 		struct rnic_rdma_kind kind;
 
 		if (unlikely(wr->opcode >= RNIC_RDMA_OPCODES) ||
@@ -429,16 +440,19 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 			break;
 		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
 		if (likely(!(kind.parts & OP_SELDOM)) && likely(wr->num_sge == 1) &&
-		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE))
+		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
+			wqe->length = wr->sg_list->length;
 			ds = build_one(wr, at, kind.parts);
-		else
+		} else {
 			ds = build_seldom(sq, wr, at, kind.parts);
+			if (ds != 0 && kind.wc_opcode >= RDMAPMD_WC_RDMA_READ)
+				wqe->length = total_length(wr);
+		}
 		if (unlikely(ds == 0))
 			break;
 		set_control(at, (uint16_t)producer, kind, qpn, ds,
 			    unlikely(kind.parts & OP_IMM) ? RNIC_SWAP32(wr->imm_data) : 0);
-		set_wqe(&wqes[producer & mask], wr->wr_id, posted, kind.wc_opcode,
-			RNIC_RDMA_REPORTED);
+		set_wqe(wqe, wr->wr_id, posted, kind.wc_opcode, RNIC_RDMA_REPORTED);
 		signaled = kind.fm_ce_se & RNIC_WQE_CE_ALWAYS ? posted + 1 : signaled;
 		last = producer;
 		producer += (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB;

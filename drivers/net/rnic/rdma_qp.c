@@ -257,7 +257,6 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	RTE_SET_USED(attr);
 	qp->dev = rnic_rdma_dev(head->context);
 	qp->srq = (struct rnic_rdma_srq *)head->srq;
-	qp->apart = head->srq != NULL || head->send_cq != head->recv_cq;
 	qp->state = RDMAPMD_QPS_RESET;
 	rc = alloc_requests(qp, sizing);
 	if (rc == 0)

@@ -107,6 +107,13 @@ rnic_rdma_cqs_go(struct rnic_rdma_qp *qp)
 /* What a CQ met last before it has met anything: no entry bears its number. */
 static struct rnic_rdma_qp nobody = { .qp = { .qp_num = UINT32_MAX } };
 
+static void
+meet_nobody(struct rnic_rdma_cq *cq)
+{
+	cq->last = &nobody;
+	cq->last_sends = cq->last_receives = RNIC_RDMA_NO_KIND;
+}
+
 static struct rnic_rdma_qps *
 new_table(uint32_t slots)
 {
@@ -153,7 +160,7 @@ rnic_rdma_qps_init(struct rnic_rdma_cq *cq)
 		return -ENOMEM;
 	pthread_mutex_init(&cq->lock, NULL);
 	atomic_store(&cq->qps, table);
-	cq->last = &nobody;
+	meet_nobody(cq);
 	return 0;
 }
 
@@ -255,5 +262,5 @@ rnic_rdma_qps_remove(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	free_tables(table->older);
 	table->older = NULL;
 	if (cq->last == qp)
-		cq->last = &nobody;
+		meet_nobody(cq);
 }
