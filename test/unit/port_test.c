@@ -639,6 +639,74 @@ test_a_recovery_wakes_who_sleeps(void **state)
 	assert_int_equal(receive_frames(f, 8), 8);
 }
 
+/* ---- A device that always has one more entry ---- */
+
+#define LOG_ENTRIES 20
+
+/*
+ * The queue rests. Whenever it is looked at, an entry is there, as of a device that always writes the next pass in time: by
+ * their owner bits passes are of 2^20 entries, and each is ready.
+ */
+static uint8_t
+always_one_more(struct rnic_cq *cq, enum rnic_cqe_opcode opcode)
+{
+	const uint8_t log_size = cq->log_size;
+	uint32_t i;
+
+	assert_int_equal(cq->consumer, 0);
+	for (i = 0; i <= cq->mask; i++)
+		cq->ring[i].op_own = RNIC_CQE_OP_OWN(opcode, 0);
+	cq->log_size = LOG_ENTRIES;
+	return log_size;
+}
+
+static void
+assert_at_most_a_ring(struct rnic_cq *cq, uint8_t log_size)
+{
+	assert_in_range(cq->consumer, 1, cq->mask + 1);
+	cq->log_size = log_size;
+}
+
+static void
+test_a_receive_queue_is_stopped_while_entries_come(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_rxq *rxq = rte_eth_devices[f->port].data->rx_queues[0];
+	const uint8_t log_size = always_one_more(&rxq->cq, RNIC_CQE_RESPONDER_SEND);
+
+	assert_int_equal(rte_eth_dev_rx_queue_stop(f->port, 0), 0);
+	assert_at_most_a_ring(&rxq->cq, log_size);
+}
+
+static void
+test_a_receive_queue_is_recovered_while_entries_come(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_rxq *rxq = rte_eth_devices[f->port].data->rx_queues[0];
+	const uint8_t log_size = always_one_more(&rxq->cq, RNIC_CQE_RESPONDER_SEND);
+	unsigned int naps;
+
+	rnic_rxq_failed(rxq);
+	for (naps = 0;
+	     naps < NAPS && __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED;
+	     naps++)
+		rte_delay_us_sleep(1000);
+	assert_true(naps < NAPS);
+	assert_at_most_a_ring(&rxq->cq, log_size);
+}
+
+static void
+test_a_transmit_queue_is_restarted_while_entries_come(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_txq *txq = rte_eth_devices[f->port].data->tx_queues[0];
+	const uint8_t log_size = always_one_more(&txq->cq, RNIC_CQE_REQUESTER);
+
+	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+	rnic_txq_restart(txq);
+	assert_at_most_a_ring(&txq->cq, log_size);
+}
+
 #define PORT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -660,6 +728,9 @@ run(void)
 		PORT_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
+		PORT_TEST(test_a_receive_queue_is_stopped_while_entries_come),
+		PORT_TEST(test_a_receive_queue_is_recovered_while_entries_come),
+		PORT_TEST(test_a_transmit_queue_is_restarted_while_entries_come),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
