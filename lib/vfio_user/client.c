@@ -18,12 +18,63 @@
 #define VFU_NO_ID	       (-1)
 #define VFU_OVERFLOW_UID       65534 /* fs.overflowuid, unless somebody has changed that */
 #define VFU_MESSAGES_AT_ONCE   64    /* that nobody awaits */
+#define VFU_TURN_NAP_MS	       10    /* how often who waits for a turn asks whether it may */
 
-void
+/* ---- Turns ---- */
+
+/* For how long may this thread wait? -1: as long as it takes, or until *fd is readable. */
+static int
+vfu_client_patience_ms(const struct vfu_client *client, int *fd)
+{
+	*fd = -1;
+	return client->conf.patience_ms != NULL ? client->conf.patience_ms(client->conf.arg, fd)
+						: -1;
+}
+
+/* Called with the lock held: until something has changed, or may have. False: this thread is not to wait. */
+static bool
+vfu_client_await_turn(struct vfu_client *client)
+{
+	struct timespec at;
+	uint64_t ms;
+	int fd, left = vfu_client_patience_ms(client, &fd);
+
+	if (left == 0)
+		return false;
+	if (left < 0 && fd < 0) {
+		pthread_cond_wait(&client->freed, &client->lock);
+		return true;
+	}
+	ms = vfu_now_ms() + VFU_TURN_NAP_MS;
+	at = (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	pthread_cond_timedwait(&client->freed, &client->lock, &at);
+	return true;
+}
+
+int
 vfu_client_enter(struct vfu_client *client)
 {
+	bool mine = true;
+
 	pthread_mutex_lock(&client->lock);
+	while (client->busy && mine)
+		mine = vfu_client_await_turn(client);
+	if (mine)
+		client->busy = true;
+	pthread_mutex_unlock(&client->lock);
+	if (!mine)
+		return -ECANCELED;
 	client->deadline_ms = vfu_now_ms() + client->conf.timeout_ms;
+	return 0;
+}
+
+void
+vfu_client_leave(struct vfu_client *client)
+{
+	pthread_mutex_lock(&client->lock);
+	client->busy = false;
+	pthread_cond_signal(&client->freed);
+	pthread_mutex_unlock(&client->lock);
 }
 
 int
@@ -32,7 +83,9 @@ vfu_client_give_up(struct vfu_client *client, int reason)
 	if (client->dead)
 		return reason;
 	client->dead = true;
+	pthread_mutex_lock(&client->lock);
 	client->reason = reason;
+	pthread_mutex_unlock(&client->lock);
 	vfu_log(&client->log, VFU_LOG_ERROR, "the server, process %d (%s), %s: the device is lost",
 		(int)client->server.pid, client->server.name,
 		reason == -ENOTCONN    ? "is gone"
@@ -106,6 +159,18 @@ vfu_client_serve(struct vfu_client *client)
 
 /* ---- Requests to the server ---- */
 
+/* The answer to a request whose caller waited no longer: they come before those that are awaited, in order. */
+static bool
+vfu_client_passes_over(struct vfu_client *client, const struct vfu_header *header)
+{
+	if (client->left_count == 0 || client->left[0].id != header->id ||
+	    client->left[0].command != header->command)
+		return false;
+	client->left_count--;
+	memmove(&client->left[0], &client->left[1], client->left_count * sizeof(client->left[0]));
+	return true;
+}
+
 /* A message came. @return 1 the awaited answer, 0 go on, or why the connection ends. */
 static int
 vfu_client_received(struct vfu_client *client, int id, uint16_t command)
@@ -114,24 +179,37 @@ vfu_client_received(struct vfu_client *client, int id, uint16_t command)
 
 	switch (header->flags & VFU_TYPE_MASK) {
 	case VFU_TYPE_COMMAND: return vfu_client_serve(client);
-	case VFU_TYPE_REPLY: return id == header->id && header->command == command ? 1 : -EPROTO;
+	case VFU_TYPE_REPLY:
+		if (vfu_client_passes_over(client, header))
+			return 0;
+		return id == header->id && header->command == command ? 1 : -EPROTO;
 	default: return -EPROTO;
 	}
 }
 
-/* Sleep until the socket is ready. @return 0, or -ETIMEDOUT. */
+/* Sleep until the socket is ready. @return 0, -ECANCELED, or -ETIMEDOUT. */
 static int
 vfu_client_poll(struct vfu_client *client)
 {
-	struct pollfd ready = { .fd = client->channel.fd, .events = POLLIN };
-	uint64_t now = vfu_now_ms();
+	struct pollfd ready[2] = { { .fd = client->channel.fd, .events = POLLIN },
+				   { .events = POLLIN } };
+	const uint64_t now = vfu_now_ms();
+	uint64_t ms;
+	int left = vfu_client_patience_ms(client, &ready[1].fd);
 
+	if (left == 0)
+		return -ECANCELED;
 	if (now >= client->deadline_ms)
 		return -ETIMEDOUT;
 	if (!STAILQ_EMPTY(&client->channel.outgoing))
-		ready.events |= POLLOUT;
+		ready[0].events |= POLLOUT;
+	ms = client->deadline_ms - now;
+	if (left > 0) {
+		ready[1].fd = -1; /* that is known */
+		ms = (uint64_t)left < ms ? (uint64_t)left : ms;
+	}
 	/* Interrupted or not: the caller looks again, and the deadline stands. */
-	poll(&ready, 1, client->deadline_ms - now);
+	poll(ready, 2, ms);
 	return 0;
 }
 
@@ -164,6 +242,19 @@ vfu_client_wait(struct vfu_client *client, int id, uint16_t command)
 	}
 }
 
+/* Nobody waits for that answer. A write that is posted waits in the channel: who comes next sends it. */
+static int
+vfu_client_leave_answer(struct vfu_client *client, uint16_t id, const struct vfu_call *call)
+{
+	if (call->posted)
+		return 0;
+	if (client->left_count == VFU_LEFT_MAX)
+		return vfu_client_give_up(client, -ETIMEDOUT);
+	client->left[client->left_count++] =
+		(struct vfu_left){ .id = id, .command = call->command };
+	return -ECANCELED;
+}
+
 int
 vfu_client_call(struct vfu_client *client, const struct vfu_call *call)
 {
@@ -173,15 +264,19 @@ vfu_client_call(struct vfu_client *client, const struct vfu_call *call)
 		.command = call->command,
 		.flags = VFU_TYPE_COMMAND | (call->posted ? VFU_FLAG_NO_REPLY : 0),
 	};
-	int rc;
+	int rc, fd;
 
 	if (client->dead)
 		return -ENOTCONN;
+	if (!call->posted && vfu_client_patience_ms(client, &fd) == 0)
+		return -ECANCELED;
 	rc = vfu_channel_send(&client->channel, header, call->payload, call->npayload, call->fds,
 			      call->nfds);
 	if (rc != 0)
 		return rc == -ENOTCONN ? vfu_client_give_up(client, rc) : rc;
 	rc = vfu_client_wait(client, call->posted ? VFU_NO_ID : header.id, call->command);
+	if (rc == -ECANCELED)
+		return vfu_client_leave_answer(client, header.id, call);
 	if (rc != 0)
 		return vfu_client_give_up(client, rc);
 	if (call->posted)
@@ -210,9 +305,10 @@ int
 vfu_client_process(struct vfu_client *client)
 {
 	unsigned int count;
-	int rc = 0;
+	int rc = vfu_client_enter(client);
 
-	pthread_mutex_lock(&client->lock);
+	if (rc != 0)
+		return rc;
 	/* What is left keeps the descriptor readable. */
 	for (count = 0; count < VFU_MESSAGES_AT_ONCE && !client->dead && rc == 0; count++) {
 		rc = vfu_channel_flush(&client->channel);
@@ -226,7 +322,7 @@ vfu_client_process(struct vfu_client *client)
 			vfu_client_give_up(client, rc);
 	}
 	rc = client->dead ? -ENOTCONN : 0;
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -343,6 +439,18 @@ vfu_client_negotiate(struct vfu_client *client, const char *path)
 	return client->scratch == NULL ? -ENOMEM : 0;
 }
 
+static void
+vfu_client_init_turns(struct vfu_client *client)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&client->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&client->freed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 int
 vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 {
@@ -359,7 +467,7 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 	client->conf.path = NULL; /* the caller's */
 	snprintf(client->name, sizeof(client->name), "%s", conf->name);
 	client->log = (struct vfu_log){ conf->log, conf->log_arg, client->name };
-	pthread_mutex_init(&client->lock, NULL);
+	vfu_client_init_turns(client);
 	client->channel.fd = -1;
 	STAILQ_INIT(&client->channel.outgoing);
 	if (client->conf.timeout_ms == 0)
@@ -378,9 +486,11 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 	if (rc == 0 && conf->path != NULL)
 		rc = vfu_client_judge(client, conf->path);
 	if (rc == 0) {
-		vfu_client_enter(client);
-		rc = vfu_client_negotiate(client, conf->path);
-		pthread_mutex_unlock(&client->lock);
+		rc = vfu_client_enter(client);
+		if (rc == 0) {
+			rc = vfu_client_negotiate(client, conf->path);
+			vfu_client_leave(client);
+		}
 	}
 	if (rc != 0) {
 		vfu_client_close(client);
@@ -396,6 +506,7 @@ vfu_client_close(struct vfu_client *client)
 	if (client == NULL)
 		return;
 	vfu_channel_close(&client->channel);
+	pthread_cond_destroy(&client->freed);
 	pthread_mutex_destroy(&client->lock);
 	free(client->scratch);
 	free(client);

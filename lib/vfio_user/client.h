@@ -4,12 +4,14 @@
  * @file
  * The client: a driver's way to a device that another process serves on a socket.
  *
- * Threads: any, at any time (but vfu_client_close(), which is the last call). A call holds the client's lock from its
- * request to the answer; others wait. The callbacks of DMA requests run in whatever call receives them, with the lock
- * held: they must not call back.
+ * Threads: any, at any time (but vfu_client_close(), which is the last call). From its request to the answer it is a
+ * call's turn; others wait. The callbacks of DMA requests run in whatever call receives them, in its turn: they must
+ * not call back.
  *
  * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server says meanwhile;
- * before that for the calls of other threads, each as long.
+ * before that for the calls of other threads, each as long. A thread that is told to end waits no longer than
+ * vfu_client_conf's patience_ms says: its call returns -ECANCELED then. What it had asked for may be carried out, later;
+ * the answer is passed over, and the connection goes on.
  *
  * Errors: 0 or -errno. What the server answers with an error is that errno. When the server is gone, does not answer
  * in time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, this is logged once, and each
@@ -47,6 +49,11 @@ struct vfu_client_conf {
 	 */
 	int (*dma_read)(void *arg, uint64_t iova, void *data, size_t length);
 	int (*dma_write)(void *arg, uint64_t iova, const void *data, size_t length);
+	/**
+	 * Asked in each wait, of the thread that calls: for how many ms may it wait, if it is told to end? -1: it is not. It
+	 * may be while it waits if *fd, which is -1 before, is set: to what gets readable then. NULL: never.
+	 */
+	int (*patience_ms)(void *arg, int *fd);
 	void *arg;
 };
 

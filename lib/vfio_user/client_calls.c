@@ -24,11 +24,13 @@ vfu_client_simple(struct vfu_client *client, uint16_t command, void *request, si
 	};
 	int rc;
 
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	rc = vfu_client_call(client, &call);
 	if (rc == 0 && answer_length > 0)
 		memcpy(answer, client->channel.message.payload, answer_length);
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -156,7 +158,9 @@ vfu_client_region_info(struct vfu_client *client, unsigned int index,
 
 	memset(region, 0, sizeof(*region));
 	region->fd = -1;
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	rc = vfu_client_call(client, &call);
 	if (rc == 0) {
 		rc = vfu_region_take(client, index, region);
@@ -164,7 +168,7 @@ vfu_client_region_info(struct vfu_client *client, unsigned int index,
 			vfu_log(&client->log, VFU_LOG_ERROR,
 				"the server describes region %u in a way that cannot be", index);
 	}
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -271,14 +275,16 @@ vfu_client_region_read(struct vfu_client *client, unsigned int region, uint64_t 
 		       size_t length)
 {
 	size_t done, n;
-	int rc = 0;
+	int rc;
 
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	for (done = 0; done < length && rc == 0; done += n) {
 		n = vfu_client_chunk(client, length - done);
 		rc = vfu_client_read_once(client, region, offset + done, (uint8_t *)data + done, n);
 	}
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -289,14 +295,16 @@ vfu_client_write(struct vfu_client *client, unsigned int region, uint64_t offset
 	/* Only read from: an iovec knows no const. */
 	uint8_t *from = (uint8_t *)(uintptr_t)data;
 	size_t done, n;
-	int rc = 0;
+	int rc;
 
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	for (done = 0; done < length && rc == 0; done += n) {
 		n = vfu_client_chunk(client, length - done);
 		rc = vfu_client_write_once(client, region, offset + done, from + done, n, posted);
 	}
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -340,7 +348,7 @@ vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region
 {
 	unsigned int most = client->agreed.max_data_xfer_bytes / sizeof(*writes);
 	unsigned int i, n;
-	int rc = 0;
+	int rc;
 
 	for (i = 0; i < count; i++) {
 		if (writes[i].count == 0 || writes[i].count > sizeof(writes[i].data))
@@ -348,7 +356,9 @@ vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region
 	}
 	if (!client->agreed.write_multiple || most == 0)
 		most = 1;
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	for (i = 0; i < count && rc == 0; i += n) {
 		n = count - i < most ? count - i : most;
 		if (n > 1)
@@ -358,7 +368,7 @@ vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region
 						   (void *)(uintptr_t)writes[i].data,
 						   writes[i].count, false);
 	}
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -386,9 +396,11 @@ vfu_client_dma_map(struct vfu_client *client, uint64_t iova, uint64_t length, un
 
 	if (fd >= 0 && client->server_max_fds == 0)
 		return -ENOTSUP;
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	rc = vfu_client_call(client, &call);
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 
@@ -446,9 +458,11 @@ vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned int st
 		.payload = { { &set, sizeof(set) } },
 	};
 	unsigned int i, n;
-	int rc = 0;
+	int rc;
 
-	vfu_client_enter(client);
+	rc = vfu_client_enter(client);
+	if (rc != 0)
+		return rc;
 	for (i = 0; i < count && rc == 0; i += n) {
 		const int *run = fds == NULL ? NULL : fds + i;
 
@@ -462,7 +476,7 @@ vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned int st
 		else
 			rc = vfu_client_call(client, &call);
 	}
-	pthread_mutex_unlock(&client->lock);
+	vfu_client_leave(client);
 	return rc;
 }
 

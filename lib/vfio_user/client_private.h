@@ -5,9 +5,12 @@
 #define VFU_CLIENT_PRIVATE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "client.h"
 #include "message.h"
+
+#define VFU_LEFT_MAX 4 /* requests whose answers nobody awaits any more */
 
 struct vfu_client {
 	struct vfu_client_conf conf;
@@ -17,13 +20,21 @@ struct vfu_client {
 	struct vfu_capabilities agreed;
 	unsigned int server_max_fds;
 
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* of the next two; held for moments */
+	bool busy;	      /* it is a thread's turn, whose all below is */
+	int reason;	      /* why the connection is dead; 0: it lives */
+
+	pthread_cond_t freed; /* nobody's turn any more */
 	struct vfu_channel channel;
 	uint64_t deadline_ms; /* of the call under way */
 	uint16_t next_id;
 	bool dead;
-	int reason;	  /* of the death; 0: alive */
 	uint8_t *scratch; /* data of an answer to a DMA request */
+	/* In the order in which their answers come. */
+	struct vfu_left {
+		uint16_t id, command;
+	} left[VFU_LEFT_MAX];
+	unsigned int left_count;
 };
 
 /* A request, and what is expected of the answer. */
@@ -37,12 +48,16 @@ struct vfu_call {
 	size_t min_reply; /* bytes of payload in an answer that is no error */
 };
 
-/* Take the lock for a call, which has timeout_ms from now on, however many messages it is made of. */
-void vfu_client_enter(struct vfu_client *client);
+/*
+ * Take the turn for a call, which has timeout_ms from now on, however many messages it is made of.
+ * @return 0, or -ECANCELED: this thread is not to wait, and has no turn.
+ */
+int vfu_client_enter(struct vfu_client *client);
+void vfu_client_leave(struct vfu_client *client);
 
 /*
- * Send a request and wait for its answer, which is client->channel.message until the lock is released.
- * Lock: held. @return 0, the server's errno, or why the connection is dead.
+ * Send a request and wait for its answer, which is client->channel.message until the turn ends. It is the caller's turn.
+ * @return 0, the server's errno, -ECANCELED, or why the connection is dead.
  */
 int vfu_client_call(struct vfu_client *client, const struct vfu_call *call);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,17 +93,19 @@ talk_on(void *arg)
 }
 
 static void
-talk_open(struct talk *t, const char *version, size_t length)
+talk_open_patiently(struct talk *t, const char *version, size_t length, unsigned int timeout_ms,
+		    int (*patience_ms)(void *arg, int *fd))
 {
 	struct {
 		struct vfu_header header;
 		char version[128];
 	} m = { .header = { 0, VFU_VERSION, (uint32_t)(sizeof(m.header) + length), VFU_TYPE_REPLY,
 			    0 } };
-	struct vfu_client_conf conf = {
-		.name = "talk0", .timeout_ms = TIMEOUT_MS, .dma_read = give, .dma_write = take
-	};
-
+	struct vfu_client_conf conf = { .name = "talk0",
+					.timeout_ms = timeout_ms,
+					.dma_read = give,
+					.dma_write = take,
+					.patience_ms = patience_ms };
 	char proposal[4096];
 
 	memset(t, 0, sizeof(*t));
@@ -113,6 +116,12 @@ talk_open(struct talk *t, const char *version, size_t length)
 	assert_int_equal(vfu_client_open(&conf, &t->client), 0);
 	/* What it proposed. */
 	assert_true(recv(t->pair[1], &proposal, sizeof(proposal), 0) > 0);
+}
+
+static void
+talk_open(struct talk *t, const char *version, size_t length)
+{
+	talk_open_patiently(t, version, length, TIMEOUT_MS, NULL);
 }
 
 static void
@@ -251,6 +260,145 @@ test_a_call_of_many_messages_has_one_timeout(void **state)
 	assert_int_equal(rc, -ETIMEDOUT);
 }
 
+/* ---- Who is told to end ---- */
+
+static _Thread_local bool may_be_told;
+static atomic_bool told;
+static int told_fd;
+
+static int
+patience_ms(void *arg, int *fd)
+{
+	(void)arg;
+	if (!may_be_told)
+		return -1;
+	*fd = told_fd;
+	return atomic_load(&told) ? 0 : -1;
+}
+
+struct read_message {
+	struct vfu_header header;
+	struct vfu_region_access access;
+	uint32_t value;
+};
+#define READ_REQUEST (sizeof(struct vfu_header) + sizeof(struct vfu_region_access))
+
+static void
+take_request(struct talk *t, struct read_message *m)
+{
+	assert_int_equal(recv(t->pair[1], m, READ_REQUEST, MSG_WAITALL), READ_REQUEST);
+}
+
+static void
+answer(struct talk *t, struct read_message *m, uint32_t value)
+{
+	m->header.flags = VFU_TYPE_REPLY;
+	m->header.size = sizeof(*m);
+	m->value = value;
+	raw_send(t->pair[1], m, sizeof(*m), NULL, 0);
+}
+
+static void *
+read_until_told(void *arg)
+{
+	struct talk *t = arg;
+
+	may_be_told = true;
+	return (void *)(intptr_t)read_a_register(t->client);
+}
+
+static void *
+read_to_the_end(void *arg)
+{
+	struct talk *t = arg;
+
+	return (void *)(intptr_t)read_a_register(t->client);
+}
+
+static void
+tell(void)
+{
+	const uint64_t one = 1;
+
+	atomic_store(&told, true);
+	assert_int_equal(write(told_fd, &one, sizeof(one)), sizeof(one));
+}
+
+static int
+join(pthread_t thread)
+{
+	void *rc;
+
+	assert_int_equal(pthread_join(thread, &rc), 0);
+	return (int)(intptr_t)rc;
+}
+
+static void
+patient_open(struct talk *t)
+{
+	atomic_store(&told, false);
+	told_fd = eventfd(0, EFD_CLOEXEC);
+	assert_true(told_fd >= 0);
+	talk_open_patiently(t, "\0\0\1\0{}", 7, PATIENCE_MS, patience_ms);
+}
+
+static void
+patient_close(struct talk *t)
+{
+	vfu_client_close(t->client);
+	close(t->pair[1]);
+	close(told_fd);
+}
+
+/* Its answer comes before that to the next one, and is nobody's. */
+static void
+test_who_is_told_to_end_leaves_the_connection_as_it_is(void **state)
+{
+	struct read_message first, second;
+	pthread_t ends, stays;
+	uint32_t value = 0;
+	struct talk t;
+
+	(void)state;
+	patient_open(&t);
+	assert_int_equal(pthread_create(&ends, NULL, read_until_told, &t), 0);
+	take_request(&t, &first);
+	tell();
+	assert_int_equal(join(ends), -ECANCELED);
+	assert_int_equal(vfu_client_lost(t.client), 0);
+	assert_int_equal(pthread_create(&stays, NULL, read_to_the_end, &t), 0);
+	take_request(&t, &second);
+	answer(&t, &first, 1);
+	answer(&t, &second, 2);
+	assert_int_equal(join(stays), 0);
+	/* A thread that is told before it asks asks nothing. */
+	may_be_told = true;
+	assert_int_equal(read_a_register(t.client), -ECANCELED);
+	may_be_told = false;
+	answer(&t, &(struct read_message){ second.header, second.access, 0 }, 3);
+	assert_int_equal(vfu_client_region_read(t.client, 7, 0, &value, sizeof(value)), -EPROTO);
+	patient_close(&t);
+}
+
+static void
+test_who_is_told_to_end_waits_for_no_turn(void **state)
+{
+	struct read_message m;
+	pthread_t ends, stays;
+	struct talk t;
+
+	(void)state;
+	patient_open(&t);
+	assert_int_equal(pthread_create(&stays, NULL, read_to_the_end, &t), 0);
+	take_request(&t, &m);
+	assert_int_equal(pthread_create(&ends, NULL, read_until_told, &t), 0);
+	tell();
+	assert_int_equal(join(ends), -ECANCELED);
+	answer(&t, &m, 1);
+	assert_int_equal(join(stays), 0);
+	patient_close(&t);
+}
+
 int
 main(void)
 {
@@ -258,6 +406,8 @@ main(void)
 		cmocka_unit_test(test_calls_end_while_the_server_talks),
 		cmocka_unit_test(test_serving_ends_while_the_server_talks),
 		cmocka_unit_test(test_a_call_of_many_messages_has_one_timeout),
+		cmocka_unit_test(test_who_is_told_to_end_leaves_the_connection_as_it_is),
+		cmocka_unit_test(test_who_is_told_to_end_waits_for_no_turn),
 	};
 
 	return cmocka_run_group_tests_name("talk", tests, NULL, NULL);

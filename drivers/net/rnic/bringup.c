@@ -228,8 +228,9 @@ control_up(struct rnic_dev *dev)
 static void
 control_down(struct rnic_dev *dev)
 {
-	rnic_cmdq_use_events(dev, false);
+	/* First: it may have a lock, and wait. */
 	rnic_control_stop(dev);
+	rnic_cmdq_use_events(dev, false);
 }
 
 /* ---- objects that all queues share ---- */

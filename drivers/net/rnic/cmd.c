@@ -33,7 +33,6 @@
 #define UNHEARD_MAX	    64	 /* a quarter of the event queue */
 #define UNHEARD_PATIENCE_US 100000
 #define HEALTH_CHECK_US	    100000 /* how often a waiting thread asks if the device is alive */
-#define LAST_COMMAND_US	    500000 /* for what the control thread waits for when it is to end */
 
 unsigned int rnic_cmd_timeout_ms = 60000;
 unsigned int rnic_cmd_dead_timeout_ms = 2000;
@@ -309,7 +308,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 		now = rnic_now_us();
 		if (!last && rnic_control_stopping(dev)) {
 			last = true;
-			deadline = RTE_MIN(deadline, now + LAST_COMMAND_US);
+			deadline = RTE_MIN(deadline, rnic_control_last_us(dev));
 		}
 		if (outcome->dead == NULL && now >= next_check) {
 			next_check = now + HEALTH_CHECK_US;
@@ -416,7 +415,10 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	const uint64_t deadline = start + (uint64_t)rnic_cmd_timeout_ms * 1000;
 	uint32_t slot = 0;
 
-	pthread_mutex_lock(&cmdq->lock);
+	if (!rnic_control_lock(&cmdq->lock)) {
+		outcome->rc = -ECANCELED;
+		return;
+	}
 	outcome->rc = get_slot(dev, cmdq, opcode == RNIC_CMD_MANAGE_PAGES, deadline, &slot);
 	if (outcome->rc == 0) {
 		outcome->rc = post(dev, cmdq, slot, in, in_bytes, out_bytes);
@@ -435,7 +437,12 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	outcome->rc = wait_for(dev, cmdq, slot, start, deadline, outcome);
 	outcome->elapsed_us = rnic_now_us() - start;
 
-	pthread_mutex_lock(&cmdq->lock);
+	/* Its slot stays taken. */
+	if (!rnic_control_lock(&cmdq->lock)) {
+		outcome->rc = -ETIMEDOUT;
+		outcome->given_up = true;
+		return;
+	}
 	if (outcome->rc == 0) {
 		collect(dev, cmdq, slot, out, out_bytes, outcome);
 		put_slot(cmdq, slot);
@@ -520,8 +527,8 @@ rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
 
 /* ---- Life ---- */
 
-const char *
-rnic_device_dead(struct rnic_dev *dev)
+static const char *
+look_dead(struct rnic_dev *dev)
 {
 	/* A removed or reset function answers all ones; no firmware has that version. */
 	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX)
@@ -545,13 +552,23 @@ rnic_device_dead(struct rnic_dev *dev)
 	return NULL;
 }
 
+const char *
+rnic_device_dead(struct rnic_dev *dev)
+{
+	const char *why = look_dead(dev);
+
+	/* Who does not wait for answers reads all ones of the best device. */
+	return rnic_control_stopping(dev) ? NULL : why;
+}
+
 void
 rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots)
 {
 	const uint32_t count = (uint32_t)__builtin_popcount(slots);
 	struct rnic_cmdq *cmdq = dev->cmdq;
 
-	pthread_mutex_lock(&cmdq->lock);
+	if (!rnic_control_lock(&cmdq->lock))
+		return;
 	cmdq->completed |= slots;
 	cmdq->unheard -= RTE_MIN(cmdq->unheard, count);
 	cmdq->heard += count;
@@ -577,7 +594,8 @@ rnic_cmdq_owed(struct rnic_dev *dev)
 	struct rnic_cmdq *cmdq = dev->cmdq;
 	bool owed;
 
-	pthread_mutex_lock(&cmdq->lock);
+	if (!rnic_control_lock(&cmdq->lock))
+		return false;
 	owed = cmdq->events && cmdq->unheard > 0;
 	pthread_mutex_unlock(&cmdq->lock);
 	return owed;
@@ -588,7 +606,8 @@ rnic_cmdq_forgive(struct rnic_dev *dev)
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
 
-	pthread_mutex_lock(&cmdq->lock);
+	if (!rnic_control_lock(&cmdq->lock))
+		return;
 	cmdq->unheard = 0;
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);

@@ -26,16 +26,20 @@
 
 #define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
 #define LINES_A_SECOND	 10
+#define LOCK_NAP_NS	 1000000
 
 unsigned int rnic_health_period_ms = 1000;
 unsigned int rnic_silence_ms = 5000;
+unsigned int rnic_last_ms = 500;       /* for what the thread waits for when it is to end */
 unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
 
 struct rnic_control {
 	struct rnic_dev *dev;
 	pthread_t thread;
 	int kick_fd; /* wakes the thread */
+	int stop_fd; /* readable from when it is to end */
 	atomic_bool stop, watching;
+	atomic_ullong last_us;	  /* once stop is set: until when it waits */
 	atomic_bool look;	  /* at the event queues, now */
 	atomic_ullong suspect_us; /* since when an event is awaited; 0: none is */
 
@@ -69,6 +73,47 @@ bool
 rnic_control_stopping(struct rnic_dev *dev)
 {
 	return rnic_control_is_self(dev) && atomic_load(&dev->control->stop);
+}
+
+uint64_t
+rnic_control_last_us(struct rnic_dev *dev)
+{
+	return atomic_load(&dev->control->last_us);
+}
+
+int
+rnic_control_patience_ms(int *fd)
+{
+	struct rnic_control *control;
+	uint64_t now, last;
+
+	if (controlled == NULL)
+		return -1;
+	control = controlled->control;
+	*fd = control->stop_fd;
+	if (!atomic_load(&control->stop))
+		return -1;
+	now = rnic_now_us();
+	last = atomic_load(&control->last_us);
+	return now < last ? (int)((last - now + 999) / 1000) : 0;
+}
+
+bool
+rnic_control_lock(pthread_mutex_t *lock)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	int fd;
+
+	if (controlled == NULL) {
+		pthread_mutex_lock(lock);
+		return true;
+	}
+	while (pthread_mutex_trylock(lock) != 0) {
+		if (rnic_control_patience_ms(&fd) == 0)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
 }
 
 /* ---- What is said ---- */
@@ -125,13 +170,18 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 void
 rnic_dev_silence(struct rnic_dev *dev)
 {
+	int rc = 0;
+
 	if (!atomic_load(&dev->dead) || dev->access == NULL)
 		return;
 	/* Whoever comes second waits, too. */
-	pthread_mutex_lock(&dev->silence_lock);
+	if (!rnic_control_lock(&dev->silence_lock))
+		return;
 	if (!atomic_load(&dev->silenced))
-		dev->access->ops->reset(dev->access);
-	atomic_store(&dev->silenced, true);
+		rc = dev->access->ops->reset(dev->access);
+	/* A thread that is to end may not wait for it: the next one does. */
+	if (rc != -ECANCELED || !rnic_control_stopping(dev))
+		atomic_store(&dev->silenced, true);
 	pthread_mutex_unlock(&dev->silence_lock);
 }
 
@@ -141,6 +191,8 @@ note_syndrome(struct rnic_control *control)
 {
 	uint32_t syndrome = rnic_register_read(control->dev, RNIC_ISEG_HEALTH_SYNDROME);
 
+	if (rnic_control_stopping(control->dev))
+		return;
 	if (syndrome != 0 && syndrome != control->syndrome)
 		RNIC_LOG(WARNING, control->dev,
 			 "health syndrome 0x%02x (extended 0x%04x), not fatal: the port goes on",
@@ -157,6 +209,9 @@ check_health(struct rnic_control *control)
 	const char *why = rnic_device_dead(dev);
 	uint32_t counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
 
+	/* It may not have waited for the answer. */
+	if (rnic_control_stopping(dev))
+		return;
 	if (!control->checked || counter != control->counter)
 		control->still = 0;
 	else if (++control->still >= HEALTH_STILL_MAX && why == NULL)
@@ -455,6 +510,10 @@ init_monotonic(pthread_cond_t *cond)
 static void
 free_control(struct rnic_control *control)
 {
+	if (control->kick_fd >= 0)
+		close(control->kick_fd);
+	if (control->stop_fd >= 0)
+		close(control->stop_fd);
 	pthread_cond_destroy(&control->sync_done);
 	pthread_mutex_destroy(&control->sync_lock);
 	free(control);
@@ -469,16 +528,17 @@ rnic_control_start(struct rnic_dev *dev)
 	if (control == NULL)
 		return -ENOMEM;
 	control->dev = dev;
+	control->kick_fd = control->stop_fd = -1;
 	pthread_mutex_init(&control->sync_lock, NULL);
 	init_monotonic(&control->sync_done);
 	rc = rnic_eventfd_open(dev->name, &control->kick_fd);
+	if (rc == 0)
+		rc = rnic_eventfd_open(dev->name, &control->stop_fd);
 	dev->control = control;
 	if (rc == 0)
 		rc = start_thread(control);
 	if (rc != 0) {
 		RNIC_LOG(ERR, dev, "no control thread: %s", strerror(-rc));
-		if (control->kick_fd >= 0)
-			close(control->kick_fd);
 		dev->control = NULL;
 		free_control(control);
 		return rc;
@@ -493,10 +553,11 @@ rnic_control_stop(struct rnic_dev *dev)
 
 	if (control == NULL)
 		return;
+	atomic_store(&control->last_us, rnic_now_us() + (uint64_t)rnic_last_ms * 1000);
 	atomic_store(&control->stop, true);
+	rnic_eventfd_signal(control->stop_fd);
 	rnic_eventfd_signal(control->kick_fd);
 	pthread_join(control->thread, NULL);
-	close(control->kick_fd);
 	dev->control = NULL;
 	free_control(control);
 }

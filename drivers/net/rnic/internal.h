@@ -125,6 +125,7 @@ int rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq);
 /* ---- control.c ---- */
 extern unsigned int rnic_health_period_ms;
 extern unsigned int rnic_sync_patience_s; /* of rnic_control_sync(); tests lengthen it */
+extern unsigned int rnic_last_ms; /* what it waits for has, once it is to end; tests shorten it */
 int rnic_control_start(struct rnic_dev *dev);
 void rnic_control_stop(struct rnic_dev *dev);
 /* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */
@@ -151,6 +152,15 @@ bool rnic_control_is_self(struct rnic_dev *dev);
  * command that is given up keeps its slot and its memory, as after a timeout.
  */
 bool rnic_control_stopping(struct rnic_dev *dev);
+/* Of it then: until when it waits, by rnic_now_us(). */
+uint64_t rnic_control_last_us(struct rnic_dev *dev);
+/*
+ * For how many ms may this thread still wait? -1: it is none that is to end; *fd is readable when it is, and untouched if it
+ * never is.
+ */
+int rnic_control_patience_ms(int *fd);
+/* Of a lock that is held while somebody waits for a device. False: this thread is to end, and does not have it. */
+bool rnic_control_lock(pthread_mutex_t *lock);
 /*
  * May a line be said that a device can make the control thread say as often as it likes? A few each second, the others are
  * counted. In other threads always: there an application has asked for something.

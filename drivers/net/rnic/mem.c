@@ -120,7 +120,9 @@ rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t ali
 	if (rc != 0) {
 		RNIC_LOG_REPEATED(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what,
 				  length, strerror(-rc));
-		heap_free(start);
+		/* Who did not wait for the answer does not know. */
+		if (rc != -ECANCELED || !rnic_control_stopping(dev))
+			heap_free(start);
 		*mem = (struct rnic_mem){ 0 };
 		return rc;
 	}

@@ -66,6 +66,14 @@ log_message(void *arg, enum vfu_log_level level, const char *message)
 	rte_log(levels[level], (uint32_t)rnic_logtype, "net_rnic: %s\n", message);
 }
 
+/* Whoever calls: of the driver's threads one is told to end. */
+static int
+patience_ms(void *arg, int *fd)
+{
+	(void)arg;
+	return rnic_control_patience_ms(fd);
+}
+
 /* What a call returned: has the connection ended? The server may answer with any errno, and live. */
 static int
 watch(struct rnic_vfio_user *vfu, int rc)
@@ -188,11 +196,13 @@ vfio_user_map(struct rnic_access *access, void *address, size_t length, unsigned
 		flags |= VFU_DMA_FLAG_READ;
 	if (rights & RNIC_ACCESS_WRITE)
 		flags |= VFU_DMA_FLAG_WRITE;
-	pthread_mutex_lock(&vfu->lock);
+	if (!rnic_control_lock(&vfu->lock))
+		return -ECANCELED;
 	rc = rnic_iova_alloc(&vfu->iova, (uintptr_t)address, length, iova);
 	if (rc == 0) {
 		rc = map_pieces(vfu, address, length, flags, *iova);
-		if (rc != 0)
+		/* What is given up may be mapped all the same. */
+		if (rc != 0 && rc != -ECANCELED)
 			rnic_iova_free(&vfu->iova, *iova, length);
 	}
 	if (rc == 0) {
@@ -224,7 +234,8 @@ vfio_user_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 	struct rnic_vfio_user *vfu = to_vfio_user(access);
 	int rc = -ENOENT;
 
-	pthread_mutex_lock(&vfu->lock);
+	if (!rnic_control_lock(&vfu->lock))
+		return -ECANCELED;
 	/* The server would take any range, the driver's mistakes included. */
 	if (rnic_iova_has(&vfu->iova, iova, length)) {
 		rc = watch(vfu, vfu_client_dma_unmap(vfu->client, iova, length));
@@ -446,6 +457,7 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 		.path = args->socket,
 		.any_peer = args->peer_any,
 		.timeout_ms = rnic_vfio_user_timeout_ms,
+		.patience_ms = patience_ms,
 		.log = log_message,
 	};
 	unsigned int i;
