@@ -375,10 +375,8 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	uint32_t rung, done = 0;
 	unsigned int count = 0;
 
-	if (atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) == 0)
-		return 0;
 	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
-	softrnic_share_begin(dev, softrnic_now_ns());
+	softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
 	while (rung != 0 && !dev->dead && !softrnic_share_is_over(dev)) {
 		/* One that is under way comes before all others. */
 		unsigned int slot =

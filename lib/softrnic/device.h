@@ -360,10 +360,10 @@ bool softrnic_wq_state_allowed(uint64_t from, uint64_t to);
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
 /*
- * Execute WQEs of the queue, `budget` packets of them (and other work that they make: work.h) and what remains of
- * a WQE; returns how many.
+ * The queue's turn, in a share that is not over: execute its WQEs, so many packets of them (and other work that they make:
+ * work.h) and what remains of a WQE; returns how many.
  */
-unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget);
+unsigned int softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq);
 
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
 #define SOFTRNIC_FRAME_PIECES 64
@@ -572,7 +572,6 @@ struct softrnic {
 	uint64_t rings_memory;		  /* bytes: see SOFTRNIC_RING_MEMORY */
 	uint64_t memory;		  /* bytes: see softrnic_alloc() */
 	bool memory_refused;		  /* since the command under way began */
-	uint32_t sqs_work;		  /* of this poll: what all of them were charged */
 	uint32_t qps_work; /* of this poll: packets and bytes, in the poll's own unit */
 	uint64_t now;	   /* nanoseconds since power-on, of this poll: the time in CQEs */
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */

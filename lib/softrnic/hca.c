@@ -73,7 +73,7 @@ bool
 softrnic_hca_gone(struct softrnic *dev)
 {
 	/* Never by the clock: how far a reset comes at once shall not hang on who else runs on the machine. */
-	softrnic_share_begin(dev, UINT64_MAX - SOFTRNIC_SHARE_NS);
+	softrnic_share_begin(dev, UINT64_MAX);
 	dev->leaving = !hca_drop(dev);
 	if (dev->leaving)
 		return false;

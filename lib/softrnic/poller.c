@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "qp/qp.h"
+#include "wire/wire.h"
 #include "work.h"
 
 /* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
@@ -115,7 +116,6 @@ void
 softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev)
 {
 	TAILQ_REMOVE(&poller->devices, dev, link);
-	poller->turn.dev = NULL;
 }
 
 struct softrnic *
@@ -130,20 +130,39 @@ softrnic_poller_next(struct softrnic *dev)
 	return TAILQ_NEXT(dev, link);
 }
 
+static bool
+commands_wait(struct softrnic *dev)
+{
+	return atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) != 0;
+}
+
+/* A device that is not READY has nothing to do but commands, for which objects that leave have to be gone. */
+static __attribute__((noinline)) unsigned int
+poll_commands(struct softrnic *dev)
+{
+	if (dev->leaving && !softrnic_hca_gone(dev))
+		return 1;
+	return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+}
+
+/* Most rounds find one kind of work, or none: what there is not is no more than looked for, here. */
 static unsigned int
 poll_device(struct softrnic *dev)
 {
-	unsigned int done;
+	unsigned int done = 0;
 
-	if (__builtin_expect(dev->leaving, 0) && !softrnic_hca_gone(dev))
-		return 1;
-	done = softrnic_cmdq_poll(dev);
 	dev->quiet_polls++;
+	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
+		return poll_commands(dev);
+	if (__builtin_expect(commands_wait(dev), 0))
+		done = softrnic_cmdq_poll(dev);
 	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
 		return done;
 	done += softrnic_uar_poll(dev);
-	done += softrnic_qps_poll(dev);
-	done += softrnic_wire_poll(dev);
+	if (softrnic_qps_wait(dev))
+		done += softrnic_qps_poll(dev);
+	if (dev->wire->poll != NULL || dev->faults != NULL)
+		done += softrnic_wire_poll(dev);
 	if (done > 0)
 		dev->quiet_polls = 0;
 	return done;
@@ -161,8 +180,10 @@ softrnic_poll(struct softrnic_poller *poller)
 	     i++)
 		sched_yield();
 	pthread_mutex_lock(&poller->lock);
-	TAILQ_FOREACH(dev, &poller->devices, link)
+	TAILQ_FOREACH(dev, &poller->devices, link) {
+		poller->turn.dev = dev;
 		done += poll_device(dev);
+	}
 	poller->turn.dev = NULL;
 	/* A frame may have gone to a device that was polled before its sender: events come last. */
 	TAILQ_FOREACH(dev, &poller->devices, link) {

@@ -17,8 +17,11 @@
 #include "tpt.h"
 #include "work.h"
 
-#define SQ_AHEAD	 8 /* WQEBBs */
+#define SQ_AHEAD	 8    /* WQEBBs */
+#define SQ_BUDGET	 128u /* packets in a turn */
 #define SQ_WQE_BYTES_MAX ((RNIC_WQE_DS_MAX + 3) / 4 * RNIC_WQEBB_BYTES)
+
+_Static_assert(SQ_BUDGET >= SOFTRNIC_LOOK_WORK, "a turn is longer than what goes without a look");
 
 /* The private copy of one WQE. */
 struct sq_wqe {
@@ -471,28 +474,38 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 	return counter;
 }
 
+/* So much is charged: is the turn over? *limit: where to ask again. */
+static __attribute__((noinline)) bool
+sq_turn_is_over(struct softrnic *dev, uint32_t packets, uint32_t end, uint32_t *limit)
+{
+	const struct softrnic_turn *turn = dev->turn;
+
+	softrnic_charge(dev, packets);
+	*limit = turn->work + SOFTRNIC_LOOK_WORK;
+	if (*limit > end)
+		*limit = end;
+	return turn->work >= end || softrnic_share_is_over(dev);
+}
+
 unsigned int
-softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budget)
+softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 {
 	/* What a frame meets in flow tables, of this device or of another one, is charged there. */
 	const struct softrnic_turn *turn = dev->turn;
-	const uint32_t end = turn->work + budget;
+	const uint32_t end = turn->work + SQ_BUDGET;
+	uint32_t limit = turn->work + SOFTRNIC_LOOK_WORK, available, blocks;
 	unsigned int wqes = 0, done = 0, packets = 0;
-	uint32_t limit = turn->work, available, blocks;
 
 	if (sq->state == RNIC_WQ_STATE_RST)
 		return 0;
-	available = sq_available(dev, sq);
-	while (available > 0) {
+	for (available = sq_available(dev, sq); available > 0; available -= blocks) {
 		if (__builtin_expect(packets + turn->work >= limit, 0)) {
-			softrnic_charge(dev, packets);
 			done += packets;
-			packets = 0;
-			if (turn->work >= end || softrnic_share_is_over(dev))
+			if (sq_turn_is_over(dev, packets, end, &limit)) {
+				packets = 0;
 				break;
-			limit = turn->work + SOFTRNIC_LOOK_WORK;
-			if (limit > end)
-				limit = end;
+			}
+			packets = 0;
 		}
 		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
 			blocks = sq_execute(dev, sq, available, end - turn->work, &packets);
@@ -503,7 +516,6 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq, unsigned int budg
 			break;
 		}
 		sq->consumer = (uint16_t)(sq->consumer + blocks);
-		available -= blocks;
 		wqes += blocks != 0;
 	}
 	dev->stats.wqes += wqes;

@@ -25,7 +25,6 @@
 #define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
 #define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
 #define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define UAR_BUDGET     128 /* packets per queue and poll */
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
 #define UAR_QUIET      32  /* polls without work, from when on each of them looks */
@@ -266,11 +265,11 @@ uar_poll_sqs(struct softrnic *dev)
 	unsigned int done = 0, looks = 0, n;
 
 	dev->now = now - dev->power_on_ns;
-	softrnic_share_begin(dev, now);
+	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
 	for (sq = TAILQ_FIRST(&dev->active_sqs);
 	     sq != NULL && looks < SOFTRNIC_IDLE_LOOKS && !softrnic_share_is_over(dev); sq = next) {
 		next = TAILQ_NEXT(sq, active_link);
-		n = softrnic_sq_poll(dev, sq, UAR_BUDGET);
+		n = softrnic_sq_poll(dev, sq);
 		done += n;
 		looks += n == 0;
 		if (n > 0) {
@@ -280,7 +279,6 @@ uar_poll_sqs(struct softrnic *dev)
 			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
 		}
 	}
-	dev->sqs_work = dev->turn->work;
 	while (sq != NULL && (first = TAILQ_FIRST(&dev->active_sqs)) != sq) {
 		TAILQ_REMOVE(&dev->active_sqs, first, active_link);
 		TAILQ_INSERT_TAIL(&dev->active_sqs, first, active_link);

@@ -37,20 +37,18 @@ struct softrnic_turn {
 	uint32_t entries;     /* of lists of keys that were walked through, ever */
 	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
-	struct softrnic *dev; /* whose it is; NULL: none is under way */
+	struct softrnic *dev; /* whose round it is; NULL: there is none */
 };
 
-/* now: CLOCK_MONOTONIC, or 0 if nobody has looked. */
+/* Each round begins some, so it stores no more than it must. end: CLOCK_MONOTONIC, or 0 if nobody has looked. */
 static inline void
-softrnic_share_begin(struct softrnic *dev, uint64_t now)
+softrnic_share_begin(struct softrnic *dev, uint64_t end)
 {
 	struct softrnic_turn *turn = dev->turn;
 
-	turn->dev = dev;
 	turn->work = 0;
 	turn->look = SOFTRNIC_LOOK_WORK;
-	turn->budget = NULL;
-	turn->end = now == 0 ? 0 : now + SOFTRNIC_SHARE_NS;
+	turn->end = end;
 }
 
 /* The share has come to where the clock is looked at. */

@@ -244,9 +244,9 @@ test_a_way_without_end_leads_nowhere(void **state)
 		if (steering->buckets[i] == NULL)
 			steering->buckets[i] = chain;
 	send_frames(f, &f->sq, 1);
-	softrnic_poll(f->poller);
+	softrnic_uar_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
-	assert_in_range(f->dp.dev->sqs_work, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
+	assert_in_range(f->dp.dev->turn->work, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
 }
 
 static void
@@ -259,9 +259,9 @@ test_empty_tables_are_steps(void **state)
 		table = dp_table_create(&f->dp, level, 2, table);
 	assert_int_equal(dp_root_set(&f->dp, table), 0);
 	send_frames(f, &f->sq, 1);
-	softrnic_poll(f->poller);
+	softrnic_uar_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
-	assert_in_range(f->dp.dev->sqs_work, 256 / 16, 256 / 16 + 8);
+	assert_in_range(f->dp.dev->turn->work, 256 / 16, 256 / 16 + 8);
 }
 
 /* Deliveries beyond the first are work, also where the verdict is remembered. */

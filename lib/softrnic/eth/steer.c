@@ -287,14 +287,56 @@ frame_has_headers(const uint8_t *head)
 	       softrnic_is_vlan(type);
 }
 
+/* To one TIR of the verdict. */
+static __rte_always_inline void
+deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
+	   const struct steer_result *result, uint32_t i, const struct steer_key *key,
+	   struct softrnic_rx_info *info)
+{
+	const struct softrnic_tir *tir = result->to[i].tir;
+	struct softrnic_rq *rq = tir->rq;
+
+	info->flow_tag = result->to[i].tag;
+	info->hash = 0;
+	info->hash_type = 0;
+	if (rq == NULL && key != NULL)
+		rq = spread(tir, key, info);
+	if (__builtin_expect(dev->self_lb != 0, 0) && (dev->self_lb & ~tir->self_lb) != 0)
+		rq = NULL;
+	if (rq != NULL)
+		softrnic_rq_receive(dev, rq, frame, info);
+	else
+		dev->stats.rx_unmatched++;
+}
+
+/*
+ * To all but the first. That one is part of the frame, each of these is as much again; all of them are one unit, whose way
+ * into buffers has an end.
+ */
+static __attribute__((noinline)) void
+deliver_others(struct softrnic *dev, const struct softrnic_frame *frame,
+	       const struct steer_result *result, const struct steer_key *key,
+	       struct softrnic_rx_info *info)
+{
+	const uint32_t entries = dev->turn->entries;
+	uint32_t i;
+
+	for (i = 1; i < result->count; i++) {
+		softrnic_charge(dev, 1);
+		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE) {
+			dev->stats.rx_no_buffer += result->count - i;
+			return;
+		}
+		deliver_to(dev, frame, result, i, key, info);
+	}
+}
+
 /* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
 static __rte_always_inline void
 deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
 	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
-	uint32_t i = 0, entries = 0;
-	struct softrnic_rq *rq;
 
 	if (result->count == 0) {
 		dev->stats.rx_unmatched++;
@@ -302,32 +344,9 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 	}
 	if (frame_has_headers(head))
 		softrnic_headers_receive(frame, head, head_bytes, &info);
-	for (;;) {
-		info.flow_tag = result->to[i].tag;
-		info.hash = 0;
-		info.hash_type = 0;
-		rq = result->to[i].tir->rq;
-		if (rq == NULL && key != NULL)
-			rq = spread(result->to[i].tir, key, &info);
-		if (__builtin_expect(dev->self_lb != 0, 0) &&
-		    (dev->self_lb & ~result->to[i].tir->self_lb) != 0)
-			rq = NULL;
-		if (rq != NULL)
-			softrnic_rq_receive(dev, rq, frame, &info);
-		else
-			dev->stats.rx_unmatched++;
-		if (++i >= result->count)
-			return;
-		/* The first delivery is part of the frame, the others are as much again. */
-		softrnic_charge(dev, 1);
-		/* All of them are one unit, whose way into buffers has an end. */
-		if (i == 1)
-			entries = dev->turn->entries;
-		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE) {
-			dev->stats.rx_no_buffer += result->count - i;
-			return;
-		}
-	}
+	deliver_to(dev, frame, result, 0, key, &info);
+	if (result->count > 1)
+		deliver_others(dev, frame, result, key, &info);
 }
 
 /* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */

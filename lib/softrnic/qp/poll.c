@@ -165,7 +165,7 @@ softrnic_qps_poll(struct softrnic *dev)
 	dev->now = now - dev->power_on_ns;
 	if (__builtin_expect(dev->now >= dev->qps_deadline || dev->timed_left > 0, 0))
 		qps_expire(dev);
-	softrnic_share_begin(dev, now);
+	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
 	dev->qps_work = 0;
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
 	/* Who polls shall not sleep before all deadlines were looked at. */

@@ -163,6 +163,13 @@ void softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn);
 void softrnic_qp_sweep(struct softrnic *dev, unsigned int count);
 /* Execute WQEs, send what is due, look at timers: the work done. Direct call from softrnic_poll(), behind the SQs. */
 unsigned int softrnic_qps_poll(struct softrnic *dev);
+/* Is there anything that it could look at? */
+static inline bool
+softrnic_qps_wait(const struct softrnic *dev)
+{
+	return dev->qp_watch.count > 0 || !TAILQ_EMPTY(&dev->active_qps) ||
+	       !TAILQ_EMPTY(&dev->timed_qps);
+}
 
 /* ---- Packets on wires (path.c): descriptors, as frames are. ---- */
 
