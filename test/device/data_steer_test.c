@@ -591,6 +591,41 @@ test_limits_of_groups_and_entries(void **state)
 	steering->entry_count -= (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
 }
 
+/* Ids have 24 bits, and come round to groups that are still there. */
+static void
+test_ids_of_groups_come_round(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic_steering *steering = f->dp.dev->steering;
+	uint32_t table = dp_table_create(&f->dp, 0, 11, 0), first, second, last, i;
+	int status;
+
+	first = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
+	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	/* As if 2^24 others had come and gone since. */
+	steering->next_group_id = first;
+	second = dp_group_create(&f->dp, table, 1, 1, NULL, &status);
+	assert_int_equal(status, 0);
+	assert_int_equal(flow_tir(f, table, second, 1, NULL, 1), 0);
+	assert_int_equal(dp_flow_delete(&f->dp, table, 1), 0);
+	/* It is the second one that goes. */
+	assert_int_equal(dp_group_destroy(&f->dp, table, second), 0);
+	assert_int_equal(dp_group_destroy(&f->dp, table, second), RNIC_STATUS_BAD_RES);
+	assert_int_equal(arrives_mac(f, 0x020000000001), 1);
+	/* However many are in a row. */
+	steering->next_group_id = first;
+	for (i = 1; i < STEER_GROUPS_MAX; i++)
+		dp_group_create(&f->dp, table, i, i, NULL, &status);
+	table = dp_table_create(&f->dp, 0, 11, 0);
+	for (i = 0; i < STEER_GROUPS_MAX - 1; i++)
+		dp_group_create(&f->dp, table, i, i, NULL, &status);
+	steering->next_group_id = first;
+	last = dp_group_create(&f->dp, table, i, i, NULL, &status);
+	assert_int_equal(status, 0);
+	assert_int_equal((last - first) & 0xffffff, STEER_DEVICE_GROUPS_MAX - 1);
+}
+
 int
 main(void)
 {
@@ -608,6 +643,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits_of_groups_and_entries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ids_of_groups_come_round, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_steer", tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "work.h"
 
 #define FLOW_BUCKETS_MIN 64
+#define FLOW_GROUP_IDS	 0xffffffu /* they have 24 bits */
 
 /* The fields that entries can match on; others must not be in a group's mask. */
 static const enum rnic_fte_match_set_lyr_2_4_field matched_fields[] = {
@@ -433,6 +434,29 @@ group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	return RNIC_STATUS_OK;
 }
 
+/*
+ * An id that no group of the device has. They come round after 2^24, and a group may live longer than that: of those that are
+ * next, one more than there can be groups, one is free.
+ */
+static uint32_t
+group_id_draw(struct softrnic *dev)
+{
+	uint8_t used[STEER_DEVICE_GROUPS_MAX + 1] = { 0 };
+	struct softrnic_steering *steering = dev->steering;
+	const struct flow_group *group;
+	uint32_t ahead = 0;
+
+	LIST_FOREACH(group, &steering->groups, all) {
+		ahead = (group->id - steering->next_group_id) & FLOW_GROUP_IDS;
+		if (ahead < sizeof(used))
+			used[ahead] = 1;
+	}
+	for (ahead = 0; used[ahead] != 0; ahead++)
+		;
+	softrnic_charge_steps(dev, steering->group_count + ahead);
+	return (steering->next_group_id + ahead) & FLOW_GROUP_IDS;
+}
+
 SOFTRNIC_CMD(create_flow_group)
 {
 	struct rnic_create_flow_group_in *in =
@@ -472,14 +496,14 @@ SOFTRNIC_CMD(create_flow_group)
 	group->match = *rnic_create_flow_group_in_match_criteria(in);
 	group_compile(group);
 	LIST_INIT(&group->entries);
-	group->id = dev->steering->next_group_id & 0xffffff;
+	group->id = group_id_draw(dev);
 	cmd->syndrome = 0x933005;
 	status = group_insert(dev, table, group);
 	if (status != RNIC_STATUS_OK) {
 		softrnic_free(dev, group);
 		return status;
 	}
-	dev->steering->next_group_id++;
+	dev->steering->next_group_id = group->id + 1;
 	softrnic_steering_changed(dev);
 	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, group->id);
 	return RNIC_STATUS_OK;
