@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "device.h"
+#include "tunables.h"
 
 #define FW_MAJOR    14
 #define FW_MINOR    12
@@ -80,7 +81,7 @@ softrnic_bar_reset(struct softrnic *dev)
 	dev->cmdq_iova = 0;
 	dev->cmdq_iova_high = 0;
 	dev->nic_interface = RNIC_NIC_INTERFACE_FULL_DRIVER;
-	dev->power_on_ns = softrnic_now_ns();
+	dev->power_on_ns = softrnic_now_ns() - softrnic_tunables.age_ns;
 	atomic_store(&dev->cmd_doorbell, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "cq.h"
 #include "prm/uar.h"
+#include "tunables.h"
 #include "work.h"
 
 #define CQ_LOG_SIZE_MAX 22
@@ -311,6 +312,7 @@ SOFTRNIC_CMD(create_cq)
 		return RNIC_STATUS_NO_RES;
 	cq->context = *rnic_create_cq_in_cqc(in);
 	cq->fired = CQ_NEVER_FIRED;
+	cq->producer = cq->consumer = cq->solicited = softrnic_tunables.queue_index;
 	cmd->syndrome = 0x400002;
 	status = cq_from_context(dev, cq);
 	if (status != RNIC_STATUS_OK)

@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "device.h"
+#include "tunables.h"
 #include "wire/wire.h"
 
 #define DEFAULT_MTU	   9978
@@ -20,6 +21,8 @@
 #define MIN_MTU		   68 /* what IPv4 needs */
 
 int softrnic_logtype;
+/* 0 of a generation is "never resolved". */
+struct softrnic_tunables softrnic_tunables = { .dma_generation = 1 };
 
 RTE_INIT(softrnic_log_init)
 {
@@ -153,6 +156,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	dev->poller = poller;
 	dev->turn = softrnic_poller_turn(poller);
 	dev->uar_fd = -1;
+	dev->quiet_polls = softrnic_tunables.quiet_polls;
 	TAILQ_INIT(&dev->active_sqs);
 	TAILQ_INIT(&dev->swept_sqs);
 	TAILQ_INIT(&dev->flushing_rqs);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tunables.h"
 #include "work.h"
 
 struct dma_range {
@@ -46,7 +47,7 @@ int
 softrnic_dma_init(struct softrnic *dev)
 {
 	dev->dma = calloc(1, sizeof(*dev->dma));
-	dev->dma_generation = 1; /* 0 is "never resolved" */
+	dev->dma_generation = softrnic_tunables.dma_generation;
 	return dev->dma == NULL ? -ENOMEM : 0;
 }
 
@@ -137,7 +138,7 @@ static void
 dma_changed(struct softrnic *dev)
 {
 	dev->dma->recent = NULL;
-	/* Nobody lives to see it come round; a test that begins near the end does. */
+	/* Nobody lives to see it come round; a test that begins near the end does. 0 is "never resolved". */
 	if (++dev->dma_generation == 0)
 		dev->dma_generation = 1;
 }

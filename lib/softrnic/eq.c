@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "tunables.h"
 
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa
@@ -212,6 +213,7 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 	if (log_size > SOFTRNIC_LOG_MAX_EQ_SIZE || vector >= SOFTRNIC_MSIX_VECTORS)
 		return RNIC_STATUS_BAD_PARAM;
 	eq->context = *eqc;
+	eq->producer = softrnic_tunables.queue_index;
 	eq->log_size = log_size;
 	eq->vector = vector;
 	eq->ignore_overrun = rnic_eqc_get(eqc, RNIC_EQC_OI);

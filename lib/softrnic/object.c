@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "device.h"
+#include "tunables.h"
 
 /*
  * First number and greatest count of each type. First numbers differ where nothing else prescribes them, so that a
@@ -57,11 +58,14 @@ softrnic_object_limit(enum softrnic_object_type type)
 int
 softrnic_objects_init(struct softrnic *dev)
 {
+	const uint32_t left = softrnic_tunables.numbers;
+
 	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
 		struct softrnic_object_table *table = &dev->tables[type];
 
 		table->first = limits[type].first;
 		table->size = limits[type].size;
+		table->next = left == 0 ? 0 : table->size - left;
 		table->slots = calloc(table->size, sizeof(*table->slots));
 		if (table->slots == NULL)
 			return -ENOMEM;
@@ -71,7 +75,7 @@ softrnic_objects_init(struct softrnic *dev)
 		table->place = calloc(table->size, sizeof(*table->place));
 		if (table->order == NULL || table->place == NULL)
 			return -ENOMEM;
-		table->fresh = table->size;
+		table->fresh = left == 0 ? table->size : left;
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "qp/qp.h"
+#include "tunables.h"
 #include "wire/wire.h"
 #include "work.h"
 
@@ -43,6 +44,7 @@ softrnic_poller_create(struct softrnic_poller **out)
 		return -ret;
 	}
 	TAILQ_INIT(&poller->devices);
+	poller->turn.entries = softrnic_tunables.entries;
 	*out = poller;
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "device.h"
 #include "prm/uar.h"
 #include "qp/qp.h"
+#include "tunables.h"
 #include "work.h"
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
@@ -67,6 +68,7 @@ int
 softrnic_uar_init(struct softrnic *dev)
 {
 	size_t shared = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
+	struct uar_watch *watch = calloc(1, sizeof(*watch));
 	void *memory = MAP_FAILED;
 	int ret;
 
@@ -80,9 +82,10 @@ softrnic_uar_init(struct softrnic *dev)
 	TAILQ_INIT(&dev->swept_qps);
 	TAILQ_INIT(&dev->timed_qps);
 	dev->qps_deadline = UINT64_MAX;
-	dev->uar_watch = calloc(1, sizeof(struct uar_watch));
-	if (dev->uar_watch == NULL)
+	dev->uar_watch = watch;
+	if (watch == NULL)
 		return -ENOMEM;
+	watch->tick = softrnic_tunables.quiet_polls;
 	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)(UAR_SHARED + shared)) != 0 ||
 	    fcntl(dev->uar_fd, F_ADD_SEALS, UAR_SEALS) != 0)

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "eth/steer.h"
+#include "tunables.h"
 #include "work.h"
 
 #define FLOW_BUCKETS_MIN 64
@@ -77,6 +78,7 @@ softrnic_steering_init(struct softrnic *dev)
 	if (steering == NULL)
 		return -ENOMEM;
 	LIST_INIT(&steering->groups);
+	steering->next_group_id = softrnic_tunables.flow_groups;
 	/* Of the device's key, without a step of what memory keys are drawn from. */
 	for (i = 0; i < sizeof(steering->secrets) / sizeof(steering->secrets[0]); i++)
 		steering->secrets[i] = softrnic_siphash(dev->secret.key, UINT64_MAX - i);

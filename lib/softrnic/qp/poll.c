@@ -9,6 +9,7 @@
 
 #include "cq.h"
 #include "data.h"
+#include "tunables.h"
 #include "work.h"
 
 #define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
@@ -282,6 +283,7 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 		.requests_log = qp->no_sq ? 0 : qp->sq_log_size,
 		.max_dest_rd_atomic = 1 << SOFTRNIC_LOG_MAX_RD_ATOMIC,
 		.srq = qp->rmp != NULL,
+		.ring_index = softrnic_tunables.ring_index,
 	};
 	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
 			     (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);

@@ -7,6 +7,17 @@
 
 #include "machine.h"
 
+/* Both rings are empty. */
+static void
+qp_empty(struct roce_qp *qp)
+{
+	struct roce_requester *req = &qp->requester;
+	struct roce_responder *resp = &qp->responder;
+
+	req->tail = req->next = req->fresh = req->head = qp->conf.ring_index;
+	resp->oldest = resp->pending = resp->head = qp->conf.ring_index;
+}
+
 int
 roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf)
 {
@@ -23,6 +34,7 @@ roce_qp_init(struct roce_qp *qp, const struct roce_conf *conf)
 		resources *= 2;
 	qp->requester.mask = (1u << conf->requests_log) - 1;
 	qp->responder.mask = resources - 1;
+	qp_empty(qp);
 	qp->requester.ring = calloc(qp->requester.mask + 1, sizeof(*qp->requester.ring));
 	qp->responder.ring = calloc(resources, sizeof(*qp->responder.ring));
 	if (qp->requester.ring == NULL || qp->responder.ring == NULL) {
@@ -147,6 +159,7 @@ qp_reset(struct roce_qp *qp)
 
 	qp->requester = (struct roce_requester){ .ring = requests, .mask = request_mask };
 	qp->responder = (struct roce_responder){ .ring = resources, .mask = resource_mask };
+	qp_empty(qp);
 	qp->attr = (struct roce_attr){ 0 };
 	qp->mtu_log = 0;
 	qp->last_wqe = false;

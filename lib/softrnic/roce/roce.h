@@ -140,6 +140,7 @@ struct roce_conf {
 	uint16_t window; /* unacknowledged PSNs of SEND and WRITE, at least 1; 0: ROCE_WINDOW */
 	/* receive WQEs are others' too: an error flushes none, and ends with SRQ_LAST_WQE */
 	bool srq;
+	uint32_t ring_index; /* where the indices of its rings begin, which run free */
 };
 #define ROCE_RD_ATOMIC_MAX    128
 #define ROCE_REQUESTS_LOG_MAX 15
