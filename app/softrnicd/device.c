@@ -98,6 +98,7 @@ device_dma_map(void *arg, const struct vfu_dma_region *given)
 			(given->flags & VFU_DMA_FLAG_WRITE ? SOFTRNIC_DMA_WRITE : 0),
 		.mapping = given->mapping,
 		.mapping_length = given->mapping_bytes,
+		.mapping_page = given->mapping_page_bytes,
 		.mapping_holes = given->mapping_holes,
 	};
 	int rc;

@@ -12,11 +12,14 @@
  * the device with siglongjmp(), which would leave its lock held and its objects half changed. The device is told to find
  * no more of the client's memory: what it goes on to touch is what it had found for the frame that it is at.
  *
- * No client can make it fail. A mapping is replaced as a whole, so that it faults but once. The memory to replace it may be
- * refused (vm.overcommit_memory=2, for which MAP_NORESERVE means nothing; RLIMIT_AS; the number of mappings): then it
- * becomes one of a file of ours, which is as long as a client's may be, and empty. That takes neither address space nor
- * memory nor a mapping more than there was. A page that even such a file cannot have when it is touched becomes the one
- * page of the file that it has had from the start; of these there are no more than a frame has pieces.
+ * It replaces a piece, as what goes with it is unmapped then and there: of all that the device ever touched in gigabytes
+ * that would take a tenth of a second and more. The device comes to no more pieces than the frame has that it is at.
+ *
+ * No client can make it fail. The memory to replace a piece may be refused (vm.overcommit_memory=2, for which MAP_NORESERVE
+ * means nothing; RLIMIT_AS; the number of mappings): then the whole mapping becomes one of a file of ours, which is as long
+ * as a client's may be, and empty. That takes neither address space nor memory nor a mapping more than there was. A page
+ * that even such a file cannot have when it is touched becomes the one page of the file that it has had from the start; of
+ * these there are no more than a frame has pieces.
  */
 #include <errno.h>
 #include <search.h>
@@ -33,14 +36,16 @@
 #define GUARD_FIRST_ROOM  64
 #define GUARD_FILE_BYTES  (1ll << 42) /* as much of a client's as lib/vfio_user maps */
 #define GUARD_STACK_BYTES (128 << 10)
+#define GUARD_PIECE_BYTES ((size_t)64 << 10)
 
 /* What mmap() made of a client's file; regions lie in it. */
 struct guard_mapping {
 	uint8_t *address;
 	size_t length;
+	size_t piece; /* that is replaced at a time: a hugepage is not cut */
 	uint64_t holes;
 	unsigned int regions;
-	bool replaced;
+	bool is_file; /* ... of ours by now */
 };
 
 static LIST_HEAD(, guard) guards = LIST_HEAD_INITIALIZER(guards);
@@ -73,18 +78,29 @@ guard_mapping_of(const struct guard *guard, uint8_t *address)
  * the memory, and if it may not, nothing would be left there to fault on.
  */
 static bool
-guard_put_memory(const struct guard_mapping *mapping)
+guard_put_memory(uint8_t *address, size_t length)
 {
-	long made = syscall(SYS_mmap, NULL, mapping->length, PROT_READ | PROT_WRITE,
+	long made = syscall(SYS_mmap, NULL, length, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (made == -1)
 		return false;
-	if (syscall(SYS_mremap, made, mapping->length, mapping->length,
-		    MREMAP_MAYMOVE | MREMAP_FIXED, mapping->address) == (long)mapping->address)
+	if (syscall(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, address) ==
+	    (long)address)
 		return true;
-	syscall(SYS_munmap, made, mapping->length);
+	syscall(SYS_munmap, made, length);
 	return false;
+}
+
+/* The piece around that address. */
+static bool
+guard_put_piece(const struct guard_mapping *mapping, uintptr_t fault)
+{
+	size_t at = (fault - (uintptr_t)mapping->address) & ~(mapping->piece - 1);
+	size_t left = mapping->length - at;
+
+	return guard_put_memory(mapping->address + at,
+				left < mapping->piece ? left : mapping->piece);
 }
 
 /* The file holds a page at its start, so one that is put there is never missing. */
@@ -98,14 +114,13 @@ guard_put_file(const struct guard *guard, uintptr_t address, size_t length)
 static bool
 guard_replace(struct guard *guard, struct guard_mapping *mapping, uintptr_t fault)
 {
-	bool first = !mapping->replaced;
-
-	mapping->replaced = true;
-	if (first && guard_put_memory(mapping))
+	if (mapping->is_file)
+		return guard_put_file(guard, fault & ~(guard_page - 1), guard_page);
+	if (guard_put_piece(mapping, fault))
 		return true;
 	guard->file_used = true;
-	return first ? guard_put_file(guard, (uintptr_t)mapping->address, mapping->length)
-		     : guard_put_file(guard, fault & ~(guard_page - 1), guard_page);
+	mapping->is_file = true;
+	return guard_put_file(guard, (uintptr_t)mapping->address, mapping->length);
 }
 
 static void
@@ -214,9 +229,13 @@ guard_mapping_get(struct guard *guard, const struct guard_region *region)
 		mapping = malloc(sizeof(*mapping));
 		if (mapping == NULL)
 			return -ENOMEM;
-		*mapping = (struct guard_mapping){ .address = region->mapping,
-						   .length = region->mapping_length,
-						   .holes = region->mapping_holes };
+		*mapping = (struct guard_mapping){
+			.address = region->mapping,
+			.length = region->mapping_length,
+			.piece = region->mapping_page > GUARD_PIECE_BYTES ? region->mapping_page
+									  : GUARD_PIECE_BYTES,
+			.holes = region->mapping_holes,
+		};
 		if (tsearch(mapping, &guard->mappings, guard_order) == NULL) {
 			free(mapping);
 			return -ENOMEM;

@@ -6,8 +6,8 @@
  * SIGBUS, and only that client is to suffer from it.
  *
  * A guard keeps the list of the regions that one client has mapped. The handler of SIGBUS finds the mapping of the
- * faulting address in it, and puts zeroed memory of our own over it, so that the access that faulted, wherever in the
- * device it was, goes on and ends; the device finds no more of that client's memory, and then the loop disconnects the
+ * faulting address in it, and puts zeroed memory of our own over a piece of it, so that the access that faulted, wherever in
+ * the device it was, goes on and ends; the device finds no more of that client's memory, and then the loop disconnects the
  * client (guard_fault()). What was read in between is zeros, as good as anything else that a client could have put there;
  * what was written is lost.
  *
@@ -31,7 +31,7 @@ struct guard_region {
 	unsigned int prot;
 	/* what mmap() made, in which it lies, perhaps beside others */
 	uint8_t *mapping;
-	size_t mapping_length;
+	size_t mapping_length, mapping_page;
 	uint64_t mapping_holes; /* bytes in there that had no memory yet */
 };
 

@@ -385,6 +385,7 @@ vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request
 		entry->region.address = file->mapping.address + (request->offset - file->offset);
 		entry->region.mapping = file->mapping.address;
 		entry->region.mapping_bytes = file->mapping.length;
+		entry->region.mapping_page_bytes = file->mapping.page_bytes;
 		entry->region.mapping_holes = file->holes;
 	}
 	table->count++;

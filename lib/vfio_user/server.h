@@ -76,6 +76,8 @@ struct vfu_dma_region {
 	/** With an address: all of the mapping that it lies in, which other regions may share. */
 	void *mapping;
 	uint64_t mapping_bytes;
+	uint64_t
+		mapping_page_bytes; /**< of its file: a mapping of hugepages can only be replaced by so much */
 	/** At most so many bytes of it had no memory yet when it was made: who touches them first makes them, and is charged. */
 	uint64_t mapping_holes;
 };
