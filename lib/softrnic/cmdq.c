@@ -7,6 +7,7 @@
  * both ways: acquired before the entry is read, released behind the last byte of the output.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,19 @@ make_room(void *buffer, size_t *room, size_t bytes)
 	*p = malloc(bytes);
 	*room = *p == NULL ? 0 : bytes;
 	return *p != NULL;
+}
+
+bool
+softrnic_cmdq_keep_input(struct softrnic *dev, const void *in)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+
+	if (in != cmdq->in || cmdq->in_room <= CMD_KEEP_BYTES ||
+	    !softrnic_memory_take(dev, malloc_usable_size(cmdq->in)))
+		return false;
+	cmdq->in = NULL;
+	cmdq->in_room = 0;
+	return true;
 }
 
 static uint32_t

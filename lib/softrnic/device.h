@@ -660,6 +660,11 @@ int softrnic_cmdq_init(struct softrnic *dev);
 /* No command is under way any more. */
 void softrnic_cmdq_reset(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
+/*
+ * The input of the command that is executed becomes the caller's, who gives it back by softrnic_free(): what is too long to
+ * be copied then and there, and was put together in the rounds before. False: it stays the queue's.
+ */
+bool softrnic_cmdq_keep_input(struct softrnic *dev, const void *in);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);
 int softrnic_resolved_init(struct softrnic *dev);

@@ -22,7 +22,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
 	softrnic_charge_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
-	softrnic_free(dev, mkey->mtts);
+	softrnic_free(dev, mkey->room != NULL ? mkey->room : mkey->mtts);
 	softrnic_free(dev, mkey->klms);
 	softrnic_free(dev, mkey->klm_ends);
 	softrnic_free(dev, mkey->chunk_list);
@@ -102,24 +102,41 @@ pages_needed(const struct softrnic_mkey *mkey)
 	       ((mkey->start - first) >> mkey->log_page_size) + 1;
 }
 
+/* Where the translations are to be: a very long list stays where it is, in the input of the command. */
+static bool
+mkey_mtts_room(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
+	       uint64_t count)
+{
+	if (softrnic_cmdq_keep_input(dev, cmd->in)) {
+		mkey->room = (void *)(uintptr_t)cmd->in;
+		mkey->mtts = (uint64_t *)((struct rnic_create_mkey_in *)mkey->room + 1);
+	} else {
+		mkey->mtts = softrnic_alloc(dev, count, sizeof(*mkey->mtts));
+	}
+	return mkey->mtts != NULL;
+}
+
 static int
-mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_be64 *list,
+mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
 	  uint64_t count)
 {
-	uint64_t in_page = (UINT64_C(1) << mkey->log_page_size) - 1;
+	const struct rnic_be64 *list =
+		(const struct rnic_be64 *)((const struct rnic_create_mkey_in *)cmd->in + 1);
+	const uint64_t in_page = (UINT64_C(1) << mkey->log_page_size) - 1;
+	const uint64_t needed = pages_needed(mkey);
 
-	if (!mkey->free && count < pages_needed(mkey))
+	if (!mkey->free && count < needed)
 		return RNIC_STATUS_BAD_PARAM;
-	mkey->mtts = softrnic_alloc(dev, count, sizeof(*mkey->mtts));
-	if (mkey->mtts == NULL)
+	if (!mkey_mtts_room(dev, mkey, cmd, count))
 		return RNIC_STATUS_NO_RES;
+	/* Of a very long one that is the whole share: where its pages are is looked up when it is used. */
+	softrnic_charge_steps(dev, count);
 	mkey->translation_count = count;
 	dev->translation_bytes += count * sizeof(*mkey->mtts);
 	for (uint64_t i = 0; i < count; i++) {
 		mkey->mtts[i] = rnic_be64_to_cpu(list[i]);
 		/* The list is padded to 16 bytes: what is behind the last page does not count. */
-		if (i < pages_needed(mkey) &&
-		    (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK & in_page) != 0) {
+		if (i < needed && (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK & in_page) != 0) {
 			SOFTRNIC_LOG(NOTICE, dev,
 				     "memory key: page 0x%" PRIx64
 				     " is not on a page of 2^%u bytes",
@@ -158,6 +175,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 	mkey->klms = softrnic_alloc(dev, count, sizeof(*mkey->klms));
 	if (mkey->klms == NULL)
 		return RNIC_STATUS_NO_RES;
+	softrnic_charge_steps(dev, count);
 	mkey->translation_count = count;
 	dev->translation_bytes += count * sizeof(*mkey->klms);
 	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
@@ -186,7 +204,7 @@ mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, const struct
 		return mkey->free || mkey->length == 0 ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
 	}
 	if (mkey->mode == RNIC_MKEY_MTT)
-		return mkey_mtts(dev, mkey, (const struct rnic_be64 *)(in + 1), octwords * 2);
+		return mkey_mtts(dev, mkey, cmd, octwords * 2);
 	return mkey_klms(dev, mkey, (const struct rnic_klm *)(in + 1), octwords);
 }
 

@@ -122,7 +122,8 @@ object_holds(const void *object, enum softrnic_object_type type)
 	const struct softrnic_rmp *rmp = object;
 
 	switch (type) {
-	case SOFTRNIC_MKEY: return mkey->flat != NULL || mkey->chunks != NULL;
+	case SOFTRNIC_MKEY:
+		return mkey->flat != NULL || mkey->chunks != NULL || mkey->look.host != NULL;
 	case SOFTRNIC_EQ: return holds(softrnic_eq_ring(object), NULL);
 	case SOFTRNIC_CQ: return holds(&cq->ring, &cq->dbrec) || cq->latch != NULL;
 	case SOFTRNIC_SQ: return holds(&sq->ring, &sq->dbrec);

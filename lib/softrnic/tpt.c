@@ -15,6 +15,8 @@
 #define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
 /* A list of more entries is not looked through when the share is over: one access may come to thousands of keys. */
 #define RESOLVE_AT_ONCE 4
+/* Pages that one access looks at: of a longer list the next ones go on. */
+#define RESOLVE_PIECE (1u << 14)
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
 
@@ -70,35 +72,40 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 	return count;
 }
 
-/* The region as one piece of host memory, for all that the key grants; NULL: it is not. Counts the pages that it asks. */
-static uint8_t *
-resolve_flat(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t *pages)
+/*
+ * The region as one piece of host memory, for all that the key grants; NULL: it is not. False: nobody knows yet, there are
+ * more pages to be looked at.
+ */
+static bool
+resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 {
+	const uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
+	struct softrnic_mkey_look *look = &mkey->look;
 	unsigned int prot = SOFTRNIC_DMA_READ;
-	uint8_t *host = NULL;
-	uint64_t skip;
+	uint32_t pages = 0;
 
 	if ((mkey->access & WRITES) != 0)
 		prot |= SOFTRNIC_DMA_WRITE;
-	skip = mkey->start & ((UINT64_C(1) << mkey->log_page_size) - 1);
-	for (uint64_t i = 0, left = mkey->length; left > 0; i++, skip = 0) {
-		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
+	for (; look->distance < mkey->length && pages < RESOLVE_PIECE; look->page++, pages++) {
+		uint64_t skip = look->page == 0 ? mkey->start & (page_bytes - 1) : 0;
+		uint64_t mtt = mkey->mtts[look->page], bytes = page_bytes - skip;
 		uint8_t *at;
 
-		++*pages;
-		if (mkey->page_rights && (mkey->mtts[i] & MTT_PERMISSIONS) != MTT_PERMISSIONS)
-			return NULL;
-		if (bytes > left)
-			bytes = left;
-		at = softrnic_dma_ptr(dev, (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK) + skip, bytes,
-				      prot);
-		if (at == NULL || (i > 0 && at != host + (mkey->length - left)))
-			return NULL;
-		if (i == 0)
-			host = at;
-		left -= bytes;
+		if (bytes > mkey->length - look->distance)
+			bytes = mkey->length - look->distance;
+		at = softrnic_dma_ptr(dev, (mtt & RNIC_MTT_ADDRESS_MASK) + skip, bytes, prot);
+		if (look->page == 0)
+			look->host = at;
+		if (at == NULL || at != look->host + look->distance ||
+		    (mkey->page_rights && (mtt & MTT_PERMISSIONS) != MTT_PERMISSIONS)) {
+			look->host = NULL;
+			break;
+		}
+		look->distance += bytes;
 	}
-	return host;
+	softrnic_charge_steps(dev, pages);
+	*flat = look->host;
+	return look->host == NULL || look->distance == mkey->length;
 }
 
 /* Where [distance, distance + length) is, for all that the key grants; NULL: not in one piece. */
@@ -163,6 +170,7 @@ void
 softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	softrnic_resolved_remove(&dev->resolved_mkeys, &mkey->resolved);
+	mkey->look = (struct softrnic_mkey_look){ 0 };
 	mkey->flat = NULL;
 	mkey->chunks = NULL;
 	mkey->generation = 0;
@@ -171,21 +179,30 @@ softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey)
 void
 softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
-	uint64_t pages = 0;
+	uint8_t *flat = NULL;
+	bool known = true;
 
 	if (softrnic_share_is_over(dev) &&
 	    (mkey->translation_count > RESOLVE_AT_ONCE || mkey->chunk_count > RESOLVE_AT_ONCE))
 		return;
-	softrnic_mkey_forget(dev, mkey);
-	mkey->generation = dev->dma_generation;
-	if (mkey->free || mkey->mode != RNIC_MKEY_MTT || mkey->length == 0 ||
-	    mkey->translation_count == 0)
-		return;
-	mkey->flat = resolve_flat(dev, mkey, &pages);
-	softrnic_charge_steps(dev, pages);
-	if (mkey->flat == NULL)
-		resolve_chunks(dev, mkey);
-	if (mkey->flat != NULL || mkey->chunks != NULL)
+	/* A look that has begun goes on, unless the map has changed. */
+	if (mkey->look.generation != dev->dma_generation)
+		softrnic_mkey_forget(dev, mkey);
+	if (!mkey->free && mkey->mode == RNIC_MKEY_MTT && mkey->length > 0 &&
+	    mkey->translation_count > 0) {
+		mkey->look.generation = dev->dma_generation;
+		known = resolve_flat(dev, mkey, &flat);
+		if (known && flat == NULL)
+			resolve_chunks(dev, mkey);
+	}
+	if (known) {
+		mkey->look = (struct softrnic_mkey_look){ 0 };
+		mkey->flat = flat;
+		mkey->generation = dev->dma_generation;
+	}
+	/* Also half a look has an address. */
+	if (mkey->resolved.place == 0 &&
+	    (mkey->look.host != NULL || mkey->flat != NULL || mkey->chunks != NULL))
 		softrnic_resolved_add(&dev->resolved_mkeys, &mkey->resolved);
 }
 

@@ -17,6 +17,13 @@
 #define SOFTRNIC_REMOTE_WRITE  0x08
 #define SOFTRNIC_REMOTE_ATOMIC 0x10
 
+/* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
+struct softrnic_mkey_look {
+	uint64_t generation; /* of the DMA map; 0: nobody looks */
+	uint64_t page, distance;
+	uint8_t *host; /* where it begins */
+};
+
 struct softrnic_mkey {
 	struct softrnic_object object; /* number: the index; the key is index << 8 | variant */
 	/* hot: the flat path reads only these */
@@ -44,8 +51,10 @@ struct softrnic_mkey {
 	bool page_rights; /* MTT entries carry rights of their own */
 	struct softrnic_object *pd_object;
 	uint32_t translation_count, chunk_count;
-	uint64_t *mtts;		 /* MTT: page address | permission bits */
-	struct rnic_klm *klms;	 /* KLM, KSM */
+	struct softrnic_mkey_look look;
+	uint64_t *mtts;	       /* MTT: page address | permission bits */
+	void *room;	       /* that they lie in: NULL: their own */
+	struct rnic_klm *klms; /* KLM, KSM */
 	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
@@ -79,7 +88,7 @@ int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 		       uint32_t length, unsigned int access);
 /*
  * Look again whether the key's region is one piece of host memory, or chunks that each are one; a long list of pages not
- * when the turn is over: then its generation stays as it is.
+ * when the share is over, and of a very long one some pages: then its generation stays another one's.
  */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */

@@ -4,10 +4,12 @@
  * What a client can make long: ways through flow tables, lists of destinations, chains of entries, page lists, rings to be
  * flushed. A round of the poller stays short, and what the device remembers stays small. Work is counted, not timed.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -617,15 +619,14 @@ test_page_lists_of_rings_have_a_budget(void **state)
 	assert_int_equal(f->dp.dev->rings_memory, before);
 }
 
-/* Of `pages` pages, which are one and the same: no two of them are neighbours, so the key has chunks. */
+/* Of so many pages, each of them so far behind the one before it. */
 static uint32_t
-create_key(struct fixture *f, uint32_t pages)
+create_key_of(struct fixture *f, uint32_t pages, uint64_t iova, uint64_t step)
 {
 	size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * 8, i;
 	struct rnic_create_mkey_in *in = calloc(1, bytes);
 	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
 	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	uint64_t iova = dp_iova(&f->dp, f->out) & ~UINT64_C(4095);
 	struct rnic_object_out out[2];
 
 	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
@@ -638,11 +639,18 @@ create_key(struct fixture *f, uint32_t pages)
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
 				pages / 2);
 	for (i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64(iova | RNIC_MTT_READ | RNIC_MTT_WRITE);
+		list[i] = rnic_cpu_to_be64((iova + i * step) | RNIC_MTT_READ | RNIC_MTT_WRITE);
 	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
 			 0);
 	free(in);
 	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+/* They are one and the same: no two of them are neighbours, so the key has chunks. */
+static uint32_t
+create_key(struct fixture *f, uint32_t pages)
+{
+	return create_key_of(f, pages, dp_iova(&f->dp, f->out) & ~UINT64_C(4095), 0);
 }
 
 static int
@@ -704,6 +712,46 @@ test_long_keys_are_not_looked_at_anew_at_the_end_of_a_turn(void **state)
 	assert_in_range(dev->turn->work, 1024 / 16, 1024 / 4);
 }
 
+/* That a key of very many pages is one piece is found out in several accesses, each of which works. */
+static void
+test_very_long_keys_are_looked_at_in_pieces(void **state)
+{
+	enum { PAGES = 1 << 18, PIECE = 1 << 14 };
+	const uint64_t iova = UINT64_C(1) << 44, bytes = UINT64_C(4096) * PAGES;
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	const struct softrnic_mkey *mkey;
+	uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint32_t key, accesses = 0;
+
+	assert_true(memory != MAP_FAILED);
+	assert_int_equal(softrnic_dma_map(dev, iova, bytes, memory, SOFTRNIC_DMA_READ), 0);
+	softrnic_share_begin(dev, 0);
+	key = create_key_of(f, PAGES, iova, 4096);
+	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
+	for (; mkey->flat == NULL; accesses++) {
+		assert_in_range(accesses, 0, PAGES / PIECE);
+		softrnic_share_begin(dev, 0);
+		assert_int_equal(reach(f, key, bytes - 64), 1);
+		assert_in_range(dev->turn->work, 1, PIECE / 16);
+	}
+	assert_ptr_equal(mkey->flat, memory);
+	assert_in_range(accesses, PAGES / PIECE - 1, PAGES / PIECE);
+	/* The map changes: all of it once more; and what is known after the first piece does not outlive the memory either. */
+	assert_int_equal(softrnic_dma_unmap(dev, iova, bytes), 0);
+	assert_null(mkey->flat);
+	assert_int_equal(softrnic_dma_map(dev, iova, bytes, memory, SOFTRNIC_DMA_READ), 0);
+	softrnic_share_begin(dev, 0);
+	assert_int_equal(reach(f, key, 0), 1);
+	assert_null(mkey->flat);
+	assert_int_equal(softrnic_dma_unmap(dev, iova, bytes), 0);
+	softrnic_share_begin(dev, 0);
+	assert_int_equal(reach(f, key, 0), -EFAULT);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+	munmap(memory, bytes);
+}
+
 int
 main(void)
 {
@@ -727,6 +775,7 @@ main(void)
 		T(page_lists_of_rings_have_a_budget),
 		T(chunks_of_keys_are_in_the_budget_of_translations),
 		T(long_keys_are_not_looked_at_anew_at_the_end_of_a_turn),
+		T(very_long_keys_are_looked_at_in_pieces),
 	};
 #undef T
 
