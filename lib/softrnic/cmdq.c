@@ -179,6 +179,9 @@ fetch_output(struct softrnic *dev)
 		if (!softrnic_dma_reachable(dev, cmdq->next, sizeof(block.data),
 					    SOFTRNIC_DMA_WRITE))
 			return RNIC_DELIVERY_OUTPUT_POINTER_ERR;
+		memset(cmdq->out + RNIC_CMDQ_INLINE_BYTES +
+			       (size_t)cmdq->block * RNIC_CMDQ_BLOCK_BYTES,
+		       0, RNIC_CMDQ_BLOCK_BYTES);
 		cmdq->blocks[cmdq->block] = cmdq->next;
 		cmdq->next = rnic_be64_to_cpu(block.next);
 	}
@@ -245,7 +248,10 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 static size_t
 output_room(uint32_t out_length)
 {
-	return out_length > CMD_OUT_ROOM ? out_length : CMD_OUT_ROOM;
+	const size_t blocks =
+		RNIC_CMDQ_INLINE_BYTES + (size_t)mailbox_blocks(out_length) * RNIC_CMDQ_BLOCK_BYTES;
+
+	return blocks > CMD_OUT_ROOM ? blocks : CMD_OUT_ROOM;
 }
 
 /* The entry makes sense, and there is room for what it brings and asks for. */
@@ -341,7 +347,8 @@ go_on(struct softrnic *dev)
 	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_OUTPUT)
 		status = fetch_output(dev);
 	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_EXECUTE) {
-		memset(cmdq->out, 0, output_room(cmdq->out_length));
+		/* What is behind it was zeroed with its mailboxes. */
+		memset(cmdq->out, 0, CMD_OUT_ROOM);
 		cmdq->step = CMD_ANSWER;
 		cmdq->block = 0;
 		execute(dev, cmdq->in_length, cmdq->out_length);
