@@ -8,6 +8,14 @@
 #include "tpt.h"
 #include "work.h"
 
+static uint64_t
+mkey_klm_bytes(const struct softrnic_mkey *mkey)
+{
+	const unsigned int last = mkey->klm_levels - 1;
+
+	return (mkey->klm_level[last].at + mkey->klm_level[last].count) * sizeof(*mkey->klm_ends);
+}
+
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
@@ -18,7 +26,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	if (mkey->klms != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
 	if (mkey->klm_ends != NULL)
-		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klm_ends);
+		dev->translation_bytes -= mkey_klm_bytes(mkey);
 	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
 	softrnic_charge_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
@@ -147,19 +155,44 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrni
 	return RNIC_STATUS_OK;
 }
 
+/* The levels of ends, of which the last one is one line. @return how many ends there are on all of them. */
+static uint32_t
+mkey_klm_levels(struct softrnic_mkey *mkey)
+{
+	uint32_t count = mkey->translation_count, at = 0;
+
+	for (;;) {
+		mkey->klm_level[mkey->klm_levels].at = at;
+		mkey->klm_level[mkey->klm_levels++].count = count;
+		/* Each begins with a line. */
+		at += (count + SOFTRNIC_KLM_FAN - 1) / SOFTRNIC_KLM_FAN * SOFTRNIC_KLM_FAN;
+		if (count <= SOFTRNIC_KLM_FAN)
+			return at;
+		count = (count + SOFTRNIC_KLM_FAN - 1) / SOFTRNIC_KLM_FAN;
+	}
+}
+
 /* So that an access finds its place in a list of any length without walking through it. */
 static int
 mkey_klm_ends(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
-	uint64_t end = 0;
+	uint64_t end = 0, *below, *ends;
 
-	mkey->klm_ends = softrnic_alloc(dev, mkey->translation_count, sizeof(*mkey->klm_ends));
+	mkey->klm_ends = softrnic_alloc(dev, mkey_klm_levels(mkey), sizeof(*mkey->klm_ends));
 	if (mkey->klm_ends == NULL)
 		return RNIC_STATUS_NO_RES;
-	dev->translation_bytes += mkey->translation_count * sizeof(*mkey->klm_ends);
+	dev->translation_bytes += mkey_klm_bytes(mkey);
 	for (uint32_t i = 0; i < mkey->translation_count; i++) {
 		end += softrnic_klm_bytes(&mkey->klms[i]);
 		mkey->klm_ends[i] = end;
+	}
+	for (unsigned int level = 1; level < mkey->klm_levels; level++) {
+		const uint32_t count = mkey->klm_level[level - 1].count;
+
+		below = mkey->klm_ends + mkey->klm_level[level - 1].at;
+		ends = mkey->klm_ends + mkey->klm_level[level].at;
+		for (uint32_t i = 0; i < count; i++)
+			ends[i / SOFTRNIC_KLM_FAN] = below[i];
 	}
 	return RNIC_STATUS_OK;
 }

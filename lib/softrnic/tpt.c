@@ -218,21 +218,26 @@ struct walk {
 static int translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint64_t va,
 		     uint32_t length, int count, unsigned int depth);
 
-/* The entry that holds the byte at this distance, or translation_count. */
+/*
+ * The entry that holds the byte at this distance, or translation_count. A way through lists may come here for each byte, and
+ * each list may be larger than any cache: of each level of ends one line is looked at.
+ */
 static uint64_t
 klm_find(const struct softrnic_mkey *mkey, uint64_t distance)
 {
-	uint64_t low = 0, high = mkey->translation_count;
+	uint64_t at = 0;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
+	for (unsigned int level = mkey->klm_levels; level-- > 0;) {
+		const uint64_t *ends = mkey->klm_ends + mkey->klm_level[level].at;
+		const uint32_t count = mkey->klm_level[level].count;
 
-		if (mkey->klm_ends[middle] <= distance)
-			low = middle + 1;
-		else
-			high = middle;
+		at *= SOFTRNIC_KLM_FAN;
+		while (at < count && ends[at] <= distance)
+			at++;
+		if (at == count)
+			return mkey->translation_count;
 	}
-	return low;
+	return at;
 }
 
 /*

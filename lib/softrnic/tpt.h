@@ -17,6 +17,9 @@
 #define SOFTRNIC_REMOTE_WRITE  0x08
 #define SOFTRNIC_REMOTE_ATOMIC 0x10
 
+#define SOFTRNIC_KLM_FAN    8 /* a line of the cache */
+#define SOFTRNIC_KLM_LEVELS ((SOFTRNIC_LOG_MAX_KLMS + 2) / 3 + 1)
+
 /* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
 struct softrnic_mkey_look {
 	uint64_t generation; /* of the DMA map; 0: nobody looks */
@@ -55,7 +58,12 @@ struct softrnic_mkey {
 	uint64_t *mtts;	       /* MTT: page address | permission bits */
 	void *room;	       /* that they lie in: NULL: their own */
 	struct rnic_klm *klms; /* KLM, KSM */
-	uint64_t *klm_ends;	 /* KLM: where each one's bytes end in the region */
+	/* KLM: where each one's bytes end in the region; and above them the last ones of each SOFTRNIC_KLM_FAN, level by level */
+	uint64_t *klm_ends;
+	struct {
+		uint32_t at, count;
+	} klm_level[SOFTRNIC_KLM_LEVELS];
+	unsigned int klm_levels;
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
 
