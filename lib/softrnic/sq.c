@@ -279,10 +279,10 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe)
 		ret = sq_gather(dev, sq, wqe, &at, &frame);
 	if (ret != SQ_OK)
 		return ret;
+	ret = __builtin_expect(ask.offloads, 0) ? sq_transmit_offloaded(dev, &frame, &ask)
+						: sq_transmit(dev, &frame);
 	softrnic_charge_pieces(dev, frame.count);
-	if (__builtin_expect(ask.offloads, 0))
-		return sq_transmit_offloaded(dev, &frame, &ask);
-	return sq_transmit(dev, &frame);
+	return ret;
 }
 
 /*

@@ -27,6 +27,8 @@
 #define SOFTRNIC_LOOK_WORK  64u
 #define SOFTRNIC_IDLE_LOOKS 256u
 
+#define SOFTRNIC_MANY_PIECES 16u
+
 /* Entries of lists of keys, at all depths: of one access, and of a WQE, or a frame's way into receive WQEs. */
 #define SOFTRNIC_ENTRIES_ACCESS 4096u
 #define SOFTRNIC_ENTRIES_WQE	16384u
@@ -82,12 +84,28 @@ softrnic_charge_entries(struct softrnic *dev, uint32_t entries)
 	softrnic_charge(dev, entries / 2);
 }
 
-/* Pieces of memory, each of which may be the first touch of a page: four of them are like a frame, as most have few. */
+/* What can wait for another round shall. */
+static inline bool
+softrnic_share_is_over(const struct softrnic *dev)
+{
+	return dev->turn->work >= SOFTRNIC_WORK_MAX;
+}
+
+/*
+ * Pieces of memory: four of them are like a frame, as most have few. Each may be the first touch of a page or two, and then it
+ * takes as long as dozens of frames: where there are many the clock is looked at in any case, best when they were touched.
+ */
 static inline void
 softrnic_charge_pieces(struct softrnic *dev, uint32_t pieces)
 {
-	if (__builtin_expect(pieces > 4, 0))
-		softrnic_charge(dev, pieces / 4);
+	struct softrnic_turn *turn = dev->turn;
+
+	if (__builtin_expect(pieces <= 4, 1))
+		return;
+	if (pieces > SOFTRNIC_MANY_PIECES && turn->work < turn->look &&
+	    !softrnic_share_is_over(dev))
+		turn->look = turn->work;
+	softrnic_charge(dev, pieces / 4);
 }
 
 /* Memory that is given back, which the system takes page by page. */
@@ -95,13 +113,6 @@ static inline void
 softrnic_charge_bytes(struct softrnic *dev, uint64_t bytes)
 {
 	softrnic_charge(dev, (uint32_t)(bytes >> 11));
-}
-
-/* What can wait for another round shall. */
-static inline bool
-softrnic_share_is_over(const struct softrnic *dev)
-{
-	return dev->turn->work >= SOFTRNIC_WORK_MAX;
 }
 
 #endif
