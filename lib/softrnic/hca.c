@@ -42,7 +42,7 @@ static const struct {
 	{ SOFTRNIC_Q_COUNTER, softrnic_object_drop, true },
 };
 
-#define DROP_WORK 2 /* beside the memory that goes with it */
+#define DROP_WORK 8 /* beside the memory that goes with it: each lies somewhere else */
 
 /* As far as the share goes; true: none is left. */
 static bool

@@ -10,7 +10,7 @@
 
 #define CQS	     3000u
 #define KEYS	     12000u
-#define IN_A_ROUND   4096u
+#define IN_A_ROUND   1024u
 #define INITIALIZING (UINT32_C(1) << 31)
 
 struct fixture {

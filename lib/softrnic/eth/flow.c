@@ -124,7 +124,7 @@ entries_drop(struct softrnic *dev, struct flow_group *group)
 	while ((entry = LIST_FIRST(&group->entries)) != NULL) {
 		if (softrnic_share_is_over(dev))
 			return false;
-		softrnic_charge(dev, 1 + entry->tir_count / 8);
+		softrnic_charge(dev, 8 + entry->tir_count / 8);
 		LIST_REMOVE(entry, link);
 		softrnic_flow_entry_free(dev, entry);
 	}
