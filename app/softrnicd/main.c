@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,9 @@
  * permits 65530 to a process: shared among the devices, so that no client takes what another needs.
  */
 #define MAPS_OF_ALL_CLIENTS 20000
+
+/* Returned when it is freed: what is that long is seldom. */
+#define MAPPED_ALONE_BYTES (128 << 10)
 
 #define EXIT_USAGE 2
 
@@ -96,6 +101,19 @@ serve(struct softrnic_poller *poller)
 	return rc;
 }
 
+/*
+ * What clients' objects took is given back piece by piece, as they go: neither put aside to be merged all at once, when somebody
+ * asks for much the next time, nor, of the heap, returned to the system at once when the last one at its top has gone. So the
+ * heap stays for the clients that come, as large as it was with those that there were.
+ */
+static void
+keep_free_short(void)
+{
+	mallopt(M_MXFAST, 0);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE_BYTES);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -104,6 +122,7 @@ main(int argc, char **argv)
 
 	if (rc != 0)
 		return rc > 0 ? EXIT_SUCCESS : EXIT_USAGE;
+	keep_free_short();
 	/* Whatever the parent left open would be open to whoever breaks in, and count among our descriptors. */
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
