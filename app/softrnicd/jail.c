@@ -110,7 +110,7 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(mmap), WITHOUT, 2, 1, { PROT_EXEC } },
 	{ CALL(munmap) },
 	{ CALL(mremap) },
-	{ CALL(madvise), ONE_OF, 2, 1, { MADV_DONTFORK } },
+	{ CALL(madvise), ONE_OF, 2, 3, { MADV_DONTFORK, MADV_POPULATE_READ, MADV_POPULATE_WRITE } },
 	{ CALL(brk) },
 	/* the threads that close descriptors, and the C library's locks when there are threads */
 	{ CALL(futex), ONE_OF, 1, 2, { FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE } },

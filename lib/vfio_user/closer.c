@@ -5,8 +5,8 @@
  * read() and close() can hold it. It may never come back from a close(), so nobody ever waits for it, and the last of the
  * two who use the object frees it.
  *
- * Mappings are a list that is taken as a whole; of them the pipe says only that there are some, by a number that is no
- * descriptor's. Who has a close() that may wait for ever and mappings uses two of these objects.
+ * Mappings, to be unmapped or populated, are a list that is taken as a whole; of them the pipe says only that there are
+ * some, by a number that is no descriptor's. Who has a close() that may wait for ever and mappings uses two of these objects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,8 @@
 #define VFU_CLOSER_STACK_BYTES (256 << 10)
 /* So much is unmapped at once: of pages that were used, half a millisecond. */
 #define VFU_UNMAP_PIECE_BYTES (UINT64_C(32) << 20)
+/* So much is populated at once, before it is asked whether it is still wanted. */
+#define VFU_POPULATE_PIECE_BYTES (UINT64_C(32) << 20)
 /* No more than this is unmapped by who asks for it. */
 #define VFU_UNMAP_HERE_BYTES (UINT64_C(1) << 20)
 
@@ -66,18 +68,57 @@ vfu_unmap(struct vfu_mapping *mapping)
 }
 
 static void
+vfu_closer_unmap_one(struct vfu_closer *closer, struct vfu_mapping *mapping)
+{
+	uint64_t bytes = mapping->length;
+
+	vfu_unmap(mapping);
+	atomic_fetch_sub(&closer->mapped_bytes, bytes);
+	atomic_fetch_sub(&closer->mapped_count, 1);
+}
+
+static void
+vfu_populate(struct vfu_mapping *mapping)
+{
+	const int advice = mapping->prot & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+	uint64_t piece = VFU_POPULATE_PIECE_BYTES, at, left;
+
+	if (piece < mapping->page_bytes)
+		piece = mapping->page_bytes;
+	mapping->error = 0;
+	for (at = 0; at < mapping->length && atomic_load(&mapping->state) != VFU_UNWANTED;
+	     at += piece) {
+		left = mapping->length - at;
+		if (madvise(mapping->address + at, left < piece ? left : piece, advice) == 0)
+			continue;
+		mapping->error = -errno;
+		return;
+	}
+}
+
+/* The server looks at it again, or has gone. */
+static void
+vfu_closer_populate_one(struct vfu_closer *closer, struct vfu_mapping *mapping)
+{
+	enum vfu_mapping_state state = VFU_POPULATING;
+
+	vfu_populate(mapping);
+	if (!atomic_compare_exchange_strong(&mapping->state, &state, VFU_MAPPED))
+		vfu_closer_unmap_one(closer, mapping);
+}
+
+static void
 vfu_closer_do(struct vfu_closer *closer, int fd)
 {
-	/* Pairs with vfu_closer_unmap(). */
+	/* Pairs with vfu_closer_push(). */
 	struct vfu_mapping *mapping = atomic_exchange(&closer->mappings, NULL), *next;
-	uint64_t bytes;
 
 	for (; mapping != NULL; mapping = next) {
 		next = SLIST_NEXT(mapping, next);
-		bytes = mapping->length;
-		vfu_unmap(mapping);
-		atomic_fetch_sub(&closer->mapped_bytes, bytes);
-		atomic_fetch_sub(&closer->mapped_count, 1);
+		if (atomic_load(&mapping->state) == VFU_MAPPED)
+			vfu_closer_unmap_one(closer, mapping);
+		else
+			vfu_closer_populate_one(closer, mapping);
 	}
 	/* The server is done with it: pairs with vfu_closer_close(). The pipe orders it for all but tools. */
 	if (fd != VFU_CLOSER_MAPPINGS && atomic_load(&closer->pending) > 0) {
@@ -174,11 +215,52 @@ vfu_closer_close(struct vfu_closer *closer, int fd)
 	return write(closer->in, &fd, sizeof(fd)) != 0;
 }
 
+/* These are the thread's now, to be unmapped or populated. */
+static void
+vfu_closer_push(struct vfu_closer *closer, struct vfu_mapping *first, struct vfu_mapping *last)
+{
+	struct vfu_mapping *before = atomic_load(&closer->mappings);
+	const int some = VFU_CLOSER_MAPPINGS;
+
+	do
+		SLIST_NEXT(last, next) = before;
+	while (!atomic_compare_exchange_weak(&closer->mappings, &before, first));
+	/* If the thread has not come for those before, or the pipe is full, there is something that it has yet to read. */
+	if (before == NULL && write(closer->in, &some, sizeof(some)) < 0)
+		return;
+}
+
+void
+vfu_closer_populate(struct vfu_closer *closer, struct vfu_mapping *mapping)
+{
+	if (closer == NULL) {
+		vfu_populate(mapping);
+		return;
+	}
+	atomic_store(&mapping->state, VFU_POPULATING);
+	vfu_closer_push(closer, mapping, mapping);
+}
+
+void
+vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping)
+{
+	enum vfu_mapping_state state = VFU_POPULATING;
+
+	if (closer != NULL) {
+		atomic_fetch_add(&closer->mapped_bytes, mapping->length);
+		atomic_fetch_add(&closer->mapped_count, 1);
+		if (atomic_compare_exchange_strong(&mapping->state, &state, VFU_UNWANTED))
+			return;
+		vfu_closer_push(closer, mapping, mapping);
+		return;
+	}
+	vfu_unmap(mapping);
+}
+
 void
 vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
 {
-	struct vfu_mapping *first = SLIST_FIRST(mappings), *last = NULL, *before, *mapping;
-	const int some = VFU_CLOSER_MAPPINGS;
+	struct vfu_mapping *first = SLIST_FIRST(mappings), *last = NULL, *mapping;
 	unsigned int count = 0;
 	uint64_t bytes = 0;
 
@@ -197,13 +279,7 @@ vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
 	SLIST_INIT(mappings);
 	atomic_fetch_add(&closer->mapped_bytes, bytes);
 	atomic_fetch_add(&closer->mapped_count, count);
-	before = atomic_load(&closer->mappings);
-	do
-		SLIST_NEXT(last, next) = before;
-	while (!atomic_compare_exchange_weak(&closer->mappings, &before, first));
-	/* If the thread has not come for those before, or the pipe is full, there is something that it has yet to read. */
-	if (before == NULL && write(closer->in, &some, sizeof(some)) < 0)
-		return;
+	vfu_closer_push(closer, first, last);
 }
 
 bool

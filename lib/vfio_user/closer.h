@@ -6,11 +6,13 @@
  *
  * close() can wait for whoever is behind the descriptor: a file system that a program serves is asked to flush, a TCP
  * socket lingers. A client can be that program. What it sends and the server has no use for is therefore closed here, and
- * it is this thread that waits. munmap() of a client's memory takes as long as the client has made it; that waits here, too.
+ * it is this thread that waits. munmap() of a client's memory takes as long as the client has made it; that waits here, too, and so does the first touch of hugepages, each of which has to be
+ * zeroed.
  */
 #ifndef VFU_CLOSER_H
 #define VFU_CLOSER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -23,12 +25,21 @@
 
 struct vfu_closer;
 
+enum vfu_mapping_state {
+	VFU_MAPPED,
+	VFU_POPULATING, /**< the thread is at it */
+	VFU_UNWANTED,	/**< ... and is to unmap it then */
+};
+
 /** A mapping of a client's file; the start of what malloc() gave. */
 struct vfu_mapping {
 	SLIST_ENTRY(vfu_mapping) next;
 	uint8_t *address;
 	uint64_t length;
 	uint64_t page_bytes; /**< of the file: it can only be unmapped by so much */
+	int prot;
+	_Atomic(enum vfu_mapping_state) state;
+	int error; /**< why it could not be populated, or 0 */
 };
 SLIST_HEAD(vfu_mappings, vfu_mapping);
 
@@ -51,6 +62,15 @@ bool vfu_closer_close(struct vfu_closer *closer, int fd);
  * then.
  */
 void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);
+
+/**
+ * Have the thread touch all pages: its state is VFU_POPULATING until that is done, and then error says how it went. Without a
+ * closer (NULL) it is done here.
+ */
+void vfu_closer_populate(struct vfu_closer *closer, struct vfu_mapping *mapping);
+
+/** Whoever is given this mapping has no use for it any more, populated or not: it is unmapped and freed. */
+void vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping);
 
 /** Is so much not unmapped yet that no more can be mapped? */
 bool vfu_closer_behind(const struct vfu_closer *closer);

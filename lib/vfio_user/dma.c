@@ -35,6 +35,7 @@ void
 vfu_dma_table_fini(struct vfu_dma_table *table)
 {
 	vfu_dma_table_remove(table, 0, table->count);
+	vfu_dma_table_give_up(table);
 	free(table->entries);
 	table->entries = NULL;
 	table->room = 0;
@@ -106,7 +107,7 @@ vfu_dma_file_order(const void *a, const void *b)
 	if (order == 0)
 		order = VFU_ORDER(one->ino, other->ino);
 	if (order == 0)
-		order = VFU_ORDER(one->prot, other->prot);
+		order = VFU_ORDER(one->mapping.prot, other->mapping.prot);
 	if (order == 0)
 		order = VFU_ORDER(one->offset, other->offset);
 	if (order == 0)
@@ -142,9 +143,9 @@ vfu_dma_file_find(const struct vfu_dma_table *table, const struct stat *st, int 
 	struct vfu_dma_file_search search = {
 		.file = {
 			.mapping.length = UINT64_MAX,
+			.mapping.prot = prot,
 			.dev = st->st_dev,
 			.ino = st->st_ino,
-			.prot = prot,
 			.offset = request->offset,
 		},
 	};
@@ -153,7 +154,7 @@ vfu_dma_file_find(const struct vfu_dma_table *table, const struct stat *st, int 
 	tfind(&search, &table->files, vfu_dma_file_search);
 	file = search.before;
 	if (file == NULL || file->dev != st->st_dev || file->ino != st->st_ino ||
-	    file->prot != prot || request->size > file->mapping.length ||
+	    file->mapping.prot != prot || request->size > file->mapping.length ||
 	    request->offset - file->offset > file->mapping.length - request->size)
 		return NULL;
 	return search.before;
@@ -244,9 +245,9 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 {
 	const struct vfu_dma_file wanted = {
 		.mapping.length = length,
+		.mapping.prot = prot,
 		.dev = st->st_dev,
 		.ino = st->st_ino,
-		.prot = prot,
 		.offset = offset,
 	};
 	struct vfu_dma_file *const *same = tfind(&wanted, &table->files, vfu_dma_file_order);
@@ -286,8 +287,45 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 	}
 	table->nfiles++;
 	table->file_bytes += length;
+	/* Each is zeroed when it is touched first: a millisecond for 16 MiB. */
+	if (file->holes > 0 && vfu_is_hugepages(fd, st)) {
+		table->populating = file;
+		vfu_closer_populate(table->closer, &file->mapping);
+	}
 	*out = file;
 	return 0;
+}
+
+void
+vfu_dma_table_give_up(struct vfu_dma_table *table)
+{
+	struct vfu_dma_file *file = table->populating;
+
+	table->populating = NULL;
+	if (file == NULL)
+		return;
+	table->nfiles--;
+	table->file_bytes -= file->mapping.length;
+	tdelete(file, &table->files, vfu_dma_file_order);
+	vfu_closer_abandon(table->closer, &file->mapping);
+}
+
+/* Are the pages there that the device would otherwise be the first to touch? */
+static int
+vfu_dma_populated(struct vfu_dma_table *table)
+{
+	int rc;
+
+	if (table->populating == NULL)
+		return 0;
+	if (atomic_load(&table->populating->mapping.state) == VFU_POPULATING)
+		return -EINPROGRESS;
+	rc = table->populating->mapping.error;
+	if (rc != 0)
+		vfu_dma_table_give_up(table);
+	table->populating = NULL;
+	/* What a page that is not to be had raises, and a kernel that knows no such advice says. */
+	return rc == -EFAULT || rc == -EINVAL ? -ENOMEM : rc;
 }
 
 /* A mapping that holds the range: one that is there, the whole file, or just the pages around it. */
@@ -314,6 +352,9 @@ vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *
 		if (rc != 0)
 			return rc;
 	}
+	rc = vfu_dma_populated(table);
+	if (rc != 0)
+		return rc;
 	file->regions++;
 	*out = file;
 	return 0;
@@ -369,6 +410,9 @@ vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request
 	rc = vfu_dma_table_grow(table);
 	if (rc == 0 && fd >= 0)
 		rc = vfu_dma_file_get(table, fd, request, &file);
+	/* What is asked for again may have changed. */
+	if (rc != 0 && rc != -EINPROGRESS)
+		vfu_dma_table_give_up(table);
 	if (rc != 0)
 		return rc;
 	entry = &table->entries[at];

@@ -22,7 +22,6 @@ struct vfu_dma_file {
 	struct vfu_mapping mapping; /* first: the closer frees it */
 	dev_t dev;
 	ino_t ino;
-	int prot;
 	uint64_t offset; /* in the file */
 	uint64_t holes;	 /* bytes, when it was mapped */
 	unsigned int regions;
@@ -44,6 +43,8 @@ struct vfu_dma_table {
 	void *files; /* struct vfu_dma_file, a tree: by file, then by place */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
+	/* Its hugepages are being made, without a region yet: what is asked next is the same again. */
+	struct vfu_dma_file *populating;
 };
 
 /* closer: who unmaps what is large; may be NULL. */
@@ -56,9 +57,13 @@ void vfu_dma_table_fini(struct vfu_dma_table *table);
  *
  * @return The index of the new entry, or
  *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many or too much,
- *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM.
+ *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM, also where there are not as many
+ *         hugepages as the file has holes, -EINPROGRESS the closer is at these: ask again.
  */
 int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);
+
+/** What is being populated is not asked for again. */
+void vfu_dma_table_give_up(struct vfu_dma_table *table);
 
 /**
  * Entries that lie within [iova, iova + size), as *first and the count returned.

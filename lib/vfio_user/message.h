@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "closer.h"
@@ -98,6 +99,8 @@ void vfu_close_socket(struct vfu_closer *closer, int fd);
 
 /** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. Blocks: never. */
 bool vfu_is_memory_file(int fd);
+/** Of these its pages are hugepages: each takes long to make. */
+bool vfu_is_hugepages(int fd, const struct stat *st);
 
 /** Nanoseconds, milliseconds of a clock that nobody sets. */
 uint64_t vfu_now_ns(void);

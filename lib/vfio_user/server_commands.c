@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,6 +100,28 @@ vfu_dma_map_mode(struct vfu_server *server, struct vfu_dma_map *request)
 	}
 }
 
+static bool
+vfu_client_has_left(const struct vfu_server *server)
+{
+	struct pollfd fd = { .fd = server->channel.fd, .events = POLLRDHUP };
+	const struct timespec at_once = { 0 };
+
+	return ppoll(&fd, 1, &at_once, NULL) > 0;
+}
+
+/* Hugepages may take seconds to be made: the look ends, and whoever has no patience may go. */
+static int
+vfu_dma_map_waits(struct vfu_server *server)
+{
+	if (vfu_client_has_left(server)) {
+		vfu_dma_table_give_up(&server->dma);
+		return -ENOTCONN;
+	}
+	server->unfinished = true;
+	vfu_look_charge(&server->look, VFU_LOOK_STEPS);
+	return 0;
+}
+
 static int
 vfu_command_dma_map(struct vfu_server *server)
 {
@@ -113,6 +136,8 @@ vfu_command_dma_map(struct vfu_server *server)
 	if (rc != 0)
 		return rc;
 	at = vfu_dma_table_map(&server->dma, &request, message->nfds == 1 ? message->fds[0] : -1);
+	if (at == -EINPROGRESS)
+		return vfu_dma_map_waits(server);
 	if (at < 0)
 		return at;
 	if (server->conf.ops->dma_map != NULL)

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Hugepages that a client has never touched: who touches them first has to zero them, and that is not the thread that serves
+ * the others. There need not be any for that: the tests say of usual memory that it is made of them, unless it is asked for.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RW    (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
+#define BYTES (16u << 20)
+#define MUCH  ((size_t)256 << 20)
+#define PAGE  4096u
+#define PAGES (BYTES / PAGE)
+/* Of its own memory, which may be new to it, too. */
+#define OTHER_FAULTS 256
+
+bool __wrap_vfu_is_hugepages(int fd, const struct stat *st);
+
+/* A library of before has no such question. */
+bool
+__wrap_vfu_is_hugepages(int fd, const struct stat *st)
+{
+	(void)fd;
+	(void)st;
+	return true;
+}
+
+static long
+faults(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+static void
+send_map(struct fixture *f, size_t bytes, uint32_t flags, int fd)
+{
+	struct {
+		struct vfu_header header;
+		struct vfu_dma_map map;
+	} message = {
+		.header = { .command = VFU_DMA_MAP, .size = sizeof(message) },
+		.map = { .argsz = sizeof(message.map), .flags = flags, .size = bytes },
+	};
+
+	raw_send(f->peer, &message, sizeof(message), &fd, 1);
+}
+
+/* It is for the thread to say when. @return the errno of the answer, negative. */
+static int
+wait_for_answer(struct fixture *f)
+{
+	struct vfu_header header;
+	long n = -EAGAIN;
+
+	for (unsigned int i = 0; i < 60000 && n == -EAGAIN; i++) {
+		vfu_server_process(f->server);
+		n = raw_receive(f->peer, &header, sizeof(header), NULL, NULL);
+		if (n == -EAGAIN)
+			usleep(1000);
+	}
+	assert_int_equal(n, sizeof(header));
+	assert_int_equal(header.command, VFU_DMA_MAP);
+	return header.flags & VFU_FLAG_ERROR ? -(int)header.error : 0;
+}
+
+static void
+touch_all_of(struct fixture *f, uint32_t flags)
+{
+	int fd = memory_file(BYTES);
+	volatile uint8_t *memory;
+	long before;
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	before = faults();
+	send_map(f, BYTES, flags, fd);
+	assert_int_equal(wait_for_answer(f), 0);
+	assert_int_equal(f->maps, 1);
+	memory = f->last_map.address;
+	for (size_t at = 0; at < BYTES; at += PAGE) {
+		if (flags & VFU_DMA_FLAG_WRITE)
+			memory[at] = 1;
+		else
+			assert_int_equal(memory[at], 0);
+	}
+	assert_in_range(faults() - before, 0, OTHER_FAULTS);
+	close(fd);
+}
+
+static void
+test_pages_are_made_elsewhere(void **state)
+{
+	touch_all_of(*state, RW);
+}
+
+static void
+test_pages_that_are_only_read_are_made_elsewhere(void **state)
+{
+	touch_all_of(*state, VFU_DMA_FLAG_READ);
+}
+
+/* Nobody else does it; and what is there already is mapped as ever. */
+static void
+test_pages_are_made_here_without_a_thread(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(BYTES);
+	struct stat st;
+
+	send_map(f, BYTES, RW, fd);
+	assert_int_equal(wait_for_answer(f), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_blocks * 512, BYTES);
+	close(fd);
+}
+
+static bool
+memory_is_mapped(size_t bytes)
+{
+	unsigned long from, to;
+	bool found = false;
+	char line[512];
+	FILE *maps;
+
+	maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		found = found || (strstr(line, "vfu-test") != NULL &&
+				  sscanf(line, "%lx-%lx", &from, &to) == 2 &&
+				  to - from >= 1 << 20 && to - from <= bytes);
+	fclose(maps);
+	return found;
+}
+
+/* Whatever there is of it then, it goes, and the next one is served meanwhile. */
+static void
+test_a_client_that_leaves_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(MUCH);
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	for (unsigned int looks = 0; looks < 4; looks++) {
+		fixture_connect(f);
+		assert_int_equal(ask_version(f), 0);
+		send_map(f, MUCH, RW, fd);
+		for (unsigned int i = 0; i < looks; i++)
+			vfu_server_process(f->server);
+		/* Its room in the table has gone with it. */
+		fixture_connect(f);
+		assert_int_equal(ask_version(f), 0);
+		assert_int_equal(f->unmaps, f->maps);
+		close(f->peer);
+		f->peer = -1;
+		vfu_server_process(f->server);
+	}
+	for (unsigned int i = 0; i < 6000 && memory_is_mapped(MUCH); i++)
+		usleep(10000);
+	assert_false(memory_is_mapped(MUCH));
+	close(fd);
+}
+
+/* Pages of that size of which the machine has none: whoever touched them would be killed. */
+static int
+file_of_no_hugepage(size_t *bytes)
+{
+	const struct {
+		const char *free;
+		unsigned int log;
+	} sizes[] = {
+		{ "/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", 30 },
+		{ "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", 21 },
+	};
+	unsigned long pages;
+	FILE *file;
+	int fd;
+
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		file = fopen(sizes[i].free, "r");
+		pages = 1;
+		if (file != NULL && fscanf(file, "%lu", &pages) != 1)
+			pages = 1;
+		if (file != NULL)
+			fclose(file);
+		if (pages > 0)
+			continue;
+		*bytes = (size_t)1 << sizes[i].log;
+		fd = memfd_create("vfu-test", MFD_CLOEXEC | MFD_HUGETLB | sizes[i].log << 26);
+		if (fd >= 0 && ftruncate(fd, (off_t)*bytes) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+static void
+test_hugepages_that_are_not_to_be_had_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 0;
+	int fd = file_of_no_hugepage(&bytes);
+
+	if (fd < 0) {
+		print_message("# there are hugepages of each size, or none can be asked for\n");
+		skip();
+	}
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	send_map(f, bytes, RW, fd);
+	assert_int_equal(wait_for_answer(f), -ENOMEM);
+	assert_int_equal(f->maps, 0);
+	/* It may map something else. */
+	close(fd);
+	fd = memory_file(BYTES);
+	send_map(f, BYTES, RW, fd);
+	assert_int_equal(wait_for_answer(f), 0);
+	close(fd);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_end)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_pages_are_made_elsewhere),
+		T(test_pages_that_are_only_read_are_made_elsewhere),
+		T(test_pages_are_made_here_without_a_thread),
+		T(test_a_client_that_leaves_meanwhile),
+		T(test_hugepages_that_are_not_to_be_had_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("populate", tests, NULL, NULL);
+}
