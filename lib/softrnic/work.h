@@ -112,7 +112,7 @@ softrnic_charge_pieces(struct softrnic *dev, uint32_t pieces)
 static inline void
 softrnic_charge_bytes(struct softrnic *dev, uint64_t bytes)
 {
-	softrnic_charge(dev, (uint32_t)(bytes >> 11));
+	softrnic_charge(dev, (uint32_t)(bytes >> 9));
 }
 
 #endif
