@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "harness.h"
+
 #include <errno.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
@@ -126,4 +128,15 @@ int
 client_memory_fd(struct softrnic *dev)
 {
 	return dev->fd;
+}
+
+void
+client_wait_for_end(struct vfu_client *client)
+{
+	for (unsigned int i = 0; i < 6000; i++) {
+		if (vfu_client_process(client) == -ENOTCONN)
+			return;
+		usleep(i < 500 ? 100 : 10000);
+	}
+	fail_msg("a client whose memory has vanished is still served");
 }

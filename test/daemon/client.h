@@ -18,5 +18,7 @@ int client_memory_fd(struct softrnic *dev);
 
 /* The bit in the command register of the PCI function. */
 void client_bus_master(struct vfu_client *client, bool on);
+/* Whose memory has vanished is disconnected: wait for that. */
+void client_wait_for_end(struct vfu_client *client);
 
 #endif

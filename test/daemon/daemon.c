@@ -14,15 +14,18 @@
 
 #include "daemon.h"
 
+#define DAEMON_MORE  32
 #define WAIT_STEP_US 10000
 #define WAIT_STEPS   6000
 
 const char *daemon_program;
+const char *const *daemon_more;
 
 static void
 daemon_run(struct daemon *d, const char *const *devices, int out)
 {
-	const char *argv[6 + 2 * DAEMON_DEVICES] = { daemon_program, "--dir", d->folder };
+	const char *argv[6 + 2 * DAEMON_DEVICES + DAEMON_MORE] = { daemon_program, "--dir",
+								   d->folder };
 	unsigned int i, n = 3;
 	int log;
 
@@ -35,6 +38,8 @@ daemon_run(struct daemon *d, const char *const *devices, int out)
 		argv[n++] = "--device";
 		argv[n++] = devices[i];
 	}
+	for (i = 0; daemon_more != NULL && daemon_more[i] != NULL && i < DAEMON_MORE; i++)
+		argv[n++] = daemon_more[i];
 	log = open(d->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	if (log < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		_exit(99);

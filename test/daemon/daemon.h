@@ -19,6 +19,8 @@ struct daemon {
 
 /* The program under test. */
 extern const char *daemon_program;
+/* What stands behind its other arguments, NULL at the end; NULL: nothing. */
+extern const char *const *daemon_more;
 
 /* Start it with these values of --device, NULL at the end, and wait until it is ready. */
 void daemon_start(struct daemon *d, const char *const *devices);

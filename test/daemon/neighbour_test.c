@@ -22,13 +22,19 @@
 #include "client.h"
 #include "daemon.h"
 #include "hostile.h"
+#include "latency.h"
 #include "nic.h"
+#include "rogue.h"
 #include "times.h"
+#include "worlds.h"
+#include "../counts.h"
 
-#define HOSTILES     (DAEMON_DEVICES - 1)
 #define USUAL_US     1000
-#define TRIES	     5 /* the processor's time has its outliers, too */
+#define UNIT_US	     5000 /* with what cannot be cut: doc/design/neighbours.md has a list of it */
+#define TRIES	     5	  /* the processor's time has its outliers, too */
 #define TURNS	     20
+#define TURNS_TIMED  2000 /* where the victim's time is taken, too */
+#define LATE_TIMES   10u
 #define BURST	     50 /* of small messages in a turn */
 #define PATIENCE_S   60
 #define EXPRESS	     0x60 /* where that capability stands */
@@ -37,8 +43,8 @@
 #define REGION_BYTES 4096
 
 /*
- * A row: what a client says, again and again. prepare() may be NULL; what it says is answered before. say() is called when
- * all that was said is sent, and says one thing more.
+ * A row: what a client says, again and again, or what a driver has its device do. prepare() may be NULL; what it says is
+ * answered before. say() is called when all that was said is sent, and says one thing more.
  */
 struct row {
 	const char *name;
@@ -46,15 +52,28 @@ struct row {
 	void (*say)(struct hostile *h);
 	unsigned int answers; /* that many at least; 0: TURNS of the victim */
 	bool deaf;	      /* takes no answers */
+	bool refused;	      /* may be, when the daemon is behind */
+	/* Instead of the two: build() may be NULL, and then work() is given one that has no session. */
+	void (*build)(struct rogue *r);
+	void (*work)(struct rogue *r);
+	bool once; /* until each is done */
+	enum world world;
+	unsigned int turns; /* of the victim, at least; 0: TURNS */
 	/* Where USUAL_US do not do, and why. */
 	unsigned int round_us, look_us, unit_us;
 };
 
 static struct daemon d;
+static enum world world;
 static struct nic victim;
+static struct hn_eq victim_ports;
+static bool victim_link;
 static struct times *times;
-static struct hostile hostiles[HOSTILES];
-static unsigned int opened;
+static struct hostile hostiles[NEIGHBOURS];
+static struct rogue rogues[NEIGHBOURS];
+static unsigned int opened, opened_rogues;
+static unsigned int built_us[TIMES_KINDS]; /* the longest while they were opened */
+static struct latencies quiet, seen; /* of the victim, beside idle neighbours and in this run */
 static uint8_t data[HOSTILE_LONGEST];
 
 /* ---- What is said ---- */
@@ -144,7 +163,25 @@ static const struct row rows[] = {
 	{ "long register read", NULL, say_long_read, .answers = 3 },
 	{ "slow reader of long answers", NULL, say_long_read, .deaf = true },
 	{ "full socket", NULL, say_small },
-	{ "mapping storm", NULL, say_map_or_unmap, .answers = 500 },
+	{ "mapping storm", NULL, say_map_or_unmap, .answers = 500, .refused = true, .turns = 10 },
+	{ "lists of keys", .build = rogue_build_lists, .work = rogue_work_lists, .round_us = UNIT_US },
+	{ "lists of keys, both ways", .build = rogue_build_lists_both_ways, .work = rogue_work_lists, .round_us = 2 * UNIT_US },
+	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = UNIT_US },
+	{ "longest ring", .build = rogue_build_long_ring, .work = rogue_work_long_ring, .round_us = UNIT_US },
+	{ "longest output", .build = rogue_build_long_output, .work = rogue_work_long_output },
+	{ "rung queues", .build = rogue_build_queues, .work = rogue_work_queues },
+	{ "key storm in a full table", .build = rogue_build_keys, .work = rogue_work_keys, .look_us = UNIT_US, .unit_us = UNIT_US },
+	{ "flow tables", .build = rogue_build_flows, .work = rogue_work_flows },
+	{ "flow entries that are alike", .build = rogue_build_alike, .work = rogue_work_alike, .round_us = UNIT_US },
+	{ "reset of a full device", .build = rogue_build_full, .work = rogue_work_full, .once = true },
+	{ "first touches", .build = rogue_build_first_touches, .work = rogue_work_first_touches, .round_us = UNIT_US },
+	{ "unmap of much that was touched", .build = rogue_build_much, .work = rogue_work_unmap, .once = true },
+	{ "end of who touched much", .build = rogue_build_much, .work = rogue_work_leave, .once = true },
+	{ "truncation", .work = rogue_work_truncation, .turns = 3 },
+	{ "truncation of much that was touched", .work = rogue_work_truncation_of_much, .turns = 1, .round_us = UNIT_US },
+	{ "link flaps", .build = rogue_build_flaps, .work = rogue_work_flaps, .world = WORLD_PAIRS },
+	{ "broadcasts from ethdevs", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_PORTS },
+	{ "broadcasts from captures", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_CAPTURES },
 };
 /* clang-format on */
 
@@ -161,25 +198,74 @@ victim_heard(struct rnic_eqe *eqe)
 	return false;
 }
 
+/* What it was told last; each that is told makes room for the next one. */
+static void
+victim_looks_at_its_link(void)
+{
+	struct rnic_eqe eqe;
+
+	while (hn_eq_next(&victim.hn, &victim_ports, &eqe)) {
+		victim_link = eqe.sub_type == RNIC_PORT_CHANGE_ACTIVE;
+		hn_eq_arm(&victim.hn, &victim_ports);
+	}
+}
+
 /* One of everything; each frame's event comes. */
 static void
 victim_works(void)
 {
 	struct rnic_eqe eqe;
+	uint64_t start;
 	uint32_t id = 0;
 
+	start = latency_now();
 	assert_int_equal(vfu_client_region_read(client_of(victim.hn.dev), PCI_REGION, PCI_VENDOR_ID,
 						&id, sizeof(id)),
 			 0);
+	latency_add(&seen, LATENCY_READ, start);
 	assert_int_equal(id, 0x101715b3);
 	nic_arm(&victim);
+	start = latency_now();
 	nic_send(&victim);
 	assert_true(nic_sent(&victim));
+	latency_add(&seen, LATENCY_FRAME, start);
 	assert_true(victim_heard(&eqe));
 	hn_eq_arm(&victim.hn, &victim.eq);
+	victim_looks_at_its_link();
+}
+
+/* However often it went, and whoever did not listen: the last state comes. */
+static void
+victim_hears_that_the_link_is_down(void)
+{
+	for (unsigned int i = 0; victim_link; i++) {
+		assert_true(i < 6000);
+		usleep(i < 200 ? 20 : 10000);
+		victim_looks_at_its_link();
+	}
 }
 
 /* ---- The runs ---- */
+
+static void
+begin_world(enum world wanted)
+{
+	world = wanted;
+	world_start(&d, world);
+	nic_open(&victim, d.sockets[NEIGHBOURS]);
+	hn_eq_arm(&victim.hn, &victim.eq);
+	hn_create_eq(&victim.hn, &victim_ports, victim.eq.uar, 6,
+		     UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, NIC_VECTOR);
+	victim_link = false;
+	latencies_forget(&quiet);
+}
+
+static void
+end_world(void)
+{
+	nic_close(&victim);
+	world_stop(&d);
+}
 
 static void
 times_forget(void)
@@ -205,22 +291,46 @@ sanitized(void)
 }
 
 static unsigned int
+patience(void)
+{
+	return sanitized() ? 20 : 1;
+}
+
+static unsigned int
 limit_us(const struct row *row, enum times_of kind)
 {
 	unsigned int own = kind == TIMES_ROUND	? row->round_us
 			   : kind == TIMES_LOOK ? row->look_us
 						: row->unit_us;
 
-	return (own != 0 ? own : USUAL_US) * (sanitized() ? 20 : 1);
+	return (own != 0 ? own : USUAL_US) * patience();
 }
 
 static bool
-enough(const struct row *row, unsigned int turns)
+is_timed(unsigned int n)
 {
-	if (row->answers == 0)
-		return turns >= TURNS;
+	return full_run() && !sanitized() && n == 1;
+}
+
+static unsigned int
+turns_of(const struct row *row, unsigned int n)
+{
+	if (row->turns > 0)
+		return row->turns;
+	return is_timed(n) ? TURNS_TIMED : row->answers > 0 ? 0 : TURNS;
+}
+
+static bool
+enough(const struct row *row, unsigned int n, unsigned int turns)
+{
+	if (turns < turns_of(row, n))
+		return false;
 	for (unsigned int i = 0; i < opened; i++) {
 		if (hostiles[i].answers < row->answers)
+			return false;
+	}
+	for (unsigned int i = 0; row->once && i < opened_rogues; i++) {
+		if (!rogues[i].done)
 			return false;
 	}
 	return true;
@@ -234,15 +344,12 @@ go_on(const struct row *row, struct hostile *h)
 		row->say(h);
 	if (!row->deaf)
 		hostile_take(h);
-	assert_int_equal(h->refusals, 0);
+	assert_true(h->refusals == 0 || row->refused);
 }
 
 static void
-run_once(const struct row *row, unsigned int n)
+open_hostiles(const struct row *row, unsigned int n)
 {
-	const time_t end = time(NULL) + PATIENCE_S;
-	unsigned int turns = 0;
-
 	for (opened = 0; opened < n; opened++) {
 		struct hostile *h = &hostiles[opened];
 
@@ -252,16 +359,52 @@ run_once(const struct row *row, unsigned int n)
 		assert_int_equal(h->refusals, 0);
 		h->answers = 0;
 	}
-	victim_works();
+}
+
+static void
+open_rogues(const struct row *row, unsigned int n)
+{
+	while (opened_rogues < n) {
+		struct rogue *r = &rogues[opened_rogues];
+
+		*r = (struct rogue){ .socket = d.sockets[opened_rogues++],
+				     .many = n > 1 || sanitized(),
+				     .fd = -1 };
+		if (row->build == NULL)
+			continue;
+		rogue_open(r, r->socket, r->many);
+		row->build(r);
+	}
+}
+
+static void
+run_once(const struct row *row, unsigned int n)
+{
+	unsigned int turns = 0;
+	time_t end;
+
 	times_forget();
-	while (!enough(row, turns++)) {
+	if (row->work == NULL)
+		open_hostiles(row, n);
+	else
+		open_rogues(row, n);
+	victim_works();
+	for (unsigned int i = 0; i < TIMES_KINDS; i++)
+		built_us[i] = longest_us(i);
+	times_forget();
+	latencies_forget(&seen);
+	end = time(NULL) + PATIENCE_S;
+	while (!enough(row, n, turns++)) {
 		assert_true(time(NULL) < end);
-		for (unsigned int i = 0; i < n; i++)
+		for (unsigned int i = 0; i < opened; i++)
 			go_on(row, &hostiles[i]);
+		for (unsigned int i = 0; i < opened_rogues; i++)
+			row->work(&rogues[i]);
 		victim_works();
 	}
-	printf("# %2u x %s: round %u us, look %u us, unit %u us\n", n, row->name,
-	       longest_us(TIMES_ROUND), longest_us(TIMES_LOOK), longest_us(TIMES_UNIT));
+	printf("# %2u x %s: round %u us, look %u us, unit %u us; before: %u, %u, %u us\n", n,
+	       row->name, longest_us(TIMES_ROUND), longest_us(TIMES_LOOK), longest_us(TIMES_UNIT),
+	       built_us[TIMES_ROUND], built_us[TIMES_LOOK], built_us[TIMES_UNIT]);
 }
 
 static void
@@ -269,6 +412,8 @@ hang_up(void)
 {
 	while (opened > 0)
 		hostile_close(&hostiles[--opened]);
+	while (opened_rogues > 0)
+		rogue_close(&rogues[--opened_rogues]);
 }
 
 /* @return which kind took longer than it may, or TIMES_KINDS. */
@@ -277,9 +422,44 @@ beyond_limit(const struct row *row)
 {
 	enum times_of kind = 0;
 
-	while (kind < TIMES_KINDS && longest_us(kind) <= limit_us(row, kind))
+	while (kind < TIMES_KINDS && longest_us(kind) <= limit_us(row, kind) &&
+	       built_us[kind] <= UNIT_US * patience())
 		kind++;
 	return kind;
+}
+
+/* By the clock on the wall: beside one neighbour that does nothing. */
+static void
+measure_quiet(void)
+{
+	rogue_open(&rogues[0], d.sockets[0], false);
+	latencies_forget(&seen);
+	for (unsigned int i = 0; i < TURNS_TIMED; i++)
+		victim_works();
+	rogue_close(&rogues[0]);
+	quiet = seen;
+}
+
+/* Did the victim wait many times as long as beside an idle neighbour? */
+static bool
+is_late(unsigned int n)
+{
+	static const char *const names[] = { "register read", "frame" };
+	static const unsigned int parts[] = { 999, 1000 };
+	bool late = false;
+
+	for (unsigned int kind = 0; kind < LATENCY_KINDS && is_timed(n); kind++) {
+		for (unsigned int i = 0; i < 2; i++) {
+			uint64_t usual = latency_of(&quiet, kind, parts[i]);
+			uint64_t now = latency_of(&seen, kind, parts[i]);
+
+			printf("#    %s, %s: %u us, beside an idle neighbour %u us\n", names[kind],
+			       i == 0 ? "99.9 %" : "worst", (unsigned int)(now / 1000),
+			       (unsigned int)(usual / 1000));
+			late = late || now > LATE_TIMES * usual;
+		}
+	}
+	return late;
 }
 
 static void
@@ -288,15 +468,25 @@ run(const struct row *row, unsigned int n)
 	static const char *const names[] = { "round of a device", "look at the sockets",
 					     "unit of a look" };
 	enum times_of kind = 0;
+	bool late = false;
 
-	for (unsigned int i = 0; i < TRIES && kind < TIMES_KINDS; i++) {
+	if (is_timed(n) && quiet.of[LATENCY_READ].count == 0)
+		measure_quiet();
+	for (unsigned int i = 0; i < TRIES && (kind < TIMES_KINDS || late); i++) {
 		run_once(row, n);
 		kind = beyond_limit(row);
+		late = is_late(n);
 		hang_up();
+		victim_hears_that_the_link_is_down();
 	}
 	if (kind < TIMES_KINDS)
-		fail_msg("%s, from %u: the longest %s took %u us of the processor, at most %u",
-			 row->name, n, names[kind], longest_us(kind), limit_us(row, kind));
+		fail_msg("%s, from %u: the longest %s took %u us of the processor, at most %u; "
+			 "before, %u us, at most %u",
+			 row->name, n, names[kind], longest_us(kind), limit_us(row, kind),
+			 built_us[kind], UNIT_US * patience());
+	if (late)
+		fail_msg("%s: the victim waited more than %u times as long as usually", row->name,
+			 LATE_TIMES);
 	/* A daemon in which nothing is timed would do so well. */
 	for (kind = 0; kind < TIMES_KINDS; kind++)
 		assert_true(atomic_load(&times->of[kind].count) > 0);
@@ -305,9 +495,15 @@ run(const struct row *row, unsigned int n)
 static void
 row_test(void **state)
 {
-	run(*state, 1);
+	const struct row *row = *state;
+
+	if (row->world != world) {
+		end_world();
+		begin_world(row->world);
+	}
+	run(row, 1);
 	/* A sanitizer looks for mistakes, and takes its time. */
-	run(*state, sanitized() ? HOSTILES / 4 : HOSTILES);
+	run(row, sanitized() ? NEIGHBOURS / 4 : NEIGHBOURS);
 }
 
 static int
@@ -321,8 +517,6 @@ row_end(void **state)
 static int
 start(void **state)
 {
-	static char names[DAEMON_DEVICES][8];
-	const char *devices[DAEMON_DEVICES + 1] = { NULL };
 	int fd = memfd_create("times", 0);
 	char number[16];
 
@@ -334,14 +528,7 @@ start(void **state)
 		return -1;
 	snprintf(number, sizeof(number), "%d", fd);
 	setenv(TIMES_ENV, number, 1);
-	for (unsigned int i = 0; i < DAEMON_DEVICES; i++) {
-		snprintf(names[i], sizeof(names[i]), "name=%u", i);
-		devices[i] = names[i];
-	}
-	daemon_start(&d, devices);
-	close(fd);
-	nic_open(&victim, d.sockets[HOSTILES]);
-	hn_eq_arm(&victim.hn, &victim.eq);
+	begin_world(WORLD_LOOPS);
 	return 0;
 }
 
@@ -349,9 +536,7 @@ static int
 stop(void **state)
 {
 	(void)state;
-	nic_close(&victim);
-	daemon_stop(&d);
-	daemon_clean(&d);
+	end_world();
 	return 0;
 }
 

@@ -56,15 +56,14 @@ nic_open(struct nic *nic, const char *socket)
 	nic->mkey = hn_create_mkey(&nic->hn, nic->pd, nic->frame, NIC_FRAME_BYTES, true);
 }
 
-/* One table, one entry that matches everything, one destination. */
-static void
-nic_steer(struct nic *nic, uint32_t tirn)
+void
+nic_steer(struct nic *nic, uint32_t tirn, uint32_t times)
 {
 	struct rnic_create_flow_table_in table = { 0 };
 	struct rnic_create_flow_group_in group = { 0 };
 	struct {
 		struct rnic_set_fte_in in;
-		struct rnic_flow_destination to;
+		struct rnic_flow_destination to[NIC_DESTINATIONS];
 	} fte = { 0 };
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&fte.in);
 	struct rnic_set_flow_table_root_in root = { 0 };
@@ -84,17 +83,21 @@ nic_steer(struct nic *nic, uint32_t tirn)
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID,
 			      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, 1);
-	rnic_flow_destination_set(&fte.to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&fte.to, RNIC_FLOW_DESTINATION_ID, tirn);
-	hn_cmd_ok(&nic->hn, &fte, sizeof(fte), out, sizeof(out));
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, times);
+	for (uint32_t i = 0; i < times; i++) {
+		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TIR);
+		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_ID, tirn);
+	}
+	hn_cmd_ok(&nic->hn, &fte, (uint32_t)(sizeof(fte.in) + times * sizeof(fte.to[0])), out,
+		  sizeof(out));
 
 	hn_head(&root, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0);
 	rnic_set_flow_table_root_in_set(&root, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, number);
 	hn_cmd_ok(&nic->hn, &root, sizeof(root), out, sizeof(out));
 }
 
-static void
+void
 nic_be_promiscuous(struct nic *nic)
 {
 	struct rnic_modify_nic_vport_context_in in = { 0 };
@@ -134,7 +137,7 @@ nic_make_receiver(struct nic *nic)
 	}
 	assert_int_equal(hn_modify_rq(hn, nic->rq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 	nic_be_promiscuous(nic);
-	nic_steer(nic, hn_create_tir(hn, nic->td, nic->rq.number));
+	nic_steer(nic, hn_create_tir(hn, nic->td, nic->rq.number), 1);
 }
 
 void

@@ -6,7 +6,8 @@
 
 #include "harness.h"
 
-#define NIC_VECTOR 5
+#define NIC_VECTOR	 5
+#define NIC_DESTINATIONS 64 /* of one frame, at most */
 
 struct nic {
 	struct hn hn;
@@ -32,6 +33,10 @@ void nic_close(struct nic *nic);
 void nic_make_receiver(struct nic *nic);
 /* Room for a ring full. */
 void nic_post(struct nic *nic);
+
+/* Its parts: all frames are taken, and all go to that TIR, so many times each. */
+void nic_be_promiscuous(struct nic *nic);
+void nic_steer(struct nic *nic, uint32_t tirn, uint32_t times);
 
 /* Send a frame, by a store to a mapped page. */
 void nic_send(struct nic *nic);

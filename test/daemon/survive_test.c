@@ -144,17 +144,6 @@ killed_clients_leave_nothing(void **state)
 
 /* ---- Memory that vanishes ---- */
 
-static void
-wait_for_disconnection(struct vfu_client *client)
-{
-	for (unsigned int i = 0; i < 6000; i++) {
-		if (vfu_client_process(client) == -ENOTCONN)
-			return;
-		usleep(i < 500 ? 100 : 10000);
-	}
-	fail_msg("a client whose memory has vanished is still served");
-}
-
 enum loss {
 	LOSS_OF_ALL,	     /* a command's entry is read */
 	LOSS_OF_RINGS,	     /* a doorbell record and a WQE */
@@ -258,7 +247,7 @@ truncated_memory_costs_its_client_alone(void **state)
 			nic_send(&guilty);
 		nic_send(&innocent);
 		lose_memory(&guilty, i % LOSSES, i / LOSSES);
-		wait_for_disconnection(client_of(guilty.hn.dev));
+		client_wait_for_end(client_of(guilty.hn.dev));
 		assert_true(nic_sent(&innocent));
 		nic_close(&guilty);
 	}
@@ -302,7 +291,7 @@ truncated_hugepages(void **state)
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(vfu_client_region_write(client, VFU_PCI_BAR0, 0x14, &low, sizeof(low)), 0);
 	vfu_client_region_write(client, VFU_PCI_BAR0, 0x18, &bit, sizeof(bit));
-	wait_for_disconnection(client);
+	client_wait_for_end(client);
 	vfu_client_close(client);
 	munmap(page, huge);
 	close(fd);
@@ -334,7 +323,7 @@ truncated_with_room_for(size_t room)
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(vfu_client_region_write(client, VFU_PCI_BAR0, 0x14, &low, sizeof(low)), 0);
 	vfu_client_region_write(client, VFU_PCI_BAR0, 0x18, &bit, sizeof(bit));
-	wait_for_disconnection(client);
+	client_wait_for_end(client);
 	vfu_client_close(client);
 	close(fd);
 	nic_send(&innocent);

@@ -17,6 +17,8 @@ unsigned int __real_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __wrap_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __real_softrnic_cmdq_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_cmdq_poll(struct softrnic *dev);
+bool __real_softrnic_hca_gone(struct softrnic *dev);
+bool __wrap_softrnic_hca_gone(struct softrnic *dev);
 void __real_vfu_look_begin(struct vfu_look *look, unsigned int looks);
 void __wrap_vfu_look_begin(struct vfu_look *look, unsigned int looks);
 void __real_vfu_look_charge(struct vfu_look *look, uint32_t steps);
@@ -100,6 +102,14 @@ __wrap_softrnic_cmdq_poll(struct softrnic *dev)
 {
 	times_end(TIMES_ROUND, &stretch);
 	return __real_softrnic_cmdq_poll(dev);
+}
+
+/* ... while its objects go. */
+bool
+__wrap_softrnic_hca_gone(struct softrnic *dev)
+{
+	times_end(TIMES_ROUND, &stretch);
+	return __real_softrnic_hca_gone(dev);
 }
 
 void

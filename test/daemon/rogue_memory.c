@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rogues whose memory is long, or far away, or not there. */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../counts.h"
+#include "client.h"
+#include "rogue_parts.h"
+
+/* ---- Lists of keys ---- */
+
+#define LIST (1u << 16)
+#define FORTH \
+	40503u /* i * FORTH is in no order that memory likes, and i * FORTH * BACK is i again */
+#define BACK	     30599u
+#define DEPTH	     4
+#define SEGMENT	     67	  /* 61 of them, 4 deep, are nearly as many entries as a WQE may have */
+#define SEGMENT_STEP 1000 /* over all of the list */
+#define PARTS	     32	  /* of a buffer */
+#define PART	     128
+
+_Static_assert((uint16_t)(FORTH *BACK) == 1, "one undoes what the other does");
+
+/* Of single bytes of another key. */
+static uint32_t
+list_key(struct rogue *r, uint32_t other, uint64_t address, uint32_t order)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_klm *entries = (struct rnic_klm *)(in + 1);
+	struct rnic_object_out out;
+
+	assert_non_null(in);
+	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, LIST);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LIST);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, LIST);
+	for (uint32_t i = 0; i < LIST; i++)
+		entries[i] = (struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(other),
+						rnic_cpu_to_be64(address + (uint16_t)(i * order)) };
+	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
+	free(in);
+	return (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) << 8 | ROGUE_VARIANT;
+}
+
+/* What one list puts out of order the next one puts back: bytes that are neighbours at the top are so at the bottom. */
+void
+rogue_build_lists(struct rogue *r)
+{
+	uint64_t address = hn_alloc(&r->nic.hn, LIST, ROGUE_PAGE);
+
+	rogue_long_frames(r);
+	r->key = r->physical;
+	for (unsigned int depth = 0; depth < DEPTH; depth++, address = 0)
+		r->key = list_key(r, r->key, address, depth % 2 == 0 ? BACK : FORTH);
+}
+
+void
+rogue_build_lists_both_ways(struct rogue *r)
+{
+	struct rogue_buffers buffers = {
+		.log_size = 7, .segments = PARTS, .bytes = PART, .times = NIC_DESTINATIONS
+	};
+
+	rogue_build_lists(r);
+	buffers.key = r->key;
+	rogue_receive(r, &buffers);
+}
+
+void
+rogue_work_lists(struct rogue *r)
+{
+	rogue_reap(r);
+	if (r->tir != 0)
+		rogue_refill(r);
+	while (rogue_send(r, r->key, 0, SEGMENT_STEP, SEGMENT))
+		;
+}
+
+/* ---- What is long ---- */
+
+#define LONG_PAGES	  (1u << 20)
+#define LONG_STEP	  (UINT64_C(1) << 26) /* from segment to segment, in all of it */
+#define LONG_BYTES	  64
+#define LONG_LOG_CQ	  22
+#define LONG_CQE	  128u
+#define LONG_RING_PAGES	  ((uint32_t)(((uint64_t)LONG_CQE << LONG_LOG_CQ) / ROGUE_PAGE))
+#define LONG_OUTPUT_BYTES ((1u << 23) + 0x110)
+#define SLOT_MAKE	  0
+#define SLOT_DESTROY	  1
+
+enum long_step {
+	LONG_MADE,
+	LONG_USED,
+	LONG_GOES,
+	LONG_COMES,
+};
+
+/* Made in SLOT_MAKE, where it can be made again. */
+static uint32_t
+make_long(struct rogue *r, void *in, size_t bytes)
+{
+	struct rnic_object_out out;
+
+	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
+	free(in);
+	return rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+/* All pages are neighbours: only the last one tells whether the key is one piece of memory. */
+void
+rogue_build_long_key(struct rogue *r)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LONG_PAGES * 8ul;
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+
+	assert_non_null(in);
+	rogue_memory(r, LONG_PAGES * (uint64_t)ROGUE_PAGE);
+	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, ROGUE_IOVA);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, r->bytes);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LONG_PAGES / 2);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				LONG_PAGES / 2);
+	for (uint32_t i = 0; i < LONG_PAGES; i++)
+		pages[i] = rnic_cpu_to_be64((ROGUE_IOVA + i * (uint64_t)ROGUE_PAGE) |
+					    RNIC_MTT_READ | RNIC_MTT_WRITE);
+	r->key = make_long(r, in, bytes);
+}
+
+void
+rogue_work_long_key(struct rogue *r)
+{
+	rogue_reap(r);
+	if (r->under_way > 0 || !rogue_answered(r, r->slots))
+		return;
+	switch ((enum long_step)(r->step++ % (LONG_COMES + 1))) {
+	case LONG_MADE:
+		if (r->step > LONG_COMES)
+			r->key = rogue_number(r, SLOT_MAKE);
+		rogue_send(r, r->key << 8 | ROGUE_VARIANT, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
+		break;
+	case LONG_USED:
+		rogue_change_map(r);
+		rogue_send(r, r->key << 8 | ROGUE_VARIANT, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
+		break;
+	case LONG_GOES:
+		rogue_put(r, SLOT_DESTROY, rogue_make_destroy_mkey, r->key);
+		rogue_ring(r, 1u << SLOT_DESTROY);
+		break;
+	case LONG_COMES:
+		rogue_number(r, SLOT_DESTROY);
+		rogue_again(r, 1u << SLOT_MAKE);
+		break;
+	}
+}
+
+static uint32_t
+make_destroy_cq(struct rogue *r, uint32_t number, void *in)
+{
+	(void)r;
+	hn_head(in, RNIC_CMD_DESTROY_CQ, 0);
+	rnic_object_in_set(in, RNIC_OBJECT_IN_NUMBER, number);
+	return sizeof(struct rnic_object_in);
+}
+
+/* All of it in one page, again and again. */
+static uint32_t
+make_long_cq(struct rogue *r, uint64_t page)
+{
+	const size_t bytes = sizeof(struct rnic_create_cq_in) + LONG_RING_PAGES * 8ul;
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+
+	assert_non_null(in);
+	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, 1);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, LONG_LOG_CQ);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, r->nic.sq.uar);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, r->nic.eq.number);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, hn_alloc(&r->nic.hn, 64, 64));
+	for (uint32_t i = 0; i < LONG_RING_PAGES; i++)
+		pages[i] = rnic_cpu_to_be64(page);
+	return make_long(r, in, bytes);
+}
+
+/* One of them stays, for completions. */
+void
+rogue_build_long_ring(struct rogue *r)
+{
+	const uint64_t page = hn_alloc(&r->nic.hn, ROGUE_PAGE, ROGUE_PAGE);
+	const uint32_t cqn = make_long_cq(r, page);
+
+	hn_create_sq(&r->nic.hn, &r->sq, r->nic.pd, r->nic.sq.uar, cqn, r->tis, 6);
+	assert_int_equal(
+		hn_modify_sq(&r->nic.hn, r->sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	r->key = make_long_cq(r, page);
+}
+
+/* A WQE that does nothing but complete. */
+static void
+post_nop(struct rogue *r)
+{
+	struct hn *hn = &r->nic.hn;
+	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)((uint8_t *)hn_va(hn, r->sq.iova) +
+							      (r->sq.producer & 63) * 64u);
+	struct rnic_wq_dbrec *dbrec = hn_va(hn, r->sq.dbrec);
+	const uint64_t high = RNIC_WQE_CTRL_DW0(0, r->sq.producer, RNIC_WQE_NOP);
+	const uint32_t low = RNIC_WQE_CTRL_DW1(r->sq.number, 1);
+
+	*ctrl = (struct rnic_wqe_ctrl){ .opmod_idx_opcode = rnic_cpu_to_be32((uint32_t)high),
+					.qpn_ds = rnic_cpu_to_be32(low),
+					.fm_ce_se = RNIC_WQE_CE_ALWAYS };
+	r->sq.producer++;
+	__atomic_store_n(&dbrec->send_counter.raw, rnic_cpu_to_be32(r->sq.producer).raw,
+			 __ATOMIC_RELEASE);
+	hn_write64(hn, r->sq.uar * (uint64_t)RNIC_UAR_PAGE_BYTES + RNIC_UAR_BLUEFLAME,
+		   high << 32 | low);
+}
+
+void
+rogue_work_long_ring(struct rogue *r)
+{
+	rogue_change_map(r);
+	post_nop(r);
+	if (!rogue_answered(r, r->slots))
+		return;
+	if (r->step++ % 2 == 0) {
+		if (r->step > 1)
+			r->key = rogue_number(r, SLOT_MAKE);
+		rogue_put(r, SLOT_DESTROY, make_destroy_cq, r->key);
+		rogue_ring(r, 1u << SLOT_DESTROY);
+	} else {
+		rogue_number(r, SLOT_DESTROY);
+		rogue_again(r, 1u << SLOT_MAKE);
+	}
+}
+
+void
+rogue_build_long_output(struct rogue *r)
+{
+	struct rnic_cmd_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_NOP, 0);
+	hn_cmd_post(&r->nic.hn, SLOT_MAKE, &in, sizeof(in), LONG_OUTPUT_BYTES);
+	rogue_ring(r, 1u << SLOT_MAKE);
+}
+
+void
+rogue_work_long_output(struct rogue *r)
+{
+	if (!rogue_answered(r, 1u << SLOT_MAKE))
+		return;
+	rogue_number(r, SLOT_MAKE);
+	rogue_again(r, 1u << SLOT_MAKE);
+}
+
+/* ---- What is touched ---- */
+
+#define TWO_PAGES	  (2ul * ROGUE_PAGE)
+#define OVER_TWO	  160 /* bytes of a segment, half of them in each of two pages */
+#define INTO_TWO	  320
+#define STRIDE		  (ROGUE_SEGMENTS * TWO_PAGES) /* of a WQE */
+#define TOUCHED		  (UINT64_C(32) << 20)	       /* either way */
+#define MUCH		  (UINT64_C(256) << 20)
+#define MUCH_OF_MANY	  (UINT64_C(32) << 20)
+#define MUCH_FULL	  (UINT64_C(4) << 30)
+#define MUCH_FULL_OF_MANY (UINT64_C(512) << 20)
+
+/* So many bytes to both sides of the border of two pages. */
+static uint64_t
+over(uint64_t at, uint32_t bytes)
+{
+	return ROGUE_IOVA + at + ROGUE_PAGE - bytes / 2;
+}
+
+void
+rogue_build_first_touches(struct rogue *r)
+{
+	struct rogue_buffers buffers = { .log_size = 7,
+					 .segments = PARTS,
+					 .address = over(TOUCHED, INTO_TWO),
+					 .step = TWO_PAGES,
+					 .bytes = INTO_TWO,
+					 .times = 1 };
+
+	rogue_long_frames(r);
+	rogue_memory(r, 2 * TOUCHED);
+	rogue_receive(r, &buffers);
+}
+
+void
+rogue_work_first_touches(struct rogue *r)
+{
+	rogue_reap(r);
+	rogue_refill(r);
+	if (r->at + STRIDE > TOUCHED) {
+		assert_int_equal(fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+					   (off_t)r->bytes),
+				 0);
+		r->at = 0;
+	}
+	while (r->at + STRIDE <= TOUCHED &&
+	       rogue_send(r, r->physical, over(r->at, OVER_TWO), TWO_PAGES, OVER_TWO))
+		r->at += STRIDE;
+}
+
+static void
+send_and_wait(struct rogue *r, uint64_t at)
+{
+	for (unsigned int i = 0;
+	     !rogue_send(r, r->physical, over(at, OVER_TWO), TWO_PAGES, OVER_TWO); i++) {
+		assert_true(i < 60000);
+		usleep(i < 200 ? 20 : 1000);
+		rogue_reap(r);
+		rogue_refill(r);
+	}
+}
+
+/* All of it is touched by the device. */
+void
+rogue_build_much(struct rogue *r)
+{
+	const uint64_t bytes = r->many	    ? (full_run() ? MUCH_FULL_OF_MANY : MUCH_OF_MANY)
+			       : full_run() ? MUCH_FULL
+					    : MUCH;
+	struct rogue_buffers buffers = {
+		.log_size = 6, .segments = 1, .bytes = ROGUE_BUFFER, .times = 1
+	};
+
+	buffers.address = hn_alloc(&r->nic.hn, ROGUE_BUFFER, ROGUE_PAGE);
+	rogue_long_frames(r);
+	rogue_memory(r, bytes);
+	rogue_receive(r, &buffers);
+	for (r->at = 0; r->at + STRIDE <= bytes; r->at += STRIDE)
+		send_and_wait(r, r->at);
+	send_and_wait(r, bytes - STRIDE);
+	for (unsigned int i = 0; r->under_way > 0; i++) {
+		assert_true(i < 60000);
+		usleep(i < 200 ? 20 : 1000);
+		rogue_reap(r);
+	}
+}
+
+void
+rogue_work_unmap(struct rogue *r)
+{
+	if (!r->done)
+		assert_int_equal(
+			vfu_client_dma_unmap(client_of(r->nic.hn.dev), ROGUE_IOVA, r->bytes), 0);
+	r->done = true;
+}
+
+/* The daemon is the last to have the memory: it is freed where it is unmapped. */
+void
+rogue_work_leave(struct rogue *r)
+{
+	if (r->done)
+		return;
+	close(r->fd);
+	r->fd = -1;
+	nic_close(&r->nic);
+	r->open = false;
+	r->done = true;
+}
+
+/* ---- What vanishes ---- */
+
+/* The device has something to read in any case; and whoever is disconnected already cannot ring any more. */
+static void
+end_by_vanishing(struct rogue *r)
+{
+	const struct rogue again = { .socket = r->socket, .many = r->many, .fd = -1 };
+	struct rnic_be32 bit = rnic_cpu_to_be32(1);
+	struct vfu_client *client = client_of(r->nic.hn.dev);
+
+	vfu_client_region_write(client, VFU_PCI_BAR0, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL),
+				&bit, sizeof(bit));
+	client_wait_for_end(client);
+	rogue_close(r);
+	*r = again;
+}
+
+void
+rogue_work_truncation(struct rogue *r)
+{
+	rogue_open(r, r->socket, r->many);
+	nic_make_receiver(&r->nic);
+	nic_post(&r->nic);
+	for (unsigned int i = 0; i < 64; i++)
+		nic_send(&r->nic);
+	assert_int_equal(ftruncate(client_memory_fd(r->nic.hn.dev), 0), 0);
+	end_by_vanishing(r);
+}
+
+void
+rogue_work_truncation_of_much(struct rogue *r)
+{
+	rogue_open(r, r->socket, r->many);
+	rogue_build_much(r);
+	assert_int_equal(ftruncate(r->fd, (off_t)(r->bytes - ROGUE_PAGE)), 0);
+	send_and_wait(r, r->bytes - STRIDE);
+	end_by_vanishing(r);
+}
+
+/* ---- What comes from outside ---- */
+
+#define FLOOD_LOG    10
+#define FLOOD_FRAMES 4096
+
+void
+rogue_build_flood(struct rogue *r)
+{
+	struct rogue_buffers buffers = { .log_size = FLOOD_LOG,
+					 .segments = 1,
+					 .bytes = ROGUE_BUFFER,
+					 .times = NIC_DESTINATIONS };
+
+	buffers.address = hn_alloc(&r->nic.hn, ROGUE_BUFFER, ROGUE_PAGE);
+	rogue_receive(r, &buffers);
+}
+
+void
+rogue_work_flood(struct rogue *r)
+{
+	rogue_refill(r);
+	r->done = r->nic.rq_cq.consumer >= FLOOD_FRAMES;
+}
