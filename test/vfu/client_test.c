@@ -66,7 +66,7 @@ session_teardown(void **state)
 
 	vfu_client_close(s->client);
 	fixture_teardown(&s->f);
-	assert_int_equal(count_fds(), s->fds);
+	assert_fds_gone(s->fds);
 	free(s);
 	return 0;
 }
@@ -485,7 +485,7 @@ test_versions_that_the_client_refuses(void **state)
 				 cases[i].expected);
 		script_end(&s);
 	}
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 }
 
 static void
@@ -550,7 +550,7 @@ test_region_descriptions_that_cannot_be(void **state)
 	vfu_client_region_release(&region);
 	script_end(&s);
 	close(fd);
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 }
 
 /* It would be a SIGBUS at the next doorbell. */
@@ -722,7 +722,7 @@ test_a_server_that_dies_at_every_byte(void **state)
 		vfu_client_close(client);
 		close(pair[1]);
 	}
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, session_setup, session_teardown)

@@ -57,7 +57,7 @@ test_a_map_with_a_descriptor_is_memory(void **state)
 	assert_int_equal(pread(fd, text, sizeof(text), 0x4000), sizeof(text));
 	assert_string_equal(text, "world");
 	/* The descriptor is not kept. */
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 
 	region = vfu_server_dma_find(f->server, 0x101fff, 1);
 	assert_non_null(region);
@@ -188,7 +188,7 @@ test_descriptors_that_are_no_memory_file(void **state)
 	close(pipes[1]);
 	for (i = 2; i < 5; i++)
 		close(fds[i]);
-	assert_int_equal(count_fds(), before);
+	assert_fds_gone(before);
 	assert_int_equal(f->maps, 0);
 }
 
@@ -364,7 +364,7 @@ test_a_dead_client_leaves_nothing(void **state)
 	assert_int_equal(f->disconnected, 1);
 	assert_int_equal(f->reason, 0);
 	assert_int_equal(count_maps(), 1);
-	assert_int_equal(count_fds(), before - 2);
+	assert_fds_gone(before - 2);
 	assert_null(vfu_server_client(f->server));
 }
 

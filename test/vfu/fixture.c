@@ -501,6 +501,16 @@ count_fds(void)
 	return n;
 }
 
+void
+assert_fds_gone(unsigned int most)
+{
+	unsigned int naps;
+
+	for (naps = 0; naps < 60000 && count_fds() > most; naps++)
+		usleep(1000);
+	assert_in_range(count_fds(), 0, most);
+}
+
 unsigned int
 count_maps(void)
 {

@@ -110,6 +110,8 @@ int ask_version(struct fixture *f);
 int client_open(struct fixture *f, const struct vfu_client_conf *conf, struct vfu_client **client);
 
 unsigned int count_fds(void);
+/* There are no more of them than that, once the thread that closes what clients have sent is done. */
+void assert_fds_gone(unsigned int most);
 unsigned int count_maps(void);
 /* As a client's memory; and as a server's region, which cannot be shortened. */
 int memory_file(size_t bytes);

@@ -50,7 +50,7 @@ place_teardown(void **state)
 	unlink(p->path);
 	unlink(p->lock);
 	assert_int_equal(rmdir(p->dir), 0);
-	assert_int_equal(count_fds(), p->fds);
+	assert_fds_gone(p->fds);
 	free(p);
 	return 0;
 }

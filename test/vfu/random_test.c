@@ -140,7 +140,7 @@ test_stateful_sessions(void **state)
 	assert_true(run->f.irqs > want / 50);
 	assert_true(run->transfers_done > want / 1000);
 	run_end(run);
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 	assert_int_equal(count_maps(), 0);
 }
 
@@ -168,7 +168,7 @@ test_stateless_noise(void **state)
 			fixture_process(&run->f);
 	}
 	run_end(run);
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 }
 
 /* A whole session, ended at every byte of it. */
@@ -228,7 +228,7 @@ test_death_at_every_byte(void **state)
 	assert_int_not_equal(run->f.maps, 0);
 	assert_int_not_equal(run->f.irqs, 0);
 	run_end(run);
-	assert_int_equal(count_fds(), fds);
+	assert_fds_gone(fds);
 }
 
 int

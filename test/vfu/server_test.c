@@ -523,7 +523,7 @@ test_only_eventfds_are_signalled(void **state)
 	close(pipes[0]);
 	close(pipes[1]);
 	close(fds[4]);
-	assert_int_equal(count_fds(), before);
+	assert_fds_gone(before);
 }
 
 static void
@@ -556,7 +556,7 @@ test_descriptors_that_nobody_asked_for_are_closed(void **state)
 		for (n = 1; n <= 9; n++)
 			assert_int_equal(ask(f, command, NULL, 0, fds, n, &answer), -EINVAL);
 	}
-	assert_int_equal(count_fds(), before);
+	assert_fds_gone(before);
 }
 
 static void
