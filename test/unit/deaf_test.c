@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include <poll.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -15,6 +16,27 @@
 
 #define PATIENCE_MS 60000
 #define REQUESTS    300 /* more than the queue has entries */
+
+/* Of the event queues in the order of their making. */
+enum { ASYNC_EQ, COMPLETION_EQ, RDMA_EQ, EQS };
+static struct rnic_mem eq_memory[EQS];
+static unsigned int eq_count;
+
+int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+			  unsigned int rights, struct rnic_mem *mem);
+int __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+			  unsigned int rights, struct rnic_mem *mem);
+
+int
+__wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+		      unsigned int rights, struct rnic_mem *mem)
+{
+	int rc = __real_rnic_mem_alloc(dev, what, length, align, rights, mem);
+
+	if (rc == 0 && eq_count < EQS && strcmp(what, "an event queue") == 0)
+		eq_memory[eq_count++] = *mem;
+	return rc;
+}
 
 static sem_t change_seen, change_go;
 static atomic_bool holds;
@@ -52,6 +74,7 @@ open_deaf(void **state)
 	sem_init(&change_seen, 0, 0);
 	sem_init(&change_go, 0, 0);
 	unit_watch = (struct unit_watch){ 0 };
+	eq_count = 0;
 	if (unit_watched_open(&dev) != 0)
 		return -1;
 	*state = dev;
@@ -158,11 +181,22 @@ static struct rdmapmd_async_event heard[32];
 static unsigned int heard_count;
 
 static bool
+heard_of(enum rdmapmd_event_type type, const void *of)
+{
+	unsigned int i;
+
+	for (i = 0; i < heard_count; i++)
+		if (heard[i].event_type == type && (of == NULL || heard[i].element.qp == of))
+			return true;
+	return false;
+}
+
+static bool
 hears(struct rdmapmd_context *context, enum rdmapmd_event_type type, const void *of)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	struct rdmapmd_async_event event;
-	unsigned int ms, i;
+	unsigned int ms;
 
 	for (ms = 0; ms < PATIENCE_MS; ms++) {
 		while (rdmapmd_async_event_get(context, &event) == 0) {
@@ -170,10 +204,8 @@ hears(struct rdmapmd_context *context, enum rdmapmd_event_type type, const void 
 				heard[heard_count++] = event;
 			assert_int_equal(rdmapmd_async_event_ack(context, &event), 0);
 		}
-		for (i = 0; i < heard_count; i++)
-			if (heard[i].event_type == type &&
-			    (of == NULL || heard[i].element.cq == of || heard[i].element.qp == of))
-				return true;
+		if (heard_of(type, of))
+			return true;
 		nanosleep(&nap, NULL);
 	}
 	return false;
@@ -222,6 +254,182 @@ test_what_was_missed_of_queues_is_told(void **state)
 	assert_int_equal(rdmapmd_context_close(context), 0);
 }
 
+/* ---- Queues that the device cannot write to any more ---- */
+
+static void
+take_memory(struct rnic_dev *dev, unsigned int eq)
+{
+	assert_int_equal(eq_count, EQS);
+	assert_int_equal(
+		dev->access->ops->unmap(dev->access, eq_memory[eq].iova, eq_memory[eq].length), 0);
+}
+
+/* The next event of it is lost, and then it has failed. */
+static void
+wait_for_failure(struct rnic_dev *dev, const struct rnic_eq *eq)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_eq_out out;
+	unsigned int ms;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rnic_eq_number(eq));
+	for (ms = 0; ms < PATIENCE_MS; ms++) {
+		assert_int_equal(rnic_cmd_exec(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out,
+					       sizeof(out)),
+				 0);
+		if (rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0)
+			return;
+		nanosleep(&nap, NULL);
+	}
+	fail_msg("the event queue has not failed");
+}
+
+/* As a link that has changed, of which no event told; all that it could hear is heard. */
+static void
+suspect(struct rnic_dev *dev)
+{
+	rnic_control_sync(dev);
+	rnic_control_suspect(dev);
+}
+
+static void
+complete_one(struct rdmapmd_qp *qp)
+{
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP,
+					     .send_flags = RDMAPMD_SEND_SIGNALED };
+
+	rdma_post(qp, &nop);
+}
+
+/* The next event of the channel; NULL: none within the time. */
+static struct rdmapmd_cq *
+next_event(const struct rdma_pair *pair, int ms)
+{
+	struct pollfd wait = { .fd = pair->channel->fd, .events = POLLIN };
+	struct rdmapmd_cq *cq;
+
+	if (poll(&wait, 1, ms) != 1)
+		return NULL;
+	assert_int_equal(rdmapmd_cq_event_get(pair->channel, &cq), 0);
+	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
+	return cq;
+}
+
+static void
+assert_woken(const struct rdma_pair *pair, struct rdmapmd_cq *cq)
+{
+	assert_ptr_equal(next_event(pair, PATIENCE_MS), cq);
+	(void)rdma_wait(cq);
+}
+
+/* Those that name it are looked at; those that are made later name the new one. */
+static void
+test_a_queue_of_completions_is_made_anew(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true };
+	struct rdma_pair pair = { 0 };
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
+	};
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 16 };
+	struct rnic_dev *dev = *state;
+	struct rdmapmd_cq *later;
+	struct rdmapmd_qp *qp;
+	unsigned int i;
+
+	rdma_device = UNIT_DEVICE;
+	rdma_open(&pair, &conf);
+	take_memory(dev, COMPLETION_EQ);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[i], false), 0);
+		complete_one(pair.qp[i]);
+		wait_for_failure(dev, dev->rdma->comp_eq);
+	}
+	suspect(dev);
+	/* What was missed, of both in any order; then what comes. */
+	for (i = 0; i < 2; i++) {
+		later = next_event(&pair, PATIENCE_MS);
+		assert_non_null(later);
+		(void)rdma_wait(later);
+	}
+	for (i = 0; i < 6; i++) {
+		assert_null(next_event(&pair, 0));
+		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[i % 2], false), 0);
+		complete_one(pair.qp[i % 2]);
+		assert_woken(&pair, pair.cq[i % 2]);
+	}
+	cq_attr.channel = pair.channel;
+	assert_int_equal(rdmapmd_cq_create(pair.context, &cq_attr, &later), 0);
+	attr.send_cq = attr.recv_cq = later;
+	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &qp), 0);
+	rdma_connect(qp, qp, &conf);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rdmapmd_req_notify_cq(later, false), 0);
+		complete_one(qp);
+		assert_woken(&pair, later);
+	}
+	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
+	assert_int_equal(rdmapmd_cq_destroy(later), 0);
+	assert_false(atomic_load(&dev->dead));
+	rdma_close(&pair);
+	rdma_free(&pair);
+}
+
+/* Both ends in one device: the first one sends, the second one has an SRQ. */
+static void
+test_what_was_missed_of_rdma_is_told(void **state)
+{
+	static const struct rdma_conf rtr = { .up_to = RDMAPMD_QPS_RTR }, rts = { .srq = true };
+	struct rdma_pair pair = { 0 };
+	struct rdmapmd_srq_attr limit = { .srq_limit = 2 };
+	struct rdmapmd_qp_attr drain = { .qp_state = RDMAPMD_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct rdmapmd_send_wr write;
+	struct rdmapmd_sge sge;
+	struct rnic_dev *dev = *state;
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
+	};
+	struct rdmapmd_qp *listens, *talks;
+
+	rdma_device = UNIT_DEVICE;
+	rdma_open(&pair, &rts);
+	attr.send_cq = attr.recv_cq = pair.cq[0];
+	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &listens), 0);
+	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &talks), 0);
+	rdma_connect(listens, talks, &rtr);
+	rdma_connect(talks, listens, &rts);
+	take_memory(dev, RDMA_EQ);
+	/* A packet in RTR. */
+	sge = rdma_sge(&pair, 0, 8);
+	write = rdma_request(&pair, RDMAPMD_WR_RDMA_WRITE, 1, &sge);
+	rdma_post(talks, &write);
+	rdma_expect(pair.cq[0], 1, RDMAPMD_WC_RDMA_WRITE);
+	wait_for_failure(dev, dev->rdma->event_eq);
+	/* A limit that is reached as soon as it is set; a queue that is drained; one that takes no more from its SRQ. */
+	assert_int_equal(rdmapmd_srq_modify(pair.srq, &limit, RDMAPMD_SRQ_LIMIT), 0);
+	assert_int_equal(rdmapmd_qp_modify(pair.qp[0], &drain,
+					   RDMAPMD_QP_STATE | RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY),
+			 0);
+	rdma_to(pair.qp[1], RDMAPMD_QPS_ERR);
+	heard_count = 0;
+	suspect(dev);
+	assert_true(hears(pair.context, RDMAPMD_EVENT_COMM_EST, listens));
+	assert_true(hears(pair.context, RDMAPMD_EVENT_SRQ_LIMIT_REACHED, pair.srq));
+	assert_true(hears(pair.context, RDMAPMD_EVENT_SQ_DRAINED, pair.qp[0]));
+	assert_true(hears(pair.context, RDMAPMD_EVENT_QP_LAST_WQE_REACHED, pair.qp[1]));
+	/* Nothing of what did not happen. */
+	assert_false(heard_of(RDMAPMD_EVENT_COMM_EST, talks));
+	assert_false(heard_of(RDMAPMD_EVENT_SQ_DRAINED, talks));
+	assert_false(heard_of(RDMAPMD_EVENT_QP_FATAL, pair.qp[1]));
+	assert_int_equal(rdmapmd_qp_destroy(talks), 0);
+	assert_int_equal(rdmapmd_qp_destroy(listens), 0);
+	rdma_close(&pair);
+	rdma_free(&pair);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_deaf, close_deaf)
 
 static int
@@ -232,6 +440,8 @@ run(void)
 		TEST(test_a_queue_that_is_named_by_others_is_made_anew),
 		TEST(test_a_port_that_starts_looks),
 		TEST(test_what_was_missed_of_queues_is_told),
+		TEST(test_a_queue_of_completions_is_made_anew),
+		TEST(test_what_was_missed_of_rdma_is_told),
 	};
 
 	return cmocka_run_group_tests_name("deaf", tests, NULL, NULL);

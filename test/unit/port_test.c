@@ -55,6 +55,25 @@ rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
 	return real(us, callback, arg);
 }
 
+/* Of the event queue that was made last. */
+static struct rnic_mem rx_eq_memory;
+
+int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+			  unsigned int rights, struct rnic_mem *mem);
+int __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+			  unsigned int rights, struct rnic_mem *mem);
+
+int
+__wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
+		      unsigned int rights, struct rnic_mem *mem)
+{
+	int rc = __real_rnic_mem_alloc(dev, what, length, align, rights, mem);
+
+	if (rc == 0 && strcmp(what, "an event queue") == 0)
+		rx_eq_memory = *mem;
+	return rc;
+}
+
 static void
 wait_for_link(const struct fixture *f)
 {
@@ -569,6 +588,44 @@ woken(int ms)
 	return rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, ms) == 1;
 }
 
+/* Its event queue is written to no more, and nothing would ever wake who sleeps on the receive queue. */
+static void
+test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
+{
+	const unsigned int usual = rnic_silence_ms;
+	struct fixture *f = *state;
+	struct rnic_dev *dev = rnic_ethdev_get(&rte_eth_devices[f->port])->dev;
+	unsigned int i;
+
+	rnic_silence_ms = 50;
+	restart_with_interrupts(f);
+	assert_int_equal(
+		dev->access->ops->unmap(dev->access, rx_eq_memory.iova, rx_eq_memory.length), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+	send_frames(f, 8, 1);
+	/* As for a link that has changed, of which no event told; all that it could hear is heard. */
+	rnic_control_sync(dev);
+	rnic_control_suspect(dev);
+	for (i = 0; i < 3; i++) {
+		assert_true(woken(NAPS));
+		assert_int_equal(rte_eth_dev_rx_intr_disable(f->port, 0), 0);
+		assert_int_equal(receive_frames(f, 8), 8);
+		assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+		send_frames(f, 8, 1);
+	}
+	assert_int_equal(receive_frames(f, 8), 8);
+	assert_int_equal(said(f, "its event queue takes no more events"), 1);
+	/* The next start makes another one. */
+	restart_with_interrupts(f);
+	assert_int_equal(rte_eth_dev_rx_intr_disable(f->port, 0), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
+	assert_false(woken(50));
+	send_frames(f, 8, 1);
+	assert_true(woken(NAPS));
+	assert_int_equal(receive_frames(f, 8), 8);
+	rnic_silence_ms = usual;
+}
+
 static void
 test_a_lost_device_wakes_who_sleeps(void **state)
 {
@@ -726,6 +783,7 @@ run(void)
 		PORT_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
 		PORT_TEST(test_an_error_of_a_receive_queue_is_counted),
 		PORT_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
+		PORT_TEST(test_who_sleeps_on_a_queue_without_events_is_woken),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 		PORT_TEST(test_a_receive_queue_is_stopped_while_entries_come),

@@ -417,6 +417,7 @@ walk(struct rnic_dev *dev)
 static void
 free_dev(struct rnic_dev *dev)
 {
+	pthread_mutex_destroy(&dev->rx_events.lock);
 	pthread_mutex_destroy(&dev->qp_steering.lock);
 	pthread_mutex_destroy(&dev->silence_lock);
 	pthread_mutex_destroy(&dev->port_lock);
@@ -448,6 +449,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	pthread_mutex_init(&dev->port_lock, NULL);
 	pthread_mutex_init(&dev->silence_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);
+	pthread_mutex_init(&dev->rx_events.lock, NULL);
 	rc = walk(dev);
 	if (rc != 0) {
 		walk_back(dev);

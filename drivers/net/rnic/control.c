@@ -257,7 +257,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 {
 	int rc;
 
-	if (!rnic_eq_failed(dev, eq))
+	if (!rnic_eq_failed(dev, rnic_eq_number(eq)))
 		return false;
 	/* What it still holds; then nothing comes any more. */
 	rnic_eq_poll(dev, eq);
@@ -299,6 +299,7 @@ look_at_queues(struct rnic_control *control)
 	atomic_store(&control->suspect_us, 0);
 	mended = rnic_control_mend_eq(dev, dev->async_eq);
 	mended |= rnic_rdma_mend_eqs(dev);
+	rnic_rx_events_look(dev);
 	if (mended)
 		ask_for_the_missed(dev);
 }
@@ -327,6 +328,23 @@ health_timeout(struct rnic_control *control)
 	if (atomic_load(&control->dev->dead))
 		return -1;
 	return (int)((control->next_check_us - now + 999) / 1000);
+}
+
+/* The same, and whoever has no events any more is looked after. */
+static int
+next_look(struct rnic_control *control)
+{
+	const int ms = health_timeout(control);
+	struct rnic_dev *dev = control->dev;
+	const bool cqs = rnic_rdma_has_deaf(dev), rx = rnic_rx_events_deaf(dev);
+
+	if (atomic_load(&dev->dead) || (!cqs && !rx))
+		return ms;
+	if (cqs)
+		rnic_rdma_look(dev);
+	if (rx)
+		rnic_rx_events_wake(dev);
+	return ms < 0 ? RNIC_DEAF_LOOK_MS : RTE_MIN(ms, RNIC_DEAF_LOOK_MS);
 }
 
 void
@@ -421,7 +439,7 @@ run(void *arg)
 	rnic_eq_arm(dev, dev->async_eq);
 	rnic_rdma_arm(dev);
 	while (!atomic_load(&control->stop)) {
-		if (poll(fds, RTE_DIM(fds), health_timeout(control)) <= 0)
+		if (poll(fds, RTE_DIM(fds), next_look(control)) <= 0)
 			continue;
 		if (fds[2].revents) {
 			hung_up(dev);

@@ -214,12 +214,12 @@ rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq)
 /* ---- One that takes no more events ---- */
 
 bool
-rnic_eq_failed(struct rnic_dev *dev, const struct rnic_eq *eq)
+rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
 {
 	struct rnic_object_in in = { 0 };
 	struct rnic_query_eq_out out;
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eq->eqn);
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eqn);
 	return rnic_cmd_try(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out, sizeof(out)) == 0 &&
 	       rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0;
 }

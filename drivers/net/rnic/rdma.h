@@ -45,7 +45,10 @@ struct rnic_rdma {
 	LIST_HEAD(, rnic_rdma_qp) raw_qps; /* RAW_PACKET */
 	LIST_HEAD(, rnic_rdma_cq) all_cqs;
 	LIST_HEAD(, rnic_rdma_qp) all_qps;
-	/* Of the five above, and of device: an event is handed on, or it is gone. */
+	LIST_HEAD(, rnic_rdma_srq) all_srqs;
+	/* Of event_cq_list, those that name an event queue that takes no more events. */
+	uint32_t deaf_cqs;
+	/* Of the seven above, and of device: an event is handed on, or it is gone. */
 	pthread_mutex_t lock;
 	struct rdmapmd_device *device;			  /* whom events are for; NULL: nobody */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
@@ -74,7 +77,7 @@ int rnic_rdma_irq_fd(struct rnic_dev *dev);
 /* From the control thread: hand on what came, and want to be told of more. */
 void rnic_rdma_poll(struct rnic_dev *dev);
 void rnic_rdma_arm(struct rnic_dev *dev);
-/* As rnic_control_mend_eq(), its event queues. */
+/* Those of its event queues that failed are made anew. May events of queue pairs and SRQs have got lost? */
 bool rnic_rdma_mend_eqs(struct rnic_dev *dev);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)
@@ -96,6 +99,13 @@ void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
 /* Events may have got lost: the link, and the states of queue pairs and CQs, are asked for and told. */
 void rnic_rdma_ask(struct rnic_dev *dev);
+/*
+ * The queue of completion events is another one now. CQs that name the old one raise no event any more, and no command moves
+ * them that every device has: as long as there are such, they are looked at this often, and their events raised here.
+ */
+void rnic_rdma_find_deaf(struct rnic_dev *dev);
+bool rnic_rdma_has_deaf(struct rnic_dev *dev);
+void rnic_rdma_look(struct rnic_dev *dev);
 /* The device is lost: whoever waits for it is told, with events of all CQs too. From any thread. */
 void rnic_rdma_lost(struct rnic_dev *dev);
 /* A completion event of a CQ that has some, though the device raised none. From any thread. */
@@ -164,10 +174,11 @@ struct rnic_rdma_cq {
 
 	/* cold */
 	struct rnic_dev *dev;
-	pthread_mutex_t lock;	      /* of changes of qps */
+	pthread_mutex_t lock;	      /* of changes of qps, of the ring's size and place */
 	struct rdmapmd_handle number; /* in the device's table of CQs with events */
 	LIST_ENTRY(rnic_rdma_cq) next_event_cq, next_cq;
-	bool has_events;
+	uint32_t eqn; /* of the event queue that it names */
+	bool has_events, deaf;
 };
 
 /* No queue pair has this number: 24 bits that stand for multicast. */
@@ -304,6 +315,7 @@ struct rnic_rdma_qp {
 	uint32_t access;	    /* of peers: enum rdmapmd_access_flags, as set last */
 	uint8_t max_dest_rd_atomic; /* as set last */
 	uint8_t state;		    /* atomic: enum rdmapmd_qp_state, as set last */
+	uint32_t rq_psn;	    /* atomic: of the first packet, as set last */
 	uint8_t source;		    /* the index of the address that its path begins with */
 	bool has_path;
 
@@ -405,6 +417,8 @@ struct rnic_rdma_srq {
 	/* cold */
 	struct rnic_dev *dev;
 	struct rnic_mem mem;
+	atomic_bool armed; /* with a limit that was not reached, as far as events tell */
+	LIST_ENTRY(rnic_rdma_srq) next_srq;
 };
 #define RNIC_RDMA_SRQ_LAST   UINT32_MAX
 #define RNIC_RDMA_SRQ_POSTED (UINT32_MAX - 1)

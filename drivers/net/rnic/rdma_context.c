@@ -83,9 +83,9 @@ rnic_rdma_mend_eqs(struct rnic_dev *dev)
 {
 	if (dev->rdma == NULL || atomic_load(&dev->dead))
 		return false;
-	/* There is room for an event of each CQ, and CQs that are armed do not go to another queue. */
-	if (rnic_eq_failed(dev, dev->rdma->comp_eq))
-		rnic_dev_fatal(dev, "its queue of completion events is lost");
+	/* Completions are looked for in the CQs; nothing else was missed there. */
+	if (rnic_control_mend_eq(dev, dev->rdma->comp_eq))
+		rnic_rdma_find_deaf(dev);
 	return rnic_control_mend_eq(dev, dev->rdma->event_eq);
 }
 

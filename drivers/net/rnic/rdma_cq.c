@@ -33,10 +33,14 @@ events_begin(struct rnic_rdma_cq *cq)
 	}
 	rc = rdmapmd_table_insert(rdma->cqs, cq->ring.cqn, &cq->number);
 	pthread_mutex_lock(&rdma->lock);
-	if (rc == 0)
+	if (rc == 0) {
 		LIST_INSERT_HEAD(&rdma->event_cq_list, cq, next_event_cq);
-	else
+		/* Made while the event queue was. */
+		cq->deaf = cq->eqn != rnic_eq_number(rdma->comp_eq);
+		rdma->deaf_cqs += cq->deaf;
+	} else {
 		rdma->event_cqs--;
+	}
 	pthread_mutex_unlock(&rdma->lock);
 	cq->has_events = rc == 0;
 	return rc;
@@ -54,6 +58,7 @@ events_end(struct rnic_rdma_cq *cq)
 	rdmapmd_table_remove(rdma->cqs, cq->ring.cqn, NULL);
 	LIST_REMOVE(cq, next_event_cq);
 	rdma->event_cqs--;
+	rdma->deaf_cqs -= cq->deaf;
 	pthread_mutex_unlock(&rdma->lock);
 	cq->has_events = false;
 }
@@ -74,6 +79,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)
 		return rc;
+	cq->eqn = rnic_eq_number(dev->rdma->comp_eq);
 	rc = rnic_cq_create(dev, layout->log_size, dev->rdma->comp_eq, &cq->ring);
 	if (rc != 0)
 		goto no_ring;
@@ -122,10 +128,14 @@ int
 rnic_rdma_cq_resize(struct rdmapmd_cq *head, uint8_t log_size)
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
+	int rc;
 
 	if (!rnic_general_cap(cq->dev, RNIC_GENERAL_CAP_CQ_RESIZE))
 		return -ENOTSUP;
-	return rnic_cq_resize(cq->dev, &cq->ring, log_size);
+	pthread_mutex_lock(&cq->lock);
+	rc = rnic_cq_resize(cq->dev, &cq->ring, log_size);
+	pthread_mutex_unlock(&cq->lock);
+	return rc;
 }
 
 int

@@ -326,6 +326,8 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 		qp->access = attr->qp_access_flags;
 	if (mask & RDMAPMD_QP_MAX_DEST_RD_ATOMIC)
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & RDMAPMD_QP_RQ_PSN)
+		__atomic_store_n(&qp->rq_psn, attr->rq_psn, __ATOMIC_RELAXED);
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
 		limit_asking(qp, attr->max_rd_atomic);
 	enter(qp, to);

@@ -94,6 +94,9 @@ rnic_rdma_srq_create(struct rdmapmd_srq *head, const struct rdmapmd_srq_sizing *
 		return rc;
 	}
 	head->post_srq_recv = rnic_rdma_post_srq_recv;
+	pthread_mutex_lock(&srq->dev->rdma->lock);
+	LIST_INSERT_HEAD(&srq->dev->rdma->all_srqs, srq, next_srq);
+	pthread_mutex_unlock(&srq->dev->rdma->lock);
 	return 0;
 }
 
@@ -110,6 +113,8 @@ rnic_rdma_srq_arm(struct rdmapmd_srq *head, uint32_t limit)
 	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
 	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, limit);
+	/* Before: it may be reached at once. */
+	atomic_store(&srq->armed, limit != 0);
 	return rnic_cmd_exec(srq->dev, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
 }
 
@@ -133,8 +138,12 @@ int
 rnic_rdma_srq_destroy(struct rdmapmd_srq *head)
 {
 	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
-	int rc = rnic_cmd_destroy(srq->dev, RNIC_CMD_DESTROY_RMP, head->srqn);
+	int rc;
 
+	pthread_mutex_lock(&srq->dev->rdma->lock);
+	LIST_REMOVE(srq, next_srq);
+	pthread_mutex_unlock(&srq->dev->rdma->lock);
+	rc = rnic_cmd_destroy(srq->dev, RNIC_CMD_DESTROY_RMP, head->srqn);
 	rnic_control_sync(srq->dev);
 	free_queue(srq);
 	return rc;

@@ -120,6 +120,16 @@ struct rnic_dev {
 		uint32_t port_table;
 	} qp_steering;
 
+	/* rx_intr.c: event queues of Rx interrupts, by receive queue; the queues themselves are their threads' */
+	struct rnic_rx_events {
+		pthread_mutex_t lock;
+		struct rnic_rx_event {
+			uint32_t eqn;
+			bool deaf; /* it takes no more events */
+		} * queues;
+		uint16_t count, deaf;
+	} rx_events;
+
 	/* Enough for an Ethernet header with one VLAN tag. */
 #define RNIC_INLINE_L2_BYTES 18
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */

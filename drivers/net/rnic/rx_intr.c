@@ -9,10 +9,14 @@
  *	rte_eth_dev_rx_intr_disable()   the eventfd is read
  *
  * No two queues share a vector: one that reads the eventfd would take the other's event with it.
+ *
+ * An event queue that takes no more events stays so until the port is started again: its CQ names it, and no command moves a
+ * CQ that every device has. The control thread, which finds out, wakes the queue's thread every few milliseconds.
  */
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_interrupts.h>
@@ -70,6 +74,120 @@ handle_up(struct rte_eth_dev *eth_dev)
 	return 0;
 }
 
+/* ---- What the control thread knows of them ---- */
+
+static void
+kick(struct rnic_dev *dev, uint16_t queue)
+{
+	rnic_eventfd_signal(vector_fd(dev, queue));
+}
+
+static int
+events_up(struct rte_eth_dev *eth_dev)
+{
+	struct rnic_rx_events *events = &rnic_ethdev_get(eth_dev)->dev->rx_events;
+	const uint16_t count = eth_dev->data->nb_rx_queues;
+	struct rnic_rx_event *queues = calloc(count, sizeof(*queues));
+	const struct rnic_rxq *rxq;
+	uint16_t i;
+
+	if (queues == NULL)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		rxq = eth_dev->data->rx_queues[i];
+		queues[i].eqn = rnic_eq_number(rxq->eq);
+	}
+	pthread_mutex_lock(&events->lock);
+	events->queues = queues;
+	events->count = count;
+	pthread_mutex_unlock(&events->lock);
+	return 0;
+}
+
+static void
+events_down(struct rnic_dev *dev)
+{
+	struct rnic_rx_events *events = &dev->rx_events;
+
+	pthread_mutex_lock(&events->lock);
+	free(events->queues);
+	events->queues = NULL;
+	events->count = events->deaf = 0;
+	pthread_mutex_unlock(&events->lock);
+}
+
+/* False: there are not so many. */
+static bool
+number_of(struct rnic_rx_events *events, uint16_t queue, uint32_t *eqn)
+{
+	bool has;
+
+	pthread_mutex_lock(&events->lock);
+	has = queue < events->count;
+	if (has)
+		*eqn = events->queues[queue].eqn;
+	pthread_mutex_unlock(&events->lock);
+	return has;
+}
+
+/* Unless it is another one by now. */
+static void
+note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
+{
+	struct rnic_rx_events *events = &dev->rx_events;
+	struct rnic_rx_event *event;
+	bool news = false;
+
+	pthread_mutex_lock(&events->lock);
+	event = queue < events->count ? &events->queues[queue] : NULL;
+	if (event != NULL && event->eqn == eqn && !event->deaf) {
+		news = event->deaf = true;
+		events->deaf++;
+	}
+	pthread_mutex_unlock(&events->lock);
+	if (news)
+		RNIC_LOG_REPEATED(
+			WARNING, dev,
+			"Rx queue %u: its event queue takes no more events: whoever sleeps on "
+			"it is woken every %u ms; restart the port",
+			queue, RNIC_DEAF_LOOK_MS);
+}
+
+void
+rnic_rx_events_look(struct rnic_dev *dev)
+{
+	uint32_t eqn;
+	uint16_t i;
+
+	/* Not with the lock held: the application may be waiting for it. */
+	for (i = 0; number_of(&dev->rx_events, i, &eqn) && !rnic_control_stopping(dev); i++)
+		if (rnic_eq_failed(dev, eqn))
+			note_deaf(dev, i, eqn);
+}
+
+bool
+rnic_rx_events_deaf(struct rnic_dev *dev)
+{
+	bool deaf;
+
+	pthread_mutex_lock(&dev->rx_events.lock);
+	deaf = dev->rx_events.deaf > 0;
+	pthread_mutex_unlock(&dev->rx_events.lock);
+	return deaf;
+}
+
+void
+rnic_rx_events_wake(struct rnic_dev *dev)
+{
+	uint16_t i;
+
+	pthread_mutex_lock(&dev->rx_events.lock);
+	for (i = 0; i < dev->rx_events.count; i++)
+		if (dev->rx_events.queues[i].deaf)
+			kick(dev, i);
+	pthread_mutex_unlock(&dev->rx_events.lock);
+}
+
 /* ---- Life ---- */
 
 void
@@ -80,6 +198,7 @@ rnic_rx_intr_stop(struct rte_eth_dev *eth_dev)
 	uint16_t i;
 
 	handle_down(eth_dev);
+	events_down(dev);
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rnic_eq_destroy(dev, rxq->eq);
@@ -115,6 +234,8 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 			return rc;
 	}
 	rc = handle_up(eth_dev);
+	if (rc == 0)
+		rc = events_up(eth_dev);
 	if (rc != 0)
 		RNIC_LOG(ERR, dev, "no memory for the interrupts of %u Rx queues",
 			 eth_dev->data->nb_rx_queues);
@@ -122,12 +243,6 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 }
 
 /* ---- One queue's, from the thread that polls it ---- */
-
-static void
-kick(struct rnic_dev *dev, uint16_t queue)
-{
-	rnic_eventfd_signal(vector_fd(dev, queue));
-}
 
 static void
 arm(struct rnic_rxq *rxq)
