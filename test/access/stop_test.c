@@ -93,9 +93,7 @@ also_reads(void *dev)
 static void *
 also_maps(void *dev)
 {
-	assert_int_equal(
-		rnic_mem_alloc(dev, "a test", BYTES, RNIC_PAGE_BYTES, RNIC_ACCESS_READ, &others),
-		0);
+	(void)rnic_mem_alloc(dev, "a test", BYTES, RNIC_PAGE_BYTES, RNIC_ACCESS_READ, &others);
 	return NULL;
 }
 
@@ -120,6 +118,7 @@ static atomic_bool armed;
 static pthread_t other;
 static int unread; /* bytes, by the server that stands still */
 static uint64_t stop_begins, stop_ends;
+static bool went_on; /* the connection */
 
 static int
 bytes_to_read(struct rnic_dev *dev)
@@ -190,8 +189,8 @@ go_on(struct rnic_dev *dev)
 	rnic_mem_free(dev, &others);
 	/* A device that was given up is reset by now. */
 	rnic_mem_free(dev, &memory);
-	assert_false(atomic_load(&dev->access->gone));
-	assert_int_not_equal(dev->access->ops->read32(dev->access, 0).raw, UINT32_MAX);
+	went_on = !atomic_load(&dev->access->gone) &&
+		  dev->access->ops->read32(dev->access, 0).raw != UINT32_MAX;
 }
 
 static int
@@ -231,6 +230,7 @@ the_control_thread_is_ended_at_once(void **state)
 		if (stop_ends - stop_begins > within_us())
 			fail_msg("wait %zu: the control thread went on for %" PRIu64 " us", i,
 				 stop_ends - stop_begins);
+		assert_true(went_on);
 	}
 	rnic_bringup_hook = NULL;
 	sem_destroy(&go);
