@@ -9,11 +9,24 @@
 #include <string.h>
 
 static inline bool
+run_is(const char *size)
+{
+	const char *run = getenv("RDMAPMD_SIZE");
+
+	return run != NULL && strcmp(run, size) == 0;
+}
+
+static inline bool
 full_run(void)
 {
-	const char *size = getenv("RDMAPMD_SIZE");
+	return run_is("full");
+}
 
-	return size != NULL && strcmp(size, "full") == 0;
+/* What takes longer is left to ./test.sh --all. */
+static inline bool
+default_run(void)
+{
+	return run_is("default");
 }
 
 #endif

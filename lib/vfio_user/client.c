@@ -465,6 +465,7 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 	}
 	client->conf = *conf;
 	client->conf.path = NULL; /* the caller's */
+	client->next_id = conf->first_id;
 	snprintf(client->name, sizeof(client->name), "%s", conf->name);
 	client->log = (struct vfu_log){ conf->log, conf->log_arg, client->name };
 	vfu_client_init_turns(client);

@@ -40,6 +40,7 @@ struct vfu_client_conf {
 	bool any_peer;
 	int fd; /**< a connected socket, the client's from here on, also on failure */
 	unsigned int timeout_ms; /**< for the answers to a call; default 5000 */
+	uint16_t first_id;	 /**< of its messages: any; they are counted, and come round */
 	vfu_log_fn *log;	 /**< may be NULL */
 	void *log_arg;
 	struct vfu_capabilities caps; /**< to propose; all zero: vfu_capabilities_ours() */

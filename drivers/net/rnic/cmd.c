@@ -25,6 +25,7 @@
 #include "internal.h"
 #include "mailbox.h"
 #include "prm/cmd_table.h"
+#include "tunables.h"
 
 #define SLOTS_MAX	    32
 #define SPIN_US		    200 /* yield for so long, then sleep */
@@ -667,6 +668,8 @@ rnic_cmdq_create(struct rnic_dev *dev)
 		free(cmdq);
 		return rc;
 	}
+	cmdq->token = rnic_tunables.token;
+	cmdq->heard = rnic_tunables.heard;
 	cmdq->entries = cmdq->mem.address;
 	cmdq->inputs.what = "command inputs";
 	cmdq->inputs.rights = RNIC_ACCESS_READ;

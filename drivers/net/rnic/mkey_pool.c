@@ -19,6 +19,7 @@
 #include <rte_mempool.h>
 
 #include "mkey.h"
+#include "tunables.h"
 
 struct pool {
 	struct pool *next;
@@ -521,6 +522,8 @@ rnic_mkey_pools_create(struct rnic_dev *dev)
 	if (pools == NULL)
 		return -ENOMEM;
 	pools->dev = dev;
+	atomic_init(&pools->generation, rnic_tunables.generation);
+	atomic_init(&pools->registrations, rnic_tunables.generation);
 	pools->spare = calloc(1, sizeof(*pools->spare));
 	if (pools->spare == NULL) {
 		free(pools);

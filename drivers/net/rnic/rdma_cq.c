@@ -10,6 +10,7 @@
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma.h"
+#include "tunables.h"
 
 /* ---- Events: a place in the event queue, and the number by which they are found ---- */
 
@@ -75,7 +76,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	cq->dev = dev;
 	cq->lost = &dev->silenced;
 	cq->arm_register = rnic_uars_cq_register(dev);
-	atomic_store(&cq->arm_sequence, RNIC_CQ_ARM_SEQUENCE_FIRST);
+	atomic_store(&cq->arm_sequence, rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)
 		return rc;

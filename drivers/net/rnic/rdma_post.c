@@ -17,6 +17,7 @@
 #include "dump.h"
 #include "prm/wqe.h"
 #include "rdma.h"
+#include "tunables.h"
 
 #define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
 
@@ -629,15 +630,15 @@ rnic_rdma_queues_reset(struct rnic_rdma_qp *qp)
 	struct rnic_rdma_receive *rq = &qp->rq;
 	uint32_t i;
 
-	sq->signaled = 0;
-	__atomic_store_n(&sq->head, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&sq->tail, 0, __ATOMIC_RELEASE);
+	sq->signaled = rnic_tunables.sends;
+	__atomic_store_n(&sq->head, rnic_tunables.sends, __ATOMIC_RELEASE);
+	__atomic_store_n(&sq->tail, rnic_tunables.sends, __ATOMIC_RELEASE);
 	sq->wq.producer = 0;
 	/* A WQEBB where no WQE starts stands for a request that is long done. */
 	for (i = 0; sq->wqes != NULL && i <= sq->wq.mask; i++)
-		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = UINT32_MAX };
-	__atomic_store_n(&rq->head, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&rq->tail, 0, __ATOMIC_RELEASE);
+		sq->wqes[i] = (struct rnic_rdma_wqe){ .head = rnic_tunables.sends - 1 };
+	__atomic_store_n(&rq->head, rnic_tunables.receives, __ATOMIC_RELEASE);
+	__atomic_store_n(&rq->tail, rnic_tunables.receives, __ATOMIC_RELEASE);
 	rq->wq.producer = 0;
 	__atomic_store_n(&rq->least, UINT32_MAX, __ATOMIC_RELAXED);
 	if (sq->wq.dbrec != NULL)

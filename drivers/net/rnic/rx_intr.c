@@ -24,6 +24,7 @@
 #include "doorbell.h"
 #include "internal.h"
 #include "rx.h"
+#include "tunables.h"
 
 #define FIRST_VECTOR 2 /* 0 is asynchronous events', 1 the library's */
 #define LOG_EQ_SIZE  6 /* a page; there is never more than one event in it */
@@ -225,7 +226,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 	}
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
-		rxq->arm_sequence = RNIC_CQ_ARM_SEQUENCE_FIRST;
+		rxq->arm_sequence = rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST;
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));
 		/* No event is its own by nature: the CQ names it. */

@@ -12,6 +12,7 @@
 #include "doorbell.h"
 #include "internal.h"
 #include "prm/wqe.h"
+#include "tunables.h"
 #include "tx.h"
 
 #define TXQ_DRAIN_MS 5000 /* a software device may have no CPU for a while */
@@ -140,8 +141,8 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	}
 	rnic_mkey_cache_init(txq->dev, &txq->mkeys);
 	rnic_txq_set_mtu(txq, mtu);
-	txq->elts_head = 0;
-	txq->elts_tail = 0;
+	txq->elts_head = rnic_tunables.elts;
+	txq->elts_tail = rnic_tunables.elts;
 	txq_rings_begin(txq);
 	txq->error_unsaid = false;
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);

@@ -17,6 +17,7 @@
 #include <linux/pci_regs.h>
 
 #include "../internal.h"
+#include "../tunables.h"
 #include "access.h"
 #include "backing.h"
 #include "class.h"
@@ -458,6 +459,7 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 		.any_peer = args->peer_any,
 		.timeout_ms = rnic_vfio_user_timeout_ms,
 		.patience_ms = patience_ms,
+		.first_id = rnic_tunables.message,
 		.log = log_message,
 	};
 	unsigned int i;

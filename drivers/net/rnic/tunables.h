@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Where counters of the driver's own begin. Those that the manual has begin at 0 are not among them: WQE counters, consumer
+ * indices. Read when something is made, never on a data path. All zero, but in tests that want to see them come round.
+ */
+#ifndef RNIC_TUNABLES_H
+#define RNIC_TUNABLES_H
+
+#include <stdint.h>
+
+struct rnic_tunables {
+	uint8_t token;	     /* of commands */
+	uint16_t message;    /* of vfio-user, their numbers */
+	uint16_t elts;	     /* of a transmit queue, segments */
+	uint32_t heard;	     /* commands whose events have come */
+	uint32_t generation; /* of what caches of memory keys hold */
+	uint32_t sends;	     /* of a queue pair, requests */
+	uint32_t receives;   /* the same; their low 16 bits are a WQE counter, and 0 */
+	uint32_t armings;    /* of a CQ; a multiple of 4: the device sees the low 2 bits */
+};
+
+extern struct rnic_tunables rnic_tunables;
+
+#endif
