@@ -177,7 +177,7 @@ static const struct row rows[] = {
 	{ "first touches", .build = rogue_build_first_touches, .work = rogue_work_first_touches, .round_us = UNIT_US },
 	{ "unmap of much that was touched", .build = rogue_build_much, .work = rogue_work_unmap, .once = true },
 	{ "end of who touched much", .build = rogue_build_much, .work = rogue_work_leave, .once = true },
-	{ "truncation", .work = rogue_work_truncation, .turns = 3 },
+	{ "truncation", .work = rogue_work_truncation, .turns = 3, .round_us = UNIT_US },
 	{ "truncation of much that was touched", .work = rogue_work_truncation_of_much, .turns = 1, .round_us = UNIT_US },
 	{ "link flaps", .build = rogue_build_flaps, .work = rogue_work_flaps, .world = WORLD_PAIRS },
 	{ "broadcasts from ethdevs", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_PORTS },
