@@ -4,15 +4,22 @@
 #ifndef TEST_CPU_TIME_H
 #define TEST_CPU_TIME_H
 
+#include <stdint.h>
 #include <time.h>
 
-static inline double
-cpu_seconds(void)
+static inline uint64_t
+cpu_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline double
+cpu_seconds(void)
+{
+	return (double)cpu_ns() / 1e9;
 }
 
 #endif

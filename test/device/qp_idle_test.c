@@ -40,16 +40,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	qw_two_close(f->two);
-	free(f);
-	return 0;
-}
-
 /* Records that one round reads. */
 static uint64_t
 accesses(struct fixture *f)
@@ -296,7 +286,7 @@ test_events_that_wait(void **state)
 	free(cqs);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, qw_fixture_teardown)
 
 int
 main(void)

@@ -67,16 +67,6 @@ setup_short(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	qw_two_close(f->two);
-	free(f);
-	return 0;
-}
-
 static void
 entries(struct fixture *f, uint32_t count)
 {
@@ -283,8 +273,8 @@ test_destroyed_while_its_event_waits(void **state)
 	assert_int_equal(events(f), 0);
 }
 
-#define T(name)	    cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define SHORT(name) cmocka_unit_test_setup_teardown(name, setup_short, teardown)
+#define T(name)	    cmocka_unit_test_setup_teardown(name, setup, qw_fixture_teardown)
+#define SHORT(name) cmocka_unit_test_setup_teardown(name, setup_short, qw_fixture_teardown)
 
 int
 main(void)

@@ -40,16 +40,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	qw_two_close(f->two);
-	free(f);
-	return 0;
-}
-
 static void
 write_slot(struct fixture *f, uint16_t index, uint16_t next)
 {
@@ -322,7 +312,7 @@ test_reserved_key_in_a_pool(void **state)
 			receiver.qpn);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, qw_fixture_teardown)
 
 int
 main(void)

@@ -2,9 +2,9 @@
 
 /* What one client may cost the others: memory keys of any kind, and queue pairs with much to do, take no long poll. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "qp_world.h"
+#include "../cpu_time.h"
 
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */
 #define LIST	 SOFTRNIC_MAX_KLMS
@@ -33,43 +33,20 @@ teardown(void **state)
 static uint32_t
 list_key(struct qw_end *end, uint32_t key, uint64_t address, uint32_t period)
 {
-	size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_klm *klms = (struct rnic_klm *)(in + 1);
-	struct rnic_object_out out[2];
+	struct rnic_klm *entries = calloc(LIST, sizeof(*entries));
 
-	assert_non_null(in);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x55);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, LIST);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LIST);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, LIST);
+	assert_non_null(entries);
 	for (uint32_t i = 0; i < LIST; i++)
-		klms[i] = (struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(key),
-					     rnic_cpu_to_be64(address + i % period) };
-	assert_int_equal(dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
-			 0);
-	free(in);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x55;
+		entries[i] = qw_entry(key, address + i % period, 1);
+	key = qw_list_key(end, entries, LIST);
+	free(entries);
+	return key;
 }
 
 static void
 destroy_key(struct qw_end *end, uint32_t key)
 {
 	assert_int_equal(dp_destroy(&end->dp, RNIC_CMD_DESTROY_MKEY, key >> 8), 0);
-}
-
-static uint64_t
-thread_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* A WRITE of one byte in each of its segments, all of them from this byte of the key: how long it keeps the device. */
@@ -85,10 +62,10 @@ write_segments(struct qw_two *two, uint32_t key, uint64_t at)
 		qw_segment(&two->a, 2 + i, key, (void *)(uintptr_t)at, 1);
 	two->a.sq.producer = (uint16_t)(counter + (2 + SEGMENTS + 3) / 4);
 	dp_sq_ring(&two->a.sq);
-	before = thread_ns();
+	before = cpu_ns();
 	while (dp_cq_peek(&two->a_send) == NULL)
 		softrnic_poll(two->qw.poller);
-	before = thread_ns() - before;
+	before = cpu_ns() - before;
 	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
 	return before;
 }

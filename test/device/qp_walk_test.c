@@ -51,78 +51,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	qw_two_close(f->two);
-	free(f);
-	return 0;
-}
-
-static void
-set_rights(struct rnic_mkc *mkc)
-{
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_RR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_RW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x55);
-}
-
-/* A key of these entries, which begins at 0. */
-static uint32_t
-list_key(struct qw_end *end, const struct rnic_klm *entries, uint32_t count)
-{
-	size_t bytes = sizeof(struct rnic_create_mkey_in) + count * sizeof(struct rnic_klm);
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_object_out out[2];
-	uint64_t length = 0;
-
-	assert_non_null(in);
-	for (uint32_t i = 0; i < count; i++)
-		length += rnic_be32_to_cpu(entries[i].byte_count);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	set_rights(mkc);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, count);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, count);
-	memcpy(in + 1, entries, count * sizeof(*entries));
-	assert_int_equal(dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
-			 0);
-	free(in);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x55;
-}
-
-static struct rnic_klm
-entry(uint32_t key, uint64_t address, uint32_t bytes)
-{
-	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
-				  rnic_cpu_to_be64(address) };
-}
-
-/* Of all that is mapped, by its address on the bus. */
-static uint32_t
-physical_key(struct qw_end *end)
-{
-	struct rnic_create_mkey_in in = { 0 };
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in);
-	struct rnic_object_out out[2];
-
-	set_rights(mkc);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_PA);
-	rnic_mkc_set(mkc, RNIC_MKC_LENGTH64, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
-	assert_int_equal(
-		dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)),
-		0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x55;
-}
-
 /*
  * As deep as lists may be, each of them of single bytes: byte i is memory[i]. All of them are neighbours, and become one
  * piece: it is not the pieces that end an access.
@@ -132,13 +60,13 @@ deep_key(struct qw_end *end, const void *memory)
 {
 	struct rnic_klm *entries = calloc(LIST, sizeof(*entries));
 	uint64_t address = dp_iova(&end->dp, memory);
-	uint32_t key = physical_key(end);
+	uint32_t key = qw_physical_key(end);
 
 	assert_non_null(entries);
 	for (uint32_t depth = 0; depth < DEEP; depth++, address = 0) {
 		for (uint32_t i = 0; i < LIST; i++)
-			entries[i] = entry(key, address + i, 1);
-		key = list_key(end, entries, LIST);
+			entries[i] = qw_entry(key, address + i, 1);
+		key = qw_list_key(end, entries, LIST);
 	}
 	free(entries);
 	return key;
@@ -156,11 +84,11 @@ protected_key(struct qw_end *end, const uint8_t *data, const uint8_t *protection
 	struct rnic_klm entries[2 * PAIRS];
 
 	for (uint32_t i = 0; i < PAIRS; i++) {
-		entries[2 * i] = entry(end->key, (uintptr_t)data + i * DATA, DATA);
+		entries[2 * i] = qw_entry(end->key, (uintptr_t)data + i * DATA, DATA);
 		entries[2 * i + 1] =
-			entry(end->key, (uintptr_t)protection + i * PROTECTION, PROTECTION);
+			qw_entry(end->key, (uintptr_t)protection + i * PROTECTION, PROTECTION);
 	}
-	return list_key(end, entries, 2 * PAIRS);
+	return qw_list_key(end, entries, 2 * PAIRS);
 }
 
 /* Entries of any length are legal: data and protection information, put together and taken apart again. */
@@ -488,7 +416,7 @@ test_deliveries_of_a_frame_have_an_end(void **state)
 	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_RDY);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, qw_fixture_teardown)
 
 int
 main(void)

@@ -8,8 +8,12 @@
 #include "prm/list.h"
 #include "prm/vport.h"
 
-#define PAGE	  4096u
-#define RUN_POLLS 20000
+#define PAGE	    4096u
+#define RUN_POLLS   20000
+#define KEY_VARIANT 0x77
+#define ALL_RIGHTS                                                             \
+	(SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE | \
+	 SOFTRNIC_REMOTE_ATOMIC)
 
 /* ---- Devices ---- */
 
@@ -70,10 +74,7 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
 	};
-	const struct qw_key_conf all = {
-		.access = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE |
-			  SOFTRNIC_REMOTE_ATOMIC,
-	};
+	const struct qw_key_conf all = { .access = ALL_RIGHTS };
 
 	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
 				       : dp_open(&end->dp, qw->poller, &device),
@@ -159,43 +160,99 @@ qw_run_us(struct qw *qw, uint64_t us)
 
 /* ---- Keys ---- */
 
+/* Of the end's protection domain; rights are SOFTRNIC_..., among which local reading always is. */
+static struct rnic_mkc *
+key_context(const struct qw_end *end, struct rnic_create_mkey_in *in, unsigned int mode,
+	    uint32_t access)
+{
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, (access & SOFTRNIC_LOCAL_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RR, (access & SOFTRNIC_REMOTE_READ) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_RW, (access & SOFTRNIC_REMOTE_WRITE) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_A, (access & SOFTRNIC_REMOTE_ATOMIC) != 0);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, KEY_VARIANT);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
+	return mkc;
+}
+
+/* With so many translations of 16 bytes behind the input: the key, or 0. */
+static uint32_t
+key_create(struct qw_end *end, struct rnic_create_mkey_in *in, uint32_t octwords)
+{
+	struct rnic_object_out out[2];
+
+	rnic_mkc_set(rnic_create_mkey_in_mkc(in), RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
+	if (dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, sizeof(*in) + octwords * 16, out,
+		       sizeof(out)) != 0)
+		return 0;
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | KEY_VARIANT;
+}
+
 uint32_t
 qw_key(struct qw_end *end, const struct qw_key_conf *conf)
 {
 	uint8_t *start = conf->start != NULL ? conf->start : end->dp.memory;
 	uint64_t length = conf->start != NULL ? conf->length : DP_BYTES;
-	uint32_t log_page = conf->pages != NULL ? 12 : DP_LOG_BYTES;
 	uint64_t count = conf->pages != NULL ? (length + PAGE - 1) / PAGE : 1;
-	size_t bytes = sizeof(struct rnic_create_mkey_in) + (count + 1) / 2 * 16;
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	uint32_t octwords = (uint32_t)((count + 1) / 2), key;
+	struct rnic_create_mkey_in *in = calloc(1, sizeof(*in) + octwords * 16);
+	struct rnic_mkc *mkc = key_context(end, in, RNIC_MKEY_MTT, conf->access);
 	struct rnic_be64 *mtts = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[2];
-	uint32_t key = 0;
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, (conf->access & SOFTRNIC_LOCAL_WRITE) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_RR, (conf->access & SOFTRNIC_REMOTE_READ) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_RW, (conf->access & SOFTRNIC_REMOTE_WRITE) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_A, (conf->access & SOFTRNIC_REMOTE_ATOMIC) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x77);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, conf->pd != 0 ? conf->pd : end->dp.pd);
+	if (conf->pd != 0)
+		rnic_mkc_set(mkc, RNIC_MKC_PD, conf->pd);
 	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)start);
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, (count + 1) / 2);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				(count + 1) / 2);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, conf->pages != NULL ? 12 : DP_LOG_BYTES);
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t page = conf->pages != NULL ? dp_iova(&end->dp, conf->pages[i]) : DP_IOVA;
 
 		mtts[i] = rnic_cpu_to_be64(page | RNIC_MTT_READ | RNIC_MTT_WRITE);
 	}
-	if (dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)) == 0)
-		key = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x77;
+	key = key_create(end, in, octwords);
 	free(in);
+	return key;
+}
+
+struct rnic_klm
+qw_entry(uint32_t key, uint64_t address, uint32_t bytes)
+{
+	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
+				  rnic_cpu_to_be64(address) };
+}
+
+uint32_t
+qw_list_key(struct qw_end *end, const struct rnic_klm *entries, uint32_t count)
+{
+	struct rnic_create_mkey_in *in = calloc(1, sizeof(*in) + count * sizeof(*entries));
+	struct rnic_mkc *mkc = key_context(end, in, RNIC_MKEY_KLM, ALL_RIGHTS);
+	uint64_t length = 0;
+	uint32_t key;
+
+	for (uint32_t i = 0; i < count; i++)
+		length += rnic_be32_to_cpu(entries[i].byte_count);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
+	memcpy(in + 1, entries, count * sizeof(*entries));
+	key = key_create(end, in, count);
+	assert_int_not_equal(key, 0);
+	free(in);
+	return key;
+}
+
+uint32_t
+qw_physical_key(struct qw_end *end)
+{
+	struct rnic_create_mkey_in in = { 0 };
+	uint32_t key;
+
+	rnic_mkc_set(key_context(end, &in, RNIC_MKEY_PA, ALL_RIGHTS), RNIC_MKC_LENGTH64, 1);
+	key = key_create(end, &in, 0);
+	assert_int_not_equal(key, 0);
 	return key;
 }
 
@@ -590,6 +647,16 @@ qw_two_close(struct qw_two *two)
 {
 	qw_close(&two->qw);
 	free(two);
+}
+
+int
+qw_fixture_teardown(void **state)
+{
+	struct qw_two **two = *state;
+
+	qw_two_close(*two);
+	free(two);
+	return 0;
 }
 
 void

@@ -110,6 +110,11 @@ struct qw_key_conf {
 };
 /* Its key, or 0 with dp.syndrome set. */
 uint32_t qw_key(struct qw_end *end, const struct qw_key_conf *conf);
+/* A key of these entries, which begins at 0, and an entry: so many bytes behind an address of another key. All rights. */
+uint32_t qw_list_key(struct qw_end *end, const struct rnic_klm *entries, uint32_t count);
+struct rnic_klm qw_entry(uint32_t key, uint64_t address, uint32_t bytes);
+/* Of all that is mapped, by its address on the bus. */
+uint32_t qw_physical_key(struct qw_end *end);
 
 /* A WQE with one data segment, or none of 0 bytes, and a remote address where the opcode has one; not handed over. */
 struct rnic_wqe_ctrl *qw_wqe(struct qw_qp *qp, uint8_t opcode, const void *local, uint32_t bytes,
@@ -157,6 +162,8 @@ struct qw_two *qw_two_open(const struct qw_conf *conf);
 /* Queue pairs of the usual size, connected. */
 void qw_two_connect(struct qw_two *two, const struct qw_attr *attr);
 void qw_two_close(struct qw_two *two);
+/* For cmocka: the end of a fixture that was allocated, and begins with a pointer to its struct qw_two. */
+int qw_fixture_teardown(void **state);
 struct qw_qp_conf qw_two_qp_conf(struct qw_two *two, bool b);
 
 /* Bytes that tell their place and their seed. */

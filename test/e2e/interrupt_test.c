@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <rte_cycles.h>
 #include <rte_interrupts.h>
 
+#include "../cpu_time.h"
 #include "port.h"
 
 #define WAIT_MS 60000 /* for what comes; a frame that is lost wakes nobody */
@@ -373,15 +373,6 @@ device_cpu_ns(void)
 	return sum;
 }
 
-static uint64_t
-own_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* The loop of a program that saves power: a poll, and the sleep, until somebody stops it. */
 static void
 who_sleeps_takes_no_cpu(void **unused)
@@ -400,7 +391,7 @@ who_sleeps_takes_no_cpu(void **unused)
 	receive(1);
 	/* The device thread does not give up at once. */
 	rte_delay_us_sleep(100000);
-	own = own_cpu_ns();
+	own = cpu_ns();
 	device = device_cpu_ns();
 	/* It has sent a frame. */
 	assert_true(device > 0 || on_pci);
@@ -413,7 +404,7 @@ who_sleeps_takes_no_cpu(void **unused)
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
 	}
 	wall_ns = (rte_get_timer_cycles() - begin) * 1000 / (hz / 1000000);
-	own = own_cpu_ns() - own;
+	own = cpu_ns() - own;
 	device = device_cpu_ns() - device;
 	printf("# of %" PRIu64 " us this thread took %" PRIu64 ", the device's %" PRIu64 "\n",
 	       wall_ns / 1000, own / 1000, device / 1000);
