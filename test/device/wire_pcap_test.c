@@ -131,6 +131,26 @@ test_frames_of_a_file_arrive_whole_and_in_order(void **state)
 	ww_close(&ww);
 }
 
+/* However long it is, a round takes so many of its frames. */
+static void
+test_a_file_that_goes_on_and_on_has_its_share(void **state)
+{
+	uint64_t before = 0, now = 0;
+	struct ww ww;
+
+	(void)state;
+	capture_of(500);
+	open_rx(&ww);
+	ww_post(&ww, 600);
+	for (uint32_t i = 0; now < 500; i++, before = now) {
+		assert_in_range(i, 0, 1000);
+		softrnic_poll(ww.poller);
+		now = dp_stats(&ww.dp).rx_packets;
+		assert_in_range(now - before, 0, 64);
+	}
+	ww_close(&ww);
+}
+
 static void
 test_a_file_waits_for_receive_buffers(void **state)
 {
@@ -635,6 +655,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frames_of_a_file_arrive_whole_and_in_order),
+		cmocka_unit_test(test_a_file_that_goes_on_and_on_has_its_share),
 		cmocka_unit_test(test_a_file_waits_for_receive_buffers),
 		cmocka_unit_test(test_the_link_goes_down_at_the_end_and_not_before),
 		cmocka_unit_test(test_the_link_stays_while_frames_are_sent),

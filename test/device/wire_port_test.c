@@ -161,6 +161,29 @@ test_what_a_full_ethdev_does_not_take_is_counted(void **state)
 	ww_close(&ww);
 }
 
+/* A burst a round, however fast the other end is. */
+static void
+test_an_ethdev_that_always_has_more_takes_its_turn(void **state)
+{
+	uint64_t before, now;
+	struct ww ww;
+
+	(void)state;
+	cable_open(&ww);
+	cable_wait_for_link(&ww, true);
+	before = dp_stats(&ww.dp).rx_packets;
+	for (uint32_t i = 0; i < 20; i++, before = now) {
+		while (rte_ring_free_count(cable_in) > 0)
+			cable_put(cable_mbuf(60, i));
+		ww_post(&ww, CABLE_RING);
+		softrnic_poll(ww.poller);
+		now = dp_stats(&ww.dp).rx_packets;
+		assert_in_range(now - before, 1, 32);
+	}
+	dp_run(&ww.dp);
+	ww_close(&ww);
+}
+
 static void
 test_the_link_follows_the_ethdevs(void **state)
 {
@@ -551,6 +574,7 @@ run(void)
 		TEST(test_an_ethdev_that_is_not_ours_any_more_is_not_stopped),
 		TEST(test_an_ethdev_that_somebody_else_has_is_refused),
 		TEST(test_what_a_full_ethdev_does_not_take_is_counted),
+		TEST(test_an_ethdev_that_always_has_more_takes_its_turn),
 		TEST(test_the_link_follows_the_ethdevs),
 		TEST(test_frames_that_no_port_would_take_are_errors),
 		TEST(test_a_frame_without_a_buffer_is_lost_and_counted),
