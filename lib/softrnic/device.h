@@ -208,7 +208,7 @@ bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec,
 				       unsigned int which, uint32_t *value);
 
-/* Nobody holds a host address any more: whoever takes memory away from the device calls it first. */
+/* No object holds a host address any more: called before memory is taken away from the device. */
 void softrnic_resolved_forget(struct softrnic *dev);
 /* One of them, also before it is freed. All zero is fine. */
 void softrnic_ring_forget(struct softrnic_ring *ring);
@@ -690,7 +690,7 @@ bool softrnic_hca_gone(struct softrnic *dev);
 /* Power-on state; with the lock held. */
 void softrnic_device_reset(struct softrnic *dev);
 /*
- * Free an object, whoever leans on it: those have gone already. Nobody looks at what it refers to for more than taking
+ * Free an object, whatever leans on it: those have gone already. Nobody looks at what it refers to for more than taking
  * back the reference. The first is for objects that are one malloc each.
  */
 void softrnic_object_drop(struct softrnic *dev, struct softrnic_object *object);

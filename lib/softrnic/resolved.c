@@ -2,7 +2,7 @@
 
 /*
  * What is resolved: who holds an address of host memory stands in a list, which an unmap empties. It costs a step for each
- * that was resolved since the last one, not one for each object that there is; and whoever is used again is looked up
+ * that was resolved since the last one, not one for each object that there is; and what is used again is looked up
  * again, as after any change of the map.
  */
 #include <errno.h>

@@ -258,7 +258,7 @@ uar_sweep_sq(struct softrnic *dev)
 
 /*
  * Each active SQ has its turn, as far as the device's budget for a poll goes: thousands of queues, each with large sends,
- * would keep whoever waits for the poller away for seconds. Those that had their turn then go behind the others.
+ * would have those who wait for the poller wait for seconds. Those that had their turn then go behind the others.
  */
 static unsigned int
 uar_poll_sqs(struct softrnic *dev)
@@ -337,7 +337,7 @@ softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 
 	if ((length != 4 && length != 8) || offset % length != 0 || offset >= UAR_BYTES)
 		return -EINVAL;
-	/* Queues that are on their way out are nobody's. */
+	/* Queues that are being dropped hear nothing any more. */
 	if (dev->leaving)
 		return 0;
 	if (length == 8) {

@@ -7,10 +7,10 @@
  * frame or packet, an object that is freed. Each has an end of its own (README.md has how long each may take): no way
  * through lists that a client made is longer than that.
  *
- * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. Whoever has a
- * turn there charges what he does, in frames, and what walks a list charges its steps beside that, wherever it is walked:
- * a frame may be steered by the tables of another device, of the same poller. Who is charged is who has the turn, not whose
- * list it is: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
+ * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. A queue that has
+ * its turn there is charged for what it does, in frames, and for the steps of each list that is walked for it, wherever that
+ * is: a frame may be steered by the tables of another device, of the same poller. It is the turn under way that is charged,
+ * and not the owner of the list: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
  * since memory may be slower than anything that is counted; the clock is looked at every SOFTRNIC_LOOK_WORK charges.
  *
  * Looking in vain is no work, but it takes time as well: no more than SOFTRNIC_IDLE_LOOKS queues without anything to do

@@ -206,7 +206,7 @@ softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t heade
 		frame.pieces[0].iov_base = head;
 		frame.pieces[0].iov_len = header_bytes;
 		lso_take(&cursor, &frame, n);
-		/* A segment with the checksums of the whole is nobody's wish. */
+		/* A segment with the checksums of the whole is of no use. */
 		softrnic_checksums_insert(&frame, head, &headers,
 					  RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM);
 		sent += softrnic_eth_transmit(dev, &frame);

@@ -7,7 +7,7 @@
  * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
  *
  * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
- * a key that nobody knows, and what a frame or a command walks through is charged to whoever has his turn.
+ * a key that nobody knows, and what a frame or a command walks through is charged to the turn under way.
  */
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
@@ -103,7 +103,7 @@ void softrnic_steering_changed(struct softrnic *dev);
 
 /*
  * The hash of a masked key in a group: over the group's words only. A multilinear sum under the device's secrets:
- * two different keys, whoever chose them, are as likely to have the same as two random ones; then mixed.
+ * two different keys, even if an attacker chose them, are as likely to have the same as two random ones; then mixed.
  */
 uint32_t softrnic_steer_hash(const struct softrnic_steering *steering,
 			     const struct flow_group *group, const struct steer_key *key);

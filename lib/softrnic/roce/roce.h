@@ -33,7 +33,7 @@ enum roce_access {
 	ROCE_REMOTE_ATOMIC = 0x4,
 };
 
-/* Names as `rdma stat` prints them. Owned by whoever counts; QPs may share one. */
+/* Names as `rdma stat` prints them. Owned by the caller; QPs may share one. */
 struct roce_counters {
 	/* responder */
 	uint64_t rx_write_requests, rx_read_requests,

@@ -461,7 +461,7 @@ capture_is_up(const struct softrnic *dev)
 	return !capture->ended;
 }
 
-/* Whoever drives the device next finds the file at its start. */
+/* The next driver finds the file at its start. */
 static void
 capture_reset(struct softrnic *dev)
 {

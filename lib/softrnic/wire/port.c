@@ -50,7 +50,7 @@ struct port_wire {
 	uint64_t owner;
 	bool told; /* events come, and calls of port_look() */
 	/*
-	 * EAL's interrupt thread and whoever tells of events get the wire by this (port_lock()), and the interrupt
+	 * EAL's interrupt thread and the threads that tell of events get the wire by this (port_lock()), and the interrupt
 	 * thread gives it back by the other one (port_unlisten()): release and acquire, as EAL's own locks on the way
 	 * are not ours to build on.
 	 */

@@ -16,7 +16,7 @@ struct rte_mempool *softrnic_port_pool_get(uint64_t owner, uint16_t ethdev, uint
 					   uint32_t count, int socket);
 
 /*
- * The ethdev's receive queue was set up with the pool. Whoever starts the ethdev next may do so without another setup:
+ * The ethdev's receive queue was set up with the pool. The next one who starts the ethdev may do so without another setup:
  * until it goes, or is set up with another one of our pools, this one stays.
  */
 void softrnic_port_pool_configured(struct rte_mempool *mempool, uint16_t ethdev);
