@@ -25,8 +25,6 @@ count_fatal(struct rnic_dev *dev)
 
 /* ---- Registers as a sick device has them ---- */
 
-static struct rnic_access_ops planted_ops;
-static const struct rnic_access_ops *real_ops;
 /* What reads give beside the truth, by register; all ones: that instead. */
 static atomic_uint planted_interface, planted_rfr, planted_syndrome, planted_version;
 static atomic_bool planted_hidden; /* of the command queue's address */
@@ -35,7 +33,7 @@ static atomic_uint syndromes_read; /* since the last change of what is planted t
 static struct rnic_be32
 planted_read32(struct rnic_access *access, uint64_t offset)
 {
-	uint32_t value = rnic_be32_to_cpu(real_ops->read32(access, offset));
+	uint32_t value = rnic_be32_to_cpu(unit_registers->read32(access, offset));
 
 	switch (offset) {
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_NIC_INTERFACE):
@@ -59,19 +57,6 @@ planted_read32(struct rnic_access *access, uint64_t offset)
 	return rnic_cpu_to_be32(value);
 }
 
-static int
-plant_hook(struct rnic_dev *dev, const char *stage, bool up)
-{
-	/* Before there is a second thread. */
-	if (up && strcmp(stage, "command queue") == 0) {
-		real_ops = dev->access->ops;
-		planted_ops = *real_ops;
-		planted_ops.read32 = planted_read32;
-		dev->access->ops = &planted_ops;
-	}
-	return 0;
-}
-
 static struct rnic_dev *
 open_planted(void)
 {
@@ -82,7 +67,7 @@ open_planted(void)
 	atomic_store(&planted_syndrome, 0);
 	atomic_store(&planted_version, 0);
 	atomic_store(&fatal_calls, 0);
-	rnic_bringup_hook = plant_hook;
+	unit_plant(planted_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
 	atomic_store(&dev->on_fatal, count_fatal);
 	return dev;

@@ -49,8 +49,6 @@ sleep_ms(unsigned int ms)
 #ifndef RNIC_TSAN
 /* ---- A device that fills the whole queue anew whenever its doorbell rings ---- */
 
-static struct rnic_access_ops planted_ops;
-static const struct rnic_access_ops *real_ops;
 static atomic_bool refills;
 static atomic_uint refilled, syndrome;
 static uint32_t eqn;
@@ -70,7 +68,7 @@ refill(struct rnic_access *access, uint32_t consumer)
 		__atomic_store_n(&eqe->owner, (uint8_t)((index & entries) != 0), __ATOMIC_RELEASE);
 	}
 	atomic_fetch_add(&refilled, 1);
-	rnic_eventfd_signal(real_ops->irq_fd(access, 0));
+	rnic_eventfd_signal(unit_registers->irq_fd(access, 0));
 }
 
 static void
@@ -83,13 +81,13 @@ planted_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 va
 	    (at == RNIC_UAR_EQ_ARM || at == RNIC_UAR_EQ_UPDATE) && bell >> 24 == eqn)
 		refill(access, bell & 0xffffff);
 	else
-		real_ops->write32(access, offset, value);
+		unit_registers->write32(access, offset, value);
 }
 
 static struct rnic_be32
 planted_read32(struct rnic_access *access, uint64_t offset)
 {
-	const uint32_t value = rnic_be32_to_cpu(real_ops->read32(access, offset));
+	const uint32_t value = rnic_be32_to_cpu(unit_registers->read32(access, offset));
 
 	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_SYNDROME))
 		return rnic_cpu_to_be32(value | atomic_load(&syndrome) << RNIC_FIELD_LOW(
@@ -98,19 +96,6 @@ planted_read32(struct rnic_access *access, uint64_t offset)
 		return rnic_cpu_to_be32(value | UINT32_C(1)
 							<< RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_RFR));
 	return rnic_cpu_to_be32(value);
-}
-
-static int
-plant_hook(struct rnic_dev *dev, const char *stage, bool up)
-{
-	if (up && strcmp(stage, "command queue") == 0) {
-		real_ops = dev->access->ops;
-		planted_ops = *real_ops;
-		planted_ops.read32 = planted_read32;
-		planted_ops.write32 = planted_write32;
-		dev->access->ops = &planted_ops;
-	}
-	return 0;
 }
 
 static struct rnic_dev *
@@ -122,7 +107,7 @@ open_planted(void)
 	atomic_store(&refills, false);
 	atomic_store(&refilled, 0);
 	atomic_store(&syndrome, 0);
-	rnic_bringup_hook = plant_hook;
+	unit_plant(planted_read32, planted_write32);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
 	assert_non_null(ring);
 	eqn = rnic_eq_number(dev->async_eq);

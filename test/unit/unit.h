@@ -54,6 +54,15 @@ int unit_watched_open(struct rnic_dev **dev);
 /* Nothing was left behind. */
 void unit_watch_assert_clean(void);
 
+/*
+ * Set a hook that puts registers of the test's own in front of the device's, before there is a second thread; NULL: the
+ * device's are good enough, and are unit_registers.
+ */
+void unit_plant(struct rnic_be32 (*read32)(struct rnic_access *access, uint64_t offset),
+		void (*write32)(struct rnic_access *access, uint64_t offset,
+				struct rnic_be32 value));
+extern const struct rnic_access_ops *unit_registers;
+
 /* Both halves must come to count the same; the driver counts a page before the device has it. */
 void unit_wait_for_pages(struct rnic_dev *dev, uint32_t expected);
 
