@@ -74,11 +74,25 @@ wait_for_answer(struct fixture *f)
 	return header.flags & VFU_FLAG_ERROR ? -(int)header.error : 0;
 }
 
+/* As a device does. A sanitizer would touch its own memory for it, which is as much again. */
+__attribute__((noinline, no_sanitize_address, no_sanitize_thread)) static unsigned int
+touch_each_page(volatile uint8_t *memory, bool write)
+{
+	unsigned int sum = 0;
+
+	for (size_t at = 0; at < BYTES; at += PAGE) {
+		if (write)
+			memory[at] = 1;
+		sum += memory[at];
+	}
+	return sum;
+}
+
 static void
 touch_all_of(struct fixture *f, uint32_t flags)
 {
 	int fd = memory_file(BYTES);
-	volatile uint8_t *memory;
+	const bool write = (flags & VFU_DMA_FLAG_WRITE) != 0;
 	long before;
 
 	assert_int_equal(vfu_server_start_closer(f->server), 0);
@@ -88,13 +102,7 @@ touch_all_of(struct fixture *f, uint32_t flags)
 	send_map(f, BYTES, flags, fd);
 	assert_int_equal(wait_for_answer(f), 0);
 	assert_int_equal(f->maps, 1);
-	memory = f->last_map.address;
-	for (size_t at = 0; at < BYTES; at += PAGE) {
-		if (flags & VFU_DMA_FLAG_WRITE)
-			memory[at] = 1;
-		else
-			assert_int_equal(memory[at], 0);
-	}
+	assert_int_equal(touch_each_page(f->last_map.address, write), write ? PAGES : 0);
 	assert_in_range(faults() - before, 0, OTHER_FAULTS);
 	close(fd);
 }
