@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,6 +18,8 @@ unsigned int __real_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __wrap_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __real_softrnic_cmdq_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_cmdq_poll(struct softrnic *dev);
+unsigned int __real_softrnic_uar_poll(struct softrnic *dev);
+unsigned int __wrap_softrnic_uar_poll(struct softrnic *dev);
 bool __real_softrnic_hca_gone(struct softrnic *dev);
 bool __wrap_softrnic_hca_gone(struct softrnic *dev);
 void __real_vfu_look_begin(struct vfu_look *look, unsigned int looks);
@@ -36,6 +39,7 @@ struct mark {
 
 static struct times *times;
 static struct mark stretch, unit;
+static const struct softrnic *polled;
 
 /* Before the jail, and before descriptors that came with us are closed. */
 static __attribute__((constructor)) void
@@ -90,25 +94,41 @@ __wrap_softrnic_poll(struct softrnic_poller *poller)
 	unsigned int done;
 
 	times_end(TIMES_LOOK, &stretch);
+	polled = NULL;
 	done = __real_softrnic_poll(poller);
 	times_end(TIMES_ROUND, &stretch);
 	unit = (struct mark){ 0 };
 	return done;
 }
 
-/* What each device is asked first: another one's part ends. */
+/* Which device is polled now: what a round asks it first ends another one's part. */
+static void
+part_begin(const struct softrnic *dev)
+{
+	if (dev != polled)
+		times_end(TIMES_ROUND, &stretch);
+	polled = dev;
+}
+
 unsigned int
 __wrap_softrnic_cmdq_poll(struct softrnic *dev)
 {
-	times_end(TIMES_ROUND, &stretch);
+	part_begin(dev);
 	return __real_softrnic_cmdq_poll(dev);
+}
+
+unsigned int
+__wrap_softrnic_uar_poll(struct softrnic *dev)
+{
+	part_begin(dev);
+	return __real_softrnic_uar_poll(dev);
 }
 
 /* ... while its objects go. */
 bool
 __wrap_softrnic_hca_gone(struct softrnic *dev)
 {
-	times_end(TIMES_ROUND, &stretch);
+	part_begin(dev);
 	return __real_softrnic_hca_gone(dev);
 }
 
