@@ -12,7 +12,7 @@ near_end_begin(void)
 	if (!near_end())
 		return;
 	softrnic_tunables = (struct softrnic_tunables){
-		.dma_generation = UINT64_MAX - 2,
+		.dma_generation = UINT64_MAX - 1,
 		.age_ns = (HEALTH_PERIOD_NS << 24) - HEALTH_PERIOD_NS / 2,
 		.quiet_polls = UINT32_MAX - 20,
 		.entries = UINT32_MAX - 10,
