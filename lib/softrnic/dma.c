@@ -483,24 +483,23 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 
 atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 
-static const struct dma_range *
+SOFTRNIC_NOT_TRACED static const struct dma_range *
 audit_find(const struct softrnic_dma *dma, const uint8_t *at, unsigned int prot)
 {
-	const struct dma_range *range;
-	struct dma_place place = { 0, 0 };
+	const struct dma_range *range, *end;
 
-	if (dma->off)
-		return NULL;
-	for (; (range = dma_at(dma, place)) != NULL; place = dma_next(dma, place)) {
-		if ((range->prot & prot) == prot && at >= range->host &&
-		    (uint64_t)(at - range->host) <= range->last - range->iova)
-			return range;
+	for (uint32_t i = 0; !dma->off && i < dma->branch_count; i++) {
+		range = dma->branches[i].leaf->ranges;
+		for (end = range + dma->branches[i].leaf->count; range < end; range++)
+			if ((range->prot & prot) == prot && at >= range->host &&
+			    (uint64_t)(at - range->host) <= range->last - range->iova)
+				return range;
 	}
 	return NULL;
 }
 
 /* In host addresses: however the caller came by the pointer. A poll holds the lock, so the map stands still. */
-void
+SOFTRNIC_NOT_TRACED void
 softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot)
 {
 	const uint8_t *at = host, *end = at + length;

@@ -134,22 +134,31 @@ object_holds(const void *object, enum softrnic_object_type type)
 	}
 }
 
-void
+SOFTRNIC_NOT_TRACED static bool
+any_holds(const struct softrnic_object_table *table, enum softrnic_object_type type)
+{
+	uint32_t left = table->used;
+
+	for (uint32_t i = 0; left > 0; i++) {
+		if (table->slots[i] == NULL)
+			continue;
+		if (object_holds(table->slots[i], type))
+			return true;
+		left--;
+	}
+	return false;
+}
+
+SOFTRNIC_NOT_TRACED void
 softrnic_audit_unresolved(struct softrnic *dev)
 {
 	bool found =
 		dev->resolved_mkeys.count + dev->resolved_rings.count + dev->resolved_dbrecs.count >
 			0 ||
 		softrnic_qp_watch_holds(dev);
-	const void *object;
 
-	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES && !found; type++) {
-		uint32_t number = 0;
-
-		while (dev->tables[type].used > 0 && !found &&
-		       (object = softrnic_object_next(dev, type, &number)) != NULL)
-			found = object_holds(object, type);
-	}
+	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES && !found; type++)
+		found = any_holds(&dev->tables[type], type);
 	if (found && atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
 		SOFTRNIC_LOG(CRIT, dev, "audit: what was resolved outlives its mapping");
 }
