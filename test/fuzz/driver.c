@@ -1,627 +1,784 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Fuzz target: the driver and a device that lies. Behind the access of liar.c stands the software RNIC; what it
- * answers to registers and commands, and what it writes to CQs and EQs, is changed as the input says.
+ * Fuzz target: the queues of a driver whose device lies: those of an ethdev port and those of lib/rdmapmd. The device is
+ * opened once (driver_world.h), and the software RNIC behind it does its work; beside that it writes entries to CQs and EQs,
+ * changes what it has written, and refuses commands, as the input says.
  *
- *   u8 changes of command replies, each
- *     u8      which command since the start
- *     u8      enum lie
- *     u16     where in the output, u8 bytes, the bytes
- *   u8 changes of register reads, each: u8 which read, u32 the value
- *   u8        bit 0: small mbufs, so that frames take several; 1: promise of fast free; 2: the device loops with faults
+ *   u8 lies about commands, each
+ *     u8      which command since the start of the input
+ *     u8      bits 5..0: with which status it is refused; 63: it is executed, and the bytes of its output are others,
+ *             u8 where, u8 bytes, the bytes
  *   then operations, each: u8 enum op, its operands
- *
- * Everything runs in this thread: the device is polled when a command is rung and by OP_POLL, alarms run by OP_ALARMS,
- * and the control thread's work is OP_EVENTS.
  */
 
-#include <errno.h>
+#include <rte_common.h>
 
-#include <rte_eal.h>
-#include <rte_malloc.h>
-#include <rte_mbuf.h>
-
-#include "liar.h"
-#include "rx.h"
-#include "tx.h"
-
-extern int softrnic_logtype;
-
-#define BURST	   16
-#define POOL_MBUFS 1023
+#include "driver_calls.h"
+#include "driver_world.h"
+#include "forge.h"
 
 enum op {
-	OP_TX,	 /* u8 packets, u8 segments, u16 bytes of each */
-	OP_RX,	 /* u8 how many at most */
-	OP_POLL, /* u8 times */
-	OP_CQE, /* u8 bit 0: of Rx, 7..1: how far behind the consumer; u8 offset, u8 bytes, the bytes */
-	OP_GOOD_CQE, /* as OP_CQE's first; u8 opcode, u16 WQE counter, u32 byte count: all else as it should be */
-	OP_EQE, /* u8 how far behind the first, u8 type, u32 data[0], u32 data[1], u8 owner */
-	OP_EVENTS,
+	OP_TX,	   /* u8 which queue; packets as port_transmit() says */
+	OP_RX,	   /* u8 which queue; u8 how many at most */
+	OP_DEVICE, /* u8 polls */
+	OP_FORGE, /* u8 CQ and queue pair, u8 opcode and more, u16 WQE counter, u32 byte count, u8 syndrome */
+	OP_DAMAGE, /* u8 CQ, u8 how far behind the consumer, u8 offset, u8 bytes, the bytes */
+	OP_EVENT,  /* u8 EQ and object, u8 type, u8 sub-type, u32 */
+	OP_EVENTS, /* u8: what is walked, and what is taken from the library */
 	OP_ALARMS,
-	OP_RESTART,  /* u8 bit 0: Rx */
-	OP_REGISTER, /* u32: what all registers read from now on; 0: themselves */
-	OP_PORT,     /* u8 which control call */
-	OP_REQUEST,  /* u16: the device asks for pages */
+	OP_SEND, /* u8 which queue pair, u8 requests, each: u8 opcode, u8 flags, u8 segments, u16 bytes of each */
+	OP_RECV,   /* u8 where to, u8 requests, each: u8 segments, u16 bytes of each */
+	OP_CQ,	   /* u8 which CQ, u8 how many at most */
+	OP_ARM,	   /* u8 which CQ, bit 7: solicited */
+	OP_MODIFY, /* u8 which queue pair, u8 state */
+	OP_DRAIN,  /* u8 which queue pair */
+	OP_SRQ,	   /* u8 which call, u8 limit */
+	OP_GID,	   /* u8 which call, u8 index or last byte */
+	OP_QUEUE,  /* u8 which queue, u8 which question */
+	OP_RESIZE, /* u8 which CQ, u8 size */
+	OP_ASK,	   /* the state of everything */
+	OP_LOST,   /* the device is, for the rest of the input */
+	OP_CALL,   /* u8 kind, u8 which call, u8 value: driver_calls.h */
+	OP_HOLD,   /* u8 which pool: the application has all of its mbufs, or gives them back */
 	OP_LAST,
 };
 
-static struct rte_mempool *pools[2]; /* mbufs for whole frames, small ones */
+#define LIES_MAX    4
+#define LIE_CHANGED 63
+#define SEND_MAX    8
 
-/* ---- The port ---- */
+/* ---- The device ---- */
 
-static struct rnic_ethdev port;
-static void *rx_queues[1], *tx_queues[1];
-static struct rte_eth_dev_data port_data = {
-	.name = "net_rnic0",
-	.dev_private = &port,
-	.rx_queues = rx_queues,
-	.tx_queues = tx_queues,
-	.nb_rx_queues = 1,
-	.nb_tx_queues = 1,
-};
-static struct rte_eth_dev port_dev = { .data = &port_data };
-
-struct world {
-	struct rnic_dev *dev;
-	struct rnic_rxq *rxq;
-	struct rnic_txq *txq;
-	struct rte_mempool *pool;
-	bool rx_up, tx_up, steered, small;
-	unsigned int tells; /* RNIC_RX_TELLS... */
-};
-
-static void
-rx_start(struct world *w)
+static const struct rnic_cq *
+cq_of(uint8_t which)
 {
-	const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
+	const struct port_queues *q = &world.q[which & 1];
 
-	if (w->rx_up || rnic_rxq_start(w->rxq, 1500) != 0)
-		return;
-	w->rx_up = true;
-	memset(&port.steering, 0, sizeof(port.steering));
-	if (rnic_steering_create(w->dev, &w->rxq->rq.rqn, NULL, &port.steering) != 0)
-		return;
-	w->steered = true;
-	rnic_steering_set(w->dev, &port.steering, mac, true, true);
+	switch (which >> 1 & 3) {
+	case 0: return &q->rxq->cq;
+	case 1: return &q->txq->cq;
+	case 2: return &((struct rnic_rdma_cq *)world.cq[which & 1])->ring;
+	default: return &((struct rnic_rdma_cq *)world.cq[2 | (which & 1)])->ring;
+	}
 }
 
-static void
-rx_stop(struct world *w)
+/* A queue's number, as entries name it: of a queue pair, or of a part of one, or nobody's. */
+static uint32_t
+queue_number(uint8_t which)
 {
-	if (w->steered)
-		rnic_steering_destroy(w->dev, &port.steering);
-	w->steered = false;
-	if (w->rx_up)
-		rnic_rxq_stop(w->rxq);
-	w->rx_up = false;
+	const struct rnic_rdma_qp *raw = (const struct rnic_rdma_qp *)world.qp[QP_RAW];
+
+	switch (which & 7) {
+	case 4: return raw->rq.wq.rqn;
+	case 5: return RNIC_RDMA_NO_QPN;
+	case 6: return world.srq->srqn;
+	case 7: return 0x123456;
+	default: return world.qp[which & 3]->qp_num;
+	}
 }
 
-static void
-tx_start(struct world *w)
+/* Where the oldest request of a queue is. */
+static uint16_t
+oldest(uint8_t cq, uint8_t which, bool receive)
 {
-	if (!w->tx_up && rnic_txq_start(w->txq, 1500) == 0)
-		w->tx_up = true;
-}
+	const struct rnic_rdma_qp *qp = (const struct rnic_rdma_qp *)world.qp[which & 3];
+	const struct port_queues *q = &world.q[cq & 1];
+	uint32_t i;
 
-static void
-tx_stop(struct world *w)
-{
-	if (w->tx_up)
-		rnic_txq_stop(w->txq);
-	w->tx_up = false;
-}
-
-static bool
-queues_setup(struct world *w, uint8_t flags)
-{
-	const struct rte_eth_rxconf rx = {
-		.offloads =
-			flags & 8 ? RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_RSS_HASH : 0,
-	};
-	const struct rte_eth_txconf tx = {
-		.offloads = (flags & 2 ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : 0) |
-			    (flags & 8 ? RNIC_TX_PACKET_OFFLOADS : 0),
-	};
-
-	memset(&port, 0, sizeof(port));
-	port.dev = w->dev;
-	w->dev->user = &port_dev;
-	w->small = (flags & 1) != 0;
-	w->pool = pools[w->small];
-	if (rnic_rxq_setup(&port_dev, 0, 64, SOCKET_ID_ANY, &rx, w->pool) != 0)
-		return false;
-	w->rxq = rx_queues[0];
-	w->tells = flags & 8 ? RNIC_RX_TELLS : 0;
-	rnic_rx_offloads_init(w->rxq, flags & 8 ? UINT32_MAX : 0);
-	if (rnic_txq_setup(&port_dev, 0, 64, SOCKET_ID_ANY, &tx) != 0)
-		return false;
-	w->txq = tx_queues[0];
-	rx_start(w);
-	tx_start(w);
-	return true;
-}
-
-static void
-queues_release(struct world *w)
-{
-	rx_stop(w);
-	tx_stop(w);
-	rnic_rxq_release(&port_dev, 0);
-	rnic_txq_release(&port_dev, 0);
-}
-
-/* ---- Operations ---- */
-
-static struct rte_mbuf *
-packet_make(struct world *w, unsigned int segments, uint16_t bytes)
-{
-	struct rte_mbuf *head = rte_pktmbuf_alloc(w->pool), *mbuf = head;
-	unsigned int i;
-
-	for (i = 0; mbuf != NULL; i++) {
-		uint16_t n = RTE_MIN(bytes, rte_pktmbuf_tailroom(mbuf));
-
-		memset(rte_pktmbuf_mtod(mbuf, void *), 0xff, n);
-		mbuf->data_len = n;
-		if (mbuf != head) {
-			rte_pktmbuf_lastseg(head)->next = mbuf;
-			head->nb_segs++;
-		}
-		head->pkt_len += n;
-		if (i + 1 >= segments)
+	if ((cq >> 1 & 3) == 0)
+		return q->rxq->consumer;
+	if ((cq >> 1 & 3) == 1)
+		return q->txq->sq_tail;
+	if (receive)
+		return (uint16_t)qp->rq.tail;
+	for (i = 0; i < qp->sq.wq.mask; i++)
+		if (qp->sq.wqes[i].head == qp->sq.tail)
 			break;
-		mbuf = rte_pktmbuf_alloc(w->pool);
+	return (uint16_t)i;
+}
+
+/*
+ * u8   bits 2..0 the CQ, 5..3 which queue it names, bit 7: the counter is from the oldest request on
+ * u8   bits 3..0 the opcode, bit 4: solicited, bit 5: the bytes in the middle are all ones
+ */
+static void
+forge(struct fuzz_input *input)
+{
+	uint8_t where = fuzz_u8(input), what = fuzz_u8(input), syndrome;
+	uint16_t counter = fuzz_u16(input);
+	uint32_t bytes = fuzz_u32(input), user_index = world.qp[QP_RAW]->qp_num;
+	struct rnic_cqe cqe = { 0 };
+	struct rnic_error_cqe *error = (struct rnic_error_cqe *)&cqe;
+	bool receive =
+		(what & 0xf) != RNIC_CQE_REQUESTER && (what & 0xf) != RNIC_CQE_REQUESTER_ERROR;
+
+	syndrome = fuzz_u8(input);
+	if ((what & 0x20) != 0)
+		memset((uint8_t *)&cqe + 8, 0xff, 24);
+	cqe.byte_count = rnic_cpu_to_be32(bytes);
+	cqe.srqn_user_index = rnic_cpu_to_be32(user_index);
+	if ((what & 0xf) == RNIC_CQE_REQUESTER_ERROR || (what & 0xf) == RNIC_CQE_RESPONDER_ERROR) {
+		error->syndrome = syndrome;
+		error->vendor_error_syndrome = (uint8_t)bytes;
 	}
-	return head;
+	if ((where & 0x80) != 0)
+		counter += oldest(where, where >> 3, receive);
+	cqe.sop_drop_qpn = rnic_cpu_to_be32(queue_number(where >> 3));
+	cqe.wqe_counter = rnic_cpu_to_be16(counter);
+	cqe.op_own = (uint8_t)(what << 4 | (what & 0x10 ? 2 : 0));
+	forge_completion(fake.device, cq_of(where)->cqn, &cqe);
 }
 
-/* Anything, sensible or not. */
+/* All of an entry but the bit that says whose it is. */
 static void
-packet_ask(struct rte_mbuf *packet, struct fuzz_input *input)
+damage(struct fuzz_input *input)
 {
-	packet->ol_flags = (uint64_t)fuzz_u16(input) << 45;
-	packet->tx_offload = (uint64_t)fuzz_u16(input) << 24 | fuzz_u16(input);
-	packet->l2_len = fuzz_u8(input) % 32;
-	packet->vlan_tci = 0x1234;
-}
-
-static void
-transmit(struct world *w, struct fuzz_input *input)
-{
-	uint8_t count = fuzz_u8(input) % (BURST + 1), segments = fuzz_u8(input) % 8;
-	uint16_t bytes = fuzz_u16(input), sent, i, made = 0;
-	struct rte_mbuf *pkts[BURST];
-
-	if (!w->tx_up)
-		return;
-	for (; made < count; made++) {
-		pkts[made] = packet_make(w, segments, bytes);
-		if (pkts[made] == NULL)
-			break;
-		if (w->txq->offloads & RNIC_TX_PACKET_OFFLOADS)
-			packet_ask(pkts[made], input);
-	}
-	if (made > 0)
-		rnic_tx_prepare(w->txq, pkts, made);
-	sent = rnic_tx_mode_get(w->dev, w->txq->offloads)->burst(w->txq, pkts, made);
-	must(sent <= made);
-	for (i = sent; i < made; i++)
-		rte_pktmbuf_free(pkts[i]);
-}
-
-/* What an application may count on. */
-static void
-check_packet(const struct world *w, const struct rte_mbuf *packet)
-{
-	const struct rte_mbuf *mbuf;
-	uint32_t bytes = 0, segs = 0;
-
-	for (mbuf = packet; mbuf != NULL; mbuf = mbuf->next, segs++) {
-		must(mbuf->pool == w->pool);
-		must(rte_mbuf_refcnt_read(mbuf) == 1);
-		must(mbuf->data_off == RTE_PKTMBUF_HEADROOM);
-		must(mbuf->data_len <= mbuf->buf_len - mbuf->data_off);
-		bytes += mbuf->data_len;
-	}
-	must(packet->pkt_len == bytes && bytes > 0);
-	must(packet->nb_segs == segs);
-	must(w->tells != 0 || (packet->ol_flags == 0 && packet->packet_type == 0));
-	must((packet->ol_flags &
-	      ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_RSS_HASH |
-		RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0);
-}
-
-static void
-receive(struct world *w, struct fuzz_input *input)
-{
-	uint16_t count = fuzz_u8(input) % (BURST + 1), i;
-	struct rte_mbuf *pkts[BURST];
-
-	if (!w->rx_up)
-		return;
-	count = rnic_rx_mode_get(w->dev, w->small, w->tells)->burst(w->rxq, pkts, count);
-	for (i = 0; i < count; i++) {
-		check_packet(w, pkts[i]);
-		rte_pktmbuf_free(pkts[i]);
-	}
-}
-
-/* A completion queue entry; its queue in *cq. NULL: there is none. */
-static struct rnic_cqe *
-entry_of(struct world *w, uint8_t what, const struct rnic_cq **cq)
-{
-	*cq = what & 1 ? &w->rxq->cq : &w->txq->cq;
-	if ((*cq)->ring == NULL)
-		return NULL;
-	return &(*cq)->ring[((*cq)->consumer + (what >> 1)) & (*cq)->mask];
-}
-
-static void
-damage_entry(struct world *w, struct fuzz_input *input)
-{
-	uint8_t what = fuzz_u8(input), offset = fuzz_u8(input), bytes = fuzz_u8(input) % 64, i;
-	uint8_t data[64];
-	const struct rnic_cq *cq;
-	struct rnic_cqe *cqe = entry_of(w, what, &cq);
+	const struct rnic_cq *cq = cq_of(fuzz_u8(input));
+	uint8_t behind = fuzz_u8(input), offset = fuzz_u8(input), bytes = fuzz_u8(input) % 64, i,
+		at;
+	uint8_t *cqe = (uint8_t *)&cq->ring[(cq->consumer + behind) & cq->mask], data[64];
 
 	fuzz_bytes(input, data, bytes);
-	for (i = 0; cqe != NULL && i < bytes; i++)
-		((uint8_t *)cqe)[(offset + i) % sizeof(*cqe)] = data[i];
+	for (i = 0; cq->ring != NULL && i < bytes; i++) {
+		at = (offset + i) % sizeof(struct rnic_cqe);
+		if (at == offsetof(struct rnic_cqe, op_own))
+			data[i] =
+				(uint8_t)((data[i] & ~RNIC_CQE_OWNER) | (cqe[at] & RNIC_CQE_OWNER));
+		cqe[at] = data[i];
+	}
 }
 
+/* u8: bits 1..0 the EQ, 4..2 a CQ, 7..5 a queue */
 static void
-forge_entry(struct world *w, struct fuzz_input *input)
+event(struct fuzz_input *input)
 {
-	uint8_t what = fuzz_u8(input), opcode = fuzz_u8(input);
-	uint16_t counter = fuzz_u16(input);
-	uint32_t bytes = fuzz_u32(input);
-	const struct rnic_cq *cq;
-	struct rnic_cqe *cqe = entry_of(w, what, &cq);
+	uint8_t what = fuzz_u8(input), type = fuzz_u8(input), sub_type = fuzz_u8(input);
+	uint32_t value = fuzz_u32(input), data[7] = { 0 };
+	const struct rnic_eq *eq = world.dev->async_eq;
 
-	if (cqe == NULL)
+	/* What it asks for it would get, and keep; bringup.c knows how that ends. */
+	if (type == RNIC_EVENT_PAGE_REQUEST || type == RNIC_EVENT_COMMAND)
 		return;
-	memset(cqe, 0, sizeof(*cqe));
-	cqe->wqe_counter = rnic_cpu_to_be16(counter);
-	cqe->byte_count = rnic_cpu_to_be32(bytes);
-	cqe->op_own =
-		RNIC_CQE_OP_OWN(opcode & 0xf, (cq->consumer + (what >> 1)) >> cq->log_size & 1);
+	if ((what & 3) == 1)
+		eq = world.dev->rdma->comp_eq;
+	if ((what & 3) == 2)
+		eq = world.dev->rdma->event_eq;
+	if ((what & 3) == 3)
+		eq = world.eq;
+	data[0] = cq_of(what >> 2 & 7)->cqn;
+	data[2] = value >> 8 & 0xff;
+	data[5] = value << 24;
+	data[6] = type == RNIC_EVENT_COMPLETION ? data[0] : queue_number(what >> 5);
+	if ((value & 0x80000000) != 0)
+		data[0] = data[6] = value & 0xffffff;
+	forge_event(fake.device, rnic_eq_number(eq), type, sub_type, data);
 }
 
 static void
-forge_event(struct fuzz_input *input)
+events(uint8_t what)
 {
-	struct rnic_eqe eqe = { 0 };
-	uint8_t which = fuzz_u8(input);
-
-	eqe.type = fuzz_u8(input);
-	eqe.data[0] = rnic_cpu_to_be32(fuzz_u32(input));
-	eqe.data[1] = rnic_cpu_to_be32(fuzz_u32(input));
-	eqe.owner = fuzz_u8(input);
-	if (fake.eq != NULL)
-		fake.eq[which] = eqe;
+	rnic_eq_poll(world.dev, world.dev->async_eq);
+	if ((what & 1) == 0)
+		rnic_rdma_poll(world.dev);
+	rnic_control_answer(world.dev);
+	if ((what & 2) == 0)
+		world_take_events();
+	must(rnic_eq_take_completions(world.dev, world.eq) <= WORLD_EQ_ENTRIES);
 }
 
-static void
-port_call(struct world *w, uint8_t what)
-{
-	const uint8_t mac[6] = { 2, 0, 0, 0, 0, what };
-	uint32_t value;
-	bool up;
+/* ---- The library's calls ---- */
 
-	switch (what % 8) {
-	case 0: rnic_port_link(w->dev, &up, &value); break;
-	case 1: rnic_port_out_of_buffer(w->dev, &value); break;
-	case 2: rnic_port_set_mtu(w->dev, 1000); break;
-	case 3: rnic_port_set_admin(w->dev, (what & 8) != 0); break;
-	case 4: rnic_port_set_mac(w->dev, mac); break;
-	case 5: rnic_port_set_promiscuous(w->dev, (what & 8) != 0, (what & 16) != 0); break;
-	case 6:
-		if (w->steered)
-			rnic_steering_set(w->dev, &port.steering, mac, (what & 8) != 0,
-					  (what & 16) != 0);
-		break;
-	default:
-		if (w->tx_up)
-			rnic_txq_done_cleanup(w->txq, 0);
+/* Memory of the application's, and at times not all of it. */
+static void
+segments_read(struct fuzz_input *input, struct rdmapmd_sge *sge, uint16_t *count, uint64_t *length)
+{
+	uint8_t n = fuzz_u8(input), i;
+	uint16_t bytes = fuzz_u16(input);
+
+	*length = 0;
+	*count = n % (WORLD_SGES + 2);
+	for (i = 0; i < *count; i++) {
+		sge[i] = (struct rdmapmd_sge){ .addr = (uintptr_t)world.memory + i * 4096u,
+					       .length = n & 0x80 && i == 0 ? 0 : bytes % 4096,
+					       .lkey = world.mr->lkey };
+		if (n & 0x40)
+			sge[i].lkey ^= 1;
+		/* More than any message has; nothing of it is read, but for a device that reads it. */
+		if (n & 0x20 && (n & 0x40))
+			sge[i].length = UINT32_C(1) << 30;
+		*length += sge[i].length;
 	}
 }
 
-static void
-restart(struct world *w, bool rx)
+static uint64_t
+posted(struct world_posted *to, unsigned int who, bool received, uint64_t length)
 {
-	if (rx) {
-		rx_stop(w);
-		rx_start(w);
+	to->length[to->count % WORLD_REQUESTS] = length;
+	return (uint64_t)who << 33 | (uint64_t)received << 32 | to->count++;
+}
+
+static void
+set_peer(struct rdmapmd_send_wr *wr)
+{
+	const uint64_t remote = (uintptr_t)world.memory + WORLD_MEMORY / 2;
+
+	if (wr->opcode == RDMAPMD_WR_ATOMIC_CMP_AND_SWP ||
+	    wr->opcode == RDMAPMD_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = remote;
+		wr->wr.atomic.rkey = world.mr->rkey;
+		return;
+	}
+	wr->wr.rdma.remote_addr = remote;
+	wr->wr.rdma.rkey = world.mr->rkey;
+}
+
+static void
+post_sends(struct fuzz_input *input)
+{
+	uint8_t which = fuzz_u8(input), count = fuzz_u8(input) % (SEND_MAX + 1), i, who = which & 3;
+	struct rdmapmd_sge sge[SEND_MAX][WORLD_SGES + 2];
+	struct rdmapmd_send_wr wr[SEND_MAX] = { 0 };
+	struct rdmapmd_qp *qp = world.qp[who];
+	uint32_t first = world.sends[who].count;
+	uint64_t length;
+	uint16_t taken;
+
+	for (i = 0; i < count; i++) {
+		wr[i].opcode = fuzz_u8(input) % RNIC_RDMA_OPCODES;
+		wr[i].send_flags = fuzz_u8(input) % RNIC_RDMA_FLAGS;
+		wr[i].sg_list = sge[i];
+		segments_read(input, sge[i], &wr[i].num_sge, &length);
+		wr[i].wr_id = posted(&world.sends[who], who, false, length);
+		wr[i].imm_data = i;
+		set_peer(&wr[i]);
+	}
+	world.qp_used[who] = true;
+	taken = which & 0x80 ? rnic_rdma_post_send_dump(qp, wr, count)
+			     : rdmapmd_post_send(qp, wr, count);
+	must(taken <= count);
+	world.sends[who].count = first + taken;
+}
+
+static void
+post_receives(struct fuzz_input *input)
+{
+	uint8_t who = fuzz_u8(input) % (WORLD_QPS + 1), count = fuzz_u8(input) % (SEND_MAX + 1), i;
+	struct rdmapmd_sge sge[SEND_MAX][WORLD_SGES + 2];
+	struct rdmapmd_recv_wr wr[SEND_MAX] = { 0 };
+	uint32_t first = world.receives[who].count;
+	uint64_t length;
+	uint16_t taken;
+
+	for (i = 0; i < count; i++) {
+		wr[i].sg_list = sge[i];
+		segments_read(input, sge[i], &wr[i].num_sge, &length);
+		wr[i].wr_id = posted(&world.receives[who], who, true, length);
+	}
+	if (who == WORLD_SRQ) {
+		world.srq_used = true;
+		taken = rdmapmd_post_srq_recv(world.srq, wr, count);
 	} else {
-		tx_stop(w);
-		tx_start(w);
+		world.qp_used[who] = true;
+		taken = rdmapmd_post_recv(world.qp[who], wr, count);
+	}
+	must(taken <= count);
+	world.receives[who].count = first + taken;
+}
+
+static void
+srq_call(uint8_t what, uint8_t limit)
+{
+	struct rdmapmd_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = limit % 4 + 1u } };
+	struct rdmapmd_srq_attr attr = { .srq_limit = limit % WORLD_DEPTH };
+	struct rdmapmd_srq *srq;
+
+	switch (what % 3) {
+	case 0:
+		world.srq_used = true;
+		rdmapmd_srq_modify(world.srq, &attr, RDMAPMD_SRQ_LIMIT);
+		break;
+	case 1: rdmapmd_srq_query(world.srq, &attr); break;
+	default:
+		if (rdmapmd_srq_create(world.pd, &init, &srq) == 0)
+			rdmapmd_srq_destroy(srq);
 	}
 }
 
 static void
-operation(struct world *w, struct fuzz_input *input)
+gid_call(uint8_t what, uint8_t value)
 {
-	uint8_t n;
+	union rdmapmd_gid gid = { .raw = { 0x20, 1, 0xd, 0xb8, [15] = value } };
+	struct rdmapmd_ah_attr ah = { .port_num = 1 };
+	struct rdmapmd_gid_entry entry;
+	uint32_t index;
 
-	switch (fuzz_u8(input) % OP_LAST) {
-	case OP_TX: transmit(w, input); break;
-	case OP_RX: receive(w, input); break;
-	case OP_POLL:
-		for (n = fuzz_u8(input) % 16; n > 0; n--)
-			softrnic_poll(fake_poller);
+	if ((what & 0x10) != 0)
+		gid = (union rdmapmd_gid){ .raw = { [10] = 0xff, [11] = 0xff, 10, 0, 0, value } };
+	world.gids_used = true;
+	switch (what & 7) {
+	case 0: rdmapmd_gid_add(world.context, 1, &gid, &index); break;
+	case 1: rdmapmd_gid_del(world.context, 1, value); break;
+	case 2: rdmapmd_gid_query(world.context, 1, value, &entry); break;
+	case 3:
+		ah.dgid = gid;
+		rnic_gid_resolve(world.dev, &ah);
 		break;
-	case OP_CQE: damage_entry(w, input); break;
-	case OP_GOOD_CQE: forge_entry(w, input); break;
-	case OP_EQE: forge_event(input); break;
-	case OP_EVENTS:
-		rnic_eq_poll(w->dev, w->dev->async_eq);
-		rnic_control_answer(w->dev);
+	case 4: rnic_gids_follow_mac(world.dev); break;
+	case 5:
+		if (rnic_gid_hold(world.dev, value) == 0) {
+			rdmapmd_gid_del(world.context, 1, value);
+			rnic_gid_drop(world.dev, value);
+		}
 		break;
-	case OP_ALARMS: fake_alarms_run(); break;
-	case OP_RESTART: restart(w, (fuzz_u8(input) & 1) != 0); break;
-	case OP_REGISTER: fake.all_registers = fuzz_u32(input); break;
-	case OP_PORT: port_call(w, fuzz_u8(input)); break;
-	case OP_REQUEST:
-		softrnic_fault(fake.device, SOFTRNIC_FAULT_PAGE_REQUEST,
-			       (uint64_t)(int16_t)fuzz_u16(input));
+	case 6: rnic_gid_query(world.dev, value, &entry); break;
+	default:
+		for (index = 0; index < rnic_gid_count(world.dev); index++) {
+			gid.raw[14] = (uint8_t)index;
+			rdmapmd_gid_add(world.context, 1, &gid, &(uint32_t){ 0 });
+		}
+	}
+}
+
+/* ---- The port's ---- */
+
+static void
+queue_call(uint8_t which, uint8_t what)
+{
+	struct port_queues *q = &world.q[which & 1];
+
+	switch (what & 7) {
+	case 0: must(rnic_rxq_count(q->rxq) <= 1024); break;
+	case 1: rnic_rxq_descriptor_status(q->rxq, what >> 2); break;
+	case 2:
+		world.tx_used[which & 1] = true;
+		rnic_txq_done_cleanup(q->txq, what >> 3);
 		break;
-	default: break;
+	case 3:
+		world.tx_used[which & 1] = true;
+		rnic_txq_descriptor_status(q->txq, what >> 2);
+		break;
+	case 4:
+		world.rx_used[which & 1] = true;
+		rnic_rxq_halt(q->rxq);
+		break;
+	case 5: rnic_rxq_resume(q->rxq); break;
+	case 6: port_ask(q); break;
+	default:
+		if (what & 0x80 && !atomic_load(&world.dev->dead)) {
+			world.tx_used[which & 1] = true;
+			port_tx_stop(q);
+			port_tx_start(q);
+		}
+	}
+}
+
+static void
+other_call(uint8_t kind, struct fuzz_input *input)
+{
+	uint8_t what = fuzz_u8(input), value = fuzz_u8(input);
+
+	/* A device that is not lost is needed to get back what was had. */
+	if (atomic_load(&world.dev->dead))
+		return;
+	switch (kind % 5) {
+	case 0: calls_port(what, value); break;
+	case 1: calls_steering(what, value); break;
+	case 2: calls_key(what, value); break;
+	case 3: calls_register(what); break;
+	default: calls_object(what, value);
 	}
 }
 
 /* ---- An input ---- */
 
 static void
-changes_read(struct fuzz_input *input)
+operation(struct fuzz_input *input)
 {
-	unsigned int i;
+	uint8_t op = fuzz_u8(input) % OP_LAST, n;
 
-	fake_reset_lies();
-	fake.change_count = fuzz_u8(input) % (CHANGES_MAX + 1);
-	for (i = 0; i < fake.change_count; i++) {
-		struct change *change = &fake.changes[i];
-
-		change->command = fuzz_u8(input);
-		change->lie = fuzz_u8(input) % LIE_LAST;
-		change->offset = fuzz_u16(input);
-		change->bytes = fuzz_u8(input) % sizeof(change->data);
-		fuzz_bytes(input, change->data, change->bytes);
-	}
-	fake.read_count = fuzz_u8(input) % (RTE_DIM(fake.reads) + 1);
-	for (i = 0; i < fake.read_count; i++) {
-		fake.reads[i].which = fuzz_u8(input);
-		fake.reads[i].value = fuzz_u32(input);
+	switch (op) {
+	case OP_TX:
+		n = fuzz_u8(input) & 1;
+		world.tx_used[n] = world.rx_used[0] = true;
+		port_transmit(&world.q[n], input);
+		break;
+	case OP_RX:
+		n = fuzz_u8(input) & 1;
+		world.rx_used[n] = true;
+		port_receive(&world.q[n], input);
+		break;
+	case OP_DEVICE:
+		for (n = fuzz_u8(input) % 16; n > 0; n--)
+			softrnic_poll(fake_poller);
+		break;
+	case OP_FORGE: forge(input); break;
+	case OP_DAMAGE: damage(input); break;
+	case OP_EVENT: event(input); break;
+	case OP_EVENTS: events(fuzz_u8(input)); break;
+	case OP_ALARMS: fake_alarms_run(); break;
+	case OP_SEND: post_sends(input); break;
+	case OP_RECV: post_receives(input); break;
+	case OP_CQ:
+		n = fuzz_u8(input) % WORLD_CQS;
+		world_poll_cq(n, fuzz_u8(input));
+		break;
+	case OP_ARM:
+		n = fuzz_u8(input);
+		rdmapmd_req_notify_cq(world.cq[n % WORLD_CQS], (n & 0x80) != 0);
+		break;
+	case OP_MODIFY:
+		n = fuzz_u8(input) % WORLD_QPS;
+		world_modify(n, fuzz_u8(input) % (RDMAPMD_QPS_ERR + 1));
+		break;
+	case OP_DRAIN:
+		n = fuzz_u8(input) % WORLD_QPS;
+		world.qp_used[n] = true;
+		rnic_rdma_qp_outstanding(world.qp[n]);
+		break;
+	case OP_SRQ:
+		n = fuzz_u8(input);
+		srq_call(n, fuzz_u8(input));
+		break;
+	case OP_GID:
+		n = fuzz_u8(input);
+		gid_call(n, fuzz_u8(input));
+		break;
+	case OP_QUEUE:
+		n = fuzz_u8(input);
+		queue_call(n, fuzz_u8(input));
+		break;
+	case OP_RESIZE:
+		n = fuzz_u8(input) % WORLD_CQS;
+		world.cqs_resized = true;
+		rdmapmd_cq_resize(world.cq[n], fuzz_u8(input) % 128 + 1u);
+		break;
+	case OP_ASK: rnic_rdma_ask(world.dev); break;
+	case OP_LOST:
+		/* Nothing of it was reset: nobody must. */
+		atomic_store(&world.dev->dead, true);
+		atomic_store(&world.dev->silenced, true);
+		rnic_rdma_lost(world.dev);
+		break;
+	case OP_CALL:
+		n = fuzz_u8(input);
+		other_call(n, input);
+		break;
+	case OP_HOLD: port_hold(&world.q[fuzz_u8(input) & 1]); break;
+	default: break;
 	}
 }
 
-/* What the process has of EAL's memory. */
-static size_t
-heap_bytes(void)
+static void
+lies_read(struct fuzz_input *input)
 {
-	struct rte_malloc_socket_stats stats;
+	unsigned int i;
 
-	must(rte_malloc_get_socket_stats(0, &stats) == 0);
-	return stats.heap_allocsz_bytes;
+	fake_be_honest();
+	fake.change_count = fuzz_u8(input) % (LIES_MAX + 1);
+	for (i = 0; i < fake.change_count; i++) {
+		struct change *change = &fake.changes[i];
+		uint8_t what;
+
+		*change = (struct change){ .command = fuzz_u8(input) };
+		what = fuzz_u8(input) & 63;
+		change->lie = what == LIE_CHANGED ? LIE_OUTPUT : LIE_REFUSED;
+		change->offset = what;
+		if (what != LIE_CHANGED)
+			continue;
+		change->offset = fuzz_u8(input);
+		change->bytes = fuzz_u8(input) % sizeof(change->data);
+		fuzz_bytes(input, change->data, change->bytes);
+	}
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = { data, size };
-	struct world w = { 0 };
-	size_t heap = heap_bytes();
 	unsigned int budget = 128;
-	uint8_t flags;
 
-	if (size < 3)
+	if (size < 2)
 		return 0;
-	changes_read(&input);
-	flags = fuzz_u8(&input);
-	if (rnic_dev_open("net_rnic0", flags & 4 ? "drop=100000,corrupt=300000" : "", 0, &w.dev) !=
-	    0)
-		goto out;
-	if (queues_setup(&w, flags))
-		while (input.left > 0 && budget-- > 0)
-			operation(&w, &input);
-	queues_release(&w);
-	fake_alarms_run();
-	rnic_dev_close(w.dev);
-out:
-	must(heap_bytes() == heap);
-	must(rte_mempool_avail_count(pools[0]) == POOL_MBUFS);
-	must(rte_mempool_avail_count(pools[1]) == POOL_MBUFS);
+	world_begin();
+	lies_read(&input);
+	while (input.left > 0 && budget-- > 0)
+		operation(&input);
+	world_end();
 	return 0;
 }
 
 /* ---- Seeds ---- */
 
-static void
-put_traffic(struct fuzz_seed *seed, unsigned int rounds)
-{
-	unsigned int i;
+#define PUT(seed, ...) \
+	fuzz_put(seed, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
-	for (i = 0; i < rounds; i++) {
-		fuzz_put_u8(seed, OP_TX);
-		fuzz_put_u8(seed, BURST);
-		fuzz_put_u8(seed, (uint8_t)(i % 3));
-		fuzz_put_u16(seed, (uint16_t)(60 + i * 300));
-		fuzz_put_u8(seed, OP_POLL);
-		fuzz_put_u8(seed, 9);
-		fuzz_put_u8(seed, OP_RX);
-		fuzz_put_u8(seed, BURST);
-		fuzz_put_u8(seed, OP_EVENTS);
-	}
+static struct fuzz_seed seed;
+
+static void
+seed_end(const char *folder, const char *name, unsigned int number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s-%u", name, number);
+	fuzz_seed_write(folder, path, &seed);
+	seed.used = 0;
+	fuzz_put_u8(&seed, 0); /* no lies in the next one */
 }
 
+/* Each operation of lib/rdmapmd from each queue pair, which another one has receives for, until all is polled. */
 static void
-seed_begin(struct fuzz_seed *seed, uint8_t flags)
+seed_requests(const char *folder)
 {
-	seed->used = 0;
-	fuzz_put_u16(seed, 0); /* no lies */
-	fuzz_put_u8(seed, flags);
-}
+	unsigned int qp, opcode, flags;
+	uint8_t to;
 
-static void
-write_traffic(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 8; i++) {
-		seed_begin(seed, (uint8_t)i);
-		put_traffic(seed, 6);
-		snprintf(name, sizeof(name), "traffic-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
-}
-
-/* Errors of both directions, and what follows. */
-static void
-write_errors(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		seed_begin(seed, (uint8_t)i);
-		put_traffic(seed, 1);
-		fuzz_put(seed,
-			 (uint8_t[]){ OP_TX,	 8,	1, 60,	  0, OP_GOOD_CQE, (uint8_t)(i & 1),
-				      13,	 0,	0, 0,	  0, 0,		  0,
-				      OP_TX,	 1,	1, 60,	  0, OP_RX,	  9,
-				      OP_ALARMS, OP_RX, 9, OP_TX, 1, 1,		  60,
-				      0 },
-			 29);
-		put_traffic(seed, 2);
-		fuzz_put(seed, (uint8_t[]){ OP_RESTART, (uint8_t)i, OP_RESTART, (uint8_t)(i + 1) },
-			 4);
-		put_traffic(seed, 1);
-		snprintf(name, sizeof(name), "error-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
-}
-
-/* Events of each type. */
-static void
-write_events(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 32; i++) {
-		seed_begin(seed, 0);
-		fuzz_put(seed,
-			 (uint8_t[]){ OP_EQE, 0, (uint8_t)i, 1, 0, 0, 0, 1, 0, 0, 0, 0, OP_EVENTS,
-				      OP_PORT, (uint8_t)i },
-			 15);
-		put_traffic(seed, 1);
-		snprintf(name, sizeof(name), "event-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
-}
-
-/* BlueFlame registers that would not fit their page, and pages given back that never were there. */
-static void
-write_sizes(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i;
-
-	seed->used = 0;
-	fuzz_put_u8(seed, 1);
-	fuzz_put(seed,
-		 (uint8_t[]){ 9, LIE_OUTPUT,
-			      0x10 + RNIC_FIELD_OFFSET(RNIC_GENERAL_CAP_LOG_BF_REG_SIZE) + 1, 0, 1,
-			      0x1f },
-		 6);
-	fuzz_put_u16(seed, 0);
-	put_traffic(seed, 1);
-	fuzz_seed_write(folder, "registers-too-large", seed);
-	for (i = 40; i < 70; i++) {
-		seed->used = 0;
-		fuzz_put_u8(seed, 1);
-		fuzz_put(seed, (uint8_t[]){ (uint8_t)i, LIE_OUTPUT, 8, 0, 4, 0, 0, 0, 1 }, 9);
-		fuzz_put_u16(seed, 0);
-		snprintf(name, sizeof(name), "one-page-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
-}
-
-/* A lie of each kind about each of the first commands. */
-static void
-write_lies(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i, lie;
-
-	for (i = 0; i < 96; i++) {
-		for (lie = 0; lie < LIE_LAST; lie++) {
-			if ((i + lie) % 3 != 0)
-				continue;
-			seed->used = 0;
-			fuzz_put_u8(seed, 1);
-			fuzz_put(seed,
-				 (uint8_t[]){ (uint8_t)i, (uint8_t)lie, 8, 0, 8, 0xff, 0xff, 0xff,
-					      0xff, 0xff, 0xff, 0xff, 0xff },
-				 13);
-			fuzz_put_u16(seed, 0);
-			put_traffic(seed, 1);
-			snprintf(name, sizeof(name), "lie-%u-%u", i, lie);
-			fuzz_seed_write(folder, name, seed);
+	for (qp = 0; qp < WORLD_QPS; qp++) {
+		to = (uint8_t)(qp == QP_PLAIN ? WORLD_SRQ : qp == QP_SHARED ? QP_PLAIN : qp);
+		for (opcode = 0; opcode < RNIC_RDMA_OPCODES; opcode++) {
+			for (flags = 0; flags < RNIC_RDMA_FLAGS; flags += 3) {
+				PUT(&seed, OP_ARM, (uint8_t)(flags & 1 ? 0x80 : 0), OP_ARM, 2);
+				PUT(&seed, OP_RECV, to, 2, 2, 100, 0, 1, 0, 1);
+				PUT(&seed, OP_SEND, (uint8_t)(qp | (flags == 9 ? 0x80 : 0)), 2,
+				    (uint8_t)opcode, (uint8_t)flags, 1, 8, 0, (uint8_t)opcode,
+				    (uint8_t)(flags | 2), 2, 16, 0);
+				PUT(&seed, OP_DEVICE, 15, OP_DEVICE, 15, OP_EVENTS, 0);
+				PUT(&seed, OP_CQ, 0, 4, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
+				PUT(&seed, OP_DRAIN, (uint8_t)qp, OP_DEVICE, 15, OP_CQ, 0, 9);
+			}
+			seed_end(folder, "request", qp * RNIC_RDMA_OPCODES + opcode);
 		}
 	}
 }
 
+/* What a request may not be: too many segments, too long, none at all, more than fit. */
 static void
-seeds_write(const char *folder)
+seed_refused(const char *folder)
 {
-	static struct fuzz_seed seed;
+	static const uint8_t segments[] = { 5, 0x80 | 1, 0x60 | 2, 0x40 | 1, 0, 0x80 | 4 };
+	unsigned int i, qp;
 
-	write_traffic(folder, &seed);
-	write_errors(folder, &seed);
-	write_events(folder, &seed);
-	write_sizes(folder, &seed);
-	write_lies(folder, &seed);
+	for (i = 0; i < RTE_DIM(segments); i++) {
+		for (qp = 0; qp < WORLD_QPS; qp++) {
+			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_SEND, 2, segments[i], 30, 0);
+			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_SEND, 10, segments[i], 200,
+			    0);
+			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_RDMA_READ, 2, segments[i],
+			    30, 0);
+			PUT(&seed, OP_RECV, (uint8_t)qp, 1, segments[i], 30, 0);
+		}
+		PUT(&seed, OP_RECV, WORLD_SRQ, 1, segments[i], 30, 0, OP_DEVICE, 15);
+		PUT(&seed, OP_CQ, 0, 9, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
+		seed_end(folder, "refused", i);
+	}
+	for (qp = 0; qp < WORLD_QPS; qp++) {
+		for (i = 0; i < 4; i++) {
+			PUT(&seed, OP_SEND, (uint8_t)qp, 8);
+			for (unsigned int j = 0; j < 8; j++)
+				PUT(&seed, RDMAPMD_WR_SEND, 0, 1, 60, 0);
+			PUT(&seed, OP_RECV, (uint8_t)qp, 8);
+			for (unsigned int j = 0; j < 8; j++)
+				PUT(&seed, 1, 60, 0);
+			PUT(&seed, OP_RECV, WORLD_SRQ, 8);
+			for (unsigned int j = 0; j < 8; j++)
+				PUT(&seed, 1, 60, 0);
+		}
+		PUT(&seed, OP_LOST, OP_ARM, 0, OP_ARM, 1, OP_CQ, 0, 5, OP_CQ, 1, 5, OP_CQ, 3, 5,
+		    OP_CQ, 0, 60);
+		seed_end(folder, "full", qp);
+	}
+}
+
+/* Entries of each opcode in each CQ, of a queue that has requests, and of others. */
+static void
+seed_entries(const char *folder)
+{
+	unsigned int cq, opcode, queue;
+
+	for (cq = 0; cq < 8; cq++) {
+		for (opcode = 0; opcode < 16; opcode++) {
+			for (queue = 0; queue < 8; queue++) {
+				PUT(&seed, OP_RECV, (uint8_t)(queue & 3), 1, 2, 16, 0);
+				PUT(&seed, OP_SEND, (uint8_t)(queue & 3), 1, RDMAPMD_WR_RDMA_READ,
+				    2, 2, 16, 0);
+				if (queue == 0)
+					PUT(&seed, OP_TX, (uint8_t)(cq & 1), 4, 2, 60, 0);
+				PUT(&seed, OP_FORGE, (uint8_t)(0x80 | queue << 3 | cq),
+				    (uint8_t)(opcode | (queue & 1) << 5), 0, 0, 0xff, 0, 0, 0,
+				    (uint8_t)opcode);
+				PUT(&seed, OP_RX, (uint8_t)(cq & 1), 4, OP_CQ, (uint8_t)(cq & 3),
+				    4);
+				PUT(&seed, OP_TX, (uint8_t)(cq & 1), 1, 1, 60, 0);
+			}
+			PUT(&seed, OP_ALARMS, OP_RX, (uint8_t)(cq & 1), 4, OP_TX, (uint8_t)(cq & 1),
+			    1, 1, 60, 0);
+			seed_end(folder, "entry", cq * 16 + opcode);
+		}
+	}
+	for (opcode = 0; opcode < 32; opcode++) {
+		PUT(&seed, OP_SEND, 0, 1, 2, 2, 1, 16, 0);
+		PUT(&seed, OP_FORGE, 0x84, RNIC_CQE_REQUESTER_ERROR, 0, 0, 0, 0, 0, 0,
+		    (uint8_t)opcode);
+		PUT(&seed, OP_CQ, 0, 4);
+	}
+	seed_end(folder, "syndromes", 0);
+}
+
+static void
+seed_events(const char *folder)
+{
+	unsigned int type, queue;
+
+	for (type = 0; type < 32; type++) {
+		for (queue = 0; queue < 8; queue++) {
+			PUT(&seed, OP_EVENT, (uint8_t)(queue << 5 | 4 << 2 | queue % 4),
+			    (uint8_t)type, (uint8_t)(type & 4 ? 4 : 1), (uint8_t)(queue & 3), 0, 0,
+			    0);
+			PUT(&seed, OP_EVENT, (uint8_t)(queue << 5 | queue % 3), (uint8_t)type, 4, 1,
+			    1, 0, 0x80);
+		}
+		PUT(&seed, OP_EVENTS, (uint8_t)type);
+		seed_end(folder, "event", type);
+	}
+}
+
+/* The calls, and the same with one of their commands refused, or answered wrongly. */
+static void
+seed_calls(const char *folder)
+{
+	unsigned int lie, call;
+
+	for (call = 0; call < 8; call++) {
+		for (lie = 0; lie < 6; lie++) {
+			seed.used = 0;
+			fuzz_put_u8(&seed, lie > 0);
+			if (lie > 0 && lie < 5)
+				PUT(&seed, (uint8_t)(lie - 1), 3);
+			else if (lie > 0)
+				PUT(&seed, 0, LIE_CHANGED, 8, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				    0xff, 0xff);
+			PUT(&seed, OP_GID, (uint8_t)call, 1, OP_GID, 0, 7, OP_GID, 0x10, 7, OP_GID,
+			    0, 7);
+			PUT(&seed, OP_GID, (uint8_t)call, 1, OP_GID, 3, 7, OP_GID, 3, 9, OP_GID,
+			    (uint8_t)call, 0xff);
+			PUT(&seed, OP_SRQ, (uint8_t)call, 3, OP_SRQ, 0, 3, OP_RESIZE, (uint8_t)call,
+			    100);
+			PUT(&seed, OP_QUEUE, (uint8_t)lie, (uint8_t)(0x80 | call), OP_QUEUE,
+			    (uint8_t)lie, 5);
+			PUT(&seed, OP_MODIFY, (uint8_t)lie, (uint8_t)call, OP_MODIFY, (uint8_t)lie,
+			    6, OP_ASK);
+			PUT(&seed, OP_MODIFY, (uint8_t)lie, 0, OP_ASK, OP_EVENTS, 0);
+			seed_end(folder, "call", call * 8 + lie);
+		}
+	}
+}
+
+/* What else there is, each with and without a refusal of one of its commands. */
+static void
+seed_others(const char *folder)
+{
+	unsigned int kind, what, lie;
+
+	for (kind = 0; kind < 5; kind++) {
+		for (lie = 0; lie < 8; lie++) {
+			seed.used = 0;
+			fuzz_put_u8(&seed, lie > 0);
+			if (lie > 0)
+				PUT(&seed, (uint8_t)(lie - 1), (uint8_t)(lie == 7 ? 8 : 3));
+			for (what = 0; what < 16; what++) {
+				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)what, 3);
+				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what * 9),
+				    (uint8_t)(what * 17));
+				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what | 16),
+				    (uint8_t)(252 + lie % 4));
+			}
+			seed_end(folder, "other", kind * 8 + lie);
+			seed.used = 0;
+			fuzz_put_u8(&seed, lie > 0);
+			if (lie > 0)
+				PUT(&seed, (uint8_t)(lie - 1), (uint8_t)(lie == 7 ? 8 : 3));
+			for (what = 0; what < 2; what++)
+				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4)),
+				    3, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4) + 8),
+				    0xff);
+			seed_end(folder, "one", kind * 8 + lie);
+		}
+	}
+	for (what = 0; what < 16; what++)
+		PUT(&seed, OP_CALL, 4, (uint8_t)(0x10 | (what & 0xc)), (uint8_t)(what << 4 | 3),
+		    OP_CALL, 4, (uint8_t)(what & 0xc), (uint8_t)(what << 4 | 4));
+	seed_end(folder, "queues", 0);
+	for (what = 0; what < 8; what++) {
+		seed.used = 0;
+		PUT(&seed, 1, (uint8_t)what, 3, OP_CALL, 4, 0x10, 3, OP_CALL, 4, 0, 3, OP_CALL, 4,
+		    8, 0x23);
+		PUT(&seed, OP_QUEUE, 0, 4, OP_QUEUE, 0, 5, OP_QUEUE, 1, 0x87, OP_QUEUE, 1, 6);
+		seed_end(folder, "refused-queue", what);
+	}
+	/* A whole ring, and more. */
+	for (lie = 0; lie < 2; lie++) {
+		for (what = 0; what < 30; what++)
+			PUT(&seed, OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 0, 0, 88, 0, 0, 0, 0,
+			    OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 1, 0, 88, 0, 0, 0, 0, OP_RX, 0,
+			    16);
+		PUT(&seed, OP_HOLD, (uint8_t)lie, OP_RX, 0, 16);
+		for (what = 0; what < 9; what++)
+			PUT(&seed, OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 0, 0, 88, 0, 0, 0, 0,
+			    OP_RX, 0, 16);
+		seed_end(folder, "ring", lie);
+	}
+	for (lie = 0; lie < 2; lie++) {
+		PUT(&seed, OP_HOLD, (uint8_t)lie);
+		for (what = 0; what < 5; what++) {
+			PUT(&seed, OP_FORGE, (uint8_t)(0x80 | lie), RNIC_CQE_RESPONDER_SEND, 0, 0,
+			    88, 2, 0, 0, 0);
+			PUT(&seed, OP_RX, (uint8_t)lie, 16);
+		}
+		PUT(&seed, OP_HOLD, (uint8_t)lie);
+		for (what = 0; what < 9; what++)
+			PUT(&seed, OP_FORGE, (uint8_t)(0x80 | lie), RNIC_CQE_RESPONDER_SEND | 0x20,
+			    0, 0, 88, 2, 0, 0, 0, OP_RX, (uint8_t)lie, 16);
+		seed_end(folder, "hold", lie);
+	}
+}
+
+static void
+seed_frames(const char *folder)
+{
+	unsigned int i, round;
+
+	for (i = 0; i < 2; i++) {
+		for (round = 0; round < 9; round++) {
+			PUT(&seed, OP_TX, (uint8_t)i, (uint8_t)(2 * round), (uint8_t)(round % 4),
+			    (uint8_t)(60 * round), (uint8_t)(round / 2));
+			/* As much as the packets may ask of. */
+			for (unsigned int j = 0; i == 1 && j < 2 * round; j++)
+				PUT(&seed, (uint8_t)(j * 37), (uint8_t)(j * 91), (uint8_t)j, 0, 20,
+				    0, 14);
+			PUT(&seed, OP_DEVICE, 15, OP_RX, (uint8_t)i, 16, OP_QUEUE, (uint8_t)i,
+			    (uint8_t)round, OP_DAMAGE, 0, 0, 44, 4, 0, 0, (uint8_t)round, 0);
+		}
+		seed_end(folder, "frames", i);
+	}
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *args[] = { "fuzz",
-			       "--no-huge",
-			       "-m",
-			       "64",
-			       "--no-pci",
-			       "--no-shconf",
-			       "--no-telemetry",
-			       "--lcores=0@(0-1)",
-			       "--log-level=*:emergency" };
+	const char *folder = getenv("FUZZ_SEEDS");
 
 	(void)argc;
 	(void)argv;
-	must(rte_eal_init(RTE_DIM(args), (char **)(uintptr_t)args) >= 0);
-	rte_log_set_level((uint32_t)softrnic_logtype, RTE_LOG_EMERG);
-	if (getenv("FUZZ_LOG") != NULL) {
-		rte_log_set_global_level(RTE_LOG_DEBUG);
-		rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_DEBUG);
-		rte_log_set_level((uint32_t)softrnic_logtype, RTE_LOG_DEBUG);
-	}
-	fake_init();
-	pools[0] =
-		rte_pktmbuf_pool_create("whole", POOL_MBUFS, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, 0);
-	pools[1] =
-		rte_pktmbuf_pool_create("small", POOL_MBUFS, 0, 0, 256 + RTE_PKTMBUF_HEADROOM, 0);
-	must(pools[0] != NULL && pools[1] != NULL);
-	rnic_cmd_timeout_ms = 1;
-	rnic_cmd_dead_timeout_ms = 1;
-	rnic_initializing_timeout_ms = 1;
-	rnic_pages_patience_ms = 1;
-	rnic_health_period_ms = 1000000000;
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
-	return 0;
+	port_init();
+	if (folder == NULL)
+		return 0;
+	fuzz_put_u8(&seed, 0);
+	seed_requests(folder);
+	seed_refused(folder);
+	seed_entries(folder);
+	seed_events(folder);
+	seed_calls(folder);
+	seed_others(folder);
+	seed_frames(folder);
+	exit(0);
 }

@@ -8,9 +8,16 @@
 
 #include <rte_alarm.h>
 #include <rte_common.h>
+#include <rte_cycles.h>
+
+#include "rdma.h"
+
+#define IRQS 8
 
 struct fake fake;
 struct softrnic_poller *fake_poller;
+bool fake_interrupts;
+void (*fake_before_close)(void);
 static pthread_t main_thread;
 
 void
@@ -31,6 +38,17 @@ fake_reset_lies(void)
 	fake.irq = irq;
 }
 
+void
+fake_be_honest(void)
+{
+	fake.change_count = 0;
+	fake.read_count = 0;
+	fake.commands = 0;
+	fake.read = 0;
+	fake.all_registers = 0;
+	fake.unanswered = 0;
+}
+
 /* ---- What threads of the driver's own or of DPDK would do, or would wait for. ---- */
 
 /* The control thread sleeps: who waits for it walks the queue (the linker's --wrap). */
@@ -40,6 +58,27 @@ void
 __wrap_rnic_control_sync(struct rnic_dev *dev)
 {
 	rnic_eq_poll(dev, dev->async_eq);
+	rnic_rdma_poll(dev);
+}
+
+struct rnic_dev *fake_driver;
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *end);
+int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *end);
+
+/* Who waits for an event finds it. */
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			      const struct timespec *end)
+{
+	if (fake_driver == NULL || !pthread_equal(pthread_self(), main_thread))
+		return __real_pthread_cond_timedwait(cond, mutex, end);
+	pthread_mutex_unlock(mutex);
+	softrnic_poll(fake_poller);
+	rnic_eq_poll(fake_driver, fake_driver->async_eq);
+	pthread_mutex_lock(mutex);
+	return ETIMEDOUT;
 }
 
 static struct {
@@ -90,6 +129,15 @@ fake_alarms_run(void)
 		if (fn != NULL)
 			fn(alarms[i].arg);
 	}
+}
+
+/* Who waits for the device lets it work. */
+void
+rte_delay_us_sleep(unsigned int us)
+{
+	(void)us;
+	if (fake_poller != NULL)
+		softrnic_poll(fake_poller);
 }
 
 /* Time flies: a wait of 200 ms is over in less than one. */
@@ -146,7 +194,7 @@ change_output(struct rnic_cmdq_entry *entry, const struct change *change)
 	}
 }
 
-/* Where the driver's event queue is: its command says so. */
+/* Where the driver's asynchronous event queue is: its command says so. */
 static void
 watch_command(const struct rnic_cmdq_entry *entry, uint16_t opcode)
 {
@@ -154,7 +202,8 @@ watch_command(const struct rnic_cmdq_entry *entry, uint16_t opcode)
 		(const struct rnic_cmdq_block *)(uintptr_t)rnic_be64_to_cpu(entry->input_mailbox);
 	struct rnic_be64 page;
 
-	if (opcode == RNIC_CMD_CREATE_EQ) {
+	/* The asynchronous one is the first. */
+	if (opcode == RNIC_CMD_CREATE_EQ && fake.eq == NULL) {
 		memcpy(&page,
 		       block->data + sizeof(struct rnic_create_eq_in) - RNIC_CMDQ_INLINE_BYTES,
 		       sizeof(page));
@@ -165,13 +214,13 @@ watch_command(const struct rnic_cmdq_entry *entry, uint16_t opcode)
 }
 
 static void
-execute(uint32_t bits)
+execute(const struct rnic_cmdq_entry *entry, uint32_t bits)
 {
 	unsigned int i;
 
 	bits = RNIC_SWAP32(bits);
 	softrnic_bar_write(fake.device, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL), &bits, 4);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 4 && (entry->status_own & RNIC_CMDQ_STATUS_OWN_HW); i++)
 		softrnic_poll(fake_poller);
 }
 
@@ -187,7 +236,7 @@ answer(struct rnic_cmdq_entry *entry, uint32_t bits)
 		if (fake.changes[i].command == number)
 			change = &fake.changes[i];
 	if (change == NULL || change->lie < LIE_REFUSED)
-		execute(bits);
+		execute(entry, bits);
 	if (change == NULL ||
 	    (entry->status_own & RNIC_CMDQ_STATUS_OWN_HW && change->lie < LIE_REFUSED))
 		return;
@@ -290,7 +339,16 @@ fake_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 	return -ENOENT;
 }
 
-/* Never readable: the control thread sleeps. */
+/* With the device's lock held. */
+static void
+interrupt(void *arg, unsigned int vector)
+{
+	(void)arg;
+	(void)vector;
+	(void)!eventfd_write(fake.irq, 1);
+}
+
+/* Without interrupts never readable: the control thread sleeps. */
 static int
 fake_irq_fd(struct rnic_access *access, unsigned int vector)
 {
@@ -317,6 +375,8 @@ static void
 fake_close(struct rnic_access *access)
 {
 	must(access->maps == 0 && fake.map_count == 0);
+	if (fake_before_close != NULL)
+		fake_before_close();
 	softrnic_destroy(fake.device);
 }
 
@@ -346,14 +406,17 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 		.corrupt_ppm = args->corrupt,
 		.bf = true,
 	};
+	unsigned int vector;
 	void *pages;
 
 	must(softrnic_create(fake_poller, &conf, &fake.device) == 0);
+	for (vector = 0; fake_interrupts && vector < IRQS; vector++)
+		softrnic_set_interrupt(fake.device, vector, interrupt, NULL);
 	softrnic_bar_mmap(fake.device, &fake.uar_offset, &fake.uar_length, &pages, NULL);
 	fake.uar_pages = pages;
 	fake.base.ops = &fake_ops;
 	fake.base.device = device;
-	fake.base.irq_count = 8;
+	fake.base.irq_count = IRQS;
 	fake.base.bar_size = softrnic_bar_size(fake.device);
 	*access = &fake.base;
 	return 0;

@@ -4,7 +4,8 @@
  * A device that lies: an access of the driver, with the software RNIC behind it. It changes what registers and commands
  * answer, as it is told. It is linked in the place of the driver's own accesses; one device at a time.
  *
- * Everything happens in the thread that calls: the device is polled when a command is rung.
+ * Everything happens in the thread that calls: the device is polled when a command is rung. A thread that polls it beside
+ * that is the target's own.
  */
 #ifndef TEST_FUZZ_LIAR_H
 #define TEST_FUZZ_LIAR_H
@@ -63,11 +64,19 @@ struct fake {
 };
 extern struct fake fake;
 extern struct softrnic_poller *fake_poller;
+/* Its interrupts wake the control thread, which does its own work then. Before it is opened. */
+extern bool fake_interrupts;
+/* Called when all is unmapped. */
+extern void (*fake_before_close)(void);
+/* One that is up: whoever waits for its events walks its queue. NULL: they are waited for. */
+extern struct rnic_dev *fake_driver;
 
 /* Once per process; takes the calling thread for the one that lies are told to. */
 void fake_init(void);
 /* An honest device, for the next rnic_dev_open(). */
 void fake_reset_lies(void);
+/* The one that is open tells no lies any more, and its commands and reads are counted anew. */
+void fake_be_honest(void);
 /* Run the alarms that the driver has set. */
 void fake_alarms_run(void);
 
