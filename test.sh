@@ -35,7 +35,7 @@ marked long, then the sanitizers (asan, tsan) over what they have found most in.
   e2e      stock dpdk-testpmd and programs over the whole column
   guest    foreign drivers, and ours behind an IOMMU, in a virtual machine
   guest-smoke  of these, one for each driver
-  fuzz     malformed everything: libFuzzer, the kept corpus, then 10 s each target (--all: 60 s, --full: 20 minutes)
+  fuzz     malformed everything: libFuzzer, the kept corpus, then 5 or 10 s each target (--all: 60 s, --full: 20 min)
   asan     AddressSanitizer and UBSan, in build-asan/, over what a day's work breaks (--all: layout unit device e2e)
   tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device e2e)
            (asan:SUITE or tsan:SUITE for one suite)

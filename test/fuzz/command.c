@@ -663,6 +663,114 @@ seed_flows(const char *folder, struct world *w)
 }
 
 static void
+destroy_table(struct world *w, uint32_t table)
+{
+	struct rnic_flow_table_in in = { 0 };
+
+	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_ID, table);
+	dp_command(&w->dp, RNIC_CMD_DESTROY_FLOW_TABLE, 0, &in, sizeof(in), NULL, 0);
+}
+
+/* Tables and groups from their creation to their end, and what is refused in between. */
+static void
+seed_tables(const char *folder, struct world *w)
+{
+	static struct fuzz_seed seed;
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
+	struct rnic_flow_destination to = { 0 };
+	struct rnic_flow_group_in query = { 0 };
+	uint32_t last, table, groups[3], i;
+	int status;
+
+	fuzz_put_u8(&seed, 3);
+	recording = &seed;
+	last = dp_table_create(&w->dp, 3, 7, 0);
+	table = dp_table_create(&w->dp, 2, 7, last);
+	groups[0] = dp_group_create(&w->dp, table, 0, 90, &mask, &status);
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
+	groups[2] = dp_group_create(&w->dp, table, 120, 127, &mask, &status);
+	groups[1] = dp_group_create(&w->dp, table, 100, 110, &mask, &status);
+	dp_group_create(&w->dp, table, 105, 115, &mask, &status);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+	/* So many that they are found by another, larger table; some alike. */
+	for (i = 0; i < 80; i++) {
+		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i / 2);
+		dp_flow_set(&w->dp, table, groups[0], i, &value, RNIC_FLOW_ACTION_FWD_DEST, i, &to,
+			    1);
+	}
+	dp_flow_set(&w->dp, table, groups[1], 101, &value, RNIC_FLOW_ACTION_DROP, 1, NULL, 0);
+	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_GROUP_ID, groups[0]);
+	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_GROUP, 0, &query, sizeof(query), NULL, 0);
+	for (i = 0; i < 80; i += 3)
+		dp_flow_delete(&w->dp, table, i);
+	dp_group_destroy(&w->dp, table, groups[2]);
+	dp_group_destroy(&w->dp, table, groups[1]);
+	dp_flow_delete(&w->dp, table, 101);
+	dp_group_destroy(&w->dp, table, groups[1]);
+	dp_root_set(&w->dp, table);
+	destroy_table(w, last);
+	dp_root_set(&w->dp, last);
+	destroy_table(w, table);
+	destroy_table(w, table);
+	recording = NULL;
+	fuzz_seed_write(folder, "tables", &seed);
+}
+
+static void
+put_register(struct fuzz_seed *seed, uint8_t op, uint32_t offset, uint8_t bytes, uint32_t value)
+{
+	const uint32_t data[2] = { RNIC_SWAP32(value), 0 };
+
+	fuzz_put_u8(seed, op);
+	fuzz_put(seed, &offset, sizeof(offset));
+	fuzz_put_u8(seed, bytes);
+	if (op == OP_BAR_WRITE)
+		fuzz_put(seed, data, bytes);
+}
+
+/* Every register of the BAR's beginning, and of a UAR page; doorbells of the event queue, faults, and what follows. */
+static void
+seed_bar(const char *folder, const struct world *w)
+{
+	const uint32_t page = w->dp.uars[0] * RNIC_UAR_PAGE_BYTES;
+	static struct fuzz_seed seed;
+	uint32_t i;
+
+	fuzz_put_u8(&seed, 3);
+	for (i = 0; i < 0x1400; i += i < 0x40 ? 4 : 0x10)
+		put_register(&seed, OP_BAR_READ, i, i % 3 == 0 ? 8 : 4, 0);
+	put_register(&seed, OP_BAR_READ, page + 0x40, 4, 0);
+	put_register(&seed, OP_BAR_READ, page + 0x44, 8, 0);
+	fuzz_seed_write(folder, "bar", &seed);
+	seed.used = 1;
+	for (i = 0; i < 8; i++) {
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_ARM, 4,
+			     w->dp.eqn << 24 | i % 2);
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_UPDATE, 4,
+			     w->dp.eqn << 24 | i << 8);
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_ARM, 4, (w->dp.eqn + i) << 24);
+		fuzz_put_u8(&seed, OP_FAULT);
+		fuzz_put_u8(&seed, (uint8_t)i);
+		fuzz_put_u16(&seed, 1);
+		fuzz_put_u8(&seed, OP_POLL);
+		fuzz_put_u8(&seed, 3);
+		put_register(&seed, OP_BAR_READ, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER), 4, 0);
+		put_register(&seed, OP_BAR_READ, RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING), 4, 0);
+	}
+	/* All that the driver does not read. */
+	fuzz_put_u8(&seed, OP_UNMAP);
+	fuzz_put_u8(&seed, 2);
+	for (i = 0; i < 4; i++) {
+		fuzz_put_u8(&seed, OP_FAULT);
+		fuzz_put_u8(&seed, SOFTRNIC_FAULT_PAGE_REQUEST);
+		fuzz_put_u16(&seed, 1);
+	}
+	fuzz_seed_write(folder, "doorbells", &seed);
+}
+
+static void
 seeds_write(const char *folder)
 {
 	static struct fuzz_seed off, ready, pairs;
@@ -693,6 +801,10 @@ seeds_write(const char *folder)
 	fuzz_seed_write(folder, "queue-pairs", &pairs);
 	world_open(&w, 3);
 	seed_flows(folder, &w);
+	world_close(&w);
+	world_open(&w, 3);
+	seed_tables(folder, &w);
+	seed_bar(folder, &w);
 	world_close(&w);
 	seed_rows(folder);
 	seed_registers(folder);

@@ -3,7 +3,8 @@
 /*
  * Fuzz target: a vfio-user server and a client that is the input.
  *
- *   byte 0   bit 0: negotiate first
+ *   byte 0   bit 0: negotiate first; 1: its answers are read at the end alone, and wait; 2: it comes by a socket that is
+ *            listened at, and is not the only one; 3: descriptors are closed by a thread; 4: memory in any file
  *   then messages, each
  *     u8     bits 4..0 command, bit 5 no reply, bit 6 the header is the input's own 16 bytes, bit 7 descriptors come
  *     u16    bytes that follow (header of its own, payload), as far as there are any
@@ -13,11 +14,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "vfio_user/server.h"
@@ -96,12 +100,36 @@ fuzz_reset(void *arg)
 	return 0;
 }
 
+static void
+fuzz_irq(void *arg, unsigned int type, unsigned int vector, enum vfu_irq_event event)
+{
+	(void)arg;
+	must(type < 5 && vector < 8 && event <= VFU_IRQ_TRIGGERED);
+}
+
+static void
+fuzz_connected(void *arg, const struct vfu_peer *client)
+{
+	(void)arg;
+	must(client->pid == getpid());
+}
+
+static void
+fuzz_disconnected(void *arg, int reason)
+{
+	(void)arg;
+	must(reason <= 0);
+}
+
 static const struct vfu_server_ops ops = {
 	.region_read = fuzz_read,
 	.region_write = fuzz_write,
 	.dma_map = fuzz_map,
 	.dma_unmap = fuzz_unmap,
+	.irq = fuzz_irq,
 	.reset = fuzz_reset,
+	.connected = fuzz_connected,
+	.disconnected = fuzz_disconnected,
 };
 
 static void
@@ -169,6 +197,8 @@ fuzz_send(int fd, const void *bytes, size_t length, unsigned int nfds, unsigned 
 	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static bool slow; /* the client reads nothing */
+
 static void
 fuzz_drain(struct vfu_server *server, int peer)
 {
@@ -176,9 +206,12 @@ fuzz_drain(struct vfu_server *server, int peer)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		vfu_server_process(server);
+		if (i % 2 == 0)
+			vfu_server_process(server);
+		else
+			vfu_server_process_share(server, 3);
 		/* Descriptors of answers are not asked for: the kernel closes them. */
-		while (recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		while (!slow && recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 			continue;
 	}
 }
@@ -220,10 +253,65 @@ static void
 fuzz_device_acts(struct vfu_server *server)
 {
 	static uint8_t data[64];
+	struct vfu_server_stats stats;
 
 	vfu_server_irq_trigger(server, 2, 1);
 	vfu_server_dma_read(server, 0x1000, data, 16, fuzz_done, NULL);
 	vfu_server_dma_write(server, 0x2000, data, 16, fuzz_done, NULL);
+	vfu_server_stats_get(server, &stats);
+	must(vfu_server_client(server) == NULL || vfu_server_max_data_xfer(server) > 0);
+	must(vfu_server_fd(server) >= 0);
+}
+
+/* ---- By a socket in the file system ---- */
+
+static char place[64];
+
+static void
+fuzz_place(void)
+{
+	static char folder[] = "/tmp/fuzz-vfu-XXXXXX";
+
+	if (place[0] != '\0')
+		return;
+	must(mkdtemp(folder) != NULL);
+	snprintf(place, sizeof(place), "%s/s", folder);
+}
+
+static int
+fuzz_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	must(fd >= 0);
+	memcpy(address.sun_path, place, strlen(place));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+#define OTHERS 10 /* more than may wait */
+
+/* Whoever comes while one is served is told so, whatever it says. */
+static void
+fuzz_others(struct vfu_server *server, const uint8_t *data, size_t size)
+{
+	int others[OTHERS];
+	unsigned int i;
+
+	for (i = 0; i < OTHERS; i++)
+		others[i] = fuzz_connect();
+	vfu_server_process(server);
+	for (i = 0; i < OTHERS; i++)
+		if (others[i] >= 0 && i % 3 != 0)
+			fuzz_send(others[i], data, size < 64 ? size : 64, 0, 0);
+	vfu_server_process(server);
+	for (i = 0; i < OTHERS; i++)
+		if (others[i] >= 0)
+			close(others[i]);
+	vfu_server_process(server);
 }
 
 int
@@ -259,10 +347,26 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     .flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE };
 	conf.irqs[0] = (struct vfu_irq_type){ 1, VFU_IRQ_FLAG_MASKABLE };
 	conf.irqs[2] = (struct vfu_irq_type){ 8, VFU_IRQ_FLAG_MASKABLE };
+	conf.any_file = (data[0] & 0x10) != 0;
+	slow = (data[0] & 2) != 0;
+	if (data[0] & 4) {
+		fuzz_place();
+		conf.path = place;
+	}
 	must(vfu_server_create(&conf, &server) == 0);
 	fuzzed = server;
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-	must(vfu_server_adopt(server, pair[0]) == 0);
+	if (data[0] & 8)
+		must(vfu_server_start_closer(server) == 0);
+	if (conf.path != NULL) {
+		pair[1] = fuzz_connect();
+		must(pair[1] >= 0);
+		vfu_server_process(server);
+	} else {
+		must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+		if (slow)
+			setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
+		must(vfu_server_adopt(server, pair[0]) == 0);
+	}
 	if (data[0] & 1) {
 		fuzz_send(pair[1], version, 23, 0, 0);
 		fuzz_drain(server, pair[1]);
@@ -272,9 +376,122 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_drain(server, pair[1]);
 		fuzz_device_acts(server);
 	}
+	if (conf.path != NULL)
+		fuzz_others(server, data, size);
+	if (slow) {
+		slow = false;
+		fuzz_drain(server, pair[1]);
+	}
 	close(pair[1]);
 	vfu_server_process(server);
 	vfu_server_destroy(server);
+	if (conf.path != NULL)
+		unlink(place);
 	must(maps == 0);
+	return 0;
+}
+
+/* ---- Seeds ---- */
+
+struct seed {
+	uint8_t bytes[4096];
+	size_t used;
+};
+
+static void
+put(struct seed *seed, const void *from, size_t bytes)
+{
+	must(seed->used + bytes <= sizeof(seed->bytes));
+	memcpy(seed->bytes + seed->used, from, bytes);
+	seed->used += bytes;
+}
+
+/* kind: of the descriptors; no_reply and how many of them as byte 0 of a message has it. */
+static void
+put_message(struct seed *seed, uint8_t command, unsigned int nfds, unsigned int kind,
+	    const void *payload, uint16_t bytes)
+{
+	const uint8_t head[4] = { (uint8_t)(command | (nfds > 0 ? 0x80 : 0)), (uint8_t)bytes,
+				  (uint8_t)(bytes >> 8), (uint8_t)(nfds | kind << 4) };
+
+	put(seed, head, nfds > 0 ? 4 : 3);
+	put(seed, payload, bytes);
+}
+
+static void
+put_map(struct seed *seed, unsigned int nfds, unsigned int kind, uint32_t flags, uint64_t offset,
+	uint64_t iova, uint64_t size)
+{
+	const struct vfu_dma_map map = { sizeof(map), flags, offset, iova, size };
+
+	put_message(seed, VFU_DMA_MAP, nfds, kind, &map, sizeof(map));
+}
+
+static void
+seed_write(const char *folder, const char *name, unsigned int number, struct seed *seed)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s-%u", folder, name, number);
+	f = fopen(path, "wb");
+	must(f != NULL);
+	must(fwrite(seed->bytes, 1, seed->used, f) == seed->used);
+	must(fclose(f) == 0);
+	seed->used = 0;
+}
+
+static void
+seeds_write(const char *folder)
+{
+	static const uint32_t flags[] = { 1, 2, 3, 0, 4, 7, 8, 0xb, 0x13, 0x23, 0x40 };
+	static struct seed seed;
+	unsigned int how, i, kind;
+
+	for (how = 0; how < 32; how++) {
+		const uint8_t first = (uint8_t)(how | 1);
+
+		/* Answers that do not fit the socket, with descriptors and without. */
+		put(&seed, &first, 1);
+		for (i = 0; i < 12; i++) {
+			const struct vfu_region_access read = { 0, 0, 0x3000 };
+			const struct vfu_region_info info = { .argsz = 256 };
+
+			put_message(&seed, VFU_REGION_READ, 0, 0, &read, sizeof(read));
+			put_message(&seed, VFU_DEVICE_GET_REGION_INFO, 0, 0, &info, sizeof(info));
+		}
+		seed_write(folder, "slow", how, &seed);
+	}
+	for (kind = 0; kind < 16; kind++) {
+		const uint8_t first = (uint8_t)(kind & 1 ? 0x11 : 1);
+
+		put(&seed, &first, 1);
+		for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+			put_map(&seed, 1, kind, flags[i], 0, i << 16, 0x2000);
+		/* The same pages of one file again, others, beyond its end, and not at all. */
+		put_map(&seed, 1, kind, 3, 0, 0x100000, 0x2000);
+		put_map(&seed, 1, kind, 3, 0x1000, 0x110000, 0x1000);
+		put_map(&seed, 1, kind, 3, 0x10000, 0x120000, 0x1000);
+		put_map(&seed, 1, kind, 3, 0x800, 0x130000, 0x1000);
+		put_map(&seed, 2, kind, 3, 0, 0x140000, 0x1000);
+		put_map(&seed, 0, kind, 3, 0, 0x150000, 0x1000);
+		put_map(&seed, 0, kind, 3, 0, 0x150800, 0x1000);
+		for (i = 0; i < 20; i++)
+			put_map(&seed, 1, kind, 3, 0, 0x200000 + (i << 16), 0x1000);
+		seed_write(folder, "map", kind, &seed);
+	}
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	if (getenv("FUZZ_SEEDS") != NULL) {
+		seeds_write(getenv("FUZZ_SEEDS"));
+		exit(0);
+	}
 	return 0;
 }

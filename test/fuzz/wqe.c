@@ -6,7 +6,7 @@
  *
  *   byte 0    bits 0..2: the SQ's flags; 3: 128-byte CQEs; 4: a collapsed CQ; 5: ignores overruns; 6: a pair wire, not
  *             a loop; 7: the wire has faults
- *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
+ *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; 6: memory is foreign; bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
  *   then operations, each: u8 enum op, its operands
  */
 
@@ -39,6 +39,7 @@ enum op {
 	 * inline header's size, or what is inserted, 0: as it is
 	 */
 	OP_OFFLOADS,
+	OP_VPORT, /* u8 bits 0..2: what it takes without a look at addresses; 4..3: which list has the frames' addresses */
 	OP_LAST,
 };
 
@@ -205,6 +206,7 @@ world_open(struct world *w, uint8_t flags, uint8_t sizes)
 
 	memset(w, 0, sizeof(*w));
 	w->pair = (flags & 0x40) != 0;
+	conf.foreign_memory = (sizes & 0x40) != 0;
 	if (w->pair)
 		conf.wire = "pair:fuzz";
 	if (flags & 0x80)
@@ -444,6 +446,22 @@ mtu(struct world *w, uint16_t value)
 	softrnic_unlock(poller);
 }
 
+/* Addresses of headers that seeds know. */
+static void
+vport(struct world *w, uint8_t what)
+{
+	const struct dp_vport vport = {
+		.promisc_uc = (what & 1) != 0,
+		.promisc_mc = (what & 2) != 0,
+		.promisc_all = (what & 4) != 0,
+		.list = what >> 3 & 3,
+		.count = 2,
+		.macs = { what & 0x20 ? UINT64_C(0x010000000001) : UINT64_C(0x020000000001), 7 },
+	};
+
+	dp_vport_modify(w->rq.dp, &vport);
+}
+
 static void
 fill(struct world *w, struct fuzz_input *input)
 {
@@ -512,6 +530,7 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 	case OP_MTU: mtu(w, fuzz_u16(input)); break;
 	case OP_FILL: fill(w, input); break;
 	case OP_OFFLOADS: offloads(w, input); break;
+	case OP_VPORT: vport(w, fuzz_u8(input)); break;
 	default: break;
 	}
 }
@@ -656,12 +675,15 @@ seed_headers(const char *folder)
 	char name[64];
 	unsigned int i, j;
 
-	for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+	for (i = 0; i < 2 * sizeof(headers) / sizeof(headers[0]); i++) {
 		seed.used = 0;
 		fuzz_put_u8(&seed, 0);
-		fuzz_put_u8(&seed, 0x82);
+		/* Each also from memory that may change meanwhile, to a vport that looks at addresses. */
+		fuzz_put_u8(&seed, i & 1 ? 0xc2 : 0x82);
+		if (i & 1)
+			put_op(&seed, OP_VPORT, (uint8_t)(i << 3));
 		fuzz_put(&seed, (uint8_t[]){ OP_FILL, 0, 0, 64 }, 4);
-		fuzz_put(&seed, headers[i], 64);
+		fuzz_put(&seed, headers[i / 2], 64);
 		for (j = 0; j < sizeof(lengths) / sizeof(lengths[0]); j++) {
 			put_op(&seed, OP_POST, 1);
 			put_segment(&seed, 5, KEY_WHOLE, 0, 8000);
