@@ -134,6 +134,8 @@ object_holds(const void *object, enum softrnic_object_type type)
 	}
 }
 
+bool softrnic_audit_objects = true;
+
 SOFTRNIC_NOT_TRACED static bool
 any_holds(const struct softrnic_object_table *table, enum softrnic_object_type type)
 {
@@ -157,7 +159,8 @@ softrnic_audit_unresolved(struct softrnic *dev)
 			0 ||
 		softrnic_qp_watch_holds(dev);
 
-	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES && !found; type++)
+	for (unsigned int type = 0;
+	     softrnic_audit_objects && type < SOFTRNIC_OBJECT_TYPES && !found; type++)
 		found = any_holds(&dev->tables[type], type);
 	if (found && atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
 		SOFTRNIC_LOG(CRIT, dev, "audit: what was resolved outlives its mapping");

@@ -770,6 +770,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	port_init();
+	forge_audit_less();
 	if (folder == NULL)
 		return 0;
 	fuzz_put_u8(&seed, 0);

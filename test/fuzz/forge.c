@@ -60,6 +60,12 @@ forge_cq_never_full(struct softrnic *dev, uint32_t cqn)
 	softrnic_unlock(dev->poller);
 }
 
+void
+forge_audit_less(void)
+{
+	softrnic_audit_objects = false;
+}
+
 bool
 forge_eq_has_room(struct softrnic *dev, uint32_t eqn, uint32_t entries)
 {
