@@ -228,7 +228,8 @@ void softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsig
 extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 /* At each unmap and at a session's end: whatever the lists say, does any object hold a host address? That counts, too. */
 void softrnic_audit_unresolved(struct softrnic *dev);
-extern bool softrnic_audit_objects; /* who unmaps thousands of times a second does without that look */
+extern bool
+	softrnic_audit_objects; /* who unmaps thousands of times a second does without that look */
 /* Of tens of thousands of comparisons for each unmap a fuzzer need not know: to tell it of them takes longer than all else. */
 #ifdef __clang__
 #define SOFTRNIC_NOT_TRACED __attribute__((no_sanitize("coverage")))

@@ -620,6 +620,26 @@ seed_registers(const char *folder)
 	}
 }
 
+/* Each group of the port's counters, read and set to zero. */
+static void
+seed_counters(const char *folder)
+{
+	static struct fuzz_seed seed;
+	uint32_t group;
+
+	fuzz_put_u8(&seed, 3);
+	for (group = 0; group < 0x20; group++) {
+		struct rnic_be32 in[0x50] = { { 0 } };
+
+		rnic_access_reg_in_set((struct rnic_access_reg_in *)in,
+				       RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
+		in[4] = rnic_cpu_to_be32(0x00010000 | group);
+		in[5] = rnic_cpu_to_be32(group % 3 == 2 ? 0x80000000 : 0);
+		seed_command(&seed, RNIC_CMD_ACCESS_REG, 1, in, sizeof(in), sizeof(in));
+	}
+	fuzz_seed_write(folder, "counters", &seed);
+}
+
 /* Tables that forward to each other, entries that are changed, read and taken out. */
 static void
 seed_flows(const char *folder, struct world *w)
@@ -808,6 +828,7 @@ seeds_write(const char *folder)
 	world_close(&w);
 	seed_rows(folder);
 	seed_registers(folder);
+	seed_counters(folder);
 	seed_more(folder);
 }
 
