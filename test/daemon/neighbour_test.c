@@ -28,7 +28,6 @@
 #include "rogue.h"
 #include "times.h"
 #include "worlds.h"
-#include "../counts.h"
 
 #define USUAL_US     1000
 #define UNIT_US	     5000  /* with what cannot be cut: doc/design/neighbours.md has a list of it */

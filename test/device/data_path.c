@@ -339,6 +339,15 @@ dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct soft
 	return ret == 0 && ready ? bring_up(dp) : ret;
 }
 
+int
+dp_restart(struct dp *dp)
+{
+	dp->used = 0;
+	dp->eq_consumer = 0;
+	dp->root = dp->next_flow = 0;
+	return bring_up(dp);
+}
+
 void
 dp_close(struct dp *dp)
 {

@@ -73,6 +73,8 @@ int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic
  */
 int dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf,
 		    bool ready);
+/* The next session on a device of islands that was reset and has no maps: its memory is given out from the start. */
+int dp_restart(struct dp *dp);
 void dp_close(struct dp *dp);
 
 /* Memory that the device reaches; zeroed. NULL: there is no more. */

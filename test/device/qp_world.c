@@ -57,6 +57,18 @@ set_address(struct qw_end *end, bool ipv6, uint8_t host)
 }
 
 static void
+end_start(struct qw_end *end, bool ipv6, uint8_t host)
+{
+	const struct qw_key_conf all = { .access = ALL_RIGHTS };
+
+	end->dp.dev->port.admin_mtu = end->dp.dev->port.vport_mtu = QW_PORT_MTU;
+	enable_roce(&end->dp);
+	set_address(end, ipv6, host);
+	end->key = qw_key(end, &all);
+	assert_int_not_equal(end->key, 0);
+}
+
+static void
 end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 {
 	static const char *const names[] = { "one", "two" };
@@ -74,17 +86,19 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
 	};
-	const struct qw_key_conf all = { .access = ALL_RIGHTS };
 
 	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
 				       : dp_open(&end->dp, qw->poller, &device),
 			 0);
 	memcpy(end->mac, device.mac, sizeof(end->mac));
-	end->dp.dev->port.admin_mtu = end->dp.dev->port.vport_mtu = QW_PORT_MTU;
-	enable_roce(&end->dp);
-	set_address(end, conf->ipv6, (uint8_t)(index + 1));
-	end->key = qw_key(end, &all);
-	assert_int_not_equal(end->key, 0);
+	end_start(end, conf->ipv6, (uint8_t)(index + 1));
+}
+
+void
+qw_end_restart(struct qw_end *end, bool ipv6, uint8_t host)
+{
+	assert_int_equal(dp_restart(&end->dp), 0);
+	end_start(end, ipv6, host);
 }
 
 void
@@ -309,7 +323,7 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 		.cq = conf->send_cq,
 		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
 		.log_size = conf->log_sq,
-		.ring = ring + rq_bytes,
+		.ring = ring != NULL ? ring + rq_bytes : NULL,
 		.dbrec = dp_alloc(&end->dp, sizeof(*qp->sq.dbrec), 64),
 	};
 	qp->rq = (struct dp_rq){
@@ -484,9 +498,9 @@ qw_recv(struct qw_qp *qp, void *data, uint32_t bytes)
 
 /* ---- SRQs ---- */
 
-void
-qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
-	      uint32_t limit)
+int
+qw_srq_try(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
+	   uint32_t limit)
 {
 	size_t ring_bytes = (size_t)1 << (log_size + log_stride);
 	size_t pages = (ring_bytes + PAGE - 1) / PAGE;
@@ -496,6 +510,7 @@ qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_
 	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
 	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
 	struct rnic_object_out out[0x20];
+	int status;
 
 	*srq = (struct qw_srq){
 		.end = end,
@@ -513,10 +528,17 @@ qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
 	for (size_t i = 0; i < pages; i++)
 		pas[i] = rnic_cpu_to_be64(dp_iova(&end->dp, srq->ring + i * PAGE));
-	assert_int_equal(dp_command(&end->dp, RNIC_CMD_CREATE_RMP, 0, in, bytes, out, sizeof(out)),
-			 0);
+	status = dp_command(&end->dp, RNIC_CMD_CREATE_RMP, 0, in, bytes, out, sizeof(out));
 	srq->rmpn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
 	free(in);
+	return status;
+}
+
+void
+qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
+	      uint32_t limit)
+{
+	assert_int_equal(qw_srq_try(end, srq, log_size, log_stride, limit), 0);
 }
 
 void

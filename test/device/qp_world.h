@@ -80,6 +80,8 @@ struct qw_attr {
 
 void qw_open(struct qw *qw, const struct qw_conf *conf);
 void qw_close(struct qw *qw);
+/* The next session of an end of islands (dp_restart()); host: 1 for the first one, 2 for the second. */
+void qw_end_restart(struct qw_end *end, bool ipv6, uint8_t host);
 /* Poll until nothing happens, 100 polls long, or for 20,000 polls if it does not end. */
 void qw_run(struct qw *qw);
 /* Poll until done() says so, which takes real time if timers are waited for; false: ten seconds were not enough. */
@@ -129,6 +131,9 @@ void qw_recv(struct qw_qp *qp, void *data, uint32_t bytes);
 
 void qw_srq_create(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
 		   uint32_t limit);
+/* The same where it may be refused: its status. */
+int qw_srq_try(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
+	       uint32_t limit);
 /* WQE `index` with one buffer, and what comes after it. Not handed over. */
 void qw_srq_write(struct qw_srq *srq, uint16_t index, uint16_t next, void *data, uint32_t bytes);
 /* So many more are posted. */
