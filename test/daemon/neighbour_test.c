@@ -21,13 +21,13 @@
 
 #include "client.h"
 #include "daemon.h"
-#include "counts.h"
 #include "hostile.h"
 #include "latency.h"
 #include "nic.h"
 #include "rogue.h"
 #include "times.h"
 #include "worlds.h"
+#include "../counts.h"
 
 #define USUAL_US     1000
 #define UNIT_US	     5000  /* with what cannot be cut: doc/design/neighbours.md has a list of it */
