@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "device.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 
 #define FW_MAJOR    14
 #define FW_MINOR    12

@@ -14,7 +14,7 @@
 #include "commands.h"
 #include "cq.h"
 #include "prm/uar.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "work.h"
 
 #define CQ_LOG_SIZE_MAX 22

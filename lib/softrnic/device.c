@@ -11,7 +11,7 @@
 #include <rte_common.h>
 
 #include "device.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "wire/wire.h"
 
 #define DEFAULT_MTU	   9978

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "work.h"
 
 struct dma_range {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa

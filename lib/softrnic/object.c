@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "device.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 
 /*
  * First number and greatest count of each type. First numbers differ where nothing else prescribes them, so that a

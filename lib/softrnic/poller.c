@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "qp/qp.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "wire/wire.h"
 #include "work.h"
 

@@ -19,7 +19,7 @@
 #include "device.h"
 #include "prm/uar.h"
 #include "qp/qp.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "work.h"
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */

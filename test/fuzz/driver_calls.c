@@ -273,12 +273,12 @@ calls_object(uint8_t what, uint8_t value)
 	case 2:
 		if (rnic_eq_create(world.dev, 4, 0, 0, &eq) != 0)
 			break;
-		rnic_eq_failed(world.dev, eq);
+		rnic_eq_failed(world.dev, rnic_eq_number(eq));
 		rnic_eq_remake(world.dev, eq);
 		rnic_eq_destroy(world.dev, eq);
 		break;
 	default:
-		if (!rnic_eq_failed(world.dev, world.eq))
+		if (!rnic_eq_failed(world.dev, rnic_eq_number(world.eq)))
 			rnic_control_mend_eq(world.dev, world.eq);
 	}
 }

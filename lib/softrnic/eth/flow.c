@@ -7,7 +7,7 @@
 
 #include "commands.h"
 #include "eth/steer.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "work.h"
 
 #define FLOW_BUCKETS_MIN 64

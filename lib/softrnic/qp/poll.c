@@ -9,7 +9,7 @@
 
 #include "cq.h"
 #include "data.h"
-#include "tunables.h"
+#include "softrnic_tunables.h"
 #include "work.h"
 
 #define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
