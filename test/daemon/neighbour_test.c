@@ -31,7 +31,7 @@
 
 #define USUAL_US     1000
 #define UNIT_US	     5000  /* with what cannot be cut: doc/design/neighbours.md has a list of it */
-#define BUILT_US     10000 /* CREATE_MKEY of the longest list is above that bar by now */
+#define BUILT_US     10000 /* CREATE_MKEY of the longest list takes more than UNIT_US */
 #define TRIES	     5	   /* the processor's time has its outliers, too */
 #define TURNS	     20
 #define TURNS_TIMED  2000 /* where the victim's time is taken, too */

@@ -19,20 +19,28 @@
 
 /* ---- Commands ---- */
 
-static uint32_t
-make_physical_key(struct rogue *r, uint32_t i, void *in)
+struct rnic_mkc *
+rogue_create_mkey(struct rogue *r, void *in, unsigned int mode, bool writable, uint32_t octwords)
 {
 	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
 
-	(void)i;
 	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
 	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_PA);
-	rnic_mkc_set(mkc, RNIC_MKC_LENGTH64, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_LW, writable);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
 	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
 	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
 	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
+	return mkc;
+}
+
+static uint32_t
+make_physical_key(struct rogue *r, uint32_t i, void *in)
+{
+	(void)i;
+	rnic_mkc_set(rogue_create_mkey(r, in, RNIC_MKEY_PA, true, 0), RNIC_MKC_LENGTH64, 1);
 	return sizeof(struct rnic_create_mkey_in);
 }
 

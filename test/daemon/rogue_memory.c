@@ -32,21 +32,11 @@ list_key(struct rogue *r, uint32_t other, uint64_t address, uint32_t order)
 {
 	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
 	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
 	struct rnic_klm *entries = (struct rnic_klm *)(in + 1);
 	struct rnic_object_out out;
 
 	assert_non_null(in);
-	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, LIST);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LIST);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, LIST);
+	rnic_mkc_set(rogue_create_mkey(r, in, RNIC_MKEY_KLM, true, LIST), RNIC_MKC_LEN, LIST);
 	for (uint32_t i = 0; i < LIST; i++)
 		entries[i] = (struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(other),
 						rnic_cpu_to_be64(address + (uint16_t)(i * order)) };
@@ -125,23 +115,15 @@ rogue_build_long_key(struct rogue *r)
 {
 	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LONG_PAGES * 8ul;
 	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
 	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+	struct rnic_mkc *mkc;
 
 	assert_non_null(in);
 	rogue_memory(r, LONG_PAGES * (uint64_t)ROGUE_PAGE);
-	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
+	mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, LONG_PAGES / 2);
 	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, ROGUE_IOVA);
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, r->bytes);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, LONG_PAGES / 2);
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				LONG_PAGES / 2);
 	for (uint32_t i = 0; i < LONG_PAGES; i++)
 		pages[i] = rnic_cpu_to_be64((ROGUE_IOVA + i * (uint64_t)ROGUE_PAGE) |
 					    RNIC_MTT_READ | RNIC_MTT_WRITE);

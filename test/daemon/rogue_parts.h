@@ -26,6 +26,9 @@ bool rogue_answered(struct rogue *r, uint32_t slots);
 /* The number of what was made, of a slot whose command is done; none may fail. */
 uint32_t rogue_number(struct rogue *r, unsigned int slot);
 
+/* The head of a CREATE_MKEY in `in`, which is zeroed: what all keys of a rogue have. Its context is for the caller to go on with. */
+struct rnic_mkc *rogue_create_mkey(struct rogue *r, void *in, unsigned int mode, bool writable,
+				   uint32_t octwords);
 uint32_t rogue_make_destroy_mkey(struct rogue *r, uint32_t number, void *in);
 
 /* A sparse file, mapped at ROGUE_IOVA. */

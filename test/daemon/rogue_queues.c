@@ -102,21 +102,13 @@ rogue_work_queues(struct rogue *r)
 static uint32_t
 make_key(struct rogue *r, uint32_t i, void *in)
 {
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_mkc *mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, 1);
 	struct rnic_be64 *pages = (struct rnic_be64 *)((struct rnic_create_mkey_in *)in + 1);
 
 	(void)i;
-	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
 	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, HN_IOVA_BASE);
 	rnic_mkc_set(mkc, RNIC_MKC_LEN, ROGUE_PAGE);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
 	pages[0] = rnic_cpu_to_be64(HN_IOVA_BASE | RNIC_MTT_READ | RNIC_MTT_WRITE);
 	return sizeof(struct rnic_create_mkey_in) + 2 * sizeof(pages[0]);
 }
