@@ -146,7 +146,7 @@ way_walk(struct way *way)
 
 /* ---- Its end ---- */
 
-/* A folder that others may write to is nobody's own, sticky or not: they could put their own sockets and links there. */
+/* A folder that others may write to is refused, sticky or not: they could put their own sockets and links there. */
 static int
 folder_judge(const char *dir, int fd)
 {

@@ -44,7 +44,7 @@ struct guard {
 	void *mappings; /* a tree, by address */
 	uint64_t holes; /* of all of them */
 	struct softrnic *rnic;
-	int fd;		/* what takes the place of memory where no memory is to be had */
+	int fd;		/* mapped instead, where private memory cannot be had */
 	bool file_used; /* that was so */
 	volatile sig_atomic_t faulted;
 	const uint8_t *fault; /* where it was at first */

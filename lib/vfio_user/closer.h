@@ -69,7 +69,7 @@ void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);
  */
 void vfu_closer_populate(struct vfu_closer *closer, struct vfu_mapping *mapping);
 
-/** Whoever is given this mapping has no use for it any more, populated or not: it is unmapped and freed. */
+/** The owner of this mapping has no use for it any more, populated or not: it is unmapped and freed. */
 void vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping);
 
 /** Is so much not unmapped yet that no more can be mapped? */

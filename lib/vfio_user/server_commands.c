@@ -109,7 +109,7 @@ vfu_client_has_left(const struct vfu_server *server)
 	return ppoll(&fd, 1, &at_once, NULL) > 0;
 }
 
-/* Hugepages may take seconds to be made: the look ends, and whoever has no patience may go. */
+/* Hugepages may take seconds to be made: the look ends, and the client may leave meanwhile. */
 static int
 vfu_dma_map_waits(struct vfu_server *server)
 {

@@ -330,7 +330,7 @@ health_timeout(struct rnic_control *control)
 	return (int)((control->next_check_us - now + 999) / 1000);
 }
 
-/* The same, and whoever has no events any more is looked after. */
+/* The same; sooner while threads sleep on queues whose events do not come any more. */
 static int
 next_look(struct rnic_control *control)
 {

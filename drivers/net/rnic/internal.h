@@ -115,7 +115,7 @@ unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
 unsigned int rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq);
 void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
 /* It takes no more events, as the device says: it ran over, or could not be written to. */
-#define RNIC_DEAF_LOOK_MS 10 /* how often whoever hears of no events is looked after */
+#define RNIC_DEAF_LOOK_MS 10 /* between two looks at queues whose events do not come any more */
 bool rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
 /*
  * In the place of one that failed another one, armed. By the thread that walks it. CQs that name the old one raise no event any
@@ -183,7 +183,7 @@ void rnic_dev_silence(struct rnic_dev *dev);
 /* ---- rx_intr.c: from the control thread ---- */
 /* The device is asked for the event queues of Rx interrupts. */
 void rnic_rx_events_look(struct rnic_dev *dev);
-/* Are there some that take no more events? Then whoever sleeps on their receive queues is woken now and then. */
+/* Did any of them fail? Then threads that sleep on their receive queues are woken every RNIC_DEAF_LOOK_MS. */
 bool rnic_rx_events_deaf(struct rnic_dev *dev);
 void rnic_rx_events_wake(struct rnic_dev *dev);
 

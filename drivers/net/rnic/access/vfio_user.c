@@ -67,7 +67,7 @@ log_message(void *arg, enum vfu_log_level level, const char *message)
 	rte_log(levels[level], (uint32_t)rnic_logtype, "net_rnic: %s\n", message);
 }
 
-/* Whoever calls: of the driver's threads one is told to end. */
+/* Of all threads that call, only the control thread may be told to end. */
 static int
 patience_ms(void *arg, int *fd)
 {
