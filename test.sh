@@ -287,7 +287,7 @@ run_part()
 
 	say "$name"
 	rm -f "$log" "${log%.log}.json"
-	# Tests wait a third of their time, but for emulators, fuzzers and sanitizers. Those that poll two CPUs run alone:
+	# Tests wait a third of their time, but for emulators, fuzzers and sanitizers. Those that measure time run alone:
 	# they say is_parallel: false.
 	case $name in
 	guest* | fuzz | asan* | tsan*) beside=2 ;;

@@ -17,10 +17,10 @@ ROOT = os.geteuid() == 0
 PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
 HUGEPAGES = [
     pytest.param([], id="hugepage files"),
-    pytest.param(["--in-memory"], id="in memory"),
-    pytest.param(["--single-file-segments"], id="single-file segments"),
+    pytest.param(["--in-memory"], id="in memory", marks=pytest.mark.long),
+    pytest.param(["--single-file-segments"], id="single-file segments", marks=pytest.mark.long),
     pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
-    pytest.param(["--legacy-mem"], id="legacy"),
+    pytest.param(["--legacy-mem"], id="legacy", marks=pytest.mark.long),
 ]
 
 

@@ -14,8 +14,7 @@ from e2e.networks import Networks
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 
 
-@pytest.mark.parametrize("mtu", tcp.MTUS)
-@pytest.mark.parametrize("forwarding", tcp.FORWARDINGS, ids=str)
+@pytest.mark.parametrize("forwarding, mtu", tcp.CASES)
 def test_tcp_between_two_networks_through_the_daemon(forwarding, mtu):
     """testpmd is somewhere else: only the daemon reaches the cables."""
     eal = ["--no-huge", "--no-pci", *(f"--vdev={ethdev}" for ethdev in tcp.af_packet(mtu))]

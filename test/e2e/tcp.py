@@ -6,6 +6,8 @@ import dataclasses
 import os
 import re
 
+import pytest
+
 from e2e.testpmd import SANITIZED, Testpmd, telemetry
 from size import FULL
 
@@ -32,6 +34,9 @@ FORWARDINGS = (
     Forwarding("csum", ("csum mac-swap off {port}", "csum set ip hw {port}", "csum set tcp hw {port}",
                         "tso set {segment} {port}")),
 )
+# Each way of forwarding and each MTU; the other pairs of them stand for more of the same.
+CASES = [pytest.param(forwarding, mtu, id=f"{forwarding}-{mtu}", marks=[] if mtu == usual else pytest.mark.long)
+         for forwarding, usual in zip(FORWARDINGS, MTUS) for mtu in MTUS]
 
 
 def af_packet(mtu):

@@ -27,7 +27,7 @@ def run(eal, user=None):
     pytest.param(["--in-memory"], id="in memory"),
     pytest.param(["--single-file-segments"], id="single-file segments"),
     pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
-    pytest.param(["--legacy-mem"], id="legacy"),
+    pytest.param(["--legacy-mem"], id="legacy", marks=pytest.mark.long),
 ])
 def test_hugepages(eal):
     if not ROOT:

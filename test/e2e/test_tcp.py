@@ -11,8 +11,7 @@ from e2e.networks import Networks
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 
 
-@pytest.mark.parametrize("mtu", tcp.MTUS)
-@pytest.mark.parametrize("forwarding", tcp.FORWARDINGS, ids=str)
+@pytest.mark.parametrize("forwarding, mtu", tcp.CASES)
 def test_tcp_between_two_networks_through_two_ports(forwarding, mtu):
     with Networks(mtu) as nets:
         tcp.check(nets, forwarding,

@@ -27,7 +27,7 @@ least=0
 case ${RDMAPMD_SIZE:-all} in
 default)
 	case $name in
-	bringup | session | threads) seconds=5 ;;
+	bringup | session | threads | roce_*) seconds=5 ;;
 	*) seconds=10 ;;
 	esac
 	;;
