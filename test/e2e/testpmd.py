@@ -73,7 +73,7 @@ class Testpmd:
             command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
                        "--clear-groups"]
         if "--no-huge" not in eal and "--in-memory" not in eal:
-            eal = [*eal, *self._huge_dir()]
+            eal = [*eal, *self._huge_dir("--legacy-mem" in eal)]
         runtime = os.path.join(self.folder, "run")
         os.makedirs(runtime, exist_ok=True)
         # within: a command that has it run somewhere else, e.g. in a network namespace
@@ -117,11 +117,13 @@ class Testpmd:
             print(" ".join(self.command))
             print(self.text())
 
-    def _huge_dir(self):
-        """A mount of its own for hugepage files: nothing stays behind, whatever happens."""
+    def _huge_dir(self, greedy):
+        """A mount of its own for hugepage files: nothing stays behind, whatever happens. In legacy mode EAL takes, for a
+        while, all that there is: from the tests that run beside, too."""
         folder = os.path.join(self.folder, "huge")
         os.mkdir(folder)
-        subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none", folder],
+        limit = ",size=320M" if greedy else ""
+        subprocess.run(["mount", "-t", "hugetlbfs", "-o", f"pagesize=2M{limit}", "none", folder],
                        check=True)
         self.mounted = folder
         return [f"--huge-dir={folder}"]
