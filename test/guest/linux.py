@@ -52,7 +52,7 @@ now() {{ # in centiseconds
 }}
 # All that Linux says at level warning and above, since load, but for what a slow machine does to its clocks.
 complaints() {{
-	dmesg -r | grep '^<[0-4]>' | grep -vE 'MP-BIOS bug|(hrtimer|perf): interrupt took|clocksource:|tsc: |workqueue: .* hogged CPU' | sed 's/^/complaint: /'
+	dmesg -r | grep '^<[0-4]>' | grep -vE '(hrtimer|perf): interrupt took|clocksource:|tsc: |workqueue: .* hogged CPU' | sed 's/^/complaint: /'
 }}
 """
 

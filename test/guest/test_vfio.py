@@ -51,7 +51,7 @@ ask() {{
 	prompted
 }}
 faults() {{
-	dmesg | grep -v "MP-BIOS bug" | grep -iE "DMAR.*fault|WARNING:|BUG:" && exit 1
+	dmesg | grep -iE "DMAR.*fault|WARNING:|BUG:" && exit 1
 }}
 eal="$eal --log-level=pmd.net.rnic.driver:debug"
 forward="--auto-start --tx-first --stats-period=1 --forward-mode=io --total-num-mbufs=4096"
