@@ -154,8 +154,7 @@ vfu_close_socket(struct vfu_closer *closer, int fd)
 		close(fd);
 }
 
-/* What was received and nobody took. */
-static void
+void
 vfu_channel_drop_fds(struct vfu_channel *channel)
 {
 	struct vfu_message *message = &channel->message;

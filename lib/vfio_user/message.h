@@ -70,13 +70,16 @@ void vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes,
 			unsigned int max_fds);
 
 /**
- * Go on receiving. The message is valid until the next call, which also closes its descriptors that nobody took.
+ * Go on receiving. The message is valid until the next call, which also closes what descriptors of it are left.
  *
  * Blocks: never.
  * @return 1 channel->message is whole; 0 not yet; -ENOTCONN the peer is gone; -EPROTO it sent a size that cannot be,
  *         and the stream has no next message; -ENOMEM; -EMFILE too many descriptors that came cannot be closed.
  */
 int vfu_channel_receive(struct vfu_channel *channel);
+
+/** Close the descriptors of the message that nobody took, before the next one comes. Blocks: as the closer does not. */
+void vfu_channel_drop_fds(struct vfu_channel *channel);
 
 /**
  * Send a message, or queue what the socket does not take. header.size is filled in.

@@ -293,6 +293,9 @@ vfu_server_process_client(struct vfu_server *server)
 			break;
 		n++;
 		rc = vfu_server_handle(server);
+		/* The look may be over, and the next message may never come. */
+		if (!server->unfinished)
+			vfu_channel_drop_fds(&server->channel);
 		vfu_look_charge(&server->look, VFU_MESSAGE_STEPS);
 		if (rc < 0)
 			break;

@@ -501,6 +501,22 @@ count_fds(void)
 	return n;
 }
 
+/* What is open, for a look at why. */
+static void
+print_fds(void)
+{
+	char path[32], target[128];
+	ssize_t n;
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n > 0)
+			print_message("# %d: %.*s\n", fd, (int)n, target);
+	}
+}
+
 void
 assert_fds_gone(unsigned int most)
 {
@@ -508,6 +524,8 @@ assert_fds_gone(unsigned int most)
 
 	for (naps = 0; naps < 60000 && count_fds() > most; naps++)
 		usleep(1000);
+	if (count_fds() > most)
+		print_fds();
 	assert_in_range(count_fds(), 0, most);
 }
 

@@ -232,6 +232,29 @@ test_many_messages_take_several_looks(void **state)
 	}
 }
 
+/* Also when nothing comes behind it. */
+static void
+test_descriptors_of_the_last_message_of_a_look_are_closed(void **state)
+{
+	struct vfu_dma_map map = { .argsz = sizeof(map), .flags = VFU_DMA_FLAG_READ, .size = 4096 };
+	const struct vfu_header header = { .id = 7,
+					   .command = VFU_DMA_MAP,
+					   .size = sizeof(header) + sizeof(map) };
+	struct fixture *f = *state;
+	int fd = memory_file(4096);
+	unsigned int fds = count_fds();
+
+	memcpy(message, &header, sizeof(header));
+	memcpy(message + sizeof(header), &map, sizeof(map));
+	raw_send(f->peer, message, header.size, &fd, 1);
+	while (is_ready(f))
+		vfu_server_process_share(f->server, VFU_LOOK_STEPS);
+	assert_true(take_answer(f) > 0);
+	assert_int_equal(f->maps, 1);
+	assert_int_equal(count_fds(), fds);
+	close(fd);
+}
+
 static void
 test_what_a_callback_charges_and_others_share_makes_looks_shorter(void **state)
 {
@@ -345,6 +368,7 @@ main(void)
 		CASE(test_a_long_write_and_a_long_read_take_several_looks),
 		CASE(test_pieces_of_any_access),
 		CASE(test_many_messages_take_several_looks),
+		CASE(test_descriptors_of_the_last_message_of_a_look_are_closed),
 		CASE(test_what_a_callback_charges_and_others_share_makes_looks_shorter),
 		CASE(test_what_comes_behind_waits),
 		CASE(test_a_refusal_in_a_later_look_ends_the_series),
