@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include <ethdev_driver.h>
 #include <rte_bus_vdev.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -18,6 +19,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "ethdev.h"
 #include "internal.h"
 
 #define FRAMES	  100
@@ -76,6 +78,16 @@ exchange(uint16_t port, struct rte_mempool *pool)
 	return 0;
 }
 
+/* What the control thread asks for after a start, in its own time, is asked for in its first whole round. */
+static void
+ask_all(uint16_t port)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(&rte_eth_devices[port])->dev;
+
+	rnic_control_sync(dev);
+	rnic_control_sync(dev);
+}
+
 static int
 run_port(const char *devargs)
 {
@@ -96,6 +108,7 @@ run_port(const char *devargs)
 	    rte_eth_dev_start(port) != 0)
 		return failed("start");
 	rc = exchange(port, pool);
+	ask_all(port);
 	rte_eth_dev_stop(port);
 	rte_eth_dev_close(port);
 	rte_vdev_uninit("net_rnic0");
