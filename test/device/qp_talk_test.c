@@ -340,7 +340,7 @@ test_commands(void **state)
 	assert_in_range(dp_stats(f->dp).commands - before, 100, 100 * SLOTS);
 }
 
-/* Pages are asked back, again and again, of which none is to be had. */
+/* The driver asks for pages back, again and again, and the device has none to give. */
 static void
 test_pages(void **state)
 {

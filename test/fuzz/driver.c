@@ -63,7 +63,7 @@ cq_of(uint8_t which)
 	}
 }
 
-/* A queue's number, as entries name it: of a queue pair, or of a part of one, or nobody's. */
+/* A queue's number, as entries name it: a queue pair's, that of a part of one, or one that is not in use. */
 static uint32_t
 queue_number(uint8_t which)
 {

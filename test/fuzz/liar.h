@@ -68,7 +68,7 @@ extern struct softrnic_poller *fake_poller;
 extern bool fake_interrupts;
 /* Called when all is unmapped. */
 extern void (*fake_before_close)(void);
-/* One that is up: whoever waits for its events walks its queue. NULL: they are waited for. */
+/* A device that is up: a thread that waits for its events walks its queue. NULL: events are waited for. */
 extern struct rnic_dev *fake_driver;
 
 /* Once per process; takes the calling thread for the one that lies are told to. */

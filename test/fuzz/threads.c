@@ -73,7 +73,7 @@ static atomic_bool device_stops, refills;
 static uint8_t plan;
 static struct entry entries[ENTRIES_MAX];
 static unsigned int entry_count, turn;
-/* As they were when the input began; numbers of what is gone are nobody's. */
+/* As they were when the input began; numbers of objects that are gone are not in use. */
 static uint32_t eqs[3], cqs[3], qpn, numbers[4];
 
 static void

@@ -362,7 +362,7 @@ static bool
 is_due(struct rnic_rdma_cq *cq)
 {
 	const uint32_t sequence = atomic_load_explicit(&cq->arm_sequence, memory_order_relaxed);
-	/* Partner: the store-release of whoever arms it. */
+	/* Partner: the store-release of the thread that arms it. */
 	const uint32_t word =
 		RNIC_SWAP32(__atomic_load_n(&cq->ring.dbrec->arm.raw, __ATOMIC_ACQUIRE));
 	const uint32_t index = word & RNIC_CQ_INDEX_MASK;
