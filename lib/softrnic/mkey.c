@@ -8,6 +8,9 @@
 #include "tpt.h"
 #include "work.h"
 
+/* Of a list of pages so many are looked at at once, so that a driver hears what is wrong; an access looks at the others. */
+#define LOOK_PAGES (1u << 14)
+
 static uint64_t
 mkey_klm_bytes(const struct softrnic_mkey *mkey)
 {
@@ -21,8 +24,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	const uint64_t before = dev->translation_bytes;
 
-	if (mkey->mtts != NULL)
-		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->mtts);
+	dev->translation_bytes -= mkey->room_bytes;
 	if (mkey->klms != NULL)
 		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
 	if (mkey->klm_ends != NULL)
@@ -30,7 +32,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
 	softrnic_charge_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
-	softrnic_free(dev, mkey->room != NULL ? mkey->room : mkey->mtts);
+	softrnic_free(dev, mkey->room);
 	softrnic_free(dev, mkey->klms);
 	softrnic_free(dev, mkey->klm_ends);
 	softrnic_free(dev, mkey->chunk_list);
@@ -110,45 +112,51 @@ pages_needed(const struct softrnic_mkey *mkey)
 	       ((mkey->start - first) >> mkey->log_page_size) + 1;
 }
 
-/* Where the translations are to be: a very long list stays where it is, in the input of the command. */
+/* The list of pages, as it came: a very long one stays where it is, in the input of the command. */
 static bool
-mkey_mtts_room(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
+mkey_mtts_take(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
 	       uint64_t count)
 {
-	if (softrnic_cmdq_keep_input(dev, cmd->in)) {
-		mkey->room = (void *)(uintptr_t)cmd->in;
-		mkey->mtts = (uint64_t *)((struct rnic_create_mkey_in *)mkey->room + 1);
+	const struct rnic_create_mkey_in *in = cmd->in;
+	const uint64_t bytes = count * sizeof(*mkey->mtts);
+
+	if (softrnic_cmdq_keep_input(dev, in)) {
+		mkey->room = (void *)(uintptr_t)in;
+		mkey->room_bytes = cmd->in_bytes;
+		mkey->mtts = (const struct rnic_be64 *)(in + 1);
 	} else {
-		mkey->mtts = softrnic_alloc(dev, count, sizeof(*mkey->mtts));
+		mkey->room = softrnic_alloc(dev, 1, bytes);
+		if (mkey->room == NULL)
+			return false;
+		mkey->room_bytes = bytes;
+		mkey->mtts = memcpy(mkey->room, in + 1, bytes);
 	}
-	return mkey->mtts != NULL;
+	dev->translation_bytes += mkey->room_bytes;
+	return true;
 }
 
 static int
 mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
 	  uint64_t count)
 {
-	const struct rnic_be64 *list =
-		(const struct rnic_be64 *)((const struct rnic_create_mkey_in *)cmd->in + 1);
-	const uint64_t in_page = (UINT64_C(1) << mkey->log_page_size) - 1;
 	const uint64_t needed = pages_needed(mkey);
 
 	if (!mkey->free && count < needed)
 		return RNIC_STATUS_BAD_PARAM;
-	if (!mkey_mtts_room(dev, mkey, cmd, count))
+	if (!mkey_mtts_take(dev, mkey, cmd, count))
 		return RNIC_STATUS_NO_RES;
 	/* Of a very long one that is the whole share: where its pages are is looked up when it is used. */
 	softrnic_charge_steps(dev, count);
 	mkey->translation_count = count;
-	dev->translation_bytes += count * sizeof(*mkey->mtts);
-	for (uint64_t i = 0; i < count; i++) {
-		mkey->mtts[i] = rnic_be64_to_cpu(list[i]);
-		/* The list is padded to 16 bytes: what is behind the last page does not count. */
-		if (i < needed && (mkey->mtts[i] & RNIC_MTT_ADDRESS_MASK & in_page) != 0) {
+	/* The list is padded to 16 bytes: what is behind the last page does not count. */
+	for (uint64_t i = 0; i < count && i < needed && i < LOOK_PAGES; i++) {
+		const uint64_t mtt = rnic_be64_to_cpu(mkey->mtts[i]);
+
+		if (!softrnic_mtt_fits(mkey, mtt)) {
 			SOFTRNIC_LOG(NOTICE, dev,
 				     "memory key: page 0x%" PRIx64
 				     " is not on a page of 2^%u bytes",
-				     mkey->mtts[i], mkey->log_page_size);
+				     mtt, mkey->log_page_size);
 			return RNIC_STATUS_BAD_PARAM;
 		}
 	}

@@ -55,16 +55,19 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 	uint64_t page, skip = page_offset(mkey, distance, &page);
 
 	for (; length > 0; page++, skip = 0) {
-		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip;
+		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip, mtt;
 
 		if (page >= mkey->translation_count)
 			return -EFAULT;
-		if (mkey->page_rights && (mkey->mtts[page] & needed) != needed)
+		mtt = rnic_be64_to_cpu(mkey->mtts[page]);
+		if (!softrnic_mtt_fits(mkey, mtt))
+			return -EFAULT;
+		if (mkey->page_rights && (mtt & needed) != needed)
 			return -EACCES;
 		if (bytes > length)
 			bytes = length;
-		count = softrnic_dma_pieces(dev, (mkey->mtts[page] & RNIC_MTT_ADDRESS_MASK) + skip,
-					    bytes, prot, iov, count, max);
+		count = softrnic_dma_pieces(dev, (mtt & RNIC_MTT_ADDRESS_MASK) + skip, bytes, prot,
+					    iov, count, max);
 		if (count < 0)
 			return count;
 		length -= bytes;
@@ -88,7 +91,7 @@ resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 		prot |= SOFTRNIC_DMA_WRITE;
 	for (; look->distance < mkey->length && pages < RESOLVE_PIECE; look->page++, pages++) {
 		uint64_t skip = look->page == 0 ? mkey->start & (page_bytes - 1) : 0;
-		uint64_t mtt = mkey->mtts[look->page], bytes = page_bytes - skip;
+		uint64_t mtt = rnic_be64_to_cpu(mkey->mtts[look->page]), bytes = page_bytes - skip;
 		uint8_t *at;
 
 		if (bytes > mkey->length - look->distance)
@@ -97,6 +100,7 @@ resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 		if (look->page == 0)
 			look->host = at;
 		if (at == NULL || at != look->host + look->distance ||
+		    !softrnic_mtt_fits(mkey, mtt) ||
 		    (mkey->page_rights && (mtt & MTT_PERMISSIONS) != MTT_PERMISSIONS)) {
 			look->host = NULL;
 			break;

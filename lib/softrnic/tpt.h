@@ -55,8 +55,10 @@ struct softrnic_mkey {
 	struct softrnic_object *pd_object;
 	uint32_t translation_count, chunk_count;
 	struct softrnic_mkey_look look;
-	uint64_t *mtts;	       /* MTT: page address | permission bits */
-	void *room;	       /* that they lie in: NULL: their own */
+	/* Translations, as the command brought them: a long list is not looked through when it comes. */
+	void *room; /* what they lie in */
+	uint64_t room_bytes;
+	const struct rnic_be64 *mtts; /* MTT: page address | permission bits */
 	struct rnic_klm *klms; /* KLM, KSM */
 	/* KLM: where each one's bytes end in the region; and above them the last ones of each SOFTRNIC_KLM_FAN, level by level */
 	uint64_t *klm_ends;
@@ -66,6 +68,13 @@ struct softrnic_mkey {
 	unsigned int klm_levels;
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
+
+/* An entry of a list of pages, if what it names is on a page: a very long list is not looked through when the key is made. */
+static inline bool
+softrnic_mtt_fits(const struct softrnic_mkey *mkey, uint64_t mtt)
+{
+	return (mtt & RNIC_MTT_ADDRESS_MASK & ((UINT64_C(1) << mkey->log_page_size) - 1)) == 0;
+}
 
 /* Bytes of our memory that translation entries and chunks of all keys of a device may take. */
 #define SOFTRNIC_TRANSLATION_MEMORY (UINT64_C(1) << 28)

@@ -3,6 +3,7 @@
 /* Translation and protection: what each mode of a key means, and every refusal. tpt_matrix_test.c has the combinations. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "softrnic/tpt.h"
 #include "tpt_key.h"
@@ -316,6 +317,52 @@ keys_that_cannot_be(void **state)
 	assert_int_equal(translate(hn, key, pd, spec.start, 1, READ, iov, 1), -EACCES);
 }
 
+/*
+ * Of a long list only the first pages are looked at when the key is made: a million of them at once would keep others waiting.
+ * Here all pages are neighbours in host memory, and the last one is not on its size.
+ */
+static void
+a_page_that_cannot_be_is_met_where_it_is_used(void **state)
+{
+	enum { PAGE = 8192, LAST = 16384, BYTES = LAST * PAGE };
+	struct hn *hn = *state;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), key;
+	const uint64_t iova = 0x40000000, last = 0x80000000 + PAGE / 2;
+	uint64_t *mtts = calloc(LAST + 1, sizeof(*mtts));
+	const struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+				       .access = READ | WRITE,
+				       .pd = pd,
+				       .count = LAST + 1,
+				       .mtts = mtts,
+				       .log_page_size = 13,
+				       .length = BYTES + PAGE };
+	uint8_t *memory = mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct iovec iov[2];
+
+	assert_non_null(mtts);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_int_equal(softrnic_dma_map(hn->dev, iova, BYTES, memory, 3), 0);
+	assert_int_equal(softrnic_dma_map(hn->dev, last, PAGE, memory + BYTES, 3), 0);
+	for (uint64_t i = 0; i < LAST; i++)
+		mtts[i] = (iova + i * PAGE) | RNIC_MTT_READ | RNIC_MTT_WRITE;
+	mtts[LAST] = last | RNIC_MTT_READ | RNIC_MTT_WRITE;
+	key = key_create_ok(hn, &spec);
+	for (unsigned int again = 0; again < 3; again++) {
+		assert_int_equal(translate(hn, key, pd, BYTES - 8, 8, WRITE, iov, 2), 1);
+		assert_ptr_equal(iov[0].iov_base, memory + BYTES - 8);
+		assert_int_equal(translate(hn, key, pd, BYTES, 8, WRITE, iov, 2), -EFAULT);
+		assert_int_equal(translate(hn, key, pd, BYTES - 8, 16, WRITE, iov, 2), -EFAULT);
+	}
+	/* One of the first ones is heard of at once. */
+	mtts[LAST - 1] += PAGE / 2;
+	assert_int_equal(key_create(hn, &spec, &key), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(softrnic_dma_unmap(hn->dev, last, PAGE), 0);
+	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, BYTES), 0);
+	munmap(memory, BYTES + PAGE);
+	free(mtts);
+}
+
 static void
 a_key_is_queried_as_it_was_made(void **state)
 {
@@ -423,6 +470,7 @@ main(void)
 		T(rights_of_pages_count_when_asked_for),
 		T(the_dma_map_has_the_last_word),
 		T(keys_that_cannot_be),
+		T(a_page_that_cannot_be_is_met_where_it_is_used),
 		T(a_key_is_queried_as_it_was_made),
 		T(a_large_region_in_one_command),
 		T(a_region_of_files_is_found_at_once),
