@@ -8,33 +8,18 @@
 #include "tpt.h"
 #include "work.h"
 
-/* Of a list of pages so many are looked at at once, so that a driver hears what is wrong; an access looks at the others. */
+/* Pages of a list that are looked at when the key is made, so that a driver hears what is wrong; others, where they are used. */
 #define LOOK_PAGES (1u << 14)
-
-static uint64_t
-mkey_klm_bytes(const struct softrnic_mkey *mkey)
-{
-	const unsigned int last = mkey->klm_levels - 1;
-
-	return (mkey->klm_level[last].at + mkey->klm_level[last].count) * sizeof(*mkey->klm_ends);
-}
 
 static void
 mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	const uint64_t before = dev->translation_bytes;
 
-	dev->translation_bytes -= mkey->room_bytes;
-	if (mkey->klms != NULL)
-		dev->translation_bytes -= mkey->translation_count * sizeof(*mkey->klms);
-	if (mkey->klm_ends != NULL)
-		dev->translation_bytes -= mkey_klm_bytes(mkey);
-	dev->translation_bytes -= mkey->chunk_count * sizeof(*mkey->chunk_list);
+	dev->translation_bytes -= mkey->room_bytes + mkey->chunk_count * sizeof(*mkey->chunk_list);
 	softrnic_charge_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
 	softrnic_free(dev, mkey->room);
-	softrnic_free(dev, mkey->klms);
-	softrnic_free(dev, mkey->klm_ends);
 	softrnic_free(dev, mkey->chunk_list);
 	softrnic_free(dev, mkey);
 }
@@ -163,64 +148,74 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrni
 	return RNIC_STATUS_OK;
 }
 
+static uint32_t
+in_parts(uint32_t count, uint32_t part)
+{
+	return (count + part - 1) / part;
+}
+
 /* The levels of ends, of which the last one is one line. @return how many ends there are on all of them. */
 static uint32_t
-mkey_klm_levels(struct softrnic_mkey *mkey)
+mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 {
-	uint32_t count = mkey->translation_count, at = 0;
+	uint32_t ends = in_parts(entries, SOFTRNIC_KLM_LINE), at = 0, lines;
 
-	for (;;) {
-		mkey->klm_level[mkey->klm_levels].at = at;
-		mkey->klm_level[mkey->klm_levels++].count = count;
-		/* Each begins with a line. */
-		at += (count + SOFTRNIC_KLM_FAN - 1) / SOFTRNIC_KLM_FAN * SOFTRNIC_KLM_FAN;
-		if (count <= SOFTRNIC_KLM_FAN)
-			return at;
-		count = (count + SOFTRNIC_KLM_FAN - 1) / SOFTRNIC_KLM_FAN;
-	}
+	do {
+		lines = in_parts(ends, SOFTRNIC_KLM_FAN);
+		mkey->klm_level[mkey->klm_levels++] = at;
+		at += lines * SOFTRNIC_KLM_FAN;
+		ends = lines;
+	} while (lines > 1);
+	return at;
 }
 
 /* So that an access finds its place in a list of any length without walking through it. */
-static int
-mkey_klm_ends(struct softrnic *dev, struct softrnic_mkey *mkey)
+static void
+mkey_klm_ends(struct softrnic_mkey *mkey)
 {
-	uint64_t end = 0, *below, *ends;
+	uint32_t ends = in_parts(mkey->translation_count, SOFTRNIC_KLM_LINE);
 
-	mkey->klm_ends = softrnic_alloc(dev, mkey_klm_levels(mkey), sizeof(*mkey->klm_ends));
-	if (mkey->klm_ends == NULL)
-		return RNIC_STATUS_NO_RES;
-	dev->translation_bytes += mkey_klm_bytes(mkey);
 	for (uint32_t i = 0; i < mkey->translation_count; i++) {
-		end += softrnic_klm_bytes(&mkey->klms[i]);
-		mkey->klm_ends[i] = end;
+		mkey->klm_bytes += softrnic_klm_bytes(&mkey->klms[i]);
+		mkey->klm_ends[i / SOFTRNIC_KLM_LINE] = mkey->klm_bytes;
 	}
 	for (unsigned int level = 1; level < mkey->klm_levels; level++) {
-		const uint32_t count = mkey->klm_level[level - 1].count;
+		const uint64_t *below = mkey->klm_ends + mkey->klm_level[level - 1];
 
-		below = mkey->klm_ends + mkey->klm_level[level - 1].at;
-		ends = mkey->klm_ends + mkey->klm_level[level].at;
-		for (uint32_t i = 0; i < count; i++)
-			ends[i / SOFTRNIC_KLM_FAN] = below[i];
+		for (uint32_t i = 0; i < ends; i++)
+			mkey->klm_ends[mkey->klm_level[level] + i / SOFTRNIC_KLM_FAN] = below[i];
+		ends = in_parts(ends, SOFTRNIC_KLM_FAN);
 	}
-	return RNIC_STATUS_OK;
 }
 
 static int
 mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_klm *list,
 	  uint64_t count)
 {
+	uint64_t list_bytes, ends_bytes = 0;
+
 	if (count > SOFTRNIC_MAX_KLMS)
 		return RNIC_STATUS_LIM;
 	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < pages_needed(mkey))
 		return RNIC_STATUS_BAD_PARAM;
-	mkey->klms = softrnic_alloc(dev, count, sizeof(*mkey->klms));
-	if (mkey->klms == NULL)
+	if (mkey->mode == RNIC_MKEY_KLM)
+		ends_bytes = mkey_klm_levels(mkey, count) * sizeof(*mkey->klm_ends);
+	list_bytes = (uint64_t)in_parts(count, SOFTRNIC_KLM_LINE) * SOFTRNIC_LINE;
+	mkey->room = softrnic_alloc(dev, 1, SOFTRNIC_LINE + list_bytes + ends_bytes);
+	if (mkey->room == NULL)
 		return RNIC_STATUS_NO_RES;
 	softrnic_charge_steps(dev, count);
+	mkey->room_bytes = SOFTRNIC_LINE + list_bytes + ends_bytes;
+	dev->translation_bytes += mkey->room_bytes;
 	mkey->translation_count = count;
-	dev->translation_bytes += count * sizeof(*mkey->klms);
+	mkey->klms = (void *)((uint8_t *)mkey->room + (-(uintptr_t)mkey->room & (SOFTRNIC_LINE - 1)));
 	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
-	return mkey->mode == RNIC_MKEY_KLM ? mkey_klm_ends(dev, mkey) : RNIC_STATUS_OK;
+	if (mkey->mode != RNIC_MKEY_KLM)
+		return RNIC_STATUS_OK;
+	mkey->klm_ends = (void *)((uint8_t *)mkey->klms + list_bytes);
+	memset(mkey->klm_ends, 0xff, ends_bytes);
+	mkey_klm_ends(mkey);
+	return RNIC_STATUS_OK;
 }
 
 static int

@@ -223,25 +223,36 @@ static int translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint
 		     uint32_t length, int count, unsigned int depth);
 
 /*
- * The entry that holds the byte at this distance, or translation_count. A way through lists may come here for each byte, and
- * each list may be larger than any cache: of each level of ends one line is looked at.
+ * The entry that holds the byte at this distance, and how far within it that is; translation_count: none does. A way through
+ * lists may come here for each byte, and each list may be larger than any cache: of each level of ends one line is looked
+ * at, without a branch that could not be foreseen, and one of entries.
  */
 static uint64_t
-klm_find(const struct softrnic_mkey *mkey, uint64_t distance)
+klm_find(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *skip)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, begin, index;
 
+	if (distance >= mkey->klm_bytes)
+		return mkey->translation_count;
 	for (unsigned int level = mkey->klm_levels; level-- > 0;) {
-		const uint64_t *ends = mkey->klm_ends + mkey->klm_level[level].at;
-		const uint32_t count = mkey->klm_level[level].count;
+		const uint64_t *ends;
+		uint64_t before = 0;
 
 		at *= SOFTRNIC_KLM_FAN;
-		while (at < count && ends[at] <= distance)
-			at++;
-		if (at == count)
-			return mkey->translation_count;
+		ends = mkey->klm_ends + mkey->klm_level[level] + at;
+		for (unsigned int i = 0; i < SOFTRNIC_KLM_FAN; i++)
+			before += ends[i] <= distance;
+		at += before;
 	}
-	return at;
+	begin = mkey->klm_ends[at];
+	index = (at + 1) * SOFTRNIC_KLM_LINE;
+	if (index > mkey->translation_count)
+		index = mkey->translation_count;
+	do
+		begin -= softrnic_klm_bytes(&mkey->klms[--index]);
+	while (begin > distance);
+	*skip = distance - begin;
+	return index;
 }
 
 /*
@@ -253,16 +264,14 @@ static int
 translate_klm(struct softrnic *dev, struct walk *walk, const struct softrnic_mkey *mkey,
 	      uint64_t distance, uint32_t length, int count, unsigned int depth)
 {
-	uint64_t index = 0, skip = distance;
+	uint64_t index, skip = 0;
 
 	if (depth == SOFTRNIC_MAX_INDIRECTION)
 		return -EACCES;
-	if (mkey->mode == RNIC_MKEY_KSM) {
+	if (mkey->mode == RNIC_MKEY_KSM)
 		skip = page_offset(mkey, distance, &index);
-	} else {
-		index = klm_find(mkey, distance);
-		skip -= index == 0 ? 0 : mkey->klm_ends[index - 1];
-	}
+	else
+		index = klm_find(mkey, distance, &skip);
 	for (; length > 0; index++, skip = 0) {
 		const struct rnic_klm *klm = &mkey->klms[index];
 		uint64_t bytes;

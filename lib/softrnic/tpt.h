@@ -17,8 +17,10 @@
 #define SOFTRNIC_REMOTE_WRITE  0x08
 #define SOFTRNIC_REMOTE_ATOMIC 0x10
 
-#define SOFTRNIC_KLM_FAN    8 /* a line of the cache */
-#define SOFTRNIC_KLM_LEVELS ((SOFTRNIC_LOG_MAX_KLMS + 2) / 3 + 1)
+#define SOFTRNIC_LINE	    64 /* of the cache */
+#define SOFTRNIC_KLM_LINE   4  /* entries of a list of keys in one */
+#define SOFTRNIC_KLM_FAN    8  /* ends in one */
+#define SOFTRNIC_KLM_LEVELS (SOFTRNIC_LOG_MAX_KLMS / 3 + 1)
 
 /* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
 struct softrnic_mkey_look {
@@ -59,12 +61,14 @@ struct softrnic_mkey {
 	void *room; /* what they lie in */
 	uint64_t room_bytes;
 	const struct rnic_be64 *mtts; /* MTT: page address | permission bits */
-	struct rnic_klm *klms; /* KLM, KSM */
-	/* KLM: where each one's bytes end in the region; and above them the last ones of each SOFTRNIC_KLM_FAN, level by level */
+	struct rnic_klm *klms;	      /* KLM, KSM; begin with a line */
+	/*
+	 * KLM: where the bytes of each line of entries end in the region; and above them the last ones of each
+	 * SOFTRNIC_KLM_FAN, level by level. Each level is whole lines, filled up with ends behind all bytes.
+	 */
 	uint64_t *klm_ends;
-	struct {
-		uint32_t at, count;
-	} klm_level[SOFTRNIC_KLM_LEVELS];
+	uint64_t klm_bytes; /* of all entries */
+	uint32_t klm_level[SOFTRNIC_KLM_LEVELS]; /* where each begins */
 	unsigned int klm_levels;
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };

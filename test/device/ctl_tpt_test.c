@@ -118,6 +118,61 @@ klm_chains_other_keys(void **state)
 	assert_int_equal(translate(hn, nested, pd, 7 + 4000, 1000, WRITE, iov, 8), 1);
 }
 
+/* Entry i is so many bytes of the i-th stretch of memory; where each byte is, and where there is none. */
+static void
+check_list(struct hn *hn, uint32_t pd, uint32_t count)
+{
+	enum { STRETCH = 8, LONGEST = 7 };
+	const uint64_t memory = hn->iova, start = 0x1234567;
+	struct rnic_klm *list = calloc(count + 1, sizeof(*list));
+	uint32_t inner = hn_create_mkey(hn, pd, memory, (count + 1) * STRETCH, true), key;
+	uint8_t *lengths = calloc(count, 1);
+	struct iovec iov[1];
+	uint64_t va = start;
+
+	assert_true(list != NULL && lengths != NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		lengths[i] = (uint8_t)(1 + key_random(LONGEST));
+		list[i] = key_klm(lengths[i], inner, memory + i * STRETCH);
+	}
+	/* The last one is of 2 GiB. */
+	list[count] = key_klm(0, inner, memory + count * STRETCH);
+	key = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+						    .access = READ,
+						    .pd = pd,
+						    .count = count + 1,
+						    .klms = list,
+						    .start = start,
+						    .length = UINT64_C(1) << 40 });
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t byte = 0; byte < lengths[i]; byte++, va++) {
+			assert_int_equal(translate(hn, key, pd, va, 1, READ, iov, 1), 1);
+			assert_ptr_equal(iov[0].iov_base, hn->memory + i * STRETCH + byte);
+		}
+	}
+	assert_int_equal(translate(hn, key, pd, va + STRETCH - 1, 1, READ, iov, 1), 1);
+	assert_ptr_equal(iov[0].iov_base, hn->memory + count * STRETCH + STRETCH - 1);
+	assert_int_equal(translate(hn, key, pd, va + STRETCH, 1, READ, iov, 1), -EFAULT);
+	assert_int_equal(translate(hn, key, pd, va + (UINT64_C(1) << 31), 1, READ, iov, 1),
+			 -EFAULT);
+	assert_int_equal(hn_destroy(hn, RNIC_CMD_DESTROY_MKEY, key >> 8), 0);
+	assert_int_equal(hn_destroy(hn, RNIC_CMD_DESTROY_MKEY, inner >> 8), 0);
+	free(lengths);
+	free(list);
+}
+
+/* With 1 to 5 levels of ends, whole lines and parts of them. */
+static void
+each_byte_of_a_list_is_found(void **state)
+{
+	static const uint32_t counts[] = { 0, 1, 2, 3, 4, 30, 31, 32, 255, 256, 1000, 2048, 16500 };
+	struct hn *hn = *state;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		check_list(hn, pd, counts[i]);
+}
+
 static void
 ksm_chains_equal_pieces(void **state)
 {
@@ -464,6 +519,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(pa_is_the_dma_map),
 		T(klm_chains_other_keys),
+		T(each_byte_of_a_list_is_found),
 		T(ksm_chains_equal_pieces),
 		T(keys_that_chain_themselves_end),
 		T(wrong_key_pd_or_access),

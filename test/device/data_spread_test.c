@@ -663,7 +663,9 @@ test_limits_of_keys(void **state)
 
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KLM, SOFTRNIC_MAX_KLMS, 4096), 0);
 	held = *bytes;
-	assert_true(held >= before + SOFTRNIC_MAX_KLMS * sizeof(struct rnic_klm));
+	/* With what finds a place in it, which is to fit into a cache. */
+	assert_in_range(held - before, SOFTRNIC_MAX_KLMS * sizeof(struct rnic_klm),
+			SOFTRNIC_MAX_KLMS * sizeof(struct rnic_klm) / 4 * 5);
 	assert_int_equal(create_long_key(f, RNIC_MKEY_KLM, SOFTRNIC_MAX_KLMS + 1, 4096),
 			 RNIC_STATUS_LIM);
 	/* What failed holds nothing. */
