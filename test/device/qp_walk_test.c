@@ -411,7 +411,8 @@ test_deliveries_of_a_frame_have_an_end(void **state)
 	dp_send(&f->sq, f->two->out, BYTES);
 	qw_run(&f->two->qw);
 	assert_int_equal(dp_stats(f->b).rx_packets, 1);
-	assert_in_range(dp_stats(f->b).cqes, WQE / ACCESS, WQE / ACCESS + 2);
+	/* The first one alone comes to the limit; it may be met, not passed. */
+	assert_in_range(dp_stats(f->b).cqes, 1, 2);
 	assert_int_equal(dp_stats(f->b).cqes + dp_stats(f->b).rx_no_buffer, COPIES);
 	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_RDY);
 }

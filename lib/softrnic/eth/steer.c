@@ -310,20 +310,20 @@ deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
 }
 
 /*
- * To all but the first. That one is part of the frame, each of these is as much again; all of them are one unit, whose way
- * into buffers has an end.
+ * The first one is part of the frame, each of the others is as much again; all of them are one unit, whose way into buffers
+ * has an end.
  */
 static __attribute__((noinline)) void
-deliver_others(struct softrnic *dev, const struct softrnic_frame *frame,
+deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
 	       const struct steer_result *result, const struct steer_key *key,
 	       struct softrnic_rx_info *info)
 {
 	const uint32_t entries = dev->turn->entries;
 	uint32_t i;
 
-	for (i = 1; i < result->count; i++) {
-		softrnic_charge(dev, 1);
-		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE) {
+	for (i = 0; i < result->count; i++) {
+		softrnic_charge(dev, i > 0);
+		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_ACCESS) {
 			dev->stats.rx_no_buffer += result->count - i;
 			return;
 		}
@@ -344,9 +344,10 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 	}
 	if (frame_has_headers(head))
 		softrnic_headers_receive(frame, head, head_bytes, &info);
-	deliver_to(dev, frame, result, 0, key, &info);
-	if (result->count > 1)
-		deliver_others(dev, frame, result, key, &info);
+	if (__builtin_expect(result->count > 1, 0))
+		deliver_to_many(dev, frame, result, key, &info);
+	else
+		deliver_to(dev, frame, result, 0, key, &info);
 }
 
 /* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
