@@ -38,6 +38,18 @@ __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, siz
 	return rc;
 }
 
+static atomic_uint asked; /* for the state of an event queue */
+
+bool __real_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
+bool __wrap_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
+
+bool
+__wrap_rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
+{
+	atomic_fetch_add(&asked, 1);
+	return __real_rnic_eq_failed(dev, eqn);
+}
+
 static sem_t change_seen, change_go;
 static atomic_bool holds;
 
@@ -192,19 +204,26 @@ heard_of(enum rdmapmd_event_type type, const void *of)
 }
 
 static bool
+has_heard(struct rdmapmd_context *context, enum rdmapmd_event_type type, const void *of)
+{
+	struct rdmapmd_async_event event;
+
+	while (rdmapmd_async_event_get(context, &event) == 0) {
+		if (heard_count < RTE_DIM(heard))
+			heard[heard_count++] = event;
+		assert_int_equal(rdmapmd_async_event_ack(context, &event), 0);
+	}
+	return heard_of(type, of);
+}
+
+static bool
 hears(struct rdmapmd_context *context, enum rdmapmd_event_type type, const void *of)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
-	struct rdmapmd_async_event event;
 	unsigned int ms;
 
 	for (ms = 0; ms < PATIENCE_MS; ms++) {
-		while (rdmapmd_async_event_get(context, &event) == 0) {
-			if (heard_count < RTE_DIM(heard))
-				heard[heard_count++] = event;
-			assert_int_equal(rdmapmd_async_event_ack(context, &event), 0);
-		}
-		if (heard_of(type, of))
+		if (has_heard(context, type, of))
 			return true;
 		nanosleep(&nap, NULL);
 	}
@@ -377,6 +396,87 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	rdma_free(&pair);
 }
 
+/* The event of a command's completion, long before any queue counts as silent. */
+static void
+keep_lively(struct rnic_dev *dev)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+	uint32_t speed;
+	bool up;
+
+	assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
+	nanosleep(&nap, NULL);
+}
+
+/* What one queue tells says nothing of the others: those that owe an event are asked for, however lively that one is. */
+static void
+test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true };
+	struct rdmapmd_qp_attr drain = { .qp_state = RDMAPMD_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct rdma_pair pair = { 0 };
+	struct rnic_dev *dev = *state;
+	struct rdmapmd_cq *cq = NULL;
+	bool hears_of = false;
+	unsigned int i;
+
+	rdma_device = UNIT_DEVICE;
+	rdma_open(&pair, &conf);
+	/* A CQ is armed and has an entry. */
+	take_memory(dev, COMPLETION_EQ);
+	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
+	complete_one(pair.qp[0]);
+	wait_for_failure(dev, dev->rdma->comp_eq);
+	for (i = 0; i < PATIENCE_MS / 4 && cq == NULL; i++) {
+		keep_lively(dev);
+		cq = next_event(&pair, 0);
+	}
+	assert_ptr_equal(cq, pair.cq[0]);
+	(void)rdma_wait(cq);
+	/* A queue pair is to say when it is drained. */
+	take_memory(dev, RDMA_EQ);
+	assert_int_equal(rdmapmd_qp_modify(pair.qp[0], &drain,
+					   RDMAPMD_QP_STATE | RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY),
+			 0);
+	wait_for_failure(dev, dev->rdma->event_eq);
+	heard_count = 0;
+	for (i = 0; i < PATIENCE_MS / 4 && !hears_of; i++) {
+		keep_lively(dev);
+		hears_of = has_heard(pair.context, RDMAPMD_EVENT_SQ_DRAINED, pair.qp[0]);
+	}
+	assert_true(hears_of);
+	rdma_close(&pair);
+	rdma_free(&pair);
+}
+
+/* Nothing is owed: nobody asks, however long a queue has told of nothing. */
+static void
+test_a_queue_that_owes_nothing_is_left_alone(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true };
+	struct rdma_pair pair = { 0 };
+	struct rnic_dev *dev = *state;
+	struct rdmapmd_cq *cq;
+	unsigned int i;
+
+	rdma_device = UNIT_DEVICE;
+	rdma_open(&pair, &conf);
+	atomic_store(&asked, 0);
+	/* An event that was heard, and an entry behind it that nobody armed for. */
+	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
+	complete_one(pair.qp[0]);
+	cq = next_event(&pair, PATIENCE_MS);
+	assert_ptr_equal(cq, pair.cq[0]);
+	(void)rdma_wait(cq);
+	complete_one(pair.qp[0]);
+	for (i = 0; i < 100; i++)
+		keep_lively(dev);
+	assert_int_equal(atomic_load(&asked), 0);
+	(void)rdma_wait(cq);
+	rdma_close(&pair);
+	rdma_free(&pair);
+}
+
 /* Both ends in one device: the first one sends, the second one has an SRQ. */
 static void
 test_what_was_missed_of_rdma_is_told(void **state)
@@ -442,6 +542,8 @@ run(void)
 		TEST(test_what_was_missed_of_queues_is_told),
 		TEST(test_a_queue_of_completions_is_made_anew),
 		TEST(test_what_was_missed_of_rdma_is_told),
+		TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
+		TEST(test_a_queue_that_owes_nothing_is_left_alone),
 	};
 
 	return cmocka_run_group_tests_name("deaf", tests, NULL, NULL);

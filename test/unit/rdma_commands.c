@@ -173,6 +173,12 @@ rnic_eq_number(const struct rnic_eq *eq)
 }
 
 void
+rnic_eq_suspect(struct rnic_eq *eq)
+{
+	(void)eq;
+}
+
+void
 rnic_control_sync(struct rnic_dev *dev)
 {
 	(void)dev;

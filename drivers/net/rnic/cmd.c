@@ -132,7 +132,7 @@ wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 		pthread_mutex_lock(&cmdq->lock);
 		if (cmdq->heard == heard) {
 			cmdq->unheard = 0;
-			rnic_control_suspect(dev);
+			rnic_eq_suspect(dev->async_eq);
 		}
 	}
 }

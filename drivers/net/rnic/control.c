@@ -41,7 +41,6 @@ struct rnic_control {
 	atomic_bool stop, watching;
 	atomic_ullong last_us;	  /* once stop is set: until when it waits */
 	atomic_bool look;	  /* at the event queues, now */
-	atomic_ullong suspect_us; /* since when an event is awaited; 0: none is */
 
 	/* Who waits until all events so far are handled. */
 	pthread_mutex_t sync_lock;
@@ -223,7 +222,7 @@ check_health(struct rnic_control *control)
 	else
 		note_syndrome(control);
 	if (rnic_cmdq_owed(dev))
-		rnic_control_suspect(dev);
+		rnic_eq_suspect(dev->async_eq);
 }
 
 static void
@@ -239,10 +238,12 @@ hung_up(struct rnic_dev *dev)
 void
 rnic_control_suspect(struct rnic_dev *dev)
 {
-	unsigned long long none = 0;
-
-	if (dev->control != NULL)
-		atomic_compare_exchange_strong(&dev->control->suspect_us, &none, rnic_now_us());
+	if (dev->control == NULL)
+		return;
+	rnic_eq_suspect(dev->async_eq);
+	/* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
+	if (dev->rdma != NULL)
+		rnic_eq_suspect(dev->rdma->event_eq);
 }
 
 void
@@ -257,6 +258,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 {
 	int rc;
 
+	rnic_eq_trust(eq);
 	if (!rnic_eq_failed(dev, rnic_eq_number(eq)))
 		return false;
 	/* What it still holds; then nothing comes any more. */
@@ -269,7 +271,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 	else if (rc == -ENOSPC)
 		rnic_dev_fatal(dev, "an event queue ran over, and there is no room for another");
 	else
-		rnic_control_suspect(dev); /* once more, later */
+		rnic_eq_suspect(eq); /* once more, later */
 	return rc == 0;
 }
 
@@ -286,30 +288,19 @@ ask_for_the_missed(struct rnic_dev *dev)
 	rnic_control_answer(dev);
 }
 
+/* All of them, or those that have been silent for too long. */
 static void
-look_at_queues(struct rnic_control *control)
+look_at_queues(struct rnic_dev *dev, bool all)
 {
-	const uint64_t since = atomic_load(&control->suspect_us);
-	const bool silent = since != 0 && since + (uint64_t)rnic_silence_ms * 1000 <= rnic_now_us();
-	struct rnic_dev *dev = control->dev;
 	bool mended;
 
-	if (!atomic_exchange(&control->look, false) && !silent)
-		return;
-	atomic_store(&control->suspect_us, 0);
-	mended = rnic_control_mend_eq(dev, dev->async_eq);
-	mended |= rnic_rdma_mend_eqs(dev);
-	rnic_rx_events_look(dev);
+	rnic_rdma_check_events(dev);
+	rnic_rx_events_check(dev);
+	mended = (all || rnic_eq_silent(dev->async_eq)) && rnic_control_mend_eq(dev, dev->async_eq);
+	mended |= rnic_rdma_mend_eqs(dev, all);
+	rnic_rx_events_look(dev, all);
 	if (mended)
 		ask_for_the_missed(dev);
-}
-
-/* A queue that tells of something is alive. */
-static void
-walk(struct rnic_control *control)
-{
-	if (rnic_eq_poll(control->dev, control->dev->async_eq) > 0)
-		atomic_store(&control->suspect_us, 0);
 }
 
 /* Milliseconds until the next check is due; -1: none. */
@@ -317,14 +308,18 @@ static int
 health_timeout(struct rnic_control *control)
 {
 	const uint64_t now = rnic_now_us(), period = (uint64_t)rnic_health_period_ms * 1000;
+	bool all, due;
 
 	if (!atomic_load(&control->watching) || atomic_load(&control->dev->dead))
 		return -1;
-	if (now >= control->next_check_us) {
+	due = now >= control->next_check_us;
+	if (due) {
 		check_health(control);
 		control->next_check_us = now + period;
 	}
-	look_at_queues(control);
+	all = atomic_exchange(&control->look, false);
+	if (all || due)
+		look_at_queues(control->dev, all);
 	if (atomic_load(&control->dev->dead))
 		return -1;
 	return (int)((control->next_check_us - now + 999) / 1000);
@@ -388,7 +383,7 @@ answer_sync(struct rnic_control *control)
 	pthread_mutex_unlock(&control->sync_lock);
 	if (!news)
 		return;
-	walk(control);
+	rnic_eq_poll(dev, dev->async_eq);
 	rnic_rdma_poll(dev);
 	pthread_mutex_lock(&control->sync_lock);
 	control->sync_reached = wanted;
@@ -456,7 +451,7 @@ run(void *arg)
 		if (fds[0].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
 			rnic_eventfd_drain(fds[0].fd);
-			walk(control);
+			rnic_eq_poll(dev, dev->async_eq);
 			if (fds[3].fd < 0)
 				rnic_rdma_poll(dev);
 			/* Commands; not in the walk, which their completions may need. */

@@ -18,12 +18,14 @@
 struct rnic_eq {
 	struct rnic_mem mem;
 	struct rnic_eqe *ring;
-	uint32_t consumer; /* free running */
+	uint32_t consumer; /* free running; atomic where another thread than the control thread walks the queue */
 	uint32_t mask;
 	uint8_t log_size;
 	uint8_t vector;
 	uint64_t events; /* that come here by nature */
 	uint32_t eqn;	 /* atomic: another one when the queue is made anew */
+	atomic_ullong suspect_us; /* since when an event of it is awaited; 0: none is */
+	uint32_t seen;		  /* consumer, when the control thread looked last */
 	/* Queues that took no more events, and that CQs still name: they go with this one. */
 	struct rnic_eq *dead;
 	unsigned int dead_count;
@@ -35,6 +37,12 @@ eq_doorbell(struct rnic_dev *dev, struct rnic_eq *eq, uint32_t which)
 	/* The page that EQs ring is not for mapped writes: its registers have no record in memory. */
 	dev->access->ops->write32(dev->access, (uint64_t)dev->eq_uar * RNIC_UAR_PAGE_BYTES + which,
 				  rnic_cpu_to_be32(RNIC_EQ_DOORBELL(eq->eqn, eq->consumer)));
+}
+
+static bool
+eqe_waits(const struct rnic_eq *eq, uint32_t consumer)
+{
+	return rnic_eqe_ready(&eq->ring[consumer & eq->mask], consumer, eq->log_size);
 }
 
 static void
@@ -95,7 +103,7 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 		const struct rnic_eqe *slot = &eq->ring[eq->consumer & eq->mask];
 		struct rnic_eqe eqe;
 
-		if (!rnic_eqe_ready(slot, eq->consumer, eq->log_size))
+		if (!eqe_waits(eq, eq->consumer))
 			break;
 		/* Copied once: a device that still writes there must not change what has been looked at. */
 		eqe = *slot;
@@ -106,6 +114,9 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 		if (++count % ((eq->mask + 1) / 4) == 0)
 			eq_doorbell(dev, eq, RNIC_UAR_EQ_UPDATE);
 	}
+	/* A queue that tells of something is alive. */
+	if (count > 0)
+		rnic_eq_trust(eq);
 	/* Arming with an entry already there raises the interrupt at once: nothing is missed. */
 	rnic_eq_arm(dev, eq);
 	return count;
@@ -114,15 +125,13 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 unsigned int
 rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq)
 {
-	unsigned int count = 0, seen;
+	const uint32_t end = eq->consumer + eq->mask + 1;
+	uint32_t consumer = eq->consumer;
+	unsigned int count = 0;
 
-	for (seen = 0; seen <= eq->mask; seen++, eq->consumer++) {
-		const struct rnic_eqe *slot = &eq->ring[eq->consumer & eq->mask];
-
-		if (!rnic_eqe_ready(slot, eq->consumer, eq->log_size))
-			break;
-		count += slot->type == RNIC_EVENT_COMPLETION;
-	}
+	for (; consumer != end && eqe_waits(eq, consumer); consumer++)
+		count += eq->ring[consumer & eq->mask].type == RNIC_EVENT_COMPLETION;
+	__atomic_store_n(&eq->consumer, consumer, __ATOMIC_RELAXED);
 	rnic_eq_arm(dev, eq);
 	return count;
 }
@@ -213,6 +222,40 @@ rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq)
 
 /* ---- One that takes no more events ---- */
 
+void
+rnic_eq_suspect(struct rnic_eq *eq)
+{
+	unsigned long long none = 0;
+
+	atomic_compare_exchange_strong(&eq->suspect_us, &none, rnic_now_us());
+}
+
+void
+rnic_eq_trust(struct rnic_eq *eq)
+{
+	atomic_store(&eq->suspect_us, 0);
+}
+
+void
+rnic_eq_owes(struct rnic_eq *eq, bool owes)
+{
+	const uint32_t consumer = __atomic_load_n(&eq->consumer, __ATOMIC_RELAXED);
+
+	if (owes && consumer == eq->seen && !eqe_waits(eq, consumer))
+		rnic_eq_suspect(eq);
+	else
+		rnic_eq_trust(eq);
+	eq->seen = consumer;
+}
+
+bool
+rnic_eq_silent(const struct rnic_eq *eq)
+{
+	const uint64_t since = atomic_load(&eq->suspect_us);
+
+	return since != 0 && since + (uint64_t)rnic_silence_ms * 1000 <= rnic_now_us();
+}
+
 bool
 rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
 {
@@ -228,16 +271,17 @@ rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
 static void
 exchange_queues(struct rnic_eq *a, struct rnic_eq *b)
 {
-	const struct rnic_eq was = *a;
+	const struct rnic_mem mem = a->mem;
+	const uint32_t consumer = a->consumer, eqn = a->eqn;
 
 	a->mem = b->mem;
 	a->ring = b->ring;
 	a->consumer = b->consumer;
 	__atomic_store_n(&a->eqn, b->eqn, __ATOMIC_RELAXED);
-	b->mem = was.mem;
-	b->ring = was.ring;
-	b->consumer = was.consumer;
-	b->eqn = was.eqn;
+	b->mem = mem;
+	b->ring = mem.address;
+	b->consumer = consumer;
+	b->eqn = eqn;
 }
 
 int

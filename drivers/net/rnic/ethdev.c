@@ -82,6 +82,7 @@ ethdev_stop_queues(struct rte_eth_dev *eth_dev)
 	}
 	if (port->steering.up)
 		rnic_steering_destroy(port->dev, &port->steering);
+	rnic_rx_intr_quiet(eth_dev);
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rnic_rxq_stop(eth_dev->data->rx_queues[i]);
 		eth_dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;

@@ -114,6 +114,16 @@ unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
  */
 unsigned int rnic_eq_take_completions(struct rnic_dev *dev, struct rnic_eq *eq);
 void rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq);
+/*
+ * Each queue is under suspicion for itself, since something said that it has an event to tell and it told of none: others may
+ * be as lively as they like. Any thread; one that was suspected before stays so since then.
+ */
+void rnic_eq_suspect(struct rnic_eq *eq);
+void rnic_eq_trust(struct rnic_eq *eq);
+/* From the control thread, now and then, of one that CQs alone have: does one of them wait for its event? */
+void rnic_eq_owes(struct rnic_eq *eq, bool owes);
+/* Has it been under suspicion for rnic_silence_ms? Then the device is asked. */
+bool rnic_eq_silent(const struct rnic_eq *eq);
 /* It takes no more events, as the device says: it ran over, or could not be written to. */
 #define RNIC_DEAF_LOOK_MS 10 /* between two looks at queues whose events do not come any more */
 bool rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
@@ -138,9 +148,12 @@ void rnic_control_answer(struct rnic_dev *dev);
 void rnic_control_sync(struct rnic_dev *dev);
 extern unsigned int
 	rnic_silence_ms; /* before an event queue is asked for its state; tests shorten it */
-/* Something has happened of which an event should tell. If none comes for so long, the device is asked whether one can. */
+/*
+ * Something has happened of which an event should tell: of the device's own, or of a queue pair. If such a queue tells of nothing
+ * for so long, the device is asked whether it can.
+ */
 void rnic_control_suspect(struct rnic_dev *dev);
-/* It is asked now. */
+/* It is asked now, for all queues. */
 void rnic_control_look(struct rnic_dev *dev);
 /* From the control thread: is the queue made anew, since it took no more events? The device is lost if that cannot be. */
 bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
@@ -181,8 +194,10 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 void rnic_dev_silence(struct rnic_dev *dev);
 
 /* ---- rx_intr.c: from the control thread ---- */
-/* The device is asked for the event queues of Rx interrupts. */
-void rnic_rx_events_look(struct rnic_dev *dev);
+/* Which event queues of Rx interrupts owe an event: their CQ is armed, and has an entry. */
+void rnic_rx_events_check(struct rnic_dev *dev);
+/* The device is asked for those that are silent, or for all. */
+void rnic_rx_events_look(struct rnic_dev *dev, bool all);
 /* Did any of them fail? Then threads that sleep on their receive queues are woken every RNIC_DEAF_LOOK_MS. */
 bool rnic_rx_events_deaf(struct rnic_dev *dev);
 void rnic_rx_events_wake(struct rnic_dev *dev);

@@ -78,7 +78,7 @@ int rnic_rdma_irq_fd(struct rnic_dev *dev);
 void rnic_rdma_poll(struct rnic_dev *dev);
 void rnic_rdma_arm(struct rnic_dev *dev);
 /* Those of its event queues that failed are made anew. May events of queue pairs and SRQs have got lost? */
-bool rnic_rdma_mend_eqs(struct rnic_dev *dev);
+bool rnic_rdma_mend_eqs(struct rnic_dev *dev, bool all);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)
 {
@@ -106,6 +106,8 @@ void rnic_rdma_ask(struct rnic_dev *dev);
 void rnic_rdma_find_deaf(struct rnic_dev *dev);
 bool rnic_rdma_has_deaf(struct rnic_dev *dev);
 void rnic_rdma_look(struct rnic_dev *dev);
+/* Does the queue of completion events owe one to a CQ that is armed, and has an entry? It is under suspicion then. */
+void rnic_rdma_check_events(struct rnic_dev *dev);
 /* The device is lost: whoever waits for it is told, with events of all CQs too. From any thread. */
 void rnic_rdma_lost(struct rnic_dev *dev);
 /* A completion event of a CQ that has some, though the device raised none. From any thread. */

@@ -79,14 +79,16 @@ rnic_rdma_poll(struct rnic_dev *dev)
 }
 
 bool
-rnic_rdma_mend_eqs(struct rnic_dev *dev)
+rnic_rdma_mend_eqs(struct rnic_dev *dev, bool all)
 {
-	if (dev->rdma == NULL || atomic_load(&dev->dead))
+	struct rnic_rdma *rdma = dev->rdma;
+
+	if (rdma == NULL || atomic_load(&dev->dead))
 		return false;
 	/* Completions are looked for in the CQs; nothing else was missed there. */
-	if (rnic_control_mend_eq(dev, dev->rdma->comp_eq))
+	if ((all || rnic_eq_silent(rdma->comp_eq)) && rnic_control_mend_eq(dev, rdma->comp_eq))
 		rnic_rdma_find_deaf(dev);
-	return rnic_control_mend_eq(dev, dev->rdma->event_eq);
+	return (all || rnic_eq_silent(rdma->event_eq)) && rnic_control_mend_eq(dev, rdma->event_eq);
 }
 
 static int

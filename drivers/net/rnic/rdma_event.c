@@ -391,6 +391,26 @@ rnic_rdma_look(struct rnic_dev *dev)
 	pthread_mutex_unlock(&rdma->lock);
 }
 
+/* Those that name another one are looked at already. */
+void
+rnic_rdma_check_events(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	struct rnic_rdma_cq *cq;
+	bool owes = false;
+
+	if (rdma == NULL)
+		return;
+	pthread_mutex_lock(&rdma->lock);
+	LIST_FOREACH(cq, &rdma->event_cq_list, next_event_cq) {
+		owes = rdma->device != NULL && !cq->deaf && is_due(cq);
+		if (owes)
+			break;
+	}
+	pthread_mutex_unlock(&rdma->lock);
+	rnic_eq_owes(rdma->comp_eq, owes);
+}
+
 void
 rnic_rdma_lost(struct rnic_dev *dev)
 {

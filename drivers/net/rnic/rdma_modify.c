@@ -330,6 +330,10 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 		__atomic_store_n(&qp->rq_psn, attr->rq_psn, __ATOMIC_RELAXED);
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
 		limit_asking(qp, attr->max_rd_atomic);
+	/* Queues that are drained, and the last WQE of an SRQ, are told of. */
+	if ((mask & RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY) != 0 ||
+	    (to == RDMAPMD_QPS_ERR && qp->srq != NULL))
+		rnic_eq_suspect(qp->dev->rdma->event_eq);
 	enter(qp, to);
 	return 0;
 }

@@ -115,6 +115,7 @@ rnic_rdma_srq_arm(struct rdmapmd_srq *head, uint32_t limit)
 	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, limit);
 	/* Before: it may be reached at once. */
 	atomic_store(&srq->armed, limit != 0);
+	rnic_eq_suspect(srq->dev->rdma->event_eq);
 	return rnic_cmd_exec(srq->dev, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
 }
 

@@ -124,6 +124,7 @@ struct rnic_dev {
 	struct rnic_rx_events {
 		pthread_mutex_t lock;
 		struct rnic_rx_event {
+			const struct rnic_rxq *rxq; /* its CQ, from its first arming on */
 			uint32_t eqn;
 			bool deaf; /* it takes no more events */
 		} * queues;

@@ -62,6 +62,7 @@ struct rnic_rxq {
 	/* rx_intr.c: while the port runs with Rx interrupts */
 	struct rnic_eq *eq;
 	uint32_t arm_sequence; /* of the next arming */
+	bool armed;	       /* atomic: once, since the port runs */
 	struct rnic_error_lines error_lines;
 };
 
@@ -123,8 +124,9 @@ void rnic_rxq_failed(struct rnic_rxq *rxq);
 /* From the burst, in any state but running: ask again for a recovery; after it, fill the ring again. There is nothing to be taken yet. */
 void rnic_rxq_restart(struct rnic_rxq *rxq);
 
-/* rx_intr.c: before the queues are made, if the port is configured so; after they are gone; what the device has is woken. */
+/* rx_intr.c: before the queues are made, if the port is configured so; before they go, and after; what the device has is woken. */
 int rnic_rx_intr_start(struct rte_eth_dev *eth_dev);
+void rnic_rx_intr_quiet(struct rte_eth_dev *eth_dev);
 void rnic_rx_intr_stop(struct rte_eth_dev *eth_dev);
 int rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue);
 int rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue);

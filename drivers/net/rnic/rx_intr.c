@@ -96,6 +96,7 @@ events_up(struct rte_eth_dev *eth_dev)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		rxq = eth_dev->data->rx_queues[i];
+		queues[i].rxq = rxq;
 		queues[i].eqn = rnic_eq_number(rxq->eq);
 	}
 	pthread_mutex_lock(&events->lock);
@@ -105,10 +106,11 @@ events_up(struct rte_eth_dev *eth_dev)
 	return 0;
 }
 
-static void
-events_down(struct rnic_dev *dev)
+/* From now on the control thread looks at none of them. */
+void
+rnic_rx_intr_quiet(struct rte_eth_dev *eth_dev)
 {
-	struct rnic_rx_events *events = &dev->rx_events;
+	struct rnic_rx_events *events = &rnic_ethdev_get(eth_dev)->dev->rx_events;
 
 	pthread_mutex_lock(&events->lock);
 	free(events->queues);
@@ -117,18 +119,55 @@ events_down(struct rnic_dev *dev)
 	pthread_mutex_unlock(&events->lock);
 }
 
-/* False: there are not so many. */
+/* Is it armed, and there is an entry that was not there then? The queue's thread may be arming it: then not for long. */
 static bool
-number_of(struct rnic_rx_events *events, uint16_t queue, uint32_t *eqn)
+is_due(const struct rnic_rxq *rxq)
 {
-	bool has;
+	const struct rnic_cq *cq = &rxq->cq;
+	uint32_t index;
+
+	/* Partner: the first arming, behind which the CQ stays as it is. */
+	if (!__atomic_load_n(&rxq->armed, __ATOMIC_ACQUIRE))
+		return false;
+	index = RNIC_SWAP32(__atomic_load_n(&cq->dbrec->arm.raw, __ATOMIC_ACQUIRE)) &
+		RNIC_CQ_INDEX_MASK;
+	return rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size);
+}
+
+void
+rnic_rx_events_check(struct rnic_dev *dev)
+{
+	struct rnic_rx_events *events = &dev->rx_events;
+	const struct rnic_rxq *rxq;
+	uint16_t i;
 
 	pthread_mutex_lock(&events->lock);
-	has = queue < events->count;
-	if (has)
-		*eqn = events->queues[queue].eqn;
+	for (i = 0; i < events->count; i++) {
+		rxq = events->queues[i].rxq;
+		rnic_eq_owes(rxq->eq, is_due(rxq));
+	}
 	pthread_mutex_unlock(&events->lock);
-	return has;
+}
+
+/* The next one, from that on, that the device is to be asked for. False: there is none. */
+static bool
+to_be_asked(struct rnic_rx_events *events, bool all, uint16_t *queue, uint32_t *eqn)
+{
+	const struct rnic_rx_event *event;
+	bool found = false;
+
+	pthread_mutex_lock(&events->lock);
+	for (; *queue < events->count; ++*queue) {
+		event = &events->queues[*queue];
+		found = !event->deaf && (all || rnic_eq_silent(event->rxq->eq));
+		if (found) {
+			rnic_eq_trust(event->rxq->eq);
+			*eqn = event->eqn;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&events->lock);
+	return found;
 }
 
 /* Unless it is another one by now. */
@@ -155,13 +194,13 @@ note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
 }
 
 void
-rnic_rx_events_look(struct rnic_dev *dev)
+rnic_rx_events_look(struct rnic_dev *dev, bool all)
 {
 	uint32_t eqn;
 	uint16_t i;
 
 	/* Not with the lock held: the application may be waiting for it. */
-	for (i = 0; number_of(&dev->rx_events, i, &eqn) && !rnic_control_stopping(dev); i++)
+	for (i = 0; to_be_asked(&dev->rx_events, all, &i, &eqn) && !rnic_control_stopping(dev); i++)
 		if (rnic_eq_failed(dev, eqn))
 			note_deaf(dev, i, eqn);
 }
@@ -199,7 +238,7 @@ rnic_rx_intr_stop(struct rte_eth_dev *eth_dev)
 	uint16_t i;
 
 	handle_down(eth_dev);
-	events_down(dev);
+	rnic_rx_intr_quiet(eth_dev);
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rnic_eq_destroy(dev, rxq->eq);
@@ -227,6 +266,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rxq->arm_sequence = rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST;
+		rxq->armed = false;
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));
 		/* No event is its own by nature: the CQ names it. */
@@ -255,6 +295,7 @@ arm(struct rnic_rxq *rxq)
 	word = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
 	       (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
 	rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), word, rxq->cq.cqn);
+	__atomic_store_n(&rxq->armed, true, __ATOMIC_RELEASE);
 }
 
 int
