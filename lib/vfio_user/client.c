@@ -19,6 +19,7 @@
 #define VFU_OVERFLOW_UID       65534 /* fs.overflowuid, unless somebody has changed that */
 #define VFU_MESSAGES_AT_ONCE   64    /* that nobody awaits */
 #define VFU_TURN_NAP_MS	       10    /* how often who waits for a turn asks whether it may */
+#define VFU_LOOK_MS	       100   /* how often who waits for an answer asks whether all is to end */
 
 /* ---- Turns ---- */
 
@@ -75,6 +76,21 @@ vfu_client_leave(struct vfu_client *client)
 	client->busy = false;
 	pthread_cond_signal(&client->freed);
 	pthread_mutex_unlock(&client->lock);
+}
+
+void
+vfu_client_end_by(struct vfu_client *client, unsigned int ms)
+{
+	atomic_store(&client->end_ms, vfu_now_ms() + ms);
+}
+
+/* Of the call under way: its own deadline, or that of all. */
+static uint64_t
+vfu_client_deadline(const struct vfu_client *client)
+{
+	const uint64_t end = atomic_load(&client->end_ms);
+
+	return client->deadline_ms < end ? client->deadline_ms : end;
 }
 
 int
@@ -193,17 +209,17 @@ vfu_client_poll(struct vfu_client *client)
 {
 	struct pollfd ready[2] = { { .fd = client->channel.fd, .events = POLLIN },
 				   { .events = POLLIN } };
-	const uint64_t now = vfu_now_ms();
+	const uint64_t now = vfu_now_ms(), deadline = vfu_client_deadline(client);
 	uint64_t ms;
 	int left = vfu_client_patience_ms(client, &ready[1].fd);
 
 	if (left == 0)
 		return -ECANCELED;
-	if (now >= client->deadline_ms)
+	if (now >= deadline)
 		return -ETIMEDOUT;
 	if (!STAILQ_EMPTY(&client->channel.outgoing))
 		ready[0].events |= POLLOUT;
-	ms = client->deadline_ms - now;
+	ms = deadline - now < VFU_LOOK_MS ? deadline - now : VFU_LOOK_MS;
 	if (left > 0) {
 		ready[1].fd = -1; /* that is known */
 		ms = (uint64_t)left < ms ? (uint64_t)left : ms;
@@ -231,7 +247,7 @@ vfu_client_wait(struct vfu_client *client, int id, uint16_t command)
 			if (rc != 0)
 				return rc < 0 ? rc : 0;
 			/* Who always has one more to say does not answer. */
-			if (vfu_now_ms() >= client->deadline_ms)
+			if (vfu_now_ms() >= vfu_client_deadline(client))
 				return -ETIMEDOUT;
 			continue;
 		}
@@ -466,6 +482,7 @@ vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **out)
 	client->conf = *conf;
 	client->conf.path = NULL; /* the caller's */
 	client->next_id = conf->first_id;
+	atomic_store(&client->end_ms, UINT64_MAX);
 	snprintf(client->name, sizeof(client->name), "%s", conf->name);
 	client->log = (struct vfu_log){ conf->log, conf->log_arg, client->name };
 	vfu_client_init_turns(client);

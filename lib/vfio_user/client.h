@@ -9,7 +9,7 @@
  * not call back.
  *
  * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server says meanwhile;
- * before that for the calls of other threads, each as long. A thread that is told to end waits no longer than
+ * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() says. A thread that is told to end waits no longer than
  * vfu_client_conf's patience_ms says: its call returns -ECANCELED then. What it had asked for may be carried out, later;
  * the answer is passed over, and the connection goes on.
  *
@@ -69,6 +69,12 @@ int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **clie
 
 /** Close the connection: the server forgets maps and interrupts. NULL is fine. */
 void vfu_client_close(struct vfu_client *client);
+
+/**
+ * The connection is to end soon: from now on all calls together, of all threads, wait that long at most, those too that wait
+ * already. One that has no answer then returns -ETIMEDOUT, as after timeout_ms, and each later call -ENOTCONN at once.
+ */
+void vfu_client_end_by(struct vfu_client *client, unsigned int ms);
 
 /** What was agreed on: the longest transfer, how many maps, write_multiple. */
 void vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabilities *caps);

@@ -5,6 +5,7 @@
 #define VFU_CLIENT_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "client.h"
@@ -27,6 +28,7 @@ struct vfu_client {
 	pthread_cond_t freed; /* nobody's turn any more */
 	struct vfu_channel channel;
 	uint64_t deadline_ms; /* of the call under way */
+	atomic_ullong end_ms; /* ... and of all calls */
 	uint16_t next_id;
 	bool dead;
 	uint8_t *scratch; /* data of an answer to a DMA request */

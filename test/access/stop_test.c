@@ -2,7 +2,7 @@
 
 /*
  * The control thread of a device in another process that does not answer: it is ended at once, whatever it waits for, and the
- * device is as good as before for those who come after.
+ * device is as good as before for those who come after. And who closes such a device does not wait for long.
  */
 
 #include "world.h"
@@ -239,6 +239,30 @@ the_control_thread_is_ended_at_once(void **state)
 	assert_int_equal(world_open(&world.access), 0);
 }
 
+/* Whatever each of its stages waits for, all of them have one deadline. */
+static void
+a_device_is_closed_in_time(void **state)
+{
+	const unsigned int usual = rnic_close_ms;
+	struct rnic_dev *dev = NULL;
+	uint64_t begins, ends;
+
+	(void)state;
+	world.access->ops->close(world.access);
+	world.access = NULL;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	rnic_close_ms = 100;
+	stop_server();
+	begins = rnic_now_us();
+	rnic_dev_close(dev);
+	ends = rnic_now_us();
+	rnic_close_ms = usual;
+	assert_int_equal(kill(world.daemon.pid, SIGCONT), 0);
+	if (ends - begins > within_us())
+		fail_msg("the device took %" PRIu64 " us to be closed", ends - begins);
+	assert_int_equal(world_open(&world.access), 0);
+}
+
 /* Memory that was given up is not looked for. */
 static int
 teardown(void **state)
@@ -257,6 +281,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_control_thread_is_ended_at_once, world_setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_device_is_closed_in_time, world_setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("stop", tests, NULL, NULL);

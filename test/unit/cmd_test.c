@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_memory.h>
+
 #include "prm/cmd_table.h"
 
 static int
@@ -136,6 +138,41 @@ test_an_object_that_stays_is_the_end(void **state)
 	rnic_cmd_timeout_ms = usual;
 	assert_true(atomic_load(&dev->dead));
 	assert_int_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
+}
+
+static atomic_bool mute;
+
+static void
+muted_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value)
+{
+	if (!atomic_load(&mute) || offset != RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL))
+		unit_registers->write32(access, offset, value);
+}
+
+/* Each stage of the way down has commands, and each of those its own timeout: all together have one deadline. */
+static void
+test_a_device_that_executes_nothing_is_closed_in_time(void **state)
+{
+	const unsigned int usual = rnic_close_ms;
+	struct unit_account before;
+	struct rnic_dev *dev;
+	uint64_t start;
+
+	(void)state;
+	unit_account_take(&before);
+	unit_plant(NULL, muted_write32);
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
+	rnic_close_ms = 100;
+	atomic_store(&mute, true);
+	start = rnic_now_us();
+	rnic_dev_close(dev);
+	start = rnic_now_us() - start;
+	atomic_store(&mute, false);
+	rnic_close_ms = usual;
+	rnic_bringup_hook = NULL;
+	/* One command alone would have more. */
+	assert_in_range(start, 0, (uint64_t)rnic_cmd_timeout_ms * 1000 / 2);
+	unit_account_assert_same(&before);
 }
 
 /* All slots lost: ordinary commands fail in time, page commands have their own slot. */
@@ -274,6 +311,7 @@ run(void)
 		OPEN_TEST(test_each_status_has_its_errno),
 		OPEN_TEST(test_a_lost_device_fails_fast_and_is_told_once),
 		OPEN_TEST(test_death_shortens_the_timeout),
+		cmocka_unit_test(test_a_device_that_executes_nothing_is_closed_in_time),
 	};
 
 	return cmocka_run_group_tests_name("cmd", tests, NULL, NULL);

@@ -78,8 +78,9 @@ unit_main(int argc, char **argv, int (*run)(void))
 		fprintf(stderr, "EAL does not start\n");
 		return 1;
 	}
-	/* A control thread that has no CPU for a while is no fault. */
+	/* Threads that have no CPU for a while are no fault. */
 	rnic_sync_patience_s = 60;
+	rnic_close_ms = 60000;
 	rc = run();
 	rte_eal_cleanup();
 	return rc;

@@ -399,6 +399,44 @@ test_who_is_told_to_end_waits_for_no_turn(void **state)
 	patient_close(&t);
 }
 
+/* Who waits already, and who comes then. */
+static void
+test_a_connection_that_is_to_end_keeps_nobody(void **state)
+{
+	struct read_message m;
+	pthread_t waits;
+	struct talk t;
+
+	(void)state;
+	patient_open(&t);
+	assert_int_equal(pthread_create(&waits, NULL, read_to_the_end, &t), 0);
+	take_request(&t, &m);
+	vfu_client_end_by(t.client, 50);
+	assert_int_equal(join(waits), -ETIMEDOUT);
+	assert_int_equal(read_a_register(t.client), -ENOTCONN);
+	patient_close(&t);
+}
+
+/* A server that answers in time, and late enough: all calls have the one deadline. */
+static void
+test_all_calls_of_a_connection_that_is_to_end_have_one_deadline(void **state)
+{
+	unsigned int calls = 0;
+	struct talk t;
+	int rc = 0;
+
+	(void)state;
+	patient_open(&t);
+	t.late_ms = 20;
+	talk_start(&t, answer_late);
+	vfu_client_end_by(t.client, 200);
+	while (rc == 0 && calls++ < 100)
+		rc = read_a_register(t.client);
+	talk_end(&t);
+	close(told_fd);
+	assert_int_equal(rc, -ETIMEDOUT);
+}
+
 int
 main(void)
 {
@@ -408,6 +446,8 @@ main(void)
 		cmocka_unit_test(test_a_call_of_many_messages_has_one_timeout),
 		cmocka_unit_test(test_who_is_told_to_end_leaves_the_connection_as_it_is),
 		cmocka_unit_test(test_who_is_told_to_end_waits_for_no_turn),
+		cmocka_unit_test(test_a_connection_that_is_to_end_keeps_nobody),
+		cmocka_unit_test(test_all_calls_of_a_connection_that_is_to_end_have_one_deadline),
 	};
 
 	return cmocka_run_group_tests_name("talk", tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "rdma.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;
+unsigned int rnic_close_ms = 10000;
 int (*rnic_bringup_hook)(struct rnic_dev *dev, const char *stage, bool up);
 
 /* ---- access ---- */
@@ -378,9 +379,20 @@ rnic_bringup_stage_name(unsigned int stage)
 	return stage < RTE_DIM(stages) ? stages[stage].name : NULL;
 }
 
+/* One deadline for all: each stage waits for its commands, and those for several answers. */
+static void
+begin_end(struct rnic_dev *dev)
+{
+	atomic_store(&dev->end_us, rnic_now_us() + (uint64_t)rnic_close_ms * 1000);
+	/* A device that takes all of it is reset. */
+	if (dev->access != NULL && dev->access->ops->end_by != NULL)
+		dev->access->ops->end_by(dev->access, rnic_close_ms + rnic_last_ms);
+}
+
 static void
 walk_back(struct rnic_dev *dev)
 {
+	begin_end(dev);
 	rnic_dev_silence(dev);
 	while (dev->stages_up > 0) {
 		unsigned int i = --dev->stages_up;

@@ -318,7 +318,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
 				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
 		}
-		if (now >= deadline) {
+		if (now >= RTE_MIN(deadline, rnic_dev_end_us(dev))) {
 			outcome->given_up = last;
 			return -ETIMEDOUT;
 		}
@@ -413,7 +413,8 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
 	const uint64_t start = rnic_now_us();
-	const uint64_t deadline = start + (uint64_t)rnic_cmd_timeout_ms * 1000;
+	const uint64_t deadline =
+		RTE_MIN(start + (uint64_t)rnic_cmd_timeout_ms * 1000, rnic_dev_end_us(dev));
 	uint32_t slot = 0;
 
 	if (!rnic_control_lock(&cmdq->lock)) {
@@ -466,6 +467,8 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 		return -EINVAL;
 	rnic_cmd_in_set(header, RNIC_CMD_IN_OPCODE, opcode);
 	rnic_cmd_in_set(header, RNIC_CMD_IN_OP_MOD, op_mod);
+	if (rnic_now_us() >= rnic_dev_end_us(dev))
+		rnic_dev_fatal(dev, "it does not let itself be closed in time");
 	if (atomic_load_explicit(&dev->dead, memory_order_relaxed)) {
 		/* It was said once, by rnic_dev_fatal(). */
 		RNIC_LOG(DEBUG, dev, "%s not sent: the device is lost", rnic_cmd_name(opcode));

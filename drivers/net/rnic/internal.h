@@ -321,6 +321,15 @@ int rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_
 int rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_data *data);
 
 /* ---- bringup.c ---- */
+extern unsigned int rnic_close_ms; /* for all that undoes a bring-up; tests shorten it */
+/* By rnic_now_us(): no command waits longer, and none begins then. */
+static inline uint64_t
+rnic_dev_end_us(struct rnic_dev *dev)
+{
+	const uint64_t end = atomic_load(&dev->end_us);
+
+	return end != 0 ? end : UINT64_MAX;
+}
 extern unsigned int rnic_initializing_timeout_ms;
 /*
  * For tests: called before each stage goes up or down, with its name. What it returns before `up` takes the place of the

@@ -104,6 +104,7 @@ struct rnic_dev {
 
 	pthread_mutex_t silence_lock;
 	atomic_bool silenced; /* lost, and reset since; changes under the lock */
+	atomic_ullong end_us; /* it is being closed, until then; 0: it is not */
 
 	pthread_mutex_t port_lock; /* of the next three */
 	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
@@ -151,7 +152,10 @@ struct rnic_dev {
 
 /* Open: access, then every bring-up stage in turn. On failure all is undone, one message says which stage and why. */
 int rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_dev **dev);
-/* Walks the stages back; the function is left as it was found, all pages and maps given back. */
+/*
+ * Walks the stages back; the function is left as it was found, all pages and maps given back. A device that does not answer has
+ * ten seconds for all of it; then it is lost, and memory that it may still reach with it.
+ */
 void rnic_dev_close(struct rnic_dev *dev);
 
 /* ---- Memory that the device reaches (mem.c): hugepage memory of its own pages, zeroed, mapped with given rights. ---- */

@@ -10,7 +10,8 @@
  * any more.
  *
  * The control thread waits no longer for a function when it is to end (rnic_control_patience_ms()): what it calls returns
- * -ECANCELED then, with the outcome unknown, and reads all ones; the function is not lost.
+ * -ECANCELED then, with the outcome unknown, and reads all ones; the function is not lost. While the device is closed all
+ * calls have one deadline (end_by()), at which the function is.
  */
 #ifndef RNIC_ACCESS_H
 #define RNIC_ACCESS_H
@@ -49,6 +50,8 @@ struct rnic_access_ops {
 	int (*irq_fd)(struct rnic_access *access, unsigned int vector);
 	/* Function level reset. Maps and interrupts stay. */
 	int (*reset)(struct rnic_access *access);
+	/* No call waits longer than that from now on, all of them together. NULL: none waits for anybody. */
+	void (*end_by)(struct rnic_access *access, unsigned int ms);
 	/* A descriptor that poll() has `hangup_events` of when the function is lost, or about to be, or -1. */
 	int (*hangup_fd)(struct rnic_access *access);
 };

@@ -297,6 +297,12 @@ vfio_user_reset(struct rnic_access *access)
 	return rc == 0 ? enable_function(vfu) : rc;
 }
 
+static void
+vfio_user_end_by(struct rnic_access *access, unsigned int ms)
+{
+	vfu_client_end_by(to_vfio_user(access)->client, ms);
+}
+
 static int
 vfio_user_hangup_fd(struct rnic_access *access)
 {
@@ -337,6 +343,7 @@ static const struct rnic_access_ops vfio_user_ops = {
 	.unmap = vfio_user_unmap,
 	.irq_fd = vfio_user_irq_fd,
 	.reset = vfio_user_reset,
+	.end_by = vfio_user_end_by,
 	.hangup_fd = vfio_user_hangup_fd,
 };
 
