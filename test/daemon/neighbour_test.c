@@ -30,9 +30,8 @@
 #include "../counts.h"
 
 #define USUAL_US     1000
-#define UNIT_US	     5000  /* with what cannot be cut: doc/design/neighbours.md has a list of it */
-#define BUILT_US     10000 /* CREATE_MKEY of the longest list takes more than UNIT_US */
-#define TRIES	     5	   /* the processor's time has its outliers, too */
+#define UNIT_US	     5000 /* with what cannot be cut: doc/design/neighbours.md has a list of it */
+#define TRIES	     5	  /* the processor's time has its outliers, too */
 #define TURNS	     20
 #define TURNS_TIMED  2000 /* where the victim's time is taken, too */
 #define LATE_TIMES   10u
@@ -167,7 +166,7 @@ static const struct row rows[] = {
 	{ "mapping storm", NULL, say_map_or_unmap, .answers = 500, .refused = true, .turns = 10 },
 	{ "lists of keys", .build = rogue_build_lists, .work = rogue_work_lists, .round_us = 2 * UNIT_US },
 	{ "lists of keys, both ways", .build = rogue_build_lists_both_ways, .work = rogue_work_lists, .round_us = 2 * UNIT_US },
-	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = BUILT_US },
+	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = UNIT_US },
 	{ "longest ring", .build = rogue_build_long_ring, .work = rogue_work_long_ring, .round_us = UNIT_US },
 	{ "longest output", .build = rogue_build_long_output, .work = rogue_work_long_output },
 	{ "rung queues", .build = rogue_build_queues, .work = rogue_work_queues },
@@ -424,7 +423,7 @@ beyond_limit(const struct row *row)
 	enum times_of kind = 0;
 
 	while (kind < TIMES_KINDS && longest_us(kind) <= limit_us(row, kind) &&
-	       built_us[kind] <= BUILT_US * patience())
+	       built_us[kind] <= UNIT_US * patience())
 		kind++;
 	return kind;
 }
@@ -484,7 +483,7 @@ run(const struct row *row, unsigned int n)
 		fail_msg("%s, from %u: the longest %s took %u us of the processor, at most %u; "
 			 "before, %u us, at most %u",
 			 row->name, n, names[kind], longest_us(kind), limit_us(row, kind),
-			 built_us[kind], BUILT_US * patience());
+			 built_us[kind], UNIT_US * patience());
 	if (late)
 		fail_msg("%s: the victim waited more than %u times as long as usually", row->name,
 			 LATE_TIMES);
