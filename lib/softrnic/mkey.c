@@ -208,7 +208,8 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 	mkey->room_bytes = SOFTRNIC_LINE + list_bytes + ends_bytes;
 	dev->translation_bytes += mkey->room_bytes;
 	mkey->translation_count = count;
-	mkey->klms = (void *)((uint8_t *)mkey->room + (-(uintptr_t)mkey->room & (SOFTRNIC_LINE - 1)));
+	mkey->klms =
+		(void *)((uint8_t *)mkey->room + (-(uintptr_t)mkey->room & (SOFTRNIC_LINE - 1)));
 	memcpy(mkey->klms, list, count * sizeof(*mkey->klms));
 	if (mkey->mode != RNIC_MKEY_KLM)
 		return RNIC_STATUS_OK;

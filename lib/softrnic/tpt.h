@@ -67,7 +67,7 @@ struct softrnic_mkey {
 	 * SOFTRNIC_KLM_FAN, level by level. Each level is whole lines, filled up with ends behind all bytes.
 	 */
 	uint64_t *klm_ends;
-	uint64_t klm_bytes; /* of all entries */
+	uint64_t klm_bytes;			 /* of all entries */
 	uint32_t klm_level[SOFTRNIC_KLM_LEVELS]; /* where each begins */
 	unsigned int klm_levels;
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */

@@ -19,7 +19,7 @@
 #define VFU_OVERFLOW_UID       65534 /* fs.overflowuid, unless somebody has changed that */
 #define VFU_MESSAGES_AT_ONCE   64    /* that nobody awaits */
 #define VFU_TURN_NAP_MS	       10    /* how often who waits for a turn asks whether it may */
-#define VFU_LOOK_MS	       100   /* how often who waits for an answer asks whether all is to end */
+#define VFU_LOOK_MS	       100   /* how often who waits for an answer looks for the end */
 
 /* ---- Turns ---- */
 

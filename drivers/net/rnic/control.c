@@ -39,8 +39,8 @@ struct rnic_control {
 	int kick_fd; /* wakes the thread */
 	int stop_fd; /* readable from when it is to end */
 	atomic_bool stop, watching;
-	atomic_ullong last_us;	  /* once stop is set: until when it waits */
-	atomic_bool look;	  /* at the event queues, now */
+	atomic_ullong last_us; /* once stop is set: until when it waits */
+	atomic_bool look;      /* at the event queues, now */
 
 	/* Who waits until all events so far are handled. */
 	pthread_mutex_t sync_lock;

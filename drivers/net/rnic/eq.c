@@ -18,12 +18,12 @@
 struct rnic_eq {
 	struct rnic_mem mem;
 	struct rnic_eqe *ring;
-	uint32_t consumer; /* free running; atomic where another thread than the control thread walks the queue */
+	uint32_t consumer; /* free running; atomic for a thread that only looks */
 	uint32_t mask;
 	uint8_t log_size;
 	uint8_t vector;
-	uint64_t events; /* that come here by nature */
-	uint32_t eqn;	 /* atomic: another one when the queue is made anew */
+	uint64_t events;	  /* that come here by nature */
+	uint32_t eqn;		  /* atomic: another one when the queue is made anew */
 	atomic_ullong suspect_us; /* since when an event of it is awaited; 0: none is */
 	uint32_t seen;		  /* consumer, when the control thread looked last */
 	/* Queues that took no more events, and that CQs still name: they go with this one. */
