@@ -510,9 +510,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- Seeds ---- */
 
-#define PUT(seed, ...) \
-	fuzz_put(seed, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
 static struct fuzz_seed seed;
 
 static void

@@ -81,6 +81,10 @@ fuzz_put(struct fuzz_seed *seed, const void *from, size_t bytes)
 	seed->used += bytes;
 }
 
+/* Bytes as they stand. */
+#define PUT(seed, ...) \
+	fuzz_put(seed, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
 static inline void
 fuzz_put_u8(struct fuzz_seed *seed, uint8_t value)
 {
