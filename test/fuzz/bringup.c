@@ -270,154 +270,108 @@ out:
 
 /* ---- Seeds ---- */
 
+static struct fuzz_seed seed;
+
 static void
-put_traffic(struct fuzz_seed *seed, unsigned int rounds)
+put_traffic(unsigned int rounds)
 {
 	unsigned int i;
 
 	for (i = 0; i < rounds; i++) {
-		fuzz_put_u8(seed, OP_TX);
-		fuzz_put_u8(seed, PORT_BURST);
-		fuzz_put_u8(seed, (uint8_t)(i % 3));
-		fuzz_put_u16(seed, (uint16_t)(60 + i * 300));
-		fuzz_put_u8(seed, OP_POLL);
-		fuzz_put_u8(seed, 9);
-		fuzz_put_u8(seed, OP_RX);
-		fuzz_put_u8(seed, PORT_BURST);
-		fuzz_put_u8(seed, OP_EVENTS);
+		PUT(&seed, OP_TX, PORT_BURST, (uint8_t)(i % 3));
+		fuzz_put_u16(&seed, (uint16_t)(60 + i * 300));
+		PUT(&seed, OP_POLL, 9, OP_RX, PORT_BURST, OP_EVENTS);
 	}
 }
 
 static void
-seed_begin(struct fuzz_seed *seed, uint8_t flags)
+put_traffic_only(unsigned int i)
 {
-	seed->used = 0;
-	fuzz_put_u16(seed, 0); /* no lies */
-	fuzz_put_u8(seed, flags);
-}
-
-static void
-write_traffic(const char *folder, struct fuzz_seed *seed)
-{
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 8; i++) {
-		seed_begin(seed, (uint8_t)i);
-		put_traffic(seed, 6);
-		snprintf(name, sizeof(name), "traffic-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
+	PUT(&seed, 0, 0, (uint8_t)i);
+	put_traffic(6);
 }
 
 /* Errors of both directions, and what follows. */
 static void
-write_errors(const char *folder, struct fuzz_seed *seed)
+put_errors(unsigned int i)
 {
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		seed_begin(seed, (uint8_t)i);
-		put_traffic(seed, 1);
-		fuzz_put(seed,
-			 (uint8_t[]){ OP_TX,	 8,	1, 60,	  0, OP_GOOD_CQE, (uint8_t)(i & 1),
-				      13,	 0,	0, 0,	  0, 0,		  0,
-				      OP_TX,	 1,	1, 60,	  0, OP_RX,	  9,
-				      OP_ALARMS, OP_RX, 9, OP_TX, 1, 1,		  60,
-				      0 },
-			 29);
-		put_traffic(seed, 2);
-		fuzz_put(seed, (uint8_t[]){ OP_RESTART, (uint8_t)i, OP_RESTART, (uint8_t)(i + 1) },
-			 4);
-		put_traffic(seed, 1);
-		snprintf(name, sizeof(name), "error-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
+	PUT(&seed, 0, 0, (uint8_t)i);
+	put_traffic(1);
+	PUT(&seed, OP_TX, 8, 1, 60, 0, OP_GOOD_CQE, (uint8_t)(i & 1), 13, 0, 0, 0, 0, 0, 0);
+	PUT(&seed, OP_TX, 1, 1, 60, 0, OP_RX, 9, OP_ALARMS, OP_RX, 9, OP_TX, 1, 1, 60, 0);
+	put_traffic(2);
+	PUT(&seed, OP_RESTART, (uint8_t)i, OP_RESTART, (uint8_t)(i + 1));
+	put_traffic(1);
 }
 
-/* Events of each type. */
+/* An event of each type. */
 static void
-write_events(const char *folder, struct fuzz_seed *seed)
+put_event(unsigned int i)
 {
-	char name[64];
-	unsigned int i;
-
-	for (i = 0; i < 32; i++) {
-		seed_begin(seed, 0);
-		fuzz_put(seed,
-			 (uint8_t[]){ OP_EQE, 0, (uint8_t)i, 1, 0, 0, 0, 1, 0, 0, 0, 0, OP_EVENTS,
-				      OP_PORT, (uint8_t)i },
-			 15);
-		put_traffic(seed, 1);
-		snprintf(name, sizeof(name), "event-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
+	PUT(&seed, 0, 0, 0);
+	PUT(&seed, OP_EQE, 0, (uint8_t)i, 1, 0, 0, 0, 1, 0, 0, 0, 0, OP_EVENTS, OP_PORT,
+	    (uint8_t)i);
+	put_traffic(1);
 }
 
-/* BlueFlame registers that would not fit their page, and pages given back that never were there. */
+/* BlueFlame registers that would not fit their page. */
 static void
-write_sizes(const char *folder, struct fuzz_seed *seed)
+put_large_registers(unsigned int i)
 {
-	char name[64];
-	unsigned int i;
-
-	seed->used = 0;
-	fuzz_put_u8(seed, 1);
-	fuzz_put(seed,
-		 (uint8_t[]){ 9, LIE_OUTPUT,
-			      0x10 + RNIC_FIELD_OFFSET(RNIC_GENERAL_CAP_LOG_BF_REG_SIZE) + 1, 0, 1,
-			      0x1f },
-		 6);
-	fuzz_put_u16(seed, 0);
-	put_traffic(seed, 1);
-	fuzz_seed_write(folder, "registers-too-large", seed);
-	for (i = 40; i < 70; i++) {
-		seed->used = 0;
-		fuzz_put_u8(seed, 1);
-		fuzz_put(seed, (uint8_t[]){ (uint8_t)i, LIE_OUTPUT, 8, 0, 4, 0, 0, 0, 1 }, 9);
-		fuzz_put_u16(seed, 0);
-		snprintf(name, sizeof(name), "one-page-%u", i);
-		fuzz_seed_write(folder, name, seed);
-	}
+	(void)i;
+	PUT(&seed, 1, 9, LIE_OUTPUT, 0x10 + RNIC_FIELD_OFFSET(RNIC_GENERAL_CAP_LOG_BF_REG_SIZE) + 1,
+	    0, 1, 0x1f, 0, 0);
+	put_traffic(1);
 }
 
-/* A lie of each kind about each of the first commands. */
+/* Pages given back that never were there, told by one of the last commands. */
 static void
-write_lies(const char *folder, struct fuzz_seed *seed)
+put_one_page(unsigned int i)
 {
-	char name[64];
-	unsigned int i, lie;
+	PUT(&seed, 1, (uint8_t)(40 + i), LIE_OUTPUT, 8, 0, 4, 0, 0, 0, 1, 0, 0);
+}
 
-	for (i = 0; i < 96; i++) {
-		for (lie = 0; lie < LIE_LAST; lie++) {
-			if ((i + lie) % 3 != 0)
-				continue;
-			seed->used = 0;
-			fuzz_put_u8(seed, 1);
-			fuzz_put(seed,
-				 (uint8_t[]){ (uint8_t)i, (uint8_t)lie, 8, 0, 8, 0xff, 0xff, 0xff,
-					      0xff, 0xff, 0xff, 0xff, 0xff },
-				 13);
-			fuzz_put_u16(seed, 0);
-			put_traffic(seed, 1);
-			snprintf(name, sizeof(name), "lie-%u-%u", i, lie);
-			fuzz_seed_write(folder, name, seed);
-		}
-	}
+/* A lie about each of the first commands: two kinds of each. */
+static void
+put_lie(unsigned int i)
+{
+	unsigned int command = i / 2, lie = (3 - command % 3) % 3 + i % 2 * 3;
+
+	PUT(&seed, 1, (uint8_t)command, (uint8_t)lie, 8, 0, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	    0xff, 0xff, 0, 0);
+	put_traffic(1);
 }
 
 static void
 seeds_write(const char *folder)
 {
-	static struct fuzz_seed seed;
+	/* Each begins with the lies, or that there are none. */
+	static const struct {
+		const char *name;
+		unsigned int count;
+		void (*put)(unsigned int i);
+	} kinds[] = {
+		{ "traffic", 8, put_traffic_only },
+		{ "error", 4, put_errors },
+		{ "event", 32, put_event },
+		{ "registers-too-large", 1, put_large_registers },
+		{ "one-page", 30, put_one_page },
+		{ "lie", 96 * 2, put_lie },
+	};
+	char name[64];
+	unsigned int kind, i;
 
-	write_traffic(folder, &seed);
-	write_errors(folder, &seed);
-	write_events(folder, &seed);
-	write_sizes(folder, &seed);
-	write_lies(folder, &seed);
+	for (kind = 0; kind < RTE_DIM(kinds); kind++) {
+		for (i = 0; i < kinds[kind].count; i++) {
+			seed.used = 0;
+			kinds[kind].put(i);
+			snprintf(name, sizeof(name), "%s-%u", kinds[kind].name, i);
+			fuzz_seed_write(folder, name, &seed);
+		}
+	}
 }
+
+_Static_assert(LIE_LAST == 6, "put_lie() tells two of them about each command");
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)

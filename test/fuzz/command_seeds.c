@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Seeds of fuzz-command: what a good driver sends, as the fixture sends it, and more. */
+#include "command.h"
+#include "commands.h"
+#include "prm/list.h"
+#include "prm/reg.h"
+
+static struct fuzz_seed *recording;
+
+static void
+seed_command(struct fuzz_seed *seed, uint16_t opcode, uint16_t op_mod, const void *in,
+	     uint32_t in_bytes, uint32_t out_bytes)
+{
+	const uint8_t *bytes = in;
+	uint32_t at = 8, end, skip;
+	unsigned int row = 0;
+
+	while (row < softrnic_cmd_table_size && softrnic_cmd_table[row].opcode != opcode)
+		row++;
+	must(row < softrnic_cmd_table_size);
+	fuzz_put_u8(seed, (uint8_t)row);
+	fuzz_put_u8(seed, (uint8_t)op_mod);
+	fuzz_put_u16(seed, 0); /* both chains are good */
+	fuzz_put_u16(seed, (uint16_t)in_bytes);
+	fuzz_put_u8(seed, out_bytes > 254 * 16 ? OUT_A_LOT : (uint8_t)((out_bytes + 15) / 16));
+	for (;;) {
+		static const uint8_t zero[4];
+
+		for (skip = 0; at < in_bytes && skip < 255 && memcmp(bytes + at, zero, 4) == 0;
+		     skip++)
+			at += 4;
+		for (end = at; end + 4 <= in_bytes && end - at < 4 * 200 &&
+			       memcmp(bytes + end, zero, 4) != 0;)
+			end += 4;
+		fuzz_put_u8(seed, (uint8_t)skip);
+		if (end == at && skip == 255) {
+			/* A run of nothing would be the end. */
+			fuzz_put_u8(seed, 1);
+			fuzz_put(seed, zero, 4);
+			at += 4;
+			continue;
+		}
+		fuzz_put_u8(seed, (uint8_t)((end - at) / 4));
+		if (end == at)
+			return;
+		fuzz_put(seed, bytes + at, end - at);
+		at = end;
+	}
+}
+
+int __real_softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd);
+int __wrap_softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd);
+
+/* What the fixture sends goes through here; what the command queue executes does not. */
+int
+__wrap_softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd)
+{
+	if (recording != NULL)
+		seed_command(recording, cmd->opcode, cmd->op_mod, cmd->in, cmd->in_bytes,
+			     cmd->out_bytes);
+	return __real_softrnic_cmd_execute(dev, cmd);
+}
+
+/* ---- What the fixture does not send ---- */
+
+#define REF(type, which) ((uint32_t)REF_MARK << REF_AT | (uint32_t)(type) << 8 | (which))
+
+/* Each command of the table, with one dword at 8 that names an object of a type. */
+static void
+seed_rows(const char *folder)
+{
+	static struct fuzz_seed seed;
+	unsigned int row, type;
+	char name[64];
+
+	for (row = 0; row < softrnic_cmd_table_size; row++) {
+		const struct softrnic_cmd_desc *desc = &softrnic_cmd_table[row];
+
+		memset(&seed, 0, sizeof(seed));
+		fuzz_put_u8(&seed, 3);
+		for (type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
+			struct rnic_be32 in[0x400] = { { 0 } };
+
+			in[2] = rnic_cpu_to_be32(REF(type, 0));
+			seed_command(&seed, desc->opcode, 0, in,
+				     desc->in_bytes < 16 ? 16 : desc->in_bytes, 0x800);
+		}
+		snprintf(name, sizeof(name), "each-%s", desc->name);
+		fuzz_seed_write(folder, name, &seed);
+	}
+}
+
+static void
+seed_more(const char *folder)
+{
+	struct {
+		struct rnic_create_mkey_in in;
+		struct rnic_klm klms[4];
+	} mkey = { 0 };
+	struct {
+		struct rnic_create_rqt_in in;
+		struct rnic_rqn_entry entries[4];
+	} rqt = { 0 };
+	static struct fuzz_seed seed;
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&mkey.in);
+	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&rqt.in);
+	struct rnic_create_tir_in tir = { 0 };
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
+	struct rnic_object_in object = { 0 };
+	unsigned int i;
+
+	memset(&seed, 0, sizeof(seed));
+	fuzz_put_u8(&seed, 3);
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, REF(SOFTRNIC_PD, 0));
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, 4096);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 4);
+	rnic_create_mkey_in_set(&mkey.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 4);
+	for (i = 0; i < 4; i++) {
+		mkey.klms[i].byte_count = rnic_cpu_to_be32(1024);
+		mkey.klms[i].mkey = rnic_cpu_to_be32(0x15d);
+	}
+	seed_command(&seed, RNIC_CMD_CREATE_MKEY, 0, &mkey, sizeof(mkey), 16);
+	rnic_object_in_set(&object, RNIC_OBJECT_IN_NUMBER, REF(SOFTRNIC_MKEY, 1));
+	seed_command(&seed, RNIC_CMD_DESTROY_MKEY, 0, &object, sizeof(object), 16);
+
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
+	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 4);
+	for (i = 0; i < 4; i++)
+		rnic_rqn_entry_set(&rqt.entries[i], RNIC_RQN_ENTRY_RQN, REF(SOFTRNIC_RQ, 0));
+	seed_command(&seed, RNIC_CMD_CREATE_RQT, 0, &rqt, sizeof(rqt), 16);
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, 1);
+	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, REF(SOFTRNIC_RQT, 0));
+	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, 2);
+	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, REF(SOFTRNIC_TD, 0));
+	seed_command(&seed, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), 16);
+	fuzz_seed_write(folder, "more", &seed);
+}
+
+/* Registers, read and written. */
+static void
+seed_registers(const char *folder)
+{
+	static const uint16_t ids[] = { RNIC_REG_PMTU,	    RNIC_REG_PTYS,	     RNIC_REG_PAOS,
+					RNIC_REG_PFCC,	    RNIC_REG_PPCNT,	     RNIC_REG_PCMR,
+					RNIC_REG_NODE_DESC, RNIC_REG_HOST_ENDIANNESS };
+	static struct fuzz_seed seed;
+	unsigned int i, word, write;
+	char name[64];
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		memset(&seed, 0, sizeof(seed));
+		fuzz_put_u8(&seed, 3);
+		for (write = 0; write < 2; write++) {
+			for (word = 0; word < 4; word++) {
+				struct rnic_be32 in[0x50] = { { 0 } };
+
+				rnic_access_reg_in_set((struct rnic_access_reg_in *)in,
+						       RNIC_ACCESS_REG_IN_REGISTER_ID, ids[i]);
+				/* Port 1; and something in one more word. */
+				in[4] = rnic_cpu_to_be32(0x00010000);
+				in[4 + word].raw |= rnic_cpu_to_be32(0x00010004).raw;
+				seed_command(&seed, RNIC_CMD_ACCESS_REG, (uint16_t)!write, in,
+					     sizeof(in), sizeof(in));
+			}
+		}
+		snprintf(name, sizeof(name), "register-%x", ids[i]);
+		fuzz_seed_write(folder, name, &seed);
+	}
+}
+
+/* Each group of the port's counters, read and set to zero. */
+static void
+seed_counters(const char *folder)
+{
+	static struct fuzz_seed seed;
+	uint32_t group;
+
+	fuzz_put_u8(&seed, 3);
+	for (group = 0; group < 0x20; group++) {
+		struct rnic_be32 in[0x50] = { { 0 } };
+
+		rnic_access_reg_in_set((struct rnic_access_reg_in *)in,
+				       RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
+		in[4] = rnic_cpu_to_be32(0x00010000 | group);
+		in[5] = rnic_cpu_to_be32(group % 3 == 2 ? 0x80000000 : 0);
+		seed_command(&seed, RNIC_CMD_ACCESS_REG, 1, in, sizeof(in), sizeof(in));
+	}
+	fuzz_seed_write(folder, "counters", &seed);
+}
+
+/* Tables that forward to each other, entries that are changed, read and taken out. */
+static void
+seed_flows(const char *folder, struct world *w)
+{
+	static struct fuzz_seed seed;
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
+	struct rnic_flow_destination to[2] = { 0 };
+	struct rnic_set_fte_in modify = { 0 };
+	struct rnic_fte_in entry = { 0 };
+	uint32_t table, group, i;
+	int status;
+
+	fuzz_put_u8(&seed, 3);
+	recording = &seed;
+	table = dp_table_create(&w->dp, 1, 6, 0);
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
+	group = dp_group_create(&w->dp, table, 0, 40, &mask, &status);
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+	for (i = 0; i < 20; i++) {
+		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i + 1);
+		dp_flow_set(&w->dp, table, group, 2 * i % 40, &value, RNIC_FLOW_ACTION_FWD_DEST, i,
+			    to, 1);
+	}
+	group = dp_group_create(&w->dp, w->dp.root, 1, 3, NULL, &status);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TABLE);
+	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, table);
+	dp_flow_set(&w->dp, w->dp.root, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 1, to, 2);
+	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_TABLE_ID, w->dp.root);
+	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_FLOW_INDEX, 1);
+	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK, 2);
+	rnic_flow_context_set(rnic_set_fte_in_flow_context(&modify), RNIC_FLOW_CONTEXT_GROUP_ID,
+			      group);
+	dp_command(&w->dp, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 1, &modify, sizeof(modify), NULL, 0);
+	rnic_fte_in_set(&entry, RNIC_FTE_IN_TABLE_ID, w->dp.root);
+	rnic_fte_in_set(&entry, RNIC_FTE_IN_FLOW_INDEX, 1);
+	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
+	dp_command(&w->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
+	recording = NULL;
+	fuzz_seed_write(folder, "flows", &seed);
+}
+
+static void
+destroy_table(struct world *w, uint32_t table)
+{
+	struct rnic_flow_table_in in = { 0 };
+
+	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_ID, table);
+	dp_command(&w->dp, RNIC_CMD_DESTROY_FLOW_TABLE, 0, &in, sizeof(in), NULL, 0);
+}
+
+/* Tables and groups from their creation to their end, and what is refused in between. */
+static void
+seed_tables(const char *folder, struct world *w)
+{
+	static struct fuzz_seed seed;
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
+	struct rnic_flow_destination to = { 0 };
+	struct rnic_flow_group_in query = { 0 };
+	uint32_t last, table, groups[3], i;
+	int status;
+
+	fuzz_put_u8(&seed, 3);
+	recording = &seed;
+	last = dp_table_create(&w->dp, 3, 7, 0);
+	table = dp_table_create(&w->dp, 2, 7, last);
+	groups[0] = dp_group_create(&w->dp, table, 0, 90, &mask, &status);
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
+	groups[2] = dp_group_create(&w->dp, table, 120, 127, &mask, &status);
+	groups[1] = dp_group_create(&w->dp, table, 100, 110, &mask, &status);
+	dp_group_create(&w->dp, table, 105, 115, &mask, &status);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
+	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+	/* So many that they are found by another, larger table; some alike. */
+	for (i = 0; i < 80; i++) {
+		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i / 2);
+		dp_flow_set(&w->dp, table, groups[0], i, &value, RNIC_FLOW_ACTION_FWD_DEST, i, &to,
+			    1);
+	}
+	dp_flow_set(&w->dp, table, groups[1], 101, &value, RNIC_FLOW_ACTION_DROP, 1, NULL, 0);
+	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_GROUP_ID, groups[0]);
+	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_GROUP, 0, &query, sizeof(query), NULL, 0);
+	for (i = 0; i < 80; i += 3)
+		dp_flow_delete(&w->dp, table, i);
+	dp_group_destroy(&w->dp, table, groups[2]);
+	dp_group_destroy(&w->dp, table, groups[1]);
+	dp_flow_delete(&w->dp, table, 101);
+	dp_group_destroy(&w->dp, table, groups[1]);
+	dp_root_set(&w->dp, table);
+	destroy_table(w, last);
+	dp_root_set(&w->dp, last);
+	destroy_table(w, table);
+	destroy_table(w, table);
+	recording = NULL;
+	fuzz_seed_write(folder, "tables", &seed);
+}
+
+static void
+put_register(struct fuzz_seed *seed, uint8_t op, uint32_t offset, uint8_t bytes, uint32_t value)
+{
+	const uint32_t data[2] = { RNIC_SWAP32(value), 0 };
+
+	fuzz_put_u8(seed, op);
+	fuzz_put(seed, &offset, sizeof(offset));
+	fuzz_put_u8(seed, bytes);
+	if (op == OP_BAR_WRITE)
+		fuzz_put(seed, data, bytes);
+}
+
+/* Every register of the BAR's beginning, and of a UAR page; doorbells of the event queue, faults, and what follows. */
+static void
+seed_bar(const char *folder, const struct world *w)
+{
+	const uint32_t page = w->dp.uars[0] * RNIC_UAR_PAGE_BYTES;
+	static struct fuzz_seed seed;
+	uint32_t i;
+
+	fuzz_put_u8(&seed, 3);
+	for (i = 0; i < 0x1400; i += i < 0x40 ? 4 : 0x10)
+		put_register(&seed, OP_BAR_READ, i, i % 3 == 0 ? 8 : 4, 0);
+	put_register(&seed, OP_BAR_READ, page + 0x40, 4, 0);
+	put_register(&seed, OP_BAR_READ, page + 0x44, 8, 0);
+	fuzz_seed_write(folder, "bar", &seed);
+	seed.used = 1;
+	for (i = 0; i < 8; i++) {
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_ARM, 4,
+			     w->dp.eqn << 24 | i % 2);
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_UPDATE, 4,
+			     w->dp.eqn << 24 | i << 8);
+		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_ARM, 4, (w->dp.eqn + i) << 24);
+		fuzz_put_u8(&seed, OP_FAULT);
+		fuzz_put_u8(&seed, (uint8_t)i);
+		fuzz_put_u16(&seed, 1);
+		fuzz_put_u8(&seed, OP_POLL);
+		fuzz_put_u8(&seed, 3);
+		put_register(&seed, OP_BAR_READ, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER), 4, 0);
+		put_register(&seed, OP_BAR_READ, RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING), 4, 0);
+	}
+	/* All that the driver does not read. */
+	fuzz_put_u8(&seed, OP_UNMAP);
+	fuzz_put_u8(&seed, 2);
+	for (i = 0; i < 4; i++) {
+		fuzz_put_u8(&seed, OP_FAULT);
+		fuzz_put_u8(&seed, SOFTRNIC_FAULT_PAGE_REQUEST);
+		fuzz_put_u16(&seed, 1);
+	}
+	fuzz_seed_write(folder, "doorbells", &seed);
+}
+
+void
+command_seeds_write(const char *folder)
+{
+	static struct fuzz_seed off, ready, pairs;
+	struct world w;
+
+	/* Bring-up, on a device that is off: as the fixture does it, which opens one of its own for that. */
+	fuzz_put_u8(&off, 0);
+	recording = &off;
+	command_world_open(&w, 2);
+	recording = NULL;
+	command_world_close(&w);
+	fuzz_seed_write(folder, "bring-up", &off);
+
+	fuzz_put_u8(&ready, 3);
+	command_world_open(&w, 2);
+	recording = &ready;
+	command_objects_make(&w);
+	recording = NULL;
+	command_world_close(&w);
+	fuzz_seed_write(folder, "objects", &ready);
+	fuzz_put_u8(&pairs, 3);
+	command_world_open(&w, 2);
+	command_objects_make(&w);
+	recording = &pairs;
+	command_qps_make(&w);
+	recording = NULL;
+	command_world_close(&w);
+	fuzz_seed_write(folder, "queue-pairs", &pairs);
+	command_world_open(&w, 3);
+	seed_flows(folder, &w);
+	command_world_close(&w);
+	command_world_open(&w, 3);
+	seed_tables(folder, &w);
+	seed_bar(folder, &w);
+	command_world_close(&w);
+	seed_rows(folder);
+	seed_registers(folder);
+	seed_counters(folder);
+	seed_more(folder);
+}
