@@ -127,7 +127,9 @@ forge(struct fuzz_input *input)
 	cqe.sop_drop_qpn = rnic_cpu_to_be32(queue_number(where >> 3));
 	cqe.wqe_counter = rnic_cpu_to_be16(counter);
 	cqe.op_own = (uint8_t)(what << 4 | (what & 0x10 ? 2 : 0));
-	forge_completion(fake.device, cq_of(where)->cqn, &cqe);
+	/* One that has overrun is of no use any more, and so is the device. */
+	if (forge_cq_has_room(fake.device, cq_of(where)->cqn))
+		forge_completion(fake.device, cq_of(where)->cqn, &cqe);
 }
 
 /* All of an entry but the bit that says whose it is. */
@@ -137,10 +139,13 @@ damage(struct fuzz_input *input)
 	const struct rnic_cq *cq = cq_of(fuzz_u8(input));
 	uint8_t behind = fuzz_u8(input), offset = fuzz_u8(input), bytes = fuzz_u8(input) % 64, i,
 		at;
-	uint8_t *cqe = (uint8_t *)&cq->ring[(cq->consumer + behind) & cq->mask], data[64];
+	uint8_t *cqe, data[64];
 
 	fuzz_bytes(input, data, bytes);
-	for (i = 0; cq->ring != NULL && i < bytes; i++) {
+	if (cq->ring == NULL)
+		return;
+	cqe = (uint8_t *)&cq->ring[(cq->consumer + behind) & cq->mask];
+	for (i = 0; i < bytes; i++) {
 		at = (offset + i) % sizeof(struct rnic_cqe);
 		if (at == offsetof(struct rnic_cqe, op_own))
 			data[i] =
@@ -450,7 +455,6 @@ operation(struct fuzz_input *input)
 		break;
 	case OP_RESIZE:
 		n = fuzz_u8(input) % WORLD_CQS;
-		world.cqs_resized = true;
 		rdmapmd_cq_resize(world.cq[n], fuzz_u8(input) % 128 + 1u);
 		break;
 	case OP_ASK: rnic_rdma_ask(world.dev); break;
@@ -759,6 +763,15 @@ seed_frames(const char *folder)
 	}
 }
 
+/* Memory that was freed within the last thousands of inputs is enough to be watched, and who allocated it to be told briefly. */
+const char *__asan_default_options(void);
+
+const char *
+__asan_default_options(void)
+{
+	return "quarantine_size_mb=32:malloc_context_size=8";
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -767,7 +780,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	port_init();
-	forge_audit_less();
+	fake_lets_go = fake_stays = true;
+	port_descriptors = 32;
 	if (folder == NULL)
 		return 0;
 	fuzz_put_u8(&seed, 0);

@@ -2,6 +2,8 @@
 
 #include "driver_calls.h"
 
+#include <errno.h>
+
 #include <rte_common.h>
 
 #include "driver_world.h"
@@ -14,7 +16,7 @@ static uint32_t keys[KEYS_MAX];
 static unsigned int key_count;
 static struct rnic_bfreg *registers[REGISTERS_MAX];
 static unsigned int register_count;
-static bool port_used, steering_used;
+static bool port_used, steering_used, macs_used;
 static uint8_t own_mac[6];
 
 /* ---- The port ---- */
@@ -86,16 +88,36 @@ restore_port(void)
 
 /* ---- Steering ---- */
 
-static int
+/* One more than there is room for, without the thousand commands that it takes to have so many. */
+static void
+set_macs_full(void)
+{
+	const struct rnic_mac more = { { 2, 0, 0, 2 } };
+	struct rnic_mac before[RNIC_STEERING_MACS];
+	uint32_t i;
+
+	memcpy(before, port.steering.macs, sizeof(before));
+	for (i = 0; i < RNIC_STEERING_MACS; i++)
+		port.steering.macs[i] = (struct rnic_mac){ { 2, 0, 0, 1, 1 } };
+	must(rnic_steering_set_macs(world.dev, &port.steering, &more, 1) == -ENOSPC);
+	memcpy(port.steering.macs, before, sizeof(before));
+}
+
+static void
 set_macs(uint8_t value)
 {
-	struct rnic_mac macs[RNIC_STEERING_MACS + 1];
-	uint32_t count = value > 250 ? RTE_DIM(macs) : value % 8, i;
+	struct rnic_mac macs[8];
+	uint32_t count = value % RTE_DIM(macs), i;
+
+	if (value > 250) {
+		set_macs_full();
+		return;
+	}
 
 	for (i = 0; i < count; i++)
-		macs[i] = (struct rnic_mac){ { value & 8 ? 1 : 2, 0, 0, 1, (uint8_t)(i >> 8),
+		macs[i] = (struct rnic_mac){ { value & 8 ? 1 : 2, 0, 0, 1, 0,
 					       (uint8_t)(value + i) } };
-	return rnic_steering_set_macs(world.dev, &port.steering, macs, count);
+	rnic_steering_set_macs(world.dev, &port.steering, macs, count);
 }
 
 void
@@ -115,6 +137,7 @@ calls_steering(uint8_t what, uint8_t value)
 	case 2: rnic_steering_set_vlans(world.dev, &port.steering, vlans); break;
 	case 3: rnic_steering_set_vlans(world.dev, &port.steering, NULL); break;
 	case 4:
+		macs_used = true;
 		rdmapmd_qp_attach_mac(world.qp[QP_RAW], mac, value & 1 ? RDMAPMD_VLAN_ANY : 5);
 		break;
 	case 5:
@@ -126,6 +149,17 @@ calls_steering(uint8_t what, uint8_t value)
 		    rnic_steering_create(world.dev, &world.q[0].rxq->rq.rqn, NULL, &steering) == 0)
 			port.steering = steering;
 	}
+}
+
+/* Of no queue pair's frames. */
+static bool
+restore_macs(void)
+{
+	const struct rnic_rdma_qp *raw = (const struct rnic_rdma_qp *)world.qp[QP_RAW];
+	const bool used = macs_used;
+
+	macs_used = false;
+	return !used || rnic_qp_steering_drop(world.dev, raw->tir) == 0;
 }
 
 static bool
@@ -286,7 +320,7 @@ calls_object(uint8_t what, uint8_t value)
 bool
 calls_end(void)
 {
-	bool good = restore_steering();
+	bool good = restore_macs() && restore_steering();
 
 	while (key_count > 0)
 		good &= rnic_mkey_destroy(world.dev, keys[--key_count]) == 0;

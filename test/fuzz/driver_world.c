@@ -13,6 +13,7 @@
 	(RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_READ | \
 	 RDMAPMD_ACCESS_REMOTE_ATOMIC)
 #define CQ_ENTRIES 63
+#define GIDS	   8 /* addresses of the port */
 
 struct world world;
 static size_t heap_before;
@@ -138,6 +139,8 @@ world_open(void)
 	must(rnic_dev_open("net_rnic0", "bf=1", 0, &world.dev) == 0);
 	must(rnic_eq_create(world.dev, 4, 0, 0, &world.eq) == 0);
 	fake_driver = world.dev;
+	/* Soon full. */
+	rnic_roce_cap_set(&world.dev->caps.roce, RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE, GIDS);
 	open_port();
 	open_rdma();
 	connect_all();
@@ -313,16 +316,47 @@ find_device(void)
 		world.cq[i]->poll_cq = world.poll;
 }
 
+/* As it was started: the device has said nothing about it. */
+static bool
+rx_is_new(const struct port_queues *q)
+{
+	return q->rxq->state == RNIC_QUEUE_RUNNING && q->rxq->consumer == 0 &&
+	       forge_cq_is_at(fake.device, q->rxq->cq.cqn, q->rxq->cq.consumer);
+}
+
 static bool
 renew_rx(struct port_queues *q)
 {
+	if (rx_is_new(q))
+		return true;
 	return forge_cq_works(fake.device, q->rxq->cq.cqn) && rnic_rxq_halt(q->rxq) == 0 &&
 	       rnic_rxq_resume(q->rxq) == 0;
 }
 
 static bool
+tx_is_new(const struct port_queues *q)
+{
+	return q->tx_up && q->txq->state == RNIC_QUEUE_RUNNING && q->txq->sq.producer == 0 &&
+	       forge_cq_is_at(fake.device, q->txq->cq.cqn, q->txq->cq.consumer);
+}
+
+/* As after an error, so that nothing is made anew. */
+static bool
+recover_tx(struct port_queues *q)
+{
+	if (!q->tx_up || !forge_cq_works(fake.device, q->txq->cq.cqn))
+		return false;
+	rnic_txq_failed(q->txq);
+	fake_alarms_run();
+	rnic_txq_restart(q->txq);
+	return q->txq->state == RNIC_QUEUE_RUNNING;
+}
+
+static bool
 renew_tx(struct port_queues *q)
 {
+	if (tx_is_new(q) || recover_tx(q))
+		return true;
 	port_tx_stop(q);
 	start_tx(q->index);
 	return q->tx_up;
@@ -368,6 +402,12 @@ renew_gids(void)
 	return true;
 }
 
+static const struct rnic_cq *
+ring_of(unsigned int cq)
+{
+	return &((const struct rnic_rdma_cq *)world.cq[cq])->ring;
+}
+
 static bool
 drain_cqs(void)
 {
@@ -378,10 +418,10 @@ drain_cqs(void)
 			return false;
 		for (rounds = 0; rounds < 4 * CQ_ENTRIES && world_poll_cq(i, 64) > 0; rounds++)
 			continue;
-		if (world.cqs_resized && rdmapmd_cq_resize(world.cq[i], CQ_ENTRIES) != 0)
+		if (ring_of(i)->mask != CQ_ENTRIES &&
+		    rdmapmd_cq_resize(world.cq[i], CQ_ENTRIES) != 0)
 			return false;
 	}
-	world.cqs_resized = false;
 	return true;
 }
 

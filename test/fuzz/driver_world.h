@@ -58,7 +58,7 @@ struct world {
 
 	/* By this input. */
 	bool rx_used[PORT_QUEUES], tx_used[PORT_QUEUES];
-	bool qp_used[WORLD_QPS], srq_used, gids_used, cqs_resized;
+	bool qp_used[WORLD_QPS], srq_used, gids_used;
 };
 
 extern struct world world;

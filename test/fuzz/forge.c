@@ -48,6 +48,19 @@ forge_cq_works(struct softrnic *dev, uint32_t cqn)
 	return works;
 }
 
+bool
+forge_cq_is_at(struct softrnic *dev, uint32_t cqn, uint32_t index)
+{
+	const struct softrnic_cq *cq;
+	bool is_at;
+
+	softrnic_lock(dev->poller);
+	cq = softrnic_object_get(dev, SOFTRNIC_CQ, cqn);
+	is_at = cq != NULL && !cq->error && ((cq->producer - index) & RNIC_CQ_INDEX_MASK) == 0;
+	softrnic_unlock(dev->poller);
+	return is_at;
+}
+
 void
 forge_cq_never_full(struct softrnic *dev, uint32_t cqn)
 {
@@ -58,12 +71,6 @@ forge_cq_never_full(struct softrnic *dev, uint32_t cqn)
 	if (cq != NULL)
 		cq->ignore_overrun = true;
 	softrnic_unlock(dev->poller);
-}
-
-void
-forge_audit_less(void)
-{
-	softrnic_audit_objects = false;
 }
 
 bool

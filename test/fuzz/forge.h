@@ -23,8 +23,8 @@ bool forge_eq_has_room(struct softrnic *dev, uint32_t eqn, uint32_t entries);
 bool forge_cq_has_room(struct softrnic *dev, uint32_t cqn);
 /* It is not in error. */
 bool forge_cq_works(struct softrnic *dev, uint32_t cqn);
-/* What is unmapped is looked for in lists, and no longer in all objects: that would take most of the time. */
-void forge_audit_less(void);
+/* The same, and it has no entry at this index yet. */
+bool forge_cq_is_at(struct softrnic *dev, uint32_t cqn, uint32_t index);
 /* Whether there is room or not it writes on. */
 void forge_cq_never_full(struct softrnic *dev, uint32_t cqn);
 

@@ -12,10 +12,14 @@ case ${1:-} in
 	exit 2
 	;;
 esac
+# shellcheck source=test/fuzz/search.sh
+source "$(dirname "$(realpath "$0")")/search.sh"
 fuzzer=$(realpath "$1")
 corpus=$(realpath "$2")
 seconds=$3
 shift 3
+name=$(basename "$fuzzer")
+search "${name#fuzz_}" 512
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,19 +31,28 @@ if grep -q FUZZ_SEEDS "$fuzzer"; then
 	FUZZ_SEEDS=$work/seeds "$fuzzer" >"$work/log" 2>&1
 fi
 if [ "$seconds" -gt 0 ]; then
-	"$fuzzer" -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$PWD/" -max_len=512 -len_control=20 \
-		-max_total_time="$seconds" "$work/new" "$corpus" "$work/seeds" "$@" >"$work/log" 2>&1 ||
+	"$fuzzer" "$work/new" "${search[@]}" -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$PWD/" \
+		-max_total_time="$seconds" "$corpus" "$work/seeds" "$@" >"$work/log" 2>&1 ||
 		{
 			tail -n 60 "$work/log"
 			exit 1
 		}
 fi
-# By edges, not by how often each is passed: a small corpus is what it is for.
-"$fuzzer" -timeout=30 -use_counters=0 -set_cover_merge=1 "$work/kept" "$corpus" "$work/seeds" "$work/new" "$@" \
-	>"$work/log" 2>&1 || {
-	tail -n 60 "$work/log"
-	exit 1
+
+# keep OPTION...
+keep()
+{
+	# By edges, not by how often each is passed: a small corpus is what it is for.
+	"$fuzzer" "$work/kept" -timeout=30 -use_counters=0 "$@" >"$work/log" 2>&1 || {
+		tail -n 60 "$work/log"
+		exit 1
+	}
 }
+
+folders=("$corpus" "$work/seeds" "$work/new" "$@")
+keep "${merge[@]}" -set_cover_merge=1 "${folders[@]}"
+# And what only longer ones reach.
+[ ${#merge[@]} -eq 0 ] || keep -merge=1 "${folders[@]}"
 rm -f "$corpus"/*
 cp "$work/kept"/* "$corpus/"
 printf '%s: %u inputs, %u bytes\n' "$(basename "$corpus")" "$(find "$corpus" -type f | wc -l)" \

@@ -10,13 +10,14 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "prm/cmd_table.h"
 #include "rdma.h"
 
 #define IRQS 8
 
 struct fake fake;
 struct softrnic_poller *fake_poller;
-bool fake_interrupts;
+bool fake_interrupts, fake_lets_go, fake_stays;
 void (*fake_before_close)(void);
 static pthread_t main_thread;
 
@@ -32,9 +33,11 @@ fake_init(void)
 void
 fake_reset_lies(void)
 {
+	struct softrnic *device = fake_stays ? fake.device : NULL;
 	int irq = fake.irq;
 
 	memset(&fake, 0, sizeof(fake));
+	fake.device = device;
 	fake.irq = irq;
 }
 
@@ -224,8 +227,15 @@ execute(const struct rnic_cmdq_entry *entry, uint32_t bits)
 		softrnic_poll(fake_poller);
 }
 
+/* DESTROY_x, DEALLOC_x, DELETE_x */
+static bool
+lets_go(uint16_t opcode)
+{
+	return fake_lets_go && strncmp(rnic_cmd_name(opcode), "DE", 2) == 0;
+}
+
 static void
-answer(struct rnic_cmdq_entry *entry, uint32_t bits)
+answer(struct rnic_cmdq_entry *entry, uint16_t opcode, uint32_t bits)
 {
 	const struct change *change = NULL;
 	struct rnic_cmd_out *out = (struct rnic_cmd_out *)entry->output;
@@ -235,7 +245,8 @@ answer(struct rnic_cmdq_entry *entry, uint32_t bits)
 	for (i = 0; i < fake.change_count; i++)
 		if (fake.changes[i].command == number)
 			change = &fake.changes[i];
-	if (change == NULL || change->lie < LIE_REFUSED)
+	if (change == NULL || change->lie < LIE_REFUSED ||
+	    (change->lie == LIE_REFUSED && lets_go(opcode)))
 		execute(entry, bits);
 	if (change == NULL ||
 	    (entry->status_own & RNIC_CMDQ_STATUS_OWN_HW && change->lie < LIE_REFUSED))
@@ -260,6 +271,7 @@ fake_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value
 {
 	uint32_t bits = rnic_be32_to_cpu(value);
 	struct rnic_cmdq_entry *entry;
+	uint16_t opcode;
 
 	(void)access;
 	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL) && bits != 0 &&
@@ -268,9 +280,10 @@ fake_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value
 		/* A driver that was told of longer slots has its entries elsewhere. */
 		if (entry->type != RNIC_CMDQ_ENTRY_TYPE)
 			return;
-		watch_command(entry, (uint16_t)rnic_cmd_in_get((struct rnic_cmd_in *)entry->input,
-							       RNIC_CMD_IN_OPCODE));
-		answer(entry, bits);
+		opcode = (uint16_t)rnic_cmd_in_get((struct rnic_cmd_in *)entry->input,
+						   RNIC_CMD_IN_OPCODE);
+		watch_command(entry, opcode);
+		answer(entry, opcode, bits);
 		return;
 	}
 	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_HIGH))
@@ -377,7 +390,10 @@ fake_close(struct rnic_access *access)
 	must(access->maps == 0 && fake.map_count == 0);
 	if (fake_before_close != NULL)
 		fake_before_close();
+	if (fake_stays)
+		return;
 	softrnic_destroy(fake.device);
+	fake.device = NULL;
 }
 
 static const struct rnic_access_ops fake_ops = {
@@ -409,7 +425,10 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 	unsigned int vector;
 	void *pages;
 
-	must(softrnic_create(fake_poller, &conf, &fake.device) == 0);
+	if (fake.device != NULL)
+		must(softrnic_reset(fake.device) == 0);
+	else
+		must(softrnic_create(fake_poller, &conf, &fake.device) == 0);
 	for (vector = 0; fake_interrupts && vector < IRQS; vector++)
 		softrnic_set_interrupt(fake.device, vector, interrupt, NULL);
 	softrnic_bar_mmap(fake.device, &fake.uar_offset, &fake.uar_length, &pages, NULL);

@@ -66,6 +66,10 @@ extern struct fake fake;
 extern struct softrnic_poller *fake_poller;
 /* Its interrupts wake the control thread, which does its own work then. Before it is opened. */
 extern bool fake_interrupts;
+/* What it refuses to destroy is gone all the same, so that the device can be used on. */
+extern bool fake_lets_go;
+/* Closed, it is there still, and reset for who opens it next. */
+extern bool fake_stays;
 /* Called when all is unmapped. */
 extern void (*fake_before_close)(void);
 /* A device that is up: a thread that waits for its events walks its queue. NULL: events are waited for. */

@@ -14,6 +14,7 @@ extern int softrnic_logtype;
 static struct rte_mempool *pools[2]; /* mbufs for whole frames, small ones */
 
 struct rnic_ethdev port;
+uint16_t port_descriptors = 64;
 static void *rx_queues[PORT_QUEUES], *tx_queues[PORT_QUEUES];
 static struct rte_eth_dev_data port_data = {
 	.name = "net_rnic0",
@@ -53,11 +54,11 @@ port_setup(struct port_queues *q, struct rnic_dev *dev, uint16_t index, uint8_t 
 				   .tells = (flags & PORT_OFFLOADS ? RNIC_RX_TELLS : 0) |
 					    (flags & PORT_TIMES ? RNIC_RX_TELLS_TIME : 0) };
 	q->pool = pools[q->small];
-	if (rnic_rxq_setup(&port_dev, index, 64, SOCKET_ID_ANY, &rx, q->pool) != 0)
+	if (rnic_rxq_setup(&port_dev, index, port_descriptors, SOCKET_ID_ANY, &rx, q->pool) != 0)
 		return false;
 	q->rxq = rx_queues[index];
 	rnic_rx_offloads_init(q->rxq, flags & PORT_OFFLOADS ? UINT32_MAX : 0);
-	if (rnic_txq_setup(&port_dev, index, 64, SOCKET_ID_ANY, &tx) != 0)
+	if (rnic_txq_setup(&port_dev, index, port_descriptors, SOCKET_ID_ANY, &tx) != 0)
 		return false;
 	q->txq = tx_queues[index];
 	return true;

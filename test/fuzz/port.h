@@ -30,6 +30,8 @@ enum port_flag {
 };
 
 extern struct rnic_ethdev port;
+/* Of each queue; before it is set up. */
+extern uint16_t port_descriptors;
 
 /* Once per process: EAL, mempools, a driver without patience, and what liar.h needs. */
 void port_init(void);

@@ -17,6 +17,8 @@ if ! command -v clang >/dev/null; then
 fi
 
 here=$(dirname "$(realpath "$0")")
+# shellcheck source=test/fuzz/search.sh
+source "$here/search.sh"
 fuzzer=$(realpath "$1")
 corpus=$2
 shift 2
@@ -35,6 +37,7 @@ full) seconds=1200 least=90 ;;
 *) seconds=60 ;;
 esac
 seconds=${RDMAPMD_FUZZ_SECONDS:-$seconds}
+search "$name" 2048
 work=${RDMAPMD_BUILD:-.}/fuzz-$name
 
 mkdir -p "$work/new"
@@ -78,5 +81,5 @@ else
 fi
 export LLVM_PROFILE_FILE=/dev/null
 go 3 "$name: $seconds s of new inputs" "$fuzzer" "${common[@]}" -max_total_time="$seconds" \
-	-max_len=2048 -len_control=20 -print_final_stats=1 "$work/new" "$corpus"
+	"${search[@]}" -print_final_stats=1 "$work/new" "$corpus"
 sed -n -E 's/^stat::(number_of_executed_units|average_exec_per_sec): *([0-9]+)/# \1 \2/p' "$work/3.log"
