@@ -158,7 +158,7 @@ in_parts(uint32_t count, uint32_t part)
 static uint32_t
 mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 {
-	uint32_t ends = in_parts(entries, SOFTRNIC_KLM_LINE), at = 0, lines;
+	uint32_t ends = in_parts(entries, SOFTRNIC_KLM_LEAF), at = 0, lines;
 
 	do {
 		lines = in_parts(ends, SOFTRNIC_KLM_FAN);
@@ -173,11 +173,11 @@ mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 static void
 mkey_klm_ends(struct softrnic_mkey *mkey)
 {
-	uint32_t ends = in_parts(mkey->translation_count, SOFTRNIC_KLM_LINE);
+	uint32_t ends = in_parts(mkey->translation_count, SOFTRNIC_KLM_LEAF);
 
 	for (uint32_t i = 0; i < mkey->translation_count; i++) {
 		mkey->klm_bytes += softrnic_klm_bytes(&mkey->klms[i]);
-		mkey->klm_ends[i / SOFTRNIC_KLM_LINE] = mkey->klm_bytes;
+		mkey->klm_ends[i / SOFTRNIC_KLM_LEAF] = mkey->klm_bytes;
 	}
 	for (unsigned int level = 1; level < mkey->klm_levels; level++) {
 		const uint64_t *below = mkey->klm_ends + mkey->klm_level[level - 1];
@@ -200,7 +200,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 		return RNIC_STATUS_BAD_PARAM;
 	if (mkey->mode == RNIC_MKEY_KLM)
 		ends_bytes = mkey_klm_levels(mkey, count) * sizeof(*mkey->klm_ends);
-	list_bytes = (uint64_t)in_parts(count, SOFTRNIC_KLM_LINE) * SOFTRNIC_LINE;
+	list_bytes = (count * sizeof(*mkey->klms) + SOFTRNIC_LINE - 1) & -(uint64_t)SOFTRNIC_LINE;
 	mkey->room = softrnic_alloc(dev, 1, SOFTRNIC_LINE + list_bytes + ends_bytes);
 	if (mkey->room == NULL)
 		return RNIC_STATUS_NO_RES;

@@ -210,91 +210,6 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		softrnic_resolved_add(&dev->resolved_mkeys, &mkey->resolved);
 }
 
-/* One access, all the way down. */
-struct walk {
-	uint32_t pd;
-	unsigned int access;
-	struct iovec *iov;
-	int max;
-	uint32_t entries; /* of lists of keys that it has come through */
-};
-
-static int translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint64_t va,
-		     uint32_t length, int count, unsigned int depth);
-
-/*
- * The entry that holds the byte at this distance, and how far within it that is; translation_count: none does. A way through
- * lists may come here for each byte, and each list may be larger than any cache: of each level of ends one line is looked
- * at, without a branch that could not be foreseen, and one of entries.
- */
-static uint64_t
-klm_find(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *skip)
-{
-	uint64_t at = 0, begin, index;
-
-	if (distance >= mkey->klm_bytes)
-		return mkey->translation_count;
-	for (unsigned int level = mkey->klm_levels; level-- > 0;) {
-		const uint64_t *ends;
-		uint64_t before = 0;
-
-		at *= SOFTRNIC_KLM_FAN;
-		ends = mkey->klm_ends + mkey->klm_level[level] + at;
-		for (unsigned int i = 0; i < SOFTRNIC_KLM_FAN; i++)
-			before += ends[i] <= distance;
-		at += before;
-	}
-	begin = mkey->klm_ends[at];
-	index = (at + 1) * SOFTRNIC_KLM_LINE;
-	if (index > mkey->translation_count)
-		index = mkey->translation_count;
-	do
-		begin -= softrnic_klm_bytes(&mkey->klms[--index]);
-	while (begin > distance);
-	*skip = distance - begin;
-	return index;
-}
-
-/*
- * Stretches of other keys, one behind the other; KSM: all of the same size. They may be as short as a byte, and what they
- * lead to may be neighbours, which become one piece: so it is the entries, of this list and of those behind it, that end
- * the translation.
- */
-static int
-translate_klm(struct softrnic *dev, struct walk *walk, const struct softrnic_mkey *mkey,
-	      uint64_t distance, uint32_t length, int count, unsigned int depth)
-{
-	uint64_t index, skip = 0;
-
-	if (depth == SOFTRNIC_MAX_INDIRECTION)
-		return -EACCES;
-	if (mkey->mode == RNIC_MKEY_KSM)
-		skip = page_offset(mkey, distance, &index);
-	else
-		index = klm_find(mkey, distance, &skip);
-	for (; length > 0; index++, skip = 0) {
-		const struct rnic_klm *klm = &mkey->klms[index];
-		uint64_t bytes;
-
-		if (index >= mkey->translation_count)
-			return -EFAULT;
-		if (walk->entries == SOFTRNIC_ENTRIES_ACCESS)
-			return -E2BIG;
-		walk->entries++;
-		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size
-						    : softrnic_klm_bytes(klm);
-		bytes -= skip;
-		if (bytes > length)
-			bytes = length;
-		count = translate(dev, walk, rnic_be32_to_cpu(klm->mkey),
-				  rnic_be64_to_cpu(klm->address) + skip, bytes, count, depth + 1);
-		if (count < 0)
-			return count;
-		length -= bytes;
-	}
-	return count;
-}
-
 /* The key itself, without what it leads to: 0 and *mkey, or -errno. */
 static int
 find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
@@ -314,40 +229,278 @@ find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t leng
 	return 0;
 }
 
-/* Pieces go behind the `count` that are there already. */
+/* One access, all the way down. */
+struct walk {
+	uint32_t pd;
+	unsigned int access;
+	struct iovec *iov;
+	int count, max;	  /* of pieces */
+	uint32_t entries; /* of lists of keys that it has come through */
+};
+
+/* What an access asks of one key. */
+struct stretch {
+	struct softrnic_mkey *mkey; /* NULL: not found yet */
+	uint64_t va;
+	uint32_t key, length;
+	/* A list of keys: the entry in which it begins, and how far within. */
+	uint64_t entry, skip;
+};
+
 static int
-translate(struct softrnic *dev, struct walk *walk, uint32_t key, uint64_t va, uint32_t length,
-	  int count, unsigned int depth)
+stretch_find(struct softrnic *dev, const struct walk *walk, struct stretch *stretch)
 {
-	const unsigned int access = walk->access;
-	struct iovec *iov = walk->iov;
-	struct softrnic_mkey *mkey;
-	uint64_t distance;
+	int rc = find(dev, stretch->key, walk->pd, stretch->va, stretch->length, walk->access,
+		      &stretch->mkey);
+
+	if (rc == 0 && stretch->length > 0 && stretch->mkey->generation != dev->dma_generation)
+		softrnic_mkey_resolve(dev, stretch->mkey);
+	return rc;
+}
+
+/* Of a key of memory. Its pieces go behind those that are there already. */
+static int
+stretch_pieces(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
+{
+	const struct softrnic_mkey *mkey = stretch->mkey;
+	const uint64_t distance = stretch->va - mkey->start;
+	int count;
+
+	if (mkey->flat != NULL && mkey->generation == dev->dma_generation) {
+		if (walk->count == walk->max)
+			return -E2BIG;
+		walk->iov[walk->count++] = (struct iovec){ mkey->flat + distance, stretch->length };
+		return 0;
+	}
+	if (mkey->mode == RNIC_MKEY_PA)
+		count = softrnic_dma_pieces(dev, stretch->va, stretch->length,
+					    dma_rights(walk->access), walk->iov, walk->count,
+					    walk->max);
+	else
+		count = translate_mtt(dev, mkey, distance, stretch->length, walk->access, walk->iov,
+				      walk->count, walk->max);
+	if (count < 0)
+		return count;
+	walk->count = count;
+	return 0;
+}
+
+/* ---- Lists of keys ---- */
+
+/*
+ * A way through lists may come to thousands of entries, each of which may lead to another list, and all of them may be larger
+ * than any cache. To find one takes several steps that hang on each other: the slot of its key, the key, the ends in its
+ * list level by level, the entry. So a batch of them goes together: each step is taken for all, and what the next one
+ * looks at is asked for, so that their lines come from memory at the same time.
+ */
+#define BATCH 32
+
+struct batch {
+	struct stretch of[BATCH];
+	unsigned int count;
+};
+
+static bool
+is_list(const struct softrnic_mkey *mkey)
+{
+	return mkey->mode == RNIC_MKEY_KLM || mkey->mode == RNIC_MKEY_KSM;
+}
+
+static void
+batch_ask_for_keys(struct softrnic *dev, const struct batch *batch)
+{
+	const struct softrnic_object_table *table = &dev->tables[SOFTRNIC_MKEY];
+	const struct stretch *end = batch->of + batch->count;
+
+	for (const struct stretch *s = batch->of; s < end; s++) {
+		const uint32_t index = (s->key >> 8) - table->first;
+
+		__builtin_prefetch(table->slots + (index < table->size ? index : 0));
+	}
+	for (const struct stretch *s = batch->of; s < end; s++) {
+		const uint8_t *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, s->key >> 8);
+
+		for (size_t at = 0; mkey != NULL && at < SOFTRNIC_MKEY_WALKED; at += SOFTRNIC_LINE)
+			__builtin_prefetch(mkey + at);
+	}
+}
+
+/* One level down: the line of the next one, or of the entries, that has the byte. No branch hangs on what is found. */
+static void
+stretch_descend(struct stretch *stretch, unsigned int level)
+{
+	const struct softrnic_mkey *mkey = stretch->mkey;
+	const uint64_t distance = stretch->va - mkey->start;
+	const uint64_t first = stretch->entry * SOFTRNIC_KLM_FAN;
+	const uint64_t *ends = mkey->klm_ends + mkey->klm_level[level] + first;
+	uint64_t before = 0;
+
+	for (unsigned int i = 0; i < SOFTRNIC_KLM_FAN; i++)
+		before += ends[i] <= distance;
+	stretch->entry = first + before;
+	if (level > 0) {
+		__builtin_prefetch(mkey->klm_ends + mkey->klm_level[level - 1] +
+				   stretch->entry * SOFTRNIC_KLM_FAN);
+		return;
+	}
+	for (unsigned int i = 0; i < SOFTRNIC_KLM_LEAF * sizeof(*mkey->klms); i += SOFTRNIC_LINE)
+		__builtin_prefetch(
+			(const uint8_t *)(mkey->klms + stretch->entry * SOFTRNIC_KLM_LEAF) + i);
+}
+
+/* From the leaf that has the byte to its entry. */
+static void
+stretch_enter(struct stretch *stretch)
+{
+	const struct softrnic_mkey *mkey = stretch->mkey;
+	const uint64_t distance = stretch->va - mkey->start;
+	const uint64_t leaf = stretch->entry * SOFTRNIC_KLM_LEAF;
+	uint64_t begin = mkey->klm_ends[stretch->entry], index = leaf + SOFTRNIC_KLM_LEAF;
+
+	if (index > mkey->translation_count)
+		index = mkey->translation_count;
+	stretch->entry = index;
+	while (index-- > leaf) {
+		const bool before = begin > distance;
+
+		begin -= before ? softrnic_klm_bytes(&mkey->klms[index]) : 0;
+		stretch->entry -= before;
+	}
+	stretch->skip = distance - begin;
+}
+
+/* Find the keys, and where those begin that are lists. @return 0 or -errno; *lists: there are any. */
+static int
+batch_find(struct softrnic *dev, const struct walk *walk, struct batch *batch, bool *lists)
+{
+	struct stretch *const end = batch->of + batch->count;
+	unsigned int levels = 0;
+
+	batch_ask_for_keys(dev, batch);
+	*lists = false;
+	for (struct stretch *s = batch->of; s < end; s++) {
+		const struct softrnic_mkey *mkey;
+		int rc = s->mkey == NULL ? stretch_find(dev, walk, s) : 0;
+
+		if (rc != 0)
+			return rc;
+		mkey = s->mkey;
+		*lists = *lists || is_list(mkey);
+		if (mkey->mode == RNIC_MKEY_KSM)
+			s->skip = page_offset(mkey, s->va - mkey->start, &s->entry);
+		if (mkey->mode == RNIC_MKEY_MTT && mkey->flat == NULL)
+			__builtin_prefetch(mkey->mtts +
+					   ((s->va - mkey->start) >> mkey->log_page_size));
+		if (mkey->mode != RNIC_MKEY_KLM)
+			continue;
+		if (s->va - mkey->start >= mkey->klm_bytes)
+			return -EFAULT;
+		if (levels < mkey->klm_levels)
+			levels = mkey->klm_levels;
+		__builtin_prefetch(mkey->klm_ends + mkey->klm_level[mkey->klm_levels - 1]);
+	}
+	while (levels-- > 0) {
+		for (struct stretch *s = batch->of; s < end; s++) {
+			if (s->mkey->mode == RNIC_MKEY_KLM && levels < s->mkey->klm_levels)
+				stretch_descend(s, levels);
+		}
+	}
+	for (struct stretch *s = batch->of; s < end; s++) {
+		if (s->mkey->mode == RNIC_MKEY_KLM)
+			stretch_enter(s);
+	}
+	return 0;
+}
+
+static int translate(struct softrnic *dev, struct walk *walk, struct batch *batch,
+		     unsigned int depth);
+
+/* All that is in a batch goes on before it takes more, so that everything stays in order. */
+static int
+batch_add(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth,
+	  const struct stretch *stretch)
+{
+	if (batch->count == BATCH) {
+		int rc = translate(dev, walk, batch, depth);
+
+		if (rc != 0)
+			return rc;
+		batch->count = 0;
+	}
+	batch->of[batch->count++] = *stretch;
+	return 0;
+}
+
+/*
+ * Stretches of other keys, one behind the other; KSM: all of the same size. They may be as short as a byte, and what they
+ * lead to may be neighbours, which become one piece: so it is the entries, of this list and of those behind it, that end
+ * the translation.
+ */
+static int
+stretch_entries(struct softrnic *dev, struct walk *walk, const struct stretch *stretch,
+		struct batch *deeper, unsigned int depth)
+{
+	const struct softrnic_mkey *mkey = stretch->mkey;
+	uint64_t index = stretch->entry, skip = stretch->skip, bytes;
 	int rc;
 
-	rc = find(dev, key, walk->pd, va, length, access, &mkey);
-	if (rc != 0)
-		return rc;
-	if (length == 0)
-		return count;
-	distance = va - mkey->start;
-	if (mkey->generation != dev->dma_generation)
-		softrnic_mkey_resolve(dev, mkey);
-	if (mkey->flat != NULL && mkey->generation == dev->dma_generation) {
-		if (count == walk->max)
+	for (uint64_t left = stretch->length; left > 0; left -= bytes, index++, skip = 0) {
+		const struct rnic_klm *klm = &mkey->klms[index];
+		struct stretch next = { 0 };
+
+		if (index >= mkey->translation_count)
+			return -EFAULT;
+		if (walk->entries == SOFTRNIC_ENTRIES_ACCESS)
 			return -E2BIG;
-		iov[count].iov_base = mkey->flat + distance;
-		iov[count].iov_len = length;
-		return count + 1;
+		walk->entries++;
+		bytes = mkey->mode == RNIC_MKEY_KSM ? UINT64_C(1) << mkey->log_page_size
+						    : softrnic_klm_bytes(klm);
+		bytes -= skip;
+		if (bytes > left)
+			bytes = left;
+		next.key = rnic_be32_to_cpu(klm->mkey);
+		next.va = rnic_be64_to_cpu(klm->address) + skip;
+		next.length = (uint32_t)bytes;
+		rc = batch_add(dev, walk, deeper, depth, &next);
+		if (rc != 0)
+			return rc;
 	}
-	switch (mkey->mode) {
-	case RNIC_MKEY_PA:
-		return softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, count,
-					   walk->max);
-	case RNIC_MKEY_MTT:
-		return translate_mtt(dev, mkey, distance, length, access, iov, count, walk->max);
-	default: return translate_klm(dev, walk, mkey, distance, length, count, depth);
+	return 0;
+}
+
+/* Neighbours in what is asked for, which have come through as many lists. */
+static int
+translate(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth)
+{
+	struct batch deeper;
+	bool lists;
+	int rc = batch_find(dev, walk, batch, &lists);
+
+	if (rc == 0 && lists && depth == SOFTRNIC_MAX_INDIRECTION)
+		rc = -EACCES;
+	deeper.count = 0;
+	for (unsigned int i = 0; rc == 0 && i < batch->count; i++) {
+		const struct stretch *stretch = &batch->of[i];
+
+		if (!lists)
+			rc = stretch_pieces(dev, walk, stretch);
+		else if (is_list(stretch->mkey))
+			rc = stretch_entries(dev, walk, stretch, &deeper, depth + 1);
+		else
+			rc = batch_add(dev, walk, &deeper, depth + 1, stretch);
 	}
+	return rc == 0 && deeper.count > 0 ? translate(dev, walk, &deeper, depth + 1) : rc;
+}
+
+/* Lists go the long way, which wants room on the stack. */
+static __attribute__((noinline)) int
+translate_list(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
+{
+	struct batch batch;
+
+	batch.of[0] = *stretch;
+	batch.count = 1;
+	return translate(dev, walk, &batch, 0);
 }
 
 int
@@ -355,12 +508,19 @@ softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 		       uint32_t length, unsigned int access, struct iovec *iov, int max)
 {
 	struct walk walk = { .pd = pd, .access = access, .iov = iov, .max = max };
+	struct stretch all = { .key = key, .va = va, .length = length };
 	int rc;
 
-	if (key == SOFTRNIC_RESERVED_LKEY)
+	if (key == SOFTRNIC_RESERVED_LKEY) {
 		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, 0, max);
-	else
-		rc = translate(dev, &walk, key, va, length, 0, 0);
+	} else {
+		rc = stretch_find(dev, &walk, &all);
+		if (rc == 0 && length > 0)
+			rc = is_list(all.mkey) ? translate_list(dev, &walk, &all)
+					       : stretch_pieces(dev, &walk, &all);
+		if (rc == 0)
+			rc = walk.count;
+	}
 	softrnic_charge_entries(dev, walk.entries);
 	if (rc < 0)
 		dev->stats.tpt_faults++;

@@ -18,9 +18,9 @@
 #define SOFTRNIC_REMOTE_ATOMIC 0x10
 
 #define SOFTRNIC_LINE	    64 /* of the cache */
-#define SOFTRNIC_KLM_LINE   4  /* entries of a list of keys in one */
+#define SOFTRNIC_KLM_LEAF   16 /* entries of a list of keys that are looked through */
 #define SOFTRNIC_KLM_FAN    8  /* ends in one */
-#define SOFTRNIC_KLM_LEVELS (SOFTRNIC_LOG_MAX_KLMS / 3 + 1)
+#define SOFTRNIC_KLM_LEVELS ((SOFTRNIC_LOG_MAX_KLMS - 4 + 2) / 3)
 
 /* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
 struct softrnic_mkey_look {
@@ -38,6 +38,9 @@ struct softrnic_mkey {
 	bool length64;	/* no bounds: the whole address space (PA) */
 	uint32_t pd;
 	uint8_t chunk_shift;
+	uint8_t log_page_size;
+	bool free;	  /* created in the free state: no access */
+	bool page_rights; /* MTT entries carry rights of their own */
 	uint64_t start, length;
 	/* host address of `start` when the region is one piece of host memory with the rights it grants, else NULL */
 	uint8_t *flat;
@@ -48,30 +51,31 @@ struct softrnic_mkey {
 	uint8_t **chunks;
 	/* of the DMA map when flat and chunks were resolved; another one's: they count for nothing */
 	uint64_t generation;
-	/* cold */
-	struct softrnic_resolved resolved;
-	uint8_t **chunk_list; /* the room of `chunks` */
-	uint8_t log_page_size;
-	bool free;	  /* created in the free state: no access */
-	bool page_rights; /* MTT entries carry rights of their own */
-	struct softrnic_object *pd_object;
-	uint32_t translation_count, chunk_count;
-	struct softrnic_mkey_look look;
+	/* warm: also read on a way through lists */
+	uint32_t translation_count, klm_levels;
 	/* Translations, as the command brought them: a long list is not looked through when it comes. */
-	void *room; /* what they lie in */
-	uint64_t room_bytes;
 	const struct rnic_be64 *mtts; /* MTT: page address | permission bits */
 	struct rnic_klm *klms;	      /* KLM, KSM; begin with a line */
 	/*
-	 * KLM: where the bytes of each line of entries end in the region; and above them the last ones of each
+	 * KLM: where the bytes of each leaf of entries end in the region; and above them the last ones of each
 	 * SOFTRNIC_KLM_FAN, level by level. Each level is whole lines, filled up with ends behind all bytes.
 	 */
 	uint64_t *klm_ends;
 	uint64_t klm_bytes;			 /* of all entries */
 	uint32_t klm_level[SOFTRNIC_KLM_LEVELS]; /* where each begins */
-	unsigned int klm_levels;
+	/* cold */
+	struct softrnic_resolved resolved;
+	uint8_t **chunk_list; /* the room of `chunks` */
+	uint32_t chunk_count;
+	struct softrnic_object *pd_object;
+	struct softrnic_mkey_look look;
+	void *room; /* what translations lie in */
+	uint64_t room_bytes;
 	struct rnic_mkc context; /* as created, for QUERY_MKEY */
 };
+
+/* Of a key, what a way through it reads. */
+#define SOFTRNIC_MKEY_WALKED offsetof(struct softrnic_mkey, resolved)
 
 /* An entry of a list of pages, if what it names is on a page: a very long list is not looked through when the key is made. */
 static inline bool

@@ -14,21 +14,22 @@
 
 /* ---- Lists of keys ---- */
 
-#define LIST (1u << 16)
-#define FORTH \
-	40503u /* i * FORTH is in no order that memory likes, and i * FORTH * BACK is i again */
-#define BACK	     30599u
+#define LIST	     (1u << 16)
+#define LISTS	     16u    /* of a depth, each 1 MiB */
+#define FORTH	     40503u /* i * FORTH is in no order that memory likes */
+#define BACK	     57303u /* i * FORTH * FORTH * FORTH * BACK is i again */
 #define DEPTH	     4
 #define SEGMENT	     67	  /* 61 of them, 4 deep, are nearly as many entries as a WQE may have */
 #define SEGMENT_STEP 1000 /* over all of the list */
 #define PARTS	     32	  /* of a buffer */
 #define PART	     128
 
-_Static_assert((uint16_t)(FORTH *BACK) == 1, "one undoes what the other does");
+_Static_assert((uint16_t)((uint64_t)FORTH *FORTH *FORTH *BACK) == 1,
+	       "one undoes what the others do");
 
-/* Of single bytes of another key. */
+/* Of single bytes of other keys, in turn. */
 static uint32_t
-list_key(struct rogue *r, uint32_t other, uint64_t address, uint32_t order)
+list_key(struct rogue *r, const uint32_t *others, uint32_t count, uint64_t address, uint32_t order)
 {
 	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
 	struct rnic_create_mkey_in *in = calloc(1, bytes);
@@ -38,23 +39,33 @@ list_key(struct rogue *r, uint32_t other, uint64_t address, uint32_t order)
 	assert_non_null(in);
 	rnic_mkc_set(rogue_create_mkey(r, in, RNIC_MKEY_KLM, true, LIST), RNIC_MKC_LEN, LIST);
 	for (uint32_t i = 0; i < LIST; i++)
-		entries[i] = (struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(other),
-						rnic_cpu_to_be64(address + (uint16_t)(i * order)) };
+		entries[i] =
+			(struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(others[i % count]),
+					   rnic_cpu_to_be64(address + (uint16_t)(i * order)) };
 	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
 	free(in);
 	return (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) << 8 | ROGUE_VARIANT;
 }
 
-/* What one list puts out of order the next one puts back: bytes that are neighbours at the top are so at the bottom. */
+/*
+ * What lists put out of order the last one puts back: bytes that are neighbours at the top are so at the bottom. Those between
+ * are of another list each, and far from each other there, and all of them together are larger than the caches.
+ */
 void
 rogue_build_lists(struct rogue *r)
 {
 	uint64_t address = hn_alloc(&r->nic.hn, LIST, ROGUE_PAGE);
+	const uint32_t lists = r->many ? 1 : LISTS;
+	uint32_t keys[LISTS] = { r->physical }, below[LISTS], count = 1;
 
 	rogue_long_frames(r);
-	r->key = r->physical;
-	for (unsigned int depth = 0; depth < DEPTH; depth++, address = 0)
-		r->key = list_key(r, r->key, address, depth % 2 == 0 ? BACK : FORTH);
+	for (unsigned int depth = 0; depth < DEPTH; depth++, address = 0) {
+		memcpy(below, keys, sizeof(below));
+		for (uint32_t i = 0; i < (depth == DEPTH - 1 ? 1 : lists); i++)
+			keys[i] = list_key(r, below, count, address, depth == 0 ? BACK : FORTH);
+		count = lists;
+	}
+	r->key = keys[0];
 }
 
 void

@@ -161,16 +161,70 @@ check_list(struct hn *hn, uint32_t pd, uint32_t count)
 	free(list);
 }
 
-/* With 1 to 5 levels of ends, whole lines and parts of them. */
+/* With 1 to 4 levels of ends, whole leaves and parts of them. */
 static void
 each_byte_of_a_list_is_found(void **state)
 {
-	static const uint32_t counts[] = { 0, 1, 2, 3, 4, 30, 31, 32, 255, 256, 1000, 2048, 16500 };
+	static const uint32_t counts[] = { 0,  1,   2,	 14,   15,   16,   30,	 31,
+					   32, 127, 128, 1000, 1023, 2048, 8192, 16500 };
 	struct hn *hn = *state;
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		check_list(hn, pd, counts[i]);
+}
+
+/*
+ * Entries that lead to memory at once stand between those that lead through up to three lists more: each byte of them is
+ * where it belongs.
+ */
+static void
+what_lies_behind_lists_comes_in_order(void **state)
+{
+	enum { COUNT = 150, LONGEST = 9, STRETCH = 16, DEPTHS = 4 };
+	struct hn *hn = *state;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), total = 0, at = 0;
+	uint32_t keys[DEPTHS] = { hn_create_mkey(hn, pd, hn->iova, HN_MEMORY_BYTES, true) };
+	struct rnic_klm list[COUNT];
+	uint8_t lengths[COUNT];
+	struct iovec iov[1];
+
+	/* Byte i of each of these is where byte i of memory is. */
+	for (uint32_t depth = 1; depth < DEPTHS; depth++) {
+		for (uint32_t i = 0; i < COUNT; i++)
+			list[i] = key_klm(STRETCH, keys[depth - 1],
+					  (depth == 1 ? hn->iova : 0) + i * STRETCH);
+		keys[depth] = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+								    .access = READ,
+								    .pd = pd,
+								    .count = COUNT,
+								    .klms = list,
+								    .length = COUNT * STRETCH });
+	}
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const uint64_t depth = key_random(DEPTHS);
+
+		lengths[i] = (uint8_t)(1 + key_random(LONGEST));
+		list[i] = key_klm(lengths[i], keys[depth], (depth == 0 ? hn->iova : 0) + total);
+		total += lengths[i];
+	}
+	keys[0] = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+							.access = READ,
+							.pd = pd,
+							.count = COUNT,
+							.klms = list,
+							.length = total });
+	for (uint32_t i = 0; i < COUNT; at += lengths[i++]) {
+		struct iovec pieces[2 * COUNT];
+		int n = translate(hn, keys[0], pd, at, total - at, READ, pieces, 2 * COUNT);
+
+		assert_in_range(n, 1, 2 * COUNT);
+		assert_int_equal(piece_total(pieces, n), total - at);
+		for (uint32_t byte = 0; byte < total - at; byte++)
+			assert_ptr_equal(piece_byte(pieces, n, byte), hn->memory + at + byte);
+		assert_int_equal(translate(hn, keys[0], pd, at, 1, READ, iov, 1), 1);
+	}
+	assert_int_equal(translate(hn, keys[0], pd, 0, total + 1, READ, iov, 1), -EFAULT);
 }
 
 static void
@@ -520,6 +574,7 @@ main(void)
 		T(pa_is_the_dma_map),
 		T(klm_chains_other_keys),
 		T(each_byte_of_a_list_is_found),
+		T(what_lies_behind_lists_comes_in_order),
 		T(ksm_chains_equal_pieces),
 		T(keys_that_chain_themselves_end),
 		T(wrong_key_pd_or_access),
