@@ -13,8 +13,8 @@
 /* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */
 #define CHUNKS_MAX	(UINT64_C(1) << 16)
 #define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
-/* A list of more entries is not looked through when the share is over: one access may come to thousands of keys. */
-#define RESOLVE_AT_ONCE 4
+/* In frames, whatever the key's length: one access may come to thousands of keys. */
+#define RESOLVE_WORK 4
 /* Pages that one access looks at: of a longer list the next ones go on. */
 #define RESOLVE_PIECE (1u << 14)
 
@@ -186,14 +186,14 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	uint8_t *flat = NULL;
 	bool known = true;
 
-	if (softrnic_share_is_over(dev) &&
-	    (mkey->translation_count > RESOLVE_AT_ONCE || mkey->chunk_count > RESOLVE_AT_ONCE))
+	if (softrnic_share_is_over(dev))
 		return;
 	/* A look that has begun goes on, unless the map has changed. */
 	if (mkey->look.generation != dev->dma_generation)
 		softrnic_mkey_forget(dev, mkey);
 	if (!mkey->free && mkey->mode == RNIC_MKEY_MTT && mkey->length > 0 &&
 	    mkey->translation_count > 0) {
+		softrnic_charge(dev, RESOLVE_WORK);
 		mkey->look.generation = dev->dma_generation;
 		known = resolve_flat(dev, mkey, &flat);
 		if (known && flat == NULL)

@@ -112,8 +112,8 @@ int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint
 int softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		       uint32_t length, unsigned int access);
 /*
- * Look again whether the key's region is one piece of host memory, or chunks that each are one; a long list of pages not
- * when the share is over, and of a very long one some pages: then its generation stays another one's.
+ * Look again whether the key's region is one piece of host memory, or chunks that each are one; not when the share is over,
+ * and of a very long list of pages some: then its generation stays another one's, and it is translated page by page.
  */
 void softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey);
 /* QUERY_SPECIAL_CONTEXTS: addresses are iovas, if the queue has rlky set. */

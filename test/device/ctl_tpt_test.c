@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "softrnic/tpt.h"
+#include "softrnic/work.h"
 #include "tpt_key.h"
 
 #define READ  SOFTRNIC_LOCAL_READ
@@ -225,6 +226,55 @@ what_lies_behind_lists_comes_in_order(void **state)
 		assert_int_equal(translate(hn, keys[0], pd, at, 1, READ, iov, 1), 1);
 	}
 	assert_int_equal(translate(hn, keys[0], pd, 0, total + 1, READ, iov, 1), -EFAULT);
+}
+
+/* To look where a key's memory is takes longer than an entry that leads there: an access does so for no more than a share's. */
+static void
+a_way_to_many_keys_resolves_a_share_of_them(void **state)
+{
+	enum { KEYS = 4000, PAGES = 4, SHARE = SOFTRNIC_WORK_MAX / 4 + 1 };
+	struct hn *hn = *state;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), list_key, before = 0;
+	uint64_t memory = hn_alloc(hn, 2 * PAGES * 4096, 4096);
+	struct rnic_klm *list = calloc(KEYS, sizeof(*list));
+	uint64_t mtts[PAGES];
+	struct iovec iov[1];
+	uint8_t other;
+
+	assert_non_null(list);
+	for (uint32_t i = 0; i < PAGES; i++)
+		mtts[i] = memory + 2 * i * 4096;
+	for (uint32_t i = 0; i < KEYS; i++)
+		list[i] = key_klm(1,
+				  key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_MTT,
+									.access = READ,
+									.pd = pd,
+									.count = PAGES,
+									.mtts = mtts,
+									.log_page_size = 12,
+									.length = PAGES * 4096 }),
+				  i);
+	list_key = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+							 .access = READ,
+							 .pd = pd,
+							 .count = KEYS,
+							 .klms = list,
+							 .length = KEYS });
+	assert_int_equal(softrnic_dma_map(hn->dev, UINT64_C(1) << 60, 1, &other, 3), 0);
+	assert_int_equal(softrnic_dma_unmap(hn->dev, UINT64_C(1) << 60, 1), 0);
+	for (unsigned int i = 0; before < KEYS; i++) {
+		uint32_t now;
+
+		assert_true(i < KEYS);
+		softrnic_share_begin(hn->dev, 0);
+		assert_int_equal(translate(hn, list_key, pd, 0, KEYS, READ, iov, 1), 1);
+		assert_ptr_equal(iov[0].iov_base, hn_va(hn, memory));
+		assert_int_equal(iov[0].iov_len, KEYS);
+		now = hn->dev->resolved_mkeys.count;
+		assert_in_range(now, before + 1, before + SHARE);
+		before = now;
+	}
+	free(list);
 }
 
 static void
@@ -575,6 +625,7 @@ main(void)
 		T(klm_chains_other_keys),
 		T(each_byte_of_a_list_is_found),
 		T(what_lies_behind_lists_comes_in_order),
+		T(a_way_to_many_keys_resolves_a_share_of_them),
 		T(ksm_chains_equal_pieces),
 		T(keys_that_chain_themselves_end),
 		T(wrong_key_pd_or_access),
