@@ -89,8 +89,9 @@ wait_for_link(const struct fixture *f)
 	fail_msg("no link");
 }
 
+/* How often the control thread looks; it is not there yet. */
 static int
-setup(void **state)
+open_port(void **state, unsigned int period_ms)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct rte_eth_conf conf = {
@@ -100,7 +101,7 @@ setup(void **state)
 
 	assert_non_null(f);
 	*state = f;
-	rnic_health_period_ms = 100;
+	rnic_health_period_ms = period_ms;
 	f->pool = rte_pktmbuf_pool_create("port", 2047, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
 					  SOCKET_ID_ANY);
 	assert_non_null(f->pool);
@@ -121,6 +122,12 @@ setup(void **state)
 }
 
 static int
+setup(void **state)
+{
+	return open_port(state, 100);
+}
+
+static int
 teardown(void **state)
 {
 	struct fixture *f = *state;
@@ -134,6 +141,26 @@ teardown(void **state)
 	rte_mempool_free(f->pool);
 	free(f);
 	return 0;
+}
+
+static unsigned int usual_silence;
+
+/* A queue that is silent is soon suspected. */
+static int
+setup_suspicious(void **state)
+{
+	usual_silence = rnic_silence_ms;
+	rnic_silence_ms = 50;
+	return open_port(state, 20);
+}
+
+static int
+teardown_suspicious(void **state)
+{
+	int rc = teardown(state);
+
+	rnic_silence_ms = usual_silence;
+	return rc;
 }
 
 /* How often the driver has said it. Its threads write while we read, and the text may move then: not without the lock. */
@@ -592,15 +619,12 @@ woken(int ms)
 static void
 test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
 {
-	const unsigned int usual = rnic_silence_ms, usual_period = rnic_health_period_ms;
 	struct fixture *f = *state;
 	struct rnic_dev *dev = rnic_ethdev_get(&rte_eth_devices[f->port])->dev;
 	unsigned int i;
 	uint32_t speed;
 	bool up;
 
-	rnic_silence_ms = 50;
-	rnic_health_period_ms = 20;
 	restart_with_interrupts(f);
 	assert_int_equal(
 		dev->access->ops->unmap(dev->access, rx_eq_memory.iova, rx_eq_memory.length), 0);
@@ -628,8 +652,6 @@ test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
 	send_frames(f, 8, 1);
 	assert_true(woken(NAPS));
 	assert_int_equal(receive_frames(f, 8), 8);
-	rnic_silence_ms = usual;
-	rnic_health_period_ms = usual_period;
 }
 
 static void
@@ -789,7 +811,8 @@ run(void)
 		PORT_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
 		PORT_TEST(test_an_error_of_a_receive_queue_is_counted),
 		PORT_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
-		PORT_TEST(test_who_sleeps_on_a_queue_without_events_is_woken),
+		cmocka_unit_test_setup_teardown(test_who_sleeps_on_a_queue_without_events_is_woken,
+						setup_suspicious, teardown_suspicious),
 		PORT_TEST(test_a_lost_device_wakes_who_sleeps),
 		PORT_TEST(test_a_recovery_wakes_who_sleeps),
 		PORT_TEST(test_a_receive_queue_is_stopped_while_entries_come),
