@@ -12,31 +12,15 @@
 #include <rte_memory.h>
 
 #include "../e2e/rdma.h"
+#include "eqs.h"
 #include "rdma.h"
 
 #define PATIENCE_MS 60000
 #define REQUESTS    300 /* more than the queue has entries */
 
-/* Of the event queues in the order of their making. */
 enum { ASYNC_EQ, COMPLETION_EQ, RDMA_EQ, EQS };
-static struct rnic_mem eq_memory[EQS];
-static unsigned int eq_count;
 
-int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-int __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-
-int
-__wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-		      unsigned int rights, struct rnic_mem *mem)
-{
-	int rc = __real_rnic_mem_alloc(dev, what, length, align, rights, mem);
-
-	if (rc == 0 && eq_count < EQS && strcmp(what, "an event queue") == 0)
-		eq_memory[eq_count++] = *mem;
-	return rc;
-}
+_Static_assert(EQS == UNIT_EQS, "the memory of each is known");
 
 static atomic_uint asked; /* for the state of an event queue */
 
@@ -86,7 +70,7 @@ open_deaf(void **state)
 	sem_init(&change_seen, 0, 0);
 	sem_init(&change_go, 0, 0);
 	unit_watch = (struct unit_watch){ 0 };
-	eq_count = 0;
+	unit_eqs.count = 0;
 	if (unit_watched_open(&dev) != 0)
 		return -1;
 	*state = dev;
@@ -278,9 +262,10 @@ test_what_was_missed_of_queues_is_told(void **state)
 static void
 take_memory(struct rnic_dev *dev, unsigned int eq)
 {
-	assert_int_equal(eq_count, EQS);
-	assert_int_equal(
-		dev->access->ops->unmap(dev->access, eq_memory[eq].iova, eq_memory[eq].length), 0);
+	const struct rnic_mem *mem = &unit_eqs.first[eq];
+
+	assert_true(unit_eqs.count >= EQS);
+	assert_int_equal(dev->access->ops->unmap(dev->access, mem->iova, mem->length), 0);
 }
 
 /* The next event of it is lost, and then it has failed. */

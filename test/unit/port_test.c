@@ -18,6 +18,7 @@
 #include <rte_mbuf.h>
 
 #include "doorbell.h"
+#include "eqs.h"
 #include "ethdev.h"
 #include "prm/wqe.h"
 #include "rx.h"
@@ -53,25 +54,6 @@ rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
 	if (real == NULL)
 		*(void **)&real = dlsym(RTLD_NEXT, "rte_eal_alarm_set");
 	return real(us, callback, arg);
-}
-
-/* Of the event queue that was made last. */
-static struct rnic_mem rx_eq_memory;
-
-int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-int __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-
-int
-__wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-		      unsigned int rights, struct rnic_mem *mem)
-{
-	int rc = __real_rnic_mem_alloc(dev, what, length, align, rights, mem);
-
-	if (rc == 0 && strcmp(what, "an event queue") == 0)
-		rx_eq_memory = *mem;
-	return rc;
 }
 
 static void
@@ -621,13 +603,13 @@ test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
 {
 	struct fixture *f = *state;
 	struct rnic_dev *dev = rnic_ethdev_get(&rte_eth_devices[f->port])->dev;
+	const struct rnic_mem *mem = &unit_eqs.last;
 	unsigned int i;
 	uint32_t speed;
 	bool up;
 
 	restart_with_interrupts(f);
-	assert_int_equal(
-		dev->access->ops->unmap(dev->access, rx_eq_memory.iova, rx_eq_memory.length), 0);
+	assert_int_equal(dev->access->ops->unmap(dev->access, mem->iova, mem->length), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 	send_frames(f, 8, 1);
 	/* Commands complete all the while, so that the asynchronous queue has something to tell. */

@@ -12,31 +12,11 @@
 #include <rte_log.h>
 #include <rte_memory.h>
 
+#include "eqs.h"
 #include "ethdev.h"
 #include "prm/cqe.h"
 
 #define PATIENCE_MS 60000
-
-static struct rnic_eqe *ring; /* of the asynchronous queue, the first one */
-static uint32_t entries;
-
-int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-int __wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-			  unsigned int rights, struct rnic_mem *mem);
-
-int
-__wrap_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
-		      unsigned int rights, struct rnic_mem *mem)
-{
-	int rc = __real_rnic_mem_alloc(dev, what, length, align, rights, mem);
-
-	if (rc == 0 && ring == NULL && strcmp(what, "an event queue") == 0) {
-		ring = mem->address;
-		entries = (uint32_t)(length / sizeof(*ring));
-	}
-	return rc;
-}
 
 static void
 sleep_ms(unsigned int ms)
@@ -56,6 +36,9 @@ static uint32_t eqn;
 static void
 refill(struct rnic_access *access, uint32_t consumer)
 {
+	/* Of the asynchronous queue, which is made first. */
+	struct rnic_eqe *ring = unit_eqs.first[0].address;
+	const uint32_t entries = (uint32_t)(unit_eqs.first[0].length / sizeof(*ring));
 	uint32_t i, index;
 
 	for (i = 0; i < entries; i++) {
@@ -103,13 +86,13 @@ open_planted(void)
 {
 	struct rnic_dev *dev;
 
-	ring = NULL;
+	unit_eqs.count = 0;
 	atomic_store(&refills, false);
 	atomic_store(&refilled, 0);
 	atomic_store(&syndrome, 0);
 	unit_plant(planted_read32, planted_write32);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	assert_non_null(ring);
+	assert_in_range(unit_eqs.count, 1, UNIT_EQS);
 	eqn = rnic_eq_number(dev->async_eq);
 	return dev;
 }
