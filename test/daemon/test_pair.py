@@ -10,18 +10,12 @@ import tempfile
 import pytest
 
 from daemon.softrnicd import PATIENCE, PROGRAM, SANITIZED, Softrnicd
+from e2e.hugepages import hugepages
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, send_some, take_in
 from size import FULL
 
 ROOT = os.geteuid() == 0
 PEER = os.path.join(os.environ["RDMAPMD_BUILD"], "test", "daemon", "daemon_frames_peer")
-HUGEPAGES = [
-    pytest.param([], id="hugepage files"),
-    pytest.param(["--in-memory"], id="in memory", marks=pytest.mark.long),
-    pytest.param(["--single-file-segments"], id="single-file segments", marks=pytest.mark.long),
-    pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
-    pytest.param(["--legacy-mem"], id="legacy", marks=pytest.mark.long),
-]
 
 
 def run(eal, user=None):
@@ -47,7 +41,7 @@ def hand_over(daemon, user):
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-@pytest.mark.parametrize("eal", HUGEPAGES)
+@pytest.mark.parametrize("eal", hugepages("in memory", "single-file segments", "legacy"))
 def test_hugepages(eal):
     if not ROOT:
         pytest.skip("needs hugepages, which are root's here")

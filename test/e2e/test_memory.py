@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from e2e.hugepages import hugepages
 from e2e.testpmd import NO_HUGE, Testpmd, check_exact, forward, nobody, pair
 
 ROOT = os.geteuid() == 0
@@ -22,13 +23,7 @@ def run(eal, user=None):
         assert not testpmd.complaints()
 
 
-@pytest.mark.parametrize("eal", [
-    pytest.param([], id="hugepage files"),
-    pytest.param(["--in-memory"], id="in memory"),
-    pytest.param(["--single-file-segments"], id="single-file segments"),
-    pytest.param(["--in-memory", "--single-file-segments"], id="in memory, single file"),
-    pytest.param(["--legacy-mem"], id="legacy", marks=pytest.mark.long),
-])
+@pytest.mark.parametrize("eal", hugepages("legacy"))
 def test_hugepages(eal):
     if not ROOT:
         pytest.skip("needs hugepages, which are root's here")
