@@ -64,17 +64,6 @@ setup(void **state)
 	return setup_wire(f, "bound", "loop");
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 static void
 send_frames(struct fixture *f, struct dp_sq *sq, unsigned int count)
 {
@@ -755,7 +744,7 @@ test_very_long_keys_are_looked_at_in_pieces(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, dp_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_long_way_ends_the_turn),
 		T(a_short_way_leaves_the_turn_as_it_is),

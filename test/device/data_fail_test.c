@@ -67,17 +67,6 @@ setup_inline(void **state)
 	return setup_conf(state, &conf, DP_SQ_FLUSH);
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 static void
 take_away(struct fixture *f, const void *memory, size_t bytes)
 {
@@ -404,7 +393,7 @@ test_event_queue_doorbell_with_a_stale_index(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, dp_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_send_queue_whose_cq_is_full),
 		T(test_cq_whose_ring_is_gone),
@@ -412,7 +401,7 @@ main(void)
 		T(test_multi_packet_wqe_that_fails_in_the_middle),
 		T(test_frame_of_too_many_pieces),
 		cmocka_unit_test_setup_teardown(test_inline_header_that_is_missing, setup_inline,
-						teardown),
+						dp_teardown),
 		T(test_receive_queue_whose_ring_is_gone),
 		T(test_receive_queue_whose_record_is_gone),
 		T(test_reserved_key_in_an_ordinary_receive_queue),

@@ -35,17 +35,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct world *w = *state;
-
-	dp_close(&w->dp);
-	assert_int_equal(softrnic_poller_destroy(w->poller), 0);
-	free(w);
-	return 0;
-}
-
 /* A key whose list names one page again and again: its status. */
 static int
 key_create(struct world *w)
@@ -153,8 +142,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_kinds_together_have_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_comes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_kinds_together_have_a_limit, setup,
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(it_comes_back, setup, dp_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,6 +360,21 @@ dp_close(struct dp *dp)
 }
 
 int
+dp_teardown(void **state)
+{
+	struct {
+		struct softrnic_poller *poller;
+		struct dp dp;
+	} *fixture = *state;
+	int rc;
+
+	dp_close(&fixture->dp);
+	rc = softrnic_poller_destroy(fixture->poller);
+	free(fixture);
+	return rc;
+}
+
+int
 dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 {
 	struct rnic_create_cq_in in = { 0 };

@@ -76,6 +76,8 @@ int dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct 
 /* The next session on a device of islands that was reset and has no maps: its memory is given out from the start. */
 int dp_restart(struct dp *dp);
 void dp_close(struct dp *dp);
+/* Teardown of a test whose state begins with a poller (struct softrnic_poller *) and its only device (struct dp). */
+int dp_teardown(void **state);
 
 /* Memory that the device reaches; zeroed. NULL: there is no more. */
 void *dp_alloc(struct dp *dp, size_t bytes, size_t align);

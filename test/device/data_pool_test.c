@@ -149,17 +149,6 @@ setup_cyclic(void **state)
 	return open_with(state, true);
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 static void
 write_segment(struct fixture *f, struct rnic_wqe_data *segment, uint8_t *data, uint32_t bytes)
 {
@@ -380,10 +369,10 @@ test_a_pool_stays_while_a_queue_is_on_it(void **state)
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_RMP, f->rmpn), 0);
 }
 
-#define LINKED(test) cmocka_unit_test_setup_teardown(test, setup_linked, teardown)
-#define CYCLIC(test)                                                \
-	{                                                           \
-#test "_cyclic", test, setup_cyclic, teardown, NULL \
+#define LINKED(test) cmocka_unit_test_setup_teardown(test, setup_linked, dp_teardown)
+#define CYCLIC(test)                                                   \
+	{                                                              \
+#test "_cyclic", test, setup_cyclic, dp_teardown, NULL \
 	}
 
 int

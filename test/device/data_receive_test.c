@@ -73,17 +73,6 @@ setup_collapsed(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 static void
 send_one(struct fixture *f, uint32_t bytes)
 {
@@ -552,23 +541,23 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_scatter, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_start_padding, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_protection_domain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_buffer, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_short, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_address, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overrun, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_flush_of_what_comes_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, teardown),
-		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, teardown),
-		cmocka_unit_test_setup_teardown(test_arming, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scatter, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_start_padding, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_no_protection_domain, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_no_buffer, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_too_short, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_address, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_overrun, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_flush_of_what_comes_later, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_arming, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_busy, setup, dp_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_receive", tests, NULL, NULL);

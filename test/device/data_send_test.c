@@ -66,17 +66,6 @@ setup_no_flush(void **state)
 	return setup_flags(state, 0);
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 /* The next received frame is exactly these bytes; its buffer is posted again. */
 static void
 expect_frame(struct fixture *f, const void *bytes, uint32_t length)
@@ -709,30 +698,30 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sizes_and_segments, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_inline_header, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_inline_data, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_multi_packet, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_counter_wraps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_completion_on_demand, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nop, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_opcodes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_control_segments, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_lengths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sizes_and_segments, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_inline_header, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_inline_data, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_multi_packet, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_counter_wraps, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_completion_on_demand, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_nop, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_opcodes, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_control_segments, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_lengths, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_frames_beyond_the_mtu_are_dropped_and_counted,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_keys, setup, teardown),
+						setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_keys, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_multi_packet_without_the_context_bit,
-						setup_no_flush, teardown),
+						setup_no_flush, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_queue_that_does_not_flush, setup_no_flush,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_record_left_over_reset, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_priority_of_a_tis, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_taken_away, setup, teardown),
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_record_left_over_reset, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_priority_of_a_tis, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_memory_taken_away, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_no_bus_master_reaches_no_memory, setup,
-						teardown),
+						dp_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_send", tests, NULL, NULL);

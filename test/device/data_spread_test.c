@@ -82,17 +82,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 /* The one queue that the frame sent last came to; *cqe is its completion. */
 static int
 arrived(struct fixture *f, struct rnic_cqe *cqe)
@@ -795,22 +784,23 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_hashes_choose_the_queue, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hashes_of_ipv6, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hashes_of_what_there_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tir_changes_its_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_choose_the_queue, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_of_ipv6, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_of_what_there_is, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_tir_changes_its_table, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_symmetric_hashes_join_both_directions, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_xor8_does_not_spread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_queries_of_tables_and_tirs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_entries_change_in_place, setup, teardown),
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_xor8_does_not_spread, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_queries_of_tables_and_tirs, setup,
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_entries_change_in_place, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_physical_addresses_to_a_list_of_keys, setup,
-						teardown),
+						dp_teardown),
 		cmocka_unit_test_setup_teardown(test_a_list_of_keys_to_physical_addresses, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_limits_of_keys, setup, teardown),
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_limits_of_keys, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_completions_carry_the_user_index, setup,
-						teardown),
+						dp_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_spread", tests, NULL, NULL);

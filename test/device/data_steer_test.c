@@ -52,17 +52,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 /* Send the frame in f->out; which queues got it, as bits. *tag: the last flow tag. */
 static unsigned int
 arrives(struct fixture *f, uint32_t bytes, uint32_t *tag)
@@ -630,20 +619,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_no_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_port_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_root, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_port_modes, setup, dp_teardown),
 		cmocka_unit_test_setup_teardown(test_vport_takes_its_own_addresses_only, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_many_entries, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_chains_of_any_level, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fragments, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limits_of_groups_and_entries, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_replication, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ids_of_groups_come_round, setup, teardown),
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_many_entries, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_chains, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_chains_of_any_level, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_headers, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_ipv6_addresses, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_fragments, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_root_back_to_none, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_limits_of_groups_and_entries, setup,
+						dp_teardown),
+		cmocka_unit_test_setup_teardown(test_replication, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_ids_of_groups_come_round, setup, dp_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_steer", tests, NULL, NULL);

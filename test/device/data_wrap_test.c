@@ -53,17 +53,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	dp_close(&f->dp);
-	assert_int_equal(softrnic_poller_destroy(f->poller), 0);
-	free(f);
-	return 0;
-}
-
 static void
 expect(struct fixture *f, struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter)
 {
@@ -236,7 +225,7 @@ test_a_completion_queue(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, dp_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_send_queue),    T(a_full_send_queue),  T(a_send_record_ahead),
 		T(a_receive_queue), T(a_completion_queue),
