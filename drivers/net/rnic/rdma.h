@@ -77,7 +77,10 @@ int rnic_rdma_irq_fd(struct rnic_dev *dev);
 /* From the control thread: hand on what came, and want to be told of more. */
 void rnic_rdma_poll(struct rnic_dev *dev);
 void rnic_rdma_arm(struct rnic_dev *dev);
-/* Those of its event queues that failed are made anew. May events of queue pairs and SRQs have got lost? */
+/*
+ * Those of its event queues that failed are made anew; asked for are all, or those that have been silent for too long. May
+ * events of queue pairs and SRQs have got lost?
+ */
 bool rnic_rdma_mend_eqs(struct rnic_dev *dev, bool all);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)

@@ -130,7 +130,7 @@ void rnic_rx_intr_quiet(struct rte_eth_dev *eth_dev);
 void rnic_rx_intr_stop(struct rte_eth_dev *eth_dev);
 int rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue);
 int rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue);
-/* A queue with interrupts (rxq->eq) goes on with its next burst: who sleeps on it shall make one. Any thread. */
+/* A queue with interrupts (rxq->eq) goes on with its next burst: a thread that sleeps on it shall make one. Any thread. */
 void rnic_rx_intr_ready(struct rnic_dev *dev, uint16_t queue);
 /* Who sleeps on any queue shall look: the device is lost. Any thread. */
 void rnic_rx_intr_wake(struct rnic_dev *dev);

@@ -188,8 +188,8 @@ note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
 	if (news)
 		RNIC_LOG_REPEATED(
 			WARNING, dev,
-			"Rx queue %u: its event queue takes no more events: whoever sleeps on "
-			"it is woken every %u ms; restart the port",
+			"Rx queue %u: its event queue takes no more events: threads that sleep "
+			"on it are woken every %u ms; restart the port",
 			queue, RNIC_DEAF_LOOK_MS);
 }
 
@@ -306,7 +306,7 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 
 	if (rxq->eq == NULL)
 		return -ENOTSUP;
-	/* Nothing would ever wake who sleeps on it. */
+	/* Nothing would ever wake a thread that sleeps on it. */
 	if (atomic_load_explicit(&rxq->dev->dead, memory_order_relaxed))
 		return -EIO;
 	rnic_owner_enter(rxq);
