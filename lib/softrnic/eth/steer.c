@@ -315,8 +315,8 @@ deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
  */
 static __attribute__((noinline)) void
 deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
-	       const struct steer_result *result, const struct steer_key *key,
-	       struct softrnic_rx_info *info)
+		const struct steer_result *result, const struct steer_key *key,
+		struct softrnic_rx_info *info)
 {
 	const uint32_t entries = dev->turn->entries;
 	uint32_t i;
