@@ -17,9 +17,10 @@
 #define SOFTRNIC_REMOTE_WRITE  0x08
 #define SOFTRNIC_REMOTE_ATOMIC 0x10
 
-#define SOFTRNIC_LINE	    64 /* of the cache */
-#define SOFTRNIC_KLM_LEAF   16 /* entries of a list of keys that are looked through */
-#define SOFTRNIC_KLM_FAN    8  /* ends in one */
+#define SOFTRNIC_LINE	  64 /* of the cache */
+#define SOFTRNIC_KLM_LEAF 16 /* entries of a list of keys that are looked through */
+#define SOFTRNIC_KLM_FAN  8  /* ends in a line */
+/* A leaf is of 2^4, a line of 2^3; rounded up. */
 #define SOFTRNIC_KLM_LEVELS ((SOFTRNIC_LOG_MAX_KLMS - 4 + 2) / 3)
 
 /* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
