@@ -34,8 +34,10 @@ static const char help[] =
 	"                          link goes down; each client has it from the start\n"
 	"      tx_pcap=FILE        where to write what is sent\n"
 	"      mac=xx:xx:xx:xx:xx:xx   default: made up from the name and the process\n"
-	"      id=VVVV:DDDD        PCI vendor and device in hex; default 15b3:1017 (ConnectX-5),\n"
-	"                          15b3:1018 is its virtual function\n"
+	"      like=NAME           what card the device is like, with what it refuses; there are\n"
+	"                          default, cx4lx\n"
+	"      id=VVVV:DDDD        PCI vendor and device in hex; default: of what it is like,\n"
+	"                          15b3:1017 (ConnectX-5) of default\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
 	"      seed=N              of all random choices; default: from the system\n"
 	"      health=MS           once: so many milliseconds after the first driver's bring-up the\n"
@@ -186,6 +188,15 @@ parse_id(struct device_options *device, const char *value)
 }
 
 static int
+parse_like(struct device_options *device, const char *value)
+{
+	device->conf.like = device->like;
+	if (softrnic_like_pci_device(value) == 0)
+		return -EINVAL;
+	return parse_text(value, device->like, sizeof(device->like));
+}
+
+static int
 parse_ppm(const char *value, uint32_t *ppm)
 {
 	uint64_t number;
@@ -262,6 +273,7 @@ static const struct {
 	  "wire=port:net_af_packet0 and, behind \"--\", --vdev=net_af_packet0,iface=..., as this "
 	  "process is jailed" },
 	{ "mac", parse_mac, "xx:xx:xx:xx:xx:xx, no group address" },
+	{ "like", parse_like, "one of " SOFTRNIC_LIKE_NAMES },
 	{ "id", parse_id, "VVVV:DDDD in hex, such as 15b3:1017" },
 	{ "drop", parse_drop, "parts per million, 0 to 1000000" },
 	{ "dup", parse_dup, "parts per million, 0 to 1000000" },
@@ -321,7 +333,6 @@ add_device(struct options *options, const char *text)
 	device = &options->devices[options->ndevices];
 	snprintf(device->name, sizeof(device->name), "rnic%u", options->ndevices);
 	snprintf(device->wire, sizeof(device->wire), "loop");
-	device->id = (struct pci_identity){ .vendor = 0x15b3, .device = 0x1017 };
 	options->ndevices++;
 
 	copy = strdup(text);
@@ -428,6 +439,11 @@ check_devices(struct options *options)
 		}
 		device->conf.name = device->name;
 		device->conf.wire = device->wire;
+		if (device->id.vendor == 0 && device->id.device == 0)
+			device->id = (struct pci_identity){
+				.vendor = 0x15b3,
+				.device = softrnic_like_pci_device(device->conf.like),
+			};
 		device->conf.foreign_memory = true;
 		device->conf.memory_max =
 			options->client_memory != 0 ? options->client_memory : CLIENT_MEMORY;

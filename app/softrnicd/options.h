@@ -31,7 +31,8 @@ struct device_options {
 	int folder_fd;
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */
-	struct pci_identity id;
+	struct pci_identity id;		 /* all zero: by what the device is like */
+	char like[32];
 	uint64_t holes_max;	   /* bytes of a client's files that need not be there yet */
 	struct softrnic_conf conf; /* its strings are this struct's */
 };

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "eth/steer.h"
+#include "like.h"
 #include "prm/layouts.h"
 #include "qp/qp.h"
 
@@ -138,6 +139,8 @@ softrnic_caps_init(struct softrnic *dev)
 	/* Where doorbells stand, too: Linux has the second register of a page so many bytes behind the first. */
 	rnic_general_cap_set(max, GENERAL(LOG_BF_REG_SIZE), __builtin_ctz(RNIC_BF_REG_BYTES));
 	dev->general_cap[1] = *max;
+	softrnic_like_caps(dev, RNIC_CAP_GENERAL, false, max);
+	softrnic_like_caps(dev, RNIC_CAP_GENERAL, true, &dev->general_cap[1]);
 }
 
 static void
@@ -222,14 +225,16 @@ SOFTRNIC_CMD(query_hca_cap)
 	case RNIC_CAP_GENERAL:
 		memcpy(cap, &dev->general_cap[cmd->op_mod & 1], sizeof(dev->general_cap[0]));
 		return RNIC_STATUS_OK;
-	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(dev, cap); return RNIC_STATUS_OK;
-	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); return RNIC_STATUS_OK;
-	case RNIC_CAP_ATOMIC: atomic_cap(cap); return RNIC_STATUS_OK;
-	case RNIC_CAP_ROCE: roce_cap(cap); return RNIC_STATUS_OK;
+	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(dev, cap); break;
+	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); break;
+	case RNIC_CAP_ATOMIC: atomic_cap(cap); break;
+	case RNIC_CAP_ROCE: roce_cap(cap); break;
 	/* A card of this class knows it; there is nothing in it. */
-	case RNIC_CAP_ODP: return RNIC_STATUS_OK;
+	case RNIC_CAP_ODP: break;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
+	softrnic_like_caps(dev, type, cmd->op_mod & 1, cap);
+	return RNIC_STATUS_OK;
 }
 
 /* Linux asks for the host's order of bytes, and says nothing else. */

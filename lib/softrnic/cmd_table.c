@@ -2,6 +2,7 @@
 
 /* The commands that the device knows, and what is checked before their handlers see them. */
 #include "commands.h"
+#include "like.h"
 #include "prm/cmd_table.h"
 
 /* Most inputs are at least the common header and one number. */
@@ -134,6 +135,7 @@ static int
 cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
 {
 	const struct softrnic_cmd_desc *desc = cmd_find(cmd->opcode);
+	int status;
 
 	if (desc == NULL)
 		return RNIC_STATUS_BAD_OP;
@@ -143,7 +145,8 @@ cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
 		return RNIC_STATUS_BAD_INP_LEN;
 	if (desc->needs_boot_pages && !softrnic_pages_booted(dev))
 		return RNIC_STATUS_NO_RES;
-	return desc->fn(dev, cmd);
+	status = softrnic_like_refuses(dev, cmd);
+	return status != RNIC_STATUS_OK ? status : desc->fn(dev, cmd);
 }
 
 int

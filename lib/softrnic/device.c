@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "device.h"
+#include "like.h"
 #include "softrnic_tunables.h"
 #include "wire/wire.h"
 
@@ -53,6 +54,12 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 	memcpy(dev->name, conf->name, strlen(conf->name) + 1);
 	dev->conf = *conf;
 	dev->conf.name = dev->name;
+	dev->like = softrnic_like_find(conf->like);
+	if (dev->like == NULL) {
+		SOFTRNIC_LOG(ERR, dev, "like=%s: there are " SOFTRNIC_LIKE_NAMES, conf->like);
+		return -EINVAL;
+	}
+	softrnic_like_apply(dev);
 	if (dev->conf.wire == NULL)
 		dev->conf.wire = "loop";
 	if (dev->conf.max_mtu == 0)
@@ -192,6 +199,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	}
 	/* The caller's strings end with the call. */
 	dev->conf.wire = dev->conf.rx_pcap = dev->conf.tx_pcap = dev->conf.iface = NULL;
+	dev->conf.like = dev->like->name;
 	*out = dev;
 	return 0;
 }

@@ -625,6 +625,10 @@ struct softrnic {
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
 	void *faults;	/* wire/faults.c's own */
 
+	const struct softrnic_like *like; /* and what follows from it (like.h) */
+	bool no_mac, untrusted;
+	uint64_t command_ns; /* that each command takes */
+
 	struct softrnic_conf conf;
 	struct softrnic_stats stats;
 	uint64_t random; /* state of softrnic_random() */

@@ -30,6 +30,12 @@ struct softrnic_poller;
 /** UAR pages that can be allocated; they stand behind the initialization segment. */
 #define SOFTRNIC_UAR_PAGES 256
 
+/** What a device may be like; all of them and where each is known from: doc/design/metal.md. */
+#define SOFTRNIC_LIKE_NAMES "default, cx4lx"
+
+/** The PCI device number (of vendor 15b3) of what has that name; 0: there is none of that name. */
+uint16_t softrnic_like_pci_device(const char *name);
+
 /** What a device is made as. Zero means default in every member. */
 struct softrnic_conf {
 	/** In messages, e.g. the driver's "net_rnic0". Required. */
@@ -70,6 +76,8 @@ struct softrnic_conf {
 	 * on its way. What frames are judged by is copied first.
 	 */
 	bool foreign_memory;
+	/** One of SOFTRNIC_LIKE_NAMES: what card, or function of one, the device is like. NULL: default. */
+	const char *like;
 	/** Bytes of our memory that the driver's objects, rings and lists may take all together. 0: as their own limits say. */
 	uint64_t memory_max;
 };

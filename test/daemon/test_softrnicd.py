@@ -87,7 +87,7 @@ def test_help_has_examples():
     done = run("--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "\n  softrnicd --device name=a,wire=pair:cable" in done.stdout
-    for key in ("name=", "socket=", "wire=pair:", "mac=", "id=", "drop=", "seed=", "health=", "bf="):
+    for key in ("name=", "socket=", "wire=pair:", "mac=", "like=", "id=", "drop=", "seed=", "health=", "bf="):
         assert key in done.stdout
     assert run("--version").stdout.startswith("softrnicd ")
 
@@ -97,7 +97,7 @@ def test_help_has_examples():
     (["word"], '"word" is no option'),
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
-    (["--device", "foo=1"], "there are name socket wire rx_pcap tx_pcap mac id drop dup reorder corrupt seed health bf"),
+    (["--device", "foo=1"], "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt seed health bf"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),
@@ -113,6 +113,8 @@ def test_help_has_examples():
     (["--device", "mac=02:00:00:00:00"], "mac="),
     (["--device", "mac=03:00:00:00:00:00"], "no group address"),
     (["--device", "mac=02:00:00:00:00:001"], "mac="),
+    (["--device", "like="], "one of default, cx4lx"),
+    (["--device", "like=cx3"], "one of default, cx4lx"),
     (["--device", "id=15b3"], "VVVV:DDDD"),
     (["--device", "id=15b3:101g"], "VVVV:DDDD"),
     (["--device", "id=ffff:ffff"], "VVVV:DDDD"),

@@ -52,6 +52,17 @@ set_peer(struct rnic_devargs *args, size_t offset, const char *value)
 	return args->peer_any || strcmp(value, "own") == 0 ? 0 : -EINVAL;
 }
 
+/* Which names there are the device knows, and says so. */
+static int
+set_like(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	(void)offset;
+	if (value[0] == '\0' || strlen(value) >= sizeof(args->like))
+		return -EINVAL;
+	memcpy(args->like, value, strlen(value) + 1);
+	return 0;
+}
+
 /* As sysfs names it, in whichever way it was written. */
 static int
 set_pci(struct rnic_devargs *args, size_t offset, const char *value)
@@ -210,13 +221,14 @@ static const struct devarg {
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
+	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
 	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
 };
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
 #define VALID_KEYS \
-	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline mac ip"
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline like mac ip"
 
 struct parse {
 	const char *device;

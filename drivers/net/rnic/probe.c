@@ -109,6 +109,7 @@ RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
 					"bf=0|1 "
 					"mac=<address> "
 					"inline=0|1 "
+					"like=<card> "
 					"ip=<address>[+<address>]...");
 
 /*

@@ -35,6 +35,7 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
 #define RNIC_PATH_BYTES 256
+#define RNIC_LIKE_BYTES 32
 struct rnic_devargs {
 	char socket[108]; /* socket=: of a vfio-user server */
 	bool peer_any;	  /* peer=any: whoever's that server is */
@@ -46,8 +47,9 @@ struct rnic_devargs {
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
 	bool bf;
-	bool inline_l2; /* the embedded device demands L2 headers inline */
-	uint8_t mac[6]; /* mac=: all zero if not given */
+	bool inline_l2;		    /* the embedded device demands L2 headers inline */
+	char like[RNIC_LIKE_BYTES]; /* like=: of the embedded device; empty: not given */
+	uint8_t mac[6];		    /* mac=: all zero if not given */
 	unsigned int ip_count;
 	uint8_t ip[RNIC_IPS_MAX][16]; /* ip=: as GIDs */
 };

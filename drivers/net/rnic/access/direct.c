@@ -198,6 +198,7 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 		.corrupt_ppm = args->corrupt,
 		.bf = args->bf,
 		.inline_l2 = args->inline_l2,
+		.like = unless_empty(args->like),
 	};
 	struct softrnic_poller *poller;
 	void *pages;

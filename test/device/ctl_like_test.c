@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Personalities (`like=NAME`), row by row of their tables: each capability is shown as its row says; each refusal refuses
+ * just what it says, and nothing once one of its conditions does not hold. That a recorded card and the device that is like
+ * it show the same is tested by ctl_trace_test.c, that the document has these rows by ctl_like_rows_test.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_log.h>
+
+#include "ctl_world.h"
+#include "prm/layouts.h"
+#include "softrnic/like.h"
+
+#define OUT_ROOM 0x1010
+
+/* Call fn for each part of any personality, once. */
+static void
+each_part(void (*fn)(const struct softrnic_like_part *part))
+{
+	const struct softrnic_like_part *seen[64];
+	unsigned int count = 0, i;
+
+	for (unsigned int like = 0; like < softrnic_like_count; like++) {
+		for (unsigned int p = 0; softrnic_likes[like].parts[p] != NULL; p++) {
+			const struct softrnic_like_part *part = softrnic_likes[like].parts[p];
+
+			for (i = 0; i < count && seen[i] != part; i++)
+				;
+			if (i < count)
+				continue;
+			assert_true(count < sizeof(seen) / sizeof(seen[0]));
+			seen[count++] = part;
+			fn(part);
+		}
+	}
+	assert_true(count > 0);
+}
+
+/* ---- Names ---- */
+
+static void
+names_are_listed(void **state)
+{
+	char list[256] = "";
+
+	(void)state;
+	for (unsigned int i = 0; i < softrnic_like_count; i++) {
+		assert_ptr_equal(softrnic_like_find(softrnic_likes[i].name), &softrnic_likes[i]);
+		assert_int_equal(softrnic_like_pci_device(softrnic_likes[i].name),
+				 softrnic_likes[i].pci_device);
+		assert_int_not_equal(softrnic_likes[i].pci_device, 0);
+		strcat(list, i == 0 ? "" : ", ");
+		strcat(list, softrnic_likes[i].name);
+	}
+	assert_string_equal(list, SOFTRNIC_LIKE_NAMES);
+	/* The first one is nobody but ourselves. */
+	assert_ptr_equal(softrnic_like_find(NULL), &softrnic_likes[0]);
+	assert_string_equal(softrnic_likes[0].name, "default");
+	assert_null(softrnic_likes[0].parts[0]);
+}
+
+static void
+an_unknown_name_is_refused_with_the_list(void **state)
+{
+	static const char *const unknown[] = { "", "cx3", "cx4", "CX4LX", "cx4lx ", "cx4lx-pf" };
+	struct softrnic_poller *poller;
+	struct softrnic *dev;
+	char said[1024];
+	FILE *stream;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(softrnic_poller_create(&poller), 0);
+	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		struct softrnic_conf conf = { .name = "d", .like = unknown[i] };
+
+		assert_int_equal(softrnic_like_pci_device(unknown[i]), 0);
+		stream = tmpfile();
+		assert_non_null(stream);
+		rte_openlog_stream(stream);
+		assert_int_equal(softrnic_create(poller, &conf, &dev), -EINVAL);
+		rte_openlog_stream(NULL);
+		rewind(stream);
+		n = fread(said, 1, sizeof(said) - 1, stream);
+		said[n] = '\0';
+		fclose(stream);
+		assert_non_null(strstr(said, SOFTRNIC_LIKE_NAMES));
+	}
+	assert_int_equal(softrnic_poller_destroy(poller), 0);
+}
+
+/* ---- What rows say of themselves ---- */
+
+static void
+check_known(const struct softrnic_like_part *part, const char *name,
+	    const struct softrnic_known *known)
+{
+	if (name == NULL || name[0] == '\0' || known->where == NULL || known->where[0] == '\0' ||
+	    known->from > SOFTRNIC_KNOWN_GUESS)
+		fail_msg("a row of %s does not say what it is, or where it is known from: %s",
+			 part->name, name != NULL ? name : "");
+}
+
+static void
+check_part(const struct softrnic_like_part *part)
+{
+	assert_true(part->cap_count + part->refusal_count + part->behaviour_count > 0);
+	for (unsigned int i = 0; i < part->cap_count; i++)
+		check_known(part, part->caps[i].name, &part->caps[i].known);
+	for (unsigned int i = 0; i < part->refusal_count; i++) {
+		check_known(part, part->refusals[i].name, &part->refusals[i].known);
+		assert_int_not_equal(part->refusals[i].status, RNIC_STATUS_OK);
+	}
+	for (unsigned int i = 0; i < part->behaviour_count; i++)
+		check_known(part, part->behaviours[i].name, &part->behaviours[i].known);
+}
+
+static void
+each_row_says_where_it_is_known_from(void **state)
+{
+	(void)state;
+	each_part(check_part);
+}
+
+/* ---- Refusals ---- */
+
+/* The field becomes what the condition wants, or something else; returns the bytes that the input has then. */
+static uint32_t
+condition_set(const struct softrnic_like_when *when, bool holds, uint8_t *in, uint32_t bytes)
+{
+	const uint32_t end =
+		RNIC_FIELD_OFFSET(when->field) + (RNIC_FIELD_HIGH(when->field) > 31 ? 8 : 4);
+	uint64_t value = 0;
+
+	switch (when->how) {
+	case SOFTRNIC_LIKE_ALWAYS: return bytes;
+	case SOFTRNIC_LIKE_IS: value = holds ? when->value : when->value ^ 1; break;
+	case SOFTRNIC_LIKE_ABOVE: value = holds ? when->value + 1 : when->value; break;
+	case SOFTRNIC_LIKE_SET: value = holds; break;
+	case SOFTRNIC_LIKE_ZERO: value = !holds; break;
+	}
+	rnic_field_set((struct rnic_be32 *)(void *)in, when->field, value);
+	return bytes > end ? bytes : end;
+}
+
+static uint32_t
+spoil(const struct softrnic_like_refusal *row, uint8_t *in, uint32_t bytes)
+{
+	for (unsigned int k = 0; k < SOFTRNIC_LIKE_WHENS; k++)
+		bytes = condition_set(&row->when[k], true, in, bytes);
+	return bytes;
+}
+
+/* Does the row refuse it? Whatever else may happen to the command. */
+static bool
+refused(struct world *w, const struct softrnic_like_refusal *row, uint32_t syndrome,
+	const uint8_t *in, uint32_t bytes)
+{
+	static uint8_t out[OUT_ROOM];
+	int status = hn_cmd(&w->hn, in, bytes, out, sizeof(out));
+
+	if (status == HN_PENDING || hn_get32(out, 4) != syndrome)
+		return false;
+	if (status != row->status)
+		fail_msg("%s: status 0x%x, its row says 0x%x", row->name, status, row->status);
+	return true;
+}
+
+static void
+check_refusal(const struct softrnic_like *like, const struct softrnic_like_refusal *row,
+	      uint32_t syndrome)
+{
+	static uint8_t good[IN_ROOM], in[IN_ROOM];
+	struct softrnic_stats before, after;
+	struct world w;
+	uint32_t bytes, all;
+
+	world_make(&w, world_state_for(row->opcode), false);
+	memset(good, 0, sizeof(good));
+	bytes = world_good_input(&w, row->opcode, good);
+	memcpy(in, good, sizeof(in));
+	all = spoil(row, in, bytes);
+	if (row->lifted_by != 0)
+		rnic_field_set(w.hn.dev->general_cap[1].dw, row->lifted_by, 0);
+
+	w.hn.dev->like = like;
+	softrnic_stats_get(w.hn.dev, &before);
+	if (!refused(&w, row, syndrome, in, all))
+		fail_msg("%s: not refused", row->name);
+	softrnic_stats_get(w.hn.dev, &after);
+	assert_int_equal(after.objects, before.objects);
+	assert_int_equal(after.commands_failed, before.commands_failed + 1);
+
+	/* Each condition counts. */
+	for (unsigned int k = 0; k < SOFTRNIC_LIKE_WHENS; k++) {
+		if (row->when[k].how == SOFTRNIC_LIKE_ALWAYS)
+			continue;
+		memcpy(in, good, sizeof(in));
+		all = condition_set(&row->when[k], false, in, spoil(row, in, bytes));
+		if (refused(&w, row, syndrome, in, all))
+			fail_msg("%s: refused without its condition %u", row->name, k);
+	}
+	memcpy(in, good, sizeof(in));
+	all = spoil(row, in, bytes);
+	if (row->lifted_by != 0) {
+		rnic_field_set(w.hn.dev->general_cap[1].dw, row->lifted_by, 1);
+		if (refused(&w, row, syndrome, in, all))
+			fail_msg("%s: refused in spite of the capability", row->name);
+		rnic_field_set(w.hn.dev->general_cap[1].dw, row->lifted_by, 0);
+	}
+	/* And by nobody else. */
+	w.hn.dev->like = softrnic_like_find(NULL);
+	if (refused(&w, row, syndrome, in, all))
+		fail_msg("%s: refused by a device that is like no card", row->name);
+	hn_stop(&w.hn);
+}
+
+static void
+check_refusals(const struct softrnic_like_part *part)
+{
+	/* Alone: a row before it may refuse the same command for a reason of its own. */
+	for (unsigned int i = 0; i < part->refusal_count; i++) {
+		const struct softrnic_like_part row = {
+			.name = part->name,
+			.refusals = &part->refusals[i],
+			.refusal_count = 1,
+		};
+		const struct softrnic_like alone = { .name = part->name, .parts = { &row } };
+
+		check_refusal(&alone, row.refusals,
+			      SOFTRNIC_LIKE_SYNDROME(row.refusals->opcode, 0));
+	}
+}
+
+static void
+each_row_refuses_what_it_says(void **state)
+{
+	(void)state;
+	each_part(check_refusals);
+}
+
+/* ---- Capabilities ---- */
+
+static const uint8_t *
+capabilities(struct hn *hn, unsigned int type, bool current)
+{
+	static uint8_t out[OUT_ROOM];
+	struct rnic_function_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
+	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
+	return out + RNIC_HCA_CAP_OFFSET;
+}
+
+/* Is there a row for the same field behind this one? It wins. */
+static bool
+overruled(const struct softrnic_like *like, unsigned int part, const struct softrnic_like_cap *row)
+{
+	while (like->parts[++part] != NULL) {
+		for (unsigned int i = 0; i < like->parts[part]->cap_count; i++) {
+			if (like->parts[part]->caps[i].type == row->type &&
+			    like->parts[part]->caps[i].field == row->field)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void
+check_capability(struct hn *hn, const struct softrnic_like_cap *row)
+{
+	for (int current = 0; current <= 1; current++) {
+		uint64_t wanted = current ? row->current : row->max;
+		uint64_t shown = rnic_field_get((const void *)capabilities(hn, row->type, current),
+						row->field);
+
+		if (row->shown == SOFTRNIC_LIKE_NOT_BUILT)
+			wanted = 0;
+		if (row->shown != SOFTRNIC_LIKE_OWN && shown != wanted)
+			fail_msg("%s %s: 0x%" PRIx64 ", its row says 0x%" PRIx64, row->name,
+				 current ? "current" : "maximum", shown, wanted);
+	}
+}
+
+/* As drivers do: all that is current is asked for again, with little else. */
+static void
+check_set_hca_cap(struct hn *hn)
+{
+	static uint8_t in[OUT_ROOM];
+	struct rnic_cmd_out out;
+
+	memcpy(in + RNIC_HCA_CAP_OFFSET, capabilities(hn, RNIC_CAP_GENERAL, true),
+	       sizeof(struct rnic_general_cap));
+	hn_head(in, RNIC_CMD_SET_HCA_CAP, 0);
+	hn_cmd_ok(hn, in, sizeof(in), &out, sizeof(out));
+}
+
+static void
+each_personality_shows_what_its_rows_say(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < softrnic_like_count; i++) {
+		const struct softrnic_like *like = &softrnic_likes[i];
+		struct softrnic_conf conf = { .name = "d", .like = like->name };
+		struct hn hn;
+
+		hn_start(&hn, NULL, &conf);
+		hn.dev->command_ns = 0;
+		hn_enable(&hn);
+		for (unsigned int part = 0; like->parts[part] != NULL; part++) {
+			for (unsigned int row = 0; row < like->parts[part]->cap_count; row++) {
+				if (!overruled(like, part, &like->parts[part]->caps[row]))
+					check_capability(&hn, &like->parts[part]->caps[row]);
+			}
+		}
+		check_set_hca_cap(&hn);
+		hn_stop(&hn);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_listed),
+		cmocka_unit_test(an_unknown_name_is_refused_with_the_list),
+		cmocka_unit_test(each_row_says_where_it_is_known_from),
+		cmocka_unit_test(each_row_refuses_what_it_says),
+		cmocka_unit_test(each_personality_shows_what_its_rows_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
