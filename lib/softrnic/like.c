@@ -292,11 +292,45 @@ static const struct softrnic_like_part part_cx4lx = {
 	.behaviours = cx4lx_behaviours, .behaviour_count = COUNT(cx4lx_behaviours),
 };
 
+/* ---- ConnectX-5 and later, of which there is no trace: what drivers that run on them take for granted ---- */
+
+#define CARD(TYPE, FIELD, value, known)                                                           \
+	{ #FIELD, RNIC_CAP_##TYPE, SOFTRNIC_LIKE_AS_CARD, RNIC_##FIELD, value, value, NULL, known }
+
+static const struct softrnic_like_cap cx5_caps[] = {
+	CARD(GENERAL, GENERAL_CAP_PG, 1,
+	     DRIVER("rdma-core mlx5_vfio.c sets pg_access always, and takes no older card")),
+	CARD(FLOW_TABLE, FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS, 1,
+	     GUESS("nobody says which firmware has it first")),
+};
+static const struct softrnic_like_part part_cx5 = {
+	.name = "cx5", .caps = cx5_caps, .cap_count = COUNT(cx5_caps),
+};
+
+/* 0: free running, 1: real time, 2: both. */
+#define TS_FORMATS(value, KNOWN, where)                                                                  \
+	CARD(GENERAL, GENERAL_CAP_SQ_TS_FORMAT, value, KNOWN(where)),                                    \
+	CARD(GENERAL, GENERAL_CAP_RQ_TS_FORMAT, value, KNOWN(where)),                                    \
+	CARD(ROCE, ROCE_CAP_QP_TS_FORMAT, value, KNOWN(where))
+
+static const struct softrnic_like_cap cx6dx_caps[] = {
+	TS_FORMATS(2, GUESS, "a card of this family that has both, which Linux and DPDK know"),
+	CARD(GENERAL, GENERAL_CAP_ROCE_RW_SUPPORTED, 1,
+	     DRIVER("Linux asks for RoCE where it is set, with firmware from 2021 on")),
+};
+static const struct softrnic_like_part part_cx6dx = {
+	.name = "cx6dx", .caps = cx6dx_caps, .cap_count = COUNT(cx6dx_caps),
+};
+
 /* ---- The names ---- */
 
 const struct softrnic_like softrnic_likes[] = {
 	{ "default", 0x1017, { NULL } },
 	{ "cx4lx", 0x1015, { &part_card, &part_no_ts, &part_cx4lx } },
+	{ "cx5", 0x1017, { &part_card, &part_no_ts, &part_cx5 } },
+	{ "cx6dx", 0x101d, { &part_card, &part_cx5, &part_cx6dx } },
+	/* Nothing is known that sets it apart, but for its links. */
+	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx } },
 };
 /* clang-format on */
 

@@ -31,7 +31,7 @@ struct softrnic_poller;
 #define SOFTRNIC_UAR_PAGES 256
 
 /** What a device may be like; all of them and where each is known from: doc/design/metal.md. */
-#define SOFTRNIC_LIKE_NAMES "default, cx4lx"
+#define SOFTRNIC_LIKE_NAMES "default, cx4lx, cx5, cx6dx, cx7"
 
 /** The PCI device number (of vendor 15b3) of what has that name; 0: there is none of that name. */
 uint16_t softrnic_like_pci_device(const char *name);
