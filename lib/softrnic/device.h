@@ -500,6 +500,7 @@ struct softrnic_port {
 	bool link_up, wire_up;
 	bool rdma_up; /* the link, and it carries packets of queue pairs */
 	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
+	bool asked_uc, asked_mc, asked_all; /* promisc_*, as the driver wants them */
 	struct softrnic_port_counters counters;
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
 	struct softrnic_mac_list uc, mc;

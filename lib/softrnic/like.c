@@ -322,15 +322,63 @@ static const struct softrnic_like_part part_cx6dx = {
 	.name = "cx6dx", .caps = cx6dx_caps, .cap_count = COUNT(cx6dx_caps),
 };
 
+/* ---- Virtual functions, below a physical one with mlx5_core in legacy mode ---- */
+
+static const struct softrnic_like_behaviour vf_behaviours[] = {
+	{ "no permanent address, unless the administrator (mac=) has set one", SOFTRNIC_LIKE_NO_MAC, 1,
+	  DRIVER("Linux mlx5e_set_netdev_dev_addr(): of zeros it makes up one") },
+	{ "promiscuous modes are taken, and nothing more arrives", SOFTRNIC_LIKE_UNTRUSTED, 1,
+	  REPORT("Mellanox community DOC-2473: trusted virtual functions alone enter them") },
+};
+static const struct softrnic_like_part part_vf = {
+	.name = "vf", .behaviours = vf_behaviours, .behaviour_count = COUNT(vf_behaviours),
+};
+
+static const struct softrnic_like_refusal cx4lx_vf_refusals[] = {
+	{ "HOST_ENDIANNESS is written", RNIC_CMD_ACCESS_REG, RNIC_STATUS_BAD_PARAM,
+	  { OP_MOD(RNIC_ACCESS_REG_WRITE), REGISTER(RNIC_REG_HOST_ENDIANNESS) }, 0,
+	  GUESS("Linux set_hca_ctrl() writes it on physical functions alone") },
+};
+static const struct softrnic_like_part part_cx4lx_vf = {
+	.name = "cx4lx-vf", .refusals = cx4lx_vf_refusals, .refusal_count = COUNT(cx4lx_vf_refusals),
+};
+
+/* ---- A host's function of a BlueField whose embedded CPU decides ---- */
+
+static const struct softrnic_like_refusal host_refusals[] = {
+	{ "the vport's MTU", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, RNIC_STATUS_BAD_PARAM,
+	  { SELECTED(SELECT_MTU) }, 0,
+	  GUESS("Linux mlx5e_set_mtu() does not look at the answer") },
+	{ "the vport's lists of addresses", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, RNIC_STATUS_BAD_PARAM,
+	  { SELECTED(SELECT_ADDRESSES_LIST) }, 0,
+	  GUESS("Linux mlx5e_vport_context_update_addr_list() logs it and goes on") },
+	{ "the vport's promiscuous modes", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, RNIC_STATUS_BAD_PARAM,
+	  { SELECTED(SELECT_PROMISC) }, 0,
+	  GUESS("Linux mlx5e_vport_context_update() does not look at the answer") },
+	{ "PMTU", RNIC_CMD_ACCESS_REG, RNIC_STATUS_BAD_PARAM, { REGISTER(RNIC_REG_PMTU) }, 0,
+	  GUESS("Linux mlx5e_query_mtu() asks the vport first, and takes no answer for 1500") },
+	{ "PAOS is written", RNIC_CMD_ACCESS_REG, RNIC_STATUS_BAD_PARAM,
+	  { OP_MOD(RNIC_ACCESS_REG_WRITE), REGISTER(RNIC_REG_PAOS) }, 0,
+	  GUESS("Linux mlx5e_modify_admin_state() does not look at the answer") },
+};
+static const struct softrnic_like_part part_host = {
+	.name = "bluefield-host", .refusals = host_refusals, .refusal_count = COUNT(host_refusals),
+};
+
 /* ---- The names ---- */
 
 const struct softrnic_like softrnic_likes[] = {
 	{ "default", 0x1017, { NULL } },
 	{ "cx4lx", 0x1015, { &part_card, &part_no_ts, &part_cx4lx } },
+	{ "cx4lx-vf", 0x1016, { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf } },
 	{ "cx5", 0x1017, { &part_card, &part_no_ts, &part_cx5 } },
+	{ "cx5-vf", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf } },
 	{ "cx6dx", 0x101d, { &part_card, &part_cx5, &part_cx6dx } },
+	{ "cx6dx-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	/* Nothing is known that sets it apart, but for its links. */
 	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx } },
+	{ "cx7-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
+	{ "bluefield-host", 0xa2d6, { &part_card, &part_cx5, &part_cx6dx, &part_host } },
 };
 /* clang-format on */
 

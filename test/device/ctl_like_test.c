@@ -322,6 +322,110 @@ each_personality_shows_what_its_rows_say(void **state)
 	}
 }
 
+/* ---- Virtual functions ---- */
+
+static void
+vport_context(struct hn *hn, struct rnic_nic_vport_context *context)
+{
+	static uint8_t out[OUT_ROOM];
+	struct rnic_query_nic_vport_context_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, 0);
+	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
+	*context = *rnic_query_nic_vport_context_out_nic_vport_context((void *)out);
+}
+
+static void
+a_vf_has_the_address_that_it_was_given_or_none(void **state)
+{
+	static const uint8_t given[6] = { 0x02, 0x12, 0x34, 0x56, 0x78, 0x9a };
+	struct rnic_nic_vport_context context;
+	struct hn hn;
+
+	(void)state;
+	for (unsigned int with = 0; with <= 1; with++) {
+		struct softrnic_conf conf = { .name = "d", .like = "cx5-vf" };
+		uint64_t mac = with ? UINT64_C(0x02123456789a) : 0;
+
+		if (with)
+			memcpy(conf.mac, given, sizeof(given));
+		hn_start(&hn, NULL, &conf);
+		hn_bring_up(&hn);
+		vport_context(&hn, &context);
+#define GET(field) rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_##field)
+		assert_true((GET(PERMANENT_ADDRESS_47_32) << 32 | GET(PERMANENT_ADDRESS_31_0)) ==
+			    mac);
+		assert_true((GET(NODE_GUID) == 0) == !with);
+		assert_true((GET(PORT_GUID) == 0) == !with);
+		assert_true((GET(SYSTEM_IMAGE_GUID) == 0) == !with);
+#undef GET
+		hn_stop(&hn);
+	}
+}
+
+static void
+be_promiscuous(struct hn *hn)
+{
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_nic_vport_context *context =
+		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_PROMISC);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, 1);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, 1);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
+	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+/* A frame for somebody else, and one for a group: does the vport take them? */
+static unsigned int
+foreign_frames_taken(struct hn *hn)
+{
+	uint8_t frames[2][60] = { { 0x02, 0x99, 1, 2, 3, 4 }, { 0x01, 0x00, 0x5e, 1, 2, 3 } };
+	const struct softrnic_port_counters *counters = &hn->dev->port.counters;
+	unsigned int taken = 2;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct softrnic_frame frame = { .length = sizeof(frames[i]), .count = 1 };
+
+		frame.pieces[0].iov_base = frames[i];
+		frame.pieces[0].iov_len = sizeof(frames[i]);
+		softrnic_eth_receive(hn->dev, &frame);
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		taken -= (unsigned int)counters->rx_foreign_packets[i];
+	return taken;
+}
+
+static void
+an_untrusted_vf_is_promiscuous_in_name_alone(void **state)
+{
+	static const struct {
+		const char *like;
+		unsigned int taken;
+	} cases[] = { { "cx5", 2 }, { "cx5-vf", 0 } };
+	struct rnic_nic_vport_context context;
+	struct hn hn;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct softrnic_conf conf = { .name = "d", .like = cases[i].like };
+
+		hn_start(&hn, NULL, &conf);
+		hn_bring_up(&hn);
+		be_promiscuous(&hn);
+		vport_context(&hn, &context);
+		assert_int_equal(
+			rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL),
+			1);
+		assert_int_equal(foreign_frames_taken(&hn), cases[i].taken);
+		hn_stop(&hn);
+	}
+}
+
 int
 main(void)
 {
@@ -331,6 +435,8 @@ main(void)
 		cmocka_unit_test(each_row_says_where_it_is_known_from),
 		cmocka_unit_test(each_row_refuses_what_it_says),
 		cmocka_unit_test(each_personality_shows_what_its_rows_say),
+		cmocka_unit_test(a_vf_has_the_address_that_it_was_given_or_none),
+		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

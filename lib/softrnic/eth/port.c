@@ -34,7 +34,7 @@ invent_mac(const char *name, uint8_t mac[6])
 int
 softrnic_port_init(struct softrnic *dev)
 {
-	if (memcmp(dev->conf.mac, no_mac, sizeof(no_mac)) == 0)
+	if (memcmp(dev->conf.mac, no_mac, sizeof(no_mac)) == 0 && !dev->no_mac)
 		invent_mac(dev->name, dev->conf.mac);
 	softrnic_port_reset(dev);
 	return 0;
@@ -172,6 +172,8 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	struct rnic_mac_entry *entries = (struct rnic_mac_entry *)(out + 1);
 	const struct softrnic_port *port = &dev->port;
 	uint64_t mac = mac_number(port->mac);
+	/* An EUI-64 of the address, as cards have them. */
+	uint64_t guid = (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff);
 	const struct softrnic_mac_list *list;
 	uint32_t type;
 
@@ -181,20 +183,21 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	if (rnic_query_nic_vport_context_in_get(in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT) ||
 	    type > RNIC_ALLOWED_LIST_VLAN)
 		return RNIC_STATUS_BAD_PARAM;
+	if (mac == 0 && dev->no_mac)
+		guid = 0;
 	*context = port->context;
 #define SET(field, value) rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_##field, value)
 	SET(MIN_WQE_INLINE_MODE, dev->conf.inline_l2 ? RNIC_INLINE_MODE_L2 : RNIC_INLINE_MODE_NONE);
 	SET(ROCE_EN, port->roce_enabled);
 	SET(MTU, port->vport_mtu);
-	SET(PROMISC_UC, port->promisc_uc);
-	SET(PROMISC_MC, port->promisc_mc);
-	SET(PROMISC_ALL, port->promisc_all);
+	SET(PROMISC_UC, port->asked_uc);
+	SET(PROMISC_MC, port->asked_mc);
+	SET(PROMISC_ALL, port->asked_all);
 	SET(PERMANENT_ADDRESS_47_32, mac >> 32);
 	SET(PERMANENT_ADDRESS_31_0, mac);
-	/* An EUI-64 of the address, as cards have them. */
-	SET(SYSTEM_IMAGE_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
-	SET(PORT_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
-	SET(NODE_GUID, (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff));
+	SET(SYSTEM_IMAGE_GUID, guid);
+	SET(PORT_GUID, guid);
+	SET(NODE_GUID, guid);
 	SET(ALLOWED_LIST_TYPE, type);
 	SET(ALLOWED_LIST_SIZE, list != NULL ? list->count : 0);
 #undef SET
@@ -282,9 +285,12 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 		mac_bytes(GET(PERMANENT_ADDRESS_47_32) << 32 | GET(PERMANENT_ADDRESS_31_0),
 			  port->mac);
 	if ((select & RNIC_NIC_VPORT_PROMISC) != 0) {
-		port->promisc_uc = GET(PROMISC_UC);
-		port->promisc_mc = GET(PROMISC_MC);
-		port->promisc_all = GET(PROMISC_ALL);
+		port->asked_uc = GET(PROMISC_UC);
+		port->asked_mc = GET(PROMISC_MC);
+		port->asked_all = GET(PROMISC_ALL);
+		port->promisc_uc = port->asked_uc && !dev->untrusted;
+		port->promisc_mc = port->asked_mc && !dev->untrusted;
+		port->promisc_all = port->asked_all && !dev->untrusted;
 	}
 	if ((select & RNIC_NIC_VPORT_CHANGE_EVENT) != 0)
 		port->context.dw[1] = context->dw[1];
