@@ -36,7 +36,7 @@ static const char help[] =
 	"      mac=xx:xx:xx:xx:xx:xx   default: made up from the name and the process\n"
 	"      like=NAME           what card the device is like, with what it refuses; there are\n"
 	"                          default, cx4lx, cx5, cx6dx, cx7, their virtual functions\n"
-	"                          (cx5-vf ...), bluefield-host\n"
+	"                          (cx5-vf ...), bluefield-host, realtime, oldfw, busyfw\n"
 	"      id=VVVV:DDDD        PCI vendor and device in hex; default: of what it is like,\n"
 	"                          15b3:1017 (ConnectX-5) of default\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"

@@ -39,9 +39,10 @@ struct softrnic_cmdq {
 	unsigned int slot;
 	struct rnic_cmdq_entry entry;
 	uint32_t in_length, out_length;
-	uint32_t block; /* the next mailbox */
-	uint64_t next;	/* where it is */
-	bool event;	/* somebody wants to hear of it */
+	uint32_t block;	    /* the next mailbox */
+	uint64_t next;	    /* where it is */
+	uint64_t answer_ns; /* not answered before, if commands take their time */
+	bool event;	    /* somebody wants to hear of it */
 };
 
 int
@@ -352,9 +353,12 @@ go_on(struct softrnic *dev)
 		cmdq->step = CMD_ANSWER;
 		cmdq->block = 0;
 		execute(dev, cmdq->in_length, cmdq->out_length);
+		cmdq->answer_ns = dev->command_ns > 0 ? softrnic_now_ns() + dev->command_ns : 0;
 		if (dev->leaving)
 			return false;
 	}
+	if (cmdq->step == CMD_ANSWER && cmdq->answer_ns > 0 && softrnic_now_ns() < cmdq->answer_ns)
+		return false;
 	if (status == RNIC_DELIVERY_OK)
 		status = write_output(dev);
 	if (status == CMD_LATER)

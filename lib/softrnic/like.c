@@ -365,6 +365,66 @@ static const struct softrnic_like_part part_host = {
 	.name = "bluefield-host", .refusals = host_refusals, .refusal_count = COUNT(host_refusals),
 };
 
+/* ---- Firmware that is set up or made otherwise ---- */
+
+/* REAL_TIME_CLOCK_ENABLE=1. */
+static const struct softrnic_like_cap realtime_caps[] = {
+	TS_FORMATS(1, DRIVER, "Linux and DPDK choose the default format (1) where it is not 0"),
+};
+static const struct softrnic_like_refusal realtime_refusals[] = {
+	{ "an SQ with the free running clock", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM,
+	  { ZERO(SQ_RQ_TS_FORMAT) }, 0,
+	  REPORT("UCX pull request 8267: with real time alone the creation of a QP fails") },
+	{ "an RQ with the free running clock", RNIC_CMD_CREATE_RQ, RNIC_STATUS_BAD_PARAM,
+	  { ZERO(SQ_RQ_TS_FORMAT) }, 0,
+	  REPORT("UCX pull request 8267: with real time alone the creation of a QP fails") },
+	{ "a QP with the free running clock", RNIC_CMD_CREATE_QP, RNIC_STATUS_BAD_PARAM,
+	  { ZERO(QP_TS_FORMAT) }, 0,
+	  REPORT("UCX pull request 8267: with real time alone the creation of a QP fails") },
+};
+static const struct softrnic_like_part part_realtime = {
+	.name = "realtime", .caps = realtime_caps, .cap_count = COUNT(realtime_caps),
+	.refusals = realtime_refusals, .refusal_count = COUNT(realtime_refusals),
+};
+
+/* RoCE is there for who asks for it, and off. */
+#define UNLESS_ROCE RNIC_GENERAL_CAP_ROCE
+
+static const struct softrnic_like_cap oldfw_caps[] = {
+	{ "GENERAL_CAP_ROCE", RNIC_CAP_GENERAL, SOFTRNIC_LIKE_AS_CARD, RNIC_GENERAL_CAP_ROCE, 1, 0, NULL,
+	  GUESS("Linux handle_hca_cap() asks for it where the maximum has it") },
+	CARD(GENERAL, GENERAL_CAP_ROCE_RW_SUPPORTED, 1,
+	     GUESS("Linux handle_hca_cap() asks for it where this is set")),
+};
+static const struct softrnic_like_refusal oldfw_refusals[] = {
+	{ "capabilities of RoCE (maximum)", RNIC_CMD_QUERY_HCA_CAP, RNIC_STATUS_BAD_PARAM,
+	  { OP_MOD(RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, 0)) }, UNLESS_ROCE,
+	  GUESS("Linux handle_hca_cap_roce() asks where RoCE is on") },
+	{ "capabilities of RoCE (current)", RNIC_CMD_QUERY_HCA_CAP, RNIC_STATUS_BAD_PARAM,
+	  { OP_MOD(RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, 1)) }, UNLESS_ROCE,
+	  GUESS("Linux handle_hca_cap_roce() asks where RoCE is on") },
+	{ "the vport's RoCE is enabled", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, RNIC_STATUS_BAD_PARAM,
+	  { SELECTED(SELECT_ROCE_EN), SET(AT(IN_VPORT_CONTEXT, RNIC_NIC_VPORT_CONTEXT_ROCE_EN)) },
+	  UNLESS_ROCE, GUESS("Linux mlx5_ib does so where RoCE is on") },
+	{ "a GID", RNIC_CMD_SET_ROCE_ADDRESS, RNIC_STATUS_BAD_PARAM, {{ 0 }}, UNLESS_ROCE,
+	  GUESS("Linux mlx5_core_roce_gid_set() checks that RoCE is on") },
+	{ "a reliable connection", RNIC_CMD_CREATE_QP, RNIC_STATUS_BAD_PARAM,
+	  { IS(AT(IN_QP_CONTEXT, RNIC_QPC_ST), RNIC_QP_ST_RC) }, UNLESS_ROCE,
+	  GUESS("the capability fl_rc_qp_when_roce_disabled is for cards that take some") },
+};
+static const struct softrnic_like_part part_oldfw = {
+	.name = "oldfw", .caps = oldfw_caps, .cap_count = COUNT(oldfw_caps),
+	.refusals = oldfw_refusals, .refusal_count = COUNT(oldfw_refusals),
+};
+
+static const struct softrnic_like_behaviour busyfw_behaviours[] = {
+	{ "each command takes 10 ms, one after the other", SOFTRNIC_LIKE_COMMAND_US, 10000,
+	  GUESS("drivers wait for up to 60 s for one") },
+};
+static const struct softrnic_like_part part_busyfw = {
+	.name = "busyfw", .behaviours = busyfw_behaviours, .behaviour_count = COUNT(busyfw_behaviours),
+};
+
 /* ---- The names ---- */
 
 const struct softrnic_like softrnic_likes[] = {
@@ -379,6 +439,9 @@ const struct softrnic_like softrnic_likes[] = {
 	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx } },
 	{ "cx7-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	{ "bluefield-host", 0xa2d6, { &part_card, &part_cx5, &part_cx6dx, &part_host } },
+	{ "realtime", 0x101d, { &part_card, &part_cx5, &part_cx6dx, &part_realtime } },
+	{ "oldfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_oldfw } },
+	{ "busyfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_busyfw } },
 };
 /* clang-format on */
 

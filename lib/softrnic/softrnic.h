@@ -31,8 +31,9 @@ struct softrnic_poller;
 #define SOFTRNIC_UAR_PAGES 256
 
 /** What a device may be like; all of them and where each is known from: doc/design/metal.md. */
-#define SOFTRNIC_LIKE_NAMES \
-	"default, cx4lx, cx4lx-vf, cx5, cx5-vf, cx6dx, cx6dx-vf, cx7, cx7-vf, bluefield-host"
+#define SOFTRNIC_LIKE_NAMES                                                     \
+	"default, cx4lx, cx4lx-vf, cx5, cx5-vf, cx6dx, cx6dx-vf, cx7, cx7-vf, " \
+	"bluefield-host, realtime, oldfw, busyfw"
 
 /** The PCI device number (of vendor 15b3) of what has that name; 0: there is none of that name. */
 uint16_t softrnic_like_pci_device(const char *name);

@@ -426,6 +426,91 @@ an_untrusted_vf_is_promiscuous_in_name_alone(void **state)
 	}
 }
 
+/* ---- Firmware ---- */
+
+static bool
+asks_for_roce(struct hn *hn, bool on)
+{
+	static uint8_t in[OUT_ROOM];
+	struct rnic_general_cap *asked = (void *)(in + RNIC_HCA_CAP_OFFSET);
+	struct rnic_cmd_out out;
+
+	memset(in, 0, sizeof(in));
+	memcpy(asked, capabilities(hn, RNIC_CAP_GENERAL, true), sizeof(*asked));
+	assert_int_equal(rnic_general_cap_get(asked, RNIC_GENERAL_CAP_ROCE), 0);
+	rnic_general_cap_set(asked, RNIC_GENERAL_CAP_ROCE, on);
+	hn_head(in, RNIC_CMD_SET_HCA_CAP, 0);
+	return hn_cmd(hn, in, sizeof(in), &out, sizeof(out)) == RNIC_STATUS_OK;
+}
+
+static void
+roce_of_oldfw_is_for_who_asks_for_it(void **state)
+{
+	struct softrnic_conf conf = { .name = "d", .like = "oldfw" };
+	static uint8_t out[OUT_ROOM];
+	struct rnic_function_in in = { 0 };
+	struct hn hn;
+
+	(void)state;
+	for (int asked = 0; asked <= 1; asked++) {
+		hn_start(&hn, NULL, &conf);
+		hn_enable(&hn);
+		assert_true(asks_for_roce(&hn, asked));
+		hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, 1));
+		assert_int_equal(hn_cmd(&hn, &in, sizeof(in), out, sizeof(out)),
+				 asked ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
+		/* Who comes next is asked again. */
+		assert_int_equal(softrnic_reset(hn.dev), 0);
+		hn_set_cmdq(&hn);
+		hn_enable(&hn);
+		assert_int_equal(rnic_general_cap_get(
+					 (const void *)capabilities(&hn, RNIC_CAP_GENERAL, true),
+					 RNIC_GENERAL_CAP_ROCE),
+				 0);
+		hn_stop(&hn);
+	}
+}
+
+#define SLOTS 4
+
+static void
+commands_of_busyfw_take_their_time_and_turn(void **state)
+{
+	struct softrnic_conf conf = { .name = "d", .like = "busyfw" };
+	struct rnic_object_in in = { 0 };
+	uint8_t out[16];
+	unsigned int done = 0;
+	uint64_t took, began;
+	struct hn hn;
+
+	(void)state;
+	hn_start(&hn, NULL, &conf);
+	took = hn.dev->command_ns;
+	assert_true(took > 0);
+	hn.dev->command_ns = 0;
+	hn_enable(&hn);
+	hn.dev->command_ns = took;
+
+	hn_head(&in, RNIC_CMD_NOP, 0);
+	for (unsigned int slot = 0; slot < SLOTS; slot++)
+		hn_cmd_post(&hn, slot, &in, sizeof(in), sizeof(out));
+	began = softrnic_now_ns();
+	hn_ring(&hn, (1u << SLOTS) - 1);
+	softrnic_poll(hn.poller);
+	assert_int_equal(hn_cmd_result(&hn, 0, out, sizeof(out)), HN_PENDING);
+	while (done < SLOTS) {
+		assert_true(softrnic_now_ns() - began < UINT64_C(60000000000));
+		softrnic_poll(hn.poller);
+		/* The first that is not done: none behind it is. */
+		while (done < SLOTS && hn_cmd_result(&hn, done, out, sizeof(out)) == RNIC_STATUS_OK)
+			done++;
+		for (unsigned int slot = done + 1; slot < SLOTS; slot++)
+			assert_int_equal(hn_cmd_result(&hn, slot, out, sizeof(out)), HN_PENDING);
+		assert_true(softrnic_now_ns() - began >= done * took);
+	}
+	hn_stop(&hn);
+}
+
 int
 main(void)
 {
@@ -437,6 +522,8 @@ main(void)
 		cmocka_unit_test(each_personality_shows_what_its_rows_say),
 		cmocka_unit_test(a_vf_has_the_address_that_it_was_given_or_none),
 		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
+		cmocka_unit_test(roce_of_oldfw_is_for_who_asks_for_it),
+		cmocka_unit_test(commands_of_busyfw_take_their_time_and_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
