@@ -44,6 +44,7 @@ static const char help[] =
 	"      health=MS           once: so many milliseconds after the first driver's bring-up the\n"
 	"                          health counter stands still, until a reset\n"
 	"      bf=0|1              offer BlueFlame; default 0\n"
+	"      quirks=NAME[+NAME...]   behaviour of cards to try drivers with, as softrnicd(8) lists it\n"
 	"  --dir DIR               folder of the sockets; default $XDG_RUNTIME_DIR/softrnic, or\n"
 	"                          /run/softrnic; made if it is missing, for its owner alone;\n"
 	"                          one that others may write to, such as /tmp, is refused\n"
@@ -260,10 +261,19 @@ parse_bf(struct device_options *device, const char *value)
 	return rc;
 }
 
+static int
+parse_quirks(struct device_options *device, const char *value)
+{
+	device->conf.quirks = device->quirks;
+	return softrnic_quirks_valid(value)
+		       ? parse_text(value, device->quirks, sizeof(device->quirks))
+		       : -EINVAL;
+}
+
 static const struct {
 	const char *name;
 	int (*parse)(struct device_options *device, const char *value);
-	const char *wanted;
+	const char *wanted; /* NULL: what softrnic_quirks_wanted() says */
 } keys[] = {
 	{ "name", parse_name, "1 to 63 letters, digits, '_', '-' or '.'" },
 	{ "socket", parse_socket, "a path of 1 to 107 bytes" },
@@ -283,6 +293,7 @@ static const struct {
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },
+	{ "quirks", parse_quirks, NULL },
 };
 
 static int
@@ -317,7 +328,9 @@ parse_pair(struct device_options *device, char *pair, unsigned int *seen)
 		return usage_error("--device: %s= is there twice", pair);
 	*seen |= 1u << i;
 	if (keys[i].parse(device, value) != 0)
-		return usage_error("--device: %s=%s: wanted is %s", pair, value, keys[i].wanted);
+		return usage_error("--device: %s=%s: wanted is %s", pair, value,
+				   keys[i].wanted != NULL ? keys[i].wanted
+							  : softrnic_quirks_wanted());
 	return 0;
 }
 

@@ -16,12 +16,14 @@
 #define FW_MINOR    12
 #define FW_SUBMINOR 1
 
-#define UAR_OFFSET (RNIC_FIRST_UAR * (uint64_t)RNIC_UAR_PAGE_BYTES)
-#define UAR_BYTES  (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
+#define UAR_BYTES (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
 /* PCI wants a power of two; capability uar_sz says how many MiB. */
 #define BAR_BYTES ((uint64_t)2 << 20)
 
-_Static_assert(UAR_OFFSET + UAR_BYTES <= BAR_BYTES, "UAR pages do not fit into the BAR");
+_Static_assert(SOFTRNIC_FIRST_UAR_MAX >= RNIC_FIRST_UAR &&
+		       SOFTRNIC_FIRST_UAR_MAX * (uint64_t)RNIC_UAR_PAGE_BYTES + UAR_BYTES <=
+			       BAR_BYTES,
+	       "UAR pages do not fit into the BAR");
 
 /* Dwords that a driver writes. */
 #define CMDQ_ADDR_HIGH 0x10
@@ -167,6 +169,12 @@ iseg_write(struct softrnic *dev, uint64_t offset, uint32_t value)
 	}
 }
 
+static uint64_t
+uar_offset(const struct softrnic *dev)
+{
+	return softrnic_first_uar(dev) * (uint64_t)RNIC_UAR_PAGE_BYTES;
+}
+
 size_t
 softrnic_bar_size(const struct softrnic *dev)
 {
@@ -184,6 +192,7 @@ access_valid(uint64_t offset, size_t length)
 int
 softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t length)
 {
+	const uint64_t uars = uar_offset(dev);
 	uint32_t dw[2] = { 0, 0 };
 
 	if (!access_valid(offset, length))
@@ -194,10 +203,9 @@ softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t leng
 
 		if (at < sizeof(*dev->iseg))
 			dw[i] = RNIC_SWAP32(iseg_read(dev, at));
-		else if (at >= UAR_OFFSET && at - UAR_OFFSET < UAR_BYTES)
-			dw[i] = __atomic_load_n(
-				(const uint32_t *)(dev->uar_memory + (at - UAR_OFFSET)),
-				__ATOMIC_RELAXED);
+		else if (at >= uars && at - uars < UAR_BYTES)
+			dw[i] = __atomic_load_n((const uint32_t *)(dev->uar_memory + (at - uars)),
+						__ATOMIC_RELAXED);
 	}
 	softrnic_unlock(dev->poller);
 	memcpy(data, dw, length);
@@ -217,6 +225,7 @@ ring_doorbell(struct softrnic *dev, const void *data)
 int
 softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length)
 {
+	const uint64_t uars = uar_offset(dev);
 	int rc = 0;
 
 	if (!access_valid(offset, length))
@@ -226,8 +235,8 @@ softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 		return 0;
 	}
 	softrnic_lock(dev->poller);
-	if (offset >= UAR_OFFSET && offset - UAR_OFFSET < UAR_BYTES) {
-		rc = softrnic_uar_write(dev, offset - UAR_OFFSET, data, length);
+	if (offset >= uars && offset - uars < UAR_BYTES) {
+		rc = softrnic_uar_write(dev, offset - uars, data, length);
 	} else if (offset < sizeof(*dev->iseg)) {
 		for (size_t i = 0; i < length / 4; i++) {
 			struct rnic_be32 dw;
@@ -243,7 +252,7 @@ softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 int
 softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address, int *fd)
 {
-	*offset = UAR_OFFSET + RNIC_UAR_PAGE_BYTES;
+	*offset = uar_offset(dev) + RNIC_UAR_PAGE_BYTES;
 	*length = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
 	*address = dev->uar_memory + RNIC_UAR_PAGE_BYTES;
 	if (fd != NULL)

@@ -86,7 +86,7 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 		SOFTRNIC_LOG(ERR, dev, "its own MAC address is a group address");
 		return -EINVAL;
 	}
-	return 0;
+	return softrnic_quirks_init(dev);
 }
 
 static void
@@ -200,6 +200,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	/* The caller's strings end with the call. */
 	dev->conf.wire = dev->conf.rx_pcap = dev->conf.tx_pcap = dev->conf.iface = NULL;
 	dev->conf.like = dev->like->name;
+	dev->conf.quirks = NULL;
 	*out = dev;
 	return 0;
 }

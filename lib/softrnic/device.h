@@ -17,6 +17,7 @@
 #include "prm/cmdq.h"
 #include "prm/cqe.h"
 #include "prm/init_seg.h"
+#include "quirks.h"
 #include "roce/roce.h"
 #include "softrnic.h"
 #include "prm/uar.h"
@@ -615,6 +616,7 @@ struct softrnic {
 	uint32_t fault_stuck;
 	bool fault_health, fault_initializing;
 	uint64_t health_stopped_ns; /* the counter's last moment, which may be to come */
+	struct softrnic_quirks quirks;
 
 	/* Ethernet and the wire */
 	struct softrnic_port port;
@@ -637,6 +639,19 @@ struct softrnic {
 		uint64_t key[2], count;
 	} secret;
 };
+
+static inline bool
+softrnic_has_quirk(const struct softrnic *dev, enum softrnic_quirk quirk)
+{
+	return (dev->quirks.set >> quirk & 1) != 0;
+}
+
+/* Of UAR pages: numbers, and pages of the BAR. */
+static inline uint32_t
+softrnic_first_uar(const struct softrnic *dev)
+{
+	return dev->tables[SOFTRNIC_UAR].first;
+}
 
 uint64_t softrnic_random(struct softrnic *dev);
 /* For what a peer must not guess (secret.c). */
@@ -740,8 +755,8 @@ unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
 int softrnic_uar_init(struct softrnic *dev);
 void softrnic_uar_fini(struct softrnic *dev);
 /*
- * A page was allocated or freed: clears it. Page number n, as ALLOC_UAR returns it (RNIC_FIRST_UAR <= n <
- * RNIC_FIRST_UAR + SOFTRNIC_UAR_PAGES), stands at uar_memory + (n - RNIC_FIRST_UAR) * 4096.
+ * A page was allocated or freed: clears it. Page number n, as ALLOC_UAR returns it, of the SOFTRNIC_UAR_PAGES from
+ * softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
  */
 void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
 /* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */

@@ -10,7 +10,7 @@
 /*
  * First number and greatest count of each type. First numbers differ where nothing else prescribes them, so that a
  * driver that mixes two up is told so. UARs and EQs start where a ConnectX-4 Lx starts; the numbers of EQs and counter
- * sets have 8 bits.
+ * sets have 8 bits. Quirks may have UARs begin elsewhere.
  */
 static const struct {
 	uint32_t first, size;
@@ -63,7 +63,8 @@ softrnic_objects_init(struct softrnic *dev)
 	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
 		struct softrnic_object_table *table = &dev->tables[type];
 
-		table->first = limits[type].first;
+		table->first =
+			type == SOFTRNIC_UAR ? softrnic_quirks_first_uar(dev) : limits[type].first;
 		table->size = limits[type].size;
 		table->next = left == 0 ? 0 : table->size - left;
 		table->slots = calloc(table->size, sizeof(*table->slots));

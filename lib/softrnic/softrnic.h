@@ -73,6 +73,8 @@ struct softrnic_conf {
 	bool bf;
 	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
 	bool inline_l2;
+	/** Behaviour of cards to try drivers with, as softrnic_quirks_wanted() says. NULL: none. */
+	const char *quirks;
 	/**
 	 * Host memory is another process's, which other devices' drivers need not trust: it may change a frame while that is
 	 * on its way. What frames are judged by is copied first.
@@ -83,6 +85,12 @@ struct softrnic_conf {
 	/** Bytes of our memory that the driver's objects, rings and lists may take all together. 0: as their own limits say. */
 	uint64_t memory_max;
 };
+
+/** What conf's quirks may be, for messages: a sentence that ends in their names. */
+const char *softrnic_quirks_wanted(void);
+
+/** Is that text such quirks? */
+bool softrnic_quirks_valid(const char *text);
 
 /** Make a poller. Its devices may exchange frames with each other. */
 int softrnic_poller_create(struct softrnic_poller **poller);

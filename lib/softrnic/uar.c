@@ -24,7 +24,6 @@
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
-#define UAR_SHARED     ((size_t)(RNIC_FIRST_UAR + 1) * RNIC_UAR_PAGE_BYTES) /* in the BAR */
 #define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
@@ -67,7 +66,8 @@ uar_load(const struct softrnic *dev, uint32_t page, uint32_t offset)
 int
 softrnic_uar_init(struct softrnic *dev)
 {
-	size_t shared = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
+	const size_t at = ((size_t)softrnic_first_uar(dev) + 1) * RNIC_UAR_PAGE_BYTES;
+	const size_t shared = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
 	struct uar_watch *watch = calloc(1, sizeof(*watch));
 	void *memory = MAP_FAILED;
 	int ret;
@@ -87,14 +87,14 @@ softrnic_uar_init(struct softrnic *dev)
 		return -ENOMEM;
 	watch->tick = softrnic_tunables.quiet_polls;
 	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)(UAR_SHARED + shared)) != 0 ||
+	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)(at + shared)) != 0 ||
 	    fcntl(dev->uar_fd, F_ADD_SEALS, UAR_SEALS) != 0)
 		goto fail;
 	memory = mmap(NULL, UAR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		goto fail;
 	if (mmap((uint8_t *)memory + RNIC_UAR_PAGE_BYTES, shared, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED, dev->uar_fd, (off_t)UAR_SHARED) == MAP_FAILED)
+		 MAP_SHARED | MAP_FIXED, dev->uar_fd, (off_t)at) == MAP_FAILED)
 		goto fail;
 	dev->uar_memory = memory;
 	return 0;
@@ -126,7 +126,7 @@ void
 softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on)
 {
 	struct uar_watch *watch = dev->uar_watch;
-	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint32_t page = uar - softrnic_first_uar(dev);
 	uint32_t at;
 
 	(void)on; /* clean for the next owner as for the first */
@@ -142,7 +142,7 @@ void
 softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change)
 {
 	struct uar_watch *watch = dev->uar_watch;
-	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint32_t page = uar - softrnic_first_uar(dev);
 	uint32_t i;
 
 	if (page >= SOFTRNIC_UAR_PAGES)
@@ -164,7 +164,7 @@ void
 softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number)
 {
 	struct uar_watch *watch = dev->uar_watch;
-	uint32_t page = uar - RNIC_FIRST_UAR;
+	uint32_t page = uar - softrnic_first_uar(dev);
 	uint64_t seen, *word;
 
 	if (page >= SOFTRNIC_UAR_PAGES)

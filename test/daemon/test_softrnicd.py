@@ -87,7 +87,8 @@ def test_help_has_examples():
     done = run("--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "\n  softrnicd --device name=a,wire=pair:cable" in done.stdout
-    for key in ("name=", "socket=", "wire=pair:", "mac=", "like=", "id=", "drop=", "seed=", "health=", "bf="):
+    for key in ("name=", "socket=", "wire=pair:", "mac=", "like=", "id=", "drop=", "seed=", "health=", "bf=",
+                "quirks="):
         assert key in done.stdout
     assert run("--version").stdout.startswith("softrnicd ")
 
@@ -97,7 +98,8 @@ def test_help_has_examples():
     (["word"], '"word" is no option'),
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
-    (["--device", "foo=1"], "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt seed health bf"),
+    (["--device", "foo=1"],
+     "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt seed health bf quirks"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),
@@ -122,6 +124,9 @@ def test_help_has_examples():
     (["--device", "drop=-1"], "parts per million"),
     (["--device", "health=0"], "milliseconds, at least 1"),
     (["--device", "bf=2"], "0 or 1"),
+    (["--device", "quirks=uar-8+"], "names with + between them"),
+    (["--device", "quirks=uar-9"], "uar-8 uar-16 uar-256"),
+    (["--device", "quirks=uar-8+uar-16"], "one each of uar-"),
     (["--device", "socket=" + "/x" * 60], "107 bytes"),
     (["--client-memory", "lots"], "at least 1M"),
     (["--client-memory", "1023K"], "at least 1M"),

@@ -73,6 +73,9 @@ test_every_key(void **state)
 	assert_string_equal(args.like, "");
 	assert_int_equal(rnic_devargs_parse("d", "like=cx4lx,wire=loop", &args), 0);
 	assert_string_equal(args.like, "cx4lx");
+	assert_string_equal(args.quirks, "");
+	assert_int_equal(rnic_devargs_parse("d", "quirks=uar-8+init-pages-60000", &args), 0);
+	assert_string_equal(args.quirks, "uar-8+init-pages-60000");
 	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
 	assert_int_equal(args.poll_core, -1);
 	assert_false(args.bf);
@@ -176,15 +179,16 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "iface=", "iface=" },
 		{ "like=", "like=" },
 		{ "like=01234567890123456789012345678901", "like=0123" },
+		{ "quirks=", "quirks=" },
 		{ "wire=pair:"
 		  "0123456789012345678901234567890123456789012345678901234567890123456789",
 		  "wire=pair:0123" },
 		{ "=1", "''" },
 	};
-	static const char *const keys[] = { "socket",  "peer",	"pci",	"wire", "rx_pcap",
-					    "tx_pcap", "iface", "drop", "dup",	"reorder",
-					    "corrupt", "seed",	"poll", "bf",	"inline",
-					    "like",    "mac",	"ip" };
+	static const char *const keys[] = { "socket",  "peer",	 "pci",	 "wire", "rx_pcap",
+					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
+					    "corrupt", "seed",	 "poll", "bf",	 "inline",
+					    "like",    "quirks", "mac",	 "ip" };
 	char said[1024];
 	size_t i, k;
 
@@ -205,8 +209,13 @@ test_a_pci_function(void **state)
 {
 	static const char *const names[] = { "pci=0000:41:00.1", "pci=41:00.1",
 					     "pci=0000:41:0.1,bf=1", "ip=192.0.2.1,pci=41:00.1" };
-	static const char *const with[] = { "wire=loop", "drop=1",     "seed=1",
-					    "inline=1",	 "like=cx4lx", "mac=02:00:00:00:00:01" };
+	static const char *const with[] = { "wire=loop",
+					    "drop=1",
+					    "seed=1",
+					    "inline=1",
+					    "like=cx4lx",
+					    "quirks=uar-8",
+					    "mac=02:00:00:00:00:01" };
 	struct rnic_devargs args;
 	char text[64], said[1024];
 	size_t i;
@@ -248,10 +257,17 @@ test_whose_the_peer_may_be_is_asked_with_a_socket(void **state)
 static void
 test_a_socket_excludes_what_is_the_embedded_devices(void **state)
 {
-	static const char *const with[] = {
-		"wire=loop", "wire=pair:a", "drop=1", "rx_pcap=a",   "dup=0",
-		"reorder=1", "corrupt=1",   "seed=1", "poll=thread", "mac=02:00:00:00:00:01"
-	};
+	static const char *const with[] = { "wire=loop",
+					    "wire=pair:a",
+					    "drop=1",
+					    "rx_pcap=a",
+					    "dup=0",
+					    "reorder=1",
+					    "corrupt=1",
+					    "seed=1",
+					    "poll=thread",
+					    "quirks=x",
+					    "mac=02:00:00:00:00:01" };
 	char text[256], key[32], said[1024];
 	size_t i;
 	int order;

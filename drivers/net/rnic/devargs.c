@@ -222,13 +222,14 @@ static const struct devarg {
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
+	{ "quirks", "names with + between them", set_path, offsetof(struct rnic_devargs, quirks) },
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
 	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
 };
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
 
 #define VALID_KEYS \
-	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline like mac ip"
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline like quirks mac ip"
 
 struct parse {
 	const char *device;

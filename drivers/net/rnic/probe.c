@@ -110,6 +110,7 @@ RTE_PMD_REGISTER_PARAM_STRING(net_rnic, "socket=<path> "
 					"mac=<address> "
 					"inline=0|1 "
 					"like=<card> "
+					"quirks=<name>[+<name>]... "
 					"ip=<address>[+<address>]...");
 
 /*

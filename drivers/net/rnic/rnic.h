@@ -47,9 +47,10 @@ struct rnic_devargs {
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
 	bool bf;
-	bool inline_l2;		    /* the embedded device demands L2 headers inline */
-	char like[RNIC_LIKE_BYTES]; /* like=: of the embedded device; empty: not given */
-	uint8_t mac[6];		    /* mac=: all zero if not given */
+	bool inline_l2;		      /* the embedded device demands L2 headers inline */
+	char like[RNIC_LIKE_BYTES];   /* like=: of the embedded device; empty: not given */
+	char quirks[RNIC_PATH_BYTES]; /* names, which the embedded device knows; empty: none */
+	uint8_t mac[6];		      /* mac=: all zero if not given */
 	unsigned int ip_count;
 	uint8_t ip[RNIC_IPS_MAX][16]; /* ip=: as GIDs */
 };

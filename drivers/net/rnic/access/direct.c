@@ -199,6 +199,7 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 		.bf = args->bf,
 		.inline_l2 = args->inline_l2,
 		.like = unless_empty(args->like),
+		.quirks = unless_empty(args->quirks),
 	};
 	struct softrnic_poller *poller;
 	void *pages;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which quirks there are, by which names, and where they are known from; what they make of the device. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "device.h"
+
+/* Of a kind there is one at a time; its value says which. */
+enum kind {
+	KIND_NONE,
+	KIND_UAR,	 /* the first number */
+	KIND_INIT_PAGES, /* how many */
+};
+
+/*
+ * `from`: a trace of a card, drivers of others that reckon with it, what users have told, or a guess of ours.
+ */
+static const struct {
+	const char *name, *what, *from;
+	enum kind kind;
+	uint32_t value;
+} quirks[] = {
+	[SOFTRNIC_QUIRK_UAR_8] = { "uar-8", "ALLOC_UAR numbers from 0x8 on",
+				   "a guess: other drivers know no lower bound", KIND_UAR, 0x8 },
+	[SOFTRNIC_QUIRK_UAR_16] = { "uar-16", "ALLOC_UAR numbers from 0x10 on",
+				    "a trace of a ConnectX-4 Lx", KIND_UAR, 0x10 },
+	[SOFTRNIC_QUIRK_UAR_256] = { "uar-256", "ALLOC_UAR numbers from 0x100 on",
+				     "a guess: other drivers know no upper bound but the BAR's end",
+				     KIND_UAR, SOFTRNIC_FIRST_UAR_MAX },
+	[SOFTRNIC_QUIRK_INIT_PAGES_12874] = { "init-pages-12874",
+					      "12874 pages are asked for before INIT_HCA",
+					      "a trace of a ConnectX-4 Lx, boot pages included",
+					      KIND_INIT_PAGES, 12874 },
+	[SOFTRNIC_QUIRK_INIT_PAGES_60000] = { "init-pages-60000",
+					      "60000 pages are asked for before INIT_HCA",
+					      "a guess: newer cards want more than a ConnectX-4 Lx",
+					      KIND_INIT_PAGES, 60000 },
+};
+
+#define QUIRKS (sizeof(quirks) / sizeof(quirks[0]))
+_Static_assert(QUIRKS == SOFTRNIC_QUIRKS && QUIRKS <= 32, "a row and a bit for each");
+
+/* "..., one each of uar- and init-pages-: NAME NAME ..." */
+#define WANTED "names with + between them, one each of uar- and init-pages-:"
+static char wanted[640];
+
+RTE_INIT(softrnic_quirks_list)
+{
+	size_t at = (size_t)snprintf(wanted, sizeof(wanted), "%s", WANTED);
+
+	for (unsigned int i = 0; i < QUIRKS; i++)
+		at += (size_t)snprintf(wanted + at, sizeof(wanted) - at, " %s", quirks[i].name);
+}
+
+const char *
+softrnic_quirks_wanted(void)
+{
+	return wanted;
+}
+
+static bool
+parse(const char *text, uint32_t *set)
+{
+	uint32_t kinds = 0;
+
+	*set = 0;
+	for (;; text++) {
+		const size_t length = strcspn(text, "+");
+		unsigned int i = 0;
+
+		while (i < QUIRKS && (strncmp(quirks[i].name, text, length) != 0 ||
+				      quirks[i].name[length] != '\0'))
+			i++;
+		if (i == QUIRKS || (*set >> i & 1) != 0)
+			return false;
+		if (quirks[i].kind != KIND_NONE && (kinds >> quirks[i].kind & 1) != 0)
+			return false;
+		*set |= UINT32_C(1) << i;
+		kinds |= UINT32_C(1) << quirks[i].kind;
+		text += length;
+		if (*text == '\0')
+			return true;
+	}
+}
+
+bool
+softrnic_quirks_valid(const char *text)
+{
+	uint32_t set;
+
+	return parse(text, &set);
+}
+
+/* Of the one of that kind; `otherwise`: there is none. */
+static uint32_t
+value_of(const struct softrnic *dev, enum kind kind, uint32_t otherwise)
+{
+	for (unsigned int i = 0; i < QUIRKS; i++) {
+		if (quirks[i].kind == kind && softrnic_has_quirk(dev, i))
+			return quirks[i].value;
+	}
+	return otherwise;
+}
+
+int
+softrnic_quirks_init(struct softrnic *dev)
+{
+	uint32_t set = 0;
+
+	if (dev->conf.quirks != NULL && !parse(dev->conf.quirks, &set)) {
+		SOFTRNIC_LOG(ERR, dev, "quirks '%s': wanted are %s", dev->conf.quirks, wanted);
+		return -EINVAL;
+	}
+	dev->quirks.set |= set;
+	for (unsigned int i = 0; i < QUIRKS; i++) {
+		if (softrnic_has_quirk(dev, i))
+			SOFTRNIC_LOG(INFO, dev, "quirk %s: %s (known from %s)", quirks[i].name,
+				     quirks[i].what, quirks[i].from);
+	}
+	dev->conf.init_pages = value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
+	return 0;
+}
+
+uint32_t
+softrnic_quirks_first_uar(const struct softrnic *dev)
+{
+	return value_of(dev, KIND_UAR, RNIC_FIRST_UAR);
+}
