@@ -141,6 +141,7 @@ softrnic_caps_init(struct softrnic *dev)
 	dev->general_cap[1] = *max;
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, false, max);
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, true, &dev->general_cap[1]);
+	softrnic_quirks_caps(dev);
 }
 
 static void

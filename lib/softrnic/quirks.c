@@ -39,6 +39,14 @@ static const struct {
 					      "60000 pages are asked for before INIT_HCA",
 					      "a guess: newer cards want more than a ConnectX-4 Lx",
 					      KIND_INIT_PAGES, 60000 },
+	[SOFTRNIC_QUIRK_NO_Q_COUNTERS] = { "no-q-counters",
+					   "max_qp_cnt is 0, ALLOC_Q_COUNTER answers NO_RES",
+					   "drivers that go on without; the status is a guess" },
+	[SOFTRNIC_QUIRK_ROCE_OFF] = { "roce-off",
+				      "capability roce is 0, SET_HCA_CAP may set it "
+				      "(roce_rw_supported); until then there are no addresses, no "
+				      "roce_en and no queue pairs",
+				      "Linux, which asks for it; what is refused is a guess" },
 };
 
 #define QUIRKS (sizeof(quirks) / sizeof(quirks[0]))
@@ -123,6 +131,29 @@ softrnic_quirks_init(struct softrnic *dev)
 	}
 	dev->conf.init_pages = value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
 	return 0;
+}
+
+#define SET_CAP(dev, current, field, value) \
+	rnic_general_cap_set(&(dev)->general_cap[current], RNIC_GENERAL_CAP_##field, value)
+
+void
+softrnic_quirks_caps(struct softrnic *dev)
+{
+	for (unsigned int current = 0; current < 2; current++) {
+		if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_NO_Q_COUNTERS))
+			SET_CAP(dev, current, MAX_QP_CNT, 0);
+		if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_ROCE_OFF))
+			SET_CAP(dev, current, ROCE_RW_SUPPORTED, 1);
+	}
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_ROCE_OFF))
+		SET_CAP(dev, 1, ROCE, 0);
+}
+
+bool
+softrnic_quirks_roce_off(const struct softrnic *dev)
+{
+	return softrnic_has_quirk(dev, SOFTRNIC_QUIRK_ROCE_OFF) &&
+	       rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_ROCE) == 0;
 }
 
 uint32_t

@@ -20,6 +20,8 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_UAR_256,
 	SOFTRNIC_QUIRK_INIT_PAGES_12874,
 	SOFTRNIC_QUIRK_INIT_PAGES_60000,
+	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
+	SOFTRNIC_QUIRK_ROCE_OFF,
 	SOFTRNIC_QUIRKS,
 };
 
@@ -34,5 +36,10 @@ int softrnic_quirks_init(struct softrnic *dev);
 
 /* The number that the first ALLOC_UAR answers with. */
 uint32_t softrnic_quirks_first_uar(const struct softrnic *dev);
+
+/* General capabilities, once they are as without quirks. */
+void softrnic_quirks_caps(struct softrnic *dev);
+/* RoCE is to be asked for, and nobody has. */
+bool softrnic_quirks_roce_off(const struct softrnic *dev);
 
 #endif

@@ -90,6 +90,8 @@ softrnic_uar_drop(struct softrnic *dev, struct softrnic_object *object)
 
 SOFTRNIC_CMD(alloc_q_counter)
 {
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_NO_Q_COUNTERS))
+		return RNIC_STATUS_NO_RES;
 	return small_alloc(dev, cmd, SOFTRNIC_Q_COUNTER, sizeof(struct softrnic_q_counter));
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "prm/qp.h"
+#include "prm/vport.h"
 #include "quirk.h"
 #include "test_clock.h"
 
@@ -145,6 +147,126 @@ many_pages_are_asked_for_at_init(void **state)
 	hn_stop(&hn);
 }
 
+/* ---- Capabilities ---- */
+
+static void
+query_cap(struct hn *hn, bool current, struct rnic_general_cap *cap)
+{
+	static struct rnic_query_hca_cap_out out;
+	struct rnic_function_in in = { 0 };
+
+	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current));
+	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+	memcpy(cap, (uint8_t *)&out + RNIC_HCA_CAP_OFFSET, sizeof(*cap));
+}
+
+/* Current << 4 | maximum. */
+static unsigned int
+cap_of(struct hn *hn, enum rnic_general_cap_field field)
+{
+	struct rnic_general_cap current, max;
+
+	query_cap(hn, true, &current);
+	query_cap(hn, false, &max);
+	return (unsigned int)(rnic_general_cap_get(&current, field) << 4 |
+			      rnic_general_cap_get(&max, field));
+}
+
+static void
+there_are_no_counter_sets(void **state)
+{
+	struct hn_wq rq;
+	struct hn_eq eq;
+	struct hn_cq cq;
+	struct hn hn;
+	uint32_t uar;
+
+	(void)state;
+	start(&hn, "no-q-counters");
+	hn_bring_up(&hn);
+	assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_MAX_QP_CNT), 0);
+	assert_int_equal(hn_simple(&hn, RNIC_CMD_ALLOC_Q_COUNTER, 0, 0, NULL), RNIC_STATUS_NO_RES);
+	/* Queues do without. */
+	uar = hn_alloc_object(&hn, RNIC_CMD_ALLOC_UAR);
+	hn_create_eq(&hn, &eq, uar, 4, 0, 0);
+	hn_create_cq(&hn, &cq, uar, eq.number, 4);
+	hn_create_rq(&hn, &rq, hn_alloc_object(&hn, RNIC_CMD_ALLOC_PD), cq.number, 4, 4);
+	hn_stop(&hn);
+}
+
+static int
+set_roce(struct hn *hn, bool on)
+{
+	static struct rnic_set_hca_cap_in in;
+	struct rnic_general_cap cap;
+	struct rnic_cmd_out out;
+
+	memset(&in, 0, sizeof(in));
+	query_cap(hn, true, &cap);
+	rnic_general_cap_set(&cap, RNIC_GENERAL_CAP_ROCE, on);
+	hn_head(&in, RNIC_CMD_SET_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0));
+	memcpy((uint8_t *)&in + RNIC_HCA_CAP_OFFSET, &cap, sizeof(cap));
+	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+static int
+set_roce_en(struct hn *hn, bool on)
+{
+	struct rnic_modify_nic_vport_context_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
+					     RNIC_NIC_VPORT_ROCE_EN);
+	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
+				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
+	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+static int
+set_address(struct hn *hn)
+{
+	static const uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 };
+	struct rnic_set_roce_address_in in = { 0 };
+	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_SET_ROCE_ADDRESS, 0);
+	memcpy(address, gid, sizeof(gid));
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, 0x0200);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE, RNIC_ROCE_L3_TYPE_IPV4);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
+	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+static void
+roce_is_off_until_it_is_asked_for(void **state)
+{
+	struct hn hn;
+	int32_t count;
+
+	(void)state;
+	start(&hn, "roce-off");
+	for (unsigned int asked = 0; asked < 2; asked++) {
+		const int status = asked ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+
+		/* Each time anew: DISABLE_HCA has forgotten what was asked for. */
+		hn_enable(&hn);
+		assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_ROCE), 0x01);
+		assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED), 0x11);
+		assert_int_equal(set_roce(&hn, asked != 0), RNIC_STATUS_OK);
+		assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_ROCE), asked ? 0x11 : 0x01);
+		assert_int_equal(hn_query_pages(&hn, RNIC_PAGES_INIT, &count), RNIC_STATUS_OK);
+		assert_int_equal(hn_give_pages(&hn, (uint32_t)count), RNIC_STATUS_OK);
+		assert_int_equal(hn_simple(&hn, RNIC_CMD_INIT_HCA, 0, 0, NULL), RNIC_STATUS_OK);
+		assert_int_equal(set_roce_en(&hn, true), status);
+		assert_int_equal(set_roce_en(&hn, false), RNIC_STATUS_OK);
+		assert_int_equal(set_address(&hn), status);
+		hn_tear_down(&hn);
+	}
+	hn_stop(&hn);
+}
+
 int
 main(void)
 {
@@ -153,6 +275,8 @@ main(void)
 		cmocka_unit_test(quirks_are_names_with_plus_between_them),
 		cmocka_unit_test(uars_begin_where_they_are_asked_to),
 		cmocka_unit_test(many_pages_are_asked_for_at_init),
+		cmocka_unit_test(there_are_no_counter_sets),
+		cmocka_unit_test(roce_is_off_until_it_is_asked_for),
 	};
 
 	return cmocka_run_group_tests_name("quirk", tests, NULL, NULL);

@@ -224,6 +224,9 @@ vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
 
 	if ((select & ~known) != 0)
 		return RNIC_STATUS_BAD_PARAM;
+	if ((select & RNIC_NIC_VPORT_ROCE_EN) != 0 && softrnic_quirks_roce_off(dev) &&
+	    rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ROCE_EN))
+		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_NIC_VPORT_MTU) != 0 &&
 	    (mtu <= SOFTRNIC_FRAME_OVERHEAD || mtu > dev->port.max_mtu))
 		return RNIC_STATUS_BAD_PARAM;

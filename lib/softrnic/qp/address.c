@@ -79,6 +79,8 @@ SOFTRNIC_CMD(set_roce_address)
 	slot = entry_of_command(dev, cmd, &status);
 	if (slot == NULL)
 		return status;
+	if (softrnic_quirks_roce_off(dev))
+		return softrnic_refuse(dev, cmd, "RoCE is off");
 	memcpy(entry.gid, address, sizeof(entry.gid));
 	if (memcmp(entry.gid, none, sizeof(none)) == 0) {
 		*slot = (struct softrnic_roce_addr){ .valid = false };

@@ -159,6 +159,8 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 	fault = context_fault(&qp->context);
 	if (fault == NULL && rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0)
 		fault = "there are no umems";
+	if (fault == NULL && softrnic_quirks_roce_off(dev))
+		fault = "RoCE is off";
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	qp_from_context(qp);
