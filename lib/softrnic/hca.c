@@ -143,6 +143,8 @@ SOFTRNIC_CMD(teardown_hca)
 		return RNIC_STATUS_BAD_SYS_STATE;
 	if (rnic_teardown_hca_in_get(in, RNIC_TEARDOWN_HCA_IN_PROFILE) != 0)
 		return RNIC_STATUS_BAD_PARAM;
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_TEARDOWN_REFUSED))
+		return RNIC_STATUS_INTERNAL_ERR;
 	/* With many objects it is done in a later round, and answered then. */
 	dev->state = SOFTRNIC_HCA_ENABLED;
 	softrnic_hca_leave(dev);
