@@ -56,6 +56,11 @@ RNIC_LAYOUT(ptys_reg, PTYS_REG, 0x40)
 #define RNIC_PTYS_ETH_100GBASE_CR4 (1u << 20)
 #define RNIC_PTYS_ETH_100GBASE_SR4 (1u << 21)
 #define RNIC_PTYS_ETH_25GBASE_CR   (1u << 27)
+/* Of the extended fields; the number behind is that of lanes. */
+#define RNIC_PTYS_EXT_200GAUI_1 (1u << 14)
+#define RNIC_PTYS_EXT_400GAUI_2 (1u << 17)
+#define RNIC_PTYS_EXT_800GAUI_8 (1u << 19)
+#define RNIC_PTYS_EXT_800GAUI_4 (1u << 20)
 
 /* Port administrative and operational status. */
 #define RNIC_PAOS_REG_FIELDS(F)                    \

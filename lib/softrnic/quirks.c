@@ -14,6 +14,7 @@ enum kind {
 	KIND_NONE,
 	KIND_UAR,	 /* the first number */
 	KIND_INIT_PAGES, /* how many */
+	KIND_PTYS,	 /* Gb/s */
 };
 
 /*
@@ -50,13 +51,21 @@ static const struct {
 				      "(roce_rw_supported); until then there are no addresses, no "
 				      "roce_en and no queue pairs",
 				      "Linux, which asks for it; what is refused is a guess" },
+	[SOFTRNIC_QUIRK_PTYS_400] = { "ptys-400",
+				      "the link has 400 Gb/s on two lanes: extended bit 17 of PTYS, "
+				      "no legacy one, no data_rate_oper",
+				      "Linux's table of speeds", KIND_PTYS, 400 },
+	[SOFTRNIC_QUIRK_PTYS_800] = { "ptys-800",
+				      "the link has 800 Gb/s on four lanes: extended bit 20 of PTYS, "
+				      "no legacy one, no data_rate_oper",
+				      "Linux's table of speeds", KIND_PTYS, 800 },
 };
 
 #define QUIRKS (sizeof(quirks) / sizeof(quirks[0]))
 _Static_assert(QUIRKS == SOFTRNIC_QUIRKS && QUIRKS <= 32, "a row and a bit for each");
 
-/* "..., one each of uar- and init-pages-: NAME NAME ..." */
-#define WANTED "names with + between them, one each of uar- and init-pages-:"
+/* "..., one each of uar-, init-pages- and ptys-: NAME NAME ..." */
+#define WANTED "names with + between them, one each of uar-, init-pages- and ptys-:"
 static char wanted[640];
 
 RTE_INIT(softrnic_quirks_list)
@@ -134,6 +143,12 @@ softrnic_quirks_init(struct softrnic *dev)
 	}
 	dev->conf.init_pages = value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
 	return 0;
+}
+
+uint32_t
+softrnic_quirks_ptys(const struct softrnic *dev)
+{
+	return value_of(dev, KIND_PTYS, 0);
 }
 
 #define SET_CAP(dev, current, field, value) \

@@ -23,6 +23,8 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_INIT_PAGES_60000,
 	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
 	SOFTRNIC_QUIRK_ROCE_OFF,
+	SOFTRNIC_QUIRK_PTYS_400,
+	SOFTRNIC_QUIRK_PTYS_800,
 	SOFTRNIC_QUIRKS,
 };
 
@@ -37,6 +39,9 @@ int softrnic_quirks_init(struct softrnic *dev);
 
 /* The number that the first ALLOC_UAR answers with. */
 uint32_t softrnic_quirks_first_uar(const struct softrnic *dev);
+
+/* Of a link that PTYS has only extended protocols for, in Gb/s; else 0. */
+uint32_t softrnic_quirks_ptys(const struct softrnic *dev);
 
 /* General capabilities, once they are as without quirks. */
 void softrnic_quirks_caps(struct softrnic *dev);

@@ -267,6 +267,67 @@ roce_is_off_until_it_is_asked_for(void **state)
 	hn_stop(&hn);
 }
 
+/* ---- The port ---- */
+
+static int
+access_ptys(struct hn *hn, bool write, struct rnic_ptys_reg *reg)
+{
+	uint8_t in[0x10 + sizeof(*reg)] = { 0 }, out[0x10 + sizeof(*reg)];
+	int status;
+
+	hn_head(in, RNIC_CMD_ACCESS_REG, write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ);
+	rnic_access_reg_in_set((void *)in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PTYS);
+	rnic_ptys_reg_set(reg, RNIC_PTYS_REG_LOCAL_PORT, 1);
+	rnic_ptys_reg_set(reg, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
+	memcpy(in + 0x10, reg, sizeof(*reg));
+	status = hn_cmd(hn, in, sizeof(in), out, sizeof(out));
+	memcpy(reg, out + 0x10, sizeof(*reg));
+	return status;
+}
+
+static void
+speeds_stand_in_the_extended_fields_alone(void **state)
+{
+	static const struct {
+		const char *quirk;
+		uint32_t offered, oper, units;
+	} rows[] = {
+		{ "ptys-400", 1 << 14 | 1 << 17, 1 << 17, 4000 },
+		{ "ptys-800", 1 << 14 | 1 << 17 | 1 << 19 | 1 << 20, 1 << 20, 8000 },
+	};
+	struct rnic_query_vport_state_out out;
+	struct rnic_vport_in in;
+	struct rnic_ptys_reg reg;
+	struct hn hn;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		start(&hn, rows[i].quirk);
+		hn_bring_up(&hn);
+		memset(&reg, 0, sizeof(reg));
+		assert_int_equal(access_ptys(&hn, false, &reg), RNIC_STATUS_OK);
+#define GET(field) rnic_ptys_reg_get(&reg, RNIC_PTYS_REG_##field)
+		assert_int_equal(GET(EXT_ETH_PROTO_CAPABILITY), rows[i].offered);
+		assert_int_equal(GET(EXT_ETH_PROTO_OPER), rows[i].oper);
+		assert_int_equal(GET(ETH_PROTO_CAPABILITY), 0);
+		assert_int_equal(GET(ETH_PROTO_ADMIN), 0);
+		assert_int_equal(GET(ETH_PROTO_OPER), 0);
+		assert_int_equal(GET(DATA_RATE_OPER), 0);
+#undef GET
+		/* As it is read it may be written; not without the one that runs. */
+		assert_int_equal(access_ptys(&hn, true, &reg), RNIC_STATUS_OK);
+		rnic_ptys_reg_set(&reg, RNIC_PTYS_REG_EXT_ETH_PROTO_ADMIN, 1 << 14);
+		assert_int_equal(access_ptys(&hn, true, &reg), RNIC_STATUS_BAD_PARAM);
+		memset(&in, 0, sizeof(in));
+		hn_head(&in, RNIC_CMD_QUERY_VPORT_STATE, 0);
+		hn_cmd_ok(&hn, &in, sizeof(in), &out, sizeof(out));
+		assert_int_equal(rnic_query_vport_state_out_get(
+					 &out, RNIC_QUERY_VPORT_STATE_OUT_MAX_TX_SPEED),
+				 rows[i].units);
+		hn_stop(&hn);
+	}
+}
+
 int
 main(void)
 {
@@ -277,6 +338,7 @@ main(void)
 		cmocka_unit_test(many_pages_are_asked_for_at_init),
 		cmocka_unit_test(there_are_no_counter_sets),
 		cmocka_unit_test(roce_is_off_until_it_is_asked_for),
+		cmocka_unit_test(speeds_stand_in_the_extended_fields_alone),
 	};
 
 	return cmocka_run_group_tests_name("quirk", tests, NULL, NULL);

@@ -9,11 +9,12 @@
 #include "prm/reg.h"
 #include "wire/wire.h"
 
-#define DEFAULT_MTU  (1500 + SOFTRNIC_FRAME_OVERHEAD)
-#define MAX_TX_SPEED 1000 /* 100 Gb/s, in units of 100 Mb/s */
-#define OP_MOD_VNIC  0
-#define MAC_LIST_MAX (1u << SOFTRNIC_MAC_LIST_LOG)
-#define PORT_NUMBER  1
+#define DEFAULT_MTU    (1500 + SOFTRNIC_FRAME_OVERHEAD)
+#define TX_SPEED       100 /* Gb/s */
+#define TX_SPEED_UNITS 10  /* max_tx_speed has 100 Mb/s */
+#define OP_MOD_VNIC    0
+#define MAC_LIST_MAX   (1u << SOFTRNIC_MAC_LIST_LOG)
+#define PORT_NUMBER    1
 
 static const uint8_t no_mac[6];
 
@@ -108,10 +109,12 @@ SOFTRNIC_CMD(query_vport_state)
 {
 	const struct rnic_vport_in *in = cmd->in;
 	struct rnic_query_vport_state_out *out = cmd->out;
+	const uint32_t speed = softrnic_quirks_ptys(dev);
 
 	if (cmd->op_mod != OP_MOD_VNIC || rnic_vport_in_get(in, RNIC_VPORT_IN_OTHER_VPORT))
 		return RNIC_STATUS_BAD_PARAM;
-	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_MAX_TX_SPEED, MAX_TX_SPEED);
+	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_MAX_TX_SPEED,
+				       (speed != 0 ? speed : TX_SPEED) * TX_SPEED_UNITS);
 	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_ADMIN_STATE,
 				       dev->port.vport_admin_state);
 	rnic_query_vport_state_out_set(out, RNIC_QUERY_VPORT_STATE_OUT_STATE,

@@ -58,6 +58,25 @@ reg_pmtu(struct softrnic *dev, void *reg, bool write)
 	return RNIC_STATUS_OK;
 }
 
+/* Speeds that the legacy fields have no bits for: these are 0. */
+static int
+ptys_extended(const struct softrnic *dev, struct rnic_ptys_reg *reg, bool write)
+{
+	const bool fastest = softrnic_quirks_ptys(dev) == 800;
+	const uint32_t oper = fastest ? RNIC_PTYS_EXT_800GAUI_4 : RNIC_PTYS_EXT_400GAUI_2;
+	const uint32_t speeds = RNIC_PTYS_EXT_200GAUI_1 | RNIC_PTYS_EXT_400GAUI_2 |
+				(fastest ? RNIC_PTYS_EXT_800GAUI_8 | RNIC_PTYS_EXT_800GAUI_4 : 0);
+	const uint64_t admin = rnic_ptys_reg_get(reg, RNIC_PTYS_REG_EXT_ETH_PROTO_ADMIN);
+
+	if (write && ((admin != 0 && (admin & oper) == 0) ||
+		      rnic_ptys_reg_get(reg, RNIC_PTYS_REG_ETH_PROTO_ADMIN) != 0))
+		return RNIC_STATUS_BAD_PARAM;
+	rnic_ptys_reg_set(reg, RNIC_PTYS_REG_EXT_ETH_PROTO_CAPABILITY, speeds);
+	rnic_ptys_reg_set(reg, RNIC_PTYS_REG_EXT_ETH_PROTO_ADMIN, speeds);
+	rnic_ptys_reg_set(reg, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER, dev->port.link_up ? oper : 0);
+	return RNIC_STATUS_OK;
+}
+
 static int
 reg_ptys(struct softrnic *dev, void *reg, bool write)
 {
@@ -67,6 +86,8 @@ reg_ptys(struct softrnic *dev, void *reg, bool write)
 	if (!port_valid(rnic_ptys_reg_get(reg, RNIC_PTYS_REG_LOCAL_PORT)) ||
 	    rnic_ptys_reg_get(reg, RNIC_PTYS_REG_PROTO_MASK) != RNIC_PTYS_PROTO_ETH)
 		return RNIC_STATUS_BAD_PARAM;
+	if (softrnic_quirks_ptys(dev) != 0)
+		return ptys_extended(dev, reg, write);
 	/* The speed is as it is: a choice that excludes it is refused. */
 	if (write && admin != 0 && (admin & RNIC_PTYS_ETH_100GBASE_CR4) == 0)
 		return RNIC_STATUS_BAD_PARAM;
