@@ -118,7 +118,7 @@ static uint32_t
 health_counter(const struct softrnic *dev)
 {
 	uint32_t syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
-	uint64_t now = softrnic_now_ns();
+	uint64_t now = softrnic_quirks_health_time(dev, softrnic_now_ns());
 
 	if (dev->fault_health && dev->health_stopped_ns < now)
 		now = dev->health_stopped_ns;
@@ -139,7 +139,9 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
 	case DOORBELL: return atomic_load(&dev->cmd_doorbell);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
-		return dev->fault_initializing || dev->leaving ? UINT32_C(1) << 31 : 0;
+		return dev->fault_initializing || dev->leaving || softrnic_quirks_initializing(dev)
+			       ? UINT32_C(1) << 31
+			       : 0;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);
@@ -162,8 +164,10 @@ iseg_write(struct softrnic *dev, uint64_t offset, uint32_t value)
 			break;
 		}
 		dev->nic_interface = interface;
-		if (interface == RNIC_NIC_INTERFACE_FULL_DRIVER)
-			dev->cmdq_iova = (uint64_t)dev->cmdq_iova_high << 32 | (value & 0xfffff000);
+		if (interface != RNIC_NIC_INTERFACE_FULL_DRIVER)
+			break;
+		dev->cmdq_iova = (uint64_t)dev->cmdq_iova_high << 32 | (value & 0xfffff000);
+		softrnic_quirks_address_written(dev);
 		break;
 	default: break; /* read-only, or not there: a card ignores the write */
 	}
@@ -218,6 +222,8 @@ ring_doorbell(struct softrnic *dev, const void *data)
 {
 	struct rnic_be32 bits;
 
+	if (softrnic_quirks_initializing(dev))
+		return;
 	memcpy(&bits, data, sizeof(bits));
 	atomic_fetch_or_explicit(&dev->cmd_doorbell, rnic_be32_to_cpu(bits), memory_order_release);
 }

@@ -243,6 +243,7 @@ softrnic_device_reset(struct softrnic *dev)
 	dev->fault_health = false;
 	dev->fault_initializing = false;
 	softrnic_pages_reset(dev);
+	softrnic_quirks_reset(dev);
 	softrnic_caps_init(dev);
 	softrnic_bar_reset(dev);
 	softrnic_port_reset(dev);

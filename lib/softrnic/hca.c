@@ -130,6 +130,7 @@ SOFTRNIC_CMD(init_hca)
 		return RNIC_STATUS_NO_RES;
 	dev->state = SOFTRNIC_HCA_READY;
 	softrnic_bar_plan_health(dev);
+	softrnic_quirks_init_hca(dev);
 	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;
 }

@@ -17,6 +17,12 @@ enum kind {
 	KIND_PTYS,	 /* Gb/s */
 };
 
+#define NS_PER_MS	UINT64_C(1000000)
+#define INITIALIZING_NS (100 * NS_PER_MS)
+/* Of the health counter: how long after INIT_HCA it stops, and for how long. */
+#define STILL_AFTER_NS (2000 * NS_PER_MS)
+#define STILL_NS       (5000 * NS_PER_MS)
+
 /*
  * `from`: a trace of a card, drivers of others that reckon with it, what users have told, or a guess of ours.
  */
@@ -25,6 +31,12 @@ static const struct {
 	enum kind kind;
 	uint32_t value;
 } quirks[] = {
+	[SOFTRNIC_QUIRK_INITIALIZING_AGAIN] = { "initializing-again",
+						"the init segment says initializing for 100 ms more "
+						"when the command queue's address is written, and "
+						"loses doorbells meanwhile",
+						"rdma-core, OpenBSD, illumos and Snabb wait then, "
+						"Linux before and then" },
 	[SOFTRNIC_QUIRK_UAR_8] = { "uar-8", "ALLOC_UAR numbers from 0x8 on",
 				   "a guess: other drivers know no lower bound", KIND_UAR, 0x8 },
 	[SOFTRNIC_QUIRK_UAR_16] = { "uar-16", "ALLOC_UAR numbers from 0x10 on",
@@ -51,6 +63,10 @@ static const struct {
 				      "(roce_rw_supported); until then there are no addresses, no "
 				      "roce_en and no queue pairs",
 				      "Linux, which asks for it; what is refused is a guess" },
+	[SOFTRNIC_QUIRK_HEALTH_STILL] = { "health-still",
+					  "once, 2 s after INIT_HCA, the health counter stands still "
+					  "for 5 s, while all else goes on",
+					  "Linux only warns of it: a firmware may be busy" },
 	[SOFTRNIC_QUIRK_PTYS_400] = { "ptys-400",
 				      "the link has 400 Gb/s on two lanes: extended bit 17 of PTYS, "
 				      "no legacy one, no data_rate_oper",
@@ -144,6 +160,53 @@ softrnic_quirks_init(struct softrnic *dev)
 	dev->conf.init_pages = value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
 	return 0;
 }
+
+/* ---- Registers ---- */
+
+void
+softrnic_quirks_reset(struct softrnic *dev)
+{
+	atomic_store(&dev->quirks.initializing_to, 0);
+	dev->quirks.still_from = 0;
+}
+
+void
+softrnic_quirks_address_written(struct softrnic *dev)
+{
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_INITIALIZING_AGAIN))
+		atomic_store(&dev->quirks.initializing_to, softrnic_now_ns() + INITIALIZING_NS);
+}
+
+bool
+softrnic_quirks_initializing(struct softrnic *dev)
+{
+	return softrnic_has_quirk(dev, SOFTRNIC_QUIRK_INITIALIZING_AGAIN) &&
+	       softrnic_now_ns() < atomic_load(&dev->quirks.initializing_to);
+}
+
+void
+softrnic_quirks_init_hca(struct softrnic *dev)
+{
+	struct softrnic_quirks *q = &dev->quirks;
+
+	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_HEALTH_STILL) || q->still_planned)
+		return;
+	q->still_planned = true;
+	q->still_from = softrnic_now_ns() + STILL_AFTER_NS;
+}
+
+/* It goes on where it stopped. */
+uint64_t
+softrnic_quirks_health_time(const struct softrnic *dev, uint64_t now)
+{
+	const uint64_t from = dev->quirks.still_from;
+
+	if (from == 0 || now <= from)
+		return now;
+	return now - from < STILL_NS ? from : now - STILL_NS;
+}
+
+/* ---- What commands ask for ---- */
 
 uint32_t
 softrnic_quirks_ptys(const struct softrnic *dev)

@@ -9,12 +9,14 @@
 #ifndef SOFTRNIC_QUIRKS_H
 #define SOFTRNIC_QUIRKS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct softrnic;
 
 enum softrnic_quirk {
+	SOFTRNIC_QUIRK_INITIALIZING_AGAIN,
 	SOFTRNIC_QUIRK_UAR_8,
 	SOFTRNIC_QUIRK_UAR_16,
 	SOFTRNIC_QUIRK_UAR_256,
@@ -23,6 +25,7 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_INIT_PAGES_60000,
 	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
 	SOFTRNIC_QUIRK_ROCE_OFF,
+	SOFTRNIC_QUIRK_HEALTH_STILL,
 	SOFTRNIC_QUIRK_PTYS_400,
 	SOFTRNIC_QUIRK_PTYS_800,
 	SOFTRNIC_QUIRKS,
@@ -32,10 +35,27 @@ enum softrnic_quirk {
 
 struct softrnic_quirks {
 	uint32_t set; /* bit n: enum softrnic_quirk */
+	/* All times are CLOCK_MONOTONIC, ns. */
+	atomic_ullong initializing_to; /* who rings commands looks at it without the lock */
+	uint64_t still_from;	       /* of the health counter; 0: not planned */
+	bool still_planned;	       /* once, ever */
 };
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
 int softrnic_quirks_init(struct softrnic *dev);
+
+/* Power-on state. */
+void softrnic_quirks_reset(struct softrnic *dev);
+
+/* The command queue's address was written. */
+void softrnic_quirks_address_written(struct softrnic *dev);
+/* The function is initializing once more, and hears no doorbell of commands. Threads: any, without the lock. */
+bool softrnic_quirks_initializing(struct softrnic *dev);
+
+/* INIT_HCA was executed. */
+void softrnic_quirks_init_hca(struct softrnic *dev);
+/* The time that the health counter is at. */
+uint64_t softrnic_quirks_health_time(const struct softrnic *dev, uint64_t now);
 
 /* The number that the first ALLOC_UAR answers with. */
 uint32_t softrnic_quirks_first_uar(const struct softrnic *dev);

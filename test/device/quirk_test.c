@@ -147,6 +147,79 @@ many_pages_are_asked_for_at_init(void **state)
 	hn_stop(&hn);
 }
 
+/* ---- Registers ---- */
+
+#define INITIALIZING   RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING)
+#define HEALTH_COUNTER RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER)
+
+static void
+a_written_address_makes_it_initialize_again(void **state)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_cmd_out out;
+	struct hn hn;
+
+	(void)state;
+	start(&hn, "initializing-again");
+	assert_int_equal(hn_read32(&hn, INITIALIZING) >> 31, 1);
+	/* What is rung now nobody hears, then or later. */
+	hn_head(&in, RNIC_CMD_ENABLE_HCA, 0);
+	hn_cmd_post(&hn, 0, &in, sizeof(in), sizeof(out));
+	hn_ring(&hn, 1);
+	test_clock_advance_us(90000);
+	assert_int_equal(hn_read32(&hn, INITIALIZING) >> 31, 1);
+	test_clock_advance_us(20000);
+	assert_int_equal(hn_read32(&hn, INITIALIZING), 0);
+	softrnic_poll(hn.poller);
+	assert_int_equal(hn_cmd_result(&hn, 0, &out, sizeof(out)), HN_PENDING);
+	hn_ring(&hn, 1);
+	softrnic_poll(hn.poller);
+	assert_int_equal(hn_cmd_result(&hn, 0, &out, sizeof(out)), RNIC_STATUS_OK);
+	/* A reset is quick, and the next address is as the first one. */
+	assert_int_equal(softrnic_reset(hn.dev), 0);
+	assert_int_equal(hn_read32(&hn, INITIALIZING), 0);
+	hn_set_cmdq(&hn);
+	assert_int_equal(hn_read32(&hn, INITIALIZING) >> 31, 1);
+	test_clock_advance_us(110000);
+	hn_bring_up(&hn);
+	hn_stop(&hn);
+}
+
+static void
+the_health_counter_stands_still_for_a_while(void **state)
+{
+	uint32_t first, stopped;
+	struct hn hn;
+
+	(void)state;
+	start(&hn, "health-still");
+	test_clock_advance_us(10000000);
+	hn_bring_up(&hn);
+	first = hn_read32(&hn, HEALTH_COUNTER);
+	test_clock_advance_us(1000000);
+	assert_int_not_equal(hn_read32(&hn, HEALTH_COUNTER), first);
+	test_clock_advance_us(1100000);
+	stopped = hn_read32(&hn, HEALTH_COUNTER);
+	test_clock_advance_us(4800000);
+	assert_int_equal(hn_read32(&hn, HEALTH_COUNTER), stopped);
+	/* Commands are executed as ever. */
+	hn_alloc_object(&hn, RNIC_CMD_ALLOC_PD);
+	test_clock_advance_us(200000);
+	first = hn_read32(&hn, HEALTH_COUNTER);
+	assert_true(first > stopped && first < stopped + 20);
+	/* Not again: for nobody. */
+	for (unsigned int i = 0; i < 20; i++) {
+		if (i == 10) {
+			hn_tear_down(&hn);
+			hn_bring_up(&hn);
+		}
+		first = hn_read32(&hn, HEALTH_COUNTER);
+		test_clock_advance_us(1000000);
+		assert_int_not_equal(hn_read32(&hn, HEALTH_COUNTER), first);
+	}
+	hn_stop(&hn);
+}
+
 /* ---- Capabilities ---- */
 
 static void
@@ -336,6 +409,8 @@ main(void)
 		cmocka_unit_test(quirks_are_names_with_plus_between_them),
 		cmocka_unit_test(uars_begin_where_they_are_asked_to),
 		cmocka_unit_test(many_pages_are_asked_for_at_init),
+		cmocka_unit_test(a_written_address_makes_it_initialize_again),
+		cmocka_unit_test(the_health_counter_stands_still_for_a_while),
 		cmocka_unit_test(there_are_no_counter_sets),
 		cmocka_unit_test(roce_is_off_until_it_is_asked_for),
 		cmocka_unit_test(speeds_stand_in_the_extended_fields_alone),
