@@ -87,6 +87,12 @@ softrnic_bar_reset(struct softrnic *dev)
 	atomic_store(&dev->cmd_doorbell, 0);
 }
 
+void
+softrnic_bar_complain(struct softrnic *dev, uint8_t syndrome)
+{
+	rnic_init_seg_set(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME, syndrome);
+}
+
 /* Fill the health buffer as firmware that has met its end does. */
 void
 softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome)
@@ -137,7 +143,7 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 		return (dev->cmdq_iova & 0xfffff000) |
 		       (uint32_t)dev->nic_interface << NIC_INTERFACE_SHIFT |
 		       RNIC_CMDQ_LOG_SIZE << 4 | RNIC_CMDQ_LOG_STRIDE;
-	case DOORBELL: return atomic_load(&dev->cmd_doorbell);
+	case DOORBELL: return (uint32_t)atomic_load(&dev->cmd_doorbell);
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING):
 		return dev->fault_initializing || dev->leaving || softrnic_quirks_initializing(dev)
 			       ? UINT32_C(1) << 31

@@ -399,8 +399,9 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	uint32_t rung, done = 0;
 	unsigned int count = 0;
+	uint64_t again;
 
-	rung = atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
+	rung = (uint32_t)atomic_exchange_explicit(&dev->cmd_doorbell, 0, memory_order_acquire);
 	softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
 	while (rung != 0 && !dev->dead && !softrnic_share_is_over(dev)) {
 		/* One that is under way comes before all others. */
@@ -421,8 +422,11 @@ softrnic_cmdq_poll(struct softrnic *dev)
 			done |= UINT32_C(1) << slot;
 	}
 	/* Those that had no turn are as good as rung again. */
-	if (rung != 0 && !dev->dead)
-		atomic_fetch_or_explicit(&dev->cmd_doorbell, rung, memory_order_release);
+	again = rung;
+	if (dev->quirks.set != 0 && !dev->dead && softrnic_quirks_turn(dev))
+		again |= SOFTRNIC_BELL_TURN;
+	if (again != 0 && !dev->dead)
+		atomic_fetch_or_explicit(&dev->cmd_doorbell, again, memory_order_release);
 	if (done != 0) {
 		uint32_t data[7] = { done };
 

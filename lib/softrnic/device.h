@@ -127,6 +127,8 @@ void *softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsig
 /* Copy, across neighbouring maps too. 0 or -EFAULT (counted in tpt_faults); then nothing was copied. */
 int softrnic_dma_read(struct softrnic *dev, uint64_t iova, void *data, size_t length);
 int softrnic_dma_write(struct softrnic *dev, uint64_t iova, const void *data, size_t length);
+/* There is a bus master: what is mapped can be reached. */
+bool softrnic_dma_on(const struct softrnic *dev);
 /* All of it is mapped with that permission, in however many maps. */
 bool softrnic_dma_reachable(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot);
 /*
@@ -544,6 +546,9 @@ bool softrnic_qp_watch_holds(const struct softrnic *dev);
 const struct softrnic_ring *softrnic_eq_ring(const struct softrnic_object *eq);
 #endif
 
+/* Beside the 32 slots of commands: quirks want a turn in each round, which so costs others nothing. */
+#define SOFTRNIC_BELL_TURN (UINT64_C(1) << 32)
+
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
@@ -551,7 +556,7 @@ struct softrnic {
 	TAILQ_ENTRY(softrnic) link; /* of the poller */
 
 	/* hot: read by every poll */
-	atomic_uint cmd_doorbell; /* slots rung, set by bar writes */
+	atomic_ullong cmd_doorbell; /* slots rung, set by bar writes, and SOFTRNIC_BELL_TURN */
 	enum softrnic_hca_state state;
 	bool dump_queues; /* see dump.h */
 	/* TIRs that want what this function sends to itself; on its way to them, enum rnic_tir_self_lb */
@@ -681,6 +686,8 @@ struct softrnic_turn *softrnic_poller_turn(struct softrnic_poller *poller);
 int softrnic_bar_init(struct softrnic *dev);
 void softrnic_bar_reset(struct softrnic *dev);
 void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
+/* A complaint: the health buffer names it, and all goes on. */
+void softrnic_bar_complain(struct softrnic *dev, uint8_t syndrome);
 /* At INIT_HCA: the stop of the health counter that the configuration asks for. */
 void softrnic_bar_plan_health(struct softrnic *dev);
 void softrnic_bar_fini(struct softrnic *dev);
@@ -705,6 +712,8 @@ void softrnic_pages_fini(struct softrnic *dev);
 /* What QUERY_PAGES(boot) asked for was given. */
 bool softrnic_pages_booted(const struct softrnic *dev);
 bool softrnic_pages_initialized(const struct softrnic *dev);
+/* As a firmware does: write to some of them, the next ones each time. */
+void softrnic_pages_use(struct softrnic *dev);
 /* Ask for pages at run time (n > 0) or offer them back (n < 0): a PAGE_REQUEST event. */
 int softrnic_pages_request(struct softrnic *dev, int32_t n);
 void softrnic_caps_init(struct softrnic *dev);

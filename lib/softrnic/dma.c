@@ -347,6 +347,12 @@ softrnic_bus_master(struct softrnic *dev, bool on)
 	softrnic_unlock(dev->poller);
 }
 
+bool
+softrnic_dma_on(const struct softrnic *dev)
+{
+	return !dev->dma->off;
+}
+
 void *
 softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned int prot)
 {

@@ -114,7 +114,9 @@ SOFTRNIC_CMD(disable_hca)
 		return RNIC_STATUS_BAD_SYS_STATE;
 	if (rnic_function_in_get(in, RNIC_FUNCTION_IN_FUNCTION_ID) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	softrnic_pages_reset(dev);
+	/* A function that is off has forgotten its pages, and works in none; but for this one. */
+	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PAGES_NEVER))
+		softrnic_pages_reset(dev);
 	softrnic_caps_init(dev);
 	dev->issi = 0;
 	dev->state = SOFTRNIC_HCA_OFF;

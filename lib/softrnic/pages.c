@@ -3,7 +3,7 @@
 /*
  * Pages: memory that the host gives to the firmware, for good, before anything else works. This firmware does not store
  * anything in them, but asks for them, keeps count and gives them back like one that does, so that drivers' code for it
- * is run.
+ * is run. Some quirks have it write to those that it keeps.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,16 @@
 
 #define PAGE_BYTES 4096
 #define MAX_PAGES  (1u << 20) /* that can be held */
+#define USE_PAGES  64	      /* written to at a time */
+/* Of the health buffer, as Linux names it: the firmware's own memory could not be reached. */
+#define SYNDROME_ICM_FETCH_PCI 0xa
 
 struct softrnic_pages {
 	uint64_t *held; /* sorted */
 	uint32_t count, room;
 	int64_t extra; /* asked for (or offered back) at run time: what is due beside boot and init pages */
+	uint32_t used; /* the next one to be written to, mod count */
+	bool lost;     /* one could not be, any more */
 };
 
 int
@@ -32,6 +37,7 @@ softrnic_pages_reset(struct softrnic *dev)
 {
 	dev->pages->count = 0;
 	dev->pages->extra = 0;
+	dev->pages->lost = false;
 	dev->stats.pages_held = 0;
 }
 
@@ -165,6 +171,7 @@ pages_take(struct softrnic *dev, struct rnic_be64 *list, uint32_t count)
 
 	if (count > spare)
 		count = spare;
+	count = softrnic_quirks_pages_back(dev, count, (uint32_t)spare);
 	for (uint32_t i = 0; i < count; i++)
 		list[i] = rnic_cpu_to_be64(pages->held[--pages->count]);
 	if (dev->state != SOFTRNIC_HCA_READY)
@@ -199,6 +206,28 @@ SOFTRNIC_CMD(manage_pages)
 			dev->pages->extra -= pages_wanted(dev) - dev->pages->count;
 		return RNIC_STATUS_OK;
 	default: return RNIC_STATUS_BAD_PARAM;
+	}
+}
+
+void
+softrnic_pages_use(struct softrnic *dev)
+{
+	struct softrnic_pages *pages = dev->pages;
+	const uint64_t now = softrnic_now_ns();
+
+	if (!softrnic_dma_on(dev))
+		return;
+	for (uint32_t i = 0; i < USE_PAGES && i < pages->count && !pages->lost; i++) {
+		const uint64_t page = pages->held[pages->used++ % pages->count];
+
+		if (softrnic_dma_write(dev, page, &now, sizeof(now)) == 0)
+			continue;
+		pages->lost = true;
+		softrnic_bar_complain(dev, SYNDROME_ICM_FETCH_PCI);
+		SOFTRNIC_LOG(ERR, dev,
+			     "page 0x%" PRIx64
+			     " was given and not taken back, and is not mapped any more",
+			     page);
 	}
 }
 

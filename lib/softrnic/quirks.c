@@ -22,6 +22,13 @@ enum kind {
 /* Of the health counter: how long after INIT_HCA it stops, and for how long. */
 #define STILL_AFTER_NS (2000 * NS_PER_MS)
 #define STILL_NS       (5000 * NS_PER_MS)
+#define PAGES_LATE_NS  (3000 * NS_PER_MS)
+#define PAGES_LOT      7 /* a number that nothing is a multiple of */
+/* Who keeps pages works in them: else nobody would notice that they are gone. */
+#define PAGES_USE_NS NS_PER_MS
+#define PAGES_IN_USE                                                                            \
+	(UINT32_C(1) << SOFTRNIC_QUIRK_PAGES_LATE | UINT32_C(1) << SOFTRNIC_QUIRK_PAGES_NEVER | \
+	 UINT32_C(1) << SOFTRNIC_QUIRK_TEARDOWN_REFUSED)
 
 /*
  * `from`: a trace of a card, drivers of others that reckon with it, what users have told, or a guess of ours.
@@ -45,8 +52,20 @@ static const struct {
 				     "a guess: other drivers know no upper bound but the BAR's end",
 				     KIND_UAR, SOFTRNIC_FIRST_UAR_MAX },
 	[SOFTRNIC_QUIRK_TEARDOWN_REFUSED] = { "teardown-refused",
-					      "TEARDOWN_HCA answers INTERNAL_ERR, and nothing changes",
+					      "TEARDOWN_HCA answers INTERNAL_ERR, and the device goes "
+					      "on, also in the driver's pages",
 					      "Linux, which then leaves the pages alone" },
+	[SOFTRNIC_QUIRK_PAGES_LATE] = { "pages-late",
+					"pages come back 3 s after they are asked for, and are "
+					"written to until then",
+					"Linux, which waits for 5 s" },
+	[SOFTRNIC_QUIRK_PAGES_SMALL] = { "pages-small",
+					 "no more than 7 pages come back with a command",
+					 "Linux, which asks until it has all" },
+	[SOFTRNIC_QUIRK_PAGES_NEVER] = { "pages-never",
+					 "pages do not come back before a reset, and are written to "
+					 "until then",
+					 "Linux and illumos, which leave such pages alone" },
 	[SOFTRNIC_QUIRK_INIT_PAGES_12874] = { "init-pages-12874",
 					      "12874 pages are asked for before INIT_HCA",
 					      "a trace of a ConnectX-4 Lx, boot pages included",
@@ -168,6 +187,7 @@ softrnic_quirks_reset(struct softrnic *dev)
 {
 	atomic_store(&dev->quirks.initializing_to, 0);
 	dev->quirks.still_from = 0;
+	dev->quirks.pages_asked = 0;
 }
 
 void
@@ -206,7 +226,48 @@ softrnic_quirks_health_time(const struct softrnic *dev, uint64_t now)
 	return now - from < STILL_NS ? from : now - STILL_NS;
 }
 
+/* ---- What comes with time ---- */
+
+bool
+softrnic_quirks_turn(struct softrnic *dev)
+{
+	struct softrnic_quirks *q = &dev->quirks;
+	const uint64_t now = softrnic_now_ns();
+	bool more = false;
+
+	if ((q->set & PAGES_IN_USE) != 0) {
+		if (now >= q->pages_use) {
+			q->pages_use = now + PAGES_USE_NS;
+			softrnic_pages_use(dev);
+		}
+		more |= dev->stats.pages_held > 0;
+	}
+	return more;
+}
+
 /* ---- What commands ask for ---- */
+
+uint32_t
+softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32_t spare)
+{
+	struct softrnic_quirks *q = &dev->quirks;
+
+	if (count == 0 || softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PAGES_NEVER))
+		return 0;
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PAGES_LATE)) {
+		const uint64_t now = softrnic_now_ns();
+
+		if (q->pages_asked == 0)
+			q->pages_asked = now;
+		if (now - q->pages_asked < PAGES_LATE_NS)
+			return 0;
+	}
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PAGES_SMALL) && count > PAGES_LOT)
+		count = PAGES_LOT;
+	if (count == spare)
+		q->pages_asked = 0;
+	return count;
+}
 
 uint32_t
 softrnic_quirks_ptys(const struct softrnic *dev)

@@ -4,7 +4,8 @@
  * Quirks: behaviour of cards and of their firmware that the device has not by itself. Each is asked for by its name
  * (softrnic_conf's quirks), so that a driver meets it without the card. quirks.c has the table.
  *
- * Who has none pays nothing on the data path: commands, registers and events ask for their bits.
+ * Who has none pays nothing on the data path: commands, registers and events ask for their bits, and what comes with time
+ * has its turn among the commands (SOFTRNIC_BELL_TURN).
  */
 #ifndef SOFTRNIC_QUIRKS_H
 #define SOFTRNIC_QUIRKS_H
@@ -21,6 +22,9 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_UAR_16,
 	SOFTRNIC_QUIRK_UAR_256,
 	SOFTRNIC_QUIRK_TEARDOWN_REFUSED,
+	SOFTRNIC_QUIRK_PAGES_LATE,
+	SOFTRNIC_QUIRK_PAGES_SMALL,
+	SOFTRNIC_QUIRK_PAGES_NEVER,
 	SOFTRNIC_QUIRK_INIT_PAGES_12874,
 	SOFTRNIC_QUIRK_INIT_PAGES_60000,
 	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
@@ -39,6 +43,8 @@ struct softrnic_quirks {
 	atomic_ullong initializing_to; /* who rings commands looks at it without the lock */
 	uint64_t still_from;	       /* of the health counter; 0: not planned */
 	bool still_planned;	       /* once, ever */
+	uint64_t pages_asked;	       /* when they were asked back; 0: they are not */
+	uint64_t pages_use;	       /* when the device works in some again */
 };
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
@@ -62,6 +68,15 @@ uint32_t softrnic_quirks_first_uar(const struct softrnic *dev);
 
 /* Of a link that PTYS has only extended protocols for, in Gb/s; else 0. */
 uint32_t softrnic_quirks_ptys(const struct softrnic *dev);
+
+/* `count` of `spare` pages are asked back: how many come now. */
+uint32_t softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32_t spare);
+
+/*
+ * What comes with time, in a round. True: there is more to come, and a turn is wanted in each round until then. Each command
+ * has one as well.
+ */
+bool softrnic_quirks_turn(struct softrnic *dev);
 
 /* General capabilities, once they are as without quirks. */
 void softrnic_quirks_caps(struct softrnic *dev);
