@@ -43,6 +43,13 @@ struct softrnic_cmdq {
 	uint64_t next;	    /* where it is */
 	uint64_t answer_ns; /* not answered before, if commands take their time */
 	bool event;	    /* somebody wants to hear of it */
+	/* Of quirks. Slots whose command waits for pages; those whose answer is late, and what it will be. */
+	uint32_t waiting, late;
+	struct {
+		uint64_t at; /* CLOCK_MONOTONIC */
+		uint8_t status;
+		bool event;
+	} answers[1 << RNIC_CMDQ_LOG_SIZE];
 };
 
 int
@@ -308,7 +315,55 @@ find_slot(struct softrnic *dev, unsigned int number)
 	return slot;
 }
 
-/* Hand the slot back to the driver. */
+/* Hand the slot back to the driver. The driver's signature byte stays. */
+static void
+hand_back(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint8_t status)
+{
+	softrnic_cqs_show(dev);
+	/* Pairs with the driver's acquire of the owner bit. */
+	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
+}
+
+static bool
+keep_answer(struct softrnic *dev, uint8_t status)
+{
+	const uint64_t delay = softrnic_quirks_answer_delay(dev);
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+
+	if (delay == 0)
+		return false;
+	cmdq->answers[cmdq->slot].at = softrnic_now_ns() + delay;
+	cmdq->answers[cmdq->slot].status = status;
+	cmdq->answers[cmdq->slot].event = cmdq->event;
+	cmdq->late |= UINT32_C(1) << cmdq->slot;
+	return true;
+}
+
+/* Those whose time has come; returns the slots that somebody wants to hear of. */
+static uint32_t
+answer_late(struct softrnic *dev)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	const uint64_t now = softrnic_now_ns();
+	uint32_t done = 0;
+
+	for (uint32_t left = cmdq->late; left != 0; left &= left - 1) {
+		const unsigned int number = (unsigned int)__builtin_ctz(left);
+		struct rnic_cmdq_entry *slot;
+
+		if (now < cmdq->answers[number].at)
+			continue;
+		cmdq->late &= ~(UINT32_C(1) << number);
+		slot = find_slot(dev, number);
+		if (slot == NULL)
+			continue;
+		hand_back(dev, slot, cmdq->answers[number].status);
+		if (cmdq->answers[number].event)
+			done |= UINT32_C(1) << number;
+	}
+	return done;
+}
+
 static void
 answer(struct softrnic *dev, int status)
 {
@@ -325,15 +380,16 @@ answer(struct softrnic *dev, int status)
 	else
 		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x",
 			     cmdq->slot, (unsigned int)status);
-	softrnic_cqs_show(dev);
-	/* The driver's signature byte stays. Pairs with its acquire of the owner bit. */
-	__atomic_store_n(&slot->status_own, (uint8_t)(status << 1), __ATOMIC_RELEASE);
+	if (!keep_answer(dev, (uint8_t)status))
+		hand_back(dev, slot, (uint8_t)status);
 }
 
 void
 softrnic_cmdq_reset(struct softrnic *dev)
 {
 	dev->cmdq->step = CMD_NONE;
+	dev->cmdq->waiting = 0;
+	dev->cmdq->late = 0;
 }
 
 /* As far as the share goes with the command under way. False: there is more to do. */
@@ -374,16 +430,24 @@ take(struct softrnic *dev, unsigned int number)
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	struct rnic_cmdq_entry *slot = find_slot(dev, number);
 	enum rnic_cmdq_delivery_status status;
+	uint16_t opcode;
 
 	/* Pairs with the driver's release of the entry to the hardware. */
 	if (slot == NULL ||
 	    (__atomic_load_n(&slot->status_own, __ATOMIC_ACQUIRE) & RNIC_CMDQ_STATUS_OWN_HW) == 0)
 		return false;
-	memcpy(&cmdq->entry, slot, offsetof(struct rnic_cmdq_entry, status_own));
-	if (dev->fault_stuck != 0 &&
-	    dev->fault_stuck == rnic_cmd_in_get((const struct rnic_cmd_in *)cmdq->entry.input,
-						RNIC_CMD_IN_OPCODE))
+	/* It is done, and its answer is on its way. */
+	if ((cmdq->late >> number & 1) != 0)
 		return false;
+	memcpy(&cmdq->entry, slot, offsetof(struct rnic_cmdq_entry, status_own));
+	opcode = (uint16_t)rnic_cmd_in_get((const struct rnic_cmd_in *)cmdq->entry.input,
+					   RNIC_CMD_IN_OPCODE);
+	if (dev->fault_stuck != 0 && dev->fault_stuck == opcode)
+		return false;
+	if (softrnic_quirks_command_waits(dev, opcode)) {
+		cmdq->waiting |= UINT32_C(1) << number;
+		return false;
+	}
 	cmdq->slot = number;
 	/* The reply to the command that makes the queue of command events is polled. */
 	cmdq->event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);
@@ -391,6 +455,23 @@ take(struct softrnic *dev, unsigned int number)
 	if (status != RNIC_DELIVERY_OK)
 		answer(dev, status);
 	return true;
+}
+
+/* As good as rung: those that have waited for pages, which are there; SOFTRNIC_BELL_TURN, if something comes yet. */
+static uint64_t
+quirks_turn(struct softrnic *dev, uint32_t *done)
+{
+	struct softrnic_cmdq *cmdq = dev->cmdq;
+	uint64_t again = 0;
+
+	*done |= answer_late(dev);
+	if (cmdq->waiting != 0 && !softrnic_pages_missing(dev)) {
+		again |= cmdq->waiting;
+		cmdq->waiting = 0;
+	}
+	if (softrnic_quirks_turn(dev) || cmdq->late != 0)
+		again |= SOFTRNIC_BELL_TURN;
+	return again;
 }
 
 unsigned int
@@ -418,13 +499,13 @@ softrnic_cmdq_poll(struct softrnic *dev)
 			break;
 		}
 		rung &= ~(UINT32_C(1) << slot);
-		if (cmdq->event)
+		if (cmdq->event && (cmdq->late >> slot & 1) == 0)
 			done |= UINT32_C(1) << slot;
 	}
 	/* Those that had no turn are as good as rung again. */
 	again = rung;
-	if (dev->quirks.set != 0 && !dev->dead && softrnic_quirks_turn(dev))
-		again |= SOFTRNIC_BELL_TURN;
+	if (dev->quirks.set != 0 && !dev->dead)
+		again |= quirks_turn(dev, &done);
 	if (again != 0 && !dev->dead)
 		atomic_fetch_or_explicit(&dev->cmd_doorbell, again, memory_order_release);
 	if (done != 0) {

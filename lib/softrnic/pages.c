@@ -78,6 +78,12 @@ pages_wanted(const struct softrnic *dev)
 	return wanted < 0 ? 0 : wanted;
 }
 
+bool
+softrnic_pages_missing(const struct softrnic *dev)
+{
+	return dev->state == SOFTRNIC_HCA_READY && pages_wanted(dev) > dev->pages->count;
+}
+
 SOFTRNIC_CMD(query_pages)
 {
 	const struct rnic_function_in *in = cmd->in;

@@ -24,6 +24,7 @@ enum kind {
 #define STILL_NS       (5000 * NS_PER_MS)
 #define PAGES_LATE_NS  (3000 * NS_PER_MS)
 #define PAGES_LOT      7 /* a number that nothing is a multiple of */
+#define PAGES_EARLY    5
 /* Who keeps pages works in them: else nobody would notice that they are gone. */
 #define PAGES_USE_NS NS_PER_MS
 #define PAGES_IN_USE                                                                            \
@@ -66,6 +67,11 @@ static const struct {
 					 "pages do not come back before a reset, and are written to "
 					 "until then",
 					 "Linux and illumos, which leave such pages alone" },
+	[SOFTRNIC_QUIRK_PAGE_REQUEST_EARLY] = { "page-request-early",
+						"the first command behind the CREATE_EQ that takes "
+						"page requests completes when 5 pages have come, "
+						"which an event asks for",
+						"a guess: drivers may have nobody yet who reads it" },
 	[SOFTRNIC_QUIRK_INIT_PAGES_12874] = { "init-pages-12874",
 					      "12874 pages are asked for before INIT_HCA",
 					      "a trace of a ConnectX-4 Lx, boot pages included",
@@ -86,6 +92,10 @@ static const struct {
 					  "once, 2 s after INIT_HCA, the health counter stands still "
 					  "for 5 s, while all else goes on",
 					  "Linux only warns of it: a firmware may be busy" },
+	[SOFTRNIC_QUIRK_COMMANDS_LATE] = { "commands-late",
+					   "commands are answered after 6, 3, 1, 6 ... ms: those that "
+					   "are under way together not in their order",
+					   "the manual, which promises no order" },
 	[SOFTRNIC_QUIRK_PTYS_400] = { "ptys-400",
 				      "the link has 400 Gb/s on two lanes: extended bit 17 of PTYS, "
 				      "no legacy one, no data_rate_oper",
@@ -188,6 +198,8 @@ softrnic_quirks_reset(struct softrnic *dev)
 	atomic_store(&dev->quirks.initializing_to, 0);
 	dev->quirks.still_from = 0;
 	dev->quirks.pages_asked = 0;
+	dev->quirks.pages_requested = false;
+	dev->quirks.pages_missing = false;
 }
 
 void
@@ -209,6 +221,7 @@ softrnic_quirks_init_hca(struct softrnic *dev)
 {
 	struct softrnic_quirks *q = &dev->quirks;
 
+	q->pages_requested = false;
 	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_HEALTH_STILL) || q->still_planned)
 		return;
 	q->still_planned = true;
@@ -243,6 +256,37 @@ softrnic_quirks_turn(struct softrnic *dev)
 		more |= dev->stats.pages_held > 0;
 	}
 	return more;
+}
+
+/* ---- Commands ---- */
+
+bool
+softrnic_quirks_command_waits(struct softrnic *dev, uint16_t opcode)
+{
+	struct softrnic_quirks *q = &dev->quirks;
+
+	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PAGE_REQUEST_EARLY) ||
+	    dev->state != SOFTRNIC_HCA_READY || opcode == RNIC_CMD_QUERY_PAGES ||
+	    opcode == RNIC_CMD_MANAGE_PAGES)
+		return false;
+	if (!q->pages_requested && softrnic_event_wanted(dev, RNIC_EVENT_PAGE_REQUEST)) {
+		q->pages_requested = true;
+		q->pages_missing = softrnic_pages_request(dev, PAGES_EARLY) == 0;
+	}
+	/* They came, or will not; who asks for some later has nobody wait. */
+	if (q->pages_missing && !softrnic_pages_missing(dev))
+		q->pages_missing = false;
+	return q->pages_missing;
+}
+
+uint64_t
+softrnic_quirks_answer_delay(struct softrnic *dev)
+{
+	static const uint8_t delays_ms[] = { 6, 3, 1 };
+
+	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_COMMANDS_LATE))
+		return 0;
+	return delays_ms[dev->quirks.answers++ % sizeof(delays_ms)] * NS_PER_MS;
 }
 
 /* ---- What commands ask for ---- */

@@ -25,11 +25,13 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_PAGES_LATE,
 	SOFTRNIC_QUIRK_PAGES_SMALL,
 	SOFTRNIC_QUIRK_PAGES_NEVER,
+	SOFTRNIC_QUIRK_PAGE_REQUEST_EARLY,
 	SOFTRNIC_QUIRK_INIT_PAGES_12874,
 	SOFTRNIC_QUIRK_INIT_PAGES_60000,
 	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
 	SOFTRNIC_QUIRK_ROCE_OFF,
 	SOFTRNIC_QUIRK_HEALTH_STILL,
+	SOFTRNIC_QUIRK_COMMANDS_LATE,
 	SOFTRNIC_QUIRK_PTYS_400,
 	SOFTRNIC_QUIRK_PTYS_800,
 	SOFTRNIC_QUIRKS,
@@ -45,6 +47,9 @@ struct softrnic_quirks {
 	bool still_planned;	       /* once, ever */
 	uint64_t pages_asked;	       /* when they were asked back; 0: they are not */
 	uint64_t pages_use;	       /* when the device works in some again */
+	bool pages_requested;	       /* since INIT_HCA, by page-request-early */
+	bool pages_missing;	       /* and they are not there yet */
+	unsigned int answers;	       /* late ones, ever */
 };
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
@@ -71,6 +76,11 @@ uint32_t softrnic_quirks_ptys(const struct softrnic *dev);
 
 /* `count` of `spare` pages are asked back: how many come now. */
 uint32_t softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32_t spare);
+
+/* A command of that opcode was rung: has it to wait until the driver has given pages? Asks for them, at the first one. */
+bool softrnic_quirks_command_waits(struct softrnic *dev, uint16_t opcode);
+/* How long the next answer to a command is kept, in ns. */
+uint64_t softrnic_quirks_answer_delay(struct softrnic *dev);
 
 /*
  * What comes with time, in a round. True: there is more to come, and a turn is wanted in each round until then. Each command
