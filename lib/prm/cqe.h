@@ -158,12 +158,35 @@ enum rnic_event {
 	RNIC_EVENT_SRQ_CATASTROPHIC = 0x12,
 	RNIC_EVENT_SRQ_LAST_WQE = 0x13,
 	RNIC_EVENT_SRQ_LIMIT = 0x14,
+	RNIC_EVENT_PORT_MODULE =
+		0x16, /* data[0][23:16] module, [3:0] status, data[1][11:8] error */
+	RNIC_EVENT_TEMP_WARN =
+		0x17, /* data[0..1], data[2..3]: bits of sensors 127 to 64, 63 to 0 */
 };
 
 enum rnic_port_change {
 	RNIC_PORT_CHANGE_DOWN = 1,
 	RNIC_PORT_CHANGE_ACTIVE = 4,
 	RNIC_PORT_CHANGE_INITIALIZED = 5,
+};
+
+enum rnic_module_status {
+	RNIC_MODULE_PLUGGED = 1,
+	RNIC_MODULE_UNPLUGGED = 2,
+	RNIC_MODULE_ERROR = 3,
+	RNIC_MODULE_DISABLED = 4,
+};
+
+/* Of RNIC_MODULE_ERROR. */
+enum rnic_module_error {
+	RNIC_MODULE_POWER_BUDGET_EXCEEDED = 0,
+	RNIC_MODULE_LONG_RANGE = 1,
+	RNIC_MODULE_BUS_STUCK = 2,
+	RNIC_MODULE_NO_EEPROM = 3,
+	RNIC_MODULE_NOT_PERMITTED = 4,
+	RNIC_MODULE_UNKNOWN_IDENTIFIER = 5,
+	RNIC_MODULE_HIGH_TEMPERATURE = 6,
+	RNIC_MODULE_BAD_CABLE = 7,
 };
 
 /* Whose an error is. Events of an SRQ name no type. */

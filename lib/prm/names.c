@@ -107,6 +107,8 @@ rnic_event_name(uint32_t type)
 	case RNIC_EVENT_SRQ_CATASTROPHIC: return "SRQ catastrophic error";
 	case RNIC_EVENT_SRQ_LAST_WQE: return "SRQ last WQE";
 	case RNIC_EVENT_SRQ_LIMIT: return "SRQ limit";
+	case RNIC_EVENT_PORT_MODULE: return "port module";
+	case RNIC_EVENT_TEMP_WARN: return "temperature warning";
 	default: return UNKNOWN;
 	}
 }

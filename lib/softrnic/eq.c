@@ -89,22 +89,12 @@ eq_fail(struct softrnic *dev, struct softrnic_eq *eq, const char *why)
 }
 
 static void
-eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_type,
-	const uint32_t data[7])
+eq_write(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_type,
+	 const uint32_t data[7])
 {
 	uint32_t entries = UINT32_C(1) << eq->log_size;
 	struct rnic_eqe *slot, eqe = { .type = type, .sub_type = sub_type };
 
-	/* Who has begun to leave is told of nothing any more. */
-	if (eq->status != 0 || dev->leaving)
-		return;
-	if (type == RNIC_EVENT_PORT_CHANGE) {
-		eq->port_changed = eq_port_unread(eq);
-		if (eq->port_changed)
-			return;
-		eq->port_told = true;
-		eq->port_index = eq->producer;
-	}
 	/* Whatever it tells of, completions that came before it are seen before it. */
 	softrnic_cqs_show(dev);
 	if (!eq->ignore_overrun && eq_unread(eq) >= entries) {
@@ -128,6 +118,38 @@ eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_
 	dev->stats.eqes++;
 	if (eq->armed)
 		eq_interrupt(dev, eq);
+}
+
+/*
+ * At most one is unread, so that it takes the place of none that the driver has reckoned with. A queue of completions gets
+ * nothing else from any card.
+ */
+static void
+eq_post_unknown(struct softrnic *dev, struct softrnic_eq *eq)
+{
+	static const uint32_t data[7] = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u };
+
+	if ((eq->mask[0] | eq->mask[1] | eq->mask[2] | eq->mask[3]) != 0 && eq_unread(eq) == 0)
+		eq_write(dev, eq, softrnic_quirks_unknown_event(dev), 0xff, data);
+}
+
+static void
+eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_type,
+	const uint32_t data[7])
+{
+	/* Who has begun to leave is told of nothing any more. */
+	if (eq->status != 0 || dev->leaving)
+		return;
+	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_EVENTS_UNKNOWN))
+		eq_post_unknown(dev, eq);
+	if (type == RNIC_EVENT_PORT_CHANGE) {
+		eq->port_changed = eq_port_unread(eq);
+		if (eq->port_changed)
+			return;
+		eq->port_told = true;
+		eq->port_index = eq->producer;
+	}
+	eq_write(dev, eq, type, sub_type, data);
 }
 
 void

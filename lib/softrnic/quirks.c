@@ -25,6 +25,7 @@ enum kind {
 #define PAGES_LATE_NS  (3000 * NS_PER_MS)
 #define PAGES_LOT      7 /* a number that nothing is a multiple of */
 #define PAGES_EARLY    5
+#define PORT_EVENT_NS  (100 * NS_PER_MS)
 /* Who keeps pages works in them: else nobody would notice that they are gone. */
 #define PAGES_USE_NS NS_PER_MS
 #define PAGES_IN_USE                                                                            \
@@ -92,6 +93,10 @@ static const struct {
 					  "once, 2 s after INIT_HCA, the health counter stands still "
 					  "for 5 s, while all else goes on",
 					  "Linux only warns of it: a firmware may be busy" },
+	[SOFTRNIC_QUIRK_EVENTS_UNKNOWN] = { "events-unknown",
+					    "event queues that take asynchronous events get some of "
+					    "types 0x3e, 0x6d, 0xd3 between the others",
+					    "a guess: firmware is newer than drivers" },
 	[SOFTRNIC_QUIRK_COMMANDS_LATE] = { "commands-late",
 					   "commands are answered after 6, 3, 1, 6 ... ms: those that "
 					   "are under way together not in their order",
@@ -104,9 +109,14 @@ static const struct {
 				      "the link has 800 Gb/s on four lanes: extended bit 20 of PTYS, "
 				      "no legacy one, no data_rate_oper",
 				      "Linux's table of speeds", KIND_PTYS, 800 },
+	[SOFTRNIC_QUIRK_PORT_MODULE] = { "port-module",
+					 "capabilities port_module_event and temp_warn_event, and "
+					 "events of the port, its module and a sensor, 100 ms apart, "
+					 "once there is a queue for some",
+					 "Linux, which logs them" },
 };
 
-#define QUIRKS (sizeof(quirks) / sizeof(quirks[0]))
+#define QUIRKS RTE_DIM(quirks)
 _Static_assert(QUIRKS == SOFTRNIC_QUIRKS && QUIRKS <= 32, "a row and a bit for each");
 
 /* "..., one each of uar-, init-pages- and ptys-: NAME NAME ..." */
@@ -222,6 +232,8 @@ softrnic_quirks_init_hca(struct softrnic *dev)
 	struct softrnic_quirks *q = &dev->quirks;
 
 	q->pages_requested = false;
+	q->port_events = 0;
+	q->port_event_at = 0;
 	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_HEALTH_STILL) || q->still_planned)
 		return;
 	q->still_planned = true;
@@ -239,6 +251,50 @@ softrnic_quirks_health_time(const struct softrnic *dev, uint64_t now)
 	return now - from < STILL_NS ? from : now - STILL_NS;
 }
 
+/* ---- Events ---- */
+
+uint8_t
+softrnic_quirks_unknown_event(struct softrnic *dev)
+{
+	static const uint8_t types[] = { 0x3e, 0x6d, 0xd3 };
+
+	return types[dev->quirks.unknown++ % sizeof(types)];
+}
+
+/* The link stays as it is. */
+static const struct {
+	uint8_t type, sub_type;
+	uint32_t data[7];
+} port_events[] = {
+	{ RNIC_EVENT_PORT_CHANGE, RNIC_PORT_CHANGE_INITIALIZED, { 0, 0, 1u << 28 } },
+	{ RNIC_EVENT_PORT_MODULE, 0, { RNIC_MODULE_UNPLUGGED } },
+	{ RNIC_EVENT_PORT_MODULE, 0, { RNIC_MODULE_ERROR, RNIC_MODULE_HIGH_TEMPERATURE << 8 } },
+	{ RNIC_EVENT_PORT_MODULE, 0, { RNIC_MODULE_PLUGGED } },
+	{ RNIC_EVENT_TEMP_WARN, 0, { 0, 0, 0, 1u << 0 } },
+};
+
+static bool
+tell_of_the_port(struct softrnic *dev, uint64_t now)
+{
+	struct softrnic_quirks *q = &dev->quirks;
+	const unsigned int next = q->port_events;
+
+	if (!softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PORT_MODULE) ||
+	    dev->state != SOFTRNIC_HCA_READY || next == RTE_DIM(port_events) ||
+	    (!softrnic_event_wanted(dev, RNIC_EVENT_PORT_MODULE) &&
+	     !softrnic_event_wanted(dev, RNIC_EVENT_TEMP_WARN)))
+		return false;
+	if (q->port_event_at == 0)
+		q->port_event_at = now + PORT_EVENT_NS;
+	if (now < q->port_event_at)
+		return true;
+	softrnic_event(dev, port_events[next].type, port_events[next].sub_type,
+		       port_events[next].data);
+	q->port_events++;
+	q->port_event_at = now + PORT_EVENT_NS;
+	return q->port_events < RTE_DIM(port_events);
+}
+
 /* ---- What comes with time ---- */
 
 bool
@@ -246,7 +302,7 @@ softrnic_quirks_turn(struct softrnic *dev)
 {
 	struct softrnic_quirks *q = &dev->quirks;
 	const uint64_t now = softrnic_now_ns();
-	bool more = false;
+	bool more = tell_of_the_port(dev, now);
 
 	if ((q->set & PAGES_IN_USE) != 0) {
 		if (now >= q->pages_use) {
@@ -330,6 +386,10 @@ softrnic_quirks_caps(struct softrnic *dev)
 			SET_CAP(dev, current, MAX_QP_CNT, 0);
 		if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_ROCE_OFF))
 			SET_CAP(dev, current, ROCE_RW_SUPPORTED, 1);
+		if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_PORT_MODULE)) {
+			SET_CAP(dev, current, PORT_MODULE_EVENT, 1);
+			SET_CAP(dev, current, TEMP_WARN_EVENT, 1);
+		}
 	}
 	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_ROCE_OFF))
 		SET_CAP(dev, 1, ROCE, 0);

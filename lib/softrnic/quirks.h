@@ -31,9 +31,11 @@ enum softrnic_quirk {
 	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
 	SOFTRNIC_QUIRK_ROCE_OFF,
 	SOFTRNIC_QUIRK_HEALTH_STILL,
+	SOFTRNIC_QUIRK_EVENTS_UNKNOWN,
 	SOFTRNIC_QUIRK_COMMANDS_LATE,
 	SOFTRNIC_QUIRK_PTYS_400,
 	SOFTRNIC_QUIRK_PTYS_800,
+	SOFTRNIC_QUIRK_PORT_MODULE,
 	SOFTRNIC_QUIRKS,
 };
 
@@ -50,6 +52,9 @@ struct softrnic_quirks {
 	bool pages_requested;	       /* since INIT_HCA, by page-request-early */
 	bool pages_missing;	       /* and they are not there yet */
 	unsigned int answers;	       /* late ones, ever */
+	unsigned int unknown;	       /* events, ever */
+	unsigned int port_events;      /* of port-module, since INIT_HCA */
+	uint64_t port_event_at;	       /* the next one; 0: nobody has asked for any */
 };
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
@@ -81,6 +86,9 @@ uint32_t softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32
 bool softrnic_quirks_command_waits(struct softrnic *dev, uint16_t opcode);
 /* How long the next answer to a command is kept, in ns. */
 uint64_t softrnic_quirks_answer_delay(struct softrnic *dev);
+
+/* A type of event that no driver knows. */
+uint8_t softrnic_quirks_unknown_event(struct softrnic *dev);
 
 /*
  * What comes with time, in a round. True: there is more to come, and a turn is wanted in each round until then. Each command

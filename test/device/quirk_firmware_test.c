@@ -369,6 +369,44 @@ commands_are_answered_late_and_out_of_order(void **state)
 	hn_stop(&hn);
 }
 
+/* ---- Events ---- */
+
+static void
+events_of_unknown_types_come_between_the_others(void **state)
+{
+	uint8_t before = 0;
+	struct rnic_eqe eqe;
+	struct hn_eq eq;
+	struct hn hn;
+	uint32_t uar;
+
+	(void)state;
+	start(&hn, "events-unknown");
+	hn_bring_up(&hn);
+	uar = hn_alloc_object(&hn, RNIC_CMD_ALLOC_UAR);
+	hn_create_eq(&hn, &eq, uar, 2, UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST, 0);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(softrnic_fault(hn.dev, SOFTRNIC_FAULT_PAGE_REQUEST, 1), 0);
+		assert_true(hn_eq_next(&hn, &eq, &eqe));
+		assert_string_equal(rnic_event_name(eqe.type), "unknown");
+		assert_int_not_equal(eqe.type, before);
+		before = eqe.type;
+		assert_true(hn_eq_next(&hn, &eq, &eqe));
+		assert_int_equal(eqe.type, RNIC_EVENT_PAGE_REQUEST);
+		/* No more of them than this, while nothing is read: a queue is as long as it was. */
+		assert_int_equal(softrnic_fault(hn.dev, SOFTRNIC_FAULT_PAGE_REQUEST, 1), 0);
+		assert_int_equal(softrnic_fault(hn.dev, SOFTRNIC_FAULT_PAGE_REQUEST, 1), 0);
+		assert_true(hn_eq_next(&hn, &eq, &eqe));
+		assert_int_equal(eqe.type, RNIC_EVENT_PAGE_REQUEST);
+		assert_true(hn_eq_next(&hn, &eq, &eqe));
+		assert_int_equal(eqe.type, RNIC_EVENT_PAGE_REQUEST);
+		assert_false(hn_eq_next(&hn, &eq, &eqe));
+		hn_eq_arm(&hn, &eq);
+	}
+	assert_int_equal(stats(&hn).eq_overruns, 0);
+	hn_stop(&hn);
+}
+
 /* ---- The end ---- */
 
 /* All goes on: a reset alone ends it. */
@@ -405,6 +443,7 @@ main(void)
 		cmocka_unit_test(a_command_waits_for_pages),
 		cmocka_unit_test(a_command_waits_no_longer_for_pages_that_cannot_be_given),
 		cmocka_unit_test(commands_are_answered_late_and_out_of_order),
+		cmocka_unit_test(events_of_unknown_types_come_between_the_others),
 		cmocka_unit_test(teardown_is_refused),
 	};
 

@@ -401,6 +401,50 @@ speeds_stand_in_the_extended_fields_alone(void **state)
 	}
 }
 
+static void
+port_and_module_and_temperature_events(void **state)
+{
+	static const struct {
+		uint8_t type, sub_type;
+		uint32_t data[4];
+	} wanted[] = {
+		{ 0x09, 5, { 0, 0, 0x10000000, 0 } }, { 0x16, 0, { 2, 0, 0, 0 } },
+		{ 0x16, 0, { 3, 6 << 8, 0, 0 } },     { 0x16, 0, { 1, 0, 0, 0 } },
+		{ 0x17, 0, { 0, 0, 0, 1 } },
+	};
+	struct rnic_eqe eqe;
+	struct hn_eq eq;
+	struct hn hn;
+	uint32_t uar;
+
+	(void)state;
+	start(&hn, "port-module");
+	hn_bring_up(&hn);
+	assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_PORT_MODULE_EVENT), 0x11);
+	assert_int_equal(cap_of(&hn, RNIC_GENERAL_CAP_TEMP_WARN_EVENT), 0x11);
+	uar = hn_alloc_object(&hn, RNIC_CMD_ALLOC_UAR);
+	test_clock_advance_us(1000000);
+	hn_create_eq(&hn, &eq, uar, 4, 1 << 0x09 | 1 << 0x16 | 1 << 0x17, 0);
+	for (unsigned int i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		softrnic_poll(hn.poller);
+		assert_false(hn_eq_next(&hn, &eq, &eqe));
+		test_clock_advance_us(100000);
+		softrnic_poll(hn.poller);
+		assert_true(hn_eq_next(&hn, &eq, &eqe));
+		assert_int_equal(eqe.type, wanted[i].type);
+		assert_int_equal(eqe.sub_type, wanted[i].sub_type);
+		for (unsigned int w = 0; w < 4; w++)
+			assert_int_equal(rnic_be32_to_cpu(eqe.data[w]), wanted[i].data[w]);
+		hn_eq_arm(&hn, &eq);
+	}
+	for (unsigned int i = 0; i < 20; i++) {
+		test_clock_advance_us(100000);
+		softrnic_poll(hn.poller);
+	}
+	assert_false(hn_eq_next(&hn, &eq, &eqe));
+	hn_stop(&hn);
+}
+
 int
 main(void)
 {
@@ -414,6 +458,7 @@ main(void)
 		cmocka_unit_test(there_are_no_counter_sets),
 		cmocka_unit_test(roce_is_off_until_it_is_asked_for),
 		cmocka_unit_test(speeds_stand_in_the_extended_fields_alone),
+		cmocka_unit_test(port_and_module_and_temperature_events),
 	};
 
 	return cmocka_run_group_tests_name("quirk", tests, NULL, NULL);
