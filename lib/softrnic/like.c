@@ -327,11 +327,19 @@ static const struct softrnic_like_part part_cx6dx = {
 static const struct softrnic_like_behaviour vf_behaviours[] = {
 	{ "no permanent address, unless the administrator (mac=) has set one", SOFTRNIC_LIKE_NO_MAC, 1,
 	  DRIVER("Linux mlx5e_set_netdev_dev_addr(): of zeros it makes up one") },
-	{ "promiscuous modes are taken, and nothing more arrives", SOFTRNIC_LIKE_UNTRUSTED, 1,
-	  REPORT("Mellanox community DOC-2473: trusted virtual functions alone enter them") },
 };
 static const struct softrnic_like_part part_vf = {
 	.name = "vf", .behaviours = vf_behaviours, .behaviour_count = COUNT(vf_behaviours),
+};
+
+/* Without the administrator's `trust on`. */
+static const struct softrnic_like_behaviour untrusted_behaviours[] = {
+	{ "promiscuous modes are taken, and nothing more arrives", SOFTRNIC_LIKE_UNTRUSTED, 1,
+	  REPORT("Mellanox community DOC-2473: trusted virtual functions alone enter them") },
+};
+static const struct softrnic_like_part part_untrusted = {
+	.name = "untrusted",
+	.behaviours = untrusted_behaviours, .behaviour_count = COUNT(untrusted_behaviours),
 };
 
 static const struct softrnic_like_refusal cx4lx_vf_refusals[] = {
@@ -430,14 +438,19 @@ static const struct softrnic_like_part part_busyfw = {
 const struct softrnic_like softrnic_likes[] = {
 	{ "default", 0x1017, { NULL } },
 	{ "cx4lx", 0x1015, { &part_card, &part_no_ts, &part_cx4lx } },
-	{ "cx4lx-vf", 0x1016, { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf } },
+	{ "cx4lx-vf", 0x1016,
+	  { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf, &part_untrusted } },
+	{ "cx4lx-vf-trusted", 0x1016, { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf } },
 	{ "cx5", 0x1017, { &part_card, &part_no_ts, &part_cx5 } },
-	{ "cx5-vf", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf } },
+	{ "cx5-vf", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf, &part_untrusted } },
+	{ "cx5-vf-trusted", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf } },
 	{ "cx6dx", 0x101d, { &part_card, &part_cx5, &part_cx6dx } },
-	{ "cx6dx-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
+	{ "cx6dx-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf, &part_untrusted } },
+	{ "cx6dx-vf-trusted", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	/* Nothing is known that sets it apart, but for its links. */
 	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx } },
-	{ "cx7-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
+	{ "cx7-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf, &part_untrusted } },
+	{ "cx7-vf-trusted", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	{ "bluefield-host", 0xa2d6, { &part_card, &part_cx5, &part_cx6dx, &part_host } },
 	{ "realtime", 0x101d, { &part_card, &part_cx5, &part_cx6dx, &part_realtime } },
 	{ "oldfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_oldfw } },

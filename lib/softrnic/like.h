@@ -91,7 +91,7 @@ struct softrnic_like_part {
 	uint16_t cap_count, refusal_count, behaviour_count;
 };
 
-#define SOFTRNIC_LIKE_PARTS 6
+#define SOFTRNIC_LIKE_PARTS 7
 
 struct softrnic_like {
 	const char *name;

@@ -31,9 +31,10 @@ struct softrnic_poller;
 #define SOFTRNIC_UAR_PAGES 256
 
 /** What a device may be like; all of them and where each is known from: doc/design/metal.md. */
-#define SOFTRNIC_LIKE_NAMES                                                     \
-	"default, cx4lx, cx4lx-vf, cx5, cx5-vf, cx6dx, cx6dx-vf, cx7, cx7-vf, " \
-	"bluefield-host, realtime, oldfw, busyfw"
+#define SOFTRNIC_LIKE_NAMES                                                                   \
+	"default, cx4lx, cx4lx-vf, cx4lx-vf-trusted, cx5, cx5-vf, cx5-vf-trusted, cx6dx, "    \
+	"cx6dx-vf, cx6dx-vf-trusted, cx7, cx7-vf, cx7-vf-trusted, bluefield-host, realtime, " \
+	"oldfw, busyfw"
 
 /** The PCI device number (of vendor 15b3) of what has that name; 0: there is none of that name. */
 uint16_t softrnic_like_pci_device(const char *name);

@@ -406,7 +406,7 @@ an_untrusted_vf_is_promiscuous_in_name_alone(void **state)
 	static const struct {
 		const char *like;
 		unsigned int taken;
-	} cases[] = { { "cx5", 2 }, { "cx5-vf", 0 } };
+	} cases[] = { { "cx5", 2 }, { "cx5-vf", 0 }, { "cx5-vf-trusted", 2 } };
 	struct rnic_nic_vport_context context;
 	struct hn hn;
 
