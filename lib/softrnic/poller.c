@@ -147,19 +147,10 @@ poll_commands(struct softrnic *dev)
 	return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
 }
 
-/* Most rounds find one kind of work, or none: what there is not is no more than looked for, here. */
-static unsigned int
-poll_device(struct softrnic *dev)
+/* Behind so much other work. Most rounds find one kind of it, or none: what there is not is no more than looked for, here. */
+static __rte_always_inline unsigned int
+poll_queues(struct softrnic *dev, unsigned int done)
 {
-	unsigned int done = 0;
-
-	dev->quiet_polls++;
-	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
-		return poll_commands(dev);
-	if (__builtin_expect(commands_wait(dev), 0))
-		done = softrnic_cmdq_poll(dev);
-	if (dev->dead || dev->state != SOFTRNIC_HCA_READY)
-		return done;
 	done += softrnic_uar_poll(dev);
 	if (softrnic_qps_wait(dev))
 		done += softrnic_qps_poll(dev);
@@ -168,6 +159,26 @@ poll_device(struct softrnic *dev)
 	if (done > 0)
 		dev->quiet_polls = 0;
 	return done;
+}
+
+/* Commands may have changed what the device is. */
+static __attribute__((noinline)) unsigned int
+poll_all(struct softrnic *dev)
+{
+	const unsigned int done = softrnic_cmdq_poll(dev);
+
+	return dev->dead || dev->state != SOFTRNIC_HCA_READY ? done : poll_queues(dev, done);
+}
+
+static unsigned int
+poll_device(struct softrnic *dev)
+{
+	dev->quiet_polls++;
+	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
+		return poll_commands(dev);
+	if (__builtin_expect(commands_wait(dev), 0))
+		return poll_all(dev);
+	return dev->dead ? 0 : poll_queues(dev, 0);
 }
 
 unsigned int
