@@ -287,6 +287,13 @@
 	F(RNIC_GENERAL_CAP_UCTX_CAP, 0xd4, 31, 0)
 RNIC_LAYOUT(general_cap, GENERAL_CAP, 0x100)
 
+/* sq_ts_format, rq_ts_format, and qp_ts_format of RoCE: which of enum rnic_ts_format a queue may ask for. */
+enum rnic_ts_cap {
+	RNIC_TS_CAP_FREE_RUNNING = 0, /* and no other: the field is reserved */
+	RNIC_TS_CAP_REAL_TIME = 1,    /* free running is refused */
+	RNIC_TS_CAP_BOTH = 2,
+};
+
 /* Ethernet offloads. */
 #define RNIC_ETHERNET_CAP_FIELDS(F)                                         \
 	F(RNIC_ETHERNET_CAP_CSUM_CAP, 0x00, 31, 31)                         \

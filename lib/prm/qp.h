@@ -55,6 +55,7 @@ RNIC_LAYOUT(ads, ADS, 0x2c)
 	F(RNIC_QPC_LOG_RQ_STRIDE, 0x08, 18, 16)       \
 	F(RNIC_QPC_NO_SQ, 0x08, 15, 15)               \
 	F(RNIC_QPC_LOG_SQ_SIZE, 0x08, 14, 11)         \
+	F(RNIC_QPC_TS_FORMAT, 0x08, 7, 6)             \
 	F(RNIC_QPC_RLKY, 0x08, 4, 4)                  \
 	F(RNIC_QPC_COUNTER_SET_ID, 0x0c, 31, 24)      \
 	F(RNIC_QPC_UAR_PAGE, 0x0c, 23, 0)             \

@@ -109,6 +109,13 @@ enum rnic_wq_type {
 	RNIC_WQ_CYCLIC_STRIDING = 3,
 };
 
+/* ts_format of SQs, RQs and QPs: what clock the times in their completions are of. */
+enum rnic_ts_format {
+	RNIC_TS_FORMAT_FREE_RUNNING = 0, /* the internal timer */
+	RNIC_TS_FORMAT_DEFAULT = 1,	 /* as the device was configured */
+	RNIC_TS_FORMAT_REAL_TIME = 2,	 /* seconds in the high dword, nanoseconds in the low one */
+};
+
 /* Send queue context. */
 #define RNIC_SQC_FIELDS(F)                                 \
 	F(RNIC_SQC_RLKY, 0x00, 31, 31)                     \
@@ -121,6 +128,7 @@ enum rnic_wq_type {
 	F(RNIC_SQC_REG_UMR, 0x00, 19, 19)                  \
 	F(RNIC_SQC_ALLOW_SWP, 0x00, 18, 18)                \
 	F(RNIC_SQC_HAIRPIN, 0x00, 17, 17)                  \
+	F(RNIC_SQC_TS_FORMAT, 0x00, 5, 4)                  \
 	F(RNIC_SQC_USER_INDEX, 0x04, 23, 0)                \
 	F(RNIC_SQC_CQN, 0x08, 23, 0)                       \
 	F(RNIC_SQC_TIS_LST_SZ, 0x20, 31, 16)               \
@@ -138,6 +146,7 @@ RNIC_INNER(sqc, wq, wq, 0x30)
 	F(RNIC_RQC_STATE, 0x00, 23, 20)             \
 	F(RNIC_RQC_FLUSH_IN_ERROR_EN, 0x00, 18, 18) \
 	F(RNIC_RQC_HAIRPIN, 0x00, 17, 17)           \
+	F(RNIC_RQC_TS_FORMAT, 0x00, 5, 4)           \
 	F(RNIC_RQC_USER_INDEX, 0x04, 23, 0)         \
 	F(RNIC_RQC_CQN, 0x08, 23, 0)                \
 	F(RNIC_RQC_COUNTER_SET_ID, 0x0c, 31, 24)    \

@@ -45,23 +45,28 @@ _Static_assert(1u << SELECT_ADDRESSES_LIST == RNIC_NIC_VPORT_ADDRESSES_LIST, "bi
 _Static_assert(1u << SELECT_PROMISC == RNIC_NIC_VPORT_PROMISC, "bit of field_select");
 _Static_assert(1u << SELECT_MTU == RNIC_NIC_VPORT_MTU, "bit of field_select");
 
-/* Where contexts stand in inputs, and fields in those that nobody has named yet. */
+/* Where contexts stand in inputs, and fields in those that have no names there. */
 #define IN_SQ_RQ_CONTEXT  0x20
 #define IN_QP_CONTEXT	  0x18
 #define IN_VPORT_CONTEXT  0x100
 #define IN_FIRST_ADDRESS  RNIC_FIELD(0x200, 63, 0) /* of MODIFY_NIC_VPORT_CONTEXT's list */
 #define IN_GROUP_CRITERIA 0x40
 #define IN_FLOW_CONTEXT	  0x40
-#define SQ_RQ_TS_FORMAT	  RNIC_FIELD(IN_SQ_RQ_CONTEXT + 0x00, 5, 4)
-#define QP_TS_FORMAT	  RNIC_FIELD(IN_QP_CONTEXT + 0x08, 7, 6)
+#define SQ_TS_FORMAT	  AT(IN_SQ_RQ_CONTEXT, RNIC_SQC_TS_FORMAT)
+#define RQ_TS_FORMAT	  AT(IN_SQ_RQ_CONTEXT, RNIC_RQC_TS_FORMAT)
+#define QP_TS_FORMAT	  AT(IN_QP_CONTEXT, RNIC_QPC_TS_FORMAT)
+#define IN_MKEY_CONTEXT	  0x10
+/* The rights in the first translation: an entry of 64 bits behind the command's own fields. */
+#define FIRST_MTT_RIGHTS  RNIC_FIELD(sizeof(struct rnic_create_mkey_in) + 4, 2, 0)
 
 /* ---- All cards ---- */
 
 static const struct softrnic_like_refusal card_refusals[] = {
 	{ "the send queue is drained: RTS2SQD_QP", RNIC_CMD_RTS2SQD_QP, RNIC_STATUS_BAD_OP, {{ 0 }}, 0,
-	  DRIVER("Linux has neither the opcode (mlx5_ifc.h) nor the state change (mlx5_ib qp.c)") },
+	  GUESS("Linux has dropped the opcode and the state change for 3.18; before, it had both, as the manual and "
+		"FreeBSD's table of opcodes still have") },
 	{ "changes of a drained QP: SQD2SQD_QP", RNIC_CMD_SQD2SQD_QP, RNIC_STATUS_BAD_OP, {{ 0 }}, 0,
-	  DRIVER("Linux has neither the opcode (mlx5_ifc.h) nor the state change (mlx5_ib qp.c)") },
+	  GUESS("Linux has dropped the opcode and the state change for 3.18; before, it had both, as the manual still has") },
 	{ "a list of unicast addresses that begins with zeros", RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT,
 	  RNIC_STATUS_BAD_PARAM,
 	  { SELECTED(SELECT_ADDRESSES_LIST),
@@ -77,9 +82,9 @@ static const struct softrnic_like_part part_card = {
 /* ---- Cards without a choice of timestamps ---- */
 
 static const struct softrnic_like_refusal no_ts_refusals[] = {
-	{ "ts_format of an SQ", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM, { SET(SQ_RQ_TS_FORMAT) }, 0,
+	{ "ts_format of an SQ", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM, { SET(SQ_TS_FORMAT) }, 0,
 	  DRIVER("DPDK mlx5_ts_format_conv(): 0 where the capability is 0, as the bits are reserved") },
-	{ "ts_format of an RQ", RNIC_CMD_CREATE_RQ, RNIC_STATUS_BAD_PARAM, { SET(SQ_RQ_TS_FORMAT) }, 0,
+	{ "ts_format of an RQ", RNIC_CMD_CREATE_RQ, RNIC_STATUS_BAD_PARAM, { SET(RQ_TS_FORMAT) }, 0,
 	  DRIVER("DPDK mlx5_ts_format_conv(): 0 where the capability is 0, as the bits are reserved") },
 	{ "ts_format of a QP", RNIC_CMD_CREATE_QP, RNIC_STATUS_BAD_PARAM, { SET(QP_TS_FORMAT) }, 0,
 	  DRIVER("Linux mlx5_get_qp_default_ts(): 0 where the capability is 0") },
@@ -263,6 +268,9 @@ static const struct softrnic_like_refusal cx4lx_refusals[] = {
 	{ "pg_access of a memory key", RNIC_CMD_CREATE_MKEY, RNIC_STATUS_BAD_PARAM,
 	  { SET(RNIC_CREATE_MKEY_IN_PG_ACCESS) }, 0,
 	  DRIVER("Linux reg_create() in mlx5_ib mr.c: by the capability pg alone") },
+	{ "rights in a memory key's translations", RNIC_CMD_CREATE_MKEY, RNIC_STATUS_BAD_PARAM,
+	  { IS(AT(IN_MKEY_CONTEXT, RNIC_MKC_ACCESS_MODE_1_0), RNIC_MKEY_MTT), SET(FIRST_MTT_RIGHTS) }, 0,
+	  GUESS("Linux reg_create() has them with the capability pg alone; mlx5e sets one in UMR WQEs without, and that works") },
 	{ "a flow entry that is changed", RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_BAD_PARAM,
 	  { OP_MOD(RNIC_SET_FTE_MODIFY) }, 0,
 	  DRIVER("Linux mlx5_cmd_update_fte(): not without flow_modify_en") },
@@ -307,14 +315,13 @@ static const struct softrnic_like_part part_cx5 = {
 	.name = "cx5", .caps = cx5_caps, .cap_count = COUNT(cx5_caps),
 };
 
-/* 0: free running, 1: real time, 2: both. */
 #define TS_FORMATS(value, KNOWN, where)                                                                  \
 	CARD(GENERAL, GENERAL_CAP_SQ_TS_FORMAT, value, KNOWN(where)),                                    \
 	CARD(GENERAL, GENERAL_CAP_RQ_TS_FORMAT, value, KNOWN(where)),                                    \
 	CARD(ROCE, ROCE_CAP_QP_TS_FORMAT, value, KNOWN(where))
 
 static const struct softrnic_like_cap cx6dx_caps[] = {
-	TS_FORMATS(2, GUESS, "a card of this family that has both, which Linux and DPDK know"),
+	TS_FORMATS(RNIC_TS_CAP_BOTH, GUESS, "a card of this family that has both, which Linux and DPDK know"),
 	CARD(GENERAL, GENERAL_CAP_ROCE_RW_SUPPORTED, 1,
 	     DRIVER("Linux asks for RoCE where it is set, with firmware from 2021 on")),
 };
@@ -377,14 +384,14 @@ static const struct softrnic_like_part part_host = {
 
 /* REAL_TIME_CLOCK_ENABLE=1. */
 static const struct softrnic_like_cap realtime_caps[] = {
-	TS_FORMATS(1, DRIVER, "Linux and DPDK choose the default format (1) where it is not 0"),
+	TS_FORMATS(RNIC_TS_CAP_REAL_TIME, DRIVER, "Linux and DPDK choose the default format (1) where it is not 0"),
 };
 static const struct softrnic_like_refusal realtime_refusals[] = {
 	{ "an SQ with the free running clock", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM,
-	  { ZERO(SQ_RQ_TS_FORMAT) }, 0,
+	  { ZERO(SQ_TS_FORMAT) }, 0,
 	  REPORT("UCX pull request 8267: with real time alone the creation of a QP fails") },
 	{ "an RQ with the free running clock", RNIC_CMD_CREATE_RQ, RNIC_STATUS_BAD_PARAM,
-	  { ZERO(SQ_RQ_TS_FORMAT) }, 0,
+	  { ZERO(RQ_TS_FORMAT) }, 0,
 	  REPORT("UCX pull request 8267: with real time alone the creation of a QP fails") },
 	{ "a QP with the free running clock", RNIC_CMD_CREATE_QP, RNIC_STATUS_BAD_PARAM,
 	  { ZERO(QP_TS_FORMAT) }, 0,
