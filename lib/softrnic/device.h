@@ -356,7 +356,9 @@ struct softrnic_rq {
 	uint8_t log_size, log_stride;
 	uint8_t state;
 	bool rlky, vsd, flush_in_error;
-	bool flushing; /* in ERR, and can be read: what is posted is flushed */
+	bool flushing;	/* in ERR, and can be read: what is posted is flushed */
+	bool real_time; /* the times of its frames are UTC */
+	bool plain;	/* RDY, and frames have nothing more to ask for than others */
 	TAILQ_ENTRY(softrnic_rq) flush_link;
 	struct rnic_rqc context;
 };

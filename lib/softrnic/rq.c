@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "commands.h"
 #include "cq.h"
@@ -23,6 +24,8 @@
 _Static_assert(RQ_SMALL <= SOFTRNIC_ETH_PRIVATE,
 	       "small frames of other processes have been copied");
 
+#define NS_PER_S UINT64_C(1000000000)
+
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
 	RQ_VENDOR_TOO_LONG = 0x71,
@@ -30,11 +33,18 @@ enum rq_vendor_syndrome {
 };
 
 static void
+rq_set_state(struct softrnic_rq *rq, uint8_t state)
+{
+	rq->state = state;
+	rq->plain = state == RNIC_WQ_STATE_RDY && !rq->real_time;
+}
+
+static void
 rq_to_error(struct softrnic *dev, struct softrnic_rq *rq, const char *why)
 {
 	SOFTRNIC_LOG(INFO, dev, "RQ 0x%x at WQE counter 0x%x: %s", rq->object.number, rq->consumer,
 		     why);
-	rq->state = RNIC_WQ_STATE_ERR;
+	rq_set_state(rq, RNIC_WQ_STATE_ERR);
 	dev->stats.rx_errors++;
 }
 
@@ -436,6 +446,38 @@ rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct sof
 	rq->producer = rq->consumer;
 }
 
+/* The moment of the frame in UTC, as cards have it: seconds in the high dword, nanoseconds in the low one. */
+static uint64_t
+rq_real_time(const struct softrnic *dev)
+{
+	const uint64_t ago = softrnic_now_ns() - dev->power_on_ns - dev->now - dev->rx_ahead;
+	struct timespec utc;
+	uint64_t ns;
+
+	/* Last: a pause in between has it late, and not before it was sent. */
+	clock_gettime(CLOCK_REALTIME, &utc);
+	ns = (uint64_t)utc.tv_sec * NS_PER_S + (uint64_t)utc.tv_nsec - ago;
+	return ns / NS_PER_S << 32 | ns % NS_PER_S;
+}
+
+/* The queue is not plain: it is not there for frames, or has them told in UTC. */
+static __attribute__((noinline)) void
+rq_receive_aside(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
+		 struct softrnic_rx_info *info)
+{
+	const uint64_t ahead = dev->rx_ahead;
+
+	if (rq->state != RNIC_WQ_STATE_RDY) {
+		rq_no_buffer(dev, rq);
+		return;
+	}
+	dev->rx_ahead = rq_real_time(dev) - dev->now;
+	rq->plain = true;
+	softrnic_rq_receive(dev, rq, frame, info);
+	rq->plain = false;
+	dev->rx_ahead = ahead;
+}
+
 void
 softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 		    const struct softrnic_frame *frame, struct softrnic_rx_info *info)
@@ -446,8 +488,8 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 		rq_receive_stripped(dev, rq, frame, info);
 		return;
 	}
-	if (__builtin_expect(rq->state != RNIC_WQ_STATE_RDY, 0)) {
-		rq_no_buffer(dev, rq);
+	if (__builtin_expect(!rq->plain, 0)) {
+		rq_receive_aside(dev, rq, frame, info);
 		return;
 	}
 	if (__builtin_expect(rq->consumer == rq->producer ||
@@ -545,6 +587,22 @@ rq_from_context(struct softrnic_rq *rq)
 	return RNIC_STATUS_OK;
 }
 
+/* What clock it asks for; without the capability the field is reserved, and nobody looks at it. */
+static int
+rq_choose_clock(const struct softrnic *dev, struct softrnic_rq *rq)
+{
+	const uint64_t cap =
+		rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_RQ_TS_FORMAT);
+	const uint64_t format = rnic_rqc_get(&rq->context, RNIC_RQC_TS_FORMAT);
+
+	if (cap == RNIC_TS_CAP_FREE_RUNNING)
+		return RNIC_STATUS_OK;
+	/* That both are there does not change what the device has by default. */
+	rq->real_time = format == RNIC_TS_FORMAT_REAL_TIME ||
+			(format == RNIC_TS_FORMAT_DEFAULT && cap == RNIC_TS_CAP_REAL_TIME);
+	return format <= RNIC_TS_FORMAT_REAL_TIME ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+}
+
 /* Counter set 0 is none. */
 static int
 rq_find_counter(struct softrnic *dev, const struct rnic_rqc *rqc,
@@ -630,6 +688,9 @@ SOFTRNIC_CMD(create_rq)
 	status = rq_from_context(rq);
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
+	status = rq_choose_clock(dev, rq);
+	if (status != RNIC_STATUS_OK)
+		goto free_rq;
 	cmd->syndrome = 0x908002;
 	status = rq_find_objects(dev, rq);
 	if (status != RNIC_STATUS_OK)
@@ -710,7 +771,7 @@ SOFTRNIC_CMD(modify_rq)
 		return RNIC_STATUS_OK;
 	dev->open_rqs += to != RNIC_WQ_STATE_RST;
 	dev->open_rqs -= from != RNIC_WQ_STATE_RST;
-	rq->state = (uint8_t)to;
+	rq_set_state(rq, (uint8_t)to);
 	rq_stop_flushing(dev, rq);
 	if (to == RNIC_WQ_STATE_RST)
 		rq->consumer = rq->producer = 0;

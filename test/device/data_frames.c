@@ -10,24 +10,21 @@
 #include "data_frames.h"
 
 #define SQ_LOG 7
+#define FRAMES .name = "frames", .wire = "loop", .seed = 1
 
 /* ---- The device ---- */
 
 static int
-setup(void **state, bool inline_l2, uint32_t corrupt_ppm)
+setup(void **state, const struct softrnic_conf *conf, uint32_t ts_format)
 {
-	struct softrnic_conf conf = { .name = "frames",
-				      .wire = "loop",
-				      .inline_l2 = inline_l2,
-				      .corrupt_ppm = corrupt_ppm,
-				      .seed = 1 };
 	struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
 	struct df_world *w = calloc(1, sizeof(*w));
 	uint32_t i;
 
 	assert_non_null(w);
 	assert_int_equal(softrnic_poller_create(&w->poller), 0);
-	assert_int_equal(dp_open(&w->dp, w->poller, &conf), 0);
+	assert_int_equal(dp_open(&w->dp, w->poller, conf), 0);
+	w->dp.ts_format = ts_format;
 	w->dp.dev->port.admin_mtu = w->dp.dev->port.vport_mtu = DF_MTU_9000;
 	assert_int_equal(dp_cq_create(&w->dp, &w->tx_cq, &cq), 0);
 	assert_int_equal(dp_cq_create(&w->dp, &w->rx_cq, &cq), 0);
@@ -49,19 +46,25 @@ setup(void **state, bool inline_l2, uint32_t corrupt_ppm)
 int
 df_setup(void **state)
 {
-	return setup(state, false, 0);
+	return df_setup_like(state, NULL, 0);
+}
+
+int
+df_setup_like(void **state, const char *like, uint32_t ts_format)
+{
+	return setup(state, &(struct softrnic_conf){ FRAMES, .like = like }, ts_format);
 }
 
 int
 df_setup_inline_l2(void **state)
 {
-	return setup(state, true, 0);
+	return setup(state, &(struct softrnic_conf){ FRAMES, .inline_l2 = true }, 0);
 }
 
 int
 df_setup_corrupt(void **state)
 {
-	return setup(state, false, 1000000);
+	return setup(state, &(struct softrnic_conf){ FRAMES, .corrupt_ppm = 1000000 }, 0);
 }
 
 int

@@ -24,6 +24,8 @@ struct df_world {
 
 /* cmocka setups: *state is a struct df_world with all receive WQEs posted. */
 int df_setup(void **state);
+/* On a device that is like a card, with queues that ask for that format of timestamps. */
+int df_setup_like(void **state, const char *like, uint32_t ts_format);
 int df_setup_inline_l2(void **state);
 /* On a wire that damages each frame. */
 int df_setup_corrupt(void **state);

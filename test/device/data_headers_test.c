@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -550,6 +551,65 @@ test_times_are_of_the_internal_timer(void **state)
 	assert_int_equal(rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_MHZ), 1000);
 }
 
+static uint64_t
+utc_ns(void)
+{
+	struct timespec utc;
+
+	clock_gettime(CLOCK_REALTIME, &utc);
+	return (uint64_t)utc.tv_sec * 1000000000 + (uint64_t)utc.tv_nsec;
+}
+
+/* A frame to ourselves came between two moments of the clock that its queue has asked for. */
+static void
+check_time(struct df_world *w, bool real)
+{
+	uint64_t before, after, time;
+	struct rnic_cqe cqe;
+
+	df_build(w->out, &kinds[0], 0);
+	df_wqe(w, 100, 1);
+	before = real ? utc_ns() : internal_timer(w);
+	dp_sq_ring(&w->sq);
+	dp_run(&w->dp);
+	after = real ? utc_ns() : internal_timer(w);
+	assert_non_null(df_receive(w, &cqe));
+	time = rnic_be64_to_cpu(cqe.timestamp);
+	if (real) {
+		assert_true((uint32_t)time < 1000000000);
+		time = (time >> 32) * 1000000000 + (uint32_t)time;
+	}
+	assert_in_range(time, before, after);
+}
+
+/* Who has two clocks tells the times of received frames by the one that the queue names, who has one by that. */
+static void
+test_times_are_of_the_clock_that_is_asked_for(void **state)
+{
+	static const struct {
+		const char *like;
+		enum rnic_ts_format format;
+		bool real;
+	} cases[] = {
+		{ "realtime", RNIC_TS_FORMAT_DEFAULT, true },
+		{ "realtime", RNIC_TS_FORMAT_REAL_TIME, true },
+		{ "cx6dx", RNIC_TS_FORMAT_FREE_RUNNING, false },
+		{ "cx6dx", RNIC_TS_FORMAT_DEFAULT, false },
+		{ "cx6dx", RNIC_TS_FORMAT_REAL_TIME, true },
+		{ "cx5", RNIC_TS_FORMAT_FREE_RUNNING, false },
+		{ "default", RNIC_TS_FORMAT_REAL_TIME, false }, /* reserved: not looked at */
+	};
+	void *world;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		df_setup_like(&world, cases[i].like, cases[i].format);
+		for (int frame = 0; frame < 3; frame++)
+			check_time(world, cases[i].real);
+		df_teardown(&world);
+	}
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, df_setup, df_teardown)
 
 int
@@ -571,6 +631,7 @@ main(void)
 		T(test_tags_that_stay),
 		T(test_room_counts_without_the_tag),
 		T(test_times_are_of_the_internal_timer),
+		cmocka_unit_test(test_times_are_of_the_clock_that_is_asked_for),
 	};
 
 	return cmocka_run_group_tests_name("data_headers", tests, NULL, NULL);

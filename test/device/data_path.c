@@ -467,6 +467,7 @@ dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_siz
 	rnic_sqc_set(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE, (flags & DP_SQ_MULTI_PACKET) != 0);
 	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, (flags & DP_SQ_FLUSH) != 0);
 	rnic_sqc_set(sqc, RNIC_SQC_RLKY, (flags & DP_SQ_RLKY) != 0);
+	rnic_sqc_set(sqc, RNIC_SQC_TS_FORMAT, dp->ts_format);
 	rnic_sqc_set(sqc, RNIC_SQC_USER_INDEX, DP_SQ_USER_INDEX);
 	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
@@ -501,6 +502,7 @@ dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_siz
 	rq->dbrec = dp_alloc(dp, sizeof(*rq->dbrec), 64);
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, dp->ts_format);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, dp->q_counter);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);

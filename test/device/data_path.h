@@ -26,6 +26,7 @@ struct dp {
 	bool islands;
 	uint32_t pd, td, tis, lkey, eqn, q_counter;
 	uint32_t uars[DP_UARS]; /* the first one is the EQ's */
+	uint32_t ts_format;	/* of SQs and RQs that are made: enum rnic_ts_format */
 	struct rnic_eqe *eqes;
 	uint32_t eq_entries, eq_consumer;
 	uint32_t root, next_flow; /* of dp_steer() */
