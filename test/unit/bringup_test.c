@@ -388,12 +388,12 @@ test_a_device_that_is_not_ready(void **state)
 	rnic_initializing_timeout_ms = 50;
 	unit_watch = (struct unit_watch){ .prepare = stay_initializing };
 	rc = unit_watched_open(&dev);
-	rnic_initializing_timeout_ms = usual;
 	assert_int_equal(rc, -ETIMEDOUT);
 	expect_clean_failure(dev, rc, &before, "initializing");
 
 	unit_watch = (struct unit_watch){ .prepare = be_dead };
 	rc = unit_watched_open(&dev);
+	rnic_initializing_timeout_ms = usual;
 	assert_int_equal(rc, -EIO);
 	expect_clean_failure(dev, rc, &before, "dead");
 	expect_open_works();

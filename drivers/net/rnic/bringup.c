@@ -44,28 +44,76 @@ access_down(struct rnic_dev *dev)
 
 /* ---- initialization segment ---- */
 
+#define DEAD_GRACE_MS 5000 /* a function that was reset a moment ago may not answer yet */
+
+/* A firmware that has met its end was reset when the function was opened, and that was not enough. */
+static void
+say_dead(struct rnic_dev *dev, const char *why)
+{
+	if (atomic_load(&dev->access->gone) ||
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX ||
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) == 0 ||
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) == 0) {
+		RNIC_LOG(ERR, dev, "%s", why);
+		return;
+	}
+	RNIC_LOG(
+		ERR, dev,
+		"%s (syndrome 0x%02x, extended 0x%04x), and a function level reset does not clear "
+		"it: let mlx5_core have the function once (rdmapmd-setup unbind), or run mlxfwreset, "
+		"or power-cycle the host",
+		why, rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME),
+		rnic_register_read(dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
+}
+
+/*
+ * A function that still initializes is waited for. One that looks dead is so only if it goes on for some seconds: after a
+ * reset registers may read all ones for a while.
+ */
+static int
+wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms)
+{
+	const uint64_t deadline = rnic_now_us() + (uint64_t)timeout_ms * 1000;
+	const uint64_t grace = (uint64_t)RTE_MIN(timeout_ms, (unsigned int)DEAD_GRACE_MS) * 1000;
+	const uint32_t bit = UINT32_C(1) << RNIC_FIELD_LOW(RNIC_ISEG_INITIALIZING);
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t now, dead_since = 0;
+
+	for (;; nanosleep(&nap, NULL)) {
+		const uint32_t word = rnic_be32_to_cpu(dev->access->ops->read32(
+			dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING)));
+		/* While it initializes its health says nothing. */
+		const char *dead = word & bit && word != UINT32_MAX ? NULL : rnic_device_dead(dev);
+
+		if (dead == NULL && !(word & bit))
+			return 0;
+		now = rnic_now_us();
+		if (dead == NULL)
+			dead_since = 0;
+		else if (dead_since == 0)
+			dead_since = now;
+		if (dead != NULL &&
+		    (now - dead_since >= grace || atomic_load(&dev->access->gone))) {
+			say_dead(dev, dead);
+			return -EIO;
+		}
+		if (dead == NULL && now >= deadline) {
+			RNIC_LOG(ERR, dev,
+				 "the device is still initializing after %u ms: reset it, or "
+				 "power-cycle the host",
+				 timeout_ms);
+			return -ETIMEDOUT;
+		}
+	}
+}
+
 static int
 initializing_up(struct rnic_dev *dev)
 {
-	const uint64_t deadline = rnic_now_us() + (uint64_t)rnic_initializing_timeout_ms * 1000;
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	const char *dead = rnic_device_dead(dev);
+	int rc = wait_until_ready(dev, rnic_initializing_timeout_ms);
 
-	if (dead != NULL) {
-		RNIC_LOG(ERR, dev, "%s", dead);
-		return -EIO;
-	}
-	while (rnic_register_read(dev, RNIC_ISEG_INITIALIZING) != 0) {
-		if (rnic_now_us() >= deadline) {
-			RNIC_LOG(
-				ERR, dev,
-				"the device is still initializing after %u ms: reset it, or power-cycle "
-				"the host",
-				rnic_initializing_timeout_ms);
-			return -ETIMEDOUT;
-		}
-		nanosleep(&nap, NULL);
-	}
+	if (rc != 0)
+		return rc;
 	snprintf(dev->fw_version, sizeof(dev->fw_version), "%u.%u.%04u",
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MAJOR),
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MINOR),

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "card.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_log.h>
+#include <rte_memory.h>
+
+struct card card;
+
+static const struct rnic_access_ops *real;
+static struct rnic_access_ops ops;
+static FILE *said;
+static char *text;
+static size_t size;
+
+/* ---- Commands ---- */
+
+typedef int command_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		       uint32_t in_bytes, void *out, uint32_t out_bytes);
+command_fn __real_rnic_cmd_exec, __wrap_rnic_cmd_exec, __real_rnic_cmd_try, __wrap_rnic_cmd_try;
+int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
+
+static int
+ask_card(uint16_t opcode, uint16_t op_mod, void *in, void *out, uint32_t out_bytes)
+{
+	int (*before)(uint16_t opcode, uint16_t op_mod, void *in, void *out) = card.before;
+
+	if (before == NULL)
+		return CARD_SENDS;
+	memset(out, 0, out_bytes);
+	return before(opcode, op_mod, in, out);
+}
+
+static int
+command(command_fn *send, struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+	uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	void (*after)(uint16_t opcode, uint16_t op_mod, const void *in, void *out);
+	int rc = ask_card(opcode, op_mod, in, out, out_bytes);
+
+	if (rc != CARD_SENDS)
+		return rc == CARD_DONE ? 0 : rc;
+	rc = send(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+	after = card.after;
+	if (rc == 0 && after != NULL)
+		after(opcode, op_mod, in, out);
+	return rc;
+}
+
+int
+__wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		     uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	return command(__real_rnic_cmd_exec, dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+}
+
+int
+__wrap_rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		    uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	return command(__real_rnic_cmd_try, dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+}
+
+int
+__wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_object_out out;
+	int rc = ask_card(opcode, 0, &in, &out, sizeof(out));
+
+	if (rc == CARD_SENDS)
+		return __real_rnic_cmd_alloc(dev, opcode, number);
+	if (rc != CARD_DONE)
+		return rc;
+	*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return 0;
+}
+
+/* ---- The access ---- */
+
+static struct rnic_be32
+card_read32(struct rnic_access *access, uint64_t offset)
+{
+	const struct rnic_be32 value = real->read32(access, offset);
+
+	if (card.read == NULL)
+		return value;
+	return rnic_cpu_to_be32(card.read(offset, rnic_be32_to_cpu(value)));
+}
+
+static void
+card_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value)
+{
+	if (card.write == NULL || card.write(access, offset, rnic_be32_to_cpu(value)))
+		real->write32(access, offset, value);
+}
+
+static int
+card_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
+	 uint64_t *iova)
+{
+	int rc = real->map(access, address, length, rights, iova);
+
+	if (rc == 0 && card.mapped != NULL)
+		card.mapped(address, *iova, length);
+	return rc;
+}
+
+static int
+card_unmap(struct rnic_access *access, uint64_t iova, size_t length)
+{
+	if (card.unmaps != NULL)
+		card.unmaps(iova, length);
+	return real->unmap(access, iova, length);
+}
+
+static int
+card_was_reset(struct rnic_access *access)
+{
+	int rc = real->reset(access);
+
+	if (card.was_reset != NULL)
+		card.was_reset();
+	return rc;
+}
+
+static void
+stand_in_front(struct rnic_dev *dev)
+{
+	card.device = unit_softrnic(dev);
+	real = dev->access->ops;
+	ops = *real;
+	ops.read32 = card_read32;
+	ops.write32 = card_write32;
+	ops.map = card_map;
+	ops.unmap = card_unmap;
+	ops.reset = card_was_reset;
+	dev->access->ops = &ops;
+}
+
+static int
+hook(struct rnic_dev *dev, const char *stage, bool up)
+{
+	if (up && strcmp(stage, "wait until initialized") == 0)
+		stand_in_front(dev);
+	if (card.stage != NULL)
+		card.stage(dev, stage, up);
+	return 0;
+}
+
+/* ---- Coming and going ---- */
+
+void
+card_begin(void)
+{
+	card = (struct card){ 0 };
+	rnic_bringup_hook = hook;
+	said = open_memstream(&text, &size);
+	assert_non_null(said);
+	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_INFO), 0);
+	rte_openlog_stream(said);
+}
+
+void
+card_end(void)
+{
+	rte_openlog_stream(NULL);
+	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT), 0);
+	fclose(said);
+	if (getenv("RNIC_TEST_LOG") != NULL)
+		fputs(text, stderr);
+	free(text);
+	rnic_bringup_hook = NULL;
+	card = (struct card){ 0 };
+}
+
+void
+card_reset(void)
+{
+	card_end();
+	card_begin();
+}
+
+int
+card_open(const char *devargs, struct rnic_dev **dev)
+{
+	return rnic_dev_open(UNIT_DEVICE, devargs, SOCKET_ID_ANY, dev);
+}
+
+/* The driver's threads write while we read, and the text may move then: not without the lock. */
+unsigned int
+card_said(const char *what)
+{
+	unsigned int times = 0;
+	const char *at;
+
+	flockfile(said);
+	fflush(said);
+	for (at = text; (at = strstr(at, what)) != NULL; at++)
+		times++;
+	funlockfile(said);
+	return times;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The embedded device as the driver would find a card: commands that are refused, answers, registers that are others. Calls of
+ * the command engine between the driver's files come by here (the linker's --wrap: card_wraps in meson.build), and those of
+ * the access.
+ */
+#ifndef CARD_H
+#define CARD_H
+
+#include "unit.h"
+
+#define CARD_SENDS 0 /* nothing is known of it: the device is asked */
+#define CARD_DONE  1 /* the device is not */
+
+struct card {
+	/* Before a command: what becomes of it, or a refusal's errno. `in` may be changed, and `out`, if it is done. */
+	int (*_Atomic before)(uint16_t opcode, uint16_t op_mod, void *in, void *out);
+	/* After one that the device has done; `out` may be changed. */
+	void (*_Atomic after)(uint16_t opcode, uint16_t op_mod, const void *in, void *out);
+	/* What a register reads instead. */
+	uint32_t (*read)(uint64_t offset, uint32_t value);
+	/* False: the write does not reach the device. */
+	bool (*write)(struct rnic_access *access, uint64_t offset, uint32_t value);
+	/* Memory is mapped, is about to be unmapped; the device has been reset. */
+	void (*mapped)(const void *address, uint64_t iova, size_t length);
+	void (*unmaps)(uint64_t iova, size_t length);
+	void (*was_reset)(void);
+	/* As rnic_bringup_hook. */
+	void (*stage)(struct rnic_dev *dev, const char *stage, bool up);
+	struct softrnic *device; /* from its first register on */
+};
+/* Of this test: set before the device is opened; what stands before and after commands whenever it likes. */
+extern struct card card;
+
+/* For a test's setup, and its teardown; devices are the test's own. Both: within a test, for a card that is as any other. */
+void card_begin(void);
+void card_end(void);
+void card_reset(void);
+
+int card_open(const char *devargs, struct rnic_dev **dev);
+
+/* How often the driver has said it since card_begin(), debug messages left out. */
+unsigned int card_said(const char *what);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Bring-up of a device as cards are: what it has not, refuses, or does in its own time, and the software RNIC does not. */
+
+#include "card.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+static unsigned int usual_initializing;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	usual_initializing = rnic_initializing_timeout_ms;
+	card_begin();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	rnic_initializing_timeout_ms = usual_initializing;
+	card_end();
+	return 0;
+}
+
+static void
+open_and_close(void)
+{
+	struct rnic_dev *dev;
+
+	assert_int_equal(card_open("", &dev), 0);
+	rnic_dev_close(dev);
+}
+
+static void
+open_in_vain(int rc, const char *says)
+{
+	struct rnic_dev *dev;
+
+	assert_int_equal(card_open("", &dev), rc);
+	if (card_said(says) == 0)
+		fail_msg("'%s' was not said", says);
+}
+
+/* ---- Registers ---- */
+
+static unsigned int looks; /* for which it goes on so */
+
+static uint32_t
+reads_all_ones(uint64_t offset, uint32_t value)
+{
+	(void)offset;
+	if (looks == 0)
+		return value;
+	looks--;
+	return UINT32_MAX;
+}
+
+/* Somebody has reset it a moment ago. */
+static void
+test_a_device_that_does_not_answer_yet(void **state)
+{
+	(void)state;
+	looks = 30;
+	card.read = reads_all_ones;
+	open_and_close();
+	assert_int_equal(looks, 0);
+}
+
+static uint32_t
+reads_an_assert(uint64_t offset, uint32_t value)
+{
+	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_RFR))
+		return value | UINT32_C(1) << RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_RFR);
+	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_SYNDROME))
+		return UINT32_C(0x17) << RNIC_FIELD_LOW(RNIC_ISEG_HEALTH_SYNDROME) | 0x8123;
+	return value;
+}
+
+static void
+test_a_dead_device_says_the_way_out(void **state)
+{
+	(void)state;
+	rnic_initializing_timeout_ms = 50;
+	looks = UINT32_MAX;
+	card.read = reads_all_ones;
+	open_in_vain(-EIO, "does not answer");
+	assert_int_equal(card_said("mlxfwreset"), 0);
+	card.read = reads_an_assert;
+	open_in_vain(-EIO, "(syndrome 0x17, extended 0x8123)");
+	assert_int_equal(card_said("let mlx5_core have the function once"), 1);
+	assert_int_equal(card_said("mlxfwreset"), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_device_that_does_not_answer_yet),
+		TEST(test_a_dead_device_says_the_way_out),
+	};
+
+	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
