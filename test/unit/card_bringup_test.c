@@ -74,6 +74,51 @@ test_a_device_that_does_not_answer_yet(void **state)
 	assert_int_equal(looks, 0);
 }
 
+/* ---- The initializing bit ---- */
+
+static uint32_t
+reads_initializing(uint64_t offset, uint32_t value)
+{
+	if (offset != RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING) || looks == 0)
+		return value;
+	looks--;
+	return value | UINT32_C(1) << RNIC_FIELD_LOW(RNIC_ISEG_INITIALIZING);
+}
+
+static unsigned int looks_again;
+
+/* With the address it initializes once more, and what is rung meanwhile is not heard. */
+static bool
+hears_nothing_meanwhile(struct rnic_access *access, uint64_t offset, uint32_t value)
+{
+	(void)access;
+	(void)value;
+	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_LOW))
+		looks = looks_again;
+	return offset != RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL) || looks == 0;
+}
+
+static void
+test_a_device_that_initializes_again_with_its_command_queue(void **state)
+{
+	const unsigned int usual = rnic_cmd_timeout_ms;
+
+	(void)state;
+	rnic_cmd_timeout_ms = 20000;
+	looks = 3;
+	looks_again = 20;
+	card.read = reads_initializing;
+	card.write = hears_nothing_meanwhile;
+	open_and_close();
+	assert_int_equal(looks, 0);
+	rnic_initializing_timeout_ms = 50;
+	looks_again = UINT32_MAX;
+	open_in_vain(-ETIMEDOUT, "is initializing again");
+	rnic_cmd_timeout_ms = usual;
+}
+
+/* ---- Its health ---- */
+
 static uint32_t
 reads_an_assert(uint64_t offset, uint32_t value)
 {
@@ -106,6 +151,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_device_that_does_not_answer_yet),
+		TEST(test_a_device_that_initializes_again_with_its_command_queue),
 		TEST(test_a_dead_device_says_the_way_out),
 	};
 

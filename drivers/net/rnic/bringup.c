@@ -44,7 +44,8 @@ access_down(struct rnic_dev *dev)
 
 /* ---- initialization segment ---- */
 
-#define DEAD_GRACE_MS 5000 /* a function that was reset a moment ago may not answer yet */
+#define DEAD_GRACE_MS	     5000  /* a function that was reset a moment ago may not answer yet */
+#define INITIALIZED_AGAIN_MS 10000 /* with its command queue: Linux gives it 2 s */
 
 /* A firmware that has met its end was reset when the function was opened, and that was not enough. */
 static void
@@ -71,7 +72,7 @@ say_dead(struct rnic_dev *dev, const char *why)
  * reset registers may read all ones for a while.
  */
 static int
-wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms)
+wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms, const char *state)
 {
 	const uint64_t deadline = rnic_now_us() + (uint64_t)timeout_ms * 1000;
 	const uint64_t grace = (uint64_t)RTE_MIN(timeout_ms, (unsigned int)DEAD_GRACE_MS) * 1000;
@@ -99,9 +100,8 @@ wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms)
 		}
 		if (dead == NULL && now >= deadline) {
 			RNIC_LOG(ERR, dev,
-				 "the device is still initializing after %u ms: reset it, or "
-				 "power-cycle the host",
-				 timeout_ms);
+				 "the device is %s after %u ms: reset it, or power-cycle the host",
+				 state, timeout_ms);
 			return -ETIMEDOUT;
 		}
 	}
@@ -110,7 +110,7 @@ wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms)
 static int
 initializing_up(struct rnic_dev *dev)
 {
-	int rc = wait_until_ready(dev, rnic_initializing_timeout_ms);
+	int rc = wait_until_ready(dev, rnic_initializing_timeout_ms, "still initializing");
 
 	if (rc != 0)
 		return rc;
@@ -119,6 +119,22 @@ initializing_up(struct rnic_dev *dev)
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MINOR),
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_SUBMINOR));
 	return 0;
+}
+
+/*
+ * Firmware may initialize once more when it is told of the command queue, and hears no command meanwhile. Linux waits before
+ * and after; OpenBSD, illumos, rdma-core and Snabb only after.
+ */
+static int
+ready_up(struct rnic_dev *dev)
+{
+	const unsigned int timeout_ms =
+		RTE_MIN(rnic_initializing_timeout_ms, (unsigned int)INITIALIZED_AGAIN_MS);
+	int rc = wait_until_ready(dev, timeout_ms, "initializing again, with its command queue,");
+
+	if (rc == 0)
+		rnic_cmdq_remember(dev);
+	return rc;
 }
 
 /* ---- the function ---- */
@@ -391,6 +407,7 @@ static const struct {
 	{ "access", access_up, access_down },
 	{ "wait until initialized", initializing_up, NULL },
 	{ "command queue", rnic_cmdq_create, rnic_cmdq_destroy },
+	{ "wait until ready", ready_up, NULL },
 	{ "enable", enable_up, enable_down },
 	{ "ISSI", issi_up, NULL },
 	{ "boot pages", boot_pages_up, boot_pages_down },

@@ -689,12 +689,19 @@ rnic_cmdq_create(struct rnic_dev *dev)
 				  rnic_cpu_to_be32((uint32_t)(cmdq->mem.iova >> 32)));
 	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_LOW),
 				  rnic_cpu_to_be32((uint32_t)cmdq->mem.iova));
+	dev->cmdq = cmdq;
+	return 0;
+}
+
+void
+rnic_cmdq_remember(struct rnic_dev *dev)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+
 	/* The manual does not promise that it can be read. */
 	cmdq->address_low = rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW);
 	if (cmdq->address_low != (uint32_t)cmdq->mem.iova / RNIC_PAGE_BYTES)
 		cmdq->address_low = 0;
-	dev->cmdq = cmdq;
-	return 0;
 }
 
 void

@@ -60,6 +60,8 @@ extern unsigned int rnic_cmd_timeout_ms;      /* of a command; tests shorten it 
 extern unsigned int rnic_cmd_dead_timeout_ms; /* ... when the device looks dead */
 int rnic_cmdq_create(struct rnic_dev *dev);
 void rnic_cmdq_destroy(struct rnic_dev *dev);
+/* Where the device says that its queue is, once it is ready: by that a reset by somebody else is noticed. */
+void rnic_cmdq_remember(struct rnic_dev *dev);
 /* Completions come as events; waiting threads may sleep. */
 void rnic_cmdq_use_events(struct rnic_dev *dev, bool on);
 /* From the event queue: these slots have completed. */
