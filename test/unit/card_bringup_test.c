@@ -144,6 +144,25 @@ test_a_dead_device_says_the_way_out(void **state)
 	assert_int_equal(card_said("mlxfwreset"), 1);
 }
 
+/* ---- Which function it is ---- */
+
+static uint32_t
+reads_embedded(uint64_t offset, uint32_t value)
+{
+	return offset == RNIC_FIELD_OFFSET(RNIC_ISEG_INITIALIZING) ? value | UINT32_C(1) << 23
+								   : value;
+}
+
+/* Linux: "initializing" bit 23; it says in ENABLE_HCA and in page commands which of the functions is meant. */
+static void
+test_the_function_of_an_embedded_cpu_is_refused(void **state)
+{
+	(void)state;
+	card.read = reads_embedded;
+	open_in_vain(-ENOTSUP, "embedded CPU");
+	assert_int_equal(card_said("Use a function of the host"), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -153,6 +172,7 @@ run(void)
 		TEST(test_a_device_that_does_not_answer_yet),
 		TEST(test_a_device_that_initializes_again_with_its_command_queue),
 		TEST(test_a_dead_device_says_the_way_out),
+		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);

@@ -114,6 +114,15 @@ initializing_up(struct rnic_dev *dev)
 
 	if (rc != 0)
 		return rc;
+	/* Its commands name both functions, and the host's has its pages from there. */
+	if (rnic_register_read(dev, RNIC_ISEG_EMBEDDED_CPU)) {
+		RNIC_LOG(
+			ERR, dev,
+			"this is the function of an embedded CPU (the Arm side of a BlueField), which "
+			"manages the host's as well: not supported. Use a function of the host, or "
+			"leave this one to mlx5_core");
+		return -ENOTSUP;
+	}
 	snprintf(dev->fw_version, sizeof(dev->fw_version), "%u.%u.%04u",
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MAJOR),
 		 rnic_register_read(dev, RNIC_ISEG_FW_REV_MINOR),
