@@ -43,6 +43,9 @@
 	F(RNIC_ISEG_REAL_TIME_LOW, 0x1044, 31, 0)
 RNIC_LAYOUT(init_seg, INIT_SEG, 0x4000)
 
+/* In pages of 4 KiB. UAR pages may begin behind it. */
+#define RNIC_INIT_SEG_PAGES (sizeof(struct rnic_init_seg) / 4096)
+
 #define RNIC_CMD_INTERFACE_REV 5
 #define RNIC_CMDQ_LOG_SIZE     5 /* 32 command slots */
 #define RNIC_CMDQ_LOG_STRIDE   6 /* of 64 bytes */
@@ -55,10 +58,7 @@ enum rnic_nic_interface {
 	RNIC_NIC_INTERFACE_SW_RESET = 7,
 };
 
-/*
- * First UAR page of the BAR: what is before belongs to the initialization segment. Seen on a
- * ConnectX-4 Lx.
- */
+/* The first UAR page that a ConnectX-4 Lx hands out, and so the software RNIC. */
 #define RNIC_FIRST_UAR 0x10
 
 #endif

@@ -424,7 +424,10 @@ region_info(struct function *function, struct vfio_region_info *info)
 		return failed(EINVAL);
 	info->size = fake_vfio.faults.bar_bytes != 0 ? fake_vfio.faults.bar_bytes
 						     : softrnic_bar_size(function->softrnic);
-	info->flags |= VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS;
+	info->flags |= VFIO_REGION_INFO_FLAG_MMAP;
+	if (fake_vfio.faults.maps_all)
+		return 0;
+	info->flags |= VFIO_REGION_INFO_FLAG_CAPS;
 	if (!has_room(&info->argsz, bytes, &fake_vfio.faults.bar_growths))
 		return 0;
 	softrnic_bar_mmap(function->softrnic, &offset, &length, &address, NULL);
@@ -530,6 +533,9 @@ fake_mmap(size_t length, int fd, uint64_t offset)
 	void *address;
 	int area_fd;
 
+	if (fake_vfio.faults.maps_all)
+		return mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
 	softrnic_bar_mmap(function_of(fd)->softrnic, &area_offset, &area_length, &address,
 			  &area_fd);
 	/* That area of BAR0 and nothing else. */

@@ -26,6 +26,7 @@ struct fake_vfio_faults {
 	bool writes_lost; /* of the command register */
 	unsigned int vectors_left;
 	uint64_t bar_bytes;
+	bool maps_all; /* of BAR0: its first pages are memory of nobody then, and no registers */
 	uint32_t map_limit;
 	/* What the IOMMU takes; 0 of them: all of 48 bits but the interrupts' addresses */
 	uint32_t iova_range_count;

@@ -318,6 +318,21 @@ what_the_kernel_says_may_grow_while_it_is_asked(void **state)
 	}
 }
 
+/* A card's UAR pages may begin right behind its initialization segment of 16 KiB, whatever another card's do. */
+static void
+uar_pages_begin_behind_the_initialization_segment(void **state)
+{
+	const uint32_t last = (uint32_t)(world.access->bar_size / RNIC_UAR_PAGE_BYTES) - 1;
+	uint32_t index;
+
+	(void)state;
+	FAULTS.maps_all = true;
+	reopen();
+	for (index = 0; index <= last + 1; index++)
+		if ((OPS->uar(world.access, index) != NULL) != (index >= 4 && index <= last))
+			fail_msg("page 0x%x", index);
+}
+
 static void
 rights_are_those_asked_for(void **state)
 {
@@ -560,6 +575,7 @@ run(void)
 		CASE(a_function_has_one_port),
 		CASE(addresses_are_those_that_the_iommu_takes),
 		CASE(what_the_kernel_says_may_grow_while_it_is_asked),
+		CASE(uar_pages_begin_behind_the_initialization_segment),
 		CASE(rights_are_those_asked_for),
 		CASE(memory_of_anybody_can_be_mapped),
 		CASE(memory_that_nobody_has_written_to_is_no_others),

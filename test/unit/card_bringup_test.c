@@ -5,6 +5,7 @@
 #include "card.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -163,6 +164,48 @@ test_the_function_of_an_embedded_cpu_is_refused(void **state)
 	assert_int_equal(card_said("Use a function of the host"), 1);
 }
 
+/* ---- UAR pages ---- */
+
+static unsigned int uars_asked, uar_at; /* the n-th one has ... */
+static uint32_t uar_number;		/* ... this number */
+
+static int
+has_a_uar_of_its_own(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	if (opcode != RNIC_CMD_ALLOC_UAR || ++uars_asked != uar_at)
+		return CARD_SENDS;
+	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, uar_number);
+	return CARD_DONE;
+}
+
+/* The event queues' page is the first one; the second is a queue's. What stands there instead must not be rung. */
+static void
+test_uar_pages_that_are_none_are_named(void **state)
+{
+	uint32_t numbers[] = { 0, 3, 0, 0xffffff };
+	struct rnic_dev *dev;
+	char says[48];
+	size_t i;
+
+	(void)state;
+	assert_int_equal(card_open("", &dev), 0);
+	numbers[2] = (uint32_t)(dev->access->bar_size / RNIC_UAR_PAGE_BYTES);
+	rnic_dev_close(dev);
+	card.before = has_a_uar_of_its_own;
+	for (uar_at = 1; uar_at <= 2; uar_at++) {
+		for (i = 0; i < RTE_DIM(numbers); i++) {
+			uars_asked = 0;
+			uar_number = numbers[i];
+			snprintf(says, sizeof(says), "UAR page 0x%x cannot be used", uar_number);
+			open_in_vain(-EIO, says);
+			card_reset();
+			card.before = has_a_uar_of_its_own;
+		}
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -173,6 +216,7 @@ run(void)
 		TEST(test_a_device_that_initializes_again_with_its_command_queue),
 		TEST(test_a_dead_device_says_the_way_out),
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
+		TEST(test_uar_pages_that_are_none_are_named),
 	};
 
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);

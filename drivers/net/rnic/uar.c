@@ -70,6 +70,36 @@ init_registers(const struct rnic_dev *dev, const struct rnic_uars *uars, struct 
 	}
 }
 
+/* A number that the device has made up would lead to other registers. */
+static bool
+is_in_bar(const struct rnic_dev *dev, uint32_t number)
+{
+	return number >= RNIC_INIT_SEG_PAGES &&
+	       number < dev->access->bar_size / RNIC_UAR_PAGE_BYTES;
+}
+
+static void
+say_not_usable(const struct rnic_dev *dev, uint32_t number)
+{
+	RNIC_LOG(ERR, dev,
+		 "UAR page 0x%x cannot be used: BAR0 has room for 0x%zx to 0x%zx behind the "
+		 "initialization segment",
+		 number, RNIC_INIT_SEG_PAGES, dev->access->bar_size / RNIC_UAR_PAGE_BYTES - 1);
+}
+
+/* The event queues'. It is written to by the access, so that it needs not be memory. */
+static int
+alloc_eq_page(struct rnic_dev *dev)
+{
+	int rc = rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &dev->eq_uar);
+
+	if (rc != 0 || is_in_bar(dev, dev->eq_uar))
+		return rc;
+	say_not_usable(dev, dev->eq_uar);
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, dev->eq_uar);
+	return -EIO;
+}
+
 /* Not reported: a device that has no more pages for dynamic registers is none that fails. */
 static int
 try_alloc(struct rnic_dev *dev, uint32_t *number)
@@ -97,7 +127,8 @@ alloc_page(struct rnic_dev *dev, const struct rnic_uars *uars, enum rnic_bfreg_k
 					: rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &page->number);
 	if (rc != 0)
 		goto no_page;
-	page->mapped = dev->access->ops->uar(dev->access, page->number);
+	if (is_in_bar(dev, page->number))
+		page->mapped = dev->access->ops->uar(dev->access, page->number);
 	if (page->mapped == NULL) {
 		rc = -EIO;
 		goto not_mapped;
@@ -108,7 +139,7 @@ alloc_page(struct rnic_dev *dev, const struct rnic_uars *uars, enum rnic_bfreg_k
 
 not_mapped:
 	if (kind != RNIC_BFREG_DYNAMIC)
-		RNIC_LOG(ERR, dev, "UAR page 0x%x cannot be mapped", page->number);
+		say_not_usable(dev, page->number);
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page->number);
 no_page:
 	free(page);
@@ -170,7 +201,7 @@ rnic_uars_create(struct rnic_dev *dev)
 	pthread_mutex_init(&uars->lock, NULL);
 	TAILQ_INIT(&uars->dynamic);
 	dev->uars = uars;
-	rc = rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_UAR, &dev->eq_uar);
+	rc = alloc_eq_page(dev);
 	if (rc != 0) {
 		dev->uars = NULL;
 		pthread_mutex_destroy(&uars->lock);

@@ -214,7 +214,7 @@ static volatile void *
 vfio_uar(struct rnic_access *access, uint32_t uar_index)
 {
 	/* The first pages of the BAR are no UAR's, mapped though they may be. */
-	if (uar_index < RNIC_FIRST_UAR)
+	if (uar_index < RNIC_INIT_SEG_PAGES)
 		return NULL;
 	return find_register(to_vfio(access), (uint64_t)uar_index * RNIC_UAR_PAGE_BYTES,
 			     RNIC_UAR_PAGE_BYTES);
