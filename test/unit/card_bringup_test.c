@@ -206,6 +206,99 @@ test_uar_pages_that_are_none_are_named(void **state)
 	}
 }
 
+/* ---- Capabilities ---- */
+
+/* What QUERY_HCA_CAP answers to one question, or NULL: it is another one. */
+static struct rnic_general_cap *
+general_cap(uint16_t opcode, uint16_t op_mod, void *out, bool current)
+{
+	if (opcode != RNIC_CMD_QUERY_HCA_CAP ||
+	    op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current))
+		return NULL;
+	return (struct rnic_general_cap *)(void *)((uint8_t *)out + RNIC_HCA_CAP_OFFSET);
+}
+
+/* What SET_HCA_CAP has for the device, or NULL. It must not have what the software RNIC has not. */
+static struct rnic_general_cap *
+general_cap_to_set(uint16_t opcode, uint16_t op_mod, void *in)
+{
+	if (opcode != RNIC_CMD_SET_HCA_CAP || op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0))
+		return NULL;
+	return (struct rnic_general_cap *)(void *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
+}
+
+/* ---- Rights of pages ---- */
+
+static bool pages_have_rights;
+static unsigned int keys_made;
+
+static int
+takes_rights_of_pages_or_none(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const struct rnic_create_mkey_in *create = in;
+	const struct rnic_be64 *mtt = (const struct rnic_be64 *)(const void *)(create + 1);
+	struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+	uint64_t i, count;
+
+	(void)out;
+	if (cap != NULL)
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PG, 0);
+	if (opcode != RNIC_CMD_CREATE_MKEY)
+		return CARD_SENDS;
+	count = 2 * rnic_create_mkey_in_get(create,
+					    RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE);
+	if (rnic_create_mkey_in_get(create, RNIC_CREATE_MKEY_IN_PG_ACCESS) != pages_have_rights)
+		return -EINVAL;
+	/* The last one may be there to fill the list up. */
+	for (i = 0; i < count && (i == 0 || mtt[i].raw != 0); i++)
+		if (((rnic_be64_to_cpu(mtt[i]) & (RNIC_PAGE_BYTES - 1)) != 0) != pages_have_rights)
+			return -EINVAL;
+	keys_made++;
+	return CARD_SENDS;
+}
+
+static void
+has_paging_or_not(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+
+	(void)in;
+	if (cap != NULL)
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PG, pages_have_rights);
+}
+
+/* As the recorded ConnectX-4 Lx, whose `pg` is 0; and as cards with paging on demand. */
+static void
+test_keys_of_a_device_without_paging(void **state)
+{
+	struct rnic_mem mem;
+	struct rnic_dev *dev;
+	uint32_t key;
+	int i, rights;
+
+	(void)state;
+	card.before = takes_rights_of_pages_or_none;
+	card.after = has_paging_or_not;
+	for (i = 0; i < 2; i++) {
+		pages_have_rights = i == 1;
+		keys_made = 0;
+		assert_int_equal(card_open("", &dev), 0);
+		assert_int_equal(rnic_mem_alloc(dev, "a test", 3 * RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
+						RNIC_ACCESS_READ, &mem),
+				 0);
+		for (rights = RNIC_ACCESS_READ; rights <= (RNIC_ACCESS_READ | RNIC_ACCESS_WRITE);
+		     rights += RNIC_ACCESS_WRITE) {
+			assert_int_equal(rnic_mkey_create(dev, mem.address, mem.length,
+							  (unsigned int)rights, &key),
+					 0);
+			assert_int_equal(rnic_mkey_destroy(dev, key), 0);
+		}
+		assert_int_equal(keys_made, 2);
+		rnic_mem_free(dev, &mem);
+		rnic_dev_close(dev);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -217,6 +310,7 @@ run(void)
 		TEST(test_a_dead_device_says_the_way_out),
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
+		TEST(test_keys_of_a_device_without_paging),
 	};
 
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);

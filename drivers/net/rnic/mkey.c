@@ -71,10 +71,24 @@ set_context(struct rnic_mkc *mkc, const struct rnic_mkey_region *region, uint8_t
 	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
 }
 
+/*
+ * Rights of single pages, in the low bits of their addresses, are for devices that page on demand; others take addresses
+ * alone, and look at the key's rights, which are the same.
+ */
+static uint64_t
+page_rights(const struct rnic_mkey_region *region, bool paging)
+{
+	if (!paging)
+		return 0;
+	return RNIC_MTT_READ | (region->access & RNIC_MKEY_LOCAL_WRITE ? RNIC_MTT_WRITE : 0);
+}
+
 static int
 create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint8_t variant,
 	       uint32_t *index)
 {
+	const bool paging = rnic_general_cap(dev, RNIC_GENERAL_CAP_PG) != 0;
+	const uint64_t rights = page_rights(region, paging);
 	const uint32_t log = log_page_size(region);
 	const uint64_t page = UINT64_C(1) << log;
 	const uint64_t first = region->start & ~(page - 1);
@@ -84,7 +98,7 @@ create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint
 	struct rnic_create_mkey_in *in;
 	struct rnic_object_out out;
 	struct rnic_be64 *mtt;
-	uint64_t iova, access = RNIC_MTT_READ;
+	uint64_t iova;
 	uint32_t i;
 	int rc;
 
@@ -99,16 +113,14 @@ create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint
 	in = calloc(1, bytes);
 	if (in == NULL)
 		return -ENOMEM;
-	if (region->access & RNIC_MKEY_LOCAL_WRITE)
-		access |= RNIC_MTT_WRITE;
 	set_context(rnic_create_mkey_in_mkc(in), region, variant, octwords, log);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, 1);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, paging);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	/* The first page may begin before what is mapped; the key's bounds keep the device out of there. */
 	iova = region->iova & ~(page - 1);
 	mtt = (struct rnic_be64 *)(in + 1);
 	for (i = 0; i < pages; i++)
-		mtt[i] = rnic_cpu_to_be64((iova + i * page) | access);
+		mtt[i] = rnic_cpu_to_be64((iova + i * page) | rights);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_MKEY, 0, in, bytes, &out, sizeof(out));
 	if (rc == 0)
 		*index = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
