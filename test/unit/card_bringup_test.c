@@ -227,6 +227,75 @@ general_cap_to_set(uint16_t opcode, uint16_t op_mod, void *in)
 	return (struct rnic_general_cap *)(void *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
 }
 
+/* ---- RoCE ---- */
+
+static struct {
+	bool has, may_set;   /* the capabilities */
+	bool asked, refuses; /* by SET_HCA_CAP; it changed nothing */
+} roce;
+
+static int
+notes_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+
+	(void)out;
+	if (cap == NULL)
+		return CARD_SENDS;
+	roce.asked = rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE) != 0;
+	rnic_general_cap_set(cap, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED, 0);
+	return CARD_SENDS;
+}
+
+static void
+has_roce_switched_off(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_general_cap *current = general_cap(opcode, op_mod, out, true);
+	struct rnic_general_cap *max = general_cap(opcode, op_mod, out, false);
+
+	(void)in;
+	if (max != NULL)
+		rnic_general_cap_set(max, RNIC_GENERAL_CAP_ROCE, roce.has);
+	if (current == NULL)
+		return;
+	rnic_general_cap_set(current, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED, roce.may_set);
+	if (!roce.asked || roce.refuses)
+		rnic_general_cap_set(current, RNIC_GENERAL_CAP_ROCE, 0);
+}
+
+static void
+test_roce_is_asked_for_where_it_may_be(void **state)
+{
+	static const struct {
+		bool has, may_set, refuses;
+		const char *says; /* NULL: there is RDMA */
+	} cases[] = {
+		{ true, true, false, NULL },
+		{ true, true, true, "it is off although it was asked for" },
+		{ true, false, false, "lets no driver of this function switch it on" },
+		{ false, true, false, "the device does not have it" },
+	};
+	struct rnic_dev *dev;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		memset(&roce, 0, sizeof(roce));
+		roce.has = cases[i].has;
+		roce.may_set = cases[i].may_set;
+		roce.refuses = cases[i].refuses;
+		card.before = notes_roce;
+		card.after = has_roce_switched_off;
+		assert_int_equal(card_open("", &dev), 0);
+		assert_int_equal(dev->rdma != NULL, cases[i].says == NULL);
+		if (card_said(cases[i].says != NULL ? cases[i].says : "no RDMA") !=
+		    (cases[i].says != NULL))
+			fail_msg("case %zu", i);
+		rnic_dev_close(dev);
+		card_reset();
+	}
+}
+
 /* ---- Rights of pages ---- */
 
 static bool pages_have_rights;
@@ -310,6 +379,7 @@ run(void)
 		TEST(test_a_dead_device_says_the_way_out),
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
+		TEST(test_roce_is_asked_for_where_it_may_be),
 		TEST(test_keys_of_a_device_without_paging),
 	};
 

@@ -66,6 +66,10 @@ set_general(struct rnic_dev *dev)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PKEY_TABLE_SIZE, 0); /* 128 entries */
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0); /* 4 KiB */
+		/* It may be off on a function that has it: whoever had it before has switched it off. */
+		if (rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED) &&
+		    rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_ROCE))
+			rnic_general_cap_set(cap, RNIC_GENERAL_CAP_ROCE, 1);
 		rc = set_block(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES);
 	}
 	free(cap);
@@ -91,6 +95,19 @@ setup_atomic(struct rnic_dev *dev)
 	return rc != 0 ? rc : query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
 }
 
+static void
+say_no_roce(const struct rnic_dev *dev)
+{
+	const char *why = "it is off although it was asked for";
+
+	if (!rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_ROCE))
+		why = "the device does not have it";
+	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED))
+		why = "it is off, and the firmware lets no driver of this function switch it on; of a "
+		      "VF whoever has its PF can (devlink port function set ... roce enable)";
+	RNIC_LOG(NOTICE, dev, "no RDMA, for want of RoCE: %s", why);
+}
+
 /* The UDP source port of a path is the device's choice, unless the driver wants to choose it. */
 static int
 setup_roce(struct rnic_dev *dev)
@@ -98,8 +115,10 @@ setup_roce(struct rnic_dev *dev)
 	struct rnic_roce_cap *cap = &dev->caps.roce, max;
 	int rc;
 
-	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE))
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE)) {
+		say_no_roce(dev);
 		return 0;
+	}
 	rc = query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
 	if (rc == 0)
 		rc = query(dev, RNIC_CAP_ROCE, false, &max, sizeof(max));
