@@ -11,6 +11,8 @@
 #include <rte_common.h>
 #include <rte_memory.h>
 
+#include "rdma.h"
+
 static unsigned int usual_initializing;
 
 static int
@@ -296,6 +298,70 @@ test_roce_is_asked_for_where_it_may_be(void **state)
 	}
 }
 
+/* ---- Counters of queues ---- */
+
+static unsigned int counters_asked, counters_there;
+
+static int
+has_few_counters(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	(void)out;
+	if (opcode != RNIC_CMD_ALLOC_Q_COUNTER)
+		return CARD_SENDS;
+	return counters_asked++ < counters_there ? CARD_SENDS : -ENOSPC;
+}
+
+static void
+says_that_it_has_none(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+
+	(void)in;
+	if (cap != NULL)
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_MAX_QP_CNT, 0);
+}
+
+static void
+expect_counters(unsigned int sets)
+{
+	static const uint64_t none[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_RDMA_COUNTERS];
+	struct rnic_dev *dev;
+	uint32_t missed = 1;
+
+	assert_int_equal(card_open("", &dev), 0);
+	memset(values, 0xff, sizeof(values));
+	assert_int_equal(rnic_rdma_counters_read(dev, values), 0);
+	assert_memory_equal(values, none, sizeof(values));
+	assert_int_equal(rnic_port_out_of_buffer(dev, &missed), 0);
+	assert_int_equal(missed, 0);
+	assert_int_equal(dev->rdma->has_counters + dev->has_q_counter, sets);
+	rnic_dev_close(dev);
+	assert_int_equal(card_said("counters for"), 2 - sets);
+	/* What it did not give is not given back. */
+	assert_int_equal(card_said("DEALLOC_Q_COUNTER"), 0);
+}
+
+static void
+test_a_device_with_few_counters_or_none(void **state)
+{
+	(void)state;
+	for (counters_there = 0; counters_there <= 2; counters_there++) {
+		counters_asked = 0;
+		card.before = has_few_counters;
+		expect_counters(counters_there);
+		assert_int_equal(counters_asked, 2);
+		card_reset();
+	}
+	counters_asked = counters_there = 0;
+	card.before = has_few_counters;
+	card.after = says_that_it_has_none;
+	expect_counters(0);
+	assert_int_equal(counters_asked, 0);
+}
+
 /* ---- Rights of pages ---- */
 
 static bool pages_have_rights;
@@ -380,6 +446,7 @@ run(void)
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),
+		TEST(test_a_device_with_few_counters_or_none),
 		TEST(test_keys_of_a_device_without_paging),
 	};
 

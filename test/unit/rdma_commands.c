@@ -44,6 +44,13 @@ rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, 
 }
 
 int
+rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
+	     void *out, uint32_t out_bytes)
+{
+	return rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
+}
+
+int
 rnic_cmd_destroy(struct rnic_dev *dev, uint16_t opcode, uint32_t number)
 {
 	struct rnic_object_in in = { 0 };
@@ -277,6 +284,7 @@ commands_setup_bare(void **state)
 	memcpy(world->dev.mac, mac, sizeof(mac));
 	rnic_general_cap_set(&world->dev.caps.general, RNIC_GENERAL_CAP_LOG_MAX_MSG, 30);
 	rnic_general_cap_set(&world->dev.caps.general, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ, 10);
+	rnic_general_cap_set(&world->dev.caps.general, RNIC_GENERAL_CAP_MAX_QP_CNT, 1);
 	rnic_roce_cap_set(&world->dev.caps.roce, RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE, 4);
 	rnic_roce_cap_set(&world->dev.caps.roce, RNIC_ROCE_CAP_R_ROCE_MIN_SRC_UDP_PORT, 0xc000);
 	rnic_roce_cap_set(&world->dev.caps.roce, RNIC_ROCE_CAP_R_ROCE_MAX_SRC_UDP_PORT, 0xffff);

@@ -356,13 +356,15 @@ tis_down(struct rnic_dev *dev)
 static int
 q_counter_up(struct rnic_dev *dev)
 {
-	return rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_Q_COUNTER, &dev->q_counter);
+	return rnic_q_counter_alloc(dev, "frames without a buffer", &dev->q_counter,
+				    &dev->has_q_counter);
 }
 
 static void
 q_counter_down(struct rnic_dev *dev)
 {
-	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, dev->q_counter);
+	if (dev->has_q_counter)
+		rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, dev->q_counter);
 }
 
 static int

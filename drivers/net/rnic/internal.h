@@ -7,6 +7,7 @@
 #ifndef RNIC_INTERNAL_H
 #define RNIC_INTERNAL_H
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +70,20 @@ void rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots);
 /* As rnic_cmd_exec(); a failure is not reported. For questions that a device may refuse. */
 int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 		 uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* What rnic_cmd_exec() and rnic_cmd_try() say when the firmware did not want to: there is a device, and it goes on. */
+static inline bool
+rnic_cmd_refused(int rc)
+{
+	switch (rc) {
+	case -EINVAL:
+	case -EBUSY:
+	case -ENOSPC:
+	case -EOPNOTSUPP:
+	case -EPERM:
+	case -EREMOTEIO: return true;
+	default: return false;
+	}
+}
 /* Commands have completed of which no event has told yet. */
 bool rnic_cmdq_owed(struct rnic_dev *dev);
 /* None will. */
@@ -303,6 +318,13 @@ void rnic_mkey_history_destroy(struct rnic_mkey_history *history);
 bool rnic_mkey_history_has(struct rnic_mkey_history *history, uint32_t key);
 /* It is now. -ENOMEM. */
 int rnic_mkey_history_add(struct rnic_mkey_history *history, uint32_t key);
+
+/* ---- rdma_counters.c ---- */
+/*
+ * A set of counters for queues, which devices may have few or none of: then *has is false, the number is the device's own set
+ * (0), and what it would count reads 0. `whose` is for the message.
+ */
+int rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, bool *has);
 
 /* ---- port.c ---- */
 int rnic_port_setup(struct rnic_dev *dev);

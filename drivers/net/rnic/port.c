@@ -440,6 +440,10 @@ rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 	struct rnic_query_q_counter_out out;
 	int rc;
 
+	if (!dev->has_q_counter) {
+		*count = 0;
+		return 0;
+	}
 	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, dev->q_counter);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
 	if (rc == 0)

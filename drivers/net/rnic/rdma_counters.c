@@ -41,14 +41,35 @@ const char *const rnic_rdma_counter_names[] = { COUNTERS(NAME) NULL };
 static const enum rnic_query_q_counter_out_field fields[] = { COUNTERS(FIELD) };
 _Static_assert(RTE_DIM(fields) == RNIC_RDMA_COUNTERS, "room for all");
 
+/* Linux asks only where max_qp_cnt is not 0, and goes on without where it is refused. */
+int
+rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, bool *has)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_object_out out;
+	int rc = -EOPNOTSUPP;
+
+	*number = 0;
+	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_QP_CNT) > 0)
+		rc = rnic_cmd_try(dev, RNIC_CMD_ALLOC_Q_COUNTER, 0, &in, sizeof(in), &out,
+				  sizeof(out));
+	*has = rc == 0;
+	if (rc == 0)
+		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	if (!rnic_cmd_refused(rc))
+		return rc;
+	RNIC_LOG(NOTICE, dev, "the device has no counters for %s (%s): they read 0", whose,
+		 strerror(-rc));
+	return 0;
+}
+
 int
 rnic_rdma_counters_setup(struct rnic_dev *dev)
 {
 	struct rnic_rdma *rdma = dev->rdma;
-	int rc = rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_Q_COUNTER, &rdma->q_counter);
+	int rc = rnic_q_counter_alloc(dev, "queue pairs", &rdma->q_counter, &rdma->has_counters);
 
-	rdma->has_counters = rc == 0;
-	if (rc == 0)
+	if (rdma->has_counters)
 		pthread_mutex_init(&rdma->counters_lock, NULL);
 	return rc;
 }
@@ -75,6 +96,10 @@ rnic_rdma_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_RDMA_COUNTERS
 	unsigned int i;
 	int rc;
 
+	if (!rdma->has_counters) {
+		memset(values, 0, RNIC_RDMA_COUNTERS * sizeof(values[0]));
+		return 0;
+	}
 	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, rdma->q_counter);
 	/* Two readers' answers must not pass each other. */
 	pthread_mutex_lock(&rdma->counters_lock);

@@ -99,6 +99,8 @@ struct rnic_dev {
 	struct rnic_rdma *rdma; /* rdma_context.c; NULL: the device has none */
 	uint32_t eq_uar;	/* the UAR page that EQs ring */
 	uint32_t pd, td, tis;
+	/* Without one frames that found no buffer are not counted. */
+	bool has_q_counter;
 	uint32_t q_counter;
 	uint8_t mac[6];	  /* as the vport has it */
 	uint16_t max_mtu; /* largest L3 MTU that the port takes */
