@@ -362,6 +362,34 @@ test_a_device_with_few_counters_or_none(void **state)
 	assert_int_equal(counters_asked, 0);
 }
 
+/* ---- Registers of the port ---- */
+
+static unsigned int endianness_asked;
+
+static int
+keeps_its_byte_order(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	if (opcode != RNIC_CMD_ACCESS_REG ||
+	    rnic_access_reg_in_get(in, RNIC_ACCESS_REG_IN_REGISTER_ID) != RNIC_REG_HOST_ENDIANNESS)
+		return CARD_SENDS;
+	endianness_asked++;
+	return -EOPNOTSUPP;
+}
+
+/* As a VF may: Linux writes it for PFs alone. */
+static void
+test_a_device_that_keeps_its_byte_order(void **state)
+{
+	(void)state;
+	endianness_asked = 0;
+	card.before = keeps_its_byte_order;
+	open_and_close();
+	assert_int_equal(endianness_asked, 1);
+	assert_int_equal(card_said("ACCESS_REG"), 0);
+}
+
 /* ---- Rights of pages ---- */
 
 static bool pages_have_rights;
@@ -447,6 +475,7 @@ run(void)
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),
 		TEST(test_a_device_with_few_counters_or_none),
+		TEST(test_a_device_that_keeps_its_byte_order),
 		TEST(test_keys_of_a_device_without_paging),
 	};
 

@@ -212,15 +212,30 @@ boot_pages_up(struct rnic_dev *dev)
 	return rc;
 }
 
+/* A function that does not take it has the byte order that all of them begin with: little-endian. Linux asks PFs alone. */
 static int
 endianness_up(struct rnic_dev *dev)
 {
-	struct rnic_host_endianness_reg endianness = { 0 };
+	const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	struct {
+		struct rnic_access_reg_in header;
+		struct rnic_host_endianness_reg reg;
+	} in = { 0 };
+	struct {
+		struct rnic_access_reg_out header;
+		struct rnic_host_endianness_reg reg;
+	} out;
+	int rc;
 
-	rnic_host_endianness_reg_set(&endianness, RNIC_HOST_ENDIANNESS_REG_HE,
-				     __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	return rnic_access_reg(dev, RNIC_REG_HOST_ENDIANNESS, true, &endianness,
-			       sizeof(endianness));
+	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID,
+			       RNIC_REG_HOST_ENDIANNESS);
+	rnic_host_endianness_reg_set(&in.reg, RNIC_HOST_ENDIANNESS_REG_HE, big);
+	rc = rnic_cmd_try(dev, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE, &in, sizeof(in), &out,
+			  sizeof(out));
+	if (!rnic_cmd_refused(rc) || big)
+		return rc;
+	RNIC_LOG(DEBUG, dev, "HOST_ENDIANNESS is not for this function: %s", strerror(-rc));
+	return 0;
 }
 
 /* Taken back with the boot pages, after TEARDOWN_HCA. */
