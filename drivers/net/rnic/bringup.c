@@ -192,10 +192,12 @@ issi_up(struct rnic_dev *dev)
 	return rnic_cmd_exec(dev, RNIC_CMD_SET_ISSI, 0, &set, sizeof(set), &out, sizeof(out));
 }
 
+/* What the firmware does not give back it may still work in. */
 static void
 boot_pages_down(struct rnic_dev *dev)
 {
-	rnic_pages_reclaim(dev);
+	if (rnic_pages_reclaim(dev) != 0)
+		rnic_dev_give_up(dev, "the firmware keeps pages of ours");
 	rnic_pages_destroy(dev);
 }
 
@@ -260,7 +262,9 @@ init_hca_down(struct rnic_dev *dev)
 	struct rnic_teardown_hca_in in = { 0 };
 	struct rnic_teardown_hca_out out;
 
-	rnic_cmd_exec(dev, RNIC_CMD_TEARDOWN_HCA, 0, &in, sizeof(in), &out, sizeof(out));
+	/* It goes on, then, and asking for its pages would be asking for trouble: Linux leaves them to it. */
+	if (rnic_cmd_exec(dev, RNIC_CMD_TEARDOWN_HCA, 0, &in, sizeof(in), &out, sizeof(out)) != 0)
+		rnic_dev_give_up(dev, "the firmware does not end");
 }
 
 static int

@@ -184,6 +184,15 @@ rnic_dev_silence(struct rnic_dev *dev)
 	pthread_mutex_unlock(&dev->silence_lock);
 }
 
+void
+rnic_dev_give_up(struct rnic_dev *dev, const char *why)
+{
+	if (!atomic_exchange(&dev->dead, true))
+		RNIC_LOG(WARNING, dev, "%s: the function is reset before its memory is taken away",
+			 why);
+	rnic_dev_silence(dev);
+}
+
 /* What the firmware complains of without an end: said once. */
 static void
 note_syndrome(struct rnic_control *control)

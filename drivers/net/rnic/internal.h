@@ -102,13 +102,13 @@ rnic_general_cap(const struct rnic_dev *dev, enum rnic_general_cap_field field)
 }
 
 /* ---- pages.c ---- */
-/* With a device that gives no page back; tests shorten it. */
+/* With a device that gives no page back, since the last one that it gave; tests shorten it. */
 extern unsigned int rnic_pages_patience_ms;
 int rnic_pages_create(struct rnic_dev *dev);
 void rnic_pages_destroy(struct rnic_dev *dev);
 /* Give what the device asks for at this stage (enum rnic_query_pages_op_mod). */
 int rnic_pages_give(struct rnic_dev *dev, unsigned int stage);
-/* Take all pages back, until the device holds none. */
+/* Take all pages back, until the device holds none. Else it must be reset before rnic_pages_destroy() unmaps them. */
 int rnic_pages_reclaim(struct rnic_dev *dev);
 /* A page request event: count pages wanted, or offered back if negative. Only noted. */
 void rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count);
@@ -209,6 +209,8 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
  * before anything is given back that it may write to. Nothing to do for others.
  */
 void rnic_dev_silence(struct rnic_dev *dev);
+/* On the way back, where nobody else has the device any more: it does not do what it should, and is reset instead. */
+void rnic_dev_give_up(struct rnic_dev *dev, const char *why);
 
 /* ---- rx_intr.c: from the control thread ---- */
 /* Which event queues of Rx interrupts owe an event: their CQ is armed, and has an entry. */

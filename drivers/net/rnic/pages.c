@@ -23,7 +23,7 @@
 /* 1 GiB, twenty times what a ConnectX-4 Lx asks for: beyond it the device is out of its mind, not short of memory. */
 #define HELD_MAX (1u << 18)
 
-unsigned int rnic_pages_patience_ms = 1000;
+unsigned int rnic_pages_patience_ms = 5000; /* Linux's */
 
 struct chunk {
 	struct chunk *next;
@@ -259,18 +259,22 @@ rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 int
 rnic_pages_reclaim(struct rnic_dev *dev)
 {
-	uint32_t held, taken, idle = 0;
+	const uint64_t patience_us = (uint64_t)rnic_pages_patience_ms * 1000;
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t since = rnic_now_us();
+	uint32_t held, taken;
 	int rc = 0;
 
 	pthread_mutex_lock(&dev->pages->work);
 	while (rc == 0 && (held = rnic_pages_held(dev)) > 0) {
 		rc = take(dev, dev->pages->function, RTE_MIN(held, (uint32_t)TAKE_MAX), &taken);
+		if (rc != 0)
+			break;
 		/* The firmware may need a moment to free some, but not for ever. */
-		idle = taken > 0 ? 0 : idle + 1;
-		if (rc == 0 && idle > 0) {
-			const struct timespec nap = { .tv_nsec = 1000000 };
-
-			if (idle > rnic_pages_patience_ms)
+		if (taken > 0) {
+			since = rnic_now_us();
+		} else {
+			if (rnic_now_us() - since >= patience_us)
 				rc = -EIO;
 			nanosleep(&nap, NULL);
 		}
@@ -375,7 +379,7 @@ rnic_pages_destroy(struct rnic_dev *dev)
 	if (pages == NULL)
 		return;
 	if (pages->held > 0)
-		RNIC_LOG(WARNING, dev, "%u pages were not given back; the device loses them now",
+		RNIC_LOG(WARNING, dev, "%u pages were not given back: the reset took them",
 			 pages->held);
 	/* Unmapped before they are freed: the device cannot reach them any more. */
 	while ((chunk = pages->chunks) != NULL) {

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Pages that the firmware works in: where they come from, when they are given, and that none is taken from under it. */
+
+#include "card.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+static int
+setup(void **state)
+{
+	(void)state;
+	card_begin();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	rnic_pages_patience_ms = 5000;
+	card_end();
+	return 0;
+}
+
+/* ---- What the firmware has ---- */
+
+#define GIVEN_MAX (1u << 14)
+
+/* Page by page, as the commands say. */
+static struct {
+	uint64_t pages[GIVEN_MAX];
+	uint32_t count;
+	unsigned int resets;
+	uint32_t pulled; /* unmapped while the firmware had them */
+} firmware;
+
+static void
+note_given(const struct rnic_be64 *list, uint32_t count)
+{
+	assert_true(firmware.count + count <= GIVEN_MAX);
+	for (; count > 0; count--, list++)
+		firmware.pages[firmware.count++] = rnic_be64_to_cpu(*list);
+}
+
+static void
+note_taken(const struct rnic_be64 *list, uint32_t count)
+{
+	uint32_t i;
+
+	for (; count > 0; count--, list++)
+		for (i = 0; i < firmware.count; i++)
+			if (firmware.pages[i] == rnic_be64_to_cpu(*list)) {
+				firmware.pages[i] = firmware.pages[--firmware.count];
+				break;
+			}
+}
+
+static const struct rnic_be64 *
+list_behind(const void *header, size_t bytes)
+{
+	return (const struct rnic_be64 *)(const void *)((const uint8_t *)header + bytes);
+}
+
+static void
+note_pages(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	if (opcode != RNIC_CMD_MANAGE_PAGES)
+		return;
+	if (op_mod == RNIC_PAGES_GIVE)
+		note_given(list_behind(in, sizeof(struct rnic_manage_pages_in)),
+			   (uint32_t)rnic_manage_pages_in_get(
+				   in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES));
+	else if (op_mod == RNIC_PAGES_TAKE)
+		note_taken(list_behind(out, sizeof(struct rnic_manage_pages_out)),
+			   (uint32_t)rnic_manage_pages_out_get(
+				   out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES));
+}
+
+static void
+note_reset(void)
+{
+	firmware.resets++;
+	firmware.count = 0;
+}
+
+static void
+note_unmap(uint64_t iova, size_t length)
+{
+	uint32_t i;
+
+	for (i = 0; i < firmware.count; i++)
+		firmware.pulled += firmware.pages[i] >= iova && firmware.pages[i] - iova < length;
+}
+
+/* ---- What it does at the end ---- */
+
+static uint16_t refused;
+static unsigned int takes, takes_in_vain; /* so many are answered, with none */
+
+static int
+at_the_end(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)in;
+	(void)out;
+	if (opcode == refused && (opcode != RNIC_CMD_MANAGE_PAGES || op_mod == RNIC_PAGES_TAKE))
+		return opcode == RNIC_CMD_TEARDOWN_HCA ? -EREMOTEIO : -EINVAL;
+	if (opcode != RNIC_CMD_MANAGE_PAGES || op_mod != RNIC_PAGES_TAKE ||
+	    takes++ >= takes_in_vain)
+		return CARD_SENDS;
+	return CARD_DONE;
+}
+
+static void
+open_and_close(void)
+{
+	struct unit_account before;
+	struct rnic_dev *dev;
+
+	memset(&firmware, 0, sizeof(firmware));
+	takes = 0;
+	card.before = at_the_end;
+	card.after = note_pages;
+	card.unmaps = note_unmap;
+	card.was_reset = note_reset;
+	unit_account_take(&before);
+	assert_int_equal(card_open("", &dev), 0);
+	assert_true(firmware.count > 0);
+	rnic_dev_close(dev);
+	unit_account_assert_same(&before);
+	assert_int_equal(firmware.count, 0);
+	assert_int_equal(firmware.pulled, 0);
+}
+
+static void
+test_no_page_is_unmapped_under_the_firmware(void **state)
+{
+	static const struct {
+		uint16_t refused;
+		unsigned int takes_in_vain;
+		const char *says;
+	} cases[] = {
+		{ RNIC_CMD_TEARDOWN_HCA, 0, "the firmware does not end: the function is reset" },
+		{ RNIC_CMD_MANAGE_PAGES, 0, "the firmware keeps pages of ours: the function is" },
+		{ 0, UINT_MAX, "the firmware keeps pages of ours: the function is reset" },
+	};
+	size_t i;
+
+	(void)state;
+	rnic_pages_patience_ms = 50;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		refused = cases[i].refused;
+		takes_in_vain = cases[i].takes_in_vain;
+		open_and_close();
+		assert_int_equal(firmware.resets, 1);
+		assert_int_equal(card_said(cases[i].says), 1);
+		card_reset();
+	}
+}
+
+/* It needs a while: until then it has them, and then there is nothing to be said. */
+static void
+test_pages_that_come_back_late_are_waited_for(void **state)
+{
+	(void)state;
+	refused = 0;
+	takes_in_vain = 100;
+	rnic_pages_patience_ms = 60000;
+	open_and_close();
+	assert_int_equal(firmware.resets, 0);
+	assert_true(takes > takes_in_vain);
+	assert_int_equal(card_said("pages"), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_no_page_is_unmapped_under_the_firmware),
+		TEST(test_pages_that_come_back_late_are_waited_for),
+	};
+
+	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
