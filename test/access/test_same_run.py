@@ -42,6 +42,7 @@ class Dump:
     def __init__(self, text):
         self.commands = []
         self.iovas = {}
+        self.pages = {}
         self.asked = set()
         self.wqes = []
         self.cqes = {}
@@ -62,15 +63,17 @@ class Dump:
                 offset, row = line.split(": ")
                 words += without_what_differs(int(offset, 16), row.split())
         if name not in ASKED_AT_ANY_TIME:
-            self.commands.append((name, direction, self.without_addresses(words)))
+            self.commands.append((name, direction, self.without_addresses(name, words)))
         elif direction == "INPUT":
             self.asked.add((name, *words))
 
-    def without_addresses(self, words):
-        """Where memory is mapped depends on what was mapped before: each address becomes its number."""
+    def without_addresses(self, name, words):
+        """Where memory is mapped depends on what was mapped before: each address becomes its number. Pages of a key are large,
+        and may begin with memory of others: whose, depends too."""
+        iovas = self.pages if name == "CREATE_MKEY" else self.iovas
         for i, word in enumerate(words[:-1]):
             if word == IOVA_HIGH:
-                number = self.iovas.setdefault(words[i + 1], len(self.iovas))
+                number = iovas.setdefault(words[i + 1], len(iovas))
                 words[i:i + 2] = ["iova", number]
         return words
 

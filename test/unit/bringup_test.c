@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -135,7 +136,7 @@ test_every_command_refused_in_turn(void **state)
  * Calls between the driver's files, and of calloc(), come by here (the linker's --wrap).
  */
 
-enum countdown_of { COMMANDS, MAPS, ALLOCATIONS, HEAP, COUNTDOWNS };
+enum countdown_of { COMMANDS, MAPS, ALLOCATIONS, HEAP, SYSTEM, COUNTDOWNS };
 
 static struct {
 	bool armed; /* once the access is open, in the thread that opens */
@@ -168,6 +169,9 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__real_aligned_alloc(size_t align, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
+/* As mmap() is called where offsets have 64 bits. */
+void *__real_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset);
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 
@@ -202,6 +206,16 @@ void *
 __wrap_aligned_alloc(size_t align, size_t size)
 {
 	return fails_now(ALLOCATIONS) ? NULL : __real_aligned_alloc(align, size);
+}
+
+void *
+__wrap_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	if (fails_now(SYSTEM)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap64(address, length, prot, flags, fd, offset);
 }
 
 void *
@@ -261,7 +275,7 @@ open_with_a_failure(enum countdown_of of, unsigned int n, const struct unit_acco
 		return false;
 	}
 	snprintf(where, sizeof(where), "%s %u, opcode 0x%x",
-		 (const char *const[]){ "command", "map", "allocation", "heap" }[of], n,
+		 (const char *const[]){ "command", "map", "allocation", "heap", "mmap" }[of], n,
 		 countdown.opcode);
 	/* Its own error comes back, not one that follows from it. */
 	if (rc != (of == COMMANDS || of == MAPS ? -EREMOTEIO : -ENOMEM))
@@ -325,6 +339,13 @@ test_the_nth_allocation_of_device_memory_fails(void **state)
 {
 	(void)state;
 	each_in_turn(HEAP, 3);
+}
+
+static void
+test_the_nth_piece_of_ordinary_memory_fails(void **state)
+{
+	(void)state;
+	each_in_turn(SYSTEM, 1);
 }
 
 /* What the device refuses to take down must not keep memory of ours, nor stop the rest. */
@@ -558,6 +579,7 @@ run(void)
 		cmocka_unit_test(test_the_nth_map_fails),
 		cmocka_unit_test(test_the_nth_allocation_fails),
 		cmocka_unit_test(test_the_nth_allocation_of_device_memory_fails),
+		cmocka_unit_test(test_the_nth_piece_of_ordinary_memory_fails),
 		cmocka_unit_test(test_refused_destroys_leave_no_memory_behind),
 		cmocka_unit_test(test_a_device_that_is_not_ready),
 		cmocka_unit_test(test_health_watch),

@@ -178,6 +178,30 @@ test_pages_that_come_back_late_are_waited_for(void **state)
 	assert_int_equal(card_said("pages"), 0);
 }
 
+/* ---- Where they come from ---- */
+
+#define CARD_PAGES 12874 /* of a ConnectX-4 Lx, boot and init */
+
+/* An application has its hugepages for itself. */
+static void
+test_they_are_not_of_eals_memory(void **state)
+{
+	struct unit_account before, after;
+	struct rnic_dev *dev;
+	uint32_t held;
+
+	(void)state;
+	assert_int_equal(card_open("", &dev), 0);
+	held = rnic_pages_held(dev);
+	unit_account_take(&before);
+	assert_int_equal(softrnic_fault(card.device, SOFTRNIC_FAULT_PAGE_REQUEST, CARD_PAGES), 0);
+	unit_wait_for_pages(dev, held + CARD_PAGES);
+	unit_account_take(&after);
+	/* Mailboxes for their addresses have come to it. */
+	assert_in_range(after.heap_bytes - before.heap_bytes, 0, 1u << 20);
+	rnic_dev_close(dev);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -186,6 +210,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_no_page_is_unmapped_under_the_firmware),
 		TEST(test_pages_that_come_back_late_are_waited_for),
+		TEST(test_they_are_not_of_eals_memory),
 	};
 
 	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);

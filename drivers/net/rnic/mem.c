@@ -4,11 +4,15 @@
  * Memory that the device reaches: from EAL's heap (hugepages, or what --no-huge gives), in whole 4 KiB pages of its own,
  * so that nothing else lies on a page that is mapped for the device. Under AddressSanitizer, which knows nothing of
  * EAL's heap, a poisoned page stands before and after each allocation.
+ *
+ * What the device has for itself, and a card's firmware wants 50 MiB and more, is no matter of EAL's: that comes from the
+ * system, page by page as the IOMMU takes it.
  */
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_common.h>
 #include <rte_malloc.h>
@@ -92,10 +96,27 @@ red_zones(const struct rnic_mem *mem, bool on)
 #endif
 }
 
+/* Memory that is the caller's alone, at start; *mem has the rest. On failure it is the caller's to give back, if true. */
+static int
+map_memory(struct rnic_dev *dev, const char *what, unsigned int rights, struct rnic_mem *mem,
+	   bool *give_back)
+{
+	int rc = dev->access->ops->map(dev->access, mem->address, mem->length, rights, &mem->iova);
+
+	if (rc == 0)
+		return 0;
+	RNIC_LOG_REPEATED(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what,
+			  mem->length, strerror(-rc));
+	/* Who did not wait for the answer does not know. */
+	*give_back = rc != -ECANCELED || !rnic_control_stopping(dev);
+	return rc;
+}
+
 int
 rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
 	       unsigned int rights, struct rnic_mem *mem)
 {
+	bool give_back;
 	char *start;
 	int rc;
 
@@ -114,20 +135,48 @@ rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t ali
 			what, length);
 		return -ENOMEM;
 	}
-	mem->address = start + RED_ZONE_BYTES;
-	mem->length = length;
-	rc = dev->access->ops->map(dev->access, mem->address, length, rights, &mem->iova);
+	*mem = (struct rnic_mem){ .address = start + RED_ZONE_BYTES, .length = length };
+	rc = map_memory(dev, what, rights, mem, &give_back);
 	if (rc != 0) {
-		RNIC_LOG_REPEATED(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what,
-				  length, strerror(-rc));
-		/* Who did not wait for the answer does not know. */
-		if (rc != -ECANCELED || !rnic_control_stopping(dev))
+		if (give_back)
 			heap_free(start);
 		*mem = (struct rnic_mem){ 0 };
 		return rc;
 	}
 	red_zones(mem, true);
 	return 0;
+}
+
+int
+rnic_mem_alloc_apart(struct rnic_dev *dev, const char *what, size_t length, unsigned int rights,
+		     struct rnic_mem *mem)
+{
+	bool give_back;
+	void *start;
+	int rc;
+
+	/* Another process can be given EAL's alone. */
+	if (!dev->access->any_memory)
+		return rnic_mem_alloc(dev, what, length, RNIC_PAGE_BYTES, rights, mem);
+	length = RTE_ALIGN_CEIL(length, RNIC_PAGE_BYTES);
+	start = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (start == MAP_FAILED) {
+		rc = -errno;
+		RNIC_LOG_REPEATED(ERR, dev, "no memory for %s (%zu bytes): %s", what, length,
+				  strerror(-rc));
+		return rc;
+	}
+	/* Nobody looks at it here: it is in no dump, and a child has no part in it. */
+	madvise(start, length, MADV_DONTDUMP);
+	madvise(start, length, MADV_DONTFORK);
+	*mem = (struct rnic_mem){ .address = start, .length = length, .apart = true };
+	rc = map_memory(dev, what, rights, mem, &give_back);
+	if (rc != 0) {
+		if (give_back)
+			munmap(start, length);
+		*mem = (struct rnic_mem){ 0 };
+	}
+	return rc;
 }
 
 void
@@ -137,7 +186,8 @@ rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
 
 	if (mem->address == NULL)
 		return;
-	red_zones(mem, false);
+	if (!mem->apart)
+		red_zones(mem, false);
 	rnic_dev_silence(dev);
 	rc = dev->access->ops->unmap(dev->access, mem->iova, mem->length);
 	if (rc != 0)
@@ -145,6 +195,8 @@ rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
 		RNIC_LOG_REPEATED(ERR, dev,
 				  "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
 				  mem->length, mem->iova, strerror(-rc));
+	else if (mem->apart)
+		munmap(mem->address, mem->length);
 	else
 		heap_free((char *)mem->address - RED_ZONE_BYTES);
 	*mem = (struct rnic_mem){ 0 };

@@ -3,7 +3,7 @@
 /*
  * Pages of ours that the firmware works in (PRM: "Page Management"): given at boot, before INIT_HCA and whenever it asks
  * later, taken back at the end. They come in chunks that are mapped whole, so that tens of thousands of pages cost
- * hundreds of map entries.
+ * hundreds of map entries; and from the system, not from the hugepages that packets are for.
  *
  * Requests at run time come as events. They are answered by the control thread after its walk of the event queue.
  */
@@ -56,9 +56,9 @@ get_page(struct rnic_pages *pages, uint64_t *iova)
 		chunk = calloc(1, sizeof(*chunk));
 		if (chunk == NULL)
 			return -ENOMEM;
-		rc = rnic_mem_alloc(pages->dev, "firmware pages", CHUNK_PAGES * RNIC_PAGE_BYTES,
-				    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE,
-				    &chunk->mem);
+		rc = rnic_mem_alloc_apart(pages->dev, "firmware pages",
+					  (size_t)CHUNK_PAGES * RNIC_PAGE_BYTES,
+					  RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &chunk->mem);
 		if (rc != 0) {
 			free(chunk);
 			return rc;

@@ -168,9 +168,13 @@ struct rnic_mem {
 	void *address;
 	uint64_t iova;
 	size_t length; /* a multiple of 4 KiB */
+	bool apart;    /* not EAL's */
 };
 int rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
 		   unsigned int rights, struct rnic_mem *mem);
+/* The same of ordinary memory of the system's, where the device can be given any: for what it has for itself. */
+int rnic_mem_alloc_apart(struct rnic_dev *dev, const char *what, size_t length, unsigned int rights,
+			 struct rnic_mem *mem);
 void rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem);
 
 /*

@@ -17,6 +17,7 @@
 #define RNIC_ACCESS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,8 @@ struct rnic_access {
 	const char *device; /* its name in messages */
 	unsigned int irq_count;
 	size_t bar_size;
+	/* map() takes memory of any origin, not EAL's alone */
+	bool any_memory;
 	uint32_t maps; /* alive */
 	uint64_t mapped_bytes;
 	atomic_bool gone; /* for good */

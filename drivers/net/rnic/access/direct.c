@@ -265,6 +265,7 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 	strncpy(direct->name, device, sizeof(direct->name) - 1);
 	direct->base.ops = &direct_ops;
 	direct->base.device = direct->name;
+	direct->base.any_memory = true;
 	for (vector = 0; vector < DIRECT_VECTORS; vector++)
 		direct->irq_fds[vector] = -1;
 	pthread_mutex_init(&direct->lock, NULL);
