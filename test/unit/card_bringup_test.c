@@ -298,6 +298,54 @@ test_roce_is_asked_for_where_it_may_be(void **state)
 	}
 }
 
+/* ---- How many queue pairs ---- */
+
+static uint32_t log_max_qp_set;
+
+static int
+notes_how_many(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+
+	(void)out;
+	if (cap != NULL)
+		log_max_qp_set = (uint32_t)rnic_general_cap_get(cap, RNIC_GENERAL_CAP_LOG_MAX_QP);
+	return CARD_SENDS;
+}
+
+static void
+has_many_queue_pairs(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, false);
+
+	(void)in;
+	if (cap != NULL)
+		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_MAX_QP, 12);
+}
+
+/* As few as one likes, and not more than it has. */
+static void
+test_queue_pairs_are_as_many_as_asked_for(void **state)
+{
+	static const struct {
+		const char *devargs;
+		uint32_t set;
+	} cases[] = { { "", 12 }, { "log_max_qp=8", 8 }, { "log_max_qp=18", 12 } };
+	struct rnic_dev *dev;
+	size_t i;
+
+	(void)state;
+	card.before = notes_how_many;
+	card.after = has_many_queue_pairs;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		log_max_qp_set = 0;
+		assert_int_equal(card_open(cases[i].devargs, &dev), 0);
+		assert_int_equal(log_max_qp_set, cases[i].set);
+		assert_true(rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_QP) <= cases[i].set);
+		rnic_dev_close(dev);
+	}
+}
+
 /* ---- Counters of queues ---- */
 
 static unsigned int counters_asked, counters_there;
@@ -474,6 +522,7 @@ run(void)
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),
+		TEST(test_queue_pairs_are_as_many_as_asked_for),
 		TEST(test_a_device_with_few_counters_or_none),
 		TEST(test_a_device_that_keeps_its_byte_order),
 		TEST(test_keys_of_a_device_without_paging),

@@ -76,7 +76,12 @@ test_every_key(void **state)
 	assert_string_equal(args.quirks, "");
 	assert_int_equal(rnic_devargs_parse("d", "quirks=uar-8+init-pages-60000", &args), 0);
 	assert_string_equal(args.quirks, "uar-8+init-pages-60000");
+	assert_int_equal(rnic_devargs_parse("d", "pci=41:00.1,log_max_qp=8", &args), 0);
+	assert_int_equal(args.log_max_qp, 8);
+	assert_int_equal(rnic_devargs_parse("d", "log_max_qp=18,socket=/s", &args), 0);
+	assert_int_equal(args.log_max_qp, 18);
 	assert_int_equal(rnic_devargs_parse("d", "poll=thread,bf=0,wire=loop", &args), 0);
+	assert_int_equal(args.log_max_qp, 18);
 	assert_int_equal(args.poll_core, -1);
 	assert_false(args.bf);
 }
@@ -144,6 +149,8 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 		{ "poll=-1", "poll=-1" },
 		{ "bf=2", "bf=2" },
 		{ "bf=yes", "bf=yes" },
+		{ "log_max_qp=7", "log_max_qp=7" },
+		{ "log_max_qp=19", "log_max_qp=19" },
 		{ "mac=02:00:00:00:00", "mac=02:00:00:00:00" },
 		{ "mac=01:00:00:00:00:01", "mac=01:00:00:00:00:01" },
 		{ "mac=00:00:00:00:00:00", "mac=00:00:00:00:00:00" },
@@ -188,7 +195,7 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 	static const char *const keys[] = { "socket",  "peer",	 "pci",	 "wire", "rx_pcap",
 					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
 					    "corrupt", "seed",	 "poll", "bf",	 "inline",
-					    "like",    "quirks", "mac",	 "ip" };
+					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp" };
 	char said[1024];
 	size_t i, k;
 

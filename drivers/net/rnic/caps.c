@@ -10,8 +10,6 @@
 
 #include "internal.h"
 
-#define LOG_MAX_QP 18 /* more cost firmware memory for nothing */
-
 static int
 query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, size_t bytes)
 {
@@ -62,7 +60,7 @@ set_general(struct rnic_dev *dev)
 		log_max_qp =
 			rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_LOG_MAX_QP);
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_MAX_QP,
-				     RTE_MIN(log_max_qp, (uint64_t)LOG_MAX_QP));
+				     RTE_MIN(log_max_qp, (uint64_t)dev->args.log_max_qp));
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PKEY_TABLE_SIZE, 0); /* 128 entries */
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0); /* 4 KiB */

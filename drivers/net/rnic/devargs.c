@@ -15,7 +15,8 @@
 
 #include "internal.h"
 
-#define PPM_MAX 1000000u
+#define PPM_MAX	       1000000u
+#define LOG_MAX_QP_MIN 8 /* fewer than 256 save nothing */
 
 typedef int set_fn(struct rnic_devargs *args, size_t offset, const char *value);
 
@@ -143,6 +144,18 @@ set_bool(struct rnic_devargs *args, size_t offset, const char *value)
 }
 
 static int
+set_log_max_qp(struct rnic_devargs *args, size_t offset, const char *value)
+{
+	uint64_t log;
+
+	(void)offset;
+	if (parse_u64(value, RNIC_LOG_MAX_QP, &log) != 0 || log < LOG_MAX_QP_MIN)
+		return -EINVAL;
+	args->log_max_qp = (uint8_t)log;
+	return 0;
+}
+
+static int
 set_mac(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	struct rte_ether_addr mac;
@@ -220,6 +233,7 @@ static const struct devarg {
 	{ "seed", "a number", set_seed, 0 },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
+	{ "log_max_qp", "8 to 18", set_log_max_qp, 0, true },
 	{ "inline", "0 or 1", set_bool, offsetof(struct rnic_devargs, inline_l2) },
 	{ "like", "a card's name of 1 to 31 bytes, such as cx4lx", set_like, 0 },
 	{ "quirks", "names with + between them", set_path, offsetof(struct rnic_devargs, quirks) },
@@ -227,9 +241,11 @@ static const struct devarg {
 	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
 };
 _Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
+_Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "what log_max_qp= says of itself");
 
-#define VALID_KEYS \
-	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf inline like quirks mac ip"
+#define VALID_KEYS                                                                                     \
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf log_max_qp " \
+	"inline like quirks mac ip"
 
 struct parse {
 	const char *device;
@@ -292,14 +308,14 @@ check_together(const struct parse *parse)
 		if (pci)
 			RNIC_LOG_NAMED(ERR, parse->device,
 				       "devarg '%s' is for the embedded device, and this is a PCI "
-				       "function; valid devargs of one are: bf, ip",
+				       "function; valid devargs of one are: bf, ip, log_max_qp",
 				       devargs[i].key);
 		else
 			RNIC_LOG_NAMED(
 				ERR, parse->device,
 				"devarg '%s' is for the embedded device, and socket= names "
 				"another: give it to the server (softrnicd --device %s=...); "
-				"valid devargs with socket= are: peer, bf, ip",
+				"valid devargs with socket= are: peer, bf, ip, log_max_qp",
 				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}
@@ -313,7 +329,11 @@ rnic_devargs_parse(const char *device, const char *text, struct rnic_devargs *ar
 	struct rte_kvargs *pairs;
 	int rc;
 
-	*args = (struct rnic_devargs){ .wire = "loop", .poll_core = -1 };
+	*args = (struct rnic_devargs){
+		.wire = "loop",
+		.poll_core = -1,
+		.log_max_qp = RNIC_LOG_MAX_QP,
+	};
 	if (text == NULL || text[0] == '\0')
 		return 0;
 	pairs = rte_kvargs_parse(text, NULL);

@@ -30,6 +30,7 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 #define RNIC_NAME_BYTES	    64
 #define RNIC_PCI_NAME_BYTES 20 /* domain:bus:device.function, a domain of up to 32 bits */
 #define RNIC_IPS_MAX	    8
+#define RNIC_LOG_MAX_QP	    18 /* more cost firmware memory for nothing, as Linux finds */
 #define RNIC_RDMA_COUNTERS  19 /* of queue pairs, as in `rdma statistic` */
 #define RNIC_PORT_COUNTERS  12 /* of the vport's frames, as in `ethtool -S` */
 
@@ -47,6 +48,8 @@ struct rnic_devargs {
 	uint64_t seed;
 	int poll_core; /* -1: not pinned */
 	bool bf;
+	/* log_max_qp=: of queue pairs, if the device has as many */
+	uint8_t log_max_qp;
 	bool inline_l2;		      /* the embedded device demands L2 headers inline */
 	char like[RNIC_LIKE_BYTES];   /* like=: of the embedded device; empty: not given */
 	char quirks[RNIC_PATH_BYTES]; /* names, which the embedded device knows; empty: none */
