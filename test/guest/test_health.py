@@ -9,6 +9,7 @@ STOP_MS = 8000
 ILL = f"wire=loop,health={STOP_MS}"
 # testpmd closes a lost port, and is told to take the device again.
 OURS = f"""
+export RNIC_HEALTH_PERIOD_MS=300
 mkfifo /tmp/in
 dpdk-testpmd $eal --in-memory -m 64 -a {slot(0)} -- -i --total-num-mbufs=4096 </tmp/in >/tmp/log 2>&1 &
 exec 3>/tmp/in

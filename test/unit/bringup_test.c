@@ -448,7 +448,7 @@ test_health_watch(void **state)
 
 		atomic_store(&fatal_calls, 0);
 		/* Longer than the device takes to move its counter. */
-		rnic_health_period_ms = 150;
+		rnic_health_period_ms = 50;
 		unit_watch = (struct unit_watch){ 0 };
 		assert_int_equal(unit_watched_open(&dev), 0);
 		atomic_store(&dev->on_fatal, count_fatal);

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,145 @@ test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
 	rnic_bringup_hook = NULL;
 }
 
+/* ---- The health counter ---- */
+
+#define STILL_SAID 3
+#define STILL_LOST 10
+
+/* While it is still it reads the same so many times, and then moves with each look. */
+static atomic_uint still_for, still_reads, moved_reads;
+
+static struct rnic_be32
+counting_read32(struct rnic_access *access, uint64_t offset)
+{
+	static atomic_uint counter;
+
+	if (offset != RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER))
+		return unit_registers->read32(access, offset);
+	if (atomic_load(&still_reads) < atomic_load(&still_for)) {
+		atomic_fetch_add(&still_reads, 1);
+	} else {
+		atomic_fetch_add(&counter, 1);
+		atomic_fetch_add(&moved_reads, 1);
+	}
+	return rnic_cpu_to_be32(atomic_load(&counter));
+}
+
+static struct rnic_dev *
+open_counting(char **text, size_t *size, FILE **log)
+{
+	struct rnic_dev *dev;
+
+	*log = open_memstream(text, size);
+	assert_non_null(*log);
+	atomic_store(&fatal_calls, 0);
+	atomic_store(&still_for, 0);
+	atomic_store(&still_reads, 0);
+	unit_plant(counting_read32, NULL);
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
+	atomic_store(&dev->on_fatal, count_fatal);
+	rte_openlog_stream(*log);
+	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_NOTICE);
+	return dev;
+}
+
+static void
+close_counting(struct rnic_dev *dev, FILE *log)
+{
+	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT);
+	rnic_dev_close(dev);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	rnic_bringup_hook = NULL;
+}
+
+static void
+wait_for_moves(unsigned int count)
+{
+	atomic_store(&moved_reads, 0);
+	while (atomic_load(&moved_reads) < count)
+		assert_false(dies(1));
+}
+
+/* Busy with something else it has no time for its counter: the port goes on. */
+static void
+test_a_counter_that_stands_still_for_a_while_is_a_warning(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	char *text;
+	size_t size;
+	FILE *log;
+
+	(void)state;
+	rnic_health_period_ms = 20;
+	dev = open_counting(&text, &size, &log);
+	wait_for_moves(2);
+	/* One look less than it would be lost at. */
+	atomic_store(&still_for, STILL_LOST - 1);
+	wait_for_moves(STILL_LOST + 2);
+	assert_int_equal(rnic_port_set_admin(dev, true), 0);
+	close_counting(dev, log);
+	assert_int_equal(count_lines(text, "its health counter has not moved for 60 ms"), 1);
+	assert_int_equal(count_lines(text, "its health counter moves again"), 1);
+	assert_int_equal(count_lines(text, "device lost"), 0);
+	free(text);
+	rnic_health_period_ms = usual;
+}
+
+static void
+test_a_counter_that_stands_still_for_long_is_the_end(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	char *text;
+	size_t size;
+	FILE *log;
+
+	(void)state;
+	rnic_health_period_ms = 20;
+	dev = open_counting(&text, &size, &log);
+	wait_for_moves(2);
+	atomic_store(&still_for, UINT32_MAX);
+	assert_true(dies(60000));
+	assert_int_equal(atomic_load(&still_reads), STILL_LOST);
+	close_counting(dev, log);
+	assert_int_equal(count_lines(text, "device lost: its health counter stands still."), 1);
+	free(text);
+	rnic_health_period_ms = usual;
+}
+
+/* It does not move, and a command has timed out: nothing is to be hoped for. */
+static void
+test_a_counter_that_stands_still_with_a_stuck_command_is_the_end(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms, usual_timeout = rnic_cmd_timeout_ms;
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_cmd_out out;
+	struct rnic_dev *dev;
+	char *text;
+	size_t size;
+	FILE *log;
+
+	(void)state;
+	rnic_health_period_ms = 20;
+	dev = open_counting(&text, &size, &log);
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
+	rnic_cmd_timeout_ms = 50;
+	assert_int_equal(rnic_cmd_try(dev, RNIC_CMD_NOP, 0, &in, sizeof(in), &out, sizeof(out)),
+			 -ETIMEDOUT);
+	rnic_cmd_timeout_ms = usual_timeout;
+	/* That alone is not. */
+	wait_for_moves(STILL_LOST);
+	atomic_store(&still_for, UINT32_MAX);
+	assert_true(dies(60000));
+	assert_int_equal(atomic_load(&still_reads), STILL_SAID);
+	close_counting(dev, log);
+	assert_int_equal(count_lines(text, "and a command does not complete"), 1);
+	free(text);
+	rnic_health_period_ms = usual;
+}
+
 /* ---- Events ---- */
 
 /* Requests are added up: those of another function must not count as ours. */
@@ -369,6 +509,9 @@ run(void)
 		cmocka_unit_test(test_what_ends_a_device_and_what_does_not),
 		cmocka_unit_test(test_a_reset_by_somebody_else_is_noticed),
 		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
+		cmocka_unit_test(test_a_counter_that_stands_still_for_a_while_is_a_warning),
+		cmocka_unit_test(test_a_counter_that_stands_still_for_long_is_the_end),
+		cmocka_unit_test(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),
 		cmocka_unit_test(test_page_requests_of_another_function),
 		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),
 		cmocka_unit_test(test_commands_do_not_outrun_their_events),

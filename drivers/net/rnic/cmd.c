@@ -41,7 +41,8 @@ unsigned int rnic_cmd_dead_timeout_ms = 2000;
 struct slot {
 	struct rnic_mailbox *in, *out;
 	uint32_t out_count;
-	bool lost; /* timed out, the device's until it lets go */
+	uint64_t since_us; /* handed over; 0: not yet */
+	bool lost;	   /* timed out, the device's until it lets go */
 };
 
 struct rnic_cmdq {
@@ -245,6 +246,7 @@ post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *i
 	memcpy(entry, &image, offsetof(struct rnic_cmdq_entry, status_own));
 	if (unlikely(rnic_dump_wanted()))
 		dump_slot(dev, &image, slot->in, blocks_for(in_bytes), false);
+	slot->since_us = rnic_now_us();
 	rnic_cmd_entry_publish(&entry->status_own, RNIC_CMDQ_STATUS_OWN_HW);
 	dev->access->ops->write32(dev->access, RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL),
 				  rnic_cpu_to_be32(1u << index));
@@ -615,6 +617,26 @@ rnic_cmdq_forgive(struct rnic_dev *dev)
 	cmdq->unheard = 0;
 	pthread_cond_broadcast(&cmdq->changed);
 	pthread_mutex_unlock(&cmdq->lock);
+}
+
+bool
+rnic_cmdq_stuck(struct rnic_dev *dev, uint64_t us)
+{
+	struct rnic_cmdq *cmdq = dev->cmdq;
+	const uint64_t now = rnic_now_us();
+	bool stuck = false;
+	uint32_t i;
+
+	if (!rnic_control_lock(&cmdq->lock))
+		return false;
+	reclaim_lost(cmdq);
+	for (i = 0; i < cmdq->slot_count; i++) {
+		const struct slot *slot = &cmdq->slots[i];
+
+		stuck |= slot->lost || (slot->since_us != 0 && now - slot->since_us >= us);
+	}
+	pthread_mutex_unlock(&cmdq->lock);
+	return stuck;
 }
 
 uint32_t

@@ -24,11 +24,11 @@
 #include "internal.h"
 #include "rdma.h"
 
-#define HEALTH_STILL_MAX 3 /* looks at a counter that does not move */
-#define LINES_A_SECOND	 10
-#define LOCK_NAP_NS	 1000000
+#define STILL_SAID     3  /* looks at a health counter that does not move: a warning, as Linux's */
+#define STILL_LOST     10 /* and the device is lost */
+#define LINES_A_SECOND 10
+#define LOCK_NAP_NS    1000000
 
-unsigned int rnic_health_period_ms = 1000;
 unsigned int rnic_silence_ms = 5000;
 unsigned int rnic_last_ms = 500;       /* for what the thread waits for when it is to end */
 unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
@@ -210,6 +210,38 @@ note_syndrome(struct rnic_control *control)
 	control->syndrome = syndrome;
 }
 
+/*
+ * A firmware that is busy (an update, a reset of many VFs, a link that is being tuned) may have no time for its counter and
+ * goes on: what is lost is one that has none for long, or that does not complete commands either.
+ */
+static const char *
+judge_counter(struct rnic_control *control, uint32_t counter)
+{
+	struct rnic_dev *dev = control->dev;
+
+	if (!control->checked || counter != control->counter) {
+		if (control->still >= STILL_SAID)
+			RNIC_LOG_REPEATED(NOTICE, dev, "its health counter moves again");
+		control->still = 0;
+		control->counter = counter;
+		control->checked = true;
+		return NULL;
+	}
+	control->still++;
+	if (control->still >= STILL_LOST)
+		return "its health counter stands still";
+	if (control->still >= STILL_SAID &&
+	    rnic_cmdq_stuck(dev, (uint64_t)rnic_health_period_ms * 1000 * STILL_LOST))
+		return "its health counter stands still, and a command does not complete";
+	if (control->still == STILL_SAID)
+		RNIC_LOG_REPEATED(
+			WARNING, dev,
+			"its health counter has not moved for %u ms; after %u ms the device is "
+			"lost",
+			rnic_health_period_ms * STILL_SAID, rnic_health_period_ms * STILL_LOST);
+	return NULL;
+}
+
 static void
 check_health(struct rnic_control *control)
 {
@@ -220,12 +252,8 @@ check_health(struct rnic_control *control)
 	/* It may not have waited for the answer. */
 	if (rnic_control_stopping(dev))
 		return;
-	if (!control->checked || counter != control->counter)
-		control->still = 0;
-	else if (++control->still >= HEALTH_STILL_MAX && why == NULL)
-		why = "its health counter stands still";
-	control->counter = counter;
-	control->checked = true;
+	if (why == NULL)
+		why = judge_counter(control, counter);
 	if (why != NULL)
 		rnic_dev_fatal(dev, why);
 	else

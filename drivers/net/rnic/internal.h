@@ -19,6 +19,7 @@
 #include "prm/reg.h"
 #include "prm/uar.h"
 #include "rnic.h"
+#include "tunables.h"
 
 #define RNIC_PAGE_BYTES 4096u
 
@@ -88,6 +89,8 @@ rnic_cmd_refused(int rc)
 bool rnic_cmdq_owed(struct rnic_dev *dev);
 /* None will. */
 void rnic_cmdq_forgive(struct rnic_dev *dev);
+/* Is there a command that timed out, or has been under way for so long? */
+bool rnic_cmdq_stuck(struct rnic_dev *dev, uint64_t us);
 /* Commands in flight or lost, for tests. */
 uint32_t rnic_cmdq_busy_slots(struct rnic_dev *dev);
 /* Why the device must be taken for dead, or NULL. Reads registers. */
@@ -151,7 +154,6 @@ bool rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn);
 int rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq);
 
 /* ---- control.c ---- */
-extern unsigned int rnic_health_period_ms;
 extern unsigned int rnic_sync_patience_s; /* of rnic_control_sync(); tests lengthen it */
 extern unsigned int rnic_last_ms; /* what it waits for has, once it is to end; tests shorten it */
 int rnic_control_start(struct rnic_dev *dev);

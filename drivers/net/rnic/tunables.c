@@ -7,6 +7,7 @@
 #include "tunables.h"
 
 struct rnic_tunables rnic_tunables;
+unsigned int rnic_health_period_ms = 1000;
 
 #ifdef RNIC_WITH_TESTS
 /* RNIC_COUNTERS=end: a program with this driver, stock ones included, sees them come round soon. */
@@ -26,5 +27,15 @@ RTE_INIT(rnic_tunables_from_environment)
 		.receives = UINT32_MAX & ~UINT32_C(0xffff),
 		.armings = UINT32_MAX & ~UINT32_C(3),
 	};
+}
+
+/* RNIC_HEALTH_PERIOD_MS: that a device stands still is noticed sooner. */
+RTE_INIT(rnic_health_from_environment)
+{
+	const char *period = getenv("RNIC_HEALTH_PERIOD_MS");
+	const unsigned long ms = period != NULL ? strtoul(period, NULL, 10) : 0;
+
+	if (ms > 0 && ms <= UINT16_MAX)
+		rnic_health_period_ms = (unsigned int)ms;
 }
 #endif

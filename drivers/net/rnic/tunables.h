@@ -22,4 +22,7 @@ struct rnic_tunables {
 
 extern struct rnic_tunables rnic_tunables;
 
+/* Between two looks at the health of a device. Tests shorten it; RNIC_HEALTH_PERIOD_MS of the environment in builds with tests. */
+extern unsigned int rnic_health_period_ms;
+
 #endif
