@@ -178,6 +178,123 @@ test_pages_that_come_back_late_are_waited_for(void **state)
 	assert_int_equal(card_said("pages"), 0);
 }
 
+/* ---- A command that needs some first ---- */
+
+#define WANTED	  10
+#define PAGE_SLOT (1u << 31) /* the doorbell's bit of page commands */
+
+/* The next command is not heard until pages are given that the device has asked for. */
+static atomic_bool hold_next;
+static atomic_uint held_back; /* its doorbell */
+
+static bool
+wants_pages_first(struct rnic_access *access, uint64_t offset, uint32_t value)
+{
+	uint32_t held;
+
+	if (offset != RNIC_FIELD_OFFSET(RNIC_ISEG_COMMAND_DOORBELL))
+		return true;
+	if (value != PAGE_SLOT) {
+		if (!atomic_exchange(&hold_next, false))
+			return true;
+		atomic_store(&held_back, value);
+		assert_int_equal(softrnic_fault(card.device, SOFTRNIC_FAULT_PAGE_REQUEST, WANTED),
+				 0);
+		return false;
+	}
+	held = atomic_exchange(&held_back, 0);
+	if (held != 0) {
+		const struct rnic_be32 both = rnic_cpu_to_be32(held | PAGE_SLOT);
+
+		assert_int_equal(softrnic_bar_write(card.device, offset, &both, sizeof(both)), 0);
+	}
+	(void)access;
+	return held == 0;
+}
+
+static const char *hold_at;
+
+static void
+hold_at_stage(struct rnic_dev *dev, const char *stage, bool up)
+{
+	(void)dev;
+	if (up && hold_at != NULL && strcmp(stage, hold_at) == 0)
+		atomic_store(&hold_next, true);
+}
+
+static uint32_t
+pages_of_a_start(void)
+{
+	struct rnic_dev *dev;
+	uint32_t pages;
+
+	assert_int_equal(card_open("", &dev), 0);
+	pages = rnic_pages_held(dev);
+	rnic_dev_close(dev);
+	return pages;
+}
+
+/* The event queue is there, and nobody walks it yet. */
+static void
+test_bring_up_gives_pages_while_it_waits(void **state)
+{
+	const unsigned int usual = rnic_cmd_timeout_ms;
+	const uint32_t pages = pages_of_a_start();
+	struct rnic_dev *dev;
+
+	(void)state;
+	rnic_cmd_timeout_ms = 20000;
+	card.write = wants_pages_first;
+	card.stage = hold_at_stage;
+	hold_at = "RDMA";
+	assert_int_equal(card_open("", &dev), 0);
+	assert_false(atomic_load(&hold_next));
+	/* The request is still in the queue, and is not counted twice. */
+	rnic_control_sync(dev);
+	unit_wait_for_pages(dev, pages + WANTED);
+	rnic_dev_close(dev);
+	rnic_cmd_timeout_ms = usual;
+}
+
+static atomic_int asked;
+static int answer;
+
+static void
+ask_for_the_mtu(struct rnic_dev *dev)
+{
+	uint16_t mtu;
+
+	if (atomic_exchange(&asked, 1) != 0)
+		return;
+	atomic_store(&hold_next, true);
+	answer = rnic_port_mtu(dev, &mtu);
+	atomic_store(&asked, 2);
+}
+
+static void
+test_the_control_thread_gives_pages_while_it_waits(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	const uint32_t pages = pages_of_a_start();
+	struct rnic_dev *dev;
+	unsigned int ms;
+
+	(void)state;
+	card.write = wants_pages_first;
+	atomic_store(&asked, 0);
+	assert_int_equal(card_open("", &dev), 0);
+	atomic_store(&dev->on_port_change, ask_for_the_mtu);
+	assert_int_equal(rnic_port_set_admin(dev, false), 0);
+	for (ms = 0; ms < 50000 && atomic_load(&asked) != 2; ms++)
+		nanosleep(&nap, NULL);
+	assert_int_equal(atomic_load(&asked), 2);
+	assert_int_equal(answer, 0);
+	atomic_store(&dev->on_port_change, NULL);
+	rnic_control_sync(dev);
+	unit_wait_for_pages(dev, pages + WANTED);
+	rnic_dev_close(dev);
+}
+
 /* ---- Where they come from ---- */
 
 #define CARD_PAGES 12874 /* of a ConnectX-4 Lx, boot and init */
@@ -210,6 +327,8 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_no_page_is_unmapped_under_the_firmware),
 		TEST(test_pages_that_come_back_late_are_waited_for),
+		TEST(test_bring_up_gives_pages_while_it_waits),
+		TEST(test_the_control_thread_gives_pages_while_it_waits),
 		TEST(test_they_are_not_of_eals_memory),
 	};
 

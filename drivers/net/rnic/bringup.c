@@ -304,8 +304,11 @@ async_eq_up(struct rnic_dev *dev)
 static void
 async_eq_down(struct rnic_dev *dev)
 {
-	rnic_eq_destroy(dev, dev->async_eq);
+	struct rnic_eq *eq = dev->async_eq;
+
+	/* Whoever waits for its end does not look at it. */
 	dev->async_eq = NULL;
+	rnic_eq_destroy(dev, eq);
 }
 
 static int

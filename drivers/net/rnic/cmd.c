@@ -7,7 +7,8 @@
  *
  * Waiting: the slot's owner bit says when a command is done, always. Events only spare the waiting: once they are on, a
  * thread sleeps until the event queue tells of its slot, and still looks by itself now and then. The control thread,
- * which walks the event queue, polls.
+ * which walks the event queue, polls; the device may need pages before it goes on, and nobody else would hear of it, so
+ * that thread looks for requests of them while it waits. Before it has started, so does the one that brings the device up.
  *
  * A command that runs out of time, or that the control thread gives up because it is to end, keeps its slot and mailboxes
  * until the device lets go of them or is reset: it may still write there.
@@ -33,7 +34,7 @@
 #define EVENT_WAIT_US	    5000 /* longest sleep without a look at the slot */
 #define UNHEARD_MAX	    64	 /* a quarter of the event queue */
 #define UNHEARD_PATIENCE_US 100000
-#define HEALTH_CHECK_US	    100000 /* how often a waiting thread asks if the device is alive */
+#define HEALTH_CHECK_US	    100000 /* a waiting thread looks: is it alive, does it want pages? */
 
 unsigned int rnic_cmd_timeout_ms = 60000;
 unsigned int rnic_cmd_dead_timeout_ms = 2000;
@@ -288,6 +289,17 @@ struct outcome {
 	bool given_up;
 };
 
+/* Nobody else hears that the device wants pages. Not while a page command is under way: that is the one that gives them. */
+static void
+serve_pages(struct rnic_dev *dev, const struct rnic_cmdq *cmdq, uint32_t index)
+{
+	if (index == cmdq->slot_count - 1 || dev->async_eq == NULL ||
+	    (dev->control != NULL && !rnic_control_is_self(dev)))
+		return;
+	rnic_eq_foresee(dev, dev->async_eq);
+	rnic_pages_answer(dev);
+}
+
 /* Until the device has given the slot back: 0, or -ETIMEDOUT. */
 static int
 wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t start,
@@ -319,6 +331,8 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			if (outcome->dead != NULL &&
 			    deadline > now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000)
 				deadline = now + (uint64_t)rnic_cmd_dead_timeout_ms * 1000;
+			if (outcome->dead == NULL)
+				serve_pages(dev, cmdq, index);
 		}
 		if (now >= RTE_MIN(deadline, rnic_dev_end_us(dev))) {
 			outcome->given_up = last;

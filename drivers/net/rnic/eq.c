@@ -19,6 +19,7 @@ struct rnic_eq {
 	struct rnic_mem mem;
 	struct rnic_eqe *ring;
 	uint32_t consumer; /* free running; atomic for a thread that only looks */
+	uint32_t foreseen; /* so many from there on were looked through for page requests */
 	uint32_t mask;
 	uint8_t log_size;
 	uint8_t vector;
@@ -46,13 +47,20 @@ eqe_waits(const struct rnic_eq *eq, uint32_t consumer)
 }
 
 static void
-handle_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+note_page_request(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
+			   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
+}
+
+static void
+handle_event(struct rnic_dev *dev, const struct rnic_eq *eq, const struct rnic_eqe *eqe)
 {
 	switch (eqe->type) {
 	case RNIC_EVENT_COMMAND: rnic_cmdq_completed(dev, rnic_be32_to_cpu(eqe->data[0])); break;
 	case RNIC_EVENT_PAGE_REQUEST:
-		rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
-				   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
+		if (eq->foreseen == 0)
+			note_page_request(dev, eqe);
 		break;
 	case RNIC_EVENT_PORT_CHANGE:
 		atomic_store(&dev->port_changed, true);
@@ -108,8 +116,10 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 		/* Copied once: a device that still writes there must not change what has been looked at. */
 		eqe = *slot;
 		rte_compiler_barrier();
-		handle_event(dev, &eqe);
+		handle_event(dev, eq, &eqe);
 		eq->consumer++;
+		if (eq->foreseen > 0)
+			eq->foreseen--;
 		/* Long before the device takes the ring for full. */
 		if (++count % ((eq->mask + 1) / 4) == 0)
 			eq_doorbell(dev, eq, RNIC_UAR_EQ_UPDATE);
@@ -120,6 +130,23 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 	/* Arming with an entry already there raises the interrupt at once: nothing is missed. */
 	rnic_eq_arm(dev, eq);
 	return count;
+}
+
+void
+rnic_eq_foresee(struct rnic_dev *dev, struct rnic_eq *eq)
+{
+	for (; eq->foreseen <= eq->mask; eq->foreseen++) {
+		const uint32_t index = eq->consumer + eq->foreseen;
+		struct rnic_eqe eqe;
+
+		if (!eqe_waits(eq, index))
+			break;
+		/* Copied once, as in the walk. */
+		eqe = eq->ring[index & eq->mask];
+		rte_compiler_barrier();
+		if (eqe.type == RNIC_EVENT_PAGE_REQUEST)
+			note_page_request(dev, &eqe);
+	}
 }
 
 unsigned int
@@ -272,15 +299,17 @@ static void
 exchange_queues(struct rnic_eq *a, struct rnic_eq *b)
 {
 	const struct rnic_mem mem = a->mem;
-	const uint32_t consumer = a->consumer, eqn = a->eqn;
+	const uint32_t consumer = a->consumer, foreseen = a->foreseen, eqn = a->eqn;
 
 	a->mem = b->mem;
 	a->ring = b->ring;
 	a->consumer = b->consumer;
+	a->foreseen = b->foreseen;
 	__atomic_store_n(&a->eqn, b->eqn, __ATOMIC_RELAXED);
 	b->mem = mem;
 	b->ring = mem.address;
 	b->consumer = consumer;
+	b->foreseen = foreseen;
 	b->eqn = eqn;
 }
 

@@ -129,6 +129,11 @@ uint32_t rnic_eq_number(const struct rnic_eq *eq);
 /* Handle what is there, at most a ring of it, and arm. One caller at a time. Returns the number of events. */
 unsigned int rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq);
 /*
+ * The requests for pages among what waits there, ahead of all else: noted, for rnic_pages_answer(). The events stay, and are
+ * handled by the walk, these requests but once. By the thread that walks it.
+ */
+void rnic_eq_foresee(struct rnic_dev *dev, struct rnic_eq *eq);
+/*
  * Of an EQ that CQs alone have, from a data path: how many completion events there are, at most a ring of them whatever the
  * device writes meanwhile; the rest, and all others, are passed over. Armed afterwards.
  */
