@@ -147,6 +147,66 @@ test_a_dead_device_says_the_way_out(void **state)
 	assert_int_equal(card_said("mlxfwreset"), 1);
 }
 
+/* ---- Commands ---- */
+
+static uint64_t first_iova; /* the command queue's */
+static unsigned int resets, resets_before_its_end;
+
+static void
+notes_the_first(const void *address, uint64_t iova, size_t length)
+{
+	(void)address;
+	(void)length;
+	if (first_iova == 0)
+		first_iova = iova;
+}
+
+static void
+notes_its_end(uint64_t iova, size_t length)
+{
+	(void)length;
+	if (iova == first_iova)
+		resets_before_its_end = resets;
+}
+
+static void
+counts_resets(void)
+{
+	resets++;
+}
+
+/* It may write its answer yet: to memory that is still there. */
+static void
+test_a_command_that_does_not_complete_keeps_its_memory(void **state)
+{
+	const unsigned int usual = rnic_cmd_timeout_ms;
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_cmd_out out;
+	struct rnic_dev *dev;
+	int stuck;
+
+	(void)state;
+	card.mapped = notes_the_first;
+	card.unmaps = notes_its_end;
+	card.was_reset = counts_resets;
+	for (stuck = 0; stuck < 2; stuck++) {
+		first_iova = 0;
+		resets = resets_before_its_end = 0;
+		assert_int_equal(card_open("", &dev), 0);
+		if (stuck) {
+			softrnic_fault(card.device, SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
+			rnic_cmd_timeout_ms = 50;
+			assert_int_equal(rnic_cmd_try(dev, RNIC_CMD_NOP, 0, &in, sizeof(in), &out,
+						      sizeof(out)),
+					 -ETIMEDOUT);
+			rnic_cmd_timeout_ms = usual;
+		}
+		rnic_dev_close(dev);
+		assert_int_equal(resets, stuck);
+		assert_int_equal(resets_before_its_end, stuck);
+	}
+}
+
 /* ---- Which function it is ---- */
 
 static uint32_t
@@ -519,6 +579,7 @@ run(void)
 		TEST(test_a_device_that_does_not_answer_yet),
 		TEST(test_a_device_that_initializes_again_with_its_command_queue),
 		TEST(test_a_dead_device_says_the_way_out),
+		TEST(test_a_command_that_does_not_complete_keeps_its_memory),
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),

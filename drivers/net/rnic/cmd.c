@@ -747,6 +747,8 @@ rnic_cmdq_destroy(struct rnic_dev *dev)
 
 	if (cmdq == NULL)
 		return;
+	if (rnic_cmdq_busy_slots(dev) != 0)
+		rnic_dev_give_up(dev, "commands did not complete");
 	dev->cmdq = NULL;
 	rnic_mailbox_pool_free(dev, &cmdq->inputs);
 	rnic_mailbox_pool_free(dev, &cmdq->outputs);
