@@ -148,6 +148,8 @@ hook(struct rnic_dev *dev, const char *stage, bool up)
 {
 	if (up && strcmp(stage, "wait until initialized") == 0)
 		stand_in_front(dev);
+	if (up && strcmp(stage, "init pages") == 0 && card.caps != NULL)
+		card.caps(&dev->caps);
 	if (card.stage != NULL)
 		card.stage(dev, stage, up);
 	return 0;
@@ -205,4 +207,21 @@ card_said(const char *what)
 		times++;
 	funlockfile(said);
 	return times;
+}
+
+uint16_t
+card_register(uint16_t opcode, const void *in)
+{
+	return opcode == RNIC_CMD_ACCESS_REG
+		       ? (uint16_t)rnic_access_reg_in_get(in, RNIC_ACCESS_REG_IN_REGISTER_ID)
+		       : 0;
+}
+
+uint32_t
+card_vport_select(uint16_t opcode, const void *in)
+{
+	return opcode == RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT
+		       ? (uint32_t)rnic_modify_nic_vport_context_in_get(
+				 in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT)
+		       : 0;
 }

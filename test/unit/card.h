@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The embedded device as the driver would find a card: commands that are refused, answers, registers that are others. Calls of
+ * The embedded device as the driver would find a card: commands that are refused, answers, registers and capabilities that are others. Calls of
  * the command engine between the driver's files come by here (the linker's --wrap: card_wraps in meson.build), and those of
  * the access.
  */
@@ -26,6 +26,8 @@ struct card {
 	void (*mapped)(const void *address, uint64_t iova, size_t length);
 	void (*unmaps)(uint64_t iova, size_t length);
 	void (*was_reset)(void);
+	/* As soon as the driver has read what the device can do. */
+	void (*caps)(struct rnic_caps *caps);
 	/* As rnic_bringup_hook. */
 	void (*stage)(struct rnic_dev *dev, const char *stage, bool up);
 	struct softrnic *device; /* from its first register on */
@@ -42,5 +44,10 @@ int card_open(const char *devargs, struct rnic_dev **dev);
 
 /* How often the driver has said it since card_begin(), debug messages left out. */
 unsigned int card_said(const char *what);
+
+/* The register that an ACCESS_REG is about; 0 of other commands. */
+uint16_t card_register(uint16_t opcode, const void *in);
+/* field_select of a MODIFY_NIC_VPORT_CONTEXT; 0 of other commands. */
+uint32_t card_vport_select(uint16_t opcode, const void *in);
 
 #endif

@@ -296,6 +296,16 @@ int rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vl
 int rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir);
 
 /* ---- sq.c, rq.c ---- */
+/*
+ * ts_format for a capability of enum rnic_ts_cap: a device of real time alone refuses a queue that asks for the free running
+ * clock, and one of that alone has nothing but zeros there. What the device was configured for is good everywhere else.
+ */
+static inline enum rnic_ts_format
+rnic_ts_format(uint64_t capability)
+{
+	return capability == RNIC_TS_CAP_FREE_RUNNING ? RNIC_TS_FORMAT_FREE_RUNNING
+						      : RNIC_TS_FORMAT_DEFAULT;
+}
 /* The next state of an SQ or RQ on the way. RST is one step from everywhere: in ERR all that waits would be flushed first. */
 static inline enum rnic_wq_state
 rnic_wq_next_state(enum rnic_wq_state state, enum rnic_wq_state to)

@@ -170,6 +170,10 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->rdma->q_counter);
 	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.wq.bf->uar);
+	/* A capability of RoCE, without which there are no such queue pairs. */
+	rnic_qpc_set(
+		qpc, RNIC_QPC_TS_FORMAT,
+		rnic_ts_format(rnic_roce_cap_get(&qp->dev->caps.roce, RNIC_ROCE_CAP_QP_TS_FORMAT)));
 	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, DEFAULT_USER_INDEX);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->qp.send_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);

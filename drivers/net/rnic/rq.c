@@ -26,6 +26,8 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT,
+		     rnic_ts_format(rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT)));
 	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);

@@ -33,6 +33,8 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 		rnic_sqc_set(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE, 1);
 	rnic_sqc_set(sqc, RNIC_SQC_MIN_WQE_INLINE_MODE, dev->min_inline_mode);
 	rnic_sqc_set(sqc, RNIC_SQC_STATE, RNIC_WQ_STATE_RST);
+	rnic_sqc_set(sqc, RNIC_SQC_TS_FORMAT,
+		     rnic_ts_format(rnic_general_cap(dev, RNIC_GENERAL_CAP_SQ_TS_FORMAT)));
 	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dev->tis);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Queues on a device whose clock is another, or that does not know a state of queue pairs. */
+
+#include "card.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_memory.h>
+
+#include "rdma.h"
+#include "rdmapmd.h"
+
+struct queues {
+	struct rnic_dev *dev;
+	struct rdmapmd_context *context;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *rc, *raw;
+};
+static struct queues queues;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	queues = (struct queues){ 0 };
+	card_begin();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	if (queues.context != NULL)
+		assert_int_equal(rdmapmd_context_close(queues.context), 0);
+	rnic_dev_close(queues.dev);
+	card_end();
+	return 0;
+}
+
+static int
+make_qp(enum rdmapmd_qp_type type, struct rdmapmd_pd *pd, struct rdmapmd_qp **qp)
+{
+	struct rdmapmd_qp_init_attr attr = {
+		.qp_type = type,
+		.send_cq = queues.cq,
+		.recv_cq = queues.cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	return rdmapmd_qp_create(pd, &attr, qp);
+}
+
+/* A queue pair of each type, and with that of RAW_PACKET an SQ and an RQ. */
+static void
+open_with_queues(void)
+{
+	struct rdmapmd_cq_init_attr attr = { .cqe = 32 };
+	struct rdmapmd_pd *pd;
+
+	assert_int_equal(card_open("", &queues.dev), 0);
+	assert_int_equal(rdmapmd_device_open(queues.dev->device, &queues.context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(queues.context, &pd), 0);
+	assert_int_equal(rdmapmd_cq_create(queues.context, &attr, &queues.cq), 0);
+	assert_int_equal(make_qp(RDMAPMD_QPT_RC, pd, &queues.rc), 0);
+	assert_int_equal(make_qp(RDMAPMD_QPT_RAW_PACKET, pd, &queues.raw), 0);
+}
+
+/* ---- The clock of completions ---- */
+
+/* ts_format of a context that a command makes; -1 of other commands. */
+static int
+ts_format(uint16_t opcode, const void *in)
+{
+	/* The first dword of SQC and RQC, the third of QPC: all three stand at 0x20. */
+	const uint32_t dword = rnic_be32_to_cpu(((const struct rnic_be32 *)in)[0x20 / 4]);
+
+	switch (opcode) {
+	case RNIC_CMD_CREATE_SQ:
+	case RNIC_CMD_CREATE_RQ: return dword >> 4 & 3;
+	case RNIC_CMD_CREATE_QP: return dword >> 6 & 3;
+	default: return -1;
+	}
+}
+
+static unsigned int made;
+
+static int
+refuse_free_running(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const int format = ts_format(opcode, in);
+
+	(void)op_mod;
+	(void)out;
+	made += format >= 0;
+	return format == 0 ? -EINVAL : CARD_SENDS;
+}
+
+static int
+refuse_all_formats(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const int format = ts_format(opcode, in);
+
+	(void)op_mod;
+	(void)out;
+	made += format >= 0;
+	return format > 0 ? -EINVAL : CARD_SENDS;
+}
+
+static void
+real_time_alone(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_SQ_TS_FORMAT, 1);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_RQ_TS_FORMAT, 1);
+	rnic_roce_cap_set(&caps->roce, RNIC_ROCE_CAP_QP_TS_FORMAT, 1);
+}
+
+static void
+test_queues_of_a_device_with_a_real_time_clock_alone(void **state)
+{
+	(void)state;
+	made = 0;
+	card.caps = real_time_alone;
+	card.before = refuse_free_running;
+	open_with_queues();
+	assert_int_equal(made, 3);
+}
+
+/* Cards that have no choice have reserved bits there. */
+static void
+test_queues_of_a_device_with_one_clock(void **state)
+{
+	(void)state;
+	made = 0;
+	card.before = refuse_all_formats;
+	open_with_queues();
+	assert_int_equal(made, 3);
+}
+
+#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
+		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
+	};
+
+	return cmocka_run_group_tests_name("card_queue", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
