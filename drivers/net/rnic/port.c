@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_ether.h>
 
 #include "internal.h"
 #include "prm/wqe.h"
@@ -221,6 +222,15 @@ is_group(const uint8_t mac[6])
 	return (mac[0] & 1) != 0;
 }
 
+/* No list has it: firmware may refuse the whole of such a list, and no frame is sent there. */
+static bool
+is_zero(const uint8_t mac[6])
+{
+	static const uint8_t zero[6];
+
+	return memcmp(mac, zero, sizeof(zero)) == 0;
+}
+
 static void
 set_address(struct rnic_mac_entry *entry, const uint8_t mac[6])
 {
@@ -283,6 +293,8 @@ rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6])
 {
 	int rc;
 
+	if (is_zero(mac))
+		return -EINVAL;
 	pthread_mutex_lock(&dev->port_lock);
 	rc = set_addresses(dev, RNIC_ALLOWED_LIST_UC, mac);
 	if (rc == 0)
@@ -329,6 +341,8 @@ rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	struct rnic_port_mac *known;
 	int rc = 0;
 
+	if (is_zero(mac))
+		return -EINVAL;
 	pthread_mutex_lock(&dev->port_lock);
 	known = find_mac(dev, mac);
 	if (known != NULL)
@@ -515,12 +529,51 @@ rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS])
 	return rc;
 }
 
+/*
+ * The permanent address. A VF has none until whoever administers the host gives it one: then it is made up, as Linux's drivers
+ * do, so that no two functions share addresses, their GIDs among them.
+ */
+static void
+learn_mac(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
+{
+	const uint64_t mac = rnic_nic_vport_context_get(
+				     context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32)
+				     << 32 |
+			     rnic_nic_vport_context_get(
+				     context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(dev->mac); i++)
+		dev->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	if (!is_zero(dev->mac) && !is_group(dev->mac))
+		return;
+	rte_eth_random_addr(dev->mac);
+	RNIC_LOG(WARNING, dev,
+		 "the function has no MAC address of its own: it has %02x:%02x:%02x:%02x:%02x:%02x "
+		 "until it is closed; of a VF say `ip link set PF vf N mac ADDRESS` before",
+		 dev->mac[0], dev->mac[1], dev->mac[2], dev->mac[3], dev->mac[4], dev->mac[5]);
+}
+
+/* A VF may have no node GUID either: an EUI-64 of the address is what PFs' drivers give to theirs. */
+static void
+learn_guids(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
+{
+	const uint8_t *mac = dev->mac;
+
+	dev->node_guid = rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_NODE_GUID);
+	dev->system_image_guid =
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_SYSTEM_IMAGE_GUID);
+	if (dev->node_guid == 0)
+		dev->node_guid = (uint64_t)mac[0] << 56 | (uint64_t)mac[1] << 48 |
+				 (uint64_t)mac[2] << 40 | UINT64_C(0xfffe) << 24 |
+				 (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
+}
+
 int
 rnic_port_setup(struct rnic_dev *dev)
 {
 	struct rnic_nic_vport_context context;
-	uint64_t high, low, inline_mode;
-	unsigned int i;
+	uint64_t inline_mode;
 	int rc;
 
 	rc = query_context(dev, &context);
@@ -528,13 +581,8 @@ rnic_port_setup(struct rnic_dev *dev)
 		rc = query_max_mtu(dev);
 	if (rc != 0)
 		return rc;
-	high = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32);
-	low = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
-	for (i = 0; i < sizeof(dev->mac); i++)
-		dev->mac[i] = (uint8_t)((high << 32 | low) >> (40 - 8 * i));
-	dev->node_guid = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_NODE_GUID);
-	dev->system_image_guid =
-		rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_SYSTEM_IMAGE_GUID);
+	learn_mac(dev, &context);
+	learn_guids(dev, &context);
 	inline_mode = rnic_ethernet_cap_get(&dev->caps.ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE);
 	if (inline_mode == RNIC_WQE_INLINE_CAP_L2)
 		dev->min_inline_mode = RNIC_INLINE_MODE_L2;

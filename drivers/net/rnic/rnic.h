@@ -107,7 +107,7 @@ struct rnic_dev {
 	uint32_t q_counter;
 	uint8_t mac[6];	  /* as the vport has it */
 	uint16_t max_mtu; /* largest L3 MTU that the port takes */
-	uint64_t node_guid, system_image_guid;
+	uint64_t node_guid, system_image_guid; /* the latter 0: of a VF that was given none */
 	uint32_t vendor_id;
 
 	pthread_mutex_t silence_lock;
