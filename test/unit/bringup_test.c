@@ -92,8 +92,6 @@ test_every_command_refused_in_turn(void **state)
 		{ "QUERY_PAGES boot", RNIC_CMD_QUERY_PAGES, RNIC_PAGES_BOOT },
 		{ "QUERY_PAGES init", RNIC_CMD_QUERY_PAGES, RNIC_PAGES_INIT },
 		{ "MANAGE_PAGES give", RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE },
-		{ "ACCESS_REG write", RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE },
-		{ "ACCESS_REG read", RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ },
 		{ "QUERY_HCA_CAP general max", RNIC_CMD_QUERY_HCA_CAP, 0 },
 		{ "QUERY_HCA_CAP general current", RNIC_CMD_QUERY_HCA_CAP, 1 },
 		{ "QUERY_HCA_CAP ethernet", RNIC_CMD_QUERY_HCA_CAP,
@@ -316,8 +314,8 @@ test_the_nth_command_fails(void **state)
 	/* Not the first use alone: at boot and at init, page by page, address by address. */
 	assert_true(failures[RNIC_CMD_MANAGE_PAGES] >= 2);
 	assert_true(failures[RNIC_CMD_ALLOC_UAR] >= 2);
-	assert_true(failures[RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT] >= 3);
-	assert_true(failures[RNIC_CMD_ACCESS_REG] >= 3);
+	/* RoCE; what else a function of few rights is refused is only tried. */
+	assert_true(failures[RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT] >= 1);
 }
 
 static void

@@ -7,9 +7,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_bus.h>
 #include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
 
+#include "ethdev.h"
 #include "prm/list.h"
+
+#define NAPS 60000 /* of a millisecond, until something is taken not to come */
 
 static int
 setup(void **state)
@@ -34,6 +42,89 @@ open_device(void)
 
 	assert_int_equal(card_open("", &dev), 0);
 	return dev;
+}
+
+/* ---- An ethdev on it ---- */
+
+static struct {
+	struct rte_mempool *pool;
+	uint16_t id;
+} port;
+
+static int
+setup_port(void **state)
+{
+	port.pool = rte_pktmbuf_pool_create("card", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					    SOCKET_ID_ANY);
+	return port.pool == NULL ? -1 : setup(state);
+}
+
+static int
+teardown_port(void **state)
+{
+	rte_eth_dev_stop(port.id);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", UNIT_DEVICE), 0);
+	rte_mempool_free(port.pool);
+	return teardown(state);
+}
+
+static struct rnic_dev *
+plug_port(void)
+{
+	struct rte_eth_conf conf = { 0 };
+
+	assert_int_equal(rte_eal_hotplug_add("vdev", UNIT_DEVICE, "wire=loop"), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name(UNIT_DEVICE, &port.id), 0);
+	assert_int_equal(rte_eth_dev_configure(port.id, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port.id, 0, 128, SOCKET_ID_ANY, NULL, port.pool),
+			 0);
+	assert_int_equal(rte_eth_tx_queue_setup(port.id, 0, 128, SOCKET_ID_ANY, NULL), 0);
+	return rnic_ethdev_get(&rte_eth_devices[port.id])->dev;
+}
+
+static void
+wait_for_link(struct rnic_dev *dev, bool wanted)
+{
+	unsigned int naps;
+	uint32_t speed;
+	bool up;
+
+	for (naps = 0; naps < NAPS; naps++) {
+		assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
+		if (up == wanted)
+			return;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("the link does not go %s", wanted ? "up" : "down");
+}
+
+/* Sends a frame to an address, on a wire that brings it back, and then one to its own; how many of the two have come. */
+static unsigned int
+arrive(const struct rte_ether_addr *to)
+{
+	struct rte_ether_addr own;
+	struct rte_mbuf *frames[2], *got;
+	unsigned int count = 0, naps, i;
+	bool last = false;
+
+	assert_int_equal(rte_eth_macaddr_get(port.id, &own), 0);
+	for (i = 0; i < 2; i++) {
+		frames[i] = rte_pktmbuf_alloc(port.pool);
+		assert_non_null(frames[i]);
+		memset(rte_pktmbuf_append(frames[i], 60), (int)i, 60);
+		memcpy(rte_pktmbuf_mtod(frames[i], void *), i == 0 ? to : &own, 6);
+	}
+	assert_int_equal(rte_eth_tx_burst(port.id, 0, frames, 2), 2);
+	for (naps = 0; naps < NAPS && !last; naps++) {
+		while (rte_eth_rx_burst(port.id, 0, &got, 1) == 1) {
+			last |= rte_pktmbuf_mtod(got, const uint8_t *)[20] == 1;
+			rte_pktmbuf_free(got);
+			count++;
+		}
+		rte_delay_us_sleep(1000);
+	}
+	assert_true(last);
+	return count;
 }
 
 /* ---- A function without an address ---- */
@@ -116,13 +207,151 @@ test_a_function_without_an_address_makes_one_up(void **state)
 	assert_int_equal(listed_zero, 0);
 }
 
-#define PORT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* ---- A function of few rights ---- */
+
+/* Of one of these rows, or of all. */
+static const struct {
+	const char *what;
+	uint32_t select;
+	enum rnic_allowed_list_type list;
+	uint16_t reg, op_mod;
+} may_not[] = {
+	{ "unicast", RNIC_NIC_VPORT_ADDRESSES_LIST, RNIC_ALLOWED_LIST_UC, 0, 0 },
+	{ "multicast", RNIC_NIC_VPORT_ADDRESSES_LIST, RNIC_ALLOWED_LIST_MC, 0, 0 },
+	{ "an MTU for the vport", RNIC_NIC_VPORT_MTU, 0, 0, 0 },
+	{ "how large an MTU", 0, 0, RNIC_REG_PMTU, RNIC_ACCESS_REG_READ },
+	{ "an MTU for the port", 0, 0, RNIC_REG_PMTU, RNIC_ACCESS_REG_WRITE },
+	{ "the port's state", 0, 0, RNIC_REG_PAOS, RNIC_ACCESS_REG_WRITE },
+};
+#define ALL_OF_IT RTE_DIM(may_not)
+
+static unsigned int forbidden;
+static int refusal;
+
+static bool
+is_row(unsigned int i, uint16_t opcode, uint16_t op_mod, const void *in)
+{
+	const struct rnic_nic_vport_context *context =
+		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100);
+
+	if (may_not[i].select != 0)
+		return card_vport_select(opcode, in) == may_not[i].select &&
+		       (may_not[i].select != RNIC_NIC_VPORT_ADDRESSES_LIST ||
+			rnic_nic_vport_context_get(context,
+						   RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE) ==
+				may_not[i].list);
+	return card_register(opcode, in) == may_not[i].reg && op_mod == may_not[i].op_mod;
+}
+
+static int
+forbid(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	unsigned int i;
+
+	(void)out;
+	for (i = 0; i < RTE_DIM(may_not); i++)
+		if ((forbidden == i || forbidden == ALL_OF_IT) && is_row(i, opcode, op_mod, in))
+			return refusal;
+	return CARD_SENDS;
+}
+
+static void
+test_each_thing_that_a_function_may_not_is_a_warning(void **state)
+{
+	static const int refusals[] = { -EPERM, -EINVAL, -EOPNOTSUPP, -EREMOTEIO, -ENOSPC };
+	struct rnic_dev *dev;
+	unsigned int said = 0;
+
+	(void)state;
+	card.before = forbid;
+	for (forbidden = 0; forbidden < RTE_DIM(may_not); forbidden++) {
+		refusal = refusals[forbidden % RTE_DIM(refusals)];
+		dev = open_device();
+		assert_int_equal(card_said("the device refuses"), ++said);
+		assert_int_equal(card_said(may_not[forbidden].what), 1);
+		rnic_dev_close(dev);
+	}
+}
+
+static void
+test_a_port_of_few_rights_carries_frames(void **state)
+{
+	struct rte_ether_addr further = { { 2, 0, 0, 0, 0, 7 } }, own;
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	forbidden = ALL_OF_IT;
+	refusal = -EPERM;
+	card.before = forbid;
+	dev = plug_port();
+	/* Whatever the port can have, the vport has this. */
+	assert_int_equal(dev->max_mtu, 1500);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(rte_eth_dev_start(port.id), 0);
+		wait_for_link(dev, true);
+		assert_int_equal(rte_eth_macaddr_get(port.id, &own), 0);
+		assert_int_equal(arrive(&own), 2);
+		/* It is asked for, and steered; the vport lets no other in. */
+		assert_int_equal(rte_eth_dev_mac_addr_add(port.id, &further, 0), 0);
+		assert_int_equal(arrive(&further), 1);
+		assert_int_equal(rte_eth_dev_stop(port.id), 0);
+	}
+	/* What an application asks for itself is another thing. */
+	assert_int_equal(rte_eth_dev_set_link_down(port.id), -EPERM);
+	for (i = 0; i < RTE_DIM(may_not); i++)
+		assert_int_equal(card_said(may_not[i].what), 1);
+	assert_int_equal(card_said("longer frames get lost"), 0);
+}
+
+static uint16_t vport_mtu_answer;
+
+static void
+answer_mtu(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	if (opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+		rnic_nic_vport_context_set(rnic_query_nic_vport_context_out_nic_vport_context(out),
+					   RNIC_NIC_VPORT_CONTEXT_MTU, vport_mtu_answer);
+}
+
+/* The port's is that of all functions on it. */
+static void
+test_the_mtu_is_the_vport_s(void **state)
+{
+	struct rnic_dev *dev = open_device();
+	uint16_t mtu = 0;
+
+	(void)state;
+	card.after = answer_mtu;
+	vport_mtu_answer = 1400 + 22;
+	assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
+	assert_int_equal(mtu, 1400);
+	/* A vport that says none. */
+	vport_mtu_answer = 0;
+	assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
+	assert_int_equal(mtu, 1500);
+	rnic_dev_close(dev);
+	card.before = forbid;
+	forbidden = ALL_OF_IT;
+	refusal = -EPERM;
+	dev = open_device();
+	assert_int_equal(dev->max_mtu, 9978);
+	rnic_dev_close(dev);
+}
+
+#define PORT_TEST(name)	  cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ETHDEV_TEST(name) cmocka_unit_test_setup_teardown(name, setup_port, teardown_port)
 
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
 		PORT_TEST(test_a_function_without_an_address_makes_one_up),
+		PORT_TEST(test_each_thing_that_a_function_may_not_is_a_warning),
+		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
+		PORT_TEST(test_the_mtu_is_the_vport_s),
 	};
 
 	return cmocka_run_group_tests_name("card_port", tests, NULL, NULL);

@@ -219,21 +219,12 @@ static int
 endianness_up(struct rnic_dev *dev)
 {
 	const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	struct {
-		struct rnic_access_reg_in header;
-		struct rnic_host_endianness_reg reg;
-	} in = { 0 };
-	struct {
-		struct rnic_access_reg_out header;
-		struct rnic_host_endianness_reg reg;
-	} out;
+	struct rnic_host_endianness_reg endianness = { 0 };
 	int rc;
 
-	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID,
-			       RNIC_REG_HOST_ENDIANNESS);
-	rnic_host_endianness_reg_set(&in.reg, RNIC_HOST_ENDIANNESS_REG_HE, big);
-	rc = rnic_cmd_try(dev, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE, &in, sizeof(in), &out,
-			  sizeof(out));
+	rnic_host_endianness_reg_set(&endianness, RNIC_HOST_ENDIANNESS_REG_HE, big);
+	rc = rnic_access_reg_try(dev, RNIC_REG_HOST_ENDIANNESS, true, &endianness,
+				 sizeof(endianness));
 	if (!rnic_cmd_refused(rc) || big)
 		return rc;
 	RNIC_LOG(DEBUG, dev, "HOST_ENDIANNESS is not for this function: %s", strerror(-rc));

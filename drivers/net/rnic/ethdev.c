@@ -161,7 +161,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 	rc = ethdev_check_queues(eth_dev);
 	if (rc < 0)
 		return rc;
-	rc = rnic_port_set_mtu(port->dev, data->mtu);
+	rc = rnic_port_ask_mtu(port->dev, data->mtu);
 	if (rc == 0)
 		rc = ethdev_start_queues(eth_dev);
 	if (rc == 0)
@@ -348,9 +348,6 @@ ethdev_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
 	/* What the port would drop is refused before, what it takes is let through afterwards. */
 	ethdev_limit_tx(eth_dev, RTE_MIN(mtu, was));
 	rc = rnic_port_set_mtu(port->dev, mtu);
-	/* The port may have it, where its vport has refused. */
-	if (rc < 0)
-		(void)rnic_port_set_mtu(port->dev, was);
 	ethdev_limit_tx(eth_dev, rc == 0 ? mtu : was);
 	return rc;
 }

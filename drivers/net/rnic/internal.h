@@ -352,6 +352,8 @@ void rnic_port_down(struct rnic_dev *dev);
 int rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
+/* The same; a failure is not reported. */
+int rnic_access_reg_try(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
 
 /* ---- telemetry.c: handlers of /rnic/..., for tests ---- */
 struct rte_tel_data;

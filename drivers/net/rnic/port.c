@@ -17,9 +17,57 @@
 
 /* What the MTU register counts beyond the L3 MTU: RNIC_FRAME_OVERHEAD (Ethernet header, one VLAN tag) and the FCS. */
 #define FRAME_OVERHEAD (14 + 4 + 4)
+#define FRAME_MIN      (64 + FRAME_OVERHEAD) /* less is no MTU */
+#define FRAME_MAX      10000		     /* of a port that will not say: what cards take */
 
-int
-rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
+/* rnic_cmd_exec(), or rnic_cmd_try() where a refusal is no failure. */
+typedef int command_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		       uint32_t in_bytes, void *out, uint32_t out_bytes);
+
+/* ---- What a function of few rights is refused ---- */
+
+enum port_right {
+	RIGHT_UNICAST,
+	RIGHT_MULTICAST,
+	RIGHT_MAX_MTU,
+	RIGHT_MTU,
+	RIGHT_VPORT_MTU,
+	RIGHT_STATE,
+};
+
+static const char *const rights[] = {
+	[RIGHT_UNICAST] = "the vport's list of unicast addresses: frames to others than its "
+			  "permanent one may not come",
+	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
+	[RIGHT_MAX_MTU] = "to say how large an MTU the port can have: it is taken to be the vport's",
+	[RIGHT_MTU] = "an MTU for the port, which keeps its own",
+	[RIGHT_VPORT_MTU] = "an MTU for the vport, which keeps its own",
+	[RIGHT_STATE] = "to change the port's state, which stays as it is",
+};
+
+/*
+ * Of a command that was tried: what restricted VFs, hosts of a DPU and functions of one card in several hosts are refused, and
+ * go on without, as Linux's drivers do. Said once of each.
+ */
+static int
+tolerate(struct rnic_dev *dev, enum port_right right, int rc)
+{
+	if (rc == 0)
+		return 0;
+	if (!rnic_cmd_refused(rc)) {
+		RNIC_LOG(ERR, dev, "asked for %s: %s", rights[right], strerror(-rc));
+		return rc;
+	}
+	if (!(atomic_fetch_or(&dev->port_refused, 1u << right) & 1u << right))
+		RNIC_LOG(WARNING, dev, "the device refuses (%s) %s", strerror(-rc), rights[right]);
+	return 0;
+}
+
+/* ---- Access registers ---- */
+
+static int
+access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes,
+	   command_fn *command)
 {
 	struct {
 		struct rnic_access_reg_in header;
@@ -35,46 +83,68 @@ rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint
 		return -EINVAL;
 	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, reg);
 	memcpy(in.data, data, bytes);
-	rc = rnic_cmd_exec(
-		dev, RNIC_CMD_ACCESS_REG, write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ, &in,
-		(uint32_t)sizeof(in.header) + bytes, &out, (uint32_t)sizeof(out.header) + bytes);
+	rc = command(dev, RNIC_CMD_ACCESS_REG,
+		     write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ, &in,
+		     (uint32_t)sizeof(in.header) + bytes, &out,
+		     (uint32_t)sizeof(out.header) + bytes);
 	if (rc == 0 && !write)
 		memcpy(data, out.data, bytes);
 	return rc;
 }
 
-/* ---- MTU, state, speed ---- */
-
-static int
-query_max_mtu(struct rnic_dev *dev)
+int
+rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
 {
-	struct rnic_pmtu_reg pmtu = { 0 };
-	uint64_t max;
-	int rc;
-
-	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
-	rc = rnic_access_reg(dev, RNIC_REG_PMTU, false, &pmtu, sizeof(pmtu));
-	if (rc != 0)
-		return rc;
-	max = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_MAX_MTU);
-	if (max < 64 + FRAME_OVERHEAD) {
-		RNIC_LOG(ERR, dev, "the port says that its largest frame has %" PRIu64 " bytes",
-			 max);
-		return -EIO;
-	}
-	dev->max_mtu = (uint16_t)(max - FRAME_OVERHEAD);
-	return 0;
+	return access_reg(dev, reg, write, data, bytes, rnic_cmd_exec);
 }
 
 int
-rnic_port_set_admin(struct rnic_dev *dev, bool up)
+rnic_access_reg_try(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
+{
+	return access_reg(dev, reg, write, data, bytes, rnic_cmd_try);
+}
+
+/* ---- MTU, state, speed ---- */
+
+static int
+query_pmtu(struct rnic_dev *dev, struct rnic_pmtu_reg *pmtu)
+{
+	*pmtu = (struct rnic_pmtu_reg){ 0 };
+	rnic_pmtu_reg_set(pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
+	return rnic_access_reg_try(dev, RNIC_REG_PMTU, false, pmtu, sizeof(*pmtu));
+}
+
+static int
+learn_max_mtu(struct rnic_dev *dev, uint64_t vport_bytes)
+{
+	struct rnic_pmtu_reg pmtu;
+	uint64_t bytes;
+	int rc = tolerate(dev, RIGHT_MAX_MTU, query_pmtu(dev, &pmtu));
+
+	if (rc != 0)
+		return rc;
+	bytes = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_MAX_MTU);
+	if (bytes < FRAME_MIN)
+		bytes = vport_bytes >= FRAME_MIN ? vport_bytes : FRAME_MAX;
+	dev->max_mtu = (uint16_t)(bytes - FRAME_OVERHEAD);
+	return 0;
+}
+
+static int
+set_admin(struct rnic_dev *dev, bool up, command_fn *command)
 {
 	struct rnic_paos_reg paos = { 0 };
 
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ADMIN_STATUS, up ? RNIC_PORT_UP : RNIC_PORT_DOWN);
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ASE, 1);
-	return rnic_access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos));
+	return access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos), command);
+}
+
+int
+rnic_port_set_admin(struct rnic_dev *dev, bool up)
+{
+	return set_admin(dev, up, rnic_cmd_exec);
 }
 
 int
@@ -84,7 +154,7 @@ rnic_port_use(struct rnic_dev *dev)
 
 	pthread_mutex_lock(&dev->port_lock);
 	/* Not for the first alone: an application may have switched it off meanwhile. */
-	rc = rnic_port_set_admin(dev, true);
+	rc = tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
 	if (rc == 0)
 		dev->port_users++;
 	pthread_mutex_unlock(&dev->port_lock);
@@ -197,14 +267,13 @@ query_context(struct rnic_dev *dev, struct rnic_nic_vport_context *context)
 
 static int
 modify_context(struct rnic_dev *dev, struct rnic_modify_nic_vport_context_in *in, uint32_t bytes,
-	       uint32_t select)
+	       uint32_t select, command_fn *command)
 {
 	struct rnic_cmd_out out;
 
 	rnic_modify_nic_vport_context_in_set(in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
 					     select);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, in, bytes, &out,
-			     sizeof(out));
+	return command(dev, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, in, bytes, &out, sizeof(out));
 }
 
 /* ---- Its lists of addresses ---- */
@@ -242,10 +311,10 @@ set_address(struct rnic_mac_entry *entry, const uint8_t mac[6])
 
 /*
  * Called with the lock held. The list of that type: `first`, which is the port's own or broadcast, then those of queue
- * pairs. No address is in it twice.
+ * pairs. No address is in it twice. What the device says to it is said by nobody yet.
  */
 static int
-set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
+tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
 {
 	const uint64_t max = rnic_general_cap(
 		dev, type == RNIC_ALLOWED_LIST_MC ? RNIC_GENERAL_CAP_LOG_MAX_CURRENT_MC_LIST
@@ -266,8 +335,6 @@ set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint
 		    memcmp(dev->macs[i].mac, first, sizeof(dev->macs[i].mac)) != 0)
 			set_address(&list[count++], dev->macs[i].mac);
 	if (count > UINT64_C(1) << max) {
-		RNIC_LOG(ERR, dev, "%u addresses are too many: the vport has room for 2^%" PRIu64,
-			 count, max);
 		free(in);
 		return -ENOSPC;
 	}
@@ -275,9 +342,23 @@ set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, type);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, count);
 	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + count * sizeof(list[0])),
-			    RNIC_NIC_VPORT_ADDRESSES_LIST);
+			    RNIC_NIC_VPORT_ADDRESSES_LIST, rnic_cmd_try);
 	free(in);
 	return rc;
+}
+
+/* Called with the lock held: as above. A list that is full is an error, one that the function may not change is none. */
+static int
+set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
+{
+	int rc = tell_addresses(dev, type, first);
+
+	if (rc == -ENOSPC) {
+		RNIC_LOG(ERR, dev, "the vport has no room for so many addresses (%s, %u added)",
+			 type == RNIC_ALLOWED_LIST_MC ? "multicast" : "unicast", dev->mac_count);
+		return rc;
+	}
+	return tolerate(dev, type == RNIC_ALLOWED_LIST_MC ? RIGHT_MULTICAST : RIGHT_UNICAST, rc);
 }
 
 /* Called with the lock held: the list that an address of queue pairs is in. */
@@ -389,7 +470,7 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
-	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_exec);
 }
 
 static int
@@ -399,11 +480,14 @@ set_vport_mtu(struct rnic_dev *dev, uint16_t bytes)
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_MTU, bytes);
-	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU);
+	return tolerate(
+		dev, RIGHT_VPORT_MTU,
+		modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
 }
 
-int
-rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
+/* The vport has a limit of its own, which counts the same bytes. */
+static int
+set_mtu(struct rnic_dev *dev, uint16_t mtu, command_fn *command)
 {
 	struct rnic_pmtu_reg pmtu = { 0 };
 	int rc;
@@ -414,27 +498,49 @@ rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
 	}
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
-	rc = rnic_access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu));
-	/* The vport has a limit of its own, which counts the same bytes. */
-	if (rc == 0)
-		rc = set_vport_mtu(dev, (uint16_t)(mtu + FRAME_OVERHEAD));
-	return rc;
+	rc = access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), command);
+	if (command == rnic_cmd_try)
+		rc = tolerate(dev, RIGHT_MTU, rc);
+	return rc == 0 ? set_vport_mtu(dev, (uint16_t)(mtu + FRAME_OVERHEAD)) : rc;
 }
 
 int
+rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
+{
+	return set_mtu(dev, mtu, rnic_cmd_exec);
+}
+
+int
+rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
+{
+	uint16_t now = 0;
+	int rc = set_mtu(dev, mtu, rnic_cmd_try);
+
+	if (rc == 0 && atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
+	    rnic_port_mtu(dev, &now) == 0 && now < mtu)
+		RNIC_LOG(WARNING, dev, "an MTU of %u is asked for, and the port has %u: longer "
+				       "frames get lost", mtu, now);
+	return rc;
+}
+
+/* The vport's is what holds for this function, if it says one; the port's else. */
+int
 rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
 {
-	struct rnic_pmtu_reg pmtu = { 0 };
+	struct rnic_nic_vport_context context;
+	struct rnic_pmtu_reg pmtu;
 	uint64_t bytes;
-	int rc;
+	int rc = query_context(dev, &context);
 
-	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
-	rc = rnic_access_reg(dev, RNIC_REG_PMTU, false, &pmtu, sizeof(pmtu));
 	if (rc != 0)
 		return rc;
-	bytes = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_OPER_MTU);
+	bytes = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_MTU);
+	if (bytes == 0) {
+		rc = query_pmtu(dev, &pmtu);
+		bytes = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_OPER_MTU);
+	}
 	*mtu = (uint16_t)(bytes - RTE_MIN(bytes, (uint64_t)FRAME_OVERHEAD));
-	return 0;
+	return rc;
 }
 
 int
@@ -444,7 +550,7 @@ rnic_port_set_roce(struct rnic_dev *dev, bool on)
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
-	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN, rnic_cmd_exec);
 }
 
 int
@@ -569,6 +675,22 @@ learn_guids(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
 				 (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
 }
 
+/* What a port begins with. None of it is worth the port to who may not change it. */
+static int
+ask_for_port(struct rnic_dev *dev)
+{
+	int rc = tolerate(dev, RIGHT_UNICAST, tell_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac));
+
+	if (rc == 0)
+		rc = tolerate(dev, RIGHT_MULTICAST,
+			      tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast));
+	if (rc == 0)
+		rc = rnic_port_ask_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
+	if (rc == 0)
+		rc = tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
+	return rc;
+}
+
 int
 rnic_port_setup(struct rnic_dev *dev)
 {
@@ -578,7 +700,8 @@ rnic_port_setup(struct rnic_dev *dev)
 
 	rc = query_context(dev, &context);
 	if (rc == 0)
-		rc = query_max_mtu(dev);
+		rc = learn_max_mtu(
+			dev, rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_MTU));
 	if (rc != 0)
 		return rc;
 	learn_mac(dev, &context);
@@ -589,14 +712,7 @@ rnic_port_setup(struct rnic_dev *dev)
 	else if (inline_mode == RNIC_WQE_INLINE_CAP_VPORT)
 		dev->min_inline_mode = (uint8_t)rnic_nic_vport_context_get(
 			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
-	rc = rnic_port_set_mac(dev, dev->mac);
-	if (rc == 0)
-		rc = set_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast);
-	if (rc == 0)
-		rc = rnic_port_set_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
-	if (rc == 0)
-		rc = rnic_port_set_admin(dev, true);
-	return rc;
+	return ask_for_port(dev);
 }
 
 void

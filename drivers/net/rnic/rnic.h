@@ -118,6 +118,7 @@ struct rnic_dev {
 	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
 	struct rnic_port_mac *macs; /* port.c: of queue pairs */
 	uint32_t mac_count;
+	atomic_uint port_refused; /* port.c: what the function may not do, as far as it was said */
 
 	/* steer_qp.c: frames of queue pairs */
 	struct rnic_qp_steering {
@@ -493,6 +494,8 @@ int rnic_steering_set_vlans(struct rnic_dev *dev, struct rnic_steering *steering
 
 /* ---- The port (port.c). ---- */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
+/* The same of who starts: a function that may not change it has a warning, and goes on with what the port has. */
+int rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The L3 MTU as it is now. */
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
 int rnic_port_set_roce(struct rnic_dev *dev, bool on);
