@@ -304,6 +304,48 @@ test_a_port_of_few_rights_carries_frames(void **state)
 	assert_int_equal(card_said("longer frames get lost"), 0);
 }
 
+static int
+forbid_promiscuous(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_PROMISC ? -EPERM : CARD_SENDS;
+}
+
+#define ALL_FRAMES (1u << 9) /* of the bitmap of entries, as in the table of steer.c */
+
+/* Each start says it anew, as ethdev has it. */
+static void
+test_all_frames_of_a_vport_that_will_not(void **state)
+{
+	const struct rte_ether_addr foreign = { { 2, 0xff, 0, 0, 0, 1 } };
+	const struct rnic_ethdev *ethdev;
+	struct rnic_dev *dev;
+
+	(void)state;
+	card.before = forbid_promiscuous;
+	dev = plug_port();
+	ethdev = rnic_ethdev_get(&rte_eth_devices[port.id]);
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	assert_int_equal(rte_eth_promiscuous_enable(port.id), 0);
+	assert_true(ethdev->steering.entries & ALL_FRAMES);
+	/* Now it is trusted: the next start, and whoever asks again, has all frames. */
+	card.before = NULL;
+	assert_int_equal(rte_eth_dev_stop(port.id), 0);
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	wait_for_link(dev, true);
+	assert_int_equal(arrive(&foreign), 2);
+	card.before = forbid_promiscuous;
+	assert_int_equal(rte_eth_promiscuous_disable(port.id), 0);
+	assert_int_equal(rte_eth_promiscuous_get(port.id), 0);
+	assert_int_equal(arrive(&foreign), 1);
+	assert_int_equal(rte_eth_allmulticast_enable(port.id), 0);
+	assert_int_equal(rte_eth_allmulticast_disable(port.id), 0);
+	assert_int_equal(rte_eth_dev_stop(port.id), 0);
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	assert_int_equal(card_said("trust on"), 1);
+}
+
 static uint16_t vport_mtu_answer;
 
 static void
@@ -351,6 +393,7 @@ run(void)
 		PORT_TEST(test_a_function_without_an_address_makes_one_up),
 		PORT_TEST(test_each_thing_that_a_function_may_not_is_a_warning),
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
+		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
 	};
 

@@ -29,6 +29,7 @@ typedef int command_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, v
 enum port_right {
 	RIGHT_UNICAST,
 	RIGHT_MULTICAST,
+	RIGHT_PROMISCUOUS,
 	RIGHT_MAX_MTU,
 	RIGHT_MTU,
 	RIGHT_VPORT_MTU,
@@ -39,6 +40,8 @@ static const char *const rights[] = {
 	[RIGHT_UNICAST] = "the vport's list of unicast addresses: frames to others than its "
 			  "permanent one may not come",
 	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
+	[RIGHT_PROMISCUOUS] = "to take all frames, or all multicast, or no more of them: the vport "
+			      "goes on as it is; of a VF say `ip link set PF vf N trust on`",
 	[RIGHT_MAX_MTU] = "to say how large an MTU the port can have: it is taken to be the vport's",
 	[RIGHT_MTU] = "an MTU for the port, which keeps its own",
 	[RIGHT_VPORT_MTU] = "an MTU for the vport, which keeps its own",
@@ -470,7 +473,9 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
-	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_exec);
+	return tolerate(
+		dev, RIGHT_PROMISCUOUS,
+		modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_try));
 }
 
 static int

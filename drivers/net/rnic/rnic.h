@@ -511,6 +511,7 @@ int rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS]);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 /* How many unicast addresses the vport takes, its own included. */
 uint32_t rnic_port_macs_max(struct rnic_dev *dev);
+/* A vport that refuses it takes what it took: a warning, no error. Steering is another matter. */
 int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
 int rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
 /* Frames that the vport refused: beyond its MTU, runts, no link. Since whenever; zeros where a device does not count. */
