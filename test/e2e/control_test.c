@@ -376,7 +376,12 @@ link_follows_the_peer(void **unused)
 	assert_true(e2e_wait_link(0, true));
 	assert_true(e2e_wait_link(1, true));
 	assert_true(e2e_exchange(0, 1, 1, 64, 1, 8));
+	/* A port that stops leaves its link to the peer: a card's takes seconds to come again. */
 	assert_int_equal(e2e_port_stop(0), 0);
+	assert_true(e2e_wait_link(0, false));
+	assert_int_equal(rte_eth_link_get(1, &link), 0);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
+	assert_int_equal(rte_eth_dev_set_link_down(0), 0);
 	assert_true(e2e_wait_link(1, false));
 	/* Up, down, up, down; the first may have been told before we counted. */
 	for (ms = 0; ms < WAIT_MS && link_changes < changes + 3; ms++)
@@ -719,6 +724,7 @@ frames_sent_without_a_link_are_counted(void **unused)
 	(void)unused;
 	assert_true(e2e_pair_start(&plain, &plain));
 	assert_int_equal(e2e_port_stop(1), 0);
+	assert_int_equal(rte_eth_dev_set_link_down(1), 0);
 	assert_true(e2e_wait_link(0, false));
 	send_eight(100, 0, offsetof(struct rte_eth_stats, oerrors), &tx, &rx);
 	assert_int_equal(tx.oerrors, 8);

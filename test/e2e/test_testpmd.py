@@ -100,7 +100,10 @@ def test_link_goes_down_with_the_peer():
     with Testpmd(pair()) as testpmd:
         testpmd.prompt()
         testpmd.wait_link(1, "up")
+        # A port that stops leaves its link to the peer.
         testpmd.stop_ports(0)
+        assert "Link status: up" in testpmd.do("show port info 1")
+        testpmd.do("set link-down port 0")
         testpmd.wait_link(1, "down")
         testpmd.do("port start 0")
         testpmd.wait_link(1, "up")

@@ -57,10 +57,7 @@ calls_port(uint8_t what, uint8_t value)
 	case 7: rnic_port_set_admin(world.dev, (value & 1) != 0); break;
 	case 8: rnic_port_set_mac(world.dev, mac); break;
 	case 9: rnic_port_set_promiscuous(world.dev, (value & 1) != 0, (value & 2) != 0); break;
-	case 10:
-		if (rnic_port_use(world.dev) == 0)
-			rnic_port_unuse(world.dev, (value & 1) != 0);
-		break;
+	case 10: rnic_port_use(world.dev); break;
 	case 11:
 		if (rnic_port_add_mac(world.dev, mac) == 0) {
 			rnic_port_add_mac(world.dev, mac);

@@ -383,6 +383,92 @@ test_the_mtu_is_the_vport_s(void **state)
 	rnic_dev_close(dev);
 }
 
+/* ---- The link ---- */
+
+static const struct rnic_paos_reg *
+paos_of(const void *data)
+{
+	/* Behind the command's header, in as well as out. */
+	return (const struct rnic_paos_reg *)((const uint8_t *)data + 0x10);
+}
+
+static unsigned int went_up, went_down;
+
+static int
+count_states(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	uint64_t status;
+
+	(void)out;
+	if (card_register(opcode, in) != RNIC_REG_PAOS || op_mod != RNIC_ACCESS_REG_WRITE)
+		return CARD_SENDS;
+	status = rnic_paos_reg_get(paos_of(in), RNIC_PAOS_REG_ADMIN_STATUS);
+	went_up += status == RNIC_PORT_UP;
+	went_down += status == RNIC_PORT_DOWN;
+	return CARD_SENDS;
+}
+
+static void
+test_a_stop_leaves_the_link(void **state)
+{
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	card.before = count_states;
+	went_down = 0;
+	dev = plug_port();
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rte_eth_dev_start(port.id), 0);
+		wait_for_link(dev, true);
+		assert_int_equal(rte_eth_dev_stop(port.id), 0);
+	}
+	assert_int_equal(went_down, 0);
+	wait_for_link(dev, true);
+	/* Who wants it down says so; a start is as good as the opposite. */
+	assert_int_equal(rte_eth_dev_set_link_down(port.id), 0);
+	assert_int_equal(went_down, 1);
+	wait_for_link(dev, false);
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	wait_for_link(dev, true);
+}
+
+static void
+answer_down(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	if (card_register(opcode, in) == RNIC_REG_PAOS && op_mod == RNIC_ACCESS_REG_READ)
+		rnic_paos_reg_set((struct rnic_paos_reg *)((uint8_t *)out + 0x10),
+				  RNIC_PAOS_REG_ADMIN_STATUS, RNIC_PORT_DOWN);
+}
+
+static void
+test_a_port_is_left_as_it_was_found(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	card.before = count_states;
+	went_up = went_down = 0;
+	rnic_dev_close(open_device());
+	assert_int_equal(went_down, 0);
+	/* An application's wish ends with it. */
+	dev = open_device();
+	assert_int_equal(rnic_port_set_admin(dev, false), 0);
+	assert_int_equal(went_down, 1);
+	went_up = 0;
+	rnic_dev_close(dev);
+	assert_int_equal(went_down, 1);
+	assert_int_equal(went_up, 1);
+	/* One that was down: up while it is in use. */
+	card.after = answer_down;
+	went_down = 0;
+	dev = open_device();
+	assert_int_equal(went_up, 2);
+	assert_int_equal(went_down, 0);
+	rnic_dev_close(dev);
+	assert_int_equal(went_down, 1);
+}
+
 #define PORT_TEST(name)	  cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define ETHDEV_TEST(name) cmocka_unit_test_setup_teardown(name, setup_port, teardown_port)
 
@@ -395,6 +481,8 @@ run(void)
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
 		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
+		ETHDEV_TEST(test_a_stop_leaves_the_link),
+		PORT_TEST(test_a_port_is_left_as_it_was_found),
 	};
 
 	return cmocka_run_group_tests_name("card_port", tests, NULL, NULL);

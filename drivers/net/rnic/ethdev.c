@@ -188,7 +188,6 @@ ethdev_stop(struct rte_eth_dev *eth_dev)
 	ethdev_disarm_bursts(eth_dev);
 	ethdev_stop_queues(eth_dev);
 	__atomic_store_n(&port->started, false, __ATOMIC_RELAXED);
-	rnic_port_unuse(port->dev, true);
 	rnic_link_refresh(eth_dev);
 	rnic_owner_leave(eth_dev->data);
 	return 0;

@@ -136,12 +136,33 @@ learn_max_mtu(struct rnic_dev *dev, uint64_t vport_bytes)
 static int
 set_admin(struct rnic_dev *dev, bool up, command_fn *command)
 {
+	const enum rnic_port_status status = up ? RNIC_PORT_UP : RNIC_PORT_DOWN;
 	struct rnic_paos_reg paos = { 0 };
+	int rc;
 
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
-	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ADMIN_STATUS, up ? RNIC_PORT_UP : RNIC_PORT_DOWN);
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ADMIN_STATUS, status);
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ASE, 1);
-	return access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos), command);
+	rc = access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos), command);
+	if (rc == 0)
+		atomic_store(&dev->port_status, (unsigned int)status);
+	return rc;
+}
+
+/* As whoever had the function before has left it, or the firmware; 0 if the device does not say. */
+static void
+learn_status(struct rnic_dev *dev)
+{
+	struct rnic_paos_reg paos = { 0 };
+	uint64_t status;
+
+	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
+	if (rnic_access_reg_try(dev, RNIC_REG_PAOS, false, &paos, sizeof(paos)) != 0)
+		return;
+	/* There are others, which are not ours to set again. */
+	status = rnic_paos_reg_get(&paos, RNIC_PAOS_REG_ADMIN_STATUS);
+	if (status == RNIC_PORT_UP || status == RNIC_PORT_DOWN)
+		dev->port_status_found = (uint8_t)status;
 }
 
 int
@@ -153,24 +174,7 @@ rnic_port_set_admin(struct rnic_dev *dev, bool up)
 int
 rnic_port_use(struct rnic_dev *dev)
 {
-	int rc;
-
-	pthread_mutex_lock(&dev->port_lock);
-	/* Not for the first alone: an application may have switched it off meanwhile. */
-	rc = tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
-	if (rc == 0)
-		dev->port_users++;
-	pthread_mutex_unlock(&dev->port_lock);
-	return rc;
-}
-
-void
-rnic_port_unuse(struct rnic_dev *dev, bool down)
-{
-	pthread_mutex_lock(&dev->port_lock);
-	if (--dev->port_users == 0 && down && !atomic_load(&dev->dead))
-		rnic_port_set_admin(dev, false);
-	pthread_mutex_unlock(&dev->port_lock);
+	return tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
 }
 
 /* Mb/s of the protocols of PTYS, by bit. */
@@ -691,9 +695,7 @@ ask_for_port(struct rnic_dev *dev)
 			      tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast));
 	if (rc == 0)
 		rc = rnic_port_ask_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
-	if (rc == 0)
-		rc = tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
-	return rc;
+	return rc == 0 ? rnic_port_use(dev) : rc;
 }
 
 int
@@ -717,11 +719,15 @@ rnic_port_setup(struct rnic_dev *dev)
 	else if (inline_mode == RNIC_WQE_INLINE_CAP_VPORT)
 		dev->min_inline_mode = (uint8_t)rnic_nic_vport_context_get(
 			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
+	learn_status(dev);
 	return ask_for_port(dev);
 }
 
+/* The link of a card takes seconds to come, and others share the port: VFs, a management controller. */
 void
 rnic_port_down(struct rnic_dev *dev)
 {
-	rnic_port_set_admin(dev, false);
+	if (dev->port_status_found != 0 &&
+	    dev->port_status_found != atomic_load(&dev->port_status))
+		(void)set_admin(dev, dev->port_status_found == RNIC_PORT_UP, rnic_cmd_try);
 }

@@ -114,8 +114,9 @@ struct rnic_dev {
 	atomic_bool silenced; /* lost, and reset since; changes under the lock */
 	atomic_ullong end_us; /* it is being closed, until then; 0: it is not */
 
-	pthread_mutex_t port_lock; /* of the next three */
-	uint32_t port_users; /* the ethdev, contexts of the library: the port is up for them */
+	uint8_t port_status_found; /* port.c: enum rnic_port_status before bring-up; 0 unknown */
+	atomic_uint port_status;   /* ... as we have set it last; 0: not yet */
+	pthread_mutex_t port_lock; /* of the next two */
 	struct rnic_port_mac *macs; /* port.c: of queue pairs */
 	uint32_t mac_count;
 	atomic_uint port_refused; /* port.c: what the function may not do, as far as it was said */
@@ -500,9 +501,8 @@ int rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu);
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
 int rnic_port_set_roce(struct rnic_dev *dev, bool on);
 int rnic_port_set_admin(struct rnic_dev *dev, bool up);
-/* Somebody needs the port up, and no longer: it may go down if nobody else does. Threads: any. */
+/* Somebody needs the port up, which an application may have switched off; nobody but an application does. Threads: any. */
 int rnic_port_use(struct rnic_dev *dev);
-void rnic_port_unuse(struct rnic_dev *dev, bool down);
 /* Link state and speed in Mb/s (0 unknown). */
 int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 /* The speeds that it can have, in Mb/s; 0 where there is none. */
