@@ -392,6 +392,53 @@ paos_of(const void *data)
 	return (const struct rnic_paos_reg *)((const uint8_t *)data + 0x10);
 }
 
+static struct {
+	uint32_t extended, legacy, rate;
+} link_answer;
+
+static void
+answer_link(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_ptys_reg *ptys = (struct rnic_ptys_reg *)((uint8_t *)out + 0x10);
+
+	(void)op_mod;
+	if (card_register(opcode, in) != RNIC_REG_PTYS)
+		return;
+	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER, link_answer.extended);
+	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_ETH_PROTO_OPER, link_answer.legacy);
+	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_DATA_RATE_OPER, link_answer.rate);
+}
+
+static void
+test_speeds_of_newer_links(void **state)
+{
+	static const struct {
+		uint32_t extended, legacy, rate, speed;
+	} links[] = {
+		{ 1u << 12, 0, 0, 200000 },    { 1u << 14, 0, 0, 200000 },
+		{ 1u << 16, 0, 0, 400000 },    { 1u << 17, 0, 0, 400000 },
+		{ 1u << 19, 0, 0, 800000 },    { 1u << 20, 0, 0, 800000 },
+		{ 0, 1u << 20, 0, 100000 },    { 1u << 23, 0, 16000, 1600000 },
+		{ 1u << 17, 0, 4000, 400000 }, { 0, 0, 0, 0 },
+	};
+	struct rnic_dev *dev = open_device();
+	uint32_t speed;
+	unsigned int i;
+	bool up;
+
+	(void)state;
+	wait_for_link(dev, true);
+	card.after = answer_link;
+	for (i = 0; i < RTE_DIM(links); i++) {
+		link_answer.extended = links[i].extended;
+		link_answer.legacy = links[i].legacy;
+		link_answer.rate = links[i].rate;
+		assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
+		assert_int_equal(speed, links[i].speed);
+	}
+	rnic_dev_close(dev);
+}
+
 static unsigned int went_up, went_down;
 
 static int
@@ -481,6 +528,7 @@ run(void)
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
 		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
+		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),
 		PORT_TEST(test_a_port_is_left_as_it_was_found),
 	};

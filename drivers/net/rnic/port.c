@@ -189,8 +189,11 @@ static const uint32_t ptys_speeds[32] = {
 static const uint32_t ptys_ext_speeds[32] = {
 	[0] = 100,     [1] = 1000,    [3] = 5000,    [4] = 10000,   [5] = 40000,
 	[6] = 25000,   [7] = 50000,   [8] = 50000,   [9] = 100000,  [10] = 100000,
-	[11] = 100000, [12] = 200000, [13] = 200000, [15] = 400000, [16] = 400000,
+	[11] = 100000, [12] = 200000, [13] = 200000, [14] = 200000, [15] = 400000,
+	[16] = 400000, [17] = 400000, [19] = 800000, [20] = 800000,
 };
+
+#define DATA_RATE_UNIT 100 /* Mb/s, of data_rate_oper */
 
 static int
 query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
@@ -236,6 +239,10 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 	if (*speed == 0)
 		*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
 				 ptys_speeds);
+	/* A protocol of a day to come: newer devices say the rate itself, too. */
+	if (*speed == 0)
+		*speed = DATA_RATE_UNIT *
+			 (uint32_t)rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_DATA_RATE_OPER);
 	return 0;
 }
 
