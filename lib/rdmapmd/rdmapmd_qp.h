@@ -256,8 +256,9 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  *
  * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
- *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths; -EBUSY from SQE
- *         to RTS, send requests that were posted have not all been polled.
+ *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, and to SQD (and in
+ *         it) where a card's firmware does not know that state: softrnic does, and the manual; -EBUSY from SQE to RTS, send
+ *         requests that were posted have not all been polled.
  */
 __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 					 unsigned int mask);
@@ -306,7 +307,8 @@ __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *co
 /**
  * Drain: every request completes, and none is taken any more. The first call moves the queue pair to ERR, so that what is
  * posted comes back with RDMAPMD_WC_WR_FLUSH_ERR. Poll its CQs and call again until 0 is returned; it may be destroyed
- * then. To let sends finish instead, go to SQD first, and wait for RDMAPMD_EVENT_SQ_DRAINED.
+ * then. To let sends finish instead, go to SQD first, and wait for RDMAPMD_EVENT_SQ_DRAINED; where a card has no SQD, poll
+ * until they have completed.
  *
  * Threads: the one that posts to it and polls its CQs; it counts as posting. Blocks: the first call, for commands.
  *

@@ -139,6 +139,70 @@ test_queues_of_a_device_with_one_clock(void **state)
 	assert_int_equal(made, 3);
 }
 
+/* ---- A state that firmware does not know ---- */
+
+static int
+refuse_sqd(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	(void)out;
+	return opcode == RNIC_CMD_RTS2SQD_QP || opcode == RNIC_CMD_SQD2SQD_QP ? -EOPNOTSUPP
+									      : CARD_SENDS;
+}
+
+static void
+connect_to_itself(struct rdmapmd_qp *qp)
+{
+	struct rdmapmd_gid_entry own;
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
+
+	assert_int_equal(rdmapmd_gid_query(queues.context, 1, 0, &own), 0);
+	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
+					   RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX |
+						   RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS),
+			 0);
+	attr = (struct rdmapmd_qp_attr){
+		.qp_state = RDMAPMD_QPS_RTR,
+		.path_mtu = RDMAPMD_MTU_1024,
+		.dest_qp_num = qp->qp_num,
+		.ah_attr = { .dgid = own.gid, .port_num = 1 },
+	};
+	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
+					   RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
+						   RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
+						   RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
+						   RDMAPMD_QP_MIN_RNR_TIMER),
+			 0);
+	attr.qp_state = RDMAPMD_QPS_RTS;
+	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
+					   RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT |
+						   RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
+						   RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC),
+			 0);
+}
+
+static void
+test_a_card_without_sqd_says_so(void **state)
+{
+	const struct rdmapmd_qp_attr to_sqd = { .qp_state = RDMAPMD_QPS_SQD };
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP,
+					     .send_flags = RDMAPMD_SEND_SIGNALED };
+	unsigned int i;
+
+	(void)state;
+	open_with_queues();
+	connect_to_itself(queues.rc);
+	card.before = refuse_sqd;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
+		assert_int_equal(card_said("has no state SQD"), i + 1);
+		/* It sends as before. */
+		assert_int_equal(rdmapmd_qp_state(queues.rc), RDMAPMD_QPS_RTS);
+		assert_int_equal(rdmapmd_post_send(queues.rc, &nop, 1), 1);
+	}
+}
+
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -147,6 +211,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
 		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
+		QUEUE_TEST(test_a_card_without_sqd_says_so),
 	};
 
 	return cmocka_run_group_tests_name("card_queue", tests, NULL, NULL);

@@ -186,6 +186,7 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	struct rnic_cmd_out out;
 	uint32_t given = 0;
 	unsigned int i;
+	int rc;
 
 	for (i = 0; i < RTE_DIM(parameters); i++)
 		if (mask & parameters[i].attribute)
@@ -196,7 +197,17 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->rdma->q_counter);
 	set_attributes(qpc, qp, attr, mask);
-	return rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	/* The manual has them, Linux's driver never sends them: firmware may not know them, and nothing has changed then. */
+	if (rc == -EOPNOTSUPP && (opcode == RNIC_CMD_RTS2SQD_QP || opcode == RNIC_CMD_SQD2SQD_QP)) {
+		RNIC_LOG(
+			ERR, qp->dev,
+			"QP 0x%x: this card's firmware has no state SQD: stop posting, and poll until "
+			"all sends have completed",
+			qp->qp.qp_num);
+		return -ENOTSUP;
+	}
+	return rc;
 }
 
 /* Which requests the new state takes. */
