@@ -291,6 +291,27 @@ test_a_socket_excludes_what_is_the_embedded_devices(void **state)
 		}
 }
 
+/* It works, and is slower than without: vfio-pci maps no register for combined writes. */
+static void
+test_blueflame_of_a_pci_function_is_warned_of(void **state)
+{
+	static const char *const without[] = { "pci=41:00.1", "pci=41:00.1,bf=0", "bf=1",
+					       "socket=/s,bf=1" };
+	static const char *const with[] = { "pci=41:00.1,bf=1", "bf=1,ip=192.0.2.1,pci=41:00.1" };
+	char said[1024];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(without); i++) {
+		parse_and_read_log(without[i], 0, said, sizeof(said));
+		assert_string_equal(said, "");
+	}
+	for (i = 0; i < RTE_DIM(with); i++) {
+		parse_and_read_log(with[i], 0, said, sizeof(said));
+		assert_non_null(strstr(said, "'bf=1' has no use"));
+	}
+}
+
 int
 main(void)
 {
@@ -300,6 +321,7 @@ main(void)
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
 		cmocka_unit_test(test_a_pci_function),
+		cmocka_unit_test(test_blueflame_of_a_pci_function_is_warned_of),
 		cmocka_unit_test(test_whose_the_peer_may_be_is_asked_with_a_socket),
 		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
 	};

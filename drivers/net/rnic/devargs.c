@@ -319,6 +319,12 @@ check_together(const struct parse *parse)
 				devargs[i].key, devargs[i].key);
 		return -EINVAL;
 	}
+	if (pci && parse->args->bf)
+		RNIC_LOG_NAMED(
+			WARNING, parse->device,
+			"devarg 'bf=1' has no use on a PCI function: vfio-pci maps registers "
+			"uncached, so that 64 bytes are eight writes to the card, and a doorbell "
+			"is one");
 	return 0;
 }
 
