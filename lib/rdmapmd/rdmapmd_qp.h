@@ -333,7 +333,8 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
  *
  * @param vlan_id Of the outer 802.1Q tag, 0 to 4094; or RDMAPMD_VLAN_ANY.
  * @return 0; -EINVAL not a RAW_PACKET queue pair or one without receive queue, no such address or VLAN; -EEXIST a queue pair of
- *         the device, maybe this one, has it; -ENOSPC the device takes no more.
+ *         the device, maybe this one, has it; -ENOSPC the device takes no more; -ENOTSUP a group address, the ethdev is started,
+ *         and the card leads a frame to one place only (attached before, the queue pair alone has such frames).
  */
 __rte_experimental int rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6],
 					     uint16_t vlan_id);

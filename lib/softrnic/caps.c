@@ -185,6 +185,7 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 	SET(LOG_MAX_FLOW, SOFTRNIC_LOG_MAX_FLOW);
 #undef SET
 	rnic_flow_table_cap_set(cap, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS, 1);
+	rnic_flow_table_cap_set(cap, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS, 1);
 	softrnic_steering_fields(rnic_flow_table_props_field_support(rx));
 	softrnic_steering_fields(rnic_flow_table_props_field_bitmask_support(rx));
 }

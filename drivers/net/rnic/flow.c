@@ -152,7 +152,7 @@ struct set_entry {
 _Static_assert(sizeof(struct set_entry) == 0x350, "destinations follow the entry");
 
 int
-rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry, bool modify)
+rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
 {
 	struct set_entry set = { 0 };
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&set.in);
@@ -162,9 +162,6 @@ rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry, b
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_ID, entry->table);
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_FLOW_INDEX, entry->index);
-	if (modify)
-		rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK,
-				    RNIC_SET_FTE_MODIFY_DESTINATION_LIST);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, entry->group);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, entry->tag);
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
@@ -182,8 +179,7 @@ rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry, b
 					  entry->next_table);
 	}
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
-	return rnic_cmd_exec(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY,
-			     modify ? RNIC_SET_FTE_MODIFY : RNIC_SET_FTE_NEW, &set,
+	return rnic_cmd_exec(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_SET_FTE_NEW, &set,
 			     (uint32_t)(sizeof(set.in) + count * sizeof(set.destinations[0])), &out,
 			     sizeof(out));
 }

@@ -278,8 +278,8 @@ int rnic_flow_root_set(struct rnic_dev *dev, uint32_t table);
 int rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
 			   const struct rnic_flow_match *mask, uint32_t *group);
 int rnic_flow_group_destroy(struct rnic_dev *dev, uint32_t table, uint32_t group);
-/* modify: it is there, and has other destinations now. */
-int rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry, bool modify);
+/* A new one: none that is there is changed, since cards without flow_modify_en cannot do that. */
+int rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry);
 int rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index);
 
 /* ---- steer_qp.c ---- */

@@ -125,8 +125,12 @@ struct rnic_dev {
 	struct rnic_qp_steering {
 		pthread_mutex_t lock;
 		struct rnic_qp_rule *rules;
-		uint32_t table, group_vlan, group_mac, group_rest;
-		bool up, has_vlans; /* the table is there, the group for VLANs */
+		struct rnic_qp_table {
+			uint32_t number, group_vlan, group_mac, group_rest;
+			uint64_t entries[4]; /* a bit for each that is set */
+			bool has_vlans;	     /* the group for them is there */
+		} table;
+		bool up; /* it is there */
 		bool has_port;
 		uint32_t port_table;
 	} qp_steering;
@@ -435,9 +439,14 @@ struct rnic_rss {
 struct rnic_spread {
 	uint32_t rqt, first_rqt; /* all of the table, and its first place */
 	uint32_t tirs[RNIC_SPREAD_TIRS];
-	uint32_t table, groups[RNIC_SPREAD_GROUPS];
-	uint32_t tir_count, group_count, entry_count; /* how many there are */
-	struct rnic_rss rss;			      /* as the device has it */
+	uint32_t table;
+	struct rnic_spread_group {
+		uint32_t number, index, count; /* its first entry, and how many there are */
+		bool up;
+	} groups[RNIC_SPREAD_GROUPS][2];
+	uint8_t places[RNIC_SPREAD_GROUPS]; /* which of the two is in use */
+	uint32_t tir_count;		    /* how many there are */
+	struct rnic_rss rss;		    /* as the device has it */
 };
 /* `rqns`: the numbers of the queues that the table names. */
 int rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,

@@ -4,14 +4,18 @@
  * Spreading over receive queues (PRM: "RQT Context", "TIR Context", "Receive Side Scaling"): a table that tells kinds of
  * packets apart, a TIR for each hash, and tables of queues that TIRs choose from.
  *
- *	index   group                         matches
- *	0 .. 3  type, protocol, no fragment   TCP and UDP of IPv4 and IPv6
- *	4, 5    type, fragment                fragments of IPv4 and IPv6
- *	6, 7    type                          the rest of IPv4 and IPv6
- *	8       everything
+ *	index      group                         matches
+ *	0 .. 3     type, protocol, no fragment   TCP and UDP of IPv4 and IPv6
+ *	8, 9       type, fragment                fragments of IPv4 and IPv6
+ *	12, 13     type                          the rest of IPv4 and IPv6
+ *	16         everything
  *
  * Each kind has its entry always, which leads to the TIR of the hash that is wanted of it. What is not hashed goes to the
  * first place of the table of queues: a TIR without a hash must have a table of one.
+ *
+ * Behind each group there is room for another one like it: when a hash changes, all of its entries are made anew there, or
+ * in front again, and then the old ones go. An entry is never changed where it is, which not every card can do
+ * (flow_modify_en), nor is there a value twice in a group.
  *
  * Everything but the TIRs' keys changes by one command each, so that a frame meets the old way or the new one.
  */
@@ -27,7 +31,7 @@
 #include "prm/list.h"
 
 #define LEVEL	       3 /* behind the tables of VLANs and addresses */
-#define LOG_TABLE_SIZE 4
+#define LOG_TABLE_SIZE 5
 #define ETHERTYPE_IPV4 0x0800
 #define ETHERTYPE_IPV6 0x86dd
 #define PROTOCOL_TCP   6
@@ -93,18 +97,21 @@ static const struct {
 	[RNIC_TRAFFIC_OTHER] = { .group = 3 },
 };
 
+/* Kinds that are in a group, and where its first entry is: of one of its two places. */
 static const struct {
 	struct rnic_flow_match mask;
-	uint32_t first, last;
+	uint32_t first, last, index;
 } groups[RNIC_SPREAD_GROUPS] = {
 	{ { .ethertype = 0xffff, .ip_protocol = 0xff, .fragment = true },
 	  RNIC_TRAFFIC_IPV4_TCP,
-	  RNIC_TRAFFIC_IPV6_UDP },
+	  RNIC_TRAFFIC_IPV6_UDP,
+	  0 },
 	{ { .ethertype = 0xffff, .fragment = true },
 	  RNIC_TRAFFIC_IPV4_FRAGMENT,
-	  RNIC_TRAFFIC_IPV6_FRAGMENT },
-	{ { .ethertype = 0xffff }, RNIC_TRAFFIC_IPV4, RNIC_TRAFFIC_IPV6 },
-	{ .first = RNIC_TRAFFIC_OTHER, .last = RNIC_TRAFFIC_OTHER },
+	  RNIC_TRAFFIC_IPV6_FRAGMENT,
+	  8 },
+	{ { .ethertype = 0xffff }, RNIC_TRAFFIC_IPV4, RNIC_TRAFFIC_IPV6, 12 },
+	{ .first = RNIC_TRAFFIC_OTHER, .last = RNIC_TRAFFIC_OTHER, .index = 16 },
 };
 
 /* ---- Tables of queues ---- */
@@ -219,14 +226,20 @@ tir_set_key(struct rnic_dev *dev, const struct rnic_spread *spread, enum spread_
 
 /* ---- Kinds of packets ---- */
 
+static uint32_t
+group_size(uint32_t group)
+{
+	return groups[group].last - groups[group].first + 1;
+}
+
 static int
 set_kind(struct rnic_dev *dev, const struct rnic_spread *spread, enum rnic_traffic kind,
-	 uint8_t hash, bool modify)
+	 uint8_t hash, const struct rnic_spread_group *at)
 {
 	struct rnic_flow_entry entry = {
 		.table = spread->table,
-		.group = spread->groups[kinds[kind].group],
-		.index = kind,
+		.group = at->number,
+		.index = at->index + kind - groups[kinds[kind].group].first,
 		.match = kinds[kind].match,
 		.to_tir = true,
 		.tir = spread->tirs[TIR_FIRST],
@@ -236,37 +249,74 @@ set_kind(struct rnic_dev *dev, const struct rnic_spread *spread, enum rnic_traff
 		entry.tir = spread->tirs[kinds[kind].addresses];
 	else if (hash == RNIC_HASH_PORTS)
 		entry.tir = spread->tirs[kinds[kind].ports];
-	return rnic_flow_entry_set(dev, &entry, modify);
+	return rnic_flow_entry_set(dev, &entry);
+}
+
+/* The entries that it has not yet. */
+static int
+group_fill(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t group,
+	   const uint8_t hash[RNIC_TRAFFICS], struct rnic_spread_group *at)
+{
+	uint32_t kind = groups[group].first + at->count;
+	int rc = 0;
+
+	for (; kind <= groups[group].last && rc == 0; kind++) {
+		rc = set_kind(dev, spread, (enum rnic_traffic)kind, hash[kind], at);
+		at->count += rc == 0;
+	}
+	return rc;
+}
+
+/* What there is of it, the last first, up to what the device does not let go. */
+static int
+group_down(struct rnic_dev *dev, const struct rnic_spread *spread, struct rnic_spread_group *at)
+{
+	int rc = 0;
+
+	while (at->count > 0 && rc == 0) {
+		rc = rnic_flow_entry_delete(dev, spread->table, at->index + at->count - 1);
+		at->count -= rc == 0;
+	}
+	if (at->up && rc == 0) {
+		rc = rnic_flow_group_destroy(dev, spread->table, at->number);
+		at->up = rc != 0;
+	}
+	return rc;
+}
+
+/* With entries for these hashes, in a place where there is none; no part of it alone. */
+static int
+group_up(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t group,
+	 const uint8_t hash[RNIC_TRAFFICS], struct rnic_spread_group *at)
+{
+	const uint32_t size = group_size(group);
+	int rc;
+
+	at->index = groups[group].index + (at == &spread->groups[group][0] ? 0 : size);
+	rc = rnic_flow_group_create(dev, spread->table, at->index, at->index + size - 1,
+				    &groups[group].mask, &at->number);
+	if (rc != 0)
+		return rc;
+	at->up = true;
+	rc = group_fill(dev, spread, group, hash, at);
+	if (rc != 0)
+		(void)group_down(dev, spread, at);
+	return rc;
 }
 
 /* ---- All of it ---- */
-
-static int
-make_table(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread)
-{
-	uint32_t *n;
-	int rc = 0;
-
-	for (n = &spread->group_count; *n < RNIC_SPREAD_GROUPS && rc == 0; *n += rc == 0)
-		rc = rnic_flow_group_create(dev, spread->table, groups[*n].first, groups[*n].last,
-					    &groups[*n].mask, &spread->groups[*n]);
-	for (n = &spread->entry_count; *n < RNIC_TRAFFICS && rc == 0; *n += rc == 0)
-		rc = set_kind(dev, spread, (enum rnic_traffic) * n, rss->hash[*n], false);
-	return rc;
-}
 
 /* What there is of it, the last first. */
 static int
 take_down(struct rnic_dev *dev, struct rnic_spread *spread)
 {
 	int rc = 0, first_rc = 0;
+	uint32_t group, place;
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
-	while (spread->entry_count > 0)
-		KEEP_FIRST(rnic_flow_entry_delete(dev, spread->table, --spread->entry_count));
-	while (spread->group_count > 0)
-		KEEP_FIRST(rnic_flow_group_destroy(dev, spread->table,
-						   spread->groups[--spread->group_count]));
+	for (group = RNIC_SPREAD_GROUPS; group > 0; group--)
+		for (place = 0; place < 2; place++)
+			KEEP_FIRST(group_down(dev, spread, &spread->groups[group - 1][place]));
 	KEEP_FIRST(rnic_flow_table_destroy(dev, spread->table));
 	while (spread->tir_count > 0)
 		KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_TIR,
@@ -282,7 +332,7 @@ int
 rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
 		   struct rnic_spread *spread)
 {
-	uint32_t *n;
+	uint32_t *n, group;
 	int rc;
 
 	*spread = (struct rnic_spread){ .rss = *rss };
@@ -297,8 +347,8 @@ rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic
 		goto no_table;
 	for (n = &spread->tir_count; *n < RNIC_SPREAD_TIRS && rc == 0; *n += rc == 0)
 		rc = tir_create(dev, spread, (enum spread_tir) * n, rss, &spread->tirs[*n]);
-	if (rc == 0)
-		rc = make_table(dev, rss, spread);
+	for (group = 0; group < RNIC_SPREAD_GROUPS && rc == 0; group++)
+		rc = group_up(dev, spread, group, rss->hash, &spread->groups[group][0]);
 	if (rc != 0)
 		take_down(dev, spread);
 	return rc;
@@ -356,19 +406,44 @@ set_key(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *sp
 	return rc;
 }
 
+/* A group's entries are made anew beside the old ones, which go then: a frame meets one of the two. */
+static int
+set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread,
+	  uint32_t group)
+{
+	const uint32_t first = groups[group].first, size = group_size(group);
+	struct rnic_spread_group *now = &spread->groups[group][spread->places[group]];
+	struct rnic_spread_group *next = &spread->groups[group][spread->places[group] ^ 1];
+	int rc;
+
+	if (memcmp(&rss->hash[first], &spread->rss.hash[first], size) == 0)
+		return 0;
+	/* One that the device did not let go of when it should have. */
+	rc = group_down(dev, spread, next);
+	if (rc == 0)
+		rc = group_up(dev, spread, group, rss->hash, next);
+	if (rc != 0)
+		return rc;
+	rc = group_down(dev, spread, now);
+	if (rc != 0) {
+		/* The old ones stay, alone. */
+		(void)group_fill(dev, spread, group, spread->rss.hash, now);
+		(void)group_down(dev, spread, next);
+		return rc;
+	}
+	spread->places[group] ^= 1;
+	memcpy(&spread->rss.hash[first], &rss->hash[first], size);
+	return 0;
+}
+
 static int
 set_kinds(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread)
 {
-	uint32_t kind;
+	uint32_t group;
 	int rc = 0;
 
-	for (kind = 0; kind < RNIC_TRAFFICS && rc == 0; kind++) {
-		if (rss->hash[kind] == spread->rss.hash[kind])
-			continue;
-		rc = set_kind(dev, spread, (enum rnic_traffic)kind, rss->hash[kind], true);
-		if (rc == 0)
-			spread->rss.hash[kind] = rss->hash[kind];
-	}
+	for (group = 0; group < RNIC_SPREAD_GROUPS && rc == 0; group++)
+		rc = set_group(dev, rss, spread, group);
 	return rc;
 }
 

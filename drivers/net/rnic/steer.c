@@ -62,7 +62,7 @@ set_entry(struct rnic_dev *dev, const struct rnic_steering *steering, uint32_t i
 	};
 
 	memcpy(entry.match.mac, mac, sizeof(entry.match.mac));
-	return rnic_flow_entry_set(dev, &entry, false);
+	return rnic_flow_entry_set(dev, &entry);
 }
 
 static int
@@ -364,7 +364,7 @@ set_vlan(struct rnic_dev *dev, const struct rnic_steering *steering, uint32_t in
 		.next_table = steering->table,
 	};
 
-	return rnic_flow_entry_set(dev, &entry, false);
+	return rnic_flow_entry_set(dev, &entry);
 }
 
 /* Those that are wanted and no others: NULL, none. Goes on where the device refuses to let go of one. */

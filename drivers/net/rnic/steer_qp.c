@@ -9,8 +9,10 @@
  *	255         everything                     while the ethdev has a table: the rest goes there
  *
  * The lowest index wins, so what is more specific goes first, and queue pairs before the ethdev. An entry of a group address
- * goes on to the ethdev's table as well. Each entry has its queue pair's number as the tag: that is what a completion of a
- * received frame has in the place of the queue's number.
+ * goes on to the ethdev's table as well, if the card can do that (nic_rx_multi_path_tirs_fts). Each entry has its queue pair's
+ * number as the tag: that is what a completion of a received frame has in the place of the queue's number.
+ *
+ * No entry is changed where it is: not every card can do that. When the ethdev has another table, so have the queue pairs.
  *
  * Its lock is held for commands: an ethdev may start in one thread while another attaches.
  */
@@ -45,129 +47,196 @@ static const struct rnic_flow_match vlan_mask = {
 };
 static const struct rnic_flow_match all_frames;
 
+/* Can one entry lead to a TIR and to a table? */
+static bool
+forwards_to_both(const struct rnic_dev *dev)
+{
+	return rnic_flow_table_cap_get(&dev->caps.flow_table,
+				       RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0;
+}
+
+static bool
+is_group(const struct rnic_flow_match *match)
+{
+	return (match->mac[0] & 1) != 0;
+}
+
 /* ---- Entries ---- */
 
 static int
-set_rule(struct rnic_dev *dev, const struct rnic_qp_rule *rule, bool modify)
+set_entry(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_flow_entry *entry)
+{
+	int rc = rnic_flow_entry_set(dev, entry);
+
+	if (rc == 0)
+		table->entries[entry->index / 64] |= UINT64_C(1) << entry->index % 64;
+	return rc;
+}
+
+static int
+delete_entry(struct rnic_dev *dev, struct rnic_qp_table *table, uint32_t index)
+{
+	int rc = rnic_flow_entry_delete(dev, table->number, index);
+
+	if (rc == 0)
+		table->entries[index / 64] &= ~(UINT64_C(1) << index % 64);
+	return rc;
+}
+
+static int
+set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp_rule *rule)
 {
 	const struct rnic_qp_steering *steering = &dev->qp_steering;
 	const struct rnic_flow_entry entry = {
-		.table = steering->table,
-		.group = rule->match.by_vlan ? steering->group_vlan : steering->group_mac,
+		.table = table->number,
+		.group = rule->match.by_vlan ? table->group_vlan : table->group_mac,
 		.index = rule->index,
 		.match = rule->match,
 		.tag = rule->tag,
 		.to_tir = true,
 		.tir = rule->tir,
 		/* A group's frames are everybody's. */
-		.to_table = (rule->match.mac[0] & 1) && steering->has_port,
+		.to_table = is_group(&rule->match) && steering->has_port && forwards_to_both(dev),
 		.next_table = steering->port_table,
 	};
 
-	return rnic_flow_entry_set(dev, &entry, modify);
+	return set_entry(dev, table, &entry);
 }
 
 static int
-set_rest(struct rnic_dev *dev, bool modify)
+set_rest(struct rnic_dev *dev, struct rnic_qp_table *table)
 {
-	const struct rnic_qp_steering *steering = &dev->qp_steering;
 	const struct rnic_flow_entry entry = {
-		.table = steering->table,
-		.group = steering->group_rest,
+		.table = table->number,
+		.group = table->group_rest,
 		.index = INDEX_REST,
 		.to_table = true,
-		.next_table = steering->port_table,
+		.next_table = dev->qp_steering.port_table,
 	};
 
-	return rnic_flow_entry_set(dev, &entry, modify);
-}
-
-/* Group addresses go to the ethdev's table as well, or no longer. */
-static int
-follow_port(struct rnic_dev *dev)
-{
-	const struct rnic_qp_rule *rule;
-	int rc = 0, rule_rc;
-
-	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
-		rule_rc = rule->match.mac[0] & 1 ? set_rule(dev, rule, true) : 0;
-		if (rc == 0)
-			rc = rule_rc;
-	}
-	return rc;
+	return set_entry(dev, table, &entry);
 }
 
 /* ---- The table ---- */
+
+/* The group for VLANs is there as long as it is needed: devices are quicker without. */
+static int
+vlans_up(struct rnic_dev *dev, struct rnic_qp_table *table)
+{
+	int rc = rnic_flow_group_create(dev, table->number, FIRST_VLAN, FIRST_MAC - 1, &vlan_mask,
+					&table->group_vlan);
+
+	table->has_vlans = rc == 0;
+	return rc;
+}
+
+/* What is in it: the rules that there are, and the way to the ethdev, if that has a table. */
+static int
+fill(struct rnic_dev *dev, struct rnic_qp_table *table)
+{
+	const struct rnic_qp_rule *rule;
+	int rc = 0;
+
+	for (rule = dev->qp_steering.rules; rule != NULL && rc == 0; rule = rule->next) {
+		if (rule->match.by_vlan && !table->has_vlans)
+			rc = vlans_up(dev, table);
+		if (rc == 0)
+			rc = set_rule(dev, table, rule);
+	}
+	return rc == 0 && dev->qp_steering.has_port ? set_rest(dev, table) : rc;
+}
+
+/* Whatever the device says to it. */
+static int
+unmake(struct rnic_dev *dev, struct rnic_qp_table *table)
+{
+	int rc = 0, first_rc = 0;
+	uint32_t index;
+
+#define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
+	for (index = 0; index <= INDEX_REST; index++)
+		if (table->entries[index / 64] >> index % 64 & 1)
+			KEEP_FIRST(delete_entry(dev, table, index));
+	if (table->has_vlans)
+		KEEP_FIRST(rnic_flow_group_destroy(dev, table->number, table->group_vlan));
+	KEEP_FIRST(rnic_flow_group_destroy(dev, table->number, table->group_rest));
+	KEEP_FIRST(rnic_flow_group_destroy(dev, table->number, table->group_mac));
+	KEEP_FIRST(rnic_flow_table_destroy(dev, table->number));
+#undef KEEP_FIRST
+	*table = (struct rnic_qp_table){ 0 };
+	return first_rc;
+}
+
+/* Whole, and the root: the ethdev misses nothing. */
+static int
+make(struct rnic_dev *dev, struct rnic_qp_table *table)
+{
+	int rc;
+
+	*table = (struct rnic_qp_table){ 0 };
+	rc = rnic_flow_table_create(dev, LEVEL, LOG_TABLE_SIZE, &table->number);
+	if (rc != 0)
+		return rc;
+	rc = rnic_flow_group_create(dev, table->number, FIRST_MAC, INDEX_REST - 1, &mac_mask,
+				    &table->group_mac);
+	if (rc != 0)
+		goto no_group_mac;
+	rc = rnic_flow_group_create(dev, table->number, INDEX_REST, INDEX_REST, &all_frames,
+				    &table->group_rest);
+	if (rc != 0)
+		goto no_group_rest;
+	rc = fill(dev, table);
+	if (rc == 0)
+		rc = rnic_flow_root_set(dev, table->number);
+	if (rc != 0)
+		(void)unmake(dev, table);
+	return rc;
+
+no_group_rest:
+	rnic_flow_group_destroy(dev, table->number, table->group_mac);
+no_group_mac:
+	rnic_flow_table_destroy(dev, table->number);
+	return rc;
+}
 
 static int
 table_up(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = rnic_flow_table_create(dev, LEVEL, LOG_TABLE_SIZE, &steering->table);
+	int rc = make(dev, &steering->table);
 
-	if (rc != 0)
-		return rc;
-	rc = rnic_flow_group_create(dev, steering->table, FIRST_MAC, INDEX_REST - 1, &mac_mask,
-				    &steering->group_mac);
-	if (rc != 0)
-		goto no_group_mac;
-	rc = rnic_flow_group_create(dev, steering->table, INDEX_REST, INDEX_REST, &all_frames,
-				    &steering->group_rest);
-	if (rc != 0)
-		goto no_group_rest;
-	/* Before it is the root: the ethdev misses nothing. */
-	if (steering->has_port)
-		rc = set_rest(dev, false);
-	if (rc != 0)
-		goto no_rest;
-	rc = rnic_flow_root_set(dev, steering->table);
-	if (rc != 0)
-		goto no_root;
-	steering->up = true;
-	return 0;
-
-no_root:
-	if (steering->has_port)
-		rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
-no_rest:
-	rnic_flow_group_destroy(dev, steering->table, steering->group_rest);
-no_group_rest:
-	rnic_flow_group_destroy(dev, steering->table, steering->group_mac);
-no_group_mac:
-	rnic_flow_table_destroy(dev, steering->table);
+	steering->up = rc == 0;
 	return rc;
 }
 
-/* Whatever the device says to it. */
 static int
 table_down(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = 0, first_rc = 0;
+	int rc = steering->has_port ? rnic_flow_root_set(dev, steering->port_table) : 0, unmake_rc;
 
-#define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
-	if (steering->has_port) {
-		KEEP_FIRST(rnic_flow_root_set(dev, steering->port_table));
-		KEEP_FIRST(rnic_flow_entry_delete(dev, steering->table, INDEX_REST));
-	}
-	KEEP_FIRST(rnic_flow_group_destroy(dev, steering->table, steering->group_rest));
-	KEEP_FIRST(rnic_flow_group_destroy(dev, steering->table, steering->group_mac));
-	KEEP_FIRST(rnic_flow_table_destroy(dev, steering->table));
-#undef KEEP_FIRST
+	unmake_rc = unmake(dev, &steering->table);
 	steering->up = false;
-	return first_rc;
+	return rc != 0 ? rc : unmake_rc;
 }
 
-/* The group for VLANs is there as long as it is needed: devices are quicker without. */
+/*
+ * Another one in its place, as rules and the ethdev's table are now. Not every card lets an entry be changed where it is
+ * (flow_modify_en), and its successor beside it would be the same value twice in a group; a root is exchanged by one command.
+ * A device that refuses has the old one.
+ */
 static int
-vlans_up(struct rnic_dev *dev)
+exchange(struct rnic_dev *dev)
 {
-	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = rnic_flow_group_create(dev, steering->table, FIRST_VLAN, FIRST_MAC - 1, &vlan_mask,
-					&steering->group_vlan);
+	struct rnic_qp_table next;
+	int rc = make(dev, &next);
 
-	steering->has_vlans = rc == 0;
-	return rc;
+	if (rc != 0)
+		return rc;
+	/* No frame comes by there any more: what cannot be tidied up is said in the log. */
+	(void)unmake(dev, &dev->qp_steering.table);
+	dev->qp_steering.table = next;
+	return 0;
 }
 
 /* Nothing is left behind that nobody needs. */
@@ -181,9 +250,10 @@ tidy(struct rnic_dev *dev)
 
 	for (rule = steering->rules; rule != NULL; rule = rule->next)
 		vlans |= rule->match.by_vlan;
-	if (steering->has_vlans && !vlans) {
-		rc = rnic_flow_group_destroy(dev, steering->table, steering->group_vlan);
-		steering->has_vlans = false;
+	if (steering->up && steering->table.has_vlans && !vlans) {
+		rc = rnic_flow_group_destroy(dev, steering->table.number,
+					     steering->table.group_vlan);
+		steering->table.has_vlans = false;
 	}
 	if (!steering->up || steering->rules != NULL)
 		return rc;
@@ -193,15 +263,23 @@ tidy(struct rnic_dev *dev)
 
 /* ---- The ethdev comes and goes ---- */
 
-/* What is not a queue pair's goes to the ethdev's table; to another one than before, if it has one already. */
-static int
-lead_to_port(struct rnic_dev *dev, bool modify)
+/* Frames of a group that has a queue pair do not come to an ethdev that starts now, where a card forwards to one place. */
+static void
+warn_of_groups(struct rnic_dev *dev)
 {
-	const struct rnic_qp_steering *steering = &dev->qp_steering;
+	const struct rnic_qp_rule *rule = dev->qp_steering.rules;
 
-	return steering->up ? set_rest(dev, modify) : rnic_flow_root_set(dev, steering->port_table);
+	while (rule != NULL && !is_group(&rule->match))
+		rule = rule->next;
+	if (rule != NULL && !forwards_to_both(dev))
+		RNIC_LOG(
+			WARNING, dev,
+			"the port does not get frames for multicast addresses that queue pairs have "
+			"attached (QP 0x%x and perhaps others): this card forwards them to one place",
+			rule->tag);
 }
 
+/* What is not a queue pair's goes to the ethdev's table; to another one than before, if it has one already. */
 static int
 port_up(struct rnic_dev *dev, uint32_t table)
 {
@@ -212,36 +290,44 @@ port_up(struct rnic_dev *dev, uint32_t table)
 
 	steering->has_port = true;
 	steering->port_table = table;
-	rc = lead_to_port(dev, had_port);
-	if (rc == 0) {
-		rc = follow_port(dev);
-		if (rc == 0)
-			return 0;
-		if (steering->up && !had_port)
-			rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
+	rc = steering->up ? exchange(dev) : rnic_flow_root_set(dev, table);
+	if (rc != 0) {
+		steering->has_port = had_port;
+		steering->port_table = was;
+	} else if (!had_port) {
+		warn_of_groups(dev);
 	}
-	steering->has_port = had_port;
-	steering->port_table = was;
-	if (had_port)
-		lead_to_port(dev, true);
-	follow_port(dev);
 	return rc;
+}
+
+/* Of a table that cannot be exchanged: entry by entry, so that frames for groups may be missed for a moment. */
+static int
+leave_port(struct rnic_dev *dev)
+{
+	struct rnic_qp_table *table = &dev->qp_steering.table;
+	int rc = delete_entry(dev, table, INDEX_REST), first_rc = rc;
+	const struct rnic_qp_rule *rule;
+
+	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
+		if (!is_group(&rule->match) || !forwards_to_both(dev))
+			continue;
+		rc = delete_entry(dev, table, rule->index);
+		if (rc == 0)
+			rc = set_rule(dev, table, rule);
+		first_rc = first_rc != 0 ? first_rc : rc;
+	}
+	return first_rc;
 }
 
 static int
 port_down(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = 0, rules_rc;
 
 	if (!steering->has_port)
 		return 0;
 	steering->has_port = false;
-	if (!steering->up)
-		return 0;
-	rc = rnic_flow_entry_delete(dev, steering->table, INDEX_REST);
-	rules_rc = follow_port(dev);
-	return rc != 0 ? rc : rules_rc;
+	return steering->up && exchange(dev) != 0 ? leave_port(dev) : 0;
 }
 
 int
@@ -317,13 +403,13 @@ install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
 
 	if (rc != 0)
 		return rc;
-	if (rule->match.by_vlan && !dev->qp_steering.has_vlans)
-		rc = vlans_up(dev);
+	if (rule->match.by_vlan && !dev->qp_steering.table.has_vlans)
+		rc = vlans_up(dev, &dev->qp_steering.table);
 	if (rc == 0)
 		rc = rnic_port_add_mac(dev, rule->match.mac);
 	if (rc != 0)
 		goto fail;
-	rc = set_rule(dev, rule, false);
+	rc = set_rule(dev, &dev->qp_steering.table, rule);
 	if (rc != 0)
 		goto no_rule;
 	return 0;
@@ -346,6 +432,13 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 		RNIC_LOG(ERR, dev, "QP 0x%x has the frames for this address already",
 			 (*place)->tag);
 		return -EEXIST;
+	}
+	if (is_group(match) && dev->qp_steering.has_port && !forwards_to_both(dev)) {
+		RNIC_LOG(
+			ERR, dev,
+			"this card forwards a multicast frame to one place: attach the address while the "
+			"port is stopped, and the queue pair alone has its frames");
+		return -ENOTSUP;
 	}
 	if (index == INDEX_REST) {
 		RNIC_LOG(ERR, dev, "there is room for the addresses of queue pairs no more");
@@ -401,7 +494,7 @@ rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_i
 	if (*place == NULL || (*place)->tir != tir)
 		rc = -ENOENT;
 	else
-		rc = rnic_flow_entry_delete(dev, dev->qp_steering.table, (*place)->index);
+		rc = delete_entry(dev, &dev->qp_steering.table, (*place)->index);
 	/* From here on no frame comes any more: what cannot be tidied up is said in the log. */
 	if (rc == 0) {
 		forget(dev, place);
@@ -424,7 +517,7 @@ rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir)
 			place = &(*place)->next;
 			continue;
 		}
-		KEEP_FIRST(rnic_flow_entry_delete(dev, dev->qp_steering.table, (*place)->index));
+		KEEP_FIRST(delete_entry(dev, &dev->qp_steering.table, (*place)->index));
 		KEEP_FIRST(forget(dev, place));
 	}
 	KEEP_FIRST(tidy(dev));

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Steering on a card that takes what its capabilities say and no more: entries that cannot be changed, and that forward to
+ * one place.
+ */
+
+#include "card.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+#include "rdmapmd_qp.h"
+
+#define QUEUES	2
+#define ENTRIES 512 /* of all tables at a time */
+#define ANY	RDMAPMD_VLAN_ANY
+
+static const uint8_t own[6] = { 2, 0, 0, 0, 0, 1 };
+static const uint8_t mac[6] = { 2, 0, 0, 0, 9, 9 }, group[6] = { 1, 0, 0x5e, 0, 9, 9 };
+static const uint64_t vlans[RNIC_VLAN_WORDS] = { [0] = 1 << 5 };
+
+/* ---- The card ---- */
+
+static struct {
+	uint32_t table, index, group;
+	uint8_t value[0x200];
+	bool used;
+} entries[ENTRIES];
+static bool one_place; /* an entry forwards to */
+
+static const struct rnic_flow_context *
+context_of(const void *set)
+{
+	return (const struct rnic_flow_context *)((const uint8_t *)set + 0x40);
+}
+
+/* A group's entries are found by their values: no value is there twice. */
+static int
+take_entry(const struct rnic_set_fte_in *in)
+{
+	const uint32_t table = (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_ID);
+	const uint32_t of =
+		(uint32_t)rnic_flow_context_get(context_of(in), RNIC_FLOW_CONTEXT_GROUP_ID);
+	const uint8_t *value = (const uint8_t *)context_of(in) + 0x40;
+	unsigned int i, free_one = ENTRIES;
+
+	for (i = 0; i < ENTRIES; i++) {
+		if (!entries[i].used)
+			free_one = i;
+		else if (entries[i].table == table && entries[i].group == of &&
+			 memcmp(entries[i].value, value, sizeof(entries[i].value)) == 0)
+			return -EINVAL;
+	}
+	assert_true(free_one < ENTRIES);
+	entries[free_one].used = true;
+	entries[free_one].table = table;
+	entries[free_one].group = of;
+	entries[free_one].index = (uint32_t)rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_FLOW_INDEX);
+	memcpy(entries[free_one].value, value, sizeof(entries[free_one].value));
+	return 0;
+}
+
+static void
+drop_entry(const struct rnic_fte_in *in)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		if (entries[i].table == rnic_fte_in_get(in, RNIC_FTE_IN_TABLE_ID) &&
+		    entries[i].index == rnic_fte_in_get(in, RNIC_FTE_IN_FLOW_INDEX))
+			entries[i].used = false;
+}
+
+static int
+as_a_card(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)out;
+	if (opcode == RNIC_CMD_DELETE_FLOW_TABLE_ENTRY)
+		drop_entry(in);
+	if (opcode != RNIC_CMD_SET_FLOW_TABLE_ENTRY)
+		return CARD_SENDS;
+	if (op_mod != RNIC_SET_FTE_NEW)
+		return -EOPNOTSUPP;
+	if (one_place &&
+	    rnic_flow_context_get(context_of(in), RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE) > 1)
+		return -EINVAL;
+	return take_entry(in);
+}
+
+/* As a ConnectX-4 Lx of firmware 14.12 says of itself. */
+static void
+old_caps(struct rnic_caps *caps)
+{
+	rnic_flow_table_props_set(rnic_flow_table_cap_nic_receive(&caps->flow_table),
+				  RNIC_FLOW_TABLE_PROPS_FLOW_MODIFY_EN, 0);
+	if (!one_place)
+		return;
+	rnic_flow_table_cap_set(&caps->flow_table, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS, 0);
+	rnic_flow_table_cap_set(&caps->flow_table, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS,
+				0);
+}
+
+/* ---- The driver on it ---- */
+
+static struct world {
+	struct rnic_dev *dev;
+	struct rnic_cq cq[QUEUES];
+	struct rnic_rq rq[QUEUES];
+	uint32_t rqns[QUEUES], tir;
+	struct rnic_rss rss;
+	struct rnic_steering steering;
+} world;
+
+static int
+setup_card(bool one)
+{
+	struct world *w = &world;
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	memset(entries, 0, sizeof(entries));
+	one_place = one;
+	card_begin();
+	card.caps = old_caps;
+	card.before = as_a_card;
+	assert_int_equal(card_open("", &w->dev), 0);
+	for (i = 0; i < QUEUES; i++) {
+		assert_int_equal(rnic_cq_create(w->dev, 6, w->dev->async_eq, &w->cq[i]), 0);
+		assert_int_equal(rnic_rq_create(w->dev, 6, 4, &w->cq[i], &w->rq[i]), 0);
+		w->rqns[i] = w->rq[i].rqn;
+	}
+	for (i = 0; i < RNIC_RETA_SIZE; i++)
+		w->rss.reta[i] = i % QUEUES;
+	memset(w->rss.hash, RNIC_HASH_PORTS, RNIC_TRAFFIC_OTHER);
+	assert_int_equal(rnic_tir_create(w->dev, w->rqns[1], &w->tir), 0);
+	return 0;
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	return setup_card(false);
+}
+
+static int
+setup_one_place(void **state)
+{
+	(void)state;
+	return setup_card(true);
+}
+
+static int
+teardown(void **state)
+{
+	struct world *w = &world;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(rnic_steering_destroy(w->dev, &w->steering), 0);
+	assert_int_equal(rnic_qp_steering_drop(w->dev, w->tir), 0);
+	assert_int_equal(rnic_cmd_destroy(w->dev, RNIC_CMD_DESTROY_TIR, w->tir), 0);
+	for (i = 0; i < QUEUES; i++) {
+		assert_int_equal(rnic_rq_destroy(w->dev, &w->rq[i]), 0);
+		assert_int_equal(rnic_cq_destroy(w->dev, &w->cq[i]), 0);
+	}
+	rnic_dev_close(w->dev);
+	card_end();
+	/* Nothing is left of any table. */
+	for (i = 0; i < ENTRIES; i++)
+		assert_false(entries[i].used);
+	return 0;
+}
+
+static void
+steer(const struct rnic_rss *rss)
+{
+	assert_int_equal(rnic_steering_create(world.dev, world.rqns, rss, &world.steering), 0);
+	assert_int_equal(rnic_steering_set(world.dev, &world.steering, own, false, false), 0);
+}
+
+/* Of one table, or of all: 0. */
+static unsigned int
+entries_of(uint32_t table)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < ENTRIES; i++)
+		count += entries[i].used && (table == 0 || entries[i].table == table);
+	return count;
+}
+
+static void
+test_hashes_change_while_frames_arrive(void **state)
+{
+	struct rnic_rss other = world.rss;
+	struct rnic_spread *spread = &world.steering.spread;
+	unsigned int i;
+
+	(void)state;
+	steer(&world.rss);
+	for (i = 0; i < 3; i++) {
+		/* One kind, then several. */
+		other.hash[RNIC_TRAFFIC_IPV6_UDP] = RNIC_HASH_ADDRESSES;
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+		memset(other.hash, RNIC_HASH_ADDRESSES, RNIC_TRAFFIC_OTHER);
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+		assert_memory_equal(spread->rss.hash, other.hash, sizeof(other.hash));
+		assert_int_equal(entries_of(spread->table), RNIC_TRAFFICS);
+		other = world.rss;
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+		assert_int_equal(entries_of(spread->table), RNIC_TRAFFICS);
+	}
+}
+
+/* Whichever command is refused: what was there before is what there is, and it is not stuck. */
+static void
+test_hashes_that_cannot_be_changed(void **state)
+{
+	static const uint16_t opcodes[] = { RNIC_CMD_CREATE_FLOW_GROUP,
+					    RNIC_CMD_SET_FLOW_TABLE_ENTRY,
+					    RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
+					    RNIC_CMD_DESTROY_FLOW_GROUP };
+	struct rnic_rss other = world.rss;
+	struct rnic_spread *spread = &world.steering.spread;
+	unsigned int i;
+
+	(void)state;
+	steer(&world.rss);
+	memset(other.hash, RNIC_HASH_ADDRESSES, RNIC_TRAFFIC_OTHER);
+	for (i = 0; i < RTE_DIM(opcodes); i++) {
+		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+			       opcodes[i] << 8 | RNIC_STATUS_LIM);
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), -ENOSPC);
+		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
+		assert_memory_equal(spread->rss.hash, world.rss.hash, sizeof(world.rss.hash));
+		/* The card was asked before the device refused: it has lost count. */
+		card.before = NULL;
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+		assert_memory_equal(spread->rss.hash, other.hash, sizeof(other.hash));
+		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &world.rss, spread), 0);
+		assert_int_equal(rnic_steering_destroy(world.dev, &world.steering), 0);
+		memset(entries, 0, sizeof(entries));
+		card.before = as_a_card;
+		steer(&world.rss);
+	}
+}
+
+static void
+test_an_ethdev_comes_and_goes_beside_queue_pairs(void **state)
+{
+	struct rnic_steering *steering = &world.steering;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), 0);
+	assert_int_equal(rnic_qp_steering_add(world.dev, mac, 7, world.tir, 1), 0);
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+	for (i = 0; i < 2; i++) {
+		steer(NULL);
+		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
+		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, NULL), 0);
+		/* Three addresses, the way to the ethdev, and its own address and broadcast there. */
+		assert_int_equal(entries_of(0), 3 + 1 + 2);
+		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+		assert_int_equal(entries_of(0), 3);
+	}
+	assert_int_equal(card_said("multicast"), 0);
+}
+
+static void
+test_frames_of_a_group_go_to_one_place(void **state)
+{
+	struct rnic_steering *steering = &world.steering;
+
+	(void)state;
+	steer(NULL);
+	assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), 0);
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), -ENOTSUP);
+	assert_int_equal(card_said("forwards a multicast frame to one place"), 1);
+	assert_int_equal(world.dev->mac_count, 1);
+	assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+	/* Without the ethdev there is one place, and the ethdev comes later. */
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+	assert_int_equal(card_said("this card forwards them to one place"), 0);
+	steer(NULL);
+	assert_int_equal(card_said("this card forwards them to one place"), 1);
+	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
+	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, NULL), 0);
+	assert_int_equal(card_said("this card forwards them to one place"), 1);
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_hashes_change_while_frames_arrive, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_hashes_that_cannot_be_changed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_an_ethdev_comes_and_goes_beside_queue_pairs,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place,
+						setup_one_place, teardown),
+	};
+
+	return cmocka_run_group_tests_name("card_flow", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
