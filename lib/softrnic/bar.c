@@ -34,6 +34,7 @@ _Static_assert(SOFTRNIC_FIRST_UAR_MAX >= RNIC_FIRST_UAR &&
 #define NIC_INTERFACE_MASK  0x7
 
 #define HEALTH_PERIOD_NS 10000000 /* of the health counter */
+#define NS_PER_S	 UINT64_C(1000000000)
 
 static uint64_t
 clock_ns(clockid_t clock)
@@ -151,8 +152,10 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);
-	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_HIGH): return clock_ns(CLOCK_REALTIME) >> 32;
-	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_LOW): return clock_ns(CLOCK_REALTIME);
+	/* Seconds and nanoseconds, as Linux's drivers read them. */
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_HIGH):
+		return (uint32_t)(clock_ns(CLOCK_REALTIME) / NS_PER_S);
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_LOW): return clock_ns(CLOCK_REALTIME) % NS_PER_S;
 	default: return rnic_be32_to_cpu(dev->iseg->dw[offset / 4]);
 	}
 }

@@ -13,9 +13,12 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
 #include "ethdev.h"
+#include "prm/cqe.h"
 #include "prm/list.h"
+#include "rx.h"
 
 #define NAPS 60000 /* of a millisecond, until something is taken not to come */
 
@@ -69,9 +72,9 @@ teardown_port(void **state)
 }
 
 static struct rnic_dev *
-plug_port(void)
+plug_port_with(uint64_t rx_offloads)
 {
-	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_conf conf = { .rxmode = { .offloads = rx_offloads } };
 
 	assert_int_equal(rte_eal_hotplug_add("vdev", UNIT_DEVICE, "wire=loop"), 0);
 	assert_int_equal(rte_eth_dev_get_port_by_name(UNIT_DEVICE, &port.id), 0);
@@ -80,6 +83,12 @@ plug_port(void)
 			 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port.id, 0, 128, SOCKET_ID_ANY, NULL), 0);
 	return rnic_ethdev_get(&rte_eth_devices[port.id])->dev;
+}
+
+static struct rnic_dev *
+plug_port(void)
+{
+	return plug_port_with(0);
 }
 
 static void
@@ -516,6 +525,93 @@ test_a_port_is_left_as_it_was_found(void **state)
 	assert_int_equal(went_down, 1);
 }
 
+/* ---- The clock ---- */
+
+static unsigned int clocks; /* RQ_TS_FORMAT: 0 free running, 1 real time, 2 both */
+
+static void
+caps_of_clocks(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_RQ_TS_FORMAT, clocks);
+}
+
+static uint32_t asked_format;
+
+static int
+note_format(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	if (opcode == RNIC_CMD_CREATE_RQ)
+		asked_format = rnic_be32_to_cpu(((const struct rnic_be32 *)in)[0x20 / 4]) >> 4 & 3;
+	return CARD_SENDS;
+}
+
+/* The time of a frame whose completion has these two dwords. */
+static uint64_t
+time_told(uint32_t high, uint32_t low, int offset)
+{
+	struct rnic_rxq *rxq = rte_eth_devices[port.id].data->rx_queues[0];
+	struct rte_mbuf *frame = rte_pktmbuf_alloc(port.pool);
+	struct rnic_cqe *cqe;
+	unsigned int naps;
+	uint64_t told;
+
+	assert_non_null(frame);
+	memset(rte_pktmbuf_append(frame, 60), 0xff, 60);
+	assert_int_equal(rte_eth_tx_burst(port.id, 0, &frame, 1), 1);
+	for (naps = 0; naps < NAPS && rte_eth_rx_queue_count(port.id, 0) == 0; naps++)
+		rte_delay_us_sleep(1000);
+	cqe = &rxq->cq.ring[rxq->cq.consumer & rxq->cq.mask];
+	cqe->timestamp = rnic_cpu_to_be64((uint64_t)high << 32 | low);
+	assert_int_equal(rte_eth_rx_burst(port.id, 0, &frame, 1), 1);
+	told = *RTE_MBUF_DYNFIELD(frame, offset, rte_mbuf_timestamp_t *);
+	rte_pktmbuf_free(frame);
+	return told;
+}
+
+static uint64_t
+utc_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Both in nanoseconds of UTC, or both in the free running clock's. */
+static void
+test_frames_and_reads_are_of_one_clock(void **state)
+{
+	uint64_t before, clock, after;
+	int offset;
+
+	(void)state;
+	assert_int_equal(rte_mbuf_dyn_rx_timestamp_register(&offset, NULL), 0);
+	card.caps = caps_of_clocks;
+	card.before = note_format;
+	for (clocks = 0; clocks < 3; clocks++) {
+		if (clocks > 0)
+			assert_int_equal(rte_eal_hotplug_remove("vdev", UNIT_DEVICE), 0);
+		wait_for_link(plug_port_with(RTE_ETH_RX_OFFLOAD_TIMESTAMP), true);
+		assert_int_equal(rte_eth_dev_start(port.id), 0);
+		/* Where there are two the driver says which. */
+		assert_int_equal(asked_format, clocks);
+		before = utc_ns();
+		assert_int_equal(rte_eth_read_clock(port.id, &clock), 0);
+		after = utc_ns();
+		if (clocks == 0) {
+			assert_true(time_told(7, 5, offset) == (UINT64_C(7) << 32 | 5));
+			assert_true(clock < before);
+		} else {
+			assert_true(time_told(1700000000, 999999999, offset) ==
+				    UINT64_C(1700000000999999999));
+			assert_true(before <= clock && clock <= after);
+		}
+		assert_int_equal(rte_eth_dev_stop(port.id), 0);
+	}
+}
+
 #define PORT_TEST(name)	  cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define ETHDEV_TEST(name) cmocka_unit_test_setup_teardown(name, setup_port, teardown_port)
 
@@ -531,6 +627,7 @@ run(void)
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),
 		PORT_TEST(test_a_port_is_left_as_it_was_found),
+		ETHDEV_TEST(test_frames_and_reads_are_of_one_clock),
 	};
 
 	return cmocka_run_group_tests_name("card_port", tests, NULL, NULL);

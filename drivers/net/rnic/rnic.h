@@ -320,6 +320,23 @@ rnic_mkey_lookup(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf, uin
 	return rnic_mkey_lookup_slow(cache, mbuf, address, lkey);
 }
 
+/*
+ * ---- The clock of received frames, and of rte_eth_read_clock(). ----
+ * UTC where the device can tell of it, as with Linux's driver, else the free running one. CQEs and registers have either in two
+ * dwords: seconds and nanoseconds, or the halves of a number.
+ */
+static inline bool
+rnic_clock_is_real(const struct rnic_dev *dev)
+{
+	return rnic_general_cap_get(&dev->caps.general, RNIC_GENERAL_CAP_RQ_TS_FORMAT) !=
+	       RNIC_TS_CAP_FREE_RUNNING;
+}
+static inline uint64_t
+rnic_clock_utc(uint32_t seconds, uint32_t nanoseconds)
+{
+	return (uint64_t)seconds * 1000000000 + nanoseconds;
+}
+
 /* ---- Queues: what commands make; the burst functions use the members directly (cq.c sq.c rq.c). ---- */
 struct rnic_cqe;
 struct rnic_cq_dbrec;

@@ -8,6 +8,16 @@
 #include "internal.h"
 #include "prm/wqe.h"
 
+/* Of a device with two clocks the default would be whichever was configured: times must be of the one that is read. */
+static enum rnic_ts_format
+ts_format(const struct rnic_dev *dev)
+{
+	const uint64_t capability = rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT);
+
+	return capability == RNIC_TS_CAP_BOTH ? RNIC_TS_FORMAT_REAL_TIME
+					      : rnic_ts_format(capability);
+}
+
 static int
 create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
 	       struct rnic_rq *rq, uint64_t dbrec_iova)
@@ -26,8 +36,7 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT,
-		     rnic_ts_format(rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT)));
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, ts_format(dev));
 	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);

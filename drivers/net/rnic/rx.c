@@ -21,7 +21,8 @@
 #define RX_SCATTERED 0x1
 #define RX_TELLS     0x2
 #define RX_TIME	     0x4
-#define RX_DUMP	     0x8
+#define RX_UTC	     0x8 /* the time is UTC: seconds, nanoseconds */
+#define RX_DUMP	     0x10
 
 /* What rx_fill() writes in two 16-byte stores. */
 _Static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8,
@@ -148,12 +149,15 @@ rx_fill(struct rte_mbuf *mbuf, struct rx_fresh fresh, const struct rx_frame *fra
 
 /* The device's clock, as rte_eth_read_clock() has it. */
 static __rte_always_inline void
-rx_timestamp(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, struct rte_mbuf *mbuf)
+rx_timestamp(const struct rnic_rxq *rxq, const struct rnic_cqe *cqe, struct rte_mbuf *mbuf,
+	     bool utc)
 {
+	const uint64_t time = rnic_be64_to_cpu(cqe->timestamp);
+
 	if (rxq->timestamp_flag == 0)
 		return;
 	*RTE_MBUF_DYNFIELD(mbuf, rxq->timestamp_offset, rte_mbuf_timestamp_t *) =
-		rnic_be64_to_cpu(cqe->timestamp);
+		utc ? rnic_clock_utc((uint32_t)(time >> 32), (uint32_t)time) : time;
 	mbuf->ol_flags |= rxq->timestamp_flag;
 }
 
@@ -376,7 +380,9 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 			rx_fill(*pkts, fresh, &frame, flags);
 		}
 		if (flags & RX_TIME)
-			rx_timestamp(rxq, cqe, *pkts);
+			rx_timestamp(rxq, cqe, *pkts,
+				     flags & RX_UTC ||
+					     (flags & RX_DUMP && rnic_clock_is_real(rxq->dev)));
 		pkts++;
 		bytes += frame.length;
 	}
@@ -422,30 +428,33 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 RX_INSTANCE(rnic_rx_burst_single, 0)
 RX_INSTANCE(rnic_rx_burst_single_offloads, RX_TELLS)
 RX_INSTANCE(rnic_rx_burst_single_time, RX_TELLS | RX_TIME)
+RX_INSTANCE(rnic_rx_burst_single_utc, RX_TELLS | RX_TIME | RX_UTC)
 RX_INSTANCE(rnic_rx_burst_single_dump, RX_ALL)
 RX_INSTANCE(rnic_rx_burst_scattered, RX_SCATTERED)
 RX_INSTANCE(rnic_rx_burst_scattered_offloads, RX_SCATTERED | RX_TELLS)
 RX_INSTANCE(rnic_rx_burst_scattered_time, RX_SCATTERED | RX_TELLS | RX_TIME)
+RX_INSTANCE(rnic_rx_burst_scattered_utc, RX_SCATTERED | RX_TELLS | RX_TIME | RX_UTC)
 RX_INSTANCE(rnic_rx_burst_scattered_dump, RX_SCATTERED | RX_ALL)
 
-static const struct rnic_rx_mode rx_modes[2][4] = {
+static const struct rnic_rx_mode rx_modes[2][5] = {
 	{ { "Scalar", rnic_rx_burst_single },
 	  { "Scalar, offloads", rnic_rx_burst_single_offloads },
 	  { "Scalar, offloads with time", rnic_rx_burst_single_time },
+	  { "Scalar, offloads with UTC", rnic_rx_burst_single_utc },
 	  { "Scalar, dumping", rnic_rx_burst_single_dump } },
 	{ { "Scalar scattered", rnic_rx_burst_scattered },
 	  { "Scalar scattered, offloads", rnic_rx_burst_scattered_offloads },
 	  { "Scalar scattered, offloads with time", rnic_rx_burst_scattered_time },
+	  { "Scalar scattered, offloads with UTC", rnic_rx_burst_scattered_utc },
 	  { "Scalar scattered, dumping", rnic_rx_burst_scattered_dump } },
 };
 
 const struct rnic_rx_mode *
 rnic_rx_mode_get(const struct rnic_dev *dev, bool scattered, unsigned int tells)
 {
-	RTE_SET_USED(dev);
 	if (rnic_dump_wanted())
-		return &rx_modes[scattered][3];
+		return &rx_modes[scattered][4];
 	if (tells & RNIC_RX_TELLS_TIME)
-		return &rx_modes[scattered][2];
+		return &rx_modes[scattered][rnic_clock_is_real(dev) ? 3 : 2];
 	return &rx_modes[scattered][(tells & RNIC_RX_TELLS) != 0];
 }
