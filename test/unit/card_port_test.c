@@ -3,6 +3,7 @@
 /* The port of a function that has less than the embedded device's: no address, few rights, other links. */
 
 #include "card.h"
+#include "eqs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -525,6 +526,71 @@ test_a_port_is_left_as_it_was_found(void **state)
 	assert_int_equal(went_down, 1);
 }
 
+/* ---- What the card says of itself ---- */
+
+#define MODULE	    (UINT64_C(1) << 0x16)
+#define TEMPERATURE (UINT64_C(1) << 0x17)
+
+static uint64_t asked_events;
+
+static int
+note_events(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	if (opcode == RNIC_CMD_CREATE_EQ)
+		asked_events |= rnic_create_eq_in_get(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0);
+	return CARD_SENDS;
+}
+
+static void
+caps_of_events(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_PORT_MODULE_EVENT, 1);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_TEMP_WARN_EVENT, 1);
+}
+
+/* An event as the device would have written it into a queue that nobody else walks. */
+static void
+raise_event(struct rnic_dev *dev, uint8_t type, const uint32_t data[4])
+{
+	struct rnic_eq *eq;
+	struct rnic_eqe *eqe;
+	unsigned int i;
+
+	assert_int_equal(rnic_eq_create(dev, 4, 0, 0, &eq), 0);
+	eqe = unit_eqs.last.address;
+	eqe->type = type;
+	for (i = 0; i < 4; i++)
+		eqe->data[i] = rnic_cpu_to_be32(data[i]);
+	__atomic_store_n(&eqe->owner, 0, __ATOMIC_RELEASE);
+	assert_int_equal(rnic_eq_poll(dev, eq), 1);
+	rnic_eq_destroy(dev, eq);
+}
+
+static void
+test_modules_and_temperatures_are_told_of(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	card.before = note_events;
+	asked_events = 0;
+	rnic_dev_close(open_device());
+	assert_int_equal(asked_events & (MODULE | TEMPERATURE), 0);
+	card.caps = caps_of_events;
+	dev = open_device();
+	assert_int_equal(asked_events & MODULE, MODULE);
+	assert_int_equal(asked_events & TEMPERATURE, TEMPERATURE);
+	raise_event(dev, 0x16, (const uint32_t[4]){ 1 << 16 | 2 });
+	assert_int_equal(card_said("module 1: unplugged"), 1);
+	raise_event(dev, 0x16, (const uint32_t[4]){ 3, 7 << 8 });
+	assert_int_equal(card_said("module 0: bad or shorted cable"), 1);
+	raise_event(dev, 0x17, (const uint32_t[4]){ 0, 0, 0, 5 });
+	assert_int_equal(card_said("too warm (sensors 0x00000000000000000000000000000005)"), 1);
+	rnic_dev_close(dev);
+}
+
 /* ---- The clock ---- */
 
 static unsigned int clocks; /* RQ_TS_FORMAT: 0 free running, 1 real time, 2 both */
@@ -627,6 +693,7 @@ run(void)
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),
 		PORT_TEST(test_a_port_is_left_as_it_was_found),
+		PORT_TEST(test_modules_and_temperatures_are_told_of),
 		ETHDEV_TEST(test_frames_and_reads_are_of_one_clock),
 	};
 

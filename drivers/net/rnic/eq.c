@@ -46,6 +46,62 @@ eqe_waits(const struct rnic_eq *eq, uint32_t consumer)
 	return rnic_eqe_ready(&eq->ring[consumer & eq->mask], consumer, eq->log_size);
 }
 
+/* ---- What the card says of itself ---- */
+
+uint64_t
+rnic_eq_card_events(const struct rnic_dev *dev)
+{
+	return rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_MODULE_EVENT) << RNIC_EVENT_PORT_MODULE |
+	       rnic_general_cap(dev, RNIC_GENERAL_CAP_TEMP_WARN_EVENT) << RNIC_EVENT_TEMP_WARN;
+}
+
+/* In the words of mlx5_core, which people look for. */
+static const char *
+module_error(uint32_t error)
+{
+	switch (error) {
+	case RNIC_MODULE_POWER_BUDGET_EXCEEDED: return "power budget exceeded";
+	case RNIC_MODULE_LONG_RANGE: return "long range for a cable that is not the vendor's";
+	case RNIC_MODULE_BUS_STUCK: return "bus stuck (I2C or data shorted)";
+	case RNIC_MODULE_NO_EEPROM: return "no EEPROM, or retries timed out";
+	case RNIC_MODULE_NOT_PERMITTED: return "enforce part number list";
+	case RNIC_MODULE_UNKNOWN_IDENTIFIER: return "unknown identifier";
+	case RNIC_MODULE_HIGH_TEMPERATURE: return "high temperature";
+	case RNIC_MODULE_BAD_CABLE: return "bad or shorted cable";
+	case 0xc: return "insufficient power of the PCIe slot";
+	default: return "unknown error";
+	}
+}
+
+static void
+say_module(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	const uint32_t data = rnic_be32_to_cpu(eqe->data[0]), module = data >> 16 & 0xff;
+
+	switch (data & 0xf) {
+	case RNIC_MODULE_PLUGGED: RNIC_LOG_REPEATED(INFO, dev, "module %u: plugged", module); break;
+	case RNIC_MODULE_UNPLUGGED:
+		RNIC_LOG_REPEATED(WARNING, dev, "module %u: unplugged", module);
+		break;
+	case RNIC_MODULE_ERROR:
+		RNIC_LOG_REPEATED(ERR, dev, "module %u: %s: look at the cable", module,
+				  module_error(rnic_be32_to_cpu(eqe->data[1]) >> 8 & 0xf));
+		break;
+	default: RNIC_LOG_REPEATED(WARNING, dev, "module %u: status 0x%x", module, data & 0xf);
+	}
+}
+
+static void
+say_temperature(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+{
+	RNIC_LOG_REPEATED(ERR, dev,
+			  "the card is too warm (sensors 0x%08x%08x%08x%08x): look at its cooling",
+			  rnic_be32_to_cpu(eqe->data[0]), rnic_be32_to_cpu(eqe->data[1]),
+			  rnic_be32_to_cpu(eqe->data[2]), rnic_be32_to_cpu(eqe->data[3]));
+}
+
+/* ---- Events ---- */
+
 static void
 note_page_request(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
@@ -93,6 +149,8 @@ handle_event(struct rnic_dev *dev, const struct rnic_eq *eq, const struct rnic_e
 				  rnic_be32_to_cpu(eqe->data[6]) & 0xffffff,
 				  rnic_event_name(eqe->type));
 		break;
+	case RNIC_EVENT_PORT_MODULE: say_module(dev, eqe); break;
+	case RNIC_EVENT_TEMP_WARN: say_temperature(dev, eqe); break;
 	case RNIC_EVENT_COMPLETION: break;
 	default:
 		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,

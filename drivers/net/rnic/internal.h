@@ -122,6 +122,8 @@ void rnic_pages_answer(struct rnic_dev *dev);
 uint32_t rnic_pages_held(struct rnic_dev *dev);
 
 /* ---- eq.c ---- */
+/* A bit for each of its own events, of modules and temperature, that the card can raise: they are said in the log. */
+uint64_t rnic_eq_card_events(const struct rnic_dev *dev);
 int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
 		   unsigned int vector, struct rnic_eq **eq);
 void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
