@@ -71,6 +71,8 @@ const struct rnic_cmd_desc rnic_cmds[] = {
 	PLAIN(NOP),
 	ALLOC(ALLOC_TRANSPORT_DOMAIN),
 	DESTROY(DEALLOC_TRANSPORT_DOMAIN),
+	CMD(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in)),
+	CMD(DELETE_L2_TABLE_ENTRY, IN(l2_table_entry_in)),
 	CMD(CREATE_TIR, IN(create_tir_in), OUT(object_out)),
 	CMD(MODIFY_TIR, IN(modify_tir_in)),
 	DESTROY(DESTROY_TIR),

@@ -80,6 +80,7 @@
 	L(vport_counters, VPORT_COUNTERS)                           \
 	L(query_q_counter_in, QUERY_Q_COUNTER_IN)                   \
 	L(query_q_counter_out, QUERY_Q_COUNTER_OUT)                 \
+	L(l2_table_entry_in, L2_TABLE_ENTRY_IN)                     \
 	L(access_reg_in, ACCESS_REG_IN)                             \
 	FRAME(access_reg_out)                                       \
 	L(pmtu_reg, PMTU_REG)                                       \

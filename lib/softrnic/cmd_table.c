@@ -72,6 +72,8 @@ const struct softrnic_cmd_desc softrnic_cmd_table[] = {
 	BRINGUP(NOP, 8, nop),
 	READY(ALLOC_TRANSPORT_DOMAIN, 8, alloc_transport_domain),
 	READY(DEALLOC_TRANSPORT_DOMAIN, IN(object_in), dealloc_transport_domain),
+	READY(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in), set_l2_table_entry),
+	READY(DELETE_L2_TABLE_ENTRY, IN(l2_table_entry_in), delete_l2_table_entry),
 	READY(CREATE_TIR, IN(create_tir_in), create_tir),
 	READY(MODIFY_TIR, IN(modify_tir_in), modify_tir),
 	READY(DESTROY_TIR, IN(object_in), destroy_tir),

@@ -18,7 +18,7 @@ struct softrnic_cmd {
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
 #define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)
 
-/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/port.c eth/reg.c, the folder qp */
+/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/l2.c eth/port.c eth/reg.c, the folder qp */
 SOFTRNIC_CMD(query_hca_cap);
 SOFTRNIC_CMD(query_adapter);
 SOFTRNIC_CMD(init_hca);
@@ -64,6 +64,8 @@ SOFTRNIC_CMD(modify_vport_state);
 SOFTRNIC_CMD(query_nic_vport_context);
 SOFTRNIC_CMD(modify_nic_vport_context);
 SOFTRNIC_CMD(query_vport_counter);
+SOFTRNIC_CMD(set_l2_table_entry);
+SOFTRNIC_CMD(delete_l2_table_entry);
 SOFTRNIC_CMD(access_reg);
 SOFTRNIC_CMD(create_qp);
 SOFTRNIC_CMD(destroy_qp);

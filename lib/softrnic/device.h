@@ -493,6 +493,13 @@ struct softrnic_mac_list {
 	uint8_t macs[1 << SOFTRNIC_MAC_LIST_LOG][6];
 };
 
+/* The switch between a card's functions: unicast addresses that are ours, by the driver's index. */
+#define SOFTRNIC_L2_TABLE_LOG 5
+struct softrnic_l2_entry {
+	bool used;
+	uint8_t mac[6];
+};
+
 #define SOFTRNIC_LENGTHS	10240 /* more than the longest frame of any MTU */
 #define SOFTRNIC_LENGTH_CLASSES 11    /* too short, then ten */
 struct softrnic_port {
@@ -510,6 +517,7 @@ struct softrnic_port {
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
 	struct softrnic_mac_list uc, mc;
 	struct softrnic_mac_list vlans; /* VLAN IDs, where addresses begin: kept, not asked */
+	struct softrnic_l2_entry l2_table[1 << SOFTRNIC_L2_TABLE_LOG]; /* kept, not asked */
 	bool pause_tx, pause_rx;
 	uint8_t node_desc[64];
 	struct rnic_nic_vport_context context; /* the rest, as last modified */

@@ -438,6 +438,13 @@ const struct refusal refusals[] = {
 	R(DELETE_FLOW_TABLE_ENTRY, BAD_RES, RNIC_FTE_IN_FLOW_INDEX, 5, "no such entry"),
 	R(DELETE_FLOW_TABLE_ENTRY, BAD_RES, RNIC_FTE_IN_TABLE_ID, UINT64_C(0xffffff),
 	  "no such table"),
+	R(SET_L2_TABLE_ENTRY, BAD_PARAM, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, 4, "beyond the table"),
+	R(SET_L2_TABLE_ENTRY, BAD_PARAM, RNIC_L2_TABLE_ENTRY_IN_MAC_47_32, 0x0100,
+	  "a group address"),
+	R(SET_L2_TABLE_ENTRY, BAD_PARAM, RNIC_L2_TABLE_ENTRY_IN_VLAN_VALID, 1, "of one VLAN"),
+	R(DELETE_L2_TABLE_ENTRY, BAD_RES, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, 3, "no such entry"),
+	R(DELETE_L2_TABLE_ENTRY, BAD_RES, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, 4,
+	  "beyond the table"),
 };
 
 const unsigned int refusal_count = sizeof(refusals) / sizeof(refusals[0]);

@@ -315,6 +315,24 @@ unknown_opcodes(void **state)
 	hn_stop(&w.hn);
 }
 
+/* As they are of every device that is not given the capability. */
+static void
+the_switch_s_table_without_the_capability(void **state)
+{
+	static const uint16_t opcodes[] = { RNIC_CMD_SET_L2_TABLE_ENTRY,
+					    RNIC_CMD_DELETE_L2_TABLE_ENTRY };
+	struct world w;
+
+	(void)state;
+	world_make(&w, SOFTRNIC_HCA_READY, false);
+	rnic_general_cap_set(&w.hn.dev->general_cap[1], RNIC_GENERAL_CAP_ESWITCH_MANAGER, 0);
+	for (unsigned int i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		world_good(&w, opcodes[i]);
+		assert_int_equal(world_run(&w, NULL), RNIC_STATUS_BAD_OP);
+	}
+	hn_stop(&w.hn);
+}
+
 static bool
 covered(uint16_t opcode)
 {
@@ -445,6 +463,7 @@ main(void)
 		cmocka_unit_test(every_opcode_one_byte_too_short),
 		cmocka_unit_test(every_opcode_with_the_shortest_output),
 		cmocka_unit_test(unknown_opcodes),
+		cmocka_unit_test(the_switch_s_table_without_the_capability),
 		cmocka_unit_test(nothing_is_left_when_all_is_destroyed),
 	};
 

@@ -423,6 +423,15 @@ good_flow_input(struct world *w, uint16_t opcode, void *in)
 }
 
 static uint32_t
+good_l2_entry(struct rnic_l2_table_entry_in *in, uint32_t index)
+{
+	rnic_l2_table_entry_in_set(in, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, index);
+	rnic_l2_table_entry_in_set(in, RNIC_L2_TABLE_ENTRY_IN_MAC_47_32, 0x0200);
+	rnic_l2_table_entry_in_set(in, RNIC_L2_TABLE_ENTRY_IN_MAC_31_0, index);
+	return sizeof(*in);
+}
+
+static uint32_t
 good_port_input(struct world *w, uint16_t opcode, void *in)
 {
 	switch (opcode) {
@@ -431,6 +440,8 @@ good_port_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_QUERY_NIC_VPORT_CONTEXT: return sizeof(struct rnic_vport_in);
 	case RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT: return good_vport(in);
 	case RNIC_CMD_QUERY_VPORT_COUNTER: return sizeof(struct rnic_query_vport_counter_in);
+	case RNIC_CMD_SET_L2_TABLE_ENTRY: return good_l2_entry(in, 1);
+	case RNIC_CMD_DELETE_L2_TABLE_ENTRY: return good_l2_entry(in, 0);
 	case RNIC_CMD_QUERY_Q_COUNTER:
 		rnic_query_q_counter_in_set(in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, w->counter);
 		return sizeof(struct rnic_query_q_counter_in);
@@ -622,6 +633,9 @@ world_populate(struct world *w)
 	w->indirect_tir = created(hn, in, good_tir(w, (void *)in));
 	populate_flows(w);
 	populate_qps(w);
+	memset(in, 0, sizeof(in));
+	hn_head(in, RNIC_CMD_SET_L2_TABLE_ENTRY, 0);
+	created(hn, in, good_l2_entry((void *)in, 0));
 }
 
 /* Up to the state that a command needs, or just below it. */
@@ -632,6 +646,13 @@ world_make(struct world *w, unsigned int state, bool init_pages)
 
 	memset(w, 0, sizeof(*w));
 	hn_start(&w->hn, NULL, NULL);
+	/* No device has this by itself; commands that need it are tested with the others. */
+	for (unsigned int i = 0; i < 2; i++) {
+		rnic_general_cap_set(&w->hn.dev->general_cap[i], RNIC_GENERAL_CAP_ESWITCH_MANAGER,
+				     1);
+		rnic_general_cap_set(&w->hn.dev->general_cap[i], RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE,
+				     2);
+	}
 	if (state == SOFTRNIC_HCA_OFF)
 		return;
 	hn_enable(&w->hn);

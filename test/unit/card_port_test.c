@@ -393,6 +393,108 @@ test_the_mtu_is_the_vport_s(void **state)
 	rnic_dev_close(dev);
 }
 
+/* ---- A function that manages its eswitch ---- */
+
+#define TABLE_LOG 2
+static struct {
+	uint64_t macs[1 << TABLE_LOG]; /* 0: none */
+	unsigned int sets, deletes;
+	bool unknown; /* the commands are */
+} l2;
+
+static int
+keep_table(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	/* The index in the sixth dword, the address in the ninth and tenth. */
+	const struct rnic_be32 *dword = in;
+	const uint32_t index = rnic_be32_to_cpu(dword[5]) & 0xffffff;
+
+	(void)op_mod;
+	(void)out;
+	if (opcode != 0x829 && opcode != 0x82b)
+		return CARD_SENDS;
+	if (l2.unknown)
+		return -EOPNOTSUPP;
+	assert_true(index < RTE_DIM(l2.macs));
+	/* An index has one address, and an address one index. */
+	assert_true((l2.macs[index] == 0) == (opcode == 0x829));
+	l2.macs[index] = opcode == 0x829 ? (uint64_t)(rnic_be32_to_cpu(dword[8]) & 0xffff) << 32 |
+						   rnic_be32_to_cpu(dword[9])
+					 : 0;
+	l2.sets += opcode == 0x829;
+	l2.deletes += opcode == 0x82b;
+	return CARD_DONE;
+}
+
+static void
+caps_of_manager(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_ESWITCH_MANAGER, 1);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE, TABLE_LOG);
+}
+
+static unsigned int
+entered(const uint8_t mac[6])
+{
+	uint64_t number = 0;
+	unsigned int i, times = 0;
+
+	for (i = 0; i < 6; i++)
+		number = number << 8 | mac[i];
+	for (i = 0; i < RTE_DIM(l2.macs); i++)
+		times += l2.macs[i] == number;
+	return times;
+}
+
+static void
+test_unicast_addresses_are_entered_in_the_switch(void **state)
+{
+	static const uint8_t macs[4][6] = { { 2, 0, 0, 0, 1, 0 },
+					    { 2, 0, 0, 0, 1, 1 },
+					    { 2, 0, 0, 0, 1, 2 },
+					    { 2, 0, 0, 0, 1, 3 } };
+	static const uint8_t group[6] = { 1, 0, 0x5e, 0, 0, 1 };
+	uint8_t own[6];
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	memset(&l2, 0, sizeof(l2));
+	card.before = keep_table;
+	/* One of the card's other functions. */
+	rnic_dev_close(open_device());
+	assert_int_equal(l2.sets, 0);
+	card.caps = caps_of_manager;
+	dev = open_device();
+	memcpy(own, dev->mac, 6);
+	assert_int_equal(entered(own), 1);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rnic_port_add_mac(dev, macs[i]), 0);
+	assert_int_equal(rnic_port_add_mac(dev, group), 0);
+	assert_int_equal(l2.sets, 4);
+	assert_int_equal(entered(group), 0);
+	/* The table is full: that is said, and the vport has the address all the same. */
+	assert_int_equal(rnic_port_add_mac(dev, macs[3]), 0);
+	assert_int_equal(card_said("the switch between the card's functions"), 1);
+	/* Its place is the next one's. */
+	assert_int_equal(rnic_port_del_mac(dev, macs[1]), 0);
+	assert_int_equal(entered(macs[1]), 0);
+	assert_int_equal(entered(macs[3]), 1);
+	assert_int_equal(rnic_port_del_mac(dev, macs[3]), 0);
+	assert_int_equal(rnic_port_set_mac(dev, macs[1]), 0);
+	assert_int_equal(entered(own), 0);
+	assert_int_equal(entered(macs[1]), 1);
+	assert_int_equal(card_said("the switch between the card's functions"), 1);
+	rnic_dev_close(dev);
+	assert_int_equal(l2.sets, l2.deletes);
+	/* Firmware that does not know the commands. */
+	l2.unknown = true;
+	dev = open_device();
+	assert_int_equal(rnic_port_add_mac(dev, macs[0]), 0);
+	assert_int_equal(card_said("the switch between the card's functions"), 2);
+	rnic_dev_close(dev);
+}
+
 /* ---- The link ---- */
 
 static const struct rnic_paos_reg *
@@ -690,6 +792,7 @@ run(void)
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
 		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
+		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),
 		PORT_TEST(test_a_port_is_left_as_it_was_found),

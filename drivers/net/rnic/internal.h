@@ -357,6 +357,14 @@ int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, 
 /* The same; a failure is not reported. */
 int rnic_access_reg_try(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
 
+/* ---- mpfs.c: under the port's lock, or before there is anybody else ---- */
+struct rnic_mac_entry;
+/* For functions that manage their eswitch; nothing for others. -ENOMEM. */
+int rnic_mpfs_create(struct rnic_dev *dev);
+void rnic_mpfs_destroy(struct rnic_dev *dev);
+/* These unicast addresses, and no others. What is refused is a warning, once. */
+void rnic_mpfs_follow(struct rnic_dev *dev, const struct rnic_mac_entry *list, uint32_t count);
+
 /* ---- telemetry.c: handlers of /rnic/..., for tests ---- */
 struct rte_tel_data;
 void rnic_telemetry_register(void);

@@ -42,7 +42,8 @@ static const char *const rights[] = {
 	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
 	[RIGHT_PROMISCUOUS] = "to take all frames, or all multicast, or no more of them: the vport "
 			      "goes on as it is; of a VF say `ip link set PF vf N trust on`",
-	[RIGHT_MAX_MTU] = "to say how large an MTU the port can have: it is taken to be the vport's",
+	[RIGHT_MAX_MTU] =
+		"to say how large an MTU the port can have: it is taken to be the vport's",
 	[RIGHT_MTU] = "an MTU for the port, which keeps its own",
 	[RIGHT_VPORT_MTU] = "an MTU for the vport, which keeps its own",
 	[RIGHT_STATE] = "to change the port's state, which stays as it is",
@@ -86,9 +87,8 @@ access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t 
 		return -EINVAL;
 	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, reg);
 	memcpy(in.data, data, bytes);
-	rc = command(dev, RNIC_CMD_ACCESS_REG,
-		     write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ, &in,
-		     (uint32_t)sizeof(in.header) + bytes, &out,
+	rc = command(dev, RNIC_CMD_ACCESS_REG, write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ,
+		     &in, (uint32_t)sizeof(in.header) + bytes, &out,
 		     (uint32_t)sizeof(out.header) + bytes);
 	if (rc == 0 && !write)
 		memcpy(data, out.data, bytes);
@@ -357,6 +357,8 @@ tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uin
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, count);
 	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + count * sizeof(list[0])),
 			    RNIC_NIC_VPORT_ADDRESSES_LIST, rnic_cmd_try);
+	if (type == RNIC_ALLOWED_LIST_UC && rc != -ENOSPC)
+		rnic_mpfs_follow(dev, list, count);
 	free(in);
 	return rc;
 }
@@ -484,9 +486,8 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
-	return tolerate(
-		dev, RIGHT_PROMISCUOUS,
-		modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_try));
+	return tolerate(dev, RIGHT_PROMISCUOUS,
+			modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_try));
 }
 
 static int
@@ -496,9 +497,8 @@ set_vport_mtu(struct rnic_dev *dev, uint16_t bytes)
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_MTU, bytes);
-	return tolerate(
-		dev, RIGHT_VPORT_MTU,
-		modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
+	return tolerate(dev, RIGHT_VPORT_MTU,
+			modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
 }
 
 /* The vport has a limit of its own, which counts the same bytes. */
@@ -532,10 +532,13 @@ rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
 	uint16_t now = 0;
 	int rc = set_mtu(dev, mtu, rnic_cmd_try);
 
-	if (rc == 0 && atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
+	if (rc == 0 &&
+	    atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
 	    rnic_port_mtu(dev, &now) == 0 && now < mtu)
-		RNIC_LOG(WARNING, dev, "an MTU of %u is asked for, and the port has %u: longer "
-				       "frames get lost", mtu, now);
+		RNIC_LOG(WARNING, dev,
+			 "an MTU of %u is asked for, and the port has %u: longer "
+			 "frames get lost",
+			 mtu, now);
 	return rc;
 }
 
@@ -658,11 +661,10 @@ rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS])
 static void
 learn_mac(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
 {
-	const uint64_t mac = rnic_nic_vport_context_get(
-				     context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32)
-				     << 32 |
-			     rnic_nic_vport_context_get(
-				     context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
+	const uint64_t mac =
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32)
+			<< 32 |
+		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
 	unsigned int i;
 
 	for (i = 0; i < sizeof(dev->mac); i++)
@@ -727,14 +729,19 @@ rnic_port_setup(struct rnic_dev *dev)
 		dev->min_inline_mode = (uint8_t)rnic_nic_vport_context_get(
 			&context, RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE);
 	learn_status(dev);
-	return ask_for_port(dev);
+	rc = rnic_mpfs_create(dev);
+	if (rc == 0)
+		rc = ask_for_port(dev);
+	if (rc != 0)
+		rnic_mpfs_destroy(dev);
+	return rc;
 }
 
 /* The link of a card takes seconds to come, and others share the port: VFs, a management controller. */
 void
 rnic_port_down(struct rnic_dev *dev)
 {
-	if (dev->port_status_found != 0 &&
-	    dev->port_status_found != atomic_load(&dev->port_status))
+	rnic_mpfs_destroy(dev);
+	if (dev->port_status_found != 0 && dev->port_status_found != atomic_load(&dev->port_status))
 		(void)set_admin(dev, dev->port_status_found == RNIC_PORT_UP, rnic_cmd_try);
 }

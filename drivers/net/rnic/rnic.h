@@ -67,6 +67,7 @@ struct rnic_dbrecs;	/* dbrec.c */
 struct rnic_mkeys;	/* mkey.h */
 struct rnic_mkey_pools; /* mkey_pool.c */
 struct rnic_rdma;	/* rdma.h */
+struct rnic_mpfs;	/* mpfs.c */
 struct rnic_port_mac;
 struct rnic_qp_rule;
 
@@ -105,8 +106,8 @@ struct rnic_dev {
 	/* Without one frames that found no buffer are not counted. */
 	bool has_q_counter;
 	uint32_t q_counter;
-	uint8_t mac[6];	  /* as the vport has it */
-	uint16_t max_mtu; /* largest L3 MTU that the port takes */
+	uint8_t mac[6];			       /* as the vport has it */
+	uint16_t max_mtu;		       /* largest L3 MTU that the port takes */
 	uint64_t node_guid, system_image_guid; /* the latter 0: of a VF that was given none */
 	uint32_t vendor_id;
 
@@ -114,11 +115,12 @@ struct rnic_dev {
 	atomic_bool silenced; /* lost, and reset since; changes under the lock */
 	atomic_ullong end_us; /* it is being closed, until then; 0: it is not */
 
-	uint8_t port_status_found; /* port.c: enum rnic_port_status before bring-up; 0 unknown */
-	atomic_uint port_status;   /* ... as we have set it last; 0: not yet */
-	pthread_mutex_t port_lock; /* of the next two */
+	uint8_t port_status_found;  /* port.c: enum rnic_port_status before bring-up; 0 unknown */
+	atomic_uint port_status;    /* ... as we have set it last; 0: not yet */
+	pthread_mutex_t port_lock;  /* of the next three */
 	struct rnic_port_mac *macs; /* port.c: of queue pairs */
 	uint32_t mac_count;
+	struct rnic_mpfs *mpfs;	  /* NULL: the function has none to enter */
 	atomic_uint port_refused; /* port.c: what the function may not do, as far as it was said */
 
 	/* steer_qp.c: frames of queue pairs */
