@@ -34,6 +34,7 @@ enum port_right {
 	RIGHT_MTU,
 	RIGHT_VPORT_MTU,
 	RIGHT_STATE,
+	RIGHT_SPEED,
 };
 
 static const char *const rights[] = {
@@ -47,6 +48,7 @@ static const char *const rights[] = {
 	[RIGHT_MTU] = "an MTU for the port, which keeps its own",
 	[RIGHT_VPORT_MTU] = "an MTU for the vport, which keeps its own",
 	[RIGHT_STATE] = "to change the port's state, which stays as it is",
+	[RIGHT_SPEED] = "to say how fast the link is: its speed is unknown",
 };
 
 /*
@@ -201,7 +203,8 @@ query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
 	*ptys = (struct rnic_ptys_reg){ 0 };
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_LOCAL_PORT, PORT);
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
-	return rnic_access_reg(dev, RNIC_REG_PTYS, false, ptys, sizeof(*ptys));
+	return tolerate(dev, RIGHT_SPEED,
+			rnic_access_reg_try(dev, RNIC_REG_PTYS, false, ptys, sizeof(*ptys)));
 }
 
 static uint32_t
