@@ -13,6 +13,7 @@ struct card card;
 
 static const struct rnic_access_ops *real;
 static struct rnic_access_ops ops;
+static struct rnic_dev *left_open;
 static FILE *said;
 static char *text;
 static size_t size;
@@ -171,6 +172,8 @@ card_begin(void)
 void
 card_end(void)
 {
+	card = (struct card){ 0 };
+	card_close(left_open);
 	rte_openlog_stream(NULL);
 	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT), 0);
 	fclose(said);
@@ -178,7 +181,6 @@ card_end(void)
 		fputs(text, stderr);
 	free(text);
 	rnic_bringup_hook = NULL;
-	card = (struct card){ 0 };
 }
 
 void
@@ -191,7 +193,17 @@ card_reset(void)
 int
 card_open(const char *devargs, struct rnic_dev **dev)
 {
-	return rnic_dev_open(UNIT_DEVICE, devargs, SOCKET_ID_ANY, dev);
+	int rc = rnic_dev_open(UNIT_DEVICE, devargs, SOCKET_ID_ANY, dev);
+
+	left_open = rc == 0 ? *dev : NULL;
+	return rc;
+}
+
+void
+card_close(struct rnic_dev *dev)
+{
+	left_open = NULL;
+	rnic_dev_close(dev);
 }
 
 /* The driver's threads write while we read, and the text may move then: not without the lock. */

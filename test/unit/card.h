@@ -35,12 +35,14 @@ struct card {
 /* Of this test: set before the device is opened; what stands before and after commands whenever it likes. */
 extern struct card card;
 
-/* For a test's setup, and its teardown; devices are the test's own. Both: within a test, for a card that is as any other. */
+/* For a test's setup, and its teardown. Both: within a test, for a card that is as any other. */
 void card_begin(void);
 void card_end(void);
 void card_reset(void);
 
+/* One at a time. That of a test that failed is closed at its end: the next one wants it. */
 int card_open(const char *devargs, struct rnic_dev **dev);
+void card_close(struct rnic_dev *dev);
 
 /* How often the driver has said it since card_begin(), debug messages left out. */
 unsigned int card_said(const char *what);

@@ -39,7 +39,7 @@ open_and_close(void)
 	struct rnic_dev *dev;
 
 	assert_int_equal(card_open("", &dev), 0);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 static void
@@ -201,7 +201,7 @@ test_a_command_that_does_not_complete_keeps_its_memory(void **state)
 					 -ETIMEDOUT);
 			rnic_cmd_timeout_ms = usual;
 		}
-		rnic_dev_close(dev);
+		card_close(dev);
 		assert_int_equal(resets, stuck);
 		assert_int_equal(resets_before_its_end, stuck);
 	}
@@ -254,7 +254,7 @@ test_uar_pages_that_are_none_are_named(void **state)
 	(void)state;
 	assert_int_equal(card_open("", &dev), 0);
 	numbers[2] = (uint32_t)(dev->access->bar_size / RNIC_UAR_PAGE_BYTES);
-	rnic_dev_close(dev);
+	card_close(dev);
 	card.before = has_a_uar_of_its_own;
 	for (uar_at = 1; uar_at <= 2; uar_at++) {
 		for (i = 0; i < RTE_DIM(numbers); i++) {
@@ -353,7 +353,7 @@ test_roce_is_asked_for_where_it_may_be(void **state)
 		if (card_said(cases[i].says != NULL ? cases[i].says : "no RDMA") !=
 		    (cases[i].says != NULL))
 			fail_msg("case %zu", i);
-		rnic_dev_close(dev);
+		card_close(dev);
 		card_reset();
 	}
 }
@@ -402,7 +402,7 @@ test_queue_pairs_are_as_many_as_asked_for(void **state)
 		assert_int_equal(card_open(cases[i].devargs, &dev), 0);
 		assert_int_equal(log_max_qp_set, cases[i].set);
 		assert_true(rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_QP) <= cases[i].set);
-		rnic_dev_close(dev);
+		card_close(dev);
 	}
 }
 
@@ -446,7 +446,7 @@ expect_counters(unsigned int sets)
 	assert_int_equal(rnic_port_out_of_buffer(dev, &missed), 0);
 	assert_int_equal(missed, 0);
 	assert_int_equal(dev->rdma->has_counters + dev->has_q_counter, sets);
-	rnic_dev_close(dev);
+	card_close(dev);
 	assert_int_equal(card_said("counters for"), 2 - sets);
 	/* What it did not give is not given back. */
 	assert_int_equal(card_said("DEALLOC_Q_COUNTER"), 0);
@@ -566,7 +566,7 @@ test_keys_of_a_device_without_paging(void **state)
 		}
 		assert_int_equal(keys_made, 2);
 		rnic_mem_free(dev, &mem);
-		rnic_dev_close(dev);
+		card_close(dev);
 	}
 }
 

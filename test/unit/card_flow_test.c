@@ -168,7 +168,7 @@ teardown(void **state)
 		assert_int_equal(rnic_rq_destroy(w->dev, &w->rq[i]), 0);
 		assert_int_equal(rnic_cq_destroy(w->dev, &w->cq[i]), 0);
 	}
-	rnic_dev_close(w->dev);
+	card_close(w->dev);
 	card_end();
 	/* Nothing is left of any table. */
 	for (i = 0; i < ENTRIES; i++)

@@ -31,14 +31,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	(void)state;
-	card_end();
-	return 0;
-}
-
 static struct rnic_dev *
 open_device(void)
 {
@@ -46,6 +38,14 @@ open_device(void)
 
 	assert_int_equal(card_open("", &dev), 0);
 	return dev;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	card_end();
+	return 0;
 }
 
 /* ---- An ethdev on it ---- */
@@ -66,10 +66,15 @@ setup_port(void **state)
 static int
 teardown_port(void **state)
 {
-	rte_eth_dev_stop(port.id);
-	assert_int_equal(rte_eal_hotplug_remove("vdev", UNIT_DEVICE), 0);
+	int rc = 0;
+
+	if (rte_eth_dev_get_port_by_name(UNIT_DEVICE, &port.id) == 0) {
+		rte_eth_dev_stop(port.id);
+		rc = rte_eal_hotplug_remove("vdev", UNIT_DEVICE);
+	}
 	rte_mempool_free(port.pool);
-	return teardown(state);
+	teardown(state);
+	return rc;
 }
 
 static struct rnic_dev *
@@ -211,7 +216,7 @@ test_a_function_without_an_address_makes_one_up(void **state)
 		assert_int_equal(rnic_port_set_mac(dev, zero), -EINVAL);
 		assert_int_equal(rnic_port_add_mac(dev, zero), -EINVAL);
 		assert_memory_equal(dev->mac, before, 6);
-		rnic_dev_close(dev);
+		card_close(dev);
 	}
 	assert_true(listed > 0);
 	assert_int_equal(listed_zero, 0);
@@ -281,7 +286,7 @@ test_each_thing_that_a_function_may_not_is_a_warning(void **state)
 		dev = open_device();
 		assert_int_equal(card_said("the device refuses"), ++said);
 		assert_int_equal(card_said(may_not[forbidden].what), 1);
-		rnic_dev_close(dev);
+		card_close(dev);
 	}
 }
 
@@ -387,13 +392,13 @@ test_the_mtu_is_the_vport_s(void **state)
 	vport_mtu_answer = 0;
 	assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
 	assert_int_equal(mtu, 1500);
-	rnic_dev_close(dev);
+	card_close(dev);
 	card.before = forbid;
 	forbidden = ALL_OF_IT;
 	refusal = -EPERM;
 	dev = open_device();
 	assert_int_equal(dev->max_mtu, 9978);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 /* ---- A function that manages its eswitch ---- */
@@ -465,7 +470,7 @@ test_unicast_addresses_are_entered_in_the_switch(void **state)
 	memset(&l2, 0, sizeof(l2));
 	card.before = keep_table;
 	/* One of the card's other functions. */
-	rnic_dev_close(open_device());
+	card_close(open_device());
 	assert_int_equal(l2.sets, 0);
 	card.caps = caps_of_manager;
 	dev = open_device();
@@ -488,14 +493,14 @@ test_unicast_addresses_are_entered_in_the_switch(void **state)
 	assert_int_equal(entered(own), 0);
 	assert_int_equal(entered(macs[1]), 1);
 	assert_int_equal(card_said("the switch between the card's functions"), 1);
-	rnic_dev_close(dev);
+	card_close(dev);
 	assert_int_equal(l2.sets, l2.deletes);
 	/* Firmware that does not know the commands. */
 	l2.unknown = true;
 	dev = open_device();
 	assert_int_equal(rnic_port_add_mac(dev, macs[0]), 0);
 	assert_int_equal(card_said("the switch between the card's functions"), 2);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 /* ---- The link ---- */
@@ -551,7 +556,7 @@ test_speeds_of_newer_links(void **state)
 		assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
 		assert_int_equal(speed, links[i].speed);
 	}
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 static unsigned int went_up, went_down;
@@ -611,14 +616,14 @@ test_a_port_is_left_as_it_was_found(void **state)
 	(void)state;
 	card.before = count_states;
 	went_up = went_down = 0;
-	rnic_dev_close(open_device());
+	card_close(open_device());
 	assert_int_equal(went_down, 0);
 	/* An application's wish ends with it. */
 	dev = open_device();
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	assert_int_equal(went_down, 1);
 	went_up = 0;
-	rnic_dev_close(dev);
+	card_close(dev);
 	assert_int_equal(went_down, 1);
 	assert_int_equal(went_up, 1);
 	/* One that was down: up while it is in use. */
@@ -627,7 +632,7 @@ test_a_port_is_left_as_it_was_found(void **state)
 	dev = open_device();
 	assert_int_equal(went_up, 2);
 	assert_int_equal(went_down, 0);
-	rnic_dev_close(dev);
+	card_close(dev);
 	assert_int_equal(went_down, 1);
 }
 
@@ -681,7 +686,7 @@ test_modules_and_temperatures_are_told_of(void **state)
 	(void)state;
 	card.before = note_events;
 	asked_events = 0;
-	rnic_dev_close(open_device());
+	card_close(open_device());
 	assert_int_equal(asked_events & (MODULE | TEMPERATURE), 0);
 	card.caps = caps_of_events;
 	dev = open_device();
@@ -693,7 +698,7 @@ test_modules_and_temperatures_are_told_of(void **state)
 	assert_int_equal(card_said("module 0: bad or shorted cable"), 1);
 	raise_event(dev, 0x17, (const uint32_t[4]){ 0, 0, 0, 5 });
 	assert_int_equal(card_said("too warm (sensors 0x00000000000000000000000000000005)"), 1);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 /* ---- The clock ---- */

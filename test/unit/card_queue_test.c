@@ -35,7 +35,7 @@ teardown(void **state)
 	(void)state;
 	if (queues.context != NULL)
 		assert_int_equal(rdmapmd_context_close(queues.context), 0);
-	rnic_dev_close(queues.dev);
+	card_close(queues.dev);
 	card_end();
 	return 0;
 }

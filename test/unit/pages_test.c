@@ -132,7 +132,7 @@ open_and_close(void)
 	unit_account_take(&before);
 	assert_int_equal(card_open("", &dev), 0);
 	assert_true(firmware.count > 0);
-	rnic_dev_close(dev);
+	card_close(dev);
 	unit_account_assert_same(&before);
 	assert_int_equal(firmware.count, 0);
 	assert_int_equal(firmware.pulled, 0);
@@ -230,7 +230,7 @@ pages_of_a_start(void)
 
 	assert_int_equal(card_open("", &dev), 0);
 	pages = rnic_pages_held(dev);
-	rnic_dev_close(dev);
+	card_close(dev);
 	return pages;
 }
 
@@ -252,7 +252,7 @@ test_bring_up_gives_pages_while_it_waits(void **state)
 	/* The request is still in the queue, and is not counted twice. */
 	rnic_control_sync(dev);
 	unit_wait_for_pages(dev, pages + WANTED);
-	rnic_dev_close(dev);
+	card_close(dev);
 	rnic_cmd_timeout_ms = usual;
 }
 
@@ -292,7 +292,7 @@ test_the_control_thread_gives_pages_while_it_waits(void **state)
 	atomic_store(&dev->on_port_change, NULL);
 	rnic_control_sync(dev);
 	unit_wait_for_pages(dev, pages + WANTED);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 /* ---- Where they come from ---- */
@@ -316,7 +316,7 @@ test_they_are_not_of_eals_memory(void **state)
 	unit_account_take(&after);
 	/* Mailboxes for their addresses have come to it. */
 	assert_in_range(after.heap_bytes - before.heap_bytes, 0, 1u << 20);
-	rnic_dev_close(dev);
+	card_close(dev);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
