@@ -437,6 +437,7 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 	fake.base.device = device;
 	fake.base.irq_count = IRQS;
 	fake.base.bar_size = softrnic_bar_size(fake.device);
+	fake.base.any_memory = true;
 	*access = &fake.base;
 	return 0;
 }
