@@ -27,6 +27,7 @@ class Machine:
     def __init__(self, root):
         self.root = str(root)
         self.owners = {}
+        self.programs, self.says = [], (0, "")  # that were run, and what each ends with and says
         self.file("/proc/cmdline", "root=/dev/vda1 intel_iommu=on")
         self.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n")
         self.file("/proc/meminfo", "HugePages_Total: 512\nHugepagesize:       2048 kB\n")
@@ -266,6 +267,10 @@ class Kernel(host.Host):
             self.mounts(lambda lines: [line for line in lines if line.split()[1] != argv[1]])
         else:
             assert argv[0] == "udevadm"
+
+    def output_of(self, argv, seconds):
+        self.machine.programs.append(argv)
+        return self.machine.says
 
     def mounts(self, change):
         lines = self.machine.text("/proc/mounts").splitlines()

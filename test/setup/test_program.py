@@ -11,7 +11,7 @@ import pytest
 
 from machine import NIC, PROGRAM, Kernel, Machine
 
-COMMANDS = ("doctor", "status", "bind", "unbind", "hugepages", "cleanup")
+COMMANDS = ("doctor", "status", "bind", "unbind", "hugepages", "cleanup", "report")
 
 
 @pytest.fixture
@@ -41,7 +41,8 @@ def test_help_names_all_commands(machine):
 @pytest.mark.parametrize("words", [
     (), ("frobnicate",), ("bind",), ("unbind",), ("unbind", "--all", NIC), ("hugepages",), ("hugepages", "--size", "much"),
     ("hugepages", "--size", "0"), ("hugepages", "--size", "1G", "--undo"), ("bind", NIC, "--owner", "nobody-of-that-name"),
-    ("bind", NIC, "--owner", "root:nobody-of-that-name"), ("bind", NIC, "--app")])
+    ("bind", NIC, "--owner", "root:nobody-of-that-name"), ("bind", NIC, "--app"),
+    ("report",), ("report", NIC, "--log", "a", "--probe-only")])
 def test_a_wrong_command_line_is_exit_code_2(machine, words):
     code, said, errors = run(machine, *words)
     assert code == 2 and not said and "usage: rdmapmd-setup" in errors and "Traceback" not in errors

@@ -6,7 +6,7 @@ import grp
 import os
 import pwd
 
-from . import bind, hugepages, pci, stale, status
+from . import bind, hugepages, pci, report, stale, status
 from .doctor import ERROR, WARNING, Doctor
 from .host import Failed, Host, User
 from .output import Output
@@ -40,6 +40,11 @@ undo: rdmapmd-setup unbind 01:00.0 --apply""",
   rdmapmd-setup cleanup                        says what it would remove
   rdmapmd-setup cleanup --apply
 There is no undo: what it removes is of no use to anybody.""",
+    "report": """examples:
+  rdmapmd-setup report 01:00.0 --log run.log   with what the driver said in a run of yours
+  rdmapmd-setup report 01:00.0 --probe-only    has the driver start the function and close it: resets it
+  rdmapmd-setup report 01:00.0 --output r.tar.gz; tar xzOf r.tar.gz rdmapmd-report/report.json
+a log with commands: dpdk-testpmd -a 01:00.0 --log-level='pmd.net.rnic.*:debug' -- -i 2>&1 | tee run.log""",
 }
 
 
@@ -121,6 +126,16 @@ def parser():
     one.add_argument("--undo", action="store_true", help="give back what this command has reserved and mounted")
     one = command("cleanup", "remove files that processes which have ended left behind", changes)
     one.add_argument("--dir", action="append", default=[], metavar="DIR", help="a folder of softrnicd's sockets besides the usual ones")
+    one = command("report", "collect what is needed to look into a failure, in one archive")
+    one.add_argument("function", **functions)
+    log = one.add_mutually_exclusive_group()
+    log.add_argument("--log", metavar="FILE", help="what a program with the driver said, with the dump of commands; may be gzipped")
+    log.add_argument("--probe-only", action="store_true",
+                     help="get that from a program that has the driver start the function and close it: resets it twice")
+    one.add_argument("--program", default="dpdk-testpmd", help="which one (default dpdk-testpmd)")
+    one.add_argument("--plugin", metavar="FILE", help="the driver, where it is not installed: librte_net_rnic.so")
+    one.add_argument("--output", metavar="FILE", help="a new file (default rdmapmd-report-ADDRESS.tar.gz, here)")
+    one.add_argument("--with-addresses", action="store_true", help="hide no MAC, IP address, GUID, name or serial number")
     return top
 
 
@@ -184,7 +199,31 @@ def plan_cleanup(host, state, args):
     return made
 
 
-REPORTS = {"doctor": do_doctor, "status": do_status}
+def do_report(host, state, args, out):
+    function = pci.find(host, args.function)
+    path = args.output or report.default_name(function)
+    if os.path.lexists(path):
+        raise Failed(f"{path} is there already", "name another file with --output FILE")
+    if args.probe_only:
+        log = report.probe(host, function, args.program, args.plugin)
+    else:
+        log = report.read_log(args.log) if args.log else None
+    texts, hidden = report.files(host, state, function, log, args.with_addresses)
+    report.write(path, report.packed(texts))
+    out.data.update(archive=path, files={name: len(text) for name, text in texts.items()}, hidden=hidden,
+                    commands=len(log.commands) if log else 0)
+    out.line(f"{path}: {', '.join(texts)}")
+    if log is None:
+        out.line("# no log, so neither capabilities nor commands: --log FILE, or --probe-only")
+    elif not log.capabilities():
+        out.line("# no capabilities in the log: was the dump of commands on (--log-level='pmd.net.rnic.*:debug')?")
+    out.line("nothing is hidden" if args.with_addresses else
+             f"hidden: {', '.join(f'{number} {kind}' for kind, number in hidden.items()) or 'nothing was found'}; "
+             "look through it before you send it")
+    return DONE
+
+
+REPORTS = {"doctor": do_doctor, "status": do_status, "report": do_report}
 PLANS = {"bind": plan_bind, "unbind": plan_unbind, "hugepages": plan_hugepages, "cleanup": plan_cleanup}
 
 

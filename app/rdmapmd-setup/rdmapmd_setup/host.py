@@ -60,6 +60,35 @@ class Host:
         except OSError:
             return None
 
+    def read_bytes(self, path):
+        try:
+            with open(self.at(path), "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def kernel_log(self):
+        """Records of the kernel as /dev/kmsg has them, or as much as we may see."""
+        try:
+            fd = os.open(self.at("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return []
+        data = b""
+        try:
+            while True:
+                try:
+                    more = os.read(fd, 1 << 16)
+                except BrokenPipeError:
+                    continue  # a record that was overwritten meanwhile
+                if not more:
+                    break
+                data += more
+        except OSError:
+            pass  # that was the last one
+        finally:
+            os.close(fd)
+        return data.decode(errors="replace").splitlines()
+
     def number(self, path):
         try:
             return int(self.read(path) or "", 0)
@@ -162,6 +191,19 @@ class Host:
             raise Failed(f"{argv[0]}: {error.strerror}") from None
         if done.returncode != 0:
             raise Failed(f"{' '.join(argv)} fails: {done.stdout.strip() or done.returncode}")
+
+    def output_of(self, argv, seconds):
+        """Exit code, None if it had to be killed, and all that a program says."""
+        if not self.real:
+            raise Failed(f"not below {self.root}: {' '.join(argv)}")
+        try:
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                                  timeout=seconds)
+        except subprocess.TimeoutExpired as late:
+            return None, (late.stdout or b"").decode(errors="replace")
+        except OSError as error:
+            raise Failed(f"{argv[0]}: {error.strerror}") from None
+        return done.returncode, done.stdout.decode(errors="replace")
 
     def chown(self, path, uid, gid):
         os.chown(self.at(path), uid, gid)
