@@ -109,7 +109,7 @@ LINES = [
     f"net_rnic: {NIC}: firmware 16.35.2000, board MT_0000000012, {colons(MAC)}",
     f"net_rnic: {NIC}: the peer is {colons(PEER_MAC)}, no, MAC:{PEER_MAC.upper()}, {colons(VF_MAC).replace(':', '-')}",
     f"net_rnic: {NIC}: ip={IPS[0]},ip={IPS[2]}; gateway:{IPS[1]}. addr:{IPS[3]}%eth0 [{IPS[2]}]:4791",
-    f"net_rnic: {NIC}: vf_token={SERIALS[3]}, via:{IPS[2]}.",
+    f"net_rnic: {NIC}: vf_token={SERIALS[3]}, via:{IPS[2]}, on enx{PEER_MAC} and rocex{SWITCH_GUID}.",
     f"net_rnic: {NIC}: node guid {':'.join(re.findall('....', GUID))} 0x{SWITCH_GUID} {colons(GUID)}",
     f"net_rnic: {NIC}: mac 00:00:00:00:00:00, then ff:ff:ff:ff:ff:ff, cable serial number: {SERIALS[0]}, board {SERIALS[1]}, file {SERIALS[4]}.txt",
     "EAL: " + os.path.join("/", "home", "alice", f"{HOST}.log") + f", /run/user/1000/dpdk/{HOST} cannot be opened",
@@ -353,8 +353,8 @@ def test_probe_only_takes_the_function_from_nobody(machine, tmp_path, driver, ho
 
 
 def test_a_program_that_does_not_end_is_killed(machine):
-    assert Host().output_of(["sh", "-c", "echo said; exit 3"], 60) == (3, "said\n")
-    assert Host().output_of(["sh", "-c", "echo said; exec sleep 600"], 1) == (None, "said\n")
+    assert Host().output_of(["sh", "-c", "echo not this; echo said >&2; exit 3"], 60) == (3, "said\n")
+    assert Host().output_of(["sh", "-c", "echo said >&2; exec sleep 600"], 1) == (None, "said\n")
     with pytest.raises(Failed, match="no-such-program: No such file"):
         Host().output_of(["no-such-program"], 60)
     with pytest.raises(Failed, match="not below"):

@@ -44,7 +44,7 @@ There is no undo: what it removes is of no use to anybody.""",
   rdmapmd-setup report 01:00.0 --log run.log   with what the driver said in a run of yours
   rdmapmd-setup report 01:00.0 --probe-only    has the driver start the function and close it: resets it
   rdmapmd-setup report 01:00.0 --output r.tar.gz; tar xzOf r.tar.gz rdmapmd-report/report.json
-a log with commands: dpdk-testpmd -a 01:00.0 --log-level='pmd.net.rnic.*:debug' -- -i 2>&1 | tee run.log""",
+a log with commands: dpdk-testpmd -a 01:00.0 --log-level='pmd.net.rnic.*:debug' -- -i 2> run.log""",
 }
 
 

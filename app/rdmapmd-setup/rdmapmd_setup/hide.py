@@ -13,6 +13,7 @@ HEX = "[0-9a-fA-F]"
 PAIRS = re.compile(rf"(?<!{HEX}){HEX}{{2}}([:-]){HEX}{{2}}(?:\1{HEX}{{2}}){{4,}}(?!{HEX})")  # a MAC, a GUID, InfiniBand's
 DOTTED = re.compile(rf"(?<![\w.]){HEX}{{4}}\.{HEX}{{4}}\.{HEX}{{4}}(?![\w.])")
 FOURS = re.compile(rf"(?<!{HEX}){HEX}{{4}}(?::{HEX}{{4}}){{3}}(?!{HEX}|:{HEX})")
+NAMED = re.compile(rf"(?<![0-9a-z])((?:en|wl|ib|roce|iwarp)x)({HEX}{{16}}|{HEX}{{12}})(?!{HEX})")  # interfaces, as udev names them
 UUID = re.compile(rf"(?<!{HEX}){HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}(?!{HEX})")
 IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d|\.\d)")
 COLONS = re.compile(rf"{HEX}*:{HEX}*:[0-9a-fA-F:.]*")
@@ -96,6 +97,7 @@ class Site:
         text = UUID.sub(lambda match: self.name_of("uuid", match[0].lower()), self.hide_known(text))
         text = PAIRS.sub(lambda match: self.hidden("guid" if len(match[0]) == 23 else "mac", match[0]), text)
         text = DOTTED.sub(lambda match: self.hidden("mac", match[0]), text)
+        text = NAMED.sub(lambda match: match[1] + self.hidden("guid" if len(match[2]) == 16 else "mac", match[2]), text)
         text = COLONS.sub(lambda match: self.hidden_ipv6(match[0]), text)
         text = FOURS.sub(lambda match: self.hidden("guid", match[0]), text)
         text = IPV4.sub(lambda match: self.hidden_ip(match[0]), text)

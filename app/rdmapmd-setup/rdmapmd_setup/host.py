@@ -193,17 +193,17 @@ class Host:
             raise Failed(f"{' '.join(argv)} fails: {done.stdout.strip() or done.returncode}")
 
     def output_of(self, argv, seconds):
-        """Exit code, None if it had to be killed, and all that a program says."""
+        """Exit code, None if it had to be killed, and what a program says on its standard error, as it logs there."""
         if not self.real:
             raise Failed(f"not below {self.root}: {' '.join(argv)}")
         try:
-            done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                                   timeout=seconds)
         except subprocess.TimeoutExpired as late:
-            return None, (late.stdout or b"").decode(errors="replace")
+            return None, (late.stderr or b"").decode(errors="replace")
         except OSError as error:
             raise Failed(f"{argv[0]}: {error.strerror}") from None
-        return done.returncode, done.stdout.decode(errors="replace")
+        return done.returncode, done.stderr.decode(errors="replace")
 
     def chown(self, path, uid, gid):
         os.chown(self.at(path), uid, gid)
