@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 
 import pytest
 
@@ -28,15 +29,21 @@ def trace_diff(*args):
 
 
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory):
-    """The commands of a testpmd from its start to its end, in the compact form."""
-    log = tmp_path_factory.mktemp("trace") / "log"
-    with Testpmd(["net_rnic0,wire=loop"], eal=("--no-huge", "-m", "256", "--log-level=pmd.net.rnic.dump:debug"),
+def whole_log(tmp_path_factory):
+    """What a testpmd says from its start to its end."""
+    path = tmp_path_factory.mktemp("trace") / "log"
+    with Testpmd(["net_rnic0,wire=loop"], eal=("--no-huge", "-m", "256", "--log-level=pmd.net.rnic.*:debug"),
                  args=["--disable-link-check"]) as testpmd:
         testpmd.prompt()
         testpmd.quit()
-    log.write_text(testpmd.text(), encoding="utf-8")
-    commands = subprocess.run([sys.executable, os.path.join(SOURCE, "devtools", "trace", "commands.py"), log], text=True,
+    path.write_text(testpmd.text(), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def ours(whole_log):
+    """Its commands in the compact form."""
+    commands = subprocess.run([sys.executable, os.path.join(SOURCE, "devtools", "trace", "commands.py"), whole_log], text=True,
                               capture_output=True, timeout=PATIENCE, check=True).stdout
     assert commands.count("\ncommand ") > 100
     return commands
@@ -134,6 +141,51 @@ def test_what_is_no_log_is_refused(tmp_path):
 def test_a_log_is_equal_to_itself():
     code, said = trace_diff(TRACE, TRACE)
     assert code == 0 and said == "only ours: none\nonly theirs: none\n0 differences, 0 not explained, 0 explanations of no use\n"
+
+
+# ---- A report, and a personality of what is in it ----
+
+SETUP = os.path.join(SOURCE, "app", "rdmapmd-setup", "rdmapmd-setup")
+
+
+@pytest.fixture
+def archive(whole_log, tmp_path):
+    """Of that run, on a machine whose function is there and no more."""
+    function = tmp_path / "machine" / "sys" / "bus" / "pci" / "devices" / "0000:01:00.0"
+    function.mkdir(parents=True)
+    for name, value in (("vendor", "0x15b3"), ("device", "0x1017"), ("class", "0x020000")):
+        (function / name).write_text(value, encoding="utf-8")
+    path = str(tmp_path / "report.tar.gz")
+    subprocess.run([SETUP, "report", "01:00.0", "--root", str(tmp_path / "machine"), "--log", whole_log, "--output", path],
+                   timeout=PATIENCE, check=True)
+    return path
+
+
+def test_a_report_of_a_run_has_its_commands_and_not_its_address(whole_log, ours, archive):
+    with open(whole_log, encoding="utf-8") as file:
+        address = re.search(r"firmware .*, ((?:\w\w:){5}\w\w)\n", file.read())[1]
+    with tarfile.open(archive) as packed:
+        texts = {os.path.basename(member.name): packed.extractfile(member).read().decode() for member in packed.getmembers()}
+    assert re.search(r"firmware .*, <mac-\d+>\n", texts["log.txt"]) and texts["commands.cmds"].count("\ncommand ") == ours.count("\ncommand ")
+    digits = address.replace(":", "")
+    assert digits in re.sub(r"\s", "", ours) and digits not in re.sub(r"[\s:]", "", "".join(texts.values())).lower()
+
+
+def test_the_personality_of_our_own_device_is_none(archive):
+    assert run("trace/personality.py", archive) == (0, "/* card: as our device is by itself */\n")
+
+
+def test_a_personality_says_what_card_it_is_of(archive, ours, tmp_path):
+    # A bit is not as ours.
+    path = tmp_path / "other.cmds"
+    row = re.search(r"(?s)command 100 .*?\n(40 \S+ )(\S{8})\n", ours)
+    path.write_text(ours.replace(row[1] + row[2], f"{row[1]}{int(row[2], 16) ^ 0x40000000:08x}"), encoding="utf-8")
+    code, said = run("trace/personality.py", "--name", "other", "--where", 'a "card"', str(path))
+    assert code == 0 and '#define OTHER_KNOWN { SOFTRNIC_KNOWN_TRACE, "a ?card?" }' in said and ".name = \"other\"" in said
+    assert len(re.findall(r"\n\t\{ .* OTHER_KNOWN \},", said)) == 1 and "RNIC_CAP_GENERAL" in said, said
+    assert run("trace/personality.py", "--name", "Other", archive)[0] == 2
+    path.write_text("nothing\n", encoding="utf-8")
+    assert run("trace/personality.py", str(path)) == (1, f"personality.py: {path}: trace-personality: no capabilities there\n")
 
 
 # ---- What the device offers, and who has had it executed ----
