@@ -354,7 +354,9 @@ def test_probe_only_takes_the_function_from_nobody(machine, tmp_path, driver, ho
 
 def test_a_program_that_does_not_end_is_killed(machine):
     assert Host().output_of(["sh", "-c", "echo not this; echo said >&2; exit 3"], 60) == (3, "said\n")
-    assert Host().output_of(["sh", "-c", "echo said >&2; exec sleep 600"], 1) == (None, "said\n")
+    # A busy machine may not come to say it.
+    code, said = Host().output_of(["sh", "-c", "echo said >&2; exec sleep 600"], 0.2)
+    assert code is None and said in ("", "said\n")
     with pytest.raises(Failed, match="no-such-program: No such file"):
         Host().output_of(["no-such-program"], 60)
     with pytest.raises(Failed, match="not below"):
