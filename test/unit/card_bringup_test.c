@@ -570,6 +570,33 @@ test_keys_of_a_device_without_paging(void **state)
 	}
 }
 
+/* ---- What the software RNIC does of it when it is asked ---- */
+
+static void
+test_devices_with_quirks_come_up(void **state)
+{
+	static const char *const devargs[] = {
+		"quirks=initializing-again",
+		"quirks=uar-8",
+		"quirks=uar-16",
+		"quirks=uar-256",
+		"quirks=no-q-counters",
+		"quirks=roce-off",
+		"quirks=page-request-early",
+	};
+	struct rnic_dev *dev;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(devargs); i++) {
+		if (card_open(devargs[i], &dev) != 0)
+			fail_msg("%s", devargs[i]);
+		assert_non_null(dev->rdma);
+		assert_int_equal(rnic_port_set_admin(dev, true), 0);
+		card_close(dev);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -587,6 +614,7 @@ run(void)
 		TEST(test_a_device_with_few_counters_or_none),
 		TEST(test_a_device_that_keeps_its_byte_order),
 		TEST(test_keys_of_a_device_without_paging),
+		TEST(test_devices_with_quirks_come_up),
 	};
 
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);

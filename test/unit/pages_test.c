@@ -2,6 +2,7 @@
 
 /* Pages that the firmware works in: where they come from, when they are given, and that none is taken from under it. */
 
+#include "../counts.h"
 #include "card.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ teardown(void **state)
 
 /* ---- What the firmware has ---- */
 
-#define GIVEN_MAX (1u << 14)
+#define GIVEN_MAX (1u << 16)
 
 /* Page by page, as the commands say. */
 static struct {
@@ -118,7 +119,7 @@ at_the_end(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 }
 
 static void
-open_and_close(void)
+open_and_close(const char *devargs)
 {
 	struct unit_account before;
 	struct rnic_dev *dev;
@@ -130,7 +131,7 @@ open_and_close(void)
 	card.unmaps = note_unmap;
 	card.was_reset = note_reset;
 	unit_account_take(&before);
-	assert_int_equal(card_open("", &dev), 0);
+	assert_int_equal(card_open(devargs, &dev), 0);
 	assert_true(firmware.count > 0);
 	card_close(dev);
 	unit_account_assert_same(&before);
@@ -157,7 +158,7 @@ test_no_page_is_unmapped_under_the_firmware(void **state)
 	for (i = 0; i < RTE_DIM(cases); i++) {
 		refused = cases[i].refused;
 		takes_in_vain = cases[i].takes_in_vain;
-		open_and_close();
+		open_and_close("");
 		assert_int_equal(firmware.resets, 1);
 		assert_int_equal(card_said(cases[i].says), 1);
 		card_reset();
@@ -172,10 +173,42 @@ test_pages_that_come_back_late_are_waited_for(void **state)
 	refused = 0;
 	takes_in_vain = 100;
 	rnic_pages_patience_ms = 60000;
-	open_and_close();
+	open_and_close("");
 	assert_int_equal(firmware.resets, 0);
 	assert_true(takes > takes_in_vain);
 	assert_int_equal(card_said("pages"), 0);
+}
+
+/* ---- What the software RNIC does of it when it is asked ---- */
+
+static void
+test_the_end_of_devices_with_quirks(void **state)
+{
+	static const struct {
+		const char *devargs;
+		unsigned int patience_ms, resets;
+		bool slow;
+	} cases[] = {
+		{ "quirks=teardown-refused", 50, 1, false },
+		{ "quirks=pages-never", 50, 1, false },
+		{ "quirks=pages-small", 60000, 0, false },
+		{ "quirks=init-pages-12874", 60000, 0, false },
+		{ "quirks=init-pages-60000", 60000, 0, true },
+		{ "quirks=pages-late", 60000, 0, true },
+	};
+	size_t i;
+
+	(void)state;
+	refused = 0;
+	takes_in_vain = 0;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		if (cases[i].slow && default_run())
+			continue;
+		rnic_pages_patience_ms = cases[i].patience_ms;
+		open_and_close(cases[i].devargs);
+		assert_int_equal(firmware.resets, cases[i].resets);
+		card_reset();
+	}
 }
 
 /* ---- A command that needs some first ---- */
@@ -327,6 +360,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_no_page_is_unmapped_under_the_firmware),
 		TEST(test_pages_that_come_back_late_are_waited_for),
+		TEST(test_the_end_of_devices_with_quirks),
 		TEST(test_bring_up_gives_pages_while_it_waits),
 		TEST(test_the_control_thread_gives_pages_while_it_waits),
 		TEST(test_they_are_not_of_eals_memory),
