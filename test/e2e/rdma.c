@@ -35,6 +35,22 @@ or_none(uint8_t value, uint8_t otherwise)
 	return value == RDMA_NONE ? 0 : OR(value, otherwise);
 }
 
+bool
+rdma_has_atomics(struct rdmapmd_context *context)
+{
+	struct rdmapmd_device_attr attr;
+
+	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
+	return attr.atomic_cap != RDMAPMD_ATOMIC_NONE;
+}
+
+/* What peers may do by default: all that the device can. */
+static uint32_t
+all_access(struct rdmapmd_context *context)
+{
+	return rdma_has_atomics(context) ? ALL_ACCESS : ALL_ACCESS & ~RDMAPMD_ACCESS_REMOTE_ATOMIC;
+}
+
 /* Next to the wrap, and not the same for all. */
 static uint32_t
 first_psn(uint32_t qpn, const struct rdma_conf *conf)
@@ -49,7 +65,7 @@ rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gi
 	struct rdmapmd_qp_attr attr = {
 		.qp_state = RDMAPMD_QPS_INIT,
 		.port_num = PORT,
-		.qp_access_flags = OR(conf->access, ALL_ACCESS),
+		.qp_access_flags = OR(conf->access, all_access(qp->context)),
 	};
 
 	assert_int_equal(rdmapmd_qp_modify(qp, &attr,

@@ -39,7 +39,7 @@ struct rdma_conf {
 	uint32_t sges;		     /* 4 */
 	uint32_t inline_bytes;	     /* 64 */
 	uint32_t sgid_index;	     /* 0: the link-local one */
-	uint32_t access;	     /* of peers, through the queue pair; all */
+	uint32_t access;	     /* of peers, through the queue pair; all that the device can */
 	enum rdmapmd_mtu mtu;	     /* 1024 */
 	uint8_t timeout;	     /* 14 */
 	uint8_t retry_cnt;	     /* 7 */
@@ -53,6 +53,9 @@ struct rdma_conf {
 
 /* The device that has both. */
 extern const char *rdma_device;
+
+/* A ConnectX-4 Lx has none in the host's byte order. */
+bool rdma_has_atomics(struct rdmapmd_context *context);
 
 /* Open it and connect two queue pairs; fails the test if anything does. */
 void rdma_open(struct rdma_pair *pair, const struct rdma_conf *conf);
