@@ -161,7 +161,7 @@ hook(struct rnic_dev *dev, const char *stage, bool up)
 void
 card_begin(void)
 {
-	card = (struct card){ 0 };
+	card = (struct card){ .stage = NULL };
 	rnic_bringup_hook = hook;
 	said = open_memstream(&text, &size);
 	assert_non_null(said);
@@ -172,7 +172,7 @@ card_begin(void)
 void
 card_end(void)
 {
-	card = (struct card){ 0 };
+	card = (struct card){ .stage = NULL };
 	card_close(left_open);
 	rte_openlog_stream(NULL);
 	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT), 0);
