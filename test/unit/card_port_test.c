@@ -347,7 +347,7 @@ test_all_frames_of_a_vport_that_will_not(void **state)
 	assert_int_equal(rte_eth_dev_start(port.id), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(port.id), 0);
 	assert_true(ethdev->steering.entries & ALL_FRAMES);
-	/* Now it is trusted: the next start, and whoever asks again, has all frames. */
+	/* Now it is trusted: after the next start, or when it is asked for again, all frames come. */
 	card.before = NULL;
 	assert_int_equal(rte_eth_dev_stop(port.id), 0);
 	assert_int_equal(rte_eth_dev_start(port.id), 0);

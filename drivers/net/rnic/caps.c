@@ -64,7 +64,7 @@ set_general(struct rnic_dev *dev)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PKEY_TABLE_SIZE, 0); /* 128 entries */
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0); /* 4 KiB */
-		/* It may be off on a function that has it: whoever had it before has switched it off. */
+		/* It may be off on a function that has it: the driver before may have switched it off. */
 		if (rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED) &&
 		    rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_ROCE))
 			rnic_general_cap_set(cap, RNIC_GENERAL_CAP_ROCE, 1);
@@ -102,7 +102,7 @@ say_no_roce(const struct rnic_dev *dev)
 		why = "the device does not have it";
 	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED))
 		why = "it is off, and the firmware lets no driver of this function switch it on; of a "
-		      "VF whoever has its PF can (devlink port function set ... roce enable)";
+		      "VF the PF's driver can (devlink port function set ... roce enable)";
 	RNIC_LOG(NOTICE, dev, "no RDMA, for want of RoCE: %s", why);
 }
 

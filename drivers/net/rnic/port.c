@@ -151,7 +151,7 @@ set_admin(struct rnic_dev *dev, bool up, command_fn *command)
 	return rc;
 }
 
-/* As whoever had the function before has left it, or the firmware; 0 if the device does not say. */
+/* As the driver before or the firmware has left it; 0 if the device does not say. */
 static void
 learn_status(struct rnic_dev *dev)
 {
@@ -658,8 +658,8 @@ rnic_port_counters(struct rnic_dev *dev, uint64_t values[RNIC_PORT_COUNTERS])
 }
 
 /*
- * The permanent address. A VF has none until whoever administers the host gives it one: then it is made up, as Linux's drivers
- * do, so that no two functions share addresses, their GIDs among them.
+ * The permanent address. A VF has none until the host's administrator gives it one: then it is made up, as Linux's drivers do,
+ * so that no two functions share addresses, their GIDs among them.
  */
 static void
 learn_mac(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
