@@ -494,47 +494,56 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 }
 
 static int
-set_vport_mtu(struct rnic_dev *dev, uint16_t bytes)
+set_vport_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
 	struct rnic_modify_nic_vport_context_in in = { 0 };
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
-				   RNIC_NIC_VPORT_CONTEXT_MTU, bytes);
+				   RNIC_NIC_VPORT_CONTEXT_MTU, (uint64_t)mtu + FRAME_OVERHEAD);
 	return tolerate(dev, RIGHT_VPORT_MTU,
 			modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
 }
 
-/* The vport has a limit of its own, which counts the same bytes. */
 static int
-set_mtu(struct rnic_dev *dev, uint16_t mtu, command_fn *command)
+check_mtu(struct rnic_dev *dev, uint16_t mtu)
+{
+	if (mtu <= dev->max_mtu)
+		return 0;
+	RNIC_LOG(ERR, dev, "MTU %u: the port takes at most %u", mtu, dev->max_mtu);
+	return -EINVAL;
+}
+
+/* The port's limit; the vport has one of its own, which counts the same bytes. */
+static int
+set_pmtu(struct rnic_dev *dev, uint16_t mtu, command_fn *command)
 {
 	struct rnic_pmtu_reg pmtu = { 0 };
-	int rc;
 
-	if (mtu > dev->max_mtu) {
-		RNIC_LOG(ERR, dev, "MTU %u: the port takes at most %u", mtu, dev->max_mtu);
-		return -EINVAL;
-	}
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
-	rc = access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), command);
-	if (command == rnic_cmd_try)
-		rc = tolerate(dev, RIGHT_MTU, rc);
-	return rc == 0 ? set_vport_mtu(dev, (uint16_t)(mtu + FRAME_OVERHEAD)) : rc;
+	return access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), command);
 }
 
 int
 rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
-	return set_mtu(dev, mtu, rnic_cmd_exec);
+	int rc = check_mtu(dev, mtu);
+
+	if (rc == 0)
+		rc = set_pmtu(dev, mtu, rnic_cmd_exec);
+	return rc == 0 ? set_vport_mtu(dev, mtu) : rc;
 }
 
 int
 rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
 	uint16_t now = 0;
-	int rc = set_mtu(dev, mtu, rnic_cmd_try);
+	int rc = check_mtu(dev, mtu);
 
+	if (rc == 0)
+		rc = tolerate(dev, RIGHT_MTU, set_pmtu(dev, mtu, rnic_cmd_try));
+	if (rc == 0)
+		rc = set_vport_mtu(dev, mtu);
 	if (rc == 0 &&
 	    atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
 	    rnic_port_mtu(dev, &now) == 0 && now < mtu)
