@@ -559,10 +559,11 @@ main(int argc, char **argv)
 {
 	struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0])] = { 0 };
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s SOFTRNICD\n", argv[0]);
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "usage: %s SOFTRNICD [ROW, with * and ?]\n", argv[0]);
 		return 2;
 	}
+	cmocka_set_test_filter(argv[2]);
 	daemon_program = argv[1];
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		tests[i] = (struct CMUnitTest){
