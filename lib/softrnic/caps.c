@@ -215,6 +215,15 @@ roce_cap(struct rnic_roce_cap *cap)
 #undef SET
 }
 
+uint64_t
+softrnic_caps_qp_ts_format(const struct softrnic *dev)
+{
+	struct rnic_roce_cap cap = { 0 };
+
+	softrnic_like_caps(dev, RNIC_CAP_ROCE, true, &cap);
+	return rnic_roce_cap_get(&cap, RNIC_ROCE_CAP_QP_TS_FORMAT);
+}
+
 SOFTRNIC_CMD(query_hca_cap)
 {
 	unsigned int type = cmd->op_mod >> 1;

@@ -330,6 +330,7 @@ struct softrnic_sq {
 	uint8_t log_size;  /* of WQEBBs */
 	uint8_t state;	   /* enum rnic_wq_state */
 	bool rlky, flush_in_error;
+	bool utc;		 /* the times of its completions are */
 	bool stale;		 /* the record is from before RST: `producer` until a doorbell */
 	bool active;		 /* on the device's list of queues with work */
 	bool failed;		 /* an error CQE was written since RST */
@@ -356,9 +357,9 @@ struct softrnic_rq {
 	uint8_t log_size, log_stride;
 	uint8_t state;
 	bool rlky, vsd, flush_in_error;
-	bool flushing;	/* in ERR, and can be read: what is posted is flushed */
-	bool real_time; /* the times of its frames are UTC */
-	bool plain;	/* RDY, and frames have nothing more to ask for than others */
+	bool flushing; /* in ERR, and can be read: what is posted is flushed */
+	bool utc;      /* the times of its frames are */
+	bool plain;    /* RDY, and frames have nothing more to ask for than others */
 	TAILQ_ENTRY(softrnic_rq) flush_link;
 	struct rnic_rqc context;
 };
@@ -729,6 +730,8 @@ void softrnic_pages_use(struct softrnic *dev);
 /* Ask for pages at run time (n > 0) or offer them back (n < 0): a PAGE_REQUEST event. */
 int softrnic_pages_request(struct softrnic *dev, int32_t n);
 void softrnic_caps_init(struct softrnic *dev);
+/* enum rnic_ts_cap of queue pairs. */
+uint64_t softrnic_caps_qp_ts_format(const struct softrnic *dev);
 /*
  * Everything below the function's state: all objects go, without touching host memory. The state must say that nobody may
  * use them any more. With many of them it takes several rounds (dev->leaving), in which commands wait. True: all have gone.

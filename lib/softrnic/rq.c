@@ -6,8 +6,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "commands.h"
 #include "cq.h"
 #include "eth/eth.h"
@@ -24,8 +24,6 @@
 _Static_assert(RQ_SMALL <= SOFTRNIC_ETH_PRIVATE,
 	       "small frames of other processes have been copied");
 
-#define NS_PER_S UINT64_C(1000000000)
-
 /* The vendor syndromes of our error CQEs tell the places apart. */
 enum rq_vendor_syndrome {
 	RQ_VENDOR_TOO_LONG = 0x71,
@@ -36,7 +34,7 @@ static void
 rq_set_state(struct softrnic_rq *rq, uint8_t state)
 {
 	rq->state = state;
-	rq->plain = state == RNIC_WQ_STATE_RDY && !rq->real_time;
+	rq->plain = state == RNIC_WQ_STATE_RDY && !rq->utc;
 }
 
 static void
@@ -446,20 +444,6 @@ rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct sof
 	rq->producer = rq->consumer;
 }
 
-/* The moment of the frame in UTC, as cards have it: seconds in the high dword, nanoseconds in the low one. */
-static uint64_t
-rq_real_time(const struct softrnic *dev)
-{
-	const uint64_t ago = softrnic_now_ns() - dev->power_on_ns - dev->now - dev->rx_ahead;
-	struct timespec utc;
-	uint64_t ns;
-
-	/* Last: a pause in between has it late, and not before it was sent. */
-	clock_gettime(CLOCK_REALTIME, &utc);
-	ns = (uint64_t)utc.tv_sec * NS_PER_S + (uint64_t)utc.tv_nsec - ago;
-	return ns / NS_PER_S << 32 | ns % NS_PER_S;
-}
-
 /* The queue is not plain: it is not there for frames, or has them told in UTC. */
 static __attribute__((noinline)) void
 rq_receive_aside(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_frame *frame,
@@ -471,7 +455,7 @@ rq_receive_aside(struct softrnic *dev, struct softrnic_rq *rq, const struct soft
 		rq_no_buffer(dev, rq);
 		return;
 	}
-	dev->rx_ahead = rq_real_time(dev) - dev->now;
+	dev->rx_ahead = softrnic_clock_utc(dev, dev->now + ahead) - dev->now;
 	rq->plain = true;
 	softrnic_rq_receive(dev, rq, frame, info);
 	rq->plain = false;
@@ -587,22 +571,6 @@ rq_from_context(struct softrnic_rq *rq)
 	return RNIC_STATUS_OK;
 }
 
-/* What clock it asks for; without the capability the field is reserved, and nobody looks at it. */
-static int
-rq_choose_clock(const struct softrnic *dev, struct softrnic_rq *rq)
-{
-	const uint64_t cap =
-		rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_RQ_TS_FORMAT);
-	const uint64_t format = rnic_rqc_get(&rq->context, RNIC_RQC_TS_FORMAT);
-
-	if (cap == RNIC_TS_CAP_FREE_RUNNING)
-		return RNIC_STATUS_OK;
-	/* That both are there does not change what the device has by default. */
-	rq->real_time = format == RNIC_TS_FORMAT_REAL_TIME ||
-			(format == RNIC_TS_FORMAT_DEFAULT && cap == RNIC_TS_CAP_REAL_TIME);
-	return format <= RNIC_TS_FORMAT_REAL_TIME ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
-}
-
 /* Counter set 0 is none. */
 static int
 rq_find_counter(struct softrnic *dev, const struct rnic_rqc *rqc,
@@ -688,7 +656,9 @@ SOFTRNIC_CMD(create_rq)
 	status = rq_from_context(rq);
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
-	status = rq_choose_clock(dev, rq);
+	status = softrnic_clock_choose(
+		rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_RQ_TS_FORMAT),
+		rnic_rqc_get(&rq->context, RNIC_RQC_TS_FORMAT), &rq->utc);
 	if (status != RNIC_STATUS_OK)
 		goto free_rq;
 	cmd->syndrome = 0x908002;

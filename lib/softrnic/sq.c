@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "commands.h"
 #include "cq.h"
 #include "dump.h"
@@ -99,7 +100,7 @@ sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_
 		return;
 	}
 	cqe->srqn_user_index = rnic_cpu_to_be32(sq->user_index);
-	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->timestamp = softrnic_clock_stamp(dev, sq->utc);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(rnic_be32_to_cpu(ctrl->opmod_idx_opcode) << 24 |
 					     sq->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16(sq->consumer);
@@ -605,7 +606,7 @@ softrnic_sq_drop(struct softrnic *dev, struct softrnic_object *object)
 
 /* Sizes and flags of the context; what we do not offer is refused. */
 static int
-sq_from_context(struct softrnic_sq *sq)
+sq_from_context(const struct softrnic *dev, struct softrnic_sq *sq)
 {
 	struct rnic_sqc *sqc = &sq->context;
 	const struct rnic_wq *wq = rnic_sqc_wq(sqc);
@@ -627,7 +628,9 @@ sq_from_context(struct softrnic_sq *sq)
 	sq->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
 	sq->tis = (uint32_t)rnic_sqc_get(sqc, RNIC_SQC_TIS_NUM_0);
 	sq->user_index = (uint32_t)rnic_sqc_get(sqc, RNIC_SQC_USER_INDEX);
-	return RNIC_STATUS_OK;
+	return softrnic_clock_choose(
+		rnic_general_cap_get(&dev->general_cap[1], RNIC_GENERAL_CAP_SQ_TS_FORMAT),
+		rnic_sqc_get(sqc, RNIC_SQC_TS_FORMAT), &sq->utc);
 }
 
 /* The objects that the queue leans on; no references are taken yet. */
@@ -660,7 +663,7 @@ SOFTRNIC_CMD(create_sq)
 	sq->context = *rnic_create_sq_in_sqc(in);
 	wq = rnic_sqc_wq(&sq->context);
 	cmd->syndrome = 0x904001;
-	status = sq_from_context(sq);
+	status = sq_from_context(dev, sq);
 	if (status != RNIC_STATUS_OK)
 		goto free_sq;
 	cmd->syndrome = 0x904002;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "commands.h"
 #include "data_path.h"
+#include "prm/init_seg.h"
 #include "prm/list.h"
 #include "prm/vport.h"
 
@@ -24,6 +26,7 @@
 
 #define DP_EQ_LOG_SIZE 9
 #define DP_PAGE	       4096u
+#define NS_PER_S       UINT64_C(1000000000)
 #define DP_GAP	       64u /* between islands, at least */
 
 int
@@ -445,6 +448,45 @@ dp_rq_state(struct dp_rq *rq)
 	if (dp_command(rq->dp, RNIC_CMD_QUERY_RQ, 0, &in, sizeof(in), out, sizeof(out)) != 0)
 		return UINT32_MAX;
 	return (uint32_t)rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE);
+}
+
+static uint32_t
+iseg(const struct dp *dp, uint64_t offset)
+{
+	uint32_t dword = 0;
+
+	softrnic_bar_read(dp->dev, offset, &dword, sizeof(dword));
+	return RNIC_SWAP32(dword);
+}
+
+uint64_t
+dp_clock(const struct dp *dp, bool utc)
+{
+	struct timespec now;
+	uint32_t high, low;
+
+	if (utc) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	}
+	/* The low half may wrap between the two. */
+	do {
+		high = iseg(dp, RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH));
+		low = iseg(dp, RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW));
+	} while (high != iseg(dp, RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH)));
+	return (uint64_t)high << 32 | low;
+}
+
+uint64_t
+dp_cqe_time(const struct rnic_cqe *cqe, bool utc)
+{
+	const uint64_t time = rnic_be64_to_cpu(cqe->timestamp);
+
+	if (!utc)
+		return time;
+	if ((uint32_t)time >= NS_PER_S)
+		return UINT64_MAX;
+	return (time >> 32) * NS_PER_S + (uint32_t)time;
 }
 
 int

@@ -26,7 +26,7 @@ struct dp {
 	bool islands;
 	uint32_t pd, td, tis, lkey, eqn, q_counter;
 	uint32_t uars[DP_UARS]; /* the first one is the EQ's */
-	uint32_t ts_format;	/* of SQs and RQs that are made: enum rnic_ts_format */
+	uint32_t ts_format;	/* of SQs, RQs and QPs that are made: enum rnic_ts_format */
 	struct rnic_eqe *eqes;
 	uint32_t eq_entries, eq_consumer;
 	uint32_t root, next_flow; /* of dp_steer() */
@@ -156,6 +156,13 @@ void dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited);
 const struct rnic_eqe *dp_eq_next(struct dp *dp);
 /* The device learns of those that were taken. */
 void dp_eq_seen(struct dp *dp);
+
+/*
+ * What the device's clock says now, in ns: the internal timer, or UTC; and what a completion says, whose queue has that one
+ * (UINT64_MAX: no time).
+ */
+uint64_t dp_clock(const struct dp *dp, bool utc);
+uint64_t dp_cqe_time(const struct rnic_cqe *cqe, bool utc);
 
 struct softrnic_stats dp_stats(struct dp *dp);
 

@@ -442,6 +442,46 @@ test_cqe_fields(void **state)
 	assert_memory_equal(cqe, &expected, sizeof(expected));
 }
 
+/* Of both ends: a queue pair has the clock that it asks for, if the card has it. */
+static void
+test_times_are_of_the_clock_that_is_asked_for(void **state)
+{
+	static const struct {
+		const char *like;
+		enum rnic_ts_format format;
+		bool utc;
+	} cases[] = {
+		{ "realtime", RNIC_TS_FORMAT_DEFAULT, true },
+		{ "cx6dx", RNIC_TS_FORMAT_FREE_RUNNING, false },
+		{ "cx6dx", RNIC_TS_FORMAT_DEFAULT, false },
+		{ "cx6dx", RNIC_TS_FORMAT_REAL_TIME, true },
+		{ "default", RNIC_TS_FORMAT_REAL_TIME, false }, /* reserved: not looked at */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct qw_conf conf = { .like = cases[i].like, .ts_format = cases[i].format };
+		const bool utc = cases[i].utc;
+		const struct rnic_cqe *cqe;
+		uint64_t before, after;
+		struct qw_two *two;
+		void *world;
+
+		setup(&world, &conf);
+		two = world;
+		before = dp_clock(&two->qw.ends[0]->dp, utc);
+		qw_recv(&two->b, two->in, 100);
+		qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 10, NULL);
+		qw_run(&two->qw);
+		after = dp_clock(&two->qw.ends[0]->dp, utc);
+		cqe = qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+		assert_in_range(dp_cqe_time(cqe, utc), before, after);
+		cqe = qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
+		assert_in_range(dp_cqe_time(cqe, utc), before, after);
+		teardown(&world);
+	}
+}
+
 /* Those that ask for none have none; those behind them complete for them. */
 static void
 test_unsignaled(void **state)
@@ -750,6 +790,7 @@ main(void)
 		BOTH(test_scattered_pages),
 		BOTH(test_atomics),
 		BOTH(test_cqe_fields),
+		cmocka_unit_test(test_times_are_of_the_clock_that_is_asked_for),
 		BOTH(test_unsignaled),
 		BOTH(test_solicited),
 		BOTH(test_nop),

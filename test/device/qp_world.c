@@ -85,11 +85,13 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.dup_ppm = conf->dup_ppm,
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
+		.like = conf->like,
 	};
 
 	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
 				       : dp_open(&end->dp, qw->poller, &device),
 			 0);
+	end->dp.ts_format = conf->ts_format;
 	memcpy(end->mac, device.mac, sizeof(end->mac));
 	end_start(end, conf->ipv6, (uint8_t)(index + 1));
 }
@@ -279,6 +281,7 @@ qp_context(const struct qw_end *end, const struct qw_qp *qp, const struct qw_qp_
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, conf->pd != 0 ? conf->pd : end->dp.pd);
+	rnic_qpc_set(qpc, RNIC_QPC_TS_FORMAT, end->dp.ts_format);
 	rnic_qpc_set(qpc, RNIC_QPC_RLKY, conf->rlky);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, conf->counter);
 	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.uar);

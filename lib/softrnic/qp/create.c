@@ -3,6 +3,7 @@
 /* Queue pairs: made, taken down, asked (PRM: "CREATE_QP", "DESTROY_QP", "QUERY_QP"). */
 #include <stdlib.h>
 
+#include "clock.h"
 #include "command.h"
 
 #define LOG_RQ_STRIDE_UNIT 4 /* log_rq_stride counts from 16 bytes on */
@@ -166,10 +167,15 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 	qp_from_context(qp);
 	softrnic_qp_forget(qp);
 	cmd->syndrome = 0x500002;
-	status = qp_find_objects(dev, qp);
+	status = softrnic_clock_choose(softrnic_caps_qp_ts_format(dev),
+				       rnic_qpc_get(&qp->context, RNIC_QPC_TS_FORMAT), &qp->utc);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	cmd->syndrome = 0x500003;
+	status = qp_find_objects(dev, qp);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x500004;
 	return qp_rings_init(dev, cmd, qp);
 }
 
@@ -183,11 +189,11 @@ SOFTRNIC_CMD(create_qp)
 	status = qp_prepare(dev, cmd, qp);
 	if (status != RNIC_STATUS_OK)
 		goto free_qp;
-	cmd->syndrome = 0x500004;
+	cmd->syndrome = 0x500005;
 	status = softrnic_qp_open(dev, qp);
 	if (status != RNIC_STATUS_OK)
 		goto free_ring;
-	cmd->syndrome = 0x500005;
+	cmd->syndrome = 0x500006;
 	status = softrnic_object_add(dev, SOFTRNIC_QP, &qp->object);
 	if (status != RNIC_STATUS_OK)
 		goto close_qp;

@@ -93,6 +93,7 @@ struct softrnic_qp {
 	uint32_t sq_offset;  /* of the send ring, bytes */
 	uint8_t sq_log_size; /* WQEBBs */
 	bool no_sq, no_rq, rlky;
+	bool utc; /* the times of its completions are */
 	struct softrnic_qp_rq rq;
 	/* The path: the address of ours that is the source, the peer's. */
 	uint8_t source_index;

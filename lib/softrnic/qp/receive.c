@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "clock.h"
 #include "cq.h"
 #include "data.h"
 #include "tpt.h"
@@ -263,7 +264,7 @@ softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, ui
 	cqe->srqn_user_index = rnic_cpu_to_be32(qp->user_index);
 	cqe->immediate = rnic_cpu_to_be32(recv->immediate);
 	cqe->byte_count = rnic_cpu_to_be32(recv->length);
-	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->timestamp = softrnic_clock_stamp(dev, qp->utc);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32(qp->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16((uint16_t)recv->cookie);
 	softrnic_cq_publish(dev, qp->recv_cq, cqe, (enum rnic_cqe_opcode)recv->opcode,

@@ -7,6 +7,7 @@
  * again for each repetition, and the driver may change the ring at any time. What does not fit is posted all the same,
  * with its syndrome: it fails in its turn.
  */
+#include "clock.h"
 #include "cq.h"
 #include "data.h"
 #include "tpt.h"
@@ -297,7 +298,7 @@ softrnic_qp_complete(struct roce_qp *roce, const struct roce_request *req, uint8
 		return;
 	}
 	cqe->srqn_user_index = rnic_cpu_to_be32(qp->user_index);
-	cqe->timestamp = rnic_cpu_to_be64(dev->now);
+	cqe->timestamp = softrnic_clock_stamp(dev, qp->utc);
 	cqe->sop_drop_qpn = rnic_cpu_to_be32((uint32_t)req->opcode << 24 | qp->object.number);
 	cqe->wqe_counter = rnic_cpu_to_be16(QP_COOKIE_COUNTER(req->cookie));
 	/* How much came back. */
