@@ -328,31 +328,41 @@ vfu_dma_populated(struct vfu_dma_table *table)
 	return rc == -EFAULT || rc == -EINVAL ? -ENOMEM : rc;
 }
 
-/* A mapping that holds the range: one that is there, the whole file, or just the pages around it. */
+/* One that is there, the whole file, or just the pages around it. */
+static int
+vfu_dma_file_choose(struct vfu_dma_table *table, int fd, const struct stat *st,
+		    const struct vfu_dma_map *request, struct vfu_dma_file **out)
+{
+	int prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0);
+	uint64_t page, start, end;
+
+	*out = vfu_dma_file_find(table, st, prot, request);
+	if (*out == NULL && (uint64_t)st->st_size <= VFU_DMA_WHOLE_FILE_BYTES)
+		vfu_dma_file_map(table, fd, st, prot, 0, st->st_size, out);
+	if (*out != NULL)
+		return 0;
+	page = vfu_dma_file_page(st);
+	start = request->offset & ~(page - 1);
+	end = (request->offset + request->size + page - 1) & ~(page - 1);
+	return vfu_dma_file_map(table, fd, st, prot, start, end - start, out);
+}
+
+/*
+ * A mapping that holds the range. Who is asked again while its pages are made has one, and would lose it to another: meanwhile
+ * the client can change the size of its file, and with it what would be chosen.
+ */
 static int
 vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *request,
 		 struct vfu_dma_file **out)
 {
-	int prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0);
-	struct vfu_dma_file *file;
-	uint64_t page, start, end;
+	struct vfu_dma_file *file = table->populating;
 	struct stat st;
 	int rc = vfu_dma_file_check(table, fd, request, &st);
 
-	if (rc != 0)
-		return rc;
-	file = vfu_dma_file_find(table, &st, prot, request);
-	if (file == NULL && (uint64_t)st.st_size <= VFU_DMA_WHOLE_FILE_BYTES)
-		vfu_dma_file_map(table, fd, &st, prot, 0, st.st_size, &file);
-	if (file == NULL) {
-		page = vfu_dma_file_page(&st);
-		start = request->offset & ~(page - 1);
-		end = (request->offset + request->size + page - 1) & ~(page - 1);
-		rc = vfu_dma_file_map(table, fd, &st, prot, start, end - start, &file);
-		if (rc != 0)
-			return rc;
-	}
-	rc = vfu_dma_populated(table);
+	if (rc == 0 && file == NULL)
+		rc = vfu_dma_file_choose(table, fd, &st, request, &file);
+	if (rc == 0)
+		rc = vfu_dma_populated(table);
 	if (rc != 0)
 		return rc;
 	file->regions++;

@@ -42,18 +42,29 @@ faults(void)
 	return usage.ru_minflt + usage.ru_majflt;
 }
 
+/* At the IOVA that is the offset in the file. */
 static void
-send_map(struct fixture *f, size_t bytes, uint32_t flags, int fd)
+send_map_of(struct fixture *f, uint64_t offset, size_t bytes, uint32_t flags, int fd)
 {
 	struct {
 		struct vfu_header header;
 		struct vfu_dma_map map;
 	} message = {
 		.header = { .command = VFU_DMA_MAP, .size = sizeof(message) },
-		.map = { .argsz = sizeof(message.map), .flags = flags, .size = bytes },
+		.map = { .argsz = sizeof(message.map),
+			 .flags = flags,
+			 .offset = offset,
+			 .iova = offset,
+			 .size = bytes },
 	};
 
 	raw_send(f->peer, &message, sizeof(message), &fd, 1);
+}
+
+static void
+send_map(struct fixture *f, size_t bytes, uint32_t flags, int fd)
+{
+	send_map_of(f, 0, bytes, flags, fd);
 }
 
 /* It is for the thread to say when. @return the errno of the answer, negative. */
@@ -180,6 +191,40 @@ test_a_client_that_leaves_meanwhile(void **state)
 	close(fd);
 }
 
+/*
+ * A piece of the file stands between its start and the range, so that nothing that is there is found, and the whole of it is
+ * mapped, which is another one when it is another size.
+ */
+static void
+test_a_file_that_changes_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	int fd = memory_file(((size_t)1 << 40) + PAGE);
+
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	/* Too long to be mapped whole. */
+	send_map_of(f, PAGE, PAGE, RW, fd);
+	assert_int_equal(wait_for_answer(f), 0);
+	assert_int_equal(ftruncate(fd, MUCH), 0);
+	send_map_of(f, 4 * PAGE, PAGE, RW, fd);
+	vfu_server_process(f->server);
+	for (unsigned int i = 1; i <= 4; i++) {
+		assert_int_equal(ftruncate(fd, (off_t)(MUCH + i * PAGE)), 0);
+		vfu_server_process(f->server);
+	}
+	assert_int_equal(wait_for_answer(f), 0);
+	assert_int_equal(f->maps, 2);
+	close(f->peer);
+	f->peer = -1;
+	vfu_server_process(f->server);
+	for (unsigned int i = 0; i < 6000 && memory_is_mapped(2 * MUCH); i++)
+		usleep(10000);
+	assert_false(memory_is_mapped(2 * MUCH));
+	close(fd);
+}
+
 /* Pages of that size of which the machine has none: whoever touched them would be killed. */
 static int
 file_of_no_hugepage(size_t *bytes)
@@ -249,6 +294,7 @@ main(void)
 		T(test_pages_that_are_only_read_are_made_elsewhere),
 		T(test_pages_are_made_here_without_a_thread),
 		T(test_a_client_that_leaves_meanwhile),
+		T(test_a_file_that_changes_meanwhile),
 		T(test_hugepages_that_are_not_to_be_had_are_refused),
 	};
 
