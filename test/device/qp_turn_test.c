@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "test_clock.h"
+#include "work.h"
 #include "../cpu_time.h"
 
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */
@@ -217,6 +219,56 @@ test_a_poll_ends_by_packets_too(void **state)
 	free(many);
 }
 
+/*
+ * One answer, for which thousands of requests wait that have nothing to send: they are done in turns, as others are, and who
+ * has the answer delivered is charged for what it does.
+ */
+static void
+test_an_answer_ends_no_more_than_hundreds(void **state)
+{
+	enum { LOG_RING = 13, WQES = 8000, WINDOW = ROCE_WINDOW, TURN = 64 };
+	struct qw_two *two = *state;
+	struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);
+	const struct dp_cq_conf cq_conf = { .log_size = LOG_RING, .uar = 1 };
+	const struct qw_attr attr = qw_attr();
+	struct softrnic_stats before, now;
+	struct qw_qp sender, receiver;
+	bool charged = false;
+	struct dp_cq cq;
+
+	assert_int_equal(dp_cq_create(&two->a.end->dp, &cq, &cq_conf), 0);
+	a.send_cq = &cq;
+	a.log_sq = LOG_RING;
+	a.no_rq = b.no_rq = true;
+	assert_int_equal(qw_qp_create(two->a.end, &sender, &a), 0);
+	assert_int_equal(qw_qp_create(two->b.end, &receiver, &b), 0);
+	assert_int_equal(qw_qp_modify(&sender, RNIC_CMD_RST2INIT_QP, &receiver, &attr), 0);
+	assert_int_equal(qw_qp_modify(&sender, RNIC_CMD_INIT2RTR_QP, &receiver, &attr), 0);
+	assert_int_equal(qw_qp_modify(&sender, RNIC_CMD_RTR2RTS_QP, &receiver, &attr), 0);
+	assert_int_equal(qw_qp_modify(&receiver, RNIC_CMD_RST2INIT_QP, &sender, &attr), 0);
+	qw_wqe(&sender, RNIC_WQE_RDMA_WRITE, NULL, 0, NULL, 0, RNIC_WQE_CE_ALWAYS);
+	for (uint32_t i = 1; i < WQES; i++)
+		qw_wqe(&sender, RNIC_WQE_NOP, NULL, 0, NULL, 0, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&sender.sq);
+	/* The receiver does not receive yet. */
+	for (uint32_t i = 0; i < 2 * WQES / TURN; i++)
+		softrnic_poll(two->qw.poller);
+	qw_expect_nothing(&cq);
+	assert_int_equal(qw_qp_modify(&receiver, RNIC_CMD_INIT2RTR_QP, &sender, &attr), 0);
+	/* The WRITE comes again. */
+	test_clock_advance_us(200000);
+	before = dp_stats(&two->a.end->dp);
+	for (uint64_t cqes = before.cqes; before.cqes - cqes < WQES; before = now) {
+		softrnic_poll(two->qw.poller);
+		now = dp_stats(&two->a.end->dp);
+		assert_in_range(now.cqes - before.cqes, 0, WINDOW + 2 * TURN);
+		charged = charged || (now.cqes - before.cqes >= WINDOW &&
+				      two->a.end->dp.dev->turn->work >= WINDOW / 2);
+	}
+	assert_true(charged);
+	assert_int_equal(qw_qp_state(&sender), RNIC_QP_STATE_RTS);
+}
+
 static void
 expect_consumers(struct dp *dp, const struct dp_sq *sqs, uint32_t from, uint32_t to,
 		 uint16_t wanted)
@@ -273,6 +325,7 @@ main(void)
 		T(test_last_byte_of_lists_of_lists),
 		T(test_turns),
 		T(test_a_poll_ends_by_packets_too),
+		T(test_an_answer_ends_no_more_than_hundreds),
 		T(test_a_poll_ends_however_many_queues_have_work),
 	};
 

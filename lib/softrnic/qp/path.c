@@ -6,6 +6,7 @@
  */
 #include "data.h"
 #include "eth/eth.h"
+#include "work.h"
 
 #define DEFAULT_PKEY 0xffff /* the whole of the P_Key table */
 
@@ -14,6 +15,8 @@
 #define UDP_BYTES  8
 #define BTH_BYTES  12
 #define ICRC_BYTES 4
+
+#define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 
 /* Extended headers by opcode (ImmDt 4, RETH 16, AETH 4, AtomicETH 28, AtomicAckETH 8). */
 static const uint8_t extended_bytes[32] = {
@@ -118,6 +121,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	struct softrnic_port *port = &dev->port;
 	enum softrnic_eth_class class = softrnic_eth_class(frame->dmac);
 	struct softrnic_qp *qp;
+	uint32_t done;
 
 	/* A function without a driver takes nothing. */
 	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY || dev->dead, 0)) {
@@ -159,6 +163,11 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.roce_dropped++;
 		return;
 	}
+	done = qp->roce.requester.tail;
 	roce_qp_receive(&qp->roce, frame->pkt, dev->now);
+	/* One answer may end hundreds of requests, each with a completion. */
+	done = qp->roce.requester.tail - done;
+	if (__builtin_expect(done > COMPLETIONS_FREE, 0))
+		softrnic_charge(dev, done / 2);
 	softrnic_qp_activate(dev, qp);
 }

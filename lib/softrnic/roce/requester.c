@@ -147,8 +147,10 @@ request_has_room(const struct roce_qp *qp, const struct roce_request *request)
 
 	if (roce_wants_answer(request))
 		return req->rd_atomics < qp->attr.max_rd_atomic;
-	return request->opcode == RNIC_WQE_NOP ||
-	       ((req->psn - req->una) & ROCE_PSN_MASK) < qp->conf.window;
+	/* It has no PSN, but waits for those before it, and one answer may end all that wait. */
+	if (request->opcode == RNIC_WQE_NOP)
+		return req->next - req->tail < qp->conf.window;
+	return ((req->psn - req->una) & ROCE_PSN_MASK) < qp->conf.window;
 }
 
 /* Give a request its PSNs; false: it has to wait. */
