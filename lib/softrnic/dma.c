@@ -360,25 +360,28 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 	const struct dma_range *range = dma_find(dma, iova);
 	uint64_t last = iova + (length - 1);
 	struct dma_place place;
+	uint32_t ranges = 1;
 	uint8_t *host;
 
 	if (range == NULL || (range->prot & prot) != prot || length == 0 || last < iova)
 		return NULL;
 	host = range->host + (iova - range->iova);
-	if (range->last >= last)
-		return host;
 	/* Neighbours may go on where the first one ends, in both address spaces. */
-	place = dma_lower_bound(dma, iova);
-	while (range->last < last) {
+	if (range->last < last)
+		place = dma_lower_bound(dma, iova);
+	for (; range->last < last; ranges++) {
 		const struct dma_range *next;
 
 		place = dma_next(dma, place);
 		next = dma_at(dma, place);
 		if (next == NULL || next->iova != range->last + 1 || (next->prot & prot) != prot ||
-		    next->host != range->host + (range->last - range->iova) + 1)
-			return NULL;
+		    next->host != range->host + (range->last - range->iova) + 1) {
+			host = NULL;
+			break;
+		}
 		range = next;
 	}
+	softrnic_charge_ranges(dev, ranges);
 	return host;
 }
 
@@ -461,6 +464,7 @@ int
 softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsigned int prot,
 		    struct iovec *iov, int count, int max)
 {
+	uint32_t ranges = 0;
 	size_t bytes;
 
 	if (length == 0)
@@ -470,18 +474,25 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 	for (; length > 0; iova += bytes, length -= bytes) {
 		uint8_t *host = dma_piece(dev, iova, length, prot, &bytes);
 
-		if (host == NULL)
-			return -EFAULT;
+		ranges++;
+		if (host == NULL) {
+			count = -EFAULT;
+			break;
+		}
+		/* However many neighbours become one piece, each is looked up. */
 		if (count > 0 &&
 		    (uint8_t *)iov[count - 1].iov_base + iov[count - 1].iov_len == host) {
 			iov[count - 1].iov_len += bytes;
 			continue;
 		}
-		if (count == max)
-			return -E2BIG;
+		if (count == max) {
+			count = -E2BIG;
+			break;
+		}
 		iov[count].iov_base = host;
 		iov[count++].iov_len = bytes;
 	}
+	softrnic_charge_ranges(dev, ranges);
 	return count;
 }
 
@@ -534,7 +545,6 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 	bool neighbours = true;
 
 	softrnic_ring_forget(ring);
-	softrnic_charge_steps(dev, ring->page_count);
 	for (uint32_t i = 0; i < ring->page_count; i++) {
 		/* The last page may be mapped no further than the ring goes. */
 		uint64_t end = (uint64_t)ring->offset + ring->bytes - (uint64_t)i * page_bytes;

@@ -44,7 +44,7 @@ softrnic_poller_create(struct softrnic_poller **out)
 		return -ret;
 	}
 	TAILQ_INIT(&poller->devices);
-	poller->turn.entries = softrnic_tunables.entries;
+	poller->turn.entries = poller->turn.ranges = softrnic_tunables.entries;
 	*out = poller;
 	return 0;
 }

@@ -16,7 +16,8 @@ struct softrnic_tunables {
 	uint64_t dma_generation; /* changes of the DMA map; not 0 */
 	uint64_t age_ns;	 /* that a device has been on for, when it is made or reset */
 	uint32_t quiet_polls;	 /* polls without work, and those between two looks at doorbells */
-	uint32_t entries;	 /* of lists of keys that a poller's devices were led through */
+	uint32_t
+		entries; /* of lists of keys, and ranges of maps, that a poller's devices were led through */
 	uint32_t numbers; /* of each kind of object that are left before they come round; 0: all */
 	uint32_t flow_groups; /* their ids, of 24 bits */
 	uint32_t queue_index; /* of CQs and EQs: a multiple of 2^24, as drivers see the rest */

@@ -15,7 +15,7 @@
 #define CHUNK_SHIFT_MAX 21 /* a hugepage, and the file that EAL makes of each */
 /* In frames, whatever the key's length: one access may come to thousands of keys. */
 #define RESOLVE_WORK 4
-/* Pages that one access looks at: of a longer list the next ones go on. */
+/* Pages, or ranges of the map, that one access looks at: the next ones go on. */
 #define RESOLVE_PIECE (1u << 14)
 
 #define MTT_PERMISSIONS (RNIC_MTT_READ | RNIC_MTT_WRITE)
@@ -107,7 +107,6 @@ resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 		}
 		look->distance += bytes;
 	}
-	softrnic_charge_steps(dev, pages);
 	*flat = look->host;
 	return look->host == NULL || look->distance == mkey->length;
 }
@@ -143,31 +142,40 @@ chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 	return true;
 }
 
-/* A chunk lies within one page of the key, so it is aligned as that is. */
-static void
+/*
+ * A chunk lies within one page of the key, so it is aligned as that is. Each may be of hundreds of ranges, and all of them of
+ * the same ones. False: there are more to be looked at.
+ */
+static bool
 resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
+	struct softrnic_mkey_look *look = &mkey->look;
 	uint8_t shift =
 		mkey->log_page_size < CHUNK_SHIFT_MAX ? mkey->log_page_size : CHUNK_SHIFT_MAX;
 	uint64_t last = (mkey->start + (mkey->length - 1)) >> shift;
 	uint64_t count = last - (mkey->start >> shift) + 1;
-	uint64_t skip = mkey->start & ((UINT64_C(1) << shift) - 1);
+	const uint32_t ranges = dev->turn->ranges;
 
 	if (count > CHUNKS_MAX || !chunks_alloc(dev, mkey, (uint32_t)count))
-		return;
-	softrnic_charge_steps(dev, count);
+		return true;
 	mkey->chunk_shift = shift;
-	for (uint64_t i = 0, distance = 0; i < count; i++, skip = 0) {
+	for (; look->page < count; look->page++) {
+		uint64_t skip = look->page == 0 ? mkey->start & ((UINT64_C(1) << shift) - 1) : 0;
 		uint64_t length = (UINT64_C(1) << shift) - skip;
 		uint8_t *host;
 
-		if (length > mkey->length - distance)
-			length = mkey->length - distance;
-		host = resolve_piece(dev, mkey, distance, (uint32_t)length);
-		mkey->chunk_list[i] = host == NULL ? NULL : host - skip;
-		distance += length;
+		if (dev->turn->ranges - ranges >= RESOLVE_PIECE)
+			return false;
+		/* Also where a page's rights end it before any range is looked up. */
+		softrnic_charge_ranges(dev, 1);
+		if (length > mkey->length - look->distance)
+			length = mkey->length - look->distance;
+		host = resolve_piece(dev, mkey, look->distance, (uint32_t)length);
+		mkey->chunk_list[look->page] = host == NULL ? NULL : host - skip;
+		look->distance += length;
 	}
 	mkey->chunks = mkey->chunk_list;
+	return true;
 }
 
 void
@@ -195,9 +203,14 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 	    mkey->translation_count > 0) {
 		softrnic_charge(dev, RESOLVE_WORK);
 		mkey->look.generation = dev->dma_generation;
-		known = resolve_flat(dev, mkey, &flat);
-		if (known && flat == NULL)
-			resolve_chunks(dev, mkey);
+		if (!mkey->look.in_chunks)
+			known = resolve_flat(dev, mkey, &flat);
+		if (known && flat == NULL && !mkey->look.in_chunks) {
+			mkey->look.in_chunks = true;
+			mkey->look.page = mkey->look.distance = 0;
+		}
+		if (mkey->look.in_chunks)
+			known = resolve_chunks(dev, mkey);
 	}
 	if (known) {
 		mkey->look = (struct softrnic_mkey_look){ 0 };

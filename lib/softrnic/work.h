@@ -37,6 +37,7 @@ struct softrnic_turn {
 	uint32_t work;	      /* charged in this share; SOFTRNIC_WORK_MAX and more: it is over */
 	uint32_t look;	      /* ... at the clock, when it is that much */
 	uint32_t entries;     /* of lists of keys that were walked through, ever */
+	uint32_t ranges;      /* of maps that were come through, ever */
 	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
 	struct softrnic *dev; /* whose round it is; NULL: there is none */
@@ -71,6 +72,19 @@ static inline void
 softrnic_charge_steps(struct softrnic *dev, uint64_t steps)
 {
 	softrnic_charge(dev, (uint32_t)(steps / 16));
+}
+
+/*
+ * Ranges of the DMA map, as steps. Many calls come through a few each, so what is left over counts with the next one's.
+ */
+static inline void
+softrnic_charge_ranges(struct softrnic *dev, uint32_t ranges)
+{
+	const uint32_t due = (dev->turn->ranges % 16 + ranges) / 16;
+
+	dev->turn->ranges += ranges;
+	if (due > 0)
+		softrnic_charge(dev, due);
 }
 
 /*

@@ -168,6 +168,7 @@ static const struct row rows[] = {
 	{ "lists of keys", .build = rogue_build_lists, .work = rogue_work_lists, .round_us = UNIT_US },
 	{ "lists of keys, both ways", .build = rogue_build_lists_both_ways, .work = rogue_work_lists, .round_us = UNIT_US },
 	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = UNIT_US },
+	{ "key of many small maps", .build = rogue_build_small_maps, .work = rogue_work_small_maps },
 	{ "longest ring", .build = rogue_build_long_ring, .work = rogue_work_long_ring, .round_us = UNIT_US },
 	{ "longest output", .build = rogue_build_long_output, .work = rogue_work_long_output },
 	{ "rung queues", .build = rogue_build_queues, .work = rogue_work_queues },

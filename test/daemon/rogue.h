@@ -47,6 +47,9 @@ void rogue_work_lists(struct rogue *r);
 /* The longest key, made and used, and used again when the map has changed. */
 void rogue_build_long_key(struct rogue *r);
 void rogue_work_long_key(struct rogue *r);
+/* A key of chunks, each of them of many neighbouring maps, used again and again when the map has changed. */
+void rogue_build_small_maps(struct rogue *r);
+void rogue_work_small_maps(struct rogue *r);
 /* The longest ring, the same. */
 void rogue_build_long_ring(struct rogue *r);
 void rogue_work_long_ring(struct rogue *r);

@@ -99,6 +99,10 @@ rogue_work_lists(struct rogue *r)
 #define LONG_CQE	  128u
 #define LONG_RING_PAGES	  ((uint32_t)(((uint64_t)LONG_CQE << LONG_LOG_CQ) / ROGUE_PAGE))
 #define LONG_OUTPUT_BYTES ((1u << 23) + 0x110)
+#define SMALL_MAPS	  512u /* of a page of the key */
+#define SMALL_LOG	  21
+#define SMALL_PAGES	  (1u << 16)	      /* which all are the same one */
+#define SMALL_STEP	  (UINT64_C(1) << 30) /* from segment to segment, in half of it */
 #define SLOT_MAKE	  0
 #define SLOT_DESTROY	  1
 
@@ -166,6 +170,41 @@ rogue_work_long_key(struct rogue *r)
 		rogue_again(r, 1u << SLOT_MAKE);
 		break;
 	}
+}
+
+void
+rogue_build_small_maps(struct rogue *r)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + SMALL_PAGES * 8ul;
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+	struct rnic_mkc *mkc;
+
+	assert_non_null(in);
+	r->bytes = SMALL_MAPS * ROGUE_PAGE;
+	r->fd = memfd_create("rogue", MFD_CLOEXEC);
+	assert_true(r->fd >= 0 && ftruncate(r->fd, (off_t)r->bytes) == 0);
+	for (uint64_t at = 0; at < r->bytes; at += ROGUE_PAGE)
+		assert_int_equal(
+			vfu_client_dma_map(client_of(r->nic.hn.dev), ROGUE_IOVA + at, ROGUE_PAGE,
+					   VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE, r->fd, at),
+			0);
+	mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, SMALL_PAGES / 2);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)SMALL_PAGES << SMALL_LOG);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, SMALL_LOG);
+	for (uint32_t i = 0; i < SMALL_PAGES; i++)
+		pages[i] = rnic_cpu_to_be64(ROGUE_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	r->key = make_long(r, in, bytes);
+}
+
+void
+rogue_work_small_maps(struct rogue *r)
+{
+	rogue_reap(r);
+	if (r->under_way > 0)
+		return;
+	rogue_change_map(r);
+	rogue_send(r, r->key << 8 | ROGUE_VARIANT, 0, SMALL_STEP, LONG_BYTES);
 }
 
 static uint32_t

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A client may map its memory in thousands of small ranges that are neighbours, so that they are one piece and still each of
+ * them is to be looked up: whatever comes through them counts them, and stops after so many.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "../cpu_time.h"
+#include "data_path.h"
+#include "softrnic/work.h"
+
+#define RANGE	    4096u
+#define RANGES	    512u /* of a page */
+#define PAGE	    (RANGE * RANGES)
+#define PAGE_LOG    21
+#define IOVA	    (UINT64_C(1) << 44)
+#define ELSEWHERE   (UINT64_C(1) << 45)
+#define ACCESS	    (1u << 14) /* ranges that one access comes through */
+#define ACCESS_WORK (ACCESS / 16 + RANGES / 16 + 64)
+#define ACCESS_MS   50 /* of the processor's time; a hundred times as much as it takes */
+
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	uint8_t *memory;
+};
+
+static int
+setup(void **state)
+{
+	const struct softrnic_conf conf = { .name = "ranges" };
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_int_equal(softrnic_poller_create(&f->poller), 0);
+	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	f->memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(f->memory != MAP_FAILED);
+	for (uint32_t i = 0; i < RANGES; i++)
+		assert_int_equal(softrnic_dma_map(f->dp.dev, IOVA + i * RANGE, RANGE,
+						  f->memory + i * RANGE,
+						  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+				 0);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	munmap(((struct fixture *)*state)->memory, PAGE);
+	return dp_teardown(state);
+}
+
+/* What was resolved is to be resolved anew. */
+static void
+change_map(struct fixture *f)
+{
+	assert_int_equal(
+		softrnic_dma_map(f->dp.dev, ELSEWHERE, RANGE, f->memory, SOFTRNIC_DMA_READ), 0);
+	assert_int_equal(softrnic_dma_unmap(f->dp.dev, ELSEWHERE, RANGE), 0);
+}
+
+/* All of its pages are that one: no two of them are neighbours. */
+static uint32_t
+create_key(struct fixture *f, uint32_t pages)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * 8;
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[2];
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)pages * PAGE);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, PAGE_LOG);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, pages / 2);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				pages / 2);
+	for (uint32_t i = 0; i < pages; i++)
+		list[i] = rnic_cpu_to_be64(IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
+			 0);
+	free(in);
+	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+}
+
+static uint8_t *
+reach(struct fixture *f, uint32_t key, uint64_t va, uint32_t length)
+{
+	struct iovec iov;
+
+	assert_int_equal(softrnic_tpt_translate(f->dp.dev, key << 8, f->dp.pd, va, length,
+						SOFTRNIC_LOCAL_READ, &iov, 1),
+			 1);
+	assert_int_equal(iov.iov_len, length);
+	return iov.iov_base;
+}
+
+/* As many chunks as a key may have, each of them of so many ranges: they are found out in many accesses, each of which works. */
+static void
+test_chunks_of_many_ranges_are_looked_at_in_pieces(void **state)
+{
+	enum { PAGES = 1 << 16, TIMES = 8 };
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	const struct softrnic_mkey *mkey;
+	uint32_t key;
+
+	softrnic_share_begin(dev, 0);
+	key = create_key(f, PAGES);
+	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
+	for (uint32_t i = 0; i < TIMES; i++) {
+		double seconds = cpu_seconds();
+
+		softrnic_share_begin(dev, 0);
+		assert_ptr_equal(reach(f, key, (uint64_t)PAGE * (PAGES - 1) + 77, 64),
+				 f->memory + 77);
+		seconds = cpu_seconds() - seconds;
+		if (seconds * 1000 > ACCESS_MS)
+			print_message("# an access took %.3f s\n", seconds);
+		assert_true(seconds * 1000 <= ACCESS_MS);
+		assert_in_range(dev->turn->work, 1, ACCESS_WORK);
+		assert_null(mkey->chunks);
+		/* Now and then it begins anew. */
+		if (i % 4 == 0)
+			change_map(f);
+	}
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+}
+
+/* It goes on where it stopped, comes to its end, and what it found is right, and gone with the memory. */
+static void
+test_chunks_of_many_ranges_are_found(void **state)
+{
+	enum { PAGES = 100 };
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	const struct softrnic_mkey *mkey;
+	uint32_t key, accesses = 0;
+
+	softrnic_share_begin(dev, 0);
+	key = create_key(f, PAGES);
+	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
+	for (; mkey->chunks == NULL; accesses++) {
+		assert_in_range(accesses, 0, PAGES);
+		softrnic_share_begin(dev, 0);
+		reach(f, key, 0, 64);
+	}
+	assert_in_range(accesses, 2, 2 * PAGES * RANGES / ACCESS);
+	for (uint32_t i = 0; i < PAGES; i++)
+		assert_ptr_equal(mkey->chunks[i], f->memory);
+	assert_int_equal(mkey->generation, dev->dma_generation);
+	change_map(f);
+	assert_null(mkey->chunks);
+	softrnic_share_begin(dev, 0);
+	assert_ptr_equal(reach(f, key, PAGE - 64, 64), f->memory + PAGE - 64);
+	assert_null(mkey->chunks);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+}
+
+/* However few pages its list names. */
+static void
+test_ranges_of_a_ring_are_charged(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_be64 page = rnic_cpu_to_be64(IOVA);
+	struct softrnic *dev = f->dp.dev;
+	static struct softrnic_ring ring; /* known by its place, also when this has failed */
+
+	softrnic_share_begin(dev, 0);
+	assert_int_equal(softrnic_ring_init(dev, &ring, &page, sizeof(page), PAGE_LOG, 0, PAGE,
+					    SOFTRNIC_DMA_READ),
+			 0);
+	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	change_map(f);
+	softrnic_share_begin(dev, 0);
+	assert_true(softrnic_ring_refresh(dev, &ring));
+	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	softrnic_ring_fini(&ring);
+}
+
+/* They are one piece in the end, and of pieces few are free. */
+static void
+test_ranges_on_the_way_are_charged(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	uint32_t key = create_key(f, 2);
+	struct iovec iov;
+
+	/* Nobody looks at the key as a whole. */
+	change_map(f);
+	dev->turn->work = SOFTRNIC_WORK_MAX;
+	assert_ptr_equal(reach(f, key, 0, PAGE), f->memory);
+	assert_in_range(dev->turn->work, SOFTRNIC_WORK_MAX + RANGES / 16,
+			SOFTRNIC_WORK_MAX + RANGES / 16 + 1);
+	/* Few at a time count as well. */
+	softrnic_share_begin(dev, 0);
+	for (uint32_t i = 0; i < RANGES / 4; i++)
+		assert_int_equal(softrnic_tpt_translate(dev, SOFTRNIC_RESERVED_LKEY, f->dp.pd,
+							IOVA + i * RANGE, 4 * RANGE,
+							SOFTRNIC_LOCAL_READ, &iov, 1),
+				 1);
+	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
+}
+
+int
+main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(chunks_of_many_ranges_are_looked_at_in_pieces),
+		T(chunks_of_many_ranges_are_found),
+		T(ranges_of_a_ring_are_charged),
+		T(ranges_on_the_way_are_charged),
+	};
+#undef T
+
+	return cmocka_run_group_tests_name("data_ranges", tests, NULL, NULL);
+}
