@@ -33,6 +33,12 @@
 #define SOFTRNIC_ENTRIES_ACCESS 4096u
 #define SOFTRNIC_ENTRIES_WQE	16384u
 
+/*
+ * Pages of rings and the like, and ranges of the map, that are looked up on a frame's ways to many: each of their queues may have
+ * the longest rings, and all are to be resolved anew when the map has changed.
+ */
+#define SOFTRNIC_RANGES_FRAME 16384u
+
 struct softrnic_turn {
 	uint32_t work;	      /* charged in this share; SOFTRNIC_WORK_MAX and more: it is over */
 	uint32_t look;	      /* ... at the clock, when it is that much */

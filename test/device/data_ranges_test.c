@@ -216,6 +216,112 @@ test_ranges_on_the_way_are_charged(void **state)
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
 }
 
+/* ---- Rings of many queues ---- */
+
+#define RECEIVERS  6u
+#define RING_LOG   20 /* of entries of 64 bytes */
+#define RING_PAGES (1u << 14)
+#define FRAME	   64u
+
+/* All of its ring is one page. */
+static void
+create_long_cq(struct fixture *f, struct dp_cq *cq)
+{
+	const size_t bytes = sizeof(struct rnic_create_cq_in) + RING_PAGES * 8ul;
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[0x200];
+
+	*cq = (struct dp_cq){ .dp = &f->dp,
+			      .log_size = RING_LOG,
+			      .bytes = 64,
+			      .ring = dp_alloc(&f->dp, 4096, 4096),
+			      .dbrec = dp_alloc(&f->dp, 8, 8) };
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, RING_LOG);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->dp.uars[1]);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->dp.eqn);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dp_iova(&f->dp, cq->dbrec));
+	for (uint32_t i = 0; i < RING_PAGES; i++)
+		list[i] = rnic_cpu_to_be64(dp_iova(&f->dp, cq->ring));
+	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out)), 0);
+	cq->cqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+}
+
+/* Each of them gets all frames. */
+static void
+create_receivers(struct fixture *f, struct dp_cq *cqs, struct dp_rq *rqs)
+{
+	struct rnic_flow_destination to[RECEIVERS] = { 0 };
+	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group;
+	uint8_t *buffer = dp_alloc(&f->dp, 2048, 64);
+	int status;
+
+	for (uint32_t i = 0; i < RECEIVERS; i++) {
+		create_long_cq(f, &cqs[i]);
+		assert_int_equal(dp_rq_create(&f->dp, &rqs[i], &cqs[i], 6, 4), 0);
+		assert_int_equal(dp_tir_create(&rqs[i]), 0);
+		for (uint32_t k = 0; k < 32; k++)
+			dp_post(&rqs[i], buffer, 2048);
+		dp_rq_record(&rqs[i]);
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TIR);
+		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, rqs[i].tirn);
+	}
+	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
+	assert_int_equal(status, 0);
+	assert_int_equal(dp_flow_set(&f->dp, table, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0,
+				     to, RECEIVERS),
+			 0);
+	assert_int_equal(dp_root_set(&f->dp, table), 0);
+}
+
+/* To how many does it come? */
+static uint64_t
+send_frame(struct fixture *f, struct dp_sq *sq, const uint8_t *frame)
+{
+	const uint64_t before = dp_stats(&f->dp).cqes;
+
+	dp_wqe(sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+	dp_wqe_data(sq, 2, (void *)(uintptr_t)frame, FRAME);
+	dp_sq_ring(sq);
+	softrnic_poll(f->poller);
+	return dp_stats(&f->dp).cqes - before;
+}
+
+/* When the map has changed the rings of all of them are looked up anew: not for one frame. */
+static void
+test_rings_of_many_receivers_are_looked_at_in_pieces(void **state)
+{
+	const struct dp_cq_conf conf = { .log_size = 6, .uar = 1, .ignore_overrun = true };
+	struct dp_cq cqs[RECEIVERS], cq;
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	struct dp_rq rqs[RECEIVERS];
+	uint32_t ranges, frames;
+	struct dp_sq sq;
+	uint8_t *frame;
+	uint64_t n;
+
+	assert_int_equal(dp_cq_create(&f->dp, &cq, &conf), 0);
+	assert_int_equal(dp_sq_create(&f->dp, &sq, &cq, 8, 2, 0), 0);
+	create_receivers(f, cqs, rqs);
+	frame = dp_alloc(&f->dp, FRAME, 64);
+	memcpy(frame + 12, "\x88\xb5", 2);
+	assert_int_equal(send_frame(f, &sq, frame), RECEIVERS);
+	change_map(f);
+	for (frames = 1, n = 0; n < RECEIVERS; frames++) {
+		assert_in_range(frames, 1, RECEIVERS + 1);
+		ranges = dev->turn->ranges;
+		n = send_frame(f, &sq, frame);
+		assert_in_range(n, 1, RECEIVERS);
+		assert_in_range(dev->turn->ranges - ranges, 0,
+				SOFTRNIC_RANGES_FRAME + RING_PAGES + 256);
+	}
+	assert_in_range(dp_stats(&f->dp).rx_no_buffer, 1, RECEIVERS * RECEIVERS);
+}
+
 int
 main(void)
 {
@@ -225,6 +331,7 @@ main(void)
 		T(chunks_of_many_ranges_are_found),
 		T(ranges_of_a_ring_are_charged),
 		T(ranges_on_the_way_are_charged),
+		T(rings_of_many_receivers_are_looked_at_in_pieces),
 	};
 #undef T
 

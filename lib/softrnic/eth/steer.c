@@ -318,12 +318,13 @@ deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
 		const struct steer_result *result, const struct steer_key *key,
 		struct softrnic_rx_info *info)
 {
-	const uint32_t entries = dev->turn->entries;
+	const uint32_t entries = dev->turn->entries, ranges = dev->turn->ranges;
 	uint32_t i;
 
 	for (i = 0; i < result->count; i++) {
 		softrnic_charge(dev, i > 0);
-		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_ACCESS) {
+		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_ACCESS ||
+		    dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME) {
 			dev->stats.rx_no_buffer += result->count - i;
 			return;
 		}
@@ -397,6 +398,7 @@ enum softrnic_eth_room
 softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_bytes)
 {
 	enum softrnic_eth_room room = SOFTRNIC_ETH_NOBODY;
+	const uint32_t ranges = dev->turn->ranges;
 	struct softrnic_rx_info info = { 0 };
 	struct steer_result result;
 	struct softrnic_rq *rq;
@@ -412,7 +414,9 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 		/* One that does not receive drops the frame, and may do so for ever. */
 		if (rq == NULL || rq->state != RNIC_WQ_STATE_RDY)
 			continue;
-		if (!softrnic_rq_has_wqe(dev, rq))
+		/* The others are for the next round. */
+		if (dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME ||
+		    !softrnic_rq_has_wqe(dev, rq))
 			return SOFTRNIC_ETH_FULL;
 		room = SOFTRNIC_ETH_ROOM;
 	}
