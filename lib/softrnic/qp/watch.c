@@ -90,6 +90,9 @@ softrnic_qp_watch_forget(struct softrnic *dev)
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
 	uint32_t i;
 
+	/* Thousands of maps may go at once, and nobody has looked since the first one. */
+	if (watch->generation == 0)
+		return;
 	for (i = 0; i < watch->count; i++)
 		watch->of[i].counter = NULL;
 	watch->generation = 0;
