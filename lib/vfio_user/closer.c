@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "closer.h"
@@ -26,8 +27,8 @@
 #define VFU_UNMAP_PIECE_BYTES (UINT64_C(32) << 20)
 /* So much is populated at once, before it is asked whether it is still wanted. */
 #define VFU_POPULATE_PIECE_BYTES (UINT64_C(32) << 20)
-/* No more than this is unmapped by who asks for it. */
-#define VFU_UNMAP_HERE_BYTES (UINT64_C(1) << 20)
+/* No more than this is given back with a file by who asks for it. */
+#define VFU_CLOSE_HERE_BYTES (UINT64_C(1) << 20)
 
 #define VFU_CLOSER_MAPPINGS (-1) /* instead of a descriptor */
 
@@ -203,10 +204,20 @@ vfu_closer_destroy(struct vfu_closer *closer)
 	vfu_closer_put(closer);
 }
 
+/* Whoever closes the last descriptor of a file gives its pages back, one by one. */
+static bool
+vfu_closes_soon(int fd)
+{
+	struct stat st;
+
+	return vfu_is_memory_file(fd) && fstat(fd, &st) == 0 &&
+	       (uint64_t)st.st_blocks * 512 <= VFU_CLOSE_HERE_BYTES;
+}
+
 bool
 vfu_closer_close(struct vfu_closer *closer, int fd)
 {
-	if (closer == NULL || vfu_is_memory_file(fd)) {
+	if (closer == NULL || vfu_closes_soon(fd)) {
 		close(fd);
 		return false;
 	}
@@ -269,7 +280,8 @@ vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
 		count++;
 		last = mapping;
 	}
-	if (closer == NULL || bytes <= VFU_UNMAP_HERE_BYTES) {
+	/* However short, it may be the last that holds a long file. */
+	if (closer == NULL || first == NULL) {
 		while ((mapping = SLIST_FIRST(mappings)) != NULL) {
 			SLIST_REMOVE_HEAD(mappings, next);
 			vfu_unmap(mapping);

@@ -50,7 +50,7 @@ int vfu_closer_create(struct vfu_closer **closer);
 void vfu_closer_destroy(struct vfu_closer *closer);
 
 /**
- * Close fd, here if that cannot wait: a file of memory. Without a closer (NULL) always here.
+ * Close fd, here if that cannot take long: a file of little memory. Without a closer (NULL) always here.
  *
  * Threads: one at a time. @return whether the thread has to do it.
  */
@@ -58,7 +58,7 @@ bool vfu_closer_close(struct vfu_closer *closer, int fd);
 
 /**
  * Unmap and free() each, in the thread and in pieces, so that nobody in the process waits long who wants to map something;
- * here if that is little work, or there is no thread. The caller knows that nobody looks there any more. The list is empty
+ * here if there is no thread. The caller knows that nobody looks there any more. The list is empty
  * then.
  */
 void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);

@@ -144,6 +144,9 @@ vfu_command_dma_map(struct vfu_server *server)
 		rc = server->conf.ops->dma_map(server->conf.arg, &server->dma.entries[at].region);
 	if (rc < 0)
 		vfu_dma_table_remove(&server->dma, at, 1);
+	/* Nothing goes with it: what it is about is mapped. */
+	else if (message->nfds == 1)
+		close(vfu_take_fd(&server->channel.message, 0));
 	return rc;
 }
 

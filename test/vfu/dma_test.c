@@ -449,6 +449,77 @@ seconds_to_unmap(struct fixture *f, int fd, size_t bytes)
 	return cpu_seconds() - start;
 }
 
+/* Our time for a message that brings the last descriptor of a file, of which all is there, and does nothing with it. */
+static double
+seconds_to_refuse(struct fixture *f, size_t bytes)
+{
+	const struct {
+		struct vfu_header header;
+		struct vfu_dma_map map;
+	} message = {
+		.header = { .command = VFU_DMA_MAP, .size = sizeof(message) },
+		.map = { .argsz = sizeof(message.map), .size = bytes }, /* without a right */
+	};
+	int fd = memory_file(bytes);
+	struct vfu_header header;
+	double start;
+
+	assert_int_equal(fallocate(fd, 0, 0, (off_t)bytes), 0);
+	raw_send(f->peer, &message, sizeof(message), &fd, 1);
+	close(fd);
+	start = cpu_seconds();
+	fixture_process(f);
+	start = cpu_seconds() - start;
+	assert_int_equal(raw_receive(f->peer, &header, sizeof(header), NULL, NULL), sizeof(header));
+	assert_int_equal(header.error, EINVAL);
+	return start;
+}
+
+/* ... to unmap a page of it, which is the last that holds it: it has grown since it was mapped. */
+static double
+seconds_to_let_go(struct fixture *f, size_t bytes)
+{
+	int fd = memory_file(4096);
+	double start;
+
+	assert_int_equal(map(f, 0, 4096, RW, fd, 0), 0);
+	assert_int_equal(fallocate(fd, 0, 0, (off_t)bytes), 0);
+	close(fd);
+	start = cpu_seconds();
+	assert_int_equal(unmap(f, 0, 4096, 0), 0);
+	return cpu_seconds() - start;
+}
+
+/* A client need not keep what it sends. */
+static void
+large_file_is_given_back_by_another_thread(struct fixture *f,
+					   double (*seconds)(struct fixture *f, size_t bytes))
+{
+	const size_t bytes = 256 << 20;
+	double here, aside;
+
+	assert_int_equal(ask_version(f), 0);
+	here = seconds(f, bytes);
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	aside = seconds(f, bytes);
+	print_message("# %.0f us, and %.0f us with a thread for it\n", here * 1e6, aside * 1e6);
+	assert_true(aside < here / 4);
+}
+
+static void
+test_files_that_are_refused_are_given_back_by_another_thread(void **state)
+{
+	large_file_is_given_back_by_another_thread(*state, seconds_to_refuse);
+}
+
+static void
+test_files_that_are_unmapped_are_given_back_by_another_thread(void **state)
+{
+	large_file_is_given_back_by_another_thread(*state, seconds_to_let_go);
+}
+
 static void
 test_large_memory_is_unmapped_by_another_thread(void **state)
 {
@@ -700,6 +771,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BEFORE(test_large_memory_is_unmapped_by_another_thread),
+		BEFORE(test_files_that_are_refused_are_given_back_by_another_thread),
+		BEFORE(test_files_that_are_unmapped_are_given_back_by_another_thread),
 		CASE(test_a_mapping_is_found_among_thousands),
 		CASE(test_a_piece_does_not_hide_the_whole_file),
 		CASE(test_a_map_with_a_descriptor_is_memory),
