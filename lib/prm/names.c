@@ -67,6 +67,8 @@ rnic_cap_type_name(uint32_t type)
 	case RNIC_CAP_ATOMIC: return "atomic";
 	case RNIC_CAP_ROCE: return "RoCE";
 	case RNIC_CAP_FLOW_TABLE: return "flow table";
+	case RNIC_CAP_ESWITCH_FLOW_TABLE: return "eswitch flow table";
+	case RNIC_CAP_ESWITCH: return "eswitch";
 	default: return UNKNOWN;
 	}
 }

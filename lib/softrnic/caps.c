@@ -242,6 +242,12 @@ SOFTRNIC_CMD(query_hca_cap)
 	case RNIC_CAP_ROCE: roce_cap(cap); break;
 	/* A card of this class knows it; there is nothing in it. */
 	case RNIC_CAP_ODP: break;
+	/* Who manages the switch asks. It has one function: there are no tables in it, and nothing else to set. */
+	case RNIC_CAP_ESWITCH_FLOW_TABLE:
+	case RNIC_CAP_ESWITCH:
+		if (!softrnic_manages_eswitch(dev))
+			return RNIC_STATUS_BAD_PARAM;
+		break;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 	softrnic_like_caps(dev, type, cmd->op_mod & 1, cap);

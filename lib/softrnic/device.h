@@ -472,6 +472,8 @@ void softrnic_port_tell(struct softrnic *dev, uint32_t eqn);
 
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
+/* The function manages the card's switch of functions, as physical ones do that no embedded CPU does it for. */
+bool softrnic_manages_eswitch(const struct softrnic *dev);
 int softrnic_port_init(struct softrnic *dev);
 void softrnic_port_reset(struct softrnic *dev);
 
@@ -495,11 +497,8 @@ struct softrnic_mac_list {
 };
 
 /* The switch between a card's functions: unicast addresses that are ours, by the driver's index. */
-#define SOFTRNIC_L2_TABLE_LOG 5
-struct softrnic_l2_entry {
-	bool used;
-	uint8_t mac[6];
-};
+#define SOFTRNIC_L2_TABLE_LOG 16
+#define SOFTRNIC_L2_WORDS     (1u << (SOFTRNIC_L2_TABLE_LOG - 6))
 
 #define SOFTRNIC_LENGTHS	10240 /* more than the longest frame of any MTU */
 #define SOFTRNIC_LENGTH_CLASSES 11    /* too short, then ten */
@@ -518,13 +517,14 @@ struct softrnic_port {
 	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
 	struct softrnic_mac_list uc, mc;
 	struct softrnic_mac_list vlans; /* VLAN IDs, where addresses begin: kept, not asked */
-	struct softrnic_l2_entry l2_table[1 << SOFTRNIC_L2_TABLE_LOG]; /* kept, not asked */
 	bool pause_tx, pause_rx;
 	uint8_t node_desc[64];
 	struct rnic_nic_vport_context context; /* the rest, as last modified */
 	/* Received frames by their length, and what those of RFC 2819's classes were when last cleared. */
 	uint64_t rx_lengths[SOFTRNIC_LENGTHS];
 	uint64_t class_base[SOFTRNIC_LENGTH_CLASSES];
+	/* A bit for each index of the switch's table that is in use; nobody asks for the address. */
+	uint64_t l2_used[SOFTRNIC_L2_WORDS];
 };
 
 static inline void

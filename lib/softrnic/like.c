@@ -154,6 +154,9 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G(NUM_OF_UARS_PER_PAGE, 0),
 	G(MAX_NUM_EQS, 0),
 	G(DEVICE_FREQUENCY_KHZ, 0),
+	G(VPORT_GROUP_MANAGER, 1),
+	G(ESWITCH_MANAGER, 1),
+	G(LOG_MAX_L2_TABLE, SOFTRNIC_L2_TABLE_LOG),
 	CAP(GENERAL, GENERAL_CAP_GID_TABLE_SIZE, AS_CARD, 4, 0, NULL),
 	E(ENHANCED_MULTI_PKT_SEND_WQE, 0),
 	E(WQE_INLINE_MODE, RNIC_WQE_INLINE_CAP_VPORT),
@@ -209,10 +212,7 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	G_NOT(PAD_TX_ETH_PACKET, 1, "no padding of frames"),
 	G_NOT(CC_QUERY_ALLOWED, 1, "no congestion control"),
 	G_NOT(CC_MODIFY_ALLOWED, 1, "no congestion control"),
-	G_NOT(VPORT_GROUP_MANAGER, 1, no_switch),
 	G_NOT(VHCA_GROUP_MANAGER, 1, no_switch),
-	G_NOT(ESWITCH_MANAGER, 1, no_switch),
-	G_NOT(LOG_MAX_L2_TABLE, 16, no_switch),
 	G_NOT(NIC_VPORT_CHANGE_EVENT, 1, no_switch),
 	G_NOT(ETS, 1, "one traffic class"),
 	G_NOT(STAT_RATE_SUPPORT, 1, "no rates"),
@@ -329,14 +329,37 @@ static const struct softrnic_like_part part_cx6dx = {
 	.name = "cx6dx", .caps = cx6dx_caps, .cap_count = COUNT(cx6dx_caps),
 };
 
+/* ---- Physical functions that no embedded CPU decides for ---- */
+
+static const struct softrnic_like_cap pf_caps[] = {
+	CARD(GENERAL, GENERAL_CAP_VPORT_GROUP_MANAGER, 1,
+	     DRIVER("Linux MLX5_VPORT_MANAGER(): set of a PF that has VFs; the recorded card's is")),
+	CARD(GENERAL, GENERAL_CAP_ESWITCH_MANAGER, 1,
+	     DRIVER("Linux mlx5_eswitch_enable(): set of a PF that has VFs; the recorded card's is")),
+	CARD(GENERAL, GENERAL_CAP_LOG_MAX_L2_TABLE, SOFTRNIC_L2_TABLE_LOG,
+	     GUESS("as the recorded card has it")),
+};
+static const struct softrnic_like_part part_pf = {
+	.name = "pf", .caps = pf_caps, .cap_count = COUNT(pf_caps),
+};
+
 /* ---- Virtual functions, below a physical one with mlx5_core in legacy mode ---- */
 
+static const struct softrnic_like_cap vf_caps[] = {
+	CARD(GENERAL, GENERAL_CAP_VPORT_GROUP_MANAGER, 0,
+	     DRIVER("Linux mlx5_modify_nic_vport_node_guid(): who has it may modify the vports of others")),
+	CARD(GENERAL, GENERAL_CAP_ESWITCH_MANAGER, 0,
+	     DRIVER("Linux esw_add_uc_addr(): the PF enters a VF's addresses in the switch")),
+	CARD(GENERAL, GENERAL_CAP_LOG_MAX_L2_TABLE, 0,
+	     DRIVER("Linux esw_add_uc_addr(): the PF enters a VF's addresses in the switch")),
+};
 static const struct softrnic_like_behaviour vf_behaviours[] = {
 	{ "no permanent address, unless the administrator (mac=) has set one", SOFTRNIC_LIKE_NO_MAC, 1,
 	  DRIVER("Linux mlx5e_set_netdev_dev_addr(): of zeros it makes up one") },
 };
 static const struct softrnic_like_part part_vf = {
-	.name = "vf", .behaviours = vf_behaviours, .behaviour_count = COUNT(vf_behaviours),
+	.name = "vf", .caps = vf_caps, .cap_count = COUNT(vf_caps),
+	.behaviours = vf_behaviours, .behaviour_count = COUNT(vf_behaviours),
 };
 
 /* Without the administrator's `trust on`. */
@@ -448,20 +471,20 @@ const struct softrnic_like softrnic_likes[] = {
 	{ "cx4lx-vf", 0x1016,
 	  { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf, &part_untrusted } },
 	{ "cx4lx-vf-trusted", 0x1016, { &part_card, &part_no_ts, &part_cx4lx, &part_vf, &part_cx4lx_vf } },
-	{ "cx5", 0x1017, { &part_card, &part_no_ts, &part_cx5 } },
+	{ "cx5", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_pf } },
 	{ "cx5-vf", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf, &part_untrusted } },
 	{ "cx5-vf-trusted", 0x1018, { &part_card, &part_no_ts, &part_cx5, &part_vf } },
-	{ "cx6dx", 0x101d, { &part_card, &part_cx5, &part_cx6dx } },
+	{ "cx6dx", 0x101d, { &part_card, &part_cx5, &part_cx6dx, &part_pf } },
 	{ "cx6dx-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf, &part_untrusted } },
 	{ "cx6dx-vf-trusted", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	/* Nothing is known that sets it apart, but for its links. */
-	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx } },
+	{ "cx7", 0x1021, { &part_card, &part_cx5, &part_cx6dx, &part_pf } },
 	{ "cx7-vf", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf, &part_untrusted } },
 	{ "cx7-vf-trusted", 0x101e, { &part_card, &part_cx5, &part_cx6dx, &part_vf } },
 	{ "bluefield-host", 0xa2d6, { &part_card, &part_cx5, &part_cx6dx, &part_host } },
-	{ "realtime", 0x101d, { &part_card, &part_cx5, &part_cx6dx, &part_realtime } },
-	{ "oldfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_oldfw } },
-	{ "busyfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_busyfw } },
+	{ "realtime", 0x101d, { &part_card, &part_cx5, &part_cx6dx, &part_pf, &part_realtime } },
+	{ "oldfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_pf, &part_oldfw } },
+	{ "busyfw", 0x1017, { &part_card, &part_no_ts, &part_cx5, &part_pf, &part_busyfw } },
 };
 /* clang-format on */
 

@@ -426,6 +426,84 @@ an_untrusted_vf_is_promiscuous_in_name_alone(void **state)
 	}
 }
 
+/* ---- The switch between functions ---- */
+
+/* A value of the page of general capabilities. */
+static uint64_t
+general(struct hn *hn, bool current, enum rnic_general_cap_field field)
+{
+	return rnic_general_cap_get((const void *)capabilities(hn, RNIC_CAP_GENERAL, current),
+				    field);
+}
+
+/* Both pages of a type that is about the switch: there, with nothing in them, or unknown. */
+static void
+check_switch_pages(struct hn *hn, unsigned int type, bool manages)
+{
+	static const uint8_t nothing[RNIC_HCA_CAP_BYTES];
+	static uint8_t out[OUT_ROOM];
+	struct rnic_function_in in = { 0 };
+
+	for (int current = 0; current <= 1; current++) {
+		hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
+		assert_int_equal(hn_cmd(hn, &in, sizeof(in), out, sizeof(out)),
+				 manages ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
+		if (manages)
+			assert_memory_equal(out + RNIC_HCA_CAP_OFFSET, nothing, sizeof(nothing));
+	}
+}
+
+static int
+enter_address(struct hn *hn, uint64_t index)
+{
+	struct rnic_l2_table_entry_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	hn_head(&in, RNIC_CMD_SET_L2_TABLE_ENTRY, 0);
+	rnic_l2_table_entry_in_set(&in, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, index);
+	rnic_l2_table_entry_in_set(&in, RNIC_L2_TABLE_ENTRY_IN_MAC_47_32, 0x0200);
+	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+}
+
+/* As Linux's driver asks: pages of two types more, and a table of addresses. */
+static void
+physical_functions_manage_the_switch(void **state)
+{
+	static const char *const managers[] = { "cx4lx",    "cx5",   "cx6dx", "cx7",
+						"realtime", "oldfw", "busyfw" };
+	unsigned int found = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < softrnic_like_count; i++) {
+		struct softrnic_conf conf = { .name = "d", .like = softrnic_likes[i].name };
+		bool manages = found < sizeof(managers) / sizeof(managers[0]) &&
+			       strcmp(conf.like, managers[found]) == 0;
+		uint64_t log;
+		struct hn hn;
+
+		found += manages;
+		hn_start(&hn, NULL, &conf);
+		hn.dev->command_ns = 0;
+		hn_bring_up(&hn);
+		assert_int_equal(general(&hn, true, RNIC_GENERAL_CAP_ESWITCH_MANAGER), manages);
+		assert_int_equal(general(&hn, true, RNIC_GENERAL_CAP_VPORT_GROUP_MANAGER), manages);
+		check_switch_pages(&hn, RNIC_CAP_ESWITCH_FLOW_TABLE, manages);
+		check_switch_pages(&hn, RNIC_CAP_ESWITCH, manages);
+		log = general(&hn, true, RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE);
+		assert_int_equal(general(&hn, false, RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE), log);
+		/* Room for the vport's whole list. */
+		assert_true(!manages ||
+			    log >= general(&hn, true, RNIC_GENERAL_CAP_LOG_MAX_CURRENT_UC_LIST));
+		assert_true(manages || log == 0);
+		assert_int_equal(enter_address(&hn, (UINT64_C(1) << log) - 1),
+				 manages ? RNIC_STATUS_OK : RNIC_STATUS_BAD_OP);
+		assert_int_equal(enter_address(&hn, UINT64_C(1) << log),
+				 manages ? RNIC_STATUS_BAD_PARAM : RNIC_STATUS_BAD_OP);
+		hn_stop(&hn);
+	}
+	assert_int_equal(found, sizeof(managers) / sizeof(managers[0]));
+}
+
 /* ---- Firmware ---- */
 
 static bool
@@ -522,6 +600,7 @@ main(void)
 		cmocka_unit_test(each_personality_shows_what_its_rows_say),
 		cmocka_unit_test(a_vf_has_the_address_that_it_was_given_or_none),
 		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
+		cmocka_unit_test(physical_functions_manage_the_switch),
 		cmocka_unit_test(roce_of_oldfw_is_for_who_asks_for_it),
 		cmocka_unit_test(commands_of_busyfw_take_their_time_and_turn),
 	};
