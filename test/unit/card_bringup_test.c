@@ -11,6 +11,7 @@
 #include <rte_common.h>
 #include <rte_memory.h>
 
+#include "prm/vport.h"
 #include "rdma.h"
 
 static unsigned int usual_initializing;
@@ -358,6 +359,43 @@ test_roce_is_asked_for_where_it_may_be(void **state)
 	}
 }
 
+/* What is refused of it, once there are capabilities. */
+static bool roce_of_the_vport;
+
+static int
+refuses_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	if (roce_of_the_vport)
+		return card_vport_select(opcode, in) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL
+									       : CARD_SENDS;
+	return opcode == RNIC_CMD_SET_ROCE_ADDRESS ? -EPERM : CARD_SENDS;
+}
+
+/* As mlx5_ib, which then has no device, beside mlx5e, which has one. */
+static void
+test_a_function_that_is_refused_roce_is_a_port(void **state)
+{
+	struct rdmapmd_context *context;
+	struct rnic_dev *dev;
+	unsigned int said = 0;
+	int i;
+
+	(void)state;
+	card.before = refuses_roce;
+	for (i = 0; i < 2; i++) {
+		roce_of_the_vport = i == 0;
+		assert_int_equal(card_open("", &dev), 0);
+		assert_int_equal(card_said("no RDMA: the device refuses RoCE"), ++said);
+		assert_int_equal(rdmapmd_device_open(dev->device, &context), -ENOTSUP);
+		assert_int_equal(rnic_port_set_mac(dev, (const uint8_t[6]){ 2, 0, 0, 0, 0, 9 }), 0);
+		card_close(dev);
+		/* Who has asked for it is told. */
+		assert_int_equal(card_open("ip=192.0.2.1", &dev), i == 0 ? -EINVAL : -EPERM);
+	}
+}
+
 /* ---- How many queue pairs ---- */
 
 static uint32_t log_max_qp_set;
@@ -610,6 +648,7 @@ run(void)
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),
+		TEST(test_a_function_that_is_refused_roce_is_a_port),
 		TEST(test_queue_pairs_are_as_many_as_asked_for),
 		TEST(test_a_device_with_few_counters_or_none),
 		TEST(test_a_device_that_keeps_its_byte_order),

@@ -412,7 +412,7 @@ register_up(struct rnic_dev *dev)
 		RNIC_LOG(ERR, dev, "not taken into the list of devices: %s", strerror(-rc));
 		return rc;
 	}
-	if (!rnic_rdma_supported(dev))
+	if (dev->rdma == NULL || dev->rdma->refused)
 		return 0;
 	rnic_rdma_events_to(dev, dev->device);
 	rc = rdmapmd_device_offer(dev->device, &rnic_rdma_ops);

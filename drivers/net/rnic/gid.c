@@ -70,8 +70,9 @@ mac_number(const uint8_t mac[6])
 	return number;
 }
 
-int
-rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry)
+static int
+set_entry(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry,
+	  rnic_cmd_fn *command)
 {
 	const bool ipv4 = memcmp(entry->gid.raw, ipv4_mapped, sizeof(ipv4_mapped)) == 0;
 	const uint64_t mac = mac_number(entry->mac);
@@ -93,7 +94,13 @@ rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entr
 					   ? RNIC_ROCE_VERSION_2
 					   : RNIC_ROCE_VERSION_1);
 	}
-	return rnic_cmd_exec(dev, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
+	return command(dev, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+int
+rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry)
+{
+	return set_entry(dev, index, entry, rnic_cmd_exec);
 }
 
 /* ---- The table: what the port's addresses are, and which paths begin there ---- */
@@ -118,13 +125,13 @@ find(const struct rnic_dev *dev, const union rdmapmd_gid *gid)
 
 /* Called with the lock held. */
 static int
-put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid)
+put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd_fn *command)
 {
 	struct rdmapmd_gid_entry entry = { .gid = *gid, .gid_type = RDMAPMD_GID_TYPE_ROCE_V2 };
 	int rc;
 
 	memcpy(entry.mac, dev->mac, sizeof(entry.mac));
-	rc = rnic_gid_set(dev, index, &entry);
+	rc = set_entry(dev, index, &entry, command);
 	if (rc == 0)
 		dev->rdma->gids[index].entry = entry;
 	return rc;
@@ -142,8 +149,8 @@ clear(struct rnic_dev *dev, uint32_t index)
 	return rc;
 }
 
-int
-rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index)
+static int
+add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cmd_fn *command)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 	const uint32_t count = rnic_gid_count(dev);
@@ -156,11 +163,17 @@ rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index
 	else if (*index == count)
 		rc = -ENOSPC;
 	else
-		rc = put(dev, *index, gid);
+		rc = put(dev, *index, gid, command);
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (rc == 0)
 		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
 	return rc;
+}
+
+int
+rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index)
+{
+	return add(dev, gid, index, rnic_cmd_exec);
 }
 
 int
@@ -252,7 +265,7 @@ rnic_gids_follow_mac(struct rnic_dev *dev)
 		const union rdmapmd_gid gid = rdma->gids[i].entry.gid;
 
 		if (!same(&gid, &no_gid))
-			rc = put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid);
+			rc = put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
 	}
 	pthread_mutex_unlock(&rdma->gids_lock);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
@@ -265,13 +278,13 @@ set_own(struct rnic_dev *dev)
 	const union rdmapmd_gid own = link_local(dev->mac);
 	uint32_t index;
 	unsigned int i;
-	int rc = rnic_gid_add(dev, &own, &index);
+	int rc = add(dev, &own, &index, rnic_cmd_try);
 
 	for (i = 0; i < dev->args.ip_count && rc == 0; i++) {
 		union rdmapmd_gid gid;
 
 		memcpy(gid.raw, dev->args.ip[i], sizeof(gid.raw));
-		rc = rnic_gid_add(dev, &gid, &index);
+		rc = add(dev, &gid, &index, rnic_cmd_try);
 		/* The link-local one, said once more. */
 		if (rc == -EEXIST)
 			rc = 0;
@@ -280,6 +293,23 @@ set_own(struct rnic_dev *dev)
 				 rnic_gid_count(dev));
 	}
 	return rc;
+}
+
+/*
+ * Of a refusal: who has given the port addresses is told; others have a port without RDMA, as with Linux, where mlx5_ib has
+ * no device then and mlx5e has one.
+ */
+static int
+do_without(struct rnic_dev *dev, int rc)
+{
+	if (dev->args.ip_count > 0 || !rnic_cmd_refused(rc)) {
+		RNIC_LOG(ERR, dev, "the port's RoCE addresses cannot be set: %s", strerror(-rc));
+		return rc;
+	}
+	RNIC_LOG(WARNING, dev, "no RDMA: the device refuses RoCE to this function (%s)",
+		 strerror(-rc));
+	dev->rdma->refused = true;
+	return 0;
 }
 
 int
@@ -301,9 +331,10 @@ rnic_gids_setup(struct rnic_dev *dev)
 	rc = rnic_port_set_roce(dev, true);
 	if (rc == 0)
 		rc = set_own(dev);
-	if (rc != 0)
-		rnic_gids_down(dev);
-	return rc;
+	if (rc == 0)
+		return 0;
+	rnic_gids_down(dev);
+	return do_without(dev, rc);
 }
 
 void

@@ -71,6 +71,9 @@ void rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots);
 /* As rnic_cmd_exec(); a failure is not reported. For questions that a device may refuse. */
 int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 		 uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* Either of the two. */
+typedef int rnic_cmd_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+			uint32_t in_bytes, void *out, uint32_t out_bytes);
 /* What rnic_cmd_exec() and rnic_cmd_try() say when the firmware did not want to: there is a device, and it goes on. */
 static inline bool
 rnic_cmd_refused(int rc)

@@ -20,10 +20,6 @@
 #define FRAME_MIN      (64 + FRAME_OVERHEAD) /* less is no MTU */
 #define FRAME_MAX      10000		     /* of a port that will not say: what cards take */
 
-/* rnic_cmd_exec(), or rnic_cmd_try() where a refusal is no failure. */
-typedef int command_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-		       uint32_t in_bytes, void *out, uint32_t out_bytes);
-
 /* ---- What a function of few rights is refused ---- */
 
 enum port_right {
@@ -73,7 +69,7 @@ tolerate(struct rnic_dev *dev, enum port_right right, int rc)
 
 static int
 access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes,
-	   command_fn *command)
+	   rnic_cmd_fn *command)
 {
 	struct {
 		struct rnic_access_reg_in header;
@@ -136,7 +132,7 @@ learn_max_mtu(struct rnic_dev *dev, uint64_t vport_bytes)
 }
 
 static int
-set_admin(struct rnic_dev *dev, bool up, command_fn *command)
+set_admin(struct rnic_dev *dev, bool up, rnic_cmd_fn *command)
 {
 	const enum rnic_port_status status = up ? RNIC_PORT_UP : RNIC_PORT_DOWN;
 	struct rnic_paos_reg paos = { 0 };
@@ -284,7 +280,7 @@ query_context(struct rnic_dev *dev, struct rnic_nic_vport_context *context)
 
 static int
 modify_context(struct rnic_dev *dev, struct rnic_modify_nic_vport_context_in *in, uint32_t bytes,
-	       uint32_t select, command_fn *command)
+	       uint32_t select, rnic_cmd_fn *command)
 {
 	struct rnic_cmd_out out;
 
@@ -515,7 +511,7 @@ check_mtu(struct rnic_dev *dev, uint16_t mtu)
 
 /* The port's limit; the vport has one of its own, which counts the same bytes. */
 static int
-set_pmtu(struct rnic_dev *dev, uint16_t mtu, command_fn *command)
+set_pmtu(struct rnic_dev *dev, uint16_t mtu, rnic_cmd_fn *command)
 {
 	struct rnic_pmtu_reg pmtu = { 0 };
 
@@ -581,7 +577,7 @@ rnic_port_set_roce(struct rnic_dev *dev, bool on)
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
-	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN, rnic_cmd_exec);
+	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN, rnic_cmd_try);
 }
 
 int

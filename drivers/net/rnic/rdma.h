@@ -56,6 +56,7 @@ struct rnic_rdma {
 	/* gid.c: what is in the table. The lock is held for its commands. */
 	pthread_mutex_t gids_lock;
 	struct rnic_gid *gids; /* NULL: no table */
+	bool refused;	       /* RoCE, to this function: RDMA is offered to nobody */
 
 	/* rdma_counters.c */
 	bool has_counters;

@@ -527,6 +527,7 @@ int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
 int rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The L3 MTU as it is now. */
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
+/* A refusal is not reported. */
 int rnic_port_set_roce(struct rnic_dev *dev, bool on);
 int rnic_port_set_admin(struct rnic_dev *dev, bool up);
 /* Somebody needs the port up, which an application may have switched off; nobody but an application does. Threads: any. */
