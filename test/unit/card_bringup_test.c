@@ -2,6 +2,7 @@
 
 /* Bring-up of a device as cards are: what it has not, refuses, or does in its own time, and the software RNIC does not. */
 
+#include "../counts.h"
 #include "card.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_memory.h>
 
 #include "prm/vport.h"
@@ -621,6 +623,8 @@ test_devices_with_quirks_come_up(void **state)
 		"quirks=no-q-counters",
 		"quirks=roce-off",
 		"quirks=page-request-early",
+		"quirks=commands-late",
+		"quirks=events-unknown",
 	};
 	struct rnic_dev *dev;
 	size_t i;
@@ -633,6 +637,80 @@ test_devices_with_quirks_come_up(void **state)
 		assert_int_equal(rnic_port_set_admin(dev, true), 0);
 		card_close(dev);
 	}
+}
+
+#define NAPS 60000 /* of a millisecond, until something is taken not to come */
+
+static void
+wait_until_said(const char *what)
+{
+	unsigned int naps;
+
+	for (naps = 0; card_said(what) == 0; naps++) {
+		if (naps == NAPS)
+			fail_msg("'%s' was not said", what);
+		rte_delay_us_sleep(1000);
+	}
+}
+
+static void
+test_links_of_devices_with_quirks(void **state)
+{
+	static const struct {
+		const char *devargs;
+		uint32_t speed;
+	} cases[] = { { "quirks=ptys-400", 400000 }, { "quirks=ptys-800", 800000 } };
+	struct rnic_dev *dev;
+	unsigned int naps;
+	uint32_t speed;
+	size_t i;
+	bool up;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(cases); i++) {
+		assert_int_equal(card_open(cases[i].devargs, &dev), 0);
+		for (naps = 0, up = false; naps < NAPS && !up; naps++) {
+			assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
+			rte_delay_us_sleep(up ? 0 : 1000);
+		}
+		assert_true(up);
+		assert_int_equal(speed, cases[i].speed);
+		card_close(dev);
+	}
+}
+
+/* Of the port, its module and its temperature, in the order in which the device tells of them. */
+static void
+test_events_of_devices_with_quirks(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	assert_int_equal(card_open("quirks=port-module+events-unknown", &dev), 0);
+	wait_until_said("module 0: unplugged");
+	wait_until_said("module 0: high temperature: look at the cable");
+	wait_until_said("module 0: plugged");
+	wait_until_said("too warm (sensors 0x00000000000000000000000000000001)");
+	/* It is as good as any. */
+	assert_false(atomic_load(&dev->dead));
+	assert_int_equal(rnic_port_set_admin(dev, true), 0);
+	card_close(dev);
+}
+
+/* Seconds of its own, which are not longer than the driver's patience. */
+static void
+test_a_health_counter_that_stands_still_for_a_while(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	if (default_run())
+		skip();
+	assert_int_equal(card_open("quirks=health-still", &dev), 0);
+	wait_until_said("its health counter has not moved");
+	wait_until_said("its health counter moves again");
+	assert_false(atomic_load(&dev->dead));
+	card_close(dev);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -654,6 +732,9 @@ run(void)
 		TEST(test_a_device_that_keeps_its_byte_order),
 		TEST(test_keys_of_a_device_without_paging),
 		TEST(test_devices_with_quirks_come_up),
+		TEST(test_links_of_devices_with_quirks),
+		TEST(test_events_of_devices_with_quirks),
+		TEST(test_a_health_counter_that_stands_still_for_a_while),
 	};
 
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);
