@@ -290,7 +290,15 @@ static const struct softrnic_like_refusal cx4lx_refusals[] = {
 	  { OP_MOD(RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ATOMIC, 0)),
 	    SET(AT(RNIC_HCA_CAP_OFFSET, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE)) }, 0,
 	  DRIVER("Linux handle_hca_cap_atomic(): where mode 1 is supported") },
+	{ "an RQ's counters that are changed", RNIC_CMD_MODIFY_RQ, RNIC_STATUS_BAD_PARAM,
+	  { SET(RNIC_FIELD(RNIC_FIELD_OFFSET(RNIC_MODIFY_RQ_IN_BITMASK) + 4, 3, 3)) }, 0,
+	  DRIVER("Linux mlx5_ib: not without modify_rq_counter_set_id") },
+	{ "a QP's counters that are changed in RTS", RNIC_CMD_RTS2RTS_QP, RNIC_STATUS_BAD_PARAM,
+	  { SET(RNIC_FIELD(RNIC_FIELD_OFFSET(RNIC_MODIFY_QP_IN_OPT_PARAM_MASK), 25, 25)) }, 0,
+	  DRIVER("Linux mlx5_ib_qp_set_counter(): not without rts2rts_qp_counters_set_id") },
 };
+_Static_assert(1u << 3 == RNIC_MODIFY_RQ_COUNTER_SET_ID, "bit of the bitmask");
+_Static_assert(1u << 25 == RNIC_QP_OPT_COUNTER_SET_ID, "bit of opt_param_mask");
 static const struct softrnic_like_behaviour cx4lx_behaviours[] = {
 	{ "L2 headers are inline in send WQEs", SOFTRNIC_LIKE_INLINE_L2, 1, TRACE },
 };
