@@ -35,6 +35,25 @@ forge_event(struct softrnic *dev, uint32_t eqn, uint8_t type, uint8_t sub_type,
 	softrnic_unlock(dev->poller);
 }
 
+void
+forge_events(struct softrnic *dev, uint32_t eqn, uint8_t type, unsigned int count)
+{
+	const uint32_t data[7] = { 0 };
+
+	softrnic_lock(dev->poller);
+	for (; count > 0; count--)
+		softrnic_eq_post(dev, eqn, type, 0, data);
+	softrnic_unlock(dev->poller);
+}
+
+void
+forge_complaint(struct softrnic *dev, uint8_t syndrome)
+{
+	softrnic_lock(dev->poller);
+	softrnic_bar_complain(dev, syndrome);
+	softrnic_unlock(dev->poller);
+}
+
 bool
 forge_cq_works(struct softrnic *dev, uint32_t cqn)
 {

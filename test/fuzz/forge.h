@@ -18,6 +18,10 @@ struct softrnic;
 bool forge_completion(struct softrnic *dev, uint32_t cqn, const struct rnic_cqe *cqe);
 void forge_event(struct softrnic *dev, uint32_t eqn, uint8_t type, uint8_t sub_type,
 		 const uint32_t data[7]);
+/* So many at once that the driver can read none meanwhile. */
+void forge_events(struct softrnic *dev, uint32_t eqn, uint8_t type, unsigned int count);
+/* A syndrome of its health that is not the end; 0: none any more. */
+void forge_complaint(struct softrnic *dev, uint8_t syndrome);
 /* The driver has read so much that it takes another one. */
 bool forge_eq_has_room(struct softrnic *dev, uint32_t eqn, uint32_t entries);
 bool forge_cq_has_room(struct softrnic *dev, uint32_t cqn);

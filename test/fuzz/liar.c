@@ -19,6 +19,10 @@ struct fake fake;
 struct softrnic_poller *fake_poller;
 bool fake_interrupts, fake_lets_go, fake_stays;
 void (*fake_before_close)(void);
+bool (*fake_read_hook)(uint64_t offset);
+void (*fake_rung_hook)(uint16_t opcode);
+unsigned int fake_irqs = IRQS;
+uint64_t fake_hz = 2000000;
 static pthread_t main_thread;
 
 void
@@ -147,7 +151,7 @@ rte_delay_us_sleep(unsigned int us)
 uint64_t
 rte_get_tsc_hz(void)
 {
-	return 2000000;
+	return fake_hz;
 }
 
 /* ---- The access ---- */
@@ -155,14 +159,17 @@ rte_get_tsc_hz(void)
 static struct rnic_be32
 fake_read32(struct rnic_access *access, uint64_t offset)
 {
+	/* The control thread looks once: that must not move the count. */
+	const bool other = !pthread_equal(pthread_self(), main_thread);
 	struct rnic_be32 value;
 	unsigned int i;
 
 	(void)access;
+	if (other && fake_read_hook != NULL && !fake_read_hook(offset))
+		return RNIC_BE32(UINT32_MAX);
 	if (softrnic_bar_read(fake.device, offset, &value, sizeof(value)) != 0)
 		return RNIC_BE32(UINT32_MAX);
-	/* The control thread looks once: that must not move the count. */
-	if (!pthread_equal(pthread_self(), main_thread))
+	if (other)
 		return value;
 	if (fake.all_registers != 0)
 		return rnic_cpu_to_be32(fake.all_registers);
@@ -284,6 +291,8 @@ fake_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 value
 						   RNIC_CMD_IN_OPCODE);
 		watch_command(entry, opcode);
 		answer(entry, opcode, bits);
+		if (fake_rung_hook != NULL && !pthread_equal(pthread_self(), main_thread))
+			fake_rung_hook(opcode);
 		return;
 	}
 	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_CMDQ_ADDR_HIGH))
@@ -312,6 +321,8 @@ fake_uar(struct rnic_access *access, uint32_t uar_index)
 	return fake.uar_pages + (offset - fake.uar_offset);
 }
 
+static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER; /* the control thread maps, too */
+
 /* IOVAs are addresses: lies about memory can be told without a table. */
 static int
 fake_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
@@ -319,37 +330,37 @@ fake_map(struct rnic_access *access, void *address, size_t length, unsigned int 
 {
 	unsigned int prot = (rights & RNIC_ACCESS_READ ? SOFTRNIC_DMA_READ : 0) |
 			    (rights & RNIC_ACCESS_WRITE ? SOFTRNIC_DMA_WRITE : 0);
-	int rc;
+	int rc = -ENOSPC;
 
-	if (fake.map_count == MAPS_MAX)
-		return -ENOSPC;
 	*iova = (uintptr_t)address;
-	rc = softrnic_dma_map(fake.device, *iova, length, address, prot);
-	if (rc != 0)
-		return rc;
-	fake.maps[fake.map_count++] = (struct map){ *iova, length };
-	access->maps++;
-	access->mapped_bytes += length;
-	return 0;
+	pthread_mutex_lock(&maps_lock);
+	if (fake.map_count < MAPS_MAX)
+		rc = softrnic_dma_map(fake.device, *iova, length, address, prot);
+	if (rc == 0) {
+		fake.maps[fake.map_count++] = (struct map){ *iova, length };
+		access->maps++;
+		access->mapped_bytes += length;
+	}
+	pthread_mutex_unlock(&maps_lock);
+	return rc;
 }
 
 static int
 fake_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 {
-	uint32_t i;
+	uint32_t i = 0;
 
-	for (i = 0; i < fake.map_count; i++) {
-		if (fake.maps[i].iova != iova)
-			continue;
-		must(fake.maps[i].length == length);
-		must(softrnic_dma_unmap(fake.device, iova, length) == 0);
-		fake.maps[i] = fake.maps[--fake.map_count];
-		access->maps--;
-		access->mapped_bytes -= length;
-		return 0;
-	}
-	must(!"what is unmapped was mapped");
-	return -ENOENT;
+	pthread_mutex_lock(&maps_lock);
+	while (i < fake.map_count && fake.maps[i].iova != iova)
+		i++;
+	/* What is unmapped was mapped. */
+	must(i < fake.map_count && fake.maps[i].length == length);
+	must(softrnic_dma_unmap(fake.device, iova, length) == 0);
+	fake.maps[i] = fake.maps[--fake.map_count];
+	access->maps--;
+	access->mapped_bytes -= length;
+	pthread_mutex_unlock(&maps_lock);
+	return 0;
 }
 
 /* With the device's lock held. */
@@ -429,13 +440,13 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 		must(softrnic_reset(fake.device) == 0);
 	else
 		must(softrnic_create(fake_poller, &conf, &fake.device) == 0);
-	for (vector = 0; fake_interrupts && vector < IRQS; vector++)
+	for (vector = 0; fake_interrupts && vector < fake_irqs; vector++)
 		softrnic_set_interrupt(fake.device, vector, interrupt, NULL);
 	softrnic_bar_mmap(fake.device, &fake.uar_offset, &fake.uar_length, &pages, NULL);
 	fake.uar_pages = pages;
 	fake.base.ops = &fake_ops;
 	fake.base.device = device;
-	fake.base.irq_count = IRQS;
+	fake.base.irq_count = fake_irqs;
 	fake.base.bar_size = softrnic_bar_size(fake.device);
 	fake.base.any_memory = true;
 	*access = &fake.base;

@@ -72,6 +72,14 @@ extern bool fake_lets_go;
 extern bool fake_stays;
 /* Called when all is unmapped. */
 extern void (*fake_before_close)(void);
+/* Of threads beside the target's own: called before a register is read, whose value is all ones if it says false; */
+extern bool (*fake_read_hook)(uint64_t offset);
+/* and of a command that such a thread has just rung for. */
+extern void (*fake_rung_hook)(uint16_t opcode);
+/* Vectors that the next device has. */
+extern unsigned int fake_irqs;
+/* So often a second time's counter ticks, as the driver is told; it really ticks a thousand times as fast. */
+extern uint64_t fake_hz;
 /* A device that is up: a thread that waits for its events walks its queue. NULL: events are waited for. */
 extern struct rnic_dev *fake_driver;
 

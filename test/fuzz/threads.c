@@ -8,8 +8,9 @@
  *   u8        which rings are refilled: bit 0 the asynchronous EQ, 1 that of completions, 2 that of other events, 3 the receive
  *             CQ of the port, 4 its transmit CQ, 5 that of the queue pair; bit 6: CQs are, read or not, bit 7: EQs, until they
  *             run over
- *   u8        entries that take turns, and each: u8 opcode or type, u8 whose, u16 WQE counter, u32 byte count
- *   then operations, each: u8 enum op, u8 how often
+ *   u8        bits 2..0: entries that take turns; bit 3: the device has one vector for all
+ *   each entry: u8 opcode or type, u8 whose, u16 WQE counter, u32 byte count
+ *   then operations, each: u8 enum op, u8 how often, or its argument
  *
  * A device is opened for each input: twenty a second.
  */
@@ -36,17 +37,44 @@ enum op {
 	OP_RESET, /* and connect the queue pair */
 	OP_RESIZE,
 	OP_ALARMS,
-	OP_LINK, /* a command */
-	OP_TAKE, /* events of the library's */
-	OP_LOOK, /* for event queues that failed */
-	OP_SYNC, /* what events there are is waited for */
-	OP_DIE,	 /* the device says that it is lost, or is not heard of */
+	OP_LINK,   /* a command */
+	OP_TAKE,   /* events of the library's */
+	OP_LOOK,   /* for event queues that failed */
+	OP_SYNC,   /* what events there are is waited for */
+	OP_DIE,	   /* the device says that it is lost, or is not heard of */
+	OP_ROUND,  /* the device has come round, and has refilled what it refills */
+	OP_LOOKED, /* the control thread has looked at the device's health once more */
+	/* What the device is like from now on. They have an argument. */
+	OP_HONEST,   /* as it should be */
+	OP_STILL,    /* its health counter stands still */
+	OP_COMPLAIN, /* of a syndrome that is not its end; 0: of none */
+	OP_OVERRUN,  /* which event queue has more events at once than it has room for */
+	OP_REFUSE,   /* which command, and how */
+	OP_STUCK,    /* which command is never answered */
+	OP_PAGES,    /* so many of 16 it asks for, or offers */
+	OP_END,	     /* enum ending */
 	OP_LAST,
 };
+
+/* Where the control thread is when it is to end. */
+enum ending {
+	END_ANYWHERE,
+	END_COUNTER,  /* it waits for the device's answer: what the health counter is */
+	END_SYNDROME, /* what its syndrome is */
+	END_LINK,     /* for a command: is the link up? */
+	END_PAGES,    /* the same, which gives pages */
+	END_LAST,
+};
+
+#define NO_REGISTER UINT64_MAX
 
 #define ENTRIES_MAX 8
 #define PATIENCE_US 20000000 /* of a call; the longest are waits for the control thread */
 #define INPUT_US    2000000  /* then no call is begun any more, but for the end */
+#define LOOKED_US   1000000  /* for what the control thread does once in 10 ms */
+#define LOOKED_MAX  32	     /* of an input */
+#define COMMAND_MS  5000
+#define STUCK_MS    200 /* which of all commands are waited for, once some are not answered */
 /* Entries that are made up, at most; the rest is for true ones. */
 #define ASYNC_EQ 192
 #define COMP_EQ	 4032
@@ -70,11 +98,21 @@ static struct rdmapmd_qp *qp;
 
 static pthread_t device;
 static atomic_bool device_stops, refills;
+static atomic_uint rounds;
 static uint8_t plan;
 static struct entry entries[ENTRIES_MAX];
 static unsigned int entry_count, turn;
 /* As they were when the input began; numbers of objects that are gone are not in use. */
-static uint32_t eqs[3], cqs[3], qpn, numbers[4];
+static uint32_t cqs[3], qpn, numbers[4];
+static _Atomic uint32_t eqs[3];
+
+static void
+eqs_read(void)
+{
+	atomic_store(&eqs[0], rnic_eq_number(dev->async_eq));
+	atomic_store(&eqs[1], rnic_eq_number(dev->rdma->comp_eq));
+	atomic_store(&eqs[2], rnic_eq_number(dev->rdma->event_eq));
+}
 
 static void
 refill_eq(unsigned int which, uint32_t size)
@@ -128,6 +166,7 @@ device_run(void *arg)
 		softrnic_poll(fake_poller);
 		if (atomic_load(&refills))
 			refill();
+		atomic_fetch_add(&rounds, 1);
 		sched_yield();
 	}
 	return NULL;
@@ -139,6 +178,122 @@ device_end(void)
 {
 	atomic_store(&device_stops, true);
 	pthread_join(device, NULL);
+}
+
+/* ---- The control thread, as the device sees it ---- */
+
+static enum ending ending;
+static _Atomic uint64_t slow_register = NO_REGISTER;
+static atomic_uint stuck_command, looks;
+static unsigned int looks_waited;
+static atomic_bool waits; /* for the register or the command */
+
+static void
+nap(void)
+{
+	const struct timespec millisecond = { .tv_nsec = 1000000 };
+
+	nanosleep(&millisecond, NULL);
+}
+
+/* As an access does whose device is another process: it waits as long as the thread may, and then knows nothing. */
+static bool
+reads(uint64_t offset)
+{
+	int fd;
+
+	if (offset == RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER))
+		atomic_fetch_add(&looks, 1);
+	if (offset != atomic_load(&slow_register))
+		return true;
+	atomic_store(&waits, true);
+	while (rnic_control_patience_ms(&fd) != 0)
+		nap();
+	return false;
+}
+
+static void
+rang(uint16_t opcode)
+{
+	if (opcode == atomic_load(&stuck_command))
+		atomic_store(&waits, true);
+}
+
+/* The one that is under way may have begun before. */
+static void
+round_ended(void)
+{
+	const unsigned int before = atomic_load(&rounds);
+	const uint64_t end = rnic_now_us() + LOOKED_US;
+
+	while (atomic_load(&rounds) - before < 2 && rnic_now_us() < end)
+		sched_yield();
+}
+
+/* Not of a device that is lost: it is not looked at. */
+static void
+looked(void)
+{
+	const unsigned int before = atomic_load(&looks);
+	const uint64_t end = rnic_now_us() + LOOKED_US;
+
+	if (looks_waited++ >= LOOKED_MAX)
+		return;
+	while (atomic_load(&looks) == before && !atomic_load(&dev->dead) && rnic_now_us() < end)
+		nap();
+}
+
+static void
+stick(uint16_t opcode)
+{
+	atomic_store(&stuck_command, opcode);
+	softrnic_fault(fake.device, SOFTRNIC_FAULT_COMMAND_STUCK, opcode);
+}
+
+/* The control thread comes to where it is to be found. */
+static void
+end_begin(void)
+{
+	const uint64_t end = rnic_now_us() + LOOKED_US;
+	const uint32_t none[7] = { 0 };
+
+	if (ending == END_ANYWHERE)
+		return;
+	rnic_cmd_timeout_ms = COMMAND_MS;
+	atomic_store(&waits, false);
+	switch (ending) {
+	case END_COUNTER:
+		atomic_store(&slow_register, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER));
+		break;
+	case END_SYNDROME:
+		atomic_store(&slow_register, RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_SYNDROME));
+		break;
+	case END_LINK:
+		stick(RNIC_CMD_QUERY_VPORT_STATE);
+		forge_event(fake.device, rnic_eq_number(dev->async_eq), RNIC_EVENT_PORT_CHANGE,
+			    RNIC_PORT_CHANGE_ACTIVE, none);
+		break;
+	default:
+		stick(RNIC_CMD_MANAGE_PAGES);
+		softrnic_fault(fake.device, SOFTRNIC_FAULT_PAGE_REQUEST, 1);
+	}
+	while (!atomic_load(&waits) && !atomic_load(&dev->dead) && rnic_now_us() < end)
+		nap();
+}
+
+void __real_rnic_control_stop(struct rnic_dev *of);
+void __wrap_rnic_control_stop(struct rnic_dev *of);
+
+/* Then the device answers again; the slot of the command that was given up stays taken (the linker's --wrap). */
+void
+__wrap_rnic_control_stop(struct rnic_dev *of)
+{
+	__real_rnic_control_stop(of);
+	if (ending == END_ANYWHERE)
+		return;
+	atomic_store(&slow_register, NO_REGISTER);
+	softrnic_fault(fake.device, SOFTRNIC_FAULT_NONE, 0);
+	rnic_cmd_timeout_ms = STUCK_MS;
 }
 
 /* ---- The driver ---- */
@@ -222,6 +377,9 @@ open_all(void)
 	};
 
 	fake_reset_lies();
+	ending = END_ANYWHERE;
+	looks_waited = 0;
+	rnic_cmd_timeout_ms = COMMAND_MS;
 	must(rnic_dev_open("net_rnic0", "", 0, &dev) == 0);
 	atomic_store(&device_stops, false);
 	must(pthread_create(&device, NULL, device_run, NULL) == 0);
@@ -263,6 +421,7 @@ close_all(void)
 	rdmapmd_context_close(context);
 	port_release(&q);
 	fake_alarms_run();
+	end_begin();
 	rnic_dev_close(dev);
 }
 
@@ -277,7 +436,7 @@ operation(uint8_t op)
 	uint32_t speed;
 	bool up;
 
-	switch (op % OP_LAST) {
+	switch (op) {
 	case OP_RX: port_receive(&q, &rx); break;
 	case OP_TX: port_transmit(&q, &tx); break;
 	case OP_POLL_CQ: must(rdmapmd_poll_cq(cq, wc, RTE_DIM(wc)) <= RTE_DIM(wc)); break;
@@ -302,28 +461,80 @@ operation(uint8_t op)
 	case OP_TAKE: take_events(); break;
 	case OP_LOOK: rnic_control_look(dev); break;
 	case OP_SYNC: rnic_control_sync(dev); break;
+	case OP_ROUND: round_ended(); break;
+	case OP_LOOKED: looked(); break;
 	default:
 		softrnic_fault(fake.device,
 			       plan & 1 ? SOFTRNIC_FAULT_FATAL : SOFTRNIC_FAULT_HEALTH_STOPPED, 1);
 	}
 }
 
+/* What the control thread has to do with its event queues, and when it asks the device for what they missed. */
+static const uint16_t its_commands[] = { RNIC_CMD_CREATE_EQ,   RNIC_CMD_QUERY_EQ,
+					 RNIC_CMD_DESTROY_EQ,  RNIC_CMD_QUERY_VPORT_STATE,
+					 RNIC_CMD_QUERY_PAGES, RNIC_CMD_MANAGE_PAGES,
+					 RNIC_CMD_QUERY_QP,    RNIC_CMD_DESTROY_QP };
+
+static void
+setting(uint8_t op, uint8_t argument)
+{
+	const uint16_t opcode = its_commands[argument % RTE_DIM(its_commands)];
+	static const unsigned int sizes[] = { 256, 4096, 8192 };
+
+	switch (op) {
+	case OP_HONEST: softrnic_fault(fake.device, SOFTRNIC_FAULT_NONE, 0); break;
+	case OP_STILL: softrnic_fault(fake.device, SOFTRNIC_FAULT_HEALTH_STOPPED, 1); break;
+	case OP_COMPLAIN: forge_complaint(fake.device, argument); break;
+	case OP_OVERRUN:
+		/* It may have been made anew since the input began. */
+		eqs_read();
+		forge_events(fake.device, eqs[argument % RTE_DIM(sizes)],
+			     argument & 0x10 ? RNIC_EVENT_PORT_MODULE : RNIC_EVENT_COMPLETION,
+			     sizes[argument % RTE_DIM(sizes)] + 1);
+		break;
+	case OP_REFUSE:
+		softrnic_fault(
+			fake.device, SOFTRNIC_FAULT_COMMAND_STATUS,
+			(uint64_t)opcode << 8 |
+				(argument & 0x10 ? RNIC_STATUS_NO_RES : RNIC_STATUS_INTERNAL_ERR));
+		break;
+	case OP_STUCK:
+		stick(opcode);
+		rnic_cmd_timeout_ms = STUCK_MS;
+		break;
+	case OP_PAGES:
+		softrnic_fault(fake.device, SOFTRNIC_FAULT_PAGE_REQUEST,
+			       (uint64_t)(argument % 32 - 16));
+		break;
+	default: ending = (enum ending)(argument % END_LAST);
+	}
+}
+
 static void
 plan_read(struct fuzz_input *input)
 {
+	uint8_t how;
 	unsigned int i;
 
 	plan = fuzz_u8(input);
-	entry_count = fuzz_u8(input) % ENTRIES_MAX + 1u;
+	how = fuzz_u8(input);
+	entry_count = how % ENTRIES_MAX + 1u;
+	turn = 0;
+	fake_irqs = how & 8 ? 1 : 3;
 	for (i = 0; i < entry_count; i++) {
 		entries[i].what = fuzz_u8(input);
 		entries[i].whose = fuzz_u8(input);
 		entries[i].counter = fuzz_u16(input);
 		entries[i].bytes = fuzz_u32(input);
 	}
-	eqs[0] = rnic_eq_number(dev->async_eq);
-	eqs[1] = rnic_eq_number(dev->rdma->comp_eq);
-	eqs[2] = rnic_eq_number(dev->rdma->event_eq);
+}
+
+static void
+numbers_read(void)
+{
+	unsigned int i;
+
+	eqs_read();
 	cqs[0] = q.rxq->cq.cqn;
 	cqs[1] = q.txq->cq.cqn;
 	cqs[2] = cq->cqn;
@@ -346,14 +557,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 3)
 		return 0;
-	open_all();
 	plan_read(&input);
+	open_all();
+	numbers_read();
 	atomic_store(&refills, true);
 	end = rnic_now_us() + INPUT_US;
 	while (input.left > 0 && budget-- > 0) {
-		uint8_t op = fuzz_u8(&input), n = fuzz_u8(&input) % 32;
+		uint8_t op = fuzz_u8(&input) % OP_LAST, n = fuzz_u8(&input);
 
-		for (; n > 0 && (before = rnic_now_us()) < end; n--) {
+		if (op >= OP_HONEST)
+			setting(op, n);
+		for (n = op < OP_HONEST ? n % 32 : 0; n > 0 && (before = rnic_now_us()) < end;
+		     n--) {
 			operation(op);
 			must(rnic_now_us() - before < PATIENCE_US);
 		}
@@ -367,7 +582,82 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- Seeds: each ring and kind of entry, and all calls ---- */
+/* ---- Seeds: each ring and kind of entry, and all calls; what the control thread has to do ---- */
+
+#define SEED(folder, name, flags, ...)                                    \
+	seed_write(folder, name, flags, (const uint8_t[]){ __VA_ARGS__ }, \
+		   sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+/* flags: as the second byte has them. */
+static void
+seed_write(const char *folder, const char *name, uint8_t flags, const uint8_t *ops, size_t bytes)
+{
+	const uint8_t plan_bytes[] = { 0, flags, 0, 0, 0, 0, 0, 0, 0, 0 };
+	static struct fuzz_seed seed;
+
+	seed.used = 0;
+	fuzz_put(&seed, plan_bytes, sizeof(plan_bytes));
+	fuzz_put(&seed, ops, bytes);
+	fuzz_seed_write(folder, name, &seed);
+}
+
+#define REFUSE_CREATE 0x00
+#define NO_ROOM	      0x10
+#define STUCK_LINK    3
+#define STUCK_DESTROY 7
+#define ONE_VECTOR    8
+
+/* Of a queue that fails and is repaired, over and over, in much less than what it takes for a second. */
+static void
+error_seed_write(const char *folder, const char *name, uint8_t ring, uint8_t opcode, uint8_t op)
+{
+	const uint8_t plan_bytes[] = { ring, 0, opcode, 0, 0, 0, 0, 0, 0, 0 };
+	static struct fuzz_seed seed;
+	unsigned int i;
+
+	seed.used = 0;
+	fuzz_put(&seed, plan_bytes, sizeof(plan_bytes));
+	for (i = 0; i < 12; i++) {
+		const uint8_t ops[] = { op, 2, OP_ROUND, 1, op, 2, OP_ALARMS, 1 };
+
+		fuzz_put(&seed, ops, sizeof(ops));
+	}
+	fuzz_seed_write(folder, name, &seed);
+}
+
+static void
+control_seeds_write(const char *folder)
+{
+	uint8_t end, eq;
+	char name[32];
+
+	SEED(folder, "still-and-back", 0, OP_STILL, 0, OP_LOOKED, 5, OP_HONEST, 0, OP_LOOKED, 2);
+	SEED(folder, "still", 0, OP_STILL, 0, OP_LOOKED, 15, OP_LINK, 1);
+	SEED(folder, "still-and-stuck", 0, OP_STUCK, STUCK_LINK, OP_LINK, 1, OP_STILL, 0, OP_LOOKED,
+	     5);
+	SEED(folder, "lost-twice", 0, OP_STILL, 0, OP_STUCK, STUCK_DESTROY);
+	SEED(folder, "complaint", 0, OP_COMPLAIN, 5, OP_LOOKED, 3, OP_COMPLAIN, 0, OP_LOOKED, 2);
+	SEED(folder, "pages", 0, OP_PAGES, 24, OP_LOOKED, 2, OP_PAGES, 12, OP_LOOKED, 2);
+	SEED(folder, "fatal", 0, OP_DIE, 1, OP_LOOKED, 12);
+	SEED(folder, "one-vector", ONE_VECTOR, OP_ARM, 1, OP_TX, 8, OP_POLL_CQ, 1, OP_TAKE, 1);
+	error_seed_write(folder, "rx-errors", 0x08, RNIC_CQE_RESPONDER_ERROR, OP_RX);
+	error_seed_write(folder, "tx-errors", 0x10, RNIC_CQE_REQUESTER_ERROR, OP_TX);
+	for (eq = 0; eq < 3; eq++) {
+		snprintf(name, sizeof(name), "overrun-%u", eq);
+		SEED(folder, name, 0, OP_ARM, 1, OP_OVERRUN, eq, OP_LOOK, 1, OP_LOOKED, 3, OP_ARM,
+		     1, OP_RESET, 1, OP_LOOKED, 1, OP_TAKE, 1);
+		snprintf(name, sizeof(name), "not-mended-%u", eq);
+		SEED(folder, name, 0, OP_REFUSE, REFUSE_CREATE, OP_OVERRUN, eq, OP_LOOK, 1,
+		     OP_LOOKED, 5, OP_HONEST, 0, OP_LOOKED, 5);
+		snprintf(name, sizeof(name), "no-room-%u", eq);
+		SEED(folder, name, 0, OP_REFUSE, REFUSE_CREATE | NO_ROOM, OP_OVERRUN, eq, OP_LOOK,
+		     1, OP_LOOKED, 3);
+	}
+	for (end = END_COUNTER; end < END_LAST; end++) {
+		snprintf(name, sizeof(name), "end-%u", end);
+		SEED(folder, name, 0, OP_END, end);
+	}
+}
 
 static void
 seeds_write(const char *folder)
@@ -396,11 +686,10 @@ seeds_write(const char *folder)
 				fuzz_put_u16(&seed, 0);
 			}
 			/* The last one is the end of the device. */
-			for (op = 0; op < 2 * OP_LAST - (kind > 1); op++) {
-				if (op == OP_DIE)
-					continue;
-				fuzz_put_u8(&seed, (uint8_t)op);
-				fuzz_put_u8(&seed, op % OP_LAST < OP_HALT ? 8 : 1);
+			for (op = 0; op < 2 * OP_DIE + (kind <= 1); op++) {
+				fuzz_put_u8(&seed,
+					    (uint8_t)(op == 2 * OP_DIE ? OP_DIE : op % OP_DIE));
+				fuzz_put_u8(&seed, op % OP_DIE < OP_HALT ? 8 : 1);
 			}
 			snprintf(name, sizeof(name), "ring-%u-%u", ring, kind);
 			fuzz_seed_write(folder, name, &seed);
@@ -416,13 +705,20 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	port_init();
 	fake_interrupts = true;
 	fake_before_close = device_end;
-	rnic_cmd_timeout_ms = 5000;
+	fake_read_hook = reads;
+	fake_rung_hook = rang;
+	/* A tenth of a second is one: errors of a queue that follow each other have one line, and what the queue still holds
+	 * is waited for that much less. */
+	fake_hz = 200000000;
 	rnic_cmd_dead_timeout_ms = 1000;
 	rnic_pages_patience_ms = 1000;
 	rnic_health_period_ms = 10;
+	rnic_last_ms = 50;
+	rnic_sync_patience_s = 1;
 	rnic_silence_ms = 30;
 	if (getenv("FUZZ_SEEDS") != NULL) {
 		seeds_write(getenv("FUZZ_SEEDS"));
+		control_seeds_write(getenv("FUZZ_SEEDS"));
 		exit(0);
 	}
 	return 0;
