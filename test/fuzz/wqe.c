@@ -6,7 +6,8 @@
  *
  *   byte 0    bits 0..2: the SQ's flags; 3: 128-byte CQEs; 4: a collapsed CQ; 5: ignores overruns; 6: a pair wire, not
  *             a loop; 7: the wire has faults
- *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; 6: memory is foreign; bits 0..2: the RQ's stride, 16 to 512 bytes; 3..5: log of the CQ's size
+ *   byte 1    bit 7: flow tables that look at all headers, and a hash over queues; 6: memory is foreign; bits 0..2: the
+ *             RQ's stride, 16 to 512 bytes; 6 and 7: as 0 and 1, and the times of frames are UTC; 3..5: log of the CQ's size
  *   then operations, each: u8 enum wqe_op, its operands
  */
 
@@ -93,10 +94,12 @@ world_open(struct world *w, uint8_t flags, uint8_t sizes)
 {
 	struct softrnic_conf conf = { .name = "fuzz0", .seed = 1 };
 	struct dp_cq_conf cq_conf = { .log_size = 3u + (sizes >> 3 & 7) % 5, .uar = 1 };
+	const bool utc = (sizes & 7) > 5;
 	struct dp *receiver = &w->dp;
 	unsigned int i;
 
 	memset(w, 0, sizeof(*w));
+	conf.like = utc ? "realtime" : NULL;
 	w->pair = (flags & 0x40) != 0;
 	conf.foreign_memory = (sizes & 0x40) != 0;
 	if (w->pair)
@@ -109,6 +112,7 @@ world_open(struct world *w, uint8_t flags, uint8_t sizes)
 		receiver = &w->other;
 		must(dp_open_islands(receiver, poller, &conf, true) == 0);
 	}
+	w->dp.ts_format = receiver->ts_format = utc ? RNIC_TS_FORMAT_REAL_TIME : 0;
 	/* The same offsets in both memories, so that one set of addresses serves. */
 	for (i = 0; i < ISLANDS; i++) {
 		w->islands[i] = dp_alloc(receiver, island_bytes[i], i >= 4 && i <= 5 ? 4096 : 64);

@@ -153,6 +153,7 @@ pooled_rq_create(const struct dp_rq *rq, uint32_t rmpn)
 	rnic_rqc_set(rqc, RNIC_RQC_MEM_RQ_TYPE, RNIC_RQ_MEM_RMP);
 	rnic_rqc_set(rqc, RNIC_RQC_RMPN, rmpn);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, rq->cq->cqn);
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, rq->dp->ts_format);
 	must(dp_command(rq->dp, RNIC_CMD_CREATE_RQ, 0, &in, sizeof(in), out, sizeof(out)) == 0);
 	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
 }

@@ -743,6 +743,7 @@ wqe_seeds_write(const char *folder)
 	for (i = 0; i < 8; i++)
 		seed_traffic(folder, (uint8_t)(1u << i | DP_SQ_MULTI_PACKET | DP_SQ_RLKY),
 			     (uint8_t)(2 | i << 3), (enum wqe_key)(i % KEYS));
+	seed_traffic(folder, DP_SQ_MULTI_PACKET, 7, KEY_WHOLE);
 	for (i = 0; i < ISLANDS + 5; i++)
 		seed_gone(folder, i);
 	seed_headers(folder);
