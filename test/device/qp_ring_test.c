@@ -163,6 +163,50 @@ test_send_record_ahead_of_what_is_not_done(void **state)
 			two->a.qpn);
 }
 
+/*
+ * One that goes back is no less ahead. Followed, it would have the ring fetched again, into the places of WQEs that are not
+ * done: the segments of these were checked, what stands there now was not.
+ */
+static void
+test_send_record_that_goes_back(void **state)
+{
+	enum { BYTES = 64, WAIT_US = 20000 };
+	struct qw_two *two = *state;
+	struct rnic_wqe_data *segment;
+	struct rnic_wqe_ctrl *ctrl;
+
+	memset(two->out, 0x11, BYTES);
+	memset(two->in, 0xee, BYTES);
+	for (uint32_t i = 0; i < 2; i++)
+		qw_wqe(&two->a, RNIC_WQE_SEND, two->out, BYTES, NULL, 0, RNIC_WQE_CE_ALWAYS);
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw); /* fetched; they wait for a buffer */
+	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, 2);
+	/* WQEs of two blocks whose bytes nobody looks at: inline data where the others have their segment. */
+	for (uint32_t i = 0; i < 1u << QW_LOG_SQ; i++) {
+		ctrl = (struct rnic_wqe_ctrl *)(two->a.sq.ring + (size_t)i * RNIC_WQEBB_BYTES);
+		segment = (struct rnic_wqe_data *)(ctrl + 1);
+		memset(ctrl, 0x5a, RNIC_WQEBB_BYTES);
+		*ctrl = (struct rnic_wqe_ctrl){
+			.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_NOP),
+			.qpn_ds = rnic_cpu_to_be32(two->a.qpn << 8 | 8),
+		};
+		segment->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | BYTES);
+	}
+	two->a.sq.producer = 1;
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+	qw_recv(&two->b, two->in, BYTES);
+	qw_run_us(&two->qw, WAIT_US);
+	for (uint32_t i = 0; i < BYTES; i++)
+		assert_int_equal(two->in[i], 0xee);
+	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
+	for (uint16_t i = 0; i < 2; i++)
+		qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, i, RNIC_SYND_WR_FLUSHED,
+				two->a.qpn);
+}
+
 static void
 test_receive_record_ahead(void **state)
 {
@@ -736,6 +780,7 @@ main(void)
 		T(test_full_ring),
 		T(test_send_record_ahead),
 		T(test_send_record_ahead_of_what_is_not_done),
+		T(test_send_record_that_goes_back),
 		T(test_receive_record_ahead),
 		T(test_rings_gone_before_a_send),
 		T(test_rings_gone_under_traffic),

@@ -68,7 +68,7 @@ sq_fail(struct softrnic_qp *qp, enum rnic_event what, const char *why)
 static inline uint32_t
 sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 {
-	uint32_t counter;
+	uint32_t counter, available;
 
 	if (__builtin_expect(!softrnic_dbrec_read(dev, &qp->dbrec, 1, &counter) ||
 				     (qp->ring.generation != dev->dma_generation &&
@@ -79,13 +79,19 @@ sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 		return 0;
 	}
 	qp->sq_producer = (uint16_t)counter;
-	if (__builtin_expect((uint16_t)(qp->sq_producer - qp_oldest(qp)) > 1u << qp->sq_log_size,
+	available = (uint16_t)(qp->sq_producer - qp->sq_consumer);
+	/*
+	 * From the consumer on: a record that has gone back would have copies written anew whose requests are not done, and
+	 * whose segments are taken for those that were checked.
+	 */
+	if (__builtin_expect(available + (uint16_t)(qp->sq_consumer - qp_oldest(qp)) >
+				     1u << qp->sq_log_size,
 			     0)) {
 		sq_fail(qp, RNIC_EVENT_WQ_CATASTROPHIC,
-			"the doorbell record is ahead by more than the send ring");
+			"the doorbell record is ahead by more than the send ring, or has gone back");
 		return 0;
 	}
-	return (uint16_t)(qp->sq_producer - qp->sq_consumer);
+	return available;
 }
 
 /* Copy the WQE at the consumer; its bytes (ds), or 0 if its head makes no sense. */
