@@ -30,6 +30,8 @@ enum op {
 	OP_UNMAP,	/* u8 which island goes; what went before comes back */
 	OP_DESTROY_KEY, /* u8 */
 	OP_MODERATE,	/* u8: moderate or unmoderate the CQ of the near end */
+	OP_QUERY,	/* u8 which end: what has become of its queue pair */
+	OP_LIMIT,	/* u8: receives of the pool below which it tells of them */
 	OP_LAST,
 };
 
@@ -344,6 +346,35 @@ moderate(struct world *w, uint8_t what)
 }
 
 static void
+query(struct world *w, uint8_t what)
+{
+	static uint8_t out[sizeof(struct rnic_query_qp_out) + 64 * sizeof(uint64_t)];
+	const struct qw_qp *qp = (what & 0x80) != 0 ? &w->b : &w->a;
+	struct rnic_object_in in = { 0 };
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp->qpn);
+	must(dp_command(&w->qw.ends[what >> 7]->dp, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), out,
+			sizeof(out)) == 0);
+}
+
+static void
+limit(struct world *w, uint8_t receives)
+{
+	struct rnic_modify_rmp_in in = { 0 };
+	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
+
+	if (!w->pool)
+		return;
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, w->srq.rmpn);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, receives);
+	/* Refused, if it is in error, or has not so many. */
+	dp_command(&w->qw.ends[1]->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0);
+}
+
+static void
 operation(struct world *w, struct fuzz_input *input)
 {
 	uint8_t op = fuzz_u8(input) % OP_LAST, n;
@@ -377,6 +408,8 @@ operation(struct world *w, struct fuzz_input *input)
 			   w->keys[n >> 7][(n & 0x7f) % KEYS] >> 8);
 		break;
 	case OP_MODERATE: moderate(w, fuzz_u8(input)); break;
+	case OP_QUERY: query(w, fuzz_u8(input)); break;
+	case OP_LIMIT: limit(w, fuzz_u8(input)); break;
 	default: break;
 	}
 }
@@ -425,6 +458,7 @@ seed_traffic(const char *folder, uint8_t flags)
 
 	seed.used = 0;
 	fuzz_put_u8(&seed, flags);
+	PUT(&seed, OP_LIMIT, 4);
 	for (uint8_t i = 0; i < 4; i++) {
 		PUT(&seed, OP_RECV, 2);
 		put_place(&seed, 2, KEY_WHOLE, 0);
@@ -445,7 +479,7 @@ seed_traffic(const char *folder, uint8_t flags)
 		put_place(&seed, 3, KEY_WHOLE, 0);
 		fuzz_put_u16(&seed, opcode == 5 || opcode == 6 ? 8 : 3000);
 	}
-	PUT(&seed, OP_RING, OP_POLL, 31, OP_REAP, OP_MODERATE, 0x44);
+	PUT(&seed, OP_RING, OP_POLL, 31, OP_QUERY, 0, OP_QUERY, 0x80, OP_REAP, OP_MODERATE, 0x44);
 	/* Inline, and a key that may not. */
 	PUT(&seed, OP_SEND, 0, RNIC_WQE_CE_ALWAYS | RNIC_WQE_SE, 1);
 	put_place(&seed, 0, KEY_NONE, 0);
