@@ -704,8 +704,6 @@ test_a_health_counter_that_stands_still_for_a_while(void **state)
 	struct rnic_dev *dev;
 
 	(void)state;
-	if (default_run())
-		skip();
 	assert_int_equal(card_open("quirks=health-still", &dev), 0);
 	wait_until_said("its health counter has not moved");
 	wait_until_said("its health counter moves again");
@@ -737,6 +735,8 @@ run(void)
 		TEST(test_a_health_counter_that_stands_still_for_a_while),
 	};
 
+	if (default_run())
+		cmocka_set_skip_filter("test_a_health_counter_*_for_a_while");
 	return cmocka_run_group_tests_name("card_bringup", tests, NULL, NULL);
 }
 
