@@ -345,7 +345,10 @@ test_all_frames_of_a_vport_that_will_not(void **state)
 	dev = plug_port();
 	ethdev = rnic_ethdev_get(&rte_eth_devices[port.id]);
 	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	/* Of what nobody has asked for nobody is told. */
+	assert_int_equal(card_said("trust on"), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(port.id), 0);
+	assert_int_equal(card_said("trust on"), 1);
 	assert_true(ethdev->steering.entries & ALL_FRAMES);
 	/* Now it is trusted: after the next start, or when it is asked for again, all frames come. */
 	card.before = NULL;

@@ -37,8 +37,9 @@ static const char *const rights[] = {
 	[RIGHT_UNICAST] = "the vport's list of unicast addresses: frames to others than its "
 			  "permanent one may not come",
 	[RIGHT_MULTICAST] = "the vport's list of multicast addresses: such frames may not come",
-	[RIGHT_PROMISCUOUS] = "to take all frames, or all multicast, or no more of them: the vport "
-			      "goes on as it is; of a VF say `ip link set PF vf N trust on`",
+	[RIGHT_PROMISCUOUS] =
+		"to take all frames, or all multicast: the vport goes on as it is; of "
+		"a VF say `ip link set PF vf N trust on`",
 	[RIGHT_MAX_MTU] =
 		"to say how large an MTU the port can have: it is taken to be the vport's",
 	[RIGHT_MTU] = "an MTU for the port, which keeps its own",
@@ -481,12 +482,16 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	struct rnic_modify_nic_vport_context_in in = { 0 };
 	struct rnic_nic_vport_context *context =
 		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
+	int rc;
 
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, on);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, on || allmulticast);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, on);
-	return tolerate(dev, RIGHT_PROMISCUOUS,
-			modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_try));
+	rc = modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_PROMISC, rnic_cmd_try);
+	/* Each start says what nobody has asked for: who may not change it has it off. */
+	if (!on && !allmulticast && rnic_cmd_refused(rc))
+		return 0;
+	return tolerate(dev, RIGHT_PROMISCUOUS, rc);
 }
 
 static int
