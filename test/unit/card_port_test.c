@@ -323,6 +323,34 @@ test_a_port_of_few_rights_carries_frames(void **state)
 }
 
 static int
+forbid_mtus(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)out;
+	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_MTU ||
+			       (card_register(opcode, in) == RNIC_REG_PMTU &&
+				op_mod == RNIC_ACCESS_REG_WRITE)
+		       ? -EPERM
+		       : CARD_SENDS;
+}
+
+static void
+test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	card.before = forbid_mtus;
+	dev = plug_port();
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	wait_for_link(dev, true);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 1400), 0);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 1500), 0);
+	assert_int_equal(card_said("may not change"), 0);
+	assert_int_equal(rnic_port_set_mtu(dev, 1501), -EPERM);
+	assert_int_equal(card_said("the port has 1500, which this function may not change"), 1);
+}
+
+static int
 forbid_promiscuous(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 {
 	(void)op_mod;
@@ -802,6 +830,7 @@ run(void)
 		PORT_TEST(test_each_thing_that_a_function_may_not_is_a_warning),
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
 		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
+		ETHDEV_TEST(test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
 		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
 		PORT_TEST(test_speeds_of_newer_links),

@@ -516,42 +516,57 @@ check_mtu(struct rnic_dev *dev, uint16_t mtu)
 
 /* The port's limit; the vport has one of its own, which counts the same bytes. */
 static int
-set_pmtu(struct rnic_dev *dev, uint16_t mtu, rnic_cmd_fn *command)
+set_pmtu(struct rnic_dev *dev, uint16_t mtu)
 {
 	struct rnic_pmtu_reg pmtu = { 0 };
 
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
-	return access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), command);
+	return access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), rnic_cmd_try);
+}
+
+/* What a function has that may not change it can be enough. `has`: what it comes to, or `mtu` where nobody says. */
+static int
+try_mtu(struct rnic_dev *dev, uint16_t mtu, uint16_t *has)
+{
+	uint16_t now;
+	int rc = check_mtu(dev, mtu);
+
+	*has = mtu;
+	if (rc == 0)
+		rc = tolerate(dev, RIGHT_MTU, set_pmtu(dev, mtu));
+	if (rc == 0)
+		rc = set_vport_mtu(dev, mtu);
+	if (rc == 0 &&
+	    atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
+	    rnic_port_mtu(dev, &now) == 0)
+		*has = now;
+	return rc;
 }
 
 int
 rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
-	int rc = check_mtu(dev, mtu);
+	uint16_t has;
+	int rc = try_mtu(dev, mtu, &has);
 
-	if (rc == 0)
-		rc = set_pmtu(dev, mtu, rnic_cmd_exec);
-	return rc == 0 ? set_vport_mtu(dev, mtu) : rc;
+	if (rc != 0 || has >= mtu)
+		return rc;
+	RNIC_LOG(ERR, dev, "MTU %u: the port has %u, which this function may not change", mtu, has);
+	return -EPERM;
 }
 
 int
 rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
-	uint16_t now = 0;
-	int rc = check_mtu(dev, mtu);
+	uint16_t has;
+	int rc = try_mtu(dev, mtu, &has);
 
-	if (rc == 0)
-		rc = tolerate(dev, RIGHT_MTU, set_pmtu(dev, mtu, rnic_cmd_try));
-	if (rc == 0)
-		rc = set_vport_mtu(dev, mtu);
-	if (rc == 0 &&
-	    atomic_load(&dev->port_refused) & (1u << RIGHT_MTU | 1u << RIGHT_VPORT_MTU) &&
-	    rnic_port_mtu(dev, &now) == 0 && now < mtu)
+	if (rc == 0 && has < mtu)
 		RNIC_LOG(WARNING, dev,
 			 "an MTU of %u is asked for, and the port has %u: longer "
 			 "frames get lost",
-			 mtu, now);
+			 mtu, has);
 	return rc;
 }
 

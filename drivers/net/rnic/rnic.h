@@ -522,8 +522,9 @@ int rnic_steering_set_vlans(struct rnic_dev *dev, struct rnic_steering *steering
 			    const uint64_t *vlans);
 
 /* ---- The port (port.c). ---- */
+/* A function that may not change it has a warning, if what the port has is enough, else -EPERM. */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
-/* The same of who starts: a function that may not change it has a warning, and goes on with what the port has. */
+/* The same of who starts: it goes on with what the port has. */
 int rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The L3 MTU as it is now. */
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
