@@ -201,10 +201,8 @@ rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t q
 			const struct rdmapmd_qp_attr *attr, unsigned int mask)
 {
 	const struct rdmapmd_device_attr *device = &context->attr;
-	const uint64_t access =
-		RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
-		RDMAPMD_ACCESS_REMOTE_READ |
-		(device->atomic_cap != RDMAPMD_ATOMIC_NONE ? RDMAPMD_ACCESS_REMOTE_ATOMIC : 0);
+	const uint64_t access = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
+				RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_ATOMIC;
 	const struct limit limits[] = {
 		{ RDMAPMD_QP_ACCESS_FLAGS, attr->qp_access_flags & ~access, 0, 0 },
 		{ RDMAPMD_QP_PKEY_INDEX, (uint64_t)attr->pkey_index + 1, 1, device->max_pkeys },
@@ -226,6 +224,15 @@ rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t q
 	char name[32];
 	unsigned int i;
 
+	if ((mask & RDMAPMD_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & RDMAPMD_ACCESS_REMOTE_ATOMIC) &&
+	    device->atomic_cap == RDMAPMD_ATOMIC_NONE) {
+		RDMAPMD_LOG(
+			ERR, context->device,
+			"QP 0x%x: ACCESS_FLAGS: this device has no atomics to allow to its peer",
+			qp_num);
+		return -ENOTSUP;
+	}
 	for (i = 0; i < RTE_DIM(limits); i++) {
 		if (!(mask & limits[i].bit) ||
 		    (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))

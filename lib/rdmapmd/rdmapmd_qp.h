@@ -256,8 +256,9 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  *
  * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
- *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, and to SQD (and in
- *         it) where a card's firmware does not know that state: softrnic does, and the manual; -EBUSY from SQE to RTS, send
+ *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote atomics
+ *         where the device has none (atomic_cap), and to SQD (and in it) where a card's firmware does not know that state:
+ *         softrnic does, and the manual; -EBUSY from SQE to RTS, send
  *         requests that were posted have not all been polled.
  */
 __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
