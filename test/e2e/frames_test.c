@@ -670,8 +670,8 @@ completion_index_wraps(void **unused)
 int
 main(int argc, char **argv)
 {
-	char ports[2][128];
-	const char *const vdevs[] = { ports[0], ports[1], NULL };
+	static const char *const vdevs[] = { "net_rnic0,wire=pair:frames",
+					     "net_rnic1,wire=pair:frames", NULL };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(every_length_arrives, stop_ports),
 		cmocka_unit_test_teardown(every_burst_size_arrives, stop_ports),
@@ -692,12 +692,9 @@ main(int argc, char **argv)
 		cmocka_unit_test_teardown(error_lines_are_few_and_count_the_rest, stop_ports),
 		cmocka_unit_test_teardown(completion_index_wraps, stop_ports),
 	};
-	int failed, i;
+	int failed;
 
 	wrap_index = argc == 1 && !e2e_sanitized();
-	for (i = 0; i < 2; i++)
-		snprintf(ports[i], sizeof(ports[i]), "net_rnic%d,wire=pair:frames%s%s", i,
-			 argc > 1 ? "," : "", argc > 1 ? argv[1] : "");
 	if (e2e_init("frames", e2e_ports(argc, argv, vdevs)) < 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,6 @@
 #include <rte_cycles.h>
 #include <rte_mbuf_dyn.h>
 #include <rte_mbuf_ptype.h>
-#include <rte_thash.h>
 
 #include "packet.h"
 
@@ -414,20 +413,6 @@ a_port_without_offloads_does_not_begin_to_strip(void **unused)
 
 /* ---- Hashes ---- */
 
-/* Of the addresses and ports that the frame has, in the host's order. */
-static uint32_t
-hash_of(const uint8_t *frame, const struct df_spec *spec, bool ports, const uint8_t *key)
-{
-	uint32_t words[9], count = spec->version == 4 ? 2 : 8, i;
-
-	memcpy(words, frame + df_l3(spec) + (spec->version == 4 ? 12 : 8), count * 4);
-	if (ports)
-		memcpy(&words[count++], frame + df_l4(spec), 4);
-	for (i = 0; i < count; i++)
-		words[i] = rte_be_to_cpu_32(words[i]);
-	return rte_softrss(words, count, key);
-}
-
 static void
 hashes_are_told(void **unused)
 {
@@ -464,7 +449,7 @@ hashes_are_told(void **unused)
 		any = spec->version == 4 || ports;
 		assert_int_equal((mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0, any);
 		if (any)
-			assert_int_equal(mbuf->hash.rss, hash_of(frame, spec, ports, key));
+			assert_int_equal(mbuf->hash.rss, packet_hash(frame, spec, ports, key));
 		hashed += any;
 		rte_pktmbuf_free(mbuf);
 	}

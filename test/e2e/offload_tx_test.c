@@ -17,14 +17,13 @@
 #define CHECKSUMS                                                       \
 	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | \
 	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
-#define ALL	    (CHECKSUMS | RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_TCP_TSO)
-#define L4_OF(spec) ((spec)->proto == DF_TCP ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM)
-#define C_TAG	    0x8100
-#define S_TAG	    0x88a8
-#define FIN	    0x01
-#define PSH	    0x08
-#define ACK	    0x10
-#define CWR	    0x80
+#define ALL   (CHECKSUMS | RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_TCP_TSO)
+#define C_TAG 0x8100
+#define S_TAG 0x88a8
+#define FIN   0x01
+#define PSH   0x08
+#define ACK   0x10
+#define CWR   0x80
 
 static const struct e2e_conf sender = { .tx_offloads = ALL }, plain = { 0 };
 
@@ -51,29 +50,6 @@ static const struct df_spec specs[] = {
 	  .payload = 300 },
 };
 
-/* The packet with nonsense where the flags ask for checksums. */
-static struct rte_mbuf *
-make(const struct df_spec *spec, uint64_t ol_flags, unsigned int segs, uint32_t at)
-{
-	static uint8_t frame[PACKET_ROOM];
-	uint32_t bytes = packet_build(frame, spec, at);
-	struct rte_mbuf *mbuf;
-
-	if (ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
-		memset(frame + df_l3(spec) + 10, 0xa5, 2);
-	if (ol_flags & (RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG))
-		memset(frame + df_l4_checksum_at(spec), 0x5a, 2);
-	mbuf = packet_mbuf(frame, bytes, segs, spec);
-	mbuf->ol_flags |= ol_flags | (spec->version == 4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
-	return mbuf;
-}
-
-static uint64_t
-both_checksums(const struct df_spec *spec)
-{
-	return L4_OF(spec) | (spec->version == 4 ? RTE_MBUF_F_TX_IP_CKSUM : 0);
-}
-
 static void
 checksums_are_made(void **unused)
 {
@@ -90,7 +66,7 @@ checksums_are_made(void **unused)
 	assert_null(strstr(mode.info, "offloads"));
 	for (i = 0; i < RTE_DIM(specs); i++)
 		for (segs = 1; segs <= 5; segs++) {
-			mbuf = make(&specs[i], both_checksums(&specs[i]), segs, i);
+			mbuf = packet_make(&specs[i], packet_checksums(&specs[i]), segs, i);
 			assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), 1);
 			packet_send(0, &mbuf, 1);
 			packet_expect_spec(&specs[i], i);
@@ -114,8 +90,8 @@ each_packet_of_a_burst_gets_what_it_asks_for(void **unused)
 		seed = count;
 		for (i = 0; i < count; i++) {
 			spec = &specs[(seed + i * i) % RTE_DIM(specs)];
-			asks = i % 5 == 4 ? 0 : both_checksums(spec);
-			pkts[i] = make(spec, asks, e2e_random(&state) % 8 == 0 ? 3 : 1, i);
+			asks = i % 5 == 4 ? 0 : packet_checksums(spec);
+			pkts[i] = packet_make(spec, asks, e2e_random(&state) % 8 == 0 ? 3 : 1, i);
 		}
 		packet_send(0, pkts, count);
 		for (i = 0; i < count; i++)
@@ -153,20 +129,6 @@ only_what_is_asked_for_is_made(void **unused)
 	packet_stop();
 }
 
-/* What a tag in front of its own makes of the packet. */
-static struct df_spec
-tagged(const struct df_spec *spec, uint16_t tci)
-{
-	struct df_spec with = *spec;
-
-	with.types[1] = spec->types[0];
-	with.tcis[1] = spec->tcis[0];
-	with.types[0] = C_TAG;
-	with.tcis[0] = tci;
-	with.tags++;
-	return with;
-}
-
 static void
 tags_are_inserted(void **unused)
 {
@@ -182,51 +144,18 @@ tags_are_inserted(void **unused)
 			continue;
 		for (segs = 1; segs <= 3; segs++)
 			for (asks = 0; asks < 2; asks++) {
-				mbuf = make(&specs[i], asks ? both_checksums(&specs[i]) : 0, segs,
-					    i);
+				mbuf = packet_make(&specs[i],
+						   asks ? packet_checksums(&specs[i]) : 0, segs, i);
 				mbuf->ol_flags |= RTE_MBUF_F_TX_VLAN;
 				mbuf->vlan_tci = tci;
 				assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), 1);
 				packet_send(0, &mbuf, 1);
-				with = tagged(&specs[i], tci);
+				with = packet_tagged(&specs[i], tci);
 				packet_expect_spec(&with, i);
 			}
 	}
 	assert_int_equal(packet_errors(), 0);
 	packet_stop();
-}
-
-static void
-send_large(const struct df_spec *spec, uint32_t mss, unsigned int segs, bool tag)
-{
-	struct rte_mbuf *mbuf = make(spec, RTE_MBUF_F_TX_TCP_SEG | both_checksums(spec), segs, 0);
-
-	mbuf->tso_segsz = mss;
-	if (tag) {
-		mbuf->ol_flags |= RTE_MBUF_F_TX_VLAN;
-		mbuf->vlan_tci = 0x123;
-	}
-	assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), 1);
-	packet_send(0, &mbuf, 1);
-}
-
-/* The segments as RFC 793 and the rules of segmentation have them, in order. */
-static void
-expect_large(const struct df_spec *spec, uint32_t mss, bool tag)
-{
-	struct df_spec part = tag ? tagged(spec, 0x123) : *spec;
-	uint32_t at;
-
-	for (at = 0; at < spec->payload; at += mss, part.ip_id++) {
-		part.payload = RTE_MIN(spec->payload - at, mss);
-		part.seq = spec->seq + at;
-		part.tcp_flags = spec->tcp_flags;
-		if (at + part.payload < spec->payload)
-			part.tcp_flags &= ~(FIN | PSH);
-		if (at > 0)
-			part.tcp_flags &= ~CWR;
-		packet_expect_spec(&part, at);
-	}
 }
 
 static void
@@ -259,8 +188,8 @@ large_sends_become_segments(void **unused)
 				spec.payload = payloads[i];
 				if ((df_length(&spec) + segs - 1) / segs > 2000)
 					continue;
-				send_large(&spec, 1400, segs, segs % 2 == 1);
-				expect_large(&spec, 1400, segs % 2 == 1);
+				packet_send_large(&spec, 1400, segs, segs % 2 == 1);
+				packet_expect_large(&spec, 1400, segs % 2 == 1);
 			}
 	assert_int_equal(packet_errors(), 0);
 	packet_stop();
@@ -274,7 +203,7 @@ a_large_send_without_payload_is_one_frame(void **unused)
 
 	(void)unused;
 	packet_start(&sender, &plain);
-	send_large(&spec, 1400, 1, false);
+	packet_send_large(&spec, 1400, 1, false);
 	packet_expect_spec(&spec, 0);
 	packet_stop();
 }
@@ -297,8 +226,8 @@ long_headers_in_many_pieces(void **unused)
 	(void)unused;
 	packet_start(&sender, &plain);
 	for (segs = 2; segs <= 50; segs += 3) {
-		send_large(&spec, 700, segs, true);
-		expect_large(&spec, 700, true);
+		packet_send_large(&spec, 700, segs, true);
+		packet_expect_large(&spec, 700, true);
 	}
 	packet_stop();
 }
@@ -319,11 +248,13 @@ large_sends_among_others_fill_a_small_ring(void **unused)
 		for (i = 0; i < RTE_DIM(pkts); i++) {
 			large.seq = round;
 			if ((round + i) % 3 == 0) {
-				pkts[i] = make(&specs[i % 2], both_checksums(&specs[i % 2]), 1, i);
+				pkts[i] = packet_make(&specs[i % 2],
+						      packet_checksums(&specs[i % 2]), 1, i);
 				continue;
 			}
-			pkts[i] = make(&large, RTE_MBUF_F_TX_TCP_SEG | both_checksums(&large),
-				       1 + (round + i) % 2, 0);
+			pkts[i] = packet_make(&large,
+					      RTE_MBUF_F_TX_TCP_SEG | packet_checksums(&large),
+					      1 + (round + i) % 2, 0);
 			pkts[i]->tso_segsz = 200;
 		}
 		packet_send(0, pkts, RTE_DIM(pkts));
@@ -331,7 +262,7 @@ large_sends_among_others_fill_a_small_ring(void **unused)
 			if ((round + i) % 3 == 0)
 				packet_expect_spec(&specs[i % 2], i);
 			else
-				expect_large(&large, 200, false);
+				packet_expect_large(&large, 200, false);
 		}
 	}
 	assert_int_equal(packet_errors(), 0);
@@ -424,7 +355,7 @@ queues_offer_what_each_was_set_up_for(void **unused)
 	assert_true(e2e_wait_link(0, true));
 	assert_int_equal(rte_eth_stats_reset(0), 0);
 	for (queue = 0; queue < 2; queue++) {
-		mbuf = make(spec, RTE_MBUF_F_TX_TCP_CKSUM, 1, 3);
+		mbuf = packet_make(spec, RTE_MBUF_F_TX_TCP_CKSUM, 1, 3);
 		packet_send(queue, &mbuf, 1);
 	}
 	packet_expect_spec(spec, 3);
@@ -449,7 +380,7 @@ prepare_finds_what_the_device_would_not(void **unused)
 	(void)unused;
 	packet_start(&sender, &plain);
 	for (i = 0; i < RTE_DIM(faults); i++) {
-		mbuf = make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1, 0);
+		mbuf = packet_make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1, 0);
 		mbuf->tso_segsz = 100;
 		if (faults[i] == LENGTH || faults[i] == FRAGMENT || faults[i] == PROTO)
 			mbuf->ol_flags ^= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM;
@@ -493,10 +424,10 @@ a_large_send_that_cannot_be_cut_is_dropped_alone(void **unused)
 	(void)unused;
 	packet_start(&sender, &plain);
 	for (i = 0; i < FAULTS; i++) {
-		pkts[0] = make(good, both_checksums(good), 1, 2 * i);
-		pkts[1] = bad =
-			make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 1 + i % 2, 0);
-		pkts[2] = make(good, both_checksums(good), 1, 2 * i + 1);
+		pkts[0] = packet_make(good, packet_checksums(good), 1, 2 * i);
+		pkts[1] = bad = packet_make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM,
+					    1 + i % 2, 0);
+		pkts[2] = packet_make(good, packet_checksums(good), 1, 2 * i + 1);
 		bad->tso_segsz = 100;
 		ip = rte_pktmbuf_mtod_offset(bad, uint8_t *, 14);
 		switch (i) {
@@ -528,16 +459,16 @@ frames_that_would_become_too_long_are_dropped(void **unused)
 	(void)unused;
 	packet_start(&sender, &plain);
 	for (i = 0; i < 2; i++) {
-		mbuf = make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 5, 0);
+		mbuf = packet_make(&spec, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM, 5, 0);
 		/* 1,518 bytes are an MTU of 1500 with a tag. */
 		mbuf->tso_segsz = 1518 - 54 + (i == 0);
 		assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), i);
 		packet_send(0, &mbuf, 1);
 		assert_int_equal(packet_errors(), 1);
 	}
-	expect_large(&spec, 1518 - 54, false);
+	packet_expect_large(&spec, 1518 - 54, false);
 	for (i = 0; i < 2; i++) {
-		mbuf = make(&full, 0, 1, 0);
+		mbuf = packet_make(&full, 0, 1, 0);
 		mbuf->ol_flags |= i == 0 ? RTE_MBUF_F_TX_VLAN : 0;
 		assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), i);
 		packet_send(0, &mbuf, 1);

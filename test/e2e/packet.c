@@ -7,19 +7,22 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <rte_thash.h>
 
 #include "packet.h"
+
+#define C_TAG	  0x8100
+#define FIN	  0x01
+#define PSH	  0x08
+#define CWR	  0x80
+#define LARGE_TCI 0x123
 
 int
 packet_init(const char *name, int argc, char **argv)
 {
-	char ports[2][128];
-	const char *const vdevs[] = { ports[0], ports[1], NULL };
-	int i;
+	static const char *const vdevs[] = { "net_rnic0,wire=pair:cable",
+					     "net_rnic1,wire=pair:cable", NULL };
 
-	for (i = 0; i < 2; i++)
-		snprintf(ports[i], sizeof(ports[i]), "net_rnic%d,wire=pair:%s%s%s", i, name,
-			 argc > 1 ? "," : "", argc > 1 ? argv[1] : "");
 	return e2e_init(name, e2e_ports(argc, argv, vdevs));
 }
 
@@ -128,4 +131,88 @@ packet_errors(void)
 
 	assert_int_equal(rte_eth_stats_get(0, &stats), 0);
 	return stats.oerrors;
+}
+
+/* ---- What a packet may ask for on its way out ---- */
+
+struct rte_mbuf *
+packet_make(const struct df_spec *spec, uint64_t ol_flags, unsigned int segs, uint32_t at)
+{
+	static uint8_t frame[PACKET_ROOM];
+	uint32_t bytes = packet_build(frame, spec, at);
+	struct rte_mbuf *mbuf;
+
+	if (ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
+		memset(frame + df_l3(spec) + 10, 0xa5, 2);
+	if (ol_flags & (RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG))
+		memset(frame + df_l4_checksum_at(spec), 0x5a, 2);
+	mbuf = packet_mbuf(frame, bytes, segs, spec);
+	mbuf->ol_flags |= ol_flags | (spec->version == 4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+	return mbuf;
+}
+
+uint64_t
+packet_checksums(const struct df_spec *spec)
+{
+	return (spec->proto == DF_TCP ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM) |
+	       (spec->version == 4 ? RTE_MBUF_F_TX_IP_CKSUM : 0);
+}
+
+struct df_spec
+packet_tagged(const struct df_spec *spec, uint16_t tci)
+{
+	struct df_spec with = *spec;
+
+	with.types[1] = spec->types[0];
+	with.tcis[1] = spec->tcis[0];
+	with.types[0] = C_TAG;
+	with.tcis[0] = tci;
+	with.tags++;
+	return with;
+}
+
+void
+packet_send_large(const struct df_spec *spec, uint32_t mss, unsigned int segs, bool tag)
+{
+	struct rte_mbuf *mbuf =
+		packet_make(spec, RTE_MBUF_F_TX_TCP_SEG | packet_checksums(spec), segs, 0);
+
+	mbuf->tso_segsz = mss;
+	if (tag) {
+		mbuf->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		mbuf->vlan_tci = LARGE_TCI;
+	}
+	assert_int_equal(rte_eth_tx_prepare(0, 0, &mbuf, 1), 1);
+	packet_send(0, &mbuf, 1);
+}
+
+void
+packet_expect_large(const struct df_spec *spec, uint32_t mss, bool tag)
+{
+	struct df_spec part = tag ? packet_tagged(spec, LARGE_TCI) : *spec;
+	uint32_t at;
+
+	for (at = 0; at < spec->payload; at += mss, part.ip_id++) {
+		part.payload = RTE_MIN(spec->payload - at, mss);
+		part.seq = spec->seq + at;
+		part.tcp_flags = spec->tcp_flags;
+		if (at + part.payload < spec->payload)
+			part.tcp_flags &= ~(FIN | PSH);
+		if (at > 0)
+			part.tcp_flags &= ~CWR;
+		packet_expect_spec(&part, at);
+	}
+}
+
+uint32_t
+packet_hash(const uint8_t *frame, const struct df_spec *spec, bool ports, const uint8_t *key)
+{
+	uint32_t words[9], count = spec->version == 4 ? 2 : 8, i;
+
+	memcpy(words, frame + df_l3(spec) + (spec->version == 4 ? 12 : 8), count * 4);
+	if (ports)
+		memcpy(&words[count++], frame + df_l4(spec), 4);
+	for (i = 0; i < count; i++)
+		words[i] = rte_be_to_cpu_32(words[i]);
+	return rte_softrss(words, count, key);
 }

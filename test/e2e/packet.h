@@ -33,5 +33,20 @@ void packet_expect_spec(const struct df_spec *spec, uint32_t at);
 /* The same, and the caller's. */
 struct rte_mbuf *packet_receive(const uint8_t *frame, uint32_t bytes);
 uint64_t packet_errors(void); /* of port 0 */
+/* The hash of RSS, by the addresses and perhaps the ports that the frame has. */
+uint32_t packet_hash(const uint8_t *frame, const struct df_spec *spec, bool ports,
+		     const uint8_t *key);
+
+/* IP's, where it has one, and TCP's or UDP's: the flags of an mbuf that asks for them. */
+uint64_t packet_checksums(const struct df_spec *spec);
+/* The packet with nonsense where the flags ask for checksums. */
+struct rte_mbuf *packet_make(const struct df_spec *spec, uint64_t ol_flags, unsigned int segs,
+			     uint32_t at);
+/* What a tag in front of its own makes of the packet. */
+struct df_spec packet_tagged(const struct df_spec *spec, uint16_t tci);
+/* To be cut into segments, each with a tag. */
+void packet_send_large(const struct df_spec *spec, uint32_t mss, unsigned int segs, bool tag);
+/* They come as RFC 793 and the rules of segmentation have them, in order. */
+void packet_expect_large(const struct df_spec *spec, uint32_t mss, bool tag);
 
 #endif

@@ -48,7 +48,19 @@ e2e_on_pci(int argc, char *const *argv)
 const char *const *
 e2e_ports(int argc, char **argv, const char *const *vdevs)
 {
-	return e2e_on_pci(argc, argv) ? (const char *const *)&argv[1] : vdevs;
+	static char specs[PORTS_MAX][128];
+	static const char *ports[PORTS_MAX + 1];
+	unsigned int i;
+
+	if (e2e_on_pci(argc, argv))
+		return (const char *const *)&argv[1];
+	if (argc < 2)
+		return vdevs;
+	for (i = 0; i < PORTS_MAX && vdevs[i] != NULL; i++) {
+		snprintf(specs[i], sizeof(specs[i]), "%s,%s", vdevs[i], argv[1]);
+		ports[i] = specs[i];
+	}
+	return ports;
 }
 
 void

@@ -38,7 +38,7 @@ bool e2e_sanitized(void);
 
 /*
  * A program's ports are vdevs, or PCI functions, each "pci:ADDRESS[,KEY=VALUE,...]". Those of the arguments if the first one
- * names a function, as all then do; else the given ones. NULL ended.
+ * names a function, as all then do; else the given ones, with the devargs of an argument added. NULL ended.
  */
 bool e2e_on_pci(int argc, char *const *argv);
 const char *const *e2e_ports(int argc, char **argv, const char *const *vdevs);
