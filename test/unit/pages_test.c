@@ -347,6 +347,8 @@ test_they_are_not_of_eals_memory(void **state)
 	assert_int_equal(softrnic_fault(card.device, SOFTRNIC_FAULT_PAGE_REQUEST, CARD_PAGES), 0);
 	unit_wait_for_pages(dev, held + CARD_PAGES);
 	unit_account_take(&after);
+	print_message("# %u pages for the firmware: %" PRIu64 " bytes of EAL's heap\n", CARD_PAGES,
+		      after.heap_bytes - before.heap_bytes);
 	/* Mailboxes for their addresses have come to it. */
 	assert_in_range(after.heap_bytes - before.heap_bytes, 0, 1u << 20);
 	card_close(dev);
