@@ -435,15 +435,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* ---- Seeds: each operation, in each shape of world; then errors, and all of it anew ---- */
 
 static void
-put(struct fuzz_seed *seed, const uint8_t *bytes, size_t count)
-{
-	fuzz_put(seed, bytes, count);
-}
-
-#define PUT(seed, ...) \
-	put(seed, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
-static void
 put_place(struct fuzz_seed *seed, unsigned int island, enum key key, uint16_t offset)
 {
 	fuzz_put_u8(seed, (uint8_t)(island | (unsigned int)key << 4));
