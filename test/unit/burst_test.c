@@ -33,7 +33,7 @@
 #define ROUNDS	  300000u
 
 int rnic_logtype, rnic_logtype_dump;
-static atomic_uint generation;
+static atomic_ullong generation;
 static unsigned int failures;
 
 /* ---- The rest of the driver ---- */

@@ -314,7 +314,7 @@ test_a_freed_pool_is_forgotten(void **state)
 	const uintptr_t address = data_of(mbuf);
 	struct rnic_mkey_cache cache;
 	struct rnic_be32 lkey, before;
-	uint32_t generation;
+	uint64_t generation;
 
 	rnic_mkey_cache_init(dev, &cache);
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
@@ -333,6 +333,30 @@ test_a_freed_pool_is_forgotten(void **state)
 	rte_mempool_free(other);
 	assert_int_equal(rnic_mkeys_count(dev), keys);
 	assert_int_equal(dev->access->maps, maps);
+}
+
+/* As many pools as a number of 32 bits has values came and went while a queue stood still: its cache is as old as it is. */
+static void
+test_a_cache_is_old_after_any_number_of_removals(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *pool = make_pool("long ago", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	const uintptr_t address = data_of(mbuf);
+	struct rnic_mkey_cache cache;
+	/* However many bits it has. */
+	_Atomic __typeof__(atomic_load(cache.device_generation)) *counter;
+	struct rnic_be32 lkey;
+
+	rnic_mkey_cache_init(dev, &cache);
+	assert_true(rnic_mkey_lookup(&cache, mbuf, address, &lkey));
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(pool);
+	assert_false(query(dev, rnic_be32_to_cpu(lkey)).valid);
+	/* That was the first of them. */
+	counter = (void *)(uintptr_t)cache.device_generation;
+	atomic_fetch_add(counter, UINT32_MAX);
+	assert_false(rnic_mkey_lookup(&cache, NULL, address, &lkey));
 }
 
 #define CHUNK 65536u
@@ -536,6 +560,7 @@ run(void)
 		OPEN_TEST(test_a_clone_of_an_unmet_pool),
 		OPEN_TEST(test_memory_of_others_has_no_key),
 		OPEN_TEST(test_a_freed_pool_is_forgotten),
+		OPEN_TEST(test_a_cache_is_old_after_any_number_of_removals),
 		OPEN_TEST(test_a_pool_outlives_a_mapping_of_the_application),
 		OPEN_TEST(test_a_pool_keeps_its_keys_when_it_gets_no_more),
 		OPEN_TEST(test_a_refused_key_leaves_nothing),

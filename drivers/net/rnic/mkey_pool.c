@@ -42,9 +42,9 @@ struct rnic_mkey_pools {
 	struct pool *first;
 	struct address_table *_Atomic addresses;
 	struct address_table *spare; /* empty, for when there is no memory */
-	atomic_uint generation;
-	atomic_uint registrations; /* a pool without a key may get one now */
-	bool listening;		   /* to mempool events */
+	atomic_ullong generation;
+	atomic_ullong registrations; /* a pool without a key may get one now */
+	bool listening;		     /* to mempool events */
 };
 
 /* ---- Address to key ---- */
@@ -462,7 +462,7 @@ register_met_pool(struct rnic_dev *dev, struct rte_mempool *mempool)
 static bool
 is_refused(struct rnic_mkey_cache *cache, const struct rte_mempool *mempool)
 {
-	const uint32_t now =
+	const uint64_t now =
 		atomic_load_explicit(&cache->dev->mkey_pools->registrations, memory_order_acquire);
 	uint32_t i;
 
@@ -481,7 +481,7 @@ rnic_mkey_lookup_slow(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf
 		      struct rnic_be32 *lkey)
 {
 	struct rnic_mkey_pools *pools = cache->dev->mkey_pools;
-	const uint32_t generation = atomic_load_explicit(&pools->generation, memory_order_acquire);
+	const uint64_t generation = atomic_load_explicit(&pools->generation, memory_order_acquire);
 	struct rnic_mkey_range range;
 	struct rte_mempool *mempool;
 	uint32_t i;

@@ -296,11 +296,12 @@ struct rnic_mkey_cache {
 	struct rnic_mkey_range ranges[RNIC_MKEY_CACHE];
 	/* Pools without a key: whatever may help them (a registration, a removal) bumps `registrations`. */
 	const struct rte_mempool *refused[RNIC_MKEY_CACHE];
-	uint32_t refused_at; /* value of it */
-	uint32_t next_refused;
-	const atomic_uint *device_generation;
-	uint32_t generation;
+	uint64_t refused_at; /* value of it */
+	/* 64 bits: a queue may stand still for as long as it likes, and shall not take an old number for the one of now. */
+	const atomic_ullong *device_generation;
+	uint64_t generation;
 	uint32_t next;
+	uint32_t next_refused;
 	struct rnic_dev *dev;
 };
 void rnic_mkey_cache_init(struct rnic_dev *dev, struct rnic_mkey_cache *cache);
