@@ -186,6 +186,9 @@ void softrnic_ring_fini(struct softrnic_ring *ring);
 void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);
 /* Resolve again after a change of the DMA map; false: some page cannot be reached any more. */
 bool softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring);
+/* Where [at, at + bytes) of it, which do not cross a page, are now, whatever is resolved; NULL if not reachable. */
+void *softrnic_ring_find(struct softrnic *dev, const struct softrnic_ring *ring, uint32_t at,
+			 uint32_t bytes);
 /* Address of byte `at` of the ring, for an access that does not cross a page; NULL if not reachable. */
 static inline void *
 softrnic_ring_at(const struct softrnic_ring *ring, uint32_t at)

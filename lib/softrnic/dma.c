@@ -566,6 +566,16 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 	return true;
 }
 
+void *
+softrnic_ring_find(struct softrnic *dev, const struct softrnic_ring *ring, uint32_t at,
+		   uint32_t bytes)
+{
+	const uint32_t skip = (at + ring->offset) & ((1u << ring->page_shift) - 1);
+	const uint32_t page = (at + ring->offset) >> ring->page_shift;
+
+	return softrnic_dma_ptr(dev, ring->pages[page] + skip, bytes, ring->prot);
+}
+
 void
 softrnic_ring_forget(struct softrnic_ring *ring)
 {

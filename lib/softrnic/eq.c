@@ -9,9 +9,11 @@
 
 #include "commands.h"
 #include "softrnic_tunables.h"
+#include "work.h"
 
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa
+#define EQ_WHOLE_BYTES	     (64u << 10) /* of rings that are resolved as a whole */
 
 struct softrnic_eq {
 	struct softrnic_object object;
@@ -88,6 +90,23 @@ eq_fail(struct softrnic *dev, struct softrnic_eq *eq, const char *why)
 	SOFTRNIC_LOG(ERR, dev, "EQ 0x%x takes no more events: %s", eq->object.number, why);
 }
 
+/*
+ * The next entry in the ring; NULL: it cannot be reached. One event goes to as many EQs as there are, and cannot wait: where the
+ * map has changed, of a long ring only the entry is looked up.
+ */
+static struct rnic_eqe *
+eq_slot(struct softrnic *dev, struct softrnic_eq *eq)
+{
+	const uint32_t mask = (UINT32_C(1) << eq->log_size) - 1;
+	const uint32_t at = (eq->producer & mask) * sizeof(struct rnic_eqe);
+
+	if (__builtin_expect(eq->ring.generation == dev->dma_generation, 1))
+		return softrnic_ring_at(&eq->ring, at);
+	if (eq->ring.bytes > EQ_WHOLE_BYTES)
+		return softrnic_ring_find(dev, &eq->ring, at, sizeof(struct rnic_eqe));
+	return softrnic_ring_refresh(dev, &eq->ring) ? softrnic_ring_at(&eq->ring, at) : NULL;
+}
+
 static void
 eq_write(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_type,
 	 const uint32_t data[7])
@@ -102,11 +121,11 @@ eq_write(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub
 		eq_fail(dev, eq, "overrun");
 		return;
 	}
-	if (eq->ring.generation != dev->dma_generation && !softrnic_ring_refresh(dev, &eq->ring)) {
+	slot = eq_slot(dev, eq);
+	if (slot == NULL) {
 		eq_fail(dev, eq, "it is not mapped for the device any more");
 		return;
 	}
-	slot = softrnic_ring_at(&eq->ring, (eq->producer & (entries - 1)) * sizeof(eqe));
 	for (unsigned int i = 0; i < 7; i++)
 		eqe.data[i] = rnic_cpu_to_be32(data[i]);
 	softrnic_audit(dev, slot, sizeof(eqe), SOFTRNIC_DMA_WRITE);
@@ -175,8 +194,11 @@ softrnic_event(struct softrnic *dev, uint8_t type, uint8_t sub_type, const uint3
 	uint32_t number = 0;
 
 	while ((eq = softrnic_object_next(dev, SOFTRNIC_EQ, &number)) != NULL) {
-		if (eq_wants(eq, type))
-			eq_post(dev, eq, type, sub_type, data);
+		if (!eq_wants(eq, type))
+			continue;
+		eq_post(dev, eq, type, sub_type, data);
+		/* Whoever has thousands to tell of, such as queues that fail, tells of the others in another round. */
+		softrnic_charge(dev, 1);
 	}
 }
 

@@ -322,6 +322,96 @@ test_rings_of_many_receivers_are_looked_at_in_pieces(void **state)
 	assert_in_range(dp_stats(&f->dp).rx_no_buffer, 1, RECEIVERS * RECEIVERS);
 }
 
+/* ---- Events, of which each goes to as many queues as there are ---- */
+
+#define EQS	    100u
+#define EQ_LOG	    16 /* of entries of 64 bytes: two pages, of two times RANGES */
+#define EQ_RANGES   (16u + 2)
+#define SEND_QUEUES 256u
+
+/* All of them in one memory, which nobody reads. */
+static void
+create_long_eqs(struct fixture *f, uint64_t events)
+{
+	struct {
+		struct rnic_create_eq_in in;
+		struct rnic_be64 pages[2];
+	} in = { 0 };
+	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in.in);
+	struct rnic_object_out out;
+
+	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, EQ_LOG);
+	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, f->dp.uars[0]);
+	rnic_eqc_set(eqc, RNIC_EQC_LOG_PAGE_SIZE, PAGE_LOG - 12);
+	rnic_create_eq_in_set(&in.in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, events);
+	in.pages[0] = in.pages[1] = rnic_cpu_to_be64(IOVA);
+	for (uint32_t i = 0; i < EQS; i++)
+		assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_EQ, 0, &in, sizeof(in), &out,
+					    sizeof(out)),
+				 0);
+}
+
+static void
+test_an_event_does_not_look_up_the_rings_of_all_queues(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+	const struct rnic_eqe *entries = (const struct rnic_eqe *)(const void *)f->memory;
+	const uint32_t data[7] = { 0 };
+	uint32_t ranges;
+	uint64_t before;
+
+	create_long_eqs(f, UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST);
+	for (uint32_t i = 0; i < 3; i++) {
+		change_map(f);
+		ranges = dev->turn->ranges;
+		before = dp_stats(&f->dp).eqes;
+		softrnic_event(dev, RNIC_EVENT_PAGE_REQUEST, 0, data);
+		assert_int_equal(dp_stats(&f->dp).eqes - before, EQS);
+		assert_in_range(dev->turn->ranges - ranges, 0, EQS * EQ_RANGES);
+		assert_int_equal(entries[i].type, RNIC_EVENT_PAGE_REQUEST);
+	}
+	/* One whose next entry cannot be reached takes no more, even if it can be reached again. */
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i == 0)
+			assert_int_equal(softrnic_dma_unmap(dev, IOVA, RANGE), 0);
+		before = dp_stats(&f->dp).eqes;
+		softrnic_event(dev, RNIC_EVENT_PAGE_REQUEST, 0, data);
+		assert_int_equal(dp_stats(&f->dp).eqes, before);
+		if (i == 0)
+			assert_int_equal(softrnic_dma_map(dev, IOVA, RANGE, f->memory,
+							  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+					 0);
+	}
+}
+
+/* Queues whose memory has gone do no work, but all of it is told. */
+static void
+test_events_of_queues_that_fail_are_charged(void **state)
+{
+	const struct dp_cq_conf conf = { .log_size = 6, .uar = 1, .ignore_overrun = true };
+	struct fixture *f = *state;
+	static struct dp_sq sqs[SEND_QUEUES];
+	uint64_t before, last, now;
+	struct dp_cq cq;
+
+	assert_int_equal(dp_cq_create(&f->dp, &cq, &conf), 0);
+	for (uint32_t i = 0; i < SEND_QUEUES; i++)
+		assert_int_equal(dp_sq_create(&f->dp, &sqs[i], &cq, 4, 1, 0), 0);
+	create_long_eqs(f, UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR);
+	for (uint32_t i = 0; i < SEND_QUEUES; i++)
+		softrnic_sq_doorbell(f->dp.dev, sqs[i].sqn);
+	assert_int_equal(softrnic_dma_unmap(f->dp.dev, DP_IOVA, DP_BYTES), 0);
+	before = last = dp_stats(&f->dp).eqes;
+	do {
+		softrnic_poll(f->poller);
+		now = dp_stats(&f->dp).eqes;
+		assert_in_range(now - last, 1, SOFTRNIC_WORK_MAX + EQS);
+		last = now;
+	} while (now - before < SEND_QUEUES * EQS);
+	assert_int_equal(now - before, SEND_QUEUES * EQS);
+}
+
 int
 main(void)
 {
@@ -332,6 +422,8 @@ main(void)
 		T(ranges_of_a_ring_are_charged),
 		T(ranges_on_the_way_are_charged),
 		T(rings_of_many_receivers_are_looked_at_in_pieces),
+		T(an_event_does_not_look_up_the_rings_of_all_queues),
+		T(events_of_queues_that_fail_are_charged),
 	};
 #undef T
 
