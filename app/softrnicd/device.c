@@ -20,20 +20,6 @@ _Static_assert(MSIX_TABLE + MSIX_TABLE_BYTES <= MSIX_PBA, "MSI-X table and pendi
 
 /* ---- What the device may reach ---- */
 
-/* Last first: the device keeps its maps in order, and then has none to move. */
-static void
-device_unmap_all(struct device *device)
-{
-	unsigned int i;
-
-	for (i = device->guard.count; i-- > 0;) {
-		const struct guard_region *region = &device->guard.regions[i];
-
-		if (region->length > 0)
-			softrnic_dma_unmap(device->rnic, region->iova, region->length);
-	}
-}
-
 /* Read-only it is the ROMs of virtual machines, which no driver has a device read. */
 static int
 device_dma_map_without_file(struct device *device, const struct vfu_dma_region *given)
@@ -131,12 +117,6 @@ device_dma_unmap(void *arg, const struct vfu_dma_region *given)
 	device_trace_dma(device, "unmap", given);
 	if (given->address == NULL)
 		return;
-	/* The end of a session unmaps region after region: do it at once when the first one comes. */
-	if (vfu_server_client(device->server) == NULL) {
-		device_unmap_all(device);
-		guard_clear(&device->guard);
-		return;
-	}
 	softrnic_dma_unmap(device->rnic, given->iova, given->size);
 	guard_remove(&device->guard, given->iova);
 }
@@ -147,15 +127,14 @@ device_check_memory(struct device *device)
 	const struct vfu_peer *client = vfu_server_client(device->server);
 	uint64_t iova;
 
-	if (!guard_fault(&device->guard, &iova))
+	/* Who has been sent away for that leaves with all that the guard knows. */
+	if (client == NULL || !guard_fault(&device->guard, &iova))
 		return;
-	if (client != NULL)
-		log_say(&device->log, VFU_LOG_ERROR,
-			"%s: memory of client %d (%s) vanished at IOVA 0x%" PRIx64
-			": its file was truncated, or there was no hugepage left for it",
-			device->options->name, (int)client->pid, client->name, iova);
+	log_say(&device->log, VFU_LOG_ERROR,
+		"%s: memory of client %d (%s) vanished at IOVA 0x%" PRIx64
+		": its file was truncated, or there was no hugepage left for it",
+		device->options->name, (int)client->pid, client->name, iova);
 	vfu_server_disconnect(device->server, -EFAULT);
-	guard_clear(&device->guard);
 }
 
 /* ---- Registers ---- */
@@ -317,15 +296,14 @@ counters_add(void *arg, const char *name, uint64_t value)
 					   name, value);
 }
 
-/* What is left is a device as after power-on, for the next one. */
+/* What is left is a device as after power-on, for the next one, that is no bus master: before the memory goes bit by bit. */
 static void
-device_disconnected(void *arg, int reason)
+device_leaving(void *arg)
 {
 	struct device *device = arg;
 	struct counters counters = { .device = device };
 	struct softrnic_stats stats;
 
-	(void)reason;
 	softrnic_stats_get(device->rnic, &stats);
 	log_say(&device->log, VFU_LOG_INFO,
 		"%s: %" PRIu64 " commands, %" PRIu64 " frames sent, %" PRIu64 " received",
@@ -333,6 +311,14 @@ device_disconnected(void *arg, int reason)
 	softrnic_stats_each(&stats, counters_add, &counters);
 	counters_say(&counters);
 	device_reset(device);
+}
+
+static void
+device_disconnected(void *arg, int reason)
+{
+	struct device *device = arg;
+
+	(void)reason;
 	guard_clear(&device->guard);
 	device->rom_said = device->holes_said = false;
 }
@@ -343,6 +329,7 @@ static const struct vfu_server_ops device_ops = {
 	.dma_map = device_dma_map,
 	.dma_unmap = device_dma_unmap,
 	.reset = device_reset,
+	.leaving = device_leaving,
 	.disconnected = device_disconnected,
 };
 

@@ -78,20 +78,23 @@ vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t s
 		    unsigned int *first)
 {
 	uint64_t last = iova + (size - 1);
-	unsigned int i;
+	const struct vfu_dma_region *region;
+	unsigned int end;
 
 	if (size == 0 || last < iova)
 		return -EINVAL;
 	*first = vfu_dma_table_lower(table, iova);
-	for (i = *first; i < table->count; i++) {
-		const struct vfu_dma_region *region = &table->entries[i].region;
-
-		if (region->iova > last)
-			break;
-		if (region->iova < iova || region->iova + (region->size - 1) > last)
+	end = vfu_dma_table_lower(table, last);
+	/* Only the outermost two can lie in there partly. */
+	if (end < table->count) {
+		region = &table->entries[end].region;
+		if (region->iova <= last && region->iova + (region->size - 1) > last)
 			return -EINVAL;
+		end += region->iova <= last;
 	}
-	return i - *first;
+	if (*first < end && table->entries[*first].region.iova < iova)
+		return -EINVAL;
+	return end - *first;
 }
 
 /* ---- Mappings: a client may have thousands, also of one file, and each new region asks for the one that it lies in. ---- */

@@ -3,7 +3,7 @@
 /*
  * A look of a server at its client: how much of what the client has sent is done before others get their turn.
  *
- * Work comes in units: a message, or one access of a message that holds many. No unit is cut; between two of them the
+ * Work comes in units: a message, one access of a message that holds many, or a region that is unmapped. No unit is cut; between two of them the
  * look may be over, and what is left waits for the next one. It is over when the steps are charged that it has, or, as
  * the clock says, which is asked every 64 steps, when its time is. A step is a register write, some 50 ns.
  *
@@ -18,6 +18,7 @@
 #define VFU_LOOK_STEPS	  4096
 #define VFU_LOOK_CLOCK	  64 /* steps from one look at the clock to the next */
 #define VFU_MESSAGE_STEPS 64 /* of a message, for system calls that it took */
+#define VFU_UNMAP_STEPS	  16 /* of a region that goes */
 
 struct vfu_look {
 	uint32_t steps;	    /* left */

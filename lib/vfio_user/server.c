@@ -35,7 +35,7 @@ vfu_server_set_timer(struct vfu_server *server)
 	unsigned int i;
 
 	/* Its socket may be empty: the time that is over keeps our descriptor readable. */
-	if (server->unfinished)
+	if (server->unfinished || server->state == VFU_CLIENT_LEAVING)
 		vfu_earlier(&next, 1);
 	if (server->state == VFU_CLIENT_CONNECTED)
 		vfu_earlier(&next, server->deadline_ms);
@@ -91,12 +91,29 @@ vfu_server_end_requests(struct vfu_server *server, int error)
 	}
 }
 
+static bool
+vfu_server_is_connected(const struct vfu_server *server)
+{
+	return server->state == VFU_CLIENT_CONNECTED || server->state == VFU_CLIENT_SERVED;
+}
+
+/* The memory of who is leaving, as far as the look goes. When all of it is gone there is room for the next client. */
+static void
+vfu_server_let_go(struct vfu_server *server)
+{
+	if (!vfu_server_dma_drop(server, 0, server->dma.count))
+		return;
+	server->state = VFU_CLIENT_NONE;
+	vfu_listener_served(&server->listener, NULL);
+	if (server->was_served && server->conf.ops->disconnected != NULL)
+		server->conf.ops->disconnected(server->conf.arg, server->reason);
+	vfu_dma_table_fini(&server->dma);
+}
+
 void
 vfu_server_disconnect(struct vfu_server *server, int reason)
 {
-	enum vfu_client_state state = server->state;
-
-	if (state == VFU_CLIENT_NONE)
+	if (!vfu_server_is_connected(server))
 		return;
 	if (reason == -EPROTO)
 		server->stats.broken++;
@@ -108,18 +125,19 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 			  "system does not answer?"
 			: strerror(-reason));
 	/* From here on a callback finds nobody to send to. */
-	server->state = VFU_CLIENT_NONE;
+	server->was_served = server->state == VFU_CLIENT_SERVED;
+	server->reason = reason;
+	server->state = VFU_CLIENT_LEAVING;
 	server->closing = false;
 	server->unfinished = false;
 	server->done = 0;
 	vfu_server_close_channel(server, &server->channel);
 	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
-	vfu_server_dma_drop(server, 0, server->dma.count);
 	vfu_irq_table_clear(&server->irqs);
-	vfu_listener_served(&server->listener, NULL);
-	if (state == VFU_CLIENT_SERVED && server->conf.ops->disconnected != NULL)
-		server->conf.ops->disconnected(server->conf.arg, reason);
-	vfu_dma_table_fini(&server->dma);
+	if (server->was_served && server->conf.ops->leaving != NULL)
+		server->conf.ops->leaving(server->conf.arg);
+	vfu_server_let_go(server);
+	vfu_server_set_timer(server);
 }
 
 int
@@ -278,7 +296,11 @@ vfu_server_process_client(struct vfu_server *server)
 	unsigned int n = 0;
 	int rc = 0;
 
-	while (server->state != VFU_CLIENT_NONE &&
+	if (server->state == VFU_CLIENT_LEAVING) {
+		vfu_server_let_go(server);
+		return 1;
+	}
+	while (vfu_server_is_connected(server) &&
 	       (server->closing || !vfu_look_is_over(&server->look))) {
 		rc = vfu_channel_flush(&server->channel);
 		if (rc != 1)
@@ -302,7 +324,7 @@ vfu_server_process_client(struct vfu_server *server)
 	}
 	if (rc < 0)
 		vfu_server_disconnect(server, rc == -ENOTCONN ? 0 : rc);
-	else if (server->state != VFU_CLIENT_NONE)
+	else if (vfu_server_is_connected(server))
 		vfu_server_watch(server);
 	return n;
 }
@@ -439,7 +461,9 @@ vfu_server_accept(struct vfu_server *server)
 	unsigned int i;
 	int fd;
 
-	if (server->deaf_until_ms != 0 || server->listener.fd < 0)
+	/* Whose turn comes when somebody has gone waits in the listener's queue, and is not refused. */
+	if (server->deaf_until_ms != 0 || server->listener.fd < 0 ||
+	    server->state == VFU_CLIENT_LEAVING)
 		return;
 	if (vfu_closer_full(server->closer)) {
 		vfu_server_say_now_and_then(
@@ -681,6 +705,10 @@ vfu_server_destroy(struct vfu_server *server)
 	if (server == NULL)
 		return;
 	vfu_server_disconnect(server, -ESHUTDOWN);
+	while (server->state == VFU_CLIENT_LEAVING) {
+		vfu_look_begin(&server->look, 1);
+		vfu_server_let_go(server);
+	}
 	for (i = 0; i < VFU_WAITING; i++) {
 		if (server->waiting[i].channel.fd >= 0)
 			vfu_server_close_channel(server, &server->waiting[i].channel);

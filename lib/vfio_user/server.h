@@ -102,7 +102,10 @@ struct vfu_server_ops {
 			    size_t length);
 	/** New memory: page-aligned, overlapping no other. A negative errno takes the region back and goes to the client. */
 	int (*dma_map)(void *arg, const struct vfu_dma_region *region);
-	/** When it returns the device no longer touches the memory, which is then unmapped. */
+	/**
+	 * When it returns the device no longer touches the memory, which is then unmapped. Of many the last comes first, and
+	 * those of one message, or of a client that has left, may come in several looks.
+	 */
 	void (*dma_unmap)(void *arg, const struct vfu_dma_region *region);
 	/** For information: the server has done it. */
 	void (*irq)(void *arg, unsigned int type, unsigned int vector, enum vfu_irq_event event);
@@ -111,7 +114,12 @@ struct vfu_server_ops {
 	/** A client has negotiated. */
 	void (*connected)(void *arg, const struct vfu_peer *client);
 	/**
-	 * That client is gone: its memory is unmapped (dma_unmap was called for each), its interrupts are cleared.
+	 * That client is gone, and so are its interrupts; its memory is still there, and goes in this and the next looks
+	 * (dma_unmap is called for each region). The device is to touch none of it any more.
+	 */
+	void (*leaving)(void *arg);
+	/**
+	 * Thereafter: all of its memory is unmapped, and the next client may come.
 	 * reason: 0 it closed the connection, else -errno: -EPROTO it broke the protocol, -ETIMEDOUT it did not answer.
 	 */
 	void (*disconnected)(void *arg, int reason);
@@ -160,7 +168,7 @@ int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **se
  */
 int vfu_server_start_closer(struct vfu_server *server);
 
-/** Disconnect the client, remove the socket. NULL is fine. */
+/** Disconnect the client, unmap its memory, remove the socket. NULL is fine. */
 void vfu_server_destroy(struct vfu_server *server);
 
 /** Readable when there is something to do for vfu_server_process(): for poll() or epoll. Stays the same. */
@@ -168,7 +176,7 @@ int vfu_server_fd(const struct vfu_server *server);
 
 /**
  * Do some of what there is to do: a look, which is short, so that others get their turn. It ends between two units of
- * work (a message; a write of REGION_WRITE_MULTI; an access of a long REGION_READ or REGION_WRITE), after some
+ * work (a message; a write of REGION_WRITE_MULTI; an access of a long REGION_READ or REGION_WRITE; a region that goes), after some
  * thousands of accesses or some dozens of messages, or when VFU_LOOK_NS are over. What is left keeps the descriptor
  * readable; a message that is not done goes on where it was, before the next one is looked at.
  *
@@ -184,13 +192,19 @@ unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int se
 /** From a callback that takes longer than to write a register: by how many times, about 50 ns each. It ends looks sooner. */
 void vfu_server_charge(struct vfu_server *server, uint32_t steps);
 
-/** Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure. */
+/**
+ * Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure: -EBUSY one is
+ * served, or the memory of the one before is not unmapped yet.
+ */
 int vfu_server_adopt(struct vfu_server *server, int fd);
 
 /** Who is served, or NULL. */
 const struct vfu_peer *vfu_server_client(const struct vfu_server *server);
 
-/** Close the connection to the client, if there is one, as if it had gone; disconnected() gets reason. */
+/**
+ * Close the connection to the client, if there is one, as if it had gone; disconnected() gets reason, here or, where there is
+ * much to unmap, in a later look.
+ */
 void vfu_server_disconnect(struct vfu_server *server, int reason);
 
 /**

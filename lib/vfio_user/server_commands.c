@@ -2,7 +2,7 @@
 
 /*
  * The commands: each checks all of its request before anything is done, and leaves its answer in server->reply. Those of
- * many accesses end with the look, and are called again at the next one (server->unfinished).
+ * many accesses or regions end with the look, and are called again at the next one (server->unfinished).
  */
 
 #include <errno.h>
@@ -150,20 +150,27 @@ vfu_command_dma_map(struct vfu_server *server)
 	return rc;
 }
 
-void
+bool
 vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int count)
 {
-	unsigned int i;
+	unsigned int left = count;
 
-	for (i = first; i < first + count; i++) {
+	/* The last first: the host keeps them in order as we do, and has none to move. */
+	while (left > 0 && (left == count || !vfu_look_is_over(&server->look))) {
+		left--;
 		if (server->conf.ops->dma_unmap != NULL)
 			server->conf.ops->dma_unmap(server->conf.arg,
-						    &server->dma.entries[i].region);
+						    &server->dma.entries[first + left].region);
+		vfu_look_charge(&server->look, VFU_UNMAP_STEPS);
 	}
-	vfu_dma_table_remove(&server->dma, first, count);
+	vfu_dma_table_remove(&server->dma, first + left, count - left);
+	return left == 0;
 }
 
-/* A range in which nothing is mapped is no error: QEMU unmaps what it never mapped. */
+/*
+ * A range in which nothing is mapped is no error: QEMU unmaps what it never mapped. What goes in a later look is what is left in
+ * the range: nobody maps anything there meanwhile.
+ */
 static int
 vfu_command_dma_unmap(struct vfu_server *server, struct vfu_reply *reply)
 {
@@ -185,7 +192,7 @@ vfu_command_dma_unmap(struct vfu_server *server, struct vfu_reply *reply)
 	}
 	if (count < 0)
 		return count;
-	vfu_server_dma_drop(server, first, count);
+	server->unfinished = !vfu_server_dma_drop(server, first, count);
 	vfu_answer(server, reply, &request, sizeof(request));
 	return 0;
 }

@@ -32,6 +32,7 @@ enum vfu_client_state {
 	VFU_CLIENT_NONE,
 	VFU_CLIENT_CONNECTED, /* no version yet */
 	VFU_CLIENT_SERVED,
+	VFU_CLIENT_LEAVING, /* it is gone, and its memory goes */
 };
 
 struct vfu_waiting {
@@ -63,8 +64,11 @@ struct vfu_server {
 	uint64_t deadline_ms; /* of the first message */
 	unsigned int logged;
 	bool closing; /* after the answer at hand: it broke the protocol */
+	/* Of one that is leaving: has it negotiated, and why does it go? */
+	bool was_served;
+	int reason;
 	struct vfu_look look;
-	/* The command at hand, if it is one of many accesses: it goes on at the next look. */
+	/* The command at hand, if it is one of many units: it goes on at the next look. */
 	bool unfinished;
 	uint64_t done; /* of it: bytes, or writes */
 
@@ -96,7 +100,10 @@ struct vfu_reply {
  */
 int vfu_server_command(struct vfu_server *server, struct vfu_reply *reply);
 
-/* Unmap what is in [first, first + count), the device first. */
-void vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int count);
+/*
+ * Unmap what is in [first, first + count), the device first, the last of them first: as many as the look has steps for, and
+ * one in any case. @return whether that was all.
+ */
+bool vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int count);
 
 #endif

@@ -358,6 +358,102 @@ test_a_client_that_goes_in_the_midst_leaves_nothing(void **state)
 	assert_int_equal(f->writes, 1050);
 }
 
+#define MANY_REGIONS 2000u
+#define MOST_REGIONS 512u /* in a look: some 200 us with a device behind it */
+
+static void
+map_regions(struct fixture *f)
+{
+	struct vfu_dma_map map = { .argsz = sizeof(map), .flags = VFU_DMA_FLAG_READ, .size = 4096 };
+
+	for (unsigned int i = 0; i < MANY_REGIONS; i++) {
+		map.iova = i * 8192ull;
+		assert_int_equal(ask_plain(f, VFU_DMA_MAP, &map, sizeof(map)), 0);
+	}
+}
+
+/* A look that takes some of the regions, and not many. */
+static void
+look_at_regions(struct fixture *f)
+{
+	const unsigned int before = f->unmaps;
+
+	assert_true(is_ready(f));
+	vfu_server_process(f->server);
+	if (f->unmaps - before > MOST_REGIONS)
+		fail_msg("%u regions were unmapped in a look, expected at most %u",
+			 f->unmaps - before, MOST_REGIONS);
+}
+
+static void
+test_regions_of_one_message_go_in_several_looks(void **state)
+{
+	static const struct vfu_dma_unmap kinds[] = {
+		{ .argsz = sizeof(*kinds), .flags = VFU_DMA_UNMAP_FLAG_ALL },
+		{ .argsz = sizeof(*kinds), .size = MANY_REGIONS * 8192ull },
+		{ .argsz = sizeof(*kinds), .iova = 8192, .size = (MANY_REGIONS - 2) * 8192ull },
+	};
+	const struct vfu_header reset = { .command = VFU_DEVICE_RESET,
+					  .size = sizeof(reset),
+					  .flags = VFU_FLAG_NO_REPLY };
+	struct fixture *f = *state;
+	struct vfu_server_stats stats;
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		map_regions(f);
+		f->unmaps = f->resets = 0;
+		memcpy(message + sizeof(struct vfu_header), &kinds[i], sizeof(kinds[i]));
+		send_message(f, VFU_DMA_UNMAP, sizeof(kinds[i]));
+		raw_send(f->peer, &reset, sizeof(reset), NULL, 0);
+		while (f->unmaps < (i < 2 ? MANY_REGIONS : MANY_REGIONS - 2)) {
+			assert_int_equal(raw_receive(f->peer, answer, 1, NULL, NULL), -EAGAIN);
+			assert_int_equal(f->resets, 0);
+			look_at_regions(f);
+			vfu_server_stats_get(f->server, &stats);
+			assert_int_equal(stats.dma_regions, MANY_REGIONS - f->unmaps);
+		}
+		fixture_process(f);
+		assert_int_equal(f->resets, 1);
+		assert_int_equal(take_answer(f), sizeof(struct vfu_header) + sizeof(kinds[i]));
+		assert_int_equal(((struct vfu_header *)(void *)answer)->error, 0);
+	}
+	/* Those at both ends of the range have stayed. */
+	assert_non_null(vfu_server_dma_find(f->server, 0, 4096));
+	assert_non_null(vfu_server_dma_find(f->server, (MANY_REGIONS - 1) * 8192ull, 4096));
+}
+
+static void
+test_regions_of_who_has_gone_go_in_several_looks(void **state)
+{
+	struct fixture *f = *state;
+	int pair[2];
+
+	map_regions(f);
+	close(f->peer);
+	f->peer = -1;
+	do
+		look_at_regions(f);
+	while (f->unmaps == 0);
+	while (f->unmaps < MANY_REGIONS) {
+		/* Whose place it was has not left it yet. */
+		assert_int_equal(f->disconnected, 0);
+		assert_null(vfu_server_client(f->server));
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+		assert_int_equal(vfu_server_adopt(f->server, pair[0]), -EBUSY);
+		close(pair[1]);
+		look_at_regions(f);
+	}
+	fixture_process(f);
+	assert_int_equal(f->disconnected, 1);
+	fixture_connect(f);
+	assert_int_equal(ask_version(f), 0);
+	map_regions(f);
+	/* Whoever ends the server waits for all of it. */
+	f->unmaps = 0;
+	vfu_server_disconnect(f->server, -EFAULT);
+	assert_in_range(f->unmaps, 1, MOST_REGIONS);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, fixture_end)
 
 int
@@ -373,6 +469,8 @@ main(void)
 		CASE(test_what_comes_behind_waits),
 		CASE(test_a_refusal_in_a_later_look_ends_the_series),
 		CASE(test_a_client_that_goes_in_the_midst_leaves_nothing),
+		CASE(test_regions_of_one_message_go_in_several_looks),
+		CASE(test_regions_of_who_has_gone_go_in_several_looks),
 	};
 
 	return cmocka_run_group_tests_name("look", tests, NULL, NULL);
