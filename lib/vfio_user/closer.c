@@ -40,6 +40,7 @@ struct vfu_closer {
 	_Atomic(struct vfu_mapping *) mappings;
 	atomic_ullong mapped_bytes;
 	atomic_uint mapped_count;
+	unsigned int mapped_max;
 	int in;
 	int out;
 };
@@ -169,7 +170,7 @@ vfu_closer_start(struct vfu_closer *closer)
 }
 
 int
-vfu_closer_create(struct vfu_closer **out)
+vfu_closer_create(struct vfu_closer **out, unsigned int regions)
 {
 	struct vfu_closer *closer = calloc(1, sizeof(*closer));
 	int ends[2], rc;
@@ -184,6 +185,7 @@ vfu_closer_create(struct vfu_closer **out)
 	closer->out = ends[0];
 	closer->in = ends[1];
 	atomic_init(&closer->users, 2);
+	closer->mapped_max = regions < VFU_CLOSER_MAPPED ? regions : VFU_CLOSER_MAPPED;
 	rc = fcntl(closer->in, F_SETFL, O_NONBLOCK) != 0 ? -errno : vfu_closer_start(closer);
 	if (rc != 0) {
 		close(closer->in);
@@ -298,7 +300,7 @@ bool
 vfu_closer_behind(const struct vfu_closer *closer)
 {
 	return closer != NULL && (atomic_load(&closer->mapped_bytes) >= VFU_CLOSER_MAPPED_BYTES ||
-				  atomic_load(&closer->mapped_count) >= VFU_CLOSER_MAPPED);
+				  atomic_load(&closer->mapped_count) >= closer->mapped_max);
 }
 
 bool

@@ -19,7 +19,7 @@
 
 #define VFU_CLOSER_LIMIT 64 /**< descriptors not yet closed; then no more are taken from clients */
 
-/** Mappings not yet unmapped; then no more are made: as much as one client may have. */
+/** Mappings not yet unmapped; then no more are made: as much as one client may have, and no more of them than it may have regions. */
 #define VFU_CLOSER_MAPPED	8192
 #define VFU_CLOSER_MAPPED_BYTES (UINT64_C(1) << 42)
 
@@ -43,8 +43,8 @@ struct vfu_mapping {
 };
 SLIST_HEAD(vfu_mappings, vfu_mapping);
 
-/** Start the thread. It blocks all signals. @return 0 or -errno. */
-int vfu_closer_create(struct vfu_closer **closer);
+/** Start the thread. It blocks all signals. regions: that the client may have. @return 0 or -errno. */
+int vfu_closer_create(struct vfu_closer **closer, unsigned int regions);
 
 /** The thread ends once it has closed what it was given; nobody waits for that. NULL is fine. */
 void vfu_closer_destroy(struct vfu_closer *closer);

@@ -683,10 +683,11 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 int
 vfu_server_start_closer(struct vfu_server *server)
 {
-	int rc = server->closer != NULL ? -EALREADY : vfu_closer_create(&server->closer);
+	const unsigned int regions = server->conf.caps.max_dma_maps;
+	int rc = server->closer != NULL ? -EALREADY : vfu_closer_create(&server->closer, regions);
 
 	if (rc == 0)
-		rc = vfu_closer_create(&server->unmapper);
+		rc = vfu_closer_create(&server->unmapper, regions);
 	if (rc == 0)
 		server->channel.closer = server->closer;
 	else

@@ -24,13 +24,29 @@
 
 bool __wrap_vfu_is_hugepages(int fd, const struct stat *st);
 
+static bool usual;
+
 /* A library of before has no such question. */
 bool
 __wrap_vfu_is_hugepages(int fd, const struct stat *st)
 {
 	(void)fd;
 	(void)st;
-	return true;
+	return !usual;
+}
+
+/* Who unmaps what clients have had may take as long as they like. */
+static atomic_bool stuck;
+
+int __real_munmap(void *address, size_t bytes);
+int __wrap_munmap(void *address, size_t bytes);
+
+int
+__wrap_munmap(void *address, size_t bytes)
+{
+	while (atomic_load(&stuck))
+		usleep(1000);
+	return __real_munmap(address, bytes);
 }
 
 static long
@@ -284,6 +300,55 @@ test_hugepages_that_are_not_to_be_had_are_refused(void **state)
 	close(fd);
 }
 
+static int
+map_and_unmap(struct fixture *f, uint64_t offset, int fd)
+{
+	const struct vfu_dma_unmap unmap = { sizeof(unmap), 0, offset, PAGE };
+	int rc;
+
+	send_map_of(f, offset, PAGE, RW, fd);
+	rc = wait_for_answer(f);
+	if (rc == 0)
+		assert_int_equal(ask_plain(f, VFU_DMA_UNMAP, &unmap, sizeof(unmap)), 0);
+	return rc;
+}
+
+/* Many servers of a process have to do with the mappings that it may have: each client's regions say how many are its share. */
+static void
+test_mappings_that_are_late_are_no_more_than_a_client_may_have(void **state)
+{
+	enum { MOST = 50 };
+	struct fixture *f = *state;
+	int fd = memory_file(1ull << 42), rc = 0; /* too large to be mapped whole */
+	unsigned int made, tries;
+
+	vfu_server_destroy(f->server);
+	vfu_capabilities_ours(&f->conf.caps);
+	f->conf.caps.max_dma_maps = MOST;
+	assert_int_equal(vfu_server_create(&f->conf, &f->server), 0);
+	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	usual = true;
+	atomic_store(&stuck, true);
+	for (made = 0; rc == 0 && made < 10 * MOST; made += rc == 0) {
+		/* Also those of clients that have gone. */
+		if (made % 20 == 0) {
+			fixture_connect(f);
+			assert_int_equal(ask_version(f), 0);
+		}
+		rc = map_and_unmap(f, made * 2ull * PAGE, fd);
+	}
+	atomic_store(&stuck, false);
+	assert_int_equal(rc, -EAGAIN);
+	assert_int_equal(made, MOST);
+	for (tries = 0; tries < 60000 && rc == -EAGAIN; tries++) {
+		usleep(1000);
+		rc = map_and_unmap(f, 0, fd);
+	}
+	assert_int_equal(rc, 0);
+	usual = false;
+	close(fd);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_end)
 
 int
@@ -296,6 +361,7 @@ main(void)
 		T(test_a_client_that_leaves_meanwhile),
 		T(test_a_file_that_changes_meanwhile),
 		T(test_hugepages_that_are_not_to_be_had_are_refused),
+		T(test_mappings_that_are_late_are_no_more_than_a_client_may_have),
 	};
 
 	return cmocka_run_group_tests_name("populate", tests, NULL, NULL);
