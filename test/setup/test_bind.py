@@ -314,6 +314,19 @@ def test_a_state_that_others_may_write_is_not_believed(machine, spoil):
     assert code == 1 and not said and state in errors and "--state FILE" in errors
 
 
+@pytest.mark.parametrize("spoil", ["another user's", "open to others"])
+def test_a_lock_that_others_may_hold_is_not_waited_for(machine, spoil):
+    lock = machine.at(machine.file(STATE + ".lock", ""))
+    os.chmod(lock, 0o600 if "user" in spoil else 0o604)
+    if "user" in spoil:
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file away")
+        os.chown(lock, 12345, 12345)
+    code, said, errors = machine.run("bind", NIC, "--apply")
+    assert machine.driver_of(NIC) == "mlx5_core", "it took a lock that others may hold for ever"
+    assert code == 1 and not said and f"{STATE}.lock" in errors and "--state FILE" in errors
+
+
 def test_the_state_is_written_to_a_file_of_its_own(machine):
     """Not to one that somebody has put there, whose second name may be another's."""
     precious = machine.file("/precious", "precious")

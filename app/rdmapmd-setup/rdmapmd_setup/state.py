@@ -76,6 +76,12 @@ class State:
             fd = os.open(place + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise Failed(f"{self.path}: {error.strerror}", "name another place with --state FILE") from None
+        # Who may open it may hold it for ever.
+        status = os.fstat(fd)
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o077:
+            os.close(fd)
+            raise Failed(f"{self.path}.lock is not waited for: it is no file of root's that only he may open",
+                         [f"ls -l {self.path}.lock", "name another place with --state FILE"])
         fcntl.flock(fd, fcntl.LOCK_EX)
         try:
             if os.path.samestat(os.fstat(fd), os.stat(place + ".lock")):
