@@ -158,8 +158,8 @@ world_close(void)
 	rnic_eq_destroy(world.dev, world.eq);
 	rte_free(world.memory);
 	fake_alarms_run();
-	fake_driver = NULL;
 	rnic_dev_close(world.dev);
+	fake_driver = NULL;
 	world.dev = NULL;
 	must(port_heap_bytes() == heap_before);
 	must(port_mbufs_are_back());

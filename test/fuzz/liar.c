@@ -83,7 +83,9 @@ __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		return __real_pthread_cond_timedwait(cond, mutex, end);
 	pthread_mutex_unlock(mutex);
 	softrnic_poll(fake_poller);
-	rnic_eq_poll(fake_driver, fake_driver->async_eq);
+	/* Which goes before the device does. */
+	if (fake_driver->async_eq != NULL)
+		rnic_eq_poll(fake_driver, fake_driver->async_eq);
 	pthread_mutex_lock(mutex);
 	return ETIMEDOUT;
 }
