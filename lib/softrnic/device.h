@@ -576,9 +576,11 @@ struct softrnic {
 	/* TIRs that want what this function sends to itself; on its way to them, enum rnic_tir_self_lb */
 	uint32_t self_lb_tirs;
 	uint8_t self_lb;
-	bool send_aside; /* faults, or such TIRs: frames that are sent are looked at again */
-	bool dead;	 /* fatal fault: executes nothing */
-	bool leaving;	 /* objects are being dropped, and nothing else is done */
+	bool send_aside;   /* faults, or such TIRs: frames that are sent are looked at again */
+	bool dead;	   /* fatal fault: executes nothing */
+	bool leaving;	   /* objects are being dropped, and nothing else is done */
+	bool round_cut;	   /* the last round ended before all parts had their turn: see poller.c */
+	uint8_t next_part; /* ... and the next one begins here */
 	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
@@ -772,7 +774,7 @@ int softrnic_roce_addrs_init(struct softrnic *dev);
 void softrnic_roce_addrs_reset(struct softrnic *dev);
 void softrnic_roce_addrs_fini(struct softrnic *dev);
 
-/* Parts that softrnic_poll() calls for each device, in this order; each returns the work done. */
+/* Parts that softrnic_poll() calls for each device, in the order that poller.c tells; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
 /* uar.c: doorbells -> active queues -> WQEs */
 unsigned int softrnic_uar_poll(struct softrnic *dev);

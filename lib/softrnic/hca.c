@@ -73,7 +73,7 @@ bool
 softrnic_hca_gone(struct softrnic *dev)
 {
 	/* Never by the clock: how far a reset comes at once shall not hang on who else runs on the machine. */
-	softrnic_share_begin(dev, UINT64_MAX);
+	softrnic_share_begin(dev, SOFTRNIC_NEVER_NS);
 	dev->leaving = !hca_drop(dev);
 	if (dev->leaving)
 		return false;

@@ -306,6 +306,9 @@ softrnic_uar_poll(struct softrnic *dev)
 		softrnic_qp_sweep(dev, UAR_SWEEP);
 		softrnic_rq_sweep(dev, UAR_SWEEP);
 		softrnic_cq_sweep(dev);
+		/* SQs have the next turn: there is no sweep then, as the device is busy. */
+		if (softrnic_round_is_over(dev))
+			return 1;
 	}
 	return TAILQ_EMPTY(&dev->active_sqs) ? 0 : uar_poll_sqs(dev);
 }

@@ -13,6 +13,10 @@
  * and not the owner of the list: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
  * since memory may be slower than anything that is counted; the clock is looked at every SOFTRNIC_LOOK_WORK charges.
  *
+ * The last unit of a share may be one that takes milliseconds. So that they do not add up, all shares of a device's round
+ * have one end, too: SOFTRNIC_ROUND_SHARES of them, however long each took. What one share overran shortens those that follow;
+ * once the time is over, so is the round, and the next one begins with the part whose turn it would have been (poller.c).
+ *
  * Looking in vain is no work, but it takes time as well: no more than SOFTRNIC_IDLE_LOOKS queues without anything to do
  * are looked at in a round, of each kind, and those that were then go behind the others.
  */
@@ -25,7 +29,11 @@
 #define SOFTRNIC_WORK_MAX   4096u
 #define SOFTRNIC_SHARE_NS   UINT64_C(250000)
 #define SOFTRNIC_LOOK_WORK  64u
+#define SOFTRNIC_NEVER_NS   ((uint64_t)INT64_MAX) /* the end of a share that the clock does not end */
 #define SOFTRNIC_IDLE_LOOKS 256u
+
+/* So long is a round of a device, and the unit that is under way then. */
+#define SOFTRNIC_ROUND_SHARES 4u
 
 #define SOFTRNIC_MANY_PIECES 16u
 
@@ -46,8 +54,21 @@ struct softrnic_turn {
 	uint32_t ranges;      /* of maps that were come through, ever */
 	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
+	uint64_t first_end;   /* ... of the first one of the round; 0: nobody has looked yet */
 	struct softrnic *dev; /* whose round it is; NULL: there is none */
+	bool cut;	      /* a share was: it may have taken longer than it should */
 };
+
+/* Who began one without a look at the clock has come to it. */
+static inline void
+softrnic_share_set_end(struct softrnic *dev, uint64_t end)
+{
+	struct softrnic_turn *turn = dev->turn;
+
+	turn->end = end;
+	if (turn->first_end == 0)
+		turn->first_end = end;
+}
 
 /* Each round begins some, so it stores no more than it must. end: CLOCK_MONOTONIC, or 0 if nobody has looked. */
 static inline void
@@ -57,7 +78,7 @@ softrnic_share_begin(struct softrnic *dev, uint64_t end)
 
 	turn->work = 0;
 	turn->look = SOFTRNIC_LOOK_WORK;
-	turn->end = end;
+	softrnic_share_set_end(dev, end);
 }
 
 /* The share has come to where the clock is looked at. */
@@ -102,6 +123,24 @@ softrnic_charge_entries(struct softrnic *dev, uint32_t entries)
 {
 	dev->turn->entries += entries;
 	softrnic_charge(dev, entries / 2);
+}
+
+/* The device has had its time of this round: it costs a look at the clock where a share was cut. */
+bool softrnic_round_look(struct softrnic_turn *turn);
+
+static inline bool
+softrnic_round_is_over(const struct softrnic *dev)
+{
+	return __builtin_expect(dev->turn->cut, 0) && softrnic_round_look(dev->turn);
+}
+
+/* Before the first share of a device's round; dev: NULL for none. */
+static inline void
+softrnic_round_begin(struct softrnic_turn *turn, struct softrnic *dev)
+{
+	turn->dev = dev;
+	turn->first_end = 0;
+	turn->cut = false;
 }
 
 /* What can wait for another round shall. */

@@ -20,6 +20,10 @@ unsigned int __real_softrnic_cmdq_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_cmdq_poll(struct softrnic *dev);
 unsigned int __real_softrnic_uar_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_uar_poll(struct softrnic *dev);
+unsigned int __real_softrnic_qps_poll(struct softrnic *dev);
+unsigned int __wrap_softrnic_qps_poll(struct softrnic *dev);
+unsigned int __real_softrnic_wire_poll(struct softrnic *dev);
+unsigned int __wrap_softrnic_wire_poll(struct softrnic *dev);
 bool __real_softrnic_hca_gone(struct softrnic *dev);
 bool __wrap_softrnic_hca_gone(struct softrnic *dev);
 void __real_vfu_look_begin(struct vfu_look *look, unsigned int looks);
@@ -122,6 +126,21 @@ __wrap_softrnic_uar_poll(struct softrnic *dev)
 {
 	part_begin(dev);
 	return __real_softrnic_uar_poll(dev);
+}
+
+/* Where the round before ended too early for these they are the first. */
+unsigned int
+__wrap_softrnic_qps_poll(struct softrnic *dev)
+{
+	part_begin(dev);
+	return __real_softrnic_qps_poll(dev);
+}
+
+unsigned int
+__wrap_softrnic_wire_poll(struct softrnic *dev)
+{
+	part_begin(dev);
+	return __real_softrnic_wire_poll(dev);
 }
 
 /* ... while its objects go. */

@@ -372,10 +372,13 @@ static unsigned int
 capture_receive(struct softrnic *dev, struct capture *capture)
 {
 	unsigned int done = 0;
+	uint64_t now;
 
 	if (!dev->port.link_up || (!capture_fetch(dev, capture) && !capture->at_end))
 		return 0;
-	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	now = softrnic_now_ns();
+	dev->now = now - dev->power_on_ns;
+	softrnic_share_set_end(dev, now + SOFTRNIC_SHARE_NS);
 	if (capture->received == 0)
 		capture->last = capture->received = dev->now;
 	while (done < CAPTURE_BUDGET && !softrnic_share_is_over(dev) &&

@@ -207,6 +207,7 @@ port_poll(struct softrnic *dev)
 {
 	struct port_wire *wire = dev->wire_data;
 	unsigned int done, at;
+	uint64_t now;
 
 	if (__builtin_expect(wire->changed, 0)) {
 		wire->changed = false;
@@ -228,7 +229,9 @@ port_poll(struct softrnic *dev)
 	}
 	if (wire->rx_count == 0)
 		return done;
-	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	now = softrnic_now_ns();
+	dev->now = now - dev->power_on_ns;
+	softrnic_share_set_end(dev, now + SOFTRNIC_SHARE_NS);
 	for (at = wire->rx_at; at < wire->rx_count && !softrnic_share_is_over(dev); at++)
 		port_receive(dev, wire->rx[at]);
 	rte_pktmbuf_free_bulk(wire->rx + wire->rx_at, at - wire->rx_at);
