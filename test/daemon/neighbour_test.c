@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What one client does must not make another one wait. A table of the worst that a client can send, each from one device
- * and from all but one at once, beside a victim that reads registers, sends frames and waits for their events. Asserted is
- * that the victim misses nothing, and the processor time of the daemon's longest look at the sockets, of the longest thing in
- * it that cannot be cut, and of a device's longest round: the machine may be as busy as it likes.
+ * What one client does must not make another one wait. A table of the worst that a client can send, beside a victim that
+ * reads registers, sends frames and waits for their events: each from one device, and from all but one at once. What a driver
+ * builds first takes its time, so by default those rows are from one device only. Asserted is that the victim misses nothing,
+ * and the processor time of the daemon's longest look at the sockets, of the longest thing in it that cannot be cut, and of a
+ * device's longest round: the machine may be as busy as it likes.
  *
  * Whatever is new in what a client can send belongs into the table.
  */
@@ -512,7 +513,7 @@ row_test(void **state)
 		begin_world(row->world);
 	}
 	run(row, 1);
-	/* What takes long to build is as long from one; what fifteen of it do together is left to --all. */
+	/* What is built is as long from one; what fifteen of it do together is left to --all. */
 	if (default_run() && row->build != NULL)
 		return;
 	/* A sanitizer looks for mistakes, and takes its time. */
