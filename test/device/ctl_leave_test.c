@@ -12,6 +12,10 @@
 #define KEYS	     12000u
 #define IN_A_ROUND   1024u
 #define INITIALIZING (UINT32_C(1) << 31)
+#define LONG_RINGS   48u
+#define LOG_LONG     22
+#define LONG_PAGES   (1u << (LOG_LONG - 6))
+#define LONG_AT_ONCE 8u
 
 struct fixture {
 	struct hn hn;
@@ -152,6 +156,56 @@ test_a_reset_takes_rounds(void **state)
 	hn_cmd_ok(hn, &enable, sizeof(enable), &enable, sizeof(enable));
 }
 
+/* As long as queues can be, and all of it the same page. */
+static void
+create_long_cq(struct fixture *f, uint64_t page)
+{
+	const size_t bytes = sizeof(struct rnic_create_cq_in) + LONG_PAGES * 8ul;
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out;
+
+	assert_non_null(in);
+	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, LOG_LONG);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->cq_uar);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->eq.number);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, hn_alloc(&f->hn, 64, 64));
+	for (uint32_t i = 0; i < LONG_PAGES; i++)
+		pages[i] = rnic_cpu_to_be64(page);
+	hn_cmd_ok(&f->hn, in, (uint32_t)bytes, &out, sizeof(out));
+	free(in);
+}
+
+/* Page lists of queues are much memory as well, which the system takes back page by page. */
+static void
+test_long_rings_go_in_rounds(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	uint32_t left, before;
+	uint64_t page;
+
+	assert_non_null(f);
+	*state = f;
+	hn_start(&f->hn, NULL, NULL);
+	hn_bring_up(&f->hn);
+	f->uar = hn_alloc_object(&f->hn, RNIC_CMD_ALLOC_UAR);
+	f->cq_uar = hn_alloc_object(&f->hn, RNIC_CMD_ALLOC_UAR);
+	hn_create_eq(&f->hn, &f->eq, f->uar, 4, UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, 0);
+	page = hn_alloc(&f->hn, 4096, 4096);
+	for (uint32_t i = 0; i < LONG_RINGS; i++)
+		create_long_cq(f, page);
+	before = objects(f);
+	assert_true(before > LONG_RINGS);
+	assert_int_equal(softrnic_reset(f->hn.dev), 0);
+	for (; before > 0; before = left) {
+		left = objects(f);
+		assert_in_range(before - left, 0, LONG_AT_ONCE);
+		softrnic_poll(f->hn.poller);
+	}
+}
+
 static void
 test_commands_wait_for_the_end_of_a_reset(void **state)
 {
@@ -234,6 +288,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_reset_takes_rounds),
+		cmocka_unit_test_teardown(test_long_rings_go_in_rounds, teardown),
 		T(commands_wait_for_the_end_of_a_reset),
 		T(a_teardown_takes_rounds),
 		T(a_reset_ends_a_teardown),
