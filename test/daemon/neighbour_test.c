@@ -36,6 +36,7 @@
 #define TRIES	     5	  /* the processor's time has its outliers, too */
 #define TURNS	     20
 #define TURNS_TIMED  2000 /* where the victim's time is taken, too */
+#define TURNS_SLOW   200
 #define LATE_TIMES   10u
 #define BURST	     50 /* of small messages in a turn */
 #define PATIENCE_S   60
@@ -61,6 +62,7 @@ struct row {
 	bool once; /* until each is done */
 	enum world world;
 	unsigned int turns; /* of the victim, at least; 0: TURNS */
+	bool slow;	    /* a turn takes many milliseconds: fewer of them are timed */
 	/* Where USUAL_US do not do, and why. */
 	unsigned int round_us, look_us, unit_us;
 };
@@ -171,6 +173,7 @@ static const struct row rows[] = {
 	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = UNIT_US },
 	{ "key of many small maps", .build = rogue_build_small_maps, .work = rogue_work_small_maps },
 	{ "longest ring", .build = rogue_build_long_ring, .work = rogue_work_long_ring, .round_us = UNIT_US },
+	{ "many long rings", .build = rogue_build_many_rings, .work = rogue_work_many_rings, .round_us = UNIT_US },
 	{ "longest output", .build = rogue_build_long_output, .work = rogue_work_long_output },
 	{ "rung queues", .build = rogue_build_queues, .work = rogue_work_queues },
 	{ "key storm in a full table", .build = rogue_build_keys, .work = rogue_work_keys, .look_us = UNIT_US, .unit_us = UNIT_US },
@@ -183,6 +186,11 @@ static const struct row rows[] = {
 	{ "truncation", .work = rogue_work_truncation, .turns = 3, .round_us = UNIT_US },
 	{ "truncation of much that was touched", .work = rogue_work_truncation_of_much, .turns = 1, .round_us = UNIT_US },
 	{ "link flaps", .build = rogue_build_flaps, .work = rogue_work_flaps, .world = WORLD_PAIRS },
+	{ "answers that end many requests", .build = rogue_build_answers, .work = rogue_work_answers, .once = true, .round_us = UNIT_US },
+	{ "deadlines of many queue pairs", .build = rogue_build_deadlines, .work = rogue_work_deadlines, .once = true, .round_us = UNIT_US },
+	{ "watched queue pairs and maps", .build = rogue_build_deadlines, .work = rogue_work_watched, .once = true, .round_us = UNIT_US },
+	{ "queue pairs and lists of keys", .build = rogue_build_rdma_lists, .work = rogue_work_rdma_lists, .once = true, .slow = true, .round_us = UNIT_US },
+	{ "all parts of a round", .build = rogue_build_all_parts, .work = rogue_work_all_parts, .once = true, .slow = true, .round_us = UNIT_US },
 	{ "broadcasts from ethdevs", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_PORTS },
 	{ "broadcasts from captures", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_CAPTURES },
 };
@@ -319,7 +327,9 @@ turns_of(const struct row *row, unsigned int n)
 {
 	if (row->turns > 0)
 		return row->turns;
-	return is_timed(n) ? TURNS_TIMED : row->answers > 0 ? 0 : TURNS;
+	if (is_timed(n))
+		return row->slow ? TURNS_SLOW : TURNS_TIMED;
+	return row->answers > 0 ? 0 : TURNS;
 }
 
 static bool

@@ -57,7 +57,7 @@ nic_open(struct nic *nic, const char *socket)
 }
 
 void
-nic_steer(struct nic *nic, uint32_t tirn, uint32_t times)
+nic_steer_to(struct nic *nic, const uint32_t *tirns, uint32_t count)
 {
 	struct rnic_create_flow_table_in table = { 0 };
 	struct rnic_create_flow_group_in group = { 0 };
@@ -83,18 +83,28 @@ nic_steer(struct nic *nic, uint32_t tirn, uint32_t times)
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID,
 			      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, times);
-	for (uint32_t i = 0; i < times; i++) {
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
+	for (uint32_t i = 0; i < count; i++) {
 		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_TYPE,
 					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_ID, tirn);
+		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_ID, tirns[i]);
 	}
-	hn_cmd_ok(&nic->hn, &fte, (uint32_t)(sizeof(fte.in) + times * sizeof(fte.to[0])), out,
+	hn_cmd_ok(&nic->hn, &fte, (uint32_t)(sizeof(fte.in) + count * sizeof(fte.to[0])), out,
 		  sizeof(out));
 
 	hn_head(&root, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0);
 	rnic_set_flow_table_root_in_set(&root, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, number);
 	hn_cmd_ok(&nic->hn, &root, sizeof(root), out, sizeof(out));
+}
+
+void
+nic_steer(struct nic *nic, uint32_t tirn, uint32_t times)
+{
+	uint32_t tirns[NIC_DESTINATIONS];
+
+	for (uint32_t i = 0; i < times; i++)
+		tirns[i] = tirn;
+	nic_steer_to(nic, tirns, times);
 }
 
 void

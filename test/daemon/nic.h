@@ -37,6 +37,8 @@ void nic_post(struct nic *nic);
 /* Its parts: all frames are taken, and all go to that TIR, so many times each. */
 void nic_be_promiscuous(struct nic *nic);
 void nic_steer(struct nic *nic, uint32_t tirn, uint32_t times);
+/* ... to each of these, of which there are no more than NIC_DESTINATIONS. */
+void nic_steer_to(struct nic *nic, const uint32_t *tirns, uint32_t count);
 
 /* Send a frame, by a store to a mapped page. */
 void nic_send(struct nic *nic);

@@ -27,6 +27,8 @@ rogue_create_mkey(struct rogue *r, void *in, unsigned int mode, bool writable, u
 	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
 	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
 	rnic_mkc_set(mkc, RNIC_MKC_LW, writable);
+	rnic_mkc_set(mkc, RNIC_MKC_RR, writable);
+	rnic_mkc_set(mkc, RNIC_MKC_RW, writable);
 	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
 	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
 	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
@@ -157,6 +159,8 @@ rogue_close(struct rogue *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->numbers);
+	free(r->queues);
+	free(r->rdma.qpns);
 	memset(r, 0, sizeof(*r));
 }
 

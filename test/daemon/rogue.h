@@ -12,6 +12,18 @@
 
 #define ROGUE_SEGMENTS 61 /* of data in a WQE */
 
+/* Queue pairs, each connected to itself; one record is that of all, and so is a pool of receives. */
+struct rogue_rdma {
+	struct hn_cq send_cq, receive_cq;
+	uint32_t count, log_ring, pool;
+	uint64_t rings, dbrec, pool_dbrec, mac;
+	uint16_t posted, pooled; /* WQEBBs, receives */
+	uint32_t receives, completions,
+		seen; /* to be posted and expected in a cycle, and those that came */
+	uint32_t *qpns;
+	unsigned int step, cycles;
+};
+
 struct rogue {
 	const char *socket;
 	bool open;
@@ -20,6 +32,7 @@ struct rogue {
 	struct nic nic;
 	uint32_t physical; /* key of all memory, by its address on the bus */
 	uint32_t key;	   /* what its WQEs lead through */
+	uint32_t cqn;	   /* of the longest ring, that comes and goes */
 	uint32_t tis, tir;
 	uint32_t under_way; /* WQEs */
 	/* Memory of its own kind: a file without a page, at ROGUE_IOVA. */
@@ -31,7 +44,9 @@ struct rogue {
 	unsigned int step;     /* what comes next, or how often it came */
 	uint32_t slots;	       /* with commands under way */
 	struct hn_wq sq;       /* beside the nic's */
+	struct hn_wq *queues;  /* of receives, r->count */
 	struct hn_eq ports;    /* events that nobody reads */
+	struct rogue_rdma rdma;
 };
 
 void rogue_open(struct rogue *r, const char *socket, bool many);
@@ -53,6 +68,9 @@ void rogue_work_small_maps(struct rogue *r);
 /* The longest ring, the same. */
 void rogue_build_long_ring(struct rogue *r);
 void rogue_work_long_ring(struct rogue *r);
+/* A frame to many queues, whose completion queues have the longest rings, after each change of the map. */
+void rogue_build_many_rings(struct rogue *r);
+void rogue_work_many_rings(struct rogue *r);
 /* A command that asks for the longest output. */
 void rogue_build_long_output(struct rogue *r);
 void rogue_work_long_output(struct rogue *r);
@@ -87,5 +105,19 @@ void rogue_work_leave(struct rogue *r);
 /* Whoever takes what comes from outside. */
 void rogue_build_flood(struct rogue *r);
 void rogue_work_flood(struct rogue *r);
+/* Queue pairs with all that can wait behind one request: it is refused again and again, then taken from all of them at once. */
+void rogue_build_answers(struct rogue *r);
+void rogue_work_answers(struct rogue *r);
+/* As many queue pairs as take part in that, whose deadlines are all due at once. */
+void rogue_build_deadlines(struct rogue *r);
+void rogue_work_deadlines(struct rogue *r);
+/* The same, while the map changes: their records are looked up anew. */
+void rogue_work_watched(struct rogue *r);
+/* WRITEs and READs from lists of keys to lists of keys. */
+void rogue_build_rdma_lists(struct rogue *r);
+void rogue_work_rdma_lists(struct rogue *r);
+/* What takes longest of commands, frames and queue pairs, all at once. */
+void rogue_build_all_parts(struct rogue *r);
+void rogue_work_all_parts(struct rogue *r);
 
 #endif

@@ -27,9 +27,9 @@
 _Static_assert((uint16_t)((uint64_t)FORTH *FORTH *FORTH *BACK) == 1,
 	       "one undoes what the others do");
 
-/* Of single bytes of other keys, in turn. */
-static uint32_t
-list_key(struct rogue *r, const uint32_t *others, uint32_t count, uint64_t address, uint32_t order)
+uint32_t
+rogue_list_key(struct rogue *r, const uint32_t *others, uint32_t count, uint64_t address,
+	       uint32_t order)
 {
 	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
 	struct rnic_create_mkey_in *in = calloc(1, bytes);
@@ -62,7 +62,8 @@ rogue_build_lists(struct rogue *r)
 	for (unsigned int depth = 0; depth < DEPTH; depth++, address = 0) {
 		memcpy(below, keys, sizeof(below));
 		for (uint32_t i = 0; i < (depth == DEPTH - 1 ? 1 : lists); i++)
-			keys[i] = list_key(r, below, count, address, depth == 0 ? BACK : FORTH);
+			keys[i] =
+				rogue_list_key(r, below, count, address, depth == 0 ? BACK : FORTH);
 		count = lists;
 	}
 	r->key = keys[0];
@@ -97,7 +98,6 @@ rogue_work_lists(struct rogue *r)
 #define LONG_BYTES	  64
 #define LONG_LOG_CQ	  22
 #define LONG_CQE	  128u
-#define LONG_RING_PAGES	  ((uint32_t)(((uint64_t)LONG_CQE << LONG_LOG_CQ) / ROGUE_PAGE))
 #define LONG_OUTPUT_BYTES ((1u << 23) + 0x110)
 #define SMALL_MAPS	  512u /* of a page of the key */
 #define SMALL_LOG	  21
@@ -218,9 +218,10 @@ make_destroy_cq(struct rogue *r, uint32_t number, void *in)
 
 /* All of it in one page, again and again. */
 static uint32_t
-make_long_cq(struct rogue *r, uint64_t page)
+make_long_cq(struct rogue *r, uint64_t page, unsigned int log_size)
 {
-	const size_t bytes = sizeof(struct rnic_create_cq_in) + LONG_RING_PAGES * 8ul;
+	const uint32_t count = (uint32_t)(((uint64_t)LONG_CQE << log_size) / ROGUE_PAGE);
+	const size_t bytes = sizeof(struct rnic_create_cq_in) + count * 8ul;
 	struct rnic_create_cq_in *in = calloc(1, bytes);
 	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
 	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
@@ -228,11 +229,11 @@ make_long_cq(struct rogue *r, uint64_t page)
 	assert_non_null(in);
 	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
 	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, 1);
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, LONG_LOG_CQ);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, r->nic.sq.uar);
 	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, r->nic.eq.number);
 	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, hn_alloc(&r->nic.hn, 64, 64));
-	for (uint32_t i = 0; i < LONG_RING_PAGES; i++)
+	for (uint32_t i = 0; i < count; i++)
 		pages[i] = rnic_cpu_to_be64(page);
 	return make_long(r, in, bytes);
 }
@@ -242,12 +243,12 @@ void
 rogue_build_long_ring(struct rogue *r)
 {
 	const uint64_t page = hn_alloc(&r->nic.hn, ROGUE_PAGE, ROGUE_PAGE);
-	const uint32_t cqn = make_long_cq(r, page);
+	const uint32_t cqn = make_long_cq(r, page, LONG_LOG_CQ);
 
 	hn_create_sq(&r->nic.hn, &r->sq, r->nic.pd, r->nic.sq.uar, cqn, r->tis, 6);
 	assert_int_equal(
 		hn_modify_sq(&r->nic.hn, r->sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
-	r->key = make_long_cq(r, page);
+	r->cqn = make_long_cq(r, page, LONG_LOG_CQ);
 }
 
 /* A WQE that does nothing but complete. */
@@ -280,13 +281,72 @@ rogue_work_long_ring(struct rogue *r)
 		return;
 	if (r->step++ % 2 == 0) {
 		if (r->step > 1)
-			r->key = rogue_number(r, SLOT_MAKE);
-		rogue_put(r, SLOT_DESTROY, make_destroy_cq, r->key);
+			r->cqn = rogue_number(r, SLOT_MAKE);
+		rogue_put(r, SLOT_DESTROY, make_destroy_cq, r->cqn);
 		rogue_ring(r, 1u << SLOT_DESTROY);
 	} else {
 		rogue_number(r, SLOT_DESTROY);
 		rogue_again(r, 1u << SLOT_MAKE);
 	}
+}
+
+/* ---- Many rings ---- */
+
+#define MANY_LOG 7 /* receives of each queue */
+
+/* There is room for so many of the longest rings that half of these are half as long. */
+static uint32_t
+queue_of_many(struct rogue *r, uint32_t i, uint64_t page, uint64_t buffer)
+{
+	const uint32_t cqn = make_long_cq(r, page, LONG_LOG_CQ - (i % 2));
+	struct hn_wq *rq = &r->queues[i];
+	struct hn *hn = &r->nic.hn;
+	struct rnic_wqe_data *data;
+
+	hn_create_rq(hn, rq, r->nic.pd, cqn, 4, MANY_LOG);
+	data = hn_va(hn, rq->iova);
+	for (unsigned int k = 0; k < 1u << MANY_LOG; k++)
+		data[k] = (struct rnic_wqe_data){ rnic_cpu_to_be32(ROGUE_BUFFER),
+						  rnic_cpu_to_be32(r->physical),
+						  rnic_cpu_to_be64(buffer) };
+	assert_int_equal(hn_modify_rq(hn, rq->number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	return hn_create_tir(hn, r->nic.td, rq->number);
+}
+
+/* All completion queues lie in one page, which nobody reads; one record is that of all receive queues. */
+void
+rogue_build_many_rings(struct rogue *r)
+{
+	const uint64_t page = hn_alloc(&r->nic.hn, ROGUE_PAGE, ROGUE_PAGE);
+	const uint64_t buffer = hn_alloc(&r->nic.hn, ROGUE_BUFFER, ROGUE_PAGE);
+	uint32_t tirns[NIC_DESTINATIONS];
+
+	r->count = NIC_DESTINATIONS;
+	r->queues = calloc(r->count, sizeof(r->queues[0]));
+	assert_non_null(r->queues);
+	for (uint32_t i = 0; i < r->count; i++)
+		tirns[i] = queue_of_many(r, i, page, buffer);
+	nic_be_promiscuous(&r->nic);
+	nic_steer_to(&r->nic, tirns, r->count);
+}
+
+/* As many receives as there may be frames under way. */
+void
+rogue_work_many_rings(struct rogue *r)
+{
+	rogue_reap(r);
+	if (r->under_way > 0)
+		return;
+	rogue_change_map(r);
+	for (uint32_t i = 0; i < r->count; i++) {
+		struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, r->queues[i].dbrec);
+
+		r->queues[i].producer += 2;
+		__atomic_store_n(&dbrec->receive_counter.raw,
+				 rnic_cpu_to_be32(r->queues[i].producer).raw, __ATOMIC_RELEASE);
+	}
+	for (; r->under_way < 2; r->under_way++)
+		nic_send(&r->nic);
 }
 
 void

@@ -55,4 +55,8 @@ void rogue_receive(struct rogue *r, const struct rogue_buffers *buffers);
 /* As many buffers again as were filled. */
 void rogue_refill(struct rogue *r);
 
+/* A key of 65,536 single bytes of others, in turn: byte i is byte (i * order) behind the address. Any right. */
+uint32_t rogue_list_key(struct rogue *r, const uint32_t *others, uint32_t count, uint64_t address,
+			uint32_t order);
+
 #endif
