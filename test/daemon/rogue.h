@@ -113,7 +113,7 @@ void rogue_build_deadlines(struct rogue *r);
 void rogue_work_deadlines(struct rogue *r);
 /* The same, while the map changes: their records are looked up anew. */
 void rogue_work_watched(struct rogue *r);
-/* WRITEs and READs from lists of keys to lists of keys. */
+/* SENDs, WRITEs and READs from lists of keys to lists of keys. */
 void rogue_build_rdma_lists(struct rogue *r);
 void rogue_work_rdma_lists(struct rogue *r);
 /* What takes longest of commands, frames and queue pairs, all at once. */

@@ -10,19 +10,19 @@
 #include "prm/vport.h"
 #include "rogue_parts.h"
 
-#define PSN	    0x123456
-#define MTU	    RNIC_QP_MTU_4096
-#define LOG_POOL    13
-#define LOG_RECEIVE 5 /* its link and one segment */
-#define POOL_BYTES  (1u << (LOG_POOL + LOG_RECEIVE))
-#define LOG_CQ	    15
-#define RING_PAGES  4u /* of a queue pair, at most */
-#define SMALL	    64u
-#define RUNG	    512
-#define HELD	    4 /* turns in which the peer has no receives */
-#define CYCLES	    4
-#define MAPS	    8 /* changes of the map in a turn */
-#define LAST_ONLY   true
+#define PSN	     0x123456
+#define MTU	     RNIC_QP_MTU_4096
+#define LOG_POOL     13
+#define LOG_RECEIVE  5 /* its link and one segment */
+#define LOG_RECEIVES 9 /* its link and 31 of them, which is as many as there may be */
+#define LOG_CQ	     15
+#define RING_PAGES   4u /* of a queue pair, at most */
+#define SMALL	     64u
+#define RUNG	     512
+#define HELD	     4 /* turns in which the peer has no receives */
+#define CYCLES	     4
+#define MAPS	     8 /* changes of the map in a turn */
+#define LAST_ONLY    true
 
 /* Of NOPs behind one request; with a deadline; through lists. */
 #define ANSWERS		  128u
@@ -36,6 +36,9 @@
 #define LIST_WQE_BLOCKS	  16u
 #define LIST_SEGMENT	  67
 #define LIST_STEP	  1000
+#define RECEIVE_SEGMENTS  31
+#define RECEIVE_SEGMENT	  132 /* together as much as those of a WQE */
+#define RECEIVE_STEP	  2000
 
 /* ---- What they need ---- */
 
@@ -77,13 +80,13 @@ enable_roce(struct rogue *r)
 	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), &done, sizeof(done));
 }
 
-/* A pool of small receives, each linked to the next one. */
+/* A pool of receives, each linked to the next one: segments of the key, a step apart. */
 static void
-create_pool(struct rogue *r, uint64_t buffer)
+create_pool(struct rogue *r, unsigned int log_stride, const struct rogue_buffers *buffers)
 {
 	struct rogue_rdma *rdma = &r->rdma;
-	const uint64_t ring = hn_alloc(&r->nic.hn, POOL_BYTES, ROGUE_PAGE);
-	const uint32_t pages = POOL_BYTES / ROGUE_PAGE;
+	const uint64_t ring = hn_alloc(&r->nic.hn, 1ul << (LOG_POOL + log_stride), ROGUE_PAGE);
+	const uint32_t pages = (1u << (LOG_POOL + log_stride)) / ROGUE_PAGE;
 	const size_t bytes = sizeof(struct rnic_create_rmp_in) + pages * 8ul;
 	struct rnic_create_rmp_in *in = calloc(1, bytes);
 	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
@@ -92,25 +95,28 @@ create_pool(struct rogue *r, uint64_t buffer)
 	struct rnic_object_out out;
 
 	assert_non_null(in);
+	assert_true((buffers->segments + 1) * sizeof(struct rnic_wqe_data) <= 1u << log_stride);
 	rdma->pool_dbrec = hn_alloc(&r->nic.hn, 64, 64);
 	hn_head(in, RNIC_CMD_CREATE_RMP, 0);
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
 	rnic_wq_set(wq, RNIC_WQ_PD, r->nic.pd);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, rdma->pool_dbrec);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_RECEIVE);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, LOG_POOL);
 	for (uint32_t i = 0; i < pages; i++)
 		list[i] = rnic_cpu_to_be64(ring + i * (uint64_t)ROGUE_PAGE);
 	for (uint32_t i = 0; i < 1u << LOG_POOL; i++) {
-		struct rnic_wqe_next *next = hn_va(&r->nic.hn, ring + ((uint64_t)i << LOG_RECEIVE));
+		struct rnic_wqe_next *next = hn_va(&r->nic.hn, ring + ((uint64_t)i << log_stride));
 		struct rnic_wqe_data *data = (struct rnic_wqe_data *)(next + 1);
 
 		next->next_wqe_index =
 			rnic_cpu_to_be16((uint16_t)((i + 1) & ((1u << LOG_POOL) - 1)));
-		*data = (struct rnic_wqe_data){ rnic_cpu_to_be32(SMALL),
-						rnic_cpu_to_be32(r->physical),
-						rnic_cpu_to_be64(buffer) };
+		for (unsigned int k = 0; k < buffers->segments; k++)
+			data[k] = (struct rnic_wqe_data){
+				rnic_cpu_to_be32(buffers->bytes), rnic_cpu_to_be32(buffers->key),
+				rnic_cpu_to_be64(buffers->address + k * buffers->step)
+			};
 	}
 	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
 	rdma->pool = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
@@ -307,11 +313,14 @@ static void
 build_waiting(struct rogue *r, uint32_t count, uint32_t log_ring, bool last_only)
 {
 	const uint64_t buffer = hn_alloc(&r->nic.hn, ROGUE_PAGE, ROGUE_PAGE);
+	const struct rogue_buffers into = {
+		.segments = 1, .key = r->physical, .address = buffer, .bytes = SMALL
+	};
 	const uint32_t blocks = 1u << log_ring;
 
 	rogue_long_frames(r);
 	enable_roce(r);
-	create_pool(r, buffer);
+	create_pool(r, LOG_RECEIVE, &into);
 	build_qps(r, count, log_ring);
 	for (uint32_t i = 0; i < count; i++) {
 		struct rnic_wqe_ctrl *send = put_wqe(r, i, 0, RNIC_WQE_SEND, 2, !last_only);
@@ -365,11 +374,14 @@ rogue_work_watched(struct rogue *r)
 static void
 put_listed(struct rogue *r, uint32_t i, uint32_t block, uint8_t opcode, uint32_t remote)
 {
-	struct rnic_wqe_ctrl *ctrl = put_wqe(r, i, block, opcode, 2 + ROGUE_SEGMENTS, true);
-	struct rnic_wqe_raddr *raddr = (struct rnic_wqe_raddr *)(ctrl + 1);
-	struct rnic_wqe_data *data = (struct rnic_wqe_data *)(raddr + 1);
+	const bool one_sided = opcode != RNIC_WQE_SEND;
+	const uint32_t ds = 1u + one_sided + ROGUE_SEGMENTS;
+	struct rnic_wqe_ctrl *ctrl = put_wqe(r, i, block, opcode, ds, true);
+	struct rnic_wqe_data *data = (struct rnic_wqe_data *)(ctrl + 1);
 
-	*raddr = (struct rnic_wqe_raddr){ .rkey = rnic_cpu_to_be32(remote) };
+	if (one_sided)
+		*(struct rnic_wqe_raddr *)data++ =
+			(struct rnic_wqe_raddr){ .rkey = rnic_cpu_to_be32(remote) };
 	for (uint32_t k = 0; k < ROGUE_SEGMENTS; k++)
 		data[k] = (struct rnic_wqe_data){ rnic_cpu_to_be32(LIST_SEGMENT),
 						  rnic_cpu_to_be32(r->key),
@@ -379,17 +391,23 @@ put_listed(struct rogue *r, uint32_t i, uint32_t block, uint8_t opcode, uint32_t
 static void
 build_listed(struct rogue *r)
 {
+	static const uint8_t opcodes[] = { RNIC_WQE_SEND, RNIC_WQE_RDMA_WRITE, RNIC_WQE_RDMA_READ };
+	const struct rogue_buffers into = { .segments = RECEIVE_SEGMENTS,
+					    .key = r->key,
+					    .step = RECEIVE_STEP,
+					    .bytes = RECEIVE_SEGMENT };
 	const uint64_t memory = hn_alloc(&r->nic.hn, 1u << 16, ROGUE_PAGE);
 	const uint32_t remote = rogue_list_key(r, &r->physical, 1, memory, 1);
 	const uint32_t wqes = (1u << LOG_LISTED) / LIST_WQE_BLOCKS;
 
 	enable_roce(r);
-	create_pool(r, memory);
+	create_pool(r, LOG_RECEIVES, &into);
 	build_qps(r, LISTED, LOG_LISTED);
 	for (uint32_t i = 0; i < LISTED; i++) {
-		for (uint32_t n = 0; n < wqes; n++)
-			put_listed(r, i, n * LIST_WQE_BLOCKS,
-				   n % 2 == 0 ? RNIC_WQE_RDMA_WRITE : RNIC_WQE_RDMA_READ, remote);
+		for (uint32_t n = 0; n < wqes; n++) {
+			put_listed(r, i, n * LIST_WQE_BLOCKS, opcodes[n % 3], remote);
+			r->rdma.receives += opcodes[n % 3] == RNIC_WQE_SEND;
+		}
 	}
 	r->rdma.completions = LISTED * wqes;
 }
