@@ -118,6 +118,7 @@ enum rnic_cmd_status {
 	RNIC_STATUS_BAD_RES_STATE = 0x09,
 	RNIC_STATUS_BAD_INDEX = 0x0a,
 	RNIC_STATUS_NO_RES = 0x0f,
+	RNIC_STATUS_BAD_QP_STATE = 0x10,
 	RNIC_STATUS_BAD_SIZE_OUTS_CQES = 0x40, /* more entries wait than a CQ's new ring holds */
 	RNIC_STATUS_BAD_INP_LEN = 0x50,
 	RNIC_STATUS_BAD_OUTP_LEN = 0x51,

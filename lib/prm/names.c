@@ -31,6 +31,7 @@ rnic_cmd_status_name(uint32_t status)
 	case RNIC_STATUS_BAD_RES_STATE: return "bad resource state";
 	case RNIC_STATUS_BAD_INDEX: return "bad index";
 	case RNIC_STATUS_NO_RES: return "no resources";
+	case RNIC_STATUS_BAD_QP_STATE: return "bad QP state";
 	case RNIC_STATUS_BAD_SIZE_OUTS_CQES: return "more completions wait than would fit";
 	case RNIC_STATUS_BAD_INP_LEN: return "bad input length";
 	case RNIC_STATUS_BAD_OUTP_LEN: return "bad output length";

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_memory.h>
 
 #include "rdma.h"
@@ -203,6 +204,67 @@ test_a_card_without_sqd_says_so(void **state)
 	}
 }
 
+#define BAD_QP_STATE 0x10
+
+/* On a device that knows it. */
+static void
+enter_sqd(struct rdmapmd_qp *qp)
+{
+	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_SQD };
+	struct rdmapmd_qp_init_attr init;
+	unsigned int i;
+
+	assert_int_equal(rdmapmd_qp_modify(qp, &attr, RDMAPMD_QP_STATE), 0);
+	for (i = 0; i < 60000; i++) {
+		assert_int_equal(rdmapmd_qp_query(qp, &attr, &init), 0);
+		if (!attr.sq_draining)
+			return;
+		rte_delay_us_sleep(1000);
+	}
+	fail_msg("it does not drain");
+}
+
+/* Some say so by the state: of a queue pair that is where we think it is. Of one that broke it is no word about SQD. */
+static void
+test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
+{
+	static const struct {
+		enum rdmapmd_qp_state from;
+		uint16_t opcode;
+	} ways[] = { { RDMAPMD_QPS_RTS, RNIC_CMD_RTS2SQD_QP },
+		     { RDMAPMD_QPS_SQD, RNIC_CMD_SQD2SQD_QP } };
+	const struct rdmapmd_qp_attr to_sqd = { .qp_state = RDMAPMD_QPS_SQD };
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP,
+					     .send_flags = RDMAPMD_SEND_SIGNALED };
+	struct softrnic *device;
+	unsigned int i;
+
+	(void)state;
+	open_with_queues();
+	connect_to_itself(queues.rc);
+	device = unit_softrnic(queues.dev);
+	for (i = 0; i < RTE_DIM(ways); i++) {
+		softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS,
+			       (uint32_t)ways[i].opcode << 8 | BAD_QP_STATE);
+		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
+		assert_int_equal(card_said("has no state SQD"), i + 1);
+		assert_int_equal(rdmapmd_qp_state(queues.rc), ways[i].from);
+		assert_int_equal(rdmapmd_post_send(queues.rc, &nop, 1), 1);
+		/* A card that knows the one, and not the other. */
+		softrnic_fault(device, SOFTRNIC_FAULT_NONE, 0);
+		if (i == 0)
+			enter_sqd(queues.rc);
+	}
+
+	assert_int_equal(rnic_cmd_destroy(queues.dev, RNIC_CMD_2ERR_QP, queues.rc->qp_num), 0);
+	softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS,
+		       (uint32_t)RNIC_CMD_SQD2SQD_QP << 8 | BAD_QP_STATE);
+	assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -EINVAL);
+	softrnic_fault(device, SOFTRNIC_FAULT_NONE, 0);
+	assert_int_equal(card_said("has no state SQD"), RTE_DIM(ways));
+	assert_int_equal(card_said("bad QP state"), RTE_DIM(ways) + 1);
+}
+
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int
@@ -212,6 +274,7 @@ run(void)
 		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
 		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
 		QUEUE_TEST(test_a_card_without_sqd_says_so),
+		QUEUE_TEST(test_a_card_that_takes_sqd_for_a_wrong_state),
 	};
 
 	return cmocka_run_group_tests_name("card_queue", tests, NULL, NULL);

@@ -177,13 +177,32 @@ set_attributes(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp,
 
 /* ---- Change ---- */
 
+/*
+ * The manual has SQD, Linux's driver never asks for it: firmware may not know the command, or not this way out of a state. The
+ * queue pair may also be in another one than we know, if it broke meanwhile: that is no matter of the firmware's.
+ */
+static bool
+knows_no_sqd(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, uint64_t status)
+{
+	struct rdmapmd_qp_attr now;
+
+	if (opcode != RNIC_CMD_RTS2SQD_QP && opcode != RNIC_CMD_SQD2SQD_QP)
+		return false;
+	if (rc == -EOPNOTSUPP)
+		return true;
+	return status == RNIC_STATUS_BAD_QP_STATE && rnic_rdma_qp_query(&qp->qp, &now) == 0 &&
+	       now.qp_state ==
+		       (opcode == RNIC_CMD_RTS2SQD_QP ? RDMAPMD_QPS_RTS : RDMAPMD_QPS_SQD) &&
+	       !now.sq_draining;
+}
+
 static int
 change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
        uint16_t opcode, uint32_t takes)
 {
 	struct rnic_modify_qp_in in = { 0 };
 	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(&in);
-	struct rnic_cmd_out out;
+	struct rnic_cmd_out out = { 0 };
 	uint32_t given = 0;
 	unsigned int i;
 	int rc;
@@ -198,8 +217,8 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->rdma->q_counter);
 	set_attributes(qpc, qp, attr, mask);
 	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
-	/* The manual has them, Linux's driver never sends them: firmware may not know them, and nothing has changed then. */
-	if (rc == -EOPNOTSUPP && (opcode == RNIC_CMD_RTS2SQD_QP || opcode == RNIC_CMD_SQD2SQD_QP)) {
+	/* Nothing has changed then. */
+	if (rc != 0 && knows_no_sqd(qp, opcode, rc, rnic_cmd_out_get(&out, RNIC_CMD_OUT_STATUS))) {
 		RNIC_LOG(
 			ERR, qp->dev,
 			"QP 0x%x: this card's firmware has no state SQD: stop posting, and poll until "

@@ -192,7 +192,7 @@ void rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem);
  * ---- Commands (cmd.c). ----
  * Write opcode and op_mod into `in`, execute, check the status. Several may be in flight. Polled before the async EQ
  * exists, by event afterwards. One error report: opcode name, op_mod, status, syndrome, time.
- * Returns 0, -ETIMEDOUT, -ECANCELED (not sent: the control thread is to end), -EIO (delivery, device gone), or the status as errno: -EINVAL BAD_PARAM/INDEX/RES/LEN,
+ * Returns 0, -ETIMEDOUT, -ECANCELED (not sent: the control thread is to end), -EIO (delivery, device gone), or the status as errno: -EINVAL BAD_PARAM/INDEX/RES/QP_STATE/LEN,
  * -EBUSY RES_BUSY, -ENOSPC LIM/NO_RES, -EOPNOTSUPP BAD_OP, -EPERM BAD_SYS_STATE, -EREMOTEIO INTERNAL_ERR.
  */
 int rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
