@@ -398,6 +398,52 @@ test_a_function_that_is_refused_roce_is_a_port(void **state)
 	}
 }
 
+/* A function may have few event queues: the one that it needs, and some more. */
+static unsigned int event_queues;
+
+static int
+has_few_event_queues(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	(void)out;
+	if (opcode != RNIC_CMD_CREATE_EQ)
+		return CARD_SENDS;
+	if (event_queues == 0)
+		return -ENOSPC;
+	event_queues--;
+	return CARD_SENDS;
+}
+
+static void
+test_a_function_with_few_event_queues_is_a_port(void **state)
+{
+	struct rdmapmd_context *context;
+	struct rnic_dev *dev;
+	unsigned int of;
+
+	(void)state;
+	card.before = has_few_event_queues;
+	/* What commands need, and the one of completions. */
+	for (of = 1; of <= 2; of++) {
+		event_queues = of;
+		assert_int_equal(card_open("", &dev), 0);
+		assert_int_equal(card_said("no RDMA: the device refuses event queues"), of);
+		assert_int_equal(rdmapmd_device_open(dev->device, &context), -ENOTSUP);
+		assert_int_equal(rnic_port_set_mac(dev, (const uint8_t[6]){ 2, 0, 0, 0, 0, 9 }), 0);
+		card_close(dev);
+		/* Who has asked for it is told. */
+		event_queues = of;
+		assert_int_equal(card_open("ip=192.0.2.1", &dev), -ENOSPC);
+	}
+	assert_int_equal(card_said("no RDMA: "), 2);
+	event_queues = 3;
+	assert_int_equal(card_open("", &dev), 0);
+	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	card_close(dev);
+}
+
 /* ---- How many queue pairs ---- */
 
 static uint32_t log_max_qp_set;
@@ -725,6 +771,7 @@ run(void)
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_roce_is_asked_for_where_it_may_be),
 		TEST(test_a_function_that_is_refused_roce_is_a_port),
+		TEST(test_a_function_with_few_event_queues_is_a_port),
 		TEST(test_queue_pairs_are_as_many_as_asked_for),
 		TEST(test_a_device_with_few_counters_or_none),
 		TEST(test_a_device_that_keeps_its_byte_order),

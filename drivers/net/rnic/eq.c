@@ -234,10 +234,11 @@ rnic_eq_number(const struct rnic_eq *eq)
 }
 
 static int
-create_command(struct rnic_dev *dev, struct rnic_eq *eq, uint64_t events, unsigned int vector)
+create_command(struct rnic_dev *dev, struct rnic_eq *eq, bool *refused)
 {
 	const uint32_t bytes =
 		(uint32_t)sizeof(struct rnic_create_eq_in) + rnic_mem_page_count(&eq->mem) * 8;
+	rnic_cmd_fn *command = refused != NULL ? rnic_cmd_try : rnic_cmd_exec;
 	struct rnic_create_eq_in *in = calloc(1, bytes);
 	struct rnic_object_out out;
 	struct rnic_eqc *eqc;
@@ -248,19 +249,21 @@ create_command(struct rnic_dev *dev, struct rnic_eq *eq, uint64_t events, unsign
 	eqc = rnic_create_eq_in_eqc(in);
 	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, eq->log_size);
 	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, dev->eq_uar);
-	rnic_eqc_set(eqc, RNIC_EQC_INTR, vector);
-	rnic_create_eq_in_set(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, events);
+	rnic_eqc_set(eqc, RNIC_EQC_INTR, eq->vector);
+	rnic_create_eq_in_set(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, eq->events);
 	rnic_mem_page_list(&eq->mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_EQ, 0, in, bytes, &out, sizeof(out));
+	rc = command(dev, RNIC_CMD_CREATE_EQ, 0, in, bytes, &out, sizeof(out));
 	if (rc == 0)
 		eq->eqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) & 0xff;
+	if (refused != NULL)
+		*refused = rnic_cmd_refused(rc);
 	free(in);
 	return rc;
 }
 
-int
-rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-	       struct rnic_eq **result)
+static int
+create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+       bool *refused, struct rnic_eq **result)
 {
 	struct rnic_eq *eq = calloc(1, sizeof(*eq));
 	uint32_t i;
@@ -282,7 +285,7 @@ rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, uns
 	/* The device's first pass writes owner 0. */
 	for (i = 0; i <= eq->mask; i++)
 		eq->ring[i].owner = 1;
-	rc = create_command(dev, eq, events, vector);
+	rc = create_command(dev, eq, refused);
 	if (rc != 0) {
 		rnic_mem_free(dev, &eq->mem);
 		free(eq);
@@ -290,6 +293,21 @@ rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, uns
 	}
 	*result = eq;
 	return 0;
+}
+
+int
+rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+	       struct rnic_eq **eq)
+{
+	return create(dev, log_size, events, vector, NULL, eq);
+}
+
+int
+rnic_eq_try(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+	    bool *refused, struct rnic_eq **eq)
+{
+	*refused = false;
+	return create(dev, log_size, events, vector, refused, eq);
 }
 
 void

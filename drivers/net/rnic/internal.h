@@ -129,6 +129,9 @@ uint32_t rnic_pages_held(struct rnic_dev *dev);
 uint64_t rnic_eq_card_events(const struct rnic_dev *dev);
 int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
 		   unsigned int vector, struct rnic_eq **eq);
+/* As rnic_eq_create(); that the device has refused it is said to the caller alone. */
+int rnic_eq_try(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+		bool *refused, struct rnic_eq **eq);
 void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
 uint32_t rnic_eq_number(const struct rnic_eq *eq);
 /* Handle what is there, at most a ring of it, and arm. One caller at a time. Returns the number of events. */

@@ -105,10 +105,36 @@ make_kinds(struct rnic_rdma *rdma)
 	return 0;
 }
 
+/* No completion is a queue's own by nature: CQs name it. */
+static int
+make_eqs(struct rnic_dev *dev, bool *refused)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	int rc = rnic_eq_try(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), refused, &rdma->comp_eq);
+
+	return rc != 0 ? rc
+		       : rnic_eq_try(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev), refused,
+				     &rdma->event_eq);
+}
+
+/* Of a refusal: who has given the port addresses is told; others have a port without RDMA. */
+static int
+do_without_eqs(struct rnic_dev *dev, int rc, bool refused)
+{
+	if (dev->args.ip_count > 0 || !refused) {
+		RNIC_LOG(ERR, dev, "RDMA's event queues cannot be made: %s", strerror(-rc));
+		return rc;
+	}
+	RNIC_LOG(WARNING, dev, "no RDMA: the device refuses event queues for it (%s)",
+		 strerror(-rc));
+	return 0;
+}
+
 int
 rnic_rdma_setup(struct rnic_dev *dev)
 {
 	struct rnic_rdma *rdma;
+	bool refused;
 	int rc;
 
 	if (!rnic_rdma_supported(dev))
@@ -121,16 +147,19 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	rc = make_kinds(rdma);
 	if (rc == 0)
 		rc = rdmapmd_table_create(&rdma->cqs);
-	/* No event is its own by nature: CQs name it. */
-	if (rc == 0)
-		rc = rnic_eq_create(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), &rdma->comp_eq);
-	if (rc == 0)
-		rc = rnic_eq_create(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev),
-				    &rdma->event_eq);
-	if (rc == 0)
-		rc = rnic_rdma_counters_setup(dev);
 	if (rc != 0)
+		goto fail;
+	rc = make_eqs(dev, &refused);
+	if (rc != 0) {
 		rnic_rdma_teardown(dev);
+		return do_without_eqs(dev, rc, refused);
+	}
+	rc = rnic_rdma_counters_setup(dev);
+	if (rc == 0)
+		return 0;
+
+fail:
+	rnic_rdma_teardown(dev);
 	return rc;
 }
 
