@@ -31,6 +31,8 @@ static struct {
 	bool used;
 } entries[ENTRIES];
 static bool one_place; /* an entry forwards to */
+static bool one_root;  /* until it is destroyed */
+static uint32_t root;  /* 0: none */
 
 static const struct rnic_flow_context *
 context_of(const void *set)
@@ -75,12 +77,27 @@ drop_entry(const struct rnic_fte_in *in)
 			entries[i].used = false;
 }
 
+/* Another one does not take its place. */
+static int
+take_root(const struct rnic_set_flow_table_root_in *in)
+{
+	if (one_root && root != 0)
+		return -EINVAL;
+	root = (uint32_t)rnic_set_flow_table_root_in_get(in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID);
+	return CARD_SENDS;
+}
+
 static int
 as_a_card(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 {
 	(void)out;
 	if (opcode == RNIC_CMD_DELETE_FLOW_TABLE_ENTRY)
 		drop_entry(in);
+	if (opcode == RNIC_CMD_SET_FLOW_TABLE_ROOT)
+		return take_root(in);
+	if (opcode == RNIC_CMD_DESTROY_FLOW_TABLE &&
+	    rnic_flow_table_in_get(in, RNIC_FLOW_TABLE_IN_TABLE_ID) == root)
+		root = 0;
 	if (opcode != RNIC_CMD_SET_FLOW_TABLE_ENTRY)
 		return CARD_SENDS;
 	if (op_mod != RNIC_SET_FTE_NEW)
@@ -97,6 +114,8 @@ old_caps(struct rnic_caps *caps)
 {
 	rnic_flow_table_props_set(rnic_flow_table_cap_nic_receive(&caps->flow_table),
 				  RNIC_FLOW_TABLE_PROPS_FLOW_MODIFY_EN, 0);
+	rnic_flow_table_props_set(rnic_flow_table_cap_nic_receive(&caps->flow_table),
+				  RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT, !one_root);
 	if (!one_place)
 		return;
 	rnic_flow_table_cap_set(&caps->flow_table, RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS, 0);
@@ -116,7 +135,7 @@ static struct world {
 } world;
 
 static int
-setup_card(bool one)
+setup_card(bool one, bool keeps_root)
 {
 	struct world *w = &world;
 	unsigned int i;
@@ -124,6 +143,8 @@ setup_card(bool one)
 	memset(w, 0, sizeof(*w));
 	memset(entries, 0, sizeof(entries));
 	one_place = one;
+	one_root = keeps_root;
+	root = 0;
 	card_begin();
 	card.caps = old_caps;
 	card.before = as_a_card;
@@ -144,14 +165,21 @@ static int
 setup(void **state)
 {
 	(void)state;
-	return setup_card(false);
+	return setup_card(false, false);
 }
 
 static int
 setup_one_place(void **state)
 {
 	(void)state;
-	return setup_card(true);
+	return setup_card(true, false);
+}
+
+static int
+setup_one_root(void **state)
+{
+	(void)state;
+	return setup_card(false, true);
 }
 
 static int
@@ -294,6 +322,58 @@ test_frames_of_a_group_go_to_one_place(void **state)
 	assert_int_equal(card_said("this card forwards them to one place"), 1);
 }
 
+/* Who was there first is; the others are told, or go without. */
+static void
+test_a_root_that_stays(void **state)
+{
+	struct rnic_steering *steering = &world.steering;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		steer(&world.rss);
+		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOTSUP);
+		assert_int_equal(card_said("VLANs cannot be filtered"), i + 1);
+		assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), -ENOTSUP);
+		assert_int_equal(card_said("attached before the port starts"), i + 1);
+		assert_int_equal(world.dev->mac_count, 0);
+		/* It is steered as before. */
+		assert_int_equal(rnic_steering_set(world.dev, steering, mac, true, true), 0);
+		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+		assert_int_equal(root, 0);
+	}
+}
+
+static void
+test_a_root_that_stays_is_the_queue_pairs(void **state)
+{
+	struct rnic_steering *steering = &world.steering;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(rnic_qp_steering_add(world.dev, mac, 7, world.tir, 1), 0);
+		assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+		/* An ethdev comes, goes, and comes again: two addresses, the way to it, its own and broadcast. */
+		steer(NULL);
+		assert_int_equal(entries_of(0), 2 + 1 + 2);
+		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+		assert_int_equal(entries_of(0), 2);
+		steer(NULL);
+		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOTSUP);
+		/* Beside it others can be attached, and the last one may go before it. */
+		assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), 0);
+		assert_int_equal(entries_of(0), 3 + 1 + 2);
+		assert_int_equal(rnic_qp_steering_drop(world.dev, world.tir), 0);
+		assert_int_equal(entries_of(0), 1 + 2);
+		assert_int_not_equal(root, 0);
+		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+		assert_int_equal(root, 0);
+	}
+	assert_int_equal(card_said("VLANs cannot be filtered"), 2);
+	assert_int_equal(card_said("failed"), 0);
+}
+
 static int
 run(void)
 {
@@ -306,6 +386,9 @@ run(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place,
 						setup_one_place, teardown),
+		cmocka_unit_test_setup_teardown(test_a_root_that_stays, setup_one_root, teardown),
+		cmocka_unit_test_setup_teardown(test_a_root_that_stays_is_the_queue_pairs,
+						setup_one_root, teardown),
 	};
 
 	return cmocka_run_group_tests_name("card_flow", tests, NULL, NULL);

@@ -14,6 +14,10 @@
  *
  * No entry is changed where it is: not every card can do that. When the ethdev has another table, so have the queue pairs.
  *
+ * Nor does every card let another table take the root's place (modify_root). On one that does not, what is the root first
+ * stays that: addresses are attached before the ethdev starts, entries for the ethdev come and go in this table, which stays
+ * as long as the ethdev is reached by it.
+ *
  * Its lock is held for commands: an ethdev may start in one thread while another attaches.
  */
 
@@ -53,6 +57,23 @@ forwards_to_both(const struct rnic_dev *dev)
 {
 	return rnic_flow_table_cap_get(&dev->caps.flow_table,
 				       RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0;
+}
+
+/* May another table take the root's place? Where it may not, Linux sets no root at all. */
+static bool
+moves_root(struct rnic_dev *dev)
+{
+	return rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(&dev->caps.flow_table),
+					 RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT) != 0;
+}
+
+static int
+refuse(struct rnic_dev *dev, const char *what)
+{
+	RNIC_LOG(ERR, dev,
+		 "this card keeps the flow table that frames meet first (no modify_root): %s",
+		 what);
+	return -ENOTSUP;
 }
 
 static bool
@@ -255,7 +276,7 @@ tidy(struct rnic_dev *dev)
 					     steering->table.group_vlan);
 		steering->table.has_vlans = false;
 	}
-	if (!steering->up || steering->rules != NULL)
+	if (!steering->up || steering->rules != NULL || (steering->has_port && !moves_root(dev)))
 		return rc;
 	down_rc = table_down(dev);
 	return rc != 0 ? rc : down_rc;
@@ -279,6 +300,33 @@ warn_of_groups(struct rnic_dev *dev)
 			rule->tag);
 }
 
+/*
+ * Of a table that cannot be exchanged: the ethdev is led to, or no longer, entry by entry, so that frames for groups may be
+ * missed for a moment.
+ */
+static int
+follow_port(struct rnic_dev *dev)
+{
+	struct rnic_qp_table *table = &dev->qp_steering.table;
+	const struct rnic_qp_rule *rule;
+	int rc = 0, first_rc = 0;
+
+#define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
+	if (table->entries[INDEX_REST / 64] >> INDEX_REST % 64 & 1)
+		KEEP_FIRST(delete_entry(dev, table, INDEX_REST));
+	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
+		if (!is_group(&rule->match) || !forwards_to_both(dev))
+			continue;
+		KEEP_FIRST(delete_entry(dev, table, rule->index));
+		if (rc == 0)
+			KEEP_FIRST(set_rule(dev, table, rule));
+	}
+	if (dev->qp_steering.has_port)
+		KEEP_FIRST(set_rest(dev, table));
+#undef KEEP_FIRST
+	return first_rc;
+}
+
 /* What is not a queue pair's goes to the ethdev's table; to another one than before, if it has one already. */
 static int
 port_up(struct rnic_dev *dev, uint32_t table)
@@ -288,46 +336,40 @@ port_up(struct rnic_dev *dev, uint32_t table)
 	const uint32_t was = steering->port_table;
 	int rc;
 
+	if (had_port && !moves_root(dev))
+		return refuse(dev, "VLANs cannot be filtered");
 	steering->has_port = true;
 	steering->port_table = table;
-	rc = steering->up ? exchange(dev) : rnic_flow_root_set(dev, table);
+	if (!steering->up)
+		rc = rnic_flow_root_set(dev, table);
+	else
+		rc = moves_root(dev) ? exchange(dev) : follow_port(dev);
 	if (rc != 0) {
 		steering->has_port = had_port;
 		steering->port_table = was;
+		/* What can be: the first failure is the one that counts. */
+		if (steering->up && !moves_root(dev))
+			(void)follow_port(dev);
 	} else if (!had_port) {
 		warn_of_groups(dev);
 	}
 	return rc;
 }
 
-/* Of a table that cannot be exchanged: entry by entry, so that frames for groups may be missed for a moment. */
-static int
-leave_port(struct rnic_dev *dev)
-{
-	struct rnic_qp_table *table = &dev->qp_steering.table;
-	int rc = delete_entry(dev, table, INDEX_REST), first_rc = rc;
-	const struct rnic_qp_rule *rule;
-
-	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
-		if (!is_group(&rule->match) || !forwards_to_both(dev))
-			continue;
-		rc = delete_entry(dev, table, rule->index);
-		if (rc == 0)
-			rc = set_rule(dev, table, rule);
-		first_rc = first_rc != 0 ? first_rc : rc;
-	}
-	return first_rc;
-}
-
 static int
 port_down(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
+	int rc = 0, tidy_rc;
 
 	if (!steering->has_port)
 		return 0;
 	steering->has_port = false;
-	return steering->up && exchange(dev) != 0 ? leave_port(dev) : 0;
+	if (steering->up && (!moves_root(dev) || exchange(dev) != 0))
+		rc = follow_port(dev);
+	/* A table may have stayed for the ethdev alone. */
+	tidy_rc = tidy(dev);
+	return rc != 0 ? rc : tidy_rc;
 }
 
 int
@@ -440,6 +482,8 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 			"port is stopped, and the queue pair alone has its frames");
 		return -ENOTSUP;
 	}
+	if (!dev->qp_steering.up && dev->qp_steering.has_port && !moves_root(dev))
+		return refuse(dev, "queue pairs' addresses are attached before the port starts");
 	if (index == INDEX_REST) {
 		RNIC_LOG(ERR, dev, "there is room for the addresses of queue pairs no more");
 		return -ENOSPC;
