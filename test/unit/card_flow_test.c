@@ -31,6 +31,7 @@ static struct {
 	bool used;
 } entries[ENTRIES];
 static bool one_place; /* an entry forwards to */
+static int refusal;    /* of an entry for two */
 static bool one_root;  /* until it is destroyed */
 static uint32_t root;  /* 0: none */
 
@@ -104,7 +105,7 @@ as_a_card(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 		return -EOPNOTSUPP;
 	if (one_place &&
 	    rnic_flow_context_get(context_of(in), RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE) > 1)
-		return -EINVAL;
+		return refusal;
 	return take_entry(in);
 }
 
@@ -144,6 +145,7 @@ setup_card(bool one, bool keeps_root)
 	memset(entries, 0, sizeof(entries));
 	one_place = one;
 	one_root = keeps_root;
+	refusal = -EINVAL;
 	root = 0;
 	card_begin();
 	card.caps = old_caps;
@@ -322,6 +324,50 @@ test_frames_of_a_group_go_to_one_place(void **state)
 	assert_int_equal(card_said("this card forwards them to one place"), 1);
 }
 
+/* The capabilities promise two: the first refusal is what tells. */
+static void
+setup_unsaid(void **state, int how)
+{
+	teardown(state);
+	setup_one_place(state);
+	refusal = how;
+	rnic_flow_table_cap_set(&world.dev->caps.flow_table,
+				RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS, 1);
+}
+
+static void
+test_frames_of_a_group_go_to_one_place_unsaid(void **state)
+{
+	static const int refusals[] = { -EINVAL, -EOPNOTSUPP, -EREMOTEIO };
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(refusals); i++) {
+		setup_unsaid(state, refusals[i]);
+		steer(NULL);
+		for (k = 0; k < 2; k++) {
+			assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1),
+					 -ENOTSUP);
+			assert_int_equal(card_said("forwards a multicast frame to one place"),
+					 k + 1);
+			assert_int_equal(world.dev->mac_count, 0);
+			assert_int_equal(entries_of(0), 2);
+		}
+		/* A port that starts is warned, and misses them alone. */
+		setup_unsaid(state, refusals[i]);
+		assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+		steer(NULL);
+		assert_int_equal(card_said("this card forwards them to one place"), 1);
+		assert_int_equal(entries_of(0), 1 + 1 + 2);
+		assert_int_equal(card_said("failed"), 0);
+	}
+	/* No room is another matter, and may pass. */
+	setup_unsaid(state, -ENOSPC);
+	steer(NULL);
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), -ENOSPC);
+	one_place = false;
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+}
+
 /* Who was there first is; the others are told, or go without. */
 static void
 test_a_root_that_stays(void **state)
@@ -385,6 +431,8 @@ run(void)
 		cmocka_unit_test_setup_teardown(test_an_ethdev_comes_and_goes_beside_queue_pairs,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place,
+						setup_one_place, teardown),
+		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place_unsaid,
 						setup_one_place, teardown),
 		cmocka_unit_test_setup_teardown(test_a_root_that_stays, setup_one_root, teardown),
 		cmocka_unit_test_setup_teardown(test_a_root_that_stays_is_the_queue_pairs,

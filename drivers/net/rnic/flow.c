@@ -156,6 +156,8 @@ rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
 {
 	struct set_entry set = { 0 };
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&set.in);
+	/* Of two places a card may take one: who asks for both goes on. */
+	rnic_cmd_fn *command = entry->to_tir && entry->to_table ? rnic_cmd_try : rnic_cmd_exec;
 	struct rnic_cmd_out out;
 	uint32_t count = 0;
 
@@ -179,9 +181,9 @@ rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
 					  entry->next_table);
 	}
 	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
-	return rnic_cmd_exec(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_SET_FTE_NEW, &set,
-			     (uint32_t)(sizeof(set.in) + count * sizeof(set.destinations[0])), &out,
-			     sizeof(out));
+	return command(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_SET_FTE_NEW, &set,
+		       (uint32_t)(sizeof(set.in) + count * sizeof(set.destinations[0])), &out,
+		       sizeof(out));
 }
 
 int

@@ -9,7 +9,7 @@
  *	255         everything                     while the ethdev has a table: the rest goes there
  *
  * The lowest index wins, so what is more specific goes first, and queue pairs before the ethdev. An entry of a group address
- * goes on to the ethdev's table as well, if the card can do that (nic_rx_multi_path_tirs_fts). Each entry has its queue pair's
+ * goes on to the ethdev's table as well, if the card can do that (nic_rx_multi_path_tirs_fts), and has not refused it. Each entry has its queue pair's
  * number as the tag: that is what a completion of a received frame has in the place of the queue's number.
  *
  * No entry is changed where it is: not every card can do that. When the ethdev has another table, so have the queue pairs.
@@ -55,7 +55,8 @@ static const struct rnic_flow_match all_frames;
 static bool
 forwards_to_both(const struct rnic_dev *dev)
 {
-	return rnic_flow_table_cap_get(&dev->caps.flow_table,
+	return !dev->qp_steering.one_place &&
+	       rnic_flow_table_cap_get(&dev->caps.flow_table,
 				       RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0;
 }
 
@@ -104,11 +105,22 @@ delete_entry(struct rnic_dev *dev, struct rnic_qp_table *table, uint32_t index)
 	return rc;
 }
 
+/* Not for want of room, or of time. */
+static bool
+is_refusal(int rc)
+{
+	return rnic_cmd_refused(rc) && rc != -ENOSPC && rc != -EBUSY;
+}
+
+/*
+ * A card may have a capability of its own for entries with a tag and two places (nic_rx_flow_tag_multipath_en), which no other
+ * driver looks at: one that refuses ours, and takes the same for one place, is a card that forwards to one place.
+ */
 static int
 set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp_rule *rule)
 {
-	const struct rnic_qp_steering *steering = &dev->qp_steering;
-	const struct rnic_flow_entry entry = {
+	struct rnic_qp_steering *steering = &dev->qp_steering;
+	struct rnic_flow_entry entry = {
 		.table = table->number,
 		.group = rule->match.by_vlan ? table->group_vlan : table->group_mac,
 		.index = rule->index,
@@ -120,8 +132,14 @@ set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp
 		.to_table = is_group(&rule->match) && steering->has_port && forwards_to_both(dev),
 		.next_table = steering->port_table,
 	};
+	int rc = set_entry(dev, table, &entry);
 
-	return set_entry(dev, table, &entry);
+	if (!entry.to_table || !is_refusal(rc))
+		return rc;
+	entry.to_table = false;
+	rc = set_entry(dev, table, &entry);
+	steering->one_place = rc == 0;
+	return rc;
 }
 
 static int
@@ -437,6 +455,23 @@ free_index(const struct rnic_dev *dev, bool by_vlan)
 	return index < end ? index : INDEX_REST;
 }
 
+/* Nobody has the frames of a group beside the ethdev then. */
+static bool
+is_the_ports(const struct rnic_dev *dev, const struct rnic_flow_match *match)
+{
+	return is_group(match) && dev->qp_steering.has_port && !forwards_to_both(dev);
+}
+
+static int
+refuse_group(struct rnic_dev *dev)
+{
+	RNIC_LOG(
+		ERR, dev,
+		"this card forwards a multicast frame to one place: attach the address while the port is "
+		"stopped, and the queue pair alone has its frames");
+	return -ENOTSUP;
+}
+
 /* Called with the lock held: the device knows of it, or of nothing. */
 static int
 install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
@@ -454,6 +489,12 @@ install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
 	rc = set_rule(dev, &dev->qp_steering.table, rule);
 	if (rc != 0)
 		goto no_rule;
+	/* That is known only now, and the frames are the ethdev's. */
+	if (is_the_ports(dev, &rule->match)) {
+		(void)delete_entry(dev, &dev->qp_steering.table, rule->index);
+		rc = refuse_group(dev);
+		goto no_rule;
+	}
 	return 0;
 
 no_rule:
@@ -475,13 +516,8 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 			 (*place)->tag);
 		return -EEXIST;
 	}
-	if (is_group(match) && dev->qp_steering.has_port && !forwards_to_both(dev)) {
-		RNIC_LOG(
-			ERR, dev,
-			"this card forwards a multicast frame to one place: attach the address while the "
-			"port is stopped, and the queue pair alone has its frames");
-		return -ENOTSUP;
-	}
+	if (is_the_ports(dev, match))
+		return refuse_group(dev);
 	if (!dev->qp_steering.up && dev->qp_steering.has_port && !moves_root(dev))
 		return refuse(dev, "queue pairs' addresses are attached before the port starts");
 	if (index == INDEX_REST) {
