@@ -56,6 +56,7 @@ _Static_assert(1u << SELECT_MTU == RNIC_NIC_VPORT_MTU, "bit of field_select");
 #define RQ_TS_FORMAT	  AT(IN_SQ_RQ_CONTEXT, RNIC_RQC_TS_FORMAT)
 #define QP_TS_FORMAT	  AT(IN_QP_CONTEXT, RNIC_QPC_TS_FORMAT)
 #define IN_MKEY_CONTEXT	  0x10
+#define ROOT_DISCONNECTED 1 /* op_mod of SET_FLOW_TABLE_ROOT */
 /* The rights in the first translation: an entry of 64 bits behind the command's own fields. */
 #define FIRST_MTT_RIGHTS  RNIC_FIELD(sizeof(struct rnic_create_mkey_in) + 4, 2, 0)
 
@@ -296,6 +297,16 @@ static const struct softrnic_like_refusal cx4lx_refusals[] = {
 	{ "a QP's counters that are changed in RTS", RNIC_CMD_RTS2RTS_QP, RNIC_STATUS_BAD_PARAM,
 	  { SET(RNIC_FIELD(RNIC_FIELD_OFFSET(RNIC_MODIFY_QP_IN_OPT_PARAM_MASK), 25, 25)) }, 0,
 	  DRIVER("Linux mlx5_ib_qp_set_counter(): not without rts2rts_qp_counters_set_id") },
+	{ "a TIS that is changed", RNIC_CMD_MODIFY_TIS, RNIC_STATUS_BAD_PARAM, {{ 0 }}, 0,
+	  GUESS("modify_tis is 0, as recorded; mlx5e changes none, mlx5_ib those of RAW_PACKET with a priority alone") },
+	{ "a flow table that is changed", RNIC_CMD_MODIFY_FLOW_TABLE, RNIC_STATUS_BAD_PARAM, {{ 0 }}, 0,
+	  DRIVER("Linux FS_CHAINING_CAPS: chains of tables that are joined anew are not without flow_table_modify") },
+	{ "no root flow table any more", RNIC_CMD_SET_FLOW_TABLE_ROOT, RNIC_STATUS_BAD_PARAM,
+	  { OP_MOD(ROOT_DISCONNECTED) }, 0,
+	  DRIVER("Linux mlx5_fs_cmd_set_tx_flow_table_root(): not without reset_root_to_default") },
+	{ "an SQ with multi-packet WQEs", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM,
+	  { SET(AT(IN_SQ_RQ_CONTEXT, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE)) }, 0,
+	  DRIVER("Linux mlx5_ib: not without multi_pkt_send_wqe, which the card has, and we have not") },
 };
 _Static_assert(1u << 3 == RNIC_MODIFY_RQ_COUNTER_SET_ID, "bit of the bitmask");
 _Static_assert(1u << 25 == RNIC_QP_OPT_COUNTER_SET_ID, "bit of opt_param_mask");

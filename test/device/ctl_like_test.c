@@ -243,6 +243,41 @@ each_row_refuses_what_it_says(void **state)
 	each_part(check_refusals);
 }
 
+/* Good commands, and nothing without the capability that a ConnectX-4 Lx does not have. */
+static void
+a_cx4lx_refuses_what_it_has_no_capability_for(void **state)
+{
+	static const struct {
+		uint16_t opcode, op_mod;
+		uint32_t field; /* that is set besides; 0: none */
+	} cases[] = {
+		{ RNIC_CMD_MODIFY_TIS, 0, 0 },
+		{ RNIC_CMD_MODIFY_FLOW_TABLE, 0, 0 },
+		{ RNIC_CMD_SET_FLOW_TABLE_ROOT, 1, 0 },
+		{ RNIC_CMD_CREATE_SQ, 0,
+		  (uint32_t)RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE + (UINT32_C(0x20) << 16) },
+	};
+	static struct rnic_be32 in[IN_ROOM / 4], out[OUT_ROOM / 4];
+	struct world w;
+	uint32_t bytes;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_make(&w, world_state_for(cases[i].opcode), false);
+		memset(in, 0, sizeof(in));
+		bytes = world_good_input(&w, cases[i].opcode, (uint8_t *)in);
+		rnic_field_set(in, RNIC_CMD_IN_OP_MOD, cases[i].op_mod);
+		if (cases[i].field != 0)
+			rnic_field_set(in, cases[i].field, 1);
+		w.hn.dev->like = softrnic_like_find("cx4lx");
+		if (hn_cmd(&w.hn, in, bytes, out, sizeof(out)) != RNIC_STATUS_BAD_PARAM)
+			fail_msg("opcode 0x%x: not refused", cases[i].opcode);
+		w.hn.dev->like = softrnic_like_find(NULL);
+		assert_int_equal(hn_cmd(&w.hn, in, bytes, out, sizeof(out)), RNIC_STATUS_OK);
+		hn_stop(&w.hn);
+	}
+}
+
 /* ---- Capabilities ---- */
 
 static const uint8_t *
@@ -597,6 +632,7 @@ main(void)
 		cmocka_unit_test(an_unknown_name_is_refused_with_the_list),
 		cmocka_unit_test(each_row_says_where_it_is_known_from),
 		cmocka_unit_test(each_row_refuses_what_it_says),
+		cmocka_unit_test(a_cx4lx_refuses_what_it_has_no_capability_for),
 		cmocka_unit_test(each_personality_shows_what_its_rows_say),
 		cmocka_unit_test(a_vf_has_the_address_that_it_was_given_or_none),
 		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
