@@ -291,10 +291,13 @@ int rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entr
 int rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index);
 
 /* ---- steer_qp.c ---- */
-/* The ethdev has a table, or another one, which frames of no queue pair go on to; or it has none any more. */
+/*
+ * The ethdev has a table, or another one, which frames of no queue pair go on to; or it has none any more. -ENOTSUP: the card
+ * does not move its root, and the table is the one before.
+ */
 int rnic_qp_steering_port_up(struct rnic_dev *dev, uint32_t table);
 int rnic_qp_steering_port_down(struct rnic_dev *dev);
-/* Frames with this address, and VLAN tag unless that is RDMAPMD_VLAN_ANY, go to a TIR. -EEXIST, -ENOSPC. */
+/* Frames with this address, and VLAN tag unless that is RDMAPMD_VLAN_ANY, go to a TIR. -EEXIST, -ENOSPC, -ENOTSUP. */
 int rnic_qp_steering_add(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id, uint32_t tir,
 			 uint32_t tag);
 /* No longer. -ENOENT: they did not go to that TIR. */
