@@ -266,7 +266,8 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 		uint32_t now;
 
 		assert_true(i < KEYS);
-		softrnic_share_begin(hn->dev, 0);
+		/* However long this machine takes for it. */
+		softrnic_share_begin(hn->dev, SOFTRNIC_NEVER_NS);
 		assert_int_equal(translate(hn, list_key, pd, 0, KEYS, READ, iov, 1), 1);
 		assert_ptr_equal(iov[0].iov_base, hn_va(hn, memory));
 		assert_int_equal(iov[0].iov_len, KEYS);
