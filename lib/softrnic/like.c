@@ -299,8 +299,6 @@ static const struct softrnic_like_refusal cx4lx_refusals[] = {
 	  DRIVER("Linux mlx5_ib_qp_set_counter(): not without rts2rts_qp_counters_set_id") },
 	{ "a TIS that is changed", RNIC_CMD_MODIFY_TIS, RNIC_STATUS_BAD_PARAM, {{ 0 }}, 0,
 	  GUESS("modify_tis is 0, as recorded; mlx5e changes none, mlx5_ib those of RAW_PACKET with a priority alone") },
-	{ "a flow table that is changed", RNIC_CMD_MODIFY_FLOW_TABLE, RNIC_STATUS_BAD_PARAM, {{ 0 }}, 0,
-	  DRIVER("Linux FS_CHAINING_CAPS: chains of tables that are joined anew are not without flow_table_modify") },
 	{ "no root flow table any more", RNIC_CMD_SET_FLOW_TABLE_ROOT, RNIC_STATUS_BAD_PARAM,
 	  { OP_MOD(ROOT_DISCONNECTED) }, 0,
 	  DRIVER("Linux mlx5_fs_cmd_set_tx_flow_table_root(): not without reset_root_to_default") },

@@ -252,7 +252,6 @@ a_cx4lx_refuses_what_it_has_no_capability_for(void **state)
 		uint32_t field; /* that is set besides; 0: none */
 	} cases[] = {
 		{ RNIC_CMD_MODIFY_TIS, 0, 0 },
-		{ RNIC_CMD_MODIFY_FLOW_TABLE, 0, 0 },
 		{ RNIC_CMD_SET_FLOW_TABLE_ROOT, 1, 0 },
 		{ RNIC_CMD_CREATE_SQ, 0,
 		  (uint32_t)RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE + (UINT32_C(0x20) << 16) },
