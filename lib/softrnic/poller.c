@@ -179,7 +179,7 @@ enum part {
 	PARTS,
 };
 
-/* It is busy, so whoever polls shall not sleep now. */
+/* The device is busy: its host does not sleep before the next round. */
 static __attribute__((noinline)) unsigned int
 round_ends(struct softrnic *dev, enum part next, unsigned int done)
 {

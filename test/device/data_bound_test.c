@@ -612,27 +612,10 @@ test_page_lists_of_rings_have_a_budget(void **state)
 static uint32_t
 create_key_of(struct fixture *f, uint32_t pages, uint64_t iova, uint64_t step)
 {
-	size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * 8, i;
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[2];
+	uint32_t key;
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)pages * 4096);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, pages / 2);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				pages / 2);
-	for (i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64((iova + i * step) | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out)),
-			 0);
-	free(in);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(dp_key_create(&f->dp, pages, 12, iova, step, &key), 0);
+	return key;
 }
 
 /* They are one and the same: no two of them are neighbours, so the key has chunks. */

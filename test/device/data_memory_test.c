@@ -39,28 +39,9 @@ setup(void **state)
 static int
 key_create(struct world *w)
 {
-	const size_t bytes = sizeof(struct rnic_create_mkey_in) + KEY_PAGES * sizeof(uint64_t);
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_be64 *mtts = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[2];
-	int status;
+	int status = dp_key_create(&w->dp, KEY_PAGES, PAGE_LOG, DP_IOVA, 0, &w->keys[w->count]);
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, w->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)KEY_PAGES << PAGE_LOG);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, PAGE_LOG);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, KEY_PAGES / 2);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				KEY_PAGES / 2);
-	for (uint32_t i = 0; i < KEY_PAGES; i++)
-		mtts[i] = rnic_cpu_to_be64(DP_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	status = dp_command(&w->dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out));
-	if (status == 0)
-		w->keys[w->count++] = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
+	w->count += status == 0;
 	return status;
 }
 

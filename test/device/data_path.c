@@ -558,6 +558,35 @@ dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_siz
 }
 
 int
+dp_key_create(struct dp *dp, uint32_t pages, uint32_t log_page, uint64_t iova, uint64_t step,
+	      uint32_t *number)
+{
+	const size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * sizeof(uint64_t);
+	struct rnic_create_mkey_in *in = calloc(1, bytes);
+	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
+	struct rnic_object_out out[2];
+	int status;
+
+	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
+	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
+	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
+	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
+	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)pages << log_page);
+	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
+	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, pages / 2);
+	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
+				pages / 2);
+	for (uint32_t i = 0; i < pages; i++)
+		list[i] = rnic_cpu_to_be64((iova + i * step) | RNIC_MTT_READ | RNIC_MTT_WRITE);
+	status = dp_command(dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out));
+	if (status == 0)
+		*number = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return status;
+}
+
+int
 dp_tir_create(struct dp_rq *rq)
 {
 	struct rnic_create_tir_in in = { 0 };

@@ -118,6 +118,10 @@ struct dp_vport {
 };
 int dp_vport_modify(struct dp *dp, const struct dp_vport *vport);
 
+/* A key to be read, of so many pages of 2^log_page bytes: the first at iova, each `step` behind the one before. */
+int dp_key_create(struct dp *dp, uint32_t pages, uint32_t log_page, uint64_t iova, uint64_t step,
+		  uint32_t *number);
+
 /* Flow tables. */
 uint32_t dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table);
 uint32_t dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
