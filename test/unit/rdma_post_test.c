@@ -668,6 +668,82 @@ test_an_srq_takes_wqes_back_from_two_threads(void **state)
 	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
 }
 
+/* What a device that lies names in two CQs, which two threads poll. */
+struct race {
+	struct rnic_rdma_srq *srq;
+	/* Which round each has come to; a round is for one WQE, that may be taken once. */
+	atomic_uint posted, ready, done;
+	uint32_t index;
+	unsigned int taken[2];
+	uint64_t sum[2]; /* of the wr_ids */
+};
+
+#define OFFSETS 64 /* the second one is so much later, in turn */
+
+static void
+await(atomic_uint *counter, unsigned int round)
+{
+	for (unsigned int i = 1; atomic_load(counter) < round; i++) {
+		if (i % 1000 == 0)
+			sched_yield();
+	}
+}
+
+static void
+race_take(struct race *race, unsigned int who)
+{
+	uint64_t wr_id;
+
+	if (!rnic_rdma_srq_complete(race->srq, (uint16_t)race->index, &wr_id))
+		return;
+	race->taken[who]++;
+	race->sum[who] += wr_id;
+}
+
+static void *
+race_along(void *arg)
+{
+	struct race *race = arg;
+
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		await(&race->posted, round);
+		atomic_store(&race->ready, round);
+		for (unsigned int i = 0; i < round % OFFSETS; i++)
+			atomic_signal_fence(memory_order_seq_cst);
+		race_take(race, 1);
+		atomic_store(&race->done, round);
+	}
+	return NULL;
+}
+
+static void
+test_an_srq_gives_a_wqe_to_one_of_two_threads(void **state)
+{
+	struct rings *rings = *state;
+	struct rnic_rdma_srq *srq = &rings->srq;
+	struct race race = { .srq = srq };
+	struct rdmapmd_recv_wr wr[4] = { { 0 } };
+	unsigned int missing = 0;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, race_along, &race), 0);
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		wr[0].wr_id = round;
+		race.index = srq->head;
+		missing += rnic_rdma_post_srq_recv(&srq->srq, wr, 1) != 1;
+		atomic_store(&race.posted, round);
+		await(&race.ready, round);
+		race_take(&race, 0);
+		await(&race.done, round);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(missing, 0);
+	assert_int_equal(race.taken[0] + race.taken[1], ROUNDS);
+	assert_int_equal(race.sum[0] + race.sum[1], (uint64_t)ROUNDS * (ROUNDS + 1) / 2);
+	/* Nor was one put into the list twice. */
+	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
 
 int
@@ -705,6 +781,7 @@ main(void)
 		TEST(test_a_full_receive_queue),
 		TEST(test_srq),
 		TEST(test_an_srq_takes_wqes_back_from_two_threads),
+		TEST(test_an_srq_gives_a_wqe_to_one_of_two_threads),
 	};
 
 	return cmocka_run_group_tests_name("rdma_post", tests, NULL, NULL);

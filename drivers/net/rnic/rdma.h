@@ -447,12 +447,13 @@ static inline bool
 rnic_rdma_srq_complete(struct rnic_rdma_srq *srq, uint16_t counter, uint64_t *wr_id)
 {
 	const uint32_t index = counter & srq->mask;
-	uint32_t before;
+	uint32_t state = RNIC_RDMA_SRQ_POSTED, before;
 
-	if (unlikely(__atomic_load_n(&srq->next[index], __ATOMIC_RELAXED) != RNIC_RDMA_SRQ_POSTED))
+	/* In one step: a device that lies may name it in two CQs, which two threads poll. */
+	if (unlikely(!__atomic_compare_exchange_n(&srq->next[index], &state, RNIC_RDMA_SRQ_LAST,
+						  false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
 		return false;
 	*wr_id = srq->wr_ids[index];
-	__atomic_store_n(&srq->next[index], RNIC_RDMA_SRQ_LAST, __ATOMIC_RELAXED);
 	before = __atomic_exchange_n(&srq->tail, index, __ATOMIC_ACQ_REL);
 	/* Partner: the load-acquire in rnic_rdma_post_srq_recv(), before it writes the WQE anew. */
 	__atomic_store_n(&srq->next[before], index, __ATOMIC_RELEASE);
