@@ -497,6 +497,28 @@ test_a_queue_pair_without_a_queue(void **state)
 	assert_passed_over(rings, 2);
 }
 
+/* The WQEBB of one that is long done: as many requests later as 32 bits count. */
+static void
+test_an_entry_of_a_request_of_long_ago_is_passed_over(void **state)
+{
+	struct rings *rings = *state;
+	struct rnic_rdma_send *sq = &rings->qp.sq;
+	const struct rdmapmd_send_wr wr = { .wr_id = 300, .opcode = RDMAPMD_WR_NOP };
+	struct rdmapmd_wc wc;
+
+	post_sends(rings, writes, 1);
+	rings_complete_send(rings, 0);
+	assert_int_equal(rings_poll(rings, &wc), 100);
+	sq->head += UINT32_MAX;
+	sq->tail += UINT32_MAX;
+	sq->signaled += UINT32_MAX;
+	assert_int_equal(rings_post(rings, &wr, 1), 1);
+	rings_complete_send(rings, 0);
+	assert_passed_over(rings, 1);
+	rings_complete_send(rings, 1);
+	assert_int_equal(rings_poll(rings, &wc), 300);
+}
+
 /* An invalid opcode is no entry at all, whatever its owner bit says. */
 static void
 test_an_invalid_entry_is_not_taken(void **state)
@@ -641,6 +663,7 @@ main(void)
 		TEST(test_entries_of_no_request_are_passed_over),
 		TEST(test_entries_of_unknown_kinds_are_passed_over),
 		TEST(test_a_queue_pair_without_a_queue),
+		TEST(test_an_entry_of_a_request_of_long_ago_is_passed_over),
 		TEST(test_an_invalid_entry_is_not_taken),
 		TEST(test_a_destroyed_queue_pair_has_no_completions),
 		TEST(test_completions_of_others_stay_when_one_is_destroyed),

@@ -261,7 +261,7 @@ rnic_rdma_poll_begins(struct rnic_rdma_cq *cq, const bool fenced)
 /* A send request under way, at the WQEBB where its WQE starts. */
 struct rnic_rdma_wqe {
 	uint64_t wr_id;
-	uint32_t head;	 /* how many requests were posted before it */
+	uint64_t head;	 /* how many requests were posted before it */
 	uint32_t length; /* of a READ or an atomic: bytes that it brings */
 	uint16_t what;	 /* enum rdmapmd_wc_opcode; [15:8] enum rnic_rdma_quiet */
 };
@@ -286,10 +286,15 @@ struct rnic_rdma_kind {
 struct rnic_rdma_send {
 	struct rnic_sq wq;
 	struct rnic_rdma_wqe *wqes;
-	uint32_t head;	   /* requests posted, free running */
-	uint32_t tail;	   /* atomic: requests completed; who polls writes it */
-	uint32_t signaled; /* requests posted up to the last one that asks for a completion */
-	uint32_t max_post, max_gs, max_inline;
+	/*
+	 * Nobody lives to see these come round. Where no WQE has started for long, wqes[] has a request of long ago, which must
+	 * not pass for one that is under way.
+	 */
+	uint64_t head;	   /* requests posted, free running */
+	uint64_t tail;	   /* atomic: requests completed; who polls writes it */
+	uint64_t signaled; /* requests posted up to the last one that asks for a completion */
+	uint64_t max_post;
+	uint32_t max_gs, max_inline;
 	uint8_t open;	      /* atomic: the state takes requests */
 	uint8_t header_bytes; /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	const struct rnic_rdma_kind *kinds;

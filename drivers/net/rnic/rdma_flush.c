@@ -23,7 +23,7 @@ set_flushed(struct rnic_rdma_qp *qp, uint64_t wr_id, struct rdmapmd_wc *wc)
 
 /* The WQEBB where the WQE of a request that is under way starts. */
 static uint32_t
-find_wqe(const struct rnic_rdma_send *sq, uint32_t number)
+find_wqe(const struct rnic_rdma_send *sq, uint64_t number)
 {
 	uint32_t i;
 
@@ -50,8 +50,9 @@ flush_sends(struct rnic_rdma_qp *qp, struct rdmapmd_wc *wc, uint16_t n)
 {
 	struct rnic_rdma_send *sq = &qp->sq;
 	/* Partner: the store-release of the post, before which the WQEs and what is known of them were written. */
-	const uint32_t head = __atomic_load_n(&sq->head, __ATOMIC_ACQUIRE);
-	uint32_t tail = sq->tail, index;
+	const uint64_t head = __atomic_load_n(&sq->head, __ATOMIC_ACQUIRE);
+	uint64_t tail = sq->tail;
+	uint32_t index;
 	uint16_t done = 0;
 
 	if (tail == head)

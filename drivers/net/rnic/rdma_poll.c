@@ -57,11 +57,11 @@ kind_of(uint64_t word)
 	return word & (WORD_QPN | WORD_OPCODE);
 }
 
-/* Partner: the load-acquire of the post, which may write anew what is behind the tail. */
+/* All up to this one. Partner: the load-acquire of the post, which may write anew what is behind the tail. */
 static __rte_always_inline void
-give_back(uint32_t *tail, uint32_t value)
+give_back(struct rnic_rdma_send *sq, const struct rnic_rdma_wqe *wqe)
 {
-	__atomic_store_n(tail, value, __ATOMIC_RELEASE);
+	__atomic_store_n(&sq->tail, wqe->head + 1, __ATOMIC_RELEASE);
 }
 
 /* The send request of an entry; NULL: none that is under way. */
@@ -144,7 +144,8 @@ take_receive(struct rnic_rdma_qp *qp, uint32_t counter, uint64_t *wr_id, const b
 	if (unlikely(__atomic_load_n(&rq->head, __ATOMIC_RELAXED) == tail))
 		return false;
 	*wr_id = rq->wr_ids[tail & rq->wq.mask];
-	give_back(&rq->tail, tail + 1);
+	/* As give_back(). */
+	__atomic_store_n(&rq->tail, tail + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -167,7 +168,7 @@ requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, struc
 	wc->status = RDMAPMD_WC_SUCCESS;
 	wc->opcode = (uint8_t)what;
 	wc->wc_flags = 0;
-	give_back(&qp->sq.tail, wqe->head + 1);
+	give_back(&qp->sq, wqe);
 	return likely(what <= UINT8_MAX);
 }
 
@@ -250,7 +251,7 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, const st
 	if (wqe != NULL) {
 		wc->wr_id = wqe->wr_id;
 		what = wqe->what;
-		give_back(&qp->sq.tail, wqe->head + 1);
+		give_back(&qp->sq, wqe);
 	} else if (!taken) {
 		cq->strange++;
 		return false;

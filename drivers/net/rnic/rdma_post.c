@@ -338,7 +338,7 @@ total_length(const struct rdmapmd_send_wr *wr)
 
 /* What the poll wants to know of a WQE, beside its length. */
 static __rte_always_inline void
-set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode, uint8_t quiet)
+set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint64_t head, uint8_t opcode, uint8_t quiet)
 {
 	wqe->wr_id = wr_id;
 	wqe->head = head;
@@ -350,9 +350,9 @@ set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint32_t head, uint8_t opcode
  * device learns of them by the record.
  */
 static __rte_always_inline void
-publish_head(uint32_t *head, uint32_t value)
+publish_head(struct rnic_rdma_send *sq, uint64_t head)
 {
-	__atomic_store_n(head, value, __ATOMIC_RELEASE);
+	__atomic_store_n(&sq->head, head, __ATOMIC_RELEASE);
 }
 
 /* Hand over what was built from WQEBB `first` on; the last WQE starts at `last`. */
@@ -408,10 +408,10 @@ dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethe
 
 /* How many requests may be posted. */
 static __rte_always_inline uint32_t
-send_room(const struct rnic_rdma_send *sq, uint32_t tail)
+send_room(const struct rnic_rdma_send *sq, uint64_t tail)
 {
 	return likely(__atomic_load_n(&sq->open, __ATOMIC_RELAXED))
-		       ? sq->max_post - (sq->head - tail)
+		       ? (uint32_t)(sq->max_post - (sq->head - tail))
 		       : 0;
 }
 
@@ -420,16 +420,16 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 {
 	struct rnic_rdma_send *sq = &((struct rnic_rdma_qp *)head)->sq;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
-	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
-	const uint32_t room = send_room(sq, tail), start = sq->head;
-	const uint32_t stop = start + RTE_MIN((uint32_t)n, room);
+	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE), start = sq->head;
+	const uint32_t room = send_room(sq, tail);
+	const uint64_t stop = start + RTE_MIN((uint32_t)n, room);
 	/* Stores to WQEs could change all that is not in registers. */
 	const uint32_t mask = sq->wq.mask, qpn = sq->wq.sqn;
 	struct rnic_wqe_data(*const ring)[DS_PER_WQEBB] = (void *)sq->wq.ring;
 	const struct rnic_rdma_kind *const kinds = __atomic_load_n(&sq->kinds, __ATOMIC_RELAXED);
 	struct rnic_rdma_wqe *const wqes = sq->wqes;
-	uint32_t producer = sq->wq.producer, last = producer, signaled = sq->signaled;
-	uint32_t posted, ds;
+	uint32_t producer = sq->wq.producer, last = producer, ds;
+	uint64_t posted, signaled = sq->signaled;
 
 	for (posted = start; posted != stop; posted++, wr++) {
 		struct rnic_wqe_data *at = ring[producer & mask];
@@ -462,7 +462,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		head->post_send_error = short_burst(&sq->open, posted - start < room);
 	if (unlikely(posted == start))
 		return 0;
-	if (unlikely(posted - start == room) && (int32_t)(signaled - tail) <= 0) {
+	if (unlikely(posted - start == room) && signaled <= tail) {
 		signal_last(sq, (uint16_t)last);
 		signaled = posted;
 	}
@@ -470,7 +470,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	if (dump)
 		dump_wqes(sq, sq->wq.producer, (uint16_t)producer,
 			  head->qp_type == RDMAPMD_QPT_RAW_PACKET);
-	publish_head(&sq->head, posted);
+	publish_head(sq, posted);
 	hand_over(sq, sq->wq.producer, (uint16_t)last, (uint16_t)producer);
 	return (uint16_t)(posted - start);
 }
@@ -498,7 +498,7 @@ post_marker(struct rnic_rdma_send *sq)
 		    1, 0);
 	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);
 	sq->signaled = sq->head + 1;
-	publish_head(&sq->head, sq->head + 1);
+	publish_head(sq, sq->head + 1);
 	hand_over(sq, producer, producer, (uint16_t)(producer + 1));
 }
 
@@ -507,12 +507,12 @@ rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
 {
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
 	struct rnic_rdma_send *sq = &qp->sq;
-	const uint32_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
+	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
 
 	if (sq->head != tail && sq->signaled != sq->head && sq->head - tail < sq->max_post &&
 	    __atomic_load_n(&sq->open, __ATOMIC_RELAXED))
 		post_marker(sq);
-	return sq->head - tail + __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) -
+	return (uint32_t)(sq->head - tail) + __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) -
 	       __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE);
 }
 
@@ -583,7 +583,8 @@ rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, u
 		head->post_recv_error = short_burst(&rq->open, done < room);
 	if (unlikely(done == 0))
 		return 0;
-	publish_head(&rq->head, start + done);
+	/* As publish_head(). */
+	__atomic_store_n(&rq->head, start + done, __ATOMIC_RELEASE);
 	rq->wq.producer = (uint16_t)(start + done);
 	rnic_rq_dbrec_publish(rq->wq.dbrec, rq->wq.producer);
 	return (uint16_t)done;

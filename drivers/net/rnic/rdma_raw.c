@@ -170,7 +170,7 @@ rnic_rdma_raw_set_state(struct rnic_rdma_qp *qp, enum rnic_wq_state state)
 static int
 send_again(struct rnic_rdma_qp *qp)
 {
-	const uint32_t tail = __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE);
+	const uint64_t tail = __atomic_load_n(&qp->sq.tail, __ATOMIC_ACQUIRE);
 
 	if (__atomic_load_n(&qp->sq.head, __ATOMIC_RELAXED) != tail) {
 		RNIC_LOG(ERR, qp->dev,

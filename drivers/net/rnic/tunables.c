@@ -22,7 +22,8 @@ RTE_INIT(rnic_tunables_from_environment)
 		.message = UINT16_MAX - 5,
 		.elts = UINT16_MAX - 40,
 		.heard = UINT32_MAX - 20,
-		.generation = UINT32_MAX, /* as of one that had 32 bits */
+		/* As of those that had 32 bits. */
+		.generation = UINT32_MAX,
 		.sends = UINT32_MAX - 40,
 		.receives = UINT32_MAX & ~UINT32_C(0xffff),
 		.armings = UINT32_MAX & ~UINT32_C(3),

@@ -15,7 +15,7 @@ struct rnic_tunables {
 	uint16_t elts;	     /* of a transmit queue, segments */
 	uint32_t heard;	     /* commands whose events have come */
 	uint64_t generation; /* of what caches of memory keys hold */
-	uint32_t sends;	     /* of a queue pair, requests */
+	uint64_t sends;	     /* of a queue pair, requests */
 	uint32_t receives;   /* the same; their low 16 bits are a WQE counter, and 0 */
 	uint32_t armings;    /* of a CQ; a multiple of 4: the device sees the low 2 bits */
 };
