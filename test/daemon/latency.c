@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "latency.h"
+
+static int daemon_fd = -1, own_fd = -1;
 
 void
 latencies_forget(struct latencies *latencies)
@@ -12,8 +17,41 @@ latencies_forget(struct latencies *latencies)
 		latencies->of[i].count = 0;
 }
 
-uint64_t
-latency_now(void)
+/* Ready to run, without a processor: the second number of the kernel's, where it counts that; else 0. */
+static uint64_t
+delayed_ns(int fd)
+{
+	char text[64];
+	const ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
+	char *ran;
+
+	if (bytes <= 0)
+		return 0;
+	text[bytes] = '\0';
+	strtoull(text, &ran, 10);
+	return strtoull(ran, NULL, 10);
+}
+
+static void
+schedstat_open(int *fd, pid_t pid)
+{
+	char path[64];
+
+	if (*fd >= 0)
+		close(*fd);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void
+latency_of_daemon(pid_t pid)
+{
+	schedstat_open(&daemon_fd, pid);
+	schedstat_open(&own_fd, getpid());
+}
+
+static uint64_t
+wall_ns(void)
 {
 	struct timespec now;
 
@@ -21,11 +59,23 @@ latency_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void
-latency_add(struct latencies *latencies, enum latency_of kind, uint64_t start)
+struct latency_start
+latency_begin(void)
 {
+	const uint64_t delayed = delayed_ns(daemon_fd) + delayed_ns(own_fd);
+
+	return (struct latency_start){ wall_ns(), delayed };
+}
+
+void
+latency_end(struct latencies *latencies, enum latency_of kind, struct latency_start start)
+{
+	const uint64_t took = wall_ns() - start.wall_ns;
+	const uint64_t delayed = delayed_ns(daemon_fd) + delayed_ns(own_fd) - start.delayed_ns;
+
 	if (latencies->of[kind].count < LATENCY_SAMPLES)
-		latencies->of[kind].ns[latencies->of[kind].count++] = latency_now() - start;
+		latencies->of[kind].ns[latencies->of[kind].count++] =
+			took > delayed ? took - delayed : 0;
 }
 
 static int

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* How long a client waited for what it asked for, by the clock on the wall. */
+/*
+ * How long a client waited for what it asked for: by the clock on the wall, less the time in which it or the daemon was
+ * ready to run and had no processor. That is up to the machine; what the daemon slept, or did for others, is not.
+ */
 #ifndef TEST_DAEMON_LATENCY_H
 #define TEST_DAEMON_LATENCY_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LATENCY_SAMPLES 4096 /* of a kind; more are not kept */
 
@@ -21,10 +25,17 @@ struct latencies {
 	} of[LATENCY_KINDS];
 };
 
+struct latency_start {
+	uint64_t wall_ns, delayed_ns;
+};
+
+/* The daemon that serves the client from now on: its first thread. */
+void latency_of_daemon(pid_t pid);
+
 void latencies_forget(struct latencies *latencies);
-uint64_t latency_now(void);
+struct latency_start latency_begin(void);
 /* What was asked for at `start` has come. */
-void latency_add(struct latencies *latencies, enum latency_of kind, uint64_t start);
+void latency_end(struct latencies *latencies, enum latency_of kind, struct latency_start start);
 /* So many in a thousand were no later than that, in nanoseconds; 1000: the worst. */
 uint64_t latency_of(struct latencies *latencies, enum latency_of kind, unsigned int per_mille);
 

@@ -189,7 +189,7 @@ static const struct row rows[] = {
 	{ "link flaps", .build = rogue_build_flaps, .work = rogue_work_flaps, .world = WORLD_PAIRS },
 	{ "answers that end many requests", .build = rogue_build_answers, .work = rogue_work_answers, .once = true, .round_us = UNIT_US },
 	{ "deadlines of many queue pairs", .build = rogue_build_deadlines, .work = rogue_work_deadlines, .once = true, .round_us = UNIT_US },
-	{ "watched queue pairs and maps", .build = rogue_build_deadlines, .work = rogue_work_watched, .once = true, .round_us = UNIT_US },
+	{ "watched queue pairs and maps", .build = rogue_build_deadlines, .work = rogue_work_watched, .once = true, .slow = true, .round_us = UNIT_US, .look_us = UNIT_US, .unit_us = UNIT_US },
 	{ "queue pairs and lists of keys", .build = rogue_build_rdma_lists, .work = rogue_work_rdma_lists, .once = true, .slow = true, .round_us = UNIT_US },
 	{ "all parts of a round", .build = rogue_build_all_parts, .work = rogue_work_all_parts, .slow = true, .round_us = UNIT_US },
 	{ "broadcasts from ethdevs", .build = rogue_build_flood, .work = rogue_work_flood, .once = true, .world = WORLD_PORTS },
@@ -227,20 +227,20 @@ static void
 victim_works(void)
 {
 	struct rnic_eqe eqe;
-	uint64_t start;
+	struct latency_start start;
 	uint32_t id = 0;
 
-	start = latency_now();
+	start = latency_begin();
 	assert_int_equal(vfu_client_region_read(client_of(victim.hn.dev), PCI_REGION, PCI_VENDOR_ID,
 						&id, sizeof(id)),
 			 0);
-	latency_add(&seen, LATENCY_READ, start);
+	latency_end(&seen, LATENCY_READ, start);
 	assert_int_equal(id, 0x101715b3);
 	nic_arm(&victim);
-	start = latency_now();
+	start = latency_begin();
 	nic_send(&victim);
 	assert_true(nic_sent(&victim));
-	latency_add(&seen, LATENCY_FRAME, start);
+	latency_end(&seen, LATENCY_FRAME, start);
 	assert_true(victim_heard(&eqe));
 	hn_eq_arm(&victim.hn, &victim.eq);
 	victim_looks_at_its_link();
@@ -264,6 +264,7 @@ begin_world(enum world wanted)
 {
 	world = wanted;
 	world_start(&d, world);
+	latency_of_daemon(d.pid);
 	nic_open(&victim, d.sockets[NEIGHBOURS]);
 	hn_eq_arm(&victim.hn, &victim.eq);
 	hn_create_eq(&victim.hn, &victim_ports, victim.eq.uar, 6,
