@@ -8,11 +8,12 @@
 
 int
 vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types,
-		   unsigned int ntypes)
+		   unsigned int ntypes, struct vfu_pace *pace)
 {
 	unsigned int i, total = 0;
 
 	table->ntypes = ntypes;
+	table->pace = pace;
 	for (i = 0; i < ntypes; i++) {
 		table->first[i] = total;
 		if (types[i].count > VFU_MAX_VECTORS - total)
@@ -90,6 +91,33 @@ vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vect
 	pthread_mutex_unlock(&table->lock);
 }
 
+/* A client that hangs much on its eventfd makes this long, and pays for it. */
+static void
+vfu_irq_signal(struct vfu_irq_table *table, struct vfu_irq_vector *vector)
+{
+	struct vfu_pace_unit unit;
+
+	vector->pending = vfu_pace_is_paused(table->pace);
+	if (vector->pending || vector->fd < 0)
+		return;
+	vfu_pace_begin(table->pace, &unit);
+	vfu_eventfd_signal(&table->signaller, vector->fd);
+	vfu_pace_end(table->pace, &unit);
+}
+
+void
+vfu_irq_table_go_on(struct vfu_irq_table *table)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&table->lock);
+	for (i = 0; i < table->first[table->ntypes]; i++) {
+		if (table->vectors[i].pending && !table->vectors[i].masked)
+			vfu_irq_signal(table, &table->vectors[i]);
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
 void
 vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector, bool mask)
 {
@@ -99,11 +127,8 @@ vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector
 	v = vfu_irq_vector(table, type, vector);
 	if (v != NULL) {
 		v->masked = mask;
-		if (!mask && v->pending) {
-			v->pending = false;
-			if (v->fd >= 0)
-				vfu_eventfd_signal(&table->signaller, v->fd);
-		}
+		if (!mask && v->pending)
+			vfu_irq_signal(table, v);
 	}
 	pthread_mutex_unlock(&table->lock);
 }
@@ -121,7 +146,7 @@ vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vec
 	else if (v->masked)
 		v->pending = true;
 	else if (v->fd >= 0)
-		vfu_eventfd_signal(&table->signaller, v->fd);
+		vfu_irq_signal(table, v);
 	else
 		rc = -ENOENT;
 	pthread_mutex_unlock(&table->lock);

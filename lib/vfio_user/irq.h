@@ -13,12 +13,13 @@
 #include <stdbool.h>
 
 #include "eventfd.h"
+#include "pace.h"
 #include "server.h"
 
 struct vfu_irq_vector {
 	int fd; /* -1: nobody is to be told */
 	bool masked;
-	bool pending; /* triggered while masked */
+	bool pending; /* triggered while masked, or in a pause */
 };
 
 struct vfu_irq_table {
@@ -27,11 +28,12 @@ struct vfu_irq_table {
 	unsigned int first[VFU_MAX_IRQ_TYPES + 1];
 	unsigned int ntypes;
 	struct vfu_eventfd_signaller signaller;
-	int unsignalled; /* 0, or why eventfds cannot be signalled */
+	int unsignalled;       /* 0, or why eventfds cannot be signalled */
+	struct vfu_pace *pace; /* of the client, whose eventfds they are */
 };
 
 int vfu_irq_table_init(struct vfu_irq_table *table, const struct vfu_irq_type *types,
-		       unsigned int ntypes);
+		       unsigned int ntypes, struct vfu_pace *pace);
 void vfu_irq_table_fini(struct vfu_irq_table *table);
 
 /** All vectors of all types as at the start: eventfds closed, nothing masked. */
@@ -43,10 +45,13 @@ unsigned int vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int
 /** The table owns fd (-1: deassign) from here on. */
 void vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd);
 
+/** The client's pause is over: deliver what came in it. There may be another one at once. */
+void vfu_irq_table_go_on(struct vfu_irq_table *table);
+
 /** Unmasking delivers what came in between. */
 void vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector, bool mask);
 
-/** @return 0 told or kept for the unmasking, -ENOENT nobody to tell, -EINVAL no such vector. */
+/** @return 0 told, or kept for the unmasking or the end of a pause, -ENOENT nobody to tell, -EINVAL no such vector. */
 int vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vector);
 
 #endif

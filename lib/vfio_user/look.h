@@ -19,6 +19,8 @@
 #define VFU_LOOK_CLOCK	  64 /* steps from one look at the clock to the next */
 #define VFU_MESSAGE_STEPS 64 /* of a message, for system calls that it took */
 #define VFU_UNMAP_STEPS	  16 /* of a region that goes */
+#define VFU_SIGNAL_STEPS \
+	64 /* of an eventfd, for a system call of which only the clock tells how long it takes */
 
 struct vfu_look {
 	uint32_t steps;	    /* left */

@@ -27,10 +27,10 @@ vfu_earlier(uint64_t *next, uint64_t deadline)
 		*next = deadline;
 }
 
-static void
-vfu_server_set_timer(struct vfu_server *server)
+/* 0: there is none. */
+static uint64_t
+vfu_server_next_deadline(const struct vfu_server *server)
 {
-	struct itimerspec when = { 0 };
 	uint64_t next = 0;
 	unsigned int i;
 
@@ -48,12 +48,32 @@ vfu_server_set_timer(struct vfu_server *server)
 		if (server->waiting[i].channel.fd >= 0)
 			vfu_earlier(&next, server->waiting[i].deadline_ms);
 	}
-	if (next == server->timer_ms)
-		return;
-	server->timer_ms = next;
-	when.it_value.tv_sec = next / 1000;
-	when.it_value.tv_nsec = next % 1000 * 1000000;
+	return next;
+}
+
+static void
+vfu_server_set_timer_to(const struct vfu_server *server, uint64_t ms)
+{
+	const struct itimerspec when = { .it_value = { .tv_sec = ms / 1000,
+						       .tv_nsec = ms % 1000 * 1000000 } };
+
 	timerfd_settime(server->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void
+vfu_server_set_timer(struct vfu_server *server)
+{
+	uint64_t paused_ms, next;
+
+	/* A thread that triggers an interrupt may begin a pause meanwhile, and then it has set the timer, too. */
+	do {
+		paused_ms = vfu_pace_paused_until_ms(&server->pace);
+		/* What else is due waits for the end of it. */
+		next = paused_ms != 0 ? paused_ms : vfu_server_next_deadline(server);
+		if (next != server->timer_ms)
+			vfu_server_set_timer_to(server, next);
+		server->timer_ms = next;
+	} while (paused_ms != vfu_pace_paused_until_ms(&server->pace));
 }
 
 /* ---- The client ---- */
@@ -520,11 +540,34 @@ vfu_server_process(struct vfu_server *server)
 	return vfu_server_process_share(server, 1);
 }
 
+/* What its clients made long it pays for. What is to be read meanwhile keeps our descriptor readable, and waits. */
+static bool
+vfu_server_is_paused(struct vfu_server *server)
+{
+	char text[256];
+
+	if (vfu_pace_goes_on(&server->pace))
+		vfu_irq_table_go_on(&server->irqs);
+	if (!vfu_pace_is_paused(&server->pace))
+		return false;
+	snprintf(text, sizeof(text),
+		 "system calls for client %d (%s) take long: it is left alone for ten times as "
+		 "long; how much hangs on its sockets, eventfds and files?",
+		 (int)server->client.pid, server->client.name);
+	vfu_server_say_now_and_then(server, text);
+	vfu_server_set_timer(server);
+	return true;
+}
+
 unsigned int
 vfu_server_process_share(struct vfu_server *server, unsigned int servers)
 {
+	struct vfu_pace_unit unit;
 	unsigned int i, n = 0;
 
+	if (vfu_server_is_paused(server))
+		return 0;
+	vfu_pace_begin(&server->pace, &unit);
 	vfu_look_begin(&server->look, servers);
 	/* The client first: when it has gone, who comes next is not refused. */
 	n += vfu_server_process_client(server);
@@ -532,6 +575,7 @@ vfu_server_process_share(struct vfu_server *server, unsigned int servers)
 	for (i = 0; i < VFU_WAITING; i++)
 		n += vfu_server_process_waiting(server, &server->waiting[i]);
 	vfu_server_accept(server);
+	vfu_pace_end(&server->pace, &unit);
 	vfu_server_set_timer(server);
 	return n;
 }
@@ -658,7 +702,7 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 		server->waiting[i].channel.fd = -1;
 	rc = vfu_server_check(server);
 	if (rc == 0) {
-		rc = vfu_irq_table_init(&server->irqs, conf->irqs, conf->nirqs);
+		rc = vfu_irq_table_init(&server->irqs, conf->irqs, conf->nirqs, &server->pace);
 		if (rc == -EINVAL)
 			vfu_log(&server->log, VFU_LOG_ERROR, "more than %u interrupt vectors",
 				VFU_MAX_VECTORS);
@@ -744,7 +788,13 @@ vfu_server_client(const struct vfu_server *server)
 int
 vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned int vector)
 {
-	return vfu_irq_trigger(&server->irqs, type, vector);
+	const bool paused = vfu_pace_is_paused(&server->pace);
+	int rc = vfu_irq_trigger(&server->irqs, type, vector);
+
+	/* Nobody else may have a reason to look when it is over. */
+	if (!paused && vfu_pace_is_paused(&server->pace))
+		vfu_server_set_timer_to(server, vfu_pace_paused_until_ms(&server->pace));
+	return rc;
 }
 
 size_t

@@ -313,6 +313,14 @@ vfu_irq_set_eventfds(struct vfu_server *server, const struct vfu_irq_set *set)
 	return 0;
 }
 
+/* May the next unit be done now? What is left of the command otherwise waits for the next look. */
+static bool
+vfu_go_on(struct vfu_server *server)
+{
+	server->unfinished = vfu_look_is_over(&server->look);
+	return !server->unfinished;
+}
+
 static int
 vfu_irq_set_action(struct vfu_server *server, const struct vfu_irq_set *set, unsigned int vector)
 {
@@ -380,9 +388,11 @@ vfu_command_set_irqs(struct vfu_server *server)
 		return -EINVAL;
 	if (data == VFU_IRQ_SET_BOOL && message->length - sizeof(set) < set.count)
 		return -EINVAL;
-	for (i = 0; i < set.count && rc == 0; i++) {
+	for (; rc == 0 && server->done < set.count && vfu_go_on(server); server->done++) {
+		i = (unsigned int)server->done;
 		if (data == VFU_IRQ_SET_NONE || message->payload[sizeof(set) + i] != 0)
 			rc = vfu_irq_set_action(server, &set, set.start + i);
+		vfu_look_charge(&server->look, VFU_SIGNAL_STEPS);
 	}
 	return rc;
 }
@@ -413,14 +423,6 @@ vfu_access_piece(const struct vfu_server *server, uint32_t index, uint64_t offse
 	uint64_t room = most - (offset & (most - 1));
 
 	return most == 0 || count < room ? count : room;
-}
-
-/* May the next unit be done now? What is left of the command otherwise waits for the next look. */
-static bool
-vfu_go_on(struct vfu_server *server)
-{
-	server->unfinished = vfu_look_is_over(&server->look);
-	return !server->unfinished;
 }
 
 static int

@@ -10,6 +10,7 @@
 #include "listen.h"
 #include "look.h"
 #include "message.h"
+#include "pace.h"
 #include "server.h"
 
 #define VFU_DMA_REQUESTS    64 /* under way at a time */
@@ -68,6 +69,7 @@ struct vfu_server {
 	bool was_served;
 	int reason;
 	struct vfu_look look;
+	struct vfu_pace pace; /* of all clients, since they come and go */
 	/* The command at hand, if it is one of many units: it goes on at the next look. */
 	bool unfinished;
 	uint64_t done; /* of it: bytes, or writes */
