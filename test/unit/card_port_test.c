@@ -19,6 +19,7 @@
 #include "ethdev.h"
 #include "prm/cqe.h"
 #include "prm/list.h"
+#include "rdmapmd.h"
 #include "rx.h"
 
 #define NAPS 60000 /* of a millisecond, until something is taken not to come */
@@ -350,6 +351,58 @@ test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one(void **state)
 	assert_int_equal(card_said("the port has 1500, which this function may not change"), 1);
 }
 
+static enum rdmapmd_mtu
+active_mtu(struct rnic_dev *dev)
+{
+	struct rdmapmd_context *context;
+	struct rdmapmd_port_attr attr;
+
+	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
+	assert_int_equal(rdmapmd_port_query(context, 1, &attr), 0);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	return attr.active_mtu;
+}
+
+static bool pmtu_unknown;
+
+/* The vport's is taken. */
+static int
+forbid_port_mtu(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)out;
+	return card_register(opcode, in) == RNIC_REG_PMTU &&
+			       (op_mod == RNIC_ACCESS_REG_WRITE || pmtu_unknown)
+		       ? -EPERM
+		       : CARD_SENDS;
+}
+
+/* What the vport takes is not what the port has. */
+static void
+test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not(void **state)
+{
+	struct rnic_dev *dev;
+	uint16_t mtu;
+
+	(void)state;
+	card.before = forbid_port_mtu;
+	pmtu_unknown = false;
+	dev = plug_port_with(RTE_ETH_RX_OFFLOAD_SCATTER);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 9000), 0);
+	assert_int_equal(rte_eth_dev_start(port.id), 0);
+	assert_int_equal(card_said("an MTU of 9000 is asked for, and the port has 1500"), 1);
+	assert_int_equal(active_mtu(dev), RDMAPMD_MTU_1024);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 9000), -EPERM);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 1400), 0);
+	assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
+	assert_int_equal(mtu, 1400);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 9000), -EPERM);
+	/* It does not even say. */
+	pmtu_unknown = true;
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 9000), -EPERM);
+	assert_int_equal(active_mtu(dev), RDMAPMD_MTU_1024);
+	assert_int_equal(rte_eth_dev_set_mtu(port.id, 1500), 0);
+}
+
 static int
 forbid_promiscuous(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 {
@@ -429,6 +482,23 @@ test_the_mtu_is_the_vport_s(void **state)
 	refusal = -EPERM;
 	dev = open_device();
 	assert_int_equal(dev->max_mtu, 9978);
+	card_close(dev);
+}
+
+/* Neither of the vport nor of the port: no more is promised than each port has. */
+static void
+test_an_mtu_that_nobody_says(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	card.after = answer_mtu;
+	vport_mtu_answer = 0;
+	card.before = forbid_port_mtu;
+	pmtu_unknown = true;
+	dev = open_device();
+	assert_int_equal(dev->max_mtu, 9978);
+	assert_int_equal(active_mtu(dev), RDMAPMD_MTU_1024);
 	card_close(dev);
 }
 
@@ -831,7 +901,9 @@ run(void)
 		ETHDEV_TEST(test_a_port_of_few_rights_carries_frames),
 		ETHDEV_TEST(test_all_frames_of_a_vport_that_will_not),
 		ETHDEV_TEST(test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one),
+		ETHDEV_TEST(test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
+		PORT_TEST(test_an_mtu_that_nobody_says),
 		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),

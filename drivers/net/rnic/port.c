@@ -19,6 +19,7 @@
 #define FRAME_OVERHEAD (14 + 4 + 4)
 #define FRAME_MIN      (64 + FRAME_OVERHEAD) /* less is no MTU */
 #define FRAME_MAX      10000		     /* of a port that will not say: what cards take */
+#define MTU_UNKNOWN    UINT16_C(1500)	     /* which each port has, and Linux takes it for */
 
 /* ---- What a function of few rights is refused ---- */
 
@@ -129,6 +130,8 @@ learn_max_mtu(struct rnic_dev *dev, uint64_t vport_bytes)
 	if (bytes < FRAME_MIN)
 		bytes = vport_bytes >= FRAME_MIN ? vport_bytes : FRAME_MAX;
 	dev->max_mtu = (uint16_t)(bytes - FRAME_OVERHEAD);
+	dev->mtu_found = vport_bytes >= FRAME_MIN ? (uint16_t)(vport_bytes - FRAME_OVERHEAD)
+						  : RTE_MIN(dev->max_mtu, MTU_UNKNOWN);
 	return 0;
 }
 
@@ -570,23 +573,39 @@ rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
 	return rc;
 }
 
-/* The vport's is what holds for this function, if it says one; the port's else. */
+/* A port that does not say has what the function had before we came. */
+static int
+port_mtu(struct rnic_dev *dev, uint16_t *mtu)
+{
+	struct rnic_pmtu_reg pmtu;
+	int rc = query_pmtu(dev, &pmtu);
+	uint64_t bytes = rc == 0 ? rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_OPER_MTU) : 0;
+
+	*mtu = bytes >= FRAME_MIN ? (uint16_t)(bytes - FRAME_OVERHEAD) : dev->mtu_found;
+	return rnic_cmd_refused(rc) ? 0 : rc;
+}
+
+/*
+ * The vport's is what holds for this function, if it says one; the port's else. A port that keeps its own has the last word:
+ * the vport may have taken what the port has not.
+ */
 int
 rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu)
 {
 	struct rnic_nic_vport_context context;
-	struct rnic_pmtu_reg pmtu;
+	uint16_t of_port;
 	uint64_t bytes;
 	int rc = query_context(dev, &context);
 
 	if (rc != 0)
 		return rc;
 	bytes = rnic_nic_vport_context_get(&context, RNIC_NIC_VPORT_CONTEXT_MTU);
-	if (bytes == 0) {
-		rc = query_pmtu(dev, &pmtu);
-		bytes = rnic_pmtu_reg_get(&pmtu, RNIC_PMTU_REG_OPER_MTU);
-	}
 	*mtu = (uint16_t)(bytes - RTE_MIN(bytes, (uint64_t)FRAME_OVERHEAD));
+	if (bytes != 0 && !(atomic_load(&dev->port_refused) & 1u << RIGHT_MTU))
+		return 0;
+	rc = port_mtu(dev, &of_port);
+	if (bytes == 0 || of_port < *mtu)
+		*mtu = of_port;
 	return rc;
 }
 

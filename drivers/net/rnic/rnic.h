@@ -108,6 +108,7 @@ struct rnic_dev {
 	uint32_t q_counter;
 	uint8_t mac[6];			       /* as the vport has it */
 	uint16_t max_mtu;		       /* largest L3 MTU that the port takes */
+	uint16_t mtu_found;		       /* the one before bring-up, as far as anybody says */
 	uint64_t node_guid, system_image_guid; /* the latter 0: of a VF that was given none */
 	uint32_t vendor_id;
 
