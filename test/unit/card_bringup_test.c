@@ -292,6 +292,54 @@ general_cap_to_set(uint16_t opcode, uint16_t op_mod, void *in)
 	return (struct rnic_general_cap *)(void *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
 }
 
+/* Of GENERAL, current: what the card has not, and what it then has no capabilities of. */
+static const struct lack {
+	enum rnic_general_cap_field field;
+	uint32_t refused; /* types, a bit for each */
+	const char *says;
+} lacks[] = {
+	{ RNIC_GENERAL_CAP_PORT_TYPE, 1u << RNIC_CAP_ETHERNET_OFFLOADS | 1u << RNIC_CAP_FLOW_TABLE,
+	  "this one is InfiniBand: change the port's link type" },
+	{ RNIC_GENERAL_CAP_ETH_NET_OFFLOADS, 1u << RNIC_CAP_ETHERNET_OFFLOADS, "Ethernet queues" },
+	{ RNIC_GENERAL_CAP_NIC_FLOW_TABLE, 1u << RNIC_CAP_FLOW_TABLE,
+	  "flow tables for received frames" },
+};
+static const struct lack *lack;
+
+static void
+lacks_one(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+
+	(void)in;
+	if (cap != NULL)
+		rnic_general_cap_set(cap, lack->field, 0);
+}
+
+static int
+refuses_the_types_that_it_lacks(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)in;
+	(void)out;
+	return opcode == RNIC_CMD_QUERY_HCA_CAP && lack->refused >> (op_mod >> 1) & 1 ? -EINVAL
+										      : CARD_SENDS;
+}
+
+static void
+test_a_card_without_an_ethernet_port_says_so(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(lacks); i++) {
+		lack = &lacks[i];
+		card.after = lacks_one;
+		card.before = refuses_the_types_that_it_lacks;
+		open_in_vain(-ENOTSUP, lack->says);
+		card_reset();
+	}
+}
+
 /* ---- RoCE ---- */
 
 static struct {
@@ -769,6 +817,7 @@ run(void)
 		TEST(test_a_command_that_does_not_complete_keeps_its_memory),
 		TEST(test_the_function_of_an_embedded_cpu_is_refused),
 		TEST(test_uar_pages_that_are_none_are_named),
+		TEST(test_a_card_without_an_ethernet_port_says_so),
 		TEST(test_roce_is_asked_for_where_it_may_be),
 		TEST(test_a_function_that_is_refused_roce_is_a_port),
 		TEST(test_a_function_with_few_event_queues_is_a_port),

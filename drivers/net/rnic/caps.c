@@ -130,23 +130,36 @@ setup_roce(struct rnic_dev *dev)
 
 /* What a poll-mode Ethernet driver cannot do without. */
 static int
-check(struct rnic_dev *dev)
+refuse(const struct rnic_dev *dev, const char *missing)
 {
-	struct rnic_flow_table_props *nic_rx =
-		rnic_flow_table_cap_nic_receive(&dev->caps.flow_table);
-	const char *missing = NULL;
-
-	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_TYPE) != 1)
-		missing = "an Ethernet port (this one is InfiniBand: change the port's link type)";
-	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ETH_NET_OFFLOADS))
-		missing = "Ethernet queues";
-	else if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_NIC_FLOW_TABLE) ||
-		 !rnic_flow_table_props_get(nic_rx, RNIC_FLOW_TABLE_PROPS_FT_SUPPORT))
-		missing = "flow tables for received frames";
-	if (missing == NULL)
-		return 0;
 	RNIC_LOG(ERR, dev, "the device does not have %s", missing);
 	return -ENOTSUP;
+}
+
+static const char no_tables[] = "flow tables for received frames";
+
+/* Before anything else is asked: firmware may refuse to tell of what there is not. */
+static int
+check_general(const struct rnic_dev *dev)
+{
+	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_TYPE) != 1)
+		return refuse(dev, "an Ethernet port (this one is InfiniBand: change the port's "
+				   "link type)");
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ETH_NET_OFFLOADS))
+		return refuse(dev, "Ethernet queues");
+	return rnic_general_cap(dev, RNIC_GENERAL_CAP_NIC_FLOW_TABLE) ? 0 : refuse(dev, no_tables);
+}
+
+static int
+query_flow_table(struct rnic_dev *dev)
+{
+	struct rnic_flow_table_cap *cap = &dev->caps.flow_table;
+	int rc = query(dev, RNIC_CAP_FLOW_TABLE, true, cap, sizeof(*cap));
+
+	if (rc == 0 && !rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(cap),
+						  RNIC_FLOW_TABLE_PROPS_FT_SUPPORT))
+		rc = refuse(dev, no_tables);
+	return rc;
 }
 
 int
@@ -161,14 +174,13 @@ rnic_caps_setup(struct rnic_dev *dev)
 	if (rc == 0)
 		rc = query(dev, RNIC_CAP_GENERAL, true, &caps->general, sizeof(caps->general));
 	if (rc == 0)
+		rc = check_general(dev);
+	if (rc == 0)
 		rc = query(dev, RNIC_CAP_ETHERNET_OFFLOADS, true, &caps->ethernet,
 			   sizeof(caps->ethernet));
 	if (rc == 0)
-		rc = query(dev, RNIC_CAP_FLOW_TABLE, true, &caps->flow_table,
-			   sizeof(caps->flow_table));
+		rc = query_flow_table(dev);
 	if (rc == 0)
 		rc = setup_atomic(dev);
-	if (rc == 0)
-		rc = setup_roce(dev);
-	return rc != 0 ? rc : check(dev);
+	return rc != 0 ? rc : setup_roce(dev);
 }
