@@ -201,6 +201,46 @@ test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
 	rnic_bringup_hook = NULL;
 }
 
+/* What a report needs, and what helps where a reset of the function does not. */
+static void
+test_a_fatal_syndrome_is_said_with_the_way_out(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	char *text = NULL;
+	size_t size;
+	FILE *log = open_memstream(&text, &size);
+	unsigned int fatal;
+
+	(void)state;
+	assert_non_null(log);
+	rnic_health_period_ms = 20;
+	for (fatal = 0; fatal < 2; fatal++) {
+		dev = open_planted();
+		rte_openlog_stream(log);
+		rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_WARNING);
+		if (fatal) {
+			atomic_store(&planted_syndrome, 0x17);
+			atomic_store(&planted_rfr, 1);
+			assert_true(dies(60000));
+		} else {
+			rnic_dev_fatal(dev, "somebody says so");
+		}
+		rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT);
+		rnic_dev_close(dev);
+		rte_openlog_stream(NULL);
+		fflush(log);
+		assert_int_equal(count_lines(text, "device lost: "), fatal + 1);
+		assert_int_equal(count_lines(text, "Close the port and start it again"), fatal + 1);
+		assert_int_equal(count_lines(text, "(syndrome 0x17, extended 0x"), fatal);
+		assert_int_equal(count_lines(text, "let mlx5_core have the function once"), fatal);
+	}
+	fclose(log);
+	free(text);
+	rnic_health_period_ms = usual;
+	rnic_bringup_hook = NULL;
+}
+
 /* ---- The health counter ---- */
 
 #define STILL_SAID 3
@@ -509,6 +549,7 @@ run(void)
 		cmocka_unit_test(test_what_ends_a_device_and_what_does_not),
 		cmocka_unit_test(test_a_reset_by_somebody_else_is_noticed),
 		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
+		cmocka_unit_test(test_a_fatal_syndrome_is_said_with_the_way_out),
 		cmocka_unit_test(test_a_counter_that_stands_still_for_a_while_is_a_warning),
 		cmocka_unit_test(test_a_counter_that_stands_still_for_long_is_the_end),
 		cmocka_unit_test(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),

@@ -51,20 +51,14 @@ access_down(struct rnic_dev *dev)
 static void
 say_dead(struct rnic_dev *dev, const char *why)
 {
-	if (atomic_load(&dev->access->gone) ||
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX ||
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) == 0 ||
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) == 0) {
+	char syndrome[RNIC_SYNDROME_TEXT];
+
+	if (rnic_dev_fatal_syndrome(dev, syndrome))
+		RNIC_LOG(ERR, dev,
+			 "%s %s, and a function level reset does not clear it: " RNIC_WAY_OUT, why,
+			 syndrome);
+	else
 		RNIC_LOG(ERR, dev, "%s", why);
-		return;
-	}
-	RNIC_LOG(
-		ERR, dev,
-		"%s (syndrome 0x%02x, extended 0x%04x), and a function level reset does not clear "
-		"it: let mlx5_core have the function once (rdmapmd-setup unbind), or run mlxfwreset, "
-		"or power-cycle the host",
-		why, rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME),
-		rnic_register_read(dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
 }
 
 /*

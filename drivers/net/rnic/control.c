@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -150,6 +151,35 @@ rnic_control_may_say(struct rnic_dev *dev)
 
 /* ---- Health ---- */
 
+bool
+rnic_dev_fatal_syndrome(struct rnic_dev *dev, char text[RNIC_SYNDROME_TEXT])
+{
+	uint32_t syndrome;
+
+	if (dev->access == NULL || atomic_load(&dev->access->gone) ||
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX ||
+	    rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) == 0)
+		return false;
+	syndrome = rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME);
+	snprintf(text, RNIC_SYNDROME_TEXT, "(syndrome 0x%02x, extended 0x%04x)", syndrome,
+		 rnic_register_read(dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
+	return syndrome != 0;
+}
+
+static void
+say_lost(struct rnic_dev *dev, const char *why)
+{
+	char syndrome[RNIC_SYNDROME_TEXT];
+
+	if (rnic_dev_fatal_syndrome(dev, syndrome))
+		RNIC_LOG(ERR, dev,
+			 "device lost: %s %s. Close the port and start it again; where a function "
+			 "level reset does not clear it: " RNIC_WAY_OUT,
+			 why, syndrome);
+	else
+		RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+}
+
 void
 rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 {
@@ -157,7 +187,8 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 
 	if (atomic_exchange(&dev->dead, true))
 		return;
-	RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
+	/* The reset would clear it, or hide it. */
+	say_lost(dev, why);
 	/* Whoever is told takes buffers back that it may still write to. */
 	rnic_dev_silence(dev);
 	rnic_rdma_lost(dev);

@@ -219,6 +219,12 @@ bool rnic_control_may_say(struct rnic_dev *dev);
 	} while (0)
 /* The device is lost: it is reset, and on_fatal is called, once; commands fail from now on. */
 void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
+/* Has its firmware met its end? As it says, in parentheses; and what helps where a reset of the function does not. */
+#define RNIC_SYNDROME_TEXT 48
+bool rnic_dev_fatal_syndrome(struct rnic_dev *dev, char text[RNIC_SYNDROME_TEXT]);
+#define RNIC_WAY_OUT                                                                          \
+	"let mlx5_core have the function once (rdmapmd-setup unbind), or run mlxfwreset, or " \
+	"power-cycle the host"
 /*
  * A lost device may still do what it was doing, and no command ends it: it has been reset, once, when this returns. Called
  * before anything is given back that it may write to. Nothing to do for others.
