@@ -550,7 +550,8 @@ fake_pread(int fd, void *data, size_t length, uint64_t offset)
 	const struct function *function = function_of(fd);
 	const uint64_t inside = offset & ((UINT64_C(1) << REGION_SHIFT) - 1);
 
-	if (fake_vfio.faults.removed) {
+	if (fake_vfio.faults.removed || fake_vfio.faults.removed_for > 0) {
+		fake_vfio.faults.removed_for -= fake_vfio.faults.removed_for > 0;
 		memset(data, 0xff, length);
 		/* The kernel has a copy of who it was, and never asks the function. */
 		if (offset >> REGION_SHIFT == VFIO_PCI_CONFIG_REGION_INDEX && inside < PCI_COMMAND)

@@ -22,8 +22,9 @@
 struct fake_vfio_faults {
 	int container_errno, node_errno, iommu_errno, device_errno, reset_errno, map_errno;
 	bool not_viable, no_type1, no_msix, no_reset, no_notices, removed;
-	bool big_pages;	  /* the IOMMU has none of 4 KiB */
-	bool writes_lost; /* of the command register */
+	unsigned int removed_for; /* reads, and then it is back */
+	bool big_pages;		  /* the IOMMU has none of 4 KiB */
+	bool writes_lost;	  /* of the command register */
 	unsigned int vectors_left;
 	uint64_t bar_bytes;
 	bool maps_all; /* of BAR0: its first pages are memory of nobody then, and no registers */

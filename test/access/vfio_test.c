@@ -511,6 +511,30 @@ a_card_that_is_pulled_out_is_gone(void **state)
 	rte_free(memory);
 }
 
+/* Its bus, or another function of its card, is reset by somebody else: it is not there for a while. */
+static int
+take_away(struct rnic_dev *dev, const char *stage, bool up)
+{
+	(void)dev;
+	if (up && strcmp(stage, "wait until initialized") == 0)
+		FAULTS.removed_for = 100;
+	return 0;
+}
+
+static void
+a_card_that_comes_back_soon_is_not_gone(void **state)
+{
+	struct rnic_dev *dev;
+
+	(void)state;
+	close_access();
+	rnic_bringup_hook = take_away;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	rnic_bringup_hook = NULL;
+	assert_int_equal(FAULTS.removed_for, 0);
+	rnic_dev_close(dev);
+}
+
 static atomic_int fatal_calls;
 static atomic_uint resets_when_told;
 
@@ -583,6 +607,7 @@ run(void)
 		CASE(the_function_is_left_as_it_was_found),
 		CASE(a_function_that_cannot_be_reset_is_kept_from_memory),
 		CASE(a_card_that_is_pulled_out_is_gone),
+		CASE(a_card_that_comes_back_soon_is_not_gone),
 		CASE(the_kernel_can_ask_for_the_function),
 	};
 

@@ -61,6 +61,15 @@ say_dead(struct rnic_dev *dev, const char *why)
 		RNIC_LOG(ERR, dev, "%s", why);
 }
 
+/* For good, or only so far: a register that is read tells it anew. */
+static bool
+is_gone(struct rnic_access *access)
+{
+	if (access->comes_back)
+		atomic_store(&access->gone, false);
+	return atomic_load(&access->gone);
+}
+
 /*
  * A function that still initializes is waited for. One that looks dead is so only if it goes on for some seconds: after a
  * reset registers may read all ones for a while.
@@ -87,8 +96,7 @@ wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms, const char *stat
 			dead_since = 0;
 		else if (dead_since == 0)
 			dead_since = now;
-		if (dead != NULL &&
-		    (now - dead_since >= grace || atomic_load(&dev->access->gone))) {
+		if (dead != NULL && (now - dead_since >= grace || is_gone(dev->access))) {
 			say_dead(dev, dead);
 			return -EIO;
 		}

@@ -67,6 +67,7 @@ struct rnic_access {
 	uint32_t maps; /* alive */
 	uint64_t mapped_bytes;
 	atomic_bool gone; /* for good */
+	bool comes_back;  /* not quite: who resets its bus or its card takes it away for a while */
 	short hangup_events;
 	const char *hangup_reason; /* what that means, if the device itself looks well */
 };

@@ -581,6 +581,7 @@ rnic_access_vfio_open(const char *device, const struct rnic_devargs *args,
 	vfio->base.ops = &vfio_ops;
 	vfio->base.device = vfio->name;
 	vfio->base.any_memory = true;
+	vfio->base.comes_back = true;
 	vfio->base.hangup_events = POLLIN;
 	vfio->base.hangup_reason = "the kernel wants the function back, or its bus has an error";
 	for (i = 0; i < VECTORS_MAX; i++)
