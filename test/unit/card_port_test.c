@@ -502,6 +502,31 @@ test_an_mtu_that_nobody_says(void **state)
 	card_close(dev);
 }
 
+/* ---- What is not offered ---- */
+
+static void
+caps_of_one_root(struct rnic_caps *caps)
+{
+	rnic_flow_table_props_set(rnic_flow_table_cap_nic_receive(&caps->flow_table),
+				  RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT, 0);
+}
+
+static void
+test_vlans_are_filtered_where_the_root_can_be_moved(void **state)
+{
+	struct rte_eth_dev_info info;
+
+	(void)state;
+	plug_port();
+	assert_int_equal(rte_eth_dev_info_get(port.id, &info), 0);
+	assert_true(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", UNIT_DEVICE), 0);
+	card.caps = caps_of_one_root;
+	plug_port();
+	assert_int_equal(rte_eth_dev_info_get(port.id, &info), 0);
+	assert_int_equal(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER, 0);
+}
+
 /* ---- A function that manages its eswitch ---- */
 
 #define TABLE_LOG 2
@@ -904,6 +929,7 @@ run(void)
 		ETHDEV_TEST(test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not),
 		PORT_TEST(test_the_mtu_is_the_vport_s),
 		PORT_TEST(test_an_mtu_that_nobody_says),
+		ETHDEV_TEST(test_vlans_are_filtered_where_the_root_can_be_moved),
 		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),

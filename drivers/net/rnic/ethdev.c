@@ -230,6 +230,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	port->mac_count = RTE_MIN(rnic_port_macs_max(dev), (uint32_t)RNIC_MAC_ADDRS_MAX);
 	port->speed_capa = rnic_link_speed_capa(dev);
 	port->rx_offloads = rnic_rx_offloads_of(dev);
+	port->filters_vlans = rnic_flow_root_moves(dev);
 	port->tx_offloads = rnic_tx_offloads_of(dev);
 	port->ptype_mask = UINT32_MAX;
 	port->promiscuous = false;

@@ -136,6 +136,7 @@ struct rnic_ethdev {
 
 	/* rx_offload.c, tx_offload.c */
 	uint64_t rx_offloads, tx_offloads; /* of queues, that the device can do */
+	bool filters_vlans;		   /* the same of the port */
 	uint32_t ptype_mask;		   /* of packet types, those that are wanted */
 	unsigned int rx_tells;		   /* while it is started */
 

@@ -107,6 +107,13 @@ rnic_flow_root_set(struct rnic_dev *dev, uint32_t table)
 			     sizeof(out));
 }
 
+bool
+rnic_flow_root_moves(struct rnic_dev *dev)
+{
+	return rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(&dev->caps.flow_table),
+					 RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT) != 0;
+}
+
 int
 rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
 		       const struct rnic_flow_match *mask, uint32_t *group)

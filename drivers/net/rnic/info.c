@@ -30,7 +30,9 @@ rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	info->hash_key_size = RNIC_RSS_KEY_BYTES;
 	info->flow_type_rss_offloads = RNIC_RSS_TYPES;
 	info->rx_queue_offload_capa = port->rx_offloads;
-	info->rx_offload_capa = info->rx_queue_offload_capa | RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+	info->rx_offload_capa = info->rx_queue_offload_capa;
+	if (port->filters_vlans)
+		info->rx_offload_capa |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	info->tx_queue_offload_capa = port->tx_offloads;
 	info->tx_offload_capa = info->tx_queue_offload_capa;
 	info->rx_desc_lim = limits;

@@ -524,6 +524,9 @@ int rnic_steering_set_macs(struct rnic_dev *dev, struct rnic_steering *steering,
 int rnic_steering_set_vlans(struct rnic_dev *dev, struct rnic_steering *steering,
 			    const uint64_t *vlans);
 
+/* May another flow table take the root's place? Where it may not, Linux sets no root at all, and no VLANs are filtered. */
+bool rnic_flow_root_moves(struct rnic_dev *dev);
+
 /* ---- The port (port.c). ---- */
 /* A function that may not change it has a warning, if what the port has is enough, else -EPERM. */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);

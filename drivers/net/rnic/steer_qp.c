@@ -60,14 +60,6 @@ forwards_to_both(const struct rnic_dev *dev)
 				       RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0;
 }
 
-/* May another table take the root's place? Where it may not, Linux sets no root at all. */
-static bool
-moves_root(struct rnic_dev *dev)
-{
-	return rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(&dev->caps.flow_table),
-					 RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT) != 0;
-}
-
 static int
 refuse(struct rnic_dev *dev, const char *what)
 {
@@ -294,7 +286,8 @@ tidy(struct rnic_dev *dev)
 					     steering->table.group_vlan);
 		steering->table.has_vlans = false;
 	}
-	if (!steering->up || steering->rules != NULL || (steering->has_port && !moves_root(dev)))
+	if (!steering->up || steering->rules != NULL ||
+	    (steering->has_port && !rnic_flow_root_moves(dev)))
 		return rc;
 	down_rc = table_down(dev);
 	return rc != 0 ? rc : down_rc;
@@ -354,19 +347,19 @@ port_up(struct rnic_dev *dev, uint32_t table)
 	const uint32_t was = steering->port_table;
 	int rc;
 
-	if (had_port && !moves_root(dev))
+	if (had_port && !rnic_flow_root_moves(dev))
 		return refuse(dev, "VLANs cannot be filtered");
 	steering->has_port = true;
 	steering->port_table = table;
 	if (!steering->up)
 		rc = rnic_flow_root_set(dev, table);
 	else
-		rc = moves_root(dev) ? exchange(dev) : follow_port(dev);
+		rc = rnic_flow_root_moves(dev) ? exchange(dev) : follow_port(dev);
 	if (rc != 0) {
 		steering->has_port = had_port;
 		steering->port_table = was;
 		/* What can be: the first failure is the one that counts. */
-		if (steering->up && !moves_root(dev))
+		if (steering->up && !rnic_flow_root_moves(dev))
 			(void)follow_port(dev);
 	} else if (!had_port) {
 		warn_of_groups(dev);
@@ -383,7 +376,7 @@ port_down(struct rnic_dev *dev)
 	if (!steering->has_port)
 		return 0;
 	steering->has_port = false;
-	if (steering->up && (!moves_root(dev) || exchange(dev) != 0))
+	if (steering->up && (!rnic_flow_root_moves(dev) || exchange(dev) != 0))
 		rc = follow_port(dev);
 	/* A table may have stayed for the ethdev alone. */
 	tidy_rc = tidy(dev);
@@ -518,7 +511,7 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 	}
 	if (is_the_ports(dev, match))
 		return refuse_group(dev);
-	if (!dev->qp_steering.up && dev->qp_steering.has_port && !moves_root(dev))
+	if (!dev->qp_steering.up && dev->qp_steering.has_port && !rnic_flow_root_moves(dev))
 		return refuse(dev, "queue pairs' addresses are attached before the port starts");
 	if (index == INDEX_REST) {
 		RNIC_LOG(ERR, dev, "there is room for the addresses of queue pairs no more");
