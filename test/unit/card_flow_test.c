@@ -420,6 +420,35 @@ test_a_root_that_stays_is_the_queue_pairs(void **state)
 	assert_int_equal(card_said("failed"), 0);
 }
 
+/* What a card has no room for at one time it may have at another: the queue pair's frames come back. */
+static void
+test_a_root_that_stays_keeps_the_groups(void **state)
+{
+	struct rnic_steering *steering = &world.steering;
+
+	(void)state;
+	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
+	one_place = true;
+	refusal = -ENOSPC;
+	assert_int_equal(rnic_steering_create(world.dev, world.rqns, NULL, steering), -ENOSPC);
+	assert_int_equal(entries_of(0), 1);
+	one_place = false;
+	steer(NULL);
+	assert_int_equal(entries_of(0), 1 + 1 + 2);
+
+	/* The ethdev goes, and there is no room for what led to it. */
+	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       RNIC_CMD_SET_FLOW_TABLE_ENTRY << 8 | RNIC_STATUS_LIM);
+	card.before = NULL;
+	assert_int_equal(rnic_steering_destroy(world.dev, steering), -ENOSPC);
+	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
+	/* It can be asked for again, and be given up. */
+	steer(NULL);
+	assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
+	assert_int_equal(rnic_qp_steering_del(world.dev, group, ANY, world.tir), 0);
+	memset(entries, 0, sizeof(entries)); /* the card was not asked: it has lost count */
+}
+
 static int
 run(void)
 {
@@ -436,6 +465,8 @@ run(void)
 						setup_one_place, teardown),
 		cmocka_unit_test_setup_teardown(test_a_root_that_stays, setup_one_root, teardown),
 		cmocka_unit_test_setup_teardown(test_a_root_that_stays_is_the_queue_pairs,
+						setup_one_root, teardown),
+		cmocka_unit_test_setup_teardown(test_a_root_that_stays_keeps_the_groups,
 						setup_one_root, teardown),
 	};
 

@@ -87,11 +87,21 @@ set_entry(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_f
 	return rc;
 }
 
+static bool
+has_entry(const struct rnic_qp_table *table, uint32_t index)
+{
+	return (table->entries[index / 64] >> index % 64 & 1) != 0;
+}
+
+/* If it is there: of a rule whose entry the card had no room for there is none, until it is set again. */
 static int
 delete_entry(struct rnic_dev *dev, struct rnic_qp_table *table, uint32_t index)
 {
-	int rc = rnic_flow_entry_delete(dev, table->number, index);
+	int rc;
 
+	if (!has_entry(table, index))
+		return 0;
+	rc = rnic_flow_entry_delete(dev, table->number, index);
 	if (rc == 0)
 		table->entries[index / 64] &= ~(UINT64_C(1) << index % 64);
 	return rc;
@@ -186,8 +196,7 @@ unmake(struct rnic_dev *dev, struct rnic_qp_table *table)
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
 	for (index = 0; index <= INDEX_REST; index++)
-		if (table->entries[index / 64] >> index % 64 & 1)
-			KEEP_FIRST(delete_entry(dev, table, index));
+		KEEP_FIRST(delete_entry(dev, table, index));
 	if (table->has_vlans)
 		KEEP_FIRST(rnic_flow_group_destroy(dev, table->number, table->group_vlan));
 	KEEP_FIRST(rnic_flow_group_destroy(dev, table->number, table->group_rest));
@@ -313,7 +322,7 @@ warn_of_groups(struct rnic_dev *dev)
 
 /*
  * Of a table that cannot be exchanged: the ethdev is led to, or no longer, entry by entry, so that frames for groups may be
- * missed for a moment.
+ * missed for a moment. An entry that was missing for want of room is tried again.
  */
 static int
 follow_port(struct rnic_dev *dev)
@@ -323,10 +332,10 @@ follow_port(struct rnic_dev *dev)
 	int rc = 0, first_rc = 0;
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
-	if (table->entries[INDEX_REST / 64] >> INDEX_REST % 64 & 1)
-		KEEP_FIRST(delete_entry(dev, table, INDEX_REST));
+	KEEP_FIRST(delete_entry(dev, table, INDEX_REST));
 	for (rule = dev->qp_steering.rules; rule != NULL; rule = rule->next) {
-		if (!is_group(&rule->match) || !forwards_to_both(dev))
+		if (has_entry(table, rule->index) &&
+		    (!is_group(&rule->match) || !forwards_to_both(dev)))
 			continue;
 		KEEP_FIRST(delete_entry(dev, table, rule->index));
 		if (rc == 0)
