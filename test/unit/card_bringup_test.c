@@ -207,6 +207,8 @@ test_a_command_that_does_not_complete_keeps_its_memory(void **state)
 		card_close(dev);
 		assert_int_equal(resets, stuck);
 		assert_int_equal(resets_before_its_end, stuck);
+		/* It was no refusal, which who tries reckons with. */
+		assert_int_equal(card_said("NOP (0x"), stuck);
 	}
 }
 

@@ -364,6 +364,7 @@ test_frames_of_a_group_go_to_one_place_unsaid(void **state)
 	setup_unsaid(state, -ENOSPC);
 	steer(NULL);
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), -ENOSPC);
+	assert_int_equal(card_said("no flow entry for an address of QP 0x1"), 1);
 	one_place = false;
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
 }

@@ -475,7 +475,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 
 static int
 exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes, void *out,
-     uint32_t out_bytes, bool quiet)
+     uint32_t out_bytes, bool may_be_refused)
 {
 	struct outcome outcome = { 0 };
 	struct rnic_cmd_in *header = in;
@@ -500,7 +500,7 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 	} else {
 		execute(dev, opcode, in, in_bytes, out, out_bytes, &outcome);
 	}
-	if (outcome.rc != 0 && outcome.rc != -ECANCELED && !quiet)
+	if (outcome.rc != 0 && outcome.rc != -ECANCELED && !(may_be_refused && outcome.status != 0))
 		report(dev, opcode, op_mod, &outcome);
 	return outcome.rc;
 }

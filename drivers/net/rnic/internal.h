@@ -68,7 +68,7 @@ void rnic_cmdq_remember(struct rnic_dev *dev);
 void rnic_cmdq_use_events(struct rnic_dev *dev, bool on);
 /* From the event queue: these slots have completed. */
 void rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots);
-/* As rnic_cmd_exec(); a failure is not reported. For questions that a device may refuse. */
+/* As rnic_cmd_exec(); what the device refuses is not reported, all else is. For questions that it may refuse. */
 int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 		 uint32_t in_bytes, void *out, uint32_t out_bytes);
 /* Either of the two. */
