@@ -138,7 +138,7 @@ alloc_page(struct rnic_dev *dev, const struct rnic_uars *uars, enum rnic_bfreg_k
 	return 0;
 
 not_mapped:
-	if (kind != RNIC_BFREG_DYNAMIC)
+	if (kind != RNIC_BFREG_DYNAMIC || !uars->shortage_said)
 		say_not_usable(dev, page->number);
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page->number);
 no_page:
