@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_memory.h>
 
+#include "prm/wqe.h"
 #include "rdma.h"
 #include "rdmapmd.h"
 
@@ -138,6 +139,64 @@ test_queues_of_a_device_with_one_clock(void **state)
 	card.before = refuse_all_formats;
 	open_with_queues();
 	assert_int_equal(made, 3);
+}
+
+/* ---- Headers in send WQEs ---- */
+
+static unsigned int inline_cap; /* of the card: wqe_inline_mode */
+static uint64_t inline_set;
+
+static void
+inline_caps(struct rnic_caps *caps)
+{
+	rnic_ethernet_cap_set(&caps->ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE, inline_cap);
+}
+
+static int
+note_inline_mode(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const struct rnic_sqc *sqc = (const struct rnic_sqc *)((const uint8_t *)in + 0x20);
+
+	(void)op_mod;
+	(void)out;
+	if (opcode == RNIC_CMD_CREATE_SQ)
+		inline_set = rnic_sqc_get(sqc, RNIC_SQC_MIN_WQE_INLINE_MODE);
+	return CARD_SENDS;
+}
+
+static void
+answer_inline_mode(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	(void)op_mod;
+	(void)in;
+	if (opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+		rnic_nic_vport_context_set(rnic_query_nic_vport_context_out_nic_vport_context(out),
+					   RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE,
+					   RNIC_INLINE_MODE_L2);
+}
+
+/* A card that always wants L2 headers has no field for it in the SQ's context; one whose vport says it has. */
+static void
+test_an_sq_names_the_mode_of_the_vport_alone(void **state)
+{
+	static const unsigned int caps[] = { RNIC_WQE_INLINE_CAP_L2, RNIC_WQE_INLINE_CAP_VPORT };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		inline_cap = caps[i];
+		inline_set = 99;
+		card.caps = inline_caps;
+		card.before = note_inline_mode;
+		card.after = answer_inline_mode;
+		open_with_queues();
+		assert_int_equal(queues.dev->min_inline_mode, RNIC_INLINE_MODE_L2);
+		assert_int_equal(inline_set,
+				 inline_cap == RNIC_WQE_INLINE_CAP_VPORT ? RNIC_INLINE_MODE_L2 : 0);
+		if (i == 0) {
+			teardown(state);
+			setup(state);
+		}
+	}
 }
 
 /* ---- A state that firmware does not know ---- */
@@ -273,6 +332,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
 		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
+		QUEUE_TEST(test_an_sq_names_the_mode_of_the_vport_alone),
 		QUEUE_TEST(test_a_card_without_sqd_says_so),
 		QUEUE_TEST(test_a_card_that_takes_sqd_for_a_wrong_state),
 	};

@@ -31,7 +31,10 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	if (rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE) ||
 	    rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_MULTI_PKT_SEND_WQE))
 		rnic_sqc_set(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_MIN_WQE_INLINE_MODE, dev->min_inline_mode);
+	/* Cards that always want the same have no field for it, and Linux leaves it alone. */
+	if (rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_WQE_INLINE_MODE) ==
+	    RNIC_WQE_INLINE_CAP_VPORT)
+		rnic_sqc_set(sqc, RNIC_SQC_MIN_WQE_INLINE_MODE, dev->min_inline_mode);
 	rnic_sqc_set(sqc, RNIC_SQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_sqc_set(sqc, RNIC_SQC_TS_FORMAT,
 		     rnic_ts_format(rnic_general_cap(dev, RNIC_GENERAL_CAP_SQ_TS_FORMAT)));
