@@ -629,6 +629,35 @@ test_unicast_addresses_are_entered_in_the_switch(void **state)
 	card_close(dev);
 }
 
+static int
+keep_table_and_no_list(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const int rc = forbid(opcode, op_mod, in, out);
+
+	return rc != CARD_SENDS ? rc : keep_table(opcode, op_mod, in, out);
+}
+
+/* Frames come by the switch first, whatever the vport says to its list. */
+static void
+test_the_switch_has_the_address_of_a_vport_that_refuses_its_list(void **state)
+{
+	static const int refusals[] = { -EPERM, -ENOSPC };
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	card.caps = caps_of_manager;
+	card.before = keep_table_and_no_list;
+	forbidden = 0;
+	for (i = 0; i < RTE_DIM(refusals); i++) {
+		memset(&l2, 0, sizeof(l2));
+		refusal = refusals[i];
+		dev = open_device();
+		assert_int_equal(entered(dev->mac), 1);
+		card_close(dev);
+	}
+}
+
 /* ---- The link ---- */
 
 static const struct rnic_paos_reg *
@@ -931,6 +960,7 @@ run(void)
 		PORT_TEST(test_an_mtu_that_nobody_says),
 		ETHDEV_TEST(test_vlans_are_filtered_where_the_root_can_be_moved),
 		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
+		PORT_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
 		PORT_TEST(test_speeds_of_newer_links),
 		ETHDEV_TEST(test_a_stop_leaves_the_link),
 		PORT_TEST(test_a_port_is_left_as_it_was_found),

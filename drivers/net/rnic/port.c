@@ -328,10 +328,12 @@ set_address(struct rnic_mac_entry *entry, const uint8_t mac[6])
 
 /*
  * Called with the lock held. The list of that type: `first`, which is the port's own or broadcast, then those of queue
- * pairs. No address is in it twice. What the device says to it is said by nobody yet.
+ * pairs. No address is in it twice. What the device says to it is said by nobody yet. The switch between functions has what
+ * the list has, also where a vport keeps its own: not where one that is full is an error.
  */
 static int
-tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
+tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6],
+	       bool full_is_error)
 {
 	const uint64_t max = rnic_general_cap(
 		dev, type == RNIC_ALLOWED_LIST_MC ? RNIC_GENERAL_CAP_LOG_MAX_CURRENT_MC_LIST
@@ -360,7 +362,7 @@ tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uin
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, count);
 	rc = modify_context(dev, in, (uint32_t)(sizeof(*in) + count * sizeof(list[0])),
 			    RNIC_NIC_VPORT_ADDRESSES_LIST, rnic_cmd_try);
-	if (type == RNIC_ALLOWED_LIST_UC && rc != -ENOSPC)
+	if (type == RNIC_ALLOWED_LIST_UC && !(rc == -ENOSPC && full_is_error))
 		rnic_mpfs_follow(dev, list, count);
 	free(in);
 	return rc;
@@ -370,7 +372,7 @@ tell_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uin
 static int
 set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint8_t first[6])
 {
-	int rc = tell_addresses(dev, type, first);
+	int rc = tell_addresses(dev, type, first, true);
 
 	if (rc == -ENOSPC) {
 		RNIC_LOG(ERR, dev, "the vport has no room for so many addresses (%s, %u added)",
@@ -744,11 +746,12 @@ learn_guids(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
 static int
 ask_for_port(struct rnic_dev *dev)
 {
-	int rc = tolerate(dev, RIGHT_UNICAST, tell_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac));
+	int rc = tolerate(dev, RIGHT_UNICAST,
+			  tell_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac, false));
 
 	if (rc == 0)
 		rc = tolerate(dev, RIGHT_MULTICAST,
-			      tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast));
+			      tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast, false));
 	if (rc == 0)
 		rc = rnic_port_ask_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
 	return rc == 0 ? rnic_port_use(dev) : rc;
