@@ -199,6 +199,33 @@ test_an_sq_names_the_mode_of_the_vport_alone(void **state)
 	}
 }
 
+/* ---- Tags of received frames ---- */
+
+static void
+no_tags(struct rnic_caps *caps)
+{
+	rnic_flow_table_props_set(rnic_flow_table_cap_nic_receive(&caps->flow_table),
+				  RNIC_FLOW_TABLE_PROPS_FLOW_TAG, 0);
+}
+
+/* They say whose a frame is. */
+static void
+test_a_card_without_tags_has_no_raw_packet(void **state)
+{
+	struct rdmapmd_cq_init_attr attr = { .cqe = 32 };
+	struct rdmapmd_pd *pd;
+
+	(void)state;
+	card.caps = no_tags;
+	assert_int_equal(card_open("", &queues.dev), 0);
+	assert_int_equal(rdmapmd_device_open(queues.dev->device, &queues.context), 0);
+	assert_int_equal(rdmapmd_pd_alloc(queues.context, &pd), 0);
+	assert_int_equal(rdmapmd_cq_create(queues.context, &attr, &queues.cq), 0);
+	assert_int_equal(make_qp(RDMAPMD_QPT_RAW_PACKET, pd, &queues.raw), -ENOTSUP);
+	assert_int_equal(card_said("no flow_tag"), 1);
+	assert_int_equal(make_qp(RDMAPMD_QPT_RC, pd, &queues.rc), 0);
+}
+
 /* ---- A state that firmware does not know ---- */
 
 static int
@@ -333,6 +360,7 @@ run(void)
 		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
 		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
 		QUEUE_TEST(test_an_sq_names_the_mode_of_the_vport_alone),
+		QUEUE_TEST(test_a_card_without_tags_has_no_raw_packet),
 		QUEUE_TEST(test_a_card_without_sqd_says_so),
 		QUEUE_TEST(test_a_card_that_takes_sqd_for_a_wrong_state),
 	};

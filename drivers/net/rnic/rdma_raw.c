@@ -28,8 +28,11 @@
 /* ---- Create, destroy ---- */
 
 static int
-check(struct rnic_dev *dev)
+check(struct rnic_dev *dev, bool receives)
 {
+	struct rnic_flow_table_props *nic_rx =
+		rnic_flow_table_cap_nic_receive(&dev->caps.flow_table);
+
 	if (dev->min_inline_mode > RNIC_INLINE_MODE_L2) {
 		RNIC_LOG(ERR, dev,
 			 "the vport demands more than L2 headers inline (mode %u), not supported: "
@@ -39,6 +42,13 @@ check(struct rnic_dev *dev)
 	}
 	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_CQE_VERSION) < CQE_VERSION) {
 		RNIC_LOG(ERR, dev, "its completions are too old for RAW_PACKET queue pairs");
+		return -ENOTSUP;
+	}
+	if (receives && !rnic_flow_table_props_get(nic_rx, RNIC_FLOW_TABLE_PROPS_FLOW_TAG)) {
+		RNIC_LOG(
+			ERR, dev,
+			"its flow entries tell nobody whose a frame is (no flow_tag): no RAW_PACKET "
+			"queue pair receives");
 		return -ENOTSUP;
 	}
 	return 0;
@@ -98,7 +108,7 @@ int
 rnic_rdma_raw_create(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma *rdma = qp->dev->rdma;
-	int rc = check(qp->dev);
+	int rc = check(qp->dev, sizing->rq.wqe_count > 0);
 
 	if (rc == 0)
 		rc = create_send(qp, sizing);
