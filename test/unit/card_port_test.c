@@ -6,6 +6,7 @@
 #include "eqs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_bus.h>
@@ -527,6 +528,34 @@ test_vlans_are_filtered_where_the_root_can_be_moved(void **state)
 	assert_int_equal(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER, 0);
 }
 
+static int
+refuse_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)op_mod;
+	(void)out;
+	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL : CARD_SENDS;
+}
+
+static void
+test_a_port_that_is_refused_roce_has_no_counters_of_it(void **state)
+{
+	struct rte_eth_xstat_name *names;
+	int count, i, of_rdma = 0;
+
+	(void)state;
+	card.before = refuse_roce;
+	plug_port();
+	count = rte_eth_xstats_get_names(port.id, NULL, 0);
+	assert_true(count > 0);
+	names = calloc((size_t)count, sizeof(*names));
+	assert_non_null(names);
+	assert_int_equal(rte_eth_xstats_get_names(port.id, names, (unsigned int)count), count);
+	for (i = 0; i < count; i++)
+		of_rdma += strcmp(names[i].name, "rx_write_requests") == 0;
+	free(names);
+	assert_int_equal(of_rdma, 0);
+}
+
 /* ---- A function that manages its eswitch ---- */
 
 #define TABLE_LOG 2
@@ -959,6 +988,7 @@ run(void)
 		PORT_TEST(test_the_mtu_is_the_vport_s),
 		PORT_TEST(test_an_mtu_that_nobody_says),
 		ETHDEV_TEST(test_vlans_are_filtered_where_the_root_can_be_moved),
+		ETHDEV_TEST(test_a_port_that_is_refused_roce_has_no_counters_of_it),
 		PORT_TEST(test_unicast_addresses_are_entered_in_the_switch),
 		PORT_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
 		PORT_TEST(test_speeds_of_newer_links),

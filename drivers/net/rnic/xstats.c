@@ -48,7 +48,7 @@ rnic_xstats_begin(struct rnic_ethdev *port)
 	uint64_t values[RNIC_XSTATS] = { 0 };
 	unsigned int i;
 
-	port->has_rdma = port->dev->rdma != NULL;
+	port->has_rdma = port->dev->rdma != NULL && !port->dev->rdma->refused;
 	if (xstats_read(port, values) != 0)
 		memset(values, 0, sizeof(values));
 	for (i = 0; i < RNIC_XSTATS; i++)
