@@ -139,6 +139,7 @@ softrnic_caps_init(struct softrnic *dev)
 	/* Where doorbells stand, too: Linux has the second register of a page so many bytes behind the first. */
 	rnic_general_cap_set(max, GENERAL(LOG_BF_REG_SIZE), __builtin_ctz(RNIC_BF_REG_BYTES));
 	dev->general_cap[1] = *max;
+	dev->roce_ports_chosen = false;
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, false, max);
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, true, &dev->general_cap[1]);
 	softrnic_quirks_caps(dev);
@@ -251,6 +252,8 @@ SOFTRNIC_CMD(query_hca_cap)
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 	softrnic_like_caps(dev, type, cmd->op_mod & 1, cap);
+	if (type == RNIC_CAP_ROCE && cmd->op_mod & 1 && dev->roce_ports_chosen)
+		rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
 	return RNIC_STATUS_OK;
 }
 
@@ -264,26 +267,51 @@ atomic_cap_set(const struct rnic_atomic_cap *asked)
 		       : RNIC_STATUS_BAD_PARAM;
 }
 
+/* Is none of a layout's fields above its maximum? */
+static bool
+within_max(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_layout_desc *layout,
+	   const struct rnic_be32 *asked, const struct rnic_be32 *max)
+{
+	for (unsigned int i = 0; i < layout->field_count; i++) {
+		const struct rnic_field_desc *desc = &layout->fields[i];
+		uint32_t field = RNIC_FIELD(desc->offset, desc->high, desc->low);
+
+		if (rnic_field_get(asked, field) > rnic_field_get(max, field)) {
+			SOFTRNIC_LOG(NOTICE, dev,
+				     "SET_HCA_CAP: %s 0x%" PRIx64
+				     " is more than the maximum 0x%" PRIx64,
+				     desc->name, rnic_field_get(asked, field),
+				     rnic_field_get(max, field));
+			cmd->syndrome = desc->offset;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Who chooses UDP source ports, and nothing else. None of our wires shows them. */
+static int
+roce_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_roce_cap *asked)
+{
+	struct rnic_roce_cap max = { 0 };
+
+	roce_cap(&max);
+	softrnic_like_caps(dev, RNIC_CAP_ROCE, false, &max);
+	if (!within_max(dev, cmd, &rnic_roce_cap_desc, asked->dw, max.dw))
+		return RNIC_STATUS_BAD_PARAM;
+	dev->roce_ports_chosen =
+		rnic_roce_cap_get(asked, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT) != 0;
+	return RNIC_STATUS_OK;
+}
+
 static int
 general_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd,
 		const struct rnic_general_cap *asked)
 {
 	const struct rnic_general_cap *max = &dev->general_cap[0];
 
-	for (unsigned int i = 0; i < rnic_general_cap_desc.field_count; i++) {
-		const struct rnic_field_desc *desc = &rnic_general_cap_desc.fields[i];
-		uint32_t field = RNIC_FIELD(desc->offset, desc->high, desc->low);
-
-		if (rnic_field_get(asked->dw, field) > rnic_field_get(max->dw, field)) {
-			SOFTRNIC_LOG(NOTICE, dev,
-				     "SET_HCA_CAP: %s 0x%" PRIx64
-				     " is more than the maximum 0x%" PRIx64,
-				     desc->name, rnic_field_get(asked->dw, field),
-				     rnic_field_get(max->dw, field));
-			cmd->syndrome = desc->offset;
-			return RNIC_STATUS_BAD_PARAM;
-		}
-	}
+	if (!within_max(dev, cmd, &rnic_general_cap_desc, asked->dw, max->dw))
+		return RNIC_STATUS_BAD_PARAM;
 	for (unsigned int i = 0; i < sizeof(settable) / sizeof(settable[0]); i++)
 		rnic_general_cap_set(&dev->general_cap[1], settable[i],
 				     rnic_general_cap_get(asked, settable[i]));
@@ -302,6 +330,7 @@ SOFTRNIC_CMD(set_hca_cap)
 	switch (cmd->op_mod >> 1) {
 	case RNIC_CAP_GENERAL: return general_cap_set(dev, cmd, asked);
 	case RNIC_CAP_ATOMIC: return atomic_cap_set(asked);
+	case RNIC_CAP_ROCE: return roce_cap_set(dev, cmd, asked);
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 }

@@ -627,6 +627,7 @@ struct softrnic {
 	} leave; /* how far softrnic_hca_gone() is: kinds of objects, and of this kind the next number */
 	/* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
 	struct rnic_general_cap general_cap[2];
+	bool roce_ports_chosen; /* by the driver: the current sw_r_roce_src_udp_port, where there is one */
 	struct softrnic_pages *pages; /* pages.c's own */
 	struct softrnic_dma *dma;     /* dma.c's own */
 	struct softrnic_resolved_list resolved_mkeys, resolved_rings, resolved_dbrecs;

@@ -325,6 +325,9 @@ static const struct softrnic_like_part part_cx4lx = {
 static const struct softrnic_like_cap cx5_caps[] = {
 	CARD(GENERAL, GENERAL_CAP_PG, 1,
 	     DRIVER("rdma-core mlx5_vfio.c sets pg_access always, and takes no older card")),
+	{ "ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT", RNIC_CAP_ROCE, SOFTRNIC_LIKE_AS_CARD,
+	  RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1, 0, NULL,
+	  GUESS("Linux handle_hca_cap_roce() asks for it where the maximum has it; nobody says which card has") },
 	CARD(FLOW_TABLE, FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS, 1,
 	     GUESS("nobody says which firmware has it first")),
 };

@@ -307,6 +307,12 @@ overruled(const struct softrnic_like *like, unsigned int part, const struct soft
 static void
 check_capability(struct hn *hn, const struct softrnic_like_cap *row)
 {
+	struct rnic_general_cap *general_now = &hn->dev->general_cap[1];
+	const uint64_t roce = rnic_general_cap_get(general_now, RNIC_GENERAL_CAP_ROCE);
+
+	/* Those of RoCE are told where it is on. */
+	if (row->type == RNIC_CAP_ROCE)
+		rnic_general_cap_set(general_now, RNIC_GENERAL_CAP_ROCE, 1);
 	for (int current = 0; current <= 1; current++) {
 		uint64_t wanted = current ? row->current : row->max;
 		uint64_t shown = rnic_field_get((const void *)capabilities(hn, row->type, current),
@@ -318,6 +324,7 @@ check_capability(struct hn *hn, const struct softrnic_like_cap *row)
 			fail_msg("%s %s: 0x%" PRIx64 ", its row says 0x%" PRIx64, row->name,
 				 current ? "current" : "maximum", shown, wanted);
 	}
+	rnic_general_cap_set(general_now, RNIC_GENERAL_CAP_ROCE, roce);
 }
 
 /* As drivers do: all that is current is asked for again, with little else. */
@@ -583,6 +590,58 @@ roce_of_oldfw_is_for_who_asks_for_it(void **state)
 	}
 }
 
+/* As mlx5_core does: all that is current, and the bit. */
+static int
+asks_for_ports(struct hn *hn, bool another)
+{
+	static uint8_t in[OUT_ROOM];
+	struct rnic_roce_cap *asked = (void *)(in + RNIC_HCA_CAP_OFFSET);
+	struct rnic_cmd_out out;
+
+	memset(in, 0, sizeof(in));
+	memcpy(asked, capabilities(hn, RNIC_CAP_ROCE, true), sizeof(*asked));
+	rnic_roce_cap_set(asked, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
+	if (another)
+		rnic_roce_cap_set(asked, RNIC_ROCE_CAP_ROCE_VERSION, 7);
+	hn_head(in, RNIC_CMD_SET_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, 0));
+	return hn_cmd(hn, in, sizeof(in), &out, sizeof(out));
+}
+
+static uint64_t
+has_ports(struct hn *hn)
+{
+	return rnic_roce_cap_get((const void *)capabilities(hn, RNIC_CAP_ROCE, true),
+				 RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT);
+}
+
+static void
+source_ports_are_chosen_by_who_asks_for_it(void **state)
+{
+	static const char *const names[] = { NULL, "cx4lx", "cx5", "cx6dx-vf", "bluefield-host" };
+	static const bool offers[] = { false, false, true, true, true };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct softrnic_conf conf = { .name = "d", .like = names[i] };
+		struct hn hn;
+
+		hn_start(&hn, NULL, &conf);
+		hn_enable(&hn);
+		assert_int_equal(has_ports(&hn), 0);
+		assert_int_equal(asks_for_ports(&hn, true), RNIC_STATUS_BAD_PARAM);
+		assert_int_equal(has_ports(&hn), 0);
+		assert_int_equal(asks_for_ports(&hn, false),
+				 offers[i] ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
+		assert_int_equal(has_ports(&hn), offers[i]);
+		/* Who comes next is asked again. */
+		assert_int_equal(softrnic_reset(hn.dev), 0);
+		hn_set_cmdq(&hn);
+		hn_enable(&hn);
+		assert_int_equal(has_ports(&hn), 0);
+		hn_stop(&hn);
+	}
+}
+
 #define SLOTS 4
 
 static void
@@ -637,6 +696,7 @@ main(void)
 		cmocka_unit_test(an_untrusted_vf_is_promiscuous_in_name_alone),
 		cmocka_unit_test(physical_functions_manage_the_switch),
 		cmocka_unit_test(roce_of_oldfw_is_for_who_asks_for_it),
+		cmocka_unit_test(source_ports_are_chosen_by_who_asks_for_it),
 		cmocka_unit_test(commands_of_busyfw_take_their_time_and_turn),
 	};
 
