@@ -411,6 +411,68 @@ test_roce_is_asked_for_where_it_may_be(void **state)
 	}
 }
 
+static bool takes_ports;
+static unsigned int ports_asked;
+
+static struct rnic_roce_cap *
+roce_cap(uint16_t opcode, uint16_t op_mod, void *out)
+{
+	return opcode == RNIC_CMD_QUERY_HCA_CAP && op_mod >> 1 == RNIC_CAP_ROCE
+		       ? (struct rnic_roce_cap *)(void *)((uint8_t *)out + RNIC_HCA_CAP_OFFSET)
+		       : NULL;
+}
+
+static int
+is_asked_for_ports(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	(void)in;
+	(void)out;
+	if (opcode != RNIC_CMD_SET_HCA_CAP || op_mod >> 1 != RNIC_CAP_ROCE)
+		return CARD_SENDS;
+	ports_asked++;
+	return takes_ports ? CARD_DONE : -EINVAL;
+}
+
+static void
+may_choose_ports(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_roce_cap *cap = roce_cap(opcode, op_mod, out);
+
+	(void)in;
+	if (cap != NULL)
+		rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT,
+				  !(op_mod & 1) || (takes_ports && ports_asked > 0));
+}
+
+/* Which source port a packet has is a wish: the device goes on choosing it. */
+static void
+test_a_card_that_keeps_its_source_ports(void **state)
+{
+	struct rnic_dev *dev;
+	int i;
+
+	(void)state;
+	card.before = is_asked_for_ports;
+	card.after = may_choose_ports;
+	for (i = 0; i < 2; i++) {
+		takes_ports = i == 1;
+		ports_asked = 0;
+		assert_int_equal(card_open("", &dev), 0);
+		assert_int_equal(ports_asked, 1);
+		assert_non_null(dev->rdma);
+		assert_int_equal(
+			rnic_roce_cap_get(&dev->caps.roce, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT),
+			takes_ports);
+		card_close(dev);
+		assert_int_equal(card_said("UDP source ports"), 1);
+	}
+	card_reset();
+	assert_int_equal(card_open("like=cx5", &dev), 0);
+	assert_int_equal(rnic_roce_cap_get(&dev->caps.roce, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT),
+			 1);
+	card_close(dev);
+}
+
 /* What is refused of it, once there are capabilities. */
 static bool roce_of_the_vport;
 
@@ -821,6 +883,7 @@ run(void)
 		TEST(test_uar_pages_that_are_none_are_named),
 		TEST(test_a_card_without_an_ethernet_port_says_so),
 		TEST(test_roce_is_asked_for_where_it_may_be),
+		TEST(test_a_card_that_keeps_its_source_ports),
 		TEST(test_a_function_that_is_refused_roce_is_a_port),
 		TEST(test_a_function_with_few_event_queues_is_a_port),
 		TEST(test_queue_pairs_are_as_many_as_asked_for),

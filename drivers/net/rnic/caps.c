@@ -30,7 +30,8 @@ query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, si
 
 /* One block of capabilities becomes this. */
 static int
-set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t bytes)
+set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t bytes,
+	  rnic_cmd_fn *command)
 {
 	struct rnic_set_hca_cap_in *in = calloc(1, sizeof(*in));
 	struct rnic_cmd_out out;
@@ -39,8 +40,8 @@ set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t
 	if (in == NULL)
 		return -ENOMEM;
 	memcpy((uint8_t *)in + RNIC_HCA_CAP_OFFSET, cap, bytes);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_SET_HCA_CAP, (uint16_t)RNIC_HCA_CAP_OP_MOD(type, 0), in,
-			   sizeof(*in), &out, sizeof(out));
+	rc = command(dev, RNIC_CMD_SET_HCA_CAP, (uint16_t)RNIC_HCA_CAP_OP_MOD(type, 0), in,
+		     sizeof(*in), &out, sizeof(out));
 	free(in);
 	return rc;
 }
@@ -68,7 +69,7 @@ set_general(struct rnic_dev *dev)
 		if (rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED) &&
 		    rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_ROCE))
 			rnic_general_cap_set(cap, RNIC_GENERAL_CAP_ROCE, 1);
-		rc = set_block(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES);
+		rc = set_block(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES, rnic_cmd_exec);
 	}
 	free(cap);
 	return rc;
@@ -89,7 +90,7 @@ setup_atomic(struct rnic_dev *dev)
 		return rc;
 	rnic_atomic_cap_set(&wanted, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
 			    RNIC_ATOMIC_HOST_ENDIAN);
-	rc = set_block(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted));
+	rc = set_block(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted), rnic_cmd_exec);
 	return rc != 0 ? rc : query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
 }
 
@@ -106,7 +107,7 @@ say_no_roce(const struct rnic_dev *dev)
 	RNIC_LOG(NOTICE, dev, "no RDMA, for want of RoCE: %s", why);
 }
 
-/* The UDP source port of a path is the device's choice, unless the driver wants to choose it. */
+/* The UDP source port of a path is the device's choice, unless the driver wants to choose it: a wish, and no more. */
 static int
 setup_roce(struct rnic_dev *dev)
 {
@@ -124,8 +125,13 @@ setup_roce(struct rnic_dev *dev)
 	    !rnic_roce_cap_get(&max, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT))
 		return rc;
 	rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
-	rc = set_block(dev, RNIC_CAP_ROCE, cap, sizeof(*cap));
-	return rc != 0 ? rc : query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
+	rc = set_block(dev, RNIC_CAP_ROCE, cap, sizeof(*cap), rnic_cmd_try);
+	if (rnic_cmd_refused(rc))
+		RNIC_LOG(NOTICE, dev, "the device goes on choosing UDP source ports itself: %s",
+			 strerror(-rc));
+	else if (rc != 0)
+		return rc;
+	return query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
 }
 
 /* What a poll-mode Ethernet driver cannot do without. */
