@@ -422,8 +422,6 @@ struct softrnic_rx_info {
 void softrnic_rq_sweep(struct softrnic *dev, unsigned int count);
 /* Has the queue a WQE for a frame that came now? */
 bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
-/* Does any queue receive? */
-bool softrnic_rqs_ready(struct softrnic *dev);
 /* Deliver a frame to an RQ: one WQE, one CQE. */
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			 const struct softrnic_frame *frame, struct softrnic_rx_info *info);
@@ -584,6 +582,7 @@ struct softrnic {
 	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
+	uint32_t ready_rqs;   /* ... of which so many are RDY */
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */

@@ -31,8 +31,12 @@ enum rq_vendor_syndrome {
 };
 
 static void
-rq_set_state(struct softrnic_rq *rq, uint8_t state)
+rq_set_state(struct softrnic *dev, struct softrnic_rq *rq, uint8_t state)
 {
+	dev->open_rqs += state != RNIC_WQ_STATE_RST;
+	dev->open_rqs -= rq->state != RNIC_WQ_STATE_RST;
+	dev->ready_rqs += state == RNIC_WQ_STATE_RDY;
+	dev->ready_rqs -= rq->state == RNIC_WQ_STATE_RDY;
 	rq->state = state;
 	rq->plain = state == RNIC_WQ_STATE_RDY && !rq->utc;
 }
@@ -42,7 +46,7 @@ rq_to_error(struct softrnic *dev, struct softrnic_rq *rq, const char *why)
 {
 	SOFTRNIC_LOG(INFO, dev, "RQ 0x%x at WQE counter 0x%x: %s", rq->object.number, rq->consumer,
 		     why);
-	rq_set_state(rq, RNIC_WQ_STATE_ERR);
+	rq_set_state(dev, rq, RNIC_WQ_STATE_ERR);
 	dev->stats.rx_errors++;
 }
 
@@ -151,19 +155,6 @@ softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq)
 		return !softrnic_rmp_empty(dev, rq->rmp);
 	return (rq->consumer != rq->producer && rq->ring.generation == dev->dma_generation) ||
 	       rq_refill(dev, rq);
-}
-
-bool
-softrnic_rqs_ready(struct softrnic *dev)
-{
-	const struct softrnic_rq *rq;
-	uint32_t number = 0;
-
-	while ((rq = softrnic_object_next(dev, SOFTRNIC_RQ, &number)) != NULL) {
-		if (rq->state == RNIC_WQ_STATE_RDY)
-			return true;
-	}
-	return false;
 }
 
 /* Room that one data segment gives, in host pieces. */
@@ -515,7 +506,7 @@ static void
 rq_free(struct softrnic *dev, struct softrnic_rq *rq)
 {
 	rq_stop_flushing(dev, rq);
-	dev->open_rqs -= rq->state != RNIC_WQ_STATE_RST;
+	rq_set_state(dev, rq, RNIC_WQ_STATE_RST);
 	softrnic_object_remove(dev, &rq->object);
 	softrnic_ring_fini(&rq->ring);
 	softrnic_dbrec_forget(dev, &rq->dbrec);
@@ -739,9 +730,7 @@ SOFTRNIC_CMD(modify_rq)
 		return status;
 	if (to == from)
 		return RNIC_STATUS_OK;
-	dev->open_rqs += to != RNIC_WQ_STATE_RST;
-	dev->open_rqs -= from != RNIC_WQ_STATE_RST;
-	rq_set_state(rq, (uint8_t)to);
+	rq_set_state(dev, rq, (uint8_t)to);
 	rq_stop_flushing(dev, rq);
 	if (to == RNIC_WQ_STATE_RST)
 		rq->consumer = rq->producer = 0;

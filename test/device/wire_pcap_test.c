@@ -14,6 +14,7 @@
 #include "test_clock.h"
 #include "wire/wire.h"
 #include "wire_world.h"
+#include "../cpu_time.h"
 
 #define MAGIC_NS  0xa1b23c4du
 #define MAGIC_US  0xa1b2c3d4u
@@ -386,6 +387,71 @@ test_a_queue_that_does_not_receive_holds_a_file_up_only_once(void **state)
 	ww_close(&ww);
 }
 
+#define MANY_POLLS 100u
+
+/* How long a poll takes while a frame waits. */
+static uint64_t
+waiting_poll_ns(struct ww *ww)
+{
+	uint64_t least = UINT64_MAX, ns;
+
+	for (unsigned int again = 0; again < 10; again++) {
+		ns = cpu_ns();
+		for (unsigned int i = 0; i < MANY_POLLS; i++)
+			softrnic_poll(ww->poller);
+		ns = (cpu_ns() - ns) / MANY_POLLS;
+		least = ns < least ? ns : least;
+	}
+	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
+	return least;
+}
+
+/* Whether one of the receive queues is ready is asked in each poll: it must not take longer where there are many that are not. */
+static void
+test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
+{
+	const uint32_t others = softrnic_object_limit(SOFTRNIC_RQ) - 1;
+	static const struct dp_vport none = { 0 };
+	struct dp_rq other;
+	uint64_t ready, many;
+	struct ww ww;
+	size_t used;
+
+	(void)state;
+	capture_of(1);
+	open_rx(&ww);
+	/* It is ready, and has no buffer. */
+	ready = waiting_poll_ns(&ww);
+	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
+	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
+	/* One ring does for all. */
+	used = ww.dp.used;
+	for (uint32_t i = 0; i < others; i++) {
+		ww.dp.used = used;
+		assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
+		assert_int_equal(dp_rq_modify(&other, RNIC_WQ_STATE_RDY,
+					      i % 2 == 0 ? RNIC_WQ_STATE_RST : RNIC_WQ_STATE_ERR),
+				 0);
+	}
+	many = waiting_poll_ns(&ww);
+	if (many > 5 * ready)
+		fail_msg("%u ns a poll with a queue that is ready, and %u ns with %u that are not",
+			 (unsigned int)ready, (unsigned int)many, (unsigned int)others + 1);
+	/* The last one that was ready is gone, as it was: the frame has all the time there is. */
+	assert_int_equal(dp_destroy(&ww.dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
+	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
+	assert_int_equal(dp_destroy(&ww.dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
+	for (uint32_t ms = 0; ms < 5000; ms++) {
+		test_clock_advance_us(1000);
+		softrnic_poll(ww.poller);
+	}
+	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
+	/* And no more than it takes anybody to make up his mind, once there is one. */
+	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
+	poll_until(&ww, dp_stats(&ww.dp).rx_unmatched == 1);
+	ww_close(&ww);
+}
+
 static void
 end_and_reset(uint32_t frames)
 {
@@ -666,6 +732,8 @@ main(void)
 		cmocka_unit_test(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
 		cmocka_unit_test(test_frames_that_nobody_wants_hold_a_file_up_only_once),
 		cmocka_unit_test(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
+		cmocka_unit_test(
+			test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive),
 		cmocka_unit_test(test_a_reset_takes_the_file_back_to_its_start),
 		cmocka_unit_test(test_a_reset_takes_an_empty_file_back_to_its_start),
 		cmocka_unit_test(test_what_is_sent_is_in_the_file_with_its_time),

@@ -194,6 +194,7 @@ test_queues_that_are_destroyed_are_used_no_more(void **state)
 	open_rq(&ww);
 	assert_int_equal(softrnic_reset(ww.dp.dev), 0);
 	assert_int_equal(ww.dp.dev->open_rqs, 0);
+	assert_int_equal(ww.dp.dev->ready_rqs, 0);
 	ww_close(&ww);
 }
 

@@ -310,7 +310,7 @@ capture_has_patience(struct softrnic *dev, struct capture *capture)
 {
 	if (capture->live)
 		return false;
-	if (!softrnic_rqs_ready(dev)) {
+	if (dev->ready_rqs == 0) {
 		capture->patience_end = 0;
 		return true;
 	}
