@@ -86,17 +86,18 @@ make_room(void *buffer, size_t *room, size_t bytes)
 	return *p != NULL;
 }
 
-bool
+uint64_t
 softrnic_cmdq_keep_input(struct softrnic *dev, const void *in)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
+	/* It may have been made for a longer command. */
+	const uint64_t bytes = malloc_usable_size(cmdq->in);
 
-	if (in != cmdq->in || cmdq->in_room <= CMD_KEEP_BYTES ||
-	    !softrnic_memory_take(dev, malloc_usable_size(cmdq->in)))
-		return false;
+	if (in != cmdq->in || cmdq->in_room <= CMD_KEEP_BYTES || !softrnic_memory_take(dev, bytes))
+		return 0;
 	cmdq->in = NULL;
 	cmdq->in_room = 0;
-	return true;
+	return bytes;
 }
 
 static uint32_t

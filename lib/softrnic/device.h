@@ -713,9 +713,10 @@ void softrnic_cmdq_reset(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
 /*
  * The input of the command that is executed becomes the caller's, who gives it back by softrnic_free(): what is too long to
- * be copied then and there, and was put together in the rounds before. False: it stays the queue's.
+ * be copied then and there, and was put together in the rounds before. Returns how long its buffer is, which may be longer
+ * than the input. 0: it stays the queue's.
  */
-bool softrnic_cmdq_keep_input(struct softrnic *dev, const void *in);
+uint64_t softrnic_cmdq_keep_input(struct softrnic *dev, const void *in);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);
 int softrnic_resolved_init(struct softrnic *dev);

@@ -105,9 +105,9 @@ mkey_mtts_take(struct softrnic *dev, struct softrnic_mkey *mkey, const struct so
 	const struct rnic_create_mkey_in *in = cmd->in;
 	const uint64_t bytes = count * sizeof(*mkey->mtts);
 
-	if (softrnic_cmdq_keep_input(dev, in)) {
+	mkey->room_bytes = softrnic_cmdq_keep_input(dev, in);
+	if (mkey->room_bytes != 0) {
 		mkey->room = (void *)(uintptr_t)in;
-		mkey->room_bytes = cmd->in_bytes;
 		mkey->mtts = (const struct rnic_be64 *)(in + 1);
 	} else {
 		mkey->room = softrnic_alloc(dev, 1, bytes);

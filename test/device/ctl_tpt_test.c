@@ -523,6 +523,53 @@ a_page_that_cannot_be_is_met_where_it_is_used(void **state)
 	free(mtts);
 }
 
+/*
+ * The input of a command becomes a key's list of pages as it lies there, in a buffer that may have been made for a longer
+ * command: all of it counts while the key is there, and is charged when it goes.
+ */
+static void
+a_key_counts_for_all_that_it_keeps(void **state)
+{
+	enum { LONG = 6 << 17, SHORT = (1 << 17) + 64, KEYS = 3, ROOM = LONG * 8 };
+	struct hn *hn = *state;
+	struct softrnic *dev = hn->dev;
+	uint64_t *mtts = calloc(LONG, sizeof(*mtts)), bytes, memory;
+	struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+				 .pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD),
+				 .mtts = mtts,
+				 .log_page_size = 12 };
+	unsigned int rounds = 0;
+	uint32_t key;
+
+	assert_non_null(mtts);
+	for (unsigned int i = 0; i < KEYS; i++) {
+		/* Of a page too few: refused, and its buffer stays for the next command. */
+		spec.count = LONG;
+		spec.length = (LONG + 1) * UINT64_C(4096);
+		assert_int_equal(key_create(hn, &spec, &key), RNIC_STATUS_BAD_PARAM);
+		spec.count = SHORT;
+		spec.length = SHORT * UINT64_C(4096);
+		bytes = dev->translation_bytes;
+		memory = dev->memory;
+		key_create_ok(hn, &spec);
+		assert_in_range(dev->translation_bytes - bytes, dev->memory - memory - 4096,
+				dev->memory - memory);
+	}
+	/* A share of a round is 2 MiB, and the last one of them may be more than that. */
+	memory = dev->memory;
+	softrnic_reset(hn->dev);
+	for (;; rounds++) {
+		assert_in_range(memory - dev->memory, 0, ROOM + (2 << 20));
+		if (!dev->leaving)
+			break;
+		memory = dev->memory;
+		softrnic_poll(hn->poller);
+	}
+	assert_int_equal(dev->translation_bytes, 0);
+	assert_in_range(rounds, KEYS - 1, KEYS + 2);
+	free(mtts);
+}
+
 static void
 a_key_is_queried_as_it_was_made(void **state)
 {
@@ -634,6 +681,7 @@ main(void)
 		T(the_dma_map_has_the_last_word),
 		T(keys_that_cannot_be),
 		T(a_page_that_cannot_be_is_met_where_it_is_used),
+		T(a_key_counts_for_all_that_it_keeps),
 		T(a_key_is_queried_as_it_was_made),
 		T(a_large_region_in_one_command),
 		T(a_region_of_files_is_found_at_once),
