@@ -134,11 +134,17 @@ softrnic_round_is_over(const struct softrnic *dev)
 	return __builtin_expect(dev->turn->cut, 0) && softrnic_round_look(dev->turn);
 }
 
-/* Before the first share of a device's round; dev: NULL for none. */
+/*
+ * Before the first share of a device's round; dev: NULL for none. What is charged ahead of that share counts in one that begins
+ * here: nothing is left of the device before.
+ */
 static inline void
 softrnic_round_begin(struct softrnic_turn *turn, struct softrnic *dev)
 {
 	turn->dev = dev;
+	turn->work = 0;
+	turn->look = SOFTRNIC_LOOK_WORK;
+	turn->end = 0;
 	turn->first_end = 0;
 	turn->cut = false;
 }

@@ -135,6 +135,31 @@ test_a_long_way_ends_the_turn(void **state)
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 0);
 }
 
+/* What another device left of its round: nearly a look at the clock, and an end that has gone by. */
+static void
+test_a_round_does_not_end_with_the_one_before(void **state)
+{
+	struct fixture *f = *state;
+	struct softrnic *dev = f->dp.dev;
+
+	softrnic_round_begin(dev->turn, NULL);
+	softrnic_share_begin(dev, 1);
+	softrnic_charge(dev, SOFTRNIC_LOOK_WORK - 1);
+	softrnic_round_begin(dev->turn, dev);
+	/* Ahead of the first share: doorbells that are seen, records that are watched. */
+	for (unsigned int i = 0; i < 2 * SOFTRNIC_LOOK_WORK; i++) {
+		softrnic_charge(dev, 1);
+		assert_int_equal(dp_stats(&f->dp).shares_cut, 0);
+	}
+	assert_false(softrnic_round_is_over(dev));
+	/* Nor does the one that was over there keep this one from anything. */
+	softrnic_charge(dev, SOFTRNIC_WORK_MAX);
+	assert_true(softrnic_share_is_over(dev));
+	softrnic_round_begin(dev->turn, dev);
+	assert_false(softrnic_share_is_over(dev));
+	softrnic_round_begin(dev->turn, NULL);
+}
+
 /* What is short costs nothing: a queue has its whole turn. */
 static void
 test_a_short_way_leaves_the_turn_as_it_is(void **state)
@@ -730,6 +755,7 @@ main(void)
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, dp_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_long_way_ends_the_turn),
+		T(a_round_does_not_end_with_the_one_before),
 		T(a_short_way_leaves_the_turn_as_it_is),
 		T(long_ways_end_the_round_of_all_queues),
 		T(a_large_send_stops_on_long_ways),
