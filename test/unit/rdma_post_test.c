@@ -744,6 +744,53 @@ test_an_srq_gives_a_wqe_to_one_of_two_threads(void **state)
 	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
 }
 
+/* A device that lies names WQEs at any time: whether one is posted is all that the two threads know of each other. */
+struct early {
+	struct rnic_rdma_srq *srq;
+	atomic_uint done;     /* rounds */
+	unsigned int strange; /* wr_ids of another round */
+};
+
+static void *
+take_early(void *arg)
+{
+	struct early *early = arg;
+	uint64_t wr_id = 0;
+
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		for (unsigned int i = 0; !rnic_rdma_srq_complete(early->srq, (uint16_t)i, &wr_id);
+		     i++) {
+			if (i % 1000 == 0)
+				sched_yield();
+		}
+		early->strange += wr_id != round;
+		atomic_store(&early->done, round);
+	}
+	return NULL;
+}
+
+static void
+test_an_srq_gives_a_wqe_with_its_wr_id(void **state)
+{
+	struct rings *rings = *state;
+	struct rnic_rdma_srq *srq = &rings->srq;
+	struct early early = { .srq = srq };
+	struct rdmapmd_recv_wr wr[4] = { { 0 } };
+	unsigned int missing = 0;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, take_early, &early), 0);
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		wr[0].wr_id = round;
+		missing += rnic_rdma_post_srq_recv(&srq->srq, wr, 1) != 1;
+		await(&early.done, round);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(missing, 0);
+	assert_int_equal(early.strange, 0);
+	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
 
 int
@@ -782,6 +829,7 @@ main(void)
 		TEST(test_srq),
 		TEST(test_an_srq_takes_wqes_back_from_two_threads),
 		TEST(test_an_srq_gives_a_wqe_to_one_of_two_threads),
+		TEST(test_an_srq_gives_a_wqe_with_its_wr_id),
 	};
 
 	return cmocka_run_group_tests_name("rdma_post", tests, NULL, NULL);

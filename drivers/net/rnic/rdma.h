@@ -454,9 +454,12 @@ rnic_rdma_srq_complete(struct rnic_rdma_srq *srq, uint16_t counter, uint64_t *wr
 	const uint32_t index = counter & srq->mask;
 	uint32_t state = RNIC_RDMA_SRQ_POSTED, before;
 
-	/* In one step: a device that lies may name it in two CQs, which two threads poll. */
+	/*
+	 * In one step: a device that lies may name it in two CQs, which two threads poll. Partner: the store-release of POSTED
+	 * in rnic_rdma_post_srq_recv(), behind the wr_id. One that lies names it at any time, so its entry orders nothing.
+	 */
 	if (unlikely(!__atomic_compare_exchange_n(&srq->next[index], &state, RNIC_RDMA_SRQ_LAST,
-						  false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
+						  false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
 		return false;
 	*wr_id = srq->wr_ids[index];
 	before = __atomic_exchange_n(&srq->tail, index, __ATOMIC_ACQ_REL);

@@ -612,7 +612,8 @@ rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *
 		}
 		next->next_wqe_index = rnic_cpu_to_be16((uint16_t)free);
 		srq->wr_ids[srq->head] = wr[done].wr_id;
-		__atomic_store_n(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED, __ATOMIC_RELAXED);
+		/* Partner: the acquire in rnic_rdma_srq_complete(), before it reads the wr_id. */
+		__atomic_store_n(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED, __ATOMIC_RELEASE);
 		srq->head = free;
 	}
 	if (likely(done > 0)) {
