@@ -12,6 +12,7 @@
 
 #define REGISTER_BYTES 8  /* the longest; a store of part of a dword has no meaning for any */
 #define RESET_STEPS    64 /* as many register writes take as long */
+#define RENEW_STEPS    512 /* a file, and the pages of the one before go */
 
 /* What cannot be done in pieces: to receive a message, to check its writes, to put its answer by. */
 #define DATA_XFER_BYTES (128u << 10)
@@ -313,12 +314,31 @@ device_leaving(void *arg)
 	device_reset(device);
 }
 
+/*
+ * A client, or a child of its, may keep its mapping of the UAR pages, where doorbells and whole requests are stored: so the
+ * next one has others.
+ */
+static void
+device_renew_uars(struct device *device)
+{
+	int fd, rc = softrnic_bar_renew(device->rnic, &fd);
+
+	if (rc != 0)
+		log_say(&device->log, VFU_LOG_ERROR,
+			"%s: no new UAR pages for the next client: %s; it has to write doorbells by "
+			"messages",
+			device->options->name, strerror(-rc));
+	vfu_server_region_file(device->server, VFU_PCI_BAR0, fd);
+	vfu_server_charge(device->server, RENEW_STEPS);
+}
+
 static void
 device_disconnected(void *arg, int reason)
 {
 	struct device *device = arg;
 
 	(void)reason;
+	device_renew_uars(device);
 	guard_clear(&device->guard);
 	device->rom_said = device->holes_said = false;
 }

@@ -53,7 +53,7 @@
 #define JAIL_BASE_FDS	64
 #define JAIL_EAL_FDS	512 /* memory, ethdevs */
 
-#define ARGUMENT_MAX	  4 /* permitted values of one argument */
+#define ARGUMENT_MAX	  5 /* permitted values of one argument */
 #define JAIL_DRIVER_CALLS 3
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -78,7 +78,7 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(sendmsg) },
 	{ CALL(getsockopt) },
 	{ CALL(shutdown) },
-/* waiting */
+/* waiting; who is stopped and goes on ends or begins each of these anew, without restart_syscall */
 #ifdef __NR_epoll_wait
 	{ CALL(epoll_wait) },
 #else
@@ -89,7 +89,6 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(timerfd_settime) },
 	{ CALL(clock_gettime) },
 	{ CALL(sched_yield) },
-	{ CALL(restart_syscall) },
 	/* eventfds of clients, which it signals and never blocks */
 	{ CALL(io_submit) },
 	/* timers, messages to people, the lock files' text, captures */
@@ -99,7 +98,11 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(ftruncate) },
 	{ CALL(close) },
 	/* descriptors that came with messages */
-	{ CALL(fcntl), ONE_OF, 1, 4, { F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GET_SEALS } },
+	{ CALL(fcntl),
+	  ONE_OF,
+	  1,
+	  5,
+	  { F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GET_SEALS, F_ADD_SEALS } },
 	{ CALL(fstat) },
 	{ CALL(newfstatat),
 	  ONE_OF,
@@ -112,6 +115,8 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(mremap) },
 	{ CALL(madvise), ONE_OF, 2, 3, { MADV_DONTFORK, MADV_POPULATE_READ, MADV_POPULATE_WRITE } },
 	{ CALL(brk) },
+	/* UAR pages for the next client */
+	{ CALL(memfd_create), ONE_OF, 1, 1, { MFD_CLOEXEC | MFD_ALLOW_SEALING } },
 	/* the threads that close descriptors, and the C library's locks when there are threads */
 	{ CALL(futex), ONE_OF, 1, 2, { FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE } },
 	{ CALL(exit) },

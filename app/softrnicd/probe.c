@@ -143,7 +143,10 @@ jail_probe(const struct options *options)
 	allowed += probe("kill", syscall(SYS_kill, getpid(), 0));
 	allowed += probe("mmap of code", probe_mmap_exec());
 	allowed += probe("mprotect", probe_mprotect());
+	/* But as the device makes them, for pages of doorbells. */
 	allowed += probe("memfd_create", syscall(SYS_memfd_create, "probe", 0));
+	allowed += probe("memfd_create of hugepages",
+			 syscall(SYS_memfd_create, "probe", MFD_CLOEXEC | MFD_HUGETLB));
 	allowed += probe("prctl", syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
 	allowed += probe("setuid", syscall(SYS_setuid, getuid()));
 	allowed += probe_files(options);

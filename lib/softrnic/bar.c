@@ -274,3 +274,15 @@ softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void *
 		*fd = dev->uar_fd;
 	return 0;
 }
+
+int
+softrnic_bar_renew(struct softrnic *dev, int *fd)
+{
+	int rc;
+
+	softrnic_lock(dev->poller);
+	rc = softrnic_uar_renew(dev);
+	*fd = dev->uar_fd;
+	softrnic_unlock(dev->poller);
+	return rc;
+}

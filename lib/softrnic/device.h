@@ -611,7 +611,7 @@ struct softrnic {
 	struct rnic_init_seg *iseg;
 	/* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
 	uint8_t *uar_memory;
-	int uar_fd; /* memfd, with the offsets of the BAR; the second page and those behind it */
+	int uar_fd; /* memfd, with the offsets of the BAR; the second page and those behind it; or -1 */
 	uint8_t nic_interface;
 	uint32_t cmdq_iova_high;    /* written first, takes effect with the low half */
 	struct softrnic_cmdq *cmdq; /* cmdq.c's own: buffers */
@@ -783,6 +783,8 @@ unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
 /* uar.c: a UAR page was allocated or freed; a BlueFlame, CQ-arm or EQ register was written through the BAR. */
 /* Makes uar_memory and uar_fd. Offsets of softrnic_uar_write() count from uar_memory, not from BAR0. */
 int softrnic_uar_init(struct softrnic *dev);
+/* See softrnic_bar_renew(). */
+int softrnic_uar_renew(struct softrnic *dev);
 void softrnic_uar_fini(struct softrnic *dev);
 /*
  * A page was allocated or freed: clears it. Page number n, as ALLOC_UAR returns it, of the SOFTRNIC_UAR_PAGES from

@@ -151,6 +151,15 @@ int softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, 
 int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address,
 		      int *fd);
 
+/**
+ * Put new pages in their place, at the same address: zeroed, in a file that nobody has seen. For a host whose next driver is
+ * another one, after a reset: who keeps a mapping of the old ones shares them with nobody. The old descriptor is closed.
+ *
+ * @param fd The new descriptor; -1: there is none to be had, and the pages can be mapped by nobody (until the next call).
+ * @return -errno with fd -1. -ENOMEM: there may not even be pages of our own, and those that were there stay.
+ */
+int softrnic_bar_renew(struct softrnic *dev, int *fd);
+
 #define SOFTRNIC_DMA_READ  0x1 /**< the device may read */
 #define SOFTRNIC_DMA_WRITE 0x2 /**< the device may write */
 

@@ -24,6 +24,7 @@
 
 #define UAR_BELLS      (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define UAR_BYTES      ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
+#define UAR_SHARED     (UAR_BYTES - RNIC_UAR_PAGE_BYTES)
 #define UAR_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
@@ -58,16 +59,49 @@ uar_load(const struct softrnic *dev, uint32_t page, uint32_t offset)
 	return RNIC_SWAP64(__atomic_load_n(uar_word(dev, page, offset), __ATOMIC_ACQUIRE));
 }
 
+/* Where those that can be mapped begin, in the file as in the BAR. */
+static size_t
+uar_shared_at(const struct softrnic *dev)
+{
+	return ((size_t)softrnic_first_uar(dev) + 1) * RNIC_UAR_PAGE_BYTES;
+}
+
+/* Its size is sealed: who shortened it would fault the device. @return -errno: none. */
+static int
+uar_file(const struct softrnic *dev)
+{
+	int fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)(uar_shared_at(dev) + UAR_SHARED)) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, UAR_SEALS) == 0)
+		return fd;
+	ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Pages of dev->uar_fd, or without a file of our own, in place of those that stand there. */
+static int
+uar_map(struct softrnic *dev, uint8_t *memory)
+{
+	const int flags = MAP_FIXED | (dev->uar_fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+	const off_t at = dev->uar_fd >= 0 ? (off_t)uar_shared_at(dev) : 0;
+
+	return mmap(memory + RNIC_UAR_PAGE_BYTES, UAR_SHARED, PROT_READ | PROT_WRITE, flags,
+		    dev->uar_fd, at) == MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
 /*
  * The first page stays private to the device (its registers work through the BAR only); the others are a memfd that
  * can be handed to drivers. Both stand in one range of addresses. The file has the offsets of the BAR, as a host that
- * shows the BAR as one file with a hole needs it, and its size is sealed: who shortened it would fault the device.
+ * shows the BAR as one file with a hole needs it.
  */
 int
 softrnic_uar_init(struct softrnic *dev)
 {
-	const size_t at = ((size_t)softrnic_first_uar(dev) + 1) * RNIC_UAR_PAGE_BYTES;
-	const size_t shared = UAR_BYTES - RNIC_UAR_PAGE_BYTES;
 	struct uar_watch *watch = calloc(1, sizeof(*watch));
 	void *memory = MAP_FAILED;
 	int ret;
@@ -86,21 +120,17 @@ softrnic_uar_init(struct softrnic *dev)
 	if (watch == NULL)
 		return -ENOMEM;
 	watch->tick = softrnic_tunables.quiet_polls;
-	dev->uar_fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (dev->uar_fd < 0 || ftruncate(dev->uar_fd, (off_t)(at + shared)) != 0 ||
-	    fcntl(dev->uar_fd, F_ADD_SEALS, UAR_SEALS) != 0)
+	ret = dev->uar_fd = uar_file(dev);
+	if (ret < 0)
 		goto fail;
 	memory = mmap(NULL, UAR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		goto fail;
-	if (mmap((uint8_t *)memory + RNIC_UAR_PAGE_BYTES, shared, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED, dev->uar_fd, (off_t)at) == MAP_FAILED)
+	ret = memory == MAP_FAILED ? -errno : uar_map(dev, memory);
+	if (ret != 0)
 		goto fail;
 	dev->uar_memory = memory;
 	return 0;
 fail:
-	ret = -errno;
-	SOFTRNIC_LOG(ERR, dev, "no memory for UAR pages: %s", strerror(errno));
+	SOFTRNIC_LOG(ERR, dev, "no memory for UAR pages: %s", strerror(-ret));
 	if (memory != MAP_FAILED)
 		munmap(memory, UAR_BYTES);
 	if (dev->uar_fd >= 0)
@@ -110,13 +140,39 @@ fail:
 	return ret;
 }
 
+static void
+uar_set_file(struct softrnic *dev, int fd)
+{
+	if (dev->uar_fd >= 0)
+		close(dev->uar_fd);
+	dev->uar_fd = fd;
+}
+
+/*
+ * Who has the old ones mapped keeps them, and no store goes from there to the device, or the other way. They are never cleared
+ * and used again: nobody can tell whether they are still mapped somewhere.
+ */
+int
+softrnic_uar_renew(struct softrnic *dev)
+{
+	const int fd = uar_file(dev);
+	int ret;
+
+	uar_set_file(dev, fd < 0 ? -1 : fd);
+	ret = uar_map(dev, dev->uar_memory);
+	/* The old ones are still there then. */
+	if (ret != 0)
+		uar_set_file(dev, -1);
+	return fd < 0 ? fd : ret;
+}
+
 void
 softrnic_uar_fini(struct softrnic *dev)
 {
 	if (dev->uar_watch == NULL)
 		return;
 	munmap(dev->uar_memory, UAR_BYTES);
-	close(dev->uar_fd);
+	uar_set_file(dev, -1);
 	free(dev->uar_watch);
 	dev->uar_watch = NULL;
 	dev->uar_memory = NULL;

@@ -586,6 +586,13 @@ vfu_server_charge(struct vfu_server *server, uint32_t steps)
 	vfu_look_charge(&server->look, steps);
 }
 
+void
+vfu_server_region_file(struct vfu_server *server, unsigned int region, int fd)
+{
+	server->conf.regions[region].fd = fd;
+	server->conf.regions[region].mappable = fd >= 0;
+}
+
 static int
 vfu_server_check_region(const struct vfu_server *server, unsigned int index)
 {

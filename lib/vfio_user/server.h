@@ -15,7 +15,7 @@
  *
  * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
  * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
- * vfu_server_charge(), vfu_server_dma_find(), _read() and _write().
+ * vfu_server_charge(), vfu_server_dma_find(), _read() and _write(), and disconnected() vfu_server_region_file().
  *
  * Blocks: never, unless a callback does.
  *
@@ -56,7 +56,8 @@ struct vfu_region {
 	 * Byte x of the region stands at fd_offset + x in the file. Messages may access these areas as well.
 	 */
 	bool mappable;
-	int fd; /**< if mappable; stays the host's, and open as long as the server lives */
+	/** If mappable; stays the host's, and open as long as the server lives or until vfu_server_region_file(). */
+	int fd;
 	uint64_t fd_offset;
 	unsigned int nareas;
 	struct vfu_area areas[VFU_MAX_AREAS];
@@ -197,6 +198,12 @@ void vfu_server_charge(struct vfu_server *server, uint32_t steps);
  * served, or the memory of the one before is not unmapped yet.
  */
 int vfu_server_adopt(struct vfu_server *server, int fd);
+
+/**
+ * The next client maps this file, of the same size, where the region can be mapped; -1: it maps none. While nobody is served: the
+ * client before keeps what it has mapped.
+ */
+void vfu_server_region_file(struct vfu_server *server, unsigned int region, int fd);
 
 /** Who is served, or NULL. */
 const struct vfu_peer *vfu_server_client(const struct vfu_server *server);

@@ -535,6 +535,104 @@ the_next_client_finds_power_on(void **state)
 	hn_stop(&hn);
 }
 
+#define PATTERN 0x5a
+#define PATTERN_AT            \
+	(RNIC_UAR_BLUEFLAME + \
+	 RNIC_BF_HALF_BYTES) /* room for a WQE; no queue has the number in it */
+
+/* Who has the device no more, but a mapping of its pages. */
+struct shade {
+	uint8_t *uars;
+	size_t bytes;
+};
+
+static void
+leave_a_shade(struct shade *shade)
+{
+	struct nic nic;
+
+	nic_open(&nic, d.sockets[0]);
+	*shade = (struct shade){ nic.uars, nic.uars_bytes };
+	hn_stop(&nic.hn);
+}
+
+static unsigned int
+bytes_other_than(const uint8_t *page, uint8_t value)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < RNIC_UAR_PAGE_BYTES; i++)
+		count += page[i] != value;
+	return count;
+}
+
+/* A page where doorbells are stored, with requests in them, is for one client alone: whoever had it before sees nothing there. */
+static void
+who_was_served_before_sees_no_stores(void **state)
+{
+	unsigned int seen, had;
+	struct shade shade;
+	struct nic nic;
+	size_t page;
+
+	(void)state;
+	leave_a_shade(&shade);
+	nic_open(&nic, d.sockets[0]);
+	page = nic.sq.uar * (size_t)RNIC_UAR_PAGE_BYTES - nic.uars_offset;
+	memset(nic.uars + page + PATTERN_AT, PATTERN, 64);
+	nic_send(&nic);
+	assert_true(nic_sent(&nic));
+	seen = bytes_other_than(shade.uars + page, 0);
+	/* The other way round. */
+	memset(nic.uars + page, 0, RNIC_UAR_PAGE_BYTES);
+	memset(shade.uars + page + PATTERN_AT, PATTERN, 64);
+	had = bytes_other_than(nic.uars + page, 0);
+	munmap(shade.uars, shade.bytes);
+	nic_close(&nic);
+	assert_int_equal(seen, 0);
+	assert_int_equal(had, 0);
+}
+
+/* Nor has it the next one's queues do anything. */
+static void
+who_was_served_before_arms_nothing(void **state)
+{
+	unsigned int events = 0, asked = 0;
+	struct shade shade;
+	struct rnic_eqe eqe;
+	uint64_t arm, *word;
+	struct nic nic;
+	size_t page;
+
+	(void)state;
+	leave_a_shade(&shade);
+	nic_open(&nic, d.sockets[0]);
+	page = nic.sq.uar * (size_t)RNIC_UAR_PAGE_BYTES - nic.uars_offset;
+	word = (uint64_t *)(void *)(shade.uars + page + RNIC_UAR_CQ_ARM);
+	for (unsigned int i = 0; i < 100; i++) {
+		arm = i % 4 << 28 | (nic.cq.consumer & RNIC_CQ_INDEX_MASK);
+		__atomic_store_n(word, rnic_cpu_to_be64(arm << 32 | nic.cq.number).raw,
+				 __ATOMIC_RELEASE);
+		/* The device looks at all words of a page at a time. */
+		nic_send(&nic);
+		assert_true(nic_sent(&nic));
+		while (hn_eq_next(&nic.hn, &nic.eq, &eqe))
+			events++;
+	}
+	/* As soon as the client asks for one itself it has it. */
+	nic_arm(&nic);
+	nic_send(&nic);
+	assert_true(nic_sent(&nic));
+	for (unsigned int i = 0; asked == 0 && i < 6000; i++) {
+		asked = hn_eq_next(&nic.hn, &nic.eq, &eqe);
+		usleep(asked == 0 ? 10000 : 0);
+	}
+	munmap(shade.uars, shade.bytes);
+	nic_close(&nic);
+	assert_int_equal(events, 0);
+	assert_int_equal(asked, 1);
+}
+
 static char client_log[1024];
 
 static void
@@ -610,6 +708,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(function_level_reset),
 		cmocka_unit_test(device_reset_keeps_memory_and_vectors),
 		cmocka_unit_test(the_next_client_finds_power_on),
+		cmocka_unit_test(who_was_served_before_sees_no_stores),
+		cmocka_unit_test(who_was_served_before_arms_nothing),
 		cmocka_unit_test(a_second_client_is_told_who_is_served),
 		cmocka_unit_test(two_devices_serve_at_a_time),
 	};

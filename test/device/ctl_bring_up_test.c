@@ -3,6 +3,7 @@
 /* Bring-up and teardown: registers, pages, capabilities, events, resets; the sequences of drivers that others wrote. */
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -239,6 +240,50 @@ mappable_uars_leave_out_the_first(void **state)
 	hn_bring_up(hn);
 	assert_int_equal(hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), RNIC_FIRST_UAR);
 	assert_int_equal(hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), RNIC_FIRST_UAR + 1);
+}
+
+/* For another driver: what somebody has mapped is the device's no more, and it has new ones at the same place. */
+static void
+mappable_uars_are_made_anew(void **state)
+{
+	struct rlimit files;
+	struct hn *hn = *state;
+	uint64_t offset;
+	size_t length;
+	void *address;
+	uint8_t *first, *second, *page;
+	int fd;
+
+	assert_int_equal(softrnic_bar_mmap(hn->dev, &offset, &length, &address, &fd), 0);
+	page = address;
+	first = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	assert_true(first != MAP_FAILED);
+	page[0] = page[length - 1] = 0x5a;
+	assert_int_equal(softrnic_bar_renew(hn->dev, &fd), 0);
+	assert_int_equal(page[0] | page[length - 1], 0);
+	second = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	assert_true(second != MAP_FAILED);
+	page[0] = 1;
+	assert_int_equal(second[0], 1);
+	assert_int_equal(first[0], 0x5a);
+	assert_int_not_equal(ftruncate(fd, 0), 0);
+	/* Without a file for it: there are pages, but nobody can map them. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, files.rlim_max }), 0);
+	assert_int_equal(softrnic_bar_renew(hn->dev, &fd), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(page[0], 0);
+	page[0] = 2;
+	assert_int_equal(second[0], 1);
+	assert_int_equal(softrnic_bar_mmap(hn->dev, &offset, &length, &address, &fd), 0);
+	assert_int_equal(fd, -1);
+	assert_ptr_equal(address, page);
+	/* And then there is one again. */
+	assert_int_equal(softrnic_bar_renew(hn->dev, &fd), 0);
+	assert_true(fd >= 0);
+	assert_int_equal(munmap(first, length) | munmap(second, length), 0);
+	hn_bring_up(hn);
 }
 
 /* ---- Pages ---- */
@@ -711,6 +756,7 @@ main(void)
 		T(nic_interface_disabled_is_seen_until_the_next_load),
 		T(timer_runs),
 		T(mappable_uars_leave_out_the_first),
+		T(mappable_uars_are_made_anew),
 		T(pages_are_asked_for_in_two_steps),
 		T(bad_pages_are_refused_as_a_whole),
 		T(pages_at_run_time_by_event),

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -148,6 +149,40 @@ test_region_info_with_areas(void **state)
 	assert_int_equal(fstat(f->memory_fd, &ours), 0);
 	assert_int_equal(ours.st_ino, theirs.st_ino);
 	close(answer.fds[0]);
+}
+
+/* What the client before has mapped is not what the next one maps. */
+static void
+test_the_next_client_maps_another_file(void **state)
+{
+	const int files[] = { region_file(BAR4_BYTES), -1, region_file(BAR4_BYTES) };
+	struct fixture *f = *state;
+	struct vfu_region_info info;
+	struct stat ours, theirs;
+
+	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		shutdown(f->peer, SHUT_RDWR);
+		fixture_process(f);
+		vfu_server_region_file(f->server, 4, files[i]);
+		fixture_connect(f);
+		assert_int_equal(ask_version(f), 0);
+		info = (struct vfu_region_info){ .argsz = 1024, .index = 4 };
+		assert_int_equal(
+			ask(f, VFU_DEVICE_GET_REGION_INFO, &info, sizeof(info), NULL, 0, &answer),
+			0);
+		memcpy(&info, answer.payload, sizeof(info));
+		assert_int_equal(info.size, BAR4_BYTES);
+		assert_int_equal((info.flags & VFU_REGION_FLAG_MMAP) != 0, files[i] >= 0);
+		assert_int_equal(answer.nfds, files[i] >= 0);
+		if (files[i] < 0)
+			continue;
+		assert_int_equal(fstat(files[i], &ours), 0);
+		assert_int_equal(fstat(answer.fds[0], &theirs), 0);
+		assert_int_equal(ours.st_ino, theirs.st_ino);
+		close(answer.fds[0]);
+	}
+	close(files[0]);
+	close(files[2]);
 }
 
 static void
@@ -711,6 +746,7 @@ main(void)
 		CASE(test_device_info),
 		CASE(test_region_info_with_areas),
 		CASE(test_region_info_of_all),
+		CASE(test_the_next_client_maps_another_file),
 		CASE(test_region_read_and_write),
 		CASE(test_mappable_areas_are_served_by_message_too),
 		CASE(test_region_access_boundaries),
