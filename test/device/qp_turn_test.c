@@ -219,6 +219,19 @@ test_a_poll_ends_by_packets_too(void **state)
 	free(many);
 }
 
+void __real_softrnic_share_look(struct softrnic_turn *turn);
+void __wrap_softrnic_share_look(struct softrnic_turn *turn);
+
+static uint32_t charged; /* the most in a share, when somebody looked */
+
+void
+__wrap_softrnic_share_look(struct softrnic_turn *turn)
+{
+	if (turn->work > charged)
+		charged = turn->work;
+	__real_softrnic_share_look(turn);
+}
+
 /*
  * One answer, for which thousands of requests wait that have nothing to send: they are done in turns, as others are, and who
  * has the answer delivered is charged for what it does.
@@ -233,7 +246,7 @@ test_an_answer_ends_no_more_than_hundreds(void **state)
 	const struct qw_attr attr = qw_attr();
 	struct softrnic_stats before, now;
 	struct qw_qp sender, receiver;
-	bool charged = false;
+	bool counted = false;
 	struct dp_cq cq;
 
 	assert_int_equal(dp_cq_create(&two->a.end->dp, &cq, &cq_conf), 0);
@@ -259,13 +272,13 @@ test_an_answer_ends_no_more_than_hundreds(void **state)
 	test_clock_advance_us(200000);
 	before = dp_stats(&two->a.end->dp);
 	for (uint64_t cqes = before.cqes; before.cqes - cqes < WQES; before = now) {
+		charged = 0;
 		softrnic_poll(two->qw.poller);
 		now = dp_stats(&two->a.end->dp);
 		assert_in_range(now.cqes - before.cqes, 0, WINDOW + 2 * TURN);
-		charged = charged || (now.cqes - before.cqes >= WINDOW &&
-				      two->a.end->dp.dev->turn->work >= WINDOW / 2);
+		counted = counted || (now.cqes - before.cqes >= WINDOW && charged >= WINDOW / 2);
 	}
-	assert_true(charged);
+	assert_true(counted);
 	assert_int_equal(qw_qp_state(&sender), RNIC_QP_STATE_RTS);
 }
 
