@@ -10,8 +10,8 @@
 #define MSIX_TABLE_BYTES  (SOFTRNIC_MSIX_VECTORS * MSIX_ENTRY_BYTES)
 #define MSIX_ENTRY_MASKED 12 /* byte of an entry; bit 0 */
 
-#define REGISTER_BYTES 8  /* the longest; a store of part of a dword has no meaning for any */
-#define RESET_STEPS    64 /* as many register writes take as long */
+#define REGISTER_BYTES 8   /* the longest; a store of part of a dword has no meaning for any */
+#define RESET_STEPS    64  /* as many register writes take as long */
 #define RENEW_STEPS    512 /* a file, and the pages of the one before go */
 
 /* What cannot be done in pieces: to receive a message, to check its writes, to put its answer by. */
