@@ -47,7 +47,7 @@
 
 /*
  * Per device: an eventfd per vector, the server's own, those of a message under way, some who wait, those that wait to be
- * closed.
+ * mapped or closed.
  */
 #define JAIL_DEVICE_FDS (SOFTRNIC_MSIX_VECTORS + 512)
 #define JAIL_BASE_FDS	64
@@ -117,7 +117,7 @@ static const struct jail_call jail_calls[] = {
 	{ CALL(brk) },
 	/* UAR pages for the next client */
 	{ CALL(memfd_create), ONE_OF, 1, 1, { MFD_CLOEXEC | MFD_ALLOW_SEALING } },
-	/* the threads that close descriptors, and the C library's locks when there are threads */
+	/* the threads that close descriptors and map memory, and the C library's locks when there are threads */
 	{ CALL(futex), ONE_OF, 1, 2, { FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE } },
 	{ CALL(exit) },
 	/* the end */

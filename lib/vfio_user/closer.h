@@ -6,8 +6,9 @@
  *
  * close() can wait for whoever is behind the descriptor: a file system that a program serves is asked to flush, a TCP
  * socket lingers. A client can be that program. What it sends and the server has no use for is therefore closed here, and
- * it is this thread that waits. munmap() of a client's memory takes as long as the client has made it; that waits here, too, and so does the first touch of hugepages, each of which has to be
- * zeroed.
+ * it is this thread that waits. munmap() of a client's memory takes as long as the client has made it, mmap() waits for who
+ * cuts or punches the file meanwhile, and hugepages have to be zeroed at their first touch: that is done here, too. What is to
+ * be mapped comes before what is to be unmapped: somebody waits for it.
  */
 #ifndef VFU_CLOSER_H
 #define VFU_CLOSER_H
@@ -19,6 +20,9 @@
 
 #define VFU_CLOSER_LIMIT 64 /**< descriptors not yet closed; then no more are taken from clients */
 
+/** Files not yet mapped, but for that of the client that is served: then no more are. Each keeps a descriptor open. */
+#define VFU_CLOSER_FILES 16
+
 /** Mappings not yet unmapped; then no more are made: as much as one client may have, and no more of them than it may have regions. */
 #define VFU_CLOSER_MAPPED	8192
 #define VFU_CLOSER_MAPPED_BYTES (UINT64_C(1) << 42)
@@ -27,19 +31,22 @@ struct vfu_closer;
 
 enum vfu_mapping_state {
 	VFU_MAPPED,
-	VFU_POPULATING, /**< the thread is at it */
-	VFU_UNWANTED,	/**< ... and is to unmap it then */
+	VFU_MAPPING,  /**< the thread has it */
+	VFU_UNWANTED, /**< ... and is to unmap it then */
 };
 
 /** A mapping of a client's file; the start of what malloc() gave. */
 struct vfu_mapping {
 	SLIST_ENTRY(vfu_mapping) next;
-	uint8_t *address;
+	uint8_t *address; /**< NULL: it could not be mapped */
 	uint64_t length;
+	uint64_t offset;     /**< in the file */
 	uint64_t page_bytes; /**< of the file: it can only be unmapped by so much */
 	int prot;
+	int fd;	       /**< while it is being mapped */
+	bool populate; /**< where the pages are hugepages: they are to be made */
 	_Atomic(enum vfu_mapping_state) state;
-	int error; /**< why it could not be populated, or 0 */
+	int error; /**< why it could not be mapped or populated, or 0 */
 };
 SLIST_HEAD(vfu_mappings, vfu_mapping);
 
@@ -64,15 +71,22 @@ bool vfu_closer_close(struct vfu_closer *closer, int fd);
 void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);
 
 /**
- * Have the thread touch all pages: its state is VFU_POPULATING until that is done, and then error says how it went. Without a
- * closer (NULL) it is done here.
+ * Have the thread map the file, and make its hugepages: until that is done the state is VFU_MAPPING, and then error says how it
+ * went. Without a closer (NULL) it is done here. Owner: fd stays the caller's.
+ *
+ * @return 0 or -ENOMEM, also where there is no descriptor left.
  */
-void vfu_closer_populate(struct vfu_closer *closer, struct vfu_mapping *mapping);
+int vfu_closer_map(struct vfu_closer *closer, struct vfu_mapping *mapping, int fd);
 
-/** The owner of this mapping has no use for it any more, populated or not: it is unmapped and freed. */
+/** Readable when something has been mapped since the last vfu_closer_look(). */
+int vfu_closer_fd(const struct vfu_closer *closer);
+/** NULL is fine. Threads: one at a time, together with vfu_closer_map(). */
+void vfu_closer_look(struct vfu_closer *closer);
+
+/** The owner of this mapping has no use for it any more, whatever has become of it: it is unmapped and freed. */
 void vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping);
 
-/** Is so much not unmapped yet that no more can be mapped? */
+/** Is so much not unmapped yet, or not mapped yet that nobody wants any more, that no more can be mapped? */
 bool vfu_closer_behind(const struct vfu_closer *closer);
 
 /** Are so many descriptors not closed yet that no more can be taken? */

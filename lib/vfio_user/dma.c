@@ -112,7 +112,7 @@ vfu_dma_file_order(const void *a, const void *b)
 	if (order == 0)
 		order = VFU_ORDER(one->mapping.prot, other->mapping.prot);
 	if (order == 0)
-		order = VFU_ORDER(one->offset, other->offset);
+		order = VFU_ORDER(one->mapping.offset, other->mapping.offset);
 	if (order == 0)
 		order = VFU_ORDER(one->mapping.length, other->mapping.length);
 	return order;
@@ -146,10 +146,10 @@ vfu_dma_file_find(const struct vfu_dma_table *table, const struct stat *st, int 
 	struct vfu_dma_file_search search = {
 		.file = {
 			.mapping.length = UINT64_MAX,
+			.mapping.offset = request->offset,
 			.mapping.prot = prot,
 			.dev = st->st_dev,
 			.ino = st->st_ino,
-			.offset = request->offset,
 		},
 	};
 	const struct vfu_dma_file *file;
@@ -158,7 +158,7 @@ vfu_dma_file_find(const struct vfu_dma_table *table, const struct stat *st, int 
 	file = search.before;
 	if (file == NULL || file->dev != st->st_dev || file->ino != st->st_ino ||
 	    file->mapping.prot != prot || request->size > file->mapping.length ||
-	    request->offset - file->offset > file->mapping.length - request->size)
+	    request->offset - file->mapping.offset > file->mapping.length - request->size)
 		return NULL;
 	return search.before;
 }
@@ -242,20 +242,14 @@ vfu_dma_file_holes(const struct stat *st, uint64_t length)
 	return holes < length ? holes : length;
 }
 
+/* The mapping comes at once, or is table->coming. */
 static int
-vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int prot,
-		 uint64_t offset, uint64_t length, struct vfu_dma_file **out)
+vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st,
+		 const struct vfu_dma_file *wanted, struct vfu_dma_file **out)
 {
-	const struct vfu_dma_file wanted = {
-		.mapping.length = length,
-		.mapping.prot = prot,
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.offset = offset,
-	};
-	struct vfu_dma_file *const *same = tfind(&wanted, &table->files, vfu_dma_file_order);
+	struct vfu_dma_file *const *same = tfind(wanted, &table->files, vfu_dma_file_order);
+	const uint64_t length = wanted->mapping.length;
 	struct vfu_dma_file *file;
-	void *address;
 
 	/* Where a piece of the file stands between it and the range, a search for that did not come past it. */
 	if (same != NULL) {
@@ -271,30 +265,22 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 	file = malloc(sizeof(*file));
 	if (file == NULL)
 		return -ENOMEM;
-	/* No reservation: hugepages are the client's to reserve. */
-	address = mmap(NULL, length, prot, MAP_SHARED | MAP_NORESERVE, fd, offset);
-	if (address == MAP_FAILED) {
+	*file = *wanted;
+	file->holes = vfu_dma_file_holes(st, length);
+	file->mapping.page_bytes = vfu_dma_file_page(st);
+	file->mapping.populate = file->holes > 0;
+	if (tsearch(file, &table->files, vfu_dma_file_order) == NULL) {
 		free(file);
 		return -ENOMEM;
 	}
-	/* A child of the host has no business in a client's memory. */
-	madvise(address, length, MADV_DONTFORK);
-	*file = wanted;
-	file->mapping.address = address;
-	file->mapping.page_bytes = vfu_dma_file_page(st);
-	file->holes = vfu_dma_file_holes(st, length);
-	if (tsearch(file, &table->files, vfu_dma_file_order) == NULL) {
-		munmap(address, length);
+	if (vfu_closer_map(table->closer, &file->mapping, fd) != 0) {
+		tdelete(file, &table->files, vfu_dma_file_order);
 		free(file);
 		return -ENOMEM;
 	}
 	table->nfiles++;
 	table->file_bytes += length;
-	/* Each is zeroed when it is touched first: a millisecond for 16 MiB. */
-	if (file->holes > 0 && vfu_is_hugepages(fd, st)) {
-		table->populating = file;
-		vfu_closer_populate(table->closer, &file->mapping);
-	}
+	table->coming = file;
 	*out = file;
 	return 0;
 }
@@ -302,9 +288,9 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st, int
 void
 vfu_dma_table_give_up(struct vfu_dma_table *table)
 {
-	struct vfu_dma_file *file = table->populating;
+	struct vfu_dma_file *file = table->coming;
 
-	table->populating = NULL;
+	table->coming = NULL;
 	if (file == NULL)
 		return;
 	table->nfiles--;
@@ -313,59 +299,82 @@ vfu_dma_table_give_up(struct vfu_dma_table *table)
 	vfu_closer_abandon(table->closer, &file->mapping);
 }
 
-/* Are the pages there that the device would otherwise be the first to touch? */
+/* One that is there, the whole file, or, where there is no room for that, just the pages around the range. */
 static int
-vfu_dma_populated(struct vfu_dma_table *table)
+vfu_dma_file_choose(struct vfu_dma_table *table, int fd, const struct stat *st,
+		    const struct vfu_dma_map *request, bool whole, struct vfu_dma_file **out)
+{
+	struct vfu_dma_file wanted = {
+		.mapping.length = (uint64_t)st->st_size,
+		.mapping.prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0),
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.whole = true,
+	};
+	const uint64_t page = vfu_dma_file_page(st);
+	uint64_t end;
+
+	*out = vfu_dma_file_find(table, st, wanted.mapping.prot, request);
+	if (*out != NULL)
+		return 0;
+	if (whole && wanted.mapping.length <= VFU_DMA_WHOLE_FILE_BYTES &&
+	    vfu_dma_file_map(table, fd, st, &wanted, out) == 0)
+		return 0;
+	end = (request->offset + request->size + page - 1) & ~(page - 1);
+	wanted.whole = false;
+	wanted.mapping.offset = request->offset & ~(page - 1);
+	wanted.mapping.length = end - wanted.mapping.offset;
+	return vfu_dma_file_map(table, fd, st, &wanted, out);
+}
+
+/* There may be no addresses for all of a file. */
+static bool
+vfu_dma_whole_failed(const struct vfu_dma_table *table)
+{
+	const struct vfu_dma_file *file = table->coming;
+
+	return file != NULL && file->whole && atomic_load(&file->mapping.state) == VFU_MAPPED &&
+	       file->mapping.address == NULL;
+}
+
+/* Is it mapped, with the pages that the device would otherwise be the first to touch? */
+static int
+vfu_dma_file_came(struct vfu_dma_table *table)
 {
 	int rc;
 
-	if (table->populating == NULL)
+	if (table->coming == NULL)
 		return 0;
-	if (atomic_load(&table->populating->mapping.state) == VFU_POPULATING)
+	if (atomic_load(&table->coming->mapping.state) != VFU_MAPPED)
 		return -EINPROGRESS;
-	rc = table->populating->mapping.error;
+	rc = table->coming->mapping.error;
 	if (rc != 0)
 		vfu_dma_table_give_up(table);
-	table->populating = NULL;
+	table->coming = NULL;
 	/* What a page that is not to be had raises, and a kernel that knows no such advice says. */
 	return rc == -EFAULT || rc == -EINVAL ? -ENOMEM : rc;
 }
 
-/* One that is there, the whole file, or just the pages around it. */
-static int
-vfu_dma_file_choose(struct vfu_dma_table *table, int fd, const struct stat *st,
-		    const struct vfu_dma_map *request, struct vfu_dma_file **out)
-{
-	int prot = PROT_READ | (request->flags & VFU_DMA_FLAG_WRITE ? PROT_WRITE : 0);
-	uint64_t page, start, end;
-
-	*out = vfu_dma_file_find(table, st, prot, request);
-	if (*out == NULL && (uint64_t)st->st_size <= VFU_DMA_WHOLE_FILE_BYTES)
-		vfu_dma_file_map(table, fd, st, prot, 0, st->st_size, out);
-	if (*out != NULL)
-		return 0;
-	page = vfu_dma_file_page(st);
-	start = request->offset & ~(page - 1);
-	end = (request->offset + request->size + page - 1) & ~(page - 1);
-	return vfu_dma_file_map(table, fd, st, prot, start, end - start, out);
-}
-
 /*
- * A mapping that holds the range. Who is asked again while its pages are made has one, and would lose it to another: meanwhile
+ * A mapping that holds the range. Who is asked again while it is made has one, and would lose it to another: meanwhile
  * the client can change the size of its file, and with it what would be chosen.
  */
 static int
 vfu_dma_file_get(struct vfu_dma_table *table, int fd, const struct vfu_dma_map *request,
 		 struct vfu_dma_file **out)
 {
-	struct vfu_dma_file *file = table->populating;
+	struct vfu_dma_file *file = table->coming;
 	struct stat st;
 	int rc = vfu_dma_file_check(table, fd, request, &st);
 
 	if (rc == 0 && file == NULL)
-		rc = vfu_dma_file_choose(table, fd, &st, request, &file);
+		rc = vfu_dma_file_choose(table, fd, &st, request, true, &file);
+	if (rc == 0 && vfu_dma_whole_failed(table)) {
+		vfu_dma_table_give_up(table);
+		rc = vfu_dma_file_choose(table, fd, &st, request, false, &file);
+	}
 	if (rc == 0)
-		rc = vfu_dma_populated(table);
+		rc = vfu_dma_file_came(table);
 	if (rc != 0)
 		return rc;
 	file->regions++;
@@ -439,7 +448,8 @@ vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request
 		.file = file,
 	};
 	if (file != NULL) {
-		entry->region.address = file->mapping.address + (request->offset - file->offset);
+		entry->region.address =
+			file->mapping.address + (request->offset - file->mapping.offset);
 		entry->region.mapping = file->mapping.address;
 		entry->region.mapping_bytes = file->mapping.length;
 		entry->region.mapping_page_bytes = file->mapping.page_bytes;

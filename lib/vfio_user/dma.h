@@ -22,8 +22,8 @@ struct vfu_dma_file {
 	struct vfu_mapping mapping; /* first: the closer frees it */
 	dev_t dev;
 	ino_t ino;
-	uint64_t offset; /* in the file */
-	uint64_t holes;	 /* bytes, when it was mapped */
+	uint64_t holes; /* bytes, when it was mapped */
+	bool whole;	/* or else what a region needs of it */
 	unsigned int regions;
 };
 
@@ -43,11 +43,11 @@ struct vfu_dma_table {
 	void *files; /* struct vfu_dma_file, a tree: by file, then by place */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
-	/* Its hugepages are being made, without a region yet: what is asked next is the same again. */
-	struct vfu_dma_file *populating;
+	/* It is being mapped, without a region yet: what is asked next is the same again. */
+	struct vfu_dma_file *coming;
 };
 
-/* closer: who unmaps what is large; may be NULL. */
+/* closer: who maps and unmaps; may be NULL. */
 void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
 			bool any_file, struct vfu_closer *closer);
 void vfu_dma_table_fini(struct vfu_dma_table *table);
@@ -55,14 +55,16 @@ void vfu_dma_table_fini(struct vfu_dma_table *table);
 /**
  * Check a request and map its memory. fd is -1 or stays the caller's; it is not needed after the call.
  *
+ * Blocks: with a closer, never.
+ *
  * @return The index of the new entry, or
  *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many or too much,
  *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM, also where there are not as many
- *         hugepages as the file has holes, -EINPROGRESS the closer is at these: ask again.
+ *         hugepages as the file has holes, -EAGAIN the closer is behind, -EINPROGRESS it is at this one: ask again.
  */
 int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);
 
-/** What is being populated is not asked for again. */
+/** What is being mapped is not asked for again. */
 void vfu_dma_table_give_up(struct vfu_dma_table *table);
 
 /**

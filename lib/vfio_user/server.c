@@ -35,7 +35,7 @@ vfu_server_next_deadline(const struct vfu_server *server)
 	unsigned int i;
 
 	/* Its socket may be empty: the time that is over keeps our descriptor readable. */
-	if (server->unfinished || server->state == VFU_CLIENT_LEAVING)
+	if ((server->unfinished && !server->waits) || server->state == VFU_CLIENT_LEAVING)
 		vfu_earlier(&next, 1);
 	if (server->state == VFU_CLIENT_CONNECTED)
 		vfu_earlier(&next, server->deadline_ms);
@@ -83,9 +83,11 @@ vfu_server_watch(struct vfu_server *server)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	/* Who does not take our answers is not asked for more. */
+	/* Who does not take our answers is not asked for more, nor is who waits for one. */
 	if (!STAILQ_EMPTY(&server->channel.outgoing))
 		event.events = EPOLLOUT;
+	else if (server->waits)
+		event.events = EPOLLRDHUP;
 	if (event.events == server->events)
 		return;
 	server->events = event.events;
@@ -150,6 +152,7 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 	server->state = VFU_CLIENT_LEAVING;
 	server->closing = false;
 	server->unfinished = false;
+	server->waits = false;
 	server->done = 0;
 	vfu_server_close_channel(server, &server->channel);
 	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
@@ -236,6 +239,7 @@ vfu_server_handle_command(struct vfu_server *server)
 	int rc, error;
 
 	server->unfinished = false;
+	server->waits = false;
 	rc = error = vfu_server_command(server, &reply);
 	if (server->unfinished)
 		return 0;
@@ -569,6 +573,7 @@ vfu_server_process_share(struct vfu_server *server, unsigned int servers)
 		return 0;
 	vfu_pace_begin(&server->pace, &unit);
 	vfu_look_begin(&server->look, servers);
+	vfu_closer_look(server->unmapper);
 	/* The client first: when it has gone, who comes next is not refused. */
 	n += vfu_server_process_client(server);
 	vfu_server_check_deadlines(server);
@@ -740,10 +745,12 @@ vfu_server_start_closer(struct vfu_server *server)
 	if (rc == 0)
 		rc = vfu_closer_create(&server->unmapper, regions);
 	if (rc == 0)
+		rc = vfu_server_watch_fd(server, vfu_closer_fd(server->unmapper));
+	if (rc == 0)
 		server->channel.closer = server->closer;
 	else
 		vfu_log(&server->log, VFU_LOG_ERROR,
-			"cannot start the threads that close clients' descriptors and unmap their "
+			"cannot start the threads that close clients' descriptors and map their "
 			"memory: %s",
 			strerror(-rc));
 	return rc;

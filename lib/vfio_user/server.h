@@ -162,7 +162,7 @@ int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **se
  * From here on what clients send and the server has no use for is closed in a thread: close() of a descriptor can wait for
  * ever for the program behind it, and that may be the client itself. Without this call it is closed in the thread of
  * vfu_server_process(). Files of much memory go with it, as who closes the last descriptor gives all of it back. A second
- * thread unmaps clients' memory, which takes as long as the client has made it. A host that gives up privileges calls it
+ * thread maps and unmaps clients' memory, which takes as long as the client has made it: DMA_MAP is answered then. A host that gives up privileges calls it
  * thereafter, so that the threads have none, and before it gives up making threads.
  *
  * @return 0 or -errno, logged.

@@ -109,7 +109,7 @@ vfu_client_has_left(const struct vfu_server *server)
 	return ppoll(&fd, 1, &at_once, NULL) > 0;
 }
 
-/* Hugepages may take seconds to be made: the look ends, and the client may leave meanwhile. */
+/* To map a file takes as long as clients make it, and so do its hugepages: the look ends, and the client may leave meanwhile. */
 static int
 vfu_dma_map_waits(struct vfu_server *server)
 {
@@ -118,6 +118,7 @@ vfu_dma_map_waits(struct vfu_server *server)
 		return -ENOTCONN;
 	}
 	server->unfinished = true;
+	server->waits = true;
 	vfu_look_charge(&server->look, VFU_LOOK_STEPS);
 	return 0;
 }

@@ -72,6 +72,7 @@ struct vfu_server {
 	struct vfu_pace pace; /* of all clients, since they come and go */
 	/* The command at hand, if it is one of many units: it goes on at the next look. */
 	bool unfinished;
+	bool waits;    /* ... for the closer, which wakes us */
 	uint64_t done; /* of it: bytes, or writes */
 
 	struct vfu_dma_table dma;

@@ -419,6 +419,7 @@ ask(struct fixture *f, uint16_t command, const void *payload, size_t length, con
 		.command = command,
 		.size = sizeof(header) + length,
 	};
+	unsigned int i;
 	long n;
 
 	assert_true(sizeof(header) + length <= sizeof(bytes));
@@ -430,6 +431,13 @@ ask(struct fixture *f, uint16_t command, const void *payload, size_t length, con
 	answer->nfds = 0;
 	n = raw_receive(f->peer, &answer->header, sizeof(answer->header), answer->fds,
 			&answer->nfds);
+	/* A thread of the server's has something to do first. */
+	for (i = 0; i < 60000 && n == -EAGAIN; i++) {
+		poll(&(struct pollfd){ .fd = vfu_server_fd(f->server), .events = POLLIN }, 1, 1);
+		fixture_process(f);
+		n = raw_receive(f->peer, &answer->header, sizeof(answer->header), answer->fds,
+				&answer->nfds);
+	}
 	if (n == 0)
 		return -ENOTCONN;
 	assert_int_equal(n, sizeof(answer->header));
