@@ -3,12 +3,16 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -46,9 +50,52 @@ hostile_open(struct hostile *h, const char *path)
 	assert_in_range(h->longest, 4096, HOSTILE_LONGEST);
 }
 
+/* The pages are made by one mapping, and seen by all: it is for each of them that a punch takes its time. */
+static void
+punch_on(int fd, size_t bytes, unsigned int maps, atomic_uint *punches)
+{
+	uint8_t *all = mmap(NULL, maps * bytes, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (all == MAP_FAILED)
+		return;
+	for (unsigned int i = 0; i < maps; i++) {
+		if (mmap(all + i * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 0) == MAP_FAILED)
+			return;
+	}
+	while (madvise(all, bytes, MADV_POPULATE_WRITE) == 0 &&
+	       madvise(all, maps * bytes, MADV_POPULATE_READ) == 0 &&
+	       fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) == 0)
+		atomic_fetch_add(punches, 1);
+}
+
+void
+hostile_punch(struct hostile *h, size_t bytes, unsigned int maps)
+{
+	assert_true(bytes <= HOSTILE_MEMORY_BYTES);
+	h->punches = mmap(NULL, sizeof(*h->punches), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(h->punches != MAP_FAILED);
+	h->puncher = fork();
+	assert_true(h->puncher >= 0);
+	if (h->puncher > 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	punch_on(h->memory, bytes, maps, h->punches);
+	_exit(1);
+}
+
 void
 hostile_close(struct hostile *h)
 {
+	if (h->puncher > 0) {
+		/* It has not ended by itself. */
+		assert_int_equal(waitpid(h->puncher, NULL, WNOHANG), 0);
+		kill(h->puncher, SIGKILL);
+		waitpid(h->puncher, NULL, 0);
+		munmap(h->punches, sizeof(*h->punches));
+	}
 	close(h->socket);
 	close(h->memory);
 	free(h->bytes);

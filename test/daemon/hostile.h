@@ -4,9 +4,11 @@
 #ifndef TEST_DAEMON_HOSTILE_H
 #define TEST_DAEMON_HOSTILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "vfio_user/proto.h"
 
@@ -22,7 +24,9 @@ struct hostile {
 	/* The answer that is being received. */
 	struct vfu_header answer;
 	size_t received;
-	int memory; /* a file that can be mapped */
+	int memory;    /* a file that can be mapped */
+	pid_t puncher; /* 0: none */
+	atomic_uint *punches;
 	uint64_t turn;
 };
 
@@ -35,6 +39,9 @@ void hostile_say(struct hostile *h, uint16_t command, bool answered, const void 
 		 size_t fixed_bytes, const void *data, size_t data_bytes);
 /* DMA_MAP of part of h->memory. */
 void hostile_map(struct hostile *h, uint64_t iova, uint64_t bytes, uint64_t offset);
+
+/* A process maps the start of h->memory so many times, and punches it again and again when its pages are there: h->punches counts. */
+void hostile_punch(struct hostile *h, size_t bytes, unsigned int maps);
 
 /* Send what the socket takes. @return whether all is sent. */
 bool hostile_push(struct hostile *h);

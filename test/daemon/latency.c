@@ -72,10 +72,13 @@ latency_end(struct latencies *latencies, enum latency_of kind, struct latency_st
 {
 	const uint64_t took = wall_ns() - start.wall_ns;
 	const uint64_t delayed = delayed_ns(daemon_fd) + delayed_ns(own_fd) - start.delayed_ns;
+	const uint64_t waited = took > delayed ? took - delayed : 0;
+	uint64_t *ns = latencies->of[kind].ns, *last = &ns[LATENCY_SAMPLES - 1];
 
 	if (latencies->of[kind].count < LATENCY_SAMPLES)
-		latencies->of[kind].ns[latencies->of[kind].count++] =
-			took > delayed ? took - delayed : 0;
+		ns[latencies->of[kind].count++] = waited;
+	else if (waited > *last)
+		*last = waited;
 }
 
 static int

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define LATENCY_SAMPLES 4096 /* of a kind; more are not kept */
+#define LATENCY_SAMPLES 4096 /* of a kind; of more the worst is kept */
 
 enum latency_of {
 	LATENCY_READ,  /* a register, by message */

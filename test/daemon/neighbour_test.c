@@ -45,6 +45,11 @@
 #define UARS_OFFSET  0x10000
 #define REGIONS	     1000
 #define REGION_BYTES 4096
+#define PUNCHED_MANY 60 /* mappings, with --full */
+#define PUNCHED_MUCH (64u << 20)
+#define PUNCHED_MAPS 4
+#define PUNCHED	     (1u << 20)
+#define PUNCHES	     8
 
 /*
  * A row: what a client says, again and again, or what a driver has its device do. prepare() may be NULL; what it says is
@@ -160,6 +165,22 @@ say_map_or_unmap(struct hostile *h)
 		hostile_say(h, VFU_DMA_UNMAP, true, &unmap, sizeof(unmap), NULL, 0);
 }
 
+/* Whoever maps or unmaps the file waits for the one who punches it. One of fifteen does: that takes a processor. */
+static void
+punch(struct hostile *h)
+{
+	if (opened == 0)
+		hostile_punch(h, full_run() ? PUNCHED_MUCH : PUNCHED,
+			      full_run() ? PUNCHED_MANY : PUNCHED_MAPS);
+}
+
+static void
+say_next_map_or_unmap(struct hostile *h)
+{
+	if (h->answers == h->turn)
+		say_map_or_unmap(h);
+}
+
 /* clang-format off */
 static const struct row rows[] = {
 	{ "bus master, by one message", map_much, say_bus_master, .answers = 2 },
@@ -169,6 +190,7 @@ static const struct row rows[] = {
 	{ "slow reader of long answers", NULL, say_long_read, .deaf = true },
 	{ "full socket", NULL, say_small },
 	{ "mapping storm", NULL, say_map_or_unmap, .answers = 500, .refused = true, .turns = 10 },
+	{ "punched while it is mapped", punch, say_next_map_or_unmap, .answers = 20 },
 	{ "lists of keys", .build = rogue_build_lists, .work = rogue_work_lists, .round_us = UNIT_US },
 	{ "lists of keys, both ways", .build = rogue_build_lists_both_ways, .work = rogue_work_lists, .round_us = UNIT_US },
 	{ "longest key", .build = rogue_build_long_key, .work = rogue_work_long_key, .round_us = UNIT_US },
@@ -342,7 +364,8 @@ enough(const struct row *row, unsigned int n, unsigned int turns)
 	if (turns < turns_of(row, n))
 		return false;
 	for (unsigned int i = 0; i < opened; i++) {
-		if (hostiles[i].answers < row->answers)
+		if (hostiles[i].answers < row->answers ||
+		    (hostiles[i].puncher > 0 && atomic_load(hostiles[i].punches) < PUNCHES))
 			return false;
 	}
 	for (unsigned int i = 0; row->once && i < opened_rogues; i++) {
