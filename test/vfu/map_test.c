@@ -248,6 +248,9 @@ test_who_leaves_meanwhile_keeps_little(void **state)
 		connect_again(f);
 		send_map(f, 0, PAGE, RW, fd);
 		fixture_process(f);
+		/* The thread is at the first one: what is wanted no more when it comes to it is not counted. */
+		if (made == 0)
+			wait_for(&elsewhere, 1);
 		if (made >= VFU_CLOSER_FILES)
 			rc = wait_for_answer(f, VFU_DMA_MAP);
 		close(f->peer);
@@ -264,8 +267,8 @@ test_who_leaves_meanwhile_keeps_little(void **state)
 		rc = map(f, 0, PAGE, RW, fd);
 	}
 	assert_int_equal(rc, 0);
-	/* That of the last, and, if the thread was at it, of the first. */
-	assert_in_range(elsewhere, 1, 2);
+	/* That of the last, and of the first. */
+	assert_int_equal(elsewhere, 2);
 	unmap(f, 0, PAGE);
 	assert_fds_gone(before);
 	nothing_is_mapped(1);
