@@ -23,7 +23,7 @@
 
 /* What a unit that cannot be cut may take. Tools that look for mistakes make everything longer. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define VFU_PACE_UNIT_NS UINT64_C(25000000)
+#define VFU_PACE_UNIT_NS UINT64_C(10000000)
 #else
 #define VFU_PACE_UNIT_NS UINT64_C(5000000)
 #endif

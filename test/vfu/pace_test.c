@@ -20,8 +20,8 @@
 #include "vfio_user/pace.h"
 
 #define SETS	   400
-#define COPIES	   100 /* more of them at a time, each in all sets */
-#define MOST	   500 /* of copies */
+#define COPIES	   100	/* more of them at a time, each in all sets */
+#define MOST	   1000 /* of copies */
 #define MESSAGES   3
 #define TRIGGERS   20u
 #define AT_ONCE	   16u /* of one message */
