@@ -44,10 +44,12 @@ class Failed(Exception):
 
 
 def eal(vdevs, cpu):
-    """Options of EAL: nothing shared, ordinary memory, one CPU."""
+    """Options of EAL: nothing shared, ordinary memory, one CPU. None for a program without EAL (vdevs None)."""
+    if vdevs is None:
+        return []
     return ["--no-huge", "-m", "512", "--no-pci", "--no-telemetry", "--no-shconf",
             "--iova-mode=va", "--lcores", f"0@{cpu}", "--log-level=4",
-            *[f"--vdev={v}" for v in vdevs]]
+            *[f"--vdev={v}" for v in vdevs], "--"]
 
 
 def run(command, folder):
@@ -97,7 +99,7 @@ def instructions(program, vdevs, plan, cpu):
     with tempfile.TemporaryDirectory(prefix="rdmapmd-bench.") as folder:
         output = run(["valgrind", "--tool=callgrind", "--toggle-collect=counted_call",
                       f"--callgrind-out-file={folder}/callgrind.out", program,
-                      *eal(vdevs, cpu), "--", *plan], folder)
+                      *eal(vdevs, cpu), *plan], folder)
         rows, totals = rows_of(output), counted_in(folder)
     call = ("call", 0, 0)
     if call not in rows or call not in totals:
@@ -115,7 +117,7 @@ def instructions(program, vdevs, plan, cpu):
 def cycles(program, vdevs, plan, cpu):
     """The same in TSC cycles: not exact, and a lower bound."""
     with tempfile.TemporaryDirectory(prefix="rdmapmd-bench.") as folder:
-        rows = rows_of(run([program, *eal(vdevs, cpu), "--", *plan], folder))
+        rows = rows_of(run([program, *eal(vdevs, cpu), *plan], folder))
     return {key: row[2] for key, row in rows.items() if key[0] != "call"}
 
 

@@ -21,8 +21,6 @@ from report import Progress, Report, Table, add_output_options, need_plot, publi
 
 PORT = 13400
 LISTEN_TIMEOUT = 10
-# libmlx5 of rdma-core 44 by the same method, on a queue pair made by hand (see README.md).
-LIBMLX5 = {("post", 1): 289, ("post", 32): 164.6, ("poll", 1): 175, ("poll", 32): 105.2}
 CALLS = ("post", "post-inline", "poll", "poll-read", "poll-receive")
 
 
@@ -301,22 +299,23 @@ def add_ratios(report, bench):
 
 
 def instruction_table(report, args):
-    """Post and poll by callgrind, beside libmlx5's figures."""
+    """Post and poll by callgrind, beside libmlx5's where that is built."""
     cpu = args.cpus[1]
-    found = instr.instructions(args.instr, ("net_rnic0,wire=pair:bench",
-                                            "net_rnic1,wire=pair:bench"),
-                               [",".join(CALLS), "1,32", "8", "1000"], cpu)
+    plan = [",".join(CALLS), "1,32", "8", "1000"]
+    ours = instr.instructions(args.instr, ("net_rnic0,wire=pair:bench",
+                                           "net_rnic1,wire=pair:bench"), plan, cpu)
+    peer = instr.instructions(args.instr_peer, None, plan, cpu) if args.instr_peer else {}
     table = Table("Instructions per request and completion",
                   ["call", "net_rnic, 1", "net_rnic, 32", "libmlx5, 1", "libmlx5, 32"])
     for name in CALLS:
-        cells = [f"{found[(name, b, 8)]:.1f}" for b in (1, 32)]
-        cells += [f"{LIBMLX5[(name, b)]}" if (name, b) in LIBMLX5 else "-" for b in (1, 32)]
-        table.rows.append([name] + cells)
-        for burst in (1, 32):
-            report.ratio(f"{name}_burst{burst}_instr", found[(name, burst, 8)],
-                         LIBMLX5.get((name, burst)))
+        keys = [(name, b, 8) for b in (1, 32)]
+        table.rows.append([name] + [f"{found[k]:.1f}" if found else "-"
+                                    for found in (ours, peer) for k in keys])
+        for key in keys:
+            report.ratio(f"{name}_burst{key[1]}_instr", ours[key], peer.get(key))
     report.tables.append(table)
-    report.data["instructions"] = {f"{n}_{b}": round(v, 2) for (n, b, _), v in found.items()}
+    for what, found in (("instructions", ours), ("libmlx5", peer)):
+        report.data[what] = {f"{n}_{b}": round(v, 2) for (n, b, _), v in found.items()}
 
 
 def make_report(bench, what):
@@ -372,6 +371,7 @@ def main():
     p.add_argument("--plugin", required=True)
     p.add_argument("--softrnicd")
     p.add_argument("--instr")
+    p.add_argument("--instr-peer")
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--seconds", type=float, default=2)
     p.add_argument("--rows", type=lambda t: t.split(","))

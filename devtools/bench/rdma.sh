@@ -19,7 +19,7 @@ Usage: devtools/bench/rdma.sh [OPTION...]
 Measures RDMA between two net_rnic devices joined by a pair wire, embedded and over softrnicd, from
 one application thread: WRITE of 8 bytes (rate, latency), fetch-add (rate, latency), WRITE of 64 KiB
 and 1 MiB, and 1,024 queue pairs of which one or all are used; and UCX over tcp and over shared
-memory, in turn. Counts the instructions of post and poll. Prints median figures and
+memory, in turn. Counts the instructions of post and poll, and of libmlx5's. Prints median figures and
 `ratio NAME=VALUE` lines (ours by the peer's). Takes 4 to 10 minutes behind the build.
 The machine must be quiet: two CPUs for this alone.
 
@@ -37,7 +37,7 @@ The machine must be quiet: two CPUs for this alone.
   --markdown       tables for doc/performance.md instead of text
   --plot FILE      bars as PNG or SVG (needs python3-matplotlib)
 
-Needs ucx_perftest (ucx-utils) for the peers and valgrind for the instructions. Hugepages are
+Needs ucx_perftest (ucx-utils) and libibverbs-dev for the peers, and valgrind for the instructions. Hugepages are
 reserved if there are too few (as root) and given back.
 Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
 
@@ -108,13 +108,22 @@ elif [ -f "$build/build.ninja" ] &&
 fi
 mkdir -p "$root/build"
 setup_build "$build" "$root/build/bench-setup.log" "${how[@]}" || exit 1
-if ! ninja -C "$build" devtools/bench/rdma_bench devtools/bench/rdma_instr \
-	drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd \
-	>"$root/build/bench-build.log" 2>&1; then
+programs=(devtools/bench/rdma_bench drivers/net/rnic/librte_net_rnic.so app/softrnicd/softrnicd)
+if [ $count = yes ]; then
+	programs+=(devtools/bench/rdma_instr)
+	args+=(--instr "$build/devtools/bench/rdma_instr")
+	if ninja -C "$build" -t query devtools/bench/libmlx5_instr >/dev/null 2>&1; then
+		programs+=(devtools/bench/libmlx5_instr)
+		args+=(--instr-peer "$build/devtools/bench/libmlx5_instr")
+	else
+		say "without libmlx5: $(sed -n 's/.*libmlx5_instr, the peer, is not built: //p' \
+			"$build/meson-logs/meson-log.txt" | tail -n 1)" >&2
+	fi
+fi
+if ! ninja -C "$build" "${programs[@]}" >"$root/build/bench-build.log" 2>&1; then
 	grep -E -A 12 'FAILED|error:' "$root/build/bench-build.log" | head -n 40 >&2
 	fail "the build in $build failed; the log is $root/build/bench-build.log"
 fi
-[ $count = no ] || args+=(--instr "$build/devtools/bench/rdma_instr")
 
 pool=""
 pid=""
