@@ -2,128 +2,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Packet rates of stock dpdk-testpmd over net_rnic and over its peers, in turn. Run it by eth.sh."""
 
-import argparse
-import ctypes
 import os
 import re
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from report import (Progress, Report, Table, add_output_options, cpu_flags, need_plot,
-                    publish)
+import turns
+from report import Report, Table, cpu_flags, need_plot, publish
+from turns import (COMMAND_TIMEOUT, START_TIMEOUT, Child, Failed, Softrnicd, Turns, check_args,
+                   cpu_times, numbers, run_turns, turns_parser)
 
-START_TIMEOUT = 60
 LINK_TIMEOUT = 15
-COMMAND_TIMEOUT = 10
 MBUFS = 16384
 RING = 1024
 PEERS = ("memif_zc", "memif_copy", "memif_single", "virtio_split", "virtio_split_vec",
          "virtio_packed")
-QUIET = 0.05  # share of the machine that others may use during a window
-
-
-class Failed(Exception):
-    """A row could not be measured; the text says why."""
-
-
-def prepare_child(cpu=None):
-    """In the child: no process of ours outlives us, however we end; all its threads on one CPU."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    if cpu is not None:
-        os.sched_setaffinity(0, {cpu})
-
-
-class Child:
-    """A process of a row: what it says, what it costs."""
-
-    def __init__(self, command, log, cpu=None):
-        self.log = log
-        self.name = os.path.basename(command[0])
-        self.text = ""
-        self.more = threading.Condition()
-        self.child = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=lambda: prepare_child(cpu))
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        fd = self.child.stdout.fileno()
-        with open(self.log, "wb") as log:
-            while data := os.read(fd, 65536):
-                log.write(data)
-                with self.more:
-                    self.text += data.decode(errors="replace")
-                    self.more.notify_all()
-        with self.more:
-            self.more.notify_all()
-
-    def tail(self):
-        """What it said went wrong, or its last words."""
-        lines = [x.strip() for x in self.text.splitlines() if x.strip()]
-        bad = [x for x in lines if re.search(r"error(?!s:)|cannot|fail|refus|invalid", x, re.I)]
-        return " | ".join(bad[:3] or lines[-3:])
-
-    def wait(self, pattern, seconds, what, start=0):
-        """Until it has said so, after position start of its output."""
-        deadline = time.monotonic() + seconds
-        with self.more:
-            while not (m := re.search(pattern, self.text[start:], re.S)):
-                left = deadline - time.monotonic()
-                if left <= 0 or not self.reader.is_alive():
-                    raise Failed(f"{what}: {self.tail()}")
-                self.more.wait(min(left, 0.2))
-            return m
-
-    def jiffies(self):
-        """Its processor time, all threads."""
-        try:
-            with open(f"/proc/{self.child.pid}/stat", encoding="utf-8") as f:
-                fields = f.read().rpartition(")")[2].split()
-        except OSError:
-            return 0
-        return int(fields[11]) + int(fields[12])
-
-    def join(self):
-        """It was told to end; end it when it does not."""
-        try:
-            self.child.wait(COMMAND_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self.child.kill()
-            self.child.wait()
-
-    def check_end(self):
-        """Whether it lived until it was told to end, and ended as it should."""
-        if self.child.returncode != 0:
-            raise Failed(f"{self.name} ended with {self.child.returncode}: {self.tail()}")
-
-
-class Softrnicd(Child):
-    """One softrnicd with its sockets in a folder of its own."""
-
-    def __init__(self, program, folder, devices, cpu):
-        command = [program, "--dir", os.path.join(folder, "softrnicd")]
-        for device in devices:
-            command += ["--device", device]
-        super().__init__(command, os.path.join(folder, "softrnicd.log"), cpu)
-        self.devices = len(devices)
-
-    def wait_ready(self):
-        """A line for each device."""
-        self.wait(r"(?m)(^ready [^\n]*\n.*?){%d}" % self.devices, START_TIMEOUT,
-                  "softrnicd did not start")
-
-    def quit(self):
-        """By the signal that it is made to end by."""
-        self.child.stdin.close()
-        self.child.terminate()
-        self.join()
 
 
 class Testpmd(Child):
@@ -208,21 +104,17 @@ class Testpmd(Child):
             shutil.rmtree(os.path.join(base, self.prefix), ignore_errors=True)
 
 
-class Row:
+class Row(turns.Row):
     """One thing to measure: which processes, and what must be said beside its figure."""
 
     def __init__(self, key, name, topology, copies, processes, eal=()):
-        self.key = key
-        self.name = name
-        self.topology = topology
+        super().__init__(key, name, topology)
         self.copies = copies
         self.processes = processes  # a list of vdevs each; SIZE and DIR stand for the run's
         self.eal = eal
         self.plugin = None
         self.devices = ()  # of a softrnicd, which then runs on the first CPU
         self.must_say = None  # a pattern in what testpmd prints, or the row is not what it says
-        self.rates = {}  # size -> Mpps of each repetition
-        self.why = {}  # size -> why it failed
 
 
 PAIR = "one process: one lcore + device thread"
@@ -299,26 +191,16 @@ def all_rows(args):
     return ours + memif_rows() + virtio_rows() + floor_rows()
 
 
-def cpu_times():
-    """Busy, stolen and all jiffies of the machine."""
-    with open("/proc/stat", encoding="utf-8") as f:
-        t = [int(x) for x in f.readline().split()[1:9]]
-    return sum(t) - t[3] - t[4], t[7], sum(t)
-
-
-class Bench:
+class Bench(Turns):
     """One run."""
 
     def __init__(self, args, folder):
-        self.args = args
-        self.folder = folder
-        self.rows = [r for r in all_rows(args) if not args.rows or r.key in args.rows]
-        self.sizes = args.sizes
-        self.others = 0.0  # greatest share of the machine that was not ours, of figures kept
+        super().__init__("eth", args, folder, all_rows(args))
+        self.turns = [(row, size) for size in args.sizes for row in self.rows]
         self.dropped = []
-        self.took = 0.0  # seconds, all of it
-        self.total = args.repeat * len(self.sizes) * len(self.rows)
-        self.again = self.total // 2  # measurements that may be made again, so that a run ends
+
+    def label(self, row, what):
+        return f"{row.name} ({row.topology}), {what} bytes"
 
     def start_all(self, row, size, folder, running):
         """Put the row's processes into the list and wait until they are ready."""
@@ -349,8 +231,9 @@ class Bench:
         ours = sum(p.jiffies() for p in running) - ours
         return before, after, max(0.0, (cpu[0] - ours) / max(1, cpu[2]))
 
-    def measure(self, row, size):
+    def measure(self, row, what):
         """One repetition: the rate in Mpps, and the others' share."""
+        size = what
         running = []
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             try:
@@ -385,53 +268,14 @@ class Bench:
             self.dropped.append(f"{row.name}, {size} bytes: {dropped} packets dropped by testpmd")
         return statistics.mean(b["rate"] for b in after) / 1e6, others
 
-    def measure_quietly(self, row, size):
-        """Again when others disturbed it; the least disturbed one counts, fast or slow."""
-        best = self.measure(row, size)
-        for _ in range(self.args.patience):
-            if best[1] <= QUIET or self.again == 0:
-                break
-            self.again -= 1
-            best = min(best, self.measure(row, size), key=lambda x: x[1])
-        self.others = max(self.others, best[1])
-        return best[0]
-
-    def run(self, progress):
-        """All of it, row by row within each repetition."""
-        done = 0
-        began = time.monotonic()
-        for _ in range(self.args.repeat):
-            for size in self.sizes:
-                for row in self.rows:
-                    done += 1
-                    progress.say(f"{done}/{self.total} {row.name}, {row.topology}, {size} bytes")
-                    if size in row.why:
-                        continue
-                    try:
-                        row.rates.setdefault(size, []).append(self.measure_quietly(row, size))
-                    except Failed as e:
-                        row.why[size] = str(e)
-                        progress.clear()
-                        print(f"eth: {row.name} ({row.topology}), {size} bytes: {e}",
-                              file=sys.stderr)
-        self.took = time.monotonic() - began
-        progress.clear()
-
-
-def median(row, size):
-    """In Mpps; None where the row has no figure."""
-    if row is None or size in row.why or not row.rates.get(size):
-        return None
-    return statistics.median(row.rates[size])
-
 
 def add_ratios(report, rows, size):
     """Ours by each peer's, then our two by each other: of the medians, and of each repetition."""
     def add(name, ours, peer):
         a, b = rows.get(ours), rows.get(peer)
         if a is not None and b is not None:
-            report.ratio(name, median(a, size), median(b, size),
-                         zip(a.rates.get(size, []), b.rates.get(size, [])))
+            report.ratio(name, a.median(size), b.median(size),
+                         zip(a.figures.get(size, []), b.figures.get(size, [])))
 
     for name, ours in ((f"eth{size}", "rnic"), (f"eth{size}_softrnicd", "softrnicd")):
         for peer in PEERS:
@@ -444,15 +288,15 @@ def make_report(bench, what):
     args = bench.args
     report = Report(args.root, what)
     by_key = {r.key: r for r in bench.rows}
-    for size in bench.sizes:
+    for size in args.sizes:
         table = Table(f"{size}-byte frames, median of {args.repeat} x {args.seconds:g} s",
                       ["what", "Mpps", "min .. max", "Gb/s", "topology", "copies"])
         for row in bench.rows:
-            m = median(row, size)
+            m = row.median(size)
             if m is None:
                 cells = ["failed", "-", "-"]
             else:
-                r = row.rates[size]
+                r = row.figures[size]
                 gbps = f"{m * size * 8 / 1000:.1f}" if row.key != "ring" else "-"
                 cells = [f"{m:.2f}", f"{min(r):.2f} .. {max(r):.2f}", gbps]
             table.rows.append([row.name, *cells, row.topology, row.copies])
@@ -470,89 +314,41 @@ def make_report(bench, what):
         " (forwarding lcore, second testpmd)"
         + (f"; device thread and softrnicd on CPU {args.device_cpu}"
            if args.device_cpu is not None else ""),
-        f"took {bench.took / 60:.1f} minutes",
-        f"others used up to {100 * bench.others:.0f}% of the machine during a window"
-        + (": too much, these figures mean nothing" if bench.others > QUIET else ""),
-    ] + bench.dropped
-    report.data = {"bench": "eth", "seconds": args.seconds, "repeat": args.repeat,
-                   "others": round(bench.others, 3), "rows": [
+        *bench.notes(), *bench.dropped,
+    ]
+    report.data = {**bench.data(), "rows": [
         {"key": r.key, "name": r.name, "topology": r.topology, "copies": r.copies,
-         "mpps": {str(s): v for s, v in r.rates.items()}, "failed": r.why} for r in bench.rows]}
+         "mpps": {str(s): v for s, v in r.figures.items()}, "failed": r.why} for r in bench.rows]}
     return report
 
 
 def draw(pyplot, bench, path):
     """A bar for each row, sizes side by side."""
-    figure, axes = pyplot.subplots(1, len(bench.sizes), squeeze=False,
-                                   figsize=(6 * len(bench.sizes), 3.5))
-    for ax, size in zip(axes[0], bench.sizes):
-        rows = [r for r in bench.rows if not r.name.startswith("floor") and median(r, size)]
-        ax.barh([f"{r.name}\n{r.topology}" for r in rows], [median(r, size) for r in rows])
+    sizes = bench.args.sizes
+    figure, axes = pyplot.subplots(1, len(sizes), squeeze=False, figsize=(6 * len(sizes), 3.5))
+    for ax, size in zip(axes[0], sizes):
+        rows = [r for r in bench.rows if not r.name.startswith("floor") and r.median(size)]
+        ax.barh([f"{r.name}\n{r.topology}" for r in rows], [r.median(size) for r in rows])
         ax.invert_yaxis()
         ax.set_xlabel(f"Mpps, {size}-byte frames")
     figure.tight_layout()
     figure.savefig(path)
 
 
-def two_cpus():
-    """Two CPUs that we may use, of different cores where there are any."""
-    cpus = sorted(os.sched_getaffinity(0))
-    first = cpus[0]
-    try:
-        path = f"/sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list"
-        with open(path, encoding="utf-8") as f:
-            siblings = {int(x) for part in f.read().strip().split(",")
-                        for x in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)}
-    except (OSError, ValueError):
-        siblings = {first}
-    others = [c for c in cpus if c not in siblings] or cpus[1:]
-    if not others:
-        sys.exit("eth: two CPUs are needed")
-    return (first, others[0])
-
-
-def numbers(text):
-    """A comma-separated list of numbers."""
-    return [int(x) for x in text.split(",")]
-
-
 def main():
     """See eth.sh --help."""
-    p = argparse.ArgumentParser(prog="eth.py")
-    p.add_argument("--plugin")
-    p.add_argument("--softrnicd")
-    p.add_argument("--repeat", type=int, default=5)
-    p.add_argument("--seconds", type=float, default=2)
+    p = turns_parser("eth.py")
     p.add_argument("--sizes", type=numbers, default=[64, 1514])
-    p.add_argument("--rows", type=lambda t: t.split(","))
-    p.add_argument("--cpus", type=numbers)
     p.add_argument("--device-cpu", type=int)
     p.add_argument("--bursts", type=int, default=8)
-    p.add_argument("--patience", type=int, default=2)
-    add_output_options(p)
     args = p.parse_args()
-    keys = [r.key for r in all_rows(args)]
-    for key in args.rows or []:
-        if key not in keys:
-            p.error(f"no row {key} in this run; there are {' '.join(keys)}")
-    args.cpus = args.cpus or two_cpus()
-    if len(args.cpus) != 2:
-        p.error("--cpus needs two numbers")
+    check_args(p, args, (args.rows, [r.key for r in all_rows(args)], "row"))
     pyplot = need_plot(args.plot)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-
-    folder = tempfile.mkdtemp(prefix="rdmapmd-bench.")
-    try:
-        bench = Bench(args, folder)
-        bench.run(Progress())
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    bench = run_turns(Bench, args)
     publish(make_report(bench, "devtools/bench/eth.sh"), args)
     if pyplot:
         draw(pyplot, bench, args.plot)
-    return 1 if any(r.why for r in bench.rows) else 0
+    return 1 if bench.failed() else 0
 
 
 if __name__ == "__main__":

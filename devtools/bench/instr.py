@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from report import Progress, Report, Table, add_output_options, need_plot, publish
+from turns import Failed, numbers
 
 ROW = re.compile(r"row (\S+) burst (\d+) bytes (\d+)")
 TIMEOUT = 600
@@ -37,10 +38,6 @@ PAIRS = [
 
 # Burst sizes that get ratio lines: testpmd's own, and small ones; all others are in the tables.
 RATIO_BURSTS = (1, 4, 32)
-
-
-class Failed(Exception):
-    """A program did not do its work; the text says what it said."""
 
 
 def eal(vdevs, cpu):
@@ -195,11 +192,6 @@ def draw(pyplot, sides, args):
         ax.legend()
     figure.tight_layout()
     figure.savefig(args.plot)
-
-
-def numbers(text):
-    """A comma-separated list of numbers."""
-    return [int(x) for x in text.split(",")]
 
 
 def main():

@@ -2,22 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rates and latencies of RDMA between two net_rnic devices, beside UCX, in turn. Run it by rdma.sh."""
 
-import argparse
 import os
 import re
 import resource
 import shutil
-import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 import instr
-from eth import (QUIET, START_TIMEOUT, Child, Failed, Softrnicd, cpu_times, numbers, prepare_child,
-                 two_cpus)
-from report import Progress, Report, Table, add_output_options, need_plot, publish
+from report import Report, Table, need_plot, publish
+from turns import (START_TIMEOUT, Child, Failed, Row, Softrnicd, Turns, check_args, cpu_times, names,
+                   prepare_child, run_turns, turns_parser)
 
 PORT = 13400
 LISTEN_TIMEOUT = 10
@@ -57,15 +54,8 @@ TESTS = [
 ]
 
 
-class Row:
-    """One side of the comparison."""
-
-    def __init__(self, key, name, topology):
-        self.key = key
-        self.name = name
-        self.topology = topology
-        self.figures = {}  # test's key -> one of each repetition
-        self.why = {}  # test's key -> why it failed
+class Side(Row):
+    """Ours, or a peer."""
 
     def can(self, test):
         """Whether there is something to measure."""
@@ -75,13 +65,8 @@ class Row:
         """One repetition, in the test's unit."""
         raise NotImplementedError
 
-    def median(self, test):
-        """None where there is no figure."""
-        values = self.figures.get(test.key)
-        return statistics.median(values) if values and test.key not in self.why else None
 
-
-class Ours(Row):
+class Ours(Side):
     """rdma_bench on two devices joined by a pair wire."""
 
     def __init__(self, daemon):
@@ -128,7 +113,7 @@ class Ours(Row):
         return value if test.latency else value * size / 1e9 if test.unit == "GB/s" else value / 1e6
 
 
-class Ucx(Row):
+class Ucx(Side):
     """ucx_perftest between two processes."""
 
     def __init__(self, key, transport, messages):
@@ -213,61 +198,25 @@ def all_rows(args):
     return rows
 
 
-class Bench:
+class Bench(Turns):
     """One run."""
 
     def __init__(self, args, folder):
-        self.args = args
-        self.folder = folder
-        self.rows = [r for r in all_rows(args) if not args.rows or r.key in args.rows]
+        super().__init__("rdma", args, folder, all_rows(args))
         self.tests = [t for t in TESTS if not args.tests or t.key in args.tests]
-        self.others = 0.0
-        self.took = 0.0
-        self.total = args.repeat * sum(r.can(t) for r in self.rows for t in self.tests)
-        self.again = self.total // 2
+        self.turns = [(r, t) for t in self.tests for r in self.rows if r.can(t)]
 
-    def measure(self, row, test):
+    def label(self, row, what):
+        return f"{row.name}, {what.name}"
+
+    def measure(self, row, what):
         """One repetition, and the share of the machine that others had meanwhile."""
         cpu, ours = cpu_times(), children_seconds()
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-            value = row.measure(test, folder, self.args)
+            value = row.measure(what, folder, self.args)
         cpu = [b - a for a, b in zip(cpu, cpu_times())]
         ours = (children_seconds() - ours) * os.sysconf("SC_CLK_TCK")
         return value, max(0.0, (cpu[0] - ours) / max(1, cpu[2]))
-
-    def measure_quietly(self, row, test):
-        """Again when others disturbed it; the least disturbed one counts, fast or slow."""
-        best = self.measure(row, test)
-        for _ in range(self.args.patience):
-            if best[1] <= QUIET or self.again == 0:
-                break
-            self.again -= 1
-            best = min(best, self.measure(row, test), key=lambda x: x[1])
-        self.others = max(self.others, best[1])
-        return best[0]
-
-    def run(self, progress):
-        """All of it, row by row within each test."""
-        done = 0
-        began = time.monotonic()
-        for _ in range(self.args.repeat):
-            for test in self.tests:
-                for row in self.rows:
-                    if not row.can(test):
-                        continue
-                    done += 1
-                    progress.say(f"{done}/{self.total} {row.name}, {test.name}")
-                    if test.key in row.why:
-                        continue
-                    try:
-                        value = self.measure_quietly(row, test)
-                        row.figures.setdefault(test.key, []).append(value)
-                    except Failed as e:
-                        row.why[test.key] = str(e)
-                        progress.clear()
-                        print(f"rdma: {row.name}, {test.name}: {e}", file=sys.stderr)
-        self.took = time.monotonic() - began
-        progress.clear()
 
 
 def children_seconds():
@@ -340,12 +289,9 @@ def make_report(bench, what):
         "UCX tcp is the floor; UCX over shared memory copies or stores into the peer's memory with"
         " no device in between",
         f"CPUs {args.cpus[0]} (device thread, softrnicd, UCX's server) and {args.cpus[1]}",
-        f"took {bench.took / 60:.1f} minutes",
-        f"others used up to {100 * bench.others:.0f}% of the machine during a measurement"
-        + (": too much, these figures mean nothing" if bench.others > QUIET else ""),
+        *bench.notes(),
     ]
-    report.data = {"bench": "rdma", "seconds": args.seconds, "repeat": args.repeat,
-                   "others": round(bench.others, 3), "rows": [
+    report.data = {**bench.data(), "rows": [
         {"key": r.key, "name": r.name, "figures": r.figures, "failed": r.why}
         for r in bench.rows]}
     return report
@@ -366,53 +312,30 @@ def draw(pyplot, bench, path):
 
 def main():
     """See rdma.sh --help."""
-    p = argparse.ArgumentParser(prog="rdma.py")
+    p = turns_parser("rdma.py")
     p.add_argument("--program", required=True)
-    p.add_argument("--plugin", required=True)
-    p.add_argument("--softrnicd")
     p.add_argument("--instr")
     p.add_argument("--instr-peer")
-    p.add_argument("--repeat", type=int, default=5)
-    p.add_argument("--seconds", type=float, default=2)
-    p.add_argument("--rows", type=lambda t: t.split(","))
-    p.add_argument("--tests", type=lambda t: t.split(","))
-    p.add_argument("--cpus", type=numbers)
-    p.add_argument("--patience", type=int, default=2)
-    add_output_options(p)
+    p.add_argument("--tests", type=names)
     args = p.parse_args()
-    for given, known, what in ((args.rows, [r.key for r in all_rows(args)], "row"),
-                               (args.tests, [t.key for t in TESTS], "test")):
-        for key in given or []:
-            if key not in known:
-                p.error(f"no {what} {key} in this run; there are {' '.join(known)}")
-    args.cpus = args.cpus or two_cpus()
-    if len(args.cpus) != 2:
-        p.error("--cpus needs two numbers")
+    check_args(p, args, (args.rows, [r.key for r in all_rows(args)], "row"),
+               (args.tests, [t.key for t in TESTS], "test"))
     pyplot = need_plot(args.plot)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-
-    failed = False
-    folder = tempfile.mkdtemp(prefix="rdmapmd-bench.")
-    try:
-        bench = Bench(args, folder)
-        bench.run(Progress())
-        report = make_report(bench, "devtools/bench/rdma.sh")
-        if args.instr:
-            try:
-                instruction_table(report, args)
-            except instr.Failed as e:
-                failed = True
-                print(f"rdma: {e}", file=sys.stderr)
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    bench = run_turns(Bench, args)
+    report = make_report(bench, "devtools/bench/rdma.sh")
+    failed = bench.failed()
+    if args.instr:
+        try:
+            instruction_table(report, args)
+        except Failed as e:
+            failed = True
+            print(f"rdma: {e}", file=sys.stderr)
     if not shutil.which("ucx_perftest"):
         report.notes.append("no UCX here: apt-get install ucx-utils")
     publish(report, args)
     if pyplot:
         draw(pyplot, bench, args.plot)
-    return 1 if failed or any(r.why for r in bench.rows) else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
