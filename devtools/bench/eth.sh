@@ -5,11 +5,9 @@
 
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
 me=eth
-# shellcheck source=devtools/lib.sh
-. "$root/devtools/lib.sh"
+# shellcheck source=devtools/bench/common.sh
+. "$(dirname "$0")/common.sh"
 
 usage()
 {
@@ -36,9 +34,9 @@ The machine must be quiet: two CPUs for this alone.
   --bursts N       bursts of 32 packets that each port or process sends first (default 8)
   --patience N     measure again, up to N times, when other work used the CPUs (default 2); in all
                    at most half as often as there are measurements
-  --json FILE      all figures, for scripts
-  --markdown       tables for doc/performance.md instead of text
-  --plot FILE      bars as PNG or SVG (needs python3-matplotlib)
+USAGE
+	usage_common
+	cat <<'USAGE'
 
 Hugepages are reserved if there are too few (as root) and given back.
 Exit code: 0 all rows measured, 1 one was not or something failed, 2 usage.
@@ -62,60 +60,31 @@ pages=224
 peers_only=no
 plugin=""
 softrnicd=""
-args=()
 while [ $# -gt 0 ]; do
+	taken=1
 	case $1 in
-	-h | --help)
-		usage
-		exit 0
-		;;
 	--quick) args+=(--repeat 1 --seconds 1 --patience 0) ;;
 	--peers-only) peers_only=yes ;;
-	--markdown) args+=("$1") ;;
 	--plugin)
 		[ -f "${2:-}" ] || usage_error "--plugin needs a file"
 		plugin=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-		shift
+		taken=2
 		;;
 	--softrnicd)
 		[ -x "${2:-}" ] || usage_error "--softrnicd needs a program"
 		softrnicd=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-		shift
+		taken=2
 		;;
-	--repeat | --bursts | --patience)
-		[[ ${2:-} =~ ^[1-9][0-9]{0,3}$ || ${2:-} == 0 && $1 == --patience ]] ||
-			usage_error "$1 needs a number"
-		args+=("$1" "$2")
-		shift
-		;;
-	--seconds)
-		[[ ${2:-} =~ ^[0-9]{1,4}(\.[0-9]+)?$ ]] || usage_error "--seconds needs a number"
-		args+=("$1" "$2")
-		shift
-		;;
-	--sizes | --cpus)
-		[[ ${2:-} =~ ^[0-9]+(,[0-9]+)*$ ]] || usage_error "$1 needs numbers"
-		args+=("$1" "$2")
-		shift
-		;;
-	--device-cpu)
-		[[ ${2:-} =~ ^[0-9]+$ ]] || usage_error "$1 needs a number"
-		args+=("$1" "$2")
-		shift
-		;;
-	--rows | --json | --plot)
-		[ -n "${2:-}" ] || usage_error "$1 needs a value"
-		args+=("$1" "$2")
-		shift
-		;;
-	*) usage_error "unknown argument $1" ;;
+	--bursts) take '[1-9][0-9]{0,3}' "a number" "$@" ;;
+	--sizes) take '[0-9]+(,[0-9]+)*' "numbers" "$@" ;;
+	--device-cpu) take '[0-9]+' "a number" "$@" ;;
+	*) timed_option "$@" ;;
 	esac
-	shift
+	shift $taken
 done
 
-for tool in dpdk-testpmd stdbuf python3; do
-	command -v "$tool" >/dev/null || fail "$tool is missing (apt-get install dpdk-dev)"
-done
+need_tool dpdk-testpmd dpdk-dev
+need_tool python3 python3
 if [ $peers_only = no ]; then
 	if [ -z "$plugin" ]; then
 		plugin=$root/build/drivers/net/rnic/librte_net_rnic.so
@@ -134,27 +103,4 @@ if [ $peers_only = no ]; then
 	fi
 fi
 
-pool=""
-pid=""
-clean_up()
-{
-	if [ -n "$pid" ] && kill "$pid" 2>/dev/null; then
-		wait "$pid" 2>/dev/null || true
-	fi
-	if [ -n "$pool" ]; then
-		# shellcheck disable=SC2086
-		hugepages_give_back $pool || say "hugepages were changed by somebody else; left as they are"
-	fi
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-pool=$(hugepages_reserve $pages) ||
-	fail "$pages free hugepages of 2 MiB are needed; as root: echo $pages >$hugepages"
-status=0
-"$here/eth.py" --root "$root" "${args[@]}" &
-pid=$!
-wait "$pid" || status=$?
-pid=""
-[ "$status" -eq 0 ] || exit "$status"
+measure $pages "$here/eth.py" --root "$root"

@@ -330,8 +330,6 @@ def main():
         except Failed as e:
             failed = True
             print(f"rdma: {e}", file=sys.stderr)
-    if not shutil.which("ucx_perftest"):
-        report.notes.append("no UCX here: apt-get install ucx-utils")
     publish(report, args)
     if pyplot:
         draw(pyplot, bench, args.plot)

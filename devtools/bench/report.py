@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What eth.py and instr.py share: the machine in words, and figures as text, Markdown, JSON, plot."""
+"""What eth.py, instr.py and rdma.py share: the machine in words, and figures as text, Markdown, JSON, plot."""
 
 import json
 import os
@@ -181,10 +181,13 @@ def add_output_options(parser):
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--without", metavar="PEER", action="append", default=[],
+                        help="a peer that is not there; the figures say so")
 
 
 def publish(report, args):
     """Print and write what was asked for."""
+    report.notes += [f"not measured, as it is not there: {peer}" for peer in args.without]
     print(report.markdown() if args.markdown else report.text(), flush=True)
     if args.json:
         report.write_json(args.json)

@@ -1,0 +1,177 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What eth.sh, instr.sh and rdma.sh share: options, the build, peers, hugepages. Source it with $me set to the
+# name for messages and with a function usage; it sets $here and $root, and sources lib.sh.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+# shellcheck source=devtools/lib.sh
+. "$root/devtools/lib.sh"
+
+build=$root/build-bench
+programs=() # what to build there
+args=()     # for the Python program
+absent=()   # peers that are not measured, and why
+install=yes
+strict=no
+pool=""
+pid=""
+
+usage_common()
+{
+	cat <<'USAGE'
+  --json FILE      all figures, for scripts
+  --markdown       tables for doc/performance.md instead of text
+  --plot FILE      as PNG or SVG (needs python3-matplotlib)
+  --no-install     install nothing; root installs the peers that are missing otherwise
+  --strict         fail if a peer is not there; without this it is only said, at the end
+USAGE
+}
+
+# take PATTERN WHAT OPTION VALUE: an option with a value that the Python program gets.
+take()
+{
+	[[ ${4:-} =~ ^($1)$ ]] || usage_error "$3 needs $2"
+	args+=("$3" "$4")
+	taken=2
+}
+
+# common_option ARGUMENT...: an option that all have. Sets $taken to how many words it was.
+common_option()
+{
+	taken=1
+	case $1 in
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--markdown) args+=("$1") ;;
+	--no-install) install=no ;;
+	--strict) strict=yes ;;
+	--json | --plot) take '.+' "a file" "$@" ;;
+	*) usage_error "unknown argument $1" ;;
+	esac
+}
+
+# timed_option ARGUMENT...: one of those that measure rates.
+timed_option()
+{
+	case $1 in
+	--repeat) take '[1-9][0-9]{0,3}' "a number" "$@" ;;
+	--patience) take '0|[1-9][0-9]{0,3}' "a number" "$@" ;;
+	--seconds) take '[0-9]{1,4}(\.[0-9]+)?' "a number" "$@" ;;
+	--cpus) take '[0-9]+,[0-9]+' "two numbers" "$@" ;;
+	--rows) take '.+' "names" "$@" ;;
+	*) common_option "$@" ;;
+	esac
+}
+
+# build_option --build DIR
+build_option()
+{
+	[ -n "${2:-}" ] || usage_error "--build needs a folder"
+	build=$(realpath -m "$2")
+	taken=2
+}
+
+# try_packages PACKAGE...: what can be installed is; what is missing then is seen where it is used.
+try_packages()
+{
+	local missing
+
+	[ $install = yes ] && [ "$(id -u)" -eq 0 ] && command -v dpkg-query >/dev/null || return 0
+	missing=$(missing_packages "$@")
+	[ -n "$missing" ] || return 0
+	# Too late for what a build found out.
+	rm -f "$build/dpdk-version"
+	(need_packages yes "$root/build/bench-packages.log" "$@") || true
+}
+
+# need_tool TOOL PACKAGE
+need_tool()
+{
+	command -v "$1" >/dev/null || try_packages "$2"
+	command -v "$1" >/dev/null || fail "$1 is missing (apt-get install $2)"
+}
+
+# without PEER REASON
+without()
+{
+	absent+=("$1: $2")
+	args+=(--without "$1")
+}
+
+setup_bench()
+{
+	local -a how=(-Dbench=true)
+
+	if [ "$build" = "$root/build-bench" ]; then
+		how+=(-Dtests=false)
+	elif [ -f "$build/build.ninja" ] &&
+		! meson introspect --buildoptions "$build" | grep -q '"name": "bench", "value": true'; then
+		fail "$build is without -Dbench=true; name a new folder, or: meson configure -Dbench=true $build"
+	fi
+	setup_build "$build" "$root/build/bench-setup.log" "${how[@]}" || exit 1
+}
+
+# add_program OPTION NAME: to the build, and to what the Python program gets.
+add_program()
+{
+	programs+=("devtools/bench/$2")
+	args+=("$1" "$build/devtools/bench/$2")
+}
+
+# add_peer OPTION NAME PEER: the same, if the build has it.
+add_peer()
+{
+	if ninja -C "$build" -t query "devtools/bench/$2" >/dev/null 2>&1; then
+		add_program "$1" "$2"
+		return 0
+	fi
+	without "$3" "$(sed -n "s/.*$2, the peer, is not built: //p" "$build/meson-logs/meson-log.txt" |
+		tail -n 1)"
+	return 1
+}
+
+build_programs()
+{
+	run_build "$build" "$root/build/bench-build.log" "${programs[@]}" || exit 1
+}
+
+clean_up()
+{
+	if [ -n "$pid" ] && kill "$pid" 2>/dev/null; then
+		wait "$pid" 2>/dev/null || true
+	fi
+	if [ -n "$pool" ]; then
+		# shellcheck disable=SC2086
+		hugepages_give_back $pool || say "hugepages were changed by somebody else; left as they are"
+	fi
+}
+
+# measure PAGES COMMAND...: with so many free hugepages, which are given back. Says what was left out, and ends
+# the script.
+measure()
+{
+	local pages=$1 status=0 what
+	shift
+
+	trap clean_up EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	if [ "$pages" -gt 0 ]; then
+		pool=$(hugepages_reserve "$pages") ||
+			fail "$pages free hugepages of 2 MiB are needed; as root: echo $pages >$hugepages"
+	fi
+	"$@" "${args[@]}" &
+	pid=$!
+	wait "$pid" || status=$?
+	pid=""
+	for what in "${absent[@]}"; do
+		say "without $what" >&2
+	done
+	[ "$status" -eq 0 ] || exit "$status"
+	[ ${#absent[@]} -eq 0 ] || [ $strict = no ] || exit 1
+	exit 0
+}
