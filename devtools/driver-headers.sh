@@ -14,11 +14,13 @@ me=driver-headers
 usage()
 {
 	cat <<'USAGE'
-Usage: devtools/driver-headers.sh [--help] DIR
+Usage: devtools/driver-headers.sh [--help] [--tree TREE] DIR
 
 Puts DPDK's driver headers (ethdev_driver.h, bus_vdev_driver.h, ...) of the installed
 libdpdk-dev into DIR. Does nothing when DIR already holds those of that version.
 Needs: libdpdk-dev and dpkg-dev installed, and package sources that can be reached.
+
+  --tree TREE    take them from this source tree of DPDK, whose release must be the installed one's
 
   devtools/driver-headers.sh build/driver-headers
   meson setup build -Ddpdk_driver_headers=$PWD/build/driver-headers
@@ -33,9 +35,8 @@ fail()
 	for line in "$@"; do
 		echo "$me: $line" >&2
 	done
-	echo "$me: DPDK's driver headers could not be had; take ethdev_driver.h," \
-	     "bus_vdev_driver.h and the rest from a DPDK source tree of the installed version" \
-	     "and name their folder with -Ddpdk_driver_headers=DIR" >&2
+	echo "$me: DPDK's driver headers could not be had; with a DPDK source tree of the installed release:" \
+	     "devtools/driver-headers.sh --tree TREE DIR, then meson setup -Ddpdk_driver_headers=DIR" >&2
 	exit 1
 }
 
@@ -43,42 +44,28 @@ fail()
 roots=(ethdev_driver.h ethdev_vdev.h ethdev_pci.h bus_pci_driver.h bus_vdev_driver.h
 	dev_driver.h bus_driver.h)
 
-# Find the name of the folder which has header $1 below the source tree $2.
-find_header()
+# A release is a year and a month: its driver headers and structs stay as they are in what is mended later.
+check_release()
 {
-	find "$2/lib" "$2/drivers/bus" -name "$1" -type f | sort | head -n 1
+	local named installed
+
+	named=$(cut -d . -f 1,2 "$tree/VERSION" 2>/dev/null) || fail "$tree has no file VERSION"
+	installed=$(pkg-config --modversion libdpdk | cut -d . -f 1,2)
+	[ "$named" = "$installed" ] || fail "$tree is DPDK $named, and $installed is installed"
 }
 
-case ${1:-} in
--h | --help)
-	usage
-	exit 0
-	;;
-esac
-if [ $# -ne 1 ] || [[ $1 == -* ]]; then
-	usage >&2
-	exit 2
+# Find the name of the folder which has header $1 below the source tree $2. Other systems' have names of libc's.
+find_header()
+{
+	find "$2/lib" "$2/drivers/bus" -name "$1" -type f -not -path '*/windows/*' -not -path '*/freebsd/*' |
+		sort | head -n 1
+}
+
+source_package_arguments "$@"
+source_package_open libdpdk-dev pkg-config
+if [ "$tree" != "$work/tree" ]; then
+	check_release
 fi
-dir=$1
-
-for tool in dpkg-query apt-get; do
-	command -v "$tool" >/dev/null || fail "no $tool here: not a Debian-like system"
-done
-read -r package version < <(dpkg-query -W -f '${source:Package} ${source:Version}\n' \
-	libdpdk-dev 2>/dev/null) || fail "libdpdk-dev is not installed (apt-get install libdpdk-dev)"
-stamp="$package $version"
-
-if [ "$(cat "$dir/version" 2>/dev/null)" = "$stamp" ]; then
-	exit 0
-fi
-command -v dpkg-source >/dev/null ||
-	fail "dpkg-source is missing (apt-get install dpkg-dev)"
-
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-work=$(mktemp -d "$dir/work.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-source_package_fetch "$package" "$version" "$work" || fail
 
 # Headers which the package installs need no copy, so that both always agree.
 read -r -a installed < <(pkg-config --cflags-only-I libdpdk | sed 's/-I//g')
@@ -93,7 +80,7 @@ while [ ${#queue[@]} -gt 0 ]; do
 	for i in "${installed[@]}"; do
 		[ ! -f "$i/$header" ] || continue 2
 	done
-	path=$(find_header "$header" "$work/tree")
+	path=$(find_header "$header" "$tree")
 	# Not DPDK's: a header of libc or of another library.
 	[ -n "$path" ] || continue
 	cp "$path" "$work/out/"

@@ -1,8 +1,60 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The source package of what is installed, by a private apt configuration: the user's own is read and
-# never written. Source it with $me set to the name for messages.
+# Headers out of the source package of what is installed, which is had by a private apt configuration: the user's
+# own is read and never written. Source it with $me set to the name for messages, and with functions usage and fail.
+
+# source_package_arguments [--tree TREE] DIR: sets $dir, and $tree if a source was named.
+source_package_arguments()
+{
+	tree=""
+	case ${1:-} in
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--tree)
+		tree=${2:-}
+		shift $(($# < 2 ? $# : 2))
+		if [ ! -d "$tree/lib" ]; then
+			echo "$me: --tree needs a source tree of DPDK" >&2
+			exit 2
+		fi
+		tree=$(cd "$tree" && pwd)
+		;;
+	esac
+	if [ $# -ne 1 ] || [[ $1 == -* ]]; then
+		usage >&2
+		exit 2
+	fi
+	dir=$1
+}
+
+# source_package_open PACKAGE TOOL...: the source of an installed package in $tree, room for work in $work, what it is
+# in $stamp. Ends the script where $dir has the same already.
+source_package_open()
+{
+	local binary=$1 tool
+	shift
+
+	[ -n "$tree" ] || set -- "$@" apt-get dpkg-source
+	for tool in dpkg-query "$@"; do
+		command -v "$tool" >/dev/null || fail "$tool is missing (apt-get install dpkg-dev, on a Debian-like system)"
+	done
+	stamp=$(dpkg-query -W -f '${source:Package} ${source:Version}' "$binary" 2>/dev/null) ||
+		fail "$binary is not installed (apt-get install $binary)"
+	if [ "$(cat "$dir/version" 2>/dev/null)" = "$stamp" ]; then
+		exit 0
+	fi
+	mkdir -p "$dir"
+	dir=$(cd "$dir" && pwd)
+	work=$(mktemp -d "$dir/work.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	if [ -z "$tree" ]; then
+		source_package_fetch "${stamp% *}" "${stamp#* }" "$work" || fail
+		tree=$work/tree
+	fi
+}
 
 # private_sources ETC OUT: the apt sources of ETC as deb-src entries, in OUT, in both of apt's formats.
 private_sources()

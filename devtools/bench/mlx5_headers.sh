@@ -28,7 +28,7 @@ USAGE
 
 fail()
 {
-	echo "$me: $*" >&2
+	[ $# -eq 0 ] || echo "$me: $*" >&2
 	exit 1
 }
 
@@ -59,33 +59,8 @@ MESON
 		fail "mlx5_autoconf.h lacks what net_mlx5 of Debian was built with"
 }
 
-case ${1:-} in
--h | --help)
-	usage
-	exit 0
-	;;
-esac
-if [ $# -ne 1 ] || [[ $1 == -* ]]; then
-	usage >&2
-	exit 2
-fi
-dir=$1
-
-for tool in dpkg-query apt-get dpkg-source meson pkg-config; do
-	command -v "$tool" >/dev/null || fail "$tool is missing"
-done
-stamp=$(dpkg-query -W -f '${source:Package} ${source:Version}' libdpdk-dev 2>/dev/null) ||
-	fail "libdpdk-dev is not installed"
-if [ "$(cat "$dir/version" 2>/dev/null)" = "$stamp" ]; then
-	exit 0
-fi
-
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-work=$(mktemp -d "$dir/work.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-source_package_fetch "${stamp% *}" "${stamp#* }" "$work" || exit 1
-tree=$work/tree
+source_package_arguments "$@"
+source_package_open libdpdk-dev meson pkg-config
 make_autoconf "$tree" "$work"
 
 rm -rf "$dir"/*.h "$dir/hws"
