@@ -7,7 +7,7 @@
 # Packages by what needs them, Debian 12's names. The one list: the README and CI point here.
 packages_build=(gcc libc6-dev meson ninja-build pkg-config dpkg-dev
 	libdpdk-dev libpcap-dev libjansson-dev libisal-dev libseccomp-dev)
-packages_run=(dpdk-dev)
+packages_run=(dpdk-dev libhugetlbfs-bin)
 # libsystemd-dev: static DPDK programs link with it, by libpcap's and dbus' lists, which do not depend on it.
 packages_test=(libcmocka-dev python3-pytest python3-scapy clang libclang-rt-dev llvm make
 	libsystemd-dev iproute2)

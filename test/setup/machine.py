@@ -27,6 +27,7 @@ class Machine:
     def __init__(self, root):
         self.root = str(root)
         self.owners = {}
+        self.mounted_by_hugeadm = None
         self.programs, self.says = [], (0, "")  # that were run, and what each ends with and says
         self.file("/proc/cmdline", "root=/dev/vda1 intel_iommu=on")
         self.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n")
@@ -79,8 +80,13 @@ class Machine:
 
     def pool(self, kib, total, free):
         folder = f"/sys/kernel/mm/hugepages/hugepages-{kib}kB"
-        for name, value in (("nr_hugepages", total), ("free_hugepages", free), ("resv_hugepages", 0)):
+        for name, value in (("nr_hugepages", total), ("free_hugepages", free), ("resv_hugepages", 0), ("nr_overcommit_hugepages", 0)):
             self.file(f"{folder}/{name}", str(value))
+
+    def hugeadm(self, page_kib=2048):
+        """libhugetlbfs' program, which mounts pages of one size."""
+        self.mounted_by_hugeadm = page_kib
+        self.file("/usr/bin/hugeadm", "", 0o755)
 
     def memlock(self, limit, pid="self"):
         self.file(f"/proc/{pid}/limits", "Limit                     Soft Limit           Hard Limit           Units\n"
@@ -263,10 +269,27 @@ class Kernel(host.Host):
         elif argv[0] == "mount":
             assert os.path.isdir(self.at(argv[-1]))
             self.mounts(lambda lines: lines + [f"{argv[-2]} {argv[-1]} {argv[2]} rw,{argv[4]} 0 0"])
+        elif argv[0] == "hugeadm":
+            self.hugeadm(*argv[1:])
         elif argv[0] == "umount":
             self.mounts(lambda lines: [line for line in lines if line.split()[1] != argv[1]])
         else:
             assert argv[0] == "udevadm"
+
+    def hugeadm(self, what, text=None):
+        """As 2.23 does it: ends well with too few pages, and takes what it adds from what may come on demand."""
+        if what == "--create-mounts":
+            kib = self.machine.mounted_by_hugeadm
+            folder = f"/var/lib/hugetlbfs/pagesize-{kib >> 10}MB"
+            self.machine.folder(folder)
+            self.mounts(lambda lines: lines + [f"none {folder} hugetlbfs rw,relatime,pagesize={kib >> 10}M 0 0"])
+            return
+        assert what == "--pool-pages-min"
+        mib, added = map(int, re.fullmatch(r"(\d+)MB:\+(\d+)", text).groups())
+        folder = f"/sys/kernel/mm/hugepages/hugepages-{mib << 10}kB"
+        self.resize(f"{folder}/nr_hugepages", int(self.machine.text(f"{folder}/nr_hugepages")) + added)
+        more = int(self.machine.text(f"{folder}/nr_overcommit_hugepages"))
+        self.machine.file(f"{folder}/nr_overcommit_hugepages", str(max(more - added, 0)))
 
     def output_of(self, argv, seconds):
         self.machine.programs.append(argv)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from machine import Machine
+from machine import Machine, host
 
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 
@@ -107,3 +107,88 @@ def test_an_owner_of_what_is_mounted_already(machine):
     machine.file("/proc/mounts", "nodev /mnt/huge hugetlbfs rw,pagesize=2M 0 0")
     assert machine.run("hugepages", "--size", "4M", "--owner", "1234:5678", "--apply")[0] == 0
     assert machine.text("/owner/mnt/huge") == "1234:5678"
+
+
+# ---- by hugeadm, where it is installed ----
+
+MORE = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages"
+PAGES, MOUNTS = "hugeadm --pool-pages-min 2MB:+512", "hugeadm --create-mounts"
+
+
+@pytest.fixture
+def with_hugeadm(machine):
+    machine.hugeadm()
+    machine.file(MORE, "700")
+    return machine
+
+
+def test_hugeadm_does_the_writing(with_hugeadm):
+    machine = with_hugeadm
+    assert machine.json("hugepages", "--size", "1G")["steps"] == [PAGES, MOUNTS]
+    assert machine.text(POOL) == "0"
+    assert machine.run("hugepages", "--size", "1G", "--apply")[0] == 0
+    assert machine.text(POOL) == "512" and machine.text(MORE) == "188"
+    assert "/var/lib/hugetlbfs/pagesize-2MB hugetlbfs" in machine.text("/proc/mounts")
+
+
+def test_all_that_hugeadm_did_is_undone(with_hugeadm):
+    machine = with_hugeadm
+    machine.run("hugepages", "--size", "512M", "--apply")
+    machine.run("hugepages", "--size", "1G", "--apply")
+    assert machine.run("hugepages", "--undo", "--apply")[0] == 0
+    assert machine.text(POOL) == "0" and machine.text(MORE) == "700"
+    assert machine.text("/proc/mounts") == "proc /proc proc rw 0 0"
+    assert not os.path.exists(machine.at("/var/lib/hugetlbfs")) and not os.path.exists(machine.at("/run/rdmapmd-setup"))
+
+
+def test_a_folder_that_hugeadm_has_found_stays(with_hugeadm):
+    machine = with_hugeadm
+    machine.folder("/var/lib/hugetlbfs/pagesize-2MB")
+    machine.run("hugepages", "--size", "1G", "--apply")
+    machine.run("hugepages", "--undo", "--apply")
+    assert machine.text("/proc/mounts") == "proc /proc proc rw 0 0"
+    assert os.path.exists(machine.at("/var/lib/hugetlbfs/pagesize-2MB"))
+
+
+def test_hugeadm_ends_well_with_too_few(with_hugeadm):
+    machine = with_hugeadm
+    code, _, errors = machine.run("hugepages", "--size", "4G", "--apply")
+    assert code == 1 and "found 1000 of 2048 pages of 2 MiB" in errors
+    assert machine.text(POOL) == "0" and machine.text(MORE) == "700"
+    assert machine.text("/proc/mounts") == "proc /proc proc rw 0 0" and not os.path.exists(machine.at("/run/rdmapmd-setup"))
+
+
+def test_hugeadm_that_mounts_other_pages_is_a_failure(with_hugeadm):
+    machine = with_hugeadm
+    machine.hugeadm(1048576)
+    code, _, errors = machine.run("hugepages", "--size", "1G", "--apply")
+    assert code == 1 and "pages of 2 MiB are not mounted" in errors
+    assert machine.text(POOL) == "0" and machine.text(MORE) == "700" and machine.text("/proc/mounts") == "proc /proc proc rw 0 0"
+    assert not os.path.exists(machine.at("/var/lib/hugetlbfs"))
+
+
+def test_where_any_pages_are_mounted_hugeadm_mounts_none(with_hugeadm):
+    machine = with_hugeadm
+    machine.file("/proc/mounts", "nodev /mnt/huge hugetlbfs rw,pagesize=2M 0 0")
+    assert machine.json("hugepages", "--size", "1G")["steps"] == [PAGES]
+
+
+def test_what_hugeadm_cannot_do_is_done_by_hand(with_hugeadm):
+    machine = with_hugeadm
+    machine.file("/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages", "0")
+    steps = machine.json("hugepages", "--size", "1G", "--node", "1", "--no-mount")["steps"]
+    assert steps == ["echo 512 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"]
+    for words in (["--owner", "1234:5678"], ["--mount", "/mnt/mine"]):
+        steps = machine.json("hugepages", "--size", "1G", *words)["steps"]
+        assert steps[0] == PAGES and steps[-1].startswith("mount -t hugetlbfs ")
+
+
+@pytest.mark.parametrize("file", ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"])
+def test_in_a_container_hugeadm_is_left_alone(with_hugeadm, file):
+    with_hugeadm.file(file, "")
+    assert with_hugeadm.json("hugepages", "--size", "1G", "--no-mount")["steps"] == [f"echo 512 > {POOL}"]
+
+
+def test_who_is_not_root_is_told_what_he_can_paste(with_hugeadm, monkeypatch):
+    monkeypatch.setattr(host.Host, "is_root", False)
+    assert with_hugeadm.json("hugepages", "--size", "1G", "--no-mount")["steps"] == [f"echo 512 > {POOL}"]

@@ -48,6 +48,11 @@ class Host:
         """Not a tree of files."""
         return self.root == "/"
 
+    @property
+    def is_root(self):
+        """A tree belongs to whoever made it."""
+        return os.geteuid() == 0 or not self.real
+
     def at(self, path):
         """Where a path of the machine is found by this process."""
         return path if self.root == "/" else self.root + path
@@ -145,6 +150,10 @@ class Host:
             return os.stat(self.at(path))
         except OSError:
             return None
+
+    def has_program(self, name):
+        """Where a system's administrator has his."""
+        return any(os.access(self.at(f"{folder}/{name}"), os.X_OK) for folder in ("/usr/sbin", "/usr/bin", "/sbin", "/bin"))
 
     def may_write(self, path, user):
         """Reading and writing, both."""

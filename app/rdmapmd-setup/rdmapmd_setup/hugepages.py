@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pools of hugepages, where they are mounted, and how to have more of them."""
 
+import os
 import re
 
 from . import plan
@@ -10,6 +11,9 @@ POOLS = "/sys/kernel/mm/hugepages"
 NODES = "/sys/devices/system/node"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 MOUNT = "/dev/hugepages"
+HUGEADM = "hugeadm"
+HUGEADM_MOUNTS = "/var/lib/hugetlbfs"  # a folder in it for each size of pages
+CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
 
 
 def size_bytes(text):
@@ -36,6 +40,7 @@ class Pool:
         above = POOLS if node is None else f"{NODES}/node{node}/hugepages"
         self.folder = f"{above}/hugepages-{page >> 10}kB"
         self.path = f"{self.folder}/nr_hugepages"
+        self.more = f"{self.folder}/nr_overcommit_hugepages"
 
     @property
     def total(self):
@@ -86,6 +91,58 @@ def mount_command(page, folder, owner=None):
     return ["mount", "-t", "hugetlbfs", "-o", options, "nodev", folder]
 
 
+def by_hugeadm(host):
+    """Whether libhugetlbfs' program does the writing. A container's root has neither the pools nor mounts to himself."""
+    return host.is_root and host.has_program(HUGEADM) and not any(map(host.exists, CONTAINERS))
+
+
+def hugeadm_size(page):
+    """As hugeadm reads it."""
+    return f"{page >> 20}MB" if page >= 1 << 20 else f"{page >> 10}KB"
+
+
+class Hugeadm:
+    """It ends with 0 when it got less, and says what it has to say: what came is for the caller to read."""
+
+    def __init__(self, *words):
+        self.argv, self.said = [HUGEADM, *words], ""
+
+    def __str__(self):
+        return " ".join(self.argv)
+
+    def make(self, host):
+        try:
+            host.run(self.argv)
+        except Failed as failure:
+            self.said = str(failure)
+
+    def check(self, good, failure):
+        """failure makes what to say if it is not good."""
+        if not good:
+            raise failure if not self.said else Failed(f"{failure}; {self.said}", failure.fix)
+
+
+class Unmount:
+    """Whatever hugeadm has mounted, and the folders if they are new."""
+
+    def __init__(self, host, new):
+        self.host, self.new = host, new
+
+    def steps(self, folder=HUGEADM_MOUNTS):
+        found = mounted_at(self.host, folder)
+        made = [plan.Command(["umount", path]) for path in found]
+        return made + [plan.RemoveFolder(path) for path in dict.fromkeys([*found, folder]) if self.new]
+
+    def make(self, host):
+        for step in self.steps():
+            step.make(host)
+
+
+def mounted_at(host, folder):
+    """Mounts at a folder that we mounted, or that we had hugeadm mount in it."""
+    return [path for paths in mounts(host).values() for path in paths if folder in (path, os.path.dirname(path))]
+
+
 def reserve(host, state, args, owner):
     """The plan that makes a pool have at least args.size bytes, and mounts it."""
     page = args.page or default_page(host)
@@ -96,11 +153,13 @@ def reserve(host, state, args, owner):
                      f" here; there are: {have}")
     wanted = -(-args.size // page)
     made = plan.Plan(host)
-    old = pool.total
-    if wanted > old:
-        made.then(lambda: state.remember_pool(pool.path, old, wanted))
-        made.add(plan.Write(pool.path, str(wanted)), undo=plan.Write(pool.path, str(old)),
-                 check=lambda: got(pool, wanted))
+    hugeadm = by_hugeadm(host)
+    # hugeadm takes no NUMA node.
+    if wanted > pool.total:
+        (reserve_by_hugeadm if hugeadm and args.node is None else reserve_by_hand)(made, state, pool, wanted)
+    if hugeadm and not (args.no_mount or args.mount or owner or mounts(host)):
+        mount_by_hugeadm(made, state, pool)
+        return made
     if not args.no_mount and not pool.mounts:
         folder = args.mount or mount_folder(host, page)
         new = not host.exists(folder)
@@ -117,21 +176,50 @@ def reserve(host, state, args, owner):
     return made
 
 
-def got(pool, wanted):
-    if pool.total < wanted:
-        raise Failed(f"the kernel found {pool.total} of {wanted} pages of {said(pool.page)}: memory is short, or in pieces",
+def reserve_by_hand(made, state, pool, wanted):
+    old = pool.total
+    made.then(lambda: state.remember_pool(pool.path, old, wanted))
+    made.add(plan.Write(pool.path, str(wanted)), undo=plan.Write(pool.path, str(old)), check=lambda: check_pool(pool, wanted))
+
+
+def reserve_by_hugeadm(made, state, pool, wanted):
+    """Which may change how many more the kernel would give beyond the pool, too."""
+    host, old, more = pool.host, pool.total, pool.host.number(pool.more)
+    step = Hugeadm("--pool-pages-min", f"{hugeadm_size(pool.page)}:+{wanted - old}")
+    made.then(lambda: state.remember_pool(pool.path, old, wanted))
+    if more is not None:
+        made.then(lambda: state.remember_pool(pool.more, more, None))
+        made.add(None, undo=plan.Write(pool.more, str(more)))
+    made.add(step, undo=plan.Write(pool.path, str(old)), check=lambda: check_pool(pool, wanted, step))
+    if more is not None:
+        made.then(lambda: state.remember_pool(pool.more, more, host.number(pool.more)))
+
+
+def mount_by_hugeadm(made, state, pool):
+    host, new = pool.host, not pool.host.exists(HUGEADM_MOUNTS)
+    step = Hugeadm("--create-mounts")
+    made.then(lambda: state.remember_mount(HUGEADM_MOUNTS, new))
+    made.add(None, undo=Unmount(host, new))
+    made.add(step, check=lambda: step.check(pool.mounts, Failed(f"pages of {said(pool.page)} are not mounted")))
+
+
+def check_pool(pool, wanted, step=None):
+    if pool.total >= wanted:
+        return
+    failure = Failed(f"the kernel found {pool.total} of {wanted} pages of {said(pool.page)}: memory is short, or in pieces",
                      [f"reserve them at boot: default_hugepagesz={pool.page >> 20}M hugepages={wanted} "
                       "on the kernel's command line"])
+    if step is not None:
+        step.check(False, failure)
+    raise failure
 
 
 def undo(host, state):
     """The plan that takes back what reserve() did, but not what others have changed since."""
     made = plan.Plan(host)
     for folder, new in state.mounts.items():
-        if folder in [path for paths in mounts(host).values() for path in paths]:
-            made.add(plan.Command(["umount", folder]))
-        if new:
-            made.add(plan.RemoveFolder(folder))
+        for step in Unmount(host, new).steps(folder):
+            made.add(step)
         made.then(lambda folder=folder: state.forget_mount(folder))
     for folder, (old, new) in state.owners.items():
         status = host.stat(folder)
@@ -140,7 +228,7 @@ def undo(host, state):
         made.then(lambda folder=folder: state.forget_owner(folder))
     for path, (old, new) in state.pools.items():
         now = host.number(path)
-        if now == new:
+        if new in (now, None):
             made.add(plan.Write(path, str(old)))
         elif now is not None:
             made.notes.append(f"{path} is {now}, and {new} was left: somebody else has changed it, so it stays")

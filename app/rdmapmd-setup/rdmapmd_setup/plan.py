@@ -113,7 +113,10 @@ class Plan:
         self.notes = []
 
     def add(self, step, undo=None, check=None):
-        """check says Failed when the step did not do what it should have; undo takes it back when that or a later one fails."""
+        """
+        check says Failed when the step did not do what it should have; undo takes it back when that or a later one fails.
+        Without a step (None) undo is for what a later one may have done in part.
+        """
         self.rows.append([step, undo, check, []])
 
     def then(self, remember):
@@ -134,7 +137,7 @@ class Plan:
             for step, undo, check, remember in self.rows:
                 if step is not None:
                     self.make_one(step)
-                    undone.append(undo)
+                undone.append(undo)
                 if check is not None:
                     check()
                 for note in remember:
