@@ -23,7 +23,7 @@ default_tsan=(planted unit-control unit-cmd unit-refill unit-deaf unit-uar unit-
 usage()
 {
 	cat <<'USAGE'
-Usage: ./test.sh [--all | --full] [--repeat N] [--times] [--no-install] [--no-skip] [--list] [--help] [SUITE...]
+Usage: ./test.sh [--all | --full] [--repeat N] [--times] [--no-install] [--no-skip] [--list] [--help] [SUITE|TEST...]
 
 Installs what is missing (and says so first), builds into build/, runs the test suites.
 By default, in a quarter of an hour on two cores: layout unit device e2e guest-smoke fuzz, without the tests that are
@@ -39,6 +39,7 @@ marked long, then the sanitizers (asan, tsan) over what they have found most in.
   asan     AddressSanitizer and UBSan, in build-asan/, over what a day's work breaks (--all: layout unit device e2e)
   tsan     ThreadSanitizer, in build-tsan/, over what has threads (--all: layout unit device e2e)
            (asan:SUITE or tsan:SUITE for one suite)
+  e2e-rdma, asan:unit-cmd ...: one test, by the name that --list prints
 
   --all          every suite and test, both sanitizers over everything: about an hour
   --full         the same with every repetition that was asked for: hours
@@ -88,7 +89,11 @@ while [ $# -gt 0 ]; do
 	*)
 		case " ${all_suites[*]} ${sanitized_suites[*]/#/asan:} ${sanitized_suites[*]/#/tsan:} asan tsan " in
 		*" $1 "*) suites+=("$1") ;;
-		*) usage_error "unknown suite $1" ;;
+		*)
+			# A single test: whether there is one is known when it is built.
+			[[ $1 =~ ^([at]san:)?[a-z0-9]+[-_][a-z0-9_-]+$ ]] || usage_error "unknown suite $1"
+			suites+=("$1")
+			;;
 		esac
 		;;
 	esac

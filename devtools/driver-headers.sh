@@ -36,7 +36,8 @@ fail()
 		echo "$me: $line" >&2
 	done
 	echo "$me: DPDK's driver headers could not be had; with a DPDK source tree of the installed release:" \
-	     "devtools/driver-headers.sh --tree TREE DIR, then meson setup -Ddpdk_driver_headers=DIR" >&2
+	     "devtools/driver-headers.sh --tree TREE DIR, then meson setup -Ddpdk_driver_headers=DIR;" \
+	     "quickstart.sh and test.sh find it in \$RDMAPMD_DPDK_TREE" >&2
 	exit 1
 }
 

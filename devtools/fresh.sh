@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What somebody on a fresh machine sees: a minimal Debian 12, HEAD cloned into it, and the two
+# What somebody on a fresh machine sees: a minimal Debian, HEAD cloned into it, and the two
 # commands. Everything runs in namespaces of its own, so that nothing of it outlives this script.
 
 set -euo pipefail
@@ -16,13 +16,16 @@ release=bookworm
 usage()
 {
 	cat <<'USAGE'
-Usage: devtools/fresh.sh [--keep] [--cache DIR] [--help] [-- TEST-ARGUMENT...]
+Usage: devtools/fresh.sh [--suite NAME] [--tree TREE] [--keep] [--cache DIR] [--help] [-- TEST-ARGUMENT...]
 
-Makes a minimal Debian 12 folder with debootstrap from this system's package sources, clones HEAD
+Makes a minimal Debian folder with debootstrap from this system's package sources, clones HEAD
 into it and runs ./quickstart.sh and ./test.sh there. Fails if DPDK or a package of ours was there
 before, if a port's Rx-pps or Tx-pps is zero, or if test.sh does not end with "N passed, 0 failed".
 Needs root, debootstrap, git, unshare, and about 4 GB on a disk.
 
+  --suite NAME  Debian's release: bookworm (12, the default), trixie (13)
+  --tree TREE   a DPDK source tree of the release's DPDK, for the driver headers; without it they come
+                from Debian's source package
   --keep        leave the folder for a look
   --cache DIR   keep the minimal system in DIR, as a tar file, and take it from there
   --            what follows goes to ./test.sh
@@ -32,15 +35,27 @@ Exit code: 0 all as it should be, 1 not so, 2 usage.
 
   devtools/fresh.sh
   devtools/fresh.sh --cache /var/cache/rdmapmd -- layout unit
+  devtools/fresh.sh --suite trixie -- e2e-frames e2e-rdma
 USAGE
 }
 
 keep=no
 cache=""
+tree=""
 test_args=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--keep) keep=yes ;;
+	--suite)
+		[[ ${2:-} =~ ^[a-z]+$ ]] || usage_error "--suite needs a release's name"
+		release=$2
+		shift
+		;;
+	--tree)
+		[ -d "${2:-}/lib" ] || usage_error "--tree needs a source tree of DPDK"
+		tree=$(realpath "$2")
+		shift
+		;;
 	--cache)
 		[ -n "${2:-}" ] || usage_error "--cache needs a folder"
 		cache=$2
@@ -147,7 +162,7 @@ make_system()
 		from=$(mirror "$host")
 		[ -n "$from" ] || fail "no package source of $host found in /etc/apt"
 		say "making a minimal Debian ($release) in $folder"
-		debootstrap --variant=minbase $release "$folder" "$from" \
+		debootstrap --variant=minbase "$release" "$folder" "$from" \
 			>"$logs/fresh-debootstrap.log" 2>&1 || {
 			tail -n 10 "$logs/fresh-debootstrap.log" >&2
 			fail "debootstrap failed; the log is $logs/fresh-debootstrap.log"
@@ -219,7 +234,7 @@ inside()
 		mount -t tmpfs -o mode=1777 shm dev/shm
 		mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 		ln -s pts/ptmx dev/ptmx
-		exec chroot . /usr/bin/env -i HOME=/root LANG=C.UTF-8 TERM=dumb \
+		exec chroot . /usr/bin/env -i HOME=/root LANG=C.UTF-8 TERM=dumb ${RDMAPMD_DPDK_TREE:+RDMAPMD_DPDK_TREE=/opt/dpdk} \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			/bin/bash -c "cd /opt/rdmapmd && exec \"\$@\"" bash "$@"
 	' bash "$folder" "$@"
@@ -228,6 +243,13 @@ inside()
 make_system
 check_fresh
 git clone -q --no-hardlinks "$root" "$folder/opt/rdmapmd"
+unset RDMAPMD_DPDK_TREE
+if [ -n "$tree" ]; then
+	export RDMAPMD_DPDK_TREE=$tree
+	mkdir -p "$folder/opt/dpdk/drivers"
+	cp -r "$tree/VERSION" "$tree/lib" "$folder/opt/dpdk/"
+	cp -r "$tree/drivers/bus" "$folder/opt/dpdk/drivers/"
+fi
 say "HEAD is $(git -C "$root" log -1 --format='%h %s')"
 
 say "./quickstart.sh"
@@ -244,4 +266,4 @@ if [ $status -ne 0 ] || ! [[ $last =~ ^[1-9][0-9]*\ passed,\ 0\ failed$ ]]; then
 	keep=yes
 	fail "test.sh ended with: $last"
 fi
-say "a fresh Debian shows what it should: $last"
+say "a fresh Debian ($release) shows what it should: $last"

@@ -96,6 +96,9 @@ setup_build()
 	shift 2
 
 	mkdir -p "$(dirname "$log")"
+	if [ -n "${RDMAPMD_DPDK_TREE:-}" ]; then
+		"$root/devtools/driver-headers.sh" --tree "$RDMAPMD_DPDK_TREE" "$root/build/driver-headers" || exit 1
+	fi
 	# One fetch of the driver headers serves all builds.
 	if [ "$dir" != "$root/build" ]; then
 		headers=$(named_headers)
