@@ -16,7 +16,7 @@ release=bookworm
 usage()
 {
 	cat <<'USAGE'
-Usage: devtools/fresh.sh [--suite NAME] [--tree TREE] [--keep] [--cache DIR] [--help] [-- TEST-ARGUMENT...]
+Usage: devtools/fresh.sh [--suite NAME] [--tree TREE] [--no-hugepages] [--keep] [--cache DIR] [--help] [-- TEST-ARGUMENT...]
 
 Makes a minimal Debian folder with debootstrap from this system's package sources, clones HEAD
 into it and runs ./quickstart.sh and ./test.sh there. Fails if DPDK or a package of ours was there
@@ -26,6 +26,7 @@ Needs root, debootstrap, git, unshare, and about 4 GB on a disk.
   --suite NAME  Debian's release: bookworm (12, the default), trixie (13)
   --tree TREE   a DPDK source tree of the release's DPDK, for the driver headers; without it they come
                 from Debian's source package
+  --no-hugepages  leave this system's hugepages alone: what wants some goes without, or uses what is free
   --keep        leave the folder for a look
   --cache DIR   keep the minimal system in DIR, as a tar file, and take it from there
   --            what follows goes to ./test.sh
@@ -42,10 +43,12 @@ USAGE
 keep=no
 cache=""
 tree=""
+hugepages_too=yes
 test_args=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--keep) keep=yes ;;
+	--no-hugepages) hugepages_too=no ;;
 	--suite)
 		[[ ${2:-} =~ ^[a-z]+$ ]] || usage_error "--suite needs a release's name"
 		release=$2
@@ -216,8 +219,15 @@ inside()
 	unshare --mount --pid --fork --kill-child --propagation private /bin/bash -c '
 		set -euo pipefail
 		cd "$1"
-		shift
+		if [ "$2" = no ]; then
+			pool=proc/sys/vm/nr_hugepages
+		fi
+		shift 2
 		mount -t proc proc proc
+		if [ -n "${pool:-}" ]; then
+			mount --bind $pool $pool
+			mount -o remount,bind,ro $pool
+		fi
 		mount -t sysfs sysfs sys
 		mount -t tmpfs -o mode=755 dev dev
 		mkdir dev/net
@@ -237,7 +247,7 @@ inside()
 		exec chroot . /usr/bin/env -i HOME=/root LANG=C.UTF-8 TERM=dumb ${RDMAPMD_DPDK_TREE:+RDMAPMD_DPDK_TREE=/opt/dpdk} \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			/bin/bash -c "cd /opt/rdmapmd && exec \"\$@\"" bash "$@"
-	' bash "$folder" "$@"
+	' bash "$folder" "$hugepages_too" "$@"
 }
 
 make_system
