@@ -5,7 +5,7 @@
 
 #include "cmd_table.h"
 #include "cmdq.h"
-#include "dump_line.h"
+#include "dump_private.h"
 
 /* Elements of a list that a decoded dump shows. */
 #define LIST_SHOWN 16

@@ -4,7 +4,7 @@
 
 #include "cmd_table.h"
 #include "cqe.h"
-#include "dump_line.h"
+#include "dump_private.h"
 #include "wqe.h"
 
 /* Rows of 16 bytes as rdma-core prints them, without offsets. */

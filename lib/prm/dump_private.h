@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What the dumps share. Not for users of lib/prm. */
-#ifndef RNIC_PRM_DUMP_LINE_H
-#define RNIC_PRM_DUMP_LINE_H
+#ifndef RNIC_PRM_DUMP_PRIVATE_H
+#define RNIC_PRM_DUMP_PRIVATE_H
 
 #include <stdarg.h>
 #include <stdio.h>
