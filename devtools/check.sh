@@ -30,7 +30,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   size       long files and functions (warnings only)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
-  links      who uses whose functions, in the libraries that the build made
+  links      who uses whose functions, in the libraries that the build made; circles of objects, of #includes and of folders,
+             and what goes up (devtools/circles.py; warnings only, where devtools/floors.ini says so)
   api        the API reference has all of lib/rdmapmd's headers, and reads well
 
 And only by name, as it takes minutes:
@@ -505,6 +506,7 @@ check_links()
 	no_link lib/softrnic/libsoftrnic.a lib/vfio_user/libvfio_user.a
 	no_link drivers/net/rnic/librnic.a lib/softrnic/libsoftrnic.a lib/softrnic/softrnic.h
 	no_link drivers/net/rnic/librnic.a lib/vfio_user/libvfio_user.a lib/vfio_user/client.h
+	devtools/circles.py "$dir" >&2 || found "circles, or calls and includes that go up; see devtools/circles.py --help"
 }
 
 check_api()
