@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "closer.h"
-#include "message.h"
+#include "fd.h"
 
 #define VFU_CLOSER_STACK_BYTES (256 << 10)
 /* So much is unmapped at once: of pages that were used, half a millisecond. */

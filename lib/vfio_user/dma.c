@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 
 #include "dma.h"
-#include "message.h"
+#include "fd.h"
+#include "version.h"
 
 /*
  * Mappings and addresses of a process are not endless, and other clients of the process need some too: files up to the

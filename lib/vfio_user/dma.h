@@ -15,7 +15,8 @@
 #include <sys/types.h>
 
 #include "closer.h"
-#include "server.h"
+#include "proto.h"
+#include "types.h"
 
 /* A mapping of a file, or of a piece of it, shared by regions. */
 struct vfu_dma_file {

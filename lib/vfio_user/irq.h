@@ -14,7 +14,7 @@
 
 #include "eventfd.h"
 #include "pace.h"
-#include "server.h"
+#include "types.h"
 
 struct vfu_irq_vector {
 	int fd; /* -1: nobody is to be told */

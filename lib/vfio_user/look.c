@@ -2,7 +2,7 @@
 
 #include "look.h"
 #include "message.h"
-#include "server.h"
+#include "types.h"
 
 void
 vfu_look_begin(struct vfu_look *look, unsigned int looks)

@@ -16,15 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "closer.h"
 #include "proto.h"
+#include "version.h"
 
-#define VFU_MAX_FDS		64   /**< of one message, both ways */
-#define VFU_VERSION_MAX_BYTES	4096 /**< of the JSON text */
-#define VFU_PAYLOAD_EXTRA_BYTES 64   /**< fixed parts around the data of a transfer */
+#define VFU_PAYLOAD_EXTRA_BYTES 64 /**< fixed parts around the data of a transfer */
 
 /** A received message. Its descriptors belong to the channel until somebody takes them (and writes -1 over them). */
 struct vfu_message {
@@ -99,11 +97,6 @@ void vfu_close_fds(int *fds, unsigned int nfds);
 
 /** Close a socket that may hold descriptors of a stranger's: see closer.h, which may be NULL. */
 void vfu_close_socket(struct vfu_closer *closer, int fd);
-
-/** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. Blocks: never. */
-bool vfu_is_memory_file(int fd);
-/** Of these its pages are hugepages: each takes long to make. */
-bool vfu_is_hugepages(int fd, const struct stat *st);
 
 /** Nanoseconds, milliseconds of a clock that nobody sets. */
 uint64_t vfu_now_ns(void);

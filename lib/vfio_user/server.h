@@ -31,12 +31,11 @@
 #include "log.h"
 #include "peer.h"
 #include "proto.h"
+#include "types.h"
 #include "version.h"
 
-#define VFU_MAX_REGIONS	  16
-#define VFU_MAX_AREAS	  16 /**< of a region, that can be mapped */
-#define VFU_MAX_IRQ_TYPES 8
-#define VFU_MAX_VECTORS	  4096 /**< of all types together */
+#define VFU_MAX_REGIONS 16
+#define VFU_MAX_AREAS	16 /**< of a region, that can be mapped */
 
 struct vfu_server;
 
@@ -61,26 +60,6 @@ struct vfu_region {
 	uint64_t fd_offset;
 	unsigned int nareas;
 	struct vfu_area areas[VFU_MAX_AREAS];
-};
-
-struct vfu_irq_type {
-	uint32_t count; /**< vectors; 0: none of that type */
-	uint32_t flags; /**< VFU_IRQ_FLAG_* */
-};
-
-/** Memory of the client that the device may reach. */
-struct vfu_dma_region {
-	uint64_t iova;
-	uint64_t size;
-	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
-	void *address; /**< where it is mapped; NULL: by messages only, vfu_server_dma_read() and _write() */
-	/** With an address: all of the mapping that it lies in, which other regions may share. */
-	void *mapping;
-	uint64_t mapping_bytes;
-	uint64_t
-		mapping_page_bytes; /**< of its file: a mapping of hugepages can only be replaced by so much */
-	/** At most so many bytes of it had no memory yet when it was made: who touches them first makes them, and is charged. */
-	uint64_t mapping_holes;
 };
 
 enum vfu_irq_event {
@@ -184,8 +163,6 @@ int vfu_server_fd(const struct vfu_server *server);
  * @return messages handled, also those that are not done.
  */
 unsigned int vfu_server_process(struct vfu_server *server);
-
-#define VFU_LOOK_NS 250000
 
 /** The same for one of so many servers that are looked at in a row: together they do what one does in a look. */
 unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int servers);

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 
-#include "message.h"
 #include "version.h"
 
 /* jansson parses by recursion; nobody needs this much of it. */

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VFU_MAX_FDS		    64	 /**< of one message, both ways */
+#define VFU_VERSION_MAX_BYTES	    4096 /**< of the JSON text */
 #define VFU_DEFAULT_DATA_XFER_BYTES (1u << 20)
 #define VFU_DEFAULT_DMA_MAPS	    65535u
 #define VFU_PAGE_BYTES		    4096u /**< smallest page of DMA maps */
