@@ -19,6 +19,7 @@ context_of(struct rdmapmd_object *object)
 }
 
 const struct rdmapmd_object_class rdmapmd_context_class = {
+	.type = RDMAPMD_OBJECT_CONTEXT,
 	.name = "context",
 	.size = sizeof(struct rdmapmd_context_object),
 };
@@ -120,7 +121,7 @@ rdmapmd_device_open(struct rdmapmd_device *device, struct rdmapmd_context **resu
 	rc = rdmapmd_device_use(device, &ops, &priv);
 	if (rc != 0)
 		return rc;
-	object = rdmapmd_object_new(RDMAPMD_OBJECT_CONTEXT, NULL, ops->context_size);
+	object = rdmapmd_object_new(&rdmapmd_context_class, NULL, ops->context_size);
 	if (object == NULL) {
 		rdmapmd_device_put(device);
 		return -ENOMEM;
@@ -215,8 +216,8 @@ free_closed(struct rdmapmd_object_list *closed)
 
 	while ((object = TAILQ_FIRST(closed)) != NULL) {
 		TAILQ_REMOVE(closed, object, next);
-		if (object->type == RDMAPMD_OBJECT_PD)
-			rdmapmd_pd_class.unlocked_release(object);
+		if (object->class->unlocked_release != NULL)
+			object->class->unlocked_release(object);
 		rdmapmd_object_free(object);
 	}
 }
@@ -228,7 +229,7 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 	struct rdmapmd_context_object *context;
 	struct rdmapmd_device *device;
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, head, &object), close_rc = 0;
+	int rc = rdmapmd_object_hold(&rdmapmd_context_class, head, &object), close_rc = 0;
 
 	if (rc != 0)
 		return rc;
@@ -263,24 +264,15 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 static void
 orphan_context(struct rdmapmd_context_object *context)
 {
-	static const struct rdmapmd_object_class *const classes[] = {
-		[RDMAPMD_OBJECT_QP] = &rdmapmd_qp_class,
-		[RDMAPMD_OBJECT_SRQ] = &rdmapmd_srq_class,
-		[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class,
-		[RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
-		[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class,
-		[RDMAPMD_OBJECT_TD] = &rdmapmd_td_class,
-		[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class,
-	};
 	struct rdmapmd_object *object;
 	unsigned int type;
 
 	for (type = 0; type < RDMAPMD_OBJECT_CONTEXT; type++)
 		TAILQ_FOREACH(object, &context->lists[type], next) {
-			if (classes[type]->orphan != NULL)
-				classes[type]->orphan(object);
-			if (classes[type]->destroy != NULL)
-				classes[type]->destroy(object);
+			if (object->class->orphan != NULL)
+				object->class->orphan(object);
+			if (object->class->destroy != NULL)
+				object->class->destroy(object);
 			object->orphan = true;
 		}
 	context->ops->context_close(rdmapmd_object_head(&context->object));
@@ -305,7 +297,7 @@ rdmapmd_device_query(struct rdmapmd_context *head, struct rdmapmd_device_attr *a
 {
 	struct rdmapmd_object *object;
 	int rc = attr == NULL ? -EINVAL
-			      : rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &object);
+			      : rdmapmd_object_enter(&rdmapmd_context_class, head, &object);
 
 	if (rc != 0)
 		return rc;
@@ -319,7 +311,7 @@ rdmapmd_context_enter_port(struct rdmapmd_context *head, uint8_t port_num, const
 			   struct rdmapmd_object **object)
 {
 	int rc = result == NULL ? -EINVAL
-				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, object);
+				: rdmapmd_object_enter(&rdmapmd_context_class, head, object);
 
 	if (rc == 0 && (port_num == 0 || port_num > context_of(*object)->attr.phys_port_cnt)) {
 		RDMAPMD_LOG(ERR, context_of(*object)->device, "no port %u: it has 1 to %u",
@@ -377,7 +369,7 @@ rdmapmd_counters_names(struct rdmapmd_context *head, const char **names, unsigne
 {
 	const struct rdmapmd_driver_ops *ops;
 	struct rdmapmd_object *object;
-	int i, count, rc = rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &object);
+	int i, count, rc = rdmapmd_object_enter(&rdmapmd_context_class, head, &object);
 
 	if (rc != 0)
 		return rc;

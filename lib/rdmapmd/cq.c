@@ -28,6 +28,7 @@ release_channel(struct rdmapmd_object *object)
 }
 
 const struct rdmapmd_object_class rdmapmd_channel_class = {
+	.type = RDMAPMD_OBJECT_CHANNEL,
 	.name = "completion channel",
 	.size = sizeof(struct rdmapmd_channel_object),
 	.release = release_channel,
@@ -39,12 +40,12 @@ rdmapmd_comp_channel_create(struct rdmapmd_context *context, struct rdmapmd_comp
 	struct rdmapmd_object *parent, *object;
 	struct rdmapmd_comp_channel *channel;
 	int rc = result == NULL ? -EINVAL
-				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, context, &parent);
+				: rdmapmd_object_enter(&rdmapmd_context_class, context, &parent);
 
 	if (rc != 0)
 		return rc;
 	rc = -ENOMEM;
-	object = rdmapmd_object_new(RDMAPMD_OBJECT_CHANNEL, parent->context, sizeof(*channel));
+	object = rdmapmd_object_new(&rdmapmd_channel_class, parent->context, sizeof(*channel));
 	if (object == NULL)
 		goto no_object;
 	rc = rdmapmd_event_queue_open(&channel_of(object)->queue);
@@ -72,7 +73,7 @@ no_object:
 int
 rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel *channel)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_CHANNEL, channel);
+	return rdmapmd_object_destroy(&rdmapmd_channel_class, channel);
 }
 
 int
@@ -82,7 +83,7 @@ rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel, struct rdmapmd_cq **c
 	struct rdmapmd_object *object;
 	pthread_mutex_t *lock;
 	int rc = cq == NULL ? -EINVAL
-			    : rdmapmd_object_hold(RDMAPMD_OBJECT_CHANNEL, channel, &object);
+			    : rdmapmd_object_hold(&rdmapmd_channel_class, channel, &object);
 
 	if (rc != 0)
 		return rc;
@@ -103,7 +104,7 @@ rdmapmd_cq_events_ack(struct rdmapmd_cq *cq, unsigned int n)
 {
 	struct rdmapmd_object *object;
 	pthread_mutex_t *lock;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_CQ, cq, &object);
+	int rc = rdmapmd_object_hold(&rdmapmd_cq_class, cq, &object);
 
 	if (rc != 0)
 		return rc;
@@ -155,7 +156,7 @@ static void
 drop_completion(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
-	struct rdmapmd_object *channel = rdmapmd_object_of(RDMAPMD_OBJECT_CHANNEL, cq->channel);
+	struct rdmapmd_object *channel = rdmapmd_object_of(&rdmapmd_channel_class, cq->channel);
 
 	rdmapmd_event_queue_drop(&channel_of(channel)->queue, &cq_of(object)->completion);
 }
@@ -171,10 +172,11 @@ release_cq(struct rdmapmd_object *object)
 	pthread_mutex_lock(&device->lock);
 	drop_completion(object);
 	pthread_mutex_unlock(&device->lock);
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_CHANNEL, cq->channel);
+	rdmapmd_object_undepend(&rdmapmd_channel_class, cq->channel);
 }
 
 const struct rdmapmd_object_class rdmapmd_cq_class = {
+	.type = RDMAPMD_OBJECT_CQ,
 	.name = "completion queue",
 	.size = sizeof(struct rdmapmd_cq_object),
 	.busy = cq_is_busy,
@@ -208,7 +210,7 @@ new_cq(struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr
        const struct rdmapmd_cq_layout *layout)
 {
 	struct rdmapmd_object *object =
-		rdmapmd_object_new(RDMAPMD_OBJECT_CQ, context, context->ops->cq_size);
+		rdmapmd_object_new(&rdmapmd_cq_class, context, context->ops->cq_size);
 	struct rdmapmd_cq *cq;
 
 	if (object == NULL)
@@ -238,14 +240,14 @@ rdmapmd_cq_create(struct rdmapmd_context *head, const struct rdmapmd_cq_init_att
 	struct rdmapmd_cq *cq;
 	int rc = attr == NULL || result == NULL
 			 ? -EINVAL
-			 : rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &parent);
+			 : rdmapmd_object_enter(&rdmapmd_context_class, head, &parent);
 
 	if (rc != 0)
 		return rc;
 	context = parent->context;
 	rc = check_attr(context, attr, &layout);
 	if (rc == 0 && attr->channel != NULL)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_CHANNEL, attr->channel, context);
+		rc = rdmapmd_object_depend(&rdmapmd_channel_class, attr->channel, context);
 	if (rc != 0)
 		goto not_allowed;
 	rc = -ENOMEM;
@@ -269,7 +271,7 @@ not_created:
 	rdmapmd_object_free(object);
 no_object:
 	if (attr->channel != NULL)
-		rdmapmd_object_undepend(RDMAPMD_OBJECT_CHANNEL, attr->channel);
+		rdmapmd_object_undepend(&rdmapmd_channel_class, attr->channel);
 not_allowed:
 	rdmapmd_object_leave(parent);
 	return rc;
@@ -281,7 +283,7 @@ rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe)
 	struct rdmapmd_context_object *context;
 	struct rdmapmd_object *object;
 	uint8_t log_size;
-	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_CQ, cq, &object);
+	int rc = rdmapmd_object_enter(&rdmapmd_cq_class, cq, &object);
 
 	if (rc != 0)
 		return rc;
@@ -304,7 +306,7 @@ int
 rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us)
 {
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_CQ, cq, &object);
+	int rc = rdmapmd_object_enter(&rdmapmd_cq_class, cq, &object);
 
 	if (rc != 0)
 		return rc;
@@ -322,14 +324,14 @@ rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us)
 int
 rdmapmd_cq_destroy(struct rdmapmd_cq *cq)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_CQ, cq);
+	return rdmapmd_object_destroy(&rdmapmd_cq_class, cq);
 }
 
 int
 rdmapmd_cq_status(struct rdmapmd_cq *cq)
 {
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_CQ, cq, &object);
+	int rc = rdmapmd_object_hold(&rdmapmd_cq_class, cq, &object);
 
 	if (rc != 0)
 		return rc;

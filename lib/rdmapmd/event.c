@@ -192,7 +192,7 @@ rdmapmd_device_completion_event(struct rdmapmd_device *device, uint32_t cqn)
 	cq = object != NULL ? rdmapmd_object_head(object) : NULL;
 	if (cq != NULL && cq->channel != NULL) {
 		struct rdmapmd_channel_object *channel =
-			(struct rdmapmd_channel_object *)rdmapmd_object_of(RDMAPMD_OBJECT_CHANNEL,
+			(struct rdmapmd_channel_object *)rdmapmd_object_of(&rdmapmd_channel_class,
 									   cq->channel);
 
 		rdmapmd_event_queue_put(&channel->queue,
@@ -207,7 +207,7 @@ int
 rdmapmd_async_event_fd(struct rdmapmd_context *context)
 {
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &object);
+	int rc = rdmapmd_object_hold(&rdmapmd_context_class, context, &object);
 
 	if (rc != 0)
 		return rc;
@@ -220,7 +220,7 @@ static void
 describe(const struct rdmapmd_event_node *node, struct rdmapmd_async_event *event)
 {
 	*event = (struct rdmapmd_async_event){ .event_type = (enum rdmapmd_event_type)node->type };
-	switch (node->object->type) {
+	switch (node->object->class->type) {
 	case RDMAPMD_OBJECT_QP: event->element.qp = rdmapmd_object_head(node->object); break;
 	case RDMAPMD_OBJECT_SRQ: event->element.srq = rdmapmd_object_head(node->object); break;
 	case RDMAPMD_OBJECT_CQ: event->element.cq = rdmapmd_object_head(node->object); break;
@@ -235,7 +235,7 @@ rdmapmd_async_event_get(struct rdmapmd_context *context, struct rdmapmd_async_ev
 	struct rdmapmd_object *object;
 	pthread_mutex_t *lock;
 	int rc = event == NULL ? -EINVAL
-			       : rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &object);
+			       : rdmapmd_object_hold(&rdmapmd_context_class, context, &object);
 
 	if (rc != 0)
 		return rc;
@@ -258,13 +258,13 @@ hold_element(struct rdmapmd_context *context, const struct rdmapmd_async_event *
 {
 	switch (owner_of(event->event_type)) {
 	case RDMAPMD_OBJECT_QP:
-		return rdmapmd_object_hold(RDMAPMD_OBJECT_QP, event->element.qp, object);
+		return rdmapmd_object_hold(&rdmapmd_qp_class, event->element.qp, object);
 	case RDMAPMD_OBJECT_SRQ:
-		return rdmapmd_object_hold(RDMAPMD_OBJECT_SRQ, event->element.srq, object);
+		return rdmapmd_object_hold(&rdmapmd_srq_class, event->element.srq, object);
 	case RDMAPMD_OBJECT_CQ:
-		return rdmapmd_object_hold(RDMAPMD_OBJECT_CQ, event->element.cq, object);
+		return rdmapmd_object_hold(&rdmapmd_cq_class, event->element.cq, object);
 	case RDMAPMD_OBJECT_CONTEXT:
-		return rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, object);
+		return rdmapmd_object_hold(&rdmapmd_context_class, context, object);
 	default: return -EINVAL;
 	}
 }

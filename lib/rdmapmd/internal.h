@@ -83,7 +83,7 @@ struct rdmapmd_object {
 	struct rdmapmd_handle number;	  /* in the device's table; QP, SRQ, CQ */
 	TAILQ_ENTRY(rdmapmd_object) next; /* in its context's list of its type */
 	struct rdmapmd_context_object *context;
-	enum rdmapmd_object_type type;
+	const struct rdmapmd_object_class *class;
 	bool orphan;	      /* the driver has let go of it. Under device->use */
 	pthread_mutex_t lock; /* one operation at a time */
 
@@ -155,10 +155,11 @@ struct rdmapmd_qp_object {
 
 /* An object's head, and back. The head must be one of this library's. */
 void *rdmapmd_object_head(struct rdmapmd_object *object);
-struct rdmapmd_object *rdmapmd_object_of(enum rdmapmd_object_type type, const void *head);
+struct rdmapmd_object *rdmapmd_object_of(const struct rdmapmd_object_class *class,
+					 const void *head);
 
 /* Memory with both sides zeroed. context may be NULL (for a context). The head is at rdmapmd_object_head(). */
-struct rdmapmd_object *rdmapmd_object_new(enum rdmapmd_object_type type,
+struct rdmapmd_object *rdmapmd_object_new(const struct rdmapmd_object_class *class,
 					  struct rdmapmd_context_object *context, size_t head_size);
 void rdmapmd_object_free(struct rdmapmd_object *object);
 
@@ -169,25 +170,25 @@ int rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number);
  * Take a reference on an object that is alive, and one on its context: neither goes while they are held. NULL: -EINVAL no
  * such object, -ENODEV its context is being closed.
  */
-int rdmapmd_object_hold(enum rdmapmd_object_type type, const void *head,
+int rdmapmd_object_hold(const struct rdmapmd_object_class *class, const void *head,
 			struct rdmapmd_object **object);
 void rdmapmd_object_drop(struct rdmapmd_object *object);
 
 /* As hold, and keep the driver from going away until leave: -ENODEV it has. */
-int rdmapmd_object_enter(enum rdmapmd_object_type type, const void *head,
+int rdmapmd_object_enter(const struct rdmapmd_object_class *class, const void *head,
 			 struct rdmapmd_object **object);
 void rdmapmd_object_leave(struct rdmapmd_object *object);
 
 /* A dependency: a reference on an object of the same context. put: the reference alone. */
-int rdmapmd_object_depend(enum rdmapmd_object_type type, const void *head,
+int rdmapmd_object_depend(const struct rdmapmd_object_class *class, const void *head,
 			  const struct rdmapmd_context_object *context);
-void rdmapmd_object_undepend(enum rdmapmd_object_type type, const void *head);
+void rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const void *head);
 
 /*
  * Destroy what an application names: -EBUSY it is in use or has events that are not acknowledged. The type's own part is
  * in the table below.
  */
-int rdmapmd_object_destroy(enum rdmapmd_object_type type, const void *head);
+int rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *head);
 /* Destroy one that nobody can find any more: the driver's part, dependencies, memory. Under device->use, shared. */
 int rdmapmd_object_finish(struct rdmapmd_object *object);
 /* Called with the device's lock held: from now on nobody finds it. -EBUSY. forced: events do not count. */
@@ -195,6 +196,7 @@ int rdmapmd_object_retire(struct rdmapmd_object *object, bool forced);
 
 /* What a type does when one of its objects goes. */
 struct rdmapmd_object_class {
+	enum rdmapmd_object_type type;
 	const char *name; /* "queue pair" */
 	size_t size;	  /* of the type's own struct */
 	/* -EBUSY, before it is retired; NULL: nothing to ask. The device's lock is held. */

@@ -161,7 +161,7 @@ start_region(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool,
 
 	if (rc != 0)
 		return rc;
-	region = rdmapmd_object_new(RDMAPMD_OBJECT_MR, context, context->ops->mr_size);
+	region = rdmapmd_object_new(&rdmapmd_mr_class, context, context->ops->mr_size);
 	if (region == NULL)
 		return -ENOMEM;
 	rc = rdmapmd_mr_start((struct rdmapmd_mr_object *)region, &attr);
@@ -343,13 +343,13 @@ static int
 enter_listening(struct rdmapmd_pd *pd, struct rdmapmd_object **object)
 {
 	struct rdmapmd_object *held;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_PD, pd, &held);
+	int rc = rdmapmd_object_hold(&rdmapmd_pd_class, pd, &held);
 
 	if (rc != 0)
 		return rc;
 	rc = listen((struct rdmapmd_pd_object *)held);
 	if (rc == 0)
-		rc = rdmapmd_object_enter(RDMAPMD_OBJECT_PD, pd, object);
+		rc = rdmapmd_object_enter(&rdmapmd_pd_class, pd, object);
 	rdmapmd_object_drop(held);
 	return rc;
 }
@@ -386,7 +386,7 @@ rdmapmd_mempool_unregister(struct rdmapmd_pd *head, struct rte_mempool *mempool)
 	struct rdmapmd_object *object;
 	struct rdmapmd_pd_object *pd;
 	struct rdmapmd_pool *pool;
-	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_PD, head, &object);
+	int rc = rdmapmd_object_enter(&rdmapmd_pd_class, head, &object);
 
 	if (rc != 0)
 		return rc;

@@ -62,6 +62,7 @@ free_pd_parts(struct rdmapmd_object *object)
 }
 
 const struct rdmapmd_object_class rdmapmd_pd_class = {
+	.type = RDMAPMD_OBJECT_PD,
 	.name = "protection domain",
 	.size = sizeof(struct rdmapmd_pd_object),
 	.busy = pd_is_busy,
@@ -76,13 +77,13 @@ rdmapmd_pd_alloc(struct rdmapmd_context *head, struct rdmapmd_pd **result)
 	struct rdmapmd_object *parent, *object;
 	struct rdmapmd_pd *pd;
 	int rc = result == NULL ? -EINVAL
-				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &parent);
+				: rdmapmd_object_enter(&rdmapmd_context_class, head, &parent);
 
 	if (rc != 0)
 		return rc;
 	context = parent->context;
 	rc = -ENOMEM;
-	object = rdmapmd_object_new(RDMAPMD_OBJECT_PD, context, context->ops->pd_size);
+	object = rdmapmd_object_new(&rdmapmd_pd_class, context, context->ops->pd_size);
 	if (object == NULL)
 		goto no_object;
 	pthread_mutex_init(&pd_of(object)->pools_lock, NULL);
@@ -113,7 +114,7 @@ no_object:
 int
 rdmapmd_pd_dealloc(struct rdmapmd_pd *pd)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_PD, pd);
+	return rdmapmd_object_destroy(&rdmapmd_pd_class, pd);
 }
 
 /* ---- Regions, whoever they are for ---- */
@@ -281,10 +282,11 @@ release_mr(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_mr *mr = rdmapmd_object_head(object);
 
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, mr->pd);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, mr->pd);
 }
 
 const struct rdmapmd_object_class rdmapmd_mr_class = {
+	.type = RDMAPMD_OBJECT_MR,
 	.name = "memory region",
 	.size = sizeof(struct rdmapmd_mr_object),
 	.destroy = destroy_mr,
@@ -297,18 +299,18 @@ reg(const struct rdmapmd_mr_attr *attr, struct rdmapmd_mr **result)
 	struct rdmapmd_context_object *context;
 	struct rdmapmd_object *parent, *object;
 	int rc = result == NULL ? -EINVAL
-				: rdmapmd_object_enter(RDMAPMD_OBJECT_PD, attr->pd, &parent);
+				: rdmapmd_object_enter(&rdmapmd_pd_class, attr->pd, &parent);
 
 	if (rc != 0)
 		return rc;
 	context = parent->context;
 	rc = rdmapmd_mr_check(context, attr);
 	if (rc == 0)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_PD, attr->pd, context);
+		rc = rdmapmd_object_depend(&rdmapmd_pd_class, attr->pd, context);
 	if (rc != 0)
 		goto not_allowed;
 	rc = -ENOMEM;
-	object = rdmapmd_object_new(RDMAPMD_OBJECT_MR, context, context->ops->mr_size);
+	object = rdmapmd_object_new(&rdmapmd_mr_class, context, context->ops->mr_size);
 	if (object == NULL)
 		goto no_object;
 	rc = rdmapmd_mr_start(mr_of(object), attr);
@@ -326,7 +328,7 @@ not_published:
 not_registered:
 	rdmapmd_object_free(object);
 no_object:
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, attr->pd);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, attr->pd);
 not_allowed:
 	rdmapmd_object_leave(parent);
 	return rc;
@@ -406,7 +408,7 @@ rereg(struct rdmapmd_mr_object *object, const struct rdmapmd_mr_attr *attr)
 	let_children_have(object->kept_start, object->kept_end);
 	object->kept_start = start;
 	object->kept_end = end;
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, mr->pd);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, mr->pd);
 	set_head(mr, attr);
 	return 0;
 }
@@ -419,7 +421,7 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 	struct rdmapmd_object *object;
 	int rc = flags == 0 || (flags & ~(unsigned int)ALL_REREG)
 			 ? -EINVAL
-			 : rdmapmd_object_enter(RDMAPMD_OBJECT_MR, mr, &object);
+			 : rdmapmd_object_enter(&rdmapmd_mr_class, mr, &object);
 
 	if (rc != 0)
 		return rc;
@@ -427,11 +429,11 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 	attr = changed(mr, flags, pd, addr, length, access);
 	rc = rdmapmd_mr_check(object->context, &attr);
 	if (rc == 0)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_PD, attr.pd, object->context);
+		rc = rdmapmd_object_depend(&rdmapmd_pd_class, attr.pd, object->context);
 	if (rc == 0) {
 		rc = rereg(mr_of(object), &attr);
 		if (rc != 0)
-			rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, attr.pd);
+			rdmapmd_object_undepend(&rdmapmd_pd_class, attr.pd);
 	}
 	pthread_mutex_unlock(&object->lock);
 	rdmapmd_object_leave(object);
@@ -441,5 +443,5 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 int
 rdmapmd_mr_dereg(struct rdmapmd_mr *mr)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_MR, mr);
+	return rdmapmd_object_destroy(&rdmapmd_mr_class, mr);
 }

@@ -16,13 +16,6 @@
 
 static struct rdmapmd_table *alive[RDMAPMD_OBJECT_TYPES];
 
-static const struct rdmapmd_object_class *const classes[RDMAPMD_OBJECT_TYPES] = {
-	[RDMAPMD_OBJECT_QP] = &rdmapmd_qp_class, [RDMAPMD_OBJECT_SRQ] = &rdmapmd_srq_class,
-	[RDMAPMD_OBJECT_CQ] = &rdmapmd_cq_class, [RDMAPMD_OBJECT_CHANNEL] = &rdmapmd_channel_class,
-	[RDMAPMD_OBJECT_MR] = &rdmapmd_mr_class, [RDMAPMD_OBJECT_TD] = &rdmapmd_td_class,
-	[RDMAPMD_OBJECT_PD] = &rdmapmd_pd_class, [RDMAPMD_OBJECT_CONTEXT] = &rdmapmd_context_class,
-};
-
 __attribute__((constructor)) static void
 create_tables(void)
 {
@@ -47,34 +40,34 @@ destroy_tables(void)
 /* ---- Memory ---- */
 
 static size_t
-prefix(enum rdmapmd_object_type type)
+prefix(const struct rdmapmd_object_class *class)
 {
-	return RTE_ALIGN_CEIL(classes[type]->size, (size_t)RTE_CACHE_LINE_SIZE);
+	return RTE_ALIGN_CEIL(class->size, (size_t)RTE_CACHE_LINE_SIZE);
 }
 
 void *
 rdmapmd_object_head(struct rdmapmd_object *object)
 {
-	return (char *)object + prefix(object->type);
+	return (char *)object + prefix(object->class);
 }
 
 struct rdmapmd_object *
-rdmapmd_object_of(enum rdmapmd_object_type type, const void *head)
+rdmapmd_object_of(const struct rdmapmd_object_class *class, const void *head)
 {
-	return (struct rdmapmd_object *)((uintptr_t)head - prefix(type));
+	return (struct rdmapmd_object *)((uintptr_t)head - prefix(class));
 }
 
 struct rdmapmd_object *
-rdmapmd_object_new(enum rdmapmd_object_type type, struct rdmapmd_context_object *context,
+rdmapmd_object_new(const struct rdmapmd_object_class *class, struct rdmapmd_context_object *context,
 		   size_t head_size)
 {
-	const size_t size = prefix(type) + RTE_ALIGN_CEIL(head_size, (size_t)RTE_CACHE_LINE_SIZE);
+	const size_t size = prefix(class) + RTE_ALIGN_CEIL(head_size, (size_t)RTE_CACHE_LINE_SIZE);
 	struct rdmapmd_object *object = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
 
 	if (object == NULL)
 		return NULL;
 	memset(object, 0, size);
-	object->type = type;
+	object->class = class;
 	object->context = context;
 	pthread_mutex_init(&object->lock, NULL);
 	return object;
@@ -107,22 +100,24 @@ rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 	struct rdmapmd_device *device = device_of(object);
 	int rc = 0;
 
-	if (alive[object->type] == NULL)
+	if (alive[object->class->type] == NULL)
 		return -ENOMEM;
 	pthread_mutex_lock(&device->lock);
-	if (object->type < RDMAPMD_NUMBERED)
-		rc = rdmapmd_table_insert(device->numbers[object->type], number, &object->number);
+	if (object->class->type < RDMAPMD_NUMBERED)
+		rc = rdmapmd_table_insert(device->numbers[object->class->type], number,
+					  &object->number);
 	if (rc == 0) {
-		rc = rdmapmd_table_insert(alive[object->type], address_of(object), &object->handle);
-		if (rc != 0 && object->type < RDMAPMD_NUMBERED)
-			rdmapmd_table_remove(device->numbers[object->type], number, NULL);
+		rc = rdmapmd_table_insert(alive[object->class->type], address_of(object),
+					  &object->handle);
+		if (rc != 0 && object->class->type < RDMAPMD_NUMBERED)
+			rdmapmd_table_remove(device->numbers[object->class->type], number, NULL);
 	}
-	if (rc == 0 && object->type != RDMAPMD_OBJECT_CONTEXT)
-		TAILQ_INSERT_TAIL(&object->context->lists[object->type], object, next);
+	if (rc == 0 && object->class->type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_INSERT_TAIL(&object->context->lists[object->class->type], object, next);
 	pthread_mutex_unlock(&device->lock);
 	if (rc == -EEXIST) {
 		RDMAPMD_LOG(ERR, device, "the driver gave the number 0x%x to two objects: %s",
-			    number, classes[object->type]->name);
+			    number, object->class->name);
 		rc = -EIO;
 	}
 	return rc;
@@ -130,30 +125,31 @@ rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 
 /* An object that is alive, with a reference. */
 static struct rdmapmd_object *
-find(enum rdmapmd_object_type type, const void *head)
+find(const struct rdmapmd_object_class *class, const void *head)
 {
 	struct rdmapmd_handle *handle = NULL;
 
-	if (head != NULL && alive[type] != NULL)
-		handle = rdmapmd_table_get(alive[type], (uintptr_t)head);
+	if (head != NULL && alive[class->type] != NULL)
+		handle = rdmapmd_table_get(alive[class->type], (uintptr_t)head);
 	return handle == NULL ? NULL : container_of(handle, struct rdmapmd_object, handle);
 }
 
 static void
 put(struct rdmapmd_object *object)
 {
-	rdmapmd_table_put(alive[object->type], &object->handle);
+	rdmapmd_table_put(alive[object->class->type], &object->handle);
 }
 
 int
-rdmapmd_object_hold(enum rdmapmd_object_type type, const void *head, struct rdmapmd_object **result)
+rdmapmd_object_hold(const struct rdmapmd_object_class *class, const void *head,
+		    struct rdmapmd_object **result)
 {
-	struct rdmapmd_object *object = find(type, head);
+	struct rdmapmd_object *context, *object = find(class, head);
 
 	if (object == NULL)
 		return -EINVAL;
-	if (type != RDMAPMD_OBJECT_CONTEXT &&
-	    find(RDMAPMD_OBJECT_CONTEXT, rdmapmd_object_head(&object->context->object)) == NULL) {
+	context = &object->context->object;
+	if (object != context && find(context->class, rdmapmd_object_head(context)) == NULL) {
 		put(object);
 		return -ENODEV;
 	}
@@ -166,17 +162,17 @@ rdmapmd_object_drop(struct rdmapmd_object *object)
 {
 	struct rdmapmd_context_object *context = object->context;
 
-	if (object->type != RDMAPMD_OBJECT_CONTEXT)
+	if (object != &context->object)
 		put(object);
 	put(&context->object);
 }
 
 int
-rdmapmd_object_enter(enum rdmapmd_object_type type, const void *head,
+rdmapmd_object_enter(const struct rdmapmd_object_class *class, const void *head,
 		     struct rdmapmd_object **result)
 {
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(type, head, &object);
+	int rc = rdmapmd_object_hold(class, head, &object);
 
 	if (rc != 0)
 		return rc;
@@ -197,29 +193,27 @@ rdmapmd_object_leave(struct rdmapmd_object *object)
 }
 
 int
-rdmapmd_object_depend(enum rdmapmd_object_type type, const void *head,
+rdmapmd_object_depend(const struct rdmapmd_object_class *class, const void *head,
 		      const struct rdmapmd_context_object *context)
 {
-	struct rdmapmd_object *object = find(type, head);
+	struct rdmapmd_object *object = find(class, head);
 
 	if (object == NULL) {
-		RDMAPMD_LOG(ERR, context->device, "%p is no %s that is alive", head,
-			    classes[type]->name);
+		RDMAPMD_LOG(ERR, context->device, "%p is no %s that is alive", head, class->name);
 		return -EINVAL;
 	}
 	if (object->context != context) {
 		put(object);
-		RDMAPMD_LOG(ERR, context->device, "the %s belongs to another context",
-			    classes[type]->name);
+		RDMAPMD_LOG(ERR, context->device, "the %s belongs to another context", class->name);
 		return -EINVAL;
 	}
 	return 0;
 }
 
 void
-rdmapmd_object_undepend(enum rdmapmd_object_type type, const void *head)
+rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const void *head)
 {
-	put(rdmapmd_object_of(type, head));
+	put(rdmapmd_object_of(class, head));
 }
 
 /* ---- To go ---- */
@@ -234,31 +228,31 @@ rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
 
 	if (!forced && object->unacknowledged > 0) {
 		RDMAPMD_LOG(ERR, device, "%u events of a %s are not acknowledged: it cannot go",
-			    object->unacknowledged, classes[object->type]->name);
+			    object->unacknowledged, object->class->name);
 		return -EBUSY;
 	}
-	if (!forced && classes[object->type]->busy != NULL &&
-	    (rc = classes[object->type]->busy(object)) != 0)
+	if (!forced && object->class->busy != NULL && (rc = object->class->busy(object)) != 0)
 		return rc;
-	rc = rdmapmd_table_remove(alive[object->type], address_of(object), NULL);
+	rc = rdmapmd_table_remove(alive[object->class->type], address_of(object), NULL);
 	if (rc == -EBUSY && !forced)
 		RDMAPMD_LOG(ERR, device, "a %s is in use by others: it cannot go",
-			    classes[object->type]->name);
+			    object->class->name);
 	if (rc != 0)
 		return rc;
-	if (object->type < RDMAPMD_NUMBERED)
-		rdmapmd_table_remove(device->numbers[object->type], object->number.number, NULL);
+	if (object->class->type < RDMAPMD_NUMBERED)
+		rdmapmd_table_remove(device->numbers[object->class->type], object->number.number,
+				     NULL);
 	for (i = 0; i < object->event_count; i++)
 		rdmapmd_event_queue_drop(queue, &object->events[i]);
-	if (object->type != RDMAPMD_OBJECT_CONTEXT)
-		TAILQ_REMOVE(&object->context->lists[object->type], object, next);
+	if (object->class->type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_REMOVE(&object->context->lists[object->class->type], object, next);
 	return 0;
 }
 
 int
 rdmapmd_object_finish(struct rdmapmd_object *object)
 {
-	const struct rdmapmd_object_class *class = classes[object->type];
+	const struct rdmapmd_object_class *class = object->class;
 	int rc = 0;
 
 	if (!object->orphan && class->destroy != NULL) {
@@ -274,12 +268,12 @@ rdmapmd_object_finish(struct rdmapmd_object *object)
 }
 
 int
-rdmapmd_object_destroy(enum rdmapmd_object_type type, const void *head)
+rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *head)
 {
 	struct rdmapmd_context_object *context;
 	struct rdmapmd_device *device;
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(type, head, &object);
+	int rc = rdmapmd_object_hold(class, head, &object);
 
 	if (rc != 0)
 		return rc;
@@ -297,8 +291,8 @@ rdmapmd_object_destroy(enum rdmapmd_object_type type, const void *head)
 	}
 	rc = rdmapmd_object_finish(object);
 	pthread_rwlock_unlock(&device->use);
-	if (classes[type]->unlocked_release != NULL)
-		classes[type]->unlocked_release(object);
+	if (class->unlocked_release != NULL)
+		class->unlocked_release(object);
 	rdmapmd_object_free(object);
 	put(&context->object);
 	return rc;

@@ -34,15 +34,16 @@ release_qp(struct rdmapmd_object *object)
 	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
 
 	if (qp->td != NULL)
-		rdmapmd_object_undepend(RDMAPMD_OBJECT_TD, qp->td);
+		rdmapmd_object_undepend(&rdmapmd_td_class, qp->td);
 	if (qp->srq != NULL)
-		rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, qp->srq);
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, qp->recv_cq);
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, qp->send_cq);
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, qp->pd);
+		rdmapmd_object_undepend(&rdmapmd_srq_class, qp->srq);
+	rdmapmd_object_undepend(&rdmapmd_cq_class, qp->recv_cq);
+	rdmapmd_object_undepend(&rdmapmd_cq_class, qp->send_cq);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, qp->pd);
 }
 
 const struct rdmapmd_object_class rdmapmd_qp_class = {
+	.type = RDMAPMD_OBJECT_QP,
 	.name = "queue pair",
 	.size = sizeof(struct rdmapmd_qp_object),
 	.destroy = destroy_qp,
@@ -113,35 +114,35 @@ static int
 depend(const struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
        const struct rdmapmd_qp_init_attr *attr)
 {
-	int rc = rdmapmd_object_depend(RDMAPMD_OBJECT_PD, pd, context);
+	int rc = rdmapmd_object_depend(&rdmapmd_pd_class, pd, context);
 
 	if (rc != 0)
 		return rc;
-	rc = rdmapmd_object_depend(RDMAPMD_OBJECT_CQ, attr->send_cq, context);
+	rc = rdmapmd_object_depend(&rdmapmd_cq_class, attr->send_cq, context);
 	if (rc != 0)
 		goto no_send_cq;
-	rc = rdmapmd_object_depend(RDMAPMD_OBJECT_CQ, attr->recv_cq, context);
+	rc = rdmapmd_object_depend(&rdmapmd_cq_class, attr->recv_cq, context);
 	if (rc != 0)
 		goto no_recv_cq;
 	if (attr->srq != NULL)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_SRQ, attr->srq, context);
+		rc = rdmapmd_object_depend(&rdmapmd_srq_class, attr->srq, context);
 	if (rc != 0)
 		goto no_srq;
 	if (attr->td != NULL)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_TD, attr->td, context);
+		rc = rdmapmd_object_depend(&rdmapmd_td_class, attr->td, context);
 	if (rc != 0)
 		goto no_td;
 	return 0;
 
 no_td:
 	if (attr->srq != NULL)
-		rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, attr->srq);
+		rdmapmd_object_undepend(&rdmapmd_srq_class, attr->srq);
 no_srq:
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
+	rdmapmd_object_undepend(&rdmapmd_cq_class, attr->recv_cq);
 no_recv_cq:
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->send_cq);
+	rdmapmd_object_undepend(&rdmapmd_cq_class, attr->send_cq);
 no_send_cq:
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, pd);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, pd);
 	return rc;
 }
 
@@ -150,7 +151,7 @@ new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
        const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rdmapmd_object *object =
-		rdmapmd_object_new(RDMAPMD_OBJECT_QP, context, context->ops->qp_size);
+		rdmapmd_object_new(&rdmapmd_qp_class, context, context->ops->qp_size);
 	struct rdmapmd_qp *qp;
 	unsigned int i;
 
@@ -218,7 +219,7 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 	struct rdmapmd_object *parent;
 	int rc = attr == NULL || result == NULL
 			 ? -EINVAL
-			 : rdmapmd_object_enter(RDMAPMD_OBJECT_PD, pd, &parent);
+			 : rdmapmd_object_enter(&rdmapmd_pd_class, pd, &parent);
 
 	if (rc != 0)
 		return rc;
@@ -235,12 +236,12 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 			attr->cap = got.cap;
 		} else {
 			if (attr->td != NULL)
-				rdmapmd_object_undepend(RDMAPMD_OBJECT_TD, attr->td);
+				rdmapmd_object_undepend(&rdmapmd_td_class, attr->td);
 			if (attr->srq != NULL)
-				rdmapmd_object_undepend(RDMAPMD_OBJECT_SRQ, attr->srq);
-			rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->recv_cq);
-			rdmapmd_object_undepend(RDMAPMD_OBJECT_CQ, attr->send_cq);
-			rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, pd);
+				rdmapmd_object_undepend(&rdmapmd_srq_class, attr->srq);
+			rdmapmd_object_undepend(&rdmapmd_cq_class, attr->recv_cq);
+			rdmapmd_object_undepend(&rdmapmd_cq_class, attr->send_cq);
+			rdmapmd_object_undepend(&rdmapmd_pd_class, pd);
 		}
 	}
 	rdmapmd_object_leave(parent);
@@ -250,7 +251,7 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 int
 rdmapmd_qp_destroy(struct rdmapmd_qp *qp)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_QP, qp);
+	return rdmapmd_object_destroy(&rdmapmd_qp_class, qp);
 }
 
 /* ---- Ask ---- */
@@ -259,7 +260,7 @@ int
 rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_sizing *sizing)
 {
 	struct rdmapmd_object *object;
-	int rc = sizing == NULL ? -EINVAL : rdmapmd_object_hold(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = sizing == NULL ? -EINVAL : rdmapmd_object_hold(&rdmapmd_qp_class, qp, &object);
 
 	if (rc != 0)
 		return rc;
@@ -276,7 +277,7 @@ rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, struct rdmapmd_qp_cap
 	struct rdmapmd_object *object;
 	int rc = cap == NULL || sizing == NULL
 			 ? -EINVAL
-			 : rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &object);
+			 : rdmapmd_object_hold(&rdmapmd_context_class, context, &object);
 
 	if (rc != 0)
 		return rc;
@@ -291,7 +292,7 @@ int
 rdmapmd_qp_state(struct rdmapmd_qp *qp)
 {
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_hold(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = rdmapmd_object_hold(&rdmapmd_qp_class, qp, &object);
 
 	if (rc != 0)
 		return rc;
@@ -303,7 +304,7 @@ rdmapmd_qp_state(struct rdmapmd_qp *qp)
 void
 rdmapmd_qp_in_error(struct rdmapmd_qp *qp)
 {
-	atomic_store(&qp_of(rdmapmd_object_of(RDMAPMD_OBJECT_QP, qp))->state, RDMAPMD_QPS_ERR);
+	atomic_store(&qp_of(rdmapmd_object_of(&rdmapmd_qp_class, qp))->state, RDMAPMD_QPS_ERR);
 }
 
 void
@@ -313,7 +314,7 @@ rdmapmd_qp_send_in_error(struct rdmapmd_qp *qp)
 
 	if (qp->qp_type == RDMAPMD_QPT_RAW_PACKET)
 		atomic_compare_exchange_strong(
-			&qp_of(rdmapmd_object_of(RDMAPMD_OBJECT_QP, qp))->state, &expected,
+			&qp_of(rdmapmd_object_of(&rdmapmd_qp_class, qp))->state, &expected,
 			RDMAPMD_QPS_SQE);
 	else
 		rdmapmd_qp_in_error(qp);
@@ -327,7 +328,7 @@ rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 	struct rdmapmd_device *device;
 	struct rdmapmd_qp *qp = NULL;
 
-	if (rdmapmd_object_hold(RDMAPMD_OBJECT_CONTEXT, context, &parent) != 0)
+	if (rdmapmd_object_hold(&rdmapmd_context_class, context, &parent) != 0)
 		return NULL;
 	device = parent->context->device;
 	pthread_mutex_lock(&device->lock);
@@ -363,7 +364,7 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 	struct rdmapmd_qp_attr answer;
 	struct rdmapmd_object *object;
 	enum rdmapmd_qp_state from;
-	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(&rdmapmd_qp_class, qp, &object);
 
 	if (rc != 0)
 		return rc;
@@ -557,7 +558,7 @@ rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, uns
 {
 	struct rdmapmd_qp_attr completed;
 	struct rdmapmd_object *object;
-	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(&rdmapmd_qp_class, qp, &object);
 
 	if (rc != 0)
 		return rc;
@@ -586,7 +587,7 @@ rdmapmd_qp_drain(struct rdmapmd_qp *qp)
 {
 	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_ERR };
 	struct rdmapmd_object *object;
-	int rc = rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = rdmapmd_object_enter(&rdmapmd_qp_class, qp, &object);
 	uint32_t outstanding;
 
 	if (rc != 0)
@@ -632,7 +633,7 @@ change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bo
 {
 	const struct rdmapmd_driver_ops *ops;
 	struct rdmapmd_object *object;
-	int rc = mac == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_QP, qp, &object);
+	int rc = mac == NULL ? -EINVAL : rdmapmd_object_enter(&rdmapmd_qp_class, qp, &object);
 
 	if (rc != 0)
 		return rc;

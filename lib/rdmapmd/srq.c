@@ -31,10 +31,11 @@ release_srq(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_srq *srq = rdmapmd_object_head(object);
 
-	rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, srq->pd);
+	rdmapmd_object_undepend(&rdmapmd_pd_class, srq->pd);
 }
 
 const struct rdmapmd_object_class rdmapmd_srq_class = {
+	.type = RDMAPMD_OBJECT_SRQ,
 	.name = "shared receive queue",
 	.size = sizeof(struct rdmapmd_srq_object),
 	.destroy = destroy_srq,
@@ -62,7 +63,7 @@ new_srq(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq
 	const struct rdmapmd_srq_sizing *sizing)
 {
 	struct rdmapmd_object *object =
-		rdmapmd_object_new(RDMAPMD_OBJECT_SRQ, context, context->ops->srq_size);
+		rdmapmd_object_new(&rdmapmd_srq_class, context, context->ops->srq_size);
 	struct rdmapmd_srq *srq;
 	unsigned int i;
 
@@ -119,7 +120,7 @@ rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
 	struct rdmapmd_object *parent;
 	int rc = attr == NULL || result == NULL
 			 ? -EINVAL
-			 : rdmapmd_object_enter(RDMAPMD_OBJECT_PD, pd, &parent);
+			 : rdmapmd_object_enter(&rdmapmd_pd_class, pd, &parent);
 
 	if (rc != 0)
 		return rc;
@@ -130,11 +131,11 @@ rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
 	if (rc == 0)
 		rc = check_size(context, &got, &sizing);
 	if (rc == 0)
-		rc = rdmapmd_object_depend(RDMAPMD_OBJECT_PD, pd, context);
+		rc = rdmapmd_object_depend(&rdmapmd_pd_class, pd, context);
 	if (rc == 0) {
 		rc = create(context, pd, attr->srq_context, &sizing, result);
 		if (rc != 0)
-			rdmapmd_object_undepend(RDMAPMD_OBJECT_PD, pd);
+			rdmapmd_object_undepend(&rdmapmd_pd_class, pd);
 	}
 	if (rc == 0) {
 		attr->attr = got;
@@ -181,7 +182,7 @@ rdmapmd_srq_modify(struct rdmapmd_srq *srq, const struct rdmapmd_srq_attr *attr,
 	struct rdmapmd_object *object;
 	int rc = attr == NULL || (mask & ~all)
 			 ? -EINVAL
-			 : rdmapmd_object_enter(RDMAPMD_OBJECT_SRQ, srq, &object);
+			 : rdmapmd_object_enter(&rdmapmd_srq_class, srq, &object);
 
 	if (rc != 0)
 		return rc;
@@ -197,7 +198,7 @@ rdmapmd_srq_query(struct rdmapmd_srq *srq, struct rdmapmd_srq_attr *attr)
 {
 	struct rdmapmd_object *object;
 	uint32_t limit = 0;
-	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(RDMAPMD_OBJECT_SRQ, srq, &object);
+	int rc = attr == NULL ? -EINVAL : rdmapmd_object_enter(&rdmapmd_srq_class, srq, &object);
 
 	if (rc != 0)
 		return rc;
@@ -217,5 +218,5 @@ rdmapmd_srq_query(struct rdmapmd_srq *srq, struct rdmapmd_srq_attr *attr)
 int
 rdmapmd_srq_destroy(struct rdmapmd_srq *srq)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_SRQ, srq);
+	return rdmapmd_object_destroy(&rdmapmd_srq_class, srq);
 }

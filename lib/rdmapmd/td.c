@@ -13,6 +13,7 @@ destroy_td(struct rdmapmd_object *object)
 }
 
 const struct rdmapmd_object_class rdmapmd_td_class = {
+	.type = RDMAPMD_OBJECT_TD,
 	.name = "thread domain",
 	.size = sizeof(struct rdmapmd_object),
 	.destroy = destroy_td,
@@ -23,7 +24,7 @@ create(struct rdmapmd_context_object *context, struct rdmapmd_context *head,
        struct rdmapmd_td **result)
 {
 	struct rdmapmd_object *object =
-		rdmapmd_object_new(RDMAPMD_OBJECT_TD, context, context->ops->td_size);
+		rdmapmd_object_new(&rdmapmd_td_class, context, context->ops->td_size);
 	struct rdmapmd_td *td;
 	int rc;
 
@@ -49,7 +50,7 @@ rdmapmd_td_alloc(struct rdmapmd_context *head, struct rdmapmd_td **result)
 {
 	struct rdmapmd_object *parent;
 	int rc = result == NULL ? -EINVAL
-				: rdmapmd_object_enter(RDMAPMD_OBJECT_CONTEXT, head, &parent);
+				: rdmapmd_object_enter(&rdmapmd_context_class, head, &parent);
 
 	if (rc != 0)
 		return rc;
@@ -62,5 +63,5 @@ rdmapmd_td_alloc(struct rdmapmd_context *head, struct rdmapmd_td **result)
 int
 rdmapmd_td_dealloc(struct rdmapmd_td *td)
 {
-	return rdmapmd_object_destroy(RDMAPMD_OBJECT_TD, td);
+	return rdmapmd_object_destroy(&rdmapmd_td_class, td);
 }
