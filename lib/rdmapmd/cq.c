@@ -134,6 +134,31 @@ cq_is_busy(struct rdmapmd_object *object)
 	return -EBUSY;
 }
 
+void
+rdmapmd_device_completion_event(struct rdmapmd_device *device, uint32_t cqn)
+{
+	struct rdmapmd_object *object, *channel;
+	struct rdmapmd_cq *cq;
+
+	pthread_mutex_lock(&device->lock);
+	object = rdmapmd_object_find_number(device, RDMAPMD_OBJECT_CQ, cqn);
+	cq = object != NULL ? rdmapmd_object_head(object) : NULL;
+	if (cq != NULL && cq->channel != NULL) {
+		channel = rdmapmd_object_of(&rdmapmd_channel_class, cq->channel);
+		rdmapmd_event_queue_put(&channel_of(channel)->queue, &cq_of(object)->completion);
+	}
+	pthread_mutex_unlock(&device->lock);
+}
+
+/* Its only one: it ran over. */
+static bool
+note_cq_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
+{
+	(void)type;
+	atomic_store(&cq_of(object)->overrun, true);
+	return true;
+}
+
 static int
 destroy_cq(struct rdmapmd_object *object)
 {
@@ -182,6 +207,7 @@ const struct rdmapmd_object_class rdmapmd_cq_class = {
 	.busy = cq_is_busy,
 	.destroy = destroy_cq,
 	.orphan = orphan_cq,
+	.event = note_cq_event,
 	.release = release_cq,
 };
 

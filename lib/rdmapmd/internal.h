@@ -48,7 +48,7 @@ enum rdmapmd_object_type {
 };
 #define RDMAPMD_NUMBERED (RDMAPMD_OBJECT_CQ + 1) /* those that events know by number */
 
-/* ---- Events (event.c). All under the device's lock. ---- */
+/* ---- Events that wait (event_queue.c). All under the device's lock. ---- */
 
 /* One event of one object; it waits at most once. */
 struct rdmapmd_event_node {
@@ -163,6 +163,10 @@ struct rdmapmd_object *rdmapmd_object_new(const struct rdmapmd_object_class *cla
 					  struct rdmapmd_context_object *context, size_t head_size);
 void rdmapmd_object_free(struct rdmapmd_object *object);
 
+/* The one that a device knows by a number, or NULL. Called with the device's lock held, which keeps it alive. */
+struct rdmapmd_object *rdmapmd_object_find_number(struct rdmapmd_device *device,
+						  enum rdmapmd_object_type type, uint32_t number);
+
 /* Let it be found: by head, in its context's list, by number where events know it so. */
 int rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number);
 
@@ -205,6 +209,11 @@ struct rdmapmd_object_class {
 	int (*destroy)(struct rdmapmd_object *object);
 	/* The driver will go away: bursts take and find nothing from now on. */
 	void (*orphan)(struct rdmapmd_object *object);
+	/*
+	 * The driver has raised an event of one that has a number: keep what it says. false: the application is not told.
+	 * NULL: there is nothing to keep. The device's lock is held.
+	 */
+	bool (*event)(struct rdmapmd_object *object, enum rdmapmd_event_type type);
 	/* Dependencies and what else the library has of it. */
 	void (*release)(struct rdmapmd_object *object);
 	/* As release, with no lock held at all. */
@@ -213,6 +222,10 @@ struct rdmapmd_object_class {
 extern const struct rdmapmd_object_class rdmapmd_pd_class, rdmapmd_mr_class, rdmapmd_channel_class,
 	rdmapmd_cq_class, rdmapmd_srq_class, rdmapmd_qp_class, rdmapmd_td_class,
 	rdmapmd_context_class;
+
+/* ---- Events, from the driver (event.c) ---- */
+/* Whose event it is; RDMAPMD_OBJECT_TYPES: no such event. */
+enum rdmapmd_object_type rdmapmd_event_owner(enum rdmapmd_event_type type);
 
 /* ---- Contexts (context.c) ---- */
 /* As rdmapmd_object_enter() of a context; the port must be there, and `result` somewhere. */

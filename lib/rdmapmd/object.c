@@ -134,6 +134,20 @@ find(const struct rdmapmd_object_class *class, const void *head)
 	return handle == NULL ? NULL : container_of(handle, struct rdmapmd_object, handle);
 }
 
+struct rdmapmd_object *
+rdmapmd_object_find_number(struct rdmapmd_device *device, enum rdmapmd_object_type type,
+			   uint32_t number)
+{
+	struct rdmapmd_handle *handle = device->numbers[type] == NULL
+						? NULL
+						: rdmapmd_table_get(device->numbers[type], number);
+
+	if (handle == NULL)
+		return NULL;
+	rdmapmd_table_put(device->numbers[type], handle);
+	return container_of(handle, struct rdmapmd_object, number);
+}
+
 static void
 put(struct rdmapmd_object *object)
 {

@@ -28,6 +28,21 @@ orphan_qp(struct rdmapmd_object *object)
 	qp->post_recv = rdmapmd_post_recv_none;
 }
 
+static bool
+note_qp_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
+{
+	switch (type) {
+	case RDMAPMD_EVENT_QP_FATAL:
+	case RDMAPMD_EVENT_QP_REQ_ERR:
+	case RDMAPMD_EVENT_QP_ACCESS_ERR:
+		rdmapmd_qp_in_error(rdmapmd_object_head(object));
+		return true;
+	/* Devices tell of every SQ that is drained. */
+	case RDMAPMD_EVENT_SQ_DRAINED: return atomic_load(&qp_of(object)->tell_drained);
+	default: return true;
+	}
+}
+
 static void
 release_qp(struct rdmapmd_object *object)
 {
@@ -48,6 +63,7 @@ const struct rdmapmd_object_class rdmapmd_qp_class = {
 	.size = sizeof(struct rdmapmd_qp_object),
 	.destroy = destroy_qp,
 	.orphan = orphan_qp,
+	.event = note_qp_event,
 	.release = release_qp,
 };
 
@@ -324,7 +340,6 @@ struct rdmapmd_qp *
 rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 {
 	struct rdmapmd_object *parent, *object;
-	struct rdmapmd_handle *handle;
 	struct rdmapmd_device *device;
 	struct rdmapmd_qp *qp = NULL;
 
@@ -332,14 +347,9 @@ rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 		return NULL;
 	device = parent->context->device;
 	pthread_mutex_lock(&device->lock);
-	handle = rdmapmd_table_get(device->numbers[RDMAPMD_OBJECT_QP], qp_num);
-	if (handle != NULL) {
-		object = (struct rdmapmd_object *)((char *)handle -
-						   offsetof(struct rdmapmd_object, number));
-		rdmapmd_table_put(device->numbers[RDMAPMD_OBJECT_QP], handle);
-		if (object->context == parent->context)
-			qp = rdmapmd_object_head(object);
-	}
+	object = rdmapmd_object_find_number(device, RDMAPMD_OBJECT_QP, qp_num);
+	if (object != NULL && object->context == parent->context)
+		qp = rdmapmd_object_head(object);
 	pthread_mutex_unlock(&device->lock);
 	rdmapmd_object_drop(parent);
 	return qp;
