@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Contexts: opening and closing a device, what it says of itself, and what is left of a context when the device goes. */
+/* Contexts: opening and closing a device, and what it says of itself. */
 
 #include <errno.h>
 #include <sched.h>
@@ -257,37 +257,6 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 	free_closed(&closed);
 	free_context(context);
 	return rc != 0 ? rc : close_rc;
-}
-
-/* ---- Removal of the device ---- */
-
-static void
-orphan_context(struct rdmapmd_context_object *context)
-{
-	struct rdmapmd_object *object;
-	unsigned int type;
-
-	for (type = 0; type < RDMAPMD_OBJECT_CONTEXT; type++)
-		TAILQ_FOREACH(object, &context->lists[type], next) {
-			if (object->class->orphan != NULL)
-				object->class->orphan(object);
-			if (object->class->destroy != NULL)
-				object->class->destroy(object);
-			object->orphan = true;
-		}
-	context->ops->context_close(rdmapmd_object_head(&context->object));
-	context->object.orphan = true;
-}
-
-void
-rdmapmd_device_orphan(struct rdmapmd_device *device)
-{
-	struct rdmapmd_context_object *context;
-
-	/* Lists change under device->use too, shared: they stand still. */
-	TAILQ_FOREACH(context, &device->contexts, next)
-		orphan_context(context);
-	rdmapmd_device_event(device, RDMAPMD_EVENT_DEVICE_FATAL, 0);
 }
 
 /* ---- What the device says ---- */

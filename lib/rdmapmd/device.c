@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The list of devices. */
+/* The list of devices: who is in it, under what name, and who still uses one. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,6 @@
 
 #include <rte_ethdev.h>
 
-#include "copy.h"
 #include "internal.h"
 
 /* Of all below, and of next, serial, references, priv and ops of every device. */
@@ -123,8 +122,8 @@ rdmapmd_device_priv(struct rdmapmd_device *device)
 	return priv;
 }
 
-static struct rdmapmd_device *
-create(const char *name, const char *driver, void *priv)
+struct rdmapmd_device *
+rdmapmd_device_new(const char *name, const char *driver, void *priv)
 {
 	struct rdmapmd_device *device = calloc(1, sizeof(*device) + strlen(name) + 1);
 
@@ -145,116 +144,54 @@ create(const char *name, const char *driver, void *priv)
 }
 
 int
-rdmapmd_device_register(const char *name, const char *driver, void *priv,
-			struct rdmapmd_device **result)
+rdmapmd_device_add(struct rdmapmd_device *device)
 {
-	struct rdmapmd_device *device, **link;
-	int rc = rdmapmd_check_copies();
+	struct rdmapmd_device **link;
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	device = create(name, driver, priv);
-	if (device == NULL)
-		return -ENOMEM;
 	pthread_mutex_lock(&lock);
-	if (find(name) != NULL) {
+	if (find(device->name) != NULL) {
 		rc = -EEXIST;
-		release(device);
 	} else {
 		device->serial = ++last_serial;
 		for (link = &devices; *link != NULL; link = &(*link)->next)
 			;
 		*link = device;
-		*result = device;
 	}
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
-/* ---- RDMA ---- */
-
-/* What every driver must have: the first member that is missing, by name. */
-static const char *
-missing_operation(const struct rdmapmd_driver_ops *ops)
+void
+rdmapmd_device_remove(struct rdmapmd_device *device)
 {
-	const bool srq = ops->srq_create != NULL;
+	struct rdmapmd_device **link;
 
-#define NEEDED(member)           \
-	if (ops->member == NULL) \
-	return #member
-	NEEDED(context_open);
-	NEEDED(context_close);
-	NEEDED(device_query);
-	NEEDED(port_query);
-	NEEDED(gid_query);
-	NEEDED(pkey_query);
-	NEEDED(pd_alloc);
-	NEEDED(pd_dealloc);
-	NEEDED(mr_reg);
-	NEEDED(mr_rereg);
-	NEEDED(mr_dereg);
-	NEEDED(cq_create);
-	NEEDED(cq_destroy);
-	NEEDED(qp_create);
-	NEEDED(qp_modify);
-	NEEDED(qp_query);
-	NEEDED(qp_destroy);
-	NEEDED(qp_outstanding);
-#undef NEEDED
-	if (srq != (ops->srq_arm != NULL) || srq != (ops->srq_query != NULL) ||
-	    srq != (ops->srq_destroy != NULL))
-		return "srq_create, srq_arm, srq_query or srq_destroy";
-	if ((ops->td_alloc != NULL) != (ops->td_dealloc != NULL))
-		return "td_alloc or td_dealloc";
-	if ((ops->qp_attach_mac != NULL) != (ops->qp_detach_mac != NULL))
-		return "qp_attach_mac or qp_detach_mac";
-	if ((ops->counters != NULL) != (ops->counters_read != NULL))
-		return "counters or counters_read";
-	return NULL;
-}
-
-static const char *
-small_struct(const struct rdmapmd_driver_ops *ops)
-{
-	return ops->context_size < sizeof(struct rdmapmd_context) ? "context_size"
-	       : ops->pd_size < sizeof(struct rdmapmd_pd)	  ? "pd_size"
-	       : ops->mr_size < sizeof(struct rdmapmd_mr)	  ? "mr_size"
-	       : ops->cq_size < sizeof(struct rdmapmd_cq)	  ? "cq_size"
-	       : ops->qp_size < sizeof(struct rdmapmd_qp)	  ? "qp_size"
-	       : ops->srq_create != NULL && ops->srq_size < sizeof(struct rdmapmd_srq) ? "srq_size"
-	       : ops->td_alloc != NULL && ops->td_size < sizeof(struct rdmapmd_td)     ? "td_size"
-										       : NULL;
+	pthread_mutex_lock(&lock);
+	for (link = &devices; *link != NULL; link = &(*link)->next)
+		if (*link == device) {
+			*link = device->next;
+			break;
+		}
+	device->priv = NULL;
+	release(device);
+	pthread_mutex_unlock(&lock);
 }
 
 int
-rdmapmd_device_offer(struct rdmapmd_device *device, const struct rdmapmd_driver_ops *ops)
+rdmapmd_device_set_ops(struct rdmapmd_device *device, const struct rdmapmd_driver_ops *ops,
+		       struct rdmapmd_table *const numbers[RDMAPMD_NUMBERED])
 {
-	struct rdmapmd_table *numbers[RDMAPMD_NUMBERED] = { NULL };
-	const char *wrong = missing_operation(ops);
-	unsigned int type;
 	int rc = 0;
 
-	if (wrong == NULL)
-		wrong = small_struct(ops);
-	if (wrong != NULL) {
-		RDMAPMD_LOG(ERR, device, "driver %s has no usable %s", device->driver, wrong);
-		return -EINVAL;
+	pthread_mutex_lock(&lock);
+	if (device->ops != NULL) {
+		rc = -EEXIST;
+	} else {
+		memcpy(device->numbers, numbers, sizeof(device->numbers));
+		device->ops = ops;
 	}
-	for (type = 0; type < RDMAPMD_NUMBERED && rc == 0; type++)
-		rc = rdmapmd_table_create(&numbers[type]);
-	if (rc == 0) {
-		pthread_mutex_lock(&lock);
-		if (device->ops != NULL) {
-			rc = -EEXIST;
-		} else {
-			memcpy(device->numbers, numbers, sizeof(numbers));
-			device->ops = ops;
-		}
-		pthread_mutex_unlock(&lock);
-	}
-	if (rc != 0)
-		for (type = 0; type < RDMAPMD_NUMBERED; type++)
-			rdmapmd_table_destroy(numbers[type]);
+	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
@@ -306,27 +243,4 @@ void
 rdmapmd_device_leave(struct rdmapmd_device *device)
 {
 	pthread_rwlock_unlock(&device->use);
-}
-
-void
-rdmapmd_device_unregister(struct rdmapmd_device *device)
-{
-	struct rdmapmd_device **link;
-
-	if (device == NULL)
-		return;
-	/* First of all nobody opens it, or enters the driver, any more. */
-	pthread_rwlock_wrlock(&device->use);
-	device->gone = true;
-	rdmapmd_device_orphan(device);
-	pthread_rwlock_unlock(&device->use);
-	pthread_mutex_lock(&lock);
-	for (link = &devices; *link != NULL; link = &(*link)->next)
-		if (*link == device) {
-			*link = device->next;
-			break;
-		}
-	device->priv = NULL;
-	release(device);
-	pthread_mutex_unlock(&lock);
 }

@@ -254,8 +254,15 @@ struct rdmapmd_device {
 /* With a reference that the caller has; -ENOTSUP, -ENODEV. */
 int rdmapmd_device_use(struct rdmapmd_device *device, const struct rdmapmd_driver_ops **ops,
 		       void **priv);
-/* context.c: let the driver go. Called with device->use held exclusively. */
-void rdmapmd_device_orphan(struct rdmapmd_device *device);
+/* One with a reference, in no list yet: rdmapmd_device_put() frees it. */
+struct rdmapmd_device *rdmapmd_device_new(const char *name, const char *driver, void *priv);
+/* Into the list, at its end. -EEXIST: the name is taken. */
+int rdmapmd_device_add(struct rdmapmd_device *device);
+/* Out of the list; the reference of rdmapmd_device_new() goes with it. */
+void rdmapmd_device_remove(struct rdmapmd_device *device);
+/* From now on it can be opened. -EEXIST: it could be before. */
+int rdmapmd_device_set_ops(struct rdmapmd_device *device, const struct rdmapmd_driver_ops *ops,
+			   struct rdmapmd_table *const numbers[RDMAPMD_NUMBERED]);
 
 /* ---- PD and mempools (mempool.c) ---- */
 extern const struct rdmapmd_key_table rdmapmd_no_keys;
