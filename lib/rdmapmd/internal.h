@@ -264,19 +264,28 @@ void rdmapmd_device_remove(struct rdmapmd_device *device);
 int rdmapmd_device_set_ops(struct rdmapmd_device *device, const struct rdmapmd_driver_ops *ops,
 			   struct rdmapmd_table *const numbers[RDMAPMD_NUMBERED]);
 
-/* ---- PD and mempools (mempool.c) ---- */
-extern const struct rdmapmd_key_table rdmapmd_no_keys;
+/* ---- Regions (region.c): without what makes an object of it that is found, for mempools ---- */
+extern const struct rdmapmd_object_class rdmapmd_region_class;
+int rdmapmd_region_check(const struct rdmapmd_context_object *context,
+			 const struct rdmapmd_mr_attr *attr);
+int rdmapmd_region_start(struct rdmapmd_mr_object *mr, const struct rdmapmd_mr_attr *attr);
+/* Another one in its place; on error it is as it was. */
+int rdmapmd_region_change(struct rdmapmd_mr_object *mr, const struct rdmapmd_mr_attr *attr);
+int rdmapmd_region_stop(struct rdmapmd_mr_object *mr);
+
+/* ---- Mempools of a PD (mempool.c) ---- */
+/* The PD's head is there. */
+void rdmapmd_pools_init(struct rdmapmd_pd_object *pd);
+/* With no lock held. */
+void rdmapmd_pools_fini(struct rdmapmd_pd_object *pd);
+/* Hear of mempools that are freed, until fini. With no lock held: EAL's is taken. */
+int rdmapmd_pools_listen(struct rdmapmd_pd_object *pd);
+int rdmapmd_pools_register(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool,
+			   unsigned int access);
+int rdmapmd_pools_unregister(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool);
 bool rdmapmd_pools_any(struct rdmapmd_pd_object *pd);
 /* Deregister all; with the driver or, once that has gone, without. */
 int rdmapmd_pools_remove(struct rdmapmd_pd_object *pd);
-void rdmapmd_pools_listen_no_more(struct rdmapmd_pd_object *pd);
-void rdmapmd_pools_free(struct rdmapmd_pd_object *pd);
-
-/* ---- MR (mr.c): without what makes an object of it, for mempools too ---- */
-int rdmapmd_mr_check(const struct rdmapmd_context_object *context,
-		     const struct rdmapmd_mr_attr *attr);
-int rdmapmd_mr_start(struct rdmapmd_mr_object *mr, const struct rdmapmd_mr_attr *attr);
-int rdmapmd_mr_stop(struct rdmapmd_mr_object *mr);
 
 /* ---- Fork (fork.c) ---- */
 /* Whole pages around [start, end) are no children's until let go; counted. Returns the range that it became. */

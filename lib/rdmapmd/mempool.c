@@ -29,7 +29,7 @@ struct rdmapmd_published_keys {
 	struct rdmapmd_key_table table;
 };
 
-const struct rdmapmd_key_table rdmapmd_no_keys;
+static const struct rdmapmd_key_table no_keys;
 
 /* ---- The table ---- */
 
@@ -63,12 +63,12 @@ publish(struct rdmapmd_pd_object *pd)
 		TAILQ_FOREACH(region, &pool->regions, next)
 			count++;
 	if (count == 0) {
-		set_keys(pd, &rdmapmd_no_keys);
+		set_keys(pd, &no_keys);
 		return 0;
 	}
 	published = calloc(1, sizeof(*published) + count * sizeof(struct rdmapmd_key_range));
 	if (published == NULL) {
-		set_keys(pd, &rdmapmd_no_keys);
+		set_keys(pd, &no_keys);
 		return -ENOMEM;
 	}
 	for (pool = pd->pools; pool != NULL; pool = pool->next)
@@ -135,7 +135,7 @@ stop_regions(struct rdmapmd_pool *pool)
 
 	while ((region = TAILQ_FIRST(&pool->regions)) != NULL) {
 		TAILQ_REMOVE(&pool->regions, region, next);
-		rc = rdmapmd_mr_stop((struct rdmapmd_mr_object *)region);
+		rc = rdmapmd_region_stop((struct rdmapmd_mr_object *)region);
 		if (first == 0)
 			first = rc;
 		rdmapmd_object_free(region);
@@ -157,14 +157,14 @@ start_region(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool,
 		.access = pool->access,
 	};
 	struct rdmapmd_object *region;
-	int rc = rdmapmd_mr_check(context, &attr);
+	int rc = rdmapmd_region_check(context, &attr);
 
 	if (rc != 0)
 		return rc;
-	region = rdmapmd_object_new(&rdmapmd_mr_class, context, context->ops->mr_size);
+	region = rdmapmd_object_new(&rdmapmd_region_class, context, context->ops->mr_size);
 	if (region == NULL)
 		return -ENOMEM;
-	rc = rdmapmd_mr_start((struct rdmapmd_mr_object *)region, &attr);
+	rc = rdmapmd_region_start((struct rdmapmd_mr_object *)region, &attr);
 	if (rc != 0) {
 		rdmapmd_object_free(region);
 		return rc;
@@ -256,10 +256,53 @@ add_pool(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int
 
 /* ---- All pools of a PD ---- */
 
+void
+rdmapmd_pools_init(struct rdmapmd_pd_object *pd)
+{
+	pthread_mutex_init(&pd->pools_lock, NULL);
+	pthread_mutex_init(&pd->listen_lock, NULL);
+	set_keys(pd, &no_keys);
+}
+
 bool
 rdmapmd_pools_any(struct rdmapmd_pd_object *pd)
 {
 	return atomic_load(&pd->pool_count) > 0;
+}
+
+int
+rdmapmd_pools_register(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool,
+		       unsigned int access)
+{
+	struct rdmapmd_pool *pool;
+	int rc = 0;
+
+	pthread_mutex_lock(&pd->pools_lock);
+	pool = find_pool(pd, mempool);
+	if (pool == NULL)
+		rc = add_pool(pd, mempool, access);
+	else if (pool->access != access)
+		rc = -EEXIST;
+	else
+		pool->users++;
+	pthread_mutex_unlock(&pd->pools_lock);
+	return rc;
+}
+
+int
+rdmapmd_pools_unregister(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool)
+{
+	struct rdmapmd_pool *pool;
+	int rc = 0;
+
+	pthread_mutex_lock(&pd->pools_lock);
+	pool = find_pool(pd, mempool);
+	if (pool == NULL)
+		rc = -ENOENT;
+	else if (--pool->users == 0)
+		rc = remove_pool(pd, pool);
+	pthread_mutex_unlock(&pd->pools_lock);
+	return rc;
 }
 
 int
@@ -275,17 +318,6 @@ rdmapmd_pools_remove(struct rdmapmd_pd_object *pd)
 	}
 	pthread_mutex_unlock(&pd->pools_lock);
 	return first;
-}
-
-void
-rdmapmd_pools_free(struct rdmapmd_pd_object *pd)
-{
-	struct rdmapmd_published_keys *published;
-
-	while ((published = pd->published) != NULL) {
-		pd->published = published->older;
-		free(published);
-	}
 }
 
 /* ---- Mempools that are freed ---- */
@@ -311,8 +343,8 @@ mempool_event(enum rte_mempool_event event, struct rte_mempool *mempool, void *a
 	pthread_rwlock_unlock(&device->use);
 }
 
-static int
-listen(struct rdmapmd_pd_object *pd)
+int
+rdmapmd_pools_listen(struct rdmapmd_pd_object *pd)
 {
 	int rc = 0;
 
@@ -325,8 +357,8 @@ listen(struct rdmapmd_pd_object *pd)
 	return rc;
 }
 
-void
-rdmapmd_pools_listen_no_more(struct rdmapmd_pd_object *pd)
+static void
+stop_listening(struct rdmapmd_pd_object *pd)
 {
 	pthread_mutex_lock(&pd->listen_lock);
 	/* Returns after a callback that runs. */
@@ -336,68 +368,16 @@ rdmapmd_pools_listen_no_more(struct rdmapmd_pd_object *pd)
 	pthread_mutex_unlock(&pd->listen_lock);
 }
 
-/* ---- Calls ---- */
-
-/* As enter, for a PD that listens: EAL's lock is taken before any of ours. */
-static int
-enter_listening(struct rdmapmd_pd *pd, struct rdmapmd_object **object)
+void
+rdmapmd_pools_fini(struct rdmapmd_pd_object *pd)
 {
-	struct rdmapmd_object *held;
-	int rc = rdmapmd_object_hold(&rdmapmd_pd_class, pd, &held);
+	struct rdmapmd_published_keys *published;
 
-	if (rc != 0)
-		return rc;
-	rc = listen((struct rdmapmd_pd_object *)held);
-	if (rc == 0)
-		rc = rdmapmd_object_enter(&rdmapmd_pd_class, pd, object);
-	rdmapmd_object_drop(held);
-	return rc;
-}
-
-int
-rdmapmd_mempool_register(struct rdmapmd_pd *head, struct rte_mempool *mempool, unsigned int access)
-{
-	struct rdmapmd_object *object;
-	struct rdmapmd_pd_object *pd;
-	struct rdmapmd_pool *pool;
-	int rc = mempool == NULL || (access & RDMAPMD_ACCESS_ZERO_BASED)
-			 ? -EINVAL
-			 : enter_listening(head, &object);
-
-	if (rc != 0)
-		return rc;
-	pd = (struct rdmapmd_pd_object *)object;
-	pthread_mutex_lock(&pd->pools_lock);
-	pool = find_pool(pd, mempool);
-	if (pool == NULL)
-		rc = add_pool(pd, mempool, access);
-	else if (pool->access != access)
-		rc = -EEXIST;
-	else
-		pool->users++;
-	pthread_mutex_unlock(&pd->pools_lock);
-	rdmapmd_object_leave(object);
-	return rc;
-}
-
-int
-rdmapmd_mempool_unregister(struct rdmapmd_pd *head, struct rte_mempool *mempool)
-{
-	struct rdmapmd_object *object;
-	struct rdmapmd_pd_object *pd;
-	struct rdmapmd_pool *pool;
-	int rc = rdmapmd_object_enter(&rdmapmd_pd_class, head, &object);
-
-	if (rc != 0)
-		return rc;
-	pd = (struct rdmapmd_pd_object *)object;
-	pthread_mutex_lock(&pd->pools_lock);
-	pool = find_pool(pd, mempool);
-	if (pool == NULL)
-		rc = -ENOENT;
-	else if (--pool->users == 0)
-		rc = remove_pool(pd, pool);
-	pthread_mutex_unlock(&pd->pools_lock);
-	rdmapmd_object_leave(object);
-	return rc;
+	stop_listening(pd);
+	while ((published = pd->published) != NULL) {
+		pd->published = published->older;
+		free(published);
+	}
+	pthread_mutex_destroy(&pd->pools_lock);
+	pthread_mutex_destroy(&pd->listen_lock);
 }
