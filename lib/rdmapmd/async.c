@@ -4,7 +4,13 @@
 
 #include <errno.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "cq_private.h"
+#include "event_private.h"
+#include "event_queue_private.h"
+#include "object_private.h"
+#include "qp_private.h"
+#include "srq_private.h"
 
 int
 rdmapmd_async_event_fd(struct rdmapmd_context *context)

@@ -10,7 +10,13 @@
 
 #include <rte_eal.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "device_private.h"
+#include "event_queue_private.h"
+#include "log_private.h"
+#include "object_private.h"
+
+#define PORT_EVENTS (RDMAPMD_EVENT_GID_CHANGE - RDMAPMD_EVENT_PORT_ACTIVE + 1)
 
 static struct rdmapmd_context_object *
 context_of(struct rdmapmd_object *object)
@@ -47,7 +53,7 @@ create_events(struct rdmapmd_context_object *context)
 	struct rdmapmd_object *object = &context->object;
 	uint32_t i;
 
-	object->event_count = 1 + RDMAPMD_PORT_EVENTS * context->attr.phys_port_cnt;
+	object->event_count = 1 + PORT_EVENTS * context->attr.phys_port_cnt;
 	object->events = calloc(object->event_count, sizeof(object->events[0]));
 	if (object->events == NULL)
 		return -ENOMEM;
@@ -56,9 +62,8 @@ create_events(struct rdmapmd_context_object *context)
 	for (i = 1; i < object->event_count; i++)
 		object->events[i] = (struct rdmapmd_event_node){
 			.object = object,
-			.type = (uint8_t)(RDMAPMD_EVENT_PORT_ACTIVE +
-					  (i - 1) % RDMAPMD_PORT_EVENTS),
-			.port_num = (uint8_t)(1 + (i - 1) / RDMAPMD_PORT_EVENTS),
+			.type = (uint8_t)(RDMAPMD_EVENT_PORT_ACTIVE + (i - 1) % PORT_EVENTS),
+			.port_num = (uint8_t)(1 + (i - 1) / PORT_EVENTS),
 		};
 	return 0;
 }

@@ -11,11 +11,8 @@
 #include <link.h>
 #include <string.h>
 
-#include <rte_log.h>
-
-#include "copy.h"
-
-RTE_LOG_REGISTER(rdmapmd_logtype, lib.rdmapmd, NOTICE);
+#include "copy_private.h"
+#include "log_private.h"
 
 #define NOTE_NAME "rdmapmd"
 #define NOTE_TYPE 1

@@ -3,9 +3,27 @@
 /* Completion queues and completion channels. */
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdatomic.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "cq_private.h"
+#include "event_queue_private.h"
+#include "log_private.h"
+#include "object_private.h"
+#include "sizing_private.h"
+
+struct rdmapmd_channel_object {
+	struct rdmapmd_object object;
+	struct rdmapmd_event_queue queue;
+};
+
+struct rdmapmd_cq_object {
+	struct rdmapmd_object object;
+	uint32_t unacknowledged; /* completion events that were taken. Under the device's lock */
+	struct rdmapmd_event_node completion;
+	struct rdmapmd_event_node error;
+	atomic_bool overrun;
+};
 
 static struct rdmapmd_cq_object *
 cq_of(struct rdmapmd_object *object)
@@ -27,7 +45,7 @@ release_channel(struct rdmapmd_object *object)
 	rdmapmd_event_queue_close(&channel_of(object)->queue);
 }
 
-const struct rdmapmd_object_class rdmapmd_channel_class = {
+static const struct rdmapmd_object_class channel_class = {
 	.type = RDMAPMD_OBJECT_CHANNEL,
 	.name = "completion channel",
 	.size = sizeof(struct rdmapmd_channel_object),
@@ -45,7 +63,7 @@ rdmapmd_comp_channel_create(struct rdmapmd_context *context, struct rdmapmd_comp
 	if (rc != 0)
 		return rc;
 	rc = -ENOMEM;
-	object = rdmapmd_object_new(&rdmapmd_channel_class, parent->context, sizeof(*channel));
+	object = rdmapmd_object_new(&channel_class, parent->context, sizeof(*channel));
 	if (object == NULL)
 		goto no_object;
 	rc = rdmapmd_event_queue_open(&channel_of(object)->queue);
@@ -73,7 +91,7 @@ no_object:
 int
 rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel *channel)
 {
-	return rdmapmd_object_destroy(&rdmapmd_channel_class, channel);
+	return rdmapmd_object_destroy(&channel_class, channel);
 }
 
 int
@@ -82,8 +100,7 @@ rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel, struct rdmapmd_cq **c
 	struct rdmapmd_event_node *node;
 	struct rdmapmd_object *object;
 	pthread_mutex_t *lock;
-	int rc = cq == NULL ? -EINVAL
-			    : rdmapmd_object_hold(&rdmapmd_channel_class, channel, &object);
+	int rc = cq == NULL ? -EINVAL : rdmapmd_object_hold(&channel_class, channel, &object);
 
 	if (rc != 0)
 		return rc;
@@ -144,7 +161,7 @@ rdmapmd_device_completion_event(struct rdmapmd_device *device, uint32_t cqn)
 	object = rdmapmd_object_find_number(device, RDMAPMD_OBJECT_CQ, cqn);
 	cq = object != NULL ? rdmapmd_object_head(object) : NULL;
 	if (cq != NULL && cq->channel != NULL) {
-		channel = rdmapmd_object_of(&rdmapmd_channel_class, cq->channel);
+		channel = rdmapmd_object_of(&channel_class, cq->channel);
 		rdmapmd_event_queue_put(&channel_of(channel)->queue, &cq_of(object)->completion);
 	}
 	pthread_mutex_unlock(&device->lock);
@@ -181,7 +198,7 @@ static void
 drop_completion(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
-	struct rdmapmd_object *channel = rdmapmd_object_of(&rdmapmd_channel_class, cq->channel);
+	struct rdmapmd_object *channel = rdmapmd_object_of(&channel_class, cq->channel);
 
 	rdmapmd_event_queue_drop(&channel_of(channel)->queue, &cq_of(object)->completion);
 }
@@ -197,7 +214,7 @@ release_cq(struct rdmapmd_object *object)
 	pthread_mutex_lock(&device->lock);
 	drop_completion(object);
 	pthread_mutex_unlock(&device->lock);
-	rdmapmd_object_undepend(&rdmapmd_channel_class, cq->channel);
+	rdmapmd_object_undepend(&channel_class, cq->channel);
 }
 
 const struct rdmapmd_object_class rdmapmd_cq_class = {
@@ -273,7 +290,7 @@ rdmapmd_cq_create(struct rdmapmd_context *head, const struct rdmapmd_cq_init_att
 	context = parent->context;
 	rc = check_attr(context, attr, &layout);
 	if (rc == 0 && attr->channel != NULL)
-		rc = rdmapmd_object_depend(&rdmapmd_channel_class, attr->channel, context);
+		rc = rdmapmd_object_depend(&channel_class, attr->channel, context);
 	if (rc != 0)
 		goto not_allowed;
 	rc = -ENOMEM;
@@ -297,7 +314,7 @@ not_created:
 	rdmapmd_object_free(object);
 no_object:
 	if (attr->channel != NULL)
-		rdmapmd_object_undepend(&rdmapmd_channel_class, attr->channel);
+		rdmapmd_object_undepend(&channel_class, attr->channel);
 not_allowed:
 	rdmapmd_object_leave(parent);
 	return rc;

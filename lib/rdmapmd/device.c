@@ -9,7 +9,8 @@
 
 #include <rte_ethdev.h>
 
-#include "internal.h"
+#include "device_private.h"
+#include "log_private.h"
 
 /* Of all below, and of next, serial, references, priv and ops of every device. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -4,8 +4,11 @@
 
 #include <errno.h>
 
-#include "copy.h"
-#include "internal.h"
+#include "copy_private.h"
+#include "device_private.h"
+#include "event_private.h"
+#include "log_private.h"
+#include "object_private.h"
 
 int
 rdmapmd_device_register(const char *name, const char *driver, void *priv,

@@ -5,7 +5,9 @@
  * device's lock, for a moment.
  */
 
-#include "internal.h"
+#include "event_private.h"
+#include "event_queue_private.h"
+#include "object_private.h"
 
 enum rdmapmd_object_type
 rdmapmd_event_owner(enum rdmapmd_event_type type)

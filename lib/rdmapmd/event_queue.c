@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "event_queue_private.h"
 
 int
 rdmapmd_event_queue_open(struct rdmapmd_event_queue *queue)

@@ -17,7 +17,7 @@
 
 #include <rte_common.h>
 
-#include "internal.h"
+#include "fork_private.h"
 
 struct step {
 	uintptr_t start; /* from here to the next step's start ... */

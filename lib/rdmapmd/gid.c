@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "log_private.h"
+#include "object_private.h"
 
 static const union rdmapmd_gid no_gid;
 

@@ -14,7 +14,10 @@
 
 #include <rte_mempool.h>
 
-#include "internal.h"
+#include "log_private.h"
+#include "mempool_private.h"
+#include "object_private.h"
+#include "region_private.h"
 
 struct rdmapmd_pool {
 	struct rdmapmd_pool *next;

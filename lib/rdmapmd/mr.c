@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
-#include "internal.h"
+#include "object_private.h"
+#include "pd_private.h"
+#include "region_private.h"
 
 #define ALL_REREG                                                           \
 	(RDMAPMD_REREG_MR_CHANGE_TRANSLATION | RDMAPMD_REREG_MR_CHANGE_PD | \
@@ -30,7 +32,7 @@ release_mr(struct rdmapmd_object *object)
 	rdmapmd_object_undepend(&rdmapmd_pd_class, mr->pd);
 }
 
-const struct rdmapmd_object_class rdmapmd_mr_class = {
+static const struct rdmapmd_object_class mr_class = {
 	.type = RDMAPMD_OBJECT_MR,
 	.name = "memory region",
 	.size = sizeof(struct rdmapmd_mr_object),
@@ -55,7 +57,7 @@ reg(const struct rdmapmd_mr_attr *attr, struct rdmapmd_mr **result)
 	if (rc != 0)
 		goto not_allowed;
 	rc = -ENOMEM;
-	object = rdmapmd_object_new(&rdmapmd_mr_class, context, context->ops->mr_size);
+	object = rdmapmd_object_new(&mr_class, context, context->ops->mr_size);
 	if (object == NULL)
 		goto no_object;
 	rc = rdmapmd_region_start(mr_of(object), attr);
@@ -143,7 +145,7 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 	struct rdmapmd_pd *before;
 	int rc = flags == 0 || (flags & ~(unsigned int)ALL_REREG)
 			 ? -EINVAL
-			 : rdmapmd_object_enter(&rdmapmd_mr_class, mr, &object);
+			 : rdmapmd_object_enter(&mr_class, mr, &object);
 
 	if (rc != 0)
 		return rc;
@@ -165,5 +167,5 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 int
 rdmapmd_mr_dereg(struct rdmapmd_mr *mr)
 {
-	return rdmapmd_object_destroy(&rdmapmd_mr_class, mr);
+	return rdmapmd_object_destroy(&mr_class, mr);
 }

@@ -12,7 +12,8 @@
 
 #include <rte_common.h>
 
-#include "internal.h"
+#include "log_private.h"
+#include "object_private.h"
 
 static struct rdmapmd_table *alive[RDMAPMD_OBJECT_TYPES];
 

@@ -4,7 +4,11 @@
 
 #include <errno.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "log_private.h"
+#include "mempool_private.h"
+#include "object_private.h"
+#include "pd_private.h"
 
 static struct rdmapmd_pd_object *
 pd_of(struct rdmapmd_object *object)

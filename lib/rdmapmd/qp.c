@@ -3,9 +3,32 @@
 /* Queue pairs. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "cq_private.h"
+#include "log_private.h"
+#include "object_private.h"
+#include "pd_private.h"
+#include "qp_private.h"
+#include "qp_state_private.h"
+#include "sizing_private.h"
+#include "srq_private.h"
+#include "td_private.h"
+
+#define QP_EVENTS (RDMAPMD_EVENT_QP_LAST_WQE_REACHED - RDMAPMD_EVENT_QP_FATAL + 1)
+
+struct rdmapmd_qp_object {
+	struct rdmapmd_object object;
+	atomic_uchar state;	     /* enum rdmapmd_qp_state */
+	atomic_bool tell_drained;    /* whoever went to SQD wants SQ_DRAINED */
+	unsigned char asked;	     /* the state that was asked for last; object->lock */
+	struct rdmapmd_qp_attr attr; /* set last; object->lock */
+	struct rdmapmd_qp_cap cap;
+	struct rdmapmd_qp_sizing sizing;
+	struct rdmapmd_event_node events[QP_EVENTS];
+};
 
 static struct rdmapmd_qp_object *
 qp_of(struct rdmapmd_object *object)
@@ -173,13 +196,13 @@ new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 
 	if (object == NULL)
 		return NULL;
-	for (i = 0; i < RDMAPMD_QP_EVENTS; i++)
+	for (i = 0; i < QP_EVENTS; i++)
 		qp_of(object)->events[i] = (struct rdmapmd_event_node){
 			.object = object,
 			.type = (uint8_t)(RDMAPMD_EVENT_QP_FATAL + i),
 		};
 	object->events = qp_of(object)->events;
-	object->event_count = RDMAPMD_QP_EVENTS;
+	object->event_count = QP_EVENTS;
 	qp_of(object)->cap = attr->cap;
 	qp_of(object)->sizing = *sizing;
 	atomic_init(&qp_of(object)->state, RDMAPMD_QPS_RESET);

@@ -11,7 +11,9 @@
 
 #include <rte_common.h>
 
-#include "internal.h"
+#include "log_private.h"
+#include "object_private.h"
+#include "qp_state_private.h"
 
 #define STATES (RDMAPMD_QPS_ERR + 1)
 

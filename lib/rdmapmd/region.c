@@ -11,7 +11,10 @@
 
 #include <rte_memory.h>
 
-#include "internal.h"
+#include "fork_private.h"
+#include "log_private.h"
+#include "object_private.h"
+#include "region_private.h"
 
 #define REMOTE_WRITERS (RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_ATOMIC)
 #define ALL_ACCESS                                                                  \

@@ -12,7 +12,7 @@
 
 #include <rte_common.h>
 
-#include "internal.h"
+#include "sizing_private.h"
 
 #define SEGMENT	       16u /* bytes of a control, remote address, atomic, next or data segment */
 #define WQEBB	       64u

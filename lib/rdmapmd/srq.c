@@ -4,7 +4,19 @@
 
 #include <errno.h>
 
-#include "internal.h"
+#include "log_private.h"
+#include "object_private.h"
+#include "pd_private.h"
+#include "sizing_private.h"
+#include "srq_private.h"
+
+#define SRQ_EVENTS (RDMAPMD_EVENT_SRQ_LIMIT_REACHED - RDMAPMD_EVENT_SRQ_ERR + 1)
+
+struct rdmapmd_srq_object {
+	struct rdmapmd_object object;
+	struct rdmapmd_srq_sizing sizing; /* object->lock */
+	struct rdmapmd_event_node events[SRQ_EVENTS];
+};
 
 static struct rdmapmd_srq_object *
 srq_of(struct rdmapmd_object *object)
@@ -69,13 +81,13 @@ new_srq(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq
 
 	if (object == NULL)
 		return NULL;
-	for (i = 0; i < RDMAPMD_SRQ_EVENTS; i++)
+	for (i = 0; i < SRQ_EVENTS; i++)
 		srq_of(object)->events[i] = (struct rdmapmd_event_node){
 			.object = object,
 			.type = (uint8_t)(RDMAPMD_EVENT_SRQ_ERR + i),
 		};
 	object->events = srq_of(object)->events;
-	object->event_count = RDMAPMD_SRQ_EVENTS;
+	object->event_count = SRQ_EVENTS;
 	srq_of(object)->sizing = *sizing;
 	srq = rdmapmd_object_head(object);
 	srq->post_srq_recv = rdmapmd_post_srq_recv_none;

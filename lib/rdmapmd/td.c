@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
-#include "internal.h"
+#include "context_private.h"
+#include "object_private.h"
+#include "td_private.h"
 
 static int
 destroy_td(struct rdmapmd_object *object)
