@@ -299,19 +299,13 @@ rdmapmd_cq_create(struct rdmapmd_context *head, const struct rdmapmd_cq_init_att
 		goto no_object;
 	cq = rdmapmd_object_head(object);
 	rc = context->ops->cq_create(cq, &layout);
+	rc = rdmapmd_object_publish_or_undo(object, rc, cq->cqn);
 	if (rc != 0)
-		goto not_created;
-	rc = rdmapmd_object_publish(object, cq->cqn);
-	if (rc != 0)
-		goto not_published;
+		goto no_object;
 	*result = cq;
 	rdmapmd_object_leave(parent);
 	return 0;
 
-not_published:
-	context->ops->cq_destroy(cq);
-not_created:
-	rdmapmd_object_free(object);
 no_object:
 	if (attr->channel != NULL)
 		rdmapmd_object_undepend(&channel_class, attr->channel);

@@ -61,19 +61,13 @@ reg(const struct rdmapmd_mr_attr *attr, struct rdmapmd_mr **result)
 	if (object == NULL)
 		goto no_object;
 	rc = rdmapmd_region_start(mr_of(object), attr);
+	rc = rdmapmd_object_publish_or_undo(object, rc, 0);
 	if (rc != 0)
-		goto not_registered;
-	rc = rdmapmd_object_publish(object, 0);
-	if (rc != 0)
-		goto not_published;
+		goto no_object;
 	*result = rdmapmd_object_head(object);
 	rdmapmd_object_leave(parent);
 	return 0;
 
-not_published:
-	rdmapmd_region_stop(mr_of(object));
-not_registered:
-	rdmapmd_object_free(object);
 no_object:
 	rdmapmd_object_undepend(&rdmapmd_pd_class, attr->pd);
 not_allowed:

@@ -124,6 +124,21 @@ rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 	return rc;
 }
 
+int
+rdmapmd_object_publish_or_undo(struct rdmapmd_object *object, int created, uint32_t number)
+{
+	int rc = created;
+
+	if (rc == 0) {
+		rc = rdmapmd_object_publish(object, number);
+		if (rc != 0)
+			object->class->destroy(object);
+	}
+	if (rc != 0)
+		rdmapmd_object_free(object);
+	return rc;
+}
+
 /* An object that is alive, with a reference. */
 static struct rdmapmd_object *
 find(const struct rdmapmd_object_class *class, const void *head)

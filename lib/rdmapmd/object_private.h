@@ -95,6 +95,12 @@ struct rdmapmd_object *rdmapmd_object_find_number(struct rdmapmd_device *device,
 int rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number);
 
 /*
+ * The end of a create: as publish, once the driver has created its part (0). Otherwise, or if that fails, the driver's part
+ * is destroyed and the object freed; what it depends on stays the caller's. created: what the driver's create gave.
+ */
+int rdmapmd_object_publish_or_undo(struct rdmapmd_object *object, int created, uint32_t number);
+
+/*
  * Take a reference on an object that is alive, and one on its context: neither goes while they are held. -EINVAL: no such
  * object; -ENODEV: its context is being closed.
  */

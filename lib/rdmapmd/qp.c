@@ -236,14 +236,8 @@ create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 		return -ENOMEM;
 	qp = rdmapmd_object_head(object);
 	rc = context->ops->qp_create(qp, attr, sizing);
-	if (rc == 0) {
-		rc = rdmapmd_object_publish(object, qp->qp_num);
-		if (rc != 0)
-			context->ops->qp_destroy(qp);
-	}
-	if (rc != 0)
-		rdmapmd_object_free(object);
-	else
+	rc = rdmapmd_object_publish_or_undo(object, rc, qp->qp_num);
+	if (rc == 0)
 		*result = qp;
 	return rc;
 }

@@ -110,14 +110,8 @@ create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq_
 		return -ENOMEM;
 	srq = rdmapmd_object_head(object);
 	rc = context->ops->srq_create(srq, sizing);
-	if (rc == 0) {
-		rc = rdmapmd_object_publish(object, srq->srqn);
-		if (rc != 0)
-			context->ops->srq_destroy(srq);
-	}
-	if (rc != 0)
-		rdmapmd_object_free(object);
-	else
+	rc = rdmapmd_object_publish_or_undo(object, rc, srq->srqn);
+	if (rc == 0)
 		*result = srq;
 	return rc;
 }

@@ -35,14 +35,8 @@ create(struct rdmapmd_context_object *context, struct rdmapmd_context *head,
 	td = rdmapmd_object_head(object);
 	td->context = head;
 	rc = context->ops->td_alloc(td);
-	if (rc == 0) {
-		rc = rdmapmd_object_publish(object, 0);
-		if (rc != 0)
-			context->ops->td_dealloc(td);
-	}
-	if (rc != 0)
-		rdmapmd_object_free(object);
-	else
+	rc = rdmapmd_object_publish_or_undo(object, rc, 0);
+	if (rc == 0)
 		*result = td;
 	return rc;
 }
