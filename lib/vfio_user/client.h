@@ -13,6 +13,9 @@
  * vfu_client_conf's patience_ms says: its call returns -ECANCELED then. What it had asked for may be carried out, later;
  * the answer is passed over, and the connection goes on.
  *
+ * vfu_client_region_write_multi(), _irq_action() and _irq_disable() are here because a server answers them and QEMU asks
+ * them: our driver posts each write and masks nothing. By these calls the tests ask what QEMU does.
+ *
  * Errors: 0 or -errno. What the server answers with an error is that errno. When the server is gone, does not answer
  * in time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, this is logged once, and each
  * later call returns -ENOTCONN at once: there is no way back but a new client.
@@ -76,7 +79,7 @@ void vfu_client_close(struct vfu_client *client);
  */
 void vfu_client_end_by(struct vfu_client *client, unsigned int ms);
 
-/** What was agreed on: the longest transfer, how many maps, write_multiple. */
+/** What was agreed on: the longest transfer, how many maps, write_multiple. The calls keep to it by themselves. */
 void vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabilities *caps);
 
 /** Who serves. */

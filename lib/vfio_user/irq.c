@@ -63,7 +63,8 @@ vfu_irq_table_clear(struct vfu_irq_table *table)
 	pthread_mutex_unlock(&table->lock);
 }
 
-unsigned int
+/* How many vectors a type has. */
+static unsigned int
 vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int type)
 {
 	return type < table->ntypes ? table->first[type + 1] - table->first[type] : 0;

@@ -39,9 +39,6 @@ void vfu_irq_table_fini(struct vfu_irq_table *table);
 /** All vectors of all types as at the start: eventfds closed, nothing masked. */
 void vfu_irq_table_clear(struct vfu_irq_table *table);
 
-/** How many vectors a type has. */
-unsigned int vfu_irq_table_count(const struct vfu_irq_table *table, unsigned int type);
-
 /** The table owns fd (-1: deassign) from here on. */
 void vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd);
 

@@ -811,12 +811,6 @@ vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned in
 	return rc;
 }
 
-size_t
-vfu_server_max_data_xfer(const struct vfu_server *server)
-{
-	return server->state == VFU_CLIENT_SERVED ? server->agreed.max_data_xfer_bytes : 0;
-}
-
 const struct vfu_dma_region *
 vfu_server_dma_find(const struct vfu_server *server, uint64_t iova, uint64_t length)
 {

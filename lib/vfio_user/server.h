@@ -200,7 +200,7 @@ int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigne
 
 /**
  * The client's memory at [iova, iova + length), in one region; NULL: not mapped. Valid until
- * vfu_server_process() is called again.
+ * vfu_server_process() is called again. For hosts that keep no table of what dma_map() gave them; softrnicd keeps one.
  */
 const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
 						 uint64_t length);
@@ -222,10 +222,7 @@ int vfu_server_dma_read(struct vfu_server *server, uint64_t iova, void *data, si
 int vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data, size_t length,
 			 vfu_dma_done_fn *done, void *arg);
 
-/** Longest transfer of the session, 0 without one. */
-size_t vfu_server_max_data_xfer(const struct vfu_server *server);
-
-/** Since the server was made. */
+/** Since the server was made. For hosts that show it; softrnicd does not, and the tests count by it. */
 struct vfu_server_stats {
 	uint64_t clients;      /**< that negotiated */
 	uint64_t refused;      /**< that came while another was served */
