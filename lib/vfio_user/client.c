@@ -115,62 +115,23 @@ vfu_client_give_up(struct vfu_client *client, int reason)
 
 /* ---- Requests of the server ---- */
 
+/* Memory that the server could ask for comes with descriptors. @return 0 or why the connection ends. */
 static int
-vfu_client_dma(struct vfu_client *client, struct vfu_dma_access *access, bool *with_data)
-{
-	const struct vfu_message *message = &client->channel.message;
-	bool read = message->header.command == VFU_DMA_READ;
-
-	*with_data = read;
-	if (message->length < sizeof(*access) || message->nfds > 0 || message->surplus_fds)
-		return -EINVAL;
-	memcpy(access, message->payload, sizeof(*access));
-	if (access->count == 0 || access->count > client->agreed.max_data_xfer_bytes ||
-	    access->iova + (access->count - 1) < access->iova ||
-	    message->length - sizeof(*access) != (read ? 0 : access->count))
-		return -EINVAL;
-	if (read) {
-		if (client->conf.dma_read == NULL)
-			return -ENOTSUP;
-		memset(client->scratch, 0, access->count);
-		return client->conf.dma_read(client->conf.arg, access->iova, client->scratch,
-					     access->count);
-	}
-	if (client->conf.dma_write == NULL)
-		return -ENOTSUP;
-	return client->conf.dma_write(client->conf.arg, access->iova,
-				      message->payload + sizeof(*access), access->count);
-}
-
-/* @return 0 or why the connection ends. */
-static int
-vfu_client_serve(struct vfu_client *client)
+vfu_client_refuse(struct vfu_client *client)
 {
 	const struct vfu_header request = client->channel.message.header;
-	struct vfu_header header = {
+	const struct vfu_header header = {
 		.id = request.id,
 		.command = request.command,
-		.flags = VFU_TYPE_REPLY,
+		.flags = VFU_TYPE_REPLY | VFU_FLAG_ERROR,
+		.error = ENOTSUP,
 	};
-	struct vfu_dma_access access = { 0 };
-	struct iovec payload[2];
-	bool with_data = false;
-	int rc = -ENOTSUP;
 
-	if (request.command == VFU_DMA_READ || request.command == VFU_DMA_WRITE)
-		rc = vfu_client_dma(client, &access, &with_data);
 	if (request.flags & VFU_FLAG_NO_REPLY)
 		return 0;
 	if (client->channel.outgoing_count >= VFU_MAX_ANSWERS)
 		return -EPROTO;
-	if (rc != 0) {
-		header.flags |= VFU_FLAG_ERROR;
-		header.error = -rc;
-		return vfu_channel_send(&client->channel, header, NULL, 0, NULL, 0);
-	}
-	payload[0] = (struct iovec){ .iov_base = &access, .iov_len = sizeof(access) };
-	payload[1] = (struct iovec){ .iov_base = client->scratch, .iov_len = access.count };
-	return vfu_channel_send(&client->channel, header, payload, with_data ? 2 : 1, NULL, 0);
+	return vfu_channel_send(&client->channel, header, NULL, 0, NULL, 0);
 }
 
 /* ---- Requests to the server ---- */
@@ -194,7 +155,7 @@ vfu_client_received(struct vfu_client *client, int id, uint16_t command)
 	const struct vfu_header *header = &client->channel.message.header;
 
 	switch (header->flags & VFU_TYPE_MASK) {
-	case VFU_TYPE_COMMAND: return vfu_client_serve(client);
+	case VFU_TYPE_COMMAND: return vfu_client_refuse(client);
 	case VFU_TYPE_REPLY:
 		if (vfu_client_passes_over(client, header))
 			return 0;
@@ -451,8 +412,7 @@ vfu_client_negotiate(struct vfu_client *client, const char *path)
 		theirs.max_msg_fds < VFU_MAX_FDS ? theirs.max_msg_fds : VFU_MAX_FDS;
 	vfu_channel_limits(&client->channel, client->agreed.max_data_xfer_bytes,
 			   client->conf.caps.max_msg_fds);
-	client->scratch = malloc(client->agreed.max_data_xfer_bytes);
-	return client->scratch == NULL ? -ENOMEM : 0;
+	return 0;
 }
 
 static void
@@ -526,7 +486,6 @@ vfu_client_close(struct vfu_client *client)
 	vfu_channel_close(&client->channel);
 	pthread_cond_destroy(&client->freed);
 	pthread_mutex_destroy(&client->lock);
-	free(client->scratch);
 	free(client);
 }
 

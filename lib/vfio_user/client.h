@@ -5,8 +5,7 @@
  * The client: a driver's way to a device that another process serves on a socket.
  *
  * Threads: any, at any time (but vfu_client_close(), which is the last call). From its request to the answer it is a
- * call's turn; others wait. The callbacks of DMA requests run in whatever call receives them, in its turn: they must
- * not call back.
+ * call's turn; others wait.
  *
  * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server says meanwhile;
  * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() says. A thread that is told to end waits no longer than
@@ -48,12 +47,6 @@ struct vfu_client_conf {
 	void *log_arg;
 	struct vfu_capabilities caps; /**< to propose; all zero: vfu_capabilities_ours() */
 	/**
-	 * The device reads or writes memory that was mapped without a descriptor. They must check the range: a server
-	 * is not believed. NULL: refused. A negative errno is given to the server.
-	 */
-	int (*dma_read)(void *arg, uint64_t iova, void *data, size_t length);
-	int (*dma_write)(void *arg, uint64_t iova, const void *data, size_t length);
-	/**
 	 * Asked in each wait, of the thread that calls: for how many ms may it wait, if it is told to end? -1: it is not. It
 	 * may be while it waits if *fd, which is -1 before, is set: to what gets readable then. NULL: never.
 	 */
@@ -89,8 +82,8 @@ const struct vfu_peer *vfu_client_server(const struct vfu_client *client);
 int vfu_client_fd(const struct vfu_client *client);
 
 /**
- * Serve the requests that have come, up to 64 of them, and find out whether the server lives. Needed only by those who map
- * memory without descriptors, or want to hear of a dead server when they make no calls.
+ * Refuse the requests that have come, up to 64 of them, and find out whether the server lives. For those who want to hear
+ * of a dead server when they make no calls.
  *
  * Blocks: only for a call of another thread. @return 0 or -ENOTCONN.
  */
@@ -151,8 +144,8 @@ int vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_re
 				  unsigned int count);
 
 /**
- * Let the device reach memory: length bytes of the file fd from offset on (which the server maps), or with fd -1 by
- * the callbacks. rights are VFU_DMA_FLAG_*.
+ * Let the device reach memory: length bytes of the file fd from offset on, which the server maps. With fd -1 it is told that
+ * there is memory, and no way to it: its requests (DMA_READ, DMA_WRITE) are refused. rights are VFU_DMA_FLAG_*.
  *
  * Owner: fd stays the caller's and may be closed afterwards.
  * @return -EEXIST overlap, -ENOSPC too many, -EINVAL, -EACCES, -ENOTSUP a file that the server does not like.

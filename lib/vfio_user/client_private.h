@@ -31,7 +31,6 @@ struct vfu_client {
 	atomic_ullong end_ms; /* ... and of all calls */
 	uint16_t next_id;
 	bool dead;
-	uint8_t *scratch; /* data of an answer to a DMA request */
 	/* In the order in which their answers come. */
 	struct vfu_left {
 		uint16_t id, command;

@@ -66,7 +66,10 @@ struct vfu_version {
 };
 VFU_SIZE(vfu_version, 4);
 
-/** The descriptor of the memory comes with the message, or the memory is reached by VFU_DMA_READ and VFU_DMA_WRITE. */
+/**
+ * The descriptor of the memory comes with the message; without one only VFU_DMA_READ and VFU_DMA_WRITE would reach it, which
+ * this library does not send.
+ */
 struct vfu_dma_map {
 	uint32_t argsz;
 	uint32_t flags;
@@ -214,9 +217,6 @@ struct vfu_dma_access {
 	uint64_t count;
 };
 VFU_SIZE(vfu_dma_access, 16);
-
-/** A reply to VFU_DMA_WRITE may end after four bytes of count: the specification's table says so. */
-#define VFU_DMA_WRITE_REPLY_MIN 12
 
 /** One write of at most eight bytes. */
 struct vfu_region_write {

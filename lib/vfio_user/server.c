@@ -39,9 +39,6 @@ vfu_server_next_deadline(const struct vfu_server *server)
 		vfu_earlier(&next, 1);
 	if (server->state == VFU_CLIENT_CONNECTED)
 		vfu_earlier(&next, server->deadline_ms);
-	if (server->request_head != server->request_tail)
-		vfu_earlier(&next,
-			    server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms);
 	if (server->deaf_until_ms != 0)
 		vfu_earlier(&next, server->deaf_until_ms);
 	for (i = 0; i < VFU_WAITING; i++) {
@@ -102,17 +99,6 @@ vfu_server_close_channel(struct vfu_server *server, struct vfu_channel *channel)
 	vfu_channel_close(channel);
 }
 
-static void
-vfu_server_end_requests(struct vfu_server *server, int error)
-{
-	struct vfu_dma_request request;
-
-	while (server->request_head != server->request_tail) {
-		request = server->requests[server->request_head++ % VFU_DMA_REQUESTS];
-		request.done(request.arg, error);
-	}
-}
-
 static bool
 vfu_server_is_connected(const struct vfu_server *server)
 {
@@ -146,7 +132,7 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 			? "it sent descriptors, and earlier ones cannot be closed: whose file "
 			  "system does not answer?"
 			: strerror(-reason));
-	/* From here on a callback finds nobody to send to. */
+	/* From here on callbacks find no client. */
 	server->was_served = server->state == VFU_CLIENT_SERVED;
 	server->reason = reason;
 	server->state = VFU_CLIENT_LEAVING;
@@ -155,7 +141,6 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 	server->waits = false;
 	server->done = 0;
 	vfu_server_close_channel(server, &server->channel);
-	vfu_server_end_requests(server, reason == -ETIMEDOUT ? reason : -ENOTCONN);
 	vfu_irq_table_clear(&server->irqs);
 	if (server->was_served && server->conf.ops->leaving != NULL)
 		server->conf.ops->leaving(server->conf.arg);
@@ -267,50 +252,13 @@ vfu_server_handle_command(struct vfu_server *server)
 	return 0;
 }
 
-/* An answer to the oldest request: others are answered in order, and what nobody asked for is a breach. */
-static int
-vfu_server_handle_reply(struct vfu_server *server)
-{
-	const struct vfu_message *message = &server->channel.message;
-	struct vfu_dma_request request;
-	struct vfu_dma_access access;
-	size_t expected;
-	int error = 0;
-
-	if (server->request_head == server->request_tail)
-		return -EPROTO;
-	request = server->requests[server->request_head % VFU_DMA_REQUESTS];
-	if (message->header.id != request.id || message->header.command != request.command ||
-	    message->nfds > 0 || message->surplus_fds)
-		return -EPROTO;
-	if (message->header.flags & VFU_FLAG_ERROR) {
-		error = message->header.error > 0 && message->header.error < 4096
-				? -(int)message->header.error
-				: -EIO;
-	} else if (request.command == VFU_DMA_READ) {
-		expected = sizeof(access) + request.length;
-		if (message->length != expected)
-			return -EPROTO;
-		memcpy(&access, message->payload, sizeof(access));
-		if (access.iova != request.iova || access.count != request.length)
-			return -EPROTO;
-		memcpy(request.data, message->payload + sizeof(access), request.length);
-	} else if (message->length < VFU_DMA_WRITE_REPLY_MIN) {
-		return -EPROTO;
-	}
-	server->request_head++;
-	request.done(request.arg, error);
-	return 0;
-}
-
 static int
 vfu_server_handle(struct vfu_server *server)
 {
-	switch (server->channel.message.header.flags & VFU_TYPE_MASK) {
-	case VFU_TYPE_COMMAND: return vfu_server_handle_command(server);
-	case VFU_TYPE_REPLY: return vfu_server_handle_reply(server);
-	default: return -EPROTO;
-	}
+	/* The server asks nothing: there is nothing to answer. */
+	if ((server->channel.message.header.flags & VFU_TYPE_MASK) != VFU_TYPE_COMMAND)
+		return -EPROTO;
+	return vfu_server_handle_command(server);
 }
 
 /* @return messages handled. */
@@ -533,9 +481,6 @@ vfu_server_check_deadlines(struct vfu_server *server)
 	if (server->deaf_until_ms != 0 && now >= server->deaf_until_ms) {
 		vfu_server_do_not_listen(server, false);
 	}
-	if (server->request_head != server->request_tail &&
-	    now >= server->requests[server->request_head % VFU_DMA_REQUESTS].deadline_ms)
-		vfu_server_disconnect(server, -ETIMEDOUT);
 }
 
 unsigned int
@@ -817,66 +762,6 @@ vfu_server_dma_find(const struct vfu_server *server, uint64_t iova, uint64_t len
 	const struct vfu_dma_entry *entry = vfu_dma_table_find(&server->dma, iova, length);
 
 	return entry == NULL ? NULL : &entry->region;
-}
-
-static int
-vfu_server_dma(struct vfu_server *server, uint16_t command, uint64_t iova, void *data,
-	       size_t length, vfu_dma_done_fn *done, void *arg)
-{
-	uint32_t need = command == VFU_DMA_READ ? VFU_DMA_FLAG_READ : VFU_DMA_FLAG_WRITE;
-	const struct vfu_dma_region *region = vfu_server_dma_find(server, iova, length);
-	struct vfu_dma_access access = { .iova = iova, .count = length };
-	struct vfu_header header = { .command = command };
-	struct iovec payload[2] = {
-		{ .iov_base = &access, .iov_len = sizeof(access) },
-		{ .iov_base = data, .iov_len = length },
-	};
-	int rc;
-
-	if (server->state != VFU_CLIENT_SERVED)
-		return -ENOTCONN;
-	if (region == NULL)
-		return -EFAULT;
-	if (!(region->flags & need))
-		return -EACCES;
-	if (length > server->agreed.max_data_xfer_bytes)
-		return -EMSGSIZE;
-	if (server->request_tail - server->request_head == VFU_DMA_REQUESTS)
-		return -EAGAIN;
-	header.id = server->next_id++;
-	rc = vfu_channel_send(&server->channel, header, payload, command == VFU_DMA_READ ? 1 : 2,
-			      NULL, 0);
-	if (rc != 0)
-		return rc;
-	server->requests[server->request_tail++ % VFU_DMA_REQUESTS] = (struct vfu_dma_request){
-		.id = header.id,
-		.command = command,
-		.iova = iova,
-		.data = data,
-		.length = length,
-		.deadline_ms = vfu_now_ms() + server->conf.timeout_ms,
-		.done = done,
-		.arg = arg,
-	};
-	vfu_server_watch(server);
-	vfu_server_set_timer(server);
-	return 0;
-}
-
-int
-vfu_server_dma_read(struct vfu_server *server, uint64_t iova, void *data, size_t length,
-		    vfu_dma_done_fn *done, void *arg)
-{
-	return vfu_server_dma(server, VFU_DMA_READ, iova, data, length, done, arg);
-}
-
-int
-vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data, size_t length,
-		     vfu_dma_done_fn *done, void *arg)
-{
-	/* Only read from: an iovec knows no const. */
-	return vfu_server_dma(server, VFU_DMA_WRITE, iova, (void *)(uintptr_t)data, length, done,
-			      arg);
 }
 
 void

@@ -15,7 +15,7 @@
  *
  * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
  * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
- * vfu_server_charge(), vfu_server_dma_find(), _read() and _write(), and disconnected() vfu_server_region_file().
+ * vfu_server_charge() and vfu_server_dma_find(), and disconnected() vfu_server_region_file().
  *
  * Blocks: never, unless a callback does.
  *
@@ -126,7 +126,7 @@ struct vfu_server_conf {
 	struct vfu_capabilities caps; /**< all zero: vfu_capabilities_ours() */
 	/** Accept memory in files of any file system, not only tmpfs and hugetlbfs: the client can make the server wait. */
 	bool any_file;
-	unsigned int timeout_ms; /**< for a client's first message and its answers; default 5000 */
+	unsigned int timeout_ms; /**< for a client's first message; default 5000 */
 };
 
 /**
@@ -204,23 +204,6 @@ int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigne
  */
 const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
 						 uint64_t length);
-
-/** Told how a transfer by message ended: 0, the client's errno, -ENOTCONN it is gone, -ETIMEDOUT it did not answer. */
-typedef void vfu_dma_done_fn(void *arg, int error);
-
-/**
- * Move data from or to the client's memory by messages, for regions without an address. Transfers of the same client are
- * carried out in order.
- *
- * Blocks: never; done() is called from vfu_server_process(). Owner: data belongs to the server until then (read), or
- * is copied (write).
- * @return -EFAULT not mapped, -EACCES mapped without that permission, -EMSGSIZE longer than was negotiated,
- *         -EAGAIN too many under way, -ENOTCONN nobody is served. done() is not called then.
- */
-int vfu_server_dma_read(struct vfu_server *server, uint64_t iova, void *data, size_t length,
-			vfu_dma_done_fn *done, void *arg);
-int vfu_server_dma_write(struct vfu_server *server, uint64_t iova, const void *data, size_t length,
-			 vfu_dma_done_fn *done, void *arg);
 
 /** Since the server was made. For hosts that show it; softrnicd does not, and the tests count by it. */
 struct vfu_server_stats {

@@ -13,21 +13,8 @@
 #include "pace.h"
 #include "server.h"
 
-#define VFU_DMA_REQUESTS    64 /* under way at a time */
 #define VFU_WAITING	    4  /* clients that are being told that another is served */
 #define VFU_LOGGED_REFUSALS 16 /* per client: a hostile one shall not fill the disk */
-
-/* A request to the client that it has not answered. */
-struct vfu_dma_request {
-	uint16_t id;
-	uint16_t command;
-	uint64_t iova;
-	void *data; /* of a read */
-	size_t length;
-	uint64_t deadline_ms;
-	vfu_dma_done_fn *done;
-	void *arg;
-};
 
 enum vfu_client_state {
 	VFU_CLIENT_NONE,
@@ -77,12 +64,6 @@ struct vfu_server {
 
 	struct vfu_dma_table dma;
 	struct vfu_irq_table irqs;
-
-	/* Requests to it, oldest first */
-	struct vfu_dma_request requests[VFU_DMA_REQUESTS];
-	unsigned int request_head; /* runs free */
-	unsigned int request_tail;
-	uint16_t next_id;
 
 	struct vfu_waiting waiting[VFU_WAITING];
 

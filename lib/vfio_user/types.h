@@ -25,7 +25,7 @@ struct vfu_dma_region {
 	uint64_t iova;
 	uint64_t size;
 	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
-	void *address; /**< where it is mapped; NULL: by messages only, vfu_server_dma_read() and _write() */
+	void *address; /**< where it is mapped; NULL: no descriptor came, and nothing here reaches it */
 	/** With an address: all of the mapping that it lies in, which other regions may share. */
 	void *mapping;
 	uint64_t mapping_bytes;

@@ -149,7 +149,7 @@ take_answer(struct attack *a)
 	struct pollfd ready = { .fd = a->peer, .events = POLLIN };
 
 	poll(&ready, 1, 1);
-	attack_answer(a);
+	attack_read(a);
 }
 
 static bool
@@ -238,7 +238,7 @@ stateless(struct attack *a)
 	for (i = 0; i < n; i++)
 		attack_noise(a);
 	ask_the_innocent_one(a);
-	attack_answer(a);
+	attack_read(a);
 }
 
 /* Everything that it did is undone, and a client with manners finds a device as after power-on. */

@@ -33,7 +33,6 @@ enum flag {
 
 enum place {
 	PLACE_MASK = 0x0fff,
-	PLACE_NO_MEMORY = 0x1000,
 	PLACE_END = 0x2000,
 	PLACE_GONE = 0x4000,
 };
@@ -45,27 +44,6 @@ static struct server {
 	size_t bytes;
 	bool late;
 } server;
-
-static int
-fuzz_dma_read(void *arg, uint64_t iova, void *data, size_t length)
-{
-	(void)arg;
-	must(length > 0 && iova + (length - 1) >= iova);
-	memset(data, 1, length);
-	return 0;
-}
-
-static int
-fuzz_dma_write(void *arg, uint64_t iova, const void *data, size_t length)
-{
-	static volatile uint8_t last;
-
-	(void)arg;
-	must(length > 0 && iova + (length - 1) >= iova);
-	last = ((const uint8_t *)data)[length - 1];
-	(void)last;
-	return 0;
-}
 
 static void
 fuzz_log(void *arg, enum vfu_log_level level, const char *message)
@@ -205,8 +183,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vfu_client_conf conf = {
 		.name = "fuzz0",
 		.log = fuzz_log,
-		.dma_read = fuzz_dma_read,
-		.dma_write = fuzz_dma_write,
 		.patience_ms = fuzz_patience,
 	};
 	struct vfu_client *client;
@@ -240,10 +216,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		conf.timeout_ms = 1;
 	if ((server.flags & FLAG_FULL) != 0)
 		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
-	if ((server.place & PLACE_NO_MEMORY) != 0) {
-		conf.dma_read = NULL;
-		conf.dma_write = NULL;
-	}
 	conf.fd = pair[0];
 	if (vfu_client_open(&conf, &client) == 0) {
 		fuzz_calls(client);
@@ -327,7 +299,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 		return 0;
 	seed_write(folder, "refused", 0, 0, false, false);
 	seed_write(folder, "refuses-all", 15, 0, true, true);
-	seed_write(folder, "no-memory", 0, PLACE_NO_MEMORY, true, true);
 	seed_write(folder, "gone", 0, taken | PLACE_GONE, true, false);
 	seed_write(folder, "end", 0, PLACE_END, true, true);
 	seed_write(folder, "late", FLAG_LATE, taken, true, true);

@@ -295,36 +295,17 @@ messages_in(const uint8_t *bytes, size_t length)
 }
 
 void
-attack_answer(struct attack *a)
+attack_read(struct attack *a)
 {
 	static uint8_t bytes[1 << 17];
 	int fds[16];
 	unsigned int nfds = 0;
-	struct vfu_header header;
-	struct vfu_dma_access access;
 	long n;
 
 	while ((n = raw_receive(a->peer, bytes, sizeof(bytes), fds, &nfds)) > 0) {
 		vfu_close_fds(fds, nfds);
 		nfds = 0;
 		a->answers += messages_in(bytes, n);
-		if (n < 32)
-			continue;
-		memcpy(&header, bytes + n - 32, sizeof(header));
-		memcpy(&access, bytes + n - 16, sizeof(access));
-		if (header.command != VFU_DMA_READ || header.flags != 0 || access.count > 64)
-			continue;
-		header.flags = VFU_TYPE_REPLY | (attack_below(a, 4) == 0 ? VFU_FLAG_ERROR : 0);
-		header.error = attack_below(a, 200);
-		header.size = sizeof(header);
-		if (!(header.flags & VFU_FLAG_ERROR))
-			header.size += sizeof(access) + access.count;
-		if (attack_below(a, 50) == 0)
-			header.size++;
-		memcpy(a->bytes, &header, sizeof(header));
-		memcpy(a->bytes + 16, &access, sizeof(access));
-		attack_in_pieces(a, header.size, NULL, 0);
-		a->messages++;
 	}
 }
 

@@ -53,7 +53,7 @@ void attack_send(struct attack *a, uint16_t command);
 void attack_noise(struct attack *a);
 /* Send these bytes of a->bytes. */
 void attack_in_pieces(struct attack *a, size_t length, const int *fds, unsigned int nfds);
-/* What the server asked of the client: answered, wrongly answered, left alone. Everything else is just read. */
-void attack_answer(struct attack *a);
+/* Read what the server has sent. */
+void attack_read(struct attack *a);
 
 #endif

@@ -15,30 +15,6 @@
 
 #define RW (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
 
-/* The client's own memory, at IOVA 0x40000. */
-#define MEMORY_IOVA 0x40000
-static uint8_t memory[0x4000];
-
-static int
-memory_read(void *arg, uint64_t iova, void *data, size_t length)
-{
-	(void)arg;
-	if (iova < MEMORY_IOVA || iova - MEMORY_IOVA > sizeof(memory) - length)
-		return -EFAULT;
-	memcpy(data, memory + (iova - MEMORY_IOVA), length);
-	return 0;
-}
-
-static int
-memory_write(void *arg, uint64_t iova, const void *data, size_t length)
-{
-	(void)arg;
-	if (iova < MEMORY_IOVA || iova - MEMORY_IOVA > sizeof(memory) - length)
-		return -EFAULT;
-	memcpy(memory + (iova - MEMORY_IOVA), data, length);
-	return 0;
-}
-
 struct session {
 	struct fixture f;
 	struct vfu_client *client;
@@ -49,7 +25,7 @@ static int
 session_setup(void **state)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	const struct vfu_client_conf conf = { .dma_read = memory_read, .dma_write = memory_write };
+	const struct vfu_client_conf conf = { 0 };
 
 	assert_non_null(s);
 	s->fds = count_fds();
@@ -211,81 +187,6 @@ test_memory_with_and_without_descriptor(void **state)
 	assert_int_equal(s->f.unmaps, 1);
 	assert_int_equal(vfu_client_dma_map(s->client, 0, 0x4000, RW, 9999, 0), -EBADF);
 	assert_int_equal(vfu_client_dma_map(s->client, 0, 0x4000, RW, -1, 0), 0);
-}
-
-struct transfer {
-	atomic_uint done;
-	atomic_int error;
-};
-
-static void
-transfer_done(void *arg, int error)
-{
-	struct transfer *t = arg;
-
-	t->error = error;
-	t->done++;
-}
-
-/* The device asks while the client waits for an answer, and while nobody waits. */
-static void
-test_transfers_are_served_within_calls_and_without(void **state)
-{
-	struct session *s = *state;
-	struct transfer t = { 0 };
-	static uint8_t data[0x4000];
-	unsigned int i;
-	uint32_t value;
-
-	assert_int_equal(vfu_client_dma_map(s->client, MEMORY_IOVA, sizeof(memory), RW, -1, 0), 0);
-	assert_int_equal(vfu_client_dma_map(s->client, 0, 0x1000, RW, -1, 0), 0);
-	for (i = 0; i < sizeof(memory); i++)
-		memory[i] = i * 3;
-	fixture_stop(&s->f);
-	assert_int_equal(
-		vfu_server_dma_read(s->f.server, MEMORY_IOVA + 1, data, 0x3fff, transfer_done, &t),
-		0);
-	assert_int_equal(vfu_server_dma_read(s->f.server, 0, data, 1, transfer_done, &t), 0);
-	fixture_start(&s->f);
-	assert_int_equal(vfu_client_region_read(s->client, 7, 0, &value, 4), 0);
-	wait_for(&t.done, 2);
-	fixture_stop(&s->f);
-	assert_int_equal(t.error, -EFAULT);
-	assert_memory_equal(data + 1, memory + 2, 0x3ffe);
-
-	memset(data, 0x77, sizeof(data));
-	assert_int_equal(vfu_server_dma_write(s->f.server, MEMORY_IOVA, data, sizeof(data),
-					      transfer_done, &t),
-			 0);
-	while (t.done < 3) {
-		assert_int_equal(vfu_client_process(s->client), 0);
-		fixture_process(&s->f);
-	}
-	assert_int_equal(t.error, 0);
-	assert_int_equal(memory[0], 0x77);
-	assert_int_equal(memory[sizeof(memory) - 1], 0x77);
-}
-
-/* Both sides write more than a socket holds, at the same time. */
-static void
-test_both_directions_full(void **state)
-{
-	struct session *s = *state;
-	static uint8_t block[BAR0_BYTES], data[0x4000];
-	struct transfer t = { 0 };
-	unsigned int i, sent = 0;
-
-	assert_int_equal(vfu_client_dma_map(s->client, MEMORY_IOVA, sizeof(memory), RW, -1, 0), 0);
-	fixture_stop(&s->f);
-	for (i = 0; i < 60; i++)
-		sent += vfu_server_dma_write(s->f.server, MEMORY_IOVA, data, sizeof(data),
-					     transfer_done, &t) == 0;
-	assert_int_equal(sent, 60);
-	fixture_start(&s->f);
-	for (i = 0; i < 20; i++)
-		assert_int_equal(vfu_client_region_write(s->client, 0, 0, block, sizeof(block)), 0);
-	wait_for(&t.done, 60);
-	assert_int_equal(t.error, 0);
 }
 
 static void
@@ -640,26 +541,22 @@ test_requests_without_end(void **state)
 	script_end(&s);
 }
 
+/* Whatever it is, and whatever stands in it: the connection goes on. */
 static void
-test_requests_that_the_client_refuses(void **state)
+test_requests_are_refused(void **state)
 {
 	static const struct {
 		uint16_t command;
 		struct vfu_dma_access access;
 		size_t length;
-		uint32_t expected;
 	} cases[] = {
-		{ VFU_DMA_READ, { 0, 8 }, 16, ENOTSUP }, /* no callback */
-		{ VFU_DMA_WRITE, { 0, 1 }, 17, ENOTSUP },
-		{ VFU_DMA_READ, { 0, 0 }, 16, EINVAL },
-		{ VFU_DMA_READ, { 0, 8 }, 15, EINVAL },
-		{ VFU_DMA_READ, { 0, 8 }, 17, EINVAL },
-		{ VFU_DMA_READ, { ~0ull, 8 }, 16, EINVAL },
-		{ VFU_DMA_READ, { 0, (1 << 20) + 1 }, 16, EINVAL },
-		{ VFU_DMA_READ, { 0, ~0ull }, 16, EINVAL },
-		{ VFU_DMA_WRITE, { 0, 2 }, 17, EINVAL },
-		{ VFU_DMA_WRITE, { 0, ~0ull }, 17, EINVAL },
-		{ VFU_DEVICE_RESET, { 0, 0 }, 0, ENOTSUP },
+		{ VFU_DMA_READ, { 0, 8 }, 16 },
+		{ VFU_DMA_WRITE, { 0, 1 }, 17 },
+		{ VFU_DMA_READ, { 0, 8 }, 0 },
+		{ VFU_DMA_READ, { ~0ull, ~0ull }, 16 },
+		{ VFU_DMA_WRITE, { 0, ~0ull }, 17 },
+		{ VFU_DEVICE_RESET, { 0, 0 }, 0 },
+		{ 65535, { 0, 0 }, 0 },
 	};
 	uint8_t bytes[sizeof(struct vfu_dma_access) + 1] = { 0 };
 	struct vfu_header header;
@@ -676,7 +573,8 @@ test_requests_that_the_client_refuses(void **state)
 		assert_int_equal(vfu_client_process(s.client), 0);
 		assert_int_equal(raw_receive(s.pair[1], &header, sizeof(header), NULL, NULL), 16);
 		assert_int_equal(header.flags, VFU_TYPE_REPLY | VFU_FLAG_ERROR);
-		assert_int_equal(header.error, cases[i].expected);
+		assert_int_equal(header.error, ENOTSUP);
+		assert_int_equal(header.command, cases[i].command);
 		assert_int_equal(header.id, i + 1);
 	}
 	script_end(&s);
@@ -737,8 +635,6 @@ main(void)
 		cmocka_unit_test(test_blocks),
 		CASE(test_several_writes),
 		CASE(test_memory_with_and_without_descriptor),
-		CASE(test_transfers_are_served_within_calls_and_without),
-		CASE(test_both_directions_full),
 		CASE(test_interrupts),
 		CASE(test_reset_reaches_the_device),
 		CASE(test_a_client_that_closes_is_forgotten),
@@ -749,7 +645,7 @@ main(void)
 		cmocka_unit_test(test_a_region_that_the_server_could_shorten),
 		cmocka_unit_test(test_answers_that_cannot_be),
 		cmocka_unit_test(test_requests_without_end),
-		cmocka_unit_test(test_requests_that_the_client_refuses),
+		cmocka_unit_test(test_requests_are_refused),
 		cmocka_unit_test(test_a_server_that_dies_at_every_byte),
 	};
 

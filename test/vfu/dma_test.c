@@ -627,140 +627,18 @@ test_a_piece_does_not_hide_the_whole_file(void **state)
 	close(fd);
 }
 
-struct transfer {
-	unsigned int done;
-	int error;
-};
-
+/* The host hears of it, and there is no way to it: what it does with that is its own affair. */
 static void
-transfer_done(void *arg, int error)
-{
-	struct transfer *t = arg;
-
-	t->done++;
-	t->error = error;
-}
-
-/* The raw peer gets the request and answers it as told. */
-static void
-answer_dma(struct fixture *f, uint16_t command, uint64_t iova, uint64_t count, size_t length,
-	   uint32_t error)
-{
-	struct {
-		struct vfu_header header;
-		struct vfu_dma_access access;
-		uint8_t data[64];
-	} m;
-	long n = raw_receive(f->peer, &m, sizeof(m), NULL, NULL);
-
-	assert_true(n >= 32);
-	assert_int_equal(m.header.command, command);
-	assert_int_equal(m.header.flags, 0);
-	m.header.flags = VFU_TYPE_REPLY | (error != 0 ? VFU_FLAG_ERROR : 0);
-	m.header.error = error;
-	m.header.size = sizeof(m.header) + length;
-	m.access.iova = iova;
-	m.access.count = count;
-	memset(m.data, 0x5a, sizeof(m.data));
-	raw_send(f->peer, &m, m.header.size, NULL, 0);
-	fixture_process(f);
-}
-
-static void
-test_transfers_by_message(void **state)
+test_a_map_without_a_descriptor_has_no_address(void **state)
 {
 	struct fixture *f = *state;
-	struct transfer t = { 0 };
-	uint8_t data[16] = { 0 };
 
 	assert_int_equal(map(f, 0x10000, 0x10000, VFU_DMA_FLAG_READ, -1, 0), 0);
+	assert_int_equal(f->maps, 1);
+	assert_int_equal(f->last_map.iova, 0x10000);
 	assert_null(f->last_map.address);
-	assert_int_equal(map(f, 0x20000, 0x10000, VFU_DMA_FLAG_WRITE, -1, 0), 0);
-	assert_int_equal(vfu_server_dma_read(f->server, 0x1fff8, data, 8, transfer_done, &t), 0);
-	assert_int_equal(t.done, 0);
-	answer_dma(f, VFU_DMA_READ, 0x1fff8, 8, 24, 0);
-	assert_int_equal(t.done, 1);
-	assert_int_equal(t.error, 0);
-	assert_int_equal(data[7], 0x5a);
-	assert_int_equal(data[8], 0);
-	assert_int_equal(vfu_server_dma_read(f->server, 0x10000, data, 8, transfer_done, &t), 0);
-	answer_dma(f, VFU_DMA_READ, 0x10000, 8, 0, EIO);
-	assert_int_equal(t.done, 2);
-	assert_int_equal(t.error, -EIO);
-	/* Both lengths of the answer to a write that the specification can be read to mean. */
-	assert_int_equal(vfu_server_dma_write(f->server, 0x20000, data, 8, transfer_done, &t), 0);
-	answer_dma(f, VFU_DMA_WRITE, 0x20000, 8, 16, 0);
-	assert_int_equal(vfu_server_dma_write(f->server, 0x20000, data, 8, transfer_done, &t), 0);
-	answer_dma(f, VFU_DMA_WRITE, 0x20000, 8, 12, 0);
-	assert_int_equal(t.done, 4);
-	assert_int_equal(t.error, 0);
-	/* Refused here already. */
-	assert_int_equal(vfu_server_dma_read(f->server, 0x20000, data, 8, transfer_done, &t),
-			 -EACCES);
-	assert_int_equal(vfu_server_dma_write(f->server, 0x10000, data, 8, transfer_done, &t),
-			 -EACCES);
-	assert_int_equal(vfu_server_dma_read(f->server, 0x1fff9, data, 8, transfer_done, &t),
-			 -EFAULT);
-	assert_int_equal(vfu_server_dma_read(f->server, 0x10000, data, 32769, transfer_done, &t),
-			 -EMSGSIZE);
-	assert_int_equal(t.done, 4);
-}
-
-static void
-test_wrong_answers_to_transfers_end_the_connection(void **state)
-{
-	static const struct {
-		uint16_t command;
-		uint64_t iova, count;
-		size_t length;
-	} cases[] = {
-		{ VFU_DMA_READ, 0, 8, 23 },  { VFU_DMA_READ, 0, 8, 25 },
-		{ VFU_DMA_READ, 0, 7, 24 },  { VFU_DMA_READ, 8, 8, 24 },
-		{ VFU_DMA_READ, 0, 8, 0 },   { VFU_DMA_READ, 0, ~0ull, 24 },
-		{ VFU_DMA_WRITE, 0, 8, 11 }, { VFU_DMA_WRITE, 0, 8, 0 },
-	};
-	struct fixture *f = *state;
-	struct transfer t = { 0 };
-	uint8_t data[8];
-	unsigned int i;
-
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (i > 0) {
-			fixture_connect(f);
-			assert_int_equal(ask_version(f), 0);
-		}
-		assert_int_equal(map(f, 0, 0x1000, RW, -1, 0), 0);
-		if (cases[i].command == VFU_DMA_READ)
-			assert_int_equal(
-				vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), 0);
-		else
-			assert_int_equal(
-				vfu_server_dma_write(f->server, 0, data, 8, transfer_done, &t), 0);
-		answer_dma(f, cases[i].command, cases[i].iova, cases[i].count, cases[i].length, 0);
-		assert_int_equal(t.done, i + 1);
-		assert_int_equal(t.error, -ENOTCONN);
-		assert_int_equal(f->reason, -EPROTO);
-	}
-}
-
-static void
-test_transfers_end_with_the_client(void **state)
-{
-	struct fixture *f = *state;
-	struct transfer t = { 0 };
-	uint8_t data[8];
-	unsigned int i;
-
-	assert_int_equal(map(f, 0, 0x1000, RW, -1, 0), 0);
-	for (i = 0; i < 64; i++)
-		assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), 0);
-	assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), -EAGAIN);
-	close(f->peer);
-	f->peer = -1;
-	fixture_process(f);
-	assert_int_equal(t.done, 64);
-	assert_int_equal(t.error, -ENOTCONN);
-	assert_int_equal(vfu_server_dma_read(f->server, 0, data, 8, transfer_done, &t), -ENOTCONN);
+	assert_int_equal(unmap(f, 0x10000, 0x10000, 0), 0);
+	assert_int_equal(f->unmaps, 1);
 }
 
 #define BEFORE(name) cmocka_unit_test_setup_teardown(name, fixture_setup_unversioned, fixture_end)
@@ -790,9 +668,7 @@ main(void)
 		CASE(test_a_map_that_the_device_refuses_is_gone),
 		CASE(test_a_dead_client_leaves_nothing),
 		CASE(test_random_maps_against_a_model),
-		CASE(test_transfers_by_message),
-		CASE(test_wrong_answers_to_transfers_end_the_connection),
-		CASE(test_transfers_end_with_the_client),
+		CASE(test_a_map_without_a_descriptor_has_no_address),
 	};
 
 	return cmocka_run_group_tests_name("dma", tests, NULL, NULL);
