@@ -31,7 +31,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
   links      who uses whose functions, in the libraries that the build made; circles of objects, of #includes and of folders,
-             and what goes up (devtools/circles.py; warnings only, where devtools/floors.ini says so)
+             what goes up, and headers for several files (devtools/circles.py; devtools/floors.ini says where these are
+             warnings only)
   api        the API reference has all of lib/rdmapmd's headers, and reads well
 
 And only by name, as it takes minutes:

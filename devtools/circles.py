@@ -7,6 +7,8 @@ references and pointers in tables included. Includes are between rooms: a room i
 Folders call and include one another as their files do. A circle in any of them is printed with its members and the
 shortest way round.
 
+And headers that declare what several .c files define, unless they are public, or private to one object (*_private.h).
+
 The floors of each library, and whether its findings are errors, stand in floors.ini beside this script. Always an error
 is a .c without an object: what was not built was not looked at.
 """
@@ -14,6 +16,7 @@ is a .c without an object: what was not built was not looked at.
 import argparse
 import collections
 import configparser
+import fnmatch
 import json
 import os
 import re
@@ -22,6 +25,8 @@ import subprocess
 import sys
 
 HOUSE = ("lib", "drivers", "app")
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|"(?:\\.|[^"\\\n])*"', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"\{[^{}]*\}")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -31,7 +36,8 @@ class Floors:
     def __init__(self, library, section):
         self.library = library
         self.held = section.getboolean("held", fallback=False)
-        self.public = {os.path.join(library, name) for name in section.get("public", fallback="").split()}
+        self.public = [os.path.join(library, name) for name in section.get("public", fallback="").split()]
+        self.shared = [os.path.join(library, name) for name in section.get("shared", fallback="").split()]
         lines = section.get("floors", fallback=".").split("\n")
         self.numbers = {
             folder: number for number, line in enumerate(lines) for folder in line.split()
@@ -71,7 +77,7 @@ class House:
     def is_own_door(self, path, header):
         """Whether it is a public header of the library that path belongs to."""
         name = self.library_of(path)
-        return name in self.libraries and header in self.libraries[name].public
+        return name in self.libraries and matches(header, self.libraries[name].public)
 
     def report(self, libraries, text):
         """An error if one of these libraries is held, or a warning."""
@@ -83,6 +89,11 @@ class House:
         """An error in any library."""
         self.errors += 1
         print(f"  error: {text}")
+
+
+def matches(path, patterns):
+    """Whether one of these is its name."""
+    return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
 
 
 def room_of(path):
@@ -127,7 +138,8 @@ def names_of(objects):
 
 
 def call_graph(house, sources, commands):
-    """{.c: {.c that it calls: names}}; of a source that is compiled several times, all of its objects."""
+    """{.c: {.c that it calls: names}}, and {name: [.c that define it]}; of a source that is compiled several times, all
+    of its objects."""
     objects = collections.defaultdict(set)
     for source, output, _ in commands:
         if os.path.exists(output):
@@ -148,7 +160,7 @@ def call_graph(house, sources, commands):
             for owner in (own or owners[name])[:1]:
                 if owner != source:
                     edges[owner].add(name)
-    return graph
+    return graph, owners
 
 
 def include_graph(house, root, sources, commands):
@@ -270,6 +282,34 @@ def print_climbs(house, graph, verb):
     return found
 
 
+def declared_for(text, header, owners, house):
+    """The .c files of a header's library that define what it declares outside of all braces."""
+    text = re.sub(r"\bextern\s*\{", " ", NOT_CODE.sub(" ", text))  # extern "C"
+    while BLOCK.search(text):
+        text = BLOCK.sub(" ", text)
+    names = set(re.findall(r"\w+", re.sub(r"\b(struct|enum|union)\s+\w+", " ", text)))
+    library = house.library_of(header)
+    return {owner for name in names for owner in owners.get(name, ()) if house.library_of(owner) == library}
+
+
+def print_headers(house, root, sources, owners):
+    """Headers that declare for several files: apart from public ones, and those that the list has for a reason."""
+    found = 0
+    for header in sources:
+        library = house.libraries.get(house.library_of(header))
+        if not header.endswith(".h") or header.endswith("_private.h") or library is None:
+            continue
+        if matches(header, library.public + library.shared):
+            continue
+        with open(os.path.join(root, header), encoding="utf-8") as file:
+            files = declared_for(file.read(), header, owners, house)
+        if len(files) > 1:
+            found += 1
+            short = sorted(os.path.relpath(f, library.library) for f in files)
+            house.report({library.library}, f"{header} declares for {len(files)} files: " + " ".join(short))
+    return found
+
+
 def print_folders(house, sources):
     """Folders that have no floor, and floors that have no folder."""
     strange = set()
@@ -303,7 +343,7 @@ def main():
     except (OSError, ValueError, configparser.Error) as error:
         parser.error(str(error))
     sources = list(sources_of(root))
-    calls = call_graph(house, sources, commands)
+    calls, owners = call_graph(house, sources, commands)
     includes = include_graph(house, root, sources, commands)
     folders = joined(calls, os.path.dirname)
     for folder, edges in joined(includes, os.path.dirname).items():
@@ -315,9 +355,11 @@ def main():
                print_circles(house, joined(includes, room_of), "rooms by #include"),
                print_circles(house, folders, "folders")]
     climbs = print_climbs(house, calls, "calls") + print_climbs(house, includes, "includes")
+    headers = print_headers(house, root, sources, owners)
     edges = [sum(map(len, graph.values())) for graph in (calls, includes)]
     print(f"  {len(calls)} objects, {edges[0]} calls, {edges[1]} includes; circles: {circles[0]} of objects, "
-          f"{circles[1]} of rooms, {circles[2]} of folders; {climbs} edges go up")
+          f"{circles[1]} of rooms, {circles[2]} of folders; {climbs} edges go up; "
+          f"{headers} headers declare for several files")
     return 1 if house.errors else 0
 
 

@@ -27,13 +27,4 @@ int jail_drop_capabilities(uint32_t kept);
  */
 int jail_enter(const struct options *options, int (*start_threads)(void));
 
-/**
- * For the tests, before jail_enter() and after it: say on stdout who this process is, try what is denied, and say what came
- * of it. It tries to remove the file options->probe_jail and the first device's socket, and to make something there.
- *
- * @return how many calls were not denied.
- */
-void jail_probe_prepare(void);
-unsigned int jail_probe(const struct options *options);
-
 #endif

@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "jail.h"
 #include "loop.h"
+#include "probe.h"
 #include "sweeper.h"
 #include "user.h"
 

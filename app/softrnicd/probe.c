@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail.h"
+#include "probe.h"
 
 static long
 probe_fork(void)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""devtools/circles.py sees a call and an #include that are put back, in a small house compiled on the spot."""
+"""devtools/circles.py sees a call, an #include and a declaration put back, in a small house compiled on the spot."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_a_house_in_order_has_nothing(tmp_path):
     code, said = look(tmp_path)
     assert code == 0
     assert said == ("  7 objects, 3 calls, 4 includes; circles: 0 of objects, 0 of rooms, 0 of folders; "
-                    "0 edges go up\n")
+                    "0 edges go up; 0 headers declare for several files\n")
 
 
 BACK = "void right(void); void left(void); void {0}(void) {{ {1}(); }}\n"
@@ -140,6 +140,16 @@ def test_a_call_that_goes_up_is_seen_without_a_circle(tmp_path):
 def test_the_own_door_may_be_included_from_any_floor(tmp_path):
     code, _ = look(tmp_path, lib_house_ground_ground_c='#include "ground.h"\n#include "door.h"\n'
                    "void ground(void) { }\n")
+    assert code == 0
+
+
+def test_a_header_that_declares_for_another_file_is_seen(tmp_path):
+    header = ('struct left; /* right() */\n#ifdef __cplusplus\nextern "C" {{\n#endif\n'
+              "void ground(void);\nvoid {}(void);\n")
+    code, said = look(tmp_path, lib_house_ground_ground_h=header.format("left"))
+    assert code == 1
+    assert "  error: lib/house/ground/ground.h declares for 2 files: ground/ground.c left/left.c\n" in said
+    code, _ = look(tmp_path, lib_house_ground_ground_h=header.format("other"))
     assert code == 0
 
 
