@@ -98,23 +98,22 @@ device_of(const struct rdmapmd_object *object)
 int
 rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 {
+	const enum rdmapmd_object_type type = object->class->type;
 	struct rdmapmd_device *device = device_of(object);
 	int rc = 0;
 
-	if (alive[object->class->type] == NULL)
+	if (alive[type] == NULL)
 		return -ENOMEM;
 	pthread_mutex_lock(&device->lock);
-	if (object->class->type < RDMAPMD_NUMBERED)
-		rc = rdmapmd_table_insert(device->numbers[object->class->type], number,
-					  &object->number);
+	if (type < RDMAPMD_NUMBERED)
+		rc = rdmapmd_table_insert(device->numbers[type], number, &object->number);
 	if (rc == 0) {
-		rc = rdmapmd_table_insert(alive[object->class->type], address_of(object),
-					  &object->handle);
-		if (rc != 0 && object->class->type < RDMAPMD_NUMBERED)
-			rdmapmd_table_remove(device->numbers[object->class->type], number, NULL);
+		rc = rdmapmd_table_insert(alive[type], address_of(object), &object->handle);
+		if (rc != 0 && type < RDMAPMD_NUMBERED)
+			rdmapmd_table_remove(device->numbers[type], number, NULL);
 	}
-	if (rc == 0 && object->class->type != RDMAPMD_OBJECT_CONTEXT)
-		TAILQ_INSERT_TAIL(&object->context->lists[object->class->type], object, next);
+	if (rc == 0 && type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_INSERT_TAIL(&object->context->lists[type], object, next);
 	pthread_mutex_unlock(&device->lock);
 	if (rc == -EEXIST) {
 		RDMAPMD_LOG(ERR, device, "the driver gave the number 0x%x to two objects: %s",
@@ -251,6 +250,7 @@ rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const void *he
 int
 rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
 {
+	const enum rdmapmd_object_type type = object->class->type;
 	struct rdmapmd_device *device = device_of(object);
 	struct rdmapmd_event_queue *queue = &object->context->queue;
 	uint32_t i;
@@ -263,19 +263,18 @@ rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
 	}
 	if (!forced && object->class->busy != NULL && (rc = object->class->busy(object)) != 0)
 		return rc;
-	rc = rdmapmd_table_remove(alive[object->class->type], address_of(object), NULL);
+	rc = rdmapmd_table_remove(alive[type], address_of(object), NULL);
 	if (rc == -EBUSY && !forced)
 		RDMAPMD_LOG(ERR, device, "a %s is in use by others: it cannot go",
 			    object->class->name);
 	if (rc != 0)
 		return rc;
-	if (object->class->type < RDMAPMD_NUMBERED)
-		rdmapmd_table_remove(device->numbers[object->class->type], object->number.number,
-				     NULL);
+	if (type < RDMAPMD_NUMBERED)
+		rdmapmd_table_remove(device->numbers[type], object->number.number, NULL);
 	for (i = 0; i < object->event_count; i++)
 		rdmapmd_event_queue_drop(queue, &object->events[i]);
-	if (object->class->type != RDMAPMD_OBJECT_CONTEXT)
-		TAILQ_REMOVE(&object->context->lists[object->class->type], object, next);
+	if (type != RDMAPMD_OBJECT_CONTEXT)
+		TAILQ_REMOVE(&object->context->lists[type], object, next);
 	return 0;
 }
 
