@@ -7,7 +7,8 @@ references and pointers in tables included. Includes are between rooms: a room i
 Folders call and include one another as their files do. A circle in any of them is printed with its members and the
 shortest way round.
 
-And headers that declare what several .c files define, unless they are public, or private to one object (*_private.h).
+And headers that declare what several .c files define, unless they are public, or private to one object that is cut into
+two to four files (*_private.h).
 
 The floors of each library, and whether its findings are errors, stand in floors.ini beside this script. Always an error
 is a .c without an object: what was not built was not looked at.
@@ -297,13 +298,13 @@ def print_headers(house, root, sources, owners):
     found = 0
     for header in sources:
         library = house.libraries.get(house.library_of(header))
-        if not header.endswith(".h") or header.endswith("_private.h") or library is None:
+        if not header.endswith(".h") or library is None:
             continue
         if matches(header, library.public + library.shared):
             continue
         with open(os.path.join(root, header), encoding="utf-8") as file:
             files = declared_for(file.read(), header, owners, house)
-        if len(files) > 1:
+        if len(files) > (4 if header.endswith("_private.h") else 1):
             found += 1
             short = sorted(os.path.relpath(f, library.library) for f in files)
             house.report({library.library}, f"{header} declares for {len(files)} files: " + " ".join(short))

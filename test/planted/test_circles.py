@@ -153,6 +153,20 @@ def test_a_header_that_declares_for_another_file_is_seen(tmp_path):
     assert code == 0
 
 
+def test_a_private_header_is_of_four_files_at_most(tmp_path):
+    parts = "".join(f"void part{n}(void);\n" for n in range(5))
+    halves = {f"lib_house_{name.replace('/', '_')}_c": f"void part{n}(void); void part{n}(void) {{ }}\n"
+              for n, name in enumerate(("ground/ground", "left/left", "left/right", "upper/upper"))}
+    header = tmp_path / "lib" / "house" / "upper" / "upper_private.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(parts)
+    _, said = look(tmp_path, **halves)
+    assert "upper_private.h" not in said
+    code, said = look(tmp_path, **halves, lib_house_door_c="void part4(void); void part4(void) { }\n")
+    assert code == 1
+    assert "  error: lib/house/upper/upper_private.h declares for 5 files: door.c ground/ground.c " in said
+
+
 def test_a_library_that_uses_a_program_is_seen(tmp_path):
     code, said = look(tmp_path, lib_other_other_c="int main(void); void other(void); void other(void) { main(); }\n")
     assert code == 1
