@@ -27,6 +27,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   features   each feature that the driver claims has a mutant, and that is dead
   pages      each key and each command of telemetry stands in its manual page
   foreign    who has had each command of the software RNIC executed stands in doc/design/
+  docs       what public headers leave unsaid of parameters, members, threads, results (devtools/docstrings.py): a warning
   size       long files and functions (warnings only in tests and in lib/softrnic)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
@@ -46,7 +47,7 @@ Exit code: 0 clean, 1 something found or a tool is missing, 2 usage.
 USAGE
 }
 
-all=(format spdx tokens includes headers shell features pages foreign size build links api)
+all=(format spdx tokens includes headers shell features pages foreign docs size build links api)
 by_name=(analyze)
 checks=()
 while [ $# -gt 0 ]; do
@@ -398,6 +399,15 @@ check_pages()
 check_foreign()
 {
 	devtools/trace/exercised.py >&2 || found "doc/design/foreign_drivers.md: see devtools/trace/exercised.py --help"
+}
+
+check_docs()
+{
+	local -a headers
+
+	mapfile -t headers < <(files 'lib/rdmapmd/rdmapmd*.h' 'lib/softrnic/softrnic.h')
+	headers+=(lib/vfio_user/{server,client,types,log,peer,proto,version}.h)
+	devtools/docstrings.py "${headers[@]}" | tail -n 1 || true
 }
 
 # Where a file of more than 800 lines, or a function of more than 60, is an error; elsewhere it is a warning.
