@@ -46,7 +46,7 @@ sed -e "s|@VERSION@|$(cat "$root/VERSION")|" -e "s|@OUTPUT@|$output|" -e "s|@FOL
 	-e "s|@ROOT@|$root|" -e "s|@HEADERS@|${headers[*]/#/$folder/}|" "$root/doc/api/Doxyfile.in" >"$output/Doxyfile"
 doxygen "$output/Doxyfile" || fail "doxygen failed"
 
-# Of members whose names say it all there is nothing to say.
+# To doxygen a comment on `int a, b;` is a's alone. That each has one is seen by devtools/docstrings.py.
 if grep -v -E 'Member .* \(variable\) of (struct|union) \w+ is not documented\.$' "$output/warnings" >&2; then
 	fail "the comments above do not read well"
 fi

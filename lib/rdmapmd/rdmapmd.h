@@ -25,8 +25,9 @@
  * - **Destruction.** Any other error of a destroying call comes from the device: the object is gone for the application
  *   all the same, and the device reaches none of its memory any more.
  * - **Threads.** Control calls: any thread, also at once; calls on one object take turns, calls on different objects run
- *   side by side. Burst calls: one caller per queue at a time, no lock is taken. An object must not be used by one thread
- *   while another destroys it.
+ *   side by side. Burst calls: one caller per queue at a time. They take no lock, but for sends of queue pairs that share a
+ *   doorbell register, which take the register's for a moment (rdmapmd_td.h says which do not). An object must not be used
+ *   by one thread while another destroys it.
  * - **Blocking.** Control calls may wait for a command of the device, for its time-out at most. Bursts never block.
  */
 #ifndef RDMAPMD_H
@@ -49,7 +50,13 @@
 extern "C" {
 #endif
 
-/** @return The library's version, "MAJOR.MINOR.PATCH". */
+/**
+ * The version of the library, e.g. to print it: "MAJOR.MINOR.PATCH", as in the file VERSION.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @return A string that is never freed.
+ */
 __rte_experimental const char *rdmapmd_version(void);
 
 /**
@@ -58,6 +65,7 @@ __rte_experimental const char *rdmapmd_version(void);
  * Threads: any. Blocks: never for long.
  * Owner:   the reference is the caller's; see rdmapmd_device_put().
  *
+ * @param name As rdmapmd_device_name() has it; not NULL.
  * @return The device, or NULL if none has that name.
  */
 __rte_experimental struct rdmapmd_device *rdmapmd_device_find(const char *name);
@@ -68,6 +76,7 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find(const char *name);
  * Threads: any. Blocks: never for long.
  * Owner:   the reference is the caller's.
  *
+ * @param port_id Number of an ethdev port.
  * @return The device, or NULL: no such port, or a port of another driver.
  */
 __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t port_id);
@@ -75,7 +84,7 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t p
 /**
  * Walk all devices, in the order of their registration.
  *
- * Threads: any; devices may come and go meanwhile.
+ * Threads: any; devices may come and go meanwhile. Blocks: never for long.
  * Owner:   the reference on `previous` is given back, one on the result is the caller's.
  *
  * @param previous Result of the last call; NULL to begin.
@@ -83,13 +92,33 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t p
  */
 __rte_experimental struct rdmapmd_device *rdmapmd_device_next(struct rdmapmd_device *previous);
 
-/** Give a reference back. NULL is allowed. */
+/**
+ * Give a reference back.
+ *
+ * Threads: any. Blocks: never for long.
+ *
+ * @param device What a find or next call has returned; NULL is allowed. Not to be used any more.
+ */
 __rte_experimental void rdmapmd_device_put(struct rdmapmd_device *device);
 
-/** @return Its name; lives as long as the reference. */
+/**
+ * The name of a device.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param device A device of which the caller holds a reference.
+ * @return E.g. "net_rnic0"; lives as long as the reference.
+ */
 __rte_experimental const char *rdmapmd_device_name(const struct rdmapmd_device *device);
 
-/** @return The name of its driver, e.g. "net_rnic"; lives as long as the reference. */
+/**
+ * The name of a device's driver.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param device A device of which the caller holds a reference.
+ * @return E.g. "net_rnic"; lives as long as the reference.
+ */
 __rte_experimental const char *rdmapmd_device_driver(const struct rdmapmd_device *device);
 
 #ifdef __cplusplus

@@ -45,7 +45,14 @@ enum rdmapmd_wc_status {
 	RDMAPMD_WC_GENERAL_ERR,
 };
 
-/** @return The status in words, e.g. "remote access error"; never NULL. */
+/**
+ * A status in words, for messages.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param status Any value, also one that is none.
+ * @return E.g. "remote access error"; never NULL, never freed.
+ */
 __rte_experimental const char *rdmapmd_wc_status_str(enum rdmapmd_wc_status status);
 
 /** Which operation has completed. Receive side: RDMAPMD_WC_RECV is set. */
@@ -68,17 +75,17 @@ enum rdmapmd_wc_flags {
 
 /** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
 struct rdmapmd_wc {
-	uint64_t wr_id;
-	uint32_t byte_len; /**< of a receive, a READ or an atomic */
-	rte_be32_t imm_data;
-	uint32_t qp_num;
-	uint32_t src_qp;
+	uint64_t wr_id;	     /**< of the request that has ended */
+	uint32_t byte_len;   /**< bytes; of a receive, a READ or an atomic */
+	rte_be32_t imm_data; /**< with RDMAPMD_WC_WITH_IMM: as the peer sent it */
+	uint32_t qp_num;     /**< of the queue pair whose request it was; 24 bits */
+	uint32_t src_qp;     /**< of a receive: the sender's queue pair; 24 bits */
 	uint32_t vendor_err; /**< the device's own syndrome */
-	uint16_t pkey_index;
-	uint8_t status;	  /**< enum rdmapmd_wc_status */
-	uint8_t opcode;	  /**< enum rdmapmd_wc_opcode */
-	uint8_t wc_flags; /**< enum rdmapmd_wc_flags */
-	uint8_t sl;
+	uint16_t pkey_index; /**< of a receive: into the port's P_Key table; 0 on RoCE */
+	uint8_t status;	     /**< enum rdmapmd_wc_status */
+	uint8_t opcode;	     /**< enum rdmapmd_wc_opcode */
+	uint8_t wc_flags;    /**< enum rdmapmd_wc_flags */
+	uint8_t sl;	     /**< of a receive: service level, 0 .. 15 */
 };
 
 struct rdmapmd_cq;
@@ -89,25 +96,25 @@ typedef int (*rdmapmd_req_notify_cq_t)(struct rdmapmd_cq *cq, bool solicited_onl
 
 /** A completion channel: a descriptor that is readable while CQs have completions that were asked for. */
 struct rdmapmd_comp_channel {
-	struct rdmapmd_context *context;
+	struct rdmapmd_context *context; /**< that it was made in */
 	/** For poll(), epoll, rte_epoll: POLLIN, level or edge triggered. Not to be read, written or closed. */
 	int fd;
 };
 
 /** A completion queue. The public head: read it, do not write it. */
 struct rdmapmd_cq {
-	rdmapmd_poll_cq_t poll_cq;
-	rdmapmd_req_notify_cq_t req_notify_cq;
-	uint32_t cqn; /**< the device's number */
-	uint32_t cqe; /**< entries that it holds, at least what was asked for */
-	struct rdmapmd_context *context;
+	rdmapmd_poll_cq_t poll_cq;	       /**< the driver's rdmapmd_poll_cq() */
+	rdmapmd_req_notify_cq_t req_notify_cq; /**< the driver's rdmapmd_req_notify_cq() */
+	uint32_t cqn;			       /**< the device's number; 24 bits */
+	uint32_t cqe;			 /**< entries that it holds, at least what was asked for */
+	struct rdmapmd_context *context; /**< that it was made in */
 	struct rdmapmd_comp_channel *channel; /**< NULL if there is none */
 	void *cq_context;		      /**< the application's own */
 };
 
 /** How to make a completion queue. */
 struct rdmapmd_cq_init_attr {
-	uint32_t cqe;			      /**< entries that are needed at least */
+	uint32_t cqe;			      /**< entries that are needed at least: 1 .. max_cqe */
 	struct rdmapmd_comp_channel *channel; /**< NULL: polled only */
 	uint32_t comp_vector;		      /**< of 0 .. num_comp_vectors - 1: who interrupts */
 	void *cq_context;		      /**< the application's own */
@@ -118,6 +125,9 @@ struct rdmapmd_cq_init_attr {
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param context An open device.
+ * @param attr    Size, channel and vector; read during the call only.
+ * @param cq      Out: the queue.
  * @return 0; -EINVAL cqe is 0 or more than max_cqe, no such vector, a channel of another context; -ENOSPC, -ENOMEM.
  */
 __rte_experimental int rdmapmd_cq_create(struct rdmapmd_context *context,
@@ -129,6 +139,8 @@ __rte_experimental int rdmapmd_cq_create(struct rdmapmd_context *context,
  *
  * Threads: as a burst: nobody may poll it meanwhile. Blocks: for commands.
  *
+ * @param cq  A completion queue that is alive.
+ * @param cqe Entries that are needed at least: 1 .. max_cqe of the device.
  * @return 0; -EINVAL as rdmapmd_cq_create(), or more completions wait than would fit; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe);
@@ -139,14 +151,23 @@ __rte_experimental int rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe);
  *
  * Threads: any. Blocks: for commands.
  *
- * @param count     Completions behind those that were polled when the queue was armed. 0, or period_us 0: no moderation.
+ * @param cq        A completion queue that is alive.
+ * @param count     Completions behind those that were polled when the queue was armed. 0, or period_us 0: no
+ *                  moderation.
  * @param period_us From the first of them on.
  * @return 0; -EINVAL more than the device's fields hold; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count,
 					   uint16_t period_us);
 
-/** @return 0; -EBUSY a queue pair or SRQ uses it, or events of it are not acknowledged. */
+/**
+ * Destroy a completion queue. Completions that wait in it are gone.
+ *
+ * Threads: any; nobody may poll it meanwhile. Blocks: for commands.
+ *
+ * @param cq A completion queue that is alive.
+ * @return 0; -EBUSY a queue pair or SRQ uses it, or events of it are not acknowledged.
+ */
 __rte_experimental int rdmapmd_cq_destroy(struct rdmapmd_cq *cq);
 
 /**
@@ -154,6 +175,7 @@ __rte_experimental int rdmapmd_cq_destroy(struct rdmapmd_cq *cq);
  *
  * Threads: any. Blocks: never.
  *
+ * @param cq A completion queue that is alive.
  * @return 0; -EOVERFLOW it ran over, or the device could not write to it: destroy it, and the queue pairs that use it.
  */
 __rte_experimental int rdmapmd_cq_status(struct rdmapmd_cq *cq);
@@ -165,6 +187,9 @@ __rte_experimental int rdmapmd_cq_status(struct rdmapmd_cq *cq);
  * Order:   what the device wrote for a request is seen by loads after the call.
  * Owner:   the buffers of the requests that have completed are the caller's again.
  *
+ * @param cq A completion queue that is alive.
+ * @param wc Out: room for `n` completions, oldest first.
+ * @param n  Completions at most; 0 is allowed.
  * @return How many entries of wc were filled, 0..n.
  */
 __rte_experimental static inline uint16_t
@@ -179,6 +204,7 @@ rdmapmd_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
  *
  * Threads: as rdmapmd_poll_cq(). Blocks: never.
  *
+ * @param cq             A completion queue that is alive.
  * @param solicited_only Only for receives whose sender asked for it (RDMAPMD_SEND_SOLICITED), and for errors.
  * @return 0; -EINVAL the queue has no channel.
  */
@@ -192,12 +218,22 @@ rdmapmd_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only)
  * Make a completion channel.
  *
  * Threads: any. Blocks: never.
+ *
+ * @param context An open device.
+ * @param channel Out: the channel.
  * @return 0; -EMFILE no more descriptors; -ENOMEM.
  */
 __rte_experimental int rdmapmd_comp_channel_create(struct rdmapmd_context *context,
 						   struct rdmapmd_comp_channel **channel);
 
-/** @return 0; -EBUSY completion queues use it. */
+/**
+ * Destroy a completion channel. Its descriptor is closed.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param channel A completion channel that is alive.
+ * @return 0; -EBUSY completion queues use it.
+ */
 __rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel *channel);
 
 /**
@@ -207,6 +243,8 @@ __rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel 
  * Threads: any. Blocks: never; to wait, poll the descriptor.
  * Owner:   each event taken holds back the destruction of its CQ until rdmapmd_cq_events_ack().
  *
+ * @param channel A completion channel that is alive.
+ * @param cq      Out: the queue that has completions.
  * @return 0; -EAGAIN there is none.
  */
 __rte_experimental int rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel,
@@ -216,6 +254,9 @@ __rte_experimental int rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel
  * Acknowledge `n` events of a CQ that were taken.
  *
  * Threads: any. Blocks: never.
+ *
+ * @param cq As rdmapmd_cq_event_get() gave it.
+ * @param n  How many, at most as many as were taken; 0 is allowed.
  * @return 0; -EINVAL more than were taken (none is acknowledged).
  */
 __rte_experimental int rdmapmd_cq_events_ack(struct rdmapmd_cq *cq, unsigned int n);

@@ -31,36 +31,38 @@ enum rdmapmd_atomic_cap {
 
 /** What a device can do. The names are those of struct ibv_device_attr. */
 struct rdmapmd_device_attr {
-	char fw_ver[64];
-	uint64_t node_guid;
-	uint64_t sys_image_guid;
-	uint64_t max_mr_size;	/**< bytes of one memory region */
-	uint64_t page_size_cap; /**< bit n: pages of 2^n bytes */
-	uint32_t vendor_id;
-	uint32_t vendor_part_id; /**< 0: not known */
-	uint32_t hw_ver;	 /**< 0: not known */
-	uint32_t max_pd;
-	uint32_t max_mr;
-	uint32_t max_cq;
-	uint32_t max_cqe; /**< of one completion queue */
-	uint32_t max_qp;
-	uint32_t max_qp_wr; /**< of one queue of a queue pair */
-	uint32_t max_send_sge;
-	uint32_t max_recv_sge;
-	uint32_t max_sge_rd;	      /**< of an RDMA READ */
+	char fw_ver[64];	      /**< of the firmware, e.g. "22.36.1010"; ends with NUL */
+	uint64_t node_guid;	      /**< in host byte order */
+	uint64_t sys_image_guid;      /**< in host byte order; devices of one card share it */
+	uint64_t max_mr_size;	      /**< bytes of one memory region */
+	uint64_t page_size_cap;	      /**< bit n: pages of 2^n bytes */
+	uint32_t vendor_id;	      /**< the vendor's IEEE OUI, 24 bits */
+	uint32_t vendor_part_id;      /**< 0: not known */
+	uint32_t hw_ver;	      /**< 0: not known */
+	uint32_t max_pd;	      /**< protection domains */
+	uint32_t max_mr;	      /**< memory regions */
+	uint32_t max_cq;	      /**< completion queues */
+	uint32_t max_cqe;	      /**< entries of one completion queue */
+	uint32_t max_qp;	      /**< queue pairs */
+	uint32_t max_qp_wr;	      /**< requests in one queue of a queue pair */
+	uint32_t max_send_sge;	      /**< segments of a send request */
+	uint32_t max_recv_sge;	      /**< segments of a receive request */
+	uint32_t max_sge_rd;	      /**< segments of an RDMA READ */
 	uint32_t max_qp_rd_atom;      /**< READs and atomics that one QP answers at a time */
 	uint32_t max_qp_init_rd_atom; /**< ... that it has under way */
-	uint32_t max_srq;
-	uint32_t max_srq_wr;
-	uint32_t max_srq_sge;
-	uint32_t max_send_wqebb; /**< of one send queue, in blocks of 64 bytes */
-	uint32_t max_sq_desc_sz; /**< bytes of one send WQE */
-	uint32_t max_rq_desc_sz; /**< bytes of one receive WQE */
+	uint32_t max_srq;	      /**< shared receive queues; 0: it has none */
+	uint32_t max_srq_wr;	      /**< requests in one SRQ */
+	uint32_t max_srq_sge;	      /**< segments of a request in an SRQ */
+	uint32_t max_send_wqebb;      /**< of one send queue, in blocks of 64 bytes */
+	uint32_t max_sq_desc_sz;      /**< bytes of one send WQE */
+	uint32_t max_rq_desc_sz;      /**< bytes of one receive WQE */
+	/** comp_vector of a completion queue is below it; at least 1 */
 	uint32_t num_comp_vectors;
-	enum rdmapmd_atomic_cap atomic_cap;
-	uint16_t max_pkeys;
+	enum rdmapmd_atomic_cap atomic_cap; /**< which atomics it has */
+	uint16_t max_pkeys;		    /**< entries of a port's P_Key table */
+	/** 4.096 us << this: how long it takes to acknowledge, at most */
 	uint8_t local_ca_ack_delay;
-	uint8_t phys_port_cnt;
+	uint8_t phys_port_cnt; /**< ports; they count from 1 */
 };
 
 /** Logical state of a port. */
@@ -81,7 +83,14 @@ enum rdmapmd_mtu {
 	RDMAPMD_MTU_4096,
 };
 
-/** @return Bytes, or 0 if `mtu` is none. */
+/**
+ * How many bytes a path MTU stands for.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param mtu Any value, also one that is none.
+ * @return Bytes of payload, 256 .. 4096; 0 if `mtu` is none.
+ */
 static inline uint32_t
 rdmapmd_mtu_bytes(enum rdmapmd_mtu mtu)
 {
@@ -90,19 +99,20 @@ rdmapmd_mtu_bytes(enum rdmapmd_mtu mtu)
 
 /** A port. Ports count from 1. */
 struct rdmapmd_port_attr {
-	enum rdmapmd_port_state state;
-	enum rdmapmd_mtu max_mtu;
+	enum rdmapmd_port_state state; /**< ACTIVE: packets pass */
+	enum rdmapmd_mtu max_mtu;      /**< largest path MTU that the port has */
+	/** largest path MTU that fits into its frames as they are set now */
 	enum rdmapmd_mtu active_mtu;
 	uint32_t active_speed; /**< Mb/s; 0 unknown */
 	uint32_t max_msg_sz;   /**< bytes */
-	uint32_t gid_tbl_len;
-	uint16_t pkey_tbl_len;
-	uint8_t mac[6];
+	uint32_t gid_tbl_len;  /**< entries of its GID table */
+	uint16_t pkey_tbl_len; /**< entries of its P_Key table */
+	uint8_t mac[6];	       /**< its Ethernet address, in the order of the wire */
 };
 
 /** An address, in network byte order; IPv4 addresses are mapped: 80 zero bits, 16 ones, the address. */
 union rdmapmd_gid {
-	uint8_t raw[16];
+	uint8_t raw[16]; /**< in the order of the wire */
 };
 
 /** How packets from an entry of the GID table look. */
@@ -114,9 +124,9 @@ enum rdmapmd_gid_type {
 
 /** An entry of the GID table. An empty one has a GID of zeros. */
 struct rdmapmd_gid_entry {
-	union rdmapmd_gid gid;
-	enum rdmapmd_gid_type gid_type;
-	uint8_t mac[6];
+	union rdmapmd_gid gid;		/**< the address */
+	enum rdmapmd_gid_type gid_type; /**< how its packets look */
+	uint8_t mac[6];			/**< that its packets come from, in the order of the wire */
 };
 
 /**
@@ -125,17 +135,35 @@ struct rdmapmd_gid_entry {
  * Threads: any. Blocks: for commands.
  * Owner:   the context is the caller's until rdmapmd_context_close(). It holds a reference on the device.
  *
- * @return 0; -ENOTSUP the driver offers no RDMA, or this is a DPDK secondary process (said once in the log); -ENODEV the
- *         device is gone; -EMFILE no descriptor for its events; -ENOMEM; the driver's error.
+ * @param device  A device of which the caller holds a reference.
+ * @param context Out: the open device.
+ * @return 0; -ENOTSUP the driver offers no RDMA, or this is a DPDK secondary process (said once in the log); -ENODEV
+ *         the device is gone; -EMFILE no descriptor for its events; -ENOMEM; the driver's error.
  */
 __rte_experimental int rdmapmd_device_open(struct rdmapmd_device *device,
 					   struct rdmapmd_context **context);
 
-/** As rdmapmd_device_open(), by the device's name. @return Also -ENODEV: no device has that name. */
+/**
+ * As rdmapmd_device_open(), by the device's name.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param name    As rdmapmd_device_name() has it; not NULL.
+ * @param context Out: the open device.
+ * @return Also -ENODEV: no device has that name.
+ */
 __rte_experimental int rdmapmd_device_open_by_name(const char *name,
 						   struct rdmapmd_context **context);
 
-/** As rdmapmd_device_open(), by ethdev port. @return Also -ENODEV: no such port, or one of another driver. */
+/**
+ * As rdmapmd_device_open(), by ethdev port.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param port_id Number of an ethdev port.
+ * @param context Out: the open device.
+ * @return Also -ENODEV: no such port, or one of another driver.
+ */
 __rte_experimental int rdmapmd_device_open_by_port(uint16_t port_id,
 						   struct rdmapmd_context **context);
 
@@ -144,12 +172,20 @@ __rte_experimental int rdmapmd_device_open_by_port(uint16_t port_id,
  *
  * Threads: no other call may use the context, its objects or their events. Blocks: for commands.
  *
+ * @param context An open device; closed afterwards, unless -EBUSY is returned.
  * @return 0; -EBUSY another thread is inside a call on it (nothing was closed); else the first error that the device
  *         gave, and all is closed nevertheless.
  */
 __rte_experimental int rdmapmd_context_close(struct rdmapmd_context *context);
 
-/** @return The device; lives as long as the context. */
+/**
+ * The device that a context was opened on.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param context An open device.
+ * @return The device; lives as long as the context.
+ */
 __rte_experimental struct rdmapmd_device *
 rdmapmd_context_device(const struct rdmapmd_context *context);
 
@@ -157,6 +193,10 @@ rdmapmd_context_device(const struct rdmapmd_context *context);
  * What the device can do, as it was when the context was opened.
  *
  * Threads: any. Blocks: never.
+ *
+ * @param context An open device.
+ * @param attr    Out: all members.
+ * @return 0; the errors of every call.
  */
 __rte_experimental int rdmapmd_device_query(struct rdmapmd_context *context,
 					    struct rdmapmd_device_attr *attr);
@@ -166,7 +206,9 @@ __rte_experimental int rdmapmd_device_query(struct rdmapmd_context *context,
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param context  An open device.
  * @param port_num From 1.
+ * @param attr     Out: all members.
  * @return 0; -EINVAL no such port.
  */
 __rte_experimental int rdmapmd_port_query(struct rdmapmd_context *context, uint8_t port_num,
@@ -177,7 +219,10 @@ __rte_experimental int rdmapmd_port_query(struct rdmapmd_context *context, uint8
  *
  * Threads: any. Blocks: for commands.
  *
- * @param index From 0, below gid_tbl_len of rdmapmd_port_query().
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param index    From 0, below gid_tbl_len of rdmapmd_port_query().
+ * @param entry    Out: all members.
  * @return 0; -ENODATA the entry is empty; -EINVAL no such port or entry.
  */
 __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_t port_num,
@@ -190,9 +235,12 @@ __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_
  * Threads: any. Blocks: for commands.
  * Order:   every context of the device gets RDMAPMD_EVENT_GID_CHANGE.
  *
- * @param gid   IPv6, or an IPv4 address mapped to it.
- * @param index Out: where it stands, for struct rdmapmd_ah_attr's sgid_index.
- * @return 0; -EINVAL no such port, or no unicast address; -EEXIST the port has it; -ENOSPC the table is full; -ENOTSUP.
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param gid      IPv6, or an IPv4 address mapped to it.
+ * @param index    Out: where it stands, for struct rdmapmd_ah_attr's sgid_index.
+ * @return 0; -EINVAL no such port, or no unicast address; -EEXIST the port has it; -ENOSPC the table is full;
+ *         -ENOTSUP.
  */
 __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t port_num,
 				       const union rdmapmd_gid *gid, uint32_t *index);
@@ -203,8 +251,11 @@ __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t 
  * Threads: any. Blocks: for commands.
  * Order:   as rdmapmd_gid_add().
  *
- * @return 0; -EINVAL no such port or entry; -ENODATA the entry is empty; -EPERM it is the port's link-local address; -EBUSY
- *         paths of queue pairs, of any context, begin there; -ENOTSUP.
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param index    From 0, below gid_tbl_len of rdmapmd_port_query().
+ * @return 0; -EINVAL no such port or entry; -ENODATA the entry is empty; -EPERM it is the port's link-local address;
+ *         -EBUSY paths of queue pairs, of any context, begin there; -ENOTSUP.
  */
 __rte_experimental int rdmapmd_gid_del(struct rdmapmd_context *context, uint8_t port_num,
 				       uint32_t index);
@@ -214,7 +265,10 @@ __rte_experimental int rdmapmd_gid_del(struct rdmapmd_context *context, uint8_t 
  *
  * Threads: any. Blocks: for commands.
  *
- * @param pkey In host byte order; 0xffff on RoCE.
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param index    From 0, below pkey_tbl_len of rdmapmd_port_query().
+ * @param pkey     Out: the key in host byte order; 0xffff on RoCE.
  * @return 0; -EINVAL no such port or entry.
  */
 __rte_experimental int rdmapmd_pkey_query(struct rdmapmd_context *context, uint8_t port_num,
@@ -226,7 +280,9 @@ __rte_experimental int rdmapmd_pkey_query(struct rdmapmd_context *context, uint8
  * Threads: any. Blocks: never.
  * Owner:   the strings live as long as the device.
  *
- * @param names Room for n; NULL to ask how many there are.
+ * @param context An open device.
+ * @param names   Out: room for `n`; NULL to ask how many there are.
+ * @param n       How many of `names` may be written.
  * @return How many there are, in the order of rdmapmd_counters_read(); 0 if the driver has none; -errno.
  */
 __rte_experimental int rdmapmd_counters_names(struct rdmapmd_context *context, const char **names,
@@ -237,7 +293,10 @@ __rte_experimental int rdmapmd_counters_names(struct rdmapmd_context *context, c
  *
  * Threads: any. Blocks: for commands.
  *
- * @param values Room for n; those beyond are not read.
+ * @param context  An open device.
+ * @param port_num 1 .. phys_port_cnt.
+ * @param values   Out: room for `n`; counters beyond are not read.
+ * @param n        How many of `values` may be written.
  * @return How many there are, as rdmapmd_counters_names(); -EINVAL no such port; -errno.
  */
 __rte_experimental int rdmapmd_counters_read(struct rdmapmd_context *context, uint8_t port_num,

@@ -45,19 +45,26 @@ enum rdmapmd_event_type {
 	RDMAPMD_EVENT_COUNT	    /**< how many there are */
 };
 
-/** @return The event in words, e.g. "last WQE reached"; never NULL. */
+/**
+ * An event in words, for messages.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param type Any value, also one that is none.
+ * @return E.g. "last WQE reached"; never NULL, never freed.
+ */
 __rte_experimental const char *rdmapmd_event_type_str(enum rdmapmd_event_type type);
 
 /** An asynchronous event. */
 struct rdmapmd_async_event {
 	/** Whose it is; the type says which. */
 	union {
-		struct rdmapmd_cq *cq;
-		struct rdmapmd_qp *qp;
-		struct rdmapmd_srq *srq;
-		uint8_t port_num;
+		struct rdmapmd_cq *cq;	 /**< of RDMAPMD_EVENT_CQ_ERR */
+		struct rdmapmd_qp *qp;	 /**< of the events of queue pairs */
+		struct rdmapmd_srq *srq; /**< of the events of SRQs */
+		uint8_t port_num;	 /**< of the events of ports: from 1 */
 	} element;
-	enum rdmapmd_event_type event_type;
+	enum rdmapmd_event_type event_type; /**< what has happened */
 };
 
 /**
@@ -66,6 +73,7 @@ struct rdmapmd_async_event {
  * Threads: any. Blocks: never.
  * Owner:   the context's: for poll(), epoll, rte_epoll (POLLIN, level or edge triggered); not to be read or closed.
  *
+ * @param context An open device.
  * @return The descriptor, or -errno.
  */
 __rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
@@ -78,6 +86,8 @@ __rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
  * Owner:   each event taken of an object holds back its destruction until rdmapmd_async_event_ack(). Events that were not
  *          taken go with their object.
  *
+ * @param context An open device.
+ * @param event   Out: the event, if 0 is returned.
  * @return 0; -EAGAIN there is none.
  */
 __rte_experimental int rdmapmd_async_event_get(struct rdmapmd_context *context,
@@ -87,6 +97,9 @@ __rte_experimental int rdmapmd_async_event_get(struct rdmapmd_context *context,
  * Acknowledge an event that was taken.
  *
  * Threads: any. Blocks: never.
+ *
+ * @param context An open device.
+ * @param event   As rdmapmd_async_event_get() gave it; each once.
  * @return 0; -EINVAL it was acknowledged before.
  */
 __rte_experimental int rdmapmd_async_event_ack(struct rdmapmd_context *context,

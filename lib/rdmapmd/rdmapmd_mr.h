@@ -24,9 +24,9 @@ struct rdmapmd_context;
 /** What registered memory may be used for. */
 enum rdmapmd_access_flags {
 	RDMAPMD_ACCESS_LOCAL_WRITE = 1 << 0,   /**< receive into it, READ into it */
-	RDMAPMD_ACCESS_REMOTE_WRITE = 1 << 1,  /**< needs LOCAL_WRITE */
-	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< */
-	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< needs LOCAL_WRITE */
+	RDMAPMD_ACCESS_REMOTE_WRITE = 1 << 1,  /**< answer WRITEs to it; needs LOCAL_WRITE */
+	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< answer READs from it */
+	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< answer atomics on it; needs LOCAL_WRITE */
 	/**
 	 * Addresses in work requests count from 0, the region's first byte: the peer learns no address of this process. That
 	 * byte is the first one of a page of 4 KiB.
@@ -47,33 +47,33 @@ enum rdmapmd_rereg_flags {
 /** A range of addresses and its key. */
 struct rdmapmd_key_range {
 	uintptr_t start, end; /**< [start, end) */
-	uint32_t lkey;
+	uint32_t lkey;	      /**< of all of it */
 };
 
 /** The keys of a PD's mempools, sorted by address. Never changed once it is published. */
 struct rdmapmd_key_table {
-	uint32_t count;
-	struct rdmapmd_key_range ranges[];
+	uint32_t count;			   /**< of ranges */
+	struct rdmapmd_key_range ranges[]; /**< disjoint, ascending */
 };
 
 /** A protection domain: queue pairs reach memory regions of their own domain alone. */
 struct rdmapmd_pd {
-	struct rdmapmd_context *context;
+	struct rdmapmd_context *context; /**< that it was made in */
 	/** Of rdmapmd_lkey_lookup(); replaced as a whole, with release. */
 	const struct rdmapmd_key_table *keys;
-	uint32_t pdn; /**< the device's number */
+	uint32_t pdn; /**< the device's number; 24 bits */
 };
 
 /** A memory region. Read it, do not write it. */
 struct rdmapmd_mr {
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
-	void *addr;
-	size_t length;
-	uint64_t iova; /**< the address that work requests call the first byte by */
-	uint32_t lkey; /**< for scatter/gather entries */
-	uint32_t rkey; /**< for the peer; allows nothing that `access` does not */
-	uint32_t access;
+	struct rdmapmd_context *context; /**< that it was made in */
+	struct rdmapmd_pd *pd;		 /**< its protection domain */
+	void *addr;			 /**< its first byte, of this process */
+	size_t length;			 /**< bytes */
+	uint64_t iova;	 /**< the address that work requests call the first byte by */
+	uint32_t lkey;	 /**< for scatter/gather entries */
+	uint32_t rkey;	 /**< for the peer; allows nothing that `access` does not */
+	uint32_t access; /**< enum rdmapmd_access_flags, or'ed */
 };
 
 /**
@@ -81,11 +81,20 @@ struct rdmapmd_mr {
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param context An open device.
+ * @param pd      Out: the protection domain.
  * @return 0; -ENOSPC the device has no more; -ENOMEM.
  */
 __rte_experimental int rdmapmd_pd_alloc(struct rdmapmd_context *context, struct rdmapmd_pd **pd);
 
-/** @return 0; -EBUSY memory regions, mempools, queue pairs or SRQs are still in it. */
+/**
+ * Free a protection domain.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param pd A protection domain that is alive.
+ * @return 0; -EBUSY memory regions, mempools, queue pairs or SRQs are still in it.
+ */
 __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
 
 /**
@@ -98,11 +107,15 @@ __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
  * Threads: any. Blocks: for commands; grows with the number of pages.
  * Owner:   the memory stays the caller's, and must stay where it is until rdmapmd_mr_dereg() has returned.
  *
+ * @param pd     A protection domain that is alive.
+ * @param addr   The first byte, of this process.
+ * @param length Bytes: 1 .. max_mr_size.
  * @param access enum rdmapmd_access_flags.
+ * @param mr     Out: the region, with its keys.
  * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
  *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there, or
- *         none that the process itself may read, or write to with local write access; -ENOSPC no more keys, or the system
- *         allows no more mapped memory; -ENOMEM.
+ *         none that the process itself may read, or write to with local write access; -ENOSPC no more keys, or the
+ *         system allows no more mapped memory; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,
 				      unsigned int access, struct rdmapmd_mr **mr);
@@ -110,7 +123,14 @@ __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t 
 /**
  * As rdmapmd_mr_reg(), with an address of the caller's choice for the first byte.
  *
- * @param iova What work requests call the first byte by; its offset in a page of 4 KiB is that of `addr`.
+ * Threads: any. Blocks: for commands; grows with the number of pages.
+ *
+ * @param pd     A protection domain that is alive.
+ * @param addr   The first byte, of this process.
+ * @param length Bytes: 1 .. max_mr_size.
+ * @param iova   What work requests call the first byte by; its offset in a page of 4 KiB is that of `addr`.
+ * @param access enum rdmapmd_access_flags, or'ed.
+ * @param mr     Out: the region, with its keys.
  * @return Also -EINVAL: iova + length wraps, the offsets differ, or RDMAPMD_ACCESS_ZERO_BASED is given as well.
  */
 __rte_experimental int rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, size_t length,
@@ -123,7 +143,12 @@ __rte_experimental int rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, si
  * Threads: any. Blocks: for commands.
  * Order:   work requests that use the old keys must have completed.
  *
- * @param flags  enum rdmapmd_rereg_flags; what is not named stays as it is.
+ * @param mr     The region; its members are the new ones afterwards.
+ * @param flags  enum rdmapmd_rereg_flags, or'ed; what is not named stays as it is.
+ * @param pd     With RDMAPMD_REREG_MR_CHANGE_PD: another domain of the context.
+ * @param addr   With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: the new first byte.
+ * @param length With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: bytes, 1 .. max_mr_size.
+ * @param access With RDMAPMD_REREG_MR_CHANGE_ACCESS: enum rdmapmd_access_flags, or'ed.
  * @return 0; as rdmapmd_mr_reg(). On error the region and its keys are as they were.
  */
 __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags,
@@ -134,6 +159,9 @@ __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flag
  * Deregister. When it returns, no key reaches the memory any more: not from here, not from a peer.
  *
  * Threads: any. Blocks: for commands.
+ *
+ * @param mr A memory region that is alive.
+ * @return 0; the errors of every call.
  */
 __rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
 
@@ -143,13 +171,23 @@ __rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
  *
  * Threads: any. Blocks: for commands.
  *
- * @param access As in rdmapmd_mr_reg(), but for ZERO_BASED; of the first registration of this mempool with this PD.
+ * @param pd      A protection domain that is alive.
+ * @param mempool A mempool that has its memory (rte_mempool_populate_*()).
+ * @param access  As in rdmapmd_mr_reg(), but for ZERO_BASED; of the first registration of this mempool with this PD.
  * @return 0; -EEXIST registered with other access; -EINVAL the mempool has no memory yet; as rdmapmd_mr_reg().
  */
 __rte_experimental int rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rte_mempool *mempool,
 						unsigned int access);
 
-/** @return 0; -ENOENT it is not registered (any more). */
+/**
+ * Undo one registration of a mempool; the last one deregisters its memory, and its keys are dead.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param pd      A protection domain that is alive.
+ * @param mempool As it was given to rdmapmd_mempool_register().
+ * @return 0; -ENOENT it is not registered (any more).
+ */
 __rte_experimental int rdmapmd_mempool_unregister(struct rdmapmd_pd *pd,
 						  struct rte_mempool *mempool);
 
@@ -159,6 +197,8 @@ __rte_experimental int rdmapmd_mempool_unregister(struct rdmapmd_pd *pd,
  * Threads: any, also while mempools are registered. Blocks: never; takes no lock, calls nothing.
  * Order:   a key that was found is good as long as its mempool is registered.
  *
+ * @param pd      A protection domain that is alive.
+ * @param address Of any byte, of this process.
  * @return The key, or RDMAPMD_INVALID_LKEY.
  */
 static inline uint32_t
@@ -181,7 +221,15 @@ rdmapmd_lkey_lookup(const struct rdmapmd_pd *pd, uintptr_t address)
 	return RDMAPMD_INVALID_LKEY;
 }
 
-/** As rdmapmd_lkey_lookup(), of the first byte of an mbuf's data. */
+/**
+ * As rdmapmd_lkey_lookup(), of the first byte of an mbuf's data.
+ *
+ * Threads: any, also while mempools are registered. Blocks: never; takes no lock, calls nothing.
+ *
+ * @param pd   A protection domain that is alive.
+ * @param mbuf Its buffer is of a registered mempool.
+ * @return The key, or RDMAPMD_INVALID_LKEY.
+ */
 static inline uint32_t
 rdmapmd_mbuf_lkey(const struct rdmapmd_pd *pd, const struct rte_mbuf *mbuf)
 {

@@ -62,16 +62,27 @@ enum rdmapmd_qp_state {
 	RDMAPMD_QPS_ERR,
 };
 
-/** @return The state's name, e.g. "RTS"; never NULL. */
+/**
+ * A state's name, for messages.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param state Any value, also one that is none.
+ * @return E.g. "RTS"; never NULL, never freed.
+ */
 __rte_experimental const char *rdmapmd_qp_state_str(enum rdmapmd_qp_state state);
 
 /** What a queue pair can hold. */
 struct rdmapmd_qp_cap {
-	uint32_t max_send_wr;
-	uint32_t max_recv_wr; /**< 0 with an SRQ */
+	uint32_t max_send_wr; /**< send requests: 0 .. max_qp_wr; 0: no send queue */
+	/** receive requests: 0 .. max_qp_wr; 0: no receive queue, or an SRQ */
+	uint32_t max_recv_wr;
+	/** segments of a send request: 0 .. max_send_sge; 0 counts as 1 */
 	uint32_t max_send_sge;
+	/** segments of a receive request: 0 .. max_recv_sge; 0 counts as 1 */
 	uint32_t max_recv_sge;
-	uint32_t max_inline_data; /**< bytes */
+	/** bytes of payload in a send WQE: 0 .. what max_sq_desc_sz leaves */
+	uint32_t max_inline_data;
 };
 
 /**
@@ -81,18 +92,18 @@ struct rdmapmd_qp_cap {
 struct rdmapmd_qp_sizing {
 	/** The send queue. Everything is 0 without one. */
 	struct {
-		uint32_t wqe_size;  /**< bytes of the largest WQE, whole blocks */
-		uint32_t wqe_count; /**< blocks in the ring */
-		uint32_t max_post;  /**< requests of the largest size that fit */
-		uint32_t max_gs;    /**< segments of a request */
-		uint32_t max_inline;
+		uint32_t wqe_size;   /**< bytes of the largest WQE, whole blocks */
+		uint32_t wqe_count;  /**< blocks in the ring */
+		uint32_t max_post;   /**< requests of the largest size that fit */
+		uint32_t max_gs;     /**< segments of a request */
+		uint32_t max_inline; /**< bytes of inline data of a request */
 	} sq;
 	/** The receive queue. Everything is 0 without one. */
 	struct {
 		uint32_t wqe_size;  /**< bytes, 16 << n */
 		uint32_t wqe_count; /**< WQEs in the ring */
-		uint32_t max_post;
-		uint32_t max_gs;
+		uint32_t max_post;  /**< requests that fit */
+		uint32_t max_gs;    /**< segments of a request */
 	} rq;
 };
 
@@ -106,19 +117,19 @@ typedef uint16_t (*rdmapmd_post_recv_t)(struct rdmapmd_qp *qp, const struct rdma
 
 /** A queue pair. The public head: read it, do not write it. */
 struct rdmapmd_qp {
-	rdmapmd_post_send_t post_send;
-	rdmapmd_post_recv_t post_recv;
-	uint32_t qp_num;	 /**< what the peer calls it by; 24 bits */
+	rdmapmd_post_send_t post_send; /**< the driver's rdmapmd_post_send() */
+	rdmapmd_post_recv_t post_recv; /**< the driver's rdmapmd_post_recv() */
+	uint32_t qp_num;	       /**< what the peer calls it by; 24 bits */
 	int32_t post_send_error; /**< why the last short burst was short: see rdmapmd_post_send() */
-	int32_t post_recv_error;
-	uint8_t qp_type; /**< enum rdmapmd_qp_type */
-	uint8_t sq_sig_all;
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
-	struct rdmapmd_cq *send_cq, *recv_cq;
-	struct rdmapmd_srq *srq; /**< NULL: it has a receive queue of its own */
-	struct rdmapmd_td *td;	 /**< NULL: it is in no thread domain */
-	void *qp_context;	 /**< the application's own */
+	int32_t post_recv_error; /**< likewise: see rdmapmd_post_recv() */
+	uint8_t qp_type;	 /**< enum rdmapmd_qp_type */
+	uint8_t sq_sig_all;	 /**< every send request completes with an entry in the CQ */
+	struct rdmapmd_context *context;      /**< that it was made in */
+	struct rdmapmd_pd *pd;		      /**< its protection domain */
+	struct rdmapmd_cq *send_cq, *recv_cq; /**< where send and receive requests complete */
+	struct rdmapmd_srq *srq;	      /**< NULL: it has a receive queue of its own */
+	struct rdmapmd_td *td;		      /**< NULL: it is in no thread domain */
+	void *qp_context;		      /**< the application's own */
 };
 
 /** How to make a queue pair. */
@@ -129,14 +140,14 @@ struct rdmapmd_qp_init_attr {
 	struct rdmapmd_td *td;
 	/** In: what is needed at least. Out: what it has. */
 	struct rdmapmd_qp_cap cap;
-	enum rdmapmd_qp_type qp_type;
-	bool sq_sig_all; /**< every send request is a signaled one */
-	void *qp_context;
+	enum rdmapmd_qp_type qp_type; /**< its transport */
+	bool sq_sig_all;	      /**< every send request is a signaled one */
+	void *qp_context;	      /**< the application's own */
 };
 
 /** The way to the peer. On RoCE it leads through GIDs always. */
 struct rdmapmd_ah_attr {
-	union rdmapmd_gid dgid;
+	union rdmapmd_gid dgid; /**< the peer's address */
 	/**
 	 * The next hop's MAC. Zeros: found out from dgid, for link-local addresses made of a MAC, and by the driver if it
 	 * can.
@@ -145,33 +156,33 @@ struct rdmapmd_ah_attr {
 	uint32_t flow_label; /**< 20 bits */
 	/** The own address, in the port's GID table: IPv4 to an IPv4 address, IPv6 to an IPv6 one. */
 	uint8_t sgid_index;
-	uint8_t hop_limit;
-	uint8_t traffic_class;
-	uint8_t sl;	  /**< service level, 3 bits */
-	uint8_t port_num; /**< from 1 */
+	uint8_t hop_limit;     /**< of routers on the way: 0 .. 255 */
+	uint8_t traffic_class; /**< 8 bits: DSCP and ECN of the packets */
+	uint8_t sl;	       /**< service level, 3 bits */
+	uint8_t port_num;      /**< from 1 */
 };
 
 /** The attributes of a queue pair. Those that a mask names are valid. */
 struct rdmapmd_qp_attr {
-	enum rdmapmd_qp_state qp_state;
-	enum rdmapmd_qp_state cur_qp_state;
-	enum rdmapmd_mtu path_mtu;
-	uint32_t qkey;
-	uint32_t rq_psn;      /**< first packet sequence number to come; 24 bits */
-	uint32_t sq_psn;      /**< ... to go */
-	uint32_t dest_qp_num; /**< 24 bits */
+	enum rdmapmd_qp_state qp_state;	    /**< to be, or as it is */
+	enum rdmapmd_qp_state cur_qp_state; /**< which the application holds it to be in */
+	enum rdmapmd_mtu path_mtu;	    /**< bytes of payload in a packet, at most */
+	uint32_t qkey;			    /**< of datagrams; no transport here has it */
+	uint32_t rq_psn;		    /**< first packet sequence number to come; 24 bits */
+	uint32_t sq_psn;		    /**< ... to go */
+	uint32_t dest_qp_num;		    /**< 24 bits */
 	/** What the peer may do: enum rdmapmd_access_flags, the REMOTE ones. */
 	uint32_t qp_access_flags;
-	struct rdmapmd_qp_cap cap;
-	struct rdmapmd_ah_attr ah_attr;
-	uint16_t pkey_index;
-	uint8_t en_sqd_async_notify; /**< RDMAPMD_EVENT_SQ_DRAINED when SQD is done */
-	uint8_t sq_draining;	     /**< query: SQD is not done yet */
-	uint8_t max_rd_atomic;	     /**< READs and atomics under way, at most; 0: none are taken */
-	uint8_t max_dest_rd_atomic;  /**< ... that it answers at a time */
+	struct rdmapmd_qp_cap cap;	/**< query only: what it holds */
+	struct rdmapmd_ah_attr ah_attr; /**< the way to the peer */
+	uint16_t pkey_index;		/**< into the port's P_Key table */
+	uint8_t en_sqd_async_notify;	/**< RDMAPMD_EVENT_SQ_DRAINED when SQD is done */
+	uint8_t sq_draining;		/**< query: SQD is not done yet */
+	uint8_t max_rd_atomic;	    /**< READs and atomics under way: 0 .. max_qp_init_rd_atomic */
+	uint8_t max_dest_rd_atomic; /**< ... that it answers at a time: 0 .. max_qp_rd_atomic */
 	/** A code of 5 bits: how long the peer waits when no receive is posted. */
 	uint8_t min_rnr_timer;
-	uint8_t port_num;
+	uint8_t port_num;  /**< from 1 */
 	uint8_t timeout;   /**< of acknowledgements: 4.096 us << timeout, 5 bits; 0: none */
 	uint8_t retry_cnt; /**< 0..7 */
 	uint8_t rnr_retry; /**< 0..6; 7: for ever */
@@ -208,16 +219,26 @@ enum rdmapmd_qp_attr_mask {
  *
  * Threads: any. Blocks: for commands.
  *
- * @param attr Its cap says afterwards what the queues hold, at least what was asked for.
- * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts, RAW_PACKET without any
- *         queue; -ENOTSUP a transport that is neither RC nor RAW_PACKET, RAW_PACKET with an SRQ, or on a driver without it;
- *         -EEXIST (RAW_PACKET) the device's number of a queue is another one's in that CQ: take a CQ of its own; -ENOSPC the
- *         device has no more; -ENOMEM.
+ * @param pd   A protection domain that is alive.
+ * @param attr In: what is needed. Out: its cap says what the queues hold, at least what was asked for.
+ * @param qp   Out: the queue pair.
+ * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts, RAW_PACKET without
+ *         any queue; -ENOTSUP a transport that is neither RC nor RAW_PACKET, RAW_PACKET with an SRQ, or on a driver
+ *         without it; -EEXIST (RAW_PACKET) the device's number of a queue is another one's in that CQ: take a CQ of
+ *         its own; -ENOSPC the device has no more; -ENOMEM.
  */
 __rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 					 struct rdmapmd_qp **qp);
 
-/** The sizes of its rings. Threads: any. Blocks: never. */
+/**
+ * The sizes of a queue pair's rings.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param qp     A queue pair that is alive.
+ * @param sizing Out: all members.
+ * @return 0; the errors of every call.
+ */
 __rte_experimental int rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp,
 					       struct rdmapmd_qp_sizing *sizing);
 
@@ -225,7 +246,11 @@ __rte_experimental int rdmapmd_qp_sizing_query(struct rdmapmd_qp *qp,
  * The sizes that a queue pair would have, without making it.
  *
  * Threads: any. Blocks: never.
- * @param cap Out: what it would hold.
+ *
+ * @param context An open device.
+ * @param cap     In: what is needed. Out: what it would hold.
+ * @param srq     It would take its receive requests from an SRQ: max_recv_wr and max_recv_sge do not count.
+ * @param sizing  Out: all members.
  * @return As rdmapmd_qp_create().
  */
 __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context,
@@ -254,12 +279,14 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * Threads: any; to RESET, and from SQE to RTS, nobody may post meanwhile. Its CQs may be polled: a poll beside a change to
  *          RESET may find nothing, even if others' completions wait. Blocks: for commands.
  *
- * @param mask enum rdmapmd_qp_attr_mask; without RDMAPMD_QP_STATE the state stays.
+ * @param qp   A queue pair that is alive.
+ * @param attr The members that `mask` names; read during the call only.
+ * @param mask enum rdmapmd_qp_attr_mask, or'ed; without RDMAPMD_QP_STATE the state stays.
  * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
- *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote atomics
- *         where the device has none (atomic_cap), and to SQD (and in it) where a card's firmware does not know that state:
- *         softrnic does, and the manual; -EBUSY from SQE to RTS, send
- *         requests that were posted have not all been polled.
+ *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote
+ *         atomics where the device has none (atomic_cap), and to SQD (and in it) where a card's firmware does not know
+ *         that state: softrnic does, and the manual; -EBUSY from SQE to RTS, send requests that were posted have not
+ *         all been polled.
  */
 __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr,
 					 unsigned int mask);
@@ -269,8 +296,10 @@ __rte_experimental int rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdm
  *
  * Threads: any. Blocks: for commands.
  *
- * @param attr      All members; those that do not apply to the state are as they were set last, or 0.
- * @param init_attr As at creation, with the sizes that it got; may be NULL.
+ * @param qp        A queue pair that is alive.
+ * @param attr      Out: all members; those that do not apply to the state are as they were set last, or 0.
+ * @param init_attr Out: as at creation, with the sizes that it got; may be NULL.
+ * @return 0; the device's error.
  */
 __rte_experimental int rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 					struct rdmapmd_qp_init_attr *init_attr);
@@ -280,6 +309,8 @@ __rte_experimental int rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp
  * device or a poll has met a fatal error.
  *
  * Threads: any. Blocks: never.
+ *
+ * @param qp A queue pair that is alive.
  * @return enum rdmapmd_qp_state, or -errno.
  */
 __rte_experimental int rdmapmd_qp_state(struct rdmapmd_qp *qp);
@@ -290,6 +321,7 @@ __rte_experimental int rdmapmd_qp_state(struct rdmapmd_qp *qp);
  * Threads: nobody may post to it meanwhile. Its CQs may be polled, for other queue pairs: a poll may find nothing then, even
  *          if others' completions wait. Blocks: for commands, and until a poll that is under way has ended.
  *
+ * @param qp A queue pair; gone afterwards, unless -EBUSY is returned.
  * @return 0; -EBUSY events of it are not acknowledged.
  */
 __rte_experimental int rdmapmd_qp_destroy(struct rdmapmd_qp *qp);
@@ -300,6 +332,8 @@ __rte_experimental int rdmapmd_qp_destroy(struct rdmapmd_qp *qp);
  * Threads: any. Blocks: never for long; not for a data path: it takes a lock.
  * Owner:   no reference is taken: the caller knows that nobody destroys it.
  *
+ * @param context An open device.
+ * @param qp_num  Of 24 bits.
  * @return The queue pair, or NULL if there is none (any more).
  */
 __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *context,
@@ -313,6 +347,7 @@ __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *co
  *
  * Threads: the one that posts to it and polls its CQs; it counts as posting. Blocks: the first call, for commands.
  *
+ * @param qp A queue pair that is alive.
  * @return How many requests of its own queues have not been polled yet; -errno.
  */
 __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
@@ -332,10 +367,13 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param qp      A RAW_PACKET queue pair, in any state.
+ * @param mac     The destination address, in the order of the wire.
  * @param vlan_id Of the outer 802.1Q tag, 0 to 4094; or RDMAPMD_VLAN_ANY.
- * @return 0; -EINVAL not a RAW_PACKET queue pair or one without receive queue, no such address or VLAN; -EEXIST a queue pair of
- *         the device, maybe this one, has it; -ENOSPC the device takes no more; -ENOTSUP a group address, the ethdev is started,
- *         and the card leads a frame to one place only (attached before, the queue pair alone has such frames).
+ * @return 0; -EINVAL not a RAW_PACKET queue pair or one without receive queue, no such address or VLAN; -EEXIST a
+ *         queue pair of the device, maybe this one, has it; -ENOSPC the device takes no more; -ENOTSUP a group
+ *         address, the ethdev is started, and the card leads a frame to one place only (attached before, the queue
+ *         pair alone has such frames).
  */
 __rte_experimental int rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6],
 					     uint16_t vlan_id);
@@ -344,6 +382,10 @@ __rte_experimental int rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_
  * Receive them no longer. Completions that wait stay.
  *
  * Threads: any. Blocks: for commands.
+ *
+ * @param qp      A RAW_PACKET queue pair, in any state.
+ * @param mac     The destination address, in the order of the wire.
+ * @param vlan_id As it was attached.
  * @return 0; -EINVAL as rdmapmd_qp_attach_mac(); -ENOENT it is not attached to this queue pair.
  */
 __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6],
@@ -357,10 +399,13 @@ __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_
  * Owner:   buffers of requests that were taken belong to the device until their completion, or a later one of the same
  *          queue, is polled.
  *
- * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring is
- *         full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not fit
- *         the operation, a READ or atomic with max_rd_atomic 0, a frame shorter than its header of 14 bytes; -EPERM the state
- *         (RTS, SQD, SQE and ERR take sends).
+ * @param qp A queue pair that is alive.
+ * @param wr The requests; they, their lists of segments and inline payload may be used again after the call.
+ * @param n  How many; 0 is allowed.
+ * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring
+ *         is full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not
+ *         fit the operation, a READ or atomic with max_rd_atomic 0, a frame shorter than its header of 14 bytes;
+ *         -EPERM the state (RTS, SQD, SQE and ERR take sends).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint16_t n)
@@ -374,9 +419,12 @@ rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint1
  * Threads: one caller per receive queue at a time. Blocks: never.
  * Owner:   buffers of requests that were taken belong to the device until their completion is polled.
  *
+ * @param qp A queue pair that is alive.
+ * @param wr The requests; they and their lists of segments may be used again after the call.
+ * @param n  How many; 0 is allowed.
  * @return How many were taken, 0..n. Fewer than n: qp->post_recv_error says why: -ENOMEM the ring is full; -EINVAL too
- *         many segments, one of 2^31 bytes or more, or the queue pair has an SRQ; -EPERM the state (any but RESET takes
- *         receives).
+ *         many segments, one of 2^31 bytes or more, or the queue pair has an SRQ; -EPERM the state (any but RESET
+ *         takes receives).
  */
 __rte_experimental static inline uint16_t
 rdmapmd_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr *wr, uint16_t n)

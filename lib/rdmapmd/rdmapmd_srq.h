@@ -22,8 +22,8 @@ struct rdmapmd_pd;
 
 /** The sizes of an SRQ. */
 struct rdmapmd_srq_attr {
-	uint32_t max_wr;  /**< requests that it holds */
-	uint32_t max_sge; /**< segments of each */
+	uint32_t max_wr;  /**< requests that it holds: 1 .. max_srq_wr */
+	uint32_t max_sge; /**< segments of each: 0 .. max_srq_sge; 0 counts as 1 */
 	/** RDMAPMD_EVENT_SRQ_LIMIT_REACHED once fewer requests are left; 0: not armed. */
 	uint32_t srq_limit;
 };
@@ -41,19 +41,19 @@ typedef uint16_t (*rdmapmd_post_srq_recv_t)(struct rdmapmd_srq *srq,
 
 /** A shared receive queue. The public head: read it, do not write it. */
 struct rdmapmd_srq {
-	rdmapmd_post_srq_recv_t post_srq_recv;
-	uint32_t srqn;	    /**< the device's number */
+	rdmapmd_post_srq_recv_t post_srq_recv; /**< the driver's rdmapmd_post_srq_recv() */
+	uint32_t srqn;			       /**< the device's number; 24 bits */
 	int32_t post_error; /**< why the last short burst was short: see rdmapmd_post_srq_recv() */
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
-	void *srq_context; /**< the application's own */
+	struct rdmapmd_context *context; /**< that it was made in */
+	struct rdmapmd_pd *pd;		 /**< its protection domain */
+	void *srq_context;		 /**< the application's own */
 };
 
 /** How to make an SRQ. */
 struct rdmapmd_srq_init_attr {
 	/** In: what is needed at least (srq_limit is not looked at). Out: what it has. */
 	struct rdmapmd_srq_attr attr;
-	void *srq_context;
+	void *srq_context; /**< the application's own */
 };
 
 /**
@@ -61,6 +61,9 @@ struct rdmapmd_srq_init_attr {
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param pd   A protection domain that is alive.
+ * @param attr In: what is needed. Out: the sizes that it has.
+ * @param srq  Out: the queue.
  * @return 0; -EINVAL sizes are 0 or more than max_srq_wr, max_srq_sge; -ENOTSUP the device has none; -ENOSPC, -ENOMEM.
  */
 __rte_experimental int rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
@@ -72,22 +75,43 @@ __rte_experimental int rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_
  * Threads: any; with RDMAPMD_SRQ_MAX_WR nobody may post meanwhile. Blocks: for commands.
  * Order:   the limit is armed for one event.
  *
- * @param mask enum rdmapmd_srq_attr_mask.
+ * @param srq  A shared receive queue that is alive.
+ * @param attr The members that `mask` names.
+ * @param mask enum rdmapmd_srq_attr_mask, or'ed.
  * @return 0; -EINVAL unknown bits, or a limit above max_wr; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_srq_modify(struct rdmapmd_srq *srq,
 					  const struct rdmapmd_srq_attr *attr, unsigned int mask);
 
-/** Threads: any. Blocks: for commands. @param attr srq_limit is 0 once the event has come. */
+/**
+ * Read the sizes and the limit.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param srq  A shared receive queue that is alive.
+ * @param attr Out: all members; srq_limit is 0 once the event has come.
+ * @return 0; the device's error.
+ */
 __rte_experimental int rdmapmd_srq_query(struct rdmapmd_srq *srq, struct rdmapmd_srq_attr *attr);
 
-/** @return 0; -EBUSY queue pairs use it, or events of it are not acknowledged. */
+/**
+ * Destroy a shared receive queue. Requests that were posted to it are gone.
+ *
+ * Threads: any; nobody may post to it meanwhile. Blocks: for commands.
+ *
+ * @param srq The queue; gone afterwards, unless -EBUSY is returned.
+ * @return 0; -EBUSY queue pairs use it, or events of it are not acknowledged.
+ */
 __rte_experimental int rdmapmd_srq_destroy(struct rdmapmd_srq *srq);
 
 /**
  * Post receive requests and tell the device once. As rdmapmd_post_recv(), except that requests complete in any order.
  *
  * Threads: one caller per SRQ at a time. Blocks: never.
+ *
+ * @param srq A shared receive queue that is alive.
+ * @param wr  The requests; they and their lists of segments may be used again after the call.
+ * @param n   How many; 0 is allowed.
  * @return How many were taken, 0..n. Fewer than n: srq->post_error says why: -ENOMEM it is full; -EINVAL too many
  *         segments, or one of 2^31 bytes or more.
  */

@@ -24,7 +24,7 @@ struct rdmapmd_context;
 
 /** A thread domain. The public head: read it, do not write it. */
 struct rdmapmd_td {
-	struct rdmapmd_context *context;
+	struct rdmapmd_context *context; /**< that it was made in */
 	/** It has a register of its own; else it shares one, under a lock, as queue pairs without a domain do. */
 	bool dedicated;
 };
@@ -35,11 +35,20 @@ struct rdmapmd_td {
  *
  * Threads: any. Blocks: for commands.
  *
+ * @param context An open device.
+ * @param td      Out: the thread domain.
  * @return 0; -ENOTSUP the driver has none; -ENOMEM.
  */
 __rte_experimental int rdmapmd_td_alloc(struct rdmapmd_context *context, struct rdmapmd_td **td);
 
-/** Threads: any. Blocks: for commands. @return 0; -EBUSY queue pairs are in it. */
+/**
+ * Free a thread domain, and its register if it has one.
+ *
+ * Threads: any. Blocks: for commands.
+ *
+ * @param td The domain; gone afterwards, unless -EBUSY is returned.
+ * @return 0; -EBUSY queue pairs are in it.
+ */
 __rte_experimental int rdmapmd_td_dealloc(struct rdmapmd_td *td);
 
 #ifdef __cplusplus

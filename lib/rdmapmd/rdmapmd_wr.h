@@ -18,9 +18,9 @@ extern "C" {
 
 /** A segment of memory. */
 struct rdmapmd_sge {
-	uint64_t addr;
-	uint32_t length;
-	uint32_t lkey;
+	uint64_t addr;	 /**< of its first byte, as the region has it (struct rdmapmd_mr: iova) */
+	uint32_t length; /**< bytes; a message has at most max_msg_sz of the port */
+	uint32_t lkey;	 /**< of the region that it lies in */
 };
 
 /** Operations. */
@@ -49,34 +49,36 @@ enum rdmapmd_send_flags {
 
 /** A request for a send queue: one cache line. */
 struct rdmapmd_send_wr {
-	uint64_t wr_id; /**< comes back in struct rdmapmd_wc */
-	const struct rdmapmd_sge *sg_list;
-	uint16_t num_sge;
-	uint8_t opcode;	     /**< enum rdmapmd_wr_opcode */
-	uint8_t send_flags;  /**< enum rdmapmd_send_flags */
+	uint64_t wr_id;			   /**< comes back in struct rdmapmd_wc */
+	const struct rdmapmd_sge *sg_list; /**< the segments, in order */
+	uint16_t num_sge;		   /**< how many: 0 .. max_send_sge of the queue pair */
+	uint8_t opcode;			   /**< enum rdmapmd_wr_opcode */
+	uint8_t send_flags;		   /**< enum rdmapmd_send_flags */
 	rte_be32_t imm_data; /**< of the operations WITH_IMM; goes to the peer as it is */
 	union {
 		/** WRITE, READ */
 		struct {
+			/** of the first byte, as the peer's region has it */
 			uint64_t remote_addr;
-			uint32_t rkey;
+			uint32_t rkey; /**< the peer's, of that region */
 		} rdma;
 		/** CMP_AND_SWP, FETCH_AND_ADD; remote_addr is a multiple of 8 */
 		struct {
+			/** of the 8 bytes, as the peer's region has it */
 			uint64_t remote_addr;
 			uint64_t compare_add; /**< compare with it, or add it */
-			uint64_t swap;
-			uint32_t rkey;
+			uint64_t swap;	      /**< CMP_AND_SWP: stored if it was equal */
+			uint32_t rkey;	      /**< the peer's, of that region */
 		} atomic;
-		uint64_t reserved[5];
+		uint64_t reserved[5]; /**< fills the cache line; not looked at */
 	} wr;
 };
 
 /** A request for a receive queue or SRQ. */
 struct rdmapmd_recv_wr {
-	uint64_t wr_id;
-	const struct rdmapmd_sge *sg_list;
-	uint16_t num_sge;
+	uint64_t wr_id;			   /**< comes back in struct rdmapmd_wc */
+	const struct rdmapmd_sge *sg_list; /**< where the payload goes, in order */
+	uint16_t num_sge; /**< how many: 0 .. max_recv_sge of the queue pair or SRQ */
 };
 
 #ifdef __cplusplus
