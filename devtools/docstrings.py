@@ -53,7 +53,9 @@ def declarations(text, begin=0, end=None):
                 found[-1].comment = found[-1].comment or (token.start(), token.end(), text_of(word))
             elif depth == 0 and start is None and word.startswith("/**"):
                 comment = (token.start(), token.end(), text_of(word))
-        elif word.lstrip().startswith("#") or word.startswith('"'):
+        elif word.lstrip().startswith("#"):
+            comment = None if start is None else comment  # it was the macro's
+        elif word.startswith('"'):
             pass
         elif word.startswith("extern"):
             start = comment = None  # what is inside is at the top, too

@@ -108,6 +108,7 @@ def test_a_header_that_says_all_is_clean(tmp_path):
     ("int first; /**< of them */", "int first; /* of them */", "member thing.of.several.first"),
     ("\t/** Asked once. */\n", "", "member thing.ask"),
     ("/** Things. */\n", "", "struct thing: no comment"),
+    ("/** Things. */\n", "/** So many. */\n#define THINGS 3\n\n", "struct thing: no comment"),
     ("OFFSET(thing, size);\n", "OFFSET(thing, size);\nvoid more(void);\n", "more(): no comment"),
 ])
 def test_what_is_left_out_is_found(tmp_path, old, new, what):
