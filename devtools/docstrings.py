@@ -106,7 +106,7 @@ def missing_of_call(declaration, of_all):
         return
     said = declaration.comment[2]
     for parameter in parameters:
-        if not re.search(rf"@param\s+{parameter}\s+\w", said):
+        if not re.search(rf"@param\s+{parameter}[ \t]+[^\s@]", said):
             yield f"{name}(): parameter {parameter}"
     for word in ("Threads:", "Blocks:"):
         if word not in said and word not in of_all:

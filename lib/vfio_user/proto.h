@@ -42,12 +42,13 @@ enum vfu_command {
 #define VFU_OFFSET(type, member, bytes) \
 	_Static_assert(offsetof(struct type, member) == (bytes), #type "." #member)
 
+/** What every message begins with. */
 struct vfu_header {
-	uint16_t id; /**< the sender's; echoed in the reply */
-	uint16_t command;
-	uint32_t size; /**< of the whole message, header included */
-	uint32_t flags;
-	uint32_t error; /**< errno of a reply with VFU_FLAG_ERROR */
+	uint16_t id;	  /**< the sender's; echoed in the reply */
+	uint16_t command; /**< enum vfu_command */
+	uint32_t size;	  /**< of the whole message, header included */
+	uint32_t flags;	  /**< VFU_TYPE_*, VFU_FLAG_* */
+	uint32_t error;	  /**< errno of a reply with VFU_FLAG_ERROR */
 };
 VFU_SIZE(vfu_header, 16);
 VFU_OFFSET(vfu_header, size, 4);
@@ -61,8 +62,8 @@ VFU_OFFSET(vfu_header, error, 12);
 
 /** Followed by a NUL-terminated JSON text, or by nothing. */
 struct vfu_version {
-	uint16_t major;
-	uint16_t minor;
+	uint16_t major; /**< VFU_VERSION_MAJOR, or there is no session */
+	uint16_t minor; /**< the smaller one holds */
 };
 VFU_SIZE(vfu_version, 4);
 
@@ -71,11 +72,11 @@ VFU_SIZE(vfu_version, 4);
  * this library does not send.
  */
 struct vfu_dma_map {
-	uint32_t argsz;
-	uint32_t flags;
+	uint32_t argsz;	 /**< bytes of this struct */
+	uint32_t flags;	 /**< VFU_DMA_FLAG_* */
 	uint64_t offset; /**< in the file */
-	uint64_t iova;
-	uint64_t size;
+	uint64_t iova;	 /**< of the first byte */
+	uint64_t size;	 /**< bytes; whole pages */
 };
 VFU_SIZE(vfu_dma_map, 32);
 VFU_OFFSET(vfu_dma_map, iova, 16);
@@ -87,35 +88,38 @@ VFU_OFFSET(vfu_dma_map, iova, 16);
 #define VFU_DMA_FLAG_MODE_MMAP 0x4u
 #define VFU_DMA_FLAG_MODE_FILE 0x8u /**< read and write of the descriptor */
 
+/** The device may reach a range no longer. */
 struct vfu_dma_unmap {
-	uint32_t argsz;
-	uint32_t flags;
-	uint64_t iova;
-	uint64_t size;
+	uint32_t argsz; /**< bytes of this struct */
+	uint32_t flags; /**< 0 or VFU_DMA_UNMAP_FLAG_ALL */
+	uint64_t iova;	/**< of the first byte */
+	uint64_t size;	/**< bytes; all maps in there */
 };
 VFU_SIZE(vfu_dma_unmap, 24);
 VFU_OFFSET(vfu_dma_unmap, iova, 8);
 
 #define VFU_DMA_UNMAP_FLAG_ALL 0x2u /**< with iova and size 0: everything */
 
+/** What the device has. */
 struct vfu_device_info {
-	uint32_t argsz;
-	uint32_t flags;
-	uint32_t num_regions;
-	uint32_t num_irqs;
+	uint32_t argsz;	      /**< bytes of this struct */
+	uint32_t flags;	      /**< VFU_DEVICE_FLAG_* */
+	uint32_t num_regions; /**< indices, also of empty ones */
+	uint32_t num_irqs;    /**< types, also of empty ones */
 };
 VFU_SIZE(vfu_device_info, 16);
 
 #define VFU_DEVICE_FLAG_RESET 0x1u
 #define VFU_DEVICE_FLAG_PCI   0x2u
 
+/** What a region is; capabilities follow. */
 struct vfu_region_info {
-	uint32_t argsz;
-	uint32_t flags;
-	uint32_t index;
+	uint32_t argsz;	     /**< bytes with all capabilities, or that the client has room for */
+	uint32_t flags;	     /**< VFU_REGION_FLAG_* */
+	uint32_t index;	     /**< enum vfu_pci_region */
 	uint32_t cap_offset; /**< from the start of this struct; 0: none */
-	uint64_t size;
-	uint64_t offset; /**< of the region in the file that comes with the reply */
+	uint64_t size;	     /**< bytes; 0: there is none */
+	uint64_t offset;     /**< of the region in the file that comes with the reply */
 };
 VFU_SIZE(vfu_region_info, 32);
 VFU_OFFSET(vfu_region_info, size, 16);
@@ -125,10 +129,11 @@ VFU_OFFSET(vfu_region_info, size, 16);
 #define VFU_REGION_FLAG_MMAP  0x4u
 #define VFU_REGION_FLAG_CAPS  0x8u
 
+/** What a capability of a region begins with. */
 struct vfu_cap_header {
-	uint16_t id;
-	uint16_t version;
-	uint32_t next; /**< from the start of struct vfu_region_info; 0: the last one */
+	uint16_t id;	  /**< VFU_CAP_* */
+	uint16_t version; /**< 1 */
+	uint32_t next;	  /**< from the start of struct vfu_region_info; 0: the last one */
 };
 VFU_SIZE(vfu_cap_header, 8);
 
@@ -136,16 +141,17 @@ VFU_SIZE(vfu_cap_header, 8);
 
 /** Part of a region, relative to its start. */
 struct vfu_area {
-	uint64_t offset;
-	uint64_t size;
+	uint64_t offset; /**< bytes; whole pages */
+	uint64_t size;	 /**< bytes; whole pages */
 };
 VFU_SIZE(vfu_area, 16);
 
+/** Capability: only these areas of the region can be mapped. */
 struct vfu_cap_sparse_mmap {
-	struct vfu_cap_header header;
-	uint32_t nr_areas;
-	uint32_t reserved;
-	struct vfu_area areas[];
+	struct vfu_cap_header header; /**< id VFU_CAP_SPARSE_MMAP */
+	uint32_t nr_areas;	      /**< how many follow */
+	uint32_t reserved;	      /**< 0 */
+	struct vfu_area areas[];      /**< disjoint */
 };
 VFU_SIZE(vfu_cap_sparse_mmap, 16);
 VFU_OFFSET(vfu_cap_sparse_mmap, areas, 16);
@@ -170,11 +176,12 @@ enum vfu_pci_irq {
 	VFU_PCI_IRQS = 5,
 };
 
+/** What an interrupt type is. */
 struct vfu_irq_info {
-	uint32_t argsz;
-	uint32_t flags;
-	uint32_t index;
-	uint32_t count;
+	uint32_t argsz; /**< bytes of this struct */
+	uint32_t flags; /**< VFU_IRQ_FLAG_* */
+	uint32_t index; /**< enum vfu_pci_irq */
+	uint32_t count; /**< vectors of it */
 };
 VFU_SIZE(vfu_irq_info, 16);
 
@@ -185,11 +192,11 @@ VFU_SIZE(vfu_irq_info, 16);
 
 /** Followed by count bytes for VFU_IRQ_SET_BOOL. Eventfds come with the message. */
 struct vfu_irq_set {
-	uint32_t argsz;
-	uint32_t flags;
-	uint32_t index;
-	uint32_t start;
-	uint32_t count;
+	uint32_t argsz; /**< bytes of this struct and the data behind it */
+	uint32_t flags; /**< VFU_IRQ_SET_*: one kind of data, one action */
+	uint32_t index; /**< enum vfu_pci_irq */
+	uint32_t start; /**< the first vector */
+	uint32_t count; /**< vectors; 0 with no data: all of the type */
 };
 VFU_SIZE(vfu_irq_set, 20);
 
@@ -204,33 +211,33 @@ VFU_SIZE(vfu_irq_set, 20);
 
 /** Followed by count bytes in a write and in the reply to a read. */
 struct vfu_region_access {
-	uint64_t offset;
-	uint32_t region;
-	uint32_t count;
+	uint64_t offset; /**< in the region, bytes */
+	uint32_t region; /**< enum vfu_pci_region */
+	uint32_t count;	 /**< bytes of data */
 };
 VFU_SIZE(vfu_region_access, 16);
 VFU_OFFSET(vfu_region_access, count, 12);
 
 /** Followed by count bytes in a write and in the reply to a read. */
 struct vfu_dma_access {
-	uint64_t iova;
-	uint64_t count;
+	uint64_t iova;	/**< of the first byte */
+	uint64_t count; /**< bytes of data */
 };
 VFU_SIZE(vfu_dma_access, 16);
 
 /** One write of at most eight bytes. */
 struct vfu_region_write {
-	uint64_t offset;
-	uint32_t region;
-	uint32_t count;
-	uint8_t data[8];
+	uint64_t offset; /**< in the region, bytes */
+	uint32_t region; /**< enum vfu_pci_region */
+	uint32_t count;	 /**< bytes: 1 .. 8 */
+	uint8_t data[8]; /**< the first `count` of them */
 };
 VFU_SIZE(vfu_region_write, 24);
 VFU_OFFSET(vfu_region_write, data, 16);
 
 /** Followed by that many struct vfu_region_write in the request. */
 struct vfu_write_multi {
-	uint64_t wr_cnt;
+	uint64_t wr_cnt; /**< how many */
 };
 VFU_SIZE(vfu_write_multi, 8);
 

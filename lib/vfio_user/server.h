@@ -41,7 +41,7 @@ struct vfu_server;
 
 /** A region of the device. All zero: there is none of that index. */
 struct vfu_region {
-	uint64_t size;
+	uint64_t size;	/**< bytes */
 	uint32_t flags; /**< VFU_REGION_FLAG_READ, VFU_REGION_FLAG_WRITE */
 	/**
 	 * The longest access that the callbacks are given, a power of two: longer ones come in pieces, at its multiples, and
@@ -57,9 +57,9 @@ struct vfu_region {
 	bool mappable;
 	/** If mappable; stays the host's, and open as long as the server lives or until vfu_server_region_file(). */
 	int fd;
-	uint64_t fd_offset;
-	unsigned int nareas;
-	struct vfu_area areas[VFU_MAX_AREAS];
+	uint64_t fd_offset;		      /**< of the region in the file, bytes; whole pages */
+	unsigned int nareas;		      /**< of areas: 0 .. VFU_MAX_AREAS */
+	struct vfu_area areas[VFU_MAX_AREAS]; /**< whole pages, of the region */
 };
 
 enum vfu_irq_event {
@@ -78,6 +78,7 @@ struct vfu_server_ops {
 	 */
 	int (*region_read)(void *arg, unsigned int region, uint64_t offset, void *data,
 			   size_t length);
+	/** Likewise. */
 	int (*region_write)(void *arg, unsigned int region, uint64_t offset, const void *data,
 			    size_t length);
 	/** New memory: page-aligned, overlapping no other. A negative errno takes the region back and goes to the client. */
@@ -105,6 +106,7 @@ struct vfu_server_ops {
 	void (*disconnected)(void *arg, int reason);
 };
 
+/** What a server is made of. Read during vfu_server_create(), but for what ops and arg stand for. */
 struct vfu_server_conf {
 	const char *name; /**< of the device, in messages. Required; copied. */
 	const char *path; /**< where to listen; NULL: nowhere, clients come by vfu_server_adopt() */
@@ -113,14 +115,16 @@ struct vfu_server_conf {
 	 * descriptor; path is then for messages alone. NULL: path.
 	 */
 	const char *place;
-	const struct vfu_server_ops *ops;
-	void *arg;
-	vfu_log_fn *log; /**< may be NULL */
-	void *log_arg;
+	const struct vfu_server_ops *ops; /**< the callbacks; must stay */
+	void *arg;			  /**< for the callbacks */
+	vfu_log_fn *log;		  /**< may be NULL */
+	void *log_arg;			  /**< for log */
 
-	unsigned int nregions;
+	unsigned int nregions; /**< of regions: 0 .. VFU_MAX_REGIONS */
+	/** by index; of a PCI function enum vfu_pci_region */
 	struct vfu_region regions[VFU_MAX_REGIONS];
-	unsigned int nirqs;
+	unsigned int nirqs; /**< of irqs: 0 .. VFU_MAX_IRQ_TYPES */
+	/** by type; of a PCI function enum vfu_pci_irq */
 	struct vfu_irq_type irqs[VFU_MAX_IRQ_TYPES];
 
 	struct vfu_capabilities caps; /**< all zero: vfu_capabilities_ours() */
@@ -132,8 +136,10 @@ struct vfu_server_conf {
 /**
  * Make a server and listen.
  *
- * @return -EINVAL a description that cannot be (logged), -EADDRINUSE the path is served by a living process (logged
- *         with its name), -EEXIST what stands at the path is no socket.
+ * @param conf   What to serve; read during the call.
+ * @param server Out: the server.
+ * @return 0; -EINVAL a description that cannot be (logged); -EADDRINUSE the path is served by a living process (logged
+ *         with its name); -EEXIST what stands at the path is no socket; -ENOMEM.
  */
 int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **server);
 
@@ -141,17 +147,27 @@ int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **se
  * From here on what clients send and the server has no use for is closed in a thread: close() of a descriptor can wait for
  * ever for the program behind it, and that may be the client itself. Without this call it is closed in the thread of
  * vfu_server_process(). Files of much memory go with it, as who closes the last descriptor gives all of it back. A second
- * thread maps and unmaps clients' memory, which takes as long as the client has made it: DMA_MAP is answered then. A host that gives up privileges calls it
- * thereafter, so that the threads have none, and before it gives up making threads.
+ * thread maps and unmaps clients' memory, which takes as long as the client has made it: DMA_MAP is answered then. A host
+ * that gives up privileges calls it thereafter, so that the threads have none, and before it gives up making threads.
  *
+ * @param server A server that is alive.
  * @return 0 or -errno, logged.
  */
 int vfu_server_start_closer(struct vfu_server *server);
 
-/** Disconnect the client, unmap its memory, remove the socket. NULL is fine. */
+/**
+ * Disconnect the client, unmap its memory, remove the socket.
+ *
+ * @param server The server; NULL is allowed.
+ */
 void vfu_server_destroy(struct vfu_server *server);
 
-/** Readable when there is something to do for vfu_server_process(): for poll() or epoll. Stays the same. */
+/**
+ * The descriptor that is readable when there is something to do for vfu_server_process(): for poll() or epoll.
+ *
+ * @param server A server that is alive.
+ * @return It stays the same, and the server's.
+ */
 int vfu_server_fd(const struct vfu_server *server);
 
 /**
@@ -160,47 +176,86 @@ int vfu_server_fd(const struct vfu_server *server);
  * thousands of accesses or some dozens of messages, or when VFU_LOOK_NS are over. What is left keeps the descriptor
  * readable; a message that is not done goes on where it was, before the next one is looked at.
  *
- * @return messages handled, also those that are not done.
+ * @param server A server that is alive.
+ * @return Messages handled, also those that are not done.
  */
 unsigned int vfu_server_process(struct vfu_server *server);
 
-/** The same for one of so many servers that are looked at in a row: together they do what one does in a look. */
+/**
+ * As vfu_server_process(), for one of so many servers that are looked at in a row: together they do what one does in a
+ * look.
+ *
+ * @param server  A server that is alive.
+ * @param servers How many: 1 or more.
+ * @return As vfu_server_process().
+ */
 unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int servers);
 
-/** From a callback that takes longer than to write a register: by how many times, about 50 ns each. It ends looks sooner. */
+/**
+ * From a callback that takes longer than to write a register: let it count for more, so that looks end sooner.
+ *
+ * @param server A server that is alive.
+ * @param steps  By how many register writes, about 50 ns each.
+ */
 void vfu_server_charge(struct vfu_server *server, uint32_t steps);
 
 /**
  * Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure: -EBUSY one is
  * served, or the memory of the one before is not unmapped yet.
+ *
+ * @param server A server that is alive.
+ * @param fd     A connected socket; the server's from here on, also on failure.
+ * @return 0; -EBUSY one is served, or the memory of the one before is not unmapped yet.
  */
 int vfu_server_adopt(struct vfu_server *server, int fd);
 
 /**
- * The next client maps this file, of the same size, where the region can be mapped; -1: it maps none. While nobody is served: the
- * client before keeps what it has mapped.
+ * The next client maps this file, of the same size, where the region can be mapped. While nobody is served: the client
+ * before keeps what it has mapped.
+ *
+ * @param server A server that is alive.
+ * @param region Its index; one that is mappable.
+ * @param fd     The file, which stays the host's; -1: none.
  */
 void vfu_server_region_file(struct vfu_server *server, unsigned int region, int fd);
 
-/** Who is served, or NULL. */
+/**
+ * Who is served.
+ *
+ * @param server A server that is alive.
+ * @return The client; lives until the server is processed again. NULL: nobody.
+ */
 const struct vfu_peer *vfu_server_client(const struct vfu_server *server);
 
 /**
  * Close the connection to the client, if there is one, as if it had gone; disconnected() gets reason, here or, where there is
  * much to unmap, in a later look.
+ *
+ * @param server A server that is alive.
+ * @param reason For disconnected(): 0 or -errno.
  */
 void vfu_server_disconnect(struct vfu_server *server, int reason);
 
 /**
  * Raise an interrupt: signal the client's eventfd, or remember it while the vector is masked.
  *
- * Threads: any. @return -ENOENT the client has given no eventfd, -EINVAL no such vector.
+ * Threads: any.
+ *
+ * @param server A server that is alive.
+ * @param type   enum vfu_pci_irq.
+ * @param vector Of that type, from 0.
+ * @return 0; -ENOENT the client has given no eventfd; -EINVAL no such vector.
  */
 int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned int vector);
 
 /**
  * The client's memory at [iova, iova + length), in one region; NULL: not mapped. Valid until
  * vfu_server_process() is called again. For hosts that keep no table of what dma_map() gave them; softrnicd keeps one.
+ *
+ * @param server A server that is alive.
+ * @param iova   Of the first byte.
+ * @param length Bytes.
+ * @return The region; valid until vfu_server_process() is called again. NULL: not mapped.
  */
 const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
 						 uint64_t length);
@@ -216,6 +271,12 @@ struct vfu_server_stats {
 	uint64_t dma_bytes;    /**< now */
 	uint32_t dma_mappings; /**< files or pieces of files mapped, now */
 };
+/**
+ * Read the counters.
+ *
+ * @param server A server that is alive.
+ * @param stats  Out: all members.
+ */
 void vfu_server_stats_get(const struct vfu_server *server, struct vfu_server_stats *stats);
 
 #endif

@@ -15,6 +15,7 @@
 /** How long a look is: vfu_server_process(). */
 #define VFU_LOOK_NS 250000
 
+/** Vectors of one type (INTx, MSI, MSI-X, ...). */
 struct vfu_irq_type {
 	uint32_t count; /**< vectors; 0: none of that type */
 	uint32_t flags; /**< VFU_IRQ_FLAG_* */
@@ -22,13 +23,13 @@ struct vfu_irq_type {
 
 /** Memory of the client that the device may reach. */
 struct vfu_dma_region {
-	uint64_t iova;
-	uint64_t size;
+	uint64_t iova;	/**< of its first byte */
+	uint64_t size;	/**< bytes; whole pages */
 	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
-	void *address; /**< where it is mapped; NULL: no descriptor came, and nothing here reaches it */
+	void *address; /**< where it is mapped; NULL: no descriptor came, and the device has no way to it */
 	/** With an address: all of the mapping that it lies in, which other regions may share. */
 	void *mapping;
-	uint64_t mapping_bytes;
+	uint64_t mapping_bytes; /**< of that mapping */
 	uint64_t
 		mapping_page_bytes; /**< of its file: a mapping of hugepages can only be replaced by so much */
 	/** At most so many bytes of it had no memory yet when it was made: who touches them first makes them, and is charged. */

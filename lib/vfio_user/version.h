@@ -18,30 +18,61 @@
 #define VFU_PAGE_BYTES		    4096u /**< smallest page of DMA maps */
 #define VFU_PGSIZES		    (VFU_PAGE_BYTES | 1ull << 21 | 1ull << 30)
 
+/** What a side can do, or both have agreed on. */
 struct vfu_capabilities {
-	uint32_t max_msg_fds; /**< that the sender can receive in one message */
-	uint32_t max_data_xfer_bytes;
-	uint32_t max_dma_maps;
-	uint64_t pgsizes; /**< or'ed together */
-	bool write_multiple;
+	uint32_t
+		max_msg_fds; /**< descriptors that the sender can receive in one message: 0 .. VFU_MAX_FDS of ours */
+	uint32_t max_data_xfer_bytes; /**< of one read or write */
+	uint32_t max_dma_maps;	      /**< maps at a time */
+	uint64_t pgsizes;    /**< page sizes of DMA maps in bytes, powers of two, or'ed together */
+	bool write_multiple; /**< it has VFU_REGION_WRITE_MULTI */
 };
 
-/** What this library can do; a server or client may offer less. */
+/**
+ * What this library can do; a server or client may offer less.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param caps Out: all members.
+ */
 void vfu_capabilities_ours(struct vfu_capabilities *caps);
 
 /**
  * Read a peer's text: length bytes that end with NUL, or none at all. What is absent has the specification's default;
  * what we do not know (migration, twin_socket) is passed over, and so refused by not being answered.
  *
- * @return -EINVAL no such text, or a value out of range.
+ * Threads: any. Blocks: never.
+ *
+ * @param text   JSON; may be NULL if length is 0.
+ * @param length Bytes, the NUL included; 0: no text.
+ * @param caps   Out: all members.
+ * @return 0; -EINVAL no such text, or a value out of range.
  */
 int vfu_capabilities_parse(const char *text, size_t length, struct vfu_capabilities *caps);
 
-/** What holds for the session: ours as far as theirs permit. @return -EINVAL no page size in common. */
+/**
+ * What holds for the session: ours as far as theirs permit.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param ours   What this side offers.
+ * @param theirs What the peer offers.
+ * @param agreed Out: all members.
+ * @return 0; -EINVAL no page size in common.
+ */
 int vfu_capabilities_agree(const struct vfu_capabilities *ours,
 			   const struct vfu_capabilities *theirs, struct vfu_capabilities *agreed);
 
-/** Write the text, with its NUL. @return its length with the NUL, or -ENOSPC, -ENOMEM. */
+/**
+ * Write the text, with its NUL.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param caps What to write.
+ * @param text Out: the JSON text.
+ * @param room Bytes of `text`.
+ * @return Its length with the NUL; -ENOSPC, -ENOMEM.
+ */
 int vfu_capabilities_format(const struct vfu_capabilities *caps, char *text, size_t room);
 
 #endif
