@@ -20,7 +20,8 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
 
   format     clang-format on our C
   spdx       the licence line that every source file starts with
-  tokens     words that may not stand in libraries and drivers, or anywhere
+  tokens     words that may not stand in libraries and drivers, or anywhere; and, as warnings, words that users stumble over in
+             messages and public headers
   includes   who may include whom
   headers    every header compiled alone, by gcc and clang
   shell      shellcheck on the scripts
@@ -143,9 +144,37 @@ forbid()
 	done
 }
 
+# The headers that users of a library see.
+public_headers()
+{
+	files 'lib/rdmapmd/rdmapmd*.h' lib/softrnic/softrnic.h lib/vfio_user/{server,client,types,log,peer,proto,version}.h
+}
+
+# Words that a user stumbles over, in what users read: messages (strings of several words) and public headers. Warnings.
+odd_words='\b(whoever|whom(ever)?|nobody.s|no more(?! than)|any more|to be had|says)\b'
+
+check_words()
+{
+	local f
+
+	for f in $(files 'lib/*.[ch]' 'drivers/*.[ch]' 'app/*.[ch]'); do
+		F=$f ODD=$odd_words perl -0777 -ne 's{(/\*.*?\*/)|(//[^\n]*)|("(?:\\.|[^"\\\n])*")}{defined $3 ? $3 : "\n" x ($& =~ tr/\n//)}gse;
+			$n = 0;
+			for (split /\n/) {
+				$n++;
+				print "  warning: $ENV{F}:$n: in a message: $1\n" while /"[^"]*?($ENV{ODD})/gi;
+			}' <"$f"
+	done
+	for f in $(public_headers); do
+		F=$f ODD=$odd_words perl -ne 'print "  warning: $ENV{F}:$.: $1\n" while /($ENV{ODD})/gi' <"$f"
+	done
+}
+
 check_tokens()
 {
 	local where f hit
+
+	check_words
 
 	for where in lib/ drivers/; do
 		forbid $where '(?<![\w.>])(abort|_?exit|assert|rte_panic|rte_exit|RTE_VERIFY)\s*\(' \
@@ -406,8 +435,7 @@ check_docs()
 {
 	local -a headers
 
-	mapfile -t headers < <(files 'lib/rdmapmd/rdmapmd*.h')
-	headers+=(lib/vfio_user/{server,client,types,log,peer,proto,version}.h)
+	mapfile -t headers < <(public_headers | grep -v -x lib/softrnic/softrnic.h)
 	devtools/docstrings.py "${headers[@]}" >&2 || found "public headers do not say these; see devtools/docstrings.py --help"
 	devtools/docstrings.py lib/softrnic/softrnic.h | sed -n '$ s|^|  warning: softrnic.h: |p'
 }
