@@ -55,8 +55,8 @@ device_check_holes(struct device *device, const struct vfu_dma_region *given)
 	device->holes_said = device->holes_said || !refused;
 	log_say(&device->log, refused ? VFU_LOG_ERROR : VFU_LOG_WARNING,
 		"%s: %" PRIu64 " bytes of the client's memory (the file at IOVA 0x%" PRIx64
-		" included) are not there yet, and this process pays for those that the device "
-		"touches first%s",
+		" included) are not there yet, and those that the device touches first are charged "
+		"to this process%s",
 		device->options->name, device->guard.holes, given->iova,
 		refused ? ": refused by --client-memory" : "; --client-memory sets a limit");
 	return refused ? -ENOSPC : 0;

@@ -93,7 +93,7 @@ check_ethdevs(const struct options *options)
 		if (name == NULL || rte_eth_dev_get_port_by_name(name, &id) == 0)
 			continue;
 		log_error("%s: there is no ethdev %s: have EAL make it, behind \"--\" "
-			  "(--vdev=%s,...), or look for what EAL says of it",
+			  "(--vdev=%s,...), or read EAL's messages",
 			  options->devices[i].name, name, name);
 		return -ENODEV;
 	}

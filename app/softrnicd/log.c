@@ -85,7 +85,8 @@ log_emit(const char *text, size_t length)
 
 	if (sink.lost > 0) {
 		n = snprintf(line, sizeof(line),
-			     "softrnicd: %" PRIu64 " messages are lost: stderr did not take them\n",
+			     "softrnicd: %" PRIu64
+			     " messages are lost: stderr did not accept them\n",
 			     sink.lost);
 		if (!sink_take(line, n)) {
 			sink.lost++;

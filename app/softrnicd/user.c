@@ -51,10 +51,9 @@ user_become(const struct options *options)
 	if (setgroups(0, NULL) != 0 || setresgid(options->gid, options->gid, options->gid) != 0 ||
 	    setresuid(options->uid, options->uid, options->uid) != 0) {
 		rc = -errno;
-		log_error(
-			"cannot become user %u: %s; name another one with --user, or root to stay "
-			"who we are",
-			(unsigned int)options->uid, strerror(-rc));
+		log_error("cannot become user %u: %s; choose another one with --user, or stay root "
+			  "with --user root",
+			  (unsigned int)options->uid, strerror(-rc));
 		return rc;
 	}
 	prctl(PR_SET_PDEATHSIG, signal);

@@ -82,7 +82,8 @@ open_in_driver(struct rdmapmd_context_object *context)
 	}
 	rc = context->ops->device_query(head, &context->attr);
 	if (rc != 0)
-		RDMAPMD_LOG(ERR, device, "does not say what it can do: %s", strerror(-rc));
+		RDMAPMD_LOG(ERR, device, "cannot query the attributes of the device: %s",
+			    strerror(-rc));
 	if (rc == 0)
 		rc = create_events(context);
 	if (rc == 0)
@@ -255,7 +256,7 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 	if (!object->orphan) {
 		close_rc = context->ops->context_close(head);
 		if (close_rc != 0)
-			RDMAPMD_LOG(ERR, device, "the driver closes a context with an error: %s",
+			RDMAPMD_LOG(ERR, device, "the driver failed to close a context: %s",
 				    strerror(-close_rc));
 	}
 	pthread_rwlock_unlock(&device->use);

@@ -146,7 +146,7 @@ cq_is_busy(struct rdmapmd_object *object)
 	if (events == 0)
 		return 0;
 	RDMAPMD_LOG(ERR, object->context->device,
-		    "%u completion events of a completion queue are not acknowledged: it cannot go",
+		    "cannot destroy a completion queue: %u completion events are not acknowledged",
 		    events);
 	return -EBUSY;
 }

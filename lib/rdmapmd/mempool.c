@@ -223,8 +223,10 @@ remove_pool(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 	*link = pool->next;
 	atomic_fetch_sub(&pd->pool_count, 1);
 	if (publish(pd) != 0)
-		RDMAPMD_LOG(WARNING, pd->object.context->device,
-			    "no memory for a table of keys: mbufs have none until the next change");
+		RDMAPMD_LOG(
+			WARNING, pd->object.context->device,
+			"out of memory for the table of keys: no mbuf has a key until a mempool is "
+			"registered or unregistered");
 	rc = stop_regions(pool);
 	free(pool);
 	return rc;

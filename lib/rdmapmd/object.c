@@ -228,7 +228,7 @@ rdmapmd_object_depend(const struct rdmapmd_object_class *class, const void *head
 	struct rdmapmd_object *object = find(class, head);
 
 	if (object == NULL) {
-		RDMAPMD_LOG(ERR, context->device, "%p is no %s that is alive", head, class->name);
+		RDMAPMD_LOG(ERR, context->device, "%p is not a live %s", head, class->name);
 		return -EINVAL;
 	}
 	if (object->context != context) {
@@ -257,15 +257,16 @@ rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
 	int rc;
 
 	if (!forced && object->unacknowledged > 0) {
-		RDMAPMD_LOG(ERR, device, "%u events of a %s are not acknowledged: it cannot go",
-			    object->unacknowledged, object->class->name);
+		RDMAPMD_LOG(ERR, device,
+			    "cannot destroy a %s: %u of its events are not acknowledged",
+			    object->class->name, object->unacknowledged);
 		return -EBUSY;
 	}
 	if (!forced && object->class->busy != NULL && (rc = object->class->busy(object)) != 0)
 		return rc;
 	rc = rdmapmd_table_remove(alive[type], address_of(object), NULL);
 	if (rc == -EBUSY && !forced)
-		RDMAPMD_LOG(ERR, device, "a %s is in use by others: it cannot go",
+		RDMAPMD_LOG(ERR, device, "cannot destroy a %s: other objects, or calls, use it",
 			    object->class->name);
 	if (rc != 0)
 		return rc;
@@ -287,8 +288,7 @@ rdmapmd_object_finish(struct rdmapmd_object *object)
 	if (!object->orphan && class->destroy != NULL) {
 		rc = class->destroy(object);
 		if (rc != 0)
-			RDMAPMD_LOG(ERR, device_of(object),
-				    "the device does not confirm that a %s is gone: %s",
+			RDMAPMD_LOG(ERR, device_of(object), "the device failed to destroy a %s: %s",
 				    class->name, strerror(-rc));
 	}
 	if (class->release != NULL)

@@ -22,7 +22,7 @@ pd_is_busy(struct rdmapmd_object *object)
 	if (!rdmapmd_pools_any(pd_of(object)))
 		return 0;
 	RDMAPMD_LOG(ERR, object->context->device,
-		    "mempools are registered with a protection domain: it cannot go");
+		    "cannot free a protection domain: mempools are registered with it");
 	return -EBUSY;
 }
 

@@ -650,8 +650,8 @@ check_address(struct rdmapmd_object *object, const uint8_t mac[6], uint16_t vlan
 		why = "a VLAN's identifier is 0 to 4094";
 	if (why == NULL)
 		return 0;
-	RDMAPMD_LOG(ERR, object->context->device, "QP 0x%x: no frames by address: %s", qp->qp_num,
-		    why);
+	RDMAPMD_LOG(ERR, object->context->device, "QP 0x%x: cannot attach or detach an address: %s",
+		    qp->qp_num, why);
 	return -EINVAL;
 }
 

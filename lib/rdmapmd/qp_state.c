@@ -151,7 +151,7 @@ rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_qp *
 	char names[256];
 
 	if (!change.legal) {
-		RDMAPMD_LOG(ERR, device, "QP 0x%x: %s to %s is no legal change", qp->qp_num,
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: cannot go from %s to %s", qp->qp_num,
 			    rdmapmd_qp_state_str(from), rdmapmd_qp_state_str(to));
 		return -EINVAL;
 	}
@@ -163,7 +163,7 @@ rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_qp *
 		return -EINVAL;
 	}
 	if (mask & ALTERNATE) {
-		RDMAPMD_LOG(ERR, device, "QP 0x%x: there are no alternate paths", qp->qp_num);
+		RDMAPMD_LOG(ERR, device, "QP 0x%x: alternate paths are not supported", qp->qp_num);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -191,7 +191,7 @@ check_path(const struct rdmapmd_context_object *context, uint32_t qp_num,
 	else if (ah->sl > 7)
 		why = "sl has 3 bits";
 	else if (ah->port_num == 0 || ah->port_num > context->attr.phys_port_cnt)
-		why = "port_num is no port";
+		why = "no such port_num";
 	if (why == NULL)
 		return 0;
 	RDMAPMD_LOG(ERR, context->device, "QP 0x%x: path to the peer: %s", qp_num, why);
@@ -229,10 +229,9 @@ rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t q
 	if ((mask & RDMAPMD_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags & RDMAPMD_ACCESS_REMOTE_ATOMIC) &&
 	    device->atomic_cap == RDMAPMD_ATOMIC_NONE) {
-		RDMAPMD_LOG(
-			ERR, context->device,
-			"QP 0x%x: ACCESS_FLAGS: this device has no atomics to allow to its peer",
-			qp_num);
+		RDMAPMD_LOG(ERR, context->device,
+			    "QP 0x%x: ACCESS_FLAGS: the device does not support remote atomics",
+			    qp_num);
 		return -ENOTSUP;
 	}
 	for (i = 0; i < RTE_DIM(limits); i++) {

@@ -23,10 +23,10 @@
  *   removed, or its context is being closed; -EBUSY from a destroying call: something depends on the object, one of its
  *   events is not acknowledged, or another thread is inside a call on it. Nothing has changed then.
  * - **Destruction.** Any other error of a destroying call comes from the device: the object is gone for the application
- *   all the same, and the device reaches none of its memory any more.
+ *   all the same, and the device no longer reaches its memory.
  * - **Threads.** Control calls: any thread, also at once; calls on one object take turns, calls on different objects run
  *   side by side. Burst calls: one caller per queue at a time. They take no lock, but for sends of queue pairs that share a
- *   doorbell register, which take the register's for a moment (rdmapmd_td.h says which do not). An object must not be used
+ *   doorbell register, which take the register's for a moment (rdmapmd_td.h: which do not). An object must not be used
  *   by one thread while another destroys it.
  * - **Blocking.** Control calls may wait for a command of the device, for its time-out at most. Bursts never block.
  */
@@ -97,7 +97,7 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_next(struct rdmapmd_dev
  *
  * Threads: any. Blocks: never for long.
  *
- * @param device What a find or next call has returned; NULL is allowed. Not to be used any more.
+ * @param device What a find or next call has returned; NULL is allowed. It must not be used afterwards.
  */
 __rte_experimental void rdmapmd_device_put(struct rdmapmd_device *device);
 

@@ -221,7 +221,7 @@ rdmapmd_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only)
  *
  * @param context An open device.
  * @param channel Out: the channel.
- * @return 0; -EMFILE no more descriptors; -ENOMEM.
+ * @return 0; -EMFILE out of descriptors; -ENOMEM.
  */
 __rte_experimental int rdmapmd_comp_channel_create(struct rdmapmd_context *context,
 						   struct rdmapmd_comp_channel **channel);
@@ -238,7 +238,7 @@ __rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel 
 
 /**
  * Take the next event of a channel: a CQ that was armed and has completions. A CQ stands in the channel once, however
- * often it was armed. Whoever waits edge triggered takes events until -EAGAIN.
+ * often it was armed. A thread that waits edge triggered takes events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
  * Owner:   each event taken holds back the destruction of its CQ until rdmapmd_cq_events_ack().

@@ -3,7 +3,7 @@
 /**
  * @file
  * Contexts: a device as one user has opened it. All objects belong to a context; closing it destroys them. And what a
- * device says of itself.
+ * device reports of itself.
  */
 #ifndef RDMAPMD_DEVICE_H
 #define RDMAPMD_DEVICE_H
@@ -22,7 +22,7 @@ struct rdmapmd_device;
 /** An open device; opaque. */
 struct rdmapmd_context;
 
-/** Which atomic operations are atomic, and against whom. */
+/** What the atomic operations of a device are atomic against. */
 enum rdmapmd_atomic_cap {
 	RDMAPMD_ATOMIC_NONE,
 	RDMAPMD_ATOMIC_HCA, /**< among the queue pairs of this device */

@@ -60,7 +60,7 @@ __rte_internal int rdmapmd_device_register(const char *name, const char *driver,
 					   struct rdmapmd_device **device);
 
 /**
- * Take a device out of the list: nobody finds it any more. Those who hold a reference keep the name, and get NULL from
+ * Take a device out of the list: it is no longer found. Those who hold a reference keep the name, and get NULL from
  * rdmapmd_device_priv(). NULL is allowed.
  *
  * With contexts open: control calls that are inside the driver are waited for, then every object is destroyed as far as
@@ -89,7 +89,7 @@ struct rdmapmd_context;
 
 /**
  * Have a device stay while the driver asks it something on its own, as telemetry does: with operations of the table that
- * it offered, and nobody's context. Not one of applications: none was opened, nothing can be made in it.
+ * it offered, and a context that no application has opened: nothing can be made in it.
  *
  * Threads: as rdmapmd_device_unregister(), which waits for rdmapmd_device_leave(). Blocks: while that runs.
  *
@@ -233,7 +233,7 @@ struct rdmapmd_srq_sizing {
 
 /**
  * What a driver can do. Operations are mandatory but for those marked optional, which may be NULL: the call that needs
- * them gives -ENOTSUP. All may block for commands, except where it says otherwise.
+ * them gives -ENOTSUP. All may block for commands, except where noted.
  */
 struct rdmapmd_driver_ops {
 	/** Bytes of the driver's structs, the heads of rdmapmd.h and struct rdmapmd_context included. */
@@ -269,13 +269,13 @@ struct rdmapmd_driver_ops {
 
 	/** Sets pdn. */
 	int (*pd_alloc)(struct rdmapmd_pd *pd);
-	int (*pd_dealloc)(struct rdmapmd_pd *pd); /**< Nothing is in it any more. */
+	int (*pd_dealloc)(struct rdmapmd_pd *pd); /**< Nothing is left in it. */
 
 	/** Sets lkey and rkey. The library sets the other members of the head once it has succeeded. */
 	int (*mr_reg)(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
 	/** Sets lkey and rkey to new ones; the old ones are dead when it returns. On error they are as they were. */
 	int (*mr_rereg)(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr);
-	/** No key of it reaches memory any more when it returns. */
+	/** When it returns, its keys no longer reach memory. */
 	int (*mr_dereg)(struct rdmapmd_mr *mr);
 
 	/** Sets cqn, poll_cq and, with cq->channel, req_notify_cq. */
@@ -287,7 +287,7 @@ struct rdmapmd_driver_ops {
 	 * fits.
 	 */
 	int (*cq_moderate)(struct rdmapmd_cq *cq, uint16_t count, uint16_t period_us);
-	int (*cq_destroy)(struct rdmapmd_cq *cq); /**< Nobody uses it any more. */
+	int (*cq_destroy)(struct rdmapmd_cq *cq); /**< Nothing uses it. */
 
 	/**
 	 * Sets qp_num, post_send if sizing->sq.wqe_count is not 0, and post_recv if sizing->rq.wqe_count is not 0. In RESET.
@@ -303,7 +303,7 @@ struct rdmapmd_driver_ops {
 			 unsigned int mask, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to);
 	/** What the device knows, state included. attr holds what was set last; cap is the library's. */
 	int (*qp_query)(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr);
-	/** Completions of it that wait in its CQs are dropped: no poll finds them any more. */
+	/** Completions of it that wait in its CQs are dropped: no poll finds them. */
 	int (*qp_destroy)(struct rdmapmd_qp *qp);
 	/**
 	 * Optional, both or none: RAW_PACKET queue pairs. Frames with that destination address and VLAN tag
@@ -324,11 +324,11 @@ struct rdmapmd_driver_ops {
 	int (*srq_resize)(struct rdmapmd_srq *srq, const struct rdmapmd_srq_sizing *sizing);
 	/** The limit as it is armed now. */
 	int (*srq_query)(struct rdmapmd_srq *srq, uint32_t *limit);
-	int (*srq_destroy)(struct rdmapmd_srq *srq); /**< No queue pair uses it any more. */
+	int (*srq_destroy)(struct rdmapmd_srq *srq); /**< No queue pair uses it. */
 
 	/** Optional, both or none. Sets dedicated. Queue pairs of a domain have it in qp->td before qp_create. */
 	int (*td_alloc)(struct rdmapmd_td *td);
-	int (*td_dealloc)(struct rdmapmd_td *td); /**< No queue pair is in it any more. */
+	int (*td_dealloc)(struct rdmapmd_td *td); /**< No queue pair is in it. */
 };
 
 /**
@@ -339,14 +339,14 @@ struct rdmapmd_driver_ops {
  *
  * @param device As rdmapmd_device_register() gave it.
  * @param ops    The driver's operations.
- * @return 0; -EINVAL an operation is missing, or a struct is smaller than its head (the log says which); -EEXIST
+ * @return 0; -EINVAL an operation is missing, or a struct is smaller than its head (named in the log); -EEXIST
  *         offered before.
  */
 __rte_internal int rdmapmd_device_offer(struct rdmapmd_device *device,
 					const struct rdmapmd_driver_ops *ops);
 
 /**
- * An event of an object, by the number that the device gave it. Numbers that stand for nothing (any more) are passed over:
+ * An event of an object, by the number that the device gave it. Numbers that stand for nothing are passed over:
  * an object may be destroyed while its event is under way. QP_FATAL, QP_REQ_ERR and QP_ACCESS_ERR also move the queue pair
  * to ERR, CQ_ERR marks the CQ.
  *

@@ -32,7 +32,7 @@ enum rdmapmd_event_type {
 	RDMAPMD_EVENT_SQ_DRAINED,
 	RDMAPMD_EVENT_PATH_MIG,
 	RDMAPMD_EVENT_PATH_MIG_ERR,
-	RDMAPMD_EVENT_QP_LAST_WQE_REACHED, /**< in ERR it takes no more from its SRQ */
+	RDMAPMD_EVENT_QP_LAST_WQE_REACHED, /**< in ERR: it has taken its last request from the SRQ */
 	/* of a shared receive queue */
 	RDMAPMD_EVENT_SRQ_ERR,
 	RDMAPMD_EVENT_SRQ_LIMIT_REACHED,
@@ -41,7 +41,7 @@ enum rdmapmd_event_type {
 	RDMAPMD_EVENT_PORT_ERR,
 	RDMAPMD_EVENT_GID_CHANGE,
 	/* of the device */
-	RDMAPMD_EVENT_DEVICE_FATAL, /**< nothing works any more: close the context */
+	RDMAPMD_EVENT_DEVICE_FATAL, /**< nothing works: close the context */
 	RDMAPMD_EVENT_COUNT	    /**< how many there are */
 };
 
@@ -57,7 +57,7 @@ __rte_experimental const char *rdmapmd_event_type_str(enum rdmapmd_event_type ty
 
 /** An asynchronous event. */
 struct rdmapmd_async_event {
-	/** Whose it is; the type says which. */
+	/** The object that it is of, by the type. */
 	union {
 		struct rdmapmd_cq *cq;	 /**< of RDMAPMD_EVENT_CQ_ERR */
 		struct rdmapmd_qp *qp;	 /**< of the events of queue pairs */
@@ -80,7 +80,7 @@ __rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
 
 /**
  * Take the next event, oldest first. An event that an object raises again before it was taken is there once, at the time
- * of the last one. Whoever waits edge triggered takes events until -EAGAIN.
+ * of the last one. A thread that waits edge triggered takes events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
  * Owner:   each event taken of an object holds back its destruction until rdmapmd_async_event_ack(). Events that were not

@@ -83,7 +83,7 @@ struct rdmapmd_mr {
  *
  * @param context An open device.
  * @param pd      Out: the protection domain.
- * @return 0; -ENOSPC the device has no more; -ENOMEM.
+ * @return 0; -ENOSPC the device has none left; -ENOMEM.
  */
 __rte_experimental int rdmapmd_pd_alloc(struct rdmapmd_context *context, struct rdmapmd_pd **pd);
 
@@ -98,7 +98,7 @@ __rte_experimental int rdmapmd_pd_alloc(struct rdmapmd_context *context, struct 
 __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
 
 /**
- * Register memory: the device may reach [addr, addr + length) from now on, as `access` says, and nothing else of it. Work
+ * Register memory: the device may reach [addr, addr + length) from now on, as `access` allows, and nothing else of it. Work
  * requests use the process's own addresses, or offsets with RDMAPMD_ACCESS_ZERO_BASED.
  *
  * Memory that EAL did not allocate is kept out of children that the process forks, whole pages of it
@@ -114,8 +114,8 @@ __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
  * @param mr     Out: the region, with its keys.
  * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
  *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there, or
- *         none that the process itself may read, or write to with local write access; -ENOSPC no more keys, or the
- *         system allows no more mapped memory; -ENOMEM.
+ *         none that the process itself may read, or write to with local write access; -ENOSPC no keys are left, or
+ *         the system's limit of mapped memory is reached; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,
 				      unsigned int access, struct rdmapmd_mr **mr);
@@ -156,7 +156,7 @@ __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flag
 					unsigned int access);
 
 /**
- * Deregister. When it returns, no key reaches the memory any more: not from here, not from a peer.
+ * Deregister. When it returns, its keys no longer reach the memory: not from here, not from a peer.
  *
  * Threads: any. Blocks: for commands.
  *
@@ -186,7 +186,7 @@ __rte_experimental int rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rt
  *
  * @param pd      A protection domain that is alive.
  * @param mempool As it was given to rdmapmd_mempool_register().
- * @return 0; -ENOENT it is not registered (any more).
+ * @return 0; -ENOENT it is not registered.
  */
 __rte_experimental int rdmapmd_mempool_unregister(struct rdmapmd_pd *pd,
 						  struct rte_mempool *mempool);

@@ -220,12 +220,12 @@ enum rdmapmd_qp_attr_mask {
  * Threads: any. Blocks: for commands.
  *
  * @param pd   A protection domain that is alive.
- * @param attr In: what is needed. Out: its cap says what the queues hold, at least what was asked for.
+ * @param attr In: what is needed. Out: in its cap, what the queues hold, at least what was asked for.
  * @param qp   Out: the queue pair.
  * @return 0; -EINVAL sizes beyond what the device can, a CQ missing, objects of different contexts, RAW_PACKET without
  *         any queue; -ENOTSUP a transport that is neither RC nor RAW_PACKET, RAW_PACKET with an SRQ, or on a driver
  *         without it; -EEXIST (RAW_PACKET) the device's number of a queue is another one's in that CQ: take a CQ of
- *         its own; -ENOSPC the device has no more; -ENOMEM.
+ *         its own; -ENOSPC the device has none left; -ENOMEM.
  */
 __rte_experimental int rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 					 struct rdmapmd_qp **qp);
@@ -274,7 +274,7 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  *
  * RAW_PACKET needs PORT from RESET to INIT, and nothing else: INIT INIT, INIT RTR, RTR RTS, RTS RTS, SQE RTS.
  *
- * RESET forgets all requests and their completions are not delivered any more; the application reposts.
+ * RESET forgets all requests, and their completions are not delivered; the application reposts.
  *
  * Threads: any; to RESET, and from SQE to RTS, nobody may post meanwhile. Its CQs may be polled: a poll beside a change to
  *          RESET may find nothing, even if others' completions wait. Blocks: for commands.
@@ -282,8 +282,8 @@ __rte_experimental int rdmapmd_qp_sizing_compute(struct rdmapmd_context *context
  * @param qp   A queue pair that is alive.
  * @param attr The members that `mask` names; read during the call only.
  * @param mask enum rdmapmd_qp_attr_mask, or'ed; without RDMAPMD_QP_STATE the state stays.
- * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (the
- *         log says which); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote
+ * @return 0; -EINVAL a change that is not in the table, an attribute that is missing, not allowed or out of range (named
+ *         in the log); -EHOSTUNREACH the MAC of the peer is not known: set dmac; -ENOTSUP alternate paths, remote
  *         atomics where the device has none (atomic_cap), and to SQD (and in it) where a card's firmware does not know
  *         that state: softrnic does, and the manual; -EBUSY from SQE to RTS, send requests that were posted have not
  *         all been polled.
@@ -334,13 +334,13 @@ __rte_experimental int rdmapmd_qp_destroy(struct rdmapmd_qp *qp);
  *
  * @param context An open device.
  * @param qp_num  Of 24 bits.
- * @return The queue pair, or NULL if there is none (any more).
+ * @return The queue pair, or NULL if there is none.
  */
 __rte_experimental struct rdmapmd_qp *rdmapmd_qp_find(struct rdmapmd_context *context,
 						      uint32_t qp_num);
 
 /**
- * Drain: every request completes, and none is taken any more. The first call moves the queue pair to ERR, so that what is
+ * Drain: every request completes, and no new one is taken. The first call moves the queue pair to ERR, so that what is
  * posted comes back with RDMAPMD_WC_WR_FLUSH_ERR. Poll its CQs and call again until 0 is returned; it may be destroyed
  * then. To let sends finish instead, go to SQD first, and wait for RDMAPMD_EVENT_SQ_DRAINED; where a card has no SQD, poll
  * until they have completed.
@@ -371,7 +371,7 @@ __rte_experimental int rdmapmd_qp_drain(struct rdmapmd_qp *qp);
  * @param mac     The destination address, in the order of the wire.
  * @param vlan_id Of the outer 802.1Q tag, 0 to 4094; or RDMAPMD_VLAN_ANY.
  * @return 0; -EINVAL not a RAW_PACKET queue pair or one without receive queue, no such address or VLAN; -EEXIST a
- *         queue pair of the device, maybe this one, has it; -ENOSPC the device takes no more; -ENOTSUP a group
+ *         queue pair of the device, maybe this one, has it; -ENOSPC the device has no room for it; -ENOTSUP a group
  *         address, the ethdev is started, and the card leads a frame to one place only (attached before, the queue
  *         pair alone has such frames).
  */
@@ -402,7 +402,7 @@ __rte_experimental int rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_
  * @param qp A queue pair that is alive.
  * @param wr The requests; they, their lists of segments and inline payload may be used again after the call.
  * @param n  How many; 0 is allowed.
- * @return How many were taken, 0..n. Fewer than n: qp->post_send_error says why the next one was not: -ENOMEM the ring
+ * @return How many were taken, 0..n. Fewer than n: qp->post_send_error is the reason: -ENOMEM the ring
  *         is full; -EINVAL the request: opcode, flags, too many segments, too much inline data, a length that does not
  *         fit the operation, a READ or atomic with max_rd_atomic 0, a frame shorter than its header of 14 bytes;
  *         -EPERM the state (RTS, SQD, SQE and ERR take sends).
@@ -422,7 +422,7 @@ rdmapmd_post_send(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr, uint1
  * @param qp A queue pair that is alive.
  * @param wr The requests; they and their lists of segments may be used again after the call.
  * @param n  How many; 0 is allowed.
- * @return How many were taken, 0..n. Fewer than n: qp->post_recv_error says why: -ENOMEM the ring is full; -EINVAL too
+ * @return How many were taken, 0..n. Fewer than n: qp->post_recv_error is the reason: -ENOMEM the ring is full; -EINVAL too
  *         many segments, one of 2^31 bytes or more, or the queue pair has an SRQ; -EPERM the state (any but RESET
  *         takes receives).
  */

@@ -112,7 +112,7 @@ __rte_experimental int rdmapmd_srq_destroy(struct rdmapmd_srq *srq);
  * @param srq A shared receive queue that is alive.
  * @param wr  The requests; they and their lists of segments may be used again after the call.
  * @param n   How many; 0 is allowed.
- * @return How many were taken, 0..n. Fewer than n: srq->post_error says why: -ENOMEM it is full; -EINVAL too many
+ * @return How many were taken, 0..n. Fewer than n: srq->post_error is the reason: -ENOMEM it is full; -EINVAL too many
  *         segments, or one of 2^31 bytes or more.
  */
 __rte_experimental static inline uint16_t

@@ -30,7 +30,7 @@ struct rdmapmd_td {
 };
 
 /**
- * Make a thread domain. Where the device has no more registers it shares one: all works as it does with a register of its
+ * Make a thread domain. Where the device has no register left it shares one: all works as it does with a register of its
  * own, but for the lock.
  *
  * Threads: any. Blocks: for commands.

@@ -7,10 +7,10 @@
  * Threads: any, at any time (but vfu_client_close(), which is the last call). From its request to the answer it is a
  * call's turn; others wait.
  *
- * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server says meanwhile;
- * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() says. A thread that is told to end waits no longer than
- * vfu_client_conf's patience_ms says: its call returns -ECANCELED then. What it had asked for may be carried out, later;
- * the answer is passed over, and the connection goes on.
+ * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server sends meanwhile;
+ * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() allows. A thread that
+ * is told to end waits no longer than vfu_client_conf's patience_ms: its call returns -ECANCELED then. What it had asked
+ * for may be carried out, later; the answer is passed over, and the connection goes on.
  *
  * vfu_client_region_write_multi(), _irq_action() and _irq_disable() are here because a server answers them and QEMU asks
  * them: our driver posts each write and masks nothing. By these calls the tests ask what QEMU does.
@@ -58,10 +58,10 @@ struct vfu_client_conf {
 /**
  * Connect and negotiate.
  *
- * @param conf   Whom to reach; read during the call.
+ * @param conf   How to reach the server; read during the call.
  * @param client Out: the client.
  * @return 0; -ENOENT, -ECONNREFUSED nobody serves the path; -EBUSY the server has another client (both logged, with
- *         what to do; a server of this library says which process it is); -EPERM it is another user's (logged, with
+ *         what to do; a server of this library tells which process it is); -EPERM it is another user's (logged, with
  *         whose); -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
  */
 int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **client);
@@ -118,10 +118,10 @@ int vfu_client_fd(const struct vfu_client *client);
 int vfu_client_process(struct vfu_client *client);
 
 /**
- * Why there is no way to the server any more, as far as a call has noticed.
+ * Why the server is lost, as far as a call has noticed.
  *
  * @param client An open client.
- * @return 0 there is one; -ENOTCONN the server has closed the connection or ended; -ETIMEDOUT, -EPROTO we have left
+ * @return 0 it is not; -ENOTCONN the server has closed the connection or ended; -ETIMEDOUT, -EPROTO we have left
  *         it.
  */
 int vfu_client_lost(struct vfu_client *client);
@@ -286,7 +286,7 @@ int vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned in
 		       unsigned int count, const int *fds);
 
 /**
- * Let no vector of a type signal anything any more.
+ * Take back the eventfds of all vectors of a type.
  *
  * @param client An open client.
  * @param type   enum vfu_pci_irq.

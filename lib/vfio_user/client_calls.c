@@ -166,7 +166,7 @@ vfu_client_region_info(struct vfu_client *client, unsigned int index,
 		rc = vfu_region_take(client, index, region);
 		if (rc != 0)
 			vfu_log(&client->log, VFU_LOG_ERROR,
-				"the server describes region %u in a way that cannot be", index);
+				"the server's description of region %u is invalid", index);
 	}
 	vfu_client_leave(client);
 	return rc;

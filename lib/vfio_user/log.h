@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Messages of this library to people. It prints nothing itself: whoever makes a server or a client says where they go.
+ * Messages of this library to people. It prints nothing itself: the maker of a server or client hands in where they go.
  */
 #ifndef VFU_LOG_H
 #define VFU_LOG_H

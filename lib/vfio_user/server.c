@@ -129,7 +129,7 @@ vfu_server_disconnect(struct vfu_server *server, int reason)
 		"client %d (%s) disconnected: %s", (int)server->client.pid, server->client.name,
 		reason == 0 ? "it closed the connection"
 		: reason == -EMFILE
-			? "it sent descriptors, and earlier ones cannot be closed: whose file "
+			? "it sent descriptors while earlier ones cannot be closed: which file "
 			  "system does not answer?"
 			: strerror(-reason));
 	/* From here on callbacks find no client. */
@@ -203,7 +203,7 @@ vfu_server_log_refusal(struct vfu_server *server, int error)
 		return;
 	if (server->logged++ == VFU_LOGGED_REFUSALS) {
 		vfu_log(&server->log, VFU_LOG_INFO,
-			"more requests of client %d (%s) are refused without a word",
+			"further refusals of client %d (%s) are not logged",
 			(int)server->client.pid, server->client.name);
 		return;
 	}
@@ -440,7 +440,7 @@ vfu_server_accept(struct vfu_server *server)
 	if (vfu_closer_full(server->closer)) {
 		vfu_server_say_now_and_then(
 			server,
-			"descriptors that earlier clients sent cannot be closed, and nobody is "
+			"descriptors that earlier clients sent cannot be closed, and no client is "
 			"served until they are: does a file system or a peer not answer?");
 		vfu_server_do_not_listen(server, true);
 		return;
@@ -500,8 +500,8 @@ vfu_server_is_paused(struct vfu_server *server)
 	if (!vfu_pace_is_paused(&server->pace))
 		return false;
 	snprintf(text, sizeof(text),
-		 "system calls for client %d (%s) take long: it is left alone for ten times as "
-		 "long; how much hangs on its sockets, eventfds and files?",
+		 "system calls for client %d (%s) take long: it is not served for ten times as "
+		 "long. How many epoll sets and locks does it have on sockets, eventfds and files?",
 		 (int)server->client.pid, server->client.name);
 	vfu_server_say_now_and_then(server, text);
 	vfu_server_set_timer(server);
@@ -585,7 +585,7 @@ vfu_server_check(struct vfu_server *server)
 	if (memcmp(caps, &unset, sizeof(unset)) == 0 || caps->max_msg_fds > VFU_MAX_FDS ||
 	    caps->max_data_xfer_bytes < 8 || caps->max_data_xfer_bytes > 1u << 30 ||
 	    !(caps->pgsizes & VFU_PAGE_BYTES)) {
-		vfu_log(&server->log, VFU_LOG_ERROR, "capabilities that cannot be");
+		vfu_log(&server->log, VFU_LOG_ERROR, "the capabilities are invalid");
 		return -EINVAL;
 	}
 	if (server->conf.nregions > VFU_MAX_REGIONS || server->conf.nirqs > VFU_MAX_IRQ_TYPES) {
@@ -594,7 +594,8 @@ vfu_server_check(struct vfu_server *server)
 	}
 	for (i = 0; i < server->conf.nregions; i++) {
 		if (vfu_server_check_region(server, i) != 0) {
-			vfu_log(&server->log, VFU_LOG_ERROR, "region %u as described cannot be", i);
+			vfu_log(&server->log, VFU_LOG_ERROR,
+				"the description of region %u is invalid", i);
 			return -EINVAL;
 		}
 	}
@@ -665,8 +666,7 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 				VFU_MAX_VECTORS);
 		if (rc == 0 && conf->nirqs > 0 && server->irqs.unsignalled != 0)
 			vfu_log(&server->log, VFU_LOG_WARNING,
-				"no interrupts: the kernel's asynchronous I/O (io_setup) is not to be had: "
-				"%s; see fs.aio-max-nr",
+				"no interrupts: io_setup() failed: %s; raise fs.aio-max-nr",
 				strerror(-server->irqs.unsignalled));
 	}
 	if (rc == 0)

@@ -73,8 +73,8 @@ enum vfu_irq_event {
 /** What the host does. arg is struct vfu_server_conf's. Members that are NULL: nothing to do, and that succeeds. */
 struct vfu_server_ops {
 	/**
-	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment, as far
-	 * as struct vfu_region says nothing else. Required if there are regions. A negative errno is given to the client.
+	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment, unless
+	 * struct vfu_region restricts it. Required if there are regions. A negative errno is given to the client.
 	 */
 	int (*region_read)(void *arg, unsigned int region, uint64_t offset, void *data,
 			   size_t length);
@@ -90,13 +90,13 @@ struct vfu_server_ops {
 	void (*dma_unmap)(void *arg, const struct vfu_dma_region *region);
 	/** For information: the server has done it. */
 	void (*irq)(void *arg, unsigned int type, unsigned int vector, enum vfu_irq_event event);
-	/** NULL: the device says that it has no reset. DMA maps and interrupts stay. */
+	/** NULL: the device reports that it has no reset. DMA maps and interrupts stay. */
 	int (*reset)(void *arg);
 	/** A client has negotiated. */
 	void (*connected)(void *arg, const struct vfu_peer *client);
 	/**
 	 * That client is gone, and so are its interrupts; its memory is still there, and goes in this and the next looks
-	 * (dma_unmap is called for each region). The device is to touch none of it any more.
+	 * (dma_unmap is called for each region). The device must not touch it from here on.
 	 */
 	void (*leaving)(void *arg);
 	/**

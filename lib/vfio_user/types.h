@@ -2,7 +2,7 @@
 
 /**
  * @file
- * What a server's host says and hears of interrupts and memory, and what its tables of them keep. By server.h.
+ * What server and host tell each other of interrupts and memory, and the server's tables keep. Part of server.h.
  */
 #ifndef VFU_TYPES_H
 #define VFU_TYPES_H
