@@ -2,8 +2,11 @@
 
 /* Numbers that are large, or come to their end: many queue pairs, PSNs and counters that wrap. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -259,6 +262,126 @@ test_counters_wrap(void **unused)
 	rdma_expect_nothing(pair.cq[1]);
 }
 
+/* ---- The largest messages ---- */
+
+#define MESSAGE (1u << 30)
+#define BLOCK	(2u << 20)
+#define LAST	(MESSAGE - BLOCK)
+
+/* As many bytes, of which all blocks are the same memory, but for the last one. */
+static uint8_t *
+map_message(void)
+{
+	const int fd = memfd_create("block", 0);
+	uint8_t *memory = mmap(NULL, MESSAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint32_t at;
+
+	assert_true(fd >= 0 && memory != MAP_FAILED);
+	assert_int_equal(ftruncate(fd, BLOCK), 0);
+	for (at = 0; at < LAST; at += BLOCK)
+		assert_true(mmap(memory + at, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				 fd, 0) == memory + at);
+	close(fd);
+	return memory;
+}
+
+static void
+fill_message(uint8_t *memory, uint32_t seed)
+{
+	uint32_t i, *first = (uint32_t *)memory, *last = (uint32_t *)(memory + LAST);
+
+	for (i = 0; i < BLOCK / sizeof(*first); i++) {
+		first[i] = seed == 0 ? 0 : seed + i * 2654435761u;
+		last[i] = ~first[i];
+	}
+}
+
+static struct rdmapmd_mr *
+register_message(uint8_t *memory)
+{
+	struct rdmapmd_mr *mr;
+
+	assert_int_equal(rdmapmd_mr_reg(pair.pd, memory, MESSAGE,
+					RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE |
+						RDMAPMD_ACCESS_REMOTE_READ,
+					&mr),
+			 0);
+	return mr;
+}
+
+/* From one to the other, whoever asks for it. */
+static void
+carry_message(uint8_t opcode, const struct rdmapmd_mr *from, const struct rdmapmd_mr *to)
+{
+	const bool read = opcode == RDMAPMD_WR_RDMA_READ, send = opcode == RDMAPMD_WR_SEND_WITH_IMM;
+	const struct rdmapmd_mr *own = read ? to : from, *peer = read ? from : to;
+	struct rdmapmd_sge sge = { own->iova, MESSAGE, own->lkey };
+	const struct rdmapmd_sge receive = { to->iova, MESSAGE, to->lkey };
+	struct rdmapmd_send_wr wr = rdma_request(&pair, opcode, 1, &sge);
+
+	wr.wr.rdma.remote_addr = peer->iova;
+	wr.wr.rdma.rkey = peer->rkey;
+	fill_message(from->addr, opcode + 1);
+	fill_message(to->addr, 0);
+	if (!read)
+		rdma_post_recv(pair.qp[1], 2, &receive, send);
+	rdma_post(pair.qp[0], &wr);
+	if (read) {
+		assert_int_equal(rdma_expect(pair.cq[0], 1, RDMAPMD_WC_RDMA_READ).byte_len,
+				 MESSAGE);
+	} else {
+		rdma_expect(pair.cq[0], 1, send ? RDMAPMD_WC_SEND : RDMAPMD_WC_RDMA_WRITE);
+		assert_int_equal(rdma_expect(pair.cq[1], 2,
+					     send ? RDMAPMD_WC_RECV : RDMAPMD_WC_RECV_RDMA_WITH_IMM)
+					 .byte_len,
+				 MESSAGE);
+	}
+	assert_memory_equal(to->addr, from->addr, BLOCK);
+	assert_memory_equal((uint8_t *)to->addr + LAST, (uint8_t *)from->addr + LAST, BLOCK);
+	sge.length++;
+	assert_int_equal(rdmapmd_post_send(pair.qp[0], &wr, 1), 0);
+	assert_int_equal(pair.qp[0]->post_send_error, -EINVAL);
+}
+
+static void
+test_messages_of_2_to_the_30_bytes(void **unused)
+{
+	static const uint8_t opcodes[] = { RDMAPMD_WR_SEND_WITH_IMM, RDMAPMD_WR_RDMA_WRITE_WITH_IMM,
+					   RDMAPMD_WR_RDMA_READ };
+	uint8_t *memory[2] = { map_message(), map_message() };
+	struct rdmapmd_mr *from = register_message(memory[0]), *to = register_message(memory[1]);
+	struct rdmapmd_port_attr port;
+	unsigned int i;
+
+	(void)unused;
+	assert_int_equal(rdmapmd_port_query(pair.context, 1, &port), 0);
+	assert_int_equal(port.max_msg_sz, MESSAGE);
+	for (i = 0; i < RTE_DIM(opcodes); i++)
+		carry_message(opcodes[i], from, to);
+	assert_int_equal(rdmapmd_mr_dereg(from), 0);
+	assert_int_equal(rdmapmd_mr_dereg(to), 0);
+	for (i = 0; i < RTE_DIM(memory); i++)
+		munmap(memory[i], MESSAGE);
+}
+
+/* In as few packets as can be. */
+static int
+open_with_large_packets(void **unused)
+{
+	(void)unused;
+	assert_int_equal(e2e_port_setup(0, &(struct e2e_conf){ .mtu = 4192 }), 0);
+	rdma_open(&pair, &(struct rdma_conf){ .mtu = RDMAPMD_MTU_4096 });
+	return 0;
+}
+
+static int
+close_with_large_packets(void **unused)
+{
+	close_pair(unused);
+	return e2e_port_stop(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_pair)
 
 int
@@ -269,6 +392,8 @@ main(int argc, char **argv)
 		TEST(test_1024_queue_pairs),
 		TEST(test_packet_sequence_numbers_wrap),
 		TEST(test_counters_wrap),
+		cmocka_unit_test_setup_teardown(test_messages_of_2_to_the_30_bytes,
+						open_with_large_packets, close_with_large_packets),
 	};
 	int rc;
 
