@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Bytes that others printed: our structs make the same, and read the same from them. */
+/* Bytes and values that others printed: our structs make the same, and read the same from them. */
 #include "layout_test.h"
 
 #include "cmd_table.h"
@@ -16,7 +16,7 @@ dwords(const uint32_t *values, size_t count, void *bytes)
 		((struct rnic_be32 *)bytes)[i] = rnic_cpu_to_be32(values[i]);
 }
 
-/* A raw packet SEND of 0x22a bytes with checksum offload, as rdma-core's debug print shows it. */
+/* A raw packet SEND of 0x22a bytes with checksum offload: all of it as published, a debug print of rdma-core's. */
 static const uint32_t send_wqe[] = {
 	0x0000000a, 0x00115003, 0x00000008, 0x00000000, /* control */
 	0x00000000, 0xc0000000, 0x00000000, 0x00000000, /* Ethernet */
@@ -72,7 +72,7 @@ wqe_decoded(void **state)
 	assert_int_equal(rnic_be64_to_cpu(wqe.data.address), 0x7fc59a5b2000);
 }
 
-/* Its completion, on CQ 0x4c2. */
+/* Its completion, on CQ 0x4c2, of the same print: all 64 bytes. */
 static const uint32_t send_cqe[16] = {
 	[12] = 0x00004863,
 	[13] = 0x2a39b102,
@@ -114,9 +114,11 @@ cqe_decoded(void **state)
 }
 
 /*
- * The key of a registration: mkey 0xdd5d (index 0xdd, variant 0x5d), start 0xdb1000, length 0x2000,
- * access flags 0x100007 (local write, remote write, remote read; relaxed ordering), two pages whose
- * low bits say read and write.
+ * The key of a registration. What a kernel printed of it is published: mkey 0xdd5d (index 0xdd, variant 0x5d), start
+ * 0xdb1000, length 0x2000, access flags 0x100007 (local write, remote write, remote read; relaxed ordering), pages of
+ * 1 << 12 bytes, and the two entries of its pages, 0x3e07a92003 and 0x3e106a6003, whose low bits say read and write. The
+ * command's bytes are not: those below were put together by hand from these values and the manual, as were PD, QP number
+ * and octwords.
  */
 #define MKEY_MTTS 2
 struct create_mkey {
