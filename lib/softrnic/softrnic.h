@@ -13,6 +13,8 @@
  * softrnic_poll() holds while it works. Interrupt callbacks run in the polling thread, with the lock held: they must
  * not call back through this door.
  *
+ * Blocks: for that lock. softrnic_host_put() also until the device thread has ended, if it was the last user.
+ *
  * Errors: 0 or -errno.
  */
 #ifndef SOFTRNIC_H
@@ -36,7 +38,12 @@ struct softrnic_poller;
 	"cx6dx-vf, cx6dx-vf-trusted, cx7, cx7-vf, cx7-vf-trusted, bluefield-host, realtime, " \
 	"oldfw, busyfw"
 
-/** The PCI device number (of vendor 15b3) of what has that name; 0: there is none of that name. */
+/**
+ * The PCI device number (of vendor 15b3) of what a device may be like.
+ *
+ * @param name One of SOFTRNIC_LIKE_NAMES.
+ * @return The number; 0: there is none of that name.
+ */
 uint16_t softrnic_like_pci_device(const char *name);
 
 /** What a device is made as. Zero means default in every member. */
@@ -74,7 +81,7 @@ struct softrnic_conf {
 	bool bf;
 	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
 	bool inline_l2;
-	/** Behaviour of cards to try drivers with, as softrnic_quirks_wanted() says. NULL: none. */
+	/** Behaviour of cards to try drivers with, see softrnic_quirks_wanted(). NULL: none. */
 	const char *quirks;
 	/**
 	 * Host memory is another process's, which other devices' drivers need not trust: it may change a frame while that is
@@ -87,21 +94,41 @@ struct softrnic_conf {
 	uint64_t memory_max;
 };
 
-/** What conf's quirks may be, for messages: a sentence that ends in their names. */
+/**
+ * What conf's quirks may be, for messages.
+ *
+ * @return A sentence that ends in their names; never freed.
+ */
 const char *softrnic_quirks_wanted(void);
 
-/** Is that text such quirks? */
+/**
+ * Whether a text is such quirks.
+ *
+ * @param text As for conf's quirks.
+ * @return Whether it is.
+ */
 bool softrnic_quirks_valid(const char *text);
 
-/** Make a poller. Its devices may exchange frames with each other. */
+/**
+ * Make a poller. Its devices may exchange frames with each other.
+ *
+ * @param poller Out: the poller.
+ * @return 0; -ENOMEM.
+ */
 int softrnic_poller_create(struct softrnic_poller **poller);
 
-/** @return -EBUSY while it has devices. */
+/**
+ * Free a poller that has no devices.
+ *
+ * @param poller A poller that is alive.
+ * @return 0; -EBUSY while it has devices.
+ */
 int softrnic_poller_destroy(struct softrnic_poller *poller);
 
 /**
  * Do what there is to do on all devices of the poller, once around. Never blocks, except for the poller's lock.
  *
+ * @param poller A poller that is alive.
  * @return Number of work items done (WQEs, frames, commands); 0: idle.
  */
 unsigned int softrnic_poll(struct softrnic_poller *poller);
@@ -110,43 +137,85 @@ unsigned int softrnic_poll(struct softrnic_poller *poller);
  * The poller of this process, served by one device thread named "softrnic" that starts with the first user and ends
  * with the last. The thread polls while there is work, and backs off when idle: yields, then sleeps.
  *
- * @param core CPU to pin the thread to, or -1. Only the first caller's choice counts; a different later one is -EEXIST.
+ * @param core   CPU to pin the thread to, or -1. Only the first caller's choice counts; a different later one is
+ *               -EEXIST.
+ * @param poller Out: the poller; softrnic_host_put() gives it back.
+ * @return 0; -EEXIST a different core; -errno of making the thread.
  */
 int softrnic_host_get(int core, struct softrnic_poller **poller);
+/**
+ * Give the poller of the process back. With the last user its thread ends.
+ */
 void softrnic_host_put(void);
 
 /**
  * Make a device, in power-on state.
  *
- * @return -EINVAL a bad configuration (logged), -EEXIST the name is taken or the pair already has two ends.
+ * @param poller A poller that is alive.
+ * @param conf   What it is made as; read during the call.
+ * @param dev    Out: the device.
+ * @return 0; -EINVAL a bad configuration (logged); -EEXIST the name is taken or the pair already has two ends;
+ *         -ENOMEM.
  */
 int softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf,
 		    struct softrnic **dev);
 
-/** Remove a device as surprise removal would: the other end of a pair loses its link. Maps and callbacks end here. */
+/**
+ * Remove a device as surprise removal would: the other end of a pair loses its link. Maps and callbacks end here.
+ *
+ * @param dev A device that is alive.
+ */
 void softrnic_destroy(struct softrnic *dev);
 
-/** PCI function level reset: back to power-on state; DMA maps and interrupt callbacks stay, they are the host's. */
+/**
+ * PCI function level reset: back to power-on state; DMA maps and interrupt callbacks stay, they are the host's.
+ *
+ * @param dev A device that is alive.
+ * @return 0.
+ */
 int softrnic_reset(struct softrnic *dev);
 
-/** Bytes of BAR0. */
+/**
+ * How large BAR0 is.
+ *
+ * @param dev A device that is alive.
+ * @return Bytes.
+ */
 size_t softrnic_bar_size(const struct softrnic *dev);
 
 /**
  * Read or write registers of BAR0: 4- or 8-byte accesses, naturally aligned, values in the bus's byte order (as the
  * bytes would stand in memory). Any register may be accessed so, UAR pages included.
  *
- * @return -EINVAL for an access outside the BAR or of another size.
+ * @param dev    A device that is alive.
+ * @param offset In BAR0, bytes; a multiple of `length`.
+ * @param data   Out: `length` bytes.
+ * @param length 4 or 8.
+ * @return 0; -EINVAL for an access outside the BAR or of another size.
  */
 int softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t length);
+/**
+ * Write a register. As softrnic_bar_read().
+ *
+ * @param dev    A device that is alive.
+ * @param offset In BAR0, bytes; a multiple of `length`.
+ * @param data   `length` bytes.
+ * @param length 4 or 8.
+ * @return 0; -EINVAL as softrnic_bar_read().
+ */
 int softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 /**
  * The part of BAR0 that may be mapped as memory: all UAR pages but the first one handed out, whose writes must come
  * through softrnic_bar_write() (that is where drivers put event queues, whose doorbells have no record in memory).
  *
- * @param fd May be NULL; else a file descriptor (the device's own, do not close) that has that memory at *offset, as
- *           the BAR has it. Its size is sealed.
+ * @param dev     A device that is alive.
+ * @param offset  Out: in BAR0, and in the file; bytes.
+ * @param length  Out: bytes.
+ * @param address Out: where this process has it.
+ * @param fd      May be NULL; else a file descriptor (the device's own, do not close) that has that memory at *offset,
+ *                as the BAR has it. Its size is sealed.
+ * @return 0 or -errno.
  */
 int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address,
 		      int *fd);
@@ -155,8 +224,9 @@ int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, vo
  * Put new pages in their place, at the same address: zeroed, in a file that nobody has seen. For a host whose next driver is
  * another one, after a reset: who keeps a mapping of the old ones shares them with nobody. The old descriptor is closed.
  *
- * @param fd The new descriptor; -1: there is none to be had, and the pages can be mapped by nobody (until the next call).
- * @return -errno with fd -1. -ENOMEM: there may not even be pages of our own, and those that were there stay.
+ * @param dev A device that is alive.
+ * @param fd  Out: the new descriptor; -1: none could be made, and the pages cannot be mapped until the next call.
+ * @return 0; -errno with fd -1. -ENOMEM: not even pages of our own can be made, and those that were there stay.
  */
 int softrnic_bar_renew(struct softrnic *dev, int *fd);
 
@@ -166,29 +236,54 @@ int softrnic_bar_renew(struct softrnic *dev, int *fd);
 /**
  * Let the device reach [iova, iova + length) as host memory at address, until unmapped. Outside all maps it has no access.
  *
- * @return -EEXIST overlap with another map, -EINVAL wrap or zero length.
+ * @param dev     A device that is alive.
+ * @param iova    Of the first byte, as the device calls it.
+ * @param length  Bytes, at least 1.
+ * @param address Of the first byte, in this process.
+ * @param prot    SOFTRNIC_DMA_READ, SOFTRNIC_DMA_WRITE, or both.
+ * @return 0; -EEXIST overlap with another map; -EINVAL wrap or zero length; -ENOMEM.
  */
 int softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *address,
 		     unsigned int prot);
 
-/** Unmap exactly what was mapped. When it returns, the device no longer touches the memory. @return -ENOENT no such map. */
+/**
+ * Unmap exactly what was mapped. When it returns, the device no longer touches the memory.
+ *
+ * @param dev    A device that is alive.
+ * @param iova   As it was mapped.
+ * @param length As it was mapped.
+ * @return 0; -ENOENT no such map.
+ */
 int softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length);
 
 /**
- * What is mapped has vanished: until all maps are gone the device finds no memory any more. What it has found already it may
+ * What is mapped has vanished: until all maps are gone the device finds no memory. What it has found already it may
  * touch for as long as one frame takes.
  *
- * Threads: that of softrnic_poll(), also in a signal handler that an access of the device has raised.
+ * Threads: that of softrnic_poll(), also in a signal handler that an access of the device has raised. Blocks: never.
+ *
+ * @param dev A device that is alive.
  */
 void softrnic_dma_vanished(struct softrnic *dev);
 
 /**
  * PCI's Bus Master Enable: while it is off the device reaches no memory, whatever is mapped. On when a device is made; the
  * host's, so a reset leaves it alone. Takes the same time however much is mapped.
+ *
+ * @param dev A device that is alive.
+ * @param on  Whether it may reach memory.
  */
 void softrnic_bus_master(struct softrnic *dev, bool on);
 
-/** Who is told of an MSI-X message: fn(arg, vector), NULL for nobody. */
+/**
+ * Set who is told of an MSI-X message.
+ *
+ * @param dev    A device that is alive.
+ * @param vector 0 .. SOFTRNIC_MSIX_VECTORS - 1.
+ * @param fn     Called with `arg` and the vector; NULL for nobody.
+ * @param arg    For fn.
+ * @return 0; -EINVAL no such vector.
+ */
 int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 			   void (*fn)(void *arg, unsigned int vector), void *arg);
 
@@ -209,15 +304,27 @@ enum softrnic_fault {
 	/** Not a fault: ask the driver for that many pages, or offer them back (int32_t). */
 	SOFTRNIC_FAULT_PAGE_REQUEST,
 };
+/**
+ * Make a fault, or end all of them.
+ *
+ * @param dev   A device that is alive.
+ * @param fault Which.
+ * @param value As the fault's comment has it.
+ * @return 0; -EINVAL no such fault, or value.
+ */
 int softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value);
 
 /** What tests and tools may know of the inside. Counters since power-on. */
 struct softrnic_stats {
-	uint64_t commands, commands_failed;
-	uint64_t doorbells;	   /**< UAR words found changed */
+	uint64_t commands, commands_failed; /**< executed; of them failed */
+	uint64_t doorbells;		    /**< UAR words found changed */
 	uint64_t doorbells_missed; /**< work that only the sweep of doorbell records found */
-	uint64_t wqes, cqes, eqes, interrupts;
+	uint64_t wqes, cqes, eqes, interrupts; /**< executed; written; written; raised */
+	/** of the Ethernet side: frames sent, their bytes; WQEs that failed */
 	uint64_t tx_packets, tx_bytes, tx_errors;
+	/**
+	 * of the Ethernet side: frames delivered, their bytes; that failed; that found no buffer; that matched no rule
+	 */
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
 	/** Frames whose checksums were inserted, frames that got a VLAN tag. */
 	uint64_t tx_checksums, tx_vlans;
@@ -225,14 +332,15 @@ struct softrnic_stats {
 	uint64_t tx_lso, tx_lso_frames;
 	/** IP packets whose checksums were looked at and right, or wrong; frames whose VLAN tag was taken out. */
 	uint64_t rx_checksums_good, rx_checksums_bad, rx_vlans;
+	/** by faults: dropped, sent twice, sent late, changed; and with nobody at the other end */
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
 	/**
-	 * RoCE packets that no queue pair took: not for us, not as its path says, or in a state that receives nothing; no
+	 * RoCE packets that no queue pair took: not for us, not as its path demands, or in a state that receives nothing; no
 	 * such number; damaged
 	 */
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
-	uint64_t tpt_faults; /**< accesses refused by keys or by the DMA map */
-	uint64_t cq_overruns, eq_overruns;
+	uint64_t tpt_faults;		   /**< accesses refused by keys or by the DMA map */
+	uint64_t cq_overruns, eq_overruns; /**< queues that ran over */
 	uint64_t
 		shares_cut; /**< rounds that had more to do than their share, of commands, SQs, QPs or the wire */
 	uint64_t memory_refused; /**< allocations beyond memory_max */
@@ -240,9 +348,21 @@ struct softrnic_stats {
 	uint32_t objects;	 /**< of all kinds, alive */
 	uint32_t dma_maps;	 /**< alive */
 };
+/**
+ * Read the counters.
+ *
+ * @param dev   A device that is alive.
+ * @param stats Out: all members.
+ */
 void softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats);
 
-/** Call fn for each of them, in the order above, with the member's name. */
+/**
+ * Call fn for each of them, in the order above, with the member's name.
+ *
+ * @param stats The counters.
+ * @param fn    Called for each, with its name and value.
+ * @param arg   For fn.
+ */
 void softrnic_stats_each(const struct softrnic_stats *stats,
 			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
 
