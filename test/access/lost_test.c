@@ -110,9 +110,9 @@ static atomic_int fatal_calls;
 static atomic_ullong fatal_us;
 
 static void
-note_fatal(struct rnic_dev *dev)
+note_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	atomic_store(&fatal_us, rnic_now_us());
 	atomic_fetch_add(&fatal_calls, 1);
 }
@@ -127,7 +127,7 @@ open_device(void)
 	world.access = NULL;
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
 	atomic_store(&fatal_calls, 0);
-	dev->on_fatal = note_fatal;
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
 	return dev;
 }
 

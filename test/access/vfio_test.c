@@ -539,9 +539,9 @@ static atomic_int fatal_calls;
 static atomic_uint resets_when_told;
 
 static void
-note_fatal(struct rnic_dev *dev)
+note_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	atomic_store(&resets_when_told, fake_vfio.resets);
 	atomic_fetch_add(&fatal_calls, 1);
 }
@@ -563,7 +563,7 @@ the_kernel_can_ask_for_the_function(void **state)
 	for (i = 0; i < RTE_DIM(indices); i++) {
 		assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
 		atomic_store(&fatal_calls, 0);
-		dev->on_fatal = note_fatal;
+		rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
 		assert_int_equal(rnic_mem_alloc(dev, "a queue", RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
 						RNIC_ACCESS_WRITE, &mem),
 				 0);

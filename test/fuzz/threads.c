@@ -207,7 +207,7 @@ reads(uint64_t offset)
 	if (offset != atomic_load(&slow_register))
 		return true;
 	atomic_store(&waits, true);
-	while (rnic_control_patience_ms(&fd) != 0)
+	while (rnic_thread_patience_ms(&fd) != 0)
 		nap();
 	return false;
 }
@@ -359,8 +359,10 @@ port_changed(struct rnic_dev *of)
 }
 
 static void
-lost(struct rnic_dev *of)
+lost(void *arg)
 {
+	const struct rnic_dev *of = arg;
+
 	must(atomic_load(&of->dead));
 }
 
@@ -385,7 +387,7 @@ open_all(void)
 	must(pthread_create(&device, NULL, device_run, NULL) == 0);
 	port_open(dev);
 	atomic_store(&dev->on_port_change, port_changed);
-	atomic_store(&dev->on_fatal, lost);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, lost, dev);
 	must(port_setup(&q, dev, 0, 0));
 	port_rx_start(&q);
 	port_tx_start(&q);

@@ -420,9 +420,9 @@ test_a_device_that_is_not_ready(void **state)
 static atomic_uint fatal_calls;
 
 static void
-count_fatal(struct rnic_dev *dev)
+count_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	atomic_fetch_add(&fatal_calls, 1);
 }
 
@@ -449,7 +449,7 @@ test_health_watch(void **state)
 		rnic_health_period_ms = 50;
 		unit_watch = (struct unit_watch){ 0 };
 		assert_int_equal(unit_watched_open(&dev), 0);
-		atomic_store(&dev->on_fatal, count_fatal);
+		rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
 		/* A healthy device stays alive. */
 		for (waits = 0; waits < 100; waits++)
 			nanosleep(&nap, NULL);

@@ -236,9 +236,9 @@ test_each_status_has_its_errno(void **state)
 static unsigned int fatal_calls;
 
 static void
-count_fatal(struct rnic_dev *dev)
+count_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	fatal_calls++;
 }
 
@@ -251,7 +251,7 @@ test_a_lost_device_fails_fast_and_is_told_once(void **state)
 	unsigned int i;
 
 	fatal_calls = 0;
-	atomic_store(&dev->on_fatal, count_fatal);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_FATAL, 1);
 	/* Who waits at all, waits for long. */
 	rnic_cmd_dead_timeout_ms = rnic_cmd_timeout_ms;

@@ -18,9 +18,9 @@
 static atomic_uint fatal_calls;
 
 static void
-count_fatal(struct rnic_dev *dev)
+count_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	atomic_fetch_add(&fatal_calls, 1);
 }
 
@@ -70,7 +70,7 @@ open_planted(void)
 	atomic_store(&fatal_calls, 0);
 	unit_plant(planted_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	atomic_store(&dev->on_fatal, count_fatal);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
 	return dev;
 }
 
@@ -277,7 +277,7 @@ open_counting(char **text, size_t *size, FILE **log)
 	atomic_store(&still_reads, 0);
 	unit_plant(counting_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	atomic_store(&dev->on_fatal, count_fatal);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
 	rte_openlog_stream(*log);
 	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_NOTICE);
 	return dev;
@@ -542,6 +542,135 @@ test_who_waits_for_events_waits_for_all_of_them(void **state)
 	unit_watch_assert_clean();
 }
 
+/* ---- Who is told that the device is lost ---- */
+
+static unsigned int told;
+
+static void
+note_turn(void *arg)
+{
+	*(unsigned int *)arg = ++told;
+}
+
+static void
+test_the_lost_slots_are_told_in_their_order_and_once(void **state)
+{
+	unsigned int rdma = 0, ethdev = 0;
+	struct rnic_dev *dev;
+
+	(void)state;
+	told = 0;
+	assert_int_equal(unit_watched_open(&dev), 0);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_turn, &ethdev);
+	/* In the place of RDMA's own. */
+	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
+	rnic_on_lost(dev, RNIC_LOST_RDMA, note_turn, &rdma);
+	rnic_dev_fatal(dev, "the test says so");
+	rnic_dev_fatal(dev, "the test says so again");
+	assert_int_equal(rdma, 1);
+	assert_int_equal(ethdev, 2);
+	assert_int_equal(told, 2);
+	rnic_dev_close(dev);
+}
+
+static void
+test_an_empty_slot_is_told_nothing(void **state)
+{
+	unsigned int ethdev = 0;
+	struct rnic_dev *dev;
+
+	(void)state;
+	assert_int_equal(unit_watched_open(&dev), 0);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_turn, &ethdev);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, NULL, NULL);
+	rnic_dev_fatal(dev, "the test says so");
+	assert_int_equal(ethdev, 0);
+	rnic_dev_close(dev);
+}
+
+/* In which state RDMA's slot is when a stage is about to go down. */
+static bool slot_at_rdma, thread_at_rdma, slot_behind_rdma;
+static sem_t closing, told_on_thread, go_on;
+static atomic_bool has_left;
+
+static int
+look_at_slots(struct rnic_dev *dev, const char *stage, bool up)
+{
+	const bool filled = atomic_load(&dev->on_lost[RNIC_LOST_RDMA].fn) != NULL;
+
+	if (up)
+		return 0;
+	if (strcmp(stage, "control thread") == 0) {
+		sem_post(&closing);
+	} else if (strcmp(stage, "RDMA") == 0) {
+		slot_at_rdma = filled;
+		thread_at_rdma = dev->control != NULL;
+	} else if (strcmp(stage, "async EQ") == 0) {
+		slot_behind_rdma = filled;
+	}
+	return 0;
+}
+
+static void
+stay_a_while(void *arg)
+{
+	const struct timespec time = { .tv_nsec = 50000000 };
+
+	(void)arg;
+	sem_post(&told_on_thread);
+	sem_wait(&go_on);
+	nanosleep(&time, NULL);
+	atomic_store(&has_left, true);
+}
+
+static void *
+close_device(void *arg)
+{
+	struct rnic_dev *dev = arg;
+
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, NULL, NULL);
+	rnic_dev_close(dev);
+	/* What the listener works with may go from here on. */
+	return atomic_load(&has_left) ? arg : NULL;
+}
+
+static void
+test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it(void **state)
+{
+	const unsigned int usual = rnic_health_period_ms;
+	struct rnic_dev *dev;
+	pthread_t closer;
+	void *left = NULL;
+
+	(void)state;
+	rnic_health_period_ms = 50;
+	sem_init(&closing, 0, 0);
+	sem_init(&told_on_thread, 0, 0);
+	sem_init(&go_on, 0, 0);
+	atomic_store(&has_left, false);
+	dev = open_planted();
+	rnic_bringup_hook = look_at_slots;
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, NULL, NULL);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, stay_a_while, NULL);
+	atomic_store(&planted_version, UINT32_MAX);
+	/* The control thread is in the listener while another thread empties its slot and closes the device. */
+	sem_wait(&told_on_thread);
+	assert_int_equal(pthread_create(&closer, NULL, close_device, dev), 0);
+	sem_wait(&closing);
+	sem_post(&go_on);
+	assert_int_equal(pthread_join(closer, &left), 0);
+	assert_non_null(left);
+	/* RDMA's own was there until the thread had gone, and went with RDMA. */
+	assert_true(slot_at_rdma);
+	assert_false(thread_at_rdma);
+	assert_false(slot_behind_rdma);
+	sem_destroy(&closing);
+	sem_destroy(&told_on_thread);
+	sem_destroy(&go_on);
+	rnic_health_period_ms = usual;
+	rnic_bringup_hook = NULL;
+}
+
 static int
 run(void)
 {
@@ -557,6 +686,9 @@ run(void)
 		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),
 		cmocka_unit_test(test_commands_do_not_outrun_their_events),
 		cmocka_unit_test(test_who_waits_for_events_waits_for_all_of_them),
+		cmocka_unit_test(test_the_lost_slots_are_told_in_their_order_and_once),
+		cmocka_unit_test(test_an_empty_slot_is_told_nothing),
+		cmocka_unit_test(test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

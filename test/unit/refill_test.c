@@ -148,9 +148,9 @@ count_no_lines(FILE *log, int level)
 static atomic_bool lost;
 
 static void
-note_fatal(struct rnic_dev *dev)
+note_fatal(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	atomic_store(&lost, true);
 }
 
@@ -169,7 +169,7 @@ test_a_device_that_refills_its_queue_is_still_watched(void **state)
 	rnic_health_period_ms = 20;
 	dev = open_planted();
 	atomic_store(&lost, false);
-	atomic_store(&dev->on_fatal, note_fatal);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
 	log = count_lines();
 	start = rnic_now_us();
 	begin_refills(dev);

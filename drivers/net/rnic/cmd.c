@@ -50,7 +50,6 @@ struct rnic_cmdq {
 	struct rnic_mem mem;
 	struct rnic_cmdq_entry *entries;
 	uint32_t slot_count, stride;
-	uint32_t address_low; /* as the device says that it has it; 0: it says nothing */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -118,7 +117,7 @@ wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 	uint32_t heard;
 	uint64_t end;
 
-	if (!cmdq->events || rnic_control_is_self(dev))
+	if (!cmdq->events || rnic_thread_serves(dev))
 		return;
 	while (cmdq->unheard >= UNHEARD_MAX) {
 		heard = cmdq->heard;
@@ -159,7 +158,7 @@ get_slot(struct rnic_dev *dev, struct rnic_cmdq *cmdq, bool page_command, uint64
 			cmdq->completed &= ~(1u << *slot);
 			return 0;
 		}
-		if (rnic_control_stopping(dev))
+		if (rnic_thread_stopping(dev))
 			return -ECANCELED;
 		if (rnic_now_us() >= deadline || atomic_load(&dev->dead))
 			return -ETIMEDOUT;
@@ -294,7 +293,7 @@ static void
 serve_pages(struct rnic_dev *dev, const struct rnic_cmdq *cmdq, uint32_t index)
 {
 	if (index == cmdq->slot_count - 1 || dev->async_eq == NULL ||
-	    (dev->control != NULL && !rnic_control_is_self(dev)))
+	    (dev->control != NULL && !rnic_thread_serves(dev)))
 		return;
 	rnic_eq_foresee(dev, dev->async_eq);
 	rnic_pages_answer(dev);
@@ -306,7 +305,7 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 	 uint64_t deadline, struct outcome *outcome)
 {
 	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
-	const bool may_wait = !rnic_control_is_self(dev);
+	const bool may_wait = !rnic_thread_serves(dev);
 	uint64_t next_check = start + HEALTH_CHECK_US;
 	bool last = false;
 
@@ -321,9 +320,9 @@ wait_for(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, uint64_t 
 			return -ETIMEDOUT;
 		}
 		now = rnic_now_us();
-		if (!last && rnic_control_stopping(dev)) {
+		if (!last && rnic_thread_stopping(dev)) {
 			last = true;
-			deadline = RTE_MIN(deadline, rnic_control_last_us(dev));
+			deadline = RTE_MIN(deadline, rnic_thread_last_us());
 		}
 		if (outcome->dead == NULL && now >= next_check) {
 			next_check = now + HEALTH_CHECK_US;
@@ -371,7 +370,7 @@ report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outc
 {
 	const char *name = rnic_cmd_name(opcode);
 
-	if (!rnic_control_may_say(dev))
+	if (!rnic_thread_may_say(dev))
 		return;
 	if (outcome->given_up)
 		RNIC_LOG(NOTICE, dev, "%s (0x%x, op_mod 0x%x) given up after %" PRIu64 " ms", name,
@@ -434,7 +433,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 		RTE_MIN(start + (uint64_t)rnic_cmd_timeout_ms * 1000, rnic_dev_end_us(dev));
 	uint32_t slot = 0;
 
-	if (!rnic_control_lock(&cmdq->lock)) {
+	if (!rnic_thread_lock(&cmdq->lock)) {
 		outcome->rc = -ECANCELED;
 		return;
 	}
@@ -457,7 +456,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	outcome->elapsed_us = rnic_now_us() - start;
 
 	/* Its slot stays taken. */
-	if (!rnic_control_lock(&cmdq->lock)) {
+	if (!rnic_thread_lock(&cmdq->lock)) {
 		outcome->rc = -ETIMEDOUT;
 		outcome->given_up = true;
 		return;
@@ -491,7 +490,7 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 		RNIC_LOG(DEBUG, dev, "%s not sent: the device is lost", rnic_cmd_name(opcode));
 		return -EIO;
 	}
-	if (rnic_control_stopping(dev))
+	if (rnic_thread_stopping(dev))
 		return -ECANCELED;
 	outcome.dead = rnic_device_dead(dev);
 	if (outcome.dead != NULL) {
@@ -548,47 +547,13 @@ rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
 
 /* ---- Life ---- */
 
-static const char *
-look_dead(struct rnic_dev *dev)
-{
-	/* A removed or reset function answers all ones; no firmware has that version. */
-	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX)
-		return "the device does not answer (registers read all ones): removed or dead";
-	/* A syndrome alone is a complaint; with the request for a reset it is the end. */
-	if (rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) != 0 &&
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME) != 0)
-		return "the device reports a fatal health syndrome and asks for a reset";
-	/* "Full driver" is what we asked for with the address of the command queue. */
-	if (dev->cmdq == NULL)
-		return NULL;
-	switch (rnic_register_read(dev, RNIC_ISEG_NIC_INTERFACE)) {
-	case RNIC_NIC_INTERFACE_DISABLED: return "somebody else has disabled its interface";
-	case RNIC_NIC_INTERFACE_SW_RESET: return "somebody else resets it";
-	default: break;
-	}
-	/* A function level reset leaves nothing in the registers but this: all looks as if no driver had come yet. */
-	if (dev->cmdq->address_low != 0 &&
-	    rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW) != dev->cmdq->address_low)
-		return "somebody else has reset it";
-	return NULL;
-}
-
-const char *
-rnic_device_dead(struct rnic_dev *dev)
-{
-	const char *why = look_dead(dev);
-
-	/* Who does not wait for answers reads all ones of the best device. */
-	return rnic_control_stopping(dev) ? NULL : why;
-}
-
 void
 rnic_cmdq_completed(struct rnic_dev *dev, uint32_t slots)
 {
 	const uint32_t count = (uint32_t)__builtin_popcount(slots);
 	struct rnic_cmdq *cmdq = dev->cmdq;
 
-	if (!rnic_control_lock(&cmdq->lock))
+	if (!rnic_thread_lock(&cmdq->lock))
 		return;
 	cmdq->completed |= slots;
 	cmdq->unheard -= RTE_MIN(cmdq->unheard, count);
@@ -615,7 +580,7 @@ rnic_cmdq_owed(struct rnic_dev *dev)
 	struct rnic_cmdq *cmdq = dev->cmdq;
 	bool owed;
 
-	if (!rnic_control_lock(&cmdq->lock))
+	if (!rnic_thread_lock(&cmdq->lock))
 		return false;
 	owed = cmdq->events && cmdq->unheard > 0;
 	pthread_mutex_unlock(&cmdq->lock);
@@ -627,7 +592,7 @@ rnic_cmdq_forgive(struct rnic_dev *dev)
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
 
-	if (!rnic_control_lock(&cmdq->lock))
+	if (!rnic_thread_lock(&cmdq->lock))
 		return;
 	cmdq->unheard = 0;
 	pthread_cond_broadcast(&cmdq->changed);
@@ -642,7 +607,7 @@ rnic_cmdq_stuck(struct rnic_dev *dev, uint64_t us)
 	bool stuck = false;
 	uint32_t i;
 
-	if (!rnic_control_lock(&cmdq->lock))
+	if (!rnic_thread_lock(&cmdq->lock))
 		return false;
 	reclaim_lost(cmdq);
 	for (i = 0; i < cmdq->slot_count; i++) {
@@ -733,12 +698,12 @@ rnic_cmdq_create(struct rnic_dev *dev)
 void
 rnic_cmdq_remember(struct rnic_dev *dev)
 {
-	struct rnic_cmdq *cmdq = dev->cmdq;
+	const struct rnic_cmdq *cmdq = dev->cmdq;
 
 	/* The manual does not promise that it can be read. */
-	cmdq->address_low = rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW);
-	if (cmdq->address_low != (uint32_t)cmdq->mem.iova / RNIC_PAGE_BYTES)
-		cmdq->address_low = 0;
+	dev->cmdq_address_low = rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW);
+	if (dev->cmdq_address_low != (uint32_t)cmdq->mem.iova / RNIC_PAGE_BYTES)
+		dev->cmdq_address_low = 0;
 }
 
 void
@@ -751,6 +716,7 @@ rnic_cmdq_destroy(struct rnic_dev *dev)
 	if (rnic_cmdq_busy_slots(dev) != 0)
 		rnic_dev_give_up(dev, "commands did not complete");
 	dev->cmdq = NULL;
+	dev->cmdq_address_low = 0;
 	rnic_mailbox_pool_free(dev, &cmdq->inputs);
 	rnic_mailbox_pool_free(dev, &cmdq->outputs);
 	rnic_mem_free(dev, &cmdq->mem);

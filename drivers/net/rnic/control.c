@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,10 +24,8 @@
 #include "internal.h"
 #include "rdma.h"
 
-#define STILL_SAID     3  /* looks at a health counter that does not move: a warning, as Linux's */
-#define STILL_LOST     10 /* and the device is lost */
-#define LINES_A_SECOND 10
-#define LOCK_NAP_NS    1000000
+#define STILL_SAID 3  /* looks at a health counter that does not move: a warning, as Linux's */
+#define STILL_LOST 10 /* and the device is lost */
 
 unsigned int rnic_silence_ms = 5000;
 unsigned int rnic_last_ms = 500;       /* for what the thread waits for when it is to end */
@@ -36,12 +33,11 @@ unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for 
 
 struct rnic_control {
 	struct rnic_dev *dev;
-	pthread_t thread;
+	struct rnic_thread thread;
+	pthread_t pthread;
 	int kick_fd; /* wakes the thread */
-	int stop_fd; /* readable from when it is to end */
-	atomic_bool stop, watching;
-	atomic_ullong last_us; /* once stop is set: until when it waits */
-	atomic_bool look;      /* at the event queues, now */
+	atomic_bool watching;
+	atomic_bool look; /* at the event queues, now */
 
 	/* Who waits until all events so far are handled. */
 	pthread_mutex_t sync_lock;
@@ -53,176 +49,9 @@ struct rnic_control {
 	uint32_t counter, syndrome;
 	unsigned int still;
 	bool checked; /* counter holds something */
-	uint64_t quiet_until_us;
-	unsigned int said, unsaid; /* lines until then */
 };
 
-/*
- * The device whose control thread this is. With a place in every thread from its start: a plugin's would be allocated at
- * a thread's first look, and the dynamic linker ends the process where there is no memory for that.
- */
-static _Thread_local const struct rnic_dev *controlled __attribute__((tls_model("initial-exec")));
-
-bool
-rnic_control_is_self(struct rnic_dev *dev)
-{
-	return controlled == dev;
-}
-
-bool
-rnic_control_stopping(struct rnic_dev *dev)
-{
-	return rnic_control_is_self(dev) && atomic_load(&dev->control->stop);
-}
-
-uint64_t
-rnic_control_last_us(struct rnic_dev *dev)
-{
-	return atomic_load(&dev->control->last_us);
-}
-
-int
-rnic_control_patience_ms(int *fd)
-{
-	struct rnic_control *control;
-	uint64_t now, last;
-
-	if (controlled == NULL)
-		return -1;
-	control = controlled->control;
-	*fd = control->stop_fd;
-	if (!atomic_load(&control->stop))
-		return -1;
-	now = rnic_now_us();
-	last = atomic_load(&control->last_us);
-	return now < last ? (int)((last - now + 999) / 1000) : 0;
-}
-
-bool
-rnic_control_lock(pthread_mutex_t *lock)
-{
-	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
-	int fd;
-
-	if (controlled == NULL) {
-		pthread_mutex_lock(lock);
-		return true;
-	}
-	while (pthread_mutex_trylock(lock) != 0) {
-		if (rnic_control_patience_ms(&fd) == 0)
-			return false;
-		nanosleep(&nap, NULL);
-	}
-	return true;
-}
-
-/* ---- What is said ---- */
-
-static void
-say_how_many_more(struct rnic_control *control)
-{
-	if (control->unsaid > 0)
-		RNIC_LOG(ERR, control->dev, "%u more lines like these were left out",
-			 control->unsaid);
-	control->unsaid = 0;
-}
-
-bool
-rnic_control_may_say(struct rnic_dev *dev)
-{
-	struct rnic_control *control = dev->control;
-	uint64_t now;
-
-	if (!rnic_control_is_self(dev))
-		return true;
-	now = rnic_now_us();
-	if (now >= control->quiet_until_us) {
-		say_how_many_more(control);
-		control->said = 0;
-		control->quiet_until_us = now + 1000000;
-	}
-	if (control->said == LINES_A_SECOND) {
-		control->unsaid++;
-		return false;
-	}
-	control->said++;
-	return true;
-}
-
 /* ---- Health ---- */
-
-bool
-rnic_dev_fatal_syndrome(struct rnic_dev *dev, char text[RNIC_SYNDROME_TEXT])
-{
-	uint32_t syndrome;
-
-	if (dev->access == NULL || atomic_load(&dev->access->gone) ||
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_FW_VERSION) == UINT32_MAX ||
-	    rnic_register_read(dev, RNIC_ISEG_HEALTH_RFR) == 0)
-		return false;
-	syndrome = rnic_register_read(dev, RNIC_ISEG_HEALTH_SYNDROME);
-	snprintf(text, RNIC_SYNDROME_TEXT, "(syndrome 0x%02x, extended 0x%04x)", syndrome,
-		 rnic_register_read(dev, RNIC_ISEG_HEALTH_EXT_SYNDROME));
-	return syndrome != 0;
-}
-
-static void
-say_lost(struct rnic_dev *dev, const char *why)
-{
-	char syndrome[RNIC_SYNDROME_TEXT];
-
-	if (rnic_dev_fatal_syndrome(dev, syndrome))
-		RNIC_LOG(ERR, dev,
-			 "device lost: %s %s. Close the port and start it again; where a function "
-			 "level reset does not clear it: " RNIC_WAY_OUT,
-			 why, syndrome);
-	else
-		RNIC_LOG(ERR, dev, "device lost: %s. Close the port and start it again", why);
-}
-
-void
-rnic_dev_fatal(struct rnic_dev *dev, const char *why)
-{
-	void (*on_fatal)(struct rnic_dev *);
-
-	if (atomic_exchange(&dev->dead, true))
-		return;
-	/* The reset would clear it, or hide it. */
-	say_lost(dev, why);
-	/* Whoever is told takes buffers back that it may still write to. */
-	rnic_dev_silence(dev);
-	rnic_rdma_lost(dev);
-	on_fatal = atomic_load(&dev->on_fatal);
-	if (on_fatal != NULL)
-		on_fatal(dev);
-}
-
-void
-rnic_dev_silence(struct rnic_dev *dev)
-{
-	int rc = 0;
-
-	if (!atomic_load(&dev->dead) || dev->access == NULL)
-		return;
-	/* Whoever comes second waits, too. */
-	if (!rnic_control_lock(&dev->silence_lock))
-		return;
-	if (!atomic_load(&dev->silenced))
-		rc = dev->access->ops->reset(dev->access);
-	/* A thread that is to end may not wait for it: the next one does. */
-	if (rc != -ECANCELED || !rnic_control_stopping(dev))
-		atomic_store(&dev->silenced, true);
-	pthread_mutex_unlock(&dev->silence_lock);
-}
-
-void
-rnic_dev_give_up(struct rnic_dev *dev, const char *why)
-{
-	if (!atomic_exchange(&dev->dead, true))
-		RNIC_LOG(WARNING, dev, "%s: the function is reset before its memory is taken away",
-			 why);
-	rnic_dev_silence(dev);
-}
 
 /* What the firmware complains of without an end: said once. */
 static void
@@ -230,7 +59,7 @@ note_syndrome(struct rnic_control *control)
 {
 	uint32_t syndrome = rnic_register_read(control->dev, RNIC_ISEG_HEALTH_SYNDROME);
 
-	if (rnic_control_stopping(control->dev))
+	if (rnic_thread_stopping(control->dev))
 		return;
 	if (syndrome != 0 && syndrome != control->syndrome)
 		RNIC_LOG(WARNING, control->dev,
@@ -281,7 +110,7 @@ check_health(struct rnic_control *control)
 	uint32_t counter = rnic_register_read(dev, RNIC_ISEG_HEALTH_COUNTER);
 
 	/* It may not have waited for the answer. */
-	if (rnic_control_stopping(dev))
+	if (rnic_thread_stopping(dev))
 		return;
 	if (why == NULL)
 		why = judge_counter(control, counter);
@@ -427,7 +256,7 @@ rnic_control_answer(struct rnic_dev *dev)
 	/* Pages first: the device may need them to go on. */
 	rnic_pages_answer(dev);
 	/* Whoever is told asks the device, and would get no answer. */
-	if (rnic_control_stopping(dev))
+	if (rnic_thread_stopping(dev))
 		return;
 	if (!atomic_exchange(&dev->port_changed, false))
 		return;
@@ -469,7 +298,7 @@ rnic_control_sync(struct rnic_dev *dev)
 	uint64_t wanted;
 	int rc = 0;
 
-	if (control == NULL || rnic_control_is_self(dev))
+	if (control == NULL || rnic_thread_serves(dev))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += rnic_sync_patience_s;
@@ -497,11 +326,11 @@ run(void *arg)
 		{ .fd = rnic_rdma_irq_fd(dev), .events = POLLIN },
 	};
 
-	controlled = dev;
+	rnic_thread_begin(&control->thread);
 	/* By the thread that walks them. An event that is there already comes as an interrupt. */
 	rnic_eq_arm(dev, dev->async_eq);
 	rnic_rdma_arm(dev);
-	while (!atomic_load(&control->stop)) {
+	while (!atomic_load(&control->thread.stop)) {
 		if (poll(fds, RTE_DIM(fds), next_look(control)) <= 0)
 			continue;
 		if (fds[2].revents) {
@@ -526,7 +355,7 @@ run(void *arg)
 			rnic_control_answer(dev);
 		}
 	}
-	say_how_many_more(control);
+	rnic_thread_end(&control->thread);
 	return NULL;
 }
 
@@ -566,13 +395,13 @@ start_thread(struct rnic_control *control)
 	pthread_attr_init(&attr);
 	set_affinity(&attr);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&control->thread, &attr, run, control);
+	rc = pthread_create(&control->pthread, &attr, run, control);
 	if (rc == EINVAL) /* a container may forbid those CPUs */
-		rc = pthread_create(&control->thread, NULL, run, control);
+		rc = pthread_create(&control->pthread, NULL, run, control);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)
-		pthread_setname_np(control->thread, "rnic-control");
+		pthread_setname_np(control->pthread, "rnic-control");
 	return -rc;
 }
 
@@ -593,8 +422,8 @@ free_control(struct rnic_control *control)
 {
 	if (control->kick_fd >= 0)
 		close(control->kick_fd);
-	if (control->stop_fd >= 0)
-		close(control->stop_fd);
+	if (control->thread.stop_fd >= 0)
+		close(control->thread.stop_fd);
 	pthread_cond_destroy(&control->sync_done);
 	pthread_mutex_destroy(&control->sync_lock);
 	free(control);
@@ -609,12 +438,14 @@ rnic_control_start(struct rnic_dev *dev)
 	if (control == NULL)
 		return -ENOMEM;
 	control->dev = dev;
-	control->kick_fd = control->stop_fd = -1;
+	control->thread.dev = dev;
+	control->thread.name = dev->name;
+	control->kick_fd = control->thread.stop_fd = -1;
 	pthread_mutex_init(&control->sync_lock, NULL);
 	init_monotonic(&control->sync_done);
 	rc = rnic_eventfd_open(dev->name, &control->kick_fd);
 	if (rc == 0)
-		rc = rnic_eventfd_open(dev->name, &control->stop_fd);
+		rc = rnic_eventfd_open(dev->name, &control->thread.stop_fd);
 	dev->control = control;
 	if (rc == 0)
 		rc = start_thread(control);
@@ -634,11 +465,9 @@ rnic_control_stop(struct rnic_dev *dev)
 
 	if (control == NULL)
 		return;
-	atomic_store(&control->last_us, rnic_now_us() + (uint64_t)rnic_last_ms * 1000);
-	atomic_store(&control->stop, true);
-	rnic_eventfd_signal(control->stop_fd);
+	rnic_thread_stop(&control->thread, rnic_last_ms);
 	rnic_eventfd_signal(control->kick_fd);
-	pthread_join(control->thread, NULL);
+	pthread_join(control->pthread, NULL);
 	dev->control = NULL;
 	free_control(control);
 }

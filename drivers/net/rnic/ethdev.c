@@ -241,7 +241,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	rnic_link_refresh(eth_dev);
 	dev->user = eth_dev;
 	dev->on_port_change = rnic_link_on_port_change;
-	dev->on_fatal = rnic_link_on_fatal;
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, rnic_link_on_lost, eth_dev);
 	rnic_stats_ask_device(port, true);
 	return 0;
 }
@@ -267,7 +267,7 @@ ethdev_shut(struct rte_eth_dev *eth_dev)
 	ethdev_release_queues(eth_dev);
 	rnic_stats_ask_device(port, false);
 	port->dev->on_port_change = NULL;
-	port->dev->on_fatal = NULL;
+	rnic_on_lost(port->dev, RNIC_LOST_ETHDEV, NULL, NULL);
 	rnic_dev_close(port->dev);
 	port->dev = NULL;
 }

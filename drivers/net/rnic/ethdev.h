@@ -252,7 +252,8 @@ uint32_t rnic_link_speed_capa(struct rnic_dev *dev);
 int rnic_link_set_up(struct rte_eth_dev *eth_dev);
 int rnic_link_set_down(struct rte_eth_dev *eth_dev);
 void rnic_link_on_port_change(struct rnic_dev *dev);
-void rnic_link_on_fatal(struct rnic_dev *dev);
+/* The device is lost. `arg` is the port. */
+void rnic_link_on_lost(void *arg);
 
 /* error_lines.c */
 /* Is this completion's line to be said? If not, it is counted. `way`: "Rx" or "Tx". */

@@ -18,7 +18,9 @@
 #include "prm/init_seg.h"
 #include "prm/reg.h"
 #include "prm/uar.h"
+#include "health.h"
 #include "rnic.h"
+#include "thread.h"
 #include "tunables.h"
 
 #define RNIC_PAGE_BYTES 4096u
@@ -96,8 +98,6 @@ void rnic_cmdq_forgive(struct rnic_dev *dev);
 bool rnic_cmdq_stuck(struct rnic_dev *dev, uint64_t us);
 /* Commands in flight or lost, for tests. */
 uint32_t rnic_cmdq_busy_slots(struct rnic_dev *dev);
-/* Why the device must be taken for dead, or NULL. Reads registers. */
-const char *rnic_device_dead(struct rnic_dev *dev);
 
 /* ---- caps.c ---- */
 int rnic_caps_setup(struct rnic_dev *dev);
@@ -191,47 +191,6 @@ void rnic_control_look(struct rnic_dev *dev);
 bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
 /* Watch the device's health, or no more. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
-/* The caller is the control thread: it must not wait for events, which it hands on itself. */
-bool rnic_control_is_self(struct rnic_dev *dev);
-/*
- * It is this thread, and rnic_control_stop() waits for it: it begins nothing, and gives what it waits for half a second more. A
- * command that is given up keeps its slot and its memory, as after a timeout.
- */
-bool rnic_control_stopping(struct rnic_dev *dev);
-/* Of it then: until when it waits, by rnic_now_us(). */
-uint64_t rnic_control_last_us(struct rnic_dev *dev);
-/*
- * For how many ms may this thread still wait? -1: it is none that is to end; *fd is readable when it is, and untouched if it
- * never is.
- */
-int rnic_control_patience_ms(int *fd);
-/* Of a lock that is held while somebody waits for a device. False: this thread is to end, and does not have it. */
-bool rnic_control_lock(pthread_mutex_t *lock);
-/*
- * May a line be said that a device can make the control thread say as often as it likes? A few each second, the others are
- * counted. In other threads always: there an application has asked for something.
- */
-bool rnic_control_may_say(struct rnic_dev *dev);
-#define RNIC_LOG_REPEATED(level, dev, ...)                 \
-	do {                                               \
-		if (rnic_control_may_say(dev))             \
-			RNIC_LOG(level, dev, __VA_ARGS__); \
-	} while (0)
-/* The device is lost: it is reset, and on_fatal is called, once; commands fail from now on. */
-void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
-/* Has its firmware met its end? As it says, in parentheses; and what helps where a reset of the function does not. */
-#define RNIC_SYNDROME_TEXT 48
-bool rnic_dev_fatal_syndrome(struct rnic_dev *dev, char text[RNIC_SYNDROME_TEXT]);
-#define RNIC_WAY_OUT                                                                          \
-	"let mlx5_core have the function once (rdmapmd-setup unbind), or run mlxfwreset, or " \
-	"power-cycle the host"
-/*
- * A lost device may still do what it was doing, and no command ends it: it has been reset, once, when this returns. Called
- * before anything is given back that it may write to. Nothing to do for others.
- */
-void rnic_dev_silence(struct rnic_dev *dev);
-/* On the way back, where nobody else has the device any more: it does not do what it should, and is reset instead. */
-void rnic_dev_give_up(struct rnic_dev *dev, const char *why);
 
 /* ---- rx_intr.c: from the control thread ---- */
 /* Which event queues of Rx interrupts owe an event: their CQ is armed, and has an entry. */

@@ -91,11 +91,13 @@ rnic_link_on_port_change(struct rnic_dev *dev)
 }
 
 void
-rnic_link_on_fatal(struct rnic_dev *dev)
+rnic_link_on_lost(void *arg)
 {
-	struct rte_eth_dev *eth_dev = dev->user;
+	struct rte_eth_dev *eth_dev = arg;
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_dev *dev = port->dev;
 
-	__atomic_store_n(&rnic_ethdev_get(eth_dev)->removed, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&port->removed, true, __ATOMIC_RELAXED);
 	link_set(eth_dev, false, 0);
 	rnic_rx_intr_wake(dev);
 	RNIC_LOG(ERR, dev, "the device is lost: port %u is to be closed", eth_dev->data->port_id);

@@ -108,7 +108,7 @@ map_memory(struct rnic_dev *dev, const char *what, unsigned int rights, struct r
 	RNIC_LOG_REPEATED(ERR, dev, "cannot map %s (%zu bytes) for the device: %s", what,
 			  mem->length, strerror(-rc));
 	/* Who did not wait for the answer does not know. */
-	*give_back = rc != -ECANCELED || !rnic_control_stopping(dev);
+	*give_back = rc != -ECANCELED || !rnic_thread_stopping(dev);
 	return rc;
 }
 

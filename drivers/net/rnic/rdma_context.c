@@ -144,6 +144,7 @@ rnic_rdma_setup(struct rnic_dev *dev)
 		return -ENOMEM;
 	pthread_mutex_init(&rdma->lock, NULL);
 	dev->rdma = rdma;
+	rnic_on_lost(dev, RNIC_LOST_RDMA, rnic_rdma_lost, dev);
 	rc = make_kinds(rdma);
 	if (rc == 0)
 		rc = rdmapmd_table_create(&rdma->cqs);
@@ -179,6 +180,8 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 			 rdmapmd_table_count(rdma->cqs));
 	for (i = 0; i < RTE_DIM(rdma->kinds); i++)
 		free(rdma->kinds[i]);
+	/* The control thread has ended, and no other one is left that could find the device lost. */
+	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
 	pthread_mutex_destroy(&rdma->lock);
 	dev->rdma = NULL;
 	free(rdma);

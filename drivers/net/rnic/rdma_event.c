@@ -314,7 +314,7 @@ rnic_rdma_ask(struct rnic_dev *dev)
 	if (rnic_port_link(dev, &up, &speed) == 0)
 		rnic_rdma_port_event(dev, up ? RDMAPMD_EVENT_PORT_ACTIVE : RDMAPMD_EVENT_PORT_ERR);
 	list = collect(rdma, &count);
-	for (i = 0; list != NULL && i < count && !rnic_control_stopping(dev); i++)
+	for (i = 0; list != NULL && i < count && !rnic_thread_stopping(dev); i++)
 		ask(dev, &list[i]);
 	free(list);
 }
@@ -412,13 +412,11 @@ rnic_rdma_check_events(struct rnic_dev *dev)
 }
 
 void
-rnic_rdma_lost(struct rnic_dev *dev)
+rnic_rdma_lost(void *arg)
 {
-	struct rnic_rdma *rdma = dev->rdma;
+	struct rnic_rdma *rdma = ((struct rnic_dev *)arg)->rdma;
 	struct rnic_rdma_cq *cq;
 
-	if (rdma == NULL)
-		return;
 	pthread_mutex_lock(&rdma->lock);
 	if (rdma->device != NULL) {
 		rdmapmd_device_event(rdma->device, RDMAPMD_EVENT_DEVICE_FATAL, 1);

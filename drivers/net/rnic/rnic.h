@@ -18,6 +18,7 @@
 #include <rte_spinlock.h>
 
 #include "access/access.h"
+#include "health.h"
 #include "prm/caps.h"
 #include "prm/queue.h"
 
@@ -94,6 +95,7 @@ struct rnic_dev {
 	char board_id[20];
 
 	struct rnic_cmdq *cmdq;
+	uint32_t cmdq_address_low; /* as the device says that it has it; 0: it says nothing */
 	struct rnic_pages *pages;
 	struct rnic_uars *uars;
 	struct rnic_dbrecs *dbrecs;
@@ -153,16 +155,16 @@ struct rnic_dev {
 	/* Enough for an Ethernet header with one VLAN tag. */
 #define RNIC_INLINE_L2_BYTES 18
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
-	atomic_bool dead;	 /* no command reaches it any more; said once by on_fatal */
+	atomic_bool dead;	 /* no command reaches it any more */
+	struct rnic_lost_listener on_lost[RNIC_LOST_SLOTS];
 
 	/*
-	 * Called from the control thread (or whoever meets a dead device); commands may be executed there. Set after
-	 * rnic_dev_open(), `user` first: the callbacks are atomic so that a plain assignment publishes it.
+	 * Called from the control thread; commands may be executed there. Set after rnic_dev_open(), `user` first: the
+	 * callback is atomic so that a plain assignment publishes it.
 	 */
 	void *user;
 	atomic_bool port_changed; /* by an event; on_port_change is to be called */
 	void (*_Atomic on_port_change)(struct rnic_dev *dev);
-	void (*_Atomic on_fatal)(struct rnic_dev *dev);
 
 	struct rnic_control *control;  /* control.c */
 	struct rdmapmd_device *device; /* in the process's list of devices */

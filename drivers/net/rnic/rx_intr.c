@@ -200,7 +200,7 @@ rnic_rx_events_look(struct rnic_dev *dev, bool all)
 	uint16_t i;
 
 	/* Not with the lock held: the application may be waiting for it. */
-	for (i = 0; to_be_asked(&dev->rx_events, all, &i, &eqn) && !rnic_control_stopping(dev); i++)
+	for (i = 0; to_be_asked(&dev->rx_events, all, &i, &eqn) && !rnic_thread_stopping(dev); i++)
 		if (rnic_eq_failed(dev, eqn))
 			note_deaf(dev, i, eqn);
 }

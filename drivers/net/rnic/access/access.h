@@ -9,7 +9,7 @@
  * writes do nothing, map() and reset() return -ENOTCONN at once, and unmap() succeeds once nobody can reach the memory
  * any more.
  *
- * The control thread waits no longer for a function when it is to end (rnic_control_patience_ms()): what it calls returns
+ * The control thread waits no longer for a function when it is to end (rnic_thread_patience_ms()): what it calls returns
  * -ECANCELED then, with the outcome unknown, and reads all ones; the function is not lost. While the device is closed all
  * calls have one deadline (end_by()), at which the function is.
  */

@@ -72,7 +72,7 @@ static int
 patience_ms(void *arg, int *fd)
 {
 	(void)arg;
-	return rnic_control_patience_ms(fd);
+	return rnic_thread_patience_ms(fd);
 }
 
 /* What a call returned: has the connection ended? The server may answer with any errno, and live. */
@@ -197,7 +197,7 @@ vfio_user_map(struct rnic_access *access, void *address, size_t length, unsigned
 		flags |= VFU_DMA_FLAG_READ;
 	if (rights & RNIC_ACCESS_WRITE)
 		flags |= VFU_DMA_FLAG_WRITE;
-	if (!rnic_control_lock(&vfu->lock))
+	if (!rnic_thread_lock(&vfu->lock))
 		return -ECANCELED;
 	rc = rnic_iova_alloc(&vfu->iova, (uintptr_t)address, length, iova);
 	if (rc == 0) {
@@ -235,7 +235,7 @@ vfio_user_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 	struct rnic_vfio_user *vfu = to_vfio_user(access);
 	int rc = -ENOENT;
 
-	if (!rnic_control_lock(&vfu->lock))
+	if (!rnic_thread_lock(&vfu->lock))
 		return -ECANCELED;
 	/* The server would take any range, the driver's mistakes included. */
 	if (rnic_iova_has(&vfu->iova, iova, length)) {
