@@ -109,6 +109,25 @@ wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms, const char *stat
 	}
 }
 
+/* Of the commands' events. */
+static void
+suspect_async_eq(struct rnic_dev *dev)
+{
+	rnic_eq_suspect(dev->async_eq);
+}
+
+static int
+cmdq_up(struct rnic_dev *dev)
+{
+	static const struct rnic_cmdq_ops ops = {
+		.sync = rnic_control_sync,
+		.suspect = suspect_async_eq,
+		.serve_pages = rnic_control_serve_pages,
+	};
+
+	return rnic_cmdq_create(dev, &ops);
+}
+
 static int
 initializing_up(struct rnic_dev *dev)
 {
@@ -432,7 +451,7 @@ static const struct {
 } stages[] = {
 	{ "access", access_up, access_down },
 	{ "wait until initialized", initializing_up, NULL },
-	{ "command queue", rnic_cmdq_create, rnic_cmdq_destroy },
+	{ "command queue", cmdq_up, rnic_cmdq_destroy },
 	{ "wait until ready", ready_up, NULL },
 	{ "enable", enable_up, enable_down },
 	{ "ISSI", issi_up, NULL },

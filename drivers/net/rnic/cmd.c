@@ -47,6 +47,7 @@ struct slot {
 };
 
 struct rnic_cmdq {
+	const struct rnic_cmdq_ops *ops;
 	struct rnic_mem mem;
 	struct rnic_cmdq_entry *entries;
 	uint32_t slot_count, stride;
@@ -129,11 +130,11 @@ wait_for_events(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 		if (cmdq->unheard < UNHEARD_MAX)
 			break;
 		pthread_mutex_unlock(&cmdq->lock);
-		rnic_control_sync(dev);
+		cmdq->ops->sync(dev);
 		pthread_mutex_lock(&cmdq->lock);
 		if (cmdq->heard == heard) {
 			cmdq->unheard = 0;
-			rnic_eq_suspect(dev->async_eq);
+			cmdq->ops->suspect(dev);
 		}
 	}
 }
@@ -288,15 +289,12 @@ struct outcome {
 	bool given_up;
 };
 
-/* Nobody else hears that the device wants pages. Not while a page command is under way: that is the one that gives them. */
+/* Not while a page command is under way: that is the one that gives them. */
 static void
 serve_pages(struct rnic_dev *dev, const struct rnic_cmdq *cmdq, uint32_t index)
 {
-	if (index == cmdq->slot_count - 1 || dev->async_eq == NULL ||
-	    (dev->control != NULL && !rnic_thread_serves(dev)))
-		return;
-	rnic_eq_foresee(dev, dev->async_eq);
-	rnic_pages_answer(dev);
+	if (index != cmdq->slot_count - 1)
+		cmdq->ops->serve_pages(dev);
 }
 
 /* Until the device has given the slot back: 0, or -ETIMEDOUT. */
@@ -657,7 +655,7 @@ check_interface(struct rnic_dev *dev, struct rnic_cmdq *cmdq)
 }
 
 int
-rnic_cmdq_create(struct rnic_dev *dev)
+rnic_cmdq_create(struct rnic_dev *dev, const struct rnic_cmdq_ops *ops)
 {
 	struct rnic_cmdq *cmdq = calloc(1, sizeof(*cmdq));
 	pthread_condattr_t monotonic;
@@ -673,6 +671,7 @@ rnic_cmdq_create(struct rnic_dev *dev)
 		free(cmdq);
 		return rc;
 	}
+	cmdq->ops = ops;
 	cmdq->token = rnic_tunables.token;
 	cmdq->heard = rnic_tunables.heard;
 	cmdq->entries = cmdq->mem.address;

@@ -265,6 +265,15 @@ rnic_control_answer(struct rnic_dev *dev)
 		on_port_change(dev);
 }
 
+void
+rnic_control_serve_pages(struct rnic_dev *dev)
+{
+	if (dev->async_eq == NULL || (dev->control != NULL && !rnic_thread_serves(dev)))
+		return;
+	rnic_eq_foresee(dev, dev->async_eq);
+	rnic_pages_answer(dev);
+}
+
 /* ---- All events so far ---- */
 
 static void

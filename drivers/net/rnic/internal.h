@@ -62,7 +62,16 @@ void rnic_eventfd_drain(int fd);
 /* ---- cmd.c ---- */
 extern unsigned int rnic_cmd_timeout_ms;      /* of a command; tests shorten it */
 extern unsigned int rnic_cmd_dead_timeout_ms; /* ... when the device looks dead */
-int rnic_cmdq_create(struct rnic_dev *dev);
+/* What commands ask of the floors above, which hand it down with the queue. */
+struct rnic_cmdq_ops {
+	/* All events that the device has raised so far are handled when it returns. */
+	void (*sync)(struct rnic_dev *dev);
+	/* Events of commands did not come: can the device raise any? No waiting. */
+	void (*suspect)(struct rnic_dev *dev);
+	/* From who waits for a command: give the pages that the device asks for, if nobody else hears of it. */
+	void (*serve_pages)(struct rnic_dev *dev);
+};
+int rnic_cmdq_create(struct rnic_dev *dev, const struct rnic_cmdq_ops *ops);
 void rnic_cmdq_destroy(struct rnic_dev *dev);
 /* Where the device says that its queue is, once it is ready: by that a reset by somebody else is noticed. */
 void rnic_cmdq_remember(struct rnic_dev *dev);
@@ -178,6 +187,11 @@ void rnic_control_answer(struct rnic_dev *dev);
  * can meet its successor. Not with a lock held that the handlers of events take.
  */
 void rnic_control_sync(struct rnic_dev *dev);
+/*
+ * From who waits for a command, and is the one that hears of requests for pages: the control thread, and before it has
+ * started, the one that brings the device up. They are given; in other threads there is nothing to do.
+ */
+void rnic_control_serve_pages(struct rnic_dev *dev);
 extern unsigned int
 	rnic_silence_ms; /* before an event queue is asked for its state; tests shorten it */
 /*
