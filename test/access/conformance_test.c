@@ -338,9 +338,9 @@ a_vector_tells_of_its_event_queue_alone(void **state)
 	ops = dev->access->ops;
 	/* The driver itself reads those of 0 and 1. */
 	for (vector = 2; vector < 8; vector += 3) {
-		assert_int_equal(
-			rnic_eq_create(dev, 5, UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, vector, &eq),
-			0);
+		assert_int_equal(rnic_eq_create(dev, 5, UINT64_C(1) << RNIC_EVENT_PORT_CHANGE,
+						vector, rnic_event_handle, &eq),
+				 0);
 		rnic_eq_arm(dev, eq);
 		assert_false(readable(ops->irq_fd(dev->access, vector), 50));
 		assert_int_equal(rnic_port_set_admin(dev, true), 0);
@@ -380,7 +380,7 @@ cqs_armed_in_a_row_are_all_armed(void **state)
 	world.access->ops->close(world.access);
 	world.access = NULL;
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
-	assert_int_equal(rnic_eq_create(dev, 6, 0, 2, &eq), 0);
+	assert_int_equal(rnic_eq_create(dev, 6, 0, 2, rnic_event_handle, &eq), 0);
 	for (round = 0; round < 10; round++) {
 		for (i = 0; i < RTE_DIM(cqs); i++)
 			assert_int_equal(rnic_cq_create(dev, 6, eq, &cqs[i]), 0);

@@ -150,8 +150,10 @@ stop_server(void)
 
 /* In the control thread. */
 static void
-on_port_change(struct rnic_dev *dev)
+on_port_change(void *arg)
 {
+	struct rnic_dev *dev = arg;
+
 	if (!atomic_exchange(&armed, false))
 		return;
 	/* Whoever caused it has the answers to its commands. */
@@ -171,7 +173,7 @@ static void
 make_it_wait(struct rnic_dev *dev)
 {
 	atomic_store(&armed, true);
-	atomic_store(&dev->on_port_change, on_port_change);
+	rnic_on_port_change(dev, on_port_change, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
 	sem_post(&go);

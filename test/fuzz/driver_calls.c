@@ -302,7 +302,7 @@ calls_object(uint8_t what, uint8_t value)
 	case 0: queues_of_nobody(what, value); break;
 	case 1: qps_of_nobody(value); break;
 	case 2:
-		if (rnic_eq_create(world.dev, 4, 0, 0, &eq) != 0)
+		if (rnic_eq_create(world.dev, 4, 0, 0, rnic_event_handle, &eq) != 0)
 			break;
 		rnic_eq_failed(world.dev, rnic_eq_number(eq));
 		rnic_eq_remake(world.dev, eq);

@@ -137,7 +137,7 @@ world_open(void)
 	heap_before = port_heap_bytes();
 	fake_reset_lies();
 	must(rnic_dev_open("net_rnic0", "bf=1", 0, &world.dev) == 0);
-	must(rnic_eq_create(world.dev, 4, 0, 0, &world.eq) == 0);
+	must(rnic_eq_create(world.dev, 4, 0, 0, rnic_event_handle, &world.eq) == 0);
 	fake_driver = world.dev;
 	/* Soon full. */
 	rnic_roce_cap_set(&world.dev->caps.roce, RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE, GIDS);

@@ -31,7 +31,6 @@ port_open(struct rnic_dev *dev)
 {
 	memset(&port, 0, sizeof(port));
 	port.dev = dev;
-	dev->user = &port_dev;
 }
 
 bool

@@ -350,8 +350,9 @@ reset_qp(void)
 
 /* From the control thread, as the ethdev has it. */
 static void
-port_changed(struct rnic_dev *of)
+port_changed(void *arg)
 {
+	struct rnic_dev *of = arg;
 	uint32_t speed;
 	bool up;
 
@@ -386,7 +387,7 @@ open_all(void)
 	atomic_store(&device_stops, false);
 	must(pthread_create(&device, NULL, device_run, NULL) == 0);
 	port_open(dev);
-	atomic_store(&dev->on_port_change, port_changed);
+	rnic_on_port_change(dev, port_changed, dev);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, lost, dev);
 	must(port_setup(&q, dev, 0, 0));
 	port_rx_start(&q);

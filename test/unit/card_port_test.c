@@ -852,7 +852,7 @@ raise_event(struct rnic_dev *dev, uint8_t type, const uint32_t data[4])
 	struct rnic_eqe *eqe;
 	unsigned int i;
 
-	assert_int_equal(rnic_eq_create(dev, 4, 0, 0, &eq), 0);
+	assert_int_equal(rnic_eq_create(dev, 4, 0, 0, rnic_event_handle, &eq), 0);
 	eqe = unit_eqs.last.address;
 	eqe->type = type;
 	for (i = 0; i < 4; i++)

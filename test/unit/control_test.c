@@ -407,8 +407,10 @@ static sem_t change_seen, change_go;
 static uint32_t held_at_change;
 
 static void
-slow_port_change(struct rnic_dev *dev)
+slow_port_change(void *arg)
 {
+	struct rnic_dev *dev = arg;
+
 	held_at_change = rnic_pages_held(dev);
 	sem_post(&change_seen);
 	sem_wait(&change_go);
@@ -430,7 +432,7 @@ test_port_changes_wait_for_the_end_of_the_walk(void **state)
 	unit_watch = (struct unit_watch){ 0 };
 	assert_int_equal(unit_watched_open(&dev), 0);
 	held = rnic_pages_held(dev);
-	atomic_store(&dev->on_port_change, slow_port_change);
+	rnic_on_port_change(dev, slow_port_change, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	sem_wait(&change_seen);
 	/* With the control thread held up: a port change and, behind it, a request for pages. */
@@ -441,7 +443,7 @@ test_port_changes_wait_for_the_end_of_the_walk(void **state)
 	assert_int_equal(held_at_change, held + 10);
 	sem_post(&change_go);
 	unit_wait_for_pages(dev, held + 10);
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	/* Its own last change, if there is one, must not wait for us. */
 	sem_post(&change_go);
 	rnic_dev_close(dev);
@@ -455,11 +457,11 @@ static atomic_uint naps;
 static long nap_ms;
 
 static void
-nap(struct rnic_dev *dev)
+nap(void *arg)
 {
 	const struct timespec time = { .tv_nsec = nap_ms * 1000000 };
 
-	(void)dev;
+	(void)arg;
 	if (atomic_fetch_add(&naps, 1) == 0)
 		nanosleep(&time, NULL);
 }
@@ -488,7 +490,7 @@ test_commands_do_not_outrun_their_events(void **state)
 	/* Longer than the commands take, however long they wait for one event. */
 	nap_ms = 700;
 	assert_int_equal(unit_watched_open(&dev), 0);
-	atomic_store(&dev->on_port_change, nap);
+	rnic_on_port_change(dev, nap, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	for (i = 0; i < 500; i++)
 		assert_int_equal(rnic_port_mtu(dev, &mtu), 0);
@@ -496,7 +498,7 @@ test_commands_do_not_outrun_their_events(void **state)
 	wait_for_naps(1);
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
 	wait_for_naps(2);
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	rnic_dev_close(dev);
 	unit_watch_assert_clean();
 }
@@ -526,7 +528,7 @@ test_who_waits_for_events_waits_for_all_of_them(void **state)
 	nap_ms = 100;
 	assert_int_equal(unit_watched_open(&dev), 0);
 	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
-	atomic_store(&dev->on_port_change, nap);
+	rnic_on_port_change(dev, nap, dev);
 	for (i = 0; i < 5; i++) {
 		/* Asleep, then with a change that it has not seen. */
 		atomic_store(&naps, 0);
@@ -536,7 +538,7 @@ test_who_waits_for_events_waits_for_all_of_them(void **state)
 		rnic_control_sync(dev);
 		assert_true(met(context, RDMAPMD_EVENT_PORT_ACTIVE));
 	}
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	assert_int_equal(rdmapmd_context_close(context), 0);
 	rnic_dev_close(dev);
 	unit_watch_assert_clean();

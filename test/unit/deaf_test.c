@@ -38,9 +38,9 @@ static sem_t change_seen, change_go;
 static atomic_bool holds;
 
 static void
-on_change(struct rnic_dev *dev)
+on_change(void *arg)
 {
-	(void)dev;
+	(void)arg;
 	sem_post(&change_seen);
 	if (atomic_load(&holds))
 		sem_wait(&change_go);
@@ -82,7 +82,7 @@ close_deaf(void **state)
 {
 	struct rnic_dev *dev = *state;
 
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	rnic_dev_close(dev);
 	unit_watch_assert_clean();
 	sem_destroy(&change_seen);
@@ -100,7 +100,7 @@ make_deaf(struct rnic_dev *dev)
 	unsigned int i;
 
 	atomic_store(&holds, true);
-	atomic_store(&dev->on_port_change, on_change);
+	rnic_on_port_change(dev, on_change, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	assert_true(sees_change());
 	for (i = 0; i < REQUESTS; i++)

@@ -293,8 +293,9 @@ static atomic_int asked;
 static int answer;
 
 static void
-ask_for_the_mtu(struct rnic_dev *dev)
+ask_for_the_mtu(void *arg)
 {
+	struct rnic_dev *dev = arg;
 	uint16_t mtu;
 
 	if (atomic_exchange(&asked, 1) != 0)
@@ -316,13 +317,13 @@ test_the_control_thread_gives_pages_while_it_waits(void **state)
 	card.write = wants_pages_first;
 	atomic_store(&asked, 0);
 	assert_int_equal(card_open("", &dev), 0);
-	atomic_store(&dev->on_port_change, ask_for_the_mtu);
+	rnic_on_port_change(dev, ask_for_the_mtu, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	for (ms = 0; ms < 50000 && atomic_load(&asked) != 2; ms++)
 		nanosleep(&nap, NULL);
 	assert_int_equal(atomic_load(&asked), 2);
 	assert_int_equal(answer, 0);
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	rnic_control_sync(dev);
 	unit_wait_for_pages(dev, pages + WANTED);
 	card_close(dev);

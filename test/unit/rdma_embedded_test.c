@@ -525,11 +525,11 @@ test_a_device_that_is_closed_under_an_application(void **state)
 /* ---- Late events ---- */
 
 static void
-nap(struct rnic_dev *dev)
+nap(void *arg)
 {
 	const struct timespec time = { .tv_nsec = 100000000 };
 
-	(void)dev;
+	(void)arg;
 	nanosleep(&time, NULL);
 }
 
@@ -545,8 +545,8 @@ test_an_event_of_a_life_before(void **state)
 	struct rnic_port_errors errors;
 
 	wr.wr.rdma.rkey ^= 0x77;
-	atomic_store(&dev->on_port_change, nap);
-	atomic_store(&dev->port_changed, true);
+	rnic_on_port_change(dev, nap, dev);
+	rnic_event_note_port(dev);
 	/* A command, whose event puts the control thread to sleep. */
 	assert_int_equal(rnic_port_errors(dev, &errors), 0);
 	rdma_post(pair->qp[0], &wr);
@@ -559,7 +559,7 @@ test_an_event_of_a_life_before(void **state)
 	assert_int_equal(rdmapmd_qp_state(pair->qp[0]), RDMAPMD_QPS_RTS);
 	assert_int_equal(rdmapmd_qp_state(pair->qp[1]), RDMAPMD_QPS_RTS);
 	expect_event(pair->context, RDMAPMD_EVENT_QP_ACCESS_ERR);
-	atomic_store(&dev->on_port_change, NULL);
+	rnic_on_port_change(dev, NULL, NULL);
 	rdma_close(pair);
 	rdma_free(pair);
 	rnic_dev_close(dev);

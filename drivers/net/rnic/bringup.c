@@ -308,9 +308,10 @@ async_eq_up(struct rnic_dev *dev)
 				EVENT(RNIC_EVENT_PORT_CHANGE) | EVENT(RNIC_EVENT_CQ_ERROR) |
 				EVENT(RNIC_EVENT_WQ_CATASTROPHIC) |
 				EVENT(RNIC_EVENT_WQ_INVALID_REQUEST) |
-				EVENT(RNIC_EVENT_WQ_ACCESS_ERROR) | rnic_eq_card_events(dev);
+				EVENT(RNIC_EVENT_WQ_ACCESS_ERROR) | rnic_event_of_card(dev);
 
-	return rnic_eq_create(dev, ASYNC_EQ_LOG_SIZE, events, ASYNC_EQ_VECTOR, &dev->async_eq);
+	return rnic_eq_create(dev, ASYNC_EQ_LOG_SIZE, events, ASYNC_EQ_VECTOR, rnic_event_handle,
+			      &dev->async_eq);
 }
 
 static void

@@ -27,7 +27,6 @@
 #define STILL_SAID 3  /* looks at a health counter that does not move: a warning, as Linux's */
 #define STILL_LOST 10 /* and the device is lost */
 
-unsigned int rnic_silence_ms = 5000;
 unsigned int rnic_last_ms = 500;       /* for what the thread waits for when it is to end */
 unsigned int rnic_sync_patience_s = 2; /* the control thread may be waiting for a command */
 
@@ -180,7 +179,7 @@ ask_for_the_missed(struct rnic_dev *dev)
 	/* First what was heard of, so that it is not counted twice. */
 	rnic_pages_answer(dev);
 	rnic_pages_ask(dev);
-	atomic_store(&dev->port_changed, true);
+	rnic_event_note_port(dev);
 	rnic_rdma_ask(dev);
 	rnic_control_answer(dev);
 }
@@ -251,18 +250,11 @@ rnic_control_watch(struct rnic_dev *dev, bool on)
 void
 rnic_control_answer(struct rnic_dev *dev)
 {
-	void (*on_port_change)(struct rnic_dev *);
-
 	/* Pages first: the device may need them to go on. */
 	rnic_pages_answer(dev);
 	/* Whoever is told asks the device, and would get no answer. */
-	if (rnic_thread_stopping(dev))
-		return;
-	if (!atomic_exchange(&dev->port_changed, false))
-		return;
-	on_port_change = atomic_load(&dev->on_port_change);
-	if (on_port_change != NULL)
-		on_port_change(dev);
+	if (!rnic_thread_stopping(dev))
+		rnic_event_tell_port(dev);
 }
 
 void

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Event queues (PRM: "Event Queues"). The control thread walks the asynchronous one; what takes commands to handle is left
- * for after the walk.
- */
+/* Event queues (PRM: "Event Queues"): rings that a thread walks, and what becomes of one that takes no more events. */
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "doorbell.h"
 #include "internal.h"
-#include "prm/cmd_table.h"
-#include "rdma.h"
+#include "prm/cqe.h"
+
+unsigned int rnic_silence_ms = 5000;
 
 #define DEAD_MAX 8 /* of one queue: a device that has lost so many loses the next one, too */
 
 struct rnic_eq {
+	rnic_eq_handler *handler;
 	struct rnic_mem mem;
 	struct rnic_eqe *ring;
 	uint32_t consumer; /* free running; atomic for a thread that only looks */
@@ -46,119 +45,6 @@ eqe_waits(const struct rnic_eq *eq, uint32_t consumer)
 	return rnic_eqe_ready(&eq->ring[consumer & eq->mask], consumer, eq->log_size);
 }
 
-/* ---- What the card says of itself ---- */
-
-uint64_t
-rnic_eq_card_events(const struct rnic_dev *dev)
-{
-	return rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_MODULE_EVENT) << RNIC_EVENT_PORT_MODULE |
-	       rnic_general_cap(dev, RNIC_GENERAL_CAP_TEMP_WARN_EVENT) << RNIC_EVENT_TEMP_WARN;
-}
-
-/* In the words of mlx5_core, which people look for. */
-static const char *
-module_error(uint32_t error)
-{
-	switch (error) {
-	case RNIC_MODULE_POWER_BUDGET_EXCEEDED: return "power budget exceeded";
-	case RNIC_MODULE_LONG_RANGE: return "long range for a cable that is not the vendor's";
-	case RNIC_MODULE_BUS_STUCK: return "bus stuck (I2C or data shorted)";
-	case RNIC_MODULE_NO_EEPROM: return "no EEPROM, or retries timed out";
-	case RNIC_MODULE_NOT_PERMITTED: return "enforce part number list";
-	case RNIC_MODULE_UNKNOWN_IDENTIFIER: return "unknown identifier";
-	case RNIC_MODULE_HIGH_TEMPERATURE: return "high temperature";
-	case RNIC_MODULE_BAD_CABLE: return "bad or shorted cable";
-	case 0xc: return "insufficient power of the PCIe slot";
-	default: return "unknown error";
-	}
-}
-
-static void
-say_module(struct rnic_dev *dev, const struct rnic_eqe *eqe)
-{
-	const uint32_t data = rnic_be32_to_cpu(eqe->data[0]), module = data >> 16 & 0xff;
-
-	switch (data & 0xf) {
-	case RNIC_MODULE_PLUGGED: RNIC_LOG_REPEATED(INFO, dev, "module %u: plugged", module); break;
-	case RNIC_MODULE_UNPLUGGED:
-		RNIC_LOG_REPEATED(WARNING, dev, "module %u: unplugged", module);
-		break;
-	case RNIC_MODULE_ERROR:
-		RNIC_LOG_REPEATED(ERR, dev, "module %u: %s: look at the cable", module,
-				  module_error(rnic_be32_to_cpu(eqe->data[1]) >> 8 & 0xf));
-		break;
-	default: RNIC_LOG_REPEATED(WARNING, dev, "module %u: status 0x%x", module, data & 0xf);
-	}
-}
-
-static void
-say_temperature(struct rnic_dev *dev, const struct rnic_eqe *eqe)
-{
-	RNIC_LOG_REPEATED(ERR, dev,
-			  "the card is too warm (sensors 0x%08x%08x%08x%08x): look at its cooling",
-			  rnic_be32_to_cpu(eqe->data[0]), rnic_be32_to_cpu(eqe->data[1]),
-			  rnic_be32_to_cpu(eqe->data[2]), rnic_be32_to_cpu(eqe->data[3]));
-}
-
-/* ---- Events ---- */
-
-static void
-note_page_request(struct rnic_dev *dev, const struct rnic_eqe *eqe)
-{
-	rnic_pages_request(dev, (uint16_t)rnic_be32_to_cpu(eqe->data[0]),
-			   (int32_t)rnic_be32_to_cpu(eqe->data[1]));
-}
-
-static void
-handle_event(struct rnic_dev *dev, const struct rnic_eq *eq, const struct rnic_eqe *eqe)
-{
-	switch (eqe->type) {
-	case RNIC_EVENT_COMMAND: rnic_cmdq_completed(dev, rnic_be32_to_cpu(eqe->data[0])); break;
-	case RNIC_EVENT_PAGE_REQUEST:
-		if (eq->foreseen == 0)
-			note_page_request(dev, eqe);
-		break;
-	case RNIC_EVENT_PORT_CHANGE:
-		atomic_store(&dev->port_changed, true);
-		if (eqe->sub_type == RNIC_PORT_CHANGE_ACTIVE)
-			rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ACTIVE);
-		else if (eqe->sub_type == RNIC_PORT_CHANGE_DOWN)
-			rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ERR);
-		break;
-	/*
-	 * Queues that broke without an error completion. The bursts of the queue know nothing of it, and it is theirs: this
-	 * thread must not touch it. An application's restart makes all of it new.
-	 */
-	case RNIC_EVENT_CQ_ERROR:
-		RNIC_LOG_REPEATED(
-			ERR, dev,
-			"CQ 0x%x is in error: %s; its queue stands still: restart the port, or make the "
-			"CQ and its queue pairs anew",
-			rnic_be32_to_cpu(eqe->data[0]) & 0xffffff,
-			(rnic_be32_to_cpu(eqe->data[2]) & 0xff) == RNIC_CQ_ERROR_OVERRUN
-				? "overrun"
-				: "no access to its ring");
-		break;
-	case RNIC_EVENT_WQ_CATASTROPHIC:
-	case RNIC_EVENT_WQ_INVALID_REQUEST:
-	case RNIC_EVENT_WQ_ACCESS_ERROR:
-		/* Of queue pairs the application is told, by an event of its own. */
-		if (rnic_rdma_owns_queue(dev, eqe))
-			break;
-		RNIC_LOG_REPEATED(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
-				  rnic_be32_to_cpu(eqe->data[6]) & 0xffffff,
-				  rnic_event_name(eqe->type));
-		break;
-	case RNIC_EVENT_PORT_MODULE: say_module(dev, eqe); break;
-	case RNIC_EVENT_TEMP_WARN: say_temperature(dev, eqe); break;
-	case RNIC_EVENT_COMPLETION: break;
-	default:
-		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,
-			 rnic_event_name(eqe->type), eqe->sub_type);
-	}
-	rnic_rdma_event(dev, eqe);
-}
-
 unsigned int
 rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 {
@@ -174,7 +60,9 @@ rnic_eq_poll(struct rnic_dev *dev, struct rnic_eq *eq)
 		/* Copied once: a device that still writes there must not change what has been looked at. */
 		eqe = *slot;
 		rte_compiler_barrier();
-		handle_event(dev, eq, &eqe);
+		/* Those that were foreseen were noted then. */
+		if (eq->foreseen == 0 || eqe.type != RNIC_EVENT_PAGE_REQUEST)
+			eq->handler(dev, &eqe);
 		eq->consumer++;
 		if (eq->foreseen > 0)
 			eq->foreseen--;
@@ -203,7 +91,7 @@ rnic_eq_foresee(struct rnic_dev *dev, struct rnic_eq *eq)
 		eqe = eq->ring[index & eq->mask];
 		rte_compiler_barrier();
 		if (eqe.type == RNIC_EVENT_PAGE_REQUEST)
-			note_page_request(dev, &eqe);
+			eq->handler(dev, &eqe);
 	}
 }
 
@@ -263,7 +151,7 @@ create_command(struct rnic_dev *dev, struct rnic_eq *eq, bool *refused)
 
 static int
 create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-       bool *refused, struct rnic_eq **result)
+       rnic_eq_handler *handler, bool *refused, struct rnic_eq **result)
 {
 	struct rnic_eq *eq = calloc(1, sizeof(*eq));
 	uint32_t i;
@@ -275,6 +163,7 @@ create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned in
 	eq->mask = (1u << log_size) - 1;
 	eq->vector = (uint8_t)vector;
 	eq->events = events;
+	eq->handler = handler;
 	rc = rnic_mem_alloc(dev, "an event queue", sizeof(struct rnic_eqe) << log_size,
 			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &eq->mem);
 	if (rc != 0) {
@@ -297,17 +186,17 @@ create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned in
 
 int
 rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-	       struct rnic_eq **eq)
+	       rnic_eq_handler *handler, struct rnic_eq **eq)
 {
-	return create(dev, log_size, events, vector, NULL, eq);
+	return create(dev, log_size, events, vector, handler, NULL, eq);
 }
 
 int
 rnic_eq_try(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-	    bool *refused, struct rnic_eq **eq)
+	    rnic_eq_handler *handler, bool *refused, struct rnic_eq **eq)
 {
 	*refused = false;
-	return create(dev, log_size, events, vector, refused, eq);
+	return create(dev, log_size, events, vector, handler, refused, eq);
 }
 
 void
@@ -399,7 +288,7 @@ rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq)
 
 	if (eq->dead_count == DEAD_MAX)
 		return -ENOSPC;
-	rc = rnic_eq_create(dev, eq->log_size, eq->events, eq->vector, &other);
+	rc = rnic_eq_create(dev, eq->log_size, eq->events, eq->vector, eq->handler, &other);
 	if (rc != 0)
 		return rc;
 	exchange_queues(eq, other);

@@ -239,8 +239,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
 	rnic_link_refresh(eth_dev);
-	dev->user = eth_dev;
-	dev->on_port_change = rnic_link_on_port_change;
+	rnic_on_port_change(dev, rnic_link_on_port_change, eth_dev);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, rnic_link_on_lost, eth_dev);
 	rnic_stats_ask_device(port, true);
 	return 0;
@@ -266,7 +265,7 @@ ethdev_shut(struct rte_eth_dev *eth_dev)
 		return;
 	ethdev_release_queues(eth_dev);
 	rnic_stats_ask_device(port, false);
-	port->dev->on_port_change = NULL;
+	rnic_on_port_change(port->dev, NULL, NULL);
 	rnic_on_lost(port->dev, RNIC_LOST_ETHDEV, NULL, NULL);
 	rnic_dev_close(port->dev);
 	port->dev = NULL;

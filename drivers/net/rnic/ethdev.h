@@ -251,8 +251,8 @@ int rnic_link_refresh(struct rte_eth_dev *eth_dev);
 uint32_t rnic_link_speed_capa(struct rnic_dev *dev);
 int rnic_link_set_up(struct rte_eth_dev *eth_dev);
 int rnic_link_set_down(struct rte_eth_dev *eth_dev);
-void rnic_link_on_port_change(struct rnic_dev *dev);
-/* The device is lost. `arg` is the port. */
+/* What the device tells of itself; `arg` is the port. */
+void rnic_link_on_port_change(void *arg);
 void rnic_link_on_lost(void *arg);
 
 /* error_lines.c */

@@ -18,6 +18,7 @@
 #include "prm/init_seg.h"
 #include "prm/reg.h"
 #include "prm/uar.h"
+#include "event.h"
 #include "health.h"
 #include "rnic.h"
 #include "thread.h"
@@ -134,13 +135,14 @@ void rnic_pages_answer(struct rnic_dev *dev);
 uint32_t rnic_pages_held(struct rnic_dev *dev);
 
 /* ---- eq.c ---- */
-/* A bit for each of its own events, of modules and temperature, that the card can raise: they are said in the log. */
-uint64_t rnic_eq_card_events(const struct rnic_dev *dev);
+extern unsigned int rnic_silence_ms; /* before a queue is asked for its state; tests shorten it */
+/* What its entries mean: called in the walk. NULL: nobody walks it. */
+typedef void rnic_eq_handler(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 int rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events,
-		   unsigned int vector, struct rnic_eq **eq);
+		   unsigned int vector, rnic_eq_handler *handler, struct rnic_eq **eq);
 /* As rnic_eq_create(); that the device has refused it is said to the caller alone. */
 int rnic_eq_try(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-		bool *refused, struct rnic_eq **eq);
+		rnic_eq_handler *handler, bool *refused, struct rnic_eq **eq);
 void rnic_eq_destroy(struct rnic_dev *dev, struct rnic_eq *eq);
 uint32_t rnic_eq_number(const struct rnic_eq *eq);
 /* Handle what is there, at most a ring of it, and arm. One caller at a time. Returns the number of events. */
@@ -192,8 +194,6 @@ void rnic_control_sync(struct rnic_dev *dev);
  * started, the one that brings the device up. They are given; in other threads there is nothing to do.
  */
 void rnic_control_serve_pages(struct rnic_dev *dev);
-extern unsigned int
-	rnic_silence_ms; /* before an event queue is asked for its state; tests shorten it */
 /*
  * Something has happened of which an event should tell: of the device's own, or of a queue pair. If such a queue tells of nothing
  * for so long, the device is asked whether it can.

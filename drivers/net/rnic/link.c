@@ -82,9 +82,9 @@ rnic_link_set_down(struct rte_eth_dev *eth_dev)
 }
 
 void
-rnic_link_on_port_change(struct rnic_dev *dev)
+rnic_link_on_port_change(void *arg)
 {
-	struct rte_eth_dev *eth_dev = dev->user;
+	struct rte_eth_dev *eth_dev = arg;
 
 	if (rnic_link_refresh(eth_dev) == 0 && eth_dev->data->dev_conf.intr_conf.lsc)
 		rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL);

@@ -95,10 +95,8 @@ rnic_rdma_dev(const struct rdmapmd_context *context)
 /* From now on events are for this device of the library's; NULL: for nobody. */
 void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
 struct rnic_eqe;
-/* An error of a queue: is it RDMA's? */
-bool rnic_rdma_owns_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe);
-/* An entry of any event queue; those that are not RDMA's are nobody's here. */
-void rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe);
+/* An entry of any event queue: is it an error of a queue of RDMA's? `arg` is the device. */
+bool rnic_rdma_on_event(void *arg, const struct rnic_eqe *eqe);
 /* The port, or the whole device. */
 void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
 /* Events may have got lost: the link, and the states of queue pairs and CQs, are asked for and told. */

@@ -110,11 +110,12 @@ static int
 make_eqs(struct rnic_dev *dev, bool *refused)
 {
 	struct rnic_rdma *rdma = dev->rdma;
-	int rc = rnic_eq_try(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), refused, &rdma->comp_eq);
+	int rc = rnic_eq_try(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), rnic_event_handle, refused,
+			     &rdma->comp_eq);
 
 	return rc != 0 ? rc
-		       : rnic_eq_try(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev), refused,
-				     &rdma->event_eq);
+		       : rnic_eq_try(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev),
+				     rnic_event_handle, refused, &rdma->event_eq);
 }
 
 /* Of a refusal: who has given the port addresses is told; others have a port without RDMA. */
@@ -145,6 +146,7 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	pthread_mutex_init(&rdma->lock, NULL);
 	dev->rdma = rdma;
 	rnic_on_lost(dev, RNIC_LOST_RDMA, rnic_rdma_lost, dev);
+	rnic_on_event(dev, rnic_rdma_on_event, dev);
 	rc = make_kinds(rdma);
 	if (rc == 0)
 		rc = rdmapmd_table_create(&rdma->cqs);
@@ -181,6 +183,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 	for (i = 0; i < RTE_DIM(rdma->kinds); i++)
 		free(rdma->kinds[i]);
 	/* The control thread has ended, and no other one is left that could find the device lost. */
+	rnic_on_event(dev, NULL, NULL);
 	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
 	pthread_mutex_destroy(&rdma->lock);
 	dev->rdma = NULL;

@@ -61,19 +61,6 @@ queue_pair_of(const struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 	return type == RNIC_EVENT_QUEUE_QP ? number : rnic_rdma_raw_number(rdma, type, number);
 }
 
-bool
-rnic_rdma_owns_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe)
-{
-	bool owns;
-
-	if (dev->rdma == NULL)
-		return false;
-	pthread_mutex_lock(&dev->rdma->lock);
-	owns = queue_pair_of(dev->rdma, eqe) != RNIC_RDMA_NO_QPN;
-	pthread_mutex_unlock(&dev->rdma->lock);
-	return owns;
-}
-
 /* Called with the lock held: it is to be armed again. */
 static void
 disarm(struct rnic_rdma *rdma, uint32_t srqn)
@@ -101,14 +88,31 @@ object_event(struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 								      : number);
 }
 
-void
-rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+/* Called with the lock held. */
+static bool
+is_broken_queue(const struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 {
-	struct rnic_rdma *rdma = dev->rdma;
+	switch (eqe->type) {
+	case RNIC_EVENT_WQ_CATASTROPHIC:
+	case RNIC_EVENT_WQ_INVALID_REQUEST:
+	case RNIC_EVENT_WQ_ACCESS_ERROR: return queue_pair_of(rdma, eqe) != RNIC_RDMA_NO_QPN;
+	default: return false;
+	}
+}
 
-	if (rdma == NULL)
-		return;
+bool
+rnic_rdma_on_event(void *arg, const struct rnic_eqe *eqe)
+{
+	struct rnic_dev *dev = arg;
+	struct rnic_rdma *rdma = dev->rdma;
+	bool broken;
+
+	if (eqe->type == RNIC_EVENT_PORT_CHANGE && eqe->sub_type == RNIC_PORT_CHANGE_ACTIVE)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ACTIVE);
+	else if (eqe->type == RNIC_EVENT_PORT_CHANGE && eqe->sub_type == RNIC_PORT_CHANGE_DOWN)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_PORT_ERR);
 	pthread_mutex_lock(&rdma->lock);
+	broken = is_broken_queue(rdma, eqe);
 	if (rdma->device == NULL)
 		/* Nobody has opened it. */;
 	else if (eqe->type == RNIC_EVENT_COMPLETION)
@@ -119,6 +123,7 @@ rnic_rdma_event(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 	else
 		object_event(rdma, eqe);
 	pthread_mutex_unlock(&rdma->lock);
+	return broken;
 }
 
 void

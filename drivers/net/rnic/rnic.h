@@ -18,6 +18,7 @@
 #include <rte_spinlock.h>
 
 #include "access/access.h"
+#include "event.h"
 #include "health.h"
 #include "prm/caps.h"
 #include "prm/queue.h"
@@ -157,14 +158,7 @@ struct rnic_dev {
 	uint8_t min_inline_mode; /* of send WQEs, from the vport: 0 nothing, 1 the L2 header, ... */
 	atomic_bool dead;	 /* no command reaches it any more */
 	struct rnic_lost_listener on_lost[RNIC_LOST_SLOTS];
-
-	/*
-	 * Called from the control thread; commands may be executed there. Set after rnic_dev_open(), `user` first: the
-	 * callback is atomic so that a plain assignment publishes it.
-	 */
-	void *user;
-	atomic_bool port_changed; /* by an event; on_port_change is to be called */
-	void (*_Atomic on_port_change)(struct rnic_dev *dev);
+	struct rnic_event_listeners events;
 
 	struct rnic_control *control;  /* control.c */
 	struct rdmapmd_device *device; /* in the process's list of devices */
