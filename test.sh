@@ -17,7 +17,7 @@ whole_suites=(layout unit device e2e guest fuzz asan tsan)
 # What the sanitizers run over: all of these suites; by default these suites and tests.
 sanitized_suites=(layout unit device e2e)
 default_asan=(unit device e2e-rdma daemon-hostile daemon-survive)
-default_tsan=(planted unit-control unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
+default_tsan=(planted unit-control unit-listener unit-cmd unit-refill unit-deaf unit-uar unit-rdma-event unit-rdma-object
 	unit-rdma-commands unit-rdma-shared vfu-client ctl_threads data_batch data_wire e2e-rdma daemon-session)
 
 usage()

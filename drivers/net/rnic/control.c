@@ -21,8 +21,8 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "control.h"
 #include "internal.h"
-#include "rdma.h"
 
 #define STILL_SAID 3  /* looks at a health counter that does not move: a warning, as Linux's */
 #define STILL_LOST 10 /* and the device is lost */
@@ -129,17 +129,72 @@ hung_up(struct rnic_dev *dev)
 	rnic_dev_fatal(dev, why != NULL ? why : dev->access->hangup_reason);
 }
 
+/* ---- What it serves beside the asynchronous queue ---- */
+
+void
+rnic_control_add(struct rnic_dev *dev, enum rnic_control_slot slot,
+		 const struct rnic_control_source *source)
+{
+	atomic_store(&dev->sources[slot], source);
+}
+
+void
+rnic_control_remove(struct rnic_dev *dev, enum rnic_control_slot slot)
+{
+	atomic_store(&dev->sources[slot], NULL);
+}
+
+static const struct rnic_control_source *
+source_at(struct rnic_dev *dev, int slot)
+{
+	static const struct rnic_control_source none;
+	const struct rnic_control_source *source = atomic_load(&dev->sources[slot]);
+
+	return source != NULL ? source : &none;
+}
+
+static void
+arm_sources(struct rnic_dev *dev)
+{
+	const struct rnic_control_source *source;
+	int i;
+
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->arm != NULL)
+			source->arm(dev);
+	}
+}
+
+static void
+poll_sources(struct rnic_dev *dev)
+{
+	const struct rnic_control_source *source;
+	int i;
+
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->poll != NULL)
+			source->poll(dev);
+	}
+}
+
 /* ---- Event queues that take no more events ---- */
 
 void
 rnic_control_suspect(struct rnic_dev *dev)
 {
+	const struct rnic_control_source *source;
+	int i;
+
 	if (dev->control == NULL)
 		return;
 	rnic_eq_suspect(dev->async_eq);
-	/* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
-	if (dev->rdma != NULL)
-		rnic_eq_suspect(dev->rdma->event_eq);
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->suspect != NULL)
+			source->suspect(dev);
+	}
 }
 
 void
@@ -175,12 +230,19 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 static void
 ask_for_the_missed(struct rnic_dev *dev)
 {
+	const struct rnic_control_source *source;
+	int i;
+
 	rnic_cmdq_forgive(dev);
 	/* First what was heard of, so that it is not counted twice. */
 	rnic_pages_answer(dev);
 	rnic_pages_ask(dev);
 	rnic_event_note_port(dev);
-	rnic_rdma_ask(dev);
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->ask != NULL)
+			source->ask(dev);
+	}
 	rnic_control_answer(dev);
 }
 
@@ -188,13 +250,21 @@ ask_for_the_missed(struct rnic_dev *dev)
 static void
 look_at_queues(struct rnic_dev *dev, bool all)
 {
+	const struct rnic_control_source *source;
 	bool mended;
+	int i;
 
-	rnic_rdma_check_events(dev);
-	rnic_rx_events_check(dev);
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->check != NULL)
+			source->check(dev);
+	}
 	mended = (all || rnic_eq_silent(dev->async_eq)) && rnic_control_mend_eq(dev, dev->async_eq);
-	mended |= rnic_rdma_mend_eqs(dev, all);
-	rnic_rx_events_look(dev, all);
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->mend != NULL)
+			mended |= source->mend(dev, all);
+	}
 	if (mended)
 		ask_for_the_missed(dev);
 }
@@ -226,15 +296,22 @@ static int
 next_look(struct rnic_control *control)
 {
 	const int ms = health_timeout(control);
+	const struct rnic_control_source *source;
 	struct rnic_dev *dev = control->dev;
-	const bool cqs = rnic_rdma_has_deaf(dev), rx = rnic_rx_events_deaf(dev);
+	bool looked = false;
+	int i;
 
-	if (atomic_load(&dev->dead) || (!cqs && !rx))
+	if (atomic_load(&dev->dead))
 		return ms;
-	if (cqs)
-		rnic_rdma_look(dev);
-	if (rx)
-		rnic_rx_events_wake(dev);
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		if (source->is_deaf != NULL && source->is_deaf(dev)) {
+			source->look(dev);
+			looked = true;
+		}
+	}
+	if (!looked)
+		return ms;
 	return ms < 0 ? RNIC_DEAF_LOOK_MS : RTE_MIN(ms, RNIC_DEAF_LOOK_MS);
 }
 
@@ -282,7 +359,7 @@ answer_sync(struct rnic_control *control)
 	if (!news)
 		return;
 	rnic_eq_poll(dev, dev->async_eq);
-	rnic_rdma_poll(dev);
+	poll_sources(dev);
 	pthread_mutex_lock(&control->sync_lock);
 	control->sync_reached = wanted;
 	pthread_cond_broadcast(&control->sync_done);
@@ -314,44 +391,82 @@ rnic_control_sync(struct rnic_dev *dev)
 			 rnic_sync_patience_s);
 }
 
+enum {
+	FD_ASYNC,
+	FD_KICK,
+	FD_HANGUP,
+	FD_SOURCES,
+	FDS = FD_SOURCES + RNIC_CONTROL_SLOTS,
+};
+
+static void
+set_fds(struct rnic_control *control, struct pollfd fds[FDS])
+{
+	struct rnic_dev *dev = control->dev;
+	const struct rnic_control_source *source;
+	int i;
+
+	fds[FD_ASYNC].fd = dev->access->ops->irq_fd(dev->access, 0);
+	fds[FD_KICK].fd = control->kick_fd;
+	fds[FD_HANGUP].fd = dev->access->ops->hangup_fd(dev->access);
+	/* poll() passes over those without one. */
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		fds[FD_SOURCES + i].fd = source->irq_fd != NULL ? source->irq_fd(dev) : -1;
+	}
+	for (i = 0; i < FDS; i++)
+		fds[i].events = POLLIN;
+	fds[FD_HANGUP].events = dev->access->hangup_events;
+}
+
+/* Those whose own descriptor is readable; or those without one, with the asynchronous queue. */
+static void
+hear_sources(struct rnic_dev *dev, const struct pollfd fds[FDS], bool own)
+{
+	const struct rnic_control_source *source;
+	const struct pollfd *fd;
+	int i;
+
+	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
+		source = source_at(dev, i);
+		fd = &fds[FD_SOURCES + i];
+		if (source->poll == NULL || (fd->fd >= 0) != own || (own && !fd->revents))
+			continue;
+		if (own)
+			rnic_eventfd_drain(fd->fd);
+		source->poll(dev);
+	}
+}
+
 static void *
 run(void *arg)
 {
 	struct rnic_control *control = arg;
 	struct rnic_dev *dev = control->dev;
-	struct pollfd fds[4] = {
-		{ .fd = dev->access->ops->irq_fd(dev->access, 0), .events = POLLIN },
-		{ .fd = control->kick_fd, .events = POLLIN },
-		{ .fd = dev->access->ops->hangup_fd(dev->access),
-		  .events = dev->access->hangup_events },
-		{ .fd = rnic_rdma_irq_fd(dev), .events = POLLIN },
-	};
+	struct pollfd fds[FDS];
 
+	set_fds(control, fds);
 	rnic_thread_begin(&control->thread);
 	/* By the thread that walks them. An event that is there already comes as an interrupt. */
 	rnic_eq_arm(dev, dev->async_eq);
-	rnic_rdma_arm(dev);
+	arm_sources(dev);
 	while (!atomic_load(&control->thread.stop)) {
 		if (poll(fds, RTE_DIM(fds), next_look(control)) <= 0)
 			continue;
-		if (fds[2].revents) {
+		if (fds[FD_HANGUP].revents) {
 			hung_up(dev);
-			fds[2].fd = -1; /* poll() passes it over */
+			fds[FD_HANGUP].fd = -1;
 		}
-		if (fds[1].revents) {
+		if (fds[FD_KICK].revents) {
 			rnic_eventfd_drain(control->kick_fd);
 			answer_sync(control);
 		}
-		if (fds[3].revents) {
-			rnic_eventfd_drain(fds[3].fd);
-			rnic_rdma_poll(dev);
-		}
-		if (fds[0].revents) {
+		hear_sources(dev, fds, true);
+		if (fds[FD_ASYNC].revents) {
 			/* Before the walk: what is written after it makes the descriptor readable again. */
-			rnic_eventfd_drain(fds[0].fd);
+			rnic_eventfd_drain(fds[FD_ASYNC].fd);
 			rnic_eq_poll(dev, dev->async_eq);
-			if (fds[3].fd < 0)
-				rnic_rdma_poll(dev);
+			hear_sources(dev, fds, false);
 			/* Commands; not in the walk, which their completions may need. */
 			rnic_control_answer(dev);
 		}

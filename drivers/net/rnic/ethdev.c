@@ -239,6 +239,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	snprintf(port->fw_version, sizeof(port->fw_version), "%s", dev->fw_version);
 	memcpy(eth_dev->data->mac_addrs[0].addr_bytes, dev->mac, RTE_ETHER_ADDR_LEN);
 	rnic_link_refresh(eth_dev);
+	rnic_control_add(dev, RNIC_CONTROL_RX_INTR, &rnic_rx_intr_source);
 	rnic_on_port_change(dev, rnic_link_on_port_change, eth_dev);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, rnic_link_on_lost, eth_dev);
 	rnic_stats_ask_device(port, true);

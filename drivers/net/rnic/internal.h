@@ -206,15 +206,6 @@ bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
 /* Watch the device's health, or no more. */
 void rnic_control_watch(struct rnic_dev *dev, bool on);
 
-/* ---- rx_intr.c: from the control thread ---- */
-/* Which event queues of Rx interrupts owe an event: their CQ is armed, and has an entry. */
-void rnic_rx_events_check(struct rnic_dev *dev);
-/* The device is asked for those that are silent, or for all. */
-void rnic_rx_events_look(struct rnic_dev *dev, bool all);
-/* Did any of them fail? Then threads that sleep on their receive queues are woken every RNIC_DEAF_LOOK_MS. */
-bool rnic_rx_events_deaf(struct rnic_dev *dev);
-void rnic_rx_events_wake(struct rnic_dev *dev);
-
 /* ---- uar.c ---- */
 #define RNIC_BF_REGS		 16   /* shared among queues, on as many pages as half of it */
 #define RNIC_BF_LOW_LATENCY_REGS 4    /* of them: one owner each */

@@ -73,16 +73,8 @@ bool rnic_rdma_supported(const struct rnic_dev *dev);
 /* Bring-up: what RDMA needs of its own. Nothing, for a device without it. */
 int rnic_rdma_setup(struct rnic_dev *dev);
 void rnic_rdma_teardown(struct rnic_dev *dev);
-/* Of its events, unless they come with the others: -1. */
-int rnic_rdma_irq_fd(struct rnic_dev *dev);
-/* From the control thread: hand on what came, and want to be told of more. */
+/* Of its event queues: hand on what came, and want to be told of more. By the thread that walks them. */
 void rnic_rdma_poll(struct rnic_dev *dev);
-void rnic_rdma_arm(struct rnic_dev *dev);
-/*
- * Those of its event queues that failed are made anew; asked for are all, or those that have been silent for too long. May
- * events of queue pairs and SRQs have got lost?
- */
-bool rnic_rdma_mend_eqs(struct rnic_dev *dev, bool all);
 static inline struct rnic_dev *
 rnic_rdma_dev(const struct rdmapmd_context *context)
 {

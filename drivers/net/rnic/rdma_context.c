@@ -9,6 +9,7 @@
 
 #include <rte_memory.h>
 
+#include "control.h"
 #include "internal.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
@@ -52,19 +53,20 @@ comp_vector(const struct rnic_dev *dev)
 	return dev->access->irq_count > COMP_EQ_VECTOR ? COMP_EQ_VECTOR : 0;
 }
 
-int
-rnic_rdma_irq_fd(struct rnic_dev *dev)
+/* ---- What the control thread does for its event queues ---- */
+
+/* Unless they come with the asynchronous queue's: -1. */
+static int
+irq_fd(struct rnic_dev *dev)
 {
-	if (dev->rdma == NULL || comp_vector(dev) == 0)
+	if (comp_vector(dev) == 0)
 		return -1;
 	return dev->access->ops->irq_fd(dev->access, comp_vector(dev));
 }
 
-void
-rnic_rdma_arm(struct rnic_dev *dev)
+static void
+arm(struct rnic_dev *dev)
 {
-	if (dev->rdma == NULL)
-		return;
 	rnic_eq_arm(dev, dev->rdma->comp_eq);
 	rnic_eq_arm(dev, dev->rdma->event_eq);
 }
@@ -78,18 +80,40 @@ rnic_rdma_poll(struct rnic_dev *dev)
 	rnic_eq_poll(dev, dev->rdma->event_eq);
 }
 
-bool
-rnic_rdma_mend_eqs(struct rnic_dev *dev, bool all)
+/* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
+static void
+suspect(struct rnic_dev *dev)
+{
+	rnic_eq_suspect(dev->rdma->event_eq);
+}
+
+/* Those that failed are made anew. May events of queue pairs and SRQs have got lost? */
+static bool
+mend(struct rnic_dev *dev, bool all)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 
-	if (rdma == NULL || atomic_load(&dev->dead))
+	if (atomic_load(&dev->dead))
 		return false;
 	/* Completions are looked for in the CQs; nothing else was missed there. */
 	if ((all || rnic_eq_silent(rdma->comp_eq)) && rnic_control_mend_eq(dev, rdma->comp_eq))
 		rnic_rdma_find_deaf(dev);
 	return (all || rnic_eq_silent(rdma->event_eq)) && rnic_control_mend_eq(dev, rdma->event_eq);
 }
+
+static const struct rnic_control_source source = {
+	.irq_fd = irq_fd,
+	.arm = arm,
+	.poll = rnic_rdma_poll,
+	.suspect = suspect,
+	.check = rnic_rdma_check_events,
+	.mend = mend,
+	.ask = rnic_rdma_ask,
+	.is_deaf = rnic_rdma_has_deaf,
+	.look = rnic_rdma_look,
+};
+
+/* ---- Life ---- */
 
 static int
 make_kinds(struct rnic_rdma *rdma)
@@ -158,8 +182,10 @@ rnic_rdma_setup(struct rnic_dev *dev)
 		return do_without_eqs(dev, rc, refused);
 	}
 	rc = rnic_rdma_counters_setup(dev);
-	if (rc == 0)
-		return 0;
+	if (rc != 0)
+		goto fail;
+	rnic_control_add(dev, RNIC_CONTROL_RDMA, &source);
+	return 0;
 
 fail:
 	rnic_rdma_teardown(dev);
@@ -174,6 +200,8 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 
 	if (rdma == NULL)
 		return;
+	/* The control thread has ended, which walked them. */
+	rnic_control_remove(dev, RNIC_CONTROL_RDMA);
 	rnic_rdma_counters_teardown(dev);
 	rnic_eq_destroy(dev, rdma->event_eq);
 	rnic_eq_destroy(dev, rdma->comp_eq);

@@ -18,6 +18,7 @@
 #include <rte_spinlock.h>
 
 #include "access/access.h"
+#include "control.h"
 #include "event.h"
 #include "health.h"
 #include "prm/caps.h"
@@ -160,7 +161,8 @@ struct rnic_dev {
 	struct rnic_lost_listener on_lost[RNIC_LOST_SLOTS];
 	struct rnic_event_listeners events;
 
-	struct rnic_control *control;  /* control.c */
+	struct rnic_control *control; /* control.c */
+	const struct rnic_control_source *_Atomic sources[RNIC_CONTROL_SLOTS];
 	struct rdmapmd_device *device; /* in the process's list of devices */
 };
 

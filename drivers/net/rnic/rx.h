@@ -124,7 +124,9 @@ void rnic_rxq_failed(struct rnic_rxq *rxq);
 /* From the burst, in any state but running: ask again for a recovery; after it, fill the ring again. There is nothing to be taken yet. */
 void rnic_rxq_restart(struct rnic_rxq *rxq);
 
-/* rx_intr.c: before the queues are made, if the port is configured so; before they go, and after; what the device has is woken. */
+/* rx_intr.c: what the control thread does for event queues of Rx interrupts. */
+extern const struct rnic_control_source rnic_rx_intr_source;
+/* Before the queues are made, if the port is configured so; before they go, and after; what the device has is woken. */
 int rnic_rx_intr_start(struct rte_eth_dev *eth_dev);
 void rnic_rx_intr_quiet(struct rte_eth_dev *eth_dev);
 void rnic_rx_intr_stop(struct rte_eth_dev *eth_dev);

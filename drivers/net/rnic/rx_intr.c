@@ -21,6 +21,7 @@
 
 #include <rte_interrupts.h>
 
+#include "control.h"
 #include "doorbell.h"
 #include "internal.h"
 #include "rx.h"
@@ -134,8 +135,9 @@ is_due(const struct rnic_rxq *rxq)
 	return rnic_cqe_ready(&cq->ring[index & cq->mask], index, cq->log_size);
 }
 
-void
-rnic_rx_events_check(struct rnic_dev *dev)
+/* Which event queues owe an event: their CQ is armed, and has an entry. */
+static void
+check(struct rnic_dev *dev)
 {
 	struct rnic_rx_events *events = &dev->rx_events;
 	const struct rnic_rxq *rxq;
@@ -193,8 +195,9 @@ note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
 			queue, RNIC_DEAF_LOOK_MS);
 }
 
-void
-rnic_rx_events_look(struct rnic_dev *dev, bool all)
+/* The device is asked for those that are silent, or for all. None of them is made anew: nothing else was missed. */
+static bool
+look_for_deaf(struct rnic_dev *dev, bool all)
 {
 	uint32_t eqn;
 	uint16_t i;
@@ -203,10 +206,11 @@ rnic_rx_events_look(struct rnic_dev *dev, bool all)
 	for (i = 0; to_be_asked(&dev->rx_events, all, &i, &eqn) && !rnic_thread_stopping(dev); i++)
 		if (rnic_eq_failed(dev, eqn))
 			note_deaf(dev, i, eqn);
+	return false;
 }
 
-bool
-rnic_rx_events_deaf(struct rnic_dev *dev)
+static bool
+is_deaf(struct rnic_dev *dev)
 {
 	bool deaf;
 
@@ -216,8 +220,9 @@ rnic_rx_events_deaf(struct rnic_dev *dev)
 	return deaf;
 }
 
-void
-rnic_rx_events_wake(struct rnic_dev *dev)
+/* Threads that sleep on their receive queues. */
+static void
+wake(struct rnic_dev *dev)
 {
 	uint16_t i;
 
@@ -227,6 +232,14 @@ rnic_rx_events_wake(struct rnic_dev *dev)
 			kick(dev, i);
 	pthread_mutex_unlock(&dev->rx_events.lock);
 }
+
+/* All of it works as long as the device is there, whether its ethdev is started or not. */
+const struct rnic_control_source rnic_rx_intr_source = {
+	.check = check,
+	.mend = look_for_deaf,
+	.is_deaf = is_deaf,
+	.look = wake,
+};
 
 /* ---- Life ---- */
 
