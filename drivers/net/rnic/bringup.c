@@ -13,6 +13,7 @@
 #include <rte_common.h>
 
 #include "internal.h"
+#include "mkey.h"
 #include "prm/cqe.h"
 #include "rdma.h"
 
@@ -472,6 +473,7 @@ static const struct {
 	{ "queue counter", q_counter_up, q_counter_down },
 	{ "doorbell records", rnic_dbrecs_create, rnic_dbrecs_destroy },
 	{ "memory keys", rnic_mkeys_create, rnic_mkeys_destroy },
+	{ "mempools", rnic_mkey_pools_create, rnic_mkey_pools_destroy },
 	{ "port", rnic_port_setup, rnic_port_down },
 	{ "RoCE addresses", rnic_gids_setup, rnic_gids_down },
 	{ "health watch", health_up, health_down },

@@ -300,10 +300,7 @@ rnic_mkeys_create(struct rnic_dev *dev)
 	}
 	pthread_mutex_init(&mkeys->lock, NULL);
 	dev->mkeys = mkeys;
-	rc = rnic_mkey_pools_create(dev);
-	if (rc != 0)
-		rnic_mkeys_destroy(dev);
-	return rc;
+	return 0;
 }
 
 void
@@ -313,7 +310,6 @@ rnic_mkeys_destroy(struct rnic_dev *dev)
 
 	if (mkeys == NULL)
 		return;
-	rnic_mkey_pools_destroy(dev);
 	if (rdmapmd_table_destroy(mkeys->regions) != 0)
 		RNIC_LOG(ERR, dev, "%u memory keys are still in use",
 			 rdmapmd_table_count(mkeys->regions));

@@ -532,6 +532,7 @@ rnic_mkey_pools_create(struct rnic_dev *dev)
 	dev->mkey_pools = pools;
 	if (rte_mempool_event_callback_register(mempool_event, dev) != 0) {
 		RNIC_LOG(ERR, dev, "cannot listen to mempool events");
+		rnic_mkey_pools_destroy(dev);
 		return -EIO;
 	}
 	pools->listening = true;
@@ -544,8 +545,6 @@ rnic_mkey_pools_destroy(struct rnic_dev *dev)
 	struct rnic_mkey_pools *pools = dev->mkey_pools;
 	struct address_table *table, *older;
 
-	if (pools == NULL)
-		return;
 	if (pools->listening)
 		rte_mempool_event_callback_unregister(mempool_event, dev);
 	pthread_mutex_lock(&dev->mkeys->lock);
