@@ -155,7 +155,7 @@ port_call(struct world *w, uint8_t what)
 
 	switch (what % 8) {
 	case 0: rnic_port_link(w->dev, &up, &value); break;
-	case 1: rnic_port_out_of_buffer(w->dev, &value); break;
+	case 1: rnic_q_counter_out_of_buffer(w->dev, &value); break;
 	case 2: rnic_port_set_mtu(w->dev, 1000); break;
 	case 3: rnic_port_set_admin(w->dev, (what & 8) != 0); break;
 	case 4: rnic_port_set_mac(w->dev, mac); break;

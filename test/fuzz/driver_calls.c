@@ -34,7 +34,7 @@ ask_port(uint8_t what)
 	case 0: rnic_port_link(world.dev, &up, &value); break;
 	case 1: rnic_port_mtu(world.dev, &mtu); break;
 	case 2: rnic_port_speeds(world.dev, speeds); break;
-	case 3: rnic_port_out_of_buffer(world.dev, &value); break;
+	case 3: rnic_q_counter_out_of_buffer(world.dev, &value); break;
 	case 4: rnic_port_errors(world.dev, &errors); break;
 	default: rnic_port_counters(world.dev, counters);
 	}

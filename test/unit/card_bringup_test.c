@@ -632,18 +632,18 @@ says_that_it_has_none(uint16_t opcode, uint16_t op_mod, const void *in, void *ou
 static void
 expect_counters(unsigned int sets)
 {
-	static const uint64_t none[RNIC_RDMA_COUNTERS];
-	uint64_t values[RNIC_RDMA_COUNTERS];
+	static const uint64_t none[RNIC_Q_COUNTERS];
+	uint64_t values[RNIC_Q_COUNTERS];
 	struct rnic_dev *dev;
 	uint32_t missed = 1;
 
 	assert_int_equal(card_open("", &dev), 0);
 	memset(values, 0xff, sizeof(values));
-	assert_int_equal(rnic_rdma_counters_read(dev, values), 0);
+	assert_int_equal(rnic_q_counters_read(dev, values), 0);
 	assert_memory_equal(values, none, sizeof(values));
-	assert_int_equal(rnic_port_out_of_buffer(dev, &missed), 0);
+	assert_int_equal(rnic_q_counter_out_of_buffer(dev, &missed), 0);
 	assert_int_equal(missed, 0);
-	assert_int_equal(dev->rdma->has_counters + dev->has_q_counter, sets);
+	assert_int_equal(dev->qp_counters.has + dev->has_q_counter, sets);
 	card_close(dev);
 	assert_int_equal(card_said("counters for"), 2 - sets);
 	/* What it did not give is not given back. */

@@ -315,7 +315,7 @@ test_port(void **state)
 	assert_memory_equal(dev->mac, mac, 6);
 	assert_int_equal(rnic_port_set_promiscuous(dev, true, true), 0);
 	assert_int_equal(rnic_port_set_promiscuous(dev, false, false), 0);
-	assert_int_equal(rnic_port_out_of_buffer(dev, &count), 0);
+	assert_int_equal(rnic_q_counter_out_of_buffer(dev, &count), 0);
 	assert_int_equal(count, 0);
 }
 

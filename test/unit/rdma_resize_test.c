@@ -232,8 +232,8 @@ counter_of(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < RNIC_RDMA_COUNTERS; i++)
-		if (strcmp(rnic_rdma_counter_names[i], name) == 0)
+	for (i = 0; i < RNIC_Q_COUNTERS; i++)
+		if (strcmp(rnic_q_counter_names[i], name) == 0)
 			return i;
 	fail_msg("no counter %s", name);
 	return 0;
@@ -267,22 +267,22 @@ test_counters_have_the_names_of_rdma_statistic(void **state)
 		{ "req_cqe_flush_error", 0xc0 },
 	};
 	struct world *world = *state;
-	uint64_t values[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_Q_COUNTERS];
 	unsigned int i;
 
 	memset(commands_answer, 0, sizeof(commands_answer));
 	commands_answer[0x0b] = 0x5b;
-	assert_int_equal(rnic_rdma_counters_setup(&world->dev), 0);
+	assert_int_equal(rnic_q_counters_setup(&world->dev), 0);
 	for (i = 0; i < RTE_DIM(counters); i++)
 		commands_answer[counters[i].offset + 3] = (uint8_t)(1 + i);
 	commands_count = 0;
-	assert_int_equal(rnic_rdma_counters_read(&world->dev, values), 0);
+	assert_int_equal(rnic_q_counters_read(&world->dev, values), 0);
 	rings_assert_bytes(commands_expect(0, RNIC_CMD_QUERY_Q_COUNTER, 0x20) + 0x18,
 			   "00000000 0000005b");
 	for (i = 0; i < RTE_DIM(counters); i++)
 		assert_int_equal(values[counter_of(counters[i].name)], 1 + i);
-	assert_null(rnic_rdma_counter_names[RTE_DIM(counters)]);
-	rnic_rdma_counters_teardown(&world->dev);
+	assert_null(rnic_q_counter_names[RTE_DIM(counters)]);
+	rnic_q_counters_teardown(&world->dev);
 	rings_assert_bytes(commands_expect(1, RNIC_CMD_DEALLOC_Q_COUNTER, 0x10) + 8, "0000005b");
 }
 
@@ -291,21 +291,21 @@ test_counters_wrap_at_32_bits_and_go_on(void **state)
 {
 	const unsigned int i = counter_of("out_of_sequence");
 	struct world *world = *state;
-	uint64_t values[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_Q_COUNTERS];
 
-	assert_int_equal(rnic_rdma_counters_setup(&world->dev), 0);
+	assert_int_equal(rnic_q_counters_setup(&world->dev), 0);
 	memset(commands_answer + 0x38, 0xff, 4);
-	assert_int_equal(rnic_rdma_counters_read(&world->dev, values), 0);
+	assert_int_equal(rnic_q_counters_read(&world->dev, values), 0);
 	assert_int_equal(values[i], UINT32_MAX);
 	memset(commands_answer + 0x38, 0, 4);
-	assert_int_equal(rnic_rdma_counters_read(&world->dev, values), 0);
+	assert_int_equal(rnic_q_counters_read(&world->dev, values), 0);
 	assert_true(values[i] == UINT64_C(1) << 32);
 	/* One that cannot be read is as it was. */
 	commands_refused_at = commands_count + 1;
-	assert_int_equal(rnic_rdma_counters_read(&world->dev, values), -EINVAL);
-	assert_int_equal(rnic_rdma_counters_read(&world->dev, values), 0);
+	assert_int_equal(rnic_q_counters_read(&world->dev, values), -EINVAL);
+	assert_int_equal(rnic_q_counters_read(&world->dev, values), 0);
 	assert_true(values[i] == UINT64_C(1) << 32);
-	rnic_rdma_counters_teardown(&world->dev);
+	rnic_q_counters_teardown(&world->dev);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

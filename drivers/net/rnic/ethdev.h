@@ -156,7 +156,7 @@ struct rnic_ethdev {
 
 	/* xstats.c; under stats_lock */
 	bool has_rdma;
-#define RNIC_XSTATS (RNIC_PORT_COUNTERS + RNIC_RDMA_COUNTERS)
+#define RNIC_XSTATS (RNIC_PORT_COUNTERS + RNIC_Q_COUNTERS)
 	uint64_t xstats[RNIC_XSTATS];
 	uint64_t xstats_base[RNIC_XSTATS];   /* what the device's are to be added to */
 	uint64_t xstats_offset[RNIC_XSTATS]; /* as of the last reset */

@@ -319,13 +319,6 @@ bool rnic_mkey_history_has(struct rnic_mkey_history *history, uint32_t key);
 /* It is now. -ENOMEM. */
 int rnic_mkey_history_add(struct rnic_mkey_history *history, uint32_t key);
 
-/* ---- rdma_counters.c ---- */
-/*
- * A set of counters for queues, which devices may have few or none of: then *has is false, the number is the device's own set
- * (0), and what it would count reads 0. `whose` is for the message.
- */
-int rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, bool *has);
-
 /* ---- port.c ---- */
 int rnic_port_setup(struct rnic_dev *dev);
 void rnic_port_down(struct rnic_dev *dev);

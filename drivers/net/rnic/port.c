@@ -621,25 +621,6 @@ rnic_port_set_roce(struct rnic_dev *dev, bool on)
 	return modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_ROCE_EN, rnic_cmd_try);
 }
 
-int
-rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
-{
-	struct rnic_query_q_counter_in in = { 0 };
-	struct rnic_query_q_counter_out out;
-	int rc;
-
-	if (!dev->has_q_counter) {
-		*count = 0;
-		return 0;
-	}
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, dev->q_counter);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc == 0)
-		*count = (uint32_t)rnic_query_q_counter_out_get(
-			&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
-	return rc;
-}
-
 /* All zeros of a device that does not count. */
 static int
 query_counters(struct rnic_dev *dev, struct rnic_vport_counters *counters)

@@ -57,13 +57,6 @@ struct rnic_rdma {
 	pthread_mutex_t gids_lock;
 	struct rnic_gid *gids; /* NULL: no table */
 	bool refused;	       /* RoCE, to this function: RDMA is offered to nobody */
-
-	/* rdma_counters.c */
-	bool has_counters;
-	uint32_t q_counter;	       /* of all queue pairs, and of nobody else */
-	pthread_mutex_t counters_lock; /* of the below */
-	uint64_t counters[RNIC_RDMA_COUNTERS];
-	uint32_t counters_before[RNIC_RDMA_COUNTERS]; /* as last read from the device */
 };
 
 /* rdma_context.c */
@@ -107,12 +100,6 @@ void rnic_rdma_lost(void *arg);
 /* A completion event of a CQ that has some, though the device raised none. From any thread. */
 struct rnic_rdma_cq;
 void rnic_rdma_wake(const struct rnic_rdma_cq *cq);
-
-/* rdma_counters.c */
-extern const char *const rnic_rdma_counter_names[]; /* NULL terminated */
-int rnic_rdma_counters_setup(struct rnic_dev *dev);
-void rnic_rdma_counters_teardown(struct rnic_dev *dev);
-int rnic_rdma_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_RDMA_COUNTERS]);
 
 /* gid.c: the port's table of addresses. -EINVAL beyond it; an empty entry is zeros. */
 #define RNIC_GID_LINK_LOCAL 0 /* where the port's own stands */

@@ -181,7 +181,7 @@ rnic_rdma_setup(struct rnic_dev *dev)
 		rnic_rdma_teardown(dev);
 		return do_without_eqs(dev, rc, refused);
 	}
-	rc = rnic_rdma_counters_setup(dev);
+	rc = rnic_q_counters_setup(dev);
 	if (rc != 0)
 		goto fail;
 	rnic_control_add(dev, RNIC_CONTROL_RDMA, &source);
@@ -202,7 +202,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 		return;
 	/* The control thread has ended, which walked them. */
 	rnic_control_remove(dev, RNIC_CONTROL_RDMA);
-	rnic_rdma_counters_teardown(dev);
+	rnic_q_counters_teardown(dev);
 	rnic_eq_destroy(dev, rdma->event_eq);
 	rnic_eq_destroy(dev, rdma->comp_eq);
 	if (rdmapmd_table_destroy(rdma->cqs) != 0)
@@ -376,7 +376,7 @@ static int
 counters_read(struct rdmapmd_context *context, uint8_t port_num, uint64_t *values)
 {
 	RTE_SET_USED(port_num);
-	return rnic_rdma_counters_read(rnic_rdma_dev(context), values);
+	return rnic_q_counters_read(rnic_rdma_dev(context), values);
 }
 
 /* A context needs the port up, whether the ethdev is started or not. What else it could have is the device's. */
@@ -412,7 +412,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.gid_del = gid_del,
 	.pkey_query = pkey_query,
 	.resolve = resolve,
-	.counters = rnic_rdma_counter_names,
+	.counters = rnic_q_counter_names,
 	.counters_read = counters_read,
 	.pd_alloc = rnic_rdma_pd_alloc,
 	.pd_dealloc = rnic_rdma_pd_dealloc,

@@ -21,6 +21,7 @@
 #include "control.h"
 #include "event.h"
 #include "health.h"
+#include "q_counter.h"
 #include "prm/caps.h"
 #include "prm/queue.h"
 
@@ -34,7 +35,6 @@ extern int rnic_logtype, rnic_logtype_dump; /* pmd.net.rnic.driver, pmd.net.rnic
 #define RNIC_PCI_NAME_BYTES 20 /* domain:bus:device.function, a domain of up to 32 bits */
 #define RNIC_IPS_MAX	    8
 #define RNIC_LOG_MAX_QP	    18 /* more cost firmware memory for nothing, as Linux finds */
-#define RNIC_RDMA_COUNTERS  19 /* of queue pairs, as in `rdma statistic` */
 #define RNIC_PORT_COUNTERS  12 /* of the vport's frames, as in `ethtool -S` */
 
 /* The devargs, parsed and checked (devargs.c). Unknown or repeated keys are errors that list the valid ones. */
@@ -110,6 +110,7 @@ struct rnic_dev {
 	/* Without one frames that found no buffer are not counted. */
 	bool has_q_counter;
 	uint32_t q_counter;
+	struct rnic_q_counters qp_counters;
 	uint8_t mac[6];			       /* as the vport has it */
 	uint16_t max_mtu;		       /* largest L3 MTU that the port takes */
 	uint16_t mtu_found;		       /* the one before bring-up, as far as anybody says */
@@ -547,7 +548,6 @@ int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 uint32_t rnic_port_macs_max(struct rnic_dev *dev);
 /* A vport that refuses it takes what it took: a warning, no error. Steering is another matter. */
 int rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast);
-int rnic_port_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
 /* Frames that the vport refused: beyond its MTU, runts, no link. Since whenever; zeros where a device does not count. */
 struct rnic_port_errors {
 	uint64_t received, transmit;

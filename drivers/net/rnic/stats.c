@@ -74,7 +74,7 @@ stats_poll_device(struct rnic_ethdev *port)
 
 	if (!port->ask_device || __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
 		return;
-	if (rnic_port_out_of_buffer(port->dev, &missed) == 0) {
+	if (rnic_q_counter_out_of_buffer(port->dev, &missed) == 0) {
 		rnic_counter_add(&port->imissed, missed - port->out_of_buffer);
 		port->out_of_buffer = missed;
 	}

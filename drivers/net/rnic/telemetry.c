@@ -148,7 +148,7 @@ rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *da
 int
 rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	uint64_t values[RNIC_RDMA_COUNTERS];
+	uint64_t values[RNIC_Q_COUNTERS];
 	struct rdmapmd_context context;
 	unsigned int i;
 	int rc = enter_named(params, &context);
@@ -156,10 +156,10 @@ rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data
 	RTE_SET_USED(cmd);
 	if (rc != 0)
 		return rc;
-	rc = rnic_rdma_counters_read(rnic_rdma_dev(&context), values);
+	rc = rnic_q_counters_read(rnic_rdma_dev(&context), values);
 	rte_tel_data_start_dict(data);
 	for (i = 0; rc == 0 && i < RTE_DIM(values); i++)
-		rte_tel_data_add_dict_uint(data, rnic_rdma_counter_names[i], values[i]);
+		rte_tel_data_add_dict_uint(data, rnic_q_counter_names[i], values[i]);
 	leave(&context);
 	return rc;
 }

@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "ethdev.h"
+#include "q_counter.h"
 #include "rdma.h"
 
 static unsigned int
 xstats_count(const struct rnic_ethdev *port)
 {
-	return RNIC_PORT_COUNTERS + (port->has_rdma ? RNIC_RDMA_COUNTERS : 0);
+	return RNIC_PORT_COUNTERS + (port->has_rdma ? RNIC_Q_COUNTERS : 0);
 }
 
 int
@@ -27,7 +28,7 @@ rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
 	for (i = 0; names != NULL && i < count && size >= count; i++)
 		snprintf(names[i].name, sizeof(names[i].name), "%s",
 			 i < RNIC_PORT_COUNTERS ? rnic_port_counter_names[i]
-						: rnic_rdma_counter_names[i - RNIC_PORT_COUNTERS]);
+						: rnic_q_counter_names[i - RNIC_PORT_COUNTERS]);
 	return (int)count;
 }
 
@@ -37,7 +38,7 @@ xstats_read(struct rnic_ethdev *port, uint64_t values[RNIC_XSTATS])
 	int rc = rnic_port_counters(port->dev, values);
 
 	if (rc == 0 && port->has_rdma)
-		rc = rnic_rdma_counters_read(port->dev, &values[RNIC_PORT_COUNTERS]);
+		rc = rnic_q_counters_read(port->dev, &values[RNIC_PORT_COUNTERS]);
 	return rc;
 }
 

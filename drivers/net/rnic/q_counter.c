@@ -6,13 +6,14 @@
  * from where they were, so that a reader who comes often enough misses nothing.
  */
 
+#include "q_counter.h"
+
 #include <string.h>
 
 #include <rte_common.h>
 
 #include "internal.h"
 #include "prm/queue.h"
-#include "rdma.h"
 
 #define COUNTERS(C)                                               \
 	C(rx_write_requests, RX_WRITE_REQUESTS)                   \
@@ -36,10 +37,10 @@
 	C(req_cqe_flush_error, REQ_CQE_FLUSH_ERROR)
 
 #define NAME(name, field) #name,
-const char *const rnic_rdma_counter_names[] = { COUNTERS(NAME) NULL };
+const char *const rnic_q_counter_names[] = { COUNTERS(NAME) NULL };
 #define FIELD(name, field) RNIC_QUERY_Q_COUNTER_OUT_##field,
 static const enum rnic_query_q_counter_out_field fields[] = { COUNTERS(FIELD) };
-_Static_assert(RTE_DIM(fields) == RNIC_RDMA_COUNTERS, "room for all");
+_Static_assert(RTE_DIM(fields) == RNIC_Q_COUNTERS, "room for all");
 
 /* Linux asks only where max_qp_cnt is not 0, and goes on without where it is refused. */
 int
@@ -64,53 +65,72 @@ rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, 
 }
 
 int
-rnic_rdma_counters_setup(struct rnic_dev *dev)
+rnic_q_counter_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 {
-	struct rnic_rdma *rdma = dev->rdma;
-	int rc = rnic_q_counter_alloc(dev, "queue pairs", &rdma->q_counter, &rdma->has_counters);
+	struct rnic_query_q_counter_in in = { 0 };
+	struct rnic_query_q_counter_out out;
+	int rc;
 
-	if (rdma->has_counters)
-		pthread_mutex_init(&rdma->counters_lock, NULL);
+	if (!dev->has_q_counter) {
+		*count = 0;
+		return 0;
+	}
+	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, dev->q_counter);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*count = (uint32_t)rnic_query_q_counter_out_get(
+			&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
+	return rc;
+}
+
+int
+rnic_q_counters_setup(struct rnic_dev *dev)
+{
+	struct rnic_q_counters *of_qps = &dev->qp_counters;
+	int rc = rnic_q_counter_alloc(dev, "queue pairs", &of_qps->number, &of_qps->has);
+
+	if (of_qps->has)
+		pthread_mutex_init(&of_qps->lock, NULL);
 	return rc;
 }
 
 void
-rnic_rdma_counters_teardown(struct rnic_dev *dev)
+rnic_q_counters_teardown(struct rnic_dev *dev)
 {
-	struct rnic_rdma *rdma = dev->rdma;
+	struct rnic_q_counters *of_qps = &dev->qp_counters;
 
-	if (!rdma->has_counters)
+	if (!of_qps->has)
 		return;
-	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, rdma->q_counter);
-	pthread_mutex_destroy(&rdma->counters_lock);
-	rdma->has_counters = false;
+	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, of_qps->number);
+	pthread_mutex_destroy(&of_qps->lock);
+	of_qps->has = false;
 }
 
 int
-rnic_rdma_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_RDMA_COUNTERS])
+rnic_q_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_Q_COUNTERS])
 {
 	struct rnic_query_q_counter_in in = { 0 };
-	struct rnic_rdma *rdma = dev->rdma;
+	struct rnic_q_counters *of_qps = &dev->qp_counters;
 	struct rnic_query_q_counter_out out;
 	uint32_t now;
 	unsigned int i;
 	int rc;
 
-	if (!rdma->has_counters) {
-		memset(values, 0, RNIC_RDMA_COUNTERS * sizeof(values[0]));
+	if (!of_qps->has) {
+		memset(values, 0, RNIC_Q_COUNTERS * sizeof(values[0]));
 		return 0;
 	}
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, rdma->q_counter);
+	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, of_qps->number);
 	/* Two readers' answers must not pass each other. */
-	pthread_mutex_lock(&rdma->counters_lock);
+	pthread_mutex_lock(&of_qps->lock);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
-	for (i = 0; i < RNIC_RDMA_COUNTERS && rc == 0; i++) {
+	for (i = 0; i < RNIC_Q_COUNTERS && rc == 0; i++) {
 		now = (uint32_t)rnic_query_q_counter_out_get(&out, fields[i]);
-		rdma->counters[i] += now - rdma->counters_before[i];
-		rdma->counters_before[i] = now;
+		of_qps->counters[i] += now - of_qps->before[i];
+		of_qps->before[i] = now;
 	}
 	if (rc == 0)
-		memcpy(values, rdma->counters, sizeof(rdma->counters));
-	pthread_mutex_unlock(&rdma->counters_lock);
+		memcpy(values, of_qps->counters, sizeof(of_qps->counters));
+	pthread_mutex_unlock(&of_qps->lock);
 	return rc;
 }
