@@ -221,6 +221,12 @@ rnic_port_set_roce(struct rnic_dev *dev, bool on)
 }
 
 void
+rnic_port_on_mac(struct rnic_dev *dev, int (*follow)(struct rnic_dev *dev))
+{
+	dev->follow_mac = follow;
+}
+
+void
 rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type)
 {
 	(void)dev;

@@ -168,7 +168,7 @@ test_addresses_follow_the_mac(void **state)
 	assert_int_equal(rnic_gid_add(&world->dev, &second, &index), 0);
 	commands_count = 0;
 	world->dev.mac[5] = 0x66;
-	assert_int_equal(rnic_gids_follow_mac(&world->dev), 0);
+	assert_int_equal(world->dev.follow_mac(&world->dev), 0);
 	assert_int_equal(commands_count, 2);
 	rings_assert_bytes(commands[0].in + 8,
 			   "00000000 00000000 fe800000 00000000 001122ff fe334466"

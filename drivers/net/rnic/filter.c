@@ -12,7 +12,6 @@
 
 #include "ethdev.h"
 #include "rx.h"
-#include "rdma.h"
 
 static bool
 filters_vlans(const struct rte_eth_dev *eth_dev)
@@ -138,7 +137,7 @@ rnic_filter_mac_remove(struct rte_eth_dev *eth_dev, uint32_t index)
 	(void)set_macs(eth_dev, index, &none, port->mc_addrs, port->mc_count);
 }
 
-/* Vport, GIDs, steering. */
+/* Vport, what RDMA makes of it, steering. */
 static int
 follow_mac(struct rte_eth_dev *eth_dev, const struct rte_ether_addr *mac, bool stop_when_refused)
 {
@@ -146,7 +145,7 @@ follow_mac(struct rte_eth_dev *eth_dev, const struct rte_ether_addr *mac, bool s
 	int rc = rnic_port_set_mac(port->dev, mac->addr_bytes);
 
 	if (rc == 0 || !stop_when_refused)
-		rc = rnic_gids_follow_mac(port->dev);
+		rc = rnic_port_follow_mac(port->dev);
 	if ((rc == 0 || !stop_when_refused) && port->steering.up)
 		rc = rnic_steering_set(port->dev, &port->steering, mac->addr_bytes,
 				       eth_dev->data->promiscuous, eth_dev->data->all_multicast);

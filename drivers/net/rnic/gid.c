@@ -331,8 +331,10 @@ rnic_gids_setup(struct rnic_dev *dev)
 	rc = rnic_port_set_roce(dev, true);
 	if (rc == 0)
 		rc = set_own(dev);
-	if (rc == 0)
+	if (rc == 0) {
+		rnic_port_on_mac(dev, rnic_gids_follow_mac);
 		return 0;
+	}
 	rnic_gids_down(dev);
 	return do_without(dev, rc);
 }
@@ -345,6 +347,7 @@ rnic_gids_down(struct rnic_dev *dev)
 
 	if (rdma == NULL || rdma->gids == NULL)
 		return;
+	rnic_port_on_mac(dev, NULL);
 	for (i = 0; i < rnic_gid_count(dev); i++)
 		if (!same(&rdma->gids[i].entry.gid, &no_gid))
 			clear(dev, i);

@@ -405,6 +405,18 @@ rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6])
 	return rc;
 }
 
+void
+rnic_port_on_mac(struct rnic_dev *dev, int (*follow)(struct rnic_dev *dev))
+{
+	dev->follow_mac = follow;
+}
+
+int
+rnic_port_follow_mac(struct rnic_dev *dev)
+{
+	return dev->follow_mac != NULL ? dev->follow_mac(dev) : 0;
+}
+
 /* Called with the lock held. */
 static struct rnic_port_mac *
 find_mac(struct rnic_dev *dev, const uint8_t mac[6])

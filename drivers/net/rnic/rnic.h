@@ -126,7 +126,8 @@ struct rnic_dev {
 	pthread_mutex_t port_lock;  /* of the next three */
 	struct rnic_port_mac *macs; /* port.c: of queue pairs */
 	uint32_t mac_count;
-	struct rnic_mpfs *mpfs;	  /* NULL: the function has none to enter */
+	struct rnic_mpfs *mpfs;			 /* NULL: the function has none to enter */
+	int (*follow_mac)(struct rnic_dev *dev); /* port.c */
 	atomic_uint port_refused; /* port.c: what the function may not do, as far as it was said */
 
 	/* steer_qp.c: frames of queue pairs */
@@ -544,6 +545,10 @@ int rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed);
 #define RNIC_PORT_SPEEDS 64
 int rnic_port_speeds(struct rnic_dev *dev, uint32_t speeds[RNIC_PORT_SPEEDS]);
 int rnic_port_set_mac(struct rnic_dev *dev, const uint8_t mac[6]);
+/* Who has made something of the port's address, set and taken back (NULL) by bring-up; there is one. Returns 0 or -errno. */
+void rnic_port_on_mac(struct rnic_dev *dev, int (*follow)(struct rnic_dev *dev));
+/* The address is another one: what was made of it is made again. What the follower says; 0 if there is none. */
+int rnic_port_follow_mac(struct rnic_dev *dev);
 /* How many unicast addresses the vport takes, its own included. */
 uint32_t rnic_port_macs_max(struct rnic_dev *dev);
 /* A vport that refuses it takes what it took: a warning, no error. Steering is another matter. */
