@@ -212,6 +212,22 @@ ethdev_open_device(struct rte_eth_dev *eth_dev, const char *devargs, int socket,
 	return rc;
 }
 
+/* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */
+static void
+ethdev_count_by_device(struct rnic_ethdev *port, bool on)
+{
+	rnic_stats_lock(port);
+	if (on) {
+		rnic_stats_begin(port);
+		rnic_xstats_begin(port);
+	} else {
+		rnic_stats_poll(port);
+		rnic_xstats_poll(port);
+	}
+	port->ask_device = on;
+	rnic_stats_unlock(port);
+}
+
 /* Open the device of a port, and learn what the port tells of it. */
 static int
 ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
@@ -242,7 +258,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	rnic_control_add(dev, RNIC_CONTROL_RX_INTR, &rnic_rx_intr_source);
 	rnic_on_port_change(dev, rnic_link_on_port_change, eth_dev);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, rnic_link_on_lost, eth_dev);
-	rnic_stats_ask_device(port, true);
+	ethdev_count_by_device(port, true);
 	return 0;
 }
 
@@ -265,7 +281,7 @@ ethdev_shut(struct rte_eth_dev *eth_dev)
 	if (port->dev == NULL)
 		return;
 	ethdev_release_queues(eth_dev);
-	rnic_stats_ask_device(port, false);
+	ethdev_count_by_device(port, false);
 	rnic_on_port_change(port->dev, NULL, NULL);
 	rnic_on_lost(port->dev, RNIC_LOST_ETHDEV, NULL, NULL);
 	rnic_dev_close(port->dev);

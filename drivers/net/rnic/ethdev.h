@@ -108,6 +108,9 @@ struct rnic_error_lines {
 /* DPDK has a struct of their own for what queues count since 25.11; before, the port's has that, too. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define RNIC_QUEUE_STATS_APART 1
+#define RNIC_QUEUE_STATS       eth_queue_stats
+#else
+#define RNIC_QUEUE_STATS rte_eth_stats
 #endif
 
 /* What is said of a port and of its queues, whichever DPDK it is, also from one process to another. */
@@ -194,8 +197,6 @@ void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
 void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
 /* While a port that is offered has no device, they are told that there is no such port. Waits for an answer under way. */
 void rnic_secondary_hide(const struct rte_eth_dev *eth_dev, bool hidden);
-/* In a secondary process: what the primary one says. */
-int rnic_secondary_stats(const struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 
 /* info.c: what the port is and can do */
 int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
@@ -264,16 +265,16 @@ void rnic_error_lines_flush(struct rnic_error_lines *lines, const struct rnic_de
 			    const char *way, uint16_t queue);
 
 /* stats.c */
-/* ethdev's, in the primary process and in others. */
+/* ethdev's, in the primary process. */
 #ifdef RNIC_QUEUE_STATS_APART
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
 		   struct eth_queue_stats *queues);
-int rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
-			     struct eth_queue_stats *queues);
 #else
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
-int rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
 #endif
+/* What ethdev wants to know, of queues too unless `queues` is NULL. Returns 0. */
+int rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
+		    struct RNIC_QUEUE_STATS *queues);
 /* In the primary process. */
 void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);
@@ -285,15 +286,16 @@ void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, v
 /* Readers against the end of queues and of the device. */
 void rnic_stats_lock(struct rnic_ethdev *port);
 void rnic_stats_unlock(struct rnic_ethdev *port);
-/* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */
-void rnic_stats_ask_device(struct rnic_ethdev *port, bool ask);
+/* With the lock held: the device comes. Ask it, as long as whoever reads statistics may (port->ask_device). */
+void rnic_stats_begin(struct rnic_ethdev *port);
+void rnic_stats_poll(struct rnic_ethdev *port);
 
 /* xstats.c */
 int rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
 		      unsigned int size);
 int rnic_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size);
 int rnic_xstats_reset(struct rte_eth_dev *eth_dev);
-/* Of stats.c, with its lock held: the device comes; ask it. */
+/* With the lock of the statistics held: the device comes; ask it. */
 void rnic_xstats_begin(struct rnic_ethdev *port);
 int rnic_xstats_poll(struct rnic_ethdev *port);
 

@@ -437,10 +437,22 @@ secondary_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_t
 	ask(eth_dev, ASK_TXQ_INFO, queue, info, sizeof(*info));
 }
 
-int
-rnic_secondary_stats(const struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
+#ifdef RNIC_QUEUE_STATS_APART
+static int
+secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
+		    struct eth_queue_stats *queues)
+#else
+static int
+secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
+#endif
 {
-	return ask(eth_dev, ASK_STATS, 0, stats, sizeof(*stats));
+#ifndef RNIC_QUEUE_STATS_APART
+	struct rte_eth_stats *queues = stats;
+#endif
+	struct rnic_port_stats all;
+	int rc = ask(eth_dev, ASK_STATS, 0, &all, sizeof(all));
+
+	return rc != 0 ? rc : rnic_stats_tell(&all, stats, queues);
 }
 
 static int
@@ -561,7 +573,7 @@ const struct eth_dev_ops rnic_secondary_ops = {
 	.reta_query = secondary_reta_query,
 	.get_reg = secondary_regs_get,
 	.link_update = secondary_link_update,
-	.stats_get = rnic_secondary_stats_get,
+	.stats_get = secondary_stats_get,
 	.stats_reset = secondary_stats_reset,
 	.xstats_get = secondary_xstats_get,
 	.xstats_get_names = secondary_xstats_names,

@@ -15,12 +15,6 @@
 #include "rx.h"
 #include "tx.h"
 
-#ifdef RNIC_QUEUE_STATS_APART
-#define QUEUE_STATS eth_queue_stats
-#else
-#define QUEUE_STATS rte_eth_stats
-#endif
-
 void
 rnic_stats_lock(struct rnic_ethdev *port)
 {
@@ -66,8 +60,8 @@ stats_grown(uint64_t was, uint64_t now)
  * What the device counts, and no queue knows of: frames that found no receive WQE (32 bits), frames that the vport
  * refused to take from the wire, and to put on it. None of them met a queue's error.
  */
-static void
-stats_poll_device(struct rnic_ethdev *port)
+void
+rnic_stats_poll(struct rnic_ethdev *port)
 {
 	struct rnic_port_errors errors;
 	uint32_t missed;
@@ -88,21 +82,12 @@ stats_poll_device(struct rnic_ethdev *port)
 }
 
 void
-rnic_stats_ask_device(struct rnic_ethdev *port, bool ask)
+rnic_stats_begin(struct rnic_ethdev *port)
 {
-	rnic_stats_lock(port);
-	if (ask) {
-		/* The queue counter is new; the vport's may be as old as the card. */
-		port->out_of_buffer = 0;
-		if (rnic_port_errors(port->dev, &port->port_errors) != 0)
-			port->port_errors = (struct rnic_port_errors){ 0 };
-		rnic_xstats_begin(port);
-	} else {
-		stats_poll_device(port);
-		rnic_xstats_poll(port);
-	}
-	port->ask_device = ask;
-	rnic_stats_unlock(port);
+	/* The queue counter is new; the vport's may be as old as the card. */
+	port->out_of_buffer = 0;
+	if (rnic_port_errors(port->dev, &port->port_errors) != 0)
+		port->port_errors = (struct rnic_port_errors){ 0 };
 }
 
 /* Called with the lock held. */
@@ -114,7 +99,7 @@ stats_collect(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 	const struct rnic_txq *txq;
 	uint16_t i;
 
-	stats_poll_device(port);
+	rnic_stats_poll(port);
 	*stats = (struct rnic_port_stats){
 		.ipackets = rnic_counter_get(&port->rx_released.packets),
 		.ibytes = rnic_counter_get(&port->rx_released.bytes),
@@ -178,10 +163,9 @@ rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 	rnic_stats_unlock(port);
 }
 
-/* ethdev wants none of queues where `queues` is NULL. */
-static int
-stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
-	   struct QUEUE_STATS *queues)
+int
+rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
+		struct RNIC_QUEUE_STATS *queues)
 {
 	stats->ipackets = all->ipackets;
 	stats->ibytes = all->ibytes;
@@ -201,52 +185,23 @@ stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
 	return 0;
 }
 
-static int
-stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats, struct QUEUE_STATS *queues)
-{
-	struct rnic_port_stats all;
-
-	rnic_stats_read(eth_dev, &all);
-	return stats_tell(&all, stats, queues);
-}
-
-static int
-secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
-		    struct QUEUE_STATS *queues)
-{
-	struct rnic_port_stats all;
-	int rc = rnic_secondary_stats(eth_dev, &all);
-
-	return rc != 0 ? rc : stats_tell(&all, stats, queues);
-}
-
 #ifdef RNIC_QUEUE_STATS_APART
 int
 rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
 	       struct eth_queue_stats *queues)
-{
-	return stats_get(eth_dev, stats, queues);
-}
-
-int
-rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
-			 struct eth_queue_stats *queues)
-{
-	return secondary_stats_get(eth_dev, stats, queues);
-}
 #else
 int
 rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
-{
-	return stats_get(eth_dev, stats, stats);
-}
-
-int
-rnic_secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
-{
-	return secondary_stats_get(eth_dev, stats, stats);
-}
 #endif
+{
+#ifndef RNIC_QUEUE_STATS_APART
+	struct rte_eth_stats *queues = stats;
+#endif
+	struct rnic_port_stats all;
+
+	rnic_stats_read(eth_dev, &all);
+	return rnic_stats_tell(&all, stats, queues);
+}
 
 int
 rnic_stats_reset(struct rte_eth_dev *eth_dev)
