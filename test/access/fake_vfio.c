@@ -15,7 +15,7 @@
 
 #include <linux/pci_regs.h>
 
-#include "access/vfio_group.h"
+#include "access/vfio_sys.h"
 #include "unit.h"
 
 #define FDS_MAX	     1024

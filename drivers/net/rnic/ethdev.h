@@ -172,17 +172,6 @@ rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 	return eth_dev->data->dev_private;
 }
 
-/* probe.c: the driver enters DPDK's list */
-void rnic_probe_register(void);
-/* By the port's name: what all buses' drivers do. */
-int rnic_probe_remove(const char *name);
-/* rnic_mkey_map() or rnic_mkey_unmap(); sets rte_errno and returns -1, as the buses want it. */
-int rnic_probe_dma(const char *name, int (*act)(struct rnic_dev *dev, void *addr, size_t len),
-		   void *addr, size_t len);
-
-/* pci_probe.c: and the PCI bus' list, at its head */
-void rnic_pci_register(void);
-
 /* ethdev.c */
 int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);
 int rnic_ethdev_attach(struct rte_device *device, const char *name); /* in a secondary process */

@@ -15,7 +15,7 @@
 #include <rte_log.h>
 #include <rte_version.h>
 
-#include "ethdev.h"
+#include "bus_common.h"
 #include "internal.h"
 
 /*
@@ -38,7 +38,8 @@ RTE_INIT(rnic_load)
 	unsigned int month = version_of_process("rte_version_month", rte_version_month);
 
 	if (year == RTE_VER_YEAR && month == RTE_VER_MONTH) {
-		rnic_probe_register();
+		rnic_vdev_register();
+		rnic_pci_register();
 		rnic_telemetry_register();
 		return;
 	}

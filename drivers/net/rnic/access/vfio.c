@@ -21,6 +21,7 @@
 #include "class.h"
 #include "vfio_group.h"
 #include "vfio_info.h"
+#include "vfio_sys.h"
 
 #define VECTORS_MAX 64
 #define WINDOWS_MAX 16

@@ -13,20 +13,6 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-/* What the kernel is asked by; a test has its own kernel. Returns and errno are those of the system calls. */
-struct rnic_vfio_sys {
-	int (*open)(const char *path, int flags);
-	int (*close)(int fd);
-	/* `argument` is a pointer, or a number. */
-	int (*ioctl)(int fd, unsigned long request, void *argument);
-	void *(*mmap)(size_t length, int fd, uint64_t offset);
-	int (*munmap)(void *address, size_t length);
-	ssize_t (*pread)(int fd, void *data, size_t length, uint64_t offset);
-	ssize_t (*pwrite)(int fd, const void *data, size_t length, uint64_t offset);
-};
-extern const struct rnic_vfio_sys *rnic_vfio_sys;
 
 struct rnic_vfio_group;
 

@@ -9,7 +9,7 @@
 #include <linux/vfio.h>
 
 #include "../internal.h"
-#include "vfio_group.h"
+#include "vfio_sys.h"
 
 #define BYTES_MAX  65536u
 #define ROUNDS_MAX 8

@@ -16,6 +16,7 @@
 #include <rte_eal.h>
 
 #include "access/class.h"
+#include "bus_common.h"
 #include "ethdev.h"
 
 static int
@@ -40,21 +41,21 @@ pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)
 static int
 pci_remove(struct rte_pci_device *pci)
 {
-	return rnic_probe_remove(pci->name);
+	return rnic_bus_remove(pci->name);
 }
 
 static int
 pci_dma_map(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma(pci->name, rnic_mkey_map, addr, len);
+	return rnic_bus_dma(pci->name, rnic_mkey_map, addr, len);
 }
 
 static int
 pci_dma_unmap(struct rte_pci_device *pci, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma(pci->name, rnic_mkey_unmap, addr, len);
+	return rnic_bus_dma(pci->name, rnic_mkey_unmap, addr, len);
 }
 
 static const struct rte_pci_id pci_ids[] = {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* How DPDK finds the driver as a vdev's: --vdev=net_rnicN[,key=value...]. pci_probe.c is how the PCI bus does. */
+/* How DPDK finds the driver as a vdev's: --vdev=net_rnicN[,key=value...]. pci.c is how the PCI bus does. */
 
 #include <errno.h>
 
 #include <bus_driver.h>
 #include <bus_vdev_driver.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_kvargs.h>
 
+#include "bus_common.h"
 #include "ethdev.h"
 
 static int
@@ -28,60 +28,24 @@ vdev_probe(struct rte_vdev_device *vdev)
 	return rnic_ethdev_create(&vdev->device, name, rte_vdev_device_args(vdev));
 }
 
-/* The device, if its port is open; the primary process's alone. */
-static struct rnic_dev *
-open_device(const char *name)
-{
-	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(name);
-
-	if (eth_dev == NULL || rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return NULL;
-	return rnic_ethdev_get(eth_dev)->dev;
-}
-
-/* Work requests name the process's addresses: whatever the IOVA is said to be. */
-int
-rnic_probe_dma(const char *name, int (*act)(struct rnic_dev *dev, void *addr, size_t len),
-	       void *addr, size_t len)
-{
-	struct rnic_dev *dev = open_device(name);
-	int rc = dev != NULL ? act(dev, addr, len) : -ENODEV;
-
-	if (rc == 0)
-		return 0;
-	rte_errno = -rc;
-	return -1;
-}
-
-int
-rnic_probe_remove(const char *name)
-{
-	struct rte_eth_dev *eth_dev = rte_eth_dev_allocated(name);
-
-	/* The application may have closed the port. */
-	if (eth_dev == NULL)
-		return 0;
-	return rnic_ethdev_destroy(eth_dev);
-}
-
 static int
 vdev_remove(struct rte_vdev_device *vdev)
 {
-	return rnic_probe_remove(rte_vdev_device_name(vdev));
+	return rnic_bus_remove(rte_vdev_device_name(vdev));
 }
 
 static int
 vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma(rte_vdev_device_name(vdev), rnic_mkey_map, addr, len);
+	return rnic_bus_dma(rte_vdev_device_name(vdev), rnic_mkey_map, addr, len);
 }
 
 static int
 vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
 	RTE_SET_USED(iova);
-	return rnic_probe_dma(rte_vdev_device_name(vdev), rnic_mkey_unmap, addr, len);
+	return rnic_bus_dma(rte_vdev_device_name(vdev), rnic_mkey_unmap, addr, len);
 }
 
 static struct rte_vdev_driver rnic_vdev_driver = {
@@ -151,9 +115,8 @@ static struct rte_bus mode_bus = {
 
 /* As RTE_REGISTER_BUS and RTE_PMD_REGISTER_VDEV do unasked. */
 void
-rnic_probe_register(void)
+rnic_vdev_register(void)
 {
 	rte_bus_register(&mode_bus);
 	rte_vdev_register(&rnic_vdev_driver);
-	rnic_pci_register();
 }
