@@ -346,9 +346,9 @@ recover_tx(struct port_queues *q)
 {
 	if (!q->tx_up || !forge_cq_works(fake.device, q->txq->cq.cqn))
 		return false;
-	rnic_txq_failed(q->txq);
+	rnic_recovery_failed(&q->txq->recovery);
 	fake_alarms_run();
-	rnic_txq_restart(q->txq);
+	rnic_tx_restart(q->txq);
 	return q->txq->state == RNIC_QUEUE_RUNNING;
 }
 

@@ -84,29 +84,23 @@ rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool stri
 }
 
 void
-rnic_rxq_failed(struct rnic_rxq *rxq)
+rnic_recovery_failed(struct rnic_recovery *recovery)
 {
-	(void)rxq;
+	(void)recovery;
 	failures++;
 }
 
-void
-rnic_rxq_restart(struct rnic_rxq *rxq)
+bool
+rnic_recovery_retry(struct rnic_recovery *recovery)
 {
-	(void)rxq;
+	(void)recovery;
+	return false;
 }
 
 void
-rnic_txq_failed(struct rnic_txq *txq)
+rnic_cq_drop(struct rnic_cq *cq)
 {
-	(void)txq;
-	failures++;
-}
-
-void
-rnic_txq_restart(struct rnic_txq *txq)
-{
-	(void)txq;
+	(void)cq;
 }
 
 /* ---- Queues by hand ---- */

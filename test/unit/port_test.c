@@ -754,7 +754,7 @@ test_a_receive_queue_is_recovered_while_entries_come(void **state)
 	const uint8_t log_size = always_one_more(&rxq->cq, RNIC_CQE_RESPONDER_SEND);
 	unsigned int naps;
 
-	rnic_rxq_failed(rxq);
+	rnic_recovery_failed(&rxq->recovery);
 	for (naps = 0;
 	     naps < NAPS && __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RECOVERED;
 	     naps++)
@@ -771,7 +771,7 @@ test_a_transmit_queue_is_restarted_while_entries_come(void **state)
 	const uint8_t log_size = always_one_more(&txq->cq, RNIC_CQE_REQUESTER);
 
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
-	rnic_txq_restart(txq);
+	rnic_tx_restart(txq);
 	assert_at_most_a_ring(&txq->cq, log_size);
 }
 

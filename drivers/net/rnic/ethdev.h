@@ -90,21 +90,6 @@ struct rnic_queue_stats {
 	uint64_t restarts; /* after error completions */
 };
 
-/* An error completion stops a queue until a control thread has recovered it. */
-enum rnic_queue_state {
-	RNIC_QUEUE_STOPPED, /* not made yet, or torn down */
-	RNIC_QUEUE_RUNNING,
-	RNIC_QUEUE_ERROR,     /* bursts do nothing; the recovery is under way */
-	RNIC_QUEUE_RECOVERED, /* the next burst cleans up and runs again */
-	RNIC_QUEUE_HALTED,    /* made, and empty: the application has stopped it */
-};
-
-/* What is said of a queue's error completions: at most a line a second, the rest is counted. */
-struct rnic_error_lines {
-	uint64_t quiet_until; /* timer cycles */
-	uint32_t unsaid;
-};
-
 /* DPDK has a struct of their own for what queues count since 25.11; before, the port's has that, too. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define RNIC_QUEUE_STATS_APART 1
@@ -244,14 +229,6 @@ int rnic_link_set_down(struct rte_eth_dev *eth_dev);
 /* What the device tells of itself; `arg` is the port. */
 void rnic_link_on_port_change(void *arg);
 void rnic_link_on_lost(void *arg);
-
-/* error_lines.c */
-/* Is this completion's line to be said? If not, it is counted. `way`: "Rx" or "Tx". */
-bool rnic_error_lines_due(struct rnic_error_lines *lines, const struct rnic_dev *dev,
-			  const char *way, uint16_t queue);
-/* Say how many were not. */
-void rnic_error_lines_flush(struct rnic_error_lines *lines, const struct rnic_dev *dev,
-			    const char *way, uint16_t queue);
 
 /* stats.c */
 /* ethdev's, in the primary process. */

@@ -317,11 +317,21 @@ rx_error(struct rnic_rxq *rxq, const struct rnic_cqe *cqe)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 
-	rxq->syndrome = error->syndrome;
-	rxq->vendor_syndrome = error->vendor_error_syndrome;
+	rxq->recovery.syndrome = error->syndrome;
+	rxq->recovery.vendor_syndrome = error->vendor_error_syndrome;
 	if (RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_RESPONDER_ERROR ||
 	    error->syndrome != RNIC_SYND_WR_FLUSHED)
 		rnic_counter_add(&rxq->stats.errors, 1);
+}
+
+void __rte_noinline
+rnic_rx_restart(struct rnic_rxq *rxq)
+{
+	if (!rnic_recovery_retry(&rxq->recovery))
+		return;
+	if (!rnic_rx_refill_all(rxq))
+		rnic_counter_add(&rxq->stats.no_mbuf, 1);
+	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 }
 
 /* Is there an entry to take? Most polls find none: they shall cost nothing. */
@@ -331,7 +341,7 @@ rx_ready(struct rnic_rxq *rxq)
 	const struct rnic_cq *cq = &rxq->cq;
 
 	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
-		rnic_rxq_restart(rxq);
+		rnic_rx_restart(rxq);
 		return false;
 	}
 	if (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
@@ -393,7 +403,7 @@ rx_take(struct rnic_rxq *rxq, struct rte_mbuf **pkts, uint16_t count, const unsi
 	rnic_counter_add(&rxq->stats.bytes, bytes);
 	if (unlikely(!good)) {
 		/* Last of all: from here on the queue is the recovery's. */
-		rnic_rxq_failed(rxq);
+		rnic_recovery_failed(&rxq->recovery);
 		return index - first;
 	}
 	if (flags & RX_SCATTERED) {

@@ -15,6 +15,7 @@
 #include <rte_version.h>
 
 #include "ethdev.h"
+#include "recovery.h"
 #include "rnic.h"
 
 #define RNIC_RX_REFILL	 32 /* WQEs refilled at once, at most half of the smallest ring */
@@ -54,16 +55,13 @@ struct rnic_rxq {
 	uint32_t slots; /* in elts */
 	unsigned int socket;
 	uint16_t nb_desc, queue_id, port_id;
-	uint8_t syndrome, vendor_syndrome; /* of the error completion */
-	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
-	bool error_unsaid;		   /* no line yet of it */
+	struct rnic_recovery recovery;
 	bool deferred_start;
 
 	/* rx_intr.c: while the port runs with Rx interrupts */
 	struct rnic_eq *eq;
 	uint32_t arm_sequence; /* of the next arming */
 	bool armed;	       /* atomic: once, since the port runs */
-	struct rnic_error_lines error_lines;
 };
 
 /* What the burst functions of a port tell of a frame: */
@@ -119,10 +117,6 @@ typedef uint32_t rnic_rxq_count_t;
 #endif
 rnic_rxq_count_t rnic_rxq_count(void *queue);
 int rnic_rxq_descriptor_status(void *queue, uint16_t offset);
-/* From the burst: an error completion was seen. */
-void rnic_rxq_failed(struct rnic_rxq *rxq);
-/* From the burst, in any state but running: ask again for a recovery; after it, fill the ring again. There is nothing to be taken yet. */
-void rnic_rxq_restart(struct rnic_rxq *rxq);
 
 /* rx_intr.c: what the control thread does for event queues of Rx interrupts. */
 extern const struct rnic_control_source rnic_rx_intr_source;
@@ -139,5 +133,7 @@ void rnic_rx_intr_wake(struct rnic_dev *dev);
 
 /* rx.c: fill all free WQEs and publish them; false: the pool ran dry before. */
 bool rnic_rx_refill_all(struct rnic_rxq *rxq);
+/* From the burst, in any state but running: after a recovery the ring is filled again. There is nothing to be taken yet. */
+void rnic_rx_restart(struct rnic_rxq *rxq);
 
 #endif

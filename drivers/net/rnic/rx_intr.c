@@ -329,7 +329,7 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 		/* Without mbufs: no frame can come. */
 		needs_burst = rxq->rq.producer == rxq->consumer;
 		break;
-	case RNIC_QUEUE_ERROR: needs_burst = rxq->recovery_unasked; break;
+	case RNIC_QUEUE_ERROR: needs_burst = rxq->recovery.unasked; break;
 	case RNIC_QUEUE_RECOVERED: needs_burst = true; break;
 	/* Another thread has the queue, and wakes this one when it is to go on. */
 	default: break;

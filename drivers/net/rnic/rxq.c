@@ -1,16 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The life of a receive queue: set-up, layout for an MTU, start and stop, recovery from errors. */
+/* The life of a receive queue: set-up, layout for an MTU, start and stop; what a recovery does to it. */
 
 #include <errno.h>
 #include <string.h>
 
-#include <rte_alarm.h>
 #include <rte_malloc.h>
 
 #include "doorbell.h"
 #include "prm/wqe.h"
 #include "rx.h"
+
+/*
+ * Empty the slots: of those of one mbuf a WQE, only the posted ones hold one; else the others are NULL. The device must
+ * not know the WQEs any more.
+ */
+static void
+rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)
+{
+	uint32_t i, mask = (rxq->slots >> rxq->log_segs) - 1;
+	uint16_t index;
+
+	if (rxq->segs == 1) {
+		for (index = rxq->consumer; index != producer; index++)
+			rte_mbuf_raw_free(rxq->elts[index & mask]);
+		return;
+	}
+	for (i = 0; i < rxq->slots; i++) {
+		if (rxq->elts[i] != NULL)
+			rte_mbuf_raw_free(rxq->elts[i]);
+		rxq->elts[i] = NULL;
+	}
+}
+
+/* Of what was in the ring nothing was delivered: it starts empty. */
+static int
+rxq_repair(void *queue)
+{
+	struct rnic_rxq *rxq = queue;
+	const uint16_t producer = rxq->rq.producer;
+	int rc = rnic_rq_recover(rxq->dev, &rxq->rq);
+
+	if (rc < 0)
+		return rc;
+	rnic_cq_drop(&rxq->cq);
+	rxq_drop_mbufs(rxq, producer);
+	rxq->consumer = 0;
+	rnic_counter_add(&rxq->stats.restarts, 1);
+	return 0;
+}
 
 int
 rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, unsigned int socket,
@@ -40,6 +78,14 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	rxq->deferred_start = conf->rx_deferred_start;
 	rxq->queue_id = queue;
 	rxq->port_id = eth_dev->data->port_id;
+	rxq->recovery = (struct rnic_recovery){
+		.state = &rxq->state,
+		.dev = dev,
+		.direction = "Rx",
+		.queue_id = queue,
+		.repair = rxq_repair,
+		.queue = rxq,
+	};
 	rc = rnic_rx_timestamps_init(rxq);
 	if (rc < 0) {
 		rte_free(rxq);
@@ -132,28 +178,6 @@ rxq_init_ring(struct rnic_rxq *rxq)
 					};
 }
 
-/*
- * Empty the slots: of those of one mbuf a WQE, only the posted ones hold one; else the others are NULL. The device must
- * not know the WQEs any more.
- */
-static void
-rxq_drop_mbufs(struct rnic_rxq *rxq, uint16_t producer)
-{
-	uint32_t i, mask = (rxq->slots >> rxq->log_segs) - 1;
-	uint16_t index;
-
-	if (rxq->segs == 1) {
-		for (index = rxq->consumer; index != producer; index++)
-			rte_mbuf_raw_free(rxq->elts[index & mask]);
-		return;
-	}
-	for (i = 0; i < rxq->slots; i++) {
-		if (rxq->elts[i] != NULL)
-			rte_mbuf_raw_free(rxq->elts[i]);
-		rxq->elts[i] = NULL;
-	}
-}
-
 /* All that the ring needs but the mbufs. */
 static int
 rxq_prepare(struct rnic_rxq *rxq)
@@ -235,6 +259,7 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		return rc;
 	}
 	rxq->consumer = 0;
+	rxq->recovery.wake = rxq->eq != NULL ? rnic_rx_intr_ready : NULL;
 	rc = rxq_prepare(rxq);
 	if (rc == 0 && rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
 		rc = rnic_rq_set_vlan_strip(rxq->dev, &rxq->rq, true);
@@ -252,29 +277,12 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	return 0;
 }
 
-static void rxq_recover(void *arg);
-
-/* Of each error completion once, by the recovery or by a stop that comes before it. */
-static void
-rxq_say_error(struct rnic_rxq *rxq)
-{
-	if (!rxq->error_unsaid)
-		return;
-	rxq->error_unsaid = false;
-	if (rnic_error_lines_due(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id))
-		RNIC_LOG(ERR, rxq->dev,
-			 "Rx queue %u: error completion, syndrome 0x%02x, vendor's 0x%02x",
-			 rxq->queue_id, rxq->syndrome, rxq->vendor_syndrome);
-}
-
-/* The queue's error is nobody's to repair any more: it is this thread's, stopped in what state ever. */
+/* No recovery can run from here on: the queue is this thread's, whatever state it is in. */
 static void
 rxq_settle(struct rnic_rxq *rxq)
 {
 	rnic_owner_enter(rxq);
-	rte_eal_alarm_cancel(rxq_recover, rxq);
-	rxq_say_error(rxq);
-	rnic_error_lines_flush(&rxq->error_lines, rxq->dev, "Rx", rxq->queue_id);
+	rnic_recovery_settle(&rxq->recovery);
 }
 
 int
@@ -310,7 +318,7 @@ rxq_not_emptied(struct rnic_rxq *rxq, int rc)
 	RNIC_LOG(ERR, rxq->dev,
 		 "Rx queue %u: not emptied: %s; it is down: stop it again, or restart the port",
 		 rxq->queue_id, strerror(-rc));
-	rxq->recovery_unasked = false;
+	rxq->recovery.unasked = false;
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 }
 
@@ -353,79 +361,6 @@ rnic_rxq_resume(struct rnic_rxq *rxq)
 	if (rxq->eq != NULL)
 		rnic_rx_intr_ready(rxq->dev, rxq->queue_id);
 	return 0;
-}
-
-/* From the alarm, in the interrupt thread. The data path leaves the queue alone meanwhile. */
-static void
-rxq_recover(void *arg)
-{
-	struct rnic_rxq *rxq = arg;
-	uint16_t producer;
-	bool sleeps;
-	int rc;
-
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
-		return;
-	/* Once it is recovered, the queue is not ours to look at. */
-	sleeps = rxq->eq != NULL;
-	producer = rxq->rq.producer;
-	rxq_say_error(rxq);
-	rc = rnic_rq_recover(rxq->dev, &rxq->rq);
-	if (rc < 0) {
-		RNIC_LOG(
-			ERR, rxq->dev,
-			"Rx queue %u: not recovered: %s; it stays down until the port is restarted",
-			rxq->queue_id, strerror(-rc));
-		/* What was written here is seen by whoever stops the queue. */
-		__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-		return;
-	}
-	/* Of what was in the ring nothing was delivered: it starts empty. */
-	rnic_cq_drop(&rxq->cq);
-	rxq_drop_mbufs(rxq, producer);
-	rxq->consumer = 0;
-	rnic_counter_add(&rxq->stats.restarts, 1);
-	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
-	rnic_owner_enter(rxq);
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
-	if (sleeps)
-		rnic_rx_intr_ready(rxq->dev, rxq->queue_id);
-}
-
-/* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
-static void
-rxq_ask_recovery(struct rnic_rxq *rxq)
-{
-	int rc = rte_eal_alarm_set(1, rxq_recover, rxq);
-
-	if (rc < 0 && !rxq->recovery_unasked)
-		RNIC_LOG(ERR, rxq->dev,
-			 "Rx queue %u: no alarm for its recovery: %s; tried again with each burst",
-			 rxq->queue_id, strerror(-rc));
-	rxq->recovery_unasked = rc < 0;
-}
-
-void
-rnic_rxq_failed(struct rnic_rxq *rxq)
-{
-	rxq->error_unsaid = true;
-	rxq->recovery_unasked = false;
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-	rxq_ask_recovery(rxq);
-}
-
-void
-rnic_rxq_restart(struct rnic_rxq *rxq)
-{
-	enum rnic_queue_state state = __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE);
-
-	if (state == RNIC_QUEUE_ERROR && rxq->recovery_unasked)
-		rxq_ask_recovery(rxq);
-	if (state != RNIC_QUEUE_RECOVERED)
-		return;
-	if (!rnic_rx_refill_all(rxq))
-		rnic_counter_add(&rxq->stats.no_mbuf, 1);
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 }
 
 /* ---- What ethdev asks of the ring, in the thread whose queue it is ---- */

@@ -75,10 +75,55 @@ tx_free(struct rnic_txq *txq, uint16_t end)
 		tx_free_run(txq, txq->elts, count - first);
 }
 
-void
+void __rte_noinline
 rnic_tx_free(struct rnic_txq *txq, uint16_t end)
 {
 	tx_free(txq, end);
+}
+
+uint16_t
+rnic_tx_count_lost(struct rnic_txq *txq)
+{
+	const struct rnic_tx_wqe *wqe = &txq->wqes[txq->wqe_counter & txq->sq.mask];
+	uint16_t from = wqe->elts_start, packets;
+	uint64_t bytes = 0;
+
+	packets = txq->stats.packets - wqe->packets_start;
+	if ((uint16_t)(from - txq->elts_tail) > (uint16_t)(txq->elts_head - txq->elts_tail) ||
+	    packets > (uint16_t)(txq->elts_head - from)) {
+		/* A device that names a WQE that is not under way. */
+		from = txq->elts_tail;
+		packets = txq->elts_head - from;
+	}
+	for (; from != txq->elts_head; from++)
+		bytes += txq->elts[from & txq->elts_mask]->data_len;
+	rnic_counter_add(&txq->stats.packets, -(uint64_t)packets);
+	rnic_counter_add(&txq->stats.bytes, -bytes);
+	rnic_counter_add(&txq->stats.errors, packets);
+	return packets;
+}
+
+void
+rnic_tx_rings_begin(struct rnic_txq *txq)
+{
+	txq->sq_tail = 0;
+	txq->slots = txq->elts_mask + 1;
+	txq->nop_posted = false;
+	txq->unsignalled = 0;
+}
+
+void __rte_noinline
+rnic_tx_restart(struct rnic_txq *txq)
+{
+	if (!rnic_recovery_retry(&txq->recovery))
+		return;
+	/* What the device completed after the error is of no interest: all goes back. */
+	rnic_cq_drop(&txq->cq);
+	(void)rnic_tx_count_lost(txq);
+	rnic_tx_free(txq, txq->elts_head);
+	rnic_tx_rings_begin(txq);
+	rnic_counter_add(&txq->stats.restarts, 1);
+	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 }
 
 /*
@@ -123,14 +168,14 @@ tx_no_progress(struct rnic_txq *txq, const struct rnic_cqe *cqe, const struct rn
 	if (good) {
 		txq->sq_tail = wqe->sq_end;
 	} else {
-		txq->syndrome = error->syndrome;
-		txq->vendor_syndrome = error->vendor_error_syndrome;
+		txq->recovery.syndrome = error->syndrome;
+		txq->recovery.vendor_syndrome = error->vendor_error_syndrome;
 		txq->wqe_counter = rnic_be16_to_cpu(error->wqe_counter);
 	}
 	tx_take(txq, consumer, end);
 	/* Last of all: from here on the queue is the recovery's. */
 	if (!good)
-		rnic_txq_failed(txq);
+		rnic_recovery_failed(&txq->recovery);
 	return good;
 }
 
@@ -532,7 +577,7 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 
 	/* In any other state the queue is the recovery's. */
 	if (unlikely(__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
-		rnic_txq_restart(txq);
+		rnic_tx_restart(txq);
 		return 0;
 	}
 	if (unlikely(!tx_reap(txq, RNIC_TX_REAP_ALL, flags)))

@@ -15,6 +15,7 @@
 
 #include "ethdev.h"
 #include "prm/wqe.h"
+#include "recovery.h"
 #include "rnic.h"
 
 #define RNIC_TX_WQE_HEAD_DS 2 /* control and Ethernet segment */
@@ -99,12 +100,9 @@ struct rnic_txq {
 	struct rnic_dev *dev;
 	uint64_t offloads;
 	uint16_t nb_desc, queue_id, port_id;
-	uint8_t syndrome, vendor_syndrome; /* of the error completion */
-	uint16_t wqe_counter;		   /* of the WQE that failed */
-	bool recovery_unasked;		   /* no alarm could be set; the burst's own */
-	bool error_unsaid;		   /* no line yet of the error completion */
+	uint16_t wqe_counter; /* of the WQE that failed */
 	bool deferred_start;
-	struct rnic_error_lines error_lines;
+	struct rnic_recovery recovery;
 };
 
 struct rnic_tx_mode {
@@ -173,10 +171,6 @@ int rnic_txq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
 int rnic_txq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);
 /* ethdev's tx_descriptor_status. */
 int rnic_txq_descriptor_status(void *queue, uint16_t offset);
-/* From the burst: an error completion was seen. */
-void rnic_txq_failed(struct rnic_txq *txq);
-/* From the burst, in any state but running: ask again for a recovery; after it, count what was lost, free it, run again. */
-void rnic_txq_restart(struct rnic_txq *txq);
 /*
  * ethdev's tx_done_cleanup: how many packets were given back; no more completions are taken once those had `count` mbufs,
  * unless that is 0: never more packets than asked for, but for those that share the last completion.
@@ -185,6 +179,12 @@ int rnic_txq_done_cleanup(void *queue, uint32_t count);
 
 /* tx.c: give back the mbufs of [elts_tail, end). */
 void rnic_tx_free(struct rnic_txq *txq, uint16_t end);
+/* The packets from the failed WQE on were counted when they were posted: no longer. Returns how many they are. */
+uint16_t rnic_tx_count_lost(struct rnic_txq *txq);
+/* Nothing is in the rings. */
+void rnic_tx_rings_begin(struct rnic_txq *txq);
+/* From the burst, in any state but running: after a recovery what was lost is counted and freed, and the queue runs. */
+void rnic_tx_restart(struct rnic_txq *txq);
 /* Take completions, until `enough` mbufs were given back; false: the queue is in error now. */
 #define RNIC_TX_REAP_ALL UINT32_MAX
 bool rnic_tx_reap(struct rnic_txq *txq, uint32_t enough);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The life of a transmit queue: set-up, start, drain and stop, recovery from errors. */
+/* The life of a transmit queue: set-up, start, drain and stop; what a recovery does to it. */
 
 #include <errno.h>
 #include <string.h>
 
-#include <rte_alarm.h>
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
@@ -17,6 +16,14 @@
 
 #define TXQ_DRAIN_MS 5000 /* a software device may have no CPU for a while */
 #define TXQ_LOOK_MS  100  /* how often it is asked whether the device is alive */
+
+static int
+txq_repair(void *queue)
+{
+	struct rnic_txq *txq = queue;
+
+	return rnic_sq_recover(txq->dev, &txq->sq);
+}
 
 int
 rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, unsigned int socket,
@@ -51,6 +58,15 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 	txq->deferred_start = conf->tx_deferred_start;
 	txq->queue_id = queue;
 	txq->port_id = eth_dev->data->port_id;
+	txq->recovery = (struct rnic_recovery){
+		.state = &txq->state,
+		.dev = dev,
+		.direction = "Tx",
+		.queue_id = queue,
+		.repair = txq_repair,
+		.queue = txq,
+		.wqe = &txq->wqe_counter,
+	};
 	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->tx_queues[queue], txq);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
@@ -104,15 +120,6 @@ rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu)
 			 __ATOMIC_RELAXED);
 }
 
-static void
-txq_rings_begin(struct rnic_txq *txq)
-{
-	txq->sq_tail = 0;
-	txq->slots = txq->elts_mask + 1;
-	txq->nop_posted = false;
-	txq->unsignalled = 0;
-}
-
 int
 rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 {
@@ -143,34 +150,10 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	rnic_txq_set_mtu(txq, mtu);
 	txq->elts_head = rnic_tunables.elts;
 	txq->elts_tail = rnic_tunables.elts;
-	txq_rings_begin(txq);
-	txq->error_unsaid = false;
+	rnic_tx_rings_begin(txq);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 	rnic_owner_leave(txq);
 	return 0;
-}
-
-/* The packets from the failed WQE on were counted when they were posted. Returns how many they are. */
-static uint16_t
-txq_count_lost(struct rnic_txq *txq)
-{
-	const struct rnic_tx_wqe *wqe = &txq->wqes[txq->wqe_counter & txq->sq.mask];
-	uint16_t from = wqe->elts_start, packets;
-	uint64_t bytes = 0;
-
-	packets = txq->stats.packets - wqe->packets_start;
-	if ((uint16_t)(from - txq->elts_tail) > (uint16_t)(txq->elts_head - txq->elts_tail) ||
-	    packets > (uint16_t)(txq->elts_head - from)) {
-		/* A device that names a WQE that is not under way. */
-		from = txq->elts_tail;
-		packets = txq->elts_head - from;
-	}
-	for (; from != txq->elts_head; from++)
-		bytes += txq->elts[from & txq->elts_mask]->data_len;
-	rnic_counter_add(&txq->stats.packets, -(uint64_t)packets);
-	rnic_counter_add(&txq->stats.bytes, -bytes);
-	rnic_counter_add(&txq->stats.errors, packets);
-	return packets;
 }
 
 /* Let the device send what was posted, so that a stop loses nothing; one that is dead is not waited for. */
@@ -212,7 +195,7 @@ txq_give_up(struct rnic_txq *txq, enum rnic_queue_state state)
 
 	if (txq->elts_head == txq->elts_tail)
 		return;
-	packets = txq_count_lost(txq);
+	packets = rnic_tx_count_lost(txq);
 	if (state == RNIC_QUEUE_RUNNING)
 		RNIC_LOG(ERR, txq->dev,
 			 "Tx queue %u: stopped with %u packets that the device did not send",
@@ -221,22 +204,6 @@ txq_give_up(struct rnic_txq *txq, enum rnic_queue_state state)
 		RNIC_LOG(ERR, txq->dev,
 			 "Tx queue %u: stopped after an error: %u packets are lost with it",
 			 txq->queue_id, packets);
-}
-
-static void txq_recover(void *arg);
-
-/* Of each error completion once, by the recovery or by a stop that comes before it. */
-static void
-txq_say_error(struct rnic_txq *txq)
-{
-	if (!txq->error_unsaid)
-		return;
-	txq->error_unsaid = false;
-	if (rnic_error_lines_due(&txq->error_lines, txq->dev, "Tx", txq->queue_id))
-		RNIC_LOG(
-			ERR, txq->dev,
-			"Tx queue %u: error completion of WQE %u, syndrome 0x%02x, vendor's 0x%02x",
-			txq->queue_id, txq->wqe_counter, txq->syndrome, txq->vendor_syndrome);
 }
 
 int
@@ -250,84 +217,14 @@ rnic_txq_stop(struct rnic_txq *txq)
 	rnic_owner_enter(txq);
 	if (state == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
-	/* Waits for a recovery that has begun: from here on the queue is this thread's alone. */
-	rte_eal_alarm_cancel(txq_recover, txq);
-	state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
-	if (state != RNIC_QUEUE_RUNNING)
-		txq_say_error(txq);
-	txq_give_up(txq, state);
-	rnic_error_lines_flush(&txq->error_lines, txq->dev, "Tx", txq->queue_id);
+	rnic_recovery_settle(&txq->recovery);
+	txq_give_up(txq, __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE));
 	rc = rnic_sq_destroy(txq->dev, &txq->sq);
 	rc2 = rnic_cq_destroy(txq->dev, &txq->cq);
 	/* Gone from the device: what is left is the driver's again. */
 	rnic_tx_free(txq, txq->elts_head);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
 	return rc < 0 ? rc : rc2;
-}
-
-/* From the alarm, in the interrupt thread. The data path leaves the queue alone meanwhile. */
-static void
-txq_recover(void *arg)
-{
-	struct rnic_txq *txq = arg;
-	int rc;
-
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
-		return;
-	txq_say_error(txq);
-	rc = rnic_sq_recover(txq->dev, &txq->sq);
-	if (rc < 0) {
-		RNIC_LOG(
-			ERR, txq->dev,
-			"Tx queue %u: not recovered: %s; it stays down until the port is restarted",
-			txq->queue_id, strerror(-rc));
-		/* What was written here is seen by whoever stops the queue. */
-		__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-		return;
-	}
-	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
-	rnic_owner_enter(txq);
-	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
-}
-
-/* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
-static void
-txq_ask_recovery(struct rnic_txq *txq)
-{
-	int rc = rte_eal_alarm_set(1, txq_recover, txq);
-
-	if (rc < 0 && !txq->recovery_unasked)
-		RNIC_LOG(ERR, txq->dev,
-			 "Tx queue %u: no alarm for its recovery: %s; tried again with each burst",
-			 txq->queue_id, strerror(-rc));
-	txq->recovery_unasked = rc < 0;
-}
-
-void
-rnic_txq_failed(struct rnic_txq *txq)
-{
-	txq->error_unsaid = true;
-	txq->recovery_unasked = false;
-	__atomic_store_n(&txq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-	txq_ask_recovery(txq);
-}
-
-void
-rnic_txq_restart(struct rnic_txq *txq)
-{
-	enum rnic_queue_state state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
-
-	if (state == RNIC_QUEUE_ERROR && txq->recovery_unasked)
-		txq_ask_recovery(txq);
-	if (state != RNIC_QUEUE_RECOVERED)
-		return;
-	/* What the device completed after the error is of no interest: all goes back. */
-	rnic_cq_drop(&txq->cq);
-	(void)txq_count_lost(txq);
-	rnic_tx_free(txq, txq->elts_head);
-	txq_rings_begin(txq);
-	rnic_counter_add(&txq->stats.restarts, 1);
-	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
 }
 
 /* Low bits of how many packets the device has completed. */
