@@ -570,7 +570,6 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	memcpy(dev->name, name, strlen(name) + 1);
 	dev->args = args;
 	dev->socket_id = socket_id;
-	rte_spinlock_init(&dev->lock);
 	pthread_mutex_init(&dev->port_lock, NULL);
 	pthread_mutex_init(&dev->silence_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);

@@ -4,7 +4,10 @@
  * The driver's device: one PCI function (or an embedded software one), from bring-up to its objects. Whoever needs an
  * object includes its own header; this one holds what all of them share.
  *
- * Threads: control calls on one device hold its lock; the data path takes none.
+ * Threads: control calls on a port are its application's, one at a time, as ethdev has it; those of the library, the control
+ * thread's and those on memory come from any thread beside them. There is no lock of the whole device: each object that
+ * several of them share has one of its own (README.md has their order), and commands have a slot each. The data path
+ * takes none.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -88,7 +91,6 @@ struct rnic_dev {
 	struct rnic_access *access;
 	struct rnic_devargs args;
 	struct rnic_caps caps;
-	rte_spinlock_t lock;
 	int socket_id;
 
 	/* bring-up: the stages from 0 to stages_up - 1 are up */
