@@ -18,11 +18,11 @@
 #include "recovery.h"
 #include "rnic.h"
 
-#define RNIC_TX_WQE_HEAD_DS 2 /* control and Ethernet segment */
-/* Inline L2 header, with a VLAN tag: the least that some cards demand in each send WQE; takes one unit more. */
+#define RNIC_TX_WQE_HEAD_DS  2 /* control and Ethernet segment */
 #define RNIC_TX_DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
 #define RNIC_TX_WQEBBS(ds)   (((ds) + RNIC_TX_DS_PER_WQEBB - 1) / RNIC_TX_DS_PER_WQEBB)
-#define RNIC_TX_SEGS_MAX     (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
+/* One unit is left for an inline L2 header, which some cards demand in each send WQE. */
+#define RNIC_TX_SEGS_MAX (RNIC_WQE_DS_MAX - RNIC_TX_WQE_HEAD_DS - 1)
 /* Segments after which a completion is asked for: a quarter of the smallest ring. */
 #define RNIC_TX_SIGNAL	 32
 #define RNIC_TX_ELTS_MIN 128

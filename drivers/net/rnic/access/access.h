@@ -2,8 +2,8 @@
 
 /*
  * The access seam: how the driver reaches a function. One small table of operations, implemented by `direct` (the
- * embedded software RNIC) and `vfio_user` (a socket), later by `vfio` (a PCI function). The data path never goes
- * through it: UAR pages and rings are plain memory.
+ * embedded software RNIC), `vfio_user` (a socket) and `vfio` (a PCI function). The data path never goes through it:
+ * UAR pages and rings are plain memory.
  *
  * A function can be lost: its server dies, the card is pulled out. From then on `gone` is set, registers read all ones,
  * writes do nothing, map() and reset() return -ENOTCONN at once, and unmap() succeeds once nobody can reach the memory
