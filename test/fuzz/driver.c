@@ -380,9 +380,9 @@ queue_call(uint8_t which, uint8_t what)
 		break;
 	case 4:
 		world.rx_used[which & 1] = true;
-		rnic_rxq_halt(q->rxq);
+		port_rx_halt(q);
 		break;
-	case 5: rnic_rxq_resume(q->rxq); break;
+	case 5: port_rx_resume(q); break;
 	case 6: port_ask(q); break;
 	default:
 		if (what & 0x80 && !atomic_load(&world.dev->dead)) {

@@ -329,8 +329,8 @@ renew_rx(struct port_queues *q)
 {
 	if (rx_is_new(q))
 		return true;
-	return forge_cq_works(fake.device, q->rxq->cq.cqn) && rnic_rxq_halt(q->rxq) == 0 &&
-	       rnic_rxq_resume(q->rxq) == 0;
+	return forge_cq_works(fake.device, q->rxq->cq.cqn) && port_rx_halt(q) == 0 &&
+	       port_rx_resume(q) == 0;
 }
 
 static bool

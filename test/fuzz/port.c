@@ -87,6 +87,18 @@ port_rx_stop(struct port_queues *q)
 	q->rx_up = false;
 }
 
+int
+port_rx_halt(const struct port_queues *q)
+{
+	return rnic_rxq_queue_stop(&port_dev, q->index);
+}
+
+int
+port_rx_resume(const struct port_queues *q)
+{
+	return rnic_rxq_queue_start(&port_dev, q->index);
+}
+
 void
 port_tx_start(struct port_queues *q)
 {

@@ -42,6 +42,9 @@ bool port_setup(struct port_queues *q, struct rnic_dev *dev, uint16_t index, uin
 void port_release(struct port_queues *q);
 void port_rx_start(struct port_queues *q);
 void port_rx_stop(struct port_queues *q);
+/* While it is started: it takes no frames; and again. */
+int port_rx_halt(const struct port_queues *q);
+int port_rx_resume(const struct port_queues *q);
 void port_tx_start(struct port_queues *q);
 void port_tx_stop(struct port_queues *q);
 /* u8 packets, u8 segments, u16 bytes of each; with offloads, of each packet what it asks for */

@@ -445,8 +445,8 @@ operation(uint8_t op)
 	case OP_POLL_CQ: must(rdmapmd_poll_cq(cq, wc, RTE_DIM(wc)) <= RTE_DIM(wc)); break;
 	case OP_ARM: rdmapmd_req_notify_cq(cq, false); break;
 	case OP_HALT:
-		rnic_rxq_halt(q.rxq);
-		rnic_rxq_resume(q.rxq);
+		port_rx_halt(&q);
+		port_rx_resume(&q);
 		break;
 	case OP_STOP:
 		port_tx_stop(&q);

@@ -130,8 +130,12 @@ rnic_cq_drop(struct rnic_cq *cq)
 
 /* ---- Another size (PRM: "Resize CQ") ---- */
 
-uint32_t
-rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
+/*
+ * The entries of a CQ that wait in its ring, up to the one that says that the device has gone on in another: they take the
+ * places after theirs in that ring, since that one has a number, too.
+ */
+static void
+cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
 {
 	const uint32_t mask = (1u << log_size) - 1;
 	uint32_t count, index;
@@ -152,7 +156,6 @@ rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
 		entry->op_own =
 			(uint8_t)((from->op_own & ~RNIC_CQE_OWNER) | (index >> log_size & 1));
 	}
-	return count;
 }
 
 static int
@@ -195,7 +198,7 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 		rnic_mem_free(dev, &mem);
 		return rc;
 	}
-	rnic_cq_move(cq, mem.address, (uint8_t)log_size);
+	cq_move(cq, mem.address, (uint8_t)log_size);
 	rnic_mem_free(dev, &cq->mem);
 	cq->mem = mem;
 	cq->ring = mem.address;

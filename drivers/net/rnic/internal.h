@@ -221,13 +221,6 @@ struct rnic_uars_usage {
 };
 void rnic_uars_usage(struct rnic_dev *dev, struct rnic_uars_usage *usage);
 
-/* ---- cq.c ---- */
-/*
- * The entries of a CQ that wait in its ring, up to the one that says that the device has gone on in another: they take the
- * places after theirs in that ring, since that one has a number, too. Its mask, its size. Returns how many.
- */
-uint32_t rnic_cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size);
-
 /* ---- flow.c ---- */
 /* Of a frame: its destination address, its outer VLAN tag, what is behind. As a mask: which bits matter. */
 struct rnic_flow_match {

@@ -104,11 +104,9 @@ void rnic_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_r
 bool rnic_rxq_fits(const struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu);
 int rnic_rxq_stop(struct rnic_rxq *rxq);
-/* Of a queue that was started: it holds no mbufs and takes no frames; and again. Frames for it are missed. */
-int rnic_rxq_halt(struct rnic_rxq *rxq);
-int rnic_rxq_resume(struct rnic_rxq *rxq);
-int rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
+/* Of a queue of a port that runs: it holds no mbufs and takes no frames; and again. Frames for it are missed. */
 int rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue);
+int rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue);
 /* ethdev's rx_queue_count and rx_descriptor_status. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 typedef int rnic_rxq_count_t;

@@ -322,8 +322,8 @@ rxq_not_emptied(struct rnic_rxq *rxq, int rc)
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 }
 
-int
-rnic_rxq_halt(struct rnic_rxq *rxq)
+static int
+rxq_halt(struct rnic_rxq *rxq)
 {
 	int rc;
 
@@ -338,8 +338,8 @@ rnic_rxq_halt(struct rnic_rxq *rxq)
 	return rc;
 }
 
-int
-rnic_rxq_resume(struct rnic_rxq *rxq)
+static int
+rxq_resume(struct rnic_rxq *rxq)
 {
 	int rc, rc2;
 
@@ -412,7 +412,7 @@ rnic_rxq_descriptor_status(void *queue, uint16_t offset)
 int
 rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue)
 {
-	int rc = rnic_rxq_resume(eth_dev->data->rx_queues[queue]);
+	int rc = rxq_resume(eth_dev->data->rx_queues[queue]);
 
 	if (rc == 0)
 		eth_dev->data->rx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STARTED;
@@ -422,7 +422,7 @@ rnic_rxq_queue_start(struct rte_eth_dev *eth_dev, uint16_t queue)
 int
 rnic_rxq_queue_stop(struct rte_eth_dev *eth_dev, uint16_t queue)
 {
-	int rc = rnic_rxq_halt(eth_dev->data->rx_queues[queue]);
+	int rc = rxq_halt(eth_dev->data->rx_queues[queue]);
 
 	if (rc == 0)
 		eth_dev->data->rx_queue_state[queue] = RTE_ETH_QUEUE_STATE_STOPPED;
