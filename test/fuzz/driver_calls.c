@@ -8,6 +8,7 @@
 
 #include "driver_world.h"
 #include "internal.h"
+#include "mkey.h"
 
 #define KEYS_MAX      8
 #define REGISTERS_MAX 24
@@ -201,7 +202,7 @@ calls_key(uint8_t what, uint8_t value)
 	case 0:
 	case 1:
 		if (key_count < KEYS_MAX &&
-		    rnic_mkey_create_for(world.dev, &attr, &keys[key_count]) == 0)
+		    rnic_mkey_create(world.dev, &attr, &keys[key_count]) == 0)
 			key_count++;
 		break;
 	case 2:
@@ -218,7 +219,9 @@ calls_key(uint8_t what, uint8_t value)
 		rnic_mkey_unregister_pool(world.dev, world.q[value & 1].pool);
 		break;
 	default:
-		if (rnic_mkey_create(world.dev, world.memory, 4096, RNIC_ACCESS_READ, &key) == 0)
+		attr = rnic_mkey_attr_own(world.dev, (uintptr_t)world.memory, 4096,
+					  RNIC_ACCESS_READ);
+		if (rnic_mkey_create(world.dev, &attr, &key) == 0)
 			rnic_mkey_destroy(world.dev, key);
 	}
 }

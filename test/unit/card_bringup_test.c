@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 #include <rte_memory.h>
 
+#include "mkey.h"
 #include "prm/vport.h"
 #include "rdma.h"
 
@@ -757,9 +758,10 @@ test_keys_of_a_device_without_paging(void **state)
 				 0);
 		for (rights = RNIC_ACCESS_READ; rights <= (RNIC_ACCESS_READ | RNIC_ACCESS_WRITE);
 		     rights += RNIC_ACCESS_WRITE) {
-			assert_int_equal(rnic_mkey_create(dev, mem.address, mem.length,
-							  (unsigned int)rights, &key),
-					 0);
+			const struct rnic_mkey_attr attr = rnic_mkey_attr_own(
+				dev, (uintptr_t)mem.address, mem.length, (unsigned int)rights);
+
+			assert_int_equal(rnic_mkey_create(dev, &attr, &key), 0);
 			assert_int_equal(rnic_mkey_destroy(dev, key), 0);
 		}
 		assert_int_equal(keys_made, 2);

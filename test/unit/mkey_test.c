@@ -13,6 +13,8 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "mkey.h"
+
 /* Locks taken by this thread (the linker's --wrap). */
 static __thread unsigned int locks;
 
@@ -73,6 +75,16 @@ query(struct rnic_dev *dev, uint32_t key)
 	return result;
 }
 
+/* As for the driver's own queues. */
+static int
+create_own(struct rnic_dev *dev, void *memory, size_t length, unsigned int rights, uint32_t *key)
+{
+	const struct rnic_mkey_attr attr =
+		rnic_mkey_attr_own(dev, (uintptr_t)memory, length, rights);
+
+	return rnic_mkey_create(dev, &attr, key);
+}
+
 static void
 test_a_key_covers_exactly_what_was_asked(void **state)
 {
@@ -90,9 +102,8 @@ test_a_key_covers_exactly_what_was_asked(void **state)
 			struct key_query known;
 			uint32_t key;
 
-			assert_int_equal(rnic_mkey_create(dev, memory + offsets[i], lengths[k],
-							  rights, &key),
-					 0);
+			assert_int_equal(
+				create_own(dev, memory + offsets[i], lengths[k], rights, &key), 0);
 			known = query(dev, key);
 			assert_true(known.valid);
 			assert_int_equal(known.start, (uintptr_t)memory + offsets[i]);
@@ -109,8 +120,7 @@ test_a_key_covers_exactly_what_was_asked(void **state)
 		}
 	assert_int_equal(dev->access->maps, maps);
 	assert_int_equal(rnic_mkeys_count(dev), keys);
-	assert_int_equal(rnic_mkey_create(dev, memory, 0, RNIC_ACCESS_READ, &(uint32_t){ 0 }),
-			 -EINVAL);
+	assert_int_equal(create_own(dev, memory, 0, RNIC_ACCESS_READ, &(uint32_t){ 0 }), -EINVAL);
 	rte_free(memory);
 }
 
@@ -128,7 +138,7 @@ test_a_key_for_a_peer_allows_what_was_asked(void **state)
 	assert_int_equal(rnic_cmd_alloc(dev, RNIC_CMD_ALLOC_PD, &attr.pd), 0);
 	for (access = 0; access < 16; access++) {
 		attr.access = access;
-		assert_int_equal(rnic_mkey_create_for(dev, &attr, &key), 0);
+		assert_int_equal(rnic_mkey_create(dev, &attr, &key), 0);
 		known = query(dev, key);
 		assert_true(known.valid);
 		assert_int_equal(known.start, 5);
@@ -143,7 +153,7 @@ test_a_key_for_a_peer_allows_what_was_asked(void **state)
 	}
 	/* Pages are translated, not bytes. */
 	attr.address = 0;
-	assert_int_equal(rnic_mkey_create_for(dev, &attr, &key), -EINVAL);
+	assert_int_equal(rnic_mkey_create(dev, &attr, &key), -EINVAL);
 	assert_int_equal(rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_PD, attr.pd), 0);
 	rte_free(memory);
 }
@@ -159,8 +169,7 @@ test_freed_keys_do_not_come_back_soon(void **state)
 
 	assert_non_null(memory);
 	for (i = 0; i < RTE_DIM(keys); i++) {
-		assert_int_equal(rnic_mkey_create(dev, memory, 4096, RNIC_ACCESS_READ, &keys[i]),
-				 0);
+		assert_int_equal(create_own(dev, memory, 4096, RNIC_ACCESS_READ, &keys[i]), 0);
 		for (k = 0; k < i; k++)
 			assert_int_not_equal(keys[i], keys[k]);
 		assert_int_equal(rnic_mkey_destroy(dev, keys[i]), 0);

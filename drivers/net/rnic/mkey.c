@@ -231,7 +231,7 @@ rnic_mkey_region_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr,
 }
 
 int
-rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key)
+rnic_mkey_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key)
 {
 	struct rnic_mkey_region *region;
 	int rc;
@@ -242,16 +242,6 @@ rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, ui
 		*key = region->key;
 	pthread_mutex_unlock(&dev->mkeys->lock);
 	return rc;
-}
-
-int
-rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigned int rights,
-		 uint32_t *key)
-{
-	const struct rnic_mkey_attr attr =
-		rnic_mkey_attr_own(dev, (uintptr_t)address, length, rights);
-
-	return rnic_mkey_create_for(dev, &attr, key);
 }
 
 int

@@ -39,7 +39,7 @@ create_key(struct rnic_dev *dev, const struct rdmapmd_mr_attr *attr, uint32_t *k
 		.access = attr->access & KEY_ACCESS,
 	};
 
-	return rnic_mkey_create_for(dev, &key_attr, key);
+	return rnic_mkey_create(dev, &key_attr, key);
 }
 
 int

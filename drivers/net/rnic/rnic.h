@@ -248,12 +248,7 @@ rnic_bfreg_take(struct rnic_dev *dev, struct rnic_bfreg *domain, unsigned int ki
 int rnic_bfreg_free(struct rnic_dev *dev, struct rnic_bfreg *reg);
 
 /* ---- Memory keys (mkey.c). ---- */
-/* Register [address, address+length) (page rounded): map, key. Returns the lkey/rkey in host order. */
-int rnic_mkey_create(struct rnic_dev *dev, void *address, size_t length, unsigned int rights,
-		     uint32_t *key);
-int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
-
-/* The same for whom and what the caller likes. Reading from here is always allowed. */
+/* Reading from here is always allowed. */
 enum rnic_mkey_access {
 	RNIC_MKEY_LOCAL_WRITE = 1 << 0,
 	RNIC_MKEY_REMOTE_WRITE = 1 << 1,
@@ -268,7 +263,9 @@ struct rnic_mkey_attr {
 	uint32_t pd;
 	unsigned int access; /* enum rnic_mkey_access */
 };
-int rnic_mkey_create_for(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
+/* Map the memory, in whole pages, and make a key for it, in host order. */
+int rnic_mkey_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
+int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
 
 /* ---- Memory whose keys the data path finds by its address (mkey_pool.c). ---- */
 /* Register all memory of a mempool (chunks merged where neighbours); idempotent, counted. */
