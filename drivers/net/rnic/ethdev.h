@@ -17,6 +17,7 @@
 #include <ethdev_driver.h>
 #include <rte_version.h>
 
+#include "owner.h"
 #include "prm/init_seg.h"
 #include "rnic.h"
 
@@ -43,43 +44,6 @@ static inline uint64_t
 rnic_counter_get(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
-/*
- * A queue belongs to one thread at a time, and so do a port's control calls; it is the application that hands them over.
- * DPDK's own ways to do so are not built with ThreadSanitizer, which is told here; for all other builds this is nothing.
- */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RNIC_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define RNIC_TSAN 1
-#endif
-
-#ifdef RNIC_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
-
-static inline void
-rnic_owner_enter(void *owned)
-{
-#ifdef RNIC_TSAN
-	__tsan_acquire(owned);
-#else
-	RTE_SET_USED(owned);
-#endif
-}
-
-static inline void
-rnic_owner_leave(void *owned)
-{
-#ifdef RNIC_TSAN
-	__tsan_release(owned);
-#else
-	RTE_SET_USED(owned);
-#endif
 }
 
 /* Of one queue, since its set-up. */

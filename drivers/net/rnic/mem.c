@@ -18,6 +18,7 @@
 #include <rte_malloc.h>
 
 #include "internal.h"
+#include "owner.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RNIC_ASAN 1
@@ -35,14 +36,6 @@
 #endif
 
 /* EAL's heap has a lock of its own, which ThreadSanitizer does not see: it sees this one. */
-#if defined(__SANITIZE_THREAD__)
-#define RNIC_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RNIC_TSAN 1
-#endif
-#endif
-
 static void
 heap_lock(bool on)
 {

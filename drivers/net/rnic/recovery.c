@@ -9,7 +9,8 @@
 #include <rte_alarm.h>
 #include <rte_cycles.h>
 
-#include "ethdev.h"
+#include "owner.h"
+#include "rnic.h"
 
 /* ---- A queue that fails over and over must not fill the disk ---- */
 
