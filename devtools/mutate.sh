@@ -80,7 +80,7 @@ Queue start/stop|Tx stop|e2e-queue|txq.c|/^rnic_txq_queue_stop/,/^}/s/int rc = .
 Queue start/stop|deferred Rx start|e2e-queue|rxq.c|s/rxq->deferred_start = conf->rx_deferred_start;/rxq->deferred_start = false;/
 Queue start/stop|deferred Tx start|e2e-queue|txq.c|s/txq->deferred_start = conf->tx_deferred_start;/txq->deferred_start = false;/
 MTU update|the port's, while it runs|e2e-control|ethdev.c|s/rc = rnic_port_set_mtu(port->dev, mtu);/rc = 0;/
-MTU update|the port's, at its start|e2e-control|ethdev.c|s/rc = rnic_port_set_mtu(port->dev, data->mtu);/rc = 0;/
+MTU update|the port's, at its start|e2e-control|ethdev.c|s/rc = rnic_port_ask_mtu(port->dev, data->mtu);/rc = 0;/
 MTU update|the senders'|e2e-frames|ethdev.c|s/rnic_txq_set_mtu(eth_dev->data->tx_queues\[i\], mtu);/(void)mtu;/
 MTU update|refusing what the queues do not take|e2e-control|ethdev.c|s/if (!rnic_rxq_fits(rxq, mtu)) {/if (false) {/
 Scattered Rx|more mbufs than one|e2e-control|rxq.c|s/segs = (frame + room - 1) \/ room;/segs = 1;/
