@@ -644,7 +644,7 @@ expect_counters(unsigned int sets)
 	assert_memory_equal(values, none, sizeof(values));
 	assert_int_equal(rnic_q_counter_out_of_buffer(dev, &missed), 0);
 	assert_int_equal(missed, 0);
-	assert_int_equal(dev->qp_counters.has + dev->has_q_counter, sets);
+	assert_int_equal(dev->qp_counters->has + dev->has_q_counter, sets);
 	card_close(dev);
 	assert_int_equal(card_said("counters for"), 2 - sets);
 	/* What it did not give is not given back. */

@@ -285,7 +285,8 @@ commands_setup_bare(void **state)
 	world->rings->cq.cq.cqn = RINGS_CQN;
 	for (i = 0; i < RTE_DIM(world->rdma.kinds); i++)
 		world->rdma.kinds[i] = world->rings->kinds;
-	world->dev.qp_counters.number = 0x5a;
+	world->counters.number = 0x5a;
+	world->dev.qp_counters = &world->counters;
 	world->dev.rdma = &world->rdma;
 	memcpy(world->dev.mac, mac, sizeof(mac));
 	rnic_general_cap_set(&world->dev.caps.general, RNIC_GENERAL_CAP_LOG_MAX_MSG, 30);

@@ -42,6 +42,7 @@ const uint8_t *commands_expect(unsigned int index, enum rnic_cmd_opcode opcode, 
 struct world {
 	struct rnic_dev dev;
 	struct rnic_rdma rdma;
+	struct rnic_q_counters counters;
 	struct rdmapmd_context context;
 	struct rdmapmd_pd pd;
 	struct rings *rings; /* whose CQ it is */

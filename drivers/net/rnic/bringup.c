@@ -15,6 +15,7 @@
 #include "internal.h"
 #include "mkey.h"
 #include "prm/cqe.h"
+#include "q_counter.h"
 #include "rdma.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;

@@ -19,6 +19,7 @@
 
 #include "owner.h"
 #include "prm/init_seg.h"
+#include "q_counter.h"
 #include "rnic.h"
 
 #define RNIC_RX_QUEUES_MAX 16 /* no more than ethdev has counters for */

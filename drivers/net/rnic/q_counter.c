@@ -8,6 +8,7 @@
 
 #include "q_counter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -86,31 +87,34 @@ rnic_q_counter_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 int
 rnic_q_counters_setup(struct rnic_dev *dev)
 {
-	struct rnic_q_counters *of_qps = &dev->qp_counters;
-	int rc = rnic_q_counter_alloc(dev, "queue pairs", &of_qps->number, &of_qps->has);
+	struct rnic_q_counters *of_qps = calloc(1, sizeof(*of_qps));
 
-	if (of_qps->has)
-		pthread_mutex_init(&of_qps->lock, NULL);
-	return rc;
+	if (of_qps == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&of_qps->lock, NULL);
+	dev->qp_counters = of_qps;
+	return rnic_q_counter_alloc(dev, "queue pairs", &of_qps->number, &of_qps->has);
 }
 
 void
 rnic_q_counters_teardown(struct rnic_dev *dev)
 {
-	struct rnic_q_counters *of_qps = &dev->qp_counters;
+	struct rnic_q_counters *of_qps = dev->qp_counters;
 
-	if (!of_qps->has)
+	if (of_qps == NULL)
 		return;
-	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, of_qps->number);
+	if (of_qps->has)
+		rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_Q_COUNTER, of_qps->number);
 	pthread_mutex_destroy(&of_qps->lock);
-	of_qps->has = false;
+	dev->qp_counters = NULL;
+	free(of_qps);
 }
 
 int
 rnic_q_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_Q_COUNTERS])
 {
 	struct rnic_query_q_counter_in in = { 0 };
-	struct rnic_q_counters *of_qps = &dev->qp_counters;
+	struct rnic_q_counters *of_qps = dev->qp_counters;
 	struct rnic_query_q_counter_out out;
 	uint32_t now;
 	unsigned int i;

@@ -29,7 +29,7 @@ int rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *numb
 /* Of the port's: frames that found no receive WQE. */
 int rnic_q_counter_out_of_buffer(struct rnic_dev *dev, uint32_t *count);
 
-/* Of queue pairs. */
+/* Of queue pairs, made and read as long as the device has RDMA. */
 extern const char *const rnic_q_counter_names[]; /* NULL terminated */
 int rnic_q_counters_setup(struct rnic_dev *dev);
 void rnic_q_counters_teardown(struct rnic_dev *dev);

@@ -19,6 +19,7 @@
 #include <rte_common.h>
 
 #include "prm/cqe.h"
+#include "q_counter.h"
 #include "rdmapmd_driver.h"
 #include "rnic.h"
 

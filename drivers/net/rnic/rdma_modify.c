@@ -214,7 +214,7 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, given & takes);
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters.number);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
 	set_attributes(qpc, qp, attr, mask);
 	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
 	/* Nothing has changed then. */

@@ -168,7 +168,7 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters.number);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
 	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.wq.bf->uar);
 	/* A capability of RoCE, without which there are no such queue pairs. */
 	rnic_qpc_set(

@@ -85,7 +85,7 @@ create_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	const struct rnic_wq_owner owner = {
 		.pd = qp->qp.pd->pdn,
-		.q_counter = qp->dev->qp_counters.number,
+		.q_counter = qp->dev->qp_counters->number,
 		.user_index = qp->qp.qp_num,
 	};
 	int rc;

@@ -24,7 +24,6 @@
 #include "control.h"
 #include "event.h"
 #include "health.h"
-#include "q_counter.h"
 #include "prm/caps.h"
 #include "prm/queue.h"
 
@@ -74,6 +73,7 @@ struct rnic_mkeys;	/* mkey.h */
 struct rnic_mkey_pools; /* mkey_pool.c */
 struct rnic_rdma;	/* rdma.h */
 struct rnic_mpfs;	/* mpfs.c */
+struct rnic_q_counters; /* q_counter.h */
 struct rnic_port_mac;
 struct rnic_qp_rule;
 
@@ -112,7 +112,7 @@ struct rnic_dev {
 	/* Without one frames that found no buffer are not counted. */
 	bool has_q_counter;
 	uint32_t q_counter;
-	struct rnic_q_counters qp_counters;
+	struct rnic_q_counters *qp_counters;   /* NULL: the device has no RDMA */
 	uint8_t mac[6];			       /* as the vport has it */
 	uint16_t max_mtu;		       /* largest L3 MTU that the port takes */
 	uint16_t mtu_found;		       /* the one before bring-up, as far as anybody says */
