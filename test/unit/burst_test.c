@@ -20,6 +20,7 @@
 
 #include "doorbell.h"
 #include "dump.h"
+#include "entry_dump.h"
 #include "rx.h"
 #include "tx.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "entry_dump.h"
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;

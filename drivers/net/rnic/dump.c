@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdio.h>
-#include <string.h>
 
-#include <rte_common.h>
 #include <rte_log.h>
 
 #include "dump.h"
-#include "prm/cqe.h"
 #include "prm/dump.h"
-#include "prm/wqe.h"
 #include "rnic.h"
 
 bool
@@ -18,8 +14,8 @@ rnic_dump_wanted(void)
 	return rte_log_can_log(rnic_logtype_dump, RTE_LOG_DEBUG);
 }
 
-static void
-dump_put(const char *text)
+void
+rnic_dump_put(const char *text)
 {
 	rte_log(RTE_LOG_DEBUG, rnic_logtype_dump, "%s", text);
 }
@@ -28,38 +24,11 @@ void
 rnic_dump_command(struct rnic_dev *dev, const struct rnic_cmdq_entry *entry,
 		  const void *const *blocks, uint32_t block_count, bool output)
 {
-	struct rnic_dump_text text = { .put = dump_put };
+	struct rnic_dump_text text = { .put = rnic_dump_put };
 	char title[128];
 
 	snprintf(title, sizeof(title), "net_rnic: %s:", dev->name);
 	rnic_dump_text_line(&text, title);
 	rnic_dump_cmd(entry, blocks, block_count, output, rnic_dump_text_line, &text);
-	rnic_dump_text_end(&text);
-}
-
-void
-rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)
-{
-	struct rnic_dump_text text = { .put = dump_put };
-	uint8_t wqe[(RNIC_WQE_DS_MAX + 1) * RNIC_WQE_DS_BYTES];
-	uint32_t ring_bytes = ((uint32_t)sq->mask + 1) * RNIC_WQEBB_BYTES;
-	uint32_t start = (uint32_t)(index & sq->mask) * RNIC_WQEBB_BYTES;
-	uint32_t first = RTE_MIN((uint32_t)sizeof(wqe), ring_bytes - start);
-
-	/* In one piece, even where it wraps around the end of the ring. */
-	memcpy(wqe, sq->ring + start, first);
-	memcpy(wqe + first, sq->ring, sizeof(wqe) - first);
-	rnic_dump_wqe((uintptr_t)sq->ring + start, wqe, sizeof(wqe), rnic_dump_text_line, &text);
-	rnic_decode_wqe(wqe, sizeof(wqe), ethernet, rnic_dump_text_line, &text);
-	rnic_dump_text_end(&text);
-}
-
-void
-rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe)
-{
-	struct rnic_dump_text text = { .put = dump_put };
-
-	rnic_dump_cqe(cq->cqn, cqe, sizeof(*cqe), rnic_dump_text_line, &text);
-	rnic_decode_cqe(cqe, sizeof(*cqe), rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }

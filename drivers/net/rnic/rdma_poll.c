@@ -10,7 +10,7 @@
 #include <rte_branch_prediction.h>
 
 #include "doorbell.h"
-#include "dump.h"
+#include "entry_dump.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma.h"

@@ -14,7 +14,7 @@
 #include <rte_branch_prediction.h>
 
 #include "doorbell.h"
-#include "dump.h"
+#include "entry_dump.h"
 #include "prm/wqe.h"
 #include "rdma.h"
 #include "tunables.h"

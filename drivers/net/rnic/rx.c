@@ -15,6 +15,7 @@
 
 #include "doorbell.h"
 #include "dump.h"
+#include "entry_dump.h"
 #include "prm/wqe.h"
 #include "rx.h"
 

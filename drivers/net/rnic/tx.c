@@ -19,6 +19,7 @@
 
 #include "doorbell.h"
 #include "dump.h"
+#include "entry_dump.h"
 #include "prm/wqe.h"
 #include "tx.h"
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Dumps of queue entries (dump.h), by the burst instances that are chosen at start when somebody wants them. */
+#ifndef RNIC_ENTRY_DUMP_H
+#define RNIC_ENTRY_DUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rnic_cq;
+struct rnic_cqe;
+struct rnic_sq;
+
+/* The WQE that starts at this WQEBB. ethernet: its SENDs have an Ethernet segment. */
+void rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet);
+void rnic_dump_cq_entry(const struct rnic_cq *cq, const struct rnic_cqe *cqe);
+
+#endif
