@@ -419,7 +419,7 @@ check_pages()
 {
 	local -a keys commands
 
-	mapfile -t keys < <(sed -n '/^#define VALID_KEYS/,/"$/ s/.*"\(.*\)"$/\1/p' drivers/net/rnic/devargs.c | tr ' ' '\n')
+	mapfile -t keys < <(sed -n '/^#define VALID_KEYS/,/"$/ s/.*"\(.*\)"$/\1/p' drivers/net/rnic/base/devargs.c | tr ' ' '\n')
 	mapfile -t commands < <(grep -o '"/rnic/[a-z]*"' drivers/net/rnic/telemetry.c | tr -d '"')
 	documents doc/man/net_rnic.7 "${keys[@]/%/=}" "${commands[@]}"
 	mapfile -t keys < <(sed -n 's/^\t{ "\([a-z_]*\)", parse_.*/\1/p' app/softrnicd/options.c)

@@ -37,110 +37,110 @@ USAGE
 mutations()
 {
 	cat <<'ROWS'
-Speed capabilities|the speeds|e2e-control|info.c|/info->speed_capa =/d
-Link status|down|e2e-control|link.c|s/return link_set(eth_dev, up && .*/return link_set(eth_dev, true, speed);/
-Link status|the speed|e2e-control|link.c|s/link.link_speed = speed.*/link.link_speed = 0;/
-Link status|switching off|e2e-control|link.c|/^rnic_link_set_down/,/^}/s/int rc = .*/int rc = 0;/
-Link status|switching on|e2e-control|link.c|/^rnic_link_set_up/,/^}/s/int rc = .*/int rc = 0;/
-Link status event|the call|e2e-control|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL)/(void)0/
-Removal event|the call|unit-port|link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
-Rx interrupt|arming|e2e-interrupt|rx_intr.c|s/^\t\tarm(rxq);/\t\t;/
-Rx interrupt|reading the eventfd|e2e-interrupt|rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
-Rx interrupt|a queue without mbufs|e2e-interrupt|rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
-Rx interrupt|a vector for each queue|e2e-interrupt|rx_intr.c|s/LOG_EQ_SIZE, 0, FIRST_VECTOR + i,/LOG_EQ_SIZE, 0, FIRST_VECTOR,/
-Rx interrupt|a lost device|unit-port|link.c|s/rnic_rx_intr_wake(dev);/;/
-FW version|the version|e2e-control|info.c|s/rnic_ethdev_get(eth_dev)->fw_version);/"?");/
-FW version|how long it is|e2e-control|info.c|s/return length + 1 <= (int)size ? 0 : length + 1;/return 0;/
-Registers dump|the values|e2e-control|regs.c|s/values\[i\] = rnic_be32_to_cpu(/(void)(/
-Registers dump|where to begin|e2e-control|regs.c|s/(uint64_t)(info->offset + i)/(uint64_t)i/
-Basic stats|packets received|e2e-control|stats.c|/stats->ipackets += /d
-Basic stats|bytes received|e2e-control|stats.c|/stats->ibytes += /d
-Basic stats|packets sent|e2e-control|stats.c|/stats->opackets += /d
-Basic stats|bytes sent|e2e-control|stats.c|/stats->obytes += /d
-Basic stats|packets missed|e2e-control|stats.c|/\.imissed = /d
-Basic stats|errors of receiving, by the port|e2e-control|stats.c|s/rnic_counter_get(&port->port_ierrors)/0/
-Basic stats|errors of receiving, by a queue|unit-port|stats.c|/stats->ierrors += /d
-Basic stats|errors of sending, by the port|e2e-control|stats.c|s/rnic_counter_get(&port->port_oerrors)/0/
-Basic stats|errors of sending, by a queue|e2e-offload-tx|stats.c|/stats->oerrors += /d
-Basic stats|failed allocations|e2e-frames|stats.c|/stats->rx_nombuf += /d
-Basic stats|queues that are gone|e2e-control|stats.c|/rnic_counter_add(&sum->packets/d
-Basic stats|reset|e2e-control|stats.c|/stats_collect(eth_dev, &port->offset)/d
-Extended stats|the values|e2e-control|xstats.c|s/\.value = port->xstats\[i\] - port->xstats_offset\[i\]/.value = 0/
-Extended stats|devices that are gone|e2e-control|xstats.c|s/= port->xstats\[i\] - values\[i\];/= 0;/
-Extended stats|reset|e2e-control|xstats.c|/memcpy(port->xstats_offset,/d
-Stats per queue|packets received|e2e-rss|stats.c|s/stats->q_ipackets\[i\] -= .*/stats->q_ipackets[i] = 0;/
-Stats per queue|bytes received|e2e-rss|stats.c|s/stats->q_ibytes\[i\] -= .*/stats->q_ibytes[i] = 0;/
-Stats per queue|errors of receiving|unit-port|stats.c|s/stats->q_errors\[i\] -= .*/stats->q_errors[i] = 0;/
-Stats per queue|packets sent|e2e-queue|stats.c|s/stats->q_opackets\[i\] -= .*/stats->q_opackets[i] = 0;/
-Stats per queue|bytes sent|e2e-queue|stats.c|s/stats->q_obytes\[i\] -= .*/stats->q_obytes[i] = 0;/
-Queue start/stop|Rx start|e2e-queue|rxq.c|/^rnic_rxq_queue_start/,/^}/s/int rc = .*/int rc = 0;/
-Queue start/stop|Rx stop|e2e-queue|rxq.c|/^rnic_rxq_queue_stop/,/^}/s/int rc = .*/int rc = 0;/
-Queue start/stop|Tx start|e2e-queue|txq.c|s/int rc = rnic_txq_start(/int rc = eth_dev->data->dev_started ? 0 : rnic_txq_start(/
-Queue start/stop|Tx stop|e2e-queue|txq.c|/^rnic_txq_queue_stop/,/^}/s/int rc = .*/int rc = 0;/
-Queue start/stop|deferred Rx start|e2e-queue|rxq.c|s/rxq->deferred_start = conf->rx_deferred_start;/rxq->deferred_start = false;/
-Queue start/stop|deferred Tx start|e2e-queue|txq.c|s/txq->deferred_start = conf->tx_deferred_start;/txq->deferred_start = false;/
-MTU update|the port's, while it runs|e2e-control|ethdev.c|s/rc = rnic_port_set_mtu(port->dev, mtu);/rc = 0;/
-MTU update|the port's, at its start|e2e-control|ethdev.c|s/rc = rnic_port_ask_mtu(port->dev, data->mtu);/rc = 0;/
-MTU update|the senders'|e2e-frames|ethdev.c|s/rnic_txq_set_mtu(eth_dev->data->tx_queues\[i\], mtu);/(void)mtu;/
-MTU update|refusing what the queues do not take|e2e-control|ethdev.c|s/if (!rnic_rxq_fits(rxq, mtu)) {/if (false) {/
-Scattered Rx|more mbufs than one|e2e-control|rxq.c|s/segs = (frame + room - 1) \/ room;/segs = 1;/
-Fast mbuf free|taking the promise|e2e-queue|txq.c|s/txq->fast_free = (.*/txq->fast_free = false;/
-Promiscuous mode|on|e2e-control|filter.c|s/return set_modes(eth_dev, true, eth_dev->data->all_multicast);/return 0;/
-Promiscuous mode|off|e2e-control|filter.c|s/return set_modes(eth_dev, false, eth_dev->data->all_multicast);/return 0;/
-Allmulticast mode|on|e2e-control|filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, true);/return 0;/
-Allmulticast mode|off|e2e-control|filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, false);/return 0;/
-Unicast MAC filter|adding|e2e-filter|filter.c|/^rnic_filter_mac_add/,/^}/s/return set_macs(.*/return 0;/
-Unicast MAC filter|removing|e2e-filter|filter.c|/(void)set_macs(eth_dev, index, &none/d
-Unicast MAC filter|the port's own|e2e-control|filter.c|s/rc = follow_mac(eth_dev, mac, true);/rc = 0;/
-Multicast MAC filter|the list|e2e-filter|filter.c|s/rc = set_macs(eth_dev, 0, NULL, macs, count);/rc = 0;/
-Multicast MAC filter|its end|e2e-filter|filter.c|s/port->mc_count = count;/port->mc_count = RTE_MAX(count, port->mc_count);/
-VLAN filter|one VLAN|e2e-filter|filter.c|s/return rnic_steering_set_vlans(port->dev, &port->steering, vlans);/return 0;/
-VLAN filter|switching it|e2e-filter|filter.c|/^rnic_filter_vlan_offload_set/,/^}/s/? follow_vlans(eth_dev) : 0/? 0 : 0/
-VLAN filter|kept over a restart|e2e-filter|filter.c|/^rnic_filter_start/,/^}/s/rc = follow_vlans(eth_dev);/rc = 0;/
-RSS hash|of ports|e2e-rss|rss.c|s/rss->hash\[kind\] = RNIC_HASH_PORTS/rss->hash[kind] = RNIC_HASH_ADDRESSES/
-RSS hash|of addresses|e2e-rss|rss.c|s/rss->hash\[kind\] = RNIC_HASH_ADDRESSES/rss->hash[kind] = RNIC_HASH_NONE/
-RSS hash|to mbufs|e2e-offload-rx|rx_offload.c|s/? RTE_MBUF_F_RX_RSS_HASH/? 0/
-RSS key update|the call|e2e-rss|rss.c|s/return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;/return rc;/
-RSS key update|the key|e2e-rss|rss.c|/memcpy(rss->key, conf->rss_key,/s/.*/\t\t;/
-RSS key update|the device|e2e-rss|rss.c|/^follow/,/^}/s/if (port->steering.up) {/if (false) {/
-RSS key update|reading it|e2e-rss|rss.c|/memcpy(conf->rss_key, rss.key,/s/.*/\t\t;/
-RSS reta update|the call|e2e-rss|rss.c|s/return follow(eth_dev, &rss, port->rss_hf);/return 0;/
-RSS reta update|the mask|e2e-rss|rss.c|/^rnic_rss_reta_update/,/^}/s/ & 1))/ \& 0))/
-RSS reta update|reading it|e2e-rss|rss.c|s/^\t\t\t\trss.reta\[i\];/\t\t\t\t0;/
-Rx descriptor status|done|e2e-queue|rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_AVAIL : RTE_ETH_RX_DESC_AVAIL/
-Rx descriptor status|available|e2e-queue|rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_DONE/
-Rx descriptor status|unavailable|e2e-queue|rxq.c|s/offset < (uint16_t)(rxq->rq.producer - rxq->consumer))/true)/
-Rx descriptor status|how many are used|e2e-queue|rxq.c|/^rnic_rxq_count/,/^}/s/return count;/return 0;/
-Tx descriptor status|full|unit-port|txq.c|s/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_DONE;/
-Tx descriptor status|done|e2e-queue|txq.c|/^rnic_txq_descriptor_status/,/^}/s/rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {/true) {/
-Tx descriptor status|the last ones|e2e-queue|txq.c|/^rnic_txq_descriptor_status/,/^}/s/txq_ask_completion(txq);/;/
-Tx descriptor status|unavailable|e2e-queue|txq.c|s/int status = RTE_ETH_TX_DESC_UNAVAIL;/int status = RTE_ETH_TX_DESC_DONE;/
-VLAN offload|taking tags out|e2e-offload-rx|rxq.c|s/if (rc == 0 && rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)/if (false)/
-VLAN offload|telling of them|e2e-offload-rx|rx_offload.c|s/flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;/;/
-VLAN offload|switching it|e2e-offload-rx|rx_offload.c|s/rc = rnic_rq_set_vlan_strip(port->dev, &rxq->rq, strip);/rc = 0;/
-VLAN offload|putting tags in|e2e-offload-tx|tx_offload.c|s/^\t\tplan_tag(txq, packet, plan);/\t\t;/
-VLAN offload|putting them into headers|e2e-offload-tx|tx.c|s/header_bytes = tx_insert_tag(/(void)tx_insert_tag(/
-TSO|cutting|e2e-offload-tx|tx_offload.c|s/plan->opcode = RNIC_WQE_LSO;/;/
-TSO|the size|e2e-offload-tx|tx_offload.c|s/rnic_cpu_to_be16((uint16_t)mss);/rnic_cpu_to_be16(1460);/
-TSO|refusing what cannot be cut|e2e-offload-tx|tx.c|s/!rnic_tx_large_fits(packet, header, header_bytes)/false/
-L3 checksum offload|telling|e2e-offload-rx|rx_offload.c|s/flags |= IP_FLAGS;/;/
-L3 checksum offload|that it is bad|e2e-offload-rx|rx_offload.c|s/OTHER_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_BAD;/OTHER_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_GOOD;/
-L3 checksum offload|making|e2e-offload-tx|tx_offload.c|s/cs_flags |= RNIC_WQE_ETH_L3_CSUM;/;/
-L4 checksum offload|telling|e2e-offload-rx|rx_offload.c|s/flags |= L4_FLAGS;/;/
-L4 checksum offload|that it is bad|e2e-offload-rx|rx_offload.c|s/: RTE_MBUF_F_RX_L4_CKSUM_BAD);/: RTE_MBUF_F_RX_L4_CKSUM_GOOD);/
-L4 checksum offload|making|e2e-offload-tx|tx_offload.c|s/cs_flags |= RNIC_WQE_ETH_L4_CSUM;/;/
-Timestamp offload|the flag|e2e-offload-rx|rx.c|s/mbuf->ol_flags |= rxq->timestamp_flag;//
-Timestamp offload|the time|e2e-offload-rx|rx.c|s/rnic_be64_to_cpu(cqe->timestamp);/0;/
-Packet type parsing|the types|e2e-offload-rx|rx_offload.c|s/\.ptype = packet_type((uint8_t)i) & ptype_mask;/.ptype = 0;/
-Packet type parsing|leaving some out|e2e-offload-rx|rx_offload.c|/port->ptype_mask = ptype_mask;/d
-Packet type parsing|which there are|e2e-offload-rx|rx_offload.c|s/RTE_PTYPE_L2_ETHER, .*RTE_PTYPE_L3_IPV4,/RTE_PTYPE_UNKNOWN,/
-Burst mode info|Rx|e2e-control|info.c|/^rnic_info_rx_burst_mode/,/^}/s/"%s"/"%.0s"/
-Burst mode info|Tx|e2e-control|info.c|/^rnic_info_tx_burst_mode/,/^}/s/"%s"/"%.0s"/
-Free Tx mbuf on demand|all of it|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/if (__atomic_load_n.*/if (false) {/
-Free Tx mbuf on demand|the last ones|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/txq_ask_completion(txq);/;/
-Free Tx mbuf on demand|how many were freed|e2e-control|txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
-Free Tx mbuf on demand|how many at most|e2e-control|txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /
-Free Tx mbuf on demand|its place in the ring|unit-port|txq.c|s/^\ttxq->slots--;/\t;/
+Speed capabilities|the speeds|e2e-control|ethdev/info.c|/info->speed_capa =/d
+Link status|down|e2e-control|ethdev/link.c|s/return link_set(eth_dev, up && .*/return link_set(eth_dev, true, speed);/
+Link status|the speed|e2e-control|ethdev/link.c|s/link.link_speed = speed.*/link.link_speed = 0;/
+Link status|switching off|e2e-control|ethdev/link.c|/^rnic_link_set_down/,/^}/s/int rc = .*/int rc = 0;/
+Link status|switching on|e2e-control|ethdev/link.c|/^rnic_link_set_up/,/^}/s/int rc = .*/int rc = 0;/
+Link status event|the call|e2e-control|ethdev/link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL)/(void)0/
+Removal event|the call|unit-port|ethdev/link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
+Rx interrupt|arming|e2e-interrupt|ethdev/rx_intr.c|s/^\t\tarm(rxq);/\t\t;/
+Rx interrupt|reading the eventfd|e2e-interrupt|ethdev/rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
+Rx interrupt|a queue without mbufs|e2e-interrupt|ethdev/rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
+Rx interrupt|a vector for each queue|e2e-interrupt|ethdev/rx_intr.c|s/LOG_EQ_SIZE, 0, FIRST_VECTOR + i,/LOG_EQ_SIZE, 0, FIRST_VECTOR,/
+Rx interrupt|a lost device|unit-port|ethdev/link.c|s/rnic_rx_intr_wake(dev);/;/
+FW version|the version|e2e-control|ethdev/info.c|s/rnic_ethdev_get(eth_dev)->fw_version);/"?");/
+FW version|how long it is|e2e-control|ethdev/info.c|s/return length + 1 <= (int)size ? 0 : length + 1;/return 0;/
+Registers dump|the values|e2e-control|ethdev/regs.c|s/values\[i\] = rnic_be32_to_cpu(/(void)(/
+Registers dump|where to begin|e2e-control|ethdev/regs.c|s/(uint64_t)(info->offset + i)/(uint64_t)i/
+Basic stats|packets received|e2e-control|ethdev/stats.c|/stats->ipackets += /d
+Basic stats|bytes received|e2e-control|ethdev/stats.c|/stats->ibytes += /d
+Basic stats|packets sent|e2e-control|ethdev/stats.c|/stats->opackets += /d
+Basic stats|bytes sent|e2e-control|ethdev/stats.c|/stats->obytes += /d
+Basic stats|packets missed|e2e-control|ethdev/stats.c|/\.imissed = /d
+Basic stats|errors of receiving, by the port|e2e-control|ethdev/stats.c|s/rnic_counter_get(&port->port_ierrors)/0/
+Basic stats|errors of receiving, by a queue|unit-port|ethdev/stats.c|/stats->ierrors += /d
+Basic stats|errors of sending, by the port|e2e-control|ethdev/stats.c|s/rnic_counter_get(&port->port_oerrors)/0/
+Basic stats|errors of sending, by a queue|e2e-offload-tx|ethdev/stats.c|/stats->oerrors += /d
+Basic stats|failed allocations|e2e-frames|ethdev/stats.c|/stats->rx_nombuf += /d
+Basic stats|queues that are gone|e2e-control|ethdev/stats.c|/rnic_counter_add(&sum->packets/d
+Basic stats|reset|e2e-control|ethdev/stats.c|/stats_collect(eth_dev, &port->offset)/d
+Extended stats|the values|e2e-control|ethdev/xstats.c|s/\.value = port->xstats\[i\] - port->xstats_offset\[i\]/.value = 0/
+Extended stats|devices that are gone|e2e-control|ethdev/xstats.c|s/= port->xstats\[i\] - values\[i\];/= 0;/
+Extended stats|reset|e2e-control|ethdev/xstats.c|/memcpy(port->xstats_offset,/d
+Stats per queue|packets received|e2e-rss|ethdev/stats.c|s/stats->q_ipackets\[i\] -= .*/stats->q_ipackets[i] = 0;/
+Stats per queue|bytes received|e2e-rss|ethdev/stats.c|s/stats->q_ibytes\[i\] -= .*/stats->q_ibytes[i] = 0;/
+Stats per queue|errors of receiving|unit-port|ethdev/stats.c|s/stats->q_errors\[i\] -= .*/stats->q_errors[i] = 0;/
+Stats per queue|packets sent|e2e-queue|ethdev/stats.c|s/stats->q_opackets\[i\] -= .*/stats->q_opackets[i] = 0;/
+Stats per queue|bytes sent|e2e-queue|ethdev/stats.c|s/stats->q_obytes\[i\] -= .*/stats->q_obytes[i] = 0;/
+Queue start/stop|Rx start|e2e-queue|ethdev/rxq.c|/^rnic_rxq_queue_start/,/^}/s/int rc = .*/int rc = 0;/
+Queue start/stop|Rx stop|e2e-queue|ethdev/rxq.c|/^rnic_rxq_queue_stop/,/^}/s/int rc = .*/int rc = 0;/
+Queue start/stop|Tx start|e2e-queue|ethdev/txq.c|s/int rc = rnic_txq_start(/int rc = eth_dev->data->dev_started ? 0 : rnic_txq_start(/
+Queue start/stop|Tx stop|e2e-queue|ethdev/txq.c|/^rnic_txq_queue_stop/,/^}/s/int rc = .*/int rc = 0;/
+Queue start/stop|deferred Rx start|e2e-queue|ethdev/rxq.c|s/rxq->deferred_start = conf->rx_deferred_start;/rxq->deferred_start = false;/
+Queue start/stop|deferred Tx start|e2e-queue|ethdev/txq.c|s/txq->deferred_start = conf->tx_deferred_start;/txq->deferred_start = false;/
+MTU update|the port's, while it runs|e2e-control|ethdev/ethdev.c|s/rc = rnic_port_set_mtu(port->dev, mtu);/rc = 0;/
+MTU update|the port's, at its start|e2e-control|ethdev/ethdev.c|s/rc = rnic_port_ask_mtu(port->dev, data->mtu);/rc = 0;/
+MTU update|the senders'|e2e-frames|ethdev/ethdev.c|s/rnic_txq_set_mtu(eth_dev->data->tx_queues\[i\], mtu);/(void)mtu;/
+MTU update|refusing what the queues do not take|e2e-control|ethdev/ethdev.c|s/if (!rnic_rxq_fits(rxq, mtu)) {/if (false) {/
+Scattered Rx|more mbufs than one|e2e-control|ethdev/rxq.c|s/segs = (frame + room - 1) \/ room;/segs = 1;/
+Fast mbuf free|taking the promise|e2e-queue|ethdev/txq.c|s/txq->fast_free = (.*/txq->fast_free = false;/
+Promiscuous mode|on|e2e-control|ethdev/filter.c|s/return set_modes(eth_dev, true, eth_dev->data->all_multicast);/return 0;/
+Promiscuous mode|off|e2e-control|ethdev/filter.c|s/return set_modes(eth_dev, false, eth_dev->data->all_multicast);/return 0;/
+Allmulticast mode|on|e2e-control|ethdev/filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, true);/return 0;/
+Allmulticast mode|off|e2e-control|ethdev/filter.c|s/return set_modes(eth_dev, eth_dev->data->promiscuous, false);/return 0;/
+Unicast MAC filter|adding|e2e-filter|ethdev/filter.c|/^rnic_filter_mac_add/,/^}/s/return set_macs(.*/return 0;/
+Unicast MAC filter|removing|e2e-filter|ethdev/filter.c|/(void)set_macs(eth_dev, index, &none/d
+Unicast MAC filter|the port's own|e2e-control|ethdev/filter.c|s/rc = follow_mac(eth_dev, mac, true);/rc = 0;/
+Multicast MAC filter|the list|e2e-filter|ethdev/filter.c|s/rc = set_macs(eth_dev, 0, NULL, macs, count);/rc = 0;/
+Multicast MAC filter|its end|e2e-filter|ethdev/filter.c|s/port->mc_count = count;/port->mc_count = RTE_MAX(count, port->mc_count);/
+VLAN filter|one VLAN|e2e-filter|ethdev/filter.c|s/return rnic_steering_set_vlans(port->dev, &port->steering, vlans);/return 0;/
+VLAN filter|switching it|e2e-filter|ethdev/filter.c|/^rnic_filter_vlan_offload_set/,/^}/s/? follow_vlans(eth_dev) : 0/? 0 : 0/
+VLAN filter|kept over a restart|e2e-filter|ethdev/filter.c|/^rnic_filter_start/,/^}/s/rc = follow_vlans(eth_dev);/rc = 0;/
+RSS hash|of ports|e2e-rss|ethdev/rss.c|s/rss->hash\[kind\] = RNIC_HASH_PORTS/rss->hash[kind] = RNIC_HASH_ADDRESSES/
+RSS hash|of addresses|e2e-rss|ethdev/rss.c|s/rss->hash\[kind\] = RNIC_HASH_ADDRESSES/rss->hash[kind] = RNIC_HASH_NONE/
+RSS hash|to mbufs|e2e-offload-rx|ethdev/rx_offload.c|s/? RTE_MBUF_F_RX_RSS_HASH/? 0/
+RSS key update|the call|e2e-rss|ethdev/rss.c|s/return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;/return rc;/
+RSS key update|the key|e2e-rss|ethdev/rss.c|/memcpy(rss->key, conf->rss_key,/s/.*/\t\t;/
+RSS key update|the device|e2e-rss|ethdev/rss.c|/^follow/,/^}/s/if (port->steering.up) {/if (false) {/
+RSS key update|reading it|e2e-rss|ethdev/rss.c|/memcpy(conf->rss_key, rss.key,/s/.*/\t\t;/
+RSS reta update|the call|e2e-rss|ethdev/rss.c|s/return follow(eth_dev, &rss, port->rss_hf);/return 0;/
+RSS reta update|the mask|e2e-rss|ethdev/rss.c|/^rnic_rss_reta_update/,/^}/s/ & 1))/ \& 0))/
+RSS reta update|reading it|e2e-rss|ethdev/rss.c|s/^\t\t\t\trss.reta\[i\];/\t\t\t\t0;/
+Rx descriptor status|done|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_AVAIL : RTE_ETH_RX_DESC_AVAIL/
+Rx descriptor status|available|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_DONE/
+Rx descriptor status|unavailable|e2e-queue|ethdev/rxq.c|s/offset < (uint16_t)(rxq->rq.producer - rxq->consumer))/true)/
+Rx descriptor status|how many are used|e2e-queue|ethdev/rxq.c|/^rnic_rxq_count/,/^}/s/return count;/return 0;/
+Tx descriptor status|full|unit-port|ethdev/txq.c|s/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_DONE;/
+Tx descriptor status|done|e2e-queue|ethdev/txq.c|/^rnic_txq_descriptor_status/,/^}/s/rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {/true) {/
+Tx descriptor status|the last ones|e2e-queue|ethdev/txq.c|/^rnic_txq_descriptor_status/,/^}/s/txq_ask_completion(txq);/;/
+Tx descriptor status|unavailable|e2e-queue|ethdev/txq.c|s/int status = RTE_ETH_TX_DESC_UNAVAIL;/int status = RTE_ETH_TX_DESC_DONE;/
+VLAN offload|taking tags out|e2e-offload-rx|ethdev/rxq.c|s/if (rc == 0 && rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)/if (false)/
+VLAN offload|telling of them|e2e-offload-rx|ethdev/rx_offload.c|s/flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;/;/
+VLAN offload|switching it|e2e-offload-rx|ethdev/rx_offload.c|s/rc = rnic_rq_set_vlan_strip(port->dev, &rxq->rq, strip);/rc = 0;/
+VLAN offload|putting tags in|e2e-offload-tx|ethdev/tx_offload.c|s/^\t\tplan_tag(txq, packet, plan);/\t\t;/
+VLAN offload|putting them into headers|e2e-offload-tx|ethdev/tx.c|s/header_bytes = tx_insert_tag(/(void)tx_insert_tag(/
+TSO|cutting|e2e-offload-tx|ethdev/tx_offload.c|s/plan->opcode = RNIC_WQE_LSO;/;/
+TSO|the size|e2e-offload-tx|ethdev/tx_offload.c|s/rnic_cpu_to_be16((uint16_t)mss);/rnic_cpu_to_be16(1460);/
+TSO|refusing what cannot be cut|e2e-offload-tx|ethdev/tx.c|s/!rnic_tx_large_fits(packet, header, header_bytes)/false/
+L3 checksum offload|telling|e2e-offload-rx|ethdev/rx_offload.c|s/flags |= IP_FLAGS;/;/
+L3 checksum offload|that it is bad|e2e-offload-rx|ethdev/rx_offload.c|s/OTHER_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_BAD;/OTHER_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_GOOD;/
+L3 checksum offload|making|e2e-offload-tx|ethdev/tx_offload.c|s/cs_flags |= RNIC_WQE_ETH_L3_CSUM;/;/
+L4 checksum offload|telling|e2e-offload-rx|ethdev/rx_offload.c|s/flags |= L4_FLAGS;/;/
+L4 checksum offload|that it is bad|e2e-offload-rx|ethdev/rx_offload.c|s/: RTE_MBUF_F_RX_L4_CKSUM_BAD);/: RTE_MBUF_F_RX_L4_CKSUM_GOOD);/
+L4 checksum offload|making|e2e-offload-tx|ethdev/tx_offload.c|s/cs_flags |= RNIC_WQE_ETH_L4_CSUM;/;/
+Timestamp offload|the flag|e2e-offload-rx|ethdev/rx.c|s/mbuf->ol_flags |= rxq->timestamp_flag;//
+Timestamp offload|the time|e2e-offload-rx|ethdev/rx.c|s/rnic_be64_to_cpu(cqe->timestamp);/0;/
+Packet type parsing|the types|e2e-offload-rx|ethdev/rx_offload.c|s/\.ptype = packet_type((uint8_t)i) & ptype_mask;/.ptype = 0;/
+Packet type parsing|leaving some out|e2e-offload-rx|ethdev/rx_offload.c|/port->ptype_mask = ptype_mask;/d
+Packet type parsing|which there are|e2e-offload-rx|ethdev/rx_offload.c|s/RTE_PTYPE_L2_ETHER, .*RTE_PTYPE_L3_IPV4,/RTE_PTYPE_UNKNOWN,/
+Burst mode info|Rx|e2e-control|ethdev/info.c|/^rnic_info_rx_burst_mode/,/^}/s/"%s"/"%.0s"/
+Burst mode info|Tx|e2e-control|ethdev/info.c|/^rnic_info_tx_burst_mode/,/^}/s/"%s"/"%.0s"/
+Free Tx mbuf on demand|all of it|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/if (__atomic_load_n.*/if (false) {/
+Free Tx mbuf on demand|the last ones|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/txq_ask_completion(txq);/;/
+Free Tx mbuf on demand|how many were freed|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
+Free Tx mbuf on demand|how many at most|e2e-control|ethdev/txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /
+Free Tx mbuf on demand|its place in the ring|unit-port|ethdev/txq.c|s/^\ttxq->slots--;/\t;/
 ROWS
 }
 

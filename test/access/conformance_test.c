@@ -15,7 +15,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "prm/cqe.h"
 
 #define OPS   (world.access->ops)

@@ -19,8 +19,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "ethdev.h"
-#include "internal.h"
+#include "ethdev/port.h"
+#include "core/internal.h"
 
 #define FRAMES	  100
 #define PATIENCE  20 /* seconds */

@@ -21,7 +21,7 @@
 #include <rte_common.h>
 
 #include "port.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 enum op {
 	OP_TX,	 /* u8 packets, u8 segments, u16 bytes of each */

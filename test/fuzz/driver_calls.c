@@ -7,8 +7,8 @@
 #include <rte_common.h>
 
 #include "driver_world.h"
-#include "internal.h"
-#include "mkey.h"
+#include "core/internal.h"
+#include "object/mkey.h"
 
 #define KEYS_MAX      8
 #define REGISTERS_MAX 24

@@ -8,7 +8,7 @@
 #define TEST_FUZZ_DRIVER_WORLD_H
 
 #include "port.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 #define WORLD_MEMORY	 (1u << 16)
 #define WORLD_DEPTH	 16 /* requests of each queue */

@@ -11,7 +11,7 @@
 #include <rte_cycles.h>
 
 #include "prm/cmd_table.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 #define IRQS 8
 

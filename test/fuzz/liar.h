@@ -11,7 +11,7 @@
 #define TEST_FUZZ_LIAR_H
 
 #include "fuzz.h"
-#include "internal.h"
+#include "core/internal.h"
 #include "prm/cqe.h"
 #include "softrnic/softrnic.h"
 

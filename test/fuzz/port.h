@@ -5,8 +5,8 @@
 #define TEST_FUZZ_PORT_H
 
 #include "liar.h"
-#include "rx.h"
-#include "tx.h"
+#include "ethdev/rx.h"
+#include "ethdev/tx.h"
 
 #define PORT_QUEUES 2
 #define PORT_MTU    1500

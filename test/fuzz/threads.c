@@ -23,7 +23,7 @@
 
 #include "forge.h"
 #include "port.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 enum op {
 	OP_RX,

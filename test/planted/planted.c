@@ -16,10 +16,10 @@
 #include <rte_eal.h>
 #include <rte_memory.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
-#include "rnic.h"
+#include "core/dev.h"
 
 static struct rnic_cq cq;
 static struct rnic_sq sq;

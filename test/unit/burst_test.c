@@ -18,11 +18,11 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "doorbell.h"
-#include "dump.h"
-#include "entry_dump.h"
-#include "rx.h"
-#include "tx.h"
+#include "core/doorbell.h"
+#include "core/dump.h"
+#include "object/entry_dump.h"
+#include "ethdev/rx.h"
+#include "ethdev/tx.h"
 
 #define LOG_RING  6
 #define RING	  (1u << LOG_RING)

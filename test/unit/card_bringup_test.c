@@ -13,9 +13,9 @@
 #include <rte_cycles.h>
 #include <rte_memory.h>
 
-#include "mkey.h"
+#include "object/mkey.h"
 #include "prm/vport.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 static unsigned int usual_initializing;
 

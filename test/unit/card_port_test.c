@@ -17,11 +17,11 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
-#include "ethdev.h"
+#include "ethdev/port.h"
 #include "prm/cqe.h"
 #include "prm/list.h"
 #include "rdmapmd.h"
-#include "rx.h"
+#include "ethdev/rx.h"
 
 #define NAPS 60000 /* of a millisecond, until something is taken not to come */
 

@@ -11,7 +11,7 @@
 #include <rte_memory.h>
 
 #include "prm/wqe.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 #include "rdmapmd.h"
 
 struct queues {

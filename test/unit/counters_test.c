@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The driver's own counters begin near their end (RNIC_COUNTERS=end, see drivers/net/rnic/tunables.h), and come round in
+ * The driver's own counters begin near their end (RNIC_COUNTERS=end, see drivers/net/rnic/base/tunables.h), and come round in
  * traffic; those that the manual has begin at 0 are driven there. The data suites run once in the same way; here it is looked
  * at that they do.
  */
@@ -17,9 +17,9 @@
 
 #include "../counts.h"
 #include "../e2e/rdma.h"
-#include "rdma.h"
-#include "tunables.h"
-#include "tx.h"
+#include "rdma/rdma.h"
+#include "base/tunables.h"
+#include "ethdev/tx.h"
 
 #define ROUNDS	    100 /* more than each of them is from its end */
 #define PATIENCE_MS 60000

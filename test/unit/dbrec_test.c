@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 
 static void
 test_packing(void **state)

@@ -13,7 +13,7 @@
 
 #include "../e2e/rdma.h"
 #include "eqs.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 #define PATIENCE_MS 60000
 #define REQUESTS    300 /* more than the queue has entries */

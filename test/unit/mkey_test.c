@@ -13,7 +13,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "mkey.h"
+#include "object/mkey.h"
 
 /* Locks taken by this thread (the linker's --wrap). */
 static __thread unsigned int locks;

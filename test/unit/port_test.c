@@ -17,12 +17,12 @@
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "eqs.h"
-#include "ethdev.h"
+#include "ethdev/port.h"
 #include "prm/wqe.h"
-#include "rx.h"
-#include "tx.h"
+#include "ethdev/rx.h"
+#include "ethdev/tx.h"
 
 #define NAME "net_rnic0"
 

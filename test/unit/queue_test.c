@@ -10,7 +10,7 @@
 
 #include "prm/cqe.h"
 #include "prm/wqe.h"
-#include "q_counter.h"
+#include "object/q_counter.h"
 
 struct queues {
 	struct rnic_cq tx_cq, rx_cq;

@@ -16,9 +16,9 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "prm/wqe.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 #include "rdmapmd.h"
 
 #define ANY   RDMAPMD_VLAN_ANY

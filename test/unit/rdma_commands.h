@@ -8,7 +8,7 @@
 #define RDMA_COMMANDS_H
 
 #include "rdma_rings.h"
-#include "internal.h"
+#include "core/internal.h"
 
 #define COMMANDS_NUMBER	     0x000123 /* of whatever is created: RINGS_QPN */
 #define COMMANDS_MEMORY_IOVA 0x123456000

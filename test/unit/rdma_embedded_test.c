@@ -17,9 +17,9 @@
 #include <rte_version.h>
 
 #include "../e2e/rdma.h"
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "prm/wqe.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 #define PATIENCE_MS 20000 /* until an event is taken not to come */
 

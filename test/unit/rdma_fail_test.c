@@ -12,7 +12,7 @@
 
 #include <rte_malloc.h>
 
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
-#include "entry_dump.h"
+#include "core/dump.h"
+#include "object/entry_dump.h"
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;

@@ -16,7 +16,7 @@
 
 #include "prm/cqe.h"
 #include "prm/wqe.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 #define RINGS_LOG_SQ  4 /* WQEBBs */
 #define RINGS_LOG_RQ  2

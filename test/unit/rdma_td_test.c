@@ -14,7 +14,7 @@
 #include <rte_common.h>
 
 #include "../e2e/rdma.h"
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 struct world {
 	struct rnic_dev *dev;

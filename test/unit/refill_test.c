@@ -13,7 +13,7 @@
 #include <rte_memory.h>
 
 #include "eqs.h"
-#include "ethdev.h"
+#include "ethdev/port.h"
 #include "prm/cqe.h"
 
 #define PATIENCE_MS 60000

@@ -20,7 +20,7 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
-#include "ethdev.h"
+#include "ethdev/port.h"
 
 #define NAME   "net_rnic0"
 #define QUEUES 2

@@ -15,7 +15,7 @@
 #include <rte_log.h>
 #include <rte_memory.h>
 
-#include "doorbell.h"
+#include "core/doorbell.h"
 #include "prm/wqe.h"
 
 #define STATIC_PAGES 8

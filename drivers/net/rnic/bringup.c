@@ -12,11 +12,11 @@
 
 #include <rte_common.h>
 
-#include "internal.h"
-#include "mkey.h"
+#include "core/internal.h"
+#include "object/mkey.h"
 #include "prm/cqe.h"
-#include "q_counter.h"
-#include "rdma.h"
+#include "object/q_counter.h"
+#include "rdma/rdma.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;
 unsigned int rnic_close_ms = 10000;

@@ -15,8 +15,8 @@
 #include <rte_telemetry.h>
 #include <rte_version.h>
 
-#include "internal.h"
-#include "rdma.h"
+#include "core/internal.h"
+#include "rdma/rdma.h"
 
 #define DRIVER "net_rnic"
 #define PORT   1

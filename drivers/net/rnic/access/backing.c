@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "backing.h"
+#include "access/backing.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "class.h"
+#include "access/class.h"
 
 #include <stddef.h>
 

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../internal.h"
-#include "access.h"
+#include "core/internal.h"
+#include "access/access.h"
 
 #ifdef RNIC_WITH_SOFTRNIC
 
-#include "iova.h"
+#include "access/iova.h"
 #include "softrnic/softrnic.h"
 
 #define DIRECT_VECTORS 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "iova.h"
+#include "access/iova.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -16,12 +16,12 @@
 #include <linux/vfio.h>
 #include <rte_io.h>
 
-#include "../internal.h"
-#include "access.h"
-#include "class.h"
-#include "vfio_group.h"
-#include "vfio_info.h"
-#include "vfio_sys.h"
+#include "core/internal.h"
+#include "access/access.h"
+#include "access/class.h"
+#include "access/vfio_group.h"
+#include "access/vfio_info.h"
+#include "access/vfio_sys.h"
 
 #define VECTORS_MAX 64
 #define WINDOWS_MAX 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "vfio_group.h"
+#include "access/vfio_group.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include <rte_eal.h>
 #include <rte_uuid.h>
 
-#include "../internal.h"
-#include "access.h"
-#include "iova.h"
-#include "vfio_info.h"
-#include "vfio_sys.h"
+#include "core/internal.h"
+#include "access/access.h"
+#include "access/iova.h"
+#include "access/vfio_info.h"
+#include "access/vfio_sys.h"
 
 #define CONTAINER_NODE	"/dev/vfio/vfio"
 #define FUNCTIONS_MAX	64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "vfio_info.h"
+#include "access/vfio_info.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include <linux/vfio.h>
 
-#include "../internal.h"
-#include "vfio_sys.h"
+#include "core/internal.h"
+#include "access/vfio_sys.h"
 
 #define BYTES_MAX  65536u
 #define ROUNDS_MAX 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "vfio_sys.h"
+#include "access/vfio_sys.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -16,12 +16,12 @@
 
 #include <linux/pci_regs.h>
 
-#include "../internal.h"
-#include "../tunables.h"
-#include "access.h"
-#include "backing.h"
-#include "class.h"
-#include "iova.h"
+#include "core/internal.h"
+#include "base/tunables.h"
+#include "access/access.h"
+#include "access/backing.h"
+#include "access/class.h"
+#include "access/iova.h"
 #include "vfio_user/client.h"
 
 #define VECTORS_MAX 64

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The device's registers, read as they are: the initialization segment with the health buffer, and its clock. */
+
+#include <errno.h>
+
+#include "ethdev/port.h"
+#include "core/internal.h"
+
+#define CLOCK_TRIES 4
+
+int
+rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
+{
+	struct rnic_access *access = rnic_ethdev_get(eth_dev)->dev->access;
+	uint32_t *values = info->data;
+	uint32_t i;
+
+	if (values == NULL) {
+		info->length = RNIC_REGS;
+		info->width = RNIC_REGS_WIDTH;
+		return 0;
+	}
+	if (info->length == 0)
+		info->length = RNIC_REGS - RTE_MIN(info->offset, RNIC_REGS);
+	if (info->offset >= RNIC_REGS || info->length > RNIC_REGS - info->offset)
+		return -EINVAL;
+	for (i = 0; i < info->length; i++)
+		values[i] = rnic_be32_to_cpu(access->ops->read32(
+			access, (uint64_t)(info->offset + i) * RNIC_REGS_WIDTH));
+	info->width = RNIC_REGS_WIDTH;
+	info->version = 1;
+	return 0;
+}
+
+int
+rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock)
+{
+	struct rnic_dev *dev = rnic_ethdev_get(eth_dev)->dev;
+	const bool real = rnic_clock_is_real(dev);
+	const enum rnic_init_seg_field high_half =
+		real ? RNIC_ISEG_REAL_TIME_HIGH : RNIC_ISEG_INTERNAL_TIMER_HIGH;
+	const enum rnic_init_seg_field low_half =
+		real ? RNIC_ISEG_REAL_TIME_LOW : RNIC_ISEG_INTERNAL_TIMER_LOW;
+	uint32_t high, low, again = rnic_register_read(dev, high_half);
+	unsigned int tries = 0;
+
+	/* The low half may have run over in between: not twice of a clock that is one. */
+	do {
+		high = again;
+		low = rnic_register_read(dev, low_half);
+		again = rnic_register_read(dev, high_half);
+	} while (high != again && ++tries < CLOCK_TRIES);
+	/* All ones, both, is a device that is lost. */
+	if (high != again || (high == UINT32_MAX && low == UINT32_MAX))
+		return -EIO;
+	*clock = real ? rnic_clock_utc(high, low) : (uint64_t)high << 32 | low;
+	return 0;
+}

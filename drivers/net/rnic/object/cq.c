@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Completion queues (PRM: "Completion Queues"): 64-byte CQEs, polled. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/doorbell.h"
+#include "core/internal.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
+
+static int
+create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *cq,
+	       uint64_t dbrec_iova)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_create_cq_in) + rnic_mem_page_count(&cq->mem) * 8;
+	struct rnic_create_cq_in *in = calloc(1, bytes);
+	struct rnic_object_out out;
+	struct rnic_cqc *cqc;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	cqc = rnic_create_cq_in_cqc(in);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, rnic_uars_cq_page(dev));
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(eq));
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dbrec_iova);
+	rnic_mem_page_list(&cq->mem, in + 1);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_CQ, 0, in, bytes, &out, sizeof(out));
+	if (rc == 0)
+		cq->cqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return rc;
+}
+
+/* A ring whose entries are the device's. */
+static int
+alloc_ring(struct rnic_dev *dev, unsigned int log_size, struct rnic_mem *mem)
+{
+	const unsigned int max =
+		(unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ);
+	struct rnic_cqe *ring;
+	uint32_t i;
+	int rc;
+
+	if (log_size > max) {
+		RNIC_LOG(ERR, dev, "a CQ of 2^%u entries is too large; the device has at most 2^%u",
+			 log_size, max);
+		return -EINVAL;
+	}
+	rc = rnic_mem_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
+			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, mem);
+	if (rc != 0)
+		return rc;
+	ring = mem->address;
+	for (i = 0; i < 1u << log_size; i++)
+		ring[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
+	return 0;
+}
+
+int
+rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
+	       struct rnic_cq *cq)
+{
+	uint64_t dbrec_iova;
+	void *dbrec;
+	int rc;
+
+	*cq = (struct rnic_cq){ .log_size = (uint8_t)log_size };
+	rc = alloc_ring(dev, log_size, &cq->mem);
+	if (rc != 0)
+		return rc;
+	cq->mask = (1u << log_size) - 1;
+	cq->ring = cq->mem.address;
+	rc = rnic_dbrec_alloc(dev, &dbrec, &dbrec_iova);
+	if (rc != 0)
+		goto no_dbrec;
+	cq->dbrec = dbrec;
+	rc = create_command(dev, eq, cq, dbrec_iova);
+	if (rc != 0)
+		goto no_cq;
+	return 0;
+
+no_cq:
+	rnic_dbrec_free(dev, dbrec);
+no_dbrec:
+	rnic_mem_free(dev, &cq->mem);
+	*cq = (struct rnic_cq){ 0 };
+	return rc;
+}
+
+int
+rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
+{
+	int rc;
+
+	if (cq->ring == NULL)
+		return 0;
+	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_CQ, cq->cqn);
+	/* What the device refuses to let go of loses its memory all the same: it is unmapped first. */
+	rnic_dbrec_free(dev, cq->dbrec);
+	rnic_mem_free(dev, &cq->mem);
+	*cq = (struct rnic_cq){ 0 };
+	return rc;
+}
+
+/* A ring of entries at most: a device that always writes one more does not keep the caller here. */
+static uint32_t
+waiting(const struct rnic_cq *cq)
+{
+	uint32_t count;
+
+	for (count = 0; count <= cq->mask; count++)
+		if (!rnic_cqe_ready(&cq->ring[(cq->consumer + count) & cq->mask],
+				    cq->consumer + count, cq->log_size))
+			break;
+	return count;
+}
+
+void
+rnic_cq_drop(struct rnic_cq *cq)
+{
+	cq->consumer += waiting(cq);
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+}
+
+/* ---- Another size (PRM: "Resize CQ") ---- */
+
+/*
+ * The entries of a CQ that wait in its ring, up to the one that says that the device has gone on in another: they take the
+ * places after theirs in that ring, since that one has a number, too.
+ */
+static void
+cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
+{
+	const uint32_t mask = (1u << log_size) - 1;
+	uint32_t count, index;
+	struct rnic_cqe *entry;
+	uint8_t opcode;
+
+	for (count = 0; count <= cq->mask && count < mask; count++) {
+		const struct rnic_cqe *from = &cq->ring[(cq->consumer + count) & cq->mask];
+
+		if (!rnic_cqe_ready(from, cq->consumer + count, cq->log_size))
+			break;
+		opcode = RNIC_CQE_OPCODE(from->op_own);
+		if (opcode == RNIC_CQE_RESIZE)
+			break;
+		index = cq->consumer + count + 1;
+		entry = &to[index & mask];
+		*entry = *from;
+		entry->op_own =
+			(uint8_t)((from->op_own & ~RNIC_CQE_OWNER) | (index >> log_size & 1));
+	}
+}
+
+static int
+resize_command(struct rnic_dev *dev, const struct rnic_cq *cq, const struct rnic_mem *mem,
+	       unsigned int log_size)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_modify_cq_in) + rnic_mem_page_count(mem) * 8;
+	struct rnic_modify_cq_in *in = calloc(1, bytes);
+	struct rnic_cmd_out out;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_CQN, cq->cqn);
+	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_RESIZE_CQ_RING);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
+	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_LOG_CQ_SIZE, log_size);
+	rnic_mem_page_list(mem, in + 1);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_MODIFY_CQ, RNIC_MODIFY_CQ_RESIZE, in, bytes, &out,
+			   sizeof(out));
+	free(in);
+	return rc;
+}
+
+int
+rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
+{
+	struct rnic_mem mem;
+	int rc;
+
+	/* One place is the device's, for the entry that ends the old ring. */
+	if (waiting(cq) >= 1u << log_size)
+		return -EINVAL;
+	rc = alloc_ring(dev, log_size, &mem);
+	if (rc != 0)
+		return rc;
+	rc = resize_command(dev, cq, &mem, log_size);
+	if (rc != 0) {
+		rnic_mem_free(dev, &mem);
+		return rc;
+	}
+	cq_move(cq, mem.address, (uint8_t)log_size);
+	rnic_mem_free(dev, &cq->mem);
+	cq->mem = mem;
+	cq->ring = mem.address;
+	cq->log_size = (uint8_t)log_size;
+	cq->mask = (1u << log_size) - 1;
+	cq->consumer++;
+	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
+	return 0;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* RDMA on a device: what it needs of its own, and what the device says of itself (PRM: "HCA Capabilities"). */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_memory.h>
+
+#include "core/control.h"
+#include "core/internal.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
+#include "rdma/rdma.h"
+
+#define COMP_EQ_LOG_SIZE 12
+/*
+ * Thousands of queue pairs may have something to tell at the same time, and an event queue that runs over is lost: it is not
+ * the one that commands need, and has room.
+ */
+#define EVENT_EQ_LOG_SIZE 13
+#define EVENT(type)	  (UINT64_C(1) << (type))
+#define EVENTS                                                                 \
+	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
+	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
+	 EVENT(RNIC_EVENT_SRQ_LIMIT))
+#define COMP_EQ_VECTOR 1 /* if there are so many */
+_Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each CQ");
+
+#define MTU_OVERHEAD	  96 /* of RoCEv2 over IPv6, with all headers that a packet can have */
+#define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
+#define LOG_MAX_MR_BYTES \
+	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
+#define ATOMIC_OPERATIONS (RNIC_ATOMIC_COMPARE_SWAP | RNIC_ATOMIC_FETCH_ADD)
+#define PORTS		  1
+#define PKEYS		  1 /* RoCE has one, the default */
+#define DEFAULT_PKEY	  0xffff
+
+/* ---- Bring-up ---- */
+
+bool
+rnic_rdma_supported(const struct rnic_dev *dev)
+{
+	return rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE) &&
+	       rnic_general_cap(dev, RNIC_GENERAL_CAP_RC);
+}
+
+static unsigned int
+comp_vector(const struct rnic_dev *dev)
+{
+	return dev->access->irq_count > COMP_EQ_VECTOR ? COMP_EQ_VECTOR : 0;
+}
+
+/* ---- What the control thread does for its event queues ---- */
+
+/* Unless they come with the asynchronous queue's: -1. */
+static int
+irq_fd(struct rnic_dev *dev)
+{
+	if (comp_vector(dev) == 0)
+		return -1;
+	return dev->access->ops->irq_fd(dev->access, comp_vector(dev));
+}
+
+static void
+arm(struct rnic_dev *dev)
+{
+	rnic_eq_arm(dev, dev->rdma->comp_eq);
+	rnic_eq_arm(dev, dev->rdma->event_eq);
+}
+
+void
+rnic_rdma_poll(struct rnic_dev *dev)
+{
+	if (dev->rdma == NULL)
+		return;
+	rnic_eq_poll(dev, dev->rdma->comp_eq);
+	rnic_eq_poll(dev, dev->rdma->event_eq);
+}
+
+/* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
+static void
+suspect(struct rnic_dev *dev)
+{
+	rnic_eq_suspect(dev->rdma->event_eq);
+}
+
+/* Those that failed are made anew. May events of queue pairs and SRQs have got lost? */
+static bool
+mend(struct rnic_dev *dev, bool all)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+
+	if (atomic_load(&dev->dead))
+		return false;
+	/* Completions are looked for in the CQs; nothing else was missed there. */
+	if ((all || rnic_eq_silent(rdma->comp_eq)) && rnic_control_mend_eq(dev, rdma->comp_eq))
+		rnic_rdma_find_deaf(dev);
+	return (all || rnic_eq_silent(rdma->event_eq)) && rnic_control_mend_eq(dev, rdma->event_eq);
+}
+
+static const struct rnic_control_source source = {
+	.irq_fd = irq_fd,
+	.arm = arm,
+	.poll = rnic_rdma_poll,
+	.suspect = suspect,
+	.check = rnic_rdma_check_events,
+	.mend = mend,
+	.ask = rnic_rdma_ask,
+	.is_deaf = rnic_rdma_has_deaf,
+	.look = rnic_rdma_look,
+};
+
+/* ---- Life ---- */
+
+static int
+make_kinds(struct rnic_rdma *rdma)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(rdma->kinds); i++) {
+		rdma->kinds[i] = calloc(RNIC_RDMA_KINDS, sizeof(rdma->kinds[i][0]));
+		if (rdma->kinds[i] == NULL)
+			return -ENOMEM;
+		rnic_rdma_kinds_init(rdma->kinds[i], i);
+	}
+	return 0;
+}
+
+/* No completion is a queue's own by nature: CQs name it. */
+static int
+make_eqs(struct rnic_dev *dev, bool *refused)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	int rc = rnic_eq_try(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), rnic_event_handle, refused,
+			     &rdma->comp_eq);
+
+	return rc != 0 ? rc
+		       : rnic_eq_try(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev),
+				     rnic_event_handle, refused, &rdma->event_eq);
+}
+
+/* Of a refusal: who has given the port addresses is told; others have a port without RDMA. */
+static int
+do_without_eqs(struct rnic_dev *dev, int rc, bool refused)
+{
+	if (dev->args.ip_count > 0 || !refused) {
+		RNIC_LOG(ERR, dev, "RDMA's event queues cannot be made: %s", strerror(-rc));
+		return rc;
+	}
+	RNIC_LOG(WARNING, dev, "no RDMA: the device refuses event queues for it (%s)",
+		 strerror(-rc));
+	return 0;
+}
+
+int
+rnic_rdma_setup(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma;
+	bool refused;
+	int rc;
+
+	if (!rnic_rdma_supported(dev))
+		return 0;
+	rdma = calloc(1, sizeof(*rdma));
+	if (rdma == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&rdma->lock, NULL);
+	dev->rdma = rdma;
+	rnic_on_lost(dev, RNIC_LOST_RDMA, rnic_rdma_lost, dev);
+	rnic_on_event(dev, rnic_rdma_on_event, dev);
+	rc = make_kinds(rdma);
+	if (rc == 0)
+		rc = rdmapmd_table_create(&rdma->cqs);
+	if (rc != 0)
+		goto fail;
+	rc = make_eqs(dev, &refused);
+	if (rc != 0) {
+		rnic_rdma_teardown(dev);
+		return do_without_eqs(dev, rc, refused);
+	}
+	rc = rnic_q_counters_setup(dev);
+	if (rc != 0)
+		goto fail;
+	rnic_control_add(dev, RNIC_CONTROL_RDMA, &source);
+	return 0;
+
+fail:
+	rnic_rdma_teardown(dev);
+	return rc;
+}
+
+void
+rnic_rdma_teardown(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	unsigned int i;
+
+	if (rdma == NULL)
+		return;
+	/* The control thread has ended, which walked them. */
+	rnic_control_remove(dev, RNIC_CONTROL_RDMA);
+	rnic_q_counters_teardown(dev);
+	rnic_eq_destroy(dev, rdma->event_eq);
+	rnic_eq_destroy(dev, rdma->comp_eq);
+	if (rdmapmd_table_destroy(rdma->cqs) != 0)
+		RNIC_LOG(ERR, dev, "%u completion queues are still in use",
+			 rdmapmd_table_count(rdma->cqs));
+	for (i = 0; i < RTE_DIM(rdma->kinds); i++)
+		free(rdma->kinds[i]);
+	/* The control thread has ended, and no other one is left that could find the device lost. */
+	rnic_on_event(dev, NULL, NULL);
+	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
+	pthread_mutex_destroy(&rdma->lock);
+	dev->rdma = NULL;
+	free(rdma);
+}
+
+/* ---- What it can do ---- */
+
+static uint32_t
+power(const struct rnic_dev *dev, enum rnic_general_cap_field log)
+{
+	return UINT32_C(1) << RTE_MIN(rnic_general_cap(dev, log), UINT64_C(31));
+}
+
+static enum rdmapmd_atomic_cap
+atomic_cap(const struct rnic_dev *dev)
+{
+	const struct rnic_atomic_cap *atomic = &dev->caps.atomic;
+	const uint64_t operations = rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_OPERATIONS);
+
+	/* Bit n of the sizes: 2^n bytes. 8 are what work requests can say, in the host's byte order. */
+	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC) ||
+	    !(rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_SIZE_QP) & sizeof(uint64_t)) ||
+	    (operations & ATOMIC_OPERATIONS) != ATOMIC_OPERATIONS ||
+	    rnic_atomic_cap_get(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE) !=
+		    RNIC_ATOMIC_HOST_ENDIAN)
+		return RDMAPMD_ATOMIC_NONE;
+	return RDMAPMD_ATOMIC_HCA;
+}
+
+static void
+queue_limits(const struct rnic_dev *dev, struct rdmapmd_device_attr *attr)
+{
+	const uint32_t sq_bytes = (uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_WQE_SZ_SQ);
+	const uint32_t rq_bytes = (uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ);
+	const uint32_t sq_segments = RTE_MIN(sq_bytes / RNIC_WQE_DS_BYTES, RNIC_WQE_DS_MAX + 0u);
+
+	attr->max_qp = power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP);
+	attr->max_qp_wr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP_SZ);
+	attr->max_send_wqebb = attr->max_qp_wr;
+	attr->max_sq_desc_sz = sq_bytes;
+	attr->max_rq_desc_sz = rq_bytes;
+	attr->max_send_sge =
+		sq_segments - RTE_MIN(sq_segments, SEND_WQE_OVERHEAD / RNIC_WQE_DS_BYTES + 0u);
+	attr->max_sge_rd = attr->max_send_sge;
+	attr->max_recv_sge = rq_bytes / RNIC_WQE_DS_BYTES;
+	attr->max_qp_rd_atom = power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_RES_QP);
+	attr->max_qp_init_rd_atom = power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_REQ_QP);
+	attr->max_cq = power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ);
+	attr->max_cqe = power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ) - 1;
+	attr->max_srq = power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ);
+	attr->max_srq_wr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ_SZ) - 1;
+	/* One segment of its WQEs is the link to the next. */
+	attr->max_srq_sge = attr->max_recv_sge - RTE_MIN(attr->max_recv_sge, 1u);
+}
+
+static int
+device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
+{
+	const struct rnic_dev *dev = rnic_rdma_dev(context);
+
+	*attr = (struct rdmapmd_device_attr){
+		.node_guid = dev->node_guid,
+		.sys_image_guid = dev->system_image_guid,
+		.max_mr_size = UINT64_C(1) << LOG_MAX_MR_BYTES,
+		.page_size_cap = ~UINT64_C(0xfff),
+		.vendor_id = dev->vendor_id,
+		.max_pd = power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
+		.max_mr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
+		.num_comp_vectors = 1,
+		.atomic_cap = atomic_cap(dev),
+		.max_pkeys = PKEYS,
+		.local_ca_ack_delay =
+			(uint8_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOCAL_CA_ACK_DELAY),
+		.phys_port_cnt = PORTS,
+	};
+	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", dev->fw_version);
+	queue_limits(dev, attr);
+	return 0;
+}
+
+/* The largest payload whose packets fit frames of the port. */
+static enum rdmapmd_mtu
+path_mtu(uint32_t port_mtu)
+{
+	enum rdmapmd_mtu mtu = RDMAPMD_MTU_4096;
+
+	while (mtu > RDMAPMD_MTU_256 && rdmapmd_mtu_bytes(mtu) + MTU_OVERHEAD > port_mtu)
+		mtu--;
+	return mtu;
+}
+
+static int
+port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_port_attr *attr)
+{
+	struct rnic_dev *dev = rnic_rdma_dev(context);
+	uint16_t mtu = 0;
+	bool up = false;
+	int rc;
+
+	RTE_SET_USED(port_num);
+	*attr = (struct rdmapmd_port_attr){
+		.max_mtu = path_mtu(dev->max_mtu),
+		.max_msg_sz = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
+		.gid_tbl_len = rnic_gid_count(dev),
+		.pkey_tbl_len = PKEYS,
+	};
+	rc = rnic_port_link(dev, &up, &attr->active_speed);
+	if (rc == 0)
+		rc = rnic_port_mtu(dev, &mtu);
+	if (rc != 0)
+		return rc;
+	attr->state = up ? RDMAPMD_PORT_ACTIVE : RDMAPMD_PORT_DOWN;
+	attr->active_mtu = path_mtu(mtu);
+	memcpy(attr->mac, dev->mac, sizeof(attr->mac));
+	return 0;
+}
+
+static int
+pkey_query(struct rdmapmd_context *context, uint8_t port_num, uint16_t index, uint16_t *pkey)
+{
+	RTE_SET_USED(context);
+	RTE_SET_USED(port_num);
+	if (index >= PKEYS)
+		return -EINVAL;
+	*pkey = DEFAULT_PKEY;
+	return 0;
+}
+
+static int
+gid_query(struct rdmapmd_context *context, uint8_t port_num, uint32_t index,
+	  struct rdmapmd_gid_entry *entry)
+{
+	RTE_SET_USED(port_num);
+	return rnic_gid_query(rnic_rdma_dev(context), index, entry);
+}
+
+static int
+gid_add(struct rdmapmd_context *context, uint8_t port_num, const union rdmapmd_gid *gid,
+	uint32_t *index)
+{
+	RTE_SET_USED(port_num);
+	return rnic_gid_count(rnic_rdma_dev(context)) > 0
+		       ? rnic_gid_add(rnic_rdma_dev(context), gid, index)
+		       : -ENOSPC;
+}
+
+static int
+gid_del(struct rdmapmd_context *context, uint8_t port_num, uint32_t index)
+{
+	RTE_SET_USED(port_num);
+	return rnic_gid_del(rnic_rdma_dev(context), index);
+}
+
+static int
+resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
+{
+	return rnic_gid_resolve(rnic_rdma_dev(context), ah);
+}
+
+static int
+counters_read(struct rdmapmd_context *context, uint8_t port_num, uint64_t *values)
+{
+	RTE_SET_USED(port_num);
+	return rnic_q_counters_read(rnic_rdma_dev(context), values);
+}
+
+/* A context needs the port up, whether the ethdev is started or not. What else it could have is the device's. */
+static int
+context_open(struct rdmapmd_context *context)
+{
+	struct rnic_dev *dev = rnic_rdma_dev(context);
+
+	return atomic_load(&dev->dead) ? -EIO : rnic_port_use(dev);
+}
+
+static int
+context_close(struct rdmapmd_context *context)
+{
+	RTE_SET_USED(context);
+	return 0;
+}
+
+const struct rdmapmd_driver_ops rnic_rdma_ops = {
+	.context_size = sizeof(struct rdmapmd_context),
+	.pd_size = sizeof(struct rdmapmd_pd),
+	.mr_size = sizeof(struct rdmapmd_mr),
+	.cq_size = sizeof(struct rnic_rdma_cq),
+	.qp_size = sizeof(struct rnic_rdma_qp),
+	.srq_size = sizeof(struct rnic_rdma_srq),
+	.td_size = sizeof(struct rnic_rdma_td),
+	.context_open = context_open,
+	.context_close = context_close,
+	.device_query = device_query,
+	.port_query = port_query,
+	.gid_query = gid_query,
+	.gid_add = gid_add,
+	.gid_del = gid_del,
+	.pkey_query = pkey_query,
+	.resolve = resolve,
+	.counters = rnic_q_counter_names,
+	.counters_read = counters_read,
+	.pd_alloc = rnic_rdma_pd_alloc,
+	.pd_dealloc = rnic_rdma_pd_dealloc,
+	.mr_reg = rnic_rdma_mr_reg,
+	.mr_rereg = rnic_rdma_mr_rereg,
+	.mr_dereg = rnic_rdma_mr_dereg,
+	.cq_create = rnic_rdma_cq_create,
+	.cq_resize = rnic_rdma_cq_resize,
+	.cq_moderate = rnic_rdma_cq_moderate,
+	.cq_destroy = rnic_rdma_cq_destroy,
+	.qp_create = rnic_rdma_qp_create,
+	.qp_modify = rnic_rdma_qp_modify,
+	.qp_query = rnic_rdma_qp_query,
+	.qp_destroy = rnic_rdma_qp_destroy,
+	.qp_attach_mac = rnic_rdma_raw_attach_mac,
+	.qp_detach_mac = rnic_rdma_raw_detach_mac,
+	.qp_outstanding = rnic_rdma_qp_outstanding,
+	.srq_create = rnic_rdma_srq_create,
+	.srq_arm = rnic_rdma_srq_arm,
+	.srq_query = rnic_rdma_srq_query,
+	.srq_destroy = rnic_rdma_srq_destroy,
+	.td_alloc = rnic_rdma_td_alloc,
+	.td_dealloc = rnic_rdma_td_dealloc,
+};

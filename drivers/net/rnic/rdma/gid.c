@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The port's RoCE addresses (PRM: "RoCE Address"), which the library knows as its GID table. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "rdma/rdma.h"
+
+_Static_assert(sizeof(union rdmapmd_gid) == 16, "an address");
+
+static const uint8_t ipv4_mapped[12] = { [10] = 0xff, [11] = 0xff };
+static const union rdmapmd_gid no_gid;
+
+static bool
+same(const union rdmapmd_gid *a, const union rdmapmd_gid *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+uint32_t
+rnic_gid_count(const struct rnic_dev *dev)
+{
+	return (uint32_t)rnic_roce_cap_get(&dev->caps.roce, RNIC_ROCE_CAP_ROCE_ADDRESS_TABLE_SIZE);
+}
+
+/* ---- One entry, as the device has it ---- */
+
+int
+rnic_gid_query(struct rnic_dev *dev, uint32_t index, struct rdmapmd_gid_entry *entry)
+{
+	struct rnic_query_roce_address_in in = { 0 };
+	struct rnic_query_roce_address_out out;
+	const struct rnic_roce_addr *address;
+	uint64_t mac;
+	unsigned int i;
+	int rc;
+
+	if (index >= rnic_gid_count(dev))
+		return -EINVAL;
+	rnic_query_roce_address_in_set(&in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX, index);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc != 0)
+		return rc;
+	address = rnic_query_roce_address_out_roce_address(&out);
+	*entry = (struct rdmapmd_gid_entry){
+		.gid_type = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) ==
+					    RNIC_ROCE_VERSION_2
+				    ? RDMAPMD_GID_TYPE_ROCE_V2
+				    : RDMAPMD_GID_TYPE_ROCE_V1,
+	};
+	memcpy(entry->gid.raw, address, sizeof(entry->gid.raw));
+	mac = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32) << 32 |
+	      rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0);
+	for (i = 0; i < sizeof(entry->mac); i++)
+		entry->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	return 0;
+}
+
+static uint64_t
+mac_number(const uint8_t mac[6])
+{
+	uint64_t number = 0;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		number = number << 8 | mac[i];
+	return number;
+}
+
+static int
+set_entry(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry,
+	  rnic_cmd_fn *command)
+{
+	const bool ipv4 = memcmp(entry->gid.raw, ipv4_mapped, sizeof(ipv4_mapped)) == 0;
+	const uint64_t mac = mac_number(entry->mac);
+	struct rnic_set_roce_address_in in = { 0 };
+	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
+	struct rnic_cmd_out out;
+
+	if (index >= rnic_gid_count(dev))
+		return -EINVAL;
+	rnic_set_roce_address_in_set(&in, RNIC_SET_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX, index);
+	if (!same(&entry->gid, &no_gid)) {
+		memcpy(address, entry->gid.raw, sizeof(entry->gid.raw));
+		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, mac >> 32);
+		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, mac);
+		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
+				   ipv4 ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6);
+		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION,
+				   entry->gid_type == RDMAPMD_GID_TYPE_ROCE_V2
+					   ? RNIC_ROCE_VERSION_2
+					   : RNIC_ROCE_VERSION_1);
+	}
+	return command(dev, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+int
+rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry)
+{
+	return set_entry(dev, index, entry, rnic_cmd_exec);
+}
+
+/* ---- The table: what the port's addresses are, and which paths begin there ---- */
+
+struct rnic_gid {
+	struct rdmapmd_gid_entry entry;
+	uint32_t paths; /* of queue pairs */
+};
+
+/* Called with the lock held: where an address stands; the number of entries if it is none of ours. */
+static uint32_t
+find(const struct rnic_dev *dev, const union rdmapmd_gid *gid)
+{
+	const uint32_t count = rnic_gid_count(dev);
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (same(&dev->rdma->gids[i].entry.gid, gid))
+			break;
+	return i;
+}
+
+/* Called with the lock held. */
+static int
+put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd_fn *command)
+{
+	struct rdmapmd_gid_entry entry = { .gid = *gid, .gid_type = RDMAPMD_GID_TYPE_ROCE_V2 };
+	int rc;
+
+	memcpy(entry.mac, dev->mac, sizeof(entry.mac));
+	rc = set_entry(dev, index, &entry, command);
+	if (rc == 0)
+		dev->rdma->gids[index].entry = entry;
+	return rc;
+}
+
+/* Called with the lock held. */
+static int
+clear(struct rnic_dev *dev, uint32_t index)
+{
+	static const struct rdmapmd_gid_entry none;
+	int rc = rnic_gid_set(dev, index, &none);
+
+	if (rc == 0)
+		dev->rdma->gids[index].entry = none;
+	return rc;
+}
+
+static int
+add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cmd_fn *command)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	const uint32_t count = rnic_gid_count(dev);
+	int rc;
+
+	pthread_mutex_lock(&rdma->gids_lock);
+	*index = find(dev, &no_gid);
+	if (find(dev, gid) != count)
+		rc = -EEXIST;
+	else if (*index == count)
+		rc = -ENOSPC;
+	else
+		rc = put(dev, *index, gid, command);
+	pthread_mutex_unlock(&rdma->gids_lock);
+	if (rc == 0)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return rc;
+}
+
+int
+rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index)
+{
+	return add(dev, gid, index, rnic_cmd_exec);
+}
+
+int
+rnic_gid_del(struct rnic_dev *dev, uint32_t index)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	int rc;
+
+	if (index >= rnic_gid_count(dev))
+		return -EINVAL;
+	pthread_mutex_lock(&rdma->gids_lock);
+	if (same(&rdma->gids[index].entry.gid, &no_gid))
+		rc = -ENODATA;
+	else if (index == RNIC_GID_LINK_LOCAL)
+		rc = -EPERM;
+	else if (rdma->gids[index].paths > 0)
+		rc = -EBUSY;
+	else
+		rc = clear(dev, index);
+	pthread_mutex_unlock(&rdma->gids_lock);
+	if (rc == 0)
+		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return rc;
+}
+
+int
+rnic_gid_hold(struct rnic_dev *dev, uint32_t index)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	int rc = 0;
+
+	if (index >= rnic_gid_count(dev))
+		return -EINVAL;
+	pthread_mutex_lock(&rdma->gids_lock);
+	/* The library has looked; somebody may have taken it away since. */
+	if (same(&rdma->gids[index].entry.gid, &no_gid))
+		rc = -EINVAL;
+	else
+		rdma->gids[index].paths++;
+	pthread_mutex_unlock(&rdma->gids_lock);
+	return rc;
+}
+
+void
+rnic_gid_drop(struct rnic_dev *dev, uint32_t index)
+{
+	pthread_mutex_lock(&dev->rdma->gids_lock);
+	dev->rdma->gids[index].paths--;
+	pthread_mutex_unlock(&dev->rdma->gids_lock);
+}
+
+int
+rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah)
+{
+	const uint32_t count = rnic_gid_count(dev);
+	uint32_t index;
+
+	pthread_mutex_lock(&dev->rdma->gids_lock);
+	index = find(dev, &ah->dgid);
+	if (index != count)
+		memcpy(ah->dmac, dev->rdma->gids[index].entry.mac, sizeof(ah->dmac));
+	pthread_mutex_unlock(&dev->rdma->gids_lock);
+	return index != count ? 0 : -EHOSTUNREACH;
+}
+
+/* ---- The port's own ---- */
+
+/* fe80::/64 with the MAC as EUI-64 (RFC 4291, appendix A): what every RoCE port has. */
+static union rdmapmd_gid
+link_local(const uint8_t mac[6])
+{
+	return (union rdmapmd_gid){ { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, mac[0] ^ 2, mac[1], mac[2],
+				      0xff, 0xfe, mac[3], mac[4], mac[5] } };
+}
+
+int
+rnic_gids_follow_mac(struct rnic_dev *dev)
+{
+	const union rdmapmd_gid own = link_local(dev->mac);
+	const uint32_t count = rnic_gid_count(dev);
+	struct rnic_rdma *rdma = dev->rdma;
+	uint32_t i;
+	int rc = 0;
+
+	if (rdma == NULL || rdma->gids == NULL)
+		return 0;
+	pthread_mutex_lock(&rdma->gids_lock);
+	for (i = 0; i < count && rc == 0; i++) {
+		const union rdmapmd_gid gid = rdma->gids[i].entry.gid;
+
+		if (!same(&gid, &no_gid))
+			rc = put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
+	}
+	pthread_mutex_unlock(&rdma->gids_lock);
+	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
+	return rc;
+}
+
+static int
+set_own(struct rnic_dev *dev)
+{
+	const union rdmapmd_gid own = link_local(dev->mac);
+	uint32_t index;
+	unsigned int i;
+	int rc = add(dev, &own, &index, rnic_cmd_try);
+
+	for (i = 0; i < dev->args.ip_count && rc == 0; i++) {
+		union rdmapmd_gid gid;
+
+		memcpy(gid.raw, dev->args.ip[i], sizeof(gid.raw));
+		rc = add(dev, &gid, &index, rnic_cmd_try);
+		/* The link-local one, said once more. */
+		if (rc == -EEXIST)
+			rc = 0;
+		if (rc == -ENOSPC)
+			RNIC_LOG(ERR, dev, "ip=: the device has room for %u addresses",
+				 rnic_gid_count(dev));
+	}
+	return rc;
+}
+
+/*
+ * Of a refusal: who has given the port addresses is told; others have a port without RDMA, as with Linux, where mlx5_ib has
+ * no device then and mlx5e has one.
+ */
+static int
+do_without(struct rnic_dev *dev, int rc)
+{
+	if (dev->args.ip_count > 0 || !rnic_cmd_refused(rc)) {
+		RNIC_LOG(ERR, dev, "the port's RoCE addresses cannot be set: %s", strerror(-rc));
+		return rc;
+	}
+	RNIC_LOG(WARNING, dev, "no RDMA: the device refuses RoCE to this function (%s)",
+		 strerror(-rc));
+	dev->rdma->refused = true;
+	return 0;
+}
+
+int
+rnic_gids_setup(struct rnic_dev *dev)
+{
+	const uint32_t count = dev->rdma != NULL ? rnic_gid_count(dev) : 0;
+	int rc;
+
+	if (count == 0 && dev->args.ip_count > 0) {
+		RNIC_LOG(ERR, dev, "ip= is for devices with RoCE, which this one does not have");
+		return -ENOTSUP;
+	}
+	if (count == 0)
+		return 0;
+	dev->rdma->gids = calloc(count, sizeof(dev->rdma->gids[0]));
+	if (dev->rdma->gids == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&dev->rdma->gids_lock, NULL);
+	rc = rnic_port_set_roce(dev, true);
+	if (rc == 0)
+		rc = set_own(dev);
+	if (rc == 0) {
+		rnic_port_on_mac(dev, rnic_gids_follow_mac);
+		return 0;
+	}
+	rnic_gids_down(dev);
+	return do_without(dev, rc);
+}
+
+void
+rnic_gids_down(struct rnic_dev *dev)
+{
+	struct rnic_rdma *rdma = dev->rdma;
+	uint32_t i;
+
+	if (rdma == NULL || rdma->gids == NULL)
+		return;
+	rnic_port_on_mac(dev, NULL);
+	for (i = 0; i < rnic_gid_count(dev); i++)
+		if (!same(&rdma->gids[i].entry.gid, &no_gid))
+			clear(dev, i);
+	rnic_port_set_roce(dev, false);
+	pthread_mutex_destroy(&rdma->gids_lock);
+	free(rdma->gids);
+	rdma->gids = NULL;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs (PRM: "QP Context"): both rings in one piece of memory, the receive ring first, one doorbell record, a
+ * register of their own, shared, or their thread domain's; made in RESET, taken down the same way. Those of RAW_PACKET have
+ * their queues from rdma_raw.c.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/dump.h"
+#include "core/internal.h"
+#include "prm/wqe.h"
+#include "rdma/rdma.h"
+
+#define DEFAULT_USER_INDEX 0xffffff /* entries name the queue pair by its number */
+
+static uint8_t
+log2_of(uint32_t power)
+{
+	return (uint8_t)__builtin_ctz(power);
+}
+
+/* ---- Rings ---- */
+
+static int
+alloc_send(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rnic_rdma_send *sq = &qp->sq;
+
+	sq->kinds = qp->dev->rdma->kinds[(qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
+					 (rnic_rdma_is_raw(qp) ? RNIC_RDMA_QP_RAW : 0)];
+	/* Entries for a queue that is not there find a request that is long done. */
+	sq->wqes = &qp->no_wqe;
+	if (sizing->sq.wqe_count == 0)
+		return 0;
+	sq->wqes = calloc(sizing->sq.wqe_count, sizeof(sq->wqes[0]));
+	if (sq->wqes == NULL)
+		return -ENOMEM;
+	sq->max_post = sizing->sq.max_post;
+	sq->max_gs = sizing->sq.max_gs;
+	sq->max_inline = sizing->sq.max_inline;
+	return 0;
+}
+
+static int
+alloc_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rnic_rdma_receive *rq = &qp->rq;
+
+	if (sizing->rq.wqe_count == 0)
+		return 0;
+	rq->wr_ids = calloc(sizing->rq.wqe_count, sizeof(rq->wr_ids[0]));
+	if (rq->wr_ids == NULL)
+		return -ENOMEM;
+	rq->max_post = sizing->rq.max_post;
+	rq->max_gs = sizing->rq.max_gs;
+	return 0;
+}
+
+static int
+alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	int rc = alloc_send(qp, sizing);
+
+	return rc == 0 ? alloc_receive(qp, sizing) : rc;
+}
+
+/* Whatever of it there is. */
+static void
+free_requests(struct rnic_rdma_qp *qp)
+{
+	if (qp->sq.wqes != &qp->no_wqe)
+		free(qp->sq.wqes);
+	free(qp->rq.wr_ids);
+}
+
+/* Where the rings are in their memory. */
+static void
+place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rnic_sq *sq = &qp->sq.wq;
+	struct rnic_rq *rq = &qp->rq.wq;
+
+	if (sizing->rq.wqe_count > 0) {
+		rq->ring = qp->mem.address;
+		rq->log_size = log2_of(sizing->rq.wqe_count);
+		rq->log_stride = log2_of(sizing->rq.wqe_size);
+		rq->mask = (uint16_t)(sizing->rq.wqe_count - 1);
+		rq->dbrec = qp->dbrec;
+	}
+	if (sizing->sq.wqe_count > 0) {
+		sq->ring = (uint8_t *)qp->mem.address +
+			   (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size;
+		sq->log_size = log2_of(sizing->sq.wqe_count);
+		sq->mask = (uint16_t)(sizing->sq.wqe_count - 1);
+		sq->dbrec = qp->dbrec;
+	}
+}
+
+static void
+free_queues(struct rnic_rdma_qp *qp)
+{
+	rnic_bfreg_free(qp->dev, qp->sq.wq.bf);
+	rnic_dbrec_free(qp->dev, qp->dbrec);
+	rnic_mem_free(qp->dev, &qp->mem);
+}
+
+static int
+alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, uint64_t *dbrec_iova)
+{
+	const size_t bytes = (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size +
+			     (size_t)sizing->sq.wqe_count * RNIC_WQEBB_BYTES;
+	int rc = 0;
+
+	/* A queue pair may have neither: it answers WRITEs, READs and atomics. */
+	if (bytes > 0)
+		rc = rnic_mem_alloc(qp->dev, "a queue pair", bytes, RNIC_PAGE_BYTES,
+				    RNIC_ACCESS_READ, &qp->mem);
+	if (rc == 0)
+		rc = rnic_dbrec_alloc(qp->dev, &qp->dbrec, dbrec_iova);
+	if (rc == 0) {
+		qp->sq.wq.bf =
+			rnic_bfreg_take(qp->dev, rnic_rdma_domain(qp), RNIC_BFREG_LOW_LATENCY);
+		place_rings(qp, sizing);
+	} else {
+		free_queues(qp);
+	}
+	return rc;
+}
+
+/* ---- The command ---- */
+
+static void
+set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
+{
+	if (qp->sq.max_post > 0)
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, qp->sq.wq.log_size);
+	else
+		rnic_qpc_set(qpc, RNIC_QPC_NO_SQ, 1);
+	if (qp->srq != NULL) {
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
+		rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, qp->srq->srq.srqn);
+	} else if (qp->rq.max_post > 0) {
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_RQ);
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_SIZE, qp->rq.wq.log_size);
+		/* Strides of 16 << n bytes. */
+		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_STRIDE, qp->rq.wq.log_stride - 4u);
+	} else {
+		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
+	}
+}
+
+static int
+create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_create_qp_in) + rnic_mem_page_count(&qp->mem) * 8;
+	struct rnic_create_qp_in *in = calloc(1, bytes);
+	struct rnic_object_out out;
+	struct rnic_qpc *qpc;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	qpc = rnic_create_qp_in_qpc(in);
+	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
+	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
+	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
+	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
+	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.wq.bf->uar);
+	/* A capability of RoCE, without which there are no such queue pairs. */
+	rnic_qpc_set(
+		qpc, RNIC_QPC_TS_FORMAT,
+		rnic_ts_format(rnic_roce_cap_get(&qp->dev->caps.roce, RNIC_ROCE_CAP_QP_TS_FORMAT)));
+	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, DEFAULT_USER_INDEX);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->qp.send_cq->cqn);
+	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);
+	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, dbrec_iova);
+	set_queues(qpc, qp);
+	rnic_mem_page_list(&qp->mem, in + 1);
+	rc = rnic_cmd_exec(qp->dev, RNIC_CMD_CREATE_QP, 0, in, bytes, &out, sizeof(out));
+	if (rc == 0)
+		qp->qp.qp_num = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return rc;
+}
+
+/* ---- Life ---- */
+
+/* As the device knows it, in RESET. */
+static int
+make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+{
+	uint64_t dbrec_iova;
+	int rc;
+
+	if (rnic_rdma_is_raw(qp))
+		return rnic_rdma_raw_create(qp, sizing);
+	rc = alloc_queues(qp, sizing, &dbrec_iova);
+	if (rc != 0)
+		return rc;
+	rc = create_command(qp, dbrec_iova);
+	if (rc != 0)
+		free_queues(qp);
+	else
+		qp->sq.wq.sqn = qp->qp.qp_num;
+	return rc;
+}
+
+static int
+unmake(struct rnic_rdma_qp *qp)
+{
+	int rc;
+
+	if (rnic_rdma_is_raw(qp))
+		return rnic_rdma_raw_destroy(qp);
+	rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_DESTROY_QP, qp->qp.qp_num);
+	free_queues(qp);
+	return rc;
+}
+
+static struct rnic_rdma_cq *
+cq_of(struct rdmapmd_cq *cq)
+{
+	return (struct rnic_rdma_cq *)cq;
+}
+
+/* Afterwards no poll knows of it. */
+static void
+leave_cqs(struct rnic_rdma_qp *qp)
+{
+	rnic_rdma_cqs_stop(qp);
+	rnic_rdma_qps_remove(cq_of(qp->qp.send_cq), qp);
+	rnic_rdma_qps_remove(cq_of(qp->qp.recv_cq), qp);
+	rnic_rdma_cqs_go(qp);
+}
+
+/* Before anything is posted: the polls must find it. */
+static int
+enter_cqs(struct rnic_rdma_qp *qp)
+{
+	int rc = rnic_rdma_qps_add(cq_of(qp->qp.send_cq), qp);
+
+	if (rc != 0)
+		return rc;
+	rc = rnic_rdma_qps_add(cq_of(qp->qp.recv_cq), qp);
+	if (rc != 0)
+		leave_cqs(qp);
+	return rc;
+}
+
+int
+rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *attr,
+		    const struct rdmapmd_qp_sizing *sizing)
+{
+	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
+	int rc;
+
+	RTE_SET_USED(attr);
+	qp->dev = rnic_rdma_dev(head->context);
+	qp->srq = (struct rnic_rdma_srq *)head->srq;
+	qp->state = RDMAPMD_QPS_RESET;
+	rc = alloc_requests(qp, sizing);
+	if (rc == 0)
+		rc = make(qp, sizing);
+	if (rc != 0)
+		goto no_qp;
+	rnic_rdma_queues_reset(qp);
+	rc = enter_cqs(qp);
+	if (rc == -EEXIST)
+		RNIC_LOG(ERR, qp->dev,
+			 "QP 0x%x: completions of another queue of that CQ bear the same number; "
+			 "take another CQ",
+			 head->qp_num);
+	if (rc != 0)
+		goto no_place;
+	if (qp->sq.max_post > 0)
+		head->post_send =
+			rnic_dump_wanted() ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
+	if (qp->rq.max_post > 0)
+		head->post_recv = rnic_rdma_post_recv;
+	pthread_mutex_lock(&qp->dev->rdma->lock);
+	LIST_INSERT_HEAD(&qp->dev->rdma->all_qps, qp, next_qp);
+	pthread_mutex_unlock(&qp->dev->rdma->lock);
+	return 0;
+
+no_place:
+	unmake(qp);
+no_qp:
+	free_requests(qp);
+	return rc;
+}
+
+int
+rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
+{
+	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
+	int rc = 0, destroy_rc;
+
+	pthread_mutex_lock(&qp->dev->rdma->lock);
+	LIST_REMOVE(qp, next_qp);
+	pthread_mutex_unlock(&qp->dev->rdma->lock);
+	/* The device lets go of what it was doing; its completions are nobody's. */
+	if (qp->state != RDMAPMD_QPS_RESET)
+		rc = rnic_rdma_qp_reset(qp);
+	/* Before its rings go; and its number, which may be the next one's. */
+	leave_cqs(qp);
+	destroy_rc = unmake(qp);
+	free_requests(qp);
+	return rc != 0 ? rc : destroy_rc;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Shared receive queues: receive memory pools that are linked lists (PRM: "RMP Context"). */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/internal.h"
+#include "prm/wqe.h"
+#include "rdma/rdma.h"
+
+static int
+create_command(struct rnic_rdma_srq *srq, uint8_t log_size, uint64_t dbrec_iova)
+{
+	const uint32_t bytes =
+		(uint32_t)sizeof(struct rnic_create_rmp_in) + rnic_mem_page_count(&srq->mem) * 8;
+	struct rnic_create_rmp_in *in = calloc(1, bytes);
+	struct rnic_object_out out;
+	struct rnic_rmpc *rmpc;
+	struct rnic_wq *wq;
+	int rc;
+
+	if (in == NULL)
+		return -ENOMEM;
+	rmpc = rnic_create_rmp_in_rmpc(in);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	wq = rnic_rmpc_wq(rmpc);
+	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
+	rnic_wq_set(wq, RNIC_WQ_PD, srq->srq.pd->pdn);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, srq->log_stride);
+	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
+	rnic_mem_page_list(&srq->mem, in + 1);
+	rc = rnic_cmd_exec(srq->dev, RNIC_CMD_CREATE_RMP, 0, in, bytes, &out, sizeof(out));
+	if (rc == 0)
+		srq->srq.srqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	free(in);
+	return rc;
+}
+
+/* Whatever of it there is. */
+static void
+free_queue(struct rnic_rdma_srq *srq)
+{
+	free(srq->next);
+	free(srq->wr_ids);
+	rnic_dbrec_free(srq->dev, srq->dbrec);
+	rnic_mem_free(srq->dev, &srq->mem);
+}
+
+static int
+alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing,
+	    uint64_t *dbrec_iova)
+{
+	void *dbrec;
+	int rc;
+
+	srq->mask = sizing->wqe_count - 1;
+	srq->max_gs = sizing->max_gs;
+	srq->log_stride = (uint8_t)__builtin_ctz(sizing->wqe_size);
+	srq->next = calloc(sizing->wqe_count, sizeof(srq->next[0]));
+	srq->wr_ids = calloc(sizing->wqe_count, sizeof(srq->wr_ids[0]));
+	rc = srq->next == NULL || srq->wr_ids == NULL ? -ENOMEM : 0;
+	if (rc == 0)
+		rc = rnic_mem_alloc(srq->dev, "a shared receive queue",
+				    (size_t)sizing->wqe_count * sizing->wqe_size, RNIC_PAGE_BYTES,
+				    RNIC_ACCESS_READ, &srq->mem);
+	if (rc == 0)
+		rc = rnic_dbrec_alloc(srq->dev, &dbrec, dbrec_iova);
+	if (rc != 0) {
+		free_queue(srq);
+		return rc;
+	}
+	srq->dbrec = dbrec;
+	srq->ring = srq->mem.address;
+	rnic_rdma_srq_reset(srq);
+	return 0;
+}
+
+int
+rnic_rdma_srq_create(struct rdmapmd_srq *head, const struct rdmapmd_srq_sizing *sizing)
+{
+	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
+	uint64_t dbrec_iova;
+	int rc;
+
+	srq->dev = rnic_rdma_dev(head->context);
+	rc = alloc_queue(srq, sizing, &dbrec_iova);
+	if (rc != 0)
+		return rc;
+	rc = create_command(srq, (uint8_t)__builtin_ctz(sizing->wqe_count), dbrec_iova);
+	if (rc != 0) {
+		free_queue(srq);
+		return rc;
+	}
+	head->post_srq_recv = rnic_rdma_post_srq_recv;
+	pthread_mutex_lock(&srq->dev->rdma->lock);
+	LIST_INSERT_HEAD(&srq->dev->rdma->all_srqs, srq, next_srq);
+	pthread_mutex_unlock(&srq->dev->rdma->lock);
+	return 0;
+}
+
+int
+rnic_rdma_srq_arm(struct rdmapmd_srq *head, uint32_t limit)
+{
+	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
+	struct rnic_modify_rmp_in in = { 0 };
+	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
+	struct rnic_cmd_out out;
+
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, head->srqn);
+	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, limit);
+	/* Before: it may be reached at once. */
+	atomic_store(&srq->armed, limit != 0);
+	rnic_eq_suspect(srq->dev->rdma->event_eq);
+	return rnic_cmd_exec(srq->dev, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
+}
+
+int
+rnic_rdma_srq_query(struct rdmapmd_srq *head, uint32_t *limit)
+{
+	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_rmp_out out;
+	int rc;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, head->srqn);
+	rc = rnic_cmd_exec(srq->dev, RNIC_CMD_QUERY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*limit = (uint32_t)rnic_wq_get(rnic_rmpc_wq(rnic_query_rmp_out_rmpc(&out)),
+					       RNIC_WQ_LWM);
+	return rc;
+}
+
+int
+rnic_rdma_srq_destroy(struct rdmapmd_srq *head)
+{
+	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
+	int rc;
+
+	pthread_mutex_lock(&srq->dev->rdma->lock);
+	LIST_REMOVE(srq, next_srq);
+	pthread_mutex_unlock(&srq->dev->rdma->lock);
+	rc = rnic_cmd_destroy(srq->dev, RNIC_CMD_DESTROY_RMP, head->srqn);
+	rnic_control_sync(srq->dev);
+	free_queue(srq);
+	return rc;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Flow tables of received frames (PRM: "Flow Tables"), command by command. Of entries that match the one with the lowest
+ * index of its table wins; a group is a range of indexes and says which fields its entries match.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/internal.h"
+
+static void
+set_match(struct rnic_fte_match_param *match, const struct rnic_flow_match *from)
+{
+	struct rnic_fte_match_set_lyr_2_4 *outer = rnic_fte_match_param_outer(match);
+	const uint8_t *mac = from->mac;
+
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_47_16,
+				       (uint32_t)mac[0] << 24 | (uint32_t)mac[1] << 16 |
+					       (uint32_t)mac[2] << 8 | mac[3]);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_15_0,
+				       (uint32_t)mac[4] << 8 | mac[5]);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG, from->by_vlan);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_FIRST_VID, from->vlan_id);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE,
+				       from->ethertype);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL,
+				       from->ip_protocol);
+	rnic_fte_match_set_lyr_2_4_set(outer, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, from->fragment);
+}
+
+static bool
+matches_all(const struct rnic_flow_match *mask)
+{
+	static const uint8_t no_mac[6];
+
+	return memcmp(mask->mac, no_mac, sizeof(no_mac)) == 0 && !mask->by_vlan &&
+	       mask->vlan_id == 0 && mask->ethertype == 0 && mask->ip_protocol == 0 &&
+	       !mask->fragment;
+}
+
+int
+rnic_tir_create_for(struct rnic_dev *dev, struct rnic_create_tir_in *in, uint32_t *tir)
+{
+	struct rnic_object_out out;
+	int rc;
+
+	rnic_tirc_set(rnic_create_tir_in_tirc(in), RNIC_TIRC_TRANSPORT_DOMAIN, dev->td);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIR, 0, in, sizeof(*in), &out, sizeof(out));
+	if (rc == 0)
+		*tir = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+int
+rnic_tir_create(struct rnic_dev *dev, uint32_t rqn, uint32_t *tir)
+{
+	struct rnic_create_tir_in in = { 0 };
+	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
+
+	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_DIRECT);
+	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, rqn);
+	return rnic_tir_create_for(dev, &in, tir);
+}
+
+int
+rnic_flow_table_create(struct rnic_dev *dev, uint8_t level, unsigned int log_size, uint32_t *table)
+{
+	struct rnic_create_flow_table_in in = { 0 };
+	struct rnic_flow_table_context *context = rnic_create_flow_table_in_context(&in);
+	struct rnic_object_out out;
+	int rc;
+
+	rnic_create_flow_table_in_set(&in, RNIC_CREATE_FLOW_TABLE_IN_TABLE_TYPE,
+				      RNIC_FLOW_TABLE_NIC_RX);
+	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LEVEL, level);
+	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, log_size);
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_FLOW_TABLE, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*table = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+int
+rnic_flow_table_destroy(struct rnic_dev *dev, uint32_t table)
+{
+	struct rnic_flow_table_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
+	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_ID, table);
+	return rnic_cmd_exec(dev, RNIC_CMD_DESTROY_FLOW_TABLE, 0, &in, sizeof(in), &out,
+			     sizeof(out));
+}
+
+int
+rnic_flow_root_set(struct rnic_dev *dev, uint32_t table)
+{
+	struct rnic_set_flow_table_root_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_TYPE,
+					RNIC_FLOW_TABLE_NIC_RX);
+	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, table);
+	return rnic_cmd_exec(dev, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0, &in, sizeof(in), &out,
+			     sizeof(out));
+}
+
+bool
+rnic_flow_root_moves(struct rnic_dev *dev)
+{
+	return rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(&dev->caps.flow_table),
+					 RNIC_FLOW_TABLE_PROPS_MODIFY_ROOT) != 0;
+}
+
+int
+rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uint32_t last,
+		       const struct rnic_flow_match *mask, uint32_t *group)
+{
+	struct rnic_create_flow_group_in in = { 0 };
+	struct rnic_object_out out;
+	int rc;
+
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_TYPE,
+				      RNIC_FLOW_TABLE_NIC_RX);
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, first);
+	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, last);
+	if (!matches_all(mask)) {
+		rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
+					      RNIC_MATCH_OUTER_HEADERS);
+		set_match(rnic_create_flow_group_in_match_criteria(&in), mask);
+	}
+	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_FLOW_GROUP, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*group = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+int
+rnic_flow_group_destroy(struct rnic_dev *dev, uint32_t table, uint32_t group)
+{
+	struct rnic_flow_group_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
+	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
+	return rnic_cmd_exec(dev, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), &out,
+			     sizeof(out));
+}
+
+/* A SET command with room for both destinations. */
+struct set_entry {
+	struct rnic_set_fte_in in;
+	struct rnic_flow_destination destinations[2];
+};
+_Static_assert(sizeof(struct set_entry) == 0x350, "destinations follow the entry");
+
+int
+rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
+{
+	struct set_entry set = { 0 };
+	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&set.in);
+	/* Of two places a card may take one: who asks for both goes on. */
+	rnic_cmd_fn *command = entry->to_tir && entry->to_table ? rnic_cmd_try : rnic_cmd_exec;
+	struct rnic_cmd_out out;
+	uint32_t count = 0;
+
+	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
+	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_ID, entry->table);
+	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_FLOW_INDEX, entry->index);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, entry->group);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, entry->tag);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
+	set_match(rnic_flow_context_match_value(context), &entry->match);
+	if (entry->to_tir) {
+		rnic_flow_destination_set(&set.destinations[count], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TIR);
+		rnic_flow_destination_set(&set.destinations[count++], RNIC_FLOW_DESTINATION_ID,
+					  entry->tir);
+	}
+	if (entry->to_table) {
+		rnic_flow_destination_set(&set.destinations[count], RNIC_FLOW_DESTINATION_TYPE,
+					  RNIC_FLOW_DESTINATION_TABLE);
+		rnic_flow_destination_set(&set.destinations[count++], RNIC_FLOW_DESTINATION_ID,
+					  entry->next_table);
+	}
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
+	return command(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_SET_FTE_NEW, &set,
+		       (uint32_t)(sizeof(set.in) + count * sizeof(set.destinations[0])), &out,
+		       sizeof(out));
+}
+
+int
+rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index)
+{
+	struct rnic_fte_in in = { 0 };
+	struct rnic_cmd_out out;
+
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
+	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
+	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
+	return rnic_cmd_exec(dev, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), &out,
+			     sizeof(out));
+}
