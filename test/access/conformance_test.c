@@ -15,8 +15,23 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "access/access.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/uar.h"
+#include "object/cq.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "prm/cmdq.h"
 #include "prm/cqe.h"
+#include "prm/init_seg.h"
+#include "prm/queue.h"
+#include "prm/uar.h"
+#include "prm/wqe.h"
 
 #define OPS   (world.access->ops)
 #define READ  RNIC_ACCESS_READ

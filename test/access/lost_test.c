@@ -3,7 +3,6 @@
 /* What only a device in another process has: it can be lost, refused, busy, and not all memory can be shared with it. */
 
 #include "world.h"
-#include "../counts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +17,20 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 #include <rte_memory.h>
+
+#include "../counts.h"
+#include "access/access.h"
+#include "access/vfio_user.h"
+#include "base/clock.h"
+#include "bringup.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "core/uar.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
 
 #define OPS (world.access->ops)
 

@@ -19,8 +19,10 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "base/log.h"
+#include "core/control.h"
+#include "core/dev.h"
 #include "ethdev/port.h"
-#include "core/internal.h"
 
 #define FRAMES	  100
 #define PATIENCE  20 /* seconds */

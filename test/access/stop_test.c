@@ -6,8 +6,8 @@
  */
 
 #include "world.h"
-#include "../counts.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -21,6 +21,20 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 #include <rte_memory.h>
+
+#include "../counts.h"
+#include "access/access.h"
+#include "access/vfio_user.h"
+#include "base/clock.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/mem.h"
+#include "core/pages.h"
+#include "object/port.h"
 
 #define PATIENCE_MS 60000
 #define TIMEOUT_MS  100000 /* of the driver, for an answer */

@@ -3,7 +3,6 @@
 /* The vfio access and its kernel: what is asked of it, and what becomes of all that it may refuse or lack. */
 
 #include "fake_vfio.h"
-#include "world.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +18,19 @@
 #include <rte_malloc.h>
 
 #include <linux/pci_regs.h>
+
+#include "access/access.h"
+#include "access/vfio.h"
+#include "base/clock.h"
+#include "bringup.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "core/mem.h"
+#include "prm/cmd.h"
+#include "prm/cmdq.h"
+#include "prm/init_seg.h"
+#include "prm/uar.h"
+#include "world.h"
 
 #define OPS	 (world.access->ops)
 #define FAULTS	 (fake_vfio.faults)

@@ -10,7 +10,17 @@
 #include <rte_log.h>
 #include <rte_malloc.h>
 
+#include "access/access.h"
+#include "access/direct.h"
+#include "access/vfio.h"
+#include "access/vfio_user.h"
+#include "base/clock.h"
+#include "base/devargs.h"
+#include "base/log.h"
 #include "fake_vfio.h"
+#include "prm/cmd.h"
+#include "prm/cmdq.h"
+#include "prm/init_seg.h"
 
 #define TOKEN	    0x77
 #define QUERY_BYTES 112

@@ -6,10 +6,11 @@
 
 #include <stdio.h>
 
-#include "unit.h"
-
 #include "access/access.h"
+#include "base/devargs.h"
 #include "daemon.h"
+#include "prm/cmdq.h"
+#include "unit.h"
 
 struct world {
 	bool remote; /* a softrnicd's device */

@@ -20,8 +20,19 @@
 
 #include <rte_common.h>
 
+#include "bringup.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "ethdev/txq.h"
+#include "object/cq.h"
+#include "object/port.h"
+#include "object/q_counter.h"
 #include "port.h"
-#include "rdma/rdma.h"
+#include "prm/caps.h"
+#include "prm/cqe.h"
+#include "rdma/context.h"
+#include "steering/steer.h"
 
 enum op {
 	OP_TX,	 /* u8 packets, u8 segments, u16 bytes of each */

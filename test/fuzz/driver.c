@@ -14,9 +14,21 @@
 
 #include <rte_common.h>
 
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
 #include "driver_calls.h"
 #include "driver_world.h"
+#include "ethdev/rxq.h"
+#include "ethdev/txq.h"
 #include "forge.h"
+#include "object/cq.h"
+#include "prm/cqe.h"
+#include "rdma/context.h"
+#include "rdma/event.h"
+#include "rdma/gid.h"
+#include "rdma/post.h"
+#include "rdma/rdma.h"
 
 enum op {
 	OP_TX,	   /* u8 which queue; packets as port_transmit() says */

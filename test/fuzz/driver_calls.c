@@ -6,9 +6,24 @@
 
 #include <rte_common.h>
 
+#include "core/bfreg.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/uar.h"
 #include "driver_world.h"
-#include "core/internal.h"
+#include "object/cq.h"
+#include "object/mempool.h"
 #include "object/mkey.h"
+#include "object/port.h"
+#include "object/q_counter.h"
+#include "object/rq.h"
+#include "object/sq.h"
+#include "prm/queue.h"
+#include "rdma/rdma.h"
+#include "steering/qp_rules.h"
+#include "steering/steer.h"
 
 #define KEYS_MAX      8
 #define REGISTERS_MAX 24

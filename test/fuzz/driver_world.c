@@ -5,8 +5,26 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
 #include "driver_calls.h"
+#include "ethdev/recovery.h"
+#include "ethdev/tx.h"
 #include "forge.h"
+#include "object/cq.h"
+#include "prm/caps.h"
+#include "prm/init_seg.h"
+#include "prm/wqe.h"
+#include "rdma/context.h"
+#include "rdma/flush.h"
+#include "rdma/gid.h"
+#include "rdma/poll.h"
+#include "rdma/rdma.h"
+#include "steering/steer.h"
 
 #define INPUTS_MAX 20000 /* of a device: then what it has taken must come back */
 #define ALL_ACCESS                                                                               \

@@ -8,7 +8,9 @@
 #define TEST_FUZZ_DRIVER_WORLD_H
 
 #include "port.h"
-#include "rdma/rdma.h"
+
+#include "core/dev.h"
+#include "rdmapmd_driver.h"
 
 #define WORLD_MEMORY	 (1u << 16)
 #define WORLD_DEPTH	 16 /* requests of each queue */

@@ -5,13 +5,24 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 #include <rte_alarm.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "access/direct.h"
+#include "access/vfio.h"
+#include "access/vfio_user.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "prm/cmd.h"
 #include "prm/cmd_table.h"
-#include "rdma/rdma.h"
+#include "prm/cmdq.h"
+#include "prm/cqe.h"
+#include "prm/init_seg.h"
+#include "prm/uar.h"
+#include "rdma/context.h"
 
 #define IRQS 8
 

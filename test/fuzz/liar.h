@@ -11,7 +11,8 @@
 #define TEST_FUZZ_LIAR_H
 
 #include "fuzz.h"
-#include "core/internal.h"
+
+#include "core/dev.h"
 #include "prm/cqe.h"
 #include "softrnic/softrnic.h"
 

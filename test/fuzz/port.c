@@ -7,6 +7,21 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/log.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/pages.h"
+#include "ethdev/port.h"
+#include "ethdev/rx.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/rxq.h"
+#include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/txq.h"
+
 extern int softrnic_logtype;
 
 #define POOL_MBUFS 1023

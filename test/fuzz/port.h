@@ -5,8 +5,11 @@
 #define TEST_FUZZ_PORT_H
 
 #include "liar.h"
-#include "ethdev/rx.h"
-#include "ethdev/tx.h"
+
+#include "core/dev.h"
+#include "ethdev/port.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/tx_queue.h"
 
 #define PORT_QUEUES 2
 #define PORT_MTU    1500

@@ -21,8 +21,25 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "base/clock.h"
+#include "base/thread.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/pages.h"
+#include "ethdev/rxq.h"
+#include "ethdev/txq.h"
 #include "forge.h"
+#include "object/port.h"
 #include "port.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/init_seg.h"
 #include "rdma/rdma.h"
 
 enum op {

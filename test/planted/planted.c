@@ -16,10 +16,13 @@
 #include <rte_eal.h>
 #include <rte_memory.h>
 
+#include "bringup.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "object/cq.h"
+#include "object/sq.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
-#include "core/dev.h"
 
 static struct rnic_cq cq;
 static struct rnic_sq sq;

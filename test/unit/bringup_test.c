@@ -13,6 +13,15 @@
 #include <rte_common.h>
 #include <rte_memory.h>
 
+#include "base/clock.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "core/pages.h"
+#include "prm/cmd.h"
+
 static void
 expect_clean_failure(struct rnic_dev *dev, int rc, const struct unit_account *before,
 		     const char *where)

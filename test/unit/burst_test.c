@@ -18,11 +18,27 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "base/log.h"
+#include "base/owner.h"
+#include "core/bfreg.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/dump.h"
-#include "object/entry_dump.h"
+#include "ethdev/recovery.h"
 #include "ethdev/rx.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rx_queue.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "object/cq.h"
+#include "object/entry_dump.h"
+#include "object/mempool.h"
+#include "object/rq.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
 
 #define LOG_RING  6
 #define RING	  (1u << LOG_RING)

@@ -9,6 +9,11 @@
 #include <rte_log.h>
 #include <rte_memory.h>
 
+#include "base/log.h"
+#include "bringup.h"
+#include "core/dev.h"
+#include "prm/cmd.h"
+
 struct card card;
 
 static const struct rnic_access_ops *real;

@@ -10,6 +10,8 @@
 
 #include "unit.h"
 
+#include "core/dev.h"
+
 #define CARD_SENDS 0 /* nothing is known of it: the device is asked */
 #define CARD_DONE  1 /* the device is not */
 

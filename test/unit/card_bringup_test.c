@@ -3,7 +3,6 @@
 /* Bring-up of a device as cards are: what it has not, refuses, or does in its own time, and the software RNIC does not. */
 
 #include "../counts.h"
-#include "card.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +12,20 @@
 #include <rte_cycles.h>
 #include <rte_memory.h>
 
+#include "bringup.h"
+#include "card.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/mem.h"
 #include "object/mkey.h"
+#include "object/port.h"
+#include "object/q_counter.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
+#include "prm/reg.h"
+#include "prm/uar.h"
 #include "prm/vport.h"
-#include "rdma/rdma.h"
 
 static unsigned int usual_initializing;
 

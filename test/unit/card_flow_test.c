@@ -13,7 +13,18 @@
 #include <rte_common.h>
 #include <rte_memory.h>
 
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/cq.h"
+#include "object/rq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/flow.h"
 #include "rdmapmd_qp.h"
+#include "steering/flow.h"
+#include "steering/qp_rules.h"
+#include "steering/steer.h"
+#include "steering/tirs.h"
 
 #define QUEUES	2
 #define ENTRIES 512 /* of all tables at a time */

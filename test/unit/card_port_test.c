@@ -3,11 +3,11 @@
 /* The port of a function that has less than the embedded device's: no address, few rights, other links. */
 
 #include "card.h"
-#include "eqs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_bus.h>
 #include <rte_common.h>
@@ -17,11 +17,20 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "eqs.h"
 #include "ethdev/port.h"
+#include "ethdev/rx_queue.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 #include "prm/cqe.h"
 #include "prm/list.h"
+#include "prm/reg.h"
+#include "prm/vport.h"
 #include "rdmapmd.h"
-#include "ethdev/rx.h"
 
 #define NAPS 60000 /* of a millisecond, until something is taken not to come */
 

@@ -10,8 +10,13 @@
 #include <rte_cycles.h>
 #include <rte_memory.h>
 
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/queue.h"
+#include "prm/vport.h"
 #include "prm/wqe.h"
-#include "rdma/rdma.h"
 #include "rdmapmd.h"
 
 struct queues {

@@ -4,13 +4,21 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_memory.h>
 
+#include "base/clock.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "prm/cmd.h"
 #include "prm/cmd_table.h"
+#include "prm/init_seg.h"
 
 static int
 nop(struct rnic_dev *dev)

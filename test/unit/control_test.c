@@ -9,10 +9,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
 
+#include "base/log.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/pages.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
 #include "rdmapmd.h"
 
 static atomic_uint fatal_calls;

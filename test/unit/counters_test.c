@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_dev.h>
@@ -17,9 +18,9 @@
 
 #include "../counts.h"
 #include "../e2e/rdma.h"
-#include "rdma/rdma.h"
 #include "base/tunables.h"
-#include "ethdev/tx.h"
+#include "ethdev/tx_queue.h"
+#include "rdma/rdma.h"
 
 #define ROUNDS	    100 /* more than each of them is from its end */
 #define PATIENCE_MS 60000

@@ -6,7 +6,11 @@
 
 #include <string.h>
 
+#include "core/dbrec.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
 
 static void
 test_packing(void **state)

@@ -4,15 +4,30 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
 
 #include "../e2e/rdma.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/mem.h"
+#include "core/pages.h"
 #include "eqs.h"
+#include "object/cq.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "prm/queue.h"
 #include "rdma/rdma.h"
 
 #define PATIENCE_MS 60000

@@ -4,11 +4,15 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
+
+#include "base/devargs.h"
+#include "base/log.h"
 
 static void
 test_defaults(void **state)

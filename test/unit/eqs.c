@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "core/dev.h"
+#include "core/mem.h"
+
 struct unit_eqs unit_eqs;
 
 int __real_rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,

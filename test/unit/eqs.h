@@ -4,7 +4,7 @@
 #ifndef UNIT_EQS_H
 #define UNIT_EQS_H
 
-#include "core/internal.h"
+#include "core/mem.h"
 
 #define UNIT_EQS 3 /* asynchronous, completions, RDMA: in the order of their making */
 

@@ -7,9 +7,19 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_memory.h>
+
+#include "base/eventfd.h"
+#include "base/thread.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "object/port.h"
 
 /* ---- Who is told that the device is lost ---- */
 

@@ -11,8 +11,10 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
-#include "rdmapmd.h"
 #include "../counts.h"
+#include "core/dev.h"
+#include "object/mkey_history.h"
+#include "rdmapmd.h"
 
 static uint32_t
 rounds(void)

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,13 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/mempool.h"
 #include "object/mkey.h"
+#include "prm/cmd.h"
+#include "prm/mkey.h"
 
 /* Locks taken by this thread (the linker's --wrap). */
 static __thread unsigned int locks;

@@ -3,15 +3,26 @@
 /* Pages that the firmware works in: where they come from, when they are given, and that none is taken from under it. */
 
 #include "../counts.h"
-#include "card.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
+
+#include "card.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/event.h"
+#include "core/pages.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
 
 static int
 setup(void **state)

@@ -13,16 +13,30 @@
 #include <rte_bus.h>
 #include <rte_cycles.h>
 #include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_interrupts.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
+#include "base/counter.h"
+#include "base/tunables.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "core/eq.h"
+#include "core/mem.h"
 #include "eqs.h"
 #include "ethdev/port.h"
-#include "prm/wqe.h"
-#include "ethdev/rx.h"
+#include "ethdev/recovery.h"
+#include "ethdev/rx_queue.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_queue.h"
+#include "object/cq.h"
+#include "object/port.h"
+#include "object/rq.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/queue.h"
+#include "prm/wqe.h"
 
 #define NAME "net_rnic0"
 

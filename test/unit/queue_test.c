@@ -4,13 +4,27 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "prm/cqe.h"
-#include "prm/wqe.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/cq.h"
+#include "object/port.h"
 #include "object/q_counter.h"
+#include "object/rq.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/flow.h"
+#include "prm/queue.h"
+#include "prm/vport.h"
+#include "prm/wqe.h"
+#include "steering/steer.h"
 
 struct queues {
 	struct rnic_cq tx_cq, rx_cq;

@@ -16,10 +16,15 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "object/cq.h"
+#include "object/rq.h"
+#include "prm/cmd.h"
 #include "prm/wqe.h"
 #include "rdma/rdma.h"
 #include "rdmapmd.h"
+#include "steering/steer.h"
 
 #define ANY   RDMAPMD_VLAN_ANY
 #define BYTES 4096

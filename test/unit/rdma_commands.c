@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "core/uar.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "rdma/event.h"
+#include "rdma/gid.h"
+#include "rdma/qp.h"
+#include "rdma/qps.h"
 #include "rdma_commands.h"
 
 struct command commands[64];

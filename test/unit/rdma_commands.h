@@ -8,7 +8,11 @@
 #define RDMA_COMMANDS_H
 
 #include "rdma_rings.h"
-#include "core/internal.h"
+
+#include "core/dev.h"
+#include "object/q_counter.h"
+#include "prm/cmd.h"
+#include "rdma/rdma.h"
 
 #define COMMANDS_NUMBER	     0x000123 /* of whatever is created: RINGS_QPN */
 #define COMMANDS_MEMORY_IOVA 0x123456000

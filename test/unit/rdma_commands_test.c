@@ -8,10 +8,25 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <rte_common.h>
+
+#include "core/bfreg.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "rdma/gid.h"
+#include "rdma/modify.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/qp.h"
+#include "rdma/qps.h"
+#include "rdma/rdma.h"
+#include "rdma/srq.h"
+#include "rdma/td.h"
 #include "rdma_commands.h"
 
 /* ---- Queue pairs ---- */

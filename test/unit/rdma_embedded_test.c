@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,25 @@
 #include <rte_version.h>
 
 #include "../e2e/rdma.h"
+#include "base/clock.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "core/event.h"
+#include "object/mkey.h"
+#include "object/port.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
+#include "prm/mkey.h"
 #include "prm/wqe.h"
+#include "rdma/context.h"
 #include "rdma/rdma.h"
+#include "telemetry.h"
 
 #define PATIENCE_MS 20000 /* until an event is taken not to come */
 

@@ -12,6 +12,10 @@
 
 #include <rte_malloc.h>
 
+#include "bringup.h"
+#include "core/bfreg.h"
+#include "core/dev.h"
+#include "object/mkey.h"
 #include "rdma/rdma.h"
 
 enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP };

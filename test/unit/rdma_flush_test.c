@@ -3,8 +3,11 @@
 /* What polls give when the device is lost: every request that was posted, flushed, in order, once. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "rdma/poll.h"
+#include "rdma/post.h"
 #include "rdma_rings.h"
 
 static const struct rdmapmd_sge eight = { 0x1000, 8, 1 };

@@ -5,6 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "prm/cqe.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/rdma.h"
 #include "rdma_rings.h"
 
 #define RQN  0x000888u

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/dev.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "rdma/gid.h"
 #include "rdma_commands.h"
 
 static const union rdmapmd_gid first = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 1 } };

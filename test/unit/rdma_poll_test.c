@@ -3,9 +3,17 @@
 /* Poll bursts and arming alone: what each kind of entry becomes, indices that wrap, and what a device must not be believed. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "prm/cqe.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/qps.h"
+#include "rdma/rdma.h"
 #include "rdma_rings.h"
 
 #define CQES (1u << RINGS_LOG_CQ)

@@ -8,6 +8,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "core/bfreg.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/rdma.h"
+#include "rdma/srq.h"
 #include "rdma_rings.h"
 
 static const struct rdmapmd_sge some = { 0x1122334455667788, 0x100, 0xaabbccdd };

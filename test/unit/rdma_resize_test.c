@@ -9,6 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "object/q_counter.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "rdma/cq.h"
+#include "rdma/qps.h"
+#include "rdma/rdma.h"
 #include "rdma_commands.h"
 
 #define LOG_SIZE 3

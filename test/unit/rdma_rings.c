@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
+#include "base/log.h"
+#include "core/bfreg.h"
 #include "core/dump.h"
+#include "object/cq.h"
 #include "object/entry_dump.h"
+#include "object/sq.h"
+#include "prm/cqe.h"
+#include "rdma/event.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/qps.h"
+#include "rdma/rdma.h"
 #include "rdma_rings.h"
 
 int rnic_logtype, rnic_logtype_dump;

@@ -7,6 +7,8 @@
 #ifndef RDMA_RINGS_H
 #define RDMA_RINGS_H
 
+#include <stdatomic.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "core/bfreg.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma/rdma.h"

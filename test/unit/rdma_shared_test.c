@@ -14,6 +14,9 @@
 #include <rte_common.h>
 
 #include "../e2e/rdma.h"
+#include "base/clock.h"
+#include "core/dev.h"
+#include "core/health.h"
 
 #define PATIENCE_US (60 * UINT64_C(1000000))
 #define OTHERS	    8

@@ -14,6 +14,9 @@
 #include <rte_common.h>
 
 #include "../e2e/rdma.h"
+#include "core/bfreg.h"
+#include "core/dev.h"
+#include "core/uar.h"
 #include "rdma/rdma.h"
 
 struct world {

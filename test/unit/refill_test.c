@@ -12,9 +12,21 @@
 #include <rte_log.h>
 #include <rte_memory.h>
 
+#include "base/clock.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "base/owner.h"
+#include "base/tunables.h"
+#include "bringup.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/health.h"
 #include "eqs.h"
-#include "ethdev/port.h"
+#include "prm/cmd.h"
 #include "prm/cqe.h"
+#include "prm/init_seg.h"
+#include "prm/uar.h"
 
 #define PATIENCE_MS 60000
 

@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_bus.h>
@@ -21,6 +23,9 @@
 #include <rte_mbuf.h>
 
 #include "ethdev/port.h"
+#include "ethdev/regs.h"
+#include "ethdev/secondary.h"
+#include "steering/tirs.h"
 
 #define NAME   "net_rnic0"
 #define QUEUES 2

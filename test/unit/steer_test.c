@@ -9,8 +9,18 @@
 
 #include <rte_common.h>
 
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/cq.h"
+#include "object/rq.h"
+#include "prm/cmd.h"
 #include "prm/list.h"
+#include "prm/queue.h"
 #include "rdmapmd_qp.h"
+#include "steering/flow.h"
+#include "steering/qp_rules.h"
+#include "steering/steer.h"
+#include "steering/tirs.h"
 
 #define QUEUES 2
 

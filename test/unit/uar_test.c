@@ -7,15 +7,26 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_log.h>
 #include <rte_memory.h>
 
+#include "bringup.h"
+#include "core/bfreg.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
+#include "core/uar.h"
+#include "object/cq.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/uar.h"
 #include "prm/wqe.h"
 
 #define STATIC_PAGES 8

@@ -3,13 +3,21 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
+
+#include "access/direct.h"
+#include "bringup.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/pages.h"
 
 struct unit_watch unit_watch;
 

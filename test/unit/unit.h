@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/internal.h"
+#include "core/dev.h"
 #include "softrnic/softrnic.h"
 
 #define UNIT_DEVICE "net_rnic0"

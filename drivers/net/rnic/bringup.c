@@ -6,16 +6,41 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "access/direct.h"
+#include "access/vfio.h"
+#include "access/vfio_user.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "bringup.h"
+#include "core/caps.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/pages.h"
+#include "core/uar.h"
+#include "object/mempool.h"
 #include "object/mkey.h"
-#include "prm/cqe.h"
+#include "object/port.h"
 #include "object/q_counter.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/init_seg.h"
+#include "prm/queue.h"
+#include "prm/reg.h"
+#include "rdma/context.h"
+#include "rdma/event.h"
+#include "rdma/gid.h"
 #include "rdma/rdma.h"
 
 unsigned int rnic_initializing_timeout_ms = 120000;

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,13 @@
 #include <rte_telemetry.h>
 #include <rte_version.h>
 
-#include "core/internal.h"
+#include "access/direct.h"
+#include "core/uar.h"
+#include "object/q_counter.h"
+#include "rdma/context.h"
+#include "rdma/gid.h"
 #include "rdma/rdma.h"
+#include "telemetry.h"
 
 #define DRIVER "net_rnic"
 #define PORT   1

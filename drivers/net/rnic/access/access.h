@@ -13,8 +13,8 @@
  * -ECANCELED then, with the outcome unknown, and reads all ones; the function is not lost. While the device is closed all
  * calls have one deadline (end_by()), at which the function is.
  */
-#ifndef RNIC_ACCESS_H
-#define RNIC_ACCESS_H
+#ifndef RNIC_ACCESS_ACCESS_H
+#define RNIC_ACCESS_ACCESS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,6 +22,9 @@
 #include <stdint.h>
 
 #include "prm/field.h"
+
+/* Of memory that is mapped. */
+#define RNIC_PAGE_BYTES 4096u
 
 struct rnic_access;
 
@@ -71,13 +74,5 @@ struct rnic_access {
 	short hangup_events;
 	const char *hangup_reason; /* what that means, if the device itself looks well */
 };
-
-struct rnic_devargs;
-int rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
-			    struct rnic_access **access);
-int rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
-			       struct rnic_access **access);
-int rnic_access_vfio_open(const char *device, const struct rnic_devargs *args,
-			  struct rnic_access **access);
 
 #endif

@@ -8,8 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/internal.h"
 #include "access/access.h"
+#include "access/direct.h"
+#include "access/iova.h"
+#include "base/devargs.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "prm/uar.h"
 
 #ifdef RNIC_WITH_SOFTRNIC
 

@@ -7,7 +7,9 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,12 +18,17 @@
 #include <linux/vfio.h>
 #include <rte_io.h>
 
-#include "core/internal.h"
 #include "access/access.h"
 #include "access/class.h"
+#include "access/vfio.h"
 #include "access/vfio_group.h"
 #include "access/vfio_info.h"
 #include "access/vfio_sys.h"
+#include "base/devargs.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "prm/init_seg.h"
+#include "prm/uar.h"
 
 #define VECTORS_MAX 64
 #define WINDOWS_MAX 16

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,12 @@
 #include <rte_eal.h>
 #include <rte_uuid.h>
 
-#include "core/internal.h"
 #include "access/access.h"
 #include "access/iova.h"
 #include "access/vfio_info.h"
 #include "access/vfio_sys.h"
+#include "base/devargs.h"
+#include "base/log.h"
 
 #define CONTAINER_NODE	"/dev/vfio/vfio"
 #define FUNCTIONS_MAX	64

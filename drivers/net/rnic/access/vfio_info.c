@@ -8,8 +8,8 @@
 
 #include <linux/vfio.h>
 
-#include "core/internal.h"
 #include "access/vfio_sys.h"
+#include "base/log.h"
 
 #define BYTES_MAX  65536u
 #define ROUNDS_MAX 8

@@ -6,9 +6,11 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,12 +18,17 @@
 
 #include <linux/pci_regs.h>
 
-#include "core/internal.h"
-#include "base/tunables.h"
 #include "access/access.h"
 #include "access/backing.h"
 #include "access/class.h"
 #include "access/iova.h"
+#include "access/vfio_user.h"
+#include "base/devargs.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/tunables.h"
+#include "prm/uar.h"
 #include "vfio_user/client.h"
 
 #define VECTORS_MAX 64

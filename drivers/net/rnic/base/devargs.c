@@ -13,7 +13,8 @@
 #include <rte_lcore.h>
 #include <rte_pci.h>
 
-#include "core/internal.h"
+#include "base/devargs.h"
+#include "base/log.h"
 
 #define PPM_MAX	       1000000u
 #define LOG_MAX_QP_MIN 8 /* fewer than 256 save nothing */

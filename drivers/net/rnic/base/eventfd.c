@@ -5,7 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/internal.h"
+#include "base/eventfd.h"
+#include "base/log.h"
 
 int
 rnic_eventfd_open(const char *name, int *fd)

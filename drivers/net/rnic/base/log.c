@@ -4,7 +4,7 @@
 
 #include <rte_log.h>
 
-#include "core/internal.h"
+#include "base/log.h"
 
 RTE_LOG_REGISTER(rnic_logtype, pmd.net.rnic.driver, NOTICE);
 RTE_LOG_REGISTER(rnic_logtype_dump, pmd.net.rnic.dump, NOTICE);

@@ -2,9 +2,13 @@
 
 #include "base/thread.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
-#include "core/internal.h"
+#include "base/clock.h"
+#include "base/eventfd.h"
+#include "base/log.h"
 
 #define LINES_A_SECOND 10
 #define LOCK_NAP_NS    1000000

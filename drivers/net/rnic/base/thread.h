@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/log.h"
+
 struct rnic_dev;
 
 struct rnic_thread {

@@ -7,6 +7,8 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include "core/dev.h"
+#include "ethdev/ethdev.h"
 #include "ethdev/port.h"
 
 /* The device, if its port is open; the primary process's alone. */

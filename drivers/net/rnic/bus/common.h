@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the drivers of both buses do with a port, by its name; and how load.c enters them into their buses' lists. */
+/* What the drivers of both buses do with a port, by its name. */
 #ifndef RNIC_BUS_COMMON_H
 #define RNIC_BUS_COMMON_H
 
@@ -12,10 +12,5 @@ int rnic_bus_remove(const char *name);
 /* rnic_mkey_map() or rnic_mkey_unmap(); sets rte_errno and returns -1, as the buses want it. */
 int rnic_bus_dma(const char *name, int (*act)(struct rnic_dev *dev, void *addr, size_t len),
 		 void *addr, size_t len);
-
-/* vdev.c: DPDK's list */
-void rnic_vdev_register(void);
-/* pci.c: the PCI bus' list, at its head */
-void rnic_pci_register(void);
 
 #endif

@@ -15,8 +15,9 @@
 #include <rte_log.h>
 #include <rte_version.h>
 
-#include "bus/common.h"
-#include "core/internal.h"
+#include "bus/pci.h"
+#include "bus/vdev.h"
+#include "telemetry.h"
 
 /*
  * Of a number of the process's own EAL. With another soname, what we are linked to is another EAL, which was loaded for us

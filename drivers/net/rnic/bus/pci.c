@@ -13,11 +13,15 @@
 
 #include <bus_driver.h>
 #include <bus_pci_driver.h>
+#include <rte_devargs.h>
 #include <rte_eal.h>
 
 #include "access/class.h"
+#include "base/log.h"
 #include "bus/common.h"
-#include "ethdev/port.h"
+#include "bus/pci.h"
+#include "ethdev/ethdev.h"
+#include "object/mempool.h"
 
 static int
 pci_probe(struct rte_pci_driver *driver, struct rte_pci_device *pci)

@@ -9,8 +9,11 @@
 #include <rte_eal.h>
 #include <rte_kvargs.h>
 
+#include "base/log.h"
 #include "bus/common.h"
-#include "ethdev/port.h"
+#include "bus/vdev.h"
+#include "ethdev/ethdev.h"
+#include "object/mempool.h"
 
 static int
 vdev_probe(struct rte_vdev_device *vdev)

@@ -8,7 +8,12 @@
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/caps.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 
 static int
 query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, size_t bytes)

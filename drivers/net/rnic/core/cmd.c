@@ -15,18 +15,28 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/tunables.h"
+#include "core/cmd.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/dump.h"
-#include "core/internal.h"
+#include "core/health.h"
 #include "core/mailbox.h"
+#include "core/mem.h"
+#include "prm/cmd.h"
 #include "prm/cmd_table.h"
-#include "base/tunables.h"
+#include "prm/cmdq.h"
+#include "prm/init_seg.h"
 
 #define SLOTS_MAX	    32
 #define SPIN_US		    200 /* yield for so long, then sleep */

@@ -21,8 +21,19 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include "base/clock.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/tunables.h"
+#include "core/cmd.h"
 #include "core/control.h"
-#include "core/internal.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "core/pages.h"
+#include "prm/init_seg.h"
 
 #define STILL_SAID 3  /* looks at a health counter that does not move: a warning, as Linux's */
 #define STILL_LOST 10 /* and the device is lost */

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What the control thread serves for floors above: event queues that they made, each by what it is to do for them. */
-#ifndef RNIC_CONTROL_H
-#define RNIC_CONTROL_H
+#ifndef RNIC_CORE_CONTROL_H
+#define RNIC_CORE_CONTROL_H
 
 #include <stdbool.h>
 
-struct rnic_dev;
+#include "core/dev.h"
 
-/* Asked and called in this order; one source each. */
-enum rnic_control_slot {
-	RNIC_CONTROL_RDMA,
-	RNIC_CONTROL_RX_INTR,
-	RNIC_CONTROL_SLOTS,
-};
+struct rnic_eq;
 
 /* All is called by the control thread without a lock held, but for `suspect`. NULL: there is nothing to do. */
 struct rnic_control_source {
@@ -43,5 +38,33 @@ struct rnic_control_source {
 void rnic_control_add(struct rnic_dev *dev, enum rnic_control_slot slot,
 		      const struct rnic_control_source *source);
 void rnic_control_remove(struct rnic_dev *dev, enum rnic_control_slot slot);
+
+extern unsigned int rnic_sync_patience_s; /* of rnic_control_sync(); tests lengthen it */
+extern unsigned int rnic_last_ms; /* what it waits for has, once it is to end; tests shorten it */
+int rnic_control_start(struct rnic_dev *dev);
+void rnic_control_stop(struct rnic_dev *dev);
+/* What events have asked for that takes commands: pages, a look at the port. After a walk of the event queue. */
+void rnic_control_answer(struct rnic_dev *dev);
+/*
+ * All events that the device has raised so far are handled when it returns: none of an object that was taken down or reset
+ * can meet its successor. Not with a lock held that the handlers of events take.
+ */
+void rnic_control_sync(struct rnic_dev *dev);
+/*
+ * From who waits for a command, and is the one that hears of requests for pages: the control thread, and before it has
+ * started, the one that brings the device up. They are given; in other threads there is nothing to do.
+ */
+void rnic_control_serve_pages(struct rnic_dev *dev);
+/*
+ * Something has happened of which an event should tell: of the device's own, or of a queue pair. If such a queue tells of nothing
+ * for so long, the device is asked whether it can.
+ */
+void rnic_control_suspect(struct rnic_dev *dev);
+/* It is asked now, for all queues. */
+void rnic_control_look(struct rnic_dev *dev);
+/* From the control thread: is the queue made anew, since it took no more events? The device is lost if that cannot be. */
+bool rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq);
+/* Watch the device's health, or no more. */
+void rnic_control_watch(struct rnic_dev *dev, bool on);
 
 #endif

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/mem.h"
 
 #define RECORD_BYTES	 64u
 #define RECORDS_PER_PAGE (RNIC_PAGE_BYTES / RECORD_BYTES)

@@ -18,9 +18,9 @@
 #include <rte_branch_prediction.h>
 #include <rte_spinlock.h>
 
+#include "core/bfreg.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
-#include "core/dev.h"
 
 /*
  * Hand WQEs over: everything stored before (WQEs, and payload that they name) is seen by whoever reads this counter.

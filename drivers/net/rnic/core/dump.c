@@ -4,9 +4,11 @@
 
 #include <rte_log.h>
 
-#include "core/dump.h"
-#include "prm/dump.h"
+#include "base/log.h"
 #include "core/dev.h"
+#include "core/dump.h"
+#include "prm/cmdq.h"
+#include "prm/dump.h"
 
 bool
 rnic_dump_wanted(void)

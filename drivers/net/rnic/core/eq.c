@@ -5,9 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "core/cmd.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
-#include "core/internal.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "prm/cmd.h"
 #include "prm/cqe.h"
+#include "prm/queue.h"
+#include "prm/uar.h"
 
 unsigned int rnic_silence_ms = 5000;
 

@@ -7,7 +7,12 @@
 
 #include "core/event.h"
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/pages.h"
+#include "prm/caps.h"
 #include "prm/cmd_table.h"
 #include "prm/cqe.h"
 

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What an asynchronous event means, and who beside the driver's own rooms is told of it. */
-#ifndef RNIC_EVENT_H
-#define RNIC_EVENT_H
+#ifndef RNIC_CORE_EVENT_H
+#define RNIC_CORE_EVENT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct rnic_dev;
 struct rnic_eqe;
-
-struct rnic_event_listeners {
-	void *event_arg, *port_arg;
-	bool (*_Atomic on_event)(void *arg, const struct rnic_eqe *eqe);
-	void (*_Atomic on_port_change)(void *arg);
-	atomic_bool port_changed; /* on_port_change is to be called */
-};
 
 /*
  * A listener to all events of a device: called by the control thread in its walk, without a lock; no command may be executed

@@ -6,7 +6,10 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/dev.h"
+#include "prm/init_seg.h"
 
 static const char *
 look_dead(struct rnic_dev *dev)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Is the device alive, and what happens once it is not: it is reset, and those who are concerned are told, once. */
-#ifndef RNIC_HEALTH_H
-#define RNIC_HEALTH_H
+#ifndef RNIC_CORE_HEALTH_H
+#define RNIC_CORE_HEALTH_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
-struct rnic_dev;
+#include "core/dev.h"
 
 /* Why the device must be taken for dead, or NULL. Reads registers. */
 const char *rnic_device_dead(struct rnic_dev *dev);
@@ -26,17 +25,6 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
 void rnic_dev_silence(struct rnic_dev *dev);
 /* On the way back, where nobody else has the device any more: it does not do what it should, and is reset instead. */
 void rnic_dev_give_up(struct rnic_dev *dev, const char *why);
-
-/* Who is told, in this order; one listener each. */
-enum rnic_lost {
-	RNIC_LOST_RDMA,
-	RNIC_LOST_ETHDEV,
-	RNIC_LOST_SLOTS,
-};
-struct rnic_lost_listener {
-	void *arg;
-	void (*_Atomic fn)(void *arg);
-};
 /*
  * Fill a slot that is empty, or empty it (NULL). The listener is called without a lock, from whichever thread finds the
  * device lost: the control thread, or any that executes a command. So what `arg` leads to stays until those are gone: a call

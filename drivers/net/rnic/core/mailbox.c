@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/dev.h"
+#include "core/mem.h"
+#include "prm/cmdq.h"
 
 #define CHUNK_BYTES 65536u /* made at a time */
 

@@ -10,6 +10,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,8 +18,11 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
-#include "core/internal.h"
 #include "base/owner.h"
+#include "base/thread.h"
+#include "core/dev.h"
+#include "core/health.h"
+#include "core/mem.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RNIC_ASAN 1

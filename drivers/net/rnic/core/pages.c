@@ -9,13 +9,21 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/mem.h"
+#include "core/pages.h"
+#include "prm/cmd.h"
 
 #define CHUNK_PAGES 64
 #define GIVE_MAX    4096 /* pages in one command */

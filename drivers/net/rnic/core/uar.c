@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,15 @@
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/uar.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
+#include "prm/uar.h"
 
 #define USED_PER_PAGE RNIC_BF_NON_FAST_PATH_REGS_PER_UAR
 #define STATIC_PAGES  (RNIC_BF_REGS / USED_PER_PAGE)

@@ -8,13 +8,39 @@
 #include <string.h>
 
 #include <bus_driver.h>
+#include <rte_devargs.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
+#include "base/log.h"
+#include "base/owner.h"
+#include "bringup.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/filter.h"
+#include "ethdev/info.h"
+#include "ethdev/link.h"
 #include "ethdev/port.h"
-#include "core/internal.h"
+#include "ethdev/regs.h"
+#include "ethdev/rss.h"
 #include "ethdev/rx.h"
+#include "ethdev/rx_intr.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/rxq.h"
+#include "ethdev/secondary.h"
+#include "ethdev/stats.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "ethdev/txq.h"
+#include "ethdev/xstats.h"
+#include "object/port.h"
+#include "steering/flow.h"
+#include "steering/steer.h"
 
 /* What ethdev lets through to drivers, and this one would only not do. rnic_rss_configure() looks at how packets are spread. */
 static int

@@ -10,8 +10,13 @@
 
 #include <rte_ether.h>
 
+#include "base/log.h"
+#include "core/dev.h"
+#include "ethdev/filter.h"
 #include "ethdev/port.h"
-#include "ethdev/rx.h"
+#include "ethdev/rx_offload.h"
+#include "object/port.h"
+#include "steering/steer.h"
 
 static bool
 filters_vlans(const struct rte_eth_dev *eth_dev)

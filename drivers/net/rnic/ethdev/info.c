@@ -5,9 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/dev.h"
+#include "ethdev/info.h"
 #include "ethdev/port.h"
+#include "ethdev/rss.h"
 #include "ethdev/rx.h"
+#include "ethdev/rx_offload.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "ethdev/txq.h"
+#include "steering/tirs.h"
 
 int
 rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)

@@ -3,8 +3,13 @@
 /* The link, and what the device reports of itself: both come in from the interrupt thread. */
 
 #include "ethdev/port.h"
-#include "core/internal.h"
-#include "ethdev/rx.h"
+
+#include "base/log.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "ethdev/link.h"
+#include "ethdev/rx_intr.h"
+#include "object/port.h"
 
 static int
 link_set(struct rte_eth_dev *eth_dev, bool up, uint32_t speed)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The port: what ties a device (rnic.h) to DPDK's ethdev. The struct is the port's dev_private, and the primary process's
+ * The port: what ties a device (core/dev.h) to DPDK's ethdev. The struct is the port's dev_private, and the primary process's
  * alone: secondary ones ask for what is in it (secondary.c).
  *
  * Threads: ethdev's rule, one control call on a port at a time. The interrupt thread comes in through the link, removal
  * and recovery callbacks only. Statistics may be read at any time.
  */
-#ifndef RNIC_ETHDEV_H
-#define RNIC_ETHDEV_H
+#ifndef RNIC_ETHDEV_PORT_H
+#define RNIC_ETHDEV_PORT_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,9 +18,13 @@
 #include <rte_version.h>
 
 #include "base/owner.h"
-#include "prm/init_seg.h"
+#include "object/port.h"
 #include "object/q_counter.h"
-#include "core/dev.h"
+#include "steering/steer.h"
+#include "steering/tirs.h"
+
+struct rnic_dev;
+struct rte_eth_dev;
 
 #define RNIC_RX_QUEUES_MAX 16 /* no more than ethdev has counters for */
 #define RNIC_TX_QUEUES_MAX 16
@@ -33,19 +37,6 @@
 
 /* Of a frame without FCS, besides the MTU: Ethernet header and one VLAN tag, as the port is set to take. */
 #define RNIC_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
-
-/* Written by one thread, read by any: a torn or lost value is impossible, order does not matter. */
-static inline void
-rnic_counter_add(uint64_t *counter, uint64_t more)
-{
-	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t
-rnic_counter_get(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
 
 /* Of one queue, since its set-up. */
 struct rnic_queue_stats {
@@ -121,113 +112,5 @@ rnic_ethdev_get(const struct rte_eth_dev *eth_dev)
 	rnic_owner_enter(eth_dev->data);
 	return eth_dev->data->dev_private;
 }
-
-/* ethdev.c */
-int rnic_ethdev_create(struct rte_device *device, const char *name, const char *devargs);
-int rnic_ethdev_attach(struct rte_device *device, const char *name); /* in a secondary process */
-int rnic_ethdev_destroy(struct rte_eth_dev *eth_dev);
-extern const struct eth_dev_ops rnic_ethdev_ops;
-
-/* secondary.c */
-/* What a secondary process may do. */
-extern const struct eth_dev_ops rnic_secondary_ops;
-/* In the primary process: from now on secondary ones may ask about the port, or not any more. */
-void rnic_secondary_offer(struct rte_eth_dev *eth_dev);
-void rnic_secondary_withdraw(struct rte_eth_dev *eth_dev);
-/* While a port that is offered has no device, they are told that there is no such port. Waits for an answer under way. */
-void rnic_secondary_hide(const struct rte_eth_dev *eth_dev, bool hidden);
-
-/* info.c: what the port is and can do */
-int rnic_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info);
-int rnic_info_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size);
-int rnic_info_rx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
-			    struct rte_eth_burst_mode *mode);
-int rnic_info_tx_burst_mode(struct rte_eth_dev *eth_dev, uint16_t queue,
-			    struct rte_eth_burst_mode *mode);
-
-/* regs.c: registers as they are, the device's clock. Up to the health counter; nothing in there changes by being read. */
-#define RNIC_REGS_WIDTH 4u
-#define RNIC_REGS	(RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER) / RNIC_REGS_WIDTH + 1)
-int rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info);
-int rnic_regs_clock(struct rte_eth_dev *eth_dev, uint64_t *clock);
-
-/* filter.c: which frames the port takes */
-int rnic_filter_promiscuous_enable(struct rte_eth_dev *eth_dev);
-int rnic_filter_promiscuous_disable(struct rte_eth_dev *eth_dev);
-int rnic_filter_allmulticast_enable(struct rte_eth_dev *eth_dev);
-int rnic_filter_allmulticast_disable(struct rte_eth_dev *eth_dev);
-int rnic_filter_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac);
-int rnic_filter_mac_add(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac, uint32_t index,
-			uint32_t pool);
-void rnic_filter_mac_remove(struct rte_eth_dev *eth_dev, uint32_t index);
-int rnic_filter_set_mc_list(struct rte_eth_dev *eth_dev, struct rte_ether_addr *macs,
-			    uint32_t count);
-int rnic_filter_vlan_set(struct rte_eth_dev *eth_dev, uint16_t vlan_id, int on);
-int rnic_filter_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask);
-/* The port starts, its steering is there: all that was asked for before. */
-int rnic_filter_start(struct rte_eth_dev *eth_dev);
-
-/* rss.c: which queue a frame comes to */
-#define RNIC_RSS_TYPES                                                                         \
-	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |             \
-	 RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |    \
-	 RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | \
-	 RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
-/* From the port's configuration: the hash, and all queues in turn. */
-int rnic_rss_configure(struct rte_eth_dev *eth_dev);
-/* The device's numbers of the queues, RNIC_RX_QUEUES_MAX at most. They are made. */
-void rnic_rss_queues(const struct rte_eth_dev *eth_dev, uint32_t *rqns);
-int rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
-int rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
-int rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
-			 uint16_t size);
-int rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
-			uint16_t size);
-
-/* link.c: link state, and what the device reports of itself */
-int rnic_link_update(struct rte_eth_dev *eth_dev, int wait_to_complete);
-int rnic_link_refresh(struct rte_eth_dev *eth_dev);
-/* RTE_ETH_LINK_SPEED_... of the speeds that the port can have; 0: it does not tell. */
-uint32_t rnic_link_speed_capa(struct rnic_dev *dev);
-int rnic_link_set_up(struct rte_eth_dev *eth_dev);
-int rnic_link_set_down(struct rte_eth_dev *eth_dev);
-/* What the device tells of itself; `arg` is the port. */
-void rnic_link_on_port_change(void *arg);
-void rnic_link_on_lost(void *arg);
-
-/* stats.c */
-/* ethdev's, in the primary process. */
-#ifdef RNIC_QUEUE_STATS_APART
-int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
-		   struct eth_queue_stats *queues);
-#else
-int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
-#endif
-/* What ethdev wants to know, of queues too unless `queues` is NULL. Returns 0. */
-int rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
-		    struct RNIC_QUEUE_STATS *queues);
-/* In the primary process. */
-void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
-int rnic_stats_reset(struct rte_eth_dev *eth_dev);
-/* A queue comes into its slot of the port, whole for whoever reads. */
-void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
-/* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
-void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
-		       const struct rnic_queue_stats *stats);
-/* Readers against the end of queues and of the device. */
-void rnic_stats_lock(struct rnic_ethdev *port);
-void rnic_stats_unlock(struct rnic_ethdev *port);
-/* With the lock held: the device comes. Ask it, as long as whoever reads statistics may (port->ask_device). */
-void rnic_stats_begin(struct rnic_ethdev *port);
-void rnic_stats_poll(struct rnic_ethdev *port);
-
-/* xstats.c */
-int rnic_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
-		      unsigned int size);
-int rnic_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size);
-int rnic_xstats_reset(struct rte_eth_dev *eth_dev);
-/* With the lock of the statistics held: the device comes; ask it. */
-void rnic_xstats_begin(struct rnic_ethdev *port);
-int rnic_xstats_poll(struct rnic_ethdev *port);
 
 #endif

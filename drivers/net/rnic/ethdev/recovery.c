@@ -9,6 +9,7 @@
 #include <rte_alarm.h>
 #include <rte_cycles.h>
 
+#include "base/log.h"
 #include "base/owner.h"
 #include "core/dev.h"
 

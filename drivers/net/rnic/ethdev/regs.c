@@ -4,8 +4,11 @@
 
 #include <errno.h>
 
+#include "core/dev.h"
+#include "core/timestamp.h"
 #include "ethdev/port.h"
-#include "core/internal.h"
+#include "ethdev/regs.h"
+#include "prm/init_seg.h"
 
 #define CLOCK_TRIES 4
 

@@ -9,8 +9,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "core/dev.h"
 #include "ethdev/port.h"
-#include "ethdev/rx.h"
+#include "ethdev/rss.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/stats.h"
+#include "steering/tirs.h"
 
 /* The key that the vendors of RSS publish with their examples. */
 static const uint8_t default_key[RNIC_RSS_KEY_BYTES] = {

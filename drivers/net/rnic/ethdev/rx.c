@@ -12,12 +12,22 @@
 #include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
+#include <rte_vect.h>
 
+#include "base/counter.h"
+#include "base/owner.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/dump.h"
-#include "object/entry_dump.h"
-#include "prm/wqe.h"
+#include "core/timestamp.h"
+#include "ethdev/recovery.h"
 #include "ethdev/rx.h"
+#include "ethdev/rx_queue.h"
+#include "object/cq.h"
+#include "object/entry_dump.h"
+#include "object/mempool.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
 
 #define RX_SCATTERED 0x1
 #define RX_TELLS     0x2

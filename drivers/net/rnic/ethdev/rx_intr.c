@@ -21,11 +21,22 @@
 
 #include <rte_interrupts.h>
 
-#include "core/control.h"
-#include "core/doorbell.h"
-#include "core/internal.h"
-#include "ethdev/rx.h"
+#include "base/eventfd.h"
+#include "base/log.h"
+#include "base/owner.h"
+#include "base/thread.h"
 #include "base/tunables.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/doorbell.h"
+#include "core/eq.h"
+#include "core/uar.h"
+#include "ethdev/port.h"
+#include "ethdev/recovery.h"
+#include "ethdev/rx_intr.h"
+#include "ethdev/rx_queue.h"
+#include "object/cq.h"
+#include "prm/wqe.h"
 
 #define FIRST_VECTOR 2 /* 0 is asynchronous events', 1 the library's */
 #define LOG_EQ_SIZE  6 /* a page; there is never more than one event in it */

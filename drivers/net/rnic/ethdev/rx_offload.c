@@ -14,8 +14,14 @@
 #include <rte_mbuf_ptype.h>
 #include <rte_version.h>
 
+#include "base/log.h"
+#include "core/dev.h"
+#include "ethdev/port.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rx_queue.h"
+#include "object/rq.h"
+#include "prm/caps.h"
 #include "prm/cqe.h"
-#include "ethdev/rx.h"
 
 #define IP_FLAGS    (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 #define L4_FLAGS    (RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD)

@@ -7,9 +7,24 @@
 
 #include <rte_malloc.h>
 
+#include "base/counter.h"
+#include "base/log.h"
+#include "base/owner.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
-#include "prm/wqe.h"
+#include "ethdev/port.h"
+#include "ethdev/recovery.h"
 #include "ethdev/rx.h"
+#include "ethdev/rx_intr.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/rxq.h"
+#include "ethdev/stats.h"
+#include "object/cq.h"
+#include "object/mempool.h"
+#include "object/rq.h"
+#include "prm/queue.h"
+#include "prm/wqe.h"
 
 /*
  * Empty the slots: of those of one mbuf a WQE, only the posted ones hold one; else the others are NULL. The device must

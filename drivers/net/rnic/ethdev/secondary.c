@@ -14,14 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_version.h>
 
+#include "base/log.h"
+#include "ethdev/info.h"
 #include "ethdev/port.h"
-#include "ethdev/rx.h"
-#include "ethdev/tx.h"
+#include "ethdev/regs.h"
+#include "ethdev/rss.h"
+#include "ethdev/rx_offload.h"
+#include "ethdev/rxq.h"
+#include "ethdev/secondary.h"
+#include "ethdev/stats.h"
+#include "ethdev/txq.h"
+#include "ethdev/xstats.h"
+#include "steering/tirs.h"
 
 #define ACTION		 "net_rnic"
 #define XSTATS_MAX	 256

@@ -11,9 +11,14 @@
 
 #include <string.h>
 
+#include "base/counter.h"
+#include "core/dev.h"
 #include "ethdev/port.h"
-#include "ethdev/rx.h"
-#include "ethdev/tx.h"
+#include "ethdev/rx_queue.h"
+#include "ethdev/stats.h"
+#include "ethdev/tx_queue.h"
+#include "object/port.h"
+#include "object/q_counter.h"
 
 void
 rnic_stats_lock(struct rnic_ethdev *port)

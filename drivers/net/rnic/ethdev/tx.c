@@ -17,11 +17,22 @@
 #include <rte_mempool.h>
 #include <rte_vect.h>
 
+#include "base/counter.h"
+#include "base/owner.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/dump.h"
-#include "object/entry_dump.h"
-#include "prm/wqe.h"
+#include "ethdev/recovery.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "object/cq.h"
+#include "object/entry_dump.h"
+#include "object/mempool.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cqe.h"
+#include "prm/wqe.h"
 
 #define TX_MULTI_PACKET 0x1
 #define TX_OFFLOADS	0x2

@@ -14,7 +14,11 @@
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
-#include "ethdev/tx.h"
+#include "core/dev.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "prm/caps.h"
+#include "prm/wqe.h"
 
 #define IPV4_FRAGMENT_MASK 0x3fff /* more fragments, offset */
 

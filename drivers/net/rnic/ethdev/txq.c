@@ -8,11 +8,23 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include "core/doorbell.h"
-#include "core/internal.h"
-#include "prm/wqe.h"
+#include "base/log.h"
+#include "base/owner.h"
 #include "base/tunables.h"
+#include "core/dev.h"
+#include "core/doorbell.h"
+#include "core/health.h"
+#include "ethdev/port.h"
+#include "ethdev/recovery.h"
+#include "ethdev/stats.h"
 #include "ethdev/tx.h"
+#include "ethdev/tx_offload.h"
+#include "ethdev/tx_queue.h"
+#include "ethdev/txq.h"
+#include "object/cq.h"
+#include "object/mempool.h"
+#include "object/sq.h"
+#include "prm/wqe.h"
 
 #define TXQ_DRAIN_MS 5000 /* a software device may have no CPU for a while */
 #define TXQ_LOOK_MS  100  /* how often it is asked whether the device is alive */

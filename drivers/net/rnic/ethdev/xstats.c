@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/dev.h"
 #include "ethdev/port.h"
+#include "ethdev/stats.h"
+#include "ethdev/xstats.h"
+#include "object/port.h"
 #include "object/q_counter.h"
 #include "rdma/rdma.h"
 

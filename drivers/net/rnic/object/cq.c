@@ -5,9 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
-#include "core/internal.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "core/uar.h"
+#include "object/cq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 #include "prm/cqe.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
 
 static int

@@ -7,10 +7,11 @@
 #include <rte_common.h>
 
 #include "core/dump.h"
+#include "object/cq.h"
+#include "object/sq.h"
 #include "prm/cqe.h"
 #include "prm/dump.h"
 #include "prm/wqe.h"
-#include "core/dev.h"
 
 void
 rnic_dump_sq_wqe(const struct rnic_sq *sq, uint16_t index, bool ethernet)

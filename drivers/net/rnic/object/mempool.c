@@ -11,6 +11,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,11 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "object/mkey.h"
+#include "base/log.h"
 #include "base/tunables.h"
+#include "core/dev.h"
+#include "object/mempool.h"
+#include "object/mkey.h"
 
 struct pool {
 	struct pool *next;

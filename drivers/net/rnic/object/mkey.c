@@ -12,6 +12,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,16 @@
 
 #include <rte_common.h>
 
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "core/health.h"
 #include "object/mkey.h"
+#include "object/mkey_history.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/mkey.h"
+#include "rdmapmd_driver.h"
 
 #define KEY_TRIES	  16
 #define LOG_PAGE_SIZE_MIN 12

@@ -1,11 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory keys: what keys (mkey.c) and pools, whose keys are found by address (mkey_pool.c), know of each other. */
-#ifndef RNIC_MKEY_H
-#define RNIC_MKEY_H
+/* Memory keys: memory that the device reaches by a key of its own. */
+#ifndef RNIC_OBJECT_MKEY_H
+#define RNIC_OBJECT_MKEY_H
 
-#include "core/internal.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/dev.h"
 #include "rdmapmd_driver.h"
+
+struct rdmapmd_table;
+struct rnic_mkey_history;
+
+/* Reading from here is always allowed. */
+enum rnic_mkey_access {
+	RNIC_MKEY_LOCAL_WRITE = 1 << 0,
+	RNIC_MKEY_REMOTE_WRITE = 1 << 1,
+	RNIC_MKEY_REMOTE_READ = 1 << 2,
+	RNIC_MKEY_REMOTE_ATOMIC = 1 << 3,
+};
+struct rnic_mkey_attr {
+	void *memory;
+	size_t length;
+	/* What work requests call it by; its offset in a page of 4 KiB is that of `memory`. */
+	uint64_t address;
+	uint32_t pd;
+	unsigned int access; /* enum rnic_mkey_access */
+};
+/* Map the memory, in whole pages, and make a key for it, in host order. */
+int rnic_mkey_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr, uint32_t *key);
+int rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key);
+
+int rnic_mkeys_create(struct rnic_dev *dev);
+void rnic_mkeys_destroy(struct rnic_dev *dev);
+/* Keys alive, for tests. */
+uint32_t rnic_mkeys_count(struct rnic_dev *dev);
 
 /* Memory with a key of its own. */
 struct rnic_mkey_region {
@@ -26,8 +57,6 @@ struct rnic_mkeys {
 	struct rnic_mkey_history *history;
 };
 
-/* ---- mkey.c: called with the lock held ---- */
-
 /* Maps the memory for the device, and makes a key that was not in use lately. */
 int rnic_mkey_region_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr,
 			    struct rnic_mkey_region **region);
@@ -46,11 +75,5 @@ rnic_mkey_attr_own(const struct rnic_dev *dev, uintptr_t start, size_t length, u
 		.access = rights & RNIC_ACCESS_WRITE ? RNIC_MKEY_LOCAL_WRITE : 0,
 	};
 }
-
-/* ---- mkey_pool.c ---- */
-
-int rnic_mkey_pools_create(struct rnic_dev *dev);
-/* With all keys of theirs. */
-void rnic_mkey_pools_destroy(struct rnic_dev *dev);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "core/internal.h"
+#include "object/mkey_history.h"
 #include "rdmapmd_driver.h"
 
 #define LOG_BLOCK  3 /* indices */

@@ -11,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/mpfs.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 #include "prm/list.h"
 
 #define LOG_SIZE_MAX 16 /* of a device that says more */

@@ -9,9 +9,17 @@
 #include <rte_common.h>
 #include <rte_ether.h>
 
-#include "core/internal.h"
-#include "prm/wqe.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/mpfs.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 #include "prm/list.h"
+#include "prm/reg.h"
+#include "prm/vport.h"
+#include "prm/wqe.h"
 
 #define PORT 1
 

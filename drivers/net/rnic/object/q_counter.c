@@ -8,12 +8,17 @@
 
 #include "object/q_counter.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
 #include "prm/queue.h"
 
 #define COUNTERS(C)                                               \

@@ -3,9 +3,21 @@
 /* Receive queues (PRM: "RQ Context"): cyclic rings of WQEs that are 2^log_stride bytes of data segments. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/mem.h"
+#include "core/timestamp.h"
+#include "object/cq.h"
+#include "object/rq.h"
+#include "object/wq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
 
 /* Of a device with two clocks the default would be whichever was configured: times must be of the one that is read. */

@@ -6,7 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/mem.h"
+#include "core/timestamp.h"
+#include "core/uar.h"
+#include "object/cq.h"
+#include "object/sq.h"
+#include "object/wq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
 
 #define LOG_WQEBB_BYTES 6

@@ -9,11 +9,29 @@
 
 #include <rte_memory.h>
 
+#include "base/log.h"
 #include "core/control.h"
-#include "core/internal.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/event.h"
+#include "core/health.h"
+#include "object/port.h"
+#include "object/q_counter.h"
+#include "prm/caps.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
+#include "rdma/context.h"
+#include "rdma/cq.h"
+#include "rdma/event.h"
+#include "rdma/gid.h"
+#include "rdma/modify.h"
+#include "rdma/mr.h"
+#include "rdma/post.h"
+#include "rdma/qp.h"
+#include "rdma/raw.h"
 #include "rdma/rdma.h"
+#include "rdma/srq.h"
+#include "rdma/td.h"
 
 #define COMP_EQ_LOG_SIZE 12
 /*

@@ -3,14 +3,28 @@
 /* Completion queues of the library's: a CQ as the port has them, with events for those who want them. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
-#include "core/dump.h"
-#include "core/internal.h"
-#include "prm/cqe.h"
-#include "prm/wqe.h"
-#include "rdma/rdma.h"
+#include "base/log.h"
 #include "base/tunables.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/dump.h"
+#include "core/eq.h"
+#include "core/uar.h"
+#include "object/cq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/queue.h"
+#include "prm/wqe.h"
+#include "rdma/cq.h"
+#include "rdma/event.h"
+#include "rdma/poll.h"
+#include "rdma/qps.h"
+#include "rdma/rdma.h"
 
 /* ---- Events: a place in the event queue, and the number by which they are found ---- */
 

@@ -4,9 +4,20 @@
 
 #include <stdlib.h>
 
+#include "base/thread.h"
+#include "core/cmd.h"
+#include "core/dev.h"
 #include "core/doorbell.h"
-#include "core/internal.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "object/port.h"
+#include "prm/cmd.h"
 #include "prm/cqe.h"
+#include "prm/qp.h"
+#include "prm/queue.h"
+#include "prm/wqe.h"
+#include "rdma/event.h"
+#include "rdma/raw.h"
 #include "rdma/rdma.h"
 
 void

@@ -7,7 +7,13 @@
  */
 
 #include "core/doorbell.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "prm/wqe.h"
+#include "rdma/flush.h"
+#include "rdma/qps.h"
 #include "rdma/rdma.h"
 
 #define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)

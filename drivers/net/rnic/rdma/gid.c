@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/qp.h"
+#include "rdma/event.h"
+#include "rdma/gid.h"
 #include "rdma/rdma.h"
 
 _Static_assert(sizeof(union rdmapmd_gid) == 16, "an address");

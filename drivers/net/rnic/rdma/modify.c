@@ -6,7 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include <rte_common.h>
+
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "object/q_counter.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/qp.h"
+#include "prm/queue.h"
+#include "rdma/gid.h"
+#include "rdma/modify.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/qps.h"
+#include "rdma/raw.h"
 #include "rdma/rdma.h"
 
 #define STATES (RDMAPMD_QPS_ERR + 1)

@@ -4,7 +4,12 @@
 
 #include <errno.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/mkey.h"
+#include "prm/cmd.h"
+#include "rdma/mr.h"
 #include "rdma/rdma.h"
 
 _Static_assert((int)RNIC_MKEY_LOCAL_WRITE == RDMAPMD_ACCESS_LOCAL_WRITE &&

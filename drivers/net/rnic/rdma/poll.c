@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include <rte_branch_prediction.h>
 
@@ -13,7 +14,13 @@
 #include "object/entry_dump.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
+#include "rdma/event.h"
+#include "rdma/flush.h"
+#include "rdma/poll.h"
+#include "rdma/post.h"
+#include "rdma/qps.h"
 #include "rdma/rdma.h"
+#include "rdma/srq.h"
 
 /*
  * The last eight bytes of an entry, loaded at once: what was checked is what is used.

@@ -13,11 +13,12 @@
 
 #include <rte_branch_prediction.h>
 
+#include "base/tunables.h"
 #include "core/doorbell.h"
 #include "object/entry_dump.h"
 #include "prm/wqe.h"
+#include "rdma/post.h"
 #include "rdma/rdma.h"
-#include "base/tunables.h"
 
 #define DS_PER_WQEBB (RNIC_WQEBB_BYTES / RNIC_WQE_DS_BYTES)
 

@@ -9,10 +9,31 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
+#include "base/log.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
 #include "core/dump.h"
-#include "core/internal.h"
+#include "core/mem.h"
+#include "core/timestamp.h"
+#include "core/uar.h"
+#include "object/q_counter.h"
+#include "object/rq.h"
+#include "object/sq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/qp.h"
 #include "prm/wqe.h"
+#include "rdma/modify.h"
+#include "rdma/post.h"
+#include "rdma/qp.h"
+#include "rdma/qps.h"
+#include "rdma/raw.h"
 #include "rdma/rdma.h"
+#include "rdma/td.h"
 
 #define DEFAULT_USER_INDEX 0xffffff /* entries name the queue pair by its number */
 

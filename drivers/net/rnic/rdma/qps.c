@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 
 #include <linux/membarrier.h>
 
+#include "rdma/qps.h"
 #include "rdma/rdma.h"
 
 #define SLOTS_MIN 16

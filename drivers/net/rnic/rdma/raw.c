@@ -19,9 +19,25 @@
 
 #include <errno.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/bfreg.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/cq.h"
+#include "object/q_counter.h"
+#include "object/rq.h"
+#include "object/sq.h"
+#include "object/wq.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/cqe.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
+#include "rdma/raw.h"
 #include "rdma/rdma.h"
+#include "rdma/td.h"
+#include "steering/flow.h"
+#include "steering/qp_rules.h"
 
 #define CQE_VERSION 1 /* entries bear user indexes */
 

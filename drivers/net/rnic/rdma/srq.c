@@ -5,9 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "core/cmd.h"
+#include "core/control.h"
+#include "core/dbrec.h"
+#include "core/dev.h"
+#include "core/eq.h"
+#include "core/mem.h"
+#include "prm/cmd.h"
+#include "prm/qp.h"
+#include "prm/queue.h"
 #include "prm/wqe.h"
+#include "rdma/post.h"
 #include "rdma/rdma.h"
+#include "rdma/srq.h"
 
 static int
 create_command(struct rnic_rdma_srq *srq, uint8_t log_size, uint64_t dbrec_iova)

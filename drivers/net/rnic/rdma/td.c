@@ -4,6 +4,11 @@
 
 #include "rdma/rdma.h"
 
+#include "core/bfreg.h"
+#include "core/uar.h"
+#include "rdma/td.h"
+#include "rdmapmd_driver.h"
+
 int
 rnic_rdma_td_alloc(struct rdmapmd_td *head)
 {

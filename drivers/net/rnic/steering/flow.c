@@ -8,7 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/flow.h"
+#include "prm/queue.h"
+#include "steering/flow.h"
 
 static void
 set_match(struct rnic_fte_match_param *match, const struct rnic_flow_match *from)

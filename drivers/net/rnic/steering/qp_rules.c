@@ -28,8 +28,15 @@
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "rdmapmd_driver.h"
 #include "rdmapmd_qp.h"
+#include "steering/flow.h"
+#include "steering/qp_rules.h"
 
 #define LOG_TABLE_SIZE 8
 #define LEVEL	       0 /* below the ethdev's */

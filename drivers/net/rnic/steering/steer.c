@@ -20,7 +20,15 @@
 
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "base/log.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "object/port.h"
+#include "prm/cmd.h"
+#include "steering/flow.h"
+#include "steering/qp_rules.h"
+#include "steering/steer.h"
+#include "steering/tirs.h"
 
 #define VLAN_LEVEL	1
 #define LEVEL		2

@@ -27,8 +27,13 @@
 #include <rte_byteorder.h>
 #include <rte_common.h>
 
-#include "core/internal.h"
+#include "core/cmd.h"
+#include "core/dev.h"
+#include "prm/cmd.h"
 #include "prm/list.h"
+#include "prm/queue.h"
+#include "steering/flow.h"
+#include "steering/tirs.h"
 
 #define LEVEL	       3 /* behind the tables of VLANs and addresses */
 #define LOG_TABLE_SIZE 5

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which queue a frame comes to. */
+#ifndef RNIC_ETHDEV_RSS_H
+#define RNIC_ETHDEV_RSS_H
+
+#include <stdint.h>
+
+#include <ethdev_driver.h>
+
+struct rte_eth_dev;
+struct rte_eth_rss_conf;
+struct rte_eth_rss_reta_entry64;
+
+#define RNIC_RSS_TYPES                                                                         \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |             \
+	 RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |    \
+	 RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | \
+	 RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
+/* From the port's configuration: the hash, and all queues in turn. */
+int rnic_rss_configure(struct rte_eth_dev *eth_dev);
+/* The device's numbers of the queues, RNIC_RX_QUEUES_MAX at most. They are made. */
+void rnic_rss_queues(const struct rte_eth_dev *eth_dev, uint32_t *rqns);
+int rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
+int rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf);
+int rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
+			 uint16_t size);
+int rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
+			uint16_t size);
+
+#endif
