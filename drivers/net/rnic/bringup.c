@@ -21,6 +21,7 @@
 #include "bringup.h"
 #include "core/caps.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/control.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
@@ -399,14 +400,9 @@ static int
 tis_up(struct rnic_dev *dev)
 {
 	struct rnic_create_tis_in in = { 0 };
-	struct rnic_object_out out;
-	int rc;
 
 	rnic_tisc_set(rnic_create_tis_in_tisc(&in), RNIC_TISC_TRANSPORT_DOMAIN, dev->td);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIS, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc == 0)
-		dev->tis = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_TIS, &in, sizeof(in), NULL, &dev->tis);
 }
 
 static void

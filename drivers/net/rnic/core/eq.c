@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/eq.h"
@@ -131,28 +132,24 @@ rnic_eq_number(const struct rnic_eq *eq)
 static int
 create_command(struct rnic_dev *dev, struct rnic_eq *eq, bool *refused)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_eq_in) + rnic_mem_page_count(&eq->mem) * 8;
-	rnic_cmd_fn *command = refused != NULL ? rnic_cmd_try : rnic_cmd_exec;
-	struct rnic_create_eq_in *in = calloc(1, bytes);
-	struct rnic_object_out out;
-	struct rnic_eqc *eqc;
+	struct rnic_create_eq_in in = { 0 };
+	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in);
+	uint32_t number;
 	int rc;
 
-	if (in == NULL)
-		return -ENOMEM;
-	eqc = rnic_create_eq_in_eqc(in);
 	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, eq->log_size);
 	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, dev->eq_uar);
 	rnic_eqc_set(eqc, RNIC_EQC_INTR, eq->vector);
-	rnic_create_eq_in_set(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, eq->events);
-	rnic_mem_page_list(&eq->mem, in + 1);
-	rc = command(dev, RNIC_CMD_CREATE_EQ, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		eq->eqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) & 0xff;
-	if (refused != NULL)
+	rnic_create_eq_in_set(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, eq->events);
+	if (refused == NULL) {
+		rc = rnic_cmd_create(dev, RNIC_CMD_CREATE_EQ, &in, sizeof(in), &eq->mem, &number);
+	} else {
+		rc = rnic_cmd_try_create(dev, RNIC_CMD_CREATE_EQ, &in, sizeof(in), &eq->mem,
+					 &number);
 		*refused = rnic_cmd_refused(rc);
-	free(in);
+	}
+	if (rc == 0)
+		eq->eqn = number & 0xff;
 	return rc;
 }
 

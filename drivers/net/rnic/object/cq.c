@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
@@ -24,27 +25,15 @@ static int
 create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *cq,
 	       uint64_t dbrec_iova)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_cq_in) + rnic_mem_page_count(&cq->mem) * 8;
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_object_out out;
-	struct rnic_cqc *cqc;
-	int rc;
+	struct rnic_create_cq_in in = { 0 };
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(&in);
 
-	if (in == NULL)
-		return -ENOMEM;
-	cqc = rnic_create_cq_in_cqc(in);
 	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
 	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, rnic_uars_cq_page(dev));
 	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(eq));
 	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dbrec_iova);
-	rnic_mem_page_list(&cq->mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_CQ, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		cq->cqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_CQ, &in, sizeof(in), &cq->mem, &cq->cqn);
 }
 
 /* A ring whose entries are the device's. */

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/mem.h"
@@ -34,17 +34,10 @@ static int
 create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
 	       struct rnic_rq *rq, uint64_t dbrec_iova)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_rq_in) + rnic_mem_page_count(&rq->mem) * 8;
-	struct rnic_create_rq_in *in = calloc(1, bytes);
-	struct rnic_object_out out;
-	struct rnic_rqc *rqc;
-	struct rnic_wq *wq;
-	int rc;
+	struct rnic_create_rq_in in = { 0 };
+	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
+	struct rnic_wq *wq = rnic_rqc_wq(rqc);
 
-	if (in == NULL)
-		return -ENOMEM;
-	rqc = rnic_create_rq_in_rqc(in);
 	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
@@ -52,18 +45,12 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
 	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
-	wq = rnic_rqc_wq(rqc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, rq->log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, rq->log_size);
-	rnic_mem_page_list(&rq->mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_RQ, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		rq->rqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_RQ, &in, sizeof(in), &rq->mem, &rq->rqn);
 }
 
 static int

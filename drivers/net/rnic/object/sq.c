@@ -3,12 +3,12 @@
 /* Send queues (PRM: "SQ Context"): cyclic rings of 64-byte basic blocks. */
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "core/bfreg.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/mem.h"
@@ -28,18 +28,11 @@ static int
 create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
 	       struct rnic_sq *sq, uint64_t dbrec_iova)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_sq_in) + rnic_mem_page_count(&sq->mem) * 8;
-	struct rnic_create_sq_in *in = calloc(1, bytes);
 	const struct rnic_ethernet_cap *ethernet = &dev->caps.ethernet;
-	struct rnic_object_out out;
-	struct rnic_sqc *sqc;
-	struct rnic_wq *wq;
-	int rc;
+	struct rnic_create_sq_in in = { 0 };
+	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(&in);
+	struct rnic_wq *wq = rnic_sqc_wq(sqc);
 
-	if (in == NULL)
-		return -ENOMEM;
-	sqc = rnic_create_sq_in_sqc(in);
 	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, 1);
 	if (rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE) ||
 	    rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_MULTI_PKT_SEND_WQE))
@@ -54,19 +47,13 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dev->tis);
-	wq = rnic_sqc_wq(sqc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf->uar);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_WQEBB_BYTES);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, sq->log_size);
-	rnic_mem_page_list(&sq->mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_SQ, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		sq->sqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_SQ, &in, sizeof(in), &sq->mem, &sq->sqn);
 }
 
 static int

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "core/bfreg.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/dump.h"
@@ -176,16 +177,9 @@ set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 static int
 create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_qp_in) + rnic_mem_page_count(&qp->mem) * 8;
-	struct rnic_create_qp_in *in = calloc(1, bytes);
-	struct rnic_object_out out;
-	struct rnic_qpc *qpc;
-	int rc;
+	struct rnic_create_qp_in in = { 0 };
+	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(&in);
 
-	if (in == NULL)
-		return -ENOMEM;
-	qpc = rnic_create_qp_in_qpc(in);
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
@@ -200,12 +194,8 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, dbrec_iova);
 	set_queues(qpc, qp);
-	rnic_mem_page_list(&qp->mem, in + 1);
-	rc = rnic_cmd_exec(qp->dev, RNIC_CMD_CREATE_QP, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		qp->qp.qp_num = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return rc;
+	return rnic_cmd_create(qp->dev, RNIC_CMD_CREATE_QP, &in, sizeof(in), &qp->mem,
+			       &qp->qp.qp_num);
 }
 
 /* ---- Life ---- */

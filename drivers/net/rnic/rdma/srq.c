@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/control.h"
 #include "core/dbrec.h"
 #include "core/dev.h"
@@ -22,30 +23,18 @@
 static int
 create_command(struct rnic_rdma_srq *srq, uint8_t log_size, uint64_t dbrec_iova)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_create_rmp_in) + rnic_mem_page_count(&srq->mem) * 8;
-	struct rnic_create_rmp_in *in = calloc(1, bytes);
-	struct rnic_object_out out;
-	struct rnic_rmpc *rmpc;
-	struct rnic_wq *wq;
-	int rc;
+	struct rnic_create_rmp_in in = { 0 };
+	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(&in);
+	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
 
-	if (in == NULL)
-		return -ENOMEM;
-	rmpc = rnic_create_rmp_in_rmpc(in);
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	wq = rnic_rmpc_wq(rmpc);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
 	rnic_wq_set(wq, RNIC_WQ_PD, srq->srq.pd->pdn);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, srq->log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
-	rnic_mem_page_list(&srq->mem, in + 1);
-	rc = rnic_cmd_exec(srq->dev, RNIC_CMD_CREATE_RMP, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		srq->srq.srqn = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return rc;
+	return rnic_cmd_create(srq->dev, RNIC_CMD_CREATE_RMP, &in, sizeof(in), &srq->mem,
+			       &srq->srq.srqn);
 }
 
 /* Whatever of it there is. */

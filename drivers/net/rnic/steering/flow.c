@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -49,14 +50,8 @@ matches_all(const struct rnic_flow_match *mask)
 int
 rnic_tir_create_for(struct rnic_dev *dev, struct rnic_create_tir_in *in, uint32_t *tir)
 {
-	struct rnic_object_out out;
-	int rc;
-
 	rnic_tirc_set(rnic_create_tir_in_tirc(in), RNIC_TIRC_TRANSPORT_DOMAIN, dev->td);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_TIR, 0, in, sizeof(*in), &out, sizeof(out));
-	if (rc == 0)
-		*tir = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_TIR, in, sizeof(*in), NULL, tir);
 }
 
 int
@@ -75,17 +70,12 @@ rnic_flow_table_create(struct rnic_dev *dev, uint8_t level, unsigned int log_siz
 {
 	struct rnic_create_flow_table_in in = { 0 };
 	struct rnic_flow_table_context *context = rnic_create_flow_table_in_context(&in);
-	struct rnic_object_out out;
-	int rc;
 
 	rnic_create_flow_table_in_set(&in, RNIC_CREATE_FLOW_TABLE_IN_TABLE_TYPE,
 				      RNIC_FLOW_TABLE_NIC_RX);
 	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LEVEL, level);
 	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, log_size);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_FLOW_TABLE, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc == 0)
-		*table = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_FLOW_TABLE, &in, sizeof(in), NULL, table);
 }
 
 int
@@ -125,8 +115,6 @@ rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uin
 		       const struct rnic_flow_match *mask, uint32_t *group)
 {
 	struct rnic_create_flow_group_in in = { 0 };
-	struct rnic_object_out out;
-	int rc;
 
 	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_TYPE,
 				      RNIC_FLOW_TABLE_NIC_RX);
@@ -138,10 +126,7 @@ rnic_flow_group_create(struct rnic_dev *dev, uint32_t table, uint32_t first, uin
 					      RNIC_MATCH_OUTER_HEADERS);
 		set_match(rnic_create_flow_group_in_match_criteria(&in), mask);
 	}
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_FLOW_GROUP, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc == 0)
-		*group = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_FLOW_GROUP, &in, sizeof(in), NULL, group);
 }
 
 int

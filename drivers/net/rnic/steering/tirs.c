@@ -28,6 +28,7 @@
 #include <rte_common.h>
 
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "prm/cmd.h"
 #include "prm/list.h"
@@ -147,17 +148,12 @@ rqt_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rs
 {
 	struct rqt_create create = { 0 };
 	struct rnic_rqtc *context = rnic_create_rqt_in_rqtc(&create.in);
-	struct rnic_object_out out;
 	uint32_t bytes;
-	int rc;
 
 	rnic_rqtc_set(context, RNIC_RQTC_RQT_MAX_SIZE, size);
 	rnic_rqtc_set(context, RNIC_RQTC_RQT_ACTUAL_SIZE, size);
 	bytes = (uint32_t)sizeof(create.in) + list_queues(create.queues, rqns, rss, size);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_RQT, 0, &create, bytes, &out, sizeof(out));
-	if (rc == 0)
-		*rqt = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_RQT, &create, bytes, NULL, rqt);
 }
 
 static int

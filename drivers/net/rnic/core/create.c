@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "core/create.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cmd.h"
+#include "core/mem.h"
+#include "prm/cmd.h"
+
+static int
+execute(struct rnic_dev *dev, rnic_cmd_fn *command, uint16_t opcode, void *in, uint32_t in_bytes,
+	uint32_t *number)
+{
+	struct rnic_object_out out;
+	int rc = command(dev, opcode, 0, in, in_bytes, &out, sizeof(out));
+
+	if (rc == 0)
+		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	return rc;
+}
+
+static int
+create(struct rnic_dev *dev, rnic_cmd_fn *command, uint16_t opcode, void *in, uint32_t in_bytes,
+       const struct rnic_mem *mem, uint32_t *number)
+{
+	const uint32_t pages = mem != NULL ? rnic_mem_page_count(mem) : 0;
+	const uint32_t bytes = in_bytes + pages * (uint32_t)sizeof(uint64_t);
+	uint8_t *frame;
+	int rc;
+
+	if (pages == 0)
+		return execute(dev, command, opcode, in, in_bytes, number);
+	frame = calloc(1, bytes);
+	if (frame == NULL)
+		return -ENOMEM;
+	memcpy(frame, in, in_bytes);
+	rnic_mem_page_list(mem, frame + in_bytes);
+	rc = execute(dev, command, opcode, frame, bytes, number);
+	free(frame);
+	return rc;
+}
+
+int
+rnic_cmd_create(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes,
+		const struct rnic_mem *mem, uint32_t *number)
+{
+	return create(dev, rnic_cmd_exec, opcode, in, in_bytes, mem, number);
+}
+
+int
+rnic_cmd_try_create(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes,
+		    const struct rnic_mem *mem, uint32_t *number)
+{
+	return create(dev, rnic_cmd_try, opcode, in, in_bytes, mem, number);
+}
