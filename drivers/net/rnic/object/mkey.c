@@ -8,7 +8,7 @@
  * and none that was handed out lately comes again, so that a stale key fails (mkey_history.c).
  *
  * The table from index to region has all keys that are alive, for the control path. How the data path finds the keys of
- * its mbufs: mkey_pool.c.
+ * its mbufs: mempool.c.
  */
 
 #include <errno.h>

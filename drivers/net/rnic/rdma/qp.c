@@ -3,7 +3,7 @@
 /*
  * Queue pairs (PRM: "QP Context"): both rings in one piece of memory, the receive ring first, one doorbell record, a
  * register of their own, shared, or their thread domain's; made in RESET, taken down the same way. Those of RAW_PACKET have
- * their queues from rdma_raw.c.
+ * their queues from raw.c.
  */
 
 #include <errno.h>

@@ -14,7 +14,7 @@
  *
  * It has the number of its send queue, or else of its receive queue. Completions of the send queue bear that one; those of
  * received frames bear the tag of the flow entry that led them here, which is the same number; errors of the receive queue
- * bear the receive queue's, and ours as their user index (rdma_poll.c).
+ * bear the receive queue's, and ours as their user index (poll.c).
  */
 
 #include <errno.h>

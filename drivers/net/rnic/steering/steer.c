@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Steering to the ethdev. Frames of queue pairs have been taken out before (steer_qp.c); without such the first table here
+ * Steering to the ethdev. Frames of queue pairs have been taken out before (qp_rules.c); without such the first table here
  * is the root.
  *
- *	VLANs (while they are filtered)          addresses                           kinds of packets (spread.c)
+ *	VLANs (while they are filtered)          addresses                           kinds of packets (tirs.c)
  *	0 .. 4095  that 802.1Q tag               0, 1     own                        while there is RSS
  *	4096       no tag                        2        broadcast
  *	                                         8        all multicast
