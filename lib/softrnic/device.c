@@ -8,8 +8,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <rte_common.h>
-
 #include "device.h"
 #include "like.h"
 #include "softrnic_tunables.h"
@@ -20,15 +18,6 @@
 #define DEFAULT_INIT_PAGES 32
 #define MAX_START_PAGES	   (1u << 19)
 #define MIN_MTU		   68 /* what IPv4 needs */
-
-int softrnic_logtype;
-/* 0 of a generation is "never resolved". */
-struct softrnic_tunables softrnic_tunables = { .dma_generation = 1 };
-
-RTE_INIT(softrnic_log_init)
-{
-	softrnic_logtype = rte_log_register_type_and_pick_level("softrnic", RTE_LOG_WARNING);
-}
 
 /* splitmix64: any seed will do, 0 included. */
 uint64_t

@@ -10,8 +10,7 @@
 #include <sys/queue.h>
 #include <sys/uio.h>
 
-#include <rte_log.h>
-
+#include "log.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
 #include "prm/cmdq.h"
@@ -22,12 +21,6 @@
 #include "softrnic.h"
 #include "prm/uar.h"
 #include "prm/wqe.h"
-
-extern int softrnic_logtype;
-/* "softrnic: NAME: message" */
-#define SOFTRNIC_LOG(level, dev, fmt, ...)                                                 \
-	rte_log(RTE_LOG_##level, softrnic_logtype, "softrnic: %s: " fmt "\n", (dev)->name, \
-		##__VA_ARGS__)
 
 /* ---- Objects (object.c): everything that a command creates and names by a number. ---- */
 
