@@ -19,17 +19,6 @@
 #define MAX_START_PAGES	   (1u << 19)
 #define MIN_MTU		   68 /* what IPv4 needs */
 
-/* splitmix64: any seed will do, 0 included. */
-uint64_t
-softrnic_random(struct softrnic *dev)
-{
-	uint64_t z = dev->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static int
 conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 {
