@@ -7,9 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "device.h"
+#include "clock.h"
 #include "softrnic_tunables.h"
 
 #define FW_MAJOR    14
@@ -34,22 +33,6 @@ _Static_assert(SOFTRNIC_FIRST_UAR_MAX >= RNIC_FIRST_UAR &&
 #define NIC_INTERFACE_MASK  0x7
 
 #define HEALTH_PERIOD_NS 10000000 /* of the health counter */
-#define NS_PER_S	 UINT64_C(1000000000)
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
-}
-
-uint64_t
-softrnic_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 int
 softrnic_bar_init(struct softrnic *dev)
@@ -154,8 +137,8 @@ iseg_read(struct softrnic *dev, uint64_t offset)
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);
 	/* Seconds and nanoseconds, as Linux's drivers read them. */
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_HIGH):
-		return (uint32_t)(clock_ns(CLOCK_REALTIME) / NS_PER_S);
-	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_LOW): return clock_ns(CLOCK_REALTIME) % NS_PER_S;
+		return (uint32_t)(softrnic_clock_utc_now() >> 32);
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_LOW): return (uint32_t)softrnic_clock_utc_now();
 	default: return rnic_be32_to_cpu(dev->iseg->dw[offset / 4]);
 	}
 }

@@ -6,6 +6,28 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+static uint64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* As cards have it. */
+static uint64_t
+clock_split(uint64_t ns)
+{
+	return ns / NS_PER_S << 32 | ns % NS_PER_S;
+}
+
+uint64_t
+softrnic_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
 int
 softrnic_clock_choose(uint64_t cap, uint64_t format, bool *utc)
 {
@@ -19,14 +41,16 @@ softrnic_clock_choose(uint64_t cap, uint64_t format, bool *utc)
 }
 
 uint64_t
+softrnic_clock_utc_now(void)
+{
+	return clock_split(clock_ns(CLOCK_REALTIME));
+}
+
+uint64_t
 softrnic_clock_utc(const struct softrnic *dev, uint64_t moment)
 {
 	const uint64_t ago = softrnic_now_ns() - dev->power_on_ns - moment;
-	struct timespec utc;
-	uint64_t ns;
 
 	/* Last: a pause in between has it late, and not before it was sent. */
-	clock_gettime(CLOCK_REALTIME, &utc);
-	ns = (uint64_t)utc.tv_sec * NS_PER_S + (uint64_t)utc.tv_nsec - ago;
-	return ns / NS_PER_S << 32 | ns % NS_PER_S;
+	return clock_split(clock_ns(CLOCK_REALTIME) - ago);
 }

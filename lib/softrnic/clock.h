@@ -13,10 +13,9 @@
  */
 int softrnic_clock_choose(uint64_t cap, uint64_t format, bool *utc);
 
-/*
- * A moment of the internal timer (in ns since power-on, not in the future) in UTC, as cards have it: seconds in the high
- * dword, nanoseconds in the low one.
- */
+/* UTC as cards have it: seconds in the high dword, nanoseconds in the low one. */
+uint64_t softrnic_clock_utc_now(void);
+/* ... at a moment of the internal timer: in ns since power-on, not in the future. */
 uint64_t softrnic_clock_utc(const struct softrnic *dev, uint64_t moment);
 
 /* The time of a completion that is written now. */

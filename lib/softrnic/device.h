@@ -673,6 +673,7 @@ uint64_t softrnic_random(struct softrnic *dev);
 uint64_t softrnic_secret(struct softrnic *dev);
 void softrnic_secret_init(struct softrnic *dev);
 uint64_t softrnic_siphash(const uint64_t key[2], uint64_t message);
+/* CLOCK_MONOTONIC (clock.c). */
 uint64_t softrnic_now_ns(void);
 
 /* ---- The poller (poller.c). ---- */
