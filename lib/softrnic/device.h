@@ -570,7 +570,7 @@ struct softrnic {
 	bool send_aside;   /* faults, or such TIRs: frames that are sent are looked at again */
 	bool dead;	   /* fatal fault: executes nothing */
 	bool leaving;	   /* objects are being dropped, and nothing else is done */
-	bool round_cut;	   /* the last round ended before all parts had their turn: see poller.c */
+	bool round_cut;	   /* the last round ended before all parts had their turn: see poll.c */
 	uint8_t next_part; /* ... and the next one begins here */
 	uint64_t dma_generation;
 	uint32_t quiet_polls; /* since the last one with work */
@@ -770,7 +770,7 @@ int softrnic_roce_addrs_init(struct softrnic *dev);
 void softrnic_roce_addrs_reset(struct softrnic *dev);
 void softrnic_roce_addrs_fini(struct softrnic *dev);
 
-/* Parts that softrnic_poll() calls for each device, in the order that poller.c tells; each returns the work done. */
+/* Parts that softrnic_poll() calls for each device, in the order that poll.c tells; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
 /* uar.c: doorbells -> active queues -> WQEs */
 unsigned int softrnic_uar_poll(struct softrnic *dev);

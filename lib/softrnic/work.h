@@ -15,7 +15,7 @@
  *
  * The last unit of a share may be one that takes milliseconds. So that they do not add up, all shares of a device's round
  * have one end, too: SOFTRNIC_ROUND_SHARES of them, however long each took. What one share overran shortens those that follow;
- * once the time is over, so is the round, and the next one begins with the part whose turn it would have been (poller.c).
+ * once the time is over, so is the round, and the next one begins with the part whose turn it would have been (poll.c).
  *
  * Looking in vain is no work, but it takes time as well: no more than SOFTRNIC_IDLE_LOOKS queues without anything to do
  * are looked at in a round, of each kind, and those that were then go behind the others.

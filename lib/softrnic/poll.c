@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A round of a poller: each device, and each of its parts, has its turn. */
+#include <rte_common.h>
+
+#include "poller.h"
+#include "qp/qp.h"
+#include "wire/wire.h"
+
+static bool
+commands_wait(struct softrnic *dev)
+{
+	return atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) != 0;
+}
+
+static bool
+wire_has_turn(const struct softrnic *dev)
+{
+	return dev->wire->poll != NULL || dev->faults != NULL;
+}
+
+/* Events of CQs that got entries, and those that have waited long enough. */
+static void
+poll_events(struct softrnic *dev)
+{
+	if (!STAILQ_EMPTY(&dev->pending_cqs))
+		softrnic_cq_flush(dev);
+	if (__builtin_expect(!TAILQ_EMPTY(&dev->held_cqs), 0))
+		softrnic_cq_release(dev);
+}
+
+/* A device that is not READY has nothing to do but commands, for which objects that leave have to be gone. */
+static __attribute__((noinline)) unsigned int
+poll_commands(struct softrnic *dev)
+{
+	dev->round_cut = false;
+	if (dev->leaving) {
+		softrnic_hca_gone(dev);
+		return 1;
+	}
+	return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+}
+
+/*
+ * The parts of a device's round. Each may end with a unit that takes milliseconds, so the time of a round may be over before
+ * all have had their turn (work.h). Then the others have theirs in the next round, before those that have had it.
+ */
+enum part {
+	PART_COMMANDS,
+	PART_SQS,
+	PART_QPS,
+	PART_WIRE,
+	PART_EVENTS,
+	PARTS,
+};
+
+/* The device is busy: its host does not sleep before the next round. */
+static __attribute__((noinline)) unsigned int
+round_ends(struct softrnic *dev, enum part next, unsigned int done)
+{
+	dev->round_cut = true;
+	dev->next_part = (uint8_t)next;
+	dev->quiet_polls = 0;
+	return done + 1;
+}
+
+/* Behind so much other work. Most rounds find one kind of it, or none: what there is not is no more than looked for, here. */
+static __rte_always_inline unsigned int
+poll_queues(struct softrnic *dev)
+{
+	unsigned int done = softrnic_uar_poll(dev);
+
+	if (softrnic_round_is_over(dev))
+		return round_ends(dev, PART_QPS, done);
+	if (softrnic_qps_wait(dev)) {
+		done += softrnic_qps_poll(dev);
+		if (softrnic_round_is_over(dev))
+			return round_ends(dev, PART_WIRE, done);
+	}
+	if (wire_has_turn(dev)) {
+		done += softrnic_wire_poll(dev);
+		if (softrnic_round_is_over(dev))
+			return round_ends(dev, PART_EVENTS, done);
+	}
+	if (done > 0)
+		dev->quiet_polls = 0;
+	return done;
+}
+
+static unsigned int
+poll_part(struct softrnic *dev, enum part part)
+{
+	switch (part) {
+	case PART_COMMANDS: return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+	case PART_SQS: return softrnic_uar_poll(dev);
+	case PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
+	case PART_WIRE: return wire_has_turn(dev) ? softrnic_wire_poll(dev) : 0;
+	case PART_EVENTS:
+		softrnic_share_begin(dev, 0);
+		poll_events(dev);
+		return 0;
+	default: return 0;
+	}
+}
+
+/* Commands wait, which may change what the device is, or parts that had no turn. */
+static __attribute__((noinline)) unsigned int
+poll_all(struct softrnic *dev)
+{
+	const unsigned int first = dev->round_cut ? dev->next_part : PART_COMMANDS;
+	unsigned int done = 0;
+
+	dev->round_cut = false;
+	/* The first look at the clock, for parts that have none of their own. */
+	if (first != PART_COMMANDS)
+		softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
+	for (unsigned int i = first; i < first + PARTS && !dev->dead; i++) {
+		/* Events of this round come when all devices have had theirs. */
+		if (dev->state != SOFTRNIC_HCA_READY ||
+		    (first == PART_COMMANDS && i == PART_EVENTS))
+			break;
+		done += poll_part(dev, (enum part)(i % PARTS));
+		if (softrnic_round_is_over(dev))
+			return round_ends(dev, (enum part)((i + 1) % PARTS), done);
+	}
+	if (done > 0)
+		dev->quiet_polls = 0;
+	return done;
+}
+
+static unsigned int
+poll_device(struct softrnic *dev)
+{
+	dev->quiet_polls++;
+	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
+		return poll_commands(dev);
+	if (__builtin_expect(commands_wait(dev) || dev->round_cut, 0))
+		return poll_all(dev);
+	return dev->dead ? 0 : poll_queues(dev);
+}
+
+unsigned int
+softrnic_poll(struct softrnic_poller *poller)
+{
+	struct softrnic *dev;
+	unsigned int done = 0;
+
+	softrnic_poller_enter(poller);
+	TAILQ_FOREACH(dev, &poller->devices, link) {
+		softrnic_round_begin(&poller->turn, dev);
+		done += poll_device(dev);
+	}
+	softrnic_round_begin(&poller->turn, NULL);
+	/*
+	 * A frame may have gone to a device that was polled before its sender: events come last. Entries are seen in any case:
+	 * none is held back from one round to the next.
+	 */
+	TAILQ_FOREACH(dev, &poller->devices, link) {
+		if (__builtin_expect(dev->round_cut, 0))
+			softrnic_cqs_show(dev);
+		else
+			poll_events(dev);
+	}
+	softrnic_poller_leave(poller);
+	return done;
+}
