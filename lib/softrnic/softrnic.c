@@ -75,6 +75,22 @@ seed_random(struct softrnic *dev)
 		dev->random = softrnic_now_ns();
 }
 
+static void
+lists_init(struct softrnic *dev)
+{
+	TAILQ_INIT(&dev->active_sqs);
+	TAILQ_INIT(&dev->swept_sqs);
+	TAILQ_INIT(&dev->flushing_rqs);
+	TAILQ_INIT(&dev->swept_cqs);
+	STAILQ_INIT(&dev->pending_cqs);
+	LIST_INIT(&dev->latched_cqs);
+	TAILQ_INIT(&dev->held_cqs);
+	TAILQ_INIT(&dev->active_qps);
+	TAILQ_INIT(&dev->swept_qps);
+	TAILQ_INIT(&dev->timed_qps);
+	dev->qps_deadline = UINT64_MAX;
+}
+
 /* All memory; free()s it as far as it got with device_free(). */
 static int
 device_alloc(struct softrnic *dev)
@@ -142,13 +158,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	dev->turn = softrnic_poller_turn(poller);
 	dev->uar_fd = -1;
 	dev->quiet_polls = softrnic_tunables.quiet_polls;
-	TAILQ_INIT(&dev->active_sqs);
-	TAILQ_INIT(&dev->swept_sqs);
-	TAILQ_INIT(&dev->flushing_rqs);
-	TAILQ_INIT(&dev->swept_cqs);
-	STAILQ_INIT(&dev->pending_cqs);
-	LIST_INIT(&dev->latched_cqs);
-	TAILQ_INIT(&dev->held_cqs);
+	lists_init(dev);
 	rc = conf_check(dev, conf);
 	if (rc != 0) {
 		free(dev);

@@ -106,16 +106,6 @@ softrnic_uar_init(struct softrnic *dev)
 	void *memory = MAP_FAILED;
 	int ret;
 
-	TAILQ_INIT(&dev->active_sqs);
-	TAILQ_INIT(&dev->swept_sqs);
-	TAILQ_INIT(&dev->swept_cqs);
-	STAILQ_INIT(&dev->pending_cqs);
-	LIST_INIT(&dev->latched_cqs);
-	TAILQ_INIT(&dev->held_cqs);
-	TAILQ_INIT(&dev->active_qps);
-	TAILQ_INIT(&dev->swept_qps);
-	TAILQ_INIT(&dev->timed_qps);
-	dev->qps_deadline = UINT64_MAX;
 	dev->uar_watch = watch;
 	if (watch == NULL)
 		return -ENOMEM;
