@@ -782,10 +782,10 @@ int softrnic_uar_init(struct softrnic *dev);
 int softrnic_uar_renew(struct softrnic *dev);
 void softrnic_uar_fini(struct softrnic *dev);
 /*
- * A page was allocated or freed: clears it. Page number n, as ALLOC_UAR returns it, of the SOFTRNIC_UAR_PAGES from
- * softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
+ * A page was allocated or freed: it is clean for the next owner as for the first. Page number n, as ALLOC_UAR returns it, of
+ * the SOFTRNIC_UAR_PAGES from softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
  */
-void softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on);
+void softrnic_uar_clear(struct softrnic *dev, uint32_t uar);
 /* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 /* The queue's doorbells so far are forgotten: one with the same words is a new one. */

@@ -67,7 +67,7 @@ SOFTRNIC_CMD(alloc_uar)
 	int status = small_alloc(dev, cmd, SOFTRNIC_UAR, sizeof(struct softrnic_object));
 
 	if (status == RNIC_STATUS_OK)
-		softrnic_uar_watch(dev, rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER), true);
+		softrnic_uar_clear(dev, rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
 	return status;
 }
 
@@ -77,14 +77,14 @@ SOFTRNIC_CMD(dealloc_uar)
 	int status = small_dealloc(dev, cmd, SOFTRNIC_UAR);
 
 	if (status == RNIC_STATUS_OK)
-		softrnic_uar_watch(dev, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER), false);
+		softrnic_uar_clear(dev, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
 	return status;
 }
 
 void
 softrnic_uar_drop(struct softrnic *dev, struct softrnic_object *object)
 {
-	softrnic_uar_watch(dev, object->number, false);
+	softrnic_uar_clear(dev, object->number);
 	softrnic_object_drop(dev, object);
 }
 

@@ -169,13 +169,12 @@ softrnic_uar_fini(struct softrnic *dev)
 }
 
 void
-softrnic_uar_watch(struct softrnic *dev, uint32_t uar, bool on)
+softrnic_uar_clear(struct softrnic *dev, uint32_t uar)
 {
 	struct uar_watch *watch = dev->uar_watch;
 	uint32_t page = uar - softrnic_first_uar(dev);
 	uint32_t at;
 
-	(void)on; /* clean for the next owner as for the first */
 	if (page >= SOFTRNIC_UAR_PAGES)
 		return;
 	for (at = 0; at < RNIC_UAR_PAGE_BYTES; at += 8)
