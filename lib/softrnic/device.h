@@ -772,11 +772,18 @@ void softrnic_roce_addrs_fini(struct softrnic *dev);
 
 /* Parts that softrnic_poll() calls for each device, in the order that poll.c tells; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
-/* uar.c: doorbells -> active queues -> WQEs */
+/* doorbell.c: doorbells -> active queues -> WQEs */
 unsigned int softrnic_uar_poll(struct softrnic *dev);
 unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
-/* uar.c: a UAR page was allocated or freed; a BlueFlame, CQ-arm or EQ register was written through the BAR. */
-/* Makes uar_memory and uar_fd. Offsets of softrnic_uar_write() count from uar_memory, not from BAR0. */
+/*
+ * doorbell.c: a BlueFlame, CQ-arm or EQ register was written through the BAR. The offset counts from uar_memory, not from
+ * BAR0.
+ */
+int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
+
+/* ---- UAR pages (uar.c). ---- */
+
+/* Makes uar_memory and uar_fd. */
 int softrnic_uar_init(struct softrnic *dev);
 /* See softrnic_bar_renew(). */
 int softrnic_uar_renew(struct softrnic *dev);
@@ -790,7 +797,6 @@ void softrnic_uar_clear(struct softrnic *dev, uint32_t uar);
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 /* The queue's doorbells so far are forgotten: one with the same words is a new one. */
 void softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number);
-int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 static inline bool
 softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
