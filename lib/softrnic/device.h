@@ -600,7 +600,7 @@ struct softrnic {
 	/* Of a frame that has a time of its own, as in a capture: that much after `now` (mod 2^64). Else 0 */
 	uint64_t rx_ahead;
 
-	/* registers (bar.c) and UAR pages (uar.c) */
+	/* registers (iseg.c) and UAR pages (uar.c) */
 	struct rnic_init_seg *iseg;
 	/* SOFTRNIC_UAR_PAGES pages; the first is private, the rest is uar_fd */
 	uint8_t *uar_memory;
@@ -694,14 +694,6 @@ struct softrnic_turn *softrnic_poller_turn(struct softrnic_poller *poller);
 
 /* ---- Registers, pages, memory keys. ---- */
 
-int softrnic_bar_init(struct softrnic *dev);
-void softrnic_bar_reset(struct softrnic *dev);
-void softrnic_bar_fatal(struct softrnic *dev, uint8_t syndrome);
-/* A complaint: the health buffer names it, and all goes on. */
-void softrnic_bar_complain(struct softrnic *dev, uint8_t syndrome);
-/* At INIT_HCA: the stop of the health counter that the configuration asks for. */
-void softrnic_bar_plan_health(struct softrnic *dev);
-void softrnic_bar_fini(struct softrnic *dev);
 int softrnic_cmdq_init(struct softrnic *dev);
 /* No command is under way any more. */
 void softrnic_cmdq_reset(struct softrnic *dev);

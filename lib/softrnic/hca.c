@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "iseg.h"
 #include "tpt.h"
 #include "wire/wire.h"
 #include "work.h"
@@ -131,7 +132,7 @@ SOFTRNIC_CMD(init_hca)
 	if (!softrnic_pages_initialized(dev))
 		return RNIC_STATUS_NO_RES;
 	dev->state = SOFTRNIC_HCA_READY;
-	softrnic_bar_plan_health(dev);
+	softrnic_iseg_plan_health(dev);
 	softrnic_quirks_init_hca(dev);
 	softrnic_wire_changed(dev);
 	return RNIC_STATUS_OK;

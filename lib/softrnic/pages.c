@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "iseg.h"
 
 #define PAGE_BYTES 4096
 #define MAX_PAGES  (1u << 20) /* that can be held */
@@ -229,7 +230,7 @@ softrnic_pages_use(struct softrnic *dev)
 		if (softrnic_dma_write(dev, page, &now, sizeof(now)) == 0)
 			continue;
 		pages->lost = true;
-		softrnic_bar_complain(dev, SYNDROME_ICM_FETCH_PCI);
+		softrnic_iseg_complain(dev, SYNDROME_ICM_FETCH_PCI);
 		SOFTRNIC_LOG(ERR, dev,
 			     "page 0x%" PRIx64
 			     " was given and not taken back, and is not mapped any more",

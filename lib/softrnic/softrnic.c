@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "iseg.h"
 #include "like.h"
 #include "softrnic_tunables.h"
 #include "wire/wire.h"
@@ -99,7 +100,7 @@ device_alloc(struct softrnic *dev)
 
 	if ((rc = softrnic_objects_init(dev)) != 0 || (rc = softrnic_dma_init(dev)) != 0 ||
 	    (rc = softrnic_resolved_init(dev)) != 0 || (rc = softrnic_pages_init(dev)) != 0 ||
-	    (rc = softrnic_cmdq_init(dev)) != 0 || (rc = softrnic_bar_init(dev)) != 0)
+	    (rc = softrnic_cmdq_init(dev)) != 0 || (rc = softrnic_iseg_init(dev)) != 0)
 		return rc;
 	if ((rc = softrnic_uar_init(dev)) != 0)
 		return rc;
@@ -116,7 +117,7 @@ device_free(struct softrnic *dev)
 	softrnic_roce_addrs_fini(dev);
 	softrnic_steering_fini(dev);
 	softrnic_uar_fini(dev);
-	softrnic_bar_fini(dev);
+	softrnic_iseg_fini(dev);
 	softrnic_cmdq_fini(dev);
 	softrnic_pages_fini(dev);
 	softrnic_resolved_fini(dev);
@@ -233,7 +234,7 @@ softrnic_device_reset(struct softrnic *dev)
 	softrnic_pages_reset(dev);
 	softrnic_quirks_reset(dev);
 	softrnic_caps_init(dev);
-	softrnic_bar_reset(dev);
+	softrnic_iseg_reset(dev);
 	softrnic_port_reset(dev);
 	if (dev->wire->reset != NULL)
 		dev->wire->reset(dev);
@@ -282,7 +283,7 @@ fault_set(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
 		dev->fault_health = true;
 		return 0;
 	case SOFTRNIC_FAULT_FATAL:
-		softrnic_bar_fatal(dev, (uint8_t)value);
+		softrnic_iseg_fatal(dev, (uint8_t)value);
 		dev->dead = true;
 		return 0;
 	case SOFTRNIC_FAULT_INITIALIZING: dev->fault_initializing = true; return 0;

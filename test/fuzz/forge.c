@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "cq.h"
 #include "device.h"
+#include "iseg.h"
 
 bool
 forge_completion(struct softrnic *dev, uint32_t cqn, const struct rnic_cqe *cqe)
@@ -50,7 +51,7 @@ void
 forge_complaint(struct softrnic *dev, uint8_t syndrome)
 {
 	softrnic_lock(dev->poller);
-	softrnic_bar_complain(dev, syndrome);
+	softrnic_iseg_complain(dev, syndrome);
 	softrnic_unlock(dev->poller);
 }
 
