@@ -132,7 +132,7 @@ int softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, un
 			struct iovec *iov, int count, int max);
 
 /*
- * What is resolved (resolved.c): keys, rings and records that hold host addresses stand in lists, and each unmap empties
+ * What is resolved (resolved.h): keys, rings and records that hold host addresses stand in lists, and each unmap empties
  * these before anybody gives memory back. `generation` alone would not do: a number comes round, a client can count.
  */
 struct softrnic_resolved {
@@ -145,7 +145,7 @@ struct softrnic_resolved_list {
 };
 
 /*
- * A ring in host memory: the page list that a CREATE command carried, resolved to host addresses at create time and
+ * A ring in host memory (ring.c): the page list that a CREATE command carried, resolved to host addresses at create time and
  * again whenever the DMA map has changed (dev->dma_generation).
  */
 struct softrnic_ring {
@@ -193,7 +193,7 @@ softrnic_ring_at(const struct softrnic_ring *ring, uint32_t at)
 	return page == NULL ? NULL : page + (at & ((1u << ring->page_shift) - 1));
 }
 
-/* A doorbell record: 8 bytes in host memory, followed across changes of the DMA map like a ring. */
+/* A doorbell record (ring.c): 8 bytes in host memory, followed across changes of the DMA map like a ring. */
 struct softrnic_dbrec {
 	uint64_t iova;
 	void *host; /* NULL: not reachable */
@@ -207,8 +207,10 @@ bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
 static inline bool softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec,
 				       unsigned int which, uint32_t *value);
 
-/* No object holds a host address any more: called before memory is taken away from the device. */
-void softrnic_resolved_forget(struct softrnic *dev);
+/* All of a kind, called before memory is taken away from the device (its `holders`). */
+void softrnic_mkeys_forget(struct softrnic *dev);
+void softrnic_rings_forget(struct softrnic *dev);
+void softrnic_dbrecs_forget(struct softrnic *dev);
 /* One of them, also before it is freed. All zero is fine. */
 void softrnic_ring_forget(struct softrnic_ring *ring);
 void softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec);
@@ -225,7 +227,7 @@ void softrnic_resolved_remove(struct softrnic_resolved_list *list, struct softrn
 #ifdef SOFTRNIC_DMA_AUDIT
 void softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned int prot);
 extern atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
-/* At each unmap and at a session's end: whatever the lists say, does any object hold a host address? That counts, too. */
+/* audit.c, at each unmap and at a session's end: whatever the lists say, does any object hold a host address? That counts, too. */
 void softrnic_audit_unresolved(struct softrnic *dev);
 extern bool
 	softrnic_audit_objects; /* who unmaps thousands of times a second does without that look */
@@ -622,6 +624,8 @@ struct softrnic {
 	bool roce_ports_chosen; /* by the driver: the current sw_r_roce_src_udp_port, where there is one */
 	struct softrnic_pages *pages; /* pages.c's own */
 	struct softrnic_dma *dma;     /* dma.c's own */
+	/* Who holds host addresses, and gives them up at an unmap; up to NULL. */
+	void (*const *holders)(struct softrnic *dev);
 	struct softrnic_resolved_list resolved_mkeys, resolved_rings, resolved_dbrecs;
 	struct softrnic_irq irqs[SOFTRNIC_MSIX_VECTORS];
 	uint32_t issi;

@@ -20,6 +20,18 @@
 #define MAX_START_PAGES	   (1u << 19)
 #define MIN_MTU		   68 /* what IPv4 needs */
 
+/* Who holds host addresses. It is the map that calls them, which knows nobody. */
+static void (*const holders[])(struct softrnic *dev) = {
+	softrnic_mkeys_forget,
+	softrnic_rings_forget,
+	softrnic_dbrecs_forget,
+	softrnic_qp_watch_forget,
+#ifdef SOFTRNIC_DMA_AUDIT
+	softrnic_audit_unresolved,
+#endif
+	NULL,
+};
+
 static int
 conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 {
@@ -158,6 +170,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	dev->poller = poller;
 	dev->turn = softrnic_poller_turn(poller);
 	dev->uar_fd = -1;
+	dev->holders = holders;
 	dev->quiet_polls = softrnic_tunables.quiet_polls;
 	lists_init(dev);
 	rc = conf_check(dev, conf);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "resolved.h"
 #include "tpt.h"
 #include "work.h"
 
@@ -186,6 +187,15 @@ softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey)
 	mkey->flat = NULL;
 	mkey->chunks = NULL;
 	mkey->generation = 0;
+}
+
+void
+softrnic_mkeys_forget(struct softrnic *dev)
+{
+	struct softrnic_mkey *mkey;
+
+	while ((mkey = SOFTRNIC_RESOLVED_LAST(&dev->resolved_mkeys, struct softrnic_mkey)) != NULL)
+		softrnic_mkey_forget(dev, mkey);
 }
 
 void
