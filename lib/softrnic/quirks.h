@@ -2,7 +2,8 @@
 
 /*
  * Quirks: behaviour of cards and of their firmware that the device has not by itself. Each is asked for by its name
- * (softrnic_conf's quirks), so that a driver meets it without the card. quirks.c has the table.
+ * (softrnic_conf's quirks), so that a driver meets it without the card. quirks.c has the table, and what follows from a bit alone;
+ * quirks_turn.c what needs other parts of the device.
  *
  * Who has none pays nothing on the data path: commands, registers and events ask for their bits, and what comes with time
  * has its turn among the commands (SOFTRNIC_BELL_TURN).
