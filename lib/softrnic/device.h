@@ -367,8 +367,10 @@ struct softrnic_q_counter {
 	struct roce_counters roce; /* out_of_buffer counts frames of RQs as well */
 };
 
-/* May MODIFY_SQ, MODIFY_RQ go from this state to that one? */
-bool softrnic_wq_state_allowed(uint64_t from, uint64_t to);
+/* q_counter.c: the set of that number; 0: none, *counter is NULL. RNIC_STATUS_OK or BAD_RES. */
+int softrnic_q_counter_find(struct softrnic *dev, uint32_t number,
+			    struct softrnic_q_counter **counter);
+
 /* Kick: look at the queue of this number (a doorbell named it). */
 void softrnic_sq_doorbell(struct softrnic *dev, uint32_t sqn);
 /*

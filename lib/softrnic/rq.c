@@ -9,11 +9,13 @@
 
 #include "clock.h"
 #include "commands.h"
+#include "copy.h"
 #include "cq.h"
 #include "eth/eth.h"
 #include "qp/qp.h"
 #include "tpt.h"
 #include "work.h"
+#include "wq.h"
 
 #define RQ_STRIDE_LOG_MIN 4   /* one data segment */
 #define RQ_ADDRESSES	  12  /* of a frame: a VLAN tag follows */
@@ -562,20 +564,6 @@ rq_from_context(struct softrnic_rq *rq)
 	return RNIC_STATUS_OK;
 }
 
-/* Counter set 0 is none. */
-static int
-rq_find_counter(struct softrnic *dev, const struct rnic_rqc *rqc,
-		struct softrnic_q_counter **counter)
-{
-	uint32_t number = (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_COUNTER_SET_ID);
-
-	*counter = NULL;
-	if (number == 0)
-		return RNIC_STATUS_OK;
-	*counter = softrnic_object_get(dev, SOFTRNIC_Q_COUNTER, number);
-	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
-}
-
 /*
  * Protection domain 0 is none: no key is in it. Linux makes such a queue to drop what is sent to it, and posts nothing.
  */
@@ -593,7 +581,8 @@ rq_find_objects(struct softrnic *dev, struct softrnic_rq *rq)
 		if (rq->pd_object == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}
-	return rq_find_counter(dev, &rq->context, &rq->counter);
+	return softrnic_q_counter_find(
+		dev, (uint32_t)rnic_rqc_get(&rq->context, RNIC_RQC_COUNTER_SET_ID), &rq->counter);
 }
 
 /* Of rq->context: a pool that it names takes the place of a ring. */
@@ -686,7 +675,8 @@ rq_modify_fields(struct softrnic *dev, struct softrnic_rq *rq, struct rnic_rqc *
 	if ((mask & ~(uint64_t)(RNIC_MODIFY_RQ_VSD | RNIC_MODIFY_RQ_COUNTER_SET_ID)) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((mask & RNIC_MODIFY_RQ_COUNTER_SET_ID) != 0) {
-		status = rq_find_counter(dev, rqc, &counter);
+		status = softrnic_q_counter_find(
+			dev, (uint32_t)rnic_rqc_get(rqc, RNIC_RQC_COUNTER_SET_ID), &counter);
 		if (status != RNIC_STATUS_OK)
 			return status;
 		if (rq->counter != NULL)

@@ -12,11 +12,13 @@
 
 #include "clock.h"
 #include "commands.h"
+#include "copy.h"
 #include "cq.h"
 #include "dump.h"
 #include "eth/eth.h"
 #include "tpt.h"
 #include "work.h"
+#include "wq.h"
 
 #define SQ_AHEAD	 8    /* WQEBBs */
 #define SQ_BUDGET	 128u /* packets in a turn */
@@ -700,21 +702,6 @@ free_sq:
 	softrnic_dbrec_forget(dev, &sq->dbrec);
 	softrnic_free(dev, sq);
 	return status;
-}
-
-/*
- * Allowed: RST to RDY, RDY to ERR, anything to RST, and staying. Not ERR to RDY (what was flushed would be lost
- * between), not RST to ERR (there is nothing to flush).
- */
-bool
-softrnic_wq_state_allowed(uint64_t from, uint64_t to)
-{
-	switch (to) {
-	case RNIC_WQ_STATE_RST: return true;
-	case RNIC_WQ_STATE_RDY: return from != RNIC_WQ_STATE_ERR;
-	case RNIC_WQ_STATE_ERR: return from != RNIC_WQ_STATE_RST;
-	default: return false;
-	}
 }
 
 SOFTRNIC_CMD(modify_sq)

@@ -3,9 +3,9 @@
 /* Checksums of frames that are sent, and of such that come. */
 #include <rte_byteorder.h>
 
+#include "softrnic/copy.h"
 #include "eth/eth.h"
 #include "eth/sum.h"
-#include "tpt.h"
 
 #define IPV4_BYTES	   20
 #define IPV4_CHECKSUM	   10

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Frames in and out: checks and exact counters; what happens to them is up to steering and the wire. */
+#include "softrnic/copy.h"
 #include "eth/eth.h"
-#include "tpt.h"
 
 const uint8_t *
 softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)

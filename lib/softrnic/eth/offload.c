@@ -6,8 +6,8 @@
  * Headers are changed in copies of our own, payload stays where the sender has it. None of it is on the way of a frame
  * that asks for nothing.
  */
+#include "softrnic/copy.h"
 #include "eth/eth.h"
-#include "tpt.h"
 #include "work.h"
 
 #define LSO_BYTES_MAX (1u << SOFTRNIC_LOG_MAX_LSO)

@@ -8,7 +8,7 @@
 
 #include <rte_byteorder.h>
 
-#include "tpt.h"
+#include "softrnic/copy.h"
 
 /* From when on vectors pay for their beginning and end. */
 #define SUM_VECTOR_MIN 128

@@ -18,8 +18,5 @@ softrnic_refuse(const struct softrnic *dev, const struct softrnic_cmd *cmd, cons
 
 /* modify.c: what the commands that change a QP have set is gone, as in RST. */
 void softrnic_qp_forget(struct softrnic_qp *qp);
-/* create.c: the set of that number; 0: none, *counter is NULL. RNIC_STATUS_OK or BAD_RES. */
-int softrnic_qp_find_counter(struct softrnic *dev, uint32_t number,
-			     struct softrnic_q_counter **counter);
 
 #endif

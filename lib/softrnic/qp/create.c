@@ -59,16 +59,6 @@ qp_from_context(struct softrnic_qp *qp)
 #undef GET
 }
 
-int
-softrnic_qp_find_counter(struct softrnic *dev, uint32_t number, struct softrnic_q_counter **counter)
-{
-	*counter = NULL;
-	if (number == 0)
-		return RNIC_STATUS_OK;
-	*counter = softrnic_object_get(dev, SOFTRNIC_Q_COUNTER, number);
-	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
-}
-
 /* The objects that the queue pair leans on; no references are taken yet. */
 static int
 qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
@@ -90,8 +80,8 @@ qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
 			return RNIC_STATUS_BAD_RES;
 	}
 #undef FIND
-	return softrnic_qp_find_counter(dev, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_COUNTER_SET_ID),
-					&qp->counter);
+	return softrnic_q_counter_find(dev, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_COUNTER_SET_ID),
+				       &qp->counter);
 }
 
 static void

@@ -287,7 +287,7 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 5;
-	status = softrnic_qp_find_counter(
+	status = softrnic_q_counter_find(
 		dev, (uint32_t)rnic_qpc_get(&context, RNIC_QPC_COUNTER_SET_ID), &counter);
 	if (status != RNIC_STATUS_OK)
 		return status;

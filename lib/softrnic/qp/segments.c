@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "softrnic/copy.h"
 #include "data.h"
 #include "tpt.h"
 #include "work.h"
