@@ -121,6 +121,15 @@ static const enum rnic_general_cap_field settable[] = {
 	GENERAL(ROCE),
 };
 
+static uint8_t
+qp_ts_format(const struct softrnic *dev)
+{
+	struct rnic_roce_cap cap = { 0 };
+
+	softrnic_like_caps(dev, RNIC_CAP_ROCE, true, &cap);
+	return (uint8_t)rnic_roce_cap_get(&cap, RNIC_ROCE_CAP_QP_TS_FORMAT);
+}
+
 void
 softrnic_caps_init(struct softrnic *dev)
 {
@@ -143,6 +152,7 @@ softrnic_caps_init(struct softrnic *dev)
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, false, max);
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, true, &dev->general_cap[1]);
 	softrnic_quirks_caps(dev);
+	dev->qp_ts_format = qp_ts_format(dev);
 }
 
 static void
@@ -214,15 +224,6 @@ roce_cap(struct rnic_roce_cap *cap)
 	SET(R_ROCE_MAX_SRC_UDP_PORT, ROCE_UDP_SOURCE_PORT_TO);
 	SET(ROCE_ADDRESS_TABLE_SIZE, SOFTRNIC_ROCE_ADDRS);
 #undef SET
-}
-
-uint64_t
-softrnic_caps_qp_ts_format(const struct softrnic *dev)
-{
-	struct rnic_roce_cap cap = { 0 };
-
-	softrnic_like_caps(dev, RNIC_CAP_ROCE, true, &cap);
-	return rnic_roce_cap_get(&cap, RNIC_ROCE_CAP_QP_TS_FORMAT);
 }
 
 SOFTRNIC_CMD(query_hca_cap)

@@ -7,7 +7,6 @@
  * both ways: acquired before the entry is read, released behind the last byte of the output.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,20 +83,6 @@ make_room(void *buffer, size_t *room, size_t bytes)
 	*p = malloc(bytes);
 	*room = *p == NULL ? 0 : bytes;
 	return *p != NULL;
-}
-
-uint64_t
-softrnic_cmdq_keep_input(struct softrnic *dev, const void *in)
-{
-	struct softrnic_cmdq *cmdq = dev->cmdq;
-	/* It may have been made for a longer command. */
-	const uint64_t bytes = malloc_usable_size(cmdq->in);
-
-	if (in != cmdq->in || cmdq->in_room <= CMD_KEEP_BYTES || !softrnic_memory_take(dev, bytes))
-		return 0;
-	cmdq->in = NULL;
-	cmdq->in_room = 0;
-	return bytes;
 }
 
 static uint32_t
@@ -241,6 +226,7 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 		.in_bytes = in_bytes,
 		.out = cmdq->out,
 		.out_bytes = out_bytes,
+		.in_keepable = cmdq->in_room > CMD_KEEP_BYTES,
 	};
 
 	softrnic_dump_cmd(dev, &cmd, false);
@@ -249,6 +235,10 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 		dev->stats.commands_failed++;
 	} else {
 		softrnic_cmd_execute(dev, &cmd);
+	}
+	if (cmd.in_kept) {
+		cmdq->in = NULL;
+		cmdq->in_room = 0;
 	}
 	dev->stats.commands++;
 	softrnic_dump_cmd(dev, &cmd, true);

@@ -13,6 +13,11 @@ struct softrnic_cmd {
 	void *out; /* zeroed; room for at least 0x2000 bytes or out_bytes, whichever is more */
 	uint32_t out_bytes; /* what the driver asked for: the output is cut to it */
 	uint32_t syndrome; /* set by a handler that fails: any number that tells the places apart */
+	/*
+	 * `in` is too long to be copied then and there: a handler may keep it, sets in_kept, counts it (softrnic_memory_take()),
+	 * and gives it back by softrnic_free().
+	 */
+	bool in_keepable, in_kept;
 };
 
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */

@@ -624,6 +624,7 @@ struct softrnic {
 	/* [0] max, [1] current: as QUERY_HCA_CAP's op_mod bit */
 	struct rnic_general_cap general_cap[2];
 	bool roce_ports_chosen; /* by the driver: the current sw_r_roce_src_udp_port, where there is one */
+	uint8_t qp_ts_format; /* enum rnic_ts_cap of queue pairs: what RoCE's capabilities show */
 	struct softrnic_pages *pages; /* pages.c's own */
 	struct softrnic_dma *dma;     /* dma.c's own */
 	/* Who holds host addresses, and gives them up at an unmap; up to NULL. */
@@ -704,12 +705,6 @@ int softrnic_cmdq_init(struct softrnic *dev);
 /* No command is under way any more. */
 void softrnic_cmdq_reset(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
-/*
- * The input of the command that is executed becomes the caller's, who gives it back by softrnic_free(): what is too long to
- * be copied then and there, and was put together in the rounds before. Returns how long its buffer is, which may be longer
- * than the input. 0: it stays the queue's.
- */
-uint64_t softrnic_cmdq_keep_input(struct softrnic *dev, const void *in);
 int softrnic_dma_init(struct softrnic *dev);
 void softrnic_dma_fini(struct softrnic *dev);
 int softrnic_resolved_init(struct softrnic *dev);
@@ -729,8 +724,6 @@ void softrnic_pages_use(struct softrnic *dev);
 /* Ask for pages at run time (n > 0) or offer them back (n < 0): a PAGE_REQUEST event. */
 int softrnic_pages_request(struct softrnic *dev, int32_t n);
 void softrnic_caps_init(struct softrnic *dev);
-/* enum rnic_ts_cap of queue pairs. */
-uint64_t softrnic_caps_qp_ts_format(const struct softrnic *dev);
 /*
  * Everything below the function's state: all objects go, without touching host memory. The state must say that nobody may
  * use them any more. With many of them it takes several rounds (dev->leaving), in which commands wait. True: all have gone.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory keys: create, query, destroy. What they do is in tpt.c. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,15 +98,30 @@ pages_needed(const struct softrnic_mkey *mkey)
 	       ((mkey->start - first) >> mkey->log_page_size) + 1;
 }
 
+/* How long the buffer is that the input came in, which may have been made for a longer command; 0: it is not ours to keep. */
+static uint64_t
+mkey_keep_input(struct softrnic *dev, struct softrnic_cmd *cmd)
+{
+	uint64_t bytes;
+
+	if (!cmd->in_keepable)
+		return 0;
+	bytes = malloc_usable_size((void *)(uintptr_t)cmd->in);
+	if (!softrnic_memory_take(dev, bytes))
+		return 0;
+	cmd->in_kept = true;
+	return bytes;
+}
+
 /* The list of pages, as it came: a very long one stays where it is, in the input of the command. */
 static bool
-mkey_mtts_take(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
+mkey_mtts_take(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd *cmd,
 	       uint64_t count)
 {
 	const struct rnic_create_mkey_in *in = cmd->in;
 	const uint64_t bytes = count * sizeof(*mkey->mtts);
 
-	mkey->room_bytes = softrnic_cmdq_keep_input(dev, in);
+	mkey->room_bytes = mkey_keep_input(dev, cmd);
 	if (mkey->room_bytes != 0) {
 		mkey->room = (void *)(uintptr_t)in;
 		mkey->mtts = (const struct rnic_be64 *)(in + 1);
@@ -121,7 +137,7 @@ mkey_mtts_take(struct softrnic *dev, struct softrnic_mkey *mkey, const struct so
 }
 
 static int
-mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd,
+mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd *cmd,
 	  uint64_t count)
 {
 	const uint64_t needed = pages_needed(mkey);
@@ -220,7 +236,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 }
 
 static int
-mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, const struct softrnic_cmd *cmd)
+mkey_translations(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd *cmd)
 {
 	const struct rnic_create_mkey_in *in = cmd->in;
 	uint64_t octwords =

@@ -157,7 +157,7 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 	qp_from_context(qp);
 	softrnic_qp_forget(qp);
 	cmd->syndrome = 0x500002;
-	status = softrnic_clock_choose(softrnic_caps_qp_ts_format(dev),
+	status = softrnic_clock_choose(dev->qp_ts_format,
 				       rnic_qpc_get(&qp->context, RNIC_QPC_TS_FORMAT), &qp->utc);
 	if (status != RNIC_STATUS_OK)
 		return status;
