@@ -16,6 +16,7 @@
 #include "cq.h"
 #include "dump.h"
 #include "eth/eth.h"
+#include "eth/port.h"
 #include "tpt.h"
 #include "work.h"
 #include "wq.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "harness.h"
-#include "softrnic/eth/eth.h"
+#include "softrnic/eth/port.h"
 
 static int
 setup(void **state)

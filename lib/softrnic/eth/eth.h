@@ -1,115 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Frames: what eth.c, steer.c and the send queues share. */
+/* What is made of a frame's bytes: headers, checksums, offloads, steering. */
 #ifndef SOFTRNIC_ETH_H
 #define SOFTRNIC_ETH_H
 
-#include <string.h>
-
-#include "device.h"
+#include "eth/frame.h"
 #include "eth/sum.h"
-#include "wire/wire.h"
-
-#define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
-#define SOFTRNIC_ETH_FCS	 4
-#define SOFTRNIC_ETH_HEAD_MAX	 128 /* as far as steering looks: two tags, IPv6, TCP */
-#define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
-/*
- * What is copied of a frame out of foreign memory before anybody looks at it: all that steering and checksums read of its
- * headers, and no less than any piece of headers that an offload makes, so that the copy takes the place of that.
- */
-#define SOFTRNIC_ETH_PRIVATE 144
-
-/*
- * Longest frame that is sent or taken, without FCS: the port and the vport on it have an MTU each, and both count all
- * bytes on the wire.
- */
-static inline uint32_t
-softrnic_eth_frame_max(const struct softrnic *dev)
-{
-	const struct softrnic_port *port = &dev->port;
-
-	return (port->vport_mtu < port->admin_mtu ? port->vport_mtu : port->admin_mtu) -
-	       SOFTRNIC_ETH_FCS;
-}
-
-/* Longest frame that the port could ever be set to take. */
-static inline uint32_t
-softrnic_eth_frame_limit(const struct softrnic *dev)
-{
-	return dev->port.max_mtu - SOFTRNIC_ETH_FCS;
-}
-
-/*
- * The first min(bytes, frame->length) bytes of the frame in one piece: where they are, or gathered in `room`.
- */
-const uint8_t *softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room,
-				     uint32_t bytes);
-
-static inline const uint8_t *
-softrnic_frame_head(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
-{
-	if (__builtin_expect(frame->pieces[0].iov_len >= bytes ||
-				     frame->pieces[0].iov_len == frame->length,
-			     1))
-		return frame->pieces[0].iov_base;
-	return softrnic_frame_gather(frame, room, bytes);
-}
-
-/* Behind what is in `to`: the other frame without its first `skip` bytes. There must be room for its pieces. */
-void softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *from,
-			   uint32_t skip);
-
-/* Index into packet counters by destination: unicast, multicast, broadcast. */
-enum softrnic_eth_class {
-	SOFTRNIC_ETH_UNICAST,
-	SOFTRNIC_ETH_MULTICAST,
-	SOFTRNIC_ETH_BROADCAST,
-};
-
-static inline enum softrnic_eth_class
-softrnic_eth_class(const uint8_t *head)
-{
-	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-
-	if (__builtin_expect((head[0] & 1) == 0, 1))
-		return SOFTRNIC_ETH_UNICAST;
-	return memcmp(head, broadcast, sizeof(broadcast)) == 0 ? SOFTRNIC_ETH_BROADCAST
-							       : SOFTRNIC_ETH_MULTICAST;
-}
-
-/* softrnic_eth_receive() of a frame whose memory its sender may change meanwhile. */
-void softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *frame);
-
-/* From a sender in this process to `dev`, which is another device or the sender itself. */
-static inline void
-softrnic_eth_hand_over(struct softrnic *dev, const struct softrnic_frame *frame)
-{
-	if (dev->conf.foreign_memory)
-		softrnic_eth_receive_foreign(dev, frame);
-	else
-		softrnic_eth_receive(dev, frame);
-}
-
-/*
- * Put a frame on the wire: delivered or dropped (counted) when it returns. A direct call per frame, to the few wires
- * that there are; a new wire becomes a case here.
- */
-static inline void
-softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
-{
-	if (dev->wire == &softrnic_wire_pair)
-		softrnic_pair_send(dev, frame);
-	else if (dev->wire == &softrnic_wire_loop)
-		softrnic_eth_hand_over(dev, frame);
-	else if (dev->wire == &softrnic_wire_port)
-		softrnic_wire_port_send(dev, frame);
-	else
-		softrnic_wire_pcap_send(dev, frame);
-}
-
-/* Is it a unicast address of the vport, its own or one of its list? */
-bool softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac);
 
 /* ---- Headers and checksums (checksum.c). ---- */
 

@@ -8,6 +8,7 @@
  */
 #include "softrnic/copy.h"
 #include "eth/eth.h"
+#include "eth/port.h"
 #include "work.h"
 
 #define LSO_BYTES_MAX (1u << SOFTRNIC_LOG_MAX_LSO)

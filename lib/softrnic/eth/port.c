@@ -103,6 +103,12 @@ softrnic_port_tell(struct softrnic *dev, uint32_t eqn)
 	softrnic_eq_post(dev, eqn, RNIC_EVENT_PORT_CHANGE, port_change(dev), port_data);
 }
 
+void
+softrnic_eth_changed(struct softrnic *dev)
+{
+	dev->send_aside = dev->faults != NULL || dev->self_lb_tirs != 0;
+}
+
 /* ---- State ---- */
 
 SOFTRNIC_CMD(query_vport_state)

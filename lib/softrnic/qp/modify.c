@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "eth/eth.h"
+#include "eth/port.h"
 
 #define TAKE_CONNECTION \
 	(UINT64_C(1) << 32)		  /* the peer, where its PSNs begin, how long packets are */

@@ -5,7 +5,8 @@
  * waits. Only softrnic_qps_poll() emits, so one packet never leads to another before its call has returned.
  */
 #include "data.h"
-#include "eth/eth.h"
+#include "eth/port.h"
+#include "wire/wire.h"
 #include "work.h"
 
 #define DEFAULT_PKEY 0xffff /* the whole of the P_Key table */

@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "eth/eth.h"
+#include "eth/frame.h"
 #include "qp/qp.h"
+#include "wire/send.h"
 
 #define FAULT_MILLION 1000000
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eth/eth.h"
+#include "eth/receive.h"
+#include "wire/wire.h"
 
 #define PAIR_NAME_BYTES 64
 

@@ -14,7 +14,8 @@
 
 #include <pcap/pcap.h>
 
-#include "eth/eth.h"
+#include "eth/frame.h"
+#include "wire/wire.h"
 #include "work.h"
 
 #define CAPTURE_BUDGET	    64 /* frames received in a poll */

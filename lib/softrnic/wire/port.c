@@ -25,8 +25,9 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 
-#include "eth/eth.h"
+#include "eth/frame.h"
 #include "wire/port_pool.h"
+#include "wire/wire.h"
 #include "work.h"
 
 #define PORT_LOOK_US 100000
