@@ -458,10 +458,10 @@ void softrnic_eth_changed(struct softrnic *dev);
 /* A frame from an SQ to the wire: checks, counters, faults. False: the port dropped it. */
 bool softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame);
 /*
- * Recompute the link (admin state, wire); posts PORT_CHANGE if it changed. A wire whose is_up() has changed, because
- * the other end came, went, or switched its port (softrnic_port_enabled()), calls this.
+ * The wire is up, and carries packets of queue pairs, or does so no more; or the port's own state has changed. Posts
+ * PORT_CHANGE if the link changed by that. True: it went down.
  */
-void softrnic_port_update(struct softrnic *dev);
+bool softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma);
 /* To an EQ whose last PORT_CHANGE has been read: the link has changed since, and is what it is now. */
 void softrnic_port_tell(struct softrnic *dev, uint32_t eqn);
 
@@ -646,6 +646,8 @@ struct softrnic {
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
 	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/wire.h */
 	void *wire_data;
+	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: nobody is there */
+	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
 	void *faults;	/* wire/faults.c's own */
 

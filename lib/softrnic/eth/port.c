@@ -79,22 +79,20 @@ port_change(const struct softrnic *dev)
 	return dev->port.link_up ? RNIC_PORT_CHANGE_ACTIVE : RNIC_PORT_CHANGE_DOWN;
 }
 
-void
-softrnic_port_update(struct softrnic *dev)
+bool
+softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma)
 {
 	struct softrnic_port *port = &dev->port;
-	bool up;
+	const bool up = wire_up && softrnic_port_enabled(dev);
 
-	port->wire_up = dev->wire != NULL && dev->wire->is_up(dev);
-	up = port->wire_up && softrnic_port_enabled(dev);
+	port->wire_up = wire_up;
 	if (up == port->link_up)
-		return;
+		return false;
 	port->link_up = up;
-	port->rdma_up = up && !dev->wire->leaves;
-	if (!up)
-		softrnic_faults_link_down(dev);
+	port->rdma_up = up && rdma;
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
 	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE, port_change(dev), port_data);
+	return !up;
 }
 
 void

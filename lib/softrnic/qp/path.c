@@ -6,7 +6,7 @@
  */
 #include "data.h"
 #include "eth/port.h"
-#include "wire/wire.h"
+#include "wire/send.h"
 #include "work.h"
 
 #define DEFAULT_PKEY 0xffff /* the whole of the P_Key table */
@@ -46,18 +46,10 @@ softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame)
 void
 softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
-	struct softrnic *peer = dev;
+	struct softrnic *peer = softrnic_wire_end(dev);
 
-	if (dev->wire == &softrnic_wire_pair) {
-		peer = softrnic_pair_peer(dev);
-		if (__builtin_expect(peer == NULL || !peer->port.link_up, 0)) {
-			dev->stats.wire_no_peer++;
-			return;
-		}
-		/* The same moment on the other device's clock. */
-		peer->now = dev->now + dev->power_on_ns - peer->power_on_ns;
-	}
-	softrnic_roce_receive(peer, frame);
+	if (peer != NULL)
+		softrnic_roce_receive(peer, frame);
 }
 
 void

@@ -8,30 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "eth/frame.h"
-#include "qp/qp.h"
+#include "wire/faults.h"
 #include "wire/send.h"
 
 #define FAULT_MILLION 1000000
-
-struct faults {
-	uint64_t random; /* its own stream: nothing else moves it */
-	/* A frame that waits to be overtaken; held_bytes 0: none does. Of a RoCE packet `held` is the payload. */
-	uint8_t held[SOFTRNIC_FRAME_BYTES_MAX];
-	uint32_t held_bytes;
-	uint32_t held_polls;
-	bool held_roce;
-	struct softrnic_roce_frame roce;
-	struct roce_pkt roce_pkt;
-	struct iovec roce_piece;
-	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];
-};
 
 #define FAULT_HOLD_POLLS 64 /* then the frame goes on without being overtaken */
 
 /* splitmix64 */
 static uint64_t
-faults_random(struct faults *faults)
+faults_random(struct softrnic_faults *faults)
 {
 	uint64_t z = faults->random += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -41,7 +27,7 @@ faults_random(struct faults *faults)
 }
 
 static bool
-faults_strike(struct faults *faults, uint32_t ppm)
+faults_strike(struct softrnic_faults *faults, uint32_t ppm)
 {
 	return ppm > 0 && faults_random(faults) % FAULT_MILLION < ppm;
 }
@@ -50,7 +36,7 @@ int
 softrnic_faults_init(struct softrnic *dev)
 {
 	const struct softrnic_conf *conf = &dev->conf;
-	struct faults *faults;
+	struct softrnic_faults *faults;
 
 	dev->faults = NULL;
 	if (conf->drop_ppm == 0 && conf->dup_ppm == 0 && conf->reorder_ppm == 0 &&
@@ -71,17 +57,6 @@ softrnic_faults_init(struct softrnic *dev)
 }
 
 void
-softrnic_faults_link_down(struct softrnic *dev)
-{
-	struct faults *faults = dev->faults;
-
-	if (faults == NULL || faults->held_bytes == 0)
-		return;
-	faults->held_bytes = 0;
-	dev->stats.wire_dropped++;
-}
-
-void
 softrnic_faults_fini(struct softrnic *dev)
 {
 	softrnic_faults_link_down(dev);
@@ -91,7 +66,7 @@ softrnic_faults_fini(struct softrnic *dev)
 }
 
 static void
-faults_release(struct softrnic *dev, struct faults *faults)
+faults_release(struct softrnic *dev, struct softrnic_faults *faults)
 {
 	struct softrnic_frame frame = { .length = faults->held_bytes, .count = 1 };
 
@@ -106,7 +81,8 @@ faults_release(struct softrnic *dev, struct faults *faults)
 
 /* One bit flips; the copy is sent. */
 static void
-faults_corrupt(struct softrnic *dev, struct faults *faults, const struct softrnic_frame *frame)
+faults_corrupt(struct softrnic *dev, struct softrnic_faults *faults,
+	       const struct softrnic_frame *frame)
 {
 	struct softrnic_frame copy = { .length = frame->length, .count = 1 };
 	uint64_t bit = faults_random(faults) % (frame->length * UINT64_C(8));
@@ -127,7 +103,7 @@ enum fate {
 
 /* What becomes of the next frame, counted. A copy of one that passes is faults_again()'s to decide. */
 static enum fate
-faults_fate(struct softrnic *dev, struct faults *faults)
+faults_fate(struct softrnic *dev, struct softrnic_faults *faults)
 {
 	const struct softrnic_conf *conf = &dev->conf;
 
@@ -147,7 +123,7 @@ faults_fate(struct softrnic *dev, struct faults *faults)
 }
 
 static bool
-faults_again(struct softrnic *dev, struct faults *faults)
+faults_again(struct softrnic *dev, struct softrnic_faults *faults)
 {
 	if (!faults_strike(faults, dev->conf.dup_ppm))
 		return false;
@@ -158,7 +134,7 @@ faults_again(struct softrnic *dev, struct faults *faults)
 void
 softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	struct faults *faults = dev->faults;
+	struct softrnic_faults *faults = dev->faults;
 	bool late = faults->held_bytes > 0;
 	enum fate fate = faults_fate(dev, faults);
 
@@ -182,7 +158,7 @@ softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame)
 
 /* The packet points at its sender's memory, which will have changed: the payload is copied. */
 static void
-faults_hold_roce(struct faults *faults, const struct softrnic_roce_frame *frame)
+faults_hold_roce(struct softrnic_faults *faults, const struct softrnic_roce_frame *frame)
 {
 	const struct roce_pkt *pkt = frame->pkt;
 	uint32_t at = 0;
@@ -202,7 +178,7 @@ faults_hold_roce(struct faults *faults, const struct softrnic_roce_frame *frame)
 void
 softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
-	struct faults *faults = dev->faults;
+	struct softrnic_faults *faults = dev->faults;
 	bool late = faults->held_bytes > 0;
 	enum fate fate = faults_fate(dev, faults);
 	struct softrnic_roce_frame first;
@@ -225,7 +201,7 @@ softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame
 unsigned int
 softrnic_faults_poll(struct softrnic *dev)
 {
-	struct faults *faults = dev->faults;
+	struct softrnic_faults *faults = dev->faults;
 
 	if (faults->held_bytes == 0 || ++faults->held_polls < FAULT_HOLD_POLLS)
 		return 0;

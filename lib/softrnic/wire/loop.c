@@ -8,10 +8,18 @@
 static int
 loop_open(struct softrnic *dev, const char *arg)
 {
-	if (arg == NULL)
+	if (arg == NULL) {
+		dev->peer = dev;
 		return 0;
+	}
 	SOFTRNIC_LOG(ERR, dev, "wire \"loop\" takes no \":%s\"", arg);
 	return -EINVAL;
+}
+
+static void
+loop_close(struct softrnic *dev)
+{
+	dev->peer = NULL;
 }
 
 static bool
@@ -24,5 +32,6 @@ loop_is_up(const struct softrnic *dev)
 const struct softrnic_wire_ops softrnic_wire_loop = {
 	.name = "loop",
 	.open = loop_open,
+	.close = loop_close,
 	.is_up = loop_is_up,
 };

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eth/receive.h"
 #include "wire/wire.h"
 
 #define PAIR_NAME_BYTES 64
@@ -22,14 +21,6 @@ static struct pair *
 pair_of(const struct softrnic *dev)
 {
 	return dev->wire == &softrnic_wire_pair ? dev->wire_data : NULL;
-}
-
-struct softrnic *
-softrnic_pair_peer(const struct softrnic *dev)
-{
-	const struct pair *pair = pair_of(dev);
-
-	return pair == NULL ? NULL : pair->ends[pair->ends[0] == dev];
 }
 
 static struct pair *
@@ -69,6 +60,9 @@ pair_open(struct softrnic *dev, const char *arg)
 			return -ENOMEM;
 		memcpy(pair->name, arg, strlen(arg) + 1);
 	}
+	dev->peer = pair->ends[pair->ends[0] == NULL];
+	if (dev->peer != NULL)
+		dev->peer->peer = dev;
 	pair->ends[pair->ends[0] != NULL] = dev;
 	dev->wire_data = pair;
 	return 0;
@@ -79,33 +73,19 @@ pair_close(struct softrnic *dev)
 {
 	struct pair *pair = dev->wire_data;
 
+	if (dev->peer != NULL)
+		dev->peer->peer = NULL;
+	dev->peer = NULL;
 	pair->ends[pair->ends[1] == dev] = NULL;
 	if (pair->ends[0] == NULL && pair->ends[1] == NULL)
 		free(pair);
 	dev->wire_data = NULL;
 }
 
-void
-softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame)
-{
-	struct pair *pair = dev->wire_data;
-	struct softrnic *peer = pair->ends[pair->ends[0] == dev];
-
-	if (__builtin_expect(peer == NULL || !peer->port.link_up, 0)) {
-		dev->stats.wire_no_peer++;
-		return;
-	}
-	/* The same moment on the other device's clock. */
-	peer->now = dev->now + dev->power_on_ns - peer->power_on_ns;
-	softrnic_eth_hand_over(peer, frame);
-}
-
 static bool
 pair_is_up(const struct softrnic *dev)
 {
-	const struct softrnic *peer = softrnic_pair_peer(dev);
-
-	return peer != NULL && softrnic_port_enabled(peer);
+	return dev->peer != NULL && softrnic_port_enabled(dev->peer);
 }
 
 const struct softrnic_wire_ops softrnic_wire_pair = {

@@ -8,20 +8,46 @@
 #include "wire/wire.h"
 
 /*
- * Put a frame on the wire: delivered or dropped (counted) when it returns. A direct call per frame, to the few wires
- * that there are; a new wire becomes a case here.
+ * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: nobody is
+ * there, or without a link; the frame is lost, and counted.
+ */
+static inline struct softrnic *
+softrnic_wire_end(struct softrnic *dev)
+{
+	struct softrnic *peer = dev->peer;
+
+	if (peer == dev)
+		return peer;
+	if (__builtin_expect(peer == NULL || !peer->port.link_up, 0)) {
+		dev->stats.wire_no_peer++;
+		return NULL;
+	}
+	peer->now = dev->now + dev->power_on_ns - peer->power_on_ns;
+	return peer;
+}
+
+/*
+ * Put a frame on the wire: delivered or dropped (counted) when it returns. A direct call per frame, to our own devices or to
+ * the few wires that have an outside; a new one of those becomes a case here.
  */
 static inline void
 softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	if (dev->wire == &softrnic_wire_pair)
-		softrnic_pair_send(dev, frame);
-	else if (dev->wire == &softrnic_wire_loop)
-		softrnic_eth_hand_over(dev, frame);
-	else if (dev->wire == &softrnic_wire_port)
-		softrnic_wire_port_send(dev, frame);
-	else
-		softrnic_wire_pcap_send(dev, frame);
+	struct softrnic *peer;
+
+	if (__builtin_expect(dev->peer == NULL, 0)) {
+		if (dev->wire == &softrnic_wire_port) {
+			softrnic_wire_port_send(dev, frame);
+			return;
+		}
+		if (dev->wire == &softrnic_wire_pcap) {
+			softrnic_wire_pcap_send(dev, frame);
+			return;
+		}
+	}
+	peer = softrnic_wire_end(dev);
+	if (peer != NULL)
+		softrnic_eth_hand_over(peer, frame);
 }
 
 #endif

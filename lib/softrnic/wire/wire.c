@@ -87,12 +87,12 @@ softrnic_wire_close(struct softrnic *dev)
 	if (dev->wire == NULL)
 		return;
 	softrnic_faults_fini(dev);
-	peer = softrnic_pair_peer(dev);
+	peer = dev->peer;
 	if (dev->wire->close != NULL)
 		dev->wire->close(dev);
 	dev->wire = NULL;
-	if (peer != NULL)
-		softrnic_port_update(peer);
+	if (peer != NULL && peer != dev)
+		softrnic_link_update(peer);
 }
 
 void
@@ -101,16 +101,6 @@ softrnic_wire_release(struct softrnic *dev)
 	if (dev->wire_prepared != NULL && dev->wire_prepared->release != NULL)
 		dev->wire_prepared->release(dev);
 	dev->wire_prepared = NULL;
-}
-
-void
-softrnic_wire_changed(struct softrnic *dev)
-{
-	struct softrnic *peer = softrnic_pair_peer(dev);
-
-	softrnic_port_update(dev);
-	if (peer != NULL)
-		softrnic_port_update(peer);
 }
 
 unsigned int

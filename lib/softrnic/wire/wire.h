@@ -30,7 +30,6 @@ struct softrnic_wire_ops {
 extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, softrnic_wire_port,
 	softrnic_wire_pcap;
 /* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
-void softrnic_pair_send(struct softrnic *dev, const struct softrnic_frame *frame);
 void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
 void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
 /* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
@@ -40,17 +39,18 @@ int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);
 /* Whatever came of the others; no lock is held. */
 void softrnic_wire_release(struct softrnic *dev);
-/* The admin state or presence of this end changed: recompute the link here and at the other end. */
+/*
+ * link.c: the admin state or presence of this end changed, or what its wire's is_up() says: recompute the link here and at the
+ * other end.
+ */
 void softrnic_wire_changed(struct softrnic *dev);
-/* The device's other end (its own for a loop), or NULL. */
-struct softrnic *softrnic_pair_peer(const struct softrnic *dev);
+/* ... here alone. */
+void softrnic_link_update(struct softrnic *dev);
 
 /* Faults of sent frames (wire/faults.c): dev->faults is NULL when none is configured. */
 int softrnic_faults_init(struct softrnic *dev);
 void softrnic_faults_fini(struct softrnic *dev);
 void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
 unsigned int softrnic_faults_poll(struct softrnic *dev);
-/* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
-void softrnic_faults_link_down(struct softrnic *dev);
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames on a bad cable: what link.c and faults.c know of them. */
+#ifndef SOFTRNIC_FAULTS_H
+#define SOFTRNIC_FAULTS_H
+
+#include "eth/frame.h"
+#include "qp/qp.h"
+
+struct softrnic_faults {
+	uint64_t random; /* its own stream: nothing else moves it */
+	/* A frame that waits to be overtaken; held_bytes 0: none does. Of a RoCE packet `held` is the payload. */
+	uint8_t held[SOFTRNIC_FRAME_BYTES_MAX];
+	uint32_t held_bytes;
+	uint32_t held_polls;
+	bool held_roce;
+	struct softrnic_roce_frame roce;
+	struct roce_pkt roce_pkt;
+	struct iovec roce_piece;
+	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];
+};
+
+/* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
+static inline void
+softrnic_faults_link_down(struct softrnic *dev)
+{
+	struct softrnic_faults *faults = dev->faults;
+
+	if (faults == NULL || faults->held_bytes == 0)
+		return;
+	faults->held_bytes = 0;
+	dev->stats.wire_dropped++;
+}
+
+#endif
