@@ -88,7 +88,7 @@ int softrnic_qp_remote_read(struct roce_qp *roce, uint32_t rkey, uint64_t va, ui
 			    struct iovec *pieces);
 int softrnic_qp_remote_atomic(struct roce_qp *roce, const struct roce_pkt *pkt, uint64_t *original);
 
-/* ---- path.c ---- */
+/* ---- qp_emit.c ---- */
 
 void softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt);
 

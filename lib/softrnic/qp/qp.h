@@ -172,24 +172,4 @@ softrnic_qps_wait(const struct softrnic *dev)
 	       !TAILQ_EMPTY(&dev->timed_qps);
 }
 
-/* ---- Packets on wires (path.c): descriptors, as frames are. ---- */
-
-/* What is around the BTH of a packet inside one process; valid during the call that carries it. */
-struct softrnic_roce_frame {
-	uint8_t smac[6], dmac[6];
-	uint8_t sgid[16], dgid[16];
-	uint16_t pkey;
-	bool corrupt;	/* damaged on its way: its ICRC is wrong */
-	uint32_t bytes; /* as softrnic_roce_frame_bytes() has it */
-	const struct roce_pkt *pkt;
-};
-/* Bytes that the packet would have on an Ethernet wire, without FCS: what counters count. */
-uint32_t softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame);
-/* To whatever is at the other end of the wire: delivered or dropped (counted) when it returns. */
-void softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame);
-/* The same through the device's faults (wire/faults.c). */
-void softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame);
-/* From the wire: addresses, QPN, transport. What fits nothing is counted and dropped. */
-void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame);
-
 #endif

@@ -4,8 +4,7 @@
 #ifndef SOFTRNIC_FAULTS_H
 #define SOFTRNIC_FAULTS_H
 
-#include "eth/frame.h"
-#include "qp/qp.h"
+#include "qp/roce.h"
 
 struct softrnic_faults {
 	uint64_t random; /* its own stream: nothing else moves it */

@@ -6,6 +6,8 @@
 
 #include "device.h"
 
+struct softrnic_roce_frame; /* qp/roce.h */
+
 /* Each may be NULL but name and is_up. */
 struct softrnic_wire_ops {
 	const char *name; /* "loop", "pair" */
@@ -32,6 +34,8 @@ extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, so
 /* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
 void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
 void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
+/* roce.c: a packet of a queue pair, to whatever is at the other end: delivered or dropped (counted) when it returns. */
+void softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 /* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
 int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
 /* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
@@ -51,6 +55,7 @@ void softrnic_link_update(struct softrnic *dev);
 int softrnic_faults_init(struct softrnic *dev);
 void softrnic_faults_fini(struct softrnic *dev);
 void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
+void softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 unsigned int softrnic_faults_poll(struct softrnic *dev);
 
 #endif
