@@ -31,7 +31,7 @@ softrnic_qp_of(struct roce_qp *roce)
 	return (struct softrnic_qp *)((uint8_t *)roce - offsetof(struct softrnic_qp, roce));
 }
 
-/* ---- poll.c ---- */
+/* ---- qp.c ---- */
 
 /* There may be something to do. */
 static inline void

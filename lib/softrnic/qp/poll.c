@@ -44,16 +44,6 @@ static const struct roce_ops ops = {
 	.event = qp_event,
 };
 
-void
-softrnic_qp_break(struct softrnic_qp *qp, enum rnic_event what, const char *why)
-{
-	if (qp->broken)
-		return;
-	qp->broken = true;
-	SOFTRNIC_LOG(INFO, qp->dev, "QP 0x%x: %s", qp->object.number, why);
-	softrnic_wq_event(qp->dev, what, SOFTRNIC_EVENT_QUEUE_QP, qp->object.number);
-}
-
 /* ---- Turns ---- */
 
 /*

@@ -145,6 +145,8 @@ int softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_s
 		       const struct roce_attr *attr);
 /* What QUERY_QP reports of a QP beyond its context: state (SQ_DRAINING included), counters, PSNs. */
 void softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc);
+/* ---- Of memory pools (rmp.c). ---- */
+
 /* MODIFY_RMP armed a limit: is it reached already? */
 void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
 /* Has it no WQE now? One in error is not empty: its error is for who comes for a WQE. */

@@ -10,23 +10,7 @@
 #include "cq.h"
 #include "data.h"
 #include "tpt.h"
-
-/* WQEs that the record tells of and that are not taken: how many, or -errno. Rings may go at any time. */
-static inline int
-ring_waiting(struct softrnic *dev, struct softrnic_ring *ring, struct softrnic_dbrec *dbrec,
-	     uint16_t consumer, uint8_t log_size, uint16_t *producer)
-{
-	uint32_t counter;
-
-	if (__builtin_expect(!softrnic_dbrec_read(dev, dbrec, 0, &counter) ||
-				     (ring->generation != dev->dma_generation &&
-				      !softrnic_ring_refresh(dev, ring)),
-			     0))
-		return -EFAULT;
-	*producer = (uint16_t)counter;
-	counter = (uint16_t)(*producer - consumer);
-	return __builtin_expect(counter > 1u << log_size, 0) ? -EOVERFLOW : (int)counter;
-}
+#include "wq.h"
 
 /* ---- A ring of its own ---- */
 
@@ -54,8 +38,8 @@ rq_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 	if (qp->no_rq || qp->rq_failed)
 		return false;
 	if (rq->consumer == rq->producer || qp->ring.generation != dev->dma_generation) {
-		waiting = ring_waiting(dev, &qp->ring, &qp->dbrec, rq->consumer, rq->log_size,
-				       &rq->producer);
+		waiting = softrnic_ring_waiting(dev, &qp->ring, &qp->dbrec, rq->consumer,
+						rq->log_size, &rq->producer);
 		if (__builtin_expect(waiting < 0, 0))
 			return rq_fail(qp, waiting);
 		if (waiting == 0)
@@ -79,81 +63,6 @@ softrnic_qp_recv_waits(struct softrnic *dev, struct softrnic_qp *qp)
 }
 
 /* ---- A pool of many ---- */
-
-/* The pool is broken, for all that use it: each queue that comes for a WQE goes to ERR. */
-static int
-rmp_fail(struct softrnic *dev, struct softrnic_rmp *rmp, const char *why)
-{
-	if (rmp->state != RNIC_WQ_STATE_ERR) {
-		SOFTRNIC_LOG(INFO, dev, "RMP 0x%x: %s", rmp->object.number, why);
-		rmp->state = RNIC_WQ_STATE_ERR;
-		softrnic_wq_event(dev, RNIC_EVENT_SRQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_QP,
-				  rmp->object.number);
-	}
-	return -EIO;
-}
-
-void
-softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
-{
-	int waiting;
-
-	if (rmp->limit == 0 || rmp->state != RNIC_WQ_STATE_RDY)
-		return;
-	waiting = ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
-			       &rmp->producer);
-	/* One that cannot be read is noticed by who comes for a WQE. */
-	if (waiting < 0 || waiting >= rmp->limit)
-		return;
-	rmp->limit = 0;
-	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
-}
-
-bool
-softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp)
-{
-	return rmp->state == RNIC_WQ_STATE_RDY &&
-	       (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) &&
-	       ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
-			    &rmp->producer) == 0;
-}
-
-int
-softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
-{
-	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)wqe;
-	uint32_t index = rmp->next;
-	int waiting;
-
-	if (rmp->state != RNIC_WQ_STATE_RDY)
-		return rmp_fail(dev, rmp, "in error");
-	if (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) {
-		waiting = ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
-				       &rmp->producer);
-		if (waiting == -EOVERFLOW)
-			return rmp_fail(dev, rmp,
-					"the doorbell record is ahead by more than its ring");
-		if (waiting < 0)
-			return rmp_fail(dev, rmp,
-					"ring or doorbell record are not reachable any more");
-		if (waiting == 0)
-			return 0;
-	}
-	if (rmp->cyclic)
-		index = rmp->consumer & ((1u << rmp->log_size) - 1);
-	/* However the list is linked, no more are taken than were posted. */
-	if (index >= 1u << rmp->log_size)
-		return rmp_fail(dev, rmp, "a WQE names one that is not there as the next");
-	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
-			      1u << rmp->log_stride);
-	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
-	if (!rmp->cyclic)
-		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
-	rmp->consumer++;
-	if (__builtin_expect(rmp->limit != 0, 0))
-		softrnic_rmp_limit(dev, rmp);
-	return 1;
-}
 
 /* As rq_take(). */
 static bool

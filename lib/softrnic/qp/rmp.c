@@ -1,12 +1,94 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
-#include <stdlib.h>
+#include <errno.h>
 
 #include "command.h"
+#include "cq.h"
+#include "data.h"
+#include "wq.h"
 
 #define LOG_STRIDE_MIN \
 	5 /* the link to the next WQE, and one data segment; cyclic ones have no link */
+
+/* ---- For the queues that use one ---- */
+
+/* The pool is broken, for all that use it: each queue that comes for a WQE goes to ERR. */
+static int
+rmp_fail(struct softrnic *dev, struct softrnic_rmp *rmp, const char *why)
+{
+	if (rmp->state != RNIC_WQ_STATE_ERR) {
+		SOFTRNIC_LOG(INFO, dev, "RMP 0x%x: %s", rmp->object.number, why);
+		rmp->state = RNIC_WQ_STATE_ERR;
+		softrnic_wq_event(dev, RNIC_EVENT_SRQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_QP,
+				  rmp->object.number);
+	}
+	return -EIO;
+}
+
+void
+softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	int waiting;
+
+	if (rmp->limit == 0 || rmp->state != RNIC_WQ_STATE_RDY)
+		return;
+	waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
+					&rmp->producer);
+	/* One that cannot be read is noticed by who comes for a WQE. */
+	if (waiting < 0 || waiting >= rmp->limit)
+		return;
+	rmp->limit = 0;
+	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
+}
+
+bool
+softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	return rmp->state == RNIC_WQ_STATE_RDY &&
+	       (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) &&
+	       softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
+				     &rmp->producer) == 0;
+}
+
+int
+softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
+{
+	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)wqe;
+	uint32_t index = rmp->next;
+	int waiting;
+
+	if (rmp->state != RNIC_WQ_STATE_RDY)
+		return rmp_fail(dev, rmp, "in error");
+	if (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) {
+		waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer,
+						rmp->log_size, &rmp->producer);
+		if (waiting == -EOVERFLOW)
+			return rmp_fail(dev, rmp,
+					"the doorbell record is ahead by more than its ring");
+		if (waiting < 0)
+			return rmp_fail(dev, rmp,
+					"ring or doorbell record are not reachable any more");
+		if (waiting == 0)
+			return 0;
+	}
+	if (rmp->cyclic)
+		index = rmp->consumer & ((1u << rmp->log_size) - 1);
+	/* However the list is linked, no more are taken than were posted. */
+	if (index >= 1u << rmp->log_size)
+		return rmp_fail(dev, rmp, "a WQE names one that is not there as the next");
+	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
+			      1u << rmp->log_stride);
+	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
+	if (!rmp->cyclic)
+		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
+	rmp->consumer++;
+	if (__builtin_expect(rmp->limit != 0, 0))
+		softrnic_rmp_limit(dev, rmp);
+	return 1;
+}
+
+/* ---- The commands ---- */
 
 static void
 rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
