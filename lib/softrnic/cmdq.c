@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "dump.h"
+#include "latch.h"
 #include "work.h"
 
 #define CMD_HEADER_BYTES 8

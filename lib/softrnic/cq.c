@@ -164,15 +164,6 @@ cq_read_arm(struct softrnic *dev, struct softrnic_cq *cq)
 }
 
 void
-softrnic_cqs_show(struct softrnic *dev)
-{
-	struct softrnic_cq *cq;
-
-	while ((cq = LIST_FIRST(&dev->latched_cqs)) != NULL)
-		softrnic_cq_show(cq);
-}
-
-void
 softrnic_cq_flush(struct softrnic *dev)
 {
 	struct softrnic_cq *cq;

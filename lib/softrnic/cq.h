@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "latch.h"
 
 #define SOFTRNIC_CQ_BATCH 16  /* entries that the driver gets to see together, at most */
 #define SOFTRNIC_CQ_AHEAD 512 /* bytes: entries to come are asked for early */
@@ -55,25 +56,6 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	}
 	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
 	return (struct rnic_cqe *)entry;
-}
-
-/* The first entry of a batch goes to its place. Pairs with the driver's acquire of the last byte: behind it are all of them. */
-static inline void
-softrnic_cq_place(struct rnic_cqe *to, const struct rnic_cqe *first)
-{
-	memcpy(to, first, offsetof(struct rnic_cqe, op_own));
-	__atomic_store_n(&to->op_own, first->op_own, __ATOMIC_RELEASE);
-}
-
-/* Let the driver see what the CQ holds back: the last store to its entries. */
-static inline void
-softrnic_cq_show(struct softrnic_cq *cq)
-{
-	if (cq->latch == NULL)
-		return;
-	softrnic_cq_place(cq->latch, &cq->first);
-	cq->latch = NULL;
-	LIST_REMOVE(cq, latch_link);
 }
 
 /* What there is to do for an entry beside the owner byte. */

@@ -290,10 +290,6 @@ struct softrnic_cq {
 	struct softrnic_object *eq, *uar_object;
 	struct rnic_cqc context;
 };
-/*
- * Let drivers see all entries that are held back. No round ends, no event is posted and no command is answered without it.
- */
-void softrnic_cqs_show(struct softrnic *dev);
 /* End a round: show all entries, and raise the events of CQs that got some since the last call. */
 void softrnic_cq_flush(struct softrnic *dev);
 /* Raise the events that have waited long enough. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "latch.h"
 #include "softrnic_tunables.h"
 #include "work.h"
 

@@ -3,6 +3,7 @@
 /* A round of a poller: each device, and each of its parts, has its turn. */
 #include <rte_common.h>
 
+#include "latch.h"
 #include "poller.h"
 #include "qp/qp.h"
 #include "wire/wire.h"
