@@ -23,7 +23,7 @@ struct softrnic_cmd {
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
 #define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)
 
-/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/l2.c eth/port.c eth/reg.c, the folder qp */
+/* Control plane: hca.c pages.c caps.c small.c mkey.c eq.c tis.c tir.c rqt.c eth/l2.c eth/vport.c eth/reg.c, the folder qp */
 SOFTRNIC_CMD(query_hca_cap);
 SOFTRNIC_CMD(query_adapter);
 SOFTRNIC_CMD(init_hca);

@@ -419,7 +419,7 @@ bool softrnic_rq_has_wqe(struct softrnic *dev, struct softrnic_rq *rq);
 void softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 			 const struct softrnic_frame *frame, struct softrnic_rx_info *info);
 
-/* ---- Ethernet (eth/steer.c: flow tables; eth/port.c: the port). ---- */
+/* ---- Ethernet (eth/steer.c: flow tables; eth/port.c: the port; eth/vport.c: its commands). ---- */
 
 struct softrnic_tir {
 	struct softrnic_object object;
@@ -458,8 +458,6 @@ bool softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *fr
  * PORT_CHANGE if the link changed by that. True: it went down.
  */
 bool softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma);
-/* To an EQ whose last PORT_CHANGE has been read: the link has changed since, and is what it is now. */
-void softrnic_port_tell(struct softrnic *dev, uint32_t eqn);
 
 /* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
 #define SOFTRNIC_FRAME_OVERHEAD 22
@@ -637,6 +635,8 @@ struct softrnic {
 
 	/* Ethernet and the wire */
 	struct softrnic_port port;
+	/* The port's: to an EQ whose last PORT_CHANGE has been read, where the link has changed since */
+	void (*port_tell)(struct softrnic *dev, uint32_t eqn);
 	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */

@@ -238,7 +238,7 @@ softrnic_eq_doorbell(struct softrnic *dev, uint32_t value, bool arm)
 	eq->port_told = eq_port_unread(eq);
 	/* Also where the link is again what was told: the driver may have asked in between. */
 	if (eq->port_changed && !eq->port_told)
-		softrnic_port_tell(dev, value >> 24);
+		dev->port_tell(dev, value >> 24);
 	if (!arm)
 		return;
 	eq->armed = true;
