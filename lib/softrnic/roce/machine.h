@@ -6,7 +6,7 @@
 
 #include "roce.h"
 
-/* roce.c: to ERR. A receive WQE in use is flushed, the rest by roce_qp_poll(). */
+/* qp.c: to ERR. A receive WQE in use is flushed, the rest by roce_qp_poll(). */
 void roce_qp_error(struct roce_qp *qp);
 void roce_recv_done(struct roce_qp *qp, uint8_t syndrome);
 

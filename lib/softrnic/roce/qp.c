@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The queue pair: its states, its attributes, and the poll that drives requester, responder and deadlines. */
+/* The queue pair: its states and its attributes. All others stand on it. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "machine.h"
 
@@ -215,113 +214,4 @@ roce_qp_error(struct roce_qp *qp)
 	qp->responder.message = ROCE_NO_MESSAGE;
 	if (qp->responder.recv_held)
 		roce_recv_done(qp, RNIC_SYND_WR_FLUSHED);
-}
-
-static unsigned int
-qp_flush(struct roce_qp *qp)
-{
-	struct roce_requester *req = &qp->requester;
-	struct roce_recv recv = { 0 };
-	unsigned int n, receives = 0;
-
-	for (n = 0; n < qp->budget && req->tail != req->head; n++) {
-		qp->counters->req_cqe_flush_error++;
-		qp->ops->complete(qp, roce_request_at(req, req->tail), RNIC_SYND_WR_FLUSHED);
-		req->tail++;
-	}
-	while (!qp->conf.srq && receives < qp->budget && qp->ops->recv_take(qp, &recv)) {
-		qp->counters->resp_cqe_flush_error++;
-		qp->ops->recv_complete(qp, &recv, RNIC_SYND_WR_FLUSHED);
-		recv = (struct roce_recv){ 0 };
-		receives++;
-	}
-	if (qp->conf.srq && !qp->last_wqe) {
-		qp->last_wqe = true;
-		qp->ops->event(qp, RNIC_EVENT_SRQ_LAST_WQE);
-	}
-	return n + receives;
-}
-
-struct roce_request *
-roce_qp_claim(struct roce_qp *qp)
-{
-	struct roce_requester *req = &qp->requester;
-
-	if (qp->state == ROCE_RST || req->head - req->tail > req->mask)
-		return NULL;
-	return roce_request_at(req, req->head);
-}
-
-void
-roce_qp_post(struct roce_qp *qp)
-{
-	qp->requester.head++;
-}
-
-void
-roce_qp_receive(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
-{
-	if (qp->state < ROCE_RTR || qp->state == ROCE_ERR ||
-	    ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC || pkt->psn > ROCE_PSN_MASK)
-		return;
-	if (pkt->opcode >= ROCE_READ_RESPONSE_FIRST && pkt->opcode <= ROCE_ATOMIC_ACKNOWLEDGE)
-		roce_completer_receive(qp, pkt, now);
-	else
-		roce_responder_receive(qp, pkt);
-}
-
-static void
-qp_deadlines(struct roce_qp *qp, uint64_t now)
-{
-	struct roce_requester *req = &qp->requester;
-
-	if (req->resume_at != 0 && now >= req->resume_at) {
-		req->resume_at = 0;
-		req->gone_back = false;
-	}
-	if (req->retry_at != 0 && now >= req->retry_at) {
-		qp->counters->local_ack_timeout_err++;
-		req->gone_back = false;
-		roce_requester_retry(qp, now);
-	}
-	/* A change of attributes, which has no time, may have set the first timeout, or the end of an RNR wait left none. */
-	if (req->retry_at == 0 && req->resume_at == 0 && req->una != req->high &&
-	    qp->attr.timeout != 0 && qp->state != ROCE_ERR)
-		req->retry_at = now + roce_timeout_ns(qp);
-}
-
-unsigned int
-roce_qp_poll(struct roce_qp *qp, uint64_t now, unsigned int budget)
-{
-	struct roce_requester *req = &qp->requester;
-	unsigned int n;
-
-	qp->budget = budget;
-	if (qp->state < ROCE_RTR)
-		return 0;
-	if (qp->state != ROCE_ERR)
-		qp_deadlines(qp, now);
-	n = roce_responder_answer(qp);
-	if (qp->state != ROCE_ERR)
-		n += roce_requester_send(qp, now);
-	if (qp->state == ROCE_ERR)
-		n += qp_flush(qp);
-	if (req->draining && req->tail == req->fresh) {
-		req->draining = false;
-		qp->ops->event(qp, RNIC_EVENT_SQ_DRAINED);
-	}
-	return n;
-}
-
-uint64_t
-roce_qp_deadline(const struct roce_qp *qp)
-{
-	const struct roce_requester *req = &qp->requester;
-	uint64_t deadline = UINT64_MAX;
-
-	if (req->retry_at != 0)
-		deadline = req->retry_at;
-	if (req->resume_at != 0 && req->resume_at < deadline)
-		deadline = req->resume_at;
-	return deadline;
 }
