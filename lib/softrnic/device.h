@@ -672,12 +672,6 @@ softrnic_first_uar(const struct softrnic *dev)
 	return dev->tables[SOFTRNIC_UAR].first;
 }
 
-/* random.c */
-uint64_t softrnic_random(struct softrnic *dev);
-/* For what a peer must not guess. */
-uint64_t softrnic_secret(struct softrnic *dev);
-void softrnic_secret_init(struct softrnic *dev);
-uint64_t softrnic_siphash(const uint64_t key[2], uint64_t message);
 /* CLOCK_MONOTONIC (clock.c). */
 uint64_t softrnic_now_ns(void);
 

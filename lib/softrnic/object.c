@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "device.h"
+#include "random.h"
 #include "softrnic_tunables.h"
 
 /*

@@ -4,23 +4,18 @@
 #include <sys/random.h>
 
 #include "device.h"
+#include "random.h"
 
-/* splitmix64: any seed will do, 0 included. */
 uint64_t
 softrnic_random(struct softrnic *dev)
 {
-	uint64_t z = dev->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
+	return softrnic_splitmix64(&dev->random);
 }
 
 /*
  * Numbers that nobody can work out from those that came before: SipHash-2-4 (Aumasson and Bernstein, 2012) of a counter,
  * under a key that the system gave when the device was made. A daemon that has shut itself in can ask for no more.
  */
-
 static void
 sip_round(uint64_t v[4])
 {

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "eth/steer.h"
+#include "random.h"
 #include "softrnic_tunables.h"
 #include "work.h"
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "random.h"
 #include "wire/faults.h"
 #include "wire/send.h"
 
@@ -15,21 +16,10 @@
 
 #define FAULT_HOLD_POLLS 64 /* then the frame goes on without being overtaken */
 
-/* splitmix64 */
-static uint64_t
-faults_random(struct softrnic_faults *faults)
-{
-	uint64_t z = faults->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static bool
 faults_strike(struct softrnic_faults *faults, uint32_t ppm)
 {
-	return ppm > 0 && faults_random(faults) % FAULT_MILLION < ppm;
+	return ppm > 0 && softrnic_splitmix64(&faults->random) % FAULT_MILLION < ppm;
 }
 
 int
@@ -85,7 +75,7 @@ faults_corrupt(struct softrnic *dev, struct softrnic_faults *faults,
 	       const struct softrnic_frame *frame)
 {
 	struct softrnic_frame copy = { .length = frame->length, .count = 1 };
-	uint64_t bit = faults_random(faults) % (frame->length * UINT64_C(8));
+	uint64_t bit = softrnic_splitmix64(&faults->random) % (frame->length * UINT64_C(8));
 
 	softrnic_frame_gather(frame, faults->damaged, frame->length);
 	faults->damaged[bit / 8] ^= (uint8_t)(1u << bit % 8);
