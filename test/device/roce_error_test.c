@@ -489,7 +489,6 @@ test_answers_due_go_before_the_nak(void **state)
 	net_destroy(net);
 }
 
-/* Shared receive WQEs stay with the others; the owner learns when this QP has none of them any more. */
 /* Put to ERR by its owner, a QP says nothing any more. */
 static void
 test_no_answers_in_error(void **state)
@@ -515,6 +514,7 @@ test_no_answers_in_error(void **state)
 	net_destroy(net);
 }
 
+/* Shared receive WQEs stay with the others; the owner learns when this QP has none of them any more. */
 static void
 test_error_with_a_shared_receive_queue(void **state)
 {
