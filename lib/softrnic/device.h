@@ -604,9 +604,9 @@ struct softrnic {
 	uint8_t *uar_memory;
 	int uar_fd; /* memfd, with the offsets of the BAR; the second page and those behind it; or -1 */
 	uint8_t nic_interface;
-	uint32_t cmdq_iova_high;    /* written first, takes effect with the low half */
-	struct softrnic_cmdq *cmdq; /* cmdq.c's own: buffers */
-	void *uar_watch;	    /* uar.c's own: last seen words */
+	uint32_t cmdq_iova_high;	      /* written first, takes effect with the low half */
+	struct softrnic_cmdq *cmdq;	      /* cmdq.c's own: buffers */
+	struct softrnic_uar_watch *uar_watch; /* uar.h: last seen words */
 	uint64_t cmdq_iova;
 	uint64_t power_on_ns;
 
@@ -645,7 +645,7 @@ struct softrnic {
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: nobody is there */
 	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
-	void *faults;	/* wire/faults.c's own */
+	struct softrnic_faults *faults; /* wire/faults.h */
 
 	const struct softrnic_like *like; /* and what follows from it (like.h) */
 	bool no_mac, untrusted;
