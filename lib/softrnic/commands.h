@@ -5,6 +5,7 @@
 #define SOFTRNIC_COMMANDS_H
 
 #include "device.h"
+#include "prm/cmd_table.h"
 
 struct softrnic_cmd {
 	uint16_t opcode, op_mod;
@@ -19,6 +20,14 @@ struct softrnic_cmd {
 	 */
 	bool in_keepable, in_kept;
 };
+
+/* BAD_PARAM, and why. */
+static inline int
+softrnic_refuse(const struct softrnic *dev, const struct softrnic_cmd *cmd, const char *why)
+{
+	SOFTRNIC_LOG(NOTICE, dev, "%s: %s", rnic_cmd_name(cmd->opcode), why);
+	return RNIC_STATUS_BAD_PARAM;
+}
 
 /* A handler returns an enum rnic_cmd_status; the engine writes status and syndrome. */
 #define SOFTRNIC_CMD(name) int softrnic_cmd_##name(struct softrnic *dev, struct softrnic_cmd *cmd)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "commands.h"
+#include "qp.h"
 
 #define PORT 1
 

@@ -13,6 +13,7 @@
 
 #include "device.h"
 #include "prm/qp.h"
+#include "qp/segments.h"
 #include "roce/roce.h"
 
 /* Send WQEs are at most so long (max_wqe_sz_sq). */
@@ -69,13 +70,6 @@ softrnic_gid_is_ipv4(const uint8_t gid[16])
 struct softrnic_qp_rq {
 	uint16_t consumer, producer;
 	uint8_t log_size, log_stride; /* stride in bytes, log2 */
-};
-
-/* A walk through data segments; it goes on where it was, so that long messages of many segments cost no more. */
-struct softrnic_qp_cursor {
-	uint32_t wqe;	/* which WQE it is in: its cookie */
-	uint32_t at;	/* of the segment in the WQE, bytes */
-	uint32_t start; /* of the segment's data in the message, bytes */
 };
 
 struct softrnic_qp {

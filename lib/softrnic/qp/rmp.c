@@ -3,9 +3,9 @@
 /* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
 #include <errno.h>
 
-#include "command.h"
+#include "commands.h"
 #include "cq.h"
-#include "data.h"
+#include "qp.h"
 #include "wq.h"
 
 #define LOG_STRIDE_MIN \

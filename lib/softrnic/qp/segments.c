@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "softrnic/copy.h"
-#include "data.h"
+#include "qp/segments.h"
 #include "tpt.h"
 #include "work.h"
 
