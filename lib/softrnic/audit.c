@@ -2,7 +2,8 @@
 
 /* Of test builds: does any object hold a host address when none may? */
 #include "cq.h"
-#include "qp/qp.h"
+#include "qp/qp_watch.h"
+#include "qp/rmp.h"
 #include "tpt.h"
 
 #ifdef SOFTRNIC_DMA_AUDIT

@@ -11,6 +11,7 @@
 #include "like.h"
 #include "prm/layouts.h"
 #include "qp/qp.h"
+#include "qp/roce.h"
 
 #define GENERAL(field) RNIC_GENERAL_CAP_##field
 

@@ -542,10 +542,7 @@ struct softrnic_qp_watch {
 	uint64_t generation;
 	uint32_t old;
 };
-/* Their pointers; those of the next poll are found anew. */
-void softrnic_qp_watch_forget(struct softrnic *dev);
 #ifdef SOFTRNIC_DMA_AUDIT
-bool softrnic_qp_watch_holds(const struct softrnic *dev);
 const struct softrnic_ring *softrnic_eq_ring(const struct softrnic_object *eq);
 #endif
 

@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "qp/qp.h"
+#include "qp/qp_poll.h"
 #include "uar.h"
 #include "work.h"
 

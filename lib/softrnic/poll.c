@@ -5,7 +5,7 @@
 
 #include "latch.h"
 #include "poller.h"
-#include "qp/qp.h"
+#include "qp/qp_poll.h"
 #include "wire/wire.h"
 
 static bool

@@ -12,7 +12,7 @@
 #include "copy.h"
 #include "cq.h"
 #include "eth/eth.h"
-#include "qp/qp.h"
+#include "qp/rmp.h"
 #include "tpt.h"
 #include "work.h"
 #include "wq.h"

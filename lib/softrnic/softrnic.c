@@ -11,6 +11,7 @@
 #include "device.h"
 #include "iseg.h"
 #include "like.h"
+#include "qp/qp_watch.h"
 #include "random.h"
 #include "softrnic_tunables.h"
 #include "wire/wire.h"

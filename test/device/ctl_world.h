@@ -7,6 +7,8 @@
 #include "harness.h"
 #include "softrnic/commands.h"
 #include "softrnic/qp/qp.h"
+#include "softrnic/qp/rmp.h"
+#include "softrnic/qp/roce.h"
 
 #define IN_ROOM 0x2000
 

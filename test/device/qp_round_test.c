@@ -7,7 +7,7 @@
  * Here each part takes as long as the test says, by the test's clock.
  */
 #include "qp_world.h"
-#include "qp/data.h"
+#include "qp/qp.h"
 #include "test_clock.h"
 #include "work.h"
 

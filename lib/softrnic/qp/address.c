@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "qp.h"
+#include "qp/roce.h"
 
 #define PORT 1
 

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "command.h"
+#include "commands.h"
+#include "qp/qp_modify.h"
+#include "qp/qp_poll.h"
+#include "qp/rmp.h"
 
 #define LOG_RQ_STRIDE_UNIT 4 /* log_rq_stride counts from 16 bytes on */
 

@@ -10,8 +10,11 @@
  */
 #include <string.h>
 
-#include "command.h"
+#include "commands.h"
 #include "eth/port.h"
+#include "qp/qp_modify.h"
+#include "qp/qp_poll.h"
+#include "qp/roce.h"
 
 #define TAKE_CONNECTION \
 	(UINT64_C(1) << 32)		  /* the peer, where its PSNs begin, how long packets are */

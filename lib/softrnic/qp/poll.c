@@ -8,7 +8,13 @@
 #include <stdlib.h>
 
 #include "cq.h"
-#include "data.h"
+#include "qp/qp_emit.h"
+#include "qp/qp_poll.h"
+#include "qp/qp_receive.h"
+#include "qp/qp_remote.h"
+#include "qp/qp_send.h"
+#include "qp/qp_watch.h"
+#include "qp/rmp.h"
 #include "softrnic_tunables.h"
 #include "work.h"
 

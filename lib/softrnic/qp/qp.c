@@ -2,7 +2,7 @@
 
 /* Queue pairs: what both ways of their data have in common. */
 #include "cq.h"
-#include "data.h"
+#include "qp/qp.h"
 
 void
 softrnic_qp_break(struct softrnic_qp *qp, enum rnic_event what, const char *why)

@@ -4,8 +4,8 @@
  * Packets of queue pairs out: addresses, port, faults or wire, and the queue pair at its other end, all of it while the
  * sender waits. Only softrnic_qps_poll() emits, so one packet never leads to another before its call has returned.
  */
-#include "data.h"
 #include "eth/port.h"
+#include "qp/qp_emit.h"
 #include "qp/roce.h"
 #include "wire/send.h"
 

@@ -8,7 +8,8 @@
 
 #include "clock.h"
 #include "cq.h"
-#include "data.h"
+#include "qp/qp_receive.h"
+#include "qp/rmp.h"
 #include "tpt.h"
 #include "wq.h"
 

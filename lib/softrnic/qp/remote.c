@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "data.h"
+#include "qp/qp_remote.h"
 #include "tpt.h"
 #include "work.h"
 

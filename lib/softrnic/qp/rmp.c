@@ -5,7 +5,8 @@
 
 #include "commands.h"
 #include "cq.h"
-#include "qp.h"
+#include "qp/rmp.h"
+#include "qp/segments.h"
 #include "wq.h"
 
 #define LOG_STRIDE_MIN \

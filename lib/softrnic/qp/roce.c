@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs in: addresses, port, and the queue pair that they are for, while the sender waits. */
-#include "data.h"
 #include "eth/port.h"
+#include "qp/qp.h"
 #include "qp/roce.h"
 #include "work.h"
 

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packets on wires: descriptors, as frames are. */
+/* Packets on wires, which are descriptors as frames are, and the addresses that they go by. */
 #ifndef SOFTRNIC_QP_ROCE_H
 #define SOFTRNIC_QP_ROCE_H
 
 #include "eth/frame.h"
-#include "qp/qp.h"
+#include "prm/qp.h"
+#include "roce/pkt.h"
+
+/* An entry of the RoCE address table: a GID. */
+struct softrnic_roce_addr {
+	bool valid;
+	struct rnic_roce_addr context;
+	uint8_t gid[16];
+	uint8_t mac[6];
+};
+#define SOFTRNIC_ROCE_ADDRS 128
+
+/* An IPv4 address as a GID: ::ffff:a.b.c.d. */
+static inline bool
+softrnic_gid_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
 
 #define SOFTRNIC_PKEY 0xffff /* the whole of the P_Key table */
 

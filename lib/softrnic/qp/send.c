@@ -9,8 +9,21 @@
  */
 #include "clock.h"
 #include "cq.h"
-#include "data.h"
+#include "qp/qp_send.h"
+#include "qp/qp_watch.h"
 #include "tpt.h"
+
+/*
+ * What a request's cookie says, so that nothing is parsed twice: where its WQE is, where in it the data segments begin
+ * and end (units of 16 bytes), and how it completes.
+ */
+#define QP_COOKIE(counter, data, ds, fm_ce_se)                             \
+	((uint64_t)(uint16_t)(counter) | (uint64_t)(uint8_t)(data) << 16 | \
+	 (uint64_t)(uint8_t)(ds) << 24 | (uint64_t)(uint8_t)(fm_ce_se) << 32)
+#define QP_COOKIE_COUNTER(cookie)  ((uint16_t)(cookie))
+#define QP_COOKIE_DATA(cookie)	   ((uint8_t)((cookie) >> 16))
+#define QP_COOKIE_DS(cookie)	   ((uint8_t)((cookie) >> 24))
+#define QP_COOKIE_FM_CE_SE(cookie) ((uint8_t)((cookie) >> 32))
 
 /* Where the data segments of a WQE begin, in units of 16 bytes; 0: an opcode that is not offered. */
 static const uint8_t data_at[256] = {

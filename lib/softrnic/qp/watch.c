@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "data.h"
+#include "qp/qp_watch.h"
 #include "work.h"
 
 #define WATCH_IDLE_POLLS 512 /* until a queue pair is left to its doorbell */
