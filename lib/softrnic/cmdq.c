@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "dump.h"
 #include "latch.h"
+#include "quirks_turn.h"
 #include "work.h"
 
 #define CMD_HEADER_BYTES 8

@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "iseg.h"
 #include "tpt.h"
-#include "wire/wire.h"
+#include "wire/link.h"
 #include "work.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */

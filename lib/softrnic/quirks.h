@@ -83,19 +83,8 @@ uint32_t softrnic_quirks_ptys(const struct softrnic *dev);
 /* `count` of `spare` pages are asked back: how many come now. */
 uint32_t softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32_t spare);
 
-/* A command of that opcode was rung: has it to wait until the driver has given pages? Asks for them, at the first one. */
-bool softrnic_quirks_command_waits(struct softrnic *dev, uint16_t opcode);
-/* How long the next answer to a command is kept, in ns. */
-uint64_t softrnic_quirks_answer_delay(struct softrnic *dev);
-
 /* A type of event that no driver knows. */
 uint8_t softrnic_quirks_unknown_event(struct softrnic *dev);
-
-/*
- * What comes with time, in a round. True: there is more to come, and a turn is wanted in each round until then. Each command
- * has one as well.
- */
-bool softrnic_quirks_turn(struct softrnic *dev);
 
 /* General capabilities, once they are as without quirks. */
 void softrnic_quirks_caps(struct softrnic *dev);

@@ -3,7 +3,7 @@
 /* What quirks do with time: events, work in pages, and commands that wait or are answered late. */
 #include <rte_common.h>
 
-#include "device.h"
+#include "quirks_turn.h"
 
 #define NS_PER_MS     UINT64_C(1000000)
 #define PAGES_EARLY   5

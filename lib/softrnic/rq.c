@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "copy.h"
 #include "cq.h"
-#include "eth/eth.h"
+#include "eth/headers.h"
 #include "qp/rmp.h"
 #include "tpt.h"
 #include "work.h"

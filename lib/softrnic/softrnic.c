@@ -14,6 +14,7 @@
 #include "qp/qp_watch.h"
 #include "random.h"
 #include "softrnic_tunables.h"
+#include "wire/link.h"
 #include "wire/wire.h"
 
 #define DEFAULT_MTU	   9978

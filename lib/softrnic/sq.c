@@ -15,7 +15,7 @@
 #include "copy.h"
 #include "cq.h"
 #include "dump.h"
-#include "eth/eth.h"
+#include "eth/offload.h"
 #include "eth/port.h"
 #include "tpt.h"
 #include "work.h"

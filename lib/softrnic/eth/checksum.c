@@ -4,7 +4,7 @@
 #include <rte_byteorder.h>
 
 #include "softrnic/copy.h"
-#include "eth/eth.h"
+#include "eth/headers.h"
 #include "eth/sum.h"
 
 #define IPV4_BYTES	   20

@@ -7,7 +7,7 @@
  * that asks for nothing.
  */
 #include "softrnic/copy.h"
-#include "eth/eth.h"
+#include "eth/offload.h"
 #include "eth/port.h"
 #include "work.h"
 

@@ -2,9 +2,9 @@
 
 /* Frames in: checks and exact counters; what becomes of them is up to steering. */
 #include "softrnic/copy.h"
-#include "eth/eth.h"
 #include "eth/port.h"
 #include "eth/receive.h"
+#include "eth/steer.h"
 
 /*
  * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an

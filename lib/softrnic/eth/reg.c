@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "prm/reg.h"
-#include "wire/wire.h"
+#include "wire/link.h"
 
 #define PORT_NUMBER 1
 #define FCS_BYTES   4

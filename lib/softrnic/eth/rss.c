@@ -4,7 +4,7 @@
 #include <rte_byteorder.h>
 #include <rte_thash.h>
 
-#include "eth/eth.h"
+#include "eth/rss.h"
 
 uint32_t
 softrnic_toeplitz(const uint8_t key[40], const uint8_t *input, uint32_t bytes)

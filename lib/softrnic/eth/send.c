@@ -3,6 +3,7 @@
 /* Frames out: checks and exact counters; what happens to them is up to the wire. */
 #include "eth/port.h"
 #include "eth/receive.h"
+#include "wire/faults.h"
 #include "wire/send.h"
 
 /*

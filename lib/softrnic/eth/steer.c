@@ -3,7 +3,8 @@
 /* Steering: from a frame's headers, through the flow tables, to receive queues. */
 #include <stdlib.h>
 
-#include "eth/eth.h"
+#include "eth/headers.h"
+#include "eth/rss.h"
 #include "eth/steer.h"
 #include "work.h"
 

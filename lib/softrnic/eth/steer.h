@@ -98,6 +98,13 @@ struct softrnic_steering {
 	struct steer_result cache;
 };
 
+/* Send the frame through the flow tables. */
+void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+		    uint32_t head_bytes);
+/* Where would softrnic_steer() send it, and is there room? */
+enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
+					   uint32_t head_bytes);
+
 /* Tables, groups or entries changed: what is cached is no verdict any more, and may or may not be cached. */
 void softrnic_steering_changed(struct softrnic *dev);
 

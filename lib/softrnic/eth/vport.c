@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "prm/list.h"
 #include "prm/reg.h"
-#include "wire/wire.h"
+#include "wire/link.h"
 
 #define TX_SPEED       100 /* Gb/s */
 #define TX_SPEED_UNITS 10  /* max_tx_speed has 100 Mb/s */

@@ -7,7 +7,8 @@
 #include "eth/port.h"
 #include "qp/qp_emit.h"
 #include "qp/roce.h"
-#include "wire/send.h"
+#include "wire/faults.h"
+#include "wire/wire.h"
 
 void
 softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)

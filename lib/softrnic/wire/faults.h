@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Frames on a bad cable: what link.c and faults.c know of them. */
+/* A bad cable. */
 #ifndef SOFTRNIC_FAULTS_H
 #define SOFTRNIC_FAULTS_H
 
@@ -18,6 +18,13 @@ struct softrnic_faults {
 	struct iovec roce_piece;
 	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];
 };
+
+/* Of sent frames: dev->faults is NULL when none is configured. */
+int softrnic_faults_init(struct softrnic *dev);
+void softrnic_faults_fini(struct softrnic *dev);
+void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
+void softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame);
+unsigned int softrnic_faults_poll(struct softrnic *dev);
 
 /* The link went: a frame that waited to be overtaken is lost, and counted. dev->faults may be NULL. */
 static inline void

@@ -2,6 +2,7 @@
 
 /* The link: what the wire says and what the port says, and what follows when it goes. */
 #include "wire/faults.h"
+#include "wire/link.h"
 #include "wire/wire.h"
 
 void

@@ -15,6 +15,7 @@
 #include <pcap/pcap.h>
 
 #include "eth/frame.h"
+#include "wire/link.h"
 #include "wire/wire.h"
 #include "work.h"
 

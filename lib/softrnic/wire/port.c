@@ -26,6 +26,7 @@
 #include <rte_mbuf.h>
 
 #include "eth/frame.h"
+#include "wire/link.h"
 #include "wire/port_pool.h"
 #include "wire/wire.h"
 #include "work.h"

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "wire/faults.h"
+#include "wire/link.h"
 #include "wire/wire.h"
 #include "work.h"
 

@@ -43,19 +43,5 @@ int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);
 /* Whatever came of the others; no lock is held. */
 void softrnic_wire_release(struct softrnic *dev);
-/*
- * link.c: the admin state or presence of this end changed, or what its wire's is_up() says: recompute the link here and at the
- * other end.
- */
-void softrnic_wire_changed(struct softrnic *dev);
-/* ... here alone. */
-void softrnic_link_update(struct softrnic *dev);
-
-/* Faults of sent frames (wire/faults.c): dev->faults is NULL when none is configured. */
-int softrnic_faults_init(struct softrnic *dev);
-void softrnic_faults_fini(struct softrnic *dev);
-void softrnic_faults_send(struct softrnic *dev, const struct softrnic_frame *frame);
-void softrnic_faults_send_roce(struct softrnic *dev, const struct softrnic_roce_frame *frame);
-unsigned int softrnic_faults_poll(struct softrnic *dev);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is made of a frame's bytes: headers, checksums, offloads, steering. */
-#ifndef SOFTRNIC_ETH_H
-#define SOFTRNIC_ETH_H
+/* Headers and checksums of frames (checksum.c). */
+#ifndef SOFTRNIC_HEADERS_H
+#define SOFTRNIC_HEADERS_H
 
 #include "eth/frame.h"
 #include "eth/sum.h"
-
-/* ---- Headers and checksums (checksum.c). ---- */
 
 #define SOFTRNIC_ETHERTYPE_IPV4	 0x0800
 #define SOFTRNIC_ETHERTYPE_IPV6	 0x86dd
@@ -79,34 +77,5 @@ softrnic_rx_sum(struct softrnic_rx_info *info, uint64_t sum)
 	info->bad = !info->good;
 	info->l4_ok = info->good ? RNIC_CQE_L4_OK : 0;
 }
-
-/* ---- Offloads of sending (offload.c). ---- */
-
-/*
- * Send the frame with a VLAN tag inserted (type and TCI; 0: none), then with the checksums that cs_flags ask for. The
- * sender's memory stays as it is.
- */
-void softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, uint32_t tag,
-			   uint8_t cs_flags);
-
-/*
- * Large send: the payload in frames of mss bytes each, behind a copy of the header that is right for it, with all its
- * checksums. At most *frames of them, from where `lso` is; both say afterwards how far it came. 0, or
- * enum rnic_cqe_syndrome: then nothing was sent.
- */
-int softrnic_offload_lso(struct softrnic *dev, const uint8_t *header, uint32_t header_bytes,
-			 uint32_t mss, const struct softrnic_frame *payload,
-			 struct softrnic_lso *lso, unsigned int *frames);
-
-/* Steering (steer.c): send the frame through the flow tables. */
-void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-		    uint32_t head_bytes);
-/* Where would softrnic_steer() send it, and is there room? */
-enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
-					   uint32_t head_bytes);
-
-/* Toeplitz hash of at most 36 bytes of input under a key of 40 bytes (rss.c). */
-#define SOFTRNIC_TOEPLITZ_INPUT 36
-uint32_t softrnic_toeplitz(const uint8_t key[40], const uint8_t *input, uint32_t bytes);
 
 #endif
