@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "device.h"
+#include "doorbell.h"
 #include "iseg.h"
 
 #define UAR_BYTES (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
@@ -73,7 +73,7 @@ softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 	}
 	softrnic_lock(dev->poller);
 	if (offset >= uars && offset - uars < UAR_BYTES) {
-		rc = softrnic_uar_write(dev, offset - uars, data, length);
+		rc = softrnic_doorbell_write(dev, offset - uars, data, length);
 	} else if (offset < sizeof(*dev->iseg)) {
 		for (size_t i = 0; i < length / 4; i++) {
 			struct rnic_be32 dw;

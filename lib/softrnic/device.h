@@ -752,14 +752,7 @@ void softrnic_roce_addrs_fini(struct softrnic *dev);
 
 /* Parts that softrnic_poll() calls for each device, in the order that poll.c tells; each returns the work done. */
 unsigned int softrnic_cmdq_poll(struct softrnic *dev); /* cmdq.c */
-/* doorbell.c: doorbells -> active queues -> WQEs */
-unsigned int softrnic_uar_poll(struct softrnic *dev);
 unsigned int softrnic_wire_poll(struct softrnic *dev); /* wire/wire.c */
-/*
- * doorbell.c: a BlueFlame, CQ-arm or EQ register was written through the BAR. The offset counts from uar_memory, not from
- * BAR0.
- */
-int softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 /* ---- UAR pages (uar.c). ---- */
 

@@ -11,18 +11,19 @@
  */
 #include <errno.h>
 
+#include "doorbell.h"
 #include "qp/qp_poll.h"
 #include "uar.h"
 #include "work.h"
 
-#define UAR_IDLE_POLLS 512 /* until an SQ leaves the active list */
-#define UAR_LOOK_EVERY 8   /* polls, while some queue is active */
-#define UAR_QUIET      32  /* polls without work, from when on each of them looks */
-#define UAR_SWEEP      2   /* records per look */
-#define UAR_PAGES      64  /* pages per look, of 9 lines each */
+#define DOORBELL_IDLE_POLLS 512 /* until an SQ leaves the active list */
+#define DOORBELL_LOOK_EVERY 8	/* polls, while some queue is active */
+#define DOORBELL_QUIET	    32	/* polls without work, from when on each of them looks */
+#define DOORBELL_SWEEP	    2	/* records per look */
+#define DOORBELL_PAGES	    64	/* pages per look, of 9 lines each */
 
 static void
-uar_ring(struct softrnic *dev, uint64_t bell)
+doorbell_ring(struct softrnic *dev, uint64_t bell)
 {
 	dev->stats.doorbells++;
 	/* Their numbers have ranges of their own. */
@@ -31,7 +32,7 @@ uar_ring(struct softrnic *dev, uint64_t bell)
 }
 
 static void
-uar_look(struct softrnic *dev, uint32_t index)
+doorbell_look(struct softrnic *dev, uint32_t index)
 {
 	struct softrnic_uar_watch *watch = dev->uar_watch;
 	struct softrnic_uar_page *page = &watch->pages[index];
@@ -42,7 +43,7 @@ uar_look(struct softrnic *dev, uint32_t index)
 		word = softrnic_uar_load(dev, index, RNIC_UAR_BLUEFLAME + i * RNIC_BF_HALF_BYTES);
 		if (word != page->bells[i]) {
 			page->bells[i] = word;
-			uar_ring(dev, word);
+			doorbell_ring(dev, word);
 		}
 	}
 	word = softrnic_uar_load(dev, index, RNIC_UAR_CQ_ARM);
@@ -55,15 +56,15 @@ uar_look(struct softrnic *dev, uint32_t index)
 
 /* Of many pages some, and the others in the next looks. */
 static void
-uar_look_around(struct softrnic *dev)
+doorbell_look_around(struct softrnic *dev)
 {
 	struct softrnic_uar_watch *watch = dev->uar_watch;
-	uint32_t count = watch->used_count < UAR_PAGES ? watch->used_count : UAR_PAGES;
+	uint32_t count = watch->used_count < DOORBELL_PAGES ? watch->used_count : DOORBELL_PAGES;
 
 	for (; count > 0; count--) {
 		if (watch->next >= watch->used_count)
 			watch->next = 0;
-		uar_look(dev, watch->used[watch->next++]);
+		doorbell_look(dev, watch->used[watch->next++]);
 	}
 }
 
@@ -72,7 +73,7 @@ uar_look_around(struct softrnic *dev)
  * visit alone may have come between the driver's two stores.
  */
 static void
-uar_sweep_sq(struct softrnic *dev)
+doorbell_sweep_sq(struct softrnic *dev)
 {
 	struct softrnic_sq *sq = TAILQ_FIRST(&dev->swept_sqs);
 	uint32_t producer;
@@ -102,7 +103,7 @@ uar_sweep_sq(struct softrnic *dev)
  * would have those who wait for the poller wait for seconds. Those that had their turn then go behind the others.
  */
 static unsigned int
-uar_poll_sqs(struct softrnic *dev)
+doorbell_poll_sqs(struct softrnic *dev)
 {
 	const uint64_t now = softrnic_now_ns();
 	struct softrnic_sq *sq, *next, *first;
@@ -118,7 +119,7 @@ uar_poll_sqs(struct softrnic *dev)
 		looks += n == 0;
 		if (n > 0) {
 			sq->idle = 0;
-		} else if (++sq->idle >= UAR_IDLE_POLLS) {
+		} else if (++sq->idle >= DOORBELL_IDLE_POLLS) {
 			sq->active = false;
 			TAILQ_REMOVE(&dev->active_sqs, sq, active_link);
 		}
@@ -131,7 +132,7 @@ uar_poll_sqs(struct softrnic *dev)
 }
 
 unsigned int
-softrnic_uar_poll(struct softrnic *dev)
+softrnic_doorbells_poll(struct softrnic *dev)
 {
 	struct softrnic_uar_watch *watch = dev->uar_watch;
 	bool busy = !TAILQ_EMPTY(&dev->active_sqs) || !TAILQ_EMPTY(&dev->active_qps) ||
@@ -139,24 +140,25 @@ softrnic_uar_poll(struct softrnic *dev)
 	uint32_t i;
 
 	/* Who polls a quiet device may be about to sleep between two polls. */
-	if (!busy || dev->quiet_polls > UAR_QUIET || ++watch->tick % UAR_LOOK_EVERY == 0) {
-		uar_look_around(dev);
+	if (!busy || dev->quiet_polls > DOORBELL_QUIET ||
+	    ++watch->tick % DOORBELL_LOOK_EVERY == 0) {
+		doorbell_look_around(dev);
 		softrnic_share_begin(dev, 0);
-		for (i = 0; i < UAR_SWEEP; i++)
-			uar_sweep_sq(dev);
-		softrnic_qp_sweep(dev, UAR_SWEEP);
-		softrnic_rq_sweep(dev, UAR_SWEEP);
+		for (i = 0; i < DOORBELL_SWEEP; i++)
+			doorbell_sweep_sq(dev);
+		softrnic_qp_sweep(dev, DOORBELL_SWEEP);
+		softrnic_rq_sweep(dev, DOORBELL_SWEEP);
 		softrnic_cq_sweep(dev);
 		/* SQs have the next turn: there is no sweep then, as the device is busy. */
 		if (softrnic_round_is_over(dev))
 			return 1;
 	}
-	return TAILQ_EMPTY(&dev->active_sqs) ? 0 : uar_poll_sqs(dev);
+	return TAILQ_EMPTY(&dev->active_sqs) ? 0 : doorbell_poll_sqs(dev);
 }
 
 /* What a store to [offset, offset + 8) of a page means, once its second half is there. */
 static void
-uar_written(struct softrnic *dev, uint32_t index, uint32_t offset, uint64_t word)
+doorbell_written(struct softrnic *dev, uint32_t index, uint32_t offset, uint64_t word)
 {
 	struct softrnic_uar_watch *watch = dev->uar_watch;
 	struct softrnic_uar_page *page = &watch->pages[index];
@@ -167,12 +169,12 @@ uar_written(struct softrnic *dev, uint32_t index, uint32_t offset, uint64_t word
 		softrnic_cq_arm_doorbell(dev, (uint32_t)(word >> 32), (uint32_t)word);
 	} else if (offset >= RNIC_UAR_BLUEFLAME && offset % RNIC_BF_HALF_BYTES == 0) {
 		page->bells[(offset - RNIC_UAR_BLUEFLAME) / RNIC_BF_HALF_BYTES] = word;
-		uar_ring(dev, word);
+		doorbell_ring(dev, word);
 	}
 }
 
 int
-softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length)
+softrnic_doorbell_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length)
 {
 	uint32_t page = (uint32_t)(offset / RNIC_UAR_PAGE_BYTES);
 	uint32_t at = offset % RNIC_UAR_PAGE_BYTES;
@@ -198,9 +200,9 @@ softrnic_uar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 		softrnic_eq_doorbell(dev, RNIC_SWAP32(half), at == RNIC_UAR_EQ_ARM);
 	} else if (length == 8) {
 		/* Not loaded again: a store to a mapping may have come in between, and is found by the next look. */
-		uar_written(dev, page, at, RNIC_SWAP64(whole));
+		doorbell_written(dev, page, at, RNIC_SWAP64(whole));
 	} else if (at % 8 == 4) {
-		uar_written(dev, page, at & ~7u, softrnic_uar_load(dev, page, at & ~7u));
+		doorbell_written(dev, page, at & ~7u, softrnic_uar_load(dev, page, at & ~7u));
 	}
 	return 0;
 }

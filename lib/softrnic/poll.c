@@ -3,6 +3,7 @@
 /* A round of a poller: each device, and each of its parts, has its turn. */
 #include <rte_common.h>
 
+#include "doorbell.h"
 #include "latch.h"
 #include "poller.h"
 #include "qp/qp_poll.h"
@@ -69,7 +70,7 @@ round_ends(struct softrnic *dev, enum part next, unsigned int done)
 static __rte_always_inline unsigned int
 poll_queues(struct softrnic *dev)
 {
-	unsigned int done = softrnic_uar_poll(dev);
+	unsigned int done = softrnic_doorbells_poll(dev);
 
 	if (softrnic_round_is_over(dev))
 		return round_ends(dev, PART_QPS, done);
@@ -93,7 +94,7 @@ poll_part(struct softrnic *dev, enum part part)
 {
 	switch (part) {
 	case PART_COMMANDS: return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
-	case PART_SQS: return softrnic_uar_poll(dev);
+	case PART_SQS: return softrnic_doorbells_poll(dev);
 	case PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
 	case PART_WIRE: return wire_has_turn(dev) ? softrnic_wire_poll(dev) : 0;
 	case PART_EVENTS:

@@ -18,8 +18,8 @@ unsigned int __real_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __wrap_softrnic_poll(struct softrnic_poller *poller);
 unsigned int __real_softrnic_cmdq_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_cmdq_poll(struct softrnic *dev);
-unsigned int __real_softrnic_uar_poll(struct softrnic *dev);
-unsigned int __wrap_softrnic_uar_poll(struct softrnic *dev);
+unsigned int __real_softrnic_doorbells_poll(struct softrnic *dev);
+unsigned int __wrap_softrnic_doorbells_poll(struct softrnic *dev);
 unsigned int __real_softrnic_qps_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_qps_poll(struct softrnic *dev);
 unsigned int __real_softrnic_wire_poll(struct softrnic *dev);
@@ -122,10 +122,10 @@ __wrap_softrnic_cmdq_poll(struct softrnic *dev)
 }
 
 unsigned int
-__wrap_softrnic_uar_poll(struct softrnic *dev)
+__wrap_softrnic_doorbells_poll(struct softrnic *dev)
 {
 	part_begin(dev);
-	return __real_softrnic_uar_poll(dev);
+	return __real_softrnic_doorbells_poll(dev);
 }
 
 /* Where the round before ended too early for these they are the first. */

@@ -15,6 +15,7 @@
 
 #include "data_path.h"
 #include "prm/list.h"
+#include "softrnic/doorbell.h"
 #include "softrnic/eth/steer.h"
 #include "softrnic/work.h"
 
@@ -260,7 +261,7 @@ test_a_way_without_end_leads_nowhere(void **state)
 		if (steering->buckets[i] == NULL)
 			steering->buckets[i] = chain;
 	send_frames(f, &f->sq, 1);
-	softrnic_uar_poll(f->dp.dev);
+	softrnic_doorbells_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
 	assert_in_range(f->dp.dev->turn->work, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
 }
@@ -275,7 +276,7 @@ test_empty_tables_are_steps(void **state)
 		table = dp_table_create(&f->dp, level, 2, table);
 	assert_int_equal(dp_root_set(&f->dp, table), 0);
 	send_frames(f, &f->sq, 1);
-	softrnic_uar_poll(f->dp.dev);
+	softrnic_doorbells_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
 	assert_in_range(f->dp.dev->turn->work, 256 / 16, 256 / 16 + 8);
 }

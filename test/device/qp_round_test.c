@@ -27,8 +27,8 @@ static uint64_t unit_us[PARTS];
 static unsigned int turns[PARTS], order[2 * PARTS], count;
 
 unsigned int __wrap_softrnic_cmdq_poll(struct softrnic *dev);
-unsigned int __real_softrnic_uar_poll(struct softrnic *dev);
-unsigned int __wrap_softrnic_uar_poll(struct softrnic *dev);
+unsigned int __real_softrnic_doorbells_poll(struct softrnic *dev);
+unsigned int __wrap_softrnic_doorbells_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_qps_poll(struct softrnic *dev);
 unsigned int __real_softrnic_wire_poll(struct softrnic *dev);
 unsigned int __wrap_softrnic_wire_poll(struct softrnic *dev);
@@ -56,9 +56,9 @@ __wrap_softrnic_cmdq_poll(struct softrnic *dev)
 }
 
 unsigned int
-__wrap_softrnic_uar_poll(struct softrnic *dev)
+__wrap_softrnic_doorbells_poll(struct softrnic *dev)
 {
-	__real_softrnic_uar_poll(dev);
+	__real_softrnic_doorbells_poll(dev);
 	softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
 	return part_ends(dev, PART_SQS);
 }
