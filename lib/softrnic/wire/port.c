@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Another ethdev of the process as the cable: net_af_packet, net_tap, net_memif, a NIC; one queue each way.
- *
- * The polling thread moves frames, under the poller's lock, and tells the device of its link: that writes an event to
- * client memory, which no other thread of a daemon may touch. Everything else is port_look()'s, in EAL's interrupt thread:
- * it takes the ethdev when it is there, starts it, follows its link, tells it the MTU. It calls ethdev without the
- * poller's lock: EAL's locks are taken there, and who holds those may wait for the poller's (memory that an application
- * frees is unmapped from the device).
- *
- * The ethdev may come before or after the device, go, and come again. A new one is only known by number while it is
- * announced, so that the event just has port_look() called.
- */
+/* The ethdev of a port wire, without the poller's lock: port_private.h has the story. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,224 +12,14 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
-#include <rte_mbuf.h>
 
-#include "eth/frame.h"
-#include "wire/link.h"
 #include "wire/port_pool.h"
-#include "wire/wire.h"
-#include "work.h"
+#include "wire/port_private.h"
 
 #define PORT_LOOK_US 100000
-#define PORT_BURST   32
 #define PORT_DESC    512
-#define PORT_STALE   8192 /* at most so many old frames are thrown away in a poll */
 /* than descriptors: those in our hands, and some that the ethdev may keep */
 #define PORT_MBUFS_MORE 127
-
-enum port_stage {
-	PORT_ABSENT,  /* there is no such ethdev */
-	PORT_STARTS,  /* port_look() is at it */
-	PORT_LIVE,    /* frames may be moved */
-	PORT_UNFIT,   /* it could not be started: nothing more until it goes */
-	PORT_REMOVED, /* the ethdev said that its device has gone */
-};
-
-struct port_wire {
-	struct softrnic *dev;
-	char name[RTE_ETH_NAME_MAX_LEN];
-	uint64_t owner;
-	bool told; /* events come, and calls of port_look() */
-	/*
-	 * EAL's interrupt thread and the threads that tell of events get the wire by this (port_lock()), and the interrupt
-	 * thread gives it back by the other one (port_unlisten()): release and acquire, as EAL's own locks on the way
-	 * are not ours to build on.
-	 */
-	_Atomic(struct softrnic_poller *) poller;
-	atomic_uint looks;
-
-	/* Under the poller's lock. */
-	enum port_stage stage;
-	uint16_t id; /* of the ethdev, unless it is absent */
-	bool up;
-	bool idle;		  /* not live, or no bursts were called in the last poll */
-	bool changed;		  /* stage or up: the polling thread has not told the device yet */
-	struct rte_mempool *pool; /* changes only while no frames are moved */
-	/* On their way: what the ethdev does not take now it is asked again. */
-	struct rte_mbuf *tx[PORT_BURST];
-	unsigned int tx_count;
-	struct rte_mbuf *spare[PORT_BURST];
-	unsigned int spare_count;
-	/* Received in a burst, from rx_at on not yet looked at. */
-	struct rte_mbuf *rx[PORT_BURST];
-	unsigned int rx_count, rx_at;
-
-	/* Of port_look(), for as long as it may be in a call of the ethdev's; taken before the poller's lock. */
-	pthread_mutex_t looking;
-	/* who holds it: what the ethdev tells of in that thread comes from within */
-	atomic_uintptr_t looker;
-	uint16_t mtu; /* as the ethdev was told last */
-};
-
-/* ---- Frames, under the poller's lock ---- */
-
-/* While it is not full there is an mbuf for the next frame, and a place to put it. */
-static void
-port_make_room(struct port_wire *wire)
-{
-	if (wire->spare_count == 0 &&
-	    rte_pktmbuf_alloc_bulk(wire->pool, wire->spare, PORT_BURST) == 0)
-		wire->spare_count = PORT_BURST;
-	wire->dev->wire_full = wire->spare_count == 0 || wire->tx_count == PORT_BURST;
-}
-
-static unsigned int
-port_flush(struct port_wire *wire)
-{
-	unsigned int sent, left;
-
-	if (wire->tx_count == 0)
-		return 0;
-	sent = rte_eth_tx_burst(wire->id, 0, wire->tx, (uint16_t)wire->tx_count);
-	left = wire->tx_count - sent;
-	memmove(wire->tx, wire->tx + sent, left * sizeof(wire->tx[0]));
-	wire->tx_count = left;
-	return sent;
-}
-
-/* Does anybody send or receive? A port that is switched off does not, nor does one whose queues are all in reset. */
-static bool
-port_is_used(const struct softrnic *dev)
-{
-	return dev->port.link_up && (dev->open_rqs > 0 || !TAILQ_EMPTY(&dev->swept_sqs));
-}
-
-/* Bursts are called again: what waits in the ethdev is from a time when nobody did, and no port sees such frames. */
-static void
-port_wake(struct port_wire *wire)
-{
-	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int count, left = PORT_STALE;
-
-	wire->idle = false;
-	port_make_room(wire);
-	do {
-		count = rte_eth_rx_burst(wire->id, 0, mbufs, PORT_BURST);
-		rte_pktmbuf_free_bulk(mbufs, count);
-		left -= count;
-	} while (count > 0 && left >= PORT_BURST);
-}
-
-/* What did not get through, and does not now. */
-static void
-port_drop(struct port_wire *wire)
-{
-	rte_pktmbuf_free_bulk(wire->rx + wire->rx_at, wire->rx_count - wire->rx_at);
-	wire->rx_count = wire->rx_at = 0;
-	rte_pktmbuf_free_bulk(wire->tx, wire->tx_count);
-	wire->dev->stats.wire_dropped += wire->tx_count;
-	wire->tx_count = 0;
-}
-
-/* No bursts. Who sent what did not get through has gone. */
-static void
-port_sleep(struct port_wire *wire)
-{
-	wire->idle = true;
-	if (wire->tx_count == 0 && wire->rx_at == wire->rx_count)
-		return;
-	port_drop(wire);
-	port_make_room(wire);
-}
-
-void
-softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame)
-{
-	struct port_wire *wire = dev->wire_data;
-	struct rte_mbuf *mbuf;
-	char *to;
-
-	if (__builtin_expect(wire->idle, 0) && wire->stage == PORT_LIVE && port_is_used(dev))
-		port_wake(wire);
-	/* Only a frame that the faults had kept or doubled comes here then. */
-	if (__builtin_expect(wire->idle || dev->wire_full, 0)) {
-		dev->stats.wire_dropped++;
-		return;
-	}
-	mbuf = wire->spare[wire->spare_count - 1];
-	to = rte_pktmbuf_append(mbuf, (uint16_t)frame->length);
-	if (__builtin_expect(to == NULL, 0)) {
-		dev->stats.wire_dropped++;
-		return;
-	}
-	softrnic_frame_gather(frame, (uint8_t *)to, frame->length);
-	wire->spare_count--;
-	wire->tx[wire->tx_count++] = mbuf;
-	if (wire->tx_count == PORT_BURST)
-		port_flush(wire);
-	if (wire->spare_count == 0 || wire->tx_count == PORT_BURST)
-		port_make_room(wire);
-}
-
-static void
-port_receive(struct softrnic *dev, const struct rte_mbuf *mbuf)
-{
-	struct softrnic_frame frame;
-
-	frame.length = frame.count = 0;
-	frame.l4_summed = false;
-	for (; mbuf != NULL; mbuf = mbuf->next) {
-		if (mbuf->data_len == 0)
-			continue;
-		if (frame.count == SOFTRNIC_FRAME_PIECES) {
-			dev->port.counters.rx_errors++;
-			dev->stats.rx_errors++;
-			return;
-		}
-		frame.pieces[frame.count].iov_base = rte_pktmbuf_mtod(mbuf, void *);
-		frame.pieces[frame.count++].iov_len = mbuf->data_len;
-		frame.length += mbuf->data_len;
-	}
-	softrnic_eth_receive(dev, &frame);
-}
-
-static unsigned int
-port_poll(struct softrnic *dev)
-{
-	struct port_wire *wire = dev->wire_data;
-	unsigned int done, at;
-	uint64_t now;
-
-	if (__builtin_expect(wire->changed, 0)) {
-		wire->changed = false;
-		softrnic_wire_changed(dev);
-	}
-	/* An ethdev may be removed while nobody uses the port above it: no burst then. */
-	if (__builtin_expect(wire->stage != PORT_LIVE || !port_is_used(dev), 0)) {
-		port_sleep(wire);
-		return 0;
-	}
-	if (__builtin_expect(wire->idle, 0))
-		port_wake(wire);
-	done = port_flush(wire);
-	if (dev->wire_full)
-		port_make_room(wire);
-	if (wire->rx_at == wire->rx_count) {
-		wire->rx_at = 0;
-		wire->rx_count = rte_eth_rx_burst(wire->id, 0, wire->rx, PORT_BURST);
-	}
-	if (wire->rx_count == 0)
-		return done;
-	now = softrnic_now_ns();
-	dev->now = now - dev->power_on_ns;
-	softrnic_share_set_end(dev, now + SOFTRNIC_SHARE_NS);
-	for (at = wire->rx_at; at < wire->rx_count && !softrnic_share_is_over(dev); at++)
-		port_receive(dev, wire->rx[at]);
-	rte_pktmbuf_free_bulk(wire->rx + wire->rx_at, at - wire->rx_at);
-	done += at - wire->rx_at;
-	wire->rx_at = at;
-	return done;
-}
 
 static bool
 port_is_up(const struct softrnic *dev)
@@ -248,19 +27,6 @@ port_is_up(const struct softrnic *dev)
 	const struct port_wire *wire = dev->wire_data;
 
 	return wire->stage == PORT_LIVE && wire->up;
-}
-
-/* Hands off the ethdev. The pool stays: it may still have mbufs. */
-static void
-port_let_go(struct port_wire *wire, enum port_stage stage)
-{
-	port_drop(wire);
-	rte_pktmbuf_free_bulk(wire->spare, wire->spare_count);
-	wire->spare_count = 0;
-	wire->stage = stage;
-	wire->up = false;
-	wire->idle = true;
-	wire->dev->wire_full = false;
 }
 
 /* What is returned is for softrnic_unlock(), behind which the wire may be gone. */
@@ -464,7 +230,7 @@ port_find(struct port_wire *wire)
 			wire->stage = PORT_LIVE;
 			wire->idle = true;
 			wire->mtu = 0;
-			port_make_room(wire);
+			softrnic_wire_port_make_room(wire);
 		}
 	}
 	softrnic_unlock(poller);
@@ -481,7 +247,7 @@ port_restarts(struct port_wire *wire)
 	bool live = wire->stage == PORT_LIVE;
 
 	if (live) {
-		port_let_go(wire, PORT_STARTS);
+		softrnic_wire_port_let_go(wire, PORT_STARTS);
 		wire->changed = true;
 	}
 	softrnic_unlock(poller);
@@ -498,7 +264,7 @@ port_restarted(struct port_wire *wire, bool runs)
 	if (stays) {
 		wire->stage = runs ? PORT_LIVE : PORT_UNFIT;
 		if (runs)
-			port_make_room(wire);
+			softrnic_wire_port_make_room(wire);
 	}
 	softrnic_unlock(poller);
 	return stays;
@@ -659,7 +425,7 @@ port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 			  : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS);
 	if (ours) {
 		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
-		port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
+		softrnic_wire_port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
 		wire->changed = true;
 	}
 	softrnic_unlock(poller);
@@ -723,7 +489,7 @@ port_release(struct softrnic *dev)
 	if (wire->told)
 		port_unlisten(wire);
 	stage = port_stage(wire, &id);
-	port_let_go(wire, PORT_ABSENT);
+	softrnic_wire_port_let_go(wire, PORT_ABSENT);
 	if (stage == PORT_LIVE || stage == PORT_REMOVED)
 		port_stop(wire, id, stage == PORT_REMOVED);
 	port_pool_put(wire, wire->pool);
@@ -799,7 +565,7 @@ const struct softrnic_wire_ops softrnic_wire_port = {
 	.prepare = port_prepare,
 	.close = port_close,
 	.release = port_release,
-	.poll = port_poll,
+	.poll = softrnic_wire_port_poll,
 	.is_up = port_is_up,
 	.leaves = true,
 };
