@@ -12,7 +12,7 @@ is filled from all logs that are named for it, and only by --write:
     exercised.py                                                      check the table
 
 --run has the embedded device of each test program say what it executes (devtools/trace/say.c). The check wants a row for each
-command of lib/softrnic/cmd_table.c, in its order, and nothing else; yes, no, or ? for a column that nobody has filled; and in
+command of lib/softrnic/hca/cmd_table.c, in its order, and nothing else; yes, no, or ? for a column that nobody has filled; and in
 the column of the recording what test/layout/data/connectx4lx.cmds has.
 
 exit code: 0 the table is as it should be; 1 not; 2 usage
@@ -30,7 +30,7 @@ import commands  # noqa: E402  pylint: disable=wrong-import-position
 from fields import ROOT, Fail  # noqa: E402  pylint: disable=wrong-import-position
 from table import Table, judge, parser_of  # noqa: E402  pylint: disable=wrong-import-position
 
-CMD_TABLE = os.path.join(ROOT, "lib", "softrnic", "cmd_table.c")
+CMD_TABLE = os.path.join(ROOT, "lib", "softrnic", "hca", "cmd_table.c")
 RECORDING = os.path.join(ROOT, "test", "layout", "data", "connectx4lx.cmds")
 COLUMNS = ["command", "unit, device", "our driver", "Linux 6.1", "Linux 6.12", "recording"]
 TITLE = re.compile(r"dump command (data )?(?:MLX5_CMD_OP_)?(\w+)\(0x[0-9a-f]+\) OUTPUT")

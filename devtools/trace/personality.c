@@ -2,7 +2,7 @@
 
 /*
  * Capabilities of a card, for devtools/trace/personality.py: lines "in HEX" and "out HEX" of its commands become rows of a
- * personality (lib/softrnic/like.h), one for each field in which it is not as our device is by itself.
+ * personality (lib/softrnic/hca/like.h), one for each field in which it is not as our device is by itself.
  *
  * Whether a difference can be shown is a person's judgement. Where a personality has one of that field, it is taken over;
  * else what is less than ours is shown as the card has it, what we do not have at all is not built, and what is more than
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "like.h"
+#include "softrnic/base/command.h"
+#include "softrnic/hca/like.h"
 #include "prm/layouts.h"
 
 #define DWORDS	   (RNIC_HCA_CAP_BYTES / 4)

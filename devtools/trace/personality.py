@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """
-A personality of the software RNIC (like=, lib/softrnic/like.c) from the commands of a card.
+A personality of the software RNIC (like=, lib/softrnic/hca/like.c) from the commands of a card.
 
 LOG has the commands of any driver with the card: an archive of `rdmapmd-setup report`, a log (see commands.py) or a file in
-the compact form. What is printed is C for lib/softrnic/like.c: a row for each capability, maximum and current, in which the
+the compact form. What is printed is C for lib/softrnic/hca/like.c: a row for each capability, maximum and current, in which the
 card is not as our device is by itself, and a part of that name. To have it as like=NAME put it there and add a row to
 softrnic_likes.
 

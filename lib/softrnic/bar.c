@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "doorbell.h"
-#include "iseg.h"
+#include "softrnic/engine/doorbell.h"
+#include "softrnic/hca/iseg.h"
 
 #define UAR_BYTES (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
 /* PCI wants a power of two; capability uar_sz says how many MiB. */

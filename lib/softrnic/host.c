@@ -24,7 +24,7 @@
 #include <rte_thread.h>
 #include <rte_version.h>
 
-#include "device.h"
+#include "softrnic/base/device.h"
 
 #define SOFTRNIC_HOST_SPINS	   64
 #define SOFTRNIC_HOST_YIELD_NS	   200000 /* from the last work on */

@@ -3,11 +3,11 @@
 /* A round of a poller: each device, and each of its parts, has its turn. */
 #include <rte_common.h>
 
-#include "doorbell.h"
-#include "latch.h"
-#include "poller.h"
-#include "qp/qp_poll.h"
-#include "wire/wire.h"
+#include "softrnic/engine/doorbell.h"
+#include "softrnic/event/latch.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/wire/wire.h"
 
 static bool
 commands_wait(struct softrnic *dev)

@@ -8,14 +8,14 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "device.h"
-#include "iseg.h"
-#include "like.h"
-#include "qp/qp_watch.h"
-#include "random.h"
-#include "softrnic_tunables.h"
-#include "wire/link.h"
-#include "wire/wire.h"
+#include "softrnic/base/device.h"
+#include "softrnic/hca/iseg.h"
+#include "softrnic/hca/like.h"
+#include "softrnic/engine/qp_watch.h"
+#include "softrnic/base/random.h"
+#include "softrnic/base/tunables.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/wire.h"
 
 #define DEFAULT_MTU	   9978
 #define DEFAULT_BOOT_PAGES 4

@@ -19,9 +19,9 @@
 
 #include "prm/cmd.h"
 #include "prm/cmd_table.h"
-#include "softrnic/like.h"
+#include "softrnic/hca/like.h"
 
-#define BEGIN "<!-- rows of lib/softrnic/like.c -->\n"
+#define BEGIN "<!-- rows of lib/softrnic/hca/like.c -->\n"
 #define END   "<!-- end of the rows -->\n"
 
 #define PARTS_MAX 64

@@ -13,7 +13,7 @@
 
 #include "ctl_world.h"
 #include "prm/layouts.h"
-#include "softrnic/like.h"
+#include "softrnic/hca/like.h"
 
 #define OUT_ROOM 0x1010
 

@@ -3,7 +3,7 @@
 /* The numbers of memory keys: a peer that knows some of them must not know the next. */
 #include <stdlib.h>
 
-#include "softrnic/random.h"
+#include "softrnic/base/random.h"
 #include "tpt_key.h"
 
 #define NUMBERS (1u << 16)

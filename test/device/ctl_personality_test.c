@@ -6,7 +6,7 @@
  */
 #include "harness.h"
 #include "prm/layouts.h"
-#include "softrnic/like.h"
+#include "softrnic/hca/like.h"
 
 #include "recorded_personality.h"
 

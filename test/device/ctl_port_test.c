@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "harness.h"
-#include "softrnic/eth/port.h"
+#include "softrnic/port/port.h"
 
 static int
 setup(void **state)

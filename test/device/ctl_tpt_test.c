@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "softrnic/tpt.h"
-#include "softrnic/work.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/base/work.h"
 #include "tpt_key.h"
 
 #define READ  SOFTRNIC_LOCAL_READ

@@ -16,7 +16,7 @@
 
 #include "harness.h"
 #include "prm/layouts.h"
-#include "softrnic/like.h"
+#include "softrnic/hca/like.h"
 
 /* Above the highest address of the recording; hardly any of it is touched. */
 #define MEMORY_BYTES (UINT64_C(1) << 35)

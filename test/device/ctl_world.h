@@ -5,10 +5,10 @@
 #define TEST_DEVICE_CTL_WORLD_H
 
 #include "harness.h"
-#include "softrnic/commands.h"
-#include "softrnic/qp/qp.h"
-#include "softrnic/qp/rmp.h"
-#include "softrnic/qp/roce.h"
+#include "softrnic/base/command.h"
+#include "softrnic/receive/qp.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/roce.h"
 
 #define IN_ROOM 0x2000
 

@@ -15,7 +15,7 @@
 
 #include "data_path.h"
 #include "prm/cmdq.h"
-#include "softrnic/cq.h"
+#include "softrnic/event/cq.h"
 #include "../counts.h"
 
 #define CQ_LOG	   5

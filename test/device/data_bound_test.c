@@ -15,9 +15,9 @@
 
 #include "data_path.h"
 #include "prm/list.h"
-#include "softrnic/doorbell.h"
-#include "softrnic/eth/steer.h"
-#include "softrnic/work.h"
+#include "softrnic/engine/doorbell.h"
+#include "softrnic/receive/steer.h"
+#include "softrnic/base/work.h"
 
 #define SQS	40
 #define LEVELS	4

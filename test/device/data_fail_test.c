@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "data_path.h"
-#include "softrnic/cq.h"
+#include "softrnic/event/cq.h"
 
 #define CQ_LOG	   4
 #define CQ_ENTRIES (1u << CQ_LOG)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "data_path.h"
-#include "qp/qp.h"
+#include "softrnic/receive/qp.h"
 
 #define MEMORY	  (UINT64_C(32) << 20)
 #define PAGE_LOG  12

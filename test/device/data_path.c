@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "commands.h"
+#include "softrnic/base/command.h"
 #include "data_path.h"
 #include "prm/init_seg.h"
 #include "prm/list.h"

@@ -7,9 +7,9 @@
 #ifndef TEST_DATA_PATH_H
 #define TEST_DATA_PATH_H
 
-#include "device.h"
+#include "softrnic/base/device.h"
 #include "prm/uar.h"
-#include "tpt.h"
+#include "softrnic/memory/tpt.h"
 
 #define DP_IOVA UINT64_C(0x40000000)
 #ifndef DP_LOG_BYTES

@@ -14,7 +14,7 @@
 
 #include "../cpu_time.h"
 #include "data_path.h"
-#include "softrnic/work.h"
+#include "softrnic/base/work.h"
 
 #define RANGE	    4096u
 #define RANGES	    512u /* of a page */

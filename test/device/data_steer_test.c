@@ -10,7 +10,7 @@
 
 #include "data_path.h"
 #include "prm/vport.h"
-#include "softrnic/eth/steer.h"
+#include "softrnic/receive/steer.h"
 
 #define QUEUES 3
 

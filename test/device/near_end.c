@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "near_end.h"
-#include "softrnic_tunables.h"
+#include "softrnic/base/tunables.h"
 
 #define HEALTH_PERIOD_NS UINT64_C(10000000) /* of the health counter, which has 24 bits */
 

@@ -7,9 +7,9 @@
  * Here each part takes as long as the test says, by the test's clock.
  */
 #include "qp_world.h"
-#include "qp/qp.h"
+#include "softrnic/receive/qp.h"
 #include "test_clock.h"
-#include "work.h"
+#include "softrnic/base/work.h"
 
 #define ROUND_NS  UINT64_C(1000000)
 #define LOOKS_NS  UINT64_C(100000) /* each look at the clock takes a microsecond */

@@ -5,7 +5,7 @@
 
 #include "qp_world.h"
 #include "test_clock.h"
-#include "work.h"
+#include "softrnic/base/work.h"
 #include "../cpu_time.h"
 
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "qp/roce.h"
+#include "softrnic/receive/roce.h"
 #include "qp_world.h"
 #include "../counts.h"
 

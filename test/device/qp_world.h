@@ -16,9 +16,9 @@
 
 #include "data_path.h"
 #include "prm/qp.h"
-#include "qp/qp_poll.h"
-#include "qp/rmp.h"
-#include "qp/roce.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/roce.h"
 
 #define QW_USER_INDEX 0xabc123u
 #define QW_PORT_MTU   9022 /* as registers count: with header, tag and FCS */

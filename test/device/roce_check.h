@@ -4,7 +4,7 @@
 #ifndef TEST_DEVICE_ROCE_CHECK_H
 #define TEST_DEVICE_ROCE_CHECK_H
 
-#include "roce/roce.h"
+#include "softrnic/roce/roce.h"
 
 #define ROCE_CHECK(condition)              \
 	do {                               \

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "roce/roce.h"
+#include "softrnic/roce/roce.h"
 #include "../counts.h"
 
 #define NET_MEMORY  (2u << 20)

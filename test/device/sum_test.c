@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "eth/sum.h"
+#include "softrnic/port/sum.h"
 
 #define BYTES 65536
 #define PAD   64

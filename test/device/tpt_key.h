@@ -5,7 +5,7 @@
 #define TEST_DEVICE_TPT_KEY_H
 
 #include "harness.h"
-#include "softrnic/tpt.h"
+#include "softrnic/memory/tpt.h"
 
 /* What CREATE_MKEY is told. */
 struct key_spec {

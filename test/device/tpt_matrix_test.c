@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/tpt.h"
+#include "softrnic/memory/tpt.h"
 #include "tpt_key.h"
 #include "../counts.h"
 

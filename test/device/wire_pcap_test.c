@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "test_clock.h"
-#include "wire/wire.h"
+#include "softrnic/wire/wire.h"
 #include "wire_world.h"
 #include "../cpu_time.h"
 

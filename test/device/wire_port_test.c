@@ -12,7 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "wire/wire.h"
+#include "softrnic/wire/wire.h"
 #include "wire_cable.h"
 
 #define RING_MAX (CABLE_RING - 1)

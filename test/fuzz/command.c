@@ -17,7 +17,7 @@
  */
 
 #include "command.h"
-#include "commands.h"
+#include "softrnic/base/command.h"
 
 extern int softrnic_logtype;
 

@@ -2,7 +2,7 @@
 
 /* Seeds of fuzz-command: what a good driver sends, as the fixture sends it, and more. */
 #include "command.h"
-#include "commands.h"
+#include "softrnic/base/command.h"
 #include "prm/list.h"
 #include "prm/reg.h"
 

@@ -2,7 +2,7 @@
 
 #include "command.h"
 
-#include "commands.h"
+#include "softrnic/base/command.h"
 #include "prm/list.h"
 
 struct softrnic_poller *command_poller;

@@ -2,10 +2,10 @@
 
 #include "forge.h"
 
-#include "commands.h"
-#include "cq.h"
-#include "device.h"
-#include "iseg.h"
+#include "softrnic/base/command.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/base/device.h"
+#include "softrnic/hca/iseg.h"
 
 bool
 forge_completion(struct softrnic *dev, uint32_t cqn, const struct rnic_cqe *cqe)

@@ -12,7 +12,7 @@
 #define TEST_FUZZ_ROCE_OWNER_H
 
 #include "fuzz.h"
-#include "roce/roce.h"
+#include "softrnic/roce/roce.h"
 
 #define OWNER_REQUESTS	  16u
 #define OWNER_RECVS	  16u

@@ -11,7 +11,7 @@
 
 #include <sanitizer/asan_interface.h>
 
-#include "commands.h"
+#include "softrnic/base/command.h"
 #include "fuzz.h"
 #include "prm/cmdq.h"
 #include "prm/init_seg.h"

@@ -4,7 +4,7 @@
 #ifndef ROCE_MACHINE_H
 #define ROCE_MACHINE_H
 
-#include "roce.h"
+#include "softrnic/roce/roce.h"
 
 /* qp.c: to ERR. A receive WQE in use is flushed, the rest by roce_qp_poll(). */
 void roce_qp_error(struct roce_qp *qp);

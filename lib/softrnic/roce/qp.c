@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "machine.h"
+#include "softrnic/roce/machine.h"
 
 /* Both rings are empty. */
 static void

@@ -11,7 +11,7 @@
 #ifndef ROCE_H
 #define ROCE_H
 
-#include "pkt.h"
+#include "softrnic/roce/pkt.h"
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 

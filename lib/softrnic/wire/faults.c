@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "random.h"
-#include "wire/faults.h"
-#include "wire/send.h"
+#include "softrnic/base/random.h"
+#include "softrnic/wire/faults.h"
+#include "softrnic/wire/send.h"
 
 #define FAULT_MILLION 1000000
 

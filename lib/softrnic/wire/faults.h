@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_FAULTS_H
 #define SOFTRNIC_FAULTS_H
 
-#include "qp/roce.h"
+#include "softrnic/receive/roce.h"
 
 struct softrnic_faults {
 	uint64_t random; /* its own stream: nothing else moves it */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The link: what the wire says and what the port says, and what follows when it goes. */
-#include "wire/faults.h"
-#include "wire/link.h"
-#include "wire/wire.h"
+#include "softrnic/wire/faults.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/wire.h"
 
 void
 softrnic_link_update(struct softrnic *dev)

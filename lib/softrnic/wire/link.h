@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_LINK_H
 #define SOFTRNIC_LINK_H
 
-#include "device.h"
+#include "softrnic/base/device.h"
 
 /*
  * The admin state or presence of this end changed, or what its wire's is_up() says: recompute the link here and at the

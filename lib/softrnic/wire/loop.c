@@ -3,7 +3,7 @@
 /* A plug that returns every frame to its sender. */
 #include <errno.h>
 
-#include "wire/wire.h"
+#include "softrnic/wire/wire.h"
 
 static int
 loop_open(struct softrnic *dev, const char *arg)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire.h"
+#include "softrnic/wire/wire.h"
 
 #define PAIR_NAME_BYTES 64
 

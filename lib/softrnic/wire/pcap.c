@@ -14,10 +14,10 @@
 
 #include <pcap/pcap.h>
 
-#include "eth/frame.h"
-#include "wire/link.h"
-#include "wire/wire.h"
-#include "work.h"
+#include "softrnic/port/frame.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/wire.h"
+#include "softrnic/base/work.h"
 
 #define CAPTURE_BUDGET	    64 /* frames received in a poll */
 #define CAPTURE_SNAPLEN	    65535

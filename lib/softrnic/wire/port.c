@@ -13,8 +13,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "wire/port_pool.h"
-#include "wire/port_private.h"
+#include "softrnic/wire/port_pool.h"
+#include "softrnic/wire/port_private.h"
 
 #define PORT_LOOK_US 100000
 #define PORT_DESC    512

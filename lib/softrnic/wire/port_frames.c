@@ -3,10 +3,10 @@
 /* The frames of a port wire, under the poller's lock. */
 #include <string.h>
 
-#include "eth/frame.h"
-#include "wire/link.h"
-#include "wire/port_private.h"
-#include "work.h"
+#include "softrnic/port/frame.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/port_private.h"
+#include "softrnic/base/work.h"
 
 #define PORT_STALE 8192 /* at most so many old frames are thrown away in a poll */
 

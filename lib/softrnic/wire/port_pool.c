@@ -16,7 +16,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "wire/port_pool.h"
+#include "softrnic/wire/port_pool.h"
 
 struct port_pool {
 	LIST_ENTRY(port_pool) link;

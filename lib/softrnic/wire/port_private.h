@@ -21,7 +21,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "wire/wire.h"
+#include "softrnic/wire/wire.h"
 
 #define PORT_BURST 32
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs on wires: descriptors, as frames are. */
-#include "qp/roce.h"
-#include "wire/send.h"
+#include "softrnic/receive/roce.h"
+#include "softrnic/wire/send.h"
 
 void
 softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame)

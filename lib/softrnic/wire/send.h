@@ -4,8 +4,8 @@
 #ifndef SOFTRNIC_WIRE_SEND_H
 #define SOFTRNIC_WIRE_SEND_H
 
-#include "eth/receive.h"
-#include "wire/wire.h"
+#include "softrnic/receive/receive.h"
+#include "softrnic/wire/wire.h"
 
 /*
  * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: nobody is

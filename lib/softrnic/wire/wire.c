@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire/faults.h"
-#include "wire/link.h"
-#include "wire/wire.h"
-#include "work.h"
+#include "softrnic/wire/faults.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/wire.h"
+#include "softrnic/base/work.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
 	&softrnic_wire_loop,

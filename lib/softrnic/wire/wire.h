@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_WIRE_H
 #define SOFTRNIC_WIRE_H
 
-#include "device.h"
+#include "softrnic/base/device.h"
 
 struct softrnic_roce_frame; /* qp/roce.h */
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the device executes and writes, as text: log types "softrnic.cmd" and "softrnic.queue" at debug level. */
+#ifndef SOFTRNIC_DUMP_H
+#define SOFTRNIC_DUMP_H
+
+#include "softrnic/base/command.h"
+
+/* A command's input or output, in one piece, laid out as mlx5_core prints its own. */
+void softrnic_dump_cmd(const struct softrnic *dev, const struct softrnic_cmd *cmd, bool output);
+
+/*
+ * Entries of queues, hex and decoded. dev->dump_queues says whether somebody wants them: it is looked at when a queue
+ * is created, so that the data path tests one flag.
+ */
+bool softrnic_dump_queues_wanted(void);
+/*
+ * A send WQE of the queue of that kind, "SQ" or "QP", and number, with its WQEBB counter. ethernet: its SENDs have an
+ * Ethernet segment.
+ */
+void softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number,
+		       uint16_t counter, const void *wqe, uint32_t length, bool ethernet);
+void softrnic_dump_cqe(const struct softrnic *dev, const struct softrnic_cq *cq,
+		       const struct rnic_cqe *cqe);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The poller: a list of devices under one lock.
+ *
+ * A polling thread takes the lock once per round, thousands of times in the time that a sleeping waiter needs to wake
+ * up; with a plain mutex it would win every race. So who calls through the public door announces itself in `waiting`
+ * first, and the polling thread stays away from the lock while anybody is announced.
+ */
+#ifndef SOFTRNIC_POLLER_H
+#define SOFTRNIC_POLLER_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "softrnic/base/work.h"
+
+/* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
+#define SOFTRNIC_GIVE_WAY_MAX 1000
+
+struct softrnic_poller {
+	pthread_mutex_t lock;
+	atomic_uint waiting; /* calls that want the lock */
+	TAILQ_HEAD(, softrnic) devices;
+	struct softrnic_turn turn;
+	/* set before the first device joins, cleared after the last has left */
+	void (*wake)(void *arg);
+	void *wake_arg;
+};
+
+/* A round begins: the lock, for the thread that polls. */
+static inline void
+softrnic_poller_enter(struct softrnic_poller *poller)
+{
+	for (int i = 0; i < SOFTRNIC_GIVE_WAY_MAX &&
+			atomic_load_explicit(&poller->waiting, memory_order_relaxed) > 0;
+	     i++)
+		sched_yield();
+	pthread_mutex_lock(&poller->lock);
+}
+
+/* ... and ends. */
+static inline void
+softrnic_poller_leave(struct softrnic_poller *poller)
+{
+	pthread_mutex_unlock(&poller->lock);
+}
+
+#endif

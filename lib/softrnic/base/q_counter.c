@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Counter sets, which RQs and QPs name by their number. */
+#include "softrnic/base/device.h"
+
+int
+softrnic_q_counter_find(struct softrnic *dev, uint32_t number, struct softrnic_q_counter **counter)
+{
+	*counter = NULL;
+	if (number == 0)
+		return RNIC_STATUS_OK;
+	*counter = softrnic_object_get(dev, SOFTRNIC_Q_COUNTER, number);
+	return *counter != NULL ? RNIC_STATUS_OK : RNIC_STATUS_BAD_RES;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What is resolved: who holds an address of host memory stands in a list, which an unmap empties. It costs a step for each
+ * that was resolved since the last one, not one for each object that there is; and what is used again is looked up
+ * again, as after any change of the map.
+ */
+#ifndef SOFTRNIC_RESOLVED_H
+#define SOFTRNIC_RESOLVED_H
+
+#include "softrnic/base/device.h"
+
+#define SOFTRNIC_RESOLVED_AHEAD \
+	8 /* they lie all over the heap: the next ones come while one is at hand */
+
+/* The last object in the list, which has its `resolved` at that offset; NULL: there is none. */
+static inline void *
+softrnic_resolved_last(const struct softrnic_resolved_list *list, size_t offset)
+{
+	const uint8_t *ahead;
+
+	if (list->count == 0)
+		return NULL;
+	if (list->count > SOFTRNIC_RESOLVED_AHEAD) {
+		ahead = (const uint8_t *)list->of[list->count - 1 - SOFTRNIC_RESOLVED_AHEAD] -
+			offset;
+		__builtin_prefetch(ahead, 1);
+		__builtin_prefetch(ahead + 64, 1);
+	}
+	return (uint8_t *)list->of[list->count - 1] - offset;
+}
+
+/* To empty a list: the last one first, then nobody moves to another one's place. */
+#define SOFTRNIC_RESOLVED_LAST(list, type) \
+	((type *)softrnic_resolved_last(list, offsetof(type, resolved)))
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rings and doorbell records: host memory of which the device keeps the address, as long as the map stays as it is. */
+#include <string.h>
+
+#include "softrnic/base/resolved.h"
+#include "softrnic/base/work.h"
+
+bool
+softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
+{
+	size_t page_bytes = (size_t)1 << ring->page_shift;
+	bool neighbours = true;
+
+	softrnic_ring_forget(ring);
+	for (uint32_t i = 0; i < ring->page_count; i++) {
+		/* The last page may be mapped no further than the ring goes. */
+		uint64_t end = (uint64_t)ring->offset + ring->bytes - (uint64_t)i * page_bytes;
+		uint32_t skip = i == 0 ? ring->offset : 0;
+		size_t length = (end < page_bytes ? end : page_bytes) - skip;
+		uint8_t *host = softrnic_dma_ptr(dev, ring->pages[i] + skip, length, ring->prot);
+
+		/* A ring with a hole is looked at anew each time: nobody may take it for resolved. */
+		if (host == NULL)
+			return false;
+		ring->host_list[i] = host - skip;
+		if (i > 0 && ring->host_list[i] != (uint8_t *)ring->host_list[i - 1] + page_bytes)
+			neighbours = false;
+	}
+	ring->host = ring->host_list;
+	ring->flat = neighbours ? (uint8_t *)ring->host[0] + ring->offset : NULL;
+	ring->generation = dev->dma_generation;
+	softrnic_resolved_add(&dev->resolved_rings, &ring->resolved);
+	return true;
+}
+
+void *
+softrnic_ring_find(struct softrnic *dev, const struct softrnic_ring *ring, uint32_t at,
+		   uint32_t bytes)
+{
+	const uint32_t skip = (at + ring->offset) & ((1u << ring->page_shift) - 1);
+	const uint32_t page = (at + ring->offset) >> ring->page_shift;
+
+	return softrnic_dma_ptr(dev, ring->pages[page] + skip, bytes, ring->prot);
+}
+
+void
+softrnic_ring_forget(struct softrnic_ring *ring)
+{
+	if (ring->dev != NULL)
+		softrnic_resolved_remove(&ring->dev->resolved_rings, &ring->resolved);
+	ring->host = NULL;
+	ring->flat = NULL;
+	ring->generation = 0;
+}
+
+static uint64_t
+ring_list_bytes(const struct softrnic_ring *ring)
+{
+	return (uint64_t)ring->page_count * (sizeof(*ring->pages) + sizeof(*ring->host_list));
+}
+
+int
+softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct rnic_be64 *pas,
+		   size_t pas_bytes, unsigned int page_shift, uint32_t offset, uint32_t bytes,
+		   unsigned int prot)
+{
+	uint64_t page_bytes, count;
+
+	memset(ring, 0, sizeof(*ring));
+	if (page_shift < 12 || page_shift > 31 || bytes == 0)
+		return RNIC_STATUS_BAD_PARAM;
+	page_bytes = UINT64_C(1) << page_shift;
+	if (offset >= page_bytes || (uint64_t)offset + bytes > UINT32_MAX)
+		return RNIC_STATUS_BAD_PARAM;
+	count = ((uint64_t)offset + bytes + page_bytes - 1) >> page_shift;
+	if (pas_bytes / sizeof(*pas) < count)
+		return RNIC_STATUS_BAD_INP_LEN;
+
+	ring->page_count = (uint32_t)count;
+	if (ring_list_bytes(ring) > SOFTRNIC_RING_MEMORY - dev->rings_memory) {
+		SOFTRNIC_LOG(NOTICE, dev,
+			     "page lists of queues may not take more than %" PRIu64 " bytes",
+			     SOFTRNIC_RING_MEMORY);
+		return RNIC_STATUS_NO_RES;
+	}
+	ring->dev = dev;
+	dev->rings_memory += ring_list_bytes(ring);
+	ring->pages = softrnic_alloc(dev, count, sizeof(*ring->pages));
+	ring->host_list = softrnic_alloc(dev, count, sizeof(*ring->host_list));
+	if (ring->pages == NULL || ring->host_list == NULL) {
+		softrnic_ring_fini(ring);
+		return RNIC_STATUS_NO_RES;
+	}
+	ring->page_shift = page_shift;
+	ring->offset = offset;
+	ring->bytes = bytes;
+	ring->prot = prot;
+	for (uint32_t i = 0; i < count; i++) {
+		ring->pages[i] = rnic_be64_to_cpu(pas[i]);
+		if ((ring->pages[i] & (page_bytes - 1)) != 0) {
+			SOFTRNIC_LOG(INFO, dev,
+				     "queue page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+				     ring->pages[i], page_shift);
+			softrnic_ring_fini(ring);
+			return RNIC_STATUS_BAD_PARAM;
+		}
+	}
+	if (!softrnic_ring_refresh(dev, ring)) {
+		SOFTRNIC_LOG(INFO, dev,
+			     "queue of %u bytes at 0x%" PRIx64
+			     ": not all of it is mapped for the device",
+			     bytes, ring->pages[0]);
+		softrnic_ring_fini(ring);
+		return RNIC_STATUS_BAD_PARAM;
+	}
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_ring_fini(struct softrnic_ring *ring)
+{
+	if (ring->dev == NULL)
+		return;
+	ring->dev->rings_memory -= ring_list_bytes(ring);
+	softrnic_charge_bytes(ring->dev, ring_list_bytes(ring));
+	softrnic_ring_forget(ring);
+	softrnic_free(ring->dev, ring->pages);
+	softrnic_free(ring->dev, ring->host_list);
+	memset(ring, 0, sizeof(*ring));
+}
+
+void
+softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from)
+{
+	bool resolved = from->resolved.place != 0;
+
+	/* The list knows a ring by where it is. */
+	if (resolved)
+		softrnic_resolved_remove(&from->dev->resolved_rings, &from->resolved);
+	*to = *from;
+	memset(from, 0, sizeof(*from));
+	if (resolved)
+		softrnic_resolved_add(&to->dev->resolved_rings, &to->resolved);
+}
+
+bool
+softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec)
+{
+	softrnic_dbrec_forget(dev, dbrec);
+	dbrec->host =
+		softrnic_dma_ptr(dev, dbrec->iova, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
+	/* Mapped again elsewhere it may lie otherwise. */
+	if ((uintptr_t)dbrec->host % sizeof(struct rnic_wq_dbrec) != 0)
+		dbrec->host = NULL;
+	dbrec->generation = dev->dma_generation;
+	if (dbrec->host == NULL)
+		return false;
+	softrnic_resolved_add(&dev->resolved_dbrecs, &dbrec->resolved);
+	return true;
+}
+
+void
+softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec)
+{
+	softrnic_resolved_remove(&dev->resolved_dbrecs, &dbrec->resolved);
+	dbrec->host = NULL;
+	dbrec->generation = 0;
+}
+
+int
+softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova)
+{
+	dbrec->iova = iova;
+	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec)) {
+		SOFTRNIC_LOG(INFO, dev,
+			     "doorbell record at 0x%" PRIx64
+			     ": not on 8 bytes, or not mapped for the device",
+			     iova);
+		return RNIC_STATUS_BAD_PARAM;
+	}
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_rings_forget(struct softrnic *dev)
+{
+	struct softrnic_ring *ring;
+
+	while ((ring = SOFTRNIC_RESOLVED_LAST(&dev->resolved_rings, struct softrnic_ring)) != NULL)
+		softrnic_ring_forget(ring);
+}
+
+void
+softrnic_dbrecs_forget(struct softrnic *dev)
+{
+	struct softrnic_dbrec *dbrec;
+
+	while ((dbrec = SOFTRNIC_RESOLVED_LAST(&dev->resolved_dbrecs, struct softrnic_dbrec)) !=
+	       NULL)
+		softrnic_dbrec_forget(dev, dbrec);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What work queues of all kinds have in common. */
+#ifndef SOFTRNIC_WQ_H
+#define SOFTRNIC_WQ_H
+
+#include <errno.h>
+
+#include "softrnic/base/device.h"
+
+/*
+ * May MODIFY_SQ, MODIFY_RQ go from this state to that one? RST to RDY, RDY to ERR, anything to RST, and staying. Not ERR
+ * to RDY (what was flushed would be lost between), not RST to ERR (there is nothing to flush).
+ */
+static inline bool
+softrnic_wq_state_allowed(uint64_t from, uint64_t to)
+{
+	switch (to) {
+	case RNIC_WQ_STATE_RST: return true;
+	case RNIC_WQ_STATE_RDY: return from != RNIC_WQ_STATE_ERR;
+	case RNIC_WQ_STATE_ERR: return from != RNIC_WQ_STATE_RST;
+	default: return false;
+	}
+}
+
+/* Receive WQEs that the record tells of and that are not taken: how many, or -errno. Rings may go at any time. */
+static inline int
+softrnic_ring_waiting(struct softrnic *dev, struct softrnic_ring *ring,
+		      struct softrnic_dbrec *dbrec, uint16_t consumer, uint8_t log_size,
+		      uint16_t *producer)
+{
+	uint32_t counter;
+
+	if (__builtin_expect(!softrnic_dbrec_read(dev, dbrec, 0, &counter) ||
+				     (ring->generation != dev->dma_generation &&
+				      !softrnic_ring_refresh(dev, ring)),
+			     0))
+		return -EFAULT;
+	*producer = (uint16_t)counter;
+	counter = (uint16_t)(*producer - consumer);
+	return __builtin_expect(counter > 1u << log_size, 0) ? -EOVERFLOW : (int)counter;
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Queue pairs: made, taken down, asked (PRM: "CREATE_QP", "DESTROY_QP", "QUERY_QP"). */
+#include <stdlib.h>
+
+#include "softrnic/base/clock.h"
+#include "softrnic/base/command.h"
+#include "softrnic/engine/qp_modify.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/receive/rmp.h"
+
+#define LOG_RQ_STRIDE_UNIT 4 /* log_rq_stride counts from 16 bytes on */
+
+_Static_assert(SOFTRNIC_LOG_MAX_QP_SIZE == 15, "log_rq_size and log_sq_size have four bits");
+
+/* What the context asks for and we do not offer; NULL: all is well. */
+static const char *
+context_fault(const struct rnic_qpc *qpc)
+{
+#define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
+	const uint64_t type = GET(RQ_TYPE);
+	const uint64_t stride = GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT;
+
+	if (GET(ST) != RNIC_QP_ST_RC)
+		return "only reliable connections are served";
+	if (GET(STATE) != RNIC_QP_STATE_RST)
+		return "a queue pair begins in RST";
+	if (GET(OFFLOAD_TYPE) != 0 || GET(END_PADDING_MODE) != 0 || GET(WQ_SIGNATURE) != 0)
+		return "offloads, padding and signatures are not offered";
+	if (GET(DBR_UMEM_VALID) != 0)
+		return "there are no umems";
+	if (type != RNIC_QP_RQ && type != RNIC_QP_SRQ && type != RNIC_QP_ZERO_SIZE_RQ)
+		return "unknown rq_type";
+	if (type == RNIC_QP_RQ && stride > SOFTRNIC_LOG_MAX_RQ_WQE)
+		return "receive WQEs are longer than max_wqe_sz_rq";
+	if (type == RNIC_QP_RQ && GET(NO_SQ) == 0 &&
+	    (1u << (GET(LOG_RQ_SIZE) + stride)) % RNIC_WQEBB_BYTES != 0)
+		return "the send ring, behind the receive ring, is not on a WQEBB";
+#undef GET
+	return NULL;
+}
+
+static void
+qp_from_context(struct softrnic_qp *qp)
+{
+	const struct rnic_qpc *qpc = &qp->context;
+
+#define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
+	qp->pd = (uint32_t)GET(PD);
+	qp->uar = (uint32_t)GET(UAR_PAGE);
+	qp->user_index = (uint32_t)GET(USER_INDEX);
+	qp->rlky = GET(RLKY) != 0;
+	qp->no_sq = GET(NO_SQ) != 0;
+	qp->no_rq = GET(RQ_TYPE) == RNIC_QP_ZERO_SIZE_RQ;
+	if (!qp->no_sq)
+		qp->sq_log_size = (uint8_t)GET(LOG_SQ_SIZE);
+	if (GET(RQ_TYPE) == RNIC_QP_RQ) {
+		qp->rq.log_size = (uint8_t)GET(LOG_RQ_SIZE);
+		qp->rq.log_stride = (uint8_t)(GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT);
+		qp->sq_offset = 1u << (qp->rq.log_size + qp->rq.log_stride);
+	}
+#undef GET
+}
+
+/* The objects that the queue pair leans on; no references are taken yet. */
+static int
+qp_find_objects(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	const struct rnic_qpc *qpc = &qp->context;
+
+#define FIND(type, field) \
+	softrnic_object_get(dev, SOFTRNIC_##type, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_##field))
+	qp->pd_object = FIND(PD, PD);
+	qp->uar_object = FIND(UAR, UAR_PAGE);
+	qp->send_cq = FIND(CQ, CQN_SND);
+	qp->recv_cq = FIND(CQ, CQN_RCV);
+	if (qp->pd_object == NULL || qp->uar_object == NULL || qp->send_cq == NULL ||
+	    qp->recv_cq == NULL)
+		return RNIC_STATUS_BAD_RES;
+	if (rnic_qpc_get(qpc, RNIC_QPC_RQ_TYPE) == RNIC_QP_SRQ) {
+		qp->rmp = FIND(RMP, SRQN_RMPN_XRQN);
+		if (qp->rmp == NULL)
+			return RNIC_STATUS_BAD_RES;
+	}
+#undef FIND
+	return softrnic_q_counter_find(dev, (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_COUNTER_SET_ID),
+				       &qp->counter);
+}
+
+static void
+qp_references(struct softrnic_qp *qp, int change)
+{
+	qp->pd_object->refs += (uint32_t)change;
+	qp->uar_object->refs += (uint32_t)change;
+	qp->send_cq->object.refs += (uint32_t)change;
+	qp->recv_cq->object.refs += (uint32_t)change;
+	if (qp->rmp != NULL)
+		qp->rmp->object.refs += (uint32_t)change;
+	if (qp->counter != NULL)
+		qp->counter->object.refs += (uint32_t)change;
+}
+
+static void
+qp_free(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	softrnic_qp_close(dev, qp);
+	softrnic_uar_user(dev, qp->uar, -1);
+	softrnic_object_remove(dev, &qp->object);
+	softrnic_ring_fini(&qp->ring);
+	softrnic_dbrec_forget(dev, &qp->dbrec);
+	qp_references(qp, -1);
+	softrnic_free(dev, qp);
+}
+
+void
+softrnic_qp_drop(struct softrnic *dev, struct softrnic_object *object)
+{
+	qp_free(dev, (struct softrnic_qp *)object);
+}
+
+/* Both rings and the record. A queue pair may have no ring at all: it answers WRITEs, READs and atomics. */
+static int
+qp_rings_init(struct softrnic *dev, const struct softrnic_cmd *cmd, struct softrnic_qp *qp)
+{
+	const struct rnic_create_qp_in *in = cmd->in;
+	const struct rnic_qpc *qpc = &qp->context;
+	uint32_t bytes = qp->sq_offset;
+	int status;
+
+	status = softrnic_dbrec_init(dev, &qp->dbrec, rnic_qpc_get(qpc, RNIC_QPC_DBR_ADDR));
+	if (status != RNIC_STATUS_OK)
+		return status;
+	if (!qp->no_sq)
+		bytes += RNIC_WQEBB_BYTES << qp->sq_log_size;
+	if (bytes == 0)
+		return RNIC_STATUS_OK;
+	return softrnic_ring_init(
+		dev, &qp->ring, (const struct rnic_be64 *)(in + 1), cmd->in_bytes - sizeof(*in),
+		(unsigned int)rnic_qpc_get(qpc, RNIC_QPC_LOG_PAGE_SIZE) + 12,
+		(uint32_t)rnic_qpc_get(qpc, RNIC_QPC_PAGE_OFFSET) * 64, bytes, SOFTRNIC_DMA_READ);
+}
+
+/* Everything of CREATE_QP but memory, open and number. */
+static int
+qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp)
+{
+	struct rnic_create_qp_in *in = (struct rnic_create_qp_in *)(uintptr_t)cmd->in;
+	const char *fault;
+	int status;
+
+	qp->context = *rnic_create_qp_in_qpc(in);
+	cmd->syndrome = 0x500001;
+	fault = context_fault(&qp->context);
+	if (fault == NULL && rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0)
+		fault = "there are no umems";
+	if (fault == NULL && softrnic_quirks_roce_off(dev))
+		fault = "RoCE is off";
+	if (fault != NULL)
+		return softrnic_refuse(dev, cmd, fault);
+	qp_from_context(qp);
+	softrnic_qp_forget(qp);
+	cmd->syndrome = 0x500002;
+	status = softrnic_clock_choose(dev->qp_ts_format,
+				       rnic_qpc_get(&qp->context, RNIC_QPC_TS_FORMAT), &qp->utc);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x500003;
+	status = qp_find_objects(dev, qp);
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x500004;
+	return qp_rings_init(dev, cmd, qp);
+}
+
+SOFTRNIC_CMD(create_qp)
+{
+	struct softrnic_qp *qp = softrnic_alloc(dev, 1, sizeof(*qp));
+	int status;
+
+	if (qp == NULL)
+		return RNIC_STATUS_NO_RES;
+	status = qp_prepare(dev, cmd, qp);
+	if (status != RNIC_STATUS_OK)
+		goto free_qp;
+	cmd->syndrome = 0x500005;
+	status = softrnic_qp_open(dev, qp);
+	if (status != RNIC_STATUS_OK)
+		goto free_ring;
+	cmd->syndrome = 0x500006;
+	status = softrnic_object_add(dev, SOFTRNIC_QP, &qp->object);
+	if (status != RNIC_STATUS_OK)
+		goto close_qp;
+	qp_references(qp, 1);
+	softrnic_uar_user(dev, qp->uar, 1);
+	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, qp->object.number);
+	return RNIC_STATUS_OK;
+close_qp:
+	softrnic_qp_close(dev, qp);
+free_ring:
+	softrnic_ring_fini(&qp->ring);
+free_qp:
+	softrnic_dbrec_forget(dev, &qp->dbrec);
+	softrnic_free(dev, qp);
+	return status;
+}
+
+static struct softrnic_qp *
+qp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
+{
+	return softrnic_object_get(dev, SOFTRNIC_QP,
+				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+}
+
+/* In any state, as a card does: what is under way ends nowhere. */
+SOFTRNIC_CMD(destroy_qp)
+{
+	struct softrnic_qp *qp = qp_of_command(dev, cmd);
+
+	cmd->syndrome = 0x501001;
+	if (qp == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x501002;
+	if (qp->object.refs > 0)
+		return RNIC_STATUS_RES_BUSY;
+	qp_free(dev, qp);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(query_qp)
+{
+	const struct softrnic_qp *qp = qp_of_command(dev, cmd);
+	struct rnic_qpc *qpc = rnic_query_qp_out_qpc(cmd->out);
+
+	cmd->syndrome = 0x50b001;
+	if (qp == NULL)
+		return RNIC_STATUS_BAD_RES;
+	*qpc = qp->context;
+	softrnic_qp_report(qp, qpc);
+	return RNIC_STATUS_OK;
+}

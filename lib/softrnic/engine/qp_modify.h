@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* State changes of queue pairs. */
+#ifndef SOFTRNIC_QP_MODIFY_H
+#define SOFTRNIC_QP_MODIFY_H
+
+#include "softrnic/receive/qp.h"
+
+/* What the commands that change a QP have set is gone, as in RST. */
+void softrnic_qp_forget(struct softrnic_qp *qp);
+
+#endif

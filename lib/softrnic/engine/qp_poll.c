@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs in time: which have work, whose deadline is due, whose doorbell got lost; and what the commands ask of
+ * the data path. Queue pairs with work take turns, so that one of them delays the others by a budget and no more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "softrnic/event/cq.h"
+#include "softrnic/engine/qp_emit.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/receive/qp_receive.h"
+#include "softrnic/receive/qp_remote.h"
+#include "softrnic/engine/qp_send.h"
+#include "softrnic/engine/qp_watch.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/base/tunables.h"
+#include "softrnic/base/work.h"
+
+#define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
+/*
+ * For all of a device: a packet counts as so many bytes beside its own. A poll then takes a tenth of a millisecond or
+ * so, which is what a command may have to wait.
+ */
+#define QPS_WORK_PACKET 512
+#define QPS_WORK_MAX	(512u << 10)
+
+static void
+qp_event(struct roce_qp *roce, enum rnic_event event)
+{
+	struct softrnic_qp *qp = softrnic_qp_of(roce);
+
+	softrnic_wq_event(qp->dev, event, SOFTRNIC_EVENT_QUEUE_QP, qp->object.number);
+}
+
+static const struct roce_ops ops = {
+	.emit = softrnic_qp_emit,
+	.gather = softrnic_qp_gather,
+	.scatter = softrnic_qp_scatter,
+	.scatter_atomic = softrnic_qp_scatter_atomic,
+	.complete = softrnic_qp_complete,
+	.recv_take = softrnic_qp_recv_take,
+	.recv_scatter = softrnic_qp_recv_scatter,
+	.recv_complete = softrnic_qp_recv_complete,
+	.remote_check = softrnic_qp_remote_check,
+	.remote_write = softrnic_qp_remote_write,
+	.remote_read = softrnic_qp_remote_read,
+	.remote_atomic = softrnic_qp_remote_atomic,
+	.event = qp_event,
+};
+
+/* ---- Turns ---- */
+
+/*
+ * Those without a deadline any more stay on the list until its next scan: nearly all deadlines are taken back by an
+ * answer.
+ */
+static inline void
+qp_deadline(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	qp->deadline = roce_qp_deadline(&qp->roce);
+	if (qp->deadline == UINT64_MAX)
+		return;
+	if (!qp->timed) {
+		qp->timed = true;
+		dev->timed_count++;
+		TAILQ_INSERT_TAIL(&dev->timed_qps, qp, timed_link);
+	}
+	if (qp->deadline < dev->qps_deadline)
+		dev->qps_deadline = qp->deadline;
+}
+
+static void
+qp_untime(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	if (!qp->timed)
+		return;
+	qp->timed = false;
+	dev->timed_count--;
+	TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+}
+
+/*
+ * Some deadline may be due: look at all of them, so many in a poll. Those that are looked at go to the end; what is new
+ * meanwhile makes qps_deadline earlier, as it always does.
+ */
+static void
+qps_expire(struct softrnic *dev)
+{
+	struct softrnic_qp *qp;
+	uint32_t looks;
+
+	if (dev->timed_left == 0) {
+		dev->timed_left = dev->timed_count;
+		dev->qps_deadline = UINT64_MAX;
+	}
+	for (looks = 0; dev->timed_left > 0 && looks < SOFTRNIC_IDLE_LOOKS; looks++) {
+		dev->timed_left--;
+		qp = TAILQ_FIRST(&dev->timed_qps);
+		/* Some of them may have gone since. */
+		if (qp == NULL)
+			break;
+		if (qp->deadline == UINT64_MAX) {
+			qp_untime(dev, qp);
+			continue;
+		}
+		TAILQ_REMOVE(&dev->timed_qps, qp, timed_link);
+		TAILQ_INSERT_TAIL(&dev->timed_qps, qp, timed_link);
+		if (qp->deadline <= dev->now)
+			softrnic_qp_activate(dev, qp);
+		else if (qp->deadline < dev->qps_deadline)
+			dev->qps_deadline = qp->deadline;
+	}
+}
+
+static inline unsigned int
+qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	enum roce_state state = qp->roce.state;
+	unsigned int done = 0;
+
+	if (state == ROCE_RTS || state == ROCE_SQD || state == ROCE_ERR)
+		done = softrnic_qp_fetch(dev, qp, QPS_BUDGET);
+	dev->turn->budget = &qp->roce.budget;
+	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
+	/* Cut short by what it met: it has more to do, as far as anybody knows. */
+	if (__builtin_expect(qp->roce.budget == 0, 0))
+		done++;
+	dev->turn->budget = NULL;
+	if (__builtin_expect(qp->broken && qp->roce.state != ROCE_ERR, 0)) {
+		roce_qp_modify(&qp->roce, ROCE_ERR, NULL);
+		done++;
+	}
+	qp_deadline(dev, qp);
+	return done;
+}
+
+/* Among many, the next one is in no cache near: what its turn will touch comes while another has its own. */
+static inline void
+qp_prefetch(const struct softrnic_qp *qp)
+{
+	const uint8_t *line = (const uint8_t *)qp, *end = (const uint8_t *)&qp->context;
+
+	for (; line < end; line += RTE_CACHE_LINE_SIZE)
+		__builtin_prefetch(line, 1);
+}
+
+unsigned int
+softrnic_qps_poll(struct softrnic *dev)
+{
+	unsigned int done = 0, looks = 0, n;
+	struct softrnic_qp *qp, *last;
+	uint32_t charged;
+	uint64_t now;
+
+	if (dev->qp_watch.count > 0)
+		softrnic_qp_watch_poll(dev);
+	if (TAILQ_EMPTY(&dev->active_qps) && TAILQ_EMPTY(&dev->timed_qps))
+		return 0;
+	now = softrnic_now_ns();
+	dev->now = now - dev->power_on_ns;
+	if (__builtin_expect(dev->now >= dev->qps_deadline || dev->timed_left > 0, 0))
+		qps_expire(dev);
+	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
+	dev->qps_work = 0;
+	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
+	/* Who polls shall not sleep before all deadlines were looked at. */
+	done = dev->timed_left > 0;
+	if (last == NULL)
+		return done;
+	/*
+	 * Who had its turn goes to the end. Those that its packets wake come behind it. Who had nothing to do leaves, until
+	 * a packet, its deadline, its record or a doorbell wakes it.
+	 */
+	do {
+		qp = TAILQ_FIRST(&dev->active_qps);
+		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+		TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
+		qp_prefetch(TAILQ_FIRST(&dev->active_qps));
+		charged = dev->turn->work;
+		n = qp_poll(dev, qp);
+		done += n;
+		looks += n == 0;
+		dev->qps_work += (n + dev->turn->work - charged) * QPS_WORK_PACKET;
+		softrnic_charge(dev, n);
+		if (n == 0) {
+			qp->active = false;
+			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+		}
+	} while (qp != last && dev->qps_work < QPS_WORK_MAX && looks < SOFTRNIC_IDLE_LOOKS &&
+		 !softrnic_share_is_over(dev));
+	return done;
+}
+
+void
+softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn)
+{
+	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, qpn);
+
+	if (qp != NULL && qp->roce.state != ROCE_RST)
+		softrnic_qp_activate(dev, qp);
+}
+
+/* The send ring's record is ahead although no doorbell told of it. */
+static bool
+sends_wait(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	uint32_t producer;
+
+	return !qp->no_sq && !qp->sq_failed && qp->roce.state >= ROCE_RTS &&
+	       softrnic_dbrec_read(dev, &qp->dbrec, 1, &producer) &&
+	       (uint16_t)producer != qp->sq_consumer && (uint16_t)producer != qp->sq_producer;
+}
+
+/* As for SQs: one visit alone may have come between the driver's two stores. */
+static void
+qp_sweep(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	if (qp->active)
+		return;
+	/* Receive WQEs have no doorbell; in ERR they are to be flushed all the same. */
+	if (qp->roce.state == ROCE_ERR && softrnic_qp_recv_waits(dev, qp))
+		softrnic_qp_activate(dev, qp);
+	if (qp->watched != 0)
+		return;
+	if (!sends_wait(dev, qp)) {
+		qp->suspect = false;
+		return;
+	}
+	if (!qp->suspect) {
+		qp->suspect = true;
+		return;
+	}
+	qp->suspect = false;
+	dev->stats.doorbells_missed++;
+	softrnic_qp_activate(dev, qp);
+}
+
+void
+softrnic_qp_sweep(struct softrnic *dev, unsigned int count)
+{
+	struct softrnic_qp *last = TAILQ_LAST(&dev->swept_qps, softrnic_qp_list), *qp = NULL;
+
+	/* None of them twice. */
+	for (; count > 0 && qp != last; count--) {
+		qp = TAILQ_FIRST(&dev->swept_qps);
+		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
+		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+		qp_sweep(dev, qp);
+	}
+}
+
+/* ---- For the commands ---- */
+
+static uint64_t
+wqes_bytes(const struct softrnic_qp *qp)
+{
+	/* Behind the copies: the rest of one that begins at the ring's end. */
+	return qp->no_sq ? 0
+			 : ((uint64_t)RNIC_WQEBB_BYTES << qp->sq_log_size) +
+				   SOFTRNIC_QP_WQE_BYTES_MAX;
+}
+
+static size_t
+recv_bytes(const struct softrnic_qp *qp)
+{
+	if (qp->rmp != NULL)
+		return (size_t)1 << qp->rmp->log_stride;
+	return qp->no_rq ? 0 : (size_t)1 << qp->rq.log_stride;
+}
+
+int
+softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	struct roce_conf conf = {
+		.ops = &ops,
+		.counters = qp->counter != NULL ? &qp->counter->roce : &dev->roce_counters,
+		.requests_log = qp->no_sq ? 0 : qp->sq_log_size,
+		.max_dest_rd_atomic = 1 << SOFTRNIC_LOG_MAX_RD_ATOMIC,
+		.srq = qp->rmp != NULL,
+		.ring_index = softrnic_tunables.ring_index,
+	};
+	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
+			     (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
+	uint64_t memory = wqes_bytes(qp) + recv_bytes(qp) + transport;
+
+	/* Copies are made by whole blocks of the ring's pages. */
+	if (conf.requests_log > SOFTRNIC_LOG_MAX_QP_SIZE || qp->sq_offset % RNIC_WQEBB_BYTES != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (memory > SOFTRNIC_QP_MEMORY - dev->qps_memory) {
+		SOFTRNIC_LOG(NOTICE, dev, "queue pairs may not take more than %" PRIu64 " bytes",
+			     SOFTRNIC_QP_MEMORY);
+		return RNIC_STATUS_NO_RES;
+	}
+	if (!softrnic_memory_take(dev, transport))
+		return RNIC_STATUS_NO_RES;
+	if (softrnic_qp_watch_open(dev) != RNIC_STATUS_OK)
+		goto give;
+	if (roce_qp_init(&qp->roce, &conf) != 0)
+		goto close_watch;
+	qp->memory = memory;
+	dev->qps_memory += memory;
+	qp->dev = dev;
+	qp->deadline = UINT64_MAX;
+	/* calloc(): large ones cost no memory before they are used. */
+	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, wqes_bytes(qp));
+	qp->recv_wqe = recv_bytes(qp) == 0 ? NULL : softrnic_alloc(dev, 1, recv_bytes(qp));
+	if ((qp->wqes == NULL && !qp->no_sq) || (qp->recv_wqe == NULL && recv_bytes(qp) != 0)) {
+		softrnic_qp_close(dev, qp);
+		return RNIC_STATUS_NO_RES;
+	}
+	return RNIC_STATUS_OK;
+close_watch:
+	softrnic_qp_watch_close(dev);
+give:
+	softrnic_memory_give(dev, transport);
+	return RNIC_STATUS_NO_RES;
+}
+
+/* To RST, by what the data path knows of it: off the lists, and from the start. */
+static void
+qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	softrnic_qp_unwatch(dev, qp);
+	if (qp->active)
+		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
+	qp_untime(dev, qp);
+	if (qp->roce.state != ROCE_RST)
+		TAILQ_REMOVE(&dev->swept_qps, qp, sweep_link);
+	qp->active = qp->suspect = false;
+	qp->sq_failed = qp->rq_failed = qp->broken = qp->error_told = false;
+	qp->sq_consumer = qp->sq_producer = 0;
+	qp->rq.consumer = qp->rq.producer = 0;
+	qp->deadline = UINT64_MAX;
+}
+
+void
+softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	qp_to_reset(dev, qp);
+	softrnic_qp_watch_close(dev);
+	softrnic_charge_bytes(dev, qp->memory);
+	roce_qp_fini(&qp->roce);
+	softrnic_free(dev, qp->wqes);
+	softrnic_free(dev, qp->recv_wqe);
+	qp->wqes = qp->recv_wqe = NULL;
+	dev->qps_memory -= qp->memory;
+	softrnic_memory_give(dev, qp->memory - wqes_bytes(qp) - recv_bytes(qp));
+	qp->memory = 0;
+}
+
+int
+softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state to,
+		   const struct roce_attr *attr)
+{
+	enum roce_state from = qp->roce.state;
+
+	if (!roce_state_allowed(from, to))
+		return RNIC_STATUS_BAD_RES_STATE;
+	/* To ERR it may complete a receive WQE, now. */
+	dev->now = softrnic_now_ns() - dev->power_on_ns;
+	if (to == ROCE_RST)
+		qp_to_reset(dev, qp);
+	if (roce_qp_modify(&qp->roce, to, attr) != 0)
+		return RNIC_STATUS_BAD_PARAM;
+	if (to == ROCE_RST)
+		return RNIC_STATUS_OK;
+	if (from == ROCE_RST)
+		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+	/* What is to be flushed or drained; what was rung for before. */
+	softrnic_qp_activate(dev, qp);
+	return RNIC_STATUS_OK;
+}
+
+void
+softrnic_qp_report(const struct softrnic_qp *qp, struct rnic_qpc *qpc)
+{
+	const struct roce_requester *req = &qp->roce.requester;
+	const struct roce_responder *resp = &qp->roce.responder;
+	enum roce_state state = qp->roce.state;
+
+	rnic_qpc_set(qpc, RNIC_QPC_STATE,
+		     state == ROCE_SQD && req->draining ? RNIC_QP_STATE_SQ_DRAINING : state);
+	rnic_qpc_set(qpc, RNIC_QPC_HW_SQ_WQEBB_COUNTER, qp->sq_consumer);
+	rnic_qpc_set(qpc, RNIC_QPC_SW_SQ_WQEBB_COUNTER, qp->sq_producer);
+	rnic_qpc_set(qpc, RNIC_QPC_HW_RQ_COUNTER, qp->rq.consumer);
+	rnic_qpc_set(qpc, RNIC_QPC_SW_RQ_COUNTER, qp->rq.producer);
+	/* Before, they are what the driver will say. */
+	if (state >= ROCE_RTR) {
+		rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, resp->psn);
+		rnic_qpc_set(qpc, RNIC_QPC_RMSN, resp->msn);
+	}
+	if (state >= ROCE_RTS) {
+		rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, req->high);
+		rnic_qpc_set(qpc, RNIC_QPC_LAST_ACKED_PSN, roce_psn_add(req->una, ROCE_PSN_MASK));
+	}
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Writing completions, inline: what the data path does for each packet. */
+#ifndef SOFTRNIC_CQ_H
+#define SOFTRNIC_CQ_H
+
+#include <string.h>
+
+#include "softrnic/base/dump.h"
+#include "softrnic/event/latch.h"
+
+#define SOFTRNIC_CQ_BATCH 16  /* entries that the driver gets to see together, at most */
+#define SOFTRNIC_CQ_AHEAD 512 /* bytes: entries to come are asked for early */
+
+/* A line that another core has, so that it is ours by the time that it is written. */
+static inline void
+softrnic_prefetch_to_write(const void *line)
+{
+#ifdef __x86_64__
+	/* The builtin asks for a copy to read, as not all processors know this; those take it for nothing. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
+/* The rare cases of softrnic_cq_claim(): full as far as was known, in error, or the ring must be resolved again. */
+bool softrnic_cq_make_room(struct softrnic *dev, struct softrnic_cq *cq);
+
+/*
+ * The next entry, all of it zero but the last byte, which softrnic_cq_publish() alone may write. NULL: the CQ takes no more
+ * entries (overrun: its event is posted).
+ */
+static inline struct rnic_cqe *
+softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
+{
+	uint32_t slot = cq->collapsed ? 0 : cq->producer & ((1u << cq->log_size) - 1);
+	uint8_t *entry;
+
+	if (__builtin_expect(cq->error ||
+				     (cq->producer - cq->consumer >= 1u << cq->log_size &&
+				      !cq->ignore_overrun) ||
+				     cq->ring.generation != dev->dma_generation,
+			     0) &&
+	    !softrnic_cq_make_room(dev, cq))
+		return NULL;
+	/* An entry of 128 bytes has the completion in its second half. */
+	entry = softrnic_ring_at(&cq->ring, slot << cq->cqe_bytes_log2);
+	entry += (1u << cq->cqe_bytes_log2) - sizeof(struct rnic_cqe);
+	softrnic_audit(dev, entry, sizeof(struct rnic_cqe), SOFTRNIC_DMA_WRITE);
+	/* The driver's core has the lines of entries that it has read. At the ring's end the hint is of no use, nor harm. */
+	softrnic_prefetch_to_write(entry + SOFTRNIC_CQ_AHEAD);
+	if (cq->latch == NULL && cq->batch > 1) {
+		cq->next = (struct rnic_cqe *)entry;
+		entry = (uint8_t *)&cq->first;
+	}
+	memset(entry, 0, offsetof(struct rnic_cqe, op_own));
+	return (struct rnic_cqe *)entry;
+}
+
+/* What there is to do for an entry beside the owner byte. */
+static inline void
+softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
+		    bool solicited)
+{
+	if (__builtin_expect(dev->dump_queues, 0)) {
+		softrnic_cq_show(cq);
+		softrnic_dump_cqe(dev, cq, cqe);
+	}
+	cq->producer++;
+	if (solicited)
+		cq->solicited = cq->producer;
+	if (!cq->pending) {
+		cq->pending = true;
+		/* The round ends with a look at it, and the driver writes there. */
+		__builtin_prefetch(cq->dbrec.host);
+		STAILQ_INSERT_TAIL(&dev->pending_cqs, cq, pending_link);
+	}
+	dev->stats.cqes++;
+}
+
+static inline uint8_t
+softrnic_cq_op_own(const struct softrnic_cq *cq, enum rnic_cqe_opcode opcode, bool solicited)
+{
+	return (uint8_t)(RNIC_CQE_OP_OWN(opcode, cq->producer >> cq->log_size & 1) |
+			 (solicited ? 2 : 0));
+}
+
+/* Hand the entry over to the driver: after the payload and its other bytes comes the owner byte, with release. */
+static inline void
+softrnic_cq_publish(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
+		    enum rnic_cqe_opcode opcode, bool solicited)
+{
+	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
+
+	if (cqe == &cq->first) {
+		cqe->op_own = op_own;
+		softrnic_cq_place(cq->next, cqe);
+	} else {
+		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+		softrnic_cq_show(cq);
+	}
+	softrnic_cq_advance(dev, cq, cqe, solicited);
+}
+
+/*
+ * The same, for queues that complete many in a row: a driver that polls fetches the line of the next entry again and
+ * again, and each store there takes the line from its core. So the first entry of a batch is put there last, when the batch
+ * is full or softrnic_cq_show() says so: until then the driver, which takes entries in order, sees none of them.
+ */
+static inline void
+softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rnic_cqe *cqe,
+			 enum rnic_cqe_opcode opcode, bool solicited)
+{
+	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
+
+	if (__builtin_expect(cq->latch == NULL, 0)) {
+		if (cq->batch <= 1) {
+			softrnic_cq_publish(dev, cq, cqe, opcode, solicited);
+			return;
+		}
+		LIST_INSERT_HEAD(&dev->latched_cqs, cq, latch_link);
+		cq->latch = cq->next;
+		cq->first.op_own = op_own;
+		cq->latched = 1;
+	} else {
+		__atomic_store_n(&cqe->op_own, op_own, __ATOMIC_RELEASE);
+		if (++cq->latched == cq->batch)
+			softrnic_cq_show(cq);
+	}
+	softrnic_cq_advance(dev, cq, cqe, solicited);
+}
+
+/* An error CQE; 0, or -ENOSPC if the CQ takes none. */
+int softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq,
+			   enum rnic_cqe_opcode opcode, enum rnic_cqe_syndrome syndrome,
+			   uint8_t vendor_syndrome, uint32_t sop_qpn, uint32_t user_index,
+			   uint16_t wqe_counter);
+
+/* A queue's asynchronous event; of SRQs, whose events name no type, it is 0 too. */
+#define SOFTRNIC_EVENT_QUEUE_QP 0
+#define SOFTRNIC_EVENT_QUEUE_RQ 1
+#define SOFTRNIC_EVENT_QUEUE_SQ 2
+void softrnic_wq_event(struct softrnic *dev, enum rnic_event what, uint32_t queue_type,
+		       uint32_t number);
+
+#endif

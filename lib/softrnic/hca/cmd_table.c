@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The commands that the device knows, and what is checked before their handlers see them. */
+#include "softrnic/base/command.h"
+#include "softrnic/hca/like.h"
+#include "prm/cmd_table.h"
+
+/* Most inputs are at least the common header and one number. */
+#define HEADER	   sizeof(struct rnic_cmd_in)
+#define IN(layout) sizeof(struct rnic_##layout)
+
+/* clang-format off */
+#define CMD(NAME, in, hca_state, boot, handler)                                                 \
+	{ .opcode = RNIC_CMD_##NAME, .in_bytes = in, .state = SOFTRNIC_HCA_##hca_state,         \
+	  .needs_boot_pages = boot, .name = #NAME, .fn = softrnic_cmd_##handler }
+/* Bring-up before the firmware has its boot pages; behind them; and everything after INIT_HCA. */
+#define BRINGUP(NAME, in, handler) CMD(NAME, in, ENABLED, false, handler)
+#define BOOTED(NAME, in, handler)  CMD(NAME, in, ENABLED, true, handler)
+#define READY(NAME, in, handler)   CMD(NAME, in, READY, true, handler)
+
+const struct softrnic_cmd_desc softrnic_cmd_table[] = {
+	BOOTED(QUERY_HCA_CAP, IN(function_in), query_hca_cap),
+	BOOTED(QUERY_ADAPTER, HEADER, query_adapter),
+	BOOTED(INIT_HCA, 8, init_hca),
+	BRINGUP(TEARDOWN_HCA, IN(teardown_hca_in), teardown_hca),
+	CMD(ENABLE_HCA, IN(function_in), OFF, false, enable_hca),
+	BRINGUP(DISABLE_HCA, IN(function_in), disable_hca),
+	BRINGUP(QUERY_PAGES, IN(function_in), query_pages),
+	BRINGUP(MANAGE_PAGES, IN(manage_pages_in), manage_pages),
+	BOOTED(SET_HCA_CAP, RNIC_HCA_CAP_OFFSET + IN(general_cap), set_hca_cap),
+	BRINGUP(QUERY_ISSI, 8, query_issi),
+	BRINGUP(SET_ISSI, IN(set_issi_in), set_issi),
+	READY(CREATE_MKEY, IN(create_mkey_in), create_mkey),
+	READY(QUERY_MKEY, IN(object_in), query_mkey),
+	READY(DESTROY_MKEY, IN(object_in), destroy_mkey),
+	READY(QUERY_SPECIAL_CONTEXTS, 8, query_special_contexts),
+	READY(CREATE_EQ, IN(create_eq_in), create_eq),
+	READY(DESTROY_EQ, IN(object_in), destroy_eq),
+	READY(QUERY_EQ, IN(object_in), query_eq),
+	READY(CREATE_CQ, IN(create_cq_in), create_cq),
+	READY(DESTROY_CQ, IN(object_in), destroy_cq),
+	READY(QUERY_CQ, IN(object_in), query_cq),
+	READY(MODIFY_CQ, IN(modify_cq_in), modify_cq),
+	READY(CREATE_QP, IN(create_qp_in), create_qp),
+	READY(DESTROY_QP, IN(object_in), destroy_qp),
+	READY(RST2INIT_QP, IN(modify_qp_in), modify_qp),
+	READY(INIT2RTR_QP, IN(modify_qp_in), modify_qp),
+	READY(RTR2RTS_QP, IN(modify_qp_in), modify_qp),
+	READY(RTS2RTS_QP, IN(modify_qp_in), modify_qp),
+	READY(2ERR_QP, IN(object_in), 2err_qp),
+	READY(RTS2SQD_QP, IN(modify_qp_in), modify_qp),
+	READY(2RST_QP, IN(object_in), 2rst_qp),
+	READY(QUERY_QP, IN(object_in), query_qp),
+	READY(SQD_RTS_QP, IN(modify_qp_in), modify_qp),
+	READY(INIT2INIT_QP, IN(modify_qp_in), modify_qp),
+	READY(SQD2SQD_QP, IN(modify_qp_in), modify_qp),
+	READY(QUERY_VPORT_STATE, IN(vport_in), query_vport_state),
+	READY(MODIFY_VPORT_STATE, IN(modify_vport_state_in), modify_vport_state),
+	READY(QUERY_NIC_VPORT_CONTEXT, IN(query_nic_vport_context_in), query_nic_vport_context),
+	READY(MODIFY_NIC_VPORT_CONTEXT, IN(modify_nic_vport_context_in), modify_nic_vport_context),
+	READY(QUERY_ROCE_ADDRESS, IN(query_roce_address_in), query_roce_address),
+	READY(SET_ROCE_ADDRESS, IN(set_roce_address_in), set_roce_address),
+	READY(QUERY_VPORT_COUNTER, IN(query_vport_counter_in), query_vport_counter),
+	READY(ALLOC_Q_COUNTER, 8, alloc_q_counter),
+	READY(DEALLOC_Q_COUNTER, IN(object_in), dealloc_q_counter),
+	READY(QUERY_Q_COUNTER, IN(query_q_counter_in), query_q_counter),
+	READY(ALLOC_PD, 8, alloc_pd),
+	READY(DEALLOC_PD, IN(object_in), dealloc_pd),
+	READY(ALLOC_UAR, 8, alloc_uar),
+	READY(DEALLOC_UAR, IN(object_in), dealloc_uar),
+	BOOTED(ACCESS_REG, IN(access_reg_in), access_reg),
+	BRINGUP(NOP, 8, nop),
+	READY(ALLOC_TRANSPORT_DOMAIN, 8, alloc_transport_domain),
+	READY(DEALLOC_TRANSPORT_DOMAIN, IN(object_in), dealloc_transport_domain),
+	READY(SET_L2_TABLE_ENTRY, IN(l2_table_entry_in), set_l2_table_entry),
+	READY(DELETE_L2_TABLE_ENTRY, IN(l2_table_entry_in), delete_l2_table_entry),
+	READY(CREATE_TIR, IN(create_tir_in), create_tir),
+	READY(MODIFY_TIR, IN(modify_tir_in), modify_tir),
+	READY(DESTROY_TIR, IN(object_in), destroy_tir),
+	READY(QUERY_TIR, IN(object_in), query_tir),
+	READY(CREATE_SQ, IN(create_sq_in), create_sq),
+	READY(MODIFY_SQ, IN(modify_sq_in), modify_sq),
+	READY(DESTROY_SQ, IN(object_in), destroy_sq),
+	READY(QUERY_SQ, IN(object_in), query_sq),
+	READY(CREATE_RQ, IN(create_rq_in), create_rq),
+	READY(MODIFY_RQ, IN(modify_rq_in), modify_rq),
+	READY(DESTROY_RQ, IN(object_in), destroy_rq),
+	READY(QUERY_RQ, IN(object_in), query_rq),
+	READY(CREATE_RMP, IN(create_rmp_in), create_rmp),
+	READY(MODIFY_RMP, IN(modify_rmp_in), modify_rmp),
+	READY(DESTROY_RMP, IN(object_in), destroy_rmp),
+	READY(QUERY_RMP, IN(object_in), query_rmp),
+	READY(CREATE_TIS, IN(create_tis_in), create_tis),
+	READY(MODIFY_TIS, IN(modify_tis_in), modify_tis),
+	READY(DESTROY_TIS, IN(object_in), destroy_tis),
+	READY(QUERY_TIS, IN(object_in), query_tis),
+	READY(CREATE_RQT, IN(create_rqt_in), create_rqt),
+	READY(MODIFY_RQT, IN(modify_rqt_in), modify_rqt),
+	READY(DESTROY_RQT, IN(object_in), destroy_rqt),
+	READY(QUERY_RQT, IN(object_in), query_rqt),
+	READY(SET_FLOW_TABLE_ROOT, IN(set_flow_table_root_in), set_flow_table_root),
+	READY(CREATE_FLOW_TABLE, IN(create_flow_table_in), create_flow_table),
+	READY(DESTROY_FLOW_TABLE, IN(flow_table_in), destroy_flow_table),
+	READY(QUERY_FLOW_TABLE, IN(flow_table_in), query_flow_table),
+	READY(CREATE_FLOW_GROUP, IN(create_flow_group_in), create_flow_group),
+	READY(DESTROY_FLOW_GROUP, IN(flow_group_in), destroy_flow_group),
+	READY(QUERY_FLOW_GROUP, IN(flow_group_in), query_flow_group),
+	READY(SET_FLOW_TABLE_ENTRY, IN(set_fte_in), set_flow_table_entry),
+	READY(QUERY_FLOW_TABLE_ENTRY, IN(fte_in), query_flow_table_entry),
+	READY(DELETE_FLOW_TABLE_ENTRY, IN(fte_in), delete_flow_table_entry),
+	READY(MODIFY_FLOW_TABLE, IN(modify_flow_table_in), modify_flow_table),
+};
+/* clang-format on */
+
+const unsigned int softrnic_cmd_table_size =
+	sizeof(softrnic_cmd_table) / sizeof(softrnic_cmd_table[0]);
+
+static const struct softrnic_cmd_desc *
+cmd_find(uint16_t opcode)
+{
+	unsigned int low = 0, high = softrnic_cmd_table_size;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (softrnic_cmd_table[middle].opcode < opcode)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < softrnic_cmd_table_size && softrnic_cmd_table[low].opcode == opcode)
+		return &softrnic_cmd_table[low];
+	return NULL;
+}
+
+static int
+cmd_run(struct softrnic *dev, struct softrnic_cmd *cmd)
+{
+	const struct softrnic_cmd_desc *desc = cmd_find(cmd->opcode);
+	int status;
+
+	if (desc == NULL)
+		return RNIC_STATUS_BAD_OP;
+	if (dev->state < desc->state)
+		return RNIC_STATUS_BAD_SYS_STATE;
+	if (cmd->in_bytes < desc->in_bytes)
+		return RNIC_STATUS_BAD_INP_LEN;
+	if (desc->needs_boot_pages && !softrnic_pages_booted(dev))
+		return RNIC_STATUS_NO_RES;
+	status = softrnic_like_refuses(dev, cmd);
+	return status != RNIC_STATUS_OK ? status : desc->fn(dev, cmd);
+}
+
+int
+softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd)
+{
+	struct rnic_cmd_out *out = cmd->out;
+	int status;
+
+	dev->memory_refused = false;
+	status = cmd_run(dev, cmd);
+	/* It is a limit of the driver's own that it has met, and not that we have none. */
+	if (status == RNIC_STATUS_NO_RES && dev->memory_refused)
+		status = RNIC_STATUS_LIM;
+	if (status != RNIC_STATUS_OK) {
+		dev->stats.commands_failed++;
+		if (cmd->syndrome == 0)
+			cmd->syndrome = (uint32_t)cmd->opcode << 8 | (uint32_t)status;
+		SOFTRNIC_LOG(NOTICE, dev,
+			     "%s(0x%x) op_mod 0x%x refused: status %s(0x%x), syndrome 0x%x",
+			     rnic_cmd_name(cmd->opcode), cmd->opcode, cmd->op_mod,
+			     rnic_cmd_status_name(status), status, cmd->syndrome);
+		rnic_cmd_out_set(out, RNIC_CMD_OUT_SYNDROME, cmd->syndrome);
+	}
+	rnic_cmd_out_set(out, RNIC_CMD_OUT_STATUS, status);
+	return status;
+}

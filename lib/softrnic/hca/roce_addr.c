@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The table of GIDs (PRM: "RoCE Address"): which addresses are ours, and which MAC address each has. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softrnic/base/command.h"
+#include "softrnic/receive/roce.h"
+
+#define PORT 1
+
+int
+softrnic_roce_addrs_init(struct softrnic *dev)
+{
+	dev->roce_addrs = calloc(SOFTRNIC_ROCE_ADDRS, sizeof(*dev->roce_addrs));
+	return dev->roce_addrs != NULL ? 0 : -ENOMEM;
+}
+
+void
+softrnic_roce_addrs_reset(struct softrnic *dev)
+{
+	memset(dev->roce_addrs, 0, SOFTRNIC_ROCE_ADDRS * sizeof(*dev->roce_addrs));
+}
+
+void
+softrnic_roce_addrs_fini(struct softrnic *dev)
+{
+	free(dev->roce_addrs);
+	dev->roce_addrs = NULL;
+}
+
+/* The entry that a command names; NULL: none. Port 0 is the only one, too. */
+static struct softrnic_roce_addr *
+entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, int *status)
+{
+	/* SET_ROCE_ADDRESS begins with the same two fields. */
+	const struct rnic_query_roce_address_in *in = cmd->in;
+	const uint64_t index =
+		rnic_query_roce_address_in_get(in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX);
+
+	*status = RNIC_STATUS_OK;
+	if (rnic_query_roce_address_in_get(in, RNIC_QUERY_ROCE_ADDRESS_IN_VHCA_PORT_NUM) > PORT)
+		*status = softrnic_refuse(dev, cmd, "there is one port, of number 1");
+	else if (index >= SOFTRNIC_ROCE_ADDRS)
+		*status = RNIC_STATUS_BAD_INDEX;
+	return *status == RNIC_STATUS_OK ? &dev->roce_addrs[index] : NULL;
+}
+
+static const char *
+address_fault(const struct rnic_roce_addr *address, const struct softrnic_roce_addr *entry)
+{
+	const uint64_t type = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE);
+
+	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) != RNIC_ROCE_VERSION_2)
+		return "RoCE version 2 alone is served";
+	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID) != 0)
+		return "VLANs are not offered";
+	if (type !=
+	    (softrnic_gid_is_ipv4(entry->gid) ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6))
+		return "roce_l3_type does not fit the address";
+	if ((entry->mac[0] & 1) != 0)
+		return "its MAC address is a group's";
+	return NULL;
+}
+
+/* An address of zeros empties the entry. */
+SOFTRNIC_CMD(set_roce_address)
+{
+	struct rnic_set_roce_address_in *in = (struct rnic_set_roce_address_in *)(uintptr_t)cmd->in;
+	const struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(in);
+	const uint64_t mac = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32) << 32 |
+			     rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0);
+	static const uint8_t none[16];
+	struct softrnic_roce_addr entry = { .valid = true, .context = *address }, *slot;
+	const char *fault;
+	int status;
+
+	cmd->syndrome = 0x761001;
+	slot = entry_of_command(dev, cmd, &status);
+	if (slot == NULL)
+		return status;
+	if (softrnic_quirks_roce_off(dev))
+		return softrnic_refuse(dev, cmd, "RoCE is off");
+	memcpy(entry.gid, address, sizeof(entry.gid));
+	if (memcmp(entry.gid, none, sizeof(none)) == 0) {
+		*slot = (struct softrnic_roce_addr){ .valid = false };
+		return RNIC_STATUS_OK;
+	}
+	for (unsigned int i = 0; i < sizeof(entry.mac); i++)
+		entry.mac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	cmd->syndrome = 0x761002;
+	fault = address_fault(address, &entry);
+	if (fault != NULL)
+		return softrnic_refuse(dev, cmd, fault);
+	*slot = entry;
+	return RNIC_STATUS_OK;
+}
+
+/* An empty entry is zeros. */
+SOFTRNIC_CMD(query_roce_address)
+{
+	const struct softrnic_roce_addr *entry;
+	int status;
+
+	cmd->syndrome = 0x760001;
+	entry = entry_of_command(dev, cmd, &status);
+	if (entry == NULL)
+		return status;
+	*rnic_query_roce_address_out_roce_address(cmd->out) = entry->context;
+	return RNIC_STATUS_OK;
+}

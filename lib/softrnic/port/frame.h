@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames: what everybody asks of them who carries them. */
+#ifndef SOFTRNIC_FRAME_H
+#define SOFTRNIC_FRAME_H
+
+#include <string.h>
+
+#include "softrnic/base/device.h"
+
+#define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
+#define SOFTRNIC_ETH_FCS	 4
+#define SOFTRNIC_ETH_HEAD_MAX	 128 /* as far as steering looks: two tags, IPv6, TCP */
+#define SOFTRNIC_FRAME_BYTES_MAX (1u << 16)
+/*
+ * What is copied of a frame out of foreign memory before anybody looks at it: all that steering and checksums read of its
+ * headers, and no less than any piece of headers that an offload makes, so that the copy takes the place of that.
+ */
+#define SOFTRNIC_ETH_PRIVATE 144
+
+/*
+ * The first min(bytes, frame->length) bytes of the frame in one piece: where they are, or gathered in `room`.
+ */
+const uint8_t *softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t *room,
+				     uint32_t bytes);
+
+static inline const uint8_t *
+softrnic_frame_head(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
+{
+	if (__builtin_expect(frame->pieces[0].iov_len >= bytes ||
+				     frame->pieces[0].iov_len == frame->length,
+			     1))
+		return frame->pieces[0].iov_base;
+	return softrnic_frame_gather(frame, room, bytes);
+}
+
+/* Behind what is in `to`: the other frame without its first `skip` bytes. There must be room for its pieces. */
+void softrnic_frame_append(struct softrnic_frame *to, const struct softrnic_frame *from,
+			   uint32_t skip);
+
+/* Index into packet counters by destination: unicast, multicast, broadcast. */
+enum softrnic_eth_class {
+	SOFTRNIC_ETH_UNICAST,
+	SOFTRNIC_ETH_MULTICAST,
+	SOFTRNIC_ETH_BROADCAST,
+};
+
+static inline enum softrnic_eth_class
+softrnic_eth_class(const uint8_t *head)
+{
+	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	if (__builtin_expect((head[0] & 1) == 0, 1))
+		return SOFTRNIC_ETH_UNICAST;
+	return memcmp(head, broadcast, sizeof(broadcast)) == 0 ? SOFTRNIC_ETH_BROADCAST
+							       : SOFTRNIC_ETH_MULTICAST;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The port, as those ask it who send and receive. */
+#ifndef SOFTRNIC_ETH_PORT_H
+#define SOFTRNIC_ETH_PORT_H
+
+#include "softrnic/port/frame.h"
+
+/*
+ * Longest frame that is sent or taken, without FCS: the port and the vport on it have an MTU each, and both count all
+ * bytes on the wire.
+ */
+static inline uint32_t
+softrnic_eth_frame_max(const struct softrnic *dev)
+{
+	const struct softrnic_port *port = &dev->port;
+
+	return (port->vport_mtu < port->admin_mtu ? port->vport_mtu : port->admin_mtu) -
+	       SOFTRNIC_ETH_FCS;
+}
+
+/* Longest frame that the port could ever be set to take. */
+static inline uint32_t
+softrnic_eth_frame_limit(const struct softrnic *dev)
+{
+	return dev->port.max_mtu - SOFTRNIC_ETH_FCS;
+}
+
+static inline bool
+softrnic_mac_list_has(const struct softrnic_mac_list *list, const uint8_t *mac)
+{
+	uint32_t i;
+
+	for (i = 0; i < list->count; i++) {
+		if (memcmp(list->macs[i], mac, sizeof(list->macs[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it a unicast address of the vport, its own or one of its list? */
+static inline bool
+softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac)
+{
+	return memcmp(mac, port->mac, sizeof(port->mac)) == 0 ||
+	       softrnic_mac_list_has(&port->uc, mac);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Queue pairs: what all of their files know.
+ *
+ * A QP is the owner of a struct roce_qp (roce/roce.h): it fetches WQEs, writes CQEs, checks keys, and hands packets to
+ * the wire. All of it runs under the poller's lock.
+ */
+#ifndef SOFTRNIC_QP_H
+#define SOFTRNIC_QP_H
+
+#include "softrnic/base/device.h"
+#include "prm/qp.h"
+#include "softrnic/memory/segments.h"
+#include "softrnic/roce/roce.h"
+
+struct softrnic_rmp;
+
+/* Send WQEs are at most so long (max_wqe_sz_sq). */
+#define SOFTRNIC_QP_WQE_BYTES_MAX 1024u
+/* What the QPs of a device may keep of the device's own memory: copies of WQEs, requests, saved READs. */
+#define SOFTRNIC_QP_MEMORY (UINT64_C(256) << 20)
+
+/* A receive ring of the QP's own; `rmp` of the QP stands for it when that is not NULL. */
+struct softrnic_qp_rq {
+	uint16_t consumer, producer;
+	uint8_t log_size, log_stride; /* stride in bytes, log2 */
+};
+
+struct softrnic_qp {
+	struct softrnic_object object;
+	struct roce_qp roce; /* its state is the QP's */
+
+	/* The control plane's (create.c, modify.c): set at CREATE, or by a modify. */
+	struct softrnic_ring ring; /* both rings: receive WQEs first, then send WQEBBs */
+	struct softrnic_dbrec dbrec;
+	struct softrnic_cq *send_cq, *recv_cq;
+	struct softrnic_rmp *rmp;	    /* may be NULL */
+	struct softrnic_q_counter *counter; /* may be NULL */
+	struct softrnic_object *pd_object, *uar_object;
+	uint32_t pd, uar, user_index;
+	uint32_t sq_offset;  /* of the send ring, bytes */
+	uint8_t sq_log_size; /* WQEBBs */
+	bool no_sq, no_rq, rlky;
+	bool utc; /* the times of its completions are */
+	struct softrnic_qp_rq rq;
+	/* The path: the address of ours that is the source, the peer's. */
+	uint8_t source_index;
+	uint8_t dgid[16];
+	uint8_t dmac[6];
+
+	/* The data path's. */
+	struct softrnic *dev;
+	uint16_t sq_consumer;	   /* WQEBBs fetched */
+	uint16_t sq_producer;	   /* as last read from the record */
+	bool sq_failed, rq_failed; /* that ring cannot be read any more */
+	bool broken;		   /* an event told why it must go to ERR, or why it did */
+	bool error_told;	   /* an error CQE of a send WQE was written since RST */
+	bool active;		   /* on the list of those with work */
+	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
+	bool timed;		   /* on the list of those with a deadline */
+	uint32_t watched; /* its place among those that qp/watch.c looks at, from 1 on; 0: none */
+	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
+	uint8_t *wqes;
+	/* Private copy of the receive WQE in use: its data segments. */
+	uint8_t *recv_wqe;
+	uint32_t recv_bytes;
+	/* Where the last packet's data was found: of what is sent, of a READ's answer, of what is received. */
+	struct softrnic_qp_cursor gather_at, scatter_at, recv_at;
+	uint64_t deadline;
+	uint64_t memory; /* bytes that count in the device's budget */
+	TAILQ_ENTRY(softrnic_qp) active_link;
+	TAILQ_ENTRY(softrnic_qp) sweep_link;
+	TAILQ_ENTRY(softrnic_qp) timed_link;
+
+	/* Cold: the control plane's, as created and modified, for QUERY_QP. */
+	struct rnic_qpc context;
+};
+
+/* The vendor syndromes of our error CQEs tell the places apart. */
+enum qp_vendor_syndrome {
+	QP_VENDOR_REQUESTER = 0x81,
+	QP_VENDOR_RESPONDER = 0x82,
+	QP_VENDOR_FLUSHED = 0x83,
+};
+
+static inline struct softrnic_qp *
+softrnic_qp_of(struct roce_qp *roce)
+{
+	return (struct softrnic_qp *)((uint8_t *)roce - offsetof(struct softrnic_qp, roce));
+}
+
+/* There may be something to do. */
+static inline void
+softrnic_qp_activate(struct softrnic *dev, struct softrnic_qp *qp)
+{
+	if (qp->active)
+		return;
+	qp->active = true;
+	TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
+}
+
+/* It must go to ERR, for a reason that no completion tells: an event does. The next poll changes the state. */
+void softrnic_qp_break(struct softrnic_qp *qp, enum rnic_event what, const char *why);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames that come in. */
+#ifndef SOFTRNIC_RECEIVE_H
+#define SOFTRNIC_RECEIVE_H
+
+#include "softrnic/base/device.h"
+
+/* softrnic_eth_receive() of a frame whose memory its sender may change meanwhile. */
+void softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *frame);
+
+/* From a sender in this process to `dev`, which is another device or the sender itself. */
+static inline void
+softrnic_eth_hand_over(struct softrnic *dev, const struct softrnic_frame *frame)
+{
+	if (dev->conf.foreign_memory)
+		softrnic_eth_receive_foreign(dev, frame);
+	else
+		softrnic_eth_receive(dev, frame);
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
+#include <errno.h>
+
+#include "softrnic/base/command.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/memory/segments.h"
+#include "softrnic/base/wq.h"
+
+#define LOG_STRIDE_MIN \
+	5 /* the link to the next WQE, and one data segment; cyclic ones have no link */
+
+/* ---- For the queues that use one ---- */
+
+/* The pool is broken, for all that use it: each queue that comes for a WQE goes to ERR. */
+static int
+rmp_fail(struct softrnic *dev, struct softrnic_rmp *rmp, const char *why)
+{
+	if (rmp->state != RNIC_WQ_STATE_ERR) {
+		SOFTRNIC_LOG(INFO, dev, "RMP 0x%x: %s", rmp->object.number, why);
+		rmp->state = RNIC_WQ_STATE_ERR;
+		softrnic_wq_event(dev, RNIC_EVENT_SRQ_CATASTROPHIC, SOFTRNIC_EVENT_QUEUE_QP,
+				  rmp->object.number);
+	}
+	return -EIO;
+}
+
+void
+softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	int waiting;
+
+	if (rmp->limit == 0 || rmp->state != RNIC_WQ_STATE_RDY)
+		return;
+	waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
+					&rmp->producer);
+	/* One that cannot be read is noticed by who comes for a WQE. */
+	if (waiting < 0 || waiting >= rmp->limit)
+		return;
+	rmp->limit = 0;
+	softrnic_wq_event(dev, RNIC_EVENT_SRQ_LIMIT, SOFTRNIC_EVENT_QUEUE_QP, rmp->object.number);
+}
+
+bool
+softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	return rmp->state == RNIC_WQ_STATE_RDY &&
+	       (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) &&
+	       softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer, rmp->log_size,
+				     &rmp->producer) == 0;
+}
+
+int
+softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, uint16_t *counter)
+{
+	const struct rnic_wqe_next *next = (const struct rnic_wqe_next *)wqe;
+	uint32_t index = rmp->next;
+	int waiting;
+
+	if (rmp->state != RNIC_WQ_STATE_RDY)
+		return rmp_fail(dev, rmp, "in error");
+	if (rmp->consumer == rmp->producer || rmp->ring.generation != dev->dma_generation) {
+		waiting = softrnic_ring_waiting(dev, &rmp->ring, &rmp->dbrec, rmp->consumer,
+						rmp->log_size, &rmp->producer);
+		if (waiting == -EOVERFLOW)
+			return rmp_fail(dev, rmp,
+					"the doorbell record is ahead by more than its ring");
+		if (waiting < 0)
+			return rmp_fail(dev, rmp,
+					"ring or doorbell record are not reachable any more");
+		if (waiting == 0)
+			return 0;
+	}
+	if (rmp->cyclic)
+		index = rmp->consumer & ((1u << rmp->log_size) - 1);
+	/* However the list is linked, no more are taken than were posted. */
+	if (index >= 1u << rmp->log_size)
+		return rmp_fail(dev, rmp, "a WQE names one that is not there as the next");
+	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
+			      1u << rmp->log_stride);
+	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
+	if (!rmp->cyclic)
+		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
+	rmp->consumer++;
+	if (__builtin_expect(rmp->limit != 0, 0))
+		softrnic_rmp_limit(dev, rmp);
+	return 1;
+}
+
+/* ---- The commands ---- */
+
+static void
+rmp_free(struct softrnic *dev, struct softrnic_rmp *rmp)
+{
+	softrnic_object_remove(dev, &rmp->object);
+	softrnic_ring_fini(&rmp->ring);
+	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	rmp->pd_object->refs--;
+	softrnic_free(dev, rmp);
+}
+
+void
+softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object)
+{
+	rmp_free(dev, (struct softrnic_rmp *)object);
+}
+
+/* What the context asks for and we do not offer; NULL: all is well. */
+static const char *
+context_fault(struct rnic_rmpc *rmpc)
+{
+	const bool cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
+	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+
+#define WQ(field) rnic_wq_get(wq, RNIC_WQ_##field)
+	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) != RNIC_WQ_STATE_RDY)
+		return "a pool begins in RDY";
+	if (WQ(WQ_TYPE) != (cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST))
+		return "pools are linked lists, or basic cyclic ones";
+	if (WQ(LOG_WQ_STRIDE) + cyclic < LOG_STRIDE_MIN ||
+	    WQ(LOG_WQ_STRIDE) > SOFTRNIC_LOG_MAX_RQ_WQE)
+		return "WQEs are too short or longer than max_wqe_sz_rq";
+	if (WQ(LOG_WQ_SZ) > SOFTRNIC_LOG_MAX_RMP_SIZE)
+		return "it is larger than log_max_srq_sz";
+	if (WQ(LWM) > 1u << WQ(LOG_WQ_SZ))
+		return "the limit is above its size";
+	if (WQ(WQ_SIGNATURE) != 0 || WQ(END_PADDING_MODE) != 0)
+		return "signatures and padding are not offered";
+	if (WQ(DBR_UMEM_VALID) != 0 || WQ(WQ_UMEM_VALID) != 0)
+		return "there are no umems";
+#undef WQ
+	return NULL;
+}
+
+/* Everything of CREATE_RMP but memory and number. */
+static int
+rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp *rmp)
+{
+	struct rnic_create_rmp_in *in = (struct rnic_create_rmp_in *)(uintptr_t)cmd->in;
+	const struct rnic_wq *wq = rnic_rmpc_wq(&rmp->context);
+	const char *fault;
+	int status;
+
+	rmp->context = *rnic_create_rmp_in_rmpc(in);
+	cmd->syndrome = 0x90c001;
+	fault = context_fault(&rmp->context);
+	if (fault != NULL)
+		return softrnic_refuse(dev, cmd, fault);
+	rmp->state = RNIC_WQ_STATE_RDY;
+	rmp->cyclic = rnic_rmpc_get(&rmp->context, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
+	rmp->log_size = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_SZ);
+	rmp->log_stride = (uint8_t)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_STRIDE);
+	rmp->limit = (uint16_t)rnic_wq_get(wq, RNIC_WQ_LWM);
+	rmp->pd = (uint32_t)rnic_wq_get(wq, RNIC_WQ_PD);
+	cmd->syndrome = 0x90c002;
+	rmp->pd_object = softrnic_object_get(dev, SOFTRNIC_PD, rmp->pd);
+	if (rmp->pd_object == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x90c003;
+	status = softrnic_dbrec_init(dev, &rmp->dbrec, rnic_wq_get(wq, RNIC_WQ_DBR_ADDR));
+	if (status != RNIC_STATUS_OK)
+		return status;
+	cmd->syndrome = 0x90c004;
+	return softrnic_ring_init(dev, &rmp->ring, (const struct rnic_be64 *)(in + 1),
+				  cmd->in_bytes - sizeof(*in),
+				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
+				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				  1u << (rmp->log_size + rmp->log_stride), SOFTRNIC_DMA_READ);
+}
+
+SOFTRNIC_CMD(create_rmp)
+{
+	struct softrnic_rmp *rmp = softrnic_alloc(dev, 1, sizeof(*rmp));
+	int status;
+
+	if (rmp == NULL)
+		return RNIC_STATUS_NO_RES;
+	status = rmp_prepare(dev, cmd, rmp);
+	if (status != RNIC_STATUS_OK)
+		goto free_rmp;
+	cmd->syndrome = 0x90c005;
+	status = softrnic_object_add(dev, SOFTRNIC_RMP, &rmp->object);
+	if (status != RNIC_STATUS_OK)
+		goto free_ring;
+	rmp->pd_object->refs++;
+	if (rmp->limit != 0)
+		softrnic_rmp_limit(dev, rmp);
+	rnic_object_out_set(cmd->out, RNIC_OBJECT_OUT_NUMBER, rmp->object.number);
+	return RNIC_STATUS_OK;
+free_ring:
+	softrnic_ring_fini(&rmp->ring);
+free_rmp:
+	softrnic_dbrec_forget(dev, &rmp->dbrec);
+	softrnic_free(dev, rmp);
+	return status;
+}
+
+/* Its limit; and RDY to ERR, from where only DESTROY_RMP leads. */
+SOFTRNIC_CMD(modify_rmp)
+{
+	struct rnic_modify_rmp_in *in = (struct rnic_modify_rmp_in *)(uintptr_t)cmd->in;
+	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(in);
+	struct softrnic_rmp *rmp = softrnic_object_get(
+		dev, SOFTRNIC_RMP, (uint32_t)rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_RMPN));
+	const uint64_t mask = rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_BITMASK);
+	const uint64_t limit = rnic_wq_get(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM);
+	const uint64_t to = rnic_rmpc_get(rmpc, RNIC_RMPC_STATE);
+
+	cmd->syndrome = 0x90d001;
+	if (rmp == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x90d002;
+	if (rnic_modify_rmp_in_get(in, RNIC_MODIFY_RMP_IN_RMP_STATE) != rmp->state)
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x90d003;
+	if (to != rmp->state && to != RNIC_WQ_STATE_ERR)
+		return RNIC_STATUS_BAD_RES_STATE;
+	cmd->syndrome = 0x90d004;
+	if ((mask & ~(uint64_t)RNIC_MODIFY_RMP_LWM) != 0)
+		return softrnic_refuse(dev, cmd, "of a pool the limit alone can change");
+	if ((mask & RNIC_MODIFY_RMP_LWM) != 0 && limit > 1u << rmp->log_size)
+		return softrnic_refuse(dev, cmd, "the limit is above its size");
+	rmp->state = (uint8_t)to;
+	if ((mask & RNIC_MODIFY_RMP_LWM) == 0)
+		return RNIC_STATUS_OK;
+	rmp->limit = (uint16_t)limit;
+	if (limit != 0)
+		softrnic_rmp_limit(dev, rmp);
+	return RNIC_STATUS_OK;
+}
+
+static struct softrnic_rmp *
+rmp_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
+{
+	return softrnic_object_get(dev, SOFTRNIC_RMP,
+				   (uint32_t)rnic_object_in_get(cmd->in, RNIC_OBJECT_IN_NUMBER));
+}
+
+SOFTRNIC_CMD(destroy_rmp)
+{
+	struct softrnic_rmp *rmp = rmp_of_command(dev, cmd);
+
+	cmd->syndrome = 0x90e001;
+	if (rmp == NULL)
+		return RNIC_STATUS_BAD_RES;
+	cmd->syndrome = 0x90e002;
+	if (rmp->object.refs > 0)
+		return RNIC_STATUS_RES_BUSY;
+	rmp_free(dev, rmp);
+	return RNIC_STATUS_OK;
+}
+
+SOFTRNIC_CMD(query_rmp)
+{
+	const struct softrnic_rmp *rmp = rmp_of_command(dev, cmd);
+	struct rnic_rmpc *rmpc = rnic_query_rmp_out_rmpc(cmd->out);
+
+	cmd->syndrome = 0x90f001;
+	if (rmp == NULL)
+		return RNIC_STATUS_BAD_RES;
+	*rmpc = rmp->context;
+	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, rmp->state);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, rmp->limit);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_HW_COUNTER, rmp->consumer);
+	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_SW_COUNTER, rmp->producer);
+	return RNIC_STATUS_OK;
+}

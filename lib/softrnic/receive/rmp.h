@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Receive memory pools. */
+#ifndef SOFTRNIC_RMP_H
+#define SOFTRNIC_RMP_H
+
+#include "softrnic/base/device.h"
+#include "prm/qp.h"
+
+/*
+ * A receive memory pool, for many QPs and RQs: receive WQEs in a linked list, which is what an SRQ is, or one behind the
+ * other.
+ */
+struct softrnic_rmp {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec; /* counter 0: WQEs posted */
+	struct softrnic_object *pd_object;
+	uint32_t pd;
+	uint16_t producer; /* as last read from the record */
+	uint16_t consumer; /* WQEs taken */
+	uint16_t next;	   /* index of the WQE that is taken next */
+	uint16_t limit;	   /* fewer left than this: SRQ_LIMIT once, then 0 */
+	uint8_t log_size, log_stride;
+	uint8_t state; /* enum rnic_wq_state: RDY, ERR */
+	bool cyclic;
+	struct rnic_rmpc context;
+};
+
+/* Where the data segments of its WQEs begin. */
+static inline uint32_t
+softrnic_rmp_first(const struct softrnic_rmp *rmp)
+{
+	return rmp->cyclic ? 0 : sizeof(struct rnic_wqe_next);
+}
+
+/* MODIFY_RMP armed a limit: is it reached already? */
+void softrnic_rmp_limit(struct softrnic *dev, struct softrnic_rmp *rmp);
+/* Has it no WQE now? One in error is not empty: its error is for who comes for a WQE. */
+bool softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp);
+/*
+ * Copy the next WQE into `wqe`, 2^log_stride bytes. *counter: how completions name it, by its place in the list, or by
+ * its count. 1; 0: there is none; < 0: the pool is in error, which its event has told.
+ */
+int softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe,
+		      uint16_t *counter);
+
+#endif

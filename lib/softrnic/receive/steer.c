@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Steering: from a frame's headers, through the flow tables, to receive queues. */
+#include <stdlib.h>
+
+#include "softrnic/port/headers.h"
+#include "softrnic/receive/rss.h"
+#include "softrnic/receive/steer.h"
+#include "softrnic/base/work.h"
+
+#define IPV6_FRAGMENT_HEADER 44
+
+/* Bits of rx_hash_field_select. */
+#define RX_HASH_SRC_IP	 0x1
+#define RX_HASH_DST_IP	 0x2
+#define RX_HASH_L4_SPORT 0x4
+#define RX_HASH_L4_DPORT 0x8
+
+static void
+parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4, uint32_t bytes)
+{
+	if (proto == SOFTRNIC_PROTO_UDP && bytes >= 4) {
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_SPORT,
+					       softrnic_load16(l4));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT,
+					       softrnic_load16(l4 + 2));
+	} else if (proto == SOFTRNIC_PROTO_TCP && bytes >= 14) {
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_SPORT,
+					       softrnic_load16(l4));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT,
+					       softrnic_load16(l4 + 2));
+		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_FLAGS,
+					       softrnic_load16(l4 + 12) & 0x1ff);
+	}
+}
+
+static void
+parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+{
+	uint32_t header;
+	bool fragment;
+
+	if (bytes < 20 || ip[0] >> 4 != 4)
+		return;
+	header = (ip[0] & 0xfu) * 4;
+	fragment = (softrnic_load16(ip + 6) & 0x3fff) != 0;
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 4);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[9]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP, ip[1] >> 2);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN, ip[1] & 3);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[8]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG, fragment);
+	memcpy((uint8_t *)set + 0x2c, ip + 12, 4);
+	memcpy((uint8_t *)set + 0x3c, ip + 16, 4);
+	if (header >= 20 && header <= bytes && !fragment)
+		parse_l4(set, ip[9], ip + header, bytes - header);
+}
+
+/* Extension headers are not followed: the protocol is the first next header, as the card reports it. */
+static void
+parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+{
+	if (bytes < 40 || ip[0] >> 4 != 6)
+		return;
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION, 6);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL, ip[6]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_DSCP,
+				       (softrnic_load16(ip) >> 6) & 0x3f);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_ECN,
+				       (softrnic_load16(ip) >> 4) & 3);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_TTL_HOPLIMIT, ip[7]);
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG,
+				       ip[6] == IPV6_FRAGMENT_HEADER);
+	memcpy((uint8_t *)set + 0x20, ip + 8, 16);
+	memcpy((uint8_t *)set + 0x30, ip + 24, 16);
+	parse_l4(set, ip[6], ip + 40, bytes - 40);
+}
+
+/* The frame's headers as a match set. With VLAN tags the type is the one behind them. */
+static void
+parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
+{
+	struct rnic_fte_match_set_lyr_2_4 *set = (struct rnic_fte_match_set_lyr_2_4 *)key;
+	uint16_t type = softrnic_load16(head + 12);
+	uint32_t at = SOFTRNIC_ETH_HEADER;
+
+	memset(key, 0, sizeof(*key));
+	memcpy((uint8_t *)set + 0x00, head + 6, 6);
+	memcpy((uint8_t *)set + 0x08, head, 6);
+	if (softrnic_is_vlan(type) && bytes >= at + 4) {
+		memcpy((uint8_t *)set + 0x0e, head + at, 2);
+		rnic_fte_match_set_lyr_2_4_set(set,
+					       type == SOFTRNIC_ETHERTYPE_CVLAN
+						       ? RNIC_FTE_MATCH_SET_LYR_2_4_CVLAN_TAG
+						       : RNIC_FTE_MATCH_SET_LYR_2_4_SVLAN_TAG,
+					       1);
+		type = softrnic_load16(head + at + 2);
+		at += 4;
+		if (softrnic_is_vlan(type) && bytes >= at + 4) {
+			type = softrnic_load16(head + at + 2);
+			at += 4;
+		}
+	}
+	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, type);
+	if (type == SOFTRNIC_ETHERTYPE_IPV4)
+		parse_ipv4(set, head + at, bytes - at);
+	else if (type == SOFTRNIC_ETHERTYPE_IPV6)
+		parse_ipv6(set, head + at, bytes - at);
+}
+
+uint32_t
+softrnic_steer_hash(const struct softrnic_steering *steering, const struct flow_group *group,
+		    const struct steer_key *key)
+{
+	uint64_t sum = steering->secrets[2 * STEER_KEY_WORDS] * group->id, word;
+	uint32_t i, w;
+
+	for (i = 0; i < group->word_count; i++) {
+		w = group->words[i];
+		word = key->words[w] & group->mask.words[w];
+		sum += steering->secrets[2 * w] * (uint32_t)word +
+		       steering->secrets[2 * w + 1] * (word >> 32);
+	}
+	/* Sums of neighbours are equally far from each other, and might meet in a few buckets again and again. */
+	sum = (sum ^ sum >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(sum >> 32);
+}
+
+static const struct flow_entry *
+match_group(const struct softrnic_steering *steering, const struct flow_group *group,
+	    const struct steer_key *key, uint32_t *steps)
+{
+	const struct flow_entry *entry;
+	uint32_t hash, i, w;
+
+	++*steps;
+	if (group->entry_count == 0)
+		return NULL;
+	hash = softrnic_steer_hash(steering, group, key);
+	for (entry = steering->buckets[hash & steering->bucket_mask];
+	     entry != NULL && *steps < STEER_STEPS_MAX; entry = entry->next) {
+		++*steps;
+		if (entry->hash != hash || entry->group != group)
+			continue;
+		for (i = 0; i < group->word_count; i++) {
+			w = group->words[i];
+			if ((key->words[w] & group->mask.words[w]) != entry->value.words[w])
+				break;
+		}
+		if (i == group->word_count)
+			return entry;
+	}
+	return NULL;
+}
+
+/*
+ * Walk from the root. Levels need not rise on the way forward (entries may ignore them), so it is the steps that end a
+ * walk; how many it takes is up to the driver, and charged.
+ */
+static void
+walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
+{
+	const struct softrnic_steering *steering = dev->steering;
+	const struct softrnic_flow_table *table = steering->root;
+	const struct flow_entry *entry;
+	const struct flow_group *group;
+	uint32_t i, tag = 0, steps = 0;
+
+	result->count = 0;
+	while (table != NULL && ++steps < STEER_STEPS_MAX) {
+		entry = NULL;
+		TAILQ_FOREACH(group, &table->groups, link) {
+			entry = match_group(steering, group, key, &steps);
+			if (entry != NULL)
+				break;
+		}
+		if (entry == NULL) {
+			table = table->miss;
+			continue;
+		}
+		if ((entry->action & RNIC_FLOW_ACTION_DROP) != 0)
+			break;
+		if (entry->tag != 0)
+			tag = entry->tag;
+		for (i = 0; i < entry->tir_count && result->count < STEER_TIRS_MAX; i++) {
+			result->to[result->count].tir = entry->tirs[i];
+			result->to[result->count++].tag = tag;
+		}
+		table = entry->table;
+	}
+	if (__builtin_expect(steps >= STEER_STEPS_MAX, 0))
+		result->count = 0;
+	softrnic_charge_steps(dev, steps);
+}
+
+/*
+ * A pair of fields as input of the hash: what is selected of it. Symmetric, where both are: OR and XOR stand for source
+ * and destination, so that both directions of a flow have one hash.
+ */
+static uint32_t
+hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes, bool use_src,
+	  bool use_dst, bool symmetric)
+{
+	uint32_t n = 0, i;
+
+	if (symmetric && use_src && use_dst) {
+		for (i = 0; i < bytes; i++) {
+			input[i] = src[i] | dst[i];
+			input[bytes + i] = src[i] ^ dst[i];
+		}
+		return 2 * bytes;
+	}
+	if (use_src) {
+		memcpy(input, src, bytes);
+		n = bytes;
+	}
+	if (use_dst) {
+		memcpy(input + n, dst, bytes);
+		n += bytes;
+	}
+	return n;
+}
+
+/* What a completion says of the fields that went into the hash. */
+static uint8_t
+hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
+{
+	uint8_t type = 0;
+
+	if ((fields & RX_HASH_SRC_IP) != 0)
+		type |= version == 4 ? RNIC_CQE_HASH_SRC_IPV4 : RNIC_CQE_HASH_SRC_IPV6;
+	if ((fields & RX_HASH_DST_IP) != 0)
+		type |= version == 4 ? RNIC_CQE_HASH_DST_IPV4 : RNIC_CQE_HASH_DST_IPV6;
+	if (!has_l4)
+		return type;
+	if ((fields & RX_HASH_L4_SPORT) != 0)
+		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_SPORT
+						    : RNIC_CQE_HASH_UDP_SPORT;
+	if ((fields & RX_HASH_L4_DPORT) != 0)
+		type |= proto == SOFTRNIC_PROTO_TCP ? RNIC_CQE_HASH_TCP_DPORT
+						    : RNIC_CQE_HASH_UDP_DPORT;
+	return type;
+}
+
+/* Which queue of an indirect TIR: the hash over the header fields that the TIR selects, as far as the frame has them. */
+static struct softrnic_rq *
+spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softrnic_rx_info *info)
+{
+	const struct rnic_fte_match_set_lyr_2_4 *set =
+		(const struct rnic_fte_match_set_lyr_2_4 *)key;
+	const struct rnic_tirc *tirc = &tir->context;
+	const uint8_t *bytes = (const uint8_t *)key;
+	uint64_t fields = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS);
+	uint64_t version =
+		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_VERSION);
+	uint64_t proto =
+		rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_IP_PROTOCOL);
+	bool has_l4 = (proto == SOFTRNIC_PROTO_TCP || proto == SOFTRNIC_PROTO_UDP) &&
+		      rnic_fte_match_set_lyr_2_4_get(set, RNIC_FTE_MATCH_SET_LYR_2_4_FRAG) == 0;
+	uint32_t ip_at = version == 4 ? 0x2c : 0x20, ip_bytes = version == 4 ? 4 : 16;
+	uint32_t l4_at = proto == SOFTRNIC_PROTO_UDP ? 0x1c : 0x14, n;
+	bool symmetric = rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC) != 0;
+	uint8_t input[SOFTRNIC_TOEPLITZ_INPUT];
+
+	if (tir->rqt == NULL || tir->rqt->size == 0)
+		return NULL;
+	if (version != 0 && rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) == RNIC_RX_HASH_TOEPLITZ) {
+		n = hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
+			      (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
+			      symmetric);
+		if (has_l4)
+			n += hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
+				       (fields & RX_HASH_L4_SPORT) != 0,
+				       (fields & RX_HASH_L4_DPORT) != 0, symmetric);
+		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
+		info->hash_type = hash_type(fields, version, proto, has_l4);
+	}
+	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
+}
+
+/* Has it headers that a completion tells of? By its type, of which all others are passed by. */
+static inline bool
+frame_has_headers(const uint8_t *head)
+{
+	uint16_t type = softrnic_load16(head + 12);
+
+	return type == SOFTRNIC_ETHERTYPE_IPV4 || type == SOFTRNIC_ETHERTYPE_IPV6 ||
+	       softrnic_is_vlan(type);
+}
+
+/* To one TIR of the verdict. */
+static __rte_always_inline void
+deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
+	   const struct steer_result *result, uint32_t i, const struct steer_key *key,
+	   struct softrnic_rx_info *info)
+{
+	const struct softrnic_tir *tir = result->to[i].tir;
+	struct softrnic_rq *rq = tir->rq;
+
+	info->flow_tag = result->to[i].tag;
+	info->hash = 0;
+	info->hash_type = 0;
+	if (rq == NULL && key != NULL)
+		rq = spread(tir, key, info);
+	if (__builtin_expect(dev->self_lb != 0, 0) && (dev->self_lb & ~tir->self_lb) != 0)
+		rq = NULL;
+	if (rq != NULL)
+		softrnic_rq_receive(dev, rq, frame, info);
+	else
+		dev->stats.rx_unmatched++;
+}
+
+/*
+ * The first one is part of the frame, each of the others is as much again; all of them are one unit, whose way into buffers
+ * has an end.
+ */
+static __attribute__((noinline)) void
+deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
+		const struct steer_result *result, const struct steer_key *key,
+		struct softrnic_rx_info *info)
+{
+	const uint32_t entries = dev->turn->entries, ranges = dev->turn->ranges;
+	uint32_t i;
+
+	for (i = 0; i < result->count; i++) {
+		softrnic_charge(dev, i > 0);
+		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_ACCESS ||
+		    dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME) {
+			dev->stats.rx_no_buffer += result->count - i;
+			return;
+		}
+		deliver_to(dev, frame, result, i, key, info);
+	}
+}
+
+/* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
+static __rte_always_inline void
+deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
+{
+	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
+
+	if (result->count == 0) {
+		dev->stats.rx_unmatched++;
+		return;
+	}
+	if (frame_has_headers(head))
+		softrnic_headers_receive(frame, head, head_bytes, &info);
+	if (__builtin_expect(result->count > 1, 0))
+		deliver_to_many(dev, frame, result, key, &info);
+	else
+		deliver_to(dev, frame, result, 0, key, &info);
+}
+
+/* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
+static __attribute__((noinline)) void
+steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	   uint32_t head_bytes)
+{
+	struct softrnic_steering *steering = dev->steering;
+	struct steer_result own, *result = &own;
+	struct steer_key key;
+
+	parse(&key, head, head_bytes);
+	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
+		result = &steering->cache;
+	walk(dev, &key, result);
+	if (result != &own) {
+		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
+		steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
+		steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
+		steering->cached = true;
+	}
+	deliver(dev, frame, head, head_bytes, result, &key);
+}
+
+void
+softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	       uint32_t head_bytes)
+{
+	struct softrnic_steering *steering = dev->steering;
+	uint64_t words[2];
+
+	/*
+	 * Source address and type stand in the frame as in the key's first word, the destination as in its second
+	 * one. A tagged frame has another type there: it is looked at in full.
+	 */
+	memcpy(&words[0], head + 6, 8);
+	memcpy(&words[1], head, 8);
+	if (__builtin_expect(steering->cached, 1) &&
+	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
+	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1])
+		deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
+	else
+		steer_walk(dev, frame, head, head_bytes);
+}
+
+enum softrnic_eth_room
+softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_bytes)
+{
+	enum softrnic_eth_room room = SOFTRNIC_ETH_NOBODY;
+	const uint32_t ranges = dev->turn->ranges;
+	struct softrnic_rx_info info = { 0 };
+	struct steer_result result;
+	struct softrnic_rq *rq;
+	struct steer_key key;
+	uint32_t i;
+
+	parse(&key, head, head_bytes);
+	walk(dev, &key, &result);
+	for (i = 0; i < result.count; i++) {
+		rq = result.to[i].tir->rq;
+		if (rq == NULL)
+			rq = spread(result.to[i].tir, &key, &info);
+		/* One that does not receive drops the frame, and may do so for ever. */
+		if (rq == NULL || rq->state != RNIC_WQ_STATE_RDY)
+			continue;
+		/* The others are for the next round. */
+		if (dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME ||
+		    !softrnic_rq_has_wqe(dev, rq))
+			return SOFTRNIC_ETH_FULL;
+		room = SOFTRNIC_ETH_ROOM;
+	}
+	return room;
+}
+
+void
+softrnic_steering_changed(struct softrnic *dev)
+{
+	struct softrnic_steering *steering = dev->steering;
+
+	steering->cached = false;
+	/* Indirect TIRs look at each frame's addresses. */
+	steering->cacheable = steering->uncacheable_groups == 0 && steering->indirect_entries == 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Flow tables as the device walks them (steer.c) and as commands build them (flow.c).
+ *
+ * A frame's headers become one key in the layout of the PRM's match set; a group is a mask over such keys, and its
+ * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
+ *
+ * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
+ * a key that nobody knows, and what a frame or a command walks through is charged to the turn under way.
+ */
+#ifndef SOFTRNIC_STEER_H
+#define SOFTRNIC_STEER_H
+
+#include "softrnic/base/device.h"
+
+#define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
+#define STEER_TIRS_MAX	 64
+#define STEER_GROUPS_MAX 1024 /* of a table */
+/* Of all tables: a frame may meet each of them. */
+#define STEER_DEVICE_GROUPS_MAX 2048
+/* Chains of entries by their flow index; there are no more entries than that. */
+#define STEER_INDEX_LOG SOFTRNIC_LOG_MAX_FLOW
+
+/* Of one frame, from table to table, group to group and entry to entry. One that takes more goes nowhere. */
+#define STEER_STEPS_MAX 16384
+
+struct steer_key {
+	uint64_t words[STEER_KEY_WORDS];
+};
+_Static_assert(sizeof(struct steer_key) == sizeof(struct rnic_fte_match_set_lyr_2_4), "key size");
+
+struct flow_entry {
+	struct flow_entry *next;	/* same bucket, lower flow index first */
+	const struct flow_group *group; /* whose it is */
+	struct flow_entry *same;	/* next in the chain of its index */
+	LIST_ENTRY(flow_entry) link;	/* of the group, in no order */
+	struct steer_key value;		/* masked by the group */
+	uint32_t hash, index, tag;	/* index: flow index in the table */
+	uint16_t action;
+	bool indirect;			   /* some TIR is */
+	bool any_level;			   /* `table` need not be of a higher one */
+	struct softrnic_flow_table *table; /* forward destination, or NULL */
+	struct softrnic_tir **tirs;
+	uint32_t tir_count;
+	struct rnic_flow_context context; /* as set, for queries */
+};
+
+struct flow_group {
+	TAILQ_ENTRY(flow_group) link; /* of the table, by start */
+	LIST_ENTRY(flow_group) all;   /* of the device */
+	uint32_t id, start, end;
+	uint8_t criteria; /* match_criteria_enable */
+	bool cacheable;	  /* looks no further than the cache does */
+	struct steer_key mask;
+	uint8_t words[STEER_KEY_WORDS]; /* which words of the mask are not zero */
+	uint32_t word_count, entry_count;
+	LIST_HEAD(, flow_entry) entries;
+	struct rnic_fte_match_param match;
+};
+
+struct softrnic_flow_table {
+	struct softrnic_object object;
+	uint8_t level, log_size, type;
+	TAILQ_HEAD(, flow_group) groups;
+	uint32_t group_count;
+	struct softrnic_flow_table *miss;
+	struct rnic_flow_table_context context;
+};
+
+/* What the tables decided about a frame. */
+struct steer_result {
+	uint32_t count;
+	struct {
+		struct softrnic_tir *tir;
+		uint32_t tag;
+	} to[STEER_TIRS_MAX];
+};
+
+struct softrnic_steering {
+	struct softrnic_flow_table *root;
+	uint32_t next_group_id;
+	/* of all tables: bounded by STEER_DEVICE_GROUPS_MAX, and by log_max_flow */
+	uint32_t group_count, entry_count;
+	LIST_HEAD(, flow_group) groups;
+	struct flow_entry **buckets;  /* by softrnic_steer_hash(), bucket_mask + 1 of them */
+	struct flow_entry **by_index; /* 2^STEER_INDEX_LOG chains */
+	uint32_t bucket_mask;
+	/* of the hash: for the two halves of each word, and for the group */
+	uint64_t secrets[2 * STEER_KEY_WORDS + 1];
+	/*
+	 * The verdict on the last frame, for as long as frames look alike: valid when no group looks beyond addresses
+	 * and type (the first two words), and dropped by every change of tables and TIRs.
+	 */
+	bool cacheable, cached;
+	uint32_t uncacheable_groups, indirect_entries; /* none: cacheable */
+	uint64_t cache_mask[2], cache_key[2];
+	struct steer_result cache;
+};
+
+/* Send the frame through the flow tables. */
+void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+		    uint32_t head_bytes);
+/* Where would softrnic_steer() send it, and is there room? */
+enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
+					   uint32_t head_bytes);
+
+/* Tables, groups or entries changed: what is cached is no verdict any more, and may or may not be cached. */
+void softrnic_steering_changed(struct softrnic *dev);
+
+/*
+ * The hash of a masked key in a group: over the group's words only. A multilinear sum under the device's secrets:
+ * two different keys, even if an attacker chose them, are as likely to have the same as two random ones; then mixed.
+ */
+uint32_t softrnic_steer_hash(const struct softrnic_steering *steering,
+			     const struct flow_group *group, const struct steer_key *key);
+
+/* Free an entry that is in no group; what it forwarded to may be destroyed then. */
+void softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry);
+
+#endif
