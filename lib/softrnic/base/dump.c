@@ -74,14 +74,14 @@ softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number,
 }
 
 void
-softrnic_dump_cqe(const struct softrnic *dev, const struct softrnic_cq *cq,
+softrnic_dump_cqe(const struct softrnic *dev, uint32_t number, uint32_t index,
 		  const struct rnic_cqe *cqe)
 {
 	struct rnic_dump_text text = { .put = queue_put };
 
-	title(&text, "softrnic: %s: CQ 0x%x, entry of index 0x%x", dev->name, cq->object.number,
-	      cq->producer & RNIC_CQ_INDEX_MASK);
-	rnic_dump_cqe(cq->object.number, cqe, sizeof(*cqe), rnic_dump_text_line, &text);
+	title(&text, "softrnic: %s: CQ 0x%x, entry of index 0x%x", dev->name, number,
+	      index & RNIC_CQ_INDEX_MASK);
+	rnic_dump_cqe(number, cqe, sizeof(*cqe), rnic_dump_text_line, &text);
 	rnic_decode_cqe(cqe, sizeof(*cqe), rnic_dump_text_line, &text);
 	rnic_dump_text_end(&text);
 }

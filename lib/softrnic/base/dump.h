@@ -20,7 +20,8 @@ bool softrnic_dump_queues_wanted(void);
  */
 void softrnic_dump_wqe(const struct softrnic *dev, const char *kind, uint32_t number,
 		       uint16_t counter, const void *wqe, uint32_t length, bool ethernet);
-void softrnic_dump_cqe(const struct softrnic *dev, const struct softrnic_cq *cq,
+/* An entry of the CQ of that number, with its index, which runs free. */
+void softrnic_dump_cqe(const struct softrnic *dev, uint32_t number, uint32_t index,
 		       const struct rnic_cqe *cqe);
 
 #endif

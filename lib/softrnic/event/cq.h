@@ -65,7 +65,7 @@ softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct r
 {
 	if (__builtin_expect(dev->dump_queues, 0)) {
 		softrnic_cq_show(cq);
-		softrnic_dump_cqe(dev, cq, cqe);
+		softrnic_dump_cqe(dev, cq->object.number, cq->producer, cqe);
 	}
 	cq->producer++;
 	if (solicited)
