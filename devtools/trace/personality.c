@@ -17,6 +17,7 @@
 
 #include "softrnic/base/command.h"
 #include "softrnic/hca/like.h"
+#include "softrnic/hca/caps.h"
 #include "prm/layouts.h"
 
 #define DWORDS	   (RNIC_HCA_CAP_BYTES / 4)

@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "prm/init_seg.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/base/uar.h"
 #include "softrnic/engine/doorbell.h"
 #include "softrnic/hca/iseg.h"
+#include "softrnic/softrnic_private.h"
 
 #define UAR_BYTES (SOFTRNIC_UAR_PAGES * (uint64_t)RNIC_UAR_PAGE_BYTES)
 /* PCI wants a power of two; capability uar_sz says how many MiB. */

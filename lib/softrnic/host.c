@@ -24,7 +24,9 @@
 #include <rte_thread.h>
 #include <rte_version.h>
 
-#include "softrnic/base/device.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
 
 #define SOFTRNIC_HOST_SPINS	   64
 #define SOFTRNIC_HOST_YIELD_NS	   200000 /* from the last work on */

@@ -3,10 +3,13 @@
 /* A round of a poller: each device, and each of its parts, has its turn. */
 #include <rte_common.h>
 
-#include "softrnic/engine/doorbell.h"
-#include "softrnic/event/latch.h"
+#include "softrnic/base/clock.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/engine/doorbell.h"
 #include "softrnic/engine/qp_poll.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/hca/cmdq.h"
+#include "softrnic/hca/hca.h"
 #include "softrnic/wire/wire.h"
 
 static bool

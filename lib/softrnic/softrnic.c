@@ -8,12 +8,24 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "softrnic/base/device.h"
-#include "softrnic/hca/iseg.h"
-#include "softrnic/hca/like.h"
-#include "softrnic/engine/qp_watch.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/base/random.h"
 #include "softrnic/base/tunables.h"
+#include "softrnic/base/uar.h"
+#include "softrnic/engine/qp_watch.h"
+#include "softrnic/hca/audit.h"
+#include "softrnic/hca/caps.h"
+#include "softrnic/hca/cmdq.h"
+#include "softrnic/hca/hca.h"
+#include "softrnic/hca/iseg.h"
+#include "softrnic/hca/like.h"
+#include "softrnic/hca/pages.h"
+#include "softrnic/hca/roce_addr.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/port/port.h"
+#include "softrnic/receive/flow.h"
+#include "softrnic/softrnic_private.h"
 #include "softrnic/wire/link.h"
 #include "softrnic/wire/wire.h"
 

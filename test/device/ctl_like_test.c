@@ -14,6 +14,8 @@
 #include "ctl_world.h"
 #include "prm/layouts.h"
 #include "softrnic/hca/like.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/receive/receive.h"
 
 #define OUT_ROOM 0x1010
 

@@ -7,6 +7,8 @@
 #include "../cpu_time.h"
 #include "harness.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/log.h"
 
 #define PAGE  UINT64_C(4096)
 #define RW    (SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE)

@@ -2,6 +2,7 @@
 
 /* What queue pairs lean on, by its commands: counter sets, receive memory pools, the table of GIDs. */
 #include "ctl_world.h"
+#include "softrnic/base/q_counter.h"
 
 static int
 setup(void **state)

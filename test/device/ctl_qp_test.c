@@ -5,6 +5,8 @@
  * ctl_refuse_rows.c; what queue pairs do with WQEs and packets is no matter here.
  */
 #include "ctl_world.h"
+#include "softrnic/port/port.h"
+#include "softrnic/base/q_counter.h"
 
 static int
 setup(void **state)

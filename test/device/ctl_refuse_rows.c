@@ -2,6 +2,7 @@
 
 /* For every command: what spoils its good input, and what it is refused with. */
 #include "ctl_refuse.h"
+#include "softrnic/base/sizes.h"
 
 #define IN_BITS(offset, high, low) RNIC_FIELD(offset, high, low)
 #define INNER(offset, field)                                                    \

@@ -10,6 +10,7 @@
 
 #include "ctl_refuse.h"
 #include "prm/cmd_table.h"
+#include "softrnic/hca/cmd_table.h"
 
 #define OUT_ROOM 0x1010
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "ctl_world.h"
+#include "softrnic/hca/cmd_table.h"
 
 static uint32_t
 created(struct hn *hn, const void *in, uint32_t bytes)

@@ -16,6 +16,8 @@
 #include "data_path.h"
 #include "prm/cmdq.h"
 #include "softrnic/event/cq.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/hca/cmdq.h"
 #include "../counts.h"
 
 #define CQ_LOG	   5

@@ -18,6 +18,8 @@
 #include "softrnic/engine/doorbell.h"
 #include "softrnic/receive/steer.h"
 #include "softrnic/base/work.h"
+#include "softrnic/base/ring.h"
+#include "softrnic/engine/sq.h"
 
 #define SQS	40
 #define LEVELS	4

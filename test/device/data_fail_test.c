@@ -10,6 +10,7 @@
 
 #include "data_path.h"
 #include "softrnic/event/cq.h"
+#include "softrnic/port/frame.h"
 
 #define CQ_LOG	   4
 #define CQ_ENTRIES (1u << CQ_LOG)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data_path.h"
+#include "softrnic/event/eq.h"
 
 uint32_t
 dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "data_frames.h"
+#include "softrnic/receive/roce.h"
 
 #define L2	  0x1
 #define L3	  0x2

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "data_frames.h"
+#include "softrnic/engine/sq.h"
 
 #define ACK	    0x10
 #define FIN	    0x01

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "softrnic/base/command.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/hca/cmd_table.h"
 #include "data_path.h"
 #include "prm/init_seg.h"
 #include "prm/list.h"

@@ -7,8 +7,11 @@
 #ifndef TEST_DATA_PATH_H
 #define TEST_DATA_PATH_H
 
-#include "softrnic/base/device.h"
+#include "prm/cmd.h"
+#include "prm/flow.h"
+#include "prm/queue.h"
 #include "prm/uar.h"
+#include "softrnic/base/device.h"
 #include "softrnic/memory/tpt.h"
 
 #define DP_IOVA UINT64_C(0x40000000)

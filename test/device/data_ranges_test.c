@@ -15,6 +15,8 @@
 #include "../cpu_time.h"
 #include "data_path.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/eq.h"
 
 #define RANGE	    4096u
 #define RANGES	    512u /* of a page */

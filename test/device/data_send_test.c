@@ -11,6 +11,9 @@
 #include "data_path.h"
 #include "prm/reg.h"
 #include "prm/vport.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/latch.h"
 
 #define BUFFER	 16384u
 #define RQ_LOG	 6

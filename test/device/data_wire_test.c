@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "data_path.h"
+#include "softrnic/base/clock.h"
 
 #define FRAMES 400
 

@@ -21,6 +21,9 @@
 
 #include "data_path.h"
 #include "prm/cmdq.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/log.h"
+#include "prm/init_seg.h"
 
 #define LOG_RING     6
 #define RQ_LOG_WQE   6 /* four segments */

@@ -8,6 +8,8 @@
 
 #include "qp_world.h"
 #include "test_clock.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/engine/sq.h"
 
 #define MANY 700u
 #define MOST 256u /* that a round looks at, of a kind */

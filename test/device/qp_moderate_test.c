@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/event/cq.h"
 
 #define COUNT	 4
 #define LONG_US	 4095 /* as long as the field can say */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "softrnic/event/latch.h"
 
 /* Each piece of memory is a map of its own, so that a test can take one away. */
 static int

@@ -10,6 +10,7 @@
 #include "softrnic/receive/qp.h"
 #include "test_clock.h"
 #include "softrnic/base/work.h"
+#include "softrnic/base/clock.h"
 
 #define ROUND_NS  UINT64_C(1000000)
 #define LOOKS_NS  UINT64_C(100000) /* each look at the clock takes a microsecond */

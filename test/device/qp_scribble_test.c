@@ -9,6 +9,8 @@
 
 #include "qp_world.h"
 #include "../counts.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/event/eq.h"
 
 #define WQES	  8u
 #define BLOCK	  64u

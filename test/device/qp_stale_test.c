@@ -5,6 +5,7 @@
  * client changes its map so often that the number of changes comes round: what lies there by then may be another client's.
  */
 #include "qp_world.h"
+#include "softrnic/base/poller.h"
 
 #define PAGE 4096u
 #define SIZE 64u /* of a message */

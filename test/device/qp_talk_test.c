@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+#include "prm/cmdq.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/receive/rq.h"
 
 #define LOG  8
 #define RING (1u << LOG)

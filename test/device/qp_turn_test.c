@@ -6,6 +6,7 @@
 #include "qp_world.h"
 #include "test_clock.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/sq.h"
 #include "../cpu_time.h"
 
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */

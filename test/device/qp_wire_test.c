@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "softrnic/receive/roce.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/port/port.h"
 #include "qp_world.h"
 #include "../counts.h"
 

@@ -8,6 +8,7 @@
 #include <rte_eth_ring.h>
 
 #include "wire_cable.h"
+#include "softrnic/base/poller.h"
 
 struct rte_ring *cable_in, *cable_out;
 struct rte_mempool *cable_pool;

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_log.h>
+
 #include "test_clock.h"
 #include "softrnic/wire/wire.h"
 #include "wire_world.h"

@@ -13,6 +13,7 @@
 #include <rte_ring.h>
 
 #include "softrnic/wire/wire.h"
+#include "softrnic/port/frame.h"
 #include "wire_cable.h"
 
 #define RING_MAX (CABLE_RING - 1)

@@ -9,6 +9,7 @@
 
 #include "prm/reg.h"
 #include "wire_cable.h"
+#include "softrnic/port/port.h"
 
 #define LARGE 1800 /* an MTU */
 

@@ -16,6 +16,7 @@
 
 #include "data_path.h"
 #include "fuzz.h"
+#include "softrnic/base/log.h"
 
 extern int softrnic_logtype;
 

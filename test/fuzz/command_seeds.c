@@ -3,6 +3,7 @@
 /* Seeds of fuzz-command: what a good driver sends, as the fixture sends it, and more. */
 #include "command.h"
 #include "softrnic/base/command.h"
+#include "softrnic/hca/cmd_table.h"
 #include "prm/list.h"
 #include "prm/reg.h"
 

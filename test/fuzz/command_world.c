@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include "softrnic/base/command.h"
+#include "softrnic/base/dma.h"
 #include "prm/list.h"
 
 struct softrnic_poller *command_poller;

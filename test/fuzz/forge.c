@@ -6,6 +6,8 @@
 #include "softrnic/event/cq.h"
 #include "softrnic/base/device.h"
 #include "softrnic/hca/iseg.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/event/eq.h"
 
 bool
 forge_completion(struct softrnic *dev, uint32_t cqn, const struct rnic_cqe *cqe)

@@ -12,6 +12,8 @@
 
 #include "qp_world.h"
 #include "fuzz.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/event/eq.h"
 
 extern int softrnic_logtype;
 

@@ -12,6 +12,8 @@
 #include <sanitizer/asan_interface.h>
 
 #include "softrnic/base/command.h"
+#include "softrnic/hca/audit.h"
+#include "softrnic/hca/cmd_table.h"
 #include "fuzz.h"
 #include "prm/cmdq.h"
 #include "prm/init_seg.h"

@@ -12,6 +12,10 @@
  */
 
 #include "wqe.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
+#include "prm/init_seg.h"
 
 extern int softrnic_logtype;
 

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "prm/cmd.h"
 #include "softrnic/base/clock.h"
 
 #define NS_PER_S UINT64_C(1000000000)

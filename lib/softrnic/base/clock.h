@@ -6,6 +6,9 @@
 
 #include "softrnic/base/device.h"
 
+/* CLOCK_MONOTONIC. */
+uint64_t softrnic_now_ns(void);
+
 /*
  * What an SQ, an RQ or a QP asks for in `format` (ts_format), of a device whose capability for that kind of queue is `cap`:
  * *utc is whether its completions have UTC, not the internal timer. Without the capability the field is reserved and not

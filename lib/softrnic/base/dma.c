@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softrnic/base/dma.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/base/tunables.h"
-#include "softrnic/base/work.h"
 
 struct dma_range {
 	uint64_t iova, last; /* the last byte, so that a range may end at 2^64 */

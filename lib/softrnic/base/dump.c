@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "softrnic/base/dump.h"
 #include "prm/dump.h"
+#include "softrnic/base/dump.h"
 
 static int softrnic_cmd_logtype, softrnic_queue_logtype;
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "softrnic/base/device.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/memory.h"
 
 bool
 softrnic_memory_take(struct softrnic *dev, uint64_t bytes)

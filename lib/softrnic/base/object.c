@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "prm/cmd.h"
+#include "prm/init_seg.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/random.h"
 #include "softrnic/base/tunables.h"
 

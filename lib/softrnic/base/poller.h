@@ -48,4 +48,18 @@ softrnic_poller_leave(struct softrnic_poller *poller)
 	pthread_mutex_unlock(&poller->lock);
 }
 
+void softrnic_lock(struct softrnic_poller *poller);
+void softrnic_unlock(struct softrnic_poller *poller);
+/* Both with the lock held. -EEXIST: there is a device of that name. */
+int softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev);
+void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev);
+/* The devices of a poller, with the lock held: the first one, and the one behind dev; NULL: no more. */
+struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
+struct softrnic *softrnic_poller_next(struct softrnic *dev);
+/* Called whenever the lock is given back: wakes a host that sleeps. */
+void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
+
+/* The turn under way (work.h), for dev->turn. */
+struct softrnic_turn *softrnic_poller_turn(struct softrnic_poller *poller);
+
 #endif

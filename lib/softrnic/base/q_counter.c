@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Counter sets, which RQs and QPs name by their number. */
-#include "softrnic/base/device.h"
+#include "prm/cmd.h"
+#include "softrnic/base/q_counter.h"
 
 int
 softrnic_q_counter_find(struct softrnic *dev, uint32_t number, struct softrnic_q_counter **counter)

@@ -7,7 +7,10 @@
 
 #include <rte_common.h>
 
-#include "softrnic/base/device.h"
+#include "prm/init_seg.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/quirks.h"
 
 /* Of a kind there is one at a time; its value says which. */
 enum kind {

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "softrnic/base/device.h"
+#include "softrnic/base/log.h"
 #include "softrnic/base/random.h"
 
 uint64_t

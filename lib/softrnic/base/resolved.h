@@ -3,12 +3,24 @@
 /*
  * What is resolved: who holds an address of host memory stands in a list, which an unmap empties. It costs a step for each
  * that was resolved since the last one, not one for each object that there is; and what is used again is looked up
- * again, as after any change of the map.
+ * again, as after any change of the map. `generation` alone would not do: a number comes round, a client can count.
  */
 #ifndef SOFTRNIC_RESOLVED_H
 #define SOFTRNIC_RESOLVED_H
 
-#include "softrnic/base/device.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct softrnic;
+
+struct softrnic_resolved {
+	uint32_t place; /* in its list, from 1 on; 0: in none */
+};
+
+struct softrnic_resolved_list {
+	struct softrnic_resolved **of;
+	uint32_t count;
+};
 
 #define SOFTRNIC_RESOLVED_AHEAD \
 	8 /* they lie all over the heap: the next ones come while one is at hand */
@@ -33,5 +45,11 @@ softrnic_resolved_last(const struct softrnic_resolved_list *list, size_t offset)
 /* To empty a list: the last one first, then nobody moves to another one's place. */
 #define SOFTRNIC_RESOLVED_LAST(list, type) \
 	((type *)softrnic_resolved_last(list, offsetof(type, resolved)))
+
+int softrnic_resolved_init(struct softrnic *dev);
+void softrnic_resolved_fini(struct softrnic *dev);
+/* There is room for all objects that there can be. */
+void softrnic_resolved_add(struct softrnic_resolved_list *list, struct softrnic_resolved *who);
+void softrnic_resolved_remove(struct softrnic_resolved_list *list, struct softrnic_resolved *who);
 
 #endif

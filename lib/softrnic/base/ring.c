@@ -3,7 +3,10 @@
 /* Rings and doorbell records: host memory of which the device keeps the address, as long as the map stays as it is. */
 #include <string.h>
 
-#include "softrnic/base/resolved.h"
+#include "prm/cmd.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/ring.h"
 #include "softrnic/base/work.h"
 
 bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What a device counts, by name. */
-#include "softrnic/base/device.h"
+#include "softrnic/softrnic.h"
 
 #define ROW(member)                                                                 \
 	{                                                                           \

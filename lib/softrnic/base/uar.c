@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "softrnic/base/log.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/uar.h"
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "softrnic/base/device.h"
 #include "prm/uar.h"
+#include "softrnic/base/device.h"
 
 #define SOFTRNIC_UAR_BELLS (RNIC_BF_REGS_PER_UAR * 2) /* halves of BlueFlame registers */
 #define SOFTRNIC_UAR_BYTES ((size_t)SOFTRNIC_UAR_PAGES * RNIC_UAR_PAGE_BYTES)
@@ -38,5 +38,27 @@ softrnic_uar_load(const struct softrnic *dev, uint32_t page, uint32_t offset)
 	/* Pairs with the driver's doorbell store: its record is visible then. */
 	return RNIC_SWAP64(__atomic_load_n(softrnic_uar_word(dev, page, offset), __ATOMIC_ACQUIRE));
 }
+
+/* Of UAR pages: numbers, and pages of the BAR. */
+static inline uint32_t
+softrnic_first_uar(const struct softrnic *dev)
+{
+	return dev->tables[SOFTRNIC_UAR].first;
+}
+
+/* Makes uar_memory and uar_fd. */
+int softrnic_uar_init(struct softrnic *dev);
+/* See softrnic_bar_renew(). */
+int softrnic_uar_renew(struct softrnic *dev);
+void softrnic_uar_fini(struct softrnic *dev);
+/*
+ * A page was allocated or freed: it is clean for the next owner as for the first. Page number n, as ALLOC_UAR returns it, of
+ * the SOFTRNIC_UAR_PAGES from softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
+ */
+void softrnic_uar_clear(struct softrnic *dev, uint32_t uar);
+/* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
+void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
+/* The queue's doorbells so far are forgotten: one with the same words is a new one. */
+void softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number);
 
 #endif

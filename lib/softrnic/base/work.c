@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "softrnic/base/clock.h"
+#include "softrnic/base/log.h"
 #include "softrnic/base/work.h"
 
 /* Of all shares together, which the first of them tells. */

@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-#include "softrnic/base/device.h"
+#include "prm/queue.h"
+#include "softrnic/base/ring.h"
 
 /*
  * May MODIFY_SQ, MODIFY_RQ go from this state to that one? RST to RDY, RDY to ERR, anything to RST, and staying. Not ERR

@@ -11,10 +11,15 @@
  */
 #include <errno.h>
 
-#include "softrnic/engine/doorbell.h"
-#include "softrnic/engine/qp_poll.h"
+#include "softrnic/base/clock.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/doorbell.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/receive/rq.h"
 
 #define DOORBELL_IDLE_POLLS 512 /* until an SQ leaves the active list */
 #define DOORBELL_LOOK_EVERY 8	/* polls, while some queue is active */

@@ -7,9 +7,12 @@
  * that asks for nothing.
  */
 #include "softrnic/base/copy.h"
-#include "softrnic/engine/offload.h"
-#include "softrnic/port/port.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/offload.h"
+#include "softrnic/engine/send.h"
+#include "softrnic/port/headers.h"
+#include "softrnic/port/port.h"
 
 #define LSO_BYTES_MAX (1u << SOFTRNIC_LOG_MAX_LSO)
 /* Ethernet with two tags, IP and TCP with all options. */

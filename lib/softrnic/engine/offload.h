@@ -4,7 +4,14 @@
 #ifndef SOFTRNIC_OFFLOAD_H
 #define SOFTRNIC_OFFLOAD_H
 
-#include "softrnic/port/headers.h"
+#include "softrnic/base/device.h"
+#include "softrnic/port/frame.h"
+
+/* How far a large send is that did not end in its queue's turn. */
+struct softrnic_lso {
+	uint32_t at;	/* bytes of the payload that were sent */
+	uint32_t index; /* of the next frame */
+};
 
 /*
  * Send the frame with a VLAN tag inserted (type and TCI; 0: none), then with the checksums that cs_flags ask for. The

@@ -4,9 +4,14 @@
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"
-#include "softrnic/base/command.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/q_counter.h"
+#include "softrnic/base/uar.h"
+#include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"
+#include "softrnic/event/latch.h"
 #include "softrnic/receive/rmp.h"
 
 #define LOG_RQ_STRIDE_UNIT 4 /* log_rq_stride counts from 16 bytes on */

@@ -4,11 +4,11 @@
  * Packets of queue pairs out: addresses, port, faults or wire, and the queue pair at its other end, all of it while the
  * sender waits. Only softrnic_qps_poll() emits, so one packet never leads to another before its call has returned.
  */
-#include "softrnic/port/port.h"
 #include "softrnic/engine/qp_emit.h"
-#include "softrnic/receive/roce.h"
+#include "softrnic/port/port.h"
+#include "softrnic/receive/qp.h"
 #include "softrnic/wire/faults.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/roce.h"
 
 void
 softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)

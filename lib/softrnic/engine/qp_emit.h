@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_QP_EMIT_H
 #define SOFTRNIC_QP_EMIT_H
 
-#include "softrnic/receive/qp.h"
+#include "softrnic/roce/roce.h"
 
 void softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt);
 

@@ -10,10 +10,11 @@
  */
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/port/port.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/q_counter.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"
+#include "softrnic/port/port.h"
 #include "softrnic/receive/roce.h"
 
 #define TAKE_CONNECTION \

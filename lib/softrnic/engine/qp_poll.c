@@ -7,16 +7,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softrnic/event/cq.h"
-#include "softrnic/engine/qp_emit.h"
-#include "softrnic/engine/qp_poll.h"
-#include "softrnic/receive/qp_receive.h"
-#include "softrnic/receive/qp_remote.h"
-#include "softrnic/engine/qp_send.h"
-#include "softrnic/engine/qp_watch.h"
-#include "softrnic/receive/rmp.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/q_counter.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/qp_emit.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/engine/qp_send.h"
+#include "softrnic/engine/qp_watch.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/receive/qp_receive.h"
+#include "softrnic/receive/qp_remote.h"
+#include "softrnic/receive/rmp.h"
 
 #define QPS_BUDGET 64 /* WQEs fetched, answers, requests: of each for a QP and poll */
 /*

@@ -8,9 +8,9 @@
  * with its syndrome: it fails in its turn.
  */
 #include "softrnic/base/clock.h"
-#include "softrnic/event/cq.h"
 #include "softrnic/engine/qp_send.h"
 #include "softrnic/engine/qp_watch.h"
+#include "softrnic/event/cq.h"
 #include "softrnic/memory/tpt.h"
 
 /*

@@ -10,8 +10,9 @@
  */
 #include <stdlib.h>
 
-#include "softrnic/engine/qp_watch.h"
+#include "prm/cmd.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/qp_watch.h"
 
 #define WATCH_IDLE_POLLS 512 /* until a queue pair is left to its doorbell */
 #define WATCH_MIN	 16

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Frames out: checks and exact counters; what happens to them is up to the wire. */
+#include "softrnic/engine/send.h"
 #include "softrnic/port/port.h"
-#include "softrnic/receive/receive.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/send.h"
 

@@ -11,15 +11,17 @@
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"
-#include "softrnic/base/command.h"
 #include "softrnic/base/copy.h"
-#include "softrnic/event/cq.h"
-#include "softrnic/base/dump.h"
-#include "softrnic/engine/offload.h"
-#include "softrnic/port/port.h"
-#include "softrnic/memory/tpt.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/uar.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
+#include "softrnic/engine/send.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/port/headers.h"
+#include "softrnic/port/port.h"
 
 #define SQ_AHEAD	 8    /* WQEBBs */
 #define SQ_BUDGET	 128u /* packets in a turn */

@@ -3,7 +3,8 @@
 /* Transport interface send: what SQs send as. */
 #include <stdlib.h>
 
-#include "softrnic/base/command.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/engine/tis.h"
 
 #define MODIFY_TIS_PRIO		  UINT64_C(0x1)
 #define MODIFY_TIS_PORT_AFFINITY  UINT64_C(0x8)

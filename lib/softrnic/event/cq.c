@@ -11,11 +11,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/event/cq.h"
-#include "prm/uar.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/tunables.h"
+#include "softrnic/base/uar.h"
 #include "softrnic/base/work.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/event/eq.h"
 
 #define CQ_LOG_SIZE_MAX 22
 #define CQ_NEVER_FIRED	UINT64_MAX

@@ -144,4 +144,21 @@ int softrnic_cq_post_error(struct softrnic *dev, struct softrnic_cq *cq,
 void softrnic_wq_event(struct softrnic *dev, enum rnic_event what, uint32_t queue_type,
 		       uint32_t number);
 
+/* End a round: show all entries, and raise the events of CQs that got some since the last call. */
+void softrnic_cq_flush(struct softrnic *dev);
+/* Raise the events that have waited long enough. */
+void softrnic_cq_release(struct softrnic *dev);
+/* Look at one arm record: repairs a doorbell that was lost on a shared page. */
+void softrnic_cq_sweep(struct softrnic *dev);
+/* The 64-bit write to RNIC_UAR_CQ_ARM (host order words). */
+void softrnic_cq_arm_doorbell(struct softrnic *dev, uint32_t arm, uint32_t cqn);
+
+/* See softrnic_object_drop(). */
+void softrnic_cq_drop(struct softrnic *dev, struct softrnic_object *object);
+
+SOFTRNIC_CMD(create_cq);
+SOFTRNIC_CMD(destroy_cq);
+SOFTRNIC_CMD(query_cq);
+SOFTRNIC_CMD(modify_cq);
+
 #endif

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/event/latch.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/event/latch.h"
 
 #define EQ_INDEX_MASK	     0xffffffu
 #define EQ_STATUS_WRITE_FAIL 0xa

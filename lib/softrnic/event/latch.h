@@ -1,12 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Entries of CQs that are held back, the first one of a batch. */
+/* Completion queues, and their entries that are held back, the first one of a batch. */
 #ifndef SOFTRNIC_LATCH_H
 #define SOFTRNIC_LATCH_H
 
 #include <string.h>
 
-#include "softrnic/base/device.h"
+#include "prm/queue.h"
+#include "softrnic/base/ring.h"
+
+struct softrnic_cq {
+	struct softrnic_object object;
+	struct softrnic_ring ring;
+	struct softrnic_dbrec dbrec; /* consumer index, arm word */
+	uint32_t producer;	     /* free running, 24 bits on the wire */
+	uint32_t consumer;	     /* as last read from the record */
+	uint32_t solicited;	     /* producer behind the last solicited entry */
+	uint32_t arm;		     /* the arm word as last seen, in the record or a doorbell */
+	uint64_t fired;		     /* the arm word whose event was raised; ~0: none yet */
+	uint8_t log_size;
+	uint8_t cqe_bytes_log2; /* 6 or 7 */
+	bool collapsed;		/* cc: every entry goes to slot 0 */
+	bool ignore_overrun;	/* oi */
+	bool error;		/* overrun or unreachable: takes no more entries */
+	bool armed;
+	bool pending; /* on the list of CQs that got entries in this poll */
+	/*
+	 * The first entry of a batch that is held back (softrnic_cq_publish_soon()), and where it goes; NULL: there is no
+	 * batch. next: where the entry goes that first is claimed as.
+	 */
+	struct rnic_cqe first, *latch, *next;
+	uint8_t latched, batch; /* entries: held back, and as many as may be; 1: none ever is */
+	LIST_ENTRY(softrnic_cq) latch_link;
+	/* Moderation: an event waits for so many entries, or so long after the first of them; either 0: it does not. */
+	uint16_t max_count;
+	bool held; /* an event waits, on the list of those */
+	uint64_t period_ns;
+	uint64_t held_to; /* ns since power-on */
+	TAILQ_ENTRY(softrnic_cq) held_link;
+	uint32_t eqn, uar;
+	STAILQ_ENTRY(softrnic_cq) pending_link;
+	TAILQ_ENTRY(softrnic_cq) sweep_link;
+	struct softrnic_object *eq, *uar_object;
+	struct rnic_cqc context;
+};
 
 /* The first entry of a batch goes to its place. Pairs with the driver's acquire of the last byte: behind it are all of them. */
 static inline void

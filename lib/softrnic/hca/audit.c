@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Of test builds: does any object hold a host address when none may? */
-#include "softrnic/event/cq.h"
 #include "softrnic/engine/qp_watch.h"
-#include "softrnic/receive/rmp.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/event/latch.h"
+#include "softrnic/hca/audit.h"
 #include "softrnic/memory/tpt.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/rq.h"
 
 #ifdef SOFTRNIC_DMA_AUDIT
 

@@ -6,12 +6,14 @@
  */
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/receive/steer.h"
+#include "prm/uar.h"
+#include "softrnic/hca/caps.h"
+#include "softrnic/hca/l2.h"
 #include "softrnic/hca/like.h"
-#include "prm/layouts.h"
+#include "softrnic/receive/flow.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/roce.h"
+#include "softrnic/receive/steer.h"
 
 #define GENERAL(field) RNIC_GENERAL_CAP_##field
 

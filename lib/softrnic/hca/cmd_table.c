@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The commands that the device knows, and what is checked before their handlers see them. */
-#include "softrnic/base/command.h"
+#include "softrnic/engine/qp_create.h"
+#include "softrnic/engine/qp_modify.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/engine/tis.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/hca/caps.h"
+#include "softrnic/hca/cmd_table.h"
+#include "softrnic/hca/hca.h"
+#include "softrnic/hca/l2.h"
 #include "softrnic/hca/like.h"
-#include "prm/cmd_table.h"
+#include "softrnic/hca/pages.h"
+#include "softrnic/hca/pd_uar_counter.h"
+#include "softrnic/hca/reg.h"
+#include "softrnic/hca/roce_addr.h"
+#include "softrnic/hca/vport.h"
+#include "softrnic/memory/mkey.h"
+#include "softrnic/receive/flow.h"
+#include "softrnic/receive/fte.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/rq.h"
+#include "softrnic/receive/rqt.h"
+#include "softrnic/receive/tir.h"
 
 /* Most inputs are at least the common header and one number. */
 #define HEADER	   sizeof(struct rnic_cmd_in)

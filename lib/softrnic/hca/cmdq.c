@@ -10,11 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
+#include "prm/cmdq.h"
+#include "softrnic/base/clock.h"
 #include "softrnic/base/dump.h"
-#include "softrnic/event/latch.h"
-#include "softrnic/hca/quirks_turn.h"
 #include "softrnic/base/work.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/event/latch.h"
+#include "softrnic/hca/cmd_table.h"
+#include "softrnic/hca/cmdq.h"
+#include "softrnic/hca/pages.h"
+#include "softrnic/hca/quirks_turn.h"
 
 #define CMD_HEADER_BYTES 8
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */

@@ -3,11 +3,26 @@
 /* The function as a whole: enable, initialize, tear down, disable; and what a driver asks on the way. */
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/hca/iseg.h"
-#include "softrnic/memory/tpt.h"
-#include "softrnic/wire/link.h"
 #include "softrnic/base/work.h"
+#include "softrnic/engine/qp_create.h"
+#include "softrnic/engine/sq.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/hca/audit.h"
+#include "softrnic/hca/caps.h"
+#include "softrnic/hca/hca.h"
+#include "softrnic/hca/iseg.h"
+#include "softrnic/hca/pages.h"
+#include "softrnic/hca/pd_uar_counter.h"
+#include "softrnic/hca/roce_addr.h"
+#include "softrnic/memory/mkey.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/port/port.h"
+#include "softrnic/receive/flow.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/rq.h"
+#include "softrnic/receive/rqt.h"
+#include "softrnic/wire/link.h"
 
 #define ISSI_SUPPORTED 0x2 /* bit n: interface step n; a ConnectX-4 Lx names 1 alone, too */
 

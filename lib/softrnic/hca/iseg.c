@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prm/init_seg.h"
 #include "softrnic/base/clock.h"
-#include "softrnic/hca/iseg.h"
 #include "softrnic/base/tunables.h"
+#include "softrnic/hca/iseg.h"
 
 #define FW_MAJOR    14
 #define FW_MINOR    12

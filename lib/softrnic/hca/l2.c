@@ -6,7 +6,7 @@
  * kept, and what a card would refuse is refused. Without the capability, which those devices have that are like a card's
  * physical function, the commands are unknown.
  */
-#include "softrnic/base/command.h"
+#include "softrnic/hca/l2.h"
 
 /* Of an index that is in the table: its bit. */
 static bool

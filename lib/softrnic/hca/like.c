@@ -6,12 +6,11 @@
  * leave alone unless a capability is there is refused without it. Which status a card gives is a guess in all of them but
  * where it says otherwise.
  */
+#include "softrnic/base/command.h"
 #include "softrnic/hca/like.h"
 
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "prm/reg.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/event/eq.h"
 #include "softrnic/hca/iseg.h"
+#include "softrnic/hca/pages.h"
 
 #define PAGE_BYTES 4096
 #define MAX_PAGES  (1u << 20) /* that can be held */

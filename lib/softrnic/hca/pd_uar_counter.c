@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/q_counter.h"
+#include "softrnic/base/uar.h"
+#include "softrnic/hca/pd_uar_counter.h"
 
 static int
 small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,

@@ -3,6 +3,9 @@
 /* What quirks do with time: events, work in pages, and commands that wait or are answered late. */
 #include <rte_common.h>
 
+#include "softrnic/base/clock.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/hca/pages.h"
 #include "softrnic/hca/quirks_turn.h"
 
 #define NS_PER_MS     UINT64_C(1000000)

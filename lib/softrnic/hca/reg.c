@@ -3,8 +3,8 @@
 /* ACCESS_REG: the registers of the port, one function each. */
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "prm/reg.h"
+#include "softrnic/hca/reg.h"
+#include "softrnic/port/port.h"
 #include "softrnic/wire/link.h"
 
 #define PORT_NUMBER 1

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
+#include "softrnic/hca/roce_addr.h"
 #include "softrnic/receive/roce.h"
 
 #define PORT 1

@@ -3,9 +3,8 @@
 /* Commands of the vport: its state, context and traffic counters. */
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "prm/list.h"
-#include "prm/reg.h"
+#include "softrnic/hca/vport.h"
+#include "softrnic/port/port.h"
 #include "softrnic/wire/link.h"
 
 #define TX_SPEED       100 /* Gb/s */

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/memory/tpt.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/work.h"
+#include "softrnic/memory/mkey.h"
+#include "softrnic/memory/tpt.h"
 
 /* Pages of a list that are looked at when the key is made, so that a driver hears what is wrong; others, where they are used. */
 #define LOOK_PAGES (1u << 14)

@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "softrnic/base/copy.h"
+#include "softrnic/base/work.h"
 #include "softrnic/memory/segments.h"
 #include "softrnic/memory/tpt.h"
-#include "softrnic/base/work.h"
 
 /* Further pieces for `length` bytes of a pointer segment, from byte `skip` of it on; how many there are now. */
 static inline int

@@ -4,8 +4,7 @@
 #ifndef SOFTRNIC_SEGMENTS_H
 #define SOFTRNIC_SEGMENTS_H
 
-#include "softrnic/base/device.h"
-#include "softrnic/roce/pkt.h"
+#include "softrnic/base/ring.h"
 
 /* A walk through data segments; it goes on where it was, so that long messages of many segments cost no more. */
 struct softrnic_qp_cursor {

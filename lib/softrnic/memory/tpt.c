@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softrnic/base/resolved.h"
-#include "softrnic/memory/tpt.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/work.h"
+#include "softrnic/memory/tpt.h"
 
 /* A key in more chunks than that is translated page by page: looking them up must not keep the device busy. */
 #define CHUNKS_MAX	(UINT64_C(1) << 16)

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "prm/mkey.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/sizes.h"
 
 #define SOFTRNIC_LOCAL_READ    0x01
 #define SOFTRNIC_LOCAL_WRITE   0x02
@@ -164,5 +166,10 @@ softrnic_tpt_flat(const struct softrnic *dev, uint32_t key, uint32_t pd, uint64_
 	return __builtin_expect(mkey->flat != NULL, 1) ? mkey->flat + at
 						       : softrnic_tpt_chunk(mkey, va, length);
 }
+
+/* All of them, called before memory is taken away from the device (its `holders`). */
+void softrnic_mkeys_forget(struct softrnic *dev);
+/* One of them, also before it is freed. */
+void softrnic_mkey_forget(struct softrnic *dev, struct softrnic_mkey *mkey);
 
 #endif

@@ -4,9 +4,22 @@
 #ifndef SOFTRNIC_FRAME_H
 #define SOFTRNIC_FRAME_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/uio.h>
 
-#include "softrnic/base/device.h"
+/* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
+#define SOFTRNIC_FRAME_PIECES 64
+#define SOFTRNIC_FRAME_SPARE  2 /* more, where a header takes the place of bytes within a piece */
+struct softrnic_frame {
+	uint32_t length; /* bytes, without FCS */
+	uint32_t count;
+	/* Sum over what is behind the IP header, where who sent it made the checksum of TCP or UDP. */
+	uint16_t l4_sum;
+	bool l4_summed;
+	struct iovec pieces[SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE];
+};
 
 #define SOFTRNIC_ETH_HEADER	 14 /* addresses and type */
 #define SOFTRNIC_ETH_FCS	 4

@@ -3,9 +3,9 @@
 /* Checksums of frames that are sent, and of such that come. */
 #include <rte_byteorder.h>
 
+#include "prm/wqe.h"
 #include "softrnic/base/copy.h"
 #include "softrnic/port/headers.h"
-#include "softrnic/port/sum.h"
 
 #define IPV4_BYTES	   20
 #define IPV4_CHECKSUM	   10

@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_HEADERS_H
 #define SOFTRNIC_HEADERS_H
 
+#include "prm/cqe.h"
 #include "softrnic/port/frame.h"
 #include "softrnic/port/sum.h"
 
@@ -44,6 +45,30 @@ softrnic_l4_bytes(const struct softrnic_headers *headers)
 {
 	return headers->ip_bytes - (headers->l4 - headers->l3);
 }
+
+/* What steering found out about a frame, for its CQE. */
+struct softrnic_rx_info {
+	uint32_t flow_tag;
+	uint32_t hash;
+	/*
+	 * Not side by side as in the CQE: compilers load two such bytes as one word, which then waits for both stores, and
+	 * for all stores before them.
+	 */
+	uint8_t l4_l3_hdr_type, hash_type;
+	uint8_t hds_ip_ext; /* but for L4_OK: l4_ok */
+	bool tagged;	    /* opens with a VLAN tag that queues may strip */
+	uint16_t vlan_info; /* the tag, once it is stripped */
+	uint16_t checksum;  /* of the IP packet, as its bytes stand in memory */
+	uint8_t l4_ok;	    /* RNIC_CQE_L4_OK or 0 */
+	bool good, bad;	    /* its checksums, as they are counted */
+	/* What each queue adds up as it copies the frame, to know checksum, l4_ok, good and bad (softrnic_rx_sum()). */
+	struct {
+		uint32_t bytes; /* behind the IP header; 0: all is known */
+		uint32_t tail;	/* of the frame, behind those */
+		bool verify;
+		uint64_t header, pseudo; /* sums */
+	} sum;
+};
 
 /*
  * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nobody else changes. Of IPv6's

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "softrnic/base/device.h"
-#include "prm/reg.h"
+#include "softrnic/event/eq.h"
+#include "softrnic/port/port.h"
 
 #define DEFAULT_MTU (1500 + SOFTRNIC_FRAME_OVERHEAD)
 #define PORT_NUMBER 1

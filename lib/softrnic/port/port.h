@@ -4,7 +4,11 @@
 #ifndef SOFTRNIC_ETH_PORT_H
 #define SOFTRNIC_ETH_PORT_H
 
+#include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
+
+/* Ethernet header, VLAN tag and FCS: what PMTU counts beside the payload. */
+#define SOFTRNIC_FRAME_OVERHEAD 22
 
 /*
  * Longest frame that is sent or taken, without FCS: the port and the vport on it have an MTU each, and both count all
@@ -45,5 +49,24 @@ softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac)
 	return memcmp(mac, port->mac, sizeof(port->mac)) == 0 ||
 	       softrnic_mac_list_has(&port->uc, mac);
 }
+
+static inline void
+softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
+{
+	if (__builtin_expect(length < SOFTRNIC_LENGTHS, 1))
+		port->rx_lengths[length]++;
+}
+
+int softrnic_port_init(struct softrnic *dev);
+void softrnic_port_reset(struct softrnic *dev);
+/* The port sends: its own side of a link is up. */
+bool softrnic_port_enabled(const struct softrnic *dev);
+/*
+ * The wire is up, and carries packets of queue pairs, or does so no more; or the port's own state has changed. Posts
+ * PORT_CHANGE if the link changed by that. True: it went down.
+ */
+bool softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma);
+/* dev->faults or dev->self_lb_tirs has changed. */
+void softrnic_eth_changed(struct softrnic *dev);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "softrnic/base/copy.h"
 #include "softrnic/port/sum.h"
 
 #ifdef __x86_64__
@@ -7,8 +8,6 @@
 #endif
 
 #include <rte_byteorder.h>
-
-#include "softrnic/base/copy.h"
 
 /* From when on vectors pay for their beginning and end. */
 #define SUM_VECTOR_MIN 128

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/receive/steer.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/random.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
+#include "softrnic/receive/flow.h"
+#include "softrnic/receive/fte.h"
 
 #define FLOW_BUCKETS_MIN 64
 #define FLOW_GROUP_IDS	 0xffffffu /* they have 24 bits */

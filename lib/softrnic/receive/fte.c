@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/receive/steer.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/work.h"
+#include "softrnic/receive/fte.h"
+#include "softrnic/receive/tir.h"
 
 static struct flow_group *
 group_of_index(struct softrnic_flow_table *table, uint64_t index)

@@ -9,11 +9,11 @@
 #ifndef SOFTRNIC_QP_H
 #define SOFTRNIC_QP_H
 
-#include "softrnic/base/device.h"
 #include "prm/qp.h"
 #include "softrnic/memory/segments.h"
-#include "softrnic/roce/roce.h"
 
+struct softrnic_cq;
+struct softrnic_q_counter;
 struct softrnic_rmp;
 
 /* Send WQEs are at most so long (max_wqe_sz_sq). */

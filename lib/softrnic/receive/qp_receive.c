@@ -7,11 +7,11 @@
 #include <errno.h>
 
 #include "softrnic/base/clock.h"
+#include "softrnic/base/wq.h"
 #include "softrnic/event/cq.h"
+#include "softrnic/memory/tpt.h"
 #include "softrnic/receive/qp_receive.h"
 #include "softrnic/receive/rmp.h"
-#include "softrnic/memory/tpt.h"
-#include "softrnic/base/wq.h"
 
 /* ---- A ring of its own ---- */
 

@@ -6,9 +6,10 @@
  */
 #include <errno.h>
 
-#include "softrnic/receive/qp_remote.h"
-#include "softrnic/memory/tpt.h"
 #include "softrnic/base/work.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/qp.h"
+#include "softrnic/receive/qp_remote.h"
 
 static unsigned int
 tpt_access(enum roce_access access)

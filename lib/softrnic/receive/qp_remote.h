@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_QP_REMOTE_H
 #define SOFTRNIC_QP_REMOTE_H
 
-#include "softrnic/receive/qp.h"
+#include "softrnic/roce/roce.h"
 
 int softrnic_qp_remote_check(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint32_t length,
 			     enum roce_access access);

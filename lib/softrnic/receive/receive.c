@@ -4,7 +4,6 @@
 #include "softrnic/base/copy.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/receive.h"
-#include "softrnic/receive/steer.h"
 
 /*
  * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an

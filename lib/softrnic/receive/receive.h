@@ -4,7 +4,10 @@
 #ifndef SOFTRNIC_RECEIVE_H
 #define SOFTRNIC_RECEIVE_H
 
-#include "softrnic/base/device.h"
+#include "softrnic/receive/steer.h"
+
+/* A frame from the wire: counters, steering, queues. */
+void softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame);
 
 /* softrnic_eth_receive() of a frame whose memory its sender may change meanwhile. */
 void softrnic_eth_receive_foreign(struct softrnic *dev, const struct softrnic_frame *frame);
@@ -18,5 +21,8 @@ softrnic_eth_hand_over(struct softrnic *dev, const struct softrnic_frame *frame)
 	else
 		softrnic_eth_receive(dev, frame);
 }
+
+/* What would become of a frame that came now? For wires that can wait. */
+enum softrnic_eth_room softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame);
 
 #endif

@@ -3,11 +3,12 @@
 /* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
 #include <errno.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/event/cq.h"
-#include "softrnic/receive/rmp.h"
-#include "softrnic/memory/segments.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/wq.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/memory/segments.h"
+#include "softrnic/receive/rmp.h"
 
 #define LOG_STRIDE_MIN \
 	5 /* the link to the next WQE, and one data segment; cyclic ones have no link */

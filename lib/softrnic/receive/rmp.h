@@ -4,8 +4,8 @@
 #ifndef SOFTRNIC_RMP_H
 #define SOFTRNIC_RMP_H
 
-#include "softrnic/base/device.h"
-#include "prm/qp.h"
+#include "softrnic/base/command.h"
+#include "softrnic/base/ring.h"
 
 /*
  * A receive memory pool, for many QPs and RQs: receive WQEs in a linked list, which is what an SRQ is, or one behind the
@@ -44,5 +44,13 @@ bool softrnic_rmp_empty(struct softrnic *dev, struct softrnic_rmp *rmp);
  */
 int softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe,
 		      uint16_t *counter);
+
+/* See softrnic_object_drop(). */
+void softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object);
+
+SOFTRNIC_CMD(create_rmp);
+SOFTRNIC_CMD(modify_rmp);
+SOFTRNIC_CMD(destroy_rmp);
+SOFTRNIC_CMD(query_rmp);
 
 #endif

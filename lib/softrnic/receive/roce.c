@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs in: addresses, port, and the queue pair that they are for, while the sender waits. */
+#include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/roce.h"
-#include "softrnic/base/work.h"
 
 #define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 

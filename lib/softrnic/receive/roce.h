@@ -4,9 +4,9 @@
 #ifndef SOFTRNIC_QP_ROCE_H
 #define SOFTRNIC_QP_ROCE_H
 
-#include "softrnic/port/frame.h"
 #include "prm/qp.h"
-#include "softrnic/roce/pkt.h"
+#include "softrnic/base/device.h"
+#include "softrnic/port/frame.h"
 
 /* An entry of the RoCE address table: a GID. */
 struct softrnic_roce_addr {

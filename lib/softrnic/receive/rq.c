@@ -8,14 +8,15 @@
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"
-#include "softrnic/base/command.h"
 #include "softrnic/base/copy.h"
-#include "softrnic/event/cq.h"
-#include "softrnic/port/headers.h"
-#include "softrnic/receive/rmp.h"
-#include "softrnic/memory/tpt.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/base/q_counter.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"
+#include "softrnic/event/cq.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/rq.h"
 
 #define RQ_STRIDE_LOG_MIN 4   /* one data segment */
 #define RQ_ADDRESSES	  12  /* of a frame: a VLAN tag follows */

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
-#include "prm/list.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/base/memory.h"
+#include "softrnic/receive/rq.h"
+#include "softrnic/receive/rqt.h"
+#include "softrnic/receive/tir.h"
 
 void
 softrnic_rqt_drop(struct softrnic *dev, struct softrnic_object *object)

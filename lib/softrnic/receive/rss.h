@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_RSS_H
 #define SOFTRNIC_RSS_H
 
-#include "softrnic/base/device.h"
+#include <stdint.h>
 
 /* Toeplitz hash of at most 36 bytes of input under a key of 40 bytes. */
 #define SOFTRNIC_TOEPLITZ_INPUT 36

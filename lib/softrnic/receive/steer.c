@@ -3,10 +3,12 @@
 /* Steering: from a frame's headers, through the flow tables, to receive queues. */
 #include <stdlib.h>
 
-#include "softrnic/port/headers.h"
+#include "softrnic/base/work.h"
+#include "softrnic/receive/rq.h"
+#include "softrnic/receive/rqt.h"
 #include "softrnic/receive/rss.h"
 #include "softrnic/receive/steer.h"
-#include "softrnic/base/work.h"
+#include "softrnic/receive/tir.h"
 
 #define IPV6_FRAGMENT_HEADER 44
 

@@ -12,7 +12,19 @@
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
 
+#include "prm/flow.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/sizes.h"
+#include "softrnic/port/frame.h"
+
+struct softrnic_tir;
+
+/* What would become of a frame that came now? For wires that can wait. */
+enum softrnic_eth_room {
+	SOFTRNIC_ETH_NOBODY, /* no queue wants it */
+	SOFTRNIC_ETH_FULL,   /* a queue that wants it has no WQE */
+	SOFTRNIC_ETH_ROOM,   /* it is received, or is an error */
+};
 
 #define STEER_KEY_WORDS	 8 /* of 64 bits: struct rnic_fte_match_set_lyr_2_4 */
 #define STEER_TIRS_MAX	 64
@@ -114,8 +126,5 @@ void softrnic_steering_changed(struct softrnic *dev);
  */
 uint32_t softrnic_steer_hash(const struct softrnic_steering *steering,
 			     const struct flow_group *group, const struct steer_key *key);
-
-/* Free an entry that is in no group; what it forwarded to may be destroyed then. */
-void softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry);
 
 #endif

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/command.h"
+#include "softrnic/base/memory.h"
 #include "softrnic/base/work.h"
+#include "softrnic/port/port.h"
+#include "softrnic/receive/rq.h"
+#include "softrnic/receive/rqt.h"
+#include "softrnic/receive/tir.h"
 
 /* Bits of MODIFY_TIR's bitmask. */
 #define MODIFY_TIR_LRO		  UINT64_C(0x01)

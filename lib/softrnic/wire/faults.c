@@ -8,8 +8,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "softrnic/base/clock.h"
+#include "softrnic/base/log.h"
 #include "softrnic/base/random.h"
+#include "softrnic/port/port.h"
 #include "softrnic/wire/faults.h"
+#include "softrnic/wire/roce.h"
 #include "softrnic/wire/send.h"
 
 #define FAULT_MILLION 1000000

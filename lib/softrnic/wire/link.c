@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The link: what the wire says and what the port says, and what follows when it goes. */
+#include "softrnic/port/port.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/link.h"
 #include "softrnic/wire/wire.h"

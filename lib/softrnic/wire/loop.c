@@ -3,7 +3,8 @@
 /* A plug that returns every frame to its sender. */
 #include <errno.h>
 
-#include "softrnic/wire/wire.h"
+#include "softrnic/base/log.h"
+#include "softrnic/wire/loop.h"
 
 static int
 loop_open(struct softrnic *dev, const char *arg)

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/wire/wire.h"
+#include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/port/port.h"
+#include "softrnic/wire/pair.h"
 
 #define PAIR_NAME_BYTES 64
 

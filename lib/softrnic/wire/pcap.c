@@ -14,10 +14,12 @@
 
 #include <pcap/pcap.h>
 
-#include "softrnic/port/frame.h"
-#include "softrnic/wire/link.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/base/clock.h"
+#include "softrnic/base/log.h"
 #include "softrnic/base/work.h"
+#include "softrnic/receive/receive.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/pcap.h"
 
 #define CAPTURE_BUDGET	    64 /* frames received in a poll */
 #define CAPTURE_SNAPLEN	    65535

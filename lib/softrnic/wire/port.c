@@ -13,6 +13,10 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
+#include "softrnic/port/port.h"
+#include "softrnic/wire/port.h"
 #include "softrnic/wire/port_pool.h"
 #include "softrnic/wire/port_private.h"
 

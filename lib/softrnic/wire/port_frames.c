@@ -3,10 +3,12 @@
 /* The frames of a port wire, under the poller's lock. */
 #include <string.h>
 
-#include "softrnic/port/frame.h"
-#include "softrnic/wire/link.h"
-#include "softrnic/wire/port_private.h"
+#include "softrnic/base/clock.h"
 #include "softrnic/base/work.h"
+#include "softrnic/receive/receive.h"
+#include "softrnic/wire/link.h"
+#include "softrnic/wire/port_frames.h"
+#include "softrnic/wire/port_private.h"
 
 #define PORT_STALE 8192 /* at most so many old frames are thrown away in a poll */
 

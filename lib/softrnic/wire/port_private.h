@@ -21,7 +21,9 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "softrnic/wire/wire.h"
+#include "softrnic/base/device.h"
+
+struct softrnic_poller;
 
 #define PORT_BURST 32
 

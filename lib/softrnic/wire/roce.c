@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs on wires: descriptors, as frames are. */
-#include "softrnic/receive/roce.h"
+#include "softrnic/wire/roce.h"
 #include "softrnic/wire/send.h"
 
 void

@@ -5,7 +5,9 @@
 #define SOFTRNIC_WIRE_SEND_H
 
 #include "softrnic/receive/receive.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/pcap.h"
+#include "softrnic/wire/port.h"
+#include "softrnic/wire/port_frames.h"
 
 /*
  * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: nobody is

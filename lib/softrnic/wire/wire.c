@@ -4,10 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "softrnic/base/log.h"
+#include "softrnic/base/work.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/link.h"
+#include "softrnic/wire/loop.h"
+#include "softrnic/wire/pair.h"
+#include "softrnic/wire/pcap.h"
+#include "softrnic/wire/port.h"
 #include "softrnic/wire/wire.h"
-#include "softrnic/base/work.h"
 
 static const struct softrnic_wire_ops *const wires[] = {
 	&softrnic_wire_loop,

@@ -6,8 +6,6 @@
 
 #include "softrnic/base/device.h"
 
-struct softrnic_roce_frame; /* qp/roce.h */
-
 /* Each may be NULL but name and is_up. */
 struct softrnic_wire_ops {
 	const char *name; /* "loop", "pair" */
@@ -29,13 +27,6 @@ struct softrnic_wire_ops {
 	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
 	bool leaves;
 };
-extern const struct softrnic_wire_ops softrnic_wire_loop, softrnic_wire_pair, softrnic_wire_port,
-	softrnic_wire_pcap;
-/* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
-void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
-void softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame);
-/* roce.c: a packet of a queue pair, to whatever is at the other end: delivered or dropped (counted) when it returns. */
-void softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 /* Find the wire by what it is called in softrnic_conf, and have it prepare itself; no lock is held. 0 or -errno, logged. */
 int softrnic_wire_prepare(struct softrnic *dev, const char *spec);
 /* Set dev->wire, of the same spec; 0, -EINVAL, -EEXIST (the pair has two ends), -ENOMEM. */
@@ -43,5 +34,8 @@ int softrnic_wire_open(struct softrnic *dev, const char *spec);
 void softrnic_wire_close(struct softrnic *dev);
 /* Whatever came of the others; no lock is held. */
 void softrnic_wire_release(struct softrnic *dev);
+
+/* Frames from outside: the work done. */
+unsigned int softrnic_wire_poll(struct softrnic *dev);
 
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rings and doorbell records in host memory, followed across changes of the DMA map. */
+#ifndef SOFTRNIC_RING_H
+#define SOFTRNIC_RING_H
+
+#include "softrnic/base/device.h"
+#include "softrnic/base/dma.h"
+
+/*
+ * A ring in host memory (ring.c): the page list that a CREATE command carried, resolved to host addresses at create time and
+ * again whenever the DMA map has changed (dev->dma_generation).
+ */
+struct softrnic_ring {
+	uint64_t *pages; /* iovas */
+	void **host;	 /* their host addresses; NULL: not resolved */
+	uint32_t page_count;
+	uint8_t page_shift;
+	uint32_t offset; /* of the ring in its first page, bytes */
+	uint32_t bytes;
+	uint64_t generation;
+	unsigned int prot;
+	void *flat; /* start of the ring if its pages are neighbours in host memory, else NULL */
+	/* whose memory its lists take (SOFTRNIC_RING_MEMORY); NULL: there are none */
+	struct softrnic *dev;
+	void **host_list; /* the room of `host` */
+	struct softrnic_resolved resolved;
+};
+/*
+ * Bytes of our memory that page lists of all rings of a device may take: a list may name one page a million times, so
+ * what the driver has is no measure.
+ */
+#define SOFTRNIC_RING_MEMORY (UINT64_C(128) << 20)
+/*
+ * From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes), BAD_INP_LEN or NO_RES.
+ */
+int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
+		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
+		       uint32_t offset, uint32_t bytes, unsigned int prot);
+void softrnic_ring_fini(struct softrnic_ring *ring);
+/* `to`, which has been given back, becomes what `from` is; `from` is nothing any more. */
+void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);
+/* Resolve again after a change of the DMA map; false: some page cannot be reached any more. */
+bool softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring);
+/* Where [at, at + bytes) of it, which do not cross a page, are now, whatever is resolved; NULL if not reachable. */
+void *softrnic_ring_find(struct softrnic *dev, const struct softrnic_ring *ring, uint32_t at,
+			 uint32_t bytes);
+/* Address of byte `at` of the ring, for an access that does not cross a page; NULL if not reachable. */
+static inline void *
+softrnic_ring_at(const struct softrnic_ring *ring, uint32_t at)
+{
+	if (ring->flat != NULL)
+		return (uint8_t *)ring->flat + at;
+	at += ring->offset;
+	uint8_t *page = ring->host[at >> ring->page_shift];
+	return page == NULL ? NULL : page + (at & ((1u << ring->page_shift) - 1));
+}
+
+/* A doorbell record (ring.c): 8 bytes in host memory, followed across changes of the DMA map like a ring. */
+struct softrnic_dbrec {
+	uint64_t iova;
+	void *host; /* NULL: not reachable */
+	uint64_t generation;
+	struct softrnic_resolved resolved;
+};
+/* RNIC_STATUS_OK, or BAD_PARAM: not on 8 bytes, or not reachable. */
+int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
+bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
+/* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable (any more). */
+static inline bool
+softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
+		    uint32_t *value)
+{
+	if (dbrec->generation != dev->dma_generation && !softrnic_dbrec_refresh(dev, dbrec))
+		return false;
+	if (dbrec->host == NULL)
+		return false;
+	softrnic_audit(dev, dbrec->host, sizeof(struct rnic_wq_dbrec), SOFTRNIC_DMA_READ);
+	/* Pairs with the driver's store of the counter behind its WQEs or index. */
+	*value = RNIC_SWAP32(
+		__atomic_load_n((const uint32_t *)dbrec->host + which, __ATOMIC_ACQUIRE));
+	return true;
+}
+
+/* All of them, called before memory is taken away from the device (its `holders`). */
+void softrnic_rings_forget(struct softrnic *dev);
+void softrnic_dbrecs_forget(struct softrnic *dev);
+/* One of them, also before it is freed. All zero is fine. */
+void softrnic_ring_forget(struct softrnic_ring *ring);
+void softrnic_dbrec_forget(struct softrnic *dev, struct softrnic_dbrec *dbrec);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames come back. */
+#ifndef SOFTRNIC_WIRE_LOOP_H
+#define SOFTRNIC_WIRE_LOOP_H
+
+#include "softrnic/wire/wire.h"
+
+extern const struct softrnic_wire_ops softrnic_wire_loop;
+
+#endif

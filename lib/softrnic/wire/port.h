@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Another ethdev of the process as the cable. */
+#ifndef SOFTRNIC_WIRE_PORT_H
+#define SOFTRNIC_WIRE_PORT_H
+
+#include "softrnic/wire/wire.h"
+
+extern const struct softrnic_wire_ops softrnic_wire_port;
+
+#endif

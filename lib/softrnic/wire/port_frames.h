@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames of a port wire. */
+#ifndef SOFTRNIC_PORT_FRAMES_H
+#define SOFTRNIC_PORT_FRAMES_H
+
+#include "softrnic/base/device.h"
+#include "softrnic/port/frame.h"
+
+/* A frame into the wire; delivered or dropped (counted) when it returns. Who sends calls softrnic_wire_send(). */
+void softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame);
+
+#endif
