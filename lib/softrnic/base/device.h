@@ -82,7 +82,7 @@ struct softrnic_irq {
 	void *arg;
 };
 
-/* Queue pairs whose doorbell records each poll looks at (qp/watch.c). */
+/* Queue pairs whose doorbell records each poll looks at (engine/qp_watch.c). */
 struct softrnic_qp_watch {
 	struct softrnic_qp_watched *of; /* `size` of them: one for each open QP, `count` in use */
 	uint32_t count, size, users;
@@ -125,7 +125,7 @@ struct softrnic {
 	STAILQ_HEAD(softrnic_cq_pending, softrnic_cq) pending_cqs;
 	LIST_HEAD(, softrnic_cq) latched_cqs;		     /* that hold entries back */
 	TAILQ_HEAD(softrnic_held_cqs, softrnic_cq) held_cqs; /* whose event waits, by moderation */
-	/* queue pairs: with work, all that have left RST, with a deadline (qp/qp.h) */
+	/* queue pairs: with work, all that have left RST, with a deadline (receive/qp.h) */
 	TAILQ_HEAD(softrnic_qp_list, softrnic_qp) active_qps;
 	struct softrnic_qp_list swept_qps, timed_qps;
 	struct softrnic_qp_watch qp_watch;
@@ -180,7 +180,7 @@ struct softrnic {
 	struct softrnic_port port;
 	/* The port's: to an EQ whose last PORT_CHANGE has been read, where the link has changed since */
 	void (*port_tell)(struct softrnic *dev, uint32_t eqn);
-	struct softrnic_steering *steering;    /* eth/steer.c's own: root tables */
+	struct softrnic_steering *steering;    /* receive/steer.h: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
 	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/wire.h */

@@ -6,7 +6,7 @@
  * Drivers store doorbells to mapped memory: the device sees them by looking. It looks at the words of pages where
  * queues live; a word that changed names its queue in the second dword, and that queue joins the active list. There
  * an SQ is polled through its doorbell record, register unseen, until it has been idle for a while; a queue pair leaves at
- * once, and its record is watched for a while (qp/watch.c). Two drivers' threads
+ * once, and its record is watched for a while (qp_watch.c). Two drivers' threads
  * that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds what got lost.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Headers and checksums of frames (checksum.c). */
+/* Headers and checksums of frames. */
 #ifndef SOFTRNIC_HEADERS_H
 #define SOFTRNIC_HEADERS_H
 

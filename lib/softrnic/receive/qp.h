@@ -31,7 +31,7 @@ struct softrnic_qp {
 	struct softrnic_object object;
 	struct roce_qp roce; /* its state is the QP's */
 
-	/* The control plane's (create.c, modify.c): set at CREATE, or by a modify. */
+	/* The control plane's (engine/qp_create.c, qp_modify.c): set at CREATE, or by a modify. */
 	struct softrnic_ring ring; /* both rings: receive WQEs first, then send WQEBBs */
 	struct softrnic_dbrec dbrec;
 	struct softrnic_cq *send_cq, *recv_cq;
@@ -59,7 +59,7 @@ struct softrnic_qp {
 	bool active;		   /* on the list of those with work */
 	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
 	bool timed;		   /* on the list of those with a deadline */
-	uint32_t watched; /* its place among those that qp/watch.c looks at, from 1 on; 0: none */
+	uint32_t watched; /* its place among those that qp_watch.c looks at, from 1 on; 0: none */
 	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
 	uint8_t *wqes;
 	/* Private copy of the receive WQE in use: its data segments. */
