@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "by_hand.h"
-#include "softrnic.h"
+#include "softrnic/softrnic.h"
 
 int __wrap_softrnic_host_get(int core, struct softrnic_poller **poller);
 void __wrap_softrnic_host_put(void);
