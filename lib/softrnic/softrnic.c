@@ -62,7 +62,7 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 	dev->conf.name = dev->name;
 	dev->like = softrnic_like_find(conf->like);
 	if (dev->like == NULL) {
-		SOFTRNIC_LOG(ERR, dev, "like=%s: there are " SOFTRNIC_LIKE_NAMES, conf->like);
+		SOFTRNIC_LOG(ERR, dev, "like=%s: expected " SOFTRNIC_LIKE_NAMES, conf->like);
 		return -EINVAL;
 	}
 	softrnic_like_apply(dev);
@@ -75,12 +75,12 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 	if (dev->conf.init_pages == 0)
 		dev->conf.init_pages = DEFAULT_INIT_PAGES;
 	if (dev->conf.max_mtu < MIN_MTU || dev->conf.max_mtu > DEFAULT_MTU) {
-		SOFTRNIC_LOG(ERR, dev, "max_mtu %u: %u to %u bytes", dev->conf.max_mtu, MIN_MTU,
+		SOFTRNIC_LOG(ERR, dev, "max_mtu %u: expected %u to %u bytes", dev->conf.max_mtu, MIN_MTU,
 			     DEFAULT_MTU);
 		return -EINVAL;
 	}
 	if (dev->conf.boot_pages > MAX_START_PAGES || dev->conf.init_pages > MAX_START_PAGES) {
-		SOFTRNIC_LOG(ERR, dev, "more than %u boot or init pages", MAX_START_PAGES);
+		SOFTRNIC_LOG(ERR, dev, "boot or init pages: at most %u", MAX_START_PAGES);
 		return -EINVAL;
 	}
 	if (conf->drop_ppm > 1000000 || conf->dup_ppm > 1000000 || conf->reorder_ppm > 1000000 ||
@@ -160,7 +160,7 @@ device_join(struct softrnic_poller *poller, struct softrnic *dev)
 	int rc = softrnic_poller_add(poller, dev);
 
 	if (rc != 0) {
-		SOFTRNIC_LOG(ERR, dev, "there is a device of this name");
+		SOFTRNIC_LOG(ERR, dev, "a device of this name exists");
 		return rc;
 	}
 	rc = softrnic_wire_open(dev, dev->conf.wire);

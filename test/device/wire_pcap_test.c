@@ -671,25 +671,24 @@ test_what_cannot_be_is_refused_with_the_reason(void **state)
 	FILE *file;
 
 	(void)state;
-	REFUSE(-EINVAL, "wants rx_pcap, tx_pcap", .wire = "pcap");
-	REFUSE(-EINVAL, "wants rx_pcap, tx_pcap", .wire = "pcap", .iface = "lo",
-	       .rx_pcap = in_path);
+	REFUSE(-EINVAL, "set rx_pcap, tx_pcap", .wire = "pcap");
+	REFUSE(-EINVAL, "set rx_pcap, tx_pcap", .wire = "pcap", .iface = "lo", .rx_pcap = in_path);
 	REFUSE(-EINVAL, "takes no \":\"", .wire = "pcap:file", .rx_pcap = in_path);
-	REFUSE(-EINVAL, "are of the wire \"pcap\"", .wire = "loop", .tx_pcap = out_path);
+	REFUSE(-EINVAL, "need the wire \"pcap\"", .wire = "loop", .tx_pcap = out_path);
 	REFUSE(-ENOENT, "No such file", .wire = "pcap", .rx_pcap = "/nonexistent/in.pcap");
 	REFUSE(-ENOENT, "cannot write", .wire = "pcap", .tx_pcap = "/nonexistent/out.pcap");
-	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .rx_pcap = folder);
+	REFUSE(-EINVAL, "not a regular file", .wire = "pcap", .rx_pcap = folder);
 	REFUSE(may_capture() ? -ENODEV : -EPERM, "no-such-iface", .wire = "pcap",
 	       .iface = "no-such-iface");
 	/* Without EAL there are no ethdevs. */
 	REFUSE(-ENOTSUP, "no EAL", .wire = "port:net_tap0");
-	REFUSE(-EINVAL, "wants the name of an ethdev", .wire = "port:");
+	REFUSE(-EINVAL, "needs the name of an ethdev", .wire = "port:");
 	REFUSE(-EINVAL, "\"port:ETHDEV\" and \"pcap\"", .wire = "cable");
 
 	file = fopen(in_path, "w");
 	fputs("this is no capture at all, nothing like it", file);
 	fclose(file);
-	REFUSE(-EINVAL, "no capture", .wire = "pcap", .rx_pcap = in_path);
+	REFUSE(-EINVAL, "libpcap cannot read", .wire = "pcap", .rx_pcap = in_path);
 	fclose(capture_begin(MAGIC_NS, LINUX_SLL));
 	REFUSE(-EINVAL, "LINUX_SLL", .wire = "pcap", .rx_pcap = in_path);
 	capture_of(1);
@@ -698,8 +697,8 @@ test_what_cannot_be_is_refused_with_the_reason(void **state)
 
 	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .rx_pcap = fifo);
-	REFUSE(-EINVAL, "wanted is a file", .wire = "pcap", .tx_pcap = fifo);
+	REFUSE(-EINVAL, "not a regular file", .wire = "pcap", .rx_pcap = fifo);
+	REFUSE(-EINVAL, "not a regular file", .wire = "pcap", .tx_pcap = fifo);
 	unlink(fifo);
 }
 

@@ -98,7 +98,7 @@ def test_one_port_reads_a_capture_and_writes_another(folder):
 
 def test_what_the_wire_cannot_be_is_said(folder):
     for wire, said in ((f"pcap,rx_pcap={folder}/none.pcap", "none.pcap: No such file"),
-                       ("pcap", "wants rx_pcap"), ("loop,iface=lo", 'are of the wire "pcap"')):
+                       ("pcap", "set rx_pcap"), ("loop,iface=lo", 'need the wire "pcap"')):
         with Testpmd([f"net_rnic0,wire={wire}"]) as testpmd:
             testpmd.prompt()
             assert said in " ".join(testpmd.complaints())

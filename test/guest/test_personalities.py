@@ -220,7 +220,7 @@ class Ran:
     def refused(self, name):
         """Commands that the device has refused one of the two: those that it names, and how many there were."""
         return [line for line in self.said.splitlines() if re.match(rf"softrnicd?: {name}-[01]: ", line) and
-                ("refused: status" in line or "not taken by" in line or "commands_failed=" in line)]
+                ("refused: status" in line or "refused as by" in line or "commands_failed=" in line)]
 
 
 @pytest.fixture(name="ran", scope="module", params=KERNELS)

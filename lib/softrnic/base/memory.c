@@ -20,9 +20,9 @@ softrnic_memory_take(struct softrnic *dev, uint64_t bytes)
 		dev->memory_refused = true;
 		dev->stats.memory_refused++;
 		SOFTRNIC_LOG(WARNING, dev,
-			     "%" PRIu64
-			     " bytes more for objects, rings and lists: there are %" PRIu64
-			     " of at most %" PRIu64,
+			     "memory limit: %" PRIu64
+			     " more bytes for objects, rings and lists, %" PRIu64 " of %" PRIu64
+			     " in use",
 			     bytes, dev->memory, max);
 		return false;
 	}

@@ -37,7 +37,7 @@ static const struct {
 	uint32_t value;
 } quirks[] = {
 	[SOFTRNIC_QUIRK_INITIALIZING_AGAIN] = { "initializing-again",
-						"the init segment says initializing for 100 ms more "
+						"the init segment says initializing for another 100 ms "
 						"when the command queue's address is written, and "
 						"loses doorbells meanwhile",
 						"rdma-core, OpenBSD, illumos and Snabb wait then, "
@@ -57,8 +57,7 @@ static const struct {
 					"pages come back 3 s after they are asked for, and are "
 					"written to until then",
 					"Linux, which waits for 5 s" },
-	[SOFTRNIC_QUIRK_PAGES_SMALL] = { "pages-small",
-					 "no more than 7 pages come back with a command",
+	[SOFTRNIC_QUIRK_PAGES_SMALL] = { "pages-small", "a command returns at most 7 pages",
 					 "Linux, which asks until it has all" },
 	[SOFTRNIC_QUIRK_PAGES_NEVER] = { "pages-never",
 					 "pages do not come back before a reset, and are written to "
@@ -68,7 +67,7 @@ static const struct {
 						"the first command behind the CREATE_EQ that takes "
 						"page requests completes when 5 pages have come, "
 						"which an event asks for",
-						"a guess: drivers may have nobody yet who reads it" },
+						"a guess: drivers may not read it yet" },
 	[SOFTRNIC_QUIRK_INIT_PAGES_12874] = { "init-pages-12874",
 					      "12874 pages are asked for before INIT_HCA",
 					      "a trace of a ConnectX-4 Lx, boot pages included",
@@ -183,7 +182,7 @@ softrnic_quirks_init(struct softrnic *dev)
 	uint32_t set = 0;
 
 	if (dev->conf.quirks != NULL && !parse(dev->conf.quirks, &set)) {
-		SOFTRNIC_LOG(ERR, dev, "quirks '%s': wanted are %s", dev->conf.quirks, wanted);
+		SOFTRNIC_LOG(ERR, dev, "quirks '%s': expected %s", dev->conf.quirks, wanted);
 		return -EINVAL;
 	}
 	dev->quirks.set |= set;

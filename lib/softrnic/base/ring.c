@@ -83,7 +83,7 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 	ring->page_count = (uint32_t)count;
 	if (ring_list_bytes(ring) > SOFTRNIC_RING_MEMORY - dev->rings_memory) {
 		SOFTRNIC_LOG(NOTICE, dev,
-			     "page lists of queues may not take more than %" PRIu64 " bytes",
+			     "page lists of queues cannot take more than %" PRIu64 " bytes",
 			     SOFTRNIC_RING_MEMORY);
 		return RNIC_STATUS_NO_RES;
 	}
@@ -103,7 +103,7 @@ softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struc
 		ring->pages[i] = rnic_be64_to_cpu(pas[i]);
 		if ((ring->pages[i] & (page_bytes - 1)) != 0) {
 			SOFTRNIC_LOG(INFO, dev,
-				     "queue page 0x%" PRIx64 " is not on a page of 2^%u bytes",
+				     "queue page 0x%" PRIx64 " is not aligned to 2^%u bytes",
 				     ring->pages[i], page_shift);
 			softrnic_ring_fini(ring);
 			return RNIC_STATUS_BAD_PARAM;
@@ -178,7 +178,7 @@ softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t
 	if (iova % sizeof(struct rnic_wq_dbrec) != 0 || !softrnic_dbrec_refresh(dev, dbrec)) {
 		SOFTRNIC_LOG(INFO, dev,
 			     "doorbell record at 0x%" PRIx64
-			     ": not on 8 bytes, or not mapped for the device",
+			     ": not aligned to 8 bytes, or not mapped for the device",
 			     iova);
 		return RNIC_STATUS_BAD_PARAM;
 	}

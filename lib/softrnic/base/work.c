@@ -40,8 +40,7 @@ softrnic_share_look(struct softrnic_turn *turn)
 	if (turn->budget != NULL)
 		*turn->budget = 0;
 	if (turn->dev != NULL && turn->dev->stats.shares_cut++ == 0)
-		SOFTRNIC_LOG(
-			INFO, turn->dev,
-			"more to do than its share of a round: the rest waits (this is said once, "
-			"and counted in shares_cut)");
+		SOFTRNIC_LOG(INFO, turn->dev,
+			     "more work than its share of a round: the rest waits (logged once, "
+			     "and counted in shares_cut)");
 }

@@ -27,7 +27,7 @@ context_fault(const struct rnic_qpc *qpc)
 	const uint64_t stride = GET(LOG_RQ_STRIDE) + LOG_RQ_STRIDE_UNIT;
 
 	if (GET(ST) != RNIC_QP_ST_RC)
-		return "only reliable connections are served";
+		return "only reliable connections are supported";
 	if (GET(STATE) != RNIC_QP_STATE_RST)
 		return "a queue pair begins in RST";
 	if (GET(OFFLOAD_TYPE) != 0 || GET(END_PADDING_MODE) != 0 || GET(WQ_SIGNATURE) != 0)
@@ -40,7 +40,7 @@ context_fault(const struct rnic_qpc *qpc)
 		return "receive WQEs are longer than max_wqe_sz_rq";
 	if (type == RNIC_QP_RQ && GET(NO_SQ) == 0 &&
 	    (1u << (GET(LOG_RQ_SIZE) + stride)) % RNIC_WQEBB_BYTES != 0)
-		return "the send ring, behind the receive ring, is not on a WQEBB";
+		return "the send ring, behind the receive ring, is not aligned to a WQEBB";
 #undef GET
 	return NULL;
 }

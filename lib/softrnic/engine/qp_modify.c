@@ -155,9 +155,9 @@ path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 	source = &dev->roce_addrs[index];
 	gid_of_path(path, gid);
 	if (softrnic_gid_is_ipv4(gid) != softrnic_gid_is_ipv4(source->gid))
-		return "the path's ends are an IPv4 address and an IPv6 one";
+		return "one end of the path has an IPv4 address, the other an IPv6 address";
 	if (rnic_ads_get(path, RNIC_ADS_FL) != 0)
-		return "loopback by force is not offered";
+		return "forced loopback is not offered";
 	return NULL;
 }
 

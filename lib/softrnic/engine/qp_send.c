@@ -88,7 +88,7 @@ sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 				      !softrnic_ring_refresh(dev, &qp->ring)),
 			     0)) {
 		sq_fail(qp, RNIC_EVENT_WQ_ACCESS_ERROR,
-			"its rings or doorbell record are not reachable any more");
+			"its rings or doorbell record are no longer reachable");
 		return 0;
 	}
 	qp->sq_producer = (uint16_t)counter;

@@ -466,7 +466,7 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 	     !softrnic_ring_refresh(dev, &sq->ring))) {
 		if (sq->state == RNIC_WQ_STATE_RDY)
 			sq_catastrophe(dev, sq, RNIC_EVENT_WQ_ACCESS_ERROR,
-				       "ring or doorbell record is not reachable any more");
+				       "ring or doorbell record is no longer reachable");
 		return 0;
 	}
 	sq->producer = (uint16_t)counter;

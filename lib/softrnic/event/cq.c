@@ -42,7 +42,7 @@ cq_fail(struct softrnic *dev, struct softrnic_cq *cq, enum rnic_cq_error why)
 		dev->stats.cq_overruns++;
 	SOFTRNIC_LOG(WARNING, dev, "CQ 0x%x %s at index 0x%x: it takes no more completions",
 		     cq->object.number,
-		     why == RNIC_CQ_ERROR_OVERRUN ? "overrun" : "is not reachable any more",
+		     why == RNIC_CQ_ERROR_OVERRUN ? "overrun" : "is no longer reachable",
 		     cq->producer & RNIC_CQ_INDEX_MASK);
 	softrnic_event(dev, RNIC_EVENT_CQ_ERROR, 0, data);
 }

@@ -126,7 +126,7 @@ eq_write(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub
 	}
 	slot = eq_slot(dev, eq);
 	if (slot == NULL) {
-		eq_fail(dev, eq, "it is not mapped for the device any more");
+		eq_fail(dev, eq, "it is no longer mapped for the device");
 		return;
 	}
 	for (unsigned int i = 0; i < 7; i++)

@@ -71,7 +71,7 @@ softrnic_audit_unresolved(struct softrnic *dev)
 	     softrnic_audit_objects && type < SOFTRNIC_OBJECT_TYPES && !found; type++)
 		found = any_holds(&dev->tables[type], type);
 	if (found && atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
-		SOFTRNIC_LOG(CRIT, dev, "audit: what was resolved outlives its mapping");
+		SOFTRNIC_LOG(CRIT, dev, "audit: an object still holds addresses of unmapped memory");
 }
 
 #endif

@@ -253,7 +253,7 @@ static const struct softrnic_like_cap cx4lx_caps[] = {
 	A_NOT(ATOMIC_OPERATIONS, 0xf, big_endian),
 	A_NOT(ATOMIC_SIZE_QP, 0x3c, big_endian),
 	A_NOT(ATOMIC_SIZE_DC, 0x3c, no_dc),
-	R_NOT(BIT_30, 1, "nobody says what it is"),
+	R_NOT(BIT_30, 1, "undocumented"),
 	RX_SUPPORT("OUTER_SECOND_VLAN", 23, 21, NOT_BUILT, 7, "no matches of second tags"),
 	RX_SUPPORT("OUTER_GRE_AND_VXLAN", 8, 6, NOT_BUILT, 7, no_inner),
 	FLOW("NIC_RECEIVE_FIELD_SUPPORT_SOURCE_ESWITCH_PORT", NOT_BUILT, RNIC_FIELD(RX + 0x20, 0, 0), 1, no_switch),
@@ -298,7 +298,7 @@ static const struct softrnic_like_refusal cx4lx_refusals[] = {
 	  DRIVER("Linux mlx5_ib_qp_set_counter(): not without rts2rts_qp_counters_set_id") },
 	{ "a TIS that is changed", RNIC_CMD_MODIFY_TIS, RNIC_STATUS_BAD_PARAM, {{ 0 }}, 0,
 	  GUESS("modify_tis is 0, as recorded; mlx5e changes none, mlx5_ib those of RAW_PACKET with a priority alone") },
-	{ "no root flow table any more", RNIC_CMD_SET_FLOW_TABLE_ROOT, RNIC_STATUS_BAD_PARAM,
+	{ "root flow table removed", RNIC_CMD_SET_FLOW_TABLE_ROOT, RNIC_STATUS_BAD_PARAM,
 	  { OP_MOD(ROOT_DISCONNECTED) }, 0,
 	  DRIVER("Linux mlx5_fs_cmd_set_tx_flow_table_root(): not without reset_root_to_default") },
 	{ "an SQ with multi-packet WQEs", RNIC_CMD_CREATE_SQ, RNIC_STATUS_BAD_PARAM,
@@ -326,9 +326,9 @@ static const struct softrnic_like_cap cx5_caps[] = {
 	     DRIVER("rdma-core mlx5_vfio.c sets pg_access always, and takes no older card")),
 	{ "ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT", RNIC_CAP_ROCE, SOFTRNIC_LIKE_AS_CARD,
 	  RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1, 0, NULL,
-	  GUESS("Linux handle_hca_cap_roce() asks for it where the maximum has it; nobody says which card has") },
+	  GUESS("Linux handle_hca_cap_roce() asks for it where the maximum has it; undocumented which card has it") },
 	CARD(FLOW_TABLE, FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS, 1,
-	     GUESS("nobody says which firmware has it first")),
+	     GUESS("undocumented which firmware has it first")),
 };
 static const struct softrnic_like_part part_cx5 = {
 	.name = "cx5", .caps = cx5_caps, .cap_count = COUNT(cx5_caps),
@@ -594,7 +594,7 @@ softrnic_like_refuses(const struct softrnic *dev, struct softrnic_cmd *cmd)
 			if (!refusal_holds(dev, row, cmd))
 				continue;
 			cmd->syndrome = SOFTRNIC_LIKE_SYNDROME(row->opcode, i);
-			SOFTRNIC_LOG(NOTICE, dev, "not taken by a %s: %s", dev->like->name,
+			SOFTRNIC_LOG(NOTICE, dev, "refused as by a %s: %s", dev->like->name,
 				     row->name);
 			return row->status;
 		}

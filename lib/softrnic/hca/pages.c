@@ -146,7 +146,7 @@ pages_give(struct softrnic *dev, const struct rnic_be64 *list, uint32_t count)
 				     SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE) == NULL) {
 			SOFTRNIC_LOG(NOTICE, dev,
 				     "page 0x%" PRIx64
-				     " given: not a page that is mapped for the device",
+				     " given: not aligned, or not mapped for the device",
 				     page);
 			goto refuse;
 		}
@@ -235,7 +235,7 @@ softrnic_pages_use(struct softrnic *dev)
 		softrnic_iseg_complain(dev, SYNDROME_ICM_FETCH_PCI);
 		SOFTRNIC_LOG(ERR, dev,
 			     "page 0x%" PRIx64
-			     " was given and not taken back, and is not mapped any more",
+			     " is unmapped, and the device still owns it",
 			     page);
 	}
 }

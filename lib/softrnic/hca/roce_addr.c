@@ -53,14 +53,14 @@ address_fault(const struct rnic_roce_addr *address, const struct softrnic_roce_a
 	const uint64_t type = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE);
 
 	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) != RNIC_ROCE_VERSION_2)
-		return "RoCE version 2 alone is served";
+		return "only RoCE version 2 is supported";
 	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID) != 0)
 		return "VLANs are not offered";
 	if (type !=
 	    (softrnic_gid_is_ipv4(entry->gid) ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6))
 		return "roce_l3_type does not fit the address";
 	if ((entry->mac[0] & 1) != 0)
-		return "its MAC address is a group's";
+		return "its MAC address is a group address";
 	return NULL;
 }
 

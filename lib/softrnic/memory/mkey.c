@@ -157,7 +157,7 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd 
 		if (!softrnic_mtt_fits(mkey, mtt)) {
 			SOFTRNIC_LOG(NOTICE, dev,
 				     "memory key: page 0x%" PRIx64
-				     " is not on a page of 2^%u bytes",
+				     " is not aligned to 2^%u bytes",
 				     mtt, mkey->log_page_size);
 			return RNIC_STATUS_BAD_PARAM;
 		}

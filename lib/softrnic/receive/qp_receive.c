@@ -24,7 +24,7 @@ rq_fail(struct softrnic_qp *qp, int ret)
 				  "the doorbell record is ahead by more than the receive ring");
 	else
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_ACCESS_ERROR,
-				  "its rings or doorbell record are not reachable any more");
+				  "its rings or doorbell record are no longer reachable");
 	return false;
 }
 

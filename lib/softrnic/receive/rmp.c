@@ -70,7 +70,7 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 					"the doorbell record is ahead by more than its ring");
 		if (waiting < 0)
 			return rmp_fail(dev, rmp,
-					"ring or doorbell record are not reachable any more");
+					"ring or doorbell record are no longer reachable");
 		if (waiting == 0)
 			return 0;
 	}
@@ -78,7 +78,7 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 		index = rmp->consumer & ((1u << rmp->log_size) - 1);
 	/* However the list is linked, no more are taken than were posted. */
 	if (index >= 1u << rmp->log_size)
-		return rmp_fail(dev, rmp, "a WQE names one that is not there as the next");
+		return rmp_fail(dev, rmp, "a WQE names a next one that does not exist");
 	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,
 			      1u << rmp->log_stride);
 	*counter = rmp->cyclic ? rmp->consumer : (uint16_t)index;
@@ -220,7 +220,7 @@ SOFTRNIC_CMD(modify_rmp)
 		return RNIC_STATUS_BAD_RES_STATE;
 	cmd->syndrome = 0x90d004;
 	if ((mask & ~(uint64_t)RNIC_MODIFY_RMP_LWM) != 0)
-		return softrnic_refuse(dev, cmd, "of a pool the limit alone can change");
+		return softrnic_refuse(dev, cmd, "only the limit of a pool can change");
 	if ((mask & RNIC_MODIFY_RMP_LWM) != 0 && limit > 1u << rmp->log_size)
 		return softrnic_refuse(dev, cmd, "the limit is above its size");
 	rmp->state = (uint8_t)to;

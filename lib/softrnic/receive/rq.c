@@ -137,7 +137,7 @@ rq_refill(struct softrnic *dev, struct softrnic_rq *rq)
 	     !softrnic_ring_refresh(dev, &rq->ring)) ||
 	    !softrnic_dbrec_read(dev, &rq->dbrec, 0, &counter)) {
 		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_ACCESS_ERROR,
-			       "ring or doorbell record is not reachable any more");
+			       "ring or doorbell record is no longer reachable");
 		return false;
 	}
 	if ((uint16_t)(counter - rq->consumer) > 1u << rq->log_size) {

@@ -47,7 +47,7 @@ pair_open(struct softrnic *dev, const char *arg)
 	struct pair *pair;
 
 	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= PAIR_NAME_BYTES) {
-		SOFTRNIC_LOG(ERR, dev, "wire \"pair\" wants a name of at most %d bytes: pair:NAME",
+		SOFTRNIC_LOG(ERR, dev, "wire \"pair\" needs a name of at most %d bytes: pair:NAME",
 			     PAIR_NAME_BYTES - 1);
 		return -EINVAL;
 	}

@@ -83,7 +83,7 @@ capture_check_file(struct softrnic *dev, const char *path, struct stat *st, bool
 	}
 	if (S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && !must_exist))
 		return 0;
-	SOFTRNIC_LOG(ERR, dev, "%s: wanted is a file, not a pipe, socket or folder", path);
+	SOFTRNIC_LOG(ERR, dev, "%s: not a regular file", path);
 	return -EINVAL;
 }
 
@@ -95,7 +95,7 @@ capture_check_kind(struct softrnic *dev, pcap_t *pcap, const char *where)
 
 	if (kind == DLT_EN10MB)
 		return 0;
-	SOFTRNIC_LOG(ERR, dev, "%s has frames of type %s (%d): wanted is Ethernet (EN10MB)", where,
+	SOFTRNIC_LOG(ERR, dev, "%s has frames of type %s (%d): expected Ethernet (EN10MB)", where,
 		     name != NULL ? name : "unknown", kind);
 	return -EINVAL;
 }
@@ -119,7 +119,7 @@ capture_open_rx(struct softrnic *dev, struct capture *capture, const char *path,
 	capture->rx =
 		pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
 	if (capture->rx == NULL) {
-		SOFTRNIC_LOG(ERR, dev, "%s is no capture that libpcap can read: %s", path, error);
+		SOFTRNIC_LOG(ERR, dev, "libpcap cannot read %s: %s", path, error);
 		fclose(file);
 		return -EINVAL;
 	}
@@ -186,7 +186,7 @@ capture_open_live(struct softrnic *dev, struct capture *capture, const char *ifa
 	ret = pcap_activate(capture->rx);
 	if (ret < 0) {
 		SOFTRNIC_LOG(ERR, dev,
-			     "interface %s: %s (%s); captures want CAP_NET_RAW and an interface "
+			     "interface %s: %s (%s); captures need CAP_NET_RAW and an interface "
 			     "that exists and is up",
 			     iface, pcap_statustostr(ret), pcap_geterr(capture->rx));
 		return ret == PCAP_ERROR_PERM_DENIED ? -EPERM : -ENODEV;
@@ -225,7 +225,8 @@ capture_release(struct softrnic *dev)
 
 	if (capture->tx != NULL) {
 		if (!dev->wire_full && pcap_dump_flush(capture->tx) != 0)
-			SOFTRNIC_LOG(ERR, dev, "the end of what was sent is not in its capture: %s",
+			SOFTRNIC_LOG(ERR, dev,
+				     "the last frames sent are missing from the capture: %s",
 				     strerror(errno));
 		pcap_dump_close(capture->tx);
 	}
@@ -247,8 +248,8 @@ capture_prepare(struct softrnic *dev, const char *arg)
 
 	if (arg != NULL || files == (conf->iface != NULL)) {
 		SOFTRNIC_LOG(ERR, dev,
-			     "wire \"pcap\" takes no \":\", and wants rx_pcap, tx_pcap or both of "
-			     "them, or iface alone");
+			     "wire \"pcap\" takes no \":\": set rx_pcap, tx_pcap or both, or iface "
+			     "alone");
 		return -EINVAL;
 	}
 	capture = calloc(1, sizeof(*capture));
@@ -300,8 +301,8 @@ capture_is_whole(struct softrnic *dev, struct capture *capture)
 		return true;
 	if (capture->cut++ == 0)
 		SOFTRNIC_LOG(WARNING, dev,
-			     "frame %" PRIu64 " was cut to %u of %u bytes when it was captured: it "
-			     "counts as a receive error, as others like it",
+			     "frame %" PRIu64 " was cut to %u of %u bytes when it was captured: "
+			     "such frames are counted as receive errors",
 			     capture->frames, capture->header->caplen, capture->header->len);
 	dev->port.counters.rx_errors++;
 	dev->stats.rx_errors++;
@@ -399,7 +400,7 @@ static void
 capture_write_failed(struct softrnic *dev)
 {
 	SOFTRNIC_LOG(ERR, dev,
-		     "what is sent cannot be written to its capture: %s; from here on it counts as "
+		     "cannot write sent frames to the capture: %s; from here on they count as "
 		     "transmit errors",
 		     strerror(errno));
 	dev->wire_full = true;

@@ -67,7 +67,7 @@ port_own(struct port_wire *wire, uint16_t id)
 
 	ret = rte_eth_dev_owner_get(id, &owner);
 	if (ret == 0 && owner.id != RTE_ETH_DEV_NO_OWNER) {
-		SOFTRNIC_LOG(ERR, wire->dev, "ethdev %s belongs to %s already", wire->name,
+		SOFTRNIC_LOG(ERR, wire->dev, "ethdev %s already belongs to %s", wire->name,
 			     owner.name);
 		return -EPERM;
 	}
@@ -171,7 +171,7 @@ port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 	if (ret != 0) {
 		SOFTRNIC_LOG(ERR, wire->dev, "cannot start ethdev %s: %s%s", wire->name,
 			     strerror(-ret),
-			     ret == -EBUSY ? "; it must not be in use by anybody else" : "");
+			     ret == -EBUSY ? "; something else uses it" : "");
 		port_pool_put(wire, *pool);
 		rte_eth_dev_owner_unset(id, wire->owner);
 		return ret;
@@ -179,8 +179,8 @@ port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 	ret = rte_eth_promiscuous_enable(id);
 	if (ret != 0)
 		SOFTRNIC_LOG(WARNING, wire->dev,
-			     "ethdev %s has no promiscuous mode (%s): frames may come only for its "
-			     "own MAC address; give that to the port by mac=",
+			     "ethdev %s has no promiscuous mode (%s): it may receive only "
+			     "frames for its own MAC address; set that as mac=",
 			     wire->name, strerror(-ret));
 	return 0;
 }
@@ -289,8 +289,8 @@ port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
 		run = rte_eth_dev_start(id);
 	if (port_restarted(wire, run == 0) && run != 0) {
 		SOFTRNIC_LOG(ERR, wire->dev,
-			     "ethdev %s does not stop and start again for an MTU of %u: %s; detach "
-			     "and attach it",
+			     "cannot restart ethdev %s for an MTU of %u: %s; detach and "
+			     "attach it",
 			     wire->name, mtu, strerror(-run));
 		rte_eth_dev_owner_unset(id, wire->owner);
 	}
@@ -314,8 +314,8 @@ port_tell_mtu(struct port_wire *wire, uint16_t id, uint16_t mtu)
 		ret = port_set_mtu_stopped(wire, id, mtu);
 	if (ret != 0 && mtu > has)
 		SOFTRNIC_LOG(WARNING, wire->dev,
-			     "ethdev %s takes no MTU of %u (%s): see to it that what is behind it "
-			     "does, or longer frames are lost there",
+			     "ethdev %s refuses an MTU of %u (%s): set it on the interface "
+			     "behind the ethdev, or longer frames are lost there",
 			     wire->name, mtu, strerror(-ret));
 }
 
@@ -397,7 +397,7 @@ port_look_on(void *arg)
 	port_look(wire);
 	if (rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire) != 0)
 		SOFTRNIC_LOG(ERR, wire->dev,
-			     "no alarm: the link of ethdev %s is not followed any more",
+			     "no alarm: the link of ethdev %s is no longer followed",
 			     wire->name);
 	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
 }
@@ -428,7 +428,7 @@ port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 	       (destroyed ? wire->stage != PORT_ABSENT
 			  : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS);
 	if (ours) {
-		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s has gone", wire->name);
+		SOFTRNIC_LOG(INFO, wire->dev, "ethdev %s was removed", wire->name);
 		softrnic_wire_port_let_go(wire, destroyed ? PORT_ABSENT : PORT_REMOVED);
 		wire->changed = true;
 	}
@@ -520,7 +520,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 	int ret;
 
 	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= sizeof(wire->name)) {
-		SOFTRNIC_LOG(ERR, dev, "wire \"port\" wants the name of an ethdev: port:net_tap0");
+		SOFTRNIC_LOG(ERR, dev, "wire \"port\" needs the name of an ethdev: port:net_tap0");
 		return -EINVAL;
 	}
 	if (rte_lcore_count() == 0) {
@@ -544,7 +544,7 @@ port_prepare(struct softrnic *dev, const char *arg)
 		ret = port_look(wire);
 	if (ret == -ENODEV)
 		SOFTRNIC_LOG(WARNING, dev,
-			     "there is no ethdev %s yet: the link is down until it comes", arg);
+			     "no ethdev %s yet: the link is down until it appears", arg);
 	if (ret == 0)
 		port_limit_mtu(wire);
 	if (ret == 0 || ret == -ENODEV) {

@@ -48,7 +48,7 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 	ops = wire_find(spec, &arg);
 	if (ops == NULL) {
 		SOFTRNIC_LOG(ERR, dev,
-			     "wire \"%s\" is unknown: there are \"loop\", \"pair:NAME\", "
+			     "wire \"%s\" is unknown: expected \"loop\", \"pair:NAME\", "
 			     "\"port:ETHDEV\" and \"pcap\"",
 			     spec);
 		return -EINVAL;
@@ -56,8 +56,7 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 	if (ops != &softrnic_wire_pcap &&
 	    (conf->rx_pcap != NULL || conf->tx_pcap != NULL || conf->iface != NULL)) {
 		SOFTRNIC_LOG(ERR, dev,
-			     "rx_pcap, tx_pcap and iface are of the wire \"pcap\", not of \"%s\"",
-			     spec);
+			     "rx_pcap, tx_pcap and iface need the wire \"pcap\", not \"%s\"", spec);
 		return -EINVAL;
 	}
 	ret = ops->prepare != NULL ? ops->prepare(dev, arg) : 0;
