@@ -4,7 +4,7 @@
  * The device thread of a process.
  *
  * It polls while there is work. Idle, it first spins a little (the next doorbell of a busy driver is near), then gives
- * its time slice away, then sleeps on an eventfd: doorbells in mapped memory wake nobody, so the timeout bounds how
+ * its time slice away, then sleeps on an eventfd: doorbells in mapped memory wake no thread, so the timeout bounds how
  * late they are seen, and how late deadlines of queue pairs are; calls through the public door, commands among them,
  * wake it at once.
  */
@@ -177,7 +177,7 @@ host_thread_spread(struct softrnic_host *h)
 
 		CPU_OR(&all, &all, &cpus);
 	}
-	/* Refused, it stays where it is: slower, no more. */
+	/* If refused, the thread stays where it is, and is only slower. */
 	(void)pthread_setaffinity_np(h->thread, sizeof(all), &all);
 }
 

@@ -69,7 +69,7 @@ round_ends(struct softrnic *dev, enum part next, unsigned int done)
 	return done + 1;
 }
 
-/* Behind so much other work. Most rounds find one kind of it, or none: what there is not is no more than looked for, here. */
+/* Behind so much other work. Most rounds find one kind of it, or none: then this is only a look. */
 static __rte_always_inline unsigned int
 poll_queues(struct softrnic *dev)
 {

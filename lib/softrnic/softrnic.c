@@ -35,7 +35,7 @@
 #define MAX_START_PAGES	   (1u << 19)
 #define MIN_MTU		   68 /* what IPv4 needs */
 
-/* Who holds host addresses. It is the map that calls them, which knows nobody. */
+/* What holds host addresses. The map calls these, and knows none of them by name. */
 static void (*const holders[])(struct softrnic *dev) = {
 	softrnic_mkeys_forget,
 	softrnic_rings_forget,
@@ -230,7 +230,7 @@ softrnic_destroy(struct softrnic *dev)
 	if (dev == NULL)
 		return;
 	softrnic_lock(dev->poller);
-	/* The state first: what the wire does on its way out must reach nobody here. */
+	/* The state first: what the wire does on its way out must not reach this device. */
 	dev->state = SOFTRNIC_HCA_OFF;
 	dev->dead = true;
 	softrnic_wire_close(dev);

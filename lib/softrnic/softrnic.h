@@ -221,8 +221,8 @@ int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, vo
 		      int *fd);
 
 /**
- * Put new pages in their place, at the same address: zeroed, in a file that nobody has seen. For a host whose next driver is
- * another one, after a reset: who keeps a mapping of the old ones shares them with nobody. The old descriptor is closed.
+ * Put new pages in their place, at the same address: zeroed, in a file never shared before. For a host whose next driver is
+ * another one, after a reset: old pages that are still mapped somewhere are shared with nothing. The old descriptor is closed.
  *
  * @param dev A device that is alive.
  * @param fd  Out: the new descriptor; -1: none could be made, and the pages cannot be mapped until the next call.

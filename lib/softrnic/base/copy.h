@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * From one client's memory to another's, or to its own: nobody keeps a driver on a loop wire from sending what it
- * receives into, so the two may overlap. Small copies inline: most frames are.
+ * From one client's memory to another's, or to its own: a driver on a loop wire may send from where it
+ * receives, so the two may overlap. Small copies inline: most frames are.
  */
 static inline void
 softrnic_copy(void *to, const void *from, size_t length)

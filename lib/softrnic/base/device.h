@@ -71,7 +71,7 @@ struct softrnic_port {
 	/* Received frames by their length, and what those of RFC 2819's classes were when last cleared. */
 	uint64_t rx_lengths[SOFTRNIC_LENGTHS];
 	uint64_t class_base[SOFTRNIC_LENGTH_CLASSES];
-	/* A bit for each index of the switch's table that is in use; nobody asks for the address. */
+	/* A bit for each index of the switch's table that is in use; the address itself is not needed. */
 	uint64_t l2_used[SOFTRNIC_L2_WORDS];
 };
 
@@ -185,7 +185,7 @@ struct softrnic {
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
 	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/wire.h */
 	void *wire_data;
-	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: nobody is there */
+	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */
 	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
 	struct softrnic_faults *faults; /* wire/faults.h */

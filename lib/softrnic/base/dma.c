@@ -35,7 +35,7 @@ struct softrnic_dma {
 	struct dma_branch *branches; /* by address; none is empty */
 	uint32_t branch_count, branch_room;
 	uint32_t count; /* of ranges */
-	bool vanished;	/* nobody finds any of them */
+	bool vanished;	/* no look-up finds any of them */
 	bool off;	/* no bus master: the same, until it is on */
 	const struct dma_range *
 		recent; /* the last hit, as neighbours follow each other; NULL: the map has changed */
@@ -140,7 +140,7 @@ static void
 dma_changed(struct softrnic *dev)
 {
 	dev->dma->recent = NULL;
-	/* Nobody lives to see it come round; a test that begins near the end does. 0 is "never resolved". */
+	/* It comes round only in a test that begins near its end. 0 is "never resolved". */
 	if (++dev->dma_generation == 0)
 		dev->dma_generation = 1;
 }
@@ -322,7 +322,7 @@ softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 	struct dma_place place;
 	int rc = -ENOENT;
 
-	/* Polls hold the lock too: when we have it, no access is under way, and nobody keeps an address for the next. */
+	/* Polls hold the lock too: when we have it, no access is under way, and no address is kept for the next. */
 	softrnic_lock(dev->poller);
 	place = dma_lower_bound(dma, iova);
 	range = dma_at(dma, place);

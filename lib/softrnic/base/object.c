@@ -45,7 +45,7 @@ lowest_first(enum softrnic_object_type type)
 }
 
 /*
- * Part of what keeps a peer out: a memory key must be unlikely to be hit. All numbers come once, in an order that nobody
+ * Part of what keeps a peer out: a memory key must be unlikely to be hit. All numbers come once, in an order that no peer
  * knows, before any comes again.
  */
 static bool

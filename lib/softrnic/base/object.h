@@ -40,7 +40,7 @@ struct softrnic_object_table {
 	uint32_t next; /* where the search for a free number starts */
 	/*
 	 * Of shuffled ones: the slot at each place, and the place of each slot, both as its distance from there (xor), so
-	 * that what nobody has touched costs no memory.
+	 * that what was never touched costs no memory.
 	 */
 	uint32_t *order, *place;
 	uint32_t fresh; /* those at the first places */
@@ -62,8 +62,8 @@ int softrnic_objects_init(struct softrnic *dev);
 void softrnic_objects_fini(struct softrnic *dev);
 
 /*
- * Free an object, whatever leans on it: those have gone already. Nobody looks at what it refers to for more than taking
- * back the reference. This one is for objects that are one malloc each.
+ * Free an object, whatever leans on it: those have gone already. Of what it refers to only the count of references is
+ * touched. This one is for objects that are one malloc each.
  */
 void softrnic_object_drop(struct softrnic *dev, struct softrnic_object *object);
 

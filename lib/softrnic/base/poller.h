@@ -53,7 +53,7 @@ void softrnic_unlock(struct softrnic_poller *poller);
 /* Both with the lock held. -EEXIST: there is a device of that name. */
 int softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev);
 void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev);
-/* The devices of a poller, with the lock held: the first one, and the one behind dev; NULL: no more. */
+/* The devices of a poller, with the lock held: the first one, and the one behind dev; NULL: that was the last one. */
 struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
 struct softrnic *softrnic_poller_next(struct softrnic *dev);
 /* Called whenever the lock is given back: wakes a host that sleeps. */

@@ -55,7 +55,7 @@ struct softrnic_quirks {
 	unsigned int answers;	       /* late ones, ever */
 	unsigned int unknown;	       /* events, ever */
 	unsigned int port_events;      /* of port-module, since INIT_HCA */
-	uint64_t port_event_at;	       /* the next one; 0: nobody has asked for any */
+	uint64_t port_event_at;	       /* the next one; 0: none was asked for */
 };
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
@@ -88,7 +88,7 @@ uint8_t softrnic_quirks_unknown_event(struct softrnic *dev);
 
 /* General capabilities, once they are as without quirks. */
 void softrnic_quirks_caps(struct softrnic *dev);
-/* RoCE is to be asked for, and nobody has. */
+/* RoCE has to be asked for, and was not. */
 bool softrnic_quirks_roce_off(const struct softrnic *dev);
 
 #endif

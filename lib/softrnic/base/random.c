@@ -14,8 +14,8 @@ softrnic_random(struct softrnic *dev)
 }
 
 /*
- * Numbers that nobody can work out from those that came before: SipHash-2-4 (Aumasson and Bernstein, 2012) of a counter,
- * under a key that the system gave when the device was made. A daemon that has shut itself in can ask for no more.
+ * Numbers that cannot be worked out from those that came before: SipHash-2-4 (Aumasson and Bernstein, 2012) of a counter,
+ * under a key that the system gave when the device was made. A daemon in its sandbox cannot ask for more.
  */
 static void
 sip_round(uint64_t v[4])

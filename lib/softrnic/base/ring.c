@@ -23,7 +23,7 @@ softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 		size_t length = (end < page_bytes ? end : page_bytes) - skip;
 		uint8_t *host = softrnic_dma_ptr(dev, ring->pages[i] + skip, length, ring->prot);
 
-		/* A ring with a hole is looked at anew each time: nobody may take it for resolved. */
+		/* A ring with a hole is looked at anew each time: it must not count as resolved. */
 		if (host == NULL)
 			return false;
 		ring->host_list[i] = host - skip;

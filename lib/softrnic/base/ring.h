@@ -38,9 +38,9 @@ int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
 		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
 		       uint32_t offset, uint32_t bytes, unsigned int prot);
 void softrnic_ring_fini(struct softrnic_ring *ring);
-/* `to`, which has been given back, becomes what `from` is; `from` is nothing any more. */
+/* `to`, which has been given back, becomes what `from` is; `from` is empty then. */
 void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);
-/* Resolve again after a change of the DMA map; false: some page cannot be reached any more. */
+/* Resolve again after a change of the DMA map; false: some page is no longer reachable. */
 bool softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring);
 /* Where [at, at + bytes) of it, which do not cross a page, are now, whatever is resolved; NULL if not reachable. */
 void *softrnic_ring_find(struct softrnic *dev, const struct softrnic_ring *ring, uint32_t at,
@@ -66,7 +66,7 @@ struct softrnic_dbrec {
 /* RNIC_STATUS_OK, or BAD_PARAM: not on 8 bytes, or not reachable. */
 int softrnic_dbrec_init(struct softrnic *dev, struct softrnic_dbrec *dbrec, uint64_t iova);
 bool softrnic_dbrec_refresh(struct softrnic *dev, struct softrnic_dbrec *dbrec);
-/* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable (any more). */
+/* Counter 0 or 1 of the record, host order, read with acquire; false: not reachable. */
 static inline bool
 softrnic_dbrec_read(struct softrnic *dev, struct softrnic_dbrec *dbrec, unsigned int which,
 		    uint32_t *value)

@@ -5,7 +5,7 @@
  * day, or would; tests have them begin near their end, and run as ever. What a manual has begin at 0 for the driver is not
  * here: tests drive that there.
  *
- * They are read when a device, a poller or an object is made, never afterwards, and nobody but a test writes to them.
+ * They are read when a device, a poller or an object is made, never afterwards, and only tests write to them.
  */
 #ifndef SOFTRNIC_TUNABLES_H
 #define SOFTRNIC_TUNABLES_H

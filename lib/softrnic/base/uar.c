@@ -96,7 +96,7 @@ uar_set_file(struct softrnic *dev, int fd)
 
 /*
  * Who has the old ones mapped keeps them, and no store goes from there to the device, or the other way. They are never cleared
- * and used again: nobody can tell whether they are still mapped somewhere.
+ * and used again: they may still be mapped somewhere.
  */
 int
 softrnic_uar_renew(struct softrnic *dev)

@@ -56,7 +56,7 @@ void softrnic_uar_fini(struct softrnic *dev);
  * the SOFTRNIC_UAR_PAGES from softrnic_first_uar() on, stands at uar_memory + (n - the first one) * 4096.
  */
 void softrnic_uar_clear(struct softrnic *dev, uint32_t uar);
-/* An SQ, QP or CQ rings on this page (+1), or does so no more (-1): pages without queues cost nothing. */
+/* An SQ, QP or CQ starts to ring on this page (+1), or stops (-1): pages without queues cost nothing. */
 void softrnic_uar_user(struct softrnic *dev, uint32_t uar, int change);
 /* The queue's doorbells so far are forgotten: one with the same words is a new one. */
 void softrnic_uar_forget(struct softrnic *dev, uint32_t uar, uint32_t number);

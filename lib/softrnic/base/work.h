@@ -17,7 +17,7 @@
  * have one end, too: SOFTRNIC_ROUND_SHARES of them, however long each took. What one share overran shortens those that follow;
  * once the time is over, so is the round, and the next one begins with the part whose turn it would have been (poll.c).
  *
- * Looking in vain is no work, but it takes time as well: no more than SOFTRNIC_IDLE_LOOKS queues without anything to do
+ * Looking in vain is no work, but it takes time as well: at most SOFTRNIC_IDLE_LOOKS queues without anything to do
  * are looked at in a round, of each kind, and those that were then go behind the others.
  */
 #ifndef SOFTRNIC_WORK_H
@@ -54,7 +54,7 @@ struct softrnic_turn {
 	uint32_t ranges;      /* of maps that were come through, ever */
 	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
-	uint64_t first_end;   /* ... of the first one of the round; 0: nobody has looked yet */
+	uint64_t first_end;   /* ... of the first one of the round; 0: no look yet */
 	struct softrnic *dev; /* whose round it is; NULL: there is none */
 	bool cut;	      /* a share was: it may have taken longer than it should */
 };
@@ -70,7 +70,7 @@ softrnic_share_set_end(struct softrnic *dev, uint64_t end)
 		turn->first_end = end;
 }
 
-/* Each round begins some, so it stores no more than it must. end: CLOCK_MONOTONIC, or 0 if nobody has looked. */
+/* Each round begins some, so it stores only what it must. end: CLOCK_MONOTONIC, or 0: not read yet. */
 static inline void
 softrnic_share_begin(struct softrnic *dev, uint64_t end)
 {
@@ -149,7 +149,7 @@ softrnic_round_begin(struct softrnic_turn *turn, struct softrnic *dev)
 	turn->cut = false;
 }
 
-/* What can wait for another round shall. */
+/* Has this share been spent? Work that can wait is left for the next round. */
 static inline bool
 softrnic_share_is_over(const struct softrnic *dev)
 {

@@ -188,7 +188,7 @@ softrnic_doorbell_write(struct softrnic *dev, uint64_t offset, const void *data,
 
 	if ((length != 4 && length != 8) || offset % length != 0 || offset >= SOFTRNIC_UAR_BYTES)
 		return -EINVAL;
-	/* Queues that are being dropped hear nothing any more. */
+	/* Queues that are being dropped ignore doorbells. */
 	if (dev->leaving)
 		return 0;
 	if (length == 8) {

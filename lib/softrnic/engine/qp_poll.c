@@ -2,7 +2,7 @@
 
 /*
  * Queue pairs in time: which have work, whose deadline is due, whose doorbell got lost; and what the commands ask of
- * the data path. Queue pairs with work take turns, so that one of them delays the others by a budget and no more.
+ * the data path. Queue pairs with work take turns, so that one of them delays the others by one budget at most.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static const struct roce_ops ops = {
 /* ---- Turns ---- */
 
 /*
- * Those without a deadline any more stay on the list until its next scan: nearly all deadlines are taken back by an
+ * Those that no longer have a deadline stay on the list until its next scan: nearly all deadlines are taken back by an
  * answer.
  */
 static inline void
@@ -169,7 +169,7 @@ softrnic_qps_poll(struct softrnic *dev)
 	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
 	dev->qps_work = 0;
 	last = TAILQ_LAST(&dev->active_qps, softrnic_qp_list);
-	/* Who polls shall not sleep before all deadlines were looked at. */
+	/* The polling thread must not sleep before all deadlines were looked at. */
 	done = dev->timed_left > 0;
 	if (last == NULL)
 		return done;

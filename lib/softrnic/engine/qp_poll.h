@@ -8,7 +8,7 @@
 
 /*
  * The last step of CREATE_QP, with everything above filled and no number yet: memory for requests and copies of WQEs,
- * state RST. RNIC_STATUS_OK, or NO_RES (the device's budget for such memory, or none to be had).
+ * state RST. RNIC_STATUS_OK, or NO_RES (the device's budget for such memory is used up, or the system has none).
  */
 int softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp);
 /* Off all lists, memory given back; no host memory is touched, nothing completes. */

@@ -31,7 +31,7 @@ struct softrnic_eq {
 	/* A PORT_CHANGE that the driver has not read, and where it is; the link has changed again since. */
 	bool port_told, port_changed;
 	uint32_t port_index;
-	uint8_t status; /* 0, or why it takes no more entries: enum rnic_cq_status serves */
+	uint8_t status; /* 0, or why it is in error: enum rnic_cq_status serves */
 	struct softrnic_object *uar;
 	struct rnic_eqc context;
 };
@@ -159,7 +159,7 @@ static void
 eq_post(struct softrnic *dev, struct softrnic_eq *eq, uint8_t type, uint8_t sub_type,
 	const uint32_t data[7])
 {
-	/* Who has begun to leave is told of nothing any more. */
+	/* A driver that has begun to leave gets no events. */
 	if (eq->status != 0 || dev->leaving)
 		return;
 	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_EVENTS_UNKNOWN))
@@ -200,7 +200,7 @@ softrnic_event(struct softrnic *dev, uint8_t type, uint8_t sub_type, const uint3
 		if (!eq_wants(eq, type))
 			continue;
 		eq_post(dev, eq, type, sub_type, data);
-		/* Whoever has thousands to tell of, such as queues that fail, tells of the others in another round. */
+		/* Thousands of events, such as those of queues that fail, are spread over several rounds. */
 		softrnic_charge(dev, 1);
 	}
 }

@@ -7,7 +7,7 @@
 #include "softrnic/base/device.h"
 
 int softrnic_cmdq_init(struct softrnic *dev);
-/* No command is under way any more. */
+/* Forget the command under way. */
 void softrnic_cmdq_reset(struct softrnic *dev);
 void softrnic_cmdq_fini(struct softrnic *dev);
 

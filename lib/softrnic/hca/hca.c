@@ -88,7 +88,7 @@ hca_drop(struct softrnic *dev)
 bool
 softrnic_hca_gone(struct softrnic *dev)
 {
-	/* Never by the clock: how far a reset comes at once shall not hang on who else runs on the machine. */
+	/* Never by the clock: how far a reset comes at once must not depend on what else the machine runs. */
 	softrnic_share_begin(dev, SOFTRNIC_NEVER_NS);
 	dev->leaving = !hca_drop(dev);
 	if (dev->leaving)

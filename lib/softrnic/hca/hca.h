@@ -7,8 +7,8 @@
 #include "softrnic/base/command.h"
 
 /*
- * Everything below the function's state: all objects go, without touching host memory. The state must say that nobody may
- * use them any more. With many of them it takes several rounds (dev->leaving), in which commands wait. True: all have gone.
+ * Everything below the function's state: all objects go, without touching host memory. The state must already
+ * forbid their use. With many of them it takes several rounds (dev->leaving), in which commands wait. True: all are gone.
  */
 bool softrnic_hca_leave(struct softrnic *dev);
 /* Go on with it. */

@@ -25,7 +25,7 @@ struct softrnic_pages {
 	uint32_t count, room;
 	int64_t extra; /* asked for (or offered back) at run time: what is due beside boot and init pages */
 	uint32_t used; /* the next one to be written to, mod count */
-	bool lost;     /* one could not be, any more */
+	bool lost;     /* one is no longer reachable */
 };
 
 int

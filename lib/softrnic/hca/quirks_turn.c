@@ -11,7 +11,7 @@
 #define NS_PER_MS     UINT64_C(1000000)
 #define PAGES_EARLY   5
 #define PORT_EVENT_NS (100 * NS_PER_MS)
-/* Who keeps pages works in them: else nobody would notice that they are gone. */
+/* A firmware works in the pages that it keeps: otherwise their loss would go unnoticed. */
 #define PAGES_USE_NS NS_PER_MS
 #define PAGES_IN_USE                                                                            \
 	(UINT32_C(1) << SOFTRNIC_QUIRK_PAGES_LATE | UINT32_C(1) << SOFTRNIC_QUIRK_PAGES_NEVER | \
@@ -85,7 +85,7 @@ softrnic_quirks_command_waits(struct softrnic *dev, uint16_t opcode)
 		q->pages_requested = true;
 		q->pages_missing = softrnic_pages_request(dev, PAGES_EARLY) == 0;
 	}
-	/* They came, or will not; who asks for some later has nobody wait. */
+	/* They came, or will not; a later request makes no command wait. */
 	if (q->pages_missing && !softrnic_pages_missing(dev))
 		q->pages_missing = false;
 	return q->pages_missing;

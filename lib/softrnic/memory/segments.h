@@ -6,7 +6,7 @@
 
 #include "softrnic/base/ring.h"
 
-/* A walk through data segments; it goes on where it was, so that long messages of many segments cost no more. */
+/* A walk through data segments; it goes on where it was, so that long messages of many segments cost the same. */
 struct softrnic_qp_cursor {
 	uint32_t wqe;	/* which WQE it is in: its cookie */
 	uint32_t at;	/* of the segment in the WQE, bytes */

@@ -78,7 +78,7 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
 }
 
 /*
- * The region as one piece of host memory, for all that the key grants; NULL: it is not. False: nobody knows yet, there are
+ * The region as one piece of host memory, for all that the key grants; NULL: it is not. False: not known yet, there are
  * more pages to be looked at.
  */
 static bool

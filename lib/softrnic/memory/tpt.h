@@ -27,7 +27,7 @@
 
 /* How far it is known that a region is one piece, while it is looked at: it may take several accesses. */
 struct softrnic_mkey_look {
-	uint64_t generation;	 /* of the DMA map; 0: nobody looks */
+	uint64_t generation;	 /* of the DMA map; 0: no look is under way */
 	uint64_t page, distance; /* the next page or chunk, and where it begins */
 	uint8_t *host;		 /* where the region begins */
 	bool in_chunks;		 /* it is not one piece */

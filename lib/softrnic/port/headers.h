@@ -31,7 +31,7 @@ softrnic_is_vlan(uint16_t type)
 /* An IP packet in a frame, behind at most two tags. Offsets count from the frame's start. */
 struct softrnic_headers {
 	uint32_t l3, l4;
-	/* of the packet, as its header says: nobody has checked it against the frame */
+	/* of the packet, as its header says: not checked against the frame */
 	uint32_t ip_bytes;
 	uint8_t version; /* 4 or 6 */
 	uint8_t proto;	 /* TCP or UDP with its whole header (TCP: without options) there; else 0 */
@@ -71,7 +71,7 @@ struct softrnic_rx_info {
 };
 
 /*
- * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nobody else changes. Of IPv6's
+ * Find them; false: no IP packet. `head`: the frame's first bytes, in memory that nothing else changes. Of IPv6's
  * extension headers only options are followed.
  */
 bool softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers);

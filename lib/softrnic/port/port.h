@@ -62,7 +62,7 @@ void softrnic_port_reset(struct softrnic *dev);
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
 /*
- * The wire is up, and carries packets of queue pairs, or does so no more; or the port's own state has changed. Posts
+ * The wire is up, and carries packets of queue pairs, as said; or the port's own state has changed. Posts
  * PORT_CHANGE if the link changed by that. True: it went down.
  */
 bool softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma);

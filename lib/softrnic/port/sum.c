@@ -63,7 +63,7 @@ static uint64_t
 sum_copy_plain(uint8_t *to, const uint8_t *from, size_t length)
 {
 	softrnic_copy(to, from, length);
-	/* The compiler may know that both are the same, as long as nobody else changes either. */
+	/* The compiler may know that both are the same, as long as nothing else changes either. */
 	__asm__ volatile("" : : : "memory");
 	return softrnic_sum_bytes(to, length);
 }

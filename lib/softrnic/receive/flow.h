@@ -10,7 +10,7 @@ int softrnic_steering_init(struct softrnic *dev);
 void softrnic_steering_fini(struct softrnic *dev); /* frees dev->steering; NULL is fine */
 /* Which header fields steering matches on: its row in the flow table capabilities. */
 void softrnic_steering_fields(struct rnic_flow_table_fields *fields);
-/* No frame finds an entry any more; then all tables go, as far as the share does: false, there are more. */
+/* Frames find no entry from now on. Then all tables go, as far as the share does; false: some are left. */
 void softrnic_steering_forget(struct softrnic *dev);
 bool softrnic_steering_drop(struct softrnic *dev);
 

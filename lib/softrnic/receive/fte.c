@@ -21,7 +21,7 @@ group_of_index(struct softrnic_flow_table *table, uint64_t index)
 	return NULL;
 }
 
-/* The chain of that index: of one group each has its own, and where those of two groups meet, nobody knows. */
+/* The chain of that index: entries of one group are in different chains, those of two groups may share one. */
 static struct flow_entry **
 index_chain(const struct softrnic_steering *steering, const struct flow_group *group,
 	    uint64_t index)

@@ -53,7 +53,7 @@ struct softrnic_qp {
 	struct softrnic *dev;
 	uint16_t sq_consumer;	   /* WQEBBs fetched */
 	uint16_t sq_producer;	   /* as last read from the record */
-	bool sq_failed, rq_failed; /* that ring cannot be read any more */
+	bool sq_failed, rq_failed; /* that ring can no longer be read */
 	bool broken;		   /* an event told why it must go to ERR, or why it did */
 	bool error_told;	   /* an error CQE of a send WQE was written since RST */
 	bool active;		   /* on the list of those with work */

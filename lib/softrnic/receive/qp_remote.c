@@ -2,7 +2,7 @@
 
 /*
  * What peers ask of our memory: each packet is checked anew, since a key may go at any time. The reserved key, which
- * leads anywhere, is for nobody but the queue's own driver: softrnic_tpt_check() knows no such key.
+ * leads anywhere, is only for the queue's own driver: softrnic_tpt_check() knows no such key.
  */
 #include <errno.h>
 

@@ -76,7 +76,7 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 	}
 	if (rmp->cyclic)
 		index = rmp->consumer & ((1u << rmp->log_size) - 1);
-	/* However the list is linked, no more are taken than were posted. */
+	/* However the list is linked, only as many are taken as were posted. */
 	if (index >= 1u << rmp->log_size)
 		return rmp_fail(dev, rmp, "a WQE names a next one that does not exist");
 	softrnic_qp_ring_copy(dev, &rmp->ring, index << rmp->log_stride, wqe,

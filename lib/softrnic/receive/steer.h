@@ -7,7 +7,7 @@
  * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
  *
  * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
- * a key that nobody knows, and what a frame or a command walks through is charged to the turn under way.
+ * a secret key, and what a frame or a command walks through is charged to the turn under way.
  */
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
@@ -117,7 +117,7 @@ void softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, co
 enum softrnic_eth_room softrnic_steer_room(struct softrnic *dev, const uint8_t *head,
 					   uint32_t head_bytes);
 
-/* Tables, groups or entries changed: what is cached is no verdict any more, and may or may not be cached. */
+/* Tables, groups or entries changed: the cached verdict is dropped, and whether verdicts can be cached is decided anew. */
 void softrnic_steering_changed(struct softrnic *dev);
 
 /*

@@ -17,7 +17,7 @@
 
 struct pair {
 	char name[PAIR_NAME_BYTES];
-	struct softrnic *ends[2]; /* NULL: nobody there */
+	struct softrnic *ends[2]; /* NULL: free */
 };
 
 static struct pair *

@@ -56,7 +56,7 @@ struct capture {
 	uint64_t last;	       /* when a frame went either way */
 	uint64_t received;     /* when the last one was */
 
-	/* What is sent: a file, the interface, or nobody */
+	/* Where sent frames go: a file, the interface, or nowhere */
 	pcap_t *tx_kind;
 	pcap_dumper_t *tx;
 	bool unflushed;
@@ -309,7 +309,7 @@ capture_is_whole(struct softrnic *dev, struct capture *capture)
 	return false;
 }
 
-/* Does a frame that nobody wants wait? Of an interface it does not: there is no end of frames for others. */
+/* Does a frame that no queue wants wait? Not one of an interface, where frames for others never end. */
 static bool
 capture_has_patience(struct softrnic *dev, struct capture *capture)
 {
@@ -406,7 +406,7 @@ capture_write_failed(struct softrnic *dev)
 	dev->wire_full = true;
 }
 
-/* The copy is ours: nobody changes it, and it is there, whatever becomes of the sender's memory. */
+/* The copy is ours: it stays as it is, whatever becomes of the sender's memory. */
 void
 softrnic_wire_pcap_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {

@@ -243,7 +243,7 @@ port_find(struct port_wire *wire)
 	return destroyed ? -ENODEV : ret;
 }
 
-/* There is nobody in a burst until it runs again. False: it has gone, and is somebody else's matter. */
+/* No thread is in a burst until it runs again. False: it is gone, and not ours to stop. */
 static bool
 port_restarts(struct port_wire *wire)
 {
@@ -282,7 +282,7 @@ port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
 
 	if (!port_restarts(wire))
 		return -ENODEV;
-	/* One that does not stop has no bursts any more, and ethdev starts it no second time. */
+	/* One that does not stop has no bursts from now on, and ethdev does not start it again. */
 	run = rte_eth_dev_stop(id);
 	ret = run != 0 ? run : rte_eth_dev_set_mtu(id, mtu);
 	if (run == 0)
@@ -415,7 +415,7 @@ port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 	return 0;
 }
 
-/* Once this has returned nobody here touches the ethdev. */
+/* Once this has returned nothing here touches the ethdev. */
 static int
 port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {

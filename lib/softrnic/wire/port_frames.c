@@ -42,7 +42,7 @@ port_is_used(const struct softrnic *dev)
 	return dev->port.link_up && (dev->open_rqs > 0 || !TAILQ_EMPTY(&dev->swept_sqs));
 }
 
-/* Bursts are called again: what waits in the ethdev is from a time when nobody did, and no port sees such frames. */
+/* Bursts are called again: what waits in the ethdev is from a time without bursts, and no port sees such frames. */
 static void
 port_wake(struct port_wire *wire)
 {
@@ -142,7 +142,7 @@ softrnic_wire_port_poll(struct softrnic *dev)
 		wire->changed = false;
 		softrnic_wire_changed(dev);
 	}
-	/* An ethdev may be removed while nobody uses the port above it: no burst then. */
+	/* An ethdev may be removed while the port above it is unused: no burst then. */
 	if (__builtin_expect(wire->stage != PORT_LIVE || !port_is_used(dev), 0)) {
 		port_sleep(wire);
 		return 0;

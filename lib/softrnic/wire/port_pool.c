@@ -34,7 +34,7 @@ static LIST_HEAD(, port_pool) pools = LIST_HEAD_INITIALIZER(pools);
 static unsigned int pools_made;
 static bool pools_told; /* of ethdevs that go */
 
-/* Free those that nobody uses, no ethdev is set up with, and whose mbufs are all home. */
+/* Free pools without a user, that no ethdev is set up with, and whose mbufs are all back. */
 static void
 pools_sweep(void)
 {

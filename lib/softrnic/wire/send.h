@@ -10,8 +10,8 @@
 #include "softrnic/wire/port_frames.h"
 
 /*
- * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: nobody is
- * there, or without a link; the frame is lost, and counted.
+ * Where a frame that is sent arrives, if the other end is one of our devices: its clock shows the same moment. NULL: there is
+ * none, or no link; the frame is lost, and counted.
  */
 static inline struct softrnic *
 softrnic_wire_end(struct softrnic *dev)
