@@ -7,6 +7,9 @@
 #ifndef RNIC_PRM_QP_H
 #define RNIC_PRM_QP_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "field.h"
 #include "queue.h"
 
@@ -209,6 +212,15 @@ RNIC_INNER(query_rmp_out, rmpc, rmpc, 0x20)
 	F(RNIC_ROCE_ADDR_ROCE_L3_TYPE, 0x18, 11, 8)        \
 	F(RNIC_ROCE_ADDR_ROCE_VERSION, 0x18, 7, 0)
 RNIC_LAYOUT(roce_addr, ROCE_ADDR, 0x20)
+
+/* Does the GID stand for an IPv4 address, as ::ffff:a.b.c.d? */
+static inline bool
+rnic_gid_is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid, mapped, sizeof(mapped)) == 0;
+}
 
 enum rnic_roce_version {
 	RNIC_ROCE_VERSION_1 = 0,

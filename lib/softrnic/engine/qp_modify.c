@@ -154,7 +154,7 @@ path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 		return "the path's source address is not in the table";
 	source = &dev->roce_addrs[index];
 	gid_of_path(path, gid);
-	if (softrnic_gid_is_ipv4(gid) != softrnic_gid_is_ipv4(source->gid))
+	if (rnic_gid_is_ipv4(gid) != rnic_gid_is_ipv4(source->gid))
 		return "one end of the path has an IPv4 address, the other an IPv6 address";
 	if (rnic_ads_get(path, RNIC_ADS_FL) != 0)
 		return "forced loopback is not offered";

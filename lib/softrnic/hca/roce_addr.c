@@ -57,7 +57,7 @@ address_fault(const struct rnic_roce_addr *address, const struct softrnic_roce_a
 	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID) != 0)
 		return "VLANs are not offered";
 	if (type !=
-	    (softrnic_gid_is_ipv4(entry->gid) ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6))
+	    (rnic_gid_is_ipv4(entry->gid) ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6))
 		return "roce_l3_type does not fit the address";
 	if ((entry->mac[0] & 1) != 0)
 		return "its MAC address is a group address";

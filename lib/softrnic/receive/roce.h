@@ -17,15 +17,6 @@ struct softrnic_roce_addr {
 };
 #define SOFTRNIC_ROCE_ADDRS 128
 
-/* An IPv4 address as a GID: ::ffff:a.b.c.d. */
-static inline bool
-softrnic_gid_is_ipv4(const uint8_t gid[16])
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(gid, prefix, sizeof(prefix)) == 0;
-}
-
 #define SOFTRNIC_PKEY 0xffff /* the whole of the P_Key table */
 
 /* What is around the BTH of a packet inside one process; valid during the call that carries it. */
@@ -55,7 +46,7 @@ softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame)
 	};
 	enum { IPV4 = 20, IPV6 = 40, UDP = 8, BTH = 12, ICRC = 4 };
 
-	return SOFTRNIC_ETH_HEADER + (softrnic_gid_is_ipv4(frame->dgid) ? IPV4 : IPV6) + UDP + BTH +
+	return SOFTRNIC_ETH_HEADER + (rnic_gid_is_ipv4(frame->dgid) ? IPV4 : IPV6) + UDP + BTH +
 	       extended[frame->pkt->opcode & 0x1f] + ((frame->pkt->length + 3) & ~3u) + ICRC;
 }
 
