@@ -34,7 +34,7 @@ softrnic_bar_size(const struct softrnic *dev)
 }
 
 static bool
-access_valid(uint64_t offset, size_t length)
+bar_access_valid(uint64_t offset, size_t length)
 {
 	return (length == 4 || length == 8) && offset % length == 0 && offset < BAR_BYTES &&
 	       length <= BAR_BYTES - offset;
@@ -46,7 +46,7 @@ softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t leng
 	const uint64_t uars = uar_offset(dev);
 	uint32_t dw[2] = { 0, 0 };
 
-	if (!access_valid(offset, length))
+	if (!bar_access_valid(offset, length))
 		return -EINVAL;
 	softrnic_lock(dev->poller);
 	for (size_t i = 0; i < length / 4; i++) {
@@ -69,7 +69,7 @@ softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size
 	const uint64_t uars = uar_offset(dev);
 	int rc = 0;
 
-	if (!access_valid(offset, length))
+	if (!bar_access_valid(offset, length))
 		return -EINVAL;
 	if (offset == SOFTRNIC_ISEG_DOORBELL) {
 		softrnic_iseg_ring(dev, data);

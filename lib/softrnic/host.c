@@ -123,10 +123,10 @@ host_thread_create_control(struct softrnic_host *h)
 {
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 	rte_thread_t thread;
-	int ret = rte_thread_create_control(&thread, "softrnic", host_control_main, h);
+	int rc = rte_thread_create_control(&thread, "softrnic", host_control_main, h);
 
 	h->thread = (pthread_t)thread.opaque_id;
-	return -ret;
+	return -rc;
 #else
 	return -abs(rte_ctrl_thread_create(&h->thread, "softrnic", NULL, host_main, h));
 #endif
@@ -138,22 +138,22 @@ host_thread_create(struct softrnic_host *h)
 {
 	pthread_attr_t attr;
 	cpu_set_t cpus;
-	int ret;
+	int rc;
 
-	ret = pthread_attr_init(&attr);
-	if (ret != 0)
-		return -ret;
+	rc = pthread_attr_init(&attr);
+	if (rc != 0)
+		return -rc;
 	if (h->core >= 0) {
 		CPU_ZERO(&cpus);
 		CPU_SET(h->core, &cpus);
-		ret = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+		rc = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
-	if (ret == 0)
-		ret = pthread_create(&h->thread, &attr, host_main, h);
+	if (rc == 0)
+		rc = pthread_create(&h->thread, &attr, host_main, h);
 	pthread_attr_destroy(&attr);
-	if (ret == 0)
+	if (rc == 0)
 		pthread_setname_np(h->thread, "softrnic");
-	return -ret;
+	return -rc;
 }
 
 /*
@@ -187,42 +187,42 @@ host_thread_start(struct softrnic_host *h)
 {
 	bool eal = rte_lcore_count() > 0;
 	sigset_t all, old;
-	int ret;
+	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = eal && h->core < 0 ? host_thread_create_control(h) : host_thread_create(h);
+	rc = eal && h->core < 0 ? host_thread_create_control(h) : host_thread_create(h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret == 0 && eal && h->core < 0)
+	if (rc == 0 && eal && h->core < 0)
 		host_thread_spread(h);
-	return ret;
+	return rc;
 }
 
 static int
 host_start(struct softrnic_host *h, int core)
 {
-	int ret;
+	int rc;
 
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (h->wake_fd < 0)
 		return -errno;
-	ret = softrnic_poller_create(&h->poller);
-	if (ret != 0)
+	rc = softrnic_poller_create(&h->poller);
+	if (rc != 0)
 		goto close_fd;
 	h->core = core;
 	h->pid = getpid();
 	atomic_store(&h->stop, false);
 	atomic_store(&h->sleeping, false);
 	softrnic_poller_set_wake(h->poller, host_wake, h);
-	ret = host_thread_start(h);
-	if (ret == 0)
+	rc = host_thread_start(h);
+	if (rc == 0)
 		return 0;
 	softrnic_poller_destroy(h->poller);
 	h->poller = NULL;
 close_fd:
 	close(h->wake_fd);
 	h->wake_fd = -1;
-	return ret;
+	return rc;
 }
 
 static void
@@ -250,7 +250,7 @@ host_forget(struct softrnic_host *h)
 int
 softrnic_host_get(int core, struct softrnic_poller **poller)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (core >= CPU_SETSIZE)
 		return -EINVAL;
@@ -258,21 +258,21 @@ softrnic_host_get(int core, struct softrnic_poller **poller)
 	if (host.users > 0 && host.pid != getpid())
 		host_forget(&host);
 	if (host.users == 0)
-		ret = host_start(&host, core);
+		rc = host_start(&host, core);
 	else if (core >= 0 && core != host.core)
-		ret = -EEXIST;
-	if (ret == 0) {
+		rc = -EEXIST;
+	if (rc == 0) {
 		host.users++;
 		*poller = host.poller;
 	} else {
 		rte_log(RTE_LOG_ERR, softrnic_logtype,
 			"softrnic: device thread on core %d (-1: any): %s\n", core,
-			ret == -EEXIST
+			rc == -EEXIST
 				? "it already runs on another core: give all ports the same one"
-				: strerror(-ret));
+				: strerror(-rc));
 	}
 	pthread_mutex_unlock(&host.lock);
-	return ret;
+	return rc;
 }
 
 void

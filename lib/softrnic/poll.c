@@ -13,13 +13,13 @@
 #include "softrnic/wire/wire.h"
 
 static bool
-commands_wait(struct softrnic *dev)
+poll_commands_wait(struct softrnic *dev)
 {
 	return atomic_load_explicit(&dev->cmd_doorbell, memory_order_relaxed) != 0;
 }
 
 static bool
-wire_has_turn(const struct softrnic *dev)
+poll_wire_has_turn(const struct softrnic *dev)
 {
 	return dev->wire->poll != NULL || dev->faults != NULL;
 }
@@ -43,7 +43,7 @@ poll_commands(struct softrnic *dev)
 		softrnic_hca_gone(dev);
 		return 1;
 	}
-	return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+	return poll_commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
 }
 
 /*
@@ -61,7 +61,7 @@ enum part {
 
 /* The device is busy: its host does not sleep before the next round. */
 static __attribute__((noinline)) unsigned int
-round_ends(struct softrnic *dev, enum part next, unsigned int done)
+poll_round_ends(struct softrnic *dev, enum part next, unsigned int done)
 {
 	dev->round_cut = true;
 	dev->next_part = (uint8_t)next;
@@ -76,16 +76,16 @@ poll_queues(struct softrnic *dev)
 	unsigned int done = softrnic_doorbells_poll(dev);
 
 	if (softrnic_round_is_over(dev))
-		return round_ends(dev, PART_QPS, done);
+		return poll_round_ends(dev, PART_QPS, done);
 	if (softrnic_qps_wait(dev)) {
 		done += softrnic_qps_poll(dev);
 		if (softrnic_round_is_over(dev))
-			return round_ends(dev, PART_WIRE, done);
+			return poll_round_ends(dev, PART_WIRE, done);
 	}
-	if (wire_has_turn(dev)) {
+	if (poll_wire_has_turn(dev)) {
 		done += softrnic_wire_poll(dev);
 		if (softrnic_round_is_over(dev))
-			return round_ends(dev, PART_EVENTS, done);
+			return poll_round_ends(dev, PART_EVENTS, done);
 	}
 	if (done > 0)
 		dev->quiet_polls = 0;
@@ -96,10 +96,10 @@ static unsigned int
 poll_part(struct softrnic *dev, enum part part)
 {
 	switch (part) {
-	case PART_COMMANDS: return commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
+	case PART_COMMANDS: return poll_commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
 	case PART_SQS: return softrnic_doorbells_poll(dev);
 	case PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
-	case PART_WIRE: return wire_has_turn(dev) ? softrnic_wire_poll(dev) : 0;
+	case PART_WIRE: return poll_wire_has_turn(dev) ? softrnic_wire_poll(dev) : 0;
 	case PART_EVENTS:
 		softrnic_share_begin(dev, 0);
 		poll_events(dev);
@@ -126,7 +126,7 @@ poll_all(struct softrnic *dev)
 			break;
 		done += poll_part(dev, (enum part)(i % PARTS));
 		if (softrnic_round_is_over(dev))
-			return round_ends(dev, (enum part)((i + 1) % PARTS), done);
+			return poll_round_ends(dev, (enum part)((i + 1) % PARTS), done);
 	}
 	if (done > 0)
 		dev->quiet_polls = 0;
@@ -139,7 +139,7 @@ poll_device(struct softrnic *dev)
 	dev->quiet_polls++;
 	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
 		return poll_commands(dev);
-	if (__builtin_expect(commands_wait(dev) || dev->round_cut, 0))
+	if (__builtin_expect(poll_commands_wait(dev) || dev->round_cut, 0))
 		return poll_all(dev);
 	return dev->dead ? 0 : poll_queues(dev);
 }

@@ -48,7 +48,7 @@ static void (*const holders[])(struct softrnic *dev) = {
 };
 
 static int
-conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
+device_conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 {
 	if (conf->name == NULL || conf->name[0] == '\0' ||
 	    strlen(conf->name) >= SOFTRNIC_NAME_BYTES) {
@@ -75,8 +75,8 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 	if (dev->conf.init_pages == 0)
 		dev->conf.init_pages = DEFAULT_INIT_PAGES;
 	if (dev->conf.max_mtu < MIN_MTU || dev->conf.max_mtu > DEFAULT_MTU) {
-		SOFTRNIC_LOG(ERR, dev, "max_mtu %u: expected %u to %u bytes", dev->conf.max_mtu, MIN_MTU,
-			     DEFAULT_MTU);
+		SOFTRNIC_LOG(ERR, dev, "max_mtu %u: expected %u to %u bytes", dev->conf.max_mtu,
+			     MIN_MTU, DEFAULT_MTU);
 		return -EINVAL;
 	}
 	if (dev->conf.boot_pages > MAX_START_PAGES || dev->conf.init_pages > MAX_START_PAGES) {
@@ -96,7 +96,7 @@ conf_check(struct softrnic *dev, const struct softrnic_conf *conf)
 }
 
 static void
-seed_random(struct softrnic *dev)
+device_seed_random(struct softrnic *dev)
 {
 	dev->random = dev->conf.seed;
 	if (dev->random == 0 && getrandom(&dev->random, sizeof(dev->random), GRND_NONBLOCK) < 0)
@@ -104,7 +104,7 @@ seed_random(struct softrnic *dev)
 }
 
 static void
-lists_init(struct softrnic *dev)
+device_lists_init(struct softrnic *dev)
 {
 	TAILQ_INIT(&dev->active_sqs);
 	TAILQ_INIT(&dev->swept_sqs);
@@ -187,13 +187,13 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	dev->uar_fd = -1;
 	dev->holders = holders;
 	dev->quiet_polls = softrnic_tunables.quiet_polls;
-	lists_init(dev);
-	rc = conf_check(dev, conf);
+	device_lists_init(dev);
+	rc = device_conf_check(dev, conf);
 	if (rc != 0) {
 		free(dev);
 		return rc;
 	}
-	seed_random(dev);
+	device_seed_random(dev);
 	softrnic_secret_init(dev);
 	/* The wire may have something to say about the device's MTU. */
 	rc = softrnic_wire_prepare(dev, dev->conf.wire);
@@ -295,7 +295,7 @@ softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 }
 
 static int
-fault_set(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
+device_fault_set(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
 {
 	switch (fault) {
 	case SOFTRNIC_FAULT_NONE:
@@ -326,7 +326,7 @@ softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value)
 	int rc;
 
 	softrnic_lock(dev->poller);
-	rc = fault_set(dev, fault, value);
+	rc = device_fault_set(dev, fault, value);
 	softrnic_unlock(dev->poller);
 	return rc;
 }

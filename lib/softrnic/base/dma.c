@@ -503,7 +503,7 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 atomic_ullong softrnic_audit_accesses, softrnic_audit_violations;
 
 SOFTRNIC_NOT_TRACED static const struct dma_range *
-audit_find(const struct softrnic_dma *dma, const uint8_t *at, unsigned int prot)
+dma_audit_find(const struct softrnic_dma *dma, const uint8_t *at, unsigned int prot)
 {
 	const struct dma_range *range, *end;
 
@@ -526,7 +526,7 @@ softrnic_audit(struct softrnic *dev, const void *host, size_t length, unsigned i
 
 	atomic_fetch_add_explicit(&softrnic_audit_accesses, 1, memory_order_relaxed);
 	/* The rest may lie in any other range. */
-	while (at < end && (range = audit_find(dev->dma, at, prot)) != NULL)
+	while (at < end && (range = dma_audit_find(dev->dma, at, prot)) != NULL)
 		at += range->last - range->iova - (uint64_t)(at - range->host) + 1;
 	if (at >= end)
 		return;

@@ -39,7 +39,7 @@ static const struct {
 
 /* Numbers of these are given again at once; those of the rest go round, so that a stale one is noticed. */
 static bool
-lowest_first(enum softrnic_object_type type)
+object_lowest_first(enum softrnic_object_type type)
 {
 	return type == SOFTRNIC_UAR || type == SOFTRNIC_EQ;
 }
@@ -49,7 +49,7 @@ lowest_first(enum softrnic_object_type type)
  * knows, before any comes again.
  */
 static bool
-shuffled(enum softrnic_object_type type)
+object_shuffled(enum softrnic_object_type type)
 {
 	return type == SOFTRNIC_MKEY;
 }
@@ -75,7 +75,7 @@ softrnic_objects_init(struct softrnic *dev)
 		table->slots = calloc(table->size, sizeof(*table->slots));
 		if (table->slots == NULL)
 			return -ENOMEM;
-		if (!shuffled(type))
+		if (!object_shuffled(type))
 			continue;
 		table->order = calloc(table->size, sizeof(*table->order));
 		table->place = calloc(table->size, sizeof(*table->place));
@@ -100,7 +100,7 @@ softrnic_objects_fini(struct softrnic *dev)
 
 /* The slots at two places change places. */
 static void
-swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
+object_swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
 {
 	uint32_t slot_a = table->order[a] ^ a, slot_b = table->order[b] ^ b;
 
@@ -115,23 +115,23 @@ swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
  * used since; those in use. So a draw takes one step (of Fisher's and Yates's shuffle), however few are free.
  */
 static uint32_t
-draw(struct softrnic *dev, struct softrnic_object_table *table)
+object_draw(struct softrnic *dev, struct softrnic_object_table *table)
 {
 	uint32_t free = table->size - table->used;
 
 	if (table->fresh == 0)
 		table->fresh = free;
 	table->fresh--;
-	swap(table, (uint32_t)(softrnic_secret(dev) % (table->fresh + 1)), table->fresh);
-	swap(table, table->fresh, free - 1);
+	object_swap(table, (uint32_t)(softrnic_secret(dev) % (table->fresh + 1)), table->fresh);
+	object_swap(table, table->fresh, free - 1);
 	return table->order[free - 1] ^ (free - 1);
 }
 
 /* Behind the other free ones; it counts among those in use still. */
 static void
-give_back(struct softrnic_object_table *table, uint32_t slot)
+object_give_back(struct softrnic_object_table *table, uint32_t slot)
 {
-	swap(table, table->place[slot] ^ slot, table->size - table->used);
+	object_swap(table, table->place[slot] ^ slot, table->size - table->used);
 }
 
 int
@@ -139,12 +139,12 @@ softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,
 		    struct softrnic_object *object)
 {
 	struct softrnic_object_table *table = &dev->tables[type];
-	uint32_t at = lowest_first(type) ? 0 : table->next;
+	uint32_t at = object_lowest_first(type) ? 0 : table->next;
 
 	if (table->used == table->size)
 		return RNIC_STATUS_LIM;
-	if (shuffled(type)) {
-		at = draw(dev, table);
+	if (object_shuffled(type)) {
+		at = object_draw(dev, table);
 	} else {
 		while (table->slots[at] != NULL)
 			at = (at + 1) % table->size;
@@ -188,8 +188,8 @@ softrnic_object_remove(struct softrnic *dev, struct softrnic_object *object)
 {
 	struct softrnic_object_table *table = &dev->tables[object->type];
 
-	if (shuffled(object->type))
-		give_back(table, object->number - table->first);
+	if (object_shuffled(object->type))
+		object_give_back(table, object->number - table->first);
 	table->slots[object->number - table->first] = NULL;
 	table->used--;
 }

@@ -12,14 +12,14 @@ int
 softrnic_poller_create(struct softrnic_poller **out)
 {
 	struct softrnic_poller *poller = calloc(1, sizeof(*poller));
-	int ret;
+	int rc;
 
 	if (poller == NULL)
 		return -ENOMEM;
-	ret = pthread_mutex_init(&poller->lock, NULL);
-	if (ret != 0) {
+	rc = pthread_mutex_init(&poller->lock, NULL);
+	if (rc != 0) {
 		free(poller);
-		return -ret;
+		return -rc;
 	}
 	TAILQ_INIT(&poller->devices);
 	poller->turn.entries = poller->turn.ranges = softrnic_tunables.entries;

@@ -133,7 +133,7 @@ softrnic_quirks_wanted(void)
 }
 
 static bool
-parse(const char *text, uint32_t *set)
+quirks_parse(const char *text, uint32_t *set)
 {
 	uint32_t kinds = 0;
 
@@ -162,12 +162,12 @@ softrnic_quirks_valid(const char *text)
 {
 	uint32_t set;
 
-	return parse(text, &set);
+	return quirks_parse(text, &set);
 }
 
 /* Of the one of that kind; `otherwise`: there is none. */
 static uint32_t
-value_of(const struct softrnic *dev, enum kind kind, uint32_t otherwise)
+quirks_value_of(const struct softrnic *dev, enum kind kind, uint32_t otherwise)
 {
 	for (unsigned int i = 0; i < QUIRKS; i++) {
 		if (quirks[i].kind == kind && softrnic_has_quirk(dev, i))
@@ -181,7 +181,7 @@ softrnic_quirks_init(struct softrnic *dev)
 {
 	uint32_t set = 0;
 
-	if (dev->conf.quirks != NULL && !parse(dev->conf.quirks, &set)) {
+	if (dev->conf.quirks != NULL && !quirks_parse(dev->conf.quirks, &set)) {
 		SOFTRNIC_LOG(ERR, dev, "quirks '%s': expected %s", dev->conf.quirks, wanted);
 		return -EINVAL;
 	}
@@ -191,7 +191,7 @@ softrnic_quirks_init(struct softrnic *dev)
 			SOFTRNIC_LOG(INFO, dev, "quirk %s: %s (known from %s)", quirks[i].name,
 				     quirks[i].what, quirks[i].from);
 	}
-	dev->conf.init_pages = value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
+	dev->conf.init_pages = quirks_value_of(dev, KIND_INIT_PAGES, dev->conf.init_pages);
 	return 0;
 }
 
@@ -283,7 +283,7 @@ softrnic_quirks_pages_back(struct softrnic *dev, uint32_t count, uint32_t spare)
 uint32_t
 softrnic_quirks_ptys(const struct softrnic *dev)
 {
-	return value_of(dev, KIND_PTYS, 0);
+	return quirks_value_of(dev, KIND_PTYS, 0);
 }
 
 #define SET_CAP(dev, current, field, value) \
@@ -316,5 +316,5 @@ softrnic_quirks_roce_off(const struct softrnic *dev)
 uint32_t
 softrnic_quirks_first_uar(const struct softrnic *dev)
 {
-	return value_of(dev, KIND_UAR, RNIC_FIRST_UAR);
+	return quirks_value_of(dev, KIND_UAR, RNIC_FIRST_UAR);
 }

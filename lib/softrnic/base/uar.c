@@ -25,15 +25,15 @@ uar_shared_at(const struct softrnic *dev)
 static int
 uar_file(const struct softrnic *dev)
 {
-	int fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+	int fd = memfd_create("softrnic-uar", MFD_CLOEXEC | MFD_ALLOW_SEALING), rc;
 
 	if (fd >= 0 && ftruncate(fd, (off_t)(uar_shared_at(dev) + UAR_SHARED)) == 0 &&
 	    fcntl(fd, F_ADD_SEALS, UAR_SEALS) == 0)
 		return fd;
-	ret = -errno;
+	rc = -errno;
 	if (fd >= 0)
 		close(fd);
-	return ret;
+	return rc;
 }
 
 /* Pages of dev->uar_fd, or without a file of our own, in place of those that stand there. */
@@ -59,31 +59,31 @@ softrnic_uar_init(struct softrnic *dev)
 {
 	struct softrnic_uar_watch *watch = calloc(1, sizeof(*watch));
 	void *memory = MAP_FAILED;
-	int ret;
+	int rc;
 
 	dev->uar_watch = watch;
 	if (watch == NULL)
 		return -ENOMEM;
 	watch->tick = softrnic_tunables.quiet_polls;
-	ret = dev->uar_fd = uar_file(dev);
-	if (ret < 0)
+	rc = dev->uar_fd = uar_file(dev);
+	if (rc < 0)
 		goto fail;
 	memory = mmap(NULL, SOFTRNIC_UAR_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		      -1, 0);
-	ret = memory == MAP_FAILED ? -errno : uar_map(dev, memory);
-	if (ret != 0)
+	rc = memory == MAP_FAILED ? -errno : uar_map(dev, memory);
+	if (rc != 0)
 		goto fail;
 	dev->uar_memory = memory;
 	return 0;
 fail:
-	SOFTRNIC_LOG(ERR, dev, "no memory for UAR pages: %s", strerror(-ret));
+	SOFTRNIC_LOG(ERR, dev, "no memory for UAR pages: %s", strerror(-rc));
 	if (memory != MAP_FAILED)
 		munmap(memory, SOFTRNIC_UAR_BYTES);
 	if (dev->uar_fd >= 0)
 		close(dev->uar_fd);
 	free(dev->uar_watch);
 	dev->uar_watch = NULL;
-	return ret;
+	return rc;
 }
 
 static void
@@ -102,14 +102,14 @@ int
 softrnic_uar_renew(struct softrnic *dev)
 {
 	const int fd = uar_file(dev);
-	int ret;
+	int rc;
 
 	uar_set_file(dev, fd < 0 ? -1 : fd);
-	ret = uar_map(dev, dev->uar_memory);
+	rc = uar_map(dev, dev->uar_memory);
 	/* The old ones are still there then. */
-	if (ret != 0)
+	if (rc != 0)
 		uar_set_file(dev, -1);
-	return fd < 0 ? fd : ret;
+	return fd < 0 ? fd : rc;
 }
 
 void

@@ -37,23 +37,23 @@ _Static_assert(SOFTRNIC_VLAN_TAG + SOFTRNIC_ETH_HEAD_MAX <= SOFTRNIC_ETH_PRIVATE
 #define UDP_BYTES	8
 
 static void
-store16(uint8_t *bytes, uint32_t value)
+offload_store16(uint8_t *bytes, uint32_t value)
 {
 	bytes[0] = (uint8_t)(value >> 8);
 	bytes[1] = (uint8_t)value;
 }
 
 static uint32_t
-load32(const uint8_t *bytes)
+offload_load32(const uint8_t *bytes)
 {
 	return (uint32_t)softrnic_load16(bytes) << 16 | softrnic_load16(bytes + 2);
 }
 
 static void
-store32(uint8_t *bytes, uint32_t value)
+offload_store32(uint8_t *bytes, uint32_t value)
 {
-	store16(bytes, value >> 16);
-	store16(bytes + 2, value);
+	offload_store16(bytes, value >> 16);
+	offload_store16(bytes + 2, value);
 }
 
 void
@@ -80,7 +80,7 @@ softrnic_offload_send(struct softrnic *dev, const struct softrnic_frame *frame, 
 	out.l4_summed = false;
 	if (tag != 0) {
 		memmove(room, head, ADDRESSES);
-		store32(room + ADDRESSES, tag);
+		offload_store32(room + ADDRESSES, tag);
 		head = room;
 		out.length = SOFTRNIC_VLAN_TAG;
 	}
@@ -148,16 +148,16 @@ lso_header(uint8_t *head, struct softrnic_headers *headers, uint32_t header_byte
 
 	headers->ip_bytes = header_bytes - headers->l3 + bytes;
 	if (headers->version == 4) {
-		store16(ip + IPV4_LENGTH, headers->ip_bytes);
-		store16(ip + IPV4_ID, softrnic_load16(ip + IPV4_ID) + index);
+		offload_store16(ip + IPV4_LENGTH, headers->ip_bytes);
+		offload_store16(ip + IPV4_ID, softrnic_load16(ip + IPV4_ID) + index);
 	} else {
-		store16(ip + IPV6_LENGTH, headers->ip_bytes - IPV6_BYTES);
+		offload_store16(ip + IPV6_LENGTH, headers->ip_bytes - IPV6_BYTES);
 	}
 	if (headers->proto == SOFTRNIC_PROTO_UDP) {
-		store16(l4 + UDP_LENGTH, UDP_BYTES + bytes);
+		offload_store16(l4 + UDP_LENGTH, UDP_BYTES + bytes);
 		return;
 	}
-	store32(l4 + TCP_SEQ, load32(l4 + TCP_SEQ) + at);
+	offload_store32(l4 + TCP_SEQ, offload_load32(l4 + TCP_SEQ) + at);
 	/* What ends the data stands at its end; a smaller window is told once. */
 	if (!last)
 		l4[TCP_FLAGS] &= (uint8_t) ~(TCP_FIN | TCP_PSH);

@@ -20,7 +20,7 @@ _Static_assert(SOFTRNIC_LOG_MAX_QP_SIZE == 15, "log_rq_size and log_sq_size have
 
 /* What the context asks for and we do not offer; NULL: all is well. */
 static const char *
-context_fault(const struct rnic_qpc *qpc)
+qp_context_fault(const struct rnic_qpc *qpc)
 {
 #define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
 	const uint64_t type = GET(RQ_TYPE);
@@ -155,7 +155,7 @@ qp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *q
 
 	qp->context = *rnic_create_qp_in_qpc(in);
 	cmd->syndrome = 0x500001;
-	fault = context_fault(&qp->context);
+	fault = qp_context_fault(&qp->context);
 	if (fault == NULL && rnic_create_qp_in_get(in, RNIC_CREATE_QP_IN_WQ_UMEM_VALID) != 0)
 		fault = "there are no umems";
 	if (fault == NULL && softrnic_quirks_roce_off(dev))

@@ -94,7 +94,7 @@ static const struct {
 /* ---- What is taken ---- */
 
 static void
-context_take(struct rnic_qpc *to, struct rnic_qpc *from, uint64_t take)
+qp_context_take(struct rnic_qpc *to, struct rnic_qpc *from, uint64_t take)
 {
 	struct rnic_ads *path = rnic_qpc_primary_address_path(to);
 	const struct rnic_ads *given = rnic_qpc_primary_address_path(from);
@@ -133,7 +133,7 @@ softrnic_qp_forget(struct softrnic_qp *qp)
 /* ---- Is it good? ---- */
 
 static void
-gid_of_path(const struct rnic_ads *path, uint8_t gid[16])
+qp_gid_of_path(const struct rnic_ads *path, uint8_t gid[16])
 {
 	struct rnic_be64 half[2] = {
 		rnic_cpu_to_be64(rnic_ads_get(path, RNIC_ADS_RGID_RIP_0)),
@@ -144,7 +144,7 @@ gid_of_path(const struct rnic_ads *path, uint8_t gid[16])
 }
 
 static const char *
-path_fault(const struct softrnic *dev, const struct rnic_ads *path)
+qp_path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 {
 	const uint64_t index = rnic_ads_get(path, RNIC_ADS_SRC_ADDR_INDEX);
 	const struct softrnic_roce_addr *source;
@@ -153,7 +153,7 @@ path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 	if (index >= SOFTRNIC_ROCE_ADDRS || !dev->roce_addrs[index].valid)
 		return "the path's source address is not in the table";
 	source = &dev->roce_addrs[index];
-	gid_of_path(path, gid);
+	qp_gid_of_path(path, gid);
 	if (rnic_gid_is_ipv4(gid) != rnic_gid_is_ipv4(source->gid))
 		return "one end of the path has an IPv4 address, the other an IPv6 address";
 	if (rnic_ads_get(path, RNIC_ADS_FL) != 0)
@@ -162,7 +162,7 @@ path_fault(const struct softrnic *dev, const struct rnic_ads *path)
 }
 
 static const char *
-mtu_fault(const struct softrnic *dev, uint64_t code)
+qp_mtu_fault(const struct softrnic *dev, uint64_t code)
 {
 	const uint32_t port_mtu =
 		softrnic_eth_frame_max(dev) + SOFTRNIC_ETH_FCS - SOFTRNIC_FRAME_OVERHEAD;
@@ -175,7 +175,7 @@ mtu_fault(const struct softrnic *dev, uint64_t code)
 }
 
 static const char *
-context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take)
+qp_context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take)
 {
 	const struct rnic_ads *path = rnic_qpc_primary_address_path(qpc);
 	const char *fault = NULL;
@@ -195,17 +195,17 @@ context_fault(const struct softrnic *dev, struct rnic_qpc *qpc, uint64_t take)
 	if ((take & RNIC_QP_OPT_PM_STATE) != 0 && GET(PM_STATE) != RNIC_QP_PM_STATE_MIGRATED)
 		return "there are no alternate paths";
 	if ((take & TAKE_CONNECTION) != 0)
-		fault = mtu_fault(dev, GET(MTU));
+		fault = qp_mtu_fault(dev, GET(MTU));
 #undef GET
 	if (fault == NULL && (take & RNIC_QP_OPT_PRIMARY_ADDR_PATH) != 0)
-		fault = path_fault(dev, path);
+		fault = qp_path_fault(dev, path);
 	return fault;
 }
 
 /* ---- Change ---- */
 
 static struct roce_attr
-attributes(struct rnic_qpc *qpc)
+qp_attributes(struct rnic_qpc *qpc)
 {
 #define GET(field) rnic_qpc_get(qpc, RNIC_QPC_##field)
 	const bool atomics = GET(RAE) != 0 && GET(ATOMIC_MODE) != RNIC_QP_ATOMIC_MODE_NONE;
@@ -235,7 +235,7 @@ attributes(struct rnic_qpc *qpc)
 }
 
 static void
-counter_set(struct softrnic *dev, struct softrnic_qp *qp, struct softrnic_q_counter *counter)
+qp_counter_set(struct softrnic *dev, struct softrnic_qp *qp, struct softrnic_q_counter *counter)
 {
 	if (qp->counter != NULL)
 		qp->counter->object.refs--;
@@ -246,19 +246,19 @@ counter_set(struct softrnic *dev, struct softrnic_qp *qp, struct softrnic_q_coun
 }
 
 static void
-path_set(struct softrnic_qp *qp, const struct rnic_ads *path)
+qp_path_set(struct softrnic_qp *qp, const struct rnic_ads *path)
 {
 	const uint64_t mac = rnic_ads_get(path, RNIC_ADS_RMAC_47_32) << 32 |
 			     rnic_ads_get(path, RNIC_ADS_RMAC_31_0);
 
 	qp->source_index = (uint8_t)rnic_ads_get(path, RNIC_ADS_SRC_ADDR_INDEX);
-	gid_of_path(path, qp->dgid);
+	qp_gid_of_path(path, qp->dgid);
 	for (unsigned int i = 0; i < sizeof(qp->dmac); i++)
 		qp->dmac[i] = (uint8_t)(mac >> (40 - 8 * i));
 }
 
 static const struct change *
-change_find(uint16_t opcode)
+qp_change_find(uint16_t opcode)
 {
 	for (unsigned int i = 0; i < COUNT(changes); i++) {
 		if (changes[i].opcode == opcode)
@@ -285,9 +285,9 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 	/* To ask for what is taken anyhow does no harm. */
 	if ((take & ~(change->needs | change->may)) != 0)
 		return softrnic_refuse(dev, cmd, "a parameter that this change cannot take");
-	context_take(&context, rnic_modify_qp_in_qpc(in), take);
+	qp_context_take(&context, rnic_modify_qp_in_qpc(in), take);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 4;
-	fault = context_fault(dev, &context, take);
+	fault = qp_context_fault(dev, &context, take);
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 5;
@@ -295,22 +295,22 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 		dev, (uint32_t)rnic_qpc_get(&context, RNIC_QPC_COUNTER_SET_ID), &counter);
 	if (status != RNIC_STATUS_OK)
 		return status;
-	attr = attributes(&context);
+	attr = qp_attributes(&context);
 	cmd->syndrome = (uint32_t)cmd->opcode << 12 | 6;
 	status = softrnic_qp_change(dev, qp, (enum roce_state)change->to, &attr);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	if ((take & RNIC_QP_OPT_COUNTER_SET_ID) != 0)
-		counter_set(dev, qp, counter);
+		qp_counter_set(dev, qp, counter);
 	if ((take & RNIC_QP_OPT_PRIMARY_ADDR_PATH) != 0)
-		path_set(qp, rnic_qpc_primary_address_path(&context));
+		qp_path_set(qp, rnic_qpc_primary_address_path(&context));
 	qp->context = context;
 	return RNIC_STATUS_OK;
 }
 
 SOFTRNIC_CMD(modify_qp)
 {
-	const struct change *change = change_find(cmd->opcode);
+	const struct change *change = qp_change_find(cmd->opcode);
 	struct softrnic_qp *qp = softrnic_object_get(
 		dev, SOFTRNIC_QP, (uint32_t)rnic_modify_qp_in_get(cmd->in, RNIC_MODIFY_QP_IN_QPN));
 

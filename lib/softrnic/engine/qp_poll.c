@@ -208,7 +208,7 @@ softrnic_qp_doorbell(struct softrnic *dev, uint32_t qpn)
 
 /* The send ring's record is ahead although no doorbell told of it. */
 static bool
-sends_wait(struct softrnic *dev, struct softrnic_qp *qp)
+qp_sends_wait(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	uint32_t producer;
 
@@ -228,7 +228,7 @@ qp_sweep(struct softrnic *dev, struct softrnic_qp *qp)
 		softrnic_qp_activate(dev, qp);
 	if (qp->watched != 0)
 		return;
-	if (!sends_wait(dev, qp)) {
+	if (!qp_sends_wait(dev, qp)) {
 		qp->suspect = false;
 		return;
 	}
@@ -258,7 +258,7 @@ softrnic_qp_sweep(struct softrnic *dev, unsigned int count)
 /* ---- For the commands ---- */
 
 static uint64_t
-wqes_bytes(const struct softrnic_qp *qp)
+qp_wqes_bytes(const struct softrnic_qp *qp)
 {
 	/* Behind the copies: the rest of one that begins at the ring's end. */
 	return qp->no_sq ? 0
@@ -267,7 +267,7 @@ wqes_bytes(const struct softrnic_qp *qp)
 }
 
 static size_t
-recv_bytes(const struct softrnic_qp *qp)
+qp_recv_bytes(const struct softrnic_qp *qp)
 {
 	if (qp->rmp != NULL)
 		return (size_t)1 << qp->rmp->log_stride;
@@ -287,7 +287,7 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 	};
 	uint64_t transport = ((uint64_t)sizeof(struct roce_request) << conf.requests_log) +
 			     (sizeof(struct roce_resource) << SOFTRNIC_LOG_MAX_RD_ATOMIC);
-	uint64_t memory = wqes_bytes(qp) + recv_bytes(qp) + transport;
+	uint64_t memory = qp_wqes_bytes(qp) + qp_recv_bytes(qp) + transport;
 
 	/* Copies are made by whole blocks of the ring's pages. */
 	if (conf.requests_log > SOFTRNIC_LOG_MAX_QP_SIZE || qp->sq_offset % RNIC_WQEBB_BYTES != 0)
@@ -308,9 +308,9 @@ softrnic_qp_open(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->dev = dev;
 	qp->deadline = UINT64_MAX;
 	/* calloc(): large ones cost no memory before they are used. */
-	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, wqes_bytes(qp));
-	qp->recv_wqe = recv_bytes(qp) == 0 ? NULL : softrnic_alloc(dev, 1, recv_bytes(qp));
-	if ((qp->wqes == NULL && !qp->no_sq) || (qp->recv_wqe == NULL && recv_bytes(qp) != 0)) {
+	qp->wqes = qp->no_sq ? NULL : softrnic_alloc(dev, 1, qp_wqes_bytes(qp));
+	qp->recv_wqe = qp_recv_bytes(qp) == 0 ? NULL : softrnic_alloc(dev, 1, qp_recv_bytes(qp));
+	if ((qp->wqes == NULL && !qp->no_sq) || (qp->recv_wqe == NULL && qp_recv_bytes(qp) != 0)) {
 		softrnic_qp_close(dev, qp);
 		return RNIC_STATUS_NO_RES;
 	}
@@ -350,7 +350,7 @@ softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
 	softrnic_free(dev, qp->recv_wqe);
 	qp->wqes = qp->recv_wqe = NULL;
 	dev->qps_memory -= qp->memory;
-	softrnic_memory_give(dev, qp->memory - wqes_bytes(qp) - recv_bytes(qp));
+	softrnic_memory_give(dev, qp->memory - qp_wqes_bytes(qp) - qp_recv_bytes(qp));
 	qp->memory = 0;
 }
 

@@ -37,7 +37,7 @@ static const uint8_t data_at[256] = {
 	5 /* fm: 0 none, 1 behind local operations, of which there are none; the others are fences */
 
 static uint8_t *
-wqe_copy(const struct softrnic_qp *qp, uint16_t counter)
+qp_wqe_copy(const struct softrnic_qp *qp, uint16_t counter)
 {
 	uint32_t index = counter & ((1u << qp->sq_log_size) - 1);
 
@@ -45,10 +45,10 @@ wqe_copy(const struct softrnic_qp *qp, uint16_t counter)
 }
 
 static inline struct softrnic_qp_segments
-request_segments(const struct softrnic_qp *qp, const struct roce_request *req)
+qp_request_segments(const struct softrnic_qp *qp, const struct roce_request *req)
 {
 	return (struct softrnic_qp_segments){
-		.wqe = wqe_copy(qp, QP_COOKIE_COUNTER(req->cookie)),
+		.wqe = qp_wqe_copy(qp, QP_COOKIE_COUNTER(req->cookie)),
 		.first = QP_COOKIE_DATA(req->cookie) * RNIC_WQE_DS_BYTES,
 		.end = QP_COOKIE_DS(req->cookie) * RNIC_WQE_DS_BYTES,
 		.id = QP_COOKIE_COUNTER(req->cookie),
@@ -70,7 +70,7 @@ qp_oldest(const struct softrnic_qp *qp)
 }
 
 static void
-sq_fail(struct softrnic_qp *qp, enum rnic_event what, const char *why)
+qp_sq_fail(struct softrnic_qp *qp, enum rnic_event what, const char *why)
 {
 	qp->sq_failed = true;
 	softrnic_qp_unwatch(qp->dev, qp);
@@ -79,7 +79,7 @@ sq_fail(struct softrnic_qp *qp, enum rnic_event what, const char *why)
 
 /* WQEBBs that wait, as far as the record says; 0 too when the queue cannot be read. */
 static inline uint32_t
-sq_available(struct softrnic *dev, struct softrnic_qp *qp)
+qp_sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	uint32_t counter, available;
 
@@ -87,8 +87,8 @@ sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 				     (qp->ring.generation != dev->dma_generation &&
 				      !softrnic_ring_refresh(dev, &qp->ring)),
 			     0)) {
-		sq_fail(qp, RNIC_EVENT_WQ_ACCESS_ERROR,
-			"its rings or doorbell record are no longer reachable");
+		qp_sq_fail(qp, RNIC_EVENT_WQ_ACCESS_ERROR,
+			   "its rings or doorbell record are no longer reachable");
 		return 0;
 	}
 	qp->sq_producer = (uint16_t)counter;
@@ -100,7 +100,8 @@ sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 	if (__builtin_expect(available + (uint16_t)(qp->sq_consumer - qp_oldest(qp)) >
 				     1u << qp->sq_log_size,
 			     0)) {
-		sq_fail(qp, RNIC_EVENT_WQ_CATASTROPHIC,
+		qp_sq_fail(
+			qp, RNIC_EVENT_WQ_CATASTROPHIC,
 			"the doorbell record is ahead by more than the send ring, or has gone back");
 		return 0;
 	}
@@ -109,7 +110,7 @@ sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 
 /* Copy the WQE at the consumer; its bytes (ds), or 0 if its head makes no sense. */
 static inline uint32_t
-sq_copy(struct softrnic *dev, struct softrnic_qp *qp, uint32_t available, uint8_t *wqe)
+qp_sq_copy(struct softrnic *dev, struct softrnic_qp *qp, uint32_t available, uint8_t *wqe)
 {
 	uint32_t index = qp->sq_consumer & ((1u << qp->sq_log_size) - 1);
 	uint32_t size = RNIC_WQEBB_BYTES << qp->sq_log_size, at = index * RNIC_WQEBB_BYTES;
@@ -135,7 +136,7 @@ sq_copy(struct softrnic *dev, struct softrnic_qp *qp, uint32_t available, uint8_
 
 /* The sum of the data segments; 0 or a syndrome. */
 static inline uint8_t
-wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, uint32_t *bytes)
+qp_wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, uint32_t *bytes)
 {
 	const struct rnic_wqe_data *segment;
 	uint64_t sum = 0;
@@ -158,8 +159,8 @@ wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, uint
 
 /* What the WQE asks for; 0 or a syndrome. */
 static inline uint8_t
-wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
-	    struct roce_request *req)
+qp_wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
+	       struct roce_request *req)
 {
 	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqe;
 	const struct rnic_wqe_raddr *raddr = (const struct rnic_wqe_raddr *)(ctrl + 1);
@@ -182,15 +183,15 @@ wqe_request(const struct softrnic_qp *qp, const uint8_t *wqe, uint32_t length,
 		req->swap_add = rnic_be64_to_cpu(atomic->swap_add);
 		req->compare = rnic_be64_to_cpu(atomic->compare);
 	}
-	return wqe_data(wqe, data * RNIC_WQE_DS_BYTES, length,
-			data < 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
+	return qp_wqe_data(wqe, data * RNIC_WQE_DS_BYTES, length,
+			   data < 3 && req->opcode != RNIC_WQE_RDMA_READ, &req->length);
 }
 
 /* A WQEBB to come, and the place of its copy. */
 static inline void
-prefetch(const struct softrnic_qp *qp, uint16_t counter)
+qp_prefetch(const struct softrnic_qp *qp, uint16_t counter)
 {
-	const uint8_t *copy = wqe_copy(qp, counter);
+	const uint8_t *copy = qp_wqe_copy(qp, counter);
 
 	__builtin_prefetch(copy, 1);
 	if (qp->ring.flat != NULL)
@@ -209,15 +210,15 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 
 	if (qp->no_sq || qp->sq_failed)
 		return 0;
-	available = sq_available(dev, qp);
+	available = qp_sq_available(dev, qp);
 	for (n = 0; n < budget && available > 0; n++, available -= blocks) {
 		req = roce_qp_claim(&qp->roce);
 		/* There is a request for each WQEBB of the ring. */
 		if (__builtin_expect(req == NULL, 0))
 			break;
-		wqe = wqe_copy(qp, qp->sq_consumer);
-		prefetch(qp, (uint16_t)(qp->sq_consumer + FETCH_AHEAD));
-		length = sq_copy(dev, qp, available, wqe);
+		wqe = qp_wqe_copy(qp, qp->sq_consumer);
+		qp_prefetch(qp, (uint16_t)(qp->sq_consumer + FETCH_AHEAD));
+		length = qp_sq_copy(dev, qp, available, wqe);
 		blocks = length == 0 ? 1 : (length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
 		if (__builtin_expect(dev->dump_queues, 0))
 			softrnic_dump_wqe(dev, "QP", qp->object.number, qp->sq_consumer, wqe,
@@ -226,7 +227,7 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		*req = (struct roce_request){
 			.opcode = (uint8_t)rnic_be32_to_cpu(ctrl->opmod_idx_opcode),
 		};
-		req->syndrome = wqe_request(qp, wqe, length, req);
+		req->syndrome = qp_wqe_request(qp, wqe, length, req);
 		req->cookie = QP_COOKIE(qp->sq_consumer, data_at[req->opcode],
 					length / RNIC_WQE_DS_BYTES, ctrl->fm_ce_se);
 		roce_qp_post(&qp->roce);
@@ -245,7 +246,7 @@ softrnic_qp_gather(struct roce_qp *roce, const struct roce_request *req, uint32_
 		   uint32_t length, struct iovec *pieces)
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
-	struct softrnic_qp_segments segments = request_segments(qp, req);
+	struct softrnic_qp_segments segments = qp_request_segments(qp, req);
 
 	return softrnic_qp_pieces(qp->dev, &segments, &qp->gather_at, offset, length,
 				  SOFTRNIC_LOCAL_READ, pieces);
@@ -256,14 +257,14 @@ softrnic_qp_scatter(struct roce_qp *roce, const struct roce_request *req, uint32
 		    const struct roce_pkt *pkt)
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
-	struct softrnic_qp_segments segments = request_segments(qp, req);
+	struct softrnic_qp_segments segments = qp_request_segments(qp, req);
 	struct iovec to[ROCE_PKT_PIECES];
-	int ret;
+	int rc;
 
-	ret = softrnic_qp_pieces(qp->dev, &segments, &qp->scatter_at, offset, pkt->length,
-				 SOFTRNIC_LOCAL_WRITE, to);
-	if (ret < 0)
-		return ret;
+	rc = softrnic_qp_pieces(qp->dev, &segments, &qp->scatter_at, offset, pkt->length,
+				SOFTRNIC_LOCAL_WRITE, to);
+	if (rc < 0)
+		return rc;
 	softrnic_qp_copy(qp->dev, to, pkt);
 	return 0;
 }
@@ -279,7 +280,7 @@ softrnic_qp_scatter_atomic(struct roce_qp *roce, const struct roce_request *req,
 }
 
 static void
-complete_error(struct softrnic_qp *qp, const struct roce_request *req, uint8_t syndrome)
+qp_complete_error(struct softrnic_qp *qp, const struct roce_request *req, uint8_t syndrome)
 {
 	uint8_t ce = QP_COOKIE_FM_CE_SE(req->cookie) & RNIC_WQE_CE_MASK;
 
@@ -305,7 +306,7 @@ softrnic_qp_complete(struct roce_qp *roce, const struct roce_request *req, uint8
 	struct rnic_cqe *cqe;
 
 	if (__builtin_expect(syndrome != 0, 0)) {
-		complete_error(qp, req, syndrome);
+		qp_complete_error(qp, req, syndrome);
 		return;
 	}
 	if ((fm_ce_se & RNIC_WQE_CE_ALWAYS) == 0)

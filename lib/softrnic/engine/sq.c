@@ -273,22 +273,22 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe)
 	struct softrnic_frame frame;
 	struct sq_ask ask;
 	uint32_t at;
-	int ret;
+	int rc;
 
-	ret = sq_read_eth(dev, wqe, &ask);
-	if (ret != SQ_OK)
-		return ret;
+	rc = sq_read_eth(dev, wqe, &ask);
+	if (rc != SQ_OK)
+		return rc;
 	if (__builtin_expect(ask.inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2, 0))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
-	ret = sq_inline_header(wqe, ask.inline_bytes, &frame, &at);
-	while (ret == SQ_OK && at < wqe->length)
-		ret = sq_gather(dev, sq, wqe, &at, &frame);
-	if (ret != SQ_OK)
-		return ret;
-	ret = __builtin_expect(ask.offloads, 0) ? sq_transmit_offloaded(dev, &frame, &ask)
-						: sq_transmit(dev, &frame);
+	rc = sq_inline_header(wqe, ask.inline_bytes, &frame, &at);
+	while (rc == SQ_OK && at < wqe->length)
+		rc = sq_gather(dev, sq, wqe, &at, &frame);
+	if (rc != SQ_OK)
+		return rc;
+	rc = __builtin_expect(ask.offloads, 0) ? sq_transmit_offloaded(dev, &frame, &ask)
+					       : sq_transmit(dev, &frame);
 	softrnic_charge_pieces(dev, frame.count);
-	return ret;
+	return rc;
 }
 
 /*
@@ -302,26 +302,26 @@ sq_send_large(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe, 
 	struct softrnic_frame header, payload;
 	struct sq_ask ask;
 	uint32_t at;
-	int ret;
+	int rc;
 
-	ret = sq_read_eth(dev, wqe, &ask);
-	if (ret == SQ_OK)
-		ret = sq_inline_header(wqe, ask.inline_bytes, &header, &at);
-	if (ret != SQ_OK)
-		return ret;
+	rc = sq_read_eth(dev, wqe, &ask);
+	if (rc == SQ_OK)
+		rc = sq_inline_header(wqe, ask.inline_bytes, &header, &at);
+	if (rc != SQ_OK)
+		return rc;
 	if (header.count == 0)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	payload.length = 0;
 	payload.count = 0;
 	while (at < wqe->length) {
-		ret = sq_gather(dev, sq, wqe, &at, &payload);
-		if (ret != SQ_OK)
-			return ret;
+		rc = sq_gather(dev, sq, wqe, &at, &payload);
+		if (rc != SQ_OK)
+			return rc;
 	}
-	ret = softrnic_offload_lso(dev, header.pieces[0].iov_base, header.length,
-				   rnic_be16_to_cpu(sq_eth(wqe)->mss), &payload, &sq->lso, &frames);
-	if (ret != SQ_OK)
-		return ret;
+	rc = softrnic_offload_lso(dev, header.pieces[0].iov_base, header.length,
+				  rnic_be16_to_cpu(sq_eth(wqe)->mss), &payload, &sq->lso, &frames);
+	if (rc != SQ_OK)
+		return rc;
 	*packets += frames;
 	if (sq->lso.at < payload.length)
 		return SQ_MORE;
@@ -341,11 +341,11 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 	uint32_t at = sizeof(struct rnic_wqe_ctrl) + sizeof(struct rnic_wqe_eth);
 	struct softrnic_frame frame;
 	struct sq_ask ask;
-	int ret;
+	int rc;
 
-	ret = sq_read_eth(dev, wqe, &ask);
-	if (ret != SQ_OK)
-		return ret;
+	rc = sq_read_eth(dev, wqe, &ask);
+	if (rc != SQ_OK)
+		return rc;
 	if (ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	frame.l4_summed = false;
@@ -357,13 +357,13 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 	while (at < wqe->length) {
 		frame.length = 0;
 		frame.count = 0;
-		ret = sq_gather(dev, sq, wqe, &at, &frame);
-		if (ret == SQ_OK)
-			ret = __builtin_expect(ask.offloads, 0)
-				      ? sq_transmit_offloaded(dev, &frame, &ask)
-				      : sq_transmit(dev, &frame);
-		if (ret != SQ_OK)
-			return ret;
+		rc = sq_gather(dev, sq, wqe, &at, &frame);
+		if (rc == SQ_OK)
+			rc = __builtin_expect(ask.offloads, 0)
+				     ? sq_transmit_offloaded(dev, &frame, &ask)
+				     : sq_transmit(dev, &frame);
+		if (rc != SQ_OK)
+			return rc;
 		++*packets;
 		if (__builtin_expect(softrnic_share_is_over(dev), 0) && at < wqe->length) {
 			sq->multi = (struct softrnic_multi){ at, wqe->entries };
@@ -412,7 +412,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 	struct sq_wqe wqe;
 	uint32_t blocks = sq_fetch(dev, sq, available, &wqe);
 	uint8_t opcode = (uint8_t)rnic_be32_to_cpu(wqe.ctrl.opmod_idx_opcode);
-	int ret = RNIC_SYND_LOCAL_QP_OPERATION;
+	int rc = RNIC_SYND_LOCAL_QP_OPERATION;
 
 	++*packets;
 	sq_prefetch(sq, blocks, available);
@@ -423,21 +423,21 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 				     rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number,
 			     1)) {
 		if (opcode == RNIC_WQE_ENHANCED_MPSW)
-			ret = sq_send_multi(dev, sq, &wqe, packets);
+			rc = sq_send_multi(dev, sq, &wqe, packets);
 		else if (opcode == RNIC_WQE_SEND)
-			ret = sq_send(dev, sq, &wqe);
+			rc = sq_send(dev, sq, &wqe);
 		else if (opcode == RNIC_WQE_NOP)
-			ret = SQ_OK;
+			rc = SQ_OK;
 		else if (opcode == RNIC_WQE_LSO)
-			ret = sq_send_large(dev, sq, &wqe, budget - *packets, packets);
+			rc = sq_send_large(dev, sq, &wqe, budget - *packets, packets);
 	}
-	if (__builtin_expect(ret == SQ_OK, 1)) {
+	if (__builtin_expect(rc == SQ_OK, 1)) {
 		sq_complete(dev, sq, &wqe.ctrl);
 		return blocks;
 	}
-	if (ret == SQ_MORE)
+	if (rc == SQ_MORE)
 		return 0;
-	sq_complete_error(dev, sq, opcode, (enum rnic_cqe_syndrome)ret);
+	sq_complete_error(dev, sq, opcode, (enum rnic_cqe_syndrome)rc);
 	sq_to_error(dev, sq, "a WQE failed");
 	return blocks == 0 ? 1 : blocks;
 }

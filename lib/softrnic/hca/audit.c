@@ -13,14 +13,14 @@
 #ifdef SOFTRNIC_DMA_AUDIT
 
 static bool
-holds(const struct softrnic_ring *ring, const struct softrnic_dbrec *dbrec)
+audit_holds(const struct softrnic_ring *ring, const struct softrnic_dbrec *dbrec)
 {
 	return ring->host != NULL || ring->flat != NULL || (dbrec != NULL && dbrec->host != NULL);
 }
 
 /* By its type: has the object an address of host memory? */
 static bool
-object_holds(const void *object, enum softrnic_object_type type)
+audit_object_holds(const void *object, enum softrnic_object_type type)
 {
 	const struct softrnic_mkey *mkey = object;
 	const struct softrnic_cq *cq = object;
@@ -32,12 +32,12 @@ object_holds(const void *object, enum softrnic_object_type type)
 	switch (type) {
 	case SOFTRNIC_MKEY:
 		return mkey->flat != NULL || mkey->chunks != NULL || mkey->look.host != NULL;
-	case SOFTRNIC_EQ: return holds(softrnic_eq_ring(object), NULL);
-	case SOFTRNIC_CQ: return holds(&cq->ring, &cq->dbrec) || cq->latch != NULL;
-	case SOFTRNIC_SQ: return holds(&sq->ring, &sq->dbrec);
-	case SOFTRNIC_RQ: return holds(&rq->ring, &rq->dbrec);
-	case SOFTRNIC_QP: return holds(&qp->ring, &qp->dbrec);
-	case SOFTRNIC_RMP: return holds(&rmp->ring, &rmp->dbrec);
+	case SOFTRNIC_EQ: return audit_holds(softrnic_eq_ring(object), NULL);
+	case SOFTRNIC_CQ: return audit_holds(&cq->ring, &cq->dbrec) || cq->latch != NULL;
+	case SOFTRNIC_SQ: return audit_holds(&sq->ring, &sq->dbrec);
+	case SOFTRNIC_RQ: return audit_holds(&rq->ring, &rq->dbrec);
+	case SOFTRNIC_QP: return audit_holds(&qp->ring, &qp->dbrec);
+	case SOFTRNIC_RMP: return audit_holds(&rmp->ring, &rmp->dbrec);
 	default: return false;
 	}
 }
@@ -45,14 +45,14 @@ object_holds(const void *object, enum softrnic_object_type type)
 bool softrnic_audit_objects = true;
 
 SOFTRNIC_NOT_TRACED static bool
-any_holds(const struct softrnic_object_table *table, enum softrnic_object_type type)
+audit_any_holds(const struct softrnic_object_table *table, enum softrnic_object_type type)
 {
 	uint32_t left = table->used;
 
 	for (uint32_t i = 0; left > 0; i++) {
 		if (table->slots[i] == NULL)
 			continue;
-		if (object_holds(table->slots[i], type))
+		if (audit_object_holds(table->slots[i], type))
 			return true;
 		left--;
 	}
@@ -69,9 +69,10 @@ softrnic_audit_unresolved(struct softrnic *dev)
 
 	for (unsigned int type = 0;
 	     softrnic_audit_objects && type < SOFTRNIC_OBJECT_TYPES && !found; type++)
-		found = any_holds(&dev->tables[type], type);
+		found = audit_any_holds(&dev->tables[type], type);
 	if (found && atomic_fetch_add(&softrnic_audit_violations, 1) == 0)
-		SOFTRNIC_LOG(CRIT, dev, "audit: an object still holds addresses of unmapped memory");
+		SOFTRNIC_LOG(CRIT, dev,
+			     "audit: an object still holds addresses of unmapped memory");
 }
 
 #endif

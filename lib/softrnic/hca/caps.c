@@ -125,7 +125,7 @@ static const enum rnic_general_cap_field settable[] = {
 };
 
 static uint8_t
-qp_ts_format(const struct softrnic *dev)
+caps_qp_ts_format(const struct softrnic *dev)
 {
 	struct rnic_roce_cap cap = { 0 };
 
@@ -155,11 +155,11 @@ softrnic_caps_init(struct softrnic *dev)
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, false, max);
 	softrnic_like_caps(dev, RNIC_CAP_GENERAL, true, &dev->general_cap[1]);
 	softrnic_quirks_caps(dev);
-	dev->qp_ts_format = qp_ts_format(dev);
+	dev->qp_ts_format = caps_qp_ts_format(dev);
 }
 
 static void
-ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
+caps_ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
 {
 	bool inline_l2 = dev->conf.inline_l2;
 
@@ -179,7 +179,7 @@ ethernet_cap(const struct softrnic *dev, struct rnic_ethernet_cap *cap)
 }
 
 static void
-flow_table_cap(struct rnic_flow_table_cap *cap)
+caps_flow_table_cap(struct rnic_flow_table_cap *cap)
 {
 	struct rnic_flow_table_props *rx = rnic_flow_table_cap_nic_receive(cap);
 
@@ -206,7 +206,7 @@ flow_table_cap(struct rnic_flow_table_cap *cap)
 
 /* Compare-and-swap and fetch-and-add of 8 bytes; the old value comes in the host's order of bytes. */
 static void
-atomic_cap(struct rnic_atomic_cap *cap)
+caps_atomic_cap(struct rnic_atomic_cap *cap)
 {
 #define SET(field, value) rnic_atomic_cap_set(cap, RNIC_ATOMIC_CAP_##field, value)
 	SET(ATOMIC_REQ_8B_ENDIANNESS_MODE, RNIC_ATOMIC_HOST_ENDIAN);
@@ -217,7 +217,7 @@ atomic_cap(struct rnic_atomic_cap *cap)
 }
 
 static void
-roce_cap(struct rnic_roce_cap *cap)
+caps_roce_cap(struct rnic_roce_cap *cap)
 {
 #define SET(field, value) rnic_roce_cap_set(cap, RNIC_ROCE_CAP_##field, value)
 	SET(L3_TYPE, RNIC_ROCE_L3_CAP_IPV4 | RNIC_ROCE_L3_CAP_IPV6);
@@ -241,10 +241,10 @@ SOFTRNIC_CMD(query_hca_cap)
 	case RNIC_CAP_GENERAL:
 		memcpy(cap, &dev->general_cap[cmd->op_mod & 1], sizeof(dev->general_cap[0]));
 		return RNIC_STATUS_OK;
-	case RNIC_CAP_ETHERNET_OFFLOADS: ethernet_cap(dev, cap); break;
-	case RNIC_CAP_FLOW_TABLE: flow_table_cap(cap); break;
-	case RNIC_CAP_ATOMIC: atomic_cap(cap); break;
-	case RNIC_CAP_ROCE: roce_cap(cap); break;
+	case RNIC_CAP_ETHERNET_OFFLOADS: caps_ethernet_cap(dev, cap); break;
+	case RNIC_CAP_FLOW_TABLE: caps_flow_table_cap(cap); break;
+	case RNIC_CAP_ATOMIC: caps_atomic_cap(cap); break;
+	case RNIC_CAP_ROCE: caps_roce_cap(cap); break;
 	/* A card of this class knows it; there is nothing in it. */
 	case RNIC_CAP_ODP: break;
 	/* Who manages the switch asks. It has one function: there are no tables in it, and nothing else to set. */
@@ -263,7 +263,7 @@ SOFTRNIC_CMD(query_hca_cap)
 
 /* Linux asks for the host's order of bytes, and says nothing else. */
 static int
-atomic_cap_set(const struct rnic_atomic_cap *asked)
+caps_atomic_cap_set(const struct rnic_atomic_cap *asked)
 {
 	return rnic_atomic_cap_get(asked, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE) ==
 			       RNIC_ATOMIC_HOST_ENDIAN
@@ -273,8 +273,9 @@ atomic_cap_set(const struct rnic_atomic_cap *asked)
 
 /* Is none of a layout's fields above its maximum? */
 static bool
-within_max(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_layout_desc *layout,
-	   const struct rnic_be32 *asked, const struct rnic_be32 *max)
+caps_within_max(struct softrnic *dev, struct softrnic_cmd *cmd,
+		const struct rnic_layout_desc *layout, const struct rnic_be32 *asked,
+		const struct rnic_be32 *max)
 {
 	for (unsigned int i = 0; i < layout->field_count; i++) {
 		const struct rnic_field_desc *desc = &layout->fields[i];
@@ -295,13 +296,13 @@ within_max(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_lay
 
 /* Who chooses UDP source ports, and nothing else. None of our wires shows them. */
 static int
-roce_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_roce_cap *asked)
+caps_roce_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_roce_cap *asked)
 {
 	struct rnic_roce_cap max = { 0 };
 
-	roce_cap(&max);
+	caps_roce_cap(&max);
 	softrnic_like_caps(dev, RNIC_CAP_ROCE, false, &max);
-	if (!within_max(dev, cmd, &rnic_roce_cap_desc, asked->dw, max.dw))
+	if (!caps_within_max(dev, cmd, &rnic_roce_cap_desc, asked->dw, max.dw))
 		return RNIC_STATUS_BAD_PARAM;
 	dev->roce_ports_chosen =
 		rnic_roce_cap_get(asked, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT) != 0;
@@ -309,12 +310,12 @@ roce_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd, const struct rnic_r
 }
 
 static int
-general_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd,
-		const struct rnic_general_cap *asked)
+caps_general_cap_set(struct softrnic *dev, struct softrnic_cmd *cmd,
+		     const struct rnic_general_cap *asked)
 {
 	const struct rnic_general_cap *max = &dev->general_cap[0];
 
-	if (!within_max(dev, cmd, &rnic_general_cap_desc, asked->dw, max->dw))
+	if (!caps_within_max(dev, cmd, &rnic_general_cap_desc, asked->dw, max->dw))
 		return RNIC_STATUS_BAD_PARAM;
 	for (unsigned int i = 0; i < sizeof(settable) / sizeof(settable[0]); i++)
 		rnic_general_cap_set(&dev->general_cap[1], settable[i],
@@ -332,9 +333,9 @@ SOFTRNIC_CMD(set_hca_cap)
 	if (rnic_set_hca_cap_in_get(in, RNIC_SET_HCA_CAP_IN_FUNCTION_ID) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	switch (cmd->op_mod >> 1) {
-	case RNIC_CAP_GENERAL: return general_cap_set(dev, cmd, asked);
-	case RNIC_CAP_ATOMIC: return atomic_cap_set(asked);
-	case RNIC_CAP_ROCE: return roce_cap_set(dev, cmd, asked);
+	case RNIC_CAP_GENERAL: return caps_general_cap_set(dev, cmd, asked);
+	case RNIC_CAP_ATOMIC: return caps_atomic_cap_set(asked);
+	case RNIC_CAP_ROCE: return caps_roce_cap_set(dev, cmd, asked);
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 }

@@ -80,7 +80,7 @@ softrnic_cmdq_fini(struct softrnic *dev)
 }
 
 static bool
-make_room(void *buffer, size_t *room, size_t bytes)
+cmdq_make_room(void *buffer, size_t *room, size_t bytes)
 {
 	void **p = buffer;
 
@@ -93,7 +93,7 @@ make_room(void *buffer, size_t *room, size_t bytes)
 }
 
 static uint32_t
-mailbox_blocks(uint32_t length)
+cmdq_mailbox_blocks(uint32_t length)
 {
 	if (length <= RNIC_CMDQ_INLINE_BYTES)
 		return 0;
@@ -103,8 +103,8 @@ mailbox_blocks(uint32_t length)
 
 /* One block of a chain, checked; the same checks for both directions. */
 static enum rnic_cmdq_delivery_status
-fetch_block(struct softrnic *dev, uint64_t iova, uint32_t number, uint8_t token,
-	    enum rnic_cmdq_delivery_status bad_pointer, struct rnic_cmdq_block *block)
+cmdq_fetch_block(struct softrnic *dev, uint64_t iova, uint32_t number, uint8_t token,
+		 enum rnic_cmdq_delivery_status bad_pointer, struct rnic_cmdq_block *block)
 {
 	if (iova == 0 || iova % RNIC_CMDQ_BLOCK_ALIGN != 0 ||
 	    softrnic_dma_read(dev, iova, block, sizeof(*block)) != 0)
@@ -118,7 +118,7 @@ fetch_block(struct softrnic *dev, uint64_t iova, uint32_t number, uint8_t token,
 
 /* From the first block on, of the chain that begins there. */
 static void
-step_begin(struct softrnic_cmdq *cmdq, unsigned int step, struct rnic_be64 chain)
+cmdq_step_begin(struct softrnic_cmdq *cmdq, unsigned int step, struct rnic_be64 chain)
 {
 	cmdq->step = step;
 	cmdq->block = 0;
@@ -127,7 +127,7 @@ step_begin(struct softrnic_cmdq *cmdq, unsigned int step, struct rnic_be64 chain
 
 /* Is there a turn for one more block? */
 static bool
-block_may_go(struct softrnic *dev)
+cmdq_block_may_go(struct softrnic *dev)
 {
 	if (softrnic_share_is_over(dev))
 		return false;
@@ -136,19 +136,19 @@ block_may_go(struct softrnic *dev)
 }
 
 static int
-fetch_input(struct softrnic *dev)
+cmdq_fetch_input(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	const uint32_t blocks = mailbox_blocks(cmdq->in_length);
+	const uint32_t blocks = cmdq_mailbox_blocks(cmdq->in_length);
 
 	for (; cmdq->block < blocks; cmdq->block++) {
 		struct rnic_cmdq_block block;
 		enum rnic_cmdq_delivery_status status;
 
-		if (!block_may_go(dev))
+		if (!cmdq_block_may_go(dev))
 			return CMD_LATER;
-		status = fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
-				     RNIC_DELIVERY_INPUT_POINTER_ERR, &block);
+		status = cmdq_fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
+					  RNIC_DELIVERY_INPUT_POINTER_ERR, &block);
 		if (status != RNIC_DELIVERY_OK)
 			return status;
 		memcpy(cmdq->in + RNIC_CMDQ_INLINE_BYTES +
@@ -156,25 +156,25 @@ fetch_input(struct softrnic *dev)
 		       block.data, sizeof(block.data));
 		cmdq->next = rnic_be64_to_cpu(block.next);
 	}
-	step_begin(cmdq, CMD_OUTPUT, cmdq->entry.output_mailbox);
+	cmdq_step_begin(cmdq, CMD_OUTPUT, cmdq->entry.output_mailbox);
 	return RNIC_DELIVERY_OK;
 }
 
 /* Where the output will go; all of it must be there before the command runs. */
 static int
-fetch_output(struct softrnic *dev)
+cmdq_fetch_output(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	const uint32_t blocks = mailbox_blocks(cmdq->out_length);
+	const uint32_t blocks = cmdq_mailbox_blocks(cmdq->out_length);
 
 	for (; cmdq->block < blocks; cmdq->block++) {
 		struct rnic_cmdq_block block;
 		enum rnic_cmdq_delivery_status status;
 
-		if (!block_may_go(dev))
+		if (!cmdq_block_may_go(dev))
 			return CMD_LATER;
-		status = fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
-				     RNIC_DELIVERY_OUTPUT_POINTER_ERR, &block);
+		status = cmdq_fetch_block(dev, cmdq->next, cmdq->block, cmdq->entry.token,
+					  RNIC_DELIVERY_OUTPUT_POINTER_ERR, &block);
 		if (status != RNIC_DELIVERY_OK)
 			return status;
 		if (!softrnic_dma_reachable(dev, cmdq->next, sizeof(block.data),
@@ -192,16 +192,16 @@ fetch_output(struct softrnic *dev)
 
 /* All of the output but what stands in the slot. */
 static int
-write_output(struct softrnic *dev)
+cmdq_write_output(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	const uint32_t blocks = mailbox_blocks(cmdq->out_length);
+	const uint32_t blocks = cmdq_mailbox_blocks(cmdq->out_length);
 
 	for (; cmdq->block < blocks; cmdq->block++) {
 		uint32_t at = RNIC_CMDQ_INLINE_BYTES + cmdq->block * RNIC_CMDQ_BLOCK_BYTES;
 		uint32_t bytes = cmdq->out_length - at;
 
-		if (!block_may_go(dev))
+		if (!cmdq_block_may_go(dev))
 			return CMD_LATER;
 		if (bytes > RNIC_CMDQ_BLOCK_BYTES)
 			bytes = RNIC_CMDQ_BLOCK_BYTES;
@@ -211,7 +211,7 @@ write_output(struct softrnic *dev)
 }
 
 static bool
-fault_fits(const struct softrnic *dev, const struct softrnic_cmd *cmd)
+cmdq_fault_fits(const struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
 	uint32_t op_mod = dev->fault_command >> 24 & 0xffff;
 
@@ -221,7 +221,7 @@ fault_fits(const struct softrnic *dev, const struct softrnic_cmd *cmd)
 
 /* The command is complete in cmdq->in; its output goes to cmdq->out. */
 static void
-execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
+cmdq_execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	const struct rnic_cmd_in *in = (const struct rnic_cmd_in *)cmdq->in;
@@ -237,7 +237,7 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 	};
 
 	softrnic_dump_cmd(dev, &cmd, false);
-	if (fault_fits(dev, &cmd)) {
+	if (cmdq_fault_fits(dev, &cmd)) {
 		rnic_cmd_out_set(out, RNIC_CMD_OUT_STATUS, dev->fault_command & 0xff);
 		dev->stats.commands_failed++;
 	} else {
@@ -252,17 +252,17 @@ execute(struct softrnic *dev, uint32_t in_bytes, uint32_t out_bytes)
 }
 
 static size_t
-output_room(uint32_t out_length)
+cmdq_output_room(uint32_t out_length)
 {
-	const size_t blocks =
-		RNIC_CMDQ_INLINE_BYTES + (size_t)mailbox_blocks(out_length) * RNIC_CMDQ_BLOCK_BYTES;
+	const size_t blocks = RNIC_CMDQ_INLINE_BYTES +
+			      (size_t)cmdq_mailbox_blocks(out_length) * RNIC_CMDQ_BLOCK_BYTES;
 
 	return blocks > CMD_OUT_ROOM ? blocks : CMD_OUT_ROOM;
 }
 
 /* The entry makes sense, and there is room for what it brings and asks for. */
 static enum rnic_cmdq_delivery_status
-begin(struct softrnic *dev)
+cmdq_begin(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	const struct rnic_cmdq_entry *entry = &cmdq->entry;
@@ -278,24 +278,24 @@ begin(struct softrnic *dev)
 	if (out_length < CMD_HEADER_BYTES || out_length > CMD_MAX_BYTES)
 		return RNIC_DELIVERY_OUTPUT_LENGTH_ERR;
 
-	if (!make_room(&cmdq->in, &cmdq->in_room,
-		       RNIC_CMDQ_INLINE_BYTES +
-			       (size_t)mailbox_blocks(in_length) * RNIC_CMDQ_BLOCK_BYTES) ||
-	    !make_room(&cmdq->out, &cmdq->out_room, output_room(out_length)) ||
-	    !make_room(&cmdq->blocks, &cmdq->block_room,
-		       (mailbox_blocks(out_length) + 1) * sizeof(cmdq->blocks[0])))
+	if (!cmdq_make_room(&cmdq->in, &cmdq->in_room,
+			    RNIC_CMDQ_INLINE_BYTES + (size_t)cmdq_mailbox_blocks(in_length) *
+							     RNIC_CMDQ_BLOCK_BYTES) ||
+	    !cmdq_make_room(&cmdq->out, &cmdq->out_room, cmdq_output_room(out_length)) ||
+	    !cmdq_make_room(&cmdq->blocks, &cmdq->block_room,
+			    (cmdq_mailbox_blocks(out_length) + 1) * sizeof(cmdq->blocks[0])))
 		return RNIC_DELIVERY_INTERNAL_ERR;
 
 	softrnic_charge(dev, CMD_WORK);
 	cmdq->in_length = in_length;
 	cmdq->out_length = out_length;
 	memcpy(cmdq->in, entry->input, RNIC_CMDQ_INLINE_BYTES);
-	step_begin(cmdq, CMD_INPUT, entry->input_mailbox);
+	cmdq_step_begin(cmdq, CMD_INPUT, entry->input_mailbox);
 	return RNIC_DELIVERY_OK;
 }
 
 static struct rnic_cmdq_entry *
-find_slot(struct softrnic *dev, unsigned int number)
+cmdq_find_slot(struct softrnic *dev, unsigned int number)
 {
 	struct rnic_cmdq_entry *slot;
 
@@ -315,7 +315,7 @@ find_slot(struct softrnic *dev, unsigned int number)
 
 /* Hand the slot back to the driver. The driver's signature byte stays. */
 static void
-hand_back(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint8_t status)
+cmdq_hand_back(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint8_t status)
 {
 	softrnic_cqs_show(dev);
 	/* Pairs with the driver's acquire of the owner bit. */
@@ -323,7 +323,7 @@ hand_back(struct softrnic *dev, struct rnic_cmdq_entry *slot, uint8_t status)
 }
 
 static bool
-keep_answer(struct softrnic *dev, uint8_t status)
+cmdq_keep_answer(struct softrnic *dev, uint8_t status)
 {
 	const uint64_t delay = softrnic_quirks_answer_delay(dev);
 	struct softrnic_cmdq *cmdq = dev->cmdq;
@@ -339,7 +339,7 @@ keep_answer(struct softrnic *dev, uint8_t status)
 
 /* Those whose time has come; returns the slots that somebody wants to hear of. */
 static uint32_t
-answer_late(struct softrnic *dev)
+cmdq_answer_late(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	const uint64_t now = softrnic_now_ns();
@@ -352,10 +352,10 @@ answer_late(struct softrnic *dev)
 		if (now < cmdq->answers[number].at)
 			continue;
 		cmdq->late &= ~(UINT32_C(1) << number);
-		slot = find_slot(dev, number);
+		slot = cmdq_find_slot(dev, number);
 		if (slot == NULL)
 			continue;
-		hand_back(dev, slot, cmdq->answers[number].status);
+		cmdq_hand_back(dev, slot, cmdq->answers[number].status);
 		if (cmdq->answers[number].event)
 			done |= UINT32_C(1) << number;
 	}
@@ -363,10 +363,10 @@ answer_late(struct softrnic *dev)
 }
 
 static void
-answer(struct softrnic *dev, int status)
+cmdq_answer(struct softrnic *dev, int status)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	struct rnic_cmdq_entry *slot = find_slot(dev, cmdq->slot);
+	struct rnic_cmdq_entry *slot = cmdq_find_slot(dev, cmdq->slot);
 
 	cmdq->step = CMD_NONE;
 	if (slot == NULL)
@@ -378,8 +378,8 @@ answer(struct softrnic *dev, int status)
 	else
 		SOFTRNIC_LOG(NOTICE, dev, "command in slot %u not delivered: status 0x%x",
 			     cmdq->slot, (unsigned int)status);
-	if (!keep_answer(dev, (uint8_t)status))
-		hand_back(dev, slot, (uint8_t)status);
+	if (!cmdq_keep_answer(dev, (uint8_t)status))
+		cmdq_hand_back(dev, slot, (uint8_t)status);
 }
 
 void
@@ -392,21 +392,21 @@ softrnic_cmdq_reset(struct softrnic *dev)
 
 /* As far as the share goes with the command under way. False: there is more to do. */
 static bool
-go_on(struct softrnic *dev)
+cmdq_go_on(struct softrnic *dev)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	int status = RNIC_DELIVERY_OK;
 
 	if (cmdq->step == CMD_INPUT)
-		status = fetch_input(dev);
+		status = cmdq_fetch_input(dev);
 	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_OUTPUT)
-		status = fetch_output(dev);
+		status = cmdq_fetch_output(dev);
 	if (status == RNIC_DELIVERY_OK && cmdq->step == CMD_EXECUTE) {
 		/* What is behind it was zeroed with its mailboxes. */
 		memset(cmdq->out, 0, CMD_OUT_ROOM);
 		cmdq->step = CMD_ANSWER;
 		cmdq->block = 0;
-		execute(dev, cmdq->in_length, cmdq->out_length);
+		cmdq_execute(dev, cmdq->in_length, cmdq->out_length);
 		cmdq->answer_ns = dev->command_ns > 0 ? softrnic_now_ns() + dev->command_ns : 0;
 		if (dev->leaving)
 			return false;
@@ -414,19 +414,19 @@ go_on(struct softrnic *dev)
 	if (cmdq->step == CMD_ANSWER && cmdq->answer_ns > 0 && softrnic_now_ns() < cmdq->answer_ns)
 		return false;
 	if (status == RNIC_DELIVERY_OK)
-		status = write_output(dev);
+		status = cmdq_write_output(dev);
 	if (status == CMD_LATER)
 		return false;
-	answer(dev, status);
+	cmdq_answer(dev, status);
 	return true;
 }
 
 /* Is there a command in the slot? */
 static bool
-take(struct softrnic *dev, unsigned int number)
+cmdq_take(struct softrnic *dev, unsigned int number)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
-	struct rnic_cmdq_entry *slot = find_slot(dev, number);
+	struct rnic_cmdq_entry *slot = cmdq_find_slot(dev, number);
 	enum rnic_cmdq_delivery_status status;
 	uint16_t opcode;
 
@@ -449,20 +449,20 @@ take(struct softrnic *dev, unsigned int number)
 	cmdq->slot = number;
 	/* The reply to the command that makes the queue of command events is polled. */
 	cmdq->event = softrnic_event_wanted(dev, RNIC_EVENT_COMMAND);
-	status = begin(dev);
+	status = cmdq_begin(dev);
 	if (status != RNIC_DELIVERY_OK)
-		answer(dev, status);
+		cmdq_answer(dev, status);
 	return true;
 }
 
 /* As good as rung: those that have waited for pages, which are there; SOFTRNIC_BELL_TURN, if something comes yet. */
 static uint64_t
-quirks_turn(struct softrnic *dev, uint32_t *done)
+cmdq_quirks_turn(struct softrnic *dev, uint32_t *done)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	uint64_t again = 0;
 
-	*done |= answer_late(dev);
+	*done |= cmdq_answer_late(dev);
 	if (cmdq->waiting != 0 && !softrnic_pages_missing(dev)) {
 		again |= cmdq->waiting;
 		cmdq->waiting = 0;
@@ -487,12 +487,12 @@ softrnic_cmdq_poll(struct softrnic *dev)
 		unsigned int slot =
 			cmdq->step != CMD_NONE ? cmdq->slot : (unsigned int)__builtin_ctz(rung);
 
-		if (cmdq->step == CMD_NONE && !take(dev, slot)) {
+		if (cmdq->step == CMD_NONE && !cmdq_take(dev, slot)) {
 			rung &= ~(UINT32_C(1) << slot);
 			continue;
 		}
 		count++;
-		if (cmdq->step != CMD_NONE && !go_on(dev)) {
+		if (cmdq->step != CMD_NONE && !cmdq_go_on(dev)) {
 			rung |= UINT32_C(1) << slot;
 			break;
 		}
@@ -503,7 +503,7 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	/* Those that had no turn are as good as rung again. */
 	again = rung;
 	if (dev->quirks.set != 0 && !dev->dead)
-		again |= quirks_turn(dev, &done);
+		again |= cmdq_quirks_turn(dev, &done);
 	if (again != 0 && !dev->dead)
 		atomic_fetch_or_explicit(&dev->cmd_doorbell, again, memory_order_release);
 	if (done != 0) {

@@ -97,7 +97,7 @@ softrnic_iseg_plan_health(struct softrnic *dev)
 }
 
 static uint32_t
-health_counter(const struct softrnic *dev)
+iseg_health_counter(const struct softrnic *dev)
 {
 	uint32_t syndrome = rnic_init_seg_get(dev->iseg, RNIC_ISEG_HEALTH_SYNDROME);
 	uint64_t now = softrnic_quirks_health_time(dev, softrnic_now_ns());
@@ -126,7 +126,7 @@ softrnic_iseg_read(struct softrnic *dev, uint64_t offset)
 			       : 0;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_HIGH): return timer >> 32;
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_INTERNAL_TIMER_LOW): return timer;
-	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return health_counter(dev);
+	case RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER): return iseg_health_counter(dev);
 	/* Seconds and nanoseconds, as Linux's drivers read them. */
 	case RNIC_FIELD_OFFSET(RNIC_ISEG_REAL_TIME_HIGH):
 		return (uint32_t)(softrnic_clock_utc_now() >> 32);

@@ -10,8 +10,8 @@
 
 /* Of an index that is in the table: its bit. */
 static bool
-bit_of(struct softrnic *dev, const struct rnic_l2_table_entry_in *in, uint64_t **word,
-       uint64_t *bit)
+l2_bit_of(struct softrnic *dev, const struct rnic_l2_table_entry_in *in, uint64_t **word,
+	  uint64_t *bit)
 {
 	const struct rnic_general_cap *cap = &dev->general_cap[1];
 	const uint64_t index = rnic_l2_table_entry_in_get(in, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX);
@@ -40,7 +40,7 @@ SOFTRNIC_CMD(set_l2_table_entry)
 	if (!softrnic_manages_eswitch(dev))
 		return RNIC_STATUS_BAD_OP;
 	/* One unicast address, of whatever VLAN. */
-	if (!bit_of(dev, in, &word, &bit) || (high == 0 && low == 0) || (high >> 8 & 1) != 0 ||
+	if (!l2_bit_of(dev, in, &word, &bit) || (high == 0 && low == 0) || (high >> 8 & 1) != 0 ||
 	    rnic_l2_table_entry_in_get(in, RNIC_L2_TABLE_ENTRY_IN_VLAN_VALID))
 		return RNIC_STATUS_BAD_PARAM;
 	*word |= bit;
@@ -53,7 +53,7 @@ SOFTRNIC_CMD(delete_l2_table_entry)
 
 	if (!softrnic_manages_eswitch(dev))
 		return RNIC_STATUS_BAD_OP;
-	if (!bit_of(dev, cmd->in, &word, &bit) || (*word & bit) == 0)
+	if (!l2_bit_of(dev, cmd->in, &word, &bit) || (*word & bit) == 0)
 		return RNIC_STATUS_BAD_RES;
 	*word &= ~bit;
 	return RNIC_STATUS_OK;

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* clang-format off */
@@ -550,7 +549,7 @@ softrnic_like_caps(const struct softrnic *dev, unsigned int type, bool current, 
 }
 
 static bool
-when_holds(const struct softrnic_like_when *when, const struct softrnic_cmd *cmd)
+like_when_holds(const struct softrnic_like_when *when, const struct softrnic_cmd *cmd)
 {
 	uint32_t bytes =
 		RNIC_FIELD_OFFSET(when->field) + (RNIC_FIELD_HIGH(when->field) > 31 ? 8 : 4);
@@ -570,14 +569,14 @@ when_holds(const struct softrnic_like_when *when, const struct softrnic_cmd *cmd
 }
 
 static bool
-refusal_holds(const struct softrnic *dev, const struct softrnic_like_refusal *row,
-	      const struct softrnic_cmd *cmd)
+like_refusal_holds(const struct softrnic *dev, const struct softrnic_like_refusal *row,
+		   const struct softrnic_cmd *cmd)
 {
 	if (row->opcode != cmd->opcode ||
 	    (row->lifted_by != 0 && rnic_field_get(dev->general_cap[1].dw, row->lifted_by) != 0))
 		return false;
 	for (unsigned int i = 0; i < SOFTRNIC_LIKE_WHENS; i++) {
-		if (!when_holds(&row->when[i], cmd))
+		if (!like_when_holds(&row->when[i], cmd))
 			return false;
 	}
 	return true;
@@ -591,7 +590,7 @@ softrnic_like_refuses(const struct softrnic *dev, struct softrnic_cmd *cmd)
 		for (unsigned int i = 0; i < (*part)->refusal_count; i++) {
 			const struct softrnic_like_refusal *row = &(*part)->refusals[i];
 
-			if (!refusal_holds(dev, row, cmd))
+			if (!like_refusal_holds(dev, row, cmd))
 				continue;
 			cmd->syndrome = SOFTRNIC_LIKE_SYNDROME(row->opcode, i);
 			SOFTRNIC_LOG(NOTICE, dev, "refused as by a %s: %s", dev->like->name,

@@ -54,7 +54,7 @@ softrnic_pages_fini(struct softrnic *dev)
 }
 
 static uint32_t
-start_pages(const struct softrnic *dev)
+pages_start_pages(const struct softrnic *dev)
 {
 	return dev->conf.boot_pages + dev->conf.init_pages;
 }
@@ -69,14 +69,14 @@ softrnic_pages_booted(const struct softrnic *dev)
 bool
 softrnic_pages_initialized(const struct softrnic *dev)
 {
-	return dev->pages->count >= start_pages(dev);
+	return dev->pages->count >= pages_start_pages(dev);
 }
 
 /* How many pages the device wants to hold, all phases up to now together. */
 static int64_t
 pages_wanted(const struct softrnic *dev)
 {
-	int64_t wanted = (int64_t)start_pages(dev) + dev->pages->extra;
+	int64_t wanted = (int64_t)pages_start_pages(dev) + dev->pages->extra;
 
 	return wanted < 0 ? 0 : wanted;
 }
@@ -97,7 +97,7 @@ SOFTRNIC_CMD(query_pages)
 		return RNIC_STATUS_BAD_PARAM;
 	switch (cmd->op_mod) {
 	case RNIC_PAGES_BOOT: wanted = dev->conf.boot_pages; break;
-	case RNIC_PAGES_INIT: wanted = start_pages(dev); break;
+	case RNIC_PAGES_INIT: wanted = pages_start_pages(dev); break;
 	case RNIC_PAGES_REGULAR:
 		if (dev->state != SOFTRNIC_HCA_READY)
 			return RNIC_STATUS_BAD_SYS_STATE;
@@ -234,9 +234,7 @@ softrnic_pages_use(struct softrnic *dev)
 		pages->lost = true;
 		softrnic_iseg_complain(dev, SYNDROME_ICM_FETCH_PCI);
 		SOFTRNIC_LOG(ERR, dev,
-			     "page 0x%" PRIx64
-			     " is unmapped, and the device still owns it",
-			     page);
+			     "page 0x%" PRIx64 " is unmapped, and the device still owns it", page);
 	}
 }
 

@@ -10,8 +10,8 @@
 #include "softrnic/hca/pd_uar_counter.h"
 
 static int
-small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,
-	    size_t bytes)
+object_small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type,
+		   size_t bytes)
 {
 	struct softrnic_object *object = softrnic_alloc(dev, 1, bytes);
 	struct rnic_object_out *out = cmd->out;
@@ -29,7 +29,7 @@ small_alloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object
 }
 
 static int
-small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type)
+object_small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_object_type type)
 {
 	const struct rnic_object_in *in = cmd->in;
 	struct softrnic_object *object =
@@ -46,28 +46,28 @@ small_dealloc(struct softrnic *dev, struct softrnic_cmd *cmd, enum softrnic_obje
 
 SOFTRNIC_CMD(alloc_pd)
 {
-	return small_alloc(dev, cmd, SOFTRNIC_PD, sizeof(struct softrnic_object));
+	return object_small_alloc(dev, cmd, SOFTRNIC_PD, sizeof(struct softrnic_object));
 }
 
 SOFTRNIC_CMD(dealloc_pd)
 {
-	return small_dealloc(dev, cmd, SOFTRNIC_PD);
+	return object_small_dealloc(dev, cmd, SOFTRNIC_PD);
 }
 
 SOFTRNIC_CMD(alloc_transport_domain)
 {
-	return small_alloc(dev, cmd, SOFTRNIC_TD, sizeof(struct softrnic_object));
+	return object_small_alloc(dev, cmd, SOFTRNIC_TD, sizeof(struct softrnic_object));
 }
 
 SOFTRNIC_CMD(dealloc_transport_domain)
 {
-	return small_dealloc(dev, cmd, SOFTRNIC_TD);
+	return object_small_dealloc(dev, cmd, SOFTRNIC_TD);
 }
 
 SOFTRNIC_CMD(alloc_uar)
 {
 	const struct rnic_object_out *out = cmd->out;
-	int status = small_alloc(dev, cmd, SOFTRNIC_UAR, sizeof(struct softrnic_object));
+	int status = object_small_alloc(dev, cmd, SOFTRNIC_UAR, sizeof(struct softrnic_object));
 
 	if (status == RNIC_STATUS_OK)
 		softrnic_uar_clear(dev, rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
@@ -77,7 +77,7 @@ SOFTRNIC_CMD(alloc_uar)
 SOFTRNIC_CMD(dealloc_uar)
 {
 	const struct rnic_object_in *in = cmd->in;
-	int status = small_dealloc(dev, cmd, SOFTRNIC_UAR);
+	int status = object_small_dealloc(dev, cmd, SOFTRNIC_UAR);
 
 	if (status == RNIC_STATUS_OK)
 		softrnic_uar_clear(dev, rnic_object_in_get(in, RNIC_OBJECT_IN_NUMBER));
@@ -95,12 +95,12 @@ SOFTRNIC_CMD(alloc_q_counter)
 {
 	if (softrnic_has_quirk(dev, SOFTRNIC_QUIRK_NO_Q_COUNTERS))
 		return RNIC_STATUS_NO_RES;
-	return small_alloc(dev, cmd, SOFTRNIC_Q_COUNTER, sizeof(struct softrnic_q_counter));
+	return object_small_alloc(dev, cmd, SOFTRNIC_Q_COUNTER, sizeof(struct softrnic_q_counter));
 }
 
 SOFTRNIC_CMD(dealloc_q_counter)
 {
-	return small_dealloc(dev, cmd, SOFTRNIC_Q_COUNTER);
+	return object_small_dealloc(dev, cmd, SOFTRNIC_Q_COUNTER);
 }
 
 static void

@@ -30,7 +30,7 @@ static const struct {
 };
 
 static bool
-tell_of_the_port(struct softrnic *dev, uint64_t now)
+quirks_tell_of_the_port(struct softrnic *dev, uint64_t now)
 {
 	struct softrnic_quirks *q = &dev->quirks;
 	const unsigned int next = q->port_events;
@@ -58,7 +58,7 @@ softrnic_quirks_turn(struct softrnic *dev)
 {
 	struct softrnic_quirks *q = &dev->quirks;
 	const uint64_t now = softrnic_now_ns();
-	bool more = tell_of_the_port(dev, now);
+	bool more = quirks_tell_of_the_port(dev, now);
 
 	if ((q->set & PAGES_IN_USE) != 0) {
 		if (now >= q->pages_use) {

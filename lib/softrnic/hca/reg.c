@@ -24,7 +24,7 @@
 typedef int (*reg_fn)(struct softrnic *dev, void *reg, bool write);
 
 static bool
-port_valid(uint64_t local_port)
+reg_port_valid(uint64_t local_port)
 {
 	return local_port <= PORT_NUMBER;
 }
@@ -45,7 +45,7 @@ reg_pmtu(struct softrnic *dev, void *reg, bool write)
 {
 	uint64_t mtu = rnic_pmtu_reg_get(reg, RNIC_PMTU_REG_ADMIN_MTU);
 
-	if (!port_valid(rnic_pmtu_reg_get(reg, RNIC_PMTU_REG_LOCAL_PORT)))
+	if (!reg_port_valid(rnic_pmtu_reg_get(reg, RNIC_PMTU_REG_LOCAL_PORT)))
 		return RNIC_STATUS_BAD_PARAM;
 	if (write) {
 		if (mtu <= SOFTRNIC_FRAME_OVERHEAD || mtu > dev->port.max_mtu)
@@ -60,7 +60,7 @@ reg_pmtu(struct softrnic *dev, void *reg, bool write)
 
 /* Speeds that the legacy fields have no bits for: these are 0. */
 static int
-ptys_extended(const struct softrnic *dev, struct rnic_ptys_reg *reg, bool write)
+reg_ptys_extended(const struct softrnic *dev, struct rnic_ptys_reg *reg, bool write)
 {
 	const bool fastest = softrnic_quirks_ptys(dev) == 800;
 	const uint32_t oper = fastest ? RNIC_PTYS_EXT_800GAUI_4 : RNIC_PTYS_EXT_400GAUI_2;
@@ -83,11 +83,11 @@ reg_ptys(struct softrnic *dev, void *reg, bool write)
 	const uint32_t speeds = RNIC_PTYS_ETH_100GBASE_CR4 | RNIC_PTYS_ETH_100GBASE_SR4;
 	uint64_t admin = rnic_ptys_reg_get(reg, RNIC_PTYS_REG_ETH_PROTO_ADMIN);
 
-	if (!port_valid(rnic_ptys_reg_get(reg, RNIC_PTYS_REG_LOCAL_PORT)) ||
+	if (!reg_port_valid(rnic_ptys_reg_get(reg, RNIC_PTYS_REG_LOCAL_PORT)) ||
 	    rnic_ptys_reg_get(reg, RNIC_PTYS_REG_PROTO_MASK) != RNIC_PTYS_PROTO_ETH)
 		return RNIC_STATUS_BAD_PARAM;
 	if (softrnic_quirks_ptys(dev) != 0)
-		return ptys_extended(dev, reg, write);
+		return reg_ptys_extended(dev, reg, write);
 	/* The speed is as it is: a choice that excludes it is refused. */
 	if (write && admin != 0 && (admin & RNIC_PTYS_ETH_100GBASE_CR4) == 0)
 		return RNIC_STATUS_BAD_PARAM;
@@ -103,7 +103,7 @@ reg_paos(struct softrnic *dev, void *reg, bool write)
 {
 	uint64_t admin = rnic_paos_reg_get(reg, RNIC_PAOS_REG_ADMIN_STATUS);
 
-	if (!port_valid(rnic_paos_reg_get(reg, RNIC_PAOS_REG_LOCAL_PORT)))
+	if (!reg_port_valid(rnic_paos_reg_get(reg, RNIC_PAOS_REG_LOCAL_PORT)))
 		return RNIC_STATUS_BAD_PARAM;
 	/* ase: the write is meant to change the admin status. */
 	if (write && rnic_paos_reg_get(reg, RNIC_PAOS_REG_ASE)) {
@@ -121,7 +121,7 @@ reg_paos(struct softrnic *dev, void *reg, bool write)
 static int
 reg_pfcc(struct softrnic *dev, void *reg, bool write)
 {
-	if (!port_valid(rnic_pfcc_reg_get(reg, RNIC_PFCC_REG_LOCAL_PORT)))
+	if (!reg_port_valid(rnic_pfcc_reg_get(reg, RNIC_PFCC_REG_LOCAL_PORT)))
 		return RNIC_STATUS_BAD_PARAM;
 	/* Remembered; no wire here carries PAUSE. Priority flow control is not offered. */
 	if (write) {
@@ -141,7 +141,7 @@ reg_pcmr(struct softrnic *dev, void *reg, bool write)
 {
 	(void)dev;
 	(void)write;
-	if (!port_valid(rnic_pcmr_reg_get(reg, RNIC_PCMR_REG_LOCAL_PORT)))
+	if (!reg_port_valid(rnic_pcmr_reg_get(reg, RNIC_PCMR_REG_LOCAL_PORT)))
 		return RNIC_STATUS_BAD_PARAM;
 	/* Frames come without FCS: there is nothing to check, and nothing to switch. */
 	rnic_pcmr_reg_set(reg, RNIC_PCMR_REG_FCS_CAP, 0);
@@ -160,7 +160,7 @@ reg_node_desc(struct softrnic *dev, void *reg, bool write)
 
 /* Counters since they were last cleared; on the cable packets of queue pairs are frames like others. */
 static struct softrnic_port_counters
-port_counters(const struct softrnic *dev)
+reg_port_counters(const struct softrnic *dev)
 {
 	const struct softrnic_port_counters *base = &dev->port.port_base;
 	struct softrnic_port_counters now = dev->port.counters;
@@ -182,7 +182,7 @@ port_counters(const struct softrnic *dev)
 
 /* The port counts octets as they are on the cable, FCS included. */
 static uint64_t
-octets(const uint64_t bytes[3], const uint64_t packets[3])
+reg_octets(const uint64_t bytes[3], const uint64_t packets[3])
 {
 	uint64_t frames = packets[0] + packets[1] + packets[2];
 
@@ -190,13 +190,13 @@ octets(const uint64_t bytes[3], const uint64_t packets[3])
 }
 
 static void
-ppcnt_802_3(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
+reg_ppcnt_802_3(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
 {
 #define SET(field, value) rnic_ppcnt_reg_set(reg, RNIC_PPCNT_REG_A_##field, value)
 	SET(FRAMES_TRANSMITTED_OK, c->tx_packets[0] + c->tx_packets[1] + c->tx_packets[2]);
 	SET(FRAMES_RECEIVED_OK, c->rx_packets[0] + c->rx_packets[1] + c->rx_packets[2]);
-	SET(OCTETS_TRANSMITTED_OK, octets(c->tx_bytes, c->tx_packets));
-	SET(OCTETS_RECEIVED_OK, octets(c->rx_bytes, c->rx_packets));
+	SET(OCTETS_TRANSMITTED_OK, reg_octets(c->tx_bytes, c->tx_packets));
+	SET(OCTETS_RECEIVED_OK, reg_octets(c->rx_bytes, c->rx_packets));
 	SET(MULTICAST_FRAMES_XMITTED_OK, c->tx_packets[1]);
 	SET(BROADCAST_FRAMES_XMITTED_OK, c->tx_packets[2]);
 	SET(MULTICAST_FRAMES_RECEIVED_OK, c->rx_packets[1]);
@@ -206,22 +206,22 @@ ppcnt_802_3(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
 
 /* Counters of 64 bits from 0x08 on, in the order of the RFC's groups as the PRM prints them. */
 static void
-ppcnt_rfc_2863(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
+reg_ppcnt_rfc_2863(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *c)
 {
 	const uint64_t counters[] = {
-		octets(c->rx_bytes, c->rx_packets), /* if_in_octets */
-		c->rx_packets[0],		    /* if_in_ucast_pkts */
-		0,				    /* if_in_discards */
-		c->rx_errors,			    /* if_in_errors */
-		0,				    /* if_in_unknown_protos */
-		octets(c->tx_bytes, c->tx_packets), /* if_out_octets */
-		c->tx_packets[0],		    /* if_out_ucast_pkts */
-		0,				    /* if_out_discards */
-		c->tx_errors,			    /* if_out_errors */
-		c->rx_packets[1],		    /* if_in_multicast_pkts */
-		c->rx_packets[2],		    /* if_in_broadcast_pkts */
-		c->tx_packets[1],		    /* if_out_multicast_pkts */
-		c->tx_packets[2],		    /* if_out_broadcast_pkts */
+		reg_octets(c->rx_bytes, c->rx_packets), /* if_in_octets */
+		c->rx_packets[0],			/* if_in_ucast_pkts */
+		0,					/* if_in_discards */
+		c->rx_errors,				/* if_in_errors */
+		0,					/* if_in_unknown_protos */
+		reg_octets(c->tx_bytes, c->tx_packets), /* if_out_octets */
+		c->tx_packets[0],			/* if_out_ucast_pkts */
+		0,					/* if_out_discards */
+		c->tx_errors,				/* if_out_errors */
+		c->rx_packets[1],			/* if_in_multicast_pkts */
+		c->rx_packets[2],			/* if_in_broadcast_pkts */
+		c->tx_packets[1],			/* if_out_multicast_pkts */
+		c->tx_packets[2],			/* if_out_broadcast_pkts */
 	};
 
 	for (unsigned int i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
@@ -230,7 +230,7 @@ ppcnt_rfc_2863(struct rnic_ppcnt_reg *reg, const struct softrnic_port_counters *
 
 /* Received frames by the classes of RFC 2819, the too short ones first, since power on. */
 static void
-length_classes(const struct softrnic_port *port, uint64_t classes[SOFTRNIC_LENGTH_CLASSES])
+reg_length_classes(const struct softrnic_port *port, uint64_t classes[SOFTRNIC_LENGTH_CLASSES])
 {
 	static const uint16_t last[SOFTRNIC_LENGTH_CLASSES] = {
 		63, 64, 127, 255, 511, 1023, 1518, 2047, 4095, 8191, 10239,
@@ -246,17 +246,17 @@ length_classes(const struct softrnic_port *port, uint64_t classes[SOFTRNIC_LENGT
 
 /* Of received frames, all of them without errors: others are dropped before anybody counts their length. */
 static void
-ppcnt_rfc_2819(struct rnic_ppcnt_reg *reg, const struct softrnic_port *port,
-	       const struct softrnic_port_counters *c)
+reg_ppcnt_rfc_2819(struct rnic_ppcnt_reg *reg, const struct softrnic_port *port,
+		   const struct softrnic_port_counters *c)
 {
 	uint64_t counters[21] = { 0 }, classes[SOFTRNIC_LENGTH_CLASSES];
 	unsigned int i;
 
-	length_classes(port, classes);
+	reg_length_classes(port, classes);
 	for (i = 0; i < SOFTRNIC_LENGTH_CLASSES; i++)
 		classes[i] -= port->class_base[i];
 	/* ether_stats_: octets, pkts, broadcast_pkts, multicast_pkts, undersize_pkts, pkts64octets and the next nine */
-	counters[1] = octets(c->rx_bytes, c->rx_packets);
+	counters[1] = reg_octets(c->rx_bytes, c->rx_packets);
 	counters[2] = c->rx_packets[0] + c->rx_packets[1] + c->rx_packets[2];
 	counters[3] = c->rx_packets[2];
 	counters[4] = c->rx_packets[1];
@@ -268,27 +268,27 @@ ppcnt_rfc_2819(struct rnic_ppcnt_reg *reg, const struct softrnic_port *port,
 }
 
 static void
-port_clear(struct softrnic_port *port)
+reg_port_clear(struct softrnic_port *port)
 {
 	port->port_base = port->counters;
-	length_classes(port, port->class_base);
+	reg_length_classes(port, port->class_base);
 }
 
 static int
 reg_ppcnt(struct softrnic *dev, void *data, bool write)
 {
 	struct rnic_ppcnt_reg *reg = data;
-	struct softrnic_port_counters counters = port_counters(dev);
+	struct softrnic_port_counters counters = reg_port_counters(dev);
 	bool clear = rnic_ppcnt_reg_get(reg, RNIC_PPCNT_REG_CLR);
 
 	(void)write; /* a write that clears, and a read that does, are the same */
-	if (!port_valid(rnic_ppcnt_reg_get(reg, RNIC_PPCNT_REG_LOCAL_PORT)))
+	if (!reg_port_valid(rnic_ppcnt_reg_get(reg, RNIC_PPCNT_REG_LOCAL_PORT)))
 		return RNIC_STATUS_BAD_PARAM;
 	memset(&reg->dw[2], 0, sizeof(*reg) - 2 * sizeof(reg->dw[0]));
 	switch (rnic_ppcnt_reg_get(reg, RNIC_PPCNT_REG_GRP)) {
-	case PPCNT_IEEE_802_3: ppcnt_802_3(reg, &counters); break;
-	case PPCNT_RFC_2863: ppcnt_rfc_2863(reg, &counters); break;
-	case PPCNT_RFC_2819: ppcnt_rfc_2819(reg, &dev->port, &counters); break;
+	case PPCNT_IEEE_802_3: reg_ppcnt_802_3(reg, &counters); break;
+	case PPCNT_RFC_2863: reg_ppcnt_rfc_2863(reg, &counters); break;
+	case PPCNT_RFC_2819: reg_ppcnt_rfc_2819(reg, &dev->port, &counters); break;
 	case PPCNT_RFC_3635:
 	case PPCNT_EXTENDED:
 	case PPCNT_PRIORITY:
@@ -297,7 +297,7 @@ reg_ppcnt(struct softrnic *dev, void *data, bool write)
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 	if (clear)
-		port_clear(&dev->port);
+		reg_port_clear(&dev->port);
 	return RNIC_STATUS_OK;
 }
 

@@ -32,7 +32,7 @@ softrnic_roce_addrs_fini(struct softrnic *dev)
 
 /* The entry that a command names; NULL: none. Port 0 is the only one, too. */
 static struct softrnic_roce_addr *
-entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, int *status)
+roce_addr_entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, int *status)
 {
 	/* SET_ROCE_ADDRESS begins with the same two fields. */
 	const struct rnic_query_roce_address_in *in = cmd->in;
@@ -48,7 +48,8 @@ entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, int *stat
 }
 
 static const char *
-address_fault(const struct rnic_roce_addr *address, const struct softrnic_roce_addr *entry)
+roce_addr_address_fault(const struct rnic_roce_addr *address,
+			const struct softrnic_roce_addr *entry)
 {
 	const uint64_t type = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE);
 
@@ -77,7 +78,7 @@ SOFTRNIC_CMD(set_roce_address)
 	int status;
 
 	cmd->syndrome = 0x761001;
-	slot = entry_of_command(dev, cmd, &status);
+	slot = roce_addr_entry_of_command(dev, cmd, &status);
 	if (slot == NULL)
 		return status;
 	if (softrnic_quirks_roce_off(dev))
@@ -90,7 +91,7 @@ SOFTRNIC_CMD(set_roce_address)
 	for (unsigned int i = 0; i < sizeof(entry.mac); i++)
 		entry.mac[i] = (uint8_t)(mac >> (40 - 8 * i));
 	cmd->syndrome = 0x761002;
-	fault = address_fault(address, &entry);
+	fault = roce_addr_address_fault(address, &entry);
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	*slot = entry;
@@ -104,7 +105,7 @@ SOFTRNIC_CMD(query_roce_address)
 	int status;
 
 	cmd->syndrome = 0x760001;
-	entry = entry_of_command(dev, cmd, &status);
+	entry = roce_addr_entry_of_command(dev, cmd, &status);
 	if (entry == NULL)
 		return status;
 	*rnic_query_roce_address_out_roce_address(cmd->out) = entry->context;

@@ -49,7 +49,7 @@ SOFTRNIC_CMD(modify_vport_state)
 /* ---- Context ---- */
 
 static uint64_t
-mac_number(const uint8_t mac[6])
+vport_mac_number(const uint8_t mac[6])
 {
 	uint64_t number = 0;
 
@@ -59,14 +59,14 @@ mac_number(const uint8_t mac[6])
 }
 
 static void
-mac_bytes(uint64_t number, uint8_t mac[6])
+vport_mac_bytes(uint64_t number, uint8_t mac[6])
 {
 	for (unsigned int i = 0; i < 6; i++)
 		mac[i] = number >> 8 * (5 - i);
 }
 
 static struct softrnic_mac_list *
-mac_list(struct softrnic *dev, uint32_t type)
+vport_mac_list(struct softrnic *dev, uint32_t type)
 {
 	switch (type) {
 	case RNIC_ALLOWED_LIST_UC: return &dev->port.uc;
@@ -84,7 +84,7 @@ SOFTRNIC_CMD(query_nic_vport_context)
 		rnic_query_nic_vport_context_out_nic_vport_context(out);
 	struct rnic_mac_entry *entries = (struct rnic_mac_entry *)(out + 1);
 	const struct softrnic_port *port = &dev->port;
-	uint64_t mac = mac_number(port->mac);
+	uint64_t mac = vport_mac_number(port->mac);
 	/* An EUI-64 of the address, as cards have them. */
 	uint64_t guid = (mac >> 24) << 40 | UINT64_C(0xfffe000000) | (mac & 0xffffff);
 	const struct softrnic_mac_list *list;
@@ -92,7 +92,7 @@ SOFTRNIC_CMD(query_nic_vport_context)
 
 	type = rnic_query_nic_vport_context_in_get(
 		in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE);
-	list = mac_list(dev, type);
+	list = vport_mac_list(dev, type);
 	if (rnic_query_nic_vport_context_in_get(in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_OTHER_VPORT) ||
 	    type > RNIC_ALLOWED_LIST_VLAN)
 		return RNIC_STATUS_BAD_PARAM;
@@ -115,7 +115,7 @@ SOFTRNIC_CMD(query_nic_vport_context)
 	SET(ALLOWED_LIST_SIZE, list != NULL ? list->count : 0);
 #undef SET
 	for (uint32_t i = 0; list != NULL && i < list->count; i++) {
-		uint64_t entry = mac_number(list->macs[i]);
+		uint64_t entry = vport_mac_number(list->macs[i]);
 
 		rnic_mac_entry_set(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32, entry >> 32);
 		rnic_mac_entry_set(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0, entry);
@@ -149,8 +149,9 @@ vport_context_check(struct softrnic *dev, const struct softrnic_cmd *cmd,
 	     1) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((select & RNIC_NIC_VPORT_ADDRESSES_LIST) != 0) {
-		if (mac_list(dev, rnic_nic_vport_context_get(
-					  context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE)) ==
+		if (vport_mac_list(dev,
+				   rnic_nic_vport_context_get(
+					   context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE)) ==
 			    NULL ||
 		    count > MAC_LIST_MAX)
 			return RNIC_STATUS_BAD_PARAM;
@@ -166,14 +167,15 @@ static void
 vport_list_set(struct softrnic *dev, const struct rnic_nic_vport_context *context,
 	       const struct rnic_mac_entry *entries)
 {
-	struct softrnic_mac_list *list = mac_list(
+	struct softrnic_mac_list *list = vport_mac_list(
 		dev, rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE));
 
 	list->count = rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
 	for (uint32_t i = 0; i < list->count; i++)
-		mac_bytes(rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32) << 32 |
-				  rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0),
-			  list->macs[i]);
+		vport_mac_bytes(
+			rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32) << 32 |
+				rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0),
+			list->macs[i]);
 }
 
 SOFTRNIC_CMD(modify_nic_vport_context)
@@ -198,8 +200,8 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 	if ((select & RNIC_NIC_VPORT_MTU) != 0)
 		port->vport_mtu = GET(MTU);
 	if ((select & RNIC_NIC_VPORT_PERMANENT_ADDRESS) != 0)
-		mac_bytes(GET(PERMANENT_ADDRESS_47_32) << 32 | GET(PERMANENT_ADDRESS_31_0),
-			  port->mac);
+		vport_mac_bytes(GET(PERMANENT_ADDRESS_47_32) << 32 | GET(PERMANENT_ADDRESS_31_0),
+				port->mac);
 	if ((select & RNIC_NIC_VPORT_PROMISC) != 0) {
 		port->asked_uc = GET(PROMISC_UC);
 		port->asked_mc = GET(PROMISC_MC);

@@ -36,7 +36,7 @@ softrnic_mkey_drop(struct softrnic *dev, struct softrnic_object *object)
 }
 
 static uint8_t
-mkc_access(const struct rnic_mkc *mkc)
+mkey_mkc_access(const struct rnic_mkc *mkc)
 {
 	uint8_t access = 0;
 
@@ -59,7 +59,7 @@ mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc)
 {
 	mkey->context = *mkc;
 	mkey->variant = rnic_mkc_get(mkc, RNIC_MKC_MKEY_7_0);
-	mkey->access = mkc_access(mkc);
+	mkey->access = mkey_mkc_access(mkc);
 	mkey->mode = rnic_mkc_get(mkc, RNIC_MKC_ACCESS_MODE_4_2) << 2 |
 		     rnic_mkc_get(mkc, RNIC_MKC_ACCESS_MODE_1_0);
 	mkey->free = rnic_mkc_get(mkc, RNIC_MKC_FREE);
@@ -87,7 +87,7 @@ mkey_context(struct softrnic_mkey *mkey, const struct rnic_mkc *mkc)
 
 /* Entries that [start, start + length) needs. */
 static uint64_t
-pages_needed(const struct softrnic_mkey *mkey)
+mkey_pages_needed(const struct softrnic_mkey *mkey)
 {
 	uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
 	uint64_t first = mkey->start & (page_bytes - 1);
@@ -141,7 +141,7 @@ static int
 mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd *cmd,
 	  uint64_t count)
 {
-	const uint64_t needed = pages_needed(mkey);
+	const uint64_t needed = mkey_pages_needed(mkey);
 
 	if (!mkey->free && count < needed)
 		return RNIC_STATUS_BAD_PARAM;
@@ -156,8 +156,7 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd 
 
 		if (!softrnic_mtt_fits(mkey, mtt)) {
 			SOFTRNIC_LOG(NOTICE, dev,
-				     "memory key: page 0x%" PRIx64
-				     " is not aligned to 2^%u bytes",
+				     "memory key: page 0x%" PRIx64 " is not aligned to 2^%u bytes",
 				     mtt, mkey->log_page_size);
 			return RNIC_STATUS_BAD_PARAM;
 		}
@@ -166,7 +165,7 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd 
 }
 
 static uint32_t
-in_parts(uint32_t count, uint32_t part)
+mkey_in_parts(uint32_t count, uint32_t part)
 {
 	return (count + part - 1) / part;
 }
@@ -175,10 +174,10 @@ in_parts(uint32_t count, uint32_t part)
 static uint32_t
 mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 {
-	uint32_t ends = in_parts(entries, SOFTRNIC_KLM_LEAF), at = 0, lines;
+	uint32_t ends = mkey_in_parts(entries, SOFTRNIC_KLM_LEAF), at = 0, lines;
 
 	do {
-		lines = in_parts(ends, SOFTRNIC_KLM_FAN);
+		lines = mkey_in_parts(ends, SOFTRNIC_KLM_FAN);
 		mkey->klm_level[mkey->klm_levels++] = at;
 		at += lines * SOFTRNIC_KLM_FAN;
 		ends = lines;
@@ -190,7 +189,7 @@ mkey_klm_levels(struct softrnic_mkey *mkey, uint32_t entries)
 static void
 mkey_klm_ends(struct softrnic_mkey *mkey)
 {
-	uint32_t ends = in_parts(mkey->translation_count, SOFTRNIC_KLM_LEAF);
+	uint32_t ends = mkey_in_parts(mkey->translation_count, SOFTRNIC_KLM_LEAF);
 
 	for (uint32_t i = 0; i < mkey->translation_count; i++) {
 		mkey->klm_bytes += softrnic_klm_bytes(&mkey->klms[i]);
@@ -201,7 +200,7 @@ mkey_klm_ends(struct softrnic_mkey *mkey)
 
 		for (uint32_t i = 0; i < ends; i++)
 			mkey->klm_ends[mkey->klm_level[level] + i / SOFTRNIC_KLM_FAN] = below[i];
-		ends = in_parts(ends, SOFTRNIC_KLM_FAN);
+		ends = mkey_in_parts(ends, SOFTRNIC_KLM_FAN);
 	}
 }
 
@@ -213,7 +212,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 
 	if (count > SOFTRNIC_MAX_KLMS)
 		return RNIC_STATUS_LIM;
-	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < pages_needed(mkey))
+	if (mkey->mode == RNIC_MKEY_KSM && !mkey->free && count < mkey_pages_needed(mkey))
 		return RNIC_STATUS_BAD_PARAM;
 	if (mkey->mode == RNIC_MKEY_KLM)
 		ends_bytes = mkey_klm_levels(mkey, count) * sizeof(*mkey->klm_ends);

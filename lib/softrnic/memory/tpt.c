@@ -25,7 +25,7 @@
 #define WRITES (SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_WRITE | SOFTRNIC_REMOTE_ATOMIC)
 
 static unsigned int
-dma_rights(unsigned int access)
+tpt_dma_rights(unsigned int access)
 {
 	/* An atomic reads too; a pure write does not need to. */
 	if ((access & SOFTRNIC_REMOTE_ATOMIC) != 0)
@@ -35,7 +35,7 @@ dma_rights(unsigned int access)
 
 /* Where an address stands in the key's pages: the first page holds `start`. */
 static uint64_t
-page_offset(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *page)
+tpt_page_offset(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *page)
 {
 	uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
 	uint64_t first = mkey->start & (page_bytes - 1);
@@ -48,13 +48,13 @@ page_offset(const struct softrnic_mkey *mkey, uint64_t distance, uint64_t *page)
 }
 
 static int
-translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
-	      uint32_t length, unsigned int access, struct iovec *iov, int count, int max)
+tpt_translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
+		  uint32_t length, unsigned int access, struct iovec *iov, int count, int max)
 {
-	unsigned int prot = dma_rights(access);
+	unsigned int prot = tpt_dma_rights(access);
 	uint64_t needed = (prot & SOFTRNIC_DMA_READ ? RNIC_MTT_READ : 0) |
 			  (prot & SOFTRNIC_DMA_WRITE ? RNIC_MTT_WRITE : 0);
-	uint64_t page, skip = page_offset(mkey, distance, &page);
+	uint64_t page, skip = tpt_page_offset(mkey, distance, &page);
 
 	for (; length > 0; page++, skip = 0) {
 		uint64_t bytes = (UINT64_C(1) << mkey->log_page_size) - skip, mtt;
@@ -82,7 +82,7 @@ translate_mtt(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t d
  * more pages to be looked at.
  */
 static bool
-resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
+tpt_resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 {
 	const uint64_t page_bytes = UINT64_C(1) << mkey->log_page_size;
 	struct softrnic_mkey_look *look = &mkey->look;
@@ -115,20 +115,21 @@ resolve_flat(struct softrnic *dev, struct softrnic_mkey *mkey, uint8_t **flat)
 
 /* Where [distance, distance + length) is, for all that the key grants; NULL: not in one piece. */
 static uint8_t *
-resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
-	      uint32_t length)
+tpt_resolve_piece(struct softrnic *dev, const struct softrnic_mkey *mkey, uint64_t distance,
+		  uint32_t length)
 {
 	bool writes = (mkey->access & WRITES) != 0;
 	struct iovec piece;
-	int n = translate_mtt(dev, mkey, distance, length,
-			      writes ? SOFTRNIC_REMOTE_ATOMIC : SOFTRNIC_LOCAL_READ, &piece, 0, 1);
+	int n = tpt_translate_mtt(dev, mkey, distance, length,
+				  writes ? SOFTRNIC_REMOTE_ATOMIC : SOFTRNIC_LOCAL_READ, &piece, 0,
+				  1);
 
 	return n == 1 ? piece.iov_base : NULL;
 }
 
 /* Their memory is not for the asking: a key of one page of terabytes has as many as one of thousands of small ones. */
 static bool
-chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
+tpt_chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
 {
 	const uint64_t bytes = count * sizeof(*mkey->chunk_list);
 
@@ -149,7 +150,7 @@ chunks_alloc(struct softrnic *dev, struct softrnic_mkey *mkey, uint32_t count)
  * the same ones. False: there are more to be looked at.
  */
 static bool
-resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
+tpt_resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 {
 	struct softrnic_mkey_look *look = &mkey->look;
 	uint8_t shift =
@@ -158,7 +159,7 @@ resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 	uint64_t count = last - (mkey->start >> shift) + 1;
 	const uint32_t ranges = dev->turn->ranges;
 
-	if (count > CHUNKS_MAX || !chunks_alloc(dev, mkey, (uint32_t)count))
+	if (count > CHUNKS_MAX || !tpt_chunks_alloc(dev, mkey, (uint32_t)count))
 		return true;
 	mkey->chunk_shift = shift;
 	for (; look->page < count; look->page++) {
@@ -172,7 +173,7 @@ resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 		softrnic_charge_ranges(dev, 1);
 		if (length > mkey->length - look->distance)
 			length = mkey->length - look->distance;
-		host = resolve_piece(dev, mkey, look->distance, (uint32_t)length);
+		host = tpt_resolve_piece(dev, mkey, look->distance, (uint32_t)length);
 		mkey->chunk_list[look->page] = host == NULL ? NULL : host - skip;
 		look->distance += length;
 	}
@@ -215,13 +216,13 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		softrnic_charge(dev, RESOLVE_WORK);
 		mkey->look.generation = dev->dma_generation;
 		if (!mkey->look.in_chunks)
-			known = resolve_flat(dev, mkey, &flat);
+			known = tpt_resolve_flat(dev, mkey, &flat);
 		if (known && flat == NULL && !mkey->look.in_chunks) {
 			mkey->look.in_chunks = true;
 			mkey->look.page = mkey->look.distance = 0;
 		}
 		if (mkey->look.in_chunks)
-			known = resolve_chunks(dev, mkey);
+			known = tpt_resolve_chunks(dev, mkey);
 	}
 	if (known) {
 		mkey->look = (struct softrnic_mkey_look){ 0 };
@@ -236,8 +237,8 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 
 /* The key itself, without what it leads to: 0 and *mkey, or -errno. */
 static int
-find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
-     unsigned int access, struct softrnic_mkey **out)
+tpt_find(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
+	 unsigned int access, struct softrnic_mkey **out)
 {
 	struct softrnic_mkey *mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key >> 8);
 	uint64_t distance;
@@ -272,10 +273,10 @@ struct stretch {
 };
 
 static int
-stretch_find(struct softrnic *dev, const struct walk *walk, struct stretch *stretch)
+tpt_stretch_find(struct softrnic *dev, const struct walk *walk, struct stretch *stretch)
 {
-	int rc = find(dev, stretch->key, walk->pd, stretch->va, stretch->length, walk->access,
-		      &stretch->mkey);
+	int rc = tpt_find(dev, stretch->key, walk->pd, stretch->va, stretch->length, walk->access,
+			  &stretch->mkey);
 
 	if (rc == 0 && stretch->length > 0 && stretch->mkey->generation != dev->dma_generation)
 		softrnic_mkey_resolve(dev, stretch->mkey);
@@ -284,7 +285,7 @@ stretch_find(struct softrnic *dev, const struct walk *walk, struct stretch *stre
 
 /* Of a key of memory. Its pieces go behind those that are there already. */
 static int
-stretch_pieces(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
+tpt_stretch_pieces(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
 {
 	const struct softrnic_mkey *mkey = stretch->mkey;
 	const uint64_t distance = stretch->va - mkey->start;
@@ -298,11 +299,11 @@ stretch_pieces(struct softrnic *dev, struct walk *walk, const struct stretch *st
 	}
 	if (mkey->mode == RNIC_MKEY_PA)
 		count = softrnic_dma_pieces(dev, stretch->va, stretch->length,
-					    dma_rights(walk->access), walk->iov, walk->count,
+					    tpt_dma_rights(walk->access), walk->iov, walk->count,
 					    walk->max);
 	else
-		count = translate_mtt(dev, mkey, distance, stretch->length, walk->access, walk->iov,
-				      walk->count, walk->max);
+		count = tpt_translate_mtt(dev, mkey, distance, stretch->length, walk->access,
+					  walk->iov, walk->count, walk->max);
 	if (count < 0)
 		return count;
 	walk->count = count;
@@ -325,13 +326,13 @@ struct batch {
 };
 
 static bool
-is_list(const struct softrnic_mkey *mkey)
+tpt_is_list(const struct softrnic_mkey *mkey)
 {
 	return mkey->mode == RNIC_MKEY_KLM || mkey->mode == RNIC_MKEY_KSM;
 }
 
 static void
-batch_ask_for_keys(struct softrnic *dev, const struct batch *batch)
+tpt_batch_ask_for_keys(struct softrnic *dev, const struct batch *batch)
 {
 	const struct softrnic_object_table *table = &dev->tables[SOFTRNIC_MKEY];
 	const struct stretch *end = batch->of + batch->count;
@@ -351,7 +352,7 @@ batch_ask_for_keys(struct softrnic *dev, const struct batch *batch)
 
 /* One level down: the line of the next one, or of the entries, that has the byte. No branch hangs on what is found. */
 static void
-stretch_descend(struct stretch *stretch, unsigned int level)
+tpt_stretch_descend(struct stretch *stretch, unsigned int level)
 {
 	const struct softrnic_mkey *mkey = stretch->mkey;
 	const uint64_t distance = stretch->va - mkey->start;
@@ -374,7 +375,7 @@ stretch_descend(struct stretch *stretch, unsigned int level)
 
 /* From the leaf that has the byte to its entry. */
 static void
-stretch_enter(struct stretch *stretch)
+tpt_stretch_enter(struct stretch *stretch)
 {
 	const struct softrnic_mkey *mkey = stretch->mkey;
 	const uint64_t distance = stretch->va - mkey->start;
@@ -395,23 +396,23 @@ stretch_enter(struct stretch *stretch)
 
 /* Find the keys, and where those begin that are lists. @return 0 or -errno; *lists: there are any. */
 static int
-batch_find(struct softrnic *dev, const struct walk *walk, struct batch *batch, bool *lists)
+tpt_batch_find(struct softrnic *dev, const struct walk *walk, struct batch *batch, bool *lists)
 {
 	struct stretch *const end = batch->of + batch->count;
 	unsigned int levels = 0;
 
-	batch_ask_for_keys(dev, batch);
+	tpt_batch_ask_for_keys(dev, batch);
 	*lists = false;
 	for (struct stretch *s = batch->of; s < end; s++) {
 		const struct softrnic_mkey *mkey;
-		int rc = s->mkey == NULL ? stretch_find(dev, walk, s) : 0;
+		int rc = s->mkey == NULL ? tpt_stretch_find(dev, walk, s) : 0;
 
 		if (rc != 0)
 			return rc;
 		mkey = s->mkey;
-		*lists = *lists || is_list(mkey);
+		*lists = *lists || tpt_is_list(mkey);
 		if (mkey->mode == RNIC_MKEY_KSM)
-			s->skip = page_offset(mkey, s->va - mkey->start, &s->entry);
+			s->skip = tpt_page_offset(mkey, s->va - mkey->start, &s->entry);
 		if (mkey->mode == RNIC_MKEY_MTT && mkey->flat == NULL)
 			__builtin_prefetch(mkey->mtts +
 					   ((s->va - mkey->start) >> mkey->log_page_size));
@@ -426,26 +427,26 @@ batch_find(struct softrnic *dev, const struct walk *walk, struct batch *batch, b
 	while (levels-- > 0) {
 		for (struct stretch *s = batch->of; s < end; s++) {
 			if (s->mkey->mode == RNIC_MKEY_KLM && levels < s->mkey->klm_levels)
-				stretch_descend(s, levels);
+				tpt_stretch_descend(s, levels);
 		}
 	}
 	for (struct stretch *s = batch->of; s < end; s++) {
 		if (s->mkey->mode == RNIC_MKEY_KLM)
-			stretch_enter(s);
+			tpt_stretch_enter(s);
 	}
 	return 0;
 }
 
-static int translate(struct softrnic *dev, struct walk *walk, struct batch *batch,
-		     unsigned int depth);
+static int tpt_translate(struct softrnic *dev, struct walk *walk, struct batch *batch,
+			 unsigned int depth);
 
 /* All that is in a batch goes on before it takes more, so that everything stays in order. */
 static int
-batch_add(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth,
-	  const struct stretch *stretch)
+tpt_batch_add(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth,
+	      const struct stretch *stretch)
 {
 	if (batch->count == BATCH) {
-		int rc = translate(dev, walk, batch, depth);
+		int rc = tpt_translate(dev, walk, batch, depth);
 
 		if (rc != 0)
 			return rc;
@@ -461,8 +462,8 @@ batch_add(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned
  * the translation.
  */
 static int
-stretch_entries(struct softrnic *dev, struct walk *walk, const struct stretch *stretch,
-		struct batch *deeper, unsigned int depth)
+tpt_stretch_entries(struct softrnic *dev, struct walk *walk, const struct stretch *stretch,
+		    struct batch *deeper, unsigned int depth)
 {
 	const struct softrnic_mkey *mkey = stretch->mkey;
 	uint64_t index = stretch->entry, skip = stretch->skip, bytes;
@@ -485,7 +486,7 @@ stretch_entries(struct softrnic *dev, struct walk *walk, const struct stretch *s
 		next.key = rnic_be32_to_cpu(klm->mkey);
 		next.va = rnic_be64_to_cpu(klm->address) + skip;
 		next.length = (uint32_t)bytes;
-		rc = batch_add(dev, walk, deeper, depth, &next);
+		rc = tpt_batch_add(dev, walk, deeper, depth, &next);
 		if (rc != 0)
 			return rc;
 	}
@@ -494,11 +495,11 @@ stretch_entries(struct softrnic *dev, struct walk *walk, const struct stretch *s
 
 /* Neighbours in what is asked for, which have come through as many lists. */
 static int
-translate(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth)
+tpt_translate(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned int depth)
 {
 	struct batch deeper;
 	bool lists;
-	int rc = batch_find(dev, walk, batch, &lists);
+	int rc = tpt_batch_find(dev, walk, batch, &lists);
 
 	if (rc == 0 && lists && depth == SOFTRNIC_MAX_INDIRECTION)
 		rc = -EACCES;
@@ -507,24 +508,24 @@ translate(struct softrnic *dev, struct walk *walk, struct batch *batch, unsigned
 		const struct stretch *stretch = &batch->of[i];
 
 		if (!lists)
-			rc = stretch_pieces(dev, walk, stretch);
-		else if (is_list(stretch->mkey))
-			rc = stretch_entries(dev, walk, stretch, &deeper, depth + 1);
+			rc = tpt_stretch_pieces(dev, walk, stretch);
+		else if (tpt_is_list(stretch->mkey))
+			rc = tpt_stretch_entries(dev, walk, stretch, &deeper, depth + 1);
 		else
-			rc = batch_add(dev, walk, &deeper, depth + 1, stretch);
+			rc = tpt_batch_add(dev, walk, &deeper, depth + 1, stretch);
 	}
-	return rc == 0 && deeper.count > 0 ? translate(dev, walk, &deeper, depth + 1) : rc;
+	return rc == 0 && deeper.count > 0 ? tpt_translate(dev, walk, &deeper, depth + 1) : rc;
 }
 
 /* Lists go the long way, which wants room on the stack. */
 static __attribute__((noinline)) int
-translate_list(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
+tpt_translate_list(struct softrnic *dev, struct walk *walk, const struct stretch *stretch)
 {
 	struct batch batch;
 
 	batch.of[0] = *stretch;
 	batch.count = 1;
-	return translate(dev, walk, &batch, 0);
+	return tpt_translate(dev, walk, &batch, 0);
 }
 
 int
@@ -536,12 +537,12 @@ softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 	int rc;
 
 	if (key == SOFTRNIC_RESERVED_LKEY) {
-		rc = softrnic_dma_pieces(dev, va, length, dma_rights(access), iov, 0, max);
+		rc = softrnic_dma_pieces(dev, va, length, tpt_dma_rights(access), iov, 0, max);
 	} else {
-		rc = stretch_find(dev, &walk, &all);
+		rc = tpt_stretch_find(dev, &walk, &all);
 		if (rc == 0 && length > 0)
-			rc = is_list(all.mkey) ? translate_list(dev, &walk, &all)
-					       : stretch_pieces(dev, &walk, &all);
+			rc = tpt_is_list(all.mkey) ? tpt_translate_list(dev, &walk, &all)
+						   : tpt_stretch_pieces(dev, &walk, &all);
 		if (rc == 0)
 			rc = walk.count;
 	}
@@ -556,7 +557,7 @@ softrnic_tpt_check(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 		   unsigned int access)
 {
 	struct softrnic_mkey *mkey;
-	int rc = find(dev, key, pd, va, length, access, &mkey);
+	int rc = tpt_find(dev, key, pd, va, length, access, &mkey);
 
 	if (rc != 0)
 		dev->stats.tpt_faults++;

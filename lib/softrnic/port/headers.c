@@ -31,7 +31,7 @@
 /* ---- Sums ---- */
 
 static inline uint64_t
-load32(const uint8_t *bytes)
+headers_load32(const uint8_t *bytes)
 {
 	uint32_t word;
 
@@ -41,7 +41,7 @@ load32(const uint8_t *bytes)
 
 /* The sum over `bytes` bytes of the frame from `at` on, which it must have. */
 static __attribute__((noinline)) uint64_t
-sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
+headers_sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 {
 	uint64_t sum = 0, part;
 	bool odd = false;
@@ -66,34 +66,34 @@ sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 }
 
 static inline uint64_t
-sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
+headers_sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 {
 	if (__builtin_expect(frame->count == 1, 1))
 		return softrnic_sum_bytes((const uint8_t *)frame->pieces[0].iov_base + at, bytes);
-	return sum_pieces(frame, at, bytes);
+	return headers_sum_pieces(frame, at, bytes);
 }
 
 static inline uint64_t
-sum_ip_header(const uint8_t *ip, uint32_t bytes)
+headers_sum_ip_header(const uint8_t *ip, uint32_t bytes)
 {
 	if (__builtin_expect(bytes == IPV4_BYTES, 1))
 		return softrnic_sum_add(
 			softrnic_sum_add(softrnic_sum_word(ip), softrnic_sum_word(ip + 8)),
-			load32(ip + 16));
+			headers_load32(ip + 16));
 	return softrnic_sum_bytes(ip, bytes);
 }
 
 /* Of TCP's or UDP's pseudo header. */
 static inline uint64_t
-sum_pseudo(const uint8_t *head, const struct softrnic_headers *headers)
+headers_sum_pseudo(const uint8_t *head, const struct softrnic_headers *headers)
 {
 	const uint8_t *ip = head + headers->l3;
 	uint64_t sum = rte_cpu_to_be_16(headers->proto) +
 		       (uint64_t)rte_cpu_to_be_16((uint16_t)softrnic_l4_bytes(headers));
 
 	if (headers->version == 4)
-		return softrnic_sum_add(sum, (uint64_t)load32(ip + IPV4_ADDRESSES) +
-						     load32(ip + IPV4_ADDRESSES + 4));
+		return softrnic_sum_add(sum, (uint64_t)headers_load32(ip + IPV4_ADDRESSES) +
+						     headers_load32(ip + IPV4_ADDRESSES + 4));
 	ip += IPV6_ADDRESSES;
 	sum = softrnic_sum_add(sum,
 			       softrnic_sum_add(softrnic_sum_word(ip), softrnic_sum_word(ip + 8)));
@@ -104,7 +104,7 @@ sum_pseudo(const uint8_t *head, const struct softrnic_headers *headers)
 /* ---- Headers ---- */
 
 static inline uint32_t
-least_header(uint8_t proto)
+headers_least_header(uint8_t proto)
 {
 	switch (proto) {
 	case SOFTRNIC_PROTO_TCP: return TCP_BYTES;
@@ -115,7 +115,7 @@ least_header(uint8_t proto)
 
 /* Over options, which change nothing in what follows them. Others (routing, AH) do, and are protocols in here. */
 static void
-skip_ipv6_options(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers)
+headers_skip_ipv6_options(const uint8_t *head, uint32_t bytes, struct softrnic_headers *headers)
 {
 	const uint8_t *option;
 
@@ -160,26 +160,27 @@ softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_head
 		headers->ip_bytes = IPV6_BYTES + softrnic_load16(ip + 4);
 		headers->proto = ip[6];
 		headers->l4 = at + IPV6_BYTES;
-		skip_ipv6_options(head, bytes, headers);
+		headers_skip_ipv6_options(head, bytes, headers);
 		headers->fragment = headers->proto == IPV6_FRAGMENT;
 		headers->options = headers->l4 > at + IPV6_BYTES;
 	} else {
 		return false;
 	}
-	if (headers->fragment || bytes - headers->l4 < least_header(headers->proto))
+	if (headers->fragment || bytes - headers->l4 < headers_least_header(headers->proto))
 		headers->proto = 0;
 	return true;
 }
 
 /* Does the frame have all of the packet, and the packet all of its headers? */
 static inline bool
-lengths_fit(const struct softrnic_frame *frame, const struct softrnic_headers *headers)
+headers_lengths_fit(const struct softrnic_frame *frame, const struct softrnic_headers *headers)
 {
 	uint32_t header = headers->l4 - headers->l3;
 
 	if (headers->ip_bytes < header || headers->ip_bytes > frame->length - headers->l3)
 		return false;
-	return headers->proto == 0 || headers->ip_bytes - header >= least_header(headers->proto);
+	return headers->proto == 0 ||
+	       headers->ip_bytes - header >= headers_least_header(headers->proto);
 }
 
 bool
@@ -196,17 +197,18 @@ softrnic_checksums_insert(struct softrnic_frame *frame, uint8_t *head,
 		field = head + headers->l3 + IPV4_CHECKSUM;
 		memcpy(field, &checksum, sizeof(checksum));
 		checksum = (uint16_t)~softrnic_sum_fold(
-			sum_ip_header(head + headers->l3, headers->l4 - headers->l3));
+			headers_sum_ip_header(head + headers->l3, headers->l4 - headers->l3));
 		memcpy(field, &checksum, sizeof(checksum));
 	}
 	if ((cs_flags & RNIC_WQE_ETH_L4_CSUM) == 0 || headers->proto == 0 ||
-	    !lengths_fit(frame, headers))
+	    !headers_lengths_fit(frame, headers))
 		return l3;
 	field = head + headers->l4 + (udp ? UDP_CHECKSUM : TCP_CHECKSUM);
 	checksum = 0;
 	memcpy(field, &checksum, sizeof(checksum));
-	sum = sum_frame(frame, headers->l4, softrnic_l4_bytes(headers));
-	checksum = (uint16_t)~softrnic_sum_fold(softrnic_sum_add(sum, sum_pseudo(head, headers)));
+	sum = headers_sum_frame(frame, headers->l4, softrnic_l4_bytes(headers));
+	checksum = (uint16_t)~softrnic_sum_fold(
+		softrnic_sum_add(sum, headers_sum_pseudo(head, headers)));
 	/* 0 would say that there is none (RFC 768). */
 	if (checksum == 0 && udp)
 		checksum = 0xffff;
@@ -243,8 +245,8 @@ header_types(const uint8_t *head, const struct softrnic_headers *headers)
 
 /* What is behind a good IP header: TCP and UDP are right or wrong, and the sum of all is told, whatever it is. */
 static __rte_always_inline void
-judge_l4(const struct softrnic_frame *frame, const uint8_t *head,
-	 const struct softrnic_headers *headers, struct softrnic_rx_info *info)
+headers_judge_l4(const struct softrnic_frame *frame, const uint8_t *head,
+		 const struct softrnic_headers *headers, struct softrnic_rx_info *info)
 {
 	const uint32_t bytes = softrnic_l4_bytes(headers);
 	const uint8_t *l4 = head + headers->l4;
@@ -266,7 +268,7 @@ judge_l4(const struct softrnic_frame *frame, const uint8_t *head,
 		info->bad = true;
 	} else {
 		info->sum.verify = true;
-		info->sum.pseudo = sum_pseudo(head, headers);
+		info->sum.pseudo = headers_sum_pseudo(head, headers);
 	}
 	if (frame->l4_summed && headers->proto != 0) {
 		softrnic_rx_sum(info, frame->l4_sum);
@@ -280,20 +282,20 @@ judge_l4(const struct softrnic_frame *frame, const uint8_t *head,
 
 /* What the completion says of the packet, but for what its receive queue adds up. */
 static __rte_always_inline void
-judge(const struct softrnic_frame *frame, const uint8_t *head,
-      const struct softrnic_headers *headers, struct softrnic_rx_info *info)
+headers_judge(const struct softrnic_frame *frame, const uint8_t *head,
+	      const struct softrnic_headers *headers, struct softrnic_rx_info *info)
 {
-	uint64_t header_sum = sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
+	uint64_t header_sum = headers_sum_ip_header(head + headers->l3, headers->l4 - headers->l3);
 
 	info->l4_l3_hdr_type = header_types(head, headers);
-	if (!lengths_fit(frame, headers) ||
+	if (!headers_lengths_fit(frame, headers) ||
 	    (headers->version == 4 && !softrnic_sum_good(header_sum))) {
 		info->bad = true;
 		return;
 	}
 	info->hds_ip_ext = RNIC_CQE_L2_OK | RNIC_CQE_L3_OK;
 	info->sum.header = header_sum;
-	judge_l4(frame, head, headers, info);
+	headers_judge_l4(frame, head, headers, info);
 }
 
 /*
@@ -302,7 +304,7 @@ judge(const struct softrnic_frame *frame, const uint8_t *head,
  * core has.
  */
 static inline void
-copy_plain(uint8_t *head, const uint8_t *from)
+headers_copy_plain(uint8_t *head, const uint8_t *from)
 {
 	static const uint8_t at[] = { 0, 8, 20, 28 };
 	const uint32_t ip = SOFTRNIC_ETH_HEADER;
@@ -315,7 +317,8 @@ copy_plain(uint8_t *head, const uint8_t *from)
 
 /* Most frames: IPv4 without options, whole, right behind the Ethernet header. TCP and UDP each have a judge of their own. */
 static inline bool
-judge_plain(const struct softrnic_frame *frame, const uint8_t *from, struct softrnic_rx_info *info)
+headers_judge_plain(const struct softrnic_frame *frame, const uint8_t *from,
+		    struct softrnic_rx_info *info)
 {
 	struct softrnic_headers headers = { .l3 = SOFTRNIC_ETH_HEADER,
 					    .l4 = SOFTRNIC_ETH_HEADER + IPV4_BYTES,
@@ -323,7 +326,7 @@ judge_plain(const struct softrnic_frame *frame, const uint8_t *from, struct soft
 	uint8_t head[SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES];
 	const uint8_t *ip = head + SOFTRNIC_ETH_HEADER;
 
-	copy_plain(head, from);
+	headers_copy_plain(head, from);
 	SOFTRNIC_PRIVATE(head);
 	if (softrnic_load16(ip - 2) != SOFTRNIC_ETHERTYPE_IPV4 || ip[0] != 0x45 ||
 	    (softrnic_load16(ip + 6) & IPV4_FRAGMENT_MASK) != 0)
@@ -336,15 +339,15 @@ judge_plain(const struct softrnic_frame *frame, const uint8_t *from, struct soft
 	else
 		return false;
 	if (headers.proto == SOFTRNIC_PROTO_UDP)
-		judge(frame, head, &headers, info);
+		headers_judge(frame, head, &headers, info);
 	else
-		judge(frame, head, &headers, info);
+		headers_judge(frame, head, &headers, info);
 	return true;
 }
 
 static __attribute__((noinline)) void
-judge_any(const struct softrnic_frame *frame, const uint8_t *head, uint32_t bytes,
-	  struct softrnic_rx_info *info)
+headers_judge_any(const struct softrnic_frame *frame, const uint8_t *head, uint32_t bytes,
+		  struct softrnic_rx_info *info)
 {
 	uint8_t copy[SOFTRNIC_ETH_HEAD_MAX];
 	struct softrnic_headers headers;
@@ -355,7 +358,7 @@ judge_any(const struct softrnic_frame *frame, const uint8_t *head, uint32_t byte
 		softrnic_load16(copy + SOFTRNIC_ETH_HEADER - 2) == SOFTRNIC_ETHERTYPE_CVLAN &&
 		bytes >= SOFTRNIC_ETH_HEADER + SOFTRNIC_VLAN_TAG;
 	if (softrnic_headers_parse(copy, bytes, &headers))
-		judge(frame, copy, &headers, info);
+		headers_judge(frame, copy, &headers, info);
 }
 
 void
@@ -363,6 +366,7 @@ softrnic_headers_receive(const struct softrnic_frame *frame, const uint8_t *head
 			 struct softrnic_rx_info *info)
 {
 	/* The head may be the sender's memory: lengths must not change between check and use. */
-	if (bytes < SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES || !judge_plain(frame, head, info))
-		judge_any(frame, head, bytes, info);
+	if (bytes < SOFTRNIC_ETH_HEADER + IPV4_BYTES + TCP_BYTES ||
+	    !headers_judge_plain(frame, head, info))
+		headers_judge_any(frame, head, bytes, info);
 }

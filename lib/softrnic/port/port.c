@@ -14,7 +14,7 @@ static const uint8_t no_mac[6];
 
 /* Locally administered, and another one for each name and process (FNV-1a). */
 static void
-invent_mac(const char *name, uint8_t mac[6])
+port_invent_mac(const char *name, uint8_t mac[6])
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)getpid();
 
@@ -46,7 +46,7 @@ int
 softrnic_port_init(struct softrnic *dev)
 {
 	if (memcmp(dev->conf.mac, no_mac, sizeof(no_mac)) == 0 && !dev->no_mac)
-		invent_mac(dev->name, dev->conf.mac);
+		port_invent_mac(dev->name, dev->conf.mac);
 	dev->port_tell = port_tell;
 	softrnic_port_reset(dev);
 	return 0;

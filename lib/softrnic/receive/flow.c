@@ -57,7 +57,7 @@ softrnic_steering_fields(struct rnic_flow_table_fields *fields)
 
 /* What frames must have in common to share a verdict. The type always counts: it tells tagged frames from others. */
 static void
-cache_mask_make(struct softrnic_steering *steering)
+flow_cache_mask_make(struct softrnic_steering *steering)
 {
 	static const uint8_t type_mask[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	const struct flow_group *group;
@@ -89,14 +89,14 @@ softrnic_steering_init(struct softrnic *dev)
 	steering->by_index = calloc((size_t)1 << STEER_INDEX_LOG, sizeof(*steering->by_index));
 	if (steering->buckets == NULL || steering->by_index == NULL)
 		return -ENOMEM;
-	cache_mask_make(steering);
+	flow_cache_mask_make(steering);
 	softrnic_steering_changed(dev);
 	return 0;
 }
 
 /* Its entries have gone. */
 static void
-group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
+flow_group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
 {
 	TAILQ_REMOVE(&table->groups, group, link);
 	LIST_REMOVE(group, all);
@@ -107,7 +107,7 @@ group_free(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_
 }
 
 static void
-table_free(struct softrnic *dev, struct softrnic_flow_table *table)
+flow_table_free(struct softrnic *dev, struct softrnic_flow_table *table)
 {
 	if (table->miss != NULL)
 		table->miss->object.refs--;
@@ -119,7 +119,7 @@ table_free(struct softrnic *dev, struct softrnic_flow_table *table)
 
 /* All of the group, behind softrnic_steering_forget(): they stay in the chains. As far as the share goes. */
 static bool
-entries_drop(struct softrnic *dev, struct flow_group *group)
+flow_entries_drop(struct softrnic *dev, struct flow_group *group)
 {
 	struct flow_entry *entry;
 
@@ -156,9 +156,9 @@ softrnic_steering_drop(struct softrnic *dev)
 	/* Entries and misses refer to tables: all entries go first, then the tables without looking at references. */
 	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
 		while ((group = TAILQ_FIRST(&table->groups)) != NULL) {
-			if (!entries_drop(dev, group))
+			if (!flow_entries_drop(dev, group))
 				return false;
-			group_free(dev, table, group);
+			flow_group_free(dev, table, group);
 		}
 		if (table->miss != NULL)
 			table->miss->object.refs--;
@@ -167,10 +167,10 @@ softrnic_steering_drop(struct softrnic *dev)
 	number = 0;
 	while ((table = softrnic_object_next(dev, SOFTRNIC_FLOW_TABLE, &number)) != NULL) {
 		table->object.refs = 0;
-		table_free(dev, table);
+		flow_table_free(dev, table);
 	}
 	dev->steering->next_group_id = 0;
-	cache_mask_make(dev->steering);
+	flow_cache_mask_make(dev->steering);
 	softrnic_steering_changed(dev);
 	return true;
 }
@@ -188,7 +188,7 @@ softrnic_steering_fini(struct softrnic *dev)
 
 /* The table that a command names, if its type is right. */
 static struct softrnic_flow_table *
-table_find(struct softrnic *dev, uint64_t type, uint64_t number)
+flow_table_find(struct softrnic *dev, uint64_t type, uint64_t number)
 {
 	struct softrnic_flow_table *table =
 		softrnic_object_get(dev, SOFTRNIC_FLOW_TABLE, (uint32_t)number);
@@ -198,8 +198,8 @@ table_find(struct softrnic *dev, uint64_t type, uint64_t number)
 
 /* Where a miss goes, from a context; levels must rise, so that no walk can return. */
 static int
-table_miss_find(struct softrnic *dev, const struct rnic_flow_table_context *context, uint8_t type,
-		uint8_t level, struct softrnic_flow_table **miss)
+flow_table_miss_find(struct softrnic *dev, const struct rnic_flow_table_context *context,
+		     uint8_t type, uint8_t level, struct softrnic_flow_table **miss)
 {
 	uint64_t action =
 		rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ACTION);
@@ -209,7 +209,7 @@ table_miss_find(struct softrnic *dev, const struct rnic_flow_table_context *cont
 		return RNIC_STATUS_OK;
 	if (action != RNIC_TABLE_MISS_FORWARD)
 		return RNIC_STATUS_BAD_PARAM;
-	*miss = table_find(
+	*miss = flow_table_find(
 		dev, type,
 		rnic_flow_table_context_get(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ID));
 	if (*miss == NULL)
@@ -247,7 +247,7 @@ SOFTRNIC_CMD(create_flow_table)
 	table->context = *context;
 	TAILQ_INIT(&table->groups);
 	cmd->syndrome = 0x930003;
-	status = table_miss_find(dev, context, table->type, table->level, &table->miss);
+	status = flow_table_miss_find(dev, context, table->type, table->level, &table->miss);
 	if (status == RNIC_STATUS_OK)
 		status = softrnic_object_add(dev, SOFTRNIC_FLOW_TABLE, &table->object);
 	if (status != RNIC_STATUS_OK) {
@@ -261,16 +261,16 @@ SOFTRNIC_CMD(create_flow_table)
 }
 
 static struct softrnic_flow_table *
-table_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
+flow_table_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd)
 {
-	return table_find(dev, rnic_flow_table_in_get(cmd->in, RNIC_FLOW_TABLE_IN_TABLE_TYPE),
-			  rnic_flow_table_in_get(cmd->in, RNIC_FLOW_TABLE_IN_TABLE_ID));
+	return flow_table_find(dev, rnic_flow_table_in_get(cmd->in, RNIC_FLOW_TABLE_IN_TABLE_TYPE),
+			       rnic_flow_table_in_get(cmd->in, RNIC_FLOW_TABLE_IN_TABLE_ID));
 }
 
 /* The root may go: drivers destroy it last, without naming another one before. Then nothing matches. */
 SOFTRNIC_CMD(destroy_flow_table)
 {
-	struct softrnic_flow_table *table = table_of_command(dev, cmd);
+	struct softrnic_flow_table *table = flow_table_of_command(dev, cmd);
 
 	cmd->syndrome = 0x931001;
 	if (table == NULL)
@@ -278,14 +278,14 @@ SOFTRNIC_CMD(destroy_flow_table)
 	cmd->syndrome = 0x931002;
 	if (table->object.refs > 0 || !TAILQ_EMPTY(&table->groups))
 		return RNIC_STATUS_RES_BUSY;
-	table_free(dev, table);
+	flow_table_free(dev, table);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }
 
 SOFTRNIC_CMD(query_flow_table)
 {
-	struct softrnic_flow_table *table = table_of_command(dev, cmd);
+	struct softrnic_flow_table *table = flow_table_of_command(dev, cmd);
 
 	cmd->syndrome = 0x932001;
 	if (table == NULL)
@@ -302,9 +302,9 @@ SOFTRNIC_CMD(modify_flow_table)
 	struct softrnic_flow_table *table, *miss;
 	int status;
 
-	table = table_find(dev,
-			   rnic_modify_flow_table_in_get(in, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_TYPE),
-			   rnic_modify_flow_table_in_get(in, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID));
+	table = flow_table_find(
+		dev, rnic_modify_flow_table_in_get(in, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_TYPE),
+		rnic_modify_flow_table_in_get(in, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID));
 	cmd->syndrome = 0x93c001;
 	if (table == NULL)
 		return RNIC_STATUS_BAD_RES;
@@ -313,7 +313,7 @@ SOFTRNIC_CMD(modify_flow_table)
 	    RNIC_MODIFY_FLOW_TABLE_MISS_TABLE_ID)
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x93c003;
-	status = table_miss_find(dev, context, table->type, table->level, &miss);
+	status = flow_table_miss_find(dev, context, table->type, table->level, &miss);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	if (table->miss != NULL)
@@ -343,7 +343,7 @@ SOFTRNIC_CMD(set_flow_table_root)
 		    RNIC_FLOW_TABLE_NIC_RX ||
 	    rnic_set_flow_table_root_in_get(in, RNIC_SET_FLOW_TABLE_ROOT_IN_UNDERLAY_QPN) != 0)
 		return RNIC_STATUS_BAD_PARAM;
-	table = table_find(
+	table = flow_table_find(
 		dev, RNIC_FLOW_TABLE_NIC_RX,
 		rnic_set_flow_table_root_in_get(in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID));
 	cmd->syndrome = 0x92f002;
@@ -357,7 +357,7 @@ SOFTRNIC_CMD(set_flow_table_root)
 
 /* Only outer headers, and only fields that we parse. */
 static bool
-mask_supported(const struct rnic_fte_match_param *match, uint8_t criteria)
+flow_mask_supported(const struct rnic_fte_match_param *match, uint8_t criteria)
 {
 	struct rnic_fte_match_param rest = *match;
 	uint32_t i;
@@ -379,7 +379,7 @@ mask_supported(const struct rnic_fte_match_param *match, uint8_t criteria)
 
 /* Are addresses and type all that it looks at, where an untagged frame has them? */
 static bool
-group_fits_cache(const struct flow_group *group)
+flow_group_fits_cache(const struct flow_group *group)
 {
 	const struct rnic_fte_match_set_lyr_2_4 *set =
 		(const struct rnic_fte_match_set_lyr_2_4 *)&group->mask;
@@ -396,7 +396,7 @@ group_fits_cache(const struct flow_group *group)
 }
 
 static void
-group_compile(struct flow_group *group)
+flow_group_compile(struct flow_group *group)
 {
 	uint32_t i;
 
@@ -407,12 +407,12 @@ group_compile(struct flow_group *group)
 		if (group->mask.words[i] != 0)
 			group->words[group->word_count++] = (uint8_t)i;
 	}
-	group->cacheable = group_fits_cache(group);
+	group->cacheable = flow_group_fits_cache(group);
 }
 
 /* Keep groups in the order of their flow indices; RNIC_STATUS_BAD_PARAM if they overlap. */
 static int
-group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
+flow_group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group)
 {
 	struct softrnic_steering *steering = dev->steering;
 	struct flow_group *other;
@@ -443,7 +443,7 @@ group_insert(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
  * next, one more than there can be groups, one is free.
  */
 static uint32_t
-group_id_draw(struct softrnic *dev)
+flow_group_id_draw(struct softrnic *dev)
 {
 	uint8_t used[STEER_DEVICE_GROUPS_MAX + 1] = { 0 };
 	struct softrnic_steering *steering = dev->steering;
@@ -471,9 +471,9 @@ SOFTRNIC_CMD(create_flow_group)
 	uint8_t criteria;
 	int status;
 
-	table = table_find(dev,
-			   rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_TYPE),
-			   rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID));
+	table = flow_table_find(
+		dev, rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_TYPE),
+		rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID));
 	start = rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX);
 	end = rnic_create_flow_group_in_get(in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX);
 	criteria = (uint8_t)rnic_create_flow_group_in_get(
@@ -485,7 +485,7 @@ SOFTRNIC_CMD(create_flow_group)
 	if (start > end || end >> table->log_size != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x933003;
-	if (!mask_supported(rnic_create_flow_group_in_match_criteria(in), criteria))
+	if (!flow_mask_supported(rnic_create_flow_group_in_match_criteria(in), criteria))
 		return RNIC_STATUS_BAD_PARAM;
 	cmd->syndrome = 0x933004;
 	if (table->group_count == STEER_GROUPS_MAX ||
@@ -498,11 +498,11 @@ SOFTRNIC_CMD(create_flow_group)
 	group->end = (uint32_t)end;
 	group->criteria = criteria;
 	group->match = *rnic_create_flow_group_in_match_criteria(in);
-	group_compile(group);
+	flow_group_compile(group);
 	LIST_INIT(&group->entries);
-	group->id = group_id_draw(dev);
+	group->id = flow_group_id_draw(dev);
 	cmd->syndrome = 0x933005;
-	status = group_insert(dev, table, group);
+	status = flow_group_insert(dev, table, group);
 	if (status != RNIC_STATUS_OK) {
 		softrnic_free(dev, group);
 		return status;
@@ -515,13 +515,13 @@ SOFTRNIC_CMD(create_flow_group)
 
 /* The table and group that a command names. */
 static struct flow_group *
-group_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
-		 struct softrnic_flow_table **table)
+flow_group_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
+		      struct softrnic_flow_table **table)
 {
 	uint64_t id = rnic_flow_group_in_get(cmd->in, RNIC_FLOW_GROUP_IN_GROUP_ID);
 	struct flow_group *group;
 
-	*table = table_of_command(dev, cmd);
+	*table = flow_table_of_command(dev, cmd);
 	if (*table == NULL)
 		return NULL;
 	TAILQ_FOREACH(group, &(*table)->groups, link) {
@@ -534,15 +534,15 @@ group_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
 SOFTRNIC_CMD(destroy_flow_group)
 {
 	struct softrnic_flow_table *table;
-	struct flow_group *group = group_of_command(dev, cmd, &table);
+	struct flow_group *group = flow_group_of_command(dev, cmd, &table);
 
 	cmd->syndrome = 0x934001;
 	if (group == NULL)
 		return RNIC_STATUS_BAD_RES;
 	if (group->entry_count > 0)
 		return RNIC_STATUS_RES_BUSY;
-	group_free(dev, table, group);
-	cache_mask_make(dev->steering);
+	flow_group_free(dev, table, group);
+	flow_cache_mask_make(dev->steering);
 	softrnic_charge_steps(dev, dev->steering->group_count);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
@@ -551,7 +551,7 @@ SOFTRNIC_CMD(destroy_flow_group)
 SOFTRNIC_CMD(query_flow_group)
 {
 	struct softrnic_flow_table *table;
-	struct flow_group *group = group_of_command(dev, cmd, &table);
+	struct flow_group *group = flow_group_of_command(dev, cmd, &table);
 	struct rnic_query_flow_group_out *out = cmd->out;
 
 	cmd->syndrome = 0x935001;

@@ -10,7 +10,7 @@
 #include "softrnic/receive/tir.h"
 
 static struct flow_group *
-group_of_index(struct softrnic_flow_table *table, uint64_t index)
+fte_group_of_index(struct softrnic_flow_table *table, uint64_t index)
 {
 	struct flow_group *group;
 
@@ -23,8 +23,8 @@ group_of_index(struct softrnic_flow_table *table, uint64_t index)
 
 /* The chain of that index: entries of one group are in different chains, those of two groups may share one. */
 static struct flow_entry **
-index_chain(const struct softrnic_steering *steering, const struct flow_group *group,
-	    uint64_t index)
+fte_index_chain(const struct softrnic_steering *steering, const struct flow_group *group,
+		uint64_t index)
 {
 	uint64_t place = (steering->secrets[0] * group->id >> 32) + index;
 
@@ -32,9 +32,10 @@ index_chain(const struct softrnic_steering *steering, const struct flow_group *g
 }
 
 static struct flow_entry *
-entry_find(const struct softrnic_steering *steering, const struct flow_group *group, uint64_t index)
+fte_entry_find(const struct softrnic_steering *steering, const struct flow_group *group,
+	       uint64_t index)
 {
-	struct flow_entry *entry = *index_chain(steering, group, index);
+	struct flow_entry *entry = *fte_index_chain(steering, group, index);
 
 	while (entry != NULL && (entry->index != index || entry->group != group))
 		entry = entry->same;
@@ -46,7 +47,7 @@ entry_find(const struct softrnic_steering *steering, const struct flow_group *gr
  * in that order. Values that are all the same make one long chain of them, whatever the hash.
  */
 static struct flow_entry **
-bucket_place(struct softrnic *dev, const struct flow_entry *entry)
+fte_bucket_place(struct softrnic *dev, const struct flow_entry *entry)
 {
 	struct softrnic_steering *steering = dev->steering;
 	struct flow_entry **place = &steering->buckets[entry->hash & steering->bucket_mask];
@@ -63,7 +64,7 @@ bucket_place(struct softrnic *dev, const struct flow_entry *entry)
  * longer. There are never fewer again: the most is 2^SOFTRNIC_LOG_MAX_FLOW of them.
  */
 static void
-buckets_grow(struct softrnic *dev)
+fte_buckets_grow(struct softrnic *dev)
 {
 	struct softrnic_steering *steering = dev->steering;
 	uint32_t count = steering->bucket_mask + 1, i;
@@ -90,15 +91,15 @@ buckets_grow(struct softrnic *dev)
 }
 
 static void
-entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
+fte_entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
 	struct flow_entry **place;
 
-	buckets_grow(dev);
-	place = bucket_place(dev, entry);
+	fte_buckets_grow(dev);
+	place = fte_bucket_place(dev, entry);
 	entry->next = *place;
 	*place = entry;
-	place = index_chain(dev->steering, group, entry->index);
+	place = fte_index_chain(dev->steering, group, entry->index);
 	entry->same = *place;
 	*place = entry;
 	LIST_INSERT_HEAD(&group->entries, entry, link);
@@ -106,12 +107,12 @@ entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_entry *
 }
 
 static void
-entry_unlink(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
+fte_entry_unlink(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
-	struct flow_entry **place = bucket_place(dev, entry);
+	struct flow_entry **place = fte_bucket_place(dev, entry);
 
 	*place = entry->next;
-	place = index_chain(dev->steering, group, entry->index);
+	place = fte_index_chain(dev->steering, group, entry->index);
 	while (*place != entry)
 		place = &(*place)->same;
 	*place = entry->same;
@@ -136,8 +137,8 @@ softrnic_flow_entry_free(struct softrnic *dev, struct flow_entry *entry)
 
 /* One destination of the list; takes its reference. */
 static int
-destination_add(struct softrnic *dev, const struct softrnic_flow_table *table,
-		struct flow_entry *entry, const struct rnic_flow_destination *destination)
+fte_destination_add(struct softrnic *dev, const struct softrnic_flow_table *table,
+		    struct flow_entry *entry, const struct rnic_flow_destination *destination)
 {
 	uint32_t id = (uint32_t)rnic_flow_destination_get(destination, RNIC_FLOW_DESTINATION_ID);
 	struct softrnic_flow_table *next;
@@ -180,8 +181,9 @@ struct fte_forward {
 
 /* Drop, or forward to at least one destination. There are no flow counters to count in. */
 static int
-actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struct flow_entry *entry,
-	    const struct rnic_flow_context *context, const struct fte_forward *to)
+fte_actions_set(struct softrnic *dev, const struct softrnic_flow_table *table,
+		struct flow_entry *entry, const struct rnic_flow_context *context,
+		const struct fte_forward *to)
 {
 	uint64_t count = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE);
 	uint64_t action = rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_ACTION);
@@ -205,7 +207,7 @@ actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struc
 	if (entry->tirs == NULL)
 		return RNIC_STATUS_NO_RES;
 	for (i = 0; i < count; i++) {
-		status = destination_add(dev, table, entry, &to->list[i]);
+		status = fte_destination_add(dev, table, entry, &to->list[i]);
 		if (status != RNIC_STATUS_OK)
 			return status;
 	}
@@ -214,9 +216,9 @@ actions_set(struct softrnic *dev, const struct softrnic_flow_table *table, struc
 
 /* A new entry as the command describes it, not yet in its group. */
 static int
-entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group,
-	     struct rnic_flow_context *context, const struct fte_forward *to,
-	     struct flow_entry **out)
+fte_entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flow_group *group,
+		 struct rnic_flow_context *context, const struct fte_forward *to,
+		 struct flow_entry **out)
 {
 	struct flow_entry *entry;
 	uint32_t i;
@@ -234,7 +236,7 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 	entry->hash = softrnic_steer_hash(dev->steering, group, &entry->value);
 	entry->tag = (uint32_t)rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_FLOW_TAG);
 	entry->context = *context;
-	status = actions_set(dev, table, entry, context, to);
+	status = fte_actions_set(dev, table, entry, context, to);
 	if (status != RNIC_STATUS_OK) {
 		softrnic_flow_entry_free(dev, entry);
 		return status;
@@ -245,7 +247,7 @@ entry_create(struct softrnic *dev, struct softrnic_flow_table *table, struct flo
 
 /* What MODIFY keeps of the old entry: its match value, and the fields that the mask leaves out. */
 static void
-context_merge(struct rnic_flow_context *context, const struct flow_entry *old, uint64_t mask)
+fte_context_merge(struct rnic_flow_context *context, const struct flow_entry *old, uint64_t mask)
 {
 	struct rnic_flow_context merged = old->context;
 
@@ -264,7 +266,7 @@ context_merge(struct rnic_flow_context *context, const struct flow_entry *old, u
 
 /* The destinations of an entry in wire form: the table comes last. */
 static uint32_t
-destinations_get(const struct flow_entry *entry, struct rnic_flow_destination *list)
+fte_destinations_get(const struct flow_entry *entry, struct rnic_flow_destination *list)
 {
 	uint32_t i;
 
@@ -297,8 +299,8 @@ fte_forward_of(const struct softrnic_cmd *cmd)
 }
 
 static int
-entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flow_table *table,
-	     struct flow_group *group, struct flow_entry *old)
+fte_entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flow_table *table,
+		 struct flow_group *group, struct flow_entry *old)
 {
 	struct rnic_set_fte_in *in = (struct rnic_set_fte_in *)(uintptr_t)cmd->in;
 	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
@@ -316,17 +318,17 @@ entry_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_flo
 				RNIC_SET_FTE_MODIFY_DESTINATION_LIST)) != 0)
 		return RNIC_STATUS_BAD_PARAM;
 	if ((mask & RNIC_SET_FTE_MODIFY_DESTINATION_LIST) == 0) {
-		to.bytes = destinations_get(old, kept) * (uint32_t)sizeof(kept[0]);
+		to.bytes = fte_destinations_get(old, kept) * (uint32_t)sizeof(kept[0]);
 		to.list = kept;
 		to.any_level = old->any_level;
 	}
-	context_merge(context, old, mask);
-	status = entry_create(dev, table, group, context, &to, &entry);
+	fte_context_merge(context, old, mask);
+	status = fte_entry_create(dev, table, group, context, &to, &entry);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = old->index;
-	entry_unlink(dev, group, old);
-	entry_insert(dev, group, entry);
+	fte_entry_unlink(dev, group, old);
+	fte_entry_insert(dev, group, entry);
 	softrnic_flow_entry_free(dev, old);
 	return RNIC_STATUS_OK;
 }
@@ -348,13 +350,13 @@ SOFTRNIC_CMD(set_flow_table_entry)
 	if (table == NULL || table->type != rnic_set_fte_in_get(in, RNIC_SET_FTE_IN_TABLE_TYPE))
 		return RNIC_STATUS_BAD_RES;
 	cmd->syndrome = 0x936002;
-	group = group_of_index(table, index);
+	group = fte_group_of_index(table, index);
 	if (group == NULL ||
 	    group->id != rnic_flow_context_get(context, RNIC_FLOW_CONTEXT_GROUP_ID))
 		return RNIC_STATUS_BAD_PARAM;
-	entry = entry_find(dev->steering, group, index);
+	entry = fte_entry_find(dev->steering, group, index);
 	if (cmd->op_mod == RNIC_SET_FTE_MODIFY) {
-		status = entry_modify(dev, cmd, table, group, entry);
+		status = fte_entry_modify(dev, cmd, table, group, entry);
 		if (status == RNIC_STATUS_OK)
 			softrnic_steering_changed(dev);
 		return status;
@@ -367,18 +369,19 @@ SOFTRNIC_CMD(set_flow_table_entry)
 		return RNIC_STATUS_LIM;
 	cmd->syndrome = 0x936004;
 	to = fte_forward_of(cmd);
-	status = entry_create(dev, table, group, context, &to, &entry);
+	status = fte_entry_create(dev, table, group, context, &to, &entry);
 	if (status != RNIC_STATUS_OK)
 		return status;
 	entry->index = (uint32_t)index;
-	entry_insert(dev, group, entry);
+	fte_entry_insert(dev, group, entry);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }
 
 /* The entry that a query or delete command names. */
 static struct flow_entry *
-entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, struct flow_group **group)
+fte_entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd,
+		     struct flow_group **group)
 {
 	uint64_t index = rnic_fte_in_get(cmd->in, RNIC_FTE_IN_FLOW_INDEX);
 	struct softrnic_flow_table *table = softrnic_object_get(
@@ -386,33 +389,33 @@ entry_of_command(struct softrnic *dev, const struct softrnic_cmd *cmd, struct fl
 
 	if (table == NULL || table->type != rnic_fte_in_get(cmd->in, RNIC_FTE_IN_TABLE_TYPE))
 		return NULL;
-	*group = group_of_index(table, index);
-	return *group == NULL ? NULL : entry_find(dev->steering, *group, index);
+	*group = fte_group_of_index(table, index);
+	return *group == NULL ? NULL : fte_entry_find(dev->steering, *group, index);
 }
 
 SOFTRNIC_CMD(query_flow_table_entry)
 {
 	struct rnic_query_fte_out *out = cmd->out;
 	struct flow_group *group;
-	struct flow_entry *entry = entry_of_command(dev, cmd, &group);
+	struct flow_entry *entry = fte_entry_of_command(dev, cmd, &group);
 
 	cmd->syndrome = 0x937001;
 	if (entry == NULL)
 		return RNIC_STATUS_BAD_RES;
 	*rnic_query_fte_out_flow_context(out) = entry->context;
-	destinations_get(entry, (struct rnic_flow_destination *)(out + 1));
+	fte_destinations_get(entry, (struct rnic_flow_destination *)(out + 1));
 	return RNIC_STATUS_OK;
 }
 
 SOFTRNIC_CMD(delete_flow_table_entry)
 {
 	struct flow_group *group;
-	struct flow_entry *entry = entry_of_command(dev, cmd, &group);
+	struct flow_entry *entry = fte_entry_of_command(dev, cmd, &group);
 
 	cmd->syndrome = 0x938001;
 	if (entry == NULL)
 		return RNIC_STATUS_BAD_RES;
-	entry_unlink(dev, group, entry);
+	fte_entry_unlink(dev, group, entry);
 	softrnic_flow_entry_free(dev, entry);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;

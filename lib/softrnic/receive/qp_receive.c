@@ -16,10 +16,10 @@
 /* ---- A ring of its own ---- */
 
 static bool
-rq_fail(struct softrnic_qp *qp, int ret)
+qp_rq_fail(struct softrnic_qp *qp, int rc)
 {
 	qp->rq_failed = true;
-	if (ret == -EOVERFLOW)
+	if (rc == -EOVERFLOW)
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "the doorbell record is ahead by more than the receive ring");
 	else
@@ -30,7 +30,7 @@ rq_fail(struct softrnic_qp *qp, int ret)
 
 /* The next WQE into the private copy: its counter. False: there is none. */
 static inline bool
-rq_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
+qp_rq_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 {
 	struct softrnic_qp_rq *rq = &qp->rq;
 	uint32_t index = rq->consumer & ((1u << rq->log_size) - 1);
@@ -42,7 +42,7 @@ rq_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 		waiting = softrnic_ring_waiting(dev, &qp->ring, &qp->dbrec, rq->consumer,
 						rq->log_size, &rq->producer);
 		if (__builtin_expect(waiting < 0, 0))
-			return rq_fail(qp, waiting);
+			return qp_rq_fail(qp, waiting);
 		if (waiting == 0)
 			return false;
 	}
@@ -65,9 +65,9 @@ softrnic_qp_recv_waits(struct softrnic *dev, struct softrnic_qp *qp)
 
 /* ---- A pool of many ---- */
 
-/* As rq_take(). */
+/* As qp_rq_take(). */
 static bool
-rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
+qp_rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 {
 	int taken = softrnic_rmp_take(dev, qp->rmp, qp->recv_wqe, counter);
 
@@ -81,20 +81,20 @@ rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 /* ---- For the transport ---- */
 
 static inline uint32_t
-recv_first(const struct softrnic_qp *qp)
+qp_recv_first(const struct softrnic_qp *qp)
 {
 	return qp->rmp != NULL ? softrnic_rmp_first(qp->rmp) : 0;
 }
 
 /* What the data segments hold, up to the end of the list. */
 static inline uint32_t
-recv_capacity(const struct softrnic_qp *qp)
+qp_recv_capacity(const struct softrnic_qp *qp)
 {
 	const struct rnic_wqe_data *segment;
 	uint64_t sum = 0;
 	uint32_t at;
 
-	for (at = recv_first(qp); at < qp->recv_bytes; at += RNIC_WQE_DS_BYTES) {
+	for (at = qp_recv_first(qp); at < qp->recv_bytes; at += RNIC_WQE_DS_BYTES) {
 		segment = (const struct rnic_wqe_data *)(qp->recv_wqe + at);
 		if (rnic_be32_to_cpu(segment->byte_count) == 0 &&
 		    rnic_be32_to_cpu(segment->lkey) == RNIC_WQE_INVALID_LKEY)
@@ -110,10 +110,11 @@ softrnic_qp_recv_take(struct roce_qp *roce, struct roce_recv *recv)
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 	uint16_t counter;
 
-	if (!(qp->rmp != NULL ? rmp_take(qp->dev, qp, &counter) : rq_take(qp->dev, qp, &counter)))
+	if (!(qp->rmp != NULL ? qp_rmp_take(qp->dev, qp, &counter)
+			      : qp_rq_take(qp->dev, qp, &counter)))
 		return false;
 	recv->cookie = counter;
-	recv->capacity = recv_capacity(qp);
+	recv->capacity = qp_recv_capacity(qp);
 	return true;
 }
 
@@ -124,25 +125,25 @@ softrnic_qp_recv_scatter(struct roce_qp *roce, const struct roce_recv *recv, uin
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 	struct softrnic_qp_segments segments = {
 		.wqe = qp->recv_wqe,
-		.first = recv_first(qp),
+		.first = qp_recv_first(qp),
 		.end = qp->recv_bytes,
 		.id = (uint32_t)recv->cookie,
 		.pd = qp->rmp != NULL ? qp->rmp->pd : qp->pd,
 		.rlky = qp->rmp == NULL && qp->rlky,
 	};
 	struct iovec to[ROCE_PKT_PIECES];
-	int ret;
+	int rc;
 
-	ret = softrnic_qp_pieces(qp->dev, &segments, &qp->recv_at, offset, pkt->length,
-				 SOFTRNIC_LOCAL_WRITE, to);
-	if (ret < 0)
-		return ret;
+	rc = softrnic_qp_pieces(qp->dev, &segments, &qp->recv_at, offset, pkt->length,
+				SOFTRNIC_LOCAL_WRITE, to);
+	if (rc < 0)
+		return rc;
 	softrnic_qp_copy(qp->dev, to, pkt);
 	return 0;
 }
 
 static void
-recv_complete_error(struct softrnic_qp *qp, const struct roce_recv *recv, uint8_t syndrome)
+qp_recv_complete_error(struct softrnic_qp *qp, const struct roce_recv *recv, uint8_t syndrome)
 {
 	if (softrnic_cq_post_error(qp->dev, qp->recv_cq, RNIC_CQE_RESPONDER_ERROR,
 				   (enum rnic_cqe_syndrome)syndrome,
@@ -161,7 +162,7 @@ softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, ui
 	struct rnic_cqe *cqe;
 
 	if (__builtin_expect(syndrome != 0, 0)) {
-		recv_complete_error(qp, recv, syndrome);
+		qp_recv_complete_error(qp, recv, syndrome);
 		return;
 	}
 	cqe = softrnic_cq_claim(dev, qp->recv_cq);

@@ -12,7 +12,7 @@
 #include "softrnic/receive/qp_remote.h"
 
 static unsigned int
-tpt_access(enum roce_access access)
+qp_tpt_access(enum roce_access access)
 {
 	switch (access) {
 	case ROCE_REMOTE_READ: return SOFTRNIC_REMOTE_READ;
@@ -26,8 +26,8 @@ tpt_access(enum roce_access access)
  * memory that is not there, the responder.
  */
 static inline int
-remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t length,
-	      unsigned int access, struct iovec *pieces)
+qp_remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t length,
+		 unsigned int access, struct iovec *pieces)
 {
 	struct softrnic *dev = qp->dev;
 	uint8_t *host = softrnic_tpt_flat(dev, rkey, qp->pd, va, length, access);
@@ -53,10 +53,10 @@ softrnic_qp_remote_check(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint3
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 
 	if (__builtin_expect(softrnic_tpt_flat(qp->dev, rkey, qp->pd, va, length,
-					       tpt_access(access)) != NULL,
+					       qp_tpt_access(access)) != NULL,
 			     1))
 		return 0;
-	if (softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, tpt_access(access)) != 0)
+	if (softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, qp_tpt_access(access)) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
 	return 0;
 }
@@ -67,7 +67,7 @@ softrnic_qp_remote_write(struct roce_qp *roce, uint32_t rkey, uint64_t va,
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 	struct iovec to[ROCE_PKT_PIECES];
-	int n = remote_pieces(qp, rkey, va, pkt->length, SOFTRNIC_REMOTE_WRITE, to);
+	int n = qp_remote_pieces(qp, rkey, va, pkt->length, SOFTRNIC_REMOTE_WRITE, to);
 
 	if (__builtin_expect(n < 0, 0))
 		return n;
@@ -80,7 +80,7 @@ softrnic_qp_remote_read(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint32
 			struct iovec *pieces)
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
-	int n = remote_pieces(qp, rkey, va, length, SOFTRNIC_REMOTE_READ, pieces);
+	int n = qp_remote_pieces(qp, rkey, va, length, SOFTRNIC_REMOTE_READ, pieces);
 
 	for (int i = 0; i < n; i++)
 		softrnic_audit(qp->dev, pieces[i].iov_base, pieces[i].iov_len, SOFTRNIC_DMA_READ);
@@ -99,7 +99,7 @@ softrnic_qp_remote_atomic(struct roce_qp *roce, const struct roce_pkt *pkt, uint
 	uint64_t *at, value;
 	int n;
 
-	n = remote_pieces(qp, pkt->rkey, pkt->va, sizeof(*at), SOFTRNIC_REMOTE_ATOMIC, pieces);
+	n = qp_remote_pieces(qp, pkt->rkey, pkt->va, sizeof(*at), SOFTRNIC_REMOTE_ATOMIC, pieces);
 	if (n < 0)
 		return n;
 	at = pieces[0].iov_base;

@@ -10,7 +10,8 @@
  * address gets nothing, whatever its tables say. Broadcast is an address of the multicast list.
  */
 static inline bool
-vport_takes(const struct softrnic_port *port, const uint8_t *dmac, enum softrnic_eth_class class)
+receive_vport_takes(const struct softrnic_port *port, const uint8_t *dmac,
+		    enum softrnic_eth_class class)
 {
 	if (port->promisc_all)
 		return true;
@@ -46,7 +47,7 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	softrnic_port_count_length(&dev->port, frame->length);
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->length;
-	if (__builtin_expect(!vport_takes(&dev->port, head, class), 0)) {
+	if (__builtin_expect(!receive_vport_takes(&dev->port, head, class), 0)) {
 		counters->rx_foreign_packets[class]++;
 		counters->rx_foreign_bytes[class] += frame->length;
 		dev->stats.rx_unmatched++;
@@ -83,7 +84,7 @@ softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame)
 	if (frame->length < SOFTRNIC_ETH_HEADER || frame->length > softrnic_eth_frame_max(dev))
 		return SOFTRNIC_ETH_ROOM;
 	head = softrnic_frame_head(frame, room, sizeof(room));
-	if (!vport_takes(&dev->port, head, softrnic_eth_class(head)))
+	if (!receive_vport_takes(&dev->port, head, softrnic_eth_class(head)))
 		return SOFTRNIC_ETH_NOBODY;
 	return softrnic_steer_room(
 		dev, head, frame->length < sizeof(room) ? frame->length : (uint32_t)sizeof(room));

@@ -110,7 +110,7 @@ softrnic_rmp_drop(struct softrnic *dev, struct softrnic_object *object)
 
 /* What the context asks for and we do not offer; NULL: all is well. */
 static const char *
-context_fault(struct rnic_rmpc *rmpc)
+rmp_context_fault(struct rnic_rmpc *rmpc)
 {
 	const bool cyclic = rnic_rmpc_get(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE) != 0;
 	const struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
@@ -146,7 +146,7 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 
 	rmp->context = *rnic_create_rmp_in_rmpc(in);
 	cmd->syndrome = 0x90c001;
-	fault = context_fault(&rmp->context);
+	fault = rmp_context_fault(&rmp->context);
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
 	rmp->state = RNIC_WQ_STATE_RDY;

@@ -10,8 +10,8 @@
 
 /* Is it for us, and does it come the way that the queue pair's path says? */
 static inline bool
-path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
-	  const struct softrnic_roce_frame *frame)
+roce_path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
+	       const struct softrnic_roce_frame *frame)
 {
 	const struct softrnic_roce_addr *own = &dev->roce_addrs[qp->source_index];
 
@@ -69,7 +69,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 		dev->stats.roce_unknown_qp++;
 		return;
 	}
-	if (__builtin_expect(!qp_receives(qp) || !path_fits(dev, qp, frame), 0)) {
+	if (__builtin_expect(!qp_receives(qp) || !roce_path_fits(dev, qp, frame), 0)) {
 		dev->stats.roce_dropped++;
 		return;
 	}

@@ -279,16 +279,16 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	size_t from_at = 0, n;
 	struct rq_room room;
 	struct iovec *to;
-	int ret;
+	int rc;
 
 	room.next = room.count = 0;
 	while (left > 0) {
 		if (room.next == room.count) {
 			if (index == segments)
 				return -EMSGSIZE;
-			ret = rq_segment(dev, rq, copy, index++, left, &room);
-			if (ret <= 0)
-				return ret < 0 ? ret : -EMSGSIZE;
+			rc = rq_segment(dev, rq, copy, index++, left, &room);
+			if (rc <= 0)
+				return rc < 0 ? rc : -EMSGSIZE;
 			if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE)
 				return -E2BIG;
 			pieces += (uint32_t)room.count;
@@ -402,12 +402,12 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 }
 
 static void
-rq_fail_scatter(struct softrnic *dev, struct softrnic_rq *rq, int ret)
+rq_fail_scatter(struct softrnic *dev, struct softrnic_rq *rq, int rc)
 {
-	if (ret == -EMSGSIZE || ret == -E2BIG)
+	if (rc == -EMSGSIZE || rc == -E2BIG)
 		rq_fail(dev, rq, RNIC_SYND_LOCAL_LENGTH, RQ_VENDOR_TOO_LONG,
-			ret == -E2BIG ? "a WQE leads to too many pieces, or through too many keys"
-				      : "a frame is longer than its WQE");
+			rc == -E2BIG ? "a WQE leads to too many pieces, or through too many keys"
+				     : "a frame is longer than its WQE");
 	else
 		rq_fail(dev, rq, RNIC_SYND_LOCAL_PROTECTION, RQ_VENDOR_ACCESS,
 			"a WQE points where it may not");
@@ -420,21 +420,21 @@ rq_receive_pooled(struct softrnic *dev, struct softrnic_rq *rq, const struct sof
 {
 	const uint32_t first = softrnic_rmp_first(rq->rmp);
 	uint8_t wqe[1 << SOFTRNIC_LOG_MAX_RQ_WQE];
-	int ret = softrnic_rmp_take(dev, rq->rmp, wqe, &rq->consumer);
+	int rc = softrnic_rmp_take(dev, rq->rmp, wqe, &rq->consumer);
 
-	if (ret < 0)
+	if (rc < 0)
 		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC,
 			       "its receive memory pool is in error");
-	if (ret <= 0) {
+	if (rc <= 0) {
 		rq_no_buffer(dev, rq);
 		return;
 	}
-	ret = rq_scatter(dev, rq, wqe + first, ((1u << rq->log_stride) - first) / RNIC_WQE_DS_BYTES,
-			 frame, info);
-	if (ret == 0)
+	rc = rq_scatter(dev, rq, wqe + first, ((1u << rq->log_stride) - first) / RNIC_WQE_DS_BYTES,
+			frame, info);
+	if (rc == 0)
 		rq_complete(dev, rq, frame, info);
 	else
-		rq_fail_scatter(dev, rq, ret);
+		rq_fail_scatter(dev, rq, rc);
 	rq->producer = rq->consumer;
 }
 
@@ -460,7 +460,7 @@ void
 softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 		    const struct softrnic_frame *frame, struct softrnic_rx_info *info)
 {
-	int ret;
+	int rc;
 
 	if (__builtin_expect(info->tagged && !rq->vsd, 0)) {
 		rq_receive_stripped(dev, rq, frame, info);
@@ -483,10 +483,10 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 		}
 	}
 	if (!rq_copy_simple(dev, rq, frame, info)) {
-		ret = rq_scatter(dev, rq, NULL, 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN), frame,
-				 info);
-		if (ret != 0) {
-			rq_fail_scatter(dev, rq, ret);
+		rc = rq_scatter(dev, rq, NULL, 1u << (rq->log_stride - RQ_STRIDE_LOG_MIN), frame,
+				info);
+		if (rc != 0) {
+			rq_fail_scatter(dev, rq, rc);
 			return;
 		}
 	}

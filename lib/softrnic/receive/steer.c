@@ -19,7 +19,8 @@
 #define RX_HASH_L4_DPORT 0x8
 
 static void
-parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4, uint32_t bytes)
+steer_parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l4,
+	       uint32_t bytes)
 {
 	if (proto == SOFTRNIC_PROTO_UDP && bytes >= 4) {
 		rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_SPORT,
@@ -37,7 +38,7 @@ parse_l4(struct rnic_fte_match_set_lyr_2_4 *set, uint8_t proto, const uint8_t *l
 }
 
 static void
-parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+steer_parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
 {
 	uint32_t header;
 	bool fragment;
@@ -55,12 +56,12 @@ parse_ipv4(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t b
 	memcpy((uint8_t *)set + 0x2c, ip + 12, 4);
 	memcpy((uint8_t *)set + 0x3c, ip + 16, 4);
 	if (header >= 20 && header <= bytes && !fragment)
-		parse_l4(set, ip[9], ip + header, bytes - header);
+		steer_parse_l4(set, ip[9], ip + header, bytes - header);
 }
 
 /* Extension headers are not followed: the protocol is the first next header, as the card reports it. */
 static void
-parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
+steer_parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t bytes)
 {
 	if (bytes < 40 || ip[0] >> 4 != 6)
 		return;
@@ -75,12 +76,12 @@ parse_ipv6(struct rnic_fte_match_set_lyr_2_4 *set, const uint8_t *ip, uint32_t b
 				       ip[6] == IPV6_FRAGMENT_HEADER);
 	memcpy((uint8_t *)set + 0x20, ip + 8, 16);
 	memcpy((uint8_t *)set + 0x30, ip + 24, 16);
-	parse_l4(set, ip[6], ip + 40, bytes - 40);
+	steer_parse_l4(set, ip[6], ip + 40, bytes - 40);
 }
 
 /* The frame's headers as a match set. With VLAN tags the type is the one behind them. */
 static void
-parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
+steer_parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
 {
 	struct rnic_fte_match_set_lyr_2_4 *set = (struct rnic_fte_match_set_lyr_2_4 *)key;
 	uint16_t type = softrnic_load16(head + 12);
@@ -105,9 +106,9 @@ parse(struct steer_key *key, const uint8_t *head, uint32_t bytes)
 	}
 	rnic_fte_match_set_lyr_2_4_set(set, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, type);
 	if (type == SOFTRNIC_ETHERTYPE_IPV4)
-		parse_ipv4(set, head + at, bytes - at);
+		steer_parse_ipv4(set, head + at, bytes - at);
 	else if (type == SOFTRNIC_ETHERTYPE_IPV6)
-		parse_ipv6(set, head + at, bytes - at);
+		steer_parse_ipv6(set, head + at, bytes - at);
 }
 
 uint32_t
@@ -129,8 +130,8 @@ softrnic_steer_hash(const struct softrnic_steering *steering, const struct flow_
 }
 
 static const struct flow_entry *
-match_group(const struct softrnic_steering *steering, const struct flow_group *group,
-	    const struct steer_key *key, uint32_t *steps)
+steer_match_group(const struct softrnic_steering *steering, const struct flow_group *group,
+		  const struct steer_key *key, uint32_t *steps)
 {
 	const struct flow_entry *entry;
 	uint32_t hash, i, w;
@@ -172,7 +173,7 @@ walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *res
 	while (table != NULL && ++steps < STEER_STEPS_MAX) {
 		entry = NULL;
 		TAILQ_FOREACH(group, &table->groups, link) {
-			entry = match_group(steering, group, key, &steps);
+			entry = steer_match_group(steering, group, key, &steps);
 			if (entry != NULL)
 				break;
 		}
@@ -200,8 +201,8 @@ walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *res
  * and destination, so that both directions of a flow have one hash.
  */
 static uint32_t
-hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes, bool use_src,
-	  bool use_dst, bool symmetric)
+steer_hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes,
+		bool use_src, bool use_dst, bool symmetric)
 {
 	uint32_t n = 0, i;
 
@@ -225,7 +226,7 @@ hash_pair(uint8_t *input, const uint8_t *src, const uint8_t *dst, uint32_t bytes
 
 /* What a completion says of the fields that went into the hash. */
 static uint8_t
-hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
+steer_hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
 {
 	uint8_t type = 0;
 
@@ -246,7 +247,8 @@ hash_type(uint64_t fields, uint64_t version, uint64_t proto, bool has_l4)
 
 /* Which queue of an indirect TIR: the hash over the header fields that the TIR selects, as far as the frame has them. */
 static struct softrnic_rq *
-spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softrnic_rx_info *info)
+steer_spread(const struct softrnic_tir *tir, const struct steer_key *key,
+	     struct softrnic_rx_info *info)
 {
 	const struct rnic_fte_match_set_lyr_2_4 *set =
 		(const struct rnic_fte_match_set_lyr_2_4 *)key;
@@ -267,22 +269,22 @@ spread(const struct softrnic_tir *tir, const struct steer_key *key, struct softr
 	if (tir->rqt == NULL || tir->rqt->size == 0)
 		return NULL;
 	if (version != 0 && rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) == RNIC_RX_HASH_TOEPLITZ) {
-		n = hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
-			      (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
-			      symmetric);
+		n = steer_hash_pair(input, bytes + ip_at, bytes + ip_at + 0x10, ip_bytes,
+				    (fields & RX_HASH_SRC_IP) != 0, (fields & RX_HASH_DST_IP) != 0,
+				    symmetric);
 		if (has_l4)
-			n += hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
-				       (fields & RX_HASH_L4_SPORT) != 0,
-				       (fields & RX_HASH_L4_DPORT) != 0, symmetric);
+			n += steer_hash_pair(input + n, bytes + l4_at, bytes + l4_at + 2, 2,
+					     (fields & RX_HASH_L4_SPORT) != 0,
+					     (fields & RX_HASH_L4_DPORT) != 0, symmetric);
 		info->hash = softrnic_toeplitz((const uint8_t *)tirc + 0x28, input, n);
-		info->hash_type = hash_type(fields, version, proto, has_l4);
+		info->hash_type = steer_hash_type(fields, version, proto, has_l4);
 	}
 	return tir->rqt->rqs[info->hash & (tir->rqt->size - 1)];
 }
 
 /* Has it headers that a completion tells of? By its type, of which all others are passed by. */
 static inline bool
-frame_has_headers(const uint8_t *head)
+steer_frame_has_headers(const uint8_t *head)
 {
 	uint16_t type = softrnic_load16(head + 12);
 
@@ -292,9 +294,9 @@ frame_has_headers(const uint8_t *head)
 
 /* To one TIR of the verdict. */
 static __rte_always_inline void
-deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
-	   const struct steer_result *result, uint32_t i, const struct steer_key *key,
-	   struct softrnic_rx_info *info)
+steer_deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
+		 const struct steer_result *result, uint32_t i, const struct steer_key *key,
+		 struct softrnic_rx_info *info)
 {
 	const struct softrnic_tir *tir = result->to[i].tir;
 	struct softrnic_rq *rq = tir->rq;
@@ -303,7 +305,7 @@ deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
 	info->hash = 0;
 	info->hash_type = 0;
 	if (rq == NULL && key != NULL)
-		rq = spread(tir, key, info);
+		rq = steer_spread(tir, key, info);
 	if (__builtin_expect(dev->self_lb != 0, 0) && (dev->self_lb & ~tir->self_lb) != 0)
 		rq = NULL;
 	if (rq != NULL)
@@ -317,9 +319,9 @@ deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
  * has an end.
  */
 static __attribute__((noinline)) void
-deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
-		const struct steer_result *result, const struct steer_key *key,
-		struct softrnic_rx_info *info)
+steer_deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
+		      const struct steer_result *result, const struct steer_key *key,
+		      struct softrnic_rx_info *info)
 {
 	const uint32_t entries = dev->turn->entries, ranges = dev->turn->ranges;
 	uint32_t i;
@@ -331,14 +333,14 @@ deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
 			dev->stats.rx_no_buffer += result->count - i;
 			return;
 		}
-		deliver_to(dev, frame, result, i, key, info);
+		steer_deliver_to(dev, frame, result, i, key, info);
 	}
 }
 
 /* Hand the frame to all TIRs of the verdict. key: NULL if the frame was not parsed. */
 static __rte_always_inline void
-deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
-	uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
+steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t *head,
+	      uint32_t head_bytes, const struct steer_result *result, const struct steer_key *key)
 {
 	struct softrnic_rx_info info = { .hds_ip_ext = RNIC_CQE_L2_OK };
 
@@ -346,12 +348,12 @@ deliver(struct softrnic *dev, const struct softrnic_frame *frame, const uint8_t 
 		dev->stats.rx_unmatched++;
 		return;
 	}
-	if (frame_has_headers(head))
+	if (steer_frame_has_headers(head))
 		softrnic_headers_receive(frame, head, head_bytes, &info);
 	if (__builtin_expect(result->count > 1, 0))
-		deliver_to_many(dev, frame, result, key, &info);
+		steer_deliver_to_many(dev, frame, result, key, &info);
 	else
-		deliver_to(dev, frame, result, 0, key, &info);
+		steer_deliver_to(dev, frame, result, 0, key, &info);
 }
 
 /* Through the flow tables; the verdict is kept for frames like this one, if it hangs on nothing else. */
@@ -363,7 +365,7 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 	struct steer_result own, *result = &own;
 	struct steer_key key;
 
-	parse(&key, head, head_bytes);
+	steer_parse(&key, head, head_bytes);
 	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
 		result = &steering->cache;
 	walk(dev, &key, result);
@@ -373,7 +375,7 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 		steering->cache_key[1] = key.words[1] & steering->cache_mask[1];
 		steering->cached = true;
 	}
-	deliver(dev, frame, head, head_bytes, result, &key);
+	steer_deliver(dev, frame, head, head_bytes, result, &key);
 }
 
 void
@@ -392,7 +394,7 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	if (__builtin_expect(steering->cached, 1) &&
 	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
 	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1])
-		deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
+		steer_deliver(dev, frame, head, head_bytes, &steering->cache, NULL);
 	else
 		steer_walk(dev, frame, head, head_bytes);
 }
@@ -408,12 +410,12 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 	struct steer_key key;
 	uint32_t i;
 
-	parse(&key, head, head_bytes);
+	steer_parse(&key, head, head_bytes);
 	walk(dev, &key, &result);
 	for (i = 0; i < result.count; i++) {
 		rq = result.to[i].tir->rq;
 		if (rq == NULL)
-			rq = spread(result.to[i].tir, &key, &info);
+			rq = steer_spread(result.to[i].tir, &key, &info);
 		/* One that does not receive drops the frame, and may do so for ever. */
 		if (rq == NULL || rq->state != RNIC_WQ_STATE_RDY)
 			continue;

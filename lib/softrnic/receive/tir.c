@@ -32,7 +32,7 @@ tirc_supported(const struct rnic_tirc *tirc)
 
 /* Drivers name XOR8 where there is one queue and nothing to choose; as a choice it is not done. */
 static bool
-hash_spreads(const struct rnic_tirc *tirc, uint32_t size)
+tir_hash_spreads(const struct rnic_tirc *tirc, uint32_t size)
 {
 	return size <= 1 || rnic_tirc_get(tirc, RNIC_TIRC_RX_HASH_FN) != RNIC_RX_HASH_INVERTED_XOR8;
 }
@@ -45,7 +45,7 @@ softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rqt, ui
 
 	softrnic_charge_steps(dev, softrnic_object_limit(SOFTRNIC_TIR));
 	while ((tir = softrnic_object_next(dev, SOFTRNIC_TIR, &number)) != NULL)
-		if (tir->rqt == rqt && !hash_spreads(&tir->context, size))
+		if (tir->rqt == rqt && !tir_hash_spreads(&tir->context, size))
 			return false;
 	return true;
 }
@@ -69,7 +69,8 @@ tir_resolve(struct softrnic *dev, struct softrnic_tir *tir, const struct rnic_ti
 					       rnic_tirc_get(tirc, RNIC_TIRC_INDIRECT_TABLE));
 		if (tir->rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
-		return hash_spreads(tirc, tir->rqt->size) ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM;
+		return tir_hash_spreads(tirc, tir->rqt->size) ? RNIC_STATUS_OK
+							      : RNIC_STATUS_BAD_PARAM;
 	default: return RNIC_STATUS_BAD_PARAM;
 	}
 }
@@ -158,7 +159,7 @@ SOFTRNIC_CMD(modify_tir)
 		if (rqt == NULL)
 			return RNIC_STATUS_BAD_RES;
 	}
-	if (rqt != NULL && !hash_spreads(hash, rqt->size))
+	if (rqt != NULL && !tir_hash_spreads(hash, rqt->size))
 		return RNIC_STATUS_BAD_PARAM;
 	if (rqt != tir->rqt) {
 		rqt->object.refs++;

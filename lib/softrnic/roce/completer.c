@@ -125,17 +125,17 @@ completer_data(struct roce_qp *qp, const struct roce_pkt *pkt, uint64_t now)
 {
 	struct roce_requester *req = &qp->requester;
 	const struct roce_request *request;
-	int ret;
+	int rc;
 
 	if (!roce_requester_cover(qp, pkt->psn, now)) {
 		completer_implied_nak(qp, now);
 		return;
 	}
 	request = roce_request_at(req, req->tail);
-	ret = pkt->opcode == ROCE_ATOMIC_ACKNOWLEDGE ? completer_atomic_data(qp, request, pkt)
-						     : completer_read_data(qp, request, pkt);
-	if (ret < 0)
-		roce_requester_fail(qp, (uint8_t)-ret);
+	rc = pkt->opcode == ROCE_ATOMIC_ACKNOWLEDGE ? completer_atomic_data(qp, request, pkt)
+						    : completer_read_data(qp, request, pkt);
+	if (rc < 0)
+		roce_requester_fail(qp, (uint8_t)-rc);
 	else
 		roce_requester_advance(qp, roce_psn_add(pkt->psn, 1), now);
 }

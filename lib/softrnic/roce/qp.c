@@ -86,7 +86,7 @@ roce_qp_set_counters(struct roce_qp *qp, struct roce_counters *counters)
 #define TAKES_DEPTH 0x8 /* how much of the peer's is remembered */
 
 static unsigned int
-attr_takes(enum roce_state from, enum roce_state to)
+qp_attr_takes(enum roce_state from, enum roce_state to)
 {
 	if (to == ROCE_RTR)
 		return TAKES_PATH | TAKES_DEPTH;
@@ -98,7 +98,7 @@ attr_takes(enum roce_state from, enum roce_state to)
 }
 
 static bool
-attr_valid(const struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
+qp_attr_valid(const struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
 {
 	const uint8_t all = ROCE_REMOTE_READ | ROCE_REMOTE_WRITE | ROCE_REMOTE_ATOMIC;
 
@@ -119,7 +119,7 @@ attr_valid(const struct roce_qp *qp, const struct roce_attr *attr, unsigned int 
 }
 
 static void
-attr_take(struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
+qp_attr_take(struct roce_qp *qp, const struct roce_attr *attr, unsigned int takes)
 {
 	struct roce_requester *req = &qp->requester;
 
@@ -180,10 +180,10 @@ roce_qp_modify(struct roce_qp *qp, enum roce_state to, const struct roce_attr *a
 		roce_qp_error(qp);
 		return 0;
 	}
-	takes = attr_takes(qp->state, to);
-	if (attr == NULL || !attr_valid(qp, attr, takes))
+	takes = qp_attr_takes(qp->state, to);
+	if (attr == NULL || !qp_attr_valid(qp, attr, takes))
 		return -EINVAL;
-	attr_take(qp, attr, takes);
+	qp_attr_take(qp, attr, takes);
 	if (to != ROCE_SQD)
 		qp->requester.draining = false;
 	else if (qp->state != ROCE_SQD)

@@ -60,9 +60,9 @@ responder_invalid(struct roce_qp *qp)
 
 /* The peer may not touch that memory, or it failed. A WQE in use is not to blame, and is flushed. */
 static void
-responder_refuse(struct roce_qp *qp, int ret)
+responder_refuse(struct roce_qp *qp, int rc)
 {
-	bool access = ret != -RNIC_SYND_REMOTE_OPERATION;
+	bool access = rc != -RNIC_SYND_REMOTE_OPERATION;
 
 	qp->counters->resp_remote_access_errors += access ? 1 : 0;
 	roce_responder_die(qp, qp->responder.psn,
@@ -120,7 +120,7 @@ static void
 responder_send(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation)
 {
 	struct roce_responder *resp = &qp->responder;
-	int ret = 0;
+	int rc = 0;
 
 	if (!responder_take_recv(qp))
 		return;
@@ -135,9 +135,9 @@ responder_send(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 		return;
 	}
 	if (pkt->length > 0)
-		ret = qp->ops->recv_scatter(qp, &resp->recv, resp->offset, pkt);
-	if (ret < 0) {
-		roce_responder_die(qp, resp->psn, ROCE_NAK_REMOTE_OPERATION, (uint8_t)-ret,
+		rc = qp->ops->recv_scatter(qp, &resp->recv, resp->offset, pkt);
+	if (rc < 0) {
+		roce_responder_die(qp, resp->psn, ROCE_NAK_REMOTE_OPERATION, (uint8_t)-rc,
 				   RNIC_EVENT_WQ_CATASTROPHIC);
 		return;
 	}
@@ -151,7 +151,7 @@ responder_write(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operatio
 	struct roce_responder *resp = &qp->responder;
 	bool start = (operation & OP_START) != 0, end = (operation & OP_END) != 0;
 	uint32_t total = start ? pkt->dma_length : resp->left;
-	int ret = 0;
+	int rc = 0;
 
 	/* What RETH announced is what comes: all of it with the last packet, not before. */
 	if (total > ROCE_MESSAGE_MAX || (end ? total != pkt->length : total <= pkt->length)) {
@@ -165,13 +165,13 @@ responder_write(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operatio
 		resp->rkey = pkt->rkey;
 		resp->va = pkt->va;
 		if (!end)
-			ret = qp->ops->remote_check(qp, pkt->rkey, pkt->va, total,
-						    ROCE_REMOTE_WRITE);
+			rc = qp->ops->remote_check(qp, pkt->rkey, pkt->va, total,
+						   ROCE_REMOTE_WRITE);
 	}
-	if (ret >= 0 && pkt->length > 0)
-		ret = qp->ops->remote_write(qp, resp->rkey, resp->va + resp->offset, pkt);
-	if (ret < 0) {
-		responder_refuse(qp, ret);
+	if (rc >= 0 && pkt->length > 0)
+		rc = qp->ops->remote_write(qp, resp->rkey, resp->va + resp->offset, pkt);
+	if (rc < 0) {
+		responder_refuse(qp, rc);
 		return;
 	}
 	qp->counters->rx_write_requests += start ? 1 : 0;
@@ -217,7 +217,7 @@ responder_read(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 {
 	struct roce_responder *resp = &qp->responder;
 	struct roce_resource *resource;
-	int ret = 0;
+	int rc = 0;
 
 	/* With half of the range, a repeated packet of it could be a new one. */
 	if (pkt->dma_length > ROCE_MESSAGE_MAX ||
@@ -226,10 +226,10 @@ responder_read(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operation
 		return;
 	}
 	if (pkt->dma_length > 0)
-		ret = qp->ops->remote_check(qp, pkt->rkey, pkt->va, pkt->dma_length,
-					    ROCE_REMOTE_READ);
-	if (ret < 0) {
-		responder_refuse(qp, ret);
+		rc = qp->ops->remote_check(qp, pkt->rkey, pkt->va, pkt->dma_length,
+					   ROCE_REMOTE_READ);
+	if (rc < 0) {
+		responder_refuse(qp, rc);
 		return;
 	}
 	resource = responder_remember(qp, pkt);
@@ -252,16 +252,16 @@ responder_atomic(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operati
 {
 	struct roce_responder *resp = &qp->responder;
 	struct roce_resource *resource;
-	int ret;
+	int rc;
 
 	resource = pkt->va % sizeof(uint64_t) == 0 ? responder_remember(qp, pkt) : NULL;
 	if (resource == NULL) {
 		responder_invalid(qp);
 		return;
 	}
-	ret = qp->ops->remote_atomic(qp, pkt, &resource->original);
-	if (ret < 0) {
-		responder_refuse(qp, ret);
+	rc = qp->ops->remote_atomic(qp, pkt, &resource->original);
+	if (rc < 0) {
+		responder_refuse(qp, rc);
 		return;
 	}
 	resource->swap_add = pkt->swap_add;
@@ -299,7 +299,8 @@ responder_check(const struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t op
 
 /* A READ again, or its rest: within what was allowed, from any of its PSNs. */
 static bool
-repeated_read(const struct roce_qp *qp, const struct roce_pkt *pkt, struct roce_resource *resource)
+responder_repeated_read(const struct roce_qp *qp, const struct roce_pkt *pkt,
+			struct roce_resource *resource)
 {
 	uint32_t index = (pkt->psn - resource->psn) & ROCE_PSN_MASK;
 
@@ -315,7 +316,7 @@ repeated_read(const struct roce_qp *qp, const struct roce_pkt *pkt, struct roce_
 }
 
 static bool
-repeated_atomic(const struct roce_pkt *pkt, const struct roce_resource *resource)
+responder_repeated_atomic(const struct roce_pkt *pkt, const struct roce_resource *resource)
 {
 	return pkt->rkey == resource->rkey && pkt->va == resource->va &&
 	       pkt->swap_add == resource->swap_add && pkt->compare == resource->compare;
@@ -341,8 +342,8 @@ responder_repeat(struct roce_qp *qp, const struct roce_pkt *pkt, uint8_t operati
 	}
 	/* Too old, or never asked: the requester tries something else. */
 	if (i == resp->head || resource->opcode != pkt->opcode || pkt->length != 0 ||
-	    !((operation & OP_READ) != 0 ? repeated_read(qp, pkt, resource)
-					 : repeated_atomic(pkt, resource)))
+	    !((operation & OP_READ) != 0 ? responder_repeated_read(qp, pkt, resource)
+					 : responder_repeated_atomic(pkt, resource)))
 		return;
 	resource->pending = true;
 	resource->begun = false;

@@ -72,14 +72,14 @@ struct capture {
 static int
 capture_check_file(struct softrnic *dev, const char *path, struct stat *st, bool must_exist)
 {
-	int ret;
+	int rc;
 
 	if (stat(path, st) != 0) {
-		ret = -errno;
-		if (ret == -ENOENT && !must_exist)
+		rc = -errno;
+		if (rc == -ENOENT && !must_exist)
 			return 0;
-		SOFTRNIC_LOG(ERR, dev, "%s: %s", path, strerror(-ret));
-		return ret;
+		SOFTRNIC_LOG(ERR, dev, "%s: %s", path, strerror(-rc));
+		return rc;
 	}
 	if (S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && !must_exist))
 		return 0;
@@ -105,16 +105,16 @@ capture_open_rx(struct softrnic *dev, struct capture *capture, const char *path,
 {
 	char error[PCAP_ERRBUF_SIZE] = "";
 	FILE *file;
-	int ret;
+	int rc;
 
-	ret = capture_check_file(dev, path, st, true);
-	if (ret != 0)
-		return ret;
+	rc = capture_check_file(dev, path, st, true);
+	if (rc != 0)
+		return rc;
 	file = fopen(path, "re");
 	if (file == NULL) {
-		ret = -errno;
-		SOFTRNIC_LOG(ERR, dev, "cannot read %s: %s", path, strerror(-ret));
-		return ret;
+		rc = -errno;
+		SOFTRNIC_LOG(ERR, dev, "cannot read %s: %s", path, strerror(-rc));
+		return rc;
 	}
 	capture->rx =
 		pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
@@ -134,20 +134,20 @@ capture_open_tx(struct softrnic *dev, struct capture *capture, const char *path,
 {
 	struct stat st = { 0 };
 	FILE *file;
-	int ret;
+	int rc;
 
-	ret = capture_check_file(dev, path, &st, false);
-	if (ret != 0)
-		return ret;
+	rc = capture_check_file(dev, path, &st, false);
+	if (rc != 0)
+		return rc;
 	if (capture->rx != NULL && st.st_dev == rx->st_dev && st.st_ino == rx->st_ino) {
 		SOFTRNIC_LOG(ERR, dev, "%s cannot be read and written at once", path);
 		return -EINVAL;
 	}
 	file = fopen(path, "we");
 	if (file == NULL) {
-		ret = -errno;
-		SOFTRNIC_LOG(ERR, dev, "cannot write %s: %s", path, strerror(-ret));
-		return ret;
+		rc = -errno;
+		SOFTRNIC_LOG(ERR, dev, "cannot write %s: %s", path, strerror(-rc));
+		return rc;
 	}
 	/* glibc takes a size only together with a buffer. */
 	setvbuf(file, capture->tx_room, _IOFBF, sizeof(capture->tx_room));
@@ -170,7 +170,7 @@ static int
 capture_open_live(struct softrnic *dev, struct capture *capture, const char *iface)
 {
 	char error[PCAP_ERRBUF_SIZE] = "";
-	int ret;
+	int rc;
 
 	capture->rx = pcap_create(iface, error);
 	if (capture->rx == NULL) {
@@ -183,13 +183,13 @@ capture_open_live(struct softrnic *dev, struct capture *capture, const char *ifa
 	pcap_set_immediate_mode(capture->rx, 1);
 	/* Where the host cannot, microseconds will do. */
 	(void)pcap_set_tstamp_precision(capture->rx, PCAP_TSTAMP_PRECISION_NANO);
-	ret = pcap_activate(capture->rx);
-	if (ret < 0) {
+	rc = pcap_activate(capture->rx);
+	if (rc < 0) {
 		SOFTRNIC_LOG(ERR, dev,
 			     "interface %s: %s (%s); captures need CAP_NET_RAW and an interface "
 			     "that exists and is up",
-			     iface, pcap_statustostr(ret), pcap_geterr(capture->rx));
-		return ret == PCAP_ERROR_PERM_DENIED ? -EPERM : -ENODEV;
+			     iface, pcap_statustostr(rc), pcap_geterr(capture->rx));
+		return rc == PCAP_ERROR_PERM_DENIED ? -EPERM : -ENODEV;
 	}
 	capture->ns_per_tick =
 		pcap_get_tstamp_precision(capture->rx) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000;
@@ -207,15 +207,15 @@ capture_open(struct softrnic *dev, struct capture *capture)
 {
 	const struct softrnic_conf *conf = &dev->conf;
 	struct stat st = { 0 };
-	int ret = 0;
+	int rc = 0;
 
 	if (conf->iface != NULL)
 		return capture_open_live(dev, capture, conf->iface);
 	if (conf->rx_pcap != NULL)
-		ret = capture_open_rx(dev, capture, conf->rx_pcap, &st);
-	if (ret == 0 && conf->tx_pcap != NULL)
-		ret = capture_open_tx(dev, capture, conf->tx_pcap, &st);
-	return ret;
+		rc = capture_open_rx(dev, capture, conf->rx_pcap, &st);
+	if (rc == 0 && conf->tx_pcap != NULL)
+		rc = capture_open_tx(dev, capture, conf->tx_pcap, &st);
+	return rc;
 }
 
 static void
@@ -244,7 +244,7 @@ capture_prepare(struct softrnic *dev, const char *arg)
 	const struct softrnic_conf *conf = &dev->conf;
 	bool files = conf->rx_pcap != NULL || conf->tx_pcap != NULL;
 	struct capture *capture;
-	int ret;
+	int rc;
 
 	if (arg != NULL || files == (conf->iface != NULL)) {
 		SOFTRNIC_LOG(ERR, dev,
@@ -256,10 +256,10 @@ capture_prepare(struct softrnic *dev, const char *arg)
 	if (capture == NULL)
 		return -ENOMEM;
 	dev->wire_data = capture;
-	ret = capture_open(dev, capture);
-	if (ret != 0)
+	rc = capture_open(dev, capture);
+	if (rc != 0)
 		capture_release(dev);
-	return ret;
+	return rc;
 }
 
 /* ---- Receive ---- */
@@ -277,17 +277,17 @@ capture_end(struct softrnic *dev, struct capture *capture, const char *why)
 static bool
 capture_fetch(struct softrnic *dev, struct capture *capture)
 {
-	int ret;
+	int rc;
 
 	if (capture->held || capture->at_end)
 		return capture->held;
-	ret = pcap_next_ex(capture->rx, &capture->header, &capture->data);
-	if (ret == 1) {
+	rc = pcap_next_ex(capture->rx, &capture->header, &capture->data);
+	if (rc == 1) {
 		capture->held = true;
 		capture->frames++;
-	} else if (ret == PCAP_ERROR_BREAK) {
+	} else if (rc == PCAP_ERROR_BREAK) {
 		capture_end(dev, capture, NULL);
-	} else if (ret < 0) {
+	} else if (rc < 0) {
 		capture_end(dev, capture, pcap_geterr(capture->rx));
 	}
 	return capture->held;

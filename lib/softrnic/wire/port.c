@@ -63,22 +63,22 @@ static int
 port_own(struct port_wire *wire, uint16_t id)
 {
 	struct rte_eth_dev_owner owner = { .id = wire->owner };
-	int ret;
+	int rc;
 
-	ret = rte_eth_dev_owner_get(id, &owner);
-	if (ret == 0 && owner.id != RTE_ETH_DEV_NO_OWNER) {
+	rc = rte_eth_dev_owner_get(id, &owner);
+	if (rc == 0 && owner.id != RTE_ETH_DEV_NO_OWNER) {
 		SOFTRNIC_LOG(ERR, wire->dev, "ethdev %s already belongs to %s", wire->name,
 			     owner.name);
 		return -EPERM;
 	}
 	owner.id = wire->owner;
 	snprintf(owner.name, sizeof(owner.name), "softrnic %.54s", wire->dev->name);
-	if (ret == 0)
-		ret = rte_eth_dev_owner_set(id, &owner);
-	if (ret != 0)
+	if (rc == 0)
+		rc = rte_eth_dev_owner_set(id, &owner);
+	if (rc != 0)
 		SOFTRNIC_LOG(ERR, wire->dev, "cannot take ethdev %s: %s", wire->name,
-			     strerror(-ret));
-	return ret;
+			     strerror(-rc));
+	return rc;
 }
 
 /* An id is a number that somebody else's ethdev may have by now. */
@@ -111,9 +111,9 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 		UINT16_MAX - RTE_PKTMBUF_HEADROOM,
 	};
 	unsigned int i, socket = (unsigned int)rte_eth_dev_socket_id(id);
-	int ret = -ENOMEM;
+	int rc = -ENOMEM;
 
-	for (i = 0; i < RTE_DIM(sizes) && (ret == -ENOMEM || ret == -EINVAL); i++) {
+	for (i = 0; i < RTE_DIM(sizes) && (rc == -ENOMEM || rc == -EINVAL); i++) {
 		*pool = softrnic_port_pool_get(wire->owner, id, sizes[i],
 					       rx_desc + tx_desc + PORT_MBUFS_MORE,
 					       rte_eth_dev_socket_id(id));
@@ -124,15 +124,15 @@ port_setup_rx(struct port_wire *wire, uint16_t id, uint16_t rx_desc, uint16_t tx
 				     rx_desc + tx_desc + PORT_MBUFS_MORE, sizes[i]);
 			return -ENOMEM;
 		}
-		ret = rte_eth_rx_queue_setup(id, 0, rx_desc, socket, NULL, *pool);
-		if (ret == 0) {
+		rc = rte_eth_rx_queue_setup(id, 0, rx_desc, socket, NULL, *pool);
+		if (rc == 0) {
 			softrnic_port_pool_configured(*pool, id);
 		} else {
 			port_pool_put(wire, *pool);
 			*pool = NULL;
 		}
 	}
-	return ret;
+	return rc;
 }
 
 static int
@@ -141,47 +141,46 @@ port_setup(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 	uint16_t rx_desc = PORT_DESC, tx_desc = PORT_DESC;
 	struct rte_eth_dev_info info;
 	struct rte_eth_conf conf = { 0 };
-	int ret;
+	int rc;
 
-	ret = rte_eth_dev_info_get(id, &info);
-	if (ret != 0)
-		return ret;
+	rc = rte_eth_dev_info_get(id, &info);
+	if (rc != 0)
+		return rc;
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-	ret = rte_eth_dev_configure(id, 1, 1, &conf);
-	if (ret == 0)
-		ret = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_desc, &tx_desc);
-	if (ret == 0)
-		ret = port_setup_rx(wire, id, rx_desc, tx_desc, pool);
-	if (ret == 0)
-		ret = rte_eth_tx_queue_setup(id, 0, tx_desc,
-					     (unsigned int)rte_eth_dev_socket_id(id), NULL);
-	return ret != 0 ? ret : rte_eth_dev_start(id);
+	rc = rte_eth_dev_configure(id, 1, 1, &conf);
+	if (rc == 0)
+		rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_desc, &tx_desc);
+	if (rc == 0)
+		rc = port_setup_rx(wire, id, rx_desc, tx_desc, pool);
+	if (rc == 0)
+		rc = rte_eth_tx_queue_setup(id, 0, tx_desc, (unsigned int)rte_eth_dev_socket_id(id),
+					    NULL);
+	return rc != 0 ? rc : rte_eth_dev_start(id);
 }
 
 static int
 port_start(struct port_wire *wire, uint16_t id, struct rte_mempool **pool)
 {
-	int ret;
+	int rc;
 
-	ret = port_own(wire, id);
-	if (ret != 0)
-		return ret;
+	rc = port_own(wire, id);
+	if (rc != 0)
+		return rc;
 	*pool = NULL;
-	ret = port_setup(wire, id, pool);
-	if (ret != 0) {
+	rc = port_setup(wire, id, pool);
+	if (rc != 0) {
 		SOFTRNIC_LOG(ERR, wire->dev, "cannot start ethdev %s: %s%s", wire->name,
-			     strerror(-ret),
-			     ret == -EBUSY ? "; something else uses it" : "");
+			     strerror(-rc), rc == -EBUSY ? "; something else uses it" : "");
 		port_pool_put(wire, *pool);
 		rte_eth_dev_owner_unset(id, wire->owner);
-		return ret;
+		return rc;
 	}
-	ret = rte_eth_promiscuous_enable(id);
-	if (ret != 0)
+	rc = rte_eth_promiscuous_enable(id);
+	if (rc != 0)
 		SOFTRNIC_LOG(WARNING, wire->dev,
 			     "ethdev %s has no promiscuous mode (%s): it may receive only "
 			     "frames for its own MAC address; set that as mac=",
-			     wire->name, strerror(-ret));
+			     wire->name, strerror(-rc));
 	return 0;
 }
 
@@ -207,7 +206,7 @@ port_find(struct port_wire *wire)
 	struct rte_mempool *pool = NULL;
 	bool destroyed;
 	uint16_t id;
-	int ret;
+	int rc;
 
 	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0)
 		return -ENODEV;
@@ -219,17 +218,17 @@ port_find(struct port_wire *wire)
 	wire->stage = PORT_STARTS;
 	softrnic_unlock(poller);
 
-	ret = port_start(wire, id, &pool);
+	rc = port_start(wire, id, &pool);
 
 	poller = port_lock(wire);
 	destroyed = wire->stage == PORT_ABSENT;
-	if (!destroyed && ret != 0) {
+	if (!destroyed && rc != 0) {
 		wire->stage = PORT_UNFIT;
 	} else if (!destroyed) {
 		/* Removed meanwhile: the next look closes it, and the pool is its own until then. */
 		wire->pool = pool;
 		if (wire->stage != PORT_STARTS) {
-			ret = -ENODEV;
+			rc = -ENODEV;
 		} else {
 			wire->stage = PORT_LIVE;
 			wire->idle = true;
@@ -240,7 +239,7 @@ port_find(struct port_wire *wire)
 	softrnic_unlock(poller);
 	if (destroyed)
 		port_pool_put(wire, pool);
-	return destroyed ? -ENODEV : ret;
+	return destroyed ? -ENODEV : rc;
 }
 
 /* No thread is in a burst until it runs again. False: it is gone, and not ours to stop. */
@@ -278,13 +277,13 @@ port_restarted(struct port_wire *wire, bool runs)
 static int
 port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
 {
-	int ret, run;
+	int rc, run;
 
 	if (!port_restarts(wire))
 		return -ENODEV;
 	/* One that does not stop has no bursts from now on, and ethdev does not start it again. */
 	run = rte_eth_dev_stop(id);
-	ret = run != 0 ? run : rte_eth_dev_set_mtu(id, mtu);
+	rc = run != 0 ? run : rte_eth_dev_set_mtu(id, mtu);
 	if (run == 0)
 		run = rte_eth_dev_start(id);
 	if (port_restarted(wire, run == 0) && run != 0) {
@@ -294,7 +293,7 @@ port_set_mtu_stopped(struct port_wire *wire, uint16_t id, uint16_t mtu)
 			     wire->name, mtu, strerror(-run));
 		rte_eth_dev_owner_unset(id, wire->owner);
 	}
-	return ret;
+	return rc;
 }
 
 /* Tell the ethdev what MTU its frames are of now. Many can have no other than they have, or it is set elsewhere. */
@@ -302,21 +301,21 @@ static void
 port_tell_mtu(struct port_wire *wire, uint16_t id, uint16_t mtu)
 {
 	uint16_t has = 0;
-	int ret;
+	int rc;
 
 	if (mtu == wire->mtu)
 		return;
 	wire->mtu = mtu;
 	if (rte_eth_dev_get_mtu(id, &has) != 0 || has == mtu)
 		return;
-	ret = rte_eth_dev_set_mtu(id, mtu);
-	if (ret == -EBUSY)
-		ret = port_set_mtu_stopped(wire, id, mtu);
-	if (ret != 0 && mtu > has)
+	rc = rte_eth_dev_set_mtu(id, mtu);
+	if (rc == -EBUSY)
+		rc = port_set_mtu_stopped(wire, id, mtu);
+	if (rc != 0 && mtu > has)
 		SOFTRNIC_LOG(WARNING, wire->dev,
 			     "ethdev %s refuses an MTU of %u (%s): set it on the interface "
 			     "behind the ethdev, or longer frames are lost there",
-			     wire->name, mtu, strerror(-ret));
+			     wire->name, mtu, strerror(-rc));
 }
 
 static void
@@ -326,10 +325,10 @@ port_follow(struct port_wire *wire, uint16_t id)
 	struct rte_eth_link link = { 0 };
 	uint16_t mtu;
 	bool up;
-	int ret;
+	int rc;
 
-	ret = rte_eth_link_get_nowait(id, &link);
-	up = ret == -ENOTSUP || (ret == 0 && link.link_status == RTE_ETH_LINK_UP);
+	rc = rte_eth_link_get_nowait(id, &link);
+	up = rc == -ENOTSUP || (rc == 0 && link.link_status == RTE_ETH_LINK_UP);
 	poller = port_lock(wire);
 	if (wire->stage == PORT_LIVE && wire->up != up) {
 		wire->up = up;
@@ -347,14 +346,14 @@ static int
 port_look(struct port_wire *wire)
 {
 	uint16_t id;
-	int ret = 0;
+	int rc = 0;
 
 	pthread_mutex_lock(&wire->looking);
 	atomic_store(&wire->looker, (uintptr_t)pthread_self());
 	switch (port_stage(wire, &id)) {
 	case PORT_ABSENT:
-		ret = port_find(wire);
-		if (ret == 0)
+		rc = port_find(wire);
+		if (rc == 0)
 			port_follow(wire, wire->id);
 		break;
 	case PORT_LIVE:
@@ -367,7 +366,7 @@ port_look(struct port_wire *wire)
 	}
 	atomic_store(&wire->looker, 0);
 	pthread_mutex_unlock(&wire->looking);
-	return ret;
+	return rc;
 }
 
 /* With all that was done to it before the alarm was set. */
@@ -397,19 +396,18 @@ port_look_on(void *arg)
 	port_look(wire);
 	if (rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire) != 0)
 		SOFTRNIC_LOG(ERR, wire->dev,
-			     "no alarm: the link of ethdev %s is no longer followed",
-			     wire->name);
+			     "no alarm: the link of ethdev %s is no longer followed", wire->name);
 	atomic_fetch_add_explicit(&wire->looks, 1, memory_order_release);
 }
 
 /* ---- Events, in whatever thread ---- */
 
 static int
-port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *rc)
 {
 	(void)id;
 	(void)type;
-	(void)ret;
+	(void)rc;
 	/* It can be used, and has its name, when this event is over; the next look is due soon anyhow. */
 	(void)rte_eal_alarm_set(1, port_look_once, arg);
 	return 0;
@@ -417,13 +415,13 @@ port_new(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 
 /* Once this has returned nothing here touches the ethdev. */
 static int
-port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+port_gone(uint16_t id, enum rte_eth_event_type type, void *arg, void *rc)
 {
 	bool destroyed = type == RTE_ETH_EVENT_DESTROY, ours;
 	struct port_wire *wire = arg;
 	struct softrnic_poller *poller = port_lock(wire);
 
-	(void)ret;
+	(void)rc;
 	ours = wire->id == id &&
 	       (destroyed ? wire->stage != PORT_ABSENT
 			  : wire->stage == PORT_LIVE || wire->stage == PORT_STARTS);
@@ -470,15 +468,15 @@ static int
 port_listen(struct port_wire *wire)
 {
 	unsigned int i;
-	int ret = 0;
+	int rc = 0;
 
 	wire->told = true;
 	/* With all that was done so far. */
 	atomic_store_explicit(&wire->poller, wire->dev->poller, memory_order_release);
-	for (i = 0; i < RTE_DIM(port_events) && ret == 0; i++)
-		ret = rte_eth_dev_callback_register(RTE_ETH_ALL, port_events[i].type,
-						    port_events[i].fn, wire);
-	return ret != 0 ? ret : rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire);
+	for (i = 0; i < RTE_DIM(port_events) && rc == 0; i++)
+		rc = rte_eth_dev_callback_register(RTE_ETH_ALL, port_events[i].type,
+						   port_events[i].fn, wire);
+	return rc != 0 ? rc : rte_eal_alarm_set(PORT_LOOK_US, port_look_on, wire);
 }
 
 /* ---- The wire ---- */
@@ -517,7 +515,7 @@ static int
 port_prepare(struct softrnic *dev, const char *arg)
 {
 	struct port_wire *wire;
-	int ret;
+	int rc;
 
 	if (arg == NULL || arg[0] == '\0' || strlen(arg) >= sizeof(wire->name)) {
 		SOFTRNIC_LOG(ERR, dev, "wire \"port\" needs the name of an ethdev: port:net_tap0");
@@ -539,22 +537,22 @@ port_prepare(struct softrnic *dev, const char *arg)
 	atomic_init(&wire->looker, 0);
 	wire->idle = true;
 	dev->wire_data = wire;
-	ret = rte_eth_dev_owner_new(&wire->owner);
-	if (ret == 0)
-		ret = port_look(wire);
-	if (ret == -ENODEV)
-		SOFTRNIC_LOG(WARNING, dev,
-			     "no ethdev %s yet: the link is down until it appears", arg);
-	if (ret == 0)
+	rc = rte_eth_dev_owner_new(&wire->owner);
+	if (rc == 0)
+		rc = port_look(wire);
+	if (rc == -ENODEV)
+		SOFTRNIC_LOG(WARNING, dev, "no ethdev %s yet: the link is down until it appears",
+			     arg);
+	if (rc == 0)
 		port_limit_mtu(wire);
-	if (ret == 0 || ret == -ENODEV) {
-		ret = port_listen(wire);
-		if (ret != 0)
-			SOFTRNIC_LOG(ERR, dev, "cannot follow ethdev %s: %s", arg, strerror(-ret));
+	if (rc == 0 || rc == -ENODEV) {
+		rc = port_listen(wire);
+		if (rc != 0)
+			SOFTRNIC_LOG(ERR, dev, "cannot follow ethdev %s: %s", arg, strerror(-rc));
 	}
-	if (ret != 0)
+	if (rc != 0)
 		port_release(dev);
-	return ret;
+	return rc;
 }
 
 /* The frames that did not get through are lost with the link. */

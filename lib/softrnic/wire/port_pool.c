@@ -63,11 +63,11 @@ pools_leave(uint16_t ethdev)
 }
 
 static int
-pools_ethdev_gone(uint16_t ethdev, enum rte_eth_event_type type, void *arg, void *ret)
+pools_ethdev_gone(uint16_t ethdev, enum rte_eth_event_type type, void *arg, void *rc)
 {
 	(void)type;
 	(void)arg;
-	(void)ret;
+	(void)rc;
 	pthread_mutex_lock(&pools_lock);
 	pools_leave(ethdev);
 	pools_sweep();

@@ -43,7 +43,7 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 	const struct softrnic_conf *conf = &dev->conf;
 	const struct softrnic_wire_ops *ops;
 	const char *arg;
-	int ret;
+	int rc;
 
 	ops = wire_find(spec, &arg);
 	if (ops == NULL) {
@@ -59,10 +59,10 @@ softrnic_wire_prepare(struct softrnic *dev, const char *spec)
 			     "rx_pcap, tx_pcap and iface need the wire \"pcap\", not \"%s\"", spec);
 		return -EINVAL;
 	}
-	ret = ops->prepare != NULL ? ops->prepare(dev, arg) : 0;
-	if (ret == 0)
+	rc = ops->prepare != NULL ? ops->prepare(dev, arg) : 0;
+	if (rc == 0)
 		dev->wire_prepared = ops;
-	return ret;
+	return rc;
 }
 
 int
@@ -70,16 +70,16 @@ softrnic_wire_open(struct softrnic *dev, const char *spec)
 {
 	const struct softrnic_wire_ops *ops = dev->wire_prepared;
 	const char *arg;
-	int ret;
+	int rc;
 
-	ret = softrnic_faults_init(dev);
-	if (ret != 0)
-		return ret;
+	rc = softrnic_faults_init(dev);
+	if (rc != 0)
+		return rc;
 	(void)wire_find(spec, &arg);
-	ret = ops->open != NULL ? ops->open(dev, arg) : 0;
-	if (ret != 0) {
+	rc = ops->open != NULL ? ops->open(dev, arg) : 0;
+	if (rc != 0) {
 		softrnic_faults_fini(dev);
-		return ret;
+		return rc;
 	}
 	dev->wire = ops;
 	return 0;
