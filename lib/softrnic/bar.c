@@ -6,6 +6,7 @@
 
 #include "prm/init_seg.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/engine/doorbell.h"
 #include "softrnic/hca/iseg.h"

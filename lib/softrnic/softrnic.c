@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "softrnic/base/clock.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/random.h"
+#include "softrnic/base/resolved.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/engine/qp_watch.h"

@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "softrnic/base/command.h"
+#include "softrnic/base/object.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/rmp.h"
 #include "softrnic/receive/roce.h"

@@ -12,6 +12,7 @@
 #include "prm/queue.h"
 #include "prm/uar.h"
 #include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/memory/tpt.h"
 
 #define DP_IOVA UINT64_C(0x40000000)

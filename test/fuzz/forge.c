@@ -8,6 +8,7 @@
 #include "softrnic/hca/iseg.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/event/eq.h"
+#include "softrnic/base/object.h"
 
 bool
 forge_completion(struct softrnic *dev, uint32_t cqn, const struct rnic_cqe *cqe)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The inside of the device: its state, and the seams between its parts. Everything here runs under the poller's lock. */
+/* The device's state. Everything that uses it runs under the poller's lock. */
 #ifndef SOFTRNIC_DEVICE_H
 #define SOFTRNIC_DEVICE_H
 
@@ -11,10 +11,7 @@
 #include <sys/uio.h>
 
 #include "prm/caps.h"
-#include "prm/vport.h"
-#include "softrnic/base/object.h"
-#include "softrnic/base/quirks.h"
-#include "softrnic/base/resolved.h"
+#include "softrnic/base/parts.h"
 #include "softrnic/roce/roce.h"
 #include "softrnic/softrnic.h"
 
@@ -23,73 +20,6 @@ enum softrnic_hca_state {
 	SOFTRNIC_HCA_OFF,     /* after reset: ENABLE_HCA only */
 	SOFTRNIC_HCA_ENABLED, /* pages, ISSI, capabilities, INIT_HCA */
 	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
-};
-
-/* Traffic counters of the vport and the port; exact. */
-struct softrnic_port_counters {
-	uint64_t rx_packets[3], rx_bytes[3]; /* unicast, multicast, broadcast */
-	uint64_t tx_packets[3], tx_bytes[3];
-	/* Packets of queue pairs, as the frames that they are: the port counts them with the others, the vport apart. */
-	uint64_t rx_rdma_packets[3], rx_rdma_bytes[3];
-	uint64_t tx_rdma_packets[3], tx_rdma_bytes[3];
-	uint64_t rx_errors, tx_errors;
-	/* of rx_packets: the port saw them, the vport has no such address */
-	uint64_t rx_foreign_packets[3], rx_foreign_bytes[3];
-};
-
-/* Addresses that the driver asked the vport to take (MODIFY_NIC_VPORT_CONTEXT). */
-#define SOFTRNIC_MAC_LIST_LOG 7
-struct softrnic_mac_list {
-	uint16_t count;
-	uint8_t macs[1 << SOFTRNIC_MAC_LIST_LOG][6];
-};
-
-/* The switch between a card's functions: unicast addresses that are ours, by the driver's index. */
-#define SOFTRNIC_L2_TABLE_LOG 16
-#define SOFTRNIC_L2_WORDS     (1u << (SOFTRNIC_L2_TABLE_LOG - 6))
-
-#define SOFTRNIC_LENGTHS	10240 /* more than the longest frame of any MTU */
-#define SOFTRNIC_LENGTH_CLASSES 11    /* too short, then ten */
-struct softrnic_port {
-	uint8_t mac[6]; /* the vport's permanent address */
-	/* MTUs as registers have them: SOFTRNIC_FRAME_OVERHEAD more than a frame's payload */
-	uint16_t max_mtu, admin_mtu;
-	uint16_t vport_mtu;
-	uint8_t admin_status; /* enum rnic_port_status */
-	uint8_t vport_admin_state;
-	bool link_up, wire_up;
-	bool rdma_up; /* the link, and it carries packets of queue pairs */
-	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
-	bool asked_uc, asked_mc, asked_all; /* promisc_*, as the driver wants them */
-	struct softrnic_port_counters counters;
-	struct softrnic_port_counters vport_base, port_base; /* counters when last cleared */
-	struct softrnic_mac_list uc, mc;
-	struct softrnic_mac_list vlans; /* VLAN IDs, where addresses begin: kept, not asked */
-	bool pause_tx, pause_rx;
-	uint8_t node_desc[64];
-	struct rnic_nic_vport_context context; /* the rest, as last modified */
-	/* Received frames by their length, and what those of RFC 2819's classes were when last cleared. */
-	uint64_t rx_lengths[SOFTRNIC_LENGTHS];
-	uint64_t class_base[SOFTRNIC_LENGTH_CLASSES];
-	/* A bit for each index of the switch's table that is in use; the address itself is not needed. */
-	uint64_t l2_used[SOFTRNIC_L2_WORDS];
-};
-
-/* ---- The device. ---- */
-
-struct softrnic_irq {
-	void (*fn)(void *arg, unsigned int vector);
-	void *arg;
-};
-
-/* Queue pairs whose doorbell records each poll looks at (engine/qp_watch.c). */
-struct softrnic_qp_watch {
-	struct softrnic_qp_watched *of; /* `size` of them: one for each open QP, `count` in use */
-	uint32_t count, size, users;
-	uint32_t next; /* the look goes on in front of this one */
-	/* of the DMA map that their pointers are from, but for those of the first `old` ones */
-	uint64_t generation;
-	uint32_t old;
 };
 
 /* Beside the 32 slots of commands: quirks want a turn in each round, which so costs others nothing. */
@@ -201,11 +131,5 @@ struct softrnic {
 		uint64_t key[2], count;
 	} secret;
 };
-
-static inline bool
-softrnic_has_quirk(const struct softrnic *dev, enum softrnic_quirk quirk)
-{
-	return (dev->quirks.set >> quirk & 1) != 0;
-}
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "prm/cmd.h"
 #include "prm/init_seg.h"
-#include "softrnic/base/device.h"
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/random.h"
 #include "softrnic/base/tunables.h"
 

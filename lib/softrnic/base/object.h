@@ -4,47 +4,7 @@
 #ifndef SOFTRNIC_OBJECT_H
 #define SOFTRNIC_OBJECT_H
 
-#include <stdint.h>
-
-struct softrnic;
-
-enum softrnic_object_type {
-	SOFTRNIC_PD,
-	SOFTRNIC_TD,
-	SOFTRNIC_UAR,
-	SOFTRNIC_MKEY,
-	SOFTRNIC_EQ,
-	SOFTRNIC_CQ,
-	SOFTRNIC_TIS,
-	SOFTRNIC_TIR,
-	SOFTRNIC_RQT,
-	SOFTRNIC_SQ,
-	SOFTRNIC_RQ,
-	SOFTRNIC_Q_COUNTER,
-	SOFTRNIC_FLOW_TABLE,
-	SOFTRNIC_QP,
-	SOFTRNIC_RMP,
-	SOFTRNIC_OBJECT_TYPES,
-};
-
-/* First member of every object. An object with references cannot be destroyed (RES_BUSY). */
-struct softrnic_object {
-	uint32_t number;
-	uint32_t refs;
-	enum softrnic_object_type type;
-};
-
-struct softrnic_object_table {
-	struct softrnic_object **slots; /* by number - first */
-	uint32_t first, size, used;
-	uint32_t next; /* where the search for a free number starts */
-	/*
-	 * Of shuffled ones: the slot at each place, and the place of each slot, both as its distance from there (xor), so
-	 * that what was never touched costs no memory.
-	 */
-	uint32_t *order, *place;
-	uint32_t fresh; /* those at the first places */
-};
+#include "softrnic/base/device.h"
 
 /* Give the object a number; RNIC_STATUS_OK or RNIC_STATUS_LIM. */
 int softrnic_object_add(struct softrnic *dev, enum softrnic_object_type type,

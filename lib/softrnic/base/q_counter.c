@@ -2,6 +2,7 @@
 
 /* Counter sets, which RQs and QPs name by their number. */
 #include "prm/cmd.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
 
 int

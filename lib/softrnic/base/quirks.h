@@ -11,52 +11,15 @@
 #ifndef SOFTRNIC_QUIRKS_H
 #define SOFTRNIC_QUIRKS_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-struct softrnic;
-
-enum softrnic_quirk {
-	SOFTRNIC_QUIRK_INITIALIZING_AGAIN,
-	SOFTRNIC_QUIRK_UAR_8,
-	SOFTRNIC_QUIRK_UAR_16,
-	SOFTRNIC_QUIRK_UAR_256,
-	SOFTRNIC_QUIRK_TEARDOWN_REFUSED,
-	SOFTRNIC_QUIRK_PAGES_LATE,
-	SOFTRNIC_QUIRK_PAGES_SMALL,
-	SOFTRNIC_QUIRK_PAGES_NEVER,
-	SOFTRNIC_QUIRK_PAGE_REQUEST_EARLY,
-	SOFTRNIC_QUIRK_INIT_PAGES_12874,
-	SOFTRNIC_QUIRK_INIT_PAGES_60000,
-	SOFTRNIC_QUIRK_NO_Q_COUNTERS,
-	SOFTRNIC_QUIRK_ROCE_OFF,
-	SOFTRNIC_QUIRK_HEALTH_STILL,
-	SOFTRNIC_QUIRK_EVENTS_UNKNOWN,
-	SOFTRNIC_QUIRK_COMMANDS_LATE,
-	SOFTRNIC_QUIRK_PTYS_400,
-	SOFTRNIC_QUIRK_PTYS_800,
-	SOFTRNIC_QUIRK_PORT_MODULE,
-	SOFTRNIC_QUIRKS,
-};
+#include "softrnic/base/device.h"
 
 #define SOFTRNIC_FIRST_UAR_MAX 0x100u
 
-struct softrnic_quirks {
-	uint32_t set; /* bit n: enum softrnic_quirk */
-	/* All times are CLOCK_MONOTONIC, ns. */
-	atomic_ullong initializing_to; /* who rings commands looks at it without the lock */
-	uint64_t still_from;	       /* of the health counter; 0: not planned */
-	bool still_planned;	       /* once, ever */
-	uint64_t pages_asked;	       /* when they were asked back; 0: they are not */
-	uint64_t pages_use;	       /* when the device works in some again */
-	bool pages_requested;	       /* since INIT_HCA, by page-request-early */
-	bool pages_missing;	       /* and they are not there yet */
-	unsigned int answers;	       /* late ones, ever */
-	unsigned int unknown;	       /* events, ever */
-	unsigned int port_events;      /* of port-module, since INIT_HCA */
-	uint64_t port_event_at;	       /* the next one; 0: none was asked for */
-};
+static inline bool
+softrnic_has_quirk(const struct softrnic *dev, enum softrnic_quirk quirk)
+{
+	return (dev->quirks.set >> quirk & 1) != 0;
+}
 
 /* Those of the configuration, beside what is set already; what they change of it. 0 or -EINVAL, logged. */
 int softrnic_quirks_init(struct softrnic *dev);

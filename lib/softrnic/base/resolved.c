@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/resolved.h"
 
 /* A ring that replaces another one is there beside it for a moment. */

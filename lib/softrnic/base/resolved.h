@@ -9,18 +9,8 @@
 #define SOFTRNIC_RESOLVED_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-struct softrnic;
-
-struct softrnic_resolved {
-	uint32_t place; /* in its list, from 1 on; 0: in none */
-};
-
-struct softrnic_resolved_list {
-	struct softrnic_resolved **of;
-	uint32_t count;
-};
+#include "softrnic/base/device.h"
 
 #define SOFTRNIC_RESOLVED_AHEAD \
 	8 /* they lie all over the heap: the next ones come while one is at hand */

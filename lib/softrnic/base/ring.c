@@ -6,6 +6,7 @@
 #include "prm/cmd.h"
 #include "softrnic/base/log.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/resolved.h"
 #include "softrnic/base/ring.h"
 #include "softrnic/base/work.h"
 

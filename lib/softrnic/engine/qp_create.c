@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"
-#include "softrnic/base/sizes.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
+#include "softrnic/base/quirks.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/qp_modify.h"

@@ -10,8 +10,9 @@
  */
 #include <string.h>
 
-#include "softrnic/base/sizes.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/engine/qp_modify.h"
 #include "softrnic/engine/qp_poll.h"
 #include "softrnic/port/port.h"

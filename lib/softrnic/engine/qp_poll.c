@@ -8,9 +8,10 @@
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"
-#include "softrnic/base/sizes.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/qp_emit.h"

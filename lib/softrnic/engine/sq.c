@@ -13,6 +13,7 @@
 #include "softrnic/base/clock.h"
 #include "softrnic/base/copy.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/base/work.h"
 #include "softrnic/base/wq.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/engine/tis.h"
 
 #define MODIFY_TIS_PRIO		  UINT64_C(0x1)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/sizes.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
+#include "softrnic/base/quirks.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/base/work.h"
 #include "softrnic/event/eq.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "prm/uar.h"
+#include "softrnic/base/object.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/hca/caps.h"
 #include "softrnic/hca/l2.h"
 #include "softrnic/hca/like.h"

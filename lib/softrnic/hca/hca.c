@@ -3,6 +3,8 @@
 /* The function as a whole: enable, initialize, tear down, disable; and what a driver asks on the way. */
 #include <string.h>
 
+#include "softrnic/base/object.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/qp_create.h"
 #include "softrnic/engine/sq.h"

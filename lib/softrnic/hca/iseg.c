@@ -10,6 +10,7 @@
 
 #include "prm/init_seg.h"
 #include "softrnic/base/clock.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/tunables.h"
 #include "softrnic/hca/iseg.h"
 

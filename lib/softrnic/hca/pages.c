@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "softrnic/base/clock.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/event/eq.h"
 #include "softrnic/hca/iseg.h"
 #include "softrnic/hca/pages.h"

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/base/uar.h"
 #include "softrnic/hca/pd_uar_counter.h"
 

@@ -4,6 +4,7 @@
 #include <rte_common.h>
 
 #include "softrnic/base/clock.h"
+#include "softrnic/base/quirks.h"
 #include "softrnic/event/eq.h"
 #include "softrnic/hca/pages.h"
 #include "softrnic/hca/quirks_turn.h"

@@ -3,6 +3,7 @@
 /* ACCESS_REG: the registers of the port, one function each. */
 #include <string.h>
 
+#include "softrnic/base/quirks.h"
 #include "softrnic/hca/reg.h"
 #include "softrnic/port/port.h"
 #include "softrnic/wire/link.h"

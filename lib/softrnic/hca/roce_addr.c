@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softrnic/base/quirks.h"
 #include "softrnic/hca/roce_addr.h"
 #include "softrnic/receive/roce.h"
 

@@ -3,6 +3,7 @@
 /* Commands of the vport: its state, context and traffic counters. */
 #include <string.h>
 
+#include "softrnic/base/quirks.h"
 #include "softrnic/hca/vport.h"
 #include "softrnic/port/port.h"
 #include "softrnic/wire/link.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/mkey.h"
 #include "softrnic/memory/tpt.h"

@@ -9,6 +9,8 @@
 
 #include "softrnic/base/dma.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
+#include "softrnic/base/resolved.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/tpt.h"
 

@@ -3,8 +3,9 @@
 /* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
 #include <errno.h>
 
-#include "softrnic/base/sizes.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/memory/segments.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs in: addresses, port, and the queue pair that they are for, while the sender waits. */
+#include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"

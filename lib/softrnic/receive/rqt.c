@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softrnic/base/sizes.h"
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
+#include "softrnic/base/sizes.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rqt.h"
 #include "softrnic/receive/tir.h"

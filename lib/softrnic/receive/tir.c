@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "softrnic/base/memory.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/rq.h"
