@@ -10,6 +10,7 @@
 #include "softrnic/event/cq.h"
 #include "softrnic/hca/cmdq.h"
 #include "softrnic/hca/hca.h"
+#include "softrnic/wire/ops.h"
 #include "softrnic/wire/wire.h"
 
 static bool

@@ -30,6 +30,7 @@
 #include "softrnic/receive/flow.h"
 #include "softrnic/softrnic_private.h"
 #include "softrnic/wire/link.h"
+#include "softrnic/wire/ops.h"
 #include "softrnic/wire/wire.h"
 
 #define DEFAULT_MTU	   9978

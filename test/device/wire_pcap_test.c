@@ -14,7 +14,7 @@
 #include <rte_log.h>
 
 #include "test_clock.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/ops.h"
 #include "wire_world.h"
 #include "../cpu_time.h"
 

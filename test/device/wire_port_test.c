@@ -12,7 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/ops.h"
 #include "softrnic/port/frame.h"
 #include "wire_cable.h"
 

@@ -113,12 +113,12 @@ struct softrnic {
 	struct softrnic_steering *steering;    /* receive/steer.h: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
 	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
-	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/wire.h */
+	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/ops.h */
 	void *wire_data;
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */
 	struct softrnic *peer;
 	bool wire_full; /* it takes no frame now: one that is sent is an error of the port */
-	struct softrnic_faults *faults; /* wire/faults.h */
+	struct softrnic_faults *faults; /* wire/held.h */
 
 	const struct softrnic_like *like; /* and what follows from it (like.h) */
 	bool no_mac, untrusted;

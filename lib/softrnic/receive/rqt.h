@@ -6,14 +6,6 @@
 
 #include "softrnic/base/command.h"
 
-struct softrnic_rq;
-
-struct softrnic_rqt {
-	struct softrnic_object object;
-	uint32_t max_size, size; /* size is a power of two */
-	struct softrnic_rq **rqs;
-};
-
 /* See softrnic_object_drop(). */
 void softrnic_rqt_drop(struct softrnic *dev, struct softrnic_object *object);
 

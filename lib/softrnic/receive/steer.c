@@ -5,7 +5,6 @@
 
 #include "softrnic/base/work.h"
 #include "softrnic/receive/rq.h"
-#include "softrnic/receive/rqt.h"
 #include "softrnic/receive/rss.h"
 #include "softrnic/receive/steer.h"
 #include "softrnic/receive/tir.h"

@@ -9,7 +9,6 @@
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/rq.h"
-#include "softrnic/receive/rqt.h"
 #include "softrnic/receive/tir.h"
 
 /* Bits of MODIFY_TIR's bitmask. */

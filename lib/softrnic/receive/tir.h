@@ -7,7 +7,13 @@
 #include "softrnic/base/command.h"
 
 struct softrnic_rq;
-struct softrnic_rqt;
+
+/* A table of queues, which is made in rqt.c. */
+struct softrnic_rqt {
+	struct softrnic_object object;
+	uint32_t max_size, size; /* size is a power of two */
+	struct softrnic_rq **rqs;
+};
 
 struct softrnic_tir {
 	struct softrnic_object object;

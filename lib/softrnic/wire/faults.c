@@ -13,6 +13,7 @@
 #include "softrnic/base/random.h"
 #include "softrnic/port/port.h"
 #include "softrnic/wire/faults.h"
+#include "softrnic/wire/held.h"
 #include "softrnic/wire/roce.h"
 #include "softrnic/wire/send.h"
 

@@ -2,9 +2,9 @@
 
 /* The link: what the wire says and what the port says, and what follows when it goes. */
 #include "softrnic/port/port.h"
-#include "softrnic/wire/faults.h"
+#include "softrnic/wire/held.h"
 #include "softrnic/wire/link.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/ops.h"
 
 void
 softrnic_link_update(struct softrnic *dev)

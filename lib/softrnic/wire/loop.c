@@ -3,6 +3,7 @@
 /* A plug that returns every frame to its sender. */
 #include <errno.h>
 
+#include "softrnic/base/device.h"
 #include "softrnic/base/log.h"
 #include "softrnic/wire/loop.h"
 

@@ -4,8 +4,9 @@
 #ifndef SOFTRNIC_PCAP_H
 #define SOFTRNIC_PCAP_H
 
+#include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/ops.h"
 
 extern const struct softrnic_wire_ops softrnic_wire_pcap;
 

@@ -4,7 +4,7 @@
 #ifndef SOFTRNIC_WIRE_PORT_H
 #define SOFTRNIC_WIRE_PORT_H
 
-#include "softrnic/wire/wire.h"
+#include "softrnic/wire/ops.h"
 
 extern const struct softrnic_wire_ops softrnic_wire_port;
 
