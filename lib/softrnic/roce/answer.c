@@ -4,7 +4,7 @@
  * What the responder sends, in the order of PSNs: an ACK that overtook a READ's response would say that the response
  * is lost.
  */
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 static void
 answer_emit(struct roce_qp *qp, struct roce_pkt *pkt)

@@ -4,7 +4,7 @@
  * The completer: what comes back. An answer is believed only for PSNs that are out, and everything before its PSN is
  * acknowledged by it, except READs and atomics, whose data must come.
  */
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 /* AETH's codes of the time to wait, in units of 10 us. */
 static const uint32_t rnr_times[32] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What drives requester, responder and completer: packets that come in, and the poll, with its deadlines. */
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 static unsigned int
 qp_flush(struct roce_qp *qp)

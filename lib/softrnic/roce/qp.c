@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 /* Both rings are empty. */
 static void

@@ -4,7 +4,7 @@
  * The requester: packets out of posted requests, in the order of their PSNs, and back to the oldest unacknowledged one
  * when an answer does not come.
  */
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 /* Complete what the acknowledged PSNs cover, even if it could not be repeated: its first copy was not lost. */
 static void

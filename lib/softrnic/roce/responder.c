@@ -4,7 +4,7 @@
  * The responder: requests of the peer, executed once and in order. READs and atomics are remembered, so that they can
  * be answered again; answer.c sends what is due.
  */
-#include "softrnic/roce/machine.h"
+#include "softrnic/roce/machine_private.h"
 
 /* What an opcode is: its place in a message, and what it carries. */
 #define OP_SEND	  0x01

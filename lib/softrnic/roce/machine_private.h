@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What the parts of the transport know of each other. */
-#ifndef ROCE_MACHINE_H
-#define ROCE_MACHINE_H
+#ifndef ROCE_MACHINE_PRIVATE_H
+#define ROCE_MACHINE_PRIVATE_H
 
 #include "softrnic/roce/roce.h"
 
