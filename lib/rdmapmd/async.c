@@ -26,7 +26,7 @@ rdmapmd_async_event_fd(struct rdmapmd_context *context)
 }
 
 static void
-describe(const struct rdmapmd_event_node *node, struct rdmapmd_async_event *event)
+async_describe(const struct rdmapmd_event_node *node, struct rdmapmd_async_event *event)
 {
 	*event = (struct rdmapmd_async_event){ .event_type = (enum rdmapmd_event_type)node->type };
 	switch (node->object->class->type) {
@@ -52,7 +52,7 @@ rdmapmd_async_event_get(struct rdmapmd_context *context, struct rdmapmd_async_ev
 	pthread_mutex_lock(lock);
 	node = rdmapmd_event_queue_take(&object->context->queue);
 	if (node != NULL) {
-		describe(node, event);
+		async_describe(node, event);
 		node->object->unacknowledged++;
 	}
 	pthread_mutex_unlock(lock);
@@ -62,7 +62,7 @@ rdmapmd_async_event_get(struct rdmapmd_context *context, struct rdmapmd_async_ev
 
 /* The object of an event, held. */
 static int
-hold_element(struct rdmapmd_context *context, const struct rdmapmd_async_event *event,
+element_hold(struct rdmapmd_context *context, const struct rdmapmd_async_event *event,
 	     struct rdmapmd_object **object)
 {
 	switch (rdmapmd_event_owner(event->event_type)) {
@@ -83,7 +83,7 @@ rdmapmd_async_event_ack(struct rdmapmd_context *context, const struct rdmapmd_as
 {
 	struct rdmapmd_object *object;
 	pthread_mutex_t *lock;
-	int rc = event == NULL ? -EINVAL : hold_element(context, event, &object);
+	int rc = event == NULL ? -EINVAL : element_hold(context, event, &object);
 
 	if (rc != 0)
 		return rc;

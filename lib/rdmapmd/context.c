@@ -48,7 +48,7 @@ is_secondary(const struct rdmapmd_device *device)
 
 /* One node for each event of the device, and of each port. */
 static int
-create_events(struct rdmapmd_context_object *context)
+events_create(struct rdmapmd_context_object *context)
 {
 	struct rdmapmd_object *object = &context->object;
 	uint32_t i;
@@ -70,7 +70,7 @@ create_events(struct rdmapmd_context_object *context)
 
 /* Called with device->use held, shared. */
 static int
-open_in_driver(struct rdmapmd_context_object *context)
+context_open_in_driver(struct rdmapmd_context_object *context)
 {
 	struct rdmapmd_context *head = rdmapmd_object_head(&context->object);
 	struct rdmapmd_device *device = context->device;
@@ -85,7 +85,7 @@ open_in_driver(struct rdmapmd_context_object *context)
 		RDMAPMD_LOG(ERR, device, "cannot query the attributes of the device: %s",
 			    strerror(-rc));
 	if (rc == 0)
-		rc = create_events(context);
+		rc = events_create(context);
 	if (rc == 0)
 		rc = rdmapmd_object_publish(&context->object, 0);
 	if (rc != 0) {
@@ -99,7 +99,7 @@ open_in_driver(struct rdmapmd_context_object *context)
 }
 
 static void
-free_context(struct rdmapmd_context_object *context)
+context_free(struct rdmapmd_context_object *context)
 {
 	struct rdmapmd_device *device = context->device;
 
@@ -144,11 +144,11 @@ rdmapmd_device_open(struct rdmapmd_device *device, struct rdmapmd_context **resu
 	rc = rdmapmd_event_queue_open(&context->queue);
 	if (rc == 0) {
 		pthread_rwlock_rdlock(&device->use);
-		rc = device->gone ? -ENODEV : open_in_driver(context);
+		rc = device->gone ? -ENODEV : context_open_in_driver(context);
 		pthread_rwlock_unlock(&device->use);
 	}
 	if (rc != 0) {
-		free_context(context);
+		context_free(context);
 		return rc;
 	}
 	*result = head;
@@ -156,7 +156,7 @@ rdmapmd_device_open(struct rdmapmd_device *device, struct rdmapmd_context **resu
 }
 
 static int
-open_found(struct rdmapmd_device *device, struct rdmapmd_context **context)
+context_open_found(struct rdmapmd_device *device, struct rdmapmd_context **context)
 {
 	int rc = device == NULL ? -ENODEV : rdmapmd_device_open(device, context);
 
@@ -167,13 +167,13 @@ open_found(struct rdmapmd_device *device, struct rdmapmd_context **context)
 int
 rdmapmd_device_open_by_name(const char *name, struct rdmapmd_context **context)
 {
-	return name == NULL ? -EINVAL : open_found(rdmapmd_device_find(name), context);
+	return name == NULL ? -EINVAL : context_open_found(rdmapmd_device_find(name), context);
 }
 
 int
 rdmapmd_device_open_by_port(uint16_t port_id, struct rdmapmd_context **context)
 {
-	return open_found(rdmapmd_device_find_by_port(port_id), context);
+	return context_open_found(rdmapmd_device_find_by_port(port_id), context);
 }
 
 struct rdmapmd_device *
@@ -186,7 +186,7 @@ rdmapmd_context_device(const struct rdmapmd_context *context)
 
 /* Called with device->use held, shared; nobody finds the context any more, so nobody finds an object through it. */
 static int
-close_objects(struct rdmapmd_context_object *context, struct rdmapmd_object_list *closed)
+context_close_objects(struct rdmapmd_context_object *context, struct rdmapmd_object_list *closed)
 {
 	struct rdmapmd_device *device = context->device;
 	struct rdmapmd_object *object;
@@ -216,7 +216,7 @@ close_objects(struct rdmapmd_context_object *context, struct rdmapmd_object_list
 }
 
 static void
-free_closed(struct rdmapmd_object_list *closed)
+context_free_closed(struct rdmapmd_object_list *closed)
 {
 	struct rdmapmd_object *object;
 
@@ -252,7 +252,7 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 		pthread_rwlock_unlock(&device->use);
 		return rc;
 	}
-	rc = close_objects(context, &closed);
+	rc = context_close_objects(context, &closed);
 	if (!object->orphan) {
 		close_rc = context->ops->context_close(head);
 		if (close_rc != 0)
@@ -260,8 +260,8 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 				    strerror(-close_rc));
 	}
 	pthread_rwlock_unlock(&device->use);
-	free_closed(&closed);
-	free_context(context);
+	context_free_closed(&closed);
+	context_free(context);
 	return rc != 0 ? rc : close_rc;
 }
 
@@ -330,7 +330,7 @@ rdmapmd_pkey_query(struct rdmapmd_context *head, uint8_t port_num, uint16_t inde
 }
 
 static int
-count_counters(const struct rdmapmd_driver_ops *ops)
+counters_count(const struct rdmapmd_driver_ops *ops)
 {
 	int count = 0;
 
@@ -349,7 +349,7 @@ rdmapmd_counters_names(struct rdmapmd_context *head, const char **names, unsigne
 	if (rc != 0)
 		return rc;
 	ops = context_of(object)->ops;
-	count = count_counters(ops);
+	count = counters_count(ops);
 	for (i = 0; names != NULL && i < count && (unsigned int)i < n; i++)
 		names[i] = ops->counters[i];
 	rdmapmd_object_leave(object);
@@ -366,7 +366,7 @@ rdmapmd_counters_read(struct rdmapmd_context *head, uint8_t port_num, uint64_t *
 
 	if (rc != 0)
 		return rc;
-	count = count_counters(context_of(object)->ops);
+	count = counters_count(context_of(object)->ops);
 	if (count > 0) {
 		all = calloc((size_t)count, sizeof(all[0]));
 		rc = all == NULL ? -ENOMEM

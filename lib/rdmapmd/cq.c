@@ -40,7 +40,7 @@ channel_of(struct rdmapmd_object *object)
 /* ---- Channels ---- */
 
 static void
-release_channel(struct rdmapmd_object *object)
+channel_release(struct rdmapmd_object *object)
 {
 	rdmapmd_event_queue_close(&channel_of(object)->queue);
 }
@@ -49,7 +49,7 @@ static const struct rdmapmd_object_class channel_class = {
 	.type = RDMAPMD_OBJECT_CHANNEL,
 	.name = "completion channel",
 	.size = sizeof(struct rdmapmd_channel_object),
-	.release = release_channel,
+	.release = channel_release,
 };
 
 int
@@ -169,7 +169,7 @@ rdmapmd_device_completion_event(struct rdmapmd_device *device, uint32_t cqn)
 
 /* Its only one: it ran over. */
 static bool
-note_cq_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
+cq_note_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
 {
 	(void)type;
 	atomic_store(&cq_of(object)->overrun, true);
@@ -177,13 +177,13 @@ note_cq_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
 }
 
 static int
-destroy_cq(struct rdmapmd_object *object)
+cq_destroy(struct rdmapmd_object *object)
 {
 	return object->context->ops->cq_destroy(rdmapmd_object_head(object));
 }
 
 static void
-orphan_cq(struct rdmapmd_object *object)
+cq_orphan(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
 
@@ -195,7 +195,7 @@ orphan_cq(struct rdmapmd_object *object)
 
 /* Called with the device's lock held. */
 static void
-drop_completion(struct rdmapmd_object *object)
+cq_drop_completion(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
 	struct rdmapmd_object *channel = rdmapmd_object_of(&channel_class, cq->channel);
@@ -204,7 +204,7 @@ drop_completion(struct rdmapmd_object *object)
 }
 
 static void
-release_cq(struct rdmapmd_object *object)
+cq_release(struct rdmapmd_object *object)
 {
 	struct rdmapmd_cq *cq = rdmapmd_object_head(object);
 	struct rdmapmd_device *device = object->context->device;
@@ -212,7 +212,7 @@ release_cq(struct rdmapmd_object *object)
 	if (cq->channel == NULL)
 		return;
 	pthread_mutex_lock(&device->lock);
-	drop_completion(object);
+	cq_drop_completion(object);
 	pthread_mutex_unlock(&device->lock);
 	rdmapmd_object_undepend(&channel_class, cq->channel);
 }
@@ -222,15 +222,15 @@ const struct rdmapmd_object_class rdmapmd_cq_class = {
 	.name = "completion queue",
 	.size = sizeof(struct rdmapmd_cq_object),
 	.busy = cq_is_busy,
-	.destroy = destroy_cq,
-	.orphan = orphan_cq,
-	.event = note_cq_event,
-	.release = release_cq,
+	.destroy = cq_destroy,
+	.orphan = cq_orphan,
+	.event = cq_note_event,
+	.release = cq_release,
 };
 
 static int
-check_attr(const struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr *attr,
-	   struct rdmapmd_cq_layout *layout)
+cq_check_attr(const struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr *attr,
+	      struct rdmapmd_cq_layout *layout)
 {
 	int rc = rdmapmd_size_cq(&context->attr, attr->cqe, &layout->log_size);
 
@@ -249,7 +249,7 @@ check_attr(const struct rdmapmd_context_object *context, const struct rdmapmd_cq
 }
 
 static struct rdmapmd_object *
-new_cq(struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr *attr,
+cq_new(struct rdmapmd_context_object *context, const struct rdmapmd_cq_init_attr *attr,
        const struct rdmapmd_cq_layout *layout)
 {
 	struct rdmapmd_object *object =
@@ -288,13 +288,13 @@ rdmapmd_cq_create(struct rdmapmd_context *head, const struct rdmapmd_cq_init_att
 	if (rc != 0)
 		return rc;
 	context = parent->context;
-	rc = check_attr(context, attr, &layout);
+	rc = cq_check_attr(context, attr, &layout);
 	if (rc == 0 && attr->channel != NULL)
 		rc = rdmapmd_object_depend(&channel_class, attr->channel, context);
 	if (rc != 0)
 		goto not_allowed;
 	rc = -ENOMEM;
-	object = new_cq(context, attr, &layout);
+	object = cq_new(context, attr, &layout);
 	if (object == NULL)
 		goto no_object;
 	cq = rdmapmd_object_head(object);

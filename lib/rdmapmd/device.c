@@ -25,7 +25,7 @@ rdmapmd_version(void)
 
 /* Called with the lock held. */
 static void
-release(struct rdmapmd_device *device)
+device_release(struct rdmapmd_device *device)
 {
 	unsigned int type;
 
@@ -41,7 +41,7 @@ release(struct rdmapmd_device *device)
 
 /* Called with the lock held. */
 static struct rdmapmd_device *
-find(const char *name)
+device_find(const char *name)
 {
 	struct rdmapmd_device *device;
 
@@ -57,7 +57,7 @@ rdmapmd_device_find(const char *name)
 	struct rdmapmd_device *device;
 
 	pthread_mutex_lock(&lock);
-	device = find(name);
+	device = device_find(name);
 	if (device != NULL)
 		device->references++;
 	pthread_mutex_unlock(&lock);
@@ -85,7 +85,7 @@ rdmapmd_device_next(struct rdmapmd_device *previous)
 	if (device != NULL)
 		device->references++;
 	if (previous != NULL)
-		release(previous);
+		device_release(previous);
 	pthread_mutex_unlock(&lock);
 	return device;
 }
@@ -96,7 +96,7 @@ rdmapmd_device_put(struct rdmapmd_device *device)
 	if (device == NULL)
 		return;
 	pthread_mutex_lock(&lock);
-	release(device);
+	device_release(device);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -151,7 +151,7 @@ rdmapmd_device_add(struct rdmapmd_device *device)
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
-	if (find(device->name) != NULL) {
+	if (device_find(device->name) != NULL) {
 		rc = -EEXIST;
 	} else {
 		device->serial = ++last_serial;
@@ -175,7 +175,7 @@ rdmapmd_device_remove(struct rdmapmd_device *device)
 			break;
 		}
 	device->priv = NULL;
-	release(device);
+	device_release(device);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -112,7 +112,7 @@ rdmapmd_device_offer(struct rdmapmd_device *device, const struct rdmapmd_driver_
 /* ---- Removal ---- */
 
 static void
-orphan_context(struct rdmapmd_context_object *context)
+context_orphan(struct rdmapmd_context_object *context)
 {
 	struct rdmapmd_object *object;
 	unsigned int type;
@@ -131,13 +131,13 @@ orphan_context(struct rdmapmd_context_object *context)
 
 /* Let the driver go. Called with device->use held exclusively. */
 static void
-orphan_device(struct rdmapmd_device *device)
+device_orphan(struct rdmapmd_device *device)
 {
 	struct rdmapmd_context_object *context;
 
 	/* Lists change under device->use too, shared: they stand still. */
 	TAILQ_FOREACH(context, &device->contexts, next)
-		orphan_context(context);
+		context_orphan(context);
 	rdmapmd_device_event(device, RDMAPMD_EVENT_DEVICE_FATAL, 0);
 }
 
@@ -149,7 +149,7 @@ rdmapmd_device_unregister(struct rdmapmd_device *device)
 	/* First of all nobody opens it, or enters the driver, any more. */
 	pthread_rwlock_wrlock(&device->use);
 	device->gone = true;
-	orphan_device(device);
+	device_orphan(device);
 	pthread_rwlock_unlock(&device->use);
 	rdmapmd_device_remove(device);
 }

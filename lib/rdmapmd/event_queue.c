@@ -29,7 +29,7 @@ rdmapmd_event_queue_close(struct rdmapmd_event_queue *queue)
 
 /* The descriptor is readable exactly as long as something waits. */
 static void
-set_readable(struct rdmapmd_event_queue *queue, bool readable)
+queue_set_readable(struct rdmapmd_event_queue *queue, bool readable)
 {
 	uint64_t count = 1;
 	ssize_t n = readable ? write(queue->fd, &count, sizeof(count))
@@ -40,7 +40,7 @@ set_readable(struct rdmapmd_event_queue *queue, bool readable)
 }
 
 static void
-take_out(struct rdmapmd_event_queue *queue, struct rdmapmd_event_node *node)
+queue_take_out(struct rdmapmd_event_queue *queue, struct rdmapmd_event_node *node)
 {
 	TAILQ_REMOVE(&queue->nodes, node, next);
 	node->waits = false;
@@ -53,11 +53,11 @@ rdmapmd_event_queue_put(struct rdmapmd_event_queue *queue, struct rdmapmd_event_
 
 	/* Once more: it counts from now, behind what has come meanwhile. */
 	if (node->waits)
-		take_out(queue, node);
+		queue_take_out(queue, node);
 	TAILQ_INSERT_TAIL(&queue->nodes, node, next);
 	node->waits = true;
 	if (empty)
-		set_readable(queue, true);
+		queue_set_readable(queue, true);
 }
 
 void
@@ -65,9 +65,9 @@ rdmapmd_event_queue_drop(struct rdmapmd_event_queue *queue, struct rdmapmd_event
 {
 	if (!node->waits)
 		return;
-	take_out(queue, node);
+	queue_take_out(queue, node);
 	if (TAILQ_EMPTY(&queue->nodes))
-		set_readable(queue, false);
+		queue_set_readable(queue, false);
 }
 
 struct rdmapmd_event_node *

@@ -30,7 +30,7 @@ static size_t step_count, step_capacity;
 
 /* The first step that starts at `at` or behind. */
 static size_t
-find(uintptr_t at)
+steps_find(uintptr_t at)
 {
 	size_t low = 0, high = step_count;
 
@@ -47,7 +47,7 @@ find(uintptr_t at)
 
 /* Room for two more. */
 static int
-reserve(void)
+steps_reserve(void)
 {
 	const size_t capacity = step_capacity + step_capacity / 2 + 16;
 	struct step *grown;
@@ -64,9 +64,9 @@ reserve(void)
 
 /* A step starts at `at` afterwards; there is room. */
 static size_t
-split(uintptr_t at)
+steps_split(uintptr_t at)
 {
-	const size_t i = find(at);
+	const size_t i = steps_find(at);
 
 	if (i < step_count && steps[i].start == at)
 		return i;
@@ -78,7 +78,7 @@ split(uintptr_t at)
 
 /* Steps that are none any more go. */
 static void
-merge(size_t from, size_t to)
+steps_merge(size_t from, size_t to)
 {
 	size_t i;
 
@@ -90,7 +90,7 @@ merge(size_t from, size_t to)
 }
 
 static int
-advise(size_t i, int advice)
+step_advise(size_t i, int advice)
 {
 	const uintptr_t start = steps[i].start;
 
@@ -99,29 +99,29 @@ advise(size_t i, int advice)
 
 /* Called with the lock held. */
 static int
-keep(uintptr_t start, uintptr_t end)
+steps_keep(uintptr_t start, uintptr_t end)
 {
 	size_t first, last, i;
-	int rc = reserve();
+	int rc = steps_reserve();
 
 	if (rc != 0)
 		return rc;
-	first = split(start);
-	last = split(end);
+	first = steps_split(start);
+	last = steps_split(end);
 	for (i = first; i < last; i++) {
-		rc = steps[i].count == 0 ? advise(i, MADV_DONTFORK) : 0;
+		rc = steps[i].count == 0 ? step_advise(i, MADV_DONTFORK) : 0;
 		if (rc != 0)
 			break;
 		steps[i].count++;
 	}
 	if (rc != 0) {
 		/* Back; where it failed, some of the pages may have taken it. */
-		advise(i, MADV_DOFORK);
+		step_advise(i, MADV_DOFORK);
 		while (i-- > first)
 			if (--steps[i].count == 0)
-				advise(i, MADV_DOFORK);
+				step_advise(i, MADV_DOFORK);
 	}
-	merge(first, last);
+	steps_merge(first, last);
 	return rc;
 }
 
@@ -140,7 +140,7 @@ rdmapmd_fork_keep(uintptr_t start, uintptr_t end, uintptr_t *kept_start, uintptr
 		if (*kept_end < end)
 			return -EINVAL;
 		pthread_mutex_lock(&lock);
-		rc = keep(*kept_start, *kept_end);
+		rc = steps_keep(*kept_start, *kept_end);
 		pthread_mutex_unlock(&lock);
 	}
 	return rc;
@@ -153,13 +153,13 @@ rdmapmd_fork_release(uintptr_t start, uintptr_t end)
 
 	pthread_mutex_lock(&lock);
 	/* Both are steps: the region counts on one side of each. But a neighbour may have merged one away. */
-	if (reserve() == 0) {
-		first = split(start);
-		last = split(end);
+	if (steps_reserve() == 0) {
+		first = steps_split(start);
+		last = steps_split(end);
 		for (i = first; i < last; i++)
 			if (steps[i].count > 0 && --steps[i].count == 0)
-				advise(i, MADV_DOFORK);
-		merge(first, last);
+				step_advise(i, MADV_DOFORK);
+		steps_merge(first, last);
 	}
 	if (step_count == 0) {
 		free(steps);

@@ -32,7 +32,7 @@ rdmapmd_gid_query(struct rdmapmd_context *head, uint8_t port_num, uint32_t index
 
 /* Why an address cannot be a port's, or NULL. */
 static const char *
-complaint(const union rdmapmd_gid *gid)
+gid_complaint(const union rdmapmd_gid *gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -57,7 +57,7 @@ rdmapmd_gid_add(struct rdmapmd_context *head, uint8_t port_num, const union rdma
 
 	if (rc != 0)
 		return rc;
-	why = complaint(gid);
+	why = gid_complaint(gid);
 	if (why != NULL) {
 		RDMAPMD_LOG(ERR, object->context->device, "not an address for port %u: %s",
 			    port_num, why);

@@ -37,7 +37,7 @@ static const struct rdmapmd_key_table no_keys;
 /* ---- The table ---- */
 
 static int
-compare(const void *a, const void *b)
+range_compare(const void *a, const void *b)
 {
 	const struct rdmapmd_key_range *x = a, *y = b;
 
@@ -45,7 +45,7 @@ compare(const void *a, const void *b)
 }
 
 static void
-set_keys(struct rdmapmd_pd_object *object, const struct rdmapmd_key_table *table)
+keys_set(struct rdmapmd_pd_object *object, const struct rdmapmd_key_table *table)
 {
 	struct rdmapmd_pd *pd = rdmapmd_object_head(&object->object);
 
@@ -55,7 +55,7 @@ set_keys(struct rdmapmd_pd_object *object, const struct rdmapmd_key_table *table
 
 /* Called with the lock held: what is registered now. Without memory no key is found. */
 static int
-publish(struct rdmapmd_pd_object *pd)
+keys_publish(struct rdmapmd_pd_object *pd)
 {
 	struct rdmapmd_published_keys *published;
 	const struct rdmapmd_object *region;
@@ -66,12 +66,12 @@ publish(struct rdmapmd_pd_object *pd)
 		TAILQ_FOREACH(region, &pool->regions, next)
 			count++;
 	if (count == 0) {
-		set_keys(pd, &no_keys);
+		keys_set(pd, &no_keys);
 		return 0;
 	}
 	published = calloc(1, sizeof(*published) + count * sizeof(struct rdmapmd_key_range));
 	if (published == NULL) {
-		set_keys(pd, &no_keys);
+		keys_set(pd, &no_keys);
 		return -ENOMEM;
 	}
 	for (pool = pd->pools; pool != NULL; pool = pool->next)
@@ -85,10 +85,10 @@ publish(struct rdmapmd_pd_object *pd)
 							    .end = start + mr->length,
 							    .lkey = mr->lkey };
 		}
-	qsort(published->table.ranges, count, sizeof(published->table.ranges[0]), compare);
+	qsort(published->table.ranges, count, sizeof(published->table.ranges[0]), range_compare);
 	published->older = pd->published;
 	pd->published = published;
-	set_keys(pd, &published->table);
+	keys_set(pd, &published->table);
 	return 0;
 }
 
@@ -100,8 +100,8 @@ struct chunks {
 };
 
 static void
-collect(struct rte_mempool *mempool, void *arg, struct rte_mempool_memhdr *memhdr,
-	unsigned int index)
+chunk_collect(struct rte_mempool *mempool, void *arg, struct rte_mempool_memhdr *memhdr,
+	      unsigned int index)
 {
 	struct chunks *chunks = arg;
 	const uintptr_t start = (uintptr_t)memhdr->addr;
@@ -114,11 +114,11 @@ collect(struct rte_mempool *mempool, void *arg, struct rte_mempool_memhdr *memhd
 }
 
 static void
-merge_neighbours(struct chunks *chunks)
+chunks_merge(struct chunks *chunks)
 {
 	uint32_t i, last = 0;
 
-	qsort(chunks->ranges, chunks->count, sizeof(chunks->ranges[0]), compare);
+	qsort(chunks->ranges, chunks->count, sizeof(chunks->ranges[0]), range_compare);
 	for (i = 1; i < chunks->count; i++) {
 		if (chunks->ranges[i].start == chunks->ranges[last].end)
 			chunks->ranges[last].end = chunks->ranges[i].end;
@@ -131,7 +131,7 @@ merge_neighbours(struct chunks *chunks)
 
 /* Called with the lock held. */
 static int
-stop_regions(struct rdmapmd_pool *pool)
+pool_stop_regions(struct rdmapmd_pool *pool)
 {
 	struct rdmapmd_object *region;
 	int rc, first = 0;
@@ -148,8 +148,8 @@ stop_regions(struct rdmapmd_pool *pool)
 
 /* Called with the lock held. */
 static int
-start_region(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool,
-	     const struct rdmapmd_key_range *range)
+pool_start_region(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool,
+		  const struct rdmapmd_key_range *range)
 {
 	struct rdmapmd_context_object *context = pd->object.context;
 	const struct rdmapmd_mr_attr attr = {
@@ -178,7 +178,7 @@ start_region(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool,
 
 /* Called with the lock held. */
 static int
-start_regions(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
+pool_start_regions(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 {
 	struct chunks chunks = { .capacity = pool->mempool->nb_mem_chunks };
 	uint32_t i;
@@ -189,19 +189,19 @@ start_regions(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 	chunks.ranges = calloc(chunks.capacity, sizeof(chunks.ranges[0]));
 	if (chunks.ranges == NULL)
 		return -ENOMEM;
-	rte_mempool_mem_iter(pool->mempool, collect, &chunks);
-	merge_neighbours(&chunks);
+	rte_mempool_mem_iter(pool->mempool, chunk_collect, &chunks);
+	chunks_merge(&chunks);
 	for (i = 0; i < chunks.count && rc == 0; i++)
-		rc = start_region(pd, pool, &chunks.ranges[i]);
+		rc = pool_start_region(pd, pool, &chunks.ranges[i]);
 	free(chunks.ranges);
 	if (rc != 0)
-		stop_regions(pool);
+		pool_stop_regions(pool);
 	return rc;
 }
 
 /* Called with the lock held. */
 static struct rdmapmd_pool *
-find_pool(struct rdmapmd_pd_object *pd, const struct rte_mempool *mempool)
+pool_find(struct rdmapmd_pd_object *pd, const struct rte_mempool *mempool)
 {
 	struct rdmapmd_pool *pool;
 
@@ -213,7 +213,7 @@ find_pool(struct rdmapmd_pd_object *pd, const struct rte_mempool *mempool)
 
 /* Called with the lock held. Its keys are out of the table before they are dead. */
 static int
-remove_pool(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
+pool_remove(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 {
 	struct rdmapmd_pool **link;
 	int rc;
@@ -222,19 +222,19 @@ remove_pool(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 		;
 	*link = pool->next;
 	atomic_fetch_sub(&pd->pool_count, 1);
-	if (publish(pd) != 0)
+	if (keys_publish(pd) != 0)
 		RDMAPMD_LOG(
 			WARNING, pd->object.context->device,
 			"out of memory for the table of keys: no mbuf has a key until a mempool is "
 			"registered or unregistered");
-	rc = stop_regions(pool);
+	rc = pool_stop_regions(pool);
 	free(pool);
 	return rc;
 }
 
 /* Called with the lock held. */
 static int
-add_pool(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int access)
+pool_add(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int access)
 {
 	struct rdmapmd_pool *pool = calloc(1, sizeof(*pool));
 	int rc;
@@ -243,7 +243,7 @@ add_pool(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int
 		return -ENOMEM;
 	*pool = (struct rdmapmd_pool){ .mempool = mempool, .access = access, .users = 1 };
 	TAILQ_INIT(&pool->regions);
-	rc = start_regions(pd, pool);
+	rc = pool_start_regions(pd, pool);
 	if (rc != 0) {
 		RDMAPMD_LOG(ERR, pd->object.context->device, "mempool %s cannot be registered: %s",
 			    mempool->name, strerror(-rc));
@@ -253,9 +253,9 @@ add_pool(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int
 	pool->next = pd->pools;
 	pd->pools = pool;
 	atomic_fetch_add(&pd->pool_count, 1);
-	rc = publish(pd);
+	rc = keys_publish(pd);
 	if (rc != 0)
-		remove_pool(pd, pool);
+		pool_remove(pd, pool);
 	return rc;
 }
 
@@ -266,7 +266,7 @@ rdmapmd_pools_init(struct rdmapmd_pd_object *pd)
 {
 	pthread_mutex_init(&pd->pools_lock, NULL);
 	pthread_mutex_init(&pd->listen_lock, NULL);
-	set_keys(pd, &no_keys);
+	keys_set(pd, &no_keys);
 }
 
 bool
@@ -283,9 +283,9 @@ rdmapmd_pools_register(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool
 	int rc = 0;
 
 	pthread_mutex_lock(&pd->pools_lock);
-	pool = find_pool(pd, mempool);
+	pool = pool_find(pd, mempool);
 	if (pool == NULL)
-		rc = add_pool(pd, mempool, access);
+		rc = pool_add(pd, mempool, access);
 	else if (pool->access != access)
 		rc = -EEXIST;
 	else
@@ -301,11 +301,11 @@ rdmapmd_pools_unregister(struct rdmapmd_pd_object *pd, struct rte_mempool *mempo
 	int rc = 0;
 
 	pthread_mutex_lock(&pd->pools_lock);
-	pool = find_pool(pd, mempool);
+	pool = pool_find(pd, mempool);
 	if (pool == NULL)
 		rc = -ENOENT;
 	else if (--pool->users == 0)
-		rc = remove_pool(pd, pool);
+		rc = pool_remove(pd, pool);
 	pthread_mutex_unlock(&pd->pools_lock);
 	return rc;
 }
@@ -317,7 +317,7 @@ rdmapmd_pools_remove(struct rdmapmd_pd_object *pd)
 
 	pthread_mutex_lock(&pd->pools_lock);
 	while (pd->pools != NULL) {
-		rc = remove_pool(pd, pd->pools);
+		rc = pool_remove(pd, pd->pools);
 		if (first == 0)
 			first = rc;
 	}
@@ -340,9 +340,9 @@ mempool_event(enum rte_mempool_event event, struct rte_mempool *mempool, void *a
 	pthread_rwlock_rdlock(&device->use);
 	if (!device->gone) {
 		pthread_mutex_lock(&pd->pools_lock);
-		pool = find_pool(pd, mempool);
+		pool = pool_find(pd, mempool);
 		if (pool != NULL)
-			remove_pool(pd, pool);
+			pool_remove(pd, pool);
 		pthread_mutex_unlock(&pd->pools_lock);
 	}
 	pthread_rwlock_unlock(&device->use);
@@ -363,7 +363,7 @@ rdmapmd_pools_listen(struct rdmapmd_pd_object *pd)
 }
 
 static void
-stop_listening(struct rdmapmd_pd_object *pd)
+pools_stop_listening(struct rdmapmd_pd_object *pd)
 {
 	pthread_mutex_lock(&pd->listen_lock);
 	/* Returns after a callback that runs. */
@@ -378,7 +378,7 @@ rdmapmd_pools_fini(struct rdmapmd_pd_object *pd)
 {
 	struct rdmapmd_published_keys *published;
 
-	stop_listening(pd);
+	pools_stop_listening(pd);
 	while ((published = pd->published) != NULL) {
 		pd->published = published->older;
 		free(published);

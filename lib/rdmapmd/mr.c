@@ -19,13 +19,13 @@ mr_of(struct rdmapmd_object *object)
 }
 
 static int
-destroy_mr(struct rdmapmd_object *object)
+mr_destroy(struct rdmapmd_object *object)
 {
 	return rdmapmd_region_stop(mr_of(object));
 }
 
 static void
-release_mr(struct rdmapmd_object *object)
+mr_release(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_mr *mr = rdmapmd_object_head(object);
 
@@ -36,12 +36,12 @@ static const struct rdmapmd_object_class mr_class = {
 	.type = RDMAPMD_OBJECT_MR,
 	.name = "memory region",
 	.size = sizeof(struct rdmapmd_mr_object),
-	.destroy = destroy_mr,
-	.release = release_mr,
+	.destroy = mr_destroy,
+	.release = mr_release,
 };
 
 static int
-reg(const struct rdmapmd_mr_attr *attr, struct rdmapmd_mr **result)
+mr_register(const struct rdmapmd_mr_attr *attr, struct rdmapmd_mr **result)
 {
 	struct rdmapmd_context_object *context;
 	struct rdmapmd_object *parent, *object;
@@ -87,7 +87,7 @@ rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length, unsigned int ac
 		.access = access,
 	};
 
-	return reg(&attr, mr);
+	return mr_register(&attr, mr);
 }
 
 int
@@ -100,13 +100,13 @@ rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, size_t length, uint64_t i
 
 	if (access & RDMAPMD_ACCESS_ZERO_BASED)
 		return -EINVAL;
-	return reg(&attr, mr);
+	return mr_register(&attr, mr);
 }
 
 /* What the region is to be. */
 static struct rdmapmd_mr_attr
-changed(const struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *pd, void *addr,
-	size_t length, unsigned int access)
+mr_changed(const struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *pd, void *addr,
+	   size_t length, unsigned int access)
 {
 	struct rdmapmd_mr_attr attr = { .pd = mr->pd,
 					.addr = mr->addr,
@@ -144,7 +144,7 @@ rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flags, struct rdmapmd_pd *p
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&object->lock);
-	attr = changed(mr, flags, pd, addr, length, access);
+	attr = mr_changed(mr, flags, pd, addr, length, access);
 	rc = rdmapmd_region_check(object->context, &attr);
 	if (rc == 0)
 		rc = rdmapmd_object_depend(&rdmapmd_pd_class, attr.pd, object->context);

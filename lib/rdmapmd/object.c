@@ -41,7 +41,7 @@ destroy_tables(void)
 /* ---- Memory ---- */
 
 static size_t
-prefix(const struct rdmapmd_object_class *class)
+object_prefix(const struct rdmapmd_object_class *class)
 {
 	return RTE_ALIGN_CEIL(class->size, (size_t)RTE_CACHE_LINE_SIZE);
 }
@@ -49,20 +49,21 @@ prefix(const struct rdmapmd_object_class *class)
 void *
 rdmapmd_object_head(struct rdmapmd_object *object)
 {
-	return (char *)object + prefix(object->class);
+	return (char *)object + object_prefix(object->class);
 }
 
 struct rdmapmd_object *
 rdmapmd_object_of(const struct rdmapmd_object_class *class, const void *head)
 {
-	return (struct rdmapmd_object *)((uintptr_t)head - prefix(class));
+	return (struct rdmapmd_object *)((uintptr_t)head - object_prefix(class));
 }
 
 struct rdmapmd_object *
 rdmapmd_object_new(const struct rdmapmd_object_class *class, struct rdmapmd_context_object *context,
 		   size_t head_size)
 {
-	const size_t size = prefix(class) + RTE_ALIGN_CEIL(head_size, (size_t)RTE_CACHE_LINE_SIZE);
+	const size_t size =
+		object_prefix(class) + RTE_ALIGN_CEIL(head_size, (size_t)RTE_CACHE_LINE_SIZE);
 	struct rdmapmd_object *object = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
 
 	if (object == NULL)
@@ -140,7 +141,7 @@ rdmapmd_object_publish_or_undo(struct rdmapmd_object *object, int created, uint3
 
 /* An object that is alive, with a reference. */
 static struct rdmapmd_object *
-find(const struct rdmapmd_object_class *class, const void *head)
+object_find(const struct rdmapmd_object_class *class, const void *head)
 {
 	struct rdmapmd_handle *handle = NULL;
 
@@ -164,7 +165,7 @@ rdmapmd_object_find_number(struct rdmapmd_device *device, enum rdmapmd_object_ty
 }
 
 static void
-put(struct rdmapmd_object *object)
+object_put(struct rdmapmd_object *object)
 {
 	rdmapmd_table_put(alive[object->class->type], &object->handle);
 }
@@ -173,13 +174,14 @@ int
 rdmapmd_object_hold(const struct rdmapmd_object_class *class, const void *head,
 		    struct rdmapmd_object **result)
 {
-	struct rdmapmd_object *context, *object = find(class, head);
+	struct rdmapmd_object *context, *object = object_find(class, head);
 
 	if (object == NULL)
 		return -EINVAL;
 	context = &object->context->object;
-	if (object != context && find(context->class, rdmapmd_object_head(context)) == NULL) {
-		put(object);
+	if (object != context &&
+	    object_find(context->class, rdmapmd_object_head(context)) == NULL) {
+		object_put(object);
 		return -ENODEV;
 	}
 	*result = object;
@@ -192,8 +194,8 @@ rdmapmd_object_drop(struct rdmapmd_object *object)
 	struct rdmapmd_context_object *context = object->context;
 
 	if (object != &context->object)
-		put(object);
-	put(&context->object);
+		object_put(object);
+	object_put(&context->object);
 }
 
 int
@@ -225,14 +227,14 @@ int
 rdmapmd_object_depend(const struct rdmapmd_object_class *class, const void *head,
 		      const struct rdmapmd_context_object *context)
 {
-	struct rdmapmd_object *object = find(class, head);
+	struct rdmapmd_object *object = object_find(class, head);
 
 	if (object == NULL) {
 		RDMAPMD_LOG(ERR, context->device, "%p is not a live %s", head, class->name);
 		return -EINVAL;
 	}
 	if (object->context != context) {
-		put(object);
+		object_put(object);
 		RDMAPMD_LOG(ERR, context->device, "the %s belongs to another context", class->name);
 		return -EINVAL;
 	}
@@ -242,7 +244,7 @@ rdmapmd_object_depend(const struct rdmapmd_object_class *class, const void *head
 void
 rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const void *head)
 {
-	put(rdmapmd_object_of(class, head));
+	object_put(rdmapmd_object_of(class, head));
 }
 
 /* ---- To go ---- */
@@ -310,12 +312,12 @@ rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *hea
 	device = context->device;
 	pthread_rwlock_rdlock(&device->use);
 	pthread_mutex_lock(&device->lock);
-	put(object);
+	object_put(object);
 	rc = rdmapmd_object_retire(object, false);
 	pthread_mutex_unlock(&device->lock);
 	if (rc != 0) {
 		pthread_rwlock_unlock(&device->use);
-		put(&context->object);
+		object_put(&context->object);
 		return rc;
 	}
 	rc = rdmapmd_object_finish(object);
@@ -323,6 +325,6 @@ rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *hea
 	if (class->unlocked_release != NULL)
 		class->unlocked_release(object);
 	rdmapmd_object_free(object);
-	put(&context->object);
+	object_put(&context->object);
 	return rc;
 }

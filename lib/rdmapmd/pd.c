@@ -27,7 +27,7 @@ pd_is_busy(struct rdmapmd_object *object)
 }
 
 static int
-destroy_pd(struct rdmapmd_object *object)
+pd_destroy(struct rdmapmd_object *object)
 {
 	int rc = rdmapmd_pools_remove(pd_of(object)),
 	    dealloc_rc = object->context->ops->pd_dealloc(rdmapmd_object_head(object));
@@ -36,7 +36,7 @@ destroy_pd(struct rdmapmd_object *object)
 }
 
 static void
-free_pools(struct rdmapmd_object *object)
+pd_free_pools(struct rdmapmd_object *object)
 {
 	rdmapmd_pools_fini(pd_of(object));
 }
@@ -46,8 +46,8 @@ const struct rdmapmd_object_class rdmapmd_pd_class = {
 	.name = "protection domain",
 	.size = sizeof(struct rdmapmd_pd_object),
 	.busy = pd_is_busy,
-	.destroy = destroy_pd,
-	.unlocked_release = free_pools,
+	.destroy = pd_destroy,
+	.unlocked_release = pd_free_pools,
 };
 
 int
@@ -82,7 +82,7 @@ rdmapmd_pd_alloc(struct rdmapmd_context *head, struct rdmapmd_pd **result)
 not_published:
 	context->ops->pd_dealloc(pd);
 not_allocated:
-	free_pools(object);
+	pd_free_pools(object);
 	rdmapmd_object_free(object);
 no_object:
 	rdmapmd_object_leave(parent);
@@ -99,7 +99,7 @@ rdmapmd_pd_dealloc(struct rdmapmd_pd *pd)
 
 /* As enter, for a PD that listens: EAL's lock is taken before any of ours. */
 static int
-enter_listening(struct rdmapmd_pd *pd, struct rdmapmd_object **object)
+pd_enter_listening(struct rdmapmd_pd *pd, struct rdmapmd_object **object)
 {
 	struct rdmapmd_object *held;
 	int rc = rdmapmd_object_hold(&rdmapmd_pd_class, pd, &held);
@@ -119,7 +119,7 @@ rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rte_mempool *mempool, uns
 	struct rdmapmd_object *object;
 	int rc = mempool == NULL || (access & RDMAPMD_ACCESS_ZERO_BASED)
 			 ? -EINVAL
-			 : enter_listening(pd, &object);
+			 : pd_enter_listening(pd, &object);
 
 	if (rc != 0)
 		return rc;

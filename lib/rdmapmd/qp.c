@@ -37,13 +37,13 @@ qp_of(struct rdmapmd_object *object)
 }
 
 static int
-destroy_qp(struct rdmapmd_object *object)
+qp_destroy(struct rdmapmd_object *object)
 {
 	return object->context->ops->qp_destroy(rdmapmd_object_head(object));
 }
 
 static void
-orphan_qp(struct rdmapmd_object *object)
+qp_orphan(struct rdmapmd_object *object)
 {
 	struct rdmapmd_qp *qp = rdmapmd_object_head(object);
 
@@ -52,7 +52,7 @@ orphan_qp(struct rdmapmd_object *object)
 }
 
 static bool
-note_qp_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
+qp_note_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
 {
 	switch (type) {
 	case RDMAPMD_EVENT_QP_FATAL:
@@ -67,7 +67,7 @@ note_qp_event(struct rdmapmd_object *object, enum rdmapmd_event_type type)
 }
 
 static void
-release_qp(struct rdmapmd_object *object)
+qp_release(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
 
@@ -84,17 +84,17 @@ const struct rdmapmd_object_class rdmapmd_qp_class = {
 	.type = RDMAPMD_OBJECT_QP,
 	.name = "queue pair",
 	.size = sizeof(struct rdmapmd_qp_object),
-	.destroy = destroy_qp,
-	.orphan = orphan_qp,
-	.event = note_qp_event,
-	.release = release_qp,
+	.destroy = qp_destroy,
+	.orphan = qp_orphan,
+	.event = qp_note_event,
+	.release = qp_release,
 };
 
 /* ---- Create ---- */
 
 static int
-check_raw_packet(const struct rdmapmd_context_object *context,
-		 const struct rdmapmd_qp_init_attr *attr)
+qp_check_raw_packet(const struct rdmapmd_context_object *context,
+		    const struct rdmapmd_qp_init_attr *attr)
 {
 	if (context->ops->qp_attach_mac == NULL) {
 		RDMAPMD_LOG(ERR, context->device, "the driver has no RAW_PACKET queue pairs");
@@ -113,11 +113,11 @@ check_raw_packet(const struct rdmapmd_context_object *context,
 }
 
 static int
-check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp_init_attr *attr)
+qp_check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp_init_attr *attr)
 {
 	switch (attr->qp_type) {
 	case RDMAPMD_QPT_RC: return 0;
-	case RDMAPMD_QPT_RAW_PACKET: return check_raw_packet(context, attr);
+	case RDMAPMD_QPT_RAW_PACKET: return qp_check_raw_packet(context, attr);
 	case RDMAPMD_QPT_UC:
 	case RDMAPMD_QPT_UD:
 		RDMAPMD_LOG(ERR, context->device,
@@ -129,8 +129,8 @@ check_type(const struct rdmapmd_context_object *context, const struct rdmapmd_qp
 }
 
 static int
-compute_size(const struct rdmapmd_context_object *context, bool srq, struct rdmapmd_qp_cap *cap,
-	     struct rdmapmd_qp_sizing *sizing)
+qp_compute_size(const struct rdmapmd_context_object *context, bool srq, struct rdmapmd_qp_cap *cap,
+		struct rdmapmd_qp_sizing *sizing)
 {
 	const struct rdmapmd_device_attr *device = &context->attr;
 	int rc = rdmapmd_size_qp(device, srq, cap, sizing);
@@ -150,8 +150,8 @@ compute_size(const struct rdmapmd_context_object *context, bool srq, struct rdma
 
 /* References on all that it needs, or on nothing. */
 static int
-depend(const struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
-       const struct rdmapmd_qp_init_attr *attr)
+qp_depend(const struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+	  const struct rdmapmd_qp_init_attr *attr)
 {
 	int rc = rdmapmd_object_depend(&rdmapmd_pd_class, pd, context);
 
@@ -186,7 +186,7 @@ no_send_cq:
 }
 
 static struct rdmapmd_object *
-new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+qp_new(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
        const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rdmapmd_object *object =
@@ -224,11 +224,11 @@ new_qp(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
 
 /* With everything that it depends on. */
 static int
-create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
-       const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing,
-       struct rdmapmd_qp **result)
+qp_create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd,
+	  const struct rdmapmd_qp_init_attr *attr, const struct rdmapmd_qp_sizing *sizing,
+	  struct rdmapmd_qp **result)
 {
-	struct rdmapmd_object *object = new_qp(context, pd, attr, sizing);
+	struct rdmapmd_object *object = qp_new(context, pd, attr, sizing);
 	struct rdmapmd_qp *qp;
 	int rc;
 
@@ -258,13 +258,13 @@ rdmapmd_qp_create(struct rdmapmd_pd *pd, struct rdmapmd_qp_init_attr *attr,
 		return rc;
 	context = parent->context;
 	got = *attr;
-	rc = check_type(context, attr);
+	rc = qp_check_type(context, attr);
 	if (rc == 0)
-		rc = compute_size(context, attr->srq != NULL, &got.cap, &sizing);
+		rc = qp_compute_size(context, attr->srq != NULL, &got.cap, &sizing);
 	if (rc == 0)
-		rc = depend(context, pd, attr);
+		rc = qp_depend(context, pd, attr);
 	if (rc == 0) {
-		rc = create(context, pd, &got, &sizing, result);
+		rc = qp_create(context, pd, &got, &sizing, result);
 		if (rc == 0) {
 			attr->cap = got.cap;
 		} else {
@@ -314,7 +314,7 @@ rdmapmd_qp_sizing_compute(struct rdmapmd_context *context, struct rdmapmd_qp_cap
 
 	if (rc != 0)
 		return rc;
-	rc = compute_size(object->context, srq, cap, &answer);
+	rc = qp_compute_size(object->context, srq, cap, &answer);
 	if (rc == 0)
 		*sizing = answer;
 	rdmapmd_object_drop(object);
@@ -374,7 +374,7 @@ rdmapmd_qp_find(struct rdmapmd_context *context, uint32_t qp_num)
 
 /* An error that the device or a poll meets meanwhile is not forgotten. */
 static void
-set_state(struct rdmapmd_qp_object *qp, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+qp_set_state(struct rdmapmd_qp_object *qp, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 {
 	unsigned char expected = (unsigned char)from;
 
@@ -403,7 +403,7 @@ rdmapmd_qp_query(struct rdmapmd_qp *qp, struct rdmapmd_qp_attr *attr,
 		/* Only a modify leads out of it, whatever a device says that has yet to get there. */
 		if (from == RDMAPMD_QPS_ERR)
 			answer.qp_state = from;
-		set_state(qp_of(object), from, answer.qp_state);
+		qp_set_state(qp_of(object), from, answer.qp_state);
 		answer.cur_qp_state = answer.qp_state;
 		answer.cap = qp_of(object)->cap;
 		*attr = answer;
@@ -442,7 +442,7 @@ mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
 }
 
 static bool
-is_ipv4(const union rdmapmd_gid *gid)
+gid_is_ipv4(const union rdmapmd_gid *gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -451,8 +451,8 @@ is_ipv4(const union rdmapmd_gid *gid)
 
 /* Where the path begins: an address that is there, and of the same protocol as the peer's. */
 static int
-check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
-	     const struct rdmapmd_ah_attr *ah)
+path_check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
+		  const struct rdmapmd_ah_attr *ah)
 {
 	static const union rdmapmd_gid no_gid;
 	struct rdmapmd_gid_entry own = { 0 };
@@ -465,12 +465,12 @@ check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
 			    qp_num, ah->sgid_index, ah->port_num);
 		return -EINVAL;
 	}
-	if (rc == 0 && is_ipv4(&own.gid) != is_ipv4(&ah->dgid)) {
+	if (rc == 0 && gid_is_ipv4(&own.gid) != gid_is_ipv4(&ah->dgid)) {
 		RDMAPMD_LOG(ERR, context->device,
 			    "QP 0x%x: sgid_index %u is an %s address and dgid an %s one: choose "
 			    "another entry of the GID table of port %u",
-			    qp_num, ah->sgid_index, is_ipv4(&own.gid) ? "IPv4" : "IPv6",
-			    is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
+			    qp_num, ah->sgid_index, gid_is_ipv4(&own.gid) ? "IPv4" : "IPv6",
+			    gid_is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
 		return -EINVAL;
 	}
 	return rc;
@@ -478,10 +478,10 @@ check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
 
 /* The own address must fit, the peer's MAC is found out if it is not given. */
 static int
-complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
+path_complete(struct rdmapmd_context_object *context, uint32_t qp_num, struct rdmapmd_ah_attr *ah)
 {
 	static const uint8_t no_mac[6];
-	int rc = check_source(context, qp_num, ah);
+	int rc = path_check_source(context, qp_num, ah);
 
 	if (rc != 0 || memcmp(ah->dmac, no_mac, sizeof(no_mac)) != 0 ||
 	    mac_of_link_local(&ah->dgid, ah->dmac))
@@ -499,8 +499,8 @@ complete_path(struct rdmapmd_context_object *context, uint32_t qp_num, struct rd
 
 /* A path cannot carry larger packets than the port. */
 static int
-check_mtu(struct rdmapmd_context_object *context, uint32_t qp_num,
-	  const struct rdmapmd_qp_attr *attr)
+path_check_mtu(struct rdmapmd_context_object *context, uint32_t qp_num,
+	       const struct rdmapmd_qp_attr *attr)
 {
 	struct rdmapmd_port_attr port = { 0 };
 	int rc = context->ops->port_query(rdmapmd_object_head(&context->object),
@@ -516,7 +516,7 @@ check_mtu(struct rdmapmd_context_object *context, uint32_t qp_num,
 
 /* What a mask names, for the next query. */
 static void
-merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsigned int mask)
+qp_merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsigned int mask)
 {
 #define TAKE(bit, member)                            \
 	do {                                         \
@@ -543,7 +543,7 @@ merge(struct rdmapmd_qp_attr *into, const struct rdmapmd_qp_attr *from, unsigned
 
 /* Called with the lock held. */
 static int
-modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int mask)
+qp_modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int mask)
 {
 	struct rdmapmd_context_object *context = object->context;
 	struct rdmapmd_qp *qp = rdmapmd_object_head(object);
@@ -561,9 +561,9 @@ modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int
 	if (rc == 0)
 		rc = rdmapmd_qp_check_values(context, qp->qp_num, attr, mask);
 	if (rc == 0 && (mask & RDMAPMD_QP_AV))
-		rc = complete_path(context, qp->qp_num, &attr->ah_attr);
+		rc = path_complete(context, qp->qp_num, &attr->ah_attr);
 	if (rc == 0 && (mask & RDMAPMD_QP_PATH_MTU))
-		rc = check_mtu(context, qp->qp_num, attr);
+		rc = path_check_mtu(context, qp->qp_num, attr);
 	/* The event may come before the change has returned. */
 	if (rc == 0 && from != RDMAPMD_QPS_SQD && to == RDMAPMD_QPS_SQD)
 		atomic_store(&qp_of(object)->tell_drained,
@@ -574,9 +574,9 @@ modify(struct rdmapmd_object *object, struct rdmapmd_qp_attr *attr, unsigned int
 		return rc;
 	if (to == RDMAPMD_QPS_RESET)
 		qp_of(object)->attr = (struct rdmapmd_qp_attr){ 0 };
-	merge(&qp_of(object)->attr, attr, mask);
+	qp_merge(&qp_of(object)->attr, attr, mask);
 	qp_of(object)->asked = (unsigned char)to;
-	set_state(qp_of(object), from, to);
+	qp_set_state(qp_of(object), from, to);
 	return 0;
 }
 
@@ -591,7 +591,7 @@ rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, uns
 		return rc;
 	completed = *attr;
 	pthread_mutex_lock(&object->lock);
-	rc = modify(object, &completed, mask);
+	rc = qp_modify(object, &completed, mask);
 	pthread_mutex_unlock(&object->lock);
 	rdmapmd_object_leave(object);
 	return rc;
@@ -599,7 +599,7 @@ rdmapmd_qp_modify(struct rdmapmd_qp *qp, const struct rdmapmd_qp_attr *attr, uns
 
 /* Called with the lock held: does the device flush all that is posted? Of frames, an error stops but one direction. */
 static bool
-flushes(struct rdmapmd_object *object)
+qp_flushes(struct rdmapmd_object *object)
 {
 	const unsigned char state = atomic_load(&qp_of(object)->state);
 	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
@@ -621,8 +621,8 @@ rdmapmd_qp_drain(struct rdmapmd_qp *qp)
 		return rc;
 	pthread_mutex_lock(&object->lock);
 	outstanding = object->context->ops->qp_outstanding(qp);
-	if (!flushes(object))
-		rc = modify(object, &attr, RDMAPMD_QP_STATE);
+	if (!qp_flushes(object))
+		rc = qp_modify(object, &attr, RDMAPMD_QP_STATE);
 	pthread_mutex_unlock(&object->lock);
 	rdmapmd_object_leave(object);
 	return rc != 0 ? rc : (int)outstanding;
@@ -634,7 +634,7 @@ rdmapmd_qp_drain(struct rdmapmd_qp *qp)
 
 /* Called with the lock held. */
 static int
-check_address(struct rdmapmd_object *object, const uint8_t mac[6], uint16_t vlan_id)
+qp_check_address(struct rdmapmd_object *object, const uint8_t mac[6], uint16_t vlan_id)
 {
 	static const uint8_t no_mac[6];
 	const struct rdmapmd_qp *qp = rdmapmd_object_head(object);
@@ -656,7 +656,7 @@ check_address(struct rdmapmd_object *object, const uint8_t mac[6], uint16_t vlan
 }
 
 static int
-change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bool attach)
+qp_change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bool attach)
 {
 	const struct rdmapmd_driver_ops *ops;
 	struct rdmapmd_object *object;
@@ -666,7 +666,7 @@ change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bo
 		return rc;
 	pthread_mutex_lock(&object->lock);
 	ops = object->context->ops;
-	rc = check_address(object, mac, vlan_id);
+	rc = qp_check_address(object, mac, vlan_id);
 	if (rc == 0)
 		rc = (attach ? ops->qp_attach_mac : ops->qp_detach_mac)(qp, mac, vlan_id);
 	pthread_mutex_unlock(&object->lock);
@@ -677,11 +677,11 @@ change_address(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id, bo
 int
 rdmapmd_qp_attach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
 {
-	return change_address(qp, mac, vlan_id, true);
+	return qp_change_address(qp, mac, vlan_id, true);
 }
 
 int
 rdmapmd_qp_detach_mac(struct rdmapmd_qp *qp, const uint8_t mac[6], uint16_t vlan_id)
 {
-	return change_address(qp, mac, vlan_id, false);
+	return qp_change_address(qp, mac, vlan_id, false);
 }

@@ -86,7 +86,7 @@ static const struct change of_raw_packet[STATES][STATES] = {
 };
 
 static struct change
-look_up(uint8_t type, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
+change_look_up(uint8_t type, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to)
 {
 	/* From anywhere. */
 	if (to == RDMAPMD_QPS_RESET || to == RDMAPMD_QPS_ERR)
@@ -145,7 +145,8 @@ rdmapmd_qp_check_change(struct rdmapmd_device *device, const struct rdmapmd_qp *
 			enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
 {
 	const bool known = (unsigned int)from < STATES && (unsigned int)to < STATES;
-	const struct change change = known ? look_up(qp->qp_type, from, to) : (struct change){ 0 };
+	const struct change change =
+		known ? change_look_up(qp->qp_type, from, to) : (struct change){ 0 };
 	const unsigned int missing = change.needs & ~mask;
 	const unsigned int excess = mask & ~(change.needs | change.allows | RDMAPMD_QP_STATE);
 	char names[256];
@@ -178,7 +179,7 @@ struct limit {
 };
 
 static int
-check_path(const struct rdmapmd_context_object *context, uint32_t qp_num,
+path_check(const struct rdmapmd_context_object *context, uint32_t qp_num,
 	   const struct rdmapmd_ah_attr *ah)
 {
 	static const union rdmapmd_gid none;
@@ -242,5 +243,5 @@ rdmapmd_qp_check_values(const struct rdmapmd_context_object *context, uint32_t q
 		RDMAPMD_LOG(ERR, context->device, "QP 0x%x:%s is out of range", qp_num, name);
 		return -EINVAL;
 	}
-	return mask & RDMAPMD_QP_AV ? check_path(context, qp_num, &attr->ah_attr) : 0;
+	return mask & RDMAPMD_QP_AV ? path_check(context, qp_num, &attr->ah_attr) : 0;
 }

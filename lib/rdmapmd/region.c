@@ -42,7 +42,7 @@ is_foreign(uintptr_t address)
 }
 
 static const char *
-complaint(const struct rdmapmd_context_object *context, const struct rdmapmd_mr_attr *attr)
+region_complaint(const struct rdmapmd_context_object *context, const struct rdmapmd_mr_attr *attr)
 {
 	const uintptr_t start = (uintptr_t)attr->addr;
 
@@ -69,7 +69,7 @@ int
 rdmapmd_region_check(const struct rdmapmd_context_object *context,
 		     const struct rdmapmd_mr_attr *attr)
 {
-	const char *why = complaint(context, attr);
+	const char *why = region_complaint(context, attr);
 
 	if (why == NULL)
 		return 0;
@@ -83,7 +83,7 @@ rdmapmd_region_check(const struct rdmapmd_context_object *context,
  * it may not write to, and this process with it; one behind an IOMMU would write where this process does not look.
  */
 static int
-populate(uintptr_t start, uintptr_t end, bool writable)
+region_populate(uintptr_t start, uintptr_t end, bool writable)
 {
 	static char known; /* good memory */
 	const uintptr_t page = RTE_ALIGN_FLOOR((uintptr_t)&known, (uintptr_t)PAGE_BYTES);
@@ -101,8 +101,8 @@ populate(uintptr_t start, uintptr_t end, bool writable)
 
 /* Memory that EAL did not make is looked at, and kept out of children. Nothing to keep: *end is 0. */
 static int
-keep_from_children(const struct rdmapmd_context_object *context, const struct rdmapmd_mr_attr *attr,
-		   uintptr_t *start, uintptr_t *end)
+region_keep_from_children(const struct rdmapmd_context_object *context,
+			  const struct rdmapmd_mr_attr *attr, uintptr_t *start, uintptr_t *end)
 {
 	const uintptr_t first = (uintptr_t)attr->addr, last = first + (attr->length - 1);
 	int rc;
@@ -119,7 +119,7 @@ keep_from_children(const struct rdmapmd_context_object *context, const struct rd
 			attr->length, attr->addr, strerror(-rc));
 		return -EFAULT;
 	}
-	rc = populate(*start, *end, (attr->access & RDMAPMD_ACCESS_LOCAL_WRITE) != 0);
+	rc = region_populate(*start, *end, (attr->access & RDMAPMD_ACCESS_LOCAL_WRITE) != 0);
 	if (rc != 0) {
 		RDMAPMD_LOG(ERR, context->device,
 			    "%zu bytes at %p cannot be %s: %s. What is mapped there?", attr->length,
@@ -133,7 +133,7 @@ keep_from_children(const struct rdmapmd_context_object *context, const struct rd
 }
 
 static void
-set_head(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
+region_set_head(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
 {
 	mr->pd = attr->pd;
 	mr->addr = attr->addr;
@@ -143,7 +143,7 @@ set_head(struct rdmapmd_mr *mr, const struct rdmapmd_mr_attr *attr)
 }
 
 static void
-let_children_have(uintptr_t start, uintptr_t end)
+region_let_children_have(uintptr_t start, uintptr_t end)
 {
 	if (end != 0)
 		rdmapmd_fork_release(start, end);
@@ -154,16 +154,16 @@ rdmapmd_region_start(struct rdmapmd_mr_object *object, const struct rdmapmd_mr_a
 {
 	struct rdmapmd_context_object *context = object->object.context;
 	struct rdmapmd_mr *mr = rdmapmd_object_head(&object->object);
-	int rc = keep_from_children(context, attr, &object->kept_start, &object->kept_end);
+	int rc = region_keep_from_children(context, attr, &object->kept_start, &object->kept_end);
 
 	if (rc != 0)
 		return rc;
 	mr->context = rdmapmd_object_head(&context->object);
 	rc = context->ops->mr_reg(mr, attr);
 	if (rc != 0)
-		let_children_have(object->kept_start, object->kept_end);
+		region_let_children_have(object->kept_start, object->kept_end);
 	else
-		set_head(mr, attr);
+		region_set_head(mr, attr);
 	return rc;
 }
 
@@ -172,7 +172,7 @@ rdmapmd_region_stop(struct rdmapmd_mr_object *object)
 {
 	int rc = object->object.context->ops->mr_dereg(rdmapmd_object_head(&object->object));
 
-	let_children_have(object->kept_start, object->kept_end);
+	region_let_children_have(object->kept_start, object->kept_end);
 	object->kept_start = object->kept_end = 0;
 	return rc;
 }
@@ -183,18 +183,18 @@ rdmapmd_region_change(struct rdmapmd_mr_object *object, const struct rdmapmd_mr_
 	struct rdmapmd_context_object *context = object->object.context;
 	struct rdmapmd_mr *mr = rdmapmd_object_head(&object->object);
 	uintptr_t start, end;
-	int rc = keep_from_children(context, attr, &start, &end);
+	int rc = region_keep_from_children(context, attr, &start, &end);
 
 	if (rc != 0)
 		return rc;
 	rc = context->ops->mr_rereg(mr, attr);
 	if (rc != 0) {
-		let_children_have(start, end);
+		region_let_children_have(start, end);
 		return rc;
 	}
-	let_children_have(object->kept_start, object->kept_end);
+	region_let_children_have(object->kept_start, object->kept_end);
 	object->kept_start = start;
 	object->kept_end = end;
-	set_head(mr, attr);
+	region_set_head(mr, attr);
 	return 0;
 }

@@ -25,13 +25,13 @@ srq_of(struct rdmapmd_object *object)
 }
 
 static int
-destroy_srq(struct rdmapmd_object *object)
+srq_destroy(struct rdmapmd_object *object)
 {
 	return object->context->ops->srq_destroy(rdmapmd_object_head(object));
 }
 
 static void
-orphan_srq(struct rdmapmd_object *object)
+srq_orphan(struct rdmapmd_object *object)
 {
 	struct rdmapmd_srq *srq = rdmapmd_object_head(object);
 
@@ -39,7 +39,7 @@ orphan_srq(struct rdmapmd_object *object)
 }
 
 static void
-release_srq(struct rdmapmd_object *object)
+srq_release(struct rdmapmd_object *object)
 {
 	const struct rdmapmd_srq *srq = rdmapmd_object_head(object);
 
@@ -50,14 +50,14 @@ const struct rdmapmd_object_class rdmapmd_srq_class = {
 	.type = RDMAPMD_OBJECT_SRQ,
 	.name = "shared receive queue",
 	.size = sizeof(struct rdmapmd_srq_object),
-	.destroy = destroy_srq,
-	.orphan = orphan_srq,
-	.release = release_srq,
+	.destroy = srq_destroy,
+	.orphan = srq_orphan,
+	.release = srq_release,
 };
 
 static int
-check_size(const struct rdmapmd_context_object *context, struct rdmapmd_srq_attr *attr,
-	   struct rdmapmd_srq_sizing *sizing)
+srq_check_size(const struct rdmapmd_context_object *context, struct rdmapmd_srq_attr *attr,
+	       struct rdmapmd_srq_sizing *sizing)
 {
 	int rc = rdmapmd_size_srq(&context->attr, attr, sizing);
 
@@ -71,7 +71,7 @@ check_size(const struct rdmapmd_context_object *context, struct rdmapmd_srq_attr
 }
 
 static struct rdmapmd_object *
-new_srq(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq_context,
+srq_new(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq_context,
 	const struct rdmapmd_srq_sizing *sizing)
 {
 	struct rdmapmd_object *object =
@@ -99,10 +99,10 @@ new_srq(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq
 
 /* With a reference on the PD. */
 static int
-create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq_context,
-       const struct rdmapmd_srq_sizing *sizing, struct rdmapmd_srq **result)
+srq_create(struct rdmapmd_context_object *context, struct rdmapmd_pd *pd, void *srq_context,
+	   const struct rdmapmd_srq_sizing *sizing, struct rdmapmd_srq **result)
 {
-	struct rdmapmd_object *object = new_srq(context, pd, srq_context, sizing);
+	struct rdmapmd_object *object = srq_new(context, pd, srq_context, sizing);
 	struct rdmapmd_srq *srq;
 	int rc;
 
@@ -135,11 +135,11 @@ rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
 	if (context->ops->srq_create == NULL)
 		rc = -ENOTSUP;
 	if (rc == 0)
-		rc = check_size(context, &got, &sizing);
+		rc = srq_check_size(context, &got, &sizing);
 	if (rc == 0)
 		rc = rdmapmd_object_depend(&rdmapmd_pd_class, pd, context);
 	if (rc == 0) {
-		rc = create(context, pd, attr->srq_context, &sizing, result);
+		rc = srq_create(context, pd, attr->srq_context, &sizing, result);
 		if (rc != 0)
 			rdmapmd_object_undepend(&rdmapmd_pd_class, pd);
 	}
@@ -153,7 +153,7 @@ rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
 
 /* Called with the lock held. The size first: the limit is one of the new size. */
 static int
-modify(struct rdmapmd_object *object, const struct rdmapmd_srq_attr *attr, unsigned int mask)
+srq_modify(struct rdmapmd_object *object, const struct rdmapmd_srq_attr *attr, unsigned int mask)
 {
 	const struct rdmapmd_driver_ops *ops = object->context->ops;
 	struct rdmapmd_srq *srq = rdmapmd_object_head(object);
@@ -162,7 +162,7 @@ modify(struct rdmapmd_object *object, const struct rdmapmd_srq_attr *attr, unsig
 	int rc = 0;
 
 	if (mask & RDMAPMD_SRQ_MAX_WR)
-		rc = check_size(object->context, &size, &sizing);
+		rc = srq_check_size(object->context, &size, &sizing);
 	if (rc != 0)
 		return rc;
 	if ((mask & RDMAPMD_SRQ_LIMIT) && attr->srq_limit > sizing.max_post) {
@@ -193,7 +193,7 @@ rdmapmd_srq_modify(struct rdmapmd_srq *srq, const struct rdmapmd_srq_attr *attr,
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&object->lock);
-	rc = modify(object, attr, mask);
+	rc = srq_modify(object, attr, mask);
 	pthread_mutex_unlock(&object->lock);
 	rdmapmd_object_leave(object);
 	return rc;

@@ -56,7 +56,7 @@ rdmapmd_table_destroy(struct rdmapmd_table *table)
 
 /* Called with the lock held: where the link to a number is, or would be. */
 static struct rdmapmd_handle **
-find(struct rdmapmd_table *table, uint64_t number)
+table_find(struct rdmapmd_table *table, uint64_t number)
 {
 	struct rdmapmd_handle **link = &table->buckets[bucket_of(number, table->log_buckets)];
 
@@ -67,7 +67,7 @@ find(struct rdmapmd_table *table, uint64_t number)
 
 /* Called with the lock held. Without memory the table stays as it is, only slower. */
 static void
-grow(struct rdmapmd_table *table)
+table_grow(struct rdmapmd_table *table)
 {
 	const uint32_t log = table->log_buckets + 1;
 	struct rdmapmd_handle **buckets = calloc((size_t)1 << log, sizeof(buckets[0]));
@@ -100,8 +100,8 @@ rdmapmd_table_insert(struct rdmapmd_table *table, uint64_t number, struct rdmapm
 
 	pthread_mutex_lock(&table->lock);
 	if (table->count >> table->log_buckets != 0 && table->log_buckets < 24)
-		grow(table);
-	link = find(table, number);
+		table_grow(table);
+	link = table_find(table, number);
 	if (*link != NULL) {
 		rc = -EEXIST;
 	} else {
@@ -119,7 +119,7 @@ rdmapmd_table_get(struct rdmapmd_table *table, uint64_t number)
 	struct rdmapmd_handle *handle;
 
 	pthread_mutex_lock(&table->lock);
-	handle = *find(table, number);
+	handle = *table_find(table, number);
 	if (handle != NULL)
 		handle->references++;
 	pthread_mutex_unlock(&table->lock);
@@ -141,7 +141,7 @@ rdmapmd_table_remove(struct rdmapmd_table *table, uint64_t number, struct rdmapm
 	int rc = 0;
 
 	pthread_mutex_lock(&table->lock);
-	link = find(table, number);
+	link = table_find(table, number);
 	found = *link;
 	if (found == NULL) {
 		rc = -ENOENT;

@@ -9,7 +9,7 @@
 #include "td_private.h"
 
 static int
-destroy_td(struct rdmapmd_object *object)
+td_destroy(struct rdmapmd_object *object)
 {
 	return object->context->ops->td_dealloc(rdmapmd_object_head(object));
 }
@@ -18,12 +18,12 @@ const struct rdmapmd_object_class rdmapmd_td_class = {
 	.type = RDMAPMD_OBJECT_TD,
 	.name = "thread domain",
 	.size = sizeof(struct rdmapmd_object),
-	.destroy = destroy_td,
+	.destroy = td_destroy,
 };
 
 static int
-create(struct rdmapmd_context_object *context, struct rdmapmd_context *head,
-       struct rdmapmd_td **result)
+td_create(struct rdmapmd_context_object *context, struct rdmapmd_context *head,
+	  struct rdmapmd_td **result)
 {
 	struct rdmapmd_object *object =
 		rdmapmd_object_new(&rdmapmd_td_class, context, context->ops->td_size);
@@ -50,7 +50,7 @@ rdmapmd_td_alloc(struct rdmapmd_context *head, struct rdmapmd_td **result)
 
 	if (rc != 0)
 		return rc;
-	rc = parent->context->ops->td_alloc != NULL ? create(parent->context, head, result)
+	rc = parent->context->ops->td_alloc != NULL ? td_create(parent->context, head, result)
 						    : -ENOTSUP;
 	rdmapmd_object_leave(parent);
 	return rc;
