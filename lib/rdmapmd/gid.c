@@ -34,13 +34,11 @@ rdmapmd_gid_query(struct rdmapmd_context *head, uint8_t port_num, uint32_t index
 static const char *
 gid_complaint(const union rdmapmd_gid *gid)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
 	if (memcmp(gid, &no_gid, sizeof(no_gid)) == 0)
 		return "it is empty";
 	if (gid->raw[0] == 0xff)
 		return "it is a multicast address";
-	if (memcmp(gid->raw, mapped, sizeof(mapped)) == 0 &&
+	if (rdmapmd_gid_is_ipv4(gid) &&
 	    (gid->raw[12] == 0 || gid->raw[12] == 127 || gid->raw[12] >= 224))
 		return "this IPv4 address is no host's";
 	return NULL;

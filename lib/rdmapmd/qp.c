@@ -441,14 +441,6 @@ mac_of_link_local(const union rdmapmd_gid *gid, uint8_t mac[6])
 	return true;
 }
 
-static bool
-gid_is_ipv4(const union rdmapmd_gid *gid)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
-}
-
 /* Where the path begins: an address that is there, and of the same protocol as the peer's. */
 static int
 path_check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
@@ -465,12 +457,12 @@ path_check_source(struct rdmapmd_context_object *context, uint32_t qp_num,
 			    qp_num, ah->sgid_index, ah->port_num);
 		return -EINVAL;
 	}
-	if (rc == 0 && gid_is_ipv4(&own.gid) != gid_is_ipv4(&ah->dgid)) {
+	if (rc == 0 && rdmapmd_gid_is_ipv4(&own.gid) != rdmapmd_gid_is_ipv4(&ah->dgid)) {
 		RDMAPMD_LOG(ERR, context->device,
 			    "QP 0x%x: sgid_index %u is an %s address and dgid an %s one: choose "
 			    "another entry of the GID table of port %u",
-			    qp_num, ah->sgid_index, gid_is_ipv4(&own.gid) ? "IPv4" : "IPv6",
-			    gid_is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
+			    qp_num, ah->sgid_index, rdmapmd_gid_is_ipv4(&own.gid) ? "IPv4" : "IPv6",
+			    rdmapmd_gid_is_ipv4(&ah->dgid) ? "IPv4" : "IPv6", ah->port_num);
 		return -EINVAL;
 	}
 	return rc;

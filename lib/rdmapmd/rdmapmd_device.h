@@ -8,7 +8,9 @@
 #ifndef RDMAPMD_DEVICE_H
 #define RDMAPMD_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_compat.h>
 
@@ -114,6 +116,22 @@ struct rdmapmd_port_attr {
 union rdmapmd_gid {
 	uint8_t raw[16]; /**< in the order of the wire */
 };
+
+/**
+ * Which protocol an address is of.
+ *
+ * Threads: any. Blocks: never.
+ *
+ * @param gid Any address, also an empty one.
+ * @return Whether it is an IPv4 address; else IPv6, or empty.
+ */
+static inline bool
+rdmapmd_gid_is_ipv4(const union rdmapmd_gid *gid)
+{
+	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+}
 
 /** How packets from an entry of the GID table look. */
 enum rdmapmd_gid_type {

@@ -330,6 +330,21 @@ test_addresses_of_a_port(void **state)
 }
 
 static void
+test_ipv4_addresses_are_told_from_others(void **state)
+{
+	union rdmapmd_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 192, [15] = 1 } };
+	unsigned int i;
+
+	(void)state;
+	assert_true(rdmapmd_gid_is_ipv4(&gid));
+	for (i = 0; i < 12; i++) {
+		gid.raw[i] ^= 1;
+		assert_false(rdmapmd_gid_is_ipv4(&gid));
+		gid.raw[i] ^= 1;
+	}
+}
+
+static void
 test_mtu_in_bytes(void **state)
 {
 	(void)state;
@@ -571,6 +586,7 @@ main(void)
 		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_addresses_of_a_port),
+		cmocka_unit_test(test_ipv4_addresses_are_told_from_others),
 		cmocka_unit_test(test_mtu_in_bytes),
 		cmocka_unit_test(test_removal_leaves_shells),
 		cmocka_unit_test(test_removal_wakes_those_who_sleep_on_a_channel),
