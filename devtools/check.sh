@@ -30,7 +30,7 @@ Checks the files that git tracks or would track. Installs nothing. All of these 
   foreign    who has had each command of the software RNIC executed stands in doc/design/
   docs       public headers say of each parameter and member what it is, and of each call threads and results
              (devtools/docstrings.py)
-  size       long files and functions (warnings only in tests and in lib/softrnic)
+  size       long files and functions (warnings only in tests)
   build      warnings are errors, with gcc and with clang, with and without the software RNIC; without, the tests that are
              left pass
   links      who uses whose functions, in the libraries that the build made; circles of objects, of #includes and of folders,
