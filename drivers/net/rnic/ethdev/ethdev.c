@@ -471,7 +471,7 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 	int rc = -ENOMEM;
 
 	if (eth_dev == NULL) {
-		RNIC_LOG_NAMED(ERR, name, "no port of that name can be had");
+		RNIC_LOG_NAMED(ERR, name, "cannot allocate an ethdev port of that name");
 		return -ENOMEM;
 	}
 	rnic_owner_enter(eth_dev->data);

@@ -105,6 +105,6 @@ rnic_link_on_lost(void *arg)
 	__atomic_store_n(&port->removed, true, __ATOMIC_RELAXED);
 	link_set(eth_dev, false, 0);
 	rnic_rx_intr_wake(dev);
-	RNIC_LOG(ERR, dev, "the device is lost: port %u is to be closed", eth_dev->data->port_id);
+	RNIC_LOG(ERR, dev, "device lost: close port %u", eth_dev->data->port_id);
 	rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL);
 }

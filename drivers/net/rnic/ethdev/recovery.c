@@ -20,7 +20,7 @@ recovery_say_left_out(struct rnic_recovery *recovery)
 {
 	if (recovery->left_out > 0)
 		RNIC_LOG(ERR, recovery->dev,
-			 "%s queue %u: %u more error completions since the last one said",
+			 "%s queue %u: %u more error completions since the last report",
 			 recovery->direction, recovery->queue_id, recovery->left_out);
 	recovery->left_out = 0;
 }

@@ -228,7 +228,8 @@ rxq_fill(struct rnic_rxq *rxq)
 {
 	if (rnic_rx_refill_all(rxq))
 		return 0;
-	RNIC_LOG(ERR, rxq->dev, "Rx queue %u: mempool %s has not the %u mbufs to fill the ring",
+	RNIC_LOG(ERR, rxq->dev,
+		 "Rx queue %u: mempool %s holds fewer than the %u mbufs that fill the ring",
 		 rxq->queue_id, rxq->pool->name, (rxq->rq.mask + 1) * rxq->segs);
 	return -ENOMEM;
 }

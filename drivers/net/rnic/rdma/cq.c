@@ -42,7 +42,7 @@ events_begin(struct rnic_rdma_cq *cq)
 		rdma->event_cqs++;
 	pthread_mutex_unlock(&rdma->lock);
 	if (rc != 0) {
-		RNIC_LOG(ERR, cq->dev, "%u completion queues have a channel: no more may",
+		RNIC_LOG(ERR, cq->dev, "at most %u completion queues can have a channel",
 			 RNIC_RDMA_EVENTS_MAX);
 		return rc;
 	}
@@ -127,8 +127,9 @@ rnic_rdma_cq_destroy(struct rdmapmd_cq *head)
 	int rc;
 
 	if (cq->strange > 0)
-		RNIC_LOG(WARNING, cq->dev, "CQ 0x%x had %" PRIu64 " entries that were nobody's",
-			 head->cqn, cq->strange);
+		RNIC_LOG(WARNING, cq->dev,
+			 "CQ 0x%x: %" PRIu64 " completions matched no queue pair", head->cqn,
+			 cq->strange);
 	pthread_mutex_lock(&cq->dev->rdma->lock);
 	LIST_REMOVE(cq, next_cq);
 	pthread_mutex_unlock(&cq->dev->rdma->lock);

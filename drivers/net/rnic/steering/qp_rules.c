@@ -534,7 +534,7 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 	if (!dev->qp_steering.up && dev->qp_steering.has_port && !rnic_flow_root_moves(dev))
 		return refuse(dev, "queue pairs' addresses are attached before the port starts");
 	if (index == INDEX_REST) {
-		RNIC_LOG(ERR, dev, "there is room for the addresses of queue pairs no more");
+		RNIC_LOG(ERR, dev, "no room for another address of a queue pair");
 		return -ENOSPC;
 	}
 	rule = malloc(sizeof(*rule));

@@ -284,7 +284,7 @@ add_mac(struct rnic_dev *dev, struct rnic_steering *steering, const struct rnic_
 	while (i < RNIC_STEERING_MACS && is_set(&steering->macs[i]))
 		i++;
 	if (i == RNIC_STEERING_MACS) {
-		RNIC_LOG(ERR, dev, "there is room for %u addresses, and no more", i);
+		RNIC_LOG(ERR, dev, "no room for more than %u addresses", i);
 		return -ENOSPC;
 	}
 	rc = more_macs_up(dev, steering);
