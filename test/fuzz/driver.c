@@ -488,7 +488,7 @@ operation(struct fuzz_input *input)
 	case OP_LOST:
 		/* Nothing of it was reset: nobody must. */
 		atomic_store(&world.dev->dead, true);
-		atomic_store(&world.dev->silenced, true);
+		atomic_store(&world.dev->quiesced, true);
 		rnic_rdma_lost(world.dev);
 		break;
 	case OP_CALL:

@@ -328,7 +328,7 @@ find_device(void)
 
 	if (atomic_load(&world.dev->dead) &&
 	    rnic_register_read(world.dev, RNIC_ISEG_HEALTH_SYNDROME) == 0)
-		atomic_store(&world.dev->silenced, false);
+		atomic_store(&world.dev->quiesced, false);
 	atomic_store(&world.dev->dead, false);
 	for (i = 0; i < WORLD_CQS; i++)
 		world.cq[i]->poll_cq = world.poll;
@@ -469,7 +469,7 @@ world_end(void)
 	port_give_back();
 	for (i = 0; i < 64 && softrnic_poll(fake_poller) > 0; i++)
 		continue;
-	good = !atomic_load(&world.dev->silenced) && calls_end() && renew_port() && renew_rdma();
+	good = !atomic_load(&world.dev->quiesced) && calls_end() && renew_port() && renew_rdma();
 	rnic_eq_poll(world.dev, world.dev->async_eq);
 	rnic_rdma_poll(world.dev);
 	rnic_control_answer(world.dev);

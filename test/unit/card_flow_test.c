@@ -239,7 +239,7 @@ static void
 test_hashes_change_while_frames_arrive(void **state)
 {
 	struct rnic_rss other = world.rss;
-	struct rnic_spread *spread = &world.steering.spread;
+	struct rnic_tirs *tirs = &world.steering.tirs;
 	unsigned int i;
 
 	(void)state;
@@ -247,14 +247,14 @@ test_hashes_change_while_frames_arrive(void **state)
 	for (i = 0; i < 3; i++) {
 		/* One kind, then several. */
 		other.hash[RNIC_TRAFFIC_IPV6_UDP] = RNIC_HASH_ADDRESSES;
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
 		memset(other.hash, RNIC_HASH_ADDRESSES, RNIC_TRAFFIC_OTHER);
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
-		assert_memory_equal(spread->rss.hash, other.hash, sizeof(other.hash));
-		assert_int_equal(entries_of(spread->table), RNIC_TRAFFICS);
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_memory_equal(tirs->rss.hash, other.hash, sizeof(other.hash));
+		assert_int_equal(entries_of(tirs->table), RNIC_TRAFFICS);
 		other = world.rss;
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
-		assert_int_equal(entries_of(spread->table), RNIC_TRAFFICS);
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_int_equal(entries_of(tirs->table), RNIC_TRAFFICS);
 	}
 }
 
@@ -267,7 +267,7 @@ test_hashes_that_cannot_be_changed(void **state)
 					    RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
 					    RNIC_CMD_DESTROY_FLOW_GROUP };
 	struct rnic_rss other = world.rss;
-	struct rnic_spread *spread = &world.steering.spread;
+	struct rnic_tirs *tirs = &world.steering.tirs;
 	unsigned int i;
 
 	(void)state;
@@ -276,14 +276,14 @@ test_hashes_that_cannot_be_changed(void **state)
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
 		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
 			       opcodes[i] << 8 | RNIC_STATUS_LIM);
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), -ENOSPC);
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
 		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
-		assert_memory_equal(spread->rss.hash, world.rss.hash, sizeof(world.rss.hash));
+		assert_memory_equal(tirs->rss.hash, world.rss.hash, sizeof(world.rss.hash));
 		/* The card was asked before the device refused: it has lost count. */
 		card.before = NULL;
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
-		assert_memory_equal(spread->rss.hash, other.hash, sizeof(other.hash));
-		assert_int_equal(rnic_spread_set(world.dev, world.rqns, &world.rss, spread), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_memory_equal(tirs->rss.hash, other.hash, sizeof(other.hash));
+		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &world.rss, tirs), 0);
 		assert_int_equal(rnic_steering_destroy(world.dev, &world.steering), 0);
 		memset(entries, 0, sizeof(entries));
 		card.before = as_a_card;

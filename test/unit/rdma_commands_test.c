@@ -117,7 +117,7 @@ test_a_queue_pair_without_queues(void **state)
 	/* What a device says of requests that it cannot have is not believed. */
 	rings_complete_send(world->rings, 0);
 	assert_int_equal(rings_poll(world->rings, &(struct rdmapmd_wc){ 0 }), -1);
-	assert_int_equal(world->rings->cq.strange, 1);
+	assert_int_equal(world->rings->cq.unmatched, 1);
 	assert_int_equal(rnic_rdma_qp_destroy(&world->qp.qp), 0);
 }
 

@@ -276,7 +276,7 @@ test_completion_events(void **state)
 		assert_int_equal(rdmapmd_cq_event_get(attr.channel, &armed), -EAGAIN);
 		assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
 		assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
-		assert_int_equal(rnic_cq->strange, i + 1);
+		assert_int_equal(rnic_cq->unmatched, i + 1);
 	}
 	assert_int_equal(rnic_sq_destroy(world->dev, &sq), 0);
 	assert_int_equal(rdmapmd_cq_destroy(cq), 0);

@@ -284,7 +284,7 @@ test_errors_of_the_receive_queue_are_the_queue_pair_s(void **state)
 	fail_receive(rings, RQN, RINGS_QPN + 1);
 	fail_receive(rings, RINGS_QPN + 1, 0xffffff);
 	assert_int_equal(rings_poll(rings, &wc), -1);
-	assert_int_equal(rings->cq.strange, 3);
+	assert_int_equal(rings->cq.unmatched, 3);
 	/* One without a send queue has the number itself. */
 	fail_receive(rings, RINGS_QPN, 0);
 	assert_int_equal(rings_poll(rings, &wc), 12);
@@ -317,7 +317,7 @@ test_cleaning_finds_all_entries(void **state)
 	fail_receive(rings, RQN, RINGS_QPN);
 	rnic_rdma_cq_clean(&rings->cq, &rings->qp);
 	assert_int_equal(rings_poll(rings, &wc), -1);
-	assert_int_equal(rings->cq.strange, 0);
+	assert_int_equal(rings->cq.unmatched, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rings_teardown)

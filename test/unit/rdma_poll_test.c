@@ -197,7 +197,7 @@ test_receives_from_an_srq_name_their_request(void **state)
 	/* A second time it is nobody's. */
 	assert_int_equal(rings_poll(rings, &wc), 300);
 	assert_int_equal(wc.status, RDMAPMD_WC_WR_FLUSH_ERR);
-	assert_int_equal(rings->cq.strange, 1);
+	assert_int_equal(rings->cq.unmatched, 1);
 }
 
 /* ---- Failures ---- */
@@ -246,7 +246,7 @@ assert_passed_over(struct rings *rings, uint64_t strange)
 
 	assert_int_equal(rings_poll(rings, &wc), -1);
 	assert_int_equal(rings->cq.ring.consumer, rings->produced);
-	assert_int_equal(rings->cq.strange, strange);
+	assert_int_equal(rings->cq.unmatched, strange);
 	assert_int_equal(rings_in_error, 0);
 }
 
@@ -560,7 +560,7 @@ test_a_destroyed_queue_pair_has_no_completions(void **state)
 	rnic_rdma_queues_reset(&rings->qp);
 	post_sends(rings, writes, 1);
 	assert_int_equal(rings_poll(rings, &wc), -1);
-	assert_int_equal(rings->cq.strange, 0);
+	assert_int_equal(rings->cq.unmatched, 0);
 	/* What it had from the SRQ was given back: all but one can be posted. */
 	assert_int_equal(
 		rnic_rdma_post_srq_recv(&rings->srq.srq, (struct rdmapmd_recv_wr[4]){ { 0 } }, 4),

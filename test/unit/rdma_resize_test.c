@@ -145,7 +145,7 @@ test_entries_survive_another_size(void **state)
 		commands_during = NULL;
 		assert_int_equal(rnic_rdma_cq_resize(&cq->cq, LOG_SIZE), 0);
 	}
-	assert_int_equal(cq->strange, 0);
+	assert_int_equal(cq->unmatched, 0);
 }
 
 static void

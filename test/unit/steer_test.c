@@ -113,7 +113,7 @@ steer(const struct rnic_rss *rss)
 static void
 assert_rss_is(const struct rnic_rss *rss)
 {
-	const struct rnic_rss *now = &world.steering.spread.rss;
+	const struct rnic_rss *now = &world.steering.tirs.rss;
 
 	assert_memory_equal(now->key, rss->key, sizeof(rss->key));
 	assert_memory_equal(now->hash, rss->hash, sizeof(rss->hash));
@@ -180,7 +180,7 @@ key_of(uint32_t tir)
 static void
 test_a_refused_table_of_queues_keeps_the_old_one(void **state)
 {
-	struct rnic_spread *spread = &world.steering.spread;
+	struct rnic_tirs *tirs = &world.steering.tirs;
 	struct rnic_rss other = world.rss;
 	unsigned int i;
 
@@ -189,20 +189,20 @@ test_a_refused_table_of_queues_keeps_the_old_one(void **state)
 	for (i = 0; i < RNIC_RETA_SIZE; i++)
 		other.reta[i] = 1;
 	refuse(RNIC_CMD_MODIFY_RQT);
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), -ENOSPC);
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
 	refuse_nothing();
 	assert_rss_is(&world.rss);
-	assert_int_equal(queue_at(spread->rqt, 0), world.rqns[0]);
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
-	assert_int_equal(queue_at(spread->rqt, 0), world.rqns[1]);
-	assert_int_equal(queue_at(spread->rqt, 126), world.rqns[1]);
-	assert_int_equal(queue_at(spread->first_rqt, 0), world.rqns[1]);
+	assert_int_equal(queue_at(tirs->rqt, 0), world.rqns[0]);
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+	assert_int_equal(queue_at(tirs->rqt, 0), world.rqns[1]);
+	assert_int_equal(queue_at(tirs->rqt, 126), world.rqns[1]);
+	assert_int_equal(queue_at(tirs->first_rqt, 0), world.rqns[1]);
 }
 
 static void
 test_a_refused_key_keeps_the_old_one(void **state)
 {
-	struct rnic_spread *spread = &world.steering.spread;
+	struct rnic_tirs *tirs = &world.steering.tirs;
 	struct rnic_rss other = world.rss;
 	unsigned int i;
 
@@ -210,30 +210,30 @@ test_a_refused_key_keeps_the_old_one(void **state)
 	steer(&world.rss);
 	memset(other.key, 0xa5, sizeof(other.key));
 	refuse(RNIC_CMD_MODIFY_TIR);
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), -ENOSPC);
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
 	refuse_nothing();
 	assert_rss_is(&world.rss);
-	for (i = 1; i < RNIC_SPREAD_TIRS; i++)
-		assert_true(key_of(spread->tirs[i]) == UINT64_C(0x5a5a5a5a5a5a5a5a));
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
-	for (i = 1; i < RNIC_SPREAD_TIRS; i++)
-		assert_true(key_of(spread->tirs[i]) == UINT64_C(0xa5a5a5a5a5a5a5a5));
+	for (i = 1; i < RNIC_TIRS_MAX; i++)
+		assert_true(key_of(tirs->numbers[i]) == UINT64_C(0x5a5a5a5a5a5a5a5a));
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+	for (i = 1; i < RNIC_TIRS_MAX; i++)
+		assert_true(key_of(tirs->numbers[i]) == UINT64_C(0xa5a5a5a5a5a5a5a5));
 }
 
 static void
 test_a_refused_hash_type_keeps_the_old_one(void **state)
 {
-	struct rnic_spread *spread = &world.steering.spread;
+	struct rnic_tirs *tirs = &world.steering.tirs;
 	struct rnic_rss other = world.rss;
 
 	(void)state;
 	steer(&world.rss);
 	other.hash[RNIC_TRAFFIC_IPV6_UDP] = RNIC_HASH_ADDRESSES;
 	refuse(RNIC_CMD_SET_FLOW_TABLE_ENTRY);
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), -ENOSPC);
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
 	refuse_nothing();
 	assert_rss_is(&world.rss);
-	assert_int_equal(rnic_spread_set(world.dev, world.rqns, &other, spread), 0);
+	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
 	assert_rss_is(&other);
 }
 

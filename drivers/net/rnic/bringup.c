@@ -528,7 +528,7 @@ static void
 walk_back(struct rnic_dev *dev)
 {
 	begin_end(dev);
-	rnic_dev_silence(dev);
+	rnic_dev_quiesce(dev);
 	while (dev->stages_up > 0) {
 		unsigned int i = --dev->stages_up;
 
@@ -566,7 +566,7 @@ free_dev(struct rnic_dev *dev)
 {
 	pthread_mutex_destroy(&dev->rx_events.lock);
 	pthread_mutex_destroy(&dev->qp_steering.lock);
-	pthread_mutex_destroy(&dev->silence_lock);
+	pthread_mutex_destroy(&dev->quiesce_lock);
 	pthread_mutex_destroy(&dev->port_lock);
 	free(dev->macs);
 	free(dev);
@@ -593,7 +593,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	dev->args = args;
 	dev->socket_id = socket_id;
 	pthread_mutex_init(&dev->port_lock, NULL);
-	pthread_mutex_init(&dev->silence_lock, NULL);
+	pthread_mutex_init(&dev->quiesce_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);
 	pthread_mutex_init(&dev->rx_events.lock, NULL);
 	rc = walk(dev);

@@ -108,8 +108,8 @@ struct rnic_dev {
 	uint64_t node_guid, system_image_guid; /* the latter 0: of a VF that was given none */
 	uint32_t vendor_id;
 
-	pthread_mutex_t silence_lock;
-	atomic_bool silenced; /* lost, and reset since; changes under the lock */
+	pthread_mutex_t quiesce_lock;
+	atomic_bool quiesced; /* lost, and reset since; changes under the lock */
 	atomic_ullong end_us; /* it is being closed, until then; 0: it is not */
 
 	uint8_t port_status_found;  /* enum rnic_port_status before bring-up; 0 unknown */

@@ -106,26 +106,26 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 	/* The reset would clear it, or hide it. */
 	say_lost(dev, why);
 	/* The listeners take buffers back, so the device must not reach them any more. */
-	rnic_dev_silence(dev);
+	rnic_dev_quiesce(dev);
 	tell_lost(dev);
 }
 
 void
-rnic_dev_silence(struct rnic_dev *dev)
+rnic_dev_quiesce(struct rnic_dev *dev)
 {
 	int rc = 0;
 
 	if (!atomic_load(&dev->dead) || dev->access == NULL)
 		return;
 	/* Whoever comes second waits, too. */
-	if (!rnic_thread_lock(&dev->silence_lock))
+	if (!rnic_thread_lock(&dev->quiesce_lock))
 		return;
-	if (!atomic_load(&dev->silenced))
+	if (!atomic_load(&dev->quiesced))
 		rc = dev->access->ops->reset(dev->access);
 	/* A thread that is to end may not wait for it: the next one does. */
 	if (rc != -ECANCELED || !rnic_thread_stopping(dev))
-		atomic_store(&dev->silenced, true);
-	pthread_mutex_unlock(&dev->silence_lock);
+		atomic_store(&dev->quiesced, true);
+	pthread_mutex_unlock(&dev->quiesce_lock);
 }
 
 void
@@ -134,5 +134,5 @@ rnic_dev_give_up(struct rnic_dev *dev, const char *why)
 	if (!atomic_exchange(&dev->dead, true))
 		RNIC_LOG(WARNING, dev, "%s: the function is reset before its memory is taken away",
 			 why);
-	rnic_dev_silence(dev);
+	rnic_dev_quiesce(dev);
 }

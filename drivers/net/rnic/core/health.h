@@ -22,7 +22,7 @@ void rnic_dev_fatal(struct rnic_dev *dev, const char *why);
  * A lost device may still do what it was doing, and no command ends it: it has been reset, once, when this returns. Called
  * before anything is given back that it may write to. Nothing to do for others.
  */
-void rnic_dev_silence(struct rnic_dev *dev);
+void rnic_dev_quiesce(struct rnic_dev *dev);
 /* On the way back, where nobody else has the device any more: it does not do what it should, and is reset instead. */
 void rnic_dev_give_up(struct rnic_dev *dev, const char *why);
 /*

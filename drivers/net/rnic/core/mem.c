@@ -185,7 +185,7 @@ rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
 		return;
 	if (!mem->apart)
 		red_zones(mem, false);
-	rnic_dev_silence(dev);
+	rnic_dev_quiesce(dev);
 	rc = dev->access->ops->unmap(dev->access, mem->iova, mem->length);
 	if (rc != 0)
 		/* Memory that the device may still reach must not be used for anything else. */

@@ -129,9 +129,9 @@ follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss_hf)
 
 	if (port->steering.up) {
 		rnic_rss_queues(eth_dev, rqns);
-		rc = rnic_spread_set(port->dev, rqns, rss, &port->steering.spread);
+		rc = rnic_tirs_set(port->dev, rqns, rss, &port->steering.tirs);
 		if (rc < 0)
-			(void)rnic_spread_set(port->dev, rqns, &port->rss, &port->steering.spread);
+			(void)rnic_tirs_set(port->dev, rqns, &port->rss, &port->steering.tirs);
 	}
 	if (rc == 0)
 		keep(port, rss, rss_hf);

@@ -106,7 +106,7 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 		rte_free(rxq);
 		return rc;
 	}
-	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->rx_queues[queue], rxq);
+	rnic_stats_publish(rnic_ethdev_get(eth_dev), &eth_dev->data->rx_queues[queue], rxq);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
@@ -120,7 +120,7 @@ rnic_rxq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
 	if (rxq == NULL)
 		return;
 	rnic_rxq_stop(rxq);
-	rnic_stats_retire(port, &port->rx_released, &eth_dev->data->rx_queues[queue], &rxq->stats);
+	rnic_stats_remove(port, &port->rx_released, &eth_dev->data->rx_queues[queue], &rxq->stats);
 	rte_free(rxq);
 }
 

@@ -33,7 +33,7 @@ rnic_stats_unlock(struct rnic_ethdev *port)
 }
 
 void
-rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue)
+rnic_stats_publish(struct rnic_ethdev *port, void **slot, void *queue)
 {
 	rnic_stats_lock(port);
 	*slot = queue;
@@ -41,7 +41,7 @@ rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue)
 }
 
 void
-rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
+rnic_stats_remove(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		  const struct rnic_queue_stats *stats)
 {
 	rnic_stats_lock(port);

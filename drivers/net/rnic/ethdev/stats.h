@@ -25,9 +25,9 @@ int rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *sta
 void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);
 /* A queue comes into its slot of the port, whole for whoever reads. */
-void rnic_stats_admit(struct rnic_ethdev *port, void **slot, void *queue);
+void rnic_stats_publish(struct rnic_ethdev *port, void **slot, void *queue);
 /* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
-void rnic_stats_retire(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
+void rnic_stats_remove(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		       const struct rnic_queue_stats *stats);
 /* Readers against the end of queues and of the device. */
 void rnic_stats_lock(struct rnic_ethdev *port);

@@ -79,7 +79,7 @@ rnic_txq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 		.queue = txq,
 		.wqe = &txq->wqe_counter,
 	};
-	rnic_stats_admit(rnic_ethdev_get(eth_dev), &eth_dev->data->tx_queues[queue], txq);
+	rnic_stats_publish(rnic_ethdev_get(eth_dev), &eth_dev->data->tx_queues[queue], txq);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
 }
@@ -93,7 +93,7 @@ rnic_txq_release(struct rte_eth_dev *eth_dev, uint16_t queue)
 	if (txq == NULL)
 		return;
 	rnic_txq_stop(txq);
-	rnic_stats_retire(port, &port->tx_released, &eth_dev->data->tx_queues[queue], &txq->stats);
+	rnic_stats_remove(port, &port->tx_released, &eth_dev->data->tx_queues[queue], &txq->stats);
 	rte_free(txq->wqes);
 	rte_free(txq->elts);
 	rte_free(txq);

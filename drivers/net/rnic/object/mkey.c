@@ -193,7 +193,7 @@ rnic_mkey_region_destroy(struct rnic_dev *dev, struct rnic_mkey_region *region)
 	if (rc != 0)
 		return rc;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_MKEY, region->key >> 8);
-	rnic_dev_silence(dev);
+	rnic_dev_quiesce(dev);
 	unmap_rc = dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 	if (unmap_rc != 0)
 		RNIC_LOG(ERR, dev, "cannot unmap %p (%zu bytes): %s", region->mapped,
@@ -231,7 +231,7 @@ rnic_mkey_region_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr,
 	rc = create_key(dev, region);
 	if (rc != 0) {
 		/* A device that was lost meanwhile may have it all the same. */
-		rnic_dev_silence(dev);
+		rnic_dev_quiesce(dev);
 		dev->access->ops->unmap(dev->access, region->iova, region->mapped_length);
 		free(region);
 		return rc;

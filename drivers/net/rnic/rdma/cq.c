@@ -88,7 +88,7 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 	int rc;
 
 	cq->dev = dev;
-	cq->lost = &dev->silenced;
+	cq->lost = &dev->quiesced;
 	cq->arm_register = rnic_uars_cq_register(dev);
 	atomic_store(&cq->arm_sequence, rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST);
 	rc = rnic_rdma_qps_init(cq);
@@ -126,10 +126,9 @@ rnic_rdma_cq_destroy(struct rdmapmd_cq *head)
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	int rc;
 
-	if (cq->strange > 0)
-		RNIC_LOG(WARNING, cq->dev,
-			 "CQ 0x%x: %" PRIu64 " completions matched no queue pair", head->cqn,
-			 cq->strange);
+	if (cq->unmatched > 0)
+		RNIC_LOG(WARNING, cq->dev, "CQ 0x%x: %" PRIu64 " completions matched no queue pair",
+			 head->cqn, cq->unmatched);
 	pthread_mutex_lock(&cq->dev->rdma->lock);
 	LIST_REMOVE(cq, next_cq);
 	pthread_mutex_unlock(&cq->dev->rdma->lock);

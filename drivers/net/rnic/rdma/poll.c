@@ -164,7 +164,7 @@ requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, struc
 	uint16_t what;
 
 	if (unlikely(wqe == NULL)) {
-		cq->strange++;
+		cq->unmatched++;
 		return false;
 	}
 	what = wqe->what;
@@ -198,7 +198,7 @@ responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint6
 	wc->sl = source >> 24 & 0xf;
 	if (likely(take_receive(qp, counter_of(word), &wc->wr_id, shared)))
 		return true;
-	cq->strange++;
+	cq->unmatched++;
 	return false;
 }
 
@@ -260,7 +260,7 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, const st
 		what = wqe->what;
 		give_back(&qp->sq, wqe);
 	} else if (!taken) {
-		cq->strange++;
+		cq->unmatched++;
 		return false;
 	}
 	wc->status = status_of(error->syndrome);
@@ -300,7 +300,7 @@ seldom(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc *w
 
 	if (qp == NULL) {
 		/* The device has changed it meanwhile, or it is the end of a ring. */
-		cq->strange += opcode != RNIC_CQE_RESIZE && qpn != RNIC_RDMA_NO_QPN;
+		cq->unmatched += opcode != RNIC_CQE_RESIZE && qpn != RNIC_RDMA_NO_QPN;
 		return false;
 	}
 	if (opcode == RNIC_CQE_REQUESTER && qp->qp.send_cq == &cq->cq) {

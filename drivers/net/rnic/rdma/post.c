@@ -259,7 +259,7 @@ copy_header(uint8_t *to, const struct rdmapmd_send_wr *wr, uint32_t bytes)
 	}
 }
 
-/* As build_seldom(): an Ethernet segment, in which the frame begins if the device wants that, then the rest of it. */
+/* As build_slow(): an Ethernet segment, in which the frame begins if the device wants that, then the rest of it. */
 static uint32_t
 build_frame(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	    struct rnic_wqe_data *at, uint8_t parts)
@@ -287,8 +287,8 @@ build_frame(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 
 /* All of a WQE but its control segment, whatever it is made of: its length in units, or 0 if it cannot be. */
 static uint32_t __rte_noinline
-build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
-	     struct rnic_wqe_data *at, uint8_t parts)
+build_slow(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
+	   struct rnic_wqe_data *at, uint8_t parts)
 {
 	uint32_t ds = 1;
 
@@ -312,7 +312,7 @@ build_seldom(const struct rnic_rdma_send *sq, const struct rdmapmd_send_wr *wr,
 	return ds;
 }
 
-/* As build_seldom(): one data segment, behind a remote address or not. */
+/* As build_slow(): one data segment, behind a remote address or not. */
 static __rte_always_inline uint32_t
 build_one(const struct rdmapmd_send_wr *wr, struct rnic_wqe_data *at, uint8_t parts)
 {
@@ -446,7 +446,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 			wqe->length = wr->sg_list->length;
 			ds = build_one(wr, at, kind.parts);
 		} else {
-			ds = build_seldom(sq, wr, at, kind.parts);
+			ds = build_slow(sq, wr, at, kind.parts);
 			if (ds != 0 && kind.wc_opcode >= RDMAPMD_WC_RDMA_READ)
 				wqe->length = total_length(wr);
 		}

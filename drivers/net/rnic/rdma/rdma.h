@@ -81,7 +81,7 @@ struct rnic_rdma_cq {
 	struct rnic_rdma_qps *_Atomic qps;
 	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
-	uint64_t strange;
+	uint64_t unmatched;
 	uint8_t polling, stopped; /* atomic: a poll looks at queue pairs; none may */
 
 	/* arming */

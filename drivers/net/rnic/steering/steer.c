@@ -63,10 +63,10 @@ set_entry(struct rnic_dev *dev, const struct rnic_steering *steering, uint32_t i
 		.table = steering->table,
 		.group = group,
 		.index = index,
-		.to_tir = !steering->spreads,
+		.to_tir = !steering->has_tirs,
 		.tir = steering->tir,
-		.to_table = steering->spreads,
-		.next_table = steering->spread.table,
+		.to_table = steering->has_tirs,
+		.next_table = steering->tirs.table,
 	};
 
 	memcpy(entry.match.mac, mac, sizeof(entry.match.mac));
@@ -98,17 +98,17 @@ static int
 create_target(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
 	      struct rnic_steering *steering)
 {
-	steering->spreads = rss != NULL;
+	steering->has_tirs = rss != NULL;
 	if (rss == NULL)
 		return rnic_tir_create(dev, rqns[0], &steering->tir);
-	return rnic_spread_create(dev, rqns, rss, &steering->spread);
+	return rnic_tirs_create(dev, rqns, rss, &steering->tirs);
 }
 
 static int
 destroy_target(struct rnic_dev *dev, struct rnic_steering *steering)
 {
-	if (steering->spreads)
-		return rnic_spread_destroy(dev, &steering->spread);
+	if (steering->has_tirs)
+		return rnic_tirs_destroy(dev, &steering->tirs);
 	return rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_TIR, steering->tir);
 }
 

@@ -25,8 +25,8 @@ struct rnic_steering {
 	uint8_t mac[6];	   /* of the entry that is set */
 	uint8_t own_place; /* of its two, the one where it is, or will be */
 	bool up;
-	bool spreads; /* over several queues: there is no tir, but this */
-	struct rnic_spread spread;
+	bool has_tirs; /* several queues: instead of `tir` */
+	struct rnic_tirs tirs;
 
 	/* Further addresses: all zero where there is none. */
 	bool has_macs;

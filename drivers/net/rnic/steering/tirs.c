@@ -45,7 +45,7 @@
 #define ADDRESSES      (RNIC_RX_HASH_SRC_IP | RNIC_RX_HASH_DST_IP)
 #define PORTS	       (ADDRESSES | RNIC_RX_HASH_L4_SPORT | RNIC_RX_HASH_L4_DPORT)
 
-enum spread_tir {
+enum tir_kind {
 	TIR_FIRST, /* no hash */
 	TIR_IPV4,
 	TIR_IPV6,
@@ -54,13 +54,13 @@ enum spread_tir {
 	TIR_IPV6_TCP,
 	TIR_IPV6_UDP,
 };
-_Static_assert(TIR_IPV6_UDP + 1 == RNIC_SPREAD_TIRS, "their number");
+_Static_assert(TIR_IPV6_UDP + 1 == RNIC_TIRS_MAX, "their number");
 
 static const struct {
 	enum rnic_rx_hash_l3 l3;
 	enum rnic_rx_hash_l4 l4;
 	uint32_t fields;
-} hashes[RNIC_SPREAD_TIRS] = {
+} hashes[RNIC_TIRS_MAX] = {
 	[TIR_IPV4] = { .l3 = RNIC_RX_HASH_L3_IPV4, .fields = ADDRESSES },
 	[TIR_IPV6] = { .l3 = RNIC_RX_HASH_L3_IPV6, .fields = ADDRESSES },
 	[TIR_IPV4_TCP] = { RNIC_RX_HASH_L3_IPV4, RNIC_RX_HASH_L4_TCP, PORTS },
@@ -72,7 +72,7 @@ static const struct {
 static const struct {
 	struct rnic_flow_match match;
 	uint32_t group;
-	enum spread_tir addresses, ports; /* the TIR for this hash of it */
+	enum tir_kind addresses, ports; /* the TIR for this hash of it */
 } kinds[RNIC_TRAFFICS] = {
 	[RNIC_TRAFFIC_IPV4_TCP] = { { .ethertype = ETHERTYPE_IPV4, .ip_protocol = PROTOCOL_TCP },
 				    0,
@@ -107,7 +107,7 @@ static const struct {
 static const struct {
 	struct rnic_flow_match mask;
 	uint32_t first, last, index;
-} groups[RNIC_SPREAD_GROUPS] = {
+} groups[RNIC_TIRS_GROUPS] = {
 	{ { .ethertype = 0xffff, .ip_protocol = 0xff, .fragment = true },
 	  RNIC_TRAFFIC_IPV4_TCP,
 	  RNIC_TRAFFIC_IPV6_UDP,
@@ -174,7 +174,7 @@ rqt_modify(struct rnic_dev *dev, uint32_t rqt, const uint32_t *rqns, const struc
 /* ---- TIRs ---- */
 
 static void
-set_hash(struct rnic_tirc *tirc, enum spread_tir which, const uint8_t key[RNIC_RSS_KEY_BYTES])
+set_hash(struct rnic_tirc *tirc, enum tir_kind which, const uint8_t key[RNIC_RSS_KEY_BYTES])
 {
 	static const enum rnic_tirc_field parts[] = {
 		RNIC_TIRC_RX_HASH_TOEPLITZ_KEY_0, RNIC_TIRC_RX_HASH_TOEPLITZ_KEY_1,
@@ -199,7 +199,7 @@ set_hash(struct rnic_tirc *tirc, enum spread_tir which, const uint8_t key[RNIC_R
 }
 
 static int
-tir_create(struct rnic_dev *dev, const struct rnic_spread *spread, enum spread_tir which,
+tir_create(struct rnic_dev *dev, const struct rnic_tirs *tirs, enum tir_kind which,
 	   const struct rnic_rss *rss, uint32_t *tir)
 {
 	struct rnic_create_tir_in in = { 0 };
@@ -207,19 +207,19 @@ tir_create(struct rnic_dev *dev, const struct rnic_spread *spread, enum spread_t
 
 	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
 	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE,
-		      which == TIR_FIRST ? spread->first_rqt : spread->rqt);
+		      which == TIR_FIRST ? tirs->first_rqt : tirs->rqt);
 	set_hash(tirc, which, rss->key);
 	return rnic_tir_create_for(dev, &in, tir);
 }
 
 static int
-tir_set_key(struct rnic_dev *dev, const struct rnic_spread *spread, enum spread_tir which,
+tir_set_key(struct rnic_dev *dev, const struct rnic_tirs *tirs, enum tir_kind which,
 	    const uint8_t key[RNIC_RSS_KEY_BYTES])
 {
 	struct rnic_modify_tir_in in = { 0 };
 	struct rnic_cmd_out out;
 
-	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, spread->tirs[which]);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, tirs->numbers[which]);
 	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_BITMASK, RNIC_MODIFY_TIR_HASH);
 	set_hash(rnic_modify_tir_in_tirc(&in), which, key);
 	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_TIR, 0, &in, sizeof(in), &out, sizeof(out));
@@ -234,35 +234,35 @@ group_size(uint32_t group)
 }
 
 static int
-set_kind(struct rnic_dev *dev, const struct rnic_spread *spread, enum rnic_traffic kind,
-	 uint8_t hash, const struct rnic_spread_group *at)
+set_kind(struct rnic_dev *dev, const struct rnic_tirs *tirs, enum rnic_traffic kind, uint8_t hash,
+	 const struct rnic_tirs_group *at)
 {
 	struct rnic_flow_entry entry = {
-		.table = spread->table,
+		.table = tirs->table,
 		.group = at->number,
 		.index = at->index + kind - groups[kinds[kind].group].first,
 		.match = kinds[kind].match,
 		.to_tir = true,
-		.tir = spread->tirs[TIR_FIRST],
+		.tir = tirs->numbers[TIR_FIRST],
 	};
 
 	if (hash == RNIC_HASH_ADDRESSES)
-		entry.tir = spread->tirs[kinds[kind].addresses];
+		entry.tir = tirs->numbers[kinds[kind].addresses];
 	else if (hash == RNIC_HASH_PORTS)
-		entry.tir = spread->tirs[kinds[kind].ports];
+		entry.tir = tirs->numbers[kinds[kind].ports];
 	return rnic_flow_entry_set(dev, &entry);
 }
 
 /* The entries that it has not yet. */
 static int
-group_fill(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t group,
-	   const uint8_t hash[RNIC_TRAFFICS], struct rnic_spread_group *at)
+group_fill(struct rnic_dev *dev, const struct rnic_tirs *tirs, uint32_t group,
+	   const uint8_t hash[RNIC_TRAFFICS], struct rnic_tirs_group *at)
 {
 	uint32_t kind = groups[group].first + at->count;
 	int rc = 0;
 
 	for (; kind <= groups[group].last && rc == 0; kind++) {
-		rc = set_kind(dev, spread, (enum rnic_traffic)kind, hash[kind], at);
+		rc = set_kind(dev, tirs, (enum rnic_traffic)kind, hash[kind], at);
 		at->count += rc == 0;
 	}
 	return rc;
@@ -270,16 +270,16 @@ group_fill(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t grou
 
 /* What there is of it, the last first, up to what the device does not let go. */
 static int
-group_down(struct rnic_dev *dev, const struct rnic_spread *spread, struct rnic_spread_group *at)
+group_down(struct rnic_dev *dev, const struct rnic_tirs *tirs, struct rnic_tirs_group *at)
 {
 	int rc = 0;
 
 	while (at->count > 0 && rc == 0) {
-		rc = rnic_flow_entry_delete(dev, spread->table, at->index + at->count - 1);
+		rc = rnic_flow_entry_delete(dev, tirs->table, at->index + at->count - 1);
 		at->count -= rc == 0;
 	}
 	if (at->up && rc == 0) {
-		rc = rnic_flow_group_destroy(dev, spread->table, at->number);
+		rc = rnic_flow_group_destroy(dev, tirs->table, at->number);
 		at->up = rc != 0;
 	}
 	return rc;
@@ -287,21 +287,21 @@ group_down(struct rnic_dev *dev, const struct rnic_spread *spread, struct rnic_s
 
 /* With entries for these hashes, in a place where there is none; no part of it alone. */
 static int
-group_up(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t group,
-	 const uint8_t hash[RNIC_TRAFFICS], struct rnic_spread_group *at)
+group_up(struct rnic_dev *dev, const struct rnic_tirs *tirs, uint32_t group,
+	 const uint8_t hash[RNIC_TRAFFICS], struct rnic_tirs_group *at)
 {
 	const uint32_t size = group_size(group);
 	int rc;
 
-	at->index = groups[group].index + (at == &spread->groups[group][0] ? 0 : size);
-	rc = rnic_flow_group_create(dev, spread->table, at->index, at->index + size - 1,
+	at->index = groups[group].index + (at == &tirs->groups[group][0] ? 0 : size);
+	rc = rnic_flow_group_create(dev, tirs->table, at->index, at->index + size - 1,
 				    &groups[group].mask, &at->number);
 	if (rc != 0)
 		return rc;
 	at->up = true;
-	rc = group_fill(dev, spread, group, hash, at);
+	rc = group_fill(dev, tirs, group, hash, at);
 	if (rc != 0)
-		(void)group_down(dev, spread, at);
+		(void)group_down(dev, tirs, at);
 	return rc;
 }
 
@@ -309,154 +309,153 @@ group_up(struct rnic_dev *dev, const struct rnic_spread *spread, uint32_t group,
 
 /* What there is of it, the last first. */
 static int
-take_down(struct rnic_dev *dev, struct rnic_spread *spread)
+take_down(struct rnic_dev *dev, struct rnic_tirs *tirs)
 {
 	int rc = 0, first_rc = 0;
 	uint32_t group, place;
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
-	for (group = RNIC_SPREAD_GROUPS; group > 0; group--)
+	for (group = RNIC_TIRS_GROUPS; group > 0; group--)
 		for (place = 0; place < 2; place++)
-			KEEP_FIRST(group_down(dev, spread, &spread->groups[group - 1][place]));
-	KEEP_FIRST(rnic_flow_table_destroy(dev, spread->table));
-	while (spread->tir_count > 0)
+			KEEP_FIRST(group_down(dev, tirs, &tirs->groups[group - 1][place]));
+	KEEP_FIRST(rnic_flow_table_destroy(dev, tirs->table));
+	while (tirs->tir_count > 0)
 		KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_TIR,
-					    spread->tirs[--spread->tir_count]));
-	KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, spread->first_rqt));
-	KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, spread->rqt));
+					    tirs->numbers[--tirs->tir_count]));
+	KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, tirs->first_rqt));
+	KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, tirs->rqt));
 #undef KEEP_FIRST
-	*spread = (struct rnic_spread){ 0 };
+	*tirs = (struct rnic_tirs){ 0 };
 	return first_rc;
 }
 
 int
-rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
-		   struct rnic_spread *spread)
+rnic_tirs_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+		 struct rnic_tirs *tirs)
 {
 	uint32_t *n, group;
 	int rc;
 
-	*spread = (struct rnic_spread){ .rss = *rss };
-	rc = rqt_create(dev, rqns, rss, RNIC_RETA_SIZE, &spread->rqt);
+	*tirs = (struct rnic_tirs){ .rss = *rss };
+	rc = rqt_create(dev, rqns, rss, RNIC_RETA_SIZE, &tirs->rqt);
 	if (rc != 0)
 		return rc;
-	rc = rqt_create(dev, rqns, rss, 1, &spread->first_rqt);
+	rc = rqt_create(dev, rqns, rss, 1, &tirs->first_rqt);
 	if (rc != 0)
 		goto no_first_rqt;
-	rc = rnic_flow_table_create(dev, LEVEL, LOG_TABLE_SIZE, &spread->table);
+	rc = rnic_flow_table_create(dev, LEVEL, LOG_TABLE_SIZE, &tirs->table);
 	if (rc != 0)
 		goto no_table;
-	for (n = &spread->tir_count; *n < RNIC_SPREAD_TIRS && rc == 0; *n += rc == 0)
-		rc = tir_create(dev, spread, (enum spread_tir) * n, rss, &spread->tirs[*n]);
-	for (group = 0; group < RNIC_SPREAD_GROUPS && rc == 0; group++)
-		rc = group_up(dev, spread, group, rss->hash, &spread->groups[group][0]);
+	for (n = &tirs->tir_count; *n < RNIC_TIRS_MAX && rc == 0; *n += rc == 0)
+		rc = tir_create(dev, tirs, (enum tir_kind) * n, rss, &tirs->numbers[*n]);
+	for (group = 0; group < RNIC_TIRS_GROUPS && rc == 0; group++)
+		rc = group_up(dev, tirs, group, rss->hash, &tirs->groups[group][0]);
 	if (rc != 0)
-		take_down(dev, spread);
+		take_down(dev, tirs);
 	return rc;
 
 no_table:
-	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, spread->first_rqt);
+	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, tirs->first_rqt);
 no_first_rqt:
-	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, spread->rqt);
-	*spread = (struct rnic_spread){ 0 };
+	rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQT, tirs->rqt);
+	*tirs = (struct rnic_tirs){ 0 };
 	return rc;
 }
 
 int
-rnic_spread_destroy(struct rnic_dev *dev, struct rnic_spread *spread)
+rnic_tirs_destroy(struct rnic_dev *dev, struct rnic_tirs *tirs)
 {
-	return take_down(dev, spread);
+	return take_down(dev, tirs);
 }
 
 static int
 set_reta(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
-	 struct rnic_spread *spread)
+	 struct rnic_tirs *tirs)
 {
 	int rc;
 
-	if (memcmp(rss->reta, spread->rss.reta, sizeof(rss->reta)) == 0)
+	if (memcmp(rss->reta, tirs->rss.reta, sizeof(rss->reta)) == 0)
 		return 0;
-	rc = rqt_modify(dev, spread->rqt, rqns, rss, RNIC_RETA_SIZE);
-	if (rc == 0 && rss->reta[0] != spread->rss.reta[0]) {
-		rc = rqt_modify(dev, spread->first_rqt, rqns, rss, 1);
+	rc = rqt_modify(dev, tirs->rqt, rqns, rss, RNIC_RETA_SIZE);
+	if (rc == 0 && rss->reta[0] != tirs->rss.reta[0]) {
+		rc = rqt_modify(dev, tirs->first_rqt, rqns, rss, 1);
 		if (rc != 0)
-			rqt_modify(dev, spread->rqt, rqns, &spread->rss, RNIC_RETA_SIZE);
+			rqt_modify(dev, tirs->rqt, rqns, &tirs->rss, RNIC_RETA_SIZE);
 	}
 	if (rc == 0)
-		memcpy(spread->rss.reta, rss->reta, sizeof(rss->reta));
+		memcpy(tirs->rss.reta, rss->reta, sizeof(rss->reta));
 	return rc;
 }
 
 static int
-set_key(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread)
+set_key(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs)
 {
 	uint32_t which;
 	int rc = 0;
 
-	if (memcmp(rss->key, spread->rss.key, sizeof(rss->key)) == 0)
+	if (memcmp(rss->key, tirs->rss.key, sizeof(rss->key)) == 0)
 		return 0;
-	for (which = TIR_IPV4; which < RNIC_SPREAD_TIRS && rc == 0; which++)
-		rc = tir_set_key(dev, spread, (enum spread_tir)which, rss->key);
+	for (which = TIR_IPV4; which < RNIC_TIRS_MAX && rc == 0; which++)
+		rc = tir_set_key(dev, tirs, (enum tir_kind)which, rss->key);
 	if (rc == 0) {
-		memcpy(spread->rss.key, rss->key, sizeof(rss->key));
+		memcpy(tirs->rss.key, rss->key, sizeof(rss->key));
 		return 0;
 	}
 	/* The last one was refused, and has the old one. */
 	for (which--; which > TIR_IPV4; which--)
-		tir_set_key(dev, spread, (enum spread_tir)(which - 1), spread->rss.key);
+		tir_set_key(dev, tirs, (enum tir_kind)(which - 1), tirs->rss.key);
 	return rc;
 }
 
 /* A group's entries are made anew beside the old ones, which go then: a frame meets one of the two. */
 static int
-set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread,
-	  uint32_t group)
+set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs, uint32_t group)
 {
 	const uint32_t first = groups[group].first, size = group_size(group);
-	struct rnic_spread_group *now = &spread->groups[group][spread->places[group]];
-	struct rnic_spread_group *next = &spread->groups[group][spread->places[group] ^ 1];
+	struct rnic_tirs_group *now = &tirs->groups[group][tirs->places[group]];
+	struct rnic_tirs_group *next = &tirs->groups[group][tirs->places[group] ^ 1];
 	int rc;
 
-	if (memcmp(&rss->hash[first], &spread->rss.hash[first], size) == 0)
+	if (memcmp(&rss->hash[first], &tirs->rss.hash[first], size) == 0)
 		return 0;
 	/* One that the device did not let go of when it should have. */
-	rc = group_down(dev, spread, next);
+	rc = group_down(dev, tirs, next);
 	if (rc == 0)
-		rc = group_up(dev, spread, group, rss->hash, next);
+		rc = group_up(dev, tirs, group, rss->hash, next);
 	if (rc != 0)
 		return rc;
-	rc = group_down(dev, spread, now);
+	rc = group_down(dev, tirs, now);
 	if (rc != 0) {
 		/* The old ones stay, alone. */
-		(void)group_fill(dev, spread, group, spread->rss.hash, now);
-		(void)group_down(dev, spread, next);
+		(void)group_fill(dev, tirs, group, tirs->rss.hash, now);
+		(void)group_down(dev, tirs, next);
 		return rc;
 	}
-	spread->places[group] ^= 1;
-	memcpy(&spread->rss.hash[first], &rss->hash[first], size);
+	tirs->places[group] ^= 1;
+	memcpy(&tirs->rss.hash[first], &rss->hash[first], size);
 	return 0;
 }
 
 static int
-set_kinds(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_spread *spread)
+set_kinds(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs)
 {
 	uint32_t group;
 	int rc = 0;
 
-	for (group = 0; group < RNIC_SPREAD_GROUPS && rc == 0; group++)
-		rc = set_group(dev, rss, spread, group);
+	for (group = 0; group < RNIC_TIRS_GROUPS && rc == 0; group++)
+		rc = set_group(dev, rss, tirs, group);
 	return rc;
 }
 
 int
-rnic_spread_set(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
-		struct rnic_spread *spread)
+rnic_tirs_set(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+	      struct rnic_tirs *tirs)
 {
-	int rc = set_reta(dev, rqns, rss, spread);
+	int rc = set_reta(dev, rqns, rss, tirs);
 
 	if (rc == 0)
-		rc = set_key(dev, rss, spread);
+		rc = set_key(dev, rss, tirs);
 	if (rc == 0)
-		rc = set_kinds(dev, rss, spread);
+		rc = set_kinds(dev, rss, tirs);
 	return rc;
 }

@@ -36,26 +36,26 @@ struct rnic_rss {
 	uint16_t reta[RNIC_RETA_SIZE]; /* queues */
 };
 
-#define RNIC_SPREAD_TIRS   7
-#define RNIC_SPREAD_GROUPS 4
-struct rnic_spread {
+#define RNIC_TIRS_MAX	 7
+#define RNIC_TIRS_GROUPS 4
+struct rnic_tirs {
 	uint32_t rqt, first_rqt; /* all of the table, and its first place */
-	uint32_t tirs[RNIC_SPREAD_TIRS];
+	uint32_t numbers[RNIC_TIRS_MAX];
 	uint32_t table;
-	struct rnic_spread_group {
+	struct rnic_tirs_group {
 		uint32_t number, index, count; /* its first entry, and how many there are */
 		bool up;
-	} groups[RNIC_SPREAD_GROUPS][2];
-	uint8_t places[RNIC_SPREAD_GROUPS]; /* which of the two is in use */
-	uint32_t tir_count;		    /* how many there are */
-	struct rnic_rss rss;		    /* as the device has it */
+	} groups[RNIC_TIRS_GROUPS][2];
+	uint8_t places[RNIC_TIRS_GROUPS]; /* which of the two is in use */
+	uint32_t tir_count;		  /* how many there are */
+	struct rnic_rss rss;		  /* as the device has it */
 };
 /* `rqns`: the numbers of the queues that the table names. */
-int rnic_spread_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
-		       struct rnic_spread *spread);
-int rnic_spread_destroy(struct rnic_dev *dev, struct rnic_spread *spread);
-/* While frames arrive. If the device refuses a part, what it has is in spread->rss. */
-int rnic_spread_set(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
-		    struct rnic_spread *spread);
+int rnic_tirs_create(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+		     struct rnic_tirs *tirs);
+int rnic_tirs_destroy(struct rnic_dev *dev, struct rnic_tirs *tirs);
+/* While frames arrive. If the device refuses a part, what it has is in tirs->rss. */
+int rnic_tirs_set(struct rnic_dev *dev, const uint32_t *rqns, const struct rnic_rss *rss,
+		  struct rnic_tirs *tirs);
 
 #endif
