@@ -14,7 +14,7 @@
 #define FAR_START  (UINT64_C(1) << 44)
 #define FAR_SPREAD (UINT64_C(1) << 40)
 #define FAR_END	   (UINT64_C(1) << 46)
-/* Addresses that look like a small number, or like none, are nobody's. */
+/* No range has an address that looks like a small number, or like none. */
 #define LOW_END	       (UINT64_C(1) << 20)
 #define SMALLEST_SPACE (UINT64_C(1) << 20)
 

@@ -2,7 +2,7 @@
 
 /*
  * Addresses for the device: an allocator of ranges in an IOVA space. Ranges are unlike the memory's own addresses and
- * start at random distances, so that whoever mixes the two up fails at once; a freed range is used again.
+ * start at random distances, so that code that mixes the two up fails at once; a freed range is used again.
  *
  * Threads: the caller's lock.
  */

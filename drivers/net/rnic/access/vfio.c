@@ -3,7 +3,7 @@
 /*
  * Access to a PCI function on vfio-pci. BAR0 is mapped, so that registers are plain loads and stores; where the kernel
  * keeps a part of it for itself, that part is read and written by calls. Memory is mapped for the function's group
- * (vfio_group.c): what the driver asks for with the rights that it asks for, whoever's memory it is.
+ * (vfio_group.c): what the driver asks for with the rights that it asks for, no matter whose memory it is.
  */
 
 #include <errno.h>

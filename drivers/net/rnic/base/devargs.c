@@ -284,7 +284,7 @@ parse_pair(const char *key, const char *value, void *arg)
 	return 0;
 }
 
-/* What belongs to the device itself is said to whoever serves it, or is what the card has. */
+/* Options of the device itself are given to its server, or fixed by the card. */
 static int
 check_together(const struct parse *parse)
 {

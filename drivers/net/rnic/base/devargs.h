@@ -17,7 +17,7 @@
 #define RNIC_LIKE_BYTES 32
 struct rnic_devargs {
 	char socket[108]; /* socket=: of a vfio-user server */
-	bool peer_any;	  /* peer=any: whoever's that server is */
+	bool peer_any;	  /* peer=any: the server may belong to any user */
 	char pci[RNIC_PCI_NAME_BYTES]; /* pci=: of a function on vfio-pci, as sysfs names it; both empty: the embedded device */
 	char wire[64]; /* "loop", "pair:NAME", "port:ETHDEV", "pcap" */
 	/* of wire=pcap; empty: not given */

@@ -117,7 +117,7 @@ deadline_at(uint64_t us, struct timespec *at)
 }
 
 /*
- * Called with the lock held. Whoever is quick sees commands complete before their events are handled: the event queue must
+ * Called with the lock held. A fast thread sees commands complete before their events are handled: the event queue must
  * not run over with them, however long the control thread has no CPU. A device that owes events, of which nothing more is
  * heard once it has walked the queue, is not waited for.
  */

@@ -340,7 +340,7 @@ rnic_control_answer(struct rnic_dev *dev)
 {
 	/* Pages first: the device may need them to go on. */
 	rnic_pages_answer(dev);
-	/* Whoever is told asks the device, and would get no answer. */
+	/* Listeners ask the device, and would get no answer. */
 	if (!rnic_thread_stopping(dev))
 		rnic_event_tell_port(dev);
 }
@@ -486,7 +486,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* CPUs that no lcore polls on, if there are any; else all, not just those of whoever starts the thread. */
+/* CPUs that no lcore polls on, if there are any; else all, not just those of the thread that starts it. */
 static void
 set_affinity(pthread_attr_t *attr)
 {

@@ -29,7 +29,7 @@ uint64_t rnic_event_of_card(const struct rnic_dev *dev);
 void rnic_event_handle(struct rnic_dev *dev, const struct rnic_eqe *eqe);
 /* The port may have changed. Threads: any. */
 void rnic_event_note_port(struct rnic_dev *dev);
-/* Whoever listens to that is told, if it has. */
+/* Tell the listener, if it has changed. */
 void rnic_event_tell_port(struct rnic_dev *dev);
 
 #endif

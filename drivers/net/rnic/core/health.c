@@ -117,7 +117,7 @@ rnic_dev_quiesce(struct rnic_dev *dev)
 
 	if (!atomic_load(&dev->dead) || dev->access == NULL)
 		return;
-	/* Whoever comes second waits, too. */
+	/* A second caller waits, too. */
 	if (!rnic_thread_lock(&dev->quiesce_lock))
 		return;
 	if (!atomic_load(&dev->quiesced))

@@ -42,7 +42,7 @@
 #include "steering/flow.h"
 #include "steering/steer.h"
 
-/* What ethdev lets through to drivers, and this one would only not do. rnic_rss_configure() looks at how packets are spread. */
+/* Options that ethdev passes through and this driver does not support. rnic_rss_configure() checks how packets are spread. */
 static int
 ethdev_check_conf(const struct rnic_dev *dev, const struct rte_eth_conf *conf)
 {
@@ -101,7 +101,7 @@ ethdev_stop_queues(struct rte_eth_dev *eth_dev)
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	uint16_t i;
 
-	/* What is posted shall reach the wire; then nobody sends to us any more. */
+	/* What was posted still reaches the wire; after that, no frame is sent to this port. */
 	for (i = 0; i < eth_dev->data->nb_tx_queues; i++) {
 		rnic_txq_stop(eth_dev->data->tx_queues[i]);
 		eth_dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
@@ -238,7 +238,7 @@ ethdev_open_device(struct rte_eth_dev *eth_dev, const char *devargs, int socket,
 	return rc;
 }
 
-/* The device comes or goes: whoever reads statistics may ask it, or must not any more. It is asked a last time. */
+/* The device comes or goes: readers of statistics may ask it from now on, or must no longer. It is asked a last time. */
 static void
 ethdev_count_by_device(struct rnic_ethdev *port, bool on)
 {

@@ -83,7 +83,7 @@ recovery_run(void *arg)
 			ERR, dev,
 			"%s queue %u: not recovered: %s; it stays down until the port is restarted",
 			recovery->direction, queue_id, strerror(-rc));
-		/* What was written here is seen by whoever stops the queue. */
+		/* What was written here is seen by the thread that stops the queue. */
 		__atomic_store_n(recovery->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
 		return;
 	}

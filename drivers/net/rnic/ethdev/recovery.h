@@ -33,7 +33,7 @@ struct rnic_recovery {
 	/* From the alarm thread, to which the queue belongs meanwhile: the device can go on. 0, or -errno: it cannot. */
 	int (*repair)(void *queue);
 	void *queue;
-	/* Once it is done: who sleeps on the queue is to make a burst. NULL: nobody sleeps. */
+	/* Once it is done: wakes a thread that sleeps on the queue, so that it makes a burst. NULL: no thread sleeps. */
 	void (*wake)(struct rnic_dev *dev, uint16_t queue);
 
 	/* Of the error completion. */

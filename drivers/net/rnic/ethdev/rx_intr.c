@@ -293,7 +293,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 		rxq->armed = false;
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));
-		/* No event is its own by nature: the CQ names it. The queue's thread looks at it by itself. */
+		/* No event type is bound to this queue: CQs name it by number. The queue's thread looks at it by itself. */
 		rc = rnic_eq_create(dev, LOG_EQ_SIZE, 0, FIRST_VECTOR + i, NULL, &rxq->eq);
 		if (rc != 0)
 			return rc;

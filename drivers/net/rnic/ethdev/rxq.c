@@ -327,7 +327,7 @@ rxq_empty(struct rnic_rxq *rxq)
 	return 0;
 }
 
-/* Who would start it again would not begin where the device does: it must be stopped first, if the device lets it now. */
+/* Starting it now would leave driver and device at different indices: it must be stopped first, which may succeed now. */
 static void
 rxq_not_emptied(struct rnic_rxq *rxq, int rc)
 {

@@ -219,7 +219,7 @@ answer_to(struct rte_eth_dev *eth_dev, const struct request *request, union answ
 	}
 }
 
-/* A file of its own for each answer: whoever has got it reads it in peace. */
+/* Each answer has a file of its own, which no later answer overwrites. */
 static int
 answer_file(const union answer *answer, uint32_t bytes)
 {

@@ -24,15 +24,15 @@ int rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *sta
 /* In the primary process. */
 void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);
-/* A queue comes into its slot of the port, whole for whoever reads. */
+/* Publish a queue in its slot of the port: readers see all of it or nothing. */
 void rnic_stats_publish(struct rnic_ethdev *port, void **slot, void *queue);
-/* It ends: its counters go into the sum, and it out of the slot, at once for whoever reads. */
+/* Remove a queue: its counters are added to `sum` and its slot is cleared, in one step for readers. */
 void rnic_stats_remove(struct rnic_ethdev *port, struct rnic_queue_stats *sum, void **slot,
 		       const struct rnic_queue_stats *stats);
-/* Readers against the end of queues and of the device. */
+/* Keeps readers apart from the end of queues and of the device. */
 void rnic_stats_lock(struct rnic_ethdev *port);
 void rnic_stats_unlock(struct rnic_ethdev *port);
-/* With the lock held: the device comes. Ask it, as long as whoever reads statistics may (port->ask_device). */
+/* With the lock held: a device was attached; ask it, as long as readers may (port->ask_device). */
 void rnic_stats_begin(struct rnic_ethdev *port);
 void rnic_stats_poll(struct rnic_ethdev *port);
 

@@ -46,7 +46,7 @@ xstats_read(struct rnic_ethdev *port, uint64_t values[RNIC_XSTATS])
 	return rc;
 }
 
-/* What the last device counted stays; what this one has counted for others before does not come in. */
+/* Counts of the previous device are kept; what the new one counted before is subtracted. */
 void
 rnic_xstats_begin(struct rnic_ethdev *port)
 {

@@ -462,7 +462,7 @@ register_met_pool(struct rnic_dev *dev, struct rte_mempool *mempool)
 	return rc == 0;
 }
 
-/* Was the pool in vain asked for a key, and has nothing happened since that could help? No lock. */
+/* Did the last attempt to register this pool fail, with nothing registered or removed since? Takes no lock. */
 static bool
 is_refused(struct rnic_mkey_cache *cache, const struct rte_mempool *mempool)
 {

@@ -550,7 +550,7 @@ set_pmtu(struct rnic_dev *dev, uint16_t mtu)
 	return access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), rnic_cmd_try);
 }
 
-/* What a function has that may not change it can be enough. `has`: what it comes to, or `mtu` where nobody says. */
+/* A function that may not change its MTU may have one that is large enough. `has`: what it is, or `mtu` where nothing tells. */
 static int
 try_mtu(struct rnic_dev *dev, uint16_t mtu, uint16_t *has)
 {

@@ -29,7 +29,7 @@ struct rnic_sq {
 /* Created for the port, and moved to RDY. */
 int rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_cq *cq,
 		   struct rnic_sq *sq);
-/* Created for whomever, in RST. */
+/* Create for any owner, in state RST. */
 int rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner,
 		       unsigned int log_wqebbs, const struct rnic_cq *cq, struct rnic_sq *sq);
 int rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq);

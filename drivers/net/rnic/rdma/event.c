@@ -386,7 +386,7 @@ is_due(struct rnic_rdma_cq *cq)
 
 	if ((word >> RNIC_CQ_ARM_SEQUENCE_SHIFT & 3) != (sequence & 3))
 		return false;
-	/* Whoever has it resizes the ring, or will be here no longer: later. */
+	/* The lock is held by a resize or by the end of the CQ: try again later. */
 	if (pthread_mutex_trylock(&cq->lock) != 0)
 		return false;
 	due = rnic_cqe_ready(&cq->ring.ring[index & cq->ring.mask], index, cq->ring.log_size);

@@ -32,7 +32,7 @@ bool rnic_rdma_has_deaf(struct rnic_dev *dev);
 void rnic_rdma_look(struct rnic_dev *dev);
 /* Does the queue of completion events owe one to a CQ that is armed, and has an entry? It is under suspicion then. */
 void rnic_rdma_check_events(struct rnic_dev *dev);
-/* The device is lost: whoever waits for it is told, with events of all CQs too. From any thread. `arg` is the device. */
+/* The device is lost: every waiting thread is told, also by events of all CQs. From any thread. `arg` is the device. */
 void rnic_rdma_lost(void *arg);
 
 /* A completion event of a CQ that has some, though the device raised none. From any thread. */

@@ -260,7 +260,7 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 }
 
 /*
- * The device has let go of it: its events and completions are nobody's, nothing is posted, its path leads from nowhere. Its
+ * The device has let go of it: its events and completions match no queue pair, nothing is posted, its path leads from nowhere. Its
  * CQs may be polled meanwhile, for others.
  */
 static void
@@ -306,7 +306,7 @@ to_reset(struct rnic_rdma_qp *qp)
 	return 0;
 }
 
-/* A lost device does nothing with it any more: its requests are flushed by whoever polls. */
+/* A lost device does nothing with it any more: polls flush its requests. */
 static int
 to_error(struct rnic_rdma_qp *qp)
 {

@@ -346,7 +346,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	const struct rnic_cqe *const ring = cq->ring.ring, *cqe;
 	const uint32_t mask = cq->ring.mask, first = cq->ring.consumer;
-	/* Of entries that nobody sees, no more than the ring holds: a device cannot keep the caller here. */
+	/* Of entries that are not reported, at most a ring: a device cannot keep the caller here. */
 	const uint32_t stop = first + mask + 1;
 	const uint8_t log_size = cq->ring.log_size;
 	struct rdmapmd_wc *const start = wc, *const end = wc + n;

@@ -347,7 +347,7 @@ set_wqe(struct rnic_rdma_wqe *wqe, uint64_t wr_id, uint64_t head, uint8_t opcode
 }
 
 /*
- * Requests up to this one are under way. Partner: the load-acquire of whoever flushes them, should the device be lost. The
+ * Requests up to this one are under way. Partner: the load-acquire of the poll that flushes them, should the device be lost. The
  * device learns of them by the record.
  */
 static __rte_always_inline void
@@ -488,7 +488,7 @@ rnic_rdma_post_send_dump(struct rdmapmd_qp *qp, const struct rdmapmd_send_wr *wr
 	return post_send(qp, wr, n, true);
 }
 
-/* A NOP that asks for a completion which nobody sees; there is room. */
+/* A NOP whose completion is not reported; there is room. */
 static void
 post_marker(struct rnic_rdma_send *sq)
 {

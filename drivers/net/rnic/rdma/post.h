@@ -24,7 +24,7 @@ uint16_t rnic_rdma_post_recv(struct rdmapmd_qp *qp, const struct rdmapmd_recv_wr
 void rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind);
 /*
  * Requests that have not been polled. Without a completion in sight for the last of them a NOP is posted behind it, whose
- * completion nobody sees, so that polling leads to 0.
+ * completion is not reported, so that polling leads to 0.
  */
 uint32_t rnic_rdma_qp_outstanding(struct rdmapmd_qp *qp);
 /* As after creation: nothing is posted. Nobody posts meanwhile, and its CQs are stopped. */

@@ -313,7 +313,7 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	pthread_mutex_lock(&qp->dev->rdma->lock);
 	LIST_REMOVE(qp, next_qp);
 	pthread_mutex_unlock(&qp->dev->rdma->lock);
-	/* The device lets go of what it was doing; its completions are nobody's. */
+	/* The device stops what it was doing; completions that still come match no queue pair. */
 	if (qp->state != RDMAPMD_QPS_RESET)
 		rc = rnic_rdma_qp_reset(qp);
 	/* Before its rings go; and its number, which may be the next one's. */

@@ -32,7 +32,7 @@ bool rnic_rdma_polls_fenced(void);
 static __rte_always_inline void
 rnic_rdma_poll_ends(struct rnic_rdma_cq *cq)
 {
-	/* Partner: the load-acquire of whoever stops the CQ. */
+	/* Partner: the load-acquire of the thread that stops the CQ. */
 	__atomic_store_n(&cq->polling, 0, __ATOMIC_RELEASE);
 }
 

@@ -49,7 +49,7 @@ struct rnic_rdma {
 	uint32_t deaf_cqs;
 	/* Of the seven above, and of device: an event is handed on, or it is gone. */
 	pthread_mutex_t lock;
-	struct rdmapmd_device *device;			  /* whom events are for; NULL: nobody */
+	struct rdmapmd_device *device; /* which events are raised for; NULL: none */
 	struct rnic_rdma_kind *kinds[RNIC_RDMA_QP_KINDS]; /* of each kind of queue pair */
 
 	/* What is in the table of addresses. The lock is held for its commands. */
@@ -73,7 +73,7 @@ struct rnic_rdma_qps {
 struct rnic_rdma_cq {
 	struct rdmapmd_cq cq;
 
-	/* hot: whoever polls */
+	/* hot: the thread that polls */
 	struct rnic_cq ring;
 	struct rnic_rdma_qp *last; /* whose entry was the last one; never NULL */
 	/* Its number with the kind of entry that its requests have, and the first kind that arrivals have: poll.c. */
@@ -187,7 +187,7 @@ rnic_rdma_is_raw(const struct rnic_rdma_qp *qp)
 }
 
 /*
- * Free WQEs are a list from `head` to `tail`; the last one stays free. Whoever posts takes from the head. Polls of several
+ * Free WQEs are a list from `head` to `tail`; the last one stays free. Posting takes from the head. Polls of several
  * CQs give back at the tail, each with one exchange of it, and then links what was the tail to its own: a WQE that is not
  * linked yet looks like the last one.
  */

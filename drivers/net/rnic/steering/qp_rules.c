@@ -143,7 +143,7 @@ set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp
 	};
 	int rc = set_entry(dev, table, &entry);
 
-	/* Of those for two places nothing is said by whoever asks for them. */
+	/* The caller reports nothing for entries with two destinations. */
 	if (entry.to_table && rc != 0 && !is_refusal(rc))
 		RNIC_LOG(ERR, dev, "no flow entry for an address of QP 0x%x: %s", rule->tag,
 			 strerror(-rc));
