@@ -43,7 +43,7 @@ def said_by(subjects, *words):
 CARD = {"send_queue_drained": [("SQD", errno.ENOTSUP, "firmware has no state SQD: stop posting"),
                                (None, None, r"RTS2SQD_QP .* failed: bad operation")]}
 CX4LX = {
-    "atomics": [("atomics", errno.ENOTSUP, "this device has no atomics")],
+    "atomics": [("atomics", errno.ENOTSUP, "the device does not support remote atomics")],
     "raw_multicast": [("multicast beside the ethdev", errno.ENOTSUP, "forwards a multicast frame to one place: attach")],
 }
 VF = said_by(OPENS, "no MAC address of its own: .* `ip link set PF vf N mac")
