@@ -316,7 +316,9 @@ folder = sys.argv[2]
 
 
 def flags(command):
-    words = shlex.split(command)[1:]
+    words = shlex.split(command)
+    # meson puts ccache before the compiler where it finds it.
+    words = words[2:] if os.path.basename(words[0]) == "ccache" else words[1:]
     out, skip = [], False
     for word in words:
         if skip:
