@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <dlfcn.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,36 @@ e2e_sanitized(void)
 	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
 
 	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
+}
+
+static const atomic_ullong *
+audit_counter(void *plugin, const char *name)
+{
+	return plugin == NULL ? NULL : (const atomic_ullong *)dlsym(plugin, name);
+}
+
+bool
+e2e_blueflame_right(unsigned long long least)
+{
+	void *plugin = dlopen(getenv("RDMAPMD_PLUGIN"), RTLD_NOW | RTLD_NOLOAD);
+	const atomic_ullong *compared = audit_counter(plugin, "softrnic_bf_compared");
+	const atomic_ullong *wrong = audit_counter(plugin, "softrnic_bf_mismatches");
+
+	if (plugin != NULL)
+		dlclose(plugin);
+	if (compared == NULL || wrong == NULL) {
+		fprintf(stderr, "the device of %s compares no WQEs\n", getenv("RDMAPMD_PLUGIN"));
+		return false;
+	}
+	fprintf(stderr, "BlueFlame: %llu copies of WQEs compared (of %llu at least), %llu wrong\n",
+		atomic_load(compared), least, atomic_load(wrong));
+	return atomic_load(compared) >= least && atomic_load(wrong) == 0;
+}
+
+bool
+e2e_blueflame(int argc, char *const *argv)
+{
+	return argc > 1 && !e2e_on_pci(argc, argv) && strstr(argv[1], "bf=1") != NULL;
 }
 
 /* ---- Which ports ---- */

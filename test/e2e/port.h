@@ -35,6 +35,13 @@ struct e2e_conf {
 
 extern struct rte_mempool *e2e_pool;
 bool e2e_sanitized(void);
+/*
+ * Of a plugin whose device compares copies of WQEs in BlueFlame registers with what it executed: so many at least were
+ * compared, and all were right. False: what was wrong is said.
+ */
+bool e2e_blueflame_right(unsigned long long least);
+/* Does the argument, if there is one, ask for BlueFlame? */
+bool e2e_blueflame(int argc, char *const *argv);
 
 /*
  * A program's ports are vdevs, or PCI functions, each "pci:ADDRESS[,KEY=VALUE,...]". Those of the arguments if the first one

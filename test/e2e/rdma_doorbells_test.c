@@ -45,7 +45,7 @@ make_qp(struct rdmapmd_cq *cq, struct rdmapmd_td *td)
 		.recv_cq = cq,
 		.td = td,
 		.qp_type = RDMAPMD_QPT_RC,
-		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
+		.cap = { .max_send_wr = 16, .max_send_sge = 2 },
 	};
 	struct rdmapmd_qp *qp;
 
@@ -122,17 +122,21 @@ target_of(unsigned int pair)
 	return source_of(PAIRS + pair);
 }
 
-/* A WRITE of what is in the source now. */
+/* A WRITE of what is in the source now. Two segments: the WQE fills its WQEBB. */
 static bool
 post(unsigned int pair, uint64_t wr_id)
 {
-	const struct rdmapmd_sge sge = { (uintptr_t)source_of(pair), BYTES, world.mr->lkey };
+	const uintptr_t from = (uintptr_t)source_of(pair);
+	const struct rdmapmd_sge sges[] = {
+		{ from, BYTES / 2, world.mr->lkey },
+		{ from + BYTES / 2, BYTES / 2, world.mr->lkey },
+	};
 	const struct rdmapmd_send_wr wr = {
 		.wr_id = wr_id,
 		.opcode = RDMAPMD_WR_RDMA_WRITE,
 		.send_flags = RDMAPMD_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
+		.sg_list = sges,
+		.num_sge = RTE_DIM(sges),
 		.wr.rdma = { (uintptr_t)target_of(pair), world.mr->rkey },
 	};
 
@@ -140,12 +144,11 @@ post(unsigned int pair, uint64_t wr_id)
 }
 
 static void
-test_every_queue_sends_from_its_register(void **unused)
+send_rounds(unsigned int rounds)
 {
 	unsigned int i, round;
 
-	(void)unused;
-	for (round = 1; round <= 20; round++) {
+	for (round = 1; round <= rounds; round++) {
 		for (i = 0; i < PAIRS; i++) {
 			memset(source_of(i), (int)(round + i), BYTES);
 			assert_true(post(i, i));
@@ -155,6 +158,22 @@ test_every_queue_sends_from_its_register(void **unused)
 			assert_memory_equal(target_of(i), source_of(i), BYTES);
 		}
 	}
+}
+
+static void
+test_every_queue_sends_from_its_register(void **unused)
+{
+	(void)unused;
+	send_rounds(20);
+}
+
+/* With one request under way at a time each WQE is posted alone, and compared before its half is rung again. */
+static void
+test_whole_wqes_go_to_registers(void **unused)
+{
+	(void)unused;
+	send_rounds(100);
+	assert_true(e2e_blueflame_right(1001));
 }
 
 struct worker {
@@ -223,13 +242,17 @@ main(int argc, char **argv)
 						open_with_domains, close_pairs),
 		cmocka_unit_test_setup_teardown(test_two_threads_with_more_queues_than_registers,
 						open_without, close_pairs),
+		/* The last one: it looks at what all of them did. */
+		cmocka_unit_test_setup_teardown(test_whole_wqes_go_to_registers, open_with_domains,
+						close_pairs),
 	};
+	const size_t count = RTE_DIM(tests) - !e2e_blueflame(argc, argv);
 	int rc;
 
 	e2e_port_spec(vdev, sizeof(vdev), 0, argc > 1 ? argv[1] : "wire=loop");
 	if (e2e_init("rdma-doorbells", vdevs) != 0)
 		return 1;
-	rc = cmocka_run_group_tests_name("rdma_doorbells", tests, NULL, NULL);
+	rc = _cmocka_run_group_tests("rdma_doorbells", tests, count, NULL, NULL);
 	e2e_fini();
 	return rc;
 }

@@ -336,6 +336,7 @@ qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
 	qp->active = qp->suspect = false;
 	qp->sq_failed = qp->rq_failed = qp->broken = qp->error_told = false;
 	qp->sq_consumer = qp->sq_producer = 0;
+	softrnic_bf_audit_reset(&qp->bf_audit);
 	qp->rq.consumer = qp->rq.producer = 0;
 	qp->deadline = UINT64_MAX;
 }

@@ -91,6 +91,7 @@ qp_sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 			   "its rings or doorbell record are no longer reachable");
 		return 0;
 	}
+	softrnic_bf_audit_counted(dev, &qp->bf_audit, qp->uar, qp->sq_producer, (uint16_t)counter);
 	qp->sq_producer = (uint16_t)counter;
 	available = (uint16_t)(qp->sq_producer - qp->sq_consumer);
 	/*
@@ -231,6 +232,8 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 		req->cookie = QP_COOKIE(qp->sq_consumer, data_at[req->opcode],
 					length / RNIC_WQE_DS_BYTES, ctrl->fm_ce_se);
 		roce_qp_post(&qp->roce);
+		softrnic_bf_audit_executed(&qp->bf_audit, wqe, length, qp->sq_consumer,
+					   qp->sq_log_size);
 		qp->sq_consumer = (uint16_t)(qp->sq_consumer + blocks);
 	}
 	dev->stats.wqes += n;

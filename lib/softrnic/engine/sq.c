@@ -433,6 +433,8 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 			rc = sq_send_large(dev, sq, &wqe, budget - *packets, packets);
 	}
 	if (__builtin_expect(rc == SQ_OK, 1)) {
+		softrnic_bf_audit_executed(&sq->bf_audit, wqe.bytes, blocks * RNIC_WQEBB_BYTES,
+					   sq->consumer, sq->log_size);
 		sq_complete(dev, sq, &wqe.ctrl);
 		return blocks;
 	}
@@ -470,6 +472,7 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 				       "ring or doorbell record is no longer reachable");
 		return 0;
 	}
+	softrnic_bf_audit_counted(dev, &sq->bf_audit, sq->uar, sq->producer, (uint16_t)counter);
 	sq->producer = (uint16_t)counter;
 	counter = (uint16_t)(sq->producer - sq->consumer);
 	if (counter > 1u << sq->log_size) {
@@ -586,6 +589,7 @@ sq_to_reset(struct softrnic *dev, struct softrnic_sq *sq)
 	sq->consumer = sq->producer = 0;
 	sq->lso = (struct softrnic_lso){ 0 };
 	sq->multi = (struct softrnic_multi){ 0 };
+	softrnic_bf_audit_reset(&sq->bf_audit);
 }
 
 static void

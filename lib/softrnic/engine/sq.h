@@ -4,6 +4,7 @@
 #ifndef SOFTRNIC_SQ_H
 #define SOFTRNIC_SQ_H
 
+#include "softrnic/base/bf_audit.h"
 #include "softrnic/base/command.h"
 #include "softrnic/base/ring.h"
 #include "softrnic/engine/offload.h"
@@ -38,6 +39,9 @@ struct softrnic_sq {
 	TAILQ_ENTRY(softrnic_sq) active_link;
 	TAILQ_ENTRY(softrnic_sq) sweep_link;
 	struct rnic_sqc context;
+#ifdef SOFTRNIC_BF_AUDIT
+	struct softrnic_bf_audit bf_audit;
+#endif
 };
 
 /* Kick: look at the queue of this number (a doorbell named it). */

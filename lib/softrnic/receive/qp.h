@@ -10,6 +10,7 @@
 #define SOFTRNIC_QP_H
 
 #include "prm/qp.h"
+#include "softrnic/base/bf_audit.h"
 #include "softrnic/memory/segments.h"
 
 struct softrnic_cq;
@@ -75,6 +76,9 @@ struct softrnic_qp {
 
 	/* Cold: the control plane's, as created and modified, for QUERY_QP. */
 	struct rnic_qpc context;
+#ifdef SOFTRNIC_BF_AUDIT
+	struct softrnic_bf_audit bf_audit;
+#endif
 };
 
 /* The vendor syndromes of our error CQEs tell the places apart. */
