@@ -141,6 +141,8 @@ Free Tx mbuf on demand|the last ones|e2e-control|ethdev/txq.c|/^rnic_txq_done_cl
 Free Tx mbuf on demand|how many were freed|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
 Free Tx mbuf on demand|how many at most|e2e-control|ethdev/txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /
 Free Tx mbuf on demand|its place in the ring|unit-port|ethdev/txq.c|s/^\ttxq->slots--;/\t;/
+BlueFlame|the last 8 bytes of a WQE's copy|e2e-frames-blueflame|core/doorbell.h|s/i < bytes \/ sizeof(value); i++/i < bytes \/ sizeof(value) - 1; i++/
+BlueFlame|the same of a queue pair's|e2e-rdma-blueflame|core/doorbell.h|s/i < bytes \/ sizeof(value); i++/i < bytes \/ sizeof(value) - 1; i++/
 ROWS
 }
 
@@ -180,12 +182,14 @@ features()
 	sed -n 's/^\([A-Z][^=]*[^= ]\) *= Y$/\1/p' "$ini" | grep -v -x -e Linux -e x86-64 -e '.* doc'
 }
 
-# named FEATURE CASE...: is one of the cases in the comment above the feature?
+# named FEATURE CASE...: is one of the cases in the comment above the feature, or above the line that says it has no row?
 named()
 {
 	local feature=$1 comment case
 	shift
-	comment=$(awk -v feature="$feature" '/^;/ { text = text " " $0; next }
+	comment=$(awk -v feature="$feature" '
+		/^; \(no row\) / { if ($0 == "; (no row) " feature) print text; text = ""; next }
+		/^;/ { text = text " " $0; next }
 		index($0, feature) == 1 && substr($0, length(feature) + 1) ~ /^ *=/ { print text }
 		{ text = "" }' "$ini")
 	for case in "$@"; do
@@ -220,10 +224,26 @@ mkdir -p "$source"
 # What is left out leaves functions behind that nobody calls.
 [ -d "$build" ] || meson setup "$build" "$source" -Dfuzz=false -Dwerror=false "$@" >/dev/null
 
+# targets_of TEST: what it runs, its program last. Variants are tests of one program.
+targets_of()
+{
+	local program=$1 loads=$plugin
+	case $1 in
+	e2e-*-blueflame)
+		program=${1%-blueflame} loads=test/e2e/librte_net_rnic_audit.so
+		program=${program/%-rdma/-rdma-doorbells}
+		;;
+	esac
+	echo "$loads test/${1%%-*}/${program//-/_}"
+}
+
 # broken TEST: the cases that fail, one a line.
 broken()
 {
-	ninja -C "$build" "$plugin" "test/${1%%-*}/${1//-/_}" >"$dir/build.log" 2>&1 ||
+	local -a targets
+
+	read -r -a targets <<<"$(targets_of "$1")"
+	ninja -C "$build" "${targets[@]}" >"$dir/build.log" 2>&1 ||
 		fail "no build, see $dir/build.log"
 	meson test -C "$build" --no-rebuild "$1" >"$dir/test.log" 2>&1 || true
 	sed -n 's/^not ok [0-9]* - //p' "$build/meson-logs/testlog.txt"
