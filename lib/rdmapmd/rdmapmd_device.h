@@ -39,8 +39,8 @@ struct rdmapmd_device_attr {
 	uint64_t max_mr_size;	      /**< bytes of one memory region */
 	uint64_t page_size_cap;	      /**< bit n: pages of 2^n bytes */
 	uint32_t vendor_id;	      /**< the vendor's IEEE OUI, 24 bits */
-	uint32_t vendor_part_id;      /**< 0: not known */
-	uint32_t hw_ver;	      /**< 0: not known */
+	uint32_t vendor_part_id;      /**< the PCI device ID, 16 bits, e.g. 0x1017 */
+	uint32_t hw_ver;	      /**< the PCI revision ID, 8 bits; 0 of many cards */
 	uint32_t max_pd;	      /**< protection domains */
 	uint32_t max_mr;	      /**< memory regions */
 	uint32_t max_cq;	      /**< completion queues */

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "access/access.h"
+#include "access/class.h"
 #include "bringup.h"
 #include "core/cmd.h"
 #include "core/dev.h"
@@ -23,6 +24,7 @@
 #include "core/eq.h"
 #include "core/event.h"
 #include "core/uar.h"
+#include "fake_vfio.h"
 #include "object/cq.h"
 #include "object/port.h"
 #include "prm/cmd.h"
@@ -32,6 +34,7 @@
 #include "prm/queue.h"
 #include "prm/uar.h"
 #include "prm/wqe.h"
+#include "rdmapmd.h"
 
 #define OPS   (world.access->ops)
 #define READ  RNIC_ACCESS_READ
@@ -51,6 +54,54 @@ nap(void)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	nanosleep(&ms, NULL);
+}
+
+/* ---- Who it is ---- */
+
+static void
+reopen(void)
+{
+	OPS->close(world.access);
+	world.access = NULL;
+	assert_int_equal(world_open(&world.access), 0);
+}
+
+static void
+the_function_says_who_it_is(void **state)
+{
+	const uint8_t revision = world.vfio ? 0x21 : 0; /* that of a software RNIC is 0 */
+	struct rnic_pci_ids ids;
+
+	(void)state;
+	if (world.vfio)
+		fake_vfio_set_revision(0, revision);
+	reopen();
+	ids = OPS->pci_ids(world.access);
+	assert_int_equal(ids.vendor, RNIC_PCI_VENDOR);
+	assert_int_equal(ids.device, 0x1017);
+	assert_int_equal(ids.revision, revision);
+}
+
+static void
+the_library_tells_who_the_function_is(void **state)
+{
+	const uint8_t revision = world.vfio ? 0x21 : 0;
+	struct rdmapmd_context *context;
+	struct rdmapmd_device_attr attr;
+	struct rnic_dev *dev;
+
+	(void)state;
+	OPS->close(world.access);
+	world.access = NULL;
+	if (world.vfio)
+		fake_vfio_set_revision(0, revision);
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
+	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
+	assert_int_equal(attr.vendor_part_id, 0x1017);
+	assert_int_equal(attr.hw_ver, revision);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	rnic_dev_close(dev);
 }
 
 /* ---- Registers ---- */
@@ -486,6 +537,8 @@ run(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
+		CASE(the_function_says_who_it_is),
+		CASE(the_library_tells_who_the_function_is),
 		CASE(registers_are_read_and_written),
 		CASE(outside_of_the_bar_there_is_nothing),
 		CASE(uar_pages_are_memory),

@@ -714,6 +714,12 @@ fake_vfio_set_id(unsigned int function, uint16_t vendor, uint16_t device)
 	memcpy(functions[function].config, id, sizeof(id));
 }
 
+void
+fake_vfio_set_revision(unsigned int function, uint8_t revision)
+{
+	functions[function].config[PCI_REVISION_ID] = revision;
+}
+
 uint16_t
 fake_vfio_command(unsigned int function)
 {

@@ -59,6 +59,7 @@ void fake_vfio_stop(void);
 void fake_vfio_bind(unsigned int function, const char *driver);
 void fake_vfio_leave_group(unsigned int function);
 void fake_vfio_set_id(unsigned int function, uint16_t vendor, uint16_t device);
+void fake_vfio_set_revision(unsigned int function, uint8_t revision);
 /* Its PCI command register. */
 uint16_t fake_vfio_command(unsigned int function);
 /* As when somebody unbinds the function, or the bus has an error (VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX). */

@@ -11,6 +11,7 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "access/class.h"
 #include "access/direct.h"
 #include "access/vfio.h"
 #include "access/vfio_user.h"
@@ -401,6 +402,13 @@ fake_reset(struct rnic_access *access)
 	return softrnic_reset(fake.device);
 }
 
+static struct rnic_pci_ids
+fake_pci_ids(const struct rnic_access *access)
+{
+	(void)access;
+	return (struct rnic_pci_ids){ .vendor = RNIC_PCI_VENDOR, .device = 0x1017 };
+}
+
 static int
 fake_hangup_fd(struct rnic_access *access)
 {
@@ -423,6 +431,7 @@ fake_close(struct rnic_access *access)
 static const struct rnic_access_ops fake_ops = {
 	.name = "fake",
 	.close = fake_close,
+	.pci_ids = fake_pci_ids,
 	.read32 = fake_read32,
 	.write32 = fake_write32,
 	.write64 = fake_write64,

@@ -115,6 +115,8 @@ test_what_the_device_says_of_itself(void **state)
 	assert_int_equal(rdmapmd_device_query(world->context, &attr), 0);
 	assert_string_equal(attr.fw_ver, world->dev->fw_version);
 	assert_int_equal(attr.phys_port_cnt, 1);
+	assert_int_equal(attr.vendor_part_id, 0x1017);
+	assert_int_equal(attr.hw_ver, 0);
 	assert_int_equal(attr.num_comp_vectors, 1);
 	assert_int_equal(attr.max_qp_wr, 1 << 15);
 	/* A control segment, a remote address, and what an atomic would have. */
@@ -131,6 +133,30 @@ test_what_the_device_says_of_itself(void **state)
 	assert_int_equal(rdmapmd_pkey_query(world->context, 1, 0, &pkey), 0);
 	assert_int_equal(pkey, 0xffff);
 	assert_int_equal(rdmapmd_pkey_query(world->context, 1, 1, &pkey), -EINVAL);
+}
+
+static void
+test_the_part_is_the_card_that_the_device_is_like(void **state)
+{
+	static const struct {
+		const char *devargs;
+		uint32_t part;
+	} cards[] = { { "like=cx4lx", 0x1015 }, { "like=cx6dx", 0x101d } };
+	struct rdmapmd_context *context;
+	struct rdmapmd_device_attr attr;
+	struct rnic_dev *dev;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(cards); i++) {
+		assert_int_equal(rnic_dev_open(UNIT_DEVICE, cards[i].devargs, SOCKET_ID_ANY, &dev),
+				 0);
+		assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
+		assert_int_equal(rdmapmd_device_query(context, &attr), 0);
+		assert_int_equal(attr.vendor_part_id, cards[i].part);
+		assert_int_equal(rdmapmd_context_close(context), 0);
+		rnic_dev_close(dev);
+	}
 }
 
 static void
@@ -723,6 +749,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_device_without_rc_offers_no_rdma),
+		cmocka_unit_test(test_the_part_is_the_card_that_the_device_is_like),
 		TEST(test_what_the_device_says_of_itself),
 		TEST(test_the_path_mtu_follows_the_port),
 		TEST(test_memory_regions),

@@ -31,9 +31,17 @@ struct rnic_access;
 #define RNIC_ACCESS_READ  0x1 /* the device may read */
 #define RNIC_ACCESS_WRITE 0x2 /* the device may write */
 
+/* Who made the function, what it is, and which issue of it: of its PCI configuration space. */
+struct rnic_pci_ids {
+	uint16_t vendor, device;
+	uint8_t revision;
+};
+
 struct rnic_access_ops {
 	const char *name;
 	void (*close)(struct rnic_access *access);
+	/* As it was at open: a lost function is still known. */
+	struct rnic_pci_ids (*pci_ids)(const struct rnic_access *access);
 	/* Registers of BAR0, in the bus's byte order. A read from a dead function gives all ones. */
 	struct rnic_be32 (*read32)(struct rnic_access *access, uint64_t offset);
 	void (*write32)(struct rnic_access *access, uint64_t offset, struct rnic_be32 value);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "access/access.h"
+#include "access/class.h"
 #include "access/direct.h"
 #include "access/iova.h"
 #include "base/devargs.h"
@@ -27,6 +28,7 @@ struct rnic_direct {
 	struct rnic_access base;
 	char name[RNIC_NAME_BYTES];
 	bool hosted; /* a reference on the device thread is held */
+	struct rnic_pci_ids ids;
 	struct softrnic *device;
 	uint64_t uar_offset;
 	size_t uar_length;
@@ -67,6 +69,13 @@ direct_close(struct rnic_access *access)
 	rnic_iova_fini(&direct->iova);
 	pthread_mutex_destroy(&direct->lock);
 	free(direct);
+}
+
+/* It is on no bus: those of the card that it is like, in its first issue. */
+static struct rnic_pci_ids
+direct_pci_ids(const struct rnic_access *access)
+{
+	return ((const struct rnic_direct *)access)->ids;
 }
 
 static struct rnic_be32
@@ -170,6 +179,7 @@ direct_hangup_fd(struct rnic_access *access)
 static const struct rnic_access_ops direct_ops = {
 	.name = "direct",
 	.close = direct_close,
+	.pci_ids = direct_pci_ids,
 	.read32 = direct_read32,
 	.write32 = direct_write32,
 	.write64 = direct_write64,
@@ -234,6 +244,10 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 	}
 	direct->uar_pages = pages;
 	direct->base.bar_size = softrnic_bar_size(direct->device);
+	direct->ids = (struct rnic_pci_ids){
+		.vendor = RNIC_PCI_VENDOR,
+		.device = softrnic_like_pci_device(conf.like),
+	};
 	return 0;
 }
 

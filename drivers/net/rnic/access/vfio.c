@@ -43,6 +43,7 @@ struct rnic_vfio {
 	struct rnic_access base;
 	char name[RNIC_NAME_BYTES];
 	char bdf[RNIC_PCI_NAME_BYTES];
+	struct rnic_pci_ids ids;
 	struct rnic_vfio_group *group;
 	int fd;
 	bool can_reset;
@@ -114,6 +115,12 @@ enable_function(struct rnic_vfio *vfio)
 		RNIC_LOG_NAMED(ERR, vfio->name, "%s: the function cannot be enabled: %s", vfio->bdf,
 			       strerror(-rc));
 	return rc;
+}
+
+static struct rnic_pci_ids
+vfio_pci_ids(const struct rnic_access *access)
+{
+	return ((const struct rnic_vfio *)access)->ids;
 }
 
 /* ---- Registers ---- */
@@ -486,7 +493,8 @@ check_function(struct rnic_vfio *vfio)
 {
 	struct vfio_device_info info = { .argsz = sizeof(info) };
 	struct vfio_region_info *config;
-	uint16_t vendor = 0, device = 0;
+	struct rnic_pci_ids *ids = &vfio->ids;
+	uint16_t revision = 0; /* [7:0]; above it the programming interface */
 	int rc = device_ioctl(vfio, VFIO_DEVICE_GET_INFO, &info);
 
 	if (rc == 0)
@@ -494,19 +502,22 @@ check_function(struct rnic_vfio *vfio)
 	if (rc == 0) {
 		vfio->config_offset = config->offset;
 		free(config);
-		rc = config_read16(vfio, PCI_VENDOR_ID, &vendor);
+		rc = config_read16(vfio, PCI_VENDOR_ID, &ids->vendor);
 	}
 	if (rc == 0)
-		rc = config_read16(vfio, PCI_DEVICE_ID, &device);
+		rc = config_read16(vfio, PCI_DEVICE_ID, &ids->device);
+	if (rc == 0)
+		rc = config_read16(vfio, PCI_REVISION_ID, &revision);
 	if (rc != 0) {
 		RNIC_LOG_NAMED(ERR, vfio->name, "%s: the function cannot be asked: %s", vfio->bdf,
 			       strerror(-rc));
 		return rc;
 	}
-	if (!(info.flags & VFIO_DEVICE_FLAGS_PCI) || !rnic_class_has(vendor, device)) {
+	ids->revision = (uint8_t)revision;
+	if (!(info.flags & VFIO_DEVICE_FLAGS_PCI) || !rnic_class_has(ids->vendor, ids->device)) {
 		RNIC_LOG_NAMED(ERR, vfio->name,
 			       "%s is %04x:%04x: not a function that this driver knows", vfio->bdf,
-			       vendor, device);
+			       ids->vendor, ids->device);
 		return -ENODEV;
 	}
 	check_presence(vfio);
@@ -544,6 +555,7 @@ vfio_close(struct rnic_access *access)
 static const struct rnic_access_ops vfio_ops = {
 	.name = "vfio",
 	.close = vfio_close,
+	.pci_ids = vfio_pci_ids,
 	.read32 = vfio_read32,
 	.write32 = vfio_write32,
 	.write64 = vfio_write64,

@@ -44,6 +44,7 @@ struct window {
 struct rnic_vfio_user {
 	struct rnic_access base;
 	char name[RNIC_NAME_BYTES];
+	struct rnic_pci_ids ids;
 	struct vfu_client *client;
 	struct window windows[VFU_CLIENT_AREAS];
 	unsigned int window_count;
@@ -90,6 +91,12 @@ watch(struct rnic_vfio_user *vfu, int rc)
 		return rc;
 	atomic_store(&vfu->base.gone, true);
 	return -ENOTCONN;
+}
+
+static struct rnic_pci_ids
+vfio_user_pci_ids(const struct rnic_access *access)
+{
+	return ((const struct rnic_vfio_user *)access)->ids;
 }
 
 /* ---- Registers ---- */
@@ -342,6 +349,7 @@ vfio_user_close(struct rnic_access *access)
 static const struct rnic_access_ops vfio_user_ops = {
 	.name = "vfio_user",
 	.close = vfio_user_close,
+	.pci_ids = vfio_user_pci_ids,
 	.read32 = vfio_user_read32,
 	.write32 = vfio_user_write32,
 	.write64 = vfio_user_write64,
@@ -358,8 +366,7 @@ static int
 check_function(struct rnic_vfio_user *vfu)
 {
 	uint32_t flags, regions, irqs;
-	uint16_t vendor, device;
-	uint8_t id[4];
+	uint8_t header[PCI_REVISION_ID + 1];
 	int rc = vfu_client_device_info(vfu->client, &flags, &regions, &irqs);
 
 	if (rc == 0 &&
@@ -368,17 +375,20 @@ check_function(struct rnic_vfio_user *vfu)
 		return -ENODEV;
 	}
 	if (rc == 0)
-		rc = vfu_client_region_read(vfu->client, VFU_PCI_CONFIG, PCI_VENDOR_ID, id,
-					    sizeof(id));
+		rc = vfu_client_region_read(vfu->client, VFU_PCI_CONFIG, PCI_VENDOR_ID, header,
+					    sizeof(header));
 	if (rc != 0)
 		return watch(vfu, rc);
-	vendor = (uint16_t)(id[0] | id[1] << 8);
-	device = (uint16_t)(id[2] | id[3] << 8);
-	if (!rnic_class_has(vendor, device)) {
+	vfu->ids = (struct rnic_pci_ids){
+		.vendor = (uint16_t)(header[PCI_VENDOR_ID] | header[PCI_VENDOR_ID + 1] << 8),
+		.device = (uint16_t)(header[PCI_DEVICE_ID] | header[PCI_DEVICE_ID + 1] << 8),
+		.revision = header[PCI_REVISION_ID],
+	};
+	if (!rnic_class_has(vfu->ids.vendor, vfu->ids.device)) {
 		RNIC_LOG_NAMED(ERR, vfu->name,
 			       "the server's device is %04x:%04x: not a function that this driver "
 			       "knows",
-			       vendor, device);
+			       vfu->ids.vendor, vfu->ids.device);
 		return -ENODEV;
 	}
 	/* Nothing of a client before us: not every server resets by itself. */

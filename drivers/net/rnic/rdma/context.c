@@ -290,6 +290,7 @@ static int
 device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 {
 	const struct rnic_dev *dev = rnic_rdma_dev(context);
+	const struct rnic_pci_ids ids = dev->access->ops->pci_ids(dev->access);
 
 	*attr = (struct rdmapmd_device_attr){
 		.node_guid = dev->node_guid,
@@ -297,6 +298,8 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.max_mr_size = UINT64_C(1) << LOG_MAX_MR_BYTES,
 		.page_size_cap = ~UINT64_C(0xfff),
 		.vendor_id = dev->vendor_id,
+		.vendor_part_id = ids.device,
+		.hw_ver = ids.revision,
 		.max_pd = power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
 		.max_mr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
 		.num_comp_vectors = 1,
