@@ -401,7 +401,7 @@ vfu_server_turn_away(struct vfu_server *server)
 	/* Whether somebody is there at all the kernel says only to who has one. */
 	if (fd >= 0 || deaf)
 		vfu_server_say_now_and_then(
-			server, "no descriptors left: clients are turned away; raise the "
+			server, "no descriptors left: new clients are refused; raise the "
 				"limit (ulimit -n)");
 }
 

@@ -37,7 +37,7 @@ static const struct {
 	uint32_t value;
 } quirks[] = {
 	[SOFTRNIC_QUIRK_INITIALIZING_AGAIN] = { "initializing-again",
-						"the init segment says initializing for another 100 ms "
+						"the init segment reads initializing for another 100 ms "
 						"when the command queue's address is written, and "
 						"loses doorbells meanwhile",
 						"rdma-core, OpenBSD, illumos and Snabb wait then, "

@@ -41,7 +41,7 @@ cq_fail(struct softrnic *dev, struct softrnic_cq *cq, enum rnic_cq_error why)
 						  : RNIC_CQ_STATUS_WRITE_FAIL);
 	if (why == RNIC_CQ_ERROR_OVERRUN)
 		dev->stats.cq_overruns++;
-	SOFTRNIC_LOG(WARNING, dev, "CQ 0x%x %s at index 0x%x: it takes no more completions",
+	SOFTRNIC_LOG(WARNING, dev, "CQ 0x%x %s at index 0x%x: it takes no further completions",
 		     cq->object.number,
 		     why == RNIC_CQ_ERROR_OVERRUN ? "overrun" : "is no longer reachable",
 		     cq->producer & RNIC_CQ_INDEX_MASK);

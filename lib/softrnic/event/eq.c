@@ -92,7 +92,7 @@ static void
 eq_fail(struct softrnic *dev, struct softrnic_eq *eq, const char *why)
 {
 	eq->status = EQ_STATUS_WRITE_FAIL;
-	SOFTRNIC_LOG(ERR, dev, "EQ 0x%x takes no more events: %s", eq->object.number, why);
+	SOFTRNIC_LOG(ERR, dev, "EQ 0x%x takes no further events: %s", eq->object.number, why);
 }
 
 /*
