@@ -20,7 +20,7 @@ poll_commands_wait(struct softrnic *dev)
 }
 
 static bool
-poll_wire_has_turn(const struct softrnic *dev)
+poll_wire_is_polled(const struct softrnic *dev)
 {
 	return dev->wire->poll != NULL || dev->faults != NULL;
 }
@@ -83,7 +83,7 @@ poll_queues(struct softrnic *dev)
 		if (softrnic_round_is_over(dev))
 			return poll_round_ends(dev, PART_WIRE, done);
 	}
-	if (poll_wire_has_turn(dev)) {
+	if (poll_wire_is_polled(dev)) {
 		done += softrnic_wire_poll(dev);
 		if (softrnic_round_is_over(dev))
 			return poll_round_ends(dev, PART_EVENTS, done);
@@ -100,7 +100,7 @@ poll_part(struct softrnic *dev, enum part part)
 	case PART_COMMANDS: return poll_commands_wait(dev) ? softrnic_cmdq_poll(dev) : 0;
 	case PART_SQS: return softrnic_doorbells_poll(dev);
 	case PART_QPS: return softrnic_qps_wait(dev) ? softrnic_qps_poll(dev) : 0;
-	case PART_WIRE: return poll_wire_has_turn(dev) ? softrnic_wire_poll(dev) : 0;
+	case PART_WIRE: return poll_wire_is_polled(dev) ? softrnic_wire_poll(dev) : 0;
 	case PART_EVENTS:
 		softrnic_share_begin(dev, 0);
 		poll_events(dev);
@@ -153,10 +153,10 @@ softrnic_poll(struct softrnic_poller *poller)
 
 	softrnic_poller_enter(poller);
 	TAILQ_FOREACH(dev, &poller->devices, link) {
-		softrnic_round_begin(&poller->turn, dev);
+		softrnic_round_begin(&poller->budget, dev);
 		done += poll_device(dev);
 	}
-	softrnic_round_begin(&poller->turn, NULL);
+	softrnic_round_begin(&poller->budget, NULL);
 	/*
 	 * A frame may have gone to a device that was polled before its sender: events come last. Entries are seen in any case:
 	 * none is held back from one round to the next.

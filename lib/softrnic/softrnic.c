@@ -187,7 +187,7 @@ softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf
 	if (dev == NULL)
 		return -ENOMEM;
 	dev->poller = poller;
-	dev->turn = softrnic_poller_turn(poller);
+	dev->budget = softrnic_poller_budget(poller);
 	dev->uar_fd = -1;
 	dev->holders = holders;
 	dev->quiet_polls = softrnic_tunables.quiet_polls;

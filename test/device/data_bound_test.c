@@ -145,22 +145,22 @@ test_a_round_does_not_end_with_the_one_before(void **state)
 	struct fixture *f = *state;
 	struct softrnic *dev = f->dp.dev;
 
-	softrnic_round_begin(dev->turn, NULL);
+	softrnic_round_begin(dev->budget, NULL);
 	softrnic_share_begin(dev, 1);
-	softrnic_charge(dev, SOFTRNIC_LOOK_WORK - 1);
-	softrnic_round_begin(dev->turn, dev);
+	softrnic_spend(dev, SOFTRNIC_LOOK_WORK - 1);
+	softrnic_round_begin(dev->budget, dev);
 	/* Ahead of the first share: doorbells that are seen, records that are watched. */
 	for (unsigned int i = 0; i < 2 * SOFTRNIC_LOOK_WORK; i++) {
-		softrnic_charge(dev, 1);
+		softrnic_spend(dev, 1);
 		assert_int_equal(dp_stats(&f->dp).shares_cut, 0);
 	}
 	assert_false(softrnic_round_is_over(dev));
 	/* Nor does the one that was over there keep this one from anything. */
-	softrnic_charge(dev, SOFTRNIC_WORK_MAX);
+	softrnic_spend(dev, SOFTRNIC_WORK_MAX);
 	assert_true(softrnic_share_is_over(dev));
-	softrnic_round_begin(dev->turn, dev);
+	softrnic_round_begin(dev->budget, dev);
 	assert_false(softrnic_share_is_over(dev));
-	softrnic_round_begin(dev->turn, NULL);
+	softrnic_round_begin(dev->budget, NULL);
 }
 
 /* What is short costs nothing: a queue has its whole turn. */
@@ -265,7 +265,7 @@ test_a_way_without_end_leads_nowhere(void **state)
 	send_frames(f, &f->sq, 1);
 	softrnic_doorbells_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
-	assert_in_range(f->dp.dev->turn->work, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
+	assert_in_range(f->dp.dev->budget->spent, STEER_STEPS_MAX / 16, STEER_STEPS_MAX / 16 + 8);
 }
 
 static void
@@ -280,7 +280,7 @@ test_empty_tables_are_steps(void **state)
 	send_frames(f, &f->sq, 1);
 	softrnic_doorbells_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
-	assert_in_range(f->dp.dev->turn->work, 256 / 16, 256 / 16 + 8);
+	assert_in_range(f->dp.dev->budget->spent, 256 / 16, 256 / 16 + 8);
 }
 
 /* Deliveries beyond the first are work, also where the verdict is remembered. */
@@ -444,7 +444,7 @@ test_a_command_does_not_walk_through_all_entries(void **state)
 	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), RNIC_STATUS_BAD_RES);
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(flow_to_tirs(f, spare, group, 1, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
-	assert_in_range(f->dp.dev->turn->work, 0, 15);
+	assert_in_range(f->dp.dev->budget->spent, 0, 15);
 	assert_in_range(longest_chain(f->dp.dev->steering), 1, 16);
 }
 
@@ -462,7 +462,7 @@ test_entries_of_one_value_are_charged(void **state)
 		assert_int_equal(flow_to_tirs(f, table, group, i, NULL, f->rq.tirn, 2), 0);
 	softrnic_share_begin(f->dp.dev, 0);
 	assert_int_equal(flow_to_tirs(f, table, group, 2048, NULL, f->rq.tirn, 1), 0);
-	assert_in_range(f->dp.dev->turn->work, 2047 / 16, 2 * 2048 / 16);
+	assert_in_range(f->dp.dev->budget->spent, 2047 / 16, 2 * 2048 / 16);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(dp_root_set(&f->dp, table), 0);
 	send_frames(f, &f->sq, 1);
@@ -699,17 +699,17 @@ test_long_keys_are_not_looked_at_anew_at_the_end_of_a_turn(void **state)
 	key = create_key(f, 1024);
 	mkey = softrnic_object_get(dev, SOFTRNIC_MKEY, key);
 	assert_int_equal(mkey->generation, dev->dma_generation);
-	assert_in_range(dev->turn->work, 1024 / 16, 1024 / 4);
+	assert_in_range(dev->budget->spent, 1024 / 16, 1024 / 4);
 	assert_int_equal(
 		softrnic_dma_map(dev, UINT64_C(1) << 50, sizeof(more), more, SOFTRNIC_DMA_READ), 0);
-	dev->turn->work = SOFTRNIC_WORK_MAX;
+	dev->budget->spent = SOFTRNIC_WORK_MAX;
 	assert_int_equal(reach(f, key, 1023 * 4096), 1);
 	assert_int_not_equal(mkey->generation, dev->dma_generation);
-	assert_int_equal(dev->turn->work, SOFTRNIC_WORK_MAX);
+	assert_int_equal(dev->budget->spent, SOFTRNIC_WORK_MAX);
 	softrnic_share_begin(dev, 0);
 	assert_int_equal(reach(f, key, 1023 * 4096), 1);
 	assert_int_equal(mkey->generation, dev->dma_generation);
-	assert_in_range(dev->turn->work, 1024 / 16, 1024 / 4);
+	assert_in_range(dev->budget->spent, 1024 / 16, 1024 / 4);
 }
 
 /* That a key of very many pages is one piece is found out in several accesses, each of which works. */
@@ -734,7 +734,7 @@ test_very_long_keys_are_looked_at_in_pieces(void **state)
 		assert_in_range(accesses, 0, PAGES / PIECE);
 		softrnic_share_begin(dev, 0);
 		assert_int_equal(reach(f, key, bytes - 64), 1);
-		assert_in_range(dev->turn->work, 1, PIECE / 16 + 8);
+		assert_in_range(dev->budget->spent, 1, PIECE / 16 + 8);
 	}
 	assert_ptr_equal(mkey->flat, memory);
 	assert_in_range(accesses, PAGES / PIECE - 1, PAGES / PIECE);

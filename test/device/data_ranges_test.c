@@ -115,7 +115,7 @@ test_chunks_of_many_ranges_are_looked_at_in_pieces(void **state)
 		if (seconds * 1000 > ACCESS_MS)
 			print_message("# an access took %.3f s\n", seconds);
 		assert_true(seconds * 1000 <= ACCESS_MS);
-		assert_in_range(dev->turn->work, 1, ACCESS_WORK);
+		assert_in_range(dev->budget->spent, 1, ACCESS_WORK);
 		assert_null(mkey->chunks);
 		/* Now and then it begins anew. */
 		if (i % 4 == 0)
@@ -167,11 +167,11 @@ test_ranges_of_a_ring_are_charged(void **state)
 	assert_int_equal(softrnic_ring_init(dev, &ring, &page, sizeof(page), PAGE_LOG, 0, PAGE,
 					    SOFTRNIC_DMA_READ),
 			 0);
-	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	assert_in_range(dev->budget->spent, RANGES / 16, RANGES / 16 + 1);
 	change_map(f);
 	softrnic_share_begin(dev, 0);
 	assert_true(softrnic_ring_refresh(dev, &ring));
-	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	assert_in_range(dev->budget->spent, RANGES / 16, RANGES / 16 + 1);
 	softrnic_ring_fini(&ring);
 }
 
@@ -186,9 +186,9 @@ test_ranges_on_the_way_are_charged(void **state)
 
 	/* Nobody looks at the key as a whole. */
 	change_map(f);
-	dev->turn->work = SOFTRNIC_WORK_MAX;
+	dev->budget->spent = SOFTRNIC_WORK_MAX;
 	assert_ptr_equal(reach(f, key, 0, PAGE), f->memory);
-	assert_in_range(dev->turn->work, SOFTRNIC_WORK_MAX + RANGES / 16,
+	assert_in_range(dev->budget->spent, SOFTRNIC_WORK_MAX + RANGES / 16,
 			SOFTRNIC_WORK_MAX + RANGES / 16 + 1);
 	/* Few at a time count as well. */
 	softrnic_share_begin(dev, 0);
@@ -197,7 +197,7 @@ test_ranges_on_the_way_are_charged(void **state)
 							IOVA + i * RANGE, 4 * RANGE,
 							SOFTRNIC_LOCAL_READ, &iov, 1),
 				 1);
-	assert_in_range(dev->turn->work, RANGES / 16, RANGES / 16 + 1);
+	assert_in_range(dev->budget->spent, RANGES / 16, RANGES / 16 + 1);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_MKEY, key), 0);
 }
 
@@ -298,10 +298,10 @@ test_rings_of_many_receivers_are_looked_at_in_pieces(void **state)
 	change_map(f);
 	for (frames = 1, n = 0; n < RECEIVERS; frames++) {
 		assert_in_range(frames, 1, RECEIVERS + 1);
-		ranges = dev->turn->ranges;
+		ranges = dev->budget->ranges;
 		n = send_frame(f, &sq, frame);
 		assert_in_range(n, 1, RECEIVERS);
-		assert_in_range(dev->turn->ranges - ranges, 0,
+		assert_in_range(dev->budget->ranges - ranges, 0,
 				SOFTRNIC_RANGES_FRAME + RING_PAGES + 256);
 	}
 	assert_in_range(dp_stats(&f->dp).rx_no_buffer, 1, RECEIVERS * RECEIVERS);
@@ -349,11 +349,11 @@ test_an_event_does_not_look_up_the_rings_of_all_queues(void **state)
 	create_long_eqs(f, UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST);
 	for (uint32_t i = 0; i < 3; i++) {
 		change_map(f);
-		ranges = dev->turn->ranges;
+		ranges = dev->budget->ranges;
 		before = dp_stats(&f->dp).eqes;
 		softrnic_event(dev, RNIC_EVENT_PAGE_REQUEST, 0, data);
 		assert_int_equal(dp_stats(&f->dp).eqes - before, EQS);
-		assert_in_range(dev->turn->ranges - ranges, 0, EQS * EQ_RANGES);
+		assert_in_range(dev->budget->ranges - ranges, 0, EQS * EQ_RANGES);
 		assert_int_equal(entries[i].type, RNIC_EVENT_PAGE_REQUEST);
 	}
 	/* One whose next entry cannot be reached takes no more, even if it can be reached again. */

@@ -43,7 +43,7 @@ part_ends(struct softrnic *dev, enum part part)
 		order[count++] = part;
 	if (unit_us[part] > 0) {
 		test_clock_advance_us(unit_us[part]);
-		softrnic_charge(dev, 2 * SOFTRNIC_LOOK_WORK);
+		softrnic_spend(dev, 2 * SOFTRNIC_LOOK_WORK);
 	}
 	return 1;
 }

@@ -220,17 +220,17 @@ test_a_poll_ends_by_packets_too(void **state)
 	free(many);
 }
 
-void __real_softrnic_share_look(struct softrnic_turn *turn);
-void __wrap_softrnic_share_look(struct softrnic_turn *turn);
+void __real_softrnic_share_look(struct softrnic_budget *budget);
+void __wrap_softrnic_share_look(struct softrnic_budget *budget);
 
 static uint32_t charged; /* the most in a share, when somebody looked */
 
 void
-__wrap_softrnic_share_look(struct softrnic_turn *turn)
+__wrap_softrnic_share_look(struct softrnic_budget *budget)
 {
-	if (turn->work > charged)
-		charged = turn->work;
-	__real_softrnic_share_look(turn);
+	if (budget->spent > charged)
+		charged = budget->spent;
+	__real_softrnic_share_look(budget);
 }
 
 /*

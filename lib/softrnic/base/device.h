@@ -28,8 +28,8 @@ enum softrnic_hca_state {
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
 	struct softrnic_poller *poller;
-	struct softrnic_turn *turn; /* the poller's: see work.h */
-	TAILQ_ENTRY(softrnic) link; /* of the poller */
+	struct softrnic_budget *budget; /* the poller's: see work.h */
+	TAILQ_ENTRY(softrnic) link;	/* of the poller */
 
 	/* hot: read by every poll */
 	atomic_ullong cmd_doorbell; /* slots rung, set by bar writes, and SOFTRNIC_BELL_TURN */

@@ -383,7 +383,7 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 		}
 		range = next;
 	}
-	softrnic_charge_ranges(dev, ranges);
+	softrnic_spend_ranges(dev, ranges);
 	return host;
 }
 
@@ -494,7 +494,7 @@ softrnic_dma_pieces(struct softrnic *dev, uint64_t iova, uint64_t length, unsign
 		iov[count].iov_base = host;
 		iov[count++].iov_len = bytes;
 	}
-	softrnic_charge_ranges(dev, ranges);
+	softrnic_spend_ranges(dev, ranges);
 	return count;
 }
 

@@ -22,15 +22,15 @@ softrnic_poller_create(struct softrnic_poller **out)
 		return -rc;
 	}
 	TAILQ_INIT(&poller->devices);
-	poller->turn.entries = poller->turn.ranges = softrnic_tunables.entries;
+	poller->budget.entries = poller->budget.ranges = softrnic_tunables.entries;
 	*out = poller;
 	return 0;
 }
 
-struct softrnic_turn *
-softrnic_poller_turn(struct softrnic_poller *poller)
+struct softrnic_budget *
+softrnic_poller_budget(struct softrnic_poller *poller)
 {
-	return &poller->turn;
+	return &poller->budget;
 }
 
 int

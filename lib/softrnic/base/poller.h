@@ -24,7 +24,7 @@ struct softrnic_poller {
 	pthread_mutex_t lock;
 	atomic_uint waiting; /* calls that want the lock */
 	TAILQ_HEAD(, softrnic) devices;
-	struct softrnic_turn turn;
+	struct softrnic_budget budget;
 	/* set before the first device joins, cleared after the last has left */
 	void (*wake)(void *arg);
 	void *wake_arg;
@@ -59,7 +59,7 @@ struct softrnic *softrnic_poller_next(struct softrnic *dev);
 /* Called whenever the lock is given back: wakes a host that sleeps. */
 void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
 
-/* The turn under way (work.h), for dev->turn. */
-struct softrnic_turn *softrnic_poller_turn(struct softrnic_poller *poller);
+/* The budget of the round under way (work.h), for dev->budget. */
+struct softrnic_budget *softrnic_poller_budget(struct softrnic_poller *poller);
 
 #endif

@@ -127,7 +127,7 @@ softrnic_ring_fini(struct softrnic_ring *ring)
 	if (ring->dev == NULL)
 		return;
 	ring->dev->rings_memory -= ring_list_bytes(ring);
-	softrnic_charge_bytes(ring->dev, ring_list_bytes(ring));
+	softrnic_spend_bytes(ring->dev, ring_list_bytes(ring));
 	softrnic_ring_forget(ring);
 	softrnic_free(ring->dev, ring->pages);
 	softrnic_free(ring->dev, ring->host_list);

@@ -47,12 +47,12 @@
  */
 #define SOFTRNIC_RANGES_FRAME 16384u
 
-struct softrnic_turn {
-	uint32_t work;	      /* charged in this share; SOFTRNIC_WORK_MAX and more: it is over */
-	uint32_t look;	      /* ... at the clock, when it is that much */
-	uint32_t entries;     /* of lists of keys that were walked through, ever */
-	uint32_t ranges;      /* of maps that were come through, ever */
-	unsigned int *budget; /* of the queue pair that has its turn: 0 ends that; else NULL */
+struct softrnic_budget {
+	uint32_t spent;		  /* in this share; SOFTRNIC_WORK_MAX and more: it is over */
+	uint32_t look;		  /* ... at the clock, when it is that much */
+	uint32_t entries;	  /* of lists of keys that were walked through, ever */
+	uint32_t ranges;	  /* of maps that were come through, ever */
+	unsigned int *qp_packets; /* of the queue pair that has its turn: 0 ends that; else NULL */
 	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
 	uint64_t first_end;   /* ... of the first one of the round; 0: no look yet */
 	struct softrnic *dev; /* whose round it is; NULL: there is none */
@@ -63,75 +63,75 @@ struct softrnic_turn {
 static inline void
 softrnic_share_set_end(struct softrnic *dev, uint64_t end)
 {
-	struct softrnic_turn *turn = dev->turn;
+	struct softrnic_budget *budget = dev->budget;
 
-	turn->end = end;
-	if (turn->first_end == 0)
-		turn->first_end = end;
+	budget->end = end;
+	if (budget->first_end == 0)
+		budget->first_end = end;
 }
 
 /* Each round begins some, so it stores only what it must. end: CLOCK_MONOTONIC, or 0: not read yet. */
 static inline void
 softrnic_share_begin(struct softrnic *dev, uint64_t end)
 {
-	struct softrnic_turn *turn = dev->turn;
+	struct softrnic_budget *budget = dev->budget;
 
-	turn->work = 0;
-	turn->look = SOFTRNIC_LOOK_WORK;
+	budget->spent = 0;
+	budget->look = SOFTRNIC_LOOK_WORK;
 	softrnic_share_set_end(dev, end);
 }
 
 /* The share has come to where the clock is looked at. */
-void softrnic_share_look(struct softrnic_turn *turn);
+void softrnic_share_look(struct softrnic_budget *budget);
 
 static inline void
-softrnic_charge(struct softrnic *dev, uint32_t work)
+softrnic_spend(struct softrnic *dev, uint32_t work)
 {
-	struct softrnic_turn *turn = dev->turn;
+	struct softrnic_budget *budget = dev->budget;
 
-	turn->work += work;
-	if (__builtin_expect(turn->work >= turn->look, 0))
-		softrnic_share_look(turn);
+	budget->spent += work;
+	if (__builtin_expect(budget->spent >= budget->look, 0))
+		softrnic_share_look(budget);
 }
 
 /* Steps from one element of a list to the next one, with what is looked at there: 16 of them are like a frame. */
 static inline void
-softrnic_charge_steps(struct softrnic *dev, uint64_t steps)
+softrnic_spend_steps(struct softrnic *dev, uint64_t steps)
 {
-	softrnic_charge(dev, (uint32_t)(steps / 16));
+	softrnic_spend(dev, (uint32_t)(steps / 16));
 }
 
 /*
  * Ranges of the DMA map, as steps. Many calls come through a few each, so what is left over counts with the next one's.
  */
 static inline void
-softrnic_charge_ranges(struct softrnic *dev, uint32_t ranges)
+softrnic_spend_ranges(struct softrnic *dev, uint32_t ranges)
 {
-	const uint32_t due = (dev->turn->ranges % 16 + ranges) / 16;
+	const uint32_t due = (dev->budget->ranges % 16 + ranges) / 16;
 
-	dev->turn->ranges += ranges;
+	dev->budget->ranges += ranges;
 	if (due > 0)
-		softrnic_charge(dev, due);
+		softrnic_spend(dev, due);
 }
 
 /*
  * Entries of lists of keys. Where one lies in its list is looked up, and so is its key: two of them are like a frame.
- * What SOFTRNIC_ENTRIES_WQE allows is up to who has a WQE: dev->turn->entries goes on counting.
+ * What SOFTRNIC_ENTRIES_WQE allows is up to who has a WQE: dev->budget->entries goes on counting.
  */
 static inline void
-softrnic_charge_entries(struct softrnic *dev, uint32_t entries)
+softrnic_spend_entries(struct softrnic *dev, uint32_t entries)
 {
-	dev->turn->entries += entries;
-	softrnic_charge(dev, entries / 2);
+	dev->budget->entries += entries;
+	softrnic_spend(dev, entries / 2);
 }
 
 /* The device has had its time of this round: it costs a look at the clock where a share was cut. */
-bool softrnic_round_look(struct softrnic_turn *turn);
+bool softrnic_round_look(struct softrnic_budget *budget);
 
 static inline bool
 softrnic_round_is_over(const struct softrnic *dev)
 {
-	return __builtin_expect(dev->turn->cut, 0) && softrnic_round_look(dev->turn);
+	return __builtin_expect(dev->budget->cut, 0) && softrnic_round_look(dev->budget);
 }
 
 /*
@@ -139,21 +139,21 @@ softrnic_round_is_over(const struct softrnic *dev)
  * here: nothing is left of the device before.
  */
 static inline void
-softrnic_round_begin(struct softrnic_turn *turn, struct softrnic *dev)
+softrnic_round_begin(struct softrnic_budget *budget, struct softrnic *dev)
 {
-	turn->dev = dev;
-	turn->work = 0;
-	turn->look = SOFTRNIC_LOOK_WORK;
-	turn->end = 0;
-	turn->first_end = 0;
-	turn->cut = false;
+	budget->dev = dev;
+	budget->spent = 0;
+	budget->look = SOFTRNIC_LOOK_WORK;
+	budget->end = 0;
+	budget->first_end = 0;
+	budget->cut = false;
 }
 
 /* Has this share been spent? Work that can wait is left for the next round. */
 static inline bool
 softrnic_share_is_over(const struct softrnic *dev)
 {
-	return dev->turn->work >= SOFTRNIC_WORK_MAX;
+	return dev->budget->spent >= SOFTRNIC_WORK_MAX;
 }
 
 /*
@@ -161,23 +161,23 @@ softrnic_share_is_over(const struct softrnic *dev)
  * takes as long as dozens of frames: where there are many the clock is looked at in any case, best when they were touched.
  */
 static inline void
-softrnic_charge_pieces(struct softrnic *dev, uint32_t pieces)
+softrnic_spend_pieces(struct softrnic *dev, uint32_t pieces)
 {
-	struct softrnic_turn *turn = dev->turn;
+	struct softrnic_budget *budget = dev->budget;
 
 	if (__builtin_expect(pieces <= 4, 1))
 		return;
-	if (pieces > SOFTRNIC_MANY_PIECES && turn->work < turn->look &&
+	if (pieces > SOFTRNIC_MANY_PIECES && budget->spent < budget->look &&
 	    !softrnic_share_is_over(dev))
-		turn->look = turn->work;
-	softrnic_charge(dev, pieces / 4);
+		budget->look = budget->spent;
+	softrnic_spend(dev, pieces / 4);
 }
 
 /* Memory that is given back, which the system takes page by page. */
 static inline void
-softrnic_charge_bytes(struct softrnic *dev, uint64_t bytes)
+softrnic_spend_bytes(struct softrnic *dev, uint64_t bytes)
 {
-	softrnic_charge(dev, (uint32_t)(bytes >> 9));
+	softrnic_spend(dev, (uint32_t)(bytes >> 9));
 }
 
 #endif

@@ -127,12 +127,12 @@ qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
 
 	if (state == ROCE_RTS || state == ROCE_SQD || state == ROCE_ERR)
 		done = softrnic_qp_fetch(dev, qp, QPS_BUDGET);
-	dev->turn->budget = &qp->roce.budget;
+	dev->budget->qp_packets = &qp->roce.budget;
 	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
 	/* Cut short by what it met: it has more to do, as far as anybody knows. */
 	if (__builtin_expect(qp->roce.budget == 0, 0))
 		done++;
-	dev->turn->budget = NULL;
+	dev->budget->qp_packets = NULL;
 	if (__builtin_expect(qp->broken && qp->roce.state != ROCE_ERR, 0)) {
 		roce_qp_modify(&qp->roce, ROCE_ERR, NULL);
 		done++;
@@ -156,7 +156,7 @@ softrnic_qps_poll(struct softrnic *dev)
 {
 	unsigned int done = 0, looks = 0, n;
 	struct softrnic_qp *qp, *last;
-	uint32_t charged;
+	uint32_t spent;
 	uint64_t now;
 
 	if (dev->qp_watch.count > 0)
@@ -183,12 +183,12 @@ softrnic_qps_poll(struct softrnic *dev)
 		TAILQ_REMOVE(&dev->active_qps, qp, active_link);
 		TAILQ_INSERT_TAIL(&dev->active_qps, qp, active_link);
 		qp_prefetch(TAILQ_FIRST(&dev->active_qps));
-		charged = dev->turn->work;
+		spent = dev->budget->spent;
 		n = qp_poll(dev, qp);
 		done += n;
 		looks += n == 0;
-		dev->qps_work += (n + dev->turn->work - charged) * QPS_WORK_PACKET;
-		softrnic_charge(dev, n);
+		dev->qps_work += (n + dev->budget->spent - spent) * QPS_WORK_PACKET;
+		softrnic_spend(dev, n);
 		if (n == 0) {
 			qp->active = false;
 			TAILQ_REMOVE(&dev->active_qps, qp, active_link);
@@ -346,7 +346,7 @@ softrnic_qp_close(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	qp_to_reset(dev, qp);
 	softrnic_qp_watch_close(dev);
-	softrnic_charge_bytes(dev, qp->memory);
+	softrnic_spend_bytes(dev, qp->memory);
 	roce_qp_fini(&qp->roce);
 	softrnic_free(dev, qp->wqes);
 	softrnic_free(dev, qp->recv_wqe);

@@ -28,7 +28,7 @@
 #define SQ_BUDGET	 128u /* packets in a turn */
 #define SQ_WQE_BYTES_MAX ((RNIC_WQE_DS_MAX + 3) / 4 * RNIC_WQEBB_BYTES)
 
-_Static_assert(SQ_BUDGET >= SOFTRNIC_LOOK_WORK, "a turn is longer than what goes without a look");
+_Static_assert(SQ_BUDGET >= SOFTRNIC_LOOK_WORK, "a budget is more than what goes without a look");
 
 /* The private copy of one WQE. */
 struct sq_wqe {
@@ -157,10 +157,10 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, struct sq_wqe *wqe
 	}
 	if (key == SOFTRNIC_RESERVED_LKEY && !sq->rlky)
 		return RNIC_SYND_LOCAL_PROTECTION;
-	entries = dev->turn->entries;
+	entries = dev->budget->entries;
 	n = softrnic_tpt_translate(dev, key, sq->pd, va, length, SOFTRNIC_LOCAL_READ, piece,
 				   (int)(SOFTRNIC_FRAME_PIECES - frame->count));
-	wqe->entries += dev->turn->entries - entries;
+	wqe->entries += dev->budget->entries - entries;
 	if (wqe->entries > SOFTRNIC_ENTRIES_WQE)
 		return RNIC_SYND_LOCAL_LENGTH;
 	if (n < 0)
@@ -288,7 +288,7 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe)
 		return rc;
 	rc = __builtin_expect(ask.offloads, 0) ? sq_transmit_offloaded(dev, &frame, &ask)
 					       : sq_transmit(dev, &frame);
-	softrnic_charge_pieces(dev, frame.count);
+	softrnic_spend_pieces(dev, frame.count);
 	return rc;
 }
 
@@ -484,41 +484,41 @@ sq_available(struct softrnic *dev, struct softrnic_sq *sq)
 	return counter;
 }
 
-/* So much is charged: is the turn over? *limit: where to ask again. */
+/* So much is spent: is the budget used up? *limit: where to ask again. */
 static __attribute__((noinline)) bool
-sq_turn_is_over(struct softrnic *dev, uint32_t packets, uint32_t end, uint32_t *limit)
+sq_budget_is_over(struct softrnic *dev, uint32_t packets, uint32_t end, uint32_t *limit)
 {
-	const struct softrnic_turn *turn = dev->turn;
+	const struct softrnic_budget *budget = dev->budget;
 
-	softrnic_charge(dev, packets);
-	*limit = turn->work + SOFTRNIC_LOOK_WORK;
+	softrnic_spend(dev, packets);
+	*limit = budget->spent + SOFTRNIC_LOOK_WORK;
 	if (*limit > end)
 		*limit = end;
-	return turn->work >= end || softrnic_share_is_over(dev);
+	return budget->spent >= end || softrnic_share_is_over(dev);
 }
 
 unsigned int
 softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 {
 	/* What a frame meets in flow tables, of this device or of another one, is charged there. */
-	const struct softrnic_turn *turn = dev->turn;
-	const uint32_t end = turn->work + SQ_BUDGET;
-	uint32_t limit = turn->work + SOFTRNIC_LOOK_WORK, available, blocks;
+	const struct softrnic_budget *budget = dev->budget;
+	const uint32_t end = budget->spent + SQ_BUDGET;
+	uint32_t limit = budget->spent + SOFTRNIC_LOOK_WORK, available, blocks;
 	unsigned int wqes = 0, done = 0, packets = 0;
 
 	if (sq->state == RNIC_WQ_STATE_RST)
 		return 0;
 	for (available = sq_available(dev, sq); available > 0; available -= blocks) {
-		if (__builtin_expect(packets + turn->work >= limit, 0)) {
+		if (__builtin_expect(packets + budget->spent >= limit, 0)) {
 			done += packets;
-			if (sq_turn_is_over(dev, packets, end, &limit)) {
+			if (sq_budget_is_over(dev, packets, end, &limit)) {
 				packets = 0;
 				break;
 			}
 			packets = 0;
 		}
 		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
-			blocks = sq_execute(dev, sq, available, end - turn->work, &packets);
+			blocks = sq_execute(dev, sq, available, end - budget->spent, &packets);
 		} else if (sq->flush_in_error) {
 			blocks = sq_flush(dev, sq, available);
 			packets++;
@@ -529,7 +529,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 		wqes += blocks != 0;
 	}
 	dev->stats.wqes += wqes;
-	softrnic_charge(dev, packets);
+	softrnic_spend(dev, packets);
 	/* Looking for a ring in vain is charged, and is no work: else the device would never rest. */
 	return done + packets;
 }

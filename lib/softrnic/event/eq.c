@@ -203,7 +203,7 @@ softrnic_event(struct softrnic *dev, uint8_t type, uint8_t sub_type, const uint3
 			continue;
 		eq_post(dev, eq, type, sub_type, data);
 		/* Thousands of events, such as those of queues that fail, are spread over several rounds. */
-		softrnic_charge(dev, 1);
+		softrnic_spend(dev, 1);
 	}
 }
 

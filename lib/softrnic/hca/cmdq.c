@@ -131,7 +131,7 @@ cmdq_block_may_go(struct softrnic *dev)
 {
 	if (softrnic_share_is_over(dev))
 		return false;
-	softrnic_charge(dev, 1);
+	softrnic_spend(dev, 1);
 	return true;
 }
 
@@ -286,7 +286,7 @@ cmdq_begin(struct softrnic *dev)
 			    (cmdq_mailbox_blocks(out_length) + 1) * sizeof(cmdq->blocks[0])))
 		return RNIC_DELIVERY_INTERNAL_ERR;
 
-	softrnic_charge(dev, CMD_WORK);
+	softrnic_spend(dev, CMD_WORK);
 	cmdq->in_length = in_length;
 	cmdq->out_length = out_length;
 	memcpy(cmdq->in, entry->input, RNIC_CMDQ_INLINE_BYTES);

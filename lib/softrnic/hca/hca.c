@@ -78,7 +78,7 @@ hca_drop(struct softrnic *dev)
 			if (softrnic_share_is_over(dev))
 				return false;
 			object = softrnic_object_next(dev, type, &dev->leave.number);
-			softrnic_charge(dev, DROP_WORK);
+			softrnic_spend(dev, DROP_WORK);
 			drops[dev->leave.step].drop(dev, object);
 		}
 		if (drops[dev->leave.step].again)

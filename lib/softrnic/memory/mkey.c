@@ -20,7 +20,7 @@ mkey_free(struct softrnic *dev, struct softrnic_mkey *mkey)
 	const uint64_t before = dev->translation_bytes;
 
 	dev->translation_bytes -= mkey->room_bytes + mkey->chunk_count * sizeof(*mkey->chunk_list);
-	softrnic_charge_bytes(dev, before - dev->translation_bytes);
+	softrnic_spend_bytes(dev, before - dev->translation_bytes);
 	softrnic_mkey_forget(dev, mkey);
 	softrnic_free(dev, mkey->room);
 	softrnic_free(dev, mkey->chunk_list);
@@ -149,7 +149,7 @@ mkey_mtts(struct softrnic *dev, struct softrnic_mkey *mkey, struct softrnic_cmd 
 	if (!mkey_mtts_take(dev, mkey, cmd, count))
 		return RNIC_STATUS_NO_RES;
 	/* Of a very long one that is the whole share: where its pages are is looked up when it is used. */
-	softrnic_charge_steps(dev, count);
+	softrnic_spend_steps(dev, count);
 	mkey->translation_count = count;
 	/* The list is padded to 16 bytes: what is behind the last page does not count. */
 	for (uint64_t i = 0; i < count && i < needed && i < LOOK_PAGES; i++) {
@@ -221,7 +221,7 @@ mkey_klms(struct softrnic *dev, struct softrnic_mkey *mkey, const struct rnic_kl
 	mkey->room = softrnic_alloc(dev, 1, SOFTRNIC_LINE + list_bytes + ends_bytes);
 	if (mkey->room == NULL)
 		return RNIC_STATUS_NO_RES;
-	softrnic_charge_steps(dev, count);
+	softrnic_spend_steps(dev, count);
 	mkey->room_bytes = SOFTRNIC_LINE + list_bytes + ends_bytes;
 	dev->translation_bytes += mkey->room_bytes;
 	mkey->translation_count = count;

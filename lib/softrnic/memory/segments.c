@@ -90,7 +90,7 @@ softrnic_qp_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segm
 		offset += bytes;
 		length -= bytes;
 	}
-	softrnic_charge_pieces(dev, (uint32_t)count);
+	softrnic_spend_pieces(dev, (uint32_t)count);
 	return count;
 }
 

@@ -159,7 +159,7 @@ tpt_resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 		mkey->log_page_size < CHUNK_SHIFT_MAX ? mkey->log_page_size : CHUNK_SHIFT_MAX;
 	uint64_t last = (mkey->start + (mkey->length - 1)) >> shift;
 	uint64_t count = last - (mkey->start >> shift) + 1;
-	const uint32_t ranges = dev->turn->ranges;
+	const uint32_t ranges = dev->budget->ranges;
 
 	if (count > CHUNKS_MAX || !tpt_chunks_alloc(dev, mkey, (uint32_t)count))
 		return true;
@@ -169,10 +169,10 @@ tpt_resolve_chunks(struct softrnic *dev, struct softrnic_mkey *mkey)
 		uint64_t length = (UINT64_C(1) << shift) - skip;
 		uint8_t *host;
 
-		if (dev->turn->ranges - ranges >= RESOLVE_PIECE)
+		if (dev->budget->ranges - ranges >= RESOLVE_PIECE)
 			return false;
 		/* Also where a page's rights end it before any range is looked up. */
-		softrnic_charge_ranges(dev, 1);
+		softrnic_spend_ranges(dev, 1);
 		if (length > mkey->length - look->distance)
 			length = mkey->length - look->distance;
 		host = tpt_resolve_piece(dev, mkey, look->distance, (uint32_t)length);
@@ -215,7 +215,7 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		softrnic_mkey_forget(dev, mkey);
 	if (!mkey->free && mkey->mode == RNIC_MKEY_MTT && mkey->length > 0 &&
 	    mkey->translation_count > 0) {
-		softrnic_charge(dev, RESOLVE_WORK);
+		softrnic_spend(dev, RESOLVE_WORK);
 		mkey->look.generation = dev->dma_generation;
 		if (!mkey->look.in_chunks)
 			known = tpt_resolve_flat(dev, mkey, &flat);
@@ -548,7 +548,7 @@ softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t
 		if (rc == 0)
 			rc = walk.count;
 	}
-	softrnic_charge_entries(dev, walk.entries);
+	softrnic_spend_entries(dev, walk.entries);
 	if (rc < 0)
 		dev->stats.tpt_faults++;
 	return rc;

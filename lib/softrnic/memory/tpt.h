@@ -105,7 +105,7 @@ softrnic_klm_bytes(const struct rnic_klm *klm)
  *
  * Returns how many of `iov` were filled (> 0; 0 for length 0), or -EACCES (key, PD, access), -EFAULT (bounds, map),
  * -E2BIG (more than max pieces, or SOFTRNIC_ENTRIES_ACCESS entries of lists of keys). Failures are counted in
- * stats.tpt_faults, and entries in dev->turn, whether they led anywhere or not.
+ * stats.tpt_faults, and entries in dev->budget, whether they led anywhere or not.
  */
 int softrnic_tpt_translate(struct softrnic *dev, uint32_t key, uint32_t pd, uint64_t va,
 			   uint32_t length, unsigned int access, struct iovec *iov, int max);

@@ -127,7 +127,7 @@ flow_entries_drop(struct softrnic *dev, struct flow_group *group)
 	while ((entry = LIST_FIRST(&group->entries)) != NULL) {
 		if (softrnic_share_is_over(dev))
 			return false;
-		softrnic_charge(dev, 8 + entry->tir_count / 8);
+		softrnic_spend(dev, 8 + entry->tir_count / 8);
 		LIST_REMOVE(entry, link);
 		softrnic_flow_entry_free(dev, entry);
 	}
@@ -458,7 +458,7 @@ flow_group_id_draw(struct softrnic *dev)
 	}
 	for (ahead = 0; used[ahead] != 0; ahead++)
 		;
-	softrnic_charge_steps(dev, steering->group_count + ahead);
+	softrnic_spend_steps(dev, steering->group_count + ahead);
 	return (steering->next_group_id + ahead) & FLOW_GROUP_IDS;
 }
 
@@ -544,7 +544,7 @@ SOFTRNIC_CMD(destroy_flow_group)
 		return RNIC_STATUS_RES_BUSY;
 	flow_group_free(dev, table, group);
 	flow_cache_mask_make(dev->steering);
-	softrnic_charge_steps(dev, dev->steering->group_count);
+	softrnic_spend_steps(dev, dev->steering->group_count);
 	softrnic_steering_changed(dev);
 	return RNIC_STATUS_OK;
 }

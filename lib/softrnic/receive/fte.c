@@ -56,7 +56,7 @@ fte_bucket_place(struct softrnic *dev, const struct flow_entry *entry)
 
 	for (; *place != NULL && *place != entry && (*place)->index <= entry->index; steps++)
 		place = &(*place)->next;
-	softrnic_charge_steps(dev, steps);
+	softrnic_spend_steps(dev, steps);
 	return place;
 }
 
@@ -76,7 +76,7 @@ fte_buckets_grow(struct softrnic *dev)
 	buckets = calloc(2 * (size_t)count, sizeof(*buckets));
 	if (buckets == NULL)
 		return;
-	softrnic_charge_steps(dev, steering->entry_count);
+	softrnic_spend_steps(dev, steering->entry_count);
 	for (i = 0; i < count; i++) {
 		ends[0] = &buckets[i];
 		ends[1] = &buckets[count + i];

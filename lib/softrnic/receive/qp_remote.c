@@ -42,7 +42,7 @@ qp_remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t le
 	n = softrnic_tpt_translate(dev, rkey, qp->pd, va, length, access, pieces, ROCE_PKT_PIECES);
 	if (n < 0)
 		return n == -EACCES ? -RNIC_SYND_REMOTE_ACCESS : -RNIC_SYND_REMOTE_OPERATION;
-	softrnic_charge_pieces(dev, (uint32_t)n);
+	softrnic_spend_pieces(dev, (uint32_t)n);
 	return n;
 }
 

@@ -79,6 +79,6 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	/* One answer may end hundreds of requests, each with a completion. */
 	done = qp->roce.requester.tail - done;
 	if (__builtin_expect(done > COMPLETIONS_FREE, 0))
-		softrnic_charge(dev, done / 2);
+		softrnic_spend(dev, done / 2);
 	softrnic_qp_activate(dev, qp);
 }

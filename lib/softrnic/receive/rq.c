@@ -87,7 +87,7 @@ rq_flush(struct softrnic *dev, struct softrnic_rq *rq)
 	rq->producer = (uint16_t)counter;
 	for (done = 0; done < RQ_FLUSH && rq->consumer != rq->producer && !rq->cq->error; done++)
 		rq_complete_error(dev, rq, RNIC_SYND_WR_FLUSHED, 0);
-	softrnic_charge(dev, done);
+	softrnic_spend(dev, done);
 }
 
 /* What is posted in ERR is flushed as well, and no doorbell tells of it. */
@@ -275,7 +275,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 	   const struct softrnic_frame *frame, struct softrnic_rx_info *info)
 {
 	struct softrnic_sum_part part = rq_sum_part(frame, info);
-	uint32_t index = 0, left = frame->length, piece = 0, entries = dev->turn->entries;
+	uint32_t index = 0, left = frame->length, piece = 0, entries = dev->budget->entries;
 	uint32_t pieces = 0;
 	size_t from_at = 0, n;
 	struct rq_room room;
@@ -290,7 +290,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 			rc = rq_segment(dev, rq, copy, index++, left, &room);
 			if (rc <= 0)
 				return rc < 0 ? rc : -EMSGSIZE;
-			if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_WQE)
+			if (dev->budget->entries - entries > SOFTRNIC_ENTRIES_WQE)
 				return -E2BIG;
 			pieces += (uint32_t)room.count;
 		}
@@ -310,7 +310,7 @@ rq_scatter(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 			from_at = 0;
 		}
 	}
-	softrnic_charge_pieces(dev, pieces);
+	softrnic_spend_pieces(dev, pieces);
 	rq_copied(&part, info);
 	return 0;
 }

@@ -192,7 +192,7 @@ walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *res
 	}
 	if (__builtin_expect(steps >= STEER_STEPS_MAX, 0))
 		result->count = 0;
-	softrnic_charge_steps(dev, steps);
+	softrnic_spend_steps(dev, steps);
 }
 
 /*
@@ -322,13 +322,13 @@ steer_deliver_to_many(struct softrnic *dev, const struct softrnic_frame *frame,
 		      const struct steer_result *result, const struct steer_key *key,
 		      struct softrnic_rx_info *info)
 {
-	const uint32_t entries = dev->turn->entries, ranges = dev->turn->ranges;
+	const uint32_t entries = dev->budget->entries, ranges = dev->budget->ranges;
 	uint32_t i;
 
 	for (i = 0; i < result->count; i++) {
-		softrnic_charge(dev, i > 0);
-		if (dev->turn->entries - entries > SOFTRNIC_ENTRIES_ACCESS ||
-		    dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME) {
+		softrnic_spend(dev, i > 0);
+		if (dev->budget->entries - entries > SOFTRNIC_ENTRIES_ACCESS ||
+		    dev->budget->ranges - ranges >= SOFTRNIC_RANGES_FRAME) {
 			dev->stats.rx_no_buffer += result->count - i;
 			return;
 		}
@@ -402,7 +402,7 @@ enum softrnic_eth_room
 softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_bytes)
 {
 	enum softrnic_eth_room room = SOFTRNIC_ETH_NOBODY;
-	const uint32_t ranges = dev->turn->ranges;
+	const uint32_t ranges = dev->budget->ranges;
 	struct softrnic_rx_info info = { 0 };
 	struct steer_result result;
 	struct softrnic_rq *rq;
@@ -419,7 +419,7 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 		if (rq == NULL || rq->state != RNIC_WQ_STATE_RDY)
 			continue;
 		/* The others are for the next round. */
-		if (dev->turn->ranges - ranges >= SOFTRNIC_RANGES_FRAME ||
+		if (dev->budget->ranges - ranges >= SOFTRNIC_RANGES_FRAME ||
 		    !softrnic_rq_has_wqe(dev, rq))
 			return SOFTRNIC_ETH_FULL;
 		room = SOFTRNIC_ETH_ROOM;

@@ -43,7 +43,7 @@ softrnic_tirs_take_size(struct softrnic *dev, const struct softrnic_rqt *rqt, ui
 	const struct softrnic_tir *tir;
 	uint32_t number = 0;
 
-	softrnic_charge_steps(dev, softrnic_object_limit(SOFTRNIC_TIR));
+	softrnic_spend_steps(dev, softrnic_object_limit(SOFTRNIC_TIR));
 	while ((tir = softrnic_object_next(dev, SOFTRNIC_TIR, &number)) != NULL)
 		if (tir->rqt == rqt && !tir_hash_spreads(&tir->context, size))
 			return false;
