@@ -23,7 +23,7 @@ enum softrnic_hca_state {
 };
 
 /* Beside the 32 slots of commands: quirks want a turn in each round, which so costs others nothing. */
-#define SOFTRNIC_BELL_TURN (UINT64_C(1) << 32)
+#define SOFTRNIC_BELL_QUIRKS (UINT64_C(1) << 32)
 
 struct softrnic {
 	char name[SOFTRNIC_NAME_BYTES];
@@ -32,7 +32,7 @@ struct softrnic {
 	TAILQ_ENTRY(softrnic) link;	/* of the poller */
 
 	/* hot: read by every poll */
-	atomic_ullong cmd_doorbell; /* slots rung, set by bar writes, and SOFTRNIC_BELL_TURN */
+	atomic_ullong cmd_doorbell; /* slots rung, set by bar writes, and SOFTRNIC_BELL_QUIRKS */
 	enum softrnic_hca_state state;
 	bool dump_queues; /* see dump.h */
 	/* TIRs that want what this function sends to itself; on its way to them, enum rnic_tir_self_lb */

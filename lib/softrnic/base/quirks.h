@@ -3,10 +3,10 @@
 /*
  * Quirks: behaviour of cards and of their firmware that the device has not by itself. Each is asked for by its name
  * (softrnic_conf's quirks), so that a driver meets it without the card. quirks.c has the table, and what follows from a bit alone;
- * quirks_turn.c what needs other parts of the device.
+ * quirks_poll.c what needs other parts of the device.
  *
  * Who has none pays nothing on the data path: commands, registers and events ask for their bits, and what comes with time
- * has its turn among the commands (SOFTRNIC_BELL_TURN).
+ * has its turn among the commands (SOFTRNIC_BELL_QUIRKS).
  */
 #ifndef SOFTRNIC_QUIRKS_H
 #define SOFTRNIC_QUIRKS_H

@@ -19,7 +19,7 @@
 #include "softrnic/hca/cmd_table.h"
 #include "softrnic/hca/cmdq.h"
 #include "softrnic/hca/pages.h"
-#include "softrnic/hca/quirks_turn.h"
+#include "softrnic/hca/quirks_poll.h"
 
 #define CMD_HEADER_BYTES 8
 #define CMD_OUT_ROOM	 0x2000 /* at least; handlers of fixed outputs do not look at out_bytes */
@@ -455,9 +455,9 @@ cmdq_take(struct softrnic *dev, unsigned int number)
 	return true;
 }
 
-/* As good as rung: those that have waited for pages, which are there; SOFTRNIC_BELL_TURN, if something comes yet. */
+/* As good as rung: those that have waited for pages, which are there; SOFTRNIC_BELL_QUIRKS, if something comes yet. */
 static uint64_t
-cmdq_quirks_turn(struct softrnic *dev, uint32_t *done)
+cmdq_quirks_poll(struct softrnic *dev, uint32_t *done)
 {
 	struct softrnic_cmdq *cmdq = dev->cmdq;
 	uint64_t again = 0;
@@ -467,8 +467,8 @@ cmdq_quirks_turn(struct softrnic *dev, uint32_t *done)
 		again |= cmdq->waiting;
 		cmdq->waiting = 0;
 	}
-	if (softrnic_quirks_turn(dev) || cmdq->late != 0)
-		again |= SOFTRNIC_BELL_TURN;
+	if (softrnic_quirks_poll(dev) || cmdq->late != 0)
+		again |= SOFTRNIC_BELL_QUIRKS;
 	return again;
 }
 
@@ -503,7 +503,7 @@ softrnic_cmdq_poll(struct softrnic *dev)
 	/* Those that had no turn are as good as rung again. */
 	again = rung;
 	if (dev->quirks.set != 0 && !dev->dead)
-		again |= cmdq_quirks_turn(dev, &done);
+		again |= cmdq_quirks_poll(dev, &done);
 	if (again != 0 && !dev->dead)
 		atomic_fetch_or_explicit(&dev->cmd_doorbell, again, memory_order_release);
 	if (done != 0) {

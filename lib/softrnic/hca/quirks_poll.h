@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What quirks do with time, for the command queue. */
-#ifndef SOFTRNIC_QUIRKS_TURN_H
-#define SOFTRNIC_QUIRKS_TURN_H
+#ifndef SOFTRNIC_QUIRKS_POLL_H
+#define SOFTRNIC_QUIRKS_POLL_H
 
 #include "softrnic/base/device.h"
 
@@ -15,6 +15,6 @@ uint64_t softrnic_quirks_answer_delay(struct softrnic *dev);
  * What comes with time, in a round. True: there is more to come, and a turn is wanted in each round until then. Each command
  * has one as well.
  */
-bool softrnic_quirks_turn(struct softrnic *dev);
+bool softrnic_quirks_poll(struct softrnic *dev);
 
 #endif

@@ -7,7 +7,7 @@
 #include "softrnic/base/quirks.h"
 #include "softrnic/event/eq.h"
 #include "softrnic/hca/pages.h"
-#include "softrnic/hca/quirks_turn.h"
+#include "softrnic/hca/quirks_poll.h"
 
 #define NS_PER_MS     UINT64_C(1000000)
 #define PAGES_EARLY   5
@@ -55,7 +55,7 @@ quirks_tell_of_the_port(struct softrnic *dev, uint64_t now)
 /* ---- What comes with time ---- */
 
 bool
-softrnic_quirks_turn(struct softrnic *dev)
+softrnic_quirks_poll(struct softrnic *dev)
 {
 	struct softrnic_quirks *q = &dev->quirks;
 	const uint64_t now = softrnic_now_ns();
