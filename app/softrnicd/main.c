@@ -61,7 +61,7 @@ start_threads(void)
 	int rc = 0;
 
 	for (i = 0; i < options.ndevices && rc == 0; i++)
-		rc = vfu_server_start_closer(devices[i].server);
+		rc = vfu_server_start_threads(devices[i].server);
 	return rc;
 }
 

@@ -17,19 +17,19 @@
  * first size are mapped whole, and no client has more than so many mappings and bytes.
  */
 #define VFU_DMA_WHOLE_FILE_BYTES (1ull << 40)
-#define VFU_DMA_MAX_FILE_BYTES	 VFU_CLOSER_MAPPED_BYTES
-#define VFU_DMA_MAX_FILES	 VFU_CLOSER_MAPPED
+#define VFU_DMA_MAX_FILE_BYTES	 VFU_CLOSE_THREAD_MAPPED_BYTES
+#define VFU_DMA_MAX_FILES	 VFU_CLOSE_THREAD_MAPPED
 #define VFU_DMA_FIRST_ROOM	 16
 
 void
 vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
-		   bool any_file, struct vfu_closer *closer)
+		   bool any_file, struct vfu_close_thread *close_thread)
 {
 	memset(table, 0, sizeof(*table));
 	table->max = max;
 	table->page_bytes = page_bytes;
 	table->any_file = any_file;
-	table->closer = closer;
+	table->close_thread = close_thread;
 }
 
 void
@@ -186,7 +186,7 @@ vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned i
 		if (table->entries[i].file != NULL)
 			vfu_dma_file_put(table, table->entries[i].file, &gone);
 	}
-	vfu_closer_unmap(table->closer, &gone);
+	vfu_close_thread_unmap(table->close_thread, &gone);
 	if (count > 0)
 		memmove(&table->entries[first], &table->entries[first + count],
 			(table->count - first - count) * sizeof(table->entries[0]));
@@ -261,7 +261,7 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st,
 	    length > VFU_DMA_MAX_FILE_BYTES - table->file_bytes)
 		return -ENOSPC;
 	/* Those of earlier sessions count, too: who comes and goes all the time would have any number. */
-	if (vfu_closer_behind(table->closer))
+	if (vfu_close_thread_behind(table->close_thread))
 		return -EAGAIN;
 	file = malloc(sizeof(*file));
 	if (file == NULL)
@@ -274,7 +274,7 @@ vfu_dma_file_map(struct vfu_dma_table *table, int fd, const struct stat *st,
 		free(file);
 		return -ENOMEM;
 	}
-	if (vfu_closer_map(table->closer, &file->mapping, fd) != 0) {
+	if (vfu_close_thread_map(table->close_thread, &file->mapping, fd) != 0) {
 		tdelete(file, &table->files, vfu_dma_file_order);
 		free(file);
 		return -ENOMEM;
@@ -297,7 +297,7 @@ vfu_dma_table_give_up(struct vfu_dma_table *table)
 	table->nfiles--;
 	table->file_bytes -= file->mapping.length;
 	tdelete(file, &table->files, vfu_dma_file_order);
-	vfu_closer_abandon(table->closer, &file->mapping);
+	vfu_close_thread_abandon(table->close_thread, &file->mapping);
 }
 
 /* One that is there, the whole file, or, where there is no room for that, just the pages around the range. */

@@ -14,13 +14,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "closer.h"
+#include "close_thread.h"
 #include "proto.h"
 #include "types.h"
 
 /* A mapping of a file, or of a piece of it, shared by regions. */
 struct vfu_dma_file {
-	struct vfu_mapping mapping; /* first: the closer frees it */
+	struct vfu_mapping mapping; /* first: the close thread frees it */
 	dev_t dev;
 	ino_t ino;
 	uint64_t holes; /* bytes, when it was mapped */
@@ -40,7 +40,7 @@ struct vfu_dma_table {
 	unsigned int max;
 	uint64_t page_bytes;
 	bool any_file; /* not only memory files */
-	struct vfu_closer *closer;
+	struct vfu_close_thread *close_thread;
 	void *files; /* struct vfu_dma_file, a tree: by file, then by place */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
@@ -48,20 +48,20 @@ struct vfu_dma_table {
 	struct vfu_dma_file *coming;
 };
 
-/* closer: who maps and unmaps; may be NULL. */
+/* close_thread: who maps and unmaps; may be NULL. */
 void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
-			bool any_file, struct vfu_closer *closer);
+			bool any_file, struct vfu_close_thread *close_thread);
 void vfu_dma_table_fini(struct vfu_dma_table *table);
 
 /**
  * Check a request and map its memory. fd is -1 or stays the caller's; it is not needed after the call.
  *
- * Blocks: with a closer, never.
+ * Blocks: with a close thread, never.
  *
  * @return The index of the new entry, or
  *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many or too much,
  *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM, also where there are not as many
- *         hugepages as the file has holes, -EAGAIN the closer is behind, -EINPROGRESS it is at this one: ask again.
+ *         hugepages as the file has holes, -EAGAIN the close thread is behind, -EINPROGRESS it is at this one: ask again.
  */
 int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);
 
@@ -76,7 +76,7 @@ void vfu_dma_table_give_up(struct vfu_dma_table *table);
 int vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t size,
 			unsigned int *first);
 
-/** Forget entries and unmap their memory, or have the closer do so. */
+/** Forget entries and unmap their memory, or have the close thread do so. */
 void vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count);
 
 /** The entry that holds all of [iova, iova + size), or NULL. */

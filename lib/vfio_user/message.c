@@ -90,13 +90,13 @@ vfu_close_fds(int *fds, unsigned int nfds)
 }
 
 int
-vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_closer *closer)
+vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_close_thread *close_thread)
 {
 	int flags = fcntl(fd, F_GETFL);
 
 	memset(channel, 0, sizeof(*channel));
 	channel->fd = fd;
-	channel->closer = closer;
+	channel->close_thread = close_thread;
 	STAILQ_INIT(&channel->outgoing);
 	channel->max_payload = sizeof(struct vfu_version) + VFU_VERSION_MAX_BYTES;
 	channel->max_fds = VFU_MAX_FDS;
@@ -117,15 +117,15 @@ vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes, unsi
  * is shut down can send no more, so an empty socket stays empty and can be closed here.
  */
 void
-vfu_close_socket(struct vfu_closer *closer, int fd)
+vfu_close_socket(struct vfu_close_thread *close_thread, int fd)
 {
 	char byte;
 	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (closer != NULL && shutdown(fd, SHUT_RDWR) == 0 &&
+	if (close_thread != NULL && shutdown(fd, SHUT_RDWR) == 0 &&
 	    recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) > 0)
-		vfu_closer_close(closer, fd);
+		vfu_close_thread_close(close_thread, fd);
 	else
 		close(fd);
 }
@@ -137,7 +137,8 @@ vfu_channel_drop_fds(struct vfu_channel *channel)
 	unsigned int i;
 
 	for (i = 0; i < message->nfds; i++) {
-		if (message->fds[i] >= 0 && vfu_closer_close(channel->closer, message->fds[i]))
+		if (message->fds[i] >= 0 &&
+		    vfu_close_thread_close(channel->close_thread, message->fds[i]))
 			channel->strange = true;
 		message->fds[i] = -1;
 	}
@@ -166,7 +167,7 @@ vfu_channel_close(struct vfu_channel *channel)
 	channel->message.payload = NULL;
 	channel->payload_room = 0;
 	if (channel->fd >= 0)
-		vfu_close_socket(channel->closer, channel->fd);
+		vfu_close_socket(channel->close_thread, channel->fd);
 	channel->fd = -1;
 }
 
@@ -189,7 +190,7 @@ vfu_channel_take_fds(struct vfu_channel *channel, struct msghdr *msg)
 			if (message->nfds < channel->max_fds) {
 				message->fds[message->nfds++] = fd;
 			} else {
-				if (vfu_closer_close(channel->closer, fd))
+				if (vfu_close_thread_close(channel->close_thread, fd))
 					channel->strange = true;
 				message->surplus_fds = true;
 			}
@@ -220,7 +221,7 @@ vfu_channel_read(struct vfu_channel *channel, void *bytes, size_t length)
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -ENOTCONN;
 	vfu_channel_take_fds(channel, &msg);
-	if (channel->strange && vfu_closer_full(channel->closer))
+	if (channel->strange && vfu_close_thread_full(channel->close_thread))
 		return -EMFILE;
 	return n == 0 ? -ENOTCONN : n;
 }

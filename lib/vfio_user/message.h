@@ -18,7 +18,7 @@
 #include <sys/queue.h>
 #include <sys/uio.h>
 
-#include "closer.h"
+#include "close_thread.h"
 #include "proto.h"
 #include "version.h"
 
@@ -39,8 +39,8 @@ struct vfu_outgoing;
 struct vfu_channel {
 	int fd;
 	/** of received descriptors that nobody took; NULL: the channel itself */
-	struct vfu_closer *closer;
-	bool strange;	    /**< it sent descriptors that the closer has to close */
+	struct vfu_close_thread *close_thread;
+	bool strange;	    /**< it sent descriptors that the close thread has to close */
 	size_t max_payload; /**< that a peer may send; what is longer breaks the connection */
 	unsigned int max_fds;
 	/* Receiving */
@@ -55,10 +55,10 @@ struct vfu_channel {
 };
 
 /**
- * The channel owns fd from here on, makes it non-blocking, and accepts what may come before the negotiation. closer may
+ * The channel owns fd from here on, makes it non-blocking, and accepts what may come before the negotiation. close_thread may
  * be NULL: then a peer can make the caller wait.
  */
-int vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_closer *closer);
+int vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_close_thread *close_thread);
 
 /** Close the socket and everything that was received and not taken, or queued and not sent. */
 void vfu_channel_close(struct vfu_channel *channel);
@@ -76,7 +76,7 @@ void vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes,
  */
 int vfu_channel_receive(struct vfu_channel *channel);
 
-/** Close the descriptors of the message that nobody took, before the next one comes. Blocks: as the closer does not. */
+/** Close the descriptors of the message that nobody took, before the next one comes. Blocks: as the close thread does not. */
 void vfu_channel_drop_fds(struct vfu_channel *channel);
 
 /**
@@ -95,8 +95,8 @@ int vfu_channel_flush(struct vfu_channel *channel);
 /** Close descriptors and forget them. Entries of -1 are skipped. */
 void vfu_close_fds(int *fds, unsigned int nfds);
 
-/** Close a socket that may hold descriptors of a stranger's: see closer.h, which may be NULL. */
-void vfu_close_socket(struct vfu_closer *closer, int fd);
+/** Close a socket that may hold descriptors of a stranger's: see close_thread.h, which may be NULL. */
+void vfu_close_socket(struct vfu_close_thread *close_thread, int fd);
 
 /** Nanoseconds, milliseconds of a clock that nobody sets. */
 uint64_t vfu_now_ns(void);

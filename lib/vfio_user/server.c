@@ -91,7 +91,7 @@ vfu_server_watch(struct vfu_server *server)
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, server->channel.fd, &event);
 }
 
-/* A socket that the closer has yet to close is nothing to be woken for. */
+/* A socket that the close thread has yet to close is nothing to be woken for. */
 static void
 vfu_server_close_channel(struct vfu_server *server, struct vfu_channel *channel)
 {
@@ -155,10 +155,10 @@ vfu_server_adopt(struct vfu_server *server, int fd)
 	int rc;
 
 	if (server->state != VFU_CLIENT_NONE) {
-		vfu_close_socket(server->closer, fd);
+		vfu_close_socket(server->close_thread, fd);
 		return -EBUSY;
 	}
-	rc = vfu_channel_init(&server->channel, fd, server->closer);
+	rc = vfu_channel_init(&server->channel, fd, server->close_thread);
 	if (rc == 0 && epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
 		rc = -errno;
 	if (rc != 0) {
@@ -186,7 +186,7 @@ vfu_server_served(struct vfu_server *server)
 			   server->conf.caps.max_msg_fds);
 	vfu_dma_table_init(&server->dma, server->agreed.max_dma_maps,
 			   server->agreed.pgsizes & -server->agreed.pgsizes, server->conf.any_file,
-			   server->unmapper);
+			   server->map_thread);
 	vfu_log(&server->log, VFU_LOG_INFO, "client %d (%s) connected", (int)server->client.pid,
 		server->client.name);
 	if (server->conf.ops->connected != NULL)
@@ -328,7 +328,7 @@ vfu_server_put_waiting(struct vfu_server *server, struct vfu_waiting *waiting, i
 		"client %d (%s) refused: process %d (%s) is served, one at a time", (int)peer.pid,
 		peer.name, (int)server->client.pid, server->client.name);
 	waiting->deadline_ms = vfu_now_ms() + VFU_WAITING_TIMEOUT_MS;
-	rc = vfu_channel_init(&waiting->channel, fd, server->closer);
+	rc = vfu_channel_init(&waiting->channel, fd, server->close_thread);
 	/* It is not asked for any. */
 	waiting->channel.max_fds = 0;
 	if (rc != 0 || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
@@ -393,7 +393,7 @@ vfu_server_turn_away(struct vfu_server *server)
 	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
 	deaf = fd < 0 && errno != EAGAIN;
 	if (fd >= 0)
-		vfu_close_socket(server->closer, fd);
+		vfu_close_socket(server->close_thread, fd);
 	/* A duplicate can be had in any sandbox, a new file cannot. */
 	server->spare_fd = fcntl(server->epoll_fd, F_DUPFD_CLOEXEC, 0);
 	if (deaf)
@@ -437,7 +437,7 @@ vfu_server_accept(struct vfu_server *server)
 	if (server->deaf_until_ms != 0 || server->listener.fd < 0 ||
 	    server->state == VFU_CLIENT_LEAVING)
 		return;
-	if (vfu_closer_full(server->closer)) {
+	if (vfu_close_thread_full(server->close_thread)) {
 		vfu_server_say_now_and_then(
 			server,
 			"descriptors that earlier clients sent cannot be closed, and no client is "
@@ -518,7 +518,7 @@ vfu_server_process_share(struct vfu_server *server, unsigned int servers)
 		return 0;
 	vfu_pace_begin(&server->pace, &unit);
 	vfu_look_begin(&server->look, servers);
-	vfu_closer_look(server->unmapper);
+	vfu_close_thread_look(server->map_thread);
 	/* The client first: when it has gone, who comes next is not refused. */
 	n += vfu_server_process_client(server);
 	vfu_server_check_deadlines(server);
@@ -682,17 +682,19 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 }
 
 int
-vfu_server_start_closer(struct vfu_server *server)
+vfu_server_start_threads(struct vfu_server *server)
 {
 	const unsigned int regions = server->conf.caps.max_dma_maps;
-	int rc = server->closer != NULL ? -EALREADY : vfu_closer_create(&server->closer, regions);
+	int rc = server->close_thread != NULL
+			 ? -EALREADY
+			 : vfu_close_thread_create(&server->close_thread, regions);
 
 	if (rc == 0)
-		rc = vfu_closer_create(&server->unmapper, regions);
+		rc = vfu_close_thread_create(&server->map_thread, regions);
 	if (rc == 0)
-		rc = vfu_server_watch_fd(server, vfu_closer_fd(server->unmapper));
+		rc = vfu_server_watch_fd(server, vfu_close_thread_fd(server->map_thread));
 	if (rc == 0)
-		server->channel.closer = server->closer;
+		server->channel.close_thread = server->close_thread;
 	else
 		vfu_log(&server->log, VFU_LOG_ERROR,
 			"cannot start the threads that close clients' descriptors and map their "
@@ -718,8 +720,8 @@ vfu_server_destroy(struct vfu_server *server)
 			vfu_server_close_channel(server, &server->waiting[i].channel);
 	}
 	vfu_listener_close(&server->listener);
-	vfu_closer_destroy(server->closer);
-	vfu_closer_destroy(server->unmapper);
+	vfu_close_thread_destroy(server->close_thread);
+	vfu_close_thread_destroy(server->map_thread);
 	if (server->irqs.vectors != NULL)
 		vfu_irq_table_fini(&server->irqs);
 	if (server->spare_fd >= 0)

@@ -153,7 +153,7 @@ int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **se
  * @param server A server that is alive.
  * @return 0 or -errno, logged.
  */
-int vfu_server_start_closer(struct vfu_server *server);
+int vfu_server_start_threads(struct vfu_server *server);
 
 /**
  * Disconnect the client, unmap its memory, remove the socket.

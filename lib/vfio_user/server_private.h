@@ -4,7 +4,7 @@
 #ifndef VFU_SERVER_PRIVATE_H
 #define VFU_SERVER_PRIVATE_H
 
-#include "closer.h"
+#include "close_thread.h"
 #include "dma.h"
 #include "irq.h"
 #include "listen.h"
@@ -40,7 +40,7 @@ struct vfu_server {
 	uint64_t timer_ms;	/* 0: not set */
 	struct vfu_listener listener;
 	/* NULL: not started. Two of them, as a close() may wait for ever, and no mapping shall wait for it. */
-	struct vfu_closer *closer, *unmapper;
+	struct vfu_close_thread *close_thread, *map_thread;
 
 	/* The client */
 	enum vfu_client_state state;
@@ -59,7 +59,7 @@ struct vfu_server {
 	struct vfu_pace pace; /* of all clients, since they come and go */
 	/* The command at hand, if it is one of many units: it goes on at the next look. */
 	bool unfinished;
-	bool waits;    /* ... for the closer, which wakes us */
+	bool waits;    /* ... for the close thread, which wakes us */
 	uint64_t done; /* of it: bytes, or writes */
 
 	struct vfu_dma_table dma;

@@ -346,7 +346,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(vfu_server_create(&conf, &server) == 0);
 	fuzzed = server;
 	if (data[0] & 8)
-		must(vfu_server_start_closer(server) == 0);
+		must(vfu_server_start_threads(server) == 0);
 	if (conf.path != NULL) {
 		pair[1] = fuzz_connect();
 		must(pair[1] >= 0);

@@ -500,7 +500,7 @@ large_file_is_given_back_by_another_thread(struct fixture *f,
 
 	assert_int_equal(ask_version(f), 0);
 	here = seconds(f, bytes);
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fixture_connect(f);
 	assert_int_equal(ask_version(f), 0);
 	aside = seconds(f, bytes);
@@ -536,7 +536,7 @@ test_large_memory_is_unmapped_by_another_thread(void **state)
 	munmap(page, bytes);
 	assert_int_equal(ask_version(f), 0);
 	here = seconds_to_unmap(f, fd, bytes);
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fixture_connect(f);
 	assert_int_equal(ask_version(f), 0);
 	aside = seconds_to_unmap(f, fd, bytes);

@@ -261,7 +261,7 @@ test_a_descriptor_whose_closing_waits(void **state)
 	double start = seconds();
 	int reader, fd;
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fd = lingering_socket(&reader);
 	raw_send(f->peer, "", 1, &fd, 1);
 	close(fd);
@@ -283,7 +283,7 @@ test_a_descriptor_that_was_not_received(void **state)
 	double start = seconds();
 	int reader, fd;
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fd = lingering_socket(&reader);
 	raw_send(f->peer, &impossible, sizeof(impossible), NULL, 0);
 	raw_send(f->peer, "", 1, &fd, 1);
@@ -310,7 +310,7 @@ test_descriptors_that_cannot_be_closed_are_counted(void **state)
 	static struct answer answer;
 	int reader, fd, fds[8], i, before, rc = 0;
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fd = lingering_socket(&reader);
 	before = count_fds();
 	/* Ours goes first: whoever has the last reference waits, and that is to be the server. */

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vfio_user/closer.h"
+#include "vfio_user/close_thread.h"
 
 #define RW   (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
 #define PAGE 4096u
@@ -102,7 +102,7 @@ end(void **state)
 static void
 start(struct fixture *f)
 {
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	assert_int_equal(ask_version(f), 0);
 }
 
@@ -244,21 +244,21 @@ test_who_leaves_meanwhile_keeps_little(void **state)
 	start(f);
 	before = count_fds();
 	held = true;
-	for (made = 0; rc == 0 && made < 10 * VFU_CLOSER_FILES; made += rc == 0) {
+	for (made = 0; rc == 0 && made < 10 * VFU_CLOSE_THREAD_FILES; made += rc == 0) {
 		connect_again(f);
 		send_map(f, 0, PAGE, RW, fd);
 		fixture_process(f);
 		/* The thread is at the first one: what is wanted no more when it comes to it is not counted. */
 		if (made == 0)
 			wait_for(&elsewhere, 1);
-		if (made >= VFU_CLOSER_FILES)
+		if (made >= VFU_CLOSE_THREAD_FILES)
 			rc = wait_for_answer(f, VFU_DMA_MAP);
 		close(f->peer);
 		f->peer = -1;
 		fixture_process(f);
 	}
 	assert_int_equal(rc, -EAGAIN);
-	assert_int_equal(made, VFU_CLOSER_FILES);
+	assert_int_equal(made, VFU_CLOSE_THREAD_FILES);
 	assert_int_equal(f->maps, 0);
 	held = false;
 	connect_again(f);
@@ -301,7 +301,7 @@ test_what_is_too_long_for_the_addresses_is_mapped_in_part(void **state)
 	assert_int_equal(ask_version(f), 0);
 	map_in_part(f);
 	assert_int_equal(elsewhere, 0);
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	connect_again(f);
 	here = 0;
 	map_in_part(f);

@@ -127,7 +127,7 @@ touch_all_of(struct fixture *f, uint32_t flags)
 	const bool write = (flags & VFU_DMA_FLAG_WRITE) != 0;
 	long before;
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fixture_connect(f);
 	assert_int_equal(ask_version(f), 0);
 	before = faults();
@@ -191,7 +191,7 @@ test_a_client_that_leaves_meanwhile(void **state)
 	struct fixture *f = *state;
 	int fd = memory_file(MUCH);
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	for (unsigned int looks = 0; looks < 4; looks++) {
 		fixture_connect(f);
 		assert_int_equal(ask_version(f), 0);
@@ -222,7 +222,7 @@ test_a_file_that_changes_meanwhile(void **state)
 	struct fixture *f = *state;
 	int fd = memory_file(((size_t)1 << 40) + PAGE);
 
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fixture_connect(f);
 	assert_int_equal(ask_version(f), 0);
 	/* Too long to be mapped whole. */
@@ -291,7 +291,7 @@ test_hugepages_that_are_not_to_be_had_are_refused(void **state)
 		print_message("# there are hugepages of each size, or none can be asked for\n");
 		skip();
 	}
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	fixture_connect(f);
 	assert_int_equal(ask_version(f), 0);
 	send_map(f, bytes, RW, fd);
@@ -338,7 +338,7 @@ test_mappings_that_are_late_are_no_more_than_a_client_may_have(void **state)
 	vfu_capabilities_ours(&f->conf.caps);
 	f->conf.caps.max_dma_maps = MOST;
 	assert_int_equal(vfu_server_create(&f->conf, &f->server), 0);
-	assert_int_equal(vfu_server_start_closer(f->server), 0);
+	assert_int_equal(vfu_server_start_threads(f->server), 0);
 	usual = true;
 	atomic_store(&stuck, true);
 	for (made = 0; rc == 0 && made < 10 * MOST; made += rc == 0) {

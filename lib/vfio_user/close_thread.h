@@ -10,24 +10,25 @@
  * cuts or punches the file meanwhile, and hugepages have to be zeroed at their first touch: that is done here, too. What is to
  * be mapped comes before what is to be unmapped: somebody waits for it.
  */
-#ifndef VFU_CLOSER_H
-#define VFU_CLOSER_H
+#ifndef VFU_CLOSE_THREAD_H
+#define VFU_CLOSE_THREAD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-#define VFU_CLOSER_LIMIT 64 /**< descriptors not yet closed; then no more are taken from clients */
+/** Descriptors not yet closed; then no more are taken from clients. */
+#define VFU_CLOSE_THREAD_LIMIT 64
 
 /** Files not yet mapped, but for that of the client that is served: then no more are. Each keeps a descriptor open. */
-#define VFU_CLOSER_FILES 16
+#define VFU_CLOSE_THREAD_FILES 16
 
 /** Mappings not yet unmapped; then no more are made: as much as one client may have, and no more of them than it may have regions. */
-#define VFU_CLOSER_MAPPED	8192
-#define VFU_CLOSER_MAPPED_BYTES (UINT64_C(1) << 42)
+#define VFU_CLOSE_THREAD_MAPPED	      8192
+#define VFU_CLOSE_THREAD_MAPPED_BYTES (UINT64_C(1) << 42)
 
-struct vfu_closer;
+struct vfu_close_thread;
 
 enum vfu_mapping_state {
 	VFU_MAPPED,
@@ -51,45 +52,46 @@ struct vfu_mapping {
 SLIST_HEAD(vfu_mappings, vfu_mapping);
 
 /** Start the thread. It blocks all signals. regions: that the client may have. @return 0 or -errno. */
-int vfu_closer_create(struct vfu_closer **closer, unsigned int regions);
+int vfu_close_thread_create(struct vfu_close_thread **close_thread, unsigned int regions);
 
 /** The thread ends once it has closed what it was given; nobody waits for that. NULL is fine. */
-void vfu_closer_destroy(struct vfu_closer *closer);
+void vfu_close_thread_destroy(struct vfu_close_thread *close_thread);
 
 /**
- * Close fd, here if that cannot take long: a file of little memory. Without a closer (NULL) always here.
+ * Close fd, here if that cannot take long: a file of little memory. Without one (NULL) always here.
  *
  * Threads: one at a time. @return whether the thread has to do it.
  */
-bool vfu_closer_close(struct vfu_closer *closer, int fd);
+bool vfu_close_thread_close(struct vfu_close_thread *close_thread, int fd);
 
 /**
  * Unmap and free() each, in the thread and in pieces, so that nobody in the process waits long who wants to map something;
  * here if there is no thread. The caller knows that nobody looks there any more. The list is empty
  * then.
  */
-void vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings);
+void vfu_close_thread_unmap(struct vfu_close_thread *close_thread, struct vfu_mappings *mappings);
 
 /**
  * Have the thread map the file, and make its hugepages: until that is done the state is VFU_MAPPING, and then error says how it
- * went. Without a closer (NULL) it is done here. Owner: fd stays the caller's.
+ * went. Without one (NULL) it is done here. Owner: fd stays the caller's.
  *
  * @return 0 or -ENOMEM, also where there is no descriptor left.
  */
-int vfu_closer_map(struct vfu_closer *closer, struct vfu_mapping *mapping, int fd);
+int vfu_close_thread_map(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping,
+			 int fd);
 
-/** Readable when something has been mapped since the last vfu_closer_look(). */
-int vfu_closer_fd(const struct vfu_closer *closer);
-/** NULL is fine. Threads: one at a time, together with vfu_closer_map(). */
-void vfu_closer_look(struct vfu_closer *closer);
+/** Readable when something has been mapped since the last vfu_close_thread_look(). */
+int vfu_close_thread_fd(const struct vfu_close_thread *close_thread);
+/** NULL is fine. Threads: one at a time, together with vfu_close_thread_map(). */
+void vfu_close_thread_look(struct vfu_close_thread *close_thread);
 
 /** The owner of this mapping has no use for it any more, whatever has become of it: it is unmapped and freed. */
-void vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping);
+void vfu_close_thread_abandon(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping);
 
 /** Is so much not unmapped yet, or not mapped yet that nobody wants any more, that no more can be mapped? */
-bool vfu_closer_behind(const struct vfu_closer *closer);
+bool vfu_close_thread_behind(const struct vfu_close_thread *close_thread);
 
 /** Are so many descriptors not closed yet that no more can be taken? */
-bool vfu_closer_full(const struct vfu_closer *closer);
+bool vfu_close_thread_full(const struct vfu_close_thread *close_thread);
 
 #endif

@@ -22,10 +22,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "closer.h"
+#include "close_thread.h"
 #include "fd.h"
 
-#define VFU_CLOSER_STACK_BYTES (256 << 10)
+#define VFU_CLOSE_THREAD_STACK_BYTES (256 << 10)
 /* So much is unmapped at once: of pages that were used, half a millisecond. */
 #define VFU_UNMAP_PIECE_BYTES (UINT64_C(32) << 20)
 /* So much is populated at once, before it is asked whether it is still wanted. */
@@ -33,9 +33,9 @@
 /* No more than this is given back with a file by who asks for it. */
 #define VFU_CLOSE_HERE_BYTES (UINT64_C(1) << 20)
 
-#define VFU_CLOSER_MAPPINGS (-1) /* instead of a descriptor */
+#define VFU_CLOSE_THREAD_MAPPINGS (-1) /* instead of a descriptor */
 
-struct vfu_closer {
+struct vfu_close_thread {
 	atomic_uint pending; /* given and not closed */
 	atomic_uint users;   /* the thread, and who made it */
 	atomic_bool running;
@@ -54,13 +54,13 @@ struct vfu_closer {
 };
 
 static void
-vfu_closer_put(struct vfu_closer *closer)
+vfu_close_thread_put(struct vfu_close_thread *close_thread)
 {
-	if (atomic_fetch_sub(&closer->users, 1) > 1)
+	if (atomic_fetch_sub(&close_thread->users, 1) > 1)
 		return;
-	close(closer->out);
-	close(closer->done);
-	free(closer);
+	close(close_thread->out);
+	close(close_thread->done);
+	free(close_thread);
 }
 
 static void
@@ -103,7 +103,7 @@ vfu_map(struct vfu_mapping *mapping)
 
 /* The server looks at it again, or has gone. */
 static void
-vfu_closer_map_one(struct vfu_closer *closer, struct vfu_mapping *mapping)
+vfu_close_thread_map_one(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
 	enum vfu_mapping_state state = VFU_MAPPING;
 	const uint64_t one = 1;
@@ -112,28 +112,28 @@ vfu_closer_map_one(struct vfu_closer *closer, struct vfu_mapping *mapping)
 		vfu_map(mapping);
 	close(mapping->fd);
 	if (!atomic_compare_exchange_strong(&mapping->state, &state, VFU_MAPPED))
-		SLIST_INSERT_HEAD(&closer->unmapped, mapping, next);
-	atomic_fetch_sub(&closer->files, 1);
+		SLIST_INSERT_HEAD(&close_thread->unmapped, mapping, next);
+	atomic_fetch_sub(&close_thread->files, 1);
 	/* It has room for more than anybody waits for. */
-	if (write(closer->done, &one, sizeof(one)) < 0)
+	if (write(close_thread->done, &one, sizeof(one)) < 0)
 		return;
 }
 
 static void
-vfu_closer_map_all(struct vfu_closer *closer)
+vfu_close_thread_map_all(struct vfu_close_thread *close_thread)
 {
-	/* Pairs with vfu_closer_push(). */
-	struct vfu_mapping *mapping = atomic_exchange(&closer->wanted, NULL), *next;
+	/* Pairs with vfu_close_thread_push(). */
+	struct vfu_mapping *mapping = atomic_exchange(&close_thread->wanted, NULL), *next;
 
 	for (; mapping != NULL; mapping = next) {
 		next = SLIST_NEXT(mapping, next);
-		vfu_closer_map_one(closer, mapping);
+		vfu_close_thread_map_one(close_thread, mapping);
 	}
 }
 
-/* closer: whose thread this is, or NULL. Who waits for a mapping to be made waits for a piece of this one at most. */
+/* close_thread: whose thread this is, or NULL. Who waits for a mapping to be made waits for a piece of this one at most. */
 static void
-vfu_unmap(struct vfu_closer *closer, struct vfu_mapping *mapping)
+vfu_unmap(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
 	uint64_t piece = VFU_UNMAP_PIECE_BYTES, at;
 
@@ -142,8 +142,8 @@ vfu_unmap(struct vfu_closer *closer, struct vfu_mapping *mapping)
 	for (at = 0; mapping->address != NULL && mapping->length - at > piece; at += piece) {
 		if (munmap(mapping->address + at, piece) != 0)
 			break;
-		if (closer != NULL)
-			vfu_closer_map_all(closer);
+		if (close_thread != NULL)
+			vfu_close_thread_map_all(close_thread);
 	}
 	if (mapping->address != NULL)
 		munmap(mapping->address + at, mapping->length - at);
@@ -151,57 +151,58 @@ vfu_unmap(struct vfu_closer *closer, struct vfu_mapping *mapping)
 }
 
 static void
-vfu_closer_unmap_one(struct vfu_closer *closer, struct vfu_mapping *mapping)
+vfu_close_thread_unmap_one(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
 	uint64_t bytes = mapping->length;
 
-	vfu_unmap(closer, mapping);
-	atomic_fetch_sub(&closer->mapped_bytes, bytes);
-	atomic_fetch_sub(&closer->mapped_count, 1);
+	vfu_unmap(close_thread, mapping);
+	atomic_fetch_sub(&close_thread->mapped_bytes, bytes);
+	atomic_fetch_sub(&close_thread->mapped_count, 1);
 }
 
 static void
-vfu_closer_do(struct vfu_closer *closer, int fd)
+vfu_close_thread_do(struct vfu_close_thread *close_thread, int fd)
 {
 	struct vfu_mapping *mapping, *next;
 
-	vfu_closer_map_all(closer);
-	/* Pairs with vfu_closer_push(). */
-	for (mapping = atomic_exchange(&closer->mappings, NULL); mapping != NULL; mapping = next) {
+	vfu_close_thread_map_all(close_thread);
+	/* Pairs with vfu_close_thread_push(). */
+	for (mapping = atomic_exchange(&close_thread->mappings, NULL); mapping != NULL;
+	     mapping = next) {
 		next = SLIST_NEXT(mapping, next);
-		SLIST_INSERT_HEAD(&closer->unmapped, mapping, next);
+		SLIST_INSERT_HEAD(&close_thread->unmapped, mapping, next);
 	}
-	while ((mapping = SLIST_FIRST(&closer->unmapped)) != NULL) {
-		SLIST_REMOVE_HEAD(&closer->unmapped, next);
-		vfu_closer_unmap_one(closer, mapping);
-		vfu_closer_map_all(closer);
+	while ((mapping = SLIST_FIRST(&close_thread->unmapped)) != NULL) {
+		SLIST_REMOVE_HEAD(&close_thread->unmapped, next);
+		vfu_close_thread_unmap_one(close_thread, mapping);
+		vfu_close_thread_map_all(close_thread);
 	}
-	/* The server is done with it: pairs with vfu_closer_close(). The pipe orders it for all but tools. */
-	if (fd != VFU_CLOSER_MAPPINGS && atomic_load(&closer->pending) > 0) {
+	/* The server is done with it: pairs with vfu_close_thread_close(). The pipe orders it for all but tools. */
+	if (fd != VFU_CLOSE_THREAD_MAPPINGS && atomic_load(&close_thread->pending) > 0) {
 		close(fd);
-		atomic_fetch_sub(&closer->pending, 1);
+		atomic_fetch_sub(&close_thread->pending, 1);
 	}
 }
 
 static void *
-vfu_closer_run(void *arg)
+vfu_close_thread_run(void *arg)
 {
-	struct vfu_closer *closer = arg;
+	struct vfu_close_thread *close_thread = arg;
 	ssize_t n;
 	int fd;
 
-	atomic_store(&closer->running, true);
+	atomic_store(&close_thread->running, true);
 	do {
-		n = read(closer->out, &fd, sizeof(fd));
+		n = read(close_thread->out, &fd, sizeof(fd));
 		if (n == sizeof(fd))
-			vfu_closer_do(closer, fd);
+			vfu_close_thread_do(close_thread, fd);
 	} while (n == sizeof(fd) || (n < 0 && errno == EINTR));
-	vfu_closer_put(closer);
+	vfu_close_thread_put(close_thread);
 	return NULL;
 }
 
 static int
-vfu_closer_start(struct vfu_closer *closer)
+vfu_close_thread_start(struct vfu_close_thread *close_thread)
 {
 	pthread_attr_t attributes;
 	sigset_t all, old;
@@ -210,70 +211,73 @@ vfu_closer_start(struct vfu_closer *closer)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, VFU_CLOSER_STACK_BYTES);
+	pthread_attr_setstacksize(&attributes, VFU_CLOSE_THREAD_STACK_BYTES);
 	/* Signals are the host's, in threads of its own. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = -pthread_create(&thread, &attributes, vfu_closer_run, closer);
+	rc = -pthread_create(&thread, &attributes, vfu_close_thread_run, close_thread);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
 	/* What a thread does at its start, a sandbox that the host enters next may deny. */
-	while (rc == 0 && !atomic_load(&closer->running))
+	while (rc == 0 && !atomic_load(&close_thread->running))
 		sched_yield();
 	return rc;
 }
 
 static int
-vfu_closer_open(struct vfu_closer *closer)
+vfu_close_thread_open(struct vfu_close_thread *close_thread)
 {
 	int ends[2], rc;
 
-	closer->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (closer->done < 0)
+	close_thread->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (close_thread->done < 0)
 		return -errno;
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		rc = -errno;
-		close(closer->done);
+		close(close_thread->done);
 		return rc;
 	}
-	closer->out = ends[0];
-	closer->in = ends[1];
-	rc = fcntl(closer->in, F_SETFL, O_NONBLOCK) != 0 ? -errno : vfu_closer_start(closer);
+	close_thread->out = ends[0];
+	close_thread->in = ends[1];
+	rc = fcntl(close_thread->in, F_SETFL, O_NONBLOCK) != 0
+		     ? -errno
+		     : vfu_close_thread_start(close_thread);
 	if (rc != 0) {
-		close(closer->in);
-		close(closer->out);
-		close(closer->done);
+		close(close_thread->in);
+		close(close_thread->out);
+		close(close_thread->done);
 	}
 	return rc;
 }
 
 int
-vfu_closer_create(struct vfu_closer **out, unsigned int regions)
+vfu_close_thread_create(struct vfu_close_thread **out, unsigned int regions)
 {
-	struct vfu_closer *closer = calloc(1, sizeof(*closer));
+	struct vfu_close_thread *close_thread = calloc(1, sizeof(*close_thread));
 	int rc;
 
-	if (closer == NULL)
+	if (close_thread == NULL)
 		return -ENOMEM;
-	atomic_init(&closer->users, 2);
-	SLIST_INIT(&closer->unmapped);
-	closer->mapped_max = regions < VFU_CLOSER_MAPPED ? regions : VFU_CLOSER_MAPPED;
-	rc = vfu_closer_open(closer);
+	atomic_init(&close_thread->users, 2);
+	SLIST_INIT(&close_thread->unmapped);
+	close_thread->mapped_max =
+		regions < VFU_CLOSE_THREAD_MAPPED ? regions : VFU_CLOSE_THREAD_MAPPED;
+	rc = vfu_close_thread_open(close_thread);
 	if (rc != 0) {
-		free(closer);
+		free(close_thread);
 		return rc;
 	}
-	*out = closer;
+	*out = close_thread;
 	return 0;
 }
 
 void
-vfu_closer_destroy(struct vfu_closer *closer)
+vfu_close_thread_destroy(struct vfu_close_thread *close_thread)
 {
-	if (closer == NULL)
+	if (close_thread == NULL)
 		return;
-	close(closer->in);
-	vfu_closer_put(closer);
+	close(close_thread->in);
+	vfu_close_thread_put(close_thread);
 }
 
 /* Whoever closes the last descriptor of a file gives its pages back, one by one. */
@@ -287,38 +291,38 @@ vfu_closes_soon(int fd)
 }
 
 bool
-vfu_closer_close(struct vfu_closer *closer, int fd)
+vfu_close_thread_close(struct vfu_close_thread *close_thread, int fd)
 {
-	if (closer == NULL || vfu_closes_soon(fd)) {
+	if (close_thread == NULL || vfu_closes_soon(fd)) {
 		close(fd);
 		return false;
 	}
-	atomic_fetch_add(&closer->pending, 1);
+	atomic_fetch_add(&close_thread->pending, 1);
 	/* The pipe has room for more than the limit; what it would not take stays open and counted. */
-	return write(closer->in, &fd, sizeof(fd)) != 0;
+	return write(close_thread->in, &fd, sizeof(fd)) != 0;
 }
 
 /* These are the thread's now, to be mapped or unmapped. */
 static void
-vfu_closer_push(struct vfu_closer *closer, _Atomic(struct vfu_mapping *) *list,
-		struct vfu_mapping *first, struct vfu_mapping *last)
+vfu_close_thread_push(struct vfu_close_thread *close_thread, _Atomic(struct vfu_mapping *) *list,
+		      struct vfu_mapping *first, struct vfu_mapping *last)
 {
 	struct vfu_mapping *before = atomic_load(list);
-	const int some = VFU_CLOSER_MAPPINGS;
+	const int some = VFU_CLOSE_THREAD_MAPPINGS;
 
 	do
 		SLIST_NEXT(last, next) = before;
 	while (!atomic_compare_exchange_weak(list, &before, first));
 	/* If the thread has not come for those before, or the pipe is full, there is something that it has yet to read. */
-	if (before == NULL && write(closer->in, &some, sizeof(some)) < 0)
+	if (before == NULL && write(close_thread->in, &some, sizeof(some)) < 0)
 		return;
 }
 
 int
-vfu_closer_map(struct vfu_closer *closer, struct vfu_mapping *mapping, int fd)
+vfu_close_thread_map(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping, int fd)
 {
 	mapping->fd = fd;
-	if (closer == NULL) {
+	if (close_thread == NULL) {
 		vfu_map(mapping);
 		return 0;
 	}
@@ -327,46 +331,46 @@ vfu_closer_map(struct vfu_closer *closer, struct vfu_mapping *mapping, int fd)
 	if (mapping->fd < 0)
 		return -ENOMEM;
 	atomic_store(&mapping->state, VFU_MAPPING);
-	atomic_fetch_add(&closer->files, 1);
-	closer->expected++;
-	vfu_closer_push(closer, &closer->wanted, mapping, mapping);
+	atomic_fetch_add(&close_thread->files, 1);
+	close_thread->expected++;
+	vfu_close_thread_push(close_thread, &close_thread->wanted, mapping, mapping);
 	return 0;
 }
 
 int
-vfu_closer_fd(const struct vfu_closer *closer)
+vfu_close_thread_fd(const struct vfu_close_thread *close_thread)
 {
-	return closer->done;
+	return close_thread->done;
 }
 
 void
-vfu_closer_look(struct vfu_closer *closer)
+vfu_close_thread_look(struct vfu_close_thread *close_thread)
 {
 	uint64_t mapped;
 
-	if (closer != NULL && closer->expected > 0 &&
-	    read(closer->done, &mapped, sizeof(mapped)) == sizeof(mapped))
-		closer->expected -= mapped;
+	if (close_thread != NULL && close_thread->expected > 0 &&
+	    read(close_thread->done, &mapped, sizeof(mapped)) == sizeof(mapped))
+		close_thread->expected -= mapped;
 }
 
 void
-vfu_closer_abandon(struct vfu_closer *closer, struct vfu_mapping *mapping)
+vfu_close_thread_abandon(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
 	enum vfu_mapping_state state = VFU_MAPPING;
 
-	if (closer == NULL ||
+	if (close_thread == NULL ||
 	    (atomic_load(&mapping->state) == VFU_MAPPED && mapping->address == NULL)) {
 		vfu_unmap(NULL, mapping);
 		return;
 	}
-	atomic_fetch_add(&closer->mapped_bytes, mapping->length);
-	atomic_fetch_add(&closer->mapped_count, 1);
+	atomic_fetch_add(&close_thread->mapped_bytes, mapping->length);
+	atomic_fetch_add(&close_thread->mapped_count, 1);
 	if (!atomic_compare_exchange_strong(&mapping->state, &state, VFU_UNWANTED))
-		vfu_closer_push(closer, &closer->mappings, mapping, mapping);
+		vfu_close_thread_push(close_thread, &close_thread->mappings, mapping, mapping);
 }
 
 void
-vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
+vfu_close_thread_unmap(struct vfu_close_thread *close_thread, struct vfu_mappings *mappings)
 {
 	struct vfu_mapping *first = SLIST_FIRST(mappings), *last = NULL, *mapping;
 	unsigned int count = 0;
@@ -378,7 +382,7 @@ vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
 		last = mapping;
 	}
 	/* However short, it may be the last that holds a long file. */
-	if (closer == NULL || first == NULL) {
+	if (close_thread == NULL || first == NULL) {
 		while ((mapping = SLIST_FIRST(mappings)) != NULL) {
 			SLIST_REMOVE_HEAD(mappings, next);
 			vfu_unmap(NULL, mapping);
@@ -386,21 +390,23 @@ vfu_closer_unmap(struct vfu_closer *closer, struct vfu_mappings *mappings)
 		return;
 	}
 	SLIST_INIT(mappings);
-	atomic_fetch_add(&closer->mapped_bytes, bytes);
-	atomic_fetch_add(&closer->mapped_count, count);
-	vfu_closer_push(closer, &closer->mappings, first, last);
+	atomic_fetch_add(&close_thread->mapped_bytes, bytes);
+	atomic_fetch_add(&close_thread->mapped_count, count);
+	vfu_close_thread_push(close_thread, &close_thread->mappings, first, last);
 }
 
 bool
-vfu_closer_behind(const struct vfu_closer *closer)
+vfu_close_thread_behind(const struct vfu_close_thread *close_thread)
 {
-	return closer != NULL && (atomic_load(&closer->mapped_bytes) >= VFU_CLOSER_MAPPED_BYTES ||
-				  atomic_load(&closer->mapped_count) >= closer->mapped_max ||
-				  atomic_load(&closer->files) >= VFU_CLOSER_FILES);
+	return close_thread != NULL &&
+	       (atomic_load(&close_thread->mapped_bytes) >= VFU_CLOSE_THREAD_MAPPED_BYTES ||
+		atomic_load(&close_thread->mapped_count) >= close_thread->mapped_max ||
+		atomic_load(&close_thread->files) >= VFU_CLOSE_THREAD_FILES);
 }
 
 bool
-vfu_closer_full(const struct vfu_closer *closer)
+vfu_close_thread_full(const struct vfu_close_thread *close_thread)
 {
-	return closer != NULL && atomic_load(&closer->pending) >= VFU_CLOSER_LIMIT;
+	return close_thread != NULL &&
+	       atomic_load(&close_thread->pending) >= VFU_CLOSE_THREAD_LIMIT;
 }
