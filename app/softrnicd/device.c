@@ -211,7 +211,7 @@ device_reset(void *arg)
 	pci_config_reset(&device->config);
 	device_msix_reset(device);
 	device_follow_bus_master(device);
-	vfu_server_charge(device->server, RESET_STEPS);
+	vfu_server_spend(device->server, RESET_STEPS);
 	return 0;
 }
 
@@ -329,7 +329,7 @@ device_renew_uars(struct device *device)
 			"messages",
 			device->options->name, strerror(-rc));
 	vfu_server_region_file(device->server, VFU_PCI_BAR0, fd);
-	vfu_server_charge(device->server, RENEW_STEPS);
+	vfu_server_spend(device->server, RENEW_STEPS);
 }
 
 static void

@@ -13,7 +13,7 @@ vfu_look_begin(struct vfu_look *look, unsigned int looks)
 }
 
 void
-vfu_look_charge(struct vfu_look *look, uint32_t steps)
+vfu_look_spend(struct vfu_look *look, uint32_t steps)
 {
 	look->steps -= steps < look->steps ? steps : look->steps;
 	look->unclocked += steps;

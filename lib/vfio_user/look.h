@@ -4,7 +4,7 @@
  * A look of a server at its client: how much of what the client has sent is done before others get their turn.
  *
  * Work comes in units: a message, one access of a message that holds many, or a region that is unmapped. No unit is cut; between two of them the
- * look may be over, and what is left waits for the next one. It is over when the steps are charged that it has, or, as
+ * look may be over, and what is left waits for the next one. It is over when the steps are spent that it has, or, as
  * the clock says, which is asked every 64 steps, when its time is. A step is a register write, some 50 ns.
  *
  * Inside of the library.
@@ -32,7 +32,7 @@ struct vfu_look {
 void vfu_look_begin(struct vfu_look *look, unsigned int looks);
 
 /* A unit that took so many steps is done. */
-void vfu_look_charge(struct vfu_look *look, uint32_t steps);
+void vfu_look_spend(struct vfu_look *look, uint32_t steps);
 
 static inline bool
 vfu_look_is_over(const struct vfu_look *look)

@@ -290,7 +290,7 @@ vfu_server_process_client(struct vfu_server *server)
 		/* The look may be over, and the next message may never come. */
 		if (!server->unfinished)
 			vfu_channel_drop_fds(&server->channel);
-		vfu_look_charge(&server->look, VFU_MESSAGE_STEPS);
+		vfu_look_spend(&server->look, VFU_MESSAGE_STEPS);
 		if (rc < 0)
 			break;
 	}
@@ -531,9 +531,9 @@ vfu_server_process_share(struct vfu_server *server, unsigned int servers)
 }
 
 void
-vfu_server_charge(struct vfu_server *server, uint32_t steps)
+vfu_server_spend(struct vfu_server *server, uint32_t steps)
 {
-	vfu_look_charge(&server->look, steps);
+	vfu_look_spend(&server->look, steps);
 }
 
 void

@@ -15,7 +15,7 @@
  *
  * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
  * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
- * vfu_server_charge() and vfu_server_dma_find(), and disconnected() vfu_server_region_file().
+ * vfu_server_spend() and vfu_server_dma_find(), and disconnected() vfu_server_region_file().
  *
  * Blocks: never, unless a callback does.
  *
@@ -197,7 +197,7 @@ unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int se
  * @param server A server that is alive.
  * @param steps  By how many register writes, about 50 ns each.
  */
-void vfu_server_charge(struct vfu_server *server, uint32_t steps);
+void vfu_server_spend(struct vfu_server *server, uint32_t steps);
 
 /**
  * Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure: -EBUSY one is

@@ -119,7 +119,7 @@ vfu_dma_map_waits(struct vfu_server *server)
 	}
 	server->unfinished = true;
 	server->waits = true;
-	vfu_look_charge(&server->look, VFU_LOOK_STEPS);
+	vfu_look_spend(&server->look, VFU_LOOK_STEPS);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int 
 		if (server->conf.ops->dma_unmap != NULL)
 			server->conf.ops->dma_unmap(server->conf.arg,
 						    &server->dma.entries[first + left].region);
-		vfu_look_charge(&server->look, VFU_UNMAP_STEPS);
+		vfu_look_spend(&server->look, VFU_UNMAP_STEPS);
 	}
 	vfu_dma_table_remove(&server->dma, first + left, count - left);
 	return left == 0;
@@ -393,7 +393,7 @@ vfu_command_set_irqs(struct vfu_server *server)
 		i = (unsigned int)server->done;
 		if (data == VFU_IRQ_SET_NONE || message->payload[sizeof(set) + i] != 0)
 			rc = vfu_irq_set_action(server, &set, set.start + i);
-		vfu_look_charge(&server->look, VFU_SIGNAL_STEPS);
+		vfu_look_spend(&server->look, VFU_SIGNAL_STEPS);
 	}
 	return rc;
 }
@@ -452,7 +452,7 @@ vfu_command_region_read(struct vfu_server *server, struct vfu_reply *reply)
 		bytes = vfu_access_piece(server, access.region, at, access.count - server->done);
 		rc = server->conf.ops->region_read(server->conf.arg, access.region, at,
 						   data + server->done, bytes);
-		vfu_look_charge(&server->look, 1);
+		vfu_look_spend(&server->look, 1);
 	}
 	return rc;
 }
@@ -480,7 +480,7 @@ vfu_command_region_write(struct vfu_server *server, struct vfu_reply *reply)
 		rc = server->conf.ops->region_write(
 			server->conf.arg, access.region, at,
 			message->payload + sizeof(access) + server->done, bytes);
-		vfu_look_charge(&server->look, 1);
+		vfu_look_spend(&server->look, 1);
 	}
 	return rc;
 }
@@ -505,7 +505,7 @@ vfu_write(struct vfu_server *server, const struct vfu_region_write *write)
 		rc = server->conf.ops->region_write(server->conf.arg, write->region,
 						    write->offset + at, write->data + at, bytes);
 	}
-	vfu_look_charge(&server->look, 1);
+	vfu_look_spend(&server->look, 1);
 	return rc;
 }
 

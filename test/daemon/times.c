@@ -28,8 +28,8 @@ bool __real_softrnic_hca_gone(struct softrnic *dev);
 bool __wrap_softrnic_hca_gone(struct softrnic *dev);
 void __real_vfu_look_begin(struct vfu_look *look, unsigned int looks);
 void __wrap_vfu_look_begin(struct vfu_look *look, unsigned int looks);
-void __real_vfu_look_charge(struct vfu_look *look, uint32_t steps);
-void __wrap_vfu_look_charge(struct vfu_look *look, uint32_t steps);
+void __real_vfu_look_spend(struct vfu_look *look, uint32_t steps);
+void __wrap_vfu_look_spend(struct vfu_look *look, uint32_t steps);
 
 /*
  * To ask for the processor's time is a system call, which would be most of what an idle daemon does. So what takes less
@@ -159,8 +159,8 @@ __wrap_vfu_look_begin(struct vfu_look *look, unsigned int looks)
 }
 
 void
-__wrap_vfu_look_charge(struct vfu_look *look, uint32_t steps)
+__wrap_vfu_look_spend(struct vfu_look *look, uint32_t steps)
 {
 	times_end(TIMES_UNIT, &unit);
-	__real_vfu_look_charge(look, steps);
+	__real_vfu_look_spend(look, steps);
 }

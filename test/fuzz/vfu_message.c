@@ -62,7 +62,7 @@ fuzz_write(void *arg, unsigned int index, uint64_t offset, const void *data, siz
 	memcpy(region + offset, data, length);
 	/* Some writes take long, and end the look. */
 	if (offset >= REGION_BYTES / 2)
-		vfu_server_charge(fuzzed, 2000);
+		vfu_server_spend(fuzzed, 2000);
 	return length == 13 ? -EIO : 0;
 }
 

@@ -44,7 +44,7 @@ fake_read(void *arg, unsigned int region, uint64_t offset, void *data, size_t le
 	struct fixture *f = arg;
 
 	f->reads++;
-	vfu_server_charge(f->server, f->charge);
+	vfu_server_spend(f->server, f->charge);
 	if (f->refuse != 0)
 		return f->refuse;
 	if (!in_region(f, region, offset, length, VFU_REGION_FLAG_READ))
@@ -59,7 +59,7 @@ fake_write(void *arg, unsigned int region, uint64_t offset, const void *data, si
 	struct fixture *f = arg;
 
 	f->writes++;
-	vfu_server_charge(f->server, f->charge);
+	vfu_server_spend(f->server, f->charge);
 	if (f->refuse != 0)
 		return f->refuse;
 	if (!in_region(f, region, offset, length, VFU_REGION_FLAG_WRITE))
