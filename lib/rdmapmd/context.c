@@ -197,7 +197,7 @@ context_close_objects(struct rdmapmd_context_object *context, struct rdmapmd_obj
 		for (;;) {
 			pthread_mutex_lock(&device->lock);
 			object = TAILQ_FIRST(&context->lists[type]);
-			rc = object == NULL ? 0 : rdmapmd_object_retire(object, true);
+			rc = object == NULL ? 0 : rdmapmd_object_remove(object, true);
 			pthread_mutex_unlock(&device->lock);
 			if (object == NULL)
 				break;
@@ -244,7 +244,7 @@ rdmapmd_context_close(struct rdmapmd_context *head)
 	pthread_rwlock_rdlock(&device->use);
 	pthread_mutex_lock(&device->lock);
 	rdmapmd_object_drop(object);
-	rc = rdmapmd_object_retire(object, true);
+	rc = rdmapmd_object_remove(object, true);
 	if (rc == 0)
 		TAILQ_REMOVE(&device->contexts, context, next);
 	pthread_mutex_unlock(&device->lock);

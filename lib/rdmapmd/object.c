@@ -85,13 +85,13 @@ rdmapmd_object_free(struct rdmapmd_object *object)
 /* ---- To be found ---- */
 
 static uint64_t
-address_of(struct rdmapmd_object *object)
+object_address(struct rdmapmd_object *object)
 {
 	return (uintptr_t)rdmapmd_object_head(object);
 }
 
 static struct rdmapmd_device *
-device_of(const struct rdmapmd_object *object)
+object_device(const struct rdmapmd_object *object)
 {
 	return object->context->device;
 }
@@ -100,7 +100,7 @@ int
 rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 {
 	const enum rdmapmd_object_type type = object->class->type;
-	struct rdmapmd_device *device = device_of(object);
+	struct rdmapmd_device *device = object_device(object);
 	int rc = 0;
 
 	if (alive[type] == NULL)
@@ -109,7 +109,7 @@ rdmapmd_object_publish(struct rdmapmd_object *object, uint32_t number)
 	if (type < RDMAPMD_NUMBERED)
 		rc = rdmapmd_table_insert(device->numbers[type], number, &object->number);
 	if (rc == 0) {
-		rc = rdmapmd_table_insert(alive[type], address_of(object), &object->handle);
+		rc = rdmapmd_table_insert(alive[type], object_address(object), &object->handle);
 		if (rc != 0 && type < RDMAPMD_NUMBERED)
 			rdmapmd_table_remove(device->numbers[type], number, NULL);
 	}
@@ -207,8 +207,8 @@ rdmapmd_object_enter(const struct rdmapmd_object_class *class, const void *head,
 
 	if (rc != 0)
 		return rc;
-	pthread_rwlock_rdlock(&device_of(object)->use);
-	if (device_of(object)->gone) {
+	pthread_rwlock_rdlock(&object_device(object)->use);
+	if (object_device(object)->gone) {
 		rdmapmd_object_leave(object);
 		return -ENODEV;
 	}
@@ -219,7 +219,7 @@ rdmapmd_object_enter(const struct rdmapmd_object_class *class, const void *head,
 void
 rdmapmd_object_leave(struct rdmapmd_object *object)
 {
-	pthread_rwlock_unlock(&device_of(object)->use);
+	pthread_rwlock_unlock(&object_device(object)->use);
 	rdmapmd_object_drop(object);
 }
 
@@ -250,10 +250,10 @@ rdmapmd_object_undepend(const struct rdmapmd_object_class *class, const void *he
 /* ---- To go ---- */
 
 int
-rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
+rdmapmd_object_remove(struct rdmapmd_object *object, bool forced)
 {
 	const enum rdmapmd_object_type type = object->class->type;
-	struct rdmapmd_device *device = device_of(object);
+	struct rdmapmd_device *device = object_device(object);
 	struct rdmapmd_event_queue *queue = &object->context->queue;
 	uint32_t i;
 	int rc;
@@ -266,7 +266,7 @@ rdmapmd_object_retire(struct rdmapmd_object *object, bool forced)
 	}
 	if (!forced && object->class->busy != NULL && (rc = object->class->busy(object)) != 0)
 		return rc;
-	rc = rdmapmd_table_remove(alive[type], address_of(object), NULL);
+	rc = rdmapmd_table_remove(alive[type], object_address(object), NULL);
 	if (rc == -EBUSY && !forced)
 		RDMAPMD_LOG(ERR, device, "cannot destroy a %s: other objects, or calls, use it",
 			    object->class->name);
@@ -290,8 +290,9 @@ rdmapmd_object_finish(struct rdmapmd_object *object)
 	if (!object->orphan && class->destroy != NULL) {
 		rc = class->destroy(object);
 		if (rc != 0)
-			RDMAPMD_LOG(ERR, device_of(object), "the device failed to destroy a %s: %s",
-				    class->name, strerror(-rc));
+			RDMAPMD_LOG(ERR, object_device(object),
+				    "the device failed to destroy a %s: %s", class->name,
+				    strerror(-rc));
 	}
 	if (class->release != NULL)
 		class->release(object);
@@ -313,7 +314,7 @@ rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void *hea
 	pthread_rwlock_rdlock(&device->use);
 	pthread_mutex_lock(&device->lock);
 	object_put(object);
-	rc = rdmapmd_object_retire(object, false);
+	rc = rdmapmd_object_remove(object, false);
 	pthread_mutex_unlock(&device->lock);
 	if (rc != 0) {
 		pthread_rwlock_unlock(&device->use);

@@ -49,7 +49,7 @@ struct rdmapmd_object_class {
 	enum rdmapmd_object_type type;
 	const char *name; /* "queue pair" */
 	size_t size;	  /* of the type's own struct */
-	/* -EBUSY, before it is retired; NULL: nothing to ask. The device's lock is held. */
+	/* -EBUSY, before it is removed; NULL: nothing to ask. The device's lock is held. */
 	int (*busy)(struct rdmapmd_object *object);
 	/* The driver's part. Not called for orphans. */
 	int (*destroy)(struct rdmapmd_object *object);
@@ -126,6 +126,6 @@ int rdmapmd_object_destroy(const struct rdmapmd_object_class *class, const void 
 /* Destroy one that nobody can find any more: the driver's part, dependencies, memory. Under device->use, shared. */
 int rdmapmd_object_finish(struct rdmapmd_object *object);
 /* Called with the device's lock held: from now on nobody finds it. -EBUSY. forced: events do not count. */
-int rdmapmd_object_retire(struct rdmapmd_object *object, bool forced);
+int rdmapmd_object_remove(struct rdmapmd_object *object, bool forced);
 
 #endif
