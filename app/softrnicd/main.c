@@ -77,7 +77,7 @@ say_ready(void)
 
 /* All devices are there. */
 static int
-serve(struct softrnic_poller *poller)
+main_serve(struct softrnic_poller *poller)
 {
 	struct loop loop;
 	int rc = loop_open(&loop, poller, devices, options.ndevices);
@@ -143,7 +143,7 @@ main(int argc, char **argv)
 	}
 	rc = create_devices(poller);
 	if (rc == 0) {
-		rc = serve(poller);
+		rc = main_serve(poller);
 		/* While we hold the locks. */
 		sweeper_sweep();
 	}

@@ -74,7 +74,7 @@ probe_make(const struct device_options *device)
 }
 
 static unsigned int
-probe(const char *name, long result)
+probe_report(const char *name, long result)
 {
 	int error = errno;
 	bool denied = result == -1 && (error == EPERM || error == EACCES);
@@ -90,18 +90,20 @@ probe_files(const struct options *options)
 	const struct device_options *device = &options->devices[0];
 	unsigned int allowed = 0;
 
-	allowed += probe("unlink", probe_unlink(options->probe_jail));
-	allowed += probe("rename", probe_rename(options->probe_jail));
-	allowed += probe("unlink of the socket", probe_unlink(device->socket));
-	allowed += probe("rename of the socket", probe_rename(device->place));
-	allowed += probe("rmdir", syscall(SYS_unlinkat, device->folder_fd, "none", AT_REMOVEDIR));
-	allowed += probe("making a file", probe_make(device));
-	allowed += probe("mkdir", syscall(SYS_mkdirat, device->folder_fd, "made", 0700));
-	allowed += probe("mknod", syscall(SYS_mknodat, device->folder_fd, "made", S_IFREG, 0));
-	allowed += probe("symlink", syscall(SYS_symlinkat, "/", device->folder_fd, "made"));
-	allowed += probe(
+	allowed += probe_report("unlink", probe_unlink(options->probe_jail));
+	allowed += probe_report("rename", probe_rename(options->probe_jail));
+	allowed += probe_report("unlink of the socket", probe_unlink(device->socket));
+	allowed += probe_report("rename of the socket", probe_rename(device->place));
+	allowed += probe_report("rmdir",
+				syscall(SYS_unlinkat, device->folder_fd, "none", AT_REMOVEDIR));
+	allowed += probe_report("making a file", probe_make(device));
+	allowed += probe_report("mkdir", syscall(SYS_mkdirat, device->folder_fd, "made", 0700));
+	allowed +=
+		probe_report("mknod", syscall(SYS_mknodat, device->folder_fd, "made", S_IFREG, 0));
+	allowed += probe_report("symlink", syscall(SYS_symlinkat, "/", device->folder_fd, "made"));
+	allowed += probe_report(
 		"link", syscall(SYS_linkat, AT_FDCWD, device->place, device->folder_fd, "made", 0));
-	allowed += probe("chmod", syscall(SYS_fchmodat, AT_FDCWD, device->place, 0600));
+	allowed += probe_report("chmod", syscall(SYS_fchmodat, AT_FDCWD, device->place, 0600));
 	return allowed;
 }
 
@@ -131,24 +133,26 @@ jail_probe(const struct options *options)
 
 	probe_say_who();
 
-	allowed += probe("openat", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
-	allowed += probe("socket", syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
-	allowed += probe("socketpair", syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, NULL));
-	allowed += probe("connect", syscall(SYS_connect, -1, NULL, 0));
-	allowed += probe("bind", syscall(SYS_bind, -1, NULL, 0));
-	allowed += probe("execve", probe_execve());
-	allowed += probe("clone", probe_fork());
-	allowed += probe("ptrace", syscall(SYS_ptrace, PTRACE_PEEKDATA, 0, NULL, NULL));
-	allowed += probe("process_vm_readv", syscall(SYS_process_vm_readv, 0, NULL, 0, NULL, 0, 0));
-	allowed += probe("kill", syscall(SYS_kill, getpid(), 0));
-	allowed += probe("mmap of code", probe_mmap_exec());
-	allowed += probe("mprotect", probe_mprotect());
+	allowed += probe_report("openat", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
+	allowed += probe_report("socket", syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0));
+	allowed +=
+		probe_report("socketpair", syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, NULL));
+	allowed += probe_report("connect", syscall(SYS_connect, -1, NULL, 0));
+	allowed += probe_report("bind", syscall(SYS_bind, -1, NULL, 0));
+	allowed += probe_report("execve", probe_execve());
+	allowed += probe_report("clone", probe_fork());
+	allowed += probe_report("ptrace", syscall(SYS_ptrace, PTRACE_PEEKDATA, 0, NULL, NULL));
+	allowed += probe_report("process_vm_readv",
+				syscall(SYS_process_vm_readv, 0, NULL, 0, NULL, 0, 0));
+	allowed += probe_report("kill", syscall(SYS_kill, getpid(), 0));
+	allowed += probe_report("mmap of code", probe_mmap_exec());
+	allowed += probe_report("mprotect", probe_mprotect());
 	/* But as the device makes them, for pages of doorbells. */
-	allowed += probe("memfd_create", syscall(SYS_memfd_create, "probe", 0));
-	allowed += probe("memfd_create of hugepages",
-			 syscall(SYS_memfd_create, "probe", MFD_CLOEXEC | MFD_HUGETLB));
-	allowed += probe("prctl", syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
-	allowed += probe("setuid", syscall(SYS_setuid, getuid()));
+	allowed += probe_report("memfd_create", syscall(SYS_memfd_create, "probe", 0));
+	allowed += probe_report("memfd_create of hugepages",
+				syscall(SYS_memfd_create, "probe", MFD_CLOEXEC | MFD_HUGETLB));
+	allowed += probe_report("prctl", syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0));
+	allowed += probe_report("setuid", syscall(SYS_setuid, getuid()));
 	allowed += probe_files(options);
 	fflush(stdout);
 	return allowed;

@@ -275,8 +275,8 @@ visit_variant(const struct rnic_cmd_desc *cmd, const uint8_t *in, size_t in_leng
 }
 
 static void
-walk(const uint8_t *in, size_t in_length, size_t length, bool output, rnic_cmd_visit *visit,
-     void *arg)
+cmd_visit(const uint8_t *in, size_t in_length, size_t length, bool output, rnic_cmd_visit *visit,
+	  void *arg)
 {
 	const struct rnic_cmd_desc *cmd =
 		rnic_cmd_find((uint32_t)in_field(in, in_length, 0, RNIC_CMD_IN_OPCODE));
@@ -297,12 +297,12 @@ walk(const uint8_t *in, size_t in_length, size_t length, bool output, rnic_cmd_v
 void
 rnic_cmd_walk_in(const uint8_t *in, size_t in_length, rnic_cmd_visit *visit, void *arg)
 {
-	walk(in, in_length, in_length, false, visit, arg);
+	cmd_visit(in, in_length, in_length, false, visit, arg);
 }
 
 void
 rnic_cmd_walk_out(const uint8_t *in, size_t in_length, size_t out_length, rnic_cmd_visit *visit,
 		  void *arg)
 {
-	walk(in, in_length, out_length, true, visit, arg);
+	cmd_visit(in, in_length, out_length, true, visit, arg);
 }

@@ -40,14 +40,14 @@ struct search {
 };
 
 static int
-is_note(const ElfW(Nhdr) * header)
+copy_is_note(const ElfW(Nhdr) * header)
 {
 	return header->n_type == NOTE_TYPE && header->n_namesz == sizeof(NOTE_NAME) &&
 	       memcmp(header + 1, NOTE_NAME, sizeof(NOTE_NAME)) == 0;
 }
 
 static int
-look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+copy_look_at(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *search = arg;
 	int i;
@@ -64,7 +64,7 @@ look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 		while (at + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *header = (const ElfW(Nhdr) *)at;
 
-			if (is_note(header)) {
+			if (copy_is_note(header)) {
 				search->copies++;
 				if (header == &note.header)
 					search->own = info->dlpi_name;
@@ -79,7 +79,7 @@ look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 static const char *
-shown(const char *name)
+copy_name(const char *name)
 {
 	return name == NULL || name[0] == '\0' ? "the program itself" : name;
 }
@@ -89,12 +89,12 @@ rdmapmd_check_copies(void)
 {
 	struct search search = { 0 };
 
-	dl_iterate_phdr(look_at_object, &search);
+	dl_iterate_phdr(copy_look_at, &search);
 	if (search.copies <= 1)
 		return 0;
 	rte_log(RTE_LOG_ERR, (uint32_t)rdmapmd_logtype,
 		"rdmapmd: this process has two copies of the library: in %s and in %s. Link both "
 		"with the same librdmapmd.so\n",
-		shown(search.own), shown(search.other));
+		copy_name(search.own), copy_name(search.other));
 	return -EEXIST;
 }

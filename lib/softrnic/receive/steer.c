@@ -160,7 +160,7 @@ steer_match_group(const struct softrnic_steering *steering, const struct flow_gr
  * walk; how many it takes is up to the driver, and charged.
  */
 static void
-walk(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
+steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)
 {
 	const struct softrnic_steering *steering = dev->steering;
 	const struct softrnic_flow_table *table = steering->root;
@@ -367,7 +367,7 @@ steer_walk(struct softrnic *dev, const struct softrnic_frame *frame, const uint8
 	steer_parse(&key, head, head_bytes);
 	if (steering->cacheable && !softrnic_is_vlan(softrnic_load16(head + 12)))
 		result = &steering->cache;
-	walk(dev, &key, result);
+	steer_walk_tables(dev, &key, result);
 	if (result != &own) {
 		/* What the verdict is of, not what was read before: the sender may have changed it in between. */
 		steering->cache_key[0] = key.words[0] & steering->cache_mask[0];
@@ -410,7 +410,7 @@ softrnic_steer_room(struct softrnic *dev, const uint8_t *head, uint32_t head_byt
 	uint32_t i;
 
 	steer_parse(&key, head, head_bytes);
-	walk(dev, &key, &result);
+	steer_walk_tables(dev, &key, &result);
 	for (i = 0; i < result.count; i++) {
 		rq = result.to[i].tir->rq;
 		if (rq == NULL)
