@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* A round of a poller: each device, and each of its parts, has its turn. */
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "softrnic/base/clock.h"
@@ -31,7 +32,7 @@ poll_events(struct softrnic *dev)
 {
 	if (!STAILQ_EMPTY(&dev->pending_cqs))
 		softrnic_cq_flush(dev);
-	if (__builtin_expect(!TAILQ_EMPTY(&dev->held_cqs), 0))
+	if (unlikely(!TAILQ_EMPTY(&dev->held_cqs)))
 		softrnic_cq_release(dev);
 }
 
@@ -138,9 +139,9 @@ static unsigned int
 poll_device(struct softrnic *dev)
 {
 	dev->quiet_polls++;
-	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY, 0))
+	if (unlikely(dev->state != SOFTRNIC_HCA_READY))
 		return poll_commands(dev);
-	if (__builtin_expect(poll_commands_wait(dev) || dev->round_cut, 0))
+	if (unlikely(poll_commands_wait(dev) || dev->round_cut))
 		return poll_all(dev);
 	return dev->dead ? 0 : poll_queues(dev);
 }
@@ -162,7 +163,7 @@ softrnic_poll(struct softrnic_poller *poller)
 	 * none is held back from one round to the next.
 	 */
 	TAILQ_FOREACH(dev, &poller->devices, link) {
-		if (__builtin_expect(dev->round_cut, 0))
+		if (unlikely(dev->round_cut))
 			softrnic_cqs_show(dev);
 		else
 			poll_events(dev);

@@ -4,6 +4,8 @@
 #ifndef SOFTRNIC_CLOCK_H
 #define SOFTRNIC_CLOCK_H
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/device.h"
 
 /* CLOCK_MONOTONIC. */
@@ -25,8 +27,7 @@ uint64_t softrnic_clock_utc(const struct softrnic *dev, uint64_t moment);
 static inline struct rnic_be64
 softrnic_clock_stamp(const struct softrnic *dev, bool utc)
 {
-	return rnic_cpu_to_be64(__builtin_expect(utc, 0) ? softrnic_clock_utc(dev, dev->now)
-							 : dev->now);
+	return rnic_cpu_to_be64(unlikely(utc) ? softrnic_clock_utc(dev, dev->now) : dev->now);
 }
 
 #endif

@@ -23,6 +23,8 @@
 #ifndef SOFTRNIC_WORK_H
 #define SOFTRNIC_WORK_H
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/device.h"
 
 /* In frames from one buffer to another, of which each takes some 50 to 100 ns. */
@@ -90,7 +92,7 @@ softrnic_spend(struct softrnic *dev, uint32_t work)
 	struct softrnic_budget *budget = dev->budget;
 
 	budget->spent += work;
-	if (__builtin_expect(budget->spent >= budget->look, 0))
+	if (unlikely(budget->spent >= budget->look))
 		softrnic_share_look(budget);
 }
 
@@ -131,7 +133,7 @@ bool softrnic_round_look(struct softrnic_budget *budget);
 static inline bool
 softrnic_round_is_over(const struct softrnic *dev)
 {
-	return __builtin_expect(dev->budget->cut, 0) && softrnic_round_look(dev->budget);
+	return unlikely(dev->budget->cut) && softrnic_round_look(dev->budget);
 }
 
 /*
@@ -165,7 +167,7 @@ softrnic_spend_pieces(struct softrnic *dev, uint32_t pieces)
 {
 	struct softrnic_budget *budget = dev->budget;
 
-	if (__builtin_expect(pieces <= 4, 1))
+	if (likely(pieces <= 4))
 		return;
 	if (pieces > SOFTRNIC_MANY_PIECES && budget->spent < budget->look &&
 	    !softrnic_share_is_over(dev))

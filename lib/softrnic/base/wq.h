@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+
 #include "prm/queue.h"
 #include "softrnic/base/ring.h"
 
@@ -32,14 +34,13 @@ softrnic_ring_waiting(struct softrnic *dev, struct softrnic_ring *ring,
 {
 	uint32_t counter;
 
-	if (__builtin_expect(!softrnic_dbrec_read(dev, dbrec, 0, &counter) ||
-				     (ring->generation != dev->dma_generation &&
-				      !softrnic_ring_refresh(dev, ring)),
-			     0))
+	if (unlikely(
+		    !softrnic_dbrec_read(dev, dbrec, 0, &counter) ||
+		    (ring->generation != dev->dma_generation && !softrnic_ring_refresh(dev, ring))))
 		return -EFAULT;
 	*producer = (uint16_t)counter;
 	counter = (uint16_t)(*producer - consumer);
-	return __builtin_expect(counter > 1u << log_size, 0) ? -EOVERFLOW : (int)counter;
+	return unlikely(counter > 1u << log_size) ? -EOVERFLOW : (int)counter;
 }
 
 #endif

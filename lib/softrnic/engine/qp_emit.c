@@ -4,6 +4,8 @@
  * Packets of queue pairs out: addresses, port, faults or wire, and the queue pair at its other end, all of it while the
  * sender waits. Only softrnic_qps_poll() emits, so one packet never leads to another before its call has returned.
  */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/engine/qp_emit.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
@@ -29,9 +31,8 @@ softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)
 	frame.pkt = pkt;
 	frame.bytes = softrnic_roce_frame_bytes(&frame);
 	dev->qps_work += pkt->length;
-	if (__builtin_expect(!source->valid || !port->roce_enabled || !port->rdma_up ||
-				     frame.bytes > softrnic_eth_frame_max(dev),
-			     0)) {
+	if (unlikely(!source->valid || !port->roce_enabled || !port->rdma_up ||
+		     frame.bytes > softrnic_eth_frame_max(dev))) {
 		port->counters.tx_errors++;
 		dev->stats.tx_errors++;
 		return;
@@ -41,7 +42,7 @@ softrnic_qp_emit(struct roce_qp *roce, const struct roce_pkt *pkt)
 	port->counters.tx_rdma_bytes[class] += frame.bytes;
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += frame.bytes;
-	if (__builtin_expect(dev->faults != NULL, 0))
+	if (unlikely(dev->faults != NULL))
 		softrnic_faults_send_roce(dev, &frame);
 	else
 		softrnic_roce_wire_send(dev, &frame);

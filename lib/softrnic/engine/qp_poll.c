@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
@@ -130,10 +132,10 @@ qp_poll(struct softrnic *dev, struct softrnic_qp *qp)
 	dev->budget->qp_packets = &qp->roce.budget;
 	done += roce_qp_poll(&qp->roce, dev->now, QPS_BUDGET);
 	/* Cut short by what it met: it has more to do, as far as anybody knows. */
-	if (__builtin_expect(qp->roce.budget == 0, 0))
+	if (unlikely(qp->roce.budget == 0))
 		done++;
 	dev->budget->qp_packets = NULL;
-	if (__builtin_expect(qp->broken && qp->roce.state != ROCE_ERR, 0)) {
+	if (unlikely(qp->broken && qp->roce.state != ROCE_ERR)) {
 		roce_qp_modify(&qp->roce, ROCE_ERR, NULL);
 		done++;
 	}
@@ -165,7 +167,7 @@ softrnic_qps_poll(struct softrnic *dev)
 		return 0;
 	now = softrnic_now_ns();
 	dev->now = now - dev->power_on_ns;
-	if (__builtin_expect(dev->now >= dev->qps_deadline || dev->timed_left > 0, 0))
+	if (unlikely(dev->now >= dev->qps_deadline || dev->timed_left > 0))
 		qps_expire(dev);
 	softrnic_share_begin(dev, now + SOFTRNIC_SHARE_NS);
 	dev->qps_work = 0;

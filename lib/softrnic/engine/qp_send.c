@@ -7,6 +7,8 @@
  * again for each repetition, and the driver may change the ring at any time. What does not fit is posted all the same,
  * with its syndrome: it fails in its turn.
  */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/engine/qp_send.h"
 #include "softrnic/engine/qp_watch.h"
@@ -83,10 +85,9 @@ qp_sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 {
 	uint32_t counter, available;
 
-	if (__builtin_expect(!softrnic_dbrec_read(dev, &qp->dbrec, 1, &counter) ||
-				     (qp->ring.generation != dev->dma_generation &&
-				      !softrnic_ring_refresh(dev, &qp->ring)),
-			     0)) {
+	if (unlikely(!softrnic_dbrec_read(dev, &qp->dbrec, 1, &counter) ||
+		     (qp->ring.generation != dev->dma_generation &&
+		      !softrnic_ring_refresh(dev, &qp->ring)))) {
 		qp_sq_fail(qp, RNIC_EVENT_WQ_ACCESS_ERROR,
 			   "its rings or doorbell record are no longer reachable");
 		return 0;
@@ -98,9 +99,8 @@ qp_sq_available(struct softrnic *dev, struct softrnic_qp *qp)
 	 * From the consumer on: a record that has gone back would have copies written anew whose requests are not done, and
 	 * whose segments are taken for those that were checked.
 	 */
-	if (__builtin_expect(available + (uint16_t)(qp->sq_consumer - qp_oldest(qp)) >
-				     1u << qp->sq_log_size,
-			     0)) {
+	if (unlikely(available + (uint16_t)(qp->sq_consumer - qp_oldest(qp)) >
+		     1u << qp->sq_log_size)) {
 		qp_sq_fail(
 			qp, RNIC_EVENT_WQ_CATASTROPHIC,
 			"the doorbell record is ahead by more than the send ring, or has gone back");
@@ -122,7 +122,7 @@ qp_sq_copy(struct softrnic *dev, struct softrnic_qp *qp, uint32_t available, uin
 	length = (rnic_be32_to_cpu(ctrl->qpn_ds) & RNIC_WQE_DS_MAX) * RNIC_WQE_DS_BYTES;
 	if (length == 0 || length > available * RNIC_WQEBB_BYTES)
 		return 0;
-	if (__builtin_expect(length <= RNIC_WQEBB_BYTES, 1))
+	if (likely(length <= RNIC_WQEBB_BYTES))
 		return length;
 	/* Over the end of the ring it goes on at its start; in the copy it does not. */
 	here = length - RNIC_WQEBB_BYTES;
@@ -146,13 +146,12 @@ qp_wqe_data(const uint8_t *wqe, uint32_t at, uint32_t length, bool may_inline, u
 	for (; at < length; at += softrnic_qp_segment_size(segment)) {
 		segment = (const struct rnic_wqe_data *)(wqe + at);
 		n = softrnic_qp_segment_length(segment);
-		if (__builtin_expect((rnic_be32_to_cpu(segment->byte_count) & RNIC_WQE_INLINE) != 0,
-				     0) &&
+		if (unlikely((rnic_be32_to_cpu(segment->byte_count) & RNIC_WQE_INLINE) != 0) &&
 		    (!may_inline || n > length - at - sizeof(segment->byte_count)))
 			return RNIC_SYND_LOCAL_QP_OPERATION;
 		sum += n;
 	}
-	if (__builtin_expect(sum > ROCE_MESSAGE_MAX, 0))
+	if (unlikely(sum > ROCE_MESSAGE_MAX))
 		return RNIC_SYND_LOCAL_LENGTH;
 	*bytes = (uint32_t)sum;
 	return 0;
@@ -215,13 +214,13 @@ softrnic_qp_fetch(struct softrnic *dev, struct softrnic_qp *qp, unsigned int bud
 	for (n = 0; n < budget && available > 0; n++, available -= blocks) {
 		req = roce_qp_claim(&qp->roce);
 		/* There is a request for each WQEBB of the ring. */
-		if (__builtin_expect(req == NULL, 0))
+		if (unlikely(req == NULL))
 			break;
 		wqe = qp_wqe_copy(qp, qp->sq_consumer);
 		qp_prefetch(qp, (uint16_t)(qp->sq_consumer + FETCH_AHEAD));
 		length = qp_sq_copy(dev, qp, available, wqe);
 		blocks = length == 0 ? 1 : (length + RNIC_WQEBB_BYTES - 1) / RNIC_WQEBB_BYTES;
-		if (__builtin_expect(dev->dump_queues, 0))
+		if (unlikely(dev->dump_queues))
 			softrnic_dump_wqe(dev, "QP", qp->object.number, qp->sq_consumer, wqe,
 					  blocks * RNIC_WQEBB_BYTES, false);
 		ctrl = (const struct rnic_wqe_ctrl *)wqe;
@@ -308,14 +307,14 @@ softrnic_qp_complete(struct roce_qp *roce, const struct roce_request *req, uint8
 	struct softrnic *dev = qp->dev;
 	struct rnic_cqe *cqe;
 
-	if (__builtin_expect(syndrome != 0, 0)) {
+	if (unlikely(syndrome != 0)) {
 		qp_complete_error(qp, req, syndrome);
 		return;
 	}
 	if ((fm_ce_se & RNIC_WQE_CE_ALWAYS) == 0)
 		return;
 	cqe = softrnic_cq_claim(dev, qp->send_cq);
-	if (__builtin_expect(cqe == NULL, 0)) {
+	if (unlikely(cqe == NULL)) {
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its send CQ takes no completion");
 		return;

@@ -10,6 +10,8 @@
  */
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
+
 #include "prm/cmd.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/qp_watch.h"
@@ -135,7 +137,7 @@ watch_look(struct softrnic *dev, uint32_t i)
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
 	struct softrnic_qp_watched *watched = &watch->of[i];
 
-	if (__builtin_expect(i < watch->old, 0)) {
+	if (unlikely(i < watch->old)) {
 		watch->old = i;
 		if (!watch_again(dev, watched))
 			return;
@@ -155,7 +157,7 @@ softrnic_qp_watch_poll(struct softrnic *dev)
 	struct softrnic_qp_watch *watch = &dev->qp_watch;
 	uint32_t looks = watch->count < SOFTRNIC_IDLE_LOOKS ? watch->count : SOFTRNIC_IDLE_LOOKS;
 
-	if (__builtin_expect(watch->generation != dev->dma_generation, 0)) {
+	if (unlikely(watch->generation != dev->dma_generation)) {
 		watch->generation = dev->dma_generation;
 		watch->next = watch->old = watch->count;
 	}

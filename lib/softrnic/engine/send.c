@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Frames out: checks and exact counters; what happens to them is up to the wire. */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/engine/send.h"
 #include "softrnic/port/port.h"
 #include "softrnic/wire/faults.h"
@@ -47,10 +49,9 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	enum softrnic_eth_class class;
 
 	/* A runt, a frame beyond the MTU, no link to send on, or one that is full: gone, as on any Ethernet. */
-	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
-				     frame->length > softrnic_eth_frame_max(dev) ||
-				     !dev->port.link_up || dev->wire_full,
-			     0)) {
+	if (unlikely(frame->length < SOFTRNIC_ETH_HEADER ||
+		     frame->length > softrnic_eth_frame_max(dev) || !dev->port.link_up ||
+		     dev->wire_full)) {
 		counters->tx_errors++;
 		dev->stats.tx_errors++;
 		return false;
@@ -60,7 +61,7 @@ softrnic_eth_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 	counters->tx_bytes[class] += frame->length;
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += frame->length;
-	if (__builtin_expect(dev->send_aside, 0))
+	if (unlikely(dev->send_aside))
 		eth_send_aside(dev, frame);
 	else
 		softrnic_wire_send(dev, frame);

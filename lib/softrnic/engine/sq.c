@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/base/copy.h"
 #include "softrnic/base/memory.h"
@@ -101,7 +103,7 @@ sq_complete(struct softrnic *dev, struct softrnic_sq *sq, const struct rnic_wqe_
 	if ((ctrl->fm_ce_se & RNIC_WQE_CE_ALWAYS) == 0)
 		return;
 	cqe = softrnic_cq_claim(dev, sq->cq);
-	if (__builtin_expect(cqe == NULL, 0)) {
+	if (unlikely(cqe == NULL)) {
 		sq_catastrophe(dev, sq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
 		return;
 	}
@@ -149,7 +151,7 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, struct sq_wqe *wqe
 	key = rnic_be32_to_cpu(seg->lkey);
 	va = rnic_be64_to_cpu(seg->address);
 	piece->iov_base = softrnic_tpt_flat(dev, key, sq->pd, va, length, SOFTRNIC_LOCAL_READ);
-	if (__builtin_expect(piece->iov_base != NULL, 1)) {
+	if (likely(piece->iov_base != NULL)) {
 		piece->iov_len = length;
 		frame->count++;
 		softrnic_audit(dev, piece->iov_base, length, SOFTRNIC_DMA_READ);
@@ -175,8 +177,7 @@ sq_gather(struct softrnic *dev, const struct softrnic_sq *sq, struct sq_wqe *wqe
 static inline int
 sq_transmit(struct softrnic *dev, const struct softrnic_frame *frame)
 {
-	if (__builtin_expect(frame->length == 0 || frame->length > softrnic_eth_frame_limit(dev),
-			     0))
+	if (unlikely(frame->length == 0 || frame->length > softrnic_eth_frame_limit(dev)))
 		return RNIC_SYND_LOCAL_LENGTH;
 	softrnic_eth_transmit(dev, frame);
 	return SQ_OK;
@@ -237,9 +238,8 @@ sq_read_eth(const struct softrnic *dev, const struct sq_wqe *wqe, struct sq_ask 
 	ask->inline_bytes = rnic_be16_to_cpu(eth->inline_header_size);
 	ask->offloads = false;
 	ask->tag = 0;
-	if (__builtin_expect((eth->cs_flags |
-			      (ask->inline_bytes & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK)) == 0,
-			     1))
+	if (likely((eth->cs_flags |
+		    (ask->inline_bytes & ~(uint32_t)RNIC_WQE_ETH_INLINE_SIZE_MASK)) == 0))
 		return SQ_OK;
 	return sq_read_offloads(dev, wqe, ask);
 }
@@ -279,15 +279,15 @@ sq_send(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe)
 	rc = sq_read_eth(dev, wqe, &ask);
 	if (rc != SQ_OK)
 		return rc;
-	if (__builtin_expect(ask.inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2, 0))
+	if (unlikely(ask.inline_bytes < SOFTRNIC_ETH_HEADER && dev->conf.inline_l2))
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	rc = sq_inline_header(wqe, ask.inline_bytes, &frame, &at);
 	while (rc == SQ_OK && at < wqe->length)
 		rc = sq_gather(dev, sq, wqe, &at, &frame);
 	if (rc != SQ_OK)
 		return rc;
-	rc = __builtin_expect(ask.offloads, 0) ? sq_transmit_offloaded(dev, &frame, &ask)
-					       : sq_transmit(dev, &frame);
+	rc = unlikely(ask.offloads) ? sq_transmit_offloaded(dev, &frame, &ask)
+				    : sq_transmit(dev, &frame);
 	softrnic_spend_pieces(dev, frame.count);
 	return rc;
 }
@@ -350,7 +350,7 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 	if (ask.inline_bytes != 0 || ask.tag != 0 || dev->conf.inline_l2)
 		return RNIC_SYND_LOCAL_QP_OPERATION;
 	frame.l4_summed = false;
-	if (__builtin_expect(sq->multi.at != 0, 0)) {
+	if (unlikely(sq->multi.at != 0)) {
 		at = sq->multi.at;
 		wqe->entries = sq->multi.entries;
 		sq->multi = (struct softrnic_multi){ 0 };
@@ -360,13 +360,12 @@ sq_send_multi(struct softrnic *dev, struct softrnic_sq *sq, struct sq_wqe *wqe,
 		frame.count = 0;
 		rc = sq_gather(dev, sq, wqe, &at, &frame);
 		if (rc == SQ_OK)
-			rc = __builtin_expect(ask.offloads, 0)
-				     ? sq_transmit_offloaded(dev, &frame, &ask)
-				     : sq_transmit(dev, &frame);
+			rc = unlikely(ask.offloads) ? sq_transmit_offloaded(dev, &frame, &ask)
+						    : sq_transmit(dev, &frame);
 		if (rc != SQ_OK)
 			return rc;
 		++*packets;
-		if (__builtin_expect(softrnic_share_is_over(dev), 0) && at < wqe->length) {
+		if (unlikely(softrnic_share_is_over(dev)) && at < wqe->length) {
 			sq->multi = (struct softrnic_multi){ at, wqe->entries };
 			return SQ_MORE;
 		}
@@ -417,12 +416,10 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 
 	++*packets;
 	sq_prefetch(sq, blocks, available);
-	if (__builtin_expect(dev->dump_queues, 0) && sq->lso.at == 0 && sq->multi.at == 0)
+	if (unlikely(dev->dump_queues) && sq->lso.at == 0 && sq->multi.at == 0)
 		softrnic_dump_wqe(dev, "SQ", sq->object.number, sq->consumer, wqe.bytes,
 				  blocks * RNIC_WQEBB_BYTES, true);
-	if (__builtin_expect(blocks != 0 &&
-				     rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number,
-			     1)) {
+	if (likely(blocks != 0 && rnic_be32_to_cpu(wqe.ctrl.qpn_ds) >> 8 == sq->object.number)) {
 		if (opcode == RNIC_WQE_ENHANCED_MPSW)
 			rc = sq_send_multi(dev, sq, &wqe, packets);
 		else if (opcode == RNIC_WQE_SEND)
@@ -432,7 +429,7 @@ sq_execute(struct softrnic *dev, struct softrnic_sq *sq, uint32_t available, uns
 		else if (opcode == RNIC_WQE_LSO)
 			rc = sq_send_large(dev, sq, &wqe, budget - *packets, packets);
 	}
-	if (__builtin_expect(rc == SQ_OK, 1)) {
+	if (likely(rc == SQ_OK)) {
 		softrnic_bf_audit_executed(&sq->bf_audit, wqe.bytes, blocks * RNIC_WQEBB_BYTES,
 					   sq->consumer, sq->log_size);
 		sq_complete(dev, sq, &wqe.ctrl);
@@ -509,7 +506,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 	if (sq->state == RNIC_WQ_STATE_RST)
 		return 0;
 	for (available = sq_available(dev, sq); available > 0; available -= blocks) {
-		if (__builtin_expect(packets + budget->spent >= limit, 0)) {
+		if (unlikely(packets + budget->spent >= limit)) {
 			done += packets;
 			if (sq_budget_is_over(dev, packets, end, &limit)) {
 				packets = 0;
@@ -517,7 +514,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 			}
 			packets = 0;
 		}
-		if (__builtin_expect(sq->state == RNIC_WQ_STATE_RDY, 1)) {
+		if (likely(sq->state == RNIC_WQ_STATE_RDY)) {
 			blocks = sq_execute(dev, sq, available, end - budget->spent, &packets);
 		} else if (sq->flush_in_error) {
 			blocks = sq_flush(dev, sq, available);

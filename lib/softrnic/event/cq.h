@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/dump.h"
 #include "softrnic/event/latch.h"
 
@@ -37,11 +39,9 @@ softrnic_cq_claim(struct softrnic *dev, struct softrnic_cq *cq)
 	uint32_t slot = cq->collapsed ? 0 : cq->producer & ((1u << cq->log_size) - 1);
 	uint8_t *entry;
 
-	if (__builtin_expect(cq->error ||
-				     (cq->producer - cq->consumer >= 1u << cq->log_size &&
-				      !cq->ignore_overrun) ||
-				     cq->ring.generation != dev->dma_generation,
-			     0) &&
+	if (unlikely(cq->error ||
+		     (cq->producer - cq->consumer >= 1u << cq->log_size && !cq->ignore_overrun) ||
+		     cq->ring.generation != dev->dma_generation) &&
 	    !softrnic_cq_make_room(dev, cq))
 		return NULL;
 	/* An entry of 128 bytes has the completion in its second half. */
@@ -63,7 +63,7 @@ static inline void
 softrnic_cq_advance(struct softrnic *dev, struct softrnic_cq *cq, const struct rnic_cqe *cqe,
 		    bool solicited)
 {
-	if (__builtin_expect(dev->dump_queues, 0)) {
+	if (unlikely(dev->dump_queues)) {
 		softrnic_cq_show(cq);
 		softrnic_dump_cqe(dev, cq->object.number, cq->producer, cqe);
 	}
@@ -114,7 +114,7 @@ softrnic_cq_publish_soon(struct softrnic *dev, struct softrnic_cq *cq, struct rn
 {
 	const uint8_t op_own = softrnic_cq_op_own(cq, opcode, solicited);
 
-	if (__builtin_expect(cq->latch == NULL, 0)) {
+	if (unlikely(cq->latch == NULL)) {
 		if (cq->batch <= 1) {
 			softrnic_cq_publish(dev, cq, cqe, opcode, solicited);
 			return;

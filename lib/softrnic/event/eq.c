@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/quirks.h"
@@ -105,7 +107,7 @@ eq_slot(struct softrnic *dev, struct softrnic_eq *eq)
 	const uint32_t mask = (UINT32_C(1) << eq->log_size) - 1;
 	const uint32_t at = (eq->producer & mask) * sizeof(struct rnic_eqe);
 
-	if (__builtin_expect(eq->ring.generation == dev->dma_generation, 1))
+	if (likely(eq->ring.generation == dev->dma_generation))
 		return softrnic_ring_at(&eq->ring, at);
 	if (eq->ring.bytes > EQ_WHOLE_BYTES)
 		return softrnic_ring_find(dev, &eq->ring, at, sizeof(struct rnic_eqe));

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/copy.h"
 #include "softrnic/base/work.h"
 #include "softrnic/memory/segments.h"
@@ -22,12 +24,12 @@ segment_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segments
 	uint8_t *host;
 	int n;
 
-	if (__builtin_expect(va + skip < va || count == ROCE_PKT_PIECES, 0))
+	if (unlikely(va + skip < va || count == ROCE_PKT_PIECES))
 		return count == ROCE_PKT_PIECES ? -RNIC_SYND_LOCAL_LENGTH
 						: -RNIC_SYND_LOCAL_PROTECTION;
 	va += skip;
 	host = softrnic_tpt_flat(dev, key, segments->pd, va, length, access);
-	if (__builtin_expect(host != NULL, 1)) {
+	if (likely(host != NULL)) {
 		pieces[count] = (struct iovec){ host, length };
 		return count + 1;
 	}
@@ -53,7 +55,7 @@ softrnic_qp_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segm
 		*cursor = (struct softrnic_qp_cursor){ .wqe = segments->id, .at = segments->first };
 	while (length > 0) {
 		/* The sum was taken of this very copy. */
-		if (__builtin_expect(cursor->at >= segments->end, 0))
+		if (unlikely(cursor->at >= segments->end))
 			return -RNIC_SYND_LOCAL_LENGTH;
 		segment = softrnic_qp_segment(segments, cursor->at);
 		bytes = softrnic_qp_segment_length(segment);
@@ -66,8 +68,7 @@ softrnic_qp_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segm
 		bytes -= skip;
 		if (bytes > length)
 			bytes = length;
-		if (__builtin_expect((rnic_be32_to_cpu(segment->byte_count) & RNIC_WQE_INLINE) != 0,
-				     0)) {
+		if (unlikely((rnic_be32_to_cpu(segment->byte_count) & RNIC_WQE_INLINE) != 0)) {
 			if (access != SOFTRNIC_LOCAL_READ)
 				return -RNIC_SYND_LOCAL_PROTECTION;
 			if (count == ROCE_PKT_PIECES)
@@ -80,7 +81,7 @@ softrnic_qp_pieces(struct softrnic *dev, const struct softrnic_qp_segments *segm
 
 			count = segment_pieces(dev, segments, segment, skip, bytes, access, pieces,
 					       count);
-			if (__builtin_expect(count < 0, 0))
+			if (unlikely(count < 0))
 				return count;
 			for (; first < count; first++)
 				softrnic_audit(dev, pieces[first].iov_base, pieces[first].iov_len,
@@ -102,7 +103,7 @@ softrnic_qp_copy(struct softrnic *dev, const struct iovec *to, const struct roce
 	size_t to_at = 0, from_at = 0, n;
 
 	(void)dev;
-	if (__builtin_expect(pkt->count == 1 && to->iov_len >= left, 1)) {
+	if (likely(pkt->count == 1 && to->iov_len >= left)) {
 		softrnic_audit(dev, to->iov_base, left, SOFTRNIC_DMA_WRITE);
 		softrnic_copy(to->iov_base, from->iov_base, left);
 		return;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+
 #include "prm/mkey.h"
 #include "softrnic/base/device.h"
 #include "softrnic/base/sizes.h"
@@ -163,8 +165,7 @@ softrnic_tpt_flat(const struct softrnic *dev, uint32_t key, uint32_t pd, uint64_
 	    mkey->generation != dev->dma_generation || at > mkey->length ||
 	    length > mkey->length - at)
 		return NULL;
-	return __builtin_expect(mkey->flat != NULL, 1) ? mkey->flat + at
-						       : softrnic_tpt_chunk(mkey, va, length);
+	return likely(mkey->flat != NULL) ? mkey->flat + at : softrnic_tpt_chunk(mkey, va, length);
 }
 
 /* All of them, called before memory is taken away from the device (its `holders`). */

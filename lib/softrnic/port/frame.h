@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include <rte_branch_prediction.h>
+
 /* A frame between queues and wires: pieces that point at the sender's memory, valid until the call returns. */
 #define SOFTRNIC_FRAME_PIECES 64
 #define SOFTRNIC_FRAME_SPARE  2 /* more, where a header takes the place of bytes within a piece */
@@ -40,9 +42,7 @@ const uint8_t *softrnic_frame_gather(const struct softrnic_frame *frame, uint8_t
 static inline const uint8_t *
 softrnic_frame_head(const struct softrnic_frame *frame, uint8_t *room, uint32_t bytes)
 {
-	if (__builtin_expect(frame->pieces[0].iov_len >= bytes ||
-				     frame->pieces[0].iov_len == frame->length,
-			     1))
+	if (likely(frame->pieces[0].iov_len >= bytes || frame->pieces[0].iov_len == frame->length))
 		return frame->pieces[0].iov_base;
 	return softrnic_frame_gather(frame, room, bytes);
 }
@@ -63,7 +63,7 @@ softrnic_eth_class(const uint8_t *head)
 {
 	static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-	if (__builtin_expect((head[0] & 1) == 0, 1))
+	if (likely((head[0] & 1) == 0))
 		return SOFTRNIC_ETH_UNICAST;
 	return memcmp(head, broadcast, sizeof(broadcast)) == 0 ? SOFTRNIC_ETH_BROADCAST
 							       : SOFTRNIC_ETH_MULTICAST;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Checksums of frames that are sent, and of such that come. */
+#include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 
 #include "prm/wqe.h"
@@ -68,7 +69,7 @@ headers_sum_pieces(const struct softrnic_frame *frame, uint32_t at, uint32_t byt
 static inline uint64_t
 headers_sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t bytes)
 {
-	if (__builtin_expect(frame->count == 1, 1))
+	if (likely(frame->count == 1))
 		return softrnic_sum_bytes((const uint8_t *)frame->pieces[0].iov_base + at, bytes);
 	return headers_sum_pieces(frame, at, bytes);
 }
@@ -76,7 +77,7 @@ headers_sum_frame(const struct softrnic_frame *frame, uint32_t at, uint32_t byte
 static inline uint64_t
 headers_sum_ip_header(const uint8_t *ip, uint32_t bytes)
 {
-	if (__builtin_expect(bytes == IPV4_BYTES, 1))
+	if (likely(bytes == IPV4_BYTES))
 		return softrnic_sum_add(
 			softrnic_sum_add(softrnic_sum_word(ip), softrnic_sum_word(ip + 8)),
 			headers_load32(ip + 16));
@@ -137,8 +138,7 @@ softrnic_headers_parse(const uint8_t *head, uint32_t bytes, struct softrnic_head
 	uint16_t type = softrnic_load16(head + at);
 	const uint8_t *ip;
 
-	while (__builtin_expect(softrnic_is_vlan(type), 0) && at < 20 &&
-	       bytes >= at + SOFTRNIC_VLAN_TAG + 2) {
+	while (unlikely(softrnic_is_vlan(type)) && at < 20 && bytes >= at + SOFTRNIC_VLAN_TAG + 2) {
 		at += SOFTRNIC_VLAN_TAG;
 		type = softrnic_load16(head + at);
 	}

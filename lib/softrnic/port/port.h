@@ -4,6 +4,8 @@
 #ifndef SOFTRNIC_ETH_PORT_H
 #define SOFTRNIC_ETH_PORT_H
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
 
@@ -53,7 +55,7 @@ softrnic_eth_own_address(const struct softrnic_port *port, const uint8_t *mac)
 static inline void
 softrnic_port_count_length(struct softrnic_port *port, uint32_t length)
 {
-	if (__builtin_expect(length < SOFTRNIC_LENGTHS, 1))
+	if (likely(length < SOFTRNIC_LENGTHS))
 		port->rx_lengths[length]++;
 }
 

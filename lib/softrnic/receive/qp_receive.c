@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/base/wq.h"
 #include "softrnic/event/cq.h"
@@ -41,7 +43,7 @@ qp_rq_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 	if (rq->consumer == rq->producer || qp->ring.generation != dev->dma_generation) {
 		waiting = softrnic_ring_waiting(dev, &qp->ring, &qp->dbrec, rq->consumer,
 						rq->log_size, &rq->producer);
-		if (__builtin_expect(waiting < 0, 0))
+		if (unlikely(waiting < 0))
 			return qp_rq_fail(qp, waiting);
 		if (waiting == 0)
 			return false;
@@ -72,7 +74,7 @@ qp_rmp_take(struct softrnic *dev, struct softrnic_qp *qp, uint16_t *counter)
 	int taken = softrnic_rmp_take(dev, qp->rmp, qp->recv_wqe, counter);
 
 	qp->recv_bytes = 1u << qp->rmp->log_stride;
-	if (__builtin_expect(taken < 0, 0))
+	if (unlikely(taken < 0))
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its receive memory pool is in error");
 	return taken > 0;
@@ -161,12 +163,12 @@ softrnic_qp_recv_complete(struct roce_qp *roce, const struct roce_recv *recv, ui
 	struct softrnic *dev = qp->dev;
 	struct rnic_cqe *cqe;
 
-	if (__builtin_expect(syndrome != 0, 0)) {
+	if (unlikely(syndrome != 0)) {
 		qp_recv_complete_error(qp, recv, syndrome);
 		return;
 	}
 	cqe = softrnic_cq_claim(dev, qp->recv_cq);
-	if (__builtin_expect(cqe == NULL, 0)) {
+	if (unlikely(cqe == NULL)) {
 		softrnic_qp_break(qp, RNIC_EVENT_WQ_CATASTROPHIC,
 				  "its receive CQ takes no completion");
 		return;

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/work.h"
 #include "softrnic/memory/tpt.h"
 #include "softrnic/receive/qp.h"
@@ -33,7 +35,7 @@ qp_remote_pieces(struct softrnic_qp *qp, uint32_t rkey, uint64_t va, uint32_t le
 	uint8_t *host = softrnic_tpt_flat(dev, rkey, qp->pd, va, length, access);
 	int n;
 
-	if (__builtin_expect(host != NULL, 1)) {
+	if (likely(host != NULL)) {
 		pieces[0] = (struct iovec){ host, length };
 		return 1;
 	}
@@ -52,9 +54,8 @@ softrnic_qp_remote_check(struct roce_qp *roce, uint32_t rkey, uint64_t va, uint3
 {
 	struct softrnic_qp *qp = softrnic_qp_of(roce);
 
-	if (__builtin_expect(softrnic_tpt_flat(qp->dev, rkey, qp->pd, va, length,
-					       qp_tpt_access(access)) != NULL,
-			     1))
+	if (likely(softrnic_tpt_flat(qp->dev, rkey, qp->pd, va, length, qp_tpt_access(access)) !=
+		   NULL))
 		return 0;
 	if (softrnic_tpt_check(qp->dev, rkey, qp->pd, va, length, qp_tpt_access(access)) != 0)
 		return -RNIC_SYND_REMOTE_ACCESS;
@@ -69,7 +70,7 @@ softrnic_qp_remote_write(struct roce_qp *roce, uint32_t rkey, uint64_t va,
 	struct iovec to[ROCE_PKT_PIECES];
 	int n = qp_remote_pieces(qp, rkey, va, pkt->length, SOFTRNIC_REMOTE_WRITE, to);
 
-	if (__builtin_expect(n < 0, 0))
+	if (unlikely(n < 0))
 		return n;
 	softrnic_qp_copy(qp->dev, to, pkt);
 	return 0;

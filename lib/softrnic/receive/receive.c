@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Frames in: checks and exact counters; what becomes of them is up to steering. */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/copy.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/receive.h"
@@ -28,15 +30,14 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	enum softrnic_eth_class class;
 	const uint8_t *head;
 
-	if (__builtin_expect(frame->length < SOFTRNIC_ETH_HEADER ||
-				     frame->length > softrnic_eth_frame_max(dev),
-			     0)) {
+	if (unlikely(frame->length < SOFTRNIC_ETH_HEADER ||
+		     frame->length > softrnic_eth_frame_max(dev))) {
 		counters->rx_errors++;
 		dev->stats.rx_errors++;
 		return;
 	}
 	/* A function without a driver takes nothing. */
-	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY || dev->dead, 0)) {
+	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead)) {
 		dev->stats.rx_unmatched++;
 		return;
 	}
@@ -47,7 +48,7 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 	softrnic_port_count_length(&dev->port, frame->length);
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->length;
-	if (__builtin_expect(!receive_vport_takes(&dev->port, head, class), 0)) {
+	if (unlikely(!receive_vport_takes(&dev->port, head, class))) {
 		counters->rx_foreign_packets[class]++;
 		counters->rx_foreign_bytes[class] += frame->length;
 		dev->stats.rx_unmatched++;

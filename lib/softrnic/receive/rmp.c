@@ -3,6 +3,8 @@
 /* Receive memory pools (PRM: "RMP Context"): receive WQEs for many queues. Linked, they are what SRQs are. */
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/memory.h"
 #include "softrnic/base/object.h"
 #include "softrnic/base/sizes.h"
@@ -86,7 +88,7 @@ softrnic_rmp_take(struct softrnic *dev, struct softrnic_rmp *rmp, uint8_t *wqe, 
 	if (!rmp->cyclic)
 		rmp->next = rnic_be16_to_cpu(next->next_wqe_index);
 	rmp->consumer++;
-	if (__builtin_expect(rmp->limit != 0, 0))
+	if (unlikely(rmp->limit != 0))
 		softrnic_rmp_limit(dev, rmp);
 	return 1;
 }

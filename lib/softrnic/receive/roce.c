@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Packets of queue pairs in: addresses, port, and the queue pair that they are for, while the sender waits. */
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/port/port.h"
@@ -35,11 +37,11 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	uint32_t done;
 
 	/* A function without a driver takes nothing. */
-	if (__builtin_expect(dev->state != SOFTRNIC_HCA_READY || dev->dead, 0)) {
+	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead)) {
 		dev->stats.rx_unmatched++;
 		return;
 	}
-	if (__builtin_expect(frame->bytes > softrnic_eth_frame_max(dev), 0)) {
+	if (unlikely(frame->bytes > softrnic_eth_frame_max(dev))) {
 		port->counters.rx_errors++;
 		dev->stats.rx_errors++;
 		return;
@@ -47,7 +49,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	dev->stats.rx_packets++;
 	dev->stats.rx_bytes += frame->bytes;
 	softrnic_port_count_length(port, frame->bytes);
-	if (__builtin_expect(!softrnic_eth_own_address(port, frame->dmac), 0)) {
+	if (unlikely(!softrnic_eth_own_address(port, frame->dmac))) {
 		port->counters.rx_packets[class]++;
 		port->counters.rx_bytes[class] += frame->bytes;
 		port->counters.rx_foreign_packets[class]++;
@@ -57,20 +59,20 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	}
 	port->counters.rx_rdma_packets[class]++;
 	port->counters.rx_rdma_bytes[class] += frame->bytes;
-	if (__builtin_expect(frame->corrupt, 0)) {
+	if (unlikely(frame->corrupt)) {
 		dev->stats.roce_icrc_errors++;
 		return;
 	}
-	if (__builtin_expect(!port->roce_enabled || frame->pkey != SOFTRNIC_PKEY, 0)) {
+	if (unlikely(!port->roce_enabled || frame->pkey != SOFTRNIC_PKEY)) {
 		dev->stats.roce_dropped++;
 		return;
 	}
 	qp = softrnic_object_get(dev, SOFTRNIC_QP, frame->pkt->dest_qpn);
-	if (__builtin_expect(qp == NULL, 0)) {
+	if (unlikely(qp == NULL)) {
 		dev->stats.roce_unknown_qp++;
 		return;
 	}
-	if (__builtin_expect(!qp_receives(qp) || !roce_path_fits(dev, qp, frame), 0)) {
+	if (unlikely(!qp_receives(qp) || !roce_path_fits(dev, qp, frame))) {
 		dev->stats.roce_dropped++;
 		return;
 	}
@@ -78,7 +80,7 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 	roce_qp_receive(&qp->roce, frame->pkt, dev->now);
 	/* One answer may end hundreds of requests, each with a completion. */
 	done = qp->roce.requester.tail - done;
-	if (__builtin_expect(done > COMPLETIONS_FREE, 0))
+	if (unlikely(done > COMPLETIONS_FREE))
 		softrnic_spend(dev, done / 2);
 	softrnic_qp_activate(dev, qp);
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/base/copy.h"
 #include "softrnic/base/memory.h"
@@ -217,7 +219,7 @@ rq_segment(struct softrnic *dev, struct softrnic_rq *rq, const uint8_t *copy, ui
 		dev, key, rq->pd, rnic_be64_to_cpu(seg.address), length, SOFTRNIC_LOCAL_WRITE);
 	room->pieces[0].iov_len = length;
 	room->count = 1;
-	if (__builtin_expect(room->pieces[0].iov_base != NULL, 1))
+	if (likely(room->pieces[0].iov_base != NULL))
 		return 1;
 	room->count =
 		softrnic_tpt_translate(dev, key, rq->pd, rnic_be64_to_cpu(seg.address), length,
@@ -380,7 +382,7 @@ rq_complete(struct softrnic *dev, struct softrnic_rq *rq, const struct softrnic_
 	struct rnic_cqe *cqe;
 
 	cqe = softrnic_cq_claim(dev, rq->cq);
-	if (__builtin_expect(cqe == NULL, 0)) {
+	if (unlikely(cqe == NULL)) {
 		rq_catastrophe(dev, rq, RNIC_EVENT_WQ_CATASTROPHIC, "its CQ takes no completion");
 		return;
 	}
@@ -463,17 +465,15 @@ softrnic_rq_receive(struct softrnic *dev, struct softrnic_rq *rq,
 {
 	int rc;
 
-	if (__builtin_expect(info->tagged && !rq->vsd, 0)) {
+	if (unlikely(info->tagged && !rq->vsd)) {
 		rq_receive_stripped(dev, rq, frame, info);
 		return;
 	}
-	if (__builtin_expect(!rq->plain, 0)) {
+	if (unlikely(!rq->plain)) {
 		rq_receive_aside(dev, rq, frame, info);
 		return;
 	}
-	if (__builtin_expect(rq->consumer == rq->producer ||
-				     rq->ring.generation != dev->dma_generation,
-			     0)) {
+	if (unlikely(rq->consumer == rq->producer || rq->ring.generation != dev->dma_generation)) {
 		if (rq->rmp != NULL) {
 			rq_receive_pooled(dev, rq, frame, info);
 			return;

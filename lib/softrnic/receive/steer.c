@@ -3,6 +3,8 @@
 /* Steering: from a frame's headers, through the flow tables, to receive queues. */
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/work.h"
 #include "softrnic/receive/rq.h"
 #include "softrnic/receive/rss.h"
@@ -190,7 +192,7 @@ steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct stee
 		}
 		table = entry->table;
 	}
-	if (__builtin_expect(steps >= STEER_STEPS_MAX, 0))
+	if (unlikely(steps >= STEER_STEPS_MAX))
 		result->count = 0;
 	softrnic_spend_steps(dev, steps);
 }
@@ -305,7 +307,7 @@ steer_deliver_to(struct softrnic *dev, const struct softrnic_frame *frame,
 	info->hash_type = 0;
 	if (rq == NULL && key != NULL)
 		rq = steer_spread(tir, key, info);
-	if (__builtin_expect(dev->self_lb != 0, 0) && (dev->self_lb & ~tir->self_lb) != 0)
+	if (unlikely(dev->self_lb != 0) && (dev->self_lb & ~tir->self_lb) != 0)
 		rq = NULL;
 	if (rq != NULL)
 		softrnic_rq_receive(dev, rq, frame, info);
@@ -349,7 +351,7 @@ steer_deliver(struct softrnic *dev, const struct softrnic_frame *frame, const ui
 	}
 	if (steer_frame_has_headers(head))
 		softrnic_headers_receive(frame, head, head_bytes, &info);
-	if (__builtin_expect(result->count > 1, 0))
+	if (unlikely(result->count > 1))
 		steer_deliver_to_many(dev, frame, result, key, &info);
 	else
 		steer_deliver_to(dev, frame, result, 0, key, &info);
@@ -390,7 +392,7 @@ softrnic_steer(struct softrnic *dev, const struct softrnic_frame *frame, const u
 	 */
 	memcpy(&words[0], head + 6, 8);
 	memcpy(&words[1], head, 8);
-	if (__builtin_expect(steering->cached, 1) &&
+	if (likely(steering->cached) &&
 	    (words[0] & steering->cache_mask[0]) == steering->cache_key[0] &&
 	    (words[1] & steering->cache_mask[1]) == steering->cache_key[1])
 		steer_deliver(dev, frame, head, head_bytes, &steering->cache, NULL);

@@ -3,6 +3,8 @@
 /* The frames of a port wire, under the poller's lock. */
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/base/clock.h"
 #include "softrnic/base/work.h"
 #include "softrnic/receive/receive.h"
@@ -87,16 +89,16 @@ softrnic_wire_port_send(struct softrnic *dev, const struct softrnic_frame *frame
 	struct rte_mbuf *mbuf;
 	char *to;
 
-	if (__builtin_expect(wire->idle, 0) && wire->stage == PORT_LIVE && port_is_used(dev))
+	if (unlikely(wire->idle) && wire->stage == PORT_LIVE && port_is_used(dev))
 		port_wake(wire);
 	/* Only a frame that the faults had kept or doubled comes here then. */
-	if (__builtin_expect(wire->idle || dev->wire_full, 0)) {
+	if (unlikely(wire->idle || dev->wire_full)) {
 		dev->stats.wire_dropped++;
 		return;
 	}
 	mbuf = wire->spare[wire->spare_count - 1];
 	to = rte_pktmbuf_append(mbuf, (uint16_t)frame->length);
-	if (__builtin_expect(to == NULL, 0)) {
+	if (unlikely(to == NULL)) {
 		dev->stats.wire_dropped++;
 		return;
 	}
@@ -138,16 +140,16 @@ softrnic_wire_port_poll(struct softrnic *dev)
 	unsigned int done, at;
 	uint64_t now;
 
-	if (__builtin_expect(wire->changed, 0)) {
+	if (unlikely(wire->changed)) {
 		wire->changed = false;
 		softrnic_wire_changed(dev);
 	}
 	/* An ethdev may be removed while the port above it is unused: no burst then. */
-	if (__builtin_expect(wire->stage != PORT_LIVE || !port_is_used(dev), 0)) {
+	if (unlikely(wire->stage != PORT_LIVE || !port_is_used(dev))) {
 		port_sleep(wire);
 		return 0;
 	}
-	if (__builtin_expect(wire->idle, 0))
+	if (unlikely(wire->idle))
 		port_wake(wire);
 	done = port_flush(wire);
 	if (dev->wire_full)

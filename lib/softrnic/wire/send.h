@@ -4,6 +4,8 @@
 #ifndef SOFTRNIC_WIRE_SEND_H
 #define SOFTRNIC_WIRE_SEND_H
 
+#include <rte_branch_prediction.h>
+
 #include "softrnic/receive/receive.h"
 #include "softrnic/wire/pcap.h"
 #include "softrnic/wire/port.h"
@@ -20,7 +22,7 @@ softrnic_wire_end(struct softrnic *dev)
 
 	if (peer == dev)
 		return peer;
-	if (__builtin_expect(peer == NULL || !peer->port.link_up, 0)) {
+	if (unlikely(peer == NULL || !peer->port.link_up)) {
 		dev->stats.wire_no_peer++;
 		return NULL;
 	}
@@ -37,7 +39,7 @@ softrnic_wire_send(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	struct softrnic *peer;
 
-	if (__builtin_expect(dev->peer == NULL, 0)) {
+	if (unlikely(dev->peer == NULL)) {
 		if (dev->wire == &softrnic_wire_port) {
 			softrnic_wire_port_send(dev, frame);
 			return;
