@@ -41,8 +41,8 @@ struct softrnic_dma {
 		recent; /* the last hit, as neighbours follow each other; NULL: the map has changed */
 };
 
-struct dma_place {
-	uint32_t branch, at; /* the end: branch_count, 0 */
+struct dma_slot {
+	uint32_t branch, index; /* the end: branch_count, 0 */
 };
 
 int
@@ -73,25 +73,25 @@ softrnic_dma_count(const struct softrnic *dev)
 	return dev->dma->count;
 }
 
-/* NULL: the place is the end. */
+/* NULL: the slot is the end. */
 static const struct dma_range *
-dma_at(const struct softrnic_dma *dma, struct dma_place place)
+dma_at(const struct softrnic_dma *dma, struct dma_slot slot)
 {
-	return place.branch == dma->branch_count
+	return slot.branch == dma->branch_count
 		       ? NULL
-		       : &dma->branches[place.branch].leaf->ranges[place.at];
+		       : &dma->branches[slot.branch].leaf->ranges[slot.index];
 }
 
-static struct dma_place
-dma_next(const struct softrnic_dma *dma, struct dma_place place)
+static struct dma_slot
+dma_next(const struct softrnic_dma *dma, struct dma_slot slot)
 {
-	if (++place.at == dma->branches[place.branch].leaf->count)
-		place = (struct dma_place){ place.branch + 1, 0 };
-	return place;
+	if (++slot.index == dma->branches[slot.branch].leaf->count)
+		slot = (struct dma_slot){ slot.branch + 1, 0 };
+	return slot;
 }
 
 /* The first range that ends at or behind the address. */
-static struct dma_place
+static struct dma_slot
 dma_lower_bound(const struct softrnic_dma *dma, uint64_t iova)
 {
 	uint32_t low = 0, high = dma->branch_count, branch;
@@ -107,7 +107,7 @@ dma_lower_bound(const struct softrnic_dma *dma, uint64_t iova)
 	}
 	branch = low;
 	if (branch == dma->branch_count)
-		return (struct dma_place){ branch, 0 };
+		return (struct dma_slot){ branch, 0 };
 	leaf = dma->branches[branch].leaf;
 	for (low = 0, high = leaf->count; low < high;) {
 		uint32_t middle = low + (high - low) / 2;
@@ -117,7 +117,7 @@ dma_lower_bound(const struct softrnic_dma *dma, uint64_t iova)
 		else
 			high = middle;
 	}
-	return (struct dma_place){ branch, low };
+	return (struct dma_slot){ branch, low };
 }
 
 static const struct dma_range *
@@ -190,37 +190,37 @@ dma_branch_update(struct softrnic_dma *dma, uint32_t branch)
 	dma->branches[branch].last = leaf->ranges[leaf->count - 1].last;
 }
 
-/* Room for a range at the place, which may then be another one. */
+/* Room for a range at the slot, which may then be another one. */
 static int
-dma_make_room(struct softrnic_dma *dma, struct dma_place *place)
+dma_make_room(struct softrnic_dma *dma, struct dma_slot *slot)
 {
 	struct dma_leaf *leaf, *more;
 	uint32_t kept;
 	int rc;
 
-	if (place->branch == dma->branch_count) {
-		if (place->branch == 0)
+	if (slot->branch == dma->branch_count) {
+		if (slot->branch == 0)
 			return dma_branch_add(dma, 0);
-		place->branch--;
-		place->at = dma->branches[place->branch].leaf->count;
+		slot->branch--;
+		slot->index = dma->branches[slot->branch].leaf->count;
 	}
-	leaf = dma->branches[place->branch].leaf;
+	leaf = dma->branches[slot->branch].leaf;
 	if (leaf->count < LEAF_RANGES)
 		return 0;
-	rc = dma_branch_add(dma, place->branch + 1);
+	rc = dma_branch_add(dma, slot->branch + 1);
 	if (rc != 0)
 		return rc;
-	more = dma->branches[place->branch + 1].leaf;
+	more = dma->branches[slot->branch + 1].leaf;
 	/* Those who map in rising order leave full leaves behind. */
-	kept = place->at == LEAF_RANGES ? LEAF_RANGES : LEAF_RANGES / 2;
+	kept = slot->index == LEAF_RANGES ? LEAF_RANGES : LEAF_RANGES / 2;
 	more->count = LEAF_RANGES - kept;
 	memcpy(more->ranges, &leaf->ranges[kept], more->count * sizeof(more->ranges[0]));
 	leaf->count = kept;
 	if (more->count > 0)
-		dma_branch_update(dma, place->branch + 1);
-	dma_branch_update(dma, place->branch);
-	if (place->at > kept || kept == LEAF_RANGES)
-		*place = (struct dma_place){ place->branch + 1, place->at - kept };
+		dma_branch_update(dma, slot->branch + 1);
+	dma_branch_update(dma, slot->branch);
+	if (slot->index > kept || kept == LEAF_RANGES)
+		*slot = (struct dma_slot){ slot->branch + 1, slot->index - kept };
 	return 0;
 }
 
@@ -243,30 +243,30 @@ dma_merge(struct softrnic_dma *dma, uint32_t branch)
 }
 
 static void
-dma_remove(struct softrnic_dma *dma, struct dma_place place)
+dma_remove(struct softrnic_dma *dma, struct dma_slot slot)
 {
-	struct dma_leaf *leaf = dma->branches[place.branch].leaf;
+	struct dma_leaf *leaf = dma->branches[slot.branch].leaf;
 
 	if (--dma->count == 0)
 		dma->vanished = false;
 	if (--leaf->count == 0) {
-		dma_branch_remove(dma, place.branch);
+		dma_branch_remove(dma, slot.branch);
 		return;
 	}
-	memmove(&leaf->ranges[place.at], &leaf->ranges[place.at + 1],
-		(leaf->count - place.at) * sizeof(leaf->ranges[0]));
-	dma_branch_update(dma, place.branch);
-	dma_merge(dma, place.branch);
-	if (place.branch > 0)
-		dma_merge(dma, place.branch - 1);
+	memmove(&leaf->ranges[slot.index], &leaf->ranges[slot.index + 1],
+		(leaf->count - slot.index) * sizeof(leaf->ranges[0]));
+	dma_branch_update(dma, slot.branch);
+	dma_merge(dma, slot.branch);
+	if (slot.branch > 0)
+		dma_merge(dma, slot.branch - 1);
 }
 
 static int
 dma_insert(struct softrnic *dev, const struct dma_range *range)
 {
 	struct softrnic_dma *dma = dev->dma;
-	struct dma_place place = dma_lower_bound(dma, range->iova);
-	const struct dma_range *behind = dma_at(dma, place);
+	struct dma_slot slot = dma_lower_bound(dma, range->iova);
+	const struct dma_range *behind = dma_at(dma, slot);
 	struct dma_leaf *leaf;
 	int rc;
 
@@ -277,15 +277,15 @@ dma_insert(struct softrnic *dev, const struct dma_range *range)
 			     range->iova, range->last, behind->iova);
 		return -EEXIST;
 	}
-	rc = dma_make_room(dma, &place);
+	rc = dma_make_room(dma, &slot);
 	if (rc != 0)
 		return rc;
-	leaf = dma->branches[place.branch].leaf;
-	memmove(&leaf->ranges[place.at + 1], &leaf->ranges[place.at],
-		(leaf->count - place.at) * sizeof(*range));
-	leaf->ranges[place.at] = *range;
+	leaf = dma->branches[slot.branch].leaf;
+	memmove(&leaf->ranges[slot.index + 1], &leaf->ranges[slot.index],
+		(leaf->count - slot.index) * sizeof(*range));
+	leaf->ranges[slot.index] = *range;
 	leaf->count++;
-	dma_branch_update(dma, place.branch);
+	dma_branch_update(dma, slot.branch);
 	dma->count++;
 	dma_changed(dev);
 	return 0;
@@ -319,16 +319,16 @@ softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length)
 {
 	struct softrnic_dma *dma = dev->dma;
 	const struct dma_range *range;
-	struct dma_place place;
+	struct dma_slot slot;
 	int rc = -ENOENT;
 
 	/* Polls hold the lock too: when we have it, no access is under way, and no address is kept for the next. */
 	softrnic_lock(dev->poller);
-	place = dma_lower_bound(dma, iova);
-	range = dma_at(dma, place);
+	slot = dma_lower_bound(dma, iova);
+	range = dma_at(dma, slot);
 	if (length > 0 && range != NULL && range->iova == iova &&
 	    range->last == iova + (length - 1)) {
-		dma_remove(dma, place);
+		dma_remove(dma, slot);
 		dma_changed(dev);
 		for (unsigned int i = 0; dev->holders[i] != NULL; i++)
 			dev->holders[i](dev);
@@ -361,7 +361,7 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 	struct softrnic_dma *dma = dev->dma;
 	const struct dma_range *range = dma_find(dma, iova);
 	uint64_t last = iova + (length - 1);
-	struct dma_place place;
+	struct dma_slot slot;
 	uint32_t ranges = 1;
 	uint8_t *host;
 
@@ -370,12 +370,12 @@ softrnic_dma_ptr(struct softrnic *dev, uint64_t iova, size_t length, unsigned in
 	host = range->host + (iova - range->iova);
 	/* Neighbours may go on where the first one ends, in both address spaces. */
 	if (range->last < last)
-		place = dma_lower_bound(dma, iova);
+		slot = dma_lower_bound(dma, iova);
 	for (; range->last < last; ranges++) {
 		const struct dma_range *next;
 
-		place = dma_next(dma, place);
-		next = dma_at(dma, place);
+		slot = dma_next(dma, slot);
+		next = dma_at(dma, slot);
 		if (next == NULL || next->iova != range->last + 1 || (next->prot & prot) != prot ||
 		    next->host != range->host + (range->last - range->iova) + 1) {
 			host = NULL;

@@ -78,8 +78,8 @@ softrnic_objects_init(struct softrnic *dev)
 		if (!object_shuffled(type))
 			continue;
 		table->order = calloc(table->size, sizeof(*table->order));
-		table->place = calloc(table->size, sizeof(*table->place));
-		if (table->order == NULL || table->place == NULL)
+		table->position = calloc(table->size, sizeof(*table->position));
+		if (table->order == NULL || table->position == NULL)
 			return -ENOMEM;
 		table->fresh = left == 0 ? table->size : left;
 	}
@@ -92,13 +92,13 @@ softrnic_objects_fini(struct softrnic *dev)
 	for (unsigned int type = 0; type < SOFTRNIC_OBJECT_TYPES; type++) {
 		free(dev->tables[type].slots);
 		free(dev->tables[type].order);
-		free(dev->tables[type].place);
+		free(dev->tables[type].position);
 		dev->tables[type].slots = NULL;
-		dev->tables[type].order = dev->tables[type].place = NULL;
+		dev->tables[type].order = dev->tables[type].position = NULL;
 	}
 }
 
-/* The slots at two places change places. */
+/* The slots at two positions swap. */
 static void
 object_swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
 {
@@ -106,8 +106,8 @@ object_swap(struct softrnic_object_table *table, uint32_t a, uint32_t b)
 
 	table->order[a] = slot_b ^ a;
 	table->order[b] = slot_a ^ b;
-	table->place[slot_a] = b ^ slot_a;
-	table->place[slot_b] = a ^ slot_b;
+	table->position[slot_a] = b ^ slot_a;
+	table->position[slot_b] = a ^ slot_b;
 }
 
 /*
@@ -131,7 +131,7 @@ object_draw(struct softrnic *dev, struct softrnic_object_table *table)
 static void
 object_give_back(struct softrnic_object_table *table, uint32_t slot)
 {
-	object_swap(table, table->place[slot] ^ slot, table->size - table->used);
+	object_swap(table, table->position[slot] ^ slot, table->size - table->used);
 }
 
 int

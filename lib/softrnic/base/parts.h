@@ -43,17 +43,17 @@ struct softrnic_object_table {
 	uint32_t first, size, used;
 	uint32_t next; /* where the search for a free number starts */
 	/*
-	 * Of shuffled ones: the slot at each place, and the place of each slot, both as its distance from there (xor), so
+	 * Of shuffled ones: the slot at each position, and the position of each slot, both as its distance from there (xor), so
 	 * that what was never touched costs no memory.
 	 */
-	uint32_t *order, *place;
-	uint32_t fresh; /* those at the first places */
+	uint32_t *order, *position;
+	uint32_t fresh; /* those at the first positions */
 };
 
 /* ---- Who holds an address of host memory (resolved.h). ---- */
 
 struct softrnic_resolved {
-	uint32_t place; /* in its list, from 1 on; 0: in none */
+	uint32_t slot; /* in its list, from 1 on; 0: in none */
 };
 
 struct softrnic_resolved_list {

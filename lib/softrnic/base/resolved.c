@@ -43,7 +43,7 @@ void
 softrnic_resolved_add(struct softrnic_resolved_list *list, struct softrnic_resolved *who)
 {
 	list->of[list->count++] = who;
-	who->place = list->count;
+	who->slot = list->count;
 }
 
 void
@@ -51,10 +51,10 @@ softrnic_resolved_remove(struct softrnic_resolved_list *list, struct softrnic_re
 {
 	struct softrnic_resolved *last;
 
-	if (who->place == 0)
+	if (who->slot == 0)
 		return;
 	last = list->of[--list->count];
-	list->of[who->place - 1] = last;
-	last->place = who->place;
-	who->place = 0;
+	list->of[who->slot - 1] = last;
+	last->slot = who->slot;
+	who->slot = 0;
 }

@@ -32,7 +32,7 @@ softrnic_resolved_last(const struct softrnic_resolved_list *list, size_t offset)
 	return (uint8_t *)list->of[list->count - 1] - offset;
 }
 
-/* To empty a list: the last one first, so that none moves to another one's place. */
+/* To empty a list: the last one first, so that none moves to another one's slot. */
 #define SOFTRNIC_RESOLVED_LAST(list, type) \
 	((type *)softrnic_resolved_last(list, offsetof(type, resolved)))
 

@@ -137,7 +137,7 @@ softrnic_ring_fini(struct softrnic_ring *ring)
 void
 softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from)
 {
-	bool resolved = from->resolved.place != 0;
+	bool resolved = from->resolved.slot != 0;
 
 	/* The list knows a ring by where it is. */
 	if (resolved)

@@ -161,7 +161,7 @@ softrnic_qp_watch_poll(struct softrnic *dev)
 		watch->generation = dev->dma_generation;
 		watch->next = watch->old = watch->count;
 	}
-	/* Towards the start: the place of one that leaves is taken by one that was looked at. */
+	/* Towards the start: the slot of one that leaves is taken by one that was looked at. */
 	for (; looks > 0; looks--) {
 		if (watch->next == 0 || watch->next > watch->count)
 			watch->next = watch->count;

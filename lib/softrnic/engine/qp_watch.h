@@ -6,7 +6,7 @@
 
 #include "softrnic/receive/qp.h"
 
-/* There is a place for one QP more, or one less. RNIC_STATUS_OK or NO_RES. */
+/* There is a slot for one QP more, or one less. RNIC_STATUS_OK or NO_RES. */
 int softrnic_qp_watch_open(struct softrnic *dev);
 void softrnic_qp_watch_close(struct softrnic *dev);
 /* Its record has just been read: look at it in each poll, and give it a turn when it says more than it did now. */

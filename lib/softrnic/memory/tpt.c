@@ -232,7 +232,7 @@ softrnic_mkey_resolve(struct softrnic *dev, struct softrnic_mkey *mkey)
 		mkey->generation = dev->dma_generation;
 	}
 	/* Also half a look has an address. */
-	if (mkey->resolved.place == 0 &&
+	if (mkey->resolved.slot == 0 &&
 	    (mkey->look.host != NULL || mkey->flat != NULL || mkey->chunks != NULL))
 		softrnic_resolved_add(&dev->resolved_mkeys, &mkey->resolved);
 }

@@ -27,9 +27,9 @@ static struct flow_entry **
 fte_index_chain(const struct softrnic_steering *steering, const struct flow_group *group,
 		uint64_t index)
 {
-	uint64_t place = (steering->secrets[0] * group->id >> 32) + index;
+	uint64_t chain = (steering->secrets[0] * group->id >> 32) + index;
 
-	return &steering->by_index[place & ((1u << STEER_INDEX_LOG) - 1)];
+	return &steering->by_index[chain & ((1u << STEER_INDEX_LOG) - 1)];
 }
 
 static struct flow_entry *
@@ -44,20 +44,20 @@ fte_entry_find(const struct softrnic_steering *steering, const struct flow_group
 }
 
 /*
- * The place in its bucket for an entry, or of it. Of two entries with the same value the lower flow index wins: chains are
- * in that order. Values that are all the same make one long chain of them, whatever the hash.
+ * The link of its bucket's chain that leads, or would lead, to an entry. Of two entries with the same value the lower flow
+ * index wins: chains are in that order. Values that are all the same make one long chain of them, whatever the hash.
  */
 static struct flow_entry **
-fte_bucket_place(struct softrnic *dev, const struct flow_entry *entry)
+fte_bucket_link(struct softrnic *dev, const struct flow_entry *entry)
 {
 	struct softrnic_steering *steering = dev->steering;
-	struct flow_entry **place = &steering->buckets[entry->hash & steering->bucket_mask];
+	struct flow_entry **link = &steering->buckets[entry->hash & steering->bucket_mask];
 	uint32_t steps = 0;
 
-	for (; *place != NULL && *place != entry && (*place)->index <= entry->index; steps++)
-		place = &(*place)->next;
+	for (; *link != NULL && *link != entry && (*link)->index <= entry->index; steps++)
+		link = &(*link)->next;
 	softrnic_spend_steps(dev, steps);
-	return place;
+	return link;
 }
 
 /*
@@ -94,15 +94,15 @@ fte_buckets_grow(struct softrnic *dev)
 static void
 fte_entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
-	struct flow_entry **place;
+	struct flow_entry **link;
 
 	fte_buckets_grow(dev);
-	place = fte_bucket_place(dev, entry);
-	entry->next = *place;
-	*place = entry;
-	place = fte_index_chain(dev->steering, group, entry->index);
-	entry->same = *place;
-	*place = entry;
+	link = fte_bucket_link(dev, entry);
+	entry->next = *link;
+	*link = entry;
+	link = fte_index_chain(dev->steering, group, entry->index);
+	entry->same = *link;
+	*link = entry;
 	LIST_INSERT_HEAD(&group->entries, entry, link);
 	group->entry_count++;
 }
@@ -110,13 +110,13 @@ fte_entry_insert(struct softrnic *dev, struct flow_group *group, struct flow_ent
 static void
 fte_entry_unlink(struct softrnic *dev, struct flow_group *group, struct flow_entry *entry)
 {
-	struct flow_entry **place = fte_bucket_place(dev, entry);
+	struct flow_entry **link = fte_bucket_link(dev, entry);
 
-	*place = entry->next;
-	place = fte_index_chain(dev->steering, group, entry->index);
-	while (*place != entry)
-		place = &(*place)->same;
-	*place = entry->same;
+	*link = entry->next;
+	link = fte_index_chain(dev->steering, group, entry->index);
+	while (*link != entry)
+		link = &(*link)->same;
+	*link = entry->same;
 	LIST_REMOVE(entry, link);
 	group->entry_count--;
 }

@@ -60,7 +60,7 @@ struct softrnic_qp {
 	bool active;		   /* on the list of those with work */
 	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
 	bool timed;		   /* on the list of those with a deadline */
-	uint32_t watched; /* its place among those that qp_watch.c looks at, from 1 on; 0: none */
+	uint32_t watched; /* its slot among those that qp_watch.c looks at, from 1 on; 0: none */
 	/* Private copies of the send WQEs that are not done, at the offsets that they have in the ring. */
 	uint8_t *wqes;
 	/* Private copy of the receive WQE in use: its data segments. */
