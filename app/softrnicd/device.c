@@ -406,7 +406,7 @@ device_serve(struct device *device, unsigned int max_maps)
 	struct vfu_server_conf conf = {
 		.name = device->options->name,
 		.path = device->options->socket,
-		.place = device->options->place,
+		.bind_path = device->options->bind_path,
 		.ops = &device_ops,
 		.arg = device,
 		.log = log_vfu,

@@ -270,13 +270,13 @@ folder_prepare(struct options *options)
 							 : socket_in_dir(options, device);
 		if (rc != 0)
 			return rc;
-		n = snprintf(device->place, sizeof(device->place), "/proc/self/fd/%d%s",
+		n = snprintf(device->bind_path, sizeof(device->bind_path), "/proc/self/fd/%d%s",
 			     device->folder_fd, strrchr(device->socket, '/'));
-		if (n < 0 || (size_t)n >= sizeof(device->place)) {
+		if (n < 0 || (size_t)n >= sizeof(device->bind_path)) {
 			log_error(
 				"%s: the name of a socket has at most %zu bytes: choose a shorter "
 				"one than %s",
-				device->name, sizeof(device->place) - 1 - FOLDER_WAY_BYTES,
+				device->name, sizeof(device->bind_path) - 1 - FOLDER_WAY_BYTES,
 				strrchr(device->socket, '/') + 1);
 			return -ENAMETOOLONG;
 		}

@@ -26,8 +26,8 @@ struct pci_identity {
 
 struct device_options {
 	char name[SOFTRNIC_NAME_BYTES];
-	char socket[SOCKET_PATH_BYTES]; /* empty: the folder's NAME.sock */
-	char place[SOCKET_PATH_BYTES];	/* the same by folder_fd, which nobody can turn */
+	char socket[SOCKET_PATH_BYTES];	   /* empty: the folder's NAME.sock */
+	char bind_path[SOCKET_PATH_BYTES]; /* the same by folder_fd, which nobody can turn */
 	int folder_fd;
 	char wire[80];
 	char rx_pcap[256], tx_pcap[256]; /* of wire=pcap */

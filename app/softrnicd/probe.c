@@ -93,7 +93,7 @@ probe_files(const struct options *options)
 	allowed += probe_report("unlink", probe_unlink(options->probe_jail));
 	allowed += probe_report("rename", probe_rename(options->probe_jail));
 	allowed += probe_report("unlink of the socket", probe_unlink(device->socket));
-	allowed += probe_report("rename of the socket", probe_rename(device->place));
+	allowed += probe_report("rename of the socket", probe_rename(device->bind_path));
 	allowed += probe_report("rmdir",
 				syscall(SYS_unlinkat, device->folder_fd, "none", AT_REMOVEDIR));
 	allowed += probe_report("making a file", probe_make(device));
@@ -101,9 +101,9 @@ probe_files(const struct options *options)
 	allowed +=
 		probe_report("mknod", syscall(SYS_mknodat, device->folder_fd, "made", S_IFREG, 0));
 	allowed += probe_report("symlink", syscall(SYS_symlinkat, "/", device->folder_fd, "made"));
-	allowed += probe_report(
-		"link", syscall(SYS_linkat, AT_FDCWD, device->place, device->folder_fd, "made", 0));
-	allowed += probe_report("chmod", syscall(SYS_fchmodat, AT_FDCWD, device->place, 0600));
+	allowed += probe_report("link", syscall(SYS_linkat, AT_FDCWD, device->bind_path,
+						device->folder_fd, "made", 0));
+	allowed += probe_report("chmod", syscall(SYS_fchmodat, AT_FDCWD, device->bind_path, 0600));
 	return allowed;
 }
 

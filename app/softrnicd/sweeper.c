@@ -34,8 +34,8 @@ sweeper_remove(const struct device_options *device)
 {
 	char name[SOCKET_PATH_BYTES + sizeof(".lock")];
 
-	snprintf(name, sizeof(name), "%s.lock", strrchr(device->place, '/') + 1);
-	unlinkat(device->folder_fd, strrchr(device->place, '/') + 1, 0);
+	snprintf(name, sizeof(name), "%s.lock", strrchr(device->bind_path, '/') + 1);
+	unlinkat(device->folder_fd, strrchr(device->bind_path, '/') + 1, 0);
 	unlinkat(device->folder_fd, name, 0);
 }
 

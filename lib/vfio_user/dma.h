@@ -41,7 +41,7 @@ struct vfu_dma_table {
 	uint64_t page_bytes;
 	bool any_file; /* not only memory files */
 	struct vfu_close_thread *close_thread;
-	void *files; /* struct vfu_dma_file, a tree: by file, then by place */
+	void *files; /* struct vfu_dma_file, a tree: by file, then by offset */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
 	/* It is being mapped, without a region yet: what is asked next is the same again. */

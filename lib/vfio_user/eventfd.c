@@ -107,7 +107,7 @@ vfu_eventfd_signal(const struct vfu_eventfd_signaller *signaller, int fd)
 	if (ring == NULL || vfu_eventfd_submit(signaller, fd, 0) != 0)
 		return;
 	/*
-	 * What was read is of no interest; the kernel only wants the places in the ring back. Of several threads a slower one
+	 * What was read is of no interest; the kernel only wants the slots of the ring back. Of several threads a slower one
 	 * may take some from it again: there are more than threads, and the next signal gives them back.
 	 */
 	__atomic_store_n(&ring->head, __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),

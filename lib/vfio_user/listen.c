@@ -193,12 +193,12 @@ vfu_listener_lock(struct vfu_listener *listener, const char *path, const struct 
 static int
 vfu_listener_replace(struct vfu_listener *listener, const char *path, const struct vfu_log *log)
 {
-	const char *place = listener->address.sun_path;
+	const char *bind_path = listener->address.sun_path;
 	struct vfu_peer peer;
 	struct stat st;
 	int fd, rc;
 
-	if (lstat(place, &st) != 0)
+	if (lstat(bind_path, &st) != 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode)) {
 		vfu_log(log, VFU_LOG_ERROR, "%s exists and is no socket: choose another path",
@@ -212,7 +212,7 @@ vfu_listener_replace(struct vfu_listener *listener, const char *path, const stru
 	if (rc != 0 && errno == ECONNREFUSED) {
 		close(fd);
 		vfu_log(log, VFU_LOG_INFO, "%s was left behind by a dead server: replaced", path);
-		return unlink(place) != 0 && errno != ENOENT ? -errno : 0;
+		return unlink(bind_path) != 0 && errno != ENOENT ? -errno : 0;
 	}
 	vfu_peer_of(fd, &peer);
 	close(fd);
@@ -246,13 +246,13 @@ vfu_listener_bind(struct vfu_listener *listener, const char *path, const struct 
 }
 
 int
-vfu_listener_open(struct vfu_listener *listener, const char *path, const char *place,
+vfu_listener_open(struct vfu_listener *listener, const char *path, const char *bind_path,
 		  const struct vfu_log *log)
 {
 	int rc;
 
-	if (place == NULL)
-		place = path;
+	if (bind_path == NULL)
+		bind_path = path;
 	memset(listener, 0, sizeof(*listener));
 	listener->fd = -1;
 	listener->lock_fd = -1;
@@ -260,13 +260,13 @@ vfu_listener_open(struct vfu_listener *listener, const char *path, const char *p
 	vfu_peer_name(&listener->self);
 	listener->address.sun_family = AF_UNIX;
 	if (path[0] == '\0' || strlen(path) >= sizeof(listener->address.sun_path) ||
-	    strlen(place) >= sizeof(listener->address.sun_path) ||
-	    vfu_lock_path(place, listener->lock_path, sizeof(listener->lock_path)) != 0) {
+	    strlen(bind_path) >= sizeof(listener->address.sun_path) ||
+	    vfu_lock_path(bind_path, listener->lock_path, sizeof(listener->lock_path)) != 0) {
 		vfu_log(log, VFU_LOG_ERROR, "the path of a socket has 1 to %zu bytes: %s",
 			sizeof(listener->address.sun_path) - 1, path);
 		return -ENAMETOOLONG;
 	}
-	memcpy(listener->address.sun_path, place, strlen(place));
+	memcpy(listener->address.sun_path, bind_path, strlen(bind_path));
 	rc = vfu_listener_lock(listener, path, log);
 	if (rc != 0)
 		return rc;

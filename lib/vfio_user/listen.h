@@ -28,12 +28,12 @@ struct vfu_listener {
 };
 
 /**
- * Listen on path with mode 0600; place as in struct vfu_server_conf.
+ * Listen on path with mode 0600; bind_path as in struct vfu_server_conf.
  *
  * @return -EADDRINUSE somebody serves it (who is logged), -EEXIST something that is no socket stands there,
  *         -ENAMETOOLONG, or what the system said.
  */
-int vfu_listener_open(struct vfu_listener *listener, const char *path, const char *place,
+int vfu_listener_open(struct vfu_listener *listener, const char *path, const char *bind_path,
 		      const struct vfu_log *log);
 
 /** Remove the socket and its lock as far as the process still may. */

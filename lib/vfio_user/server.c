@@ -626,7 +626,7 @@ vfu_server_open(struct vfu_server *server)
 		return -ENOMEM;
 	rc = vfu_server_watch_fd(server, server->timer_fd);
 	if (rc == 0 && server->conf.path != NULL) {
-		rc = vfu_listener_open(&server->listener, server->conf.path, server->conf.place,
+		rc = vfu_listener_open(&server->listener, server->conf.path, server->conf.bind_path,
 				       &server->log);
 		if (rc == 0)
 			rc = vfu_server_watch_fd(server, server->listener.fd);
@@ -676,7 +676,7 @@ vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **out)
 		return rc;
 	}
 	server->conf.path = NULL; /* the caller's */
-	server->conf.place = NULL;
+	server->conf.bind_path = NULL;
 	*out = server;
 	return 0;
 }

@@ -114,7 +114,7 @@ struct vfu_server_conf {
 	 * The same by a way that stays what it is while the server lives, such as /proc/self/fd/7/NAME with the folder's
 	 * descriptor; path is then for messages alone. NULL: path.
 	 */
-	const char *place;
+	const char *bind_path;
 	const struct vfu_server_ops *ops; /**< the callbacks; must stay */
 	void *arg;			  /**< for the callbacks */
 	vfu_log_fn *log;		  /**< may be NULL */
