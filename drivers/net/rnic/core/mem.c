@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -166,7 +167,7 @@ rnic_mem_alloc_apart(struct rnic_dev *dev, const char *what, size_t length, unsi
 	/* Nobody looks at it here: it is in no dump, and a child has no part in it. */
 	madvise(start, length, MADV_DONTDUMP);
 	madvise(start, length, MADV_DONTFORK);
-	*mem = (struct rnic_mem){ .address = start, .length = length, .apart = true };
+	*mem = (struct rnic_mem){ .address = start, .length = length };
 	rc = map_memory(dev, what, rights, mem, &give_back);
 	if (rc != 0) {
 		if (give_back)
@@ -176,26 +177,41 @@ rnic_mem_alloc_apart(struct rnic_dev *dev, const char *what, size_t length, unsi
 	return rc;
 }
 
-void
-rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
+/* False: the device may still reach it, so it must not be used for anything else. */
+static bool
+unmap_memory(struct rnic_dev *dev, const struct rnic_mem *mem)
 {
 	int rc;
 
-	if (mem->address == NULL)
-		return;
-	if (!mem->apart)
-		red_zones(mem, false);
 	rnic_dev_quiesce(dev);
 	rc = dev->access->ops->unmap(dev->access, mem->iova, mem->length);
 	if (rc != 0)
-		/* Memory that the device may still reach must not be used for anything else. */
 		RNIC_LOG_REPEATED(ERR, dev,
 				  "cannot unmap %zu bytes at IOVA 0x%" PRIx64 ": %s; they are lost",
 				  mem->length, mem->iova, strerror(-rc));
-	else if (mem->apart)
-		munmap(mem->address, mem->length);
-	else
+	return rc == 0;
+}
+
+void
+rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem)
+{
+	if (mem->address == NULL)
+		return;
+	red_zones(mem, false);
+	if (unmap_memory(dev, mem))
 		heap_free((char *)mem->address - RED_ZONE_BYTES);
+	*mem = (struct rnic_mem){ 0 };
+}
+
+void
+rnic_mem_free_apart(struct rnic_dev *dev, struct rnic_mem *mem)
+{
+	if (!dev->access->any_memory) {
+		rnic_mem_free(dev, mem);
+		return;
+	}
+	if (mem->address != NULL && unmap_memory(dev, mem))
+		munmap(mem->address, mem->length);
 	*mem = (struct rnic_mem){ 0 };
 }
 

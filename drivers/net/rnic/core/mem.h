@@ -4,7 +4,6 @@
 #ifndef RNIC_CORE_MEM_H
 #define RNIC_CORE_MEM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +15,6 @@ struct rnic_mem {
 	void *address;
 	uint64_t iova;
 	size_t length; /* a multiple of 4 KiB */
-	bool apart;    /* not EAL's */
 };
 int rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t align,
 		   unsigned int rights, struct rnic_mem *mem);
@@ -24,6 +22,7 @@ int rnic_mem_alloc(struct rnic_dev *dev, const char *what, size_t length, size_t
 int rnic_mem_alloc_apart(struct rnic_dev *dev, const char *what, size_t length, unsigned int rights,
 			 struct rnic_mem *mem);
 void rnic_mem_free(struct rnic_dev *dev, struct rnic_mem *mem);
+void rnic_mem_free_apart(struct rnic_dev *dev, struct rnic_mem *mem);
 
 /* The page list of a ring: 8-byte addresses of its 4 KiB pages. */
 static inline uint32_t

@@ -99,7 +99,7 @@ put_page(struct rnic_pages *pages, uint64_t iova)
 		pages->held--;
 		if (chunk->given == 0) {
 			*link = chunk->next;
-			rnic_mem_free(pages->dev, &chunk->mem);
+			rnic_mem_free_apart(pages->dev, &chunk->mem);
 			free(chunk);
 		}
 		return true;
@@ -392,7 +392,7 @@ rnic_pages_destroy(struct rnic_dev *dev)
 	/* Unmapped before they are freed: the device cannot reach them any more. */
 	while ((chunk = pages->chunks) != NULL) {
 		pages->chunks = chunk->next;
-		rnic_mem_free(dev, &chunk->mem);
+		rnic_mem_free_apart(dev, &chunk->mem);
 		free(chunk);
 	}
 	dev->pages = NULL;
