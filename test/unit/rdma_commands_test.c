@@ -45,8 +45,8 @@ test_create(void **state)
 	rings_assert_bytes(in + 0x18 + 0x9c, "00000456 00000006 54321040 00000000 00000000");
 	rings_assert_bytes(in + 0x110, "00000001 23456000 00000001 23457000");
 	assert_int_equal(world->qp.qp.qp_num, COMMANDS_NUMBER);
-	assert_ptr_equal(world->qp.sq.wq.ring, (uint8_t *)world->qp.mem.address + 4096);
-	assert_ptr_equal(world->qp.rq.wq.ring, world->qp.mem.address);
+	assert_ptr_equal(world->qp.sq.wq.ring, (uint8_t *)world->qp.memory.mem.address + 4096);
+	assert_ptr_equal(world->qp.rq.wq.ring, world->qp.memory.mem.address);
 	assert_ptr_equal(rnic_rdma_qps_find(&world->rings->cq, COMMANDS_NUMBER), &world->qp);
 	assert_int_equal(rnic_rdma_qp_destroy(&world->qp.qp), 0);
 	rings_assert_bytes(commands_expect(1, RNIC_CMD_DESTROY_QP, 0x10) + 8, "00000123");

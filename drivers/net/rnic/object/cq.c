@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "core/cmd.h"
 #include "core/create.h"
-#include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/eq.h"
 #include "core/mem.h"
 #include "core/uar.h"
 #include "object/cq.h"
+#include "object/ring.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
 #include "prm/cqe.h"
@@ -22,8 +22,7 @@
 #include "prm/wqe.h"
 
 static int
-create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *cq,
-	       uint64_t dbrec_iova)
+cq_create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *cq)
 {
 	struct rnic_create_cq_in in = { 0 };
 	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(&in);
@@ -32,63 +31,62 @@ create_command(struct rnic_dev *dev, const struct rnic_eq *eq, struct rnic_cq *c
 	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
 	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, rnic_uars_cq_page(dev));
 	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, rnic_eq_number(eq));
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dbrec_iova);
-	return rnic_cmd_create(dev, RNIC_CMD_CREATE_CQ, &in, sizeof(in), &cq->mem, &cq->cqn);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, cq->memory.dbrec_iova);
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_CQ, &in, sizeof(in), &cq->memory.mem, &cq->cqn);
 }
 
-/* A ring whose entries are the device's. */
 static int
-alloc_ring(struct rnic_dev *dev, unsigned int log_size, struct rnic_mem *mem)
+cq_check_size(struct rnic_dev *dev, unsigned int log_size)
 {
 	const unsigned int max =
 		(unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ);
-	struct rnic_cqe *ring;
-	uint32_t i;
-	int rc;
 
 	if (log_size > max) {
 		RNIC_LOG(ERR, dev, "a CQ of 2^%u entries is too large; the device has at most 2^%u",
 			 log_size, max);
 		return -EINVAL;
 	}
-	rc = rnic_mem_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
-			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, mem);
-	if (rc != 0)
-		return rc;
-	ring = mem->address;
-	for (i = 0; i < 1u << log_size; i++)
-		ring[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
 	return 0;
+}
+
+/* They are the device's. */
+static void
+cq_entries_init(struct rnic_cqe *entries, unsigned int log_size)
+{
+	uint32_t i;
+
+	for (i = 0; i < 1u << log_size; i++)
+		entries[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
+}
+
+static void
+cq_free(struct rnic_dev *dev, struct rnic_cq *cq)
+{
+	rnic_ring_free(dev, &cq->memory, cq->dbrec);
+	*cq = (struct rnic_cq){ 0 };
 }
 
 int
 rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,
 	       struct rnic_cq *cq)
 {
-	uint64_t dbrec_iova;
 	void *dbrec;
-	int rc;
+	int rc = cq_check_size(dev, log_size);
 
-	*cq = (struct rnic_cq){ .log_size = (uint8_t)log_size };
-	rc = alloc_ring(dev, log_size, &cq->mem);
+	*cq = (struct rnic_cq){ 0 };
+	if (rc == 0)
+		rc = rnic_ring_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
+				     RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &cq->memory, &dbrec);
 	if (rc != 0)
 		return rc;
-	cq->mask = (1u << log_size) - 1;
-	cq->ring = cq->mem.address;
-	rc = rnic_dbrec_alloc(dev, &dbrec, &dbrec_iova);
-	if (rc != 0)
-		goto no_dbrec;
+	cq->ring = cq->memory.mem.address;
 	cq->dbrec = dbrec;
-	rc = create_command(dev, eq, cq, dbrec_iova);
+	cq->log_size = (uint8_t)log_size;
+	cq->mask = (1u << log_size) - 1;
+	cq_entries_init(cq->ring, log_size);
+	rc = cq_create_command(dev, eq, cq);
 	if (rc != 0)
-		goto no_cq;
-	return 0;
-
-no_cq:
-	rnic_dbrec_free(dev, dbrec);
-no_dbrec:
-	rnic_mem_free(dev, &cq->mem);
-	*cq = (struct rnic_cq){ 0 };
+		cq_free(dev, cq);
 	return rc;
 }
 
@@ -101,9 +99,7 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 		return 0;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_CQ, cq->cqn);
 	/* What the device refuses to let go of loses its memory all the same: it is unmapped first. */
-	rnic_dbrec_free(dev, cq->dbrec);
-	rnic_mem_free(dev, &cq->mem);
-	*cq = (struct rnic_cq){ 0 };
+	cq_free(dev, cq);
 	return rc;
 }
 
@@ -189,17 +185,21 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 	/* One place is the device's, for the entry that ends the old ring. */
 	if (waiting(cq) >= 1u << log_size)
 		return -EINVAL;
-	rc = alloc_ring(dev, log_size, &mem);
+	rc = cq_check_size(dev, log_size);
+	if (rc == 0)
+		rc = rnic_mem_alloc(dev, "a completion queue", sizeof(struct rnic_cqe) << log_size,
+				    RNIC_PAGE_BYTES, RNIC_ACCESS_READ | RNIC_ACCESS_WRITE, &mem);
 	if (rc != 0)
 		return rc;
+	cq_entries_init(mem.address, log_size);
 	rc = resize_command(dev, cq, &mem, log_size);
 	if (rc != 0) {
 		rnic_mem_free(dev, &mem);
 		return rc;
 	}
 	cq_move(cq, mem.address, (uint8_t)log_size);
-	rnic_mem_free(dev, &cq->mem);
-	cq->mem = mem;
+	rnic_mem_free(dev, &cq->memory.mem);
+	cq->memory.mem = mem;
 	cq->ring = mem.address;
 	cq->log_size = (uint8_t)log_size;
 	cq->mask = (1u << log_size) - 1;

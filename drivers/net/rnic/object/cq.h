@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "core/mem.h"
+#include "object/ring.h"
 
 struct rnic_cq_dbrec;
 struct rnic_cqe;
@@ -26,7 +26,7 @@ struct rnic_cq {
 	uint32_t mask;
 	uint8_t log_size;
 	uint32_t cqn;
-	struct rnic_mem mem;
+	struct rnic_ring memory;
 };
 /* Its completion events, if it is armed, and its errors go to `eq`. */
 int rnic_cq_create(struct rnic_dev *dev, unsigned int log_size, const struct rnic_eq *eq,

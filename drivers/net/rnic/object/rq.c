@@ -8,11 +8,10 @@
 #include "base/log.h"
 #include "core/cmd.h"
 #include "core/create.h"
-#include "core/dbrec.h"
 #include "core/dev.h"
-#include "core/mem.h"
 #include "core/timestamp.h"
 #include "object/cq.h"
+#include "object/ring.h"
 #include "object/rq.h"
 #include "object/wq.h"
 #include "prm/caps.h"
@@ -31,8 +30,8 @@ ts_format(const struct rnic_dev *dev)
 }
 
 static int
-create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
-	       struct rnic_rq *rq, uint64_t dbrec_iova)
+rq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
+		  struct rnic_rq *rq)
 {
 	struct rnic_create_rq_in in = { 0 };
 	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
@@ -47,10 +46,10 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, rq->memory.dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, rq->log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, rq->log_size);
-	return rnic_cmd_create(dev, RNIC_CMD_CREATE_RQ, &in, sizeof(in), &rq->mem, &rq->rqn);
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_RQ, &in, sizeof(in), &rq->memory.mem, &rq->rqn);
 }
 
 static int
@@ -89,11 +88,17 @@ check_size(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride)
 	return 0;
 }
 
+static void
+rq_free(struct rnic_dev *dev, struct rnic_rq *rq)
+{
+	rnic_ring_free(dev, &rq->memory, rq->dbrec);
+	*rq = (struct rnic_rq){ 0 };
+}
+
 int
 rnic_rq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsigned int log_wqes,
 		   unsigned int log_stride, const struct rnic_cq *cq, struct rnic_rq *rq)
 {
-	uint64_t dbrec_iova;
 	void *dbrec;
 	int rc = check_size(dev, log_wqes, log_stride);
 
@@ -102,25 +107,15 @@ rnic_rq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsi
 	*rq = (struct rnic_rq){ .log_size = (uint8_t)log_wqes,
 				.log_stride = (uint8_t)log_stride,
 				.mask = (uint16_t)((1u << log_wqes) - 1) };
-	rc = rnic_mem_alloc(dev, "a receive queue", (size_t)1 << (log_wqes + log_stride),
-			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ, &rq->mem);
+	rc = rnic_ring_alloc(dev, "a receive queue", (size_t)1 << (log_wqes + log_stride),
+			     RNIC_ACCESS_READ, &rq->memory, &dbrec);
 	if (rc != 0)
 		return rc;
-	rq->ring = rq->mem.address;
-	rc = rnic_dbrec_alloc(dev, &dbrec, &dbrec_iova);
-	if (rc != 0)
-		goto no_dbrec;
+	rq->ring = rq->memory.mem.address;
 	rq->dbrec = dbrec;
-	rc = create_command(dev, owner, cq, rq, dbrec_iova);
+	rc = rq_create_command(dev, owner, cq, rq);
 	if (rc != 0)
-		goto no_rq;
-	return 0;
-
-no_rq:
-	rnic_dbrec_free(dev, dbrec);
-no_dbrec:
-	rnic_mem_free(dev, &rq->mem);
-	*rq = (struct rnic_rq){ 0 };
+		rq_free(dev, rq);
 	return rc;
 }
 
@@ -132,9 +127,7 @@ rnic_rq_destroy(struct rnic_dev *dev, struct rnic_rq *rq)
 	if (rq->ring == NULL)
 		return 0;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_RQ, rq->rqn);
-	rnic_dbrec_free(dev, rq->dbrec);
-	rnic_mem_free(dev, &rq->mem);
-	*rq = (struct rnic_rq){ 0 };
+	rq_free(dev, rq);
 	return rc;
 }
 

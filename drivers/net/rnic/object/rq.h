@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/mem.h"
+#include "object/ring.h"
 #include "prm/queue.h"
 
 struct rnic_cq;
@@ -22,7 +22,7 @@ struct rnic_rq {
 	uint16_t mask;
 	uint8_t log_size, log_stride;
 	uint32_t rqn;
-	struct rnic_mem mem;
+	struct rnic_ring memory;
 };
 int rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride,
 		   const struct rnic_cq *cq, struct rnic_rq *rq);

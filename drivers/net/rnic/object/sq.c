@@ -9,12 +9,11 @@
 #include "core/bfreg.h"
 #include "core/cmd.h"
 #include "core/create.h"
-#include "core/dbrec.h"
 #include "core/dev.h"
-#include "core/mem.h"
 #include "core/timestamp.h"
 #include "core/uar.h"
 #include "object/cq.h"
+#include "object/ring.h"
 #include "object/sq.h"
 #include "object/wq.h"
 #include "prm/caps.h"
@@ -25,8 +24,8 @@
 #define LOG_WQEBB_BYTES 6
 
 static int
-create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
-	       struct rnic_sq *sq, uint64_t dbrec_iova)
+sq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
+		  struct rnic_sq *sq)
 {
 	const struct rnic_ethernet_cap *ethernet = &dev->caps.ethernet;
 	struct rnic_create_sq_in in = { 0 };
@@ -50,10 +49,10 @@ create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const st
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf->uar);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, sq->memory.dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_WQEBB_BYTES);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, sq->log_size);
-	return rnic_cmd_create(dev, RNIC_CMD_CREATE_SQ, &in, sizeof(in), &sq->mem, &sq->sqn);
+	return rnic_cmd_create(dev, RNIC_CMD_CREATE_SQ, &in, sizeof(in), &sq->memory.mem, &sq->sqn);
 }
 
 static int
@@ -84,11 +83,18 @@ check_size(struct rnic_dev *dev, unsigned int log_wqebbs)
 	return 0;
 }
 
+static void
+sq_free(struct rnic_dev *dev, struct rnic_sq *sq)
+{
+	rnic_bfreg_free(dev, sq->bf);
+	rnic_ring_free(dev, &sq->memory, sq->dbrec);
+	*sq = (struct rnic_sq){ 0 };
+}
+
 int
 rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsigned int log_wqebbs,
 		   const struct rnic_cq *cq, struct rnic_sq *sq)
 {
-	uint64_t dbrec_iova;
 	void *dbrec;
 	int rc = check_size(dev, log_wqebbs);
 
@@ -96,27 +102,16 @@ rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsi
 		return rc;
 	*sq = (struct rnic_sq){ .log_size = (uint8_t)log_wqebbs,
 				.mask = (uint16_t)((1u << log_wqebbs) - 1) };
-	rc = rnic_mem_alloc(dev, "a send queue", (size_t)RNIC_WQEBB_BYTES << log_wqebbs,
-			    RNIC_PAGE_BYTES, RNIC_ACCESS_READ, &sq->mem);
+	rc = rnic_ring_alloc(dev, "a send queue", (size_t)RNIC_WQEBB_BYTES << log_wqebbs,
+			     RNIC_ACCESS_READ, &sq->memory, &dbrec);
 	if (rc != 0)
 		return rc;
-	sq->ring = sq->mem.address;
-	rc = rnic_dbrec_alloc(dev, &dbrec, &dbrec_iova);
-	if (rc != 0)
-		goto no_dbrec;
+	sq->ring = sq->memory.mem.address;
 	sq->dbrec = dbrec;
 	sq->bf = rnic_bfreg_take(dev, owner->domain, owner->registers);
-	rc = create_command(dev, owner, cq, sq, dbrec_iova);
+	rc = sq_create_command(dev, owner, cq, sq);
 	if (rc != 0)
-		goto no_sq;
-	return 0;
-
-no_sq:
-	rnic_bfreg_free(dev, sq->bf);
-	rnic_dbrec_free(dev, dbrec);
-no_dbrec:
-	rnic_mem_free(dev, &sq->mem);
-	*sq = (struct rnic_sq){ 0 };
+		sq_free(dev, sq);
 	return rc;
 }
 
@@ -128,10 +123,7 @@ rnic_sq_destroy(struct rnic_dev *dev, struct rnic_sq *sq)
 	if (sq->ring == NULL)
 		return 0;
 	rc = rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_SQ, sq->sqn);
-	rnic_bfreg_free(dev, sq->bf);
-	rnic_dbrec_free(dev, sq->dbrec);
-	rnic_mem_free(dev, &sq->mem);
-	*sq = (struct rnic_sq){ 0 };
+	sq_free(dev, sq);
 	return rc;
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "core/mem.h"
+#include "object/ring.h"
 #include "prm/queue.h"
 
 struct rnic_bfreg;
@@ -23,7 +23,7 @@ struct rnic_sq {
 	uint16_t mask;
 	uint8_t log_size;
 	uint32_t sqn;
-	struct rnic_mem mem;
+	struct rnic_ring memory;
 };
 
 /* Created for the port, and moved to RDY. */

@@ -177,7 +177,7 @@ state_bytes(const struct rnic_rdma_qp *qp)
 	/* The page list comes with it. */
 	return (uint32_t)(rnic_rdma_is_raw(qp) ? sizeof(struct rnic_query_rq_out)
 					       : sizeof(struct rnic_query_qp_out) +
-							 rnic_mem_page_count(&qp->mem) * 8);
+							 rnic_mem_page_count(&qp->memory.mem) * 8);
 }
 
 static bool

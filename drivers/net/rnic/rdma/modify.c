@@ -411,7 +411,7 @@ rnic_rdma_qp_query(struct rdmapmd_qp *head, struct rdmapmd_qp_attr *attr)
 	const struct rnic_qpc *qpc;
 	uint64_t state;
 	/* The page list comes with it. */
-	const uint32_t bytes = (uint32_t)sizeof(*out) + rnic_mem_page_count(&qp->mem) * 8;
+	const uint32_t bytes = (uint32_t)sizeof(*out) + rnic_mem_page_count(&qp->memory.mem) * 8;
 	int rc;
 
 	if (rnic_rdma_is_raw(qp))

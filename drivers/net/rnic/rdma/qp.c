@@ -15,13 +15,12 @@
 #include "core/bfreg.h"
 #include "core/cmd.h"
 #include "core/create.h"
-#include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/dump.h"
-#include "core/mem.h"
 #include "core/timestamp.h"
 #include "core/uar.h"
 #include "object/q_counter.h"
+#include "object/ring.h"
 #include "object/rq.h"
 #include "object/sq.h"
 #include "prm/caps.h"
@@ -106,14 +105,14 @@ place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	struct rnic_rq *rq = &qp->rq.wq;
 
 	if (sizing->rq.wqe_count > 0) {
-		rq->ring = qp->mem.address;
+		rq->ring = qp->memory.mem.address;
 		rq->log_size = log2_of(sizing->rq.wqe_count);
 		rq->log_stride = log2_of(sizing->rq.wqe_size);
 		rq->mask = (uint16_t)(sizing->rq.wqe_count - 1);
 		rq->dbrec = qp->dbrec;
 	}
 	if (sizing->sq.wqe_count > 0) {
-		sq->ring = (uint8_t *)qp->mem.address +
+		sq->ring = (uint8_t *)qp->memory.mem.address +
 			   (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size;
 		sq->log_size = log2_of(sizing->sq.wqe_count);
 		sq->mask = (uint16_t)(sizing->sq.wqe_count - 1);
@@ -125,31 +124,23 @@ static void
 free_queues(struct rnic_rdma_qp *qp)
 {
 	rnic_bfreg_free(qp->dev, qp->sq.wq.bf);
-	rnic_dbrec_free(qp->dev, qp->dbrec);
-	rnic_mem_free(qp->dev, &qp->mem);
+	rnic_ring_free(qp->dev, &qp->memory, qp->dbrec);
 }
 
 static int
-alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing, uint64_t *dbrec_iova)
+alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	const size_t bytes = (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size +
 			     (size_t)sizing->sq.wqe_count * RNIC_WQEBB_BYTES;
-	int rc = 0;
+	/* It may have neither: it answers WRITEs, READs and atomics. */
+	int rc = rnic_ring_alloc(qp->dev, "a queue pair", bytes, RNIC_ACCESS_READ, &qp->memory,
+				 &qp->dbrec);
 
-	/* A queue pair may have neither: it answers WRITEs, READs and atomics. */
-	if (bytes > 0)
-		rc = rnic_mem_alloc(qp->dev, "a queue pair", bytes, RNIC_PAGE_BYTES,
-				    RNIC_ACCESS_READ, &qp->mem);
-	if (rc == 0)
-		rc = rnic_dbrec_alloc(qp->dev, &qp->dbrec, dbrec_iova);
-	if (rc == 0) {
-		qp->sq.wq.bf =
-			rnic_bfreg_take(qp->dev, rnic_rdma_domain(qp), RNIC_BFREG_LOW_LATENCY);
-		place_rings(qp, sizing);
-	} else {
-		free_queues(qp);
-	}
-	return rc;
+	if (rc != 0)
+		return rc;
+	qp->sq.wq.bf = rnic_bfreg_take(qp->dev, rnic_rdma_domain(qp), RNIC_BFREG_LOW_LATENCY);
+	place_rings(qp, sizing);
+	return 0;
 }
 
 /* ---- The command ---- */
@@ -175,7 +166,7 @@ set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 }
 
 static int
-create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
+qp_create_command(struct rnic_rdma_qp *qp)
 {
 	struct rnic_create_qp_in in = { 0 };
 	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(&in);
@@ -192,9 +183,9 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, DEFAULT_USER_INDEX);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->qp.send_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, dbrec_iova);
+	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, qp->memory.dbrec_iova);
 	set_queues(qpc, qp);
-	return rnic_cmd_create(qp->dev, RNIC_CMD_CREATE_QP, &in, sizeof(in), &qp->mem,
+	return rnic_cmd_create(qp->dev, RNIC_CMD_CREATE_QP, &in, sizeof(in), &qp->memory.mem,
 			       &qp->qp.qp_num);
 }
 
@@ -204,15 +195,14 @@ create_command(struct rnic_rdma_qp *qp, uint64_t dbrec_iova)
 static int
 make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
-	uint64_t dbrec_iova;
 	int rc;
 
 	if (rnic_rdma_is_raw(qp))
 		return rnic_rdma_raw_create(qp, sizing);
-	rc = alloc_queues(qp, sizing, &dbrec_iova);
+	rc = alloc_queues(qp, sizing);
 	if (rc != 0)
 		return rc;
-	rc = create_command(qp, dbrec_iova);
+	rc = qp_create_command(qp);
 	if (rc != 0)
 		free_queues(qp);
 	else

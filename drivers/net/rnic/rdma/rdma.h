@@ -17,8 +17,8 @@
 #include <sys/queue.h>
 
 #include "core/dev.h"
-#include "core/mem.h"
 #include "object/cq.h"
+#include "object/ring.h"
 #include "object/rq.h"
 #include "object/sq.h"
 #include "rdmapmd_driver.h"
@@ -162,7 +162,7 @@ struct rnic_rdma_qp {
 
 	/* cold */
 	struct rnic_dev *dev;
-	struct rnic_mem mem; /* both rings, the receive ring first */
+	struct rnic_ring memory; /* of both rings, the receive ring first */
 	void *dbrec;
 	/* What stands in the place of a send queue that there is not. */
 	struct rnic_rdma_wqe no_wqe;
@@ -206,7 +206,7 @@ struct rnic_rdma_srq {
 
 	/* cold */
 	struct rnic_dev *dev;
-	struct rnic_mem mem;
+	struct rnic_ring memory;
 	atomic_bool armed; /* with a limit that was not reached, as far as events tell */
 	LIST_ENTRY(rnic_rdma_srq) next_srq;
 };

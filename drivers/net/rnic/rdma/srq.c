@@ -8,10 +8,9 @@
 #include "core/cmd.h"
 #include "core/create.h"
 #include "core/control.h"
-#include "core/dbrec.h"
 #include "core/dev.h"
 #include "core/eq.h"
-#include "core/mem.h"
+#include "object/ring.h"
 #include "prm/cmd.h"
 #include "prm/qp.h"
 #include "prm/queue.h"
@@ -21,7 +20,7 @@
 #include "rdma/srq.h"
 
 static int
-create_command(struct rnic_rdma_srq *srq, uint8_t log_size, uint64_t dbrec_iova)
+srq_create_command(struct rnic_rdma_srq *srq, uint8_t log_size)
 {
 	struct rnic_create_rmp_in in = { 0 };
 	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(&in);
@@ -30,10 +29,10 @@ create_command(struct rnic_rdma_srq *srq, uint8_t log_size, uint64_t dbrec_iova)
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
 	rnic_wq_set(wq, RNIC_WQ_PD, srq->srq.pd->pdn);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dbrec_iova);
+	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, srq->memory.dbrec_iova);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, srq->log_stride);
 	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
-	return rnic_cmd_create(srq->dev, RNIC_CMD_CREATE_RMP, &in, sizeof(in), &srq->mem,
+	return rnic_cmd_create(srq->dev, RNIC_CMD_CREATE_RMP, &in, sizeof(in), &srq->memory.mem,
 			       &srq->srq.srqn);
 }
 
@@ -43,13 +42,11 @@ free_queue(struct rnic_rdma_srq *srq)
 {
 	free(srq->next);
 	free(srq->wr_ids);
-	rnic_dbrec_free(srq->dev, srq->dbrec);
-	rnic_mem_free(srq->dev, &srq->mem);
+	rnic_ring_free(srq->dev, &srq->memory, srq->dbrec);
 }
 
 static int
-alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing,
-	    uint64_t *dbrec_iova)
+alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 {
 	void *dbrec;
 	int rc;
@@ -61,17 +58,15 @@ alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing,
 	srq->wr_ids = calloc(sizing->wqe_count, sizeof(srq->wr_ids[0]));
 	rc = srq->next == NULL || srq->wr_ids == NULL ? -ENOMEM : 0;
 	if (rc == 0)
-		rc = rnic_mem_alloc(srq->dev, "a shared receive queue",
-				    (size_t)sizing->wqe_count * sizing->wqe_size, RNIC_PAGE_BYTES,
-				    RNIC_ACCESS_READ, &srq->mem);
-	if (rc == 0)
-		rc = rnic_dbrec_alloc(srq->dev, &dbrec, dbrec_iova);
+		rc = rnic_ring_alloc(srq->dev, "a shared receive queue",
+				     (size_t)sizing->wqe_count * sizing->wqe_size, RNIC_ACCESS_READ,
+				     &srq->memory, &dbrec);
 	if (rc != 0) {
 		free_queue(srq);
 		return rc;
 	}
 	srq->dbrec = dbrec;
-	srq->ring = srq->mem.address;
+	srq->ring = srq->memory.mem.address;
 	rnic_rdma_srq_reset(srq);
 	return 0;
 }
@@ -80,14 +75,13 @@ int
 rnic_rdma_srq_create(struct rdmapmd_srq *head, const struct rdmapmd_srq_sizing *sizing)
 {
 	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
-	uint64_t dbrec_iova;
 	int rc;
 
 	srq->dev = rnic_rdma_dev(head->context);
-	rc = alloc_queue(srq, sizing, &dbrec_iova);
+	rc = alloc_queue(srq, sizing);
 	if (rc != 0)
 		return rc;
-	rc = create_command(srq, (uint8_t)__builtin_ctz(sizing->wqe_count), dbrec_iova);
+	rc = srq_create_command(srq, (uint8_t)__builtin_ctz(sizing->wqe_count));
 	if (rc != 0) {
 		free_queue(srq);
 		return rc;
