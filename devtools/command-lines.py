@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How many lines a function takes that executes a command: of the driver's definitions that call rnic_cmd_exec(),
-rnic_cmd_try() or rnic_cmd_create(), by name or by an rnic_cmd_fn that was handed in. Lines go from the return type to the
+rnic_cmd_try(), rnic_cmd_create() or rnic_cmd_query(), or one of their kind (rnic_cmd_exec_in(), rnic_cmd_try_query()...), by
+name or by an rnic_cmd_fn that was handed in. Lines go from the return type to the
 closing brace. Commands with nothing but a number, rnic_cmd_alloc() and rnic_cmd_destroy(), are a line where they are
 used and do not count, nor does what cmd.c itself consists of (rnic_cmd_*)."""
 
@@ -14,7 +15,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # A definition as clang-format leaves it: the return type, the name and its parameters, the body between braces in column 0.
 DEFINITION = re.compile(r"^[a-z][^\n;{}()]*\n(\w+)\([^;{}]*\)\n\{\n.*?^\}", re.MULTILINE | re.DOTALL)
-BY_NAME = re.compile(r"\brnic_cmd_(exec|try|create)\s*\(")
+BY_NAME = re.compile(r"\brnic_cmd_(exec|try|create|query)(_\w+)?\s*\(")
 HANDED_IN = re.compile(r"\brnic_cmd_fn\s*\*\s*(\w+)")
 
 

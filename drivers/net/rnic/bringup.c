@@ -201,9 +201,8 @@ static int
 function_command(struct rnic_dev *dev, uint16_t opcode)
 {
 	struct rnic_function_in in = { 0 };
-	struct rnic_cmd_out out;
 
-	return rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, opcode, 0, &in, sizeof(in));
 }
 
 static int
@@ -220,25 +219,29 @@ enable_down(struct rnic_dev *dev)
 
 /* Interface step sequence id 1 is what all layouts of this driver belong to. */
 static int
+issi_check(struct rnic_dev *dev)
+{
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_query_issi_out out;
+	int rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ISSI, 0, &in, sizeof(in), &out, sizeof(out));
+
+	if (rc != 0 ||
+	    rnic_query_issi_out_get(&out, RNIC_QUERY_ISSI_OUT_SUPPORTED_ISSI_DW0) & 1u << 1)
+		return rc;
+	RNIC_LOG(ERR, dev, "the firmware does not know ISSI 1: update it");
+	return -ENOTSUP;
+}
+
+static int
 issi_up(struct rnic_dev *dev)
 {
-	struct rnic_cmd_in query = { 0 };
-	struct rnic_query_issi_out supported;
-	struct rnic_set_issi_in set = { 0 };
-	struct rnic_cmd_out out;
-	int rc;
+	struct rnic_set_issi_in in = { 0 };
+	int rc = issi_check(dev);
 
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ISSI, 0, &query, sizeof(query), &supported,
-			   sizeof(supported));
 	if (rc != 0)
 		return rc;
-	if (!(rnic_query_issi_out_get(&supported, RNIC_QUERY_ISSI_OUT_SUPPORTED_ISSI_DW0) &
-	      1u << 1)) {
-		RNIC_LOG(ERR, dev, "the firmware does not know ISSI 1: update it");
-		return -ENOTSUP;
-	}
-	rnic_set_issi_in_set(&set, RNIC_SET_ISSI_IN_CURRENT_ISSI, 1);
-	return rnic_cmd_exec(dev, RNIC_CMD_SET_ISSI, 0, &set, sizeof(set), &out, sizeof(out));
+	rnic_set_issi_in_set(&in, RNIC_SET_ISSI_IN_CURRENT_ISSI, 1);
+	return rnic_cmd_exec_in(dev, RNIC_CMD_SET_ISSI, 0, &in, sizeof(in));
 }
 
 /* What the firmware does not give back it may still work in. */
@@ -291,9 +294,8 @@ static int
 init_hca_up(struct rnic_dev *dev)
 {
 	struct rnic_cmd_in in = { 0 };
-	struct rnic_cmd_out out;
 
-	return rnic_cmd_exec(dev, RNIC_CMD_INIT_HCA, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_INIT_HCA, 0, &in, sizeof(in));
 }
 
 static void

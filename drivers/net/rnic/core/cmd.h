@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "prm/cmd.h"
+
 struct rnic_dev;
 
 /*
@@ -48,6 +50,45 @@ int rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *i
 /* Either of the two. */
 typedef int rnic_cmd_fn(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 			uint32_t in_bytes, void *out, uint32_t out_bytes);
+/* As rnic_cmd_exec(), of a command that answers nothing but its status. */
+static inline int
+rnic_cmd_exec_in(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
+		 uint32_t in_bytes)
+{
+	struct rnic_cmd_out out;
+
+	return rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, &out, sizeof(out));
+}
+
+static inline int
+rnic_cmd_try_in(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes)
+{
+	struct rnic_cmd_out out;
+
+	return rnic_cmd_try(dev, opcode, op_mod, in, in_bytes, &out, sizeof(out));
+}
+
+/* QUERY_x of an object's number. */
+static inline int
+rnic_cmd_query(struct rnic_dev *dev, uint16_t opcode, uint32_t number, void *out,
+	       uint32_t out_bytes)
+{
+	struct rnic_object_in in = { 0 };
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
+	return rnic_cmd_exec(dev, opcode, 0, &in, sizeof(in), out, out_bytes);
+}
+
+static inline int
+rnic_cmd_try_query(struct rnic_dev *dev, uint16_t opcode, uint32_t number, void *out,
+		   uint32_t out_bytes)
+{
+	struct rnic_object_in in = { 0 };
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
+	return rnic_cmd_try(dev, opcode, 0, &in, sizeof(in), out, out_bytes);
+}
+
 /* What rnic_cmd_exec() and rnic_cmd_try() say when the firmware did not want to: there is a device, and it goes on. */
 static inline bool
 rnic_cmd_refused(int rc)

@@ -130,32 +130,31 @@ rnic_eq_number(const struct rnic_eq *eq)
 }
 
 static int
-create_command(struct rnic_dev *dev, struct rnic_eq *eq, bool *refused)
+eq_create_command(struct rnic_dev *dev, struct rnic_eq *eq, bool *refused)
 {
 	struct rnic_create_eq_in in = { 0 };
 	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in);
-	uint32_t number;
+	uint32_t number = 0;
 	int rc;
 
 	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, eq->log_size);
 	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, dev->eq_uar);
 	rnic_eqc_set(eqc, RNIC_EQC_INTR, eq->vector);
 	rnic_create_eq_in_set(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, eq->events);
-	if (refused == NULL) {
+	if (refused == NULL)
 		rc = rnic_cmd_create(dev, RNIC_CMD_CREATE_EQ, &in, sizeof(in), &eq->mem, &number);
-	} else {
+	else
 		rc = rnic_cmd_try_create(dev, RNIC_CMD_CREATE_EQ, &in, sizeof(in), &eq->mem,
 					 &number);
+	if (refused != NULL)
 		*refused = rnic_cmd_refused(rc);
-	}
-	if (rc == 0)
-		eq->eqn = number & 0xff;
+	eq->eqn = number & 0xff;
 	return rc;
 }
 
 static int
-create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
-       rnic_eq_handler *handler, bool *refused, struct rnic_eq **result)
+eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
+	  rnic_eq_handler *handler, bool *refused, struct rnic_eq **result)
 {
 	struct rnic_eq *eq = calloc(1, sizeof(*eq));
 	uint32_t i;
@@ -178,7 +177,7 @@ create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned in
 	/* The device's first pass writes owner 0. */
 	for (i = 0; i <= eq->mask; i++)
 		eq->ring[i].owner = 1;
-	rc = create_command(dev, eq, refused);
+	rc = eq_create_command(dev, eq, refused);
 	if (rc != 0) {
 		rnic_mem_free(dev, &eq->mem);
 		free(eq);
@@ -192,7 +191,7 @@ int
 rnic_eq_create(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsigned int vector,
 	       rnic_eq_handler *handler, struct rnic_eq **eq)
 {
-	return create(dev, log_size, events, vector, handler, NULL, eq);
+	return eq_create(dev, log_size, events, vector, handler, NULL, eq);
 }
 
 int
@@ -200,7 +199,7 @@ rnic_eq_try(struct rnic_dev *dev, unsigned int log_size, uint64_t events, unsign
 	    rnic_eq_handler *handler, bool *refused, struct rnic_eq **eq)
 {
 	*refused = false;
-	return create(dev, log_size, events, vector, handler, refused, eq);
+	return eq_create(dev, log_size, events, vector, handler, refused, eq);
 }
 
 void
@@ -255,11 +254,9 @@ rnic_eq_silent(const struct rnic_eq *eq)
 bool
 rnic_eq_failed(struct rnic_dev *dev, uint32_t eqn)
 {
-	struct rnic_object_in in = { 0 };
 	struct rnic_query_eq_out out;
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eqn);
-	return rnic_cmd_try(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out, sizeof(out)) == 0 &&
+	return rnic_cmd_try_query(dev, RNIC_CMD_QUERY_EQ, eqn, &out, sizeof(out)) == 0 &&
 	       rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0;
 }
 
@@ -282,11 +279,26 @@ exchange_queues(struct rnic_eq *a, struct rnic_eq *b)
 	b->eqn = eqn;
 }
 
+/* The queue that has failed, or what is left of it. */
+static void
+eq_bury(struct rnic_dev *dev, struct rnic_eq *eq, struct rnic_eq *failed)
+{
+	struct rnic_object_in in = { 0 };
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, failed->eqn);
+	if (rnic_cmd_try_in(dev, RNIC_CMD_DESTROY_EQ, 0, &in, sizeof(in)) == 0) {
+		rnic_mem_free(dev, &failed->mem);
+		free(failed);
+	} else {
+		failed->dead = eq->dead;
+		eq->dead = failed;
+		eq->dead_count++;
+	}
+}
+
 int
 rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_cmd_out out;
 	struct rnic_eq *other;
 	int rc;
 
@@ -296,15 +308,7 @@ rnic_eq_remake(struct rnic_dev *dev, struct rnic_eq *eq)
 	if (rc != 0)
 		return rc;
 	exchange_queues(eq, other);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, other->eqn);
-	if (rnic_cmd_try(dev, RNIC_CMD_DESTROY_EQ, 0, &in, sizeof(in), &out, sizeof(out)) == 0) {
-		rnic_mem_free(dev, &other->mem);
-		free(other);
-	} else {
-		other->dead = eq->dead;
-		eq->dead = other;
-		eq->dead_count++;
-	}
+	eq_bury(dev, eq, other);
 	rnic_eq_arm(dev, eq);
 	return 0;
 }

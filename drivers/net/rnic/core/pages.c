@@ -120,7 +120,7 @@ put_pages(struct rnic_pages *pages, const struct rnic_be64 *list, uint32_t count
 }
 
 static void
-refuse(struct rnic_dev *dev, uint16_t function)
+pages_refuse(struct rnic_dev *dev, uint16_t function)
 {
 	struct rnic_manage_pages_in in = { 0 };
 	struct rnic_manage_pages_out out;
@@ -130,45 +130,52 @@ refuse(struct rnic_dev *dev, uint16_t function)
 		     sizeof(out));
 }
 
+/* `got` of them are in the list, all or those before one that could not be had. */
+static int
+get_pages(struct rnic_pages *pages, struct rnic_be64 *list, uint32_t count, uint32_t *got)
+{
+	uint64_t iova;
+	int rc = 0;
+
+	pthread_mutex_lock(&pages->lock);
+	for (*got = 0; *got < count && rc == 0; *got += rc == 0) {
+		rc = get_page(pages, &iova);
+		if (rc == 0)
+			list[*got] = rnic_cpu_to_be64(iova);
+	}
+	pthread_mutex_unlock(&pages->lock);
+	return rc;
+}
+
 /* Give count pages in one command; 0 is a legal number. */
 static int
-give(struct rnic_dev *dev, uint16_t function, uint32_t count)
+pages_give(struct rnic_dev *dev, uint16_t function, uint32_t count)
 {
 	const uint32_t bytes = (uint32_t)sizeof(struct rnic_manage_pages_in) + count * 8;
 	struct rnic_manage_pages_in *in = calloc(1, bytes);
 	struct rnic_manage_pages_out out;
 	struct rnic_be64 *list;
-	uint32_t i;
-	int rc = 0;
+	uint32_t got;
+	int rc;
 
 	if (in == NULL)
 		return -ENOMEM;
 	list = (struct rnic_be64 *)(in + 1);
-	pthread_mutex_lock(&dev->pages->lock);
-	for (i = 0; i < count && rc == 0; i++) {
-		uint64_t iova;
-
-		rc = get_page(dev->pages, &iova);
-		if (rc != 0)
-			break;
-		list[i] = rnic_cpu_to_be64(iova);
-	}
-	pthread_mutex_unlock(&dev->pages->lock);
-	if (rc == 0) {
-		rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
-		rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
+	rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
+	rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
+	rc = get_pages(dev->pages, list, count, &got);
+	if (rc == 0)
 		rc = rnic_cmd_exec(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, in, bytes, &out,
 				   sizeof(out));
-	}
 	/* After a timeout the device may have them: they stay held until the end. */
 	if (rc != 0 && rc != -ETIMEDOUT)
-		put_pages(dev->pages, list, i);
+		put_pages(dev->pages, list, got);
 	free(in);
 	return rc;
 }
 
 static int
-give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
+pages_give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 {
 	uint32_t held = rnic_pages_held(dev);
 	int rc;
@@ -178,52 +185,52 @@ give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 			ERR, dev,
 			"the device holds %u pages and asks for %u: refused, %u are the limit",
 			held, count, HELD_MAX);
-		refuse(dev, function);
+		pages_refuse(dev, function);
 		return -ENOSPC;
 	}
 	do {
 		uint32_t n = RTE_MIN(count, (uint32_t)GIVE_MAX);
 
-		rc = give(dev, function, n);
+		rc = pages_give(dev, function, n);
 		count -= n;
 	} while (rc == 0 && count > 0);
 	if (rc != 0)
-		refuse(dev, function);
+		pages_refuse(dev, function);
 	return rc;
 }
 
-/* Take up to count pages back in one command; *taken are those that the device really had. */
+/* *named: how many addresses of pages follow *out, of `count` that there is room for. */
 static int
-take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
+pages_take_command(struct rnic_dev *dev, uint16_t function, uint32_t count,
+		   struct rnic_manage_pages_out *out, uint32_t *named)
 {
-	const uint32_t bytes = (uint32_t)sizeof(struct rnic_manage_pages_out) + count * 8;
-	struct rnic_manage_pages_out *out = calloc(1, bytes);
 	struct rnic_manage_pages_in in = { 0 };
-	const struct rnic_be64 *list;
-	uint32_t i, named = 0;
 	int rc;
 
-	if (out == NULL)
-		return -ENOMEM;
 	rnic_manage_pages_in_set(&in, RNIC_MANAGE_PAGES_IN_FUNCTION_ID, function);
 	rnic_manage_pages_in_set(&in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_TAKE, &in, sizeof(in), out,
-			   bytes);
-	*taken = 0;
-	if (rc == 0)
-		named = (uint32_t)rnic_manage_pages_out_get(
-			out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
-	if (named > count) {
-		RNIC_LOG_REPEATED(ERR, dev, "asked for %u pages back, the device says %u", count,
-				  named);
-		named = 0;
-		rc = -EIO;
-	}
-	list = (const struct rnic_be64 *)(out + 1);
+			   (uint32_t)sizeof(*out) + count * 8);
+	if (rc != 0)
+		return rc;
+	*named = (uint32_t)rnic_manage_pages_out_get(out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
+	if (*named <= count)
+		return 0;
+	RNIC_LOG_REPEATED(ERR, dev, "asked for %u pages back, the device returns %u", count,
+			  *named);
+	return -EIO;
+}
+
+/* Returns how many of them the device really had. */
+static uint32_t
+pages_taken(struct rnic_dev *dev, const struct rnic_be64 *list, uint32_t count)
+{
+	uint32_t i, taken = 0;
+
 	pthread_mutex_lock(&dev->pages->lock);
-	for (i = 0; i < named; i++) {
+	for (i = 0; i < count; i++) {
 		if (put_page(dev->pages, rnic_be64_to_cpu(list[i])))
-			++*taken;
+			taken++;
 		else
 			RNIC_LOG_REPEATED(
 				ERR, dev,
@@ -231,25 +238,48 @@ take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
 				rnic_be64_to_cpu(list[i]));
 	}
 	pthread_mutex_unlock(&dev->pages->lock);
+	return taken;
+}
+
+/* Take up to count pages back in one command; *taken are those that the device really had. */
+static int
+pages_take(struct rnic_dev *dev, uint16_t function, uint32_t count, uint32_t *taken)
+{
+	struct rnic_manage_pages_out *out = calloc(1, sizeof(*out) + (size_t)count * 8);
+	uint32_t named;
+	int rc;
+
+	if (out == NULL)
+		return -ENOMEM;
+	rc = pages_take_command(dev, function, count, out, &named);
+	*taken = rc == 0 ? pages_taken(dev, (const struct rnic_be64 *)(out + 1), named) : 0;
 	free(out);
+	return rc;
+}
+
+/* How many the device asks for, for which function: ours. */
+static int
+pages_query(struct rnic_dev *dev, unsigned int stage, int32_t *count, uint16_t *function)
+{
+	struct rnic_function_in in = { 0 };
+	struct rnic_query_pages_out out = { 0 };
+	int rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_PAGES, (uint16_t)stage, &in, sizeof(in), &out,
+			       sizeof(out));
+
+	*count = (int32_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
+	*function = (uint16_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_FUNCTION_ID);
 	return rc;
 }
 
 int
 rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 {
-	struct rnic_function_in in = { 0 };
-	struct rnic_query_pages_out out;
 	int32_t count;
 	uint16_t function;
-	int rc;
+	int rc = pages_query(dev, stage, &count, &function);
 
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_PAGES, (uint16_t)stage, &in, sizeof(in), &out,
-			   sizeof(out));
 	if (rc != 0)
 		return rc;
-	count = (int32_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
-	function = (uint16_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_FUNCTION_ID);
 	if (count < 0) {
 		RNIC_LOG(ERR, dev, "the device asks for %d pages at start", count);
 		return -EIO;
@@ -259,7 +289,7 @@ rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 	pthread_mutex_lock(&dev->pages->lock);
 	dev->pages->function = function;
 	pthread_mutex_unlock(&dev->pages->lock);
-	rc = give_all(dev, function, (uint32_t)count);
+	rc = pages_give_all(dev, function, (uint32_t)count);
 	pthread_mutex_unlock(&dev->pages->work);
 	return rc;
 }
@@ -275,7 +305,8 @@ rnic_pages_reclaim(struct rnic_dev *dev)
 
 	pthread_mutex_lock(&dev->pages->work);
 	while (rc == 0 && (held = rnic_pages_held(dev)) > 0) {
-		rc = take(dev, dev->pages->function, RTE_MIN(held, (uint32_t)TAKE_MAX), &taken);
+		rc = pages_take(dev, dev->pages->function, RTE_MIN(held, (uint32_t)TAKE_MAX),
+				&taken);
 		if (rc != 0)
 			break;
 		/* The firmware may need a moment to free some, but not for ever. */
@@ -308,10 +339,10 @@ rnic_pages_answer(struct rnic_dev *dev)
 	if (wanted != 0)
 		RNIC_LOG(DEBUG, dev, "page request: %" PRId64, wanted);
 	if (wanted > 0)
-		(void)give_all(dev, function, (uint32_t)RTE_MIN(wanted, (int64_t)INT32_MAX));
+		(void)pages_give_all(dev, function, (uint32_t)RTE_MIN(wanted, (int64_t)INT32_MAX));
 	for (; wanted < 0; wanted += (int64_t)taken)
-		if (take(dev, function, (uint32_t)RTE_MIN(-wanted, (int64_t)TAKE_MAX), &taken) !=
-			    0 ||
+		if (pages_take(dev, function, (uint32_t)RTE_MIN(-wanted, (int64_t)TAKE_MAX),
+			       &taken) != 0 ||
 		    taken == 0)
 			break;
 	pthread_mutex_unlock(&pages->work);
@@ -338,19 +369,11 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 void
 rnic_pages_ask(struct rnic_dev *dev)
 {
-	struct rnic_function_in in = { 0 };
-	struct rnic_query_pages_out out;
 	int32_t count;
+	uint16_t function;
 
-	if (rnic_cmd_exec(dev, RNIC_CMD_QUERY_PAGES, RNIC_PAGES_REGULAR, &in, sizeof(in), &out,
-			  sizeof(out)) != 0)
-		return;
-	count = (int32_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
-	if (count != 0)
-		rnic_pages_request(
-			dev,
-			(uint16_t)rnic_query_pages_out_get(&out, RNIC_QUERY_PAGES_OUT_FUNCTION_ID),
-			count);
+	if (pages_query(dev, RNIC_PAGES_REGULAR, &count, &function) == 0 && count != 0)
+		rnic_pages_request(dev, function, count);
 }
 
 uint32_t

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "core/bfreg.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "core/uar.h"
 #include "prm/caps.h"
@@ -114,12 +115,8 @@ static int
 try_alloc(struct rnic_dev *dev, uint32_t *number)
 {
 	struct rnic_cmd_in in = { 0 };
-	struct rnic_object_out out;
-	int rc = rnic_cmd_try(dev, RNIC_CMD_ALLOC_UAR, 0, &in, sizeof(in), &out, sizeof(out));
 
-	if (rc == 0)
-		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return rc;
+	return rnic_cmd_try_create(dev, RNIC_CMD_ALLOC_UAR, &in, sizeof(in), NULL, number);
 }
 
 static int

@@ -3,7 +3,6 @@
 /* Completion queues (PRM: "Completion Queues"): 64-byte CQEs, polled. */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "core/cmd.h"
@@ -154,26 +153,18 @@ cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
 }
 
 static int
-resize_command(struct rnic_dev *dev, const struct rnic_cq *cq, const struct rnic_mem *mem,
-	       unsigned int log_size)
+cq_resize_command(struct rnic_dev *dev, const struct rnic_cq *cq, const struct rnic_mem *mem,
+		  unsigned int log_size)
 {
-	const uint32_t bytes =
-		(uint32_t)sizeof(struct rnic_modify_cq_in) + rnic_mem_page_count(mem) * 8;
-	struct rnic_modify_cq_in *in = calloc(1, bytes);
-	struct rnic_cmd_out out;
-	int rc;
+	struct rnic_modify_cq_in in = { 0 };
+	struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(&in);
 
-	if (in == NULL)
-		return -ENOMEM;
-	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_CQN, cq->cqn);
-	rnic_modify_cq_in_set(in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_RESIZE_CQ_RING);
-	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
-	rnic_cqc_set(rnic_modify_cq_in_cqc(in), RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_mem_page_list(mem, in + 1);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_MODIFY_CQ, RNIC_MODIFY_CQ_RESIZE, in, bytes, &out,
-			   sizeof(out));
-	free(in);
-	return rc;
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_CQN, cq->cqn);
+	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_FIELD_SELECT, RNIC_RESIZE_CQ_RING);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, RNIC_CQE_SIZE_64);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
+	return rnic_cmd_exec_pages(dev, RNIC_CMD_MODIFY_CQ, RNIC_MODIFY_CQ_RESIZE, &in, sizeof(in),
+				   mem);
 }
 
 int
@@ -192,7 +183,7 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 	if (rc != 0)
 		return rc;
 	cq_entries_init(mem.address, log_size);
-	rc = resize_command(dev, cq, &mem, log_size);
+	rc = cq_resize_command(dev, cq, &mem, log_size);
 	if (rc != 0) {
 		rnic_mem_free(dev, &mem);
 		return rc;

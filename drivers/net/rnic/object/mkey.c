@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "core/health.h"
 #include "object/mkey.h"
@@ -93,26 +94,21 @@ page_rights(const struct rnic_mkey_region *region, bool paging)
 	return RNIC_MTT_READ | (region->access & RNIC_MKEY_LOCAL_WRITE ? RNIC_MTT_WRITE : 0);
 }
 
-static int
-create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint8_t variant,
-	       uint32_t *index)
-{
-	const bool paging = rnic_general_cap(dev, RNIC_GENERAL_CAP_PG) != 0;
-	const uint64_t rights = page_rights(region, paging);
-	const uint32_t log = log_page_size(region);
-	const uint64_t page = UINT64_C(1) << log;
-	const uint64_t first = region->start & ~(page - 1);
-	const uint32_t pages = (uint32_t)((region->end - 1 - first) / page + 1);
-	const uint32_t octwords = (pages + 1) / 2;
-	const uint32_t bytes = (uint32_t)sizeof(struct rnic_create_mkey_in) + octwords * 16;
-	struct rnic_create_mkey_in *in;
-	struct rnic_object_out out;
-	struct rnic_be64 *mtt;
-	uint64_t iova;
-	uint32_t i;
-	int rc;
+/* The pages that a key translates to. */
+struct mkey_pages {
+	uint32_t log;	/* of the bytes of each */
+	uint32_t count; /* in an even number of entries, of 8 bytes */
+	uint64_t
+		iova; /* of the first; it may begin before what is mapped: the key's bounds keep the device out of there */
+};
 
-	if (log < LOG_PAGE_SIZE_MIN) {
+static int
+mkey_pages_of(struct rnic_dev *dev, const struct rnic_mkey_region *region, struct mkey_pages *pages)
+{
+	uint64_t bytes, first;
+
+	pages->log = log_page_size(region);
+	if (pages->log < LOG_PAGE_SIZE_MIN) {
 		RNIC_LOG(ERR, dev,
 			 "%#zx bytes at %#zx cannot be called by 0x%" PRIx64
 			 ": their offsets in a page of 4 KiB must be the same",
@@ -120,20 +116,53 @@ create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint
 			 region->address);
 		return -EINVAL;
 	}
-	in = calloc(1, bytes);
+	bytes = UINT64_C(1) << pages->log;
+	first = region->start & ~(bytes - 1);
+	pages->count = (uint32_t)((region->end - 1 - first) / bytes + 1);
+	pages->iova = region->iova & ~(bytes - 1);
+	return 0;
+}
+
+/* The input of CREATE_MKEY, whole; NULL: no memory. */
+static struct rnic_create_mkey_in *
+mkey_create_fill(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint8_t variant,
+		 const struct mkey_pages *pages, uint32_t *bytes)
+{
+	const bool paging = rnic_general_cap(dev, RNIC_GENERAL_CAP_PG) != 0;
+	const uint64_t rights = page_rights(region, paging);
+	const uint32_t octwords = (pages->count + 1) / 2;
+	struct rnic_create_mkey_in *in;
+	struct rnic_be64 *mtt;
+	uint32_t i;
+
+	*bytes = (uint32_t)sizeof(*in) + octwords * 16;
+	in = calloc(1, *bytes);
 	if (in == NULL)
-		return -ENOMEM;
-	set_context(rnic_create_mkey_in_mkc(in), region, variant, octwords, log);
+		return NULL;
+	set_context(rnic_create_mkey_in_mkc(in), region, variant, octwords, pages->log);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, paging);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
-	/* The first page may begin before what is mapped; the key's bounds keep the device out of there. */
-	iova = region->iova & ~(page - 1);
 	mtt = (struct rnic_be64 *)(in + 1);
-	for (i = 0; i < pages; i++)
-		mtt[i] = rnic_cpu_to_be64((iova + i * page) | rights);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_CREATE_MKEY, 0, in, bytes, &out, sizeof(out));
-	if (rc == 0)
-		*index = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	for (i = 0; i < pages->count; i++)
+		mtt[i] = rnic_cpu_to_be64((pages->iova + ((uint64_t)i << pages->log)) | rights);
+	return in;
+}
+
+static int
+mkey_create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region, uint8_t variant,
+		    uint32_t *index)
+{
+	struct rnic_create_mkey_in *in;
+	struct mkey_pages pages;
+	uint32_t bytes;
+	int rc = mkey_pages_of(dev, region, &pages);
+
+	if (rc != 0)
+		return rc;
+	in = mkey_create_fill(dev, region, variant, &pages, &bytes);
+	if (in == NULL)
+		return -ENOMEM;
+	rc = rnic_cmd_create(dev, RNIC_CMD_CREATE_MKEY, in, bytes, NULL, index);
 	free(in);
 	return rc;
 }
@@ -166,7 +195,7 @@ create_key(struct rnic_dev *dev, struct rnic_mkey_region *region)
 			RNIC_LOG(ERR, dev, "the system has no random number for a memory key");
 			return -EIO;
 		}
-		rc = create_command(dev, region, variant, &index);
+		rc = mkey_create_command(dev, region, variant, &index);
 		if (rc != 0)
 			return rc;
 		region->key = index << 8 | variant;

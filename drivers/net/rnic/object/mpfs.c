@@ -73,7 +73,6 @@ static int
 command(struct rnic_dev *dev, uint16_t opcode, uint32_t index, const struct rnic_mac_entry *entry)
 {
 	struct rnic_l2_table_entry_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_l2_table_entry_in_set(&in, RNIC_L2_TABLE_ENTRY_IN_TABLE_INDEX, index);
 	if (entry != NULL) {
@@ -82,7 +81,7 @@ command(struct rnic_dev *dev, uint16_t opcode, uint32_t index, const struct rnic
 		rnic_l2_table_entry_in_set(&in, RNIC_L2_TABLE_ENTRY_IN_MAC_31_0,
 					   rnic_mac_entry_get(entry, RNIC_MAC_ENTRY_ADDRESS_31_0));
 	}
-	return rnic_cmd_try(dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_try_in(dev, opcode, 0, &in, sizeof(in));
 }
 
 /* Those that are not in the list go; one that the device does not let go of is tried again. */

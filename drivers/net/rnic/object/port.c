@@ -77,17 +77,19 @@ tolerate(struct rnic_dev *dev, enum port_right right, int rc)
 
 /* ---- Access registers ---- */
 
+#define REG_MAX 0x100 /* bytes */
+
 static int
 access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes,
 	   rnic_cmd_fn *command)
 {
 	struct {
 		struct rnic_access_reg_in header;
-		uint8_t data[0x100];
+		uint8_t data[REG_MAX];
 	} in = { 0 };
 	struct {
 		struct rnic_access_reg_out header;
-		uint8_t data[0x100];
+		uint8_t data[REG_MAX];
 	} out;
 	int rc;
 
@@ -226,19 +228,28 @@ fastest(uint64_t protocols, const uint32_t speeds[32])
 	return speed;
 }
 
-int
-rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
+static int
+query_vport_up(struct rnic_dev *dev, bool *up)
 {
 	struct rnic_vport_in in = { 0 };
 	struct rnic_query_vport_state_out out;
-	struct rnic_ptys_reg ptys;
-	int rc;
+	int rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_STATE, 0, &in, sizeof(in), &out,
+			       sizeof(out));
 
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_VPORT_STATE, 0, &in, sizeof(in), &out, sizeof(out));
+	if (rc == 0)
+		*up = rnic_query_vport_state_out_get(&out, RNIC_QUERY_VPORT_STATE_OUT_STATE) ==
+		      RNIC_VPORT_STATE_UP;
+	return rc;
+}
+
+int
+rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
+{
+	struct rnic_ptys_reg ptys;
+	int rc = query_vport_up(dev, up);
+
 	if (rc != 0)
 		return rc;
-	*up = rnic_query_vport_state_out_get(&out, RNIC_QUERY_VPORT_STATE_OUT_STATE) ==
-	      RNIC_VPORT_STATE_UP;
 	*speed = 0;
 	if (!*up)
 		return 0;

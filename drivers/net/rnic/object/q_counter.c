@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "core/cmd.h"
+#include "core/create.h"
 #include "core/dev.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
@@ -53,16 +54,13 @@ int
 rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, bool *has)
 {
 	struct rnic_cmd_in in = { 0 };
-	struct rnic_object_out out;
 	int rc = -EOPNOTSUPP;
 
 	*number = 0;
 	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_QP_CNT) > 0)
-		rc = rnic_cmd_try(dev, RNIC_CMD_ALLOC_Q_COUNTER, 0, &in, sizeof(in), &out,
-				  sizeof(out));
+		rc = rnic_cmd_try_create(dev, RNIC_CMD_ALLOC_Q_COUNTER, &in, sizeof(in), NULL,
+					 number);
 	*has = rc == 0;
-	if (rc == 0)
-		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
 	if (!rnic_cmd_refused(rc))
 		return rc;
 	RNIC_LOG(NOTICE, dev, "the device has no counters for %s (%s): they read 0", whose,
@@ -70,10 +68,18 @@ rnic_q_counter_alloc(struct rnic_dev *dev, const char *whose, uint32_t *number, 
 	return 0;
 }
 
+static int
+q_counter_query(struct rnic_dev *dev, uint32_t number, struct rnic_query_q_counter_out *out)
+{
+	struct rnic_query_q_counter_in in = { 0 };
+
+	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, number);
+	return rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), out, sizeof(*out));
+}
+
 int
 rnic_q_counter_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 {
-	struct rnic_query_q_counter_in in = { 0 };
 	struct rnic_query_q_counter_out out;
 	int rc;
 
@@ -81,8 +87,7 @@ rnic_q_counter_out_of_buffer(struct rnic_dev *dev, uint32_t *count)
 		*count = 0;
 		return 0;
 	}
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, dev->q_counter);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
+	rc = q_counter_query(dev, dev->q_counter, &out);
 	if (rc == 0)
 		*count = (uint32_t)rnic_query_q_counter_out_get(
 			&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
@@ -118,7 +123,6 @@ rnic_q_counters_teardown(struct rnic_dev *dev)
 int
 rnic_q_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_Q_COUNTERS])
 {
-	struct rnic_query_q_counter_in in = { 0 };
 	struct rnic_q_counters *of_qps = dev->qp_counters;
 	struct rnic_query_q_counter_out out;
 	uint32_t now;
@@ -129,10 +133,9 @@ rnic_q_counters_read(struct rnic_dev *dev, uint64_t values[RNIC_Q_COUNTERS])
 		memset(values, 0, RNIC_Q_COUNTERS * sizeof(values[0]));
 		return 0;
 	}
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, of_qps->number);
 	/* Two readers' answers must not pass each other. */
 	pthread_mutex_lock(&of_qps->lock);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), &out, sizeof(out));
+	rc = q_counter_query(dev, of_qps->number, &out);
 	for (i = 0; i < RNIC_Q_COUNTERS && rc == 0; i++) {
 		now = (uint32_t)rnic_query_q_counter_out_get(&out, fields[i]);
 		of_qps->counters[i] += now - of_qps->before[i];

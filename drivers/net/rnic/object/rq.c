@@ -21,12 +21,25 @@
 
 /* Of a device with two clocks the default would be whichever was configured: times must be of the one that is read. */
 static enum rnic_ts_format
-ts_format(const struct rnic_dev *dev)
+rq_ts_format(const struct rnic_dev *dev)
 {
 	const uint64_t capability = rnic_general_cap(dev, RNIC_GENERAL_CAP_RQ_TS_FORMAT);
 
 	return capability == RNIC_TS_CAP_BOTH ? RNIC_TS_FORMAT_REAL_TIME
 					      : rnic_ts_format(capability);
+}
+
+static void
+rq_context_fill(struct rnic_rqc *rqc, const struct rnic_dev *dev, const struct rnic_wq_owner *owner,
+		const struct rnic_cq *cq)
+{
+	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
+	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
+	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
+	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, rq_ts_format(dev));
+	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
+	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
+	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
 }
 
 static int
@@ -37,13 +50,7 @@ rq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const
 	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
 	struct rnic_wq *wq = rnic_rqc_wq(rqc);
 
-	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1); /* VLAN tags stay in the frame */
-	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
-	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, ts_format(dev));
-	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, owner->user_index);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
-	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, owner->q_counter);
+	rq_context_fill(rqc, dev, owner, cq);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, rq->memory.dbrec_iova);
@@ -53,20 +60,19 @@ rq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const
 }
 
 static int
-modify(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state from,
-       enum rnic_wq_state to)
+rq_modify(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state from,
+	  enum rnic_wq_state to)
 {
 	struct rnic_modify_rq_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, from);
 	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, rq->rqn);
 	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, to);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in));
 }
 
 static int
-check_size(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride)
+rq_check_size(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_stride)
 {
 	const uint64_t max = rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_WQ_SZ);
 	const uint64_t max_wqe = rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ);
@@ -100,7 +106,7 @@ rnic_rq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsi
 		   unsigned int log_stride, const struct rnic_cq *cq, struct rnic_rq *rq)
 {
 	void *dbrec;
-	int rc = check_size(dev, log_wqes, log_stride);
+	int rc = rq_check_size(dev, log_wqes, log_stride);
 
 	if (rc != 0)
 		return rc;
@@ -140,7 +146,7 @@ rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_str
 
 	if (rc != 0)
 		return rc;
-	rc = modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = rq_modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	if (rc != 0)
 		rnic_rq_destroy(dev, rq);
 	return rc;
@@ -149,12 +155,9 @@ rnic_rq_create(struct rnic_dev *dev, unsigned int log_wqes, unsigned int log_str
 int
 rnic_rq_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_state *state)
 {
-	struct rnic_object_in in = { 0 };
 	struct rnic_query_rq_out out;
-	int rc;
+	int rc = rnic_cmd_query(dev, RNIC_CMD_QUERY_RQ, rq->rqn, &out, sizeof(out));
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rq->rqn);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_RQ, 0, &in, sizeof(in), &out, sizeof(out));
 	if (rc == 0)
 		*state = (enum rnic_wq_state)rnic_rqc_get(rnic_query_rq_out_rqc(&out),
 							  RNIC_RQC_STATE);
@@ -169,7 +172,7 @@ rnic_rq_set_state(struct rnic_dev *dev, const struct rnic_rq *rq, enum rnic_wq_s
 
 	for (; rc == 0 && state != to; state = next) {
 		next = rnic_wq_next_state(state, to);
-		rc = modify(dev, rq, state, next);
+		rc = rq_modify(dev, rq, state, next);
 		/* A request of it may have failed meanwhile. */
 		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_rq_state(dev, rq, &next) == 0 &&
 		    next == RNIC_WQ_STATE_ERR)
@@ -182,7 +185,6 @@ int
 rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool strip)
 {
 	struct rnic_modify_rq_in in = { 0 };
-	struct rnic_cmd_out out;
 	enum rnic_wq_state state;
 	int rc = rnic_rq_state(dev, rq, &state);
 
@@ -193,7 +195,7 @@ rnic_rq_set_vlan_strip(struct rnic_dev *dev, const struct rnic_rq *rq, bool stri
 	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_VSD);
 	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, state);
 	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_VSD, !strip);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in));
 }
 
 int
@@ -216,7 +218,7 @@ rnic_rq_recover(struct rnic_dev *dev, struct rnic_rq *rq)
 	if (rc != 0)
 		return rc;
 	__atomic_store_n(&rq->dbrec->receive_counter.raw, 0, __ATOMIC_RELEASE);
-	rc = modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = rq_modify(dev, rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	/* Not before: a queue that stays down is emptied by what had been posted. */
 	if (rc == 0)
 		rq->producer = 0;

@@ -23,14 +23,10 @@
 
 #define LOG_WQEBB_BYTES 6
 
-static int
-sq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
-		  struct rnic_sq *sq)
+static void
+sq_context_fill(struct rnic_sqc *sqc, struct rnic_dev *dev, const struct rnic_cq *cq)
 {
 	const struct rnic_ethernet_cap *ethernet = &dev->caps.ethernet;
-	struct rnic_create_sq_in in = { 0 };
-	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(&in);
-	struct rnic_wq *wq = rnic_sqc_wq(sqc);
 
 	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, 1);
 	if (rnic_ethernet_cap_get(ethernet, RNIC_ETHERNET_CAP_ENHANCED_MULTI_PKT_SEND_WQE) ||
@@ -46,6 +42,17 @@ sq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const
 	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
 	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dev->tis);
+}
+
+static int
+sq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const struct rnic_cq *cq,
+		  struct rnic_sq *sq)
+{
+	struct rnic_create_sq_in in = { 0 };
+	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(&in);
+	struct rnic_wq *wq = rnic_sqc_wq(sqc);
+
+	sq_context_fill(sqc, dev, cq);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
 	rnic_wq_set(wq, RNIC_WQ_PD, owner->pd);
 	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->bf->uar);
@@ -56,20 +63,19 @@ sq_create_command(struct rnic_dev *dev, const struct rnic_wq_owner *owner, const
 }
 
 static int
-modify(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state from,
-       enum rnic_wq_state to)
+sq_modify(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state from,
+	  enum rnic_wq_state to)
 {
 	struct rnic_modify_sq_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQ_STATE, from);
 	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQN, sq->sqn);
 	rnic_sqc_set(rnic_modify_sq_in_sqc(&in), RNIC_SQC_STATE, to);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_SQ, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_MODIFY_SQ, 0, &in, sizeof(in));
 }
 
 static int
-check_size(struct rnic_dev *dev, unsigned int log_wqebbs)
+sq_check_size(struct rnic_dev *dev, unsigned int log_wqebbs)
 {
 	const unsigned int max =
 		(unsigned int)rnic_general_cap(dev, RNIC_GENERAL_CAP_LOG_MAX_WQ_SZ);
@@ -96,7 +102,7 @@ rnic_sq_create_for(struct rnic_dev *dev, const struct rnic_wq_owner *owner, unsi
 		   const struct rnic_cq *cq, struct rnic_sq *sq)
 {
 	void *dbrec;
-	int rc = check_size(dev, log_wqebbs);
+	int rc = sq_check_size(dev, log_wqebbs);
 
 	if (rc != 0)
 		return rc;
@@ -140,7 +146,7 @@ rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_
 
 	if (rc != 0)
 		return rc;
-	rc = modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = sq_modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	if (rc != 0)
 		rnic_sq_destroy(dev, sq);
 	return rc;
@@ -149,12 +155,9 @@ rnic_sq_create(struct rnic_dev *dev, unsigned int log_wqebbs, const struct rnic_
 int
 rnic_sq_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_state *state)
 {
-	struct rnic_object_in in = { 0 };
 	struct rnic_query_sq_out out;
-	int rc;
+	int rc = rnic_cmd_query(dev, RNIC_CMD_QUERY_SQ, sq->sqn, &out, sizeof(out));
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, sq->sqn);
-	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_SQ, 0, &in, sizeof(in), &out, sizeof(out));
 	if (rc == 0)
 		*state = (enum rnic_wq_state)rnic_sqc_get(rnic_query_sq_out_sqc(&out),
 							  RNIC_SQC_STATE);
@@ -169,7 +172,7 @@ rnic_sq_set_state(struct rnic_dev *dev, const struct rnic_sq *sq, enum rnic_wq_s
 
 	for (; rc == 0 && state != to; state = next) {
 		next = rnic_wq_next_state(state, to);
-		rc = modify(dev, sq, state, next);
+		rc = sq_modify(dev, sq, state, next);
 		/* A request of it may have failed meanwhile. */
 		if (rc != 0 && state == RNIC_WQ_STATE_RDY && rnic_sq_state(dev, sq, &next) == 0 &&
 		    next == RNIC_WQ_STATE_ERR)
@@ -186,7 +189,7 @@ rnic_sq_recover(struct rnic_dev *dev, struct rnic_sq *sq)
 	if (rc != 0)
 		return rc;
 	__atomic_store_n(&sq->dbrec->send_counter.raw, 0, __ATOMIC_RELEASE);
-	rc = modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+	rc = sq_modify(dev, sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	if (rc == 0)
 		sq->producer = 0;
 	return rc;

@@ -158,7 +158,7 @@ rnic_rdma_cq_moderate(struct rdmapmd_cq *head, uint16_t count, uint16_t period_u
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	struct rnic_modify_cq_in in = { 0 };
-	struct rnic_cmd_out out;
+	struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(&in);
 
 	if (!rnic_general_cap(cq->dev, RNIC_GENERAL_CAP_CQ_MODERATION))
 		return -ENOTSUP;
@@ -167,7 +167,7 @@ rnic_rdma_cq_moderate(struct rdmapmd_cq *head, uint16_t count, uint16_t period_u
 	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_CQN, cq->ring.cqn);
 	rnic_modify_cq_in_set(&in, RNIC_MODIFY_CQ_IN_FIELD_SELECT,
 			      RNIC_MODIFY_CQ_PERIOD | RNIC_MODIFY_CQ_MAX_COUNT);
-	rnic_cqc_set(rnic_modify_cq_in_cqc(&in), RNIC_CQC_CQ_PERIOD, period_us);
-	rnic_cqc_set(rnic_modify_cq_in_cqc(&in), RNIC_CQC_CQ_MAX_COUNT, count);
-	return rnic_cmd_exec(cq->dev, RNIC_CMD_MODIFY_CQ, 0, &in, sizeof(in), &out, sizeof(out));
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_PERIOD, period_us);
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_MAX_COUNT, count);
+	return rnic_cmd_exec_in(cq->dev, RNIC_CMD_MODIFY_CQ, 0, &in, sizeof(in));
 }

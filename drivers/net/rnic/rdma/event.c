@@ -283,6 +283,22 @@ tell_of_qp(struct rnic_rdma *rdma, const struct asked *asked, const struct rnic_
 		tell(rdma, RDMAPMD_EVENT_COMM_EST, asked->number);
 }
 
+static void
+tell_of_answer(struct rnic_rdma *rdma, const struct asked *asked, void *out)
+{
+	switch (asked->what) {
+	case ASKED_CQ:
+		if (rnic_cqc_get(rnic_query_cq_out_cqc(out), RNIC_CQC_STATUS) != RNIC_CQ_STATUS_OK)
+			tell(rdma, RDMAPMD_EVENT_CQ_ERR, asked->number);
+		break;
+	case ASKED_SRQ: tell_of_srq(rdma, asked, rnic_query_rmp_out_rmpc(out)); break;
+	case ASKED_QP: tell_of_qp(rdma, asked, rnic_query_qp_out_qpc(out)); break;
+	default:
+		if (rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE) == RNIC_WQ_STATE_ERR)
+			tell(rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
+	}
+}
+
 /* What has become of it, if it is still there. */
 static void
 ask(struct rnic_dev *dev, const struct asked *asked)
@@ -293,26 +309,12 @@ ask(struct rnic_dev *dev, const struct asked *asked)
 		[ASKED_QP] = RNIC_CMD_QUERY_QP,
 		[ASKED_RQ] = RNIC_CMD_QUERY_RQ,
 	};
-	struct rnic_object_in in = { 0 };
 	void *out = calloc(1, asked->bytes);
 
 	if (out == NULL)
 		return;
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, asked->queue);
-	if (rnic_cmd_try(dev, opcodes[asked->what], 0, &in, sizeof(in), out, asked->bytes) == 0)
-		switch (asked->what) {
-		case ASKED_CQ:
-			if (rnic_cqc_get(rnic_query_cq_out_cqc(out), RNIC_CQC_STATUS) !=
-			    RNIC_CQ_STATUS_OK)
-				tell(dev->rdma, RDMAPMD_EVENT_CQ_ERR, asked->number);
-			break;
-		case ASKED_SRQ: tell_of_srq(dev->rdma, asked, rnic_query_rmp_out_rmpc(out)); break;
-		case ASKED_QP: tell_of_qp(dev->rdma, asked, rnic_query_qp_out_qpc(out)); break;
-		default:
-			if (rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE) ==
-			    RNIC_WQ_STATE_ERR)
-				tell(dev->rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
-		}
+	if (rnic_cmd_try_query(dev, opcodes[asked->what], asked->queue, out, asked->bytes) == 0)
+		tell_of_answer(dev->rdma, asked, out);
 	free(out);
 }
 

@@ -214,6 +214,32 @@ knows_no_sqd(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, uint64_t status)
 	       !now.sq_draining;
 }
 
+/* Nothing has changed then. Returns what the caller is told. */
+static int
+why_unchanged(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, const struct rnic_cmd_out *out)
+{
+	if (!knows_no_sqd(qp, opcode, rc, rnic_cmd_out_get(out, RNIC_CMD_OUT_STATUS)))
+		return rc;
+	RNIC_LOG(ERR, qp->dev,
+		 "QP 0x%x: this card's firmware has no state SQD: stop posting, and poll until all "
+		 "sends have completed",
+		 qp->qp.qp_num);
+	return -ENOTSUP;
+}
+
+/* Of the attributes in `mask` the parameters that a change takes optionally. */
+static uint32_t
+optional_parameters(unsigned int mask, uint32_t takes)
+{
+	uint32_t given = 0;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(parameters); i++)
+		if (mask & parameters[i].attribute)
+			given |= parameters[i].parameter;
+	return given & takes;
+}
+
 static int
 change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
        uint16_t opcode, uint32_t takes)
@@ -221,30 +247,17 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	struct rnic_modify_qp_in in = { 0 };
 	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(&in);
 	struct rnic_cmd_out out = { 0 };
-	uint32_t given = 0;
-	unsigned int i;
 	int rc;
 
-	for (i = 0; i < RTE_DIM(parameters); i++)
-		if (mask & parameters[i].attribute)
-			given |= parameters[i].parameter;
 	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_QPN, qp->qp.qp_num);
-	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, given & takes);
+	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK,
+			      optional_parameters(mask, takes));
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
 	set_attributes(qpc, qp, attr, mask);
 	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
-	/* Nothing has changed then. */
-	if (rc != 0 && knows_no_sqd(qp, opcode, rc, rnic_cmd_out_get(&out, RNIC_CMD_OUT_STATUS))) {
-		RNIC_LOG(
-			ERR, qp->dev,
-			"QP 0x%x: this card's firmware has no state SQD: stop posting, and poll until "
-			"all sends have completed",
-			qp->qp.qp_num);
-		return -ENOTSUP;
-	}
-	return rc;
+	return rc == 0 ? 0 : why_unchanged(qp, opcode, rc, &out);
 }
 
 /* Which requests the new state takes. */
@@ -402,14 +415,25 @@ state_of(uint64_t state)
 	}
 }
 
+static void
+attributes_get(const struct rnic_qpc *qpc, struct rdmapmd_qp_attr *attr)
+{
+	const uint64_t state = rnic_qpc_get(qpc, RNIC_QPC_STATE);
+
+	attr->qp_state = state_of(state);
+	attr->sq_draining = state == RNIC_QP_STATE_SQ_DRAINING;
+	if (state == RNIC_QP_STATE_RST || state == RNIC_QP_STATE_INIT)
+		return;
+	/* What moves by itself. */
+	attr->rq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_RCV_PSN);
+	attr->sq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_SEND_PSN);
+}
+
 int
 rnic_rdma_qp_query(struct rdmapmd_qp *head, struct rdmapmd_qp_attr *attr)
 {
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)head;
-	struct rnic_object_in in = { 0 };
 	struct rnic_query_qp_out *out;
-	const struct rnic_qpc *qpc;
-	uint64_t state;
 	/* The page list comes with it. */
 	const uint32_t bytes = (uint32_t)sizeof(*out) + rnic_mem_page_count(&qp->memory.mem) * 8;
 	int rc;
@@ -419,19 +443,9 @@ rnic_rdma_qp_query(struct rdmapmd_qp *head, struct rdmapmd_qp_attr *attr)
 	out = calloc(1, bytes);
 	if (out == NULL)
 		return -ENOMEM;
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, head->qp_num);
-	rc = rnic_cmd_exec(qp->dev, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), out, bytes);
-	if (rc == 0) {
-		qpc = rnic_query_qp_out_qpc(out);
-		state = rnic_qpc_get(qpc, RNIC_QPC_STATE);
-		attr->qp_state = state_of(state);
-		attr->sq_draining = state == RNIC_QP_STATE_SQ_DRAINING;
-		/* What moves by itself. */
-		if (state != RNIC_QP_STATE_RST && state != RNIC_QP_STATE_INIT) {
-			attr->rq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_RCV_PSN);
-			attr->sq_psn = (uint32_t)rnic_qpc_get(qpc, RNIC_QPC_NEXT_SEND_PSN);
-		}
-	}
+	rc = rnic_cmd_query(qp->dev, RNIC_CMD_QUERY_QP, head->qp_num, out, bytes);
+	if (rc == 0)
+		attributes_get(rnic_query_qp_out_qpc(out), attr);
 	free(out);
 	return rc;
 }

@@ -165,12 +165,9 @@ set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 	}
 }
 
-static int
-qp_create_command(struct rnic_rdma_qp *qp)
+static void
+qp_context_fill(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 {
-	struct rnic_create_qp_in in = { 0 };
-	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(&in);
-
 	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
 	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
 	rnic_qpc_set(qpc, RNIC_QPC_PD, qp->qp.pd->pdn);
@@ -185,6 +182,14 @@ qp_create_command(struct rnic_rdma_qp *qp)
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, qp->memory.dbrec_iova);
 	set_queues(qpc, qp);
+}
+
+static int
+qp_create_command(struct rnic_rdma_qp *qp)
+{
+	struct rnic_create_qp_in in = { 0 };
+
+	qp_context_fill(rnic_create_qp_in_qpc(&in), qp);
 	return rnic_cmd_create(qp->dev, RNIC_CMD_CREATE_QP, &in, sizeof(in), &qp->memory.mem,
 			       &qp->qp.qp_num);
 }

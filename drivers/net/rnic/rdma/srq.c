@@ -99,7 +99,6 @@ rnic_rdma_srq_arm(struct rdmapmd_srq *head, uint32_t limit)
 	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
 	struct rnic_modify_rmp_in in = { 0 };
 	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
-	struct rnic_cmd_out out;
 
 	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
 	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, head->srqn);
@@ -109,19 +108,16 @@ rnic_rdma_srq_arm(struct rdmapmd_srq *head, uint32_t limit)
 	/* Before: it may be reached at once. */
 	atomic_store(&srq->armed, limit != 0);
 	rnic_eq_suspect(srq->dev->rdma->event_eq);
-	return rnic_cmd_exec(srq->dev, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(srq->dev, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in));
 }
 
 int
 rnic_rdma_srq_query(struct rdmapmd_srq *head, uint32_t *limit)
 {
 	struct rnic_rdma_srq *srq = (struct rnic_rdma_srq *)head;
-	struct rnic_object_in in = { 0 };
 	struct rnic_query_rmp_out out;
-	int rc;
+	int rc = rnic_cmd_query(srq->dev, RNIC_CMD_QUERY_RMP, head->srqn, &out, sizeof(out));
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, head->srqn);
-	rc = rnic_cmd_exec(srq->dev, RNIC_CMD_QUERY_RMP, 0, &in, sizeof(in), &out, sizeof(out));
 	if (rc == 0)
 		*limit = (uint32_t)rnic_wq_get(rnic_rmpc_wq(rnic_query_rmp_out_rmpc(&out)),
 					       RNIC_WQ_LWM);

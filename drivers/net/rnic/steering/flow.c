@@ -82,25 +82,21 @@ int
 rnic_flow_table_destroy(struct rnic_dev *dev, uint32_t table)
 {
 	struct rnic_flow_table_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
 	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_ID, table);
-	return rnic_cmd_exec(dev, RNIC_CMD_DESTROY_FLOW_TABLE, 0, &in, sizeof(in), &out,
-			     sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_DESTROY_FLOW_TABLE, 0, &in, sizeof(in));
 }
 
 int
 rnic_flow_root_set(struct rnic_dev *dev, uint32_t table)
 {
 	struct rnic_set_flow_table_root_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_TYPE,
 					RNIC_FLOW_TABLE_NIC_RX);
 	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, table);
-	return rnic_cmd_exec(dev, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0, &in, sizeof(in), &out,
-			     sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0, &in, sizeof(in));
 }
 
 bool
@@ -133,13 +129,11 @@ int
 rnic_flow_group_destroy(struct rnic_dev *dev, uint32_t table, uint32_t group)
 {
 	struct rnic_flow_group_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
 	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
 	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
-	return rnic_cmd_exec(dev, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), &out,
-			     sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in));
 }
 
 /* A SET command with room for both destinations. */
@@ -149,36 +143,51 @@ struct set_entry {
 };
 _Static_assert(sizeof(struct set_entry) == 0x350, "destinations follow the entry");
 
+static void
+destination_set(struct rnic_flow_destination *destination, enum rnic_flow_destination_type type,
+		uint32_t id)
+{
+	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_TYPE, type);
+	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_ID, id);
+}
+
+/* Returns how many there are. */
+static uint32_t
+destinations_fill(struct rnic_flow_destination list[2], const struct rnic_flow_entry *entry)
+{
+	uint32_t count = 0;
+
+	if (entry->to_tir)
+		destination_set(&list[count++], RNIC_FLOW_DESTINATION_TIR, entry->tir);
+	if (entry->to_table)
+		destination_set(&list[count++], RNIC_FLOW_DESTINATION_TABLE, entry->next_table);
+	return count;
+}
+
+static void
+flow_context_fill(struct rnic_flow_context *context, const struct rnic_flow_entry *entry,
+		  uint32_t destinations)
+{
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, entry->group);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, entry->tag);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
+	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, destinations);
+	set_match(rnic_flow_context_match_value(context), &entry->match);
+}
+
 int
 rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
 {
 	struct set_entry set = { 0 };
-	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&set.in);
 	/* Of two places a card may take one: who asks for both goes on. */
 	rnic_cmd_fn *command = entry->to_tir && entry->to_table ? rnic_cmd_try : rnic_cmd_exec;
+	const uint32_t count = destinations_fill(set.destinations, entry);
 	struct rnic_cmd_out out;
-	uint32_t count = 0;
 
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_TABLE_ID, entry->table);
 	rnic_set_fte_in_set(&set.in, RNIC_SET_FTE_IN_FLOW_INDEX, entry->index);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, entry->group);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, entry->tag);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	set_match(rnic_flow_context_match_value(context), &entry->match);
-	if (entry->to_tir) {
-		rnic_flow_destination_set(&set.destinations[count], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&set.destinations[count++], RNIC_FLOW_DESTINATION_ID,
-					  entry->tir);
-	}
-	if (entry->to_table) {
-		rnic_flow_destination_set(&set.destinations[count], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TABLE);
-		rnic_flow_destination_set(&set.destinations[count++], RNIC_FLOW_DESTINATION_ID,
-					  entry->next_table);
-	}
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
+	flow_context_fill(rnic_set_fte_in_flow_context(&set.in), entry, count);
 	return command(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_SET_FTE_NEW, &set,
 		       (uint32_t)(sizeof(set.in) + count * sizeof(set.destinations[0])), &out,
 		       sizeof(out));
@@ -188,11 +197,9 @@ int
 rnic_flow_entry_delete(struct rnic_dev *dev, uint32_t table, uint32_t index)
 {
 	struct rnic_fte_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_TYPE, RNIC_FLOW_TABLE_NIC_RX);
 	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
 	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
-	return rnic_cmd_exec(dev, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), &out,
-			     sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in));
 }

@@ -161,14 +161,13 @@ rqt_modify(struct rnic_dev *dev, uint32_t rqt, const uint32_t *rqns, const struc
 	   uint32_t size)
 {
 	struct rqt_modify modify = { 0 };
-	struct rnic_cmd_out out;
 	uint32_t bytes;
 
 	rnic_modify_rqt_in_set(&modify.in, RNIC_MODIFY_RQT_IN_RQTN, rqt);
 	rnic_modify_rqt_in_set(&modify.in, RNIC_MODIFY_RQT_IN_BITMASK, RNIC_MODIFY_RQT_RQN_LIST);
 	rnic_rqtc_set(rnic_modify_rqt_in_rqtc(&modify.in), RNIC_RQTC_RQT_ACTUAL_SIZE, size);
 	bytes = (uint32_t)sizeof(modify.in) + list_queues(modify.queues, rqns, rss, size);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_RQT, 0, &modify, bytes, &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_MODIFY_RQT, 0, &modify, bytes);
 }
 
 /* ---- TIRs ---- */
@@ -217,12 +216,11 @@ tir_set_key(struct rnic_dev *dev, const struct rnic_tirs *tirs, enum tir_kind wh
 	    const uint8_t key[RNIC_RSS_KEY_BYTES])
 {
 	struct rnic_modify_tir_in in = { 0 };
-	struct rnic_cmd_out out;
 
 	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, tirs->numbers[which]);
 	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_BITMASK, RNIC_MODIFY_TIR_HASH);
 	set_hash(rnic_modify_tir_in_tirc(&in), which, key);
-	return rnic_cmd_exec(dev, RNIC_CMD_MODIFY_TIR, 0, &in, sizeof(in), &out, sizeof(out));
+	return rnic_cmd_exec_in(dev, RNIC_CMD_MODIFY_TIR, 0, &in, sizeof(in));
 }
 
 /* ---- Kinds of packets ---- */
