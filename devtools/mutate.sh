@@ -52,7 +52,7 @@ Rx interrupt|a lost device|unit-port|ethdev/link.c|s/rnic_rx_intr_wake(dev);/;/
 FW version|the version|e2e-control|ethdev/info.c|s/rnic_ethdev_get(eth_dev)->fw_version);/"?");/
 FW version|how long it is|e2e-control|ethdev/info.c|s/return length + 1 <= (int)size ? 0 : length + 1;/return 0;/
 Registers dump|the values|e2e-control|ethdev/regs.c|s/values\[i\] = rnic_be32_to_cpu(/(void)(/
-Registers dump|where to begin|e2e-control|ethdev/regs.c|s/(uint64_t)(info->offset + i)/(uint64_t)i/
+Registers dump|where to begin|e2e-control|ethdev/regs.c|s/(uint64_t)(info->offset + (uint32_t)i)/(uint64_t)i/
 Basic stats|packets received|e2e-control|ethdev/stats.c|/stats->ipackets += /d
 Basic stats|bytes received|e2e-control|ethdev/stats.c|/stats->ibytes += /d
 Basic stats|packets sent|e2e-control|ethdev/stats.c|/stats->opackets += /d
@@ -103,10 +103,10 @@ RSS hash|to mbufs|e2e-offload-rx|ethdev/rx_offload.c|s/? RTE_MBUF_F_RX_RSS_HASH/
 RSS key update|the call|e2e-rss|ethdev/rss.c|s/return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;/return rc;/
 RSS key update|the key|e2e-rss|ethdev/rss.c|/memcpy(rss->key, conf->rss_key,/s/.*/\t\t;/
 RSS key update|the device|e2e-rss|ethdev/rss.c|/^follow/,/^}/s/if (port->steering.up) {/if (false) {/
-RSS key update|reading it|e2e-rss|ethdev/rss.c|/memcpy(conf->rss_key, rss.key,/s/.*/\t\t;/
+RSS key update|reading it|e2e-rss|ethdev/rss.c|/memcpy(conf->rss_key, copy->rss.key,/s/.*/\t\t;/
 RSS reta update|the call|e2e-rss|ethdev/rss.c|s/return follow(eth_dev, &rss, port->rss_hf);/return 0;/
 RSS reta update|the mask|e2e-rss|ethdev/rss.c|/^rnic_rss_reta_update/,/^}/s/ & 1))/ \& 0))/
-RSS reta update|reading it|e2e-rss|ethdev/rss.c|s/^\t\t\t\trss.reta\[i\];/\t\t\t\t0;/
+RSS reta update|reading it|e2e-rss|ethdev/rss.c|s/^\t\t\t\tcopy->rss.reta\[i\];/\t\t\t\t0;/
 Rx descriptor status|done|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_AVAIL : RTE_ETH_RX_DESC_AVAIL/
 Rx descriptor status|available|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_DONE/
 Rx descriptor status|unavailable|e2e-queue|ethdev/rxq.c|s/offset < (uint16_t)(rxq->rq.producer - rxq->consumer))/true)/

@@ -133,9 +133,11 @@ ask_everything(void *arg)
 {
 	struct asker *asker = arg;
 	struct rte_eth_dev *eth_dev = &asker->eth_dev;
+	struct rte_eth_xstat_name names[256];
 	struct rte_eth_xstat xstats[256];
 	struct rte_dev_reg_info regs;
 	struct rte_eth_rxq_info rxq;
+	struct rte_eth_txq_info txq;
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats stats;
 	uint32_t values[RNIC_REGS];
@@ -144,12 +146,15 @@ ask_everything(void *arg)
 	while (!atomic_load(&asker->stop)) {
 		note(asker, rnic_secondary_ops.stats_get(eth_dev, &stats));
 		note(asker, rnic_secondary_ops.xstats_get(eth_dev, xstats, RTE_DIM(xstats)));
+		note(asker, rnic_secondary_ops.xstats_get_names(eth_dev, names, RTE_DIM(names)));
 		note(asker, rnic_secondary_ops.stats_reset(eth_dev));
+		note(asker, rnic_secondary_ops.xstats_reset(eth_dev));
 		note(asker, rnic_secondary_ops.dev_infos_get(eth_dev, &info));
 		note(asker, rnic_secondary_ops.fw_version_get(eth_dev, text, sizeof(text)));
 		regs = (struct rte_dev_reg_info){ .data = values };
 		note(asker, rnic_secondary_ops.get_reg(eth_dev, &regs));
 		rnic_secondary_ops.rxq_info_get(eth_dev, 0, &rxq);
+		rnic_secondary_ops.txq_info_get(eth_dev, 0, &txq);
 		ask_about_spreading(asker);
 	}
 	return NULL;

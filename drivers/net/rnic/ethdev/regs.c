@@ -13,13 +13,9 @@
 #define CLOCK_TRIES 4
 
 int
-rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
+rnic_regs_select(struct rte_dev_reg_info *info)
 {
-	struct rnic_access *access = rnic_ethdev_get(eth_dev)->dev->access;
-	uint32_t *values = info->data;
-	uint32_t i;
-
-	if (values == NULL) {
+	if (info->data == NULL) {
 		info->length = RNIC_REGS;
 		info->width = RNIC_REGS_WIDTH;
 		return 0;
@@ -28,12 +24,22 @@ rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 		info->length = RNIC_REGS - RTE_MIN(info->offset, RNIC_REGS);
 	if (info->offset >= RNIC_REGS || info->length > RNIC_REGS - info->offset)
 		return -EINVAL;
-	for (i = 0; i < info->length; i++)
-		values[i] = rnic_be32_to_cpu(access->ops->read32(
-			access, (uint64_t)(info->offset + i) * RNIC_REGS_WIDTH));
 	info->width = RNIC_REGS_WIDTH;
 	info->version = 1;
-	return 0;
+	return (int)info->length;
+}
+
+int
+rnic_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
+{
+	struct rnic_access *access = rnic_ethdev_get(eth_dev)->dev->access;
+	int count = rnic_regs_select(info), i;
+	uint32_t *values = info->data;
+
+	for (i = 0; i < count; i++)
+		values[i] = rnic_be32_to_cpu(access->ops->read32(
+			access, (uint64_t)(info->offset + (uint32_t)i) * RNIC_REGS_WIDTH));
+	return count < 0 ? count : 0;
 }
 
 int

@@ -151,33 +151,53 @@ rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 	return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;
 }
 
-/* As it is at one time. False: there is none. */
-static bool
-copy_rss(struct rnic_ethdev *port, struct rnic_rss *rss, uint64_t *rss_hf)
+int
+rnic_rss_copy(struct rte_eth_dev *eth_dev, struct rnic_rss_copy *copy)
 {
+	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	bool on;
 
 	rnic_stats_lock(port);
 	on = port->rss_on;
-	*rss = port->rss;
-	*rss_hf = port->rss_hf;
+	copy->rss = port->rss;
+	copy->rss_hf = port->rss_hf;
 	rnic_stats_unlock(port);
-	return on;
+	return on ? 0 : -ENOTSUP;
+}
+
+void
+rnic_rss_tell_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf)
+{
+	if (conf->rss_key != NULL && conf->rss_key_len >= RNIC_RSS_KEY_BYTES)
+		memcpy(conf->rss_key, copy->rss.key, RNIC_RSS_KEY_BYTES);
+	conf->rss_key_len = RNIC_RSS_KEY_BYTES;
+	conf->rss_hf = copy->rss_hf;
+}
+
+int
+rnic_rss_tell_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
+		   uint16_t size)
+{
+	uint16_t i;
+
+	if (size != RNIC_RETA_SIZE)
+		return -EINVAL;
+	for (i = 0; i < size; i++)
+		if (reta[i / RTE_ETH_RETA_GROUP_SIZE].mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1)
+			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+				copy->rss.reta[i];
+	return 0;
 }
 
 int
 rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 {
-	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
-	struct rnic_rss rss;
-	bool on = copy_rss(port, &rss, &conf->rss_hf);
+	struct rnic_rss_copy copy;
+	int rc = rnic_rss_copy(eth_dev, &copy);
 
-	if (!on)
-		return -ENOTSUP;
-	if (conf->rss_key != NULL && conf->rss_key_len >= RNIC_RSS_KEY_BYTES)
-		memcpy(conf->rss_key, rss.key, RNIC_RSS_KEY_BYTES);
-	conf->rss_key_len = RNIC_RSS_KEY_BYTES;
-	return 0;
+	if (rc == 0)
+		rnic_rss_tell_hash(&copy, conf);
+	return rc;
 }
 
 int
@@ -213,18 +233,8 @@ int
 rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
 		    uint16_t size)
 {
-	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
-	struct rnic_rss rss;
-	uint64_t rss_hf;
-	uint16_t i;
+	struct rnic_rss_copy copy;
+	int rc = rnic_rss_copy(eth_dev, &copy);
 
-	if (!copy_rss(port, &rss, &rss_hf))
-		return -ENOTSUP;
-	if (size != RNIC_RETA_SIZE)
-		return -EINVAL;
-	for (i = 0; i < size; i++)
-		if (reta[i / RTE_ETH_RETA_GROUP_SIZE].mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1)
-			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-				rss.reta[i];
-	return 0;
+	return rc != 0 ? rc : rnic_rss_tell_reta(&copy, reta, size);
 }

@@ -8,6 +8,8 @@
 
 #include <ethdev_driver.h>
 
+#include "steering/tirs.h"
+
 struct rte_eth_dev;
 struct rte_eth_rss_conf;
 struct rte_eth_rss_reta_entry64;
@@ -27,5 +29,16 @@ int rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_en
 			 uint16_t size);
 int rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
 			uint16_t size);
+
+/* As it is at one time, also while another thread changes it. Returns 0, or -ENOTSUP: it is off. */
+struct rnic_rss_copy {
+	struct rnic_rss rss;
+	uint64_t rss_hf;
+};
+int rnic_rss_copy(struct rte_eth_dev *eth_dev, struct rnic_rss_copy *copy);
+/* What ethdev wants to know of such a copy. -EINVAL: the table has another size. */
+void rnic_rss_tell_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf);
+int rnic_rss_tell_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
+		       uint16_t size);
 
 #endif

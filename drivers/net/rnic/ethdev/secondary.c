@@ -2,7 +2,7 @@
 
 /*
  * The port in secondary processes (dpdk-proc-info, dpdk-dumpcap): they look at it, and may reset its statistics; ethdev answers
- * -ENOTSUP for all else. What they see is what the primary process says when it is asked, by EAL's messages: it alone has
+ * -ENOTSUP for all else. What they see is what the primary process answers when it is asked, by EAL's messages: it alone has
  * the device, and its queues may go while others look. An answer comes in a memory file, as a message has room for 256 bytes.
  *
  * Nothing here follows a pointer into the primary's memory, nor does the primary into that of those who ask: a process that
@@ -31,7 +31,6 @@
 #include "ethdev/stats.h"
 #include "ethdev/txq.h"
 #include "ethdev/xstats.h"
-#include "steering/tirs.h"
 
 #define ACTION		 "net_rnic"
 #define XSTATS_MAX	 256
@@ -39,6 +38,7 @@
 /* A device that does not answer makes the primary wait, too; its commands have a time-out of their own. */
 #define ANSWER_SECONDS 10
 
+/* Indexes of `questions`. */
 enum question {
 	ASK_INFO,
 	ASK_FW_VERSION,
@@ -48,7 +48,6 @@ enum question {
 	ASK_XSTATS_NAMES,
 	ASK_XSTATS,
 	ASK_RSS,
-	ASK_RETA,
 	ASK_REGS,
 	DO_STATS_RESET,
 	DO_XSTATS_RESET,
@@ -64,31 +63,6 @@ struct request {
 struct reply {
 	int32_t rc;	/* 0 or the number of entries, or -errno */
 	uint32_t bytes; /* of the file that comes with it; 0: none */
-};
-
-struct rss_answer {
-	uint64_t types;
-	uint8_t key[RNIC_RSS_KEY_BYTES];
-};
-
-struct regs_answer {
-	uint32_t count, width, version;
-	uint32_t values[RNIC_REGS];
-};
-
-#define RETA_GROUPS (RNIC_RETA_SIZE / RTE_ETH_RETA_GROUP_SIZE)
-
-union answer {
-	struct rte_eth_dev_info info;
-	char fw_version[FW_VERSION_BYTES];
-	struct rte_eth_rxq_info rxq;
-	struct rte_eth_txq_info txq;
-	struct rnic_port_stats stats;
-	struct rte_eth_xstat_name names[XSTATS_MAX];
-	struct rte_eth_xstat xstats[XSTATS_MAX];
-	struct rss_answer rss;
-	struct rte_eth_rss_reta_entry64 reta[RETA_GROUPS];
-	struct regs_answer regs;
 };
 
 /* ---- The primary process ---- */
@@ -114,114 +88,103 @@ find_port(const char *name)
 	return NULL;
 }
 
+struct asked {
+	struct rte_eth_dev *eth_dev;
+	uint32_t question, queue;
+	void *answer; /* zeroed, with room for what the question's row has */
+};
+
+static int
+answer_info(const struct asked *asked)
+{
+	return rnic_info_get(asked->eth_dev, asked->answer);
+}
+
+static int
+answer_fw_version(const struct asked *asked)
+{
+	return rnic_info_fw_version(asked->eth_dev, asked->answer, FW_VERSION_BYTES);
+}
+
 /* Queues come and go under the lock of the statistics. */
 static int
-queue_info(struct rte_eth_dev *eth_dev, const struct request *request, union answer *answer)
+answer_queue_info(const struct asked *asked)
 {
-	const struct rte_eth_dev_data *data = eth_dev->data;
-	const bool rx = request->question == ASK_RXQ_INFO;
+	const struct rte_eth_dev_data *data = asked->eth_dev->data;
+	const bool rx = asked->question == ASK_RXQ_INFO;
 	const uint32_t count = rx ? data->nb_rx_queues : data->nb_tx_queues;
-	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
+	struct rnic_ethdev *port = rnic_ethdev_get(asked->eth_dev);
 	int rc = 0;
 
 	rnic_stats_lock(port);
-	if (request->queue >= count ||
-	    (rx ? data->rx_queues : data->tx_queues)[request->queue] == NULL)
+	if (asked->queue >= count || (rx ? data->rx_queues : data->tx_queues)[asked->queue] == NULL)
 		rc = -EINVAL;
 	else if (rx)
-		rnic_rxq_info(eth_dev, (uint16_t)request->queue, &answer->rxq);
+		rnic_rxq_info(asked->eth_dev, (uint16_t)asked->queue, asked->answer);
 	else
-		rnic_txq_info(eth_dev, (uint16_t)request->queue, &answer->txq);
+		rnic_txq_info(asked->eth_dev, (uint16_t)asked->queue, asked->answer);
 	rnic_stats_unlock(port);
 	return rc;
 }
 
 static int
-xstats_answer(struct rte_eth_dev *eth_dev, const struct request *request, union answer *answer,
-	      uint32_t *bytes)
+answer_stats(const struct asked *asked)
 {
-	int rc = request->question == ASK_XSTATS
-			 ? rnic_xstats_get(eth_dev, answer->xstats, XSTATS_MAX)
-			 : rnic_xstats_names(eth_dev, answer->names, XSTATS_MAX);
-
-	if (rc > XSTATS_MAX)
-		return -EMSGSIZE;
-	if (rc > 0)
-		*bytes =
-			(uint32_t)rc * (request->question == ASK_XSTATS ? sizeof(answer->xstats[0])
-									: sizeof(answer->names[0]));
-	return rc;
+	rnic_stats_read(asked->eth_dev, asked->answer);
+	return 0;
 }
 
 static int
-rss_answer(struct rte_eth_dev *eth_dev, struct rss_answer *answer)
+answer_xstats(const struct asked *asked)
 {
-	struct rte_eth_rss_conf conf = { .rss_key = answer->key,
-					 .rss_key_len = sizeof(answer->key) };
-	int rc = rnic_rss_hash_conf_get(eth_dev, &conf);
+	int rc = asked->question == ASK_XSTATS
+			 ? rnic_xstats_get(asked->eth_dev, asked->answer, XSTATS_MAX)
+			 : rnic_xstats_names(asked->eth_dev, asked->answer, XSTATS_MAX);
 
-	answer->types = conf.rss_hf;
-	return rc;
-}
-
-/* The whole table: who asks takes what he wants. */
-static int
-reta_answer(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta)
-{
-	unsigned int i;
-
-	for (i = 0; i < RETA_GROUPS; i++)
-		reta[i].mask = UINT64_MAX;
-	return rnic_rss_reta_query(eth_dev, reta, RNIC_RETA_SIZE);
+	return rc > XSTATS_MAX ? -EMSGSIZE : rc;
 }
 
 static int
-regs_answer(struct rte_eth_dev *eth_dev, struct regs_answer *answer)
+answer_rss(const struct asked *asked)
 {
-	struct rte_dev_reg_info info = { .data = answer->values };
-	int rc = rnic_regs_get(eth_dev, &info);
-
-	answer->count = info.length;
-	answer->width = info.width;
-	answer->version = info.version;
-	return rc;
+	return rnic_rss_copy(asked->eth_dev, asked->answer);
 }
 
-/* What is to be sent is in `answer`, so many bytes of it. */
+/* All of them: who asks takes what he wants. */
 static int
-answer_to(struct rte_eth_dev *eth_dev, const struct request *request, union answer *answer,
-	  uint32_t *bytes)
+answer_regs(const struct asked *asked)
 {
-	switch (request->question) {
-	case ASK_INFO: *bytes = sizeof(answer->info); return rnic_info_get(eth_dev, &answer->info);
-	case ASK_FW_VERSION:
-		*bytes = sizeof(answer->fw_version);
-		return rnic_info_fw_version(eth_dev, answer->fw_version,
-					    sizeof(answer->fw_version));
-	case ASK_RXQ_INFO:
-		*bytes = sizeof(answer->rxq);
-		return queue_info(eth_dev, request, answer);
-	case ASK_TXQ_INFO:
-		*bytes = sizeof(answer->txq);
-		return queue_info(eth_dev, request, answer);
-	case ASK_STATS:
-		*bytes = sizeof(answer->stats);
-		rnic_stats_read(eth_dev, &answer->stats);
-		return 0;
-	case ASK_XSTATS_NAMES:
-	case ASK_XSTATS: return xstats_answer(eth_dev, request, answer, bytes);
-	case ASK_RSS: *bytes = sizeof(answer->rss); return rss_answer(eth_dev, &answer->rss);
-	case ASK_RETA: *bytes = sizeof(answer->reta); return reta_answer(eth_dev, answer->reta);
-	case ASK_REGS: *bytes = sizeof(answer->regs); return regs_answer(eth_dev, &answer->regs);
-	case DO_STATS_RESET: return rnic_stats_reset(eth_dev);
-	case DO_XSTATS_RESET: return rnic_xstats_reset(eth_dev);
-	default: return -ENOTSUP;
-	}
+	return rnic_regs_get(asked->eth_dev, &(struct rte_dev_reg_info){ .data = asked->answer });
 }
+
+static int
+answer_reset(const struct asked *asked)
+{
+	return asked->question == DO_STATS_RESET ? rnic_stats_reset(asked->eth_dev)
+						 : rnic_xstats_reset(asked->eth_dev);
+}
+
+static const struct {
+	uint32_t bytes;	  /* of the answer, or of one of its entries; 0: there is none */
+	uint32_t entries; /* at most, and it has as many as fn() returns; 0: it is no list */
+	int (*fn)(const struct asked *asked);
+} questions[] = {
+	[ASK_INFO] = { sizeof(struct rte_eth_dev_info), 0, answer_info },
+	[ASK_FW_VERSION] = { FW_VERSION_BYTES, 0, answer_fw_version },
+	[ASK_RXQ_INFO] = { sizeof(struct rte_eth_rxq_info), 0, answer_queue_info },
+	[ASK_TXQ_INFO] = { sizeof(struct rte_eth_txq_info), 0, answer_queue_info },
+	[ASK_STATS] = { sizeof(struct rnic_port_stats), 0, answer_stats },
+	[ASK_XSTATS_NAMES] = { sizeof(struct rte_eth_xstat_name), XSTATS_MAX, answer_xstats },
+	[ASK_XSTATS] = { sizeof(struct rte_eth_xstat), XSTATS_MAX, answer_xstats },
+	[ASK_RSS] = { sizeof(struct rnic_rss_copy), 0, answer_rss },
+	[ASK_REGS] = { RNIC_REGS * RNIC_REGS_WIDTH, 0, answer_regs },
+	[DO_STATS_RESET] = { 0, 0, answer_reset },
+	[DO_XSTATS_RESET] = { 0, 0, answer_reset },
+};
 
 /* Each answer has a file of its own, which no later answer overwrites. */
 static int
-answer_file(const union answer *answer, uint32_t bytes)
+answer_file(const void *answer, uint32_t bytes)
 {
 	int fd = memfd_create("net_rnic answer", MFD_CLOEXEC), rc;
 
@@ -234,35 +197,50 @@ answer_file(const union answer *answer, uint32_t bytes)
 	return rc;
 }
 
+/* Of a port that is there. */
+static struct reply
+answer_to(struct rte_eth_dev *eth_dev, const struct request *request, int *fd)
+{
+	const uint32_t bytes = questions[request->question].bytes;
+	const uint32_t entries = questions[request->question].entries;
+	struct asked asked = { eth_dev, request->question, request->queue,
+			       calloc(RTE_MAX(entries, 1u), RTE_MAX(bytes, 1u)) };
+	struct reply reply = { .rc = -ENOMEM };
+
+	if (asked.answer == NULL)
+		return reply;
+	reply.rc = questions[request->question].fn(&asked);
+	if (reply.rc >= 0)
+		reply.bytes = entries == 0 ? bytes : bytes * (uint32_t)reply.rc;
+	if (reply.bytes > 0) {
+		*fd = answer_file(asked.answer, reply.bytes);
+		if (*fd < 0)
+			reply = (struct reply){ .rc = *fd };
+	}
+	free(asked.answer);
+	return reply;
+}
+
 static struct reply
 reply_to(const struct rte_mp_msg *msg, int *fd)
 {
 	struct reply reply = { .rc = -EINVAL };
 	struct rte_eth_dev *eth_dev;
 	struct request request;
-	union answer *answer;
 
 	if (msg->len_param != sizeof(request))
 		return reply;
 	memcpy(&request, msg->param, sizeof(request));
 	request.name[sizeof(request.name) - 1] = '\0';
-	answer = calloc(1, sizeof(*answer));
-	if (answer == NULL) {
-		reply.rc = -ENOMEM;
-		return reply;
-	}
 	pthread_mutex_lock(&lock);
 	eth_dev = find_port(request.name);
-	reply.rc = eth_dev != NULL ? answer_to(eth_dev, &request, answer, &reply.bytes) : -ENODEV;
+	if (eth_dev == NULL)
+		reply.rc = -ENODEV;
+	else if (request.question >= RTE_DIM(questions))
+		reply.rc = -ENOTSUP;
+	else
+		reply = answer_to(eth_dev, &request, fd);
 	pthread_mutex_unlock(&lock);
-	if (reply.rc < 0)
-		reply.bytes = 0;
-	if (reply.bytes > 0) {
-		*fd = answer_file(answer, reply.bytes);
-		if (*fd < 0)
-			reply = (struct reply){ .rc = *fd };
-	}
-	free(answer);
 	return reply;
 }
 
@@ -371,11 +349,12 @@ is_there(const struct rte_eth_dev *eth_dev)
 						  sizeof(eth_dev->data->name)) == 0;
 }
 
-/* Blocks: for the answer. -ENODEV: the port is closed. */
+/* Blocks: for the answer. `entries`: of a list, for how many there is room. -ENODEV: the port is closed. */
 static int
 ask(const struct rte_eth_dev *eth_dev, enum question question, uint16_t queue, void *answer,
-    size_t room)
+    unsigned int entries)
 {
+	const size_t room = (size_t)questions[question].bytes * entries;
 	const struct timespec patience = { .tv_sec = ANSWER_SECONDS };
 	struct rte_mp_msg msg = { .name = ACTION, .len_param = sizeof(struct request) };
 	struct request request = { .question = question, .queue = queue };
@@ -405,7 +384,7 @@ static int
 secondary_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 {
 	struct rte_eth_dev_info answer;
-	int rc = ask(eth_dev, ASK_INFO, 0, &answer, sizeof(answer));
+	int rc = ask(eth_dev, ASK_INFO, 0, &answer, 1);
 
 	if (rc < 0)
 		return rc;
@@ -426,7 +405,7 @@ static int
 secondary_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size)
 {
 	char version[FW_VERSION_BYTES];
-	int rc = ask(eth_dev, ASK_FW_VERSION, 0, version, sizeof(version));
+	int rc = ask(eth_dev, ASK_FW_VERSION, 0, version, 1);
 
 	if (rc != 0)
 		return rc < 0 ? rc : -EPROTO;
@@ -438,13 +417,13 @@ secondary_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size)
 static void
 secondary_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info)
 {
-	ask(eth_dev, ASK_RXQ_INFO, queue, info, sizeof(*info));
+	ask(eth_dev, ASK_RXQ_INFO, queue, info, 1);
 }
 
 static void
 secondary_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_info *info)
 {
-	ask(eth_dev, ASK_TXQ_INFO, queue, info, sizeof(*info));
+	ask(eth_dev, ASK_TXQ_INFO, queue, info, 1);
 }
 
 #ifdef RNIC_QUEUE_STATS_APART
@@ -460,7 +439,7 @@ secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	struct rte_eth_stats *queues = stats;
 #endif
 	struct rnic_port_stats all;
-	int rc = ask(eth_dev, ASK_STATS, 0, &all, sizeof(all));
+	int rc = ask(eth_dev, ASK_STATS, 0, &all, 1);
 
 	return rc != 0 ? rc : rnic_stats_tell(&all, stats, queues);
 }
@@ -469,71 +448,47 @@ static int
 secondary_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
 		       unsigned int size)
 {
-	return ask(eth_dev, ASK_XSTATS_NAMES, 0, names, size * sizeof(*names));
+	return ask(eth_dev, ASK_XSTATS_NAMES, 0, names, size);
 }
 
 static int
 secondary_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size)
 {
-	return ask(eth_dev, ASK_XSTATS, 0, xstats, size * sizeof(*xstats));
+	return ask(eth_dev, ASK_XSTATS, 0, xstats, size);
 }
 
 static int
 secondary_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 {
-	struct rss_answer answer;
-	int rc = ask(eth_dev, ASK_RSS, 0, &answer, sizeof(answer));
+	struct rnic_rss_copy copy;
+	int rc = ask(eth_dev, ASK_RSS, 0, &copy, 1);
 
-	if (rc != 0)
-		return rc;
-	if (conf->rss_key != NULL && conf->rss_key_len >= sizeof(answer.key))
-		memcpy(conf->rss_key, answer.key, sizeof(answer.key));
-	conf->rss_key_len = sizeof(answer.key);
-	conf->rss_hf = answer.types;
-	return 0;
+	if (rc == 0)
+		rnic_rss_tell_hash(&copy, conf);
+	return rc;
 }
 
 static int
 secondary_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *reta,
 		     uint16_t size)
 {
-	struct rte_eth_rss_reta_entry64 answer[RETA_GROUPS];
-	unsigned int i;
-	int rc;
+	struct rnic_rss_copy copy;
+	int rc = ask(eth_dev, ASK_RSS, 0, &copy, 1);
 
-	if (size != RNIC_RETA_SIZE)
-		return -EINVAL;
-	rc = ask(eth_dev, ASK_RETA, 0, answer, sizeof(answer));
-	for (i = 0; rc == 0 && i < size; i++)
-		if (reta[i / RTE_ETH_RETA_GROUP_SIZE].mask >> i % RTE_ETH_RETA_GROUP_SIZE & 1)
-			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-				answer[i / RTE_ETH_RETA_GROUP_SIZE]
-					.reta[i % RTE_ETH_RETA_GROUP_SIZE];
-	return rc;
+	return rc != 0 ? rc : rnic_rss_tell_reta(&copy, reta, size);
 }
 
 static int
 secondary_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 {
-	struct regs_answer answer;
-	int rc = ask(eth_dev, ASK_REGS, 0, &answer, sizeof(answer));
+	uint32_t values[RNIC_REGS];
+	int rc = ask(eth_dev, ASK_REGS, 0, values, 1);
 
-	if (rc != 0)
-		return rc;
-	if (answer.count > RNIC_REGS)
-		return -EPROTO;
-	info->width = answer.width;
-	if (info->data == NULL) {
-		info->length = answer.count;
-		return 0;
-	}
-	if (info->length == 0)
-		info->length = answer.count - RTE_MIN(info->offset, answer.count);
-	if (info->offset >= answer.count || info->length > answer.count - info->offset)
-		return -EINVAL;
-	memcpy(info->data, answer.values + info->offset, info->length * sizeof(answer.values[0]));
-	info->version = answer.version;
-	return 0;
+	if (rc == 0)
+		rc = rnic_regs_select(info);
+	if (rc > 0)
+		memcpy(info->data, values + info->offset, (uint32_t)rc * sizeof(values[0]));
+	return rc > 0 ? 0 : rc;
 }
 
 static int
