@@ -628,7 +628,7 @@ test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
 	assert_int_equal(rte_eth_dev_rx_intr_enable(f->port, 0), 0);
 	send_frames(f, 8, 1);
 	/* Commands complete all the while, so that the asynchronous queue has something to tell. */
-	for (i = 0; i < NAPS && said(f, "its event queue takes no more events") == 0; i++) {
+	for (i = 0; i < NAPS && said(f, "its event queue accepts no further events") == 0; i++) {
 		assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
 		rte_delay_us_sleep(1000);
 	}
@@ -640,7 +640,7 @@ test_who_sleeps_on_a_queue_without_events_is_woken(void **state)
 		send_frames(f, 8, 1);
 	}
 	assert_int_equal(receive_frames(f, 8), 8);
-	assert_int_equal(said(f, "its event queue takes no more events"), 1);
+	assert_int_equal(said(f, "its event queue accepts no further events"), 1);
 	/* The next start makes another one. */
 	restart_with_interrupts(f);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(f->port, 0), 0);

@@ -509,7 +509,7 @@ check_function(struct rnic_vfio *vfio)
 	if (rc == 0)
 		rc = config_read16(vfio, PCI_REVISION_ID, &revision);
 	if (rc != 0) {
-		RNIC_LOG_NAMED(ERR, vfio->name, "%s: the function cannot be asked: %s", vfio->bdf,
+		RNIC_LOG_NAMED(ERR, vfio->name, "%s: cannot query the function: %s", vfio->bdf,
 			       strerror(-rc));
 		return rc;
 	}

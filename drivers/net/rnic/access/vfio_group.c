@@ -111,7 +111,7 @@ find_number(const char *name, const char *bdf, unsigned int *number)
 		ERR, name,
 		"%s is in no IOMMU group: switch the IOMMU on in the firmware's setup, and on "
 		"Intel with intel_iommu=on on the kernel's command line; rdmapmd-setup doctor "
-		"says more",
+		"shows more",
 		bdf);
 	return -ENODEV;
 }
@@ -154,15 +154,14 @@ log_node(const char *name, const char *bdf, const char *node, int rc)
 		RNIC_LOG_NAMED(
 			ERR, name,
 			"%s: busy: another process, or another driver of this one, has a "
-			"function of the group of %s; rdmapmd-setup doctor says which process",
+			"function of the group of %s; rdmapmd-setup doctor shows which process",
 			node, bdf);
 		break;
 	default:
-		RNIC_LOG_NAMED(
-			ERR, name,
-			"%s, the node of the group of %s: %s: rdmapmd-setup doctor says what "
-			"is wrong",
-			node, bdf, strerror(-rc));
+		RNIC_LOG_NAMED(ERR, name,
+			       "%s, the node of the group of %s: %s: rdmapmd-setup doctor shows "
+			       "what is wrong",
+			       node, bdf, strerror(-rc));
 	}
 }
 

@@ -50,7 +50,7 @@ rnic_vfio_info_read(const char *name, int fd, unsigned long request, const void 
 		room = wanted;
 	}
 	RNIC_LOG_NAMED(ERR, name,
-		       "vfio's answer has no end: asked %d times, it wants room for %u bytes",
+		       "vfio's answer has no end: after %d requests it needs room for %u bytes",
 		       round, room);
 	return -EOVERFLOW;
 }

@@ -190,7 +190,7 @@ map_pieces(struct rnic_vfio_user *vfu, const char *address, size_t length, unsig
 	}
 	if (rc == -ENOSPC)
 		RNIC_LOG_NAMED(ERR, vfu->name,
-			       "the server takes no more maps: use larger pages, or "
+			       "the server accepts no further maps: use larger pages, or "
 			       "--single-file-segments");
 	if (rc != 0 && done > 0)
 		watch(vfu, vfu_client_dma_unmap(vfu->client, iova, done));

@@ -241,8 +241,8 @@ static const struct devarg {
 	{ "mac", "a unicast address as 02:00:00:00:00:01", set_mac, 0 },
 	{ "ip", "up to 8 IPv4 or IPv6 addresses of hosts, with + between them", set_ip, 0, true },
 };
-_Static_assert(RNIC_IPS_MAX == 8, "what ip= says of itself");
-_Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "what log_max_qp= says of itself");
+_Static_assert(RNIC_IPS_MAX == 8, "as ip= describes itself");
+_Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= describes itself");
 
 #define VALID_KEYS                                                                                     \
 	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf log_max_qp " \
@@ -299,7 +299,7 @@ check_together(const struct parse *parse)
 	if (parse->args->peer_any && !socket) {
 		RNIC_LOG_NAMED(
 			ERR, parse->device,
-			"devarg 'peer' says whose server may have the memory of the port: it "
+			"devarg 'peer' sets whose server may have the memory of the port: it "
 			"wants socket=");
 		return -EINVAL;
 	}

@@ -183,8 +183,8 @@ pages_give_all(struct rnic_dev *dev, uint16_t function, uint32_t count)
 	if (held > HELD_MAX || count > HELD_MAX - held) {
 		RNIC_LOG_REPEATED(
 			ERR, dev,
-			"the device holds %u pages and asks for %u: refused, %u are the limit",
-			held, count, HELD_MAX);
+			"the device holds %u pages and requests %u: refused, the limit is %u", held,
+			count, HELD_MAX);
 		pages_refuse(dev, function);
 		return -ENOSPC;
 	}
@@ -216,7 +216,7 @@ pages_take_command(struct rnic_dev *dev, uint16_t function, uint32_t count,
 	*named = (uint32_t)rnic_manage_pages_out_get(out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES);
 	if (*named <= count)
 		return 0;
-	RNIC_LOG_REPEATED(ERR, dev, "asked for %u pages back, the device returns %u", count,
+	RNIC_LOG_REPEATED(ERR, dev, "requested %u pages back, the device returned %u", count,
 			  *named);
 	return -EIO;
 }
@@ -281,7 +281,7 @@ rnic_pages_give(struct rnic_dev *dev, unsigned int stage)
 	if (rc != 0)
 		return rc;
 	if (count < 0) {
-		RNIC_LOG(ERR, dev, "the device asks for %d pages at start", count);
+		RNIC_LOG(ERR, dev, "the device requests %d pages at start", count);
 		return -EIO;
 	}
 	RNIC_LOG(DEBUG, dev, "%d pages at stage %u", count, stage);
@@ -362,7 +362,7 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 	if (function != ours)
 		RNIC_LOG_REPEATED(
 			ERR, dev,
-			"%d pages asked for by function 0x%x: refused, ours is 0x%x and has no others",
+			"%d pages requested by function 0x%x: refused, ours is 0x%x and has no others",
 			count, function, ours);
 }
 

@@ -201,7 +201,7 @@ note_deaf(struct rnic_dev *dev, uint16_t queue, uint32_t eqn)
 	if (news)
 		RNIC_LOG_REPEATED(
 			WARNING, dev,
-			"Rx queue %u: its event queue takes no more events: threads that sleep "
+			"Rx queue %u: its event queue accepts no further events: threads that sleep "
 			"on it are woken every %u ms; restart the port",
 			queue, RNIC_DEAF_LOOK_MS);
 }

@@ -357,8 +357,8 @@ rnic_rdma_find_deaf(struct rnic_dev *dev)
 	if (count == 0)
 		return;
 	RNIC_LOG_REPEATED(WARNING, dev,
-			  "%u completion queues raise no events any more: they are looked at every "
-			  "%u ms until they are made anew",
+			  "%u completion queues have stopped raising events: they are polled every "
+			  "%u ms until they are created again",
 			  count, RNIC_DEAF_LOOK_MS);
 }
 
