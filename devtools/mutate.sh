@@ -47,7 +47,7 @@ Removal event|the call|unit-port|ethdev/link.c|s/rte_eth_dev_callback_process(et
 Rx interrupt|arming|e2e-interrupt|ethdev/rx_intr.c|s/^\t\tarm(rxq);/\t\t;/
 Rx interrupt|reading the eventfd|e2e-interrupt|ethdev/rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
 Rx interrupt|a queue without mbufs|e2e-interrupt|ethdev/rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
-Rx interrupt|a vector for each queue|e2e-interrupt|ethdev/rx_intr.c|s/LOG_EQ_SIZE, 0, FIRST_VECTOR + i,/LOG_EQ_SIZE, 0, FIRST_VECTOR,/
+Rx interrupt|a vector for each queue|e2e-interrupt|ethdev/rx_intr.c|s/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX + i,/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX,/
 Rx interrupt|a lost device|unit-port|ethdev/link.c|s/rnic_rx_intr_wake(dev);/;/
 FW version|the version|e2e-control|ethdev/info.c|s/rnic_ethdev_get(eth_dev)->fw_version);/"?");/
 FW version|how long it is|e2e-control|ethdev/info.c|s/return length + 1 <= (int)size ? 0 : length + 1;/return 0;/

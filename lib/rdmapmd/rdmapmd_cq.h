@@ -116,8 +116,12 @@ struct rdmapmd_cq {
 struct rdmapmd_cq_init_attr {
 	uint32_t cqe;			      /**< entries that are needed at least: 1 .. max_cqe */
 	struct rdmapmd_comp_channel *channel; /**< NULL: polled only */
-	uint32_t comp_vector;		      /**< of 0 .. num_comp_vectors - 1: who interrupts */
-	void *cq_context;		      /**< the application's own */
+	/**
+	 * 0 .. num_comp_vectors - 1: the event queue and interrupt that tell of its completions. Each is made with the first
+	 * queue that names it.
+	 */
+	uint32_t comp_vector;
+	void *cq_context; /**< the application's own */
 };
 
 /**

@@ -58,7 +58,7 @@ struct rdmapmd_device_attr {
 	uint32_t max_send_wqebb;      /**< of one send queue, in blocks of 64 bytes */
 	uint32_t max_sq_desc_sz;      /**< bytes of one send WQE */
 	uint32_t max_rq_desc_sz;      /**< bytes of one receive WQE */
-	/** comp_vector of a completion queue is below it; at least 1 */
+	/** comp_vector of a completion queue is below it: interrupts that the device has for them; at least 1 */
 	uint32_t num_comp_vectors;
 	enum rdmapmd_atomic_cap atomic_cap; /**< which atomics it has */
 	uint16_t max_pkeys;		    /**< entries of a port's P_Key table */

@@ -15,6 +15,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "../e2e/rdma.h"
 #include "access/access.h"
 #include "access/class.h"
 #include "bringup.h"
@@ -34,7 +35,6 @@
 #include "prm/queue.h"
 #include "prm/uar.h"
 #include "prm/wqe.h"
-#include "rdmapmd.h"
 
 #define OPS   (world.access->ops)
 #define READ  RNIC_ACCESS_READ
@@ -466,6 +466,118 @@ cqs_armed_in_a_row_are_all_armed(void **state)
 	rnic_dev_close(dev);
 }
 
+/* ---- Completion vectors: of driver, library and device together ---- */
+
+#define VECTORS_TRIED 6u
+
+struct vector {
+	struct rdmapmd_comp_channel *channel;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp;
+	uint32_t eqn, told; /* its event queue, and how many entries that has had */
+};
+
+static uint32_t
+event_queue_of(struct rnic_dev *dev, const struct rdmapmd_cq *cq)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_cq_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, cq->cqn);
+	assert_int_equal(
+		rnic_cmd_exec(dev, RNIC_CMD_QUERY_CQ, 0, &in, sizeof(in), &out, sizeof(out)), 0);
+	return (uint32_t)rnic_cqc_get(rnic_query_cq_out_cqc(&out), RNIC_CQC_C_EQN);
+}
+
+static uint32_t
+of_event_queue(struct rnic_dev *dev, uint32_t eqn, enum rnic_eqc_field field)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_eq_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eqn);
+	assert_int_equal(
+		rnic_cmd_exec(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out, sizeof(out)), 0);
+	return (uint32_t)rnic_eqc_get(rnic_query_eq_out_eqc(&out), field);
+}
+
+static void
+vector_open(struct rdmapmd_context *context, struct rdmapmd_pd *pd, uint32_t number,
+	    struct vector *vector)
+{
+	struct rdmapmd_cq_init_attr attr = { .cqe = 16, .comp_vector = number };
+
+	assert_int_equal(rdmapmd_comp_channel_create(context, &vector->channel), 0);
+	attr.channel = vector->channel;
+	assert_int_equal(rdmapmd_cq_create(context, &attr, &vector->cq), 0);
+	vector->qp = rdma_to_itself(pd, vector->cq);
+}
+
+/* Which of them heard: their channels, and their event queues as the device counts. */
+static void
+only_one_hears(struct rnic_dev *dev, struct vector *vectors, uint32_t count, uint32_t which)
+{
+	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP,
+					     .send_flags = RDMAPMD_SEND_SIGNALED };
+	struct rdmapmd_cq *cq;
+	uint32_t i, told;
+
+	rdma_post(vectors[which].qp, &nop);
+	assert_true(readable(vectors[which].channel->fd, 60000));
+	assert_int_equal(rdmapmd_cq_event_get(vectors[which].channel, &cq), 0);
+	assert_ptr_equal(cq, vectors[which].cq);
+	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
+	(void)rdma_wait(cq);
+	assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
+	for (i = 0; i < count; i++) {
+		assert_false(readable(vectors[i].channel->fd, 0));
+		told = of_event_queue(dev, vectors[i].eqn, RNIC_EQC_PRODUCER_COUNTER);
+		assert_int_equal(told - vectors[i].told, i == which);
+		vectors[i].told = told;
+	}
+}
+
+static void
+each_completion_vector_tells_of_its_own(void **state)
+{
+	const struct rdmapmd_cq_init_attr beyond = { .cqe = 16, .comp_vector = UINT32_MAX };
+	struct vector vectors[VECTORS_TRIED];
+	struct rdmapmd_device_attr attr;
+	struct rdmapmd_context *context;
+	uint32_t i, k, count, irqs;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_pd *pd;
+	struct rnic_dev *dev;
+
+	(void)state;
+	OPS->close(world.access);
+	world.access = NULL;
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
+	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
+	/* One for the library, one for all else, and one for each of 16 receive queues. */
+	irqs = dev->access->irq_count;
+	assert_int_equal(attr.num_comp_vectors, irqs > 18 ? irqs - 17 : 1);
+	assert_int_equal(rdmapmd_cq_create(context, &beyond, &cq), -EINVAL);
+	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
+	count = RTE_MIN(attr.num_comp_vectors, VECTORS_TRIED);
+	for (i = 0; i < count; i++) {
+		vector_open(context, pd, i + 1 < count || i == 0 ? i : attr.num_comp_vectors - 1,
+			    &vectors[i]);
+		vectors[i].eqn = event_queue_of(dev, vectors[i].cq);
+		for (k = 0; k < i; k++)
+			assert_true(vectors[k].eqn != vectors[i].eqn &&
+				    of_event_queue(dev, vectors[k].eqn, RNIC_EQC_INTR) !=
+					    of_event_queue(dev, vectors[i].eqn, RNIC_EQC_INTR));
+		vectors[i].told = of_event_queue(dev, vectors[i].eqn, RNIC_EQC_PRODUCER_COUNTER);
+		assert_int_equal(rdmapmd_req_notify_cq(vectors[i].cq, false), 0);
+	}
+	for (i = 0; i < 3 * count; i++)
+		only_one_hears(dev, vectors, count, i * 5 % count);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+	rnic_dev_close(dev);
+}
+
 static void
 reset_forgets_the_driver_but_not_the_host(void **state)
 {
@@ -551,6 +663,7 @@ run(void)
 		CASE(vectors_have_descriptors_of_their_own),
 		CASE(a_vector_tells_of_its_event_queue_alone),
 		CASE(cqs_armed_in_a_row_are_all_armed),
+		CASE(each_completion_vector_tells_of_its_own),
 		CASE(reset_forgets_the_driver_but_not_the_host),
 		CASE(it_opens_again_and_again),
 		CASE(nothing_stays_for_the_next_one),

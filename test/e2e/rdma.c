@@ -118,6 +118,23 @@ rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const struct rd
 	rdma_connect_to(qp, to->qp_num, &own.gid, conf);
 }
 
+struct rdmapmd_qp *
+rdma_to_itself(struct rdmapmd_pd *pd, struct rdmapmd_cq *cq)
+{
+	static const struct rdma_conf conf = { 0 };
+	struct rdmapmd_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = RDMAPMD_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
+	};
+	struct rdmapmd_qp *qp;
+
+	assert_int_equal(rdmapmd_qp_create(pd, &attr, &qp), 0);
+	rdma_connect(qp, qp, &conf);
+	return qp;
+}
+
 static void
 make_queues(struct rdma_pair *pair, const struct rdma_conf *conf)
 {

@@ -69,6 +69,8 @@ void rdma_connect(struct rdmapmd_qp *qp, const struct rdmapmd_qp *to, const stru
 /* The same, to wherever it is. */
 void rdma_connect_to(struct rdmapmd_qp *qp, uint32_t qpn, const union rdmapmd_gid *gid,
 		     const struct rdma_conf *conf);
+/* One that is connected with itself, for NOPs: 16 requests, none received. */
+struct rdmapmd_qp *rdma_to_itself(struct rdmapmd_pd *pd, struct rdmapmd_cq *cq);
 void rdma_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state);
 
 /* The next completion, or a test that fails after some seconds. */

@@ -31,7 +31,7 @@
 #include "port.h"
 #include "prm/caps.h"
 #include "prm/cqe.h"
-#include "rdma/context.h"
+#include "rdma/vector.h"
 #include "steering/steer.h"
 
 enum op {

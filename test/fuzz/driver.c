@@ -24,11 +24,11 @@
 #include "forge.h"
 #include "object/cq.h"
 #include "prm/cqe.h"
-#include "rdma/context.h"
 #include "rdma/event.h"
 #include "rdma/gid.h"
 #include "rdma/post.h"
 #include "rdma/rdma.h"
+#include "rdma/vector.h"
 
 enum op {
 	OP_TX,	   /* u8 which queue; packets as port_transmit() says */
@@ -193,7 +193,7 @@ event(struct fuzz_input *input)
 	if (type == RNIC_EVENT_PAGE_REQUEST || type == RNIC_EVENT_COMMAND)
 		return;
 	if ((what & 3) == 1)
-		eq = world.dev->rdma->comp_eq;
+		eq = world.dev->rdma->vectors[0].eq;
 	if ((what & 3) == 2)
 		eq = world.dev->rdma->event_eq;
 	if ((what & 3) == 3)

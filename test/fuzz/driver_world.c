@@ -19,11 +19,11 @@
 #include "prm/caps.h"
 #include "prm/init_seg.h"
 #include "prm/wqe.h"
-#include "rdma/context.h"
 #include "rdma/flush.h"
 #include "rdma/gid.h"
 #include "rdma/poll.h"
 #include "rdma/rdma.h"
+#include "rdma/vector.h"
 #include "steering/steer.h"
 
 #define INPUTS_MAX 20000 /* of a device: then what it has taken must come back */

@@ -23,7 +23,7 @@
 #include "prm/cqe.h"
 #include "prm/init_seg.h"
 #include "prm/uar.h"
-#include "rdma/context.h"
+#include "rdma/vector.h"
 
 #define IRQS 8
 

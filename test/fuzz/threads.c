@@ -127,7 +127,7 @@ static void
 eqs_read(void)
 {
 	atomic_store(&eqs[0], rnic_eq_number(dev->async_eq));
-	atomic_store(&eqs[1], rnic_eq_number(dev->rdma->comp_eq));
+	atomic_store(&eqs[1], rnic_eq_number(dev->rdma->vectors[0].eq));
 	atomic_store(&eqs[2], rnic_eq_number(dev->rdma->event_eq));
 }
 

@@ -364,7 +364,7 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[i], false), 0);
 		complete_one(pair.qp[i]);
-		wait_for_failure(dev, dev->rdma->comp_eq);
+		wait_for_failure(dev, dev->rdma->vectors[0].eq);
 	}
 	suspect(dev);
 	/* What was missed, of both in any order; then what comes. */
@@ -392,6 +392,67 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
 	assert_int_equal(rdmapmd_cq_destroy(later), 0);
 	assert_false(atomic_load(&dev->dead));
+	rdma_close(&pair);
+	rdma_free(&pair);
+}
+
+static int
+open_deaf_with_vectors(void **state)
+{
+	rnic_tunables.rx_vectors = 2;
+	return open_deaf(state);
+}
+
+static int
+close_deaf_with_vectors(void **state)
+{
+	const int rc = close_deaf(state);
+
+	rnic_tunables.rx_vectors = 0;
+	return rc;
+}
+
+/* A vector's queue is mended as the first one's is, and those beside it are left as they are. */
+static void
+test_the_queue_of_each_vector_is_made_anew(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true };
+	struct rdma_pair pair = { 0 };
+	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 16, .comp_vector = 3 };
+	struct rnic_dev *dev = *state;
+	struct rdmapmd_cq *cq;
+	struct rdmapmd_qp *qp;
+	uint32_t eqns[2];
+	unsigned int i;
+
+	rdma_device = UNIT_DEVICE;
+	rdma_open(&pair, &conf);
+	cq_attr.channel = pair.channel;
+	assert_int_equal(rdmapmd_cq_create(pair.context, &cq_attr, &cq), 0);
+	qp = rdma_to_itself(pair.pd, cq);
+	eqns[0] = rnic_eq_number(dev->rdma->vectors[0].eq);
+	eqns[1] = rnic_eq_number(dev->rdma->vectors[3].eq);
+	assert_int_not_equal(eqns[0], eqns[1]);
+	/* Its queue is the last one that was made. */
+	assert_int_equal(
+		dev->access->ops->unmap(dev->access, unit_eqs.last.iova, unit_eqs.last.length), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
+	complete_one(qp);
+	wait_for_failure(dev, dev->rdma->vectors[3].eq);
+	/* That it owes an event is seen in the CQ. */
+	assert_woken(&pair, cq);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
+		complete_one(qp);
+		assert_woken(&pair, cq);
+		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
+		complete_one(pair.qp[0]);
+		assert_woken(&pair, pair.cq[0]);
+	}
+	assert_int_equal(rnic_eq_number(dev->rdma->vectors[0].eq), eqns[0]);
+	assert_int_not_equal(rnic_eq_number(dev->rdma->vectors[3].eq), eqns[1]);
+	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
+	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
 	rdma_close(&pair);
 	rdma_free(&pair);
 }
@@ -426,7 +487,7 @@ test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 	take_memory(dev, COMPLETION_EQ);
 	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
 	complete_one(pair.qp[0]);
-	wait_for_failure(dev, dev->rdma->comp_eq);
+	wait_for_failure(dev, dev->rdma->vectors[0].eq);
 	for (i = 0; i < PATIENCE_MS / 4 && cq == NULL; i++) {
 		keep_lively(dev);
 		cq = next_event(&pair, 0);
@@ -541,6 +602,8 @@ run(void)
 		TEST(test_a_port_that_starts_looks),
 		TEST(test_what_was_missed_of_queues_is_told),
 		TEST(test_a_queue_of_completions_is_made_anew),
+		cmocka_unit_test_setup_teardown(test_the_queue_of_each_vector_is_made_anew,
+						open_deaf_with_vectors, close_deaf_with_vectors),
 		TEST(test_what_was_missed_of_rdma_is_told),
 		TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
 		TEST(test_a_queue_that_owes_nothing_is_left_alone),

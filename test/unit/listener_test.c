@@ -209,7 +209,7 @@ add_source(struct rnic_dev *dev, const char *stage, bool up)
 		if (served.fd >= 0)
 			close(served.fd);
 	}
-	/* The descriptor of RDMA's is the access's. */
+	/* The interrupts of RDMA's are the access's. */
 	if (!up && strcmp(stage, "async EQ") == 0)
 		served.rdma_is_gone = atomic_load(&dev->sources[RNIC_CONTROL_RDMA]) == NULL &&
 				      dev->access != NULL;

@@ -21,6 +21,7 @@
 #include "rdma/gid.h"
 #include "rdma/qp.h"
 #include "rdma/qps.h"
+#include "rdma/vector.h"
 #include "rdma_commands.h"
 
 struct command commands[64];
@@ -194,6 +195,15 @@ rnic_eq_number(const struct rnic_eq *eq)
 {
 	assert_null(eq);
 	return COMMANDS_EQN;
+}
+
+int
+rnic_rdma_vector_eq(struct rnic_dev *dev, uint32_t vector, struct rnic_eq **eq)
+{
+	(void)dev;
+	assert_int_equal(vector, 0);
+	*eq = NULL;
+	return 0;
 }
 
 void

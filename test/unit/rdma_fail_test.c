@@ -9,16 +9,18 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include <rte_malloc.h>
 
+#include "base/tunables.h"
 #include "bringup.h"
 #include "core/bfreg.h"
 #include "core/dev.h"
 #include "object/mkey.h"
 #include "rdma/rdma.h"
 
-enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP };
+enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP, INTERRUPTS, KINDS };
 
 /* The n-th of them fails, and it alone. */
 static struct {
@@ -49,6 +51,8 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+int __real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
 
 int
 __wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
@@ -75,6 +79,16 @@ void *
 __wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
 {
 	return fails_now(HEAP) ? NULL : __real_rte_zmalloc_socket(type, size, align, socket);
+}
+
+int
+__wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (fails_now(INTERRUPTS)) {
+		errno = EREMOTEIO;
+		return -1;
+	}
+	return __real_epoll_ctl(epfd, op, fd, event);
 }
 
 static const struct rnic_access_ops *real_access;
@@ -315,6 +329,84 @@ test_the_nth_piece_of_the_heap_fails(void **state)
 	assert_true(each_in_turn(*state, HEAP) >= 4);
 }
 
+/* ---- The event queue of a completion vector, which stays once it is there ---- */
+
+static int
+open_world_with_vectors(void **state)
+{
+	rnic_tunables.rx_vectors = 1;
+	return open_world(state);
+}
+
+static int
+close_world_with_vectors(void **state)
+{
+	const int rc = close_world(state);
+
+	rnic_tunables.rx_vectors = 0;
+	return rc;
+}
+
+/* The n-th fails of what the first CQ of a vector needs. */
+static int
+one_fails_of_a_vector(struct rdmapmd_context *context, uint32_t vector, enum what what,
+		      unsigned int n)
+{
+	const struct rdmapmd_cq_init_attr attr = { .cqe = 100, .comp_vector = vector };
+	struct rdmapmd_cq *cq;
+	int rc;
+
+	countdown.left = n;
+	countdown.what = what;
+	ours = true;
+	rc = rdmapmd_cq_create(context, &attr, &cq);
+	ours = false;
+	countdown.what = NOTHING;
+	if (rc == 0)
+		assert_int_equal(rdmapmd_cq_destroy(cq), 0);
+	return rc;
+}
+
+static void
+each_fails_of_a_vector(struct world *world, struct rdmapmd_context *context, uint32_t vector,
+		       enum what what)
+{
+	const int expected = what == ALLOCATIONS || what == HEAP ? -ENOMEM : -EREMOTEIO;
+	const struct rnic_rdma_vector *its = &world->dev->rdma->vectors[vector];
+	const uint32_t maps = world->dev->access->maps;
+	struct unit_account before;
+	unsigned int n = 0;
+	int rc;
+
+	do {
+		unit_account_take(&before);
+		rc = one_fails_of_a_vector(context, vector, what, ++n);
+		if (atomic_load(&its->eq) != NULL)
+			break;
+		assert_int_equal(rc, expected);
+		assert_int_equal(world->dev->access->maps, maps);
+		unit_account_assert_same(&before);
+	} while (true);
+	assert_true(n >= 2);
+	/* Whatever came of that call. */
+	assert_int_equal(one_fails_of_a_vector(context, vector, NOTHING, 0), 0);
+	assert_int_equal(world->dev->access->maps, maps + 1);
+}
+
+static void
+test_an_event_queue_that_cannot_be_made(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_context *context;
+	uint32_t vector = 1;
+	enum what what;
+
+	assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
+	for (what = COMMANDS; what < KINDS; what++)
+		each_fails_of_a_vector(world, context, vector++, what);
+	assert_int_equal(rdmapmd_context_close(context), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
 static int
@@ -325,6 +417,8 @@ run(void)
 		TEST(test_the_nth_map_fails),
 		TEST(test_the_nth_allocation_fails),
 		TEST(test_the_nth_piece_of_the_heap_fails),
+		cmocka_unit_test_setup_teardown(test_an_event_queue_that_cannot_be_made,
+						open_world_with_vectors, close_world_with_vectors),
 	};
 
 	return cmocka_run_group_tests_name("rdma_fail", tests, NULL, NULL);

@@ -3,6 +3,8 @@
 /*
  * Where counters of the driver's own begin. Those that the manual has begin at 0 are not among them: WQE counters, consumer
  * indices. Read when something is made, never on a data path. All zero, but in tests that want to see them come round.
+ *
+ * And what the driver keeps for somebody, in tests that want to see it used up.
  */
 #ifndef RNIC_TUNABLES_H
 #define RNIC_TUNABLES_H
@@ -18,6 +20,7 @@ struct rnic_tunables {
 	uint64_t sends;	     /* of a queue pair, requests */
 	uint32_t receives;   /* the same; their low 16 bits are a WQE counter, and 0 */
 	uint32_t armings;    /* of a CQ; a multiple of 4: the device sees the low 2 bits */
+	uint8_t rx_vectors;  /* kept for receive queues; 0: as many as there can be queues */
 };
 
 extern struct rnic_tunables rnic_tunables;

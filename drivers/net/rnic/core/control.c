@@ -443,6 +443,10 @@ hear_sources(struct rnic_dev *dev, const struct pollfd fds[FDS], bool own)
 		fd = &fds[FD_SOURCES + i];
 		if (source->poll == NULL || (fd->fd >= 0) != own || (own && !fd->revents))
 			continue;
+		if (own && source->hear != NULL) {
+			source->hear(dev);
+			continue;
+		}
 		if (own)
 			rnic_eventfd_drain(fd->fd);
 		source->poll(dev);

@@ -14,9 +14,14 @@ struct rnic_eq;
 struct rnic_control_source {
 	/* Readable when entries wait. NULL or -1: they come with those of the asynchronous queue. Asked once, at its start. */
 	int (*irq_fd)(struct rnic_dev *dev);
+	/*
+	 * That descriptor is readable, and stands for several: those that are readable are read, and what came to their queues is
+	 * handed on. NULL: it is an eventfd of one queue; it is read here, and `poll` called.
+	 */
+	void (*hear)(struct rnic_dev *dev);
 	/* At its start: want to be told of the first entry. */
 	void (*arm)(struct rnic_dev *dev);
-	/* Hand on what came, and want to be told of more. */
+	/* Hand on what came to any queue, and want to be told of more. */
 	void (*poll)(struct rnic_dev *dev);
 	/* Something has happened of which an event should tell. Any thread. */
 	void (*suspect)(struct rnic_dev *dev);

@@ -31,6 +31,7 @@
 #include "core/doorbell.h"
 #include "core/eq.h"
 #include "core/uar.h"
+#include "core/vector.h"
 #include "ethdev/port.h"
 #include "ethdev/recovery.h"
 #include "ethdev/rx_intr.h"
@@ -38,19 +39,14 @@
 #include "object/cq.h"
 #include "prm/wqe.h"
 
-#define FIRST_VECTOR 2 /* 0 is asynchronous events', 1 the library's */
-#define LOG_EQ_SIZE  6 /* a page; there is never more than one event in it */
+#define LOG_EQ_SIZE 6 /* a page; there is never more than one event in it */
 
-static unsigned int
-vectors(const struct rnic_dev *dev)
-{
-	return dev->access->irq_count - RTE_MIN(dev->access->irq_count, (unsigned int)FIRST_VECTOR);
-}
+_Static_assert(RNIC_RX_QUEUES_MAX <= RNIC_RX_VECTORS_MAX, "a vector for each");
 
 static int
 vector_fd(struct rnic_dev *dev, uint16_t queue)
 {
-	return dev->access->ops->irq_fd(dev->access, FIRST_VECTOR + queue);
+	return dev->access->ops->irq_fd(dev->access, RNIC_VECTOR_RX + queue);
 }
 
 /* ---- What epoll needs ---- */
@@ -280,11 +276,11 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 
 	if (!eth_dev->data->dev_conf.intr_conf.rxq)
 		return 0;
-	if (eth_dev->data->nb_rx_queues > vectors(dev)) {
+	if (eth_dev->data->nb_rx_queues > rnic_rx_vectors(dev)) {
 		RNIC_LOG(
 			ERR, dev,
 			"interrupts for %u Rx queues: the device has vectors for %u; use fewer queues",
-			eth_dev->data->nb_rx_queues, vectors(dev));
+			eth_dev->data->nb_rx_queues, rnic_rx_vectors(dev));
 		return -ENOTSUP;
 	}
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
@@ -294,7 +290,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 		/* Of the last start; none comes before the queue is armed. */
 		rnic_eventfd_drain(vector_fd(dev, i));
 		/* No event type is bound to this queue: CQs name it by number. The queue's thread looks at it by itself. */
-		rc = rnic_eq_create(dev, LOG_EQ_SIZE, 0, FIRST_VECTOR + i, NULL, &rxq->eq);
+		rc = rnic_eq_create(dev, LOG_EQ_SIZE, 0, RNIC_VECTOR_RX + i, NULL, &rxq->eq);
 		if (rc != 0)
 			return rc;
 	}
@@ -373,6 +369,6 @@ rnic_rx_intr_wake(struct rnic_dev *dev)
 {
 	unsigned int i;
 
-	for (i = 0; i < vectors(dev); i++)
+	for (i = 0; i < rnic_rx_vectors(dev); i++)
 		kick(dev, (uint16_t)i);
 }

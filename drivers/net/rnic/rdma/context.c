@@ -12,13 +12,11 @@
 #include "base/log.h"
 #include "core/control.h"
 #include "core/dev.h"
-#include "core/eq.h"
 #include "core/event.h"
 #include "core/health.h"
 #include "object/port.h"
 #include "object/q_counter.h"
 #include "prm/caps.h"
-#include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma/context.h"
 #include "rdma/cq.h"
@@ -32,20 +30,7 @@
 #include "rdma/rdma.h"
 #include "rdma/srq.h"
 #include "rdma/td.h"
-
-#define COMP_EQ_LOG_SIZE 12
-/*
- * Thousands of queue pairs may have something to tell at the same time, and an event queue that runs over is lost: it is not
- * the one that commands need, and has room.
- */
-#define EVENT_EQ_LOG_SIZE 13
-#define EVENT(type)	  (UINT64_C(1) << (type))
-#define EVENTS                                                                 \
-	(EVENT(RNIC_EVENT_COMM_ESTABLISHED) | EVENT(RNIC_EVENT_SQ_DRAINED) |   \
-	 EVENT(RNIC_EVENT_SRQ_CATASTROPHIC) | EVENT(RNIC_EVENT_SRQ_LAST_WQE) | \
-	 EVENT(RNIC_EVENT_SRQ_LIMIT))
-#define COMP_EQ_VECTOR 1 /* if there are so many */
-_Static_assert(RNIC_RDMA_EVENTS_MAX <= 1 << COMP_EQ_LOG_SIZE, "an entry for each CQ");
+#include "rdma/vector.h"
 
 #define MTU_OVERHEAD	  96 /* of RoCEv2 over IPv6, with all headers that a packet can have */
 #define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
@@ -65,72 +50,6 @@ rnic_rdma_supported(const struct rnic_dev *dev)
 	       rnic_general_cap(dev, RNIC_GENERAL_CAP_RC);
 }
 
-static unsigned int
-comp_vector(const struct rnic_dev *dev)
-{
-	return dev->access->irq_count > COMP_EQ_VECTOR ? COMP_EQ_VECTOR : 0;
-}
-
-/* ---- What the control thread does for its event queues ---- */
-
-/* Unless they come with the asynchronous queue's: -1. */
-static int
-irq_fd(struct rnic_dev *dev)
-{
-	if (comp_vector(dev) == 0)
-		return -1;
-	return dev->access->ops->irq_fd(dev->access, comp_vector(dev));
-}
-
-static void
-arm(struct rnic_dev *dev)
-{
-	rnic_eq_arm(dev, dev->rdma->comp_eq);
-	rnic_eq_arm(dev, dev->rdma->event_eq);
-}
-
-void
-rnic_rdma_poll(struct rnic_dev *dev)
-{
-	if (dev->rdma == NULL)
-		return;
-	rnic_eq_poll(dev, dev->rdma->comp_eq);
-	rnic_eq_poll(dev, dev->rdma->event_eq);
-}
-
-/* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
-static void
-suspect(struct rnic_dev *dev)
-{
-	rnic_eq_suspect(dev->rdma->event_eq);
-}
-
-/* Those that failed are made anew. May events of queue pairs and SRQs have got lost? */
-static bool
-mend(struct rnic_dev *dev, bool all)
-{
-	struct rnic_rdma *rdma = dev->rdma;
-
-	if (atomic_load(&dev->dead))
-		return false;
-	/* Completions are looked for in the CQs; nothing else was missed there. */
-	if ((all || rnic_eq_silent(rdma->comp_eq)) && rnic_control_mend_eq(dev, rdma->comp_eq))
-		rnic_rdma_find_deaf(dev);
-	return (all || rnic_eq_silent(rdma->event_eq)) && rnic_control_mend_eq(dev, rdma->event_eq);
-}
-
-static const struct rnic_control_source source = {
-	.irq_fd = irq_fd,
-	.arm = arm,
-	.poll = rnic_rdma_poll,
-	.suspect = suspect,
-	.check = rnic_rdma_check_events,
-	.mend = mend,
-	.ask = rnic_rdma_ask,
-	.is_deaf = rnic_rdma_has_deaf,
-	.look = rnic_rdma_look,
-};
-
 /* ---- Life ---- */
 
 static int
@@ -145,19 +64,6 @@ make_kinds(struct rnic_rdma *rdma)
 		rnic_rdma_kinds_init(rdma->kinds[i], i);
 	}
 	return 0;
-}
-
-/* No completion is a queue's own by nature: CQs name it. */
-static int
-make_eqs(struct rnic_dev *dev, bool *refused)
-{
-	struct rnic_rdma *rdma = dev->rdma;
-	int rc = rnic_eq_try(dev, COMP_EQ_LOG_SIZE, 0, comp_vector(dev), rnic_event_handle, refused,
-			     &rdma->comp_eq);
-
-	return rc != 0 ? rc
-		       : rnic_eq_try(dev, EVENT_EQ_LOG_SIZE, EVENTS, comp_vector(dev),
-				     rnic_event_handle, refused, &rdma->event_eq);
 }
 
 /* Of a refusal: who has given the port addresses is told; others have a port without RDMA. */
@@ -186,6 +92,8 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	if (rdma == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&rdma->lock, NULL);
+	pthread_mutex_init(&rdma->vectors_lock, NULL);
+	rdma->epoll_fd = -1;
 	dev->rdma = rdma;
 	rnic_on_lost(dev, RNIC_LOST_RDMA, rnic_rdma_lost, dev);
 	rnic_on_event(dev, rnic_rdma_on_event, dev);
@@ -194,7 +102,7 @@ rnic_rdma_setup(struct rnic_dev *dev)
 		rc = rdmapmd_table_create(&rdma->cqs);
 	if (rc != 0)
 		goto fail;
-	rc = make_eqs(dev, &refused);
+	rc = rnic_rdma_vectors_setup(dev, &refused);
 	if (rc != 0) {
 		rnic_rdma_teardown(dev);
 		return do_without_eqs(dev, rc, refused);
@@ -202,7 +110,7 @@ rnic_rdma_setup(struct rnic_dev *dev)
 	rc = rnic_q_counters_setup(dev);
 	if (rc != 0)
 		goto fail;
-	rnic_control_add(dev, RNIC_CONTROL_RDMA, &source);
+	rnic_control_add(dev, RNIC_CONTROL_RDMA, &rnic_rdma_source);
 	return 0;
 
 fail:
@@ -221,8 +129,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 	/* The control thread has ended, which walked them. */
 	rnic_control_remove(dev, RNIC_CONTROL_RDMA);
 	rnic_q_counters_teardown(dev);
-	rnic_eq_destroy(dev, rdma->event_eq);
-	rnic_eq_destroy(dev, rdma->comp_eq);
+	rnic_rdma_vectors_teardown(dev);
 	if (rdmapmd_table_destroy(rdma->cqs) != 0)
 		RNIC_LOG(ERR, dev, "%u completion queues are still in use",
 			 rdmapmd_table_count(rdma->cqs));
@@ -231,6 +138,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 	/* The control thread has ended, and no other one is left that could find the device lost. */
 	rnic_on_event(dev, NULL, NULL);
 	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
+	pthread_mutex_destroy(&rdma->vectors_lock);
 	pthread_mutex_destroy(&rdma->lock);
 	dev->rdma = NULL;
 	free(rdma);
@@ -302,7 +210,7 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.hw_ver = ids.revision,
 		.max_pd = power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
 		.max_mr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
-		.num_comp_vectors = 1,
+		.num_comp_vectors = dev->rdma->vector_count,
 		.atomic_cap = atomic_cap(dev),
 		.max_pkeys = PKEYS,
 		.local_ca_ack_delay =

@@ -16,7 +16,5 @@ bool rnic_rdma_supported(const struct rnic_dev *dev);
 /* Bring-up: what RDMA needs of its own. Nothing, for a device without it. */
 int rnic_rdma_setup(struct rnic_dev *dev);
 void rnic_rdma_teardown(struct rnic_dev *dev);
-/* Of its event queues: hand on what came, and want to be told of more. By the thread that walks them. */
-void rnic_rdma_poll(struct rnic_dev *dev);
 
 #endif

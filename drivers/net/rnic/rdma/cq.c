@@ -25,6 +25,7 @@
 #include "rdma/poll.h"
 #include "rdma/qps.h"
 #include "rdma/rdma.h"
+#include "rdma/vector.h"
 
 /* ---- Events: a place in the event queue, and the number by which they are found ---- */
 
@@ -51,7 +52,7 @@ events_begin(struct rnic_rdma_cq *cq)
 	if (rc == 0) {
 		LIST_INSERT_HEAD(&rdma->event_cq_list, cq, next_event_cq);
 		/* Made while the event queue was. */
-		cq->deaf = cq->eqn != rnic_eq_number(rdma->comp_eq);
+		cq->deaf = cq->eqn != rnic_eq_number(rdma->vectors[cq->vector].eq);
 		rdma->deaf_cqs += cq->deaf;
 	} else {
 		rdma->event_cqs--;
@@ -85,17 +86,21 @@ rnic_rdma_cq_create(struct rdmapmd_cq *head, const struct rdmapmd_cq_layout *lay
 {
 	struct rnic_rdma_cq *cq = (struct rnic_rdma_cq *)head;
 	struct rnic_dev *dev = rnic_rdma_dev(head->context);
-	int rc;
+	struct rnic_eq *eq;
+	int rc = rnic_rdma_vector_eq(dev, layout->comp_vector, &eq);
 
+	if (rc != 0)
+		return rc;
 	cq->dev = dev;
+	cq->vector = layout->comp_vector;
 	cq->lost = &dev->quiesced;
 	cq->arm_register = rnic_uars_cq_register(dev);
 	atomic_store(&cq->arm_sequence, rnic_tunables.armings + RNIC_CQ_ARM_SEQUENCE_FIRST);
 	rc = rnic_rdma_qps_init(cq);
 	if (rc != 0)
 		return rc;
-	cq->eqn = rnic_eq_number(dev->rdma->comp_eq);
-	rc = rnic_cq_create(dev, layout->log_size, dev->rdma->comp_eq, &cq->ring);
+	cq->eqn = rnic_eq_number(eq);
+	rc = rnic_cq_create(dev, layout->log_size, eq, &cq->ring);
 	if (rc != 0)
 		goto no_ring;
 	if (head->channel != NULL)

@@ -343,13 +343,12 @@ void
 rnic_rdma_find_deaf(struct rnic_dev *dev)
 {
 	struct rnic_rdma *rdma = dev->rdma;
-	const uint32_t eqn = rnic_eq_number(rdma->comp_eq);
 	struct rnic_rdma_cq *cq;
 	uint32_t count = 0;
 
 	pthread_mutex_lock(&rdma->lock);
 	LIST_FOREACH(cq, &rdma->event_cq_list, next_event_cq) {
-		cq->deaf = cq->eqn != eqn;
+		cq->deaf = cq->eqn != rnic_eq_number(rdma->vectors[cq->vector].eq);
 		count += cq->deaf;
 	}
 	rdma->deaf_cqs = count;
@@ -415,18 +414,25 @@ rnic_rdma_check_events(struct rnic_dev *dev)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 	struct rnic_rdma_cq *cq;
-	bool owes = false;
+	struct rnic_eq *eq;
+	bool *owes;
+	uint32_t i;
 
 	if (rdma == NULL)
 		return;
+	for (i = 0; i < rdma->vector_count; i++)
+		rdma->vectors[i].owes = false;
 	pthread_mutex_lock(&rdma->lock);
 	LIST_FOREACH(cq, &rdma->event_cq_list, next_event_cq) {
-		owes = rdma->device != NULL && !cq->deaf && is_due(cq);
-		if (owes)
-			break;
+		owes = &rdma->vectors[cq->vector].owes;
+		*owes = *owes || (rdma->device != NULL && !cq->deaf && is_due(cq));
 	}
 	pthread_mutex_unlock(&rdma->lock);
-	rnic_eq_owes(rdma->comp_eq, owes);
+	for (i = 0; i < rdma->vector_count; i++) {
+		eq = atomic_load(&rdma->vectors[i].eq);
+		if (eq != NULL)
+			rnic_eq_owes(eq, rdma->vectors[i].owes);
+	}
 }
 
 void

@@ -13,7 +13,7 @@ struct rnic_dev;
 struct rnic_eqe;
 struct rnic_rdma_cq;
 
-/* Entries in the completion event queue: CQs with events, at most. */
+/* Entries in each completion event queue: CQs with events of all of them, at most. */
 #define RNIC_RDMA_EVENTS_MAX 4096
 /* From now on events are for this device of the library's; NULL: for nobody. */
 void rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device);
@@ -24,13 +24,13 @@ void rnic_rdma_port_event(struct rnic_dev *dev, enum rdmapmd_event_type type);
 /* Events may have got lost: the link, and the states of queue pairs and CQs, are asked for and told. */
 void rnic_rdma_ask(struct rnic_dev *dev);
 /*
- * The queue of completion events is another one now. CQs that name the old one raise no event any more, and no command moves
+ * A queue of completion events is another one now. CQs that name the old one raise no event any more, and no command moves
  * them that every device has: as long as there are such, they are looked at this often, and their events raised here.
  */
 void rnic_rdma_find_deaf(struct rnic_dev *dev);
 bool rnic_rdma_has_deaf(struct rnic_dev *dev);
 void rnic_rdma_look(struct rnic_dev *dev);
-/* Does the queue of completion events owe one to a CQ that is armed, and has an entry? It is under suspicion then. */
+/* Which queues of completion events owe one to a CQ that is armed, and has an entry? They are under suspicion then. */
 void rnic_rdma_check_events(struct rnic_dev *dev);
 /* The device is lost: every waiting thread is told, also by events of all CQs. From any thread. `arg` is the device. */
 void rnic_rdma_lost(void *arg);

@@ -34,11 +34,21 @@ struct rnic_gid;
 #define RNIC_RDMA_QP_RAW	 4u /* RAW_PACKET */
 #define RNIC_RDMA_QP_KINDS	 8u
 
+/* Who tells of completions. */
+struct rnic_rdma_vector {
+	struct rnic_eq *_Atomic eq; /* NULL: no CQ has asked for it yet */
+	unsigned int irq;	    /* MSI-X vector */
+	bool owes;		    /* an event; the control thread's own */
+};
+
 struct rnic_rdma {
-	struct rnic_eq *comp_eq;   /* completion events */
-	struct rnic_eq *event_eq;  /* events of queue pairs and SRQs, but for errors */
-	struct rdmapmd_table *cqs; /* that have events: number -> struct rnic_rdma_cq */
-	/* How many they are: each may have one entry in the event queue. */
+	struct rnic_rdma_vector *vectors;
+	uint32_t vector_count;	      /* at least 1 */
+	int epoll_fd;		      /* readable when one of them is; -1: they have no interrupt */
+	pthread_mutex_t vectors_lock; /* of who makes an event queue; it is held for the command */
+	struct rnic_eq *event_eq;     /* events of queue pairs and SRQs, but for errors */
+	struct rdmapmd_table *cqs;    /* that have events: number -> struct rnic_rdma_cq */
+	/* How many they are: each may have one entry in the event queue of its vector. */
 	uint32_t event_cqs;
 	LIST_HEAD(, rnic_rdma_cq) event_cq_list;
 	LIST_HEAD(, rnic_rdma_qp) raw_qps; /* RAW_PACKET */
@@ -93,6 +103,7 @@ struct rnic_rdma_cq {
 	pthread_mutex_t lock;	      /* of changes of qps, of the ring's size and place */
 	struct rdmapmd_handle number; /* in the device's table of CQs with events */
 	LIST_ENTRY(rnic_rdma_cq) next_event_cq, next_cq;
+	uint32_t vector;
 	uint32_t eqn; /* of the event queue that it names */
 	bool has_events, deaf;
 };
