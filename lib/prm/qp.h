@@ -213,7 +213,16 @@ RNIC_INNER(query_rmp_out, rmpc, rmpc, 0x20)
 	F(RNIC_ROCE_ADDR_ROCE_VERSION, 0x18, 7, 0)
 RNIC_LAYOUT(roce_addr, ROCE_ADDR, 0x20)
 
-/* Does the GID stand for an IPv4 address, as ::ffff:a.b.c.d? */
+/* The GID that stands for an IPv4 address, ::ffff:a.b.c.d. */
+static inline void
+rnic_gid_set_ipv4(uint8_t gid[16], const uint8_t address[4])
+{
+	memset(gid, 0, 10);
+	memset(gid + 10, 0xff, 2);
+	memcpy(gid + 12, address, 4);
+}
+
+/* Does it stand for one? */
 static inline bool
 rnic_gid_is_ipv4(const uint8_t gid[16])
 {

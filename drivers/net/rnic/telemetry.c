@@ -122,7 +122,6 @@ rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *da
 int
 rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	static const union rdmapmd_gid none;
 	char address[INET6_ADDRSTRLEN], index_text[16];
 	struct rdmapmd_gid_entry entry;
@@ -141,7 +140,7 @@ rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *da
 		    memcmp(&entry.gid, &none, sizeof(none)) == 0)
 			continue;
 		snprintf(index_text, sizeof(index_text), "%u", index);
-		if (memcmp(entry.gid.raw, mapped, sizeof(mapped)) == 0)
+		if (rdmapmd_gid_is_ipv4(&entry.gid))
 			inet_ntop(AF_INET, entry.gid.raw + 12, address, sizeof(address));
 		else
 			inet_ntop(AF_INET6, entry.gid.raw, address, sizeof(address));

@@ -15,6 +15,7 @@
 
 #include "base/devargs.h"
 #include "base/log.h"
+#include "prm/qp.h"
 
 #define PPM_MAX	       1000000u
 #define LOG_MAX_QP_MIN 8 /* fewer than 256 save nothing */
@@ -172,14 +173,13 @@ set_mac(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 parse_ip(const char *text, uint8_t gid[16])
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct in6_addr address;
+	uint8_t ipv4[4];
 
-	memset(gid, 0, 16);
-	if (inet_pton(AF_INET, text, gid + 12) == 1) {
-		memcpy(gid, mapped, sizeof(mapped));
+	if (inet_pton(AF_INET, text, ipv4) == 1) {
+		rnic_gid_set_ipv4(gid, ipv4);
 		/* 0/8, 127/8, 224/4 and what is above */
-		return gid[12] == 0 || gid[12] == 127 || gid[12] >= 224 ? -EINVAL : 0;
+		return ipv4[0] == 0 || ipv4[0] == 127 || ipv4[0] >= 224 ? -EINVAL : 0;
 	}
 	if (inet_pton(AF_INET6, text, &address) != 1 || IN6_IS_ADDR_UNSPECIFIED(&address) ||
 	    IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_MULTICAST(&address) ||

@@ -19,7 +19,6 @@
 
 _Static_assert(sizeof(union rdmapmd_gid) == 16, "an address");
 
-static const uint8_t ipv4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 static const union rdmapmd_gid no_gid;
 
 static bool
@@ -82,7 +81,7 @@ static int
 set_entry(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry,
 	  rnic_cmd_fn *command)
 {
-	const bool ipv4 = memcmp(entry->gid.raw, ipv4_mapped, sizeof(ipv4_mapped)) == 0;
+	const bool ipv4 = rdmapmd_gid_is_ipv4(&entry->gid);
 	const uint64_t mac = mac_number(entry->mac);
 	struct rnic_set_roce_address_in in = { 0 };
 	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
