@@ -303,7 +303,9 @@ receive_beside_srq(struct rdma_attempt *attempt)
 #define LOCAL_WRITE RDMAPMD_ACCESS_LOCAL_WRITE /* of queue pairs: no right of the peer's */
 #define NO_ATOMIC   (LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_WRITE)
 
-#define ACCESS_EVENT  .status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_event = RDMAPMD_EVENT_QP_ACCESS_ERR
+#define ACCESS_EVENT                                                                    \
+	.status = RDMAPMD_WC_REM_ACCESS_ERR, .peer_event = RDMAPMD_EVENT_QP_ACCESS_ERR, \
+	.peer_imm_status = RDMAPMD_WC_LOC_ACCESS_ERR
 #define REQUEST_EVENT .status = RDMAPMD_WC_REM_INV_REQ_ERR, .peer_event = RDMAPMD_EVENT_QP_REQ_ERR
 #define IMPATIENT     .own_conf = { .timeout = 8, .retry_cnt = 1, .rnr_retry = RDMA_NONE }
 
@@ -425,6 +427,8 @@ print_illegal(const struct rdma_illegal *row)
 		printf("receive: %s", rdmapmd_wc_status_str(row->peer_status));
 	else if (row->peer_event != RDMA_NO_EVENT)
 		printf("event: %s", rdmapmd_event_type_str(row->peer_event));
+	if (row->peer_imm_status != RDMAPMD_WC_SUCCESS)
+		printf("; immediate's receive: %s", rdmapmd_wc_status_str(row->peer_imm_status));
 	printf(" |\n");
 }
 

@@ -40,6 +40,8 @@ struct rdma_illegal {
 	/* At the peer: its receive's, SUCCESS: it is not used; an event, SUCCESS: none. */
 	enum rdmapmd_wc_status peer_status;
 	enum rdmapmd_event_type peer_event;
+	/* The same of RDMA_WRITE_WITH_IMM, if that uses a receive while others do not. */
+	enum rdmapmd_wc_status peer_imm_status;
 	/* How it is made: what the queue pairs are like, how long, which receive, and the rest. */
 	struct rdma_conf own_conf, peer_conf;
 	uint32_t length;

@@ -58,16 +58,21 @@ responder_invalid(struct roce_qp *qp)
 			   RNIC_SYND_REMOTE_INVALID_REQUEST, RNIC_EVENT_WQ_INVALID_REQUEST);
 }
 
-/* The peer may not touch that memory, or it failed. A WQE in use is not to blame, and is flushed. */
+/*
+ * The peer may not touch that memory: the receive of a WRITE with immediate ends so. Or the memory failed; then a WQE in use
+ * is not to blame, and is flushed.
+ */
 static void
 responder_refuse(struct roce_qp *qp, int rc)
 {
-	bool access = rc != -RNIC_SYND_REMOTE_OPERATION;
-
-	qp->counters->resp_remote_access_errors += access ? 1 : 0;
-	roce_responder_die(qp, qp->responder.psn,
-			   access ? ROCE_NAK_REMOTE_ACCESS : ROCE_NAK_REMOTE_OPERATION, 0,
-			   access ? RNIC_EVENT_WQ_ACCESS_ERROR : RNIC_EVENT_WQ_CATASTROPHIC);
+	if (rc == -RNIC_SYND_REMOTE_OPERATION) {
+		roce_responder_die(qp, qp->responder.psn, ROCE_NAK_REMOTE_OPERATION, 0,
+				   RNIC_EVENT_WQ_CATASTROPHIC);
+		return;
+	}
+	qp->counters->resp_remote_access_errors++;
+	roce_responder_die(qp, qp->responder.psn, ROCE_NAK_REMOTE_ACCESS, RNIC_SYND_LOCAL_ACCESS,
+			   RNIC_EVENT_WQ_ACCESS_ERROR);
 }
 
 /* A receive WQE for this message; false: none is there, and the peer is told to wait. */
