@@ -57,7 +57,7 @@ static int
 setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct key_spec key = { .mode = RNIC_MKEY_PA, .length64 = true };
+	struct drv_mkey key = { .mode = RNIC_MKEY_PA, .length64 = true };
 	struct hn *hn = &f->hn;
 	struct softrnic_stats stats;
 
@@ -160,22 +160,15 @@ test_a_reset_takes_rounds(void **state)
 static void
 create_long_cq(struct fixture *f, uint64_t page)
 {
-	const size_t bytes = sizeof(struct rnic_create_cq_in) + LONG_PAGES * 8ul;
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out;
-
-	assert_non_null(in);
-	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, LOG_LONG);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->cq_uar);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->eq.number);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, hn_alloc(&f->hn, 64, 64));
-	for (uint32_t i = 0; i < LONG_PAGES; i++)
-		pages[i] = rnic_cpu_to_be64(page);
-	hn_cmd_ok(&f->hn, in, (uint32_t)bytes, &out, sizeof(out));
-	free(in);
+	assert_int_equal(
+		drv_cq_create(&f->hn.drv,
+			      &(struct drv_cq){ .log_size = LOG_LONG,
+						.uar = f->cq_uar,
+						.eqn = f->eq.number,
+						.dbrec = hn_alloc(&f->hn, 64, 64),
+						.ring = { .iova = page, .count = LONG_PAGES } },
+			      NULL),
+		RNIC_STATUS_OK);
 }
 
 /* Page lists of queues are much memory as well, which the system takes back page by page. */

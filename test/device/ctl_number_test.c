@@ -24,7 +24,7 @@ make(struct hn *hn, uint32_t pd)
 {
 	return key_create_ok(
 		       hn,
-		       &(struct key_spec){ .mode = RNIC_MKEY_PA, .pd = pd, .length64 = true }) >>
+		       &(struct drv_mkey){ .mode = RNIC_MKEY_PA, .pd = pd, .length64 = true }) >>
 	       8;
 }
 
@@ -108,7 +108,7 @@ static void
 the_last_free_number_is_found_at_once(void **state)
 {
 	static struct hn hn;
-	struct key_spec one = { .mode = RNIC_MKEY_PA, .length64 = true };
+	struct drv_mkey one = { .mode = RNIC_MKEY_PA, .length64 = true };
 	uint32_t pd, i, key, last = 0;
 	uint64_t draws;
 

@@ -51,7 +51,7 @@ pa_is_the_dma_map(void **state)
 {
 	struct hn *hn = *state;
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
-	uint32_t key = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_PA,
+	uint32_t key = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_PA,
 							     .access = READ | WRITE,
 							     .pd = pd,
 							     .length64 = true });
@@ -82,7 +82,7 @@ klm_chains_other_keys(void **state)
 	uint32_t key_b = hn_create_mkey(hn, pd, b, 8192, true);
 	const struct rnic_klm list[] = { key_klm(100, key_a, a + 50), key_klm(4000, key_b, b),
 					 key_klm(1000, key_a, a + 4000) };
-	struct key_spec spec = { .mode = RNIC_MKEY_KLM,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_KLM,
 				 .access = READ | WRITE,
 				 .pd = pd,
 				 .count = 3,
@@ -91,7 +91,7 @@ klm_chains_other_keys(void **state)
 				 .length = 5100 };
 	uint32_t key = key_create_ok(hn, &spec), nested;
 	const struct rnic_klm around[] = { key_klm(5000, key, spec.start + 100) };
-	struct key_spec outer = { .mode = RNIC_MKEY_KLM,
+	struct drv_mkey outer = { .mode = RNIC_MKEY_KLM,
 				  .access = READ | WRITE,
 				  .pd = pd,
 				  .count = 1,
@@ -138,7 +138,7 @@ check_list(struct hn *hn, uint32_t pd, uint32_t count)
 	}
 	/* The last one is of 2 GiB. */
 	list[count] = key_klm(0, inner, memory + count * STRETCH);
-	key = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+	key = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 						    .access = READ,
 						    .pd = pd,
 						    .count = count + 1,
@@ -195,7 +195,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 		for (uint32_t i = 0; i < COUNT; i++)
 			list[i] = key_klm(STRETCH, keys[depth - 1],
 					  (depth == 1 ? hn->iova : 0) + i * STRETCH);
-		keys[depth] = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+		keys[depth] = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 								    .access = READ,
 								    .pd = pd,
 								    .count = COUNT,
@@ -209,7 +209,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 		list[i] = key_klm(lengths[i], keys[depth], (depth == 0 ? hn->iova : 0) + total);
 		total += lengths[i];
 	}
-	keys[0] = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+	keys[0] = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 							.access = READ,
 							.pd = pd,
 							.count = COUNT,
@@ -246,7 +246,7 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 		mtts[i] = memory + 2 * i * 4096;
 	for (uint32_t i = 0; i < KEYS; i++)
 		list[i] = key_klm(1,
-				  key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_MTT,
+				  key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 									.access = READ,
 									.pd = pd,
 									.count = PAGES,
@@ -254,7 +254,7 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 									.log_page_size = 12,
 									.length = PAGES * 4096 }),
 				  i);
-	list_key = key_create_ok(hn, &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+	list_key = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 							 .access = READ,
 							 .pd = pd,
 							 .count = KEYS,
@@ -288,7 +288,7 @@ ksm_chains_equal_pieces(void **state)
 	const struct rnic_klm list[] = { key_klm(0, inner, memory + 3 * 4096),
 					 key_klm(0, inner, memory),
 					 key_klm(0, inner, memory + 7 * 4096) };
-	struct key_spec spec = { .mode = RNIC_MKEY_KSM,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_KSM,
 				 .access = READ | WRITE,
 				 .pd = pd,
 				 .count = 3,
@@ -316,7 +316,7 @@ keys_that_chain_themselves_end(void **state)
 
 	for (round = 0; round < 2; round++) {
 		const struct rnic_klm list = key_klm(4096, key, 0);
-		struct key_spec spec = { .mode = RNIC_MKEY_KLM,
+		struct drv_mkey spec = { .mode = RNIC_MKEY_KLM,
 					 .access = READ | WRITE,
 					 .count = 1,
 					 .klms = &list,
@@ -375,7 +375,7 @@ rights_of_pages_count_when_asked_for(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	uint64_t page = hn_alloc(hn, 8192, 4096);
 	const uint64_t mtts[] = { page | RNIC_MTT_READ, (page + 4096) | RNIC_MTT_WRITE };
-	struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_MTT,
 				 .access = READ | WRITE,
 				 .pd = pd,
 				 .count = 2,
@@ -435,7 +435,7 @@ keys_that_cannot_be(void **state)
 	struct hn *hn = *state;
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), key;
 	uint64_t mtts[2] = { hn_alloc(hn, 8192, 8192), 0 };
-	const struct key_spec good = { .mode = RNIC_MKEY_MTT,
+	const struct drv_mkey good = { .mode = RNIC_MKEY_MTT,
 				       .access = READ | WRITE,
 				       .pd = pd,
 				       .count = 2,
@@ -443,7 +443,7 @@ keys_that_cannot_be(void **state)
 				       .log_page_size = 12,
 				       .start = 0x123000,
 				       .length = 8192 };
-	struct key_spec spec;
+	struct drv_mkey spec;
 	struct iovec iov[1];
 
 	mtts[1] = mtts[0] + 4096;
@@ -489,7 +489,7 @@ a_page_that_cannot_be_is_met_where_it_is_used(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), key;
 	const uint64_t iova = 0x40000000, last = 0x80000000 + PAGE / 2;
 	uint64_t *mtts = calloc(LAST + 1, sizeof(*mtts));
-	const struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+	const struct drv_mkey spec = { .mode = RNIC_MKEY_MTT,
 				       .access = READ | WRITE,
 				       .pd = pd,
 				       .count = LAST + 1,
@@ -534,7 +534,7 @@ a_key_counts_for_all_that_it_keeps(void **state)
 	struct hn *hn = *state;
 	struct softrnic *dev = hn->dev;
 	uint64_t *mtts = calloc(LONG, sizeof(*mtts)), bytes, memory;
-	struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_MTT,
 				 .pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD),
 				 .mtts = mtts,
 				 .log_page_size = 12 };
@@ -616,7 +616,7 @@ a_region_of_files_is_found_at_once(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	const uint64_t iova = 0x40000000, start = iova + 4096;
 	uint64_t mtts[FILES];
-	const struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+	const struct drv_mkey spec = { .mode = RNIC_MKEY_MTT,
 				       .access = READ | WRITE,
 				       .pd = pd,
 				       .count = FILES,

@@ -1,94 +1,87 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "ctl_world.h"
+#include "driver/wq.h"
 #include "softrnic/hca/cmd_table.h"
 
 static uint32_t
-created(struct hn *hn, const void *in, uint32_t bytes)
+created(struct hn *hn, void *in, uint32_t bytes)
 {
-	struct rnic_object_out out = { 0 };
+	uint32_t number;
 
-	hn_cmd_ok(hn, in, bytes, &out, sizeof(out));
-	return rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(drv_execute(&hn->drv, in, bytes, &number), RNIC_STATUS_OK);
+	return number;
 }
 
 /* ---- Good inputs; each returns its length. ---- */
 
-static uint32_t
-good_eq(struct world *w, struct rnic_create_eq_in *in)
-{
-	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(in);
+/* The first page of the world's memory is each ring, the third has the records. */
+#define RING(w)                                 \
+	{                                       \
+		.iova = (w)->memory, .count = 1 \
+	}
+#define DBREC(w) ((w)->memory + 8192)
 
-	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, 6);
-	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, w->uar);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
+static uint32_t
+good_eq(struct world *w, void *in)
+{
+	const struct drv_eq eq = { .log_size = 6, .uar = w->uar, .ring = RING(w) };
+
+	return drv_eq_fill(in, &eq);
 }
 
 static uint32_t
-good_cq(struct world *w, struct rnic_create_cq_in *in)
+good_cq(struct world *w, void *in)
 {
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+	const struct drv_cq cq = { .log_size = 6,
+				   .uar = w->uar,
+				   .eqn = w->eq.number,
+				   .dbrec = DBREC(w),
+				   .ring = RING(w) };
 
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, 6);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, w->uar);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, w->eq.number);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, w->memory + 8192);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
-}
-
-static void
-good_wq(struct world *w, struct rnic_wq *wq, unsigned int log_stride)
-{
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, w->pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, w->memory + 8192);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 6);
+	return drv_cq_fill(in, &cq);
 }
 
 static uint32_t
-good_sq(struct world *w, struct rnic_create_sq_in *in)
+good_sq(struct world *w, void *in)
 {
-	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(in);
+	const struct drv_sq sq = { .log_size = 6,
+				   .pd = w->pd,
+				   .uar = w->uar,
+				   .cqn = w->cq.number,
+				   .tisn = w->tis,
+				   .dbrec = DBREC(w),
+				   .ring = RING(w) };
 
-	good_wq(w, rnic_sqc_wq(sqc), 6);
-	rnic_wq_set(rnic_sqc_wq(sqc), RNIC_WQ_UAR_PAGE, w->uar);
-	rnic_sqc_set(sqc, RNIC_SQC_CQN, w->cq.number);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, w->tis);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
+	return drv_sq_fill(in, &sq);
 }
 
 static uint32_t
-good_rq(struct world *w, struct rnic_create_rq_in *in)
+good_rq(struct world *w, void *in)
 {
-	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(in);
+	const struct drv_rq rq = { .log_size = 6,
+				   .log_stride = 4,
+				   .pd = w->pd,
+				   .cqn = w->cq.number,
+				   .counter = w->counter,
+				   .dbrec = DBREC(w),
+				   .ring = RING(w) };
 
-	good_wq(w, rnic_rqc_wq(rqc), 4);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, w->cq.number);
-	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, w->counter);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
+	return drv_rq_fill(in, &rq);
 }
 
 static uint32_t
-good_mkey(struct world *w, struct rnic_create_mkey_in *in)
+good_mkey(struct world *w, void *in)
 {
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	const uint64_t mtts[] = { w->memory, w->memory + 4096 };
+	const struct drv_mkey mkey = { .mode = RNIC_MKEY_MTT,
+				       .log_page_size = 12,
+				       .pd = w->pd,
+				       .length = 8192,
+				       .mtts = mtts,
+				       .count = 2 };
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, w->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, 8192);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
-	((struct rnic_be64 *)(in + 1))[0] = rnic_cpu_to_be64(w->memory);
-	((struct rnic_be64 *)(in + 1))[1] = rnic_cpu_to_be64(w->memory + 4096);
-	return sizeof(*in) + 16;
+	return drv_mkey_fill(in, &mkey);
 }
 
 /* Send and receive ring of 4 WQEs each in one page. */
@@ -195,9 +188,8 @@ good_rmp(struct world *w, struct rnic_create_rmp_in *in)
 	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
 	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
 
-	good_wq(w, wq, 5);
+	drv_wq_put(wq, w->pd, DBREC(w), 5, 2);
 	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 2);
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
 	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
 	return sizeof(*in) + 8;
@@ -232,16 +224,13 @@ good_address(struct rnic_set_roce_address_in *in)
 }
 
 static uint32_t
-good_rqt(struct world *w, struct rnic_create_rqt_in *in)
+good_rqt(struct world *w, void *in)
 {
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(in);
-	struct rnic_rqn_entry *entries = (struct rnic_rqn_entry *)(in + 1);
+	const uint32_t rqns[] = { w->rq.number, w->rq.number };
+	uint32_t bytes = drv_rqt_fill(in, rqns, 2);
 
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 2);
-	rnic_rqn_entry_set(&entries[0], RNIC_RQN_ENTRY_RQN, w->rq.number);
-	rnic_rqn_entry_set(&entries[1], RNIC_RQN_ENTRY_RQN, w->rq.number);
-	return sizeof(*in) + 8;
+	rnic_rqtc_set(rnic_create_rqt_in_rqtc(in), RNIC_RQTC_RQT_MAX_SIZE, 4);
+	return bytes;
 }
 
 static uint32_t
@@ -258,16 +247,13 @@ good_modify_rqt(struct world *w, struct rnic_modify_rqt_in *in)
 }
 
 static uint32_t
-good_tir(struct world *w, struct rnic_create_tir_in *in)
+good_tir(struct world *w, void *in)
 {
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(in);
+	const struct drv_tir tir = {
+		.td = w->td, .rqn = w->rq.number, .rqtn = w->rqt, .hash = RNIC_RX_HASH_TOEPLITZ
+	};
 
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, w->rqt);
-	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, w->rq.number);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, w->td);
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_TOEPLITZ);
-	return sizeof(*in);
+	return drv_tir_fill(in, &tir);
 }
 
 static uint32_t
@@ -373,9 +359,7 @@ good_queue_input(struct world *w, uint16_t opcode, void *in)
 		return sizeof(struct rnic_modify_cq_in);
 	case RNIC_CMD_CREATE_SQ: return good_sq(w, in);
 	case RNIC_CMD_MODIFY_SQ:
-		number_in(in, w->sq.number);
-		rnic_sqc_set(rnic_modify_sq_in_sqc(in), RNIC_SQC_STATE, RNIC_WQ_STATE_RDY);
-		return sizeof(struct rnic_modify_sq_in);
+		return drv_sq_modify_fill(in, w->sq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	case RNIC_CMD_DESTROY_SQ:
 	case RNIC_CMD_QUERY_SQ: return number_in(in, w->sq.number);
 	case RNIC_CMD_CREATE_RQ: return good_rq(w, in);
@@ -479,9 +463,7 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_DEALLOC_UAR: return number_in(in, w->loose_uar);
 	case RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN: return number_in(in, w->loose_td);
 	case RNIC_CMD_DEALLOC_Q_COUNTER: return number_in(in, w->loose_counter);
-	case RNIC_CMD_CREATE_TIS:
-		rnic_tisc_set(rnic_create_tis_in_tisc(in), RNIC_TISC_TRANSPORT_DOMAIN, w->td);
-		return sizeof(struct rnic_create_tis_in);
+	case RNIC_CMD_CREATE_TIS: return drv_tis_fill(in, w->td);
 	case RNIC_CMD_MODIFY_TIS:
 		number_in(in, w->tis);
 		rnic_modify_tis_in_set(in, RNIC_MODIFY_TIS_IN_BITMASK, 0x9); /* prio, affinity */
@@ -546,12 +528,7 @@ world_good(struct world *w, uint16_t opcode)
 int
 world_run(struct world *w, uint32_t *number)
 {
-	struct rnic_object_out out = { 0 };
-	int status = hn_cmd(&w->hn, w->in, w->in_bytes, &out, sizeof(out));
-
-	if (number != NULL)
-		*number = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return status;
+	return drv_execute(&w->hn.drv, w->in, w->in_bytes, number);
 }
 
 void
@@ -623,7 +600,7 @@ world_populate(struct world *w)
 	w->loose_tis = hn_create_tis(hn, w->td);
 	hn_create_sq(hn, &w->sq, w->pd, w->uar, w->cq.number, w->tis, 4);
 	hn_head(in, RNIC_CMD_CREATE_RQ, 0);
-	w->rq.number = created(hn, in, good_rq(w, (void *)in));
+	w->rq.number = created(hn, in, good_rq(w, in));
 	hn_create_rq(hn, &w->loose_rq, w->pd, w->cq.number, 4, 4);
 	w->rqt = hn_create_rqt(hn, &w->rq.number, 1);
 	w->loose_rqt = hn_create_rqt(hn, &w->rq.number, 1);
@@ -631,7 +608,7 @@ world_populate(struct world *w)
 	w->loose_tir = hn_create_tir(hn, w->td, w->rq.number);
 	memset(in, 0, sizeof(in));
 	hn_head(in, RNIC_CMD_CREATE_TIR, 0);
-	w->indirect_tir = created(hn, in, good_tir(w, (void *)in));
+	w->indirect_tir = created(hn, in, good_tir(w, in));
 	populate_flows(w);
 	populate_qps(w);
 	memset(in, 0, sizeof(in));

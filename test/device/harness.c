@@ -10,6 +10,14 @@
 #define POLLS	    1000
 #define GUARD_BYTES (2u << 20)
 
+/* The door of test/driver. */
+static int
+execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	return hn_cmd((struct hn *)(void *)((uint8_t *)drv - offsetof(struct hn, drv)), in,
+		      in_bytes, out, out_bytes);
+}
+
 void
 hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_conf *conf)
 {
@@ -23,6 +31,7 @@ hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_co
 	if (given.seed == 0)
 		given.seed = 1;
 	memset(hn, 0, sizeof(*hn));
+	hn->drv.execute = execute;
 	hn->poller = poller;
 	if (poller == NULL) {
 		hn->own_poller = true;
@@ -221,29 +230,23 @@ hn_cmd(struct hn *hn, const void *in, uint32_t in_bytes, void *out, uint32_t out
 void
 hn_head(void *in, uint16_t opcode, uint16_t op_mod)
 {
-	rnic_cmd_in_set(in, RNIC_CMD_IN_OPCODE, opcode);
-	rnic_cmd_in_set(in, RNIC_CMD_IN_OP_MOD, op_mod);
+	drv_head(in, opcode, op_mod);
 }
 
 int
 hn_simple(struct hn *hn, uint16_t opcode, uint16_t op_mod, uint32_t number, uint32_t *result)
 {
 	struct rnic_object_in in = { 0 };
-	struct rnic_object_out out = { 0 };
-	int status;
 
 	hn_head(&in, opcode, op_mod);
 	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
-	status = hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
-	if (result != NULL)
-		*result = rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	return status;
+	return drv_execute(&hn->drv, &in, sizeof(in), result);
 }
 
 int
 hn_destroy(struct hn *hn, uint16_t opcode, uint32_t number)
 {
-	return hn_simple(hn, opcode, 0, number, NULL);
+	return drv_destroy(&hn->drv, opcode, number);
 }
 
 uint32_t
@@ -348,37 +351,14 @@ hn_tear_down(struct hn *hn)
 
 /* ---- Queues ---- */
 
-/* Page addresses behind an input; returns the bytes of the whole input. */
-static uint32_t
-put_pages(void *in, uint32_t fixed, uint64_t iova, size_t bytes)
-{
-	struct rnic_be64 *list = (struct rnic_be64 *)((uint8_t *)in + fixed);
-	uint32_t pages = (bytes + 4095) / 4096;
-
-	for (uint32_t i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64(iova + i * 4096ul);
-	return fixed + pages * sizeof(*list);
-}
-
-/* Room for an input and the pages of a ring of up to 4 MiB. */
-#define IN_ROOM (0x400 + 1024 * 8)
-
-static uint32_t
-create(struct hn *hn, const void *in, uint32_t in_bytes)
-{
-	struct rnic_object_out out = { 0 };
-
-	hn_cmd_ok(hn, in, in_bytes, &out, sizeof(out));
-	return rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-}
+/* What must succeed. */
+#define OK(status) assert_int_equal(status, RNIC_STATUS_OK)
 
 void
 hn_create_eq(struct hn *hn, struct hn_eq *eq, uint32_t uar, unsigned int log_size, uint64_t mask,
 	     unsigned int vector)
 {
 	size_t bytes = sizeof(struct rnic_eqe) << log_size;
-	struct rnic_create_eq_in *in = calloc(1, IN_ROOM);
-	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(in);
 	struct rnic_eqe *entries;
 
 	memset(eq, 0, sizeof(*eq));
@@ -388,13 +368,13 @@ hn_create_eq(struct hn *hn, struct hn_eq *eq, uint32_t uar, unsigned int log_siz
 	entries = hn_va(hn, eq->iova);
 	for (uint32_t i = 0; i < 1u << log_size; i++)
 		entries[i].owner = 1;
-	hn_head(in, RNIC_CMD_CREATE_EQ, 0);
-	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, log_size);
-	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, uar);
-	rnic_eqc_set(eqc, RNIC_EQC_INTR, vector);
-	rnic_create_eq_in_set(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, mask);
-	eq->number = create(hn, in, put_pages(in, sizeof(*in), eq->iova, bytes));
-	free(in);
+	OK(drv_eq_create(&hn->drv,
+			 &(struct drv_eq){ .log_size = log_size,
+					   .uar = uar,
+					   .vector = vector,
+					   .events = mask,
+					   .ring = drv_pages_of(eq->iova, bytes) },
+			 &eq->number));
 }
 
 bool
@@ -423,8 +403,6 @@ void
 hn_create_cq(struct hn *hn, struct hn_cq *cq, uint32_t uar, uint32_t eqn, unsigned int log_size)
 {
 	size_t bytes = sizeof(struct rnic_cqe) << log_size;
-	struct rnic_create_cq_in *in = calloc(1, IN_ROOM);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
 	struct rnic_cqe *entries;
 
 	memset(cq, 0, sizeof(*cq));
@@ -434,13 +412,13 @@ hn_create_cq(struct hn *hn, struct hn_cq *cq, uint32_t uar, uint32_t eqn, unsign
 	entries = hn_va(hn, cq->iova);
 	for (uint32_t i = 0; i < 1u << log_size; i++)
 		entries[i].op_own = RNIC_CQE_OP_OWN(RNIC_CQE_INVALID, 1);
-	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, uar);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, eqn);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, cq->dbrec);
-	cq->number = create(hn, in, put_pages(in, sizeof(*in), cq->iova, bytes));
-	free(in);
+	OK(drv_cq_create(&hn->drv,
+			 &(struct drv_cq){ .log_size = log_size,
+					   .uar = uar,
+					   .eqn = eqn,
+					   .dbrec = cq->dbrec,
+					   .ring = drv_pages_of(cq->iova, bytes) },
+			 &cq->number));
 }
 
 bool
@@ -459,152 +437,109 @@ hn_cq_next(struct hn *hn, struct hn_cq *cq, struct rnic_cqe *cqe)
 	return true;
 }
 
-static void
-wq_memory(struct hn *hn, struct hn_wq *q, struct rnic_wq *wq, uint32_t pd)
+/* A ring and its record. */
+static struct drv_pages
+wq_memory(struct hn *hn, struct hn_wq *wq, uint32_t log_stride, uint32_t log_size)
 {
-	q->iova = hn_alloc(hn, 1ul << (q->log_stride + q->log_size), 4096);
-	q->dbrec = hn_alloc(hn, 64, 64);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, q->dbrec);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, q->log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, q->log_size);
+	const size_t bytes = (size_t)1 << (log_stride + log_size);
+
+	*wq = (struct hn_wq){ .log_stride = log_stride, .log_size = log_size };
+	wq->iova = hn_alloc(hn, bytes, 4096);
+	wq->dbrec = hn_alloc(hn, 64, 64);
+	return drv_pages_of(wq->iova, bytes);
 }
 
 void
 hn_create_sq(struct hn *hn, struct hn_wq *sq, uint32_t pd, uint32_t uar, uint32_t cqn,
 	     uint32_t tisn, unsigned int log_size)
 {
-	struct rnic_create_sq_in *in = calloc(1, IN_ROOM);
-	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(in);
+	struct drv_pages ring = wq_memory(hn, sq, 6, log_size);
 
-	memset(sq, 0, sizeof(*sq));
-	sq->log_stride = 6;
-	sq->log_size = log_size;
 	sq->uar = uar;
-	wq_memory(hn, sq, rnic_sqc_wq(sqc), pd);
-	hn_head(in, RNIC_CMD_CREATE_SQ, 0);
-	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_CQN, cqn);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, tisn);
-	rnic_wq_set(rnic_sqc_wq(sqc), RNIC_WQ_UAR_PAGE, uar);
-	sq->number = create(hn, in, put_pages(in, sizeof(*in), sq->iova, 64ul << log_size));
-	free(in);
+	OK(drv_sq_create(&hn->drv,
+			 &(struct drv_sq){ .log_size = log_size,
+					   .pd = pd,
+					   .uar = uar,
+					   .cqn = cqn,
+					   .tisn = tisn,
+					   .flush = true,
+					   .dbrec = sq->dbrec,
+					   .ring = ring },
+			 &sq->number));
 }
 
 void
 hn_create_rq(struct hn *hn, struct hn_wq *rq, uint32_t pd, uint32_t cqn, unsigned int log_stride,
 	     unsigned int log_size)
 {
-	struct rnic_create_rq_in *in = calloc(1, IN_ROOM);
-	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(in);
+	struct drv_pages ring = wq_memory(hn, rq, log_stride, log_size);
 
-	memset(rq, 0, sizeof(*rq));
-	rq->log_stride = log_stride;
-	rq->log_size = log_size;
-	wq_memory(hn, rq, rnic_rqc_wq(rqc), pd);
-	hn_head(in, RNIC_CMD_CREATE_RQ, 0);
-	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, cqn);
-	rq->number = create(hn, in,
-			    put_pages(in, sizeof(*in), rq->iova, 1ul << (log_stride + log_size)));
-	free(in);
+	OK(drv_rq_create(&hn->drv,
+			 &(struct drv_rq){ .log_size = log_size,
+					   .log_stride = log_stride,
+					   .pd = pd,
+					   .cqn = cqn,
+					   .vsd = true,
+					   .flush = true,
+					   .dbrec = rq->dbrec,
+					   .ring = ring },
+			 &rq->number));
 }
 
 int
 hn_modify_sq(struct hn *hn, uint32_t sqn, unsigned int from, unsigned int to)
 {
-	struct rnic_modify_sq_in in = { 0 };
-	struct rnic_cmd_out out;
-
-	hn_head(&in, RNIC_CMD_MODIFY_SQ, 0);
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQ_STATE, from);
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQN, sqn);
-	rnic_sqc_set(rnic_modify_sq_in_sqc(&in), RNIC_SQC_STATE, to);
-	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+	return drv_sq_modify(&hn->drv, sqn, from, to);
 }
 
 int
 hn_modify_rq(struct hn *hn, uint32_t rqn, unsigned int from, unsigned int to)
 {
-	struct rnic_modify_rq_in in = { 0 };
-	struct rnic_cmd_out out;
-
-	hn_head(&in, RNIC_CMD_MODIFY_RQ, 0);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, from);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, rqn);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, to);
-	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+	return drv_rq_modify(&hn->drv, rqn, from, to);
 }
 
 uint32_t
 hn_create_tis(struct hn *hn, uint32_t td)
 {
-	struct rnic_create_tis_in in = { 0 };
+	uint32_t tisn;
 
-	hn_head(&in, RNIC_CMD_CREATE_TIS, 0);
-	rnic_tisc_set(rnic_create_tis_in_tisc(&in), RNIC_TISC_TRANSPORT_DOMAIN, td);
-	return create(hn, &in, sizeof(in));
+	OK(drv_tis_create(&hn->drv, td, &tisn));
+	return tisn;
 }
 
 uint32_t
 hn_create_rqt(struct hn *hn, const uint32_t *rqns, uint32_t count)
 {
-	struct rnic_create_rqt_in *in = calloc(1, IN_ROOM);
-	struct rnic_rqn_entry *entries = (struct rnic_rqn_entry *)(in + 1);
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(in);
-	uint32_t number;
+	uint32_t rqtn;
 
-	hn_head(in, RNIC_CMD_CREATE_RQT, 0);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, count);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, count);
-	for (uint32_t i = 0; i < count; i++)
-		rnic_rqn_entry_set(&entries[i], RNIC_RQN_ENTRY_RQN, rqns[i]);
-	number = create(hn, in, sizeof(*in) + count * sizeof(*entries));
-	free(in);
-	return number;
+	OK(drv_rqt_create(&hn->drv, rqns, count, &rqtn));
+	return rqtn;
 }
 
 uint32_t
 hn_create_tir(struct hn *hn, uint32_t td, uint32_t rqn)
 {
-	struct rnic_create_tir_in in = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
+	uint32_t tirn;
 
-	hn_head(&in, RNIC_CMD_CREATE_TIR, 0);
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_DIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, rqn);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, td);
-	return create(hn, &in, sizeof(in));
+	OK(drv_tir_create(&hn->drv, &(struct drv_tir){ .td = td, .rqn = rqn }, &tirn));
+	return tirn;
 }
 
 uint32_t
 hn_create_mkey(struct hn *hn, uint32_t pd, uint64_t iova, uint64_t length, bool write)
 {
 	uint64_t first = iova & ~UINT64_C(4095);
-	uint32_t pages = (iova + length - first + 4095) / 4096;
-	struct rnic_create_mkey_in *in = calloc(1, sizeof(*in) + (pages + 1ul) * 8);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	uint32_t octwords = (pages + 1) / 2, index;
+	uint32_t key;
 
-	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, write);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x42);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, pd);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, iova);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
-	for (uint32_t i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64((first + i * 4096ul) | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	index = create(hn, in, sizeof(*in) + octwords * 16);
-	free(in);
-	return index << 8 | 0x42;
+	OK(drv_mkey_create(&hn->drv,
+			   &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
+					       .access = DRV_LR | (write ? DRV_LW : 0),
+					       .log_page_size = 12,
+					       .pd = pd,
+					       .start = iova,
+					       .length = length,
+					       .pages = drv_pages_of(first, iova + length - first),
+					       .variant = 0x42 },
+			   &key));
+	return key;
 }

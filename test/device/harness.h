@@ -19,6 +19,15 @@
 
 #include <cmocka.h>
 
+#include "driver/cq.h"
+#include "driver/eq.h"
+#include "driver/mkey.h"
+#include "driver/port.h"
+#include "driver/rq.h"
+#include "driver/rqt.h"
+#include "driver/sq.h"
+#include "driver/tir.h"
+#include "driver/tis.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
 #include "prm/cmdq.h"
@@ -39,6 +48,7 @@
 #define HN_PENDING	    (-1)	       /* not completed */
 
 struct hn {
+	struct drv drv; /* by mailboxes, see hn_cmd() */
 	struct softrnic_poller *poller;
 	bool own_poller;
 	struct softrnic *dev;

@@ -7,20 +7,8 @@
 #include "harness.h"
 #include "softrnic/memory/tpt.h"
 
-/* What CREATE_MKEY is told. */
-struct key_spec {
-	unsigned int mode, access, log_page_size; /* access: SOFTRNIC_LOCAL_READ... */
-	uint32_t pd, count;			  /* of MTTs or KLMs */
-	uint64_t start, length;
-	bool length64, free, page_rights;
-	const uint64_t *mtts;
-	const struct rnic_klm *klms;
-	uint8_t variant;
-	uint32_t qpn;
-};
-
-int key_create(struct hn *hn, const struct key_spec *spec, uint32_t *key);
-uint32_t key_create_ok(struct hn *hn, const struct key_spec *spec);
+int key_create(struct hn *hn, const struct drv_mkey *spec, uint32_t *key);
+uint32_t key_create_ok(struct hn *hn, const struct drv_mkey *spec);
 struct rnic_klm key_klm(uint32_t bytes, uint32_t key, uint64_t address);
 
 /* Where byte `at` of the pieces is; fails the test if they are too short. */

@@ -112,7 +112,7 @@ check_access(struct world *w, uint32_t key, uint32_t pd, uint64_t va, const stru
 
 /* One key that is as the spec says, with every operation, PD of a queue pair and variant. */
 static void
-check_key(struct world *w, const struct key_spec *spec, unsigned int rights, bool flat)
+check_key(struct world *w, const struct drv_mkey *spec, unsigned int rights, bool flat)
 {
 	const uint32_t pds[] = { w->pds[0], w->pds[1], w->no_pd, 0 };
 	uint32_t key = key_create_ok(&w->hn, spec), other;
@@ -135,7 +135,7 @@ check_key(struct world *w, const struct key_spec *spec, unsigned int rights, boo
 
 /* For each set of rights, domain, and state of a key. */
 static void
-check_all(struct world *w, struct key_spec *spec, bool flat)
+check_all(struct world *w, struct drv_mkey *spec, bool flat)
 {
 	unsigned int rights, which;
 
@@ -157,7 +157,7 @@ matrix_of_keys_over_one_piece(void **state)
 				  (w->arena + PAGE) | RNIC_MTT_READ | RNIC_MTT_WRITE };
 
 	check_all(w,
-		  &(struct key_spec){ .mode = RNIC_MKEY_MTT,
+		  &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 				      .log_page_size = 12,
 				      .count = 2,
 				      .mtts = mtts,
@@ -174,7 +174,7 @@ matrix_of_keys_over_scattered_pages(void **state)
 				  w->arena | RNIC_MTT_READ | RNIC_MTT_WRITE };
 
 	check_all(w,
-		  &(struct key_spec){ .mode = RNIC_MKEY_MTT,
+		  &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 				      .log_page_size = 12,
 				      .count = 2,
 				      .mtts = mtts,
@@ -189,7 +189,7 @@ matrix_of_keys_without_translation(void **state)
 	struct world *w = *state;
 
 	check_all(w,
-		  &(struct key_spec){ .mode = RNIC_MKEY_PA, .length64 = true, .start = w->arena },
+		  &(struct drv_mkey){ .mode = RNIC_MKEY_PA, .length64 = true, .start = w->arena },
 		  false);
 }
 
@@ -203,7 +203,7 @@ matrix_of_keys_of_keys(void **state)
 	for (mode = RNIC_MKEY_KLM; mode <= RNIC_MKEY_KSM; mode++)
 		for (rights = 0; rights <= ALL; rights++) {
 			const uint64_t mtt = w->arena | RNIC_MTT_READ | RNIC_MTT_WRITE;
-			struct key_spec inner = { .mode = RNIC_MKEY_MTT,
+			struct drv_mkey inner = { .mode = RNIC_MKEY_MTT,
 						  .access = rights,
 						  .log_page_size = 12,
 						  .count = 1,
@@ -212,7 +212,7 @@ matrix_of_keys_of_keys(void **state)
 						  .length = PAGE };
 			uint32_t key = key_create_ok(&w->hn, &inner);
 			const struct rnic_klm list = key_klm(PAGE, key, 0);
-			struct key_spec outer = { .mode = mode,
+			struct drv_mkey outer = { .mode = mode,
 						  .access = ALL,
 						  .log_page_size = mode == RNIC_MKEY_KSM ? 12 : 0,
 						  .count = 1,
@@ -240,7 +240,7 @@ matrix_of_keys_above_a_writable_one(void **state)
 
 	for (rights = 0; rights <= ALL; rights++)
 		check_key(w,
-			  &(struct key_spec){ .mode = RNIC_MKEY_KLM,
+			  &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 					      .access = rights,
 					      .count = 1,
 					      .klms = &list,
@@ -264,7 +264,7 @@ matrix_of_page_rights(void **state)
 				uint64_t mtt = w->arena | ((entry & 1) != 0 ? RNIC_MTT_READ : 0) |
 					       ((entry & 2) != 0 ? RNIC_MTT_WRITE : 0);
 				uint32_t key = key_create_ok(
-					&w->hn, &(struct key_spec){ .mode = RNIC_MKEY_MTT,
+					&w->hn, &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 								    .access = rights,
 								    .log_page_size = 12,
 								    .count = 1,
@@ -437,7 +437,7 @@ make_mtt(struct world *w, struct oracle *oracle)
 	const uint64_t page = UINT64_C(1) << log, skip = key_random(2) * key_random(page);
 	/* Behind each other, now and then: that is one piece. */
 	const bool straight = key_random(4) == 0;
-	struct key_spec spec = { .mode = RNIC_MKEY_MTT,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_MTT,
 				 .access = ALL,
 				 .log_page_size = log,
 				 .pd = w->pds[0],
@@ -467,7 +467,7 @@ make_pa(struct world *w, struct oracle *oracle)
 	oracle->length = HN_MEMORY_BYTES;
 	oracle->everywhere = true;
 	oracle_add(oracle, HN_MEMORY_BYTES, w->hn.memory);
-	return key_create_ok(&w->hn, &(struct key_spec){ .mode = RNIC_MKEY_PA,
+	return key_create_ok(&w->hn, &(struct drv_mkey){ .mode = RNIC_MKEY_PA,
 							 .access = ALL,
 							 .pd = w->pds[0],
 							 .length64 = true });
@@ -479,7 +479,7 @@ make_klm(struct world *w, struct oracle *oracle)
 {
 	const unsigned int count = 1 + (unsigned int)key_random(8);
 	struct rnic_klm list[8];
-	struct key_spec spec = { .mode = RNIC_MKEY_KLM,
+	struct drv_mkey spec = { .mode = RNIC_MKEY_KLM,
 				 .access = ALL,
 				 .pd = w->pds[0],
 				 .count = count,

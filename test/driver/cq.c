@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cq.h"
+#include "prm/cqe.h"
+
+uint32_t
+drv_cq_fill(void *in, const struct drv_cq *cq)
+{
+	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
+
+	drv_head(in, RNIC_CMD_CREATE_CQ, 0);
+	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, cq->big ? RNIC_CQE_SIZE_128 : RNIC_CQE_SIZE_64);
+	rnic_cqc_set(cqc, RNIC_CQC_CC, cq->collapsed);
+	rnic_cqc_set(cqc, RNIC_CQC_OI, cq->ignore_overrun);
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_MAX_COUNT, cq->max_count);
+	rnic_cqc_set(cqc, RNIC_CQC_CQ_PERIOD, cq->period_us);
+	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
+	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, cq->uar);
+	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, cq->eqn);
+	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, cq->dbrec);
+	return drv_pages_put(in, sizeof(struct rnic_create_cq_in), &cq->ring);
+}
+
+int
+drv_cq_create(struct drv *drv, const struct drv_cq *cq, uint32_t *cqn)
+{
+	void *in = drv_in(sizeof(struct rnic_create_cq_in) + cq->ring.count * 8ul);
+
+	return drv_create(drv, in, drv_cq_fill(in, cq), cqn);
+}
