@@ -485,27 +485,12 @@ verdict_is_kept(struct fixture *f)
 static uint32_t
 create_indirect_tir(struct fixture *f)
 {
-	struct {
-		struct rnic_create_rqt_in create;
-		struct rnic_rqn_entry list[1];
-	} in = { 0 };
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&in.create);
-	struct rnic_create_tir_in tir = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
-	struct rnic_object_out out[0x20];
+	struct drv_tir tir = { .td = f->dp.td };
+	uint32_t tirn;
 
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 1);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 1);
-	rnic_rqn_entry_set(&in.list[0], RNIC_RQN_ENTRY_RQN, f->rq.rqn);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_RQT, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE,
-		      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, f->dp.td);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), out, sizeof(out)), 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(drv_rqt_create(&f->dp.drv, &f->rq.rqn, 1, &tir.rqtn), 0);
+	assert_int_equal(drv_tir_create(&f->dp.drv, &tir, &tirn), 0);
+	return tirn;
 }
 
 /* What stands in the way of a kept verdict comes and goes, in any order; each of it counts once. */
@@ -594,25 +579,17 @@ test_a_ring_out_of_reach_is_no_work(void **state)
 static int
 create_cq_of_one_page(struct fixture *f, uint32_t log_size, uint32_t *cqn)
 {
-	size_t pages = ((size_t)64 << log_size) / 4096, i;
-	size_t bytes = sizeof(struct rnic_create_cq_in) + pages * 8;
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	uint64_t iova = dp_iova(&f->dp, f->out) & ~UINT64_C(4095);
-	struct rnic_object_out out[0x200];
-	int status;
+	const uint64_t iova = dp_iova(&f->dp, f->out) & ~UINT64_C(4095);
+	const struct drv_pages ring = { .iova = iova,
+					.count = (uint32_t)((UINT64_C(64) << log_size) / 4096) };
 
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->dp.uars[1]);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->dp.eqn);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, iova);
-	for (i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64(iova);
-	status = dp_command(&f->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out));
-	*cqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return status;
+	return drv_cq_create(&f->dp.drv,
+			     &(struct drv_cq){ .log_size = log_size,
+					       .uar = f->dp.uars[1],
+					       .eqn = f->dp.eqn,
+					       .dbrec = iova,
+					       .ring = ring },
+			     cqn);
 }
 
 static void

@@ -198,27 +198,22 @@ test_multi_packet_wqe_that_fails_in_the_middle(void **state)
 static uint32_t
 two_piece_key(struct fixture *f)
 {
-	struct {
-		struct rnic_create_mkey_in in;
-		struct rnic_klm list[2];
-	} in = { 0 };
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
-	struct rnic_object_out out[2];
+	struct rnic_klm list[2];
+	uint32_t key;
 
 	for (uint32_t i = 0; i < 2; i++)
-		in.list[i] =
-			(struct rnic_klm){ rnic_cpu_to_be32(10), rnic_cpu_to_be32(f->dp.lkey),
-					   rnic_cpu_to_be64((uintptr_t)f->out + (1 - i) * 100) };
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, 20);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 2);
-	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 2);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8;
+		list[i] = (struct rnic_klm){ rnic_cpu_to_be32(10), rnic_cpu_to_be32(f->dp.lkey),
+					     rnic_cpu_to_be64((uintptr_t)f->out + (1 - i) * 100) };
+	assert_int_equal(drv_mkey_create(&f->dp.drv,
+					 &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
+							     .access = DRV_LR,
+							     .pd = f->dp.pd,
+							     .length = 20,
+							     .klms = list,
+							     .count = 2 },
+					 &key),
+			 0);
+	return key;
 }
 
 /* `pairs` segments of two pieces, behind a segment of one if `odd`. */

@@ -49,23 +49,14 @@ key_create(struct world *w)
 static int
 cq_create(struct world *w)
 {
-	const uint32_t pages = 64u << (CQ_LOG - PAGE_LOG);
-	const size_t bytes = sizeof(struct rnic_create_cq_in) + pages * sizeof(uint64_t);
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-	struct rnic_object_out out[0x20];
-	int status;
-
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, CQ_LOG);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, w->dp.uars[1]);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, w->dp.eqn);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, DP_IOVA);
-	for (uint32_t i = 0; i < pages; i++)
-		pas[i] = rnic_cpu_to_be64(DP_IOVA);
-	status = dp_command(&w->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out));
-	free(in);
-	return status;
+	return drv_cq_create(&w->dp.drv,
+			     &(struct drv_cq){ .log_size = CQ_LOG,
+					       .uar = w->dp.uars[1],
+					       .eqn = w->dp.eqn,
+					       .dbrec = DP_IOVA,
+					       .ring = { .iova = DP_IOVA,
+							 .count = 64u << (CQ_LOG - PAGE_LOG) } },
+			     NULL);
 }
 
 static void

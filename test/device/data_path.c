@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,13 +30,27 @@
 #define DP_EQ_LOG_SIZE 9
 #define DP_PAGE	       4096u
 #define NS_PER_S       UINT64_C(1000000000)
+#define DP_MAILBOXES   0x3000
 #define DP_GAP	       64u /* between islands, at least */
+
+/* There is the room of whole mailboxes at `out`, which handlers may count on. */
+static int
+run(struct dp *dp, struct softrnic_cmd *cmd)
+{
+	int status;
+
+	softrnic_lock(dp->poller);
+	status = softrnic_cmd_execute(dp->dev, cmd);
+	softrnic_unlock(dp->poller);
+	dp->syndrome = cmd->syndrome;
+	return status;
+}
 
 int
 dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes, void *out,
 	   size_t out_bytes)
 {
-	static uint8_t nothing[0x3000];
+	static uint8_t nothing[DP_MAILBOXES];
 	struct softrnic_cmd cmd = {
 		.opcode = opcode,
 		.op_mod = op_mod,
@@ -44,34 +59,42 @@ dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_
 		.out = out != NULL ? out : nothing,
 		.out_bytes = out != NULL ? (uint32_t)out_bytes : 16,
 	};
-	int status;
 
 	memset(cmd.out, 0, out != NULL ? out_bytes : sizeof(nothing));
-	softrnic_lock(dp->poller);
-	status = softrnic_cmd_execute(dp->dev, &cmd);
-	softrnic_unlock(dp->poller);
-	dp->syndrome = cmd.syndrome;
+	return run(dp, &cmd);
+}
+
+/* The door of test/driver. */
+static int
+execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_bytes)
+{
+	struct rnic_object_out room[DP_MAILBOXES / sizeof(struct rnic_object_out)] = { 0 };
+	struct softrnic_cmd cmd = {
+		.opcode = (uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OPCODE),
+		.op_mod = (uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OP_MOD),
+		.in = in,
+		.in_bytes = in_bytes,
+		.out = room,
+		.out_bytes = out_bytes,
+	};
+	int status = run((struct dp *)(void *)((uint8_t *)drv - offsetof(struct dp, drv)), &cmd);
+
+	memcpy(out, room, out_bytes);
 	return status;
 }
 
 int
 dp_destroy(struct dp *dp, uint16_t opcode, uint32_t number)
 {
-	struct rnic_object_in in = { 0 };
-
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
-	return dp_command(dp, opcode, 0, &in, sizeof(in), NULL, 0);
+	return drv_destroy(&dp->drv, opcode, number);
 }
 
 uint32_t
 dp_create_simple(struct dp *dp, uint16_t opcode)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_object_out out[2]; /* handlers may count on more room than the header */
+	uint32_t number;
 
-	if (dp_command(dp, opcode, 0, &in, sizeof(in), out, sizeof(out)) != 0)
-		return UINT32_MAX;
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	return drv_simple(&dp->drv, opcode, 0, &number) == 0 ? number : UINT32_MAX;
 }
 
 void *
@@ -110,22 +133,10 @@ pas_fill(const struct dp *dp, void *pas, const void *memory, size_t bytes)
 	return count * sizeof(*list);
 }
 
-/* CREATE_x with a page list behind its fixed part. */
-static int
-create_with_ring(struct dp *dp, uint16_t opcode, const void *fixed, size_t fixed_bytes,
-		 const void *ring, size_t ring_bytes, uint32_t *number)
+static struct drv_pages
+ring_pages(const struct dp *dp, const void *ring, size_t bytes)
 {
-	size_t room = fixed_bytes + (ring_bytes / DP_PAGE + 2) * 8;
-	struct rnic_object_out out[0x200];
-	uint8_t *in = calloc(1, room);
-	int status;
-
-	memcpy(in, fixed, fixed_bytes);
-	fixed_bytes += pas_fill(dp, in + fixed_bytes, ring, ring_bytes);
-	status = dp_command(dp, opcode, 0, in, fixed_bytes, out, sizeof(out));
-	*number = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return status;
+	return drv_pages_of(dp_iova(dp, ring), bytes);
 }
 
 static int
@@ -157,69 +168,41 @@ give_pages(struct dp *dp, uint16_t which)
 static int
 create_key(struct dp *dp)
 {
-	struct {
-		struct rnic_create_mkey_in in;
-		struct rnic_be64 mtt[2];
-	} in = { 0 };
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
-	struct rnic_object_out out[2];
-	int status;
-
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0x5d);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)dp->memory);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, DP_BYTES);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, DP_LOG_BYTES);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
-	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
-	in.mtt[0] = rnic_cpu_to_be64(DP_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	status = dp_command(dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out));
-	dp->lkey = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0x5d;
-	return status;
+	return drv_mkey_create(&dp->drv,
+			       &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
+						   .access = DRV_LR | DRV_LW,
+						   .log_page_size = DP_LOG_BYTES,
+						   .pd = dp->pd,
+						   .start = (uintptr_t)dp->memory,
+						   .length = DP_BYTES,
+						   .pages = { .iova = DP_IOVA, .count = 1 },
+						   .variant = 0x5d },
+			       &dp->lkey);
 }
 
 static int
 create_eq(struct dp *dp)
 {
-	struct rnic_create_eq_in in = { 0 };
-	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in);
 	size_t bytes = sizeof(struct rnic_eqe) << DP_EQ_LOG_SIZE, i;
+	struct drv_eq eq = { .log_size = DP_EQ_LOG_SIZE,
+			     .uar = dp->uars[0],
+			     .events = UINT64_C(1) << RNIC_EVENT_CQ_ERROR |
+				       UINT64_C(1) << RNIC_EVENT_PORT_CHANGE |
+				       UINT64_C(1) << RNIC_EVENT_COMM_ESTABLISHED |
+				       UINT64_C(1) << RNIC_EVENT_SQ_DRAINED |
+				       UINT64_C(1) << RNIC_EVENT_WQ_INVALID_REQUEST |
+				       UINT64_C(1) << RNIC_EVENT_SRQ_CATASTROPHIC |
+				       UINT64_C(1) << RNIC_EVENT_SRQ_LAST_WQE |
+				       UINT64_C(1) << RNIC_EVENT_SRQ_LIMIT |
+				       UINT64_C(1) << RNIC_EVENT_WQ_CATASTROPHIC |
+				       UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR };
 
 	dp->eq_entries = 1u << DP_EQ_LOG_SIZE;
 	dp->eqes = dp_alloc(dp, bytes, DP_PAGE);
 	for (i = 0; i < dp->eq_entries; i++)
 		dp->eqes[i].owner = 1;
-	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, DP_EQ_LOG_SIZE);
-	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, dp->uars[0]);
-	rnic_create_eq_in_set(&in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0,
-			      UINT64_C(1) << RNIC_EVENT_CQ_ERROR |
-				      UINT64_C(1) << RNIC_EVENT_PORT_CHANGE |
-				      UINT64_C(1) << RNIC_EVENT_COMM_ESTABLISHED |
-				      UINT64_C(1) << RNIC_EVENT_SQ_DRAINED |
-				      UINT64_C(1) << RNIC_EVENT_WQ_INVALID_REQUEST |
-				      UINT64_C(1) << RNIC_EVENT_SRQ_CATASTROPHIC |
-				      UINT64_C(1) << RNIC_EVENT_SRQ_LAST_WQE |
-				      UINT64_C(1) << RNIC_EVENT_SRQ_LIMIT |
-				      UINT64_C(1) << RNIC_EVENT_WQ_CATASTROPHIC |
-				      UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR);
-	return create_with_ring(dp, RNIC_CMD_CREATE_EQ, &in, sizeof(in), dp->eqes, bytes, &dp->eqn);
-}
-
-static int
-create_tis(struct dp *dp)
-{
-	struct rnic_create_tis_in in = { 0 };
-	struct rnic_object_out out[0x20];
-	int status;
-
-	rnic_tisc_set(rnic_create_tis_in_tisc(&in), RNIC_TISC_TRANSPORT_DOMAIN, dp->td);
-	status = dp_command(dp, RNIC_CMD_CREATE_TIS, 0, &in, sizeof(in), out, sizeof(out));
-	dp->tis = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	return status;
+	eq.ring = ring_pages(dp, dp->eqes, bytes);
+	return drv_eq_create(&dp->drv, &eq, &dp->eqn);
 }
 
 static int
@@ -248,7 +231,7 @@ bring_up(struct dp *dp)
 	dp->td = dp_create_simple(dp, RNIC_CMD_ALLOC_TRANSPORT_DOMAIN);
 	status = create_eq(dp);
 	if (status == 0)
-		status = create_tis(dp);
+		status = drv_tis_create(&dp->drv, dp->td, &dp->tis);
 	if (status == 0)
 		status = create_key(dp);
 	if (status == 0)
@@ -317,6 +300,7 @@ dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_con
 	int ret;
 
 	memset(dp, 0, sizeof(*dp));
+	dp->drv.execute = execute;
 	dp->poller = poller;
 	ret = make_memory(dp);
 	if (ret == 0)
@@ -334,6 +318,7 @@ dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct soft
 	int ret;
 
 	memset(dp, 0, sizeof(*dp));
+	dp->drv.execute = execute;
 	dp->poller = poller;
 	dp->islands = true;
 	ret = make_memory(dp);
@@ -382,74 +367,60 @@ dp_teardown(void **state)
 int
 dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 {
-	struct rnic_create_cq_in in = { 0 };
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(&in);
+	size_t bytes = (size_t)(conf->big ? 128 : 64) << conf->log_size;
 
 	memset(cq, 0, sizeof(*cq));
 	cq->dp = dp;
 	cq->log_size = conf->log_size;
 	cq->uar = dp->uars[conf->uar];
 	cq->bytes = conf->big ? 128 : 64;
-	cq->ring = dp_alloc(dp, (size_t)cq->bytes << cq->log_size, DP_PAGE);
-	memset(cq->ring, 0xff, (size_t)cq->bytes << cq->log_size);
+	cq->ring = dp_alloc(dp, bytes, DP_PAGE);
+	memset(cq->ring, 0xff, bytes);
 	cq->dbrec = dp_alloc(dp, sizeof(*cq->dbrec), 64);
-	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, conf->big ? RNIC_CQE_SIZE_128 : RNIC_CQE_SIZE_64);
-	rnic_cqc_set(cqc, RNIC_CQC_CC, conf->collapsed);
-	rnic_cqc_set(cqc, RNIC_CQC_OI, conf->ignore_overrun);
-	rnic_cqc_set(cqc, RNIC_CQC_CQ_MAX_COUNT, conf->max_count);
-	rnic_cqc_set(cqc, RNIC_CQC_CQ_PERIOD, conf->period_us);
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, cq->log_size);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, cq->uar);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, dp->eqn);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dp_iova(dp, cq->dbrec));
-	return create_with_ring(dp, RNIC_CMD_CREATE_CQ, &in, sizeof(in), cq->ring,
-				(size_t)cq->bytes << cq->log_size, &cq->cqn);
+	return drv_cq_create(&dp->drv,
+			     &(struct drv_cq){ .log_size = conf->log_size,
+					       .uar = cq->uar,
+					       .eqn = dp->eqn,
+					       .big = conf->big,
+					       .collapsed = conf->collapsed,
+					       .ignore_overrun = conf->ignore_overrun,
+					       .max_count = conf->max_count,
+					       .period_us = conf->period_us,
+					       .dbrec = dp_iova(dp, cq->dbrec),
+					       .ring = ring_pages(dp, cq->ring, bytes) },
+			     &cq->cqn);
 }
 
 int
 dp_sq_modify(struct dp_sq *sq, uint32_t from, uint32_t to)
 {
-	struct rnic_modify_sq_in in = { 0 };
-
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQN, sq->sqn);
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQ_STATE, from);
-	rnic_sqc_set(rnic_modify_sq_in_sqc(&in), RNIC_SQC_STATE, to);
-	return dp_command(sq->dp, RNIC_CMD_MODIFY_SQ, 0, &in, sizeof(in), NULL, 0);
+	return drv_sq_modify(&sq->dp->drv, sq->sqn, from, to);
 }
 
 int
 dp_rq_modify(struct dp_rq *rq, uint32_t from, uint32_t to)
 {
-	struct rnic_modify_rq_in in = { 0 };
-
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, rq->rqn);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, from);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, to);
-	return dp_command(rq->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0);
+	return drv_rq_modify(&rq->dp->drv, rq->rqn, from, to);
 }
 
 uint32_t
 dp_sq_state(struct dp_sq *sq)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_sq_out out[0x20];
+	struct rnic_sqc sqc;
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, sq->sqn);
-	if (dp_command(sq->dp, RNIC_CMD_QUERY_SQ, 0, &in, sizeof(in), out, sizeof(out)) != 0)
+	if (drv_sq_query(&sq->dp->drv, sq->sqn, &sqc) != 0)
 		return UINT32_MAX;
-	return (uint32_t)rnic_sqc_get(rnic_query_sq_out_sqc(out), RNIC_SQC_STATE);
+	return (uint32_t)rnic_sqc_get(&sqc, RNIC_SQC_STATE);
 }
 
 uint32_t
 dp_rq_state(struct dp_rq *rq)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_rq_out out[0x20];
+	struct rnic_rqc rqc;
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rq->rqn);
-	if (dp_command(rq->dp, RNIC_CMD_QUERY_RQ, 0, &in, sizeof(in), out, sizeof(out)) != 0)
+	if (drv_rq_query(&rq->dp->drv, rq->rqn, &rqc) != 0)
 		return UINT32_MAX;
-	return (uint32_t)rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE);
+	return (uint32_t)rnic_rqc_get(&rqc, RNIC_RQC_STATE);
 }
 
 static uint32_t
@@ -495,35 +466,29 @@ int
 dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_size, uint32_t uar,
 	     unsigned int flags)
 {
-	struct rnic_create_sq_in in = { 0 };
-	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(&in);
-	struct rnic_wq *wq = rnic_sqc_wq(sqc);
 	size_t bytes = (size_t)RNIC_WQEBB_BYTES << log_size;
+	struct drv_sq conf = { .log_size = log_size,
+			       .pd = dp->pd,
+			       .uar = dp->uars[uar],
+			       .cqn = cq->cqn,
+			       .tisn = dp->tis,
+			       .user_index = DP_SQ_USER_INDEX,
+			       .ts_format = dp->ts_format,
+			       .multi_packet = (flags & DP_SQ_MULTI_PACKET) != 0,
+			       .flush = (flags & DP_SQ_FLUSH) != 0,
+			       .rlky = (flags & DP_SQ_RLKY) != 0 };
 	int status;
 
 	memset(sq, 0, sizeof(*sq));
 	sq->dp = dp;
 	sq->cq = cq;
 	sq->log_size = log_size;
-	sq->uar = dp->uars[uar];
+	sq->uar = conf.uar;
 	sq->ring = dp_alloc(dp, bytes, DP_PAGE);
 	sq->dbrec = dp_alloc(dp, sizeof(*sq->dbrec), 64);
-	rnic_sqc_set(sqc, RNIC_SQC_ALLOW_MULTI_PKT_SEND_WQE, (flags & DP_SQ_MULTI_PACKET) != 0);
-	rnic_sqc_set(sqc, RNIC_SQC_FLUSH_IN_ERROR_EN, (flags & DP_SQ_FLUSH) != 0);
-	rnic_sqc_set(sqc, RNIC_SQC_RLKY, (flags & DP_SQ_RLKY) != 0);
-	rnic_sqc_set(sqc, RNIC_SQC_TS_FORMAT, dp->ts_format);
-	rnic_sqc_set(sqc, RNIC_SQC_USER_INDEX, DP_SQ_USER_INDEX);
-	rnic_sqc_set(sqc, RNIC_SQC_CQN, cq->cqn);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, dp->tis);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, dp->pd);
-	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, sq->uar);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(dp, sq->dbrec));
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, 6);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
-	status = create_with_ring(dp, RNIC_CMD_CREATE_SQ, &in, sizeof(in), sq->ring, bytes,
-				  &sq->sqn);
+	conf.ring = ring_pages(dp, sq->ring, bytes);
+	conf.dbrec = dp_iova(dp, sq->dbrec);
+	status = drv_sq_create(&dp->drv, &conf, &sq->sqn);
 	return status != 0 ? status : dp_sq_modify(sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 
@@ -531,10 +496,15 @@ int
 dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_size,
 	     uint32_t log_stride)
 {
-	struct rnic_create_rq_in in = { 0 };
-	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
-	struct rnic_wq *wq = rnic_rqc_wq(rqc);
 	size_t bytes = (size_t)1 << (log_size + log_stride);
+	struct drv_rq conf = { .log_size = log_size,
+			       .log_stride = log_stride,
+			       .pd = dp->pd,
+			       .cqn = cq->cqn,
+			       .counter = dp->q_counter,
+			       .ts_format = dp->ts_format,
+			       .vsd = true,
+			       .flush = true };
 	int status;
 
 	memset(rq, 0, sizeof(*rq));
@@ -544,18 +514,9 @@ dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_siz
 	rq->log_stride = log_stride;
 	rq->ring = dp_alloc(dp, bytes, DP_PAGE);
 	rq->dbrec = dp_alloc(dp, sizeof(*rq->dbrec), 64);
-	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, dp->ts_format);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, cq->cqn);
-	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, dp->q_counter);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, dp->pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(dp, rq->dbrec));
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
-	status = create_with_ring(dp, RNIC_CMD_CREATE_RQ, &in, sizeof(in), rq->ring, bytes,
-				  &rq->rqn);
+	conf.ring = ring_pages(dp, rq->ring, bytes);
+	conf.dbrec = dp_iova(dp, rq->dbrec);
+	status = drv_rq_create(&dp->drv, &conf, &rq->rqn);
 	return status != 0 ? status : dp_rq_modify(rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 
@@ -563,42 +524,24 @@ int
 dp_key_create(struct dp *dp, uint32_t pages, uint32_t log_page, uint64_t iova, uint64_t step,
 	      uint32_t *number)
 {
-	const size_t bytes = sizeof(struct rnic_create_mkey_in) + pages * sizeof(uint64_t);
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[2];
-	int status;
+	uint32_t key;
+	int status = drv_mkey_create(&dp->drv,
+				     &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
+							 .access = DRV_LR,
+							 .log_page_size = log_page,
+							 .pd = dp->pd,
+							 .length = (uint64_t)pages << log_page,
+							 .pages = { iova, step, pages } },
+				     &key);
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_MTT);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)pages << log_page);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, log_page);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, pages / 2);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				pages / 2);
-	for (uint32_t i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64((iova + i * step) | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	status = dp_command(dp, RNIC_CMD_CREATE_MKEY, 0, in, bytes, out, sizeof(out));
 	if (status == 0)
-		*number = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
+		*number = key >> 8;
 	return status;
 }
 
 int
 dp_tir_create(struct dp_rq *rq)
 {
-	struct rnic_create_tir_in in = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
-	struct rnic_object_out out[0x20];
-	int status;
-
-	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, rq->rqn);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, rq->dp->td);
-	status = dp_command(rq->dp, RNIC_CMD_CREATE_TIR, 0, &in, sizeof(in), out, sizeof(out));
-	rq->tirn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	return status;
+	return drv_tir_create(&rq->dp->drv, &(struct drv_tir){ .td = rq->dp->td, .rqn = rq->rqn },
+			      &rq->tirn);
 }

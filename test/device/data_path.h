@@ -7,6 +7,15 @@
 #ifndef TEST_DATA_PATH_H
 #define TEST_DATA_PATH_H
 
+#include "driver/cq.h"
+#include "driver/eq.h"
+#include "driver/mkey.h"
+#include "driver/port.h"
+#include "driver/rq.h"
+#include "driver/rqt.h"
+#include "driver/sq.h"
+#include "driver/tir.h"
+#include "driver/tis.h"
 #include "prm/cmd.h"
 #include "prm/flow.h"
 #include "prm/queue.h"
@@ -23,6 +32,7 @@
 #define DP_UARS	 3
 
 struct dp {
+	struct drv drv; /* by the command table, see dp_command() */
 	struct softrnic_poller *poller;
 	struct softrnic *dev;
 	uint8_t *memory; /* DP_BYTES, mapped at DP_IOVA */

@@ -60,24 +60,18 @@ create_pool(struct fixture *f)
 static void
 create_queue(struct fixture *f, uint32_t queue)
 {
-	struct rnic_create_rq_in in = { 0 };
-	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
-	struct rnic_object_out out[0x20];
+	struct dp_rq *rq = &f->rqs[queue];
 
-	rnic_rqc_set(rqc, RNIC_RQC_MEM_RQ_TYPE, RNIC_RQ_MEM_RMP);
-	rnic_rqc_set(rqc, RNIC_RQC_RMPN, f->rmpn);
-	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, f->rx_cqs[queue].cqn);
-	rnic_rqc_set(rqc, RNIC_RQC_COUNTER_SET_ID, f->dp.q_counter);
-	rnic_rqc_set(rqc, RNIC_RQC_USER_INDEX, USER_INDEX + queue);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_RQ, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	f->rqs[queue] = (struct dp_rq){
-		.dp = &f->dp,
-		.cq = &f->rx_cqs[queue],
-		.rqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER),
-	};
-	assert_int_equal(dp_rq_modify(&f->rqs[queue], RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	*rq = (struct dp_rq){ .dp = &f->dp, .cq = &f->rx_cqs[queue] };
+	assert_int_equal(drv_rq_create(&f->dp.drv,
+				       &(struct drv_rq){ .rmpn = f->rmpn,
+							 .flush = true,
+							 .cqn = rq->cq->cqn,
+							 .counter = f->dp.q_counter,
+							 .user_index = USER_INDEX + queue },
+				       &rq->rqn),
+			 0);
+	assert_int_equal(dp_rq_modify(rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 }
 
 /* Each queue has an Ethernet type. */

@@ -212,26 +212,21 @@ test_ranges_on_the_way_are_charged(void **state)
 static void
 create_long_cq(struct fixture *f, struct dp_cq *cq)
 {
-	const size_t bytes = sizeof(struct rnic_create_cq_in) + RING_PAGES * 8ul;
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[0x200];
-
 	*cq = (struct dp_cq){ .dp = &f->dp,
 			      .log_size = RING_LOG,
 			      .bytes = 64,
 			      .ring = dp_alloc(&f->dp, 4096, 4096),
 			      .dbrec = dp_alloc(&f->dp, 8, 8) };
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, RING_LOG);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, f->dp.uars[1]);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, f->dp.eqn);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, dp_iova(&f->dp, cq->dbrec));
-	for (uint32_t i = 0; i < RING_PAGES; i++)
-		list[i] = rnic_cpu_to_be64(dp_iova(&f->dp, cq->ring));
-	assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_CQ, 0, in, bytes, out, sizeof(out)), 0);
-	cq->cqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
+	assert_int_equal(
+		drv_cq_create(&f->dp.drv,
+			      &(struct drv_cq){ .log_size = RING_LOG,
+						.uar = f->dp.uars[1],
+						.eqn = f->dp.eqn,
+						.dbrec = dp_iova(&f->dp, cq->dbrec),
+						.ring = { .iova = dp_iova(&f->dp, cq->ring),
+							  .count = RING_PAGES } },
+			      &cq->cqn),
+		0);
 }
 
 /* Each of them gets all frames. */
@@ -318,22 +313,14 @@ test_rings_of_many_receivers_are_looked_at_in_pieces(void **state)
 static void
 create_long_eqs(struct fixture *f, uint64_t events)
 {
-	struct {
-		struct rnic_create_eq_in in;
-		struct rnic_be64 pages[2];
-	} in = { 0 };
-	struct rnic_eqc *eqc = rnic_create_eq_in_eqc(&in.in);
-	struct rnic_object_out out;
+	const struct drv_eq eq = { .log_size = EQ_LOG,
+				   .uar = f->dp.uars[0],
+				   .log_page_size = PAGE_LOG - 12,
+				   .events = events,
+				   .ring = { .iova = IOVA, .count = 2 } };
 
-	rnic_eqc_set(eqc, RNIC_EQC_LOG_EQ_SIZE, EQ_LOG);
-	rnic_eqc_set(eqc, RNIC_EQC_UAR_PAGE, f->dp.uars[0]);
-	rnic_eqc_set(eqc, RNIC_EQC_LOG_PAGE_SIZE, PAGE_LOG - 12);
-	rnic_create_eq_in_set(&in.in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0, events);
-	in.pages[0] = in.pages[1] = rnic_cpu_to_be64(IOVA);
 	for (uint32_t i = 0; i < EQS; i++)
-		assert_int_equal(dp_command(&f->dp, RNIC_CMD_CREATE_EQ, 0, &in, sizeof(in), &out,
-					    sizeof(out)),
-				 0);
+		assert_int_equal(drv_eq_create(&f->dp.drv, &eq, NULL), 0);
 }
 
 static void

@@ -122,44 +122,31 @@ send_tcp(struct fixture *f, const struct vector *v, struct rnic_cqe *cqe)
 
 /* ---- Indirect TIRs ---- */
 
-struct rqt_in {
-	union {
-		struct rnic_create_rqt_in create;
-		struct rnic_modify_rqt_in modify;
-	};
-	struct rnic_rqn_entry list[QUEUES];
-};
+/* The queues' numbers. */
+static const uint32_t *
+numbers(struct fixture *f, const int *queues, uint32_t count, uint32_t rqns[QUEUES])
+{
+	for (uint32_t i = 0; i < count; i++)
+		rqns[i] = f->rq[queues[i]].rqn;
+	return rqns;
+}
 
 static uint32_t
 create_rqt(struct fixture *f, const int queues[QUEUES])
 {
-	struct rqt_in in = { 0 };
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&in.create);
-	struct rnic_object_out out[0x20];
-	int i;
+	uint32_t rqns[QUEUES], rqt;
 
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, QUEUES);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, QUEUES);
-	for (i = 0; i < QUEUES; i++)
-		rnic_rqn_entry_set(&in.list[i], RNIC_RQN_ENTRY_RQN, f->rq[queues[i]].rqn);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_RQT, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(drv_rqt_create(&f->dp.drv, numbers(f, queues, QUEUES, rqns), QUEUES, &rqt),
+			 0);
+	return rqt;
 }
 
 static int
 modify_rqt(struct fixture *f, uint32_t rqt, const int *queues, uint32_t count)
 {
-	struct rqt_in in = { 0 };
-	uint32_t i;
+	uint32_t rqns[QUEUES];
 
-	rnic_modify_rqt_in_set(&in.modify, RNIC_MODIFY_RQT_IN_RQTN, rqt);
-	rnic_modify_rqt_in_set(&in.modify, RNIC_MODIFY_RQT_IN_BITMASK, RNIC_MODIFY_RQT_RQN_LIST);
-	rnic_rqtc_set(rnic_modify_rqt_in_rqtc(&in.modify), RNIC_RQTC_RQT_ACTUAL_SIZE, count);
-	for (i = 0; i < count; i++)
-		rnic_rqn_entry_set(&in.list[i], RNIC_RQN_ENTRY_RQN, f->rq[queues[i]].rqn);
-	return dp_command(&f->dp, RNIC_CMD_MODIFY_RQT, 0, &in,
-			  sizeof(in.modify) + count * sizeof(in.list[0]), NULL, 0);
+	return drv_rqt_modify(&f->dp.drv, rqt, numbers(f, queues, count, rqns), count);
 }
 
 static void
@@ -179,17 +166,17 @@ set_hash(struct rnic_tirc *tirc, uint32_t fields)
 static uint32_t
 create_tir(struct fixture *f, uint32_t rqt, uint32_t fields)
 {
-	struct rnic_create_tir_in in = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
-	struct rnic_object_out out[0x20];
+	uint32_t tirn;
 
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, rqt);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, f->dp.td);
-	set_hash(tirc, fields);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_TIR, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(drv_tir_create(&f->dp.drv,
+					&(struct drv_tir){ .td = f->dp.td,
+							   .rqtn = rqt,
+							   .hash = RNIC_RX_HASH_TOEPLITZ,
+							   .fields = fields,
+							   .key = toeplitz_key },
+					&tirn),
+			 0);
+	return tirn;
 }
 
 static void
@@ -455,18 +442,12 @@ test_xor8_does_not_spread(void **state)
 	struct fixture *f = *state;
 	uint32_t one = create_rqt(f, order), four = create_rqt(f, order);
 	uint32_t tir = create_tir(f, one, SRC_IP | DST_IP);
-	struct rnic_create_tir_in in = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&in);
-	struct rnic_object_out out[0x20];
+	const struct drv_tir xor8 = { .td = f->dp.td,
+				      .rqtn = four,
+				      .hash = RNIC_RX_HASH_INVERTED_XOR8 };
 	struct rnic_cqe cqe;
 
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, four);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, f->dp.td);
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_INVERTED_XOR8);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_TIR, 0, &in, sizeof(in), out, sizeof(out)),
-		RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(drv_tir_create(&f->dp.drv, &xor8, NULL), RNIC_STATUS_BAD_PARAM);
 	assert_int_equal(set_xor8(f, tir), RNIC_STATUS_BAD_PARAM);
 	assert_int_equal(modify_rqt(f, one, order, 1), 0);
 	assert_int_equal(set_xor8(f, tir), 0);
@@ -598,48 +579,43 @@ test_entries_change_in_place(void **state)
 
 /* ---- Keys other than lists of pages ---- */
 
-struct key_in {
-	struct rnic_create_mkey_in in;
-	struct rnic_klm list[2];
-};
-
 static uint32_t
-create_key(struct fixture *f, struct key_in *in, enum rnic_mkey_access_mode mode)
+create_key(struct fixture *f, struct drv_mkey mkey)
 {
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in->in);
-	struct rnic_object_out out[2];
+	uint32_t key;
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, 0xa5);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, sizeof(*in), out, sizeof(out)), 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | 0xa5;
+	mkey.access = DRV_LR | DRV_LW;
+	mkey.pd = f->dp.pd;
+	mkey.variant = 0xa5;
+	assert_int_equal(drv_mkey_create(&f->dp.drv, &mkey, &key), 0);
+	return key;
+}
+
+static struct rnic_klm
+key_entry(uint32_t bytes, uint32_t key, uint64_t address)
+{
+	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
+				  rnic_cpu_to_be64(address) };
 }
 
 static int
 create_long_key(struct fixture *f, enum rnic_mkey_access_mode mode, uint32_t octwords,
 		uint64_t bytes)
 {
-	size_t room = sizeof(struct rnic_create_mkey_in) + (size_t)octwords * 16;
-	struct rnic_create_mkey_in *in = calloc(1, room);
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
+	struct rnic_klm *klms = calloc(octwords, sizeof(*klms));
+	uint32_t key;
 	int status;
 
-	assert_non_null(in);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode & 3);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_4_2, mode >> 2);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, f->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, bytes);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
-	status = dp_command(&f->dp, RNIC_CMD_CREATE_MKEY, 0, in, room, NULL, 0);
-	free(in);
+	assert_non_null(klms);
+	status = drv_mkey_create(&f->dp.drv,
+				 &(struct drv_mkey){ .mode = mode,
+						     .log_page_size = 12,
+						     .pd = f->dp.pd,
+						     .length = bytes,
+						     .klms = klms,
+						     .count = octwords },
+				 &key);
+	free(klms);
 	return status;
 }
 
@@ -697,25 +673,22 @@ static void
 test_physical_addresses_to_a_list_of_keys(void **state)
 {
 	struct fixture *f = *state;
-	struct key_in physical = { 0 }, chain = { 0 };
+	struct rnic_klm list[2];
 	uint32_t pa, klm, i;
 	uint8_t expected[1000];
 
 	for (i = 0; i < sizeof(expected); i++)
 		f->out[i] = expected[i] = (uint8_t)(i * 7 + (i >> 8)) & 0xfe;
 	entry_to_tir(f, f->rq[0].tirn);
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&physical.in), RNIC_MKC_LENGTH64, 1);
-	pa = create_key(f, &physical, RNIC_MKEY_PA);
+	pa = create_key(f, (struct drv_mkey){ .mode = RNIC_MKEY_PA, .length64 = true });
 	/* 300 bytes from the middle of the page, then 700 from its start, by the key of all memory. */
-	chain.list[0] = (struct rnic_klm){ rnic_cpu_to_be32(300), rnic_cpu_to_be32(f->dp.lkey),
-					   rnic_cpu_to_be64((uintptr_t)f->in + 2000) };
-	chain.list[1] = (struct rnic_klm){ rnic_cpu_to_be32(700), rnic_cpu_to_be32(f->dp.lkey),
-					   rnic_cpu_to_be64((uintptr_t)f->in) };
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&chain.in), RNIC_MKC_START_ADDR, 0x1000);
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&chain.in), RNIC_MKC_LEN, 1000);
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&chain.in), RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 2);
-	rnic_create_mkey_in_set(&chain.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 2);
-	klm = create_key(f, &chain, RNIC_MKEY_KLM);
+	list[0] = key_entry(300, f->dp.lkey, (uintptr_t)f->in + 2000);
+	list[1] = key_entry(700, f->dp.lkey, (uintptr_t)f->in);
+	klm = create_key(f, (struct drv_mkey){ .mode = RNIC_MKEY_KLM,
+					       .start = 0x1000,
+					       .length = 1000,
+					       .klms = list,
+					       .count = 2 });
 
 	exchange(f, pa, dp_iova(&f->dp, f->out), klm, 0x1000, 1000);
 	assert_memory_equal(f->in + 2000, expected, 300);
@@ -726,7 +699,7 @@ static void
 test_a_list_of_keys_to_physical_addresses(void **state)
 {
 	struct fixture *f = *state;
-	struct key_in physical = { 0 }, chain = { 0 };
+	struct rnic_klm list[2];
 	uint32_t pa, klm, i;
 	uint8_t expected[1000];
 
@@ -735,16 +708,12 @@ test_a_list_of_keys_to_physical_addresses(void **state)
 	memcpy(expected, f->out + 2000, 300);
 	memcpy(expected + 300, f->out, 700);
 	entry_to_tir(f, f->rq[0].tirn);
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&physical.in), RNIC_MKC_LENGTH64, 1);
-	pa = create_key(f, &physical, RNIC_MKEY_PA);
-	chain.list[0] = (struct rnic_klm){ rnic_cpu_to_be32(300), rnic_cpu_to_be32(f->dp.lkey),
-					   rnic_cpu_to_be64((uintptr_t)f->out + 2000) };
-	chain.list[1] = (struct rnic_klm){ rnic_cpu_to_be32(700), rnic_cpu_to_be32(pa),
-					   rnic_cpu_to_be64(dp_iova(&f->dp, f->out)) };
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&chain.in), RNIC_MKC_LEN, 1000);
-	rnic_mkc_set(rnic_create_mkey_in_mkc(&chain.in), RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 2);
-	rnic_create_mkey_in_set(&chain.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 2);
-	klm = create_key(f, &chain, RNIC_MKEY_KLM);
+	pa = create_key(f, (struct drv_mkey){ .mode = RNIC_MKEY_PA, .length64 = true });
+	list[0] = key_entry(300, f->dp.lkey, (uintptr_t)f->out + 2000);
+	list[1] = key_entry(700, pa, dp_iova(&f->dp, f->out));
+	klm = create_key(f,
+			 (struct drv_mkey){
+				 .mode = RNIC_MKEY_KLM, .length = 1000, .klms = list, .count = 2 });
 
 	exchange(f, klm, 0, pa, dp_iova(&f->dp, f->in), 1000);
 	assert_memory_equal(f->in, expected, 1000);

@@ -329,25 +329,17 @@ test_remote_key_that_leads_nowhere(void **state)
 					  .length = 4096,
 					  .access = SOFTRNIC_REMOTE_READ };
 	uint32_t inner = qw_key(end, &conf), outer;
-	struct {
-		struct rnic_create_mkey_in in;
-		struct rnic_klm klm;
-	} in = { .klm = { RNIC_BE32(4096), rnic_cpu_to_be32(inner),
-			  rnic_cpu_to_be64((uintptr_t)two->in) } };
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
-	struct rnic_object_out out[2];
+	const struct rnic_klm klm = qw_entry(inner, (uintptr_t)two->in, 4096);
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	rnic_mkc_set(mkc, RNIC_MKC_RR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, 4096);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 1);
-	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 1);
-	assert_int_equal(
-		dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)),
-		0);
-	outer = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8;
+	assert_int_equal(drv_mkey_create(&end->dp.drv,
+					 &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
+							     .access = DRV_RR,
+							     .pd = end->dp.pd,
+							     .length = 4096,
+							     .klms = &klm,
+							     .count = 1 },
+					 &outer),
+			 0);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_READ, two->out, 64, NULL, outer, RNIC_WQE_CE_ALWAYS);
 	dp_sq_ring(&two->a.sq);
 	qw_run(&two->qw);

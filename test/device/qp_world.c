@@ -11,25 +11,9 @@
 #define PAGE	    4096u
 #define RUN_POLLS   20000
 #define KEY_VARIANT 0x77
-#define ALL_RIGHTS                                                             \
-	(SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE | \
-	 SOFTRNIC_REMOTE_ATOMIC)
+#define ALL_RIGHTS  (DRV_LR | DRV_LW | DRV_RR | DRV_RW | DRV_A)
 
 /* ---- Devices ---- */
-
-static void
-enable_roce(struct dp *dp)
-{
-	struct rnic_modify_nic_vport_context_in in = { 0 };
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(&in);
-
-	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_ROCE_EN);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ROCE_EN, 1);
-	assert_int_equal(
-		dp_command(dp, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, &in, sizeof(in), NULL, 0), 0);
-}
 
 static void
 set_address(struct qw_end *end, bool ipv6, uint8_t host)
@@ -61,8 +45,8 @@ end_start(struct qw_end *end, bool ipv6, uint8_t host)
 {
 	const struct qw_key_conf all = { .access = ALL_RIGHTS };
 
-	end->dp.dev->port.admin_mtu = end->dp.dev->port.vport_mtu = QW_PORT_MTU;
-	enable_roce(&end->dp);
+	assert_int_equal(drv_mtu_set(&end->dp.drv, QW_PORT_MTU), 0);
+	assert_int_equal(drv_vport_roce_set(&end->dp.drv, true), 0);
 	set_address(end, ipv6, host);
 	end->key = qw_key(end, &all);
 	assert_int_not_equal(end->key, 0);
@@ -176,37 +160,13 @@ qw_run_us(struct qw *qw, uint64_t us)
 
 /* ---- Keys ---- */
 
-/* Of the end's protection domain; rights are SOFTRNIC_..., among which local reading always is. */
-static struct rnic_mkc *
-key_context(const struct qw_end *end, struct rnic_create_mkey_in *in, unsigned int mode,
-	    uint32_t access)
-{
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, (access & SOFTRNIC_LOCAL_WRITE) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_RR, (access & SOFTRNIC_REMOTE_READ) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_RW, (access & SOFTRNIC_REMOTE_WRITE) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_A, (access & SOFTRNIC_REMOTE_ATOMIC) != 0);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, KEY_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, end->dp.pd);
-	return mkc;
-}
-
-/* With so many translations of 16 bytes behind the input: the key, or 0. */
+/* Its key, or 0. */
 static uint32_t
-key_create(struct qw_end *end, struct rnic_create_mkey_in *in, uint32_t octwords)
+key_create(struct qw_end *end, const struct drv_mkey *conf)
 {
-	struct rnic_object_out out[2];
+	uint32_t key;
 
-	rnic_mkc_set(rnic_create_mkey_in_mkc(in), RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
-	if (dp_command(&end->dp, RNIC_CMD_CREATE_MKEY, 0, in, sizeof(*in) + octwords * 16, out,
-		       sizeof(out)) != 0)
-		return 0;
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | KEY_VARIANT;
+	return drv_mkey_create(&end->dp.drv, conf, &key) == 0 ? key : 0;
 }
 
 uint32_t
@@ -214,24 +174,27 @@ qw_key(struct qw_end *end, const struct qw_key_conf *conf)
 {
 	uint8_t *start = conf->start != NULL ? conf->start : end->dp.memory;
 	uint64_t length = conf->start != NULL ? conf->length : DP_BYTES;
-	uint64_t count = conf->pages != NULL ? (length + PAGE - 1) / PAGE : 1;
-	uint32_t octwords = (uint32_t)((count + 1) / 2), key;
-	struct rnic_create_mkey_in *in = calloc(1, sizeof(*in) + octwords * 16);
-	struct rnic_mkc *mkc = key_context(end, in, RNIC_MKEY_MTT, conf->access);
-	struct rnic_be64 *mtts = (struct rnic_be64 *)(in + 1);
+	uint32_t count = (uint32_t)((length + PAGE - 1) / PAGE), key;
+	struct drv_mkey mkey = { .mode = RNIC_MKEY_MTT,
+				 .access = conf->access | DRV_LR,
+				 .log_page_size = DP_LOG_BYTES,
+				 .pd = conf->pd != 0 ? conf->pd : end->dp.pd,
+				 .start = (uintptr_t)start,
+				 .length = length,
+				 .pages = { .iova = DP_IOVA, .count = 1 },
+				 .variant = KEY_VARIANT };
+	uint64_t *mtts;
 
-	if (conf->pd != 0)
-		rnic_mkc_set(mkc, RNIC_MKC_PD, conf->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)start);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, conf->pages != NULL ? 12 : DP_LOG_BYTES);
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t page = conf->pages != NULL ? dp_iova(&end->dp, conf->pages[i]) : DP_IOVA;
-
-		mtts[i] = rnic_cpu_to_be64(page | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	}
-	key = key_create(end, in, octwords);
-	free(in);
+	if (conf->pages == NULL)
+		return key_create(end, &mkey);
+	mtts = calloc(count, sizeof(*mtts));
+	for (uint32_t i = 0; i < count; i++)
+		mtts[i] = dp_iova(&end->dp, conf->pages[i]) | RNIC_MTT_READ | RNIC_MTT_WRITE;
+	mkey.log_page_size = 12;
+	mkey.mtts = mtts;
+	mkey.count = count;
+	key = key_create(end, &mkey);
+	free(mtts);
 	return key;
 }
 
@@ -245,29 +208,30 @@ qw_entry(uint32_t key, uint64_t address, uint32_t bytes)
 uint32_t
 qw_list_key(struct qw_end *end, const struct rnic_klm *entries, uint32_t count)
 {
-	struct rnic_create_mkey_in *in = calloc(1, sizeof(*in) + count * sizeof(*entries));
-	struct rnic_mkc *mkc = key_context(end, in, RNIC_MKEY_KLM, ALL_RIGHTS);
-	uint64_t length = 0;
+	struct drv_mkey mkey = { .mode = RNIC_MKEY_KLM,
+				 .access = ALL_RIGHTS,
+				 .pd = end->dp.pd,
+				 .klms = entries,
+				 .count = count,
+				 .variant = KEY_VARIANT };
 	uint32_t key;
 
 	for (uint32_t i = 0; i < count; i++)
-		length += rnic_be32_to_cpu(entries[i].byte_count);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, length);
-	memcpy(in + 1, entries, count * sizeof(*entries));
-	key = key_create(end, in, count);
+		mkey.length += rnic_be32_to_cpu(entries[i].byte_count);
+	key = key_create(end, &mkey);
 	assert_int_not_equal(key, 0);
-	free(in);
 	return key;
 }
 
 uint32_t
 qw_physical_key(struct qw_end *end)
 {
-	struct rnic_create_mkey_in in = { 0 };
-	uint32_t key;
+	uint32_t key = key_create(end, &(struct drv_mkey){ .mode = RNIC_MKEY_PA,
+							   .access = ALL_RIGHTS,
+							   .pd = end->dp.pd,
+							   .length64 = true,
+							   .variant = KEY_VARIANT });
 
-	rnic_mkc_set(key_context(end, &in, RNIC_MKEY_PA, ALL_RIGHTS), RNIC_MKC_LENGTH64, 1);
-	key = key_create(end, &in, 0);
 	assert_int_not_equal(key, 0);
 	return key;
 }

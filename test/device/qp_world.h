@@ -109,7 +109,7 @@ struct softrnic_qp *qw_qp_inside(struct qw_qp *qp);
 struct qw_key_conf {
 	void *start;
 	uint64_t length;
-	uint32_t access; /* SOFTRNIC_... rights */
+	uint32_t access; /* enum drv_access, or SOFTRNIC_...; local reading it has */
 	uint32_t pd;	 /* 0: the end's */
 	/* pages of 4 KiB, of which page i stands at pages[i]; NULL: the memory itself, from its first byte on */
 	void *const *pages;
