@@ -416,8 +416,9 @@ path_mtu_follows_the_port(void **state)
 		uint32_t qpn = create_in(w, RNIC_QP_STATE_INIT);
 		struct rnic_modify_qp_in *in = world_good(w, RNIC_CMD_INIT2RTR_QP);
 
-		w->hn.dev->port.admin_mtu = (uint16_t)(rows[i].port_mtu + SOFTRNIC_FRAME_OVERHEAD);
-		w->hn.dev->port.vport_mtu = w->hn.dev->port.admin_mtu;
+		assert_int_equal(drv_mtu_set(&w->hn.drv, (uint16_t)(rows[i].port_mtu +
+								    SOFTRNIC_FRAME_OVERHEAD)),
+				 RNIC_STATUS_OK);
 		rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
 		rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_MTU, rows[i].code);
 		assert_int_equal(world_run(w, NULL),

@@ -25,7 +25,7 @@ setup(void **state, const struct softrnic_conf *conf, uint32_t ts_format)
 	assert_int_equal(softrnic_poller_create(&w->poller), 0);
 	assert_int_equal(dp_open(&w->dp, w->poller, conf), 0);
 	w->dp.ts_format = ts_format;
-	w->dp.dev->port.admin_mtu = w->dp.dev->port.vport_mtu = DF_MTU_9000;
+	assert_int_equal(drv_mtu_set(&w->dp.drv, DF_MTU_9000), 0);
 	assert_int_equal(dp_cq_create(&w->dp, &w->tx_cq, &cq), 0);
 	assert_int_equal(dp_cq_create(&w->dp, &w->rx_cq, &cq), 0);
 	assert_int_equal(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, SQ_LOG, 1,

@@ -181,7 +181,7 @@ test_segments_above_the_mtu_are_dropped(void **state)
 {
 	struct df_world *w = *state;
 
-	w->dp.dev->port.admin_mtu = 1522;
+	assert_int_equal(drv_port_mtu_set(&w->dp.drv, 1522), 0);
 	lso_wqe(w, header, build_header(&kinds[0]), 1465, 5000, 1);
 	df_ring(w);
 	assert_int_equal(dp_stats(&w->dp).tx_errors, 3);

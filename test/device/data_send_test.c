@@ -40,7 +40,7 @@ setup_flags(void **state, unsigned int flags)
 
 	assert_int_equal(softrnic_poller_create(&f->poller), 0);
 	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
-	f->dp.dev->port.admin_mtu = f->dp.dev->port.vport_mtu = MTU_9000;
+	assert_int_equal(drv_mtu_set(&f->dp.drv, MTU_9000), 0);
 	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
 	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &cq), 0);
 	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, SQ_LOG, 1, flags), 0);

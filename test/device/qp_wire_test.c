@@ -382,10 +382,10 @@ test_roce_is_off(void **state)
 {
 	struct qw_two *two = *state;
 
-	two->b.end->dp.dev->port.roce_enabled = false;
+	assert_int_equal(drv_vport_roce_set(&two->b.end->dp.drv, false), 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
-	two->a.end->dp.dev->port.roce_enabled = false;
+	assert_int_equal(drv_vport_roce_set(&two->a.end->dp.drv, false), 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 1);
@@ -433,7 +433,7 @@ test_port_mtu_too_small(void **state)
 {
 	struct qw_two *two = *state;
 
-	two->a.end->dp.dev->port.vport_mtu = 600 + SOFTRNIC_FRAME_OVERHEAD;
+	assert_int_equal(drv_vport_mtu_set(&two->a.end->dp.drv, 600 + SOFTRNIC_FRAME_OVERHEAD), 0);
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1024, two->in);
 	qw_run(&two->qw);
 	qw_expect_nothing(&two->a_send);
