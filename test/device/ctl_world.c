@@ -257,35 +257,27 @@ good_tir(struct world *w, void *in)
 }
 
 static uint32_t
-good_group(struct rnic_create_flow_group_in *in, uint32_t table, uint32_t start, uint32_t end)
+good_group(void *in, uint32_t table, uint32_t start, uint32_t end)
 {
-	struct rnic_fte_match_param *match = rnic_create_flow_group_in_match_criteria(in);
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 };
+	const struct drv_group group = { table, start, end, &mask };
 
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, start);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, end);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
-				      RNIC_MATCH_OUTER_HEADERS);
-	rnic_fte_match_set_lyr_2_4_set(rnic_fte_match_param_outer(match),
-				       RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_47_16, UINT32_MAX);
-	return sizeof(*in);
+	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_DMAC_47_16, UINT32_MAX);
+	return drv_group_fill(in, &group);
 }
 
 static uint32_t
-good_fte(struct world *w, struct rnic_set_fte_in *in, uint32_t index)
+good_fte(struct world *w, void *in, uint32_t index)
 {
-	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
-	struct rnic_flow_destination *destination = (struct rnic_flow_destination *)(in + 1);
+	const struct rnic_flow_destination to = drv_to_tir(w->tir);
+	const struct drv_fte fte = { .table = w->table,
+				     .group = w->group,
+				     .index = index,
+				     .action = RNIC_FLOW_ACTION_FWD_DEST,
+				     .to = &to,
+				     .count = 1 };
 
-	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_TABLE_ID, w->table);
-	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_FLOW_INDEX, index);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, w->group);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, 1);
-	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_TYPE,
-				  RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(destination, RNIC_FLOW_DESTINATION_ID, w->tir);
-	return sizeof(*in) + sizeof(*destination);
+	return drv_fte_fill(in, &fte);
 }
 
 static uint32_t
@@ -498,23 +490,18 @@ world_good_input(struct world *w, uint16_t opcode, void *in)
 static void
 populate_flows(struct world *w)
 {
-	struct rnic_create_flow_table_in table = { 0 };
+	const struct drv_table table = { .log_size = 6 };
+	uint32_t *groups[] = { &w->group, &w->loose_group };
 	uint8_t in[IN_ROOM];
 
-	hn_head(&table, RNIC_CMD_CREATE_FLOW_TABLE, 0);
-	rnic_flow_table_context_set(rnic_create_flow_table_in_context(&table),
-				    RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, 6);
-	w->table = created(&w->hn, &table, sizeof(table));
-	w->loose_table = created(&w->hn, &table, sizeof(table));
+	assert_int_equal(drv_table_create(&w->hn.drv, &table, &w->table), RNIC_STATUS_OK);
+	assert_int_equal(drv_table_create(&w->hn.drv, &table, &w->loose_table), RNIC_STATUS_OK);
 	for (unsigned int i = 0; i < 2; i++) {
 		memset(in, 0, sizeof(in));
-		hn_head(in, RNIC_CMD_CREATE_FLOW_GROUP, 0);
-		*(i == 0 ? &w->group : &w->loose_group) =
-			created(&w->hn, in, good_group((void *)in, w->table, 16 * i, 16 * i + 15));
+		*groups[i] = created(&w->hn, in, good_group(in, w->table, 16 * i, 16 * i + 15));
 	}
 	memset(in, 0, sizeof(in));
-	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
-	created(&w->hn, in, good_fte(w, (void *)in, 0));
+	created(&w->hn, in, good_fte(w, in, 0));
 }
 
 void *

@@ -87,9 +87,7 @@ flow_to_tirs(struct fixture *f, uint32_t table, uint32_t group, uint32_t index,
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, tir);
+		to[i] = drv_to_tir(tir);
 	}
 	return dp_flow_set(&f->dp, table, group, index, value, RNIC_FLOW_ACTION_FWD_DEST, 0, to,
 			   count);
@@ -117,7 +115,7 @@ make_long_way(struct fixture *f)
 			assert_int_equal(
 				flow_to_tirs(f, table, group, groups - 1, NULL, f->rq.tirn, 1), 0);
 	}
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 }
 
 static void
@@ -173,7 +171,7 @@ test_a_short_way_leaves_the_turn_as_it_is(void **state)
 
 	group = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	send_frames(f, &f->sq, 200);
 	softrnic_poll(f->poller);
 	assert_int_equal(dp_stats(&f->dp).rx_packets, 128);
@@ -251,7 +249,7 @@ test_a_way_without_end_leads_nowhere(void **state)
 	for (i = entries; i-- > 0;)
 		assert_int_equal(flow_to_tirs(f, table, group, i, &ports, f->rq.tirn, 1), 0);
 	assert_int_equal(flow_to_tirs(f, table, last, entries, NULL, f->rq.tirn, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	send_frames(f, &f->sq, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 0);
@@ -276,7 +274,7 @@ test_empty_tables_are_steps(void **state)
 
 	for (level = 256; level-- > 0;)
 		table = dp_table_create(&f->dp, level, 2, table);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	send_frames(f, &f->sq, 1);
 	softrnic_doorbells_poll(f->dp.dev);
 	assert_int_equal(dp_stats(&f->dp).rx_unmatched, 1);
@@ -293,7 +291,7 @@ test_many_destinations_end_the_turn(void **state)
 
 	group = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, STEER_TIRS_MAX), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	send_frames(f, &f->sq, 20);
 	softrnic_poll(f->poller);
 	assert_int_equal(dp_stats(&f->dp).rx_packets, 128 / STEER_TIRS_MAX);
@@ -341,7 +339,7 @@ test_groups_of_a_device_are_limited(void **state)
 	last = dp_table_create(&f->dp, 0, 11, 0);
 	dp_group_create(&f->dp, last, 0, 0, NULL, &status);
 	assert_int_equal(status, RNIC_STATUS_LIM);
-	assert_int_equal(dp_group_destroy(&f->dp, first, 0), 0);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, first, 0), 0);
 	group = dp_group_create(&f->dp, last, 0, 0, NULL, &status);
 	assert_int_equal(status, 0);
 	dp_group_create(&f->dp, last, 1, 1, NULL, &status);
@@ -440,8 +438,8 @@ test_a_command_does_not_walk_through_all_entries(void **state)
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
 	/* One in the middle goes, and there is room for one. */
 	softrnic_share_begin(f->dp.dev, 0);
-	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), 0);
-	assert_int_equal(dp_flow_delete(&f->dp, table, entries / 2), RNIC_STATUS_BAD_RES);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, entries / 2), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, entries / 2), RNIC_STATUS_BAD_RES);
 	assert_int_equal(flow_to_tirs(f, spare, group, 0, NULL, f->rq.tirn, 1), 0);
 	assert_int_equal(flow_to_tirs(f, spare, group, 1, NULL, f->rq.tirn, 1), RNIC_STATUS_LIM);
 	assert_in_range(f->dp.dev->budget->spent, 0, 15);
@@ -464,11 +462,11 @@ test_entries_of_one_value_are_charged(void **state)
 	assert_int_equal(flow_to_tirs(f, table, group, 2048, NULL, f->rq.tirn, 1), 0);
 	assert_in_range(f->dp.dev->budget->spent, 2047 / 16, 2 * 2048 / 16);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	send_frames(f, &f->sq, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).cqes, 1);
-	assert_int_equal(dp_flow_delete(&f->dp, table, 0), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, 0), 0);
 	send_frames(f, &f->sq, 1);
 	dp_run(&f->dp);
 	assert_int_equal(dp_stats(&f->dp).cqes, 3);
@@ -506,7 +504,7 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	tir = create_indirect_tir(f);
 	group = dp_group_create(&f->dp, table, 0, 1, NULL, &status);
 	assert_int_equal(flow_to_tirs(f, table, group, 0, NULL, f->rq.tirn, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	assert_true(verdict_is_kept(f));
 	mask = f->dp.dev->steering->cache_mask[0];
 	rnic_fte_match_set_lyr_2_4_set(&ports, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
@@ -514,9 +512,9 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	assert_int_equal(status, 0);
 	assert_false(verdict_is_kept(f));
 	assert_int_equal(flow_to_tirs(f, table, group, 1, NULL, tir, 3), 0);
-	assert_int_equal(dp_group_destroy(&f->dp, table, deep), 0);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, table, deep), 0);
 	assert_false(verdict_is_kept(f));
-	assert_int_equal(dp_flow_delete(&f->dp, table, 1), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, 1), 0);
 	assert_true(verdict_is_kept(f));
 	/* A source address that no group asks for any more makes no difference to the verdict. */
 	match_macs(&source, UINT64_C(0xffffffffffff), 0);
@@ -524,7 +522,7 @@ test_verdicts_are_kept_again_when_nothing_speaks_against_it(void **state)
 	assert_int_equal(status, 0);
 	assert_true(verdict_is_kept(f));
 	assert_true(f->dp.dev->steering->cache_mask[0] != mask);
-	assert_int_equal(dp_group_destroy(&f->dp, table, exact), 0);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, table, exact), 0);
 	assert_true(f->dp.dev->steering->cache_mask[0] == mask);
 	assert_true(verdict_is_kept(f));
 }

@@ -10,40 +10,21 @@
 uint32_t
 dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table)
 {
-	struct rnic_create_flow_table_in in = { 0 };
-	struct rnic_flow_table_context *context = rnic_create_flow_table_in_context(&in);
-	struct rnic_object_out out[0x20];
+	const struct drv_table table = { level, log_size, miss_table };
+	uint32_t number;
 
-	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LEVEL, level);
-	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, log_size);
-	if (miss_table != 0) {
-		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ACTION,
-					    RNIC_TABLE_MISS_FORWARD);
-		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ID,
-					    miss_table);
-	}
-	if (dp_command(dp, RNIC_CMD_CREATE_FLOW_TABLE, 0, &in, sizeof(in), out, sizeof(out)) != 0)
-		return 0;
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	return drv_table_create(&dp->drv, &table, &number) == 0 ? number : 0;
 }
 
 uint32_t
 dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
 		const struct rnic_fte_match_set_lyr_2_4 *mask, int *status)
 {
-	struct rnic_create_flow_group_in in = { 0 };
-	struct rnic_object_out out[0x20];
+	const struct drv_group group = { table, start, end, mask };
+	uint32_t number;
 
-	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, table);
-	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, start);
-	rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX, end);
-	if (mask != NULL) {
-		rnic_create_flow_group_in_set(&in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
-					      RNIC_MATCH_OUTER_HEADERS);
-		*rnic_fte_match_param_outer(rnic_create_flow_group_in_match_criteria(&in)) = *mask;
-	}
-	*status = dp_command(dp, RNIC_CMD_CREATE_FLOW_GROUP, 0, &in, sizeof(in), out, sizeof(out));
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	*status = drv_group_create(&dp->drv, &group, &number);
+	return number;
 }
 
 int
@@ -51,60 +32,21 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 	    const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
 	    const struct rnic_flow_destination *destinations, uint32_t count)
 {
-	struct {
-		struct rnic_set_fte_in in;
-		struct rnic_flow_destination list[64];
-	} in = { 0 };
-	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&in.in);
-
-	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_TABLE_ID, table);
-	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_FLOW_INDEX, index);
-	rnic_set_fte_in_set(&in.in, RNIC_SET_FTE_IN_IGNORE_FLOW_LEVEL, dp->any_level);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, group);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_FLOW_TAG, tag);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, action);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
-	if (value != NULL)
-		*rnic_fte_match_param_outer(rnic_flow_context_match_value(context)) = *value;
-	if (count > 0)
-		memcpy(in.list, destinations, count * sizeof(*destinations));
-	return dp_command(dp, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0, &in,
-			  sizeof(in.in) + count * sizeof(*destinations), NULL, 0);
-}
-
-int
-dp_group_destroy(struct dp *dp, uint32_t table, uint32_t group)
-{
-	struct rnic_flow_group_in in = { 0 };
-
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
-	rnic_flow_group_in_set(&in, RNIC_FLOW_GROUP_IN_GROUP_ID, group);
-	return dp_command(dp, RNIC_CMD_DESTROY_FLOW_GROUP, 0, &in, sizeof(in), NULL, 0);
-}
-
-int
-dp_flow_delete(struct dp *dp, uint32_t table, uint32_t index)
-{
-	struct rnic_fte_in in = { 0 };
-
-	rnic_fte_in_set(&in, RNIC_FTE_IN_TABLE_ID, table);
-	rnic_fte_in_set(&in, RNIC_FTE_IN_FLOW_INDEX, index);
-	return dp_command(dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &in, sizeof(in), NULL, 0);
-}
-
-int
-dp_root_set(struct dp *dp, uint32_t table)
-{
-	struct rnic_set_flow_table_root_in in = { 0 };
-
-	rnic_set_flow_table_root_in_set(&in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, table);
-	return dp_command(dp, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0, &in, sizeof(in), NULL, 0);
+	return drv_fte_set(&dp->drv, &(struct drv_fte){ .table = table,
+							.group = group,
+							.index = index,
+							.tag = tag,
+							.action = action,
+							.any_level = dp->any_level,
+							.value = value,
+							.to = destinations,
+							.count = count });
 }
 
 int
 dp_steer_all(struct dp_rq *rq)
 {
-	struct rnic_flow_destination to = { 0 };
+	struct rnic_flow_destination to;
 	struct dp *dp = rq->dp;
 	uint32_t group;
 	int status = dp_tir_create(rq);
@@ -115,10 +57,9 @@ dp_steer_all(struct dp_rq *rq)
 	group = dp_group_create(dp, dp->root, 0, 0, NULL, &status);
 	if (status != 0)
 		return status;
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, rq->tirn);
+	to = drv_to_tir(rq->tirn);
 	status = dp_flow_set(dp, dp->root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1);
-	return status != 0 ? status : dp_root_set(dp, dp->root);
+	return status != 0 ? status : drv_root_set(&dp->drv, dp->root);
 }
 
 void *

@@ -160,9 +160,9 @@ test_each_field_by_its_value(void **state)
 		uint32_t right = table_of(w, row, 1, row->value, 0);
 		uint32_t wrong = table_of(w, row, 1, row->value ^ 1, 0);
 
-		assert_int_equal(dp_root_set(&w->dp, right), 0);
+		assert_int_equal(drv_root_set(&w->dp.drv, right), 0);
 		assert_true(arrives(w, row->frame));
-		assert_int_equal(dp_root_set(&w->dp, wrong), 0);
+		assert_int_equal(drv_root_set(&w->dp.drv, wrong), 0);
 		assert_false(arrives(w, row->frame));
 	}
 }
@@ -182,7 +182,7 @@ test_misses_go_on(void **state)
 
 	for (i = sizeof(chain) / sizeof(chain[0]); i-- > 0;)
 		table = table_of(w, &chain[i], i + 1, chain[i].value, table);
-	assert_int_equal(dp_root_set(&w->dp, table), 0);
+	assert_int_equal(drv_root_set(&w->dp.drv, table), 0);
 	assert_true(arrives(w, UDP4));
 	assert_true(arrives(w, STAG));
 	assert_true(arrives(w, TCP6));

@@ -9,6 +9,7 @@
 
 #include "driver/cq.h"
 #include "driver/eq.h"
+#include "driver/flow.h"
 #include "driver/mkey.h"
 #include "driver/port.h"
 #include "driver/rq.h"
@@ -143,9 +144,6 @@ uint32_t dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t
 int dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 		const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
 		const struct rnic_flow_destination *destinations, uint32_t count);
-int dp_group_destroy(struct dp *dp, uint32_t table, uint32_t group);
-int dp_flow_delete(struct dp *dp, uint32_t table, uint32_t index);
-int dp_root_set(struct dp *dp, uint32_t table);
 /* Everything that arrives goes to this queue: a root table with one group that matches all. */
 int dp_steer_all(struct dp_rq *rq);
 

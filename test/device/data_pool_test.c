@@ -89,16 +89,14 @@ steer(struct fixture *f)
 	for (i = 0; i < QUEUES; i++) {
 		assert_int_equal(dp_tir_create(&f->rqs[i]), 0);
 		to = (struct rnic_flow_destination){ 0 };
-		rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, f->rqs[i].tirn);
+		to = drv_to_tir(f->rqs[i].tirn);
 		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE,
 					       TYPE + i);
 		assert_int_equal(dp_flow_set(&f->dp, table, group, i, &value,
 					     RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1),
 				 0);
 	}
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 }
 
 static int

@@ -245,16 +245,14 @@ create_receivers(struct fixture *f, struct dp_cq *cqs, struct dp_rq *rqs)
 		for (uint32_t k = 0; k < 32; k++)
 			dp_post(&rqs[i], buffer, 2048);
 		dp_rq_record(&rqs[i]);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, rqs[i].tirn);
+		to[i] = drv_to_tir(rqs[i].tirn);
 	}
 	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
 	assert_int_equal(status, 0);
 	assert_int_equal(dp_flow_set(&f->dp, table, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0,
 				     to, RECEIVERS),
 			 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 }
 
 /* To how many does it come? */

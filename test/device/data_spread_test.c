@@ -77,7 +77,7 @@ setup(void **state)
 	f->table = dp_table_create(&f->dp, 0, 2, 0);
 	f->group = dp_group_create(&f->dp, f->table, 0, 3, NULL, &status);
 	assert_int_equal(status, 0);
-	assert_int_equal(dp_root_set(&f->dp, f->table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, f->table), 0);
 	*state = f;
 	return 0;
 }
@@ -184,8 +184,7 @@ entry_to_tir(struct fixture *f, uint32_t tir)
 {
 	struct rnic_flow_destination to = { 0 };
 
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, tir);
+	to = drv_to_tir(tir);
 	assert_int_equal(dp_flow_set(&f->dp, f->table, f->group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST,
 				     0, &to, 1),
 			 0);
@@ -279,7 +278,7 @@ test_hashes_of_ipv6(void **state)
 	for (unsigned int ports = 0; ports < 2; ports++) {
 		tir = create_tir(f, rqt, SRC_IP | DST_IP | (ports ? SPORT | DPORT : 0));
 		if (ports)
-			assert_int_equal(dp_flow_delete(&f->dp, f->table, 0), 0);
+			assert_int_equal(drv_fte_delete(&f->dp.drv, f->table, 0), 0);
 		entry_to_tir(f, tir);
 		for (i = 0; i < sizeof(vectors6) / sizeof(vectors6[0]); i++) {
 			const struct vector6 *v = &vectors6[i];

@@ -147,7 +147,7 @@ test_port_modes(void **state)
 	assert_int_equal(flow_tir(f, table, exact, 0, &set, 0), 0);
 	match_dmac(&set, 0xffffffffffff);
 	assert_int_equal(flow_tir(f, table, exact, 1, &set, 0), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	for (round = 0; round < 2; round++) {
 		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
@@ -162,10 +162,10 @@ test_port_modes(void **state)
 		assert_int_equal(arrives_mac(f, 0x020000000002), 4);
 		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 		assert_int_equal(arrives_mac(f, 0x01005e000001), 2);
-		assert_int_equal(dp_flow_delete(&f->dp, table, 17), 0);
+		assert_int_equal(drv_fte_delete(&f->dp.drv, table, 17), 0);
 		assert_int_equal(arrives_mac(f, 0x020000000002), 0);
-		assert_int_equal(dp_flow_delete(&f->dp, table, 16), 0);
-		assert_int_equal(dp_flow_delete(&f->dp, table, 16), RNIC_STATUS_BAD_RES);
+		assert_int_equal(drv_fte_delete(&f->dp.drv, table, 16), 0);
+		assert_int_equal(drv_fte_delete(&f->dp.drv, table, 16), RNIC_STATUS_BAD_RES);
 	}
 	/* Drop wins over what is behind it. */
 	match_dmac(&set, 0x020000000003);
@@ -192,7 +192,7 @@ test_vport_takes_its_own_addresses_only(void **state)
 
 	all = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
 	assert_int_equal(flow_tir(f, table, all, 0, NULL, 0), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	assert_int_equal(dp_vport_modify(&f->dp, &vport), 0);
 	/* A driver that told the vport nothing has its permanent address. */
 	assert_int_equal(arrives_mac(f, own), 1);
@@ -256,11 +256,11 @@ test_many_entries(void **state)
 		assert_int_equal(
 			flow_tir(f, table, group, (i * 37) % 4096, &set, (int)(i % QUEUES)), 0);
 	}
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	for (i = 0; i < 400; i++)
 		assert_int_equal(arrives_mac(f, 0x020000000000 + i * 0x10001), 1u << i % QUEUES);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(dp_flow_delete(&f->dp, table, (i * 37) % 4096), 0);
+		assert_int_equal(drv_fte_delete(&f->dp.drv, table, (i * 37) % 4096), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000000), 0);
 }
 
@@ -294,7 +294,7 @@ test_chains(void **state)
 		0);
 	assert_int_equal(
 		flow_to(f, third, g3, 0, NULL, RNIC_FLOW_DESTINATION_TIR, f->rq[1].tirn, 0), 0);
-	assert_int_equal(dp_root_set(&f->dp, first), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, first), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 	assert_int_equal(arrives_mac(f, 0x020000000002), 2);
 	assert_int_equal(arrives(f, 64, &tag), 2);
@@ -321,7 +321,7 @@ test_chains_of_any_level(void **state)
 	g_high = dp_group_create(&f->dp, high, 0, 3, NULL, &status);
 	match_dmac(&set, 0xffffffffffff);
 	g_low = dp_group_create(&f->dp, low, 0, 3, &set, &status);
-	assert_int_equal(dp_root_set(&f->dp, high), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, high), 0);
 	assert_int_equal(flow_to(f, high, g_high, 0, NULL, RNIC_FLOW_DESTINATION_TABLE, low, 0),
 			 RNIC_STATUS_BAD_PARAM);
 	f->dp.any_level = true;
@@ -337,7 +337,7 @@ test_chains_of_any_level(void **state)
 	assert_int_equal(arrives_mac(f, 0x020000000003), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000001), 2);
 	/* Tables that lead to each other can be taken apart. */
-	assert_int_equal(dp_flow_delete(&f->dp, low, 1), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, low, 1), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000002), 0);
 }
 
@@ -372,7 +372,7 @@ test_headers(void **state)
 	assert_int_equal(status, 0);
 	rnic_fte_match_set_lyr_2_4_set(&set, RNIC_FTE_MATCH_SET_LYR_2_4_FIRST_VID, 100);
 	assert_int_equal(flow_tir(f, table, vlan, 4, &set, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 
 	memcpy(f->out, tcp, sizeof(tcp));
 	assert_int_equal(arrives(f, 64, NULL), 1);
@@ -439,7 +439,7 @@ test_ipv6_addresses(void **state)
 	assert_int_equal(status, 0);
 	ipv6_match(&set, 6, src, dst);
 	assert_int_equal(flow_tir(f, table, group, 0, &set, 1), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	memset(f->out, 0, 74);
 	memcpy(f->out, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x86\xdd\x60\0\0\0\0\x14\6\x40", 22);
 	for (i = 0; i < 16; i++) {
@@ -486,7 +486,7 @@ test_fragments(void **state)
 	assert_int_equal(flow_tir(f, table, group, 0, &set, 1), 0);
 	memset(&set, 0, sizeof(set));
 	assert_int_equal(flow_tir(f, table, group, 1, &set, 0), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		memset(f->out, 0, 74);
 		memcpy(f->out, "\x02\0\0\0\0\1\x02\0\0\0\0\2", 12);
@@ -507,7 +507,7 @@ test_root_back_to_none(void **state)
 	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
 	assert_int_equal(flow_tir(f, table, group, 0, NULL, 0), 0);
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(dp_root_set(&f->dp, table), 0);
+		assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 		assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 		assert_int_equal(dp_command(&f->dp, RNIC_CMD_SET_FLOW_TABLE_ROOT, 1, &in,
 					    sizeof(in), NULL, 0),
@@ -528,14 +528,12 @@ test_replication(void **state)
 	table = dp_table_create(&f->dp, 0, 2, 0);
 	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
 	for (i = 0; i < QUEUES; i++) {
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, f->rq[i].tirn);
+		to[i] = drv_to_tir(f->rq[i].tirn);
 	}
 	assert_int_equal(dp_flow_set(&f->dp, table, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0,
 				     to, QUEUES),
 			 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	assert_int_equal(arrives_mac(f, 0x020000000001), 7);
 	/* Refused: an index that is taken, one of no group, no destination, counting, an unknown TIR. */
 	assert_int_equal(flow_tir(f, table, group, 1, NULL, 0), RNIC_STATUS_BAD_PARAM);
@@ -568,14 +566,14 @@ test_limits_of_groups_and_entries(void **state)
 	}
 	dp_group_create(&f->dp, table, i, i, NULL, &status);
 	assert_int_equal(status, RNIC_STATUS_LIM);
-	assert_int_equal(dp_group_destroy(&f->dp, table, group), 0);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, table, group), 0);
 	group = dp_group_create(&f->dp, table, i, i, NULL, &status);
 	assert_int_equal(status, 0);
 	/* As if the others were elsewhere: there is room for one. */
 	steering->entry_count += (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
 	assert_int_equal(flow_tir(f, table, group, i, NULL, 0), 0);
 	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), RNIC_STATUS_LIM);
-	assert_int_equal(dp_flow_delete(&f->dp, table, i), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, i), 0);
 	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), 0);
 	steering->entry_count -= (1u << SOFTRNIC_LOG_MAX_FLOW) - 1;
 }
@@ -591,16 +589,16 @@ test_ids_of_groups_come_round(void **state)
 
 	first = dp_group_create(&f->dp, table, 0, 0, NULL, &status);
 	assert_int_equal(flow_tir(f, table, first, 0, NULL, 0), 0);
-	assert_int_equal(dp_root_set(&f->dp, table), 0);
+	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 	/* As if 2^24 others had come and gone since. */
 	steering->next_group_id = first;
 	second = dp_group_create(&f->dp, table, 1, 1, NULL, &status);
 	assert_int_equal(status, 0);
 	assert_int_equal(flow_tir(f, table, second, 1, NULL, 1), 0);
-	assert_int_equal(dp_flow_delete(&f->dp, table, 1), 0);
+	assert_int_equal(drv_fte_delete(&f->dp.drv, table, 1), 0);
 	/* It is the second one that goes. */
-	assert_int_equal(dp_group_destroy(&f->dp, table, second), 0);
-	assert_int_equal(dp_group_destroy(&f->dp, table, second), RNIC_STATUS_BAD_RES);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, table, second), 0);
+	assert_int_equal(drv_group_destroy(&f->dp.drv, table, second), RNIC_STATUS_BAD_RES);
 	assert_int_equal(arrives_mac(f, 0x020000000001), 1);
 	/* However many are in a row. */
 	steering->next_group_id = first;

@@ -354,13 +354,11 @@ steer_to_both(struct dp *dp, const struct dp_rq *first, const struct dp_rq *seco
 
 	group = dp_group_create(dp, root, 0, 0, NULL, &status);
 	assert_int_equal(status, 0);
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, first->tirn);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, second->tirn);
+	to[0] = drv_to_tir(first->tirn);
+	to[1] = drv_to_tir(second->tirn);
 	assert_int_equal(dp_flow_set(dp, root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, 2),
 			 0);
-	assert_int_equal(dp_root_set(dp, root), 0);
+	assert_int_equal(drv_root_set(&dp->drv, root), 0);
 }
 
 /* Its sender changes it while it is handled: the first receive buffer lies across it. */

@@ -21,6 +21,7 @@
 
 #include "driver/cq.h"
 #include "driver/eq.h"
+#include "driver/flow.h"
 #include "driver/mkey.h"
 #include "driver/port.h"
 #include "driver/rq.h"

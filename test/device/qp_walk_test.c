@@ -397,14 +397,12 @@ test_deliveries_of_a_frame_have_an_end(void **state)
 	group = dp_group_create(f->b, table, 0, 0, NULL, &status);
 	assert_int_equal(status, 0);
 	for (uint32_t i = 0; i < COPIES; i++) {
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, f->rq.tirn);
+		to[i] = drv_to_tir(f->rq.tirn);
 	}
 	assert_int_equal(
 		dp_flow_set(f->b, table, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, COPIES),
 		0);
-	assert_int_equal(dp_root_set(f->b, table), 0);
+	assert_int_equal(drv_root_set(&f->b->drv, table), 0);
 	for (uint32_t i = 0; i < COPIES; i++)
 		post_segments(f, key, 1, BYTES);
 	dp_rq_record(&f->rq);

@@ -210,8 +210,7 @@ seed_flows(const char *folder, struct world *w)
 	table = dp_table_create(&w->dp, 1, 6, 0);
 	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
 	group = dp_group_create(&w->dp, table, 0, 40, &mask, &status);
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+	to[0] = drv_to_tir(w->rq.tirn);
 	for (i = 0; i < 20; i++) {
 		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i + 1);
 		dp_flow_set(&w->dp, table, group, 2 * i % 40, &value, RNIC_FLOW_ACTION_FWD_DEST, i,
@@ -264,8 +263,7 @@ seed_tables(const char *folder, struct world *w)
 	groups[2] = dp_group_create(&w->dp, table, 120, 127, &mask, &status);
 	groups[1] = dp_group_create(&w->dp, table, 100, 110, &mask, &status);
 	dp_group_create(&w->dp, table, 105, 115, &mask, &status);
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to, RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
+	to = drv_to_tir(w->rq.tirn);
 	/* So many that they are found by another, larger table; some alike. */
 	for (i = 0; i < 80; i++) {
 		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i / 2);
@@ -277,14 +275,14 @@ seed_tables(const char *folder, struct world *w)
 	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_GROUP_ID, groups[0]);
 	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_GROUP, 0, &query, sizeof(query), NULL, 0);
 	for (i = 0; i < 80; i += 3)
-		dp_flow_delete(&w->dp, table, i);
-	dp_group_destroy(&w->dp, table, groups[2]);
-	dp_group_destroy(&w->dp, table, groups[1]);
-	dp_flow_delete(&w->dp, table, 101);
-	dp_group_destroy(&w->dp, table, groups[1]);
-	dp_root_set(&w->dp, table);
+		drv_fte_delete(&w->dp.drv, table, i);
+	drv_group_destroy(&w->dp.drv, table, groups[2]);
+	drv_group_destroy(&w->dp.drv, table, groups[1]);
+	drv_fte_delete(&w->dp.drv, table, 101);
+	drv_group_destroy(&w->dp.drv, table, groups[1]);
+	drv_root_set(&w->dp.drv, table);
 	destroy_table(w, last);
-	dp_root_set(&w->dp, last);
+	drv_root_set(&w->dp.drv, last);
 	destroy_table(w, table);
 	destroy_table(w, table);
 	recording = NULL;

@@ -69,8 +69,7 @@ steer_deep(struct dp_rq *rq)
 	uint32_t second, group;
 	int status;
 
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(&to[0], RNIC_FLOW_DESTINATION_ID, wqe_tir_create(rq, false, 0));
+	to[0] = drv_to_tir(wqe_tir_create(rq, false, 0));
 	second = dp_table_create(dp, 1, 4, 0);
 	dp->root = dp_table_create(dp, 0, 4, second);
 	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TABLE);
@@ -90,7 +89,7 @@ steer_deep(struct dp_rq *rq)
 	group = dp_group_create(dp, second, 0, 0, NULL, &status);
 	must(status == 0);
 	must(dp_flow_set(dp, second, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 1, to, 1) == 0);
-	must(dp_root_set(dp, dp->root) == 0);
+	must(drv_root_set(&dp->drv, dp->root) == 0);
 }
 
 static void

@@ -174,12 +174,10 @@ steer_to(struct world *w, const uint32_t *tirs, uint32_t count)
 	group = dp_group_create(dp, table, 1, 1, NULL, &status);
 	must(status == 0);
 	for (i = 0; i < count; i++) {
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[i], RNIC_FLOW_DESTINATION_ID, tirs[i]);
+		to[i] = drv_to_tir(tirs[i]);
 	}
 	must(dp_flow_set(dp, table, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, count) == 0);
-	must(dp_root_set(dp, table) == 0);
+	must(drv_root_set(&dp->drv, table) == 0);
 }
 
 void
