@@ -19,6 +19,7 @@
 #include "softrnic/event/eq.h"
 #include "softrnic/hca/cmdq.h"
 #include "../counts.h"
+#include "softrnic/base/object.h"
 
 #define CQ_LOG	   5
 #define CQ_ENTRIES (1u << CQ_LOG)

@@ -20,6 +20,8 @@
 #include "softrnic/base/work.h"
 #include "softrnic/base/ring.h"
 #include "softrnic/engine/sq.h"
+#include "softrnic/base/object.h"
+#include "softrnic/memory/tpt.h"
 
 #define SQS	40
 #define LEVELS	4
@@ -42,7 +44,7 @@ setup_wire(struct fixture *f, const char *name, const char *wire)
 	struct dp_cq_conf cq = { .log_size = 13, .uar = 1, .ignore_overrun = true };
 	int k;
 
-	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
+	assert_int_equal(dp_open_quick(&f->dp, f->poller, &conf), 0);
 	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
 	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &cq), 0);
 	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, 8, 2, 0), 0);

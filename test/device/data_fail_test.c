@@ -11,6 +11,7 @@
 #include "data_path.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/port/frame.h"
+#include "softrnic/memory/tpt.h"
 
 #define CQ_LOG	   4
 #define CQ_ENTRIES (1u << CQ_LOG)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "data_path.h"
-#include "softrnic/event/eq.h"
 
 uint32_t
 dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table)
@@ -98,6 +97,15 @@ dp_wqe_data(struct dp_sq *sq, uint32_t ds, const void *data, uint32_t bytes)
 	seg->address = rnic_cpu_to_be64((uintptr_t)data);
 }
 
+/* A register of a UAR page that is mapped. */
+static uint64_t *
+bell(const struct dp *dp, uint32_t uar, uint32_t offset)
+{
+	const uint64_t page = uar * (uint64_t)RNIC_UAR_PAGE_BYTES - dp->bar_offset;
+
+	return (uint64_t *)(void *)(dp->bar + page + offset);
+}
+
 void
 dp_sq_record(struct dp_sq *sq)
 {
@@ -107,14 +115,12 @@ dp_sq_record(struct dp_sq *sq)
 void
 dp_sq_ring(struct dp_sq *sq)
 {
-	uint8_t *page =
-		sq->dp->dev->uar_memory + (size_t)(sq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
-	uint64_t bell;
+	uint64_t word;
 
 	dp_sq_record(sq);
-	memcpy(&bell, sq->last, sizeof(bell));
-	__atomic_store_n((uint64_t *)(page + RNIC_UAR_BLUEFLAME + sq->half * RNIC_BF_HALF_BYTES),
-			 bell, __ATOMIC_RELEASE);
+	memcpy(&word, sq->last, sizeof(word));
+	__atomic_store_n(bell(sq->dp, sq->uar, RNIC_UAR_BLUEFLAME + sq->half * RNIC_BF_HALF_BYTES),
+			 word, __ATOMIC_RELEASE);
 	sq->half ^= 1;
 }
 
@@ -166,15 +172,7 @@ dp_run(struct dp *dp)
 const struct rnic_cqe *
 dp_cq_peek(struct dp_cq *cq)
 {
-	uint32_t slot = cq->consumer & ((1u << cq->log_size) - 1);
-	struct rnic_cqe *cqe =
-		(struct rnic_cqe *)(cq->ring + (size_t)slot * cq->bytes + cq->bytes - 64);
-	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
-
-	if ((op_own & RNIC_CQE_OWNER) != (cq->consumer >> cq->log_size & 1) ||
-	    RNIC_CQE_OPCODE(op_own) == RNIC_CQE_INVALID)
-		return NULL;
-	return cqe;
+	return drv_cqe_next(cq->ring, cq->log_size, cq->bytes, cq->consumer);
 }
 
 const struct rnic_cqe *
@@ -193,33 +191,33 @@ dp_cq_next(struct dp_cq *cq)
 void
 dp_cq_arm(struct dp_cq *cq, uint32_t sequence, bool solicited)
 {
-	uint8_t *page =
-		cq->dp->dev->uar_memory + (size_t)(cq->uar - RNIC_FIRST_UAR) * RNIC_UAR_PAGE_BYTES;
 	uint32_t arm = sequence << RNIC_CQ_ARM_SEQUENCE_SHIFT |
 		       (solicited ? RNIC_CQ_ARM_SOLICITED : 0) |
 		       (cq->consumer & RNIC_CQ_INDEX_MASK);
 
 	__atomic_store_n(&cq->dbrec->arm.raw, RNIC_SWAP32(arm), __ATOMIC_RELEASE);
-	__atomic_store_n((uint64_t *)(page + RNIC_UAR_CQ_ARM),
+	__atomic_store_n(bell(cq->dp, cq->uar, RNIC_UAR_CQ_ARM),
 			 RNIC_SWAP64((uint64_t)arm << 32 | cq->cqn), __ATOMIC_RELEASE);
 }
 
 const struct rnic_eqe *
 dp_eq_next(struct dp *dp)
 {
-	struct rnic_eqe *eqe = &dp->eqes[dp->eq_consumer & (dp->eq_entries - 1)];
-	uint8_t owner = __atomic_load_n(&eqe->owner, __ATOMIC_ACQUIRE);
+	const struct rnic_eqe *eqe = drv_eqe_next(dp->eqes, DP_EQ_LOG_SIZE, dp->eq_consumer);
 
-	if ((owner & 1) != ((dp->eq_consumer & dp->eq_entries) != 0))
-		return NULL;
-	dp->eq_consumer++;
+	if (eqe != NULL)
+		dp->eq_consumer++;
 	return eqe;
 }
 
 void
 dp_eq_seen(struct dp *dp)
 {
-	softrnic_eq_doorbell(dp->dev, RNIC_EQ_DOORBELL(dp->eqn, dp->eq_consumer), false);
+	struct rnic_be32 seen = rnic_cpu_to_be32(RNIC_EQ_DOORBELL(dp->eqn, dp->eq_consumer));
+
+	softrnic_bar_write(dp->dev,
+			   dp->uars[0] * (uint64_t)RNIC_UAR_PAGE_BYTES + RNIC_UAR_EQ_UPDATE, &seen,
+			   sizeof(seen));
 }
 
 struct softrnic_stats

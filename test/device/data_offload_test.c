@@ -10,6 +10,7 @@
 
 #include "data_frames.h"
 #include "prm/reg.h"
+#include "prm/caps.h"
 
 #define BOTH  (RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM)
 #define CVLAN 0x8100

@@ -1,48 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
-#include "softrnic/base/command.h"
-#include "softrnic/base/poller.h"
-#include "softrnic/hca/cmd_table.h"
 #include "data_path.h"
 #include "prm/init_seg.h"
 #include "prm/list.h"
 #include "prm/vport.h"
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define DP_POISON
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(DP_POISON)
-#include <sanitizer/asan_interface.h>
-#else
-#define __asan_poison_memory_region(at, bytes)	 ((void)0)
-#define __asan_unpoison_memory_region(at, bytes) ((void)0)
-#endif
+#define NS_PER_S UINT64_C(1000000000)
 
-#define DP_EQ_LOG_SIZE 9
-#define DP_PAGE	       4096u
-#define NS_PER_S       UINT64_C(1000000000)
-#define DP_MAILBOXES   0x3000
-#define DP_GAP	       64u /* between islands, at least */
-
-/* There is the room of whole mailboxes at `out`, which handlers may count on. */
+/* The door of test/driver. */
 static int
-run(struct dp *dp, struct softrnic_cmd *cmd)
+execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_bytes)
 {
-	int status;
+	struct dp *dp = (struct dp *)(void *)((uint8_t *)drv - offsetof(struct dp, drv));
+	int status = dp->hn.drv.execute(&dp->hn.drv, in, in_bytes, out, out_bytes);
 
-	softrnic_lock(dp->poller);
-	status = softrnic_cmd_execute(dp->dev, cmd);
-	softrnic_unlock(dp->poller);
-	dp->syndrome = cmd->syndrome;
+	dp->syndrome = (uint32_t)rnic_cmd_out_get(out, RNIC_CMD_OUT_SYNDROME);
 	return status;
 }
 
@@ -50,37 +27,11 @@ int
 dp_command(struct dp *dp, uint16_t opcode, uint16_t op_mod, void *in, size_t in_bytes, void *out,
 	   size_t out_bytes)
 {
-	static uint8_t nothing[DP_MAILBOXES];
-	struct softrnic_cmd cmd = {
-		.opcode = opcode,
-		.op_mod = op_mod,
-		.in = in,
-		.in_bytes = (uint32_t)in_bytes,
-		.out = out != NULL ? out : nothing,
-		.out_bytes = out != NULL ? (uint32_t)out_bytes : 16,
-	};
+	struct rnic_object_out nothing;
 
-	memset(cmd.out, 0, out != NULL ? out_bytes : sizeof(nothing));
-	return run(dp, &cmd);
-}
-
-/* The door of test/driver. */
-static int
-execute(struct drv *drv, void *in, uint32_t in_bytes, void *out, uint32_t out_bytes)
-{
-	struct rnic_object_out room[DP_MAILBOXES / sizeof(struct rnic_object_out)] = { 0 };
-	struct softrnic_cmd cmd = {
-		.opcode = (uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OPCODE),
-		.op_mod = (uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OP_MOD),
-		.in = in,
-		.in_bytes = in_bytes,
-		.out = room,
-		.out_bytes = out_bytes,
-	};
-	int status = run((struct dp *)(void *)((uint8_t *)drv - offsetof(struct dp, drv)), &cmd);
-
-	memcpy(out, room, out_bytes);
-	return status;
+	drv_head(in, opcode, op_mod);
+	return dp->drv.execute(&dp->drv, in, (uint32_t)in_bytes, out != NULL ? out : &nothing,
+			       out != NULL ? (uint32_t)out_bytes : sizeof(nothing));
 }
 
 int
@@ -100,68 +51,13 @@ dp_create_simple(struct dp *dp, uint16_t opcode)
 void *
 dp_alloc(struct dp *dp, size_t bytes, size_t align)
 {
-	size_t at = (dp->used + align - 1) / align * align;
-
-	if (at + bytes > DP_BYTES)
-		return NULL;
-	dp->used = at + bytes;
-	if (dp->islands) {
-		dp->used += DP_GAP;
-		__asan_unpoison_memory_region(dp->memory + at, bytes);
-		if (softrnic_dma_map(dp->dev, DP_IOVA + at, bytes, dp->memory + at,
-				     SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE) != 0)
-			return NULL;
-	}
-	return dp->memory + at;
+	return hn_memory(&dp->hn, bytes, align);
 }
 
 uint64_t
 dp_iova(const struct dp *dp, const void *memory)
 {
-	return DP_IOVA + (uint64_t)((const uint8_t *)memory - dp->memory);
-}
-
-/* A page list for `bytes` of memory at the end of an input. */
-static size_t
-pas_fill(const struct dp *dp, void *pas, const void *memory, size_t bytes)
-{
-	struct rnic_be64 *list = pas;
-	size_t count = (bytes + DP_PAGE - 1) / DP_PAGE, i;
-
-	for (i = 0; i < count; i++)
-		list[i] = rnic_cpu_to_be64(dp_iova(dp, memory) + i * DP_PAGE);
-	return count * sizeof(*list);
-}
-
-static struct drv_pages
-ring_pages(const struct dp *dp, const void *ring, size_t bytes)
-{
-	return drv_pages_of(dp_iova(dp, ring), bytes);
-}
-
-static int
-give_pages(struct dp *dp, uint16_t which)
-{
-	struct rnic_function_in query = { 0 };
-	struct rnic_query_pages_out out[0x20];
-	struct rnic_manage_pages_in *in;
-	uint32_t count;
-	uint8_t *pages;
-	int status;
-
-	status = dp_command(dp, RNIC_CMD_QUERY_PAGES, which, &query, sizeof(query), out,
-			    sizeof(out));
-	count = (uint32_t)rnic_query_pages_out_get(out, RNIC_QUERY_PAGES_OUT_NUM_PAGES);
-	if (status != 0 || count == 0)
-		return status;
-	in = calloc(1, sizeof(*in) + count * 8);
-	pages = dp_alloc(dp, (size_t)count * DP_PAGE, DP_PAGE);
-	rnic_manage_pages_in_set(in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES, count);
-	pas_fill(dp, in + 1, pages, (size_t)count * DP_PAGE);
-	status = dp_command(dp, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_GIVE, in, sizeof(*in) + count * 8,
-			    NULL, 0);
-	free(in);
-	return status;
+	return hn_iova(&dp->hn, memory);
 }
 
 /* One key over all of the memory, by its virtual address. */
@@ -183,7 +79,6 @@ create_key(struct dp *dp)
 static int
 create_eq(struct dp *dp)
 {
-	size_t bytes = sizeof(struct rnic_eqe) << DP_EQ_LOG_SIZE, i;
 	struct drv_eq eq = { .log_size = DP_EQ_LOG_SIZE,
 			     .uar = dp->uars[0],
 			     .events = UINT64_C(1) << RNIC_EVENT_CQ_ERROR |
@@ -197,32 +92,21 @@ create_eq(struct dp *dp)
 				       UINT64_C(1) << RNIC_EVENT_WQ_CATASTROPHIC |
 				       UINT64_C(1) << RNIC_EVENT_WQ_ACCESS_ERROR };
 
+	int status = hn_eq_open(&dp->hn, &eq, &dp->eqn);
+
+	dp->eqes = hn_at(&dp->hn, eq.ring.iova);
 	dp->eq_entries = 1u << DP_EQ_LOG_SIZE;
-	dp->eqes = dp_alloc(dp, bytes, DP_PAGE);
-	for (i = 0; i < dp->eq_entries; i++)
-		dp->eqes[i].owner = 1;
-	eq.ring = ring_pages(dp, dp->eqes, bytes);
-	return drv_eq_create(&dp->drv, &eq, &dp->eqn);
+	return status;
 }
 
 static int
 bring_up(struct dp *dp)
 {
 	static const struct dp_vport all = { .promisc_all = true };
-	struct rnic_function_in function = { 0 };
-	struct rnic_set_issi_in issi = { 0 };
-	int status, i;
+	int status = hn_try_enable(&dp->hn), i;
 
-	rnic_set_issi_in_set(&issi, RNIC_SET_ISSI_IN_CURRENT_ISSI, 1);
-	status = dp_command(dp, RNIC_CMD_ENABLE_HCA, 0, &function, sizeof(function), NULL, 0);
 	if (status == 0)
-		status = dp_command(dp, RNIC_CMD_SET_ISSI, 0, &issi, sizeof(issi), NULL, 0);
-	if (status == 0)
-		status = give_pages(dp, RNIC_PAGES_BOOT);
-	if (status == 0)
-		status = give_pages(dp, RNIC_PAGES_INIT);
-	if (status == 0)
-		status = dp_command(dp, RNIC_CMD_INIT_HCA, 0, &function, sizeof(function), NULL, 0);
+		status = hn_try_init(&dp->hn);
 	if (status != 0)
 		return status;
 	for (i = 0; i < DP_UARS; i++)
@@ -266,73 +150,76 @@ dp_vport_modify(struct dp *dp, const struct dp_vport *vport)
 			  sizeof(in.in) + vport->count * sizeof(in.list[0]), NULL, 0);
 }
 
-/* Aligned to its size, so that one translation covers it. */
-static int
-make_memory(struct dp *dp)
-{
-	size_t skip;
+/* How commands go there. */
+enum door {
+	MAILBOXES,
+	QUICK,
+};
 
-	dp->memory = mmap(NULL, (size_t)DP_BYTES * 2, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (dp->memory == MAP_FAILED)
-		return -errno;
-	skip = DP_BYTES - (uintptr_t)dp->memory % DP_BYTES;
-	munmap(dp->memory, skip);
-	munmap(dp->memory + skip + DP_BYTES, DP_BYTES - skip);
-	dp->memory += skip;
+static int
+dp_start(struct dp *dp, const struct hn_conf *conf, enum door door)
+{
+	size_t bytes;
+	void *bar;
+	int rc;
+
+	memset(dp, 0, sizeof(*dp));
+	dp->drv.execute = execute;
+	rc = hn_open(&dp->hn, conf);
+	dp->poller = dp->hn.poller;
+	dp->dev = dp->hn.dev;
+	dp->memory = dp->hn.memory;
+	if (rc == 0)
+		rc = softrnic_bar_mmap(dp->dev, &dp->bar_offset, &bytes, &bar, NULL);
+	if (rc != 0)
+		return rc;
+	dp->bar = bar;
+	if (door == MAILBOXES)
+		return hn_open_cmdq(&dp->hn);
+	hn_quick(&dp->hn);
 	return 0;
 }
 
-/* Numbers of objects are the same each time: a key that is made up is nobody's, now and always. */
 static int
-make_device(struct dp *dp, const struct softrnic_conf *conf)
+dp_start_ready(struct dp *dp, const struct hn_conf *conf, enum door door)
 {
-	struct softrnic_conf given = *conf;
+	int rc = dp_start(dp, conf, door);
 
-	if (given.seed == 0)
-		given.seed = 1;
-	return softrnic_create(dp->poller, &given, &dp->dev);
+	return rc == 0 ? bring_up(dp) : rc;
 }
+
+#define CONF(...)                              \
+	(&(struct hn_conf){ .bytes = DP_BYTES, \
+			    .iova = DP_IOVA,   \
+			    .poller = poller,  \
+			    .device = conf,    \
+			    __VA_ARGS__ })
 
 int
 dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf)
 {
-	int ret;
+	return dp_start_ready(dp, CONF(), MAILBOXES);
+}
 
-	memset(dp, 0, sizeof(*dp));
-	dp->drv.execute = execute;
-	dp->poller = poller;
-	ret = make_memory(dp);
-	if (ret == 0)
-		ret = make_device(dp, conf);
-	if (ret == 0)
-		ret = softrnic_dma_map(dp->dev, DP_IOVA, DP_BYTES, dp->memory,
-				       SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
-	return ret == 0 ? bring_up(dp) : ret;
+int
+dp_open_quick(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf)
+{
+	return dp_start_ready(dp, CONF(), QUICK);
 }
 
 int
 dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf,
 		bool ready)
 {
-	int ret;
+	int rc = dp_start(dp, CONF(.islands = true), QUICK);
 
-	memset(dp, 0, sizeof(*dp));
-	dp->drv.execute = execute;
-	dp->poller = poller;
-	dp->islands = true;
-	ret = make_memory(dp);
-	if (ret == 0)
-		ret = make_device(dp, conf);
-	if (ret == 0)
-		__asan_poison_memory_region(dp->memory, DP_BYTES);
-	return ret == 0 && ready ? bring_up(dp) : ret;
+	return rc == 0 && ready ? bring_up(dp) : rc;
 }
 
 int
 dp_restart(struct dp *dp)
 {
-	dp->used = 0;
+	dp->hn.used = 0;
 	dp->eq_consumer = 0;
 	dp->root = dp->next_flow = 0;
 	return bring_up(dp);
@@ -341,11 +228,7 @@ dp_restart(struct dp *dp)
 void
 dp_close(struct dp *dp)
 {
-	if (dp->dev != NULL)
-		softrnic_destroy(dp->dev);
-	/* Whoever gets these addresses next knows nothing of islands. */
-	__asan_unpoison_memory_region(dp->memory, DP_BYTES);
-	munmap(dp->memory, DP_BYTES);
+	hn_close(&dp->hn);
 	dp->dev = NULL;
 }
 
@@ -367,28 +250,25 @@ dp_teardown(void **state)
 int
 dp_cq_create(struct dp *dp, struct dp_cq *cq, const struct dp_cq_conf *conf)
 {
-	size_t bytes = (size_t)(conf->big ? 128 : 64) << conf->log_size;
+	struct drv_cq drv = { .log_size = conf->log_size,
+			      .uar = dp->uars[conf->uar],
+			      .eqn = dp->eqn,
+			      .big = conf->big,
+			      .collapsed = conf->collapsed,
+			      .ignore_overrun = conf->ignore_overrun,
+			      .max_count = conf->max_count,
+			      .period_us = conf->period_us };
+	uint32_t cqn;
+	int status = hn_cq_open(&dp->hn, &drv, &cqn);
 
-	memset(cq, 0, sizeof(*cq));
-	cq->dp = dp;
-	cq->log_size = conf->log_size;
-	cq->uar = dp->uars[conf->uar];
-	cq->bytes = conf->big ? 128 : 64;
-	cq->ring = dp_alloc(dp, bytes, DP_PAGE);
-	memset(cq->ring, 0xff, bytes);
-	cq->dbrec = dp_alloc(dp, sizeof(*cq->dbrec), 64);
-	return drv_cq_create(&dp->drv,
-			     &(struct drv_cq){ .log_size = conf->log_size,
-					       .uar = cq->uar,
-					       .eqn = dp->eqn,
-					       .big = conf->big,
-					       .collapsed = conf->collapsed,
-					       .ignore_overrun = conf->ignore_overrun,
-					       .max_count = conf->max_count,
-					       .period_us = conf->period_us,
-					       .dbrec = dp_iova(dp, cq->dbrec),
-					       .ring = ring_pages(dp, cq->ring, bytes) },
-			     &cq->cqn);
+	*cq = (struct dp_cq){ .dp = dp,
+			      .cqn = cqn,
+			      .uar = drv.uar,
+			      .log_size = conf->log_size,
+			      .bytes = conf->big ? 128 : 64,
+			      .ring = hn_at(&dp->hn, drv.ring.iova),
+			      .dbrec = hn_at(&dp->hn, drv.dbrec) };
+	return status;
 }
 
 int
@@ -466,7 +346,6 @@ int
 dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_size, uint32_t uar,
 	     unsigned int flags)
 {
-	size_t bytes = (size_t)RNIC_WQEBB_BYTES << log_size;
 	struct drv_sq conf = { .log_size = log_size,
 			       .pd = dp->pd,
 			       .uar = dp->uars[uar],
@@ -477,18 +356,16 @@ dp_sq_create(struct dp *dp, struct dp_sq *sq, struct dp_cq *cq, uint32_t log_siz
 			       .multi_packet = (flags & DP_SQ_MULTI_PACKET) != 0,
 			       .flush = (flags & DP_SQ_FLUSH) != 0,
 			       .rlky = (flags & DP_SQ_RLKY) != 0 };
-	int status;
+	uint32_t sqn;
+	int status = hn_sq_open(&dp->hn, &conf, &sqn);
 
-	memset(sq, 0, sizeof(*sq));
-	sq->dp = dp;
-	sq->cq = cq;
-	sq->log_size = log_size;
-	sq->uar = conf.uar;
-	sq->ring = dp_alloc(dp, bytes, DP_PAGE);
-	sq->dbrec = dp_alloc(dp, sizeof(*sq->dbrec), 64);
-	conf.ring = ring_pages(dp, sq->ring, bytes);
-	conf.dbrec = dp_iova(dp, sq->dbrec);
-	status = drv_sq_create(&dp->drv, &conf, &sq->sqn);
+	*sq = (struct dp_sq){ .dp = dp,
+			      .cq = cq,
+			      .sqn = sqn,
+			      .uar = conf.uar,
+			      .log_size = log_size,
+			      .ring = hn_at(&dp->hn, conf.ring.iova),
+			      .dbrec = hn_at(&dp->hn, conf.dbrec) };
 	return status != 0 ? status : dp_sq_modify(sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 
@@ -496,7 +373,6 @@ int
 dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_size,
 	     uint32_t log_stride)
 {
-	size_t bytes = (size_t)1 << (log_size + log_stride);
 	struct drv_rq conf = { .log_size = log_size,
 			       .log_stride = log_stride,
 			       .pd = dp->pd,
@@ -505,18 +381,16 @@ dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log_siz
 			       .ts_format = dp->ts_format,
 			       .vsd = true,
 			       .flush = true };
-	int status;
+	uint32_t rqn;
+	int status = hn_rq_open(&dp->hn, &conf, &rqn);
 
-	memset(rq, 0, sizeof(*rq));
-	rq->dp = dp;
-	rq->cq = cq;
-	rq->log_size = log_size;
-	rq->log_stride = log_stride;
-	rq->ring = dp_alloc(dp, bytes, DP_PAGE);
-	rq->dbrec = dp_alloc(dp, sizeof(*rq->dbrec), 64);
-	conf.ring = ring_pages(dp, rq->ring, bytes);
-	conf.dbrec = dp_iova(dp, rq->dbrec);
-	status = drv_rq_create(&dp->drv, &conf, &rq->rqn);
+	*rq = (struct dp_rq){ .dp = dp,
+			      .cq = cq,
+			      .rqn = rqn,
+			      .log_size = log_size,
+			      .log_stride = log_stride,
+			      .ring = hn_at(&dp->hn, conf.ring.iova),
+			      .dbrec = hn_at(&dp->hn, conf.dbrec) };
 	return status != 0 ? status : dp_rq_modify(rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 

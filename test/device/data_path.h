@@ -1,44 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A driver of queues for tests of the data path: as little of one as there can be. Commands go straight to the
- * device's command table; rings, records, doorbells and payload are memory as every driver has it.
+ * A host of test/driver with the objects that tests of the data path need, and a driver of queues: rings, records, doorbells
+ * and payload are memory as every driver has it.
  */
 #ifndef TEST_DATA_PATH_H
 #define TEST_DATA_PATH_H
 
-#include "driver/cq.h"
-#include "driver/eq.h"
 #include "driver/flow.h"
+#include "driver/host.h"
 #include "driver/mkey.h"
 #include "driver/port.h"
-#include "driver/rq.h"
 #include "driver/rqt.h"
-#include "driver/sq.h"
 #include "driver/tir.h"
 #include "driver/tis.h"
 #include "prm/cmd.h"
 #include "prm/flow.h"
 #include "prm/queue.h"
 #include "prm/uar.h"
-#include "softrnic/base/device.h"
-#include "softrnic/base/object.h"
-#include "softrnic/memory/tpt.h"
+#include "prm/wqe.h"
 
 #define DP_IOVA UINT64_C(0x40000000)
 #ifndef DP_LOG_BYTES
 #define DP_LOG_BYTES 26
 #endif
-#define DP_BYTES (1u << DP_LOG_BYTES)
-#define DP_UARS	 3
+#define DP_BYTES       (1u << DP_LOG_BYTES)
+#define DP_UARS	       3
+#define DP_EQ_LOG_SIZE 9
 
 struct dp {
-	struct drv drv; /* by the command table, see dp_command() */
+	struct drv drv; /* the host's, which keeps the last syndrome */
+	struct hn hn;
 	struct softrnic_poller *poller;
 	struct softrnic *dev;
 	uint8_t *memory; /* DP_BYTES, mapped at DP_IOVA */
-	size_t used;
-	bool islands;
+	uint8_t *bar;	 /* the UAR pages that can be mapped, which begin there in BAR0: */
+	uint64_t bar_offset;
 	uint32_t pd, td, tis, lkey, eqn, q_counter;
 	uint32_t uars[DP_UARS]; /* the first one is the EQ's */
 	uint32_t ts_format;	/* of SQs, RQs and QPs that are made: enum rnic_ts_format */
@@ -81,12 +78,13 @@ struct dp_rq {
 	struct rnic_wq_dbrec *dbrec;
 };
 
-/* Make a device in READY state on a poller (NULL: one of its own). Returns 0 or -errno, or a command status. */
-int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
 /*
- * The same with strict memory: each dp_alloc() is a map of its own, exactly as long as was asked for, and what lies
- * between is mapped for nobody and poisoned for AddressSanitizer. ready false: the device is left off.
+ * Make a device in READY state on a poller (NULL: one of its own). Returns 0 or -errno, or a command status. quick: commands
+ * by hn_quick().
  */
+int dp_open_quick(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
+int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
+/* The same on islands of memory (struct hn_conf), with quick commands. ready false: the device is left off. */
 int dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf,
 		    bool ready);
 /* The next session on a device of islands that was reset and has no maps: its memory is given out from the start. */

@@ -17,6 +17,8 @@
 #include "softrnic/base/work.h"
 #include "softrnic/engine/sq.h"
 #include "softrnic/event/eq.h"
+#include "softrnic/base/object.h"
+#include "softrnic/memory/tpt.h"
 
 #define RANGE	    4096u
 #define RANGES	    512u /* of a page */

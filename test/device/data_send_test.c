@@ -14,6 +14,8 @@
 #include "softrnic/base/poller.h"
 #include "softrnic/engine/sq.h"
 #include "softrnic/event/latch.h"
+#include "softrnic/base/object.h"
+#include "softrnic/memory/tpt.h"
 
 #define BUFFER	 16384u
 #define RQ_LOG	 6
@@ -680,6 +682,8 @@ without_memory(struct fixture *f, void (*take)(struct fixture *f, bool away))
 	f->sq.producer = 0;
 	dp_sq_record(&f->sq);
 	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	/* The failed one was told as soon as there was memory to tell it in. */
+	expect_error(f, 1, RNIC_SYND_WR_FLUSHED);
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
 	expect_completion(f, 0);

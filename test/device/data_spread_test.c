@@ -13,6 +13,7 @@
 
 #include "data_path.h"
 #include "prm/list.h"
+#include "softrnic/memory/tpt.h"
 
 #define QUEUES	     4
 #define MODIFY_TABLE 0x2

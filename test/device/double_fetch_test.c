@@ -11,6 +11,7 @@
  * 10^7 WQEs. Not for ThreadSanitizer: here the data races are the test.
  */
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A device, memory that it may reach, and a driver of a few lines that builds command entries and mailboxes itself, so
- * that nothing of our driver is needed to test the device. Everything runs in the calling thread: a command is rung,
- * then the device polled.
- *
- * Host memory is plain memory of the process; the device reaches it at IOVAs that are unlike its addresses.
+ * The host of test/driver for tests by cmocka: what must succeed fails the test if it does not. Memory is named by IOVAs.
  */
 #ifndef TEST_DEVICE_HARNESS_H
 #define TEST_DEVICE_HARNESS_H
@@ -19,53 +15,23 @@
 
 #include <cmocka.h>
 
-#include "driver/cq.h"
-#include "driver/eq.h"
 #include "driver/flow.h"
+#include "driver/host.h"
 #include "driver/mkey.h"
 #include "driver/port.h"
-#include "driver/rq.h"
 #include "driver/rqt.h"
-#include "driver/sq.h"
 #include "driver/tir.h"
 #include "driver/tis.h"
 #include "prm/caps.h"
-#include "prm/cmd.h"
-#include "prm/cmdq.h"
 #include "prm/cqe.h"
 #include "prm/init_seg.h"
 #include "prm/list.h"
 #include "prm/reg.h"
 #include "prm/uar.h"
 #include "prm/wqe.h"
-#include "softrnic/softrnic.h"
 
 #define HN_MEMORY_BYTES (64u << 20)
 #define HN_IOVA_BASE	UINT64_C(0x4000000000)
-#define HN_SLOTS	32
-
-/* What hn_cmd() returns beside a command status. */
-#define HN_DELIVERY(status) (0x100 | (status)) /* not delivered, for this reason */
-#define HN_PENDING	    (-1)	       /* not completed */
-
-struct hn {
-	struct drv drv; /* by mailboxes, see hn_cmd() */
-	struct softrnic_poller *poller;
-	bool own_poller;
-	struct softrnic *dev;
-	uint8_t *memory;
-	uint64_t iova; /* of memory */
-	size_t used;   /* bytes handed out */
-	uint64_t cmdq; /* iova */
-	uint8_t token; /* of the last command */
-	struct {
-		uint64_t in,
-			out; /* iovas of the chains' first blocks, 1024 bytes each, neighbours */
-		uint32_t in_blocks, out_blocks;
-		uint32_t out_bytes;
-	} slots[HN_SLOTS];
-	uint64_t page_next; /* where the next page to be given comes from */
-};
 
 /* Device, memory, map, command queue address; a poller of its own if `poller` is NULL. conf may be NULL. */
 void hn_start(struct hn *hn, struct softrnic_poller *poller, const struct softrnic_conf *conf);
@@ -82,16 +48,7 @@ void hn_write64(struct hn *hn, uint64_t offset, uint64_t value);
 /* Write address of the command queue; done by hn_start(), again after a reset. */
 void hn_set_cmdq(struct hn *hn);
 
-/* Fill slot and mailboxes and give the slot to the device, without ringing. */
-void hn_cmd_post(struct hn *hn, unsigned int slot, const void *in, uint32_t in_bytes,
-		 uint32_t out_bytes);
-void hn_ring(struct hn *hn, uint32_t slots);
-struct rnic_cmdq_entry *hn_slot(struct hn *hn, unsigned int slot);
-/* Command status, HN_DELIVERY() or HN_PENDING; copies the output. */
-int hn_cmd_result(struct hn *hn, unsigned int slot, void *out, uint32_t out_bytes);
-/* All of it on slot 0: post, ring, poll, result. */
-int hn_cmd(struct hn *hn, const void *in, uint32_t in_bytes, void *out, uint32_t out_bytes);
-/* The same; fails the test unless the status is OK. */
+/* hn_cmd(); fails the test unless the status is OK. */
 #define hn_cmd_ok(hn, in, in_bytes, out, out_bytes) \
 	assert_int_equal(hn_cmd(hn, in, in_bytes, out, out_bytes), RNIC_STATUS_OK)
 
@@ -106,8 +63,6 @@ uint32_t hn_alloc_object(struct hn *hn, uint16_t opcode);
 /* Bring-up: ENABLE_HCA, ISSI, boot pages, init pages, INIT_HCA; and back with all pages taken. */
 void hn_bring_up(struct hn *hn);
 void hn_enable(struct hn *hn); /* up to the boot pages */
-int hn_give_pages(struct hn *hn, uint32_t count);
-int hn_query_pages(struct hn *hn, uint16_t op_mod, int32_t *count);
 uint32_t hn_take_pages(struct hn *hn, uint32_t count);
 void hn_tear_down(struct hn *hn);
 

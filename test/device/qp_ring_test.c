@@ -732,14 +732,14 @@ test_memory_budget(void **state)
 
 	conf.log_sq = 15;
 	conf.no_rq = true;
-	used = end->dp.used;
+	used = end->dp.hn.used;
 	for (;;) {
 		/* All in the same 2 MiB of the driver's memory, mapped once. */
 		status = qw_qp_create(end, &qps[count], &conf);
 		if (status != 0)
 			break;
 		count++;
-		end->dp.used = used;
+		end->dp.hn.used = used;
 		unmap(end, qps[0].sq.ring, (size_t)RNIC_WQEBB_BYTES << 15);
 		unmap(end, qps[0].sq.dbrec, sizeof(*qps[0].sq.dbrec));
 		assert_true(count < 1000);

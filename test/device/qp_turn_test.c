@@ -308,7 +308,7 @@ test_a_poll_ends_however_many_queues_have_work(void **state)
 	struct dp dp;
 
 	memset(&dp, 0, sizeof(dp));
-	assert_int_equal(dp_open(&dp, two->qw.poller, &conf), 0);
+	assert_int_equal(dp_open_quick(&dp, two->qw.poller, &conf), 0);
 	assert_int_equal(dp_cq_create(&dp, &cq, &cq_conf), 0);
 	for (uint32_t i = 0; i < QUEUES; i++) {
 		assert_int_equal(dp_sq_create(&dp, &sqs[i], &cq, 8, 1, 0), 0);

@@ -73,7 +73,7 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 	};
 
 	assert_int_equal(conf->islands ? dp_open_islands(&end->dp, qw->poller, &device, true)
-				       : dp_open(&end->dp, qw->poller, &device),
+				       : dp_open_quick(&end->dp, qw->poller, &device),
 			 0);
 	end->dp.ts_format = conf->ts_format;
 	memcpy(end->mac, device.mac, sizeof(end->mac));

@@ -16,7 +16,9 @@
 
 #include "data_path.h"
 #include "prm/qp.h"
+#include "softrnic/base/object.h"
 #include "softrnic/engine/qp_poll.h"
+#include "softrnic/memory/tpt.h"
 #include "softrnic/receive/rmp.h"
 #include "softrnic/receive/roce.h"
 

@@ -17,6 +17,7 @@
 #include "softrnic/wire/ops.h"
 #include "wire_world.h"
 #include "../cpu_time.h"
+#include "softrnic/base/object.h"
 
 #define MAGIC_NS  0xa1b23c4du
 #define MAGIC_US  0xa1b2c3d4u
@@ -427,9 +428,9 @@ test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
 	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
 	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	/* One ring does for all. */
-	used = ww.dp.used;
+	used = ww.dp.hn.used;
 	for (uint32_t i = 0; i < others; i++) {
-		ww.dp.used = used;
+		ww.dp.hn.used = used;
 		assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
 		assert_int_equal(dp_rq_modify(&other, RNIC_WQ_STATE_RDY,
 					      i % 2 == 0 ? RNIC_WQ_STATE_RST : RNIC_WQ_STATE_ERR),

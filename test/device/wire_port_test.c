@@ -15,6 +15,7 @@
 #include "softrnic/wire/ops.h"
 #include "softrnic/port/frame.h"
 #include "wire_cable.h"
+#include "softrnic/base/device.h"
 
 #define RING_MAX (CABLE_RING - 1)
 #define PENDING	 32 /* frames that the wire keeps for a full ethdev */

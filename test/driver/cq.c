@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "cq.h"
-#include "prm/cqe.h"
 
 uint32_t
 drv_cq_fill(void *in, const struct drv_cq *cq)
@@ -27,4 +26,18 @@ drv_cq_create(struct drv *drv, const struct drv_cq *cq, uint32_t *cqn)
 	void *in = drv_in(sizeof(struct rnic_create_cq_in) + cq->ring.count * 8ul);
 
 	return drv_create(drv, in, drv_cq_fill(in, cq), cqn);
+}
+
+const struct rnic_cqe *
+drv_cqe_next(const void *ring, uint32_t log_size, uint32_t entry_bytes, uint32_t consumer)
+{
+	const uint32_t slot = consumer & ((1u << log_size) - 1);
+	const struct rnic_cqe *cqe =
+		(const void *)((const uint8_t *)ring + (slot + 1ul) * entry_bytes - sizeof(*cqe));
+	const uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
+
+	if ((op_own & RNIC_CQE_OWNER) != (consumer >> log_size & 1) ||
+	    RNIC_CQE_OPCODE(op_own) == RNIC_CQE_INVALID)
+		return NULL;
+	return cqe;
 }

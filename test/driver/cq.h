@@ -4,6 +4,7 @@
 #define TEST_DRIVER_CQ_H
 
 #include "driver.h"
+#include "prm/cqe.h"
 
 struct drv_cq {
 	uint32_t log_size, uar, eqn;
@@ -15,5 +16,9 @@ struct drv_cq {
 
 uint32_t drv_cq_fill(void *in, const struct drv_cq *cq);
 int drv_cq_create(struct drv *drv, const struct drv_cq *cq, uint32_t *cqn);
+
+/* The entry at `consumer`, which is the last half of its `entry_bytes`; NULL if it is the device's yet. */
+const struct rnic_cqe *drv_cqe_next(const void *ring, uint32_t log_size, uint32_t entry_bytes,
+				    uint32_t consumer);
 
 #endif

@@ -2,7 +2,7 @@
 
 /*
  * A driver of the device for tests, as little of one as there can be: an input per object, made of the manual's fields, and
- * its execution by whatever door the test has. Nothing of the device or of our driver is in here.
+ * its execution by whatever door the test has. Nothing of our driver is in here, and of the device what quick.c has.
  */
 #ifndef TEST_DRIVER_DRIVER_H
 #define TEST_DRIVER_DRIVER_H

@@ -23,3 +23,13 @@ drv_eq_create(struct drv *drv, const struct drv_eq *eq, uint32_t *eqn)
 
 	return drv_create(drv, in, drv_eq_fill(in, eq), eqn);
 }
+
+const struct rnic_eqe *
+drv_eqe_next(const void *ring, uint32_t log_size, uint32_t consumer)
+{
+	const struct rnic_eqe *eqe =
+		(const struct rnic_eqe *)ring + (consumer & ((1u << log_size) - 1));
+	const uint8_t owner = __atomic_load_n(&eqe->owner, __ATOMIC_ACQUIRE);
+
+	return (owner & 1) == (consumer >> log_size & 1) ? eqe : NULL;
+}

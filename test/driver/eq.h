@@ -4,6 +4,7 @@
 #define TEST_DRIVER_EQ_H
 
 #include "driver.h"
+#include "prm/cqe.h"
 
 struct drv_eq {
 	uint32_t log_size, uar, vector, log_page_size; /* log_page_size: above 4 KiB */
@@ -13,5 +14,8 @@ struct drv_eq {
 
 uint32_t drv_eq_fill(void *in, const struct drv_eq *eq);
 int drv_eq_create(struct drv *drv, const struct drv_eq *eq, uint32_t *eqn);
+
+/* The event at `consumer`; NULL if there is none yet. */
+const struct rnic_eqe *drv_eqe_next(const void *ring, uint32_t log_size, uint32_t consumer);
 
 #endif

@@ -99,7 +99,7 @@ world_open(struct world *w, const char *path, bool steered, enum wire wire)
 
 	memset(w, 0, sizeof(*w));
 	wire_set(&conf, wire);
-	if (dp_open(&w->dp, poller, &conf) != 0)
+	if (dp_open_quick(&w->dp, poller, &conf) != 0)
 		return false;
 	must(dp_cq_create(&w->dp, &w->cq, &cq) == 0);
 	must(dp_cq_create(&w->dp, &w->tx_cq, &cq) == 0);

@@ -18,6 +18,7 @@
 
 #include "command.h"
 #include "softrnic/base/command.h"
+#include "softrnic/base/object.h"
 #include "softrnic/hca/cmd_table.h"
 
 extern int softrnic_logtype;

@@ -126,7 +126,7 @@ there(const struct client *c, const void *at)
 static bool
 has_room(const struct client *c)
 {
-	return c->end->dp.used + ROOM < DP_BYTES && c->map_count + 8 < MAPS_MAX;
+	return c->end->dp.hn.used + ROOM < DP_BYTES && c->map_count + 8 < MAPS_MAX;
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "softrnic/base/dma.h"
 #include "softrnic/base/log.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/memory/tpt.h"
 #include "prm/init_seg.h"
 
 extern int softrnic_logtype;
