@@ -120,10 +120,10 @@ create_in(struct world *w, enum rnic_qp_state state)
 	uint32_t qpn = create(w, RNIC_CMD_CREATE_QP);
 
 	if (state == RNIC_QP_STATE_ERR) {
-		world_qp_raise(w, qpn, ROCE_RST, ROCE_RTS);
+		world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
 		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2ERR_QP, qpn), 0);
 	} else {
-		world_qp_raise(w, qpn, ROCE_RST, (enum roce_state)state);
+		world_qp_raise(w, qpn, RNIC_QP_STATE_RST, state);
 	}
 	assert_int_equal(state_of(w, qpn), state);
 	return qpn;
@@ -234,7 +234,7 @@ rings_that_there_need_not_be(void **state)
 		assert_int_equal(qp->ring.bytes, rows[i].bytes);
 		assert_int_equal(qp->no_rq, rows[i].rq_type == RNIC_QP_ZERO_SIZE_RQ);
 		assert_int_equal(qp->rmp != NULL, rows[i].rq_type == RNIC_QP_SRQ);
-		world_qp_raise(w, qpn, ROCE_RST, ROCE_SQD);
+		world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_SQD);
 		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
 	}
 }
@@ -317,7 +317,7 @@ options_are_taken_by_the_mask(void **state)
 #undef ADS
 	};
 	struct world *w = *state;
-	uint32_t qpn = w->qps[ROCE_SQD];
+	uint32_t qpn = w->qps[RNIC_QP_STATE_SQD];
 	struct rnic_qpc before;
 
 	for (unsigned int i = 0; i < COUNT(rows); i++) {
@@ -369,13 +369,13 @@ reset_forgets_what_changes_said(void **state)
 	struct rnic_qpc created = *query(w, qpn);
 	static const uint8_t none[16];
 
-	world_qp_raise(w, qpn, ROCE_RST, ROCE_SQD);
+	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_SQD);
 	assert_memory_not_equal(query(w, qpn), &created, sizeof(created));
 	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2RST_QP, qpn), 0);
 	assert_memory_equal(query(w, qpn), &created, sizeof(created));
 	assert_memory_equal(qp_of(w, qpn)->dgid, none, 16);
 	assert_int_equal(qp_of(w, qpn)->source_index, 0);
-	world_qp_raise(w, qpn, ROCE_RST, ROCE_RTS);
+	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
 }
 
 /* A refusal changes nothing, not even what was good of the input. */
@@ -384,15 +384,15 @@ a_refused_change_changes_nothing(void **state)
 {
 	struct world *w = *state;
 	struct rnic_modify_qp_in *in;
-	struct rnic_qpc before = *query(w, w->qps[ROCE_SQD]);
-	struct roce_attr attr = qp_of(w, w->qps[ROCE_SQD])->roce.attr;
+	struct rnic_qpc before = *query(w, w->qps[RNIC_QP_STATE_SQD]);
+	struct roce_attr attr = qp_of(w, w->qps[RNIC_QP_STATE_SQD])->roce.attr;
 
 	in = world_good(w, RNIC_CMD_SQD2SQD_QP);
 	rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_RETRY_COUNT, 1);
 	rnic_qpc_set(rnic_modify_qp_in_qpc(in), RNIC_QPC_LOG_SRA_MAX, 7);
 	assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_PARAM);
-	assert_memory_equal(query(w, w->qps[ROCE_SQD]), &before, sizeof(before));
-	assert_memory_equal(&qp_of(w, w->qps[ROCE_SQD])->roce.attr, &attr, sizeof(attr));
+	assert_memory_equal(query(w, w->qps[RNIC_QP_STATE_SQD]), &before, sizeof(before));
+	assert_memory_equal(&qp_of(w, w->qps[RNIC_QP_STATE_SQD])->roce.attr, &attr, sizeof(attr));
 }
 
 /* The path's MTU, and all headers around it, must fit what the port and the vport take now. */
@@ -544,7 +544,7 @@ counter_sets_change_hands(void **state)
 	assert_int_equal(qp->counter->object.number, w->loose_counter);
 	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter),
 			 RNIC_STATUS_RES_BUSY);
-	world_qp_raise(w, qpn, ROCE_INIT, ROCE_RTS);
+	world_qp_raise(w, qpn, RNIC_QP_STATE_INIT, RNIC_QP_STATE_RTS);
 	change = world_good(w, RNIC_CMD_RTS2RTS_QP);
 	rnic_modify_qp_in_set(change, RNIC_MODIFY_QP_IN_QPN, qpn);
 	rnic_modify_qp_in_set(change, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, RNIC_QP_OPT_COUNTER_SET_ID);

@@ -21,7 +21,7 @@
 	}
 /* A QP in another state than the one that the change begins in. */
 #define STATE(op, state) \
-	FROM(op, BAD_RES_STATE, RNIC_MODIFY_QP_IN_QPN, qps[ROCE_##state], "in " #state)
+	FROM(op, BAD_RES_STATE, RNIC_MODIFY_QP_IN_QPN, qps[RNIC_QP_STATE_##state], "in " #state)
 #define OPTION(op, bits, what) R(op, BAD_PARAM, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, bits, what)
 #define BUSY(op, member)                                                                 \
 	{                                                                                \

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "ctl_world.h"
-#include "driver/wq.h"
+#include "driver/qp.h"
+#include "driver/rmp.h"
+#include "driver/roce_addr.h"
+#include "driver/vport.h"
 #include "softrnic/hca/cmd_table.h"
 
 static uint32_t
@@ -86,141 +89,106 @@ good_mkey(struct world *w, void *in)
 
 /* Send and receive ring of 4 WQEs each in one page. */
 static uint32_t
-good_qp(struct world *w, struct rnic_create_qp_in *in)
+good_qp(struct world *w, void *in)
 {
-	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
+	const struct drv_qp qp = { .pd = w->pd,
+				   .uar = w->uar,
+				   .send_cqn = w->cq.number,
+				   .receive_cqn = w->cq.number,
+				   .counter = w->counter,
+				   .user_index = 0xabcde,
+				   .log_sq = 2,
+				   .log_rq = 2,
+				   .log_stride = 4,
+				   .dbrec = DBREC(w),
+				   .ring = RING(w) };
 
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_PD, w->pd);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_SIZE, 2);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, 2);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->counter);
-	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, w->uar);
-	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, 0xabcde);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, w->cq.number);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, w->cq.number);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, w->memory + 8192);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
+	return drv_qp_fill(in, &qp);
 }
 
 const uint8_t world_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 };
 const uint8_t world_peer_gid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 2 };
 
-static void
-good_path(struct rnic_ads *ads)
-{
-	rnic_ads_set(ads, RNIC_ADS_SRC_ADDR_INDEX, WORLD_GID_INDEX);
-	rnic_ads_set(ads, RNIC_ADS_HOP_LIMIT, 64);
-	rnic_ads_set(ads, RNIC_ADS_UDP_SPORT, 0xc123);
-	memcpy(&ads->dw[4], world_peer_gid, sizeof(world_peer_gid));
-	rnic_ads_set(ads, RNIC_ADS_VHCA_PORT_NUM, 1);
-	rnic_ads_set(ads, RNIC_ADS_RMAC_47_32, 0x0200);
-	rnic_ads_set(ads, RNIC_ADS_RMAC_31_0, 0x00c0ffee);
-}
-
 /* Everything that a driver could say; a change takes what it takes. Each value is another one than 0. */
 static uint32_t
-good_modify_qp(struct world *w, struct rnic_modify_qp_in *in, uint32_t qpn, uint32_t mask)
+good_modify_qp(struct world *w, uint16_t opcode, void *in, uint32_t qpn, uint32_t options)
 {
-	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(in);
-	struct rnic_ads *ads = rnic_qpc_primary_address_path(qpc);
+	struct drv_qp_attr attr = { .counter = w->counter,
+				    .remote_qpn = 0x123456,
+				    .mtu = RNIC_QP_MTU_1024,
+				    .send_psn = 0xfedcba,
+				    .receive_psn = 0xabcdef,
+				    .log_sra_max = 3,
+				    .log_rra_max = 2,
+				    .ack_timeout = 14,
+				    .retry_count = 5,
+				    .rnr_retry = 6,
+				    .min_rnr_timer = 12,
+				    .log_ack_req_freq = 8,
+				    .read = true,
+				    .write = true,
+				    .atomic = true,
+				    .path = { .source = WORLD_GID_INDEX,
+					      .hop_limit = 64,
+					      .udp_sport = 0xc123,
+					      .mac = UINT64_C(0x020000c0ffee) } };
 
-	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, qpn);
-	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, mask);
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, w->counter);
-	rnic_qpc_set(qpc, RNIC_QPC_MTU, RNIC_QP_MTU_1024);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, 30);
-	rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, 0x123456);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, 0xabcdef);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, 0xfedcba);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_ACK_REQ_FREQ, 8);
-	rnic_qpc_set(qpc, RNIC_QPC_RRE, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_RWE, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_RAE, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_ATOMIC_MODE, RNIC_QP_ATOMIC_MODE_IB_SPEC);
-	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, 12);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, 2);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, 3);
-	rnic_qpc_set(qpc, RNIC_QPC_RETRY_COUNT, 5);
-	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, 6);
-	good_path(ads);
-	rnic_ads_set(ads, RNIC_ADS_ACK_TIMEOUT, 14);
-	return sizeof(*in);
+	memcpy(attr.path.gid, world_peer_gid, sizeof(world_peer_gid));
+	return drv_qp_modify_fill(in, opcode, qpn, options, &attr);
 }
 
 #define OPT_ACCESS (RNIC_QP_OPT_RRE | RNIC_QP_OPT_RWE | RNIC_QP_OPT_RAE)
 
-/* Of those that change a QP, from the state that the change begins in; with all options that it has. */
+/* Those that change a QP: the state that the change begins in, and all options that it has. */
 static uint32_t
 good_qp_input(struct world *w, uint16_t opcode, void *in)
 {
 	const uint32_t running = OPT_ACCESS | RNIC_QP_OPT_RNR_TIMEOUT | RNIC_QP_OPT_PM_STATE;
 	const uint32_t place = RNIC_QP_OPT_PKEY_INDEX | RNIC_QP_OPT_PRI_PORT;
+	const uint32_t drained = RNIC_QP_OPT_PRIMARY_ADDR_PATH | RNIC_QP_OPT_ACK_TIMEOUT |
+				 RNIC_QP_OPT_RETRY_COUNT | RNIC_QP_OPT_RNR_RETRY |
+				 RNIC_QP_OPT_SRA_MAX | RNIC_QP_OPT_RRA_MAX;
+	const struct {
+		uint16_t opcode;
+		enum rnic_qp_state from;
+		uint32_t options;
+	} changes[] = {
+		{ RNIC_CMD_RST2INIT_QP, RNIC_QP_STATE_RST, 0 },
+		{ RNIC_CMD_INIT2INIT_QP, RNIC_QP_STATE_INIT, OPT_ACCESS | place },
+		{ RNIC_CMD_INIT2RTR_QP, RNIC_QP_STATE_INIT, OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX },
+		{ RNIC_CMD_RTR2RTS_QP, RNIC_QP_STATE_RTR, running },
+		{ RNIC_CMD_RTS2RTS_QP, RNIC_QP_STATE_RTS, running | RNIC_QP_OPT_COUNTER_SET_ID },
+		{ RNIC_CMD_RTS2SQD_QP, RNIC_QP_STATE_RTS, 0 },
+		{ RNIC_CMD_SQD_RTS_QP, RNIC_QP_STATE_SQD, running },
+		{ RNIC_CMD_SQD2SQD_QP, RNIC_QP_STATE_SQD, running | place | drained },
+	};
 
-	switch (opcode) {
-	case RNIC_CMD_RST2INIT_QP: return good_modify_qp(w, in, w->qps[ROCE_RST], 0);
-	case RNIC_CMD_INIT2INIT_QP:
-		return good_modify_qp(w, in, w->qps[ROCE_INIT], OPT_ACCESS | place);
-	case RNIC_CMD_INIT2RTR_QP:
-		return good_modify_qp(w, in, w->qps[ROCE_INIT],
-				      OPT_ACCESS | RNIC_QP_OPT_PKEY_INDEX);
-	case RNIC_CMD_RTR2RTS_QP: return good_modify_qp(w, in, w->qps[ROCE_RTR], running);
-	case RNIC_CMD_RTS2RTS_QP:
-		return good_modify_qp(w, in, w->qps[ROCE_RTS],
-				      running | RNIC_QP_OPT_COUNTER_SET_ID);
-	case RNIC_CMD_RTS2SQD_QP: return good_modify_qp(w, in, w->qps[ROCE_RTS], 0);
-	case RNIC_CMD_SQD_RTS_QP: return good_modify_qp(w, in, w->qps[ROCE_SQD], running);
-	case RNIC_CMD_SQD2SQD_QP:
-		return good_modify_qp(w, in, w->qps[ROCE_SQD],
-				      running | place | RNIC_QP_OPT_PRIMARY_ADDR_PATH |
-					      RNIC_QP_OPT_ACK_TIMEOUT | RNIC_QP_OPT_RETRY_COUNT |
-					      RNIC_QP_OPT_RNR_RETRY | RNIC_QP_OPT_SRA_MAX |
-					      RNIC_QP_OPT_RRA_MAX);
-	default: return 0;
+	for (unsigned int i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		if (changes[i].opcode == opcode)
+			return good_modify_qp(w, opcode, in, w->qps[changes[i].from],
+					      changes[i].options);
 	}
+	return 0;
 }
 
 static uint32_t
-good_rmp(struct world *w, struct rnic_create_rmp_in *in)
+good_rmp(struct world *w, void *in)
 {
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+	const struct drv_rmp rmp = {
+		.log_size = 2, .log_stride = 5, .pd = w->pd, .dbrec = DBREC(w), .ring = RING(w)
+	};
 
-	drv_wq_put(wq, w->pd, DBREC(w), 5, 2);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	*(struct rnic_be64 *)(in + 1) = rnic_cpu_to_be64(w->memory);
-	return sizeof(*in) + 8;
+	return drv_rmp_fill(in, &rmp);
 }
 
 static uint32_t
-good_modify_rmp(struct world *w, struct rnic_modify_rmp_in *in)
+good_address(void *in)
 {
-	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(in);
+	struct drv_roce_addr address = { .index = WORLD_GID_INDEX,
+					 .mac = UINT64_C(0x021122334455) };
 
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMPN, w->rmp);
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, 2);
-	return sizeof(*in);
-}
-
-static uint32_t
-good_address(struct rnic_set_roce_address_in *in)
-{
-	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(in);
-
-	rnic_set_roce_address_in_set(in, RNIC_SET_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX,
-				     WORLD_GID_INDEX);
-	memcpy(address, world_gid, sizeof(world_gid));
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, 0x0211);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, 0x22334455);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE, RNIC_ROCE_L3_TYPE_IPV4);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
-	return sizeof(*in);
+	memcpy(address.gid, world_gid, sizeof(world_gid));
+	return drv_roce_addr_fill(in, &address);
 }
 
 static uint32_t
@@ -283,16 +251,15 @@ good_fte(struct world *w, void *in, uint32_t index)
 static uint32_t
 good_vport(void *in)
 {
-	struct rnic_modify_nic_vport_context_in *vport = in;
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(vport);
+	const uint64_t nobody = 0;
+	const struct drv_vport vport = { .select = RNIC_NIC_VPORT_MTU |
+						   RNIC_NIC_VPORT_ADDRESSES_LIST |
+						   RNIC_NIC_VPORT_PERMANENT_ADDRESS,
+					 .mtu = 1522,
+					 .count = 1,
+					 .entries = &nobody };
 
-	rnic_modify_nic_vport_context_in_set(vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_MTU | RNIC_NIC_VPORT_ADDRESSES_LIST |
-						     RNIC_NIC_VPORT_PERMANENT_ADDRESS);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_MTU, 1522);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 1);
-	return sizeof(*vport) + 8;
+	return drv_vport_fill(in, &vport);
 }
 
 static uint32_t
@@ -324,9 +291,9 @@ good_rdma_input(struct world *w, uint16_t opcode, void *in)
 	case RNIC_CMD_DESTROY_QP:
 	case RNIC_CMD_QUERY_QP:
 	case RNIC_CMD_2ERR_QP:
-	case RNIC_CMD_2RST_QP: return number_in(in, w->qps[ROCE_RTS]);
+	case RNIC_CMD_2RST_QP: return number_in(in, w->qps[RNIC_QP_STATE_RTS]);
 	case RNIC_CMD_CREATE_RMP: return good_rmp(w, in);
-	case RNIC_CMD_MODIFY_RMP: return good_modify_rmp(w, in);
+	case RNIC_CMD_MODIFY_RMP: return drv_rmp_limit_fill(in, w->rmp, 2);
 	case RNIC_CMD_DESTROY_RMP: return number_in(in, w->loose_rmp);
 	case RNIC_CMD_QUERY_RMP: return number_in(in, w->rmp);
 	case RNIC_CMD_SET_ROCE_ADDRESS: return good_address(in);
@@ -519,20 +486,20 @@ world_run(struct world *w, uint32_t *number)
 }
 
 void
-world_qp_raise(struct world *w, uint32_t qpn, enum roce_state from, enum roce_state to)
+world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic_qp_state to)
 {
 	static const struct {
-		enum roce_state from, to;
+		enum rnic_qp_state from, to;
 		uint16_t opcode;
 	} steps[] = {
-		{ ROCE_RST, ROCE_INIT, RNIC_CMD_RST2INIT_QP },
-		{ ROCE_INIT, ROCE_RTR, RNIC_CMD_INIT2RTR_QP },
-		{ ROCE_RTR, ROCE_RTS, RNIC_CMD_RTR2RTS_QP },
-		{ ROCE_RTS, ROCE_SQD, RNIC_CMD_RTS2SQD_QP },
+		{ RNIC_QP_STATE_RST, RNIC_QP_STATE_INIT, RNIC_CMD_RST2INIT_QP },
+		{ RNIC_QP_STATE_INIT, RNIC_QP_STATE_RTR, RNIC_CMD_INIT2RTR_QP },
+		{ RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS, RNIC_CMD_RTR2RTS_QP },
+		{ RNIC_QP_STATE_RTS, RNIC_QP_STATE_SQD, RNIC_CMD_RTS2SQD_QP },
 	};
 
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (steps[i].from < from || steps[i].to > to || to == ROCE_RST)
+		if (steps[i].from < from || steps[i].to > to || to == RNIC_QP_STATE_RST)
 			continue;
 		number_in(world_good(w, steps[i].opcode), qpn);
 		assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
@@ -542,8 +509,9 @@ world_qp_raise(struct world *w, uint32_t qpn, enum roce_state from, enum roce_st
 static void
 populate_qps(struct world *w)
 {
-	static const enum roce_state states[] = { ROCE_RST, ROCE_INIT, ROCE_RTR, ROCE_RTS,
-						  ROCE_SQD };
+	static const enum rnic_qp_state states[] = { RNIC_QP_STATE_RST, RNIC_QP_STATE_INIT,
+						     RNIC_QP_STATE_RTR, RNIC_QP_STATE_RTS,
+						     RNIC_QP_STATE_SQD };
 
 	world_good(w, RNIC_CMD_CREATE_RMP);
 	assert_int_equal(world_run(w, &w->rmp), RNIC_STATUS_OK);
@@ -554,12 +522,12 @@ populate_qps(struct world *w)
 		uint32_t *qpn = &w->qps[states[i]];
 		struct rnic_qpc *qpc = rnic_create_qp_in_qpc(world_good(w, RNIC_CMD_CREATE_QP));
 
-		if (states[i] == ROCE_RST) {
+		if (states[i] == RNIC_QP_STATE_RST) {
 			rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
 			rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, w->rmp);
 		}
 		assert_int_equal(world_run(w, qpn), RNIC_STATUS_OK);
-		world_qp_raise(w, *qpn, ROCE_RST, states[i]);
+		world_qp_raise(w, *qpn, RNIC_QP_STATE_RST, states[i]);
 	}
 }
 

@@ -23,7 +23,7 @@ struct world {
 	struct hn_wq sq, rq, loose_rq;
 	uint32_t loose_pd, loose_td, loose_uar, loose_counter, loose_table, loose_group;
 	/* in each state that commands lead to; that of RST has its receive WQEs in rmp */
-	uint32_t qps[ROCE_SQD + 1], rmp, loose_rmp;
+	uint32_t qps[RNIC_QP_STATE_SQD + 1], rmp, loose_rmp;
 	uint64_t memory; /* 64 KiB */
 	/* a command that a test changes, see world_good() */
 	uint8_t in[IN_ROOM];
@@ -35,7 +35,7 @@ struct world {
 extern const uint8_t world_gid[16], world_peer_gid[16];
 
 /* The QP goes, by the world's good inputs, to a state from a lower one. */
-void world_qp_raise(struct world *w, uint32_t qpn, enum roce_state from, enum roce_state to);
+void world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic_qp_state to);
 
 /* A device in a state (enum softrnic_hca_state), with everything in it if it is READY. */
 void world_make(struct world *w, unsigned int state, bool init_pages);

@@ -11,6 +11,7 @@
 #include "softrnic/base/poller.h"
 #include "softrnic/port/port.h"
 #include "qp_world.h"
+#include "driver/vport.h"
 #include "../counts.h"
 
 /* ---- Bad wires ---- */

@@ -5,8 +5,10 @@
 
 #include "near_end.h"
 #include "qp_world.h"
-#include "prm/list.h"
-#include "prm/vport.h"
+#include "driver/qp.h"
+#include "driver/rmp.h"
+#include "driver/roce_addr.h"
+#include "driver/vport.h"
 
 #define PAGE	    4096u
 #define RUN_POLLS   20000
@@ -15,12 +17,20 @@
 
 /* ---- Devices ---- */
 
+static uint64_t
+mac_of(const struct qw_end *end)
+{
+	uint64_t mac = 0;
+
+	for (unsigned int i = 0; i < sizeof(end->mac); i++)
+		mac = mac << 8 | end->mac[i];
+	return mac;
+}
+
 static void
 set_address(struct qw_end *end, bool ipv6, uint8_t host)
 {
-	struct rnic_set_roce_address_in in = { 0 };
-	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
-	uint64_t mac = 0;
+	struct drv_roce_addr address = { .mac = mac_of(end) };
 
 	memset(end->gid, 0, sizeof(end->gid));
 	if (ipv6)
@@ -28,16 +38,8 @@ set_address(struct qw_end *end, bool ipv6, uint8_t host)
 	else
 		memcpy(end->gid + 10, "\xff\xff\x0a", 3);
 	end->gid[15] = host;
-	for (unsigned int i = 0; i < 6; i++)
-		mac = mac << 8 | end->mac[i];
-	memcpy(address, end->gid, sizeof(end->gid));
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, mac >> 32);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, mac & 0xffffffff);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
-			   ipv6 ? RNIC_ROCE_L3_TYPE_IPV6 : RNIC_ROCE_L3_TYPE_IPV4);
-	assert_int_equal(
-		dp_command(&end->dp, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), NULL, 0), 0);
+	memcpy(address.gid, end->gid, sizeof(end->gid));
+	assert_int_equal(drv_roce_addr_set(&end->dp.drv, &address), 0);
 }
 
 static void
@@ -238,33 +240,11 @@ qw_physical_key(struct qw_end *end)
 
 /* ---- Queue pairs ---- */
 
-static void
-qp_context(const struct qw_end *end, const struct qw_qp *qp, const struct qw_qp_conf *conf,
-	   struct rnic_qpc *qpc)
+/* Whole pages, for a ring. */
+static uint8_t *
+alloc_pages(struct qw_end *end, size_t bytes)
 {
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_PD, conf->pd != 0 ? conf->pd : end->dp.pd);
-	rnic_qpc_set(qpc, RNIC_QPC_TS_FORMAT, end->dp.ts_format);
-	rnic_qpc_set(qpc, RNIC_QPC_RLKY, conf->rlky);
-	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, conf->counter);
-	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, qp->sq.uar);
-	rnic_qpc_set(qpc, RNIC_QPC_USER_INDEX, QW_USER_INDEX);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, conf->send_cq->cqn);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, conf->recv_cq->cqn);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, dp_iova(&end->dp, qp->sq.dbrec));
-	rnic_qpc_set(qpc, RNIC_QPC_NO_SQ, conf->no_sq);
-	if (!conf->no_sq)
-		rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, conf->log_sq);
-	if (conf->srq != NULL) {
-		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
-		rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, conf->srq->rmpn);
-	} else if (conf->no_rq) {
-		rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_ZERO_SIZE_RQ);
-	} else {
-		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_SIZE, conf->log_rq);
-		rnic_qpc_set(qpc, RNIC_QPC_LOG_RQ_STRIDE, conf->log_stride - 4u);
-	}
+	return dp_alloc(&end->dp, (bytes + PAGE - 1) / PAGE * PAGE, PAGE);
 }
 
 int
@@ -273,25 +253,38 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 	bool has_rq = !conf->no_rq && conf->srq == NULL;
 	size_t rq_bytes = has_rq ? (size_t)1 << (conf->log_rq + conf->log_stride) : 0;
 	size_t sq_bytes = conf->no_sq ? 0 : (size_t)RNIC_WQEBB_BYTES << conf->log_sq;
-	size_t pages = (rq_bytes + sq_bytes + PAGE - 1) / PAGE;
-	size_t bytes = sizeof(struct rnic_create_qp_in) + pages * 8;
-	struct rnic_create_qp_in *in = calloc(1, bytes);
-	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[0x40];
-	uint8_t *ring = NULL;
-	int status;
+	uint8_t *ring = rq_bytes + sq_bytes > 0 ? alloc_pages(end, rq_bytes + sq_bytes) : NULL;
+	struct rnic_wq_dbrec *dbrec = dp_alloc(&end->dp, sizeof(*dbrec), 64);
+	const struct drv_qp told = {
+		.pd = conf->pd != 0 ? conf->pd : end->dp.pd,
+		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
+		.send_cqn = conf->send_cq->cqn,
+		.receive_cqn = conf->recv_cq->cqn,
+		.counter = conf->counter,
+		.user_index = QW_USER_INDEX,
+		.ts_format = end->dp.ts_format,
+		.log_sq = conf->log_sq,
+		.log_rq = conf->log_rq,
+		.log_stride = conf->log_stride,
+		.no_sq = conf->no_sq,
+		.no_rq = conf->no_rq,
+		.rlky = conf->rlky,
+		.rmpn = conf->srq != NULL ? conf->srq->rmpn : 0,
+		.dbrec = dp_iova(&end->dp, dbrec),
+		.ring = drv_pages_of(ring != NULL ? dp_iova(&end->dp, ring) : 0,
+				     rq_bytes + sq_bytes),
+	};
+	int status = drv_qp_create(&end->dp.drv, &told, &qp->qpn);
 
-	memset(qp, 0, sizeof(*qp));
 	qp->end = end;
-	if (pages > 0)
-		ring = dp_alloc(&end->dp, pages * PAGE, PAGE);
 	qp->sq = (struct dp_sq){
 		.dp = &end->dp,
 		.cq = conf->send_cq,
-		.uar = end->dp.uars[conf->uar != 0 ? conf->uar : 1],
+		.sqn = qp->qpn,
+		.uar = told.uar,
 		.log_size = conf->log_sq,
 		.ring = ring != NULL ? ring + rq_bytes : NULL,
-		.dbrec = dp_alloc(&end->dp, sizeof(*qp->sq.dbrec), 64),
+		.dbrec = dbrec,
 	};
 	qp->rq = (struct dp_rq){
 		.dp = &end->dp,
@@ -299,14 +292,8 @@ qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf
 		.log_size = conf->log_rq,
 		.log_stride = conf->log_stride,
 		.ring = ring,
-		.dbrec = qp->sq.dbrec,
+		.dbrec = dbrec,
 	};
-	qp_context(end, qp, conf, rnic_create_qp_in_qpc(in));
-	for (size_t i = 0; i < pages; i++)
-		pas[i] = rnic_cpu_to_be64(dp_iova(&end->dp, ring + i * PAGE));
-	status = dp_command(&end->dp, RNIC_CMD_CREATE_QP, 0, in, bytes, out, sizeof(out));
-	qp->qpn = qp->sq.sqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
 	return status;
 }
 
@@ -331,57 +318,35 @@ qw_attr(void)
 	};
 }
 
-static void
-set_path(struct rnic_ads *path, const struct qw_qp *peer)
-{
-	const uint8_t *mac = peer->end->mac;
-	struct rnic_be64 gid[2];
-
-	memcpy(gid, peer->end->gid, sizeof(gid));
-	rnic_ads_set(path, RNIC_ADS_RGID_RIP_0, rnic_be64_to_cpu(gid[0]));
-	rnic_ads_set(path, RNIC_ADS_RGID_RIP_1, rnic_be64_to_cpu(gid[1]));
-	rnic_ads_set(path, RNIC_ADS_HOP_LIMIT, 64);
-	rnic_ads_set(path, RNIC_ADS_UDP_SPORT, 0xc000);
-	rnic_ads_set(path, RNIC_ADS_RMAC_47_32, (uint64_t)mac[0] << 8 | mac[1]);
-	rnic_ads_set(path, RNIC_ADS_RMAC_31_0,
-		     (uint64_t)mac[2] << 24 | (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 |
-			     mac[5]);
-}
-
 int
 qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
 	     const struct qw_attr *attr)
 {
-	struct rnic_modify_qp_in in = { 0 };
-	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(&in);
-	struct rnic_ads *path = rnic_qpc_primary_address_path(qpc);
+	struct drv *drv = &qp->end->dp.drv;
+	struct drv_qp_attr told = { 0 };
 
 	if (opcode == RNIC_CMD_2ERR_QP || opcode == RNIC_CMD_2RST_QP)
-		return dp_destroy(&qp->end->dp, opcode, qp->qpn);
-	rnic_modify_qp_in_set(&in, RNIC_MODIFY_QP_IN_QPN, qp->qpn);
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_MTU, attr->mtu);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, 30);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, attr->psn);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, attr->psn);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, attr->log_rd_atomic);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, attr->log_rd_atomic);
-	rnic_qpc_set(qpc, RNIC_QPC_RETRY_COUNT, attr->retry_count);
-	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, attr->rnr_retry);
-	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, attr->min_rnr_timer);
-	rnic_qpc_set(qpc, RNIC_QPC_RWE, !attr->no_write);
-	rnic_qpc_set(qpc, RNIC_QPC_RRE, !attr->no_read);
-	rnic_qpc_set(qpc, RNIC_QPC_RAE, !attr->no_atomic);
-	rnic_qpc_set(qpc, RNIC_QPC_ATOMIC_MODE,
-		     attr->no_atomic ? RNIC_QP_ATOMIC_MODE_NONE : RNIC_QP_ATOMIC_MODE_IB_SPEC);
-	rnic_ads_set(path, RNIC_ADS_VHCA_PORT_NUM, 1);
-	rnic_ads_set(path, RNIC_ADS_ACK_TIMEOUT, attr->timeout);
+		return drv_qp_modify(drv, opcode, qp->qpn, 0, NULL);
+	told = (struct drv_qp_attr){ .mtu = attr->mtu,
+				     .send_psn = attr->psn,
+				     .receive_psn = attr->psn,
+				     .log_sra_max = attr->log_rd_atomic,
+				     .log_rra_max = attr->log_rd_atomic,
+				     .ack_timeout = attr->timeout,
+				     .retry_count = attr->retry_count,
+				     .rnr_retry = attr->rnr_retry,
+				     .min_rnr_timer = attr->min_rnr_timer,
+				     .read = !attr->no_read,
+				     .write = !attr->no_write,
+				     .atomic = !attr->no_atomic };
 	if (peer != NULL) {
-		rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, peer->qpn);
-		set_path(path, peer);
+		told.remote_qpn = peer->qpn;
+		told.path = (struct drv_path){ .hop_limit = 64,
+					       .udp_sport = 0xc000,
+					       .mac = mac_of(peer->end) };
+		memcpy(told.path.gid, peer->end->gid, sizeof(peer->end->gid));
 	}
-	return dp_command(&qp->end->dp, opcode, 0, &in, sizeof(in), NULL, 0);
+	return drv_qp_modify(drv, opcode, qp->qpn, 0, &told);
 }
 
 void
@@ -399,14 +364,10 @@ qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr)
 enum rnic_qp_state
 qw_qp_state(struct qw_qp *qp)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_qp_out out[2];
+	struct rnic_qpc qpc;
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp->qpn);
-	assert_int_equal(
-		dp_command(&qp->end->dp, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), out, sizeof(out)),
-		0);
-	return (enum rnic_qp_state)rnic_qpc_get(rnic_query_qp_out_qpc(out), RNIC_QPC_STATE);
+	assert_int_equal(drv_qp_query(&qp->end->dp.drv, qp->qpn, &qpc), 0);
+	return (enum rnic_qp_state)rnic_qpc_get(&qpc, RNIC_QPC_STATE);
 }
 
 struct softrnic_qp *
@@ -469,36 +430,21 @@ int
 qw_srq_try(struct qw_end *end, struct qw_srq *srq, uint32_t log_size, uint32_t log_stride,
 	   uint32_t limit)
 {
-	size_t ring_bytes = (size_t)1 << (log_size + log_stride);
-	size_t pages = (ring_bytes + PAGE - 1) / PAGE;
-	size_t bytes = sizeof(struct rnic_create_rmp_in) + pages * 8;
-	struct rnic_create_rmp_in *in = calloc(1, bytes);
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
-	struct rnic_be64 *pas = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out[0x20];
-	int status;
+	const size_t bytes = (size_t)1 << (log_size + log_stride);
+	struct drv_rmp told = {
+		.log_size = log_size, .log_stride = log_stride, .pd = end->dp.pd, .limit = limit
+	};
 
 	*srq = (struct qw_srq){
 		.end = end,
 		.log_size = log_size,
 		.log_stride = log_stride,
-		.ring = dp_alloc(&end->dp, pages * PAGE, PAGE),
+		.ring = alloc_pages(end, bytes),
 		.dbrec = dp_alloc(&end->dp, sizeof(*srq->dbrec), 64),
 	};
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
-	rnic_wq_set(wq, RNIC_WQ_PD, end->dp.pd);
-	rnic_wq_set(wq, RNIC_WQ_LWM, limit);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(&end->dp, srq->dbrec));
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, log_size);
-	for (size_t i = 0; i < pages; i++)
-		pas[i] = rnic_cpu_to_be64(dp_iova(&end->dp, srq->ring + i * PAGE));
-	status = dp_command(&end->dp, RNIC_CMD_CREATE_RMP, 0, in, bytes, out, sizeof(out));
-	srq->rmpn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
-	return status;
+	told.dbrec = dp_iova(&end->dp, srq->dbrec);
+	told.ring = drv_pages_of(dp_iova(&end->dp, srq->ring), bytes);
+	return drv_rmp_create(&end->dp.drv, &told, &srq->rmpn);
 }
 
 void

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver.h"
 
@@ -39,6 +40,17 @@ int
 drv_destroy(struct drv *drv, uint16_t opcode, uint32_t number)
 {
 	return drv_simple(drv, opcode, number, NULL);
+}
+
+int
+drv_query(struct drv *drv, uint16_t opcode, uint32_t number, void *out, uint32_t out_bytes)
+{
+	struct rnic_object_in in = { 0 };
+
+	memset(out, 0, out_bytes);
+	drv_head(&in, opcode, 0);
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, number);
+	return drv->execute(drv, &in, sizeof(in), out, out_bytes);
 }
 
 void *

@@ -29,6 +29,8 @@ int drv_execute(struct drv *drv, void *in, uint32_t in_bytes, uint32_t *number);
 /* Commands of 16 bytes both ways; `number` stands at 0x8. */
 int drv_simple(struct drv *drv, uint16_t opcode, uint32_t number, uint32_t *result);
 int drv_destroy(struct drv *drv, uint16_t opcode, uint32_t number);
+/* The same 16 bytes, with an answer of `out_bytes`, zeros where there is none. */
+int drv_query(struct drv *drv, uint16_t opcode, uint32_t number, void *out, uint32_t out_bytes);
 
 /*
  * Every object has two calls. drv_x_fill() writes a CREATE_x into zeroed memory, its header included, and returns how many

@@ -5,11 +5,9 @@
 
 #include "driver.h"
 
-/* MTUs as registers count them: with header, tag and FCS. The smaller one of the two holds. */
+/* MTUs as registers count them: with header, tag and FCS. */
 int drv_port_mtu_set(struct drv *drv, uint16_t mtu);
-int drv_vport_mtu_set(struct drv *drv, uint16_t mtu);
-/* Both. */
+/* The port's and the vport's, of which the smaller one holds. */
 int drv_mtu_set(struct drv *drv, uint16_t mtu);
-int drv_vport_roce_set(struct drv *drv, bool enabled);
 
 #endif

@@ -47,13 +47,9 @@ drv_rq_modify(struct drv *drv, uint32_t rqn, unsigned int from, unsigned int to)
 int
 drv_rq_query(struct drv *drv, uint32_t rqn, struct rnic_rqc *rqc)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_rq_out out = { 0 };
-	int status;
+	struct rnic_query_rq_out out;
+	int status = drv_query(drv, RNIC_CMD_QUERY_RQ, rqn, &out, sizeof(out));
 
-	drv_head(&in, RNIC_CMD_QUERY_RQ, 0);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rqn);
-	status = drv->execute(drv, &in, sizeof(in), &out, sizeof(out));
 	*rqc = *rnic_query_rq_out_rqc(&out);
 	return status;
 }

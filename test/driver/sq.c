@@ -51,13 +51,9 @@ drv_sq_modify(struct drv *drv, uint32_t sqn, unsigned int from, unsigned int to)
 int
 drv_sq_query(struct drv *drv, uint32_t sqn, struct rnic_sqc *sqc)
 {
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_sq_out out = { 0 };
-	int status;
+	struct rnic_query_sq_out out;
+	int status = drv_query(drv, RNIC_CMD_QUERY_SQ, sqn, &out, sizeof(out));
 
-	drv_head(&in, RNIC_CMD_QUERY_SQ, 0);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, sqn);
-	status = drv->execute(drv, &in, sizeof(in), &out, sizeof(out));
 	*sqc = *rnic_query_sq_out_sqc(&out);
 	return status;
 }
