@@ -2,26 +2,15 @@
 
 /* What queue pairs lean on, by its commands: counter sets, receive memory pools, the table of GIDs. */
 #include "ctl_world.h"
+#include "driver/counter.h"
+#include "driver/rmp.h"
+#include "driver/roce_addr.h"
+/* Counters get values of the test's own, each another one; pools and GIDs are looked at as the device took them. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/q_counter.h"
-
-static int
-setup(void **state)
-{
-	static struct world w;
-
-	world_make(&w, SOFTRNIC_HCA_READY, false);
-	*state = &w;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct world *w = *state;
-
-	hn_stop(&w->hn);
-	return 0;
-}
+#include "softrnic/receive/rmp.h"
+#include "softrnic/receive/roce.h"
 
 /* Each counter at the place that has its name; then they are cleared. */
 static void
@@ -30,16 +19,12 @@ counters_are_reported_by_name(void **state)
 	struct world *w = *state;
 	struct softrnic_q_counter *counter =
 		softrnic_object_get(w->hn.dev, SOFTRNIC_Q_COUNTER, w->counter);
-	struct rnic_query_q_counter_in in = { 0 };
 	struct rnic_query_q_counter_out out;
 	uint64_t *values = (uint64_t *)&counter->roce;
 
 	for (unsigned int i = 0; i < sizeof(counter->roce) / sizeof(*values); i++)
 		values[i] = 1000 + i;
-	hn_head(&in, RNIC_CMD_QUERY_Q_COUNTER, 0);
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, w->counter);
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_CLEAR, 1);
-	hn_cmd_ok(&w->hn, &in, sizeof(in), &out, sizeof(out));
+	assert_int_equal(drv_q_counter_query(&w->hn.drv, w->counter, true, &out), 0);
 #define IS(name, offset)                         \
 	assert_int_equal(hn_get32(&out, offset), \
 			 1000 + offsetof(struct roce_counters, name) / sizeof(uint64_t))
@@ -63,29 +48,28 @@ counters_are_reported_by_name(void **state)
 	IS(resp_cqe_flush_error, 0xbc);
 	IS(req_cqe_flush_error, 0xc0);
 #undef IS
-	hn_cmd_ok(&w->hn, &in, sizeof(in), &out, sizeof(out));
+	assert_int_equal(drv_q_counter_query(&w->hn.drv, w->counter, false, &out), 0);
 	for (unsigned int at = 0x10; at < sizeof(out); at += 4)
 		assert_int_equal(hn_get32(&out, at), 0);
 }
 
 /* ---- Receive memory pools ---- */
 
-static struct rnic_rmpc *
+static struct rnic_rmpc
 query_rmp(struct world *w, uint32_t rmpn)
 {
-	static struct rnic_query_rmp_out out;
-	struct rnic_object_in in = { 0 };
+	struct rnic_rmpc rmpc;
 
-	hn_head(&in, RNIC_CMD_QUERY_RMP, 0);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rmpn);
-	hn_cmd_ok(&w->hn, &in, sizeof(in), &out, sizeof(out));
-	return rnic_query_rmp_out_rmpc(&out);
+	assert_int_equal(drv_rmp_query(&w->hn.drv, rmpn, &rmpc), RNIC_STATUS_OK);
+	return rmpc;
 }
 
 static uint64_t
 limit_of(struct world *w, uint32_t rmpn)
 {
-	return rnic_wq_get(rnic_rmpc_wq(query_rmp(w, rmpn)), RNIC_WQ_LWM);
+	struct rnic_rmpc rmpc = query_rmp(w, rmpn);
+
+	return rnic_wq_get(rnic_rmpc_wq(&rmpc), RNIC_WQ_LWM);
 }
 
 static void
@@ -93,12 +77,13 @@ pools_as_created(void **state)
 {
 	struct world *w = *state;
 	struct rnic_create_rmp_in *in = world_good(w, RNIC_CMD_CREATE_RMP);
-	struct rnic_rmpc given = *rnic_create_rmp_in_rmpc(in);
+	struct rnic_rmpc given = *rnic_create_rmp_in_rmpc(in), told;
 	struct softrnic_rmp *rmp;
 	uint32_t rmpn;
 
 	assert_int_equal(world_run(w, &rmpn), RNIC_STATUS_OK);
-	assert_memory_equal(query_rmp(w, rmpn), &given, sizeof(given));
+	told = query_rmp(w, rmpn);
+	assert_memory_equal(&told, &given, sizeof(given));
 	rmp = softrnic_object_get(w->hn.dev, SOFTRNIC_RMP, rmpn);
 	assert_int_equal(rmp->log_size, 2);
 	assert_int_equal(rmp->log_stride, 5);
@@ -115,35 +100,26 @@ post_to_pool(struct world *w, uint32_t count)
 	__atomic_store_n(&dbrec->raw, RNIC_SWAP32(count), __ATOMIC_RELEASE);
 }
 
-static int
-arm(struct world *w, uint32_t rmpn, uint32_t limit)
-{
-	struct rnic_modify_rmp_in *in = world_good(w, RNIC_CMD_MODIFY_RMP);
-
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMPN, rmpn);
-	rnic_wq_set(rnic_rmpc_wq(rnic_modify_rmp_in_rmpc(in)), RNIC_WQ_LWM, limit);
-	return world_run(w, NULL);
-}
-
 /* At once when fewer are left already; never for 0. */
 static void
 a_pool_tells_of_its_limit_once(void **state)
 {
 	struct world *w = *state;
+	struct drv *drv = &w->hn.drv;
 	struct rnic_eqe eqe;
 	struct hn_eq eq;
 
 	hn_create_eq(&w->hn, &eq, w->uar, 4, UINT64_C(1) << RNIC_EVENT_SRQ_LIMIT, 0);
 	post_to_pool(w, 3);
-	assert_int_equal(arm(w, w->loose_rmp, 3), 0);
+	assert_int_equal(drv_rmp_limit_set(drv, w->loose_rmp, 3), 0);
 	assert_int_equal(limit_of(w, w->loose_rmp), 3);
 	assert_false(hn_eq_next(&w->hn, &eq, &eqe));
-	assert_int_equal(arm(w, w->loose_rmp, 4), 0);
+	assert_int_equal(drv_rmp_limit_set(drv, w->loose_rmp, 4), 0);
 	assert_true(hn_eq_next(&w->hn, &eq, &eqe));
 	assert_int_equal(eqe.type, RNIC_EVENT_SRQ_LIMIT);
 	assert_int_equal(hn_get32(&eqe, 0x38) & 0xffffff, w->loose_rmp);
 	assert_int_equal(limit_of(w, w->loose_rmp), 0);
-	assert_int_equal(arm(w, w->loose_rmp, 0), 0);
+	assert_int_equal(drv_rmp_limit_set(drv, w->loose_rmp, 0), 0);
 	assert_false(hn_eq_next(&w->hn, &eq, &eqe));
 }
 
@@ -151,18 +127,16 @@ static void
 a_pool_in_error_stays_there(void **state)
 {
 	struct world *w = *state;
-	struct rnic_modify_rmp_in *in = world_good(w, RNIC_CMD_MODIFY_RMP);
+	struct drv *drv = &w->hn.drv;
+	struct rnic_rmpc rmpc;
 
-	rnic_rmpc_set(rnic_modify_rmp_in_rmpc(in), RNIC_RMPC_STATE, RNIC_WQ_STATE_ERR);
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_BITMASK, 0);
-	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
-	assert_int_equal(rnic_rmpc_get(query_rmp(w, w->rmp), RNIC_RMPC_STATE), RNIC_WQ_STATE_ERR);
-	in = world_good(w, RNIC_CMD_MODIFY_RMP);
-	assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_RES_STATE);
-	rnic_modify_rmp_in_set(in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_ERR);
-	assert_int_equal(world_run(w, NULL), RNIC_STATUS_BAD_RES_STATE);
-	rnic_rmpc_set(rnic_modify_rmp_in_rmpc(in), RNIC_RMPC_STATE, RNIC_WQ_STATE_ERR);
-	assert_int_equal(world_run(w, NULL), RNIC_STATUS_OK);
+	assert_int_equal(drv_rmp_modify(drv, w->rmp, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	rmpc = query_rmp(w, w->rmp);
+	assert_int_equal(rnic_rmpc_get(&rmpc, RNIC_RMPC_STATE), RNIC_WQ_STATE_ERR);
+	assert_int_equal(drv_rmp_limit_set(drv, w->rmp, 2), RNIC_STATUS_BAD_RES_STATE);
+	assert_int_equal(drv_rmp_modify(drv, w->rmp, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RDY),
+			 RNIC_STATUS_BAD_RES_STATE);
+	assert_int_equal(drv_rmp_modify(drv, w->rmp, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_ERR), 0);
 }
 
 /* ---- GIDs ---- */
@@ -179,16 +153,13 @@ set_gid(struct world *w, uint32_t index, const uint8_t gid[16], unsigned int typ
 	return world_run(w, NULL);
 }
 
-static struct rnic_roce_addr *
+static const struct rnic_roce_addr *
 get_gid(struct world *w, uint32_t index)
 {
-	static struct rnic_query_roce_address_out out;
-	struct rnic_query_roce_address_in in = { 0 };
+	static struct rnic_roce_addr entry;
 
-	hn_head(&in, RNIC_CMD_QUERY_ROCE_ADDRESS, 0);
-	rnic_query_roce_address_in_set(&in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX, index);
-	hn_cmd_ok(&w->hn, &in, sizeof(in), &out, sizeof(out));
-	return rnic_query_roce_address_out_roce_address(&out);
+	assert_int_equal(drv_roce_addr_query(&w->hn.drv, index, &entry), RNIC_STATUS_OK);
+	return &entry;
 }
 
 static void
@@ -230,7 +201,7 @@ the_table_of_gids(void **state)
 	assert_memory_equal(get_gid(w, 7), gid, 16);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int
 main(void)

@@ -4,15 +4,21 @@
 #include <errno.h>
 
 #include "harness.h"
+#include "driver/counter.h"
+#include "driver/reg.h"
+#include "driver/vport.h"
+/* Counters get values of the test's own; what the MTUs leave of a frame, and invented addresses, are looked at. */
 #include "softrnic/port/port.h"
+
+static const uint8_t mac[6] = { 0x02, 0x11, 0x22, 0x33, 0x44, 0x55 };
 
 static int
 setup(void **state)
 {
 	static struct hn hn;
-	struct softrnic_conf conf = { .name = "port",
-				      .mac = { 0x02, 0x11, 0x22, 0x33, 0x44, 0x55 } };
+	struct softrnic_conf conf = { .name = "port" };
 
+	memcpy(conf.mac, mac, sizeof(mac));
 	hn_start(&hn, NULL, &conf);
 	hn_bring_up(&hn);
 	*state = &hn;
@@ -26,20 +32,8 @@ teardown(void **state)
 	return 0;
 }
 
-/* Read or write a register of the given size in place; the command's status. */
-static int
-access_reg(struct hn *hn, uint16_t id, uint16_t op_mod, void *reg, uint32_t bytes)
-{
-	uint8_t in[0x200] = { 0 }, out[0x200];
-	int status;
-
-	hn_head(in, RNIC_CMD_ACCESS_REG, op_mod);
-	rnic_access_reg_in_set((void *)in, RNIC_ACCESS_REG_IN_REGISTER_ID, id);
-	memcpy(in + 16, reg, bytes);
-	status = hn_cmd(hn, in, 16 + bytes, out, 16 + bytes);
-	memcpy(reg, out + 16, bytes);
-	return status;
-}
+#define READ(hn, REG, reg)  drv_reg_read(&(hn)->drv, RNIC_REG_##REG, reg, sizeof(*(reg)))
+#define WRITE(hn, REG, reg) drv_reg_write(&(hn)->drv, RNIC_REG_##REG, reg, sizeof(*(reg)))
 
 static void
 set_paos(struct hn *hn, unsigned int admin)
@@ -49,8 +43,7 @@ set_paos(struct hn *hn, unsigned int admin)
 	rnic_paos_reg_set(&reg, RNIC_PAOS_REG_LOCAL_PORT, 1);
 	rnic_paos_reg_set(&reg, RNIC_PAOS_REG_ADMIN_STATUS, admin);
 	rnic_paos_reg_set(&reg, RNIC_PAOS_REG_ASE, 1);
-	assert_int_equal(access_reg(hn, RNIC_REG_PAOS, RNIC_ACCESS_REG_WRITE, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(WRITE(hn, PAOS, &reg), 0);
 	assert_int_equal(rnic_paos_reg_get(&reg, RNIC_PAOS_REG_OPER_STATUS), admin);
 }
 
@@ -192,20 +185,6 @@ a_neighbour_that_flaps_leaves_the_queue_alive(void **state)
 	hn_stop(&a);
 }
 
-static void
-set_vport_mtu(struct hn *hn, unsigned int mtu)
-{
-	struct rnic_modify_nic_vport_context_in in = { 0 };
-	struct rnic_cmd_out out;
-
-	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_MTU);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
-				   RNIC_NIC_VPORT_CONTEXT_MTU, mtu);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
-}
-
 /* The port's and the vport's: frames have to fit into both. */
 static void
 mtu_of_the_port(void **state)
@@ -213,105 +192,79 @@ mtu_of_the_port(void **state)
 	struct hn *hn = *state;
 	struct rnic_pmtu_reg reg = { 0 };
 
-	assert_int_equal(access_reg(hn, RNIC_REG_PMTU, RNIC_ACCESS_REG_READ, &reg, sizeof(reg)), 0);
+	assert_int_equal(READ(hn, PMTU, &reg), 0);
 	assert_int_equal(rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_MAX_MTU), 9978 + 22);
 	assert_int_equal(rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_OPER_MTU), 1522);
 	rnic_pmtu_reg_set(&reg, RNIC_PMTU_REG_ADMIN_MTU, 10000);
-	assert_int_equal(access_reg(hn, RNIC_REG_PMTU, RNIC_ACCESS_REG_WRITE, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(WRITE(hn, PMTU, &reg), 0);
 	assert_int_equal(rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_OPER_MTU), 10000);
 	assert_int_equal(softrnic_eth_frame_max(hn->dev), 1518);
-	set_vport_mtu(hn, 10000);
+	assert_int_equal(drv_vport_mtu_set(&hn->drv, 10000), 0);
 	assert_int_equal(softrnic_eth_frame_max(hn->dev), 9996);
 	softrnic_reset(hn->dev);
 	assert_int_equal(softrnic_eth_frame_max(hn->dev), 1518);
 }
 
-static struct rnic_query_nic_vport_context_out *
-query_vport(struct hn *hn, unsigned int list)
+static uint64_t
+query_vport(struct hn *hn, enum rnic_allowed_list_type list,
+	    enum rnic_nic_vport_context_field field)
 {
-	static uint8_t out[sizeof(struct rnic_query_nic_vport_context_out) + 8 * 128];
-	struct rnic_query_nic_vport_context_in in = { 0 };
+	struct rnic_nic_vport_context context;
 
-	hn_head(&in, RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, 0);
-	rnic_query_nic_vport_context_in_set(&in, RNIC_QUERY_NIC_VPORT_CONTEXT_IN_ALLOWED_LIST_TYPE,
-					    list);
-	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
-	return (void *)out;
+	assert_int_equal(drv_vport_query(&hn->drv, list, &context, NULL), 0);
+	return rnic_nic_vport_context_get(&context, field);
+}
+
+/* As long as a list may be; the others stay empty. */
+static void
+set_list(struct hn *hn, struct drv_vport *vport, const uint64_t entries[DRV_VPORT_LIST])
+{
+	struct rnic_nic_vport_context context;
+	uint64_t told[DRV_VPORT_LIST];
+
+	vport->select |= RNIC_NIC_VPORT_ADDRESSES_LIST;
+	vport->count = DRV_VPORT_LIST;
+	vport->entries = entries;
+	assert_int_equal(drv_vport_modify(&hn->drv, vport), 0);
+	for (unsigned int list = RNIC_ALLOWED_LIST_UC; list <= RNIC_ALLOWED_LIST_VLAN; list++)
+		assert_int_equal(query_vport(hn, list, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE),
+				 list == vport->list ? DRV_VPORT_LIST : 0);
+	assert_int_equal(drv_vport_query(&hn->drv, vport->list, &context, told), 0);
+	assert_memory_equal(told, entries, sizeof(told));
 }
 
 static void
 addresses_of_the_vport(void **state)
 {
 	struct hn *hn = *state;
-	struct rnic_query_nic_vport_context_out *out = query_vport(hn, RNIC_ALLOWED_LIST_UC);
-	uint8_t in[0x200 + 8 * 128] = { 0 };
-	struct rnic_modify_nic_vport_context_in *modify = (void *)in;
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(modify);
-	struct rnic_mac_entry *list = (void *)(in + 0x200);
-	struct rnic_cmd_out done;
+	struct drv_vport vport = { .select = RNIC_NIC_VPORT_PROMISC,
+				   .promisc_mc = true,
+				   .list = RNIC_ALLOWED_LIST_MC };
+	struct rnic_nic_vport_context context;
+	uint64_t addresses[DRV_VPORT_LIST];
 
+	assert_int_equal(drv_vport_query(&hn->drv, RNIC_ALLOWED_LIST_UC, &context, NULL), 0);
 	/* Where Linux looks for it. */
-	assert_memory_equal((uint8_t *)out + 0x10 + 0xf6, hn->dev->port.mac, 6);
-	hn_head(in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(modify, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_ADDRESSES_LIST |
-						     RNIC_NIC_VPORT_PROMISC);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE,
-				   RNIC_ALLOWED_LIST_MC);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 128);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, 1);
-	for (unsigned int i = 0; i < 128; i++) {
-		rnic_mac_entry_set(&list[i], RNIC_MAC_ENTRY_ADDRESS_47_32, 0x3333);
-		rnic_mac_entry_set(&list[i], RNIC_MAC_ENTRY_ADDRESS_31_0, 0x1000000 + i);
-	}
-	hn_cmd_ok(hn, in, sizeof(in), &done, sizeof(done));
-	out = query_vport(hn, RNIC_ALLOWED_LIST_MC);
-	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
-	assert_int_equal(
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 128);
-	assert_int_equal(rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC), 1);
-	assert_int_equal(rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC), 0);
-	assert_memory_equal(out + 1, list, 8 * 128);
-	out = query_vport(hn, RNIC_ALLOWED_LIST_UC);
-	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
-	assert_int_equal(
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 0);
+	assert_memory_equal((uint8_t *)&context + 0xf6, mac, sizeof(mac));
+	for (unsigned int i = 0; i < DRV_VPORT_LIST; i++)
+		addresses[i] = UINT64_C(0x333301000000) + i;
+	set_list(hn, &vport, addresses);
+	assert_int_equal(query_vport(hn, RNIC_ALLOWED_LIST_MC, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC),
+			 1);
+	assert_int_equal(query_vport(hn, RNIC_ALLOWED_LIST_MC, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC),
+			 0);
 }
 
 /* 8 bytes each, the ID in the low bits of the first dword; no frame is kept out by the list. */
 static void
 vlans_of_the_vport(void **state)
 {
-	struct hn *hn = *state;
-	uint8_t in[0x200 + 8 * 128] = { 0 };
-	struct rnic_modify_nic_vport_context_in *modify = (void *)in;
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(modify);
-	struct rnic_query_nic_vport_context_out *out;
-	struct rnic_cmd_out done;
+	struct drv_vport vport = { .list = RNIC_ALLOWED_LIST_VLAN };
+	uint64_t vlans[DRV_VPORT_LIST];
 
-	hn_head(in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(modify, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_ADDRESSES_LIST);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE,
-				   RNIC_ALLOWED_LIST_VLAN);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, 128);
-	for (unsigned int i = 0; i < 128; i++) {
-		in[0x200 + 8 * i + 2] = 0xf;
-		in[0x200 + 8 * i + 3] = (uint8_t)i;
-	}
-	hn_cmd_ok(hn, in, sizeof(in), &done, sizeof(done));
-	out = query_vport(hn, RNIC_ALLOWED_LIST_VLAN);
-	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
-	assert_int_equal(
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 128);
-	assert_memory_equal(out + 1, in + 0x200, 8 * 128);
-	out = query_vport(hn, RNIC_ALLOWED_LIST_MC);
-	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
-	assert_int_equal(
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE), 0);
+	for (unsigned int i = 0; i < DRV_VPORT_LIST; i++)
+		vlans[i] = (UINT64_C(0xf00) + i) << 32;
+	set_list(*state, &vport, vlans);
 }
 
 static void
@@ -332,13 +285,10 @@ invented_addresses_differ(void **state)
 static struct rnic_vport_counters
 vport_counters(struct hn *hn, bool clear)
 {
-	struct rnic_query_vport_counter_in in = { 0 };
-	static struct rnic_query_vport_counter_out out;
+	struct rnic_vport_counters counters;
 
-	hn_head(&in, RNIC_CMD_QUERY_VPORT_COUNTER, 0);
-	rnic_query_vport_counter_in_set(&in, RNIC_QUERY_VPORT_COUNTER_IN_CLEAR, clear);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
-	return *rnic_query_vport_counter_out_vport_counters(&out);
+	assert_int_equal(drv_vport_counter_query(&hn->drv, clear, &counters), 0);
+	return counters;
 }
 
 static void
@@ -366,26 +316,22 @@ counters_clear_apart(void **state)
 #undef V
 	/* The port's are its own, with the FCS of each frame. */
 #define P(field) rnic_ppcnt_reg_get(&reg, RNIC_PPCNT_REG_A_##field)
-	assert_int_equal(access_reg(hn, RNIC_REG_PPCNT, RNIC_ACCESS_REG_READ, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(READ(hn, PPCNT, &reg), 0);
 	assert_int_equal(P(FRAMES_RECEIVED_OK), 7);
 	assert_int_equal(P(OCTETS_RECEIVED_OK), 600 + 7 * 4);
 	assert_int_equal(P(BROADCAST_FRAMES_RECEIVED_OK), 1);
 	memset(&reg, 0, sizeof(reg));
 	rnic_ppcnt_reg_set(&reg, RNIC_PPCNT_REG_GRP, 1);
 	rnic_ppcnt_reg_set(&reg, RNIC_PPCNT_REG_CLR, 1);
-	assert_int_equal(access_reg(hn, RNIC_REG_PPCNT, RNIC_ACCESS_REG_READ, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(READ(hn, PPCNT, &reg), 0);
 	assert_int_equal(rnic_field_get(reg.dw, RNIC_FIELD(0x08, 63, 0)), 628);
 	assert_int_equal(rnic_field_get(reg.dw, RNIC_FIELD(0x38, 63, 0)), 10);
 	memset(&reg, 0, sizeof(reg));
-	assert_int_equal(access_reg(hn, RNIC_REG_PPCNT, RNIC_ACCESS_REG_READ, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(READ(hn, PPCNT, &reg), 0);
 	assert_int_equal(P(FRAMES_RECEIVED_OK), 0);
 #undef P
 	rnic_ppcnt_reg_set(&reg, RNIC_PPCNT_REG_GRP, 0x3f);
-	assert_int_equal(access_reg(hn, RNIC_REG_PPCNT, RNIC_ACCESS_REG_READ, &reg, sizeof(reg)),
-			 RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(READ(hn, PPCNT, &reg), RNIC_STATUS_BAD_PARAM);
 }
 
 static void
@@ -397,23 +343,18 @@ other_registers(void **state)
 	struct rnic_pfcc_reg pfcc = { 0 };
 
 	rnic_ptys_reg_set(&ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
-	assert_int_equal(access_reg(hn, RNIC_REG_PTYS, RNIC_ACCESS_REG_READ, &ptys, sizeof(ptys)),
-			 0);
+	assert_int_equal(READ(hn, PTYS, &ptys), 0);
 	assert_int_equal(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
 			 RNIC_PTYS_ETH_100GBASE_CR4);
 	rnic_pfcc_reg_set(&pfcc, RNIC_PFCC_REG_PPTX, 1);
-	assert_int_equal(access_reg(hn, RNIC_REG_PFCC, RNIC_ACCESS_REG_WRITE, &pfcc, sizeof(pfcc)),
-			 0);
+	assert_int_equal(WRITE(hn, PFCC, &pfcc), 0);
 	memset(&pfcc, 0, sizeof(pfcc));
-	assert_int_equal(access_reg(hn, RNIC_REG_PFCC, RNIC_ACCESS_REG_READ, &pfcc, sizeof(pfcc)),
-			 0);
+	assert_int_equal(READ(hn, PFCC, &pfcc), 0);
 	assert_int_equal(rnic_pfcc_reg_get(&pfcc, RNIC_PFCC_REG_PPTX), 1);
 	assert_int_equal(rnic_pfcc_reg_get(&pfcc, RNIC_PFCC_REG_PPRX), 0);
-	assert_int_equal(access_reg(hn, RNIC_REG_NODE_DESC, RNIC_ACCESS_REG_WRITE, description, 64),
-			 0);
+	assert_int_equal(WRITE(hn, NODE_DESC, &description), 0);
 	memset(description, 0, sizeof(description));
-	assert_int_equal(access_reg(hn, RNIC_REG_NODE_DESC, RNIC_ACCESS_REG_READ, description, 64),
-			 0);
+	assert_int_equal(READ(hn, NODE_DESC, &description), 0);
 	assert_string_equal((char *)description, "a description");
 }
 
@@ -426,15 +367,15 @@ refuse_register(struct hn *hn, uint16_t id, uint32_t bytes, uint32_t field, uint
 
 	if (id == RNIC_REG_PTYS)
 		rnic_ptys_reg_set((void *)good, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
-	assert_int_equal(access_reg(hn, id, RNIC_ACCESS_REG_READ, good, bytes), 0);
+	assert_int_equal(drv_reg_read(&hn->drv, id, good, bytes), 0);
 	memcpy(bad, good, sizeof(bad));
 	if (id == RNIC_REG_PAOS)
 		rnic_paos_reg_set((void *)bad, RNIC_PAOS_REG_ASE, 1);
 	rnic_field_set(bad, field, value);
-	status = access_reg(hn, id, RNIC_ACCESS_REG_WRITE, bad, bytes);
+	status = drv_reg_write(&hn->drv, id, bad, bytes);
 	if (status != RNIC_STATUS_BAD_PARAM)
 		fail_msg("register 0x%x: status 0x%x", id, status);
-	assert_int_equal(access_reg(hn, id, RNIC_ACCESS_REG_WRITE, good, bytes), 0);
+	assert_int_equal(drv_reg_write(&hn->drv, id, good, bytes), 0);
 }
 
 static void
@@ -470,8 +411,7 @@ fcs_checks_cannot_be_switched_on(void **state)
 
 	rnic_pcmr_reg_set(&reg, RNIC_PCMR_REG_LOCAL_PORT, 1);
 	rnic_pcmr_reg_set(&reg, RNIC_PCMR_REG_FCS_CHK, 1);
-	assert_int_equal(access_reg(hn, RNIC_REG_PCMR, RNIC_ACCESS_REG_WRITE, &reg, sizeof(reg)),
-			 0);
+	assert_int_equal(WRITE(hn, PCMR, &reg), 0);
 	assert_int_equal(rnic_pcmr_reg_get(&reg, RNIC_PCMR_REG_FCS_CAP), 0);
 	assert_int_equal(rnic_pcmr_reg_get(&reg, RNIC_PCMR_REG_FCS_CHK), 0);
 }
@@ -480,21 +420,11 @@ static void
 roce_is_switched_by_the_vport(void **state)
 {
 	struct hn *hn = *state;
-	struct rnic_modify_nic_vport_context_in in = { 0 };
-	struct rnic_cmd_out out;
 
-	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_ROCE_EN);
 	for (unsigned int on = 2; on-- > 0;) {
-		rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
-					   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, on);
-		hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
-		assert_int_equal(rnic_nic_vport_context_get(
-					 rnic_query_nic_vport_context_out_nic_vport_context(
-						 query_vport(hn, RNIC_ALLOWED_LIST_UC)),
-					 RNIC_NIC_VPORT_CONTEXT_ROCE_EN),
-				 on);
+		assert_int_equal(drv_vport_roce_set(&hn->drv, on), 0);
+		assert_int_equal(
+			query_vport(hn, RNIC_ALLOWED_LIST_UC, RNIC_NIC_VPORT_CONTEXT_ROCE_EN), on);
 	}
 }
 

@@ -2,7 +2,9 @@
 
 /* For every command: what spoils its good input, and what it is refused with. */
 #include "ctl_refuse.h"
+/* The device's limits, for what is just beyond them. */
 #include "softrnic/base/sizes.h"
+#include "softrnic/receive/roce.h"
 
 #define IN_BITS(offset, high, low) RNIC_FIELD(offset, high, low)
 #define INNER(offset, field)                                                    \

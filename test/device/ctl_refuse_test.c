@@ -10,6 +10,9 @@
 
 #include "ctl_refuse.h"
 #include "prm/cmd_table.h"
+/* Commands, and how many objects there may be, are taken from the device's tables, so that none is left out. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/hca/cmd_table.h"
 
 #define OUT_ROOM 0x1010
@@ -73,10 +76,18 @@ send_input(struct world *w, const void *in, uint32_t bytes)
 	return hn_cmd(&w->hn, in, bytes, out, sizeof(out));
 }
 
+/* The command's good input. */
+static int
+run_good(struct world *w, uint16_t opcode)
+{
+	world_good(w, opcode);
+	return world_run(w, NULL);
+}
+
 static void
 every_row(void **state)
 {
-	static uint8_t good[IN_ROOM], bad[IN_ROOM];
+	static uint8_t bad[IN_ROOM];
 	struct world w;
 
 	(void)state;
@@ -84,19 +95,16 @@ every_row(void **state)
 		const struct refusal *row = &refusals[i];
 		uint64_t value = row->value;
 		struct softrnic_stats before, after;
-		uint32_t bytes;
 		int status;
 
-		world_make(&w, world_state_for(row->opcode), false);
-		memset(good, 0, sizeof(good));
-		bytes = world_good_input(&w, row->opcode, good);
-		memcpy(bad, good, sizeof(bad));
+		world_make_for(&w, row->opcode);
+		memcpy(bad, world_good(&w, row->opcode), sizeof(bad));
 		if (row->from != 0)
 			value = *(uint32_t *)((uint8_t *)&w + row->from);
 		if (row->length == 0)
 			rnic_field_set((struct rnic_be32 *)(void *)bad, row->field, value);
 		softrnic_stats_get(w.hn.dev, &before);
-		status = send_input(&w, bad, bytes - row->length);
+		status = send_input(&w, bad, w.in_bytes - row->length);
 		softrnic_stats_get(w.hn.dev, &after);
 		if (status != row->status)
 			fail_msg("0x%x, %s: status 0x%x, expected 0x%x", row->opcode, row->what,
@@ -104,7 +112,7 @@ every_row(void **state)
 		/* A refusal leaves nothing behind. */
 		assert_int_equal(after.objects, before.objects);
 		assert_int_equal(after.commands_failed, before.commands_failed + 1);
-		status = send_input(&w, good, bytes);
+		status = world_run(&w, NULL);
 		if (status != RNIC_STATUS_OK)
 			fail_msg("0x%x, behind %s: the good input got status 0x%x", row->opcode,
 				 row->what, status);
@@ -115,23 +123,17 @@ every_row(void **state)
 static void
 what_works_only_once(void **state)
 {
-	uint8_t in[IN_ROOM];
 	struct world w;
+	int status;
 
 	(void)state;
 	for (unsigned int i = 0; i < ONCE; i++) {
-		uint16_t opcode = once[i].opcode;
-		uint32_t bytes;
-		int status;
-
-		world_make(&w, world_state_for(opcode), opcode == RNIC_CMD_INIT_HCA);
-		memset(in, 0, sizeof(in));
-		bytes = world_good_input(&w, opcode, in);
-		assert_int_equal(send_input(&w, in, bytes), RNIC_STATUS_OK);
-		status = send_input(&w, in, bytes);
+		world_make_for(&w, once[i].opcode);
+		assert_int_equal(run_good(&w, once[i].opcode), RNIC_STATUS_OK);
+		status = world_run(&w, NULL);
 		if (status != once[i].status)
-			fail_msg("0x%x for the second time: status 0x%x, expected 0x%x", opcode,
-				 status, once[i].status);
+			fail_msg("0x%x for the second time: status 0x%x, expected 0x%x",
+				 once[i].opcode, status, once[i].status);
 		hn_stop(&w.hn);
 	}
 }
@@ -143,22 +145,14 @@ preparations_in_a_ready_function(void **state)
 	static const uint16_t opcodes[] = { RNIC_CMD_ENABLE_HCA, RNIC_CMD_DISABLE_HCA,
 					    RNIC_CMD_INIT_HCA, RNIC_CMD_SET_HCA_CAP,
 					    RNIC_CMD_SET_ISSI };
-	uint8_t in[IN_ROOM];
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_make(&w, SOFTRNIC_HCA_READY, false);
 	for (unsigned int i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-		uint32_t bytes;
-		int status;
+		int status = run_good(w, opcodes[i]);
 
-		memset(in, 0, sizeof(in));
-		bytes = world_good_input(&w, opcodes[i], in);
-		status = send_input(&w, in, bytes);
 		if (status != RNIC_STATUS_BAD_SYS_STATE)
 			fail_msg("0x%x in a ready function: status 0x%x", opcodes[i], status);
 	}
-	hn_stop(&w.hn);
 }
 
 static void
@@ -180,52 +174,43 @@ tables_of_created_objects_have_an_end(void **state)
 		{ RNIC_CMD_CREATE_QP, SOFTRNIC_QP },
 		{ RNIC_CMD_CREATE_RMP, SOFTRNIC_RMP },
 	};
-	uint8_t in[IN_ROOM];
-	struct world w;
+	struct world *w = *state;
 
-	(void)state;
-	world_make(&w, SOFTRNIC_HCA_READY, false);
 	for (unsigned int i = 0; i < sizeof(creations) / sizeof(creations[0]); i++) {
-		const struct softrnic_object_table *table = &w.hn.dev->tables[creations[i].type];
-		uint32_t bytes;
+		const struct softrnic_object_table *table = &w->hn.dev->tables[creations[i].type];
 		int status;
 
-		memset(in, 0, sizeof(in));
-		bytes = world_good_input(&w, creations[i].opcode, in);
+		world_good(w, creations[i].opcode);
 		do {
-			status = send_input(&w, in, bytes);
+			status = world_run(w, NULL);
 		} while (status == RNIC_STATUS_OK);
 		if (status != RNIC_STATUS_LIM ||
 		    table->used != softrnic_object_limit(creations[i].type))
 			fail_msg("0x%x behind %u objects: status 0x%x", creations[i].opcode,
 				 table->used, status);
 	}
-	hn_stop(&w.hn);
 }
 
 static void
 tables_have_an_end(void **state)
 {
-	struct world w;
+	struct world *w = *state;
+	struct drv *drv = &w->hn.drv;
 
-	(void)state;
 	for (unsigned int i = 0; i < ALLOCATIONS; i++) {
+		const uint16_t opcode = allocations[i].opcode;
 		uint32_t count = softrnic_object_limit(allocations[i].type), number, seen = 0;
 
-		world_make(&w, SOFTRNIC_HCA_READY, false);
 		for (uint32_t n = 2; n < count; n++) {
-			assert_int_equal(hn_simple(&w.hn, allocations[i].opcode, 0, 0, &number), 0);
+			assert_int_equal(drv_simple(drv, opcode, 0, &number), RNIC_STATUS_OK);
 			assert_int_not_equal(number, seen);
 			seen = number;
 		}
-		assert_int_equal(hn_simple(&w.hn, allocations[i].opcode, 0, 0, NULL),
-				 RNIC_STATUS_LIM);
+		assert_int_equal(drv_simple(drv, opcode, 0, NULL), RNIC_STATUS_LIM);
 		/* One back, and there is room for one. */
-		assert_int_equal(hn_destroy(&w.hn, allocations[i].opcode + 1, number), 0);
-		assert_int_equal(hn_simple(&w.hn, allocations[i].opcode, 0, 0, NULL), 0);
-		assert_int_equal(hn_simple(&w.hn, allocations[i].opcode, 0, 0, NULL),
-				 RNIC_STATUS_LIM);
-		hn_stop(&w.hn);
+		assert_int_equal(drv_destroy(drv, opcode + 1, number), RNIC_STATUS_OK);
+		assert_int_equal(drv_simple(drv, opcode, 0, NULL), RNIC_STATUS_OK);
+		assert_int_equal(drv_simple(drv, opcode, 0, NULL), RNIC_STATUS_LIM);
 	}
 }
 
@@ -236,13 +221,13 @@ every_opcode_in_a_state_below_its_own(void **state)
 	struct world w;
 
 	(void)state;
-	for (unsigned int below = 0; below < SOFTRNIC_HCA_READY; below++) {
-		world_make(&w, below, false);
+	for (enum world_state below = WORLD_OFF; below < WORLD_READY; below++) {
+		world_make(&w, below);
 		for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
 			const struct softrnic_cmd_desc *desc = &softrnic_cmd_table[i];
 			int status;
 
-			if (desc->state <= below)
+			if ((enum world_state)desc->state <= below)
 				continue;
 			hn_head(in, desc->opcode, 0);
 			status = send_input(&w, in, sizeof(in));
@@ -265,7 +250,7 @@ every_opcode_one_byte_too_short(void **state)
 		int status;
 
 		assert_true(desc->in_bytes >= 8);
-		world_make(&w, desc->state, false);
+		world_make(&w, (enum world_state)desc->state);
 		hn_head(in, desc->opcode, 0);
 		status = send_input(&w, in, desc->in_bytes - 1);
 		/* Less than a header does not even get delivered. */
@@ -280,19 +265,17 @@ every_opcode_one_byte_too_short(void **state)
 static void
 every_opcode_with_the_shortest_output(void **state)
 {
-	uint8_t in[IN_ROOM], out[8];
+	uint8_t out[8];
 	struct world w;
 
 	(void)state;
 	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
 		const struct softrnic_cmd_desc *desc = &softrnic_cmd_table[i];
-		uint32_t bytes;
 		int status;
 
-		world_make(&w, world_state_for(desc->opcode), desc->opcode == RNIC_CMD_INIT_HCA);
-		memset(in, 0, sizeof(in));
-		bytes = world_good_input(&w, desc->opcode, in);
-		status = hn_cmd(&w.hn, in, bytes, out, sizeof(out));
+		world_make_for(&w, desc->opcode);
+		world_good(&w, desc->opcode);
+		status = hn_cmd(&w.hn, w.in, w.in_bytes, out, sizeof(out));
 		if (status != RNIC_STATUS_OK)
 			fail_msg("%s with 8 bytes of output: status 0x%x", desc->name, status);
 		hn_stop(&w.hn);
@@ -305,32 +288,24 @@ unknown_opcodes(void **state)
 	static const uint16_t unknown[] = { 0x000, 0x0ff, 0x106, 0x10c, 0x10d, 0x506, 0x50d,
 					    0x700, 0x762, 0x806, 0x910, 0xa04, 0xb00, 0xffff };
 	uint8_t in[64] = { 0 };
-	struct world w;
 
-	(void)state;
-	world_make(&w, SOFTRNIC_HCA_READY, false);
 	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		hn_head(in, unknown[i], 0);
-		assert_int_equal(send_input(&w, in, sizeof(in)), RNIC_STATUS_BAD_OP);
+		assert_int_equal(send_input(*state, in, sizeof(in)), RNIC_STATUS_BAD_OP);
 	}
-	hn_stop(&w.hn);
 }
 
 /* As they are of every device that is not given the capability. */
 static void
 the_switch_s_table_without_the_capability(void **state)
 {
-	static const uint16_t opcodes[] = { RNIC_CMD_SET_L2_TABLE_ENTRY,
-					    RNIC_CMD_DELETE_L2_TABLE_ENTRY };
-	struct world w;
+	struct world w = { 0 };
 
 	(void)state;
-	world_make(&w, SOFTRNIC_HCA_READY, false);
-	rnic_general_cap_set(&w.hn.dev->general_cap[1], RNIC_GENERAL_CAP_ESWITCH_MANAGER, 0);
-	for (unsigned int i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-		world_good(&w, opcodes[i]);
-		assert_int_equal(world_run(&w, NULL), RNIC_STATUS_BAD_OP);
-	}
+	hn_start(&w.hn, NULL, NULL);
+	hn_bring_up(&w.hn);
+	assert_int_equal(run_good(&w, RNIC_CMD_SET_L2_TABLE_ENTRY), RNIC_STATUS_BAD_OP);
+	assert_int_equal(run_good(&w, RNIC_CMD_DELETE_L2_TABLE_ENTRY), RNIC_STATUS_BAD_OP);
 	hn_stop(&w.hn);
 }
 
@@ -377,78 +352,68 @@ no_opcode_is_left_out(void **state)
 static void
 destroy_flows(struct world *w)
 {
-	struct rnic_fte_in fte = { 0 };
-	struct rnic_flow_group_in group = { 0 };
-	struct rnic_flow_table_in table = { 0 };
+	struct drv *drv = &w->hn.drv;
 
-	hn_head(&fte, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0);
-	rnic_fte_in_set(&fte, RNIC_FTE_IN_TABLE_ID, w->table);
-	assert_int_equal(send_input(w, &fte, sizeof(fte)), 0);
-	hn_head(&group, RNIC_CMD_DESTROY_FLOW_GROUP, 0);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_TABLE_ID, w->table);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w->group);
-	assert_int_equal(send_input(w, &group, sizeof(group)), 0);
-	rnic_flow_group_in_set(&group, RNIC_FLOW_GROUP_IN_GROUP_ID, w->loose_group);
-	assert_int_equal(send_input(w, &group, sizeof(group)), 0);
-	hn_head(&table, RNIC_CMD_DESTROY_FLOW_TABLE, 0);
-	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w->table);
-	assert_int_equal(send_input(w, &table, sizeof(table)), 0);
-	rnic_flow_table_in_set(&table, RNIC_FLOW_TABLE_IN_TABLE_ID, w->loose_table);
-	assert_int_equal(send_input(w, &table, sizeof(table)), 0);
+	assert_int_equal(drv_fte_delete(drv, w->table, 0), 0);
+	assert_int_equal(drv_group_destroy(drv, w->table, w->group), 0);
+	assert_int_equal(drv_group_destroy(drv, w->table, w->loose_group), 0);
+	assert_int_equal(drv_table_destroy(drv, w->table), 0);
+	assert_int_equal(drv_table_destroy(drv, w->loose_table), 0);
 }
 
 /* Everything of the world destroyed in a good order: nothing is left. */
 static void
 nothing_is_left_when_all_is_destroyed(void **state)
 {
-	struct softrnic_stats stats;
-	struct world w;
+	struct world *w = *state;
+	const struct {
+		uint16_t opcode;
+		uint32_t number;
+	} order[] = {
+		{ RNIC_CMD_DESTROY_TIR, w->tir },
+		{ RNIC_CMD_DESTROY_TIR, w->loose_tir },
+		{ RNIC_CMD_DESTROY_TIR, w->indirect_tir },
+		{ RNIC_CMD_DESTROY_RQT, w->rqt },
+		{ RNIC_CMD_DESTROY_RQT, w->loose_rqt },
+		{ RNIC_CMD_DESTROY_RQ, w->rq.number },
+		{ RNIC_CMD_DESTROY_RQ, w->loose_rq.number },
+		{ RNIC_CMD_DESTROY_SQ, w->sq.number },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RST] },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_INIT] },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RTR] },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_RTS] },
+		{ RNIC_CMD_DESTROY_QP, w->qps[RNIC_QP_STATE_SQD] },
+		{ RNIC_CMD_DESTROY_RMP, w->rmp },
+		{ RNIC_CMD_DESTROY_RMP, w->loose_rmp },
+		{ RNIC_CMD_DESTROY_TIS, w->tis },
+		{ RNIC_CMD_DESTROY_TIS, w->loose_tis },
+		{ RNIC_CMD_DESTROY_CQ, w->cq.number },
+		{ RNIC_CMD_DESTROY_CQ, w->loose_cq.number },
+		{ RNIC_CMD_DESTROY_EQ, w->eq.number },
+		{ RNIC_CMD_DESTROY_EQ, w->loose_eq.number },
+		{ RNIC_CMD_DESTROY_MKEY, w->mkey >> 8 },
+		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->counter },
+		{ RNIC_CMD_DEALLOC_Q_COUNTER, w->loose_counter },
+		{ RNIC_CMD_DEALLOC_UAR, w->uar },
+		{ RNIC_CMD_DEALLOC_UAR, w->loose_uar },
+		{ RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN, w->td },
+		{ RNIC_CMD_DEALLOC_TRANSPORT_DOMAIN, w->loose_td },
+		{ RNIC_CMD_DEALLOC_PD, w->pd },
+		{ RNIC_CMD_DEALLOC_PD, w->loose_pd },
+	};
 
-	(void)state;
-	world_make(&w, SOFTRNIC_HCA_READY, false);
-	destroy_flows(&w);
-#define DESTROY(op, number) assert_int_equal(hn_destroy(&w.hn, RNIC_CMD_##op, number), 0)
-	DESTROY(DESTROY_TIR, w.tir);
-	DESTROY(DESTROY_TIR, w.loose_tir);
-	DESTROY(DESTROY_TIR, w.indirect_tir);
-	DESTROY(DESTROY_RQT, w.rqt);
-	DESTROY(DESTROY_RQT, w.loose_rqt);
-	DESTROY(DESTROY_RQ, w.rq.number);
-	DESTROY(DESTROY_RQ, w.loose_rq.number);
-	DESTROY(DESTROY_SQ, w.sq.number);
-	for (unsigned int i = 0; i < sizeof(w.qps) / sizeof(w.qps[0]); i++) {
-		if (w.qps[i] != 0)
-			DESTROY(DESTROY_QP, w.qps[i]);
-	}
-	DESTROY(DESTROY_RMP, w.rmp);
-	DESTROY(DESTROY_RMP, w.loose_rmp);
-	DESTROY(DESTROY_TIS, w.tis);
-	DESTROY(DESTROY_TIS, w.loose_tis);
-	DESTROY(DESTROY_CQ, w.cq.number);
-	DESTROY(DESTROY_CQ, w.loose_cq.number);
-	DESTROY(DESTROY_EQ, w.eq.number);
-	DESTROY(DESTROY_EQ, w.loose_eq.number);
-	DESTROY(DESTROY_MKEY, w.mkey >> 8);
-	DESTROY(DEALLOC_Q_COUNTER, w.counter);
-	DESTROY(DEALLOC_Q_COUNTER, w.loose_counter);
-	DESTROY(DEALLOC_UAR, w.uar);
-	DESTROY(DEALLOC_UAR, w.loose_uar);
-	DESTROY(DEALLOC_TRANSPORT_DOMAIN, w.td);
-	DESTROY(DEALLOC_TRANSPORT_DOMAIN, w.loose_td);
-	DESTROY(DEALLOC_PD, w.pd);
-	DESTROY(DEALLOC_PD, w.loose_pd);
-#undef DESTROY
-	softrnic_stats_get(w.hn.dev, &stats);
-	assert_int_equal(stats.objects, 0);
+	destroy_flows(w);
+	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		assert_int_equal(hn_destroy(&w->hn, order[i].opcode, order[i].number), 0);
+	assert_int_equal(world_objects(w), 0);
 	/* And by reset, whatever is there. */
-	world_populate(&w);
-	softrnic_stats_get(w.hn.dev, &stats);
-	assert_int_equal(stats.objects, 32);
-	softrnic_reset(w.hn.dev);
-	softrnic_stats_get(w.hn.dev, &stats);
-	assert_int_equal(stats.objects, 0);
-	hn_stop(&w.hn);
+	world_populate(w);
+	assert_int_equal(world_objects(w), 32);
+	softrnic_reset(w->hn.dev);
+	assert_int_equal(world_objects(w), 0);
 }
+
+#define READY(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
 
 int
 main(void)
@@ -457,15 +422,15 @@ main(void)
 		cmocka_unit_test(no_opcode_is_left_out),
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(what_works_only_once),
-		cmocka_unit_test(preparations_in_a_ready_function),
-		cmocka_unit_test(tables_have_an_end),
-		cmocka_unit_test(tables_of_created_objects_have_an_end),
+		READY(preparations_in_a_ready_function),
+		READY(tables_have_an_end),
+		READY(tables_of_created_objects_have_an_end),
 		cmocka_unit_test(every_opcode_in_a_state_below_its_own),
 		cmocka_unit_test(every_opcode_one_byte_too_short),
 		cmocka_unit_test(every_opcode_with_the_shortest_output),
-		cmocka_unit_test(unknown_opcodes),
+		READY(unknown_opcodes),
 		cmocka_unit_test(the_switch_s_table_without_the_capability),
-		cmocka_unit_test(nothing_is_left_when_all_is_destroyed),
+		READY(nothing_is_left_when_all_is_destroyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

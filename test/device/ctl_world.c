@@ -5,7 +5,56 @@
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
 #include "driver/vport.h"
+/* The state in which each command works, and personalities: neither can be asked of a device. */
 #include "softrnic/hca/cmd_table.h"
+#include "softrnic/hca/like.h"
+
+#define OUT_ROOM 0x1010
+
+/* ---- What its device is like ---- */
+
+#define LOG_L2_TABLE 2
+
+#define SHOWN(cap, value)                                                                     \
+	{                                                                                     \
+#cap, RNIC_CAP_GENERAL, SOFTRNIC_LIKE_AS_CARD, RNIC_GENERAL_CAP_##cap, value, \
+			value, NULL,                                                          \
+		{                                                                             \
+			SOFTRNIC_KNOWN_GUESS, "tests"                                         \
+		}                                                                             \
+	}
+
+/* No device has this by itself; commands that need it are tested with the others. */
+static const struct softrnic_like_cap switch_caps[] = {
+	SHOWN(ESWITCH_MANAGER, 1),
+	SHOWN(LOG_MAX_L2_TABLE, LOG_L2_TABLE),
+};
+static const struct softrnic_like_part part_switch = { .name = "switch",
+						       .caps = switch_caps,
+						       .cap_count = 2 };
+static struct softrnic_like world_like = { .name = "world", .parts = { &part_switch } };
+
+/* The linker has softrnic_create() ask here (--wrap): the tests' own personality is one that a device may have. */
+const struct softrnic_like *__real_softrnic_like_find(const char *name);
+const struct softrnic_like *__wrap_softrnic_like_find(const char *name);
+
+const struct softrnic_like *
+__wrap_softrnic_like_find(const char *name)
+{
+	if (name != NULL && strcmp(name, world_like.name) == 0)
+		return &world_like;
+	return __real_softrnic_like_find(name);
+}
+
+void
+world_be_like(const struct softrnic_like_part *const *parts)
+{
+	unsigned int count = 1;
+
+	for (; parts != NULL && *parts != NULL; parts++)
+		world_like.parts[count++] = *parts;
+	world_like.parts[count] = NULL;
+}
 
 static uint32_t
 created(struct hn *hn, void *in, uint32_t bytes)
@@ -482,7 +531,12 @@ world_good(struct world *w, uint16_t opcode)
 int
 world_run(struct world *w, uint32_t *number)
 {
-	return drv_execute(&w->hn.drv, w->in, w->in_bytes, number);
+	static uint8_t out[OUT_ROOM];
+	int status = hn_cmd(&w->hn, w->in, w->in_bytes, out, sizeof(out));
+
+	if (number != NULL)
+		*number = (uint32_t)rnic_object_out_get((void *)out, RNIC_OBJECT_OUT_NUMBER);
+	return status;
 }
 
 void
@@ -571,44 +625,75 @@ world_populate(struct world *w)
 	created(hn, in, good_l2_entry((void *)in, 0));
 }
 
-/* Up to the state that a command needs, or just below it. */
-void
-world_make(struct world *w, unsigned int state, bool init_pages)
+static void
+make(struct world *w, enum world_state state, bool init_pages)
 {
+	const struct softrnic_conf conf = { .like = world_like.name };
 	int32_t count;
 
 	memset(w, 0, sizeof(*w));
-	hn_start(&w->hn, NULL, NULL);
-	/* No device has this by itself; commands that need it are tested with the others. */
-	for (unsigned int i = 0; i < 2; i++) {
-		rnic_general_cap_set(&w->hn.dev->general_cap[i], RNIC_GENERAL_CAP_ESWITCH_MANAGER,
-				     1);
-		rnic_general_cap_set(&w->hn.dev->general_cap[i], RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE,
-				     2);
-	}
-	if (state == SOFTRNIC_HCA_OFF)
+	world_be_like(NULL);
+	hn_start(&w->hn, NULL, &conf);
+	if (state == WORLD_OFF)
 		return;
 	hn_enable(&w->hn);
-	if (state == SOFTRNIC_HCA_READY || init_pages) {
+	if (state == WORLD_READY || init_pages) {
 		assert_int_equal(hn_query_pages(&w->hn, RNIC_PAGES_INIT, &count), 0);
 		assert_int_equal(hn_give_pages(&w->hn, count), 0);
 	}
-	if (state == SOFTRNIC_HCA_ENABLED)
+	if (state == WORLD_ENABLED)
 		return;
 	assert_int_equal(hn_simple(&w->hn, RNIC_CMD_INIT_HCA, 0, 0, NULL), 0);
 	world_populate(w);
 }
 
-unsigned int
-world_state_for(uint16_t opcode)
+void
+world_make(struct world *w, enum world_state state)
 {
-	switch (opcode) {
-	case RNIC_CMD_TEARDOWN_HCA: return SOFTRNIC_HCA_READY;
-	default:
-		for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
-			if (softrnic_cmd_table[i].opcode == opcode)
-				return softrnic_cmd_table[i].state;
-		}
-		return SOFTRNIC_HCA_READY;
+	make(w, state, false);
+}
+
+_Static_assert(WORLD_OFF == (int)SOFTRNIC_HCA_OFF && WORLD_ENABLED == (int)SOFTRNIC_HCA_ENABLED &&
+		       WORLD_READY == (int)SOFTRNIC_HCA_READY,
+	       "states as the device's table has them");
+
+void
+world_make_for(struct world *w, uint16_t opcode)
+{
+	enum world_state state = WORLD_READY;
+
+	for (unsigned int i = 0; i < softrnic_cmd_table_size; i++) {
+		/* What TEARDOWN_HCA takes down is there. */
+		if (softrnic_cmd_table[i].opcode == opcode && opcode != RNIC_CMD_TEARDOWN_HCA)
+			state = (enum world_state)softrnic_cmd_table[i].state;
 	}
+	make(w, state, opcode == RNIC_CMD_INIT_HCA);
+}
+
+int
+world_setup(void **state)
+{
+	static struct world w;
+
+	world_make(&w, WORLD_READY);
+	*state = &w;
+	return 0;
+}
+
+int
+world_teardown(void **state)
+{
+	struct world *w = *state;
+
+	hn_stop(&w->hn);
+	return 0;
+}
+
+uint32_t
+world_objects(struct world *w)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(w->hn.dev, &stats);
+	return stats.objects;
 }

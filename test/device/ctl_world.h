@@ -5,11 +5,7 @@
 #define TEST_DEVICE_CTL_WORLD_H
 
 #include "harness.h"
-#include "softrnic/base/command.h"
-#include "softrnic/base/object.h"
-#include "softrnic/receive/qp.h"
-#include "softrnic/receive/rmp.h"
-#include "softrnic/receive/roce.h"
+#include "prm/qp.h"
 
 #define IN_ROOM 0x2000
 
@@ -34,15 +30,29 @@ struct world {
 #define WORLD_GID_INDEX 3
 extern const uint8_t world_gid[16], world_peer_gid[16];
 
-/* The QP goes, by the world's good inputs, to a state from a lower one. */
-void world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic_qp_state to);
+/* Until the next world is made, its device does and refuses what these parts of cards do, up to NULL; NULL: nothing. */
+struct softrnic_like_part;
+void world_be_like(const struct softrnic_like_part *const *parts);
 
-/* A device in a state (enum softrnic_hca_state), with everything in it if it is READY. */
-void world_make(struct world *w, unsigned int state, bool init_pages);
+/* How far the driver has got. */
+enum world_state {
+	WORLD_OFF,
+	WORLD_ENABLED,
+	WORLD_READY, /* with everything in it */
+};
+void world_make(struct world *w, enum world_state state);
+/* In the state in which a command's good input works. */
+void world_make_for(struct world *w, uint16_t opcode);
+/* For cmocka: one that is ready. */
+int world_setup(void **state);
+int world_teardown(void **state);
 /* One more of everything. */
 void world_populate(struct world *w);
-/* The state in which a command's good input works. */
-unsigned int world_state_for(uint16_t opcode);
+/* The QP goes, by the world's good inputs, to a state from a lower one. */
+void world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic_qp_state to);
+/* Objects that the device has. */
+uint32_t world_objects(struct world *w);
+
 /* Fill an input of IN_ROOM zero bytes; returns its length. */
 uint32_t world_good_input(struct world *w, uint16_t opcode, void *in);
 /* The same in w->in, to be changed, then executed: its status; *number: what a CREATE_x made, may be NULL. */

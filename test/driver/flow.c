@@ -23,6 +23,16 @@ drv_table_create(struct drv *drv, const struct drv_table *table, uint32_t *numbe
 }
 
 int
+drv_table_destroy(struct drv *drv, uint32_t table)
+{
+	struct rnic_flow_table_in in = { 0 };
+
+	drv_head(&in, RNIC_CMD_DESTROY_FLOW_TABLE, 0);
+	rnic_flow_table_in_set(&in, RNIC_FLOW_TABLE_IN_TABLE_ID, table);
+	return drv_execute(drv, &in, sizeof(in), NULL);
+}
+
+int
 drv_root_set(struct drv *drv, uint32_t table)
 {
 	struct rnic_set_flow_table_root_in in = { 0 };

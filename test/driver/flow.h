@@ -13,6 +13,7 @@ struct drv_table {
 };
 
 int drv_table_create(struct drv *drv, const struct drv_table *table, uint32_t *number);
+int drv_table_destroy(struct drv *drv, uint32_t table);
 int drv_root_set(struct drv *drv, uint32_t table);
 
 struct drv_group {

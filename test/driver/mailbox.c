@@ -9,7 +9,7 @@
 #define BLOCK_ROOM  RNIC_CMDQ_BLOCK_ALIGN
 #define BLOCK_BYTES 512u /* of data */
 #define ENTRY_BYTES 16u	 /* of data in the entry itself */
-#define POLLS	    1000
+#define POLLS	    20000 /* on a test's own clock 20 ms */
 
 static int
 bar_write32(struct hn *hn, uint64_t offset, uint32_t value)
