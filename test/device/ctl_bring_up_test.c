@@ -6,35 +6,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "ctl_fixture.h"
+#include "driver/cap.h"
+#include "driver/reg.h"
+#include "driver/vport.h"
 
 #define HEALTH_COUNTER RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER)
-
-static int
-setup(void **state)
-{
-	static struct hn hn;
-
-	hn_start(&hn, NULL, NULL);
-	*state = &hn;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
-	return 0;
-}
-
-static struct softrnic_stats
-stats(struct hn *hn)
-{
-	struct softrnic_stats s;
-
-	softrnic_stats_get(hn->dev, &s);
-	return s;
-}
 
 /* ---- Registers ---- */
 
@@ -174,7 +151,7 @@ software_reset_by_nic_interface(void **state)
 	hn_bring_up(hn);
 	hn_write32(hn, 0x14, 7 << 8);
 	assert_int_equal(hn_read32(hn, 0x14) >> 8 & 7, 0);
-	assert_int_equal(stats(hn).pages_held, 0);
+	assert_int_equal(ctl_stats(hn).pages_held, 0);
 	hn_set_cmdq(hn);
 	hn_bring_up(hn);
 }
@@ -314,14 +291,14 @@ pages_are_asked_for_in_two_steps(void **state)
 	assert_int_equal(init, 22);
 	assert_int_equal(hn_give_pages(hn, 22), 0);
 	assert_int_equal(hn_simple(hn, RNIC_CMD_INIT_HCA, 0, 0, NULL), 0);
-	assert_int_equal(stats(hn).pages_held, 36);
+	assert_int_equal(ctl_stats(hn).pages_held, 36);
 	/* While it runs, it keeps them. */
 	assert_int_equal(hn_take_pages(hn, 100), 0);
 	assert_int_equal(hn_simple(hn, RNIC_CMD_TEARDOWN_HCA, 0, 0, NULL), 0);
 	assert_int_equal(hn_take_pages(hn, 10), 10);
 	assert_int_equal(hn_take_pages(hn, 100), 26);
 	assert_int_equal(hn_take_pages(hn, 100), 0);
-	assert_int_equal(stats(hn).pages_held, 0);
+	assert_int_equal(ctl_stats(hn).pages_held, 0);
 }
 
 static int
@@ -350,11 +327,11 @@ bad_pages_are_refused_as_a_whole(void **state)
 			 RNIC_STATUS_BAD_PARAM);
 	assert_int_equal(give_list(hn, (uint64_t[]){ good, good }, 2), RNIC_STATUS_BAD_PARAM);
 	assert_int_equal(give_list(hn, (uint64_t[]){ good, beyond }, 2), RNIC_STATUS_BAD_PARAM);
-	assert_int_equal(stats(hn).pages_held, 0);
+	assert_int_equal(ctl_stats(hn).pages_held, 0);
 	assert_int_equal(give_list(hn, (uint64_t[]){ good }, 1), RNIC_STATUS_OK);
 	assert_int_equal(give_list(hn, (uint64_t[]){ good + 4096, good }, 2),
 			 RNIC_STATUS_BAD_PARAM);
-	assert_int_equal(stats(hn).pages_held, 1);
+	assert_int_equal(ctl_stats(hn).pages_held, 1);
 	/* More than it has asked for. */
 	assert_int_equal(hn_give_pages(hn, 1000), RNIC_STATUS_LIM);
 }
@@ -387,40 +364,27 @@ pages_at_run_time_by_event(void **state)
 	assert_int_equal(hn_query_pages(hn, RNIC_PAGES_REGULAR, &count), 0);
 	assert_int_equal(count, -7);
 	assert_int_equal(hn_take_pages(hn, 100), 7);
-	assert_int_equal(stats(hn).pages_held, 34);
+	assert_int_equal(ctl_stats(hn).pages_held, 34);
 	/* A driver that has none says so. */
 	assert_int_equal(softrnic_fault(hn->dev, SOFTRNIC_FAULT_PAGE_REQUEST, 3), 0);
 	assert_int_equal(hn_simple(hn, RNIC_CMD_MANAGE_PAGES, RNIC_PAGES_CANT_GIVE, 0, NULL), 0);
 	assert_int_equal(hn_query_pages(hn, RNIC_PAGES_REGULAR, &count), 0);
 	assert_int_equal(count, 0);
 	hn_tear_down(hn);
-	assert_int_equal(stats(hn).pages_held, 0);
-	assert_int_equal(stats(hn).objects, 0);
+	assert_int_equal(ctl_stats(hn).pages_held, 0);
+	assert_int_equal(ctl_stats(hn).objects, 0);
 }
 
 /* ---- Capabilities ---- */
 
-static void
-query_cap(struct hn *hn, uint16_t op_mod, void *cap, uint32_t bytes)
-{
-	struct rnic_function_in in = { 0 };
-	static struct rnic_query_hca_cap_out out;
-
-	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, op_mod);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
-	memcpy(cap, (uint8_t *)&out + RNIC_HCA_CAP_OFFSET, bytes);
-}
+#define CAPS(hn, TYPE, current, cap)                                                               \
+	assert_int_equal(drv_cap_query(&(hn)->drv, RNIC_CAP_##TYPE, current, cap, sizeof(*(cap))), \
+			 0)
 
 static int
 set_cap(struct hn *hn, const struct rnic_general_cap *cap)
 {
-	static struct rnic_set_hca_cap_in in;
-	struct rnic_cmd_out out;
-
-	memset(&in, 0, sizeof(in));
-	hn_head(&in, RNIC_CMD_SET_HCA_CAP, RNIC_CAP_GENERAL << 1);
-	memcpy((uint8_t *)&in + RNIC_HCA_CAP_OFFSET, cap, sizeof(*cap));
-	return hn_cmd(hn, &in, sizeof(in), &out, sizeof(out));
+	return drv_cap_set(&hn->drv, RNIC_CAP_GENERAL, cap, sizeof(*cap));
 }
 
 static void
@@ -432,7 +396,7 @@ capabilities_follow_the_recipe(void **state)
 	struct rnic_flow_table_cap ft;
 
 	hn_enable(hn);
-	query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 1), &cap, sizeof(cap));
+	CAPS(hn, GENERAL, 1, &cap);
 #define GET(field) rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_##field)
 	assert_int_equal(GET(PORT_TYPE), 1);
 	assert_int_equal(GET(NUM_PORTS), 1);
@@ -451,9 +415,9 @@ capabilities_follow_the_recipe(void **state)
 	assert_int_equal(GET(STRIDING_RQ), 0);
 	assert_int_equal(GET(FAST_TEARDOWN), 0);
 #undef GET
-	query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ETHERNET_OFFLOADS, 1), &eth, sizeof(eth));
+	CAPS(hn, ETHERNET_OFFLOADS, 1, &eth);
 	assert_int_equal(rnic_ethernet_cap_get(&eth, RNIC_ETHERNET_CAP_WQE_INLINE_MODE), 2);
-	query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_FLOW_TABLE, 1), &ft, sizeof(ft));
+	CAPS(hn, FLOW_TABLE, 1, &ft);
 	assert_int_equal(rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(&ft),
 						   RNIC_FLOW_TABLE_PROPS_FT_SUPPORT),
 			 1);
@@ -472,10 +436,9 @@ capabilities_of_reliable_connections(void **state)
 
 	hn_enable(hn);
 	for (unsigned int current = 0; current < 2; current++) {
-		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current), &cap, sizeof(cap));
-		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ATOMIC, current), &atomic,
-			  sizeof(atomic));
-		query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, current), &roce, sizeof(roce));
+		CAPS(hn, GENERAL, current, &cap);
+		CAPS(hn, ATOMIC, current, &atomic);
+		CAPS(hn, ROCE, current, &roce);
 #define GET(field) rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_##field)
 		assert_int_equal(GET(ROCE), 1);
 		assert_int_equal(GET(RC), 1);
@@ -510,19 +473,16 @@ static void
 atomics_in_the_order_of_the_host(void **state)
 {
 	struct hn *hn = *state;
-	static struct rnic_set_hca_cap_in in;
-	struct rnic_atomic_cap *atomic = (void *)((uint8_t *)&in + RNIC_HCA_CAP_OFFSET);
-	struct rnic_cmd_out out;
+	struct rnic_atomic_cap atomic = { 0 };
 
 	hn_enable(hn);
-	memset(&in, 0, sizeof(in));
-	hn_head(&in, RNIC_CMD_SET_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ATOMIC, 0));
-	rnic_atomic_cap_set(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
+	rnic_atomic_cap_set(&atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
 			    RNIC_ATOMIC_HOST_ENDIAN);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
-	rnic_atomic_cap_set(atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
+	assert_int_equal(drv_cap_set(&hn->drv, RNIC_CAP_ATOMIC, &atomic, sizeof(atomic)), 0);
+	rnic_atomic_cap_set(&atomic, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
 			    RNIC_ATOMIC_BIG_ENDIAN);
-	assert_int_equal(hn_cmd(hn, &in, sizeof(in), &out, sizeof(out)), RNIC_STATUS_BAD_PARAM);
+	assert_int_equal(drv_cap_set(&hn->drv, RNIC_CAP_ATOMIC, &atomic, sizeof(atomic)),
+			 RNIC_STATUS_BAD_PARAM);
 }
 
 static void
@@ -537,7 +497,7 @@ blueflame_is_offered_when_asked_for(void **state)
 		conf.bf = bf != 0;
 		hn_start(&hn, NULL, &conf);
 		hn_enable(&hn);
-		query_cap(&hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 1), &cap, sizeof(cap));
+		CAPS(&hn, GENERAL, 1, &cap);
 		assert_int_equal(rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_BF), bf);
 		/* Registers have their places without it. */
 		assert_int_equal(rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_LOG_BF_REG_SIZE), 9);
@@ -552,7 +512,7 @@ set_hca_cap_within_the_maximum(void **state)
 	struct rnic_general_cap cap;
 
 	hn_enable(hn);
-	query_cap(hn, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 1), &cap, sizeof(cap));
+	CAPS(hn, GENERAL, 1, &cap);
 	assert_int_equal(set_cap(hn, &cap), RNIC_STATUS_OK);
 	rnic_general_cap_set(&cap, RNIC_GENERAL_CAP_DCT, 1);
 	assert_int_equal(set_cap(hn, &cap), RNIC_STATUS_BAD_PARAM);
@@ -572,7 +532,7 @@ linux_brings_up_and_unloads(void **state)
 	struct rnic_query_adapter_out adapter = { 0 };
 	struct rnic_general_cap cap;
 	struct rnic_cmd_in in = { 0 };
-	uint8_t reg[0x20] = { 0 }, out[0x20];
+	uint8_t reg[0x10] = { 0 };
 	struct hn_eq eqs[3];
 	int32_t pages;
 	uint32_t uar;
@@ -585,12 +545,9 @@ linux_brings_up_and_unloads(void **state)
 	assert_int_equal(hn_simple(hn, RNIC_CMD_SET_ISSI, 0, 1, NULL), 0);
 	assert_int_equal(hn_query_pages(hn, RNIC_PAGES_BOOT, &pages), 0);
 	assert_int_equal(hn_give_pages(hn, pages), 0);
-	hn_head(reg, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE);
-	rnic_access_reg_in_set((void *)reg, RNIC_ACCESS_REG_IN_REGISTER_ID,
-			       RNIC_REG_HOST_ENDIANNESS);
-	hn_cmd_ok(hn, reg, sizeof(reg), out, sizeof(out));
-	query_cap(hn, 1, &cap, sizeof(cap));
-	query_cap(hn, 0, &cap, sizeof(cap));
+	assert_int_equal(drv_reg_write(&hn->drv, RNIC_REG_HOST_ENDIANNESS, reg, sizeof(reg)), 0);
+	CAPS(hn, GENERAL, true, &cap);
+	CAPS(hn, GENERAL, false, &cap);
 	rnic_general_cap_set(&cap, RNIC_GENERAL_CAP_CMDIF_CHECKSUM, 0);
 	rnic_general_cap_set(&cap, RNIC_GENERAL_CAP_LOG_UAR_PAGE_SZ, 0);
 	assert_int_equal(set_cap(hn, &cap), 0);
@@ -610,7 +567,7 @@ linux_brings_up_and_unloads(void **state)
 	for (unsigned int i = 3; i-- > 0;)
 		assert_int_equal(hn_destroy(hn, RNIC_CMD_DESTROY_EQ, eqs[i].number), 0);
 	assert_int_equal(hn_destroy(hn, RNIC_CMD_DEALLOC_UAR, uar), 0);
-	assert_int_equal(stats(hn).objects, 0);
+	assert_int_equal(ctl_stats(hn).objects, 0);
 	hn_tear_down(hn);
 	/* And again, without a reset. */
 	hn_bring_up(hn);
@@ -621,23 +578,16 @@ linux_brings_up_and_unloads(void **state)
 static void
 snabb_sets_up_the_port(struct hn *hn)
 {
-	struct rnic_modify_nic_vport_context_in vport = { 0 };
-	uint8_t reg[0x20] = { 0 }, out[0x20];
+	const struct drv_vport vport = { .select = RNIC_NIC_VPORT_MTU | RNIC_NIC_VPORT_PROMISC,
+					 .mtu = 9000,
+					 .promisc_all = true };
+	struct rnic_pmtu_reg reg = { 0 };
 
-	hn_head(reg, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE);
-	rnic_access_reg_in_set((void *)reg, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
-	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_LOCAL_PORT, 1);
-	rnic_pmtu_reg_set((void *)(reg + 16), RNIC_PMTU_REG_ADMIN_MTU, 9000);
-	hn_cmd_ok(hn, reg, sizeof(reg), out, sizeof(out));
-	assert_int_equal(rnic_pmtu_reg_get((void *)(out + 16), RNIC_PMTU_REG_OPER_MTU), 9000);
-	hn_head(&vport, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     0x50);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
-				   RNIC_NIC_VPORT_CONTEXT_MTU, 9000);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
-				   RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
-	hn_cmd_ok(hn, &vport, sizeof(vport), out, sizeof(out));
+	rnic_pmtu_reg_set(&reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
+	rnic_pmtu_reg_set(&reg, RNIC_PMTU_REG_ADMIN_MTU, 9000);
+	assert_int_equal(drv_reg_write(&hn->drv, RNIC_REG_PMTU, &reg, sizeof(reg)), 0);
+	assert_int_equal(rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_OPER_MTU), 9000);
+	assert_int_equal(drv_vport_modify(&hn->drv, &vport), 0);
 }
 
 /* As Snabb goes: no ISSI query, no SET_HCA_CAP, regular pages asked for, an EQ that is never armed. */
@@ -684,14 +634,14 @@ snabb_brings_up(void **state)
 	assert_int_equal(hn_modify_rq(hn, rq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 	rqt = hn_create_rqt(hn, &rq.number, 1);
 	tir = hn_create_tir(hn, td, rq.number);
-	assert_int_equal(stats(hn).objects, 11);
+	assert_int_equal(ctl_stats(hn).objects, 11);
 	/* It never takes anything down: a function reset does. */
 	(void)rqt;
 	(void)tir;
 	assert_int_equal(softrnic_reset(hn->dev), 0);
-	assert_int_equal(stats(hn).objects, 0);
-	assert_int_equal(stats(hn).pages_held, 0);
-	assert_int_equal(stats(hn).dma_maps, 1);
+	assert_int_equal(ctl_stats(hn).objects, 0);
+	assert_int_equal(ctl_stats(hn).pages_held, 0);
+	assert_int_equal(ctl_stats(hn).dma_maps, 1);
 	hn_set_cmdq(hn);
 	hn_bring_up(hn);
 }
@@ -710,9 +660,9 @@ teardown_takes_all_objects(void **state)
 	hn_create_eq(hn, &eq, uar, 4, 0, 0);
 	hn_create_cq(hn, &cq, uar, eq.number, 4);
 	hn_create_mkey(hn, pd, hn_alloc(hn, 8192, 4096), 8192, true);
-	assert_int_equal(stats(hn).objects, 5);
+	assert_int_equal(ctl_stats(hn).objects, 5);
 	hn_tear_down(hn);
-	assert_int_equal(stats(hn).objects, 0);
+	assert_int_equal(ctl_stats(hn).objects, 0);
 	hn_bring_up(hn);
 	assert_int_equal(hn_destroy(hn, RNIC_CMD_DEALLOC_PD, pd), RNIC_STATUS_BAD_RES);
 }
@@ -743,7 +693,7 @@ configurations_are_checked(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, ctl_setup, ctl_teardown)
 	const struct CMUnitTest tests[] = {
 		T(log_sizes_stand_whatever_was_written),
 		T(registers_by_four_and_eight_bytes),

@@ -4,31 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness.h"
-
-static int
-setup(void **state)
-{
-	static struct hn hn;
-
-	hn_start(&hn, NULL, NULL);
-	*state = &hn;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
-	return 0;
-}
-
-static void
-poll_some(struct hn *hn)
-{
-	for (int i = 0; i < 10; i++)
-		softrnic_poll(hn->poller);
-}
+#include "ctl_fixture.h"
 
 /* Post a QUERY_ISSI of many bytes on slot 0, let the test spoil it, and run it. */
 static void
@@ -47,7 +23,7 @@ run(struct hn *hn)
 	static uint8_t out[1 << 20];
 
 	hn_ring(hn, 1);
-	poll_some(hn);
+	ctl_poll(hn, 10);
 	return hn_cmd_result(hn, 0, out, 16);
 }
 
@@ -254,11 +230,11 @@ the_device_clears_the_owner_bit_and_nothing_else(void **state)
 	/* A slot that is not the device's is left alone, however often it is rung. */
 	memset(hn_slot(hn, 0)->output, 0xee, 16);
 	hn_ring(hn, 1);
-	poll_some(hn);
+	ctl_poll(hn, 10);
 	assert_int_equal(hn_slot(hn, 0)->output[0], 0xee);
 	/* And one that was not rung as well. */
 	post_nop(hn, 16, 16);
-	poll_some(hn);
+	ctl_poll(hn, 10);
 	assert_int_equal(hn_slot(hn, 0)->status_own, 1);
 	assert_int_equal(run(hn), RNIC_STATUS_OK);
 }
@@ -281,7 +257,7 @@ output_is_cut_to_its_length(void **state)
 		if (bytes > 16)
 			memset(block(hn, hn->slots[0].out, (bytes - 17) / 512)->data, 0xee, 512);
 		hn_ring(hn, 1);
-		poll_some(hn);
+		ctl_poll(hn, 10);
 		assert_int_equal(hn_cmd_result(hn, 0, part, bytes), RNIC_STATUS_OK);
 		assert_memory_equal(part, whole, bytes);
 		if (bytes < 16)
@@ -305,7 +281,7 @@ all_slots_at_once(void **state)
 		for (unsigned int slot = 0; slot < HN_SLOTS; slot++)
 			hn_cmd_post(hn, slot, in, 16 + slot * 30, 0x70 + slot * 20);
 		hn_ring(hn, UINT32_MAX);
-		poll_some(hn);
+		ctl_poll(hn, 10);
 		for (unsigned int slot = 0; slot < HN_SLOTS; slot++) {
 			assert_int_equal(hn_cmd_result(hn, slot, out, 0x70 + slot * 20),
 					 RNIC_STATUS_OK);
@@ -370,7 +346,7 @@ a_long_command_takes_rounds(void **state)
 	hn_cmd_post(hn, 2, nop, sizeof(nop), sizeof(nop));
 	/* What is not written stays as it is. */
 	memset(block(hn, hn->slots[4].out, BLOCKS - 1)->data, 0xee, 512);
-	softrnic_stats_get(hn->dev, &before);
+	before = ctl_stats(hn);
 	hn_ring(hn, 1 << 4);
 	softrnic_poll(hn->poller);
 	assert_int_equal(hn_cmd_result(hn, 4, out, 16), HN_PENDING);
@@ -382,8 +358,8 @@ a_long_command_takes_rounds(void **state)
 	assert_int_equal(hn_cmd_result(hn, 4, out, sizeof(out)), RNIC_STATUS_OK);
 	assert_int_equal(hn_get32(out, LAST - 4), 2);
 	assert_int_equal(out[sizeof(out) - 1], 0);
-	poll_some(hn);
-	softrnic_stats_get(hn->dev, &after);
+	ctl_poll(hn, 10);
+	after = ctl_stats(hn);
 	assert_int_equal(after.commands - before.commands, 2);
 	/* A reset ends one that is under way. */
 	hn_cmd_post(hn, 4, in, sizeof(in), sizeof(out));
@@ -406,8 +382,8 @@ a_queue_that_is_not_mapped(void **state)
 	hn_write32(hn, 0x10, 0xffffffff);
 	hn_write32(hn, 0x14, 0xfffff000);
 	hn_ring(hn, UINT32_MAX);
-	poll_some(hn);
-	softrnic_stats_get(hn->dev, &stats);
+	ctl_poll(hn, 10);
+	stats = ctl_stats(hn);
 	assert_int_equal(stats.tpt_faults, 32);
 	hn->cmdq = cmdq;
 	hn_set_cmdq(hn);
@@ -440,7 +416,7 @@ completion_by_event(void **state)
 				hn_cmd_post(hn, slot, &in, sizeof(in), 16);
 		}
 		hn_ring(hn, slots);
-		poll_some(hn);
+		ctl_poll(hn, 10);
 		while (hn_eq_next(hn, &eq, &eqe)) {
 			assert_int_equal(eqe.type, RNIC_EVENT_COMMAND);
 			assert_int_equal(seen & rnic_be32_to_cpu(eqe.data[0]), 0);
@@ -525,7 +501,7 @@ an_event_queue_that_overruns_says_so(void **state)
 	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
 	assert_int_not_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS), 0);
 	assert_int_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_PRODUCER_COUNTER), 4);
-	softrnic_stats_get(hn->dev, &stats);
+	stats = ctl_stats(hn);
 	assert_int_equal(stats.eq_overruns, 1);
 }
 
@@ -641,7 +617,7 @@ many_maps_against_a_plain_list(void **state)
 		}
 		assert_int_equal(rc, expected);
 	}
-	softrnic_stats_get(hn->dev, &stats);
+	stats = ctl_stats(hn);
 	assert_int_equal(stats.dma_maps, count);
 }
 
@@ -673,7 +649,7 @@ mailboxes_may_cross_maps(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, ctl_setup, ctl_teardown)
 	const struct CMUnitTest tests[] = {
 		T(chains_of_one_to_two_hundred_blocks),
 		T(a_long_input_arrives_byte_for_byte),

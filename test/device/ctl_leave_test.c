@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "ctl_fixture.h"
 #include "tpt_key.h"
 
 #define CQS	     3000u
@@ -25,15 +26,6 @@ struct fixture {
 	uint32_t objects;
 };
 
-static uint32_t
-objects(struct fixture *f)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(f->hn.dev, &stats);
-	return stats.objects;
-}
-
 static void
 send_nop(struct fixture *f, uint32_t pd)
 {
@@ -49,8 +41,7 @@ send_nop(struct fixture *f, uint32_t pd)
 	wqe->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(sq.number, 1));
 	wqe->fm_ce_se = RNIC_WQE_CE_ALWAYS;
 	((struct rnic_be32 *)hn_va(hn, sq.dbrec))[1] = rnic_cpu_to_be32(1);
-	for (int i = 0; i < 10; i++)
-		softrnic_poll(hn->poller);
+	ctl_poll(hn, 10);
 }
 
 static int
@@ -73,7 +64,7 @@ setup(void **state)
 	for (uint32_t i = 0; i < CQS; i++)
 		hn_create_cq(hn, &f->cq, f->cq_uar, f->eq.number, 2);
 	send_nop(f, key.pd);
-	softrnic_stats_get(hn->dev, &stats);
+	stats = ctl_stats(hn);
 	assert_int_equal(stats.cqes, 1);
 	f->objects = stats.objects;
 	*state = f;
@@ -105,21 +96,21 @@ ring(struct fixture *f)
 static void
 expect_piece(struct fixture *f)
 {
-	assert_in_range(f->objects - objects(f), 1, IN_A_ROUND);
+	assert_in_range(f->objects - ctl_stats(&f->hn).objects, 1, IN_A_ROUND);
 }
 
 /* Round after round some more go. How many rounds there were. */
 static unsigned int
 expect_pieces(struct fixture *f)
 {
-	uint32_t left = objects(f), before;
+	uint32_t left = ctl_stats(&f->hn).objects, before;
 	unsigned int rounds = 0;
 
 	while (left > 0) {
 		ring(f);
 		before = left;
 		softrnic_poll(f->hn.poller);
-		left = objects(f);
+		left = ctl_stats(&f->hn).objects;
 		assert_in_range(before - left, 1, IN_A_ROUND);
 		rounds++;
 	}
@@ -189,11 +180,11 @@ test_long_rings_go_in_rounds(void **state)
 	page = hn_alloc(&f->hn, 4096, 4096);
 	for (uint32_t i = 0; i < LONG_RINGS; i++)
 		create_long_cq(f, page);
-	before = objects(f);
+	before = ctl_stats(&f->hn).objects;
 	assert_true(before > LONG_RINGS);
 	assert_int_equal(softrnic_reset(f->hn.dev), 0);
 	for (; before > 0; before = left) {
-		left = objects(f);
+		left = ctl_stats(&f->hn).objects;
 		assert_in_range(before - left, 0, LONG_AT_ONCE);
 		softrnic_poll(f->hn.poller);
 	}
@@ -212,7 +203,7 @@ test_commands_wait_for_the_end_of_a_reset(void **state)
 	hn_head(&enable, RNIC_CMD_ENABLE_HCA, 0);
 	hn_cmd_post(hn, 0, &enable, sizeof(enable), sizeof(out));
 	hn_ring(hn, 1);
-	while (objects(f) > 0) {
+	while (ctl_stats(&f->hn).objects > 0) {
 		assert_int_equal(hn_cmd_result(hn, 0, out, sizeof(out)), HN_PENDING);
 		softrnic_poll(hn->poller);
 	}
@@ -265,10 +256,9 @@ test_a_reset_ends_a_teardown(void **state)
 	softrnic_poll(hn->poller);
 	expect_piece(f);
 	assert_int_equal(softrnic_reset(hn->dev), 0);
-	while (objects(f) > 0)
+	while (ctl_stats(&f->hn).objects > 0)
 		softrnic_poll(hn->poller);
-	for (int i = 0; i < 10; i++)
-		softrnic_poll(hn->poller);
+	ctl_poll(hn, 10);
 	assert_int_equal(hn_cmd_result(hn, 0, out, sizeof(out)), HN_PENDING);
 	hn_set_cmdq(hn);
 	hn_bring_up(hn);

@@ -12,6 +12,7 @@
 #include <rte_log.h>
 
 #include "ctl_world.h"
+#include "driver/cap.h"
 #include "driver/vport.h"
 #include "prm/layouts.h"
 /* The tables, the device's clock, frames that arrive without a wire, and a capability that is changed late. */
@@ -200,10 +201,10 @@ check_refusal(const struct softrnic_like_part *const *alone,
 	capability_set(&w, row, false);
 
 	world_be_like(alone);
-	softrnic_stats_get(w.hn.dev, &before);
+	before = ctl_stats(&w.hn);
 	if (!refused(&w, row, syndrome, in, all))
 		fail_msg("%s: not refused", row->name);
-	softrnic_stats_get(w.hn.dev, &after);
+	after = ctl_stats(&w.hn);
 	assert_int_equal(after.objects, before.objects);
 	assert_int_equal(after.commands_failed, before.commands_failed + 1);
 
@@ -292,12 +293,10 @@ a_cx4lx_refuses_what_it_has_no_capability_for(void **state)
 static const uint8_t *
 capabilities(struct hn *hn, unsigned int type, bool current)
 {
-	static uint8_t out[OUT_ROOM];
-	struct rnic_function_in in = { 0 };
+	static uint8_t cap[RNIC_HCA_CAP_BYTES];
 
-	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
-	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
-	return out + RNIC_HCA_CAP_OFFSET;
+	assert_int_equal(drv_cap_query(&hn->drv, type, current, cap, sizeof(cap)), 0);
+	return cap;
 }
 
 /* A value of the page of general capabilities. */
@@ -308,31 +307,15 @@ general(struct hn *hn, bool current, enum rnic_general_cap_field field)
 				    field);
 }
 
-/* What a driver asks for, as drivers do: all that is current, in which it changes what it likes. */
-static uint8_t wish[OUT_ROOM];
-
-static void *
-wish_begin(struct hn *hn, unsigned int type)
-{
-	memset(wish, 0, sizeof(wish));
-	hn_head(wish, RNIC_CMD_SET_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, 0));
-	return memcpy(wish + RNIC_HCA_CAP_OFFSET, capabilities(hn, type, true), RNIC_HCA_CAP_BYTES);
-}
-
-/* SET_HCA_CAP: its status. */
-static int
-wish_end(struct hn *hn)
-{
-	struct rnic_cmd_out out;
-
-	return hn_cmd(hn, wish, sizeof(wish), &out, sizeof(out));
-}
-
+/* As drivers do: all that is current is asked for again, and RoCE or not. */
 static int
 roce_set(struct hn *hn, bool on)
 {
-	rnic_general_cap_set(wish_begin(hn, RNIC_CAP_GENERAL), RNIC_GENERAL_CAP_ROCE, on);
-	return wish_end(hn);
+	struct rnic_general_cap asked;
+
+	memcpy(&asked, capabilities(hn, RNIC_CAP_GENERAL, true), sizeof(asked));
+	rnic_general_cap_set(&asked, RNIC_GENERAL_CAP_ROCE, on);
+	return drv_cap_set(&hn->drv, RNIC_CAP_GENERAL, &asked, sizeof(asked));
 }
 
 /* Is there a row for the same field behind this one? It wins. */
@@ -390,8 +373,8 @@ each_personality_shows_what_its_rows_say(void **state)
 			}
 		}
 		/* What is current may be asked for again. */
-		wish_begin(&hn, RNIC_CAP_GENERAL);
-		assert_int_equal(wish_end(&hn), RNIC_STATUS_OK);
+		assert_int_equal(roce_set(&hn, general(&hn, true, RNIC_GENERAL_CAP_ROCE)),
+				 RNIC_STATUS_OK);
 		hn_stop(&hn);
 	}
 }
@@ -482,15 +465,13 @@ static void
 check_switch_pages(struct hn *hn, unsigned int type, bool manages)
 {
 	static const uint8_t nothing[RNIC_HCA_CAP_BYTES];
-	static uint8_t out[OUT_ROOM];
-	struct rnic_function_in in = { 0 };
+	uint8_t cap[RNIC_HCA_CAP_BYTES];
 
 	for (int current = 0; current <= 1; current++) {
-		hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
-		assert_int_equal(hn_cmd(hn, &in, sizeof(in), out, sizeof(out)),
+		assert_int_equal(drv_cap_query(&hn->drv, type, current, cap, sizeof(cap)),
 				 manages ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
 		if (manages)
-			assert_memory_equal(out + RNIC_HCA_CAP_OFFSET, nothing, sizeof(nothing));
+			assert_memory_equal(cap, nothing, sizeof(nothing));
 	}
 }
 
@@ -550,8 +531,7 @@ static void
 roce_of_oldfw_is_for_who_asks_for_it(void **state)
 {
 	struct softrnic_conf conf = { .name = "d", .like = "oldfw" };
-	static uint8_t out[OUT_ROOM];
-	struct rnic_function_in in = { 0 };
+	struct rnic_roce_cap cap;
 	struct hn hn;
 
 	(void)state;
@@ -560,8 +540,7 @@ roce_of_oldfw_is_for_who_asks_for_it(void **state)
 		hn_enable(&hn);
 		assert_int_equal(general(&hn, true, RNIC_GENERAL_CAP_ROCE), 0);
 		assert_int_equal(roce_set(&hn, asked), RNIC_STATUS_OK);
-		hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_ROCE, 1));
-		assert_int_equal(hn_cmd(&hn, &in, sizeof(in), out, sizeof(out)),
+		assert_int_equal(drv_cap_query(&hn.drv, RNIC_CAP_ROCE, true, &cap, sizeof(cap)),
 				 asked ? RNIC_STATUS_OK : RNIC_STATUS_BAD_PARAM);
 		/* Who comes next is asked again. */
 		assert_int_equal(softrnic_reset(hn.dev), 0);
@@ -572,16 +551,17 @@ roce_of_oldfw_is_for_who_asks_for_it(void **state)
 	}
 }
 
-/* As mlx5_core does: the bit. */
+/* As mlx5_core does: all that is current, and the bit. */
 static int
 asks_for_ports(struct hn *hn, bool another)
 {
-	struct rnic_roce_cap *asked = wish_begin(hn, RNIC_CAP_ROCE);
+	struct rnic_roce_cap asked;
 
-	rnic_roce_cap_set(asked, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
+	memcpy(&asked, capabilities(hn, RNIC_CAP_ROCE, true), sizeof(asked));
+	rnic_roce_cap_set(&asked, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
 	if (another)
-		rnic_roce_cap_set(asked, RNIC_ROCE_CAP_ROCE_VERSION, 7);
-	return wish_end(hn);
+		rnic_roce_cap_set(&asked, RNIC_ROCE_CAP_ROCE_VERSION, 7);
+	return drv_cap_set(&hn->drv, RNIC_CAP_ROCE, &asked, sizeof(asked));
 }
 
 static uint64_t

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "../cpu_time.h"
-#include "harness.h"
+#include "ctl_fixture.h"
 #include "softrnic/base/device.h"
 #include "softrnic/base/dma.h"
 #include "softrnic/base/log.h"
@@ -22,20 +22,9 @@
 static int
 setup(void **state)
 {
-	static struct hn hn;
-
 	/* Thousands of overlaps are not to be told. */
 	rte_log_set_level((uint32_t)softrnic_logtype, RTE_LOG_CRIT);
-	hn_start(&hn, NULL, NULL);
-	*state = &hn;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
-	return 0;
+	return ctl_setup(state);
 }
 
 /* ---- Against a model ---- */
@@ -187,10 +176,10 @@ many_maps_cost_no_more_each_than_few(void **state)
 int
 main(void)
 {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, ctl_teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(maps_that_come_and_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_maps_cost_no_more_each_than_few, setup,
-						teardown),
+		T(maps_that_come_and_go),
+		T(many_maps_cost_no_more_each_than_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * What devtools/trace/personality.py makes of the recorded commands of a ConnectX-4 Lx is what cx4lx says of that card: the
  * same values in the same bits, and of each the same is shown. The build has made it (recorded_personality.h).
  */
+#include "driver/cap.h"
 #include "harness.h"
 #include "prm/layouts.h"
 #include "softrnic/hca/like.h"
@@ -118,16 +119,12 @@ no_row_of_cx4lx_is_missing(void **state)
 static void
 read_page(const char *like, unsigned int type, bool current, struct rnic_be32 *page)
 {
-	static uint8_t out[RNIC_HCA_CAP_OFFSET + RNIC_HCA_CAP_BYTES];
 	struct softrnic_conf conf = { .name = "personality", .like = like };
-	struct rnic_function_in in = { 0 };
 	struct hn hn;
 
 	hn_start(&hn, NULL, &conf);
 	hn_enable(&hn);
-	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
-	hn_cmd_ok(&hn, &in, sizeof(in), out, sizeof(out));
-	memcpy(page, out + RNIC_HCA_CAP_OFFSET, RNIC_HCA_CAP_BYTES);
+	assert_int_equal(drv_cap_query(&hn.drv, type, current, page, RNIC_HCA_CAP_BYTES), 0);
 	hn_stop(&hn);
 }
 

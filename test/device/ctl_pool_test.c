@@ -201,7 +201,7 @@ the_table_of_gids(void **state)
 	assert_memory_equal(get_gid(w, 7), gid, 16);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, ctl_teardown)
 
 int
 main(void)

@@ -3,7 +3,7 @@
 /* The port: link state and its events, MTU, addresses, registers, counters. */
 #include <errno.h>
 
-#include "harness.h"
+#include "ctl_fixture.h"
 #include "driver/counter.h"
 #include "driver/reg.h"
 #include "driver/vport.h"
@@ -22,13 +22,6 @@ setup(void **state)
 	hn_start(&hn, NULL, &conf);
 	hn_bring_up(&hn);
 	*state = &hn;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
 	return 0;
 }
 
@@ -431,7 +424,7 @@ roce_is_switched_by_the_vport(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, ctl_teardown)
 	const struct CMUnitTest tests[] = {
 		T(link_changes_are_told),
 		T(the_vport_can_be_switched_too),

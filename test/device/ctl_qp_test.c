@@ -144,14 +144,12 @@ a_drained_queue_pair_tells(void **state)
 
 	hn_create_eq(&w->hn, &eq, w->uar, 4, UINT64_C(1) << RNIC_EVENT_SQ_DRAINED, 0);
 	assert_int_equal(modify(w, RNIC_CMD_RTS2SQD_QP, qpn, 0), RNIC_STATUS_OK);
-	for (unsigned int i = 0; i < 10; i++)
-		softrnic_poll(w->hn.poller);
+	ctl_poll(&w->hn, 10);
 	assert_true(hn_eq_next(&w->hn, &eq, &eqe));
 	assert_int_equal(eqe.type, RNIC_EVENT_SQ_DRAINED);
 	assert_int_equal(rnic_qpc_get(query(w, qpn), RNIC_QPC_STATE), RNIC_QP_STATE_SQD);
 	assert_int_equal(modify(w, RNIC_CMD_SQD2SQD_QP, qpn, 0), RNIC_STATUS_OK);
-	for (unsigned int i = 0; i < 10; i++)
-		softrnic_poll(w->hn.poller);
+	ctl_poll(&w->hn, 10);
 	assert_false(hn_eq_next(&w->hn, &eq, &eqe));
 }
 
@@ -413,7 +411,7 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 	struct world *w = *state;
 	struct rnic_create_qp_in *in;
 	struct rnic_qpc *qpc;
-	uint32_t qpn, recv_cqn = create(w, RNIC_CMD_CREATE_CQ), before = world_objects(w);
+	uint32_t qpn, recv_cqn = create(w, RNIC_CMD_CREATE_CQ), before = ctl_stats(&w->hn).objects;
 	struct {
 		uint16_t destroy;
 		uint32_t number;
@@ -442,7 +440,7 @@ what_a_queue_pair_leans_on_is_busy(void **state)
 	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
 	for (unsigned int i = 0; i < COUNT(needed); i++)
 		assert_int_equal(hn_destroy(&w->hn, needed[i].destroy, needed[i].number), 0);
-	assert_int_equal(world_objects(w), before - COUNT(needed));
+	assert_int_equal(ctl_stats(&w->hn).objects, before - COUNT(needed));
 }
 
 /* What a driver stores to a register of the loose UAR page: is it seen? */
@@ -455,11 +453,10 @@ rings(struct world *w, uint32_t value)
 				      RNIC_UAR_BLUEFLAME);
 	struct softrnic_stats before, after;
 
-	softrnic_stats_get(dev, &before);
+	before = ctl_stats(&w->hn);
 	__atomic_store_n(word, RNIC_SWAP64((uint64_t)value), __ATOMIC_RELEASE);
-	for (unsigned int i = 0; i < 100; i++)
-		softrnic_poll(w->hn.poller);
-	softrnic_stats_get(dev, &after);
+	ctl_poll(&w->hn, 100);
+	after = ctl_stats(&w->hn);
 	return after.doorbells != before.doorbells;
 }
 
@@ -537,14 +534,14 @@ static void
 destroyed_in_every_state_nothing_is_left(void **state)
 {
 	struct world *w = *state;
-	uint32_t before = world_objects(w);
+	uint32_t before = ctl_stats(&w->hn).objects;
 
 	for (unsigned int i = 0; i < COUNT(states); i++) {
 		uint32_t qpn = create_in(w, states[i]);
 
-		assert_int_equal(world_objects(w), before + 1);
+		assert_int_equal(ctl_stats(&w->hn).objects, before + 1);
 		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_DESTROY_QP, qpn), 0);
-		assert_int_equal(world_objects(w), before);
+		assert_int_equal(ctl_stats(&w->hn).objects, before);
 		assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_QUERY_QP, qpn), RNIC_STATUS_BAD_RES);
 	}
 	softrnic_poll(w->hn.poller);
@@ -566,7 +563,7 @@ teardown_and_reset_take_all(void **state)
 	/* The driver is gone, and its memory with it. */
 	assert_int_equal(softrnic_dma_unmap(w->hn.dev, w->hn.iova, HN_MEMORY_BYTES), 0);
 	softrnic_reset(w->hn.dev);
-	assert_int_equal(world_objects(w), 0);
+	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	gids_are_empty(w);
 	softrnic_poll(w->hn.poller);
 
@@ -574,12 +571,12 @@ teardown_and_reset_take_all(void **state)
 	world_make(w, WORLD_READY);
 	create_in(w, RNIC_QP_STATE_ERR);
 	hn_tear_down(&w->hn);
-	assert_int_equal(world_objects(w), 0);
+	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	gids_are_empty(w);
 	softrnic_poll(w->hn.poller);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, ctl_teardown)
 
 int
 main(void)

@@ -103,9 +103,9 @@ every_row(void **state)
 			value = *(uint32_t *)((uint8_t *)&w + row->from);
 		if (row->length == 0)
 			rnic_field_set((struct rnic_be32 *)(void *)bad, row->field, value);
-		softrnic_stats_get(w.hn.dev, &before);
+		before = ctl_stats(&w.hn);
 		status = send_input(&w, bad, w.in_bytes - row->length);
-		softrnic_stats_get(w.hn.dev, &after);
+		after = ctl_stats(&w.hn);
 		if (status != row->status)
 			fail_msg("0x%x, %s: status 0x%x, expected 0x%x", row->opcode, row->what,
 				 status, row->status);
@@ -405,15 +405,15 @@ nothing_is_left_when_all_is_destroyed(void **state)
 	destroy_flows(w);
 	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		assert_int_equal(hn_destroy(&w->hn, order[i].opcode, order[i].number), 0);
-	assert_int_equal(world_objects(w), 0);
+	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 	/* And by reset, whatever is there. */
 	world_populate(w);
-	assert_int_equal(world_objects(w), 32);
+	assert_int_equal(ctl_stats(&w->hn).objects, 32);
 	softrnic_reset(w->hn.dev);
-	assert_int_equal(world_objects(w), 0);
+	assert_int_equal(ctl_stats(&w->hn).objects, 0);
 }
 
-#define READY(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+#define READY(test) cmocka_unit_test_setup_teardown(test, world_setup, ctl_teardown)
 
 int
 main(void)

@@ -7,28 +7,11 @@
 
 #include "softrnic/memory/tpt.h"
 #include "softrnic/base/work.h"
+#include "ctl_fixture.h"
 #include "tpt_key.h"
 
 #define READ  SOFTRNIC_LOCAL_READ
 #define WRITE SOFTRNIC_LOCAL_WRITE
-
-static int
-setup(void **state)
-{
-	static struct hn hn;
-
-	hn_start(&hn, NULL, NULL);
-	hn_bring_up(&hn);
-	*state = &hn;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
-	return 0;
-}
 
 static int
 translate(struct hn *hn, uint32_t key, uint32_t pd, uint64_t va, uint32_t length,
@@ -347,7 +330,7 @@ wrong_key_pd_or_access(void **state)
 	struct iovec iov[4];
 
 	assert_int_equal(translate(hn, key, pd, memory, 8192, READ, iov, 4), 1);
-	softrnic_stats_get(hn->dev, &before);
+	before = ctl_stats(hn);
 	assert_int_equal(translate(hn, key ^ 1, pd, memory, 1, READ, iov, 4), -EACCES);
 	assert_int_equal(translate(hn, key ^ 0x80, pd, memory, 1, READ, iov, 4), -EACCES);
 	assert_int_equal(translate(hn, key + 0x100, pd, memory, 1, READ, iov, 4), -EACCES);
@@ -359,7 +342,7 @@ wrong_key_pd_or_access(void **state)
 	/* Of no bytes, the key is still checked. */
 	assert_int_equal(translate(hn, key ^ 1, pd, memory, 0, READ, iov, 4), -EACCES);
 	assert_int_equal(translate(hn, key, pd, memory, 0, READ, iov, 4), 0);
-	softrnic_stats_get(hn->dev, &after);
+	after = ctl_stats(hn);
 	assert_int_equal(after.tpt_faults - before.tpt_faults, 9);
 	/* Gone is gone; and its PD was held all the time. */
 	assert_int_equal(hn_destroy(hn, RNIC_CMD_DEALLOC_PD, pd), RNIC_STATUS_RES_BUSY);
@@ -667,7 +650,7 @@ a_region_of_files_is_found_at_once(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, ctl_setup_ready, ctl_teardown)
 	const struct CMUnitTest tests[] = {
 		T(pa_is_the_dma_map),
 		T(klm_chains_other_keys),

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "driver/cap.h"
 #include "harness.h"
 #include "prm/layouts.h"
 #include "softrnic/hca/like.h"
@@ -142,18 +143,15 @@ static void
 cut_to_maximum(struct hn *hn, uint8_t *set)
 {
 	struct rnic_general_cap *asked = (void *)(set + RNIC_HCA_CAP_OFFSET);
-	static uint8_t out[0x1010];
-	const struct rnic_general_cap *max = (const void *)(out + RNIC_HCA_CAP_OFFSET);
-	struct rnic_function_in in = { 0 };
+	struct rnic_general_cap max;
 
-	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0));
-	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
+	assert_int_equal(drv_cap_query(&hn->drv, RNIC_CAP_GENERAL, false, &max, sizeof(max)), 0);
 	for (unsigned int i = 0; i < rnic_general_cap_desc.field_count; i++) {
 		const struct rnic_field_desc *d = &rnic_general_cap_desc.fields[i];
 		uint32_t field = RNIC_FIELD(d->offset, d->high, d->low);
 
-		if (rnic_field_get(asked->dw, field) > rnic_field_get(max->dw, field))
-			rnic_field_set(asked->dw, field, rnic_field_get(max->dw, field));
+		if (rnic_field_get(asked->dw, field) > rnic_field_get(max.dw, field))
+			rnic_field_set(asked->dw, field, rnic_field_get(max.dw, field));
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "ctl_world.h"
+#include "driver/cap.h"
 #include "driver/qp.h"
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
@@ -314,13 +315,9 @@ good_vport(void *in)
 static uint32_t
 good_set_hca_cap(struct world *w, uint8_t *in)
 {
-	struct rnic_function_in query = { 0 };
-	static uint8_t out[0x1010];
-
-	hn_head(&query, RNIC_CMD_QUERY_HCA_CAP, 0);
-	hn_cmd_ok(&w->hn, &query, sizeof(query), out, sizeof(out));
-	memcpy(in + RNIC_HCA_CAP_OFFSET, out + RNIC_HCA_CAP_OFFSET,
-	       sizeof(struct rnic_general_cap));
+	assert_int_equal(drv_cap_query(&w->hn.drv, RNIC_CAP_GENERAL, false,
+				       in + RNIC_HCA_CAP_OFFSET, sizeof(struct rnic_general_cap)),
+			 0);
 	return 0x1010;
 }
 
@@ -678,22 +675,4 @@ world_setup(void **state)
 	world_make(&w, WORLD_READY);
 	*state = &w;
 	return 0;
-}
-
-int
-world_teardown(void **state)
-{
-	struct world *w = *state;
-
-	hn_stop(&w->hn);
-	return 0;
-}
-
-uint32_t
-world_objects(struct world *w)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(w->hn.dev, &stats);
-	return stats.objects;
 }

@@ -4,14 +4,14 @@
 #ifndef TEST_DEVICE_CTL_WORLD_H
 #define TEST_DEVICE_CTL_WORLD_H
 
-#include "harness.h"
+#include "ctl_fixture.h"
 #include "prm/qp.h"
 
 #define IN_ROOM 0x2000
 
 /* One object of each kind that something else leans on, and one that nothing leans on. */
 struct world {
-	struct hn hn;
+	struct hn hn;					   /* first, see ctl_teardown() */
 	uint32_t pd, td, uar, mkey, counter, table, group; /* mkey: the key, not the index */
 	struct hn_eq eq, loose_eq;
 	struct hn_cq cq, loose_cq;
@@ -43,16 +43,12 @@ enum world_state {
 void world_make(struct world *w, enum world_state state);
 /* In the state in which a command's good input works. */
 void world_make_for(struct world *w, uint16_t opcode);
-/* For cmocka: one that is ready. */
+/* For cmocka: one that is ready; ctl_teardown() ends it. */
 int world_setup(void **state);
-int world_teardown(void **state);
 /* One more of everything. */
 void world_populate(struct world *w);
 /* The QP goes, by the world's good inputs, to a state from a lower one. */
 void world_qp_raise(struct world *w, uint32_t qpn, enum rnic_qp_state from, enum rnic_qp_state to);
-/* Objects that the device has. */
-uint32_t world_objects(struct world *w);
-
 /* Fill an input of IN_ROOM zero bytes; returns its length. */
 uint32_t world_good_input(struct world *w, uint16_t opcode, void *in);
 /* The same in w->in, to be changed, then executed: its status; *number: what a CREATE_x made, may be NULL. */
