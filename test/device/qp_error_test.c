@@ -5,26 +5,6 @@
 
 #include "qp_world.h"
 
-static int
-setup_attr(void **state, const struct qw_attr *attr)
-{
-	const struct qw_conf conf = { .pair = true };
-	struct qw_two *two = qw_two_open(&conf);
-
-	qw_two_connect(two, attr);
-	qw_fill(two->out, 8192, 1);
-	*state = two;
-	return 0;
-}
-
-static int
-setup(void **state)
-{
-	const struct qw_attr attr = qw_attr();
-
-	return setup_attr(state, &attr);
-}
-
 /* Nobody waits long for an answer. */
 static int
 setup_hasty(void **state)
@@ -34,14 +14,7 @@ setup_hasty(void **state)
 	attr.timeout = 6; /* 262 us */
 	attr.retry_count = 2;
 	attr.rnr_retry = 2;
-	return setup_attr(state, &attr);
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
+	return qw_setup(state, &(struct qw_conf){ .pair = true }, &attr);
 }
 
 /* Both queue pairs from the start. */
@@ -56,8 +29,8 @@ again(struct qw_two *two)
 		;
 	while (qw_event(two->a.end, NULL) != 0 || qw_event(two->b.end, NULL) != 0)
 		;
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2RST_QP);
+	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
 	two->a.sq.producer = two->b.sq.producer = two->a.rq.producer = two->b.rq.producer = 0;
 	dp_sq_record(&two->a.sq);
 	dp_sq_record(&two->b.sq);
@@ -70,9 +43,8 @@ again(struct qw_two *two)
 static void
 fails_here(struct qw_two *two, uint8_t syndrome)
 {
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, syndrome, two->a.qpn);
+	qw_go(two);
+	qw_failed(two, 0, syndrome);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_RTS);
 	assert_int_equal(qw_event(two->a.end, NULL), 0);
@@ -86,9 +58,8 @@ fails_there(struct qw_two *two, uint8_t syndrome, uint8_t event)
 {
 	uint32_t number = 0;
 
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, syndrome, two->a.qpn);
+	qw_go(two);
+	qw_failed(two, 0, syndrome);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	assert_int_equal(qw_event(two->a.end, NULL), 0);
@@ -97,13 +68,6 @@ fails_there(struct qw_two *two, uint8_t syndrome, uint8_t event)
 		assert_int_equal(number, two->b.qpn);
 	assert_int_equal(qw_event(two->b.end, NULL), 0);
 	again(two);
-}
-
-static void
-write_wqe(struct qw_two *two)
-{
-	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key,
-	       RNIC_WQE_CE_ON_ERROR);
 }
 
 /* ---- WQEs ---- */
@@ -136,28 +100,28 @@ test_wqe_that_makes_no_sense(void **state)
 	struct qw_two *two = *state;
 
 	/* another's number */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn + 1, 3);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* no length, or more than was handed over */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn, 0);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn, 5);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* segments that are missing: the remote address, the operands */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn, 1);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
 	qw_wqe(&two->a, RNIC_WQE_ATOMIC_FA, two->out, 8, two->in, two->b.end->key, 0);
 	set_ds(two, two->a.qpn, 2);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* inline bytes behind the WQE's end; inline where data comes back */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	qw_segment(&two->a, 2, 0, NULL, RNIC_WQE_INLINE | 13);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	qw_segment(&two->a, 2, 0, NULL, UINT32_MAX);
 	fails_here(two, RNIC_SYND_LOCAL_QP_OPERATION);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_READ, two->out, 8, two->in, two->b.end->key, 0);
@@ -171,13 +135,13 @@ test_length(void **state)
 	struct qw_two *two = *state;
 
 	/* 0 is 2 GiB, and one byte more is too much */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn, 4);
 	qw_segment(&two->a, 2, two->a.end->key, two->out, 0);
 	qw_segment(&two->a, 3, two->a.end->key, two->out, 1);
 	fails_here(two, RNIC_SYND_LOCAL_LENGTH);
 	/* a sum of more than 32 bits */
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	set_ds(two, two->a.qpn, 5);
 	two->a.sq.producer++;
 	qw_segment(&two->a, 3, two->a.end->key, two->out, 0);
@@ -251,24 +215,15 @@ test_reserved_key(void **state)
 {
 	struct qw_two *two = *state;
 	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
-	const struct qw_attr attr = qw_attr();
 
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_destroy(&two->b), 0);
-	qw_two_connect(two, &attr);
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
 	conf.rlky = true;
-	assert_int_equal(qw_qp_create(two->qw.ends[0], &two->a, &conf), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	qw_connect(&two->a, &two->b, &attr);
-	write_wqe(two);
-	two->a.sq.last->fm_ce_se = RNIC_WQE_CE_ALWAYS;
+	qw_two_replace(two, false, &conf);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	/* by its address on the bus */
 	qw_segment(&two->a, 2, SOFTRNIC_RESERVED_LKEY,
 		   (void *)(uintptr_t)dp_iova(&two->a.end->dp, two->out), 64);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
 	assert_memory_equal(two->in, two->out, 64);
 }
 
@@ -341,9 +296,8 @@ test_remote_key_that_leads_nowhere(void **state)
 					 &outer),
 			 0);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_READ, two->out, 64, NULL, outer, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
 	again(two);
 	assert_int_equal(dp_destroy(&end->dp, RNIC_CMD_DESTROY_MKEY, inner >> 8), 0);
 	remote_key(two, RNIC_WQE_RDMA_READ, 64, outer, NULL);
@@ -357,10 +311,9 @@ test_no_bytes_no_key(void **state)
 
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, NULL, 0, NULL, 0x12345678, RNIC_WQE_CE_ALWAYS);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_READ, NULL, 0, NULL, 0x12345678, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
+	qw_done(two, 1);
 }
 
 static void
@@ -375,9 +328,7 @@ test_rights_of_the_peer(void **state)
 		attr.no_write = i == 0;
 		attr.no_read = i == 1;
 		attr.no_atomic = i == 2;
-		assert_int_equal(qw_qp_destroy(&two->a), 0);
-		assert_int_equal(qw_qp_destroy(&two->b), 0);
-		qw_two_connect(two, &attr);
+		qw_two_reconnect(two, &attr);
 		qw_wqe(&two->a, opcodes[i], two->out, 8, two->in, two->b.end->key, 0);
 		fails_there(two, RNIC_SYND_REMOTE_INVALID_REQUEST, RNIC_EVENT_WQ_INVALID_REQUEST);
 	}
@@ -399,10 +350,9 @@ static void
 receive_fails(struct qw_two *two, uint8_t there, uint8_t here)
 {
 	qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 1500, NULL, 0, 0);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	qw_expect_error(&two->b_recv, RNIC_CQE_RESPONDER_ERROR, 0, there, two->b.qpn);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, here, two->a.qpn);
+	qw_failed(two, 0, here);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	assert_int_equal(qw_event(two->b.end, NULL), 0);
@@ -491,14 +441,13 @@ test_peer_that_is_gone(void **state)
 	/* Its clock has run before, and was stopped by an answer. */
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	assert_true(qw_run_until(&two->qw, clock_has_stopped, two));
 	assert_int_equal(qw_qp_destroy(&two->b), 0);
-	write_wqe(two);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
 	dp_sq_ring(&two->a.sq);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 1, RNIC_SYND_RETRY_EXCEEDED,
-			two->a.qpn);
+	qw_failed(two, 1, RNIC_SYND_RETRY_EXCEEDED);
 	/* once, and as often as it was allowed to try again */
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_unknown_qp - unknown, 3);
 	assert_int_equal(two->a.end->dp.dev->roce_counters.local_ack_timeout_err, 3);
@@ -525,15 +474,14 @@ test_two_clocks(void **state)
 	gone = two->b;
 	assert_int_equal(qw_qp_destroy(&two->b), 0);
 	assert_int_equal(qw_qp_create(two->a.end, &patient, &patient_conf), 0);
-	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	qw_qp_to(&patient, RNIC_CMD_RST2INIT_QP);
 	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_INIT2RTR_QP, &gone, &attr), 0);
 	assert_int_equal(qw_qp_modify(&patient, RNIC_CMD_RTR2RTS_QP, NULL, &attr), 0);
 	qw_post(&two->a, &gone, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	softrnic_poll(two->qw.poller);
 	qw_post(&patient, &gone, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_RETRY_EXCEEDED,
-			two->a.qpn);
+	qw_failed(two, 0, RNIC_SYND_RETRY_EXCEEDED);
 	assert_true(qw_qp_inside(&patient)->timed);
 	assert_int_equal(two->a.end->dp.dev->roce_counters.local_ack_timeout_err, 3);
 }
@@ -546,8 +494,7 @@ test_peer_that_has_no_buffer(void **state)
 	qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 64, NULL, 0, 0);
 	dp_sq_ring(&two->a.sq);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_RNR_RETRY_EXCEEDED,
-			two->a.qpn);
+	qw_failed(two, 0, RNIC_SYND_RNR_RETRY_EXCEEDED);
 	assert_int_equal(two->b.end->dp.dev->roce_counters.out_of_buffer, 3);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_RTS);
 }
@@ -572,7 +519,7 @@ test_buffer_that_comes_late(void **state)
 	qw_expect_nothing(&two->a_send);
 	qw_recv(&two->b, two->in, 3000);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 	assert_memory_equal(two->in, two->out, 3000);
 }
@@ -594,17 +541,13 @@ test_flush(void **state)
 		       : i < 4 ? RNIC_WQE_CE_ON_ERROR
 			       : RNIC_WQE_CE_ON_FIRST_ERROR);
 	dp_wqe(&two->a.sq, 0x77, 1, 0); /* never looked at */
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, two->a.qpn);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 2, RNIC_SYND_REMOTE_ACCESS,
-			two->a.qpn);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 3, RNIC_SYND_WR_FLUSHED,
-			two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
+	qw_done(two, 1);
+	qw_failed(two, 2, RNIC_SYND_REMOTE_ACCESS);
+	qw_failed(two, 3, RNIC_SYND_WR_FLUSHED);
 	/* two that ask for the first error only */
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 6, RNIC_SYND_WR_FLUSHED,
-			two->a.qpn);
+	qw_failed(two, 6, RNIC_SYND_WR_FLUSHED);
 	qw_expect_nothing(&two->a_send);
 	for (uint16_t i = 0; i < 3; i++)
 		qw_expect_error(&two->a_recv, RNIC_CQE_RESPONDER_ERROR, i, RNIC_SYND_WR_FLUSHED,
@@ -617,23 +560,18 @@ static void
 test_flush_of_what_comes_later(void **state)
 {
 	struct qw_two *two = *state;
-	const struct qw_attr attr = qw_attr();
 
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2ERR_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2ERR_QP);
 	/* It has left the active list long since. */
-	for (uint32_t i = 0; i < 1000; i++)
-		softrnic_poll(two->qw.poller);
+	qw_poll(&two->qw, 1000);
 	assert_false(qw_qp_inside(&two->a)->active);
 	qw_recv(&two->a, two->out, 64);
-	write_wqe(two);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED,
-			two->a.qpn);
+	qw_write(two, RNIC_WQE_CE_ON_ERROR);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_WR_FLUSHED);
 	qw_expect_error(&two->a_recv, RNIC_CQE_RESPONDER_ERROR, 0, RNIC_SYND_WR_FLUSHED,
 			two->a.qpn);
-	for (uint32_t i = 0; i < 1000; i++)
-		softrnic_poll(two->qw.poller);
+	qw_poll(&two->qw, 1000);
 	qw_recv(&two->a, two->out, 64);
 	qw_run(&two->qw);
 	qw_expect_error(&two->a_recv, RNIC_CQE_RESPONDER_ERROR, 1, RNIC_SYND_WR_FLUSHED,
@@ -645,11 +583,10 @@ static void
 test_reset(void **state)
 {
 	struct qw_two *two = *state;
-	const struct qw_attr attr = qw_attr();
 
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw); /* waits for a buffer */
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2RST_QP);
 	qw_run(&two->qw);
 	qw_expect_nothing(&two->a_send);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_RST);
@@ -657,11 +594,9 @@ test_reset(void **state)
 	qw_run(&two->qw);
 	qw_expect_nothing(&two->a_send);
 	again(two);
-	write_wqe(two);
-	two->a.sq.last->fm_ce_se = RNIC_WQE_CE_ALWAYS;
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
+	qw_done(two, 0);
 }
 
 /* ---- States and their events ---- */
@@ -670,13 +605,11 @@ static void
 test_drain(void **state)
 {
 	struct qw_two *two = *state;
-	struct qw_attr attr = qw_attr();
-	uint32_t number;
 
 	/* A message that has begun and waits for its peer. */
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 3000, NULL);
 	qw_run(&two->qw);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_RTS2SQD_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_RTS2SQD_QP);
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_run(&two->qw);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_SQ_DRAINING);
@@ -684,14 +617,13 @@ test_drain(void **state)
 	qw_recv(&two->b, two->in, 3000);
 	assert_true(qw_run_until(&two->qw, sends_completed, two));
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	qw_expect_nothing(&two->a_send);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_SQD);
-	assert_int_equal(qw_event(two->a.end, &number), RNIC_EVENT_SQ_DRAINED);
-	assert_int_equal(number, two->a.qpn);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_SQD_RTS_QP, NULL, &attr), 0);
+	qw_expect_event(two->a.end, RNIC_EVENT_SQ_DRAINED, two->a.qpn);
+	qw_qp_to(&two->a, RNIC_CMD_SQD_RTS_QP);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 1, two->a.qpn);
+	qw_done(two, 1);
 }
 
 static void
@@ -699,27 +631,25 @@ test_established(void **state)
 {
 	struct qw_two *two = *state;
 	struct qw_attr attr = qw_attr();
-	uint32_t number;
 
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2RST_QP);
+	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
+	qw_qp_to(&two->b, RNIC_CMD_RST2INIT_QP);
 	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_INIT2RTR_QP, &two->a, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_RST2INIT_QP);
 	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_INIT2RTR_QP, &two->b, &attr), 0);
 	/* Rung for too early: it is sent when the state allows. */
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_run(&two->qw);
 	qw_expect_nothing(&two->a_send);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_RTR2RTS_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_RTR2RTS_QP);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
-	assert_int_equal(qw_event(two->b.end, &number), RNIC_EVENT_COMM_ESTABLISHED);
-	assert_int_equal(number, two->b.qpn);
-	assert_int_equal(qw_event(two->b.end, NULL), 0);
+	qw_done(two, 0);
+	qw_expect_event(two->b.end, RNIC_EVENT_COMM_ESTABLISHED, two->b.qpn);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define HASTY(name) cmocka_unit_test_setup_teardown(name, setup_hasty, qw_teardown)
+#define T(name)	    cmocka_unit_test_setup_teardown(name, qw_setup_pair, qw_teardown)
 
 int
 main(void)
@@ -739,10 +669,9 @@ main(void)
 		T(test_atomic_off_its_place),
 		T(test_receive_buffer),
 		T(test_receive_buffer_of_more_than_a_message),
-		cmocka_unit_test_setup_teardown(test_peer_that_is_gone, setup_hasty, teardown),
-		cmocka_unit_test_setup_teardown(test_two_clocks, setup_hasty, teardown),
-		cmocka_unit_test_setup_teardown(test_peer_that_has_no_buffer, setup_hasty,
-						teardown),
+		HASTY(test_peer_that_is_gone),
+		HASTY(test_two_clocks),
+		HASTY(test_peer_that_has_no_buffer),
 		T(test_buffer_that_comes_late),
 		T(test_flush),
 		T(test_flush_of_what_comes_later),

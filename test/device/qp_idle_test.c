@@ -71,8 +71,7 @@ test_idle_send_queues(void **state)
 		softrnic_sq_doorbell(f->dp->dev, f->sqs[i].sqn);
 	}
 	assert_in_range(accesses(f), 1, MOST + SPARE);
-	for (i = 0; i < ROUNDS; i++)
-		softrnic_poll(f->two->qw.poller);
+	qw_poll(&f->two->qw, ROUNDS);
 	for (i = 0; i < MANY; i++)
 		looked += sq_inside(&f->sqs[i])->idle > 0;
 	assert_int_equal(looked, MANY);
@@ -91,8 +90,7 @@ test_idle_send_queues(void **state)
 	/* And who does not is found by his record. */
 	dp_wqe(&f->sqs[MANY - 1], RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
 	dp_sq_record(&f->sqs[MANY - 1]);
-	for (i = 0; i < ROUNDS; i++)
-		softrnic_poll(f->two->qw.poller);
+	qw_poll(&f->two->qw, ROUNDS);
 	assert_non_null(dp_cq_next(&f->cq));
 }
 
@@ -101,7 +99,7 @@ test_idle_send_queues(void **state)
 static void
 test_pages_with_doorbells(void **state)
 {
-	enum { PAGES = 200, LOOK = 64 };
+	enum { PAGES = 200, LOOK = 64, QUIET = 100 };
 	struct fixture *f = *state;
 	const uint32_t uar = f->dp->uars[1];
 	uint32_t active = 0, i;
@@ -113,12 +111,12 @@ test_pages_with_doorbells(void **state)
 	f->dp->uars[1] = uar;
 	while (!TAILQ_EMPTY(&f->dp->dev->active_sqs))
 		softrnic_poll(f->two->qw.poller);
+	/* In peace a round looks at some pages. */
+	qw_poll(&f->two->qw, QUIET);
 	for (i = 0; i < PAGES; i++) {
 		dp_wqe(&f->sqs[i], RNIC_WQE_NOP, 1, RNIC_WQE_CE_ON_ERROR);
 		dp_sq_ring(&f->sqs[i]);
 	}
-	/* In peace a round looks at some pages. */
-	f->dp->dev->quiet_polls = 1000;
 	softrnic_poll(f->two->qw.poller);
 	for (i = 0; i < PAGES; i++)
 		active += sq_inside(&f->sqs[i])->consumer == 1;
@@ -140,11 +138,8 @@ open_many(struct fixture *f)
 	a.send_cq = &f->cq;
 	a.no_rq = b.no_rq = true;
 	a.log_sq = b.log_sq = 1;
-	for (uint32_t i = 0; i < MANY; i++) {
-		assert_int_equal(qw_qp_create(f->two->a.end, &f->senders[i], &a), 0);
-		assert_int_equal(qw_qp_create(f->two->b.end, &f->receivers[i], &b), 0);
-		qw_connect(&f->senders[i], &f->receivers[i], &attr);
-	}
+	for (uint32_t i = 0; i < MANY; i++)
+		qw_two_more(f->two, &f->senders[i], &a, &f->receivers[i], &b, &attr);
 }
 
 static void
@@ -182,8 +177,7 @@ test_queue_pairs_that_sent_lately(void **state)
 	for (i = 0; i < MANY; i++)
 		softrnic_qp_doorbell(f->dp->dev, f->senders[i].qpn);
 	assert_in_range(accesses(f), 1, 2 * MOST + SPARE);
-	for (i = 0; i < ROUNDS; i++)
-		softrnic_poll(f->two->qw.poller);
+	qw_poll(&f->two->qw, ROUNDS);
 	assert_true(TAILQ_EMPTY(&f->dp->dev->active_qps));
 	/* All of them are to be looked up anew, and to have a turn. */
 	assert_int_equal(softrnic_dma_map(f->dp->dev, UINT64_C(1) << 50, sizeof(more), more,
@@ -215,7 +209,6 @@ static void
 test_deadlines(void **state)
 {
 	struct fixture *f = *state;
-	const struct qw_attr attr = qw_attr();
 	uint32_t left;
 
 	open_many(f);
@@ -224,7 +217,7 @@ test_deadlines(void **state)
 	expect_writes(f);
 	assert_int_equal(timed(f), MANY);
 	/* One that gets no answer. */
-	assert_int_equal(qw_qp_modify(&f->receivers[MANY - 1], RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&f->receivers[MANY - 1], RNIC_CMD_2RST_QP);
 	qw_wqe(&f->senders[MANY - 1], RNIC_WQE_RDMA_WRITE, NULL, 0, NULL, 0, RNIC_WQE_CE_ALWAYS);
 	dp_sq_ring(&f->senders[MANY - 1].sq);
 	while (qw_qp_inside(&f->senders[MANY - 1])->deadline == UINT64_MAX)
@@ -235,8 +228,7 @@ test_deadlines(void **state)
 	assert_in_range(left - timed(f), 1, MOST);
 	for (uint32_t i = 0; i < 100 && dp_cq_peek(&f->cq) == NULL; i++) {
 		test_clock_advance_us(60 * 1000000);
-		for (uint32_t k = 0; k < ROUNDS; k++)
-			softrnic_poll(f->two->qw.poller);
+		qw_poll(&f->two->qw, ROUNDS);
 	}
 	qw_expect_error(&f->cq, RNIC_CQE_REQUESTER_ERROR, 1, RNIC_SYND_RETRY_EXCEEDED,
 			f->senders[MANY - 1].qpn);
@@ -269,8 +261,7 @@ test_events_that_wait(void **state)
 		dp_sq_record(&f->sqs[i]);
 		softrnic_sq_doorbell(f->dp->dev, f->sqs[i].sqn);
 	}
-	for (i = 0; i < ROUNDS; i++)
-		softrnic_poll(f->two->qw.poller);
+	qw_poll(&f->two->qw, ROUNDS);
 	while (dp_eq_next(f->dp) != NULL)
 		;
 	assert_int_equal(dp_stats(f->dp).cqes, CQS);

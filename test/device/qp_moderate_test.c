@@ -36,7 +36,7 @@ open_with(struct fixture *f, uint16_t count, uint16_t period_us)
 	qp_conf = qw_two_qp_conf(f->two, false);
 	qp_conf.send_cq = &f->cq;
 	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &f->qp, &qp_conf), 0);
-	assert_int_equal(qw_qp_modify(&f->two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&f->two->b, RNIC_CMD_2RST_QP);
 	qw_connect(&f->qp, &f->two->b, &attr);
 }
 
@@ -77,8 +77,7 @@ entries(struct fixture *f, uint32_t count)
 		dp_wqe(&f->qp.sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
 	dp_sq_ring(&f->qp.sq);
 	/* A lost doorbell needs some polls; events come with the last of them. */
-	for (uint32_t i = 0; i < 16; i++)
-		softrnic_poll(f->two->qw.poller);
+	qw_poll(&f->two->qw, 16);
 }
 
 /* Events of the CQ that are out; others do not happen here. */

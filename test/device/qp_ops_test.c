@@ -3,42 +3,18 @@
 /* What queue pairs do when all is well: each operation, its bytes at the other end, its completions. */
 #include <stdlib.h>
 
-#include "prm/reg.h"
+#include "driver/counter.h"
+#include "driver/reg.h"
 #include "qp_world.h"
 
 #define MTU 1024u
 
 static const struct qw_conf loop_conf = { .pair = false };
-static const struct qw_conf pair_conf = { .pair = true };
-
-static int
-setup(void **state, const struct qw_conf *conf)
-{
-	struct qw_attr attr = qw_attr();
-	struct qw_two *two = qw_two_open(conf);
-
-	qw_two_connect(two, &attr);
-	*state = two;
-	return 0;
-}
 
 static int
 setup_loop(void **state)
 {
-	return setup(state, &loop_conf);
-}
-
-static int
-setup_pair(void **state)
-{
-	return setup(state, &pair_conf);
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
+	return qw_setup(state, &loop_conf, NULL);
 }
 
 static const uint32_t sizes[] = {
@@ -66,8 +42,7 @@ check(const uint8_t *from, const uint8_t *to, uint32_t bytes)
 static void
 expect_done(struct qw_two *two, uint16_t counter, uint8_t opcode, uint32_t byte_count)
 {
-	const struct rnic_cqe *cqe =
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
+	const struct rnic_cqe *cqe = qw_done(two, counter);
 
 	assert_int_equal(rnic_be32_to_cpu(cqe->sop_drop_qpn) >> 24, opcode);
 	assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), byte_count);
@@ -122,8 +97,7 @@ messages(struct qw_two *two, uint8_t opcode, enum rnic_cqe_opcode arrives)
 		ctrl = qw_wqe(&two->a, opcode, two->out + ASKEW, sizes[i], two->in + ASKEW,
 			      two->b.end->key, RNIC_WQE_CE_ALWAYS);
 		ctrl->immediate = rnic_cpu_to_be32(0xfeed0000 | i);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
+		qw_go(two);
 		expect_done(two, (uint16_t)i, opcode, 0);
 		cqe = qw_expect(&two->b_recv, arrives, (uint16_t)i, two->b.qpn);
 		assert_int_equal(rnic_be32_to_cpu(cqe->byte_count), sizes[i]);
@@ -162,10 +136,8 @@ test_each_mtu(void **state)
 		const uint32_t bytes = 3 * RNIC_QP_MTU_BYTES(mtu) + 5;
 		uint64_t packets = dp_stats(&two->qw.ends[0]->dp).tx_packets;
 
-		assert_int_equal(qw_qp_destroy(&two->a), 0);
-		assert_int_equal(qw_qp_destroy(&two->b), 0);
 		attr.mtu = (enum rnic_qp_mtu)mtu;
-		qw_two_connect(two, &attr);
+		qw_two_reconnect(two, &attr);
 		prepare(two->out, two->in, bytes, mtu);
 		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out + ASKEW, bytes,
 			two->in + ASKEW);
@@ -210,8 +182,7 @@ test_inline(void **state)
 		raddr->address = rnic_cpu_to_be64((uintptr_t)two->in + ASKEW);
 		raddr->rkey = rnic_cpu_to_be32(two->b.end->key);
 		put_inline(&two->a, 2, two->out + ASKEW, bytes);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
+		qw_go(two);
 		expect_done(two, counter, RNIC_WQE_RDMA_WRITE, 0);
 		check(two->out, two->in, bytes);
 		counter = (uint16_t)(counter + (ds + 3) / 4);
@@ -230,15 +201,12 @@ test_inline_is_copied_once(void **state)
 	dp_wqe(&two->a.sq, RNIC_WQE_SEND, 6, RNIC_WQE_CE_ALWAYS);
 	put_inline(&two->a, 1, two->out + ASKEW, 64);
 	/* Fetched without being sent. */
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_RTS2SQD_QP, NULL, &(struct qw_attr){ 0 }),
-			 0);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_qp_to(&two->a, RNIC_CMD_RTS2SQD_QP);
+	qw_go(two);
 	qw_expect_nothing(&two->a_send);
 	wqe = two->a.sq.ring;
 	memset(wqe, 0xee, 128);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_SQD_RTS_QP, NULL, &(struct qw_attr){ 0 }),
-			 0);
+	qw_qp_to(&two->a, RNIC_CMD_SQD_RTS_QP);
 	qw_run(&two->qw);
 	expect_done(two, 0, RNIC_WQE_SEND, 0);
 	check(two->out, two->in, 64);
@@ -273,8 +241,7 @@ test_segments(void **state)
 	}
 	two->b.rq.producer++;
 	dp_rq_record(&two->b.rq);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	expect_done(two, 0, RNIC_WQE_SEND, 0);
 	assert_int_equal(
 		rnic_be32_to_cpu(qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn)
@@ -309,8 +276,7 @@ test_read_into_segments(void **state)
 	qw_segment(&two->a, 3, two->a.end->key, two->out + 3000, 7);
 	qw_segment(&two->a, 4, two->a.end->key, two->out + 4000, 3493);
 	two->a.sq.producer++;
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	expect_done(two, 0, RNIC_WQE_RDMA_READ, 5000);
 	assert_memory_equal(two->out, two->in, 1500);
 	assert_memory_equal(two->out + 3000, two->in + 1500, 7);
@@ -346,8 +312,7 @@ test_scattered_pages(void **state)
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, conf.start, bytes, (uint8_t *)conf.start + 77, to_key,
 	       RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, from_key, conf.start, bytes);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
 	for (uint32_t i = 0; i < bytes; i++) {
 		uint32_t f = 0x123 + i, t = f + 77;
@@ -368,8 +333,7 @@ atomic(struct qw_two *two, uint8_t opcode, uint64_t swap_add, uint64_t compare, 
 	operands = dp_wqe_at(&two->a.sq, 2);
 	operands->swap_add = rnic_cpu_to_be64(swap_add);
 	operands->compare = rnic_cpu_to_be64(compare);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 }
 
 /* In the order of bytes of this CPU, on both sides. */
@@ -415,10 +379,9 @@ test_cqe_fields(void **state)
 	ctrl = qw_wqe(&two->a, RNIC_WQE_SEND_IMM, two->out, 10, NULL, 0,
 		      RNIC_WQE_CE_ALWAYS | RNIC_WQE_SE);
 	ctrl->immediate = rnic_cpu_to_be32(0x11223344);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 
-	cqe = qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	cqe = qw_done(two, 0);
 	assert_int_not_equal(cqe->timestamp.raw, 0);
 	expected = (struct rnic_cqe){
 		.srqn_user_index = RNIC_BE32(QW_USER_INDEX),
@@ -467,18 +430,18 @@ test_times_are_of_the_clock_that_is_asked_for(void **state)
 		struct qw_two *two;
 		void *world;
 
-		setup(&world, &conf);
+		qw_setup(&world, &conf, NULL);
 		two = world;
 		before = dp_clock(&two->qw.ends[0]->dp, utc);
 		qw_recv(&two->b, two->in, 100);
 		qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 10, NULL);
 		qw_run(&two->qw);
 		after = dp_clock(&two->qw.ends[0]->dp, utc);
-		cqe = qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+		cqe = qw_done(two, 0);
 		assert_in_range(dp_cqe_time(cqe, utc), before, after);
 		cqe = qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 		assert_in_range(dp_cqe_time(cqe, utc), before, after);
-		teardown(&world);
+		qw_teardown(&world);
 	}
 }
 
@@ -493,8 +456,7 @@ test_unsignaled(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out + i * 100, 100, two->in + i * 100,
 		       two->b.end->key, i == 3 ? RNIC_WQE_CE_ALWAYS : quiet[i % 2]);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	expect_done(two, 3, RNIC_WQE_RDMA_WRITE, 0);
 	assert_memory_equal(two->in, two->out, 400);
 }
@@ -512,14 +474,13 @@ test_solicited(void **state)
 	qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 1, NULL, 0, RNIC_WQE_CE_ALWAYS);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE_IMM, two->out, 1, two->in, two->b.end->key,
 	       RNIC_WQE_CE_ALWAYS_EVENT | RNIC_WQE_SE);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	for (uint16_t i = 0; i < 3; i++) {
 		cqe = qw_expect(&two->b_recv,
 				i == 2 ? RNIC_CQE_RESPONDER_WRITE_IMM : RNIC_CQE_RESPONDER_SEND, i,
 				two->b.qpn);
 		assert_int_equal(cqe->op_own & 2, i == 1 ? 0 : 2);
-		cqe = qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		cqe = qw_done(two, i);
 		assert_int_equal(cqe->op_own & 2, i == 2 ? 2 : 0);
 	}
 }
@@ -531,8 +492,7 @@ test_nop(void **state)
 	uint64_t packets = dp_stats(&two->qw.ends[0]->dp).tx_packets;
 
 	dp_wqe(&two->a.sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	expect_done(two, 0, RNIC_WQE_NOP, 0);
 	assert_int_equal(dp_stats(&two->qw.ends[0]->dp).tx_packets, packets);
 }
@@ -548,9 +508,8 @@ fence(struct qw_two *two, uint8_t fm, uint8_t expected)
 	       RNIC_WQE_CE_ON_ERROR);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in + 1, two->b.end->key,
 	       RNIC_WQE_CE_ALWAYS | fm);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, (uint16_t)(two->a.sq.producer - 1), two->a.qpn);
+	qw_go(two);
+	qw_done(two, (uint16_t)(two->a.sq.producer - 1));
 	assert_int_equal(two->in[1], expected);
 }
 
@@ -604,25 +563,15 @@ static void
 test_counters_of_vport_and_port(void **state)
 {
 	struct qw_two *two = *state;
-	struct rnic_query_vport_counter_in in = { 0 };
-	struct rnic_query_vport_counter_out out;
-	struct rnic_vport_counters *counters = rnic_query_vport_counter_out_vport_counters(&out);
-	struct {
-		struct rnic_access_reg_in in;
-		struct rnic_ppcnt_reg reg;
-	} reg_in = { 0 };
-	struct {
-		struct rnic_access_reg_out out;
-		struct rnic_ppcnt_reg reg;
-	} reg_out;
+	struct drv *drv = &two->a.end->dp.drv;
+	struct rnic_vport_counters counters;
+	struct rnic_ppcnt_reg port;
 
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 3000, two->in);
 	qw_run(&two->qw);
 	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
-	assert_int_equal(dp_command(&two->a.end->dp, RNIC_CMD_QUERY_VPORT_COUNTER, 0, &in,
-				    sizeof(in), &out, sizeof(out)),
-			 0);
-#define COUNTER(name) rnic_vport_counters_get(counters, RNIC_VPORT_COUNTERS_##name)
+	assert_int_equal(drv_vport_counter_query(drv, false, &counters), 0);
+#define COUNTER(name) rnic_vport_counters_get(&counters, RNIC_VPORT_COUNTERS_##name)
 	assert_int_equal(COUNTER(TRANSMITTED_IB_UNICAST_PACKETS), 3);
 	assert_int_equal(COUNTER(TRANSMITTED_IB_UNICAST_OCTETS),
 			 3000 + 16 + 3 * (14 + 20 + 8 + 12 + 4));
@@ -633,20 +582,15 @@ test_counters_of_vport_and_port(void **state)
 	assert_int_equal(COUNTER(RECEIVED_ETH_UNICAST_PACKETS), 0);
 	assert_int_equal(COUNTER(RECEIVED_ETH_UNICAST_OCTETS), 0);
 #undef COUNTER
-	rnic_access_reg_in_set(&reg_in.in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
-	rnic_ppcnt_reg_set(&reg_in.reg, RNIC_PPCNT_REG_LOCAL_PORT, 1);
-	rnic_ppcnt_reg_set(&reg_in.reg, RNIC_PPCNT_REG_CLR, 1);
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(dp_command(&two->a.end->dp, RNIC_CMD_ACCESS_REG,
-					    RNIC_ACCESS_REG_READ, &reg_in, sizeof(reg_in), &reg_out,
-					    sizeof(reg_out)),
-				 0);
-		assert_int_equal(
-			rnic_ppcnt_reg_get(&reg_out.reg, RNIC_PPCNT_REG_A_FRAMES_TRANSMITTED_OK),
-			i == 0 ? 3 : 0);
-		assert_int_equal(
-			rnic_ppcnt_reg_get(&reg_out.reg, RNIC_PPCNT_REG_A_FRAMES_RECEIVED_OK),
-			i == 0 ? 1 : 0);
+		port = (struct rnic_ppcnt_reg){ 0 };
+		rnic_ppcnt_reg_set(&port, RNIC_PPCNT_REG_LOCAL_PORT, 1);
+		rnic_ppcnt_reg_set(&port, RNIC_PPCNT_REG_CLR, 1);
+		assert_int_equal(drv_reg_read(drv, RNIC_REG_PPCNT, &port, sizeof(port)), 0);
+		assert_int_equal(rnic_ppcnt_reg_get(&port, RNIC_PPCNT_REG_A_FRAMES_TRANSMITTED_OK),
+				 i == 0 ? 3 : 0);
+		assert_int_equal(rnic_ppcnt_reg_get(&port, RNIC_PPCNT_REG_A_FRAMES_RECEIVED_OK),
+				 i == 0 ? 1 : 0);
 	}
 }
 
@@ -767,9 +711,10 @@ test_1024(void **state)
 	qw_two_close(two);
 }
 
-#define ON(wire, test)                                                 \
-	{                                                              \
-#test "_on_" #wire, test, setup_##wire, teardown, NULL \
+#define setup_pair qw_setup_pair
+#define ON(wire, test)                                                    \
+	{                                                                 \
+#test "_on_" #wire, test, setup_##wire, qw_teardown, NULL \
 	}
 #define BOTH(test) ON(loop, test), ON(pair, test)
 

@@ -6,57 +6,6 @@
 #include "qp_world.h"
 #include "softrnic/event/latch.h"
 
-/* Each piece of memory is a map of its own, so that a test can take one away. */
-static int
-setup(void **state)
-{
-	const struct qw_conf conf = { .pair = true, .islands = true };
-	const struct qw_attr attr = qw_attr();
-	struct qw_two *two = qw_two_open(&conf);
-
-	qw_two_connect(two, &attr);
-	qw_fill(two->out, 8192, 1);
-	*state = two;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
-}
-
-static void
-unmap(struct qw_end *end, const void *memory, size_t bytes)
-{
-	assert_int_equal(softrnic_dma_unmap(end->dp.dev, dp_iova(&end->dp, memory), bytes), 0);
-}
-
-static void
-map(struct qw_end *end, void *memory, size_t bytes)
-{
-	assert_int_equal(softrnic_dma_map(end->dp.dev, dp_iova(&end->dp, memory), bytes, memory,
-					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
-			 0);
-}
-
-static void
-expect_event(struct qw_end *end, uint8_t type, uint32_t number)
-{
-	uint32_t n = 0;
-
-	assert_int_equal(qw_event(end, &n), type);
-	assert_int_equal(n, number);
-	assert_int_equal(qw_event(end, NULL), 0);
-}
-
-static void
-write_wqe(struct qw_two *two, uint8_t ce)
-{
-	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key, ce);
-}
-
 /* ---- Wraps ---- */
 
 /* Counters of 16 bits for WQEBBs, of 24 for PSNs, and the CQ's, all of them over their ends under traffic. */
@@ -70,9 +19,7 @@ test_wraps(void **state)
 	uint16_t counter = 0;
 
 	attr.psn = 0xffff00;
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_destroy(&two->b), 0);
-	qw_two_connect(two, &attr);
+	qw_two_reconnect(two, &attr);
 	/* Of the CQ too: 2^24 entries would take a while. */
 	two->a_send.consumer = 0xffff00;
 	two->a_send.dbrec->consumer_index = rnic_cpu_to_be32(two->a_send.consumer);
@@ -90,7 +37,7 @@ test_wraps(void **state)
 		while (dp_cq_peek(&two->a_send) == NULL)
 			softrnic_poll(two->qw.poller);
 		for (uint32_t j = 0; j < BURST; j++)
-			qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter++, two->a.qpn);
+			qw_done(two, counter++);
 		for (uint32_t j = 0; j < BURST; j++)
 			assert_int_equal(two->in[j * 64], (uint8_t)(i + j));
 	}
@@ -107,11 +54,10 @@ test_full_ring(void **state)
 	struct qw_two *two = *state;
 
 	for (uint32_t i = 0; i < 1u << QW_LOG_SQ; i++)
-		write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+		qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
 	for (uint16_t i = 0; i < 1u << QW_LOG_SQ; i++)
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		qw_done(two, i);
 }
 
 /* ---- Records that lie ---- */
@@ -122,23 +68,21 @@ test_send_record_ahead(void **state)
 	const struct qw_attr attr = qw_attr();
 	struct qw_two *two = *state;
 
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	two->a.sq.producer = (1u << QW_LOG_SQ) + 1;
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	qw_go(two);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->a_send);
 	/* From RST it is as good as new. */
 	two->a.sq.producer = 0;
 	dp_sq_record(&two->a.sq);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2RST_QP);
+	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
 	qw_connect(&two->a, &two->b, &attr);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
+	qw_done(two, 0);
 }
 
 /* WQEs that were fetched and are not done are still the ring's: what is written over them is no WQE of ours. */
@@ -147,21 +91,18 @@ test_send_record_ahead_of_what_is_not_done(void **state)
 {
 	struct qw_two *two = *state;
 
-	qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 64, NULL, 0, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
+	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw); /* fetched; waits for a buffer */
 	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, 1);
 	two->a.sq.producer = 1u << QW_LOG_SQ;
 	dp_sq_record(&two->a.sq);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_RTS);
 	two->a.sq.producer++;
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	qw_go(two);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	/* What was fetched is flushed. */
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_WR_FLUSHED,
-			two->a.qpn);
+	qw_failed(two, 0, RNIC_SYND_WR_FLUSHED);
 }
 
 /*
@@ -180,8 +121,7 @@ test_send_record_that_goes_back(void **state)
 	memset(two->in, 0xee, BYTES);
 	for (uint32_t i = 0; i < 2; i++)
 		qw_wqe(&two->a, RNIC_WQE_SEND, two->out, BYTES, NULL, 0, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw); /* fetched; they wait for a buffer */
+	qw_go(two); /* fetched; they wait for a buffer */
 	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, 2);
 	/* WQEs of two blocks whose bytes nobody looks at: inline data where the others have their segment. */
 	for (uint32_t i = 0; i < 1u << QW_LOG_SQ; i++) {
@@ -195,17 +135,15 @@ test_send_record_that_goes_back(void **state)
 		segment->byte_count = rnic_cpu_to_be32(RNIC_WQE_INLINE | BYTES);
 	}
 	two->a.sq.producer = 1;
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	qw_recv(&two->b, two->in, BYTES);
 	qw_run_us(&two->qw, WAIT_US);
 	for (uint32_t i = 0; i < BYTES; i++)
 		assert_int_equal(two->in[i], 0xee);
-	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	for (uint16_t i = 0; i < 2; i++)
-		qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, i, RNIC_SYND_WR_FLUSHED,
-				two->a.qpn);
+		qw_failed(two, i, RNIC_SYND_WR_FLUSHED);
 }
 
 static void
@@ -217,7 +155,7 @@ test_receive_record_ahead(void **state)
 	dp_rq_record(&two->b.rq);
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
-	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	qw_expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->b_recv);
 }
@@ -235,11 +173,10 @@ test_rings_gone_before_a_send(void **state)
 {
 	struct qw_two *two = *state;
 
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	unmap(two->a.end, two->a.rq.ring, rings_bytes());
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_unmap(two->a.end, two->a.rq.ring, rings_bytes());
+	qw_go(two);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->a_send);
 }
@@ -251,15 +188,13 @@ test_rings_gone_under_traffic(void **state)
 	struct qw_two *two = *state;
 
 	for (uint32_t i = 0; i < 3; i++)
-		qw_wqe(&two->a, RNIC_WQE_SEND, two->out, 64, NULL, 0, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
+		qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
-	unmap(two->a.end, two->a.rq.ring, rings_bytes());
+	qw_unmap(two->a.end, two->a.rq.ring, rings_bytes());
 	qw_run(&two->qw);
-	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
 	for (uint16_t i = 0; i < 3; i++)
-		qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, i, RNIC_SYND_WR_FLUSHED,
-				two->a.qpn);
+		qw_failed(two, i, RNIC_SYND_WR_FLUSHED);
 	qw_expect_nothing(&two->a_send);
 }
 
@@ -268,11 +203,11 @@ test_record_gone(void **state)
 {
 	struct qw_two *two = *state;
 
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	dp_sq_ring(&two->a.sq);
-	unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+	qw_unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
 	qw_run(&two->qw);
-	expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 }
 
@@ -287,10 +222,10 @@ test_rings_gone_before_a_receive(void **state)
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
 	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
-	unmap(two->b.end, two->b.rq.ring, rings_bytes());
+	qw_unmap(two->b.end, two->b.rq.ring, rings_bytes());
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
-	expect_event(two->b.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->b.qpn);
+	qw_expect_event(two->b.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->b_recv);
 }
@@ -303,15 +238,14 @@ test_maps_that_change(void **state)
 	void *other = dp_alloc(&two->a.end->dp, 4096, 4096);
 
 	for (uint16_t i = 0; i < 10; i++) {
-		unmap(two->a.end, two->a.rq.ring, rings_bytes());
-		map(two->a.end, two->a.rq.ring, rings_bytes());
-		unmap(two->a.end, other, 4096);
-		map(two->a.end, other, 4096);
+		qw_unmap(two->a.end, two->a.rq.ring, rings_bytes());
+		qw_map(two->a.end, two->a.rq.ring, rings_bytes());
+		qw_unmap(two->a.end, other, 4096);
+		qw_map(two->a.end, other, 4096);
 		two->out[0] = (uint8_t)i;
-		write_wqe(two, RNIC_WQE_CE_ALWAYS);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		qw_write(two, RNIC_WQE_CE_ALWAYS);
+		qw_go(two);
+		qw_done(two, i);
 		assert_int_equal(two->in[0], i);
 	}
 }
@@ -323,23 +257,17 @@ test_payload_gone(void **state)
 	struct qw_two *two = *state;
 	const struct qw_attr attr = qw_attr();
 
-	unmap(two->a.end, two->out, QW_BUFFER + 4096);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
-			two->a.qpn);
-	map(two->a.end, two->out, QW_BUFFER + 4096);
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_destroy(&two->b), 0);
-	qw_two_connect(two, &attr);
-	unmap(two->b.end, two->in, QW_BUFFER + 4096);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_REMOTE_OPERATION,
-			two->a.qpn);
-	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	qw_unmap(two->a.end, two->out, QW_BUFFER + 4096);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_LOCAL_PROTECTION);
+	qw_map(two->a.end, two->out, QW_BUFFER + 4096);
+	qw_two_reconnect(two, &attr);
+	qw_unmap(two->b.end, two->in, QW_BUFFER + 4096);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_REMOTE_OPERATION);
+	qw_expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 }
 
 /* ---- Memory in many pieces, or askew ---- */
@@ -385,23 +313,18 @@ test_many_pieces(void **state)
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, start, 4096, two->in, two->b.end->key,
 	       RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, key, start, 4096);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
 	for (uint32_t i = 0; i < PIECES; i++)
 		assert_memory_equal(two->in + i * PIECE, pieces + 2 * (size_t)i * PIECE, PIECE);
 	/* With packets of 4,096 there are too many. */
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_destroy(&two->b), 0);
 	attr.mtu = RNIC_QP_MTU_4096;
-	qw_two_connect(two, &attr);
+	qw_two_reconnect(two, &attr);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, start, 4096, two->in, two->b.end->key,
 	       RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, key, start, 4096);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_LENGTH,
-			two->a.qpn);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_LOCAL_LENGTH);
 	for (uint32_t i = 0; i < PIECES; i++)
 		assert_int_equal(softrnic_dma_unmap(end->dp.dev, ODD_IOVA + i * PIECE, PIECE), 0);
 	free(pieces);
@@ -414,24 +337,18 @@ test_segment_over_the_end_of_addresses(void **state)
 	struct qw_two *two = *state;
 	struct qw_end *end = two->a.end;
 	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
-	const struct qw_attr attr = qw_attr();
 	const uint64_t high = UINT64_MAX - 1023;
 	uint8_t *last = two->out, *first = two->out + 4096;
 
 	assert_int_equal(softrnic_dma_map(end->dp.dev, high, 1024, last, SOFTRNIC_DMA_READ), 0);
 	assert_int_equal(softrnic_dma_map(end->dp.dev, 0, 4096, first, SOFTRNIC_DMA_READ), 0);
 	conf.rlky = true;
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_create(end, &two->a, &conf), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	qw_connect(&two->a, &two->b, &attr);
+	qw_two_replace(two, false, &conf);
 	memset(two->in, 0, 4096);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, SOFTRNIC_RESERVED_LKEY, (void *)(uintptr_t)high, 2048);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
-			two->a.qpn);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_LOCAL_PROTECTION);
 	/* What fits went. */
 	assert_memory_equal(two->in, last, 1024);
 	assert_int_equal(two->in[1024], 0);
@@ -455,11 +372,9 @@ test_atomic_on_memory_askew(void **state)
 	key = odd_key(end, start, 16);
 	assert_int_not_equal(key, 0);
 	qw_wqe(&two->a, RNIC_WQE_ATOMIC_FA, two->out, 8, start, key, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 0, RNIC_SYND_REMOTE_OPERATION,
-			two->a.qpn);
-	expect_event(end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	qw_go(two);
+	qw_failed(two, 0, RNIC_SYND_REMOTE_OPERATION);
+	qw_expect_event(end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 	assert_int_equal(softrnic_dma_unmap(end->dp.dev, ODD_IOVA, 16), 0);
 }
 
@@ -471,22 +386,17 @@ test_send_cq_overrun(void **state)
 	struct qw_two *two = *state;
 	const struct dp_cq_conf cq_conf = { .log_size = 1, .uar = 1 };
 	struct qw_qp_conf conf = qw_two_qp_conf(two, false);
-	const struct qw_attr attr = qw_attr();
 	struct dp_cq cq;
 	uint32_t number;
 
 	assert_int_equal(dp_cq_create(&two->a.end->dp, &cq, &cq_conf), 0);
 	conf.send_cq = &cq;
-	assert_int_equal(qw_qp_destroy(&two->a), 0);
-	assert_int_equal(qw_qp_create(two->qw.ends[0], &two->a, &conf), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	qw_connect(&two->a, &two->b, &attr);
+	qw_two_replace(two, false, &conf);
 	for (uint32_t i = 0; i < 4; i++)
-		write_wqe(two, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+		qw_write(two, RNIC_WQE_CE_ALWAYS);
+	qw_go(two);
 	assert_int_equal(qw_event(two->a.end, &number), RNIC_EVENT_CQ_ERROR);
-	expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
+	qw_expect_event(two->a.end, RNIC_EVENT_WQ_CATASTROPHIC, two->a.qpn);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_ERR);
 	qw_expect(&cq, RNIC_CQE_REQUESTER, 0, two->a.qpn);
 	qw_expect(&cq, RNIC_CQE_REQUESTER, 1, two->a.qpn);
@@ -499,23 +409,19 @@ test_receive_cq_overrun(void **state)
 	struct qw_two *two = *state;
 	const struct dp_cq_conf cq_conf = { .log_size = 0, .uar = 1 };
 	struct qw_qp_conf conf = qw_two_qp_conf(two, true);
-	const struct qw_attr attr = qw_attr();
 	struct dp_cq cq;
 	uint32_t number;
 
 	assert_int_equal(dp_cq_create(&two->b.end->dp, &cq, &cq_conf), 0);
 	conf.recv_cq = &cq;
-	assert_int_equal(qw_qp_destroy(&two->b), 0);
-	assert_int_equal(qw_qp_create(two->qw.ends[1], &two->b, &conf), 0);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	qw_connect(&two->a, &two->b, &attr);
+	qw_two_replace(two, true, &conf);
 	qw_recv(&two->b, two->in, 64);
 	qw_recv(&two->b, two->in, 64);
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_run(&two->qw);
 	assert_int_equal(qw_event(two->b.end, &number), RNIC_EVENT_CQ_ERROR);
-	expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
+	qw_expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 }
 
@@ -528,12 +434,11 @@ test_lost_doorbell(void **state)
 	struct qw_two *two = *state;
 	struct softrnic_stats before = dp_stats(&two->a.end->dp), after;
 
-	for (uint32_t i = 0; i < 1000; i++)
-		softrnic_poll(two->qw.poller);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_poll(&two->qw, 1000);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	dp_sq_record(&two->a.sq);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	after = dp_stats(&two->a.end->dp);
 	assert_int_equal(after.doorbells, before.doorbells);
 	assert_int_equal(after.doorbells_missed, before.doorbells_missed + 1);
@@ -545,16 +450,14 @@ test_record_seen_before_its_doorbell(void **state)
 {
 	struct qw_two *two = *state;
 
-	for (uint32_t i = 0; i < 1000; i++)
-		softrnic_poll(two->qw.poller);
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_poll(&two->qw, 1000);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	dp_sq_record(&two->a.sq);
 	softrnic_poll(two->qw.poller);
 	assert_true(qw_qp_inside(&two->a)->suspect);
 	qw_expect_nothing(&two->a_send);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_go(two);
+	qw_done(two, 0);
 	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
 }
 
@@ -562,7 +465,7 @@ test_record_seen_before_its_doorbell(void **state)
 static void
 send_seen_at_once(struct qw_two *two, uint16_t i)
 {
-	write_wqe(two, RNIC_WQE_CE_ALWAYS);
+	qw_write(two, RNIC_WQE_CE_ALWAYS);
 	if (i == 0)
 		dp_sq_ring(&two->a.sq);
 	else
@@ -570,7 +473,7 @@ send_seen_at_once(struct qw_two *two, uint16_t i)
 	softrnic_poll(two->qw.poller);
 	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, i + 1);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+	qw_done(two, i);
 }
 
 /* Who sent lately needs no doorbell: another queue of its register may have overwritten it. */
@@ -594,14 +497,12 @@ test_one_of_those_who_sent_lately_goes(void **state)
 	struct qw_qp more[2], peers[2];
 
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(qw_qp_create(two->a.end, &more[i], &conf), 0);
-		assert_int_equal(qw_qp_create(two->b.end, &peers[i], &peer), 0);
-		qw_connect(&more[i], &peers[i], &attr);
+		qw_two_more(two, &more[i], &conf, &peers[i], &peer, &attr);
 		qw_post(&more[i], &peers[i], RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 		qw_run(&two->qw);
 		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, more[i].qpn);
 	}
-	assert_int_equal(qw_qp_modify(&more[0], RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&more[0], RNIC_CMD_2RST_QP);
 	assert_int_equal(qw_qp_inside(&more[0])->watched, 0);
 	assert_int_equal(qw_qp_inside(&more[1])->watched, 1);
 	qw_wqe(&more[1], RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key,
@@ -622,9 +523,9 @@ test_who_sent_lately_outlives_other_maps(void **state)
 
 	for (uint16_t i = 0; i < 5; i++) {
 		send_seen_at_once(two, i);
-		unmap(two->a.end, other, 4096);
+		qw_unmap(two->a.end, other, 4096);
 		softrnic_poll(two->qw.poller);
-		map(two->a.end, other, 4096);
+		qw_map(two->a.end, other, 4096);
 		softrnic_poll(two->qw.poller);
 	}
 	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
@@ -640,14 +541,11 @@ test_a_quiet_device_looks_at_doorbells_in_each_poll(void **state)
 	struct qw_qp qp, peer;
 
 	for (unsigned int i = 0; i < 8; i++) {
-		assert_int_equal(qw_qp_create(two->a.end, &qp, &conf), 0);
-		assert_int_equal(qw_qp_create(two->b.end, &peer, &peer_conf), 0);
-		qw_connect(&qp, &peer, &attr);
+		qw_two_more(two, &qp, &conf, &peer, &peer_conf, &attr);
 		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 		qw_run(&two->qw);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, (uint16_t)i, two->a.qpn);
-		for (unsigned int polls = 0; polls < i; polls++)
-			softrnic_poll(two->qw.poller);
+		qw_done(two, (uint16_t)i);
+		qw_poll(&two->qw, i);
 		assert_true(qw_qp_inside(&two->a)->watched);
 		qw_post(&qp, &peer, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 		softrnic_poll(two->qw.poller);
@@ -666,7 +564,7 @@ test_those_who_sent_lately_are_forgotten_with_the_last(void **state)
 
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	assert_int_equal(dev->qp_watch.users, 1);
 	assert_int_equal(dev->qp_watch.count, 1);
 	assert_int_equal(qw_qp_destroy(&two->a), 0);
@@ -681,15 +579,14 @@ test_record_of_who_sent_lately_moves(void **state)
 	struct qw_two *two = *state;
 
 	for (uint16_t i = 0; i < 3; i++) {
-		write_wqe(two, RNIC_WQE_CE_ALWAYS);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		qw_write(two, RNIC_WQE_CE_ALWAYS);
+		qw_go(two);
+		qw_done(two, i);
 		assert_true(qw_qp_inside(&two->a)->watched);
-		unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
-		map(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+		qw_unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+		qw_map(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
 	}
-	unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
+	qw_unmap(two->a.end, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
 	qw_run(&two->qw);
 	assert_false(qw_qp_inside(&two->a)->watched);
 }
@@ -701,15 +598,13 @@ test_idle_and_back(void **state)
 	struct qw_two *two = *state;
 
 	for (uint16_t i = 0; i < 3; i++) {
-		write_wqe(two, RNIC_WQE_CE_ALWAYS);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
+		qw_write(two, RNIC_WQE_CE_ALWAYS);
+		qw_go(two);
+		qw_done(two, i);
 		/* Done with everything; its record is looked at for a while. */
 		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->b)->active);
 		assert_true(qw_qp_inside(&two->a)->watched && !qw_qp_inside(&two->b)->watched);
-		for (uint32_t j = 0; j < 1000; j++)
-			softrnic_poll(two->qw.poller);
+		qw_poll(&two->qw, 1000);
 		assert_false(qw_qp_inside(&two->a)->active || qw_qp_inside(&two->a)->watched);
 	}
 	assert_int_equal(dp_stats(&two->a.end->dp).doorbells_missed, 0);
@@ -740,8 +635,8 @@ test_memory_budget(void **state)
 			break;
 		count++;
 		end->dp.hn.used = used;
-		unmap(end, qps[0].sq.ring, (size_t)RNIC_WQEBB_BYTES << 15);
-		unmap(end, qps[0].sq.dbrec, sizeof(*qps[0].sq.dbrec));
+		qw_unmap(end, qps[0].sq.ring, (size_t)RNIC_WQEBB_BYTES << 15);
+		qw_unmap(end, qps[0].sq.dbrec, sizeof(*qps[0].sq.dbrec));
 		assert_true(count < 1000);
 	}
 	assert_int_equal(status, RNIC_STATUS_NO_RES);
@@ -771,7 +666,7 @@ test_device_reset_under_traffic(void **state)
 	assert_true(TAILQ_EMPTY(&two->a.end->dp.dev->swept_qps));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, qw_setup_islands, qw_teardown)
 
 int
 main(void)

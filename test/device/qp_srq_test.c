@@ -3,6 +3,7 @@
 /* Receive memory pools: WQEs of a linked list for several queue pairs, the limit, and lists that are wrong. */
 #include <stdlib.h>
 
+#include "driver/rmp.h"
 #include "qp_world.h"
 
 #define LOG_SIZE   4
@@ -30,11 +31,8 @@ setup(void **state)
 	a = qw_two_qp_conf(f->two, false);
 	b = qw_two_qp_conf(f->two, true);
 	b.srq = &f->srq;
-	for (uint32_t i = 0; i < SENDERS; i++) {
-		assert_int_equal(qw_qp_create(f->two->qw.ends[0], &f->senders[i], &a), 0);
-		assert_int_equal(qw_qp_create(f->two->qw.ends[1], &f->receivers[i], &b), 0);
-		qw_connect(&f->senders[i], &f->receivers[i], &attr);
-	}
+	for (uint32_t i = 0; i < SENDERS; i++)
+		qw_two_more(f->two, &f->senders[i], &a, &f->receivers[i], &b, &attr);
 	qw_fill(f->two->out, SENDERS * SLOT, 1);
 	*state = f;
 	return 0;
@@ -130,20 +128,13 @@ static void
 test_limit(void **state)
 {
 	struct fixture *f = *state;
-	struct rnic_modify_rmp_in in = { 0 };
-	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
+	struct drv *drv = &f->srq.end->dp.drv;
 	uint32_t number;
 
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, f->srq.rmpn);
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, 3);
 	for (uint16_t i = 0; i < SIZE; i++)
 		write_slot(f, i, (i + 1) % SIZE);
 	qw_srq_post(&f->srq, 4);
-	assert_int_equal(
-		dp_command(&f->srq.end->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(drv_rmp_limit_set(drv, f->srq.rmpn, 3), 0);
 	/* Three are left, then more are posted, which no doorbell told of: none of both is below the limit. */
 	send(f, 0, 10);
 	qw_srq_post(&f->srq, 1);
@@ -155,8 +146,7 @@ test_limit(void **state)
 	send(f, 0, 10);
 	assert_int_equal(qw_event(f->srq.end, NULL), 0);
 	/* Armed below it: at once. */
-	assert_int_equal(
-		dp_command(&f->srq.end->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(drv_rmp_limit_set(drv, f->srq.rmpn, 3), 0);
 	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LIMIT);
 }
 
@@ -187,17 +177,14 @@ static void
 test_last_wqe(void **state)
 {
 	struct fixture *f = *state;
-	const struct qw_attr attr = qw_attr();
-	uint32_t number;
 
 	for (uint16_t i = 0; i < 3; i++)
 		write_slot(f, i, i + 1);
 	qw_srq_post(&f->srq, 3);
-	assert_int_equal(qw_qp_modify(&f->receivers[0], RNIC_CMD_2ERR_QP, NULL, &attr), 0);
+	qw_qp_to(&f->receivers[0], RNIC_CMD_2ERR_QP);
 	qw_run(&f->two->qw);
 	qw_expect_nothing(&f->two->b_recv);
-	assert_int_equal(qw_event(f->srq.end, &number), RNIC_EVENT_SRQ_LAST_WQE);
-	assert_int_equal(number, f->receivers[0].qpn);
+	qw_expect_event(f->srq.end, RNIC_EVENT_SRQ_LAST_WQE, f->receivers[0].qpn);
 	send(f, 1, 50);
 	expect_in(f, 1, 0, 50);
 }
@@ -274,9 +261,7 @@ test_protection_domain_of_the_pool(void **state)
 
 	b.srq = &f->srq;
 	b.pd = dp_create_simple(&end->dp, RNIC_CMD_ALLOC_PD);
-	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &sender, &a), 0);
-	assert_int_equal(qw_qp_create(end, &receiver, &b), 0);
-	qw_connect(&sender, &receiver, &attr);
+	qw_two_more(f->two, &sender, &a, &receiver, &b, &attr);
 	write_slot(f, 0, 1);
 	qw_srq_post(&f->srq, 1);
 	qw_post(&sender, &receiver, RNIC_WQE_SEND, f->two->out, 10, NULL);
@@ -299,9 +284,7 @@ test_reserved_key_in_a_pool(void **state)
 
 	b.srq = &f->srq;
 	b.rlky = true;
-	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &sender, &a), 0);
-	assert_int_equal(qw_qp_create(end, &receiver, &b), 0);
-	qw_connect(&sender, &receiver, &attr);
+	qw_two_more(f->two, &sender, &a, &receiver, &b, &attr);
 	write_slot(f, 0, 1);
 	segment->lkey = rnic_cpu_to_be32(SOFTRNIC_RESERVED_LKEY);
 	segment->address = rnic_cpu_to_be64(dp_iova(&end->dp, f->two->in));

@@ -6,6 +6,7 @@
  */
 #include "qp_world.h"
 #include "softrnic/base/poller.h"
+#include "softrnic/base/tunables.h"
 
 #define PAGE 4096u
 #define SIZE 64u /* of a message */
@@ -18,26 +19,12 @@
 static int
 setup(void **state)
 {
-	const struct qw_conf conf = { .pair = true, .islands = true };
-	const struct qw_attr attr = qw_attr();
-	struct qw_two *two;
-
 	/* One test's are not the next one's. */
 	atomic_store(&softrnic_audit_violations, 0);
-	two = qw_two_open(&conf);
-	qw_two_connect(two, &attr);
-	*state = two;
-	return 0;
+	return qw_setup_islands(state);
 }
 
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
-}
-
-/* Unmapped, and the number of changes is again what it was when all was mapped. */
+/* Unmapped, and the number of changes is again what it was when all was mapped: no test makes 2^64 of them. */
 static void
 take_away(struct dp *dp, const void *memory, size_t bytes)
 {
@@ -76,8 +63,7 @@ write_from(struct qw_two *two, uint32_t key, const uint8_t *data)
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, SIZE, two->in, two->b.end->key,
 	       RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, key, data, SIZE);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 }
 
 static void
@@ -85,15 +71,14 @@ key_leads_nowhere(struct qw_two *two, uint32_t key, const uint8_t *va, uint8_t *
 {
 	memset(memory, 'm', SIZE);
 	write_from(two, key, va);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	assert_all(two->in, 'm', SIZE);
 	memset(two->in, 0, SIZE);
 	take_away(&two->a.end->dp, memory, PAGE);
 	memset(memory, 's', SIZE);
 	write_from(two, key, va);
 	assert_all(two->in, 0, SIZE);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 1, RNIC_SYND_LOCAL_PROTECTION,
-			two->a.qpn);
+	qw_failed(two, 1, RNIC_SYND_LOCAL_PROTECTION);
 }
 
 static void
@@ -135,17 +120,15 @@ key_that_a_peer_writes_by(void **state)
 	for (unsigned int round = 0; round < 2; round++) {
 		qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, SIZE, memory, key,
 		       RNIC_WQE_CE_ALWAYS);
-		dp_sq_ring(&two->a.sq);
-		qw_run(&two->qw);
+		qw_go(two);
 		assert_all(memory, round == 0 ? 'w' : 'v', SIZE);
 		if (round > 0)
 			break;
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+		qw_done(two, 0);
 		take_away(&two->b.end->dp, memory, PAGE);
 		memset(memory, 'v', SIZE);
 	}
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, 1, RNIC_SYND_REMOTE_OPERATION,
-			two->a.qpn);
+	qw_failed(two, 1, RNIC_SYND_REMOTE_OPERATION);
 }
 
 /* ---- Rings and records ---- */
@@ -280,9 +263,7 @@ ring_of_a_pool(void **state)
 
 	qw_srq_create(two->b.end, &srq, LOG, 6, 0);
 	b_conf.srq = &srq;
-	assert_int_equal(qw_qp_create(two->a.end, &a, &a_conf), 0);
-	assert_int_equal(qw_qp_create(two->b.end, &b, &b_conf), 0);
-	qw_connect(&a, &b, &attr);
+	qw_two_more(two, &a, &a_conf, &b, &b_conf, &attr);
 	for (uint16_t i = 0; i < 3; i++)
 		qw_srq_write(&srq, i, i + 1, two->in, SIZE);
 	qw_srq_post(&srq, 3);
@@ -315,24 +296,41 @@ record_that_is_watched(void **state)
 
 /* ---- The number itself, and who looks after us ---- */
 
+#define LEFT 5 /* changes before the end */
+
+/* As many changes as the first device has seen by now bring the second one near the end. */
+static int
+setup_near_the_end(void **state)
+{
+	const struct softrnic_tunables usual = softrnic_tunables;
+	struct qw_two *two;
+
+	softrnic_tunables.dma_generation = 1;
+	setup(state);
+	two = *state;
+	softrnic_tunables.dma_generation -= two->a.end->dp.dev->dma_generation + LEFT;
+	qw_teardown(state);
+	setup(state);
+	softrnic_tunables = usual;
+	return 0;
+}
+
 static void
 changes_are_counted_beyond_the_end(void **state)
 {
 	struct qw_two *two = *state;
-	struct dp *dp = &two->a.end->dp;
-	uint8_t *memory;
+	const struct softrnic *dev = two->a.end->dp.dev;
 
-	softrnic_lock(dp->poller);
-	dp->dev->dma_generation = 0;
-	dp->dev->dma_generation -= 5;
-	softrnic_unlock(dp->poller);
+	assert_true(dev->dma_generation == UINT64_C(0) - LEFT);
 	for (uint16_t i = 0; i < 10; i++) {
-		memory = page(two->a.end);
+		uint8_t *memory = page(two->a.end);
+
 		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, memory, SIZE, two->in);
 		qw_run(&two->qw);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, i, two->a.qpn);
-		assert_int_equal(softrnic_dma_unmap(dp->dev, dp_iova(dp, memory), PAGE), 0);
+		qw_done(two, i);
+		qw_unmap(two->a.end, memory, PAGE);
 	}
+	assert_in_range(dev->dma_generation, 1, 100);
 }
 
 static void
@@ -346,11 +344,11 @@ audit_sees_what_outlives_its_mapping(void **state)
 		       &(struct qw_key_conf){ .start = memory, .length = PAGE, .access = RIGHTS });
 	struct softrnic_mkey *mkey = softrnic_object_get(dp->dev, SOFTRNIC_MKEY, key >> 8);
 
-	assert_int_equal(softrnic_dma_unmap(dp->dev, dp_iova(dp, memory), PAGE), 0);
+	qw_unmap(two->a.end, memory, PAGE);
 	assert_int_equal(atomic_load(&softrnic_audit_violations), 0);
 	/* In none of the lists. */
 	mkey->flat = memory;
-	assert_int_equal(softrnic_dma_unmap(dp->dev, dp_iova(dp, other), PAGE), 0);
+	qw_unmap(two->a.end, other, PAGE);
 	mkey->flat = NULL;
 	assert_int_equal(atomic_exchange(&softrnic_audit_violations, 0), 1);
 }
@@ -358,7 +356,7 @@ audit_sees_what_outlives_its_mapping(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, qw_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(key_of_one_piece),
 		TEST(key_of_chunks),
@@ -370,7 +368,8 @@ main(void)
 		TEST(rings_of_a_queue_pair),
 		TEST(ring_of_a_pool),
 		TEST(record_that_is_watched),
-		TEST(changes_are_counted_beyond_the_end),
+		cmocka_unit_test_setup_teardown(changes_are_counted_beyond_the_end,
+						setup_near_the_end, qw_teardown),
 		TEST(audit_sees_what_outlives_its_mapping),
 	};
 

@@ -220,9 +220,7 @@ talk_to_each_other(struct fixture *f, uint8_t opcode)
 	assert_int_equal(dp_cq_create(&f->two->qw.ends[1]->dp, &other, &cq), 0);
 	a.send_cq = a.recv_cq = &f->cq;
 	b.send_cq = b.recv_cq = &other;
-	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &f->two->a, &a), 0);
-	assert_int_equal(qw_qp_create(f->two->qw.ends[1], &f->two->b, &b), 0);
-	qw_connect(&f->two->a, &f->two->b, &attr);
+	qw_two_more(f->two, &f->two->a, &a, &f->two->b, &b, &attr);
 	write_ring(&f->two->a, &f->two->b, opcode, f->two->out, f->two->in);
 	write_ring(&f->two->b, &f->two->a, opcode, f->two->in, f->two->out);
 	more_requests(f);
@@ -272,22 +270,13 @@ test_a_queue_pair_that_is_flushed(void **state)
 {
 	struct fixture *f = *state;
 	const struct qw_attr attr = qw_attr();
-	struct qw_qp_conf conf = qw_two_qp_conf(f->two, false);
+	struct qw_qp_conf a = qw_two_qp_conf(f->two, false), b = qw_two_qp_conf(f->two, true);
 
-	conf.send_cq = conf.recv_cq = &f->cq;
-	assert_int_equal(qw_qp_create(f->two->qw.ends[0], &f->two->a, &conf), 0);
-	assert_int_equal(qw_qp_create(f->two->qw.ends[1], &f->two->b,
-				      &(struct qw_qp_conf){ .send_cq = &f->two->b_send,
-							    .recv_cq = &f->two->b_recv,
-							    .log_sq = QW_LOG_SQ,
-							    .log_rq = QW_LOG_RQ,
-							    .log_stride = 6,
-							    .uar = 2 }),
-			 0);
-	qw_connect(&f->two->a, &f->two->b, &attr);
+	a.send_cq = a.recv_cq = &f->cq;
+	qw_two_more(f->two, &f->two->a, &a, &f->two->b, &b, &attr);
 	write_ring(&f->two->a, &f->two->b, RNIC_WQE_NOP, f->two->out, f->two->in);
 	more_of_one(f);
-	assert_int_equal(qw_qp_modify(&f->two->a, RNIC_CMD_2ERR_QP, NULL, NULL), 0);
+	qw_qp_to(&f->two->a, RNIC_CMD_2ERR_QP);
 	dp_sq_ring(&f->two->a.sq);
 	rounds(f, more_of_one, 2 * 2 * TURN + SPARE);
 	assert_in_range(dp_stats(f->dp).cqes, 100, 100 * 2 * TURN);

@@ -12,26 +12,6 @@
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */
 #define LIST	 SOFTRNIC_MAX_KLMS
 
-static int
-setup(void **state)
-{
-	const struct qw_conf conf = { .pair = true };
-	const struct qw_attr attr = qw_attr();
-	struct qw_two *two = qw_two_open(&conf);
-
-	qw_two_connect(two, &attr);
-	qw_fill(two->out, 8192, 1);
-	*state = two;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
-}
-
 /* A list of keys as long as lists may be: byte i of it is byte i % period behind `address` of the other key. */
 static uint32_t
 list_key(struct qw_end *end, uint32_t key, uint64_t address, uint32_t period)
@@ -69,7 +49,7 @@ write_segments(struct qw_two *two, uint32_t key, uint64_t at)
 	while (dp_cq_peek(&two->a_send) == NULL)
 		softrnic_poll(two->qw.poller);
 	before = cpu_ns() - before;
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
+	qw_done(two, counter);
 	return before;
 }
 
@@ -110,10 +90,8 @@ test_last_byte_of_lists_of_lists(void **state)
 	assert_int_equal(two->in[0], two->out[(LIST - 1) % 4096]);
 	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, NULL, 1, two->in, two->b.end->key, RNIC_WQE_CE_ALWAYS);
 	qw_segment(&two->a, 2, keys[DEEP + 1], NULL, 1);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
-	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, (uint16_t)(two->a.sq.producer - 1),
-			RNIC_SYND_LOCAL_PROTECTION, two->a.qpn);
+	qw_go(two);
+	qw_failed(two, (uint16_t)(two->a.sq.producer - 1), RNIC_SYND_LOCAL_PROTECTION);
 	for (uint32_t i = DEEP + 1; i > 0; i--)
 		destroy_key(two->a.end, keys[i]);
 }
@@ -148,11 +126,8 @@ many_open(struct qw_two *two, uint32_t count)
 	a.no_rq = b.no_rq = true;
 	b.log_sq = 1;
 	attr.mtu = RNIC_QP_MTU_4096;
-	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(qw_qp_create(two->a.end, &many->senders[i], &a), 0);
-		assert_int_equal(qw_qp_create(two->b.end, &many->receivers[i], &b), 0);
-		qw_connect(&many->senders[i], &many->receivers[i], &attr);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		qw_two_more(two, &many->senders[i], &a, &many->receivers[i], &b, &attr);
 	return many;
 }
 
@@ -265,8 +240,7 @@ test_an_answer_ends_no_more_than_hundreds(void **state)
 		qw_wqe(&sender, RNIC_WQE_NOP, NULL, 0, NULL, 0, RNIC_WQE_CE_ALWAYS);
 	dp_sq_ring(&sender.sq);
 	/* The receiver does not receive yet. */
-	for (uint32_t i = 0; i < 2 * WQES / TURN; i++)
-		softrnic_poll(two->qw.poller);
+	qw_poll(&two->qw, 2 * WQES / TURN);
 	qw_expect_nothing(&cq);
 	assert_int_equal(qw_qp_modify(&receiver, RNIC_CMD_INIT2RTR_QP, &sender, &attr), 0);
 	/* The WRITE comes again. */
@@ -329,7 +303,7 @@ test_a_poll_ends_however_many_queues_have_work(void **state)
 	dp_close(&dp);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, qw_setup_pair, qw_teardown)
 
 int
 main(void)

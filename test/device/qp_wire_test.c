@@ -226,21 +226,10 @@ test_overtaken(void **state)
 static int
 setup(void **state)
 {
-	const struct qw_conf conf = { .pair = true };
 	struct qw_attr attr = qw_attr();
-	struct qw_two *two = qw_two_open(&conf);
 
 	attr.timeout = 0; /* what is lost stays lost */
-	qw_two_connect(two, &attr);
-	*state = two;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
+	return qw_setup(state, &(struct qw_conf){ .pair = true }, &attr);
 }
 
 /* A WRITE goes out and leaves no trace but that. */
@@ -255,12 +244,29 @@ write_one(struct qw_two *two)
 	assert_int_equal(two->in[0], 0);
 }
 
+/* The queue pair from the start, its path leading to the peer's number at that end. */
+static void
+lead_to(struct qw_qp *qp, const struct qw_qp *peer, struct qw_end *end)
+{
+	struct qw_attr attr = qw_attr();
+	struct qw_qp there = *peer;
+
+	attr.timeout = 0;
+	there.end = end;
+	qw_qp_to(qp, RNIC_CMD_2RST_QP);
+	qw_qp_to(qp, RNIC_CMD_RST2INIT_QP);
+	assert_int_equal(qw_qp_modify(qp, RNIC_CMD_INIT2RTR_QP, &there, &attr), 0);
+	assert_int_equal(qw_qp_modify(qp, RNIC_CMD_RTR2RTS_QP, NULL, &attr), 0);
+}
+
 static void
 test_address_of_another(void **state)
 {
 	struct qw_two *two = *state;
+	struct qw_end another = *two->b.end;
 
-	qw_qp_inside(&two->a)->dgid[15] ^= 0x80;
+	another.gid[15] ^= 0x80;
+	lead_to(&two->a, &two->b, &another);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 1);
@@ -272,9 +278,8 @@ test_address_that_has_gone(void **state)
 	struct rnic_set_roce_address_in in = { 0 };
 	struct qw_two *two = *state;
 
-	assert_int_equal(
-		dp_command(&two->b.end->dp, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), NULL, 0),
-		0);
+	drv_head(&in, RNIC_CMD_SET_ROCE_ADDRESS, 0);
+	assert_int_equal(drv_execute(&two->b.end->dp.drv, &in, sizeof(in), NULL), 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	/* What the table holds in its place is no address. */
@@ -292,8 +297,10 @@ static void
 test_source_that_is_not_the_peer(void **state)
 {
 	struct qw_two *two = *state;
+	struct qw_end another = *two->a.end;
 
-	qw_qp_inside(&two->b)->dgid[15] ^= 0x80;
+	another.gid[15] ^= 0x80;
+	lead_to(&two->b, &two->a, &another);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 }
@@ -303,11 +310,13 @@ test_mac_of_another(void **state)
 {
 	struct qw_two *two = *state;
 	struct softrnic_port *port = &two->b.end->dp.dev->port;
+	struct qw_end another = *two->b.end;
 	uint64_t counted = 0;
 
 	/* promisc_all is on: it is for other eyes, not for queue pairs */
 	assert_true(port->promisc_all);
-	qw_qp_inside(&two->a)->dmac[5] ^= 0x80;
+	another.mac[5] ^= 0x80;
+	lead_to(&two->a, &two->b, &another);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	assert_int_equal(port->counters.rx_foreign_packets[0], 1);
@@ -327,12 +336,14 @@ test_mac_of_the_list(void **state)
 		.count = 1,
 		.macs = { UINT64_C(0x020000000082) },
 	};
+	struct qw_end another = *two->b.end;
 
-	qw_qp_inside(&two->a)->dmac[5] ^= 0x80;
+	another.mac[5] ^= 0x80;
+	lead_to(&two->a, &two->b, &another);
 	assert_int_equal(dp_vport_modify(&two->b.end->dp, &vport), 0);
 	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
 	qw_run(&two->qw);
-	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	qw_done(two, 0);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 0);
 }
 
@@ -351,9 +362,8 @@ static void
 test_number_of_one_in_reset(void **state)
 {
 	struct qw_two *two = *state;
-	struct qw_attr attr = qw_attr();
 
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
+	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
 	/* The path that it had. */
 	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
 	write_one(two);
@@ -366,14 +376,13 @@ static void
 test_number_of_one_that_does_not_receive(void **state)
 {
 	struct qw_two *two = *state;
-	struct qw_attr attr = qw_attr();
 
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2RST_QP, NULL, &attr), 0);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_RST2INIT_QP, NULL, &attr), 0);
+	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
+	qw_qp_to(&two->b, RNIC_CMD_RST2INIT_QP);
 	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
-	assert_int_equal(qw_qp_modify(&two->b, RNIC_CMD_2ERR_QP, NULL, &attr), 0);
+	qw_qp_to(&two->b, RNIC_CMD_2ERR_QP);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 2);
 }
@@ -453,8 +462,7 @@ test_time_of_arrival(void **state)
 
 	/* Its last packet lies back two milliseconds and many polls. */
 	qw_run_us(&two->qw, 2000);
-	for (uint32_t i = 0; i < 1000; i++)
-		softrnic_poll(two->qw.poller);
+	qw_poll(&two->qw, 1000);
 	assert_false(qw_qp_inside(&two->b)->active);
 	before = softrnic_now_ns();
 	qw_recv(&two->b, two->in, 64);
@@ -506,7 +514,7 @@ test_pkey_and_icrc(void **state)
 	softrnic_unlock(two->qw.poller);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, qw_teardown)
 
 int
 main(void)

@@ -160,6 +160,27 @@ qw_run_us(struct qw *qw, uint64_t us)
 		softrnic_poll(qw->poller);
 }
 
+void
+qw_poll(struct qw *qw, unsigned int polls)
+{
+	while (polls-- > 0)
+		softrnic_poll(qw->poller);
+}
+
+void
+qw_map(struct qw_end *end, void *memory, size_t bytes)
+{
+	assert_int_equal(softrnic_dma_map(end->dp.dev, dp_iova(&end->dp, memory), bytes, memory,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+}
+
+void
+qw_unmap(struct qw_end *end, const void *memory, size_t bytes)
+{
+	assert_int_equal(softrnic_dma_unmap(end->dp.dev, dp_iova(&end->dp, memory), bytes), 0);
+}
+
 /* ---- Keys ---- */
 
 /* Its key, or 0. */
@@ -350,6 +371,14 @@ qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
 }
 
 void
+qw_qp_to(struct qw_qp *qp, uint16_t opcode)
+{
+	const struct qw_attr attr = qw_attr();
+
+	assert_int_equal(qw_qp_modify(qp, opcode, NULL, &attr), 0);
+}
+
+void
 qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr)
 {
 	struct qw_qp *qps[2] = { a, b };
@@ -530,6 +559,16 @@ qw_event(struct qw_end *end, uint32_t *number)
 	return eqe->type;
 }
 
+void
+qw_expect_event(struct qw_end *end, uint8_t type, uint32_t number)
+{
+	uint32_t n = 0;
+
+	assert_int_equal(qw_event(end, &n), type);
+	assert_int_equal(n, number);
+	assert_int_equal(qw_event(end, NULL), 0);
+}
+
 /* ---- Two of them ---- */
 
 struct qw_two *
@@ -568,13 +607,40 @@ qw_two_qp_conf(struct qw_two *two, bool b)
 }
 
 void
+qw_two_more(struct qw_two *two, struct qw_qp *a, const struct qw_qp_conf *a_conf, struct qw_qp *b,
+	    const struct qw_qp_conf *b_conf, const struct qw_attr *attr)
+{
+	assert_int_equal(qw_qp_create(two->qw.ends[0], a, a_conf), 0);
+	assert_int_equal(qw_qp_create(two->qw.ends[1], b, b_conf), 0);
+	qw_connect(a, b, attr);
+}
+
+void
 qw_two_connect(struct qw_two *two, const struct qw_attr *attr)
 {
 	const struct qw_qp_conf a = qw_two_qp_conf(two, false), b = qw_two_qp_conf(two, true);
 
-	assert_int_equal(qw_qp_create(two->qw.ends[0], &two->a, &a), 0);
-	assert_int_equal(qw_qp_create(two->qw.ends[1], &two->b, &b), 0);
-	qw_connect(&two->a, &two->b, attr);
+	qw_two_more(two, &two->a, &a, &two->b, &b, attr);
+}
+
+void
+qw_two_reconnect(struct qw_two *two, const struct qw_attr *attr)
+{
+	assert_int_equal(qw_qp_destroy(&two->a), 0);
+	assert_int_equal(qw_qp_destroy(&two->b), 0);
+	qw_two_connect(two, attr);
+}
+
+void
+qw_two_replace(struct qw_two *two, bool b, const struct qw_qp_conf *conf)
+{
+	struct qw_qp *qp = b ? &two->b : &two->a;
+	const struct qw_attr attr = qw_attr();
+
+	assert_int_equal(qw_qp_destroy(qp), 0);
+	assert_int_equal(qw_qp_create(two->qw.ends[b], qp, conf), 0);
+	qw_qp_to(b ? &two->a : &two->b, RNIC_CMD_2RST_QP);
+	qw_connect(&two->a, &two->b, &attr);
 }
 
 void
@@ -582,6 +648,64 @@ qw_two_close(struct qw_two *two)
 {
 	qw_close(&two->qw);
 	free(two);
+}
+
+void
+qw_write(struct qw_two *two, uint8_t ce)
+{
+	qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in, two->b.end->key, ce);
+}
+
+void
+qw_go(struct qw_two *two)
+{
+	dp_sq_ring(&two->a.sq);
+	qw_run(&two->qw);
+}
+
+const struct rnic_cqe *
+qw_done(struct qw_two *two, uint16_t counter)
+{
+	return qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
+}
+
+void
+qw_failed(struct qw_two *two, uint16_t counter, uint8_t syndrome)
+{
+	qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR, counter, syndrome, two->a.qpn);
+}
+
+/* ---- For cmocka ---- */
+
+int
+qw_setup(void **state, const struct qw_conf *conf, const struct qw_attr *attr)
+{
+	const struct qw_attr usual = qw_attr();
+	struct qw_two *two = qw_two_open(conf);
+
+	qw_two_connect(two, attr != NULL ? attr : &usual);
+	qw_fill(two->out, 8192, 1);
+	*state = two;
+	return 0;
+}
+
+int
+qw_setup_pair(void **state)
+{
+	return qw_setup(state, &(struct qw_conf){ .pair = true }, NULL);
+}
+
+int
+qw_setup_islands(void **state)
+{
+	return qw_setup(state, &(struct qw_conf){ .pair = true, .islands = true }, NULL);
+}
+
+int
+qw_teardown(void **state)
+{
+	qw_two_close(*state);
+	return 0;
 }
 
 int

@@ -92,8 +92,12 @@ void qw_end_restart(struct qw_end *end, bool ipv6, uint8_t host);
 void qw_run(struct qw *qw);
 /* Poll until done() says so, which takes real time if timers are waited for; false: ten seconds were not enough. */
 bool qw_run_until(struct qw *qw, bool (*done)(void *arg), void *arg);
-/* Poll for so long. */
+/* Poll for so long; so often. */
 void qw_run_us(struct qw *qw, uint64_t us);
+void qw_poll(struct qw *qw, unsigned int polls);
+/* What an end maps, and maps no more. */
+void qw_map(struct qw_end *end, void *memory, size_t bytes);
+void qw_unmap(struct qw_end *end, const void *memory, size_t bytes);
 
 /* CREATE_QP: its status. */
 int qw_qp_create(struct qw_end *end, struct qw_qp *qp, const struct qw_qp_conf *conf);
@@ -102,6 +106,8 @@ struct qw_attr qw_attr(void);
 /* One change: its status. The peer may be NULL where no path is needed. */
 int qw_qp_modify(struct qw_qp *qp, uint16_t opcode, const struct qw_qp *peer,
 		 const struct qw_attr *attr);
+/* One that succeeds, with the usual attributes and no peer. */
+void qw_qp_to(struct qw_qp *qp, uint16_t opcode);
 /* Both from RST to RTS. */
 void qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr);
 enum rnic_qp_state qw_qp_state(struct qw_qp *qp);
@@ -153,6 +159,8 @@ const struct rnic_error_cqe *qw_expect_error(struct dp_cq *cq, enum rnic_cqe_opc
 void qw_expect_nothing(struct dp_cq *cq);
 /* The next event but CQs' completions; its type, 0 for none. */
 uint8_t qw_event(struct qw_end *end, uint32_t *number);
+/* There is one event, this one. */
+void qw_expect_event(struct qw_end *end, uint8_t type, uint32_t number);
 
 /*
  * What most tests want: two connected queue pairs, a CQ for each of their queues, and a buffer at either end.
@@ -172,10 +180,30 @@ struct qw_two {
 struct qw_two *qw_two_open(const struct qw_conf *conf);
 /* Queue pairs of the usual size, connected. */
 void qw_two_connect(struct qw_two *two, const struct qw_attr *attr);
+/* The same once more, in place of those that there are. */
+void qw_two_reconnect(struct qw_two *two, const struct qw_attr *attr);
+/* Another a, or b, and connected to the peer that there is. */
+void qw_two_replace(struct qw_two *two, bool b, const struct qw_qp_conf *conf);
+/* Two more, connected. */
+void qw_two_more(struct qw_two *two, struct qw_qp *a, const struct qw_qp_conf *a_conf,
+		 struct qw_qp *b, const struct qw_qp_conf *b_conf, const struct qw_attr *attr);
 void qw_two_close(struct qw_two *two);
-/* For cmocka: the end of a fixture that was allocated, and begins with a pointer to its struct qw_two. */
-int qw_fixture_teardown(void **state);
 struct qw_qp_conf qw_two_qp_conf(struct qw_two *two, bool b);
+
+/* Of a: a WRITE of 64 bytes, not handed over; hand over what was written, and run; what comes of the WQE of that counter. */
+void qw_write(struct qw_two *two, uint8_t ce);
+void qw_go(struct qw_two *two);
+const struct rnic_cqe *qw_done(struct qw_two *two, uint16_t counter);
+void qw_failed(struct qw_two *two, uint16_t counter, uint8_t syndrome);
+
+/* For cmocka, whose state is the struct qw_two: connected queue pairs, a's buffer filled. attr NULL: the usual one. */
+int qw_setup(void **state, const struct qw_conf *conf, const struct qw_attr *attr);
+int qw_setup_pair(void **state);
+/* A pair, each piece of whose memory is a map of its own, so that a test can take one away. */
+int qw_setup_islands(void **state);
+int qw_teardown(void **state);
+/* The end of a fixture that was allocated, and begins with a pointer to its struct qw_two. */
+int qw_fixture_teardown(void **state);
 
 /* Bytes that tell their place and their seed. */
 void qw_fill(void *data, size_t bytes, uint32_t seed);

@@ -13,25 +13,6 @@
 #define RING   (1u << QW_LOG_SQ)
 #define SLOT   64u /* bytes of a buffer */
 
-static int
-setup(void **state)
-{
-	const struct qw_conf conf = { .pair = true };
-	const struct qw_attr attr = qw_attr();
-	struct qw_two *two = qw_two_open(&conf);
-
-	qw_two_connect(two, &attr);
-	*state = two;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	qw_two_close(*state);
-	return 0;
-}
-
 static void
 wait_for(struct qw_two *two, struct dp_cq *cq)
 {
@@ -52,8 +33,7 @@ nops(struct qw_two *two, uint32_t count)
 			       i + 1 == burst ? RNIC_WQE_CE_ALWAYS : RNIC_WQE_CE_ON_ERROR);
 		dp_sq_ring(&two->a.sq);
 		wait_for(two, &two->a_send);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, (uint16_t)(two->a.sq.producer - 1),
-			  two->a.qpn);
+		qw_done(two, (uint16_t)(two->a.sq.producer - 1));
 	}
 }
 
@@ -77,7 +57,7 @@ one_of_each(struct qw_two *two, uint32_t seed)
 		counter = two->a.sq.producer;
 		qw_post(&two->a, &two->b, opcodes[i], two->out, fetch ? 8 : SLOT, two->in);
 		wait_for(two, &two->a_send);
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, counter, two->a.qpn);
+		qw_done(two, counter);
 		if (fetch)
 			assert_int_equal(*(uint64_t *)two->out, seed);
 		else
@@ -109,20 +89,16 @@ test_a_full_send_ring(void **state)
 	for (uint32_t i = 0; i < RING; i++)
 		qw_wqe(&two->a, RNIC_WQE_RDMA_WRITE, two->out, SLOT, two->in, two->b.end->key,
 		       RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	for (uint32_t i = 0; i < RING; i++)
-		qw_expect(&two->a_send, RNIC_CQE_REQUESTER, (uint16_t)(65536 - RING / 2 + i),
-			  two->a.qpn);
+		qw_done(two, (uint16_t)(65536 - RING / 2 + i));
 	nops(two, 65536 - RING);
-	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_2ERR_QP, NULL, NULL), 0);
+	qw_qp_to(&two->a, RNIC_CMD_2ERR_QP);
 	for (uint32_t i = 0; i < RING; i++)
 		qw_wqe(&two->a, RNIC_WQE_NOP, NULL, 0, NULL, 0, RNIC_WQE_CE_ALWAYS);
-	dp_sq_ring(&two->a.sq);
-	qw_run(&two->qw);
+	qw_go(two);
 	for (uint32_t i = 0; i < RING; i++)
-		qw_expect_error(&two->a_send, RNIC_CQE_REQUESTER_ERROR,
-				(uint16_t)(65536 - RING / 2 + i), RNIC_SYND_WR_FLUSHED, two->a.qpn);
+		qw_failed(two, (uint16_t)(65536 - RING / 2 + i), RNIC_SYND_WR_FLUSHED);
 }
 
 /* Messages that say which one they are, by bursts; `post` makes room for one, into that slot of the buffer. */
@@ -196,9 +172,7 @@ test_a_list_of_receives(void **state)
 
 	qw_srq_create(two->b.end, &srq, 5, 6, 0);
 	b.srq = &srq;
-	assert_int_equal(qw_qp_create(two->a.end, &from, &a), 0);
-	assert_int_equal(qw_qp_create(two->b.end, &to, &b), 0);
-	qw_connect(&from, &to, &attr);
+	qw_two_more(two, &from, &a, &to, &b, &attr);
 	receive(two, &from, &to, 32, post_to_list, &srq);
 	assert_in_range(srq.producer, 1, 2 * BEYOND);
 	assert_int_equal(qw_qp_inside(&to)->rmp->consumer, srq.producer);
@@ -207,7 +181,7 @@ test_a_list_of_receives(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, qw_setup_pair, qw_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_send_ring),
 		T(a_full_send_ring),
