@@ -64,8 +64,7 @@ run(struct fate *fate, uint8_t opcode)
 	net_recv(b, 2, 0, LENGTH);
 	net_post(a, opcode, 77, LOCAL, LENGTH, REMOTE);
 	net_run(net);
-	assert_int_equal(a->send_count, 1);
-	assert_int_equal(a->sends[0].syndrome, 0);
+	net_check_done(a, 1);
 	assert_int_equal(b->receive_count, receives);
 	if (receives != 0)
 		assert_int_equal(b->receives[0].length, LENGTH);
@@ -93,40 +92,39 @@ check(struct net *net, struct expect expect)
 	net_destroy(net);
 }
 
+#define ACTIONS(...) ((const enum net_action[8]){ __VA_ARGS__ })
+#define EXPECT(...)  ((struct expect){ __VA_ARGS__ })
+
+/* This happens to its copies in turn. */
+static void
+meet(struct fate *fate, const enum net_action *actions, uint8_t opcode, struct expect expect)
+{
+	fate->seen = 0;
+	memcpy(fate->actions, actions, sizeof(fate->actions));
+	check(run(fate, opcode), expect);
+}
+
 /* A message of data packets, each of them in turn, on its first and on its repeated copy. */
 static void
 each_of_data(uint8_t opcode, uint8_t lowest, uint8_t highest)
 {
-	uint32_t k, behind, again;
-
-	for (k = 0; k < PACKETS; k++) {
+	for (uint32_t k = 0; k < PACKETS; k++) {
 		struct fate fate = { 0, lowest, highest, roce_psn_add(PSN, k), { 0 }, 0 };
-		bool last = k == PACKETS - 1;
-
-		behind = PACKETS - 1 - k;
+		const bool last = k == PACKETS - 1;
+		const uint32_t behind = PACKETS - 1 - k;
 		/* Nothing tells of a missing last one but time, which goes back to what is unacknowledged. */
-		again = last ? ACK_GAP - 1 : 0;
-		fate.actions[0] = NET_DROP;
-		check(run(&fate, opcode), (struct expect){ behind, again, !last, 0, last });
-		fate.seen = 0;
-		fate.actions[0] = NET_CORRUPT;
-		check(run(&fate, opcode), (struct expect){ behind, again, !last, 0, last });
-		fate.seen = 0;
-		fate.actions[0] = NET_DUPLICATE;
-		check(run(&fate, opcode), (struct expect){ 0, 1, 0, 0, 0 });
+		const uint32_t again = last ? ACK_GAP - 1 : 0, waits = last ? 2 : 1;
+		const struct expect once = { behind, again, !last, 0, last };
 		/* The repeated copy; a second NAK for the same gap does not come. */
-		fate.seen = 0;
-		fate.actions[0] = fate.actions[1] = NET_DROP;
-		check(run(&fate, opcode),
-		      (struct expect){ 2 * behind, again, !last, 0, last ? 2 : 1 });
-		fate.seen = 0;
-		fate.actions[1] = NET_CORRUPT;
-		check(run(&fate, opcode),
-		      (struct expect){ 2 * behind, again, !last, 0, last ? 2 : 1 });
-		fate.seen = 0;
-		fate.actions[1] = NET_DUPLICATE;
-		check(run(&fate, opcode),
-		      (struct expect){ behind, again + 1, !last, 0, last ? 1 : 0 });
+		const struct expect twice = { 2 * behind, again, !last, 0, waits };
+
+		meet(&fate, ACTIONS(NET_DROP), opcode, once);
+		meet(&fate, ACTIONS(NET_CORRUPT), opcode, once);
+		meet(&fate, ACTIONS(NET_DUPLICATE), opcode, EXPECT(0, 1, 0, 0, 0));
+		meet(&fate, ACTIONS(NET_DROP, NET_DROP), opcode, twice);
+		meet(&fate, ACTIONS(NET_DROP, NET_CORRUPT), opcode, twice);
+		meet(&fate, ACTIONS(NET_DROP, NET_DUPLICATE), opcode,
+		     EXPECT(behind, again + 1, !last, 0, last));
 	}
 }
 
@@ -147,58 +145,42 @@ test_each_packet_of_a_write(void **state)
 static void
 test_each_packet_of_a_read_response(void **state)
 {
-	uint32_t k;
+	const uint8_t read = RNIC_WQE_RDMA_READ;
 
 	(void)state;
-	for (k = 0; k < PACKETS; k++) {
+	for (uint32_t k = 0; k < PACKETS; k++) {
 		struct fate fate = { 1,
 				     ROCE_READ_RESPONSE_FIRST,
 				     ROCE_READ_RESPONSE_ONLY,
 				     roce_psn_add(PSN, k),
 				     { 0 },
 				     0 };
-		bool last = k == PACKETS - 1;
+		const bool last = k == PACKETS - 1;
+		const struct expect once = { 0, 1, 0, !last, last };
+		const struct expect twice = { 0, 2, 0, !last, last ? 2 : 1 };
 
-		fate.actions[0] = NET_DROP;
-		check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 1, 0, !last, last });
-		fate.seen = 0;
-		fate.actions[0] = NET_CORRUPT;
-		check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 1, 0, !last, last });
-		fate.seen = 0;
-		fate.actions[0] = NET_DUPLICATE;
-		check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 0, 0, 0, 0 });
-		fate.seen = 0;
-		fate.actions[0] = fate.actions[1] = NET_DROP;
-		check(run(&fate, RNIC_WQE_RDMA_READ),
-		      (struct expect){ 0, 2, 0, !last, last ? 2 : 1 });
-		fate.seen = 0;
-		fate.actions[1] = NET_CORRUPT;
-		check(run(&fate, RNIC_WQE_RDMA_READ),
-		      (struct expect){ 0, 2, 0, !last, last ? 2 : 1 });
-		fate.seen = 0;
-		fate.actions[1] = NET_DUPLICATE;
-		check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 1, 0, !last, last });
+		meet(&fate, ACTIONS(NET_DROP), read, once);
+		meet(&fate, ACTIONS(NET_CORRUPT), read, once);
+		meet(&fate, ACTIONS(NET_DUPLICATE), read, EXPECT(0, 0, 0, 0, 0));
+		meet(&fate, ACTIONS(NET_DROP, NET_DROP), read, twice);
+		meet(&fate, ACTIONS(NET_DROP, NET_CORRUPT), read, twice);
+		meet(&fate, ACTIONS(NET_DROP, NET_DUPLICATE), read, once);
 		/* Behind a timeout, what follows the missing one tells of it again. */
-		fate.seen = 0;
-		fate.actions[0] = fate.actions[1] = fate.actions[2] = NET_DROP;
-		check(run(&fate, RNIC_WQE_RDMA_READ),
-		      (struct expect){ 0, 3, 0, last ? 0 : 2, last ? 3 : 1 });
+		meet(&fate, ACTIONS(NET_DROP, NET_DROP, NET_DROP), read,
+		     EXPECT(0, 3, 0, last ? 0 : 2, last ? 3 : 1));
 	}
 }
 
 static void
 test_read_request_lost_or_doubled(void **state)
 {
-	struct fate fate = { 0, ROCE_READ_REQUEST, ROCE_READ_REQUEST, PSN, { NET_DROP }, 0 };
+	struct fate fate = { 0, ROCE_READ_REQUEST, ROCE_READ_REQUEST, PSN, { 0 }, 0 };
+	const uint8_t read = RNIC_WQE_RDMA_READ;
 
 	(void)state;
-	check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 0, 0, 0, 1 });
-	fate.seen = 0;
-	fate.actions[0] = NET_DUPLICATE;
-	check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 1, 0, 0, 0 });
-	fate.seen = 0;
-	fate.actions[0] = fate.actions[1] = fate.actions[2] = NET_CORRUPT;
-	check(run(&fate, RNIC_WQE_RDMA_READ), (struct expect){ 0, 0, 0, 0, 3 });
+	meet(&fate, ACTIONS(NET_DROP), read, EXPECT(0, 0, 0, 0, 1));
+	meet(&fate, ACTIONS(NET_DUPLICATE), read, EXPECT(0, 1, 0, 0, 0));
+	meet(&fate, ACTIONS(NET_CORRUPT, NET_CORRUPT, NET_CORRUPT), read, EXPECT(0, 0, 0, 0, 3));
 }
 
 /* Each ACK stands for those before it; only the last one is missed. */
@@ -210,16 +192,14 @@ test_each_ack_lost_or_doubled(void **state)
 	(void)state;
 	for (k = ACK_GAP - 1; k < PACKETS; k += ACK_GAP) {
 		struct fate fate = {
-			1, ROCE_ACKNOWLEDGE, ROCE_ACKNOWLEDGE, roce_psn_add(PSN, k), { NET_DROP }, 0
+			1, ROCE_ACKNOWLEDGE, ROCE_ACKNOWLEDGE, roce_psn_add(PSN, k), { 0 }, 0
 		};
-		bool last = k == PACKETS - 1;
+		const bool last = k == PACKETS - 1;
 
-		check(run(&fate, RNIC_WQE_SEND),
-		      (struct expect){ 0, last ? ACK_GAP : 0, 0, 0, last });
+		meet(&fate, ACTIONS(NET_DROP), RNIC_WQE_SEND,
+		     EXPECT(0, last ? ACK_GAP : 0, 0, 0, last));
 		assert_true(last ? fate.seen > 1 : fate.seen == 1);
-		fate.seen = 0;
-		fate.actions[0] = NET_DUPLICATE;
-		check(run(&fate, RNIC_WQE_SEND), (struct expect){ 0, 0, 0, 0, 0 });
+		meet(&fate, ACTIONS(NET_DUPLICATE), RNIC_WQE_SEND, EXPECT(0, 0, 0, 0, 0));
 	}
 }
 
@@ -306,8 +286,7 @@ test_atomic_exactly_once(void **state)
 			request->compare = 41;
 			roce_qp_post(&a->qp);
 			net_run(net);
-			assert_int_equal(a->send_count, 1);
-			assert_int_equal(a->sends[0].syndrome, 0);
+			net_check_done(a, 1);
 			memcpy(&value, a->memory + LOCAL, sizeof(value));
 			assert_int_equal(value, 41);
 			memcpy(&value, b->memory + REMOTE, sizeof(value));
@@ -461,10 +440,8 @@ test_a_qp_connected_to_itself(void **state)
 		net_post(a, RNIC_WQE_ATOMIC_FA, i, 4 * LENGTH, 8, 5 * LENGTH);
 	}
 	net_run(net);
-	assert_int_equal(a->send_count, 48);
+	net_check_done(a, 48);
 	assert_int_equal(a->receive_count, 16);
-	for (i = 0; i < 48; i++)
-		assert_int_equal(a->sends[i].syndrome, 0);
 	assert_memory_equal(a->memory, a->memory + REMOTE, LENGTH);
 	assert_memory_equal(a->memory, a->memory + 2 * LENGTH, LENGTH);
 	assert_int_equal(a->atomics, 16);

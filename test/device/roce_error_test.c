@@ -28,250 +28,85 @@ struct failure {
 	int event;	       /* of the peer; -1: none */
 };
 
+#define FAILURE(what, op, bytes, status, ...)                               \
+	{                                                                   \
+		.name = (what), .opcode = RNIC_WQE_##op, .length = (bytes), \
+		.syndrome = RNIC_SYND_##status, __VA_ARGS__                 \
+	}
+/* The peer never hears of it. */
+#define LOCAL(what, op, bytes, status, ...) \
+	FAILURE(what, op, bytes, status, .peer_lives = true, ##__VA_ARGS__)
+#define BAD_MEMORY(what, op, bytes) LOCAL(what, op, bytes, LOCAL_PROTECTION, .local_bad = true)
+#define ACCESS(what, op, bytes, ...) \
+	FAILURE(what, op, bytes, REMOTE_ACCESS, .event = RNIC_EVENT_WQ_ACCESS_ERROR, __VA_ARGS__)
+#define INVALID(what, op, bytes, ...)                                                            \
+	FAILURE(what, op, bytes, REMOTE_INVALID_REQUEST, .event = RNIC_EVENT_WQ_INVALID_REQUEST, \
+		__VA_ARGS__)
+#define BROKEN(what, op, bytes)                                                         \
+	FAILURE(what, op, bytes, REMOTE_OPERATION, .event = RNIC_EVENT_WQ_CATASTROPHIC, \
+		.remote_broken = true)
+/* A receive WQE tells of it. */
+#define RECEIVE(what, op, bytes, status, there, ...)                                      \
+	FAILURE(what, op, bytes, status, .event = -1, .recv_syndrome = RNIC_SYND_##there, \
+		##__VA_ARGS__)
+#define RNIC_WQE_UNKNOWN 0x7f
+
 static const struct failure failures[] = {
 	/* local ones: the peer never hears of them */
-	{ .name = "unknown opcode",
-	  .opcode = 0x7f,
-	  .length = 8,
-	  .syndrome = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .peer_lives = true },
-	{ .name = "SEND with invalidate",
-	  .opcode = RNIC_WQE_SEND_INVAL,
-	  .length = 8,
-	  .syndrome = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .peer_lives = true },
-	{ .name = "segmentation offload",
-	  .opcode = RNIC_WQE_LSO,
-	  .length = 8,
-	  .syndrome = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .peer_lives = true },
-	{ .name = "READ where none was agreed",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 8,
-	  .no_rd_atomic = true,
-	  .syndrome = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .peer_lives = true },
-	{ .name = "longer than a message",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = ROCE_MESSAGE_MAX + 1,
-	  .syndrome = RNIC_SYND_LOCAL_LENGTH,
-	  .peer_lives = true },
-	{ .name = "atomic of 4 bytes",
-	  .opcode = RNIC_WQE_ATOMIC_FA,
-	  .length = 4,
-	  .syndrome = RNIC_SYND_LOCAL_LENGTH,
-	  .peer_lives = true },
-	{ .name = "atomic of 16 bytes",
-	  .opcode = RNIC_WQE_ATOMIC_CS,
-	  .length = 16,
-	  .syndrome = RNIC_SYND_LOCAL_LENGTH,
-	  .peer_lives = true },
-	{ .name = "refused by the owner",
-	  .opcode = RNIC_WQE_SEND,
-	  .length = 8,
-	  .preset = RNIC_SYND_MW_BIND,
-	  .syndrome = RNIC_SYND_MW_BIND,
-	  .peer_lives = true },
-	{ .name = "NOP refused by the owner",
-	  .opcode = RNIC_WQE_NOP,
-	  .preset = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .syndrome = RNIC_SYND_LOCAL_QP_OPERATION,
-	  .peer_lives = true },
-	{ .name = "SEND from bad memory",
-	  .opcode = RNIC_WQE_SEND,
-	  .length = 100,
-	  .local_bad = true,
-	  .syndrome = RNIC_SYND_LOCAL_PROTECTION,
-	  .peer_lives = true },
-	{ .name = "WRITE whose end is bad memory",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 200000,
-	  .local_bad = true,
-	  .syndrome = RNIC_SYND_LOCAL_PROTECTION,
-	  .peer_lives = true },
-	{ .name = "READ to bad memory",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 100,
-	  .local_bad = true,
-	  .syndrome = RNIC_SYND_LOCAL_PROTECTION,
-	  .peer_lives = true },
-	{ .name = "atomic to bad memory",
-	  .opcode = RNIC_WQE_ATOMIC_FA,
-	  .length = 8,
-	  .local_bad = true,
-	  .syndrome = RNIC_SYND_LOCAL_PROTECTION,
-	  .peer_lives = true },
+	LOCAL("unknown opcode", UNKNOWN, 8, LOCAL_QP_OPERATION),
+	LOCAL("SEND with invalidate", SEND_INVAL, 8, LOCAL_QP_OPERATION),
+	LOCAL("segmentation offload", LSO, 8, LOCAL_QP_OPERATION),
+	LOCAL("READ where none was agreed", RDMA_READ, 8, LOCAL_QP_OPERATION, .no_rd_atomic = true),
+	LOCAL("longer than a message", RDMA_WRITE, ROCE_MESSAGE_MAX + 1, LOCAL_LENGTH),
+	LOCAL("atomic of 4 bytes", ATOMIC_FA, 4, LOCAL_LENGTH),
+	LOCAL("atomic of 16 bytes", ATOMIC_CS, 16, LOCAL_LENGTH),
+	LOCAL("refused by the owner", SEND, 8, MW_BIND, .preset = RNIC_SYND_MW_BIND),
+	LOCAL("NOP refused by the owner", NOP, 0, LOCAL_QP_OPERATION,
+	      .preset = RNIC_SYND_LOCAL_QP_OPERATION),
+	BAD_MEMORY("SEND from bad memory", SEND, 100),
+	BAD_MEMORY("WRITE whose end is bad memory", RDMA_WRITE, 200000),
+	BAD_MEMORY("READ to bad memory", RDMA_READ, 100),
+	BAD_MEMORY("atomic to bad memory", ATOMIC_FA, 8),
 	/* access */
-	{ .name = "WRITE, wrong key",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 8,
-	  .rkey = NET_KEY + 1,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "long WRITE, wrong key",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 9000,
-	  .rkey = NET_KEY + 1,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "WRITE, one byte beyond",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 9000,
-	  .remote = NET_MEMORY - 8999,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "WRITE before the region",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 8,
-	  .remote = UINT32_MAX,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "WRITE, key without",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 8,
-	  .key_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
+	ACCESS("WRITE, wrong key", RDMA_WRITE, 8, .rkey = NET_KEY + 1),
+	ACCESS("long WRITE, wrong key", RDMA_WRITE, 9000, .rkey = NET_KEY + 1),
+	ACCESS("WRITE, one byte beyond", RDMA_WRITE, 9000, .remote = NET_MEMORY - 8999),
+	ACCESS("WRITE before the region", RDMA_WRITE, 8, .remote = UINT32_MAX),
+	ACCESS("WRITE, key without", RDMA_WRITE, 8, .key_access_lost = ROCE_REMOTE_WRITE),
 	/* The first packet takes no WQE yet. */
-	{ .name = "long WRITE with immediate, wrong key",
-	  .opcode = RNIC_WQE_RDMA_WRITE_IMM,
-	  .length = 9000,
-	  .rkey = 1,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "WRITE with immediate, wrong key",
-	  .opcode = RNIC_WQE_RDMA_WRITE_IMM,
-	  .length = 8,
-	  .rkey = 1,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .recv_syndrome = RNIC_SYND_LOCAL_ACCESS,
-	  .event = -1 },
-	{ .name = "WRITE with immediate, key without",
-	  .opcode = RNIC_WQE_RDMA_WRITE_IMM,
-	  .length = 8,
-	  .key_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .recv_syndrome = RNIC_SYND_LOCAL_ACCESS,
-	  .event = -1 },
-	{ .name = "READ, wrong key",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 8,
-	  .rkey = 1,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "READ, one byte beyond",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 9000,
-	  .remote = NET_MEMORY - 8999,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "READ, key without",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 8,
-	  .key_access_lost = ROCE_REMOTE_READ,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
-	{ .name = "atomic, key without",
-	  .opcode = RNIC_WQE_ATOMIC_FA,
-	  .length = 8,
-	  .key_access_lost = ROCE_REMOTE_ATOMIC,
-	  .syndrome = RNIC_SYND_REMOTE_ACCESS,
-	  .event = RNIC_EVENT_WQ_ACCESS_ERROR },
+	ACCESS("long WRITE with immediate, wrong key", RDMA_WRITE_IMM, 9000, .rkey = 1),
+	RECEIVE("WRITE with immediate, wrong key", RDMA_WRITE_IMM, 8, REMOTE_ACCESS, LOCAL_ACCESS,
+		.rkey = 1),
+	RECEIVE("WRITE with immediate, key without", RDMA_WRITE_IMM, 8, REMOTE_ACCESS, LOCAL_ACCESS,
+		.key_access_lost = ROCE_REMOTE_WRITE),
+	ACCESS("READ, wrong key", RDMA_READ, 8, .rkey = 1),
+	ACCESS("READ, one byte beyond", RDMA_READ, 9000, .remote = NET_MEMORY - 8999),
+	ACCESS("READ, key without", RDMA_READ, 8, .key_access_lost = ROCE_REMOTE_READ),
+	ACCESS("atomic, key without", ATOMIC_FA, 8, .key_access_lost = ROCE_REMOTE_ATOMIC),
 	/* invalid requests */
-	{ .name = "WRITE, QP without",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 8,
-	  .attr_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "WRITE with immediate, QP without",
-	  .opcode = RNIC_WQE_RDMA_WRITE_IMM,
-	  .length = 8,
-	  .attr_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
+	INVALID("WRITE, QP without", RDMA_WRITE, 8, .attr_access_lost = ROCE_REMOTE_WRITE),
+	INVALID("WRITE with immediate, QP without", RDMA_WRITE_IMM, 8,
+		.attr_access_lost = ROCE_REMOTE_WRITE),
 	/* It is not for want of a key. */
-	{ .name = "WRITE of no bytes, QP without",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .attr_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "READ of no bytes, QP without",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .attr_access_lost = ROCE_REMOTE_READ,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "WRITE, neither QP nor key",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 8,
-	  .rkey = 1,
-	  .attr_access_lost = ROCE_REMOTE_WRITE,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "READ, QP without",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 8,
-	  .attr_access_lost = ROCE_REMOTE_READ,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "atomic, QP without",
-	  .opcode = RNIC_WQE_ATOMIC_CS,
-	  .length = 8,
-	  .attr_access_lost = ROCE_REMOTE_ATOMIC,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "atomic, not aligned",
-	  .opcode = RNIC_WQE_ATOMIC_CS,
-	  .length = 8,
-	  .remote = 4,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "atomic, not aligned, wrong key",
-	  .opcode = RNIC_WQE_ATOMIC_FA,
-	  .length = 8,
-	  .remote = 4,
-	  .rkey = 1,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .event = RNIC_EVENT_WQ_INVALID_REQUEST },
-	{ .name = "SEND longer than its WQE",
-	  .opcode = RNIC_WQE_SEND,
-	  .length = 4097,
-	  .syndrome = RNIC_SYND_REMOTE_INVALID_REQUEST,
-	  .recv_syndrome = RNIC_SYND_LOCAL_LENGTH,
-	  .event = -1 },
+	INVALID("WRITE of no bytes, QP without", RDMA_WRITE, 0,
+		.attr_access_lost = ROCE_REMOTE_WRITE),
+	INVALID("READ of no bytes, QP without", RDMA_READ, 0, .attr_access_lost = ROCE_REMOTE_READ),
+	INVALID("WRITE, neither QP nor key", RDMA_WRITE, 8, .rkey = 1,
+		.attr_access_lost = ROCE_REMOTE_WRITE),
+	INVALID("READ, QP without", RDMA_READ, 8, .attr_access_lost = ROCE_REMOTE_READ),
+	INVALID("atomic, QP without", ATOMIC_CS, 8, .attr_access_lost = ROCE_REMOTE_ATOMIC),
+	INVALID("atomic, not aligned", ATOMIC_CS, 8, .remote = 4),
+	INVALID("atomic, not aligned, wrong key", ATOMIC_FA, 8, .remote = 4, .rkey = 1),
+	RECEIVE("SEND longer than its WQE", SEND, 4097, REMOTE_INVALID_REQUEST, LOCAL_LENGTH),
 	/* the peer's own trouble */
-	{ .name = "SEND into bad memory",
-	  .opcode = RNIC_WQE_SEND,
-	  .length = 100,
-	  .peer_recv_bad = true,
-	  .syndrome = RNIC_SYND_REMOTE_OPERATION,
-	  .recv_syndrome = RNIC_SYND_LOCAL_PROTECTION,
-	  .event = -1 },
-	{ .name = "WRITE, memory broken",
-	  .opcode = RNIC_WQE_RDMA_WRITE,
-	  .length = 100,
-	  .remote_broken = true,
-	  .syndrome = RNIC_SYND_REMOTE_OPERATION,
-	  .event = RNIC_EVENT_WQ_CATASTROPHIC },
-	{ .name = "WRITE with immediate, memory broken",
-	  .opcode = RNIC_WQE_RDMA_WRITE_IMM,
-	  .length = 100,
-	  .remote_broken = true,
-	  .syndrome = RNIC_SYND_REMOTE_OPERATION,
-	  .recv_syndrome = RNIC_SYND_WR_FLUSHED,
-	  .event = RNIC_EVENT_WQ_CATASTROPHIC },
-	{ .name = "READ, memory broken",
-	  .opcode = RNIC_WQE_RDMA_READ,
-	  .length = 100,
-	  .remote_broken = true,
-	  .syndrome = RNIC_SYND_REMOTE_OPERATION,
-	  .event = RNIC_EVENT_WQ_CATASTROPHIC },
-	{ .name = "atomic, memory broken",
-	  .opcode = RNIC_WQE_ATOMIC_FA,
-	  .length = 8,
-	  .remote_broken = true,
-	  .syndrome = RNIC_SYND_REMOTE_OPERATION,
-	  .event = RNIC_EVENT_WQ_CATASTROPHIC },
+	RECEIVE("SEND into bad memory", SEND, 100, REMOTE_OPERATION, LOCAL_PROTECTION,
+		.peer_recv_bad = true),
+	BROKEN("WRITE, memory broken", RDMA_WRITE, 100),
+	FAILURE("WRITE with immediate, memory broken", RDMA_WRITE_IMM, 100, REMOTE_OPERATION,
+		.remote_broken = true, .recv_syndrome = RNIC_SYND_WR_FLUSHED,
+		.event = RNIC_EVENT_WQ_CATASTROPHIC),
+	BROKEN("READ, memory broken", RDMA_READ, 100),
+	BROKEN("atomic, memory broken", ATOMIC_FA, 8),
 };
 
 #define RECV_AT	   65536u
@@ -408,14 +243,13 @@ test_every_failure(void **state)
 static void
 test_no_bytes_need_no_key(void **state)
 {
-	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	struct roce_request *request;
 	uint8_t opcodes[] = { RNIC_WQE_RDMA_WRITE, RNIC_WQE_RDMA_READ, RNIC_WQE_RDMA_WRITE_IMM };
 	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	a->bad_from = b->bad_from = 0;
 	net_recv(b, 0, 0, 0);
@@ -428,14 +262,11 @@ test_no_bytes_need_no_key(void **state)
 	}
 	net_post(a, RNIC_WQE_SEND, 3, 0, 0, 0);
 	net_run(net);
-	assert_int_equal(a->send_count, 4);
-	for (i = 0; i < 4; i++)
-		assert_int_equal(a->sends[i].syndrome, 0);
+	net_check_done(a, 4);
 	assert_int_equal(b->receive_count, 2);
 	assert_int_equal(b->receives[0].opcode, RNIC_CQE_RESPONDER_WRITE_IMM);
 	assert_int_equal(b->receives[1].length, 0);
 	assert_int_equal(b->qp.responder.msn, 4);
-	net_destroy(net);
 }
 
 static struct net_end *lose_key_of;
@@ -453,11 +284,10 @@ lose_key(struct net *net, const struct net_end *from, const struct roce_pkt *pkt
 static void
 test_key_goes_during_a_read(void **state)
 {
-	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 
-	(void)state;
 	net_connect(net, &attr, 100);
 	lose_key_of = b;
 	net->rule = lose_key;
@@ -471,7 +301,6 @@ test_key_goes_during_a_read(void **state)
 	assert_int_equal(b->qp.state, ROCE_ERR);
 	assert_int_equal(b->counters.resp_remote_access_errors, 1);
 	assert_int_equal(b->events[0], RNIC_EVENT_WQ_ACCESS_ERROR);
-	net_destroy(net);
 }
 
 /*
@@ -481,7 +310,7 @@ test_key_goes_during_a_read(void **state)
 static void
 test_late_answer_to_what_cannot_be_repeated(void **state)
 {
-	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	struct iovec piece = { net->ends[1].memory, 10 };
@@ -491,9 +320,7 @@ test_late_answer_to_what_cannot_be_repeated(void **state)
 				   .length = 10,
 				   .count = 1,
 				   .pieces = &piece };
-	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 100);
 	net->drop = 1000000;
 	net_post(a, RNIC_WQE_RDMA_WRITE, 0, 0, 10, 0);
@@ -507,23 +334,19 @@ test_late_answer_to_what_cannot_be_repeated(void **state)
 	net_inject(a, &answer);
 	net_check_state(&a->qp);
 	net_poll(net);
-	assert_int_equal(a->send_count, 3);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(a->sends[i].syndrome, 0);
+	net_check_done(a, 3);
 	assert_int_equal(a->qp.state, ROCE_RTS);
-	net_destroy(net);
 }
 
 /* What was asked before the bad request is answered before its NAK. */
 static void
 test_answers_due_go_before_the_nak(void **state)
 {
-	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	struct roce_request *request;
 
-	(void)state;
 	net_connect(net, &attr, 100);
 	net->direct = true;
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 20000, 0);
@@ -538,19 +361,17 @@ test_answers_due_go_before_the_nak(void **state)
 	assert_int_equal(a->sends[0].syndrome, 0);
 	assert_int_equal(a->sends[1].syndrome, 0);
 	assert_int_equal(a->sends[2].syndrome, RNIC_SYND_REMOTE_ACCESS);
-	net_destroy(net);
 }
 
 /* Put to ERR by its owner, a QP says nothing any more. */
 static void
 test_no_answers_in_error(void **state)
 {
-	struct net *net = net_create(&(struct net_conf){ .seed = 1 });
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	struct roce_request *request;
 
-	(void)state;
 	net_connect(net, &attr, 100);
 	net->direct = true;
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 20000, 0);
@@ -563,7 +384,6 @@ test_no_answers_in_error(void **state)
 	net->emitted = 0;
 	assert_int_equal(roce_qp_poll(&b->qp, net->now, 64), 0);
 	assert_int_equal(net->emitted, 0);
-	net_destroy(net);
 }
 
 /* Shared receive WQEs stay with the others; the owner learns when this QP has none of them any more. */
@@ -635,16 +455,18 @@ test_flush_in_order(void **state)
 	net_destroy(net);
 }
 
+#define T(name) cmocka_unit_test_setup_teardown(name, net_setup, net_teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_failure),
-		cmocka_unit_test(test_no_bytes_need_no_key),
-		cmocka_unit_test(test_key_goes_during_a_read),
-		cmocka_unit_test(test_late_answer_to_what_cannot_be_repeated),
-		cmocka_unit_test(test_answers_due_go_before_the_nak),
-		cmocka_unit_test(test_no_answers_in_error),
+		T(test_no_bytes_need_no_key),
+		T(test_key_goes_during_a_read),
+		T(test_late_answer_to_what_cannot_be_repeated),
+		T(test_answers_due_go_before_the_nak),
+		T(test_no_answers_in_error),
 		cmocka_unit_test(test_error_with_a_shared_receive_queue),
 		cmocka_unit_test(test_flush_in_order),
 	};

@@ -457,58 +457,22 @@ test_one_copy(void **state)
 	assert_int_equal(flow_destroy(net), 1);
 }
 
-static void
-run_loss(uint32_t drop, uint32_t parts, bool only_data)
-{
-	struct net *net = flow_create(drop, only_data);
+struct loss {
+	uint32_t drop, parts; /* per million; see share() */
+	bool only_data;
+};
 
-	net->drop = drop;
-	flow_run(net, net_attr(net), share(parts));
+static void
+test_loss(void **state)
+{
+	const struct loss *loss = *state;
+	struct net *net = flow_create(loss->drop, loss->only_data);
+
+	net->drop = loss->drop;
+	flow_run(net, net_attr(net), share(loss->parts));
 	assert_true(net->dropped > 0);
 	/* Eight tries that fail are to be expected from 10 % on. */
-	assert_true(flow_destroy(net) == 1 || drop >= 100000);
-}
-
-static void
-test_loss_tenth_of_a_percent(void **state)
-{
-	(void)state;
-	run_loss(1000, 10, false);
-}
-
-static void
-test_loss_one_percent(void **state)
-{
-	(void)state;
-	run_loss(10000, 5, false);
-}
-
-static void
-test_loss_five_percent(void **state)
-{
-	(void)state;
-	run_loss(50000, 10, false);
-}
-
-static void
-test_loss_ten_percent(void **state)
-{
-	(void)state;
-	run_loss(100000, 10, false);
-}
-
-static void
-test_loss_thirty_percent(void **state)
-{
-	(void)state;
-	run_loss(300000, 20, false);
-}
-
-static void
-test_loss_of_data_alone(void **state)
-{
-	(void)state;
-	run_loss(20000, 10, true);
+	assert_true(flow_destroy(net) == 1 || loss->drop >= 100000);
 }
 
 static void
@@ -568,18 +532,26 @@ test_narrow_limits(void **state)
 	flow_destroy(net);
 }
 
+#define LOSS(name, ...)                                                   \
+	{                                                                 \
+		"test_loss_" #name, test_loss, NULL, NULL, &(struct loss) \
+		{                                                         \
+			__VA_ARGS__                                       \
+		}                                                         \
+	}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good_network),
 		cmocka_unit_test(test_one_copy),
-		cmocka_unit_test(test_loss_tenth_of_a_percent),
-		cmocka_unit_test(test_loss_one_percent),
-		cmocka_unit_test(test_loss_five_percent),
-		cmocka_unit_test(test_loss_ten_percent),
-		cmocka_unit_test(test_loss_thirty_percent),
-		cmocka_unit_test(test_loss_of_data_alone),
+		LOSS(tenth_of_a_percent, 1000, 10, false),
+		LOSS(one_percent, 10000, 5, false),
+		LOSS(five_percent, 50000, 10, false),
+		LOSS(ten_percent, 100000, 10, false),
+		LOSS(thirty_percent, 300000, 20, false),
+		LOSS(of_data_alone, 20000, 10, true),
 		cmocka_unit_test(test_duplication_reordering_corruption),
 		cmocka_unit_test(test_one_copy_with_loss),
 		cmocka_unit_test(test_narrow_limits),

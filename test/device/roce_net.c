@@ -594,6 +594,30 @@ net_create_logged(struct net_log *log)
 	return net;
 }
 
+int
+net_setup(void **state)
+{
+	static struct net_log log;
+
+	*state = net_create_logged(&log);
+	return 0;
+}
+
+int
+net_teardown(void **state)
+{
+	net_destroy(*state);
+	return 0;
+}
+
+void
+net_check_done(const struct net_end *end, uint32_t count)
+{
+	assert_int_equal(end->send_count, count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(end->sends[i].syndrome, 0);
+}
+
 void
 net_check_state(const struct roce_qp *qp)
 {

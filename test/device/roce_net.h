@@ -151,7 +151,12 @@ struct net_log {
 /* From now on, as net->rule and net->test. */
 void net_log(struct net *net, struct net_log *log);
 struct net *net_create_logged(struct net_log *log);
+/* For cmocka, whose state is the net: one that is logged. */
+int net_setup(void **state);
+int net_teardown(void **state);
 
+/* So many requests have completed, all of them well. */
+void net_check_done(const struct net_end *end, uint32_t count);
 /* State that no packet may bring about. */
 void net_check_state(const struct roce_qp *qp);
 

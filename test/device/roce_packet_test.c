@@ -25,20 +25,28 @@ rule(struct net *net, const struct net_end *from, const struct roce_pkt *pkt)
 }
 
 static struct net *
-create(struct log *log)
+create(void)
 {
+	static struct log log;
 	struct net *net = net_create(&(struct net_conf){ .seed = 3 });
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	*log = (struct log){ 0 };
-	net->test = log;
+	log = (struct log){ 0 };
+	net->test = &log;
 	net->rule = rule;
 	attr.max_dest_rd_atomic = 2;
 	net_connect(net, &attr, PSN);
 	for (i = 0; i < 8; i++)
 		net_recv(&net->ends[1], i, i * 8192, 8192);
 	return net;
+}
+
+static int
+setup(void **state)
+{
+	*state = create();
+	return 0;
 }
 
 static uint8_t payload[16384];
@@ -60,6 +68,12 @@ packet(uint8_t opcode, uint32_t psn, uint32_t length, uint32_t dma_length)
 				  .length = length,
 				  .count = length > 0,
 				  .pieces = &cut };
+}
+
+static void
+give(struct net_end *to, struct roce_pkt pkt)
+{
+	net_inject(to, &pkt);
 }
 
 struct part {
@@ -149,11 +163,11 @@ static void
 test_invalid_requests(void **state)
 {
 	uint32_t i, n, psn;
-	struct log log;
 
 	(void)state;
 	for (i = 0; i < sizeof(bads) / sizeof(bads[0]); i++) {
-		struct net *net = create(&log);
+		struct net *net = create();
+		const struct log *log = net->test;
 		struct net_end *b = &net->ends[1];
 		bool in_send = bads[i].count > 1 && bads[i].parts[0].opcode == ROCE_SEND_FIRST;
 
@@ -169,11 +183,11 @@ test_invalid_requests(void **state)
 		}
 		assert_int_equal(b->qp.state, ROCE_ERR);
 		net_poll(net);
-		assert_true(log.count > 0);
-		assert_int_equal(log.pkts[log.count - 1].opcode, ROCE_ACKNOWLEDGE);
-		assert_int_equal(log.pkts[log.count - 1].syndrome,
+		assert_true(log->count > 0);
+		assert_int_equal(log->pkts[log->count - 1].opcode, ROCE_ACKNOWLEDGE);
+		assert_int_equal(log->pkts[log->count - 1].syndrome,
 				 ROCE_NAK(ROCE_NAK_INVALID_REQUEST));
-		assert_int_equal(log.pkts[log.count - 1].psn, (psn - 1) & ROCE_PSN_MASK);
+		assert_int_equal(log->pkts[log->count - 1].psn, (psn - 1) & ROCE_PSN_MASK);
 		/* A WQE in use tells of it, else an event. */
 		assert_int_equal(b->receive_count, 8);
 		assert_int_equal(b->receives[0].syndrome,
@@ -182,10 +196,10 @@ test_invalid_requests(void **state)
 		if (!in_send)
 			assert_int_equal(b->events[0], RNIC_EVENT_WQ_INVALID_REQUEST);
 		/* It says nothing more, whatever comes. */
-		n = log.count;
+		n = log->count;
 		net_inject(b, &(struct roce_pkt){ .opcode = ROCE_SEND_ONLY, .psn = psn - 1 });
 		net_poll(net);
-		assert_int_equal(log.count, n);
+		assert_int_equal(log->count, n);
 		net_destroy(net);
 	}
 }
@@ -194,13 +208,12 @@ test_invalid_requests(void **state)
 static void
 test_other_transports(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
 	struct roce_pkt pkt = packet(0, PSN, 100, 100);
 	uint32_t opcode;
 
-	(void)state;
 	for (opcode = 0x20; opcode < 0x100; opcode++) {
 		pkt.opcode = (uint8_t)opcode;
 		net_inject(b, &pkt);
@@ -209,75 +222,60 @@ test_other_transports(void **state)
 	pkt.psn |= 1u << 24;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 0);
+	assert_int_equal(log->count, 0);
 	assert_int_equal(b->qp.state, ROCE_RTS);
 	assert_int_equal(b->receive_count, 0);
-	net_destroy(net);
 }
 
 /* One NAK for a gap, silence until it is filled, then one for the next. */
 static void
 test_one_nak_per_gap(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt;
 	uint32_t i;
 
-	(void)state;
 	for (i = 1; i < 20; i++) {
-		pkt = packet(ROCE_WRITE_ONLY, PSN + i, 10, 10);
-		net_inject(b, &pkt);
+		give(b, packet(ROCE_WRITE_ONLY, PSN + i, 10, 10));
 		net_poll(net);
 	}
-	assert_int_equal(log.count, 1);
-	assert_int_equal(log.pkts[0].syndrome, ROCE_NAK(ROCE_NAK_SEQUENCE));
-	assert_int_equal(log.pkts[0].psn, PSN);
-	pkt = packet(ROCE_WRITE_ONLY, PSN, 10, 10);
-	net_inject(b, &pkt);
+	assert_int_equal(log->count, 1);
+	assert_int_equal(log->pkts[0].syndrome, ROCE_NAK(ROCE_NAK_SEQUENCE));
+	assert_int_equal(log->pkts[0].psn, PSN);
+	give(b, packet(ROCE_WRITE_ONLY, PSN, 10, 10));
 	net_poll(net);
-	assert_int_equal(log.count, 2);
-	assert_int_equal(log.pkts[1].syndrome, ROCE_ACK_UNLIMITED);
-	assert_int_equal(log.pkts[1].msn, 1);
-	pkt = packet(ROCE_WRITE_ONLY, PSN + 2, 10, 10);
-	net_inject(b, &pkt);
-	net_inject(b, &pkt);
+	assert_int_equal(log->count, 2);
+	assert_int_equal(log->pkts[1].syndrome, ROCE_ACK_UNLIMITED);
+	assert_int_equal(log->pkts[1].msn, 1);
+	give(b, packet(ROCE_WRITE_ONLY, PSN + 2, 10, 10));
+	give(b, packet(ROCE_WRITE_ONLY, PSN + 2, 10, 10));
 	net_poll(net);
-	assert_int_equal(log.count, 3);
-	assert_int_equal(log.pkts[2].psn, PSN + 1);
+	assert_int_equal(log->count, 3);
+	assert_int_equal(log->pkts[2].psn, PSN + 1);
 	/* Filled before the NAK went: there is nothing to complain of. */
-	pkt = packet(ROCE_WRITE_ONLY, PSN + 1, 10, 10);
-	net_inject(b, &pkt);
-	pkt = packet(ROCE_WRITE_ONLY, PSN + 4, 10, 10);
-	net_inject(b, &pkt);
-	pkt = packet(ROCE_WRITE_ONLY, PSN + 2, 10, 10);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_WRITE_ONLY, PSN + 1, 10, 10));
+	give(b, packet(ROCE_WRITE_ONLY, PSN + 4, 10, 10));
+	give(b, packet(ROCE_WRITE_ONLY, PSN + 2, 10, 10));
 	net_poll(net);
-	assert_int_equal(log.count, 4);
-	assert_int_equal(log.pkts[3].syndrome, ROCE_ACK_UNLIMITED);
-	assert_int_equal(log.pkts[3].psn, (PSN + 2) & ROCE_PSN_MASK);
+	assert_int_equal(log->count, 4);
+	assert_int_equal(log->pkts[3].syndrome, ROCE_ACK_UNLIMITED);
+	assert_int_equal(log->pkts[3].psn, (PSN + 2) & ROCE_PSN_MASK);
 	assert_int_equal(b->counters.out_of_sequence, 22);
-	net_destroy(net);
 }
 
 /* The border between what was before and what will be: half of the range. */
 static void
 test_half_of_the_range(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt = packet(ROCE_WRITE_ONLY, PSN + ROCE_PSN_HALF, 10, 10);
 
-	(void)state;
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_WRITE_ONLY, PSN + ROCE_PSN_HALF, 10, 10));
 	assert_int_equal(b->counters.duplicate_request, 1);
-	pkt = packet(ROCE_WRITE_ONLY, PSN + ROCE_PSN_HALF - 1, 10, 10);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_WRITE_ONLY, PSN + ROCE_PSN_HALF - 1, 10, 10));
 	assert_int_equal(b->counters.out_of_sequence, 1);
 	assert_int_equal(b->counters.rx_write_requests, 0);
-	net_destroy(net);
 }
 
 static uint32_t
@@ -298,22 +296,21 @@ repeat_read(struct net *net, uint32_t psn, uint64_t va, uint32_t dma_length, uin
 static void
 test_repeated_reads_stay_in_their_range(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
 	const uint64_t va = NET_VA + 65536;
 
-	(void)state;
 	/* PSNs PSN .. PSN + 3 */
 	assert_int_equal(repeat_read(net, PSN, va, 3 * MTU + 1, NET_KEY), 4);
 	assert_int_equal(repeat_read(net, PSN, va, 3 * MTU + 1, NET_KEY), 4);
 	assert_int_equal(repeat_read(net, PSN + 1, va + MTU, 2 * MTU + 1, NET_KEY), 3);
-	assert_int_equal(log.pkts[0].msn, 1);
-	assert_int_equal(log.pkts[8].opcode, ROCE_READ_RESPONSE_FIRST);
-	assert_int_equal(log.pkts[8].psn, (PSN + 1) & ROCE_PSN_MASK);
+	assert_int_equal(log->pkts[0].msn, 1);
+	assert_int_equal(log->pkts[8].opcode, ROCE_READ_RESPONSE_FIRST);
+	assert_int_equal(log->pkts[8].psn, (PSN + 1) & ROCE_PSN_MASK);
 	assert_int_equal(repeat_read(net, PSN + 3, va + 3 * MTU, 1, NET_KEY), 1);
-	assert_int_equal(log.pkts[11].opcode, ROCE_READ_RESPONSE_ONLY);
-	assert_int_equal(log.pkts[11].length, 1);
+	assert_int_equal(log->pkts[11].opcode, ROCE_READ_RESPONSE_ONLY);
+	assert_int_equal(log->pkts[11].length, 1);
 	/* beyond, before, too long for its PSN, wrapping, another key, another PSN */
 	assert_int_equal(repeat_read(net, PSN + 3, va + 3 * MTU, 2, NET_KEY), 0);
 	assert_int_equal(repeat_read(net, PSN, va - 1, 100, NET_KEY), 0);
@@ -333,7 +330,7 @@ test_repeated_reads_stay_in_their_range(void **state)
 					  .count = 1,
 					  .pieces = &payload_piece });
 	net_poll(net);
-	assert_int_equal(log.count, 12);
+	assert_int_equal(log->count, 12);
 	/* An atomic at the PSN of a READ is none that was executed. */
 	net_inject(b, &(struct roce_pkt){ .opcode = ROCE_FETCH_ADD,
 					  .psn = PSN,
@@ -341,74 +338,68 @@ test_repeated_reads_stay_in_their_range(void **state)
 					  .va = va,
 					  .swap_add = 1 });
 	net_poll(net);
-	assert_int_equal(log.count, 12);
+	assert_int_equal(log->count, 12);
 	assert_int_equal(b->atomics, 0);
 	assert_int_equal(b->qp.state, ROCE_RTS);
 	assert_int_equal(b->counters.rx_read_requests, 1);
 	assert_int_equal(b->counters.duplicate_request, 13);
-	net_destroy(net);
 }
 
 /* A repeated WRITE or SEND is acknowledged, not executed. */
 static void
 test_repeated_data_is_not_executed(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
 	struct roce_pkt pkt = packet(ROCE_WRITE_ONLY, PSN, 10, 10);
 
-	(void)state;
 	memset(payload, 0x11, sizeof(payload));
 	net_inject(b, &pkt);
-	pkt = packet(ROCE_SEND_ONLY_IMM, PSN + 1, 10, 0);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_SEND_ONLY_IMM, PSN + 1, 10, 0));
 	memset(payload, 0x22, sizeof(payload));
 	net_poll(net);
 	pkt = packet(ROCE_WRITE_ONLY, PSN, 10, 10);
 	pkt.ack_request = false;
 	net_inject(b, &pkt);
-	pkt = packet(ROCE_SEND_ONLY_IMM, PSN + 1, 10, 0);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_SEND_ONLY_IMM, PSN + 1, 10, 0));
 	net_poll(net);
-	assert_int_equal(log.count, 2);
-	assert_int_equal(log.pkts[1].psn, (PSN + 1) & ROCE_PSN_MASK);
+	assert_int_equal(log->count, 2);
+	assert_int_equal(log->pkts[1].psn, (PSN + 1) & ROCE_PSN_MASK);
 	assert_int_equal(b->memory[65536], 0x11);
 	assert_int_equal(b->memory[0], 0x11);
 	assert_int_equal(b->receive_count, 1);
-	net_destroy(net);
 }
 
 /* An atomic is answered from memory of it only if it is the same, and only as long as it is remembered. */
 static void
 test_repeated_atomics(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
 	struct roce_pkt pkt = {
 		.opcode = ROCE_FETCH_ADD, .psn = PSN, .rkey = NET_KEY, .va = NET_VA, .swap_add = 5
 	};
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		pkt.psn = (PSN + i) & ROCE_PSN_MASK;
 		net_inject(b, &pkt);
 		net_poll(net);
 	}
-	assert_int_equal(log.count, 3);
-	assert_int_equal(log.pkts[2].original, 10);
+	assert_int_equal(log->count, 3);
+	assert_int_equal(log->pkts[2].original, 10);
 	/* Two are remembered. */
 	pkt.psn = PSN;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 3);
+	assert_int_equal(log->count, 3);
 	pkt.psn = PSN + 1;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 4);
-	assert_int_equal(log.pkts[3].original, 5);
+	assert_int_equal(log->count, 4);
+	assert_int_equal(log->pkts[3].original, 5);
 	pkt.swap_add = 6;
 	net_inject(b, &pkt);
 	pkt.swap_add = 5;
@@ -421,50 +412,44 @@ test_repeated_atomics(void **state)
 	pkt.opcode = ROCE_COMPARE_SWAP;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 4);
+	assert_int_equal(log->count, 4);
 	assert_int_equal(b->atomics, 3);
 	/* The same of a compare-and-swap, by both of its operands. */
 	pkt.psn = (PSN + 3) & ROCE_PSN_MASK;
 	pkt.compare = 15;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 5);
+	assert_int_equal(log->count, 5);
 	pkt.compare++;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 5);
+	assert_int_equal(log->count, 5);
 	pkt.compare--;
 	net_inject(b, &pkt);
 	net_poll(net);
-	assert_int_equal(log.count, 6);
-	assert_int_equal(log.pkts[5].original, 15);
+	assert_int_equal(log->count, 6);
+	assert_int_equal(log->pkts[5].original, 15);
 	assert_int_equal(b->atomics, 4);
-	net_destroy(net);
 }
 
 /* A repeated READ that waits for its turn gives way to a new one. */
 static void
 test_new_reads_go_before_repeated_ones(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt;
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++)
 		assert_int_equal(repeat_read(net, PSN + i, NET_VA + 65536, 8, NET_KEY), 1);
-	pkt = packet(ROCE_READ_REQUEST, PSN, 0, 8);
-	net_inject(b, &pkt);
-	pkt = packet(ROCE_READ_REQUEST, PSN + 2, 0, 8);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_READ_REQUEST, PSN, 0, 8));
+	give(b, packet(ROCE_READ_REQUEST, PSN + 2, 0, 8));
 	net_check_state(&b->qp);
 	net_poll(net);
-	assert_int_equal(log.count, 3);
-	assert_int_equal(log.pkts[2].psn, (PSN + 2) & ROCE_PSN_MASK);
+	assert_int_equal(log->count, 3);
+	assert_int_equal(log->pkts[2].psn, (PSN + 2) & ROCE_PSN_MASK);
 	assert_int_equal(b->qp.state, ROCE_RTS);
-	net_destroy(net);
 }
 
 /* The same of an atomic; its value stays with what it was asked by. */
@@ -472,13 +457,11 @@ static void
 test_new_reads_go_before_repeated_atomics(void **state)
 {
 	struct roce_pkt add = { .opcode = ROCE_FETCH_ADD, .rkey = NET_KEY, .va = NET_VA };
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt;
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		add.psn = (PSN + i) & ROCE_PSN_MASK;
 		net_inject(b, &add);
@@ -486,13 +469,11 @@ test_new_reads_go_before_repeated_atomics(void **state)
 	}
 	add.psn = PSN;
 	net_inject(b, &add);
-	pkt = packet(ROCE_READ_REQUEST, PSN + 2, 0, 8);
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_READ_REQUEST, PSN + 2, 0, 8));
 	net_poll(net);
-	assert_int_equal(log.count, 3);
-	assert_int_equal(log.pkts[2].opcode, ROCE_READ_RESPONSE_ONLY);
+	assert_int_equal(log->count, 3);
+	assert_int_equal(log->pkts[2].opcode, ROCE_READ_RESPONSE_ONLY);
 	assert_int_equal(b->qp.state, ROCE_RTS);
-	net_destroy(net);
 }
 
 /* Messages are counted in 24 bits. */
@@ -500,46 +481,39 @@ static void
 test_message_sequence_number_wraps(void **state)
 {
 	static const uint32_t msns[] = { 0xffffff, 0, 1 };
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt;
 	uint32_t i;
 
-	(void)state;
 	b->qp.responder.msn = 0xfffffe;
 	for (i = 0; i < 3; i++) {
-		pkt = i == 1 ? packet(ROCE_READ_REQUEST, PSN + i, 0, 8)
-			     : packet(ROCE_WRITE_ONLY, PSN + i, 8, 8);
-		net_inject(b, &pkt);
+		give(b, i == 1 ? packet(ROCE_READ_REQUEST, PSN + i, 0, 8)
+			       : packet(ROCE_WRITE_ONLY, PSN + i, 8, 8));
 		net_poll(net);
-		assert_int_equal(log.count, i + 1);
-		assert_int_equal(log.pkts[i].msn, msns[i]);
+		assert_int_equal(log->count, i + 1);
+		assert_int_equal(log->pkts[i].msn, msns[i]);
 	}
-	net_destroy(net);
 }
 
 /* A READ whose key has gone when it is answered: NAK, and nothing for those behind it. */
 static void
 test_nothing_is_answered_behind_a_refused_read(void **state)
 {
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
+	struct log *log = net->test;
 	struct net_end *b = &net->ends[1];
-	struct roce_pkt pkt = packet(ROCE_READ_REQUEST, PSN, 0, 8);
 
-	(void)state;
-	net_inject(b, &pkt);
+	give(b, packet(ROCE_READ_REQUEST, PSN, 0, 8));
 	net_inject(b, &(struct roce_pkt){ .opcode = ROCE_FETCH_ADD,
 					  .psn = PSN + 1,
 					  .rkey = NET_KEY,
 					  .va = NET_VA });
 	b->access = 0;
 	net_poll(net);
-	assert_int_equal(log.count, 1);
-	assert_int_equal(log.pkts[0].syndrome, ROCE_NAK(ROCE_NAK_REMOTE_ACCESS));
-	assert_int_equal(log.pkts[0].psn, PSN);
-	net_destroy(net);
+	assert_int_equal(log->count, 1);
+	assert_int_equal(log->pkts[0].syndrome, ROCE_NAK(ROCE_NAK_REMOTE_ACCESS));
+	assert_int_equal(log->pkts[0].psn, PSN);
 }
 
 struct answer {
@@ -600,12 +574,11 @@ static void
 test_answers_that_no_responder_gives(void **state)
 {
 	uint32_t i;
-	struct log log;
 
 	(void)state;
 	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		const struct answer *t = &answers[i];
-		struct net *net = create(&log);
+		struct net *net = create();
 		struct net_end *a = &net->ends[0];
 		struct roce_pkt pkt = packet(t->opcode, PSN + t->psn, t->length, 0);
 
@@ -633,12 +606,10 @@ static void
 test_reserved_answers_acknowledge_nothing(void **state)
 {
 	static const uint8_t kinds[] = { 2, 4, 5, 6, 7 };
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0];
 	uint32_t i;
 
-	(void)state;
 	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 8, 0);
 	net_post(a, RNIC_WQE_RDMA_WRITE, 2, 0, 8, 0);
 	net_poll(net);
@@ -649,7 +620,6 @@ test_reserved_answers_acknowledge_nothing(void **state)
 		assert_int_equal(a->send_count, 0);
 		assert_int_equal(a->qp.requester.una, PSN);
 	}
-	net_destroy(net);
 }
 
 /* After a READ was asked for again, its answers may begin anew or go on: both fit. */
@@ -658,13 +628,11 @@ test_answers_of_both_requests_fit(void **state)
 {
 	static const uint8_t opcodes[] = { ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_FIRST,
 					   ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_ONLY };
-	struct log log;
-	struct net *net = create(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0];
 	struct roce_pkt pkt;
 	uint32_t i;
 
-	(void)state;
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 4 * MTU, 0);
 	net_poll(net);
 	for (i = 0; i < 4; i++) {
@@ -674,7 +642,6 @@ test_answers_of_both_requests_fit(void **state)
 	}
 	assert_int_equal(a->send_count, 1);
 	assert_int_equal(a->sends[0].syndrome, 0);
-	net_destroy(net);
 }
 
 /* Fields at random, near what could be meant often enough; the rest of the QP must stay whole. */
@@ -754,24 +721,26 @@ test_hostile_packets(void **state)
 	net_destroy(net);
 }
 
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, net_teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_invalid_requests),
-		cmocka_unit_test(test_other_transports),
-		cmocka_unit_test(test_one_nak_per_gap),
-		cmocka_unit_test(test_half_of_the_range),
-		cmocka_unit_test(test_repeated_reads_stay_in_their_range),
-		cmocka_unit_test(test_repeated_data_is_not_executed),
-		cmocka_unit_test(test_repeated_atomics),
-		cmocka_unit_test(test_new_reads_go_before_repeated_ones),
-		cmocka_unit_test(test_new_reads_go_before_repeated_atomics),
-		cmocka_unit_test(test_message_sequence_number_wraps),
-		cmocka_unit_test(test_nothing_is_answered_behind_a_refused_read),
+		T(test_other_transports),
+		T(test_one_nak_per_gap),
+		T(test_half_of_the_range),
+		T(test_repeated_reads_stay_in_their_range),
+		T(test_repeated_data_is_not_executed),
+		T(test_repeated_atomics),
+		T(test_new_reads_go_before_repeated_ones),
+		T(test_new_reads_go_before_repeated_atomics),
+		T(test_message_sequence_number_wraps),
+		T(test_nothing_is_answered_behind_a_refused_read),
 		cmocka_unit_test(test_answers_that_no_responder_gives),
-		cmocka_unit_test(test_reserved_answers_acknowledge_nothing),
-		cmocka_unit_test(test_answers_of_both_requests_fit),
+		T(test_reserved_answers_acknowledge_nothing),
+		T(test_answers_of_both_requests_fit),
 		cmocka_unit_test(test_hostile_packets),
 	};
 

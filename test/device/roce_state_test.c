@@ -10,37 +10,34 @@
 static void
 test_half_of_the_psns(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 
-	(void)state;
 	attr.mtu = 256;
 	attr.timeout = 0;
-	log.lose_all = true;
+	log->lose_all = true;
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, ROCE_MESSAGE_MAX - 512, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 2, 0, 256, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 3, 0, 256, 0);
 	net_run(net);
-	assert_int_equal(log.count, 2);
+	assert_int_equal(log->count, 2);
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RST, NULL), 0);
 	assert_int_equal(roce_qp_modify(&net->ends[1].qp, ROCE_RST, NULL), 0);
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, ROCE_MESSAGE_MAX, 0);
 	net_run(net);
-	assert_int_equal(log.count, 2);
+	assert_int_equal(log->count, 2);
 	assert_int_equal(a->sends[0].syndrome, RNIC_SYND_LOCAL_LENGTH);
-	net_destroy(net);
 }
 
 /* Nor does a responder take so much from a peer that asks for it. */
 static void
 test_half_of_the_psns_asked_for(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct net_end *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	struct roce_pkt pkt = { .opcode = ROCE_READ_REQUEST,
@@ -48,14 +45,12 @@ test_half_of_the_psns_asked_for(void **state)
 				.rkey = NET_KEY,
 				.dma_length = ROCE_MESSAGE_MAX };
 
-	(void)state;
 	attr.mtu = 256;
 	net_connect(net, &attr, 0);
 	b->region = ROCE_MESSAGE_MAX;
 	net_inject(b, &pkt);
 	assert_int_equal(b->qp.state, ROCE_ERR);
 	assert_int_equal(b->events[0], RNIC_EVENT_WQ_INVALID_REQUEST);
-	net_destroy(net);
 }
 
 static void
@@ -108,12 +103,10 @@ test_changes_of_state(void **state)
 static void
 test_values_out_of_range(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct roce_attr attr = net_attr(net);
 	struct roce_qp *qp = &net->ends[0].qp;
 
-	(void)state;
 	assert_int_equal(roce_qp_modify(qp, ROCE_INIT, NULL), -EINVAL);
 	BAD_VALUE(access, 0x8, ROCE_INIT);
 	BAD_VALUE(min_rnr_timer, 32, ROCE_INIT);
@@ -138,20 +131,17 @@ test_values_out_of_range(void **state)
 	assert_int_equal(roce_qp_modify(qp, ROCE_SQD, &attr), 0);
 	BAD_VALUE(max_dest_rd_atomic, 17, ROCE_SQD);
 	BAD_VALUE(timeout, 32, ROCE_SQD);
-	net_destroy(net);
 }
 
 /* How much is remembered of the peer's can change in SQD, not on the way out of it. */
 static void
 test_depth_changes_in_sqd(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	assert_int_equal(roce_qp_modify(&b->qp, ROCE_SQD, &attr), 0);
 	attr.max_dest_rd_atomic = 1;
@@ -167,19 +157,16 @@ test_depth_changes_in_sqd(void **state)
 	assert_int_equal(a->send_count, 3);
 	assert_int_equal(a->qp.state, ROCE_RTS);
 	assert_int_equal(b->qp.responder.head - b->qp.responder.oldest, 1);
-	net_destroy(net);
 }
 
 static void
 test_counters_change_hands(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	struct roce_counters other = { 0 };
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 0, 0, 100, 0);
 	net_run(net);
@@ -189,7 +176,6 @@ test_counters_change_hands(void **state)
 	net_run(net);
 	assert_int_equal(b->counters.rx_read_requests, 1);
 	assert_int_equal(other.rx_read_requests, 2);
-	net_destroy(net);
 }
 
 static void
@@ -225,13 +211,12 @@ test_configurations_out_of_range(void **state)
 static void
 test_states_before_rts(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	struct roce_pkt pkt = { .opcode = ROCE_SEND_ONLY, .psn = 5, .ack_request = true };
 
-	(void)state;
 	attr.dest_qpn = NET_QPN + 1;
 	attr.rq_psn = 5;
 	net_recv(a, 1, 0, 100);
@@ -253,32 +238,30 @@ test_states_before_rts(void **state)
 	assert_int_equal(a->event_count, 1);
 	assert_int_equal(a->events[0], RNIC_EVENT_COMM_ESTABLISHED);
 	net_poll(net);
-	assert_int_equal(log.count, 1); /* the ACK of both */
-	assert_int_equal(log.psns[0], 6);
+	assert_int_equal(log->count, 1); /* the ACK of both */
+	assert_int_equal(log->psns[0], 6);
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_RTS, &attr), 0);
 	net_poll(net);
-	assert_int_equal(log.opcodes[1], ROCE_WRITE_ONLY);
-	net_destroy(net);
+	assert_int_equal(log->opcodes[1], ROCE_WRITE_ONLY);
 }
 
 /* SQD: what has begun is finished, the rest waits; then, once, the event. */
 static void
 test_drain(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_RDMA_WRITE, 0, 0, 10240, 0);
 	for (i = 1; i < 6; i++)
 		net_post(a, RNIC_WQE_RDMA_READ, i, 0, 2000, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	assert_int_equal(roce_qp_poll(&a->qp, net->now, 3), 3);
-	log.lose_all = false;
+	log->lose_all = false;
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
 	net_run(net);
 	/* All ten packets of the WRITE, the lost ones again; of the READs none. */
@@ -300,20 +283,18 @@ test_drain(void **state)
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
 	net_run(net);
 	assert_int_equal(a->event_count, 2);
-	net_destroy(net);
 }
 
 /* A fence waits for READs and atomics before it, nothing else does. */
 static void
 test_fence(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	struct roce_request *request;
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_RDMA_READ, 1, 0, 4096, 0);
 	net_post(a, RNIC_WQE_RDMA_WRITE, 2, 0, 10, 8192);
@@ -321,12 +302,11 @@ test_fence(void **state)
 	request->fence = true;
 	roce_qp_post(&a->qp);
 	net_poll(net);
-	assert_int_equal(log.count, 2);
+	assert_int_equal(log->count, 2);
 	net_run(net);
-	assert_int_equal(log.count, 3);
-	assert_true(log.times[2] == 1 + 2 * NET_LATENCY);
+	assert_int_equal(log->count, 3);
+	assert_true(log->times[2] == 1 + 2 * NET_LATENCY);
 	assert_int_equal(a->send_count, 3);
-	net_destroy(net);
 }
 
 /* AckReq: on the last packet, every 2^n, and when the window closes; one ACK for what came between two polls. */
@@ -378,13 +358,11 @@ test_acks_are_asked_for_and_given_together(void **state)
 static void
 test_reset_and_again(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 20; i++) {
 		net_connect(net, &attr, i * 1000003 % ROCE_PSN_MASK);
 		net_recv(b, i, 0, 4096);
@@ -404,7 +382,6 @@ test_reset_and_again(void **state)
 		assert_int_equal(a->send_count, 2 * (i + 1));
 		assert_int_equal(b->receive_count, i + 1);
 	}
-	net_destroy(net);
 }
 
 /* As many as the table of QPs may have, with timers armed when they go. */
@@ -434,22 +411,24 @@ test_a_thousand_qps(void **state)
 		net_destroy(nets[i]);
 }
 
+#define T(name) cmocka_unit_test_setup_teardown(name, net_setup, net_teardown)
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_half_of_the_psns),
-		cmocka_unit_test(test_half_of_the_psns_asked_for),
+		T(test_half_of_the_psns),
+		T(test_half_of_the_psns_asked_for),
 		cmocka_unit_test(test_changes_of_state),
-		cmocka_unit_test(test_values_out_of_range),
-		cmocka_unit_test(test_depth_changes_in_sqd),
-		cmocka_unit_test(test_counters_change_hands),
+		T(test_values_out_of_range),
+		T(test_depth_changes_in_sqd),
+		T(test_counters_change_hands),
 		cmocka_unit_test(test_configurations_out_of_range),
-		cmocka_unit_test(test_states_before_rts),
-		cmocka_unit_test(test_drain),
-		cmocka_unit_test(test_fence),
+		T(test_states_before_rts),
+		T(test_drain),
+		T(test_fence),
 		cmocka_unit_test(test_acks_are_asked_for_and_given_together),
-		cmocka_unit_test(test_reset_and_again),
+		T(test_reset_and_again),
 		cmocka_unit_test(test_a_thousand_qps),
 	};
 

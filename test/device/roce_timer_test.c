@@ -47,86 +47,77 @@ test_retries_run_out(void **state)
 static void
 test_no_timeout(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct roce_attr attr = net_attr(net);
 
-	(void)state;
 	attr.timeout = 0;
 	net_connect(net, &attr, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	net_post(&net->ends[0], RNIC_WQE_SEND, 1, 0, 10, 0);
 	net_run(net);
-	assert_int_equal(log.count, 1);
+	assert_int_equal(log->count, 1);
 	assert_int_equal(net->ends[0].send_count, 0);
 	assert_true(roce_qp_deadline(&net->ends[0].qp) == UINT64_MAX);
-	net_destroy(net);
 }
 
 /* ... but not for longer: one that SQD sets holds for what is under way as well. */
 static void
 test_a_timeout_that_comes_late(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 
-	(void)state;
 	attr.timeout = 0;
 	net_connect(net, &attr, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	net_post(a, RNIC_WQE_SEND, 1, 0, 10, 0);
 	net_recv(&net->ends[1], 1, 0, 10);
 	net_run(net);
-	log.lose_all = false;
+	log->lose_all = false;
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
 	attr.timeout = 5;
 	assert_int_equal(roce_qp_modify(&a->qp, ROCE_SQD, &attr), 0);
 	net_run(net);
-	assert_int_equal(log.count, 2);
-	assert_true(log.times[1] == log.times[0] + TIMEOUT_NS(5));
-	assert_int_equal(a->send_count, 1);
-	assert_int_equal(a->sends[0].syndrome, 0);
-	net_destroy(net);
+	assert_int_equal(log->count, 2);
+	assert_true(log->times[1] == log->times[0] + TIMEOUT_NS(5));
+	net_check_done(a, 1);
 }
 
 /* Progress gives all retries back. */
 static void
 test_progress_renews_retries(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	attr.retry_cnt = 1;
 	net_connect(net, &attr, 0);
 	for (i = 0; i < 10; i++) {
-		log.lose_all = true;
+		log->lose_all = true;
 		net_recv(&net->ends[1], i, 0, 100);
 		net_post(a, RNIC_WQE_SEND, i, 0, 10, 0);
 		net_poll(net);
-		log.lose_all = false;
+		log->lose_all = false;
 		net_run(net);
 		assert_int_equal(a->send_count, i + 1);
 		assert_int_equal(a->sends[i].syndrome, 0);
 	}
 	assert_int_equal(a->counters.local_ack_timeout_err, 10);
-	net_destroy(net);
 }
 
 /* Nothing runs when everything is acknowledged. */
 static void
 test_idle_has_no_deadline(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct roce_attr attr = net_attr(net);
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	net_post(&net->ends[0], RNIC_WQE_RDMA_WRITE, 1, 0, 10, 0);
 	net_poll(net);
@@ -134,30 +125,27 @@ test_idle_has_no_deadline(void **state)
 	net_run(net);
 	assert_true(roce_qp_deadline(&net->ends[0].qp) == UINT64_MAX);
 	assert_int_equal(roce_qp_poll(&net->ends[0].qp, UINT64_MAX - 1, 64), 0);
-	net_destroy(net);
 }
 
 /* The oldest packet's clock runs on, however much is sent behind it. */
 static void
 test_later_packets_do_not_put_the_timeout_off(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	for (i = 0; i < 8; i++) {
 		net->now = 1 + i * TIMEOUT_NS(5) / 8;
 		net_post(a, RNIC_WQE_RDMA_WRITE, i, 0, 10, 0);
 		net_poll(net);
-		assert_int_equal(log.count, i + 1);
+		assert_int_equal(log->count, i + 1);
 		assert_true(roce_qp_deadline(&a->qp) == 1 + TIMEOUT_NS(5));
 	}
-	net_destroy(net);
 }
 
 /* The wait that the code of the RNR NAK says, for every code. */
@@ -247,8 +235,8 @@ acknowledge(uint32_t psn, uint8_t syndrome)
 static void
 test_rnr_wait_meets_other_answers(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	struct roce_pkt rnr = acknowledge(0, ROCE_RNR(14)),
@@ -256,10 +244,9 @@ test_rnr_wait_meets_other_answers(void **state)
 			nak = acknowledge(0, ROCE_NAK(ROCE_NAK_SEQUENCE));
 	uint64_t waits;
 
-	(void)state;
 	attr.rnr_retry = 1;
 	net_connect(net, &attr, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	net_post(a, RNIC_WQE_SEND, 1, 0, 10, 0);
 	net_poll(net);
 	net_inject(a, &rnr);
@@ -267,15 +254,15 @@ test_rnr_wait_meets_other_answers(void **state)
 	net_inject(a, &rnr);
 	net_inject(a, &nak);
 	net_poll(net);
-	assert_int_equal(log.count, 1);
+	assert_int_equal(log->count, 1);
 	assert_int_equal(a->qp.state, ROCE_RTS);
 	assert_true(roce_qp_deadline(&a->qp) == waits);
 	net->now = waits;
 	net_poll(net);
-	assert_int_equal(log.count, 2);
+	assert_int_equal(log->count, 2);
 	net_inject(a, &nak);
 	net_poll(net);
-	assert_int_equal(log.count, 3);
+	assert_int_equal(log->count, 3);
 	rnr.psn = ack.psn = 1;
 	net_inject(a, &(struct roce_pkt){ .opcode = ROCE_ACKNOWLEDGE, .syndrome = 0x1f });
 	net_post(a, RNIC_WQE_SEND, 2, 0, 10, 0);
@@ -285,48 +272,43 @@ test_rnr_wait_meets_other_answers(void **state)
 	assert_int_equal(a->send_count, 2);
 	assert_int_equal(a->sends[1].syndrome, 0);
 	assert_true(roce_qp_deadline(&a->qp) == UINT64_MAX);
-	net_destroy(net);
 }
 
 /* An ACK for packets that were sent before the requester went back counts, and it goes on behind them. */
 static void
 test_late_ack_while_packets_are_repeated(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
+	struct net_log *log = net->test;
 	struct net_end *a = &net->ends[0];
 	struct roce_attr attr = net_attr(net);
 	struct roce_pkt ack = acknowledge(3, ROCE_ACK_UNLIMITED);
 
-	(void)state;
 	net_connect(net, &attr, 0);
-	log.lose_all = true;
+	log->lose_all = true;
 	net_post(a, RNIC_WQE_RDMA_WRITE, 1, 0, 6 * 1024, 0);
 	net_poll(net);
 	net->now += TIMEOUT_NS(5);
 	assert_int_equal(roce_qp_poll(&a->qp, net->now, 1), 1);
-	assert_int_equal(log.psns[6], 0);
+	assert_int_equal(log->psns[6], 0);
 	net_inject(a, &ack);
 	net_poll(net);
-	assert_int_equal(log.count, 9);
-	assert_int_equal(log.psns[7], 4);
+	assert_int_equal(log->count, 9);
+	assert_int_equal(log->psns[7], 4);
 	ack.psn = 5;
 	net_inject(a, &ack);
 	assert_int_equal(a->send_count, 1);
-	net_destroy(net);
 }
 
 /* 7 is for ever. */
 static void
 test_rnr_for_ever(void **state)
 {
-	struct net_log log;
-	struct net *net = net_create_logged(&log);
+	struct net *net = *state;
 	struct net_end *a = &net->ends[0], *b = &net->ends[1];
 	struct roce_attr attr = net_attr(net);
 	uint32_t i;
 
-	(void)state;
 	net_connect(net, &attr, 0);
 	net_post(a, RNIC_WQE_SEND_IMM, 1, 0, 10, 0);
 	for (i = 0; i < 10000; i++)
@@ -337,24 +319,25 @@ test_rnr_for_ever(void **state)
 	net_run(net);
 	assert_int_equal(a->sends[0].syndrome, 0);
 	assert_int_equal(b->receive_count, 1);
-	net_destroy(net);
 }
+
+#define T(name) cmocka_unit_test_setup_teardown(name, net_setup, net_teardown)
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_retries_run_out),
-		cmocka_unit_test(test_no_timeout),
-		cmocka_unit_test(test_a_timeout_that_comes_late),
-		cmocka_unit_test(test_progress_renews_retries),
-		cmocka_unit_test(test_idle_has_no_deadline),
-		cmocka_unit_test(test_later_packets_do_not_put_the_timeout_off),
+		T(test_no_timeout),
+		T(test_a_timeout_that_comes_late),
+		T(test_progress_renews_retries),
+		T(test_idle_has_no_deadline),
+		T(test_later_packets_do_not_put_the_timeout_off),
 		cmocka_unit_test(test_rnr_waits),
 		cmocka_unit_test(test_rnr_retries_run_out),
-		cmocka_unit_test(test_rnr_wait_meets_other_answers),
-		cmocka_unit_test(test_late_ack_while_packets_are_repeated),
-		cmocka_unit_test(test_rnr_for_ever),
+		T(test_rnr_wait_meets_other_answers),
+		T(test_late_ack_while_packets_are_repeated),
+		T(test_rnr_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
