@@ -45,20 +45,9 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 int
 dp_steer_all(struct dp_rq *rq)
 {
-	struct rnic_flow_destination to;
-	struct dp *dp = rq->dp;
-	uint32_t group;
 	int status = dp_tir_create(rq);
 
-	if (status != 0)
-		return status;
-	dp->root = dp_table_create(dp, 0, 4, 0);
-	group = dp_group_create(dp, dp->root, 0, 0, NULL, &status);
-	if (status != 0)
-		return status;
-	to = drv_to_tir(rq->tirn);
-	status = dp_flow_set(dp, dp->root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1);
-	return status != 0 ? status : drv_root_set(&dp->drv, dp->root);
+	return status != 0 ? status : drv_root_to_tirs(&rq->dp->drv, &rq->tirn, 1, &rq->dp->root);
 }
 
 void *

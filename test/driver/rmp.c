@@ -11,6 +11,7 @@ drv_rmp_fill(void *in, const struct drv_rmp *rmp)
 
 	drv_head(in, RNIC_CMD_CREATE_RMP, 0);
 	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
+	rnic_rmpc_set(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE, rmp->cyclic);
 	drv_wq_put(wq, rmp->pd, rmp->dbrec, rmp->log_stride, rmp->log_size);
 	if (!rmp->cyclic)
 		rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);

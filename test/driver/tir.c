@@ -7,12 +7,9 @@
 /* Of the context: rx_hash_toeplitz_key. */
 #define KEY_OFFSET 0x28
 
-uint32_t
-drv_tir_fill(void *in, const struct drv_tir *tir)
+static void
+put_context(struct rnic_tirc *tirc, const struct drv_tir *tir)
 {
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(in);
-
-	drv_head(in, RNIC_CMD_CREATE_TIR, 0);
 	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE,
 		      tir->rqtn != 0 ? RNIC_TIR_INDIRECT : RNIC_TIR_DIRECT);
 	rnic_tirc_set(tirc, RNIC_TIRC_INLINE_RQN, tir->rqn);
@@ -24,6 +21,13 @@ drv_tir_fill(void *in, const struct drv_tir *tir)
 	if (tir->key != NULL)
 		memcpy((uint8_t *)tirc + KEY_OFFSET, tir->key, DRV_TOEPLITZ_BYTES);
 	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS, tir->fields);
+}
+
+uint32_t
+drv_tir_fill(void *in, const struct drv_tir *tir)
+{
+	drv_head(in, RNIC_CMD_CREATE_TIR, 0);
+	put_context(rnic_create_tir_in_tirc(in), tir);
 	return sizeof(struct rnic_create_tir_in);
 }
 
@@ -33,4 +37,16 @@ drv_tir_create(struct drv *drv, const struct drv_tir *tir, uint32_t *tirn)
 	struct rnic_create_tir_in in = { 0 };
 
 	return drv_execute(drv, &in, drv_tir_fill(&in, tir), tirn);
+}
+
+int
+drv_tir_modify(struct drv *drv, uint32_t tirn, uint64_t what, const struct drv_tir *tir)
+{
+	struct rnic_modify_tir_in in = { 0 };
+
+	drv_head(&in, RNIC_CMD_MODIFY_TIR, 0);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_TIRN, tirn);
+	rnic_modify_tir_in_set(&in, RNIC_MODIFY_TIR_IN_BITMASK, what);
+	put_context(rnic_modify_tir_in_tirc(&in), tir);
+	return drv_execute(drv, &in, sizeof(in), NULL);
 }

@@ -19,7 +19,12 @@ struct drv_tir {
 	uint32_t self_lb_block;
 };
 
+/* Of MODIFY_TIR: what changes. */
+#define DRV_TIR_TABLE 0x2
+#define DRV_TIR_HASH  RNIC_MODIFY_TIR_HASH
+
 uint32_t drv_tir_fill(void *in, const struct drv_tir *tir);
 int drv_tir_create(struct drv *drv, const struct drv_tir *tir, uint32_t *tirn);
+int drv_tir_modify(struct drv *drv, uint32_t tirn, uint64_t what, const struct drv_tir *tir);
 
 #endif
