@@ -105,14 +105,6 @@ static const struct row {
 	{ F(DST_IP_31_0), UDP6, 0xacb1b6bb },
 };
 
-static void
-match_all(const struct df_world *w, struct rnic_flow_destination *to)
-{
-	memset(to, 0, sizeof(*to));
-	rnic_flow_destination_set(to, RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TIR);
-	rnic_flow_destination_set(to, RNIC_FLOW_DESTINATION_ID, w->rq.tirn);
-}
-
 static bool
 arrives(struct df_world *w, enum frame frame)
 {
@@ -132,20 +124,12 @@ arrives(struct df_world *w, enum frame frame)
 static uint32_t
 table_of(struct df_world *w, const struct row *row, uint32_t level, uint32_t value, uint32_t miss)
 {
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, set = { 0 };
-	uint32_t table = dp_table_create(&w->dp, level, 1, miss), group;
-	struct rnic_flow_destination to;
-	int status;
+	const struct rnic_flow_destination to = drv_to_tir(w->rq.tirn);
+	struct drv_fte entry = { { { row->field, value } }, &to, .count = 1 };
+	uint32_t table;
 
-	assert_int_not_equal(table, 0);
-	rnic_fte_match_set_lyr_2_4_set(&mask, row->field, UINT32_MAX);
-	group = dp_group_create(&w->dp, table, 0, 1, &mask, &status);
-	assert_int_equal(status, 0);
-	rnic_fte_match_set_lyr_2_4_set(&set, row->field, value);
-	match_all(w, &to);
-	assert_int_equal(
-		dp_flow_set(&w->dp, table, group, 1, &set, RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1),
-		0);
+	assert_int_equal(drv_table_of(&w->dp.drv, level, miss, &entry, 1, &table), 0);
+	assert_int_equal(drv_fte_set(&w->dp.drv, &entry), 0);
 	return table;
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "data_path.h"
-#include "softrnic/receive/qp.h"
+#include "softrnic/base/device.h"
 
 #define MEMORY	  (UINT64_C(32) << 20)
 #define PAGE_LOG  12

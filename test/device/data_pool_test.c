@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "data_path.h"
+#include "driver/counter.h"
+#include "driver/rmp.h"
 
 #define QUEUES	   2
 #define LOG_SIZE   3
@@ -34,27 +36,18 @@ struct fixture {
 static void
 create_pool(struct fixture *f)
 {
-	struct {
-		struct rnic_create_rmp_in in;
-		struct rnic_be64 pas[1];
-	} in = { 0 };
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(&in.in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
-	struct rnic_object_out out[0x20];
-
 	f->ring = dp_alloc(&f->dp, 4096, 4096);
 	f->dbrec = dp_alloc(&f->dp, sizeof(*f->dbrec), 64);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE, f->cyclic);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, f->cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST);
-	rnic_wq_set(wq, RNIC_WQ_PD, f->dp.pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(&f->dp, f->dbrec));
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, LOG_STRIDE);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, LOG_SIZE);
-	in.pas[0] = rnic_cpu_to_be64(dp_iova(&f->dp, f->ring));
 	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_CREATE_RMP, 0, &in, sizeof(in), out, sizeof(out)), 0);
-	f->rmpn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+		drv_rmp_create(&f->dp.drv,
+			       &(struct drv_rmp){ .log_size = LOG_SIZE,
+						  .log_stride = LOG_STRIDE,
+						  .pd = f->dp.pd,
+						  .cyclic = f->cyclic,
+						  .dbrec = dp_iova(&f->dp, f->dbrec),
+						  .ring = { dp_iova(&f->dp, f->ring), 0, 1 } },
+			       &f->rmpn),
+		0);
 }
 
 static void
@@ -78,24 +71,17 @@ create_queue(struct fixture *f, uint32_t queue)
 static void
 steer(struct fixture *f)
 {
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
-	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group, i;
-	struct rnic_flow_destination to;
-	int status;
+	struct rnic_flow_destination to[QUEUES];
+	struct drv_fte entries[QUEUES];
+	uint32_t table;
 
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
-	group = dp_group_create(&f->dp, table, 0, 3, &mask, &status);
-	assert_int_equal(status, 0);
-	for (i = 0; i < QUEUES; i++) {
+	for (uint32_t i = 0; i < QUEUES; i++) {
 		assert_int_equal(dp_tir_create(&f->rqs[i]), 0);
-		to = (struct rnic_flow_destination){ 0 };
-		to = drv_to_tir(f->rqs[i].tirn);
-		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE,
-					       TYPE + i);
-		assert_int_equal(dp_flow_set(&f->dp, table, group, i, &value,
-					     RNIC_FLOW_ACTION_FWD_DEST, 0, &to, 1),
-				 0);
+		to[i] = drv_to_tir(f->rqs[i].tirn);
+		entries[i] = (struct drv_fte){ { DRV_IS(ETHERTYPE, TYPE + i) }, &to[i], 1 };
 	}
+	assert_int_equal(drv_table_of(&f->dp.drv, 0, 0, entries, QUEUES, &table), 0);
+	assert_int_equal(drv_ftes_set(&f->dp.drv, entries, QUEUES), 0);
 	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
 }
 
@@ -235,14 +221,10 @@ test_a_cyclic_pool_goes_by_its_count(void **state)
 static uint64_t
 out_of_buffer(struct fixture *f)
 {
-	struct rnic_query_q_counter_in in = { 0 };
-	struct rnic_query_q_counter_out out[2];
+	struct rnic_query_q_counter_out out;
 
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, f->dp.q_counter);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), out, sizeof(out)),
-		0);
-	return rnic_query_q_counter_out_get(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
+	assert_int_equal(drv_q_counter_query(&f->dp.drv, f->dp.q_counter, false, &out), 0);
+	return rnic_query_q_counter_out_get(&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
 }
 
 static void

@@ -14,10 +14,11 @@
 
 #include "../cpu_time.h"
 #include "data_path.h"
+#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/sq.h"
 #include "softrnic/event/eq.h"
-#include "softrnic/base/object.h"
 #include "softrnic/memory/tpt.h"
 
 #define RANGE	    4096u
@@ -235,10 +236,8 @@ create_long_cq(struct fixture *f, struct dp_cq *cq)
 static void
 create_receivers(struct fixture *f, struct dp_cq *cqs, struct dp_rq *rqs)
 {
-	struct rnic_flow_destination to[RECEIVERS] = { 0 };
-	uint32_t table = dp_table_create(&f->dp, 0, 2, 0), group;
 	uint8_t *buffer = dp_alloc(&f->dp, 2048, 64);
-	int status;
+	uint32_t tirns[RECEIVERS];
 
 	for (uint32_t i = 0; i < RECEIVERS; i++) {
 		create_long_cq(f, &cqs[i]);
@@ -247,14 +246,9 @@ create_receivers(struct fixture *f, struct dp_cq *cqs, struct dp_rq *rqs)
 		for (uint32_t k = 0; k < 32; k++)
 			dp_post(&rqs[i], buffer, 2048);
 		dp_rq_record(&rqs[i]);
-		to[i] = drv_to_tir(rqs[i].tirn);
+		tirns[i] = rqs[i].tirn;
 	}
-	group = dp_group_create(&f->dp, table, 0, 3, NULL, &status);
-	assert_int_equal(status, 0);
-	assert_int_equal(dp_flow_set(&f->dp, table, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0,
-				     to, RECEIVERS),
-			 0);
-	assert_int_equal(drv_root_set(&f->dp.drv, table), 0);
+	assert_int_equal(drv_root_to_tirs(&f->dp.drv, tirns, RECEIVERS, NULL), 0);
 }
 
 /* To how many does it come? */
