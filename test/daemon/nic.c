@@ -59,42 +59,18 @@ nic_open(struct nic *nic, const char *socket)
 void
 nic_steer_to(struct nic *nic, const uint32_t *tirns, uint32_t count)
 {
-	struct rnic_create_flow_table_in table = { 0 };
-	struct rnic_create_flow_group_in group = { 0 };
-	struct {
-		struct rnic_set_fte_in in;
-		struct rnic_flow_destination to[NIC_DESTINATIONS];
-	} fte = { 0 };
-	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(&fte.in);
-	struct rnic_set_flow_table_root_in root = { 0 };
-	struct rnic_object_out out[4];
-	uint32_t number;
+	struct rnic_flow_destination to[NIC_DESTINATIONS];
+	struct drv_fte all = { .action = RNIC_FLOW_ACTION_FWD_DEST, .to = to, .count = count };
+	const struct drv_table table = { 0 };
+	struct drv *drv = &nic->hn.drv;
 
-	hn_head(&table, RNIC_CMD_CREATE_FLOW_TABLE, 0);
-	hn_cmd_ok(&nic->hn, &table, sizeof(table), out, sizeof(out));
-	number = rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
-
-	hn_head(&group, RNIC_CMD_CREATE_FLOW_GROUP, 0);
-	rnic_create_flow_group_in_set(&group, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, number);
-	hn_cmd_ok(&nic->hn, &group, sizeof(group), out, sizeof(out));
-
-	hn_head(&fte, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
-	rnic_set_fte_in_set(&fte.in, RNIC_SET_FTE_IN_TABLE_ID, number);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID,
-			      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, count);
-	for (uint32_t i = 0; i < count; i++) {
-		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&fte.to[i], RNIC_FLOW_DESTINATION_ID, tirns[i]);
-	}
-	hn_cmd_ok(&nic->hn, &fte, (uint32_t)(sizeof(fte.in) + count * sizeof(fte.to[0])), out,
-		  sizeof(out));
-
-	hn_head(&root, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0);
-	rnic_set_flow_table_root_in_set(&root, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, number);
-	hn_cmd_ok(&nic->hn, &root, sizeof(root), out, sizeof(out));
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = drv_to_tir(tirns[i]);
+	assert_int_equal(drv_table_create(drv, &table, &all.table), 0);
+	assert_int_equal(
+		drv_group_create(drv, &(struct drv_group){ .table = all.table }, &all.group), 0);
+	assert_int_equal(drv_fte_set(drv, &all), 0);
+	assert_int_equal(drv_root_set(drv, all.table), 0);
 }
 
 void
@@ -140,11 +116,8 @@ nic_make_receiver(struct nic *nic)
 	assert_true(hn->used <= at + NIC_RECEIVER_BYTES);
 	hn->used = end;
 	data = hn_va(hn, nic->rq.iova);
-	for (unsigned int i = 0; i < 1u << NIC_LOG_SIZE; i++) {
-		data[i].byte_count = rnic_cpu_to_be32(2048);
-		data[i].lkey = rnic_cpu_to_be32(mkey);
-		data[i].address = rnic_cpu_to_be64(nic->buffers);
-	}
+	for (unsigned int i = 0; i < 1u << NIC_LOG_SIZE; i++)
+		data[i] = nic_data(2048, mkey, nic->buffers);
 	assert_int_equal(hn_modify_rq(hn, nic->rq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 	nic_be_promiscuous(nic);
 	nic_steer(nic, hn_create_tir(hn, nic->td, nic->rq.number), 1);
@@ -153,11 +126,8 @@ nic_make_receiver(struct nic *nic)
 void
 nic_post(struct nic *nic)
 {
-	struct rnic_wq_dbrec *dbrec = hn_va(&nic->hn, nic->rq.dbrec);
-
 	nic->rq.producer += 1u << NIC_LOG_SIZE;
-	__atomic_store_n(&dbrec->receive_counter.raw, rnic_cpu_to_be32(nic->rq.producer).raw,
-			 __ATOMIC_RELEASE);
+	nic_record_receives(&nic->hn, nic->rq.dbrec, nic->rq.producer);
 }
 
 void
@@ -165,6 +135,39 @@ nic_close(struct nic *nic)
 {
 	munmap(nic->uars, nic->uars_bytes);
 	hn_stop(&nic->hn);
+}
+
+/* ---- WQEs, records and registers ---- */
+
+struct rnic_wqe_data
+nic_data(uint32_t bytes, uint32_t key, uint64_t address)
+{
+	return (struct rnic_wqe_data){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
+				       rnic_cpu_to_be64(address) };
+}
+
+static void
+store(struct rnic_be32 *word, uint32_t value)
+{
+	__atomic_store_n(&word->raw, rnic_cpu_to_be32(value).raw, __ATOMIC_RELEASE);
+}
+
+void
+nic_record_sends(const struct hn *hn, uint64_t dbrec, uint16_t blocks)
+{
+	store(&((struct rnic_wq_dbrec *)hn_va(hn, dbrec))->send_counter, blocks);
+}
+
+void
+nic_record_receives(const struct hn *hn, uint64_t dbrec, uint16_t wqes)
+{
+	store(&((struct rnic_wq_dbrec *)hn_va(hn, dbrec))->receive_counter, wqes);
+}
+
+void
+nic_record_taken(const struct hn *hn, const struct hn_cq *cq)
+{
+	store(&((struct rnic_cq_dbrec *)hn_va(hn, cq->dbrec))->consumer_index, cq->consumer);
 }
 
 static uint64_t *
@@ -185,39 +188,46 @@ nic_ring(struct nic *nic)
 			 __ATOMIC_RELEASE);
 }
 
+void *
+nic_wqe(struct nic *nic, unsigned int blocks, uint32_t segments)
+{
+	const uint32_t slot = nic->sq.producer & ((1u << NIC_LOG_SIZE) - 1);
+	struct rnic_wqe_ctrl *ctrl =
+		hn_va(&nic->hn, nic->sq.iova + slot * (uint64_t)RNIC_WQEBB_BYTES);
+
+	memset(ctrl, 0, (size_t)blocks * RNIC_WQEBB_BYTES);
+	ctrl->opmod_idx_opcode =
+		rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, nic->sq.producer, RNIC_WQE_SEND));
+	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(nic->sq.number, 2 + segments));
+	ctrl->fm_ce_se = RNIC_WQE_CE_ALWAYS;
+	return (uint8_t *)ctrl + 2ul * RNIC_WQE_DS_BYTES;
+}
+
+void
+nic_give(struct nic *nic, unsigned int blocks)
+{
+	nic->sq.producer = (uint16_t)(nic->sq.producer + blocks);
+	nic_record_sends(&nic->hn, nic->sq.dbrec, nic->sq.producer);
+	nic_ring(nic);
+}
+
 void
 nic_send(struct nic *nic)
 {
-	uint32_t slot = nic->sq.producer & ((1u << NIC_LOG_SIZE) - 1);
-	uint8_t *wqe = (uint8_t *)hn_va(&nic->hn, nic->sq.iova) + slot * 64ul;
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqe;
-	struct rnic_wqe_data *data = (struct rnic_wqe_data *)(wqe + 32);
-	struct rnic_wq_dbrec *dbrec = hn_va(&nic->hn, nic->sq.dbrec);
+	struct rnic_wqe_data *data = nic_wqe(nic, 1, 1);
 
-	memset(wqe, 0, 64);
-	ctrl->opmod_idx_opcode =
-		rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, nic->sq.producer, RNIC_WQE_SEND));
-	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(nic->sq.number, 3));
-	ctrl->fm_ce_se = RNIC_WQE_CE_ALWAYS;
-	data->byte_count = rnic_cpu_to_be32(NIC_FRAME_BYTES);
-	data->lkey = rnic_cpu_to_be32(nic->mkey);
-	data->address = rnic_cpu_to_be64(nic->frame);
-	nic->sq.producer++;
-	__atomic_store_n(&dbrec->send_counter.raw, rnic_cpu_to_be32(nic->sq.producer).raw,
-			 __ATOMIC_RELEASE);
-	nic_ring(nic);
+	*data = nic_data(NIC_FRAME_BYTES, nic->mkey, nic->frame);
+	nic_give(nic, 1);
 }
 
 bool
 nic_sent(struct nic *nic)
 {
-	struct rnic_cq_dbrec *dbrec = hn_va(&nic->hn, nic->cq.dbrec);
 	struct rnic_cqe cqe;
 
 	for (unsigned int i = 0; i < NIC_WAITS; i++) {
 		if (hn_cq_next(&nic->hn, &nic->cq, &cqe)) {
-			__atomic_store_n(&dbrec->consumer_index.raw,
-					 rnic_cpu_to_be32(nic->cq.consumer).raw, __ATOMIC_RELEASE);
+			nic_record_taken(&nic->hn, &nic->cq);
 			return RNIC_CQE_OPCODE(cqe.op_own) == RNIC_CQE_REQUESTER;
 		}
 		usleep(i < 200 ? 20 : 10000);
@@ -231,7 +241,7 @@ nic_arm(struct nic *nic)
 	struct rnic_cq_dbrec *dbrec = hn_va(&nic->hn, nic->cq.dbrec);
 	uint32_t arm = (nic->arm_sequence++ & 3) << 28 | (nic->cq.consumer & RNIC_CQ_INDEX_MASK);
 
-	__atomic_store_n(&dbrec->arm.raw, rnic_cpu_to_be32(arm).raw, __ATOMIC_RELEASE);
+	store(&dbrec->arm, arm);
 	__atomic_store_n(nic_register(nic, RNIC_UAR_CQ_ARM),
 			 rnic_cpu_to_be64((uint64_t)arm << 32 | nic->cq.number).raw,
 			 __ATOMIC_RELEASE);

@@ -42,11 +42,20 @@ void nic_steer_to(struct nic *nic, const uint32_t *tirns, uint32_t count);
 
 /* Send a frame, by a store to a mapped page. */
 void nic_send(struct nic *nic);
+/* Its parts: a SEND of so many blocks and data segments, of which the first is returned; the device gets it. */
+void *nic_wqe(struct nic *nic, unsigned int blocks, uint32_t segments);
+void nic_give(struct nic *nic, unsigned int blocks);
 /* The doorbell alone, which touches no memory but the page's. */
 void nic_ring(struct nic *nic);
 /* Wait for its completion. @return false: none, or an error. */
 bool nic_sent(struct nic *nic);
 /* Ask for an event at the next completion, by the same way. */
 void nic_arm(struct nic *nic);
+
+/* A data segment; and records: what the device may send and fill, and what was taken from it. */
+struct rnic_wqe_data nic_data(uint32_t bytes, uint32_t key, uint64_t address);
+void nic_record_sends(const struct hn *hn, uint64_t dbrec, uint16_t blocks);
+void nic_record_receives(const struct hn *hn, uint64_t dbrec, uint16_t wqes);
+void nic_record_taken(const struct hn *hn, const struct hn_cq *cq);
 
 #endif

@@ -14,36 +14,26 @@
 #define SPARE_IOVA   UINT64_C(0x80000000) /* what comes and goes */
 #define SQ_BLOCKS    128u		  /* of the nic's queue */
 #define WQE_BLOCKS   16u
-#define WQE_DS	     (2 + ROGUE_SEGMENTS)
 #define RESULT_BYTES 16
 
 /* ---- Commands ---- */
 
-struct rnic_mkc *
-rogue_create_mkey(struct rogue *r, void *in, unsigned int mode, bool writable, uint32_t octwords)
+struct drv_mkey
+rogue_mkey(const struct rogue *r, enum rnic_mkey_access_mode mode, bool writable)
 {
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(in);
-
-	hn_head(in, RNIC_CMD_CREATE_MKEY, 0);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, writable);
-	rnic_mkc_set(mkc, RNIC_MKC_RR, writable);
-	rnic_mkc_set(mkc, RNIC_MKC_RW, writable);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, mode);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, ROGUE_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, r->nic.pd);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
-	return mkc;
+	return (struct drv_mkey){ .mode = mode,
+				  .access = DRV_LR | (writable ? DRV_LW | DRV_RR | DRV_RW : 0),
+				  .pd = r->nic.pd,
+				  .variant = ROGUE_VARIANT };
 }
 
-static uint32_t
-make_physical_key(struct rogue *r, uint32_t i, void *in)
+uint32_t
+rogue_mkey_create(struct rogue *r, const struct drv_mkey *mkey)
 {
-	(void)i;
-	rnic_mkc_set(rogue_create_mkey(r, in, RNIC_MKEY_PA, true, 0), RNIC_MKC_LENGTH64, 1);
-	return sizeof(struct rnic_create_mkey_in);
+	uint32_t key;
+
+	assert_int_equal(drv_mkey_create(&r->nic.hn.drv, mkey, &key), 0);
+	return key;
 }
 
 uint32_t
@@ -139,6 +129,8 @@ rogue_commands(struct rogue *r, uint32_t count, rogue_make_fn *make, uint32_t *n
 void
 rogue_open(struct rogue *r, const char *socket, bool many)
 {
+	struct drv_mkey all;
+
 	memset(r, 0, sizeof(*r));
 	r->socket = socket;
 	r->many = many;
@@ -147,8 +139,9 @@ rogue_open(struct rogue *r, const char *socket, bool many)
 	r->open = true;
 	r->tis = hn_create_tis(&r->nic.hn, r->nic.td);
 	hn_create_eq(&r->nic.hn, &r->ports, r->nic.eq.uar, 6, PORT_EVENTS, NIC_VECTOR);
-	rogue_commands(r, 1, make_physical_key, &r->physical);
-	r->physical = r->physical << 8 | ROGUE_VARIANT;
+	all = rogue_mkey(r, RNIC_MKEY_PA, true);
+	all.length64 = true;
+	r->physical = rogue_mkey_create(r, &all);
 }
 
 void
@@ -187,6 +180,22 @@ rogue_change_map(struct rogue *r)
 	assert_int_equal(vfu_client_dma_unmap(client, SPARE_IOVA, ROGUE_PAGE), 0);
 }
 
+/* ---- Doorbells ---- */
+
+struct vfu_region_write
+rogue_bell(const struct rogue *r, uint32_t first, uint32_t number)
+{
+	const uint64_t page = r->nic.sq.uar * (uint64_t)RNIC_UAR_PAGE_BYTES;
+	const struct rnic_be64 bell =
+		rnic_cpu_to_be64((uint64_t)first << 32 | RNIC_WQE_CTRL_DW1(number, 1));
+	struct vfu_region_write write = {
+		page + RNIC_UAR_BLUEFLAME, VFU_PCI_BAR0, sizeof(bell), { 0 }
+	};
+
+	memcpy(write.data, &bell, sizeof(bell));
+	return write;
+}
+
 /* ---- Frames ---- */
 
 void
@@ -196,70 +205,48 @@ rogue_long_frames(struct rogue *r)
 		struct rnic_access_reg_in head;
 		struct rnic_pmtu_reg reg;
 	} in = { 0 }, out;
-	struct rnic_modify_nic_vport_context_in vport = { 0 };
-	struct rnic_cmd_out done;
-	uint64_t mtu;
 
 	hn_head(&in, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ);
 	rnic_access_reg_in_set(&in.head, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
 	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
 	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), &out, sizeof(out));
-	mtu = rnic_pmtu_reg_get(&out.reg, RNIC_PMTU_REG_MAX_MTU);
-	hn_head(&in, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE);
-	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_ADMIN_MTU, mtu);
-	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), &out, sizeof(out));
-
-	hn_head(&vport, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&vport, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_MTU);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&vport),
-				   RNIC_NIC_VPORT_CONTEXT_MTU, mtu);
-	hn_cmd_ok(&r->nic.hn, &vport, sizeof(vport), &done, sizeof(done));
+	assert_int_equal(drv_mtu_set(&r->nic.hn.drv,
+				     (uint16_t)rnic_pmtu_reg_get(&out.reg, RNIC_PMTU_REG_MAX_MTU)),
+			 0);
 }
 
 bool
 rogue_send(struct rogue *r, uint32_t key, uint64_t address, uint64_t step, uint32_t bytes)
 {
-	struct hn_wq *sq = &r->nic.sq;
-	uint8_t *wqe = (uint8_t *)hn_va(&r->nic.hn, sq->iova) +
-		       (sq->producer & (SQ_BLOCKS - 1)) * RNIC_WQEBB_BYTES;
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqe;
-	struct rnic_wqe_data *data = (struct rnic_wqe_data *)(wqe + 2 * RNIC_WQE_DS_BYTES);
-	struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, sq->dbrec);
+	struct rnic_wqe_data *data;
 
 	if (r->under_way == SQ_BLOCKS / WQE_BLOCKS)
 		return false;
-	memset(wqe, 0, WQE_BLOCKS * RNIC_WQEBB_BYTES);
-	ctrl->opmod_idx_opcode =
-		rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, sq->producer, RNIC_WQE_SEND));
-	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(sq->number, WQE_DS));
-	ctrl->fm_ce_se = RNIC_WQE_CE_ALWAYS;
-	for (uint32_t i = 0; i < ROGUE_SEGMENTS; i++) {
-		data[i].byte_count = rnic_cpu_to_be32(bytes);
-		data[i].lkey = rnic_cpu_to_be32(key);
-		data[i].address = rnic_cpu_to_be64(address + i * step);
-	}
-	sq->producer += WQE_BLOCKS;
+	data = nic_wqe(&r->nic, WQE_BLOCKS, ROGUE_SEGMENTS);
+	for (uint32_t i = 0; i < ROGUE_SEGMENTS; i++)
+		data[i] = nic_data(bytes, key, address + i * step);
 	r->under_way++;
-	__atomic_store_n(&dbrec->send_counter.raw, rnic_cpu_to_be32(sq->producer).raw,
-			 __ATOMIC_RELEASE);
-	nic_ring(&r->nic);
+	nic_give(&r->nic, WQE_BLOCKS);
 	return true;
+}
+
+uint32_t
+rogue_take(struct rogue *r, struct hn_cq *cq, enum rnic_cqe_opcode opcode)
+{
+	struct rnic_cqe cqe;
+	uint32_t count = 0;
+
+	/* A WQE that fails is done soon. */
+	for (; hn_cq_next(&r->nic.hn, cq, &cqe); count++)
+		assert_int_equal(RNIC_CQE_OPCODE(cqe.op_own), opcode);
+	nic_record_taken(&r->nic.hn, cq);
+	return count;
 }
 
 void
 rogue_reap(struct rogue *r)
 {
-	struct rnic_cq_dbrec *dbrec = hn_va(&r->nic.hn, r->nic.cq.dbrec);
-	struct rnic_cqe cqe;
-
-	while (r->under_way > 0 && hn_cq_next(&r->nic.hn, &r->nic.cq, &cqe)) {
-		/* A WQE that fails is done soon. */
-		assert_int_equal(RNIC_CQE_OPCODE(cqe.op_own), RNIC_CQE_REQUESTER);
-		r->under_way--;
-	}
-	__atomic_store_n(&dbrec->consumer_index.raw, rnic_cpu_to_be32(r->nic.cq.consumer).raw,
-			 __ATOMIC_RELEASE);
+	r->under_way -= rogue_take(r, &r->nic.cq, RNIC_CQE_REQUESTER);
 }
 
 static unsigned int
@@ -271,11 +258,8 @@ log2_of(unsigned int n)
 static void
 post_buffers(struct rogue *r, uint32_t count)
 {
-	struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, r->nic.rq.dbrec);
-
-	r->nic.rq.producer += count;
-	__atomic_store_n(&dbrec->receive_counter.raw, rnic_cpu_to_be32(r->nic.rq.producer).raw,
-			 __ATOMIC_RELEASE);
+	r->nic.rq.producer = (uint16_t)(r->nic.rq.producer + count);
+	nic_record_receives(&r->nic.hn, r->nic.rq.dbrec, r->nic.rq.producer);
 }
 
 void
@@ -289,11 +273,8 @@ rogue_receive(struct rogue *r, const struct rogue_buffers *buffers)
 	hn_create_rq(hn, &r->nic.rq, r->nic.pd, r->nic.rq_cq.number, 4 + log2_of(buffers->segments),
 		     buffers->log_size);
 	data = hn_va(hn, r->nic.rq.iova);
-	for (unsigned int i = 0; i < buffers->segments << buffers->log_size; i++) {
-		data[i].byte_count = rnic_cpu_to_be32(buffers->bytes);
-		data[i].lkey = rnic_cpu_to_be32(key);
-		data[i].address = rnic_cpu_to_be64(buffers->address + i * buffers->step);
-	}
+	for (unsigned int i = 0; i < buffers->segments << buffers->log_size; i++)
+		data[i] = nic_data(buffers->bytes, key, buffers->address + i * buffers->step);
 	assert_int_equal(hn_modify_rq(hn, r->nic.rq.number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY),
 			 0);
 	nic_be_promiscuous(&r->nic);
@@ -306,15 +287,5 @@ rogue_receive(struct rogue *r, const struct rogue_buffers *buffers)
 void
 rogue_refill(struct rogue *r)
 {
-	struct rnic_cq_dbrec *dbrec = hn_va(&r->nic.hn, r->nic.rq_cq.dbrec);
-	struct rnic_cqe cqe;
-	uint32_t count = 0;
-
-	while (hn_cq_next(&r->nic.hn, &r->nic.rq_cq, &cqe)) {
-		assert_int_equal(RNIC_CQE_OPCODE(cqe.op_own), RNIC_CQE_RESPONDER_SEND);
-		count++;
-	}
-	__atomic_store_n(&dbrec->consumer_index.raw, rnic_cpu_to_be32(r->nic.rq_cq.consumer).raw,
-			 __ATOMIC_RELEASE);
-	post_buffers(r, count);
+	post_buffers(r, rogue_take(r, &r->nic.rq_cq, RNIC_CQE_RESPONDER_SEND));
 }

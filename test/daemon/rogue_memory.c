@@ -31,20 +31,20 @@ uint32_t
 rogue_list_key(struct rogue *r, const uint32_t *others, uint32_t count, uint64_t address,
 	       uint32_t order)
 {
-	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LIST * sizeof(struct rnic_klm);
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_klm *entries = (struct rnic_klm *)(in + 1);
-	struct rnic_object_out out;
+	struct drv_mkey list = rogue_mkey(r, RNIC_MKEY_KLM, true);
+	struct rnic_klm *entries = calloc(LIST, sizeof(*entries));
+	uint32_t key;
 
-	assert_non_null(in);
-	rnic_mkc_set(rogue_create_mkey(r, in, RNIC_MKEY_KLM, true, LIST), RNIC_MKC_LEN, LIST);
+	assert_non_null(entries);
 	for (uint32_t i = 0; i < LIST; i++)
 		entries[i] =
 			(struct rnic_klm){ rnic_cpu_to_be32(1), rnic_cpu_to_be32(others[i % count]),
 					   rnic_cpu_to_be64(address + (uint16_t)(i * order)) };
-	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
-	free(in);
-	return (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER) << 8 | ROGUE_VARIANT;
+	list.length = list.count = LIST;
+	list.klms = entries;
+	key = rogue_mkey_create(r, &list);
+	free(entries);
+	return key;
 }
 
 /*
@@ -113,36 +113,21 @@ enum long_step {
 	LONG_COMES,
 };
 
-/* Made in SLOT_MAKE, where it can be made again. */
-static uint32_t
-make_long(struct rogue *r, void *in, size_t bytes)
-{
-	struct rnic_object_out out;
-
-	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
-	free(in);
-	return rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-}
-
-/* All pages are neighbours: only the last one tells whether the key is one piece of memory. */
+/*
+ * All pages are neighbours: only the last one tells whether the key is one piece of memory. It is made in SLOT_MAKE, where it
+ * can be made again.
+ */
 void
 rogue_build_long_key(struct rogue *r)
 {
-	const size_t bytes = sizeof(struct rnic_create_mkey_in) + LONG_PAGES * 8ul;
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
-	struct rnic_mkc *mkc;
+	struct drv_mkey all = rogue_mkey(r, RNIC_MKEY_MTT, false);
 
-	assert_non_null(in);
 	rogue_memory(r, LONG_PAGES * (uint64_t)ROGUE_PAGE);
-	mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, LONG_PAGES / 2);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, ROGUE_IOVA);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, r->bytes);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	for (uint32_t i = 0; i < LONG_PAGES; i++)
-		pages[i] = rnic_cpu_to_be64((ROGUE_IOVA + i * (uint64_t)ROGUE_PAGE) |
-					    RNIC_MTT_READ | RNIC_MTT_WRITE);
-	r->key = make_long(r, in, bytes);
+	all.start = ROGUE_IOVA;
+	all.length = r->bytes;
+	all.log_page_size = 12;
+	all.pages = drv_pages_of(ROGUE_IOVA, r->bytes);
+	r->key = rogue_mkey_create(r, &all);
 }
 
 void
@@ -154,15 +139,15 @@ rogue_work_long_key(struct rogue *r)
 	switch ((enum long_step)(r->step++ % (LONG_COMES + 1))) {
 	case LONG_MADE:
 		if (r->step > LONG_COMES)
-			r->key = rogue_number(r, SLOT_MAKE);
-		rogue_send(r, r->key << 8 | ROGUE_VARIANT, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
+			r->key = rogue_number(r, SLOT_MAKE) << 8 | ROGUE_VARIANT;
+		rogue_send(r, r->key, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
 		break;
 	case LONG_USED:
 		rogue_change_map(r);
-		rogue_send(r, r->key << 8 | ROGUE_VARIANT, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
+		rogue_send(r, r->key, ROGUE_IOVA, LONG_STEP, LONG_BYTES);
 		break;
 	case LONG_GOES:
-		rogue_put(r, SLOT_DESTROY, rogue_make_destroy_mkey, r->key);
+		rogue_put(r, SLOT_DESTROY, rogue_make_destroy_mkey, r->key >> 8);
 		rogue_ring(r, 1u << SLOT_DESTROY);
 		break;
 	case LONG_COMES:
@@ -175,12 +160,8 @@ rogue_work_long_key(struct rogue *r)
 void
 rogue_build_small_maps(struct rogue *r)
 {
-	const size_t bytes = sizeof(struct rnic_create_mkey_in) + SMALL_PAGES * 8ul;
-	struct rnic_create_mkey_in *in = calloc(1, bytes);
-	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
-	struct rnic_mkc *mkc;
+	struct drv_mkey chunks = rogue_mkey(r, RNIC_MKEY_MTT, false);
 
-	assert_non_null(in);
 	r->bytes = SMALL_MAPS * ROGUE_PAGE;
 	r->fd = memfd_create("rogue", MFD_CLOEXEC);
 	assert_true(r->fd >= 0 && ftruncate(r->fd, (off_t)r->bytes) == 0);
@@ -189,12 +170,10 @@ rogue_build_small_maps(struct rogue *r)
 			vfu_client_dma_map(client_of(r->nic.hn.dev), ROGUE_IOVA + at, ROGUE_PAGE,
 					   VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE, r->fd, at),
 			0);
-	mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, SMALL_PAGES / 2);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, (uint64_t)SMALL_PAGES << SMALL_LOG);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, SMALL_LOG);
-	for (uint32_t i = 0; i < SMALL_PAGES; i++)
-		pages[i] = rnic_cpu_to_be64(ROGUE_IOVA | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	r->key = make_long(r, in, bytes);
+	chunks.length = (uint64_t)SMALL_PAGES << SMALL_LOG;
+	chunks.log_page_size = SMALL_LOG;
+	chunks.pages = (struct drv_pages){ .iova = ROGUE_IOVA, .count = SMALL_PAGES };
+	r->key = rogue_mkey_create(r, &chunks);
 }
 
 void
@@ -204,7 +183,7 @@ rogue_work_small_maps(struct rogue *r)
 	if (r->under_way > 0)
 		return;
 	rogue_change_map(r);
-	rogue_send(r, r->key << 8 | ROGUE_VARIANT, 0, SMALL_STEP, LONG_BYTES);
+	rogue_send(r, r->key, 0, SMALL_STEP, LONG_BYTES);
 }
 
 static uint32_t
@@ -216,26 +195,21 @@ make_destroy_cq(struct rogue *r, uint32_t number, void *in)
 	return sizeof(struct rnic_object_in);
 }
 
-/* All of it in one page, again and again. */
+/* All of it in one page, again and again; made in SLOT_MAKE. */
 static uint32_t
 make_long_cq(struct rogue *r, uint64_t page, unsigned int log_size)
 {
-	const uint32_t count = (uint32_t)(((uint64_t)LONG_CQE << log_size) / ROGUE_PAGE);
-	const size_t bytes = sizeof(struct rnic_create_cq_in) + count * 8ul;
-	struct rnic_create_cq_in *in = calloc(1, bytes);
-	struct rnic_cqc *cqc = rnic_create_cq_in_cqc(in);
-	struct rnic_be64 *pages = (struct rnic_be64 *)(in + 1);
+	const uint32_t pages = (uint32_t)(((uint64_t)LONG_CQE << log_size) / ROGUE_PAGE);
+	const struct drv_cq cq = { .log_size = log_size,
+				   .uar = r->nic.sq.uar,
+				   .eqn = r->nic.eq.number,
+				   .big = true,
+				   .dbrec = hn_alloc(&r->nic.hn, 64, 64),
+				   .ring = { .iova = page, .count = pages } };
+	uint32_t cqn;
 
-	assert_non_null(in);
-	hn_head(in, RNIC_CMD_CREATE_CQ, 0);
-	rnic_cqc_set(cqc, RNIC_CQC_CQE_SZ, 1);
-	rnic_cqc_set(cqc, RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_cqc_set(cqc, RNIC_CQC_UAR_PAGE, r->nic.sq.uar);
-	rnic_cqc_set(cqc, RNIC_CQC_C_EQN, r->nic.eq.number);
-	rnic_cqc_set(cqc, RNIC_CQC_DBR_ADDR, hn_alloc(&r->nic.hn, 64, 64));
-	for (uint32_t i = 0; i < count; i++)
-		pages[i] = rnic_cpu_to_be64(page);
-	return make_long(r, in, bytes);
+	assert_int_equal(drv_cq_create(&r->nic.hn.drv, &cq, &cqn), 0);
+	return cqn;
 }
 
 /* One of them stays, for completions. */
@@ -258,7 +232,6 @@ post_nop(struct rogue *r)
 	struct hn *hn = &r->nic.hn;
 	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)((uint8_t *)hn_va(hn, r->sq.iova) +
 							      (r->sq.producer & 63) * 64u);
-	struct rnic_wq_dbrec *dbrec = hn_va(hn, r->sq.dbrec);
 	const uint64_t high = RNIC_WQE_CTRL_DW0(0, r->sq.producer, RNIC_WQE_NOP);
 	const uint32_t low = RNIC_WQE_CTRL_DW1(r->sq.number, 1);
 
@@ -266,8 +239,7 @@ post_nop(struct rogue *r)
 					.qpn_ds = rnic_cpu_to_be32(low),
 					.fm_ce_se = RNIC_WQE_CE_ALWAYS };
 	r->sq.producer++;
-	__atomic_store_n(&dbrec->send_counter.raw, rnic_cpu_to_be32(r->sq.producer).raw,
-			 __ATOMIC_RELEASE);
+	nic_record_sends(hn, r->sq.dbrec, r->sq.producer);
 	hn_write64(hn, r->sq.uar * (uint64_t)RNIC_UAR_PAGE_BYTES + RNIC_UAR_BLUEFLAME,
 		   high << 32 | low);
 }
@@ -306,9 +278,7 @@ queue_of_many(struct rogue *r, uint32_t i, uint64_t page, uint64_t buffer)
 	hn_create_rq(hn, rq, r->nic.pd, cqn, 4, MANY_LOG);
 	data = hn_va(hn, rq->iova);
 	for (unsigned int k = 0; k < 1u << MANY_LOG; k++)
-		data[k] = (struct rnic_wqe_data){ rnic_cpu_to_be32(ROGUE_BUFFER),
-						  rnic_cpu_to_be32(r->physical),
-						  rnic_cpu_to_be64(buffer) };
+		data[k] = nic_data(ROGUE_BUFFER, r->physical, buffer);
 	assert_int_equal(hn_modify_rq(hn, rq->number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 	return hn_create_tir(hn, r->nic.td, rq->number);
 }
@@ -339,11 +309,8 @@ rogue_work_many_rings(struct rogue *r)
 		return;
 	rogue_change_map(r);
 	for (uint32_t i = 0; i < r->count; i++) {
-		struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, r->queues[i].dbrec);
-
 		r->queues[i].producer += 2;
-		__atomic_store_n(&dbrec->receive_counter.raw,
-				 rnic_cpu_to_be32(r->queues[i].producer).raw, __ATOMIC_RELEASE);
+		nic_record_receives(&r->nic.hn, r->queues[i].dbrec, r->queues[i].producer);
 	}
 	for (; r->under_way < 2; r->under_way++)
 		nic_send(&r->nic);

@@ -5,6 +5,7 @@
 #define TEST_DAEMON_ROGUE_PARTS_H
 
 #include "rogue.h"
+#include "vfio_user/proto.h"
 
 #define ROGUE_IOVA     UINT64_C(0x100000000)
 #define ROGUE_PAGE     4096u
@@ -26,9 +27,9 @@ bool rogue_answered(struct rogue *r, uint32_t slots);
 /* The number of what was made, of a slot whose command is done; none may fail. */
 uint32_t rogue_number(struct rogue *r, unsigned int slot);
 
-/* The head of a CREATE_MKEY in `in`, which is zeroed: what all keys of a rogue have. Its context is for the caller to go on with. */
-struct rnic_mkc *rogue_create_mkey(struct rogue *r, void *in, unsigned int mode, bool writable,
-				   uint32_t octwords);
+/* What all keys of a rogue have, for the caller to go on with; and such a key, which may not be refused. */
+struct drv_mkey rogue_mkey(const struct rogue *r, enum rnic_mkey_access_mode mode, bool writable);
+uint32_t rogue_mkey_create(struct rogue *r, const struct drv_mkey *mkey);
 uint32_t rogue_make_destroy_mkey(struct rogue *r, uint32_t number, void *in);
 
 /* A sparse file, mapped at ROGUE_IOVA. */
@@ -36,9 +37,14 @@ void rogue_memory(struct rogue *r, uint64_t bytes);
 /* A change of the map that touches nothing of what is in use. */
 void rogue_change_map(struct rogue *r);
 
+/* The doorbell of a queue, to be written with others; first: its last WQE's first word. */
+struct vfu_region_write rogue_bell(const struct rogue *r, uint32_t first, uint32_t number);
+
 /* Send a WQE of 61 segments, each so many bytes of the key, a step apart. @return false: there is no room in the queue. */
 bool rogue_send(struct rogue *r, uint32_t key, uint64_t address, uint64_t step, uint32_t bytes);
-/* Take the completions that there are. */
+/* Take the completions that there are, all of that kind; how many there were. */
+uint32_t rogue_take(struct rogue *r, struct hn_cq *cq, enum rnic_cqe_opcode opcode);
+/* Those of what rogue_send() sent. */
 void rogue_reap(struct rogue *r);
 
 /* Frames as long as the port takes them, instead of those of every day. */

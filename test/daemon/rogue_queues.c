@@ -28,33 +28,20 @@
 static uint32_t
 make_queue(struct rogue *r, uint32_t i, void *in)
 {
-	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(in);
-	struct rnic_wq *wq = rnic_sqc_wq(sqc);
-	struct rnic_be64 *pages = (struct rnic_be64 *)((struct rnic_create_sq_in *)in + 1);
-
 	(void)i;
-	hn_head(in, RNIC_CMD_CREATE_SQ, 0);
-	rnic_sqc_set(sqc, RNIC_SQC_CQN, r->nic.cq.number);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_LST_SZ, 1);
-	rnic_sqc_set(sqc, RNIC_SQC_TIS_NUM_0, r->tis);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_CYCLIC);
-	rnic_wq_set(wq, RNIC_WQ_PD, r->nic.pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, r->sq.dbrec);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, 6);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 6);
-	rnic_wq_set(wq, RNIC_WQ_UAR_PAGE, r->nic.sq.uar);
-	pages[0] = rnic_cpu_to_be64(r->sq.iova);
-	return sizeof(struct rnic_create_sq_in) + sizeof(pages[0]);
+	return drv_sq_fill(in, &(struct drv_sq){ .log_size = 6,
+						 .pd = r->nic.pd,
+						 .uar = r->nic.sq.uar,
+						 .cqn = r->nic.cq.number,
+						 .tisn = r->tis,
+						 .dbrec = r->sq.dbrec,
+						 .ring = { .iova = r->sq.iova, .count = 1 } });
 }
 
 static uint32_t
 make_ready(struct rogue *r, uint32_t i, void *in)
 {
-	hn_head(in, RNIC_CMD_MODIFY_SQ, 0);
-	rnic_modify_sq_in_set(in, RNIC_MODIFY_SQ_IN_SQ_STATE, RNIC_WQ_STATE_RST);
-	rnic_modify_sq_in_set(in, RNIC_MODIFY_SQ_IN_SQN, r->numbers[i]);
-	rnic_sqc_set(rnic_modify_sq_in_sqc(in), RNIC_SQC_STATE, RNIC_WQ_STATE_RDY);
-	return sizeof(struct rnic_modify_sq_in);
+	return drv_sq_modify_fill(in, r->numbers[i], RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 
 static void
@@ -81,18 +68,10 @@ void
 rogue_work_queues(struct rogue *r)
 {
 	static struct vfu_region_write writes[RUNG];
-	const uint64_t page = r->nic.sq.uar * (uint64_t)RNIC_UAR_PAGE_BYTES;
 
-	for (uint32_t i = 0; i < RUNG; i++, r->next = (r->next + 1) % r->count) {
-		struct rnic_be64 bell =
-			rnic_cpu_to_be64((uint64_t)RNIC_WQE_CTRL_DW0(0, 0, RNIC_WQE_SEND) << 32 |
-					 RNIC_WQE_CTRL_DW1(r->numbers[r->next], 1));
-
-		writes[i] = (struct vfu_region_write){
-			page + RNIC_UAR_BLUEFLAME, VFU_PCI_BAR0, sizeof(bell), { 0 }
-		};
-		memcpy(writes[i].data, &bell, sizeof(bell));
-	}
+	for (uint32_t i = 0; i < RUNG; i++, r->next = (r->next + 1) % r->count)
+		writes[i] =
+			rogue_bell(r, RNIC_WQE_CTRL_DW0(0, 0, RNIC_WQE_SEND), r->numbers[r->next]);
 	assert_int_equal(vfu_client_region_write_multi(client_of(r->nic.hn.dev), writes, RUNG), 0);
 }
 
@@ -102,15 +81,14 @@ rogue_work_queues(struct rogue *r)
 static uint32_t
 make_key(struct rogue *r, uint32_t i, void *in)
 {
-	struct rnic_mkc *mkc = rogue_create_mkey(r, in, RNIC_MKEY_MTT, false, 1);
-	struct rnic_be64 *pages = (struct rnic_be64 *)((struct rnic_create_mkey_in *)in + 1);
+	struct drv_mkey page = rogue_mkey(r, RNIC_MKEY_MTT, false);
 
 	(void)i;
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, HN_IOVA_BASE);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, ROGUE_PAGE);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	pages[0] = rnic_cpu_to_be64(HN_IOVA_BASE | RNIC_MTT_READ | RNIC_MTT_WRITE);
-	return sizeof(struct rnic_create_mkey_in) + 2 * sizeof(pages[0]);
+	page.start = HN_IOVA_BASE;
+	page.length = ROGUE_PAGE;
+	page.log_page_size = 12;
+	page.pages = drv_pages_of(HN_IOVA_BASE, ROGUE_PAGE);
+	return drv_mkey_fill(in, &page);
 }
 
 void
@@ -141,68 +119,41 @@ rogue_work_keys(struct rogue *r)
 
 /* ---- Flow tables ---- */
 
-static uint32_t
-make_table(struct rogue *r, uint32_t level, void *in)
-{
-	struct rnic_flow_table_context *context = rnic_create_flow_table_in_context(in);
-
-	hn_head(in, RNIC_CMD_CREATE_FLOW_TABLE, 0);
-	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LEVEL, level);
-	rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_LOG_SIZE, LOG_TABLE);
-	if (level == 0) {
-		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ACTION,
-					    RNIC_TABLE_MISS_FORWARD);
-		rnic_flow_table_context_set(context, RNIC_FLOW_TABLE_CONTEXT_TABLE_MISS_ID,
-					    r->table);
-	}
-	return sizeof(struct rnic_create_flow_table_in);
-}
-
 /* Of one index each, but for the last one, which has all others. What is asked of a frame keeps its verdict from being kept. */
 static uint32_t
 make_group(struct rogue *r, uint32_t i, void *in)
 {
-	struct rnic_fte_match_set_lyr_2_4 *mask =
-		rnic_fte_match_param_outer(rnic_create_flow_group_in_match_criteria(in));
+	const bool last = i == GROUPS - 1;
+	struct rnic_fte_match_set_lyr_2_4 mask = { 0 };
 
-	hn_head(in, RNIC_CMD_CREATE_FLOW_GROUP, 0);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_TABLE_ID, r->table);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_START_FLOW_INDEX, i);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_END_FLOW_INDEX,
-				      i == GROUPS - 1 ? (1u << LOG_TABLE) - 1 : i);
-	rnic_create_flow_group_in_set(in, RNIC_CREATE_FLOW_GROUP_IN_MATCH_CRITERIA_ENABLE,
-				      RNIC_MATCH_OUTER_HEADERS);
-	if (i == GROUPS - 1 && r->step > 0)
-		rnic_fte_match_set_lyr_2_4_set(mask, RNIC_FTE_MATCH_SET_LYR_2_4_SMAC_47_16,
+	if (last && r->step > 0)
+		rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_SMAC_47_16,
 					       UINT32_MAX);
-	else if (i < GROUPS - 1)
-		rnic_fte_match_set_lyr_2_4_set(mask, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
-	return sizeof(struct rnic_create_flow_group_in);
+	else if (!last)
+		rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_TCP_DPORT, 0xffff);
+	return drv_group_fill(in, &(struct drv_group){ .table = r->table,
+						       .start = i,
+						       .end = last ? (1u << LOG_TABLE) - 1 : i,
+						       .mask = &mask });
 }
 
 /* The next entry of the last group, to so many destinations. */
 static uint32_t
-entry(struct rogue *r, uint32_t i, uint32_t value, uint32_t times, void *in)
+entry(struct rogue *r, uint32_t i, uint32_t source, uint32_t times, void *in)
 {
-	struct rnic_flow_context *context = rnic_set_fte_in_flow_context(in);
-	struct rnic_flow_destination *to =
-		(struct rnic_flow_destination *)((struct rnic_set_fte_in *)in + 1);
+	struct rnic_fte_match_set_lyr_2_4 value = { 0 };
+	struct rnic_flow_destination to[NIC_DESTINATIONS];
 
-	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 0);
-	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_TABLE_ID, r->table);
-	rnic_set_fte_in_set(in, RNIC_SET_FTE_IN_FLOW_INDEX, GROUPS - 1 + i);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_GROUP_ID, r->group);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_ACTION, RNIC_FLOW_ACTION_FWD_DEST);
-	rnic_flow_context_set(context, RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE, times);
-	rnic_fte_match_set_lyr_2_4_set(
-		rnic_fte_match_param_outer(rnic_flow_context_match_value(context)),
-		RNIC_FTE_MATCH_SET_LYR_2_4_SMAC_47_16, value);
-	for (uint32_t k = 0; k < times; k++) {
-		rnic_flow_destination_set(&to[k], RNIC_FLOW_DESTINATION_TYPE,
-					  RNIC_FLOW_DESTINATION_TIR);
-		rnic_flow_destination_set(&to[k], RNIC_FLOW_DESTINATION_ID, r->tir);
-	}
-	return (uint32_t)(sizeof(struct rnic_set_fte_in) + times * sizeof(to[0]));
+	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_SMAC_47_16, source);
+	for (uint32_t k = 0; k < times; k++)
+		to[k] = drv_to_tir(r->tir);
+	return drv_fte_fill(in, &(struct drv_fte){ .table = r->table,
+						   .group = r->group,
+						   .index = GROUPS - 1 + i,
+						   .action = RNIC_FLOW_ACTION_FWD_DEST,
+						   .value = &value,
+						   .to = to,
+						   .count = times });
 }
 
 static uint32_t
@@ -240,26 +191,16 @@ make_delete_alike(struct rogue *r, uint32_t i, void *in)
 	return make_delete_entry(r, r->count - 1 - i, in);
 }
 
-static uint32_t
-make_root(struct rogue *r, uint32_t i, void *in)
-{
-	(void)i;
-	hn_head(in, RNIC_CMD_SET_FLOW_TABLE_ROOT, 0);
-	rnic_set_flow_table_root_in_set(in, RNIC_SET_FLOW_TABLE_ROOT_IN_TABLE_ID, r->table);
-	return sizeof(struct rnic_set_flow_table_root_in);
-}
-
 /* What the first one misses goes to the second one, which is made first. */
 static void
 build_table(struct rogue *r, uint32_t level)
 {
-	struct rnic_create_flow_table_in in = { 0 };
+	const struct drv_table table = { .level = level,
+					 .log_size = LOG_TABLE,
+					 .miss_table = level == 0 ? r->table : 0 };
 	uint32_t groups[GROUPS];
-	struct rnic_object_out out[4];
 
-	make_table(r, level, &in);
-	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), out, sizeof(out));
-	r->table = rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	assert_int_equal(drv_table_create(&r->nic.hn.drv, &table, &r->table), 0);
 	r->step = level == 0;
 	rogue_commands(r, GROUPS, make_group, groups);
 	r->group = groups[GROUPS - 1];
@@ -280,7 +221,7 @@ build_flows(struct rogue *r, rogue_make_fn *make)
 	build_table(r, 0);
 	r->count = r->many ? ENTRIES_OF_MANY : ENTRIES;
 	rogue_commands(r, r->count, make, NULL);
-	rogue_commands(r, 1, make_root, NULL);
+	assert_int_equal(drv_root_set(&r->nic.hn.drv, r->table), 0);
 	r->next = r->step = 0;
 }
 

@@ -113,10 +113,8 @@ create_pool(struct rogue *r, unsigned int log_stride, const struct rogue_buffers
 		next->next_wqe_index =
 			rnic_cpu_to_be16((uint16_t)((i + 1) & ((1u << LOG_POOL) - 1)));
 		for (unsigned int k = 0; k < buffers->segments; k++)
-			data[k] = (struct rnic_wqe_data){
-				rnic_cpu_to_be32(buffers->bytes), rnic_cpu_to_be32(buffers->key),
-				rnic_cpu_to_be64(buffers->address + k * buffers->step)
-			};
+			data[k] = nic_data(buffers->bytes, buffers->key,
+					   buffers->address + k * buffers->step);
 	}
 	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
 	rdma->pool = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
@@ -233,41 +231,17 @@ post_all(struct rogue *r)
 {
 	static struct vfu_region_write writes[RUNG];
 	struct rogue_rdma *rdma = &r->rdma;
-	struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, rdma->dbrec);
-	const uint64_t page = r->nic.sq.uar * (uint64_t)RNIC_UAR_PAGE_BYTES;
 
 	rdma->posted = (uint16_t)(rdma->posted + (1u << rdma->log_ring));
-	__atomic_store_n(&dbrec->send_counter.raw, rnic_cpu_to_be32(rdma->posted).raw,
-			 __ATOMIC_RELEASE);
+	nic_record_sends(&r->nic.hn, rdma->dbrec, rdma->posted);
 	for (uint32_t i = 0, n; i < rdma->count; i += n) {
 		n = rdma->count - i < RUNG ? rdma->count - i : RUNG;
-		for (uint32_t k = 0; k < n; k++) {
-			struct rnic_be64 bell = rnic_cpu_to_be64(
-				(uint64_t)RNIC_WQE_CTRL_DW0(0, rdma->posted, RNIC_WQE_NOP) << 32 |
-				RNIC_WQE_CTRL_DW1(rdma->qpns[i + k], 1));
-
-			writes[k] = (struct vfu_region_write){
-				page + RNIC_UAR_BLUEFLAME, VFU_PCI_BAR0, sizeof(bell), { 0 }
-			};
-			memcpy(writes[k].data, &bell, sizeof(bell));
-		}
+		for (uint32_t k = 0; k < n; k++)
+			writes[k] = rogue_bell(r, RNIC_WQE_CTRL_DW0(0, rdma->posted, RNIC_WQE_NOP),
+					       rdma->qpns[i + k]);
 		assert_int_equal(vfu_client_region_write_multi(client_of(r->nic.hn.dev), writes, n),
 				 0);
 	}
-}
-
-static uint32_t
-take_completions(struct rogue *r, struct hn_cq *cq, enum rnic_cqe_opcode opcode)
-{
-	struct rnic_cq_dbrec *dbrec = hn_va(&r->nic.hn, cq->dbrec);
-	struct rnic_cqe cqe;
-	uint32_t count = 0;
-
-	for (; hn_cq_next(&r->nic.hn, cq, &cqe); count++)
-		assert_int_equal(RNIC_CQE_OPCODE(cqe.op_own), opcode);
-	__atomic_store_n(&dbrec->consumer_index.raw, rnic_cpu_to_be32(cq->consumer).raw,
-			 __ATOMIC_RELEASE);
-	return count;
 }
 
 /* All post what they have; some turns later there are receives for all of it; and when it is done it begins anew. */
@@ -275,18 +249,16 @@ static void
 work_cycles(struct rogue *r, unsigned int held)
 {
 	struct rogue_rdma *rdma = &r->rdma;
-	struct rnic_wq_dbrec *dbrec = hn_va(&r->nic.hn, rdma->pool_dbrec);
 
-	take_completions(r, &rdma->receive_cq, RNIC_CQE_RESPONDER_SEND);
-	rdma->seen += take_completions(r, &rdma->send_cq, RNIC_CQE_REQUESTER);
+	rogue_take(r, &rdma->receive_cq, RNIC_CQE_RESPONDER_SEND);
+	rdma->seen += rogue_take(r, &rdma->send_cq, RNIC_CQE_REQUESTER);
 	if (rdma->step == 0) {
 		rdma->seen = 0;
 		post_all(r);
 	}
 	if (rdma->step++ == held) {
 		rdma->pooled = (uint16_t)(rdma->pooled + rdma->receives);
-		__atomic_store_n(&dbrec->receive_counter.raw, rnic_cpu_to_be32(rdma->pooled).raw,
-				 __ATOMIC_RELEASE);
+		nic_record_receives(&r->nic.hn, rdma->pool_dbrec, rdma->pooled);
 	}
 	if (rdma->step > held && rdma->seen == rdma->completions) {
 		rdma->step = 0;
@@ -326,9 +298,7 @@ build_waiting(struct rogue *r, uint32_t count, uint32_t log_ring, bool last_only
 		struct rnic_wqe_ctrl *send = put_wqe(r, i, 0, RNIC_WQE_SEND, 2, !last_only);
 		struct rnic_wqe_data *data = (struct rnic_wqe_data *)(send + 1);
 
-		*data = (struct rnic_wqe_data){ rnic_cpu_to_be32(SMALL),
-						rnic_cpu_to_be32(r->physical),
-						rnic_cpu_to_be64(buffer) };
+		*data = nic_data(SMALL, r->physical, buffer);
 		for (uint32_t block = 1; block < blocks; block++)
 			put_wqe(r, i, block, RNIC_WQE_NOP, 1, !last_only || block == blocks - 1);
 	}
@@ -383,9 +353,7 @@ put_listed(struct rogue *r, uint32_t i, uint32_t block, uint8_t opcode, uint32_t
 		*(struct rnic_wqe_raddr *)data++ =
 			(struct rnic_wqe_raddr){ .rkey = rnic_cpu_to_be32(remote) };
 	for (uint32_t k = 0; k < ROGUE_SEGMENTS; k++)
-		data[k] = (struct rnic_wqe_data){ rnic_cpu_to_be32(LIST_SEGMENT),
-						  rnic_cpu_to_be32(r->key),
-						  rnic_cpu_to_be64(k * (uint64_t)LIST_STEP) };
+		data[k] = nic_data(LIST_SEGMENT, r->key, k * (uint64_t)LIST_STEP);
 }
 
 static void
