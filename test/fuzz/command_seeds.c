@@ -92,52 +92,39 @@ seed_rows(const char *folder)
 	}
 }
 
+/* An input of test/driver; it is zeroed for the next one. */
+static void
+seed_input(struct fuzz_seed *seed, void *in, uint32_t bytes)
+{
+	seed_command(seed, (uint16_t)rnic_cmd_in_get(in, RNIC_CMD_IN_OPCODE), 0, in, bytes, 16);
+	memset(in, 0, bytes);
+}
+
 static void
 seed_more(const char *folder)
 {
-	struct {
-		struct rnic_create_mkey_in in;
-		struct rnic_klm klms[4];
-	} mkey = { 0 };
-	struct {
-		struct rnic_create_rqt_in in;
-		struct rnic_rqn_entry entries[4];
-	} rqt = { 0 };
-	static struct fuzz_seed seed;
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&mkey.in);
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&rqt.in);
-	struct rnic_create_tir_in tir = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
+	const struct rnic_klm klm = { rnic_cpu_to_be32(1024), rnic_cpu_to_be32(0x15d), { 0 } };
+	const struct rnic_klm klms[] = { klm, klm, klm, klm };
+	const uint32_t rq = REF(SOFTRNIC_RQ, 0), rqns[] = { rq, rq, rq, rq };
+	const struct drv_mkey mkey = { .mode = RNIC_MKEY_KLM,
+				       .access = DRV_LR,
+				       .pd = REF(SOFTRNIC_PD, 0),
+				       .length = 4096,
+				       .klms = klms,
+				       .count = 4 };
+	const struct drv_tir tir = { .td = REF(SOFTRNIC_TD, 0),
+				     .rqtn = REF(SOFTRNIC_RQT, 0),
+				     .hash = RNIC_RX_HASH_TOEPLITZ };
 	struct rnic_object_in object = { 0 };
-	unsigned int i;
+	static struct rnic_be64 in[0x100];
+	static struct fuzz_seed seed;
 
-	memset(&seed, 0, sizeof(seed));
 	fuzz_put_u8(&seed, 3);
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, RNIC_MKEY_KLM);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, REF(SOFTRNIC_PD, 0));
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, 4096);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, 4);
-	rnic_create_mkey_in_set(&mkey.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, 4);
-	for (i = 0; i < 4; i++) {
-		mkey.klms[i].byte_count = rnic_cpu_to_be32(1024);
-		mkey.klms[i].mkey = rnic_cpu_to_be32(0x15d);
-	}
-	seed_command(&seed, RNIC_CMD_CREATE_MKEY, 0, &mkey, sizeof(mkey), 16);
+	seed_input(&seed, in, drv_mkey_fill(in, &mkey));
 	rnic_object_in_set(&object, RNIC_OBJECT_IN_NUMBER, REF(SOFTRNIC_MKEY, 1));
 	seed_command(&seed, RNIC_CMD_DESTROY_MKEY, 0, &object, sizeof(object), 16);
-
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 4);
-	for (i = 0; i < 4; i++)
-		rnic_rqn_entry_set(&rqt.entries[i], RNIC_RQN_ENTRY_RQN, REF(SOFTRNIC_RQ, 0));
-	seed_command(&seed, RNIC_CMD_CREATE_RQT, 0, &rqt, sizeof(rqt), 16);
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, 1);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE, REF(SOFTRNIC_RQT, 0));
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, 2);
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, REF(SOFTRNIC_TD, 0));
-	seed_command(&seed, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), 16);
+	seed_input(&seed, in, drv_rqt_fill(in, rqns, 4));
+	seed_input(&seed, in, drv_tir_fill(in, &tir));
 	fuzz_seed_write(folder, "more", &seed);
 }
 
@@ -229,7 +216,7 @@ seed_flows(const char *folder, struct world *w)
 	rnic_fte_in_set(&entry, RNIC_FTE_IN_TABLE_ID, w->dp.root);
 	rnic_fte_in_set(&entry, RNIC_FTE_IN_FLOW_INDEX, 1);
 	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
-	dp_command(&w->dp, RNIC_CMD_DELETE_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
+	drv_fte_delete(&w->dp.drv, w->dp.root, 1);
 	recording = NULL;
 	fuzz_seed_write(folder, "flows", &seed);
 }

@@ -22,6 +22,8 @@ extern int softrnic_logtype;
 
 const uint32_t island_bytes[ISLANDS] = { 64, 1, 1514, 9000, 4096, 8192, 300, 60 };
 
+#define OTHERS 6 /* that can be unmapped beside the islands */
+
 static struct softrnic_poller *poller;
 
 static uint32_t
@@ -298,50 +300,40 @@ reap(struct dp_cq *cq, bool collapsed)
 		must(RNIC_CQE_OPCODE(cqe->op_own) != RNIC_CQE_INVALID);
 }
 
+/* Behind the islands: rings and records, of which those of the far end of a pair stay. */
 static void
 unmap(struct world *w, unsigned int which)
 {
+	const struct dp_rq *rq = &w->rq, *pool = &w->pool.rq;
+	const struct {
+		void *at;
+		uint32_t bytes;
+	} others[OTHERS] = {
+		{ w->sq.ring, RNIC_WQEBB_BYTES << w->sq.log_size },
+		{ w->tx_cq.ring, w->tx_cq.bytes << w->tx_cq.log_size },
+		{ w->dp.eqes, w->dp.eq_entries * sizeof(struct rnic_eqe) },
+		{ w->sq.dbrec, sizeof(*w->sq.dbrec) },
+		{ w->pair ? NULL : rq->ring, 1u << (rq->log_size + rq->log_stride) },
+		{ w->pair ? NULL : pool->ring, 1u << (pool->log_size + pool->log_stride) },
+	};
+
 	if (w->gone != NULL)
 		softrnic_dma_map(w->dp.dev, w->gone_iova, w->gone_bytes, w->gone,
 				 SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
-	w->gone = NULL;
-	switch (which) {
-	case ISLANDS:
-		w->gone = w->sq.ring;
-		w->gone_bytes = RNIC_WQEBB_BYTES << w->sq.log_size;
-		break;
-	case ISLANDS + 1:
-		w->gone = w->tx_cq.ring;
-		w->gone_bytes = w->tx_cq.bytes << w->tx_cq.log_size;
-		break;
-	case ISLANDS + 2:
-		w->gone = (uint8_t *)w->dp.eqes;
-		w->gone_bytes = w->dp.eq_entries * sizeof(struct rnic_eqe);
-		break;
-	case ISLANDS + 3:
-		w->gone = (uint8_t *)w->sq.dbrec;
-		w->gone_bytes = sizeof(*w->sq.dbrec);
-		break;
-	case ISLANDS + 4:
-		if (w->pair)
-			return;
-		w->gone = w->rq.ring;
-		w->gone_bytes = 1u << (w->rq.log_size + w->rq.log_stride);
-		break;
-	case ISLANDS + 5:
-		if (w->pair || w->pool.rq.ring == NULL)
-			return;
-		w->gone = w->pool.rq.ring;
-		w->gone_bytes = 1u << (w->pool.rq.log_size + w->pool.rq.log_stride);
-		break;
-	default:
-		if (which >= ISLANDS)
-			return;
-		w->gone = w->islands[which];
-		w->gone_bytes = island_bytes[which];
-	}
+	w->gone = which < ISLANDS ? w->islands[which] : others[which - ISLANDS].at;
+	w->gone_bytes = which < ISLANDS ? island_bytes[which] : others[which - ISLANDS].bytes;
+	if (w->gone == NULL)
+		return;
 	w->gone_iova = dp_iova(&w->dp, w->gone);
 	must(softrnic_dma_unmap(w->dp.dev, w->gone_iova, w->gone_bytes) == 0);
+}
+
+static void
+sq_record(struct world *w, uint16_t counter)
+{
+	w->sq.producer = counter;
+	w->sq.last = (struct rnic_wqe_ctrl *)w->sq.ring;
+	dp_sq_ring(&w->sq);
 }
 
 static void
@@ -364,17 +356,6 @@ bar(struct world *w, struct fuzz_input *input)
 
 	fuzz_bytes(input, data, sizeof(data));
 	softrnic_bar_write(w->dp.dev, offset, data, bytes & 0xf);
-}
-
-static void
-mtu(struct world *w, uint16_t value)
-{
-	struct softrnic_port *port = &w->rq.dp->dev->port;
-
-	softrnic_lock(poller);
-	if (value >= 64 && value <= port->max_mtu)
-		port->admin_mtu = port->vport_mtu = value;
-	softrnic_unlock(poller);
 }
 
 /* Addresses of headers that seeds know. */
@@ -405,6 +386,22 @@ fill(struct world *w, struct fuzz_input *input)
 }
 
 static void
+headers(struct world *w, bool inlined)
+{
+	softrnic_lock(poller);
+	w->dp.dev->conf.inline_l2 = inlined;
+	softrnic_unlock(poller);
+}
+
+/* The queue's state, to bits 3..2: reset, it begins anew. */
+static void
+changed(uint16_t *producer, uint8_t states)
+{
+	if ((states >> 2 & 3) == RNIC_WQ_STATE_RST)
+		*producer = 0;
+}
+
+static void
 operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 {
 	uint8_t op = fuzz_u8(input) % OP_LAST, n;
@@ -419,11 +416,7 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 		ring_bytes(input, w->rq.ring, (size_t)1 << w->rq.log_stride,
 			   (size_t)1 << w->rq.log_size);
 		break;
-	case OP_SQ_RECORD:
-		w->sq.producer = fuzz_u16(input);
-		w->sq.last = (struct rnic_wqe_ctrl *)w->sq.ring;
-		dp_sq_ring(&w->sq);
-		break;
+	case OP_SQ_RECORD: sq_record(w, fuzz_u16(input)); break;
 	case OP_RQ_RECORD:
 		w->rq.producer = fuzz_u16(input);
 		dp_rq_record(&w->rq);
@@ -444,21 +437,20 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 	case OP_BAR: bar(w, input); break;
 	case OP_SQ_STATE:
 		n = fuzz_u8(input);
-		if (dp_sq_modify(&w->sq, n & 3, n >> 2 & 3) == 0 &&
-		    (n >> 2 & 3) == RNIC_WQ_STATE_RST)
-			w->sq.producer = 0;
+		if (dp_sq_modify(&w->sq, n & 3, n >> 2 & 3) == 0)
+			changed(&w->sq.producer, n);
 		break;
 	case OP_RQ_STATE:
 		n = fuzz_u8(input);
-		if (dp_rq_modify(&w->rq, n & 3, n >> 2 & 3) == 0 &&
-		    (n >> 2 & 3) == RNIC_WQ_STATE_RST)
-			w->rq.producer = 0;
+		if (dp_rq_modify(&w->rq, n & 3, n >> 2 & 3) == 0)
+			changed(&w->rq.producer, n);
 		break;
-	case OP_UNMAP: unmap(w, fuzz_u8(input) % (ISLANDS + 6)); break;
+	case OP_UNMAP: unmap(w, fuzz_u8(input) % (ISLANDS + OTHERS)); break;
 	case OP_DESTROY_KEY:
 		dp_destroy(&w->dp, RNIC_CMD_DESTROY_MKEY, w->keys[fuzz_u8(input) % KEYS] >> 8);
 		break;
-	case OP_MTU: mtu(w, fuzz_u16(input)); break;
+	/* Refused, if the port cannot have it. */
+	case OP_MTU: drv_mtu_set(&w->rq.dp->drv, fuzz_u16(input)); break;
 	case OP_FILL: fill(w, input); break;
 	case OP_OFFLOADS: offloads(w, input); break;
 	case OP_VPORT: vport(w, fuzz_u8(input)); break;
@@ -468,11 +460,7 @@ operation(struct world *w, struct fuzz_input *input, uint8_t flags)
 	case OP_DESTROY: wqe_queue_destroy(w, input); break;
 	case OP_MODIFY: wqe_queue_modify(w, input); break;
 	case OP_KEY: wqe_key_change(w, input); break;
-	case OP_HEADERS:
-		softrnic_lock(poller);
-		w->dp.dev->conf.inline_l2 = (fuzz_u8(input) & 1) != 0;
-		softrnic_unlock(poller);
-		break;
+	case OP_HEADERS: headers(w, (fuzz_u8(input) & 1) != 0); break;
 	default: break;
 	}
 }

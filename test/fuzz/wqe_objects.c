@@ -7,60 +7,55 @@
 /* ---- Keys ---- */
 
 #define KEY_VARIANT 0x33
+#define ENTRIES	    4
 
-/* Of a key of pages up to four, one behind the other; else as many other keys, each with some of the bytes. */
-static unsigned int
-key_entries(const struct dp *dp, const struct wqe_key_conf *conf, struct rnic_klm *klms)
+/* Up to four pages, one behind the other. */
+static uint32_t
+pages_of(const struct dp *dp, const struct wqe_key_conf *conf, uint64_t *mtts)
 {
-	struct rnic_be64 *mtts = (struct rnic_be64 *)klms;
-	unsigned int i, rights;
-	uint64_t page;
+	const uint64_t first = dp_iova(dp, conf->start) & ~UINT64_C(4095);
 
-	if (conf->mode == RNIC_MKEY_MTT) {
-		page = dp_iova(dp, conf->start) & ~UINT64_C(4095);
-		for (i = 0; i < 4; i++) {
-			rights = conf->rights == 0 ? RNIC_MTT_READ | RNIC_MTT_WRITE
-						   : conf->rights >> 2 * i & 3;
-			mtts[i] = rnic_cpu_to_be64((page + i * 4096) | rights);
-		}
-		return 2;
-	}
-	for (i = 0; i < conf->count; i++) {
-		klms[i].byte_count = rnic_cpu_to_be32(1000 + i);
-		klms[i].mkey = rnic_cpu_to_be32(conf->keys[i]);
-		klms[i].address = rnic_cpu_to_be64((uintptr_t)conf->start);
-	}
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		mtts[i] = (first + i * 4096) | (conf->rights == 0 ? RNIC_MTT_READ | RNIC_MTT_WRITE
+								  : conf->rights >> 2 * i & 3);
+	return ENTRIES;
+}
+
+/* As many other keys, each with some of the bytes. */
+static uint32_t
+entries_of(const struct wqe_key_conf *conf, struct rnic_klm *klms)
+{
+	for (unsigned int i = 0; i < conf->count; i++)
+		klms[i] = (struct rnic_klm){ rnic_cpu_to_be32(1000 + i),
+					     rnic_cpu_to_be32(conf->keys[i]),
+					     rnic_cpu_to_be64((uintptr_t)conf->start) };
 	return conf->count;
 }
 
 uint32_t
 wqe_key_create(struct dp *dp, const struct wqe_key_conf *conf)
 {
-	struct {
-		struct rnic_create_mkey_in in;
-		struct rnic_klm klms[4];
-	} in = { 0 };
-	struct rnic_mkc *mkc = rnic_create_mkey_in_mkc(&in.in);
-	struct rnic_object_out out[2];
-	unsigned int octwords = key_entries(dp, conf, in.klms);
+	struct drv_mkey mkey = { .mode = conf->mode,
+				 .access = DRV_LR | (conf->write ? DRV_LW : 0),
+				 .log_page_size = 12,
+				 .pd = dp->pd,
+				 .start = (uintptr_t)conf->start,
+				 .length = conf->length,
+				 .length64 = conf->mode == RNIC_MKEY_PA,
+				 .page_rights = conf->rights != 0,
+				 .variant = KEY_VARIANT };
+	struct rnic_klm klms[ENTRIES];
+	uint64_t mtts[ENTRIES];
+	uint32_t key;
 
-	rnic_mkc_set(mkc, RNIC_MKC_ACCESS_MODE_1_0, conf->mode);
-	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
-	rnic_mkc_set(mkc, RNIC_MKC_LW, conf->write);
-	rnic_mkc_set(mkc, RNIC_MKC_QPN, RNIC_MKEY_ANY_QPN);
-	rnic_mkc_set(mkc, RNIC_MKC_MKEY_7_0, KEY_VARIANT);
-	rnic_mkc_set(mkc, RNIC_MKC_PD, dp->pd);
-	rnic_mkc_set(mkc, RNIC_MKC_LENGTH64, conf->mode == RNIC_MKEY_PA);
-	rnic_mkc_set(mkc, RNIC_MKC_START_ADDR, (uintptr_t)conf->start);
-	rnic_mkc_set(mkc, RNIC_MKC_LEN, conf->length);
-	rnic_mkc_set(mkc, RNIC_MKC_LOG_PAGE_SIZE, 12);
-	rnic_mkc_set(mkc, RNIC_MKC_TRANSLATIONS_OCTWORD_SIZE, octwords);
-	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_PG_ACCESS, conf->rights != 0);
-	rnic_create_mkey_in_set(&in.in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE,
-				octwords);
-	if (dp_command(dp, RNIC_CMD_CREATE_MKEY, 0, &in, sizeof(in), out, sizeof(out)) != 0)
-		return 0;
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER) << 8 | KEY_VARIANT;
+	if (conf->mode == RNIC_MKEY_MTT) {
+		mkey.mtts = mtts;
+		mkey.count = pages_of(dp, conf, mtts);
+	} else {
+		mkey.klms = klms;
+		mkey.count = entries_of(conf, klms);
+	}
+	return drv_mkey_create(&dp->drv, &mkey, &key) == 0 ? key : 0;
 }
 
 void
@@ -89,32 +84,20 @@ wqe_key_change(struct world *w, struct fuzz_input *input)
 uint32_t
 wqe_tir_create(const struct dp_rq *rq, bool symmetric, unsigned int self_lb)
 {
-	struct {
-		struct rnic_create_rqt_in in;
-		struct rnic_rqn_entry entries[4];
-	} rqt = { 0 };
-	struct rnic_create_tir_in tir = { 0 };
-	struct rnic_tirc *tirc = rnic_create_tir_in_tirc(&tir);
-	struct rnic_rqtc *rqtc = rnic_create_rqt_in_rqtc(&rqt.in);
-	struct rnic_object_out out[0x20];
-	unsigned int i;
+	static const uint8_t key[DRV_TOEPLITZ_BYTES] = { 0x6d, 0x5a, 0x56, 0xda,
+							 0x25, 0x5b, 0x0e, 0xc2 };
+	const uint32_t rqns[] = { rq->rqn, rq->rqn, rq->rqn, rq->rqn };
+	struct drv_tir tir = { .td = rq->dp->td,
+			       .hash = RNIC_RX_HASH_TOEPLITZ,
+			       .symmetric = symmetric,
+			       .fields = 0xf,
+			       .key = key,
+			       .self_lb_block = self_lb };
+	uint32_t tirn;
 
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_MAX_SIZE, 4);
-	rnic_rqtc_set(rqtc, RNIC_RQTC_RQT_ACTUAL_SIZE, 4);
-	for (i = 0; i < 4; i++)
-		rnic_rqn_entry_set(&rqt.entries[i], RNIC_RQN_ENTRY_RQN, rq->rqn);
-	must(dp_command(rq->dp, RNIC_CMD_CREATE_RQT, 0, &rqt, sizeof(rqt), out, sizeof(out)) == 0);
-	rnic_tirc_set(tirc, RNIC_TIRC_DISP_TYPE, RNIC_TIR_INDIRECT);
-	rnic_tirc_set(tirc, RNIC_TIRC_INDIRECT_TABLE,
-		      rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER));
-	rnic_tirc_set(tirc, RNIC_TIRC_TRANSPORT_DOMAIN, rq->dp->td);
-	rnic_tirc_set(tirc, RNIC_TIRC_SELF_LB_BLOCK, self_lb);
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_FN, RNIC_RX_HASH_TOEPLITZ);
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_SYMMETRIC, symmetric);
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_TOEPLITZ_KEY_0, UINT64_C(0x6d5a56da255b0ec2));
-	rnic_tirc_set(tirc, RNIC_TIRC_RX_HASH_OUTER_SELECTED_FIELDS, 0xf);
-	must(dp_command(rq->dp, RNIC_CMD_CREATE_TIR, 0, &tir, sizeof(tir), out, sizeof(out)) == 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	must(drv_rqt_create(&rq->dp->drv, rqns, sizeof(rqns) / sizeof(rqns[0]), &tir.rqtn) == 0);
+	must(drv_tir_create(&rq->dp->drv, &tir, &tirn) == 0);
+	return tirn;
 }
 
 /* ---- Queues that share their WQEs ---- */
@@ -144,18 +127,15 @@ rmp_create(const struct dp_rq *rq, bool cyclic)
 static uint32_t
 pooled_rq_create(const struct dp_rq *rq, uint32_t rmpn)
 {
-	struct rnic_create_rq_in in = { 0 };
-	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in);
-	struct rnic_object_out out[2];
+	const struct drv_rq conf = { .cqn = rq->cq->cqn,
+				     .ts_format = rq->dp->ts_format,
+				     .vsd = true,
+				     .flush = true,
+				     .rmpn = rmpn };
+	uint32_t rqn;
 
-	rnic_rqc_set(rqc, RNIC_RQC_VSD, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_FLUSH_IN_ERROR_EN, 1);
-	rnic_rqc_set(rqc, RNIC_RQC_MEM_RQ_TYPE, RNIC_RQ_MEM_RMP);
-	rnic_rqc_set(rqc, RNIC_RQC_RMPN, rmpn);
-	rnic_rqc_set(rqc, RNIC_RQC_CQN, rq->cq->cqn);
-	rnic_rqc_set(rqc, RNIC_RQC_TS_FORMAT, rq->dp->ts_format);
-	must(dp_command(rq->dp, RNIC_CMD_CREATE_RQ, 0, &in, sizeof(in), out, sizeof(out)) == 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	must(drv_rq_create(&rq->dp->drv, &conf, &rqn) == 0);
+	return rqn;
 }
 
 /* A root with a group that has nothing in it, and one that matches all. */
@@ -173,9 +153,8 @@ steer_to(struct world *w, const uint32_t *tirs, uint32_t count)
 	must(status == 0);
 	group = dp_group_create(dp, table, 1, 1, NULL, &status);
 	must(status == 0);
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		to[i] = drv_to_tir(tirs[i]);
-	}
 	must(dp_flow_set(dp, table, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, count) == 0);
 	must(drv_root_set(&dp->drv, table) == 0);
 }
@@ -224,20 +203,16 @@ another_rq(struct world *w, uint8_t what, uint32_t bits)
 		struct rnic_be64 page;
 	} in = { .page = rnic_cpu_to_be64(dp_iova(w->rq.dp, w->rq.ring)) };
 	struct rnic_rqc *rqc = rnic_create_rq_in_rqc(&in.in);
-	struct rnic_query_rq_out known;
-	struct rnic_object_in query = { 0 };
-	struct rnic_object_out out[2];
+	struct drv *drv = &w->rq.dp->drv;
 	uint32_t number;
 
-	rnic_object_in_set(&query, RNIC_OBJECT_IN_NUMBER, w->rq.rqn);
-	dp_command(w->rq.dp, RNIC_CMD_QUERY_RQ, 0, &query, sizeof(query), &known, sizeof(known));
-	*rqc = *rnic_query_rq_out_rqc(&known);
+	drv_rq_query(drv, w->rq.rqn, rqc);
 	rnic_rqc_set(rqc, RNIC_RQC_STATE, RNIC_WQ_STATE_RST);
 	flip(rqc, what & 0x3f, bits);
-	dp_command(w->rq.dp, RNIC_CMD_CREATE_RQ, 0, &in, sizeof(in), out, sizeof(out));
-	number = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	drv_head(&in, RNIC_CMD_CREATE_RQ, 0);
+	drv_execute(drv, &in, sizeof(in), &number);
 	if ((what & 0x40) == 0)
-		dp_destroy(w->rq.dp, RNIC_CMD_DESTROY_RQ, number);
+		drv_destroy(drv, RNIC_CMD_DESTROY_RQ, number);
 }
 
 static void
@@ -248,22 +223,18 @@ another_sq(struct world *w, uint8_t what, uint32_t bits)
 		struct rnic_be64 page;
 	} in = { .page = rnic_cpu_to_be64(dp_iova(&w->dp, w->sq.ring)) };
 	struct rnic_sqc *sqc = rnic_create_sq_in_sqc(&in.in);
-	struct rnic_query_sq_out known;
-	struct rnic_object_in query = { 0 };
-	struct rnic_object_out out[2];
-	struct dp_sq sq = w->sq;
+	struct drv *drv = &w->dp.drv;
+	uint32_t number;
 
-	rnic_object_in_set(&query, RNIC_OBJECT_IN_NUMBER, w->sq.sqn);
-	dp_command(&w->dp, RNIC_CMD_QUERY_SQ, 0, &query, sizeof(query), &known, sizeof(known));
-	*sqc = *rnic_query_sq_out_sqc(&known);
+	drv_sq_query(drv, w->sq.sqn, sqc);
 	rnic_sqc_set(sqc, RNIC_SQC_STATE, RNIC_WQ_STATE_RST);
 	flip(sqc, what & 0x3f, bits);
-	dp_command(&w->dp, RNIC_CMD_CREATE_SQ, 0, &in, sizeof(in), out, sizeof(out));
-	sq.sqn = (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	drv_head(&in, RNIC_CMD_CREATE_SQ, 0);
+	drv_execute(drv, &in, sizeof(in), &number);
 	if ((what & 0x40) != 0)
-		dp_sq_modify(&sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+		drv_sq_modify(drv, number, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 	else
-		dp_destroy(&w->dp, RNIC_CMD_DESTROY_SQ, sq.sqn);
+		drv_destroy(drv, RNIC_CMD_DESTROY_SQ, number);
 }
 
 void
@@ -292,11 +263,9 @@ sq_modify(struct world *w, uint8_t mask)
 {
 	struct rnic_modify_sq_in in = { 0 };
 
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQN, w->sq.sqn);
-	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_SQ_STATE, RNIC_WQ_STATE_RDY);
+	drv_sq_modify_fill(&in, w->sq.sqn, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RDY);
 	rnic_modify_sq_in_set(&in, RNIC_MODIFY_SQ_IN_BITMASK, mask);
-	rnic_sqc_set(rnic_modify_sq_in_sqc(&in), RNIC_SQC_STATE, RNIC_WQ_STATE_RDY);
-	dp_command(&w->dp, RNIC_CMD_MODIFY_SQ, 0, &in, sizeof(in), NULL, 0);
+	drv_execute(&w->dp.drv, &in, sizeof(in), NULL);
 }
 
 void
