@@ -390,9 +390,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	port_init();
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_seeds(seeds_write);
 	return 0;
 }

@@ -15,10 +15,8 @@
 #include <unistd.h>
 
 #include "data_path.h"
-#include "fuzz.h"
+#include "fuzz_device.h"
 #include "softrnic/base/log.h"
-
-extern int softrnic_logtype;
 
 #define ROUNDS	80 /* with SENDS of them the end of what is written is in its file */
 #define SENDS	8
@@ -304,22 +302,23 @@ seed_pcap(const char *folder)
 	}
 }
 
+static void
+seeds_write(const char *folder)
+{
+	seed_pcap(folder);
+	seed_pcapng(folder);
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
-
 	(void)argc;
 	(void)argv;
-	rte_log_set_level((uint32_t)softrnic_logtype,
-			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
+	fuzz_device_quiet();
 	must(softrnic_poller_create(&poller) == 0);
 	written = memfd_create("written", MFD_CLOEXEC);
 	must(written >= 0);
 	snprintf(written_path, sizeof(written_path), "/proc/self/fd/%d", written);
-	if (folder == NULL)
-		return 0;
-	seed_pcap(folder);
-	seed_pcapng(folder);
-	exit(0);
+	fuzz_seeds(seeds_write);
+	return 0;
 }

@@ -21,8 +21,6 @@
 #include "softrnic/base/object.h"
 #include "softrnic/hca/cmd_table.h"
 
-extern int softrnic_logtype;
-
 enum shape {
 	SHAPE_GOOD,
 	SHAPE_LOOP,	 /* the block's next is itself */
@@ -253,12 +251,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	rte_log_set_level((uint32_t)softrnic_logtype,
-			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
+	fuzz_device_quiet();
 	must(softrnic_poller_create(&command_poller) == 0);
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		command_seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_seeds(command_seeds_write);
 	return 0;
 }

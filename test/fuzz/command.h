@@ -5,7 +5,7 @@
 #define TEST_FUZZ_COMMAND_H
 
 #include "data_path.h"
-#include "fuzz.h"
+#include "fuzz_device.h"
 #include "prm/cmdq.h"
 
 #define BLOCKS	   24

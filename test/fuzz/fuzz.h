@@ -110,4 +110,16 @@ fuzz_seed_write(const char *folder, const char *name, const struct fuzz_seed *se
 	must(fclose(f) == 0);
 }
 
+/* For LLVMFuzzerInitialize(): seeds are wanted, not a search. */
+static inline void
+fuzz_seeds(void (*write)(const char *folder))
+{
+	const char *folder = getenv("FUZZ_SEEDS");
+
+	if (folder == NULL)
+		return;
+	write(folder);
+	exit(0);
+}
+
 #endif

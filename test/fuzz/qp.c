@@ -11,11 +11,9 @@
  */
 
 #include "qp_world.h"
-#include "fuzz.h"
+#include "fuzz_device.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/event/eq.h"
-
-extern int softrnic_logtype;
 
 enum op {
 	OP_SEND, /* u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them */
@@ -486,18 +484,19 @@ seed_traffic(const char *folder, uint8_t flags)
 	fuzz_seed_write(folder, name, &seed);
 }
 
+static void
+seeds_write(const char *folder)
+{
+	for (unsigned int i = 0; i < 32; i++)
+		seed_traffic(folder, (uint8_t)(i | (i % 5) << 5));
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
-
 	(void)argc;
 	(void)argv;
-	rte_log_set_level((uint32_t)softrnic_logtype,
-			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
-	if (folder == NULL)
-		return 0;
-	for (unsigned int i = 0; i < 32; i++)
-		seed_traffic(folder, (uint8_t)(i | (i % 5) << 5));
-	exit(0);
+	fuzz_device_quiet();
+	fuzz_seeds(seeds_write);
+	return 0;
 }

@@ -96,50 +96,41 @@ emitted(struct owner *o, const struct roce_pkt *sent)
 		owner_receive(o, &pkt);
 }
 
+static void
+op_at_once(struct owner *o)
+{
+	uint8_t how = fuzz_u8(o->input);
+
+	at_once = how & 0x7f;
+	at_once_well = (how & 0x80) != 0;
+}
+
+static owner_op *const operations[OP_COUNT] = {
+	[OP_ANSWER] = op_answer,       [OP_POST] = owner_op_post,
+	[OP_POLL] = owner_op_poll,     [OP_ANSWERS] = owner_op_answers,
+	[OP_NEARLY] = op_nearly,       [OP_AT_ONCE] = op_at_once,
+	[OP_TIME] = owner_op_time,     [OP_REFUSE] = owner_op_refuse,
+	[OP_MODIFY] = owner_op_modify, [OP_CUTS] = owner_op_cuts,
+};
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = { data, size };
 	static struct owner o;
-	uint8_t how;
 
-	if (size < 20)
+	if (size < OWNER_INPUT_LEAST)
 		return 0;
 	owner_open(&o, &input, ROCE_RTS, false);
 	o.emitted = emitted;
 	at_once = 0;
-	while (input.left > 0) {
-		switch (fuzz_u8(&input) % OP_COUNT) {
-		case OP_ANSWER: op_answer(&o); break;
-		case OP_POST: owner_op_post(&o); break;
-		case OP_POLL: owner_op_poll(&o); break;
-		case OP_ANSWERS: owner_op_answers(&o); break;
-		case OP_NEARLY: op_nearly(&o); break;
-		case OP_AT_ONCE:
-			how = fuzz_u8(&input);
-			at_once = how & 0x7f;
-			at_once_well = (how & 0x80) != 0;
-			break;
-		case OP_TIME: owner_op_time(&o); break;
-		case OP_REFUSE: owner_op_refuse(&o); break;
-		case OP_MODIFY: owner_op_modify(&o); break;
-		default: owner_op_cuts(&o); break;
-		}
-	}
+	owner_run(&o, operations, OP_COUNT);
 	at_once = 0;
-	owner_settle(&o);
 	owner_close(&o);
 	return 0;
 }
 
 /* ---- Seeds: requests of all kinds, and each kind of answer. ---- */
-
-static void
-put(struct fuzz_seed *seed, enum op op, uint8_t a)
-{
-	fuzz_put_u8(seed, op);
-	fuzz_put_u8(seed, a);
-}
 
 /* Opcodes as owner_op_post() counts them; the code of the length stands in bits 5..3. */
 static void
@@ -147,11 +138,9 @@ put_posts(struct fuzz_seed *seed, uint8_t flags)
 {
 	unsigned int opcode;
 
-	for (opcode = 0; opcode < 8; opcode++) {
-		put(seed, OP_POST, (uint8_t)opcode);
-		fuzz_put_u8(seed, opcode == 4 || opcode == 5 ? 0 : flags);
-		fuzz_put_u8(seed, 3);
-	}
+	for (opcode = 0; opcode < 8; opcode++)
+		PUT(seed, OP_POST, (uint8_t)opcode,
+		    (uint8_t)(opcode == 4 || opcode == 5 ? 0 : flags), 3);
 }
 
 static void
@@ -166,12 +155,12 @@ seed_answers(const char *folder, uint8_t flags, uint8_t how)
 	fuzz_put(&seed, &psn, sizeof(psn));
 	put_posts(&seed, flags);
 	for (i = 0; i < 12; i++) {
-		put(&seed, OP_POLL, 0x80);
-		put(&seed, OP_ANSWERS, how);
+		PUT(&seed, OP_POLL, 0x80);
+		PUT(&seed, OP_ANSWERS, how);
 	}
 	put_posts(&seed, flags);
-	put(&seed, OP_AT_ONCE, 0x8f);
-	put(&seed, OP_TIME, 0x80);
+	PUT(&seed, OP_AT_ONCE, 0x8f);
+	PUT(&seed, OP_TIME, 0x80);
 	snprintf(name, sizeof(name), "answers-%02x-%02x", flags, how);
 	fuzz_seed_write(folder, name, &seed);
 }
@@ -186,34 +175,37 @@ seed_nearly(const char *folder, unsigned int kind)
 	owner_seed(&seed, 0, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
 	put_posts(&seed, 5 << 3);
-	put(&seed, OP_POLL, 0x80);
-	put(&seed, OP_ANSWERS, 3);
-	put(&seed, OP_NEARLY, (uint8_t)kind);
+	PUT(&seed, OP_POLL, 0x80);
+	PUT(&seed, OP_ANSWERS, 3);
+	PUT(&seed, OP_NEARLY, (uint8_t)kind);
 	/* Answers come late, when what they answer waits to be asked again. */
-	put(&seed, (kind & 0x10) != 0 ? OP_ANSWERS : OP_POLL, 0x80);
-	put(&seed, OP_TIME, 0x80);
-	put(&seed, OP_ANSWERS, 15);
-	put(&seed, OP_NEARLY, (uint8_t)kind);
-	put(&seed, OP_MODIFY, ROCE_SQD);
+	PUT(&seed, (kind & 0x10) != 0 ? OP_ANSWERS : OP_POLL, 0x80);
+	PUT(&seed, OP_TIME, 0x80);
+	PUT(&seed, OP_ANSWERS, 15);
+	PUT(&seed, OP_NEARLY, (uint8_t)kind);
+	PUT(&seed, OP_MODIFY, ROCE_SQD);
 	fuzz_put(&seed, &psn, sizeof(psn));
-	put(&seed, OP_ANSWERS, 0x8f);
+	PUT(&seed, OP_ANSWERS, 0x8f);
 	snprintf(name, sizeof(name), "nearly-%02x", kind);
 	fuzz_seed_write(folder, name, &seed);
+}
+
+static void
+seeds_write(const char *folder)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		seed_answers(folder, (uint8_t)(i << 3 | (i & 1)), i % 2 == 0 ? 0x8f : 2);
+	for (i = 0; i < 16; i++)
+		seed_nearly(folder, i | (i & 3) << 4);
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
-	unsigned int i;
-
 	(void)argc;
 	(void)argv;
-	if (folder == NULL)
-		return 0;
-	for (i = 0; i < 8; i++)
-		seed_answers(folder, (uint8_t)(i << 3 | (i & 1)), i % 2 == 0 ? 0x8f : 2);
-	for (i = 0; i < 16; i++)
-		seed_nearly(folder, i | (i & 3) << 4);
-	exit(0);
+	fuzz_seeds(seeds_write);
+	return 0;
 }

@@ -707,6 +707,7 @@ owner_close(struct owner *o)
 {
 	unsigned int n;
 
+	owner_settle(o);
 	o->emitted = NULL;
 	if (o->qp.state != ROCE_RST) {
 		owner_change(o, ROCE_ERR, NULL);

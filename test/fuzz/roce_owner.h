@@ -21,6 +21,7 @@
 #define OWNER_KEY	  0x12345600u
 #define OWNER_VA	  0x7f00deadb000ull
 #define OWNER_QPN	  0x4711u
+#define OWNER_INPUT_LEAST 20u /* bytes: about what owner_open() reads */
 
 /* What can be refused. */
 enum owner_refusal {
@@ -97,7 +98,7 @@ void owner_open(struct owner *o, struct fuzz_input *input, enum roce_state state
 void owner_change(struct owner *o, enum roce_state to, const struct roce_attr *attr);
 /* As far up as that state, with the attributes of the last change. */
 void owner_bring_up(struct owner *o, enum roce_state state);
-/* Let it end: everything that was posted must come back. */
+/* What is due is done; then it ends: everything that was posted must come back. */
 void owner_close(struct owner *o);
 
 static inline uint32_t
@@ -121,7 +122,12 @@ uint32_t owner_length(struct owner *o, unsigned int code);
  */
 bool owner_next_answer(struct owner *o, struct roce_pkt *pkt);
 
-/* Operations of inputs that targets have in common; each reads its arguments. */
+/* Operations of inputs, each of which reads its arguments. */
+typedef void owner_op(struct owner *o);
+/* All of the input: each operation by its number, which is the rest of the division by their count. */
+void owner_run(struct owner *o, owner_op *const *operations, unsigned int count);
+
+/* Those that targets have in common. */
 void owner_op_post(struct owner *o);
 void owner_op_recv(struct owner *o);
 void owner_op_poll(struct owner *o);

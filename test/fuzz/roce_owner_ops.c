@@ -3,6 +3,13 @@
 /* Operations of inputs that the targets of the RC transport have in common. */
 #include "roce_owner.h"
 
+void
+owner_run(struct owner *o, owner_op *const *operations, unsigned int count)
+{
+	while (o->input->left > 0)
+		operations[fuzz_u8(o->input) % count](o);
+}
+
 uint32_t
 owner_length(struct owner *o, unsigned int code)
 {

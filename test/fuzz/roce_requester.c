@@ -68,13 +68,33 @@ op_nak(struct owner *o)
 	owner_receive(o, &pkt);
 }
 
+static void
+op_answers(struct owner *o)
+{
+	o->honest = false;
+	owner_op_answers(o);
+}
+
+static void
+op_network(struct owner *o)
+{
+	fates = fuzz_u32(o->input);
+}
+
+static owner_op *const operations[OP_COUNT] = {
+	[OP_POST] = owner_op_post, [OP_POLL] = owner_op_poll,	  [OP_ANSWERS] = op_answers,
+	[OP_NAK] = op_nak,	   [OP_TIME] = owner_op_time,	  [OP_RECV] = owner_op_recv,
+	[OP_NETWORK] = op_network, [OP_REFUSE] = owner_op_refuse, [OP_MODIFY] = owner_op_modify,
+	[OP_CUTS] = owner_op_cuts,
+};
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = { data, size };
 	static struct owner o;
 
-	if (size < 20)
+	if (size < OWNER_INPUT_LEAST)
 		return 0;
 	connected = (data[3] & 0x40) != 0;
 	owner_open(&o, &input, ROCE_RTS, connected);
@@ -84,36 +104,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	fates = 0;
 	late_waits = false;
-	while (input.left > 0) {
-		switch (fuzz_u8(&input) % OP_COUNT) {
-		case OP_POST: owner_op_post(&o); break;
-		case OP_POLL: owner_op_poll(&o); break;
-		case OP_ANSWERS:
-			o.honest = false;
-			owner_op_answers(&o);
-			break;
-		case OP_NAK: op_nak(&o); break;
-		case OP_TIME: owner_op_time(&o); break;
-		case OP_RECV: owner_op_recv(&o); break;
-		case OP_NETWORK: fates = fuzz_u32(&input); break;
-		case OP_REFUSE: owner_op_refuse(&o); break;
-		case OP_MODIFY: owner_op_modify(&o); break;
-		default: owner_op_cuts(&o); break;
-		}
-	}
-	owner_settle(&o);
+	owner_run(&o, operations, OP_COUNT);
 	owner_close(&o);
 	return 0;
 }
 
 /* ---- Seeds ---- */
-
-static void
-put(struct fuzz_seed *seed, enum op op, uint8_t a)
-{
-	fuzz_put_u8(seed, op);
-	fuzz_put_u8(seed, a);
-}
 
 /* Messages of all kinds through a network; time passes whenever nothing moves. */
 static void
@@ -128,15 +124,13 @@ seed_network(const char *folder, uint32_t network, uint8_t window, uint8_t flags
 	fuzz_put_u8(&seed, OP_NETWORK);
 	fuzz_put(&seed, &network, sizeof(network));
 	for (i = 0; i < 10; i++)
-		put(&seed, OP_RECV, 0);
+		PUT(&seed, OP_RECV, 0);
 	for (i = 0; i < 2; i++)
-		for (opcode = 0; opcode < 8; opcode++) {
-			put(&seed, OP_POST, (uint8_t)opcode);
-			fuzz_put_u8(&seed, opcode == 4 || opcode == 5 ? flags & 3 : flags);
-			fuzz_put_u8(&seed, 3);
-		}
+		for (opcode = 0; opcode < 8; opcode++)
+			PUT(&seed, OP_POST, (uint8_t)opcode,
+			    (uint8_t)(opcode == 4 || opcode == 5 ? flags & 3 : flags), 3);
 	for (i = 0; i < 20; i++)
-		put(&seed, OP_TIME, 0x80);
+		PUT(&seed, OP_TIME, 0x80);
 	snprintf(name, sizeof(name), "network-%08x-%02x-%02x", network, window, flags);
 	fuzz_seed_write(folder, name, &seed);
 }
@@ -152,40 +146,41 @@ seed_alone(const char *folder, uint8_t nak, uint8_t flags)
 	owner_seed(&seed, 3, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
 	for (i = 0; i < 12; i++) {
-		put(&seed, OP_POST, (uint8_t)i);
-		fuzz_put_u8(&seed, flags);
-		fuzz_put_u8(&seed, 3);
-		put(&seed, OP_POLL, (uint8_t)i);
+		PUT(&seed, OP_POST, (uint8_t)i, flags, 3);
+		PUT(&seed, OP_POLL, (uint8_t)i);
 		if (i % 3 == 2)
-			put(&seed, OP_ANSWERS, 0x85);
+			PUT(&seed, OP_ANSWERS, 0x85);
 		if (i % 4 == 3)
-			put(&seed, OP_NAK, nak);
+			PUT(&seed, OP_NAK, nak);
 	}
-	put(&seed, OP_MODIFY, ROCE_SQD);
+	PUT(&seed, OP_MODIFY, ROCE_SQD);
 	fuzz_put(&seed, &psn, sizeof(psn));
-	put(&seed, OP_ANSWERS, 0x8f);
-	put(&seed, OP_MODIFY, ROCE_RTS);
+	PUT(&seed, OP_ANSWERS, 0x8f);
+	PUT(&seed, OP_MODIFY, ROCE_RTS);
 	fuzz_put(&seed, &psn, sizeof(psn));
-	put(&seed, OP_REFUSE, OWNER_GATHER);
-	put(&seed, OP_TIME, 0x80);
+	PUT(&seed, OP_REFUSE, OWNER_GATHER);
+	PUT(&seed, OP_TIME, 0x80);
 	snprintf(name, sizeof(name), "alone-%02x-%02x", nak, flags);
 	fuzz_seed_write(folder, name, &seed);
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+static void
+seeds_write(const char *folder)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
 	unsigned int i;
 
-	(void)argc;
-	(void)argv;
-	if (folder == NULL)
-		return 0;
 	for (i = 0; i < 16; i++)
 		seed_network(folder, i * 0x9e3779b9u & (i % 3 == 0 ? 0xc30c30c3 : 0x0c0300c0),
 			     (uint8_t)(i * 3), (uint8_t)(5 << 3 | (i & 3)));
 	for (i = 0; i < 8; i++)
 		seed_alone(folder, (uint8_t)(i < 4 ? ROCE_NAK(i) : ROCE_RNR(i)), (uint8_t)(i << 3));
-	exit(0);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	fuzz_seeds(seeds_write);
+	return 0;
 }

@@ -28,10 +28,8 @@ enum op {
 };
 
 /* Address and key of the packets, until the input wants others. */
-struct target {
-	uint64_t va;
-	uint32_t rkey;
-};
+static uint64_t target_va;
+static uint32_t target_key;
 
 static uint32_t
 payload_length(struct owner *o, unsigned int code)
@@ -64,7 +62,7 @@ announced_length(struct owner *o, unsigned int code, uint32_t length)
 }
 
 static void
-op_request(struct owner *o, struct target *target)
+op_request(struct owner *o)
 {
 	uint8_t opcode = fuzz_u8(o->input), how = fuzz_u8(o->input), lengths = fuzz_u8(o->input);
 	struct roce_pkt pkt = {
@@ -81,12 +79,12 @@ op_request(struct owner *o, struct target *target)
 	else if ((how & 3) == 3)
 		pkt.psn = fuzz_u32(o->input);
 	if ((how & 0x10) != 0) {
-		target->va = OWNER_VA + fuzz_u16(o->input);
-		target->va |= (uint64_t)fuzz_u8(o->input) << 56;
-		target->rkey = OWNER_KEY + fuzz_u8(o->input);
+		target_va = OWNER_VA + fuzz_u16(o->input);
+		target_va |= (uint64_t)fuzz_u8(o->input) << 56;
+		target_key = OWNER_KEY + fuzz_u8(o->input);
 	}
-	pkt.va = target->va;
-	pkt.rkey = target->rkey;
+	pkt.va = target_va;
+	pkt.rkey = target_key;
 	pkt.length = payload_length(o, lengths);
 	pkt.dma_length = announced_length(o, lengths >> 3, pkt.length);
 	pkt.swap_add = o->cookies;
@@ -94,7 +92,7 @@ op_request(struct owner *o, struct target *target)
 }
 
 static void
-op_message(struct owner *o, const struct target *target)
+op_message(struct owner *o)
 {
 	static const uint8_t firsts[] = { ROCE_SEND_FIRST, ROCE_WRITE_FIRST, ROCE_READ_REQUEST,
 					  ROCE_COMPARE_SWAP, ROCE_FETCH_ADD };
@@ -110,8 +108,8 @@ op_message(struct owner *o, const struct target *target)
 			.ack_request = last,
 			.dest_qpn = OWNER_QPN,
 			.psn = o->qp.responder.psn,
-			.va = target->va & ~7ull,
-			.rkey = target->rkey,
+			.va = target_va & ~7ull,
+			.rkey = target_key,
 			.dma_length = (packets - 1) * mtu + rest,
 			.immediate = rest,
 			.swap_add = rest,
@@ -173,30 +171,24 @@ op_repeat(struct owner *o)
 	owner_receive(o, &pkt);
 }
 
+static owner_op *const operations[OP_COUNT] = {
+	[OP_REQUEST] = op_request,     [OP_RECV] = owner_op_recv,     [OP_POLL] = owner_op_poll,
+	[OP_MESSAGE] = op_message,     [OP_REPEAT] = op_repeat,	      [OP_TIME] = owner_op_time,
+	[OP_REFUSE] = owner_op_refuse, [OP_MODIFY] = owner_op_modify, [OP_CUTS] = owner_op_cuts,
+};
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = { data, size };
-	struct target target = { OWNER_VA, OWNER_KEY };
 	static struct owner o;
 
-	if (size < 20)
+	if (size < OWNER_INPUT_LEAST)
 		return 0;
+	target_va = OWNER_VA;
+	target_key = OWNER_KEY;
 	owner_open(&o, &input, (data[3] & 0x40) != 0 ? ROCE_RTR : ROCE_RTS, false);
-	while (input.left > 0) {
-		switch (fuzz_u8(&input) % OP_COUNT) {
-		case OP_REQUEST: op_request(&o, &target); break;
-		case OP_RECV: owner_op_recv(&o); break;
-		case OP_POLL: owner_op_poll(&o); break;
-		case OP_MESSAGE: op_message(&o, &target); break;
-		case OP_REPEAT: op_repeat(&o); break;
-		case OP_TIME: owner_op_time(&o); break;
-		case OP_REFUSE: owner_op_refuse(&o); break;
-		case OP_MODIFY: owner_op_modify(&o); break;
-		default: owner_op_cuts(&o); break;
-		}
-	}
-	owner_settle(&o);
+	owner_run(&o, operations, OP_COUNT);
 	owner_close(&o);
 	return 0;
 }
@@ -204,18 +196,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* ---- Seeds: good messages of every kind, each repeated; then one thing that is wrong. ---- */
 
 static void
-put(struct fuzz_seed *seed, enum op op, uint8_t a)
-{
-	fuzz_put_u8(seed, op);
-	fuzz_put_u8(seed, a);
-}
-
-static void
 put_message(struct fuzz_seed *seed, unsigned int kind, bool immediate, unsigned int packets,
 	    uint8_t rest)
 {
-	put(seed, OP_MESSAGE, (uint8_t)(kind | (immediate ? 8 : 0) | (packets - 1) << 4));
-	fuzz_put_u8(seed, rest);
+	PUT(seed, OP_MESSAGE, (uint8_t)(kind | (immediate ? 8 : 0) | (packets - 1) << 4), rest);
 }
 
 static void
@@ -229,22 +213,16 @@ seed_good(const char *folder, bool srq, bool immediate)
 	owner_seed(&seed, 0, srq, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
 	for (i = 0; i < 6; i++)
-		put(&seed, OP_RECV, 0);
+		PUT(&seed, OP_RECV, 0);
 	for (kind = 0; kind < 5; kind++) {
 		put_message(&seed, kind, immediate, 1, 9);
 		put_message(&seed, kind, immediate, 3, 255);
-		put(&seed, OP_POLL, 0x80);
-		put(&seed, OP_REPEAT, 0);
-		fuzz_put_u8(&seed, 1);
-		fuzz_put_u8(&seed, 0);
+		PUT(&seed, OP_POLL, 0x80);
+		PUT(&seed, OP_REPEAT, 0, 1, 0);
 		/* An old packet, and one too far ahead. */
-		for (i = 0; i < 2; i++) {
-			put(&seed, OP_REQUEST, ROCE_SEND_ONLY);
-			fuzz_put_u8(&seed, 2);
-			fuzz_put_u8(&seed, 0);
-			fuzz_put_u8(&seed, i == 0 ? 0xfe : 1);
-		}
-		put(&seed, OP_POLL, 0x80);
+		for (i = 0; i < 2; i++)
+			PUT(&seed, OP_REQUEST, ROCE_SEND_ONLY, 2, 0, (uint8_t)(i == 0 ? 0xfe : 1));
+		PUT(&seed, OP_POLL, 0x80);
 	}
 	snprintf(name, sizeof(name), "good-%u-%u", srq, immediate);
 	fuzz_seed_write(folder, name, &seed);
@@ -260,40 +238,43 @@ seed_refused(const char *folder, unsigned int what)
 
 	owner_seed(&seed, 0, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
-	put(&seed, OP_RECV, 0);
-	put(&seed, OP_RECV, 0);
-	put(&seed, OP_CUTS, 6);
+	PUT(&seed, OP_RECV, 0);
+	PUT(&seed, OP_RECV, 0);
+	PUT(&seed, OP_CUTS, 6);
 	for (kind = 0; kind < 5; kind++) {
 		put_message(&seed, kind, kind == 1, 2, 17);
-		put(&seed, OP_POLL, 1);
+		PUT(&seed, OP_POLL, 1);
 	}
-	put(&seed, OP_REFUSE, (uint8_t)(what | 1 << 3));
+	PUT(&seed, OP_REFUSE, (uint8_t)(what | 1 << 3));
 	for (kind = 5; kind-- > 0;)
 		put_message(&seed, kind, false, 3, 17);
-	put(&seed, OP_POLL, 0x80);
-	put(&seed, OP_MODIFY, ROCE_RST);
+	PUT(&seed, OP_POLL, 0x80);
+	PUT(&seed, OP_MODIFY, ROCE_RST);
 	fuzz_put(&seed, &psn, sizeof(psn));
-	put(&seed, OP_MODIFY, 0x80);
+	PUT(&seed, OP_MODIFY, 0x80);
 	fuzz_put(&seed, &psn, sizeof(psn));
 	put_message(&seed, 0, false, 3, 17);
-	put(&seed, OP_TIME, 20);
+	PUT(&seed, OP_TIME, 20);
 	snprintf(name, sizeof(name), "refused-%u", what);
 	fuzz_seed_write(folder, name, &seed);
+}
+
+static void
+seeds_write(const char *folder)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		seed_good(folder, (i & 1) != 0, (i & 2) != 0);
+	for (i = OWNER_RECV_SCATTER; i < OWNER_REFUSALS; i++)
+		seed_refused(folder, i);
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
-	unsigned int i;
-
 	(void)argc;
 	(void)argv;
-	if (folder == NULL)
-		return 0;
-	for (i = 0; i < 4; i++)
-		seed_good(folder, (i & 1) != 0, (i & 2) != 0);
-	for (i = OWNER_RECV_SCATTER; i < OWNER_REFUSALS; i++)
-		seed_refused(folder, i);
-	exit(0);
+	fuzz_seeds(seeds_write);
+	return 0;
 }

@@ -14,13 +14,11 @@
 #include "softrnic/base/command.h"
 #include "softrnic/hca/audit.h"
 #include "softrnic/hca/cmd_table.h"
-#include "fuzz.h"
+#include "fuzz_device.h"
 #include "prm/cmdq.h"
 #include "prm/init_seg.h"
 #include "qp_world.h"
 #include "session.h"
-
-extern int softrnic_logtype;
 
 #define MAPS_MAX   128
 #define CQS_MAX	   4
@@ -693,11 +691,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	rte_log_set_level((uint32_t)softrnic_logtype,
-			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		session_seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_device_quiet();
+	fuzz_seeds(session_seeds_write);
 	return 0;
 }

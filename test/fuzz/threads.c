@@ -680,7 +680,7 @@ control_seeds_write(const char *folder)
 }
 
 static void
-seeds_write(const char *folder)
+ring_seeds_write(const char *folder)
 {
 	static const uint8_t kinds[][2] = { { RNIC_CQE_REQUESTER, RNIC_EVENT_COMPLETION },
 					    { RNIC_CQE_RESPONDER_SEND, RNIC_EVENT_COMMAND },
@@ -717,6 +717,13 @@ seeds_write(const char *folder)
 	}
 }
 
+static void
+seeds_write(const char *folder)
+{
+	ring_seeds_write(folder);
+	control_seeds_write(folder);
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -736,10 +743,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	rnic_last_ms = 50;
 	rnic_sync_patience_s = 1;
 	rnic_silence_ms = 30;
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		seeds_write(getenv("FUZZ_SEEDS"));
-		control_seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_seeds(seeds_write);
 	return 0;
 }

@@ -17,13 +17,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fuzz.h"
 #include "vfio_user/client.h"
+#include "vfu.h"
 
-#define DESCRIPTORS_MAX 75
-#define LARGE_READS	3
-#define LATE_CALLS	3 /* that have waited in vain */
-#define CALL_LOOKS	4 /* at its patience: before the request, and in two short waits */
+#define LARGE_READS 3
+#define LATE_CALLS  3 /* that have waited in vain */
+#define CALL_LOOKS  4 /* at its patience: before the request, and in two short waits */
 
 enum flag {
 	FLAG_LATE = 0x20,
@@ -45,14 +44,6 @@ static struct server {
 	bool late;
 } server;
 
-static void
-fuzz_log(void *arg, enum vfu_log_level level, const char *message)
-{
-	(void)arg;
-	(void)level;
-	must(strlen(message) < 512);
-}
-
 static int
 fuzz_memory(void)
 {
@@ -69,27 +60,11 @@ fuzz_memory(void)
 static void
 fuzz_send(int fd, const uint8_t *bytes, size_t length, unsigned int nfds)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * DESCRIPTORS_MAX)];
-	} control = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)bytes, length };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-	unsigned int i;
-	int memory = fuzz_memory();
+	int fds[FUZZ_VFU_FDS];
 
-	if (nfds > 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * nfds);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int) * nfds);
-		for (i = 0; i < nfds; i++)
-			memcpy(CMSG_DATA(cmsg) + i * sizeof(int), &memory, sizeof(int));
-	}
-	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (unsigned int i = 0; i < nfds; i++)
+		fds[i] = fuzz_memory();
+	fuzz_vfu_send(fd, bytes, length, fds, nfds);
 }
 
 /* What it has not said yet; then no more. */
@@ -285,18 +260,13 @@ seed_write(const char *folder, const char *name, uint8_t flags, uint16_t place, 
 	fuzz_seed_write(folder, name, &seed);
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+static void
+seeds_write(const char *folder)
 {
 	const uint16_t taken = sizeof(struct vfu_header) + sizeof(struct vfu_version),
 		       large = LARGE_READS *
 			       (sizeof(struct vfu_header) + sizeof(struct vfu_dma_access));
-	const char *folder = getenv("FUZZ_SEEDS");
 
-	(void)argc;
-	(void)argv;
-	if (folder == NULL)
-		return 0;
 	seed_write(folder, "refused", 0, 0, false, false);
 	seed_write(folder, "refuses-all", 15, 0, true, true);
 	seed_write(folder, "gone", 0, taken | PLACE_GONE, true, false);
@@ -307,5 +277,13 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	seed_write(folder, "late-full-and-gone", FLAG_LATE | FLAG_FULL,
 		   (taken + large) | PLACE_GONE, true, false);
 	seed_write(folder, "never", FLAG_LATE | FLAG_SILENT, taken, true, false);
-	exit(0);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	fuzz_seeds(seeds_write);
+	return 0;
 }

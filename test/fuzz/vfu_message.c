@@ -13,11 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -25,24 +21,15 @@
 #include <unistd.h>
 
 #include "vfio_user/server.h"
+#include "vfu.h"
 
 #define REGION_BYTES 0x4000
 #define ACCESS_BYTES 8
 #define MAX_FDS	     9
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static uint8_t region[REGION_BYTES];
 static struct vfu_server *fuzzed;
 static long maps;
-
-/* What the server promises to prevent. A fuzzer finds by crashes. */
-static void
-must(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int
 fuzz_read(void *arg, unsigned int index, uint64_t offset, void *data, size_t length)
@@ -132,14 +119,6 @@ static const struct vfu_server_ops ops = {
 	.disconnected = fuzz_disconnected,
 };
 
-static void
-fuzz_log(void *arg, enum vfu_log_level level, const char *message)
-{
-	(void)arg;
-	(void)level;
-	must(strlen(message) < 512);
-}
-
 /* Made once: descriptors of all kinds. */
 static const int *
 fuzz_fds(void)
@@ -166,28 +145,11 @@ fuzz_fds(void)
 static void
 fuzz_send(int fd, const void *bytes, size_t length, unsigned int nfds, unsigned int kind)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * MAX_FDS)];
-	} control = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)bytes, length };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-	unsigned int i;
 	int fds[MAX_FDS];
 
-	if (nfds > 0) {
-		for (i = 0; i < nfds; i++)
-			fds[i] = fuzz_fds()[(kind + i) % 16];
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * nfds);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int) * nfds);
-		memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * nfds);
-	}
-	(void)!sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (unsigned int i = 0; i < nfds; i++)
+		fds[i] = fuzz_fds()[(kind + i) % 16];
+	fuzz_vfu_send(fd, bytes, length, fds, nfds);
 }
 
 static bool slow; /* the client reads nothing */
@@ -304,6 +266,44 @@ fuzz_others(struct vfu_server *server, const uint8_t *data, size_t size)
 	vfu_server_process(server);
 }
 
+static void
+regions(struct vfu_server_conf *conf)
+{
+	const uint32_t flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE;
+
+	conf->regions[0] = (struct vfu_region){
+		.size = REGION_BYTES,
+		.flags = flags,
+		.access_bytes = ACCESS_BYTES,
+		.mappable = true,
+		.fd = fuzz_fds()[0],
+		.nareas = 1,
+		.areas = { { 0x1000, 0x1000 } },
+	};
+	conf->regions[7] = (struct vfu_region){ .size = 256, .flags = flags };
+	conf->irqs[0] = (struct vfu_irq_type){ 1, VFU_IRQ_FLAG_MASKABLE };
+	conf->irqs[2] = (struct vfu_irq_type){ 8, VFU_IRQ_FLAG_MASKABLE };
+}
+
+/* The client's socket. */
+static int
+client_come(struct vfu_server *server, bool listens)
+{
+	int pair[2];
+
+	if (listens) {
+		pair[1] = fuzz_connect();
+		must(pair[1] >= 0);
+		vfu_server_process(server);
+		return pair[1];
+	}
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+	if (slow)
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
+	must(vfu_server_adopt(server, pair[0]) == 0);
+	return pair[1];
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -319,24 +319,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct vfu_server *server;
 	size_t at = 1;
-	int pair[2];
+	int client;
 
 	if (size < 1)
 		return 0;
-	conf.regions[0] = (struct vfu_region){
-		.size = REGION_BYTES,
-		.flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE,
-		.access_bytes = ACCESS_BYTES,
-		.mappable = true,
-		.fd = fuzz_fds()[0],
-		.nareas = 1,
-		.areas = { { 0x1000, 0x1000 } },
-	};
-	conf.regions[7] =
-		(struct vfu_region){ .size = 256,
-				     .flags = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE };
-	conf.irqs[0] = (struct vfu_irq_type){ 1, VFU_IRQ_FLAG_MASKABLE };
-	conf.irqs[2] = (struct vfu_irq_type){ 8, VFU_IRQ_FLAG_MASKABLE };
+	regions(&conf);
 	conf.any_file = (data[0] & 0x10) != 0;
 	slow = (data[0] & 2) != 0;
 	if (data[0] & 4) {
@@ -347,32 +334,23 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzzed = server;
 	if (data[0] & 8)
 		must(vfu_server_start_threads(server) == 0);
-	if (conf.path != NULL) {
-		pair[1] = fuzz_connect();
-		must(pair[1] >= 0);
-		vfu_server_process(server);
-	} else {
-		must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-		if (slow)
-			setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
-		must(vfu_server_adopt(server, pair[0]) == 0);
-	}
+	client = client_come(server, conf.path != NULL);
 	if (data[0] & 1) {
-		fuzz_send(pair[1], version, 23, 0, 0);
-		fuzz_drain(server, pair[1]);
+		fuzz_send(client, version, 23, 0, 0);
+		fuzz_drain(server, client);
 	}
 	while (at < size) {
-		at += fuzz_message(data + at, size - at, pair[1]);
-		fuzz_drain(server, pair[1]);
+		at += fuzz_message(data + at, size - at, client);
+		fuzz_drain(server, client);
 		fuzz_device_acts(server);
 	}
 	if (conf.path != NULL)
 		fuzz_others(server, data, size);
 	if (slow) {
 		slow = false;
-		fuzz_drain(server, pair[1]);
+		fuzz_drain(server, client);
 	}
-	close(pair[1]);
+	close(client);
 	vfu_server_process(server);
 	vfu_server_destroy(server);
 	if (conf.path != NULL)
@@ -383,34 +361,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- Seeds ---- */
 
-struct seed {
-	uint8_t bytes[4096];
-	size_t used;
-};
-
-static void
-put(struct seed *seed, const void *from, size_t bytes)
-{
-	must(seed->used + bytes <= sizeof(seed->bytes));
-	memcpy(seed->bytes + seed->used, from, bytes);
-	seed->used += bytes;
-}
-
 /* kind: of the descriptors; no_reply and how many of them as byte 0 of a message has it. */
 static void
-put_message(struct seed *seed, uint8_t command, unsigned int nfds, unsigned int kind,
+put_message(struct fuzz_seed *seed, uint8_t command, unsigned int nfds, unsigned int kind,
 	    const void *payload, uint16_t bytes)
 {
 	const uint8_t head[4] = { (uint8_t)(command | (nfds > 0 ? 0x80 : 0)), (uint8_t)bytes,
 				  (uint8_t)(bytes >> 8), (uint8_t)(nfds | kind << 4) };
 
-	put(seed, head, nfds > 0 ? 4 : 3);
-	put(seed, payload, bytes);
+	fuzz_put(seed, head, nfds > 0 ? 4 : 3);
+	fuzz_put(seed, payload, bytes);
 }
 
 static void
-put_map(struct seed *seed, unsigned int nfds, unsigned int kind, uint32_t flags, uint64_t offset,
-	uint64_t iova, uint64_t size)
+put_map(struct fuzz_seed *seed, unsigned int nfds, unsigned int kind, uint32_t flags,
+	uint64_t offset, uint64_t iova, uint64_t size)
 {
 	const struct vfu_dma_map map = { sizeof(map), flags, offset, iova, size };
 
@@ -418,16 +383,12 @@ put_map(struct seed *seed, unsigned int nfds, unsigned int kind, uint32_t flags,
 }
 
 static void
-seed_write(const char *folder, const char *name, unsigned int number, struct seed *seed)
+seed_write(const char *folder, const char *name, unsigned int number, struct fuzz_seed *seed)
 {
-	char path[512];
-	FILE *f;
+	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%s-%u", folder, name, number);
-	f = fopen(path, "wb");
-	must(f != NULL);
-	must(fwrite(seed->bytes, 1, seed->used, f) == seed->used);
-	must(fclose(f) == 0);
+	snprintf(path, sizeof(path), "%s-%u", name, number);
+	fuzz_seed_write(folder, path, seed);
 	seed->used = 0;
 }
 
@@ -435,14 +396,14 @@ static void
 seeds_write(const char *folder)
 {
 	static const uint32_t flags[] = { 1, 2, 3, 0, 4, 7, 8, 0xb, 0x13, 0x23, 0x40 };
-	static struct seed seed;
+	static struct fuzz_seed seed;
 	unsigned int how, i, kind;
 
 	for (how = 0; how < 32; how++) {
 		const uint8_t first = (uint8_t)(how | 1);
 
 		/* Answers that do not fit the socket, with descriptors and without. */
-		put(&seed, &first, 1);
+		fuzz_put(&seed, &first, 1);
 		for (i = 0; i < 12; i++) {
 			const struct vfu_region_access read = { 0, 0, 0x3000 };
 			const struct vfu_region_info info = { .argsz = 256 };
@@ -455,7 +416,7 @@ seeds_write(const char *folder)
 	for (kind = 0; kind < 16; kind++) {
 		const uint8_t first = (uint8_t)(kind & 1 ? 0x11 : 1);
 
-		put(&seed, &first, 1);
+		fuzz_put(&seed, &first, 1);
 		for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 			put_map(&seed, 1, kind, flags[i], 0, i << 16, 0x2000);
 		/* The same pages of one file again, others, beyond its end, and not at all. */
@@ -472,16 +433,11 @@ seeds_write(const char *folder)
 	}
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_seeds(seeds_write);
 	return 0;
 }

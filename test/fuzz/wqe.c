@@ -18,8 +18,6 @@
 #include "softrnic/memory/tpt.h"
 #include "prm/init_seg.h"
 
-extern int softrnic_logtype;
-
 const uint32_t island_bytes[ISLANDS] = { 64, 1, 1514, 9000, 4096, 8192, 300, 60 };
 
 #define OTHERS 6 /* that can be unmapped beside the islands */
@@ -490,12 +488,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	rte_log_set_level((uint32_t)softrnic_logtype,
-			  getenv("FUZZ_LOG") != NULL ? RTE_LOG_DEBUG : RTE_LOG_EMERG);
+	fuzz_device_quiet();
 	must(softrnic_poller_create(&poller) == 0);
-	if (getenv("FUZZ_SEEDS") != NULL) {
-		wqe_seeds_write(getenv("FUZZ_SEEDS"));
-		exit(0);
-	}
+	fuzz_seeds(wqe_seeds_write);
 	return 0;
 }

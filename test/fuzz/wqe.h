@@ -5,7 +5,7 @@
 #define TEST_FUZZ_WQE_H
 
 #include "data_path.h"
-#include "fuzz.h"
+#include "fuzz_device.h"
 
 enum wqe_op {
 	OP_SEND, /* a WQE: u8 opcode, u8 inline bytes, u8 segments, then each segment; ce is always */
