@@ -17,6 +17,7 @@
 #include "core/control.h"
 #include "core/dev.h"
 #include "core/eq.h"
+#include "driver.h"
 #include "driver_calls.h"
 #include "driver_world.h"
 #include "ethdev/rxq.h"
@@ -29,32 +30,6 @@
 #include "rdma/post.h"
 #include "rdma/rdma.h"
 #include "rdma/vector.h"
-
-enum op {
-	OP_TX,	   /* u8 which queue; packets as port_transmit() says */
-	OP_RX,	   /* u8 which queue; u8 how many at most */
-	OP_DEVICE, /* u8 polls */
-	OP_FORGE, /* u8 CQ and queue pair, u8 opcode and more, u16 WQE counter, u32 byte count, u8 syndrome */
-	OP_DAMAGE, /* u8 CQ, u8 how far behind the consumer, u8 offset, u8 bytes, the bytes */
-	OP_EVENT,  /* u8 EQ and object, u8 type, u8 sub-type, u32 */
-	OP_EVENTS, /* u8: what is walked, and what is taken from the library */
-	OP_ALARMS,
-	OP_SEND, /* u8 which queue pair, u8 requests, each: u8 opcode, u8 flags, u8 segments, u16 bytes of each */
-	OP_RECV,   /* u8 where to, u8 requests, each: u8 segments, u16 bytes of each */
-	OP_CQ,	   /* u8 which CQ, u8 how many at most */
-	OP_ARM,	   /* u8 which CQ, bit 7: solicited */
-	OP_MODIFY, /* u8 which queue pair, u8 state */
-	OP_DRAIN,  /* u8 which queue pair */
-	OP_SRQ,	   /* u8 which call, u8 limit */
-	OP_GID,	   /* u8 which call, u8 index or last byte */
-	OP_QUEUE,  /* u8 which queue, u8 which question */
-	OP_RESIZE, /* u8 which CQ, u8 size */
-	OP_ASK,	   /* the state of everything */
-	OP_LOST,   /* the device is, for the rest of the input */
-	OP_CALL,   /* u8 kind, u8 which call, u8 value: driver_calls.h */
-	OP_HOLD,   /* u8 which pool: the application has all of its mbufs, or gives them back */
-	OP_LAST,
-};
 
 /* What a compiler calls at each comparison: meson.build says why nothing is made of it. */
 #define UNCOMPARED(name)          \
@@ -71,9 +46,8 @@ UNCOMPARED(__sanitizer_cov_trace_const_cmp2)
 UNCOMPARED(__sanitizer_cov_trace_const_cmp4)
 UNCOMPARED(__sanitizer_cov_trace_const_cmp8)
 
-#define LIES_MAX    4
-#define LIE_CHANGED 63
-#define SEND_MAX    8
+#define LIES_MAX 4
+#define SEND_MAX 8
 
 /* ---- The device ---- */
 
@@ -424,6 +398,33 @@ other_call(uint8_t kind, struct fuzz_input *input)
 
 /* ---- An input ---- */
 
+/* Of lib/rdmapmd. */
+static void
+library_operation(uint8_t op, struct fuzz_input *input)
+{
+	uint8_t n = fuzz_u8(input);
+
+	switch (op) {
+	case OP_CQ:
+		n %= WORLD_CQS;
+		world_poll_cq(n, fuzz_u8(input));
+		break;
+	case OP_ARM: rdmapmd_req_notify_cq(world.cq[n % WORLD_CQS], (n & 0x80) != 0); break;
+	case OP_MODIFY:
+		n %= WORLD_QPS;
+		world_modify(n, fuzz_u8(input) % (RDMAPMD_QPS_ERR + 1));
+		break;
+	case OP_DRAIN:
+		n %= WORLD_QPS;
+		world.qp_used[n] = true;
+		rnic_rdma_qp_outstanding(world.qp[n]);
+		break;
+	case OP_SRQ: srq_call(n, fuzz_u8(input)); break;
+	case OP_GID: gid_call(n, fuzz_u8(input)); break;
+	default: n %= WORLD_CQS; rdmapmd_cq_resize(world.cq[n], fuzz_u8(input) % 128 + 1u);
+	}
+}
+
 static void
 operation(struct fuzz_input *input)
 {
@@ -451,38 +452,9 @@ operation(struct fuzz_input *input)
 	case OP_ALARMS: fake_alarms_run(); break;
 	case OP_SEND: post_sends(input); break;
 	case OP_RECV: post_receives(input); break;
-	case OP_CQ:
-		n = fuzz_u8(input) % WORLD_CQS;
-		world_poll_cq(n, fuzz_u8(input));
-		break;
-	case OP_ARM:
-		n = fuzz_u8(input);
-		rdmapmd_req_notify_cq(world.cq[n % WORLD_CQS], (n & 0x80) != 0);
-		break;
-	case OP_MODIFY:
-		n = fuzz_u8(input) % WORLD_QPS;
-		world_modify(n, fuzz_u8(input) % (RDMAPMD_QPS_ERR + 1));
-		break;
-	case OP_DRAIN:
-		n = fuzz_u8(input) % WORLD_QPS;
-		world.qp_used[n] = true;
-		rnic_rdma_qp_outstanding(world.qp[n]);
-		break;
-	case OP_SRQ:
-		n = fuzz_u8(input);
-		srq_call(n, fuzz_u8(input));
-		break;
-	case OP_GID:
-		n = fuzz_u8(input);
-		gid_call(n, fuzz_u8(input));
-		break;
 	case OP_QUEUE:
 		n = fuzz_u8(input);
 		queue_call(n, fuzz_u8(input));
-		break;
-	case OP_RESIZE:
-		n = fuzz_u8(input) % WORLD_CQS;
-		rdmapmd_cq_resize(world.cq[n], fuzz_u8(input) % 128 + 1u);
 		break;
 	case OP_ASK: rnic_rdma_ask(world.dev); break;
 	case OP_LOST:
@@ -496,7 +468,7 @@ operation(struct fuzz_input *input)
 		other_call(n, input);
 		break;
 	case OP_HOLD: port_hold(&world.q[fuzz_u8(input) & 1]); break;
-	default: break;
+	default: library_operation(op, input);
 	}
 }
 
@@ -539,257 +511,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- Seeds ---- */
-
-static struct fuzz_seed seed;
-
-static void
-seed_end(const char *folder, const char *name, unsigned int number)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s-%u", name, number);
-	fuzz_seed_write(folder, path, &seed);
-	seed.used = 0;
-	fuzz_put_u8(&seed, 0); /* no lies in the next one */
-}
-
-/* Each operation of lib/rdmapmd from each queue pair, which another one has receives for, until all is polled. */
-static void
-seed_requests(const char *folder)
-{
-	unsigned int qp, opcode, flags;
-	uint8_t to;
-
-	for (qp = 0; qp < WORLD_QPS; qp++) {
-		to = (uint8_t)(qp == QP_PLAIN ? WORLD_SRQ : qp == QP_SHARED ? QP_PLAIN : qp);
-		for (opcode = 0; opcode < RNIC_RDMA_OPCODES; opcode++) {
-			for (flags = 0; flags < RNIC_RDMA_FLAGS; flags += 3) {
-				PUT(&seed, OP_ARM, (uint8_t)(flags & 1 ? 0x80 : 0), OP_ARM, 2);
-				PUT(&seed, OP_RECV, to, 2, 2, 100, 0, 1, 0, 1);
-				PUT(&seed, OP_SEND, (uint8_t)(qp | (flags == 9 ? 0x80 : 0)), 2,
-				    (uint8_t)opcode, (uint8_t)flags, 1, 8, 0, (uint8_t)opcode,
-				    (uint8_t)(flags | 2), 2, 16, 0);
-				PUT(&seed, OP_DEVICE, 15, OP_DEVICE, 15, OP_EVENTS, 0);
-				PUT(&seed, OP_CQ, 0, 4, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
-				PUT(&seed, OP_DRAIN, (uint8_t)qp, OP_DEVICE, 15, OP_CQ, 0, 9);
-			}
-			seed_end(folder, "request", qp * RNIC_RDMA_OPCODES + opcode);
-		}
-	}
-}
-
-/* What a request may not be: too many segments, too long, none at all, more than fit. */
-static void
-seed_refused(const char *folder)
-{
-	static const uint8_t segments[] = { 5, 0x80 | 1, 0x60 | 2, 0x40 | 1, 0, 0x80 | 4 };
-	unsigned int i, qp;
-
-	for (i = 0; i < RTE_DIM(segments); i++) {
-		for (qp = 0; qp < WORLD_QPS; qp++) {
-			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_SEND, 2, segments[i], 30, 0);
-			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_SEND, 10, segments[i], 200,
-			    0);
-			PUT(&seed, OP_SEND, (uint8_t)qp, 1, RDMAPMD_WR_RDMA_READ, 2, segments[i],
-			    30, 0);
-			PUT(&seed, OP_RECV, (uint8_t)qp, 1, segments[i], 30, 0);
-		}
-		PUT(&seed, OP_RECV, WORLD_SRQ, 1, segments[i], 30, 0, OP_DEVICE, 15);
-		PUT(&seed, OP_CQ, 0, 9, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
-		seed_end(folder, "refused", i);
-	}
-	for (qp = 0; qp < WORLD_QPS; qp++) {
-		for (i = 0; i < 4; i++) {
-			PUT(&seed, OP_SEND, (uint8_t)qp, 8);
-			for (unsigned int j = 0; j < 8; j++)
-				PUT(&seed, RDMAPMD_WR_SEND, 0, 1, 60, 0);
-			PUT(&seed, OP_RECV, (uint8_t)qp, 8);
-			for (unsigned int j = 0; j < 8; j++)
-				PUT(&seed, 1, 60, 0);
-			PUT(&seed, OP_RECV, WORLD_SRQ, 8);
-			for (unsigned int j = 0; j < 8; j++)
-				PUT(&seed, 1, 60, 0);
-		}
-		PUT(&seed, OP_LOST, OP_ARM, 0, OP_ARM, 1, OP_CQ, 0, 5, OP_CQ, 1, 5, OP_CQ, 3, 5,
-		    OP_CQ, 0, 60);
-		seed_end(folder, "full", qp);
-	}
-}
-
-/* Entries of each opcode in each CQ, of a queue that has requests, and of others. */
-static void
-seed_entries(const char *folder)
-{
-	unsigned int cq, opcode, queue;
-
-	for (cq = 0; cq < 8; cq++) {
-		for (opcode = 0; opcode < 16; opcode++) {
-			for (queue = 0; queue < 8; queue++) {
-				PUT(&seed, OP_RECV, (uint8_t)(queue & 3), 1, 2, 16, 0);
-				PUT(&seed, OP_SEND, (uint8_t)(queue & 3), 1, RDMAPMD_WR_RDMA_READ,
-				    2, 2, 16, 0);
-				if (queue == 0)
-					PUT(&seed, OP_TX, (uint8_t)(cq & 1), 4, 2, 60, 0);
-				PUT(&seed, OP_FORGE, (uint8_t)(0x80 | queue << 3 | cq),
-				    (uint8_t)(opcode | (queue & 1) << 5), 0, 0, 0xff, 0, 0, 0,
-				    (uint8_t)opcode);
-				PUT(&seed, OP_RX, (uint8_t)(cq & 1), 4, OP_CQ, (uint8_t)(cq & 3),
-				    4);
-				PUT(&seed, OP_TX, (uint8_t)(cq & 1), 1, 1, 60, 0);
-			}
-			PUT(&seed, OP_ALARMS, OP_RX, (uint8_t)(cq & 1), 4, OP_TX, (uint8_t)(cq & 1),
-			    1, 1, 60, 0);
-			seed_end(folder, "entry", cq * 16 + opcode);
-		}
-	}
-	for (opcode = 0; opcode < 32; opcode++) {
-		PUT(&seed, OP_SEND, 0, 1, 2, 2, 1, 16, 0);
-		PUT(&seed, OP_FORGE, 0x84, RNIC_CQE_REQUESTER_ERROR, 0, 0, 0, 0, 0, 0,
-		    (uint8_t)opcode);
-		PUT(&seed, OP_CQ, 0, 4);
-	}
-	seed_end(folder, "syndromes", 0);
-}
-
-static void
-seed_events(const char *folder)
-{
-	unsigned int type, queue;
-
-	for (type = 0; type < 32; type++) {
-		for (queue = 0; queue < 8; queue++) {
-			PUT(&seed, OP_EVENT, (uint8_t)(queue << 5 | 4 << 2 | queue % 4),
-			    (uint8_t)type, (uint8_t)(type & 4 ? 4 : 1), (uint8_t)(queue & 3), 0, 0,
-			    0);
-			PUT(&seed, OP_EVENT, (uint8_t)(queue << 5 | queue % 3), (uint8_t)type, 4, 1,
-			    1, 0, 0x80);
-		}
-		PUT(&seed, OP_EVENTS, (uint8_t)type);
-		seed_end(folder, "event", type);
-	}
-}
-
-/* The calls, and the same with one of their commands refused, or answered wrongly. */
-static void
-seed_calls(const char *folder)
-{
-	unsigned int lie, call;
-
-	for (call = 0; call < 8; call++) {
-		for (lie = 0; lie < 6; lie++) {
-			seed.used = 0;
-			fuzz_put_u8(&seed, lie > 0);
-			if (lie > 0 && lie < 5)
-				PUT(&seed, (uint8_t)(lie - 1), 3);
-			else if (lie > 0)
-				PUT(&seed, 0, LIE_CHANGED, 8, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-				    0xff, 0xff);
-			PUT(&seed, OP_GID, (uint8_t)call, 1, OP_GID, 0, 7, OP_GID, 0x10, 7, OP_GID,
-			    0, 7);
-			PUT(&seed, OP_GID, (uint8_t)call, 1, OP_GID, 3, 7, OP_GID, 3, 9, OP_GID,
-			    (uint8_t)call, 0xff);
-			PUT(&seed, OP_SRQ, (uint8_t)call, 3, OP_SRQ, 0, 3, OP_RESIZE, (uint8_t)call,
-			    100);
-			PUT(&seed, OP_QUEUE, (uint8_t)lie, (uint8_t)(0x80 | call), OP_QUEUE,
-			    (uint8_t)lie, 5);
-			PUT(&seed, OP_MODIFY, (uint8_t)lie, (uint8_t)call, OP_MODIFY, (uint8_t)lie,
-			    6, OP_ASK);
-			PUT(&seed, OP_MODIFY, (uint8_t)lie, 0, OP_ASK, OP_EVENTS, 0);
-			seed_end(folder, "call", call * 8 + lie);
-		}
-	}
-}
-
-/* What else there is, each with and without a refusal of one of its commands. */
-static void
-seed_others(const char *folder)
-{
-	unsigned int kind, what, lie;
-
-	for (kind = 0; kind < 5; kind++) {
-		for (lie = 0; lie < 8; lie++) {
-			seed.used = 0;
-			fuzz_put_u8(&seed, lie > 0);
-			if (lie > 0)
-				PUT(&seed, (uint8_t)(lie - 1), (uint8_t)(lie == 7 ? 8 : 3));
-			for (what = 0; what < 16; what++) {
-				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)what, 3);
-				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what * 9),
-				    (uint8_t)(what * 17));
-				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what | 16),
-				    (uint8_t)(252 + lie % 4));
-			}
-			seed_end(folder, "other", kind * 8 + lie);
-			seed.used = 0;
-			fuzz_put_u8(&seed, lie > 0);
-			if (lie > 0)
-				PUT(&seed, (uint8_t)(lie - 1), (uint8_t)(lie == 7 ? 8 : 3));
-			for (what = 0; what < 2; what++)
-				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4)),
-				    3, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4) + 8),
-				    0xff);
-			seed_end(folder, "one", kind * 8 + lie);
-		}
-	}
-	for (what = 0; what < 16; what++)
-		PUT(&seed, OP_CALL, 4, (uint8_t)(0x10 | (what & 0xc)), (uint8_t)(what << 4 | 3),
-		    OP_CALL, 4, (uint8_t)(what & 0xc), (uint8_t)(what << 4 | 4));
-	seed_end(folder, "queues", 0);
-	for (what = 0; what < 8; what++) {
-		seed.used = 0;
-		PUT(&seed, 1, (uint8_t)what, 3, OP_CALL, 4, 0x10, 3, OP_CALL, 4, 0, 3, OP_CALL, 4,
-		    8, 0x23);
-		PUT(&seed, OP_QUEUE, 0, 4, OP_QUEUE, 0, 5, OP_QUEUE, 1, 0x87, OP_QUEUE, 1, 6);
-		seed_end(folder, "refused-queue", what);
-	}
-	/* A whole ring, and more. */
-	for (lie = 0; lie < 2; lie++) {
-		for (what = 0; what < 30; what++)
-			PUT(&seed, OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 0, 0, 88, 0, 0, 0, 0,
-			    OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 1, 0, 88, 0, 0, 0, 0, OP_RX, 0,
-			    16);
-		PUT(&seed, OP_HOLD, (uint8_t)lie, OP_RX, 0, 16);
-		for (what = 0; what < 9; what++)
-			PUT(&seed, OP_FORGE, 0x80, RNIC_CQE_RESPONDER_SEND, 0, 0, 88, 0, 0, 0, 0,
-			    OP_RX, 0, 16);
-		seed_end(folder, "ring", lie);
-	}
-	for (lie = 0; lie < 2; lie++) {
-		PUT(&seed, OP_HOLD, (uint8_t)lie);
-		for (what = 0; what < 5; what++) {
-			PUT(&seed, OP_FORGE, (uint8_t)(0x80 | lie), RNIC_CQE_RESPONDER_SEND, 0, 0,
-			    88, 2, 0, 0, 0);
-			PUT(&seed, OP_RX, (uint8_t)lie, 16);
-		}
-		PUT(&seed, OP_HOLD, (uint8_t)lie);
-		for (what = 0; what < 9; what++)
-			PUT(&seed, OP_FORGE, (uint8_t)(0x80 | lie), RNIC_CQE_RESPONDER_SEND | 0x20,
-			    0, 0, 88, 2, 0, 0, 0, OP_RX, (uint8_t)lie, 16);
-		seed_end(folder, "hold", lie);
-	}
-}
-
-static void
-seed_frames(const char *folder)
-{
-	unsigned int i, round;
-
-	for (i = 0; i < 2; i++) {
-		for (round = 0; round < 9; round++) {
-			PUT(&seed, OP_TX, (uint8_t)i, (uint8_t)(2 * round), (uint8_t)(round % 4),
-			    (uint8_t)(60 * round), (uint8_t)(round / 2));
-			/* As much as the packets may ask of. */
-			for (unsigned int j = 0; i == 1 && j < 2 * round; j++)
-				PUT(&seed, (uint8_t)(j * 37), (uint8_t)(j * 91), (uint8_t)j, 0, 20,
-				    0, 14);
-			PUT(&seed, OP_DEVICE, 15, OP_RX, (uint8_t)i, 16, OP_QUEUE, (uint8_t)i,
-			    (uint8_t)round, OP_DAMAGE, 0, 0, 44, 4, 0, 0, (uint8_t)round, 0);
-		}
-		seed_end(folder, "frames", i);
-	}
-}
-
 /* Memory that was freed within the last thousands of inputs is enough to be watched, and who allocated it to be told briefly. */
 const char *__asan_default_options(void);
 
@@ -802,22 +523,11 @@ __asan_default_options(void)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *folder = getenv("FUZZ_SEEDS");
-
 	(void)argc;
 	(void)argv;
 	port_init();
 	fake_lets_go = fake_stays = true;
 	port_descriptors = 32;
-	if (folder == NULL)
-		return 0;
-	fuzz_put_u8(&seed, 0);
-	seed_requests(folder);
-	seed_refused(folder);
-	seed_entries(folder);
-	seed_events(folder);
-	seed_calls(folder);
-	seed_others(folder);
-	seed_frames(folder);
-	exit(0);
+	fuzz_seeds(driver_seeds_write);
+	return 0;
 }
