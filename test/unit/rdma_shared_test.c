@@ -15,8 +15,11 @@
 
 #include "../e2e/rdma.h"
 #include "base/clock.h"
+#include "core/cmd.h"
 #include "core/dev.h"
 #include "core/health.h"
+#include "prm/cmd.h"
+#include "prm/qp.h"
 
 #define PATIENCE_US (60 * UINT64_C(1000000))
 #define OTHERS	    8
@@ -123,9 +126,9 @@ poll_on(void *arg)
 }
 
 static void
-post_nops(struct rdmapmd_qp *qp)
+post_nops(struct rdmapmd_qp *qp, uint64_t wr_id)
 {
-	struct rdmapmd_send_wr wr = { .wr_id = ANOTHER,
+	struct rdmapmd_send_wr wr = { .wr_id = wr_id,
 				      .opcode = RDMAPMD_WR_NOP,
 				      .send_flags = RDMAPMD_SEND_SIGNALED };
 	unsigned int i;
@@ -144,7 +147,7 @@ come_and_go(struct world *world, unsigned int round)
 	for (i = 0; i < OTHERS; i++)
 		qp[i] = make_qp(world);
 	for (i = 0; i < OTHERS; i++)
-		post_nops(qp[i]);
+		post_nops(qp[i], ANOTHER + i);
 	for (i = 0; i < OTHERS; i++) {
 		k = (i * 3 + round) % OTHERS;
 		if (k % 2 != 0)
@@ -184,7 +187,7 @@ test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled(void **state)
 
 	for (i = 0; i < OTHERS; i++) {
 		qp[i] = make_qp(world);
-		post_nops(qp[i]);
+		post_nops(qp[i], ANOTHER + i);
 	}
 	assert_int_equal(pthread_create(&thread, NULL, poll_on, world), 0);
 	rnic_dev_fatal(world->dev, "the test says so");
@@ -201,10 +204,63 @@ test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled(void **state)
 	free(world);
 }
 
+/* ---- Whose completion it is ---- */
+
+/* Does the device have a queue pair of this number? */
+static bool
+device_has(const struct world *world, uint32_t qp_num)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_qp_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp_num);
+	return rnic_cmd_try(world->dev, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), &out, sizeof(out)) ==
+	       0;
+}
+
+static void
+test_a_completion_leads_to_its_queue_pair(void **state)
+{
+	struct world *world = *state;
+	struct rdmapmd_qp *qp[4 * OTHERS];
+	struct rdmapmd_context *second;
+	struct rdmapmd_wc wc;
+	uint32_t number;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(qp); i++) {
+		qp[i] = make_qp(world);
+		post_nops(qp[i], ANOTHER + i);
+	}
+	/* The number that the device has put into the entry. */
+	for (i = 0; i < RTE_DIM(qp) * NOPS; i++) {
+		wc = rdma_wait(world->cq);
+		assert_true(device_has(world, wc.qp_num));
+		assert_non_null(rdmapmd_qp_find(world->context, wc.qp_num));
+		assert_ptr_equal(rdmapmd_qp_find(world->context, wc.qp_num),
+				 qp[wc.wr_id - ANOTHER]);
+	}
+	assert_int_equal(rdmapmd_device_open(world->dev->device, &second), 0);
+	assert_null(rdmapmd_qp_find(second, qp[0]->qp_num));
+	assert_int_equal(rdmapmd_context_close(second), 0);
+	for (i = 0; i < RTE_DIM(qp); i++) {
+		number = qp[i]->qp_num;
+		assert_int_equal(rdmapmd_qp_destroy(qp[i]), 0);
+		assert_false(device_has(world, number));
+		assert_null(rdmapmd_qp_find(world->context, number));
+		if (i + 1 < RTE_DIM(qp))
+			assert_ptr_equal(rdmapmd_qp_find(world->context, qp[i + 1]->qp_num),
+					 qp[i + 1]);
+	}
+	assert_ptr_equal(rdmapmd_qp_find(world->context, world->survivor->qp_num), world->survivor);
+}
+
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_completion_leads_to_its_queue_pair,
+						open_world, close_world),
 		cmocka_unit_test_setup_teardown(test_queue_pairs_go_while_their_cq_is_polled,
 						open_world, close_world),
 		cmocka_unit_test_setup(

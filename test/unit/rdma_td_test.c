@@ -12,12 +12,16 @@
 #include <stdlib.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "../e2e/rdma.h"
 #include "core/bfreg.h"
+#include "core/control.h"
 #include "core/dev.h"
 #include "core/uar.h"
 #include "rdma/rdma.h"
+
+#define PATIENCE_MS 60000
 
 struct world {
 	struct rnic_dev *dev;
@@ -165,6 +169,89 @@ test_more_thread_domains_than_registers(void **state)
 	assert_int_equal(usage.dynamic, 0);
 	assert_int_equal(usage.shared_users, 0);
 	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
+}
+
+/* ---- All registers ---- */
+
+/* What the sixteen and the event queues leave of the device's pages, two registers each. */
+#define OFFERED	  (2 * (SOFTRNIC_UAR_PAGES - 1 - RNIC_BF_REGS / 2))
+#define DEDICATED (OFFERED < RNIC_BF_DYNAMIC_REGS ? OFFERED : RNIC_BF_DYNAMIC_REGS)
+
+static uint64_t
+doorbells(struct rnic_dev *dev)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(unit_softrnic(dev), &stats);
+	return stats.doorbells;
+}
+
+/* One request of each, all of which complete, each once. */
+static void
+post_to_all(struct rdmapmd_qp *const *qp, unsigned int count)
+{
+	struct rdmapmd_send_wr wr = { .opcode = RDMAPMD_WR_NOP,
+				      .send_flags = RDMAPMD_SEND_SIGNALED };
+	uint8_t *done = calloc(count, 1);
+	struct rdmapmd_wc wc;
+	unsigned int i;
+
+	assert_non_null(done);
+	for (i = 0; i < count; i++) {
+		wr.wr_id = i;
+		rdma_post(qp[i], &wr);
+	}
+	for (i = 0; i < count; i++) {
+		wc = rdma_wait(qp[0]->send_cq);
+		assert_int_equal(wc.status, RDMAPMD_WC_SUCCESS);
+		assert_in_range(wc.wr_id, 0, count - 1);
+		assert_int_equal(wc.qp_num, qp[wc.wr_id]->qp_num);
+		assert_int_equal(done[wc.wr_id]++, 0);
+	}
+	free(done);
+}
+
+/*
+ * As many as there can be, each a queue pair's, each rung once: the device comes to see all of the rings. It would find the
+ * requests without (records of queues are looked at now and then), so that completions alone say nothing of a register.
+ */
+static void
+test_the_doorbell_of_each_register_reaches_the_device(void **state)
+{
+	static const volatile void *addresses[DEDICATED];
+	static struct rdmapmd_qp *qp[DEDICATED + 1];
+	struct rdmapmd_cq_init_attr attr = { .cqe = RTE_DIM(qp) };
+	const struct rdma_conf conf = { 0 };
+	struct world *world = *state;
+	struct rdmapmd_td *td;
+	struct rdmapmd_cq *cq;
+	uint64_t before;
+	unsigned int i, k;
+
+	assert_int_equal(rdmapmd_cq_create(world->context, &attr, &cq), 0);
+	for (i = 0; i < RTE_DIM(qp); i++) {
+		assert_int_equal(rdmapmd_td_alloc(world->context, &td), 0);
+		assert_int_equal(td->dedicated, i < DEDICATED);
+		qp[i] = make_qp(world, cq, td);
+		assert_int_equal(register_of(qp[i])->kind,
+				 td->dedicated ? RNIC_BFREG_DYNAMIC : RNIC_BFREG_SHARED);
+		rdma_connect(qp[i], qp[i], &conf);
+	}
+	for (i = 0; i < DEDICATED; i++) {
+		addresses[i] = register_of(qp[i])->address;
+		for (k = 0; k < i; k++)
+			assert_ptr_not_equal(addresses[i], addresses[k]);
+	}
+	/* The commands' own doorbells are behind us. */
+	rnic_control_sync(world->dev);
+	before = doorbells(world->dev);
+	post_to_all(qp, DEDICATED);
+	for (i = 0; i < PATIENCE_MS && doorbells(world->dev) < before + DEDICATED; i++)
+		rte_delay_us_sleep(1000);
+	assert_int_equal(doorbells(world->dev), before + DEDICATED);
+	/* The one too many shares, and rings as well. */
+	post_to_all(&qp[DEDICATED], 1);
+	assert_true(doorbells(world->dev) <= before + RTE_DIM(qp));
 }
 
 /* ---- Threads ---- */
@@ -328,6 +415,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_thread_domain_has_a_register),
 		TEST(test_more_thread_domains_than_registers),
+		TEST(test_the_doorbell_of_each_register_reaches_the_device),
 		TEST(test_two_threads_ring_one_register),
 		TEST(test_each_thread_rings_the_register_of_its_domain),
 		TEST(test_domains_come_and_go_in_threads),
