@@ -53,21 +53,21 @@ FW version|the version|e2e-control|ethdev/info.c|s/rnic_ethdev_get(eth_dev)->fw_
 FW version|how long it is|e2e-control|ethdev/info.c|s/return length + 1 <= (int)size ? 0 : length + 1;/return 0;/
 Registers dump|the values|e2e-control|ethdev/regs.c|s/values\[i\] = rnic_be32_to_cpu(/(void)(/
 Registers dump|where to begin|e2e-control|ethdev/regs.c|s/(uint64_t)(info->offset + (uint32_t)i)/(uint64_t)i/
-Basic stats|packets received|e2e-control|ethdev/stats.c|/stats->ipackets += /d
-Basic stats|bytes received|e2e-control|ethdev/stats.c|/stats->ibytes += /d
-Basic stats|packets sent|e2e-control|ethdev/stats.c|/stats->opackets += /d
-Basic stats|bytes sent|e2e-control|ethdev/stats.c|/stats->obytes += /d
-Basic stats|packets missed|e2e-control|ethdev/stats.c|/\.imissed = /d
-Basic stats|errors of receiving, by the port|e2e-control|ethdev/stats.c|s/rnic_counter_get(&port->port_ierrors)/0/
+Basic stats|packets received|e2e-statistics|ethdev/stats.c|/stats->ipackets += /d
+Basic stats|bytes received|e2e-statistics|ethdev/stats.c|/stats->ibytes += /d
+Basic stats|packets sent|e2e-statistics|ethdev/stats.c|/stats->opackets += /d
+Basic stats|bytes sent|e2e-statistics|ethdev/stats.c|/stats->obytes += /d
+Basic stats|packets missed|e2e-statistics|ethdev/stats.c|/\.imissed = /d
+Basic stats|errors of receiving, by the port|e2e-statistics|ethdev/stats.c|s/rnic_counter_get(&port->port_ierrors)/0/
 Basic stats|errors of receiving, by a queue|unit-port|ethdev/stats.c|/stats->ierrors += /d
-Basic stats|errors of sending, by the port|e2e-control|ethdev/stats.c|s/rnic_counter_get(&port->port_oerrors)/0/
+Basic stats|errors of sending, by the port|e2e-statistics|ethdev/stats.c|s/rnic_counter_get(&port->port_oerrors)/0/
 Basic stats|errors of sending, by a queue|e2e-offload-tx|ethdev/stats.c|/stats->oerrors += /d
 Basic stats|failed allocations|e2e-frames|ethdev/stats.c|/stats->rx_nombuf += /d
-Basic stats|queues that are gone|e2e-control|ethdev/stats.c|/rnic_counter_add(&sum->packets/d
-Basic stats|reset|e2e-control|ethdev/stats.c|/stats_collect(eth_dev, &port->offset)/d
-Extended stats|the values|e2e-control|ethdev/xstats.c|s/\.value = port->xstats\[i\] - port->xstats_offset\[i\]/.value = 0/
-Extended stats|devices that are gone|e2e-control|ethdev/xstats.c|s/= port->xstats\[i\] - values\[i\];/= 0;/
-Extended stats|reset|e2e-control|ethdev/xstats.c|/memcpy(port->xstats_offset,/d
+Basic stats|queues that are gone|e2e-statistics|ethdev/stats.c|/rnic_counter_add(&sum->packets/d
+Basic stats|reset|e2e-statistics|ethdev/stats.c|/stats_collect(eth_dev, &port->offset)/d
+Extended stats|the values|e2e-statistics|ethdev/xstats.c|s/\.value = port->xstats\[i\] - port->xstats_offset\[i\]/.value = 0/
+Extended stats|devices that are gone|e2e-statistics|ethdev/xstats.c|s/= port->xstats\[i\] - values\[i\];/= 0;/
+Extended stats|reset|e2e-statistics|ethdev/xstats.c|/memcpy(port->xstats_offset,/d
 Stats per queue|packets received|e2e-rss|ethdev/stats.c|s/stats->q_ipackets\[i\] -= .*/stats->q_ipackets[i] = 0;/
 Stats per queue|bytes received|e2e-rss|ethdev/stats.c|s/stats->q_ibytes\[i\] -= .*/stats->q_ibytes[i] = 0;/
 Stats per queue|errors of receiving|unit-port|ethdev/stats.c|s/stats->q_errors\[i\] -= .*/stats->q_errors[i] = 0;/
@@ -111,7 +111,7 @@ Rx descriptor status|done|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_
 Rx descriptor status|available|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_DONE/
 Rx descriptor status|unavailable|e2e-queue|ethdev/rxq.c|s/offset < (uint16_t)(rxq->rq.producer - rxq->consumer))/true)/
 Rx descriptor status|how many are used|e2e-queue|ethdev/rxq.c|/^rnic_rxq_count/,/^}/s/return count;/return 0;/
-Tx descriptor status|full|unit-port|ethdev/txq.c|s/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_DONE;/
+Tx descriptor status|full|unit-port-tx|ethdev/txq.c|s/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;/? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_DONE;/
 Tx descriptor status|done|e2e-queue|ethdev/txq.c|/^rnic_txq_descriptor_status/,/^}/s/rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {/true) {/
 Tx descriptor status|the last ones|e2e-queue|ethdev/txq.c|/^rnic_txq_descriptor_status/,/^}/s/txq_ask_completion(txq);/;/
 Tx descriptor status|unavailable|e2e-queue|ethdev/txq.c|s/int status = RTE_ETH_TX_DESC_UNAVAIL;/int status = RTE_ETH_TX_DESC_DONE;/
@@ -140,7 +140,7 @@ Free Tx mbuf on demand|all of it|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanu
 Free Tx mbuf on demand|the last ones|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/txq_ask_completion(txq);/;/
 Free Tx mbuf on demand|how many were freed|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
 Free Tx mbuf on demand|how many at most|e2e-control|ethdev/txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /
-Free Tx mbuf on demand|its place in the ring|unit-port|ethdev/txq.c|s/^\ttxq->slots--;/\t;/
+Free Tx mbuf on demand|its place in the ring|unit-port-tx|ethdev/txq.c|s/^\ttxq->slots--;/\t;/
 BlueFlame|the last 8 bytes of a WQE's copy|e2e-frames-blueflame|core/doorbell.h|s/i < bytes \/ sizeof(value); i++/i < bytes \/ sizeof(value) - 1; i++/
 BlueFlame|the same of a queue pair's|e2e-rdma-blueflame|core/doorbell.h|s/i < bytes \/ sizeof(value); i++/i < bytes \/ sizeof(value) - 1; i++/
 ROWS

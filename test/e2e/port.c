@@ -317,10 +317,15 @@ e2e_pair_start(const struct e2e_conf *conf0, const struct e2e_conf *conf1)
 }
 
 bool
+e2e_pair_resume(void)
+{
+	return rte_eth_dev_start(0) == 0 && rte_eth_dev_start(1) == 0 && pair_linked();
+}
+
+bool
 e2e_pair_restart(void)
 {
-	return e2e_pair_stop() && rte_eth_dev_start(0) == 0 && rte_eth_dev_start(1) == 0 &&
-	       pair_linked();
+	return e2e_pair_stop() && e2e_pair_resume();
 }
 
 bool
@@ -545,4 +550,20 @@ e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, uns
 		rte_pktmbuf_free(pkts[i]);
 	}
 	return good;
+}
+
+bool
+e2e_send_eight(uint32_t length, uint16_t port, size_t member, struct rte_eth_stats *tx,
+	       struct rte_eth_stats *rx)
+{
+	struct rte_mbuf *pkts[8];
+	unsigned int i;
+
+	if (rte_eth_stats_reset(0) != 0 || rte_eth_stats_reset(1) != 0)
+		return false;
+	for (i = 0; i < RTE_DIM(pkts); i++)
+		pkts[i] = e2e_frame(e2e_pool, 1, i, length, 1 + length / 2048);
+	return e2e_send(0, 0, pkts, RTE_DIM(pkts)) == RTE_DIM(pkts) &&
+	       e2e_wait_counted(port, member, RTE_DIM(pkts)) && rte_eth_stats_get(0, tx) == 0 &&
+	       rte_eth_stats_get(1, rx) == 0;
 }

@@ -70,7 +70,8 @@ bool e2e_wait_link(uint16_t port, bool up);
 bool e2e_wait_counted(uint16_t port, size_t member, uint64_t value);
 /* Ports 0 and 1, which a wire joins, until their links are up. False: what was wrong is said. */
 bool e2e_pair_start(const struct e2e_conf *conf0, const struct e2e_conf *conf1);
-/* As they were configured. */
+/* As they were configured: stopped, or running. */
+bool e2e_pair_resume(void);
 bool e2e_pair_restart(void);
 /* No mbuf of the pool stays behind, either. */
 bool e2e_pair_stop(void);
@@ -102,6 +103,13 @@ int e2e_delivered(const struct rte_ether_addr *to, uint16_t vlan_id);
 /* `count` (at most 64) frames from one port to the other, all checked. */
 bool e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, unsigned int segs,
 		  unsigned int count);
+
+/*
+ * 8 frames of a length from port 0, their statistics and those of port 1 once a port has counted them, by that member. They
+ * begin at zero.
+ */
+bool e2e_send_eight(uint32_t length, uint16_t port, size_t member, struct rte_eth_stats *tx,
+		    struct rte_eth_stats *rx);
 
 /* A generator of its own, so that runs can be repeated. */
 static inline uint64_t

@@ -18,8 +18,8 @@ DEVICES = ("wire=pair:cable,mac=02:00:00:00:00:0a", "wire=pair:cable,mac=02:00:0
 PAIR = (function(0), function(1))
 LOOP = (function(2),)
 # Programs, and what they get.
-ON_A_PAIR = ("frames", "control", "rss", "filter", "queue", "interrupt", "offload_tx", "offload_rx", "raw", "raw_error",
-             "rdma_matrix")
+ON_A_PAIR = ("frames", "control", "statistics", "rss", "filter", "queue", "interrupt", "offload_tx", "offload_rx", "raw",
+             "raw_error", "rdma_matrix")
 ON_A_LOOP = ("rdma", "rdma_doorbells", "rdma_count", "rdma_matrix", "raw")
 RUNS = {
     **{f"{name} pair": (f"e2e_{name}", *PAIR) for name in ON_A_PAIR},

@@ -2,14 +2,11 @@
 
 #include "card.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_log.h>
 #include <rte_memory.h>
 
-#include "base/log.h"
 #include "bringup.h"
 #include "core/dev.h"
 #include "prm/cmd.h"
@@ -19,9 +16,6 @@ struct card card;
 static const struct rnic_access_ops *real;
 static struct rnic_access_ops ops;
 static struct rnic_dev *left_open;
-static FILE *said;
-static char *text;
-static size_t size;
 
 /* ---- Commands ---- */
 
@@ -168,10 +162,7 @@ card_begin(void)
 {
 	card = (struct card){ .stage = NULL };
 	rnic_bringup_hook = hook;
-	said = open_memstream(&text, &size);
-	assert_non_null(said);
-	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_INFO), 0);
-	rte_openlog_stream(said);
+	unit_listen(RTE_LOG_INFO);
 }
 
 void
@@ -179,12 +170,7 @@ card_end(void)
 {
 	card = (struct card){ .stage = NULL };
 	card_close(left_open);
-	rte_openlog_stream(NULL);
-	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT), 0);
-	fclose(said);
-	if (getenv("RNIC_TEST_LOG") != NULL)
-		fputs(text, stderr);
-	free(text);
+	unit_listen_no_more();
 	rnic_bringup_hook = NULL;
 }
 
@@ -193,6 +179,22 @@ card_reset(void)
 {
 	card_end();
 	card_begin();
+}
+
+int
+card_setup(void **state)
+{
+	(void)state;
+	card_begin();
+	return 0;
+}
+
+int
+card_teardown(void **state)
+{
+	(void)state;
+	card_end();
+	return 0;
 }
 
 int
@@ -211,19 +213,23 @@ card_close(struct rnic_dev *dev)
 	rnic_dev_close(dev);
 }
 
-/* The driver's threads write while we read, and the text may move then: not without the lock. */
-unsigned int
-card_said(const char *what)
+struct rnic_dev *
+card_opened(void)
 {
-	unsigned int times = 0;
-	const char *at;
+	struct rnic_dev *dev;
 
-	flockfile(said);
-	fflush(said);
-	for (at = text; (at = strstr(at, what)) != NULL; at++)
-		times++;
-	funlockfile(said);
-	return times;
+	assert_int_equal(card_open("", &dev), 0);
+	return dev;
+}
+
+void
+card_open_in_vain(int rc, const char *says)
+{
+	struct rnic_dev *dev;
+
+	assert_int_equal(card_open("", &dev), rc);
+	if (unit_said(says) == 0)
+		fail_msg("'%s' was not said", says);
 }
 
 uint16_t

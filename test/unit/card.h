@@ -37,17 +37,23 @@ struct card {
 /* Of this test: set before the device is opened; what stands before and after commands whenever it likes. */
 extern struct card card;
 
-/* For a test's setup, and its teardown. Both: within a test, for a card that is as any other. */
+/*
+ * For a test's setup, and its teardown: what the driver says in between is heard (unit_said()), debug messages left out. Both:
+ * within a test, for a card that is as any other.
+ */
 void card_begin(void);
 void card_end(void);
 void card_reset(void);
+#define CARD_TEST(name) cmocka_unit_test_setup_teardown(name, card_setup, card_teardown)
+int card_setup(void **state);
+int card_teardown(void **state);
 
 /* One at a time. That of a test that failed is closed at its end: the next one wants it. */
 int card_open(const char *devargs, struct rnic_dev **dev);
 void card_close(struct rnic_dev *dev);
-
-/* How often the driver has said it since card_begin(), debug messages left out. */
-unsigned int card_said(const char *what);
+/* The same without devargs: it opens; it does not, for this reason, and says why. */
+struct rnic_dev *card_opened(void);
+void card_open_in_vain(int rc, const char *says);
 
 /* The register that an ACCESS_REG is about; 0 of other commands. */
 uint16_t card_register(uint16_t opcode, const void *in);

@@ -161,7 +161,7 @@ setup_card(bool one, bool keeps_root)
 	card_begin();
 	card.caps = old_caps;
 	card.before = as_a_card;
-	assert_int_equal(card_open("", &w->dev), 0);
+	w->dev = card_opened();
 	for (i = 0; i < QUEUES; i++) {
 		assert_int_equal(rnic_cq_create(w->dev, 6, w->dev->async_eq, &w->cq[i]), 0);
 		assert_int_equal(rnic_rq_create(w->dev, 6, 4, &w->cq[i], &w->rq[i]), 0);
@@ -310,7 +310,7 @@ test_an_ethdev_comes_and_goes_beside_queue_pairs(void **state)
 		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
 		assert_int_equal(entries_of(0), 3);
 	}
-	assert_int_equal(card_said("multicast"), 0);
+	assert_int_equal(unit_said("multicast"), 0);
 }
 
 static void
@@ -322,17 +322,17 @@ test_frames_of_a_group_go_to_one_place(void **state)
 	steer(NULL);
 	assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), 0);
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), -ENOTSUP);
-	assert_int_equal(card_said("forwards a multicast frame to one place"), 1);
+	assert_int_equal(unit_said("forwards a multicast frame to one place"), 1);
 	assert_int_equal(world.dev->mac_count, 1);
 	assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
 	/* Without the ethdev there is one place, and the ethdev comes later. */
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
-	assert_int_equal(card_said("this card forwards them to one place"), 0);
+	assert_int_equal(unit_said("this card forwards them to one place"), 0);
 	steer(NULL);
-	assert_int_equal(card_said("this card forwards them to one place"), 1);
+	assert_int_equal(unit_said("this card forwards them to one place"), 1);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, NULL), 0);
-	assert_int_equal(card_said("this card forwards them to one place"), 1);
+	assert_int_equal(unit_said("this card forwards them to one place"), 1);
 }
 
 /* The capabilities promise two: the first refusal is what tells. */
@@ -358,7 +358,7 @@ test_frames_of_a_group_go_to_one_place_unsaid(void **state)
 		for (k = 0; k < 2; k++) {
 			assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1),
 					 -ENOTSUP);
-			assert_int_equal(card_said("forwards a multicast frame to one place"),
+			assert_int_equal(unit_said("forwards a multicast frame to one place"),
 					 k + 1);
 			assert_int_equal(world.dev->mac_count, 0);
 			assert_int_equal(entries_of(0), 2);
@@ -367,15 +367,15 @@ test_frames_of_a_group_go_to_one_place_unsaid(void **state)
 		setup_unsaid(state, refusals[i]);
 		assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
 		steer(NULL);
-		assert_int_equal(card_said("this card forwards them to one place"), 1);
+		assert_int_equal(unit_said("this card forwards them to one place"), 1);
 		assert_int_equal(entries_of(0), 1 + 1 + 2);
-		assert_int_equal(card_said("failed"), 0);
+		assert_int_equal(unit_said("failed"), 0);
 	}
 	/* No room is another matter, and may pass. */
 	setup_unsaid(state, -ENOSPC);
 	steer(NULL);
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), -ENOSPC);
-	assert_int_equal(card_said("no flow entry for an address of QP 0x1"), 1);
+	assert_int_equal(unit_said("no flow entry for an address of QP 0x1"), 1);
 	one_place = false;
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
 }
@@ -391,9 +391,9 @@ test_a_root_that_stays(void **state)
 	for (i = 0; i < 2; i++) {
 		steer(&world.rss);
 		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOTSUP);
-		assert_int_equal(card_said("VLANs cannot be filtered"), i + 1);
+		assert_int_equal(unit_said("VLANs cannot be filtered"), i + 1);
 		assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), -ENOTSUP);
-		assert_int_equal(card_said("attached before the port starts"), i + 1);
+		assert_int_equal(unit_said("attached before the port starts"), i + 1);
 		assert_int_equal(world.dev->mac_count, 0);
 		/* It is steered as before. */
 		assert_int_equal(rnic_steering_set(world.dev, steering, mac, true, true), 0);
@@ -428,8 +428,8 @@ test_a_root_that_stays_is_the_queue_pairs(void **state)
 		assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);
 		assert_int_equal(root, 0);
 	}
-	assert_int_equal(card_said("VLANs cannot be filtered"), 2);
-	assert_int_equal(card_said("failed"), 0);
+	assert_int_equal(unit_said("VLANs cannot be filtered"), 2);
+	assert_int_equal(unit_said("failed"), 0);
 }
 
 /* What a card has no room for at one time it may have at another: the queue pair's frames come back. */

@@ -67,7 +67,7 @@ open_with_queues(void)
 	struct rdmapmd_cq_init_attr attr = { .cqe = 32 };
 	struct rdmapmd_pd *pd;
 
-	assert_int_equal(card_open("", &queues.dev), 0);
+	queues.dev = card_opened();
 	assert_int_equal(rdmapmd_device_open(queues.dev->device, &queues.context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(queues.context, &pd), 0);
 	assert_int_equal(rdmapmd_cq_create(queues.context, &attr, &queues.cq), 0);
@@ -222,12 +222,12 @@ test_a_card_without_tags_has_no_raw_packet(void **state)
 
 	(void)state;
 	card.caps = no_tags;
-	assert_int_equal(card_open("", &queues.dev), 0);
+	queues.dev = card_opened();
 	assert_int_equal(rdmapmd_device_open(queues.dev->device, &queues.context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(queues.context, &pd), 0);
 	assert_int_equal(rdmapmd_cq_create(queues.context, &attr, &queues.cq), 0);
 	assert_int_equal(make_qp(RDMAPMD_QPT_RAW_PACKET, pd, &queues.raw), -ENOTSUP);
-	assert_int_equal(card_said("no flow_tag"), 1);
+	assert_int_equal(unit_said("no flow_tag"), 1);
 	assert_int_equal(make_qp(RDMAPMD_QPT_RC, pd, &queues.rc), 0);
 }
 
@@ -288,7 +288,7 @@ test_a_card_without_sqd_says_so(void **state)
 	card.before = refuse_sqd;
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
-		assert_int_equal(card_said("has no state SQD"), i + 1);
+		assert_int_equal(unit_said("has no state SQD"), i + 1);
 		/* It sends as before. */
 		assert_int_equal(rdmapmd_qp_state(queues.rc), RDMAPMD_QPS_RTS);
 		assert_int_equal(rdmapmd_post_send(queues.rc, &nop, 1), 1);
@@ -338,7 +338,7 @@ test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
 		softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS,
 			       (uint32_t)ways[i].opcode << 8 | BAD_QP_STATE);
 		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
-		assert_int_equal(card_said("has no state SQD"), i + 1);
+		assert_int_equal(unit_said("has no state SQD"), i + 1);
 		assert_int_equal(rdmapmd_qp_state(queues.rc), ways[i].from);
 		assert_int_equal(rdmapmd_post_send(queues.rc, &nop, 1), 1);
 		/* A card that knows the one, and not the other. */
@@ -352,8 +352,8 @@ test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
 		       (uint32_t)RNIC_CMD_SQD2SQD_QP << 8 | BAD_QP_STATE);
 	assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -EINVAL);
 	softrnic_fault(device, SOFTRNIC_FAULT_NONE, 0);
-	assert_int_equal(card_said("has no state SQD"), RTE_DIM(ways));
-	assert_int_equal(card_said("bad QP state"), RTE_DIM(ways) + 1);
+	assert_int_equal(unit_said("has no state SQD"), RTE_DIM(ways));
+	assert_int_equal(unit_said("bad QP state"), RTE_DIM(ways) + 1);
 }
 
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -171,7 +171,7 @@ test_no_page_is_unmapped_under_the_firmware(void **state)
 		takes_in_vain = cases[i].takes_in_vain;
 		open_and_close("");
 		assert_int_equal(firmware.resets, 1);
-		assert_int_equal(card_said(cases[i].says), 1);
+		assert_int_equal(unit_said(cases[i].says), 1);
 		card_reset();
 	}
 }
@@ -187,7 +187,7 @@ test_pages_that_come_back_late_are_waited_for(void **state)
 	open_and_close("");
 	assert_int_equal(firmware.resets, 0);
 	assert_true(takes > takes_in_vain);
-	assert_int_equal(card_said("pages"), 0);
+	assert_int_equal(unit_said("pages"), 0);
 }
 
 /* ---- What the software RNIC does of it when it is asked ---- */

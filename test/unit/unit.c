@@ -7,17 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>
+#include <rte_log.h>
 #include <rte_malloc.h>
 
 #include "access/direct.h"
+#include "base/log.h"
 #include "bringup.h"
 #include "core/control.h"
 #include "core/dev.h"
 #include "core/pages.h"
+#include "object/port.h"
 
 struct unit_watch unit_watch;
 
@@ -156,6 +158,90 @@ unit_softrnic(struct rnic_dev *dev)
 	return rnic_access_direct_device(dev->access);
 }
 
+uint32_t
+unit_objects(struct rnic_dev *dev)
+{
+	struct softrnic_stats stats;
+
+	softrnic_stats_get(unit_softrnic(dev), &stats);
+	return stats.objects;
+}
+
+void
+unit_refuse(struct rnic_dev *dev, uint16_t opcode, uint8_t status)
+{
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
+		       (uint64_t)opcode << 8 | status);
+}
+
+void
+unit_refuse_nothing(struct rnic_dev *dev)
+{
+	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+}
+
+static bool
+link_is(struct rnic_dev *dev, bool wanted)
+{
+	uint32_t speed;
+	bool up;
+
+	assert_int_equal(rnic_port_link(dev, &up, &speed), 0);
+	return up == wanted;
+}
+
+void
+unit_wait_for_link(struct rnic_dev *dev, bool up)
+{
+	if (!UNIT_COMES(link_is(dev, up)))
+		fail_msg("the link does not go %s", up ? "up" : "down");
+}
+
+/* ---- What the driver says ---- */
+
+static struct {
+	FILE *stream;
+	char *text;
+	size_t size;
+} heard;
+
+void
+unit_listen(uint32_t level)
+{
+	heard.stream = open_memstream(&heard.text, &heard.size);
+	assert_non_null(heard.stream);
+	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, level), 0);
+	rte_openlog_stream(heard.stream);
+}
+
+/* The driver's threads write while we read, and the text may move then: not without the lock. */
+unsigned int
+unit_said(const char *what)
+{
+	unsigned int times = 0;
+	const char *at;
+
+	flockfile(heard.stream);
+	fflush(heard.stream);
+	for (at = heard.text; (at = strstr(at, what)) != NULL; at++)
+		times++;
+	funlockfile(heard.stream);
+	return times;
+}
+
+void
+unit_listen_no_more(void)
+{
+	rte_openlog_stream(NULL);
+	assert_int_equal(rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT), 0);
+	fclose(heard.stream);
+	if (getenv("RNIC_TEST_LOG") != NULL)
+		fputs(heard.text, stderr);
+	free(heard.text);
+}
+
+/* ---- Watched devices ---- */
+
 static int
 watch_hook(struct rnic_dev *dev, const char *stage, bool up)
 {
@@ -200,18 +286,12 @@ unit_watch_assert_clean(void)
 void
 unit_wait_for_pages(struct rnic_dev *dev, uint32_t expected)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
 	struct softrnic_stats stats;
-	unsigned int waits;
 
-	for (waits = 0; waits < 5000; waits++) {
-		softrnic_stats_get(unit_softrnic(dev), &stats);
-		if (rnic_pages_held(dev) == expected && stats.pages_held == expected)
-			return;
-		nanosleep(&nap, NULL);
-	}
-	fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
-		 stats.pages_held);
+	if (!UNIT_COMES((softrnic_stats_get(unit_softrnic(dev), &stats),
+			 rnic_pages_held(dev) == expected && stats.pages_held == expected)))
+		fail_msg("%u pages expected, driver %u, device %u", expected, rnic_pages_held(dev),
+			 stats.pages_held);
 }
 
 /* ---- Planted registers ---- */

@@ -11,10 +11,23 @@
 
 #include <cmocka.h>
 
+#include <rte_cycles.h>
+
 #include "core/dev.h"
 #include "softrnic/softrnic.h"
 
-#define UNIT_DEVICE "net_rnic0"
+#define UNIT_DEVICE	 "net_rnic0"
+#define UNIT_PATIENCE_MS 60000 /* until something is taken not to come */
+
+/* Does it come to be so, within that time? */
+#define UNIT_COMES(condition)                                                      \
+	__extension__({                                                            \
+		unsigned int unit_ms = 0;                                          \
+		bool unit_came;                                                    \
+		while (!(unit_came = (condition)) && unit_ms++ < UNIT_PATIENCE_MS) \
+			rte_delay_us_sleep(1000);                                  \
+		unit_came;                                                         \
+	})
 
 /* EAL without hugepages, or with the program's own arguments if it has some. Without hugepages: a skip. */
 int unit_main(int argc, char **argv, int (*run)(void));
@@ -31,8 +44,18 @@ void unit_account_assert_same(const struct unit_account *before);
 int unit_open(void **state);
 int unit_close(void **state);
 
-/* The device half of a driver's device. */
+/* The device half of a driver's device, and how many objects it has. */
 struct softrnic *unit_softrnic(struct rnic_dev *dev);
+uint32_t unit_objects(struct rnic_dev *dev);
+/* It answers this command with that status from now on; as ever again. */
+void unit_refuse(struct rnic_dev *dev, uint16_t opcode, uint8_t status);
+void unit_refuse_nothing(struct rnic_dev *dev);
+void unit_wait_for_link(struct rnic_dev *dev, bool up);
+
+/* What the driver says from that level (RTE_LOG_*) on, until nobody listens; how often it has said it. */
+void unit_listen(uint32_t level);
+unsigned int unit_said(const char *what);
+void unit_listen_no_more(void);
 
 /*
  * Open with a hook that watches the device. After every close or failed open the counts tell what the device still held

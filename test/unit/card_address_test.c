@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Addresses of a function: that it has none, and how the switch between a card's functions knows of them. */
+
+#include "card.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "core/dev.h"
+#include "object/port.h"
+#include "prm/caps.h"
+#include "prm/cmd.h"
+#include "prm/list.h"
+#include "prm/vport.h"
+
+/* ---- A function without an address ---- */
+
+static uint64_t permanent_mac;
+
+static void
+answer_mac(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+{
+	struct rnic_nic_vport_context *context;
+
+	(void)op_mod;
+	(void)in;
+	if (opcode != RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+		return;
+	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32,
+				   permanent_mac >> 32);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0,
+				   permanent_mac);
+	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_NODE_GUID, 0);
+}
+
+/* Addresses that the device was told of, and those of them that nobody can have. */
+static unsigned int listed, listed_zero;
+
+static int
+count_addresses(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const struct rnic_modify_nic_vport_context_in *modify = in;
+	const struct rnic_mac_entry *entries = (const struct rnic_mac_entry *)(modify + 1);
+	uint32_t i, count;
+
+	(void)op_mod;
+	(void)out;
+	if (!(card_vport_select(opcode, in) & RNIC_NIC_VPORT_ADDRESSES_LIST))
+		return CARD_SENDS;
+	count = (uint32_t)rnic_nic_vport_context_get(
+		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100),
+		RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
+	for (i = 0; i < count; i++) {
+		listed++;
+		listed_zero += rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_47_32) == 0 &&
+			       rnic_mac_entry_get(&entries[i], RNIC_MAC_ENTRY_ADDRESS_31_0) == 0;
+	}
+	return CARD_SENDS;
+}
+
+static void
+test_a_function_without_an_address_makes_one_up(void **state)
+{
+	static const uint64_t none[] = { 0, UINT64_C(0x010203040506) };
+	static const uint8_t zero[6];
+	uint8_t before[6] = { 0 };
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	card.after = answer_mac;
+	card.before = count_addresses;
+	listed = listed_zero = 0;
+	for (i = 0; i < RTE_DIM(none); i++) {
+		permanent_mac = none[i];
+		dev = card_opened();
+		assert_int_equal(dev->mac[0] & 3, 2);
+		assert_memory_not_equal(dev->mac, before, 6);
+		memcpy(before, dev->mac, 6);
+		/* Its identity in RDMA is the address, too, as far as nobody has given it another. */
+		assert_int_equal(dev->node_guid >> 40,
+				 (uint64_t)before[0] << 16 | before[1] << 8 | before[2]);
+		assert_int_equal(dev->node_guid & 0xffffff,
+				 (uint64_t)before[3] << 16 | before[4] << 8 | before[5]);
+		assert_int_equal(unit_said("has no MAC address of its own"), i + 1);
+		assert_int_equal(rnic_port_set_mac(dev, zero), -EINVAL);
+		assert_int_equal(rnic_port_add_mac(dev, zero), -EINVAL);
+		assert_memory_equal(dev->mac, before, 6);
+		card_close(dev);
+	}
+	assert_true(listed > 0);
+	assert_int_equal(listed_zero, 0);
+}
+
+/* ---- A function that manages its eswitch ---- */
+
+#define TABLE_LOG 2
+static struct {
+	uint64_t macs[1 << TABLE_LOG]; /* 0: none */
+	unsigned int sets, deletes;
+	bool unknown; /* the commands are */
+} l2;
+
+static int
+keep_table(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	/* The index in the sixth dword, the address in the ninth and tenth. */
+	const struct rnic_be32 *dword = in;
+	const uint32_t index = rnic_be32_to_cpu(dword[5]) & 0xffffff;
+
+	(void)op_mod;
+	(void)out;
+	if (opcode != 0x829 && opcode != 0x82b)
+		return CARD_SENDS;
+	if (l2.unknown)
+		return -EOPNOTSUPP;
+	assert_true(index < RTE_DIM(l2.macs));
+	/* An index has one address, and an address one index. */
+	assert_true((l2.macs[index] == 0) == (opcode == 0x829));
+	l2.macs[index] = opcode == 0x829 ? (uint64_t)(rnic_be32_to_cpu(dword[8]) & 0xffff) << 32 |
+						   rnic_be32_to_cpu(dword[9])
+					 : 0;
+	l2.sets += opcode == 0x829;
+	l2.deletes += opcode == 0x82b;
+	return CARD_DONE;
+}
+
+static void
+caps_of_manager(struct rnic_caps *caps)
+{
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_ESWITCH_MANAGER, 1);
+	rnic_general_cap_set(&caps->general, RNIC_GENERAL_CAP_LOG_MAX_L2_TABLE, TABLE_LOG);
+}
+
+static unsigned int
+entered(const uint8_t mac[6])
+{
+	uint64_t number = 0;
+	unsigned int i, times = 0;
+
+	for (i = 0; i < 6; i++)
+		number = number << 8 | mac[i];
+	for (i = 0; i < RTE_DIM(l2.macs); i++)
+		times += l2.macs[i] == number;
+	return times;
+}
+
+static void
+test_unicast_addresses_are_entered_in_the_switch(void **state)
+{
+	static const uint8_t macs[4][6] = { { 2, 0, 0, 0, 1, 0 },
+					    { 2, 0, 0, 0, 1, 1 },
+					    { 2, 0, 0, 0, 1, 2 },
+					    { 2, 0, 0, 0, 1, 3 } };
+	static const uint8_t group[6] = { 1, 0, 0x5e, 0, 0, 1 };
+	uint8_t own[6];
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	memset(&l2, 0, sizeof(l2));
+	card.before = keep_table;
+	/* One of the card's other functions. */
+	card_close(card_opened());
+	assert_int_equal(l2.sets, 0);
+	card.caps = caps_of_manager;
+	dev = card_opened();
+	memcpy(own, dev->mac, 6);
+	assert_int_equal(entered(own), 1);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rnic_port_add_mac(dev, macs[i]), 0);
+	assert_int_equal(rnic_port_add_mac(dev, group), 0);
+	assert_int_equal(l2.sets, 4);
+	assert_int_equal(entered(group), 0);
+	/* The table is full: that is said, and the vport has the address all the same. */
+	assert_int_equal(rnic_port_add_mac(dev, macs[3]), 0);
+	assert_int_equal(unit_said("the switch between the card's functions"), 1);
+	/* Its place is the next one's. */
+	assert_int_equal(rnic_port_del_mac(dev, macs[1]), 0);
+	assert_int_equal(entered(macs[1]), 0);
+	assert_int_equal(entered(macs[3]), 1);
+	assert_int_equal(rnic_port_del_mac(dev, macs[3]), 0);
+	assert_int_equal(rnic_port_set_mac(dev, macs[1]), 0);
+	assert_int_equal(entered(own), 0);
+	assert_int_equal(entered(macs[1]), 1);
+	assert_int_equal(unit_said("the switch between the card's functions"), 1);
+	card_close(dev);
+	assert_int_equal(l2.sets, l2.deletes);
+	/* Firmware that does not know the commands. */
+	l2.unknown = true;
+	dev = card_opened();
+	assert_int_equal(rnic_port_add_mac(dev, macs[0]), 0);
+	assert_int_equal(unit_said("the switch between the card's functions"), 2);
+	card_close(dev);
+}
+
+/* Of the unicast list. */
+static int list_refusal;
+
+static int
+keep_table_and_no_list(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+{
+	const struct rnic_nic_vport_context *context =
+		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100);
+
+	if (card_vport_select(opcode, in) == RNIC_NIC_VPORT_ADDRESSES_LIST &&
+	    rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE) ==
+		    RNIC_ALLOWED_LIST_UC)
+		return list_refusal;
+	return keep_table(opcode, op_mod, in, out);
+}
+
+/* Frames come by the switch first, whatever the vport says to its list. */
+static void
+test_the_switch_has_the_address_of_a_vport_that_refuses_its_list(void **state)
+{
+	static const int refusals[] = { -EPERM, -ENOSPC };
+	struct rnic_dev *dev;
+	unsigned int i;
+
+	(void)state;
+	card.caps = caps_of_manager;
+	card.before = keep_table_and_no_list;
+	for (i = 0; i < RTE_DIM(refusals); i++) {
+		memset(&l2, 0, sizeof(l2));
+		list_refusal = refusals[i];
+		dev = card_opened();
+		assert_int_equal(entered(dev->mac), 1);
+		card_close(dev);
+	}
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		CARD_TEST(test_a_function_without_an_address_makes_one_up),
+		CARD_TEST(test_unicast_addresses_are_entered_in_the_switch),
+		CARD_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
+	};
+
+	return cmocka_run_group_tests_name("card_address", tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return unit_main(argc, argv, run);
+}
