@@ -236,50 +236,46 @@ test_an_open_that_fails_leaves_nothing(void **state)
 static void
 test_queries(void **state)
 {
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
 	struct rdmapmd_device_attr attr;
 	struct rdmapmd_port_attr port;
 	struct rdmapmd_gid_entry gid;
 	const char *names[2] = { NULL };
 	uint64_t values[3] = { 0, 0, 99 };
-	struct fake_set set;
 	uint16_t pkey;
 
-	(void)state;
-	fake_open(fake, &set);
-	assert_int_equal(rdmapmd_device_query(set.context, &attr), 0);
+	assert_int_equal(rdmapmd_device_query(set->context, &attr), 0);
 	assert_memory_equal(&attr, &fake->attr, sizeof(attr));
-	assert_int_equal(rdmapmd_device_query(set.context, NULL), -EINVAL);
-	assert_int_equal(rdmapmd_port_query(set.context, 1, &port), 0);
+	assert_int_equal(rdmapmd_device_query(set->context, NULL), -EINVAL);
+	assert_int_equal(rdmapmd_port_query(set->context, 1, &port), 0);
 	assert_int_equal(port.active_mtu, RDMAPMD_MTU_1024);
-	assert_int_equal(rdmapmd_port_query(set.context, 0, &port), -EINVAL);
-	assert_int_equal(rdmapmd_port_query(set.context, 3, &port), -EINVAL);
-	assert_int_equal(rdmapmd_gid_query(set.context, 2, 1, &gid), 0);
+	assert_int_equal(rdmapmd_port_query(set->context, 0, &port), -EINVAL);
+	assert_int_equal(rdmapmd_port_query(set->context, 3, &port), -EINVAL);
+	assert_int_equal(rdmapmd_gid_query(set->context, 2, 1, &gid), 0);
 	assert_int_equal(gid.gid.raw[12], 10);
-	assert_int_equal(rdmapmd_gid_query(set.context, 1, 2, &gid), -ENODATA);
-	assert_int_equal(rdmapmd_gid_query(set.context, 1, 4, &gid), -EINVAL);
-	assert_int_equal(rdmapmd_gid_query(set.context, 3, 1, &gid), -EINVAL);
-	assert_int_equal(rdmapmd_pkey_query(set.context, 1, 0, &pkey), 0);
+	assert_int_equal(rdmapmd_gid_query(set->context, 1, 2, &gid), -ENODATA);
+	assert_int_equal(rdmapmd_gid_query(set->context, 1, 4, &gid), -EINVAL);
+	assert_int_equal(rdmapmd_gid_query(set->context, 3, 1, &gid), -EINVAL);
+	assert_int_equal(rdmapmd_pkey_query(set->context, 1, 0, &pkey), 0);
 	assert_int_equal(pkey, 0xffff);
-	assert_int_equal(rdmapmd_pkey_query(set.context, 1, 1, &pkey), -EINVAL);
+	assert_int_equal(rdmapmd_pkey_query(set->context, 1, 1, &pkey), -EINVAL);
 
-	assert_int_equal(rdmapmd_counters_names(set.context, NULL, 0), 2);
-	assert_int_equal(rdmapmd_counters_names(set.context, names, 1), 2);
+	assert_int_equal(rdmapmd_counters_names(set->context, NULL, 0), 2);
+	assert_int_equal(rdmapmd_counters_names(set->context, names, 1), 2);
 	assert_string_equal(names[0], "rx_write_requests");
 	assert_null(names[1]);
-	assert_int_equal(rdmapmd_counters_read(set.context, 1, values, 3), 2);
+	assert_int_equal(rdmapmd_counters_read(set->context, 1, values, 3), 2);
 	assert_int_equal(values[0], 11);
 	assert_int_equal(values[1], 22);
 	assert_int_equal(values[2], 99);
 	values[1] = 0;
-	assert_int_equal(rdmapmd_counters_read(set.context, 1, values, 1), 2);
+	assert_int_equal(rdmapmd_counters_read(set->context, 1, values, 1), 2);
 	assert_int_equal(values[1], 0);
-	assert_int_equal(rdmapmd_counters_read(set.context, 3, values, 1), -EINVAL);
+	assert_int_equal(rdmapmd_counters_read(set->context, 3, values, 1), -EINVAL);
 	fake->fail = "port_query";
 	fake->error = -EIO;
-	assert_int_equal(rdmapmd_port_query(set.context, 1, &port), -EIO);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	fake_unregister(fake);
+	assert_int_equal(rdmapmd_port_query(set->context, 1, &port), -EIO);
 }
 
 static void
@@ -294,39 +290,35 @@ test_addresses_of_a_port(void **state)
 		{ { [10] = 0xff, [11] = 0xff, 224, 0, 0, 1 } },
 		{ { [10] = 0xff, [11] = 0xff, 255, 255, 255, 255 } },
 	};
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
 	struct rdmapmd_gid_entry entry;
-	struct fake_set set;
 	uint32_t index = 99;
 	unsigned int i;
 
-	(void)state;
-	fake_open(fake, &set);
 	for (i = 0; i < RTE_DIM(bad); i++)
-		assert_int_equal(rdmapmd_gid_add(set.context, 1, &bad[i], &index), -EINVAL);
-	assert_int_equal(rdmapmd_gid_add(set.context, 3, &good, &index), -EINVAL);
-	assert_int_equal(rdmapmd_gid_add(set.context, 1, NULL, &index), -EINVAL);
-	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, NULL), -EINVAL);
+		assert_int_equal(rdmapmd_gid_add(set->context, 1, &bad[i], &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set->context, 3, &good, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set->context, 1, NULL, &index), -EINVAL);
+	assert_int_equal(rdmapmd_gid_add(set->context, 1, &good, NULL), -EINVAL);
 	assert_int_equal(fake_count(fake, "gid_add"), 0);
 	fake->fail = "gid_add";
 	fake->error = -ENOSPC;
-	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), -ENOSPC);
+	assert_int_equal(rdmapmd_gid_add(set->context, 1, &good, &index), -ENOSPC);
 	assert_int_equal(index, 99);
 	fake->fail = NULL;
-	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), 0);
+	assert_int_equal(rdmapmd_gid_add(set->context, 1, &good, &index), 0);
 	assert_int_equal(index, 3);
-	assert_int_equal(rdmapmd_gid_query(set.context, 1, 3, &entry), 0);
+	assert_int_equal(rdmapmd_gid_query(set->context, 1, 3, &entry), 0);
 	assert_memory_equal(&entry.gid, &good, sizeof(good));
-	assert_int_equal(rdmapmd_gid_del(set.context, 0, 3), -EINVAL);
+	assert_int_equal(rdmapmd_gid_del(set->context, 0, 3), -EINVAL);
 	assert_int_equal(rdmapmd_gid_del(NULL, 1, 3), -EINVAL);
-	assert_int_equal(rdmapmd_gid_del(set.context, 1, 3), 0);
-	assert_int_equal(rdmapmd_gid_query(set.context, 1, 3, &entry), -ENODATA);
+	assert_int_equal(rdmapmd_gid_del(set->context, 1, 3), 0);
+	assert_int_equal(rdmapmd_gid_query(set->context, 1, 3, &entry), -ENODATA);
 	fake->ops.gid_add = NULL;
 	fake->ops.gid_del = NULL;
-	assert_int_equal(rdmapmd_gid_add(set.context, 1, &good, &index), -ENOTSUP);
-	assert_int_equal(rdmapmd_gid_del(set.context, 1, 1), -ENOTSUP);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	fake_unregister(fake);
+	assert_int_equal(rdmapmd_gid_add(set->context, 1, &good, &index), -ENOTSUP);
+	assert_int_equal(rdmapmd_gid_del(set->context, 1, 1), -ENOTSUP);
 }
 
 static void
@@ -359,7 +351,8 @@ test_mtu_in_bytes(void **state)
 static void
 test_removal_leaves_shells(void **state)
 {
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
 	struct rdmapmd_qp_init_attr attr;
 	struct rdmapmd_device_attr device_attr;
 	struct rdmapmd_send_wr send = { 0 };
@@ -371,87 +364,75 @@ test_removal_leaves_shells(void **state)
 	struct rdmapmd_wc wc[4];
 	struct rdmapmd_qp *qp;
 	struct rdmapmd_td *td;
-	struct fake_set set;
 	unsigned int calls;
 
-	(void)state;
-	fake_open_all(fake, &set);
 	device = rdmapmd_device_find("fake0");
 	calls = fake->call_count;
-	rdmapmd_device_unregister(fake->device);
+	fake_remove(fake);
 	fake_assert_calls(fake, calls,
 			  "qp_destroy srq_destroy cq_destroy mr_dereg td_dealloc pd_dealloc "
 			  "context_close");
 	assert_int_equal(fake->alive, 0);
 	calls = fake->call_count;
 
-	assert_int_equal(rdmapmd_async_event_get(set.context, &event), 0);
+	assert_int_equal(rdmapmd_async_event_get(set->context, &event), 0);
 	assert_int_equal(event.event_type, RDMAPMD_EVENT_DEVICE_FATAL);
-	assert_int_equal(rdmapmd_async_event_ack(set.context, &event), 0);
-	assert_int_equal(rdmapmd_post_send(set.qp, &send, 1), 0);
-	assert_int_equal(rdmapmd_post_recv(set.qp, &recv, 1), 0);
-	assert_int_equal(rdmapmd_post_srq_recv(set.srq, &recv, 1), 0);
-	assert_int_equal(rdmapmd_poll_cq(set.cq, wc, 4), 0);
-	assert_int_equal(rdmapmd_req_notify_cq(set.cq, false), -EINVAL);
-	attr = fake_qp_attr(&set);
-	assert_int_equal(rdmapmd_qp_create(set.pd, &attr, &qp), -ENODEV);
-	assert_int_equal(rdmapmd_td_alloc(set.context, &td), -ENODEV);
-	assert_int_equal(rdmapmd_qp_modify(set.qp, &qp_attr, RDMAPMD_QP_STATE), -ENODEV);
-	assert_int_equal(rdmapmd_qp_drain(set.qp), -ENODEV);
-	assert_int_equal(rdmapmd_device_query(set.context, &device_attr), -ENODEV);
+	assert_int_equal(rdmapmd_async_event_ack(set->context, &event), 0);
+	assert_int_equal(rdmapmd_post_send(set->qp, &send, 1), 0);
+	assert_int_equal(rdmapmd_post_recv(set->qp, &recv, 1), 0);
+	assert_int_equal(rdmapmd_post_srq_recv(set->srq, &recv, 1), 0);
+	assert_int_equal(rdmapmd_poll_cq(set->cq, wc, 4), 0);
+	assert_int_equal(rdmapmd_req_notify_cq(set->cq, false), -EINVAL);
+	attr = fake_qp_attr(set);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENODEV);
+	assert_int_equal(rdmapmd_td_alloc(set->context, &td), -ENODEV);
+	assert_int_equal(rdmapmd_qp_modify(set->qp, &qp_attr, RDMAPMD_QP_STATE), -ENODEV);
+	assert_int_equal(rdmapmd_qp_drain(set->qp), -ENODEV);
+	assert_int_equal(rdmapmd_device_query(set->context, &device_attr), -ENODEV);
 	assert_int_equal(rdmapmd_device_open(device, &context), -ENODEV);
 	/* They still count as what holds what. */
-	assert_int_equal(rdmapmd_cq_destroy(set.cq), -EBUSY);
-	assert_int_equal(rdmapmd_td_dealloc(set.td), -EBUSY);
-	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
-	assert_int_equal(rdmapmd_td_dealloc(set.td), 0);
-	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
+	assert_int_equal(rdmapmd_cq_destroy(set->cq), -EBUSY);
+	assert_int_equal(rdmapmd_td_dealloc(set->td), -EBUSY);
+	assert_int_equal(rdmapmd_qp_destroy(set->qp), 0);
+	assert_int_equal(rdmapmd_td_dealloc(set->td), 0);
+	assert_int_equal(rdmapmd_mr_dereg(set->mr), 0);
+	assert_int_equal(rdmapmd_context_close(set->context), 0);
+	set->context = NULL;
 	fake_assert_calls(fake, calls, "");
 	rdmapmd_device_put(device);
-	free(fake);
 }
 
 static void
 test_close_and_destroy_before_removal_and_after(void **state)
 {
-	struct fake *fake = fake_register("fake0");
-	struct fake_set one, two;
+	struct fake_set *after = *state, before;
+	struct fake *fake = after->fake;
 
-	(void)state;
-	fake_open_all(fake, &one);
-	fake_open_all(fake, &two);
-	assert_int_equal(rdmapmd_context_close(one.context), 0);
-	rdmapmd_device_unregister(fake->device);
-	assert_int_equal(fake->alive, 0);
+	fake_open_all(fake, &before);
+	assert_int_equal(rdmapmd_context_close(before.context), 0);
+	fake_remove(fake);
 	assert_int_equal(fake_count(fake, "qp_destroy"), 2);
-	assert_int_equal(rdmapmd_context_close(two.context), 0);
-	free(fake);
 }
 
 /* Whoever waits for completions hears of it, armed or not. */
 static void
 test_removal_wakes_those_who_sleep_on_a_channel(void **state)
 {
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
 	struct pollfd wait = { .events = POLLIN };
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_wc wc;
-	struct fake_set set;
 
-	(void)state;
-	fake_open_all(fake, &set);
-	wait.fd = set.channel->fd;
+	wait.fd = set->channel->fd;
 	assert_int_equal(poll(&wait, 1, 0), 0);
-	rdmapmd_device_unregister(fake->device);
+	fake_remove(fake);
 	assert_int_equal(poll(&wait, 1, 0), 1);
-	assert_int_equal(rdmapmd_cq_event_get(set.channel, &cq), 0);
-	assert_ptr_equal(cq, set.cq);
+	assert_int_equal(rdmapmd_cq_event_get(set->channel, &cq), 0);
+	assert_ptr_equal(cq, set->cq);
 	assert_int_equal(rdmapmd_poll_cq(cq, &wc, 1), 0);
 	assert_int_equal(rdmapmd_req_notify_cq(cq, false), -EINVAL);
 	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	free(fake);
 }
 
 /* ---- A call that is under way ---- */
@@ -525,23 +506,18 @@ end_call(struct under_way *way)
 static void
 test_an_object_in_use_does_not_go(void **state)
 {
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
 	struct under_way way;
-	struct fake_set set;
 
-	(void)state;
-	fake_open_all(fake, &set);
-	start_call(&way, &set);
-	assert_int_equal(rdmapmd_qp_destroy(set.qp), -EBUSY);
-	assert_int_equal(rdmapmd_context_close(set.context), -EBUSY);
+	start_call(&way, set);
+	assert_int_equal(rdmapmd_qp_destroy(set->qp), -EBUSY);
+	assert_int_equal(rdmapmd_context_close(set->context), -EBUSY);
 	/* Others are not held up. */
-	assert_int_equal(rdmapmd_mr_dereg(set.mr), 0);
+	assert_int_equal(rdmapmd_mr_dereg(set->mr), 0);
 	let_go_on(&way);
 	end_call(&way);
 	assert_int_equal(way.rc, 0);
-	assert_int_equal(rdmapmd_qp_destroy(set.qp), 0);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	fake_unregister(fake);
+	assert_int_equal(rdmapmd_qp_destroy(set->qp), 0);
 }
 
 static void *
@@ -555,23 +531,19 @@ let_go_on_later(void *arg)
 static void
 test_removal_waits_for_calls(void **state)
 {
-	struct fake *fake = fake_register("fake0");
+	struct fake_set *set = *state;
+	struct fake *fake = set->fake;
 	struct under_way way;
-	struct fake_set set;
 	pthread_t later;
 
-	(void)state;
-	fake_open_all(fake, &set);
-	start_call(&way, &set);
+	start_call(&way, set);
 	assert_int_equal(pthread_create(&later, NULL, let_go_on_later, &way), 0);
-	rdmapmd_device_unregister(fake->device);
+	fake_remove(fake);
 	assert_true(way.go_on);
 	pthread_join(later, NULL);
 	end_call(&way);
 	assert_int_equal(way.rc, 0);
 	assert_int_equal(fake->alive, 0);
-	assert_int_equal(rdmapmd_context_close(set.context), 0);
-	free(fake);
 }
 
 int
@@ -584,15 +556,15 @@ main(void)
 		cmocka_unit_test(test_an_incomplete_driver_is_refused),
 		cmocka_unit_test(test_a_device_stays_while_its_driver_asks),
 		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
-		cmocka_unit_test(test_queries),
-		cmocka_unit_test(test_addresses_of_a_port),
+		FAKE_CONTEXT_TEST(test_queries),
+		FAKE_CONTEXT_TEST(test_addresses_of_a_port),
 		cmocka_unit_test(test_ipv4_addresses_are_told_from_others),
 		cmocka_unit_test(test_mtu_in_bytes),
-		cmocka_unit_test(test_removal_leaves_shells),
-		cmocka_unit_test(test_removal_wakes_those_who_sleep_on_a_channel),
-		cmocka_unit_test(test_close_and_destroy_before_removal_and_after),
-		cmocka_unit_test(test_an_object_in_use_does_not_go),
-		cmocka_unit_test(test_removal_waits_for_calls),
+		FAKE_TEST(test_removal_leaves_shells),
+		FAKE_TEST(test_removal_wakes_those_who_sleep_on_a_channel),
+		FAKE_TEST(test_close_and_destroy_before_removal_and_after),
+		FAKE_TEST(test_an_object_in_use_does_not_go),
+		FAKE_TEST(test_removal_waits_for_calls),
 	};
 
 	fake_quiet();

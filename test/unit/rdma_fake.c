@@ -495,10 +495,18 @@ fake_register(const char *name)
 }
 
 void
-fake_unregister(struct fake *fake)
+fake_remove(struct fake *fake)
 {
 	rdmapmd_device_unregister(fake->device);
+	fake->device = NULL;
 	assert_int_equal(fake->alive, 0);
+}
+
+void
+fake_unregister(struct fake *fake)
+{
+	if (fake->device != NULL)
+		fake_remove(fake);
 	pthread_mutex_destroy(&fake->lock);
 	free(fake);
 }
@@ -568,6 +576,35 @@ fake_open_all(struct fake *fake, struct fake_set *set)
 	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, sizeof(fake_memory),
 					RDMAPMD_ACCESS_LOCAL_WRITE, &set->mr),
 			 0);
+}
+
+static struct fake_set test_set;
+
+int
+fake_setup(void **state)
+{
+	fake_open_all(fake_register("fake0"), &test_set);
+	*state = &test_set;
+	return 0;
+}
+
+int
+fake_setup_context(void **state)
+{
+	fake_open(fake_register("fake0"), &test_set);
+	*state = &test_set;
+	return 0;
+}
+
+int
+fake_teardown(void **state)
+{
+	struct fake_set *set = *state;
+
+	if (set->context != NULL)
+		assert_int_equal(rdmapmd_context_close(set->context), 0);
+	fake_unregister(set->fake);
+	return 0;
 }
 
 void

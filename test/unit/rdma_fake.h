@@ -65,6 +65,8 @@ struct fake {
 
 /* Register a device of this name that offers RDMA. */
 struct fake *fake_register(const char *name);
+/* Its device goes; what was alive goes with it. */
+void fake_remove(struct fake *fake);
 /* Unregister (if that was not done) and check that nothing is alive. */
 void fake_unregister(struct fake *fake);
 /* Whether the calls so far, from `first`, are these, in order; separated by blanks. */
@@ -83,11 +85,23 @@ struct fake_set {
 	struct rdmapmd_td *td;
 	struct rdmapmd_qp *qp; /* with the SRQ, the thread domain, and the CQ twice */
 	struct rdmapmd_mr *mr;
+	struct rdmapmd_qp *own; /* the test's own */
 };
 void fake_open(struct fake *fake, struct fake_set *set);
 void fake_open_all(struct fake *fake, struct fake_set *set);
 struct rdmapmd_qp_init_attr fake_qp_attr(const struct fake_set *set);
 extern char fake_memory[3 * 4096];
+
+/*
+ * Setups and teardown of a test: in *state a set on "fake0", with all objects or a context alone. Whoever closes the context
+ * itself says NULL in its place.
+ */
+#define FAKE_TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+#define FAKE_CONTEXT_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, fake_setup_context, fake_teardown)
+int fake_setup(void **state);
+int fake_setup_context(void **state);
+int fake_teardown(void **state);
 
 /* The library's messages only with RDMAPMD_TEST_LOG=1. */
 void fake_quiet(void);

@@ -20,31 +20,14 @@
 #define PAGE  4096u
 #define LOCAL RDMAPMD_ACCESS_LOCAL_WRITE
 
-struct world {
-	struct fake *fake;
-	struct fake_set set;
-};
-
 static int
 setup(void **state)
 {
-	static struct world world;
+	struct fake_set *set;
 
-	world.fake = fake_register("fake0");
-	fake_open(world.fake, &world.set);
-	assert_int_equal(rdmapmd_pd_alloc(world.set.context, &world.set.pd), 0);
-	*state = &world;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct world *world = *state;
-
-	assert_int_equal(rdmapmd_context_close(world->set.context), 0);
-	fake_unregister(world->fake);
-	return 0;
+	fake_setup_context(state);
+	set = *state;
+	return rdmapmd_pd_alloc(set->context, &set->pd);
 }
 
 static char *
@@ -63,19 +46,19 @@ map_pages(unsigned int pages)
 static void
 test_register(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr;
 
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory + 5, 100,
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory + 5, 100,
 					LOCAL | RDMAPMD_ACCESS_REMOTE_ATOMIC, &mr),
 			 0);
-	assert_ptr_equal(world->fake->mr.pd, world->set.pd);
-	assert_ptr_equal(world->fake->mr.addr, fake_memory + 5);
-	assert_int_equal(world->fake->mr.length, 100);
-	assert_int_equal(world->fake->mr.iova, (uintptr_t)fake_memory + 5);
-	assert_int_equal(world->fake->mr.access, LOCAL | RDMAPMD_ACCESS_REMOTE_ATOMIC);
-	assert_ptr_equal(mr->pd, world->set.pd);
-	assert_ptr_equal(mr->context, world->set.context);
+	assert_ptr_equal(set->fake->mr.pd, set->pd);
+	assert_ptr_equal(set->fake->mr.addr, fake_memory + 5);
+	assert_int_equal(set->fake->mr.length, 100);
+	assert_int_equal(set->fake->mr.iova, (uintptr_t)fake_memory + 5);
+	assert_int_equal(set->fake->mr.access, LOCAL | RDMAPMD_ACCESS_REMOTE_ATOMIC);
+	assert_ptr_equal(mr->pd, set->pd);
+	assert_ptr_equal(mr->context, set->context);
 	assert_ptr_equal(mr->addr, fake_memory + 5);
 	assert_int_equal(mr->length, 100);
 	assert_int_equal(mr->iova, (uintptr_t)fake_memory + 5);
@@ -86,42 +69,40 @@ test_register(void **state)
 static void
 test_addresses_of_the_callers_choice(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr;
 
 	/* From the first byte of a page on: pages are what translates. */
 	assert_int_equal(
-		rdmapmd_mr_reg(world->set.pd, fake_memory + 5, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr),
+		rdmapmd_mr_reg(set->pd, fake_memory + 5, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr),
 		-EINVAL);
-	assert_int_equal(
-		rdmapmd_mr_reg(world->set.pd, fake_memory, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr), 0);
-	assert_int_equal(mr->iova, 0);
-	assert_int_equal(world->fake->mr.iova, 0);
-	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
-	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory + 5, 100, 0x7005, 0, &mr),
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 100, RDMAPMD_ACCESS_ZERO_BASED, &mr),
 			 0);
-	assert_int_equal(world->fake->mr.iova, 0x7005);
+	assert_int_equal(mr->iova, 0);
+	assert_int_equal(set->fake->mr.iova, 0);
+	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
+	assert_int_equal(rdmapmd_mr_reg_iova(set->pd, fake_memory + 5, 100, 0x7005, 0, &mr), 0);
+	assert_int_equal(set->fake->mr.iova, 0x7005);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	/* The same place in the page. */
-	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory + 5, 100, 0x7006, 0, &mr),
+	assert_int_equal(rdmapmd_mr_reg_iova(set->pd, fake_memory + 5, 100, 0x7006, 0, &mr),
 			 -EINVAL);
-	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, 100, 0,
-					     RDMAPMD_ACCESS_ZERO_BASED, &mr),
-			 -EINVAL);
+	assert_int_equal(
+		rdmapmd_mr_reg_iova(set->pd, fake_memory, 100, 0, RDMAPMD_ACCESS_ZERO_BASED, &mr),
+		-EINVAL);
 	/* It may end at the highest address, not behind. */
-	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, PAGE,
-					     UINT64_MAX - PAGE + 1, 0, &mr),
-			 0);
+	assert_int_equal(
+		rdmapmd_mr_reg_iova(set->pd, fake_memory, PAGE, UINT64_MAX - PAGE + 1, 0, &mr), 0);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
-	assert_int_equal(rdmapmd_mr_reg_iova(world->set.pd, fake_memory, PAGE + 1,
-					     UINT64_MAX - PAGE + 1, 0, &mr),
-			 -EINVAL);
+	assert_int_equal(
+		rdmapmd_mr_reg_iova(set->pd, fake_memory, PAGE + 1, UINT64_MAX - PAGE + 1, 0, &mr),
+		-EINVAL);
 }
 
 static void
 test_every_combination_of_access_flags(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr;
 	unsigned int access;
 
@@ -131,36 +112,35 @@ test_every_combination_of_access_flags(void **state)
 			access & (RDMAPMD_ACCESS_REMOTE_WRITE | RDMAPMD_ACCESS_REMOTE_ATOMIC);
 		const int rc = known && (!needs_local || (access & LOCAL)) ? 0 : -EINVAL;
 
-		assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 1, access, &mr), rc);
+		assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, access, &mr), rc);
 		if (rc == 0)
 			assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	}
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 1, 1u << 31, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 1, 1u << 31, &mr), -EINVAL);
 }
 
 static void
 test_ranges_that_are_refused(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr = NULL;
-	unsigned int calls = world->fake->call_count;
+	unsigned int calls = set->fake->call_count;
 	char *hole = map_pages(3);
 
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, 0, LOCAL, &mr), -EINVAL);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, SIZE_MAX, LOCAL, &mr), -EINVAL);
-	assert_int_equal(
-		rdmapmd_mr_reg(world->set.pd, fake_memory, (UINT64_C(1) << 40) + 1, LOCAL, &mr),
-		-EINVAL);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, (void *)(UINTPTR_MAX - 10), 20, LOCAL, &mr),
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, 0, LOCAL, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, SIZE_MAX, LOCAL, &mr), -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, (UINT64_C(1) << 40) + 1, LOCAL, &mr),
+			 -EINVAL);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, (void *)(UINTPTR_MAX - 10), 20, LOCAL, &mr),
 			 -EINVAL);
 	/* Nothing is mapped there. */
 	assert_int_equal(munmap(hole + PAGE, PAGE), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, hole, 3 * PAGE, LOCAL, &mr), -EFAULT);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, (void *)(UINTPTR_MAX - 10), 10, LOCAL, &mr),
+	assert_int_equal(rdmapmd_mr_reg(set->pd, hole, 3 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, (void *)(UINTPTR_MAX - 10), 10, LOCAL, &mr),
 			 -EFAULT);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, NULL, 10, LOCAL, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, NULL, 10, LOCAL, &mr), -EFAULT);
 	assert_null(mr);
-	fake_assert_calls(world->fake, calls, "");
+	fake_assert_calls(set->fake, calls, "");
 	munmap(hole, PAGE);
 	munmap(hole + 2 * PAGE, PAGE);
 }
@@ -170,20 +150,20 @@ test_ranges_that_are_refused(void **state)
 static void
 test_reregister(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_pd *other;
 	struct rdmapmd_mr *mr;
 	uint32_t key;
 
-	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_pd_alloc(set->context, &other), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, PAGE, LOCAL, &mr), 0);
 	key = mr->lkey;
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 					  RDMAPMD_ACCESS_REMOTE_READ),
 			 0);
 	assert_int_not_equal(mr->lkey, key);
 	assert_int_equal(mr->access, RDMAPMD_ACCESS_REMOTE_READ);
-	assert_int_equal(world->fake->mr.length, PAGE);
+	assert_int_equal(set->fake->mr.length, PAGE);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
 					  fake_memory + PAGE, 2 * PAGE, 0),
 			 0);
@@ -195,7 +175,7 @@ test_reregister(void **state)
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	assert_ptr_equal(mr->pd, other);
 	assert_int_equal(rdmapmd_pd_dealloc(other), -EBUSY);
-	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(set->pd), 0);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	assert_int_equal(rdmapmd_pd_dealloc(other), 0);
 }
@@ -203,10 +183,10 @@ test_reregister(void **state)
 static void
 test_zero_based_and_back(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr;
 
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, PAGE, LOCAL, &mr), 0);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 					  RDMAPMD_ACCESS_ZERO_BASED),
 			 0);
@@ -227,12 +207,12 @@ test_zero_based_and_back(void **state)
 static void
 test_a_reregistration_that_fails_changes_nothing(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_mr *mr, before;
 	struct rdmapmd_pd *other;
 
-	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, fake_memory, PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_pd_alloc(set->context, &other), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, fake_memory, PAGE, LOCAL, &mr), 0);
 	before = *mr;
 	assert_int_equal(rdmapmd_mr_rereg(mr, 0, NULL, NULL, 0, 0), -EINVAL);
 	assert_int_equal(rdmapmd_mr_rereg(mr, 8, NULL, NULL, 0, 0), -EINVAL);
@@ -244,13 +224,13 @@ test_a_reregistration_that_fails_changes_nothing(void **state)
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 					  RDMAPMD_ACCESS_REMOTE_WRITE),
 			 -EINVAL);
-	assert_int_equal(fake_count(world->fake, "mr_rereg"), 0);
-	world->fake->fail = "mr_rereg";
-	world->fake->error = -ENOSPC;
+	assert_int_equal(fake_count(set->fake, "mr_rereg"), 0);
+	set->fake->fail = "mr_rereg";
+	set->fake->error = -ENOSPC;
 	assert_int_equal(rdmapmd_mr_rereg(mr, 7, other, fake_memory + PAGE, PAGE, 0), -ENOSPC);
 	assert_memory_equal(mr, &before, sizeof(before));
 	assert_int_equal(rdmapmd_pd_dealloc(other), 0);
-	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), -EBUSY);
+	assert_int_equal(rdmapmd_pd_dealloc(set->pd), -EBUSY);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 }
 
@@ -278,17 +258,17 @@ pages_of_child(char *pages, unsigned int count)
 static void
 test_children_do_not_get_registered_pages(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(6);
 	struct rdmapmd_mr *one, *two, *three;
 
 	assert_int_equal(pages_of_child(pages, 6), 0x3f);
 	/* Whole pages of whatever is touched: 1 and 2. */
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + 2 * PAGE - 1, 2, LOCAL, &one), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages + 2 * PAGE - 1, 2, LOCAL, &one), 0);
 	assert_int_equal(pages_of_child(pages, 6), 0x39);
 	/* Regions that overlap: 2 to 4, and 1 to 5. */
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + 2 * PAGE, 3 * PAGE, LOCAL, &two), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + PAGE, 5 * PAGE, LOCAL, &three), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages + 2 * PAGE, 3 * PAGE, LOCAL, &two), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages + PAGE, 5 * PAGE, LOCAL, &three), 0);
 	assert_int_equal(pages_of_child(pages, 6), 0x01);
 	assert_int_equal(rdmapmd_mr_dereg(three), 0);
 	assert_int_equal(pages_of_child(pages, 6), 0x21);
@@ -302,18 +282,18 @@ test_children_do_not_get_registered_pages(void **state)
 static void
 test_pages_move_with_a_reregistration(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(4);
 	struct rdmapmd_mr *mr;
 
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 2 * PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, 2 * PAGE, LOCAL, &mr), 0);
 	assert_int_equal(pages_of_child(pages, 4), 0x0c);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
 					  pages + PAGE, 2 * PAGE, 0),
 			 0);
 	assert_int_equal(pages_of_child(pages, 4), 0x09);
-	world->fake->fail = "mr_rereg";
-	world->fake->error = -EIO;
+	set->fake->fail = "mr_rereg";
+	set->fake->error = -EIO;
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_TRANSLATION, NULL,
 					  pages + 3 * PAGE, PAGE, 0),
 			 -EIO);
@@ -326,18 +306,18 @@ test_pages_move_with_a_reregistration(void **state)
 static void
 test_a_registration_that_fails_gives_pages_back(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(2);
 	struct rdmapmd_mr *mr;
 
-	world->fake->fail = "mr_reg";
-	world->fake->error = -ENOSPC;
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, PAGE, LOCAL, &mr), -ENOSPC);
+	set->fake->fail = "mr_reg";
+	set->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, PAGE, LOCAL, &mr), -ENOSPC);
 	assert_int_equal(pages_of_child(pages, 2), 0x03);
 	/* Or a hole behind the first page. */
-	world->fake->fail = NULL;
+	set->fake->fail = NULL;
 	assert_int_equal(munmap(pages + PAGE, PAGE), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 2 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, 2 * PAGE, LOCAL, &mr), -EFAULT);
 	assert_int_equal(pages_of_child(pages, 1), 0x01);
 	munmap(pages, PAGE);
 }
@@ -345,13 +325,13 @@ test_a_registration_that_fails_gives_pages_back(void **state)
 static void
 test_closing_gives_pages_back(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(2);
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd;
 	struct rdmapmd_mr *mr;
 
-	assert_int_equal(rdmapmd_device_open(world->fake->device, &context), 0);
+	assert_int_equal(rdmapmd_device_open(set->fake->device, &context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
 	assert_int_equal(rdmapmd_mr_reg(pd, pages, PAGE, LOCAL, &mr), 0);
 	assert_int_equal(pages_of_child(pages, 2), 0x02);
@@ -369,7 +349,7 @@ test_overlapping_regions_at_random(void **state)
 	struct rdmapmd_mr *mrs[REGIONS] = { NULL };
 	unsigned int first[REGIONS], count[REGIONS], kept[PAGES] = { 0 };
 	unsigned int round, i, page, expected;
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(PAGES);
 
 	srand(7);
@@ -379,7 +359,7 @@ test_overlapping_regions_at_random(void **state)
 		if (step > 0) {
 			first[i] = (unsigned int)rand() % PAGES;
 			count[i] = 1 + (unsigned int)rand() % (PAGES - first[i]);
-			assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages + first[i] * PAGE,
+			assert_int_equal(rdmapmd_mr_reg(set->pd, pages + first[i] * PAGE,
 							count[i] * PAGE, LOCAL, &mrs[i]),
 					 0);
 		} else {
@@ -403,23 +383,23 @@ test_overlapping_regions_at_random(void **state)
 static void
 test_memory_that_the_process_may_not_use(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *pages = map_pages(3);
 	struct rdmapmd_mr *mr;
 
 	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_READ), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, LOCAL, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, 3 * PAGE, LOCAL, &mr), -EFAULT);
 	assert_int_equal(pages_of_child(pages, 3), 0x7);
 	/* Reading is good enough for who only reads; that does not change later. */
-	assert_int_equal(
-		rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, RDMAPMD_ACCESS_REMOTE_READ, &mr), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, 3 * PAGE, RDMAPMD_ACCESS_REMOTE_READ, &mr),
+			 0);
 	assert_int_equal(rdmapmd_mr_rereg(mr, RDMAPMD_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL),
 			 -EFAULT);
 	assert_int_equal(mr->access, RDMAPMD_ACCESS_REMOTE_READ);
 	assert_int_equal(pages_of_child(pages, 3), 0);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, pages, 3 * PAGE, 0, &mr), -EFAULT);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, pages, 3 * PAGE, 0, &mr), -EFAULT);
 	assert_int_equal(pages_of_child(pages, 3), 0x7);
 	munmap(pages, 3 * PAGE);
 }
@@ -427,13 +407,13 @@ test_memory_that_the_process_may_not_use(void **state)
 static void
 test_memory_of_eal_stays_with_children(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	char *memory = rte_malloc(NULL, 2 * PAGE, PAGE);
 	struct rdmapmd_mr *mr;
 
 	assert_non_null(memory);
 	memset(memory, 1, 2 * PAGE);
-	assert_int_equal(rdmapmd_mr_reg(world->set.pd, memory, 2 * PAGE, LOCAL, &mr), 0);
+	assert_int_equal(rdmapmd_mr_reg(set->pd, memory, 2 * PAGE, LOCAL, &mr), 0);
 	assert_int_equal(pages_of_child(memory, 2), 0x03);
 	assert_int_equal(rdmapmd_mr_dereg(mr), 0);
 	rte_free(memory);
@@ -452,14 +432,14 @@ new_pool(const char *name)
 
 /* Whether each mbuf of a pool has a key, or none has; and that it is one of a region around the data. */
 static void
-assert_keys(struct world *world, struct rte_mempool *pool, bool expected)
+assert_keys(struct fake_set *set, struct rte_mempool *pool, bool expected)
 {
 	struct rte_mbuf *mbufs[255];
 	unsigned int i;
 
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, mbufs, RTE_DIM(mbufs)), 0);
 	for (i = 0; i < RTE_DIM(mbufs); i++) {
-		const uint32_t key = rdmapmd_mbuf_lkey(world->set.pd, mbufs[i]);
+		const uint32_t key = rdmapmd_mbuf_lkey(set->pd, mbufs[i]);
 
 		assert_int_equal(key != RDMAPMD_INVALID_LKEY, expected);
 	}
@@ -469,66 +449,65 @@ assert_keys(struct world *world, struct rte_mempool *pool, bool expected)
 static void
 test_mempools_are_counted(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rte_mempool *pool = new_pool("counted");
 
-	assert_keys(world, pool, false);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
-	assert_keys(world, pool, true);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, 0), -EEXIST);
-	assert_int_equal(fake_count(world->fake, "mr_dereg"), 0);
-	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), -EBUSY);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
-	assert_keys(world, pool, true);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
-	assert_keys(world, pool, false);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
-	assert_int_equal(fake_count(world->fake, "mr_dereg"), fake_count(world->fake, "mr_reg"));
-	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	assert_keys(set, pool, false);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), -ENOENT);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), 0);
+	assert_keys(set, pool, true);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, 0), -EEXIST);
+	assert_int_equal(fake_count(set->fake, "mr_dereg"), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(set->pd), -EBUSY);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), 0);
+	assert_keys(set, pool, true);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), 0);
+	assert_keys(set, pool, false);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), -ENOENT);
+	assert_int_equal(fake_count(set->fake, "mr_dereg"), fake_count(set->fake, "mr_reg"));
+	assert_int_equal(rdmapmd_pd_dealloc(set->pd), 0);
 	rte_mempool_free(pool);
 }
 
 static void
 test_each_domain_has_its_own_keys(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rte_mempool *pool = new_pool("domains");
 	struct rdmapmd_pd *other;
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 
-	assert_int_equal(rdmapmd_pd_alloc(world->set.context, &other), 0);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_pd_alloc(set->context, &other), 0);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), 0);
 	assert_int_equal(rdmapmd_mbuf_lkey(other, mbuf), RDMAPMD_INVALID_LKEY);
 	assert_int_equal(rdmapmd_mempool_register(other, pool, LOCAL), 0);
-	assert_int_not_equal(rdmapmd_mbuf_lkey(other, mbuf),
-			     rdmapmd_mbuf_lkey(world->set.pd, mbuf));
+	assert_int_not_equal(rdmapmd_mbuf_lkey(other, mbuf), rdmapmd_mbuf_lkey(set->pd, mbuf));
 	rte_pktmbuf_free(mbuf);
 	assert_int_equal(rdmapmd_mempool_unregister(other, pool), 0);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), 0);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), 0);
 	rte_mempool_free(pool);
 }
 
 static void
 test_a_mempool_that_is_freed_takes_its_keys_with_it(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rte_mempool *pool = new_pool("freed"), *stays = new_pool("stays");
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	const uintptr_t address = (uintptr_t)mbuf->buf_addr;
 
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, stays, LOCAL), 0);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), 0);
-	assert_int_not_equal(rdmapmd_lkey_lookup(world->set.pd, address), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, stays, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), 0);
+	assert_int_not_equal(rdmapmd_lkey_lookup(set->pd, address), RDMAPMD_INVALID_LKEY);
 	rte_pktmbuf_free(mbuf);
 	rte_mempool_free(pool);
-	assert_int_equal(rdmapmd_lkey_lookup(world->set.pd, address), RDMAPMD_INVALID_LKEY);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pool), -ENOENT);
-	assert_keys(world, stays, true);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, stays), 0);
-	assert_int_equal(fake_count(world->fake, "mr_dereg"), fake_count(world->fake, "mr_reg"));
+	assert_int_equal(rdmapmd_lkey_lookup(set->pd, address), RDMAPMD_INVALID_LKEY);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, pool), -ENOENT);
+	assert_keys(set, stays, true);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, stays), 0);
+	assert_int_equal(fake_count(set->fake, "mr_dereg"), fake_count(set->fake, "mr_reg"));
 	rte_mempool_free(stays);
 }
 
@@ -537,11 +516,11 @@ test_mempools_go_with_the_context_and_the_device(void **state)
 {
 	struct fake *fake = fake_register("fake1");
 	struct rte_mempool *pool = new_pool("goes");
-	struct world *world = *state, gone = { .fake = fake };
+	struct fake_set gone;
 	struct rdmapmd_context *context;
 	struct rdmapmd_pd *pd;
 
-	(void)world;
+	(void)state;
 	assert_int_equal(rdmapmd_device_open(fake->device, &context), 0);
 	assert_int_equal(rdmapmd_pd_alloc(context, &pd), 0);
 	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), 0);
@@ -549,43 +528,42 @@ test_mempools_go_with_the_context_and_the_device(void **state)
 	assert_int_equal(fake->alive, 0);
 	assert_int_equal(fake_count(fake, "mr_dereg"), fake_count(fake, "mr_reg"));
 
-	fake_open(fake, &gone.set);
-	assert_int_equal(rdmapmd_pd_alloc(gone.set.context, &gone.set.pd), 0);
-	assert_int_equal(rdmapmd_mempool_register(gone.set.pd, pool, LOCAL), 0);
+	fake_open(fake, &gone);
+	assert_int_equal(rdmapmd_pd_alloc(gone.context, &gone.pd), 0);
+	assert_int_equal(rdmapmd_mempool_register(gone.pd, pool, LOCAL), 0);
 	assert_keys(&gone, pool, true);
-	rdmapmd_device_unregister(fake->device);
-	assert_int_equal(fake->alive, 0);
+	fake_remove(fake);
 	assert_keys(&gone, pool, false);
-	assert_int_equal(rdmapmd_mempool_register(gone.set.pd, pool, LOCAL), -ENODEV);
-	assert_int_equal(rdmapmd_mempool_unregister(gone.set.pd, pool), -ENODEV);
+	assert_int_equal(rdmapmd_mempool_register(gone.pd, pool, LOCAL), -ENODEV);
+	assert_int_equal(rdmapmd_mempool_unregister(gone.pd, pool), -ENODEV);
 	/* Freed after the device, before the context. */
 	rte_mempool_free(pool);
-	assert_int_equal(rdmapmd_context_close(gone.set.context), 0);
-	free(fake);
+	assert_int_equal(rdmapmd_context_close(gone.context), 0);
+	fake_unregister(fake);
 }
 
 static void
 test_a_mempool_that_cannot_be_registered_leaves_nothing(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rte_mempool *pool = new_pool("refused");
 	struct rte_mempool *empty =
 		rte_mempool_create_empty("empty", 8, 64, 0, 0, SOCKET_ID_ANY, 0);
-	const int alive = world->fake->alive;
+	const int alive = set->fake->alive;
 
-	world->fake->fail = "mr_reg";
-	world->fake->error = -ENOSPC;
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, LOCAL), -ENOSPC);
-	assert_int_equal(world->fake->alive, alive);
-	assert_keys(world, pool, false);
-	world->fake->fail = NULL;
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, empty, LOCAL), -EINVAL);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, NULL, LOCAL), -EINVAL);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, RDMAPMD_ACCESS_ZERO_BASED),
+	set->fake->fail = "mr_reg";
+	set->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, LOCAL), -ENOSPC);
+	assert_int_equal(set->fake->alive, alive);
+	assert_keys(set, pool, false);
+	set->fake->fail = NULL;
+	assert_int_equal(rdmapmd_mempool_register(set->pd, empty, LOCAL), -EINVAL);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, NULL, LOCAL), -EINVAL);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, RDMAPMD_ACCESS_ZERO_BASED),
 			 -EINVAL);
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, pool, RDMAPMD_ACCESS_REMOTE_WRITE),
+	assert_int_equal(rdmapmd_mempool_register(set->pd, pool, RDMAPMD_ACCESS_REMOTE_WRITE),
 			 -EINVAL);
-	assert_int_equal(rdmapmd_pd_dealloc(world->set.pd), 0);
+	assert_int_equal(rdmapmd_pd_dealloc(set->pd), 0);
 	rte_mempool_free(empty);
 	rte_mempool_free(pool);
 }
@@ -612,21 +590,21 @@ test_a_region_for_each_run_of_chunks(void **state)
 {
 	char *memory = rte_malloc(NULL, 8 * PAGE, PAGE);
 	struct rte_mempool *pool = pool_of_chunks(memory);
-	struct world *world = *state;
-	struct rdmapmd_pd *pd = world->set.pd;
+	struct fake_set *set = *state;
+	struct rdmapmd_pd *pd = set->pd;
 	const uintptr_t at = (uintptr_t)memory;
-	const int alive = world->fake->alive;
+	const int alive = set->fake->alive;
 
 	/* The second region fails: the first goes too. */
-	world->fake->fail = "mr_reg";
-	world->fake->error = -ENOSPC;
-	world->fake->skip = 1;
+	set->fake->fail = "mr_reg";
+	set->fake->error = -ENOSPC;
+	set->fake->skip = 1;
 	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), -ENOSPC);
-	assert_int_equal(world->fake->alive, alive);
+	assert_int_equal(set->fake->alive, alive);
 	assert_int_equal(rdmapmd_lkey_lookup(pd, at + PAGE), RDMAPMD_INVALID_LKEY);
-	world->fake->fail = NULL;
+	set->fake->fail = NULL;
 	assert_int_equal(rdmapmd_mempool_register(pd, pool, LOCAL), 0);
-	assert_int_equal(world->fake->alive, alive + 2);
+	assert_int_equal(set->fake->alive, alive + 2);
 	assert_int_equal(rdmapmd_lkey_lookup(pd, at + PAGE),
 			 rdmapmd_lkey_lookup(pd, at + 3 * PAGE));
 	assert_int_equal(rdmapmd_lkey_lookup(pd, at + 4 * PAGE + 64), RDMAPMD_INVALID_LKEY);
@@ -688,9 +666,9 @@ look_up_all_the_time(void *arg)
 static void
 test_look_up_while_mempools_come_and_go(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rte_mempool *pools[4], *stays = new_pool("stays");
-	struct reader reader = { .pd = world->set.pd };
+	struct reader reader = { .pd = set->pd };
 	unsigned int i, round;
 	pthread_t thread;
 	char name[16];
@@ -699,29 +677,28 @@ test_look_up_while_mempools_come_and_go(void **state)
 		snprintf(name, sizeof(name), "pool%u", i);
 		pools[i] = new_pool(name);
 	}
-	assert_int_equal(rdmapmd_mempool_register(world->set.pd, stays, LOCAL), 0);
+	assert_int_equal(rdmapmd_mempool_register(set->pd, stays, LOCAL), 0);
 	reader.mbuf = rte_pktmbuf_alloc(stays);
-	reader.key = rdmapmd_mbuf_lkey(world->set.pd, reader.mbuf);
+	reader.key = rdmapmd_mbuf_lkey(set->pd, reader.mbuf);
 	assert_int_not_equal(reader.key, RDMAPMD_INVALID_LKEY);
 	assert_int_equal(pthread_create(&thread, NULL, look_up_all_the_time, &reader), 0);
 	for (round = 0; round < 50; round++) {
 		for (i = 0; i < RTE_DIM(pools); i++)
-			assert_int_equal(rdmapmd_mempool_register(world->set.pd, pools[i], LOCAL),
-					 0);
+			assert_int_equal(rdmapmd_mempool_register(set->pd, pools[i], LOCAL), 0);
 		for (i = 0; i < RTE_DIM(pools); i++)
-			assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, pools[i]), 0);
+			assert_int_equal(rdmapmd_mempool_unregister(set->pd, pools[i]), 0);
 	}
 	atomic_store(&reader.stop, true);
 	pthread_join(thread, NULL);
 	assert_int_equal(reader.wrong, 0);
 	rte_pktmbuf_free(reader.mbuf);
-	assert_int_equal(rdmapmd_mempool_unregister(world->set.pd, stays), 0);
+	assert_int_equal(rdmapmd_mempool_unregister(set->pd, stays), 0);
 	for (i = 0; i < RTE_DIM(pools); i++)
 		rte_mempool_free(pools[i]);
 	rte_mempool_free(stays);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
 int
 main(int argc, char **argv)

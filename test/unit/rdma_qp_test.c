@@ -153,32 +153,16 @@ static const enum rdmapmd_qp_state reachable[] = { RDMAPMD_QPS_RESET, RDMAPMD_QP
 						   RDMAPMD_QPS_RTR,   RDMAPMD_QPS_RTS,
 						   RDMAPMD_QPS_SQD,   RDMAPMD_QPS_ERR };
 
-struct world {
-	struct fake *fake;
-	struct fake_set set;
-	struct rdmapmd_qp *qp; /* without an SRQ */
-};
-
+/* Queue pairs without an SRQ. */
 static int
 setup(void **state)
 {
-	static struct world world;
+	struct fake_set *set;
 
-	world.fake = fake_register("fake0");
-	fake_open_all(world.fake, &world.set);
-	world.set.srq = NULL;
-	world.qp = new_qp(&world.set);
-	*state = &world;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct world *world = *state;
-
-	assert_int_equal(rdmapmd_context_close(world->set.context), 0);
-	fake_unregister(world->fake);
+	fake_setup(state);
+	set = *state;
+	set->srq = NULL;
+	set->own = new_qp(set);
 	return 0;
 }
 
@@ -195,22 +179,22 @@ expected(enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask
 }
 
 static void
-check(struct world *world, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
+check(struct fake_set *set, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to, unsigned int mask)
 {
 	const int rc = expected(from, to, mask);
 
-	world->fake->call_count = 0;
-	if (change(world->qp, to, mask) != rc)
+	set->fake->call_count = 0;
+	if (change(set->own, to, mask) != rc)
 		fail_msg("%s to %s with 0x%x: expected %d", rdmapmd_qp_state_str(from),
 			 rdmapmd_qp_state_str(to), mask, rc);
-	assert_int_equal(fake_count(world->fake, "qp_modify"), rc == 0);
-	assert_int_equal(rdmapmd_qp_state(world->qp), rc == 0 ? to : from);
+	assert_int_equal(fake_count(set->fake, "qp_modify"), rc == 0);
+	assert_int_equal(rdmapmd_qp_state(set->own), rc == 0 ? to : from);
 	if (rc == 0) {
-		assert_int_equal(world->fake->qp_from, from);
-		assert_int_equal(world->fake->qp_to, to);
-		assert_int_equal(world->fake->qp_mask, mask | RDMAPMD_QP_STATE);
+		assert_int_equal(set->fake->qp_from, from);
+		assert_int_equal(set->fake->qp_to, to);
+		assert_int_equal(set->fake->qp_mask, mask | RDMAPMD_QP_STATE);
 		if (to != from)
-			bring_to(world->qp, from);
+			bring_to(set->own, from);
 	}
 }
 
@@ -218,22 +202,22 @@ check(struct world *world, enum rdmapmd_qp_state from, enum rdmapmd_qp_state to,
 static void
 test_every_state_change(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	unsigned int from, to, bit, needs, allows;
 
 	for (from = 0; from < RTE_DIM(reachable); from++) {
-		bring_to(world->qp, reachable[from]);
+		bring_to(set->own, reachable[from]);
 		for (to = 0; to < STATES; to++) {
 			const enum rdmapmd_qp_state a = reachable[from];
 			const enum rdmapmd_qp_state b = (enum rdmapmd_qp_state)to;
 
 			find_rule(a, b, &needs, &allows);
-			check(world, a, b, needs);
-			check(world, a, b, (needs | allows) & ~mask_of("ALT MIG"));
+			check(set, a, b, needs);
+			check(set, a, b, (needs | allows) & ~mask_of("ALT MIG"));
 			for (bit = 1; bit < MASK_BITS + 3; bit++) {
-				check(world, a, b, needs | 1u << bit);
+				check(set, a, b, needs | 1u << bit);
 				if (needs & 1u << bit)
-					check(world, a, b, needs & ~(1u << bit));
+					check(set, a, b, needs & ~(1u << bit));
 			}
 		}
 	}
@@ -242,10 +226,10 @@ test_every_state_change(void **state)
 static void
 test_states_that_are_none(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	assert_int_equal(change(world->qp, (enum rdmapmd_qp_state)7, 0), -EINVAL);
-	assert_int_equal(change(world->qp, (enum rdmapmd_qp_state) - 1, 0), -EINVAL);
+	assert_int_equal(change(set->own, (enum rdmapmd_qp_state)7, 0), -EINVAL);
+	assert_int_equal(change(set->own, (enum rdmapmd_qp_state) - 1, 0), -EINVAL);
 	assert_string_equal(rdmapmd_qp_state_str((enum rdmapmd_qp_state)7), "unknown");
 	assert_string_equal(rdmapmd_qp_state_str(RDMAPMD_QPS_SQD), "SQD");
 }
@@ -253,47 +237,47 @@ test_states_that_are_none(void **state)
 static void
 test_attributes_without_a_state_leave_it(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_RTS, RDMAPMD_QPS_ERR);
 
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
 	attr.min_rnr_timer = 5;
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, RDMAPMD_QP_MIN_RNR_TIMER), 0);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RTS);
-	assert_int_equal(world->fake->qp_to, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, RDMAPMD_QP_MIN_RNR_TIMER), 0);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_RTS);
+	assert_int_equal(set->fake->qp_to, RDMAPMD_QPS_RTS);
 	/* In RESET there is nothing to change. */
-	bring_to(world->qp, RDMAPMD_QPS_RESET);
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, RDMAPMD_QP_MIN_RNR_TIMER), -EINVAL);
+	bring_to(set->own, RDMAPMD_QPS_RESET);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, RDMAPMD_QP_MIN_RNR_TIMER), -EINVAL);
 }
 
 static void
 test_the_current_state_must_be_right(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_SQD, RDMAPMD_QPS_RTS);
 	const unsigned int mask = RDMAPMD_QP_STATE | RDMAPMD_QP_CUR_STATE;
 
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EINVAL);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), -EINVAL);
 	attr.cur_qp_state = RDMAPMD_QPS_RTS;
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), 0);
 }
 
 static void
 test_a_change_that_the_device_refuses(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr got;
 
-	bring_to(world->qp, RDMAPMD_QPS_INIT);
-	world->fake->fail = "qp_modify";
-	world->fake->error = -EREMOTEIO;
+	bring_to(set->own, RDMAPMD_QPS_INIT);
+	set->fake->fail = "qp_modify";
+	set->fake->error = -EREMOTEIO;
 	assert_int_equal(
-		change(world->qp, RDMAPMD_QPS_RTR, mask_of("AV MTU DQPN RQPSN DESTRD MINRNR")),
+		change(set->own, RDMAPMD_QPS_RTR, mask_of("AV MTU DQPN RQPSN DESTRD MINRNR")),
 		-EREMOTEIO);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_INIT);
-	world->fake->fail = NULL;
-	assert_int_equal(rdmapmd_qp_query(world->qp, &got, NULL), 0);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_INIT);
+	set->fake->fail = NULL;
+	assert_int_equal(rdmapmd_qp_query(set->own, &got, NULL), 0);
 	assert_int_equal(got.dest_qp_num, 0); /* nothing was kept */
 }
 
@@ -301,44 +285,44 @@ test_a_change_that_the_device_refuses(void **state)
 static void
 meet_error(void *arg)
 {
-	struct world *world = arg;
+	struct fake_set *set = arg;
 
-	rdmapmd_qp_in_error(world->qp);
+	rdmapmd_qp_in_error(set->own);
 }
 
 static void
 test_an_error_during_a_change_stays(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	bring_to(world->qp, RDMAPMD_QPS_RTR);
-	world->fake->at = "qp_modify";
-	world->fake->during = meet_error;
-	world->fake->arg = world;
-	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, mask_of("TIMEOUT RETRY RNR SQPSN RD")),
+	bring_to(set->own, RDMAPMD_QPS_RTR);
+	set->fake->at = "qp_modify";
+	set->fake->during = meet_error;
+	set->fake->arg = set;
+	assert_int_equal(change(set->own, RDMAPMD_QPS_RTS, mask_of("TIMEOUT RETRY RNR SQPSN RD")),
 			 0);
-	world->fake->at = NULL;
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
-	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, 0), -EINVAL);
-	assert_int_equal(change(world->qp, RDMAPMD_QPS_RESET, 0), 0);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RESET);
+	set->fake->at = NULL;
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
+	assert_int_equal(change(set->own, RDMAPMD_QPS_RTS, 0), -EINVAL);
+	assert_int_equal(change(set->own, RDMAPMD_QPS_RESET, 0), 0);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_RESET);
 }
 
 static void
 test_an_error_during_a_query_stays(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr attr;
 
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
-	world->fake->at = "qp_query";
-	world->fake->during = meet_error;
-	world->fake->arg = world;
+	bring_to(set->own, RDMAPMD_QPS_RTS);
+	set->fake->at = "qp_query";
+	set->fake->during = meet_error;
+	set->fake->arg = set;
 	/* The device answers before it meets the error. */
-	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
-	world->fake->at = NULL;
+	assert_int_equal(rdmapmd_qp_query(set->own, &attr, NULL), 0);
+	set->fake->at = NULL;
 	assert_int_equal(attr.qp_state, RDMAPMD_QPS_RTS);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
 }
 
 /* ---- Values ---- */
@@ -347,19 +331,19 @@ test_an_error_during_a_query_stays(void **state)
 	do {                                                                                      \
 		struct rdmapmd_qp_attr attr_ = good_attr(RDMAPMD_QPS_##from_, RDMAPMD_QPS_##to_); \
 		unsigned int needs_, allows_;                                                     \
-		bring_to(world->qp, RDMAPMD_QPS_##from_);                                         \
+		bring_to(set->own, RDMAPMD_QPS_##from_);                                          \
 		find_rule(RDMAPMD_QPS_##from_, RDMAPMD_QPS_##to_, &needs_, &allows_);             \
 		needs_ |= mask_of(mask_) | RDMAPMD_QP_STATE;                                      \
-		world->fake->call_count = 0;                                                      \
+		set->fake->call_count = 0;                                                        \
 		attr_.member_ = value_;                                                           \
-		assert_int_equal(rdmapmd_qp_modify(world->qp, &attr_, needs_), -EINVAL);          \
-		assert_int_equal(fake_count(world->fake, "qp_modify"), 0);                        \
+		assert_int_equal(rdmapmd_qp_modify(set->own, &attr_, needs_), -EINVAL);           \
+		assert_int_equal(fake_count(set->fake, "qp_modify"), 0);                          \
 	} while (0)
 
 static void
 test_values_out_of_range(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
 	VALUE("PKEY", RESET, INIT, pkey_index, 1);
 	VALUE("PORT", RESET, INIT, port_num, 0);
@@ -409,35 +393,35 @@ test_the_way_to_the_peer(void **state)
 	static const uint8_t link_local[16] = { 0xfe, 0x80, 0,	  0,	0,    0, 0, 0,
 						0x00, 0x02, 0xc9, 0xff, 0xfe, 1, 2, 3 };
 	static const uint8_t mac[6] = { 0x02, 0x02, 0xc9, 1, 2, 3 };
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr attr = good_attr(RDMAPMD_QPS_INIT, RDMAPMD_QPS_RTR);
 	const unsigned int mask = mask_of("AV MTU DQPN RQPSN DESTRD MINRNR") | RDMAPMD_QP_STATE;
 
 	/* A MAC that is given is taken. */
-	bring_to(world->qp, RDMAPMD_QPS_INIT);
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
-	assert_memory_equal(world->fake->qp_attr.ah_attr.dmac, attr.ah_attr.dmac, 6);
-	assert_int_equal(fake_count(world->fake, "resolve"), 0);
+	bring_to(set->own, RDMAPMD_QPS_INIT);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), 0);
+	assert_memory_equal(set->fake->qp_attr.ah_attr.dmac, attr.ah_attr.dmac, 6);
+	assert_int_equal(fake_count(set->fake, "resolve"), 0);
 	/* One that is not is asked for. */
 	memset(attr.ah_attr.dmac, 0, 6);
-	bring_to(world->qp, RDMAPMD_QPS_INIT);
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
-	assert_int_equal(world->fake->qp_attr.ah_attr.dmac[5], 0x99);
+	bring_to(set->own, RDMAPMD_QPS_INIT);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), 0);
+	assert_int_equal(set->fake->qp_attr.ah_attr.dmac[5], 0x99);
 	/* Nobody knows it. */
-	bring_to(world->qp, RDMAPMD_QPS_INIT);
-	world->fake->fail = "resolve";
-	world->fake->error = -EHOSTUNREACH;
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EHOSTUNREACH);
-	world->fake->ops.resolve = NULL;
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EHOSTUNREACH);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_INIT);
+	bring_to(set->own, RDMAPMD_QPS_INIT);
+	set->fake->fail = "resolve";
+	set->fake->error = -EHOSTUNREACH;
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), -EHOSTUNREACH);
+	set->fake->ops.resolve = NULL;
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), -EHOSTUNREACH);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_INIT);
 	/* A link-local address has it inside. Its path begins with an IPv6 address. */
 	memcpy(attr.ah_attr.dgid.raw, link_local, 16);
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), -EINVAL);
-	memcpy(world->fake->gids[2].gid.raw, link_local, 16);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), -EINVAL);
+	memcpy(set->fake->gids[2].gid.raw, link_local, 16);
 	attr.ah_attr.sgid_index = 2;
-	assert_int_equal(rdmapmd_qp_modify(world->qp, &attr, mask), 0);
-	assert_memory_equal(world->fake->qp_attr.ah_attr.dmac, mac, 6);
+	assert_int_equal(rdmapmd_qp_modify(set->own, &attr, mask), 0);
+	assert_memory_equal(set->fake->qp_attr.ah_attr.dmac, mac, 6);
 }
 
 /* ---- Query ---- */
@@ -445,12 +429,12 @@ test_the_way_to_the_peer(void **state)
 static void
 test_query(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_init_attr init;
 	struct rdmapmd_qp_attr attr;
 
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
-	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, &init), 0);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_query(set->own, &attr, &init), 0);
 	assert_int_equal(attr.qp_state, RDMAPMD_QPS_RTS);
 	assert_int_equal(attr.cur_qp_state, RDMAPMD_QPS_RTS);
 	assert_int_equal(attr.path_mtu, RDMAPMD_MTU_1024);
@@ -459,22 +443,22 @@ test_query(void **state)
 	assert_int_equal(attr.port_num, 2);
 	assert_int_equal(attr.ah_attr.dgid.raw[15], 2);
 	assert_int_equal(attr.cap.max_send_wr, 16);
-	assert_ptr_equal(init.send_cq, world->set.cq);
+	assert_ptr_equal(init.send_cq, set->cq);
 	assert_null(init.srq);
-	assert_ptr_equal(init.td, world->set.td);
+	assert_ptr_equal(init.td, set->td);
 	assert_int_equal(init.qp_type, RDMAPMD_QPT_RC);
 	/* What the device knows counts. */
-	container_of(world->qp, struct fake_qp, qp)->state = RDMAPMD_QPS_ERR;
-	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+	container_of(set->own, struct fake_qp, qp)->state = RDMAPMD_QPS_ERR;
+	assert_int_equal(rdmapmd_qp_query(set->own, &attr, NULL), 0);
 	assert_int_equal(attr.qp_state, RDMAPMD_QPS_ERR);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
 	/* RESET forgets. */
-	bring_to(world->qp, RDMAPMD_QPS_RESET);
-	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), 0);
+	bring_to(set->own, RDMAPMD_QPS_RESET);
+	assert_int_equal(rdmapmd_qp_query(set->own, &attr, NULL), 0);
 	assert_int_equal(attr.dest_qp_num, 0);
-	world->fake->fail = "qp_query";
-	world->fake->error = -EIO;
-	assert_int_equal(rdmapmd_qp_query(world->qp, &attr, NULL), -EIO);
+	set->fake->fail = "qp_query";
+	set->fake->error = -EIO;
+	assert_int_equal(rdmapmd_qp_query(set->own, &attr, NULL), -EIO);
 }
 
 /* ---- Create, sizes ---- */
@@ -482,16 +466,16 @@ test_query(void **state)
 static void
 test_transports_that_there_are_not(void **state)
 {
-	struct world *world = *state;
-	struct rdmapmd_qp_init_attr attr = fake_qp_attr(&world->set);
+	struct fake_set *set = *state;
+	struct rdmapmd_qp_init_attr attr = fake_qp_attr(set);
 	struct rdmapmd_qp *qp;
 
 	attr.qp_type = RDMAPMD_QPT_UD;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
 	attr.qp_type = RDMAPMD_QPT_UC;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
 	attr.qp_type = (enum rdmapmd_qp_type)0;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -EINVAL);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -EINVAL);
 }
 
 /*
@@ -527,7 +511,7 @@ static const struct sized {
 static void
 test_sizes(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_init_attr attr;
 	struct rdmapmd_qp_sizing sizing;
 	struct rdmapmd_qp_cap cap;
@@ -537,9 +521,9 @@ test_sizes(void **state)
 	for (i = 0; i < RTE_DIM(sizes); i++) {
 		const struct sized *s = &sizes[i];
 
-		attr = fake_qp_attr(&world->set);
+		attr = fake_qp_attr(set);
 		attr.cap = cap = s->asked;
-		assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
+		assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
 		assert_int_equal(rdmapmd_qp_sizing_query(qp, &sizing), 0);
 		assert_int_equal(sizing.sq.wqe_size, s->wqe_size);
 		assert_int_equal(sizing.sq.wqe_count, s->wqe_count);
@@ -551,7 +535,7 @@ test_sizes(void **state)
 		assert_int_equal(sizing.rq.max_post, s->rq_wqe_count);
 		assert_int_equal(sizing.rq.max_gs, s->rq_max_gs);
 		/* The driver got the same, and the application what follows. */
-		assert_memory_equal(&world->fake->qp_sizing, &sizing, sizeof(sizing));
+		assert_memory_equal(&set->fake->qp_sizing, &sizing, sizeof(sizing));
 		assert_int_equal(attr.cap.max_send_wr, s->max_post);
 		assert_int_equal(attr.cap.max_recv_wr, s->rq_wqe_count);
 		assert_int_equal(attr.cap.max_send_sge, RTE_MAX(s->asked.max_send_sge, 1u));
@@ -560,9 +544,8 @@ test_sizes(void **state)
 		assert_int_equal(rdmapmd_qp_destroy(qp), 0);
 		/* And without making one. */
 		memset(&sizing, 0, sizeof(sizing));
-		assert_int_equal(
-			rdmapmd_qp_sizing_compute(world->set.context, &cap, false, &sizing), 0);
-		assert_memory_equal(&world->fake->qp_sizing, &sizing, sizeof(sizing));
+		assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, false, &sizing), 0);
+		assert_memory_equal(&set->fake->qp_sizing, &sizing, sizeof(sizing));
 		assert_memory_equal(&cap, &attr.cap, sizeof(cap));
 	}
 }
@@ -587,20 +570,20 @@ test_sizes_that_are_too_large(void **state)
 		{ 1, 1, 1, 0x10000000, 0 },
 		{ 1, 1, 1, 1, UINT32_MAX - 3 },
 	};
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_init_attr attr;
 	struct rdmapmd_qp *qp = NULL;
 	unsigned int i;
 
-	world->fake->call_count = 0;
+	set->fake->call_count = 0;
 	for (i = 0; i < RTE_DIM(caps); i++) {
-		attr = fake_qp_attr(&world->set);
+		attr = fake_qp_attr(set);
 		attr.cap = caps[i];
-		assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -EINVAL);
+		assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -EINVAL);
 		assert_memory_equal(&attr.cap, &caps[i], sizeof(attr.cap));
 	}
 	assert_null(qp);
-	fake_assert_calls(world->fake, 0, "");
+	fake_assert_calls(set->fake, 0, "");
 }
 
 /* Devices whose limits do not go together. */
@@ -637,18 +620,18 @@ test_the_smallest_limit_counts(void **state)
 static void
 test_queues_of_no_size(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_cap cap = { .max_recv_wr = 4, .max_recv_sge = 2, .max_send_sge = 3 };
 	struct rdmapmd_qp_sizing sizing;
 
-	assert_int_equal(rdmapmd_qp_sizing_compute(world->set.context, &cap, false, &sizing), 0);
+	assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, false, &sizing), 0);
 	assert_int_equal(sizing.sq.wqe_count, 0);
 	assert_int_equal(cap.max_send_sge, 0);
 	assert_int_equal(cap.max_inline_data, 0);
 	assert_int_equal(sizing.rq.wqe_count, 4);
 	/* With an SRQ there is no receive queue. */
 	cap = (struct rdmapmd_qp_cap){ .max_send_wr = 1, .max_recv_wr = 4, .max_recv_sge = 2 };
-	assert_int_equal(rdmapmd_qp_sizing_compute(world->set.context, &cap, true, &sizing), 0);
+	assert_int_equal(rdmapmd_qp_sizing_compute(set->context, &cap, true, &sizing), 0);
 	assert_int_equal(sizing.rq.wqe_count, 0);
 	assert_int_equal(cap.max_recv_wr, 0);
 	assert_int_equal(cap.max_recv_sge, 0);
@@ -658,16 +641,16 @@ test_queues_of_no_size(void **state)
 static void
 test_what_an_application_sees_of_its_queue_pair(void **state)
 {
-	struct world *world = *state;
-	struct rdmapmd_qp_init_attr attr = fake_qp_attr(&world->set);
+	struct fake_set *set = *state;
+	struct rdmapmd_qp_init_attr attr = fake_qp_attr(set);
 	struct rdmapmd_qp *qp;
 
 	attr.sq_sig_all = true;
 	attr.qp_context = &attr;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
-	assert_ptr_equal(qp->context, world->set.context);
-	assert_ptr_equal(qp->pd, world->set.pd);
-	assert_ptr_equal(qp->send_cq, world->set.cq);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
+	assert_ptr_equal(qp->context, set->context);
+	assert_ptr_equal(qp->pd, set->pd);
+	assert_ptr_equal(qp->send_cq, set->cq);
 	assert_ptr_equal(qp->qp_context, &attr);
 	assert_int_equal(qp->sq_sig_all, 1);
 	assert_int_equal(qp->qp_type, RDMAPMD_QPT_RC);
@@ -679,61 +662,61 @@ test_what_an_application_sees_of_its_queue_pair(void **state)
 static void
 test_drain(void **state)
 {
-	struct world *world = *state;
-	struct fake_qp *fake_qp = container_of(world->qp, struct fake_qp, qp);
+	struct fake_set *set = *state;
+	struct fake_qp *fake_qp = container_of(set->own, struct fake_qp, qp);
 
 	/* Nothing was posted in RESET, and it stays there. */
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_RESET);
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
+	assert_int_equal(rdmapmd_qp_drain(set->own), 0);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_RESET);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
 	fake_qp->outstanding = 3;
-	world->fake->call_count = 0;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 3);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	set->fake->call_count = 0;
+	assert_int_equal(rdmapmd_qp_drain(set->own), 3);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
 	fake_qp->outstanding = 1;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 1);
+	assert_int_equal(rdmapmd_qp_drain(set->own), 1);
 	fake_qp->outstanding = 0;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
-	assert_int_equal(fake_count(world->fake, "qp_modify"), 1);
+	assert_int_equal(rdmapmd_qp_drain(set->own), 0);
+	assert_int_equal(fake_count(set->fake, "qp_modify"), 1);
 	/* The device does not take it. */
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
-	world->fake->fail = "qp_modify";
-	world->fake->error = -EIO;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), -EIO);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
+	set->fake->fail = "qp_modify";
+	set->fake->error = -EIO;
+	assert_int_equal(rdmapmd_qp_drain(set->own), -EIO);
 }
 
 /* To SQD tells of itself if it was asked to. */
 static void
 test_who_wants_to_know_that_a_queue_is_drained(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_SQD };
 	struct rdmapmd_async_event event;
 	unsigned int mask, notify, events = 0;
 
 	for (mask = 0; mask < 2; mask++)
 		for (notify = 0; notify < 2; notify++) {
-			bring_to(world->qp, RDMAPMD_QPS_RTS);
+			bring_to(set->own, RDMAPMD_QPS_RTS);
 			attr.en_sqd_async_notify = (uint8_t)notify;
 			assert_int_equal(
 				rdmapmd_qp_modify(
-					world->qp, &attr,
+					set->own, &attr,
 					RDMAPMD_QP_STATE |
 						(mask ? RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY : 0)),
 				0);
-			rdmapmd_device_object_event(world->fake->device, RDMAPMD_EVENT_SQ_DRAINED,
-						    world->qp->qp_num);
-			if (rdmapmd_async_event_get(world->set.context, &event) != 0)
+			rdmapmd_device_object_event(set->fake->device, RDMAPMD_EVENT_SQ_DRAINED,
+						    set->own->qp_num);
+			if (rdmapmd_async_event_get(set->context, &event) != 0)
 				continue;
 			assert_int_equal(event.event_type, RDMAPMD_EVENT_SQ_DRAINED);
 			assert_true(mask && notify);
-			assert_int_equal(rdmapmd_async_event_ack(world->set.context, &event), 0);
+			assert_int_equal(rdmapmd_async_event_ack(set->context, &event), 0);
 			events++;
 		}
 	assert_int_equal(events, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
 int
 main(void)

@@ -11,12 +11,6 @@
 
 static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 7 };
 
-struct world {
-	struct fake *fake;
-	struct fake_set set;
-	struct rdmapmd_qp *qp;
-};
-
 static struct rdmapmd_qp_init_attr
 raw_attr(const struct fake_set *set)
 {
@@ -30,24 +24,13 @@ raw_attr(const struct fake_set *set)
 static int
 setup(void **state)
 {
-	static struct world world;
 	struct rdmapmd_qp_init_attr attr;
+	struct fake_set *set;
 
-	world.fake = fake_register("fake0");
-	fake_open_all(world.fake, &world.set);
-	attr = raw_attr(&world.set);
-	assert_int_equal(rdmapmd_qp_create(world.set.pd, &attr, &world.qp), 0);
-	*state = &world;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct world *world = *state;
-
-	assert_int_equal(rdmapmd_context_close(world->set.context), 0);
-	fake_unregister(world->fake);
+	fake_setup(state);
+	set = *state;
+	attr = raw_attr(set);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &set->own), 0);
 	return 0;
 }
 
@@ -69,23 +52,23 @@ change(struct rdmapmd_qp *qp, enum rdmapmd_qp_state to, unsigned int mask)
 static void
 test_what_can_be_made(void **state)
 {
-	struct world *world = *state;
-	struct rdmapmd_qp_init_attr attr = raw_attr(&world->set);
+	struct fake_set *set = *state;
+	struct rdmapmd_qp_init_attr attr = raw_attr(set);
 	struct rdmapmd_qp *qp;
 
-	attr.srq = world->set.srq;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	attr.srq = set->srq;
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
 	attr.srq = NULL;
 	attr.cap.max_recv_wr = 0;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
-	attr = raw_attr(&world->set);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
+	attr = raw_attr(set);
 	attr.cap.max_send_wr = 0;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), 0);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), 0);
 	attr.cap.max_recv_wr = 0;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -EINVAL);
-	attr = raw_attr(&world->set);
-	world->fake->ops.qp_attach_mac = NULL;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &qp), -ENOTSUP);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -EINVAL);
+	attr = raw_attr(set);
+	set->fake->ops.qp_attach_mac = NULL;
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &qp), -ENOTSUP);
 }
 
 /* ---- States ---- */
@@ -128,7 +111,7 @@ bring_to(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
 static void
 test_every_state_change(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 	unsigned int from, to, bit;
 
 	for (from = RDMAPMD_QPS_RESET; from <= RDMAPMD_QPS_ERR; from++) {
@@ -137,27 +120,25 @@ test_every_state_change(void **state)
 		for (to = RDMAPMD_QPS_RESET; to <= RDMAPMD_QPS_ERR; to++) {
 			const unsigned int mask = needs[from][to];
 
-			bring_to(world->qp, (enum rdmapmd_qp_state)from);
+			bring_to(set->own, (enum rdmapmd_qp_state)from);
 			if (mask == NONE) {
-				assert_int_equal(change(world->qp, (enum rdmapmd_qp_state)to, 0),
+				assert_int_equal(change(set->own, (enum rdmapmd_qp_state)to, 0),
 						 -EINVAL);
 				continue;
 			}
 			for (bit = 1; bit < 24; bit++)
 				if (!(mask & 1u << bit))
-					assert_int_equal(change(world->qp,
-								(enum rdmapmd_qp_state)to,
+					assert_int_equal(change(set->own, (enum rdmapmd_qp_state)to,
 								mask | 1u << bit),
 							 -EINVAL);
 				else
-					assert_int_equal(change(world->qp,
-								(enum rdmapmd_qp_state)to,
+					assert_int_equal(change(set->own, (enum rdmapmd_qp_state)to,
 								mask & ~(1u << bit)),
 							 -EINVAL);
-			assert_int_equal(rdmapmd_qp_state(world->qp), from);
-			assert_int_equal(change(world->qp, (enum rdmapmd_qp_state)to, mask), 0);
-			assert_int_equal(rdmapmd_qp_state(world->qp), to);
-			assert_int_equal(world->fake->qp_to, to);
+			assert_int_equal(rdmapmd_qp_state(set->own), from);
+			assert_int_equal(change(set->own, (enum rdmapmd_qp_state)to, mask), 0);
+			assert_int_equal(rdmapmd_qp_state(set->own), to);
+			assert_int_equal(set->fake->qp_to, to);
 		}
 	}
 }
@@ -166,56 +147,56 @@ test_every_state_change(void **state)
 static void
 test_an_error_of_a_send(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	bring_to(world->qp, RDMAPMD_QPS_SQE);
+	bring_to(set->own, RDMAPMD_QPS_SQE);
 	/* The next one, and the flushed ones behind it. */
-	rdmapmd_qp_send_in_error(world->qp);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_SQE);
-	rdmapmd_qp_in_error(world->qp);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	rdmapmd_qp_send_in_error(set->own);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_SQE);
+	rdmapmd_qp_in_error(set->own);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
 	/* Those that come back in ERR. */
-	rdmapmd_qp_send_in_error(world->qp);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_ERR);
+	rdmapmd_qp_send_in_error(set->own);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_ERR);
 	/* Of a connection it is the end. */
-	assert_int_equal(change(world->set.qp, RDMAPMD_QPS_RESET, 0), 0);
-	rdmapmd_qp_send_in_error(world->set.qp);
-	assert_int_equal(rdmapmd_qp_state(world->set.qp), RDMAPMD_QPS_ERR);
+	assert_int_equal(change(set->qp, RDMAPMD_QPS_RESET, 0), 0);
+	rdmapmd_qp_send_in_error(set->qp);
+	assert_int_equal(rdmapmd_qp_state(set->qp), RDMAPMD_QPS_ERR);
 }
 
 static void
 test_leaving_sqe_too_early(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	bring_to(world->qp, RDMAPMD_QPS_SQE);
-	world->fake->fail = "qp_modify";
-	world->fake->error = -EBUSY;
-	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, 0), -EBUSY);
-	assert_int_equal(rdmapmd_qp_state(world->qp), RDMAPMD_QPS_SQE);
-	world->fake->fail = NULL;
-	assert_int_equal(change(world->qp, RDMAPMD_QPS_RTS, 0), 0);
+	bring_to(set->own, RDMAPMD_QPS_SQE);
+	set->fake->fail = "qp_modify";
+	set->fake->error = -EBUSY;
+	assert_int_equal(change(set->own, RDMAPMD_QPS_RTS, 0), -EBUSY);
+	assert_int_equal(rdmapmd_qp_state(set->own), RDMAPMD_QPS_SQE);
+	set->fake->fail = NULL;
+	assert_int_equal(change(set->own, RDMAPMD_QPS_RTS, 0), 0);
 }
 
 /* The error of a receive leaves sends under way: the first drain asks for ERR nevertheless, and no other does. */
 static void
 test_draining_after_an_error_of_a_receive(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	bring_to(world->qp, RDMAPMD_QPS_RTS);
-	rdmapmd_qp_in_error(world->qp);
-	world->fake->call_count = 0;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
-	assert_int_equal(fake_count(world->fake, "qp_modify"), 1);
-	assert_int_equal(world->fake->qp_to, RDMAPMD_QPS_ERR);
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
-	assert_int_equal(fake_count(world->fake, "qp_modify"), 1);
+	bring_to(set->own, RDMAPMD_QPS_RTS);
+	rdmapmd_qp_in_error(set->own);
+	set->fake->call_count = 0;
+	assert_int_equal(rdmapmd_qp_drain(set->own), 0);
+	assert_int_equal(fake_count(set->fake, "qp_modify"), 1);
+	assert_int_equal(set->fake->qp_to, RDMAPMD_QPS_ERR);
+	assert_int_equal(rdmapmd_qp_drain(set->own), 0);
+	assert_int_equal(fake_count(set->fake, "qp_modify"), 1);
 	/* In the next life as well. */
-	bring_to(world->qp, RDMAPMD_QPS_SQE);
-	world->fake->call_count = 0;
-	assert_int_equal(rdmapmd_qp_drain(world->qp), 0);
-	assert_int_equal(fake_count(world->fake, "qp_modify"), 1);
+	bring_to(set->own, RDMAPMD_QPS_SQE);
+	set->fake->call_count = 0;
+	assert_int_equal(rdmapmd_qp_drain(set->own), 0);
+	assert_int_equal(fake_count(set->fake, "qp_modify"), 1);
 }
 
 /* ---- Addresses ---- */
@@ -223,47 +204,47 @@ test_draining_after_an_error_of_a_receive(void **state)
 static void
 test_addresses_are_the_driver_s(void **state)
 {
-	struct world *world = *state;
+	struct fake_set *set = *state;
 
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mac, 4094), 0);
-	assert_memory_equal(world->fake->mac, mac, 6);
-	assert_int_equal(world->fake->vlan_id, 4094);
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mac, 0), 0);
-	assert_int_equal(rdmapmd_qp_detach_mac(world->qp, mac, RDMAPMD_VLAN_ANY), 0);
-	assert_int_equal(world->fake->vlan_id, RDMAPMD_VLAN_ANY);
-	world->fake->fail = "qp_attach_mac";
-	world->fake->error = -ENOSPC;
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mac, 1), -ENOSPC);
-	world->fake->fail = "qp_detach_mac";
-	world->fake->error = -ENOENT;
-	assert_int_equal(rdmapmd_qp_detach_mac(world->qp, mac, 1), -ENOENT);
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, mac, 4094), 0);
+	assert_memory_equal(set->fake->mac, mac, 6);
+	assert_int_equal(set->fake->vlan_id, 4094);
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, mac, 0), 0);
+	assert_int_equal(rdmapmd_qp_detach_mac(set->own, mac, RDMAPMD_VLAN_ANY), 0);
+	assert_int_equal(set->fake->vlan_id, RDMAPMD_VLAN_ANY);
+	set->fake->fail = "qp_attach_mac";
+	set->fake->error = -ENOSPC;
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, mac, 1), -ENOSPC);
+	set->fake->fail = "qp_detach_mac";
+	set->fake->error = -ENOENT;
+	assert_int_equal(rdmapmd_qp_detach_mac(set->own, mac, 1), -ENOENT);
 }
 
 static void
 test_addresses_that_are_none(void **state)
 {
 	static const uint8_t nothing[6];
-	struct world *world = *state;
-	struct rdmapmd_qp_init_attr attr = raw_attr(&world->set);
+	struct fake_set *set = *state;
+	struct rdmapmd_qp_init_attr attr = raw_attr(set);
 	struct rdmapmd_qp *sends;
 
 	attr.cap.max_recv_wr = 0;
-	assert_int_equal(rdmapmd_qp_create(world->set.pd, &attr, &sends), 0);
-	world->fake->call_count = 0;
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, NULL, 1), -EINVAL);
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, nothing, 1), -EINVAL);
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mac, 4095), -EINVAL);
-	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mac, 0xfffe), -EINVAL);
+	assert_int_equal(rdmapmd_qp_create(set->pd, &attr, &sends), 0);
+	set->fake->call_count = 0;
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, NULL, 1), -EINVAL);
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, nothing, 1), -EINVAL);
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, mac, 4095), -EINVAL);
+	assert_int_equal(rdmapmd_qp_attach_mac(set->own, mac, 0xfffe), -EINVAL);
 	assert_int_equal(rdmapmd_qp_attach_mac(sends, mac, 1), -EINVAL);
-	assert_int_equal(rdmapmd_qp_attach_mac(world->set.qp, mac, 1), -EINVAL); /* RC */
+	assert_int_equal(rdmapmd_qp_attach_mac(set->qp, mac, 1), -EINVAL); /* RC */
 	assert_int_equal(rdmapmd_qp_attach_mac(NULL, mac, 1), -EINVAL);
-	assert_int_equal(rdmapmd_qp_detach_mac(world->set.qp, mac, 1), -EINVAL);
-	assert_int_equal(world->fake->call_count, 0);
+	assert_int_equal(rdmapmd_qp_detach_mac(set->qp, mac, 1), -EINVAL);
+	assert_int_equal(set->fake->call_count, 0);
 	assert_int_equal(rdmapmd_qp_destroy(sends), 0);
 	assert_int_equal(rdmapmd_qp_attach_mac(sends, mac, 1), -EINVAL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
 int
 main(void)
