@@ -171,7 +171,7 @@ card_end(void)
 	card = (struct card){ .stage = NULL };
 	card_close(left_open);
 	unit_listen_no_more();
-	rnic_bringup_hook = NULL;
+	unit_restore(NULL);
 }
 
 void

@@ -19,22 +19,6 @@
 #include "prm/init_seg.h"
 #include "prm/uar.h"
 
-static unsigned int usual_initializing;
-
-static int
-setup(void **state)
-{
-	usual_initializing = rnic_initializing_timeout_ms;
-	return card_setup(state);
-}
-
-static int
-teardown(void **state)
-{
-	rnic_initializing_timeout_ms = usual_initializing;
-	return card_teardown(state);
-}
-
 /* ---- Registers ---- */
 
 static unsigned int looks; /* for which it goes on so */
@@ -87,8 +71,6 @@ hears_nothing_meanwhile(struct rnic_access *access, uint64_t offset, uint32_t va
 static void
 test_a_device_that_initializes_again_with_its_command_queue(void **state)
 {
-	const unsigned int usual = rnic_cmd_timeout_ms;
-
 	(void)state;
 	rnic_cmd_timeout_ms = 20000;
 	looks = 3;
@@ -100,7 +82,6 @@ test_a_device_that_initializes_again_with_its_command_queue(void **state)
 	rnic_initializing_timeout_ms = 50;
 	looks_again = UINT32_MAX;
 	card_open_in_vain(-ETIMEDOUT, "is initializing again");
-	rnic_cmd_timeout_ms = usual;
 }
 
 /* ---- Its health ---- */
@@ -337,22 +318,20 @@ test_a_health_counter_that_stands_still_for_a_while(void **state)
 	card_close(dev);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_device_that_does_not_answer_yet),
-		TEST(test_a_device_that_initializes_again_with_its_command_queue),
-		TEST(test_a_dead_device_says_the_way_out),
-		TEST(test_a_command_that_does_not_complete_keeps_its_memory),
-		TEST(test_the_function_of_an_embedded_cpu_is_refused),
-		TEST(test_uar_pages_that_are_none_are_named),
-		TEST(test_devices_with_quirks_come_up),
-		TEST(test_links_of_devices_with_quirks),
-		TEST(test_events_of_devices_with_quirks),
-		TEST(test_a_health_counter_that_stands_still_for_a_while),
+		CARD_TEST(test_a_device_that_does_not_answer_yet),
+		CARD_TEST(test_a_device_that_initializes_again_with_its_command_queue),
+		CARD_TEST(test_a_dead_device_says_the_way_out),
+		CARD_TEST(test_a_command_that_does_not_complete_keeps_its_memory),
+		CARD_TEST(test_the_function_of_an_embedded_cpu_is_refused),
+		CARD_TEST(test_uar_pages_that_are_none_are_named),
+		CARD_TEST(test_devices_with_quirks_come_up),
+		CARD_TEST(test_links_of_devices_with_quirks),
+		CARD_TEST(test_events_of_devices_with_quirks),
+		CARD_TEST(test_a_health_counter_that_stands_still_for_a_while),
 	};
 
 	if (default_run())

@@ -6,15 +6,12 @@
 
 #include <errno.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <rte_common.h>
+#include <rte_log.h>
 #include <rte_memory.h>
 
-#include "base/log.h"
 #include "base/tunables.h"
 #include "bringup.h"
 #include "core/cmd.h"
@@ -112,7 +109,6 @@ test_what_ends_a_device_and_what_does_not(void **state)
 		{ .interface = RNIC_NIC_INTERFACE_SW_RESET, .fatal = true },
 		{ .version = UINT32_MAX, .fatal = true },
 	};
-	const unsigned int usual = rnic_health_period_ms;
 	struct rnic_dev *dev;
 	size_t i;
 
@@ -130,15 +126,12 @@ test_what_ends_a_device_and_what_does_not(void **state)
 			assert_int_equal(rnic_port_set_admin(dev, true), 0);
 		rnic_dev_close(dev);
 	}
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
 }
 
 /* It looks well, and knows nothing of us any more. */
 static void
 test_a_reset_by_somebody_else_is_noticed(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
 	struct rnic_dev *dev;
 	bool hidden;
 	int i;
@@ -158,20 +151,6 @@ test_a_reset_by_somebody_else_is_noticed(void **state)
 		rnic_dev_close(dev);
 	}
 	atomic_store(&planted_hidden, false);
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
-}
-
-static unsigned int
-count_lines(const char *text, const char *what)
-{
-	unsigned int count = 0;
-
-	while ((text = strstr(text, what)) != NULL) {
-		count++;
-		text++;
-	}
-	return count;
 }
 
 /* It is looked at many times, and nothing dies of it. */
@@ -187,51 +166,33 @@ plant_syndrome(uint32_t syndrome)
 static void
 test_a_syndrome_that_is_not_fatal_is_said_once(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
-	const int level = rte_log_get_level((uint32_t)rnic_logtype);
 	struct rnic_dev *dev;
-	char *text = NULL;
-	size_t size;
-	FILE *log = open_memstream(&text, &size);
 
 	(void)state;
-	assert_non_null(log);
 	rnic_health_period_ms = 20;
 	dev = open_planted();
-	rte_openlog_stream(log);
-	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_WARNING);
+	unit_listen(RTE_LOG_WARNING);
 	plant_syndrome(7);
 	plant_syndrome(9);
-	rte_log_set_level((uint32_t)rnic_logtype, (uint32_t)level);
 	rnic_dev_close(dev);
-	rte_openlog_stream(NULL);
-	fclose(log);
-	assert_int_equal(count_lines(text, "health syndrome 0x07"), 1);
-	assert_int_equal(count_lines(text, "health syndrome 0x09"), 1);
-	assert_int_equal(count_lines(text, "health syndrome"), 2);
-	free(text);
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
+	assert_int_equal(unit_said("health syndrome 0x07"), 1);
+	assert_int_equal(unit_said("health syndrome 0x09"), 1);
+	assert_int_equal(unit_said("health syndrome"), 2);
+	unit_listen_no_more();
 }
 
 /* What a report needs, and what helps where a reset of the function does not. */
 static void
 test_a_fatal_syndrome_is_said_with_the_way_out(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
 	struct rnic_dev *dev;
-	char *text = NULL;
-	size_t size;
-	FILE *log = open_memstream(&text, &size);
 	unsigned int fatal;
 
 	(void)state;
-	assert_non_null(log);
 	rnic_health_period_ms = 20;
 	for (fatal = 0; fatal < 2; fatal++) {
 		dev = open_planted();
-		rte_openlog_stream(log);
-		rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_WARNING);
+		unit_listen(RTE_LOG_WARNING);
 		if (fatal) {
 			atomic_store(&planted_syndrome, 0x17);
 			atomic_store(&planted_rfr, 1);
@@ -239,19 +200,13 @@ test_a_fatal_syndrome_is_said_with_the_way_out(void **state)
 		} else {
 			rnic_dev_fatal(dev, "somebody says so");
 		}
-		rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT);
 		rnic_dev_close(dev);
-		rte_openlog_stream(NULL);
-		fflush(log);
-		assert_int_equal(count_lines(text, "device lost: "), fatal + 1);
-		assert_int_equal(count_lines(text, "Close the port and start it again"), fatal + 1);
-		assert_int_equal(count_lines(text, "(syndrome 0x17, extended 0x"), fatal);
-		assert_int_equal(count_lines(text, "let mlx5_core have the function once"), fatal);
+		assert_int_equal(unit_said("device lost: "), 1);
+		assert_int_equal(unit_said("Close the port and start it again"), 1);
+		assert_int_equal(unit_said("(syndrome 0x17, extended 0x"), fatal);
+		assert_int_equal(unit_said("let mlx5_core have the function once"), fatal);
+		unit_listen_no_more();
 	}
-	fclose(log);
-	free(text);
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
 }
 
 /* ---- The health counter ---- */
@@ -279,31 +234,19 @@ counting_read32(struct rnic_access *access, uint64_t offset)
 }
 
 static struct rnic_dev *
-open_counting(char **text, size_t *size, FILE **log)
+open_counting(void)
 {
 	struct rnic_dev *dev;
 
-	*log = open_memstream(text, size);
-	assert_non_null(*log);
+	rnic_health_period_ms = 20;
 	atomic_store(&fatal_calls, 0);
 	atomic_store(&still_for, 0);
 	atomic_store(&still_reads, 0);
 	unit_plant(counting_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
-	rte_openlog_stream(*log);
-	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_NOTICE);
+	unit_listen(RTE_LOG_NOTICE);
 	return dev;
-}
-
-static void
-close_counting(struct rnic_dev *dev, FILE *log)
-{
-	rte_log_set_level((uint32_t)rnic_logtype, RTE_LOG_CRIT);
-	rnic_dev_close(dev);
-	rte_openlog_stream(NULL);
-	fclose(log);
-	rnic_bringup_hook = NULL;
 }
 
 static void
@@ -318,65 +261,46 @@ wait_for_moves(unsigned int count)
 static void
 test_a_counter_that_stands_still_for_a_while_is_a_warning(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
-	struct rnic_dev *dev;
-	char *text;
-	size_t size;
-	FILE *log;
+	struct rnic_dev *dev = open_counting();
 
 	(void)state;
-	rnic_health_period_ms = 20;
-	dev = open_counting(&text, &size, &log);
 	wait_for_moves(2);
 	/* One look less than it would be lost at. */
 	atomic_store(&still_for, STILL_LOST - 1);
 	wait_for_moves(STILL_LOST + 2);
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
-	close_counting(dev, log);
-	assert_int_equal(count_lines(text, "its health counter has not moved for 60 ms"), 1);
-	assert_int_equal(count_lines(text, "its health counter moves again"), 1);
-	assert_int_equal(count_lines(text, "device lost"), 0);
-	free(text);
-	rnic_health_period_ms = usual;
+	rnic_dev_close(dev);
+	assert_int_equal(unit_said("its health counter has not moved for 60 ms"), 1);
+	assert_int_equal(unit_said("its health counter moves again"), 1);
+	assert_int_equal(unit_said("device lost"), 0);
+	unit_listen_no_more();
 }
 
 static void
 test_a_counter_that_stands_still_for_long_is_the_end(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
-	struct rnic_dev *dev;
-	char *text;
-	size_t size;
-	FILE *log;
+	struct rnic_dev *dev = open_counting();
 
 	(void)state;
-	rnic_health_period_ms = 20;
-	dev = open_counting(&text, &size, &log);
 	wait_for_moves(2);
 	atomic_store(&still_for, UINT32_MAX);
 	assert_true(dies(60000));
 	assert_int_equal(atomic_load(&still_reads), STILL_LOST);
-	close_counting(dev, log);
-	assert_int_equal(count_lines(text, "device lost: its health counter stands still."), 1);
-	free(text);
-	rnic_health_period_ms = usual;
+	rnic_dev_close(dev);
+	assert_int_equal(unit_said("device lost: its health counter stands still."), 1);
+	unit_listen_no_more();
 }
 
 /* It does not move, and a command has timed out: nothing is to be hoped for. */
 static void
 test_a_counter_that_stands_still_with_a_stuck_command_is_the_end(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms, usual_timeout = rnic_cmd_timeout_ms;
+	const unsigned int usual_timeout = rnic_cmd_timeout_ms;
 	struct rnic_cmd_in in = { 0 };
 	struct rnic_cmd_out out;
-	struct rnic_dev *dev;
-	char *text;
-	size_t size;
-	FILE *log;
+	struct rnic_dev *dev = open_counting();
 
 	(void)state;
-	rnic_health_period_ms = 20;
-	dev = open_counting(&text, &size, &log);
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_NOP);
 	rnic_cmd_timeout_ms = 50;
 	assert_int_equal(rnic_cmd_try(dev, RNIC_CMD_NOP, 0, &in, sizeof(in), &out, sizeof(out)),
@@ -387,10 +311,9 @@ test_a_counter_that_stands_still_with_a_stuck_command_is_the_end(void **state)
 	atomic_store(&still_for, UINT32_MAX);
 	assert_true(dies(60000));
 	assert_int_equal(atomic_load(&still_reads), STILL_SAID);
-	close_counting(dev, log);
-	assert_int_equal(count_lines(text, "and a command does not complete"), 1);
-	free(text);
-	rnic_health_period_ms = usual;
+	rnic_dev_close(dev);
+	assert_int_equal(unit_said("and a command does not complete"), 1);
+	unit_listen_no_more();
 }
 
 /* ---- Events ---- */
@@ -399,12 +322,9 @@ test_a_counter_that_stands_still_with_a_stuck_command_is_the_end(void **state)
 static void
 test_page_requests_of_another_function(void **state)
 {
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 	uint32_t held;
 
-	(void)state;
-	unit_watch = (struct unit_watch){ 0 };
-	assert_int_equal(unit_watched_open(&dev), 0);
 	held = rnic_pages_held(dev);
 	rnic_pages_request(dev, 7, 100);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
@@ -412,8 +332,6 @@ test_page_requests_of_another_function(void **state)
 	rnic_pages_request(dev, 7, -5);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
 	unit_wait_for_pages(dev, held + 20);
-	rnic_dev_close(dev);
-	unit_watch_assert_clean();
 }
 
 static sem_t change_seen, change_go;
@@ -436,14 +354,11 @@ slow_port_change(void *arg)
 static void
 test_port_changes_wait_for_the_end_of_the_walk(void **state)
 {
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 	uint32_t held;
 
-	(void)state;
 	sem_init(&change_seen, 0, 0);
 	sem_init(&change_go, 0, 0);
-	unit_watch = (struct unit_watch){ 0 };
-	assert_int_equal(unit_watched_open(&dev), 0);
 	held = rnic_pages_held(dev);
 	rnic_on_port_change(dev, slow_port_change, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
@@ -459,10 +374,6 @@ test_port_changes_wait_for_the_end_of_the_walk(void **state)
 	rnic_on_port_change(dev, NULL, NULL);
 	/* Its own last change, if there is one, must not wait for us. */
 	sem_post(&change_go);
-	rnic_dev_close(dev);
-	unit_watch_assert_clean();
-	sem_destroy(&change_seen);
-	sem_destroy(&change_go);
 }
 
 /* Its thread gets no CPU for a while. */
@@ -482,27 +393,20 @@ nap(void *arg)
 static void
 wait_for_naps(unsigned int count)
 {
-	const struct timespec time = { .tv_nsec = 1000000 };
-	unsigned int ms;
-
-	for (ms = 0; ms < 20000 && atomic_load(&naps) < count; ms++)
-		nanosleep(&time, NULL);
-	assert_true(atomic_load(&naps) >= count);
+	assert_true(UNIT_COMES(atomic_load(&naps) >= count));
 }
 
 /* The event queue has 256 entries; each command leaves one. */
 static void
 test_commands_do_not_outrun_their_events(void **state)
 {
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 	uint16_t mtu;
 	unsigned int i;
 
-	(void)state;
 	atomic_store(&naps, 0);
 	/* Longer than the commands take, however long they wait for one event. */
 	nap_ms = 700;
-	assert_int_equal(unit_watched_open(&dev), 0);
 	rnic_on_port_change(dev, nap, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
 	for (i = 0; i < 500; i++)
@@ -512,8 +416,6 @@ test_commands_do_not_outrun_their_events(void **state)
 	assert_int_equal(rnic_port_set_admin(dev, true), 0);
 	wait_for_naps(2);
 	rnic_on_port_change(dev, NULL, NULL);
-	rnic_dev_close(dev);
-	unit_watch_assert_clean();
 }
 
 /* Has the control thread met this one? What an application hears of it is put in place on the way. */
@@ -534,12 +436,10 @@ static void
 test_who_waits_for_events_waits_for_all_of_them(void **state)
 {
 	struct rdmapmd_context *context;
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 	unsigned int i;
 
-	(void)state;
 	nap_ms = 100;
-	assert_int_equal(unit_watched_open(&dev), 0);
 	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
 	rnic_on_port_change(dev, nap, dev);
 	for (i = 0; i < 5; i++) {
@@ -553,25 +453,23 @@ test_who_waits_for_events_waits_for_all_of_them(void **state)
 	}
 	rnic_on_port_change(dev, NULL, NULL);
 	assert_int_equal(rdmapmd_context_close(context), 0);
-	rnic_dev_close(dev);
-	unit_watch_assert_clean();
 }
 
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_ends_a_device_and_what_does_not),
-		cmocka_unit_test(test_a_reset_by_somebody_else_is_noticed),
-		cmocka_unit_test(test_a_syndrome_that_is_not_fatal_is_said_once),
-		cmocka_unit_test(test_a_fatal_syndrome_is_said_with_the_way_out),
-		cmocka_unit_test(test_a_counter_that_stands_still_for_a_while_is_a_warning),
-		cmocka_unit_test(test_a_counter_that_stands_still_for_long_is_the_end),
-		cmocka_unit_test(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),
-		cmocka_unit_test(test_page_requests_of_another_function),
-		cmocka_unit_test(test_port_changes_wait_for_the_end_of_the_walk),
-		cmocka_unit_test(test_commands_do_not_outrun_their_events),
-		cmocka_unit_test(test_who_waits_for_events_waits_for_all_of_them),
+		UNIT_TEST(test_what_ends_a_device_and_what_does_not),
+		UNIT_TEST(test_a_reset_by_somebody_else_is_noticed),
+		UNIT_TEST(test_a_syndrome_that_is_not_fatal_is_said_once),
+		UNIT_TEST(test_a_fatal_syndrome_is_said_with_the_way_out),
+		UNIT_TEST(test_a_counter_that_stands_still_for_a_while_is_a_warning),
+		UNIT_TEST(test_a_counter_that_stands_still_for_long_is_the_end),
+		UNIT_TEST(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),
+		UNIT_WATCHED_TEST(test_page_requests_of_another_function),
+		UNIT_WATCHED_TEST(test_port_changes_wait_for_the_end_of_the_walk),
+		UNIT_WATCHED_TEST(test_commands_do_not_outrun_their_events),
+		UNIT_WATCHED_TEST(test_who_waits_for_events_waits_for_all_of_them),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -71,25 +71,15 @@ sees_change(void)
 	return sem_timedwait(&change_seen, &end) == 0;
 }
 
-static unsigned int usual_silence, usual_period;
-
 static int
 open_deaf(void **state)
 {
-	struct rnic_dev *dev;
-
-	usual_silence = rnic_silence_ms;
-	usual_period = rnic_health_period_ms;
 	rnic_silence_ms = 50;
 	rnic_health_period_ms = 20;
 	sem_init(&change_seen, 0, 0);
 	sem_init(&change_go, 0, 0);
-	unit_watch = (struct unit_watch){ 0 };
 	unit_eqs.count = 0;
-	if (unit_watched_open(&dev) != 0)
-		return -1;
-	*state = dev;
-	return 0;
+	return unit_watched_setup(state);
 }
 
 static int
@@ -98,13 +88,9 @@ close_deaf(void **state)
 	struct rnic_dev *dev = *state;
 
 	rnic_on_port_change(dev, NULL, NULL);
-	rnic_dev_close(dev);
-	unit_watch_assert_clean();
+	unit_watched_close(state);
 	sem_destroy(&change_seen);
 	sem_destroy(&change_go);
-	rnic_silence_ms = usual_silence;
-	rnic_health_period_ms = usual_period;
-	rnic_bringup_hook = NULL;
 	return 0;
 }
 
@@ -218,15 +204,7 @@ has_heard(struct rdmapmd_context *context, enum rdmapmd_event_type type, const v
 static bool
 hears(struct rdmapmd_context *context, enum rdmapmd_event_type type, const void *of)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	unsigned int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms++) {
-		if (has_heard(context, type, of))
-			return true;
-		nanosleep(&nap, NULL);
-	}
-	return false;
+	return UNIT_COMES(has_heard(context, type, of));
 }
 
 static void
@@ -283,25 +261,23 @@ take_memory(struct rnic_dev *dev, unsigned int eq)
 	assert_int_equal(dev->access->ops->unmap(dev->access, mem->iova, mem->length), 0);
 }
 
+static bool
+has_failed(struct rnic_dev *dev, const struct rnic_eq *eq)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_eq_out out;
+
+	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rnic_eq_number(eq));
+	assert_int_equal(
+		rnic_cmd_exec(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out, sizeof(out)), 0);
+	return rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0;
+}
+
 /* The next event of it is lost, and then it has failed. */
 static void
 wait_for_failure(struct rnic_dev *dev, const struct rnic_eq *eq)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_eq_out out;
-	unsigned int ms;
-
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, rnic_eq_number(eq));
-	for (ms = 0; ms < PATIENCE_MS; ms++) {
-		assert_int_equal(rnic_cmd_exec(dev, RNIC_CMD_QUERY_EQ, 0, &in, sizeof(in), &out,
-					       sizeof(out)),
-				 0);
-		if (rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS) != 0)
-			return;
-		nanosleep(&nap, NULL);
-	}
-	fail_msg("the event queue has not failed");
+	assert_true(UNIT_COMES(has_failed(dev, eq)));
 }
 
 /* As a link that has changed, of which no event told; all that it could hear is heard. */

@@ -97,7 +97,7 @@ unit_ethdev_close(void **state)
 {
 	unit_ethdev_unplug(*state);
 	unit_listen_no_more();
-	return 0;
+	return unit_restore(state);
 }
 
 struct rte_mbuf *

@@ -35,11 +35,9 @@ static void
 test_the_lost_slots_are_told_in_their_order_and_once(void **state)
 {
 	unsigned int rdma = 0, ethdev = 0;
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 
-	(void)state;
 	told = 0;
-	assert_int_equal(unit_watched_open(&dev), 0);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_turn, &ethdev);
 	/* In the place of RDMA's own. */
 	rnic_on_lost(dev, RNIC_LOST_RDMA, NULL, NULL);
@@ -49,22 +47,18 @@ test_the_lost_slots_are_told_in_their_order_and_once(void **state)
 	assert_int_equal(rdma, 1);
 	assert_int_equal(ethdev, 2);
 	assert_int_equal(told, 2);
-	rnic_dev_close(dev);
 }
 
 static void
 test_an_empty_slot_is_told_nothing(void **state)
 {
 	unsigned int ethdev = 0;
-	struct rnic_dev *dev;
+	struct rnic_dev *dev = *state;
 
-	(void)state;
-	assert_int_equal(unit_watched_open(&dev), 0);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_turn, &ethdev);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, NULL, NULL);
 	rnic_dev_fatal(dev, "the test says so");
 	assert_int_equal(ethdev, 0);
-	rnic_dev_close(dev);
 }
 
 /* In which state RDMA's slot is when a stage is about to go down. */
@@ -116,7 +110,6 @@ close_device(void *arg)
 static void
 test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it(void **state)
 {
-	const unsigned int usual = rnic_health_period_ms;
 	struct rnic_dev *dev;
 	pthread_t closer;
 	void *left = NULL;
@@ -145,8 +138,6 @@ test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it(void **state)
 	sem_destroy(&closing);
 	sem_destroy(&told_on_thread);
 	sem_destroy(&go_on);
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
 }
 
 /* ---- What the control thread serves for floors above ---- */
@@ -239,7 +230,6 @@ close_served(struct rnic_dev *dev)
 	assert_true(served.rdma_stays);
 	assert_true(served.rdma_is_gone);
 	sem_destroy(&served.polled);
-	rnic_bringup_hook = NULL;
 }
 
 static void
@@ -285,12 +275,11 @@ static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_lost_slots_are_told_in_their_order_and_once),
-		cmocka_unit_test(test_an_empty_slot_is_told_nothing),
-		cmocka_unit_test(test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it),
-		cmocka_unit_test(test_a_source_is_polled_when_its_descriptor_says_so),
-		cmocka_unit_test(
-			test_a_source_without_a_descriptor_is_polled_with_the_asynchronous_queue),
+		UNIT_OPEN_TEST(test_the_lost_slots_are_told_in_their_order_and_once),
+		UNIT_OPEN_TEST(test_an_empty_slot_is_told_nothing),
+		UNIT_TEST(test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it),
+		UNIT_TEST(test_a_source_is_polled_when_its_descriptor_says_so),
+		UNIT_TEST(test_a_source_without_a_descriptor_is_polled_with_the_asynchronous_queue),
 	};
 
 	return cmocka_run_group_tests_name("listener", tests, NULL, NULL);

@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
@@ -23,23 +22,6 @@
 #include "object/port.h"
 #include "prm/cmd.h"
 #include "prm/init_seg.h"
-
-static int
-setup(void **state)
-{
-	(void)state;
-	card_begin();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	rnic_pages_patience_ms = 5000;
-	card_end();
-	return 0;
-}
 
 /* ---- What the firmware has ---- */
 
@@ -272,7 +254,7 @@ pages_of_a_start(void)
 	struct rnic_dev *dev;
 	uint32_t pages;
 
-	assert_int_equal(card_open("", &dev), 0);
+	dev = card_opened();
 	pages = rnic_pages_held(dev);
 	card_close(dev);
 	return pages;
@@ -282,7 +264,6 @@ pages_of_a_start(void)
 static void
 test_bring_up_gives_pages_while_it_waits(void **state)
 {
-	const unsigned int usual = rnic_cmd_timeout_ms;
 	const uint32_t pages = pages_of_a_start();
 	struct rnic_dev *dev;
 
@@ -291,13 +272,12 @@ test_bring_up_gives_pages_while_it_waits(void **state)
 	card.write = wants_pages_first;
 	card.stage = hold_at_stage;
 	hold_at = "RDMA";
-	assert_int_equal(card_open("", &dev), 0);
+	dev = card_opened();
 	assert_false(atomic_load(&hold_next));
 	/* The request is still in the queue, and is not counted twice. */
 	rnic_control_sync(dev);
 	unit_wait_for_pages(dev, pages + WANTED);
 	card_close(dev);
-	rnic_cmd_timeout_ms = usual;
 }
 
 static atomic_int asked;
@@ -319,20 +299,16 @@ ask_for_the_mtu(void *arg)
 static void
 test_the_control_thread_gives_pages_while_it_waits(void **state)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
 	const uint32_t pages = pages_of_a_start();
 	struct rnic_dev *dev;
-	unsigned int ms;
 
 	(void)state;
 	card.write = wants_pages_first;
 	atomic_store(&asked, 0);
-	assert_int_equal(card_open("", &dev), 0);
+	dev = card_opened();
 	rnic_on_port_change(dev, ask_for_the_mtu, dev);
 	assert_int_equal(rnic_port_set_admin(dev, false), 0);
-	for (ms = 0; ms < 50000 && atomic_load(&asked) != 2; ms++)
-		nanosleep(&nap, NULL);
-	assert_int_equal(atomic_load(&asked), 2);
+	assert_true(UNIT_COMES(atomic_load(&asked) == 2));
 	assert_int_equal(answer, 0);
 	rnic_on_port_change(dev, NULL, NULL);
 	rnic_control_sync(dev);
@@ -353,7 +329,7 @@ test_they_are_not_of_eals_memory(void **state)
 	uint32_t held;
 
 	(void)state;
-	assert_int_equal(card_open("", &dev), 0);
+	dev = card_opened();
 	held = rnic_pages_held(dev);
 	unit_account_take(&before);
 	assert_int_equal(softrnic_fault(card.device, SOFTRNIC_FAULT_PAGE_REQUEST, CARD_PAGES), 0);
@@ -366,18 +342,16 @@ test_they_are_not_of_eals_memory(void **state)
 	card_close(dev);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_no_page_is_unmapped_under_the_firmware),
-		TEST(test_pages_that_come_back_late_are_waited_for),
-		TEST(test_the_end_of_devices_with_quirks),
-		TEST(test_bring_up_gives_pages_while_it_waits),
-		TEST(test_the_control_thread_gives_pages_while_it_waits),
-		TEST(test_they_are_not_of_eals_memory),
+		CARD_TEST(test_no_page_is_unmapped_under_the_firmware),
+		CARD_TEST(test_pages_that_come_back_late_are_waited_for),
+		CARD_TEST(test_the_end_of_devices_with_quirks),
+		CARD_TEST(test_bring_up_gives_pages_while_it_waits),
+		CARD_TEST(test_the_control_thread_gives_pages_while_it_waits),
+		CARD_TEST(test_they_are_not_of_eals_memory),
 	};
 
 	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);

@@ -32,24 +32,12 @@
 #include "prm/queue.h"
 #include "prm/wqe.h"
 
-static unsigned int usual_silence;
-
 /* A queue that is silent is soon suspected. */
 static int
 setup_suspicious(void **state)
 {
-	usual_silence = rnic_silence_ms;
 	rnic_silence_ms = 50;
 	return unit_ethdev_open(state, 20);
-}
-
-static int
-teardown_suspicious(void **state)
-{
-	int rc = unit_ethdev_close(state);
-
-	rnic_silence_ms = usual_silence;
-	return rc;
 }
 
 static int
@@ -380,7 +368,7 @@ run(void)
 		ETHDEV_TEST(test_an_error_of_a_receive_queue_is_counted),
 		ETHDEV_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
 		cmocka_unit_test_setup_teardown(test_who_sleeps_on_a_queue_without_events_is_woken,
-						setup_suspicious, teardown_suspicious),
+						setup_suspicious, unit_ethdev_close),
 		ETHDEV_TEST(test_a_lost_device_wakes_who_sleeps),
 		ETHDEV_TEST(test_a_recovery_wakes_who_sleeps),
 		ETHDEV_TEST(test_a_receive_queue_is_stopped_while_entries_come),

@@ -28,16 +28,6 @@
 #include "prm/init_seg.h"
 #include "prm/uar.h"
 
-#define PATIENCE_MS 60000
-
-static void
-sleep_ms(unsigned int ms)
-{
-	const struct timespec nap = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	nanosleep(&nap, NULL);
-}
-
 #ifndef RNIC_TSAN
 /* ---- A device that fills the whole queue anew whenever its doorbell rings ---- */
 
@@ -113,13 +103,9 @@ open_planted(void)
 static void
 begin_refills(struct rnic_dev *dev)
 {
-	unsigned int ms;
-
 	atomic_store(&refills, true);
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_PAGE_REQUEST, 1), 0);
-	for (ms = 0; ms < PATIENCE_MS && atomic_load(&refilled) < 1000; ms++)
-		sleep_ms(1);
-	assert_true(atomic_load(&refilled) >= 1000);
+	assert_true(UNIT_COMES(atomic_load(&refilled) >= 1000));
 }
 
 static atomic_uint lines;
@@ -170,8 +156,7 @@ static void
 test_a_device_that_refills_its_queue_is_still_watched(void **state)
 {
 	const int level = rte_log_get_level((uint32_t)rnic_logtype);
-	const unsigned int usual = rnic_health_period_ms;
-	unsigned int ms, seconds, said;
+	unsigned int seconds, said;
 	struct rnic_dev *dev;
 	uint64_t start;
 	bool noticed;
@@ -186,16 +171,12 @@ test_a_device_that_refills_its_queue_is_still_watched(void **state)
 	start = rnic_now_us();
 	begin_refills(dev);
 	atomic_store(&syndrome, 7);
-	for (ms = 0; ms < PATIENCE_MS && !atomic_load(&lost); ms++)
-		sleep_ms(1);
-	noticed = atomic_load(&lost);
+	noticed = UNIT_COMES(atomic_load(&lost));
 	seconds = (unsigned int)((rnic_now_us() - start) / 1000000) + 1;
 	said = atomic_load(&lines);
 	atomic_store(&refills, false);
 	rnic_dev_close(dev);
 	count_no_lines(log, level);
-	rnic_health_period_ms = usual;
-	rnic_bringup_hook = NULL;
 	assert_true(noticed);
 	/* A quarter of a million events: ten lines a second, how many others there were, and the loss. */
 	assert_in_range(said, 1, seconds * 11 + 13);
@@ -216,19 +197,15 @@ test_a_device_that_refills_its_queue_can_be_closed(void **state)
 {
 	struct rnic_dev *dev = open_planted();
 	pthread_t thread;
-	unsigned int ms;
 	bool in_time;
 
 	(void)state;
 	atomic_store(&closed, false);
 	begin_refills(dev);
 	assert_int_equal(pthread_create(&thread, NULL, close_it, dev), 0);
-	for (ms = 0; ms < PATIENCE_MS && !atomic_load(&closed); ms++)
-		sleep_ms(1);
-	in_time = atomic_load(&closed);
+	in_time = UNIT_COMES(atomic_load(&closed));
 	atomic_store(&refills, false);
 	pthread_join(thread, NULL);
-	rnic_bringup_hook = NULL;
 	assert_true(in_time);
 }
 
@@ -259,7 +236,6 @@ test_the_control_thread_gives_its_command_up(void **state)
 	const uint64_t limit_us = (uint64_t)rnic_cmd_timeout_ms * 1000 / 2;
 	struct softrnic *device;
 	struct rnic_dev *dev;
-	unsigned int ms;
 
 	(void)state;
 	rnic_bringup_hook = note_stop;
@@ -268,10 +244,8 @@ test_the_control_thread_gives_its_command_up(void **state)
 	assert_int_equal(
 		softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STUCK, RNIC_CMD_MANAGE_PAGES), 0);
 	assert_int_equal(softrnic_fault(device, SOFTRNIC_FAULT_PAGE_REQUEST, 10), 0);
-	for (ms = 0; ms < PATIENCE_MS && rnic_cmdq_busy_slots(dev) == 0; ms++)
-		sleep_ms(1);
+	assert_true(UNIT_COMES(rnic_cmdq_busy_slots(dev) != 0));
 	rnic_dev_close(dev);
-	rnic_bringup_hook = NULL;
 	assert_in_range(stop_ends - stop_begins, 0, limit_us);
 	assert_int_equal(__builtin_popcount(slots_then), 1);
 }
@@ -281,10 +255,10 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifndef RNIC_TSAN
-		cmocka_unit_test(test_a_device_that_refills_its_queue_is_still_watched),
-		cmocka_unit_test(test_a_device_that_refills_its_queue_can_be_closed),
+		UNIT_TEST(test_a_device_that_refills_its_queue_is_still_watched),
+		UNIT_TEST(test_a_device_that_refills_its_queue_can_be_closed),
 #endif
-		cmocka_unit_test(test_the_control_thread_gives_its_command_up),
+		UNIT_TEST(test_the_control_thread_gives_its_command_up),
 	};
 
 	return cmocka_run_group_tests_name("refill", tests, NULL, NULL);

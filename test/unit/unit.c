@@ -15,13 +15,38 @@
 
 #include "access/direct.h"
 #include "base/log.h"
+#include "base/tunables.h"
 #include "bringup.h"
+#include "core/cmd.h"
 #include "core/control.h"
 #include "core/dev.h"
+#include "core/eq.h"
 #include "core/pages.h"
 #include "object/port.h"
 
 struct unit_watch unit_watch;
+
+/* What tests shorten. */
+static struct {
+	unsigned int *value, usual;
+} tunables[] = {
+	{ .value = &rnic_close_ms },	      { .value = &rnic_cmd_dead_timeout_ms },
+	{ .value = &rnic_cmd_timeout_ms },    { .value = &rnic_health_period_ms },
+	{ .value = &rnic_pages_patience_ms }, { .value = &rnic_initializing_timeout_ms },
+	{ .value = &rnic_silence_ms },
+};
+
+int
+unit_restore(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(tunables); i++)
+		*tunables[i].value = tunables[i].usual;
+	rnic_bringup_hook = NULL;
+	return 0;
+}
 
 static unsigned int
 free_hugepages(void)
@@ -91,6 +116,8 @@ unit_main(int argc, char **argv, int (*run)(void))
 	/* Threads that have no CPU for a while are no fault. */
 	rnic_sync_patience_s = 60;
 	rnic_close_ms = 60000;
+	for (i = 0; i < (int)RTE_DIM(tunables); i++)
+		tunables[i].usual = *tunables[i].value;
 	rc = run();
 	rte_eal_cleanup();
 	return rc;
@@ -149,7 +176,7 @@ int
 unit_close(void **state)
 {
 	rnic_dev_close(*state);
-	return 0;
+	return unit_restore(state);
 }
 
 struct softrnic *
@@ -281,6 +308,26 @@ unit_watch_assert_clean(void)
 	assert_int_equal(unit_watch.stats.objects, 0);
 	assert_int_equal(unit_watch.stats.dma_maps, 0);
 	assert_int_equal(unit_watch.maps, 0);
+}
+
+int
+unit_watched_setup(void **state)
+{
+	struct rnic_dev *dev = NULL;
+	int rc;
+
+	unit_watch = (struct unit_watch){ 0 };
+	rc = unit_watched_open(&dev);
+	*state = dev;
+	return rc;
+}
+
+int
+unit_watched_close(void **state)
+{
+	rnic_dev_close(*state);
+	unit_watch_assert_clean();
+	return unit_restore(state);
 }
 
 void

@@ -40,7 +40,15 @@ struct unit_account {
 void unit_account_take(struct unit_account *account);
 void unit_account_assert_same(const struct unit_account *before);
 
+/*
+ * Teardown of every test, of itself or with another one: what it shortened is as long as for all (the driver's timeouts, of
+ * which this program's begin with more patience), and no stage of a bring-up has a hook.
+ */
+#define UNIT_TEST(name) cmocka_unit_test_teardown(name, unit_restore)
+int unit_restore(void **state);
+
 /* Setup and teardown of a test that wants an open device in *state. */
+#define UNIT_OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
 int unit_open(void **state);
 int unit_close(void **state);
 
@@ -76,6 +84,11 @@ void unit_watch_begin(void);
 int unit_watched_open(struct rnic_dev **dev);
 /* Nothing was left behind. */
 void unit_watch_assert_clean(void);
+/* The same as setup and teardown: in *state an open device that is watched, and at its end must leave nothing. */
+#define UNIT_WATCHED_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, unit_watched_setup, unit_watched_close)
+int unit_watched_setup(void **state);
+int unit_watched_close(void **state);
 
 /*
  * Set a hook that puts registers of the test's own in front of the device's, before there is a second thread; NULL: the
