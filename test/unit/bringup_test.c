@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_common.h>
 #include <rte_memory.h>
@@ -19,6 +18,7 @@
 #include "core/dev.h"
 #include "core/health.h"
 #include "core/pages.h"
+#include "nth.h"
 #include "prm/cmd.h"
 
 static void
@@ -136,144 +136,41 @@ test_every_command_refused_in_turn(void **state)
 	expect_open_works();
 }
 
-/*
- * ---- The n-th command, map or allocation fails, whatever it is for: stages fail in their middle, too. ----
- * Calls between the driver's files, and of calloc(), come by here (the linker's --wrap).
- */
-
-enum countdown_of { COMMANDS, MAPS, ALLOCATIONS, HEAP, SYSTEM, COUNTDOWNS };
-
-static struct {
-	bool armed; /* once the access is open, in the thread that opens */
-	enum countdown_of of;
-	unsigned int left;
-	bool failed;
-	uint32_t opcode; /* of the command that failed */
-	const struct rnic_access_ops *real_ops;
-} countdown;
-
-static __thread bool opening;
-
-static bool
-fails_now(enum countdown_of of)
-{
-	if (!opening || !countdown.armed || countdown.of != of || countdown.left == 0 ||
-	    --countdown.left > 0)
-		return false;
-	countdown.failed = true;
-	return true;
-}
-
-int __real_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-			 uint32_t in_bytes, void *out, uint32_t out_bytes);
-int __wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-			 uint32_t in_bytes, void *out, uint32_t out_bytes);
-int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
-int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t align, size_t size);
-void *__wrap_aligned_alloc(size_t align, size_t size);
-/* As mmap() is called where offsets have 64 bits. */
-void *__real_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset);
-void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
-void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
-
-int
-__wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-		     uint32_t in_bytes, void *out, uint32_t out_bytes)
-{
-	if (fails_now(COMMANDS)) {
-		countdown.opcode = opcode;
-		return -EREMOTEIO;
-	}
-	return __real_rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
-}
-
-int
-__wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
-{
-	if (fails_now(COMMANDS)) {
-		countdown.opcode = opcode;
-		return -EREMOTEIO;
-	}
-	return __real_rnic_cmd_alloc(dev, opcode, number);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now(ALLOCATIONS) ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_aligned_alloc(size_t align, size_t size)
-{
-	return fails_now(ALLOCATIONS) ? NULL : __real_aligned_alloc(align, size);
-}
-
-void *
-__wrap_mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset)
-{
-	if (fails_now(SYSTEM)) {
-		errno = ENOMEM;
-		return MAP_FAILED;
-	}
-	return __real_mmap64(address, length, prot, flags, fd, offset);
-}
-
-void *
-__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
-{
-	return fails_now(HEAP) ? NULL : __real_rte_zmalloc_socket(type, size, align, socket);
-}
-
-static int
-failing_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
-	    uint64_t *iova)
-{
-	if (fails_now(MAPS))
-		return -EREMOTEIO;
-	return countdown.real_ops->map(access, address, length, rights, iova);
-}
+/* ---- The n-th command, map or allocation fails ---- */
 
 static int (*watch_hook)(struct rnic_dev *dev, const char *stage, bool up);
 
+static unsigned int fails_at;
+
+/* Once the access is open. */
 static int
 arm_hook(struct rnic_dev *dev, const char *stage, bool up)
 {
-	static struct rnic_access_ops ops;
-
 	if (up && strcmp(stage, "wait until initialized") == 0) {
-		countdown.real_ops = dev->access->ops;
-		ops = *dev->access->ops;
-		ops.map = failing_map;
-		dev->access->ops = &ops;
-		countdown.armed = true;
+		unit_nth_take_maps(dev);
+		unit_nth.left = fails_at;
 	}
 	return watch_hook(dev, stage, up);
 }
 
 /* Open with the n-th of them failing; false: it was not reached. */
 static bool
-open_with_a_failure(enum countdown_of of, unsigned int n, const struct unit_account *before)
+open_with_a_failure(enum unit_nth_of of, unsigned int n, const struct unit_account *before)
 {
 	struct rnic_dev *dev = NULL;
 	char where[64];
 	int rc;
 
-	memset(&countdown, 0, sizeof(countdown));
-	countdown.of = of;
-	countdown.left = n;
+	unit_nth = (struct unit_nth){ .of = of };
+	fails_at = n;
 	unit_watch = (struct unit_watch){ 0 };
 	unit_watch_begin();
 	watch_hook = rnic_bringup_hook;
 	rnic_bringup_hook = arm_hook;
-	opening = true;
+	unit_nth_counts = true;
 	rc = rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev);
-	opening = false;
-	if (!countdown.failed) {
+	unit_nth_counts = false;
+	if (!unit_nth.failed) {
 		assert_int_equal(rc, 0);
 		rnic_dev_close(dev);
 		unit_watch_assert_clean();
@@ -281,9 +178,9 @@ open_with_a_failure(enum countdown_of of, unsigned int n, const struct unit_acco
 	}
 	snprintf(where, sizeof(where), "%s %u, opcode 0x%x",
 		 (const char *const[]){ "command", "map", "allocation", "heap", "mmap" }[of], n,
-		 countdown.opcode);
+		 unit_nth.opcode);
 	/* Its own error comes back, not one that follows from it. */
-	if (rc != (of == COMMANDS || of == MAPS ? -EREMOTEIO : -ENOMEM))
+	if (rc != unit_nth_error(of))
 		fail_msg("%s failed: opening gave %d", where, rc);
 	assert_true(unit_watch.ended);
 	expect_clean_failure(dev, rc, before, where);
@@ -293,7 +190,7 @@ open_with_a_failure(enum countdown_of of, unsigned int n, const struct unit_acco
 static unsigned int failures[0x1000]; /* by opcode */
 
 static void
-each_in_turn(enum countdown_of of, unsigned int at_least)
+each_in_turn(enum unit_nth_of of, unsigned int at_least)
 {
 	struct unit_account before;
 	unsigned int n = 1;
@@ -302,7 +199,7 @@ each_in_turn(enum countdown_of of, unsigned int at_least)
 	unit_account_take(&before);
 	memset(failures, 0, sizeof(failures));
 	while (open_with_a_failure(of, n, &before)) {
-		failures[countdown.opcode & 0xfff]++;
+		failures[unit_nth.opcode & 0xfff]++;
 		/* Whoever follows finds a device as if nothing had been. */
 		if (n % 8 == 0)
 			expect_open_works();
@@ -317,7 +214,7 @@ static void
 test_the_nth_command_fails(void **state)
 {
 	(void)state;
-	each_in_turn(COMMANDS, 30);
+	each_in_turn(UNIT_COMMANDS, 30);
 	/* Not the first use alone: at boot and at init, page by page, address by address. */
 	assert_true(failures[RNIC_CMD_MANAGE_PAGES] >= 2);
 	assert_true(failures[RNIC_CMD_ALLOC_UAR] >= 2);
@@ -330,28 +227,28 @@ static void
 test_the_nth_map_fails(void **state)
 {
 	(void)state;
-	each_in_turn(MAPS, 3);
+	each_in_turn(UNIT_MAPS, 3);
 }
 
 static void
 test_the_nth_allocation_fails(void **state)
 {
 	(void)state;
-	each_in_turn(ALLOCATIONS, 15);
+	each_in_turn(UNIT_ALLOCATIONS, 15);
 }
 
 static void
 test_the_nth_allocation_of_device_memory_fails(void **state)
 {
 	(void)state;
-	each_in_turn(HEAP, 3);
+	each_in_turn(UNIT_HEAP, 3);
 }
 
 static void
 test_the_nth_piece_of_ordinary_memory_fails(void **state)
 {
 	(void)state;
-	each_in_turn(SYSTEM, 1);
+	each_in_turn(UNIT_SYSTEM, 1);
 }
 
 /* What the device refuses to take down must not keep memory of ours, nor stop the rest. */

@@ -9,98 +9,15 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include <rte_malloc.h>
 
-#include "base/tunables.h"
 #include "bringup.h"
 #include "core/bfreg.h"
 #include "core/dev.h"
+#include "nth.h"
 #include "object/mkey.h"
 #include "rdma/rdma.h"
-
-enum what { NOTHING, COMMANDS, MAPS, ALLOCATIONS, HEAP, INTERRUPTS, KINDS };
-
-/* The n-th of them fails, and it alone. */
-static struct {
-	enum what what;
-	unsigned int left;
-	bool failed;
-} countdown;
-
-/* The device's thread has allocations of its own. */
-static _Thread_local bool ours;
-
-static bool
-fails_now(enum what what)
-{
-	if (!ours || countdown.what != what || --countdown.left != 0)
-		return false;
-	countdown.what = NOTHING;
-	return countdown.failed = true;
-}
-
-int __real_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-			 uint32_t in_bytes, void *out, uint32_t out_bytes);
-int __wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-			 uint32_t in_bytes, void *out, uint32_t out_bytes);
-int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
-int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
-void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
-int __real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
-int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
-
-int
-__wrap_rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
-		     uint32_t in_bytes, void *out, uint32_t out_bytes)
-{
-	if (fails_now(COMMANDS))
-		return -EREMOTEIO;
-	return __real_rnic_cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
-}
-
-int
-__wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
-{
-	return fails_now(COMMANDS) ? -EREMOTEIO : __real_rnic_cmd_alloc(dev, opcode, number);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now(ALLOCATIONS) ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
-{
-	return fails_now(HEAP) ? NULL : __real_rte_zmalloc_socket(type, size, align, socket);
-}
-
-int
-__wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
-{
-	if (fails_now(INTERRUPTS)) {
-		errno = EREMOTEIO;
-		return -1;
-	}
-	return __real_epoll_ctl(epfd, op, fd, event);
-}
-
-static const struct rnic_access_ops *real_access;
-
-static int
-failing_map(struct rnic_access *access, void *address, size_t length, unsigned int rights,
-	    uint64_t *iova)
-{
-	if (fails_now(MAPS))
-		return -EREMOTEIO;
-	return real_access->map(access, address, length, rights, iova);
-}
 
 /* ---- One of each object, connected, changed, asked ---- */
 
@@ -210,11 +127,10 @@ use_all(struct world *world, struct rdmapmd_context *context)
 	return rc;
 }
 
-/* The n-th fails; false: there were fewer. */
+/* The n-th fails (0: none); false: there were fewer. */
 static bool
-one_fails(struct world *world, enum what what, unsigned int n)
+one_fails(struct world *world, enum unit_nth_of of, unsigned int n)
 {
-	const int expected = what == COMMANDS || what == MAPS ? -EREMOTEIO : -ENOMEM;
 	struct rdmapmd_context *context;
 	struct unit_account before;
 	const uint32_t maps = world->dev->access->maps, keys = rnic_mkeys_count(world->dev);
@@ -222,26 +138,24 @@ one_fails(struct world *world, enum what what, unsigned int n)
 	int rc;
 
 	unit_account_take(&before);
-	countdown.failed = false;
-	countdown.left = n;
-	countdown.what = what;
-	ours = true;
+	unit_nth = (struct unit_nth){ .of = of, .left = n };
+	unit_nth_counts = true;
 	rc = rdmapmd_device_open(world->dev->device, &context);
 	if (rc == 0) {
 		rc = use_all(world, context);
-		ours = false;
+		unit_nth_counts = false;
 		assert_int_equal(rdmapmd_context_close(context), 0);
 	}
-	failed = countdown.failed;
-	ours = false;
+	failed = unit_nth.failed;
+	unit_nth_counts = false;
 	if (world->has_gid) {
 		assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
 		assert_int_equal(rdmapmd_gid_del(context, 1, world->gid), 0);
 		assert_int_equal(rdmapmd_context_close(context), 0);
 	}
 	world->has_gid = false;
-	if (rc != (failed ? expected : 0))
-		fail_msg("kind %d, number %u: %d", what, n, rc);
+	if (rc != (failed ? unit_nth_error(of) : 0))
+		fail_msg("kind %d, number %u: %d", of, n, rc);
 	assert_int_equal(world->dev->access->maps, maps);
 	assert_int_equal(rnic_mkeys_count(world->dev), keys);
 	assert_int_equal(world->dev->rdma->event_cqs, 0);
@@ -251,11 +165,11 @@ one_fails(struct world *world, enum what what, unsigned int n)
 }
 
 static unsigned int
-each_in_turn(struct world *world, enum what what)
+each_in_turn(struct world *world, enum unit_nth_of of)
 {
 	unsigned int n = 1;
 
-	while (one_fails(world, what, n))
+	while (one_fails(world, of, n))
 		n++;
 	return n - 1;
 }
@@ -264,14 +178,8 @@ each_in_turn(struct world *world, enum what what)
 static int
 take_over_maps(struct rnic_dev *dev, const char *stage, bool up)
 {
-	static struct rnic_access_ops ops;
-
-	if (up && strcmp(stage, "wait until initialized") == 0) {
-		real_access = dev->access->ops;
-		ops = *real_access;
-		ops.map = failing_map;
-		dev->access->ops = &ops;
-	}
+	if (up && strcmp(stage, "wait until initialized") == 0)
+		unit_nth_take_maps(dev);
 	return 0;
 }
 
@@ -288,7 +196,7 @@ open_world(void **state)
 	world.memory = rte_malloc(NULL, 8192, 4096);
 	assert_non_null(world.memory);
 	/* What is made once and stays. */
-	assert_false(one_fails(&world, NOTHING, 0));
+	assert_false(one_fails(&world, UNIT_COMMANDS, 0));
 	*state = &world;
 	return 0;
 }
@@ -307,26 +215,26 @@ static void
 test_the_nth_command_fails(void **state)
 {
 	/* Made: a GID, a PD, two keys, a CQ, two QPs, an SRQ; changed and asked: the rest. */
-	assert_true(each_in_turn(*state, COMMANDS) >= 15);
+	assert_true(each_in_turn(*state, UNIT_COMMANDS) >= 15);
 }
 
 static void
 test_the_nth_map_fails(void **state)
 {
 	/* The region twice, four rings and another size of one. */
-	assert_true(each_in_turn(*state, MAPS) >= 6);
+	assert_true(each_in_turn(*state, UNIT_MAPS) >= 6);
 }
 
 static void
 test_the_nth_allocation_fails(void **state)
 {
-	assert_true(each_in_turn(*state, ALLOCATIONS) >= 15);
+	assert_true(each_in_turn(*state, UNIT_ALLOCATIONS) >= 15);
 }
 
 static void
 test_the_nth_piece_of_the_heap_fails(void **state)
 {
-	assert_true(each_in_turn(*state, HEAP) >= 4);
+	assert_true(each_in_turn(*state, UNIT_HEAP) >= 4);
 }
 
 /* ---- The event queue of a completion vector, which stays once it is there ---- */
@@ -349,19 +257,17 @@ close_world_with_vectors(void **state)
 
 /* The n-th fails of what the first CQ of a vector needs. */
 static int
-one_fails_of_a_vector(struct rdmapmd_context *context, uint32_t vector, enum what what,
+one_fails_of_a_vector(struct rdmapmd_context *context, uint32_t vector, enum unit_nth_of of,
 		      unsigned int n)
 {
 	const struct rdmapmd_cq_init_attr attr = { .cqe = 100, .comp_vector = vector };
 	struct rdmapmd_cq *cq;
 	int rc;
 
-	countdown.left = n;
-	countdown.what = what;
-	ours = true;
+	unit_nth = (struct unit_nth){ .of = of, .left = n };
+	unit_nth_counts = true;
 	rc = rdmapmd_cq_create(context, &attr, &cq);
-	ours = false;
-	countdown.what = NOTHING;
+	unit_nth_counts = false;
 	if (rc == 0)
 		assert_int_equal(rdmapmd_cq_destroy(cq), 0);
 	return rc;
@@ -369,9 +275,8 @@ one_fails_of_a_vector(struct rdmapmd_context *context, uint32_t vector, enum wha
 
 static void
 each_fails_of_a_vector(struct world *world, struct rdmapmd_context *context, uint32_t vector,
-		       enum what what)
+		       enum unit_nth_of of)
 {
-	const int expected = what == ALLOCATIONS || what == HEAP ? -ENOMEM : -EREMOTEIO;
 	const struct rnic_rdma_vector *its = &world->dev->rdma->vectors[vector];
 	const uint32_t maps = world->dev->access->maps;
 	struct unit_account before;
@@ -380,16 +285,16 @@ each_fails_of_a_vector(struct world *world, struct rdmapmd_context *context, uin
 
 	do {
 		unit_account_take(&before);
-		rc = one_fails_of_a_vector(context, vector, what, ++n);
+		rc = one_fails_of_a_vector(context, vector, of, ++n);
 		if (atomic_load(&its->eq) != NULL)
 			break;
-		assert_int_equal(rc, expected);
+		assert_int_equal(rc, unit_nth_error(of));
 		assert_int_equal(world->dev->access->maps, maps);
 		unit_account_assert_same(&before);
 	} while (true);
 	assert_true(n >= 2);
 	/* Whatever came of that call. */
-	assert_int_equal(one_fails_of_a_vector(context, vector, NOTHING, 0), 0);
+	assert_int_equal(one_fails_of_a_vector(context, vector, UNIT_COMMANDS, 0), 0);
 	assert_int_equal(world->dev->access->maps, maps + 1);
 }
 
@@ -399,11 +304,12 @@ test_an_event_queue_that_cannot_be_made(void **state)
 	struct world *world = *state;
 	struct rdmapmd_context *context;
 	uint32_t vector = 1;
-	enum what what;
+	const enum unit_nth_of kinds[] = { UNIT_COMMANDS, UNIT_MAPS, UNIT_ALLOCATIONS, UNIT_HEAP,
+					   UNIT_INTERRUPTS };
 
 	assert_int_equal(rdmapmd_device_open(world->dev->device, &context), 0);
-	for (what = COMMANDS; what < KINDS; what++)
-		each_fails_of_a_vector(world, context, vector++, what);
+	for (size_t i = 0; i < RTE_DIM(kinds); i++)
+		each_fails_of_a_vector(world, context, vector++, kinds[i]);
 	assert_int_equal(rdmapmd_context_close(context), 0);
 }
 
