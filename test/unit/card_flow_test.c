@@ -25,8 +25,8 @@
 #include "steering/qp_rules.h"
 #include "steering/steer.h"
 #include "steering/tirs.h"
+#include "verbs.h"
 
-#define QUEUES	2
 #define ENTRIES 512 /* of all tables at a time */
 #define ANY	RDMAPMD_VLAN_ANY
 
@@ -139,10 +139,8 @@ old_caps(struct rnic_caps *caps)
 
 static struct world {
 	struct rnic_dev *dev;
-	struct rnic_cq cq[QUEUES];
-	struct rnic_rq rq[QUEUES];
-	uint32_t rqns[QUEUES], tir;
-	struct rnic_rss rss;
+	struct unit_receivers to;
+	uint32_t tir;
 	struct rnic_steering steering;
 } world;
 
@@ -150,7 +148,6 @@ static int
 setup_card(bool one, bool keeps_root)
 {
 	struct world *w = &world;
-	unsigned int i;
 
 	memset(w, 0, sizeof(*w));
 	memset(entries, 0, sizeof(entries));
@@ -162,15 +159,8 @@ setup_card(bool one, bool keeps_root)
 	card.caps = old_caps;
 	card.before = as_a_card;
 	w->dev = card_opened();
-	for (i = 0; i < QUEUES; i++) {
-		assert_int_equal(rnic_cq_create(w->dev, 6, w->dev->async_eq, &w->cq[i]), 0);
-		assert_int_equal(rnic_rq_create(w->dev, 6, 4, &w->cq[i], &w->rq[i]), 0);
-		w->rqns[i] = w->rq[i].rqn;
-	}
-	for (i = 0; i < RNIC_RETA_SIZE; i++)
-		w->rss.reta[i] = i % QUEUES;
-	memset(w->rss.hash, RNIC_HASH_PORTS, RNIC_TRAFFIC_OTHER);
-	assert_int_equal(rnic_tir_create(w->dev, w->rqns[1], &w->tir), 0);
+	unit_receivers_create(w->dev, &w->to);
+	assert_int_equal(rnic_tir_create(w->dev, w->to.rqns[1], &w->tir), 0);
 	return 0;
 }
 
@@ -205,10 +195,7 @@ teardown(void **state)
 	assert_int_equal(rnic_steering_destroy(w->dev, &w->steering), 0);
 	assert_int_equal(rnic_qp_steering_drop(w->dev, w->tir), 0);
 	assert_int_equal(rnic_cmd_destroy(w->dev, RNIC_CMD_DESTROY_TIR, w->tir), 0);
-	for (i = 0; i < QUEUES; i++) {
-		assert_int_equal(rnic_rq_destroy(w->dev, &w->rq[i]), 0);
-		assert_int_equal(rnic_cq_destroy(w->dev, &w->cq[i]), 0);
-	}
+	unit_receivers_destroy(w->dev, &w->to);
 	card_close(w->dev);
 	card_end();
 	/* Nothing is left of any table. */
@@ -220,7 +207,7 @@ teardown(void **state)
 static void
 steer(const struct rnic_rss *rss)
 {
-	assert_int_equal(rnic_steering_create(world.dev, world.rqns, rss, &world.steering), 0);
+	assert_int_equal(rnic_steering_create(world.dev, world.to.rqns, rss, &world.steering), 0);
 	assert_int_equal(rnic_steering_set(world.dev, &world.steering, own, false, false), 0);
 }
 
@@ -238,22 +225,22 @@ entries_of(uint32_t table)
 static void
 test_hashes_change_while_frames_arrive(void **state)
 {
-	struct rnic_rss other = world.rss;
+	struct rnic_rss other = world.to.rss;
 	struct rnic_tirs *tirs = &world.steering.tirs;
 	unsigned int i;
 
 	(void)state;
-	steer(&world.rss);
+	steer(&world.to.rss);
 	for (i = 0; i < 3; i++) {
 		/* One kind, then several. */
 		other.hash[RNIC_TRAFFIC_IPV6_UDP] = RNIC_HASH_ADDRESSES;
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 		memset(other.hash, RNIC_HASH_ADDRESSES, RNIC_TRAFFIC_OTHER);
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 		assert_memory_equal(tirs->rss.hash, other.hash, sizeof(other.hash));
 		assert_int_equal(entries_of(tirs->table), RNIC_TRAFFICS);
-		other = world.rss;
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		other = world.to.rss;
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 		assert_int_equal(entries_of(tirs->table), RNIC_TRAFFICS);
 	}
 }
@@ -266,28 +253,27 @@ test_hashes_that_cannot_be_changed(void **state)
 					    RNIC_CMD_SET_FLOW_TABLE_ENTRY,
 					    RNIC_CMD_DELETE_FLOW_TABLE_ENTRY,
 					    RNIC_CMD_DESTROY_FLOW_GROUP };
-	struct rnic_rss other = world.rss;
+	struct rnic_rss other = world.to.rss;
 	struct rnic_tirs *tirs = &world.steering.tirs;
 	unsigned int i;
 
 	(void)state;
-	steer(&world.rss);
+	steer(&world.to.rss);
 	memset(other.hash, RNIC_HASH_ADDRESSES, RNIC_TRAFFIC_OTHER);
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
-		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-			       opcodes[i] << 8 | RNIC_STATUS_LIM);
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
-		softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
-		assert_memory_equal(tirs->rss.hash, world.rss.hash, sizeof(world.rss.hash));
+		unit_refuse(world.dev, opcodes[i], RNIC_STATUS_LIM);
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), -ENOSPC);
+		unit_refuse_nothing(world.dev);
+		assert_memory_equal(tirs->rss.hash, world.to.rss.hash, sizeof(world.to.rss.hash));
 		/* The card was asked before the device refused: it has lost count. */
 		card.before = NULL;
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 		assert_memory_equal(tirs->rss.hash, other.hash, sizeof(other.hash));
-		assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &world.rss, tirs), 0);
+		assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &world.to.rss, tirs), 0);
 		assert_int_equal(rnic_steering_destroy(world.dev, &world.steering), 0);
 		memset(entries, 0, sizeof(entries));
 		card.before = as_a_card;
-		steer(&world.rss);
+		steer(&world.to.rss);
 	}
 }
 
@@ -389,7 +375,7 @@ test_a_root_that_stays(void **state)
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		steer(&world.rss);
+		steer(&world.to.rss);
 		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOTSUP);
 		assert_int_equal(unit_said("VLANs cannot be filtered"), i + 1);
 		assert_int_equal(rnic_qp_steering_add(world.dev, mac, ANY, world.tir, 1), -ENOTSUP);
@@ -442,18 +428,17 @@ test_a_root_that_stays_keeps_the_groups(void **state)
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, ANY, world.tir, 1), 0);
 	one_place = true;
 	refusal = -ENOSPC;
-	assert_int_equal(rnic_steering_create(world.dev, world.rqns, NULL, steering), -ENOSPC);
+	assert_int_equal(rnic_steering_create(world.dev, world.to.rqns, NULL, steering), -ENOSPC);
 	assert_int_equal(entries_of(0), 1);
 	one_place = false;
 	steer(NULL);
 	assert_int_equal(entries_of(0), 1 + 1 + 2);
 
 	/* The ethdev goes, and there is no room for what led to it. */
-	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       RNIC_CMD_SET_FLOW_TABLE_ENTRY << 8 | RNIC_STATUS_LIM);
+	unit_refuse(world.dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_LIM);
 	card.before = NULL;
 	assert_int_equal(rnic_steering_destroy(world.dev, steering), -ENOSPC);
-	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(world.dev);
 	/* It can be asked for again, and be given up. */
 	steer(NULL);
 	assert_int_equal(rnic_steering_destroy(world.dev, steering), 0);

@@ -49,7 +49,6 @@ test_requests_and_armings_come_round(void **state)
 	uint64_t i;
 
 	(void)state;
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &conf);
 	sends = (struct rnic_rdma_qp *)pair.qp[0];
 	receives = (struct rnic_rdma_qp *)pair.qp[1];
@@ -108,7 +107,6 @@ test_wqe_counters_come_round(void **state)
 	unsigned int burst, i;
 
 	(void)state;
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &conf);
 	for (burst = 0; burst < NOPS; burst++) {
 		post_burst(pair.qp[0], nop);

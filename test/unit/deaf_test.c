@@ -334,7 +334,6 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	struct rdmapmd_qp *qp;
 	unsigned int i;
 
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &conf);
 	take_memory(dev, COMPLETION_EQ);
 	for (i = 0; i < 2; i++) {
@@ -457,7 +456,6 @@ test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 	bool hears_of = false;
 	unsigned int i;
 
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &conf);
 	/* A CQ is armed and has an entry. */
 	take_memory(dev, COMPLETION_EQ);
@@ -496,7 +494,6 @@ test_a_queue_that_owes_nothing_is_left_alone(void **state)
 	struct rdmapmd_cq *cq;
 	unsigned int i;
 
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &conf);
 	atomic_store(&asked, 0);
 	/* An event that was heard, and an entry behind it that nobody armed for. */
@@ -531,7 +528,6 @@ test_what_was_missed_of_rdma_is_told(void **state)
 	};
 	struct rdmapmd_qp *listens, *talks;
 
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&pair, &rts);
 	attr.send_cq = attr.recv_cq = pair.cq[0];
 	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &listens), 0);

@@ -5,17 +5,16 @@
  * device breaks.
  */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "../e2e/rdma.h"
 #include "core/dev.h"
 #include "core/doorbell.h"
 #include "object/cq.h"
@@ -33,9 +32,7 @@ static const uint8_t mine[6] = { 2, 0, 0, 0, 0xaa, 1 };
 static const uint8_t group[6] = { 1, 0, 0x5e, 0, 0, 1 };
 
 struct world {
-	struct rnic_dev *dev;
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
+	struct unit_verbs verbs;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_mr *mr;
 	struct rdmapmd_qp *qp;
@@ -55,7 +52,7 @@ make_deep_qp(struct world *world, uint32_t receives, struct rdmapmd_qp **qp)
 			 .max_recv_sge = 1 },
 	};
 
-	return rdmapmd_qp_create(world->pd, &attr, qp);
+	return rdmapmd_qp_create(world->verbs.pd, &attr, qp);
 }
 
 static int
@@ -76,25 +73,18 @@ change(struct rdmapmd_qp *qp, enum rdmapmd_qp_state state)
 static int
 setup(void **state)
 {
-	struct world *world = calloc(1, sizeof(*world));
-	void *dev;
+	struct rdmapmd_cq_init_attr attr = { .cqe = 100 };
+	static struct world world;
 
-	assert_non_null(world);
-	assert_int_equal(unit_open(&dev), 0);
-	world->dev = dev;
-	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
-	assert_int_equal(rdmapmd_pd_alloc(world->context, &world->pd), 0);
-	assert_int_equal(rdmapmd_cq_create(world->context,
-					   &(struct rdmapmd_cq_init_attr){ .cqe = 100 },
-					   &world->cq),
+	world = (struct world){ .memory = rte_zmalloc(NULL, 2 * BYTES, 4096) };
+	assert_non_null(world.memory);
+	unit_verbs_open(&world.verbs);
+	assert_int_equal(rdmapmd_cq_create(world.verbs.context, &attr, &world.cq), 0);
+	assert_int_equal(rdmapmd_mr_reg(world.verbs.pd, world.memory, 2 * BYTES,
+					RDMAPMD_ACCESS_LOCAL_WRITE, &world.mr),
 			 0);
-	world->memory = rte_zmalloc(NULL, 2 * BYTES, 4096);
-	assert_non_null(world->memory);
-	assert_int_equal(rdmapmd_mr_reg(world->pd, world->memory, 2 * BYTES,
-					RDMAPMD_ACCESS_LOCAL_WRITE, &world->mr),
-			 0);
-	assert_int_equal(make_qp(world, &world->qp), 0);
-	*state = world;
+	assert_int_equal(make_qp(&world, &world.qp), 0);
+	*state = &world;
 	return 0;
 }
 
@@ -102,12 +92,19 @@ static int
 teardown(void **state)
 {
 	struct world *world = *state;
-	void *dev = world->dev;
 
-	rdmapmd_context_close(world->context);
+	unit_verbs_close(&world->verbs);
 	rte_free(world->memory);
-	assert_int_equal(unit_close(&dev), 0);
-	free(world);
+	return 0;
+}
+
+static int
+teardown_lost(void **state)
+{
+	struct world *world = *state;
+
+	unit_verbs_close_lost(&world->verbs);
+	rte_free(world->memory);
 	return 0;
 }
 
@@ -119,47 +116,10 @@ bring_up(struct rdmapmd_qp *qp)
 	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), 0);
 }
 
-static uint32_t
-objects(struct world *world)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(unit_softrnic(world->dev), &stats);
-	return stats.objects;
-}
-
-static void
-refuse(struct world *world, uint16_t opcode)
-{
-	softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       (uint64_t)opcode << 8 | RNIC_STATUS_NO_RES);
-}
-
-static void
-refuse_nothing(struct world *world)
-{
-	softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_NONE, 0);
-}
-
-static struct rdmapmd_wc
-wait_completion(struct world *world)
-{
-	struct rdmapmd_wc wc = { 0 };
-	unsigned int ms;
-
-	for (ms = 0; ms < 20000; ms++) {
-		if (rdmapmd_poll_cq(world->cq, &wc, 1) == 1)
-			return wc;
-		rte_delay_us_sleep(1000);
-	}
-	fail_msg("no completion");
-	return wc;
-}
-
 static void
 expect(struct world *world, uint64_t wr_id, enum rdmapmd_wc_status status)
 {
-	const struct rdmapmd_wc wc = wait_completion(world);
+	const struct rdmapmd_wc wc = rdma_wait(world->cq);
 
 	assert_int_equal(wc.wr_id, wr_id);
 	assert_string_equal(rdmapmd_wc_status_str((enum rdmapmd_wc_status)wc.status),
@@ -197,17 +157,18 @@ test_a_refused_create_leaves_nothing(void **state)
 	static const uint16_t opcodes[] = { RNIC_CMD_CREATE_SQ, RNIC_CMD_CREATE_RQ,
 					    RNIC_CMD_CREATE_TIR };
 	struct world *world = *state;
-	const uint32_t maps = world->dev->access->maps, before = objects(world);
+	const uint32_t maps = world->verbs.dev->access->maps,
+		       before = unit_objects(world->verbs.dev);
 	struct rdmapmd_qp *qp = NULL;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
-		refuse(world, opcodes[i]);
+		unit_refuse(world->verbs.dev, opcodes[i], RNIC_STATUS_NO_RES);
 		assert_int_equal(make_qp(world, &qp), -ENOSPC);
-		refuse_nothing(world);
+		unit_refuse_nothing(world->verbs.dev);
 		assert_null(qp);
-		assert_int_equal(objects(world), before);
-		assert_int_equal(world->dev->access->maps, maps);
+		assert_int_equal(unit_objects(world->verbs.dev), before);
+		assert_int_equal(world->verbs.dev->access->maps, maps);
 	}
 }
 
@@ -218,19 +179,19 @@ test_refused_changes_of_state(void **state)
 	struct rdmapmd_qp *qp = world->qp;
 
 	assert_int_equal(change(qp, RDMAPMD_QPS_INIT), 0);
-	refuse(world, RNIC_CMD_MODIFY_RQ);
+	unit_refuse(world->verbs.dev, RNIC_CMD_MODIFY_RQ, RNIC_STATUS_NO_RES);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RTR), -ENOSPC);
 	assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_INIT);
-	refuse_nothing(world);
+	unit_refuse_nothing(world->verbs.dev);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RTR), 0);
-	refuse(world, RNIC_CMD_MODIFY_SQ);
+	unit_refuse(world->verbs.dev, RNIC_CMD_MODIFY_SQ, RNIC_STATUS_NO_RES);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), -ENOSPC);
 	assert_int_equal(rdmapmd_qp_state(qp), RDMAPMD_QPS_RTR);
-	refuse_nothing(world);
+	unit_refuse_nothing(world->verbs.dev);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RTS), 0);
-	refuse(world, RNIC_CMD_QUERY_SQ);
+	unit_refuse(world->verbs.dev, RNIC_CMD_QUERY_SQ, RNIC_STATUS_NO_RES);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RESET), -ENOSPC);
-	refuse_nothing(world);
+	unit_refuse_nothing(world->verbs.dev);
 	assert_int_equal(change(qp, RDMAPMD_QPS_RESET), 0);
 }
 
@@ -250,31 +211,32 @@ test_a_refused_attach_leaves_nothing(void **state)
 	unsigned int i, port;
 	uint32_t before;
 
-	assert_int_equal(rnic_cq_create(world->dev, 6, world->dev->async_eq, &cq), 0);
-	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
+	assert_int_equal(rnic_cq_create(world->verbs.dev, 6, world->verbs.dev->async_eq, &cq), 0);
+	assert_int_equal(rnic_rq_create(world->verbs.dev, 6, 4, &cq, &rq), 0);
 	for (port = 0; port < 2; port++) {
 		if (port == 1)
-			assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering),
-					 0);
-		before = objects(world);
+			assert_int_equal(
+				rnic_steering_create(world->verbs.dev, &rq.rqn, NULL, &steering),
+				0);
+		before = unit_objects(world->verbs.dev);
 		for (i = 0; i < RTE_DIM(opcodes); i++) {
-			refuse(world, opcodes[i]);
+			unit_refuse(world->verbs.dev, opcodes[i], RNIC_STATUS_NO_RES);
 			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), -ENOSPC);
 			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, 5), -ENOSPC);
 			assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, ANY), -ENOSPC);
-			refuse_nothing(world);
-			assert_int_equal(objects(world), before);
-			assert_int_equal(world->dev->mac_count, 0);
+			unit_refuse_nothing(world->verbs.dev);
+			assert_int_equal(unit_objects(world->verbs.dev), before);
+			assert_int_equal(world->verbs.dev->mac_count, 0);
 		}
 		assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
 		assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, 5), 0);
 		assert_int_equal(rdmapmd_qp_detach_mac(world->qp, mine, ANY), 0);
 		assert_int_equal(rdmapmd_qp_detach_mac(world->qp, group, 5), 0);
-		assert_int_equal(objects(world), before);
+		assert_int_equal(unit_objects(world->verbs.dev), before);
 	}
-	assert_int_equal(rnic_steering_destroy(world->dev, &steering), 0);
-	assert_int_equal(rnic_rq_destroy(world->dev, &rq), 0);
-	assert_int_equal(rnic_cq_destroy(world->dev, &cq), 0);
+	assert_int_equal(rnic_steering_destroy(world->verbs.dev, &steering), 0);
+	assert_int_equal(rnic_rq_destroy(world->verbs.dev, &rq), 0);
+	assert_int_equal(rnic_cq_destroy(world->verbs.dev, &cq), 0);
 }
 
 /* An ethdev that cannot start beside queue pairs does not take their frames away. */
@@ -290,25 +252,25 @@ test_an_ethdev_that_is_refused_beside_a_queue_pair(void **state)
 	bring_up(world->qp);
 	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
 	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, group, ANY), 0);
-	assert_int_equal(rnic_cq_create(world->dev, 6, world->dev->async_eq, &cq), 0);
-	assert_int_equal(rnic_rq_create(world->dev, 6, 4, &cq, &rq), 0);
-	before = objects(world);
-	refuse(world, RNIC_CMD_SET_FLOW_TABLE_ENTRY);
-	assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering), -ENOSPC);
-	refuse_nothing(world);
-	assert_int_equal(objects(world), before);
+	assert_int_equal(rnic_cq_create(world->verbs.dev, 6, world->verbs.dev->async_eq, &cq), 0);
+	assert_int_equal(rnic_rq_create(world->verbs.dev, 6, 4, &cq, &rq), 0);
+	before = unit_objects(world->verbs.dev);
+	unit_refuse(world->verbs.dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_NO_RES);
+	assert_int_equal(rnic_steering_create(world->verbs.dev, &rq.rqn, NULL, &steering), -ENOSPC);
+	unit_refuse_nothing(world->verbs.dev);
+	assert_int_equal(unit_objects(world->verbs.dev), before);
 	receive(world, 1);
 	send_to(world, mine, 2);
 	/* It arrives before its sender is told. */
 	expect(world, 1, RDMAPMD_WC_SUCCESS);
 	expect(world, 2, RDMAPMD_WC_SUCCESS);
 	/* The one that starts goes, and the last address behind it. */
-	assert_int_equal(rnic_steering_create(world->dev, &rq.rqn, NULL, &steering), 0);
+	assert_int_equal(rnic_steering_create(world->verbs.dev, &rq.rqn, NULL, &steering), 0);
 	assert_int_equal(rdmapmd_qp_destroy(world->qp), 0);
-	assert_int_equal(rnic_steering_destroy(world->dev, &steering), 0);
-	assert_int_equal(rnic_rq_destroy(world->dev, &rq), 0);
-	assert_int_equal(rnic_cq_destroy(world->dev, &cq), 0);
-	assert_int_equal(world->dev->mac_count, 0);
+	assert_int_equal(rnic_steering_destroy(world->verbs.dev, &steering), 0);
+	assert_int_equal(rnic_rq_destroy(world->verbs.dev, &rq), 0);
+	assert_int_equal(rnic_cq_destroy(world->verbs.dev, &cq), 0);
+	assert_int_equal(world->verbs.dev->mac_count, 0);
 }
 
 /* ---- A device that breaks ---- */
@@ -323,9 +285,9 @@ test_a_lost_device_flushes_frames(void **state)
 	assert_int_equal(rdmapmd_qp_attach_mac(world->qp, mine, ANY), 0);
 	for (i = 0; i < 3; i++)
 		receive(world, 10 + i);
-	assert_int_equal(softrnic_fault(unit_softrnic(world->dev), SOFTRNIC_FAULT_FATAL, 1), 0);
-	for (i = 0; i < 20000 && !atomic_load(&world->dev->dead); i++)
-		rte_delay_us_sleep(1000);
+	assert_int_equal(softrnic_fault(unit_softrnic(world->verbs.dev), SOFTRNIC_FAULT_FATAL, 1),
+			 0);
+	assert_true(UNIT_COMES(atomic_load(&world->verbs.dev->dead)));
 	send_to(world, mine, 1);
 	expect(world, 1, RDMAPMD_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 3; i++)
@@ -342,7 +304,8 @@ test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
 {
 	struct world *world = *state;
 	struct rnic_rdma_qp *qp = (struct rnic_rdma_qp *)world->qp;
-	struct pollfd wait = { .fd = rdmapmd_async_event_fd(world->context), .events = POLLIN };
+	struct pollfd wait = { .fd = rdmapmd_async_event_fd(world->verbs.context),
+			       .events = POLLIN };
 	struct rdmapmd_async_event event;
 	struct rdmapmd_qp_attr attr;
 	unsigned int receives;
@@ -362,8 +325,8 @@ test_a_queue_that_breaks_is_an_event_of_the_queue_pair(void **state)
 		}
 		do {
 			assert_int_equal(poll(&wait, 1, 20000), 1);
-			assert_int_equal(rdmapmd_async_event_get(world->context, &event), 0);
-			assert_int_equal(rdmapmd_async_event_ack(world->context, &event), 0);
+			assert_int_equal(rdmapmd_async_event_get(world->verbs.context, &event), 0);
+			assert_int_equal(rdmapmd_async_event_ack(world->verbs.context, &event), 0);
 		} while (event.event_type == RDMAPMD_EVENT_PORT_ACTIVE);
 		assert_int_equal(event.event_type, RDMAPMD_EVENT_QP_FATAL);
 		assert_ptr_equal(event.element.qp, world->qp);
@@ -418,7 +381,8 @@ run(void)
 		TEST(test_refused_changes_of_state),
 		TEST(test_a_refused_attach_leaves_nothing),
 		TEST(test_an_ethdev_that_is_refused_beside_a_queue_pair),
-		TEST(test_a_lost_device_flushes_frames),
+		cmocka_unit_test_setup_teardown(test_a_lost_device_flushes_frames, setup,
+						teardown_lost),
 		TEST(test_a_queue_that_breaks_is_an_event_of_the_queue_pair),
 		TEST(test_a_reset_completes_nothing),
 	};

@@ -38,7 +38,6 @@ open_world(void **state)
 
 	assert_non_null(world);
 	assert_int_equal(unit_open(&world->dev), 0);
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&world->pair, &(const struct rdma_conf){ .srq = true });
 	attr.send_cq = attr.recv_cq = world->pair.cq[0];
 	assert_int_equal(rdmapmd_qp_create(world->pair.pd, &attr, &world->talks), 0);

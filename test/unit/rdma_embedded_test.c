@@ -5,7 +5,7 @@
  * them, events, and what is left when it refuses, or is lost.
  */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,12 +40,6 @@
 
 #define PATIENCE_MS 20000 /* until an event is taken not to come */
 
-struct world {
-	struct rnic_dev *dev;
-	struct rdmapmd_context *context;
-	uint32_t maps, keys;
-};
-
 /* Once the driver knows the capabilities, and before anything but the event queue for the rest looks at them. */
 static int
 without_rc(struct rnic_dev *dev, const char *stage, bool up)
@@ -58,31 +52,17 @@ without_rc(struct rnic_dev *dev, const char *stage, bool up)
 static int
 open_world(void **state)
 {
-	struct world *world = calloc(1, sizeof(*world));
-	void *dev;
+	static struct unit_verbs world;
 
-	assert_non_null(world);
-	assert_int_equal(unit_open(&dev), 0);
-	world->dev = dev;
-	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
-	world->maps = world->dev->access->maps;
-	world->keys = rnic_mkeys_count(world->dev);
-	*state = world;
+	unit_verbs_open(&world);
+	*state = &world;
 	return 0;
 }
 
 static int
 close_world(void **state)
 {
-	struct world *world = *state;
-	void *dev = world->dev;
-
-	assert_int_equal(rdmapmd_context_close(world->context), 0);
-	/* All that the objects had was given back. */
-	assert_int_equal(world->dev->access->maps, world->maps);
-	assert_int_equal(rnic_mkeys_count(world->dev), world->keys);
-	assert_int_equal(unit_close(&dev), 0);
-	free(world);
+	unit_verbs_close(*state);
 	return 0;
 }
 
@@ -107,7 +87,7 @@ test_a_device_without_rc_offers_no_rdma(void **state)
 static void
 test_what_the_device_says_of_itself(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_device_attr attr;
 	struct rdmapmd_port_attr port;
 	uint16_t pkey;
@@ -170,7 +150,7 @@ test_the_path_mtu_follows_the_port(void **state)
 		{ 1500, RDMAPMD_MTU_1024 }, { 2144, RDMAPMD_MTU_2048 }, { 4191, RDMAPMD_MTU_2048 },
 		{ 4192, RDMAPMD_MTU_4096 }, { 9000, RDMAPMD_MTU_4096 },
 	};
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_port_attr port;
 	unsigned int i;
 
@@ -205,7 +185,7 @@ test_memory_regions(void **state)
 {
 	const unsigned int read_only = RDMAPMD_ACCESS_REMOTE_READ;
 	const unsigned int write = RDMAPMD_ACCESS_LOCAL_WRITE | RDMAPMD_ACCESS_REMOTE_WRITE;
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_pd *pd, *other;
 	uint8_t *memory = rte_malloc(NULL, 1 << 16, 4096);
 	const uint64_t start = (uintptr_t)memory;
@@ -243,25 +223,6 @@ test_memory_regions(void **state)
 	rte_free(memory);
 }
 
-/* A NOP of a send queue that completes into the CQ: an entry of nobody's, but an entry. */
-static void
-post_nop(struct rnic_sq *sq)
-{
-	struct rnic_wqe_ctrl *ctrl =
-		(struct rnic_wqe_ctrl *)(sq->ring +
-					 (size_t)(sq->producer & sq->mask) * RNIC_WQEBB_BYTES);
-
-	*ctrl = (struct rnic_wqe_ctrl){
-		.opmod_idx_opcode =
-			rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, sq->producer, RNIC_WQE_NOP)),
-		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(sq->sqn, 1)),
-		.fm_ce_se = RNIC_WQE_CE_ALWAYS,
-	};
-	sq->producer++;
-	rnic_sq_dbrec_publish(sq->dbrec, sq->producer);
-	rnic_doorbell_ring(sq->bf, ctrl);
-}
-
 /* The event of a channel, within the time that it may take; NULL: none has come. */
 static struct rdmapmd_cq *
 wait_event(struct rdmapmd_comp_channel *channel, unsigned int patience_ms)
@@ -278,7 +239,7 @@ wait_event(struct rdmapmd_comp_channel *channel, unsigned int patience_ms)
 static void
 test_completion_events(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq_init_attr attr = { .cqe = 63 };
 	struct rdmapmd_cq *cq, *armed;
 	struct rnic_rdma_cq *rnic_cq;
@@ -290,14 +251,14 @@ test_completion_events(void **state)
 	assert_int_equal(rdmapmd_cq_create(world->context, &attr, &cq), 0);
 	rnic_cq = (struct rnic_rdma_cq *)cq;
 	assert_int_equal(rnic_sq_create(world->dev, 6, &rnic_cq->ring, &sq), 0);
-	post_nop(&sq);
+	unit_post_nop(&sq);
 	/* Not armed: no event. */
 	assert_null(wait_event(attr.channel, 20));
 	for (i = 0; i < 6; i++) {
 		/* Armed behind an entry that was not polled: at once. Then one for each arming. */
 		assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
 		if (i > 0)
-			post_nop(&sq);
+			unit_post_nop(&sq);
 		assert_ptr_equal(wait_event(attr.channel, PATIENCE_MS), cq);
 		assert_int_equal(rdmapmd_cq_event_get(attr.channel, &armed), -EAGAIN);
 		assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
@@ -313,7 +274,7 @@ test_completion_events(void **state)
 static void
 test_moderated_events(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq_init_attr attr = { .cqe = 63 };
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_wc wc;
@@ -328,7 +289,7 @@ test_moderated_events(void **state)
 	assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
 	/* By the clock that the device goes by. */
 	start = rnic_now_us();
-	post_nop(&sq);
+	unit_post_nop(&sq);
 	assert_ptr_equal(wait_event(attr.channel, PATIENCE_MS), cq);
 	assert_true(rnic_now_us() - start >= 4095);
 	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
@@ -341,7 +302,7 @@ test_moderated_events(void **state)
 static void
 test_a_cq_without_a_channel(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq_init_attr attr = { .cqe = 100 };
 	struct rdmapmd_wc wc;
 	struct rdmapmd_cq *cq;
@@ -361,7 +322,7 @@ test_a_cq_without_a_channel(void **state)
 static void
 test_what_the_device_refuses_leaves_nothing(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 100 };
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RC,
@@ -396,7 +357,7 @@ test_what_the_device_refuses_leaves_nothing(void **state)
 static void
 test_a_cq_that_ran_over(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq_init_attr attr = { .cqe = 7 };
 	struct pollfd wait = { .events = POLLIN };
 	struct rdmapmd_async_event event;
@@ -410,7 +371,7 @@ test_a_cq_that_ran_over(void **state)
 	assert_int_equal(rnic_sq_create(world->dev, 6, &rnic_cq->ring, &sq), 0);
 	assert_int_equal(rdmapmd_cq_status(cq), 0);
 	for (i = 0; i < 9; i++)
-		post_nop(&sq);
+		unit_post_nop(&sq);
 	wait.fd = rdmapmd_async_event_fd(world->context);
 	assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
 	assert_int_equal(rdmapmd_async_event_get(world->context, &event), 0);
@@ -439,7 +400,7 @@ expect_event(struct rdmapmd_context *context, enum rdmapmd_event_type type)
 static void
 test_the_port_comes_and_goes(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 
 	assert_int_equal(rnic_port_set_admin(world->dev, false), 0);
 	expect_event(world->context, RDMAPMD_EVENT_PORT_ERR);
@@ -675,7 +636,7 @@ static void
 test_telemetry(void **state)
 {
 	union rdmapmd_gid ipv4 = { { [10] = 0xff, [11] = 0xff, 192, 0, 2, 9 } };
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_td *td;
 	uint32_t index;
 
@@ -720,7 +681,7 @@ test_telemetry_leaves_the_port_as_it_is(void **state)
 		rnic_telemetry_list,	 rnic_telemetry_info,	  rnic_telemetry_gids,
 		rnic_telemetry_counters, rnic_telemetry_softrnic, rnic_telemetry_doorbells,
 	};
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_async_event event;
 	uint32_t speed;
 	unsigned int i;

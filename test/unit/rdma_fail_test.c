@@ -13,6 +13,7 @@
 #include <rte_malloc.h>
 
 #include "bringup.h"
+#include "base/tunables.h"
 #include "core/bfreg.h"
 #include "core/dev.h"
 #include "nth.h"

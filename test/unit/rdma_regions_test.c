@@ -36,7 +36,6 @@ open_world(void **state)
 
 	assert_non_null(world);
 	assert_int_equal(unit_open(&world->dev), 0);
-	rdma_device = UNIT_DEVICE;
 	rdma_open(&world->pair, &(const struct rdma_conf){ 0 });
 	*state = world;
 	return 0;
@@ -47,7 +46,7 @@ close_world(void **state)
 {
 	struct world *world = *state;
 
-	rdma_close(&world->pair);
+	assert_int_equal(rdmapmd_context_close(world->pair.context), 0);
 	rdma_free(&world->pair);
 	assert_int_equal(unit_close(&world->dev), 0);
 	free(world);

@@ -5,11 +5,10 @@
  * pairs of it, as verbs allow. Nothing of those that stay is lost.
  */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include <rte_common.h>
 
@@ -28,9 +27,7 @@
 #define ANOTHER	    (UINT64_C(1) << 32) /* the request of another queue pair */
 
 struct world {
-	struct rnic_dev *dev;
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
+	struct unit_verbs verbs;
 	struct rdmapmd_cq *cq;
 	struct rdmapmd_qp *survivor;
 	atomic_bool stop, failed;
@@ -52,7 +49,7 @@ make_qp(const struct world *world)
 	};
 	struct rdmapmd_qp *qp;
 
-	assert_int_equal(rdmapmd_qp_create(world->pd, &attr, &qp), 0);
+	assert_int_equal(rdmapmd_qp_create(world->verbs.pd, &attr, &qp), 0);
 	/* To itself: a NOP goes nowhere. */
 	rdma_connect(qp, qp, &conf);
 	return qp;
@@ -62,17 +59,13 @@ static int
 open_world(void **state)
 {
 	struct rdmapmd_cq_init_attr attr = { .cqe = 1023 };
-	struct world *world = calloc(1, sizeof(*world));
-	void *dev;
+	static struct world world;
 
-	assert_non_null(world);
-	assert_int_equal(unit_open(&dev), 0);
-	world->dev = dev;
-	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
-	assert_int_equal(rdmapmd_pd_alloc(world->context, &world->pd), 0);
-	assert_int_equal(rdmapmd_cq_create(world->context, &attr, &world->cq), 0);
-	world->survivor = make_qp(world);
-	*state = world;
+	world = (struct world){ .stop = false };
+	unit_verbs_open(&world.verbs);
+	assert_int_equal(rdmapmd_cq_create(world.verbs.context, &attr, &world.cq), 0);
+	world.survivor = make_qp(&world);
+	*state = &world;
 	return 0;
 }
 
@@ -80,11 +73,17 @@ static int
 close_world(void **state)
 {
 	struct world *world = *state;
-	void *dev = world->dev;
 
-	assert_int_equal(rdmapmd_context_close(world->context), 0);
-	assert_int_equal(unit_close(&dev), 0);
-	free(world);
+	unit_verbs_close(&world->verbs);
+	return 0;
+}
+
+static int
+close_lost_world(void **state)
+{
+	struct world *world = *state;
+
+	unit_verbs_close_lost(&world->verbs);
 	return 0;
 }
 
@@ -183,14 +182,13 @@ test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled(void **state)
 	struct rdmapmd_wc wc;
 	pthread_t thread;
 	unsigned int i;
-	void *dev = world->dev;
 
 	for (i = 0; i < OTHERS; i++) {
 		qp[i] = make_qp(world);
 		post_nops(qp[i], ANOTHER + i);
 	}
 	assert_int_equal(pthread_create(&thread, NULL, poll_on, world), 0);
-	rnic_dev_fatal(world->dev, "the test says so");
+	rnic_dev_fatal(world->verbs.dev, "the test says so");
 	for (i = 0; i < OTHERS; i++)
 		rdmapmd_qp_destroy(qp[i]);
 	atomic_store(&world->stop, true);
@@ -199,9 +197,6 @@ test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled(void **state)
 	while (rdmapmd_poll_cq(world->cq, &wc, 1) == 1)
 		;
 	assert_int_equal(rdmapmd_poll_cq(world->cq, &wc, 1), 0);
-	rdmapmd_context_close(world->context);
-	unit_close(&dev);
-	free(world);
 }
 
 /* ---- Whose completion it is ---- */
@@ -214,8 +209,8 @@ device_has(const struct world *world, uint32_t qp_num)
 	struct rnic_query_qp_out out;
 
 	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp_num);
-	return rnic_cmd_try(world->dev, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), &out, sizeof(out)) ==
-	       0;
+	return rnic_cmd_try(world->verbs.dev, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), &out,
+			    sizeof(out)) == 0;
 }
 
 static void
@@ -236,23 +231,24 @@ test_a_completion_leads_to_its_queue_pair(void **state)
 	for (i = 0; i < RTE_DIM(qp) * NOPS; i++) {
 		wc = rdma_wait(world->cq);
 		assert_true(device_has(world, wc.qp_num));
-		assert_non_null(rdmapmd_qp_find(world->context, wc.qp_num));
-		assert_ptr_equal(rdmapmd_qp_find(world->context, wc.qp_num),
+		assert_non_null(rdmapmd_qp_find(world->verbs.context, wc.qp_num));
+		assert_ptr_equal(rdmapmd_qp_find(world->verbs.context, wc.qp_num),
 				 qp[wc.wr_id - ANOTHER]);
 	}
-	assert_int_equal(rdmapmd_device_open(world->dev->device, &second), 0);
+	assert_int_equal(rdmapmd_device_open(world->verbs.dev->device, &second), 0);
 	assert_null(rdmapmd_qp_find(second, qp[0]->qp_num));
 	assert_int_equal(rdmapmd_context_close(second), 0);
 	for (i = 0; i < RTE_DIM(qp); i++) {
 		number = qp[i]->qp_num;
 		assert_int_equal(rdmapmd_qp_destroy(qp[i]), 0);
 		assert_false(device_has(world, number));
-		assert_null(rdmapmd_qp_find(world->context, number));
+		assert_null(rdmapmd_qp_find(world->verbs.context, number));
 		if (i + 1 < RTE_DIM(qp))
-			assert_ptr_equal(rdmapmd_qp_find(world->context, qp[i + 1]->qp_num),
+			assert_ptr_equal(rdmapmd_qp_find(world->verbs.context, qp[i + 1]->qp_num),
 					 qp[i + 1]);
 	}
-	assert_ptr_equal(rdmapmd_qp_find(world->context, world->survivor->qp_num), world->survivor);
+	assert_ptr_equal(rdmapmd_qp_find(world->verbs.context, world->survivor->qp_num),
+			 world->survivor);
 }
 
 static int
@@ -263,8 +259,9 @@ run(void)
 						open_world, close_world),
 		cmocka_unit_test_setup_teardown(test_queue_pairs_go_while_their_cq_is_polled,
 						open_world, close_world),
-		cmocka_unit_test_setup(
-			test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled, open_world),
+		cmocka_unit_test_setup_teardown(
+			test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled, open_world,
+			close_lost_world),
 	};
 
 	return cmocka_run_group_tests_name("rdma_shared", tests, NULL, NULL);

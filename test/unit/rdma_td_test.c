@@ -5,14 +5,13 @@
  * one from two threads loses nothing.
  */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 
 #include "../e2e/rdma.h"
 #include "core/bfreg.h"
@@ -21,56 +20,26 @@
 #include "core/uar.h"
 #include "rdma/rdma.h"
 
-#define PATIENCE_MS 60000
-
-struct world {
-	struct rnic_dev *dev;
-	struct rdmapmd_context *context;
-	struct rdmapmd_pd *pd;
-	uint32_t objects;
-};
-
-static uint32_t
-objects(struct rnic_dev *dev)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(unit_softrnic(dev), &stats);
-	return stats.objects;
-}
-
 static int
 open_world(void **state)
 {
-	struct world *world = calloc(1, sizeof(*world));
-	void *dev;
+	static struct unit_verbs world;
 
-	assert_non_null(world);
-	assert_int_equal(unit_open(&dev), 0);
-	world->dev = dev;
-	world->objects = objects(world->dev);
-	assert_int_equal(rdmapmd_device_open(world->dev->device, &world->context), 0);
-	assert_int_equal(rdmapmd_pd_alloc(world->context, &world->pd), 0);
-	*state = world;
+	unit_verbs_open(&world);
+	*state = &world;
 	return 0;
 }
 
+/* UAR pages are among what it must give back. */
 static int
 close_world(void **state)
 {
-	struct world *world = *state;
-	void *dev = world->dev;
-
-	assert_int_equal(rdmapmd_context_close(world->context), 0);
-	/* UAR pages too. */
-	assert_int_equal(objects(world->dev), world->objects);
-	assert_int_equal(unit_close(&dev), 0);
-	free(world);
+	unit_verbs_close(*state);
 	return 0;
 }
 
 static struct rdmapmd_cq *
-make_cq(const struct world *world)
+make_cq(const struct unit_verbs *world)
 {
 	struct rdmapmd_cq_init_attr attr = { .cqe = 63 };
 	struct rdmapmd_cq *cq;
@@ -86,7 +55,7 @@ register_of(const struct rdmapmd_qp *qp)
 }
 
 static struct rdmapmd_qp *
-make_qp(const struct world *world, struct rdmapmd_cq *cq, struct rdmapmd_td *td)
+make_qp(const struct unit_verbs *world, struct rdmapmd_cq *cq, struct rdmapmd_td *td)
 {
 	struct rdmapmd_qp_init_attr attr = {
 		.send_cq = cq,
@@ -104,7 +73,7 @@ make_qp(const struct world *world, struct rdmapmd_cq *cq, struct rdmapmd_td *td)
 static void
 test_a_thread_domain_has_a_register(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_cq *cq = make_cq(world);
 	struct rnic_uars_usage usage;
 	struct rdmapmd_td *td[2];
@@ -149,7 +118,7 @@ static void
 test_more_thread_domains_than_registers(void **state)
 {
 	static struct rdmapmd_td *td[RNIC_BF_DYNAMIC_REGS];
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	unsigned int i, dedicated = 0;
 	struct rnic_uars_usage usage;
 
@@ -222,7 +191,7 @@ test_the_doorbell_of_each_register_reaches_the_device(void **state)
 	static struct rdmapmd_qp *qp[DEDICATED + 1];
 	struct rdmapmd_cq_init_attr attr = { .cqe = RTE_DIM(qp) };
 	const struct rdma_conf conf = { 0 };
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_td *td;
 	struct rdmapmd_cq *cq;
 	uint64_t before;
@@ -246,8 +215,7 @@ test_the_doorbell_of_each_register_reaches_the_device(void **state)
 	rnic_control_sync(world->dev);
 	before = doorbells(world->dev);
 	post_to_all(qp, DEDICATED);
-	for (i = 0; i < PATIENCE_MS && doorbells(world->dev) < before + DEDICATED; i++)
-		rte_delay_us_sleep(1000);
+	(void)UNIT_COMES(doorbells(world->dev) >= before + DEDICATED);
 	assert_int_equal(doorbells(world->dev), before + DEDICATED);
 	/* The one too many shares, and rings as well. */
 	post_to_all(&qp[DEDICATED], 1);
@@ -312,7 +280,7 @@ post_from_threads(struct poster *posters, unsigned int count)
 static void
 test_two_threads_ring_one_register(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct poster posters[2] = { 0 };
 	struct rdmapmd_qp *qp[17];
 	unsigned int i, k = 0;
@@ -332,7 +300,7 @@ test_two_threads_ring_one_register(void **state)
 static void
 test_each_thread_rings_the_register_of_its_domain(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct poster posters[2] = { 0 };
 	struct rdmapmd_td *td;
 	unsigned int i;
@@ -350,7 +318,7 @@ test_each_thread_rings_the_register_of_its_domain(void **state)
 static void *
 make_domains(void *arg)
 {
-	struct world *world = arg;
+	struct unit_verbs *world = arg;
 	struct rdmapmd_td *td[5];
 	uintptr_t errors = 0;
 	unsigned int round, i;
@@ -384,10 +352,9 @@ test_domains_come_and_go_in_threads(void **state)
 static void
 test_a_domain_of_a_lost_device_goes_with_its_error(void **state)
 {
-	struct world *world = *state;
+	struct unit_verbs *world = *state;
 	struct rdmapmd_td *td[2];
 	struct rdmapmd_qp *qp;
-	void *dev = world->dev;
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
@@ -402,9 +369,7 @@ test_a_domain_of_a_lost_device_goes_with_its_error(void **state)
 	/* It can be made still, and is of no use. */
 	assert_int_equal(rdmapmd_td_alloc(world->context, &td[0]), 0);
 	assert_false(td[0]->dedicated);
-	rdmapmd_context_close(world->context);
-	unit_close(&dev);
-	free(world);
+	unit_verbs_close_lost(world);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)

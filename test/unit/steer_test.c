@@ -2,7 +2,7 @@
 
 /* Steering of the ethdev's frames: what a device refuses leaves what was there, and nothing else. */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,14 +22,9 @@
 #include "steering/steer.h"
 #include "steering/tirs.h"
 
-#define QUEUES 2
-
 struct world {
 	struct rnic_dev *dev;
-	struct rnic_cq cq[QUEUES];
-	struct rnic_rq rq[QUEUES];
-	uint32_t rqns[QUEUES];
-	struct rnic_rss rss;
+	struct unit_receivers to;
 	struct rnic_steering steering;
 };
 static struct world world;
@@ -45,21 +40,12 @@ static int
 setup(void **state)
 {
 	struct world *w = &world;
-	unsigned int i;
 
 	if (unit_open(state) != 0)
 		return -1;
 	memset(w, 0, sizeof(*w));
 	w->dev = *state;
-	for (i = 0; i < QUEUES; i++) {
-		assert_int_equal(rnic_cq_create(w->dev, 6, w->dev->async_eq, &w->cq[i]), 0);
-		assert_int_equal(rnic_rq_create(w->dev, 6, 4, &w->cq[i], &w->rq[i]), 0);
-		w->rqns[i] = w->rq[i].rqn;
-	}
-	for (i = 0; i < RNIC_RETA_SIZE; i++)
-		w->rss.reta[i] = i % QUEUES;
-	memset(w->rss.hash, RNIC_HASH_PORTS, RNIC_TRAFFIC_OTHER);
-	memset(w->rss.key, 0x5a, sizeof(w->rss.key));
+	unit_receivers_create(w->dev, &w->to);
 	return 0;
 }
 
@@ -67,44 +53,18 @@ static int
 teardown(void **state)
 {
 	struct world *w = &world;
-	unsigned int i;
 
 	assert_int_equal(rnic_steering_destroy(w->dev, &w->steering), 0);
 	assert_int_equal(w->dev->mac_count, 0);
-	for (i = 0; i < QUEUES; i++) {
-		assert_int_equal(rnic_rq_destroy(w->dev, &w->rq[i]), 0);
-		assert_int_equal(rnic_cq_destroy(w->dev, &w->cq[i]), 0);
-	}
+	unit_receivers_destroy(w->dev, &w->to);
 	*state = w->dev;
 	return unit_close(state);
-}
-
-static uint32_t
-objects(void)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(unit_softrnic(world.dev), &stats);
-	return stats.objects;
-}
-
-static void
-refuse(uint16_t opcode)
-{
-	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       opcode << 8 | RNIC_STATUS_LIM);
-}
-
-static void
-refuse_nothing(void)
-{
-	softrnic_fault(unit_softrnic(world.dev), SOFTRNIC_FAULT_NONE, 0);
 }
 
 static void
 steer(const struct rnic_rss *rss)
 {
-	assert_int_equal(rnic_steering_create(world.dev, world.rqns, rss, &world.steering), 0);
+	assert_int_equal(rnic_steering_create(world.dev, world.to.rqns, rss, &world.steering), 0);
 	assert_int_equal(rnic_steering_set(world.dev, &world.steering, own, false, false), 0);
 }
 
@@ -128,22 +88,22 @@ test_each_command_of_spreading_refused(void **state)
 		RNIC_CMD_CREATE_FLOW_TABLE,    RNIC_CMD_CREATE_FLOW_GROUP,
 		RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_CMD_SET_FLOW_TABLE_ROOT,
 	};
-	const uint32_t before = objects();
+	const uint32_t before = unit_objects(world.dev);
 	unsigned int i;
 
 	(void)state;
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
-		refuse(opcodes[i]);
-		assert_int_equal(
-			rnic_steering_create(world.dev, world.rqns, &world.rss, &world.steering),
-			-ENOSPC);
-		refuse_nothing();
-		assert_int_equal(objects(), before);
+		unit_refuse(world.dev, opcodes[i], RNIC_STATUS_LIM);
+		assert_int_equal(rnic_steering_create(world.dev, world.to.rqns, &world.to.rss,
+						      &world.steering),
+				 -ENOSPC);
+		unit_refuse_nothing(world.dev);
+		assert_int_equal(unit_objects(world.dev), before);
 		assert_false(world.steering.up);
 	}
-	steer(&world.rss);
+	steer(&world.to.rss);
 	assert_int_equal(rnic_steering_destroy(world.dev, &world.steering), 0);
-	assert_int_equal(objects(), before);
+	assert_int_equal(unit_objects(world.dev), before);
 }
 
 /* A place of the device's table of queues. */
@@ -181,41 +141,41 @@ static void
 test_a_refused_table_of_queues_keeps_the_old_one(void **state)
 {
 	struct rnic_tirs *tirs = &world.steering.tirs;
-	struct rnic_rss other = world.rss;
+	struct rnic_rss other = world.to.rss;
 	unsigned int i;
 
 	(void)state;
-	steer(&world.rss);
+	steer(&world.to.rss);
 	for (i = 0; i < RNIC_RETA_SIZE; i++)
 		other.reta[i] = 1;
-	refuse(RNIC_CMD_MODIFY_RQT);
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
-	refuse_nothing();
-	assert_rss_is(&world.rss);
-	assert_int_equal(queue_at(tirs->rqt, 0), world.rqns[0]);
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
-	assert_int_equal(queue_at(tirs->rqt, 0), world.rqns[1]);
-	assert_int_equal(queue_at(tirs->rqt, 126), world.rqns[1]);
-	assert_int_equal(queue_at(tirs->first_rqt, 0), world.rqns[1]);
+	unit_refuse(world.dev, RNIC_CMD_MODIFY_RQT, RNIC_STATUS_LIM);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), -ENOSPC);
+	unit_refuse_nothing(world.dev);
+	assert_rss_is(&world.to.rss);
+	assert_int_equal(queue_at(tirs->rqt, 0), world.to.rqns[0]);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
+	assert_int_equal(queue_at(tirs->rqt, 0), world.to.rqns[1]);
+	assert_int_equal(queue_at(tirs->rqt, 126), world.to.rqns[1]);
+	assert_int_equal(queue_at(tirs->first_rqt, 0), world.to.rqns[1]);
 }
 
 static void
 test_a_refused_key_keeps_the_old_one(void **state)
 {
 	struct rnic_tirs *tirs = &world.steering.tirs;
-	struct rnic_rss other = world.rss;
+	struct rnic_rss other = world.to.rss;
 	unsigned int i;
 
 	(void)state;
-	steer(&world.rss);
+	steer(&world.to.rss);
 	memset(other.key, 0xa5, sizeof(other.key));
-	refuse(RNIC_CMD_MODIFY_TIR);
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
-	refuse_nothing();
-	assert_rss_is(&world.rss);
+	unit_refuse(world.dev, RNIC_CMD_MODIFY_TIR, RNIC_STATUS_LIM);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), -ENOSPC);
+	unit_refuse_nothing(world.dev);
+	assert_rss_is(&world.to.rss);
 	for (i = 1; i < RNIC_TIRS_MAX; i++)
 		assert_true(key_of(tirs->numbers[i]) == UINT64_C(0x5a5a5a5a5a5a5a5a));
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 	for (i = 1; i < RNIC_TIRS_MAX; i++)
 		assert_true(key_of(tirs->numbers[i]) == UINT64_C(0xa5a5a5a5a5a5a5a5));
 }
@@ -224,16 +184,16 @@ static void
 test_a_refused_hash_type_keeps_the_old_one(void **state)
 {
 	struct rnic_tirs *tirs = &world.steering.tirs;
-	struct rnic_rss other = world.rss;
+	struct rnic_rss other = world.to.rss;
 
 	(void)state;
-	steer(&world.rss);
+	steer(&world.to.rss);
 	other.hash[RNIC_TRAFFIC_IPV6_UDP] = RNIC_HASH_ADDRESSES;
-	refuse(RNIC_CMD_SET_FLOW_TABLE_ENTRY);
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), -ENOSPC);
-	refuse_nothing();
-	assert_rss_is(&world.rss);
-	assert_int_equal(rnic_tirs_set(world.dev, world.rqns, &other, tirs), 0);
+	unit_refuse(world.dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_LIM);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), -ENOSPC);
+	unit_refuse_nothing(world.dev);
+	assert_rss_is(&world.to.rss);
+	assert_int_equal(rnic_tirs_set(world.dev, world.to.rqns, &other, tirs), 0);
 	assert_rss_is(&other);
 }
 
@@ -257,14 +217,14 @@ test_refused_addresses_keep_the_old_ones(void **state)
 	/* Where there is none yet, and where there is one. */
 	for (had = 0; had < 2; had++) {
 		assert_int_equal(rnic_steering_set_macs(world.dev, steering, macs, had), 0);
-		was = objects();
+		was = unit_objects(world.dev);
 		memcpy(before, steering->macs, sizeof(before));
 		for (i = had; i < RTE_DIM(opcodes); i++) {
-			refuse(opcodes[i]);
+			unit_refuse(world.dev, opcodes[i], RNIC_STATUS_LIM);
 			assert_int_equal(rnic_steering_set_macs(world.dev, steering, macs, 3),
 					 -ENOSPC);
-			refuse_nothing();
-			assert_int_equal(objects(), was);
+			unit_refuse_nothing(world.dev);
+			assert_int_equal(unit_objects(world.dev), was);
 			assert_int_equal(world.dev->mac_count, had);
 			assert_memory_equal(before, steering->macs, sizeof(before));
 		}
@@ -292,10 +252,10 @@ test_a_refused_own_address_keeps_the_old_one(void **state)
 	steer(NULL);
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
 		entries = steering->entries;
-		refuse(opcodes[i]);
+		unit_refuse(world.dev, opcodes[i], RNIC_STATUS_LIM);
 		assert_int_equal(rnic_steering_set(world.dev, steering, other, false, false),
 				 -ENOSPC);
-		refuse_nothing();
+		unit_refuse_nothing(world.dev);
 		assert_memory_equal(steering->mac, own, sizeof(own));
 		assert_int_equal(rnic_steering_set(world.dev, steering, own, false, false), 0);
 		assert_int_equal(steering->entries, entries);
@@ -325,19 +285,19 @@ test_a_refused_filter_of_vlans_leaves_nothing(void **state)
 
 	(void)state;
 	steer(NULL);
-	was = objects();
+	was = unit_objects(world.dev);
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
-		refuse(opcodes[i]);
+		unit_refuse(world.dev, opcodes[i], RNIC_STATUS_LIM);
 		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOSPC);
-		refuse_nothing();
-		assert_int_equal(objects(), was);
+		unit_refuse_nothing(world.dev);
+		assert_int_equal(unit_objects(world.dev), was);
 		assert_false(steering->has_vlans);
 	}
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
 		assert_memory_equal(steering->vlans, vlans, sizeof(vlans));
 		assert_int_equal(rnic_steering_set_vlans(world.dev, steering, NULL), 0);
-		assert_int_equal(objects(), was);
+		assert_int_equal(unit_objects(world.dev), was);
 	}
 	/* What is up goes with the rest. */
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
@@ -354,19 +314,19 @@ test_vlans_are_filtered_behind_queue_pairs(void **state)
 
 	(void)state;
 	steer(NULL);
-	assert_int_equal(rnic_tir_create(world.dev, world.rqns[1], &tir), 0);
+	assert_int_equal(rnic_tir_create(world.dev, world.to.rqns[1], &tir), 0);
 	assert_int_equal(rnic_qp_steering_add(world.dev, mac, RDMAPMD_VLAN_ANY, tir, 1), 0);
 	assert_int_equal(rnic_qp_steering_add(world.dev, group, RDMAPMD_VLAN_ANY, tir, 1), 0);
-	was = objects();
-	refuse(RNIC_CMD_SET_FLOW_TABLE_ENTRY);
+	was = unit_objects(world.dev);
+	unit_refuse(world.dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_LIM);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), -ENOSPC);
-	refuse_nothing();
-	assert_int_equal(objects(), was);
+	unit_refuse_nothing(world.dev);
+	assert_int_equal(unit_objects(world.dev), was);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
 	assert_int_equal(world.dev->qp_steering.port_table, steering->vlan_table);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, NULL), 0);
 	assert_int_equal(world.dev->qp_steering.port_table, steering->table);
-	assert_int_equal(objects(), was);
+	assert_int_equal(unit_objects(world.dev), was);
 	assert_int_equal(rnic_steering_set_vlans(world.dev, steering, vlans), 0);
 	assert_int_equal(rnic_qp_steering_drop(world.dev, tir), 0);
 	assert_int_equal(rnic_cmd_destroy(world.dev, RNIC_CMD_DESTROY_TIR, tir), 0);

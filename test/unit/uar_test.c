@@ -5,7 +5,7 @@
  * and go with their pages, and what happens where there are no more.
  */
 
-#include "unit.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,15 +85,6 @@ open_fresh(void **state)
 {
 	memset(&pages, 0, sizeof(pages));
 	return unit_open(state);
-}
-
-static uint32_t
-objects(struct rnic_dev *dev)
-{
-	struct softrnic_stats stats;
-
-	softrnic_stats_get(unit_softrnic(dev), &stats);
-	return stats.objects;
 }
 
 /* ---- The sixteen ---- */
@@ -314,23 +305,23 @@ static void
 test_a_page_goes_with_its_last_user(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const uint32_t before = objects(dev);
+	const uint32_t before = unit_objects(dev);
 	struct rnic_bfreg *one, *two, *was;
 
 	one = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 	two = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 	assert_int_equal(one->uar, two->uar);
-	assert_int_equal(objects(dev), before + 1);
+	assert_int_equal(unit_objects(dev), before + 1);
 	was = one;
 	assert_int_equal(rnic_bfreg_free(dev, one), 0);
-	assert_int_equal(objects(dev), before + 1);
+	assert_int_equal(unit_objects(dev), before + 1);
 	/* There is room on a page that is there. */
 	one = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 	assert_ptr_equal(one, was);
 	assert_int_equal(pages.asked, 1);
 	assert_int_equal(rnic_bfreg_free(dev, two), 0);
 	assert_int_equal(rnic_bfreg_free(dev, one), 0);
-	assert_int_equal(objects(dev), before);
+	assert_int_equal(unit_objects(dev), before);
 	assert_int_equal(rnic_bfreg_free(dev, NULL), 0);
 }
 
@@ -357,7 +348,7 @@ test_a_device_with_no_more_pages(void **state)
 {
 	static struct rnic_bfreg *regs[RNIC_BF_DYNAMIC_REGS];
 	struct rnic_dev *dev = *state;
-	const uint32_t before = objects(dev);
+	const uint32_t before = unit_objects(dev);
 	struct rnic_bfreg *low_latency;
 	unsigned int i, count = 0;
 
@@ -382,7 +373,7 @@ test_a_device_with_no_more_pages(void **state)
 	assert_int_equal(regs[7]->kind, RNIC_BFREG_DYNAMIC);
 	for (i = 0; i < count; i++)
 		assert_int_equal(rnic_bfreg_free(dev, regs[i]), 0);
-	assert_int_equal(objects(dev), before);
+	assert_int_equal(unit_objects(dev), before);
 }
 
 static void
@@ -407,59 +398,25 @@ test_1024_of_them_at_most(void **state)
 
 /* ---- What is said, and what is not ---- */
 
-static char *log_text;
-static size_t log_size;
-static FILE *log_stream;
-
-static void
-listen(void)
-{
-	log_stream = open_memstream(&log_text, &log_size);
-	assert_non_null(log_stream);
-	assert_int_equal(rte_log_set_level_pattern("pmd.net.rnic.driver", RTE_LOG_NOTICE), 0);
-	rte_openlog_stream(log_stream);
-}
-
-static unsigned int
-count_lines(void)
-{
-	unsigned int count = 0;
-	const char *at;
-
-	fflush(log_stream);
-	for (at = log_text; (at = strchr(at, '\n')) != NULL; at++)
-		count++;
-	return count;
-}
-
-static void
-listen_no_more(void)
-{
-	rte_openlog_stream(NULL);
-	assert_int_equal(rte_log_set_level_pattern("pmd.net.rnic.driver", RTE_LOG_CRIT), 0);
-	fclose(log_stream);
-	free(log_text);
-}
-
 /* The n-th page is refused: who asked shares, which is said once, and not as an error. */
 static void
 test_the_nth_page_is_refused(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const uint32_t before = objects(dev);
+	const uint32_t before = unit_objects(dev);
 	struct rnic_bfreg *regs[8];
 	unsigned int n, i;
 
 	for (n = 1; n <= 3; n++) {
 		pages.refuse = n;
-		listen();
+		unit_listen(RTE_LOG_NOTICE);
 		for (i = 0; i < RTE_DIM(regs); i++) {
 			regs[i] = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 			assert_int_equal(regs[i]->kind,
 					 i < 2 * (n - 1) ? RNIC_BFREG_DYNAMIC : RNIC_BFREG_SHARED);
 		}
-		assert_int_equal(count_lines(), 1);
-		assert_non_null(strstr(log_text, "no more than"));
+		assert_int_equal(unit_said("\n"), 1);
+		assert_true(unit_said("no more than") > 0);
 		/* There are some again, until there are none again. */
 		pages.refuse = 0;
 		for (i = 0; i < RTE_DIM(regs); i++)
@@ -469,11 +426,11 @@ test_the_nth_page_is_refused(void **state)
 		rnic_bfreg_free(dev, regs[0]);
 		pages.refuse = 1;
 		rnic_bfreg_free(dev, rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC));
-		assert_int_equal(count_lines(), 2);
-		listen_no_more();
+		assert_int_equal(unit_said("\n"), 2);
+		unit_listen_no_more();
 		pages.refuse = 0;
 		rnic_bfreg_free(dev, rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC));
-		assert_int_equal(objects(dev), before);
+		assert_int_equal(unit_objects(dev), before);
 	}
 }
 
@@ -489,7 +446,7 @@ test_a_page_that_cannot_be_mapped(void **state)
 
 	for (i = 0; i < RTE_DIM(numbers); i++) {
 		pages.number = numbers[i];
-		listen();
+		unit_listen(RTE_LOG_NOTICE);
 		for (again = 0; again < 2; again++) {
 			reg = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 			assert_int_equal(reg->kind, RNIC_BFREG_SHARED);
@@ -498,10 +455,10 @@ test_a_page_that_cannot_be_mapped(void **state)
 			rnic_bfreg_free(dev, reg);
 		}
 		/* The number, and what comes of it; once, until there are pages again. */
-		assert_int_equal(count_lines(), 2);
+		assert_int_equal(unit_said("\n"), 2);
 		snprintf(says, sizeof(says), "UAR page 0x%x cannot be used", numbers[i] & 0xffffff);
-		assert_non_null(strstr(log_text, says));
-		listen_no_more();
+		assert_true(unit_said(says) > 0);
+		unit_listen_no_more();
 		pages.number = 0;
 		reg = rnic_bfreg_alloc(dev, RNIC_BFREG_DYNAMIC);
 		assert_int_equal(reg->kind, RNIC_BFREG_DYNAMIC);
@@ -528,27 +485,13 @@ test_a_lost_device_has_none_and_takes_none_back(void **state)
 
 /* ---- Their users ---- */
 
-/* A NOP that asks for a completion. */
+/* A NOP, and its completion. */
 static void
 send_nop(struct rnic_sq *sq, struct rnic_cq *cq)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)sq->ring;
-	unsigned int ms;
-
-	*ctrl = (struct rnic_wqe_ctrl){
-		.opmod_idx_opcode = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW0(0, 0, RNIC_WQE_NOP)),
-		.qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(sq->sqn, 1)),
-		.fm_ce_se = RNIC_WQE_CE_ALWAYS,
-	};
-	rnic_sq_dbrec_publish(sq->dbrec, ++sq->producer);
-	rnic_doorbell_ring(sq->bf, ctrl);
-	for (ms = 0; ms < 10000; ms++) {
-		if (rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size))
-			break;
-		nanosleep(&nap, NULL);
-	}
-	assert_true(ms < 10000);
+	unit_post_nop(sq);
+	assert_true(UNIT_COMES(
+		rnic_cqe_ready(&cq->ring[cq->consumer & cq->mask], cq->consumer, cq->log_size)));
 	cq->consumer++;
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 }
@@ -557,7 +500,7 @@ static void
 test_send_queues_ring_registers_of_their_own(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const uint32_t before = objects(dev);
+	const uint32_t before = unit_objects(dev);
 	struct rnic_sq sqs[24];
 	struct rnic_cq cq;
 	unsigned int i, k;
@@ -576,14 +519,14 @@ test_send_queues_ring_registers_of_their_own(void **state)
 	for (i = 0; i < RTE_DIM(sqs); i++)
 		assert_int_equal(rnic_sq_destroy(dev, &sqs[i]), 0);
 	assert_int_equal(rnic_cq_destroy(dev, &cq), 0);
-	assert_int_equal(objects(dev), before);
+	assert_int_equal(unit_objects(dev), before);
 }
 
 static void
 test_a_queue_that_is_refused_gives_its_register_back(void **state)
 {
 	struct rnic_dev *dev = *state;
-	const uint32_t before = objects(dev);
+	const uint32_t before = unit_objects(dev);
 	struct rnic_bfreg *regs[4];
 	struct rnic_cq cq;
 	struct rnic_sq sq;
@@ -592,16 +535,15 @@ test_a_queue_that_is_refused_gives_its_register_back(void **state)
 	for (i = 0; i < RTE_DIM(regs); i++)
 		regs[i] = rnic_bfreg_alloc(dev, RNIC_BFREG_LOW_LATENCY);
 	assert_int_equal(rnic_cq_create(dev, 6, dev->async_eq, &cq), 0);
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       (uint64_t)RNIC_CMD_CREATE_SQ << 8 | RNIC_STATUS_NO_RES);
+	unit_refuse(dev, RNIC_CMD_CREATE_SQ, RNIC_STATUS_NO_RES);
 	assert_int_equal(rnic_sq_create(dev, 6, &cq, &sq), -ENOSPC);
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	assert_int_equal(pages.asked, 1);
 	assert_int_equal(pages.held, 0);
 	assert_int_equal(rnic_cq_destroy(dev, &cq), 0);
 	for (i = 0; i < RTE_DIM(regs); i++)
 		rnic_bfreg_free(dev, regs[i]);
-	assert_int_equal(objects(dev), before);
+	assert_int_equal(unit_objects(dev), before);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, unit_close)
