@@ -454,31 +454,21 @@ test_two_devices_at_once_and_a_name_twice(void **state)
 	unit_account_assert_same(&before);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT_TEST(test_every_stage_fails_in_turn),
-		UNIT_TEST(test_every_command_refused_in_turn),
-		UNIT_TEST(test_the_nth_command_fails),
-		UNIT_TEST(test_the_nth_map_fails),
-		UNIT_TEST(test_the_nth_allocation_fails),
-		UNIT_TEST(test_the_nth_allocation_of_device_memory_fails),
-		UNIT_TEST(test_the_nth_piece_of_ordinary_memory_fails),
-		UNIT_TEST(test_refused_destroys_leave_no_memory_behind),
-		UNIT_TEST(test_a_device_that_is_not_ready),
-		UNIT_TEST(test_health_watch),
-		UNIT_WATCHED_TEST(test_page_requests_at_run_time),
-		UNIT_WATCHED_TEST(test_a_request_for_all_memory_is_refused),
-		UNIT_TEST(test_open_and_close_a_hundred_times),
-		UNIT_TEST(test_two_devices_at_once_and_a_name_twice),
-	};
+static const struct CMUnitTest tests[] = {
+	UNIT_TEST(test_every_stage_fails_in_turn),
+	UNIT_TEST(test_every_command_refused_in_turn),
+	UNIT_TEST(test_the_nth_command_fails),
+	UNIT_TEST(test_the_nth_map_fails),
+	UNIT_TEST(test_the_nth_allocation_fails),
+	UNIT_TEST(test_the_nth_allocation_of_device_memory_fails),
+	UNIT_TEST(test_the_nth_piece_of_ordinary_memory_fails),
+	UNIT_TEST(test_refused_destroys_leave_no_memory_behind),
+	UNIT_TEST(test_a_device_that_is_not_ready),
+	UNIT_TEST(test_health_watch),
+	UNIT_WATCHED_TEST(test_page_requests_at_run_time),
+	UNIT_WATCHED_TEST(test_a_request_for_all_memory_is_refused),
+	UNIT_TEST(test_open_and_close_a_hundred_times),
+	UNIT_TEST(test_two_devices_at_once_and_a_name_twice),
+};
 
-	return cmocka_run_group_tests_name("bringup", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("bringup", tests)

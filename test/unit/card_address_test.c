@@ -234,20 +234,10 @@ test_the_switch_has_the_address_of_a_vport_that_refuses_its_list(void **state)
 	}
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		CARD_TEST(test_a_function_without_an_address_makes_one_up),
-		CARD_TEST(test_unicast_addresses_are_entered_in_the_switch),
-		CARD_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
-	};
+static const struct CMUnitTest tests[] = {
+	CARD_TEST(test_a_function_without_an_address_makes_one_up),
+	CARD_TEST(test_unicast_addresses_are_entered_in_the_switch),
+	CARD_TEST(test_the_switch_has_the_address_of_a_vport_that_refuses_its_list),
+};
 
-	return cmocka_run_group_tests_name("card_address", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_address", tests)

@@ -517,26 +517,16 @@ test_keys_of_a_device_without_paging(void **state)
 	}
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		CARD_TEST(test_a_card_without_an_ethernet_port_says_so),
-		CARD_TEST(test_roce_is_asked_for_where_it_may_be),
-		CARD_TEST(test_a_card_that_keeps_its_source_ports),
-		CARD_TEST(test_a_function_that_is_refused_roce_is_a_port),
-		CARD_TEST(test_a_function_with_few_event_queues_is_a_port),
-		CARD_TEST(test_queue_pairs_are_as_many_as_asked_for),
-		CARD_TEST(test_a_device_with_few_counters_or_none),
-		CARD_TEST(test_a_device_that_keeps_its_byte_order),
-		CARD_TEST(test_keys_of_a_device_without_paging),
-	};
+static const struct CMUnitTest tests[] = {
+	CARD_TEST(test_a_card_without_an_ethernet_port_says_so),
+	CARD_TEST(test_roce_is_asked_for_where_it_may_be),
+	CARD_TEST(test_a_card_that_keeps_its_source_ports),
+	CARD_TEST(test_a_function_that_is_refused_roce_is_a_port),
+	CARD_TEST(test_a_function_with_few_event_queues_is_a_port),
+	CARD_TEST(test_queue_pairs_are_as_many_as_asked_for),
+	CARD_TEST(test_a_device_with_few_counters_or_none),
+	CARD_TEST(test_a_device_that_keeps_its_byte_order),
+	CARD_TEST(test_keys_of_a_device_without_paging),
+};
 
-	return cmocka_run_group_tests_name("card_caps", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_caps", tests)

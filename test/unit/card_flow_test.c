@@ -446,32 +446,20 @@ test_a_root_that_stays_keeps_the_groups(void **state)
 	memset(entries, 0, sizeof(entries)); /* the card was not asked: it has lost count */
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_hashes_change_while_frames_arrive, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_hashes_that_cannot_be_changed, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_an_ethdev_comes_and_goes_beside_queue_pairs,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place,
-						setup_one_place, teardown),
-		cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place_unsaid,
-						setup_one_place, teardown),
-		cmocka_unit_test_setup_teardown(test_a_root_that_stays, setup_one_root, teardown),
-		cmocka_unit_test_setup_teardown(test_a_root_that_stays_is_the_queue_pairs,
-						setup_one_root, teardown),
-		cmocka_unit_test_setup_teardown(test_a_root_that_stays_keeps_the_groups,
-						setup_one_root, teardown),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_hashes_change_while_frames_arrive, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_hashes_that_cannot_be_changed, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_an_ethdev_comes_and_goes_beside_queue_pairs, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place, setup_one_place,
+					teardown),
+	cmocka_unit_test_setup_teardown(test_frames_of_a_group_go_to_one_place_unsaid,
+					setup_one_place, teardown),
+	cmocka_unit_test_setup_teardown(test_a_root_that_stays, setup_one_root, teardown),
+	cmocka_unit_test_setup_teardown(test_a_root_that_stays_is_the_queue_pairs, setup_one_root,
+					teardown),
+	cmocka_unit_test_setup_teardown(test_a_root_that_stays_keeps_the_groups, setup_one_root,
+					teardown),
+};
 
-	return cmocka_run_group_tests_name("card_flow", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_flow", tests)

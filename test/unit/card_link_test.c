@@ -306,22 +306,12 @@ test_frames_and_reads_are_of_one_clock(void **state)
 	}
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		CARD_TEST(test_speeds_of_newer_links),
-		CARD_PORT_TEST(test_a_stop_leaves_the_link),
-		CARD_TEST(test_a_port_is_left_as_it_was_found),
-		CARD_TEST(test_modules_and_temperatures_are_told_of),
-		CARD_PORT_TEST(test_frames_and_reads_are_of_one_clock),
-	};
+static const struct CMUnitTest tests[] = {
+	CARD_TEST(test_speeds_of_newer_links),
+	CARD_PORT_TEST(test_a_stop_leaves_the_link),
+	CARD_TEST(test_a_port_is_left_as_it_was_found),
+	CARD_TEST(test_modules_and_temperatures_are_told_of),
+	CARD_PORT_TEST(test_frames_and_reads_are_of_one_clock),
+};
 
-	return cmocka_run_group_tests_name("card_link", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_link", tests)

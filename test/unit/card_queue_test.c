@@ -358,23 +358,13 @@ test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
 
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
-		QUEUE_TEST(test_queues_of_a_device_with_one_clock),
-		QUEUE_TEST(test_an_sq_names_the_mode_of_the_vport_alone),
-		QUEUE_TEST(test_a_card_without_tags_has_no_raw_packet),
-		QUEUE_TEST(test_a_card_without_sqd_says_so),
-		QUEUE_TEST(test_a_card_that_takes_sqd_for_a_wrong_state),
-	};
+static const struct CMUnitTest tests[] = {
+	QUEUE_TEST(test_queues_of_a_device_with_a_real_time_clock_alone),
+	QUEUE_TEST(test_queues_of_a_device_with_one_clock),
+	QUEUE_TEST(test_an_sq_names_the_mode_of_the_vport_alone),
+	QUEUE_TEST(test_a_card_without_tags_has_no_raw_packet),
+	QUEUE_TEST(test_a_card_without_sqd_says_so),
+	QUEUE_TEST(test_a_card_that_takes_sqd_for_a_wrong_state),
+};
 
-	return cmocka_run_group_tests_name("card_queue", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_queue", tests)

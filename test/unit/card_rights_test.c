@@ -354,26 +354,16 @@ test_a_port_that_is_refused_roce_has_no_counters_of_it(void **state)
 	assert_int_equal(of_rdma, 0);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		CARD_TEST(test_each_thing_that_a_function_may_not_is_a_warning),
-		CARD_PORT_TEST(test_a_port_of_few_rights_carries_frames),
-		CARD_PORT_TEST(test_all_frames_of_a_vport_that_will_not),
-		CARD_PORT_TEST(test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one),
-		CARD_PORT_TEST(test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not),
-		CARD_TEST(test_the_mtu_is_the_vport_s),
-		CARD_TEST(test_an_mtu_that_nobody_says),
-		CARD_PORT_TEST(test_vlans_are_filtered_where_the_root_can_be_moved),
-		CARD_PORT_TEST(test_a_port_that_is_refused_roce_has_no_counters_of_it),
-	};
+static const struct CMUnitTest tests[] = {
+	CARD_TEST(test_each_thing_that_a_function_may_not_is_a_warning),
+	CARD_PORT_TEST(test_a_port_of_few_rights_carries_frames),
+	CARD_PORT_TEST(test_all_frames_of_a_vport_that_will_not),
+	CARD_PORT_TEST(test_a_port_that_keeps_its_mtu_is_enough_for_a_smaller_one),
+	CARD_PORT_TEST(test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not),
+	CARD_TEST(test_the_mtu_is_the_vport_s),
+	CARD_TEST(test_an_mtu_that_nobody_says),
+	CARD_PORT_TEST(test_vlans_are_filtered_where_the_root_can_be_moved),
+	CARD_PORT_TEST(test_a_port_that_is_refused_roce_has_no_counters_of_it),
+};
 
-	return cmocka_run_group_tests_name("card_rights", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("card_rights", tests)

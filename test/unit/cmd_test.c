@@ -307,26 +307,16 @@ test_death_shortens_the_timeout(void **state)
 
 #define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		OPEN_TEST(test_many_threads),
-		OPEN_TEST(test_polled),
-		OPEN_TEST(test_timeout_loses_one_slot),
-		OPEN_TEST(test_an_object_that_stays_is_the_end),
-		OPEN_TEST(test_page_commands_have_a_slot_of_their_own),
-		OPEN_TEST(test_each_status_has_its_errno),
-		OPEN_TEST(test_a_lost_device_fails_fast_and_is_told_once),
-		OPEN_TEST(test_death_shortens_the_timeout),
-		cmocka_unit_test(test_a_device_that_executes_nothing_is_closed_in_time),
-	};
+static const struct CMUnitTest tests[] = {
+	OPEN_TEST(test_many_threads),
+	OPEN_TEST(test_polled),
+	OPEN_TEST(test_timeout_loses_one_slot),
+	OPEN_TEST(test_an_object_that_stays_is_the_end),
+	OPEN_TEST(test_page_commands_have_a_slot_of_their_own),
+	OPEN_TEST(test_each_status_has_its_errno),
+	OPEN_TEST(test_a_lost_device_fails_fast_and_is_told_once),
+	OPEN_TEST(test_death_shortens_the_timeout),
+	cmocka_unit_test(test_a_device_that_executes_nothing_is_closed_in_time),
+};
 
-	return cmocka_run_group_tests_name("cmd", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("cmd", tests)

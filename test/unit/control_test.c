@@ -455,28 +455,18 @@ test_who_waits_for_events_waits_for_all_of_them(void **state)
 	assert_int_equal(rdmapmd_context_close(context), 0);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT_TEST(test_what_ends_a_device_and_what_does_not),
-		UNIT_TEST(test_a_reset_by_somebody_else_is_noticed),
-		UNIT_TEST(test_a_syndrome_that_is_not_fatal_is_said_once),
-		UNIT_TEST(test_a_fatal_syndrome_is_said_with_the_way_out),
-		UNIT_TEST(test_a_counter_that_stands_still_for_a_while_is_a_warning),
-		UNIT_TEST(test_a_counter_that_stands_still_for_long_is_the_end),
-		UNIT_TEST(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),
-		UNIT_WATCHED_TEST(test_page_requests_of_another_function),
-		UNIT_WATCHED_TEST(test_port_changes_wait_for_the_end_of_the_walk),
-		UNIT_WATCHED_TEST(test_commands_do_not_outrun_their_events),
-		UNIT_WATCHED_TEST(test_who_waits_for_events_waits_for_all_of_them),
-	};
+static const struct CMUnitTest tests[] = {
+	UNIT_TEST(test_what_ends_a_device_and_what_does_not),
+	UNIT_TEST(test_a_reset_by_somebody_else_is_noticed),
+	UNIT_TEST(test_a_syndrome_that_is_not_fatal_is_said_once),
+	UNIT_TEST(test_a_fatal_syndrome_is_said_with_the_way_out),
+	UNIT_TEST(test_a_counter_that_stands_still_for_a_while_is_a_warning),
+	UNIT_TEST(test_a_counter_that_stands_still_for_long_is_the_end),
+	UNIT_TEST(test_a_counter_that_stands_still_with_a_stuck_command_is_the_end),
+	UNIT_WATCHED_TEST(test_page_requests_of_another_function),
+	UNIT_WATCHED_TEST(test_port_changes_wait_for_the_end_of_the_walk),
+	UNIT_WATCHED_TEST(test_commands_do_not_outrun_their_events),
+	UNIT_WATCHED_TEST(test_who_waits_for_events_waits_for_all_of_them),
+};
 
-	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("control", tests)

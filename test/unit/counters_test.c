@@ -169,22 +169,11 @@ test_segments_come_round(void **state)
 	rte_mempool_free(pool);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_requests_and_armings_come_round, unit_open,
-						unit_close),
-		cmocka_unit_test_setup_teardown(test_wqe_counters_come_round, unit_open,
-						unit_close),
-		cmocka_unit_test(test_segments_come_round),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_requests_and_armings_come_round, unit_open,
+					unit_close),
+	cmocka_unit_test_setup_teardown(test_wqe_counters_come_round, unit_open, unit_close),
+	cmocka_unit_test(test_segments_come_round),
+};
 
-	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("counters", tests)

@@ -86,20 +86,10 @@ test_owner_bit_toggles_with_each_pass(void **state)
 	assert_false(rnic_eqe_ready(&eqe, 16, 4));
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_packing, unit_open, unit_close),
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_owner_bit_toggles_with_each_pass),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_packing, unit_open, unit_close),
+	cmocka_unit_test(test_records),
+	cmocka_unit_test(test_owner_bit_toggles_with_each_pass),
+};
 
-	return cmocka_run_group_tests_name("dbrec", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("dbrec", tests)

@@ -565,27 +565,17 @@ test_what_was_missed_of_rdma_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_deaf, close_deaf)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_queue_that_ran_over_is_made_anew),
-		TEST(test_a_queue_that_is_named_by_others_is_made_anew),
-		TEST(test_a_port_that_starts_looks),
-		TEST(test_what_was_missed_of_queues_is_told),
-		TEST(test_a_queue_of_completions_is_made_anew),
-		cmocka_unit_test_setup_teardown(test_the_queue_of_each_vector_is_made_anew,
-						open_deaf_with_vectors, close_deaf_with_vectors),
-		TEST(test_what_was_missed_of_rdma_is_told),
-		TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
-		TEST(test_a_queue_that_owes_nothing_is_left_alone),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_a_queue_that_ran_over_is_made_anew),
+	TEST(test_a_queue_that_is_named_by_others_is_made_anew),
+	TEST(test_a_port_that_starts_looks),
+	TEST(test_what_was_missed_of_queues_is_told),
+	TEST(test_a_queue_of_completions_is_made_anew),
+	cmocka_unit_test_setup_teardown(test_the_queue_of_each_vector_is_made_anew,
+					open_deaf_with_vectors, close_deaf_with_vectors),
+	TEST(test_what_was_missed_of_rdma_is_told),
+	TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
+	TEST(test_a_queue_that_owes_nothing_is_left_alone),
+};
 
-	return cmocka_run_group_tests_name("deaf", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("deaf", tests)

@@ -3,6 +3,7 @@
 /* The devargs: what is taken, what is refused, and that refusals name the key and the valid ones. */
 
 #include "unit.h"
+#include "main.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -317,19 +318,15 @@ test_blueflame_of_a_pci_function_is_warned_of(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_every_key),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
-		cmocka_unit_test(test_a_pci_function),
-		cmocka_unit_test(test_blueflame_of_a_pci_function_is_warned_of),
-		cmocka_unit_test(test_whose_the_peer_may_be_is_asked_with_a_socket),
-		cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_defaults),
+	cmocka_unit_test(test_every_key),
+	cmocka_unit_test(test_addresses),
+	cmocka_unit_test(test_refusals_name_the_key_and_list_the_valid_ones),
+	cmocka_unit_test(test_a_pci_function),
+	cmocka_unit_test(test_blueflame_of_a_pci_function_is_warned_of),
+	cmocka_unit_test(test_whose_the_peer_may_be_is_asked_with_a_socket),
+	cmocka_unit_test(test_a_socket_excludes_what_is_the_embedded_devices),
+};
 
-	return cmocka_run_group_tests_name("devargs", tests, NULL, NULL);
-}
+PLAIN_MAIN("devargs", tests)

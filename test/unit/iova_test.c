@@ -3,6 +3,7 @@
 /* The IOVA allocator: congruent, apart, unlike the address, and freed ranges are used again. */
 
 #include "unit.h"
+#include "main.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -195,17 +196,13 @@ test_windows_without_room_are_refused(void **state)
 	rnic_iova_fini(&space);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_congruent_and_apart),
-		cmocka_unit_test(test_never_the_address_itself),
-		cmocka_unit_test(test_freed_ranges_are_used_again),
-		cmocka_unit_test(test_windows_join),
-		cmocka_unit_test(test_windows_without_room_are_refused),
-		cmocka_unit_test(test_full_space_and_bad_arguments_are_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_congruent_and_apart),
+	cmocka_unit_test(test_never_the_address_itself),
+	cmocka_unit_test(test_freed_ranges_are_used_again),
+	cmocka_unit_test(test_windows_join),
+	cmocka_unit_test(test_windows_without_room_are_refused),
+	cmocka_unit_test(test_full_space_and_bad_arguments_are_refused),
+};
 
-	return cmocka_run_group_tests_name("iova", tests, NULL, NULL);
-}
+PLAIN_MAIN("iova", tests)

@@ -271,22 +271,12 @@ test_a_source_without_a_descriptor_is_polled_with_the_asynchronous_queue(void **
 	close_served(dev);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		UNIT_OPEN_TEST(test_the_lost_slots_are_told_in_their_order_and_once),
-		UNIT_OPEN_TEST(test_an_empty_slot_is_told_nothing),
-		UNIT_TEST(test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it),
-		UNIT_TEST(test_a_source_is_polled_when_its_descriptor_says_so),
-		UNIT_TEST(test_a_source_without_a_descriptor_is_polled_with_the_asynchronous_queue),
-	};
+static const struct CMUnitTest tests[] = {
+	UNIT_OPEN_TEST(test_the_lost_slots_are_told_in_their_order_and_once),
+	UNIT_OPEN_TEST(test_an_empty_slot_is_told_nothing),
+	UNIT_TEST(test_a_slot_empties_when_no_thread_is_left_that_may_be_in_it),
+	UNIT_TEST(test_a_source_is_polled_when_its_descriptor_says_so),
+	UNIT_TEST(test_a_source_without_a_descriptor_is_polled_with_the_asynchronous_queue),
+};
 
-	return cmocka_run_group_tests_name("listener", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("listener", tests)

@@ -564,31 +564,21 @@ test_close_takes_all_keys_back(void **state)
 
 #define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		OPEN_TEST(test_a_key_covers_exactly_what_was_asked),
-		OPEN_TEST(test_a_key_for_a_peer_allows_what_was_asked),
-		OPEN_TEST(test_freed_keys_do_not_come_back_soon),
-		OPEN_TEST(test_pool_lookup),
-		OPEN_TEST(test_met_pools_are_registered),
-		OPEN_TEST(test_a_clone_of_an_unmet_pool),
-		OPEN_TEST(test_memory_of_others_has_no_key),
-		OPEN_TEST(test_a_freed_pool_is_forgotten),
-		OPEN_TEST(test_a_cache_is_old_after_any_number_of_removals),
-		OPEN_TEST(test_a_pool_outlives_a_mapping_of_the_application),
-		OPEN_TEST(test_a_pool_keeps_its_keys_when_it_gets_no_more),
-		OPEN_TEST(test_a_refused_key_leaves_nothing),
-		OPEN_TEST(test_a_refused_pool_costs_no_lock),
-		cmocka_unit_test(test_close_takes_all_keys_back),
-	};
+static const struct CMUnitTest tests[] = {
+	OPEN_TEST(test_a_key_covers_exactly_what_was_asked),
+	OPEN_TEST(test_a_key_for_a_peer_allows_what_was_asked),
+	OPEN_TEST(test_freed_keys_do_not_come_back_soon),
+	OPEN_TEST(test_pool_lookup),
+	OPEN_TEST(test_met_pools_are_registered),
+	OPEN_TEST(test_a_clone_of_an_unmet_pool),
+	OPEN_TEST(test_memory_of_others_has_no_key),
+	OPEN_TEST(test_a_freed_pool_is_forgotten),
+	OPEN_TEST(test_a_cache_is_old_after_any_number_of_removals),
+	OPEN_TEST(test_a_pool_outlives_a_mapping_of_the_application),
+	OPEN_TEST(test_a_pool_keeps_its_keys_when_it_gets_no_more),
+	OPEN_TEST(test_a_refused_key_leaves_nothing),
+	OPEN_TEST(test_a_refused_pool_costs_no_lock),
+	cmocka_unit_test(test_close_takes_all_keys_back),
+};
 
-	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("mkey", tests)

@@ -342,23 +342,13 @@ test_they_are_not_of_eals_memory(void **state)
 	card_close(dev);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		CARD_TEST(test_no_page_is_unmapped_under_the_firmware),
-		CARD_TEST(test_pages_that_come_back_late_are_waited_for),
-		CARD_TEST(test_the_end_of_devices_with_quirks),
-		CARD_TEST(test_bring_up_gives_pages_while_it_waits),
-		CARD_TEST(test_the_control_thread_gives_pages_while_it_waits),
-		CARD_TEST(test_they_are_not_of_eals_memory),
-	};
+static const struct CMUnitTest tests[] = {
+	CARD_TEST(test_no_page_is_unmapped_under_the_firmware),
+	CARD_TEST(test_pages_that_come_back_late_are_waited_for),
+	CARD_TEST(test_the_end_of_devices_with_quirks),
+	CARD_TEST(test_bring_up_gives_pages_while_it_waits),
+	CARD_TEST(test_the_control_thread_gives_pages_while_it_waits),
+	CARD_TEST(test_they_are_not_of_eals_memory),
+};
 
-	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("pages", tests)

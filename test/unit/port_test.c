@@ -358,29 +358,19 @@ test_a_transmit_queue_is_restarted_while_entries_come(void **state)
 	assert_at_most_a_ring(&txq->cq, log_size);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		ETHDEV_TEST(test_a_lost_device_is_a_removal_event),
-		ETHDEV_TEST(test_what_is_refused_half_way_is_taken_back),
-		ETHDEV_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
-		ETHDEV_TEST(test_an_error_of_a_receive_queue_is_counted),
-		ETHDEV_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
-		cmocka_unit_test_setup_teardown(test_who_sleeps_on_a_queue_without_events_is_woken,
-						setup_suspicious, unit_ethdev_close),
-		ETHDEV_TEST(test_a_lost_device_wakes_who_sleeps),
-		ETHDEV_TEST(test_a_recovery_wakes_who_sleeps),
-		ETHDEV_TEST(test_a_receive_queue_is_stopped_while_entries_come),
-		ETHDEV_TEST(test_a_receive_queue_is_recovered_while_entries_come),
-		ETHDEV_TEST(test_a_transmit_queue_is_restarted_while_entries_come),
-	};
+static const struct CMUnitTest tests[] = {
+	ETHDEV_TEST(test_a_lost_device_is_a_removal_event),
+	ETHDEV_TEST(test_what_is_refused_half_way_is_taken_back),
+	ETHDEV_TEST(test_a_port_whose_reset_failed_can_be_reset_again),
+	ETHDEV_TEST(test_an_error_of_a_receive_queue_is_counted),
+	ETHDEV_TEST(test_a_receive_queue_that_cannot_be_emptied_is_down),
+	cmocka_unit_test_setup_teardown(test_who_sleeps_on_a_queue_without_events_is_woken,
+					setup_suspicious, unit_ethdev_close),
+	ETHDEV_TEST(test_a_lost_device_wakes_who_sleeps),
+	ETHDEV_TEST(test_a_recovery_wakes_who_sleeps),
+	ETHDEV_TEST(test_a_receive_queue_is_stopped_while_entries_come),
+	ETHDEV_TEST(test_a_receive_queue_is_recovered_while_entries_come),
+	ETHDEV_TEST(test_a_transmit_queue_is_restarted_while_entries_come),
+};
 
-	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("port", tests)

@@ -244,25 +244,15 @@ test_a_queue_that_broke_by_event_needs_a_restart(void **state)
 	unit_loop(f, 8);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		ETHDEV_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
-		ETHDEV_TEST(test_a_stop_in_vain_with_no_completion_at_all),
-		ETHDEV_TEST(test_a_full_ring_holds_no_second_nop),
-		ETHDEV_TEST(test_a_nop_that_a_burst_found_done_holds_no_slot),
-		ETHDEV_TEST(test_a_nop_of_a_round_before_is_not_under_way),
-		ETHDEV_TEST(test_descriptors_under_way_are_full),
-		ETHDEV_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
-		ETHDEV_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
-	};
+static const struct CMUnitTest tests[] = {
+	ETHDEV_TEST(test_a_stop_that_waits_in_vain_counts_what_is_lost),
+	ETHDEV_TEST(test_a_stop_in_vain_with_no_completion_at_all),
+	ETHDEV_TEST(test_a_full_ring_holds_no_second_nop),
+	ETHDEV_TEST(test_a_nop_that_a_burst_found_done_holds_no_slot),
+	ETHDEV_TEST(test_a_nop_of_a_round_before_is_not_under_way),
+	ETHDEV_TEST(test_descriptors_under_way_are_full),
+	ETHDEV_TEST(test_a_recovery_that_cannot_be_asked_for_is_asked_again),
+	ETHDEV_TEST(test_a_queue_that_broke_by_event_needs_a_restart),
+};
 
-	return cmocka_run_group_tests_name("port_tx", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("port_tx", tests)

@@ -336,25 +336,15 @@ test_port(void **state)
 
 #define OPEN_TEST(name) cmocka_unit_test_setup_teardown(name, unit_open, unit_close)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		OPEN_TEST(test_rings_begin_as_the_prm_says),
-		OPEN_TEST(test_every_command_refused_in_turn),
-		OPEN_TEST(test_sizes_beyond_the_capabilities),
-		OPEN_TEST(test_largest_queues),
-		OPEN_TEST(test_recovery_starts_again_at_zero),
-		OPEN_TEST(test_steering_entries),
-		OPEN_TEST(test_a_refused_address_keeps_the_old_one),
-		OPEN_TEST(test_port),
-	};
+static const struct CMUnitTest tests[] = {
+	OPEN_TEST(test_rings_begin_as_the_prm_says),
+	OPEN_TEST(test_every_command_refused_in_turn),
+	OPEN_TEST(test_sizes_beyond_the_capabilities),
+	OPEN_TEST(test_largest_queues),
+	OPEN_TEST(test_recovery_starts_again_at_zero),
+	OPEN_TEST(test_steering_entries),
+	OPEN_TEST(test_a_refused_address_keeps_the_old_one),
+	OPEN_TEST(test_port),
+};
 
-	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("queue", tests)

@@ -373,25 +373,14 @@ test_a_reset_completes_nothing(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_refused_create_leaves_nothing),
-		TEST(test_refused_changes_of_state),
-		TEST(test_a_refused_attach_leaves_nothing),
-		TEST(test_an_ethdev_that_is_refused_beside_a_queue_pair),
-		cmocka_unit_test_setup_teardown(test_a_lost_device_flushes_frames, setup,
-						teardown_lost),
-		TEST(test_a_queue_that_breaks_is_an_event_of_the_queue_pair),
-		TEST(test_a_reset_completes_nothing),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_a_refused_create_leaves_nothing),
+	TEST(test_refused_changes_of_state),
+	TEST(test_a_refused_attach_leaves_nothing),
+	TEST(test_an_ethdev_that_is_refused_beside_a_queue_pair),
+	cmocka_unit_test_setup_teardown(test_a_lost_device_flushes_frames, setup, teardown_lost),
+	TEST(test_a_queue_that_breaks_is_an_event_of_the_queue_pair),
+	TEST(test_a_reset_completes_nothing),
+};
 
-	return cmocka_run_group_tests_name("raw_embedded", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("raw_embedded", tests)

@@ -213,23 +213,10 @@ test_a_broken_srq_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_access_changes_from_init_to_init),
-		TEST(test_access_changes_from_rts_to_rts),
-		TEST(test_access_changes_from_sqd_to_sqd),
-		TEST(test_a_packet_in_rtr_is_told),
-		TEST(test_addresses_that_come_and_go_are_told),
-		TEST(test_a_broken_srq_is_told),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_access_changes_from_init_to_init),	TEST(test_access_changes_from_rts_to_rts),
+	TEST(test_access_changes_from_sqd_to_sqd),	TEST(test_a_packet_in_rtr_is_told),
+	TEST(test_addresses_that_come_and_go_are_told), TEST(test_a_broken_srq_is_told),
+};
 
-	return cmocka_run_group_tests_name("rdma_changes", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_changes", tests)

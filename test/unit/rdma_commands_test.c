@@ -526,27 +526,23 @@ test_a_queue_pair_does_not_go_within_a_poll(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, commands_setup, commands_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_create),
-		TEST(test_a_queue_pair_of_an_srq),
-		TEST(test_a_queue_pair_rings_the_register_of_its_thread_domain),
-		TEST(test_a_queue_pair_without_queues),
-		TEST(test_a_refused_create_leaves_nothing),
-		TEST(test_a_number_that_is_taken_is_given_back),
-		TEST(test_to_rts),
-		TEST(test_each_change_has_its_command),
-		TEST(test_to_reset_forgets_everything),
-		TEST(test_a_refused_change_changes_nothing),
-		TEST(test_query),
-		TEST(test_a_path_keeps_its_address),
-		TEST(test_another_path_lets_the_first_address_go),
-		TEST(test_a_lost_device_is_not_asked_to_flush),
-		TEST(test_srq_commands),
-		TEST(test_a_queue_pair_does_not_go_within_a_poll),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_create),
+	TEST(test_a_queue_pair_of_an_srq),
+	TEST(test_a_queue_pair_rings_the_register_of_its_thread_domain),
+	TEST(test_a_queue_pair_without_queues),
+	TEST(test_a_refused_create_leaves_nothing),
+	TEST(test_a_number_that_is_taken_is_given_back),
+	TEST(test_to_rts),
+	TEST(test_each_change_has_its_command),
+	TEST(test_to_reset_forgets_everything),
+	TEST(test_a_refused_change_changes_nothing),
+	TEST(test_query),
+	TEST(test_a_path_keeps_its_address),
+	TEST(test_another_path_lets_the_first_address_go),
+	TEST(test_a_lost_device_is_not_asked_to_flush),
+	TEST(test_srq_commands),
+	TEST(test_a_queue_pair_does_not_go_within_a_poll),
+};
 
-	return cmocka_run_group_tests_name("rdma_commands", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_commands", tests)

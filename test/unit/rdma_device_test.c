@@ -546,27 +546,22 @@ test_removal_waits_for_calls(void **state)
 	assert_int_equal(fake->alive, 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open_by_name_and_port),
-		cmocka_unit_test(test_a_device_without_rdma_does_not_open),
-		cmocka_unit_test(test_a_secondary_process_is_refused_with_one_message),
-		cmocka_unit_test(test_an_incomplete_driver_is_refused),
-		cmocka_unit_test(test_a_device_stays_while_its_driver_asks),
-		cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
-		FAKE_CONTEXT_TEST(test_queries),
-		FAKE_CONTEXT_TEST(test_addresses_of_a_port),
-		cmocka_unit_test(test_ipv4_addresses_are_told_from_others),
-		cmocka_unit_test(test_mtu_in_bytes),
-		FAKE_TEST(test_removal_leaves_shells),
-		FAKE_TEST(test_removal_wakes_those_who_sleep_on_a_channel),
-		FAKE_TEST(test_close_and_destroy_before_removal_and_after),
-		FAKE_TEST(test_an_object_in_use_does_not_go),
-		FAKE_TEST(test_removal_waits_for_calls),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_open_by_name_and_port),
+	cmocka_unit_test(test_a_device_without_rdma_does_not_open),
+	cmocka_unit_test(test_a_secondary_process_is_refused_with_one_message),
+	cmocka_unit_test(test_an_incomplete_driver_is_refused),
+	cmocka_unit_test(test_a_device_stays_while_its_driver_asks),
+	cmocka_unit_test(test_an_open_that_fails_leaves_nothing),
+	FAKE_CONTEXT_TEST(test_queries),
+	FAKE_CONTEXT_TEST(test_addresses_of_a_port),
+	cmocka_unit_test(test_ipv4_addresses_are_told_from_others),
+	cmocka_unit_test(test_mtu_in_bytes),
+	FAKE_TEST(test_removal_leaves_shells),
+	FAKE_TEST(test_removal_wakes_those_who_sleep_on_a_channel),
+	FAKE_TEST(test_close_and_destroy_before_removal_and_after),
+	FAKE_TEST(test_an_object_in_use_does_not_go),
+	FAKE_TEST(test_removal_waits_for_calls),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_device", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_device", tests)

@@ -49,23 +49,6 @@ without_rc(struct rnic_dev *dev, const char *stage, bool up)
 	return 0;
 }
 
-static int
-open_world(void **state)
-{
-	static struct unit_verbs world;
-
-	unit_verbs_open(&world);
-	*state = &world;
-	return 0;
-}
-
-static int
-close_world(void **state)
-{
-	unit_verbs_close(*state);
-	return 0;
-}
-
 static void
 test_a_device_without_rc_offers_no_rdma(void **state)
 {
@@ -702,37 +685,26 @@ test_telemetry_leaves_the_port_as_it_is(void **state)
 	assert_int_equal(rdmapmd_async_event_get(world->context, &event), -EAGAIN);
 }
 
-#define TEST(name)	cmocka_unit_test_setup_teardown(name, open_world, close_world)
 #define PAIR_TEST(name) cmocka_unit_test_setup(name, open_pair)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_device_without_rc_offers_no_rdma),
-		cmocka_unit_test(test_the_part_is_the_card_that_the_device_is_like),
-		TEST(test_what_the_device_says_of_itself),
-		TEST(test_the_path_mtu_follows_the_port),
-		TEST(test_memory_regions),
-		TEST(test_completion_events),
-		TEST(test_moderated_events),
-		TEST(test_a_cq_without_a_channel),
-		TEST(test_what_the_device_refuses_leaves_nothing),
-		TEST(test_a_cq_that_ran_over),
-		TEST(test_the_port_comes_and_goes),
-		TEST(test_telemetry),
-		TEST(test_telemetry_leaves_the_port_as_it_is),
-		PAIR_TEST(test_an_event_of_a_life_before),
-		PAIR_TEST(test_a_lost_device_flushes_everything),
-		PAIR_TEST(test_a_lost_device_is_reset_before_buffers_come_back),
-		PAIR_TEST(test_a_device_that_is_closed_under_an_application),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_a_device_without_rc_offers_no_rdma),
+	cmocka_unit_test(test_the_part_is_the_card_that_the_device_is_like),
+	UNIT_VERBS_TEST(test_what_the_device_says_of_itself),
+	UNIT_VERBS_TEST(test_the_path_mtu_follows_the_port),
+	UNIT_VERBS_TEST(test_memory_regions),
+	UNIT_VERBS_TEST(test_completion_events),
+	UNIT_VERBS_TEST(test_moderated_events),
+	UNIT_VERBS_TEST(test_a_cq_without_a_channel),
+	UNIT_VERBS_TEST(test_what_the_device_refuses_leaves_nothing),
+	UNIT_VERBS_TEST(test_a_cq_that_ran_over),
+	UNIT_VERBS_TEST(test_the_port_comes_and_goes),
+	UNIT_VERBS_TEST(test_telemetry),
+	UNIT_VERBS_TEST(test_telemetry_leaves_the_port_as_it_is),
+	PAIR_TEST(test_an_event_of_a_life_before),
+	PAIR_TEST(test_a_lost_device_flushes_everything),
+	PAIR_TEST(test_a_lost_device_is_reset_before_buffers_come_back),
+	PAIR_TEST(test_a_device_that_is_closed_under_an_application),
+};
 
-	return cmocka_run_group_tests_name("rdma_embedded", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_embedded", tests)

@@ -401,28 +401,23 @@ test_events_race_with_destruction(void **state)
 	pthread_join(thread, NULL);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(test_every_event_reaches_its_object),
-		FAKE_TEST(test_events_of_nobody_are_passed_over),
-		FAKE_TEST(test_events_come_in_order_and_once),
-		FAKE_TEST(test_the_descriptor_is_readable_while_events_wait),
-		FAKE_TEST(test_an_edge_triggered_wait),
-		FAKE_TEST(test_unacknowledged_events_hold_back_destruction),
-		FAKE_TEST(test_each_event_that_was_taken_counts),
-		FAKE_TEST(test_events_that_were_not_taken_go_with_their_object),
-		FAKE_TEST(test_events_do_not_hold_back_a_close),
-		FAKE_TEST(test_events_go_to_the_context_they_are_of),
-		FAKE_TEST(test_fatal_events_change_states),
-		FAKE_TEST(test_completion_events),
-		FAKE_TEST(test_many_events_are_acknowledged_at_once),
-		FAKE_TEST(test_a_queue_that_goes_takes_its_event_out_of_the_channel),
-		FAKE_TEST(test_a_queue_without_a_channel),
-		FAKE_TEST(test_events_race_with_destruction),
-	};
+static const struct CMUnitTest tests[] = {
+	FAKE_TEST(test_every_event_reaches_its_object),
+	FAKE_TEST(test_events_of_nobody_are_passed_over),
+	FAKE_TEST(test_events_come_in_order_and_once),
+	FAKE_TEST(test_the_descriptor_is_readable_while_events_wait),
+	FAKE_TEST(test_an_edge_triggered_wait),
+	FAKE_TEST(test_unacknowledged_events_hold_back_destruction),
+	FAKE_TEST(test_each_event_that_was_taken_counts),
+	FAKE_TEST(test_events_that_were_not_taken_go_with_their_object),
+	FAKE_TEST(test_events_do_not_hold_back_a_close),
+	FAKE_TEST(test_events_go_to_the_context_they_are_of),
+	FAKE_TEST(test_fatal_events_change_states),
+	FAKE_TEST(test_completion_events),
+	FAKE_TEST(test_many_events_are_acknowledged_at_once),
+	FAKE_TEST(test_a_queue_that_goes_takes_its_event_out_of_the_channel),
+	FAKE_TEST(test_a_queue_without_a_channel),
+	FAKE_TEST(test_events_race_with_destruction),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_event", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_event", tests)

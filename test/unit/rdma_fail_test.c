@@ -316,23 +316,13 @@ test_an_event_queue_that_cannot_be_made(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_the_nth_command_fails),
-		TEST(test_the_nth_map_fails),
-		TEST(test_the_nth_allocation_fails),
-		TEST(test_the_nth_piece_of_the_heap_fails),
-		cmocka_unit_test_setup_teardown(test_an_event_queue_that_cannot_be_made,
-						open_world_with_vectors, close_world_with_vectors),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_the_nth_command_fails),
+	TEST(test_the_nth_map_fails),
+	TEST(test_the_nth_allocation_fails),
+	TEST(test_the_nth_piece_of_the_heap_fails),
+	cmocka_unit_test_setup_teardown(test_an_event_queue_that_cannot_be_made,
+					open_world_with_vectors, close_world_with_vectors),
+};
 
-	return cmocka_run_group_tests_name("rdma_fail", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_fail", tests)

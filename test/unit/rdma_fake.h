@@ -105,6 +105,13 @@ int fake_teardown(void **state);
 
 /* The library's messages only with RDMAPMD_TEST_LOG=1. */
 void fake_quiet(void);
+/* The main() of a program whose tests are one group. */
+#define FAKE_MAIN(name, tests)                                               \
+	int main(void)                                                       \
+	{                                                                    \
+		fake_quiet();                                                \
+		return cmocka_run_group_tests_name(name, tests, NULL, NULL); \
+	}
 /* EAL without hugepages. 0, or what main() returns. */
 int fake_eal(char *program);
 

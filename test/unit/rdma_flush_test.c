@@ -230,22 +230,16 @@ test_arming_wakes_if_something_waits(void **state)
 	assert_int_equal(rings_woken, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
+static const struct CMUnitTest tests[] = {
+	RINGS_TEST(test_all_that_was_posted_comes_back_in_order),
+	RINGS_TEST(test_a_burst_flushes_as_many_as_fit),
+	RINGS_TEST(test_what_completed_before_is_told_first),
+	RINGS_TEST(test_entries_that_come_late_are_not_believed),
+	RINGS_TEST(test_posting_goes_on_around_the_rings),
+	RINGS_TEST(test_a_full_queue_is_flushed),
+	RINGS_TEST(test_the_drivers_own_requests_are_not_told),
+	RINGS_TEST(test_each_cq_flushes_what_completes_into_it),
+	RINGS_TEST(test_arming_wakes_if_something_waits),
+};
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_all_that_was_posted_comes_back_in_order),
-		TEST(test_a_burst_flushes_as_many_as_fit),
-		TEST(test_what_completed_before_is_told_first),
-		TEST(test_entries_that_come_late_are_not_believed),
-		TEST(test_posting_goes_on_around_the_rings),
-		TEST(test_a_full_queue_is_flushed),
-		TEST(test_the_drivers_own_requests_are_not_told),
-		TEST(test_each_cq_flushes_what_completes_into_it),
-		TEST(test_arming_wakes_if_something_waits),
-	};
-
-	return cmocka_run_group_tests_name("rdma_flush", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_flush", tests)

@@ -322,22 +322,18 @@ test_cleaning_finds_all_entries(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rings_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_frame),
-		TEST(test_the_header_goes_inline_where_the_device_wants_it),
-		TEST(test_a_frame_that_is_all_header),
-		TEST(test_an_inline_frame),
-		TEST(test_frames_run_on_behind_the_end_of_the_ring),
-		TEST(test_frames_that_are_refused),
-		TEST(test_a_nop_among_frames),
-		TEST(test_a_received_frame),
-		TEST(test_errors_of_the_receive_queue_are_the_queue_pair_s),
-		TEST(test_an_error_of_a_send_is_told_as_one),
-		TEST(test_cleaning_finds_all_entries),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_a_frame),
+	TEST(test_the_header_goes_inline_where_the_device_wants_it),
+	TEST(test_a_frame_that_is_all_header),
+	TEST(test_an_inline_frame),
+	TEST(test_frames_run_on_behind_the_end_of_the_ring),
+	TEST(test_frames_that_are_refused),
+	TEST(test_a_nop_among_frames),
+	TEST(test_a_received_frame),
+	TEST(test_errors_of_the_receive_queue_are_the_queue_pair_s),
+	TEST(test_an_error_of_a_send_is_told_as_one),
+	TEST(test_cleaning_finds_all_entries),
+};
 
-	return cmocka_run_group_tests_name("rdma_frames", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_frames", tests)

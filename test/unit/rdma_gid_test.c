@@ -198,20 +198,16 @@ test_own_addresses_are_resolved(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, commands_setup_bare, commands_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_gids),
-		TEST(test_a_port_has_its_link_local_address),
-		TEST(test_addresses_of_the_devargs),
-		TEST(test_more_addresses_than_the_table_holds),
-		TEST(test_no_table_no_addresses),
-		TEST(test_add_and_delete),
-		TEST(test_a_refused_address_is_not_there),
-		TEST(test_addresses_follow_the_mac),
-		TEST(test_own_addresses_are_resolved),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_gids),
+	TEST(test_a_port_has_its_link_local_address),
+	TEST(test_addresses_of_the_devargs),
+	TEST(test_more_addresses_than_the_table_holds),
+	TEST(test_no_table_no_addresses),
+	TEST(test_add_and_delete),
+	TEST(test_a_refused_address_is_not_there),
+	TEST(test_addresses_follow_the_mac),
+	TEST(test_own_addresses_are_resolved),
+};
 
-	return cmocka_run_group_tests_name("rdma_gid", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_gid", tests)

@@ -516,25 +516,20 @@ test_a_thousand_queue_pairs(void **state)
 		assert_int_equal(rdmapmd_qp_destroy(qps[i]), 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(test_dependants_hold_back_destruction),
-		FAKE_TEST(test_a_refused_destruction_asks_no_driver),
-		FAKE_TEST(test_objects_of_two_contexts_do_not_mix),
-		FAKE_TEST(test_destroyed_objects_are_refused),
-		FAKE_TEST(test_null_is_refused),
-		FAKE_TEST(test_a_create_that_fails_leaves_nothing),
-		FAKE_TEST(test_a_driver_that_gives_a_number_twice),
-		FAKE_TEST(test_no_memory_and_no_descriptors),
-		FAKE_TEST(test_a_destroy_that_fails_in_the_device_is_told_and_done),
-		FAKE_TEST(test_close_destroys_dependants_first),
-		FAKE_TEST(test_close_goes_on_when_the_device_fails),
-		FAKE_CONTEXT_TEST(test_many_threads),
-		FAKE_TEST(test_a_thousand_queue_pairs),
-	};
+static const struct CMUnitTest tests[] = {
+	FAKE_TEST(test_dependants_hold_back_destruction),
+	FAKE_TEST(test_a_refused_destruction_asks_no_driver),
+	FAKE_TEST(test_objects_of_two_contexts_do_not_mix),
+	FAKE_TEST(test_destroyed_objects_are_refused),
+	FAKE_TEST(test_null_is_refused),
+	FAKE_TEST(test_a_create_that_fails_leaves_nothing),
+	FAKE_TEST(test_a_driver_that_gives_a_number_twice),
+	FAKE_TEST(test_no_memory_and_no_descriptors),
+	FAKE_TEST(test_a_destroy_that_fails_in_the_device_is_told_and_done),
+	FAKE_TEST(test_close_destroys_dependants_first),
+	FAKE_TEST(test_close_goes_on_when_the_device_fails),
+	FAKE_CONTEXT_TEST(test_many_threads),
+	FAKE_TEST(test_a_thousand_queue_pairs),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_object", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_object", tests)

@@ -647,38 +647,32 @@ test_arming(void **state)
 	rings_assert_bytes(&rings->arm_register, "00000123 00000456");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
+static const struct CMUnitTest tests[] = {
+	RINGS_TEST(test_each_operation_completes_under_its_name),
+	RINGS_TEST(test_a_completion_is_one_of_all_before_it),
+	RINGS_TEST(test_a_burst_takes_no_more_than_asked),
+	RINGS_TEST(test_the_index_wraps_around_the_ring_and_its_24_bits),
+	RINGS_TEST(test_receives),
+	RINGS_TEST(test_receives_from_an_srq_name_their_request),
+	RINGS_TEST(test_each_syndrome_has_its_status),
+	RINGS_TEST(test_entries_of_nobody_are_passed_over),
+	RINGS_TEST(test_no_message_is_longer_than_its_request),
+	RINGS_TEST(test_no_message_is_longer_than_its_request_of_an_srq),
+	RINGS_TEST(test_a_read_is_as_long_as_its_request),
+	RINGS_TEST(test_entries_in_the_wrong_queue_are_passed_over),
+	RINGS_TEST(test_arrivals_in_a_send_queue_are_passed_over_after_good_sends),
+	RINGS_TEST(test_sends_in_a_receive_queue_are_passed_over_after_good_arrivals),
+	RINGS_TEST(test_queue_pairs_complete_in_turn),
+	RINGS_TEST(test_entries_of_no_request_are_passed_over),
+	RINGS_TEST(test_entries_of_unknown_kinds_are_passed_over),
+	RINGS_TEST(test_a_queue_pair_without_a_queue),
+	RINGS_TEST(test_an_entry_of_a_request_of_long_ago_is_passed_over),
+	RINGS_TEST(test_an_invalid_entry_is_not_taken),
+	RINGS_TEST(test_a_destroyed_queue_pair_has_no_completions),
+	RINGS_TEST(test_completions_of_others_stay_when_one_is_destroyed),
+	RINGS_TEST(test_a_thousand_queue_pairs_of_one_cq),
+	RINGS_TEST(test_a_number_given_twice_is_refused),
+	RINGS_TEST(test_arming),
+};
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_each_operation_completes_under_its_name),
-		TEST(test_a_completion_is_one_of_all_before_it),
-		TEST(test_a_burst_takes_no_more_than_asked),
-		TEST(test_the_index_wraps_around_the_ring_and_its_24_bits),
-		TEST(test_receives),
-		TEST(test_receives_from_an_srq_name_their_request),
-		TEST(test_each_syndrome_has_its_status),
-		TEST(test_entries_of_nobody_are_passed_over),
-		TEST(test_no_message_is_longer_than_its_request),
-		TEST(test_no_message_is_longer_than_its_request_of_an_srq),
-		TEST(test_a_read_is_as_long_as_its_request),
-		TEST(test_entries_in_the_wrong_queue_are_passed_over),
-		TEST(test_arrivals_in_a_send_queue_are_passed_over_after_good_sends),
-		TEST(test_sends_in_a_receive_queue_are_passed_over_after_good_arrivals),
-		TEST(test_queue_pairs_complete_in_turn),
-		TEST(test_entries_of_no_request_are_passed_over),
-		TEST(test_entries_of_unknown_kinds_are_passed_over),
-		TEST(test_a_queue_pair_without_a_queue),
-		TEST(test_an_entry_of_a_request_of_long_ago_is_passed_over),
-		TEST(test_an_invalid_entry_is_not_taken),
-		TEST(test_a_destroyed_queue_pair_has_no_completions),
-		TEST(test_completions_of_others_stay_when_one_is_destroyed),
-		TEST(test_a_thousand_queue_pairs_of_one_cq),
-		TEST(test_a_number_given_twice_is_refused),
-		TEST(test_arming),
-	};
-
-	return cmocka_run_group_tests_name("rdma_poll", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_poll", tests)

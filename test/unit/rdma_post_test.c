@@ -512,39 +512,33 @@ test_draining_waits_for_what_is_signaled(void **state)
 	rings_assert_bytes(&rings->dbrec, "00000001 00000002");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
+static const struct CMUnitTest tests[] = {
+	RINGS_TEST(test_write),
+	RINGS_TEST(test_write_with_immediate),
+	RINGS_TEST(test_send),
+	RINGS_TEST(test_read),
+	RINGS_TEST(test_atomics),
+	RINGS_TEST(test_nop),
+	RINGS_TEST(test_every_request_is_signaled_where_the_queue_pair_says_so),
+	RINGS_TEST(test_segments_run_on_behind_the_end_of_the_ring),
+	RINGS_TEST(test_inline_data),
+	RINGS_TEST(test_inline_data_runs_on_behind_the_end_of_the_ring),
+	RINGS_TEST(test_an_empty_message_has_no_segment),
+	RINGS_TEST(test_the_wqe_counter_wraps),
+	RINGS_TEST(test_one_doorbell_for_a_burst),
+	RINGS_TEST(test_a_shared_register_is_rung_under_its_lock),
+	RINGS_TEST(test_a_single_wqe_goes_with_the_ring_where_that_is_allowed),
+	RINGS_TEST(test_dumps),
+	RINGS_TEST(test_nothing_is_rung_for_nothing),
+	RINGS_TEST(test_a_full_ring),
+	RINGS_TEST(test_requests_that_are_refused),
+	RINGS_TEST(test_a_queue_pair_that_asks_for_nothing),
+	RINGS_TEST(test_a_state_that_takes_no_requests),
+	RINGS_TEST(test_a_queue_full_of_unsignaled_requests_gets_empty_again),
+	RINGS_TEST(test_a_full_queue_with_a_completion_to_come_is_left_alone),
+	RINGS_TEST(test_a_failed_request_is_reported_though_it_was_signaled_on_the_quiet),
+	RINGS_TEST(test_draining_posts_a_nop_behind_an_unsignaled_request),
+	RINGS_TEST(test_draining_waits_for_what_is_signaled),
+};
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_write),
-		TEST(test_write_with_immediate),
-		TEST(test_send),
-		TEST(test_read),
-		TEST(test_atomics),
-		TEST(test_nop),
-		TEST(test_every_request_is_signaled_where_the_queue_pair_says_so),
-		TEST(test_segments_run_on_behind_the_end_of_the_ring),
-		TEST(test_inline_data),
-		TEST(test_inline_data_runs_on_behind_the_end_of_the_ring),
-		TEST(test_an_empty_message_has_no_segment),
-		TEST(test_the_wqe_counter_wraps),
-		TEST(test_one_doorbell_for_a_burst),
-		TEST(test_a_shared_register_is_rung_under_its_lock),
-		TEST(test_a_single_wqe_goes_with_the_ring_where_that_is_allowed),
-		TEST(test_dumps),
-		TEST(test_nothing_is_rung_for_nothing),
-		TEST(test_a_full_ring),
-		TEST(test_requests_that_are_refused),
-		TEST(test_a_queue_pair_that_asks_for_nothing),
-		TEST(test_a_state_that_takes_no_requests),
-		TEST(test_a_queue_full_of_unsignaled_requests_gets_empty_again),
-		TEST(test_a_full_queue_with_a_completion_to_come_is_left_alone),
-		TEST(test_a_failed_request_is_reported_though_it_was_signaled_on_the_quiet),
-		TEST(test_draining_posts_a_nop_behind_an_unsignaled_request),
-		TEST(test_draining_waits_for_what_is_signaled),
-	};
-
-	return cmocka_run_group_tests_name("rdma_post", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_post", tests)

@@ -718,31 +718,26 @@ test_who_wants_to_know_that_a_queue_is_drained(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_every_state_change),
-		TEST(test_states_that_are_none),
-		TEST(test_attributes_without_a_state_leave_it),
-		TEST(test_the_current_state_must_be_right),
-		TEST(test_a_change_that_the_device_refuses),
-		TEST(test_an_error_during_a_change_stays),
-		TEST(test_an_error_during_a_query_stays),
-		TEST(test_values_out_of_range),
-		TEST(test_remote_atomics_need_a_device_that_has_some),
-		TEST(test_the_way_to_the_peer),
-		TEST(test_query),
-		TEST(test_transports_that_there_are_not),
-		TEST(test_sizes),
-		TEST(test_sizes_that_are_too_large),
-		TEST(test_the_smallest_limit_counts),
-		TEST(test_queues_of_no_size),
-		TEST(test_what_an_application_sees_of_its_queue_pair),
-		TEST(test_drain),
-		TEST(test_who_wants_to_know_that_a_queue_is_drained),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_every_state_change),
+	TEST(test_states_that_are_none),
+	TEST(test_attributes_without_a_state_leave_it),
+	TEST(test_the_current_state_must_be_right),
+	TEST(test_a_change_that_the_device_refuses),
+	TEST(test_an_error_during_a_change_stays),
+	TEST(test_an_error_during_a_query_stays),
+	TEST(test_values_out_of_range),
+	TEST(test_remote_atomics_need_a_device_that_has_some),
+	TEST(test_the_way_to_the_peer),
+	TEST(test_query),
+	TEST(test_transports_that_there_are_not),
+	TEST(test_sizes),
+	TEST(test_sizes_that_are_too_large),
+	TEST(test_the_smallest_limit_counts),
+	TEST(test_queues_of_no_size),
+	TEST(test_what_an_application_sees_of_its_queue_pair),
+	TEST(test_drain),
+	TEST(test_who_wants_to_know_that_a_queue_is_drained),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_qp", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_qp", tests)

@@ -236,20 +236,15 @@ test_every_status_has_a_name(void **state)
 		"unknown");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_CONTEXT_TEST(test_sizes_of_completion_queues),
-		FAKE_TEST(test_resize_and_moderation),
-		FAKE_TEST(test_bursts_reach_the_driver),
-		FAKE_CONTEXT_TEST(test_shared_receive_queues),
-		FAKE_CONTEXT_TEST(test_a_device_without_srqs),
-		FAKE_CONTEXT_TEST(test_a_device_without_thread_domains),
-		FAKE_TEST(test_queue_pairs_of_a_thread_domain),
-		cmocka_unit_test(test_every_status_has_a_name),
-	};
+static const struct CMUnitTest tests[] = {
+	FAKE_CONTEXT_TEST(test_sizes_of_completion_queues),
+	FAKE_TEST(test_resize_and_moderation),
+	FAKE_TEST(test_bursts_reach_the_driver),
+	FAKE_CONTEXT_TEST(test_shared_receive_queues),
+	FAKE_CONTEXT_TEST(test_a_device_without_srqs),
+	FAKE_CONTEXT_TEST(test_a_device_without_thread_domains),
+	FAKE_TEST(test_queue_pairs_of_a_thread_domain),
+	cmocka_unit_test(test_every_status_has_a_name),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_queue", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_queue", tests)

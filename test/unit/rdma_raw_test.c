@@ -246,19 +246,14 @@ test_addresses_that_are_none(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_what_can_be_made),
-		TEST(test_every_state_change),
-		TEST(test_an_error_of_a_send),
-		TEST(test_leaving_sqe_too_early),
-		TEST(test_draining_after_an_error_of_a_receive),
-		TEST(test_addresses_are_the_driver_s),
-		TEST(test_addresses_that_are_none),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_what_can_be_made),
+	TEST(test_every_state_change),
+	TEST(test_an_error_of_a_send),
+	TEST(test_leaving_sqe_too_early),
+	TEST(test_draining_after_an_error_of_a_receive),
+	TEST(test_addresses_are_the_driver_s),
+	TEST(test_addresses_that_are_none),
+};
 
-	fake_quiet();
-	return cmocka_run_group_tests_name("rdma_raw", tests, NULL, NULL);
-}
+FAKE_MAIN("rdma_raw", tests)

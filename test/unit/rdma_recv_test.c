@@ -297,20 +297,14 @@ test_an_srq_gives_a_wqe_with_its_wr_id(void **state)
 	assert_int_equal(rnic_rdma_post_srq_recv(&srq->srq, wr, 4), 3);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
+static const struct CMUnitTest tests[] = {
+	RINGS_TEST(test_receive),
+	RINGS_TEST(test_a_receive_request_that_fills_its_wqe),
+	RINGS_TEST(test_a_full_receive_queue),
+	RINGS_TEST(test_srq),
+	RINGS_TEST(test_an_srq_takes_wqes_back_from_two_threads),
+	RINGS_TEST(test_an_srq_gives_a_wqe_to_one_of_two_threads),
+	RINGS_TEST(test_an_srq_gives_a_wqe_with_its_wr_id),
+};
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_receive),
-		TEST(test_a_receive_request_that_fills_its_wqe),
-		TEST(test_a_full_receive_queue),
-		TEST(test_srq),
-		TEST(test_an_srq_takes_wqes_back_from_two_threads),
-		TEST(test_an_srq_gives_a_wqe_to_one_of_two_threads),
-		TEST(test_an_srq_gives_a_wqe_with_its_wr_id),
-	};
-
-	return cmocka_run_group_tests_name("rdma_recv", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_recv", tests)

@@ -326,22 +326,12 @@ test_the_key_of_a_pool_that_was_freed_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_region_is_reached_by_the_address_of_the_callers_choice),
-		TEST(test_mbufs_are_sent_by_their_pools_key),
-		TEST(test_a_pool_that_may_be_read_alone_is_not_written_to),
-		TEST(test_a_chunk_that_comes_later_is_registered_anew),
-		TEST(test_the_key_of_a_pool_that_was_freed_is_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_a_region_is_reached_by_the_address_of_the_callers_choice),
+	TEST(test_mbufs_are_sent_by_their_pools_key),
+	TEST(test_a_pool_that_may_be_read_alone_is_not_written_to),
+	TEST(test_a_chunk_that_comes_later_is_registered_anew),
+	TEST(test_the_key_of_a_pool_that_was_freed_is_refused),
+};
 
-	return cmocka_run_group_tests_name("rdma_regions", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_regions", tests)

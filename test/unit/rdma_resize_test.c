@@ -319,19 +319,15 @@ test_counters_wrap_at_32_bits_and_go_on(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_entries_survive_another_size),
-		TEST(test_a_smaller_ring),
-		TEST(test_the_command_of_another_size),
-		TEST(test_more_wait_than_would_fit),
-		TEST(test_a_refused_size_changes_nothing),
-		TEST(test_moderation),
-		TEST(test_counters_have_the_names_of_rdma_statistic),
-		TEST(test_counters_wrap_at_32_bits_and_go_on),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_entries_survive_another_size),
+	TEST(test_a_smaller_ring),
+	TEST(test_the_command_of_another_size),
+	TEST(test_more_wait_than_would_fit),
+	TEST(test_a_refused_size_changes_nothing),
+	TEST(test_moderation),
+	TEST(test_counters_have_the_names_of_rdma_statistic),
+	TEST(test_counters_wrap_at_32_bits_and_go_on),
+};
 
-	return cmocka_run_group_tests_name("rdma_resize", tests, NULL, NULL);
-}
+PLAIN_MAIN("rdma_resize", tests)

@@ -20,6 +20,7 @@
 #include "prm/cqe.h"
 #include "prm/wqe.h"
 #include "rdma/rdma.h"
+#include "main.h"
 
 #define RINGS_LOG_SQ  4 /* WQEBBs */
 #define RINGS_LOG_RQ  2
@@ -55,6 +56,7 @@ struct rings {
 };
 
 /* Setup and teardown of a test: *state is a struct rings, in a state that takes everything. */
+#define RINGS_TEST(name) cmocka_unit_test_setup_teardown(name, rings_setup, rings_teardown)
 int rings_setup(void **state);
 int rings_teardown(void **state);
 /* Queue and WQE counters at `wqe`, the CQ's index at `cqe`. Nothing is under way. */

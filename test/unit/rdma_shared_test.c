@@ -251,24 +251,14 @@ test_a_completion_leads_to_its_queue_pair(void **state)
 			 world->survivor);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_completion_leads_to_its_queue_pair,
-						open_world, close_world),
-		cmocka_unit_test_setup_teardown(test_queue_pairs_go_while_their_cq_is_polled,
-						open_world, close_world),
-		cmocka_unit_test_setup_teardown(
-			test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled, open_world,
-			close_lost_world),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(test_a_completion_leads_to_its_queue_pair, open_world,
+					close_world),
+	cmocka_unit_test_setup_teardown(test_queue_pairs_go_while_their_cq_is_polled, open_world,
+					close_world),
+	cmocka_unit_test_setup_teardown(
+		test_queue_pairs_of_a_lost_device_go_while_their_cq_is_polled, open_world,
+		close_lost_world),
+};
 
-	return cmocka_run_group_tests_name("rdma_shared", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_shared", tests)

@@ -20,24 +20,6 @@
 #include "core/uar.h"
 #include "rdma/rdma.h"
 
-static int
-open_world(void **state)
-{
-	static struct unit_verbs world;
-
-	unit_verbs_open(&world);
-	*state = &world;
-	return 0;
-}
-
-/* UAR pages are among what it must give back. */
-static int
-close_world(void **state)
-{
-	unit_verbs_close(*state);
-	return 0;
-}
-
 static struct rdmapmd_cq *
 make_cq(const struct unit_verbs *world)
 {
@@ -372,27 +354,15 @@ test_a_domain_of_a_lost_device_goes_with_its_error(void **state)
 	unit_verbs_close_lost(world);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+static const struct CMUnitTest tests[] = {
+	UNIT_VERBS_TEST(test_a_thread_domain_has_a_register),
+	UNIT_VERBS_TEST(test_more_thread_domains_than_registers),
+	UNIT_VERBS_TEST(test_the_doorbell_of_each_register_reaches_the_device),
+	UNIT_VERBS_TEST(test_two_threads_ring_one_register),
+	UNIT_VERBS_TEST(test_each_thread_rings_the_register_of_its_domain),
+	UNIT_VERBS_TEST(test_domains_come_and_go_in_threads),
+	cmocka_unit_test_setup(test_a_domain_of_a_lost_device_goes_with_its_error,
+			       unit_verbs_setup),
+};
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_thread_domain_has_a_register),
-		TEST(test_more_thread_domains_than_registers),
-		TEST(test_the_doorbell_of_each_register_reaches_the_device),
-		TEST(test_two_threads_ring_one_register),
-		TEST(test_each_thread_rings_the_register_of_its_domain),
-		TEST(test_domains_come_and_go_in_threads),
-		cmocka_unit_test_setup(test_a_domain_of_a_lost_device_goes_with_its_error,
-				       open_world),
-	};
-
-	return cmocka_run_group_tests_name("rdma_td", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_td", tests)

@@ -250,22 +250,12 @@ test_the_control_thread_gives_its_command_up(void **state)
 	assert_int_equal(__builtin_popcount(slots_then), 1);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
+static const struct CMUnitTest tests[] = {
 #ifndef RNIC_TSAN
-		UNIT_TEST(test_a_device_that_refills_its_queue_is_still_watched),
-		UNIT_TEST(test_a_device_that_refills_its_queue_can_be_closed),
+	UNIT_TEST(test_a_device_that_refills_its_queue_is_still_watched),
+	UNIT_TEST(test_a_device_that_refills_its_queue_can_be_closed),
 #endif
-		UNIT_TEST(test_the_control_thread_gives_its_command_up),
-	};
+	UNIT_TEST(test_the_control_thread_gives_its_command_up),
+};
 
-	return cmocka_run_group_tests_name("refill", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("refill", tests)

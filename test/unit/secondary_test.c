@@ -258,18 +258,8 @@ test_secondaries_ask_while_the_port_changes(void **state)
 	free(asker);
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_secondaries_ask_while_the_port_changes),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_secondaries_ask_while_the_port_changes),
+};
 
-	return cmocka_run_group_tests_name("secondary", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("secondary", tests)

@@ -334,25 +334,15 @@ test_vlans_are_filtered_behind_queue_pairs(void **state)
 
 #define STEER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		STEER_TEST(test_each_command_of_spreading_refused),
-		STEER_TEST(test_a_refused_table_of_queues_keeps_the_old_one),
-		STEER_TEST(test_a_refused_key_keeps_the_old_one),
-		STEER_TEST(test_a_refused_hash_type_keeps_the_old_one),
-		STEER_TEST(test_refused_addresses_keep_the_old_ones),
-		STEER_TEST(test_a_refused_own_address_keeps_the_old_one),
-		STEER_TEST(test_a_refused_filter_of_vlans_leaves_nothing),
-		STEER_TEST(test_vlans_are_filtered_behind_queue_pairs),
-	};
+static const struct CMUnitTest tests[] = {
+	STEER_TEST(test_each_command_of_spreading_refused),
+	STEER_TEST(test_a_refused_table_of_queues_keeps_the_old_one),
+	STEER_TEST(test_a_refused_key_keeps_the_old_one),
+	STEER_TEST(test_a_refused_hash_type_keeps_the_old_one),
+	STEER_TEST(test_refused_addresses_keep_the_old_ones),
+	STEER_TEST(test_a_refused_own_address_keeps_the_old_one),
+	STEER_TEST(test_a_refused_filter_of_vlans_leaves_nothing),
+	STEER_TEST(test_vlans_are_filtered_behind_queue_pairs),
+};
 
-	return cmocka_run_group_tests_name("steer", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("steer", tests)

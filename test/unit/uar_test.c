@@ -548,33 +548,23 @@ test_a_queue_that_is_refused_gives_its_register_back(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, unit_close)
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_figures),
-		TEST(test_eight_pages_and_the_event_queues),
-		TEST(test_halves_in_turn),
-		TEST(test_the_lock_is_for_shared_registers_alone),
-		TEST(test_registers_larger_than_their_page),
-		cmocka_unit_test(test_whole_wqes_go_to_owned_registers_alone),
-		TEST(test_dynamic_registers_have_one_owner),
-		TEST(test_a_page_goes_with_its_last_user),
-		TEST(test_low_latency_then_dynamic_then_shared),
-		TEST(test_a_device_with_no_more_pages),
-		TEST(test_1024_of_them_at_most),
-		TEST(test_the_nth_page_is_refused),
-		TEST(test_a_page_that_cannot_be_mapped),
-		TEST(test_a_lost_device_has_none_and_takes_none_back),
-		TEST(test_send_queues_ring_registers_of_their_own),
-		TEST(test_a_queue_that_is_refused_gives_its_register_back),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(test_figures),
+	TEST(test_eight_pages_and_the_event_queues),
+	TEST(test_halves_in_turn),
+	TEST(test_the_lock_is_for_shared_registers_alone),
+	TEST(test_registers_larger_than_their_page),
+	cmocka_unit_test(test_whole_wqes_go_to_owned_registers_alone),
+	TEST(test_dynamic_registers_have_one_owner),
+	TEST(test_a_page_goes_with_its_last_user),
+	TEST(test_low_latency_then_dynamic_then_shared),
+	TEST(test_a_device_with_no_more_pages),
+	TEST(test_1024_of_them_at_most),
+	TEST(test_the_nth_page_is_refused),
+	TEST(test_a_page_that_cannot_be_mapped),
+	TEST(test_a_lost_device_has_none_and_takes_none_back),
+	TEST(test_send_queues_ring_registers_of_their_own),
+	TEST(test_a_queue_that_is_refused_gives_its_register_back),
+};
 
-	return cmocka_run_group_tests_name("uar", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("uar", tests)

@@ -31,6 +31,16 @@
 
 /* EAL without hugepages, or with the program's own arguments if it has some. Without hugepages: a skip. */
 int unit_main(int argc, char **argv, int (*run)(void));
+/* The main() of a program whose tests are one group, without more ado. */
+#define UNIT_MAIN(name, tests)                                               \
+	static int unit_run(void)                                            \
+	{                                                                    \
+		return cmocka_run_group_tests_name(name, tests, NULL, NULL); \
+	}                                                                    \
+	int main(int argc, char **argv)                                      \
+	{                                                                    \
+		return unit_main(argc, argv, unit_run);                      \
+	}
 
 /* The process's resources: rte_malloc's heaps and open descriptors. */
 struct unit_account {

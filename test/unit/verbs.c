@@ -34,6 +34,23 @@ unit_verbs_close(struct unit_verbs *verbs)
 	assert_int_equal(unit_close(&dev), 0);
 }
 
+int
+unit_verbs_setup(void **state)
+{
+	static struct unit_verbs verbs;
+
+	unit_verbs_open(&verbs);
+	*state = &verbs;
+	return 0;
+}
+
+int
+unit_verbs_teardown(void **state)
+{
+	unit_verbs_close(*state);
+	return 0;
+}
+
 void
 unit_verbs_close_lost(struct unit_verbs *verbs)
 {

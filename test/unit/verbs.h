@@ -22,6 +22,11 @@ struct unit_verbs {
 void unit_verbs_open(struct unit_verbs *verbs);
 /* All of the context goes, and all that its objects had was given back. */
 void unit_verbs_close(struct unit_verbs *verbs);
+/* The same for a test's setup and teardown, in *state. */
+#define UNIT_VERBS_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, unit_verbs_setup, unit_verbs_teardown)
+int unit_verbs_setup(void **state);
+int unit_verbs_teardown(void **state);
 /* Of a device that is lost: nothing can be given back to it. */
 void unit_verbs_close_lost(struct unit_verbs *verbs);
 
