@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "driver/vport.h"
 #include "nic.h"
 #include "prm/flow.h"
 #include "prm/wqe.h"
@@ -86,15 +87,7 @@ nic_steer(struct nic *nic, uint32_t tirn, uint32_t times)
 void
 nic_be_promiscuous(struct nic *nic)
 {
-	struct rnic_modify_nic_vport_context_in in = { 0 };
-	struct rnic_cmd_out out;
-
-	hn_head(&in, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_PROMISC);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
-				   RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, 1);
-	hn_cmd_ok(&nic->hn, &in, sizeof(in), &out, sizeof(out));
+	assert_int_equal(drv_vport_promisc_set(&nic->hn.drv, true), 0);
 }
 
 void

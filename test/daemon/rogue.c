@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "driver/reg.h"
 #include "rogue_parts.h"
 
 #define RW	     (VFU_DMA_FLAG_READ | VFU_DMA_FLAG_WRITE)
@@ -201,17 +202,12 @@ rogue_bell(const struct rogue *r, uint32_t first, uint32_t number)
 void
 rogue_long_frames(struct rogue *r)
 {
-	struct {
-		struct rnic_access_reg_in head;
-		struct rnic_pmtu_reg reg;
-	} in = { 0 }, out;
+	struct drv *drv = &r->nic.hn.drv;
+	struct rnic_pmtu_reg reg = { 0 };
 
-	hn_head(&in, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ);
-	rnic_access_reg_in_set(&in.head, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
-	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
-	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), &out, sizeof(out));
-	assert_int_equal(drv_mtu_set(&r->nic.hn.drv,
-				     (uint16_t)rnic_pmtu_reg_get(&out.reg, RNIC_PMTU_REG_MAX_MTU)),
+	rnic_pmtu_reg_set(&reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
+	assert_int_equal(drv_reg_read(drv, RNIC_REG_PMTU, &reg, sizeof(reg)), 0);
+	assert_int_equal(drv_mtu_set(drv, (uint16_t)rnic_pmtu_reg_get(&reg, RNIC_PMTU_REG_MAX_MTU)),
 			 0);
 }
 

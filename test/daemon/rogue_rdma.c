@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include "client.h"
-#include "prm/qp.h"
-#include "prm/vport.h"
+#include "driver/qp.h"
+#include "driver/rmp.h"
+#include "driver/roce_addr.h"
+#include "driver/vport.h"
 #include "rogue_parts.h"
 
 #define PSN	     0x123456
@@ -16,7 +18,6 @@
 #define LOG_RECEIVE  5 /* its link and one segment */
 #define LOG_RECEIVES 9 /* its link and 31 of them, which is as many as there may be */
 #define LOG_CQ	     15
-#define RING_PAGES   4u /* of a queue pair, at most */
 #define SMALL	     64u
 #define RUNG	     512
 #define HELD	     4 /* turns in which the peer has no receives */
@@ -42,70 +43,36 @@
 
 /* ---- What they need ---- */
 
+static const uint8_t own_gid[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
+
 /* A MAC address and a GID of its own. */
 static void
 enable_roce(struct rogue *r)
 {
-	struct rnic_query_nic_vport_context_in query = { 0 };
-	struct {
-		struct rnic_query_nic_vport_context_out out;
-		uint8_t list[64];
-	} vport = { 0 };
-	struct rnic_modify_nic_vport_context_in modify = { 0 };
-	struct rnic_set_roce_address_in in = { 0 };
-	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
-	struct rnic_nic_vport_context *context;
-	struct rnic_cmd_out done;
+	struct rnic_nic_vport_context context;
+	struct drv *drv = &r->nic.hn.drv;
+	struct drv_roce_addr address = { 0 };
 
-	hn_head(&query, RNIC_CMD_QUERY_NIC_VPORT_CONTEXT, 0);
-	hn_cmd_ok(&r->nic.hn, &query, sizeof(query), &vport, sizeof(vport.out));
-	context = rnic_query_nic_vport_context_out_nic_vport_context(&vport.out);
-	r->rdma.mac =
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32)
-			<< 32 |
-		rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0);
-	hn_head(&modify, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
-	rnic_modify_nic_vport_context_in_set(&modify, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_ROCE_EN);
-	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&modify),
-				   RNIC_NIC_VPORT_CONTEXT_ROCE_EN, 1);
-	hn_cmd_ok(&r->nic.hn, &modify, sizeof(modify), &done, sizeof(done));
-	hn_head(&in, RNIC_CMD_SET_ROCE_ADDRESS, 0);
-	/* ::ffff:10.0.0.1 */
-	memcpy((uint8_t *)address + 10, "\xff\xff\x0a\0\0\x01", 6);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, r->rdma.mac >> 32);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, r->rdma.mac & UINT32_MAX);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE, RNIC_ROCE_L3_TYPE_IPV4);
-	hn_cmd_ok(&r->nic.hn, &in, sizeof(in), &done, sizeof(done));
+	assert_int_equal(drv_vport_query(drv, RNIC_ALLOWED_LIST_UC, &context, NULL), 0);
+	r->rdma.mac = address.mac = drv_vport_mac(&context);
+	memcpy(address.gid, own_gid, sizeof(own_gid));
+	assert_int_equal(drv_vport_roce_set(drv, true), 0);
+	assert_int_equal(drv_roce_addr_set(drv, &address), 0);
 }
 
 /* A pool of receives, each linked to the next one: segments of the key, a step apart. */
 static void
 create_pool(struct rogue *r, unsigned int log_stride, const struct rogue_buffers *buffers)
 {
-	struct rogue_rdma *rdma = &r->rdma;
-	const uint64_t ring = hn_alloc(&r->nic.hn, 1ul << (LOG_POOL + log_stride), ROGUE_PAGE);
-	const uint32_t pages = (1u << (LOG_POOL + log_stride)) / ROGUE_PAGE;
-	const size_t bytes = sizeof(struct rnic_create_rmp_in) + pages * 8ul;
-	struct rnic_create_rmp_in *in = calloc(1, bytes);
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
-	struct rnic_be64 *list = (struct rnic_be64 *)(in + 1);
-	struct rnic_object_out out;
+	const size_t bytes = 1ul << (LOG_POOL + log_stride);
+	const uint64_t ring = hn_alloc(&r->nic.hn, bytes, ROGUE_PAGE);
+	const struct drv_rmp pool = { .log_size = LOG_POOL,
+				      .log_stride = log_stride,
+				      .pd = r->nic.pd,
+				      .dbrec = hn_alloc(&r->nic.hn, 64, 64),
+				      .ring = drv_pages_of(ring, bytes) };
 
-	assert_non_null(in);
 	assert_true((buffers->segments + 1) * sizeof(struct rnic_wqe_data) <= 1u << log_stride);
-	rdma->pool_dbrec = hn_alloc(&r->nic.hn, 64, 64);
-	hn_head(in, RNIC_CMD_CREATE_RMP, 0);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, RNIC_WQ_LINKED_LIST);
-	rnic_wq_set(wq, RNIC_WQ_PD, r->nic.pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, rdma->pool_dbrec);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, LOG_POOL);
-	for (uint32_t i = 0; i < pages; i++)
-		list[i] = rnic_cpu_to_be64(ring + i * (uint64_t)ROGUE_PAGE);
 	for (uint32_t i = 0; i < 1u << LOG_POOL; i++) {
 		struct rnic_wqe_next *next = hn_va(&r->nic.hn, ring + ((uint64_t)i << log_stride));
 		struct rnic_wqe_data *data = (struct rnic_wqe_data *)(next + 1);
@@ -116,9 +83,8 @@ create_pool(struct rogue *r, unsigned int log_stride, const struct rogue_buffers
 			data[k] = nic_data(buffers->bytes, buffers->key,
 					   buffers->address + k * buffers->step);
 	}
-	hn_cmd_ok(&r->nic.hn, in, (uint32_t)bytes, &out, sizeof(out));
-	rdma->pool = (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-	free(in);
+	r->rdma.pool_dbrec = pool.dbrec;
+	assert_int_equal(drv_rmp_create(&r->nic.hn.drv, &pool, &r->rdma.pool), 0);
 }
 
 static uint64_t
@@ -131,57 +97,40 @@ static uint32_t
 make_qp(struct rogue *r, uint32_t i, void *in)
 {
 	const struct rogue_rdma *rdma = &r->rdma;
-	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(in);
-	struct rnic_be64 *pages = (struct rnic_be64 *)((struct rnic_create_qp_in *)in + 1);
-	const uint32_t count = (RNIC_WQEBB_BYTES << rdma->log_ring) / ROGUE_PAGE;
+	const size_t bytes = (size_t)RNIC_WQEBB_BYTES << rdma->log_ring;
 
-	assert_in_range(count, 1, RING_PAGES);
-	hn_head(in, RNIC_CMD_CREATE_QP, 0);
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_PD, r->nic.pd);
-	rnic_qpc_set(qpc, RNIC_QPC_UAR_PAGE, r->nic.sq.uar);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, rdma->send_cq.number);
-	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, rdma->receive_cq.number);
-	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, rdma->dbrec);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, rdma->log_ring);
-	rnic_qpc_set(qpc, RNIC_QPC_RQ_TYPE, RNIC_QP_SRQ);
-	rnic_qpc_set(qpc, RNIC_QPC_SRQN_RMPN_XRQN, rdma->pool);
-	for (uint32_t k = 0; k < count; k++)
-		pages[k] = rnic_cpu_to_be64(ring_of(r, i) + k * (uint64_t)ROGUE_PAGE);
-	return (uint32_t)(sizeof(struct rnic_create_qp_in) + count * sizeof(pages[0]));
+	return drv_qp_fill(in, &(struct drv_qp){ .pd = r->nic.pd,
+						 .uar = r->nic.sq.uar,
+						 .send_cqn = rdma->send_cq.number,
+						 .receive_cqn = rdma->receive_cq.number,
+						 .log_sq = rdma->log_ring,
+						 .rmpn = rdma->pool,
+						 .dbrec = rdma->dbrec,
+						 .ring = drv_pages_of(ring_of(r, i), bytes) });
 }
 
+/* Refused receives are tried again for ever, after 0.64 ms each time. */
 static uint32_t
 make_change(struct rogue *r, uint32_t i, uint16_t opcode, void *in)
 {
-	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(in);
-	struct rnic_ads *path = rnic_qpc_primary_address_path(qpc);
+	struct drv_qp_attr attr = {
+		.remote_qpn = r->rdma.qpns[i],
+		.mtu = MTU,
+		.send_psn = PSN,
+		.receive_psn = PSN,
+		.log_sra_max = 4,
+		.log_rra_max = 4,
+		.ack_timeout = 20,
+		.retry_count = 7,
+		.rnr_retry = 7,
+		.min_rnr_timer = 12,
+		.read = true,
+		.write = true,
+		.path = { .hop_limit = 64, .udp_sport = 0xc000, .mac = r->rdma.mac }
+	};
 
-	hn_head(in, opcode, 0);
-	rnic_modify_qp_in_set(in, RNIC_MODIFY_QP_IN_QPN, r->rdma.qpns[i]);
-	rnic_qpc_set(qpc, RNIC_QPC_ST, RNIC_QP_ST_RC);
-	rnic_qpc_set(qpc, RNIC_QPC_PM_STATE, RNIC_QP_PM_STATE_MIGRATED);
-	rnic_qpc_set(qpc, RNIC_QPC_MTU, MTU);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_MSG_MAX, 30);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_RCV_PSN, PSN);
-	rnic_qpc_set(qpc, RNIC_QPC_NEXT_SEND_PSN, PSN);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_SRA_MAX, 4);
-	rnic_qpc_set(qpc, RNIC_QPC_LOG_RRA_MAX, 4);
-	rnic_qpc_set(qpc, RNIC_QPC_RETRY_COUNT, 7);
-	rnic_qpc_set(qpc, RNIC_QPC_RNR_RETRY, 7);    /* for ever */
-	rnic_qpc_set(qpc, RNIC_QPC_MIN_RNR_NAK, 12); /* 0.64 ms */
-	rnic_qpc_set(qpc, RNIC_QPC_RWE, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_RRE, 1);
-	rnic_qpc_set(qpc, RNIC_QPC_REMOTE_QPN, r->rdma.qpns[i]);
-	rnic_ads_set(path, RNIC_ADS_VHCA_PORT_NUM, 1);
-	rnic_ads_set(path, RNIC_ADS_ACK_TIMEOUT, 20);
-	rnic_ads_set(path, RNIC_ADS_RGID_RIP_1, UINT64_C(0xffff0a000001));
-	rnic_ads_set(path, RNIC_ADS_HOP_LIMIT, 64);
-	rnic_ads_set(path, RNIC_ADS_UDP_SPORT, 0xc000);
-	rnic_ads_set(path, RNIC_ADS_RMAC_47_32, r->rdma.mac >> 32);
-	rnic_ads_set(path, RNIC_ADS_RMAC_31_0, r->rdma.mac & UINT32_MAX);
-	return sizeof(struct rnic_modify_qp_in);
+	memcpy(attr.path.gid, own_gid, sizeof(own_gid));
+	return drv_qp_modify_fill(in, opcode, r->rdma.qpns[i], 0, &attr);
 }
 
 static uint32_t
