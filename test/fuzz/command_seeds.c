@@ -4,7 +4,6 @@
 #include "command.h"
 #include "softrnic/base/command.h"
 #include "softrnic/hca/cmd_table.h"
-#include "prm/list.h"
 #include "prm/reg.h"
 
 static struct fuzz_seed *recording;

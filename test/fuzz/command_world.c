@@ -2,9 +2,10 @@
 
 #include "command.h"
 
+#include "driver/rmp.h"
+#include "driver/roce_addr.h"
 #include "softrnic/base/command.h"
 #include "softrnic/base/dma.h"
-#include "prm/list.h"
 
 struct softrnic_poller *command_poller;
 
@@ -20,32 +21,20 @@ command_objects_make(struct world *w)
 	must(dp_steer_all(&w->rq) == 0);
 }
 
-static uint32_t
-create(struct world *w, uint16_t opcode, void *in, size_t bytes)
-{
-	struct rnic_object_out out = { 0 };
-
-	must(dp_command(&w->dp, opcode, 0, in, bytes, &out, sizeof(out)) == 0);
-	return (uint32_t)rnic_object_out_get(&out, RNIC_OBJECT_OUT_NUMBER);
-}
-
-/* Rings, or the pool's, and the record. */
+/* The ring, and the record behind it. */
 static uint32_t
 rmp_make(struct world *w, const uint8_t *page)
 {
-	struct {
-		struct rnic_create_rmp_in in;
-		struct rnic_be64 page;
-	} rmp = { .page = rnic_cpu_to_be64(dp_iova(&w->dp, page)) };
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(&rmp.in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
+	const uint64_t iova = dp_iova(&w->dp, page);
+	const struct drv_rmp rmp = { .log_size = 3,
+				     .log_stride = 6,
+				     .pd = w->dp.pd,
+				     .dbrec = iova + 2048,
+				     .ring = { .iova = iova, .count = 1 } };
+	uint32_t rmpn;
 
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(wq, RNIC_WQ_PD, w->dp.pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(&w->dp, page) + 2048);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, 6);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, 3);
-	return create(w, RNIC_CMD_CREATE_RMP, &rmp, sizeof(rmp));
+	must(drv_rmp_create(&w->dp.drv, &rmp, &rmpn) == 0);
+	return rmpn;
 }
 
 static uint32_t
@@ -56,6 +45,7 @@ qp_make(struct world *w, const uint8_t *page, uint32_t rmp)
 		struct rnic_be64 page;
 	} qp = { .page = rnic_cpu_to_be64(dp_iova(&w->dp, page)) };
 	struct rnic_qpc *qpc = rnic_create_qp_in_qpc(&qp.in);
+	uint32_t qpn;
 
 #define SET(field, value) rnic_qpc_set(qpc, RNIC_QPC_##field, value)
 	SET(PD, w->dp.pd);
@@ -70,7 +60,9 @@ qp_make(struct world *w, const uint8_t *page, uint32_t rmp)
 		SET(RQ_TYPE, RNIC_QP_SRQ);
 		SET(SRQN_RMPN_XRQN, rmp);
 	}
-	return create(w, RNIC_CMD_CREATE_QP, &qp, sizeof(qp));
+	drv_head(&qp, RNIC_CMD_CREATE_QP, 0);
+	must(drv_execute(&w->dp.drv, &qp, sizeof(qp), &qpn) == 0);
+	return qpn;
 }
 
 /* From RST to RTS. */
@@ -106,14 +98,11 @@ void
 command_qps_make(struct world *w)
 {
 	uint8_t *pages = dp_alloc(&w->dp, 3 * 4096, 4096);
-	struct rnic_set_roce_address_in gid = { 0 };
-	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&gid);
+	const struct drv_roce_addr address = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 1 } };
 	uint32_t first, second;
 
 	must(pages != NULL);
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_L3_ADDRESS_1, UINT64_C(0xffff0a000001));
-	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
-	must(dp_command(&w->dp, RNIC_CMD_SET_ROCE_ADDRESS, 0, &gid, sizeof(gid), NULL, 0) == 0);
+	must(drv_roce_addr_set(&w->dp.drv, &address) == 0);
 	first = qp_make(w, pages, 0);
 	second = qp_make(w, pages + 4096, rmp_make(w, pages + 8192));
 	qp_connect(w, first, second);
@@ -133,7 +122,6 @@ void
 command_world_open(struct world *w, unsigned int state)
 {
 	const struct softrnic_conf conf = { .name = "fuzz0", .seed = 1 };
-	struct rnic_function_in function = { 0 };
 	uint32_t half;
 	uint64_t iova;
 
@@ -142,8 +130,7 @@ command_world_open(struct world *w, unsigned int state)
 	if (state < 2)
 		arena_make(&w->dp);
 	if (state == 1)
-		must(dp_command(&w->dp, RNIC_CMD_ENABLE_HCA, 0, &function, sizeof(function), NULL,
-				0) == 0);
+		must(drv_simple(&w->dp.drv, RNIC_CMD_ENABLE_HCA, 0, NULL) == 0);
 	if (state == 3)
 		command_objects_make(w);
 	w->entries = dp_alloc(&w->dp, 4096, 4096);

@@ -10,6 +10,7 @@
  *   then operations, each: u8 enum op, its operands
  */
 
+#include "driver/rmp.h"
 #include "qp_world.h"
 #include "fuzz_device.h"
 #include "softrnic/base/poller.h"
@@ -350,28 +351,16 @@ query(struct world *w, uint8_t what)
 {
 	static uint8_t out[sizeof(struct rnic_query_qp_out) + 64 * sizeof(uint64_t)];
 	const struct qw_qp *qp = (what & 0x80) != 0 ? &w->b : &w->a;
-	struct rnic_object_in in = { 0 };
 
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, qp->qpn);
-	must(dp_command(&w->qw.ends[what >> 7]->dp, RNIC_CMD_QUERY_QP, 0, &in, sizeof(in), out,
-			sizeof(out)) == 0);
+	must(drv_query(&qp->end->dp.drv, RNIC_CMD_QUERY_QP, qp->qpn, out, sizeof(out)) == 0);
 }
 
+/* Refused, if the pool is in error, or has not so many. */
 static void
 limit(struct world *w, uint8_t receives)
 {
-	struct rnic_modify_rmp_in in = { 0 };
-	struct rnic_rmpc *rmpc = rnic_modify_rmp_in_rmpc(&in);
-
-	if (!w->pool)
-		return;
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMP_STATE, RNIC_WQ_STATE_RDY);
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_RMPN, w->srq.rmpn);
-	rnic_modify_rmp_in_set(&in, RNIC_MODIFY_RMP_IN_BITMASK, RNIC_MODIFY_RMP_LWM);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_wq_set(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM, receives);
-	/* Refused, if it is in error, or has not so many. */
-	dp_command(&w->qw.ends[1]->dp, RNIC_CMD_MODIFY_RMP, 0, &in, sizeof(in), NULL, 0);
+	if (w->pool)
+		drv_rmp_limit_set(&w->srq.end->dp.drv, w->srq.rmpn, receives);
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The queues and keys of fuzz-wqe beside those that it begins with, and such that are refused. */
-#include "prm/list.h"
+#include "driver/rmp.h"
 #include "wqe.h"
 
 /* ---- Keys ---- */
@@ -105,23 +105,16 @@ wqe_tir_create(const struct dp_rq *rq, bool symmetric, unsigned int self_lb)
 static uint32_t
 rmp_create(const struct dp_rq *rq, bool cyclic)
 {
-	struct {
-		struct rnic_create_rmp_in in;
-		struct rnic_be64 page;
-	} rmp = { .page = rnic_cpu_to_be64(dp_iova(rq->dp, rq->ring)) };
-	struct rnic_rmpc *rmpc = rnic_create_rmp_in_rmpc(&rmp.in);
-	struct rnic_wq *wq = rnic_rmpc_wq(rmpc);
-	struct rnic_object_out out[2];
+	const struct drv_rmp rmp = { .log_size = rq->log_size,
+				     .log_stride = rq->log_stride,
+				     .pd = rq->dp->pd,
+				     .cyclic = cyclic,
+				     .dbrec = dp_iova(rq->dp, rq->dbrec),
+				     .ring = { .iova = dp_iova(rq->dp, rq->ring), .count = 1 } };
+	uint32_t rmpn;
 
-	rnic_rmpc_set(rmpc, RNIC_RMPC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_rmpc_set(rmpc, RNIC_RMPC_BASIC_CYCLIC_RCV_WQE, cyclic);
-	rnic_wq_set(wq, RNIC_WQ_WQ_TYPE, cyclic ? RNIC_WQ_CYCLIC : RNIC_WQ_LINKED_LIST);
-	rnic_wq_set(wq, RNIC_WQ_PD, rq->dp->pd);
-	rnic_wq_set(wq, RNIC_WQ_DBR_ADDR, dp_iova(rq->dp, rq->dbrec));
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_STRIDE, rq->log_stride);
-	rnic_wq_set(wq, RNIC_WQ_LOG_WQ_SZ, rq->log_size);
-	must(dp_command(rq->dp, RNIC_CMD_CREATE_RMP, 0, &rmp, sizeof(rmp), out, sizeof(out)) == 0);
-	return (uint32_t)rnic_object_out_get(out, RNIC_OBJECT_OUT_NUMBER);
+	must(drv_rmp_create(&rq->dp->drv, &rmp, &rmpn) == 0);
+	return rmpn;
 }
 
 static uint32_t
