@@ -5,8 +5,9 @@
  *
  *   byte 0    bits 1..0: the device is off, enabled, ready, or ready with objects of every kind
  *   then operations, each
- *     u8      which: a row of the command table, or one of OP_x
+ *     u8      one of OP_x, or the high half of a command's opcode
  *     command:
+ *     u8      low half of the opcode
  *     u8      op_mod
  *     u8      low half: what is wrong with the input's chain, high half: with the output's; see enum shape
  *     u8      with which block of it
@@ -18,8 +19,6 @@
 
 #include "command.h"
 #include "softrnic/base/command.h"
-#include "softrnic/base/object.h"
-#include "softrnic/hca/cmd_table.h"
 
 enum shape {
 	SHAPE_GOOD,
@@ -202,12 +201,7 @@ operation(struct world *w, struct fuzz_input *input)
 	uint8_t op = fuzz_u8(input);
 	unsigned int n;
 
-	if (op < OP_FIRST) {
-		command(w, input, softrnic_cmd_table[op % softrnic_cmd_table_size].opcode);
-		return;
-	}
 	switch (op) {
-	case OP_RAW_OPCODE: command(w, input, fuzz_u16(input)); break;
 	case OP_BAR_WRITE: registers(w, input, true); break;
 	case OP_BAR_READ: registers(w, input, false); break;
 	case OP_UNMAP: unmap(w, fuzz_u8(input) % 6); break;
@@ -226,7 +220,7 @@ operation(struct world *w, struct fuzz_input *input)
 		w->patch = fuzz_u8(input);
 		w->patched = true;
 		break;
-	default: break;
+	default: command(w, input, (uint16_t)(op << 8 | fuzz_u8(input)));
 	}
 }
 

@@ -15,16 +15,13 @@
 #define OUT_A_LOT  255
 
 enum command_op {
-	OP_RAW_OPCODE =
-		0xf0, /* a command that the table may not have: u16 opcode, then as every command */
-	OP_BAR_WRITE, /* u32 offset, u8 bytes, the bytes */
+	OP_BAR_WRITE = 0xf0, /* u32 offset, u8 bytes, the bytes */
 	OP_BAR_READ,
 	OP_UNMAP, /* u8: which map goes; it comes back with the next one of these */
 	OP_RESET, /* function level reset */
 	OP_FAULT, /* u8 fault, u16 value */
 	OP_POLL,  /* u8 times */
 	OP_ENTRY, /* u8 offset, u8 value: the next entry has this byte */
-	OP_FIRST = OP_RAW_OPCODE,
 };
 
 struct world {

@@ -14,13 +14,8 @@ seed_command(struct fuzz_seed *seed, uint16_t opcode, uint16_t op_mod, const voi
 {
 	const uint8_t *bytes = in;
 	uint32_t at = 8, end, skip;
-	unsigned int row = 0;
 
-	while (row < softrnic_cmd_table_size && softrnic_cmd_table[row].opcode != opcode)
-		row++;
-	must(row < softrnic_cmd_table_size);
-	fuzz_put_u8(seed, (uint8_t)row);
-	fuzz_put_u8(seed, (uint8_t)op_mod);
+	PUT(seed, (uint8_t)(opcode >> 8), (uint8_t)opcode, (uint8_t)op_mod);
 	fuzz_put_u16(seed, 0); /* both chains are good */
 	fuzz_put_u16(seed, (uint16_t)in_bytes);
 	fuzz_put_u8(seed, out_bytes > 254 * 16 ? OUT_A_LOT : (uint8_t)((out_bytes + 15) / 16));

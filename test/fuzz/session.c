@@ -13,7 +13,6 @@
 
 #include "softrnic/base/command.h"
 #include "softrnic/hca/audit.h"
-#include "softrnic/hca/cmd_table.h"
 #include "fuzz_device.h"
 #include "prm/cmdq.h"
 #include "prm/init_seg.h"
@@ -169,7 +168,7 @@ many_maps(struct client *c, uint8_t count)
 
 /* Entry and mailboxes are what stands in the payload, but for what makes a command of it. */
 static void
-command(struct client *c, uint8_t row, uint16_t bytes)
+command(struct client *c, uint16_t opcode, uint16_t bytes)
 {
 	const struct map *at = &c->maps[3], *boxes = &c->maps[5];
 	struct rnic_cmdq_entry *entry = (struct rnic_cmdq_entry *)at->host;
@@ -185,8 +184,7 @@ command(struct client *c, uint8_t row, uint16_t bytes)
 	entry->output_length = rnic_cpu_to_be32(bytes);
 	entry->input_mailbox = rnic_cpu_to_be64(boxes->iova);
 	entry->output_mailbox = rnic_cpu_to_be64(boxes->iova + 1024);
-	rnic_cmd_in_set((struct rnic_cmd_in *)entry->input, RNIC_CMD_IN_OPCODE,
-			softrnic_cmd_table[row % softrnic_cmd_table_size].opcode);
+	rnic_cmd_in_set((struct rnic_cmd_in *)entry->input, RNIC_CMD_IN_OPCODE, opcode);
 	if (!boxes->gone)
 		memset(boxes->host, 0, 2048);
 	entry->status_own = RNIC_CMDQ_STATUS_OWN_HW;
@@ -612,6 +610,7 @@ operation(struct client *c, uint8_t op, struct fuzz_input *input)
 {
 	struct dp_sq *sq;
 	struct dp_cq *cq;
+	uint16_t opcode;
 	uint8_t n;
 
 	switch (op) {
@@ -644,8 +643,8 @@ operation(struct client *c, uint8_t op, struct fuzz_input *input)
 		break;
 	case OP_MANY: many_maps(c, fuzz_u8(input)); break;
 	case OP_COMMAND:
-		n = fuzz_u8(input);
-		command(c, n, fuzz_u16(input) % 1024);
+		opcode = fuzz_u16(input);
+		command(c, opcode, fuzz_u16(input) % 1024);
 		break;
 	case OP_VANISH: softrnic_dma_vanished(c->end->dp.dev); break;
 	default: object_operation(c, op, input);

@@ -29,7 +29,7 @@ enum session_op {
 	OP_POLL,    /* u8 times */
 	OP_VANISH,  /* what is mapped is no memory any more */
 	OP_MANY,    /* u8: so many more maps, small ones, which go again in another order */
-	OP_COMMAND, /* u8 which row of the table, u16 bytes of input: by the command queue, which is in the payload */
+	OP_COMMAND, /* u16 opcode, u16 bytes of input: by the command queue, which is in the payload */
 	OP_CHANGE, /* u8 which CQ, u8 bits 1..0: what is asked or changed, 7..2: to what */
 	OP_LAST,
 };

@@ -3,6 +3,7 @@
 /* Seeds of fuzz-session: two clients that work with each other, and what may come between. */
 #include "session.h"
 #include "fuzz.h"
+#include "softrnic/hca/cmd_table.h"
 
 #define OTHER 0x80
 
@@ -55,6 +56,30 @@ seed_session(const char *folder, uint8_t flags, const char *name, const uint8_t 
 	seed_session(folder, flags, name, (const uint8_t[]){ __VA_ARGS__ }, \
 		     sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
+/* Each command, after three others, without a mailbox. */
+static void
+seed_commands(const char *folder)
+{
+	char name[32];
+
+	for (unsigned int row = 0; row < softrnic_cmd_table_size; row += 4) {
+		uint8_t opcodes[4][2];
+
+		for (unsigned int i = 0; i < 4; i++) {
+			uint16_t opcode =
+				softrnic_cmd_table[(row + i) % softrnic_cmd_table_size].opcode;
+
+			opcodes[i][0] = (uint8_t)opcode;
+			opcodes[i][1] = (uint8_t)(opcode >> 8);
+		}
+		snprintf(name, sizeof(name), "command-%u", row);
+		SESSION(folder, 0, name, OP_COMMAND, opcodes[0][0], opcodes[0][1], 16, 0,
+			OP_COMMAND, opcodes[1][0], opcodes[1][1], 0, 1, OP_COMMAND, opcodes[2][0],
+			opcodes[2][1], 0, 2, OP_UNMAP, 5, OP_COMMAND, opcodes[3][0], opcodes[3][1],
+			0, 1);
+	}
+}
+
 void
 session_seeds_write(const char *folder)
 {
@@ -81,12 +106,7 @@ session_seeds_write(const char *folder)
 		SESSION(folder, 0, name, OP_CHANGE, i & 1, (uint8_t)(i * 16 + 1), OP_CHANGE, i & 1,
 			(uint8_t)(i << 2 | 2), OP_CHANGE, 0, 0);
 	}
-	for (i = 0; i < 128; i += 4) {
-		snprintf(name, sizeof(name), "command-%u", i);
-		SESSION(folder, 0, name, OP_COMMAND, i, 16, 0, OP_COMMAND, (uint8_t)(i + 1), 0, 1,
-			OP_COMMAND, (uint8_t)(i + 2), 0, 2, OP_UNMAP, 5, OP_COMMAND,
-			(uint8_t)(i + 3), 0, 1);
-	}
+	seed_commands(folder);
 	SESSION(folder, 0, "many", OP_MANY, 200, OP_MANY, 255, OP_MANY, 3, OP_MANY, 70, OP_MANY, 0);
 	SESSION(folder, 0, "reset", OP_RESET, OP_POLL, 3, OP_SESSION | OTHER, 0);
 	SESSION(folder, 0, "session", OP_SESSION, 0, OP_CQ, 4, OP_QP, 0, 0x13, OP_CONNECT, 0, 0,
