@@ -4,6 +4,10 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+/* Clocks of queue pairs that run or stand, errors that are counted without a set, and the reserved key. */
+#include "softrnic/base/device.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/qp.h"
 
 /* Nobody waits long for an answer. */
 static int
@@ -241,10 +245,8 @@ test_remote_key(void **state)
 {
 	static const uint8_t opcodes[] = { RNIC_WQE_RDMA_WRITE, RNIC_WQE_RDMA_READ,
 					   RNIC_WQE_ATOMIC_FA };
-	static const uint32_t rights[] = { SOFTRNIC_REMOTE_WRITE, SOFTRNIC_REMOTE_READ,
-					   SOFTRNIC_REMOTE_ATOMIC };
-	const uint32_t all = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE |
-			     SOFTRNIC_REMOTE_ATOMIC;
+	static const uint32_t rights[] = { DRV_RW, DRV_RR, DRV_A };
+	const uint32_t all = DRV_LW | DRV_RR | DRV_RW | DRV_A;
 	struct qw_two *two = *state;
 	struct qw_key_conf conf = { .start = two->in, .length = 4096, .access = all };
 	uint32_t key = qw_key(two->b.end, &conf), foreign, blunt;
@@ -280,9 +282,7 @@ test_remote_key_that_leads_nowhere(void **state)
 {
 	struct qw_two *two = *state;
 	struct qw_end *end = two->b.end;
-	const struct qw_key_conf conf = { .start = two->in,
-					  .length = 4096,
-					  .access = SOFTRNIC_REMOTE_READ };
+	const struct qw_key_conf conf = { .start = two->in, .length = 4096, .access = DRV_RR };
 	uint32_t inner = qw_key(end, &conf), outer;
 	const struct rnic_klm klm = qw_entry(inner, (uintptr_t)two->in, 4096);
 

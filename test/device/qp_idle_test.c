@@ -8,8 +8,14 @@
 
 #include "qp_world.h"
 #include "test_clock.h"
+/* What is looked at in vain shows in lists of the device, not at its outside. */
 #include "softrnic/base/clock.h"
+#include "softrnic/base/device.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/object.h"
+#include "softrnic/engine/qp_poll.h"
 #include "softrnic/engine/sq.h"
+#include "softrnic/receive/qp.h"
 
 #define MANY 700u
 #define MOST 256u /* that a round looks at, of a kind */

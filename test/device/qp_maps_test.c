@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* A client that has thousands of queue pairs and thousands of maps: each map that goes must not look at all of the others. */
-#include "qp_world.h"
-#include "../cpu_time.h"
-
 #include <stdlib.h>
+
+#include "../cpu_time.h"
+#include "qp_world.h"
+/* Queue pairs that are watched, and doorbells without a page for each. */
+#include "softrnic/base/device.h"
+#include "softrnic/engine/qp_poll.h"
 
 #define QPS   3000u
 #define MAPS  8000u

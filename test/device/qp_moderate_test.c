@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+/* No test waits for a period of an hour, and a held CQ shows nowhere else. */
 #include "softrnic/base/clock.h"
+#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/event/cq.h"
 

@@ -6,6 +6,8 @@
 #include "driver/counter.h"
 #include "driver/reg.h"
 #include "qp_world.h"
+/* Bytes on the wire, which no register counts by themselves. */
+#include "softrnic/base/device.h"
 
 #define MTU 1024u
 
@@ -305,7 +307,7 @@ test_scattered_pages(void **state)
 	conf.pages = from_pages;
 	from_key = qw_key(two->a.end, &conf);
 	conf.pages = to_pages;
-	conf.access = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_WRITE;
+	conf.access = DRV_LW | DRV_RW;
 	to_key = qw_key(two->b.end, &conf);
 	assert_true(from_key != 0 && to_key != 0);
 	qw_fill(from, BYTES, 3);

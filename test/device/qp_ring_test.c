@@ -4,7 +4,13 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+/* Where rings stand, who is watched, and memory that is taken. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/object.h"
+#include "softrnic/event/cq.h"
 #include "softrnic/event/latch.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/qp.h"
 
 /* ---- Wraps ---- */
 
@@ -282,7 +288,7 @@ odd_key(struct qw_end *end, void *start, uint64_t length)
 	const struct qw_key_conf conf = {
 		.start = start,
 		.length = length,
-		.access = SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_ATOMIC,
+		.access = DRV_LW | DRV_A,
 		.pages = pages,
 	};
 
@@ -666,6 +672,21 @@ test_device_reset_under_traffic(void **state)
 	assert_true(TAILQ_EMPTY(&two->a.end->dp.dev->swept_qps));
 }
 
+/* Of queue pairs without a counter set: the device's own. */
+static void
+test_device_reset_forgets_what_was_counted(void **state)
+{
+	struct qw_two *two = *state;
+	const struct softrnic *dev = two->b.end->dp.dev;
+
+	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_READ, two->out, 64, two->in);
+	qw_run(&two->qw);
+	qw_done(two, 0);
+	assert_int_equal(dev->roce_counters.rx_read_requests, 1);
+	assert_int_equal(softrnic_reset(two->b.end->dp.dev), 0);
+	assert_int_equal(dev->roce_counters.rx_read_requests, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, qw_setup_islands, qw_teardown)
 
 int
@@ -700,6 +721,7 @@ main(void)
 		T(test_idle_and_back),
 		T(test_memory_budget),
 		T(test_device_reset_under_traffic),
+		T(test_device_reset_forgets_what_was_counted),
 	};
 
 	return cmocka_run_group_tests_name("qp_ring", tests, NULL, NULL);

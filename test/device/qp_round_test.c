@@ -7,10 +7,13 @@
  * Here each part takes as long as the test says, by the test's clock.
  */
 #include "qp_world.h"
-#include "softrnic/receive/qp.h"
 #include "test_clock.h"
-#include "softrnic/base/work.h"
+/* Parts of a round that take as long as the test says. */
 #include "softrnic/base/clock.h"
+#include "softrnic/base/device.h"
+#include "softrnic/base/work.h"
+#include "softrnic/engine/qp_poll.h"
+#include "softrnic/receive/qp.h"
 
 #define ROUND_NS  UINT64_C(1000000)
 #define LOOKS_NS  UINT64_C(100000) /* each look at the clock takes a microsecond */

@@ -7,10 +7,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "qp_world.h"
 #include "../counts.h"
+#include "qp_world.h"
+/* Pools that are mended behind a vandal. */
+#include "softrnic/base/object.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/event/eq.h"
+#include "softrnic/receive/rmp.h"
 
 #define WQES	  8u
 #define BLOCK	  64u

@@ -5,6 +5,10 @@
 
 #include "driver/rmp.h"
 #include "qp_world.h"
+/* A pool that has gone far already, and the reserved key. */
+#include "softrnic/base/object.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/rmp.h"
 
 #define LOG_SIZE   4
 #define SIZE	   (1u << LOG_SIZE)

@@ -5,16 +5,20 @@
  * client changes its map so often that the number of changes comes round: what lies there by then may be another client's.
  */
 #include "qp_world.h"
+/* The number of changes, and what is remembered beside all lists. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/dma.h"
+#include "softrnic/base/object.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/base/tunables.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/qp.h"
 
 #define PAGE 4096u
 #define SIZE 64u /* of a message */
 #define LOG  4	 /* of queues */
 
-#define RIGHTS                                                                 \
-	(SOFTRNIC_LOCAL_WRITE | SOFTRNIC_REMOTE_READ | SOFTRNIC_REMOTE_WRITE | \
-	 SOFTRNIC_REMOTE_ATOMIC)
+#define RIGHTS (DRV_LW | DRV_RR | DRV_RW | DRV_A)
 
 static int
 setup(void **state)

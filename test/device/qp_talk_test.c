@@ -7,9 +7,13 @@
  */
 #include <stdlib.h>
 
-#include "qp_world.h"
 #include "prm/cmdq.h"
+#include "qp_world.h"
+/* Rings in the device, which a driver that always has one more fills up to. */
+#include "softrnic/base/dma.h"
+#include "softrnic/base/object.h"
 #include "softrnic/engine/sq.h"
+#include "softrnic/receive/qp.h"
 #include "softrnic/receive/rq.h"
 
 #define LOG  8

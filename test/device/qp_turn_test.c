@@ -3,11 +3,15 @@
 /* What one client may cost the others: memory keys of any kind, and queue pairs with much to do, take no long poll. */
 #include <stdlib.h>
 
+#include "../cpu_time.h"
 #include "qp_world.h"
 #include "test_clock.h"
+/* What is charged, and how far each has got between two polls. */
+#include "softrnic/base/object.h"
 #include "softrnic/base/work.h"
 #include "softrnic/engine/sq.h"
-#include "../cpu_time.h"
+#include "softrnic/memory/tpt.h"
+#include "softrnic/receive/qp.h"
 
 #define SEGMENTS 61u /* as many as a WQE with a remote address has room for */
 #define LIST	 SOFTRNIC_MAX_KLMS

@@ -6,13 +6,16 @@
  */
 #include <stdlib.h>
 
-#include "softrnic/receive/roce.h"
+#include "../counts.h"
+#include "driver/vport.h"
+#include "qp_world.h"
+/* Packets that no sender of ours sends, counters of the port, and when the device was switched on. */
 #include "softrnic/base/clock.h"
+#include "softrnic/base/device.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/port/port.h"
-#include "qp_world.h"
-#include "driver/vport.h"
-#include "../counts.h"
+#include "softrnic/receive/qp.h"
+#include "softrnic/receive/roce.h"
 
 /* ---- Bad wires ---- */
 

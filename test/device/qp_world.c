@@ -9,6 +9,9 @@
 #include "driver/rmp.h"
 #include "driver/roce_addr.h"
 #include "driver/vport.h"
+/* What the audit has seen, and the queue pair inside. */
+#include "softrnic/base/dma.h"
+#include "softrnic/base/object.h"
 
 #define PAGE	    4096u
 #define RUN_POLLS   20000

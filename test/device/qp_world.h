@@ -16,11 +16,6 @@
 
 #include "data_path.h"
 #include "prm/qp.h"
-#include "softrnic/base/object.h"
-#include "softrnic/engine/qp_poll.h"
-#include "softrnic/memory/tpt.h"
-#include "softrnic/receive/rmp.h"
-#include "softrnic/receive/roce.h"
 
 #define QW_USER_INDEX 0xabc123u
 #define QW_PORT_MTU   9022 /* as registers count: with header, tag and FCS */
@@ -111,13 +106,15 @@ void qw_qp_to(struct qw_qp *qp, uint16_t opcode);
 /* Both from RST to RTS. */
 void qw_connect(struct qw_qp *a, struct qw_qp *b, const struct qw_attr *attr);
 enum rnic_qp_state qw_qp_state(struct qw_qp *qp);
+/* The device's own, for tests that look inside (softrnic/receive/qp.h). */
+struct softrnic_qp;
 struct softrnic_qp *qw_qp_inside(struct qw_qp *qp);
 
 /* What a key is made with; start NULL: all memory. */
 struct qw_key_conf {
 	void *start;
 	uint64_t length;
-	uint32_t access; /* enum drv_access, or SOFTRNIC_...; local reading it has */
+	uint32_t access; /* enum drv_access; local reading it has */
 	uint32_t pd;	 /* 0: the end's */
 	/* pages of 4 KiB, of which page i stands at pages[i]; NULL: the memory itself, from its first byte on */
 	void *const *pages;

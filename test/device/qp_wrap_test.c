@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "qp_world.h"
+/* How far rings have got. */
+#include "softrnic/receive/qp.h"
+#include "softrnic/receive/rmp.h"
 
 #define NEAR   65500u /* a few dozen before the end */
 #define BEYOND 100u   /* and so many from there on */

@@ -12,6 +12,7 @@
 #include <sanitizer/asan_interface.h>
 
 #include "softrnic/base/command.h"
+#include "softrnic/base/dma.h"
 #include "softrnic/hca/audit.h"
 #include "fuzz_device.h"
 #include "prm/cmdq.h"
