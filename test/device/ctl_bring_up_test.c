@@ -345,8 +345,7 @@ pages_at_run_time_by_event(void **state)
 	int32_t count;
 
 	hn_bring_up(hn);
-	hn_create_eq(hn, &eq, hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), 4,
-		     UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST, 0);
+	ctl_event_queue(hn, &eq, RNIC_EVENT_PAGE_REQUEST);
 	assert_int_equal(softrnic_fault(hn->dev, SOFTRNIC_FAULT_PAGE_REQUEST, 5), 0);
 	assert_true(hn_eq_next(hn, &eq, &eqe));
 	assert_int_equal(eqe.type, RNIC_EVENT_PAGE_REQUEST);

@@ -27,6 +27,14 @@ run(struct hn *hn)
 	return hn_cmd_result(hn, 0, out, 16);
 }
 
+/* A command of such lengths, spoilt so, is not delivered for that reason. */
+#define SPOILED(error, in_bytes, out_bytes, change)                            \
+	do {                                                                   \
+		post_nop(hn, in_bytes, out_bytes);                             \
+		change;                                                        \
+		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_##error)); \
+	} while (0)
+
 static struct rnic_cmdq_block *
 block(struct hn *hn, uint64_t chain, uint32_t number)
 {
@@ -89,12 +97,8 @@ wrong_tokens(void **state)
 
 	enable(hn);
 	for (uint32_t i = 0; i < 4; i++) {
-		post_nop(hn, 2000, 2000);
-		block(hn, hn->slots[0].in, i)->token ^= 0x80;
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_TOKEN_ERR));
-		post_nop(hn, 2000, 2000);
-		block(hn, hn->slots[0].out, i)->token ^= 0x01;
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_TOKEN_ERR));
+		SPOILED(TOKEN_ERR, 2000, 2000, block(hn, hn->slots[0].in, i)->token ^= 0x80);
+		SPOILED(TOKEN_ERR, 2000, 2000, block(hn, hn->slots[0].out, i)->token ^= 0x01);
 	}
 	/* Tokens may all be 0. */
 	post_nop(hn, 2000, 2000);
@@ -112,12 +116,10 @@ wrong_block_numbers(void **state)
 	struct hn *hn = *state;
 
 	enable(hn);
-	post_nop(hn, 2000, 100);
-	block(hn, hn->slots[0].in, 2)->block_number = rnic_cpu_to_be32(3);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_BLOCK_NUMBER_ERR));
-	post_nop(hn, 100, 2000);
-	block(hn, hn->slots[0].out, 0)->block_number = rnic_cpu_to_be32(1);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_BLOCK_NUMBER_ERR));
+	SPOILED(BLOCK_NUMBER_ERR, 2000, 100,
+		block(hn, hn->slots[0].in, 2)->block_number = rnic_cpu_to_be32(3));
+	SPOILED(BLOCK_NUMBER_ERR, 100, 2000,
+		block(hn, hn->slots[0].out, 0)->block_number = rnic_cpu_to_be32(1));
 }
 
 static void
@@ -126,13 +128,11 @@ chains_that_loop(void **state)
 	struct hn *hn = *state;
 
 	enable(hn);
-	post_nop(hn, 16 + 50 * 512, 100);
-	block(hn, hn->slots[0].in, 10)->next = rnic_cpu_to_be64(hn->slots[0].in);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_BLOCK_NUMBER_ERR));
-	post_nop(hn, 100, 16 + 50 * 512);
-	block(hn, hn->slots[0].out, 10)->next =
-		rnic_cpu_to_be64(hn->slots[0].out + 10 * RNIC_CMDQ_BLOCK_ALIGN);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_BLOCK_NUMBER_ERR));
+	SPOILED(BLOCK_NUMBER_ERR, 16 + 50 * 512, 100,
+		block(hn, hn->slots[0].in, 10)->next = rnic_cpu_to_be64(hn->slots[0].in));
+	SPOILED(BLOCK_NUMBER_ERR, 100, 16 + 50 * 512,
+		block(hn, hn->slots[0].out, 10)->next =
+			rnic_cpu_to_be64(hn->slots[0].out + 10 * RNIC_CMDQ_BLOCK_ALIGN));
 }
 
 static void
@@ -149,18 +149,14 @@ pointers_to_nowhere(void **state)
 
 	enable(hn);
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		post_nop(hn, 2000, 100);
-		hn_slot(hn, 0)->input_mailbox = rnic_cpu_to_be64(bad[i]);
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_INPUT_POINTER_ERR));
-		post_nop(hn, 2000, 100);
-		block(hn, hn->slots[0].in, 1)->next = rnic_cpu_to_be64(bad[i]);
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_INPUT_POINTER_ERR));
-		post_nop(hn, 100, 2000);
-		hn_slot(hn, 0)->output_mailbox = rnic_cpu_to_be64(bad[i]);
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_OUTPUT_POINTER_ERR));
-		post_nop(hn, 100, 2000);
-		block(hn, hn->slots[0].out, 1)->next = rnic_cpu_to_be64(bad[i]);
-		assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_OUTPUT_POINTER_ERR));
+		SPOILED(INPUT_POINTER_ERR, 2000, 100,
+			hn_slot(hn, 0)->input_mailbox = rnic_cpu_to_be64(bad[i]));
+		SPOILED(INPUT_POINTER_ERR, 2000, 100,
+			block(hn, hn->slots[0].in, 1)->next = rnic_cpu_to_be64(bad[i]));
+		SPOILED(OUTPUT_POINTER_ERR, 100, 2000,
+			hn_slot(hn, 0)->output_mailbox = rnic_cpu_to_be64(bad[i]));
+		SPOILED(OUTPUT_POINTER_ERR, 100, 2000,
+			block(hn, hn->slots[0].out, 1)->next = rnic_cpu_to_be64(bad[i]));
 	}
 	/* What is behind the last block that the length needs does not count. */
 	post_nop(hn, 2000, 2000);
@@ -196,24 +192,14 @@ entries_that_make_no_sense(void **state)
 	struct hn *hn = *state;
 
 	enable(hn);
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->type = 1;
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_TYPE_ERR));
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->rsvd_01[1] = 1;
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_RESERVED_NOT_ZERO));
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->input_length = rnic_cpu_to_be32(7);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_INPUT_LENGTH_ERR));
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->output_length = rnic_cpu_to_be32(7);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_OUTPUT_LENGTH_ERR));
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->input_length = rnic_cpu_to_be32(UINT32_MAX);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_INPUT_LENGTH_ERR));
-	post_nop(hn, 16, 16);
-	hn_slot(hn, 0)->output_length = rnic_cpu_to_be32(UINT32_MAX);
-	assert_int_equal(run(hn), HN_DELIVERY(RNIC_DELIVERY_OUTPUT_LENGTH_ERR));
+	SPOILED(TYPE_ERR, 16, 16, hn_slot(hn, 0)->type = 1);
+	SPOILED(RESERVED_NOT_ZERO, 16, 16, hn_slot(hn, 0)->rsvd_01[1] = 1);
+	SPOILED(INPUT_LENGTH_ERR, 16, 16, hn_slot(hn, 0)->input_length = rnic_cpu_to_be32(7));
+	SPOILED(OUTPUT_LENGTH_ERR, 16, 16, hn_slot(hn, 0)->output_length = rnic_cpu_to_be32(7));
+	SPOILED(INPUT_LENGTH_ERR, 16, 16,
+		hn_slot(hn, 0)->input_length = rnic_cpu_to_be32(UINT32_MAX));
+	SPOILED(OUTPUT_LENGTH_ERR, 16, 16,
+		hn_slot(hn, 0)->output_length = rnic_cpu_to_be32(UINT32_MAX));
 }
 
 static void
@@ -376,15 +362,13 @@ a_queue_that_is_not_mapped(void **state)
 {
 	struct hn *hn = *state;
 	uint64_t cmdq = hn->cmdq;
-	struct softrnic_stats stats;
 
 	post_nop(hn, 16, 16);
 	hn_write32(hn, 0x10, 0xffffffff);
 	hn_write32(hn, 0x14, 0xfffff000);
 	hn_ring(hn, UINT32_MAX);
 	ctl_poll(hn, 10);
-	stats = ctl_stats(hn);
-	assert_int_equal(stats.tpt_faults, 32);
+	assert_int_equal(ctl_stats(hn).tpt_faults, 32);
 	hn->cmdq = cmdq;
 	hn_set_cmdq(hn);
 	enable(hn);
@@ -481,9 +465,7 @@ static void
 an_event_queue_that_overruns_says_so(void **state)
 {
 	struct hn *hn = *state;
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_eq_out out = { 0 };
-	struct softrnic_stats stats;
+	struct rnic_query_eq_out out;
 	struct rnic_eqe eqe;
 	struct hn_eq eq;
 	unsigned int count = 0;
@@ -496,13 +478,10 @@ an_event_queue_that_overruns_says_so(void **state)
 	while (hn_eq_next(hn, &eq, &eqe))
 		count++;
 	assert_int_equal(count, 4);
-	hn_head(&in, RNIC_CMD_QUERY_EQ, 0);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, eq.number);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+	assert_int_equal(drv_query(&hn->drv, RNIC_CMD_QUERY_EQ, eq.number, &out, sizeof(out)), 0);
 	assert_int_not_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_STATUS), 0);
 	assert_int_equal(rnic_eqc_get(rnic_query_eq_out_eqc(&out), RNIC_EQC_PRODUCER_COUNTER), 4);
-	stats = ctl_stats(hn);
-	assert_int_equal(stats.eq_overruns, 1);
+	assert_int_equal(ctl_stats(hn).eq_overruns, 1);
 }
 
 static void
@@ -513,8 +492,7 @@ an_event_queue_follows_the_dma_map(void **state)
 	struct hn_eq eq;
 
 	hn_bring_up(hn);
-	hn_create_eq(hn, &eq, hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), 4,
-		     UINT64_C(1) << RNIC_EVENT_PAGE_REQUEST, 0);
+	ctl_event_queue(hn, &eq, RNIC_EVENT_PAGE_REQUEST);
 	assert_int_equal(softrnic_dma_unmap(hn->dev, hn->iova, HN_MEMORY_BYTES), 0);
 	softrnic_fault(hn->dev, SOFTRNIC_FAULT_PAGE_REQUEST, 1);
 	assert_false(hn_eq_next(hn, &eq, &eqe));
@@ -594,7 +572,6 @@ many_maps_against_a_plain_list(void **state)
 	struct hn *hn = *state;
 	static uint8_t memory[64];
 	bool mapped[MAPS] = { false };
-	struct softrnic_stats stats;
 	uint32_t count = 1, x = 1;
 
 	for (unsigned int i = 0; i < 20000; i++) {
@@ -617,8 +594,7 @@ many_maps_against_a_plain_list(void **state)
 		}
 		assert_int_equal(rc, expected);
 	}
-	stats = ctl_stats(hn);
-	assert_int_equal(stats.dma_maps, count);
+	assert_int_equal(ctl_stats(hn).dma_maps, count);
 }
 
 /* A mailbox that lies in two maps, at places far from each other. */

@@ -28,6 +28,12 @@ ctl_teardown(void **state)
 }
 
 void
+ctl_event_queue(struct hn *hn, struct hn_eq *eq, enum rnic_event type)
+{
+	hn_create_eq(hn, eq, hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), 4, UINT64_C(1) << type, 0);
+}
+
+void
 ctl_poll(struct hn *hn, unsigned int polls)
 {
 	while (polls-- > 0)

@@ -11,6 +11,8 @@ int ctl_setup(void **state);
 int ctl_setup_ready(void **state);
 int ctl_teardown(void **state);
 
+/* A queue for events of this one type, with a UAR page of its own. */
+void ctl_event_queue(struct hn *hn, struct hn_eq *eq, enum rnic_event type);
 void ctl_poll(struct hn *hn, unsigned int polls);
 struct softrnic_stats ctl_stats(struct hn *hn);
 

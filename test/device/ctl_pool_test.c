@@ -109,7 +109,7 @@ a_pool_tells_of_its_limit_once(void **state)
 	struct rnic_eqe eqe;
 	struct hn_eq eq;
 
-	hn_create_eq(&w->hn, &eq, w->uar, 4, UINT64_C(1) << RNIC_EVENT_SRQ_LIMIT, 0);
+	ctl_event_queue(&w->hn, &eq, RNIC_EVENT_SRQ_LIMIT);
 	post_to_pool(w, 3);
 	assert_int_equal(drv_rmp_limit_set(drv, w->loose_rmp, 3), 0);
 	assert_int_equal(limit_of(w, w->loose_rmp), 3);

@@ -72,8 +72,7 @@ link_changes_are_told(void **state)
 	struct rnic_eqe eqe;
 	struct hn_eq eq;
 
-	hn_create_eq(hn, &eq, hn_alloc_object(hn, RNIC_CMD_ALLOC_UAR), 4,
-		     UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, 0);
+	ctl_event_queue(hn, &eq, RNIC_EVENT_PORT_CHANGE);
 	assert_int_equal(vport_state(hn), RNIC_VPORT_STATE_UP);
 	set_paos(hn, RNIC_PORT_DOWN);
 	expect_change(hn, &eq, RNIC_PORT_CHANGE_DOWN);
@@ -110,8 +109,7 @@ the_other_end_of_a_pair_sees_it(void **state)
 
 	hn_start(&a, hn->poller, &conf);
 	hn_bring_up(&a);
-	hn_create_eq(&a, &eq, hn_alloc_object(&a, RNIC_CMD_ALLOC_UAR), 4,
-		     UINT64_C(1) << RNIC_EVENT_PORT_CHANGE, 0);
+	ctl_event_queue(&a, &eq, RNIC_EVENT_PORT_CHANGE);
 	assert_int_equal(vport_state(&a), RNIC_VPORT_STATE_DOWN);
 	conf.name = "b";
 	hn_start(&b, hn->poller, &conf);

@@ -142,7 +142,7 @@ a_drained_queue_pair_tells(void **state)
 	uint32_t qpn = create_in(w, RNIC_QP_STATE_RTS);
 	struct hn_eq eq;
 
-	hn_create_eq(&w->hn, &eq, w->uar, 4, UINT64_C(1) << RNIC_EVENT_SQ_DRAINED, 0);
+	ctl_event_queue(&w->hn, &eq, RNIC_EVENT_SQ_DRAINED);
 	assert_int_equal(modify(w, RNIC_CMD_RTS2SQD_QP, qpn, 0), RNIC_STATUS_OK);
 	ctl_poll(&w->hn, 10);
 	assert_true(hn_eq_next(&w->hn, &eq, &eqe));

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "softrnic/memory/tpt.h"
-#include "softrnic/base/work.h"
 #include "ctl_fixture.h"
 #include "tpt_key.h"
+/* Translations as the data path asks for them, without a queue around them. */
+#include "softrnic/base/device.h"
+#include "softrnic/base/work.h"
+#include "softrnic/memory/tpt.h"
 
 #define READ  SOFTRNIC_LOCAL_READ
 #define WRITE SOFTRNIC_LOCAL_WRITE
@@ -27,6 +29,34 @@ translate(struct hn *hn, uint32_t key, uint32_t pd, uint64_t va, uint32_t length
 		assert_int_equal(iov[0].iov_len, length);
 	}
 	return count;
+}
+
+/* A list of other keys, to be read and written. */
+static uint32_t
+list_key(struct hn *hn, uint32_t pd, const struct rnic_klm *list, uint32_t count, uint64_t start,
+	 uint64_t length)
+{
+	return key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
+						     .access = READ | WRITE,
+						     .pd = pd,
+						     .count = count,
+						     .klms = list,
+						     .start = start,
+						     .length = length });
+}
+
+static void
+map(struct hn *hn, uint64_t iova, size_t bytes, void *memory)
+{
+	assert_int_equal(softrnic_dma_map(hn->dev, iova, bytes, memory,
+					  SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE),
+			 0);
+}
+
+static void
+unmap(struct hn *hn, uint64_t iova, size_t bytes)
+{
+	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, bytes), 0);
 }
 
 static void
@@ -65,35 +95,22 @@ klm_chains_other_keys(void **state)
 	uint32_t key_b = hn_create_mkey(hn, pd, b, 8192, true);
 	const struct rnic_klm list[] = { key_klm(100, key_a, a + 50), key_klm(4000, key_b, b),
 					 key_klm(1000, key_a, a + 4000) };
-	struct drv_mkey spec = { .mode = RNIC_MKEY_KLM,
-				 .access = READ | WRITE,
-				 .pd = pd,
-				 .count = 3,
-				 .klms = list,
-				 .start = 0 - UINT64_C(5100),
-				 .length = 5100 };
-	uint32_t key = key_create_ok(hn, &spec), nested;
-	const struct rnic_klm around[] = { key_klm(5000, key, spec.start + 100) };
-	struct drv_mkey outer = { .mode = RNIC_MKEY_KLM,
-				  .access = READ | WRITE,
-				  .pd = pd,
-				  .count = 1,
-				  .klms = around,
-				  .start = 7,
-				  .length = 5000 };
+	const uint64_t start = 0 - UINT64_C(5100);
+	uint32_t key = list_key(hn, pd, list, 3, start, 5100), nested;
+	const struct rnic_klm around = key_klm(5000, key, start + 100);
 	struct iovec iov[8];
 
-	assert_int_equal(translate(hn, key, pd, spec.start, 5100, WRITE, iov, 8), 3);
+	assert_int_equal(translate(hn, key, pd, start, 5100, WRITE, iov, 8), 3);
 	assert_ptr_equal(piece_byte(iov, 3, 0), hn_va(hn, a + 50));
 	assert_ptr_equal(piece_byte(iov, 3, 100), hn_va(hn, b));
 	assert_ptr_equal(piece_byte(iov, 3, 4099), hn_va(hn, b + 3999));
 	assert_ptr_equal(piece_byte(iov, 3, 5099), hn_va(hn, a + 4999));
-	assert_int_equal(translate(hn, key, pd, spec.start + 4100, 1000, WRITE, iov, 8), 1);
+	assert_int_equal(translate(hn, key, pd, start + 4100, 1000, WRITE, iov, 8), 1);
 	assert_ptr_equal(iov[0].iov_base, hn_va(hn, a + 4000));
-	assert_int_equal(translate(hn, key, pd, spec.start, 5100, WRITE, iov, 2), -E2BIG);
-	assert_int_equal(translate(hn, key, pd, spec.start + 1, 5100, WRITE, iov, 8), -EFAULT);
+	assert_int_equal(translate(hn, key, pd, start, 5100, WRITE, iov, 2), -E2BIG);
+	assert_int_equal(translate(hn, key, pd, start + 1, 5100, WRITE, iov, 8), -EFAULT);
 	/* Keys of keys. */
-	nested = key_create_ok(hn, &outer);
+	nested = list_key(hn, pd, &around, 1, 7, 5000);
 	assert_int_equal(translate(hn, nested, pd, 7, 5000, WRITE, iov, 8), 2);
 	assert_ptr_equal(piece_byte(iov, 2, 0), hn_va(hn, b));
 	/* The inner key goes: an access refused, not a crash. */
@@ -121,13 +138,7 @@ check_list(struct hn *hn, uint32_t pd, uint32_t count)
 	}
 	/* The last one is of 2 GiB. */
 	list[count] = key_klm(0, inner, memory + count * STRETCH);
-	key = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
-						    .access = READ,
-						    .pd = pd,
-						    .count = count + 1,
-						    .klms = list,
-						    .start = start,
-						    .length = UINT64_C(1) << 40 });
+	key = list_key(hn, pd, list, count + 1, start, UINT64_C(1) << 40);
 	for (uint32_t i = 0; i < count; i++) {
 		for (uint32_t byte = 0; byte < lengths[i]; byte++, va++) {
 			assert_int_equal(translate(hn, key, pd, va, 1, READ, iov, 1), 1);
@@ -178,12 +189,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 		for (uint32_t i = 0; i < COUNT; i++)
 			list[i] = key_klm(STRETCH, keys[depth - 1],
 					  (depth == 1 ? hn->iova : 0) + i * STRETCH);
-		keys[depth] = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
-								    .access = READ,
-								    .pd = pd,
-								    .count = COUNT,
-								    .klms = list,
-								    .length = COUNT * STRETCH });
+		keys[depth] = list_key(hn, pd, list, COUNT, 0, COUNT * STRETCH);
 	}
 	for (uint32_t i = 0; i < COUNT; i++) {
 		const uint64_t depth = key_random(DEPTHS);
@@ -192,12 +198,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 		list[i] = key_klm(lengths[i], keys[depth], (depth == 0 ? hn->iova : 0) + total);
 		total += lengths[i];
 	}
-	keys[0] = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
-							.access = READ,
-							.pd = pd,
-							.count = COUNT,
-							.klms = list,
-							.length = total });
+	keys[0] = list_key(hn, pd, list, COUNT, 0, total);
 	for (uint32_t i = 0; i < COUNT; at += lengths[i++]) {
 		struct iovec pieces[2 * COUNT];
 		int n = translate(hn, keys[0], pd, at, total - at, READ, pieces, 2 * COUNT);
@@ -217,7 +218,7 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 {
 	enum { KEYS = 4000, PAGES = 4, SHARE = SOFTRNIC_WORK_MAX / 4 + 1 };
 	struct hn *hn = *state;
-	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), list_key, before = 0;
+	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD), all, before = 0;
 	uint64_t memory = hn_alloc(hn, 2 * PAGES * 4096, 4096);
 	struct rnic_klm *list = calloc(KEYS, sizeof(*list));
 	uint64_t mtts[PAGES];
@@ -237,21 +238,16 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 									.log_page_size = 12,
 									.length = PAGES * 4096 }),
 				  i);
-	list_key = key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_KLM,
-							 .access = READ,
-							 .pd = pd,
-							 .count = KEYS,
-							 .klms = list,
-							 .length = KEYS });
-	assert_int_equal(softrnic_dma_map(hn->dev, UINT64_C(1) << 60, 1, &other, 3), 0);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, UINT64_C(1) << 60, 1), 0);
+	all = list_key(hn, pd, list, KEYS, 0, KEYS);
+	map(hn, UINT64_C(1) << 60, 1, &other);
+	unmap(hn, UINT64_C(1) << 60, 1);
 	for (unsigned int i = 0; before < KEYS; i++) {
 		uint32_t now;
 
 		assert_true(i < KEYS);
 		/* However long this machine takes for it. */
 		softrnic_share_begin(hn->dev, SOFTRNIC_NEVER_NS);
-		assert_int_equal(translate(hn, list_key, pd, 0, KEYS, READ, iov, 1), 1);
+		assert_int_equal(translate(hn, all, pd, 0, KEYS, READ, iov, 1), 1);
 		assert_ptr_equal(iov[0].iov_base, hn_va(hn, memory));
 		assert_int_equal(iov[0].iov_len, KEYS);
 		now = hn->dev->resolved_mkeys.count;
@@ -393,22 +389,21 @@ the_dma_map_has_the_last_word(void **state)
 	assert_int_equal(translate(hn, key, pd, iova, 8192, READ, iov, 2), 1);
 	assert_ptr_equal(iov[0].iov_base, memory);
 	assert_int_equal(translate(hn, key, pd, iova, 8, WRITE, iov, 2), -EFAULT);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, 8192), 0);
+	unmap(hn, iova, 8192);
 	assert_int_equal(translate(hn, key, pd, iova, 8, READ, iov, 2), -EFAULT);
 	/* Now as two maps, the second one elsewhere. */
-	assert_int_equal(softrnic_dma_map(hn->dev, iova, 4096, (uint8_t *)memory + 4096, 3), 0);
-	assert_int_equal(softrnic_dma_map(hn->dev, iova + 4096, 4096, memory, 3), 0);
+	map(hn, iova, 4096, (uint8_t *)memory + 4096);
+	map(hn, iova + 4096, 4096, memory);
 	assert_int_equal(translate(hn, key, pd, iova, 8192, WRITE, iov, 2), 2);
 	assert_ptr_equal(iov[1].iov_base, memory);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, 4096), 0);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova + 4096, 4096), 0);
+	unmap(hn, iova, 4096);
+	unmap(hn, iova + 4096, 4096);
 	/* As two that are one piece. */
-	assert_int_equal(softrnic_dma_map(hn->dev, iova + 4096, 4096, (uint8_t *)memory + 4096, 3),
-			 0);
-	assert_int_equal(softrnic_dma_map(hn->dev, iova, 4096, memory, 3), 0);
+	map(hn, iova + 4096, 4096, (uint8_t *)memory + 4096);
+	map(hn, iova, 4096, memory);
 	assert_int_equal(translate(hn, key, pd, iova, 8192, WRITE, iov, 2), 1);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, 4096), 0);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova + 4096, 4096), 0);
+	unmap(hn, iova, 4096);
+	unmap(hn, iova + 4096, 4096);
 	free(memory);
 }
 
@@ -485,8 +480,8 @@ a_page_that_cannot_be_is_met_where_it_is_used(void **state)
 
 	assert_non_null(mtts);
 	assert_ptr_not_equal(memory, MAP_FAILED);
-	assert_int_equal(softrnic_dma_map(hn->dev, iova, BYTES, memory, 3), 0);
-	assert_int_equal(softrnic_dma_map(hn->dev, last, PAGE, memory + BYTES, 3), 0);
+	map(hn, iova, BYTES, memory);
+	map(hn, last, PAGE, memory + BYTES);
 	for (uint64_t i = 0; i < LAST; i++)
 		mtts[i] = (iova + i * PAGE) | RNIC_MTT_READ | RNIC_MTT_WRITE;
 	mtts[LAST] = last | RNIC_MTT_READ | RNIC_MTT_WRITE;
@@ -500,8 +495,8 @@ a_page_that_cannot_be_is_met_where_it_is_used(void **state)
 	/* One of the first ones is heard of at once. */
 	mtts[LAST - 1] += PAGE / 2;
 	assert_int_equal(key_create(hn, &spec, &key), RNIC_STATUS_BAD_PARAM);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, last, PAGE), 0);
-	assert_int_equal(softrnic_dma_unmap(hn->dev, iova, BYTES), 0);
+	unmap(hn, last, PAGE);
+	unmap(hn, iova, BYTES);
 	munmap(memory, BYTES + PAGE);
 	free(mtts);
 }
@@ -560,13 +555,10 @@ a_key_is_queried_as_it_was_made(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	uint64_t memory = hn_alloc(hn, 4096, 4096);
 	uint32_t key = hn_create_mkey(hn, pd, memory, 4096, true);
-	struct rnic_object_in in = { 0 };
-	struct rnic_query_mkey_out out = { 0 };
+	struct rnic_query_mkey_out out;
 	const struct rnic_mkc *mkc = rnic_query_mkey_out_mkc(&out);
 
-	hn_head(&in, RNIC_CMD_QUERY_MKEY, 0);
-	rnic_object_in_set(&in, RNIC_OBJECT_IN_NUMBER, key >> 8);
-	hn_cmd_ok(hn, &in, sizeof(in), &out, sizeof(out));
+	assert_int_equal(drv_query(&hn->drv, RNIC_CMD_QUERY_MKEY, key >> 8, &out, sizeof(out)), 0);
 	assert_int_equal(rnic_mkc_get(mkc, RNIC_MKC_PD), pd);
 	assert_int_equal(rnic_mkc_get(mkc, RNIC_MKC_START_ADDR), memory);
 	assert_int_equal(rnic_mkc_get(mkc, RNIC_MKC_LEN), 4096);
@@ -615,9 +607,7 @@ a_region_of_files_is_found_at_once(void **state)
 	assert_int_equal(posix_memalign((void **)&memory, FILE_BYTES, FILES * FILE_BYTES), 0);
 	for (i = 0; i < FILES; i++) {
 		mtts[i] = (iova + i * FILE_BYTES) | RNIC_MTT_READ | RNIC_MTT_WRITE;
-		assert_int_equal(softrnic_dma_map(dev, iova + i * FILE_BYTES, FILE_BYTES,
-						  memory + (FILES - 1 - i) * FILE_BYTES, 3),
-				 0);
+		map(hn, iova + i * FILE_BYTES, FILE_BYTES, memory + (FILES - 1 - i) * FILE_BYTES);
 	}
 	key = key_create_ok(hn, &spec);
 	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, start, 4096, WRITE),
@@ -633,7 +623,7 @@ a_region_of_files_is_found_at_once(void **state)
 	assert_null(softrnic_tpt_flat(dev, key, pd, start, 1, SOFTRNIC_REMOTE_READ));
 	assert_int_equal(translate(hn, key, pd, start, REGION, WRITE, iov, FILES), FILES);
 	/* A hole in the map is a hole here, and nowhere else. */
-	assert_int_equal(softrnic_dma_unmap(dev, iova + FILE_BYTES, FILE_BYTES), 0);
+	unmap(hn, iova + FILE_BYTES, FILE_BYTES);
 	assert_null(softrnic_tpt_flat(dev, key, pd, start, 1, WRITE));
 	assert_int_equal(translate(hn, key, pd, start, 1, WRITE, iov, 1), 1);
 	assert_ptr_equal(softrnic_tpt_flat(dev, key, pd, start, 1, WRITE), iov[0].iov_base);
@@ -641,8 +631,7 @@ a_region_of_files_is_found_at_once(void **state)
 	assert_int_equal(translate(hn, key, pd, iova + FILE_BYTES, 1, WRITE, iov, 1), -EFAULT);
 	for (i = 0; i < FILES; i++) {
 		if (i != 1)
-			assert_int_equal(softrnic_dma_unmap(dev, iova + i * FILE_BYTES, FILE_BYTES),
-					 0);
+			unmap(hn, iova + i * FILE_BYTES, FILE_BYTES);
 	}
 	free(memory);
 }
