@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "softrnic/base/random.h"
+#include "softrnic/base/device.h"
 #include "tpt_key.h"
 
 #define NUMBERS (1u << 16)

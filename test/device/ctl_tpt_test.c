@@ -93,11 +93,11 @@ klm_chains_other_keys(void **state)
 	uint64_t a = hn_alloc(hn, 8192, 4096), b = hn_alloc(hn, 3 * 4096, 4096) + 4096;
 	uint32_t key_a = hn_create_mkey(hn, pd, a, 8192, true);
 	uint32_t key_b = hn_create_mkey(hn, pd, b, 8192, true);
-	const struct rnic_klm list[] = { key_klm(100, key_a, a + 50), key_klm(4000, key_b, b),
-					 key_klm(1000, key_a, a + 4000) };
+	const struct rnic_klm list[] = { drv_klm(100, key_a, a + 50), drv_klm(4000, key_b, b),
+					 drv_klm(1000, key_a, a + 4000) };
 	const uint64_t start = 0 - UINT64_C(5100);
 	uint32_t key = list_key(hn, pd, list, 3, start, 5100), nested;
-	const struct rnic_klm around = key_klm(5000, key, start + 100);
+	const struct rnic_klm around = drv_klm(5000, key, start + 100);
 	struct iovec iov[8];
 
 	assert_int_equal(translate(hn, key, pd, start, 5100, WRITE, iov, 8), 3);
@@ -134,10 +134,10 @@ check_list(struct hn *hn, uint32_t pd, uint32_t count)
 	assert_true(list != NULL && lengths != NULL);
 	for (uint32_t i = 0; i < count; i++) {
 		lengths[i] = (uint8_t)(1 + key_random(LONGEST));
-		list[i] = key_klm(lengths[i], inner, memory + i * STRETCH);
+		list[i] = drv_klm(lengths[i], inner, memory + i * STRETCH);
 	}
 	/* The last one is of 2 GiB. */
-	list[count] = key_klm(0, inner, memory + count * STRETCH);
+	list[count] = drv_klm(0, inner, memory + count * STRETCH);
 	key = list_key(hn, pd, list, count + 1, start, UINT64_C(1) << 40);
 	for (uint32_t i = 0; i < count; i++) {
 		for (uint32_t byte = 0; byte < lengths[i]; byte++, va++) {
@@ -187,7 +187,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 	/* Byte i of each of these is where byte i of memory is. */
 	for (uint32_t depth = 1; depth < DEPTHS; depth++) {
 		for (uint32_t i = 0; i < COUNT; i++)
-			list[i] = key_klm(STRETCH, keys[depth - 1],
+			list[i] = drv_klm(STRETCH, keys[depth - 1],
 					  (depth == 1 ? hn->iova : 0) + i * STRETCH);
 		keys[depth] = list_key(hn, pd, list, COUNT, 0, COUNT * STRETCH);
 	}
@@ -195,7 +195,7 @@ what_lies_behind_lists_comes_in_order(void **state)
 		const uint64_t depth = key_random(DEPTHS);
 
 		lengths[i] = (uint8_t)(1 + key_random(LONGEST));
-		list[i] = key_klm(lengths[i], keys[depth], (depth == 0 ? hn->iova : 0) + total);
+		list[i] = drv_klm(lengths[i], keys[depth], (depth == 0 ? hn->iova : 0) + total);
 		total += lengths[i];
 	}
 	keys[0] = list_key(hn, pd, list, COUNT, 0, total);
@@ -229,7 +229,7 @@ a_way_to_many_keys_resolves_a_share_of_them(void **state)
 	for (uint32_t i = 0; i < PAGES; i++)
 		mtts[i] = memory + 2 * i * 4096;
 	for (uint32_t i = 0; i < KEYS; i++)
-		list[i] = key_klm(1,
+		list[i] = drv_klm(1,
 				  key_create_ok(hn, &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 									.access = READ,
 									.pd = pd,
@@ -264,9 +264,9 @@ ksm_chains_equal_pieces(void **state)
 	uint32_t pd = hn_alloc_object(hn, RNIC_CMD_ALLOC_PD);
 	uint64_t memory = hn_alloc(hn, 16 * 4096, 4096);
 	uint32_t inner = hn_create_mkey(hn, pd, memory, 16 * 4096, true);
-	const struct rnic_klm list[] = { key_klm(0, inner, memory + 3 * 4096),
-					 key_klm(0, inner, memory),
-					 key_klm(0, inner, memory + 7 * 4096) };
+	const struct rnic_klm list[] = { drv_klm(0, inner, memory + 3 * 4096),
+					 drv_klm(0, inner, memory),
+					 drv_klm(0, inner, memory + 7 * 4096) };
 	struct drv_mkey spec = { .mode = RNIC_MKEY_KSM,
 				 .access = READ | WRITE,
 				 .pd = pd,
@@ -294,7 +294,7 @@ keys_that_chain_themselves_end(void **state)
 	struct iovec iov[8];
 
 	for (round = 0; round < 2; round++) {
-		const struct rnic_klm list = key_klm(4096, key, 0);
+		const struct rnic_klm list = drv_klm(4096, key, 0);
 		struct drv_mkey spec = { .mode = RNIC_MKEY_KLM,
 					 .access = READ | WRITE,
 					 .count = 1,

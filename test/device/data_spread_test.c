@@ -455,13 +455,6 @@ create_key(struct dw *w, struct drv_mkey mkey)
 	return key;
 }
 
-static struct rnic_klm
-key_entry(uint32_t bytes, uint32_t key, uint64_t address)
-{
-	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
-				  rnic_cpu_to_be64(address) };
-}
-
 static int
 create_long_key(struct dw *w, enum rnic_mkey_access_mode mode, uint32_t octwords, uint64_t bytes)
 {
@@ -550,8 +543,8 @@ test_physical_addresses_to_a_list_of_keys(void **state)
 	all_to(w, w->rq[0].tirn);
 	pa = create_key(w, (struct drv_mkey){ .mode = RNIC_MKEY_PA, .length64 = true });
 	/* 300 bytes from the middle of the page, then 700 from its start, by the key of all memory. */
-	list[0] = key_entry(300, w->dp.lkey, (uintptr_t)w->in + 2000);
-	list[1] = key_entry(700, w->dp.lkey, (uintptr_t)w->in);
+	list[0] = drv_klm(300, w->dp.lkey, (uintptr_t)w->in + 2000);
+	list[1] = drv_klm(700, w->dp.lkey, (uintptr_t)w->in);
 	klm = create_key(w, (struct drv_mkey){ .mode = RNIC_MKEY_KLM,
 					       .start = 0x1000,
 					       .length = 1000,
@@ -577,8 +570,8 @@ test_a_list_of_keys_to_physical_addresses(void **state)
 	memcpy(expected + 300, w->out, 700);
 	all_to(w, w->rq[0].tirn);
 	pa = create_key(w, (struct drv_mkey){ .mode = RNIC_MKEY_PA, .length64 = true });
-	list[0] = key_entry(300, w->dp.lkey, (uintptr_t)w->out + 2000);
-	list[1] = key_entry(700, pa, dp_iova(&w->dp, w->out));
+	list[0] = drv_klm(300, w->dp.lkey, (uintptr_t)w->out + 2000);
+	list[1] = drv_klm(700, pa, dp_iova(&w->dp, w->out));
 	klm = create_key(w,
 			 (struct drv_mkey){
 				 .mode = RNIC_MKEY_KLM, .length = 1000, .klms = list, .count = 2 });

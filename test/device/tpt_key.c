@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "softrnic/memory/tpt.h"
 #include "tpt_key.h"
 
 _Static_assert((int)DRV_LR == SOFTRNIC_LOCAL_READ && (int)DRV_LW == SOFTRNIC_LOCAL_WRITE &&
@@ -22,13 +23,6 @@ key_create_ok(struct hn *hn, const struct drv_mkey *spec)
 
 	assert_int_equal(key_create(hn, spec, &key), RNIC_STATUS_OK);
 	return key;
-}
-
-struct rnic_klm
-key_klm(uint32_t bytes, uint32_t key, uint64_t address)
-{
-	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
-				  rnic_cpu_to_be64(address) };
 }
 
 uint8_t *

@@ -4,12 +4,12 @@
 #ifndef TEST_DEVICE_TPT_KEY_H
 #define TEST_DEVICE_TPT_KEY_H
 
+#include <sys/uio.h>
+
 #include "harness.h"
-#include "softrnic/memory/tpt.h"
 
 int key_create(struct hn *hn, const struct drv_mkey *spec, uint32_t *key);
 uint32_t key_create_ok(struct hn *hn, const struct drv_mkey *spec);
-struct rnic_klm key_klm(uint32_t bytes, uint32_t key, uint64_t address);
 
 /* Where byte `at` of the pieces is; fails the test if they are too short. */
 uint8_t *piece_byte(const struct iovec *iov, int count, uint64_t at);

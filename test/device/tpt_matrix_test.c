@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl_fixture.h"
 #include "softrnic/memory/tpt.h"
 #include "tpt_key.h"
 #include "../counts.h"
@@ -41,13 +42,6 @@ setup(void **state)
 	w.arena = hn_alloc(&w.hn, ARENA, 1 << 16);
 	w.inner = hn_create_mkey(&w.hn, w.pds[0], w.arena, ARENA, true);
 	*state = &w;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	hn_stop(*state);
 	return 0;
 }
 
@@ -93,18 +87,18 @@ static void
 check_access(struct world *w, uint32_t key, uint32_t pd, uint64_t va, const struct operation *op,
 	     bool allowed, bool flat)
 {
-	struct softrnic_stats before, after;
+	const uint64_t before = ctl_stats(&w->hn).tpt_faults;
 	struct iovec iov[PIECES];
+	uint64_t faults;
 	uint8_t *at;
 	int rc;
 
-	softrnic_stats_get(w->hn.dev, &before);
 	rc = softrnic_tpt_translate(w->hn.dev, key, pd, va, 8, op->access, iov, PIECES);
-	softrnic_stats_get(w->hn.dev, &after);
+	faults = ctl_stats(&w->hn).tpt_faults - before;
 	at = softrnic_tpt_flat(w->hn.dev, key, pd, va, 8, op->access);
 	if (rc != (allowed ? 1 : -EACCES))
 		fail_msg("%s with key 0x%x, PD 0x%x: %d", op->name, key, pd, rc);
-	if (after.tpt_faults - before.tpt_faults != (allowed ? 0 : 1))
+	if (faults != (allowed ? 0 : 1))
 		fail_msg("%s with key 0x%x, PD 0x%x: not counted once", op->name, key, pd);
 	if ((at != NULL) != (allowed && flat) || (at != NULL && at != iov[0].iov_base))
 		fail_msg("%s with key 0x%x, PD 0x%x: short cut", op->name, key, pd);
@@ -211,7 +205,7 @@ matrix_of_keys_of_keys(void **state)
 						  .pd = w->pds[0],
 						  .length = PAGE };
 			uint32_t key = key_create_ok(&w->hn, &inner);
-			const struct rnic_klm list = key_klm(PAGE, key, 0);
+			const struct rnic_klm list = drv_klm(PAGE, key, 0);
 			struct drv_mkey outer = { .mode = mode,
 						  .access = ALL,
 						  .log_page_size = mode == RNIC_MKEY_KSM ? 12 : 0,
@@ -235,7 +229,7 @@ static void
 matrix_of_keys_above_a_writable_one(void **state)
 {
 	struct world *w = *state;
-	const struct rnic_klm list = key_klm(PAGE, w->inner, w->arena);
+	const struct rnic_klm list = drv_klm(PAGE, w->inner, w->arena);
 	unsigned int rights;
 
 	for (rights = 0; rights <= ALL; rights++)
@@ -491,7 +485,7 @@ make_klm(struct world *w, struct oracle *oracle)
 	for (i = 0; i < count; i++) {
 		bytes = 1 + key_random(key_random(2) == 0 ? 16 : 3 * PAGE);
 		at = key_random(ARENA - bytes + 1);
-		list[i] = key_klm((uint32_t)bytes, w->inner, w->arena + at);
+		list[i] = drv_klm((uint32_t)bytes, w->inner, w->arena + at);
 		total += bytes;
 	}
 	spec.start = oracle->start = random_start(PAGE, key_random(PAGE), 64 * PAGE);
@@ -526,7 +520,7 @@ klm_against_128_bits(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, ctl_teardown)
 	const struct CMUnitTest tests[] = {
 		T(matrix_of_keys_over_one_piece),
 		T(matrix_of_keys_over_scattered_pages),

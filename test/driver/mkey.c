@@ -2,6 +2,13 @@
 
 #include "mkey.h"
 
+struct rnic_klm
+drv_klm(uint32_t bytes, uint32_t key, uint64_t address)
+{
+	return (struct rnic_klm){ rnic_cpu_to_be32(bytes), rnic_cpu_to_be32(key),
+				  rnic_cpu_to_be64(address) };
+}
+
 uint32_t
 drv_mkey_octwords(const struct drv_mkey *mkey)
 {

@@ -31,6 +31,9 @@ struct drv_mkey {
 	uint32_t qpn; /* 0: any */
 };
 
+/* An entry of a list of keys: so many bytes from this address of that key on. */
+struct rnic_klm drv_klm(uint32_t bytes, uint32_t key, uint64_t address);
+
 /* Its translations, in octwords, and the bytes of all. */
 uint32_t drv_mkey_octwords(const struct drv_mkey *mkey);
 size_t drv_mkey_bytes(const struct drv_mkey *mkey);
