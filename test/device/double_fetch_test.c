@@ -24,6 +24,7 @@
 #include "prm/cmdq.h"
 #include "softrnic/base/dma.h"
 #include "softrnic/base/log.h"
+#include "softrnic/base/random.h"
 #include "prm/init_seg.h"
 
 #define LOG_RING     6
@@ -46,16 +47,6 @@ struct victim {
 	uint64_t random; /* the scribbler's */
 	uint64_t scribbles;
 };
-
-static uint64_t
-next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 static void
 put32(void *at, uint32_t value)
@@ -108,7 +99,7 @@ scribble_sq(struct victim *v, uint64_t r)
 		break;
 	case 3:
 		if (bad)
-			put64(wqe + (r >> 20 & 56), next_random(&v->random));
+			put64(wqe + (r >> 20 & 56), softrnic_splitmix64(&v->random));
 		break;
 	default: scribble_segment(v, (struct rnic_wqe_data *)(wqe + 32 + (r >> 20 & 16)), r);
 	}
@@ -153,7 +144,7 @@ scribble_command(struct victim *v, uint64_t r)
 		break;
 	case 3: put64(&v->entry->output_mailbox, r << 10); break;
 	case 4: put32(&block->block_number, (uint32_t)(r >> 30) & 3); break;
-	default: put64(block->data + (r >> 30 & 0x1f8), next_random(&v->random));
+	default: put64(block->data + (r >> 30 & 0x1f8), softrnic_splitmix64(&v->random));
 	}
 }
 
@@ -163,13 +154,13 @@ scribbler(void *arg)
 	struct victim *v = arg;
 
 	while (!atomic_load_explicit(&v->stop, memory_order_relaxed)) {
-		uint64_t r = next_random(&v->random);
+		uint64_t r = softrnic_splitmix64(&v->random);
 
 		scribble_sq(v, r);
-		r = next_random(&v->random);
+		r = softrnic_splitmix64(&v->random);
 		scribble_rq(v, r);
 		scribble_records(v, r >> 4);
-		scribble_command(v, next_random(&v->random));
+		scribble_command(v, softrnic_splitmix64(&v->random));
 		v->scribbles += 4;
 	}
 	return NULL;
