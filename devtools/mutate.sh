@@ -80,7 +80,7 @@ Queue start/stop|Tx stop|e2e-queue|ethdev/txq.c|/^rnic_txq_queue_stop/,/^}/s/int
 Queue start/stop|deferred Rx start|e2e-queue|ethdev/rxq.c|s/rxq->deferred_start = conf->rx_deferred_start;/rxq->deferred_start = false;/
 Queue start/stop|deferred Tx start|e2e-queue|ethdev/txq.c|s/txq->deferred_start = conf->tx_deferred_start;/txq->deferred_start = false;/
 MTU update|the port's, while it runs|e2e-control|ethdev/ethdev.c|s/rc = rnic_port_set_mtu(port->dev, mtu);/rc = 0;/
-MTU update|the port's, at its start|e2e-control|ethdev/ethdev.c|s/rc = rnic_port_ask_mtu(port->dev, data->mtu);/rc = 0;/
+MTU update|the port's, at its start|e2e-control|ethdev/ethdev.c|s/rc = rnic_port_request_mtu(port->dev, data->mtu);/rc = 0;/
 MTU update|the senders'|e2e-frames|ethdev/ethdev.c|s/rnic_txq_set_mtu(eth_dev->data->tx_queues\[i\], mtu);/(void)mtu;/
 MTU update|refusing what the queues do not take|e2e-control|ethdev/ethdev.c|s/if (!rnic_rxq_fits(rxq, mtu)) {/if (false) {/
 Scattered Rx|more mbufs than one|e2e-control|ethdev/rxq.c|s/segs = (frame + room - 1) \/ room;/segs = 1;/
@@ -100,11 +100,11 @@ VLAN filter|kept over a restart|e2e-filter|ethdev/filter.c|/^rnic_filter_start/,
 RSS hash|of ports|e2e-rss|ethdev/rss.c|s/rss->hash\[kind\] = RNIC_HASH_PORTS/rss->hash[kind] = RNIC_HASH_ADDRESSES/
 RSS hash|of addresses|e2e-rss|ethdev/rss.c|s/rss->hash\[kind\] = RNIC_HASH_ADDRESSES/rss->hash[kind] = RNIC_HASH_NONE/
 RSS hash|to mbufs|e2e-offload-rx|ethdev/rx_offload.c|s/? RTE_MBUF_F_RX_RSS_HASH/? 0/
-RSS key update|the call|e2e-rss|ethdev/rss.c|s/return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;/return rc;/
+RSS key update|the call|e2e-rss|ethdev/rss.c|s/return rc == 0 ? rss_follow(eth_dev, &rss, conf->rss_hf) : rc;/return rc;/
 RSS key update|the key|e2e-rss|ethdev/rss.c|/memcpy(rss->key, conf->rss_key,/s/.*/\t\t;/
-RSS key update|the device|e2e-rss|ethdev/rss.c|/^follow/,/^}/s/if (port->steering.up) {/if (false) {/
+RSS key update|the device|e2e-rss|ethdev/rss.c|/^rss_follow/,/^}/s/if (port->steering.up) {/if (false) {/
 RSS key update|reading it|e2e-rss|ethdev/rss.c|/memcpy(conf->rss_key, copy->rss.key,/s/.*/\t\t;/
-RSS reta update|the call|e2e-rss|ethdev/rss.c|s/return follow(eth_dev, &rss, port->rss_hf);/return 0;/
+RSS reta update|the call|e2e-rss|ethdev/rss.c|s/return rss_follow(eth_dev, &rss, port->rss_hf);/return 0;/
 RSS reta update|the mask|e2e-rss|ethdev/rss.c|/^rnic_rss_reta_update/,/^}/s/ & 1))/ \& 0))/
 RSS reta update|reading it|e2e-rss|ethdev/rss.c|s/^\t\t\t\tcopy->rss.reta\[i\];/\t\t\t\t0;/
 Rx descriptor status|done|e2e-queue|ethdev/rxq.c|s/? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL/? RTE_ETH_RX_DESC_AVAIL : RTE_ETH_RX_DESC_AVAIL/

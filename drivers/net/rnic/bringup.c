@@ -34,6 +34,7 @@
 #include "object/mkey.h"
 #include "object/port.h"
 #include "object/q_counter.h"
+#include "object/reg.h"
 #include "prm/cmd.h"
 #include "prm/cqe.h"
 #include "prm/init_seg.h"
@@ -77,7 +78,7 @@ access_down(struct rnic_dev *dev)
 
 /* A firmware that has met its end was reset when the function was opened, and that was not enough. */
 static void
-say_dead(struct rnic_dev *dev, const char *why)
+report_dead(struct rnic_dev *dev, const char *why)
 {
 	char syndrome[RNIC_SYNDROME_TEXT];
 
@@ -125,7 +126,7 @@ wait_until_ready(struct rnic_dev *dev, unsigned int timeout_ms, const char *stat
 		else if (dead_since == 0)
 			dead_since = now;
 		if (dead != NULL && (now - dead_since >= grace || is_gone(dev->access))) {
-			say_dead(dev, dead);
+			report_dead(dev, dead);
 			return -EIO;
 		}
 		if (dead == NULL && now >= deadline) {
@@ -275,8 +276,8 @@ endianness_up(struct rnic_dev *dev)
 	int rc;
 
 	rnic_host_endianness_reg_set(&endianness, RNIC_HOST_ENDIANNESS_REG_HE, big);
-	rc = rnic_access_reg_try(dev, RNIC_REG_HOST_ENDIANNESS, true, &endianness,
-				 sizeof(endianness));
+	rc = rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_HOST_ENDIANNESS, true, &endianness,
+			     sizeof(endianness));
 	if (!rnic_cmd_refused(rc) || big)
 		return rc;
 	RNIC_LOG(DEBUG, dev, "HOST_ENDIANNESS is not for this function: %s", strerror(-rc));
@@ -542,7 +543,7 @@ walk_back(struct rnic_dev *dev)
 }
 
 static int
-walk(struct rnic_dev *dev)
+stages_walk(struct rnic_dev *dev)
 {
 	int rc = 0;
 
@@ -598,7 +599,7 @@ rnic_dev_open(const char *name, const char *devargs, int socket_id, struct rnic_
 	pthread_mutex_init(&dev->quiesce_lock, NULL);
 	pthread_mutex_init(&dev->qp_steering.lock, NULL);
 	pthread_mutex_init(&dev->rx_events.lock, NULL);
-	rc = walk(dev);
+	rc = stages_walk(dev);
 	if (rc != 0) {
 		walk_back(dev);
 		free_dev(dev);

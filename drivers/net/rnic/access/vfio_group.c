@@ -202,7 +202,7 @@ check_viable(const char *name, const char *bdf, const struct rnic_vfio_group *gr
 }
 
 static int
-attach(const char *name, const struct rnic_vfio_group *group)
+group_attach(const char *name, const struct rnic_vfio_group *group)
 {
 	int container_fd = group->container_fd, rc;
 
@@ -340,7 +340,7 @@ open_group(const char *name, const char *bdf, unsigned int number, struct rnic_v
 	if (rc == 0)
 		rc = check_viable(name, bdf, group);
 	if (rc == 0)
-		rc = attach(name, group);
+		rc = group_attach(name, group);
 	if (rc == 0)
 		rc = learn_iommu(name, group);
 	if (rc != 0) {

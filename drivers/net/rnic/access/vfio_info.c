@@ -17,7 +17,7 @@
 
 /* With room for `bytes`; -errno. */
 static int
-ask(int fd, unsigned long request, uint32_t bytes, void *answer)
+info_query(int fd, unsigned long request, uint32_t bytes, void *answer)
 {
 	memcpy(answer, &bytes, sizeof(bytes));
 	return rnic_vfio_sys->ioctl(fd, request, answer) < 0 ? -errno : 0;
@@ -37,7 +37,7 @@ rnic_vfio_info_read(const char *name, int fd, unsigned long request, const void 
 		if (info == NULL)
 			return -ENOMEM;
 		memcpy(info, question, bytes);
-		rc = ask(fd, request, room, info);
+		rc = info_query(fd, request, room, info);
 		memcpy(&wanted, info, sizeof(wanted));
 		if (rc == 0 && wanted <= room) {
 			memcpy(info, &room, sizeof(room));

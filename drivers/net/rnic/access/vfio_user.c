@@ -85,7 +85,7 @@ patience_ms(void *arg, int *fd)
 
 /* What a call returned: has the connection ended? The server may answer with any errno, and live. */
 static int
-watch(struct rnic_vfio_user *vfu, int rc)
+vfu_watch(struct rnic_vfio_user *vfu, int rc)
 {
 	if (rc == 0 || vfu_client_lost(vfu->client) == 0)
 		return rc;
@@ -108,7 +108,7 @@ vfio_user_read32(struct rnic_access *access, uint64_t offset)
 	struct rnic_be32 value;
 	int rc = vfu_client_region_read(vfu->client, VFU_PCI_BAR0, offset, &value, sizeof(value));
 
-	return watch(vfu, rc) == 0 ? value : RNIC_BE32(UINT32_MAX);
+	return vfu_watch(vfu, rc) == 0 ? value : RNIC_BE32(UINT32_MAX);
 }
 
 /* Writes are posted, as on a bus: who wants to know whether one has arrived reads. */
@@ -117,8 +117,8 @@ vfio_user_write32(struct rnic_access *access, uint64_t offset, struct rnic_be32 
 {
 	struct rnic_vfio_user *vfu = to_vfio_user(access);
 
-	watch(vfu,
-	      vfu_client_region_post(vfu->client, VFU_PCI_BAR0, offset, &value, sizeof(value)));
+	vfu_watch(vfu,
+		  vfu_client_region_post(vfu->client, VFU_PCI_BAR0, offset, &value, sizeof(value)));
 }
 
 static void
@@ -126,8 +126,8 @@ vfio_user_write64(struct rnic_access *access, uint64_t offset, struct rnic_be64 
 {
 	struct rnic_vfio_user *vfu = to_vfio_user(access);
 
-	watch(vfu,
-	      vfu_client_region_post(vfu->client, VFU_PCI_BAR0, offset, &value, sizeof(value)));
+	vfu_watch(vfu,
+		  vfu_client_region_post(vfu->client, VFU_PCI_BAR0, offset, &value, sizeof(value)));
 }
 
 static volatile void *
@@ -183,8 +183,8 @@ map_pieces(struct rnic_vfio_user *vfu, const char *address, size_t length, unsig
 			rc = -ENOTSUP;
 			break;
 		}
-		rc = watch(vfu, vfu_client_dma_map(vfu->client, iova + done, piece.length, rights,
-						   piece.fd, piece.offset));
+		rc = vfu_watch(vfu, vfu_client_dma_map(vfu->client, iova + done, piece.length,
+						       rights, piece.fd, piece.offset));
 		if (rc != 0)
 			break;
 	}
@@ -193,7 +193,7 @@ map_pieces(struct rnic_vfio_user *vfu, const char *address, size_t length, unsig
 			       "the server accepts no further maps: use larger pages, or "
 			       "--single-file-segments");
 	if (rc != 0 && done > 0)
-		watch(vfu, vfu_client_dma_unmap(vfu->client, iova, done));
+		vfu_watch(vfu, vfu_client_dma_unmap(vfu->client, iova, done));
 	return rc;
 }
 
@@ -233,7 +233,7 @@ vfio_user_map(struct rnic_access *access, void *address, size_t length, unsigned
  * more. One that stands still may, for all we know: what it has is not given back.
  */
 static int
-unreachable(struct rnic_vfio_user *vfu)
+vfu_unreachable(struct rnic_vfio_user *vfu)
 {
 	pid_t pid = vfu_client_server(vfu->client)->pid;
 
@@ -253,9 +253,9 @@ vfio_user_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 		return -ECANCELED;
 	/* The server would take any range, the driver's mistakes included. */
 	if (rnic_iova_has(&vfu->iova, iova, length)) {
-		rc = watch(vfu, vfu_client_dma_unmap(vfu->client, iova, length));
+		rc = vfu_watch(vfu, vfu_client_dma_unmap(vfu->client, iova, length));
 		if (atomic_load(&access->gone))
-			rc = unreachable(vfu);
+			rc = vfu_unreachable(vfu);
 	}
 	if (rc == 0) {
 		rnic_iova_free(&vfu->iova, iova, length);
@@ -295,7 +295,7 @@ enable_function(struct rnic_vfio_user *vfu)
 					    sizeof(command));
 	if (rc == 0 && (command[0] & wanted) != wanted)
 		rc = -EIO;
-	return watch(vfu, rc);
+	return vfu_watch(vfu, rc);
 }
 
 /* A reset function has lost its configuration: put back what we had set there. */
@@ -307,7 +307,7 @@ vfio_user_reset(struct rnic_access *access)
 
 	if (atomic_load(&access->gone))
 		return -ENOTCONN;
-	rc = watch(vfu, vfu_client_reset(vfu->client));
+	rc = vfu_watch(vfu, vfu_client_reset(vfu->client));
 	return rc == 0 ? enable_function(vfu) : rc;
 }
 
@@ -378,7 +378,7 @@ check_function(struct rnic_vfio_user *vfu)
 		rc = vfu_client_region_read(vfu->client, VFU_PCI_CONFIG, PCI_VENDOR_ID, header,
 					    sizeof(header));
 	if (rc != 0)
-		return watch(vfu, rc);
+		return vfu_watch(vfu, rc);
 	vfu->ids = (struct rnic_pci_ids){
 		.vendor = (uint16_t)(header[PCI_VENDOR_ID] | header[PCI_VENDOR_ID + 1] << 8),
 		.device = (uint16_t)(header[PCI_DEVICE_ID] | header[PCI_DEVICE_ID + 1] << 8),
@@ -393,7 +393,7 @@ check_function(struct rnic_vfio_user *vfu)
 	}
 	/* Nothing of a client before us: not every server resets by itself. */
 	if (flags & VFU_DEVICE_FLAG_RESET)
-		rc = watch(vfu, vfu_client_reset(vfu->client));
+		rc = vfu_watch(vfu, vfu_client_reset(vfu->client));
 	return rc == 0 ? enable_function(vfu) : rc;
 }
 
@@ -426,7 +426,7 @@ map_bar(struct rnic_vfio_user *vfu)
 {
 	const uint32_t wanted = VFU_REGION_FLAG_READ | VFU_REGION_FLAG_WRITE;
 	struct vfu_client_region bar;
-	int rc = watch(vfu, vfu_client_region_info(vfu->client, VFU_PCI_BAR0, &bar));
+	int rc = vfu_watch(vfu, vfu_client_region_info(vfu->client, VFU_PCI_BAR0, &bar));
 
 	if (rc != 0)
 		return rc;
@@ -450,7 +450,7 @@ take_interrupts(struct rnic_vfio_user *vfu)
 {
 	uint32_t count, flags;
 	unsigned int i;
-	int rc = watch(vfu, vfu_client_irq_info(vfu->client, VFU_PCI_MSIX, &count, &flags));
+	int rc = vfu_watch(vfu, vfu_client_irq_info(vfu->client, VFU_PCI_MSIX, &count, &flags));
 
 	if (rc != 0)
 		return rc;
@@ -464,7 +464,7 @@ take_interrupts(struct rnic_vfio_user *vfu)
 		if (rc != 0)
 			return rc;
 	}
-	rc = watch(vfu, vfu_client_irq_set(vfu->client, VFU_PCI_MSIX, 0, count, vfu->irq_fds));
+	rc = vfu_watch(vfu, vfu_client_irq_set(vfu->client, VFU_PCI_MSIX, 0, count, vfu->irq_fds));
 	if (rc == 0)
 		vfu->base.irq_count = count;
 	else
@@ -495,7 +495,7 @@ rnic_access_vfio_user_open(const char *device, const struct rnic_devargs *args,
 	vfu->base.ops = &vfio_user_ops;
 	vfu->base.device = vfu->name;
 	vfu->base.hangup_events = POLLRDHUP;
-	vfu->base.hangup_reason = "the way to it is interrupted";
+	vfu->base.hangup_reason = "the connection to it is interrupted";
 	for (i = 0; i < VECTORS_MAX; i++)
 		vfu->irq_fds[i] = -1;
 	pthread_mutex_init(&vfu->lock, NULL);

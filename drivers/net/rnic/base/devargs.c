@@ -66,7 +66,7 @@ set_like(struct rnic_devargs *args, size_t offset, const char *value)
 	return 0;
 }
 
-/* As sysfs names it, in whichever way it was written. */
+/* As sysfs names it, however it was written. */
 static int
 set_pci(struct rnic_devargs *args, size_t offset, const char *value)
 {

@@ -20,7 +20,7 @@
 static _Thread_local struct rnic_thread *self __attribute__((tls_model("initial-exec")));
 
 static void
-say_how_many_more(struct rnic_thread *thread)
+report_left_out(struct rnic_thread *thread)
 {
 	if (thread->unsaid > 0)
 		RNIC_LOG_NAMED(ERR, thread->name, "%u more lines like these were left out",
@@ -37,7 +37,7 @@ rnic_thread_begin(struct rnic_thread *thread)
 void
 rnic_thread_end(struct rnic_thread *thread)
 {
-	say_how_many_more(thread);
+	report_left_out(thread);
 	self = NULL;
 }
 
@@ -101,7 +101,7 @@ rnic_thread_lock(pthread_mutex_t *lock)
 }
 
 bool
-rnic_thread_may_say(const struct rnic_dev *dev)
+rnic_thread_may_log(const struct rnic_dev *dev)
 {
 	uint64_t now;
 
@@ -109,7 +109,7 @@ rnic_thread_may_say(const struct rnic_dev *dev)
 		return true;
 	now = rnic_now_us();
 	if (now >= self->quiet_until_us) {
-		say_how_many_more(self);
+		report_left_out(self);
 		self->said = 0;
 		self->quiet_until_us = now + 1000000;
 	}

@@ -56,10 +56,10 @@ bool rnic_thread_lock(pthread_mutex_t *lock);
  * May a line be said that a device can make this thread say as often as it likes? A few each second, the others are
  * counted. In threads that do not serve the device always: there an application has asked for something.
  */
-bool rnic_thread_may_say(const struct rnic_dev *dev);
+bool rnic_thread_may_log(const struct rnic_dev *dev);
 #define RNIC_LOG_REPEATED(level, dev, ...)                 \
 	do {                                               \
-		if (rnic_thread_may_say(dev))              \
+		if (rnic_thread_may_log(dev))              \
 			RNIC_LOG(level, dev, __VA_ARGS__); \
 	} while (0)
 

@@ -16,7 +16,7 @@
 #include "prm/cmd.h"
 
 static int
-query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, size_t bytes)
+caps_query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, size_t bytes)
 {
 	struct rnic_function_in in = { 0 };
 	struct rnic_query_hca_cap_out *out = calloc(1, sizeof(*out));
@@ -35,8 +35,8 @@ query(struct rnic_dev *dev, enum rnic_cap_type type, bool current, void *cap, si
 
 /* One block of capabilities becomes this. */
 static int
-set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t bytes,
-	  rnic_cmd_fn *command)
+caps_set(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t bytes,
+	 rnic_cmd_fn *command)
 {
 	struct rnic_set_hca_cap_in *in = calloc(1, sizeof(*in));
 	struct rnic_cmd_out out;
@@ -53,7 +53,7 @@ set_block(struct rnic_dev *dev, enum rnic_cap_type type, const void *cap, size_t
 
 /* The current capabilities, whole, with the few changes that this driver wants. */
 static int
-set_general(struct rnic_dev *dev)
+caps_set_general(struct rnic_dev *dev)
 {
 	struct rnic_general_cap *cap = calloc(1, RNIC_HCA_CAP_BYTES);
 	uint64_t log_max_qp;
@@ -61,7 +61,7 @@ set_general(struct rnic_dev *dev)
 
 	if (cap == NULL)
 		return -ENOMEM;
-	rc = query(dev, RNIC_CAP_GENERAL, true, cap, RNIC_HCA_CAP_BYTES);
+	rc = caps_query(dev, RNIC_CAP_GENERAL, true, cap, RNIC_HCA_CAP_BYTES);
 	if (rc == 0) {
 		log_max_qp =
 			rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_LOG_MAX_QP);
@@ -74,7 +74,7 @@ set_general(struct rnic_dev *dev)
 		if (rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE_RW_SUPPORTED) &&
 		    rnic_general_cap_get(&dev->caps.general_max, RNIC_GENERAL_CAP_ROCE))
 			rnic_general_cap_set(cap, RNIC_GENERAL_CAP_ROCE, 1);
-		rc = set_block(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES, rnic_cmd_exec);
+		rc = caps_set(dev, RNIC_CAP_GENERAL, cap, RNIC_HCA_CAP_BYTES, rnic_cmd_exec);
 	}
 	free(cap);
 	return rc;
@@ -89,18 +89,18 @@ setup_atomic(struct rnic_dev *dev)
 
 	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ATOMIC))
 		return 0;
-	rc = query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
+	rc = caps_query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
 	if (rc != 0 ||
 	    !rnic_atomic_cap_get(cap, RNIC_ATOMIC_CAP_SUPPORTED_ATOMIC_REQ_8B_ENDIANNESS_MODE_1))
 		return rc;
 	rnic_atomic_cap_set(&wanted, RNIC_ATOMIC_CAP_ATOMIC_REQ_8B_ENDIANNESS_MODE,
 			    RNIC_ATOMIC_HOST_ENDIAN);
-	rc = set_block(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted), rnic_cmd_exec);
-	return rc != 0 ? rc : query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
+	rc = caps_set(dev, RNIC_CAP_ATOMIC, &wanted, sizeof(wanted), rnic_cmd_exec);
+	return rc != 0 ? rc : caps_query(dev, RNIC_CAP_ATOMIC, true, cap, sizeof(*cap));
 }
 
 static void
-say_no_roce(const struct rnic_dev *dev)
+caps_report_no_roce(const struct rnic_dev *dev)
 {
 	const char *why = "it is off although it was asked for";
 
@@ -120,28 +120,28 @@ setup_roce(struct rnic_dev *dev)
 	int rc;
 
 	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ROCE)) {
-		say_no_roce(dev);
+		caps_report_no_roce(dev);
 		return 0;
 	}
-	rc = query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
+	rc = caps_query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
 	if (rc == 0)
-		rc = query(dev, RNIC_CAP_ROCE, false, &max, sizeof(max));
+		rc = caps_query(dev, RNIC_CAP_ROCE, false, &max, sizeof(max));
 	if (rc != 0 || rnic_roce_cap_get(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT) ||
 	    !rnic_roce_cap_get(&max, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT))
 		return rc;
 	rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT, 1);
-	rc = set_block(dev, RNIC_CAP_ROCE, cap, sizeof(*cap), rnic_cmd_try);
+	rc = caps_set(dev, RNIC_CAP_ROCE, cap, sizeof(*cap), rnic_cmd_try);
 	if (rnic_cmd_refused(rc))
 		RNIC_LOG(NOTICE, dev, "the device goes on choosing UDP source ports itself: %s",
 			 strerror(-rc));
 	else if (rc != 0)
 		return rc;
-	return query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
+	return caps_query(dev, RNIC_CAP_ROCE, true, cap, sizeof(*cap));
 }
 
 /* What a poll-mode Ethernet driver cannot do without. */
 static int
-refuse(const struct rnic_dev *dev, const char *missing)
+caps_refuse(const struct rnic_dev *dev, const char *missing)
 {
 	RNIC_LOG(ERR, dev, "the device does not have %s", missing);
 	return -ENOTSUP;
@@ -154,22 +154,24 @@ static int
 check_general(const struct rnic_dev *dev)
 {
 	if (rnic_general_cap(dev, RNIC_GENERAL_CAP_PORT_TYPE) != 1)
-		return refuse(dev, "an Ethernet port (this one is InfiniBand: change the port's "
+		return caps_refuse(dev,
+				   "an Ethernet port (this one is InfiniBand: change the port's "
 				   "link type)");
 	if (!rnic_general_cap(dev, RNIC_GENERAL_CAP_ETH_NET_OFFLOADS))
-		return refuse(dev, "Ethernet queues");
-	return rnic_general_cap(dev, RNIC_GENERAL_CAP_NIC_FLOW_TABLE) ? 0 : refuse(dev, no_tables);
+		return caps_refuse(dev, "Ethernet queues");
+	return rnic_general_cap(dev, RNIC_GENERAL_CAP_NIC_FLOW_TABLE) ? 0
+								      : caps_refuse(dev, no_tables);
 }
 
 static int
 query_flow_table(struct rnic_dev *dev)
 {
 	struct rnic_flow_table_cap *cap = &dev->caps.flow_table;
-	int rc = query(dev, RNIC_CAP_FLOW_TABLE, true, cap, sizeof(*cap));
+	int rc = caps_query(dev, RNIC_CAP_FLOW_TABLE, true, cap, sizeof(*cap));
 
 	if (rc == 0 && !rnic_flow_table_props_get(rnic_flow_table_cap_nic_receive(cap),
 						  RNIC_FLOW_TABLE_PROPS_FT_SUPPORT))
-		rc = refuse(dev, no_tables);
+		rc = caps_refuse(dev, no_tables);
 	return rc;
 }
 
@@ -179,16 +181,17 @@ rnic_caps_setup(struct rnic_dev *dev)
 	struct rnic_caps *caps = &dev->caps;
 	int rc;
 
-	rc = query(dev, RNIC_CAP_GENERAL, false, &caps->general_max, sizeof(caps->general_max));
+	rc = caps_query(dev, RNIC_CAP_GENERAL, false, &caps->general_max,
+			sizeof(caps->general_max));
 	if (rc == 0)
-		rc = set_general(dev);
+		rc = caps_set_general(dev);
 	if (rc == 0)
-		rc = query(dev, RNIC_CAP_GENERAL, true, &caps->general, sizeof(caps->general));
+		rc = caps_query(dev, RNIC_CAP_GENERAL, true, &caps->general, sizeof(caps->general));
 	if (rc == 0)
 		rc = check_general(dev);
 	if (rc == 0)
-		rc = query(dev, RNIC_CAP_ETHERNET_OFFLOADS, true, &caps->ethernet,
-			   sizeof(caps->ethernet));
+		rc = caps_query(dev, RNIC_CAP_ETHERNET_OFFLOADS, true, &caps->ethernet,
+				sizeof(caps->ethernet));
 	if (rc == 0)
 		rc = query_flow_table(dev);
 	if (rc == 0)

@@ -223,8 +223,8 @@ entry_signature(const struct rnic_cmdq_entry *entry)
 
 /* Called with the lock held: fill the slot and hand it to the device. */
 static int
-post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *in,
-     uint32_t in_bytes, uint32_t out_bytes)
+slot_post(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, const void *in,
+	  uint32_t in_bytes, uint32_t out_bytes)
 {
 	struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
 	struct slot *slot = &cmdq->slots[index];
@@ -374,11 +374,11 @@ status_to_errno(uint32_t status)
 }
 
 static void
-report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outcome *outcome)
+cmd_report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outcome *outcome)
 {
 	const char *name = rnic_cmd_name(opcode);
 
-	if (!rnic_thread_may_say(dev))
+	if (!rnic_thread_may_log(dev))
 		return;
 	if (outcome->given_up)
 		RNIC_LOG(NOTICE, dev, "%s (0x%x, op_mod 0x%x) given up after %" PRIu64 " ms", name,
@@ -407,8 +407,8 @@ report(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, const struct outc
 
 /* Called with the lock held, the slot being the driver's again. */
 static void
-collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out, uint32_t out_bytes,
-	struct outcome *outcome)
+slot_collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out,
+	     uint32_t out_bytes, struct outcome *outcome)
 {
 	const struct rnic_cmdq_entry *entry = slot_entry(cmdq, index);
 	const struct slot *slot = &cmdq->slots[index];
@@ -432,8 +432,8 @@ collect(struct rnic_dev *dev, struct rnic_cmdq *cmdq, uint32_t index, void *out,
 }
 
 static void
-execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void *out,
-	uint32_t out_bytes, struct outcome *outcome)
+cmd_execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void *out,
+	    uint32_t out_bytes, struct outcome *outcome)
 {
 	struct rnic_cmdq *cmdq = dev->cmdq;
 	const uint64_t start = rnic_now_us();
@@ -447,7 +447,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 	}
 	outcome->rc = get_slot(dev, cmdq, opcode == RNIC_CMD_MANAGE_PAGES, deadline, &slot);
 	if (outcome->rc == 0) {
-		outcome->rc = post(dev, cmdq, slot, in, in_bytes, out_bytes);
+		outcome->rc = slot_post(dev, cmdq, slot, in, in_bytes, out_bytes);
 		if (outcome->rc != 0)
 			put_slot(cmdq, slot);
 		else if (cmdq->events)
@@ -470,7 +470,7 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 		return;
 	}
 	if (outcome->rc == 0) {
-		collect(dev, cmdq, slot, out, out_bytes, outcome);
+		slot_collect(dev, cmdq, slot, out, out_bytes, outcome);
 		put_slot(cmdq, slot);
 	} else {
 		cmdq->slots[slot].lost = true;
@@ -481,8 +481,8 @@ execute(struct rnic_dev *dev, uint16_t opcode, void *in, uint32_t in_bytes, void
 }
 
 static int
-exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes, void *out,
-     uint32_t out_bytes, bool may_be_refused)
+cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
+	 void *out, uint32_t out_bytes, bool may_be_refused)
 {
 	struct outcome outcome = { 0 };
 	struct rnic_cmd_in *header = in;
@@ -505,10 +505,10 @@ exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t 
 		outcome.rc = -EIO;
 		rnic_dev_fatal(dev, outcome.dead);
 	} else {
-		execute(dev, opcode, in, in_bytes, out, out_bytes, &outcome);
+		cmd_execute(dev, opcode, in, in_bytes, out, out_bytes, &outcome);
 	}
 	if (outcome.rc != 0 && outcome.rc != -ECANCELED && !(may_be_refused && outcome.status != 0))
-		report(dev, opcode, op_mod, &outcome);
+		cmd_report(dev, opcode, op_mod, &outcome);
 	return outcome.rc;
 }
 
@@ -516,14 +516,14 @@ int
 rnic_cmd_exec(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
 	      void *out, uint32_t out_bytes)
 {
-	return exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, false);
+	return cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, false);
 }
 
 int
 rnic_cmd_try(struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in, uint32_t in_bytes,
 	     void *out, uint32_t out_bytes)
 {
-	return exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, true);
+	return cmd_exec(dev, opcode, op_mod, in, in_bytes, out, out_bytes, true);
 }
 
 int

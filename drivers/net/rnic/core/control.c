@@ -239,7 +239,7 @@ rnic_control_mend_eq(struct rnic_dev *dev, struct rnic_eq *eq)
 
 /* All that an event would have told of. */
 static void
-ask_for_the_missed(struct rnic_dev *dev)
+query_the_missed(struct rnic_dev *dev)
 {
 	const struct rnic_control_source *source;
 	int i;
@@ -247,7 +247,7 @@ ask_for_the_missed(struct rnic_dev *dev)
 	rnic_cmdq_forgive(dev);
 	/* First what was heard of, so that it is not counted twice. */
 	rnic_pages_answer(dev);
-	rnic_pages_ask(dev);
+	rnic_pages_query(dev);
 	rnic_event_note_port(dev);
 	for (i = 0; i < RNIC_CONTROL_SLOTS; i++) {
 		source = source_at(dev, i);
@@ -277,7 +277,7 @@ look_at_queues(struct rnic_dev *dev, bool all)
 			mended |= source->mend(dev, all);
 	}
 	if (mended)
-		ask_for_the_missed(dev);
+		query_the_missed(dev);
 }
 
 /* Milliseconds until the next check is due; -1: none. */
@@ -454,7 +454,7 @@ hear_sources(struct rnic_dev *dev, const struct pollfd fds[FDS], bool own)
 }
 
 static void *
-run(void *arg)
+control_run(void *arg)
 {
 	struct rnic_control *control = arg;
 	struct rnic_dev *dev = control->dev;
@@ -526,9 +526,9 @@ start_thread(struct rnic_control *control)
 	pthread_attr_init(&attr);
 	set_affinity(&attr);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&control->pthread, &attr, run, control);
+	rc = pthread_create(&control->pthread, &attr, control_run, control);
 	if (rc == EINVAL) /* a container may forbid those CPUs */
-		rc = pthread_create(&control->pthread, NULL, run, control);
+		rc = pthread_create(&control->pthread, NULL, control_run, control);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)

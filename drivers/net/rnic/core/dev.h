@@ -133,7 +133,7 @@ struct rnic_dev {
 		bool up; /* it is there */
 		bool has_port;
 		uint32_t port_table;
-		bool one_place; /* the card says that an entry may lead to two, and takes none */
+		bool one_destination; /* the card says that an entry may lead to two, and takes none */
 	} qp_steering;
 
 	/* ethdev/rx_intr.c: event queues of Rx interrupts, by receive queue; the queues themselves are their threads' */

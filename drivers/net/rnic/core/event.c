@@ -44,7 +44,7 @@ module_error(uint32_t error)
 }
 
 static void
-say_module(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+report_module(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
 	const uint32_t data = rnic_be32_to_cpu(eqe->data[0]), module = data >> 16 & 0xff;
 
@@ -62,7 +62,7 @@ say_module(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 }
 
 static void
-say_temperature(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+report_temperature(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
 	RNIC_LOG_REPEATED(ERR, dev,
 			  "the card is too warm (sensors 0x%08x%08x%08x%08x): look at its cooling",
@@ -109,7 +109,7 @@ rnic_event_tell_port(struct rnic_dev *dev)
 
 /* Is the queue that it is about the listener's? */
 static bool
-tell(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+event_deliver(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
 	bool (*fn)(void *arg, const struct rnic_eqe *eqe) = atomic_load(&dev->events.on_event);
 
@@ -123,7 +123,7 @@ tell(struct rnic_dev *dev, const struct rnic_eqe *eqe)
  * must not touch it. An application's restart makes all of it new.
  */
 static void
-say_broken_cq(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+report_broken_cq(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
 	RNIC_LOG_REPEATED(
 		ERR, dev,
@@ -136,7 +136,7 @@ say_broken_cq(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 }
 
 static void
-say_broken_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe)
+report_broken_queue(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 {
 	RNIC_LOG_REPEATED(ERR, dev, "queue 0x%x: %s; it stands still: restart the port",
 			  rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, rnic_event_name(eqe->type));
@@ -155,18 +155,18 @@ rnic_event_handle(struct rnic_dev *dev, const struct rnic_eqe *eqe)
 		/* Nobody else's; and it may come ahead of its turn, in the middle of a command. */
 		return;
 	case RNIC_EVENT_PORT_CHANGE: rnic_event_note_port(dev); break;
-	case RNIC_EVENT_CQ_ERROR: say_broken_cq(dev, eqe); break;
+	case RNIC_EVENT_CQ_ERROR: report_broken_cq(dev, eqe); break;
 	case RNIC_EVENT_WQ_CATASTROPHIC:
 	case RNIC_EVENT_WQ_INVALID_REQUEST:
 	case RNIC_EVENT_WQ_ACCESS_ERROR: broken = true; break;
-	case RNIC_EVENT_PORT_MODULE: say_module(dev, eqe); break;
-	case RNIC_EVENT_TEMP_WARN: say_temperature(dev, eqe); break;
+	case RNIC_EVENT_PORT_MODULE: report_module(dev, eqe); break;
+	case RNIC_EVENT_TEMP_WARN: report_temperature(dev, eqe); break;
 	case RNIC_EVENT_COMPLETION: break;
 	default:
 		RNIC_LOG(DEBUG, dev, "event 0x%x (%s), sub-type 0x%x", eqe->type,
 			 rnic_event_name(eqe->type), eqe->sub_type);
 	}
 	/* Of queue pairs the application is told, by an event of its own. */
-	if (!tell(dev, eqe) && broken)
-		say_broken_queue(dev, eqe);
+	if (!event_deliver(dev, eqe) && broken)
+		report_broken_queue(dev, eqe);
 }

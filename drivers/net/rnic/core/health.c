@@ -85,7 +85,7 @@ rnic_dev_fatal_syndrome(struct rnic_dev *dev, char text[RNIC_SYNDROME_TEXT])
 }
 
 static void
-say_lost(struct rnic_dev *dev, const char *why)
+report_lost(struct rnic_dev *dev, const char *why)
 {
 	char syndrome[RNIC_SYNDROME_TEXT];
 
@@ -104,7 +104,7 @@ rnic_dev_fatal(struct rnic_dev *dev, const char *why)
 	if (atomic_exchange(&dev->dead, true))
 		return;
 	/* The reset would clear it, or hide it. */
-	say_lost(dev, why);
+	report_lost(dev, why);
 	/* The listeners take buffers back, so the device must not reach them any more. */
 	rnic_dev_quiesce(dev);
 	tell_lost(dev);

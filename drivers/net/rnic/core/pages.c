@@ -367,7 +367,7 @@ rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count)
 }
 
 void
-rnic_pages_ask(struct rnic_dev *dev)
+rnic_pages_query(struct rnic_dev *dev)
 {
 	int32_t count;
 	uint16_t function;

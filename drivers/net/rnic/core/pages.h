@@ -19,7 +19,7 @@ int rnic_pages_reclaim(struct rnic_dev *dev);
 /* A page request event: count pages wanted, or offered back if negative. Only noted. */
 void rnic_pages_request(struct rnic_dev *dev, uint16_t function, int32_t count);
 /* Ask what its requests would have been, should they have got lost. Only noted. */
-void rnic_pages_ask(struct rnic_dev *dev);
+void rnic_pages_query(struct rnic_dev *dev);
 /* Do what was asked since. */
 void rnic_pages_answer(struct rnic_dev *dev);
 uint32_t rnic_pages_held(struct rnic_dev *dev);

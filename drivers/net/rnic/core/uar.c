@@ -54,7 +54,7 @@ struct rnic_uars {
 	uint32_t reg_bytes;
 	struct page_list dynamic;
 	uint32_t dynamic_count;
-	bool shortage_said;
+	bool shortage_reported;
 };
 
 /* ---- Pages ---- */
@@ -89,7 +89,7 @@ is_in_bar(const struct rnic_dev *dev, uint32_t number)
 }
 
 static void
-say_not_usable(const struct rnic_dev *dev, uint32_t number)
+report_not_usable(const struct rnic_dev *dev, uint32_t number)
 {
 	RNIC_LOG(ERR, dev,
 		 "UAR page 0x%x cannot be used: BAR0 has room for 0x%zx to 0x%zx behind the "
@@ -105,7 +105,7 @@ alloc_eq_page(struct rnic_dev *dev)
 
 	if (rc != 0 || is_in_bar(dev, dev->eq_uar))
 		return rc;
-	say_not_usable(dev, dev->eq_uar);
+	report_not_usable(dev, dev->eq_uar);
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, dev->eq_uar);
 	return -EIO;
 }
@@ -144,8 +144,8 @@ alloc_page(struct rnic_dev *dev, const struct rnic_uars *uars, enum rnic_bfreg_k
 	return 0;
 
 not_mapped:
-	if (kind != RNIC_BFREG_DYNAMIC || !uars->shortage_said)
-		say_not_usable(dev, page->number);
+	if (kind != RNIC_BFREG_DYNAMIC || !uars->shortage_reported)
+		report_not_usable(dev, page->number);
 	rnic_cmd_destroy(dev, RNIC_CMD_DEALLOC_UAR, page->number);
 no_page:
 	free(page);
@@ -328,15 +328,15 @@ find_dynamic(struct rnic_dev *dev, struct rnic_uars *uars)
 	if (uars->dynamic_count < DYNAMIC_PAGES)
 		rc = alloc_page(dev, uars, RNIC_BFREG_DYNAMIC, &page);
 	if (rc != 0) {
-		if (!uars->shortage_said)
+		if (!uars->shortage_reported)
 			RNIC_LOG(NOTICE, dev,
 				 "no more than %u UAR pages for doorbells (%s): queues share "
 				 "registers, under a lock",
 				 STATIC_PAGES + uars->dynamic_count, strerror(-rc));
-		uars->shortage_said = true;
+		uars->shortage_reported = true;
 		return NULL;
 	}
-	uars->shortage_said = false;
+	uars->shortage_reported = false;
 	TAILQ_INSERT_TAIL(&uars->dynamic, page, next);
 	uars->dynamic_count++;
 	return &page->regs[0];

@@ -171,7 +171,8 @@ ethdev_check_queues(const struct rte_eth_dev *eth_dev)
 	for (i = 0; i < RTE_MAX(data->nb_rx_queues, data->nb_tx_queues); i++)
 		if ((i < data->nb_rx_queues && data->rx_queues[i] == NULL) ||
 		    (i < data->nb_tx_queues && data->tx_queues[i] == NULL)) {
-			RNIC_LOG(ERR, dev, "queue %u was not set up: each must be, both ways", i);
+			RNIC_LOG(ERR, dev, "queue %u was not set up: each Rx and Tx queue must be",
+				 i);
 			return -EINVAL;
 		}
 	return 0;
@@ -187,7 +188,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 	rc = ethdev_check_queues(eth_dev);
 	if (rc < 0)
 		return rc;
-	rc = rnic_port_ask_mtu(port->dev, data->mtu);
+	rc = rnic_port_request_mtu(port->dev, data->mtu);
 	if (rc == 0)
 		rc = ethdev_start_queues(eth_dev);
 	if (rc == 0)

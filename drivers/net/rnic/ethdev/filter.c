@@ -87,7 +87,7 @@ struct mac_list {
 };
 _Static_assert(RNIC_MAC_ADDRS_MAX + RNIC_MC_ADDRS_MAX <= RNIC_STEERING_MACS, "room for all");
 
-/* Each once; the own one and broadcast have places of their own. */
+/* Each once; the own one and broadcast have slots of their own. */
 static void
 list_mac(struct mac_list *list, const struct rte_ether_addr *own, const struct rte_ether_addr *mac)
 {
@@ -102,7 +102,7 @@ list_mac(struct mac_list *list, const struct rte_ether_addr *own, const struct r
 	memcpy(&list->macs[list->count++], mac, sizeof(list->macs[0]));
 }
 
-/* What ethdev has, with `mac`, unless that is NULL, in the place of `index`, and with these multicast addresses. */
+/* What ethdev has, with `mac`, unless that is NULL, in slot `index`, and with these multicast addresses. */
 static int
 set_macs(struct rte_eth_dev *eth_dev, uint32_t index, const struct rte_ether_addr *mac,
 	 const struct rte_ether_addr *multicast, uint32_t multicasts)

@@ -74,7 +74,7 @@ struct rnic_ethdev {
 
 	/* filter.c */
 	bool promiscuous, allmulticast; /* as the device has them */
-	uint32_t mac_count; /* places for unicast addresses, that of the own one included */
+	uint32_t mac_count; /* slots for unicast addresses, that of the own one included */
 	struct rte_ether_addr mc_addrs[RNIC_MC_ADDRS_MAX];
 	uint32_t mc_count;
 

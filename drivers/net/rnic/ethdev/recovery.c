@@ -16,7 +16,7 @@
 /* ---- A queue that fails over and over must not fill the disk ---- */
 
 static void
-recovery_say_left_out(struct rnic_recovery *recovery)
+recovery_report_left_out(struct rnic_recovery *recovery)
 {
 	if (recovery->left_out > 0)
 		RNIC_LOG(ERR, recovery->dev,
@@ -27,7 +27,7 @@ recovery_say_left_out(struct rnic_recovery *recovery)
 
 /* Is this completion's line to be said? If not, it is counted. */
 static bool
-recovery_may_say(struct rnic_recovery *recovery)
+recovery_may_report(struct rnic_recovery *recovery)
 {
 	const uint64_t now = rte_get_timer_cycles();
 
@@ -36,13 +36,13 @@ recovery_may_say(struct rnic_recovery *recovery)
 		return false;
 	}
 	recovery->quiet_until = now + rte_get_timer_hz();
-	recovery_say_left_out(recovery);
+	recovery_report_left_out(recovery);
 	return true;
 }
 
 /* Of each error completion once, by the recovery or by a stop that comes before it. */
 static void
-recovery_say_error(struct rnic_recovery *recovery)
+recovery_report_error(struct rnic_recovery *recovery)
 {
 	char wqe[sizeof(" of WQE 65535")] = "";
 
@@ -51,7 +51,7 @@ recovery_say_error(struct rnic_recovery *recovery)
 	recovery->unsaid = false;
 	if (recovery->wqe != NULL)
 		snprintf(wqe, sizeof(wqe), " of WQE %u", *recovery->wqe);
-	if (recovery_may_say(recovery))
+	if (recovery_may_report(recovery))
 		RNIC_LOG(ERR, recovery->dev,
 			 "%s queue %u: error completion%s, syndrome 0x%02x, vendor's 0x%02x",
 			 recovery->direction, recovery->queue_id, wqe, recovery->syndrome,
@@ -76,7 +76,7 @@ recovery_run(void *arg)
 	wake = recovery->wake;
 	dev = recovery->dev;
 	queue_id = recovery->queue_id;
-	recovery_say_error(recovery);
+	recovery_report_error(recovery);
 	rc = recovery->repair(recovery->queue);
 	if (rc < 0) {
 		RNIC_LOG(
@@ -96,7 +96,7 @@ recovery_run(void *arg)
 
 /* Without its alarm nobody repairs the queue: said once, and tried again by later bursts. */
 static void
-recovery_ask(struct rnic_recovery *recovery)
+recovery_request(struct rnic_recovery *recovery)
 {
 	int rc = rte_eal_alarm_set(1, recovery_run, recovery);
 
@@ -113,7 +113,7 @@ rnic_recovery_failed(struct rnic_recovery *recovery)
 	recovery->unsaid = true;
 	recovery->unasked = false;
 	__atomic_store_n(recovery->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
-	recovery_ask(recovery);
+	recovery_request(recovery);
 }
 
 bool
@@ -122,7 +122,7 @@ rnic_recovery_retry(struct rnic_recovery *recovery)
 	const enum rnic_queue_state state = __atomic_load_n(recovery->state, __ATOMIC_ACQUIRE);
 
 	if (state == RNIC_QUEUE_ERROR && recovery->unasked)
-		recovery_ask(recovery);
+		recovery_request(recovery);
 	return state == RNIC_QUEUE_RECOVERED;
 }
 
@@ -131,6 +131,6 @@ rnic_recovery_settle(struct rnic_recovery *recovery)
 {
 	/* Waits for one that has begun: from here on the queue is this thread's alone. */
 	rte_eal_alarm_cancel(recovery_run, recovery);
-	recovery_say_error(recovery);
-	recovery_say_left_out(recovery);
+	recovery_report_error(recovery);
+	recovery_report_left_out(recovery);
 }

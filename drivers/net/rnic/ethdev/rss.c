@@ -40,7 +40,7 @@ static const struct {
 
 /* The types and the key of `conf`; without a key, `rss` keeps the one that it has. */
 static int
-set_hash(const struct rnic_dev *dev, const struct rte_eth_rss_conf *conf, struct rnic_rss *rss)
+rss_set_hash(const struct rnic_dev *dev, const struct rte_eth_rss_conf *conf, struct rnic_rss *rss)
 {
 	unsigned int kind;
 
@@ -68,7 +68,7 @@ set_hash(const struct rnic_dev *dev, const struct rte_eth_rss_conf *conf, struct
 
 /* Secondary processes may ask at any time, in another thread. */
 static void
-keep(struct rnic_ethdev *port, const struct rnic_rss *rss, uint64_t rss_hf)
+rss_keep(struct rnic_ethdev *port, const struct rnic_rss *rss, uint64_t rss_hf)
 {
 	rnic_stats_lock(port);
 	port->rss = *rss;
@@ -98,12 +98,12 @@ rnic_rss_configure(struct rte_eth_dev *eth_dev)
 	if (conf->rxmode.mq_mode == RTE_ETH_MQ_RX_NONE || eth_dev->data->nb_rx_queues == 0)
 		return 0;
 	memcpy(rss.key, default_key, sizeof(rss.key));
-	rc = set_hash(port->dev, &conf->rx_adv_conf.rss_conf, &rss);
+	rc = rss_set_hash(port->dev, &conf->rx_adv_conf.rss_conf, &rss);
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < RNIC_RETA_SIZE; i++)
 		rss.reta[i] = i % eth_dev->data->nb_rx_queues;
-	keep(port, &rss, conf->rx_adv_conf.rss_conf.rss_hf);
+	rss_keep(port, &rss, conf->rx_adv_conf.rss_conf.rss_hf);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ rnic_rss_queues(const struct rte_eth_dev *eth_dev, uint32_t *rqns)
 
 /* The device has this now, or what it had. */
 static int
-follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss_hf)
+rss_follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss_hf)
 {
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	uint32_t rqns[RNIC_RX_QUEUES_MAX];
@@ -134,7 +134,7 @@ follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss_hf)
 			(void)rnic_tirs_set(port->dev, rqns, &port->rss, &port->steering.tirs);
 	}
 	if (rc == 0)
-		keep(port, rss, rss_hf);
+		rss_keep(port, rss, rss_hf);
 	return rc;
 }
 
@@ -147,8 +147,8 @@ rnic_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 
 	if (!port->rss_on)
 		return -ENOTSUP;
-	rc = set_hash(port->dev, conf, &rss);
-	return rc == 0 ? follow(eth_dev, &rss, conf->rss_hf) : rc;
+	rc = rss_set_hash(port->dev, conf, &rss);
+	return rc == 0 ? rss_follow(eth_dev, &rss, conf->rss_hf) : rc;
 }
 
 int
@@ -166,7 +166,7 @@ rnic_rss_copy(struct rte_eth_dev *eth_dev, struct rnic_rss_copy *copy)
 }
 
 void
-rnic_rss_tell_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf)
+rnic_rss_report_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf)
 {
 	if (conf->rss_key != NULL && conf->rss_key_len >= RNIC_RSS_KEY_BYTES)
 		memcpy(conf->rss_key, copy->rss.key, RNIC_RSS_KEY_BYTES);
@@ -175,8 +175,8 @@ rnic_rss_tell_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *co
 }
 
 int
-rnic_rss_tell_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
-		   uint16_t size)
+rnic_rss_report_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
+		     uint16_t size)
 {
 	uint16_t i;
 
@@ -196,7 +196,7 @@ rnic_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *con
 	int rc = rnic_rss_copy(eth_dev, &copy);
 
 	if (rc == 0)
-		rnic_rss_tell_hash(&copy, conf);
+		rnic_rss_report_hash(&copy, conf);
 	return rc;
 }
 
@@ -226,7 +226,7 @@ rnic_rss_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry6
 		}
 		rss.reta[i] = queue;
 	}
-	return follow(eth_dev, &rss, port->rss_hf);
+	return rss_follow(eth_dev, &rss, port->rss_hf);
 }
 
 int
@@ -236,5 +236,5 @@ rnic_rss_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64
 	struct rnic_rss_copy copy;
 	int rc = rnic_rss_copy(eth_dev, &copy);
 
-	return rc != 0 ? rc : rnic_rss_tell_reta(&copy, reta, size);
+	return rc != 0 ? rc : rnic_rss_report_reta(&copy, reta, size);
 }

@@ -37,8 +37,8 @@ struct rnic_rss_copy {
 };
 int rnic_rss_copy(struct rte_eth_dev *eth_dev, struct rnic_rss_copy *copy);
 /* What ethdev wants to know of such a copy. -EINVAL: the table has another size. */
-void rnic_rss_tell_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf);
-int rnic_rss_tell_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
-		       uint16_t size);
+void rnic_rss_report_hash(const struct rnic_rss_copy *copy, struct rte_eth_rss_conf *conf);
+int rnic_rss_report_reta(const struct rnic_rss_copy *copy, struct rte_eth_rss_reta_entry64 *reta,
+			 uint16_t size);
 
 #endif

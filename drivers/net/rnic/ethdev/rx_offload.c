@@ -71,7 +71,7 @@ packet_type(uint8_t hdr_type)
 	}
 }
 
-/* Of what verified() says, that which is there and wanted; and the tag. */
+/* Of what flags_verified() says, that which is there and wanted; and the tag. */
 static uint32_t
 type_flags(uint8_t hdr_type, uint64_t offloads)
 {
@@ -92,7 +92,7 @@ type_flags(uint8_t hdr_type, uint64_t offloads)
 
 /* Behind a bad IP header nothing is known of L4. */
 static uint32_t
-verified(uint8_t ok)
+flags_verified(uint8_t ok)
 {
 	if (!(ok & RNIC_CQE_L3_OK))
 		return OTHER_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_BAD;
@@ -109,7 +109,7 @@ rnic_rx_offloads_init(struct rnic_rxq *rxq, uint32_t ptype_mask)
 	for (i = 0; i < RNIC_RX_BYTES; i++) {
 		rxq->types[i].ptype = packet_type((uint8_t)i) & ptype_mask;
 		rxq->types[i].flags = type_flags((uint8_t)i, rxq->offloads);
-		rxq->verified[i] = verified((uint8_t)i);
+		rxq->verified[i] = flags_verified((uint8_t)i);
 		rxq->hashed[i] = i != 0 && rxq->offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH
 					 ? RTE_MBUF_F_RX_RSS_HASH
 					 : 0;

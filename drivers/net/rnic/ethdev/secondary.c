@@ -351,8 +351,8 @@ is_there(const struct rte_eth_dev *eth_dev)
 
 /* Blocks: for the answer. `entries`: of a list, for how many there is room. -ENODEV: the port is closed. */
 static int
-ask(const struct rte_eth_dev *eth_dev, enum question question, uint16_t queue, void *answer,
-    unsigned int entries)
+primary_ask(const struct rte_eth_dev *eth_dev, enum question question, uint16_t queue, void *answer,
+	    unsigned int entries)
 {
 	const size_t room = (size_t)questions[question].bytes * entries;
 	const struct timespec patience = { .tv_sec = ANSWER_SECONDS };
@@ -384,7 +384,7 @@ static int
 secondary_info_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 {
 	struct rte_eth_dev_info answer;
-	int rc = ask(eth_dev, ASK_INFO, 0, &answer, 1);
+	int rc = primary_ask(eth_dev, ASK_INFO, 0, &answer, 1);
 
 	if (rc < 0)
 		return rc;
@@ -405,7 +405,7 @@ static int
 secondary_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size)
 {
 	char version[FW_VERSION_BYTES];
-	int rc = ask(eth_dev, ASK_FW_VERSION, 0, version, 1);
+	int rc = primary_ask(eth_dev, ASK_FW_VERSION, 0, version, 1);
 
 	if (rc != 0)
 		return rc < 0 ? rc : -EPROTO;
@@ -417,13 +417,13 @@ secondary_fw_version(struct rte_eth_dev *eth_dev, char *text, size_t size)
 static void
 secondary_rxq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_rxq_info *info)
 {
-	ask(eth_dev, ASK_RXQ_INFO, queue, info, 1);
+	primary_ask(eth_dev, ASK_RXQ_INFO, queue, info, 1);
 }
 
 static void
 secondary_txq_info(struct rte_eth_dev *eth_dev, uint16_t queue, struct rte_eth_txq_info *info)
 {
-	ask(eth_dev, ASK_TXQ_INFO, queue, info, 1);
+	primary_ask(eth_dev, ASK_TXQ_INFO, queue, info, 1);
 }
 
 #ifdef RNIC_QUEUE_STATS_APART
@@ -439,32 +439,32 @@ secondary_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	struct rte_eth_stats *queues = stats;
 #endif
 	struct rnic_port_stats all;
-	int rc = ask(eth_dev, ASK_STATS, 0, &all, 1);
+	int rc = primary_ask(eth_dev, ASK_STATS, 0, &all, 1);
 
-	return rc != 0 ? rc : rnic_stats_tell(&all, stats, queues);
+	return rc != 0 ? rc : rnic_stats_report(&all, stats, queues);
 }
 
 static int
 secondary_xstats_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *names,
 		       unsigned int size)
 {
-	return ask(eth_dev, ASK_XSTATS_NAMES, 0, names, size);
+	return primary_ask(eth_dev, ASK_XSTATS_NAMES, 0, names, size);
 }
 
 static int
 secondary_xstats_get(struct rte_eth_dev *eth_dev, struct rte_eth_xstat *xstats, unsigned int size)
 {
-	return ask(eth_dev, ASK_XSTATS, 0, xstats, size);
+	return primary_ask(eth_dev, ASK_XSTATS, 0, xstats, size);
 }
 
 static int
 secondary_rss_hash_conf_get(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 {
 	struct rnic_rss_copy copy;
-	int rc = ask(eth_dev, ASK_RSS, 0, &copy, 1);
+	int rc = primary_ask(eth_dev, ASK_RSS, 0, &copy, 1);
 
 	if (rc == 0)
-		rnic_rss_tell_hash(&copy, conf);
+		rnic_rss_report_hash(&copy, conf);
 	return rc;
 }
 
@@ -473,16 +473,16 @@ secondary_reta_query(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry6
 		     uint16_t size)
 {
 	struct rnic_rss_copy copy;
-	int rc = ask(eth_dev, ASK_RSS, 0, &copy, 1);
+	int rc = primary_ask(eth_dev, ASK_RSS, 0, &copy, 1);
 
-	return rc != 0 ? rc : rnic_rss_tell_reta(&copy, reta, size);
+	return rc != 0 ? rc : rnic_rss_report_reta(&copy, reta, size);
 }
 
 static int
 secondary_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 {
 	uint32_t values[RNIC_REGS];
-	int rc = ask(eth_dev, ASK_REGS, 0, values, 1);
+	int rc = primary_ask(eth_dev, ASK_REGS, 0, values, 1);
 
 	if (rc == 0)
 		rc = rnic_regs_select(info);
@@ -494,13 +494,13 @@ secondary_regs_get(struct rte_eth_dev *eth_dev, struct rte_dev_reg_info *info)
 static int
 secondary_stats_reset(struct rte_eth_dev *eth_dev)
 {
-	return ask(eth_dev, DO_STATS_RESET, 0, NULL, 0);
+	return primary_ask(eth_dev, DO_STATS_RESET, 0, NULL, 0);
 }
 
 static int
 secondary_xstats_reset(struct rte_eth_dev *eth_dev)
 {
-	return ask(eth_dev, DO_XSTATS_RESET, 0, NULL, 0);
+	return primary_ask(eth_dev, DO_XSTATS_RESET, 0, NULL, 0);
 }
 
 /* What the primary process last wrote stays. */

@@ -2,7 +2,7 @@
 
 /*
  * Statistics: the queues count on the data path; the device counts what it had no receive WQE for, and frames that its
- * port refused on either way. Nothing is ever cleared: a reset keeps what was there as an offset.
+ * port refused in either direction. Nothing is ever cleared: a reset keeps what was there as an offset.
  *
  * Applications read them from any thread, also while another closes a port that was lost: testpmd does. So a lock
  * joins a reader with the end of a queue and of the device, and with a reset, which a secondary process may ask for at any
@@ -169,8 +169,8 @@ rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats)
 }
 
 int
-rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
-		struct RNIC_QUEUE_STATS *queues)
+rnic_stats_report(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
+		  struct RNIC_QUEUE_STATS *queues)
 {
 	stats->ipackets = all->ipackets;
 	stats->ibytes = all->ibytes;
@@ -205,7 +205,7 @@ rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 	struct rnic_port_stats all;
 
 	rnic_stats_read(eth_dev, &all);
-	return rnic_stats_tell(&all, stats, queues);
+	return rnic_stats_report(&all, stats, queues);
 }
 
 int

@@ -19,8 +19,8 @@ int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
 int rnic_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats);
 #endif
 /* What ethdev wants to know, of queues too unless `queues` is NULL. Returns 0. */
-int rnic_stats_tell(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
-		    struct RNIC_QUEUE_STATS *queues);
+int rnic_stats_report(const struct rnic_port_stats *all, struct rte_eth_stats *stats,
+		      struct RNIC_QUEUE_STATS *queues);
 /* In the primary process. */
 void rnic_stats_read(struct rte_eth_dev *eth_dev, struct rnic_port_stats *stats);
 int rnic_stats_reset(struct rte_eth_dev *eth_dev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the device does to packets on their way out: which of it a queue offers, how a packet asks for it, and the checks
+ * What the device does to packets that it sends: which of it a queue offers, how a packet asks for it, and the checks
  * before a burst. The device finds headers by itself and makes checksums from scratch: no field needs a pseudo-header's
  * sum, and prepared packets are as they were.
  */
@@ -212,7 +212,7 @@ parse_ip(const uint8_t *ip, uint32_t bytes, uint16_t type, struct headers *heade
 
 /* As the device does, behind two tags at most, of which `tags` are yet to come. */
 static bool
-parse(const uint8_t *head, uint32_t bytes, unsigned int tags, struct headers *headers)
+headers_parse(const uint8_t *head, uint32_t bytes, unsigned int tags, struct headers *headers)
 {
 	uint32_t at = 2 * RTE_ETHER_ADDR_LEN;
 	uint16_t type;
@@ -254,7 +254,7 @@ head_fits(const struct rte_mbuf *packet, uint8_t cs_flags, const uint8_t *head, 
 {
 	struct headers headers;
 
-	if (!parse(head, bytes, (packet->ol_flags & RTE_MBUF_F_TX_VLAN) != 0, &headers) ||
+	if (!headers_parse(head, bytes, (packet->ol_flags & RTE_MBUF_F_TX_VLAN) != 0, &headers) ||
 	    headers.l2 != packet->l2_len || headers.l3 != packet->l3_len)
 		return false;
 	if (packet->ol_flags & RTE_MBUF_F_TX_IP_CKSUM && !headers.ipv4)

@@ -104,7 +104,7 @@ rnic_cq_destroy(struct rnic_dev *dev, struct rnic_cq *cq)
 
 /* A ring of entries at most: a device that always writes one more does not keep the caller here. */
 static uint32_t
-waiting(const struct rnic_cq *cq)
+cq_waiting(const struct rnic_cq *cq)
 {
 	uint32_t count;
 
@@ -118,7 +118,7 @@ waiting(const struct rnic_cq *cq)
 void
 rnic_cq_drop(struct rnic_cq *cq)
 {
-	cq->consumer += waiting(cq);
+	cq->consumer += cq_waiting(cq);
 	rnic_cq_dbrec_publish(cq->dbrec, cq->consumer);
 }
 
@@ -126,7 +126,7 @@ rnic_cq_drop(struct rnic_cq *cq)
 
 /*
  * The entries of a CQ that wait in its ring, up to the one that says that the device has gone on in another: they take the
- * places after theirs in that ring, since that one has a number, too.
+ * slots after theirs in that ring, since that one has a number, too.
  */
 static void
 cq_move(const struct rnic_cq *cq, struct rnic_cqe *to, uint8_t log_size)
@@ -173,8 +173,8 @@ rnic_cq_resize(struct rnic_dev *dev, struct rnic_cq *cq, unsigned int log_size)
 	struct rnic_mem mem;
 	int rc;
 
-	/* One place is the device's, for the entry that ends the old ring. */
-	if (waiting(cq) >= 1u << log_size)
+	/* One slot is the device's, for the entry that ends the old ring. */
+	if (cq_waiting(cq) >= 1u << log_size)
 		return -EINVAL;
 	rc = cq_check_size(dev, log_size);
 	if (rc == 0)

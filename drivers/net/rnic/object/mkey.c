@@ -37,7 +37,7 @@
 #define LOG_PAGE_SIZE_MAX 31
 
 static int
-map_region(struct rnic_dev *dev, struct rnic_mkey_region *region)
+region_map(struct rnic_dev *dev, struct rnic_mkey_region *region)
 {
 	const unsigned int rights =
 		RNIC_ACCESS_READ | (region->access & RNIC_MKEY_LOCAL_WRITE ? RNIC_ACCESS_WRITE : 0);
@@ -51,7 +51,7 @@ map_region(struct rnic_dev *dev, struct rnic_mkey_region *region)
 
 /* The largest pages that memory, IOVA and the address in work requests have in common. */
 static uint32_t
-log_page_size(const struct rnic_mkey_region *region)
+region_log_page_size(const struct rnic_mkey_region *region)
 {
 	uint64_t differ =
 		((uintptr_t)region->mapped ^ region->iova) | (region->start ^ region->address);
@@ -64,8 +64,8 @@ log_page_size(const struct rnic_mkey_region *region)
 }
 
 static void
-set_context(struct rnic_mkc *mkc, const struct rnic_mkey_region *region, uint8_t variant,
-	    uint32_t octwords, uint32_t log_page)
+mkey_context_fill(struct rnic_mkc *mkc, const struct rnic_mkey_region *region, uint8_t variant,
+		  uint32_t octwords, uint32_t log_page)
 {
 	rnic_mkc_set(mkc, RNIC_MKC_LR, 1);
 	rnic_mkc_set(mkc, RNIC_MKC_LW, (region->access & RNIC_MKEY_LOCAL_WRITE) != 0);
@@ -87,7 +87,7 @@ set_context(struct rnic_mkc *mkc, const struct rnic_mkey_region *region, uint8_t
  * alone, and look at the key's rights, which are the same.
  */
 static uint64_t
-page_rights(const struct rnic_mkey_region *region, bool paging)
+region_page_rights(const struct rnic_mkey_region *region, bool paging)
 {
 	if (!paging)
 		return 0;
@@ -107,7 +107,7 @@ mkey_pages_of(struct rnic_dev *dev, const struct rnic_mkey_region *region, struc
 {
 	uint64_t bytes, first;
 
-	pages->log = log_page_size(region);
+	pages->log = region_log_page_size(region);
 	if (pages->log < LOG_PAGE_SIZE_MIN) {
 		RNIC_LOG(ERR, dev,
 			 "%#zx bytes at %#zx cannot be called by 0x%" PRIx64
@@ -129,7 +129,7 @@ mkey_create_fill(struct rnic_dev *dev, const struct rnic_mkey_region *region, ui
 		 const struct mkey_pages *pages, uint32_t *bytes)
 {
 	const bool paging = rnic_general_cap(dev, RNIC_GENERAL_CAP_PG) != 0;
-	const uint64_t rights = page_rights(region, paging);
+	const uint64_t rights = region_page_rights(region, paging);
 	const uint32_t octwords = (pages->count + 1) / 2;
 	struct rnic_create_mkey_in *in;
 	struct rnic_be64 *mtt;
@@ -139,7 +139,7 @@ mkey_create_fill(struct rnic_dev *dev, const struct rnic_mkey_region *region, ui
 	in = calloc(1, *bytes);
 	if (in == NULL)
 		return NULL;
-	set_context(rnic_create_mkey_in_mkc(in), region, variant, octwords, pages->log);
+	mkey_context_fill(rnic_create_mkey_in_mkc(in), region, variant, octwords, pages->log);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_PG_ACCESS, paging);
 	rnic_create_mkey_in_set(in, RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE, octwords);
 	mtt = (struct rnic_be64 *)(in + 1);
@@ -169,7 +169,7 @@ mkey_create_command(struct rnic_dev *dev, const struct rnic_mkey_region *region,
 
 /* Called with the lock held: a new key is known to everybody. */
 static int
-take_key(struct rnic_mkeys *mkeys, struct rnic_mkey_region *region)
+mkey_publish(struct rnic_mkeys *mkeys, struct rnic_mkey_region *region)
 {
 	int rc = rdmapmd_table_insert(mkeys->regions, region->key >> 8, &region->handle);
 
@@ -183,7 +183,7 @@ take_key(struct rnic_mkeys *mkeys, struct rnic_mkey_region *region)
 
 /* Called with the lock held: a key whose number was not in use lately. */
 static int
-create_key(struct rnic_dev *dev, struct rnic_mkey_region *region)
+mkey_create(struct rnic_dev *dev, struct rnic_mkey_region *region)
 {
 	struct rnic_mkeys *mkeys = dev->mkeys;
 	uint8_t variant;
@@ -200,7 +200,7 @@ create_key(struct rnic_dev *dev, struct rnic_mkey_region *region)
 			return rc;
 		region->key = index << 8 | variant;
 		if (!rnic_mkey_history_has(mkeys->history, region->key)) {
-			rc = take_key(mkeys, region);
+			rc = mkey_publish(mkeys, region);
 			if (rc != 0)
 				rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_MKEY, index);
 			return rc;
@@ -250,14 +250,14 @@ rnic_mkey_region_create(struct rnic_dev *dev, const struct rnic_mkey_attr *attr,
 	region->address = attr->address;
 	region->pd = attr->pd;
 	region->access = attr->access;
-	rc = map_region(dev, region);
+	rc = region_map(dev, region);
 	if (rc != 0) {
 		RNIC_LOG(ERR, dev, "cannot map %#zx bytes at %#zx for the device: %s", attr->length,
 			 (size_t)start, strerror(-rc));
 		free(region);
 		return rc;
 	}
-	rc = create_key(dev, region);
+	rc = mkey_create(dev, region);
 	if (rc != 0) {
 		/* A device that was lost meanwhile may have it all the same. */
 		rnic_dev_quiesce(dev);

@@ -58,7 +58,7 @@ rnic_mkey_history_create(struct rnic_mkey_history **result)
 }
 
 static void
-forget(struct rnic_mkey_history *history, struct block *block)
+history_forget(struct rnic_mkey_history *history, struct block *block)
 {
 	rdmapmd_table_remove(history->table, block->handle.number, NULL);
 	TAILQ_REMOVE(&history->blocks, block, link);
@@ -74,14 +74,14 @@ rnic_mkey_history_destroy(struct rnic_mkey_history *history)
 	if (history == NULL)
 		return;
 	while ((block = TAILQ_FIRST(&history->blocks)) != NULL)
-		forget(history, block);
+		history_forget(history, block);
 	rdmapmd_table_destroy(history->table);
 	free(history);
 }
 
 /* What is known of an index; NULL: nothing. */
 static struct variants *
-find(struct rnic_mkey_history *history, uint32_t index)
+history_find(struct rnic_mkey_history *history, uint32_t index)
 {
 	struct rdmapmd_handle *handle = rdmapmd_table_get(history->table, index >> LOG_BLOCK);
 	struct block *block;
@@ -97,7 +97,7 @@ find(struct rnic_mkey_history *history, uint32_t index)
 bool
 rnic_mkey_history_has(struct rnic_mkey_history *history, uint32_t key)
 {
-	const struct variants *variants = find(history, key >> 8);
+	const struct variants *variants = history_find(history, key >> 8);
 
 	return variants != NULL && memchr(variants->last, (uint8_t)key, variants->count) != NULL;
 }
@@ -117,21 +117,21 @@ add_block(struct rnic_mkey_history *history, uint32_t index)
 	}
 	TAILQ_INSERT_TAIL(&history->blocks, block, link);
 	if (++history->count > REMEMBERED)
-		forget(history, TAILQ_FIRST(&history->blocks));
+		history_forget(history, TAILQ_FIRST(&history->blocks));
 	return 0;
 }
 
 int
 rnic_mkey_history_add(struct rnic_mkey_history *history, uint32_t key)
 {
-	struct variants *variants = find(history, key >> 8);
+	struct variants *variants = history_find(history, key >> 8);
 	int rc;
 
 	if (variants == NULL) {
 		rc = add_block(history, key >> 8);
 		if (rc != 0)
 			return rc;
-		variants = find(history, key >> 8);
+		variants = history_find(history, key >> 8);
 	}
 	variants->last[variants->next] = (uint8_t)key;
 	variants->next = (uint8_t)((variants->next + 1) % VARIANTS);

@@ -23,32 +23,33 @@
 
 /* Under the port's lock. */
 struct rnic_mpfs {
-	bool said;
+	bool reported;
 	uint32_t size;
 	struct rnic_mac_entry entries[]; /* by the table's index; zero: none */
 };
 
 static bool
-is_same(const struct rnic_mac_entry *a, const struct rnic_mac_entry *b)
+entry_is_same(const struct rnic_mac_entry *a, const struct rnic_mac_entry *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static bool
-is_free(const struct rnic_mac_entry *entry)
+entry_is_free(const struct rnic_mac_entry *entry)
 {
 	static const struct rnic_mac_entry none;
 
-	return is_same(entry, &none);
+	return entry_is_same(entry, &none);
 }
 
 static bool
-has(const struct rnic_mac_entry *entries, uint32_t count, const struct rnic_mac_entry *entry)
+entries_have(const struct rnic_mac_entry *entries, uint32_t count,
+	     const struct rnic_mac_entry *entry)
 {
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		if (is_same(&entries[i], entry))
+		if (entry_is_same(&entries[i], entry))
 			return true;
 	return false;
 }
@@ -70,7 +71,8 @@ rnic_mpfs_create(struct rnic_dev *dev)
 }
 
 static int
-command(struct rnic_dev *dev, uint16_t opcode, uint32_t index, const struct rnic_mac_entry *entry)
+mpfs_command(struct rnic_dev *dev, uint16_t opcode, uint32_t index,
+	     const struct rnic_mac_entry *entry)
 {
 	struct rnic_l2_table_entry_in in = { 0 };
 
@@ -86,16 +88,17 @@ command(struct rnic_dev *dev, uint16_t opcode, uint32_t index, const struct rnic
 
 /* Those that are not in the list go; one that the device does not let go of is tried again. */
 static int
-leave(struct rnic_dev *dev, const struct rnic_mac_entry *list, uint32_t count)
+mpfs_leave(struct rnic_dev *dev, const struct rnic_mac_entry *list, uint32_t count)
 {
 	struct rnic_mpfs *mpfs = dev->mpfs;
 	int rc, first_rc = 0;
 	uint32_t i;
 
 	for (i = 0; i < mpfs->size; i++) {
-		if (is_free(&mpfs->entries[i]) || has(list, count, &mpfs->entries[i]))
+		if (entry_is_free(&mpfs->entries[i]) ||
+		    entries_have(list, count, &mpfs->entries[i]))
 			continue;
-		rc = command(dev, RNIC_CMD_DELETE_L2_TABLE_ENTRY, i, NULL);
+		rc = mpfs_command(dev, RNIC_CMD_DELETE_L2_TABLE_ENTRY, i, NULL);
 		if (rc == 0)
 			mpfs->entries[i] = (struct rnic_mac_entry){ 0 };
 		first_rc = first_rc != 0 ? first_rc : rc;
@@ -104,19 +107,19 @@ leave(struct rnic_dev *dev, const struct rnic_mac_entry *list, uint32_t count)
 }
 
 static int
-enter(struct rnic_dev *dev, const struct rnic_mac_entry *entry)
+mpfs_enter(struct rnic_dev *dev, const struct rnic_mac_entry *entry)
 {
 	struct rnic_mpfs *mpfs = dev->mpfs;
 	uint32_t i = 0;
 	int rc;
 
-	if (has(mpfs->entries, mpfs->size, entry))
+	if (entries_have(mpfs->entries, mpfs->size, entry))
 		return 0;
-	while (i < mpfs->size && !is_free(&mpfs->entries[i]))
+	while (i < mpfs->size && !entry_is_free(&mpfs->entries[i]))
 		i++;
 	if (i == mpfs->size)
 		return -ENOSPC;
-	rc = command(dev, RNIC_CMD_SET_L2_TABLE_ENTRY, i, entry);
+	rc = mpfs_command(dev, RNIC_CMD_SET_L2_TABLE_ENTRY, i, entry);
 	if (rc == 0)
 		mpfs->entries[i] = *entry;
 	return rc;
@@ -130,14 +133,14 @@ rnic_mpfs_follow(struct rnic_dev *dev, const struct rnic_mac_entry *list, uint32
 
 	if (dev->mpfs == NULL)
 		return;
-	first_rc = leave(dev, list, count);
+	first_rc = mpfs_leave(dev, list, count);
 	for (i = 0; i < count; i++) {
-		rc = enter(dev, &list[i]);
+		rc = mpfs_enter(dev, &list[i]);
 		first_rc = first_rc != 0 ? first_rc : rc;
 	}
-	if (first_rc == 0 || dev->mpfs->said)
+	if (first_rc == 0 || dev->mpfs->reported)
 		return;
-	dev->mpfs->said = true;
+	dev->mpfs->reported = true;
 	RNIC_LOG(
 		WARNING, dev,
 		"the switch between the card's functions does not take all addresses (%s): frames for "
@@ -149,7 +152,7 @@ void
 rnic_mpfs_destroy(struct rnic_dev *dev)
 {
 	if (dev->mpfs != NULL)
-		(void)leave(dev, NULL, 0);
+		(void)mpfs_leave(dev, NULL, 0);
 	free(dev->mpfs);
 	dev->mpfs = NULL;
 }

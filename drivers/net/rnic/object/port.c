@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The port and its vport: addresses, MTU, state and speed, counters (PRM: "NIC Vport Context", "Access Registers"). */
+/* The port and its vport: addresses, MTU, state and speed, counters (PRM: "NIC Vport Context"). */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "core/dev.h"
 #include "object/mpfs.h"
 #include "object/port.h"
+#include "object/reg.h"
 #include "prm/caps.h"
 #include "prm/cmd.h"
 #include "prm/list.h"
@@ -62,7 +63,7 @@ static const char *const rights[] = {
  * go on without, as Linux's drivers do. Said once of each.
  */
 static int
-tolerate(struct rnic_dev *dev, enum port_right right, int rc)
+port_tolerate(struct rnic_dev *dev, enum port_right right, int rc)
 {
 	if (rc == 0)
 		return 0;
@@ -75,48 +76,6 @@ tolerate(struct rnic_dev *dev, enum port_right right, int rc)
 	return 0;
 }
 
-/* ---- Access registers ---- */
-
-#define REG_MAX 0x100 /* bytes */
-
-static int
-access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes,
-	   rnic_cmd_fn *command)
-{
-	struct {
-		struct rnic_access_reg_in header;
-		uint8_t data[REG_MAX];
-	} in = { 0 };
-	struct {
-		struct rnic_access_reg_out header;
-		uint8_t data[REG_MAX];
-	} out;
-	int rc;
-
-	if (bytes > sizeof(in.data))
-		return -EINVAL;
-	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, reg);
-	memcpy(in.data, data, bytes);
-	rc = command(dev, RNIC_CMD_ACCESS_REG, write ? RNIC_ACCESS_REG_WRITE : RNIC_ACCESS_REG_READ,
-		     &in, (uint32_t)sizeof(in.header) + bytes, &out,
-		     (uint32_t)sizeof(out.header) + bytes);
-	if (rc == 0 && !write)
-		memcpy(data, out.data, bytes);
-	return rc;
-}
-
-int
-rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
-{
-	return access_reg(dev, reg, write, data, bytes, rnic_cmd_exec);
-}
-
-int
-rnic_access_reg_try(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes)
-{
-	return access_reg(dev, reg, write, data, bytes, rnic_cmd_try);
-}
-
 /* ---- MTU, state, speed ---- */
 
 static int
@@ -124,7 +83,7 @@ query_pmtu(struct rnic_dev *dev, struct rnic_pmtu_reg *pmtu)
 {
 	*pmtu = (struct rnic_pmtu_reg){ 0 };
 	rnic_pmtu_reg_set(pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
-	return rnic_access_reg_try(dev, RNIC_REG_PMTU, false, pmtu, sizeof(*pmtu));
+	return rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PMTU, false, pmtu, sizeof(*pmtu));
 }
 
 static int
@@ -132,7 +91,7 @@ learn_max_mtu(struct rnic_dev *dev, uint64_t vport_bytes)
 {
 	struct rnic_pmtu_reg pmtu;
 	uint64_t bytes;
-	int rc = tolerate(dev, RIGHT_MAX_MTU, query_pmtu(dev, &pmtu));
+	int rc = port_tolerate(dev, RIGHT_MAX_MTU, query_pmtu(dev, &pmtu));
 
 	if (rc != 0)
 		return rc;
@@ -155,7 +114,7 @@ set_admin(struct rnic_dev *dev, bool up, rnic_cmd_fn *command)
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ADMIN_STATUS, status);
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_ASE, 1);
-	rc = access_reg(dev, RNIC_REG_PAOS, true, &paos, sizeof(paos), command);
+	rc = rnic_access_reg(dev, command, RNIC_REG_PAOS, true, &paos, sizeof(paos));
 	if (rc == 0)
 		atomic_store(&dev->port_status, (unsigned int)status);
 	return rc;
@@ -169,7 +128,7 @@ learn_status(struct rnic_dev *dev)
 	uint64_t status;
 
 	rnic_paos_reg_set(&paos, RNIC_PAOS_REG_LOCAL_PORT, PORT);
-	if (rnic_access_reg_try(dev, RNIC_REG_PAOS, false, &paos, sizeof(paos)) != 0)
+	if (rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PAOS, false, &paos, sizeof(paos)) != 0)
 		return;
 	/* There are others, which are not ours to set again. */
 	status = rnic_paos_reg_get(&paos, RNIC_PAOS_REG_ADMIN_STATUS);
@@ -186,7 +145,7 @@ rnic_port_set_admin(struct rnic_dev *dev, bool up)
 int
 rnic_port_use(struct rnic_dev *dev)
 {
-	return tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
+	return port_tolerate(dev, RIGHT_STATE, set_admin(dev, true, rnic_cmd_try));
 }
 
 /* Mb/s of the protocols of PTYS, by bit. */
@@ -213,12 +172,13 @@ query_ptys(struct rnic_dev *dev, struct rnic_ptys_reg *ptys)
 	*ptys = (struct rnic_ptys_reg){ 0 };
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_LOCAL_PORT, PORT);
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_PROTO_MASK, RNIC_PTYS_PROTO_ETH);
-	return tolerate(dev, RIGHT_SPEED,
-			rnic_access_reg_try(dev, RNIC_REG_PTYS, false, ptys, sizeof(*ptys)));
+	return port_tolerate(
+		dev, RIGHT_SPEED,
+		rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PTYS, false, ptys, sizeof(*ptys)));
 }
 
 static uint32_t
-fastest(uint64_t protocols, const uint32_t speeds[32])
+speeds_max(uint64_t protocols, const uint32_t speeds[32])
 {
 	uint32_t i, speed = 0;
 
@@ -256,11 +216,11 @@ rnic_port_link(struct rnic_dev *dev, bool *up, uint32_t *speed)
 	rc = query_ptys(dev, &ptys);
 	if (rc != 0)
 		return rc;
-	*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER),
-			 ptys_ext_speeds);
+	*speed = speeds_max(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER),
+			    ptys_ext_speeds);
 	if (*speed == 0)
-		*speed = fastest(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
-				 ptys_speeds);
+		*speed = speeds_max(rnic_ptys_reg_get(&ptys, RNIC_PTYS_REG_ETH_PROTO_OPER),
+				    ptys_speeds);
 	/* A protocol of a day to come: newer devices say the rate itself, too. */
 	if (*speed == 0)
 		*speed = DATA_RATE_UNIT *
@@ -398,7 +358,8 @@ set_addresses(struct rnic_dev *dev, enum rnic_allowed_list_type type, const uint
 			 type == RNIC_ALLOWED_LIST_MC ? "multicast" : "unicast", dev->mac_count);
 		return rc;
 	}
-	return tolerate(dev, type == RNIC_ALLOWED_LIST_MC ? RIGHT_MULTICAST : RIGHT_UNICAST, rc);
+	return port_tolerate(dev, type == RNIC_ALLOWED_LIST_MC ? RIGHT_MULTICAST : RIGHT_UNICAST,
+			     rc);
 }
 
 /* Called with the lock held: the list that an address of queue pairs is in. */
@@ -527,7 +488,7 @@ rnic_port_set_promiscuous(struct rnic_dev *dev, bool on, bool allmulticast)
 	/* Each start says what nobody has asked for: who may not change it has it off. */
 	if (!on && !allmulticast && rnic_cmd_refused(rc))
 		return 0;
-	return tolerate(dev, RIGHT_PROMISCUOUS, rc);
+	return port_tolerate(dev, RIGHT_PROMISCUOUS, rc);
 }
 
 static int
@@ -537,8 +498,9 @@ set_vport_mtu(struct rnic_dev *dev, uint16_t mtu)
 
 	rnic_nic_vport_context_set(rnic_modify_nic_vport_context_in_nic_vport_context(&in),
 				   RNIC_NIC_VPORT_CONTEXT_MTU, (uint64_t)mtu + FRAME_OVERHEAD);
-	return tolerate(dev, RIGHT_VPORT_MTU,
-			modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
+	return port_tolerate(
+		dev, RIGHT_VPORT_MTU,
+		modify_context(dev, &in, sizeof(in), RNIC_NIC_VPORT_MTU, rnic_cmd_try));
 }
 
 static int
@@ -558,7 +520,7 @@ set_pmtu(struct rnic_dev *dev, uint16_t mtu)
 
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_LOCAL_PORT, PORT);
 	rnic_pmtu_reg_set(&pmtu, RNIC_PMTU_REG_ADMIN_MTU, (uint32_t)mtu + FRAME_OVERHEAD);
-	return access_reg(dev, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu), rnic_cmd_try);
+	return rnic_access_reg(dev, rnic_cmd_try, RNIC_REG_PMTU, true, &pmtu, sizeof(pmtu));
 }
 
 /* A function that may not change its MTU may have one that is large enough. `has`: what it is, or `mtu` where nothing tells. */
@@ -570,7 +532,7 @@ try_mtu(struct rnic_dev *dev, uint16_t mtu, uint16_t *has)
 
 	*has = mtu;
 	if (rc == 0)
-		rc = tolerate(dev, RIGHT_MTU, set_pmtu(dev, mtu));
+		rc = port_tolerate(dev, RIGHT_MTU, set_pmtu(dev, mtu));
 	if (rc == 0)
 		rc = set_vport_mtu(dev, mtu);
 	if (rc == 0 &&
@@ -593,7 +555,7 @@ rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu)
 }
 
 int
-rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu)
+rnic_port_request_mtu(struct rnic_dev *dev, uint16_t mtu)
 {
 	uint16_t has;
 	int rc = try_mtu(dev, mtu, &has);
@@ -756,16 +718,16 @@ learn_guids(struct rnic_dev *dev, const struct rnic_nic_vport_context *context)
 
 /* What a port begins with. None of it is worth the port to who may not change it. */
 static int
-ask_for_port(struct rnic_dev *dev)
+request_port(struct rnic_dev *dev)
 {
-	int rc = tolerate(dev, RIGHT_UNICAST,
-			  tell_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac, false));
+	int rc = port_tolerate(dev, RIGHT_UNICAST,
+			       tell_addresses(dev, RNIC_ALLOWED_LIST_UC, dev->mac, false));
 
 	if (rc == 0)
-		rc = tolerate(dev, RIGHT_MULTICAST,
-			      tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast, false));
+		rc = port_tolerate(dev, RIGHT_MULTICAST,
+				   tell_addresses(dev, RNIC_ALLOWED_LIST_MC, broadcast, false));
 	if (rc == 0)
-		rc = rnic_port_ask_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
+		rc = rnic_port_request_mtu(dev, RTE_MIN(dev->max_mtu, (uint16_t)1500));
 	return rc == 0 ? rnic_port_use(dev) : rc;
 }
 
@@ -793,7 +755,7 @@ rnic_port_setup(struct rnic_dev *dev)
 	learn_status(dev);
 	rc = rnic_mpfs_create(dev);
 	if (rc == 0)
-		rc = ask_for_port(dev);
+		rc = request_port(dev);
 	if (rc != 0)
 		rnic_mpfs_destroy(dev);
 	return rc;

@@ -14,7 +14,7 @@ struct rnic_dev;
 /* A function that may not change it has a warning, if what the port has is enough, else -EPERM. */
 int rnic_port_set_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The same of who starts: it goes on with what the port has. */
-int rnic_port_ask_mtu(struct rnic_dev *dev, uint16_t mtu);
+int rnic_port_request_mtu(struct rnic_dev *dev, uint16_t mtu);
 /* The L3 MTU as it is now. */
 int rnic_port_mtu(struct rnic_dev *dev, uint16_t *mtu);
 /* A refusal is not reported. */
@@ -50,8 +50,5 @@ void rnic_port_down(struct rnic_dev *dev);
 /* Addresses of queue pairs, that the vport lets in beside its own. Each is counted. -ENOSPC: no more. Threads: any. */
 int rnic_port_add_mac(struct rnic_dev *dev, const uint8_t mac[6]);
 int rnic_port_del_mac(struct rnic_dev *dev, const uint8_t mac[6]);
-int rnic_access_reg(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
-/* The same; a failure is not reported. */
-int rnic_access_reg_try(struct rnic_dev *dev, uint16_t reg, bool write, void *data, uint32_t bytes);
 
 #endif

@@ -27,7 +27,7 @@
 #include "rdma/rdma.h"
 #include "rdma/vector.h"
 
-/* ---- Events: a place in the event queue, and the number by which they are found ---- */
+/* ---- Events: room in the event queue, and the number by which they are found ---- */
 
 static int
 events_begin(struct rnic_rdma_cq *cq)

@@ -32,7 +32,7 @@ rnic_rdma_events_to(struct rnic_dev *dev, struct rdmapmd_device *device)
 
 /* Called with the lock held. The next arming has another sequence number: this one's is used up. */
 static void
-completion(struct rnic_rdma *rdma, uint32_t cqn)
+cq_completion(struct rnic_rdma *rdma, uint32_t cqn)
 {
 	struct rdmapmd_handle *handle = rdmapmd_table_get(rdma->cqs, cqn);
 	struct rnic_rdma_cq *cq;
@@ -74,7 +74,7 @@ queue_pair_of(const struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 
 /* Called with the lock held: it is to be armed again. */
 static void
-disarm(struct rnic_rdma *rdma, uint32_t srqn)
+srq_disarm(struct rnic_rdma *rdma, uint32_t srqn)
 {
 	struct rnic_rdma_srq *srq;
 
@@ -91,7 +91,7 @@ object_event(struct rnic_rdma *rdma, const struct rnic_eqe *eqe)
 	unsigned int i;
 
 	if (eqe->type == RNIC_EVENT_SRQ_LIMIT)
-		disarm(rdma, number);
+		srq_disarm(rdma, number);
 	for (i = 0; i < RTE_DIM(kinds); i++)
 		if (kinds[i].event == eqe->type)
 			rdmapmd_device_object_event(rdma->device, kinds[i].type,
@@ -127,7 +127,7 @@ rnic_rdma_on_event(void *arg, const struct rnic_eqe *eqe)
 	if (rdma->device == NULL)
 		/* Nobody has opened it. */;
 	else if (eqe->type == RNIC_EVENT_COMPLETION)
-		completion(rdma, rnic_be32_to_cpu(eqe->data[6]) & 0xffffff);
+		cq_completion(rdma, rnic_be32_to_cpu(eqe->data[6]) & 0xffffff);
 	else if (eqe->type == RNIC_EVENT_CQ_ERROR)
 		rdmapmd_device_object_event(rdma->device, RDMAPMD_EVENT_CQ_ERR,
 					    rnic_be32_to_cpu(eqe->data[0]) & 0xffffff);
@@ -191,7 +191,7 @@ may_have_news(const struct rnic_rdma_qp *qp)
 }
 
 static struct asked
-ask_qp(const struct rnic_rdma_qp *qp)
+query_of_qp(const struct rnic_rdma_qp *qp)
 {
 	const bool raw = rnic_rdma_is_raw(qp);
 
@@ -208,7 +208,7 @@ ask_qp(const struct rnic_rdma_qp *qp)
 
 /* CQs, SRQs, and queue pairs but for those of which all is known. NULL: none, or no memory. */
 static struct asked *
-collect(struct rnic_rdma *rdma, unsigned int *count)
+objects_collect(struct rnic_rdma *rdma, unsigned int *count)
 {
 	const struct rnic_rdma_srq *srq;
 	const struct rnic_rdma_cq *cq;
@@ -238,7 +238,7 @@ collect(struct rnic_rdma *rdma, unsigned int *count)
 						  .armed = atomic_load(&srq->armed) };
 		LIST_FOREACH(qp, &rdma->all_qps, next_qp)
 			if (may_have_news(qp))
-				*next++ = ask_qp(qp);
+				*next++ = query_of_qp(qp);
 		*count = (unsigned int)(next - list);
 	}
 	pthread_mutex_unlock(&rdma->lock);
@@ -246,7 +246,7 @@ collect(struct rnic_rdma *rdma, unsigned int *count)
 }
 
 static void
-tell(struct rnic_rdma *rdma, enum rdmapmd_event_type type, uint32_t number)
+device_tell(struct rnic_rdma *rdma, enum rdmapmd_event_type type, uint32_t number)
 {
 	pthread_mutex_lock(&rdma->lock);
 	if (rdma->device != NULL)
@@ -258,10 +258,10 @@ static void
 tell_of_srq(struct rnic_rdma *rdma, const struct asked *asked, struct rnic_rmpc *rmpc)
 {
 	if (rnic_rmpc_get(rmpc, RNIC_RMPC_STATE) == RNIC_WQ_STATE_ERR)
-		tell(rdma, RDMAPMD_EVENT_SRQ_ERR, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_SRQ_ERR, asked->number);
 	/* A limit that was reached is none any more. */
 	else if (asked->armed && rnic_wq_get(rnic_rmpc_wq(rmpc), RNIC_WQ_LWM) == 0)
-		tell(rdma, RDMAPMD_EVENT_SRQ_LIMIT_REACHED, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_SRQ_LIMIT_REACHED, asked->number);
 }
 
 static void
@@ -270,17 +270,17 @@ tell_of_qp(struct rnic_rdma *rdma, const struct asked *asked, const struct rnic_
 	const uint64_t state = rnic_qpc_get(qpc, RNIC_QPC_STATE);
 
 	if (state == RNIC_QP_STATE_ERR && asked->state != RDMAPMD_QPS_ERR)
-		tell(rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
 	/* In ERR it takes none, and what it had has come back. */
 	if (state == RNIC_QP_STATE_ERR && asked->has_srq)
-		tell(rdma, RDMAPMD_EVENT_QP_LAST_WQE_REACHED, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_QP_LAST_WQE_REACHED, asked->number);
 	/* On the way there it would be SQ_DRAINING. */
 	if (state == RNIC_QP_STATE_SQD && asked->state == RDMAPMD_QPS_SQD)
-		tell(rdma, RDMAPMD_EVENT_SQ_DRAINED, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_SQ_DRAINED, asked->number);
 	/* It expects another packet than the first one. */
 	if (state == RNIC_QP_STATE_RTR && asked->state == RDMAPMD_QPS_RTR &&
 	    rnic_qpc_get(qpc, RNIC_QPC_NEXT_RCV_PSN) != asked->rq_psn)
-		tell(rdma, RDMAPMD_EVENT_COMM_EST, asked->number);
+		device_tell(rdma, RDMAPMD_EVENT_COMM_EST, asked->number);
 }
 
 static void
@@ -289,19 +289,19 @@ tell_of_answer(struct rnic_rdma *rdma, const struct asked *asked, void *out)
 	switch (asked->what) {
 	case ASKED_CQ:
 		if (rnic_cqc_get(rnic_query_cq_out_cqc(out), RNIC_CQC_STATUS) != RNIC_CQ_STATUS_OK)
-			tell(rdma, RDMAPMD_EVENT_CQ_ERR, asked->number);
+			device_tell(rdma, RDMAPMD_EVENT_CQ_ERR, asked->number);
 		break;
 	case ASKED_SRQ: tell_of_srq(rdma, asked, rnic_query_rmp_out_rmpc(out)); break;
 	case ASKED_QP: tell_of_qp(rdma, asked, rnic_query_qp_out_qpc(out)); break;
 	default:
 		if (rnic_rqc_get(rnic_query_rq_out_rqc(out), RNIC_RQC_STATE) == RNIC_WQ_STATE_ERR)
-			tell(rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
+			device_tell(rdma, RDMAPMD_EVENT_QP_FATAL, asked->number);
 	}
 }
 
 /* What has become of it, if it is still there. */
 static void
-ask(struct rnic_dev *dev, const struct asked *asked)
+object_query(struct rnic_dev *dev, const struct asked *asked)
 {
 	static const uint16_t opcodes[] = {
 		[ASKED_CQ] = RNIC_CMD_QUERY_CQ,
@@ -331,9 +331,9 @@ rnic_rdma_ask(struct rnic_dev *dev)
 		return;
 	if (rnic_port_link(dev, &up, &speed) == 0)
 		rnic_rdma_port_event(dev, up ? RDMAPMD_EVENT_PORT_ACTIVE : RDMAPMD_EVENT_PORT_ERR);
-	list = collect(rdma, &count);
+	list = objects_collect(rdma, &count);
 	for (i = 0; list != NULL && i < count && !rnic_thread_stopping(dev); i++)
-		ask(dev, &list[i]);
+		object_query(dev, &list[i]);
 	free(list);
 }
 
@@ -404,7 +404,7 @@ rnic_rdma_look(struct rnic_dev *dev)
 	pthread_mutex_lock(&rdma->lock);
 	LIST_FOREACH(cq, &rdma->event_cq_list, next_event_cq)
 		if (cq->deaf && rdma->device != NULL && is_due(cq))
-			completion(rdma, cq->ring.cqn);
+			cq_completion(rdma, cq->ring.cqn);
 	pthread_mutex_unlock(&rdma->lock);
 }
 

@@ -216,7 +216,7 @@ knows_no_sqd(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, uint64_t status)
 
 /* Nothing has changed then. Returns what the caller is told. */
 static int
-why_unchanged(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, const struct rnic_cmd_out *out)
+qp_why_unchanged(struct rnic_rdma_qp *qp, uint16_t opcode, int rc, const struct rnic_cmd_out *out)
 {
 	if (!knows_no_sqd(qp, opcode, rc, rnic_cmd_out_get(out, RNIC_CMD_OUT_STATUS)))
 		return rc;
@@ -241,8 +241,8 @@ optional_parameters(unsigned int mask, uint32_t takes)
 }
 
 static int
-change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
-       uint16_t opcode, uint32_t takes)
+qp_change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
+	  uint16_t opcode, uint32_t takes)
 {
 	struct rnic_modify_qp_in in = { 0 };
 	struct rnic_qpc *qpc = rnic_modify_qp_in_qpc(&in);
@@ -257,12 +257,12 @@ change(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int
 	rnic_qpc_set(qpc, RNIC_QPC_COUNTER_SET_ID, qp->dev->qp_counters->number);
 	set_attributes(qpc, qp, attr, mask);
 	rc = rnic_cmd_exec(qp->dev, opcode, 0, &in, sizeof(in), &out, sizeof(out));
-	return rc == 0 ? 0 : why_unchanged(qp, opcode, rc, &out);
+	return rc == 0 ? 0 : qp_why_unchanged(qp, opcode, rc, &out);
 }
 
 /* Which requests the new state takes. */
 static void
-enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
+qp_enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 {
 	const bool sends =
 		state == RDMAPMD_QPS_RTS || state == RDMAPMD_QPS_SQD || state == RDMAPMD_QPS_ERR;
@@ -277,7 +277,7 @@ enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
  * CQs may be polled meanwhile, for others.
  */
 static void
-forget(struct rnic_rdma_qp *qp)
+qp_forget(struct rnic_rdma_qp *qp)
 {
 	rnic_control_sync(qp->dev);
 	rnic_rdma_cqs_stop(qp);
@@ -291,7 +291,7 @@ forget(struct rnic_rdma_qp *qp)
 }
 
 static int
-reset_device(struct rnic_rdma_qp *qp)
+qp_reset_device(struct rnic_rdma_qp *qp)
 {
 	return rnic_rdma_is_raw(qp) ? rnic_rdma_raw_set_state(qp, RNIC_WQ_STATE_RST)
 				    : rnic_cmd_destroy(qp->dev, RNIC_CMD_2RST_QP, qp->qp.qp_num);
@@ -300,20 +300,20 @@ reset_device(struct rnic_rdma_qp *qp)
 int
 rnic_rdma_qp_reset(struct rnic_rdma_qp *qp)
 {
-	int rc = reset_device(qp);
+	int rc = qp_reset_device(qp);
 
-	forget(qp);
+	qp_forget(qp);
 	return rc;
 }
 
 static int
-to_reset(struct rnic_rdma_qp *qp)
+qp_to_reset(struct rnic_rdma_qp *qp)
 {
-	int rc = reset_device(qp);
+	int rc = qp_reset_device(qp);
 
 	if (rc != 0)
 		return rc;
-	forget(qp);
+	qp_forget(qp);
 	qp->access = 0;
 	qp->max_dest_rd_atomic = 0;
 	return 0;
@@ -321,7 +321,7 @@ to_reset(struct rnic_rdma_qp *qp)
 
 /* A lost device does nothing with it any more: polls flush its requests. */
 static int
-to_error(struct rnic_rdma_qp *qp)
+qp_to_error(struct rnic_rdma_qp *qp)
 {
 	if (atomic_load(&qp->dev->dead))
 		return 0;
@@ -331,18 +331,18 @@ to_error(struct rnic_rdma_qp *qp)
 
 /* A change that may give it a path: the address that the path begins with stays as long as it does. */
 static int
-change_path(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
-	    uint16_t opcode, uint32_t takes)
+qp_change_path(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigned int mask,
+	       uint16_t opcode, uint32_t takes)
 {
 	const uint8_t source = attr->ah_attr.sgid_index;
 	int rc;
 
 	if (!(mask & RDMAPMD_QP_AV))
-		return change(qp, attr, mask, opcode, takes);
+		return qp_change(qp, attr, mask, opcode, takes);
 	rc = rnic_gid_hold(qp->dev, source);
 	if (rc != 0)
 		return rc;
-	rc = change(qp, attr, mask, opcode, takes);
+	rc = qp_change(qp, attr, mask, opcode, takes);
 	if (rc != 0) {
 		rnic_gid_drop(qp->dev, source);
 		return rc;
@@ -356,7 +356,7 @@ change_path(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_attr *attr, unsigne
 
 /* The context has no number for none at all: the post does not take them. */
 static void
-limit_asking(struct rnic_rdma_qp *qp, uint8_t max_rd_atomic)
+qp_limit_reads(struct rnic_rdma_qp *qp, uint8_t max_rd_atomic)
 {
 	const unsigned int kind = (qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
 				  (max_rd_atomic == 0 ? RNIC_RDMA_QP_ASKS_NONE : 0);
@@ -372,15 +372,16 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 	int rc;
 
 	if (to == RDMAPMD_QPS_RESET)
-		rc = to_reset(qp);
+		rc = qp_to_reset(qp);
 	else if (to == RDMAPMD_QPS_ERR)
-		rc = to_error(qp);
+		rc = qp_to_error(qp);
 	else if (rnic_rdma_is_raw(qp))
 		rc = rnic_rdma_raw_start(qp, from, to);
 	else if (changes[from][to].opcode == 0)
 		rc = -EINVAL;
 	else
-		rc = change_path(qp, attr, mask, changes[from][to].opcode, changes[from][to].takes);
+		rc = qp_change_path(qp, attr, mask, changes[from][to].opcode,
+				    changes[from][to].takes);
 	if (rc != 0)
 		return rc;
 	if (mask & RDMAPMD_QP_ACCESS_FLAGS)
@@ -390,12 +391,12 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 	if (mask & RDMAPMD_QP_RQ_PSN)
 		__atomic_store_n(&qp->rq_psn, attr->rq_psn, __ATOMIC_RELAXED);
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
-		limit_asking(qp, attr->max_rd_atomic);
+		qp_limit_reads(qp, attr->max_rd_atomic);
 	/* Queues that are drained, and the last WQE of an SRQ, are told of. */
 	if ((mask & RDMAPMD_QP_EN_SQD_ASYNC_NOTIFY) != 0 ||
 	    (to == RDMAPMD_QPS_ERR && qp->srq != NULL))
 		rnic_eq_suspect(qp->dev->rdma->event_eq);
-	enter(qp, to);
+	qp_enter(qp, to);
 	return 0;
 }
 
@@ -416,7 +417,7 @@ state_of(uint64_t state)
 }
 
 static void
-attributes_get(const struct rnic_qpc *qpc, struct rdmapmd_qp_attr *attr)
+qp_attributes_get(const struct rnic_qpc *qpc, struct rdmapmd_qp_attr *attr)
 {
 	const uint64_t state = rnic_qpc_get(qpc, RNIC_QPC_STATE);
 
@@ -445,7 +446,7 @@ rnic_rdma_qp_query(struct rdmapmd_qp *head, struct rdmapmd_qp_attr *attr)
 		return -ENOMEM;
 	rc = rnic_cmd_query(qp->dev, RNIC_CMD_QUERY_QP, head->qp_num, out, bytes);
 	if (rc == 0)
-		attributes_get(rnic_query_qp_out_qpc(out), attr);
+		qp_attributes_get(rnic_query_qp_out_qpc(out), attr);
 	free(out);
 	return rc;
 }

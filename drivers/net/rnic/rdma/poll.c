@@ -158,7 +158,8 @@ take_receive(struct rnic_rdma_qp *qp, uint32_t counter, uint64_t *wr_id, const b
 
 /* A request that has been carried out, and all before it. False: nothing to report. */
 static __rte_always_inline bool
-requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, struct rdmapmd_wc *wc)
+poll_requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
+	       struct rdmapmd_wc *wc)
 {
 	const struct rnic_rdma_wqe *wqe = find_send(&qp->sq, counter_of(word));
 	uint16_t what;
@@ -181,8 +182,9 @@ requester(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, struc
 
 /* Something that has arrived, so far behind the first kind of it. False: nothing to report. */
 static __rte_always_inline bool
-responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint64_t behind,
-	  uint32_t length, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc, const bool shared)
+poll_responder(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, uint64_t behind,
+	       uint32_t length, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc,
+	       const bool shared)
 {
 	const struct arrival *arrival = &arrivals[behind >> WORD_OPCODE_SHIFT];
 	const uint32_t source = rnic_be32_to_cpu(cqe->flags_rqpn);
@@ -242,8 +244,8 @@ owner_of(const struct rnic_rdma_cq *cq, uint32_t qp_num, uint8_t opcode, const s
 
 /* A request that has failed, or an entry that makes no sense. False: nothing to report. */
 static bool
-failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, const struct rnic_cqe *cqe,
-       struct rdmapmd_wc *wc)
+poll_failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word,
+	    const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const struct rnic_error_cqe *error = (const struct rnic_error_cqe *)cqe;
 	const struct rnic_rdma_wqe *wqe = NULL;
@@ -275,7 +277,7 @@ failed(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp, uint64_t word, const st
 
 /* From now on this is the queue pair whose entries are looked for first. */
 static void
-remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
+poll_remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 {
 	if (cq->last == qp)
 		return;
@@ -289,7 +291,7 @@ remember(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
  * report.
  */
 static bool __rte_noinline
-seldom(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
+poll_slow(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc *wc)
 {
 	const uint64_t word = load_word(cqe);
 	const uint64_t behind = (word & WORD_OPCODE) - WORD_FIRST_ARRIVAL;
@@ -304,36 +306,36 @@ seldom(struct rnic_rdma_cq *cq, const struct rnic_cqe *cqe, struct rdmapmd_wc *w
 		return false;
 	}
 	if (opcode == RNIC_CQE_REQUESTER && qp->qp.send_cq == &cq->cq) {
-		remember(cq, qp);
+		poll_remember(cq, qp);
 		cq->last_sends = kind_of(word);
-		return requester(cq, qp, word, wc);
+		return poll_requester(cq, qp, word, wc);
 	}
 	if (is_arrival(behind) && qp->qp.recv_cq == &cq->cq) {
-		remember(cq, qp);
+		poll_remember(cq, qp);
 		cq->last_receives = kind_of(word) - behind;
 		length = load_length(cqe);
 		if (!fits_each(qp, behind, length, qp->srq != NULL))
 			length = RTE_MIN(length, room_of(qp, counter_of(word)));
-		return responder(cq, qp, word, behind, length, cqe, wc, qp->srq != NULL);
+		return poll_responder(cq, qp, word, behind, length, cqe, wc, qp->srq != NULL);
 	}
-	return failed(cq, qp, word, cqe, wc);
+	return poll_failed(cq, qp, word, cqe, wc);
 }
 
-/* As responder(), of the last queue pair, and for what is not seldom. */
+/* As poll_responder(), of the last queue pair, and for what is not rare. */
 static __rte_always_inline bool
-arrival(struct rnic_rdma_cq *cq, uint64_t word, uint64_t behind, const struct rnic_cqe *cqe,
-	struct rdmapmd_wc *wc, const bool shared)
+poll_arrival(struct rnic_rdma_cq *cq, uint64_t word, uint64_t behind, const struct rnic_cqe *cqe,
+	     struct rdmapmd_wc *wc, const bool shared)
 {
 	const uint32_t length = load_length(cqe);
 
 	return fits_each(cq->last, behind, length, shared)
-		       ? responder(cq, cq->last, word, behind, length, cqe, wc, shared)
-		       : seldom(cq, cqe, wc);
+		       ? poll_responder(cq, cq->last, word, behind, length, cqe, wc, shared)
+		       : poll_slow(cq, cqe, wc);
 }
 
 /* Nothing comes from the device any more. From now on this is what polls do. */
 static uint16_t __rte_noinline
-lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
+poll_lost(struct rnic_rdma_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 {
 	cq->cq.poll_cq = rnic_rdma_poll_cq_lost;
 	return rnic_rdma_poll_cq_lost(&cq->cq, wc, n);
@@ -359,7 +361,7 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		/* Who asks for nothing has not seen that there is nothing. */
 		if (likely(!atomic_load_explicit(cq->lost, memory_order_relaxed)) || n == 0)
 			return 0;
-		return lost(cq, wc, n);
+		return poll_lost(cq, wc, n);
 	}
 	if (unlikely(!rnic_rdma_poll_begins(cq, fenced)))
 		return 0;
@@ -369,13 +371,13 @@ poll_cq(struct rdmapmd_cq *head, struct rdmapmd_wc *wc, uint16_t n, const bool d
 		word = load_word(cqe);
 		behind = kind_of(word) - cq->last_receives;
 		if (likely(kind_of(word) == cq->last_sends))
-			reported = requester(cq, cq->last, word, wc);
+			reported = poll_requester(cq, cq->last, word, wc);
 		else if (unlikely(!is_arrival(behind)))
-			reported = seldom(cq, cqe, wc);
+			reported = poll_slow(cq, cqe, wc);
 		else if (likely(cq->last->srq == NULL))
-			reported = arrival(cq, word, behind, cqe, wc, false);
+			reported = poll_arrival(cq, word, behind, cqe, wc, false);
 		else
-			reported = arrival(cq, word, behind, cqe, wc, true);
+			reported = poll_arrival(cq, word, behind, cqe, wc, true);
 		wc += reported;
 	} while (++consumer != stop && wc != end &&
 		 rnic_cqe_ready(cqe = &ring[consumer & mask], consumer, log_size));

@@ -31,7 +31,7 @@
 #define OP_BAD	  0x20 /* not with these flags, or not on this queue pair */
 #define OP_FRAME  0x40 /* an Ethernet segment */
 /* Built out of line, and so is whatever has not exactly one data segment. */
-#define OP_SELDOM (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD | OP_FRAME)
+#define OP_SLOW (OP_ATOMIC | OP_EMPTY | OP_INLINE | OP_BAD | OP_FRAME)
 
 #define ETHERNET_HEADER 14 /* bytes: no frame is shorter */
 
@@ -92,7 +92,7 @@ rnic_rdma_kinds_init(struct rnic_rdma_kind *kinds, unsigned int qp_kind)
 
 /* The ring as units of 16 bytes. */
 static __rte_always_inline struct rnic_wqe_data *
-wqebb(const struct rnic_rdma_send *sq, uint32_t index)
+sq_wqebb(const struct rnic_rdma_send *sq, uint32_t index)
 {
 	return (struct rnic_wqe_data *)(sq->wq.ring +
 					(size_t)(index & sq->wq.mask) * RNIC_WQEBB_BYTES);
@@ -137,7 +137,7 @@ set_gather(const struct rnic_rdma_send *sq, struct rnic_wqe_data *data, uint32_t
 		if (rest.length == 0)
 			continue;
 		if (data == ring_end(sq))
-			data = wqebb(sq, 0);
+			data = sq_wqebb(sq, 0);
 		set_data(data++, &rest);
 		(*ds)++;
 	}
@@ -360,7 +360,7 @@ publish_head(struct rnic_rdma_send *sq, uint64_t head)
 static __rte_always_inline void
 hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t producer)
 {
-	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)wqebb(sq, last);
+	const struct rnic_wqe_ctrl *ctrl = (const struct rnic_wqe_ctrl *)sq_wqebb(sq, last);
 	const uint32_t wqebbs = (uint16_t)(producer - first);
 
 	sq->wq.producer = producer;
@@ -378,7 +378,7 @@ hand_over(struct rnic_rdma_send *sq, uint16_t first, uint16_t last, uint16_t pro
 static void __rte_noinline
 signal_last(struct rnic_rdma_send *sq, uint16_t last)
 {
-	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)wqebb(sq, last);
+	struct rnic_wqe_ctrl *ctrl = (struct rnic_wqe_ctrl *)sq_wqebb(sq, last);
 
 	ctrl->fm_ce_se = (uint8_t)((ctrl->fm_ce_se & ~RNIC_WQE_CE_MASK) | RNIC_WQE_CE_ALWAYS);
 	sq->wqes[last & sq->wq.mask].what |= RNIC_RDMA_QUIET_SUCCESS << 8;
@@ -401,7 +401,7 @@ dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethe
 
 	while (from != to) {
 		rnic_dump_sq_wqe(&sq->wq, from, ethernet);
-		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)wqebb(sq, from))->qpn_ds) &
+		ds = rnic_be32_to_cpu(((const struct rnic_wqe_ctrl *)sq_wqebb(sq, from))->qpn_ds) &
 		     RNIC_WQE_DS_MAX;
 		from = (uint16_t)(from + (ds + DS_PER_WQEBB - 1) / DS_PER_WQEBB);
 	}
@@ -441,7 +441,7 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 		    unlikely(wr->send_flags >= RNIC_RDMA_FLAGS))
 			break;
 		kind = kinds[wr->opcode * RNIC_RDMA_FLAGS + wr->send_flags];
-		if (likely(!(kind.parts & OP_SELDOM)) && likely(wr->num_sge == 1) &&
+		if (likely(!(kind.parts & OP_SLOW)) && likely(wr->num_sge == 1) &&
 		    likely(wr->sg_list->length - 1 < RNIC_RDMA_MAX_MESSAGE)) {
 			wqe->length = wr->sg_list->length;
 			ds = build_one(wr, at, kind.parts);
@@ -494,7 +494,7 @@ post_marker(struct rnic_rdma_send *sq)
 {
 	const uint16_t producer = sq->wq.producer;
 
-	set_control(wqebb(sq, producer), producer,
+	set_control(sq_wqebb(sq, producer), producer,
 		    sq->kinds[RDMAPMD_WR_NOP * RNIC_RDMA_FLAGS + RDMAPMD_SEND_SIGNALED], sq->wq.sqn,
 		    1, 0);
 	set_wqe(&sq->wqes[producer & sq->wq.mask], 0, sq->head, RDMAPMD_WC_NOP, RNIC_RDMA_QUIET);

@@ -81,7 +81,7 @@ alloc_receive(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 }
 
 static int
-alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+qp_alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	int rc = alloc_send(qp, sizing);
 
@@ -90,7 +90,7 @@ alloc_requests(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 
 /* Whatever of it there is. */
 static void
-free_requests(struct rnic_rdma_qp *qp)
+qp_free_requests(struct rnic_rdma_qp *qp)
 {
 	if (qp->sq.wqes != &qp->no_wqe)
 		free(qp->sq.wqes);
@@ -99,7 +99,7 @@ free_requests(struct rnic_rdma_qp *qp)
 
 /* Where the rings are in their memory. */
 static void
-place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+qp_place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_sq *sq = &qp->sq.wq;
 	struct rnic_rq *rq = &qp->rq.wq;
@@ -121,14 +121,14 @@ place_rings(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 }
 
 static void
-free_queues(struct rnic_rdma_qp *qp)
+qp_free_queues(struct rnic_rdma_qp *qp)
 {
 	rnic_bfreg_free(qp->dev, qp->sq.wq.bf);
 	rnic_ring_free(qp->dev, &qp->memory, qp->dbrec);
 }
 
 static int
-alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+qp_alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	const size_t bytes = (size_t)sizing->rq.wqe_count * sizing->rq.wqe_size +
 			     (size_t)sizing->sq.wqe_count * RNIC_WQEBB_BYTES;
@@ -139,14 +139,14 @@ alloc_queues(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 	if (rc != 0)
 		return rc;
 	qp->sq.wq.bf = rnic_bfreg_take(qp->dev, rnic_rdma_domain(qp), RNIC_BFREG_LOW_LATENCY);
-	place_rings(qp, sizing);
+	qp_place_rings(qp, sizing);
 	return 0;
 }
 
 /* ---- The command ---- */
 
 static void
-set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
+qp_set_queues(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 {
 	if (qp->sq.max_post > 0)
 		rnic_qpc_set(qpc, RNIC_QPC_LOG_SQ_SIZE, qp->sq.wq.log_size);
@@ -181,7 +181,7 @@ qp_context_fill(struct rnic_qpc *qpc, const struct rnic_rdma_qp *qp)
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_SND, qp->qp.send_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_CQN_RCV, qp->qp.recv_cq->cqn);
 	rnic_qpc_set(qpc, RNIC_QPC_DBR_ADDR, qp->memory.dbrec_iova);
-	set_queues(qpc, qp);
+	qp_set_queues(qpc, qp);
 }
 
 static int
@@ -198,32 +198,32 @@ qp_create_command(struct rnic_rdma_qp *qp)
 
 /* As the device knows it, in RESET. */
 static int
-make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
+qp_make(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	int rc;
 
 	if (rnic_rdma_is_raw(qp))
 		return rnic_rdma_raw_create(qp, sizing);
-	rc = alloc_queues(qp, sizing);
+	rc = qp_alloc_queues(qp, sizing);
 	if (rc != 0)
 		return rc;
 	rc = qp_create_command(qp);
 	if (rc != 0)
-		free_queues(qp);
+		qp_free_queues(qp);
 	else
 		qp->sq.wq.sqn = qp->qp.qp_num;
 	return rc;
 }
 
 static int
-unmake(struct rnic_rdma_qp *qp)
+qp_unmake(struct rnic_rdma_qp *qp)
 {
 	int rc;
 
 	if (rnic_rdma_is_raw(qp))
 		return rnic_rdma_raw_destroy(qp);
 	rc = rnic_cmd_destroy(qp->dev, RNIC_CMD_DESTROY_QP, qp->qp.qp_num);
-	free_queues(qp);
+	qp_free_queues(qp);
 	return rc;
 }
 
@@ -235,7 +235,7 @@ cq_of(struct rdmapmd_cq *cq)
 
 /* Afterwards no poll knows of it. */
 static void
-leave_cqs(struct rnic_rdma_qp *qp)
+qp_leave_cqs(struct rnic_rdma_qp *qp)
 {
 	rnic_rdma_cqs_stop(qp);
 	rnic_rdma_qps_remove(cq_of(qp->qp.send_cq), qp);
@@ -245,7 +245,7 @@ leave_cqs(struct rnic_rdma_qp *qp)
 
 /* Before anything is posted: the polls must find it. */
 static int
-enter_cqs(struct rnic_rdma_qp *qp)
+qp_enter_cqs(struct rnic_rdma_qp *qp)
 {
 	int rc = rnic_rdma_qps_add(cq_of(qp->qp.send_cq), qp);
 
@@ -253,7 +253,7 @@ enter_cqs(struct rnic_rdma_qp *qp)
 		return rc;
 	rc = rnic_rdma_qps_add(cq_of(qp->qp.recv_cq), qp);
 	if (rc != 0)
-		leave_cqs(qp);
+		qp_leave_cqs(qp);
 	return rc;
 }
 
@@ -268,20 +268,20 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	qp->dev = rnic_rdma_dev(head->context);
 	qp->srq = (struct rnic_rdma_srq *)head->srq;
 	qp->state = RDMAPMD_QPS_RESET;
-	rc = alloc_requests(qp, sizing);
+	rc = qp_alloc_requests(qp, sizing);
 	if (rc == 0)
-		rc = make(qp, sizing);
+		rc = qp_make(qp, sizing);
 	if (rc != 0)
 		goto no_qp;
 	rnic_rdma_queues_reset(qp);
-	rc = enter_cqs(qp);
+	rc = qp_enter_cqs(qp);
 	if (rc == -EEXIST)
 		RNIC_LOG(ERR, qp->dev,
 			 "QP 0x%x: completions of another queue of that CQ bear the same number; "
 			 "take another CQ",
 			 head->qp_num);
 	if (rc != 0)
-		goto no_place;
+		goto no_cq;
 	if (qp->sq.max_post > 0)
 		head->post_send =
 			rnic_dump_wanted() ? rnic_rdma_post_send_dump : rnic_rdma_post_send;
@@ -292,10 +292,10 @@ rnic_rdma_qp_create(struct rdmapmd_qp *head, const struct rdmapmd_qp_init_attr *
 	pthread_mutex_unlock(&qp->dev->rdma->lock);
 	return 0;
 
-no_place:
-	unmake(qp);
+no_cq:
+	qp_unmake(qp);
 no_qp:
-	free_requests(qp);
+	qp_free_requests(qp);
 	return rc;
 }
 
@@ -312,8 +312,8 @@ rnic_rdma_qp_destroy(struct rdmapmd_qp *head)
 	if (qp->state != RDMAPMD_QPS_RESET)
 		rc = rnic_rdma_qp_reset(qp);
 	/* Before its rings go; and its number, which may be the next one's. */
-	leave_cqs(qp);
-	destroy_rc = unmake(qp);
-	free_requests(qp);
+	qp_leave_cqs(qp);
+	destroy_rc = qp_unmake(qp);
+	qp_free_requests(qp);
 	return rc != 0 ? rc : destroy_rc;
 }

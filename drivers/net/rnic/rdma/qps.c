@@ -29,15 +29,15 @@
 static bool fenced;
 
 static long
-membarrier(int command)
+sys_membarrier(int command)
 {
 	return syscall(__NR_membarrier, command, 0, 0);
 }
 
 static void
-ask_kernel(void)
+query_kernel(void)
 {
-	fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+	fenced = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
 }
 
 bool
@@ -45,7 +45,7 @@ rnic_rdma_polls_fenced(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, ask_kernel);
+	pthread_once(&once, query_kernel);
 	return fenced;
 }
 
@@ -55,14 +55,14 @@ fence_all(void)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 
-	if (rnic_rdma_polls_fenced() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+	if (rnic_rdma_polls_fenced() || sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
 		return;
 	/* It is forbidden since, or this is a child: no store stays in a CPU for as long as that. */
 	nanosleep(&nap, NULL);
 }
 
 static void
-stop(struct rnic_rdma_cq *cq)
+cq_stop(struct rnic_rdma_cq *cq)
 {
 	pthread_mutex_lock(&cq->lock);
 	__atomic_store_n(&cq->stopped, 1, __ATOMIC_SEQ_CST);
@@ -72,7 +72,7 @@ stop(struct rnic_rdma_cq *cq)
 }
 
 static void
-go(struct rnic_rdma_cq *cq)
+cq_go(struct rnic_rdma_cq *cq)
 {
 	/* Partner: the load-acquire of a poll that begins. */
 	__atomic_store_n(&cq->stopped, 0, __ATOMIC_RELEASE);
@@ -87,21 +87,21 @@ rnic_rdma_cqs_stop(struct rnic_rdma_qp *qp)
 	struct rnic_rdma_cq *second = (struct rnic_rdma_cq *)qp->qp.recv_cq;
 
 	if ((uintptr_t)second < (uintptr_t)first) {
-		stop(second);
-		stop(first);
+		cq_stop(second);
+		cq_stop(first);
 	} else {
-		stop(first);
+		cq_stop(first);
 		if (second != first)
-			stop(second);
+			cq_stop(second);
 	}
 }
 
 void
 rnic_rdma_cqs_go(struct rnic_rdma_qp *qp)
 {
-	go((struct rnic_rdma_cq *)qp->qp.send_cq);
+	cq_go((struct rnic_rdma_cq *)qp->qp.send_cq);
 	if (qp->qp.recv_cq != qp->qp.send_cq)
-		go((struct rnic_rdma_cq *)qp->qp.recv_cq);
+		cq_go((struct rnic_rdma_cq *)qp->qp.recv_cq);
 }
 
 /* ---- The table ---- */
@@ -127,7 +127,7 @@ new_table(uint32_t slots)
 }
 
 static void
-put(struct rnic_rdma_qps *table, struct rnic_rdma_qp *qp)
+table_put(struct rnic_rdma_qps *table, struct rnic_rdma_qp *qp)
 {
 	uint32_t i = qp->qp.qp_num & table->mask;
 
@@ -187,7 +187,7 @@ rnic_rdma_qps_fini(struct rnic_rdma_cq *cq)
 
 /* Called with the lock held: a larger table, with the old ones behind it. */
 static int
-grow(struct rnic_rdma_cq *cq, uint32_t slots)
+cq_grow(struct rnic_rdma_cq *cq, uint32_t slots)
 {
 	struct rnic_rdma_qps *table = atomic_load(&cq->qps), *fresh = new_table(slots);
 	struct rnic_rdma_qp *qp;
@@ -198,7 +198,7 @@ grow(struct rnic_rdma_cq *cq, uint32_t slots)
 	for (i = 0; i <= table->mask; i++) {
 		qp = atomic_load(&table->slots[i]);
 		if (qp != NULL)
-			put(fresh, qp);
+			table_put(fresh, qp);
 	}
 	fresh->older = table;
 	atomic_store_explicit(&cq->qps, fresh, memory_order_release);
@@ -218,9 +218,9 @@ rnic_rdma_qps_add(struct rnic_rdma_cq *cq, struct rnic_rdma_qp *qp)
 	if (known != NULL) /* both queues may complete into the same CQ */
 		rc = known == qp ? 0 : -EEXIST;
 	else if (2 * (table->count + 1) > table->mask + 1)
-		rc = grow(cq, 2 * (table->mask + 1));
+		rc = cq_grow(cq, 2 * (table->mask + 1));
 	if (known == NULL && rc == 0)
-		put(atomic_load(&cq->qps), qp);
+		table_put(atomic_load(&cq->qps), qp);
 	pthread_mutex_unlock(&cq->lock);
 	return rc;
 }

@@ -44,7 +44,7 @@
 /* ---- Create, destroy ---- */
 
 static int
-check(struct rnic_dev *dev, bool receives)
+raw_check(struct rnic_dev *dev, bool receives)
 {
 	struct rnic_flow_table_props *nic_rx =
 		rnic_flow_table_cap_nic_receive(&dev->caps.flow_table);
@@ -124,7 +124,7 @@ int
 rnic_rdma_raw_create(struct rnic_rdma_qp *qp, const struct rdmapmd_qp_sizing *sizing)
 {
 	struct rnic_rdma *rdma = qp->dev->rdma;
-	int rc = check(qp->dev, sizing->rq.wqe_count > 0);
+	int rc = raw_check(qp->dev, sizing->rq.wqe_count > 0);
 
 	if (rc == 0)
 		rc = create_send(qp, sizing);

@@ -38,7 +38,7 @@ srq_create_command(struct rnic_rdma_srq *srq, uint8_t log_size)
 
 /* Whatever of it there is. */
 static void
-free_queue(struct rnic_rdma_srq *srq)
+srq_free(struct rnic_rdma_srq *srq)
 {
 	free(srq->next);
 	free(srq->wr_ids);
@@ -46,7 +46,7 @@ free_queue(struct rnic_rdma_srq *srq)
 }
 
 static int
-alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing)
+srq_alloc(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 {
 	void *dbrec;
 	int rc;
@@ -62,7 +62,7 @@ alloc_queue(struct rnic_rdma_srq *srq, const struct rdmapmd_srq_sizing *sizing)
 				     (size_t)sizing->wqe_count * sizing->wqe_size, RNIC_ACCESS_READ,
 				     &srq->memory, &dbrec);
 	if (rc != 0) {
-		free_queue(srq);
+		srq_free(srq);
 		return rc;
 	}
 	srq->dbrec = dbrec;
@@ -78,12 +78,12 @@ rnic_rdma_srq_create(struct rdmapmd_srq *head, const struct rdmapmd_srq_sizing *
 	int rc;
 
 	srq->dev = rnic_rdma_dev(head->context);
-	rc = alloc_queue(srq, sizing);
+	rc = srq_alloc(srq, sizing);
 	if (rc != 0)
 		return rc;
 	rc = srq_create_command(srq, (uint8_t)__builtin_ctz(sizing->wqe_count));
 	if (rc != 0) {
-		free_queue(srq);
+		srq_free(srq);
 		return rc;
 	}
 	head->post_srq_recv = rnic_rdma_post_srq_recv;
@@ -135,6 +135,6 @@ rnic_rdma_srq_destroy(struct rdmapmd_srq *head)
 	pthread_mutex_unlock(&srq->dev->rdma->lock);
 	rc = rnic_cmd_destroy(srq->dev, RNIC_CMD_DESTROY_RMP, head->srqn);
 	rnic_control_sync(srq->dev);
-	free_queue(srq);
+	srq_free(srq);
 	return rc;
 }

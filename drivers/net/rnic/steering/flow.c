@@ -179,7 +179,7 @@ int
 rnic_flow_entry_set(struct rnic_dev *dev, const struct rnic_flow_entry *entry)
 {
 	struct set_entry set = { 0 };
-	/* Of two places a card may take one: who asks for both goes on. */
+	/* Of two destinations a card may take one: who asks for both goes on. */
 	rnic_cmd_fn *command = entry->to_tir && entry->to_table ? rnic_cmd_try : rnic_cmd_exec;
 	const uint32_t count = destinations_fill(set.destinations, entry);
 	struct rnic_cmd_out out;

@@ -62,13 +62,13 @@ static const struct rnic_flow_match all_frames;
 static bool
 forwards_to_both(const struct rnic_dev *dev)
 {
-	return !dev->qp_steering.one_place &&
+	return !dev->qp_steering.one_destination &&
 	       rnic_flow_table_cap_get(&dev->caps.flow_table,
 				       RNIC_FLOW_TABLE_CAP_NIC_RX_MULTI_PATH_TIRS_FTS) != 0;
 }
 
 static int
-refuse(struct rnic_dev *dev, const char *what)
+rules_refuse(struct rnic_dev *dev, const char *what)
 {
 	RNIC_LOG(ERR, dev,
 		 "this card keeps the flow table that frames meet first (no modify_root): %s",
@@ -122,8 +122,8 @@ is_refusal(int rc)
 }
 
 /*
- * A card may have a capability of its own for entries with a tag and two places (nic_rx_flow_tag_multipath_en), which no other
- * driver looks at: one that refuses ours, and takes the same for one place, is a card that forwards to one place.
+ * A card may have a capability of its own for entries with a tag and two destinations (nic_rx_flow_tag_multipath_en), which no other
+ * driver looks at: one that refuses ours, and takes the same for one, is a card that forwards to one destination.
  */
 static int
 set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp_rule *rule)
@@ -151,7 +151,7 @@ set_rule(struct rnic_dev *dev, struct rnic_qp_table *table, const struct rnic_qp
 		return rc;
 	entry.to_table = false;
 	rc = set_entry(dev, table, &entry);
-	steering->one_place = rc == 0;
+	steering->one_destination = rc == 0;
 	return rc;
 }
 
@@ -184,7 +184,7 @@ vlans_up(struct rnic_dev *dev, struct rnic_qp_table *table)
 
 /* What is in it: the rules that there are, and the way to the ethdev, if that has a table. */
 static int
-fill(struct rnic_dev *dev, struct rnic_qp_table *table)
+rules_fill(struct rnic_dev *dev, struct rnic_qp_table *table)
 {
 	const struct rnic_qp_rule *rule;
 	int rc = 0;
@@ -200,7 +200,7 @@ fill(struct rnic_dev *dev, struct rnic_qp_table *table)
 
 /* Whatever the device says to it. */
 static int
-unmake(struct rnic_dev *dev, struct rnic_qp_table *table)
+rules_unmake(struct rnic_dev *dev, struct rnic_qp_table *table)
 {
 	int rc = 0, first_rc = 0;
 	uint32_t index;
@@ -220,7 +220,7 @@ unmake(struct rnic_dev *dev, struct rnic_qp_table *table)
 
 /* Whole, and the root: the ethdev misses nothing. */
 static int
-make(struct rnic_dev *dev, struct rnic_qp_table *table)
+rules_make(struct rnic_dev *dev, struct rnic_qp_table *table)
 {
 	int rc;
 
@@ -236,11 +236,11 @@ make(struct rnic_dev *dev, struct rnic_qp_table *table)
 				    &table->group_rest);
 	if (rc != 0)
 		goto no_group_rest;
-	rc = fill(dev, table);
+	rc = rules_fill(dev, table);
 	if (rc == 0)
 		rc = rnic_flow_root_set(dev, table->number);
 	if (rc != 0)
-		(void)unmake(dev, table);
+		(void)rules_unmake(dev, table);
 	return rc;
 
 no_group_rest:
@@ -254,7 +254,7 @@ static int
 table_up(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
-	int rc = make(dev, &steering->table);
+	int rc = rules_make(dev, &steering->table);
 
 	steering->up = rc == 0;
 	return rc;
@@ -266,7 +266,7 @@ table_down(struct rnic_dev *dev)
 	struct rnic_qp_steering *steering = &dev->qp_steering;
 	int rc = steering->has_port ? rnic_flow_root_set(dev, steering->port_table) : 0, unmake_rc;
 
-	unmake_rc = unmake(dev, &steering->table);
+	unmake_rc = rules_unmake(dev, &steering->table);
 	steering->up = false;
 	return rc != 0 ? rc : unmake_rc;
 }
@@ -277,22 +277,22 @@ table_down(struct rnic_dev *dev)
  * A device that refuses has the old one.
  */
 static int
-exchange(struct rnic_dev *dev)
+rules_exchange(struct rnic_dev *dev)
 {
 	struct rnic_qp_table next;
-	int rc = make(dev, &next);
+	int rc = rules_make(dev, &next);
 
 	if (rc != 0)
 		return rc;
 	/* No frame comes by there any more: what cannot be tidied up is said in the log. */
-	(void)unmake(dev, &dev->qp_steering.table);
+	(void)rules_unmake(dev, &dev->qp_steering.table);
 	dev->qp_steering.table = next;
 	return 0;
 }
 
 /* Nothing is left behind that nobody needs. */
 static int
-tidy(struct rnic_dev *dev)
+rules_tidy(struct rnic_dev *dev)
 {
 	struct rnic_qp_steering *steering = &dev->qp_steering;
 	const struct rnic_qp_rule *rule;
@@ -315,7 +315,7 @@ tidy(struct rnic_dev *dev)
 
 /* ---- The ethdev comes and goes ---- */
 
-/* Frames of a group that has a queue pair do not come to an ethdev that starts now, where a card forwards to one place. */
+/* Frames of a group that has a queue pair do not come to an ethdev that starts now, where a card forwards to one destination. */
 static void
 warn_of_groups(struct rnic_dev *dev)
 {
@@ -368,13 +368,13 @@ port_up(struct rnic_dev *dev, uint32_t table)
 	int rc;
 
 	if (had_port && !rnic_flow_root_moves(dev))
-		return refuse(dev, "VLANs cannot be filtered");
+		return rules_refuse(dev, "VLANs cannot be filtered");
 	steering->has_port = true;
 	steering->port_table = table;
 	if (!steering->up)
 		rc = rnic_flow_root_set(dev, table);
 	else
-		rc = rnic_flow_root_moves(dev) ? exchange(dev) : follow_port(dev);
+		rc = rnic_flow_root_moves(dev) ? rules_exchange(dev) : follow_port(dev);
 	if (rc != 0) {
 		steering->has_port = had_port;
 		steering->port_table = was;
@@ -396,10 +396,10 @@ port_down(struct rnic_dev *dev)
 	if (!steering->has_port)
 		return 0;
 	steering->has_port = false;
-	if (steering->up && (!rnic_flow_root_moves(dev) || exchange(dev) != 0))
+	if (steering->up && (!rnic_flow_root_moves(dev) || rules_exchange(dev) != 0))
 		rc = follow_port(dev);
 	/* A table may have stayed for the ethdev alone. */
-	tidy_rc = tidy(dev);
+	tidy_rc = rules_tidy(dev);
 	return rc != 0 ? rc : tidy_rc;
 }
 
@@ -438,18 +438,17 @@ match_of(const uint8_t mac[6], uint16_t vlan_id)
 	return match;
 }
 
-/* The place that points to the rule; to NULL if there is none. */
+/* The link that points to the rule; to NULL if there is none. */
 static struct rnic_qp_rule **
-find(struct rnic_dev *dev, const struct rnic_flow_match *match)
+rule_find(struct rnic_dev *dev, const struct rnic_flow_match *match)
 {
-	struct rnic_qp_rule **place = &dev->qp_steering.rules;
+	struct rnic_qp_rule **link = &dev->qp_steering.rules;
 
-	while (*place != NULL &&
-	       (memcmp((*place)->match.mac, match->mac, sizeof(match->mac)) != 0 ||
-		(*place)->match.by_vlan != match->by_vlan ||
-		(*place)->match.vlan_id != match->vlan_id))
-		place = &(*place)->next;
-	return place;
+	while (*link != NULL && (memcmp((*link)->match.mac, match->mac, sizeof(match->mac)) != 0 ||
+				 (*link)->match.by_vlan != match->by_vlan ||
+				 (*link)->match.vlan_id != match->vlan_id))
+		link = &(*link)->next;
+	return link;
 }
 
 /* An index of its group that no rule has; INDEX_REST: none is left. */
@@ -487,7 +486,7 @@ refuse_group(struct rnic_dev *dev)
 
 /* Called with the lock held: the device knows of it, or of nothing. */
 static int
-install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
+rule_install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
 {
 	int rc = dev->qp_steering.up ? 0 : table_up(dev);
 
@@ -513,26 +512,26 @@ install(struct rnic_dev *dev, const struct rnic_qp_rule *rule)
 no_rule:
 	rnic_port_del_mac(dev, rule->match.mac);
 fail:
-	tidy(dev);
+	rules_tidy(dev);
 	return rc;
 }
 
 static int
-add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uint32_t tag)
+rule_add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uint32_t tag)
 {
-	struct rnic_qp_rule **place = find(dev, match), *rule;
+	struct rnic_qp_rule **link = rule_find(dev, match), *rule;
 	const uint32_t index = free_index(dev, match->by_vlan);
 	int rc;
 
-	if (*place != NULL) {
-		RNIC_LOG(ERR, dev, "QP 0x%x has the frames for this address already",
-			 (*place)->tag);
+	if (*link != NULL) {
+		RNIC_LOG(ERR, dev, "QP 0x%x has the frames for this address already", (*link)->tag);
 		return -EEXIST;
 	}
 	if (is_the_ports(dev, match))
 		return refuse_group(dev);
 	if (!dev->qp_steering.up && dev->qp_steering.has_port && !rnic_flow_root_moves(dev))
-		return refuse(dev, "queue pairs' addresses are attached before the port starts");
+		return rules_refuse(dev,
+				    "queue pairs' addresses are attached before the port starts");
 	if (index == INDEX_REST) {
 		RNIC_LOG(ERR, dev, "no room for another address of a queue pair");
 		return -ENOSPC;
@@ -541,12 +540,12 @@ add(struct rnic_dev *dev, const struct rnic_flow_match *match, uint32_t tir, uin
 	if (rule == NULL)
 		return -ENOMEM;
 	*rule = (struct rnic_qp_rule){ .match = *match, .index = index, .tir = tir, .tag = tag };
-	rc = install(dev, rule);
+	rc = rule_install(dev, rule);
 	if (rc != 0) {
 		free(rule);
 		return rc;
 	}
-	*place = rule;
+	*link = rule;
 	return 0;
 }
 
@@ -558,19 +557,19 @@ rnic_qp_steering_add(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_i
 	int rc;
 
 	pthread_mutex_lock(&dev->qp_steering.lock);
-	rc = add(dev, &match, tir, tag);
+	rc = rule_add(dev, &match, tir, tag);
 	pthread_mutex_unlock(&dev->qp_steering.lock);
 	return rc;
 }
 
 /* Called with the lock held: out of the list, whatever the device says. */
 static int
-forget(struct rnic_dev *dev, struct rnic_qp_rule **place)
+rule_forget(struct rnic_dev *dev, struct rnic_qp_rule **link)
 {
-	struct rnic_qp_rule *rule = *place;
+	struct rnic_qp_rule *rule = *link;
 	const int rc = rnic_port_del_mac(dev, rule->match.mac);
 
-	*place = rule->next;
+	*link = rule->next;
 	free(rule);
 	return rc;
 }
@@ -579,19 +578,19 @@ int
 rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_id, uint32_t tir)
 {
 	const struct rnic_flow_match match = match_of(mac, vlan_id);
-	struct rnic_qp_rule **place;
+	struct rnic_qp_rule **link;
 	int rc;
 
 	pthread_mutex_lock(&dev->qp_steering.lock);
-	place = find(dev, &match);
-	if (*place == NULL || (*place)->tir != tir)
+	link = rule_find(dev, &match);
+	if (*link == NULL || (*link)->tir != tir)
 		rc = -ENOENT;
 	else
-		rc = delete_entry(dev, &dev->qp_steering.table, (*place)->index);
+		rc = delete_entry(dev, &dev->qp_steering.table, (*link)->index);
 	/* From here on no frame comes any more: what cannot be tidied up is said in the log. */
 	if (rc == 0) {
-		forget(dev, place);
-		tidy(dev);
+		rule_forget(dev, link);
+		rules_tidy(dev);
 	}
 	pthread_mutex_unlock(&dev->qp_steering.lock);
 	return rc;
@@ -600,20 +599,20 @@ rnic_qp_steering_del(struct rnic_dev *dev, const uint8_t mac[6], uint16_t vlan_i
 int
 rnic_qp_steering_drop(struct rnic_dev *dev, uint32_t tir)
 {
-	struct rnic_qp_rule **place = &dev->qp_steering.rules;
+	struct rnic_qp_rule **link = &dev->qp_steering.rules;
 	int rc = 0, first_rc = 0;
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
 	pthread_mutex_lock(&dev->qp_steering.lock);
-	while (*place != NULL) {
-		if ((*place)->tir != tir) {
-			place = &(*place)->next;
+	while (*link != NULL) {
+		if ((*link)->tir != tir) {
+			link = &(*link)->next;
 			continue;
 		}
-		KEEP_FIRST(delete_entry(dev, &dev->qp_steering.table, (*place)->index));
-		KEEP_FIRST(forget(dev, place));
+		KEEP_FIRST(delete_entry(dev, &dev->qp_steering.table, (*link)->index));
+		KEEP_FIRST(rule_forget(dev, link));
 	}
-	KEEP_FIRST(tidy(dev));
+	KEEP_FIRST(rules_tidy(dev));
 	pthread_mutex_unlock(&dev->qp_steering.lock);
 #undef KEEP_FIRST
 	return first_rc;

@@ -11,8 +11,8 @@
  *	                                         9        all frames
  *	                                         16 ..    further ones
  *
- * The own address has one of two places, so that a change never leaves a gap; all multicast and all frames are there while
- * asked for. All entries of a table forward to the same place: the next table, or the TIR of the one queue.
+ * The own address has one of two slots, so that a change never leaves a gap; all multicast and all frames are there while
+ * asked for. All entries of a table forward to the same destination: the next table, or the TIR of the one queue.
  */
 
 #include <errno.h>
@@ -200,7 +200,7 @@ want_entry(struct rnic_dev *dev, struct rnic_steering *steering, bool wanted, ui
 static int
 set_own_mac(struct rnic_dev *dev, struct rnic_steering *steering, const uint8_t mac[6])
 {
-	const uint32_t current = INDEX_OWN + steering->own_place, other = current ^ 1;
+	const uint32_t current = INDEX_OWN + steering->own_slot, other = current ^ 1;
 	const bool set = (steering->entries & 1u << current) != 0;
 	/* One that the device did not let go of when it should have. */
 	int rc = want_entry(dev, steering, false, other, steering->group_mac, mac);
@@ -216,7 +216,7 @@ set_own_mac(struct rnic_dev *dev, struct rnic_steering *steering, const uint8_t 
 		(void)delete_entry(dev, steering, other);
 		return rc;
 	}
-	steering->own_place ^= set;
+	steering->own_slot ^= set;
 	memcpy(steering->mac, mac, sizeof(steering->mac));
 	return 0;
 }

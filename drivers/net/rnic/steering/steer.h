@@ -21,9 +21,9 @@ struct rnic_mac {
 
 struct rnic_steering {
 	uint32_t tir, table, group_mac, group_multicast, group_all;
-	uint32_t entries;  /* bitmap of entries set, of the first ones */
-	uint8_t mac[6];	   /* of the entry that is set */
-	uint8_t own_place; /* of its two, the one where it is, or will be */
+	uint32_t entries; /* bitmap of entries set, of the first ones */
+	uint8_t mac[6];	  /* of the entry that is set */
+	uint8_t own_slot; /* of its two, the one where it is, or will be */
 	bool up;
 	bool has_tirs; /* several queues: instead of `tir` */
 	struct rnic_tirs tirs;

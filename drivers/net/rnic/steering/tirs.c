@@ -11,13 +11,13 @@
  *	16         everything
  *
  * Each kind has its entry always, which leads to the TIR of the hash that is wanted of it. What is not hashed goes to the
- * first place of the table of queues: a TIR without a hash must have a table of one.
+ * first entry of the table of queues: a TIR without a hash must have a table of one.
  *
  * Behind each group there is room for another one like it: when a hash changes, all of its entries are made anew there, or
  * in front again, and then the old ones go. An entry is never changed where it is, which not every card can do
  * (flow_modify_en), nor is there a value twice in a group.
  *
- * Everything but the TIRs' keys changes by one command each, so that a frame meets the old way or the new one.
+ * Everything but the TIRs' keys changes by one command each, so that a frame meets the old steering or the new.
  */
 
 #include <errno.h>
@@ -103,7 +103,7 @@ static const struct {
 	[RNIC_TRAFFIC_OTHER] = { .group = 3 },
 };
 
-/* Kinds that are in a group, and where its first entry is: of one of its two places. */
+/* Kinds that are in a group, and where its first entry is: of one of its two slots. */
 static const struct {
 	struct rnic_flow_match mask;
 	uint32_t first, last, index;
@@ -283,7 +283,7 @@ group_down(struct rnic_dev *dev, const struct rnic_tirs *tirs, struct rnic_tirs_
 	return rc;
 }
 
-/* With entries for these hashes, in a place where there is none; no part of it alone. */
+/* With entries for these hashes, in a slot that has none; no part of it alone. */
 static int
 group_up(struct rnic_dev *dev, const struct rnic_tirs *tirs, uint32_t group,
 	 const uint8_t hash[RNIC_TRAFFICS], struct rnic_tirs_group *at)
@@ -310,12 +310,12 @@ static int
 take_down(struct rnic_dev *dev, struct rnic_tirs *tirs)
 {
 	int rc = 0, first_rc = 0;
-	uint32_t group, place;
+	uint32_t group, slot;
 
 #define KEEP_FIRST(call) (rc = (call), first_rc = first_rc != 0 ? first_rc : rc)
 	for (group = RNIC_TIRS_GROUPS; group > 0; group--)
-		for (place = 0; place < 2; place++)
-			KEEP_FIRST(group_down(dev, tirs, &tirs->groups[group - 1][place]));
+		for (slot = 0; slot < 2; slot++)
+			KEEP_FIRST(group_down(dev, tirs, &tirs->groups[group - 1][slot]));
 	KEEP_FIRST(rnic_flow_table_destroy(dev, tirs->table));
 	while (tirs->tir_count > 0)
 		KEEP_FIRST(rnic_cmd_destroy(dev, RNIC_CMD_DESTROY_TIR,
@@ -410,8 +410,8 @@ static int
 set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *tirs, uint32_t group)
 {
 	const uint32_t first = groups[group].first, size = group_size(group);
-	struct rnic_tirs_group *now = &tirs->groups[group][tirs->places[group]];
-	struct rnic_tirs_group *next = &tirs->groups[group][tirs->places[group] ^ 1];
+	struct rnic_tirs_group *now = &tirs->groups[group][tirs->in_use[group]];
+	struct rnic_tirs_group *next = &tirs->groups[group][tirs->in_use[group] ^ 1];
 	int rc;
 
 	if (memcmp(&rss->hash[first], &tirs->rss.hash[first], size) == 0)
@@ -429,7 +429,7 @@ set_group(struct rnic_dev *dev, const struct rnic_rss *rss, struct rnic_tirs *ti
 		(void)group_down(dev, tirs, next);
 		return rc;
 	}
-	tirs->places[group] ^= 1;
+	tirs->in_use[group] ^= 1;
 	memcpy(&tirs->rss.hash[first], &rss->hash[first], size);
 	return 0;
 }

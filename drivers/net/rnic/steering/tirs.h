@@ -26,7 +26,7 @@ enum rnic_traffic {
 	RNIC_TRAFFICS,
 };
 enum rnic_hash {
-	RNIC_HASH_NONE, /* the first place of the table */
+	RNIC_HASH_NONE, /* the first entry of the table */
 	RNIC_HASH_ADDRESSES,
 	RNIC_HASH_PORTS, /* and addresses */
 };
@@ -39,14 +39,14 @@ struct rnic_rss {
 #define RNIC_TIRS_MAX	 7
 #define RNIC_TIRS_GROUPS 4
 struct rnic_tirs {
-	uint32_t rqt, first_rqt; /* all of the table, and its first place */
+	uint32_t rqt, first_rqt; /* all of the table, and its first entry */
 	uint32_t numbers[RNIC_TIRS_MAX];
 	uint32_t table;
 	struct rnic_tirs_group {
 		uint32_t number, index, count; /* its first entry, and how many there are */
 		bool up;
 	} groups[RNIC_TIRS_GROUPS][2];
-	uint8_t places[RNIC_TIRS_GROUPS]; /* which of the two is in use */
+	uint8_t in_use[RNIC_TIRS_GROUPS]; /* which of the two */
 	uint32_t tir_count;		  /* how many there are */
 	struct rnic_rss rss;		  /* as the device has it */
 };
