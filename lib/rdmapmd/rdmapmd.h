@@ -2,12 +2,13 @@
 
 /**
  * @file
- * RDMA beside ethdev: the library that drivers and applications of one process meet in. One include for all of it.
+ * RDMA beside ethdev: the library through which the applications and drivers of one process meet. This header includes the
+ * others.
  *
  * | header            | objects                                                        |
  * |-------------------|----------------------------------------------------------------|
  * | rdmapmd.h         | the list of devices                                            |
- * | rdmapmd_device.h  | context; what device, port, GID table and counters say         |
+ * | rdmapmd_device.h  | context; queries of device, port, GID table and counters       |
  * | rdmapmd_mr.h      | protection domain, memory region, mempool registration         |
  * | rdmapmd_cq.h      | completion queue, work completion, completion channel          |
  * | rdmapmd_wr.h      | work requests                                                  |
@@ -18,17 +19,17 @@
  *
  * What holds for every call of these headers:
  *
- * - **Errors.** 0 or -errno, objects through the last parameter, which is not touched on error; bursts return counts.
- *   Besides what each call lists: -EINVAL a pointer is NULL or stands for no object that is alive; -ENODEV the device was
+ * - **Errors.** Calls return 0 or -errno, and objects through the last parameter, which is not touched on error; bursts
+ *   return counts. Besides what each call lists: -EINVAL a pointer is NULL or is no live object; -ENODEV the device was
  *   removed, or its context is being closed; -EBUSY from a destroying call: something depends on the object, one of its
  *   events is not acknowledged, or another thread is inside a call on it. Nothing has changed then.
- * - **Destruction.** Any other error of a destroying call comes from the device: the object is gone for the application
- *   all the same, and the device no longer reaches its memory.
- * - **Threads.** Control calls: any thread, also at once; calls on one object take turns, calls on different objects run
- *   side by side. Burst calls: one caller per queue at a time. They take no lock, but for sends of queue pairs that share a
- *   doorbell register, which take the register's for a moment (rdmapmd_td.h: which do not). An object must not be used
- *   by one thread while another destroys it.
- * - **Blocking.** Control calls may wait for a command of the device, for its time-out at most. Bursts never block.
+ * - **Destruction.** Any other error of a destroying call comes from the device. The object is gone all the same, and the
+ *   device no longer reaches its memory.
+ * - **Threads.** Control calls: any thread, concurrently; calls on one object are serialised, calls on different objects
+ *   run in parallel. Burst calls: one caller per queue at a time. They take no lock, except for sends of queue pairs that
+ *   share a doorbell register, which take that register's lock for a moment (rdmapmd_td.h: which do not share one). No
+ *   thread may use an object while another destroys it.
+ * - **Blocking.** Control calls may wait for a command of the device, at most for its timeout. Bursts never block.
  */
 #ifndef RDMAPMD_H
 #define RDMAPMD_H
@@ -51,11 +52,11 @@ extern "C" {
 #endif
 
 /**
- * The version of the library, e.g. to print it: "MAJOR.MINOR.PATCH", as in the file VERSION.
+ * The version of the library: "MAJOR.MINOR.PATCH", as in the file VERSION.
  *
  * Threads: any. Blocks: never.
  *
- * @return A string that is never freed.
+ * @return A static string.
  */
 __rte_experimental const char *rdmapmd_version(void);
 
@@ -82,10 +83,10 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find(const char *name);
 __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t port_id);
 
 /**
- * Walk all devices, in the order of their registration.
+ * Walk all devices in the order of registration.
  *
  * Threads: any; devices may come and go meanwhile. Blocks: never for long.
- * Owner:   the reference on `previous` is given back, one on the result is the caller's.
+ * Owner:   the call drops the reference on `previous`; the one on the result is the caller's.
  *
  * @param previous Result of the last call; NULL to begin.
  * @return The next device, or NULL after the last.
@@ -93,11 +94,11 @@ __rte_experimental struct rdmapmd_device *rdmapmd_device_find_by_port(uint16_t p
 __rte_experimental struct rdmapmd_device *rdmapmd_device_next(struct rdmapmd_device *previous);
 
 /**
- * Give a reference back.
+ * Drop a reference.
  *
  * Threads: any. Blocks: never for long.
  *
- * @param device What a find or next call has returned; NULL is allowed. It must not be used afterwards.
+ * @param device As a find or next call returned it; NULL is allowed. Do not use it afterwards.
  */
 __rte_experimental void rdmapmd_device_put(struct rdmapmd_device *device);
 

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Completion queues, and completion channels for those who would rather sleep than poll.
+ * Completion queues, and completion channels for threads that sleep until completions arrive.
  */
 #ifndef RDMAPMD_CQ_H
 #define RDMAPMD_CQ_H
@@ -19,7 +19,7 @@ extern "C" {
 
 struct rdmapmd_context;
 
-/** How a request ended. The words are those of enum ibv_wc_status. */
+/** How a request ended. The names are those of enum ibv_wc_status. */
 enum rdmapmd_wc_status {
 	RDMAPMD_WC_SUCCESS,
 	RDMAPMD_WC_LOC_LEN_ERR,
@@ -50,7 +50,7 @@ enum rdmapmd_wc_status {
  *
  * Threads: any. Blocks: never.
  *
- * @param status Any value, also one that is none.
+ * @param status Any value, also an invalid one.
  * @return E.g. "remote access error"; never NULL, never freed.
  */
 __rte_experimental const char *rdmapmd_wc_status_str(enum rdmapmd_wc_status status);
@@ -67,7 +67,7 @@ enum rdmapmd_wc_opcode {
 	RDMAPMD_WC_RECV_RDMA_WITH_IMM,
 };
 
-/** Which fields of a completion mean something. */
+/** Which optional fields of a completion are valid. */
 enum rdmapmd_wc_flags {
 	RDMAPMD_WC_GRH = 1 << 0,
 	RDMAPMD_WC_WITH_IMM = 1 << 1,
@@ -75,7 +75,7 @@ enum rdmapmd_wc_flags {
 
 /** A completion. Unless status is RDMAPMD_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid. */
 struct rdmapmd_wc {
-	uint64_t wr_id;	     /**< of the request that has ended */
+	uint64_t wr_id;	     /**< of the request that completed */
 	uint32_t byte_len;   /**< bytes; of a receive, a READ or an atomic */
 	rte_be32_t imm_data; /**< with RDMAPMD_WC_WITH_IMM: as the peer sent it */
 	uint32_t qp_num;     /**< of the queue pair whose request it was; 24 bits */
@@ -89,15 +89,15 @@ struct rdmapmd_wc {
 };
 
 struct rdmapmd_cq;
-/** What a driver provides; see rdmapmd_poll_cq(). */
+/** Provided by the driver; see rdmapmd_poll_cq(). */
 typedef uint16_t (*rdmapmd_poll_cq_t)(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n);
-/** What a driver provides; see rdmapmd_req_notify_cq(). */
+/** Provided by the driver; see rdmapmd_req_notify_cq(). */
 typedef int (*rdmapmd_req_notify_cq_t)(struct rdmapmd_cq *cq, bool solicited_only);
 
-/** A completion channel: a descriptor that is readable while CQs have completions that were asked for. */
+/** A completion channel: a file descriptor that is readable while armed CQs have completions. */
 struct rdmapmd_comp_channel {
-	struct rdmapmd_context *context; /**< that it was made in */
-	/** For poll(), epoll, rte_epoll: POLLIN, level or edge triggered. Not to be read, written or closed. */
+	struct rdmapmd_context *context; /**< it was created in */
+	/** For poll(), epoll, rte_epoll: POLLIN, level or edge triggered. Do not read, write or close it. */
 	int fd;
 };
 
@@ -106,81 +106,80 @@ struct rdmapmd_cq {
 	rdmapmd_poll_cq_t poll_cq;	       /**< the driver's rdmapmd_poll_cq() */
 	rdmapmd_req_notify_cq_t req_notify_cq; /**< the driver's rdmapmd_req_notify_cq() */
 	uint32_t cqn;			       /**< the device's number; 24 bits */
-	uint32_t cqe;			 /**< entries that it holds, at least what was asked for */
-	struct rdmapmd_context *context; /**< that it was made in */
-	struct rdmapmd_comp_channel *channel; /**< NULL if there is none */
-	void *cq_context;		      /**< the application's own */
+	uint32_t cqe;			       /**< its capacity, at least the one requested */
+	struct rdmapmd_context *context;       /**< it was created in */
+	struct rdmapmd_comp_channel *channel;  /**< NULL if there is none */
+	void *cq_context;		       /**< the application's own */
 };
 
-/** How to make a completion queue. */
+/** How to create a completion queue. */
 struct rdmapmd_cq_init_attr {
-	uint32_t cqe;			      /**< entries that are needed at least: 1 .. max_cqe */
+	uint32_t cqe;			      /**< minimal capacity: 1 .. max_cqe entries */
 	struct rdmapmd_comp_channel *channel; /**< NULL: polled only */
 	/**
-	 * 0 .. num_comp_vectors - 1: the event queue and interrupt that tell of its completions. Each is made with the first
-	 * queue that names it.
+	 * 0 .. num_comp_vectors - 1: the event queue and interrupt that report its completions. Each is created with the
+	 * first queue that names it.
 	 */
 	uint32_t comp_vector;
 	void *cq_context; /**< the application's own */
 };
 
 /**
- * Make a completion queue.
+ * Create a completion queue.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param context An open device.
  * @param attr    Size, channel and vector; read during the call only.
  * @param cq      Out: the queue.
- * @return 0; -EINVAL cqe is 0 or more than max_cqe, no such vector, a channel of another context; -ENOSPC, -ENOMEM.
+ * @return 0; -EINVAL cqe is 0 or above max_cqe, no such vector, a channel of another context; -ENOSPC, -ENOMEM.
  */
 __rte_experimental int rdmapmd_cq_create(struct rdmapmd_context *context,
 					 const struct rdmapmd_cq_init_attr *attr,
 					 struct rdmapmd_cq **cq);
 
 /**
- * Make a queue larger or smaller; completions that wait in it stay.
+ * Resize a queue. Completions that wait in it stay.
  *
- * Threads: as a burst: nobody may poll it meanwhile. Blocks: for commands.
+ * Threads: as a burst: no thread may poll it meanwhile. Blocks: for commands.
  *
  * @param cq  A completion queue that is alive.
- * @param cqe Entries that are needed at least: 1 .. max_cqe of the device.
+ * @param cqe Minimal capacity: 1 .. max_cqe entries.
  * @return 0; -EINVAL as rdmapmd_cq_create(), or more completions wait than would fit; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_cq_resize(struct rdmapmd_cq *cq, uint32_t cqe);
 
 /**
  * Moderate the events of a queue: one after `count` completions or `period_us` microseconds, whichever comes first.
- * Polling does not notice. It is for queues with a channel, and holds for an arming that is under way, too.
+ * Polling is not affected. It is for queues with a channel, and applies to a queue that is already armed, too.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param cq        A completion queue that is alive.
- * @param count     Completions behind those that were polled when the queue was armed. 0, or period_us 0: no
- *                  moderation.
- * @param period_us From the first of them on.
+ * @param count     Completions since the last one polled when the queue was armed. 0, or period_us 0: no moderation.
+ * @param period_us Microseconds since the first of them.
  * @return 0; -EINVAL more than the device's fields hold; -ENOTSUP the device cannot.
  */
 __rte_experimental int rdmapmd_cq_moderate(struct rdmapmd_cq *cq, uint16_t count,
 					   uint16_t period_us);
 
 /**
- * Destroy a completion queue. Completions that wait in it are gone.
+ * Destroy a completion queue. Completions that wait in it are lost.
  *
- * Threads: any; nobody may poll it meanwhile. Blocks: for commands.
+ * Threads: any; no thread may poll it meanwhile. Blocks: for commands.
  *
  * @param cq A completion queue that is alive.
- * @return 0; -EBUSY a queue pair or SRQ uses it, or events of it are not acknowledged.
+ * @return 0; -EBUSY a queue pair or SRQ uses it, or some of its events are not acknowledged.
  */
 __rte_experimental int rdmapmd_cq_destroy(struct rdmapmd_cq *cq);
 
 /**
- * Whether a queue still works. A CQ overrun loses completions, and the queue for good: RDMAPMD_EVENT_CQ_ERR tells it too.
+ * Whether a queue still works. An overrun loses completions and breaks the queue for good; RDMAPMD_EVENT_CQ_ERR reports it, too.
  *
  * Threads: any. Blocks: never.
  *
  * @param cq A completion queue that is alive.
- * @return 0; -EOVERFLOW it ran over, or the device could not write to it: destroy it, and the queue pairs that use it.
+ * @return 0; -EOVERFLOW an overrun, or the device could not write to it: destroy it and the queue pairs that use it.
  */
 __rte_experimental int rdmapmd_cq_status(struct rdmapmd_cq *cq);
 
@@ -188,8 +187,8 @@ __rte_experimental int rdmapmd_cq_status(struct rdmapmd_cq *cq);
  * Poll for completions.
  *
  * Threads: one caller per CQ at a time. Blocks: never.
- * Order:   what the device wrote for a request is seen by loads after the call.
- * Owner:   the buffers of the requests that have completed are the caller's again.
+ * Order:   loads after the call see what the device wrote for a request.
+ * Owner:   the buffers of the completed requests are the caller's again.
  *
  * @param cq A completion queue that is alive.
  * @param wc Out: room for `n` completions, oldest first.
@@ -203,13 +202,13 @@ rdmapmd_poll_cq(struct rdmapmd_cq *cq, struct rdmapmd_wc *wc, uint16_t n)
 }
 
 /**
- * Arm: the next completion raises one event in the queue's channel. If one has come that was not polled yet, the event is
- * raised at once. After an event: poll until nothing is left, arm, poll once more.
+ * Arm: the next completion raises one event in the queue's channel. If a completion waits that was not polled yet, the event
+ * is raised at once. After an event: poll until nothing is left, arm, poll once more.
  *
  * Threads: as rdmapmd_poll_cq(). Blocks: never.
  *
  * @param cq             A completion queue that is alive.
- * @param solicited_only Only for receives whose sender asked for it (RDMAPMD_SEND_SOLICITED), and for errors.
+ * @param solicited_only Only for receives of solicited sends (RDMAPMD_SEND_SOLICITED), and for errors.
  * @return 0; -EINVAL the queue has no channel.
  */
 __rte_experimental static inline int
@@ -219,7 +218,7 @@ rdmapmd_req_notify_cq(struct rdmapmd_cq *cq, bool solicited_only)
 }
 
 /**
- * Make a completion channel.
+ * Create a completion channel.
  *
  * Threads: any. Blocks: never.
  *
@@ -241,11 +240,11 @@ __rte_experimental int rdmapmd_comp_channel_create(struct rdmapmd_context *conte
 __rte_experimental int rdmapmd_comp_channel_destroy(struct rdmapmd_comp_channel *channel);
 
 /**
- * Take the next event of a channel: a CQ that was armed and has completions. A CQ stands in the channel once, however
- * often it was armed. A thread that waits edge triggered takes events until -EAGAIN.
+ * Get the next event of a channel: a CQ that was armed and has completions. A CQ is in the channel at most once, however
+ * often it was armed. With an edge-triggered wait, get events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
- * Owner:   each event taken holds back the destruction of its CQ until rdmapmd_cq_events_ack().
+ * Owner:   a CQ cannot be destroyed until its events are acknowledged: rdmapmd_cq_events_ack().
  *
  * @param channel A completion channel that is alive.
  * @param cq      Out: the queue that has completions.
@@ -255,13 +254,13 @@ __rte_experimental int rdmapmd_cq_event_get(struct rdmapmd_comp_channel *channel
 					    struct rdmapmd_cq **cq);
 
 /**
- * Acknowledge `n` events of a CQ that were taken.
+ * Acknowledge `n` events of a CQ.
  *
  * Threads: any. Blocks: never.
  *
  * @param cq As rdmapmd_cq_event_get() gave it.
- * @param n  How many, at most as many as were taken; 0 is allowed.
- * @return 0; -EINVAL more than were taken (none is acknowledged).
+ * @param n  How many, at most as many as were got; 0 is allowed.
+ * @return 0; -EINVAL more than were got (none is acknowledged).
  */
 __rte_experimental int rdmapmd_cq_events_ack(struct rdmapmd_cq *cq, unsigned int n);
 

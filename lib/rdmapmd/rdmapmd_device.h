@@ -2,8 +2,8 @@
 
 /**
  * @file
- * Contexts: a device as one user has opened it. All objects belong to a context; closing it destroys them. And what a
- * device reports of itself.
+ * Contexts: a device as one user has opened it. All objects belong to a context; closing it destroys them. Also the queries
+ * of devices, ports, GID and P_Key tables, and counters.
  */
 #ifndef RDMAPMD_DEVICE_H
 #define RDMAPMD_DEVICE_H
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/** A device; opaque. Valid as long as a reference is held, even when the device is gone. */
+/** A device; opaque. Valid as long as a reference is held, even after the device was removed. */
 struct rdmapmd_device;
 
 /** An open device; opaque. */
@@ -33,38 +33,38 @@ enum rdmapmd_atomic_cap {
 
 /** What a device can do. The names are those of struct ibv_device_attr. */
 struct rdmapmd_device_attr {
-	char fw_ver[64];	      /**< of the firmware, e.g. "22.36.1010"; ends with NUL */
+	char fw_ver[64];	      /**< firmware version, e.g. "22.36.1010"; ends with NUL */
 	uint64_t node_guid;	      /**< in host byte order */
 	uint64_t sys_image_guid;      /**< in host byte order; devices of one card share it */
-	uint64_t max_mr_size;	      /**< bytes of one memory region */
+	uint64_t max_mr_size;	      /**< bytes in one memory region */
 	uint64_t page_size_cap;	      /**< bit n: pages of 2^n bytes */
 	uint32_t vendor_id;	      /**< the vendor's IEEE OUI, 24 bits */
 	uint32_t vendor_part_id;      /**< the PCI device ID, 16 bits, e.g. 0x1017 */
-	uint32_t hw_ver;	      /**< the PCI revision ID, 8 bits; 0 of many cards */
+	uint32_t hw_ver;	      /**< the PCI revision ID, 8 bits; 0 on many cards */
 	uint32_t max_pd;	      /**< protection domains */
 	uint32_t max_mr;	      /**< memory regions */
 	uint32_t max_cq;	      /**< completion queues */
-	uint32_t max_cqe;	      /**< entries of one completion queue */
+	uint32_t max_cqe;	      /**< entries in one completion queue */
 	uint32_t max_qp;	      /**< queue pairs */
 	uint32_t max_qp_wr;	      /**< requests in one queue of a queue pair */
-	uint32_t max_send_sge;	      /**< segments of a send request */
-	uint32_t max_recv_sge;	      /**< segments of a receive request */
-	uint32_t max_sge_rd;	      /**< segments of an RDMA READ */
-	uint32_t max_qp_rd_atom;      /**< READs and atomics that one QP answers at a time */
-	uint32_t max_qp_init_rd_atom; /**< ... that it has under way */
-	uint32_t max_srq;	      /**< shared receive queues; 0: it has none */
+	uint32_t max_send_sge;	      /**< segments in a send request */
+	uint32_t max_recv_sge;	      /**< segments in a receive request */
+	uint32_t max_sge_rd;	      /**< segments in an RDMA READ */
+	uint32_t max_qp_rd_atom;      /**< outstanding READs and atomics per QP, as responder */
+	uint32_t max_qp_init_rd_atom; /**< ... as requester */
+	uint32_t max_srq;	      /**< shared receive queues; 0: not supported */
 	uint32_t max_srq_wr;	      /**< requests in one SRQ */
-	uint32_t max_srq_sge;	      /**< segments of a request in an SRQ */
-	uint32_t max_send_wqebb;      /**< of one send queue, in blocks of 64 bytes */
-	uint32_t max_sq_desc_sz;      /**< bytes of one send WQE */
-	uint32_t max_rq_desc_sz;      /**< bytes of one receive WQE */
-	/** comp_vector of a completion queue is below it: interrupts that the device has for them; at least 1 */
+	uint32_t max_srq_sge;	      /**< segments in a request of an SRQ */
+	uint32_t max_send_wqebb;      /**< blocks of 64 bytes (WQEBB) in one send queue */
+	uint32_t max_sq_desc_sz;      /**< bytes in one send WQE */
+	uint32_t max_rq_desc_sz;      /**< bytes in one receive WQE */
+	/** completion vectors, one interrupt each, at least 1; comp_vector of a CQ is below it */
 	uint32_t num_comp_vectors;
-	enum rdmapmd_atomic_cap atomic_cap; /**< which atomics it has */
-	uint16_t max_pkeys;		    /**< entries of a port's P_Key table */
-	/** 4.096 us << this: how long it takes to acknowledge, at most */
+	enum rdmapmd_atomic_cap atomic_cap; /**< what its atomics are atomic against */
+	uint16_t max_pkeys;		    /**< entries in a port's P_Key table */
+	/** 4.096 us << this: the longest time until it acknowledges a packet */
 	uint8_t local_ca_ack_delay;
-	uint8_t phys_port_cnt; /**< ports; they count from 1 */
+	uint8_t phys_port_cnt; /**< ports; numbered from 1 */
 };
 
 /** Logical state of a port. */
@@ -76,7 +76,7 @@ enum rdmapmd_port_state {
 	RDMAPMD_PORT_ACTIVE,
 };
 
-/** Path MTU: bytes of payload in one packet. The numbers are those of the field in the queue pair's context. */
+/** Path MTU: bytes of payload in one packet. The values are those of the field in the queue pair's context. */
 enum rdmapmd_mtu {
 	RDMAPMD_MTU_256 = 1,
 	RDMAPMD_MTU_512,
@@ -86,12 +86,12 @@ enum rdmapmd_mtu {
 };
 
 /**
- * How many bytes a path MTU stands for.
+ * A path MTU in bytes.
  *
  * Threads: any. Blocks: never.
  *
- * @param mtu Any value, also one that is none.
- * @return Bytes of payload, 256 .. 4096; 0 if `mtu` is none.
+ * @param mtu Any value, also an invalid one.
+ * @return Bytes of payload, 256 .. 4096; 0 if `mtu` is invalid.
  */
 static inline uint32_t
 rdmapmd_mtu_bytes(enum rdmapmd_mtu mtu)
@@ -99,16 +99,16 @@ rdmapmd_mtu_bytes(enum rdmapmd_mtu mtu)
 	return mtu >= RDMAPMD_MTU_256 && mtu <= RDMAPMD_MTU_4096 ? 128u << mtu : 0;
 }
 
-/** A port. Ports count from 1. */
+/** A port. Ports are numbered from 1. */
 struct rdmapmd_port_attr {
 	enum rdmapmd_port_state state; /**< ACTIVE: packets pass */
-	enum rdmapmd_mtu max_mtu;      /**< largest path MTU that the port has */
-	/** largest path MTU that fits into its frames as they are set now */
+	enum rdmapmd_mtu max_mtu;      /**< largest path MTU that the port supports */
+	/** largest path MTU that fits into frames of the port's present MTU */
 	enum rdmapmd_mtu active_mtu;
 	uint32_t active_speed; /**< Mb/s; 0 unknown */
-	uint32_t max_msg_sz;   /**< bytes */
-	uint32_t gid_tbl_len;  /**< entries of its GID table */
-	uint16_t pkey_tbl_len; /**< entries of its P_Key table */
+	uint32_t max_msg_sz;   /**< bytes in one message */
+	uint32_t gid_tbl_len;  /**< entries in its GID table */
+	uint16_t pkey_tbl_len; /**< entries in its P_Key table */
 	uint8_t mac[6];	       /**< its Ethernet address, in the order of the wire */
 };
 
@@ -118,7 +118,7 @@ union rdmapmd_gid {
 };
 
 /**
- * Which protocol an address is of.
+ * Whether an address is an IPv4 one.
  *
  * Threads: any. Blocks: never.
  *
@@ -133,9 +133,9 @@ rdmapmd_gid_is_ipv4(const union rdmapmd_gid *gid)
 	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
 }
 
-/** How packets from an entry of the GID table look. */
+/** The packet format of an entry in the GID table. */
 enum rdmapmd_gid_type {
-	RDMAPMD_GID_TYPE_IB,	  /**< none of ours */
+	RDMAPMD_GID_TYPE_IB,	  /**< InfiniBand; not used here */
 	RDMAPMD_GID_TYPE_ROCE_V1, /**< Ethertype 0x8915 */
 	RDMAPMD_GID_TYPE_ROCE_V2, /**< UDP port 4791 */
 };
@@ -143,8 +143,8 @@ enum rdmapmd_gid_type {
 /** An entry of the GID table. An empty one has a GID of zeros. */
 struct rdmapmd_gid_entry {
 	union rdmapmd_gid gid;		/**< the address */
-	enum rdmapmd_gid_type gid_type; /**< how its packets look */
-	uint8_t mac[6];			/**< that its packets come from, in the order of the wire */
+	enum rdmapmd_gid_type gid_type; /**< its packet format */
+	uint8_t mac[6];			/**< source MAC of its packets, in the order of the wire */
 };
 
 /**
@@ -153,46 +153,46 @@ struct rdmapmd_gid_entry {
  * Threads: any. Blocks: for commands.
  * Owner:   the context is the caller's until rdmapmd_context_close(). It holds a reference on the device.
  *
- * @param device  A device of which the caller holds a reference.
+ * @param device  A device on which the caller holds a reference.
  * @param context Out: the open device.
- * @return 0; -ENOTSUP the driver offers no RDMA, or this is a DPDK secondary process (said once in the log); -ENODEV
- *         the device is gone; -EMFILE no descriptor for its events; -ENOMEM; the driver's error.
+ * @return 0; -ENOTSUP the driver offers no RDMA, or this is a DPDK secondary process (logged once); -ENODEV the
+ *         device was removed; -EMFILE no descriptor for its events; -ENOMEM; the driver's error.
  */
 __rte_experimental int rdmapmd_device_open(struct rdmapmd_device *device,
 					   struct rdmapmd_context **context);
 
 /**
- * As rdmapmd_device_open(), by the device's name.
+ * Open a device by its name. As rdmapmd_device_open().
  *
  * Threads: any. Blocks: for commands.
  *
  * @param name    As rdmapmd_device_name() has it; not NULL.
  * @param context Out: the open device.
- * @return Also -ENODEV: no device has that name.
+ * @return As rdmapmd_device_open(); -ENODEV also: no device has that name.
  */
 __rte_experimental int rdmapmd_device_open_by_name(const char *name,
 						   struct rdmapmd_context **context);
 
 /**
- * As rdmapmd_device_open(), by ethdev port.
+ * Open the device of an ethdev port. As rdmapmd_device_open().
  *
  * Threads: any. Blocks: for commands.
  *
  * @param port_id Number of an ethdev port.
  * @param context Out: the open device.
- * @return Also -ENODEV: no such port, or one of another driver.
+ * @return As rdmapmd_device_open(); -ENODEV also: no such port, or a port of another driver.
  */
 __rte_experimental int rdmapmd_device_open_by_port(uint16_t port_id,
 						   struct rdmapmd_context **context);
 
 /**
- * Close: every object of the context is destroyed, dependants first; events that were not acknowledged hold nothing back.
+ * Close a context and destroy all its objects, dependants first, even those with unacknowledged events.
  *
  * Threads: no other call may use the context, its objects or their events. Blocks: for commands.
  *
  * @param context An open device; closed afterwards, unless -EBUSY is returned.
- * @return 0; -EBUSY another thread is inside a call on it (nothing was closed); else the first error that the device
- *         gave, and all is closed nevertheless.
+ * @return 0; -EBUSY another thread is inside a call on it (nothing was closed); else the first error of the device:
+ *         everything is closed nevertheless.
  */
 __rte_experimental int rdmapmd_context_close(struct rdmapmd_context *context);
 
@@ -220,7 +220,7 @@ __rte_experimental int rdmapmd_device_query(struct rdmapmd_context *context,
 					    struct rdmapmd_device_attr *attr);
 
 /**
- * The state of a port, now.
+ * The present state of a port.
  *
  * Threads: any. Blocks: for commands.
  *
@@ -247,8 +247,8 @@ __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_
 					 uint32_t index, struct rdmapmd_gid_entry *entry);
 
 /**
- * Give a port another address: an entry of its GID table, RoCE v2, with the port's MAC. A port has its link-local address,
- * made of the MAC, from the start. Addresses are the port's, not the context's: they stay when it is closed.
+ * Add an address to a port: an entry of its GID table, RoCE v2, with the port's MAC. From the start a port has its link-local
+ * address, derived from the MAC. Addresses belong to the port, not to the context: they stay when it is closed.
  *
  * Threads: any. Blocks: for commands.
  * Order:   every context of the device gets RDMAPMD_EVENT_GID_CHANGE.
@@ -256,15 +256,15 @@ __rte_experimental int rdmapmd_gid_query(struct rdmapmd_context *context, uint8_
  * @param context  An open device.
  * @param port_num 1 .. phys_port_cnt.
  * @param gid      IPv6, or an IPv4 address mapped to it.
- * @param index    Out: where it stands, for struct rdmapmd_ah_attr's sgid_index.
- * @return 0; -EINVAL no such port, or no unicast address; -EEXIST the port has it; -ENOSPC the table is full;
+ * @param index    Out: its index, for struct rdmapmd_ah_attr's sgid_index.
+ * @return 0; -EINVAL no such port, or not a unicast address; -EEXIST the port has it; -ENOSPC the table is full;
  *         -ENOTSUP.
  */
 __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t port_num,
 				       const union rdmapmd_gid *gid, uint32_t *index);
 
 /**
- * Take an address from a port.
+ * Remove an address from a port.
  *
  * Threads: any. Blocks: for commands.
  * Order:   as rdmapmd_gid_add().
@@ -273,7 +273,7 @@ __rte_experimental int rdmapmd_gid_add(struct rdmapmd_context *context, uint8_t 
  * @param port_num 1 .. phys_port_cnt.
  * @param index    From 0, below gid_tbl_len of rdmapmd_port_query().
  * @return 0; -EINVAL no such port or entry; -ENODATA the entry is empty; -EPERM it is the port's link-local address;
- *         -EBUSY paths of queue pairs, of any context, begin there; -ENOTSUP.
+ *         -EBUSY it is the source address of a queue pair's path, in any context; -ENOTSUP.
  */
 __rte_experimental int rdmapmd_gid_del(struct rdmapmd_context *context, uint8_t port_num,
 				       uint32_t index);
@@ -293,28 +293,28 @@ __rte_experimental int rdmapmd_pkey_query(struct rdmapmd_context *context, uint8
 					  uint16_t index, uint16_t *pkey);
 
 /**
- * The names of the counters, those of `rdma statistic`: rx_write_requests, out_of_sequence, ...
+ * The names of the counters, as in `rdma statistic`: rx_write_requests, out_of_sequence, ...
  *
  * Threads: any. Blocks: never.
  * Owner:   the strings live as long as the device.
  *
  * @param context An open device.
- * @param names   Out: room for `n`; NULL to ask how many there are.
- * @param n       How many of `names` may be written.
+ * @param names   Out: room for `n`; NULL: only count them.
+ * @param n       Room in `names`, in entries.
  * @return How many there are, in the order of rdmapmd_counters_read(); 0 if the driver has none; -errno.
  */
 __rte_experimental int rdmapmd_counters_names(struct rdmapmd_context *context, const char **names,
 					      unsigned int n);
 
 /**
- * Read the counters of a port. They grow until the device is reset.
+ * Read the counters of a port. They count from the last reset of the device.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param context  An open device.
  * @param port_num 1 .. phys_port_cnt.
- * @param values   Out: room for `n`; counters beyond are not read.
- * @param n        How many of `values` may be written.
+ * @param values   Out: room for `n`; further counters are left out.
+ * @param n        Room in `values`, in entries.
  * @return How many there are, as rdmapmd_counters_names(); -EINVAL no such port; -errno.
  */
 __rte_experimental int rdmapmd_counters_read(struct rdmapmd_context *context, uint8_t port_num,

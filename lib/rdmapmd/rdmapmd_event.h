@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Asynchronous events: what a device tells of itself, a port, or an object, unasked.
+ * Asynchronous events of a device, its ports and its objects.
  */
 #ifndef RDMAPMD_EVENT_H
 #define RDMAPMD_EVENT_H
@@ -20,15 +20,15 @@ struct rdmapmd_cq;
 struct rdmapmd_qp;
 struct rdmapmd_srq;
 
-/** What has happened. The words are those of enum ibv_event_type. */
+/** What has happened. The names are those of enum ibv_event_type. */
 enum rdmapmd_event_type {
 	/* of a completion queue */
-	RDMAPMD_EVENT_CQ_ERR, /**< it ran over: see rdmapmd_cq_status() */
+	RDMAPMD_EVENT_CQ_ERR, /**< an overrun: see rdmapmd_cq_status() */
 	/* of a queue pair */
 	RDMAPMD_EVENT_QP_FATAL,
 	RDMAPMD_EVENT_QP_REQ_ERR,
 	RDMAPMD_EVENT_QP_ACCESS_ERR,
-	RDMAPMD_EVENT_COMM_EST, /**< a packet came in RTR */
+	RDMAPMD_EVENT_COMM_EST, /**< a packet arrived in RTR */
 	RDMAPMD_EVENT_SQ_DRAINED,
 	RDMAPMD_EVENT_PATH_MIG,
 	RDMAPMD_EVENT_PATH_MIG_ERR,
@@ -50,19 +50,19 @@ enum rdmapmd_event_type {
  *
  * Threads: any. Blocks: never.
  *
- * @param type Any value, also one that is none.
+ * @param type Any value, also an invalid one.
  * @return E.g. "last WQE reached"; never NULL, never freed.
  */
 __rte_experimental const char *rdmapmd_event_type_str(enum rdmapmd_event_type type);
 
 /** An asynchronous event. */
 struct rdmapmd_async_event {
-	/** The object that it is of, by the type. */
+	/** What it concerns; the type selects the member. */
 	union {
-		struct rdmapmd_cq *cq;	 /**< of RDMAPMD_EVENT_CQ_ERR */
-		struct rdmapmd_qp *qp;	 /**< of the events of queue pairs */
-		struct rdmapmd_srq *srq; /**< of the events of SRQs */
-		uint8_t port_num;	 /**< of the events of ports: from 1 */
+		struct rdmapmd_cq *cq;	 /**< RDMAPMD_EVENT_CQ_ERR */
+		struct rdmapmd_qp *qp;	 /**< events of queue pairs */
+		struct rdmapmd_srq *srq; /**< events of SRQs */
+		uint8_t port_num;	 /**< events of ports: from 1 */
 	} element;
 	enum rdmapmd_event_type event_type; /**< what has happened */
 };
@@ -71,7 +71,7 @@ struct rdmapmd_async_event {
  * The descriptor that is readable while a context has events.
  *
  * Threads: any. Blocks: never.
- * Owner:   the context's: for poll(), epoll, rte_epoll (POLLIN, level or edge triggered); not to be read or closed.
+ * Owner:   the context. Use it in poll(), epoll, rte_epoll (POLLIN, level or edge triggered); do not read or close it.
  *
  * @param context An open device.
  * @return The descriptor, or -errno.
@@ -79,12 +79,12 @@ struct rdmapmd_async_event {
 __rte_experimental int rdmapmd_async_event_fd(struct rdmapmd_context *context);
 
 /**
- * Take the next event, oldest first. An event that an object raises again before it was taken is there once, at the time
- * of the last one. A thread that waits edge triggered takes events until -EAGAIN.
+ * Get the next event, oldest first. An event that is raised again before it was got is queued once, at the time of its last
+ * occurrence. With an edge-triggered wait, get events until -EAGAIN.
  *
  * Threads: any. Blocks: never; to wait, poll the descriptor.
- * Owner:   each event taken of an object holds back its destruction until rdmapmd_async_event_ack(). Events that were not
- *          taken go with their object.
+ * Owner:   an object cannot be destroyed until its events are acknowledged: rdmapmd_async_event_ack(). Events that still
+ *          wait are dropped with their object.
  *
  * @param context An open device.
  * @param event   Out: the event, if 0 is returned.
@@ -94,7 +94,7 @@ __rte_experimental int rdmapmd_async_event_get(struct rdmapmd_context *context,
 					       struct rdmapmd_async_event *event);
 
 /**
- * Acknowledge an event that was taken.
+ * Acknowledge an event.
  *
  * Threads: any. Blocks: never.
  *

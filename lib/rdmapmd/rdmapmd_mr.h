@@ -2,8 +2,7 @@
 
 /**
  * @file
- * Protection domains, memory regions, and mempools registered as a whole. Only registered memory is ever reached by a
- * device.
+ * Protection domains, memory regions, and mempools registered as a whole. A device reaches registered memory only.
  */
 #ifndef RDMAPMD_MR_H
 #define RDMAPMD_MR_H
@@ -28,8 +27,8 @@ enum rdmapmd_access_flags {
 	RDMAPMD_ACCESS_REMOTE_READ = 1 << 2,   /**< answer READs from it */
 	RDMAPMD_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< answer atomics on it; needs LOCAL_WRITE */
 	/**
-	 * Addresses in work requests count from 0, the region's first byte: the peer learns no address of this process. That
-	 * byte is the first one of a page of 4 KiB.
+	 * Work requests address the region by offsets from its first byte, so that the peer learns no address of this
+	 * process. That byte must be aligned to 4 KiB.
 	 */
 	RDMAPMD_ACCESS_ZERO_BASED = 1 << 5,
 };
@@ -56,28 +55,28 @@ struct rdmapmd_key_table {
 	struct rdmapmd_key_range ranges[]; /**< disjoint, ascending */
 };
 
-/** A protection domain: queue pairs reach memory regions of their own domain alone. */
+/** A protection domain: queue pairs reach only the memory regions of their own domain. */
 struct rdmapmd_pd {
-	struct rdmapmd_context *context; /**< that it was made in */
-	/** Of rdmapmd_lkey_lookup(); replaced as a whole, with release. */
+	struct rdmapmd_context *context; /**< it was created in */
+	/** For rdmapmd_lkey_lookup(); replaced as a whole, by a store-release. */
 	const struct rdmapmd_key_table *keys;
 	uint32_t pdn; /**< the device's number; 24 bits */
 };
 
 /** A memory region. Read it, do not write it. */
 struct rdmapmd_mr {
-	struct rdmapmd_context *context; /**< that it was made in */
+	struct rdmapmd_context *context; /**< it was created in */
 	struct rdmapmd_pd *pd;		 /**< its protection domain */
-	void *addr;			 /**< its first byte, of this process */
+	void *addr;			 /**< its first byte, in this process */
 	size_t length;			 /**< bytes */
-	uint64_t iova;	 /**< the address that work requests call the first byte by */
-	uint32_t lkey;	 /**< for scatter/gather entries */
-	uint32_t rkey;	 /**< for the peer; allows nothing that `access` does not */
-	uint32_t access; /**< enum rdmapmd_access_flags, or'ed */
+	uint64_t iova;			 /**< the first byte's address in work requests */
+	uint32_t lkey;			 /**< for scatter/gather entries */
+	uint32_t rkey;			 /**< for the peer; allows what `access` allows */
+	uint32_t access;		 /**< enum rdmapmd_access_flags, or'ed */
 };
 
 /**
- * Make a protection domain.
+ * Create a protection domain.
  *
  * Threads: any. Blocks: for commands.
  *
@@ -98,11 +97,11 @@ __rte_experimental int rdmapmd_pd_alloc(struct rdmapmd_context *context, struct 
 __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
 
 /**
- * Register memory: the device may reach [addr, addr + length) from now on, as `access` allows, and nothing else of it. Work
- * requests use the process's own addresses, or offsets with RDMAPMD_ACCESS_ZERO_BASED.
+ * Register memory: from now on the device may reach [addr, addr + length), and nothing beyond it, as `access` allows. Work
+ * requests use the addresses of the process, or offsets with RDMAPMD_ACCESS_ZERO_BASED.
  *
- * Memory that EAL did not allocate is kept out of children that the process forks, whole pages of it
- * (madvise(MADV_DONTFORK)), until it is deregistered: a copy on write would part the process from the device.
+ * Forked children do not inherit the pages of a region that EAL did not allocate (madvise(MADV_DONTFORK)) until it is
+ * deregistered: after a copy on write, process and device would see different pages.
  *
  * Threads: any. Blocks: for commands; grows with the number of pages.
  * Owner:   the memory stays the caller's, and must stay where it is until rdmapmd_mr_dereg() has returned.
@@ -113,38 +112,38 @@ __rte_experimental int rdmapmd_pd_dealloc(struct rdmapmd_pd *pd);
  * @param access enum rdmapmd_access_flags.
  * @param mr     Out: the region, with its keys.
  * @return 0; -EINVAL length 0, a range that wraps or is larger than max_mr_size, unknown flags, remote write or atomic
- *         access without local write, a zero-based region that does not begin with a page; -EFAULT no memory there, or
- *         none that the process itself may read, or write to with local write access; -ENOSPC no keys are left, or
- *         the system's limit of mapped memory is reached; -ENOMEM.
+ *         access without local write, a zero-based region that is not aligned to a page; -EFAULT no memory there, or
+ *         memory that the process itself may not read, or not write to with local write access; -ENOSPC no keys are
+ *         left, or the system's limit of mapped memory is reached; -ENOMEM.
  */
 __rte_experimental int rdmapmd_mr_reg(struct rdmapmd_pd *pd, void *addr, size_t length,
 				      unsigned int access, struct rdmapmd_mr **mr);
 
 /**
- * As rdmapmd_mr_reg(), with an address of the caller's choice for the first byte.
+ * As rdmapmd_mr_reg(), but the caller chooses the first byte's address in work requests.
  *
  * Threads: any. Blocks: for commands; grows with the number of pages.
  *
  * @param pd     A protection domain that is alive.
  * @param addr   The first byte, of this process.
  * @param length Bytes: 1 .. max_mr_size.
- * @param iova   What work requests call the first byte by; its offset in a page of 4 KiB is that of `addr`.
+ * @param iova   The first byte's address in work requests; its offset in a page of 4 KiB must be that of `addr`.
  * @param access enum rdmapmd_access_flags, or'ed.
  * @param mr     Out: the region, with its keys.
- * @return Also -EINVAL: iova + length wraps, the offsets differ, or RDMAPMD_ACCESS_ZERO_BASED is given as well.
+ * @return As rdmapmd_mr_reg(); -EINVAL also: iova + length wraps, the offsets differ, or RDMAPMD_ACCESS_ZERO_BASED is given.
  */
 __rte_experimental int rdmapmd_mr_reg_iova(struct rdmapmd_pd *pd, void *addr, size_t length,
 					   uint64_t iova, unsigned int access,
 					   struct rdmapmd_mr **mr);
 
 /**
- * Change a region: another range, domain or access. The old keys are dead afterwards, the new ones are in `mr`.
+ * Change the range, domain or access of a region. Its old keys are invalid afterwards, the new ones are in `mr`.
  *
  * Threads: any. Blocks: for commands.
  * Order:   work requests that use the old keys must have completed.
  *
  * @param mr     The region; its members are the new ones afterwards.
- * @param flags  enum rdmapmd_rereg_flags, or'ed; what is not named stays as it is.
+ * @param flags  enum rdmapmd_rereg_flags, or'ed; the rest stays as it is.
  * @param pd     With RDMAPMD_REREG_MR_CHANGE_PD: another domain of the context.
  * @param addr   With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: the new first byte.
  * @param length With RDMAPMD_REREG_MR_CHANGE_TRANSLATION: bytes, 1 .. max_mr_size.
@@ -156,7 +155,7 @@ __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flag
 					unsigned int access);
 
 /**
- * Deregister. When it returns, its keys no longer reach the memory: not from here, not from a peer.
+ * Deregister. When it returns, the keys no longer reach the memory, neither locally nor from a peer.
  *
  * Threads: any. Blocks: for commands.
  *
@@ -166,39 +165,39 @@ __rte_experimental int rdmapmd_mr_rereg(struct rdmapmd_mr *mr, unsigned int flag
 __rte_experimental int rdmapmd_mr_dereg(struct rdmapmd_mr *mr);
 
 /**
- * Register all memory of a mempool, so that rdmapmd_mbuf_lkey() finds the keys of its mbufs. Counted: as many calls of
- * rdmapmd_mempool_unregister() undo it. A mempool that is freed takes its keys with it.
+ * Register all memory of a mempool, so that rdmapmd_mbuf_lkey() finds the keys of its mbufs. Registrations are counted: as
+ * many calls of rdmapmd_mempool_unregister() undo them. Freeing the mempool invalidates its keys.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param pd      A protection domain that is alive.
  * @param mempool A mempool that has its memory (rte_mempool_populate_*()).
- * @param access  As in rdmapmd_mr_reg(), but for ZERO_BASED; of the first registration of this mempool with this PD.
+ * @param access  As in rdmapmd_mr_reg(), without ZERO_BASED; further registrations with this PD must give the same.
  * @return 0; -EEXIST registered with other access; -EINVAL the mempool has no memory yet; as rdmapmd_mr_reg().
  */
 __rte_experimental int rdmapmd_mempool_register(struct rdmapmd_pd *pd, struct rte_mempool *mempool,
 						unsigned int access);
 
 /**
- * Undo one registration of a mempool; the last one deregisters its memory, and its keys are dead.
+ * Undo one registration of a mempool. The last one deregisters its memory, and the keys are invalid.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param pd      A protection domain that is alive.
- * @param mempool As it was given to rdmapmd_mempool_register().
+ * @param mempool As given to rdmapmd_mempool_register().
  * @return 0; -ENOENT it is not registered.
  */
 __rte_experimental int rdmapmd_mempool_unregister(struct rdmapmd_pd *pd,
 						  struct rte_mempool *mempool);
 
 /**
- * The key of an address in a registered mempool.
+ * Look up the key of an address in a registered mempool.
  *
  * Threads: any, also while mempools are registered. Blocks: never; takes no lock, calls nothing.
- * Order:   a key that was found is good as long as its mempool is registered.
+ * Order:   the key is valid as long as its mempool is registered.
  *
  * @param pd      A protection domain that is alive.
- * @param address Of any byte, of this process.
+ * @param address Of any byte, in this process.
  * @return The key, or RDMAPMD_INVALID_LKEY.
  */
 static inline uint32_t
@@ -222,12 +221,12 @@ rdmapmd_lkey_lookup(const struct rdmapmd_pd *pd, uintptr_t address)
 }
 
 /**
- * As rdmapmd_lkey_lookup(), of the first byte of an mbuf's data.
+ * As rdmapmd_lkey_lookup(), for the first byte of an mbuf's data.
  *
  * Threads: any, also while mempools are registered. Blocks: never; takes no lock, calls nothing.
  *
  * @param pd   A protection domain that is alive.
- * @param mbuf Its buffer is of a registered mempool.
+ * @param mbuf An mbuf; its buffer belongs to a registered mempool.
  * @return The key, or RDMAPMD_INVALID_LKEY.
  */
 static inline uint32_t

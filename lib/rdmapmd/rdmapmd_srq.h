@@ -22,9 +22,9 @@ struct rdmapmd_pd;
 
 /** The sizes of an SRQ. */
 struct rdmapmd_srq_attr {
-	uint32_t max_wr;  /**< requests that it holds: 1 .. max_srq_wr */
-	uint32_t max_sge; /**< segments of each: 0 .. max_srq_sge; 0 counts as 1 */
-	/** RDMAPMD_EVENT_SRQ_LIMIT_REACHED once fewer requests are left; 0: not armed. */
+	uint32_t max_wr;  /**< its capacity: 1 .. max_srq_wr requests */
+	uint32_t max_sge; /**< segments in each: 0 .. max_srq_sge; 0 counts as 1 */
+	/** Raise RDMAPMD_EVENT_SRQ_LIMIT_REACHED when fewer requests are left; 0: not armed. */
 	uint32_t srq_limit;
 };
 
@@ -35,7 +35,7 @@ enum rdmapmd_srq_attr_mask {
 };
 
 struct rdmapmd_srq;
-/** What a driver provides; see rdmapmd_post_srq_recv(). */
+/** Provided by the driver; see rdmapmd_post_srq_recv(). */
 typedef uint16_t (*rdmapmd_post_srq_recv_t)(struct rdmapmd_srq *srq,
 					    const struct rdmapmd_recv_wr *wr, uint16_t n);
 
@@ -44,27 +44,27 @@ struct rdmapmd_srq {
 	rdmapmd_post_srq_recv_t post_srq_recv; /**< the driver's rdmapmd_post_srq_recv() */
 	uint32_t srqn;			       /**< the device's number; 24 bits */
 	int32_t post_error; /**< why the last short burst was short: see rdmapmd_post_srq_recv() */
-	struct rdmapmd_context *context; /**< that it was made in */
+	struct rdmapmd_context *context; /**< it was created in */
 	struct rdmapmd_pd *pd;		 /**< its protection domain */
 	void *srq_context;		 /**< the application's own */
 };
 
-/** How to make an SRQ. */
+/** How to create an SRQ. */
 struct rdmapmd_srq_init_attr {
-	/** In: what is needed at least (srq_limit is not looked at). Out: what it has. */
+	/** In: minimal sizes; srq_limit is ignored. Out: actual sizes. */
 	struct rdmapmd_srq_attr attr;
 	void *srq_context; /**< the application's own */
 };
 
 /**
- * Make a shared receive queue.
+ * Create a shared receive queue.
  *
  * Threads: any. Blocks: for commands.
  *
  * @param pd   A protection domain that is alive.
- * @param attr In: what is needed. Out: the sizes that it has.
+ * @param attr In: minimal sizes. Out: actual sizes.
  * @param srq  Out: the queue.
- * @return 0; -EINVAL sizes are 0 or more than max_srq_wr, max_srq_sge; -ENOTSUP the device has none; -ENOSPC, -ENOMEM.
+ * @return 0; -EINVAL max_wr 0, or sizes above max_srq_wr, max_srq_sge; -ENOTSUP not supported by the device; -ENOSPC, -ENOMEM.
  */
 __rte_experimental int rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_srq_init_attr *attr,
 					  struct rdmapmd_srq **srq);
@@ -72,7 +72,7 @@ __rte_experimental int rdmapmd_srq_create(struct rdmapmd_pd *pd, struct rdmapmd_
 /**
  * Arm the limit, or change the size.
  *
- * Threads: any; with RDMAPMD_SRQ_MAX_WR nobody may post meanwhile. Blocks: for commands.
+ * Threads: any; with RDMAPMD_SRQ_MAX_WR no thread may post meanwhile. Blocks: for commands.
  * Order:   the limit is armed for one event.
  *
  * @param srq  A shared receive queue that is alive.
@@ -84,7 +84,7 @@ __rte_experimental int rdmapmd_srq_modify(struct rdmapmd_srq *srq,
 					  const struct rdmapmd_srq_attr *attr, unsigned int mask);
 
 /**
- * Read the sizes and the limit.
+ * Query the sizes and the limit.
  *
  * Threads: any. Blocks: for commands.
  *
@@ -95,24 +95,24 @@ __rte_experimental int rdmapmd_srq_modify(struct rdmapmd_srq *srq,
 __rte_experimental int rdmapmd_srq_query(struct rdmapmd_srq *srq, struct rdmapmd_srq_attr *attr);
 
 /**
- * Destroy a shared receive queue. Requests that were posted to it are gone.
+ * Destroy a shared receive queue. Its posted requests are dropped.
  *
- * Threads: any; nobody may post to it meanwhile. Blocks: for commands.
+ * Threads: any; no thread may post to it meanwhile. Blocks: for commands.
  *
- * @param srq The queue; gone afterwards, unless -EBUSY is returned.
- * @return 0; -EBUSY queue pairs use it, or events of it are not acknowledged.
+ * @param srq The queue; invalid afterwards, unless -EBUSY is returned.
+ * @return 0; -EBUSY queue pairs use it, or some of its events are not acknowledged.
  */
 __rte_experimental int rdmapmd_srq_destroy(struct rdmapmd_srq *srq);
 
 /**
- * Post receive requests and tell the device once. As rdmapmd_post_recv(), except that requests complete in any order.
+ * Post receive requests and ring the doorbell once. As rdmapmd_post_recv(), but requests complete in any order.
  *
  * Threads: one caller per SRQ at a time. Blocks: never.
  *
  * @param srq A shared receive queue that is alive.
- * @param wr  The requests; they and their lists of segments may be used again after the call.
+ * @param wr  The requests; they and their lists of segments may be reused after the call.
  * @param n   How many; 0 is allowed.
- * @return How many were taken, 0..n. Fewer than n: srq->post_error is the reason: -ENOMEM it is full; -EINVAL too many
+ * @return How many were posted, 0..n. If fewer than n, srq->post_error has the reason: -ENOMEM it is full; -EINVAL too many
  *         segments, or one of 2^31 bytes or more.
  */
 __rte_experimental static inline uint16_t

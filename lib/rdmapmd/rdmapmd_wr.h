@@ -2,8 +2,8 @@
 
 /**
  * @file
- * Work requests, as they are handed to the post bursts. Plain memory of the caller's: a request, its list of segments
- * and, if it is inline, its payload may be used again as soon as the burst has returned.
+ * Work requests, the input of the post bursts. They are plain memory of the caller: a request, its list of segments and an
+ * inline payload may be reused as soon as the burst has returned.
  */
 #ifndef RDMAPMD_WR_H
 #define RDMAPMD_WR_H
@@ -18,9 +18,9 @@ extern "C" {
 
 /** A segment of memory. */
 struct rdmapmd_sge {
-	uint64_t addr;	 /**< of its first byte, as the region has it (struct rdmapmd_mr: iova) */
+	uint64_t addr;	 /**< its first byte, as the region counts (struct rdmapmd_mr: iova) */
 	uint32_t length; /**< bytes; a message has at most max_msg_sz of the port */
-	uint32_t lkey;	 /**< of the region that it lies in */
+	uint32_t lkey;	 /**< of its region */
 };
 
 /** Operations. */
@@ -30,20 +30,20 @@ enum rdmapmd_wr_opcode {
 	RDMAPMD_WR_SEND,
 	RDMAPMD_WR_SEND_WITH_IMM,
 	RDMAPMD_WR_RDMA_READ,
-	RDMAPMD_WR_ATOMIC_CMP_AND_SWP, /**< 64 bit; the old value goes to the one segment, of 8 bytes */
+	RDMAPMD_WR_ATOMIC_CMP_AND_SWP, /**< 64 bit; the only segment, of 8 bytes, gets the old value */
 	RDMAPMD_WR_ATOMIC_FETCH_AND_ADD, /**< likewise */
-	RDMAPMD_WR_NOP,			 /**< takes its turn and completes; nothing is sent */
+	RDMAPMD_WR_NOP,			 /**< completes in order; nothing is sent */
 };
 
 /** How a send request is treated. */
 enum rdmapmd_send_flags {
-	/** Begin after earlier READs and atomics have completed. */
+	/** Start after earlier READs and atomics have completed. */
 	RDMAPMD_SEND_FENCE = 1 << 0,
-	/** Complete with an entry in the CQ, also when it succeeds. */
+	/** Write a completion to the CQ, also on success. */
 	RDMAPMD_SEND_SIGNALED = 1 << 1,
-	/** The receiver's completion is a solicited one. */
+	/** The receiver's completion is solicited. */
 	RDMAPMD_SEND_SOLICITED = 1 << 2,
-	/** The payload is copied at once; its lkeys are not looked at. */
+	/** The burst copies the payload; lkeys are ignored. */
 	RDMAPMD_SEND_INLINE = 1 << 3,
 };
 
@@ -54,7 +54,7 @@ struct rdmapmd_send_wr {
 	uint16_t num_sge;		   /**< how many: 0 .. max_send_sge of the queue pair */
 	uint8_t opcode;			   /**< enum rdmapmd_wr_opcode */
 	uint8_t send_flags;		   /**< enum rdmapmd_send_flags */
-	rte_be32_t imm_data; /**< of the operations WITH_IMM; goes to the peer as it is */
+	rte_be32_t imm_data; /**< of the operations WITH_IMM; passed to the peer as is */
 	union {
 		/** WRITE, READ */
 		struct {
@@ -66,11 +66,11 @@ struct rdmapmd_send_wr {
 		struct {
 			/** of the 8 bytes, as the peer's region has it */
 			uint64_t remote_addr;
-			uint64_t compare_add; /**< compare with it, or add it */
-			uint64_t swap;	      /**< CMP_AND_SWP: stored if it was equal */
+			uint64_t compare_add; /**< the value to compare with, or to add */
+			uint64_t swap;	      /**< CMP_AND_SWP: stored on equality */
 			uint32_t rkey;	      /**< the peer's, of that region */
 		} atomic;
-		uint64_t reserved[5]; /**< fills the cache line; not looked at */
+		uint64_t reserved[5]; /**< fills the cache line; ignored */
 	} wr;
 };
 
