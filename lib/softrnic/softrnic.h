@@ -2,18 +2,17 @@
 
 /**
  * @file
- * The software RNIC: a device of the mlx5 class in memory. This is its only public door, for every kind of host: the
+ * The software RNIC: a device of the mlx5 class in memory. This is its only public header, for every kind of host: the
  * driver's `direct` access in the same process, and a daemon that serves the device over a socket.
  *
- * A host creates a poller, creates devices on it, and has somebody call softrnic_poll(): its own loop, or the device
- * thread of the process (softrnic_host_get()). A device then executes what a driver asks by register writes, doorbells
- * and queues in the memory that the host has mapped for it.
+ * A host creates a poller, creates devices on it, and calls softrnic_poll() in a loop, or uses the device thread of the process
+ * (softrnic_host_get()). A device then executes a driver's requests: register writes, doorbells, and queues in the memory that
+ * the host has mapped for it.
  *
- * Threads: all calls on the devices of one poller may come from any thread; they take the poller's lock, which
- * softrnic_poll() holds while it works. Interrupt callbacks run in the polling thread, with the lock held: they must
- * not call back through this door.
+ * Threads: any thread may call any function on the devices of a poller. Each call takes the poller's lock, which softrnic_poll()
+ * holds while it works. Interrupt callbacks run in the polling thread with the lock held: they must not call these functions.
  *
- * Blocks: for that lock. softrnic_host_put() also until the device thread has ended, if it was the last user.
+ * Blocks: for that lock. softrnic_host_put() by the last user also waits until the device thread has ended.
  *
  * Errors: 0 or -errno.
  */
@@ -29,26 +28,26 @@ struct softrnic_poller;
 
 #define SOFTRNIC_NAME_BYTES   64
 #define SOFTRNIC_MSIX_VECTORS 64
-/** UAR pages that can be allocated; they stand behind the initialization segment. */
+/** UAR pages that can be allocated; they follow the initialization segment. */
 #define SOFTRNIC_UAR_PAGES 256
 
-/** What a device may be like; all of them and where each is known from: doc/design/metal.md. */
+/** The cards and functions that a device can imitate; doc/design/metal.md lists them and their sources. */
 #define SOFTRNIC_LIKE_NAMES                                                                   \
 	"default, cx4lx, cx4lx-vf, cx4lx-vf-trusted, cx5, cx5-vf, cx5-vf-trusted, cx6dx, "    \
 	"cx6dx-vf, cx6dx-vf-trusted, cx7, cx7-vf, cx7-vf-trusted, bluefield-host, realtime, " \
 	"oldfw, busyfw"
 
 /**
- * The PCI device number (of vendor 15b3) of what a device may be like.
+ * The PCI device ID (vendor 15b3) of a card or function that a device can imitate.
  *
  * @param name One of SOFTRNIC_LIKE_NAMES.
- * @return The number; 0: there is none of that name.
+ * @return The device ID; 0: there is none of that name.
  */
 uint16_t softrnic_like_pci_device(const char *name);
 
-/** What a device is made as. Zero means default in every member. */
+/** How to create a device. Zero means default in every member. */
 struct softrnic_conf {
-	/** In messages, e.g. the driver's "net_rnic0". Required. */
+	/** The device's name, for messages, e.g. the driver's "net_rnic0". Required. */
 	const char *name;
 	/**
 	 * "loop" (default): frames come back; "pair:NAME": to the other device of that name; "port:ETHDEV": through that
@@ -56,61 +55,61 @@ struct softrnic_conf {
 	 */
 	const char *wire;
 	/**
-	 * Of wire "pcap": the capture whose frames are received; the one that is written of those sent; or the network
-	 * interface of the host that they go through. NULL: none.
+	 * For wire "pcap": the capture to receive frames from; the capture to write sent frames to; or the host's network
+	 * interface to use. NULL: none.
 	 */
 	const char *rx_pcap, *tx_pcap, *iface;
-	/** All zero: a locally administered address made from the name and process. */
+	/** Its MAC address; all zero: a locally administered one, derived from name and process. */
 	uint8_t mac[6];
 	/** Largest frame payload in bytes; default 9978. */
 	uint16_t max_mtu;
-	/** 4 KiB pages that the device asks for at boot; default 4. */
+	/** 4 KiB pages that the device requests at boot; default 4. */
 	uint32_t boot_pages;
 	/** ... and before INIT_HCA; default 32. */
 	uint32_t init_pages;
-	/** Of all random choices; 0: from the system. */
+	/** Seed of all random choices; 0: from the system. */
 	uint64_t seed;
 	/** Faults of frames sent to the wire, in parts per million. */
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
 	/**
-	 * The health counter stands still so many milliseconds after the device's first INIT_HCA, until a reset; it happens
-	 * once in its life, so that a driver that resets it has a healthy one. 0: never.
+	 * Stop the health counter that many milliseconds after the device's first INIT_HCA, until a reset. It happens once in the
+	 * device's life, so that a driver that resets it gets a healthy one. 0: never.
 	 */
 	uint32_t health_stop_ms;
 	/** Offer BlueFlame. */
 	bool bf;
-	/** Demand L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
+	/** Require L2 headers inline in send WQEs, and offer no multi-packet WQEs, as a ConnectX-4 Lx does. */
 	bool inline_l2;
-	/** Behaviour of cards to try drivers with, see softrnic_quirks_wanted(). NULL: none. */
+	/** Behaviour of cards to test drivers with, see softrnic_quirks_wanted(). NULL: none. */
 	const char *quirks;
 	/**
-	 * Host memory is another process's, which other devices' drivers need not trust: it may change a frame while that is
-	 * on its way. What frames are judged by is copied first.
+	 * Host memory belongs to another process, which the drivers of other devices need not trust: it may change a frame in
+	 * flight. The device copies the bytes that it checks before it checks them.
 	 */
 	bool foreign_memory;
-	/** One of SOFTRNIC_LIKE_NAMES: what card, or function of one, the device is like. NULL: default. */
+	/** One of SOFTRNIC_LIKE_NAMES: the card, or function of one, to imitate. NULL: default. */
 	const char *like;
-	/** Bytes of our memory that the driver's objects, rings and lists may take all together. 0: as their own limits say. */
+	/** Limit of our memory for all of the driver's objects, rings and lists, in bytes. 0: only their own limits. */
 	uint64_t memory_max;
 };
 
 /**
- * What conf's quirks may be, for messages.
+ * The valid quirks, for messages.
  *
- * @return A sentence that ends in their names; never freed.
+ * @return A static string: a sentence that ends in their names.
  */
 const char *softrnic_quirks_wanted(void);
 
 /**
- * Whether a text is such quirks.
+ * Check a text for conf's quirks.
  *
- * @param text As for conf's quirks.
- * @return Whether it is.
+ * @param text As conf's quirks.
+ * @return Whether it is valid.
  */
 bool softrnic_quirks_valid(const char *text);
 
 /**
- * Make a poller. Its devices may exchange frames with each other.
+ * Create a poller. Its devices may exchange frames with each other.
  *
  * @param poller Out: the poller.
  * @return 0; -ENOMEM.
@@ -118,7 +117,7 @@ bool softrnic_quirks_valid(const char *text);
 int softrnic_poller_create(struct softrnic_poller **poller);
 
 /**
- * Free a poller that has no devices.
+ * Destroy a poller that has no devices.
  *
  * @param poller A poller that is alive.
  * @return 0; -EBUSY while it has devices.
@@ -126,49 +125,48 @@ int softrnic_poller_create(struct softrnic_poller **poller);
 int softrnic_poller_destroy(struct softrnic_poller *poller);
 
 /**
- * Do what there is to do on all devices of the poller, once around. Never blocks, except for the poller's lock.
+ * Poll all devices of the poller once. Never blocks, except for the poller's lock.
  *
  * @param poller A poller that is alive.
- * @return Number of work items done (WQEs, frames, commands); 0: idle.
+ * @return Number of work items executed (WQEs, frames, commands); 0: idle.
  */
 unsigned int softrnic_poll(struct softrnic_poller *poller);
 
 /**
- * The poller of this process, served by one device thread named "softrnic" that starts with the first user and ends
- * with the last. The thread polls while there is work, and backs off when idle: yields, then sleeps.
+ * Use the poller of this process. One device thread, named "softrnic", polls it; it starts with the first user and ends with the
+ * last. The thread polls while there is work; when idle it yields, then sleeps.
  *
- * @param core   CPU to pin the thread to, or -1. Only the first caller's choice counts; a different later one is
- *               -EEXIST.
- * @param poller Out: the poller; softrnic_host_put() gives it back.
- * @return 0; -EEXIST a different core; -errno of making the thread.
+ * @param core   CPU to pin the thread to, or -1. The first caller chooses; a different later choice is -EEXIST.
+ * @param poller Out: the poller; softrnic_host_put() releases it.
+ * @return 0; -EEXIST a different core; -errno of creating the thread.
  */
 int softrnic_host_get(int core, struct softrnic_poller **poller);
 /**
- * Give the poller of the process back. With the last user its thread ends.
+ * Release the poller of the process. Its thread ends with the last user.
  */
 void softrnic_host_put(void);
 
 /**
- * Make a device, in power-on state.
+ * Create a device, in power-on state.
  *
  * @param poller A poller that is alive.
- * @param conf   What it is made as; read during the call.
+ * @param conf   Its configuration; read during the call.
  * @param dev    Out: the device.
- * @return 0; -EINVAL a bad configuration (logged); -EEXIST the name is taken or the pair already has two ends;
+ * @return 0; -EINVAL an invalid configuration (logged); -EEXIST the name is taken or the pair already has two ends;
  *         -ENOMEM.
  */
 int softrnic_create(struct softrnic_poller *poller, const struct softrnic_conf *conf,
 		    struct softrnic **dev);
 
 /**
- * Remove a device as surprise removal would: the other end of a pair loses its link. Maps and callbacks end here.
+ * Destroy a device, as by surprise removal: the other end of a pair loses its link. Its maps and callbacks end.
  *
  * @param dev A device that is alive.
  */
 void softrnic_destroy(struct softrnic *dev);
 
 /**
- * PCI function level reset: back to power-on state; DMA maps and interrupt callbacks stay, they are the host's.
+ * PCI function level reset: back to power-on state. DMA maps and interrupt callbacks belong to the host and stay.
  *
  * @param dev A device that is alive.
  * @return 0.
@@ -176,7 +174,7 @@ void softrnic_destroy(struct softrnic *dev);
 int softrnic_reset(struct softrnic *dev);
 
 /**
- * How large BAR0 is.
+ * The size of BAR0.
  *
  * @param dev A device that is alive.
  * @return Bytes.
@@ -184,8 +182,8 @@ int softrnic_reset(struct softrnic *dev);
 size_t softrnic_bar_size(const struct softrnic *dev);
 
 /**
- * Read or write registers of BAR0: 4- or 8-byte accesses, naturally aligned, values in the bus's byte order (as the
- * bytes would stand in memory). Any register may be accessed so, UAR pages included.
+ * Read a register of BAR0 by a naturally aligned access of 4 or 8 bytes, in the byte order of the bus (as the bytes would be in
+ * memory). Works for all registers, including UAR pages.
  *
  * @param dev    A device that is alive.
  * @param offset In BAR0, bytes; a multiple of `length`.
@@ -206,27 +204,27 @@ int softrnic_bar_read(struct softrnic *dev, uint64_t offset, void *data, size_t 
 int softrnic_bar_write(struct softrnic *dev, uint64_t offset, const void *data, size_t length);
 
 /**
- * The part of BAR0 that may be mapped as memory: all UAR pages but the first one handed out, whose writes must come
- * through softrnic_bar_write() (that is where drivers put event queues, whose doorbells have no record in memory).
+ * The part of BAR0 that may be mapped as memory: all UAR pages but the first one allocated. Writes to that one must use
+ * softrnic_bar_write(): drivers put event queues there, whose doorbells have no record in memory.
  *
  * @param dev     A device that is alive.
- * @param offset  Out: in BAR0, and in the file; bytes.
+ * @param offset  Out: its offset in BAR0, and in the file; bytes.
  * @param length  Out: bytes.
- * @param address Out: where this process has it.
- * @param fd      May be NULL; else a file descriptor (the device's own, do not close) that has that memory at *offset,
- *                as the BAR has it. Its size is sealed.
+ * @param address Out: its address in this process.
+ * @param fd      Out: a file descriptor with that memory at *offset, as in the BAR. It is the device's own: do not close
+ *                it. Its size is sealed. May be NULL.
  * @return 0 or -errno.
  */
 int softrnic_bar_mmap(struct softrnic *dev, uint64_t *offset, size_t *length, void **address,
 		      int *fd);
 
 /**
- * Put new pages in their place, at the same address: zeroed, in a file never shared before. For a host whose next driver is
- * another one, after a reset: old pages that are still mapped somewhere are shared with nothing. The old descriptor is closed.
+ * Replace these pages, at the same address, by zeroed ones in a file that was never shared. Call it after a reset, before another
+ * driver uses the device: pages that the previous driver still maps are then shared with nothing. The old descriptor is closed.
  *
  * @param dev A device that is alive.
- * @param fd  Out: the new descriptor; -1: none could be made, and the pages cannot be mapped until the next call.
- * @return 0; -errno with fd -1. -ENOMEM: not even pages of our own can be made, and those that were there stay.
+ * @param fd  Out: the new descriptor; -1: there is none, and the pages cannot be mapped until the next call.
+ * @return 0; -errno with fd -1. -ENOMEM: not even private pages could be allocated, and the old ones stay.
  */
 int softrnic_bar_renew(struct softrnic *dev, int *fd);
 
@@ -234,12 +232,12 @@ int softrnic_bar_renew(struct softrnic *dev, int *fd);
 #define SOFTRNIC_DMA_WRITE 0x2 /**< the device may write */
 
 /**
- * Let the device reach [iova, iova + length) as host memory at address, until unmapped. Outside all maps it has no access.
+ * Map [iova, iova + length) to host memory at address for the device, until unmapped. Outside all maps it has no access.
  *
  * @param dev     A device that is alive.
- * @param iova    Of the first byte, as the device calls it.
+ * @param iova    The first byte's address for the device.
  * @param length  Bytes, at least 1.
- * @param address Of the first byte, in this process.
+ * @param address The first byte's address in this process.
  * @param prot    SOFTRNIC_DMA_READ, SOFTRNIC_DMA_WRITE, or both.
  * @return 0; -EEXIST overlap with another map; -EINVAL wrap or zero length; -ENOMEM.
  */
@@ -247,7 +245,7 @@ int softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *a
 		     unsigned int prot);
 
 /**
- * Unmap exactly what was mapped. When it returns, the device no longer touches the memory.
+ * Unmap a range exactly as it was mapped. When it returns, the device no longer touches the memory.
  *
  * @param dev    A device that is alive.
  * @param iova   As it was mapped.
@@ -257,18 +255,18 @@ int softrnic_dma_map(struct softrnic *dev, uint64_t iova, size_t length, void *a
 int softrnic_dma_unmap(struct softrnic *dev, uint64_t iova, size_t length);
 
 /**
- * What is mapped has vanished: until all maps are gone the device finds no memory. What it has found already it may
- * touch for as long as one frame takes.
+ * The mapped memory has vanished: until all maps are removed, the device finds no memory. It may go on touching what it has
+ * already looked up for as long as one frame takes.
  *
- * Threads: that of softrnic_poll(), also in a signal handler that an access of the device has raised. Blocks: never.
+ * Threads: that of softrnic_poll(), also in the handler of a signal that an access of the device has raised. Blocks: never.
  *
  * @param dev A device that is alive.
  */
 void softrnic_dma_vanished(struct softrnic *dev);
 
 /**
- * PCI's Bus Master Enable: while it is off the device reaches no memory, whatever is mapped. On when a device is made; the
- * host's, so a reset leaves it alone. Takes the same time however much is mapped.
+ * Set PCI's Bus Master Enable: while it is off, the device reaches no memory, whatever is mapped. It is on in a new device; it
+ * belongs to the host, so a reset leaves it alone. The call takes the same time however much is mapped.
  *
  * @param dev A device that is alive.
  * @param on  Whether it may reach memory.
@@ -276,77 +274,77 @@ void softrnic_dma_vanished(struct softrnic *dev);
 void softrnic_bus_master(struct softrnic *dev, bool on);
 
 /**
- * Set who is told of an MSI-X message.
+ * Set the callback for an MSI-X vector.
  *
  * @param dev    A device that is alive.
  * @param vector 0 .. SOFTRNIC_MSIX_VECTORS - 1.
- * @param fn     Called with `arg` and the vector; NULL for nobody.
+ * @param fn     Called with `arg` and the vector; NULL: none.
  * @param arg    For fn.
  * @return 0; -EINVAL no such vector.
  */
 int softrnic_set_interrupt(struct softrnic *dev, unsigned int vector,
 			   void (*fn)(void *arg, unsigned int vector), void *arg);
 
-/** Faults to test drivers with. They end with softrnic_reset(). */
+/** Faults to test drivers with. softrnic_reset() ends them. */
 enum softrnic_fault {
 	/** All faults off. */
 	SOFTRNIC_FAULT_NONE,
-	/** opcode << 8 | status: commands of that opcode fail; op_mod + 1 in bits [39:24], or 0 for any. */
+	/** opcode << 8 | status: commands with that opcode fail; op_mod + 1 in bits [39:24], or 0 for any. */
 	SOFTRNIC_FAULT_COMMAND_STATUS,
-	/** opcode: never completes. */
+	/** opcode: commands with that opcode never complete. */
 	SOFTRNIC_FAULT_COMMAND_STUCK,
-	/** The health counter stands still. */
+	/** The health counter stops. */
 	SOFTRNIC_FAULT_HEALTH_STOPPED,
-	/** Syndrome: health buffer filled, device stops. */
+	/** A syndrome: the health buffer is filled, the device stops. */
 	SOFTRNIC_FAULT_FATAL,
 	/** The initializing bit stays set. */
 	SOFTRNIC_FAULT_INITIALIZING,
-	/** Not a fault: ask the driver for that many pages, or offer them back (int32_t). */
+	/** Not a fault: request that many pages from the driver, or offer them back (int32_t). */
 	SOFTRNIC_FAULT_PAGE_REQUEST,
 };
 /**
- * Make a fault, or end all of them.
+ * Inject a fault, or end all of them.
  *
  * @param dev   A device that is alive.
- * @param fault Which.
- * @param value As the fault's comment has it.
+ * @param fault Which one.
+ * @param value See the fault's comment.
  * @return 0; -EINVAL no such fault, or value.
  */
 int softrnic_fault(struct softrnic *dev, enum softrnic_fault fault, uint64_t value);
 
-/** What tests and tools may know of the inside. Counters since power-on. */
+/** Counters since power-on, for tests and tools. */
 struct softrnic_stats {
-	uint64_t commands, commands_failed; /**< executed; of them failed */
+	uint64_t commands, commands_failed; /**< executed; failed ones among them */
 	uint64_t doorbells;		    /**< UAR words found changed */
 	uint64_t doorbells_missed; /**< work that only the sweep of doorbell records found */
 	uint64_t wqes, cqes, eqes, interrupts; /**< executed; written; written; raised */
-	/** of the Ethernet side: frames sent, their bytes; WQEs that failed */
+	/** Ethernet: frames sent, their bytes; WQEs that failed */
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	/**
-	 * of the Ethernet side: frames delivered, their bytes; that failed; that found no buffer; that matched no rule
+	 * Ethernet: frames delivered, their bytes; frames that failed; that found no buffer; that matched no rule
 	 */
 	uint64_t rx_packets, rx_bytes, rx_errors, rx_no_buffer, rx_unmatched;
-	/** Frames whose checksums were inserted, frames that got a VLAN tag. */
+	/** Frames with inserted checksums; with an inserted VLAN tag. */
 	uint64_t tx_checksums, tx_vlans;
-	/** WQEs that asked for segmentation, and the frames that they became. */
+	/** WQEs with segmentation, and the frames made of them. */
 	uint64_t tx_lso, tx_lso_frames;
-	/** IP packets whose checksums were looked at and right, or wrong; frames whose VLAN tag was taken out. */
+	/** IP packets with good checksums; with bad ones; frames with a stripped VLAN tag. */
 	uint64_t rx_checksums_good, rx_checksums_bad, rx_vlans;
-	/** by faults: dropped, sent twice, sent late, changed; and with nobody at the other end */
+	/** Frames that faults dropped, sent twice, sent late, changed; frames without a peer. */
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
 	/**
-	 * RoCE packets that no queue pair took: not for us, not as its path demands, or in a state that receives nothing; no
-	 * such number; damaged
+	 * RoCE packets that no queue pair accepted: not for us, not matching its path, or in a state that does not receive; unknown
+	 * number; damaged
 	 */
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
 	uint64_t tpt_faults;		   /**< accesses refused by keys or by the DMA map */
-	uint64_t cq_overruns, eq_overruns; /**< queues that ran over */
+	uint64_t cq_overruns, eq_overruns; /**< queues that overran */
 	uint64_t
-		shares_cut; /**< rounds that had more to do than their share, of commands, SQs, QPs or the wire */
+		shares_cut; /**< rounds in which commands, SQs, QPs or the wire had more work than their share */
 	uint64_t memory_refused; /**< allocations beyond memory_max */
-	uint32_t pages_held;	 /**< given by the driver and not yet taken back */
-	uint32_t objects;	 /**< of all kinds, alive */
-	uint32_t dma_maps;	 /**< alive */
+	uint32_t pages_held;	 /**< pages given by the driver and not returned yet */
+	uint32_t objects;	 /**< present objects of all kinds */
+	uint32_t dma_maps;	 /**< present maps */
 };
 /**
  * Read the counters.
@@ -357,10 +355,10 @@ struct softrnic_stats {
 void softrnic_stats_get(struct softrnic *dev, struct softrnic_stats *stats);
 
 /**
- * Call fn for each of them, in the order above, with the member's name.
+ * Call fn for each counter, in the order above.
  *
  * @param stats The counters.
- * @param fn    Called for each, with its name and value.
+ * @param fn    Called with each member's name and value.
  * @param arg   For fn.
  */
 void softrnic_stats_each(const struct softrnic_stats *stats,

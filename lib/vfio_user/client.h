@@ -2,22 +2,22 @@
 
 /**
  * @file
- * The client: a driver's way to a device that another process serves on a socket.
+ * The client: a driver uses it to reach a device that another process serves on a socket.
  *
- * Threads: any, at any time (but vfu_client_close(), which is the last call). From its request to the answer it is a
- * call's turn; others wait.
+ * Threads: any, at any time (but vfu_client_close() must be the last call). Calls are serialised, each from its request to the
+ * answer.
  *
- * Blocks: until all answers have come, at most vfu_client_conf's timeout_ms, whatever else the server sends meanwhile;
- * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() allows. A thread that
- * is told to end waits no longer than vfu_client_conf's patience_ms: its call returns -ECANCELED then. What it had asked
- * for may be carried out, later; the answer is passed over, and the connection goes on.
+ * Blocks: until all answers have arrived, at most for vfu_client_conf's timeout_ms, whatever else the server sends meanwhile;
+ * before that for the calls of other threads, each as long; and no longer than vfu_client_end_by() allows. A thread that is
+ * told to end waits at most for vfu_client_conf's patience_ms: its call then returns -ECANCELED. The server may still carry out
+ * its request later; the client ignores the answer, and the connection goes on.
  *
- * vfu_client_region_write_multi(), _irq_action() and _irq_disable() are here because a server answers them and QEMU asks
- * them: our driver posts each write and masks nothing. By these calls the tests ask what QEMU does.
+ * Only tests use vfu_client_region_write_multi(), _irq_action() and _irq_disable(), to send what QEMU sends: our driver posts
+ * each write and masks nothing.
  *
- * Errors: 0 or -errno. What the server answers with an error is that errno. When the server is gone, does not answer
- * in time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, this is logged once, and each
- * later call returns -ENOTCONN at once: there is no way back but a new client.
+ * Errors: 0 or -errno. An error that the server answers is returned as that errno. When the server is gone, does not answer in
+ * time, or breaks the protocol, the call returns -ENOTCONN, -ETIMEDOUT or -EPROTO, which is logged once, and each later call
+ * returns -ENOTCONN at once: the only remedy is a new client.
  */
 #ifndef VFU_CLIENT_H
 #define VFU_CLIENT_H
@@ -39,17 +39,18 @@ struct vfu_client;
 struct vfu_client_conf {
 	const char *name; /**< of the device, in messages. Required; copied. */
 	const char *path; /**< of the server's socket; NULL: use fd */
-	/** Any user's server at path will do. Else it is to be root's or our own user's, as it will have our memory. */
+	/** Accept any user's server at path. Else it must be root's or our own user's, as it gets our memory. */
 	bool any_peer;
-	int fd; /**< a connected socket, the client's from here on, also on failure */
+	int fd; /**< a connected socket; the client owns it from here on, also on failure */
 	unsigned int timeout_ms;      /**< for the answers to a call; default 5000 */
-	uint16_t first_id;	      /**< of its messages: any; they are counted, and come round */
+	uint16_t first_id;	      /**< the first message's ID: any; they count up and wrap */
 	vfu_log_fn *log;	      /**< may be NULL */
 	void *log_arg;		      /**< for log */
 	struct vfu_capabilities caps; /**< to propose; all zero: vfu_capabilities_ours() */
 	/**
-	 * Asked in each wait, of the thread that calls: for how many ms may it wait, if it is told to end? -1: it is not. It
-	 * may be while it waits if *fd, which is -1 before, is set: to what gets readable then. NULL: never.
+	 * Called before each wait, in the calling thread: for how many ms may the thread wait, if it is told to end? -1: it is
+	 * not told. To be woken when it is told during the wait, set *fd, which is -1 before, to a descriptor that gets readable
+	 * then. NULL: no thread is ever told to end.
 	 */
 	int (*patience_ms)(void *arg, int *fd);
 	void *arg; /**< for patience_ms */
@@ -60,9 +61,9 @@ struct vfu_client_conf {
  *
  * @param conf   How to reach the server; read during the call.
  * @param client Out: the client.
- * @return 0; -ENOENT, -ECONNREFUSED nobody serves the path; -EBUSY the server has another client (both logged, with
- *         what to do; a server of this library tells which process it is); -EPERM it is another user's (logged, with
- *         whose); -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
+ * @return 0; -ENOENT, -ECONNREFUSED no process serves the path; -EBUSY the server has another client (both logged, with
+ *         what to do; a server of this library tells which process that is); -EPERM it is another user's (logged, with
+ *         that user); -EPROTO, -EPROTONOSUPPORT, -ETIMEDOUT.
  */
 int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **client);
 
@@ -74,8 +75,9 @@ int vfu_client_open(const struct vfu_client_conf *conf, struct vfu_client **clie
 void vfu_client_close(struct vfu_client *client);
 
 /**
- * The connection is to end soon: from now on all calls together, of all threads, wait that long at most, those too that wait
- * already. One that has no answer then returns -ETIMEDOUT, as after timeout_ms, and each later call -ENOTCONN at once.
+ * Announce that the connection ends soon: from now on all calls of all threads together, including those that wait already, wait
+ * at most that long. A call without an answer by then returns -ETIMEDOUT, as after timeout_ms, and each later call -ENOTCONN at
+ * once.
  *
  * @param client An open client.
  * @param ms     Milliseconds from now on; 0: at once.
@@ -83,7 +85,7 @@ void vfu_client_close(struct vfu_client *client);
 void vfu_client_end_by(struct vfu_client *client, unsigned int ms);
 
 /**
- * What was agreed on: the longest transfer, how many maps, write_multiple. The calls keep to it by themselves.
+ * The negotiated capabilities: the longest transfer, the number of maps, write_multiple. All calls obey them.
  *
  * @param client An open client.
  * @param caps   Out: all members.
@@ -91,7 +93,7 @@ void vfu_client_end_by(struct vfu_client *client, unsigned int ms);
 void vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabilities *caps);
 
 /**
- * Who serves.
+ * The process that serves.
  *
  * @param client An open client.
  * @return The server; lives as long as the client.
@@ -99,16 +101,16 @@ void vfu_client_capabilities(const struct vfu_client *client, struct vfu_capabil
 const struct vfu_peer *vfu_client_server(const struct vfu_client *client);
 
 /**
- * The descriptor that is readable when vfu_client_process() has to be called: for poll().
+ * A descriptor for poll(), readable when vfu_client_process() has to be called.
  *
  * @param client An open client.
- * @return The client's; not to be read or closed.
+ * @return The descriptor, which belongs to the client: do not read or close it.
  */
 int vfu_client_fd(const struct vfu_client *client);
 
 /**
- * Refuse the requests that have come, up to 64 of them, and find out whether the server lives. For those who want to hear
- * of a dead server when they make no calls.
+ * Refuse up to 64 requests that have arrived, and check whether the server is alive. For users that want to learn of a dead
+ * server while they make no calls.
  *
  * Blocks: only for a call of another thread.
  *
@@ -118,21 +120,20 @@ int vfu_client_fd(const struct vfu_client *client);
 int vfu_client_process(struct vfu_client *client);
 
 /**
- * Why the server is lost, as far as a call has noticed.
+ * Why the connection is lost, as far as a call has noticed.
  *
  * @param client An open client.
- * @return 0 it is not; -ENOTCONN the server has closed the connection or ended; -ETIMEDOUT, -EPROTO we have left
- *         it.
+ * @return 0 it is not; -ENOTCONN the server has closed it or ended; -ETIMEDOUT, -EPROTO the client has closed it.
  */
 int vfu_client_lost(struct vfu_client *client);
 
 /**
- * Ask what the device has.
+ * Query the device.
  *
  * @param client   An open client.
  * @param flags    Out: VFU_DEVICE_FLAG_*.
- * @param nregions Out: how many region indices there are.
- * @param nirqs    Out: how many interrupt types there are.
+ * @param nregions Out: number of region indices.
+ * @param nirqs    Out: number of interrupt types.
  * @return 0 or -errno, as all calls.
  */
 int vfu_client_device_info(struct vfu_client *client, uint32_t *flags, uint32_t *nregions,
@@ -142,22 +143,22 @@ int vfu_client_device_info(struct vfu_client *client, uint32_t *flags, uint32_t 
 struct vfu_client_region {
 	uint64_t size;	     /**< bytes; 0: there is none */
 	uint32_t flags;	     /**< VFU_REGION_FLAG_* */
-	int fd;		     /**< of what can be mapped, or -1 */
-	uint64_t fd_offset;  /**< of the region in the file, bytes */
+	int fd;		     /**< the file to map, or -1 */
+	uint64_t fd_offset;  /**< the region's offset in the file, bytes */
 	unsigned int nareas; /**< 1 for a region that can be mapped whole */
-	/** that can be mapped, relative to the region */
+	/** the areas that can be mapped, relative to the region */
 	struct vfu_area areas[VFU_CLIENT_AREAS];
 };
 
 /**
- * Ask what a region is.
+ * Query a region.
  *
  * Owner: the descriptor is the caller's; vfu_client_region_release() closes it.
  *
  * @param client An open client.
  * @param index  enum vfu_pci_region.
  * @param region Out: all members; its descriptor is the caller's, for vfu_client_region_release().
- * @return 0; -EPROTO nonsense came; as all calls.
+ * @return 0; -EPROTO the answer is invalid; as all calls.
  */
 int vfu_client_region_info(struct vfu_client *client, unsigned int index,
 			   struct vfu_client_region *region);
@@ -169,19 +170,19 @@ int vfu_client_region_info(struct vfu_client *client, unsigned int index,
 void vfu_client_region_release(struct vfu_client_region *region);
 
 /**
- * Map one area, readable and writable as the region is. munmap() it with its size; that may be after the release.
+ * Map one area, with the rights of the region. munmap() it with its size, also after the release.
  *
  * @param region  As vfu_client_region_info() gave it.
- * @param area    Below nareas.
+ * @param area    Its index, below nareas.
  * @param address Out: where it is mapped.
- * @return 0; -ENODEV it cannot be mapped; -EPROTO the file is shorter than the server said; -EPERM the server could
- *         shorten it later (a memfd is to have F_SEAL_SHRINK); or what mmap() said.
+ * @return 0; -ENODEV it cannot be mapped; -EPROTO the file is shorter than the server announced; -EPERM the server could
+ *         shorten it later (a memfd must have F_SEAL_SHRINK); or the error of mmap().
  */
 int vfu_client_region_map(const struct vfu_client_region *region, unsigned int area,
 			  void **address);
 
 /**
- * Read. One message for up to max_data_xfer_bytes, so 4 and 8 bytes are one access; more bytes are several.
+ * Read, by one message for each max_data_xfer_bytes; so 4 and 8 bytes are one access.
  *
  * @param client An open client.
  * @param region Its index; enum vfu_pci_region.
@@ -206,44 +207,44 @@ int vfu_client_region_write(struct vfu_client *client, unsigned int region, uint
 			    const void *data, size_t length);
 
 /**
- * Write without waiting for the answer, as a write over PCIe is posted. Ordering: calls made later are carried out
- * later. An error stays unknown.
+ * Write without waiting for an answer, like a posted write over PCIe. Ordering: calls made later are carried out later. The
+ * caller does not learn of an error.
  *
  * @param client An open client.
  * @param region Its index; enum vfu_pci_region.
  * @param offset In the region, bytes.
  * @param data   `length` bytes.
  * @param length Bytes.
- * @return 0 or -errno of sending it; an error of the server stays unknown.
+ * @return 0 or -errno of sending it; errors of the server are not reported.
  */
 int vfu_client_region_post(struct vfu_client *client, unsigned int region, uint64_t offset,
 			   const void *data, size_t length);
 
 /**
- * Several writes of at most 8 bytes in order: in one message where the server offers that.
+ * Several writes of at most 8 bytes each, in order: in one message if the server supports that.
  *
  * @param client An open client.
  * @param writes In their order.
  * @param count  How many of them.
- * @return 0; -EIO some were done and then one was refused; as all calls.
+ * @return 0; -EIO the server did some and then refused one; as all calls.
  */
 int vfu_client_region_write_multi(struct vfu_client *client, const struct vfu_region_write *writes,
 				  unsigned int count);
 
 /**
- * Let the device reach memory: length bytes of the file fd from offset on, which the server maps. With fd -1 it is told that
- * there is memory, and no way to it: its requests (DMA_READ, DMA_WRITE) are refused. rights are VFU_DMA_FLAG_*.
+ * Give the device access to memory: `length` bytes of the file fd from `offset` on, which the server maps. With fd -1 the server
+ * only learns that there is memory, and cannot reach it: the client refuses its requests (DMA_READ, DMA_WRITE).
  *
  * Owner: fd stays the caller's and may be closed afterwards.
  *
  * @param client An open client.
- * @param iova   Of the first byte, as the device calls it; whole pages.
+ * @param iova   The first byte's address for the device; whole pages.
  * @param length Bytes; whole pages.
  * @param rights VFU_DMA_FLAG_READ, VFU_DMA_FLAG_WRITE.
- * @param fd     The file; it stays the caller's and may be closed afterwards. -1: none.
+ * @param fd     The file; -1: none.
  * @param offset In the file, bytes; whole pages.
- * @return 0; -EEXIST overlap; -ENOSPC too many; -EINVAL, -EACCES, -ENOTSUP a file that the server does not like; as
- *         all calls.
+ * @return 0; -EEXIST overlap; -ENOSPC too many; -EINVAL, -EACCES, -ENOTSUP a file that the server does not accept; as all
+ *         calls.
  */
 int vfu_client_dma_map(struct vfu_client *client, uint64_t iova, uint64_t length,
 		       unsigned int rights, int fd, uint64_t offset);
@@ -259,11 +260,11 @@ int vfu_client_dma_map(struct vfu_client *client, uint64_t iova, uint64_t length
 int vfu_client_dma_unmap(struct vfu_client *client, uint64_t iova, uint64_t length);
 
 /**
- * Ask how many vectors an interrupt type has.
+ * Query an interrupt type.
  *
  * @param client An open client.
  * @param type   enum vfu_pci_irq.
- * @param count  Out: vectors.
+ * @param count  Out: number of vectors.
  * @param flags  Out: VFU_IRQ_FLAG_*.
  * @return 0 or -errno, as all calls.
  */
@@ -271,7 +272,7 @@ int vfu_client_irq_info(struct vfu_client *client, unsigned int type, uint32_t *
 			uint32_t *flags);
 
 /**
- * Say which eventfds the vectors [start, start + count) signal.
+ * Set the eventfds that the vectors [start, start + count) signal.
  *
  * Owner: the descriptors stay the caller's.
  *
@@ -279,14 +280,14 @@ int vfu_client_irq_info(struct vfu_client *client, unsigned int type, uint32_t *
  * @param type   enum vfu_pci_irq.
  * @param start  The first vector.
  * @param count  How many vectors.
- * @param fds    `count` of them, which stay the caller's; -1: that vector signals none. NULL: none does.
+ * @param fds    `count` eventfds; -1: that vector signals none. NULL: none of them does.
  * @return 0 or -errno, as all calls.
  */
 int vfu_client_irq_set(struct vfu_client *client, unsigned int type, unsigned int start,
 		       unsigned int count, const int *fds);
 
 /**
- * Take back the eventfds of all vectors of a type.
+ * Remove the eventfds of all vectors of a type.
  *
  * @param client An open client.
  * @param type   enum vfu_pci_irq.

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Who is at the other end of a socket.
+ * The process at the other end of a socket.
  */
 #ifndef VFU_PEER_H
 #define VFU_PEER_H
@@ -11,13 +11,13 @@
 
 /** A process at the other end, as the kernel knows it. */
 struct vfu_peer {
-	pid_t pid; /**< 0: not known */
-	uid_t uid; /**< as it was when the peer called connect(), or listen(); (uid_t)-1: not known */
-	char name[32]; /**< of its program, as in /proc/PID/comm; ends with NUL */
+	pid_t pid;     /**< 0: unknown */
+	uid_t uid;     /**< its user when it called connect() or listen(); (uid_t)-1: unknown */
+	char name[32]; /**< its program, as in /proc/PID/comm; ends with NUL */
 };
 
 /**
- * Ask who is at the other end of a socket, by SO_PEERCRED; the name if /proc may be read, else "?".
+ * Find the process at the other end of a socket, by SO_PEERCRED. Its name is "?" if /proc cannot be read.
  *
  * Threads: any. Blocks: never.
  *

@@ -4,8 +4,8 @@
  * @file
  * The messages of the vfio-user protocol, version 0.x, as QEMU's docs/interop/vfio-user.rst has them. Layouts only.
  *
- * All numbers stand in the byte order of the host: both sides live on one. A message is a struct vfu_header and a
- * payload; the structs below are the payloads, or their fixed first parts. Many are those of the VFIO ioctls.
+ * All numbers are in host byte order, as both sides run on one host. A message is a struct vfu_header and a payload; the structs
+ * below are the payloads, or their fixed first parts. Many are those of the VFIO ioctls.
  */
 #ifndef VFU_PROTO_H
 #define VFU_PROTO_H
@@ -37,12 +37,12 @@ enum vfu_command {
 	VFU_MIG_DATA_WRITE = 18,
 };
 
-/* The size of what follows must not depend on the compiler, and where its members stand neither. */
+/* Sizes and offsets of the structs below must not depend on the compiler. */
 #define VFU_SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type)
 #define VFU_OFFSET(type, member, bytes) \
 	_Static_assert(offsetof(struct type, member) == (bytes), #type "." #member)
 
-/** What every message begins with. */
+/** The header of every message. */
 struct vfu_header {
 	uint16_t id;	  /**< the sender's; echoed in the reply */
 	uint16_t command; /**< enum vfu_command */
@@ -83,12 +83,12 @@ VFU_OFFSET(vfu_dma_map, iova, 16);
 
 #define VFU_DMA_FLAG_READ  0x1u /**< the device may read */
 #define VFU_DMA_FLAG_WRITE 0x2u /**< the device may write */
-/* How; newer clients say it with each descriptor. */
+/* The access mode; newer clients set it with each descriptor. */
 #define VFU_DMA_FLAG_MODE_MASK 0xcu
 #define VFU_DMA_FLAG_MODE_MMAP 0x4u
 #define VFU_DMA_FLAG_MODE_FILE 0x8u /**< read and write of the descriptor */
 
-/** The device may reach a range no longer. */
+/** Revokes the device's access to a range. */
 struct vfu_dma_unmap {
 	uint32_t argsz; /**< bytes of this struct */
 	uint32_t flags; /**< 0 or VFU_DMA_UNMAP_FLAG_ALL */
@@ -100,7 +100,7 @@ VFU_OFFSET(vfu_dma_unmap, iova, 8);
 
 #define VFU_DMA_UNMAP_FLAG_ALL 0x2u /**< with iova and size 0: everything */
 
-/** What the device has. */
+/** Describes the device. */
 struct vfu_device_info {
 	uint32_t argsz;	      /**< bytes of this struct */
 	uint32_t flags;	      /**< VFU_DEVICE_FLAG_* */
@@ -112,9 +112,9 @@ VFU_SIZE(vfu_device_info, 16);
 #define VFU_DEVICE_FLAG_RESET 0x1u
 #define VFU_DEVICE_FLAG_PCI   0x2u
 
-/** What a region is; capabilities follow. */
+/** Describes a region; capabilities follow. */
 struct vfu_region_info {
-	uint32_t argsz;	     /**< bytes with all capabilities, or that the client has room for */
+	uint32_t argsz;	     /**< bytes with all capabilities; in a request, the client's room */
 	uint32_t flags;	     /**< VFU_REGION_FLAG_* */
 	uint32_t index;	     /**< enum vfu_pci_region */
 	uint32_t cap_offset; /**< from the start of this struct; 0: none */
@@ -129,7 +129,7 @@ VFU_OFFSET(vfu_region_info, size, 16);
 #define VFU_REGION_FLAG_MMAP  0x4u
 #define VFU_REGION_FLAG_CAPS  0x8u
 
-/** What a capability of a region begins with. */
+/** The header of a region's capability. */
 struct vfu_cap_header {
 	uint16_t id;	  /**< VFU_CAP_* */
 	uint16_t version; /**< 1 */
@@ -176,7 +176,7 @@ enum vfu_pci_irq {
 	VFU_PCI_IRQS = 5,
 };
 
-/** What an interrupt type is. */
+/** Describes an interrupt type. */
 struct vfu_irq_info {
 	uint32_t argsz; /**< bytes of this struct */
 	uint32_t flags; /**< VFU_IRQ_FLAG_* */

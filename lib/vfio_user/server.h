@@ -4,18 +4,18 @@
  * @file
  * The server: one device on one socket for one client at a time.
  *
- * The host describes the device (struct vfu_server_conf), answers the callbacks of struct vfu_server_ops, and calls
- * vfu_server_process() whenever vfu_server_fd() is readable. The server keeps the table of the client's memory, maps
- * the descriptors that come with it, keeps the eventfds of the interrupts, and cleans up after a client that is gone.
+ * The host describes the device (struct vfu_server_conf), implements the callbacks of struct vfu_server_ops, and calls
+ * vfu_server_process() whenever vfu_server_fd() is readable. The server keeps the table of the client's memory, maps the
+ * descriptors that come with it, keeps the eventfds of the interrupts, and cleans up when a client has gone.
  *
- * Nothing that a client sends is believed: what reaches a callback lies within what the host described and the client
- * mapped, and no client maps more than 8192 pieces of files or 4 TiB of them. What memory holds is another matter: the
- * client writes to it all the time, and can truncate its file under the mapping (an access then raises SIGBUS; guarding
- * the accesses is the host's).
+ * The server trusts nothing that a client sends: callbacks get only what lies within the host's description and the client's
+ * maps, and no client maps more than 8192 pieces of files or 4 TiB of them. The contents of memory are not protected: the client
+ * writes to it at any time, and can truncate its file under the mapping (an access then raises SIGBUS; the host has to guard its
+ * accesses).
  *
- * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run
- * inside of vfu_server_process() (and vfu_server_destroy()), and may call only vfu_server_irq_trigger(),
- * vfu_server_spend() and vfu_server_dma_find(), and disconnected() vfu_server_region_file().
+ * Threads: one at a time per server, except for vfu_server_irq_trigger(), which any thread may call. Callbacks run inside
+ * vfu_server_process() (and vfu_server_destroy()). They may call only vfu_server_irq_trigger(), vfu_server_spend() and
+ * vfu_server_dma_find(); disconnected() may also call vfu_server_region_file().
  *
  * Blocks: never, unless a callback does.
  *
@@ -35,29 +35,29 @@
 #include "version.h"
 
 #define VFU_MAX_REGIONS 16
-#define VFU_MAX_AREAS	16 /**< of a region, that can be mapped */
+#define VFU_MAX_AREAS	16 /**< mappable areas of a region */
 
 struct vfu_server;
 
-/** A region of the device. All zero: there is none of that index. */
+/** A region of the device. All zero: there is none with that index. */
 struct vfu_region {
 	uint64_t size;	/**< bytes */
 	uint32_t flags; /**< VFU_REGION_FLAG_READ, VFU_REGION_FLAG_WRITE */
 	/**
-	 * The longest access that the callbacks are given, a power of two: longer ones come in pieces, at its multiples, and
-	 * those of one message may come in several looks. 0: each access comes whole.
+	 * The longest access that the callbacks get, a power of two: longer ones are cut at its multiples, and the pieces of one
+	 * message may be spread over several looks. 0: accesses are not cut.
 	 */
 	uint32_t access_bytes;
-	/** Offset and length of a write are multiples of that, a power of two, or it is refused (EINVAL). 0: any. */
+	/** Writes whose offset or length is not a multiple of this power of two are refused (EINVAL). 0: none is. */
 	uint32_t write_bytes;
 	/**
-	 * What the client may map: areas of the region (nareas of them, whole pages), or all of it if there are no areas.
-	 * Byte x of the region stands at fd_offset + x in the file. Messages may access these areas as well.
+	 * The client may map the areas (nareas of them, whole pages), or the whole region if there are none. Byte x of the region
+	 * is at fd_offset + x in the file. Messages may access these areas as well.
 	 */
 	bool mappable;
-	/** If mappable; stays the host's, and open as long as the server lives or until vfu_server_region_file(). */
+	/** If mappable: the file. It stays the host's, which keeps it open until vfu_server_region_file() or the server's end. */
 	int fd;
-	uint64_t fd_offset;		      /**< of the region in the file, bytes; whole pages */
+	uint64_t fd_offset;		      /**< the region's offset in the file; whole pages */
 	unsigned int nareas;		      /**< of areas: 0 .. VFU_MAX_AREAS */
 	struct vfu_area areas[VFU_MAX_AREAS]; /**< whole pages, of the region */
 };
@@ -67,55 +67,55 @@ enum vfu_irq_event {
 	VFU_IRQ_CLEARED,
 	VFU_IRQ_MASKED,
 	VFU_IRQ_UNMASKED,
-	VFU_IRQ_TRIGGERED, /**< the client asked for it */
+	VFU_IRQ_TRIGGERED, /**< by the client */
 };
 
-/** What the host does. arg is struct vfu_server_conf's. Members that are NULL: nothing to do, and that succeeds. */
+/** The host's callbacks. arg is struct vfu_server_conf's. A member that is NULL does nothing and succeeds. */
 struct vfu_server_ops {
 	/**
-	 * Access the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment, unless
-	 * struct vfu_region restricts it. Required if there are regions. A negative errno is given to the client.
+	 * Read from the region: within its size, in a permitted direction, length 1..max_data_xfer_bytes, any alignment unless
+	 * struct vfu_region restricts it. Required if there are regions. The client gets a negative errno as the answer.
 	 */
 	int (*region_read)(void *arg, unsigned int region, uint64_t offset, void *data,
 			   size_t length);
-	/** Likewise. */
+	/** Write to the region. As region_read. */
 	int (*region_write)(void *arg, unsigned int region, uint64_t offset, const void *data,
 			    size_t length);
-	/** New memory: page-aligned, overlapping no other. A negative errno takes the region back and goes to the client. */
+	/** New memory: page-aligned, without overlaps. A negative errno refuses the region and is the client's answer. */
 	int (*dma_map)(void *arg, const struct vfu_dma_region *region);
 	/**
-	 * When it returns the device no longer touches the memory, which is then unmapped. Of many the last comes first, and
-	 * those of one message, or of a client that has left, may come in several looks.
+	 * When it returns, the device no longer touches the memory, which is then unmapped. Regions are removed last one first;
+	 * those of one message, or of a client that has left, may be spread over several looks.
 	 */
 	void (*dma_unmap)(void *arg, const struct vfu_dma_region *region);
-	/** For information: the server has done it. */
+	/** For information only: the server has done the work. */
 	void (*irq)(void *arg, unsigned int type, unsigned int vector, enum vfu_irq_event event);
-	/** NULL: the device reports that it has no reset. DMA maps and interrupts stay. */
+	/** Reset the device; DMA maps and interrupts stay. NULL: the device reports that it has no reset. */
 	int (*reset)(void *arg);
-	/** A client has negotiated. */
+	/** A client has connected and negotiated. */
 	void (*connected)(void *arg, const struct vfu_peer *client);
 	/**
-	 * That client is gone, and so are its interrupts; its memory is still there, and goes in this and the next looks
-	 * (dma_unmap is called for each region). The device must not touch it from here on.
+	 * The client and its interrupts are gone. Its memory is still there, and is unmapped in this and the next looks
+	 * (dma_unmap is called for each region). From here on the device must not touch it.
 	 */
 	void (*leaving)(void *arg);
 	/**
-	 * Thereafter: all of its memory is unmapped, and the next client may come.
+	 * Called after leaving(), when all of the client's memory is unmapped and the next client may come.
 	 * reason: 0 it closed the connection, else -errno: -EPROTO it broke the protocol, -ETIMEDOUT it did not answer.
 	 */
 	void (*disconnected)(void *arg, int reason);
 };
 
-/** What a server is made of. Read during vfu_server_create(), but for what ops and arg stand for. */
+/** How to create a server. Only read during vfu_server_create(), except for what ops and arg point to. */
 struct vfu_server_conf {
 	const char *name; /**< of the device, in messages. Required; copied. */
-	const char *path; /**< where to listen; NULL: nowhere, clients come by vfu_server_adopt() */
+	const char *path; /**< where to listen; NULL: nowhere, see vfu_server_adopt() */
 	/**
-	 * The same by a way that stays what it is while the server lives, such as /proc/self/fd/7/NAME with the folder's
-	 * descriptor; path is then for messages alone. NULL: path.
+	 * The path for system calls, if it differs: one that keeps naming the same folder while the server lives, such as
+	 * /proc/self/fd/7/NAME with the folder's descriptor. `path` is then for messages only. NULL: path.
 	 */
 	const char *bind_path;
-	const struct vfu_server_ops *ops; /**< the callbacks; must stay */
+	const struct vfu_server_ops *ops; /**< the callbacks; must outlive the server */
 	void *arg;			  /**< for the callbacks */
 	vfu_log_fn *log;		  /**< may be NULL */
 	void *log_arg;			  /**< for log */
@@ -128,27 +128,27 @@ struct vfu_server_conf {
 	struct vfu_irq_type irqs[VFU_MAX_IRQ_TYPES];
 
 	struct vfu_capabilities caps; /**< all zero: vfu_capabilities_ours() */
-	/** Accept memory in files of any file system, not only tmpfs and hugetlbfs: the client can make the server wait. */
+	/** Accept memory in files of any file system, not only tmpfs and hugetlbfs: the client can then make the server wait. */
 	bool any_file;
 	unsigned int timeout_ms; /**< for a client's first message; default 5000 */
 };
 
 /**
- * Make a server and listen.
+ * Create a server and listen.
  *
  * @param conf   What to serve; read during the call.
  * @param server Out: the server.
- * @return 0; -EINVAL a description that cannot be (logged); -EADDRINUSE the path is served by a living process (logged
- *         with its name); -EEXIST what stands at the path is no socket; -ENOMEM.
+ * @return 0; -EINVAL an invalid description (logged); -EADDRINUSE a living process serves the path (logged with its name);
+ *         -EEXIST the file at the path is no socket; -ENOMEM.
  */
 int vfu_server_create(const struct vfu_server_conf *conf, struct vfu_server **server);
 
 /**
- * From here on what clients send and the server has no use for is closed in a thread: close() of a descriptor can wait for
- * ever for the program behind it, and that may be the client itself. Without this call it is closed in the thread of
- * vfu_server_process(). Files of much memory go with it, as who closes the last descriptor gives all of it back. A second
- * thread maps and unmaps clients' memory, which takes as long as the client has made it: DMA_MAP is answered then. A host
- * that gives up privileges calls it thereafter, so that the threads have none, and before it gives up making threads.
+ * Start two threads. One closes descriptors that clients send and the server does not need: close() can wait for ever for the
+ * program behind the descriptor, which may be the client itself, and closing the last descriptor of a large file frees all its
+ * memory. The other maps and unmaps clients' memory, which can take as long as a client wishes; DMA_MAP is answered when that
+ * is done. Without this call the thread of vfu_server_process() does all this. A host that gives up privileges calls it
+ * afterwards, so that the threads have none, but before it gives up the right to create threads.
  *
  * @param server A server that is alive.
  * @return 0 or -errno, logged.
@@ -163,73 +163,72 @@ int vfu_server_start_threads(struct vfu_server *server);
 void vfu_server_destroy(struct vfu_server *server);
 
 /**
- * The descriptor that is readable when there is something to do for vfu_server_process(): for poll() or epoll.
+ * A descriptor for poll() or epoll, readable when vfu_server_process() has something to do.
  *
  * @param server A server that is alive.
- * @return It stays the same, and the server's.
+ * @return The descriptor, which belongs to the server and never changes.
  */
 int vfu_server_fd(const struct vfu_server *server);
 
 /**
- * Do some of what there is to do: a look, which is short, so that others get their turn. It ends between two units of
- * work (a message; a write of REGION_WRITE_MULTI; an access of a long REGION_READ or REGION_WRITE; a region that goes), after some
- * thousands of accesses or some dozens of messages, or when VFU_LOOK_NS are over. What is left keeps the descriptor
- * readable; a message that is not done goes on where it was, before the next one is looked at.
+ * Do some of the work that waits: a look, which is short, so that other servers get their turn. It ends between two units of work
+ * (a message; a write of REGION_WRITE_MULTI; an access of a long REGION_READ or REGION_WRITE; the removal of a region) after some
+ * thousands of accesses or some dozens of messages, or after VFU_LOOK_NS. Remaining work keeps the descriptor readable; an
+ * unfinished message continues before the next one begins.
  *
  * @param server A server that is alive.
- * @return Messages handled, also those that are not done.
+ * @return Messages handled, including unfinished ones.
  */
 unsigned int vfu_server_process(struct vfu_server *server);
 
 /**
- * As vfu_server_process(), for one of so many servers that are looked at in a row: together they do what one does in a
+ * As vfu_server_process(), for one of several servers that are processed in a row: together they do as much as one does in a
  * look.
  *
  * @param server  A server that is alive.
- * @param servers How many: 1 or more.
+ * @param servers Their number: 1 or more.
  * @return As vfu_server_process().
  */
 unsigned int vfu_server_process_share(struct vfu_server *server, unsigned int servers);
 
 /**
- * From a callback that takes longer than to write a register: let it count for more, so that looks end sooner.
+ * Called by a callback that takes longer than a register write: count it as more steps, so that the look ends sooner.
  *
  * @param server A server that is alive.
- * @param steps  By how many register writes, about 50 ns each.
+ * @param steps  The additional time in register writes, about 50 ns each.
  */
 void vfu_server_spend(struct vfu_server *server, uint32_t steps);
 
 /**
- * Take a connected socket as if its peer had connected. Owner: fd is the server's from here on, also on failure: -EBUSY one is
- * served, or the memory of the one before is not unmapped yet.
+ * Adopt a connected socket as if its peer had connected.
  *
  * @param server A server that is alive.
- * @param fd     A connected socket; the server's from here on, also on failure.
- * @return 0; -EBUSY one is served, or the memory of the one before is not unmapped yet.
+ * @param fd     A connected socket; the server owns it from here on, also on failure.
+ * @return 0; -EBUSY another client is served, or the memory of the previous one is not unmapped yet.
  */
 int vfu_server_adopt(struct vfu_server *server, int fd);
 
 /**
- * The next client maps this file, of the same size, where the region can be mapped. While nobody is served: the client
- * before keeps what it has mapped.
+ * Replace the file of a mappable region, by one of the same size, for the next client. Call it while no client is served: the
+ * previous client keeps what it has mapped.
  *
  * @param server A server that is alive.
- * @param region Its index; one that is mappable.
+ * @param region The index of a mappable region.
  * @param fd     The file, which stays the host's; -1: none.
  */
 void vfu_server_region_file(struct vfu_server *server, unsigned int region, int fd);
 
 /**
- * Who is served.
+ * The client that is served.
  *
  * @param server A server that is alive.
- * @return The client; lives until the server is processed again. NULL: nobody.
+ * @return The client; valid until the server is processed again. NULL: none.
  */
 const struct vfu_peer *vfu_server_client(const struct vfu_server *server);
 
 /**
- * Close the connection to the client, if there is one, as if it had gone; disconnected() gets reason, here or, where there is
- * much to unmap, in a later look.
+ * Close the connection to the client, if there is one, as if the client had closed it. disconnected() gets the reason, in this
+ * call or, if there is much to unmap, in a later look.
  *
  * @param server A server that is alive.
  * @param reason For disconnected(): 0 or -errno.
@@ -249,27 +248,27 @@ void vfu_server_disconnect(struct vfu_server *server, int reason);
 int vfu_server_irq_trigger(struct vfu_server *server, unsigned int type, unsigned int vector);
 
 /**
- * The client's memory at [iova, iova + length), in one region; NULL: not mapped. Valid until
- * vfu_server_process() is called again. For hosts that keep no table of what dma_map() gave them; softrnicd keeps one.
+ * Find the client's memory at [iova, iova + length), in one region. For hosts that do not keep what dma_map() gave them;
+ * softrnicd does.
  *
  * @param server A server that is alive.
- * @param iova   Of the first byte.
+ * @param iova   Address of the first byte.
  * @param length Bytes.
  * @return The region; valid until vfu_server_process() is called again. NULL: not mapped.
  */
 const struct vfu_dma_region *vfu_server_dma_find(const struct vfu_server *server, uint64_t iova,
 						 uint64_t length);
 
-/** Since the server was made. For hosts that show it; softrnicd does not, and the tests count by it. */
+/** Counters since vfu_server_create(), for hosts that show them, and for tests; softrnicd does not use them. */
 struct vfu_server_stats {
-	uint64_t clients;      /**< that negotiated */
-	uint64_t refused;      /**< that came while another was served */
+	uint64_t clients;      /**< clients that negotiated */
+	uint64_t refused;      /**< clients that came while another was served */
 	uint64_t messages;     /**< commands received */
 	uint64_t errors;       /**< commands answered with an error */
 	uint64_t broken;       /**< connections ended for a breach of the protocol */
-	uint32_t dma_regions;  /**< now */
-	uint64_t dma_bytes;    /**< now */
-	uint32_t dma_mappings; /**< files or pieces of files mapped, now */
+	uint32_t dma_regions;  /**< present regions */
+	uint64_t dma_bytes;    /**< in the present regions */
+	uint32_t dma_mappings; /**< present mappings of files or pieces of files */
 };
 /**
  * Read the counters.

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * What server and host tell each other of interrupts and memory, and the server's tables keep. Part of server.h.
+ * Interrupts and memory, as server and host describe them to each other and the server's tables keep them. Part of server.h.
  */
 #ifndef VFU_TYPES_H
 #define VFU_TYPES_H
@@ -12,7 +12,7 @@
 #define VFU_MAX_IRQ_TYPES 8
 #define VFU_MAX_VECTORS	  4096 /**< of all types together */
 
-/** How long a look is: vfu_server_process(). */
+/** The length of a look: vfu_server_process(). */
 #define VFU_LOOK_NS 250000
 
 /** Vectors of one type (INTx, MSI, MSI-X, ...). */
@@ -23,16 +23,16 @@ struct vfu_irq_type {
 
 /** Memory of the client that the device may reach. */
 struct vfu_dma_region {
-	uint64_t iova;	/**< of its first byte */
+	uint64_t iova;	/**< address of its first byte */
 	uint64_t size;	/**< bytes; whole pages */
 	uint32_t flags; /**< VFU_DMA_FLAG_*: what the device may do */
-	void *address; /**< where it is mapped; NULL: no descriptor came, and the device has no way to it */
-	/** With an address: all of the mapping that it lies in, which other regions may share. */
+	void *address; /**< where it is mapped; NULL: no descriptor came, and the device cannot reach it */
+	/** With an address: the whole mapping that contains it, which other regions may share. */
 	void *mapping;
-	uint64_t mapping_bytes; /**< of that mapping */
+	uint64_t mapping_bytes; /**< length of that mapping */
 	uint64_t
-		mapping_page_bytes; /**< of its file: a mapping of hugepages can only be replaced by so much */
-	/** At most so many bytes of it had no memory yet when it was made: who touches them first makes them, and is charged. */
+		mapping_page_bytes; /**< page size of its file: hugepages can only be replaced as a whole */
+	/** Upper bound of the bytes without memory when it was mapped: the process that first touches them is charged for them. */
 	uint64_t mapping_holes;
 };
 

@@ -18,18 +18,18 @@
 #define VFU_PAGE_BYTES		    4096u /**< smallest page of DMA maps */
 #define VFU_PGSIZES		    (VFU_PAGE_BYTES | 1ull << 21 | 1ull << 30)
 
-/** What a side can do, or both have agreed on. */
+/** The capabilities of one side, or those that both agreed on. */
 struct vfu_capabilities {
 	uint32_t
-		max_msg_fds; /**< descriptors that the sender can receive in one message: 0 .. VFU_MAX_FDS of ours */
-	uint32_t max_data_xfer_bytes; /**< of one read or write */
-	uint32_t max_dma_maps;	      /**< maps at a time */
-	uint64_t pgsizes;    /**< page sizes of DMA maps in bytes, powers of two, or'ed together */
-	bool write_multiple; /**< it has VFU_REGION_WRITE_MULTI */
+		max_msg_fds; /**< descriptors that the sender can receive in one message: 0 .. VFU_MAX_FDS here */
+	uint32_t max_data_xfer_bytes; /**< bytes in one read or write */
+	uint32_t max_dma_maps;	      /**< simultaneous maps */
+	uint64_t pgsizes;	      /**< page sizes of DMA maps in bytes, powers of two, or'ed */
+	bool write_multiple;	      /**< VFU_REGION_WRITE_MULTI is supported */
 };
 
 /**
- * What this library can do; a server or client may offer less.
+ * The capabilities of this library; a server or client may offer less.
  *
  * Threads: any. Blocks: never.
  *
@@ -38,20 +38,20 @@ struct vfu_capabilities {
 void vfu_capabilities_ours(struct vfu_capabilities *caps);
 
 /**
- * Read a peer's text: length bytes that end with NUL, or none at all. What is absent has the specification's default;
- * what we do not know (migration, twin_socket) is passed over, and so refused by not being answered.
+ * Parse a peer's text: `length` bytes that end with NUL, or none at all. An absent capability has the specification's default.
+ * Unknown ones (migration, twin_socket) are ignored, which refuses them as the answer does not contain them.
  *
  * Threads: any. Blocks: never.
  *
  * @param text   JSON; may be NULL if length is 0.
- * @param length Bytes, the NUL included; 0: no text.
+ * @param length Bytes, including the NUL; 0: no text.
  * @param caps   Out: all members.
- * @return 0; -EINVAL no such text, or a value out of range.
+ * @return 0; -EINVAL a malformed text, or a value out of range.
  */
 int vfu_capabilities_parse(const char *text, size_t length, struct vfu_capabilities *caps);
 
 /**
- * What holds for the session: ours as far as theirs permit.
+ * The capabilities of the session: ours, as far as theirs permit.
  *
  * Threads: any. Blocks: never.
  *
@@ -64,14 +64,14 @@ int vfu_capabilities_agree(const struct vfu_capabilities *ours,
 			   const struct vfu_capabilities *theirs, struct vfu_capabilities *agreed);
 
 /**
- * Write the text, with its NUL.
+ * Format the text, with its NUL.
  *
  * Threads: any. Blocks: never.
  *
- * @param caps What to write.
+ * @param caps The capabilities.
  * @param text Out: the JSON text.
- * @param room Bytes of `text`.
- * @return Its length with the NUL; -ENOSPC, -ENOMEM.
+ * @param room Bytes in `text`.
+ * @return Its length including the NUL; -ENOSPC, -ENOMEM.
  */
 int vfu_capabilities_format(const struct vfu_capabilities *caps, char *text, size_t room);
 
