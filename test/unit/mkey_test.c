@@ -35,6 +35,21 @@ __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 	return __real_pthread_mutex_lock(mutex);
 }
 
+/* From the n-th allocation of this thread on there is no memory; 0: there is. */
+static __thread unsigned int memory_ends;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+	if (memory_ends == 1)
+		return NULL;
+	memory_ends -= memory_ends > 0;
+	return __real_calloc(count, size);
+}
+
 static struct rte_mempool *
 make_pool(const char *name, unsigned int count)
 {
@@ -481,6 +496,72 @@ test_a_pool_keeps_its_keys_when_it_gets_no_more(void **state)
 	rte_free(memory);
 }
 
+/* What a pool could not get, other pools do not lose. */
+static void
+test_a_pool_that_finds_no_memory_leaves_others_their_keys(void **state)
+{
+	struct rnic_dev *dev = *state;
+	const uint32_t keys = rnic_mkeys_count(dev);
+	struct rte_mempool *has = make_pool("has", 63), *wants = make_pool("wants", 63);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(has);
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+	uint32_t own_keys;
+	unsigned int n = 0;
+	int rc;
+
+	assert_int_equal(rnic_mkey_register_pool(dev, has), 0);
+	own_keys = rnic_mkeys_count(dev);
+	do {
+		memory_ends = ++n;
+		rc = rnic_mkey_register_pool(dev, wants);
+		memory_ends = 0;
+		/* A queue that has not met it. */
+		rnic_mkey_cache_init(dev, &cache);
+		assert_true(rnic_mkey_lookup(&cache, NULL, data_of(mbuf), &lkey));
+		assert_true(rc == 0 || rnic_mkeys_count(dev) == own_keys);
+	} while (rc == -ENOMEM);
+	assert_int_equal(rc, 0);
+	/* The pool, its pieces, a region, the table. */
+	assert_true(n > 4);
+	rte_pktmbuf_free(mbuf);
+	rte_mempool_free(wants);
+	rte_mempool_free(has);
+	assert_int_equal(rnic_mkeys_count(dev), keys);
+}
+
+/* Rather none than a key that is dead; and from the next change on all have theirs. */
+static void
+test_a_pool_that_goes_without_memory_leaves_no_dead_key(void **state)
+{
+	struct rnic_dev *dev = *state;
+	struct rte_mempool *stays = make_pool("stays", 63), *goes = make_pool("goes", 63);
+	struct rte_mbuf *mbufs[2] = { rte_pktmbuf_alloc(stays), rte_pktmbuf_alloc(goes) };
+	struct rte_mempool *pools[2] = { stays, goes };
+	struct rnic_mkey_cache cache;
+	struct rnic_be32 lkey;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(rnic_mkey_register_pool(dev, pools[i]), 0);
+	for (i = 0; i < 2; i++) {
+		rnic_mkey_cache_init(dev, &cache);
+		assert_true(rnic_mkey_lookup(&cache, NULL, data_of(mbufs[i]), &lkey));
+	}
+	memory_ends = 1;
+	rnic_mkey_unregister_pool(dev, goes);
+	memory_ends = 0;
+	for (i = 0; i < 2; i++)
+		assert_false(rnic_mkey_lookup(&cache, NULL, data_of(mbufs[i]), &lkey));
+	assert_int_equal(rnic_mkey_register_pool(dev, goes), 0);
+	for (i = 0; i < 2; i++)
+		assert_true(rnic_mkey_lookup(&cache, NULL, data_of(mbufs[i]), &lkey));
+	for (i = 0; i < 2; i++) {
+		rte_pktmbuf_free(mbufs[i]);
+		rte_mempool_free(pools[i]);
+	}
+}
+
 static void
 test_a_refused_key_leaves_nothing(void **state)
 {
@@ -576,6 +657,8 @@ static const struct CMUnitTest tests[] = {
 	OPEN_TEST(test_a_cache_is_old_after_any_number_of_removals),
 	OPEN_TEST(test_a_pool_outlives_a_mapping_of_the_application),
 	OPEN_TEST(test_a_pool_keeps_its_keys_when_it_gets_no_more),
+	OPEN_TEST(test_a_pool_that_finds_no_memory_leaves_others_their_keys),
+	OPEN_TEST(test_a_pool_that_goes_without_memory_leaves_no_dead_key),
 	OPEN_TEST(test_a_refused_key_leaves_nothing),
 	OPEN_TEST(test_a_refused_pool_costs_no_lock),
 	cmocka_unit_test(test_close_takes_all_keys_back),

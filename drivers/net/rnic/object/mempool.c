@@ -44,12 +44,14 @@ struct rnic_mkey_pools {
 	struct rnic_dev *dev;
 	/* All below is under the lock of the keys; readers of `addresses` take none. */
 	struct pool *first;
-	struct address_table *_Atomic addresses;
-	struct address_table *spare; /* empty, for when there is no memory */
+	const struct address_table *_Atomic addresses;
+	struct address_table *tables; /* that there were */
 	atomic_ullong generation;
 	atomic_ullong registrations; /* a pool without a key may get one now */
 	bool listening;		     /* to mempool events */
 };
+
+static const struct address_table no_addresses;
 
 /* ---- Address to key ---- */
 
@@ -61,7 +63,14 @@ compare_ranges(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Called with the lock held: the table of what is registered now; without memory for it an empty one, always right. */
+static void
+set_addresses(struct rnic_mkey_pools *pools, const struct address_table *table)
+{
+	/* Partner: the load-acquire in find_range(). */
+	atomic_store_explicit(&pools->addresses, table, memory_order_release);
+}
+
+/* Called with the lock held: the table of what is registered now. Without memory for it the last one stays. */
 static int
 publish(struct rnic_mkey_pools *pools)
 {
@@ -69,43 +78,38 @@ publish(struct rnic_mkey_pools *pools)
 	struct address_table *table;
 	const struct pool *pool;
 	uint32_t count = 0;
-	int rc = 0;
 
 	for (pool = pools->first; pool != NULL; pool = pool->next)
 		for (region = pool->regions; region != NULL; region = region->next)
 			count++;
-	table = calloc(1, sizeof(*table) + count * sizeof(table->ranges[0]));
-	if (table == NULL) {
-		RNIC_LOG(WARNING, pools->dev, "no memory for the table of addresses");
-		rc = -ENOMEM;
-		table = pools->spare;
-		pools->spare = NULL;
-		if (table == NULL) /* twice in a row: the empty one is there already */
-			return rc;
+	if (count == 0) {
+		set_addresses(pools, &no_addresses);
+		return 0;
 	}
-	for (pool = pools->first; pool != NULL && rc == 0; pool = pool->next)
+	table = calloc(1, sizeof(*table) + count * sizeof(table->ranges[0]));
+	if (table == NULL)
+		return -ENOMEM;
+	for (pool = pools->first; pool != NULL; pool = pool->next)
 		for (region = pool->regions; region != NULL; region = region->next)
 			table->ranges[table->count++] =
 				(struct rnic_mkey_range){ .start = region->start,
 							  .end = region->end,
 							  .lkey = rnic_cpu_to_be32(region->key) };
 	qsort(table->ranges, table->count, sizeof(table->ranges[0]), compare_ranges);
-	table->older = atomic_load_explicit(&pools->addresses, memory_order_relaxed);
-	/* Partner: the load-acquire in find_range(). */
-	atomic_store_explicit(&pools->addresses, table, memory_order_release);
-	if (pools->spare == NULL)
-		pools->spare = calloc(1, sizeof(*pools->spare));
-	return rc;
+	table->older = pools->tables;
+	pools->tables = table;
+	set_addresses(pools, table);
+	return 0;
 }
 
 /* Takes no lock. */
 static bool
 find_range(const struct rnic_mkey_pools *pools, uintptr_t address, struct rnic_mkey_range *range)
 {
-	/* Partner: the store-release in publish(). */
+	/* Partner: the store-release in set_addresses(). */
 	const struct address_table *table =
 		atomic_load_explicit(&pools->addresses, memory_order_acquire);
-	uint32_t low = 0, high = table != NULL ? table->count : 0;
+	uint32_t low = 0, high = table->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -289,7 +293,12 @@ remove_pool(struct rnic_dev *dev, struct pool *pool)
 	*link = pool->next;
 	atomic_fetch_add_explicit(&pools->registrations, 1, memory_order_release);
 	if (pool->regions != NULL) {
-		publish(pools);
+		if (publish(pools) != 0) {
+			set_addresses(pools, &no_addresses);
+			RNIC_LOG(WARNING, dev,
+				 "out of memory for the table of keys: no mbuf has a key until a "
+				 "mempool is registered or freed");
+		}
 		atomic_fetch_add_explicit(&pools->generation, 1, memory_order_release);
 	}
 	destroy_regions(dev, pool, NULL);
@@ -528,11 +537,7 @@ rnic_mkey_pools_create(struct rnic_dev *dev)
 	pools->dev = dev;
 	atomic_init(&pools->generation, rnic_tunables.generation);
 	atomic_init(&pools->registrations, rnic_tunables.generation);
-	pools->spare = calloc(1, sizeof(*pools->spare));
-	if (pools->spare == NULL) {
-		free(pools);
-		return -ENOMEM;
-	}
+	atomic_init(&pools->addresses, &no_addresses);
 	dev->mkey_pools = pools;
 	if (rte_mempool_event_callback_register(mempool_event, dev) != 0) {
 		RNIC_LOG(ERR, dev, "cannot listen to mempool events");
@@ -547,7 +552,7 @@ void
 rnic_mkey_pools_destroy(struct rnic_dev *dev)
 {
 	struct rnic_mkey_pools *pools = dev->mkey_pools;
-	struct address_table *table, *older;
+	struct address_table *table;
 
 	if (pools->listening)
 		rte_mempool_event_callback_unregister(mempool_event, dev);
@@ -555,11 +560,10 @@ rnic_mkey_pools_destroy(struct rnic_dev *dev)
 	while (pools->first != NULL)
 		remove_pool(dev, pools->first);
 	pthread_mutex_unlock(&dev->mkeys->lock);
-	for (table = atomic_load(&pools->addresses); table != NULL; table = older) {
-		older = table->older;
+	while ((table = pools->tables) != NULL) {
+		pools->tables = table->older;
 		free(table);
 	}
 	dev->mkey_pools = NULL;
-	free(pools->spare);
 	free(pools);
 }
