@@ -53,7 +53,7 @@ keys_set(struct rdmapmd_pd_object *object, const struct rdmapmd_key_table *table
 	__atomic_store_n(&pd->keys, table, __ATOMIC_RELEASE);
 }
 
-/* Called with the lock held: what is registered now. Without memory no key is found. */
+/* Called with the lock held: what is registered now. Without memory for it the last one stays. */
 static int
 keys_publish(struct rdmapmd_pd_object *pd)
 {
@@ -70,10 +70,8 @@ keys_publish(struct rdmapmd_pd_object *pd)
 		return 0;
 	}
 	published = calloc(1, sizeof(*published) + count * sizeof(struct rdmapmd_key_range));
-	if (published == NULL) {
-		keys_set(pd, &no_keys);
+	if (published == NULL)
 		return -ENOMEM;
-	}
 	for (pool = pd->pools; pool != NULL; pool = pool->next)
 		TAILQ_FOREACH(region, &pool->regions, next) {
 			const struct rdmapmd_mr *mr =
@@ -222,11 +220,13 @@ pool_remove(struct rdmapmd_pd_object *pd, struct rdmapmd_pool *pool)
 		;
 	*link = pool->next;
 	atomic_fetch_sub(&pd->pool_count, 1);
-	if (keys_publish(pd) != 0)
+	if (keys_publish(pd) != 0) {
+		keys_set(pd, &no_keys);
 		RDMAPMD_LOG(
 			WARNING, pd->object.context->device,
 			"out of memory for the table of keys: no mbuf has a key until a mempool is "
 			"registered or unregistered");
+	}
 	rc = pool_stop_regions(pool);
 	free(pool);
 	return rc;
@@ -244,18 +244,23 @@ pool_add(struct rdmapmd_pd_object *pd, struct rte_mempool *mempool, unsigned int
 	*pool = (struct rdmapmd_pool){ .mempool = mempool, .access = access, .users = 1 };
 	TAILQ_INIT(&pool->regions);
 	rc = pool_start_regions(pd, pool);
-	if (rc != 0) {
-		RDMAPMD_LOG(ERR, pd->object.context->device, "mempool %s cannot be registered: %s",
-			    mempool->name, strerror(-rc));
-		free(pool);
-		return rc;
-	}
+	if (rc != 0)
+		goto no_regions;
 	pool->next = pd->pools;
 	pd->pools = pool;
-	atomic_fetch_add(&pd->pool_count, 1);
 	rc = keys_publish(pd);
 	if (rc != 0)
-		pool_remove(pd, pool);
+		goto not_published;
+	atomic_fetch_add(&pd->pool_count, 1);
+	return 0;
+
+not_published:
+	pd->pools = pool->next;
+	pool_stop_regions(pool);
+no_regions:
+	RDMAPMD_LOG(ERR, pd->object.context->device, "mempool %s cannot be registered: %s",
+		    mempool->name, strerror(-rc));
+	free(pool);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "fuzz_device.h"
 #include "softrnic/base/poller.h"
 #include "softrnic/event/eq.h"
+#include "softrnic/memory/tpt.h"
 
 enum op {
 	OP_SEND, /* u8 what, u8 fm_ce_se, u8 segments, then each; a remote segment and operands where the opcode has them */

@@ -14,6 +14,7 @@
 #include "softrnic/base/command.h"
 #include "softrnic/base/dma.h"
 #include "softrnic/hca/audit.h"
+#include "softrnic/memory/tpt.h"
 #include "fuzz_device.h"
 #include "prm/cmdq.h"
 #include "prm/init_seg.h"
