@@ -353,8 +353,8 @@ put_lie(unsigned int i)
 	put_traffic(1);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	/* Each begins with the lies, or that there are none. */
 	static const struct {
@@ -369,27 +369,21 @@ seeds_write(const char *folder)
 		{ "one-page", 30, put_one_page },
 		{ "lie", 96 * 2, put_lie },
 	};
-	char name[64];
 	unsigned int kind, i;
 
 	for (kind = 0; kind < RTE_DIM(kinds); kind++) {
 		for (i = 0; i < kinds[kind].count; i++) {
 			seed.used = 0;
 			kinds[kind].put(i);
-			snprintf(name, sizeof(name), "%s-%u", kinds[kind].name, i);
-			fuzz_seed_write(folder, name, &seed);
+			fuzz_seed_write(&seed, "%s-%u", kinds[kind].name, i);
 		}
 	}
 }
 
 _Static_assert(LIE_LAST == 6, "put_lie() tells two of them about each command");
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	port_init();
-	fuzz_seeds(seeds_write);
-	return 0;
 }

@@ -232,7 +232,7 @@ put_block(struct fuzz_seed *seed, uint32_t type, const void *body, uint32_t byte
 }
 
 static void
-seed_pcapng(const char *folder)
+seed_pcapng(void)
 {
 	static const uint32_t section[] = { 0x1a2b3c4d, 1, 0xffffffff, 0xffffffff };
 	static const uint32_t ethernet[] = { 1, 65535 }, other[] = { 113, 65535 };
@@ -247,20 +247,19 @@ seed_pcapng(const char *folder)
 	put_block(&seed, 1, ethernet, sizeof(ethernet));
 	put_block(&seed, 6, packet, sizeof(packet));
 	put_block(&seed, 6, packet, sizeof(packet));
-	fuzz_seed_write(folder, "pcapng", &seed);
+	fuzz_seed_write(&seed, "pcapng");
 	/* Another interface, of another kind, and a packet of none. */
 	put_block(&seed, 1, other, sizeof(other));
 	put_block(&seed, 6, of_none, sizeof(of_none));
-	fuzz_seed_write(folder, "pcapng_mixed", &seed);
+	fuzz_seed_write(&seed, "pcapng_mixed");
 }
 
 static void
-seed_pcap(const char *folder)
+seed_pcap(void)
 {
 	static const uint32_t magics[] = { 0xa1b23c4d, 0xa1b2c3d4, 0x4d3cb2a1, 0xa1b2cd34 };
 	static const uint32_t lengths[] = { 0, 13, 14, 60, 1514, 1518, 1519, 9018, 16000 };
 	struct fuzz_seed *seed;
-	char name[32];
 	uint32_t i;
 
 	for (i = 0; i < 4; i++) {
@@ -269,25 +268,24 @@ seed_pcap(const char *folder)
 		put_frame(seed, 5, 1, 60, 60);
 		put_frame(seed, 0, UINT32_MAX, 60, 1500);
 		put_frame(seed, UINT32_MAX, 0, 100, 60);
-		snprintf(name, sizeof(name), "times_%u", i);
-		fuzz_seed_write(folder, name, seed);
+		fuzz_seed_write(seed, "times_%u", i);
 	}
 	seed = seed_begin(0x83, 0, magics[0], 65535, 1);
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		put_frame(seed, i, i, lengths[i], lengths[i]);
-	fuzz_seed_write(folder, "lengths", seed);
+	fuzz_seed_write(seed, "lengths");
 	/* Breaks off within the last one. */
 	seed->used -= 100;
-	fuzz_seed_write(folder, "cut", seed);
+	fuzz_seed_write(seed, "cut");
 	seed = seed_begin(0, 0, magics[0], 20, 1);
 	put_frame(seed, 0, 0, 20, 60);
 	put_frame(seed, 0, 0, 60, 60);
-	fuzz_seed_write(folder, "beyond_snaplen", seed);
-	fuzz_seed_write(folder, "no_ethernet", seed_begin(0, 0, magics[0], 65535, 113));
+	fuzz_seed_write(seed, "beyond_snaplen");
+	fuzz_seed_write(seed_begin(0, 0, magics[0], 65535, 113), "no_ethernet");
 	/* A frame check sequence of 4 bytes is said to be there. */
 	seed = seed_begin(0, 0, magics[0], 65535, 1u | 1u << 26 | 4u << 28);
 	put_frame(seed, 0, 0, 64, 64);
-	fuzz_seed_write(folder, "with_fcs", seed);
+	fuzz_seed_write(seed, "with_fcs");
 	/* Each wire, with frames to send, and a second for each round. */
 	for (i = 0; i < 8; i++) {
 		for (uint32_t j = 0; j < 8; j++) {
@@ -296,29 +294,24 @@ seed_pcap(const char *folder)
 					  1);
 			put_frame(seed, 1, 0, 60, 60);
 			put_frame(seed, 1, 1, 60, 60);
-			snprintf(name, sizeof(name), "wire_%u_%u", i, j);
-			fuzz_seed_write(folder, name, seed);
+			fuzz_seed_write(seed, "wire_%u_%u", i, j);
 		}
 	}
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
-	seed_pcap(folder);
-	seed_pcapng(folder);
+	seed_pcap();
+	seed_pcapng();
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	fuzz_device_quiet();
 	must(softrnic_poller_create(&poller) == 0);
 	written = memfd_create("written", MFD_CLOEXEC);
 	must(written >= 0);
 	snprintf(written_path, sizeof(written_path), "/proc/self/fd/%d", written);
-	fuzz_seeds(seeds_write);
-	return 0;
 }

@@ -47,6 +47,4 @@ void command_world_close(struct world *w);
 void command_objects_make(struct world *w);
 void command_qps_make(struct world *w);
 
-void command_seeds_write(const char *folder);
-
 #endif

@@ -63,11 +63,10 @@ __wrap_softrnic_cmd_execute(struct softrnic *dev, struct softrnic_cmd *cmd)
 
 /* Each command of the table, with one dword at 8 that names an object of a type. */
 static void
-seed_rows(const char *folder)
+seed_rows(void)
 {
 	static struct fuzz_seed seed;
 	unsigned int row, type;
-	char name[64];
 
 	for (row = 0; row < softrnic_cmd_table_size; row++) {
 		const struct softrnic_cmd_desc *desc = &softrnic_cmd_table[row];
@@ -81,8 +80,7 @@ seed_rows(const char *folder)
 			seed_command(&seed, desc->opcode, 0, in,
 				     desc->in_bytes < 16 ? 16 : desc->in_bytes, 0x800);
 		}
-		snprintf(name, sizeof(name), "each-%s", desc->name);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(&seed, "each-%s", desc->name);
 	}
 }
 
@@ -95,7 +93,7 @@ seed_input(struct fuzz_seed *seed, void *in, uint32_t bytes)
 }
 
 static void
-seed_more(const char *folder)
+seed_more(void)
 {
 	const struct rnic_klm klm = { rnic_cpu_to_be32(1024), rnic_cpu_to_be32(0x15d), { 0 } };
 	const struct rnic_klm klms[] = { klm, klm, klm, klm };
@@ -119,19 +117,18 @@ seed_more(const char *folder)
 	seed_command(&seed, RNIC_CMD_DESTROY_MKEY, 0, &object, sizeof(object), 16);
 	seed_input(&seed, in, drv_rqt_fill(in, rqns, 4));
 	seed_input(&seed, in, drv_tir_fill(in, &tir));
-	fuzz_seed_write(folder, "more", &seed);
+	fuzz_seed_write(&seed, "more");
 }
 
 /* Registers, read and written. */
 static void
-seed_registers(const char *folder)
+seed_registers(void)
 {
 	static const uint16_t ids[] = { RNIC_REG_PMTU,	    RNIC_REG_PTYS,	     RNIC_REG_PAOS,
 					RNIC_REG_PFCC,	    RNIC_REG_PPCNT,	     RNIC_REG_PCMR,
 					RNIC_REG_NODE_DESC, RNIC_REG_HOST_ENDIANNESS };
 	static struct fuzz_seed seed;
 	unsigned int i, word, write;
-	char name[64];
 
 	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		memset(&seed, 0, sizeof(seed));
@@ -149,14 +146,13 @@ seed_registers(const char *folder)
 					     sizeof(in), sizeof(in));
 			}
 		}
-		snprintf(name, sizeof(name), "register-%x", ids[i]);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(&seed, "register-%x", ids[i]);
 	}
 }
 
 /* Each group of the port's counters, read and set to zero. */
 static void
-seed_counters(const char *folder)
+seed_counters(void)
 {
 	static struct fuzz_seed seed;
 	uint32_t group;
@@ -171,12 +167,12 @@ seed_counters(const char *folder)
 		in[5] = rnic_cpu_to_be32(group % 3 == 2 ? 0x80000000 : 0);
 		seed_command(&seed, RNIC_CMD_ACCESS_REG, 1, in, sizeof(in), sizeof(in));
 	}
-	fuzz_seed_write(folder, "counters", &seed);
+	fuzz_seed_write(&seed, "counters");
 }
 
 /* Tables that forward to each other, entries that are changed, read and taken out. */
 static void
-seed_flows(const char *folder, struct world *w)
+seed_flows(struct world *w)
 {
 	static struct fuzz_seed seed;
 	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
@@ -212,7 +208,7 @@ seed_flows(const char *folder, struct world *w)
 	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
 	drv_fte_delete(&w->dp.drv, w->dp.root, 1);
 	recording = NULL;
-	fuzz_seed_write(folder, "flows", &seed);
+	fuzz_seed_write(&seed, "flows");
 }
 
 static void
@@ -226,7 +222,7 @@ destroy_table(struct world *w, uint32_t table)
 
 /* Tables and groups from their creation to their end, and what is refused in between. */
 static void
-seed_tables(const char *folder, struct world *w)
+seed_tables(struct world *w)
 {
 	static struct fuzz_seed seed;
 	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
@@ -267,7 +263,7 @@ seed_tables(const char *folder, struct world *w)
 	destroy_table(w, table);
 	destroy_table(w, table);
 	recording = NULL;
-	fuzz_seed_write(folder, "tables", &seed);
+	fuzz_seed_write(&seed, "tables");
 }
 
 static void
@@ -284,7 +280,7 @@ put_register(struct fuzz_seed *seed, uint8_t op, uint32_t offset, uint8_t bytes,
 
 /* Every register of the BAR's beginning, and of a UAR page; doorbells of the event queue, faults, and what follows. */
 static void
-seed_bar(const char *folder, const struct world *w)
+seed_bar(const struct world *w)
 {
 	const uint32_t page = w->dp.uars[0] * RNIC_UAR_PAGE_BYTES;
 	static struct fuzz_seed seed;
@@ -295,7 +291,7 @@ seed_bar(const char *folder, const struct world *w)
 		put_register(&seed, OP_BAR_READ, i, i % 3 == 0 ? 8 : 4, 0);
 	put_register(&seed, OP_BAR_READ, page + 0x40, 4, 0);
 	put_register(&seed, OP_BAR_READ, page + 0x44, 8, 0);
-	fuzz_seed_write(folder, "bar", &seed);
+	fuzz_seed_write(&seed, "bar");
 	seed.used = 1;
 	for (i = 0; i < 8; i++) {
 		put_register(&seed, OP_BAR_WRITE, page + RNIC_UAR_EQ_ARM, 4,
@@ -319,11 +315,11 @@ seed_bar(const char *folder, const struct world *w)
 		fuzz_put_u8(&seed, SOFTRNIC_FAULT_PAGE_REQUEST);
 		fuzz_put_u16(&seed, 1);
 	}
-	fuzz_seed_write(folder, "doorbells", &seed);
+	fuzz_seed_write(&seed, "doorbells");
 }
 
 void
-command_seeds_write(const char *folder)
+fuzz_seeds_write(void)
 {
 	static struct fuzz_seed off, ready, pairs;
 	struct world w;
@@ -334,7 +330,7 @@ command_seeds_write(const char *folder)
 	command_world_open(&w, 2);
 	recording = NULL;
 	command_world_close(&w);
-	fuzz_seed_write(folder, "bring-up", &off);
+	fuzz_seed_write(&off, "bring-up");
 
 	fuzz_put_u8(&ready, 3);
 	command_world_open(&w, 2);
@@ -342,7 +338,7 @@ command_seeds_write(const char *folder)
 	command_objects_make(&w);
 	recording = NULL;
 	command_world_close(&w);
-	fuzz_seed_write(folder, "objects", &ready);
+	fuzz_seed_write(&ready, "objects");
 	fuzz_put_u8(&pairs, 3);
 	command_world_open(&w, 2);
 	command_objects_make(&w);
@@ -350,16 +346,16 @@ command_seeds_write(const char *folder)
 	command_qps_make(&w);
 	recording = NULL;
 	command_world_close(&w);
-	fuzz_seed_write(folder, "queue-pairs", &pairs);
+	fuzz_seed_write(&pairs, "queue-pairs");
 	command_world_open(&w, 3);
-	seed_flows(folder, &w);
+	seed_flows(&w);
 	command_world_close(&w);
 	command_world_open(&w, 3);
-	seed_tables(folder, &w);
-	seed_bar(folder, &w);
+	seed_tables(&w);
+	seed_bar(&w);
 	command_world_close(&w);
-	seed_rows(folder);
-	seed_registers(folder);
-	seed_counters(folder);
-	seed_more(folder);
+	seed_rows();
+	seed_registers();
+	seed_counters();
+	seed_more();
 }

@@ -520,14 +520,10 @@ __asan_default_options(void)
 	return "quarantine_size_mb=32:malloc_context_size=8";
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	port_init();
 	fake_lets_go = fake_stays = true;
 	port_descriptors = 32;
-	fuzz_seeds(driver_seeds_write);
-	return 0;
 }

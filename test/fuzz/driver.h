@@ -32,6 +32,4 @@ enum op {
 
 #define LIE_CHANGED 63 /* instead of a status: the command is executed, and its output changed */
 
-void driver_seeds_write(const char *folder);
-
 #endif

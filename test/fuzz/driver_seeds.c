@@ -11,12 +11,9 @@
 static struct fuzz_seed seed;
 
 static void
-seed_end(const char *folder, const char *name, unsigned int number)
+seed_end(const char *name, unsigned int number)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s-%u", name, number);
-	fuzz_seed_write(folder, path, &seed);
+	fuzz_seed_write(&seed, "%s-%u", name, number);
 	seed.used = 0;
 	fuzz_put_u8(&seed, 0); /* no lies in the next one */
 }
@@ -43,7 +40,7 @@ put_entry(unsigned int where, unsigned int what, uint16_t counter, uint32_t byte
 
 /* Each operation of lib/rdmapmd from each queue pair, which another one has receives for, until all is polled. */
 static void
-seed_requests(const char *folder)
+seed_requests(void)
 {
 	unsigned int qp, opcode, flags;
 	uint8_t to;
@@ -61,14 +58,14 @@ seed_requests(const char *folder)
 				PUT(&seed, OP_CQ, 0, 4, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
 				PUT(&seed, OP_DRAIN, (uint8_t)qp, OP_DEVICE, 15, OP_CQ, 0, 9);
 			}
-			seed_end(folder, "request", qp * RNIC_RDMA_OPCODES + opcode);
+			seed_end("request", qp * RNIC_RDMA_OPCODES + opcode);
 		}
 	}
 }
 
 /* What a request may not be: too many segments, too long, none at all, more than fit. */
 static void
-seed_refused(const char *folder)
+seed_refused(void)
 {
 	static const uint8_t segments[] = { 5, 0x80 | 1, 0x60 | 2, 0x40 | 1, 0, 0x80 | 4 };
 	unsigned int i, qp;
@@ -84,7 +81,7 @@ seed_refused(const char *folder)
 		}
 		PUT(&seed, OP_RECV, WORLD_SRQ, 1, segments[i], 30, 0, OP_DEVICE, 15);
 		PUT(&seed, OP_CQ, 0, 9, OP_CQ, 1, 9, OP_CQ, 2, 9, OP_CQ, 3, 9);
-		seed_end(folder, "refused", i);
+		seed_end("refused", i);
 	}
 	for (qp = 0; qp < WORLD_QPS; qp++) {
 		for (i = 0; i < 4; i++) {
@@ -100,13 +97,13 @@ seed_refused(const char *folder)
 		}
 		PUT(&seed, OP_LOST, OP_ARM, 0, OP_ARM, 1, OP_CQ, 0, 5, OP_CQ, 1, 5, OP_CQ, 3, 5,
 		    OP_CQ, 0, 60);
-		seed_end(folder, "full", qp);
+		seed_end("full", qp);
 	}
 }
 
 /* Entries of each opcode in each CQ, of a queue that has requests, and of others. */
 static void
-seed_entries(const char *folder)
+seed_entries(void)
 {
 	unsigned int cq, opcode, queue;
 
@@ -126,7 +123,7 @@ seed_entries(const char *folder)
 			}
 			PUT(&seed, OP_ALARMS, OP_RX, (uint8_t)(cq & 1), 4, OP_TX, (uint8_t)(cq & 1),
 			    1, 1, 60, 0);
-			seed_end(folder, "entry", cq * 16 + opcode);
+			seed_end("entry", cq * 16 + opcode);
 		}
 	}
 	for (opcode = 0; opcode < 32; opcode++) {
@@ -134,11 +131,11 @@ seed_entries(const char *folder)
 		put_entry(4, RNIC_CQE_REQUESTER_ERROR, 0, 0, (uint8_t)opcode);
 		PUT(&seed, OP_CQ, 0, 4);
 	}
-	seed_end(folder, "syndromes", 0);
+	seed_end("syndromes", 0);
 }
 
 static void
-seed_events(const char *folder)
+seed_events(void)
 {
 	unsigned int type, queue;
 
@@ -151,13 +148,13 @@ seed_events(const char *folder)
 			    1, 0, 0x80);
 		}
 		PUT(&seed, OP_EVENTS, (uint8_t)type);
-		seed_end(folder, "event", type);
+		seed_end("event", type);
 	}
 }
 
 /* The calls, and the same with one of their commands refused, or answered wrongly. */
 static void
-seed_calls(const char *folder)
+seed_calls(void)
 {
 	unsigned int lie, call;
 
@@ -177,14 +174,14 @@ seed_calls(const char *folder)
 			PUT(&seed, OP_MODIFY, (uint8_t)lie, (uint8_t)call, OP_MODIFY, (uint8_t)lie,
 			    6, OP_ASK);
 			PUT(&seed, OP_MODIFY, (uint8_t)lie, 0, OP_ASK, OP_EVENTS, 0);
-			seed_end(folder, "call", call * 8 + lie);
+			seed_end("call", call * 8 + lie);
 		}
 	}
 }
 
 /* What else there is, each with and without a refusal of one of its commands. */
 static void
-seed_others(const char *folder)
+seed_others(void)
 {
 	unsigned int kind, what, lie;
 
@@ -198,38 +195,38 @@ seed_others(const char *folder)
 				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what | 16),
 				    (uint8_t)(252 + lie % 4));
 			}
-			seed_end(folder, "other", kind * 8 + lie);
+			seed_end("other", kind * 8 + lie);
 			put_lies(lie > 0, lie - 1, lie == 7 ? 8 : 3);
 			for (what = 0; what < 2; what++)
 				PUT(&seed, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4)),
 				    3, OP_CALL, (uint8_t)kind, (uint8_t)(what + 2 * (lie % 4) + 8),
 				    0xff);
-			seed_end(folder, "one", kind * 8 + lie);
+			seed_end("one", kind * 8 + lie);
 		}
 	}
 }
 
 /* Queues of nobody, made and destroyed; and the same where one of their commands is refused. */
 static void
-seed_queues(const char *folder)
+seed_queues(void)
 {
 	unsigned int what;
 
 	for (what = 0; what < 16; what++)
 		PUT(&seed, OP_CALL, 4, (uint8_t)(0x10 | (what & 0xc)), (uint8_t)(what << 4 | 3),
 		    OP_CALL, 4, (uint8_t)(what & 0xc), (uint8_t)(what << 4 | 4));
-	seed_end(folder, "queues", 0);
+	seed_end("queues", 0);
 	for (what = 0; what < 8; what++) {
 		put_lies(true, what, 3);
 		PUT(&seed, OP_CALL, 4, 0x10, 3, OP_CALL, 4, 0, 3, OP_CALL, 4, 8, 0x23);
 		PUT(&seed, OP_QUEUE, 0, 4, OP_QUEUE, 0, 5, OP_QUEUE, 1, 0x87, OP_QUEUE, 1, 6);
-		seed_end(folder, "refused-queue", what);
+		seed_end("refused-queue", what);
 	}
 }
 
 /* A whole ring, and more; with and without mbufs to fill it again. */
 static void
-seed_rings(const char *folder)
+seed_rings(void)
 {
 	unsigned int what;
 	uint8_t which;
@@ -245,7 +242,7 @@ seed_rings(const char *folder)
 			put_entry(0, RNIC_CQE_RESPONDER_SEND, 0, 88, 0);
 			PUT(&seed, OP_RX, 0, 16);
 		}
-		seed_end(folder, "ring", which);
+		seed_end("ring", which);
 	}
 	for (which = 0; which < 2; which++) {
 		PUT(&seed, OP_HOLD, which);
@@ -258,12 +255,12 @@ seed_rings(const char *folder)
 			put_entry(which, RNIC_CQE_RESPONDER_SEND | 0x20, 0, 88 | 2 << 8, 0);
 			PUT(&seed, OP_RX, which, 16);
 		}
-		seed_end(folder, "hold", which);
+		seed_end("hold", which);
 	}
 }
 
 static void
-seed_frames(const char *folder)
+seed_frames(void)
 {
 	unsigned int i, round;
 
@@ -278,21 +275,21 @@ seed_frames(const char *folder)
 			PUT(&seed, OP_DEVICE, 15, OP_RX, (uint8_t)i, 16, OP_QUEUE, (uint8_t)i,
 			    (uint8_t)round, OP_DAMAGE, 0, 0, 44, 4, 0, 0, (uint8_t)round, 0);
 		}
-		seed_end(folder, "frames", i);
+		seed_end("frames", i);
 	}
 }
 
 void
-driver_seeds_write(const char *folder)
+fuzz_seeds_write(void)
 {
 	fuzz_put_u8(&seed, 0);
-	seed_requests(folder);
-	seed_refused(folder);
-	seed_entries(folder);
-	seed_events(folder);
-	seed_calls(folder);
-	seed_others(folder);
-	seed_queues(folder);
-	seed_rings(folder);
-	seed_frames(folder);
+	seed_requests();
+	seed_refused();
+	seed_entries();
+	seed_events();
+	seed_calls();
+	seed_others();
+	seed_queues();
+	seed_rings();
+	seed_frames();
 }

@@ -10,17 +10,14 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
+/* A target's own: what is to be done before its first input, if anything; and its seeds. */
+void fuzz_begin(void);
+void fuzz_seeds_write(void);
 
 /* What the code promises to prevent. A fuzzer finds by crashes. */
 #define must(condition) ((condition) ? (void)0 : fuzz_broken(#condition, __FILE__, __LINE__))
 
-static inline void
-fuzz_broken(const char *what, const char *file, int line)
-{
-	fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, what);
-	abort();
-}
+_Noreturn void fuzz_broken(const char *what, const char *file, int line);
 
 /* Behind the end of the input all bytes are zero. */
 struct fuzz_input {
@@ -67,7 +64,7 @@ fuzz_u32(struct fuzz_input *input)
 	return value;
 }
 
-/* Seeds: FUZZ_SEEDS=FOLDER makes a target write its own there, and end. */
+/* With FUZZ_SEEDS=FOLDER a target writes its seeds there, and ends. */
 struct fuzz_seed {
 	uint8_t bytes[1 << 16];
 	size_t used;
@@ -97,29 +94,8 @@ fuzz_put_u16(struct fuzz_seed *seed, uint16_t value)
 	fuzz_put(seed, &value, sizeof(value));
 }
 
-static inline void
-fuzz_seed_write(const char *folder, const char *name, const struct fuzz_seed *seed)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "wb");
-	must(f != NULL);
-	must(fwrite(seed->bytes, 1, seed->used, f) == seed->used);
-	must(fclose(f) == 0);
-}
-
-/* For LLVMFuzzerInitialize(): seeds are wanted, not a search. */
-static inline void
-fuzz_seeds(void (*write)(const char *folder))
-{
-	const char *folder = getenv("FUZZ_SEEDS");
-
-	if (folder == NULL)
-		return;
-	write(folder);
-	exit(0);
-}
+/* Into that folder, by this name. */
+void fuzz_seed_write(const struct fuzz_seed *seed, const char *name, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -432,10 +432,9 @@ put_place(struct fuzz_seed *seed, unsigned int island, enum key key, uint16_t of
 }
 
 static void
-seed_traffic(const char *folder, uint8_t flags)
+seed_traffic(uint8_t flags)
 {
 	static struct fuzz_seed seed;
-	char name[64];
 
 	seed.used = 0;
 	fuzz_put_u8(&seed, flags);
@@ -470,23 +469,18 @@ seed_traffic(const char *folder, uint8_t flags)
 	put_place(&seed, 0, KEY_WHOLE, 0);
 	fuzz_put_u16(&seed, 64);
 	PUT(&seed, OP_RING, OP_POLL, 31, OP_REAP, OP_CONNECT, OP_UNMAP, 3, OP_POLL, 3);
-	snprintf(name, sizeof(name), "traffic-%02x", flags);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "traffic-%02x", flags);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	for (unsigned int i = 0; i < 32; i++)
-		seed_traffic(folder, (uint8_t)(i | (i % 5) << 5));
+		seed_traffic((uint8_t)(i | (i % 5) << 5));
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	fuzz_device_quiet();
-	fuzz_seeds(seeds_write);
-	return 0;
 }

@@ -144,12 +144,11 @@ put_posts(struct fuzz_seed *seed, uint8_t flags)
 }
 
 static void
-seed_answers(const char *folder, uint8_t flags, uint8_t how)
+seed_answers(uint8_t flags, uint8_t how)
 {
 	static struct fuzz_seed seed;
 	const uint32_t psn = 0xfffffa;
 	unsigned int i;
-	char name[32];
 
 	owner_seed(&seed, 7, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
@@ -161,16 +160,14 @@ seed_answers(const char *folder, uint8_t flags, uint8_t how)
 	put_posts(&seed, flags);
 	PUT(&seed, OP_AT_ONCE, 0x8f);
 	PUT(&seed, OP_TIME, 0x80);
-	snprintf(name, sizeof(name), "answers-%02x-%02x", flags, how);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "answers-%02x-%02x", flags, how);
 }
 
 static void
-seed_nearly(const char *folder, unsigned int kind)
+seed_nearly(unsigned int kind)
 {
 	static struct fuzz_seed seed;
 	const uint32_t psn = 0;
-	char name[32];
 
 	owner_seed(&seed, 0, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
@@ -186,26 +183,16 @@ seed_nearly(const char *folder, unsigned int kind)
 	PUT(&seed, OP_MODIFY, ROCE_SQD);
 	fuzz_put(&seed, &psn, sizeof(psn));
 	PUT(&seed, OP_ANSWERS, 0x8f);
-	snprintf(name, sizeof(name), "nearly-%02x", kind);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "nearly-%02x", kind);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 8; i++)
-		seed_answers(folder, (uint8_t)(i << 3 | (i & 1)), i % 2 == 0 ? 0x8f : 2);
+		seed_answers((uint8_t)(i << 3 | (i & 1)), i % 2 == 0 ? 0x8f : 2);
 	for (i = 0; i < 16; i++)
-		seed_nearly(folder, i | (i & 3) << 4);
-}
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	fuzz_seeds(seeds_write);
-	return 0;
+		seed_nearly(i | (i & 3) << 4);
 }

@@ -113,11 +113,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* Messages of all kinds through a network; time passes whenever nothing moves. */
 static void
-seed_network(const char *folder, uint32_t network, uint8_t window, uint8_t flags)
+seed_network(uint32_t network, uint8_t window, uint8_t flags)
 {
 	static struct fuzz_seed seed;
 	unsigned int i, opcode;
-	char name[48];
 
 	owner_seed(&seed, window, false, 0xfffffa);
 	seed.bytes[3] |= 0x40;
@@ -131,17 +130,15 @@ seed_network(const char *folder, uint32_t network, uint8_t window, uint8_t flags
 			    (uint8_t)(opcode == 4 || opcode == 5 ? flags & 3 : flags), 3);
 	for (i = 0; i < 20; i++)
 		PUT(&seed, OP_TIME, 0x80);
-	snprintf(name, sizeof(name), "network-%08x-%02x-%02x", network, window, flags);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "network-%08x-%02x-%02x", network, window, flags);
 }
 
 static void
-seed_alone(const char *folder, uint8_t nak, uint8_t flags)
+seed_alone(uint8_t nak, uint8_t flags)
 {
 	static struct fuzz_seed seed;
 	const uint32_t psn = 0x7ffffa;
 	unsigned int i;
-	char name[32];
 
 	owner_seed(&seed, 3, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
@@ -160,27 +157,17 @@ seed_alone(const char *folder, uint8_t nak, uint8_t flags)
 	fuzz_put(&seed, &psn, sizeof(psn));
 	PUT(&seed, OP_REFUSE, OWNER_GATHER);
 	PUT(&seed, OP_TIME, 0x80);
-	snprintf(name, sizeof(name), "alone-%02x-%02x", nak, flags);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "alone-%02x-%02x", nak, flags);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 16; i++)
-		seed_network(folder, i * 0x9e3779b9u & (i % 3 == 0 ? 0xc30c30c3 : 0x0c0300c0),
+		seed_network(i * 0x9e3779b9u & (i % 3 == 0 ? 0xc30c30c3 : 0x0c0300c0),
 			     (uint8_t)(i * 3), (uint8_t)(5 << 3 | (i & 3)));
 	for (i = 0; i < 8; i++)
-		seed_alone(folder, (uint8_t)(i < 4 ? ROCE_NAK(i) : ROCE_RNR(i)), (uint8_t)(i << 3));
-}
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	fuzz_seeds(seeds_write);
-	return 0;
+		seed_alone((uint8_t)(i < 4 ? ROCE_NAK(i) : ROCE_RNR(i)), (uint8_t)(i << 3));
 }

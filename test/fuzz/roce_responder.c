@@ -203,12 +203,11 @@ put_message(struct fuzz_seed *seed, unsigned int kind, bool immediate, unsigned 
 }
 
 static void
-seed_good(const char *folder, bool srq, bool immediate)
+seed_good(bool srq, bool immediate)
 {
 	static struct fuzz_seed seed;
 	const uint32_t psn = 0xfffffa;
 	unsigned int kind, i;
-	char name[32];
 
 	owner_seed(&seed, 0, srq, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
@@ -224,17 +223,15 @@ seed_good(const char *folder, bool srq, bool immediate)
 			PUT(&seed, OP_REQUEST, ROCE_SEND_ONLY, 2, 0, (uint8_t)(i == 0 ? 0xfe : 1));
 		PUT(&seed, OP_POLL, 0x80);
 	}
-	snprintf(name, sizeof(name), "good-%u-%u", srq, immediate);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "good-%u-%u", srq, immediate);
 }
 
 static void
-seed_refused(const char *folder, unsigned int what)
+seed_refused(unsigned int what)
 {
 	static struct fuzz_seed seed;
 	const uint32_t psn = 100;
 	unsigned int kind;
-	char name[32];
 
 	owner_seed(&seed, 0, false, psn);
 	fuzz_put(&seed, &psn, sizeof(psn));
@@ -255,26 +252,16 @@ seed_refused(const char *folder, unsigned int what)
 	fuzz_put(&seed, &psn, sizeof(psn));
 	put_message(&seed, 0, false, 3, 17);
 	PUT(&seed, OP_TIME, 20);
-	snprintf(name, sizeof(name), "refused-%u", what);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "refused-%u", what);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 4; i++)
-		seed_good(folder, (i & 1) != 0, (i & 2) != 0);
+		seed_good((i & 1) != 0, (i & 2) != 0);
 	for (i = OWNER_RECV_SCATTER; i < OWNER_REFUSALS; i++)
-		seed_refused(folder, i);
-}
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	fuzz_seeds(seeds_write);
-	return 0;
+		seed_refused(i);
 }

@@ -687,12 +687,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	fuzz_device_quiet();
-	fuzz_seeds(session_seeds_write);
-	return 0;
 }

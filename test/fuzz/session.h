@@ -34,6 +34,4 @@ enum session_op {
 	OP_LAST,
 };
 
-void session_seeds_write(const char *folder);
-
 #endif

@@ -11,9 +11,8 @@ static struct fuzz_seed seed;
 
 /* Both clients have queues of all kinds, and what they send each other arrives. Then `what` happens, and all goes on. */
 static void
-seed_session(const char *folder, uint8_t flags, const char *name, const uint8_t *what, size_t bytes)
+seed_session(uint8_t flags, const char *name, const uint8_t *what, size_t bytes)
 {
-	char path[64];
 	unsigned int other;
 
 	seed.used = 0;
@@ -48,17 +47,16 @@ seed_session(const char *folder, uint8_t flags, const char *name, const uint8_t 
 		if (round == 0)
 			fuzz_put(&seed, what, bytes);
 	}
-	snprintf(path, sizeof(path), "%s-%02x", name, flags);
-	fuzz_seed_write(folder, path, &seed);
+	fuzz_seed_write(&seed, "%s-%02x", name, flags);
 }
 
-#define SESSION(folder, flags, name, ...)                                   \
-	seed_session(folder, flags, name, (const uint8_t[]){ __VA_ARGS__ }, \
+#define SESSION(flags, name, ...)                                   \
+	seed_session(flags, name, (const uint8_t[]){ __VA_ARGS__ }, \
 		     sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 /* Each command, after three others, without a mailbox. */
 static void
-seed_commands(const char *folder)
+seed_commands(void)
 {
 	char name[32];
 
@@ -73,45 +71,44 @@ seed_commands(const char *folder)
 			opcodes[i][1] = (uint8_t)(opcode >> 8);
 		}
 		snprintf(name, sizeof(name), "command-%u", row);
-		SESSION(folder, 0, name, OP_COMMAND, opcodes[0][0], opcodes[0][1], 16, 0,
-			OP_COMMAND, opcodes[1][0], opcodes[1][1], 0, 1, OP_COMMAND, opcodes[2][0],
+		SESSION(0, name, OP_COMMAND, opcodes[0][0], opcodes[0][1], 16, 0, OP_COMMAND,
+			opcodes[1][0], opcodes[1][1], 0, 1, OP_COMMAND, opcodes[2][0],
 			opcodes[2][1], 0, 2, OP_UNMAP, 5, OP_COMMAND, opcodes[3][0], opcodes[3][1],
 			0, 1);
 	}
 }
 
 void
-session_seeds_write(const char *folder)
+fuzz_seeds_write(void)
 {
 	char name[32];
 	uint8_t i;
 
 	for (i = 0; i < 16; i++)
-		SESSION(folder, i, "traffic", OP_POLL, 1);
+		SESSION(i, "traffic", OP_POLL, 1);
 	for (i = 0; i < 24; i++) {
 		snprintf(name, sizeof(name), "unmap-%u", i);
-		SESSION(folder, 0, name, OP_UNMAP, i, OP_POLL, 4, OP_MAP, i, i);
+		SESSION(0, name, OP_UNMAP, i, OP_POLL, 4, OP_MAP, i, i);
 		snprintf(name, sizeof(name), "between-%u", i);
-		SESSION(folder, 4, name, OP_SEND | OTHER, 0x80, 1, 1, 5, 100, 1, 0, OP_RING | OTHER,
-			0x80, OP_UNMAP, i, OP_POLL, 4, OP_BUS, 0, OP_POLL, 2, OP_BUS, 1, OP_MAP, i,
-			0);
+		SESSION(4, name, OP_SEND | OTHER, 0x80, 1, 1, 5, 100, 1, 0, OP_RING | OTHER, 0x80,
+			OP_UNMAP, i, OP_POLL, 4, OP_BUS, 0, OP_POLL, 2, OP_BUS, 1, OP_MAP, i, 0);
 	}
 	for (i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "destroy-%u", i);
-		SESSION(folder, 1, name, OP_DESTROY, i, 0, OP_POLL, 3, OP_STATE, (uint8_t)(i << 5),
-			9, OP_STATE | OTHER, (uint8_t)(i << 5), 4);
+		SESSION(1, name, OP_DESTROY, i, 0, OP_POLL, 3, OP_STATE, (uint8_t)(i << 5), 9,
+			OP_STATE | OTHER, (uint8_t)(i << 5), 4);
 	}
 	for (i = 0; i < 16; i++) {
 		snprintf(name, sizeof(name), "change-%u", i);
-		SESSION(folder, 0, name, OP_CHANGE, i & 1, (uint8_t)(i * 16 + 1), OP_CHANGE, i & 1,
+		SESSION(0, name, OP_CHANGE, i & 1, (uint8_t)(i * 16 + 1), OP_CHANGE, i & 1,
 			(uint8_t)(i << 2 | 2), OP_CHANGE, 0, 0);
 	}
-	seed_commands(folder);
-	SESSION(folder, 0, "many", OP_MANY, 200, OP_MANY, 255, OP_MANY, 3, OP_MANY, 70, OP_MANY, 0);
-	SESSION(folder, 0, "reset", OP_RESET, OP_POLL, 3, OP_SESSION | OTHER, 0);
-	SESSION(folder, 0, "session", OP_SESSION, 0, OP_CQ, 4, OP_QP, 0, 0x13, OP_CONNECT, 0, 0,
-		OP_SESSION, 1);
-	SESSION(folder, 0, "vanish", OP_VANISH, OP_POLL, 3, OP_SESSION, 1);
-	SESSION(folder, 0, "bytes", OP_BYTES, 6, 0, 0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-		13, 14, 15, 16, OP_POLL, 4);
+	seed_commands();
+	SESSION(0, "many", OP_MANY, 200, OP_MANY, 255, OP_MANY, 3, OP_MANY, 70, OP_MANY, 0);
+	SESSION(0, "reset", OP_RESET, OP_POLL, 3, OP_SESSION | OTHER, 0);
+	SESSION(0, "session", OP_SESSION, 0, OP_CQ, 4, OP_QP, 0, 0x13, OP_CONNECT, 0, 0, OP_SESSION,
+		1);
+	SESSION(0, "vanish", OP_VANISH, OP_POLL, 3, OP_SESSION, 1);
+	SESSION(0, "bytes", OP_BYTES, 6, 0, 0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+		15, 16, OP_POLL, 4);
 }

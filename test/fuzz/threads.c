@@ -604,13 +604,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- Seeds: each ring and kind of entry, and all calls; what the control thread has to do ---- */
 
-#define SEED(folder, name, flags, ...)                                    \
-	seed_write(folder, name, flags, (const uint8_t[]){ __VA_ARGS__ }, \
+#define SEED(name, flags, ...)                                    \
+	seed_write(name, flags, (const uint8_t[]){ __VA_ARGS__ }, \
 		   sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 /* flags: as the second byte has them. */
 static void
-seed_write(const char *folder, const char *name, uint8_t flags, const uint8_t *ops, size_t bytes)
+seed_write(const char *name, uint8_t flags, const uint8_t *ops, size_t bytes)
 {
 	const uint8_t plan_bytes[] = { 0, flags, 0, 0, 0, 0, 0, 0, 0, 0 };
 	static struct fuzz_seed seed;
@@ -618,7 +618,7 @@ seed_write(const char *folder, const char *name, uint8_t flags, const uint8_t *o
 	seed.used = 0;
 	fuzz_put(&seed, plan_bytes, sizeof(plan_bytes));
 	fuzz_put(&seed, ops, bytes);
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "%s", name);
 }
 
 #define REFUSE_CREATE 0x00
@@ -629,7 +629,7 @@ seed_write(const char *folder, const char *name, uint8_t flags, const uint8_t *o
 
 /* Of a queue that fails and is repaired, over and over, in much less than what it takes for a second. */
 static void
-error_seed_write(const char *folder, const char *name, uint8_t ring, uint8_t opcode, uint8_t op)
+error_seed_write(const char *name, uint8_t ring, uint8_t opcode, uint8_t op)
 {
 	const uint8_t plan_bytes[] = { ring, 0, opcode, 0, 0, 0, 0, 0, 0, 0 };
 	static struct fuzz_seed seed;
@@ -642,45 +642,44 @@ error_seed_write(const char *folder, const char *name, uint8_t ring, uint8_t opc
 
 		fuzz_put(&seed, ops, sizeof(ops));
 	}
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "%s", name);
 }
 
 static void
-control_seeds_write(const char *folder)
+control_seeds_write(void)
 {
 	uint8_t end, eq;
 	char name[32];
 
-	SEED(folder, "still-and-back", 0, OP_STILL, 0, OP_LOOKED, 5, OP_HONEST, 0, OP_LOOKED, 2);
-	SEED(folder, "still", 0, OP_STILL, 0, OP_LOOKED, 15, OP_LINK, 1);
-	SEED(folder, "still-and-stuck", 0, OP_STUCK, STUCK_LINK, OP_LINK, 1, OP_STILL, 0, OP_LOOKED,
-	     5);
-	SEED(folder, "lost-twice", 0, OP_STILL, 0, OP_STUCK, STUCK_DESTROY);
-	SEED(folder, "complaint", 0, OP_COMPLAIN, 5, OP_LOOKED, 3, OP_COMPLAIN, 0, OP_LOOKED, 2);
-	SEED(folder, "pages", 0, OP_PAGES, 24, OP_LOOKED, 2, OP_PAGES, 12, OP_LOOKED, 2);
-	SEED(folder, "fatal", 0, OP_DIE, 1, OP_LOOKED, 12);
-	SEED(folder, "one-vector", ONE_VECTOR, OP_ARM, 1, OP_TX, 8, OP_POLL_CQ, 1, OP_TAKE, 1);
-	error_seed_write(folder, "rx-errors", 0x08, RNIC_CQE_RESPONDER_ERROR, OP_RX);
-	error_seed_write(folder, "tx-errors", 0x10, RNIC_CQE_REQUESTER_ERROR, OP_TX);
+	SEED("still-and-back", 0, OP_STILL, 0, OP_LOOKED, 5, OP_HONEST, 0, OP_LOOKED, 2);
+	SEED("still", 0, OP_STILL, 0, OP_LOOKED, 15, OP_LINK, 1);
+	SEED("still-and-stuck", 0, OP_STUCK, STUCK_LINK, OP_LINK, 1, OP_STILL, 0, OP_LOOKED, 5);
+	SEED("lost-twice", 0, OP_STILL, 0, OP_STUCK, STUCK_DESTROY);
+	SEED("complaint", 0, OP_COMPLAIN, 5, OP_LOOKED, 3, OP_COMPLAIN, 0, OP_LOOKED, 2);
+	SEED("pages", 0, OP_PAGES, 24, OP_LOOKED, 2, OP_PAGES, 12, OP_LOOKED, 2);
+	SEED("fatal", 0, OP_DIE, 1, OP_LOOKED, 12);
+	SEED("one-vector", ONE_VECTOR, OP_ARM, 1, OP_TX, 8, OP_POLL_CQ, 1, OP_TAKE, 1);
+	error_seed_write("rx-errors", 0x08, RNIC_CQE_RESPONDER_ERROR, OP_RX);
+	error_seed_write("tx-errors", 0x10, RNIC_CQE_REQUESTER_ERROR, OP_TX);
 	for (eq = 0; eq < 3; eq++) {
 		snprintf(name, sizeof(name), "overrun-%u", eq);
-		SEED(folder, name, 0, OP_ARM, 1, OP_OVERRUN, eq, OP_LOOK, 1, OP_LOOKED, 3, OP_ARM,
-		     1, OP_RESET, 1, OP_LOOKED, 1, OP_TAKE, 1);
+		SEED(name, 0, OP_ARM, 1, OP_OVERRUN, eq, OP_LOOK, 1, OP_LOOKED, 3, OP_ARM, 1,
+		     OP_RESET, 1, OP_LOOKED, 1, OP_TAKE, 1);
 		snprintf(name, sizeof(name), "not-mended-%u", eq);
-		SEED(folder, name, 0, OP_REFUSE, REFUSE_CREATE, OP_OVERRUN, eq, OP_LOOK, 1,
-		     OP_LOOKED, 5, OP_HONEST, 0, OP_LOOKED, 5);
+		SEED(name, 0, OP_REFUSE, REFUSE_CREATE, OP_OVERRUN, eq, OP_LOOK, 1, OP_LOOKED, 5,
+		     OP_HONEST, 0, OP_LOOKED, 5);
 		snprintf(name, sizeof(name), "no-room-%u", eq);
-		SEED(folder, name, 0, OP_REFUSE, REFUSE_CREATE | NO_ROOM, OP_OVERRUN, eq, OP_LOOK,
-		     1, OP_LOOKED, 3);
+		SEED(name, 0, OP_REFUSE, REFUSE_CREATE | NO_ROOM, OP_OVERRUN, eq, OP_LOOK, 1,
+		     OP_LOOKED, 3);
 	}
 	for (end = END_COUNTER; end < END_LAST; end++) {
 		snprintf(name, sizeof(name), "end-%u", end);
-		SEED(folder, name, 0, OP_END, end);
+		SEED(name, 0, OP_END, end);
 	}
 }
 
 static void
-ring_seeds_write(const char *folder)
+ring_seeds_write(void)
 {
 	static const uint8_t kinds[][2] = { { RNIC_CQE_REQUESTER, RNIC_EVENT_COMPLETION },
 					    { RNIC_CQE_RESPONDER_SEND, RNIC_EVENT_COMMAND },
@@ -689,7 +688,6 @@ ring_seeds_write(const char *folder)
 					    { RNIC_CQE_INVALID, RNIC_EVENT_WQ_CATASTROPHIC } };
 	static struct fuzz_seed seed;
 	unsigned int ring, kind, op;
-	char name[32];
 
 	for (ring = 0; ring < 9; ring++) {
 		for (kind = 0; kind < RTE_DIM(kinds); kind++) {
@@ -711,24 +709,21 @@ ring_seeds_write(const char *folder)
 					    (uint8_t)(op == 2 * OP_DIE ? OP_DIE : op % OP_DIE));
 				fuzz_put_u8(&seed, op % OP_DIE < OP_HALT ? 8 : 1);
 			}
-			snprintf(name, sizeof(name), "ring-%u-%u", ring, kind);
-			fuzz_seed_write(folder, name, &seed);
+			fuzz_seed_write(&seed, "ring-%u-%u", ring, kind);
 		}
 	}
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
-	ring_seeds_write(folder);
-	control_seeds_write(folder);
+	ring_seeds_write();
+	control_seeds_write();
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	port_init();
 	fake_interrupts = true;
 	fake_before_close = device_end;
@@ -743,6 +738,4 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	rnic_last_ms = 50;
 	rnic_sync_patience_s = 1;
 	rnic_silence_ms = 30;
-	fuzz_seeds(seeds_write);
-	return 0;
 }

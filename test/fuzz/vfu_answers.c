@@ -221,8 +221,7 @@ put_message(struct fuzz_seed *seed, uint16_t id, uint16_t command, uint32_t flag
 
 /* taken: the answer to VERSION is not an error; reads: requests of its own come between the answers. */
 static void
-seed_write(const char *folder, const char *name, uint8_t flags, uint16_t place, bool taken,
-	   bool reads)
+seed_write(const char *name, uint8_t flags, uint16_t place, bool taken, bool reads)
 {
 	static const uint16_t asked[] = { VFU_DEVICE_GET_REGION_INFO,
 					  VFU_DEVICE_GET_INFO,
@@ -257,33 +256,24 @@ seed_write(const char *folder, const char *name, uint8_t flags, uint16_t place, 
 		put_message(&seed, (uint16_t)(i + 1), asked[i], VFU_TYPE_REPLY | VFU_FLAG_ERROR,
 			    EIO, NULL, 0);
 	}
-	fuzz_seed_write(folder, name, &seed);
+	fuzz_seed_write(&seed, "%s", name);
 }
 
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	const uint16_t taken = sizeof(struct vfu_header) + sizeof(struct vfu_version),
 		       large = LARGE_READS *
 			       (sizeof(struct vfu_header) + sizeof(struct vfu_dma_access));
 
-	seed_write(folder, "refused", 0, 0, false, false);
-	seed_write(folder, "refuses-all", 15, 0, true, true);
-	seed_write(folder, "gone", 0, taken | PLACE_GONE, true, false);
-	seed_write(folder, "end", 0, PLACE_END, true, true);
-	seed_write(folder, "late", FLAG_LATE, taken, true, true);
-	seed_write(folder, "late-and-gone", FLAG_LATE, taken | PLACE_GONE, true, false);
-	seed_write(folder, "late-and-full", FLAG_LATE | FLAG_FULL, taken + large, true, true);
-	seed_write(folder, "late-full-and-gone", FLAG_LATE | FLAG_FULL,
-		   (taken + large) | PLACE_GONE, true, false);
-	seed_write(folder, "never", FLAG_LATE | FLAG_SILENT, taken, true, false);
-}
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	fuzz_seeds(seeds_write);
-	return 0;
+	seed_write("refused", 0, 0, false, false);
+	seed_write("refuses-all", 15, 0, true, true);
+	seed_write("gone", 0, taken | PLACE_GONE, true, false);
+	seed_write("end", 0, PLACE_END, true, true);
+	seed_write("late", FLAG_LATE, taken, true, true);
+	seed_write("late-and-gone", FLAG_LATE, taken | PLACE_GONE, true, false);
+	seed_write("late-and-full", FLAG_LATE | FLAG_FULL, taken + large, true, true);
+	seed_write("late-full-and-gone", FLAG_LATE | FLAG_FULL, (taken + large) | PLACE_GONE, true,
+		   false);
+	seed_write("never", FLAG_LATE | FLAG_SILENT, taken, true, false);
 }

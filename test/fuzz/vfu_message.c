@@ -382,18 +382,8 @@ put_map(struct fuzz_seed *seed, unsigned int nfds, unsigned int kind, uint32_t f
 	put_message(seed, VFU_DMA_MAP, nfds, kind, &map, sizeof(map));
 }
 
-static void
-seed_write(const char *folder, const char *name, unsigned int number, struct fuzz_seed *seed)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s-%u", name, number);
-	fuzz_seed_write(folder, path, seed);
-	seed->used = 0;
-}
-
-static void
-seeds_write(const char *folder)
+void
+fuzz_seeds_write(void)
 {
 	static const uint32_t flags[] = { 1, 2, 3, 0, 4, 7, 8, 0xb, 0x13, 0x23, 0x40 };
 	static struct fuzz_seed seed;
@@ -403,7 +393,8 @@ seeds_write(const char *folder)
 		const uint8_t first = (uint8_t)(how | 1);
 
 		/* Answers that do not fit the socket, with descriptors and without. */
-		fuzz_put(&seed, &first, 1);
+		seed.used = 0;
+		fuzz_put_u8(&seed, first);
 		for (i = 0; i < 12; i++) {
 			const struct vfu_region_access read = { 0, 0, 0x3000 };
 			const struct vfu_region_info info = { .argsz = 256 };
@@ -411,12 +402,13 @@ seeds_write(const char *folder)
 			put_message(&seed, VFU_REGION_READ, 0, 0, &read, sizeof(read));
 			put_message(&seed, VFU_DEVICE_GET_REGION_INFO, 0, 0, &info, sizeof(info));
 		}
-		seed_write(folder, "slow", how, &seed);
+		fuzz_seed_write(&seed, "slow-%u", how);
 	}
 	for (kind = 0; kind < 16; kind++) {
 		const uint8_t first = (uint8_t)(kind & 1 ? 0x11 : 1);
 
-		fuzz_put(&seed, &first, 1);
+		seed.used = 0;
+		fuzz_put_u8(&seed, first);
 		for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 			put_map(&seed, 1, kind, flags[i], 0, i << 16, 0x2000);
 		/* The same pages of one file again, others, beyond its end, and not at all. */
@@ -429,15 +421,6 @@ seeds_write(const char *folder)
 		put_map(&seed, 0, kind, 3, 0, 0x150800, 0x1000);
 		for (i = 0; i < 20; i++)
 			put_map(&seed, 1, kind, 3, 0, 0x200000 + (i << 16), 0x1000);
-		seed_write(folder, "map", kind, &seed);
+		fuzz_seed_write(&seed, "map-%u", kind);
 	}
-}
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	fuzz_seeds(seeds_write);
-	return 0;
 }

@@ -483,13 +483,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
+void
+fuzz_begin(void)
 {
-	(void)argc;
-	(void)argv;
 	fuzz_device_quiet();
 	must(softrnic_poller_create(&poller) == 0);
-	fuzz_seeds(wqe_seeds_write);
-	return 0;
 }

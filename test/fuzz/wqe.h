@@ -107,8 +107,4 @@ void wqe_queue_modify(struct world *w, struct fuzz_input *input);
 void wqe_rq_modify(struct world *w, uint8_t mask, uint32_t counter, bool strips_tags);
 void wqe_key_change(struct world *w, struct fuzz_input *input);
 
-/* ---- Seeds (wqe_seeds.c) ---- */
-
-void wqe_seeds_write(const char *folder);
-
 #endif

@@ -23,88 +23,98 @@ put_segment(unsigned int island, enum wqe_key key, uint16_t offset, uint16_t byt
 }
 
 static void
-put_op(enum wqe_op op, uint8_t operand)
+put_send(uint8_t opcode, uint8_t inline_bytes, uint8_t segments)
 {
-	fuzz_put_u8(&seed, (uint8_t)op);
-	if (op != OP_RING && op != OP_REAP)
-		fuzz_put_u8(&seed, operand);
+	PUT(&seed, OP_SEND, opcode, inline_bytes, segments);
 }
 
 static void
-seed_traffic(const char *folder, uint8_t flags, uint8_t sizes, enum wqe_key key)
+put_ring(uint8_t polls)
 {
-	char name[64];
+	PUT(&seed, OP_RING, OP_POLL, polls);
+}
+
+/* From ERR. */
+static void
+put_recovery(void)
+{
+	PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
+	PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+}
+
+static void
+put_buffers(enum wqe_op op, unsigned int count, uint16_t bytes)
+{
+	while (count-- > 0) {
+		PUT(&seed, (uint8_t)op, 1);
+		put_segment(5, KEY_FLAT, 0, bytes);
+	}
+}
+
+/* A SEND of one segment; of a whole frame. */
+static void
+put_single(unsigned int island, enum wqe_key key, uint16_t offset, uint16_t bytes)
+{
+	put_send(0, 0, 1);
+	put_segment(island, key, offset, bytes);
+}
+
+static void
+put_frame(uint16_t bytes)
+{
+	put_single(2, KEY_WHOLE, 0, bytes);
+}
+
+static void
+seed_traffic(uint8_t flags, uint8_t sizes, enum wqe_key key)
+{
 	unsigned int i;
 
 	seed_begin(flags, sizes);
 	for (i = 0; i < 3; i++) {
-		put_op(OP_POST, 2);
+		PUT(&seed, OP_POST, 2);
 		put_segment(5, key, 0, 64);
 		put_segment(3, KEY_WHOLE, 100, 8000);
 	}
-	put_op(OP_SEND, 0);
-	fuzz_put_u8(&seed, 14);
-	fuzz_put_u8(&seed, 2);
+	put_send(0, 14, 2);
 	put_segment(5, key, 0, 700);
 	put_segment(2, KEY_WHOLE, 14, 200);
-	put_op(OP_SEND, 1);
-	fuzz_put_u8(&seed, 0);
-	fuzz_put_u8(&seed, 2);
+	put_send(1, 0, 2);
 	put_segment(7, KEY_WHOLE, 0, 60);
 	put_segment(5, key, 5, 90);
-	put_op(OP_RING, 0);
-	put_op(OP_POLL, 4);
-	put_op(OP_REAP, 0);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_ERR << 2);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
-	put_op(OP_UNMAP, 5);
-	put_op(OP_POLL, 2);
-	snprintf(name, sizeof(name), "traffic-%02x-%02x-%u", flags, sizes, (unsigned int)key);
-	fuzz_seed_write(folder, name, &seed);
+	put_ring(4);
+	PUT(&seed, OP_REAP);
+	PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_ERR << 2);
+	put_recovery();
+	PUT(&seed, OP_UNMAP, 5);
+	PUT(&seed, OP_POLL, 2);
+	fuzz_seed_write(&seed, "traffic-%02x-%02x-%u", flags, sizes, (unsigned int)key);
 }
 
 /* A ring that goes away under its queue, which then is flushed. */
 static void
-seed_gone(const char *folder, unsigned int island)
+seed_gone(unsigned int island)
 {
-	char name[64];
-
 	seed_begin(DP_SQ_FLUSH | DP_SQ_MULTI_PACKET, 1);
-	put_op(OP_POST, 1);
-	put_segment(5, KEY_FLAT, 0, 8000);
-	put_op(OP_SEND, 2);
-	fuzz_put_u8(&seed, 0);
-	fuzz_put_u8(&seed, 0);
-	put_op(OP_UNMAP, (uint8_t)island);
-	put_op(OP_RING, 0);
-	put_op(OP_POLL, 15);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	put_buffers(OP_POST, 1, 8000);
+	put_send(2, 0, 0);
+	PUT(&seed, OP_UNMAP, (uint8_t)island);
+	put_ring(15);
+	put_recovery();
 	/* The receiver has met an error by now, if it is its ring that is gone. */
-	put_op(OP_SEND, 0);
-	fuzz_put_u8(&seed, 0);
-	fuzz_put_u8(&seed, 1);
-	put_segment(5, KEY_FLAT, 0, 100);
-	put_op(OP_RING, 0);
-	put_op(OP_POLL, 15);
-	put_op(OP_RQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
-	put_op(OP_RQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
-	put_op(OP_POST, 1);
-	put_segment(5, KEY_FLAT, 0, 8000);
-	put_op(OP_SEND, 0);
-	fuzz_put_u8(&seed, 0);
-	fuzz_put_u8(&seed, 1);
-	put_segment(5, KEY_FLAT, 0, 100);
-	put_op(OP_RING, 0);
-	put_op(OP_POLL, 15);
-	snprintf(name, sizeof(name), "gone-%u", island);
-	fuzz_seed_write(folder, name, &seed);
+	put_single(5, KEY_FLAT, 0, 100);
+	put_ring(15);
+	PUT(&seed, OP_RQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
+	PUT(&seed, OP_RQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+	put_buffers(OP_POST, 1, 8000);
+	put_single(5, KEY_FLAT, 0, 100);
+	put_ring(15);
+	fuzz_seed_write(&seed, "gone-%u", island);
 }
 
 /* Frames with headers of every kind, whole and cut short. */
 static void
-seed_headers(const char *folder)
+seed_headers(void)
 {
 	static const uint8_t
 		headers[][64] = {
@@ -121,48 +131,42 @@ seed_headers(const char *folder)
 			  0,   1,   0x86, 0xdd, 0x60, 0,   0, 0, 0, 40, 6, 64, 0xfe },
 		};
 	static const uint16_t lengths[] = { 1, 13, 14, 15, 18, 33, 34, 53, 54, 57, 58, 64 };
-	char name[64];
 	unsigned int i, j;
 
 	for (i = 0; i < 2 * sizeof(headers) / sizeof(headers[0]); i++) {
 		/* Each also from memory that may change meanwhile, to a vport that looks at addresses. */
 		seed_begin(0, i & 1 ? 0xc2 : 0x82);
 		if (i & 1)
-			put_op(OP_VPORT, (uint8_t)(i << 3));
+			PUT(&seed, OP_VPORT, (uint8_t)(i << 3));
 		PUT(&seed, OP_FILL, 0, 0, 64);
 		fuzz_put(&seed, headers[i / 2], 64);
 		for (j = 0; j < sizeof(lengths) / sizeof(lengths[0]); j++) {
-			put_op(OP_POST, 1);
+			PUT(&seed, OP_POST, 1);
 			put_segment(5, KEY_WHOLE, 0, 8000);
-			put_op(OP_SEND, 0);
-			fuzz_put_u8(&seed, 0);
-			fuzz_put_u8(&seed, lengths[j] > 20 ? 2 : 1);
+			put_send(0, 0, lengths[j] > 20 ? 2 : 1);
 			if (lengths[j] > 20)
 				put_segment(0, KEY_WHOLE, 0, 20);
 			put_segment(0, KEY_WHOLE, lengths[j] > 20 ? 20 : 0,
 				    lengths[j] > 20 ? lengths[j] - 20 : lengths[j]);
-			put_op(OP_RING, 0);
-			put_op(OP_POLL, 1);
+			put_ring(1);
 		}
-		snprintf(name, sizeof(name), "headers-%u", i);
-		fuzz_seed_write(folder, name, &seed);
+		fuzz_seed_write(&seed, "headers-%u", i);
 	}
 }
 
 static void
 put_offloads(uint8_t what, uint8_t cs_flags, uint16_t mss, uint16_t size)
 {
-	put_op(OP_OFFLOADS, what);
+	PUT(&seed, OP_OFFLOADS, what);
 	fuzz_put_u8(&seed, cs_flags);
 	fuzz_put_u16(&seed, mss);
 	fuzz_put_u16(&seed, size);
-	put_op(OP_RING, 0);
-	put_op(OP_POLL, 2);
+	put_ring(2);
 }
 
 /* A tag and checksums for the frame of an island, then a large send whose headers are the same. */
 static void
-seed_offloads(const char *folder)
+seed_offloads(void)
 {
 	static const uint8_t headers[][64] = {
 		{ 2, 0,	 0, 0,	0, 1, 2,  0, 0, 0, 0,  2, 0x08, 0, 0x45, 0,
@@ -173,7 +177,6 @@ seed_offloads(const char *folder)
 		{ 2, 0, 0, 0,	 0,    1,    2, 0, 0, 0, 0, 2,	0x81,
 		  0, 0, 7, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 17, 64 },
 	};
-	char name[64];
 	unsigned int i;
 
 	for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -181,67 +184,21 @@ seed_offloads(const char *folder)
 		PUT(&seed, OP_FILL, 0, 0, 64);
 		fuzz_put(&seed, headers[i], 64);
 		for (unsigned int post = 0; post < 6; post++) {
-			put_op(OP_POST, 1);
+			PUT(&seed, OP_POST, 1);
 			put_segment(5, KEY_WHOLE, 0, 8000);
 		}
 		for (unsigned int tag = 0; tag < 2; tag++) {
-			put_op(OP_SEND, 0);
-			fuzz_put_u8(&seed, 0);
-			fuzz_put_u8(&seed, 1);
-			put_segment(0, KEY_WHOLE, 0, 64);
+			put_single(0, KEY_WHOLE, 0, 64);
 			put_offloads(2, RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM, 0,
 				     (uint16_t)(RNIC_WQE_ETH_INSERT_VLAN | tag));
 		}
 		/* Behind the two of one WQEBB each: size and header stand at byte 28 of the third. */
-		put_op(OP_SEND, 0);
-		fuzz_put_u8(&seed, 54);
-		fuzz_put_u8(&seed, 1);
+		put_send(0, 54, 1);
 		put_segment(5, KEY_WHOLE, 0, 3000);
 		PUT(&seed, OP_SQ_BYTES, 2, 7, 56, 0, 54);
 		fuzz_put(&seed, headers[i], 54);
 		put_offloads(1, RNIC_WQE_ETH_L3_CSUM, 1000, 0);
-		snprintf(name, sizeof(name), "offloads-%u", i);
-		fuzz_seed_write(folder, name, &seed);
-	}
-}
-
-/* ---- What more it takes to reach the rest ---- */
-
-static void
-seed_end(const char *folder, const char *name, unsigned int number)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s-%u", name, number);
-	fuzz_seed_write(folder, path, &seed);
-}
-
-static void
-put_send(uint8_t opcode, uint8_t inline_bytes, uint8_t segments)
-{
-	PUT(&seed, OP_SEND, opcode, inline_bytes, segments);
-}
-
-static void
-put_ring(void)
-{
-	PUT(&seed, OP_RING, OP_POLL, 3);
-}
-
-/* From ERR. */
-static void
-put_recovery(void)
-{
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_ERR | RNIC_WQ_STATE_RST << 2);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
-}
-
-static void
-put_buffers(enum wqe_op op, unsigned int count, uint16_t bytes)
-{
-	while (count-- > 0) {
-		put_op(op, 1);
-		put_segment(5, KEY_FLAT, 0, bytes);
+		fuzz_seed_write(&seed, "offloads-%u", i);
 	}
 }
 
@@ -352,7 +309,7 @@ put_packet(unsigned int island, const struct packet *packet, uint8_t to)
 
 /* Each in one piece and in two, as it is and with checksums asked for. */
 static void
-seed_packets(const char *folder)
+seed_packets(void)
 {
 	unsigned int i, way;
 	uint16_t bytes;
@@ -370,7 +327,7 @@ seed_packets(const char *folder)
 			put_offloads(0, way & 2 ? RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM : 0,
 				     0, 0);
 		}
-		seed_end(folder, "packet", i);
+		fuzz_seed_write(&seed, "packet-%u", i);
 	}
 }
 
@@ -378,7 +335,7 @@ seed_packets(const char *folder)
 
 /* Frames to one, to many, to all: each also by the function itself, where it asks for that. */
 static void
-seed_pool(const char *folder, uint8_t what)
+seed_pool(uint8_t what)
 {
 	static const uint8_t to[] = { 2, 1, 2, 1 };
 	unsigned int i;
@@ -390,24 +347,21 @@ seed_pool(const char *folder, uint8_t what)
 	put_buffers(OP_POST, 4, 8000);
 	for (i = 0; i < sizeof(to); i++) {
 		bytes = put_packet(2, &packets[i < 2 ? 0 : 10], to[i]);
-		put_send(0, 0, 1);
-		put_segment(2, KEY_WHOLE, 0, bytes);
-		put_ring();
+		put_frame(bytes);
+		put_ring(3);
 	}
 	/* By now it has no more: one that is too short, and then it is gone. */
 	put_buffers(OP_POOL_POST, 1, 10);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
-	put_ring();
-	seed_end(folder, "pool", what);
+	put_frame(60);
+	put_ring(3);
+	fuzz_seed_write(&seed, "pool-%u", what);
 	seed_begin(0, 0x1a);
 	PUT(&seed, OP_POOL, what);
 	put_buffers(OP_POOL_POST, 2, 8000);
 	PUT(&seed, OP_UNMAP, ISLANDS + 5);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
-	put_ring();
-	seed_end(folder, "pool-gone", what);
+	put_frame(60);
+	put_ring(3);
+	fuzz_seed_write(&seed, "pool-gone-%u", what);
 }
 
 /* ---- Queues that are refused ---- */
@@ -461,21 +415,20 @@ put_refusals(uint8_t rq, const struct refusal *refusals, size_t count)
 #define REFUSALS(rq, list) put_refusals(rq, list, sizeof(list) / sizeof((list)[0]))
 
 static void
-seed_refusals(const char *folder)
+seed_refusals(void)
 {
 	seed_begin(0, 0x1a);
 	REFUSALS(0x80, rq_refusals);
 	REFUSALS(0x80, wq_refusals);
 	REFUSALS(0, sq_refusals);
 	REFUSALS(0, wq_refusals);
-	seed_end(folder, "refused-queues", 0);
+	fuzz_seed_write(&seed, "refused-queues-0");
 
 	/* What may be changed, and what may not; a queue with a counter, and without WQEs. */
 	seed_begin(0, 0x1a);
 	PUT(&seed, OP_MODIFY, 1, RNIC_MODIFY_RQ_COUNTER_SET_ID, 0x80, 0);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
-	put_ring();
+	put_frame(60);
+	put_ring(3);
 	PUT(&seed, OP_MODIFY, 1, RNIC_MODIFY_RQ_COUNTER_SET_ID, 0x80, 0);
 	PUT(&seed, OP_MODIFY, 1, RNIC_MODIFY_RQ_COUNTER_SET_ID, 0x7f, 0);
 	PUT(&seed, OP_MODIFY, 1, RNIC_MODIFY_RQ_COUNTER_SET_ID, 0, 0);
@@ -483,41 +436,37 @@ seed_refusals(const char *folder)
 	PUT(&seed, OP_MODIFY, 1, RNIC_MODIFY_RQ_SCATTER_FCS, 0, 0);
 	PUT(&seed, OP_MODIFY, 0, 1, 0, 0);
 	PUT(&seed, OP_DESTROY, 1, OP_DESTROY, 0, OP_DESTROY, 0);
-	put_op(OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_ERR << 2);
+	PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_ERR << 2);
 	PUT(&seed, OP_CREATE, 0, 0, 0, 0, 0);
-	seed_end(folder, "modified-queues", 0);
+	fuzz_seed_write(&seed, "modified-queues-0");
 
 	/* Two of each kind, one idle. */
 	seed_begin(0, 0x1a);
 	PUT(&seed, OP_CREATE, 0x40, 0, 0, 0, 0, OP_CREATE, 0xc0, 0, 0, 0, 0);
 	put_buffers(OP_POST, 1, 8000);
 	for (unsigned int i = 0; i < 4; i++) {
-		put_send(0, 0, 1);
-		put_segment(2, KEY_WHOLE, 0, 60);
+		put_frame(60);
 		PUT(&seed, OP_RING, OP_POLL, 15, OP_POLL, 15);
 	}
-	seed_end(folder, "two-queues", 0);
+	fuzz_seed_write(&seed, "two-queues-0");
 }
 
 /* ---- WQEs that fail ---- */
 
 static void
-seed_refused_wqes(const char *folder)
+seed_refused_wqes(void)
 {
 	unsigned int i;
 
 	seed_begin(DP_SQ_FLUSH, 0x1a);
 	/* No completion; no Ethernet segment; flags and sizes that are not offered. */
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
+	put_frame(60);
 	put_offloads(8, 0, 0, 0);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
+	put_frame(60);
 	put_offloads(4, 0, 0, 0);
 	put_recovery();
 	for (i = 0; i < 2; i++) {
-		put_send(0, 0, 1);
-		put_segment(2, KEY_WHOLE, 0, 60);
+		put_frame(60);
 		put_offloads(0, i == 0, 0, i == 0 ? 0 : 0x4000);
 		put_recovery();
 	}
@@ -525,7 +474,7 @@ seed_refused_wqes(const char *folder)
 	for (i = 0; i < 3; i++) {
 		put_send(i > 0, i == 2 ? 14 : 0, 1);
 		put_segment(2, KEY_WHOLE, 0, 0);
-		put_ring();
+		put_ring(3);
 		put_recovery();
 	}
 	/* Headers that the device wants inline, and has not. */
@@ -538,22 +487,20 @@ seed_refused_wqes(const char *folder)
 	}
 	PUT(&seed, OP_HEADERS, 0);
 	/* A runt, and a frame that the port is too small for, with offloads. */
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 10);
+	put_frame(10);
 	put_offloads(0, RNIC_WQE_ETH_L4_CSUM, 0, 0);
 	put_send(1, 0, 2);
 	put_segment(2, KEY_WHOLE, 0, 100);
 	put_segment(2, KEY_WHOLE, 0, 100);
 	put_offloads(0, RNIC_WQE_ETH_L4_CSUM, 0, 0);
 	PUT(&seed, OP_MTU, 100, 0);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 200);
+	put_frame(200);
 	put_offloads(0, RNIC_WQE_ETH_L4_CSUM, 0, 0);
 	put_send(0, 0, 2);
 	put_segment(3, KEY_WHOLE, 0, 9000);
 	put_segment(3, KEY_WHOLE, 0, 9000);
 	put_offloads(0, RNIC_WQE_ETH_L4_CSUM, 0, 0);
-	seed_end(folder, "refused-wqes", 0);
+	fuzz_seed_write(&seed, "refused-wqes-0");
 
 	/* More pieces than a frame has; one more, when it has all of them but that one. */
 	for (i = 0; i < 2; i++) {
@@ -561,21 +508,20 @@ seed_refused_wqes(const char *folder)
 		put_send(0, (uint8_t)(i == 0 ? 0 : 2), 40);
 		for (unsigned int j = 0; j < 40; j++)
 			put_segment(5, KEY_KLM, 990, 20);
-		put_ring();
-		seed_end(folder, "pieces", i);
+		put_ring(3);
+		fuzz_seed_write(&seed, "pieces-%u", i);
 	}
 }
 
 /* The far end takes less than this one sends. */
 static void
-seed_small_peer(const char *folder)
+seed_small_peer(void)
 {
 	seed_begin(0x40, 0x1a);
 	PUT(&seed, OP_MTU, 100, 0);
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 200);
-	put_ring();
-	seed_end(folder, "small-peer", 0);
+	put_frame(200);
+	put_ring(3);
+	fuzz_seed_write(&seed, "small-peer-0");
 }
 
 /* ---- Large sends ---- */
@@ -594,7 +540,7 @@ put_large(const struct packet *packet, uint16_t bytes, unsigned int pieces)
 }
 
 static void
-seed_large(const char *folder)
+seed_large(void)
 {
 	static const uint8_t kinds[] = { 0, 5, 10, 11, 12 };
 	unsigned int i;
@@ -605,14 +551,14 @@ seed_large(const char *folder)
 		put_buffers(OP_POST, 4, 8000);
 		put_large(&packets[kinds[i]], 8000, 1);
 		put_offloads(1, 0, 100, 0);
-		put_op(OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_RST << 2);
-		put_op(OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
+		PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RDY | RNIC_WQ_STATE_RST << 2);
+		PUT(&seed, OP_SQ_STATE, RNIC_WQ_STATE_RST | RNIC_WQ_STATE_RDY << 2);
 		put_large(&packets[kinds[i]], 1000, 3);
 		PUT(&seed, OP_OFFLOADS, 1, 0, 10, 0, 0, 0);
 		put_send(2, 0, 0);
 		put_send(2, 0, 0);
 		PUT(&seed, OP_RING, OP_POLL, 15, OP_POLL, 15);
-		seed_end(folder, "large", i);
+		fuzz_seed_write(&seed, "large-%u", i);
 	}
 	/* Too long for the port; without headers; without payload that can be had. */
 	seed_begin(DP_SQ_FLUSH, 0x1a);
@@ -622,10 +568,9 @@ seed_large(const char *folder)
 	put_large(&packets[5], 0, 1);
 	put_offloads(1, 0, 100, 0);
 	put_recovery();
-	put_send(0, 0, 1);
-	put_segment(2, KEY_WHOLE, 0, 60);
+	put_frame(60);
 	put_offloads(1, 0, 100, 0);
-	seed_end(folder, "refused-large", 0);
+	fuzz_seed_write(&seed, "refused-large-0");
 }
 
 /* ---- Keys ---- */
@@ -641,14 +586,13 @@ put_key(enum wqe_key which, uint8_t what, uint16_t bytes, enum wqe_key other)
 static void
 put_use(enum wqe_key key, uint16_t offset, uint16_t bytes)
 {
-	put_send(0, 0, 1);
-	put_segment(5, key, offset, bytes);
-	put_ring();
+	put_single(5, key, offset, bytes);
+	put_ring(3);
 	put_recovery();
 }
 
 static void
-seed_keys(const char *folder)
+seed_keys(void)
 {
 	seed_begin(DP_SQ_FLUSH, 0x1a);
 	put_use(KEY_KLM, 1500, 1000);
@@ -665,7 +609,7 @@ seed_keys(const char *folder)
 	put_use(KEY_FLAT, 5000, 500);
 	put_key(KEY_FLAT, RNIC_MKEY_KLM, 4000, KEY_RESERVED);
 	put_use(KEY_FLAT, 100, 500);
-	seed_end(folder, "keys", 0);
+	fuzz_seed_write(&seed, "keys-0");
 
 	/* Deeper than keys may lead through keys. */
 	seed_begin(DP_SQ_FLUSH, 0x1a);
@@ -675,16 +619,15 @@ seed_keys(const char *folder)
 	put_use(KEY_WHOLE, 0, 100);
 	put_key(KEY_FLAT, RNIC_MKEY_KLM, 2000, KEY_WHOLE);
 	put_use(KEY_FLAT, 0, 100);
-	seed_end(folder, "keys", 1);
+	fuzz_seed_write(&seed, "keys-1");
 
 	/* What a receive WQE may not be. */
 	seed_begin(0, 0x1a);
-	put_op(OP_POST, 1);
+	PUT(&seed, OP_POST, 1);
 	put_segment(5, KEY_RESERVED, 0, 8000);
-	put_send(0, 0, 1);
-	put_segment(5, KEY_FLAT, 0, 100);
-	put_ring();
-	seed_end(folder, "keys", 2);
+	put_single(5, KEY_FLAT, 0, 100);
+	put_ring(3);
+	fuzz_seed_write(&seed, "keys-2");
 }
 
 /* ---- Doorbells, and a CQ that nobody empties ---- */
@@ -698,7 +641,7 @@ put_register(uint32_t offset, uint8_t bytes)
 }
 
 static void
-seed_doorbells(const char *folder)
+seed_doorbells(void)
 {
 	static const uint32_t registers[] = { RNIC_UAR_CQ_ARM,
 					      RNIC_UAR_EQ_ARM,
@@ -720,41 +663,40 @@ seed_doorbells(const char *folder)
 	for (i = 0; i < 4; i++)
 		PUT(&seed, OP_CQ_RECORD, (uint8_t)(2 | (i & 1) | i << 2), 0, 0, 0, 0, 0, 0, 0, 0,
 		    OP_POLL, 15);
-	seed_end(folder, "doorbells", 0);
+	fuzz_seed_write(&seed, "doorbells-0");
 
 	seed_begin(0, 2);
 	put_buffers(OP_POST, 8, 8000);
 	for (i = 0; i < 9; i++) {
-		put_send(0, 0, 1);
-		put_segment(2, KEY_WHOLE, 0, 60);
+		put_frame(60);
 		put_offloads(8, 0, 0, 0);
 		if (i == 7)
 			put_buffers(OP_POST, 1, 8000);
 	}
-	seed_end(folder, "full-cq", 0);
+	fuzz_seed_write(&seed, "full-cq-0");
 }
 
 void
-wqe_seeds_write(const char *folder)
+fuzz_seeds_write(void)
 {
 	static const uint8_t pools[] = { 0x00, 0x0c, 0x4b, 0x10, 0x28, 0x38, 0x74 };
 	unsigned int i;
 
 	for (i = 0; i < 8; i++)
-		seed_traffic(folder, (uint8_t)(1u << i | DP_SQ_MULTI_PACKET | DP_SQ_RLKY),
+		seed_traffic((uint8_t)(1u << i | DP_SQ_MULTI_PACKET | DP_SQ_RLKY),
 			     (uint8_t)(2 | i << 3), (enum wqe_key)(i % KEYS));
-	seed_traffic(folder, DP_SQ_MULTI_PACKET, 7, KEY_WHOLE);
+	seed_traffic(DP_SQ_MULTI_PACKET, 7, KEY_WHOLE);
 	for (i = 0; i < ISLANDS + 5; i++)
-		seed_gone(folder, i);
-	seed_headers(folder);
-	seed_offloads(folder);
-	seed_packets(folder);
+		seed_gone(i);
+	seed_headers();
+	seed_offloads();
+	seed_packets();
 	for (i = 0; i < sizeof(pools); i++)
-		seed_pool(folder, pools[i]);
-	seed_refusals(folder);
-	seed_refused_wqes(folder);
-	seed_small_peer(folder);
-	seed_large(folder);
-	seed_keys(folder);
-	seed_doorbells(folder);
+		seed_pool(pools[i]);
+	seed_refusals();
+	seed_refused_wqes();
+	seed_small_peer();
+	seed_large();
+	seed_keys();
+	seed_doorbells();
 }
