@@ -10,6 +10,7 @@
 #include "driver/cap.h"
 #include "driver/reg.h"
 #include "driver/vport.h"
+#include "test_clock.h"
 
 #define HEALTH_COUNTER RNIC_FIELD_OFFSET(RNIC_ISEG_HEALTH_COUNTER)
 
@@ -72,14 +73,14 @@ health_counter_moves_unless_stopped(void **state)
 	struct hn *hn = *state;
 	uint32_t first = hn_read32(hn, HEALTH_COUNTER);
 
-	usleep(25000);
+	test_clock_advance_us(25000);
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 	assert_int_equal(softrnic_fault(hn->dev, SOFTRNIC_FAULT_HEALTH_STOPPED, 0), 0);
 	first = hn_read32(hn, HEALTH_COUNTER);
-	usleep(25000);
+	test_clock_advance_us(25000);
 	assert_int_equal(hn_read32(hn, HEALTH_COUNTER), first);
 	assert_int_equal(softrnic_fault(hn->dev, SOFTRNIC_FAULT_NONE, 0), 0);
-	usleep(25000);
+	test_clock_advance_us(25000);
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 }
 
@@ -94,21 +95,21 @@ health_counter_stops_once_after_the_first_bring_up(void **state)
 	hn_stop(hn);
 	hn_start(hn, NULL, &conf);
 	first = hn_read32(hn, HEALTH_COUNTER);
-	usleep(100000);
+	test_clock_advance_us(100000);
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 	hn_bring_up(hn);
 	first = hn_read32(hn, HEALTH_COUNTER);
-	usleep(100000);
+	test_clock_advance_us(100000);
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 	first = hn_read32(hn, HEALTH_COUNTER);
-	usleep(25000);
+	test_clock_advance_us(25000);
 	assert_int_equal(hn_read32(hn, HEALTH_COUNTER), first);
 	assert_int_equal(softrnic_reset(hn->dev), 0);
 	hn_set_cmdq(hn);
 	hn_bring_up(hn);
-	usleep(100000);
+	test_clock_advance_us(100000);
 	first = hn_read32(hn, HEALTH_COUNTER);
-	usleep(25000);
+	test_clock_advance_us(25000);
 	assert_int_not_equal(hn_read32(hn, HEALTH_COUNTER), first);
 }
 
@@ -187,7 +188,7 @@ timer_runs(void **state)
 	struct hn *hn = *state;
 	uint64_t first = read_timer(hn);
 
-	usleep(1000);
+	test_clock_advance_us(1000);
 	assert_true(read_timer(hn) > first);
 }
 

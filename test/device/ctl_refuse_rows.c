@@ -25,11 +25,7 @@
 #define STATE(op, state) \
 	FROM(op, BAD_RES_STATE, RNIC_MODIFY_QP_IN_QPN, qps[RNIC_QP_STATE_##state], "in " #state)
 #define OPTION(op, bits, what) R(op, BAD_PARAM, RNIC_MODIFY_QP_IN_OPT_PARAM_MASK, bits, what)
-#define BUSY(op, member)                                                                 \
-	{                                                                                \
-		RNIC_CMD_##op, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_OBJECT_IN_NUMBER, 0, \
-			offsetof(struct world, member), 0, "in use"                      \
-	}
+#define BUSY(op, member)       FROM(op, RES_BUSY, RNIC_OBJECT_IN_NUMBER, member, "in use")
 #define CUT(op, bytes, what)                                                 \
 	{                                                                    \
 		RNIC_CMD_##op, RNIC_STATUS_BAD_INP_LEN, 0, 0, 0, bytes, what \
@@ -294,8 +290,7 @@ const struct refusal refusals[] = {
 	R(MODIFY_TIR, BAD_PARAM, RNIC_MODIFY_TIR_IN_BITMASK, 1u << 20, "unknown field"),
 	R(MODIFY_TIR, BAD_PARAM, TIRC(LRO_ENABLE_MASK), 1, "LRO"),
 	R(MODIFY_TIR, BAD_RES, TIRC(INDIRECT_TABLE), 1, "no such RQT"),
-	{ RNIC_CMD_MODIFY_TIR, RNIC_STATUS_BAD_PARAM, (uint32_t)RNIC_MODIFY_TIR_IN_TIRN, 0,
-	  offsetof(struct world, tir), 0, "a table for a direct TIR" },
+	FROM(MODIFY_TIR, BAD_PARAM, RNIC_MODIFY_TIR_IN_TIRN, tir, "a table for a direct TIR"),
 	NUMBER(DESTROY_TIR),
 	BUSY(DESTROY_TIR, tir),
 	NUMBER(QUERY_TIR),
@@ -408,8 +403,7 @@ const struct refusal refusals[] = {
 	R(CREATE_FLOW_TABLE, BAD_PARAM, FTC(TABLE_MISS_ACTION), 2, "unknown miss action"),
 	R(DESTROY_FLOW_TABLE, BAD_RES, RNIC_FLOW_TABLE_IN_TABLE_ID, 0, "no such table"),
 	R(DESTROY_FLOW_TABLE, BAD_RES, RNIC_FLOW_TABLE_IN_TABLE_TYPE, 1, "of another type"),
-	{ RNIC_CMD_DESTROY_FLOW_TABLE, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_FLOW_TABLE_IN_TABLE_ID,
-	  0, offsetof(struct world, table), 0, "has groups" },
+	FROM(DESTROY_FLOW_TABLE, RES_BUSY, RNIC_FLOW_TABLE_IN_TABLE_ID, table, "has groups"),
 	R(QUERY_FLOW_TABLE, BAD_RES, RNIC_FLOW_TABLE_IN_TABLE_ID, 0xffffff, "no such table"),
 	R(MODIFY_FLOW_TABLE, BAD_RES, RNIC_MODIFY_FLOW_TABLE_IN_TABLE_ID, 0, "no such table"),
 	R(MODIFY_FLOW_TABLE, BAD_PARAM, RNIC_MODIFY_FLOW_TABLE_IN_MODIFY_FIELD_SELECT, 0x8000,
@@ -423,8 +417,7 @@ const struct refusal refusals[] = {
 	  "criteria"),
 	R(DESTROY_FLOW_GROUP, BAD_RES, RNIC_FLOW_GROUP_IN_GROUP_ID, 0xffffff, "no such group"),
 	R(DESTROY_FLOW_GROUP, BAD_RES, RNIC_FLOW_GROUP_IN_TABLE_ID, 0, "no such table"),
-	{ RNIC_CMD_DESTROY_FLOW_GROUP, RNIC_STATUS_RES_BUSY, (uint32_t)RNIC_FLOW_GROUP_IN_GROUP_ID,
-	  0, offsetof(struct world, group), 0, "has entries" },
+	FROM(DESTROY_FLOW_GROUP, RES_BUSY, RNIC_FLOW_GROUP_IN_GROUP_ID, group, "has entries"),
 	R(QUERY_FLOW_GROUP, BAD_RES, RNIC_FLOW_GROUP_IN_GROUP_ID, 0xffffff, "no such group"),
 	R(SET_FLOW_TABLE_ENTRY, BAD_RES, RNIC_SET_FTE_IN_TABLE_ID, 0, "no such table"),
 	R(SET_FLOW_TABLE_ENTRY, BAD_PARAM, RNIC_SET_FTE_IN_FLOW_INDEX, 0, "index taken"),
