@@ -19,6 +19,7 @@
 
 #include "command.h"
 #include "softrnic/base/command.h"
+#include "softrnic/base/object.h"
 
 enum shape {
 	SHAPE_GOOD,
