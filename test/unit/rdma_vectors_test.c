@@ -145,8 +145,8 @@ test_as_many_as_are_left(void **state)
 	unsigned int i;
 
 	(void)state;
-	rnic_bringup_hook = have_few;
 	for (i = 0; i < RTE_DIM(rows); i++) {
+		rnic_bringup_hook = have_few;
 		few.irqs = rows[i].irqs;
 		few.eqs = rows[i].eqs;
 		rnic_tunables.rx_vectors = (uint8_t)rows[i].rx;
@@ -156,8 +156,6 @@ test_as_many_as_are_left(void **state)
 		each_tells(&world);
 		close_world(&world);
 	}
-	rnic_tunables.rx_vectors = 0;
-	rnic_bringup_hook = NULL;
 }
 
 /* ---- The first CQs of a vector, at the same time ---- */
@@ -251,20 +249,10 @@ test_a_lost_device_wakes_those_of_each(void **state)
 	rnic_tunables.rx_vectors = 0;
 }
 
-static int
-run(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_many_as_are_left),
-		cmocka_unit_test(test_threads_that_name_a_new_one_share_its_event_queue),
-		cmocka_unit_test(test_a_lost_device_wakes_those_of_each),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_as_many_as_are_left),
+	cmocka_unit_test(test_threads_that_name_a_new_one_share_its_event_queue),
+	cmocka_unit_test(test_a_lost_device_wakes_those_of_each),
+};
 
-	return cmocka_run_group_tests_name("rdma_vectors", tests, NULL, NULL);
-}
-
-int
-main(int argc, char **argv)
-{
-	return unit_main(argc, argv, run);
-}
+UNIT_MAIN("rdma_vectors", tests)
