@@ -7,8 +7,8 @@
 #include "prm/init_seg.h"
 
 #define BLOCK_ROOM  RNIC_CMDQ_BLOCK_ALIGN
-#define BLOCK_BYTES 512u /* of data */
-#define ENTRY_BYTES 16u	 /* of data in the entry itself */
+#define BLOCK_BYTES 512u  /* of data */
+#define ENTRY_BYTES 16u	  /* of data in the entry itself */
 #define POLLS	    20000 /* on a test's own clock 20 ms */
 
 static int
