@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "access/access.h"
 #include "access/class.h"
 #include "access/direct.h"
@@ -41,7 +43,7 @@ struct rnic_direct {
 static struct rnic_direct *
 to_direct(struct rnic_access *access)
 {
-	return (struct rnic_direct *)((char *)access - offsetof(struct rnic_direct, base));
+	return container_of(access, struct rnic_direct, base);
 }
 
 /* In the device thread: must not block nor call the device. */
@@ -172,7 +174,7 @@ direct_reset(struct rnic_access *access)
 static int
 direct_hangup_fd(struct rnic_access *access)
 {
-	(void)access;
+	RTE_SET_USED(access);
 	return -1;
 }
 
@@ -326,8 +328,8 @@ int
 rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 			struct rnic_access **access)
 {
-	(void)args;
-	(void)access;
+	RTE_SET_USED(args);
+	RTE_SET_USED(access);
 	RNIC_LOG_NAMED(
 		ERR, device,
 		"this build has no software RNIC (-Dsoftrnic=false); name a softrnicd's with "
@@ -338,7 +340,7 @@ rnic_access_direct_open(const char *device, const struct rnic_devargs *args,
 struct softrnic *
 rnic_access_direct_device(struct rnic_access *access)
 {
-	(void)access;
+	RTE_SET_USED(access);
 	return NULL;
 }
 
@@ -346,9 +348,9 @@ int
 rnic_access_direct_stats(struct rnic_access *access,
 			 void (*fn)(void *arg, const char *name, uint64_t value), void *arg)
 {
-	(void)access;
-	(void)fn;
-	(void)arg;
+	RTE_SET_USED(access);
+	RTE_SET_USED(fn);
+	RTE_SET_USED(arg);
 	return -ENOTSUP;
 }
 

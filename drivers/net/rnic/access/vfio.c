@@ -16,6 +16,7 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
+#include <rte_common.h>
 #include <rte_io.h>
 
 #include "access/access.h"
@@ -59,7 +60,7 @@ struct rnic_vfio {
 static struct rnic_vfio *
 to_vfio(struct rnic_access *access)
 {
-	return (struct rnic_vfio *)((char *)access - offsetof(struct rnic_vfio, base));
+	return container_of(access, struct rnic_vfio, base);
 }
 
 static int

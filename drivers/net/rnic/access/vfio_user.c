@@ -18,6 +18,8 @@
 
 #include <linux/pci_regs.h>
 
+#include <rte_common.h>
+
 #include "access/access.h"
 #include "access/backing.h"
 #include "access/class.h"
@@ -58,7 +60,7 @@ struct rnic_vfio_user {
 static struct rnic_vfio_user *
 to_vfio_user(struct rnic_access *access)
 {
-	return (struct rnic_vfio_user *)((char *)access - offsetof(struct rnic_vfio_user, base));
+	return container_of(access, struct rnic_vfio_user, base);
 }
 
 static void
@@ -71,7 +73,7 @@ log_message(void *arg, enum vfu_log_level level, const char *message)
 		[VFU_LOG_DEBUG] = RTE_LOG_DEBUG,
 	};
 
-	(void)arg;
+	RTE_SET_USED(arg);
 	rte_log(levels[level], (uint32_t)rnic_logtype, "net_rnic: %s\n", message);
 }
 
@@ -79,7 +81,7 @@ log_message(void *arg, enum vfu_log_level level, const char *message)
 static int
 patience_ms(void *arg, int *fd)
 {
-	(void)arg;
+	RTE_SET_USED(arg);
 	return rnic_thread_patience_ms(fd);
 }
 

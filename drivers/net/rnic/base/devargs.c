@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_ether.h>
 #include <rte_kvargs.h>
 #include <rte_lcore.h>
@@ -40,7 +41,7 @@ parse_u64(const char *value, uint64_t max, uint64_t *result)
 static int
 set_socket(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (value[0] == '\0' || strlen(value) >= sizeof(args->socket))
 		return -EINVAL;
 	memcpy(args->socket, value, strlen(value) + 1);
@@ -50,7 +51,7 @@ set_socket(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 set_peer(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	(void)offset;
+	RTE_SET_USED(offset);
 	args->peer_any = strcmp(value, "any") == 0;
 	return args->peer_any || strcmp(value, "own") == 0 ? 0 : -EINVAL;
 }
@@ -59,7 +60,7 @@ set_peer(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 set_like(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (value[0] == '\0' || strlen(value) >= sizeof(args->like))
 		return -EINVAL;
 	memcpy(args->like, value, strlen(value) + 1);
@@ -72,7 +73,7 @@ set_pci(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	struct rte_pci_addr address;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (rte_pci_addr_parse(value, &address) != 0)
 		return -EINVAL;
 	rte_pci_device_name(&address, args->pci, sizeof(args->pci));
@@ -84,7 +85,7 @@ set_wire(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	bool named = strncmp(value, "pair:", 5) == 0 || strncmp(value, "port:", 5) == 0;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	/* A port on the same device thread would wait for itself when it registers memory: a pair does that job. */
 	if (strlen(value) >= sizeof(args->wire) || strncmp(value, "port:net_rnic", 13) == 0 ||
 	    (named ? value[5] == '\0' : strcmp(value, "loop") != 0 && strcmp(value, "pcap") != 0))
@@ -116,7 +117,7 @@ set_ppm(struct rnic_devargs *args, size_t offset, const char *value)
 static int
 set_seed(struct rnic_devargs *args, size_t offset, const char *value)
 {
-	(void)offset;
+	RTE_SET_USED(offset);
 	return parse_u64(value, UINT64_MAX, &args->seed);
 }
 
@@ -125,7 +126,7 @@ set_poll(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	uint64_t core;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (strcmp(value, "thread") == 0) {
 		args->poll_core = -1;
 		return 0;
@@ -150,7 +151,7 @@ set_log_max_qp(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	uint64_t log;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (parse_u64(value, RNIC_LOG_MAX_QP, &log) != 0 || log < LOG_MAX_QP_MIN)
 		return -EINVAL;
 	args->log_max_qp = (uint8_t)log;
@@ -162,7 +163,7 @@ set_mac(struct rnic_devargs *args, size_t offset, const char *value)
 {
 	struct rte_ether_addr mac;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (rte_ether_unformat_addr(value, &mac) != 0 || !rte_is_valid_assigned_ether_addr(&mac))
 		return -EINVAL;
 	memcpy(args->mac, mac.addr_bytes, sizeof(args->mac));
@@ -195,7 +196,7 @@ set_ip(struct rnic_devargs *args, size_t offset, const char *value)
 	char text[RNIC_IPS_MAX * INET6_ADDRSTRLEN];
 	char *one, *rest = text;
 
-	(void)offset;
+	RTE_SET_USED(offset);
 	if (strlen(value) >= sizeof(text))
 		return -EINVAL;
 	memcpy(text, value, strlen(value) + 1);

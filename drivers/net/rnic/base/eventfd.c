@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "base/eventfd.h"
 #include "base/log.h"
 
@@ -28,7 +30,7 @@ rnic_eventfd_signal(int fd)
 	ssize_t n = write(fd, &one, sizeof(one));
 
 	/* A full counter means that the reader has not come round yet; it will. */
-	(void)n;
+	RTE_SET_USED(n);
 }
 
 void
@@ -38,5 +40,5 @@ rnic_eventfd_drain(int fd)
 	ssize_t n = read(fd, &count, sizeof(count));
 
 	/* Nothing there is as good. */
-	(void)n;
+	RTE_SET_USED(n);
 }

@@ -52,7 +52,7 @@ heap_lock(bool on)
 	else
 		pthread_mutex_unlock(&lock);
 #else
-	(void)on;
+	RTE_SET_USED(on);
 #endif
 }
 
@@ -89,8 +89,8 @@ red_zones(const struct rnic_mem *mem, bool on)
 		__asan_unpoison_memory_region(start + mem->length, RED_ZONE_BYTES);
 	}
 #else
-	(void)mem;
-	(void)on;
+	RTE_SET_USED(mem);
+	RTE_SET_USED(on);
 #endif
 }
 

@@ -132,17 +132,17 @@ ethdev_start_queues(struct rte_eth_dev *eth_dev)
 		if (txq->deferred_start)
 			continue;
 		rc = rnic_txq_queue_start(eth_dev, i);
-		if (rc < 0)
+		if (rc != 0)
 			return rc;
 	}
 	rc = rnic_rx_intr_start(eth_dev);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	for (i = 0; i < eth_dev->data->nb_rx_queues; i++) {
 		rxq = eth_dev->data->rx_queues[i];
 		rnic_rx_offloads_init(rxq, port->ptype_mask);
 		rc = rnic_rxq_start(rxq, eth_dev->data->mtu);
-		if (rc < 0)
+		if (rc != 0)
 			return rc;
 		eth_dev->data->rx_queue_state[i] = rxq->deferred_start
 							   ? RTE_ETH_QUEUE_STATE_STOPPED
@@ -186,7 +186,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 	int rc;
 
 	rc = ethdev_check_queues(eth_dev);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rc = rnic_port_request_mtu(port->dev, data->mtu);
 	if (rc == 0)
@@ -195,7 +195,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 		rc = rnic_filter_start(eth_dev);
 	if (rc == 0)
 		rc = rnic_port_use(port->dev);
-	if (rc < 0) {
+	if (rc != 0) {
 		ethdev_stop_queues(eth_dev);
 		return rc;
 	}
@@ -266,7 +266,7 @@ ethdev_open(struct rte_eth_dev *eth_dev, const char *devargs)
 	int rc;
 
 	rc = ethdev_open_device(eth_dev, devargs, socket, &dev);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	port->dev = dev;
 	port->max_mtu = dev->max_mtu;
@@ -341,7 +341,7 @@ ethdev_reset(struct rte_eth_dev *eth_dev)
 	eth_dev->dev_ops = &shut_ops;
 	rc = ethdev_open(eth_dev,
 			 eth_dev->device->devargs != NULL ? eth_dev->device->devargs->args : NULL);
-	if (rc < 0) {
+	if (rc != 0) {
 		RNIC_LOG_NAMED(ERR, eth_dev->data->name,
 			       "port %u has no device: reset it again, or close it",
 			       eth_dev->data->port_id);
@@ -495,7 +495,7 @@ rnic_ethdev_create(struct rte_device *device, const char *name, const char *deva
 	} else {
 		RNIC_LOG_NAMED(ERR, name, "no memory for the port");
 	}
-	if (rc < 0) {
+	if (rc != 0) {
 		rte_eth_dev_release_port(eth_dev);
 		return rc;
 	}

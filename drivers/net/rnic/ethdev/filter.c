@@ -45,7 +45,7 @@ set_modes(struct rte_eth_dev *eth_dev, bool promiscuous, bool allmulticast)
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	int rc = follow_modes(eth_dev, promiscuous, allmulticast);
 
-	if (rc < 0) {
+	if (rc != 0) {
 		/* For ethdev nothing has changed. */
 		(void)follow_modes(eth_dev, port->promiscuous, port->allmulticast);
 		return rc;
@@ -170,7 +170,7 @@ rnic_filter_mac_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
 	memcpy(&was, port->dev->mac, sizeof(was));
 	rc = follow_mac(eth_dev, mac, true);
 	/* For ethdev the port has the old one still. */
-	if (rc < 0)
+	if (rc != 0)
 		(void)follow_mac(eth_dev, &was, false);
 	return rc;
 }
@@ -241,11 +241,11 @@ rnic_filter_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask)
 	const bool filtered = port->steering.has_vlans;
 	int rc = mask & RTE_ETH_VLAN_FILTER_MASK ? follow_vlans(eth_dev) : 0;
 
-	if (rc < 0 || !(mask & RTE_ETH_VLAN_STRIP_MASK))
+	if (rc != 0 || !(mask & RTE_ETH_VLAN_STRIP_MASK))
 		return rc;
 	rc = rnic_rx_follow_vlan_strip(eth_dev);
 	/* For ethdev neither has changed. */
-	if (rc < 0 && port->steering.up)
+	if (rc != 0 && port->steering.up)
 		(void)rnic_steering_set_vlans(port->dev, &port->steering,
 					      filtered ? eth_dev->data->vlan_filter_conf.ids
 						       : NULL);

@@ -78,7 +78,7 @@ recovery_run(void *arg)
 	queue_id = recovery->queue_id;
 	recovery_report_error(recovery);
 	rc = recovery->repair(recovery->queue);
-	if (rc < 0) {
+	if (rc != 0) {
 		RNIC_LOG(
 			ERR, dev,
 			"%s queue %u: not recovered: %s; it stays down until the port is restarted",
@@ -100,11 +100,11 @@ recovery_request(struct rnic_recovery *recovery)
 {
 	int rc = rte_eal_alarm_set(1, recovery_run, recovery);
 
-	if (rc < 0 && !recovery->unasked)
+	if (rc != 0 && !recovery->unasked)
 		RNIC_LOG(ERR, recovery->dev,
 			 "%s queue %u: no alarm for its recovery: %s; tried again with each burst",
 			 recovery->direction, recovery->queue_id, strerror(-rc));
-	recovery->unasked = rc < 0;
+	recovery->unasked = rc != 0;
 }
 
 void

@@ -99,7 +99,7 @@ rnic_rss_configure(struct rte_eth_dev *eth_dev)
 		return 0;
 	memcpy(rss.key, default_key, sizeof(rss.key));
 	rc = rss_set_hash(port->dev, &conf->rx_adv_conf.rss_conf, &rss);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	for (i = 0; i < RNIC_RETA_SIZE; i++)
 		rss.reta[i] = i % eth_dev->data->nb_rx_queues;
@@ -130,7 +130,7 @@ rss_follow(struct rte_eth_dev *eth_dev, const struct rnic_rss *rss, uint64_t rss
 	if (port->steering.up) {
 		rnic_rss_queues(eth_dev, rqns);
 		rc = rnic_tirs_set(port->dev, rqns, rss, &port->steering.tirs);
-		if (rc < 0)
+		if (rc != 0)
 			(void)rnic_tirs_set(port->dev, rqns, &port->rss, &port->steering.tirs);
 	}
 	if (rc == 0)

@@ -205,7 +205,7 @@ set_strip(struct rte_eth_dev *eth_dev, uint16_t queue, bool strip)
 	}
 	if (port->started)
 		rc = rnic_rq_set_vlan_strip(port->dev, &rxq->rq, strip);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	if (strip)
 		rxq->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;

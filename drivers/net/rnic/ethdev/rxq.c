@@ -56,7 +56,7 @@ rxq_repair(void *queue)
 	const uint16_t producer = rxq->rq.producer;
 	int rc = rnic_rq_recover(rxq->dev, &rxq->rq);
 
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rnic_cq_drop(&rxq->cq);
 	rxq_drop_mbufs(rxq, producer);
@@ -102,7 +102,7 @@ rnic_rxq_setup(struct rte_eth_dev *eth_dev, uint16_t queue, uint16_t nb_desc, un
 		.queue = rxq,
 	};
 	rc = rnic_rx_timestamps_init(rxq);
-	if (rc < 0) {
+	if (rc != 0) {
 		rte_free(rxq);
 		return rc;
 	}
@@ -215,7 +215,7 @@ rxq_prepare(struct rnic_rxq *rxq)
 		return -ENOMEM;
 	}
 	rc = rnic_mkey_register_pool(rxq->dev, rxq->pool);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rxq->registered = rxq->pool;
 	rnic_mkey_cache_init(rxq->dev, &rxq->mkeys);
@@ -250,7 +250,7 @@ rxq_tear_down(struct rnic_rxq *rxq)
 		rnic_mkey_unregister_pool(rxq->dev, rxq->registered);
 	rxq->registered = NULL;
 	rxq->frame_bytes = 0;
-	return rc < 0 ? rc : rc2;
+	return rc != 0 ? rc : rc2;
 }
 
 int
@@ -259,18 +259,18 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	unsigned int log_wqes;
 	int rc = rxq_layout(rxq, mtu);
 
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	log_wqes = rte_log2_u32(RTE_MAX(rte_align32pow2(rxq->nb_desc) >> rxq->log_segs,
 					(uint32_t)RNIC_RX_WQES_MIN));
 	/* A CQE per WQE: no overrun, and the two rings turn together. */
 	rc = rnic_cq_create(rxq->dev, log_wqes, rxq->eq != NULL ? rxq->eq : rxq->dev->async_eq,
 			    &rxq->cq);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rc = rnic_rq_create(rxq->dev, log_wqes, rte_log2_u32(RNIC_WQE_DS_BYTES) + rxq->log_segs,
 			    &rxq->cq, &rxq->rq);
-	if (rc < 0) {
+	if (rc != 0) {
 		rnic_cq_destroy(rxq->dev, &rxq->cq);
 		return rc;
 	}
@@ -283,7 +283,7 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 	if (rc == 0)
 		rc = rxq->deferred_start ? rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RST)
 					 : rxq_fill(rxq);
-	if (rc < 0) {
+	if (rc != 0) {
 		rxq_tear_down(rxq);
 		return rc;
 	}
@@ -319,7 +319,7 @@ rxq_empty(struct rnic_rxq *rxq)
 	int rc = rnic_rq_reset(rxq->dev, &rxq->rq);
 
 	/* It may still write to them: they stay where they are until the port stops. */
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rnic_cq_drop(&rxq->cq);
 	rxq_drop_mbufs(rxq, producer);
@@ -348,7 +348,7 @@ rxq_halt(struct rnic_rxq *rxq)
 	rxq_settle(rxq);
 	__atomic_store_n(&rxq->state, RNIC_QUEUE_HALTED, __ATOMIC_RELEASE);
 	rc = rxq_empty(rxq);
-	if (rc < 0)
+	if (rc != 0)
 		rxq_not_emptied(rxq, rc);
 	rnic_owner_leave(rxq);
 	return rc;
@@ -363,12 +363,12 @@ rxq_resume(struct rnic_rxq *rxq)
 		return 0;
 	rnic_owner_enter(rxq);
 	rc = rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RDY);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rc = rxq_fill(rxq);
-	if (rc < 0) {
+	if (rc != 0) {
 		rc2 = rxq_empty(rxq);
-		if (rc2 < 0)
+		if (rc2 != 0)
 			rxq_not_emptied(rxq, rc2);
 		return rc;
 	}

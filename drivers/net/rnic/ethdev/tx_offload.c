@@ -136,7 +136,7 @@ plan_offloads(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct 
 		return -ENOTSUP;
 	if (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
 		rc = plan_large(txq, packet, plan, wire);
-		if (rc < 0)
+		if (rc != 0)
 			return rc;
 	} else {
 		plan->eth.cs_flags = txq->does.cs_flags[rnic_tx_checksum_index(packet->ol_flags)];
@@ -168,7 +168,7 @@ rnic_tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct r
 		return -EINVAL;
 	if (packet->ol_flags & RNIC_TX_ASKS) {
 		rc = plan_offloads(txq, packet, plan, &wire);
-		if (rc < 0)
+		if (rc != 0)
 			return rc;
 	}
 	return wire - RTE_ETHER_HDR_LEN <= span ? 0 : -EINVAL;
@@ -290,7 +290,7 @@ rnic_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t count)
 		rc = rnic_tx_plan(txq, pkts[i], &plan);
 		if (rc == 0 && plan.eth.cs_flags != 0 && !headers_fit(pkts[i], plan.eth.cs_flags))
 			rc = -EINVAL;
-		if (rc < 0) {
+		if (rc != 0) {
 			rte_errno = -rc;
 			break;
 		}

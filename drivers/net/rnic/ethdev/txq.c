@@ -151,10 +151,10 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	rnic_tx_offloads_init(txq);
 	/* Few WQEs ask for a completion, but in the error state each one gets one. */
 	rc = rnic_cq_create(txq->dev, log_elts, txq->dev->async_eq, &txq->cq);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	rc = rnic_sq_create(txq->dev, log_elts, &txq->cq, &txq->sq);
-	if (rc < 0) {
+	if (rc != 0) {
 		rnic_cq_destroy(txq->dev, &txq->cq);
 		return rc;
 	}
@@ -236,7 +236,7 @@ rnic_txq_stop(struct rnic_txq *txq)
 	/* Gone from the device: what is left is the driver's again. */
 	rnic_tx_free(txq, txq->elts_head);
 	__atomic_store_n(&txq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
-	return rc < 0 ? rc : rc2;
+	return rc != 0 ? rc : rc2;
 }
 
 /* Low bits of how many packets the device has completed. */

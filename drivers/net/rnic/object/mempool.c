@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
@@ -139,8 +140,8 @@ collect_chunk(struct rte_mempool *mempool, void *arg, struct rte_mempool_memhdr 
 {
 	struct chunks *chunks = arg;
 
-	(void)mempool;
-	(void)index;
+	RTE_SET_USED(mempool);
+	RTE_SET_USED(index);
 	if (chunks->count < chunks->capacity)
 		chunks->ranges[chunks->count++] = (struct rnic_mkey_range){
 			.start = (uintptr_t)memhdr->addr,

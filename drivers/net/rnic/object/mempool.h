@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "prm/field.h"
 
 struct rnic_dev;
@@ -58,11 +60,9 @@ static inline bool
 rnic_mkey_lookup(struct rnic_mkey_cache *cache, const struct rte_mbuf *mbuf, uintptr_t address,
 		 struct rnic_be32 *lkey)
 {
-	if (__builtin_expect(
-		    address >= cache->last.start && address < cache->last.end &&
-			    atomic_load_explicit(cache->device_generation, memory_order_relaxed) ==
-				    cache->generation,
-		    1)) {
+	if (likely(address >= cache->last.start && address < cache->last.end &&
+		   atomic_load_explicit(cache->device_generation, memory_order_relaxed) ==
+			   cache->generation)) {
 		*lkey = cache->last.lkey;
 		return true;
 	}

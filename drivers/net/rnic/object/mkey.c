@@ -293,8 +293,7 @@ rnic_mkey_destroy(struct rnic_dev *dev, uint32_t key)
 	pthread_mutex_lock(&dev->mkeys->lock);
 	handle = rdmapmd_table_get(dev->mkeys->regions, key >> 8);
 	if (handle != NULL) {
-		region = (struct rnic_mkey_region *)((char *)handle -
-						     offsetof(struct rnic_mkey_region, handle));
+		region = container_of(handle, struct rnic_mkey_region, handle);
 		rdmapmd_table_put(dev->mkeys->regions, handle);
 		if (region->key == key)
 			rc = rnic_mkey_region_destroy(dev, region);

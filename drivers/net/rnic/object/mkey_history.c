@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include <rte_common.h>
+
 #include "object/mkey_history.h"
 #include "rdmapmd_driver.h"
 
@@ -90,7 +92,7 @@ history_find(struct rnic_mkey_history *history, uint32_t index)
 		return NULL;
 	/* Blocks go only by our caller, who has a lock. */
 	rdmapmd_table_put(history->table, handle);
-	block = (struct block *)((char *)handle - offsetof(struct block, handle));
+	block = container_of(handle, struct block, handle);
 	return &block->indices[index & ((1u << LOG_BLOCK) - 1)];
 }
 
