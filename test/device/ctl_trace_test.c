@@ -277,17 +277,6 @@ recorded_page(unsigned int type, bool current)
 	return NULL;
 }
 
-static void
-own_page(struct hn *hn, unsigned int type, bool current, struct rnic_be32 *page)
-{
-	static uint8_t out[RNIC_HCA_CAP_OFFSET + RNIC_HCA_CAP_BYTES];
-	struct rnic_function_in in = { 0 };
-
-	hn_head(&in, RNIC_CMD_QUERY_HCA_CAP, RNIC_HCA_CAP_OP_MOD(type, current));
-	hn_cmd_ok(hn, &in, sizeof(in), out, sizeof(out));
-	memcpy(page, out + RNIC_HCA_CAP_OFFSET, RNIC_HCA_CAP_BYTES);
-}
-
 /* The row is the card's, and says what ours shows; its bits are dealt with. True: ours differ there. */
 static bool
 row_explains(const struct softrnic_like_cap *row, bool current, const struct rnic_be32 *card,
@@ -318,7 +307,7 @@ compare_pages(struct hn *hn, unsigned int type, bool current, bool *differs)
 
 	if (card == NULL)
 		fail_msg("the recording has no capabilities of type %u", type);
-	own_page(hn, type, current, own);
+	assert_int_equal(drv_cap_query(&hn->drv, type, current, own, sizeof(own)), 0);
 	for (unsigned int i = 0; i < RNIC_HCA_CAP_BYTES / 4; i++)
 		left[i].raw = own[i].raw ^ card[i].raw;
 	for (unsigned int part = 0; like->parts[part] != NULL; part++) {

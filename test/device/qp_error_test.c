@@ -408,8 +408,7 @@ test_receive_buffer_of_more_than_a_message(void **state)
 			.address = rnic_cpu_to_be64((uintptr_t)two->in),
 		};
 	dp_rq_record(&two->b.rq);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 1500, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 1500, NULL);
 	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 	assert_memory_equal(two->in, two->out, 1500);
 }
@@ -584,8 +583,7 @@ test_reset(void **state)
 {
 	struct qw_two *two = *state;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw); /* waits for a buffer */
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL); /* waits for a buffer */
 	qw_qp_to(&two->a, RNIC_CMD_2RST_QP);
 	qw_run(&two->qw);
 	qw_expect_nothing(&two->a_send);
@@ -607,11 +605,9 @@ test_drain(void **state)
 	struct qw_two *two = *state;
 
 	/* A message that has begun and waits for its peer. */
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 3000, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 3000, NULL);
 	qw_qp_to(&two->a, RNIC_CMD_RTS2SQD_QP);
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	assert_int_equal(qw_qp_state(&two->a), RNIC_QP_STATE_SQ_DRAINING);
 	assert_int_equal(qw_event(two->a.end, NULL), 0);
 	qw_recv(&two->b, two->in, 3000);
@@ -639,8 +635,7 @@ test_established(void **state)
 	qw_qp_to(&two->a, RNIC_CMD_RST2INIT_QP);
 	assert_int_equal(qw_qp_modify(&two->a, RNIC_CMD_INIT2RTR_QP, &two->b, &attr), 0);
 	/* Rung for too early: it is sent when the state allows. */
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_expect_nothing(&two->a_send);
 	qw_qp_to(&two->a, RNIC_CMD_RTR2RTS_QP);
 	qw_run(&two->qw);

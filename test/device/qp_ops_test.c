@@ -60,9 +60,7 @@ test_write(void **state)
 
 	for (uint32_t i = 0; i < SIZES; i++) {
 		prepare(two->out, two->in, sizes[i], i);
-		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out + ASKEW, sizes[i],
-			two->in + ASKEW);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out + ASKEW, sizes[i], two->in + ASKEW);
 		expect_done(two, (uint16_t)i, RNIC_WQE_RDMA_WRITE, 0);
 		check(two->out, two->in, sizes[i]);
 		qw_expect_nothing(&two->b_recv);
@@ -76,9 +74,7 @@ test_read(void **state)
 
 	for (uint32_t i = 0; i < SIZES; i++) {
 		prepare(two->in, two->out, sizes[i], i);
-		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_READ, two->out + ASKEW, sizes[i],
-			two->in + ASKEW);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_RDMA_READ, two->out + ASKEW, sizes[i], two->in + ASKEW);
 		expect_done(two, (uint16_t)i, RNIC_WQE_RDMA_READ, sizes[i]);
 		check(two->in, two->out, sizes[i]);
 	}
@@ -141,9 +137,7 @@ test_each_mtu(void **state)
 		attr.mtu = (enum rnic_qp_mtu)mtu;
 		qw_two_reconnect(two, &attr);
 		prepare(two->out, two->in, bytes, mtu);
-		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out + ASKEW, bytes,
-			two->in + ASKEW);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out + ASKEW, bytes, two->in + ASKEW);
 		expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
 		check(two->out, two->in, bytes);
 		/* Four of the message; on a loop the ACK is the same device's. */
@@ -436,8 +430,7 @@ test_times_are_of_the_clock_that_is_asked_for(void **state)
 		two = world;
 		before = dp_clock(&two->qw.ends[0]->dp, utc);
 		qw_recv(&two->b, two->in, 100);
-		qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 10, NULL);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_SEND, two->out, 10, NULL);
 		after = dp_clock(&two->qw.ends[0]->dp, utc);
 		cqe = qw_done(two, 0);
 		assert_in_range(dp_cqe_time(cqe, utc), before, after);
@@ -539,8 +532,7 @@ count_bytes(bool ipv6, uint32_t ip_bytes)
 	qw_two_connect(two, &attr);
 	a = &two->qw.ends[0]->dp.dev->port.counters;
 	b = &two->qw.ends[1]->dp.dev->port.counters;
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 5, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 5, two->in);
 	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
 	assert_int_equal(a->tx_rdma_packets[0], 1);
 	assert_int_equal(a->tx_rdma_bytes[0], 14 + ip_bytes + 8 + 12 + 16 + 8 + 4);
@@ -569,8 +561,7 @@ test_counters_of_vport_and_port(void **state)
 	struct rnic_vport_counters counters;
 	struct rnic_ppcnt_reg port;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 3000, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 3000, two->in);
 	expect_done(two, 0, RNIC_WQE_RDMA_WRITE, 0);
 	assert_int_equal(drv_vport_counter_query(drv, false, &counters), 0);
 #define COUNTER(name) rnic_vport_counters_get(&counters, RNIC_VPORT_COUNTERS_##name)
@@ -630,8 +621,7 @@ test_bytes_of_each_operation(void **state)
 		if (rows[i].opcode == RNIC_WQE_SEND || rows[i].opcode == RNIC_WQE_SEND_IMM ||
 		    rows[i].opcode == RNIC_WQE_RDMA_WRITE_IMM)
 			qw_recv(&two->b, two->in, 4096);
-		qw_post(&two->a, &two->b, rows[i].opcode, two->out, rows[i].bytes, two->in);
-		qw_run(&two->qw);
+		qw_execute(two, rows[i].opcode, two->out, rows[i].bytes, two->in);
 		assert_non_null(dp_cq_next(&two->a_send));
 		assert_int_equal(a->tx_rdma_bytes[0] - a_bytes,
 				 rows[i].packets * fixed + rows[i].sends);

@@ -97,8 +97,7 @@ test_send_record_ahead_of_what_is_not_done(void **state)
 {
 	struct qw_two *two = *state;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw); /* fetched; waits for a buffer */
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL); /* fetched; waits for a buffer */
 	assert_int_equal(qw_qp_inside(&two->a)->sq_consumer, 1);
 	two->a.sq.producer = 1u << QW_LOG_SQ;
 	dp_sq_record(&two->a.sq);
@@ -159,8 +158,7 @@ test_receive_record_ahead(void **state)
 
 	two->b.rq.producer = (1u << QW_LOG_RQ) + 1;
 	dp_rq_record(&two->b.rq);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->b_recv);
@@ -194,8 +192,7 @@ test_rings_gone_under_traffic(void **state)
 	struct qw_two *two = *state;
 
 	for (uint32_t i = 0; i < 3; i++)
-		qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_unmap(two->a.end, two->a.rq.ring, rings_bytes());
 	qw_run(&two->qw);
 	qw_expect_event(two->a.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->a.qpn);
@@ -225,12 +222,10 @@ test_rings_gone_before_a_receive(void **state)
 	/* Two of them; when the ring goes, the device knows of the second. */
 	qw_recv(&two->b, two->in, 64);
 	qw_recv(&two->b, two->in, 64);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 	qw_unmap(two->b.end, two->b.rq.ring, rings_bytes());
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	qw_expect_event(two->b.end, RNIC_EVENT_WQ_ACCESS_ERROR, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
 	qw_expect_nothing(&two->b_recv);
@@ -424,8 +419,7 @@ test_receive_cq_overrun(void **state)
 	qw_recv(&two->b, two->in, 64);
 	qw_recv(&two->b, two->in, 64);
 	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	assert_int_equal(qw_event(two->b.end, &number), RNIC_EVENT_CQ_ERROR);
 	qw_expect_event(two->b.end, RNIC_EVENT_WQ_CATASTROPHIC, two->b.qpn);
 	assert_int_equal(qw_qp_state(&two->b), RNIC_QP_STATE_ERR);
@@ -548,8 +542,7 @@ test_a_quiet_device_looks_at_doorbells_in_each_poll(void **state)
 
 	for (unsigned int i = 0; i < 8; i++) {
 		qw_two_more(two, &qp, &conf, &peer, &peer_conf, &attr);
-		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 		qw_done(two, (uint16_t)i);
 		qw_poll(&two->qw, i);
 		assert_true(qw_qp_inside(&two->a)->watched);
@@ -568,8 +561,7 @@ test_those_who_sent_lately_are_forgotten_with_the_last(void **state)
 	struct qw_two *two = *state;
 	struct softrnic *dev = two->a.end->dp.dev;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_done(two, 0);
 	assert_int_equal(dev->qp_watch.users, 1);
 	assert_int_equal(dev->qp_watch.count, 1);
@@ -679,8 +671,7 @@ test_device_reset_forgets_what_was_counted(void **state)
 	struct qw_two *two = *state;
 	const struct softrnic *dev = two->b.end->dp.dev;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_READ, two->out, 64, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_READ, two->out, 64, two->in);
 	qw_done(two, 0);
 	assert_int_equal(dev->roce_counters.rx_read_requests, 1);
 	assert_int_equal(softrnic_reset(two->b.end->dp.dev), 0);

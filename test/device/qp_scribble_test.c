@@ -182,8 +182,7 @@ test_memory_that_changes(void **state)
 	qw_two_reconnect(two, &attr);
 	drain(two, seen);
 	qw_fill(two->out, 64, 1);
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 64, two->in);
 	qw_done(two, 0);
 	assert_memory_equal(two->in, two->out, 64);
 	qw_two_close(two);

@@ -250,8 +250,7 @@ rings_of_a_queue_pair(void **state)
 	assert_all(two->in, 'w', SIZE);
 	memset(two->in, 0, SIZE);
 	take_away(&two->b.end->dp, two->b.rq.ring, (bytes + PAGE - 1) / PAGE * PAGE);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, SIZE, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, SIZE, NULL);
 	assert_all(two->in, 0, SIZE);
 	assert_int_equal(qw_event(two->b.end, NULL), RNIC_EVENT_WQ_ACCESS_ERROR);
 }
@@ -289,8 +288,7 @@ record_that_is_watched(void **state)
 {
 	struct qw_two *two = *state;
 
-	qw_post(&two->a, &two->b, RNIC_WQE_NOP, NULL, 0, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_NOP, NULL, 0, NULL);
 	assert_int_not_equal(qw_qp_inside(&two->a)->watched, 0);
 	take_away(&two->a.end->dp, two->a.sq.dbrec, sizeof(*two->a.sq.dbrec));
 	qw_run(&two->qw);
@@ -329,8 +327,7 @@ changes_are_counted_beyond_the_end(void **state)
 	for (uint16_t i = 0; i < 10; i++) {
 		uint8_t *memory = page(two->a.end);
 
-		qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, memory, SIZE, two->in);
-		qw_run(&two->qw);
+		qw_execute(two, RNIC_WQE_RDMA_WRITE, memory, SIZE, two->in);
 		qw_done(two, i);
 		qw_unmap(two->a.end, memory, PAGE);
 	}

@@ -241,8 +241,7 @@ write_one(struct qw_two *two)
 {
 	two->out[0] = 1;
 	two->in[0] = 0;
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
 	qw_expect_nothing(&two->a_send);
 	assert_int_equal(two->in[0], 0);
 }
@@ -344,8 +343,7 @@ test_mac_of_the_list(void **state)
 	another.mac[5] ^= 0x80;
 	lead_to(&two->a, &two->b, &another);
 	assert_int_equal(dp_vport_modify(&two->b.end->dp, &vport), 0);
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
 	qw_done(two, 0);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 0);
 }
@@ -432,8 +430,7 @@ test_a_wire_that_leaves_carries_no_packets(void **state)
 	attr.timeout = 0;
 	qw_two_connect(two, &attr);
 	assert_true(two->a.end->dp.dev->port.link_up);
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
 	qw_expect_nothing(&two->a_send);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_packets, 0);
@@ -447,8 +444,7 @@ test_port_mtu_too_small(void **state)
 	struct qw_two *two = *state;
 
 	assert_int_equal(drv_vport_mtu_set(&two->a.end->dp.drv, 600 + SOFTRNIC_FRAME_OVERHEAD), 0);
-	qw_post(&two->a, &two->b, RNIC_WQE_RDMA_WRITE, two->out, 1024, two->in);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1024, two->in);
 	qw_expect_nothing(&two->a_send);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
 	assert_int_equal(two->a.end->dp.dev->port.counters.tx_errors, 1);
@@ -469,8 +465,7 @@ test_time_of_arrival(void **state)
 	assert_false(qw_qp_inside(&two->b)->active);
 	before = softrnic_now_ns();
 	qw_recv(&two->b, two->in, 64);
-	qw_post(&two->a, &two->b, RNIC_WQE_SEND, two->out, 64, NULL);
-	qw_run(&two->qw);
+	qw_execute(two, RNIC_WQE_SEND, two->out, 64, NULL);
 	cqe = qw_expect(&two->b_recv, RNIC_CQE_RESPONDER_SEND, 0, two->b.qpn);
 	time = rnic_be64_to_cpu(cqe->timestamp) + dev->power_on_ns;
 	assert_true(time >= before && time <= softrnic_now_ns());

@@ -660,6 +660,14 @@ qw_write(struct qw_two *two, uint8_t ce)
 }
 
 void
+qw_execute(struct qw_two *two, uint8_t opcode, const void *local, uint32_t bytes,
+	   const void *remote)
+{
+	qw_post(&two->a, &two->b, opcode, local, bytes, remote);
+	qw_run(&two->qw);
+}
+
+void
 qw_go(struct qw_two *two)
 {
 	dp_sq_ring(&two->a.sq);

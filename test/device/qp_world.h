@@ -189,6 +189,9 @@ struct qw_qp_conf qw_two_qp_conf(struct qw_two *two, bool b);
 
 /* Of a: a WRITE of 64 bytes, not handed over; hand over what was written, and run; what comes of the WQE of that counter. */
 void qw_write(struct qw_two *two, uint8_t ce);
+/* qw_post() to b, and run. */
+void qw_execute(struct qw_two *two, uint8_t opcode, const void *local, uint32_t bytes,
+		const void *remote);
 void qw_go(struct qw_two *two);
 const struct rnic_cqe *qw_done(struct qw_two *two, uint16_t counter);
 void qw_failed(struct qw_two *two, uint16_t counter, uint8_t syndrome);
