@@ -81,13 +81,13 @@ open_with_queues(void)
 static int
 ts_format(uint16_t opcode, const void *in)
 {
-	/* The first dword of SQC and RQC, the third of QPC: all three stand at 0x20. */
-	const uint32_t dword = rnic_be32_to_cpu(((const struct rnic_be32 *)in)[0x20 / 4]);
+	/* The first dword of SQC and RQC, the third of QPC: all three stand at 0x20. Other commands are shorter. */
+	const struct rnic_be32 *dword = (const struct rnic_be32 *)in + 0x20 / 4;
 
 	switch (opcode) {
 	case RNIC_CMD_CREATE_SQ:
-	case RNIC_CMD_CREATE_RQ: return dword >> 4 & 3;
-	case RNIC_CMD_CREATE_QP: return dword >> 6 & 3;
+	case RNIC_CMD_CREATE_RQ: return rnic_be32_to_cpu(*dword) >> 4 & 3;
+	case RNIC_CMD_CREATE_QP: return rnic_be32_to_cpu(*dword) >> 6 & 3;
 	default: return -1;
 	}
 }

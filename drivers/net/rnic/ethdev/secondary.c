@@ -203,12 +203,16 @@ answer_to(struct rte_eth_dev *eth_dev, const struct request *request, int *fd)
 {
 	const uint32_t bytes = questions[request->question].bytes;
 	const uint32_t entries = questions[request->question].entries;
+	/* Some of ethdev's structs have lines of their own. */
+	const size_t room = RTE_ALIGN((size_t)RTE_MAX(entries, 1u) * RTE_MAX(bytes, 1u),
+				      RTE_CACHE_LINE_SIZE);
 	struct asked asked = { eth_dev, request->question, request->queue,
-			       calloc(RTE_MAX(entries, 1u), RTE_MAX(bytes, 1u)) };
+			       aligned_alloc(RTE_CACHE_LINE_SIZE, room) };
 	struct reply reply = { .rc = -ENOMEM };
 
 	if (asked.answer == NULL)
 		return reply;
+	memset(asked.answer, 0, room);
 	reply.rc = questions[request->question].fn(&asked);
 	if (reply.rc >= 0)
 		reply.bytes = entries == 0 ? bytes : bytes * (uint32_t)reply.rc;
