@@ -141,13 +141,13 @@ def test_bind_refuses_a_sibling_behind_which_an_interface_is_up(machine):
 
 def test_bind_refuses_without_an_iommu(machine):
     machine.no_iommu()
-    refused(machine, f"no IOMMU stands before it.*\n  fix: rdmapmd-setup doctor {NIC}", "bind", NIC, "--apply", "--force")
+    refused(machine, f"it has no IOMMU.*\n  fix: rdmapmd-setup doctor {NIC}", "bind", NIC, "--apply", "--force")
 
 
 def test_bind_refuses_a_group_without_iommu(machine):
     machine.file("/sys/kernel/iommu_groups/7/name", "vfio-noiommu")
     machine.function("0000:05:00.0", group=8)
-    refused(machine, "its group is one without an IOMMU", "bind", NIC, "--apply")
+    refused(machine, "its group has no IOMMU", "bind", NIC, "--apply")
 
 
 def test_bind_refuses_one_of_a_group(machine):
@@ -165,7 +165,7 @@ def test_bind_takes_another_device_of_the_group_along(machine):
 
 def test_bind_refuses_what_is_not_of_the_class(machine):
     machine.function(PORT, driver="e1000e", group=9, vendor=0x8086, device=0x10D3)
-    refused(machine, "8086:10d3 is not a function of the mlx5 class", "bind", PORT, "--apply")
+    refused(machine, "8086:10d3 is neither a function of the mlx5 class", "bind", PORT, "--apply")
 
 
 def test_bind_gives_the_node_to_its_owner(machine):
@@ -187,7 +187,7 @@ def test_a_bind_that_fails_is_taken_back(machine):
     machine.run("unbind", PORT, "--apply")
     kernel_refuses_the_second(machine)
     code, _, errors = machine.run("bind", NIC, PORT, "--apply")
-    assert code == 1 and f"{PORT}: is on no driver and should be on vfio-pci; what was done until there is taken back" in errors
+    assert code == 1 and f"{PORT}: is on no driver and should be on vfio-pci; the earlier steps are undone" in errors
     assert machine.driver_of(NIC) == machine.driver_of(PORT) == "mlx5_core"
     assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == ""
     assert not os.path.exists(machine.at(STATE))
@@ -206,7 +206,7 @@ def test_what_is_not_taken_back_is_said(machine):
     machine.file("/sys/bus/pci/drivers/vfio-pci/refuses", "")
     machine.file("/sys/bus/pci/drivers/mlx5_core/refuses", "")
     code, _, errors = machine.run("bind", NIC, "--apply")
-    assert code == 1 and f"taking back what was done failed, too: echo {NIC} > /sys/bus/pci/drivers/mlx5_core/bind" in errors
+    assert code == 1 and f"undoing the earlier steps failed, too: echo {NIC} > /sys/bus/pci/drivers/mlx5_core/bind" in errors
     # So that unbind still knows where it belongs.
     os.unlink(machine.at("/sys/bus/pci/drivers/mlx5_core/refuses"))
     assert machine.run("unbind", NIC, "--apply")[0] == 0
@@ -252,7 +252,7 @@ def test_unbind_that_fails_leaves_it_on_vfio_pci(machine):
     machine.run("bind", NIC, "--apply")
     machine.file("/sys/bus/pci/drivers/mlx5_core/refuses", "")
     code, _, errors = machine.run("unbind", NIC, "--apply")
-    assert code == 1 and "mlx5_core/bind: No such device; what was done until there is taken back" in errors
+    assert code == 1 and "mlx5_core/bind: No such device; the earlier steps are undone" in errors
     assert machine.driver_of(NIC) == "vfio-pci"
     assert machine.text(f"/sys/bus/pci/devices/{NIC}/driver_override") == "vfio-pci"
     # Nor is it forgotten.
@@ -340,7 +340,7 @@ def test_the_state_is_written_to_a_file_of_its_own(machine):
 def test_a_state_that_cannot_be_read_is_named(machine):
     machine.file(STATE, "[1]")
     code, _, errors = machine.run("bind", NIC, "--apply")
-    assert code == 1 and f"{STATE} cannot be understood\n  fix: rm {STATE}" in errors
+    assert code == 1 and f"{STATE} is malformed\n  fix: rm {STATE}" in errors
 
 
 def test_status_of_a_function_before_and_after(machine):
@@ -379,7 +379,7 @@ def test_what_cannot_be_forgotten_is_taken_back(machine):
     assert machine.run("bind", NIC, "--apply")[0] == 0
     machine.folder(STATE + ".new")
     code, _, errors = machine.run("unbind", NIC, "--apply")
-    assert code == 1 and f"{STATE}: Is a directory; what was done until there is taken back" in errors
+    assert code == 1 and f"{STATE}: Is a directory; the earlier steps are undone" in errors
     assert machine.driver_of(NIC) == "vfio-pci"
 
 
@@ -388,7 +388,7 @@ def test_of_two_that_go_back_both_do_or_none(machine):
     assert machine.run("bind", NIC, PORT, "--apply")[0] == 0
     kernel_refuses_the_second(machine, "mlx5_core")
     code, _, errors = machine.run("unbind", "--all", "--apply")
-    assert code == 1 and "what was done until there is taken back" in errors
+    assert code == 1 and "the earlier steps are undone" in errors
     assert machine.driver_of(NIC) == machine.driver_of(PORT) == "vfio-pci"
     assert NIC in machine.text(STATE) and PORT in machine.text(STATE)
 

@@ -92,7 +92,7 @@ def test_mode_without_iommu(machine):
 def test_group_without_iommu(machine):
     machine.function("0000:01:00.1", group=8, driver="vfio-pci") # so that there is an IOMMU all the same
     machine.file("/sys/kernel/iommu_groups/7/name", "vfio-noiommu")
-    expect(machine, "noiommu-group", f"{NIC}: group 7 is one without", f"unbind {NIC} --apply")
+    expect(machine, "noiommu-group", f"{NIC}: group 7 has no IOMMU", f"unbind {NIC} --apply")
 
 
 def test_only_groups_without_iommu_are_no_iommu(machine):
@@ -270,7 +270,7 @@ def test_pages_that_others_have_reserved_are_not_free(machine):
 
 def test_hugepages_not_mounted(machine):
     machine.file("/proc/mounts", "proc /proc proc rw 0 0\n")
-    expect(machine, "hugepages-not-mounted", "those of 2 MiB are mounted nowhere", "hugepages --size 1024M --page 2M --apply")
+    expect(machine, "hugepages-not-mounted", "those of 2 MiB are not mounted", "hugepages --size 1024M --page 2M --apply")
 
 
 def test_a_mount_of_another_page_size_is_none(machine):
@@ -286,7 +286,7 @@ def test_a_mount_that_names_no_page_size_has_the_default(machine):
 def test_hugepages_permission(machine):
     os.chmod(machine.at("/dev/vfio/7"), 0o666)
     os.chmod(machine.at("/dev/hugepages"), 0o755)
-    expect(machine, "hugepages-permission", f"{USER} may not make files there", f"--owner {USER} --apply", "--user", USER)
+    expect(machine, "hugepages-permission", f"{USER} may not create files there", f"--owner {USER} --apply", "--user", USER)
 
 
 def test_stale_hugepage_files(machine):
@@ -294,7 +294,7 @@ def test_stale_hugepage_files(machine):
         path = machine.file(f"/dev/hugepages/rtemap_{number}", "")
         os.truncate(machine.at(path), 2 << 20)
         machine.age(path)
-    expect(machine, "stale-hugepage-files", "4 MiB are kept by 2 files .* such as /dev/hugepages/rtemap_0", "cleanup --apply",
+    expect(machine, "stale-hugepage-files", "4 MiB are held by 2 files .* such as /dev/hugepages/rtemap_0", "cleanup --apply",
            level="warning")
 
 
@@ -308,12 +308,12 @@ def test_hugepage_files_in_use_are_not_stale(machine):
 
 def test_stale_runtime_folder(machine):
     machine.age(machine.file("/run/dpdk/rte/config", "x"))
-    expect(machine, "stale-runtime-folders", "/run/dpdk/rte: is of a process that has ended", "cleanup --apply", level="note")
+    expect(machine, "stale-runtime-folders", "/run/dpdk/rte: belongs to a dead process", "cleanup --apply", level="note")
 
 
 def test_stale_sockets_of_softrnicd(machine):
     machine.socket("/run/softrnic/rnic0.sock")
-    expect(machine, "stale-sockets", "/run/softrnic/rnic0.sock: nobody serves it", "cleanup --apply", level="note")
+    expect(machine, "stale-sockets", "/run/softrnic/rnic0.sock: no process serves it", "cleanup --apply", level="note")
 
 
 def test_all_that_is_wrong_is_said_at_once(machine):

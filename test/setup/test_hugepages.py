@@ -60,7 +60,7 @@ def test_what_others_have_changed_since_stays(machine):
     machine.run("hugepages", "--size", "256M", "--apply")
     machine.file(POOL, "300")
     code, said, _ = machine.run("hugepages", "--undo", "--apply")
-    assert code == 0 and "somebody else has changed it" in said and machine.text(POOL) == "300"
+    assert code == 0 and "another program has changed it" in said and machine.text(POOL) == "300"
     assert not os.path.exists(machine.at("/run/rdmapmd-setup"))
 
 
@@ -73,7 +73,7 @@ def test_fewer_than_asked_for_is_a_failure_that_leaves_nothing(machine):
 def test_a_mount_that_fails_gives_the_pages_back(machine):
     machine.file("/mnt/file", "")
     code, _, errors = machine.run("hugepages", "--size", "1G", "--mount", "/mnt/file/below", "--apply")
-    assert code == 1 and "mkdir -p /mnt/file/below: Not a directory; what was done until there is taken back" in errors
+    assert code == 1 and "mkdir -p /mnt/file/below: Not a directory; the earlier steps are undone" in errors
     assert machine.text(POOL) == "0"
 
 

@@ -365,7 +365,7 @@ def test_a_program_that_does_not_end_is_killed(machine):
 
 @pytest.mark.parametrize("words, said", [
     (("0000:09:00.0",), "no such function"), ((NIC, "--log", "/nowhere/log"), "/nowhere/log: No such file"),
-    ((NIC, "--output", "/nowhere/r.tar.gz"), "/nowhere/r.tar.gz: No such file"), ((NIC, "--output", "there"), "there is there already")])
+    ((NIC, "--output", "/nowhere/r.tar.gz"), "/nowhere/r.tar.gz: No such file"), ((NIC, "--output", "there"), "there already exists")])
 def test_failures_leave_nothing(machine, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").write_text("mine", encoding="utf-8")

@@ -26,19 +26,19 @@ def refuse_to_bind(host, function, chosen, force):
     """Everything that speaks against it, before anything is touched."""
     address = function.address
     if not vfio.Iommu(host).on or function.group is None:
-        raise Failed(f"{address}: no IOMMU stands before it, and vfio-pci does not take it without one",
+        raise Failed(f"{address}: it has no IOMMU, and vfio-pci does not accept it without one",
                      f"rdmapmd-setup doctor {address}")
     if vfio.is_noiommu(host, function.group):
-        raise Failed(f"{address}: its group is one without an IOMMU", f"rdmapmd-setup doctor {address}")
+        raise Failed(f"{address}: its group has no IOMMU", f"rdmapmd-setup doctor {address}")
     others = [other for other in function.in_the_way if other.address not in chosen]
     if others and not force:
         names = " ".join(other.address for other in others)
-        raise Failed(f"{address}: group {function.group} is of no use while " +
+        raise Failed(f"{address}: group {function.group} cannot be used while " +
                      ", ".join(f"{other.address} ({other.id}) is on {other.driver}" for other in others),
                      f"rdmapmd-setup bind {address} {names} --apply")
     if function.driver != "vfio-pci" and losses(function) and not force:
         downs = [f"ip link set {netdev.name} down" for netdev in function.netdevs if netdev.up and not netdev.default_route]
-        raise Failed(f"{address}: {', '.join(losses(function))}; --force binds it all the same", downs)
+        raise Failed(f"{address}: {', '.join(losses(function))}; --force binds it nevertheless", downs)
 
 
 def check_driver(function, wanted):
@@ -99,8 +99,8 @@ def bind(host, state, functions, owner=None, force=False):
         refuse_to_bind(host, function, chosen, force)
         if not function.of_the_class and not any(other.of_the_class and other.address in chosen
                                                  for other in function.siblings) and not force:
-            raise Failed(f"{function.address}: {function.id} is not a function of the mlx5 class, nor in the group of one "
-                         "that is named; --force binds it all the same")
+            raise Failed(f"{function.address}: {function.id} is neither a function of the mlx5 class nor in the group of a "
+                         "named one; --force binds it nevertheless")
     made = plan.Plan(host)
     if not vfio.pci_driver_loaded(host):
         made.add(plan.Command(["modprobe", "vfio-pci"]))

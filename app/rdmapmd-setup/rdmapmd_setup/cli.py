@@ -23,8 +23,8 @@ EXAMPLES = {
   rdmapmd-setup status
   rdmapmd-setup status eth0 --json""",
     "bind": """examples:
-  rdmapmd-setup bind 01:00.0                   says what it would do
-  rdmapmd-setup bind 01:00.0 --apply           does it
+  rdmapmd-setup bind 01:00.0                   print the plan
+  rdmapmd-setup bind 01:00.0 --apply           carry it out
   rdmapmd-setup bind 01:00.0 01:00.1 --owner alice --apply
 undo: rdmapmd-setup unbind 01:00.0 --apply""",
     "unbind": """examples:
@@ -32,17 +32,17 @@ undo: rdmapmd-setup unbind 01:00.0 --apply""",
   rdmapmd-setup unbind --all --apply           all that bind has bound
   rdmapmd-setup unbind 01:00.0 --driver none --apply""",
     "hugepages": """examples:
-  rdmapmd-setup hugepages --size 1G            says what it would do
-  rdmapmd-setup hugepages --size 1G --apply    has 1 GiB in pages of the usual size, and mounts them
+  rdmapmd-setup hugepages --size 1G            print the plan
+  rdmapmd-setup hugepages --size 1G --apply    reserve 1 GiB in pages of the default size, and mount them
   rdmapmd-setup hugepages --size 4G --page 1G --node 0 --owner alice --apply
   rdmapmd-setup hugepages --undo --apply""",
     "cleanup": """examples:
-  rdmapmd-setup cleanup                        says what it would remove
+  rdmapmd-setup cleanup                        print what it would remove
   rdmapmd-setup cleanup --apply
-There is no undo: what it removes is of no use to anybody.""",
+There is no undo: nothing uses what it removes.""",
     "report": """examples:
-  rdmapmd-setup report 01:00.0 --log run.log   with what the driver said in a run of yours
-  rdmapmd-setup report 01:00.0 --probe-only    has the driver start the function and close it: resets it
+  rdmapmd-setup report 01:00.0 --log run.log   with the log of a run of yours
+  rdmapmd-setup report 01:00.0 --probe-only    let the driver open and close the function: resets it
   rdmapmd-setup report 01:00.0 --output r.tar.gz; tar xzOf r.tar.gz rdmapmd-report/report.json
 a log with commands: dpdk-testpmd -a 01:00.0 --log-level='pmd.net.rnic.*:debug' -- -i 2> run.log""",
 }
@@ -84,15 +84,15 @@ def parser():
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     common.add_argument("--root", default=os.environ.get("RDMAPMD_SETUP_ROOT", "/"), metavar="DIR",
-                        help="a machine whose sysfs, proc and dev lie below DIR, for tests ($RDMAPMD_SETUP_ROOT)")
-    common.add_argument("--state", metavar="FILE", help=f"what undo needs to know (default {DEFAULT})")
+                        help="for tests: the machine's sysfs, proc and dev are below DIR ($RDMAPMD_SETUP_ROOT)")
+    common.add_argument("--state", metavar="FILE", help=f"where changes are recorded for undo (default {DEFAULT})")
     changes = argparse.ArgumentParser(add_help=False)
-    changes.add_argument("--apply", "--yes", action="store_true", help="do it; without, it is only said")
+    changes.add_argument("--apply", "--yes", action="store_true", help="carry out the plan; without it, only print it")
 
     top = argparse.ArgumentParser(
         prog="rdmapmd-setup", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Find what keeps a driver in user space from a NIC of the mlx5 class, and set the machine up.\n"
-                    "Changes are only printed, as commands, until --apply is given.",
+        description="Inspect a machine and configure it for a driver in user space on a NIC of the mlx5 class.\n"
+                    "Without --apply it changes nothing, and only prints its plan as commands.",
         epilog="exit code: 0 done, or nothing found; 1 failed, or something found; 2 usage")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -102,39 +102,39 @@ def parser():
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
     functions = {"metavar": "FUNCTION", "help": "an address such as 0000:01:00.0, or a network interface"}
-    one = command("doctor", "find what is wrong, and name what fixes it")
+    one = command("doctor", "find problems, and the commands that fix them")
     one.add_argument("functions", nargs="*", **functions)
-    one.add_argument("--user", help="who is to use the function (default: who runs this)")
-    one.add_argument("--memory", type=positive, default="256M", metavar="SIZE", help="hugepages that are to be free (default 256M)")
+    one.add_argument("--user", help="the user who will use the function (default: who runs this)")
+    one.add_argument("--memory", type=positive, default="256M", metavar="SIZE", help="hugepage memory that must be free (default 256M)")
     one = command("status", "show functions, their drivers and users, and hugepages")
     one.add_argument("functions", nargs="*", **functions)
-    one = command("bind", "take functions from their driver to vfio-pci", changes)
+    one = command("bind", "bind functions to vfio-pci", changes)
     one.add_argument("functions", nargs="+", **functions)
-    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="who may use the group's node afterwards")
-    one.add_argument("--force", action="store_true", help="although a link is lost, or the group cannot be used yet")
-    one = command("unbind", "give functions back to the driver that they had", changes)
+    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="the new owner of the group's node")
+    one.add_argument("--force", action="store_true", help="even if a link is lost, or the group cannot be used yet")
+    one = command("unbind", "return functions to their former driver", changes)
     one.add_argument("functions", nargs="*", **functions)
     one.add_argument("--all", action="store_true", help="all that bind has bound")
-    one.add_argument("--driver", help="another one, or none (default: what bind found, else mlx5_core)")
+    one.add_argument("--driver", help="another driver, or none (default: the former one, else mlx5_core)")
     one = command("hugepages", "reserve hugepages and mount them", changes)
-    one.add_argument("--size", type=positive, help="have at least so much, such as 512M or 1G")
+    one.add_argument("--size", type=positive, help="reserve until there is at least that much, such as 512M or 1G")
     one.add_argument("--page", type=positive, metavar="SIZE", help="size of a page (default: the kernel's)")
-    one.add_argument("--node", type=int, help="of one NUMA node")
-    one.add_argument("--mount", metavar="DIR", help="where, if they are mounted nowhere (default /dev/hugepages)")
+    one.add_argument("--node", type=int, help="on this NUMA node")
+    one.add_argument("--mount", metavar="DIR", help="where to mount them, if they are not mounted (default /dev/hugepages)")
     one.add_argument("--no-mount", action="store_true", help="programs with --in-memory need no mount")
-    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="who may make files there")
-    one.add_argument("--undo", action="store_true", help="give back what this command has reserved and mounted")
-    one = command("cleanup", "remove files that processes which have ended left behind", changes)
-    one.add_argument("--dir", action="append", default=[], metavar="DIR", help="a folder of softrnicd's sockets besides the usual ones")
-    one = command("report", "collect what is needed to look into a failure, in one archive")
+    one.add_argument("--owner", type=owner, metavar="USER[:GROUP]", help="the user who may create files there")
+    one.add_argument("--undo", action="store_true", help="undo what this command has reserved and mounted")
+    one = command("cleanup", "remove files that dead processes left behind", changes)
+    one.add_argument("--dir", action="append", default=[], metavar="DIR", help="another folder of softrnicd's sockets, in addition to the default ones")
+    one = command("report", "collect what is needed to analyse a failure, in one archive")
     one.add_argument("function", **functions)
     log = one.add_mutually_exclusive_group()
-    log.add_argument("--log", metavar="FILE", help="what a program with the driver said, with the dump of commands; may be gzipped")
+    log.add_argument("--log", metavar="FILE", help="the log of a program with the driver, with the dump of commands; may be gzipped")
     log.add_argument("--probe-only", action="store_true",
-                     help="get that from a program that has the driver start the function and close it: resets it twice")
-    one.add_argument("--program", default="dpdk-testpmd", help="which one (default dpdk-testpmd)")
-    one.add_argument("--plugin", metavar="FILE", help="the driver, where it is not installed: librte_net_rnic.so")
-    one.add_argument("--output", metavar="FILE", help="a new file (default rdmapmd-report-ADDRESS.tar.gz, here)")
+                     help="get that from a program that lets the driver open and close the function: resets it twice")
+    one.add_argument("--program", default="dpdk-testpmd", help="that program (default dpdk-testpmd)")
+    one.add_argument("--plugin", metavar="FILE", help="the driver if it is not installed: librte_net_rnic.so")
+    one.add_argument("--output", metavar="FILE", help="the new file (default rdmapmd-report-ADDRESS.tar.gz, here)")
     one.add_argument("--with-addresses", action="store_true", help="hide no MAC, IP address, GUID, name or serial number")
     return top
 
@@ -142,9 +142,9 @@ def parser():
 def check_usage(top, args):
     """What argparse cannot say by itself."""
     if args.command == "unbind" and bool(args.functions) == args.all:
-        top.error("unbind: name functions, or say --all")
+        top.error("unbind: name functions, or give --all")
     if args.command == "hugepages" and (args.size is None) != args.undo:
-        top.error("hugepages: say --size SIZE, or --undo")
+        top.error("hugepages: give --size SIZE, or --undo")
 
 
 def do_doctor(host, state, args, out):
@@ -179,7 +179,7 @@ def plan_unbind(host, state, args):
     here = [address for address in sorted(state.functions) if host.exists(f"{pci.DEVICES}/{address}")]
     made = bind.unbind(host, state, found(host, here), args.driver)
     for address in sorted(set(state.functions) - set(here)):
-        made.notes.append(f"{address} is not here any more")
+        made.notes.append(f"{address} is no longer here")
         made.then(lambda address=address: state.forget_function(address))
     return made
 
@@ -203,7 +203,7 @@ def do_report(host, state, args, out):
     function = pci.find(host, args.function)
     path = args.output or report.default_name(function)
     if os.path.lexists(path):
-        raise Failed(f"{path} is there already", "name another file with --output FILE")
+        raise Failed(f"{path} already exists", "name another file with --output FILE")
     if args.probe_only:
         log = report.probe(host, function, args.program, args.plugin)
     else:
@@ -219,7 +219,7 @@ def do_report(host, state, args, out):
         out.line("# no capabilities in the log: was the dump of commands on (--log-level='pmd.net.rnic.*:debug')?")
     out.line("nothing is hidden" if args.with_addresses else
              f"hidden: {', '.join(f'{number} {kind}' for kind, number in hidden.items()) or 'nothing was found'}; "
-             "look through it before you send it")
+             "read it before you send it")
     return DONE
 
 

@@ -66,8 +66,8 @@ class Doctor:
     def iommu(self):
         iommu = vfio.Iommu(self.host)
         if self.host.read(vfio.NOIOMMU) in ("Y", "1"):
-            self.find("noiommu-mode", ERROR, "vfio", "is in its mode without IOMMU, in which a function can write to all memory; "
-                      "the driver wants an IOMMU", f"echo N > {vfio.NOIOMMU}")
+            self.find("noiommu-mode", ERROR, "vfio", "is in no-IOMMU mode, in which a function can write to all memory; "
+                      "the driver needs an IOMMU", f"echo N > {vfio.NOIOMMU}")
         if iommu.on:
             return
         off = iommu.turned_off_by()
@@ -79,10 +79,10 @@ class Doctor:
             self.find("iommu-off", ERROR, "IOMMU", f"the kernel's command line turns it off by {' '.join(off)}",
                       f"sed -i 's/ *\\b{re.escape(off[0])}\\b//' /etc/default/grub && update-grub && reboot")
         elif iommu.maker == "intel":
-            self.find("iommu-off", ERROR, "IOMMU", "is there, and the kernel does not use it",
+            self.find("iommu-off", ERROR, "IOMMU", "is present, but the kernel does not use it",
                       "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&intel_iommu=on iommu=pt /' /etc/default/grub && update-grub && reboot")
         else:
-            self.find("iommu-off", ERROR, "IOMMU", "is there, and the kernel has made no groups of it",
+            self.find("iommu-off", ERROR, "IOMMU", "is present, but the kernel has created no groups",
                       "dmesg | grep -i -e iommu -e AMD-Vi -e smmu")
 
     def vfio(self):
@@ -109,13 +109,13 @@ class Doctor:
         if function.group is None:
             return
         if vfio.is_noiommu(self.host, function.group):
-            self.find("noiommu-group", ERROR, address, f"group {function.group} is one without an IOMMU",
+            self.find("noiommu-group", ERROR, address, f"group {function.group} has no IOMMU",
                       f"rdmapmd-setup unbind {address} --apply", "then turn the IOMMU on: see rdmapmd-setup doctor")
             return
         others = function.in_the_way
         if others:
-            self.find("group-not-viable", ERROR, address, f"group {function.group} cannot be used while other functions of it " +
-                      "have a driver of the kernel: " + ", ".join(f"{other.address} ({other.id}) on {other.driver}"
+            self.find("group-not-viable", ERROR, address, f"group {function.group} cannot be used while other functions in it " +
+                      "have a kernel driver: " + ", ".join(f"{other.address} ({other.id}) on {other.driver}"
                                                                   for other in others),
                       f"rdmapmd-setup bind {address} {' '.join(other.address for other in others)} --apply")
         if driver == "vfio-pci":
@@ -125,18 +125,18 @@ class Doctor:
         address, driver = function.address, function.driver
         fix = f"rdmapmd-setup bind {address} --apply"
         if driver is None:
-            self.find("no-driver", ERROR, address, "has no driver, and is to be on vfio-pci", fix)
+            self.find("no-driver", ERROR, address, "has no driver, and must be on vfio-pci", fix)
             return
         names = [netdev.name for netdev in function.netdevs]
         also = f" ({', '.join(names)})" if names else ""
         if driver == "mlx5_core":
-            self.find("on-mlx5-core", ERROR, address, f"is still on mlx5_core{also}, and is to be on vfio-pci", fix)
+            self.find("on-mlx5-core", ERROR, address, f"is still on mlx5_core{also}, and must be on vfio-pci", fix)
         else:
-            self.find("on-another-driver", ERROR, address, f"is on {driver}{also}, and is to be on vfio-pci", fix)
+            self.find("on-another-driver", ERROR, address, f"is on {driver}{also}, and must be on vfio-pci", fix)
         lost = bind.losses(function)
         if lost:
             downs = [f"ip link set {netdev.name} down" for netdev in function.netdevs if netdev.up]
-            self.find("link-in-use", WARNING, address, "binding takes something away: " + ", ".join(lost), *downs)
+            self.find("link-in-use", WARNING, address, "binding would disconnect something: " + ", ".join(lost), *downs)
 
     def group(self, function):
         node = vfio.node(function.group)
@@ -204,12 +204,12 @@ class Doctor:
                       f"rdmapmd-setup hugepages --size {-(-more >> 20)}M --page {best.page >> 20}M --apply")
         mounted = [folder for pool in pools for folder in pool.mounts]
         if not mounted:
-            self.find("hugepages-not-mounted", ERROR, "hugepages", f"those of {hugepages.said(best.page)} are mounted nowhere "
-                      "(programs with --in-memory do without)", f"rdmapmd-setup hugepages --size {best.total * best.page >> 20}M "
+            self.find("hugepages-not-mounted", ERROR, "hugepages", f"those of {hugepages.said(best.page)} are not mounted "
+                      "(programs with --in-memory need no mount)", f"rdmapmd-setup hugepages --size {best.total * best.page >> 20}M "
                       f"--page {best.page >> 20}M --apply")
         elif not any(self.host.may_write(folder, self.user) for folder in mounted):
-            self.find("hugepages-permission", ERROR, mounted[0], f"{self.user.name} may not make files there "
-                      "(programs with --in-memory do without)",
+            self.find("hugepages-permission", ERROR, mounted[0], f"{self.user.name} may not create files there "
+                      "(programs with --in-memory need not)",
                       f"rdmapmd-setup hugepages --size {best.total * best.page >> 20}M --page {best.page >> 20}M "
                       f"--owner {self.user.name} --apply")
 
@@ -220,12 +220,12 @@ class Doctor:
             return ("sudo " if left.of_others.intersection(paths) else "") + "rdmapmd-setup cleanup --apply"
 
         if left.hugepage_files:
-            self.find("stale-hugepage-files", WARNING, "hugepages", f"{hugepages.said(left.hugepage_bytes)} are kept by "
-                      f"{len(left.hugepage_files)} files of processes that have ended, such as {left.hugepage_files[0]}", fix(left.hugepage_files))
+            self.find("stale-hugepage-files", WARNING, "hugepages", f"{hugepages.said(left.hugepage_bytes)} are held by "
+                      f"{len(left.hugepage_files)} files of dead processes, such as {left.hugepage_files[0]}", fix(left.hugepage_files))
         if left.runtime_folders:
-            self.find("stale-runtime-folders", NOTE, left.runtime_folders[0], "is of a process that has ended" +
-                      (f", as are {len(left.runtime_folders) - 1} more" if len(left.runtime_folders) > 1 else ""),
+            self.find("stale-runtime-folders", NOTE, left.runtime_folders[0], "belongs to a dead process" +
+                      (f", as do {len(left.runtime_folders) - 1} more" if len(left.runtime_folders) > 1 else ""),
                       fix(left.runtime_folders + left.runtime_files))
         if left.sockets:
-            self.find("stale-sockets", NOTE, left.sockets[0], "nobody serves it" +
+            self.find("stale-sockets", NOTE, left.sockets[0], "no process serves it" +
                       (f", nor {len(left.sockets) - 1} more" if len(left.sockets) > 1 else ""), fix(left.sockets))

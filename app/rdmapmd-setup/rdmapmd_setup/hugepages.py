@@ -206,7 +206,7 @@ def mount_by_hugeadm(made, state, pool):
 def check_pool(pool, wanted, step=None):
     if pool.total >= wanted:
         return
-    failure = Failed(f"the kernel found {pool.total} of {wanted} pages of {said(pool.page)}: memory is short, or in pieces",
+    failure = Failed(f"the kernel found {pool.total} of {wanted} pages of {said(pool.page)}: memory is short, or fragmented",
                      [f"reserve them at boot: default_hugepagesz={pool.page >> 20}M hugepages={wanted} "
                       "on the kernel's command line"])
     if step is not None:
@@ -231,6 +231,6 @@ def undo(host, state):
         if new in (now, None):
             made.add(plan.Write(path, str(old)))
         elif now is not None:
-            made.notes.append(f"{path} is {now}, and {new} was left: somebody else has changed it, so it stays")
+            made.notes.append(f"{path} is {now}, and {new} was left: another program has changed it, so it stays")
         made.then(lambda path=path: state.forget_pool(path))
     return made

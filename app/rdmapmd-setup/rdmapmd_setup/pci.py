@@ -156,7 +156,7 @@ def find(host, word, any_device=False):
     if not re.fullmatch(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", address):
         address = host.link_name(f"/sys/class/net/{word}/device") if re.fullmatch(r"[\w.@-]+", word) else None
         if address is None:
-            raise Failed(f"{word}: neither an address such as 0000:01:00.0 nor an interface that is here",
+            raise Failed(f"{word}: neither an address such as 0000:01:00.0 nor a network interface here",
                          "rdmapmd-setup status")
     if not host.exists(f"{DEVICES}/{address}"):
         raise Failed(f"{address}: no such function", ["rdmapmd-setup status", "echo 1 > /sys/bus/pci/rescan"])

@@ -145,13 +145,13 @@ class Plan:
         except Failed as failure:
             left = self.take_back(undone)
             if left:
-                raise Failed(f"{failure}; taking back what was done failed, too: {'; '.join(left)}", failure.fix) from None
+                raise Failed(f"{failure}; undoing the earlier steps failed, too: {'; '.join(left)}", failure.fix) from None
             if state is not None:
                 try:
                     state.put_back(before)
                 except Failed as also:
                     left = f"; {also}"
-            back = "; what was done until there is taken back" if any(undone) else ""
+            back = "; the earlier steps are undone" if any(undone) else ""
             raise Failed(f"{failure}{back}{left or ''}", failure.fix) from None
 
     def make_one(self, step):

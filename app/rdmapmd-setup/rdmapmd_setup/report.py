@@ -206,7 +206,7 @@ def probe_command(function, program, plugin):
 def probe(host, function, program, plugin):
     """Brings the function up and closes it: two resets, and the commands in between."""
     if function.driver != "vfio-pci":
-        raise Failed(f"{function.address}: is on {function.driver or 'no driver'}, and the driver takes it from vfio-pci alone",
+        raise Failed(f"{function.address}: is on {function.driver or 'no driver'}, and the driver needs it on vfio-pci",
                      f"rdmapmd-setup bind {function.address} --apply")
     held = vfio.group_holders(host, function)
     if held:
@@ -307,7 +307,7 @@ def write(path, data):
         with os.fdopen(fd, "wb") as file:
             file.write(data)
     except FileExistsError:
-        raise Failed(f"{path} is there already", "name another file with --output FILE") from None
+        raise Failed(f"{path} already exists", "name another file with --output FILE") from None
     except OSError as error:
         raise Failed(f"{path}: {error.strerror}", "name another file with --output FILE") from None
 

@@ -27,7 +27,7 @@ class State:
         try:
             self.take(json.loads(text) if text else {})
         except (ValueError, TypeError, AttributeError):
-            raise Failed(f"{self.path} cannot be understood", f"rm {self.path}") from None
+            raise Failed(f"{self.path} is malformed", f"rm {self.path}") from None
 
     def read(self):
         """What others may write could have us undo what nobody has done: give away their choice of files, and unmount."""
@@ -35,13 +35,13 @@ class State:
             fd = os.open(self.host.at(self.path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise Failed(f"{self.path} is a link", "name another place with --state FILE") from None
+                raise Failed(f"{self.path} is a link", "name another file with --state FILE") from None
             return None
         try:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-                raise Failed(f"{self.path} is not believed: it is no file of root's that only he may write to",
-                             [f"ls -ld {self.path}", "name another place with --state FILE"])
+                raise Failed(f"{self.path} is not trusted: it must belong to root, and only root may write to it",
+                             [f"ls -ld {self.path}", "name another file with --state FILE"])
             with os.fdopen(fd, encoding="utf-8", errors="replace", closefd=False) as file:
                 return file.read()
         finally:
@@ -75,13 +75,13 @@ class State:
             os.makedirs(os.path.dirname(place), mode=0o755, exist_ok=True)
             fd = os.open(place + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise Failed(f"{self.path}: {error.strerror}", "name another place with --state FILE") from None
+            raise Failed(f"{self.path}: {error.strerror}", "name another file with --state FILE") from None
         # Who may open it may hold it for ever.
         status = os.fstat(fd)
         if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o077:
             os.close(fd)
-            raise Failed(f"{self.path}.lock is not waited for: it is no file of root's that only he may open",
-                         [f"ls -l {self.path}.lock", "name another place with --state FILE"])
+            raise Failed(f"{self.path}.lock is not trusted: it must belong to root, and only root may open it",
+                         [f"ls -l {self.path}.lock", "name another file with --state FILE"])
         fcntl.flock(fd, fcntl.LOCK_EX)
         try:
             if os.path.samestat(os.fstat(fd), os.stat(place + ".lock")):
@@ -118,7 +118,7 @@ class State:
                 file.write("\n")
             os.rename(place + ".new", place)
         except OSError as error:
-            raise Failed(f"{self.path}: {error.strerror}", "name another place with --state FILE") from None
+            raise Failed(f"{self.path}: {error.strerror}", "name another file with --state FILE") from None
 
     def remember_function(self, address, driver, override):
         """The first driver stays: binding again does not make vfio-pci the one to go back to."""
