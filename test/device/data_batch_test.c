@@ -27,37 +27,30 @@
 #define BUFFER	   2048u
 #define FRAMES_MAX 40u
 
-struct end {
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq;
-	struct dp_rq rq;
-	uint8_t *out, *in;
-};
-
 struct fixture {
 	struct softrnic_poller *poller;
-	struct end ends[2]; /* of a pair wire */
-	struct dp *dp;	    /* the first end's */
-	struct dp_cq cq;    /* there, which the tests complete in by hand */
+	struct dp_side ends[2]; /* of a pair wire */
+	struct dp *dp;		/* the first end's */
+	struct dp_cq cq;	/* there, which the tests complete in by hand */
 	uint32_t posted;
 	uint32_t seen, interrupts; /* entries of `cq` that the first interrupt found */
 };
 
 static void
-open_end(struct fixture *f, struct end *end, const char *name)
+open_end(struct fixture *f, struct dp_side *end, const char *name)
 {
-	const struct softrnic_conf conf = { .name = name, .wire = "pair:batch" };
 	const struct dp_cq_conf cq = { .log_size = QUEUE_LOG + 1, .uar = 1 };
+	const struct dp_side_conf conf = { .device = { .name = name, .wire = "pair:batch" },
+					   .tx_cq = cq,
+					   .rx_cq = cq,
+					   .sq_log_size = QUEUE_LOG,
+					   .sq_uar = 2,
+					   .rq_log_size = QUEUE_LOG,
+					   .rq_log_stride = 4,
+					   .out_bytes = BUFFER,
+					   .in_bytes = (size_t)BUFFER << QUEUE_LOG };
 
-	assert_int_equal(dp_open(&end->dp, f->poller, &conf), 0);
-	assert_int_equal(dp_cq_create(&end->dp, &end->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&end->dp, &end->rx_cq, &cq), 0);
-	assert_int_equal(dp_sq_create(&end->dp, &end->sq, &end->tx_cq, QUEUE_LOG, 2, 0), 0);
-	assert_int_equal(dp_rq_create(&end->dp, &end->rq, &end->rx_cq, QUEUE_LOG, 4), 0);
-	assert_int_equal(dp_steer_all(&end->rq), 0);
-	end->out = dp_alloc(&end->dp, BUFFER, 64);
-	end->in = dp_alloc(&end->dp, (size_t)BUFFER << QUEUE_LOG, 64);
+	assert_int_equal(dp_side_open(end, f->poller, &conf), 0);
 	memset(end->out, 2, BUFFER);
 }
 
@@ -469,7 +462,7 @@ a_dead_device_holds_nothing_back(void **state)
 }
 
 static void
-post_all(struct end *end)
+post_all(struct dp_side *end)
 {
 	while ((uint16_t)(end->rq.producer - end->rx_cq.consumer) < 1u << QUEUE_LOG)
 		dp_post(&end->rq, end->in + (size_t)(end->rq.producer % (1u << QUEUE_LOG)) * BUFFER,
@@ -478,7 +471,7 @@ post_all(struct end *end)
 }
 
 static void
-send(struct end *end, uint32_t count)
+send(struct dp_side *end, uint32_t count)
 {
 	for (; count > 0; count--) {
 		dp_wqe(&end->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
@@ -526,7 +519,7 @@ a_round_ends_with_all_entries_seen(void **state)
 /* ---- A driver on another core ---- */
 
 struct consumer {
-	struct end *end;
+	struct dp_side *end;
 	uint32_t count;
 	_Atomic uint32_t taken;
 	uint32_t wrong;
@@ -537,7 +530,7 @@ static void *
 consume(void *arg)
 {
 	struct consumer *c = arg;
-	struct end *end = c->end;
+	struct dp_side *end = c->end;
 	const struct rnic_cqe *cqe;
 	uint32_t n = 0, bytes;
 	const uint8_t *frame;
@@ -564,7 +557,7 @@ static void
 another_thread_takes_them_in_order(void **state)
 {
 	struct fixture *f = *state;
-	struct end *from = &f->ends[0];
+	struct dp_side *from = &f->ends[0];
 	struct consumer c = { .end = &f->ends[1], .count = full_run() ? 2000000 : 20000 };
 	uint32_t sent = 0, count = 0;
 	pthread_t thread;

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* How queues fail: what they lean on is full, gone or not theirs, and WQEs that are good in their first half only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "data_path.h"
+#include "data_expect.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/port/frame.h"
 #include "softrnic/memory/tpt.h"
@@ -19,64 +12,54 @@
 #define RQ_LOG	   6
 #define BUFFER	   2048u
 
-struct fixture {
-	struct softrnic_poller *poller;
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq;
-	struct dp_rq rq;
-	uint8_t *out, *in;
-};
-
 /* Each piece of memory is a map of its own, so that a test can take one away. */
 static int
-setup_conf(void **state, const struct softrnic_conf *conf, unsigned int flags)
+setup_on(void **state, bool inline_l2, unsigned int flags)
 {
-	struct dp_cq_conf tx_cq = { .log_size = CQ_LOG, .uar = 1 };
-	struct dp_cq_conf rx_cq = { .log_size = RQ_LOG, .uar = 1 };
-	struct fixture *f = calloc(1, sizeof(*f));
+	const struct dp_side_conf conf = {
+		.device = { .name = "fail", .wire = "loop", .inline_l2 = inline_l2 },
+		.islands = true,
+		.tx_cq = { .log_size = CQ_LOG, .uar = 1 },
+		.rx_cq = { .log_size = RQ_LOG, .uar = 1 },
+		.sq_log_size = SQ_LOG,
+		.sq_uar = 2,
+		.sq_flags = flags,
+		.rq_log_size = RQ_LOG,
+		.rq_log_stride = 4,
+		.out_bytes = BUFFER,
+		.in_bytes = BUFFER,
+	};
+	struct dp_side *f;
 
-	assert_int_equal(softrnic_poller_create(&f->poller), 0);
-	assert_int_equal(dp_open_islands(&f->dp, f->poller, conf, true), 0);
-	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &tx_cq), 0);
-	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &rx_cq), 0);
-	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, SQ_LOG, 2, flags), 0);
-	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, RQ_LOG, 4), 0);
-	assert_int_equal(dp_steer_all(&f->rq), 0);
-	f->out = dp_alloc(&f->dp, BUFFER, 64);
-	f->in = dp_alloc(&f->dp, BUFFER, 64);
+	assert_int_equal(dp_side_setup(state, &conf), 0);
+	f = *state;
 	for (uint32_t i = 0; i < BUFFER; i++)
 		f->out[i] = (uint8_t)(i * 5 + (i >> 8)) & 0xfe;
 	while (dp_eq_next(&f->dp) != NULL)
 		;
-	*state = f;
 	return 0;
 }
 
 static int
 setup(void **state)
 {
-	struct softrnic_conf conf = { .name = "fail", .wire = "loop" };
-
-	return setup_conf(state, &conf, DP_SQ_MULTI_PACKET | DP_SQ_FLUSH);
+	return setup_on(state, false, DP_SQ_MULTI_PACKET | DP_SQ_FLUSH);
 }
 
 static int
 setup_inline(void **state)
 {
-	struct softrnic_conf conf = { .name = "fail", .wire = "loop", .inline_l2 = true };
-
-	return setup_conf(state, &conf, DP_SQ_FLUSH);
+	return setup_on(state, true, DP_SQ_FLUSH);
 }
 
 static void
-take_away(struct fixture *f, const void *memory, size_t bytes)
+take_away(struct dp_side *f, const void *memory, size_t bytes)
 {
 	assert_int_equal(softrnic_dma_unmap(f->dp.dev, dp_iova(&f->dp, memory), bytes), 0);
 }
 
 static void
-post(struct fixture *f, uint32_t count)
+post(struct dp_side *f, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		dp_post(&f->rq, f->in, BUFFER);
@@ -84,7 +67,7 @@ post(struct fixture *f, uint32_t count)
 }
 
 static void
-send_nops(struct fixture *f, uint32_t count)
+send_nops(struct dp_side *f, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		dp_wqe(&f->sq, RNIC_WQE_NOP, 1, RNIC_WQE_CE_ALWAYS);
@@ -93,45 +76,36 @@ send_nops(struct fixture *f, uint32_t count)
 }
 
 static void
-expect_cq_error(struct fixture *f, const struct dp_cq *cq, enum rnic_cq_error why)
+expect_cq_error(struct dp_side *f, const struct dp_cq *cq, enum rnic_cq_error why)
 {
-	const struct rnic_eqe *eqe = dp_eq_next(&f->dp);
+	const struct rnic_eqe *eqe = dp_expect_event(&f->dp, RNIC_EVENT_CQ_ERROR);
 
-	assert_non_null(eqe);
-	assert_int_equal(eqe->type, RNIC_EVENT_CQ_ERROR);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[0]) & 0xffffff, cq->cqn);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[2]) & 0xff, why);
 }
 
 /* queue_type: 1 receive, 2 send */
 static void
-expect_wq_error(struct fixture *f, enum rnic_event what, uint32_t queue_type, uint32_t number)
+expect_wq_error(struct dp_side *f, enum rnic_event what, uint32_t queue_type, uint32_t number)
 {
-	const struct rnic_eqe *eqe = dp_eq_next(&f->dp);
+	const struct rnic_eqe *eqe = dp_expect_event(&f->dp, what);
 
-	assert_non_null(eqe);
-	assert_int_equal(eqe->type, what);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[5]) >> 24, queue_type);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[6]) & 0xffffff, number);
 	assert_null(dp_eq_next(&f->dp));
 }
 
 static void
-expect_send_error(struct fixture *f, uint16_t counter, uint8_t syndrome)
+expect_send_error(struct dp_side *f, uint16_t counter, uint8_t syndrome)
 {
-	const struct rnic_error_cqe *cqe = (const struct rnic_error_cqe *)dp_cq_next(&f->tx_cq);
-
-	assert_non_null(cqe);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_REQUESTER_ERROR);
-	assert_int_equal(cqe->syndrome, syndrome);
-	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	dp_expect_error(&f->tx_cq, RNIC_CQE_REQUESTER_ERROR, counter, syndrome, f->sq.sqn);
 	assert_int_equal(dp_sq_state(&f->sq), RNIC_WQ_STATE_ERR);
 }
 
 static void
 test_send_queue_whose_cq_is_full(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	send_nops(f, CQ_ENTRIES);
 	assert_null(dp_eq_next(&f->dp));
@@ -150,7 +124,7 @@ test_send_queue_whose_cq_is_full(void **state)
 static void
 test_cq_whose_ring_is_gone(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	send_nops(f, 1);
 	assert_non_null(dp_cq_next(&f->tx_cq));
@@ -165,7 +139,7 @@ test_cq_whose_ring_is_gone(void **state)
 static void
 test_cq_whose_record_is_gone(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	send_nops(f, CQ_ENTRIES);
 	take_away(f, f->tx_cq.dbrec, sizeof(*f->tx_cq.dbrec));
@@ -178,7 +152,7 @@ test_cq_whose_record_is_gone(void **state)
 static void
 test_multi_packet_wqe_that_fails_in_the_middle(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	post(f, 8);
 	dp_wqe(&f->sq, RNIC_WQE_ENHANCED_MPSW, 6, RNIC_WQE_CE_ALWAYS);
@@ -197,7 +171,7 @@ test_multi_packet_wqe_that_fails_in_the_middle(void **state)
 
 /* A key of two pieces of `out`, 10 bytes each, the second one first. */
 static uint32_t
-two_piece_key(struct fixture *f)
+two_piece_key(struct dp_side *f)
 {
 	struct rnic_klm list[2];
 	uint32_t key;
@@ -219,7 +193,7 @@ two_piece_key(struct fixture *f)
 
 /* `pairs` segments of two pieces, behind a segment of one if `odd`. */
 static void
-send_pieces(struct fixture *f, uint32_t key, uint32_t pairs, bool odd)
+send_pieces(struct dp_side *f, uint32_t key, uint32_t pairs, bool odd)
 {
 	struct rnic_wqe_data *seg;
 	uint32_t ds = 2;
@@ -237,18 +211,9 @@ send_pieces(struct fixture *f, uint32_t key, uint32_t pairs, bool odd)
 }
 
 static void
-recover(struct fixture *f)
-{
-	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
-	f->sq.producer = 0;
-	dp_sq_record(&f->sq);
-	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
-}
-
-static void
 test_frame_of_too_many_pieces(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t key = two_piece_key(f);
 
 	post(f, 4);
@@ -258,12 +223,11 @@ test_frame_of_too_many_pieces(void **state)
 	assert_memory_equal(f->in, f->out + 100, 10);
 	assert_memory_equal(f->in + 10, f->out, 10);
 	assert_int_equal(RNIC_CQE_OPCODE(dp_cq_next(&f->tx_cq)->op_own), RNIC_CQE_REQUESTER);
-	assert_int_equal(dp_sq_modify(&f->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
-	recover(f);
+	assert_int_equal(dp_sq_restart(&f->sq, RNIC_WQ_STATE_RDY), 0);
 	/* One segment more, and one segment whose second piece is one more. */
 	send_pieces(f, key, SOFTRNIC_FRAME_PIECES / 2 + 1, false);
 	expect_send_error(f, 0, RNIC_SYND_LOCAL_LENGTH);
-	recover(f);
+	assert_int_equal(dp_sq_restart(&f->sq, RNIC_WQ_STATE_ERR), 0);
 	send_pieces(f, key, SOFTRNIC_FRAME_PIECES / 2, true);
 	expect_send_error(f, 0, RNIC_SYND_LOCAL_LENGTH);
 	assert_null(dp_cq_next(&f->rx_cq));
@@ -273,7 +237,7 @@ test_frame_of_too_many_pieces(void **state)
 static void
 test_inline_header_that_is_missing(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	struct rnic_wqe_eth *eth;
 
 	post(f, 4);
@@ -292,7 +256,7 @@ test_inline_header_that_is_missing(void **state)
 }
 
 static void
-lose_receive_memory(struct fixture *f, const void *memory, size_t bytes)
+lose_receive_memory(struct dp_side *f, const void *memory, size_t bytes)
 {
 	post(f, 4);
 	dp_send(&f->sq, f->out, 64);
@@ -310,7 +274,7 @@ lose_receive_memory(struct fixture *f, const void *memory, size_t bytes)
 static void
 test_receive_queue_whose_ring_is_gone(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	lose_receive_memory(f, f->rq.ring, 16 << RQ_LOG);
 	assert_null(dp_cq_next(&f->rx_cq));
@@ -319,7 +283,7 @@ test_receive_queue_whose_ring_is_gone(void **state)
 static void
 test_receive_queue_whose_record_is_gone(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	lose_receive_memory(f, f->rq.dbrec, sizeof(*f->rq.dbrec));
 }
@@ -328,8 +292,7 @@ test_receive_queue_whose_record_is_gone(void **state)
 static void
 test_reserved_key_in_an_ordinary_receive_queue(void **state)
 {
-	struct fixture *f = *state;
-	const struct rnic_error_cqe *cqe;
+	struct dp_side *f = *state;
 	struct rnic_wqe_data *seg = (struct rnic_wqe_data *)f->rq.ring;
 
 	post(f, 1);
@@ -337,10 +300,8 @@ test_reserved_key_in_an_ordinary_receive_queue(void **state)
 	seg->address = rnic_cpu_to_be64(dp_iova(&f->dp, f->in));
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);
-	cqe = (const struct rnic_error_cqe *)dp_cq_next(&f->rx_cq);
-	assert_non_null(cqe);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_ERROR);
-	assert_int_equal(cqe->syndrome, RNIC_SYND_LOCAL_PROTECTION);
+	dp_expect_error(&f->rx_cq, RNIC_CQE_RESPONDER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION,
+			f->rq.rqn);
 	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
 	assert_int_equal(f->in[0] | f->in[1] | f->in[63], 0);
 }
@@ -353,7 +314,7 @@ count_interrupt(void *arg, unsigned int vector)
 }
 
 static void
-arm_eq(struct fixture *f, uint32_t index)
+arm_eq(struct dp_side *f, uint32_t index)
 {
 	uint32_t bell = RNIC_SWAP32(f->dp.eqn << 24 | (index & 0xffffff));
 
@@ -368,7 +329,7 @@ arm_eq(struct fixture *f, uint32_t index)
 static void
 test_event_queue_doorbell_with_a_stale_index(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	unsigned int interrupts = 0;
 
 	assert_int_equal(softrnic_set_interrupt(f->dp.dev, 0, count_interrupt, &interrupts), 0);
@@ -390,7 +351,7 @@ test_event_queue_doorbell_with_a_stale_index(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, dp_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, dp_side_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_send_queue_whose_cq_is_full),
 		T(test_cq_whose_ring_is_gone),
@@ -398,7 +359,7 @@ main(void)
 		T(test_multi_packet_wqe_that_fails_in_the_middle),
 		T(test_frame_of_too_many_pieces),
 		cmocka_unit_test_setup_teardown(test_inline_header_that_is_missing, setup_inline,
-						dp_teardown),
+						dp_side_teardown),
 		T(test_receive_queue_whose_ring_is_gone),
 		T(test_receive_queue_whose_record_is_gone),
 		T(test_reserved_key_in_an_ordinary_receive_queue),

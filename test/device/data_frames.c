@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "data_frames.h"
 
 #define SQ_LOG 7
@@ -15,31 +8,29 @@
 /* ---- The device ---- */
 
 static int
-setup(void **state, const struct softrnic_conf *conf, uint32_t ts_format)
+setup(void **state, const struct softrnic_conf *device, uint32_t ts_format)
 {
-	struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
-	struct df_world *w = calloc(1, sizeof(*w));
+	const struct dp_cq_conf cq = { .log_size = 8, .uar = 1 };
+	const struct dp_side_conf conf = { .device = *device,
+					   .mtu = DF_MTU_9000,
+					   .ts_format = ts_format,
+					   .tx_cq = cq,
+					   .rx_cq = cq,
+					   .sq_log_size = SQ_LOG,
+					   .sq_uar = 1,
+					   .sq_flags = DP_SQ_MULTI_PACKET | DP_SQ_FLUSH,
+					   .rq_log_size = DF_RQ_LOG,
+					   .rq_log_stride = 4,
+					   .out_bytes = DF_OUT,
+					   .in_bytes = (size_t)DF_ROOM << DF_RQ_LOG };
+	struct df_world *w;
 	uint32_t i;
 
-	assert_non_null(w);
-	assert_int_equal(softrnic_poller_create(&w->poller), 0);
-	assert_int_equal(dp_open(&w->dp, w->poller, conf), 0);
-	w->dp.ts_format = ts_format;
-	assert_int_equal(drv_mtu_set(&w->dp.drv, DF_MTU_9000), 0);
-	assert_int_equal(dp_cq_create(&w->dp, &w->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&w->dp, &w->rx_cq, &cq), 0);
-	assert_int_equal(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, SQ_LOG, 1,
-				      DP_SQ_MULTI_PACKET | DP_SQ_FLUSH),
-			 0);
-	assert_int_equal(dp_rq_create(&w->dp, &w->rq, &w->rx_cq, DF_RQ_LOG, 4), 0);
-	assert_int_equal(dp_steer_all(&w->rq), 0);
-	w->out = dp_alloc(&w->dp, DF_OUT, 64);
-	w->in = dp_alloc(&w->dp, (size_t)DF_ROOM << DF_RQ_LOG, 64);
-	assert_non_null(w->in);
+	assert_int_equal(dp_side_setup(state, &conf), 0);
+	w = *state;
 	for (i = 0; i < 1u << DF_RQ_LOG; i++)
 		dp_post(&w->rq, w->in + (size_t)i * DF_ROOM, DF_ROOM);
 	dp_rq_record(&w->rq);
-	*state = w;
 	return 0;
 }
 
@@ -65,17 +56,6 @@ int
 df_setup_corrupt(void **state)
 {
 	return setup(state, &(struct softrnic_conf){ FRAMES, .corrupt_ppm = 1000000 }, 0);
-}
-
-int
-df_teardown(void **state)
-{
-	struct df_world *w = *state;
-
-	dp_close(&w->dp);
-	assert_int_equal(softrnic_poller_destroy(w->poller), 0);
-	free(w);
-	return 0;
 }
 
 struct rnic_wqe_eth *
@@ -145,8 +125,5 @@ df_ring_fails(struct df_world *w, uint8_t syndrome)
 	assert_int_equal(cqe->syndrome, syndrome);
 	assert_null(dp_cq_next(&w->rx_cq));
 	assert_int_equal(dp_sq_state(&w->sq), RNIC_WQ_STATE_ERR);
-	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
-	w->sq.producer = 0;
-	dp_sq_record(&w->sq);
-	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	assert_int_equal(dp_sq_restart(&w->sq, RNIC_WQ_STATE_ERR), 0);
 }

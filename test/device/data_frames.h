@@ -4,7 +4,7 @@
 #ifndef TEST_DATA_FRAMES_H
 #define TEST_DATA_FRAMES_H
 
-#include "data_path.h"
+#include "data_expect.h"
 #include "frame_spec.h"
 
 #define DF_ROOM	    16384u	   /* of a buffer */
@@ -12,15 +12,8 @@
 #define DF_RQ_LOG   7
 #define DF_MTU_9000 9022 /* as registers count: with header, tag and FCS */
 
-struct df_world {
-	struct softrnic_poller *poller;
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq;
-	struct dp_rq rq;
-	uint8_t *out, *in; /* DF_OUT bytes to send from; DF_ROOM for each receive WQE */
-	uint32_t taken;
-};
+/* out: DF_OUT bytes; in: DF_ROOM for each receive WQE */
+#define df_world dp_side
 
 /* cmocka setups: *state is a struct df_world with all receive WQEs posted. */
 int df_setup(void **state);
@@ -29,7 +22,7 @@ int df_setup_like(void **state, const char *like, uint32_t ts_format);
 int df_setup_inline_l2(void **state);
 /* On a wire that damages each frame. */
 int df_setup_corrupt(void **state);
-int df_teardown(void **state);
+#define df_teardown dp_side_teardown
 
 /* Write a SEND of `bytes` bytes at out, in so many data segments, and leave it to be rung. */
 struct rnic_wqe_eth *df_wqe(struct df_world *w, uint32_t bytes, uint32_t segments);

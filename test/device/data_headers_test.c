@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What completions say of frames: header types, which checksums are right, the tag that was stripped, the time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "data_frames.h"
+#include "driver/cap.h"
 #include "softrnic/receive/roce.h"
 
 #define L2	  0x1
@@ -520,16 +514,11 @@ static void
 test_times_are_of_the_internal_timer(void **state)
 {
 	struct df_world *w = *state;
-	static uint64_t out[0x1010 / 8];
-	struct rnic_function_in in = { 0 };
 	struct rnic_general_cap cap;
 
 	for (int i = 0; i < 10; i++)
 		check_times(w, false);
-	assert_int_equal(dp_command(&w->dp, RNIC_CMD_QUERY_HCA_CAP, RNIC_CAP_GENERAL << 1 | 1, &in,
-				    sizeof(in), out, sizeof(out)),
-			 0);
-	memcpy(&cap, (uint8_t *)out + RNIC_HCA_CAP_OFFSET, sizeof(cap));
+	assert_int_equal(drv_cap_query(&w->dp.drv, RNIC_CAP_GENERAL, true, &cap, sizeof(cap)), 0);
 	assert_int_equal(rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_KHZ),
 			 1000000);
 	assert_int_equal(rnic_general_cap_get(&cap, RNIC_GENERAL_CAP_DEVICE_FREQUENCY_MHZ), 1000);

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Large sends: every frame that comes of one, against the frame that it should be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "data_frames.h"
 #include "softrnic/engine/sq.h"
 
@@ -290,10 +283,7 @@ test_a_reset_ends_a_long_one(void **state)
 	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
 	softrnic_poll(w->poller);
 	assert_int_equal(expect_some(w, &kinds[0], 3, 3000, 0, 127), 127);
-	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
-	w->sq.producer = 0;
-	dp_sq_record(&w->sq);
-	assert_int_equal(dp_sq_modify(&w->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
+	assert_int_equal(dp_sq_restart(&w->sq, RNIC_WQ_STATE_RDY), 0);
 	lso_wqe(w, header, build_header(&kinds[0]), 1000, 1000, 1);
 	df_ring(w);
 	assert_int_equal(expect_frames(w, &kinds[0], 1000, 1000), 1);

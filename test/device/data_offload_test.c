@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What send queues do to frames: checksums and VLAN tags, byte for byte, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "data_frames.h"
-#include "prm/reg.h"
-#include "prm/caps.h"
+#include "driver/counter.h"
+#include "driver/cap.h"
 
 #define BOTH  (RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM)
 #define CVLAN 0x8100
@@ -309,23 +302,7 @@ test_many_small_pieces(void **state)
 static uint64_t
 rfc_2819(struct df_world *w, uint32_t index, bool clear)
 {
-	struct {
-		struct rnic_access_reg_in in;
-		struct rnic_ppcnt_reg reg;
-	} in = { 0 };
-	struct {
-		struct rnic_access_reg_out out;
-		struct rnic_ppcnt_reg reg;
-	} out;
-
-	rnic_access_reg_in_set(&in.in, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PPCNT);
-	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_LOCAL_PORT, 1);
-	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_GRP, 2);
-	rnic_ppcnt_reg_set(&in.reg, RNIC_PPCNT_REG_CLR, clear);
-	assert_int_equal(dp_command(&w->dp, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_READ, &in,
-				    sizeof(in), &out, sizeof(out)),
-			 0);
-	return rnic_field_get(out.reg.dw, RNIC_FIELD(0x08 + 8 * index, 63, 0));
+	return drv_port_counter(&w->dp.drv, 2, index, clear);
 }
 
 /* Received frames by their length, with FCS: the ends of each class, and what is too short. */
@@ -403,26 +380,22 @@ test_many_packets_in_a_wqe(void **state)
 	df_ring_fails(w, RNIC_SYND_LOCAL_QP_OPERATION);
 }
 
-static void
-query_ethernet(struct df_world *w, struct rnic_ethernet_cap *cap)
+static struct rnic_ethernet_cap
+query_ethernet(struct df_world *w)
 {
-	struct rnic_function_in in = { 0 };
-	static uint64_t out[0x1010 / 8];
+	struct rnic_ethernet_cap cap;
 
-	assert_int_equal(dp_command(&w->dp, RNIC_CMD_QUERY_HCA_CAP,
-				    RNIC_CAP_ETHERNET_OFFLOADS << 1 | 1, &in, sizeof(in), out,
-				    sizeof(out)),
-			 0);
-	memcpy(cap, (uint8_t *)out + RNIC_HCA_CAP_OFFSET, sizeof(*cap));
+	assert_int_equal(
+		drv_cap_query(&w->dp.drv, RNIC_CAP_ETHERNET_OFFLOADS, true, &cap, sizeof(cap)), 0);
+	return cap;
 }
 
 static void
 test_capabilities_say_so(void **state)
 {
 	struct df_world *w = *state;
-	struct rnic_ethernet_cap cap;
+	struct rnic_ethernet_cap cap = query_ethernet(w);
 
-	query_ethernet(w, &cap);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_CSUM_CAP), 1);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_VLAN_CAP), 1);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT), 1);
@@ -434,9 +407,8 @@ static void
 test_no_insertion_where_headers_are_inline(void **state)
 {
 	struct df_world *w = *state;
-	struct rnic_ethernet_cap cap;
+	struct rnic_ethernet_cap cap = query_ethernet(w);
 
-	query_ethernet(w, &cap);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_WQE_VLAN_INSERT), 0);
 	assert_int_equal(rnic_ethernet_cap_get(&cap, RNIC_ETHERNET_CAP_CSUM_CAP), 1);
 	ask_tag(df_wqe(w, 64, 1), false, 1);

@@ -225,11 +225,11 @@ dp_restart(struct dp *dp)
 	return bring_up(dp);
 }
 
-void
+int
 dp_close(struct dp *dp)
 {
-	hn_close(&dp->hn);
 	dp->dev = NULL;
+	return hn_close(&dp->hn);
 }
 
 int
@@ -281,6 +281,26 @@ int
 dp_rq_modify(struct dp_rq *rq, uint32_t from, uint32_t to)
 {
 	return drv_rq_modify(&rq->dp->drv, rq->rqn, from, to);
+}
+
+int
+dp_sq_restart(struct dp_sq *sq, uint32_t from)
+{
+	int status = dp_sq_modify(sq, from, RNIC_WQ_STATE_RST);
+
+	sq->producer = 0;
+	dp_sq_record(sq);
+	return status != 0 ? status : dp_sq_modify(sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
+}
+
+int
+dp_rq_restart(struct dp_rq *rq, uint32_t from)
+{
+	int status = dp_rq_modify(rq, from, RNIC_WQ_STATE_RST);
+
+	rq->producer = 0;
+	dp_rq_record(rq);
+	return status != 0 ? status : dp_rq_modify(rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY);
 }
 
 uint32_t
@@ -418,4 +438,72 @@ dp_tir_create(struct dp_rq *rq)
 {
 	return drv_tir_create(&rq->dp->drv, &(struct drv_tir){ .td = rq->dp->td, .rqn = rq->rqn },
 			      &rq->tirn);
+}
+
+/* ---- One queue each way ---- */
+
+static int
+side_queues(struct dp_side *side, const struct dp_side_conf *conf)
+{
+	struct dp *dp = &side->dp;
+	int status = 0;
+
+	dp->ts_format = conf->ts_format;
+	if (conf->counted)
+		dp->q_counter = dp_create_simple(dp, RNIC_CMD_ALLOC_Q_COUNTER);
+	if (conf->mtu != 0)
+		status = drv_mtu_set(&dp->drv, conf->mtu);
+	if (status == 0)
+		status = dp_cq_create(dp, &side->tx_cq, &conf->tx_cq);
+	if (status == 0)
+		status = dp_cq_create(dp, &side->rx_cq, &conf->rx_cq);
+	if (status == 0)
+		status = dp_sq_create(dp, &side->sq, &side->tx_cq, conf->sq_log_size, conf->sq_uar,
+				      conf->sq_flags);
+	if (status == 0)
+		status = dp_rq_create(dp, &side->rq, &side->rx_cq, conf->rq_log_size,
+				      conf->rq_log_stride);
+	return status == 0 ? dp_steer_all(&side->rq) : status;
+}
+
+int
+dp_side_open(struct dp_side *side, struct softrnic_poller *poller, const struct dp_side_conf *conf)
+{
+	int status;
+
+	memset(side, 0, sizeof(*side));
+	status = conf->islands ? dp_open_islands(&side->dp, poller, &conf->device, true)
+			       : dp_open(&side->dp, poller, &conf->device);
+	if (status == 0)
+		status = side_queues(side, conf);
+	if (status != 0)
+		return status;
+	side->poller = side->dp.poller;
+	side->out = hn_need(&side->dp.hn, conf->out_bytes, 64);
+	side->in = hn_need(&side->dp.hn, conf->in_bytes, 64);
+	return 0;
+}
+
+int
+dp_side_close(struct dp_side *side)
+{
+	return dp_close(&side->dp);
+}
+
+int
+dp_side_setup(void **state, const struct dp_side_conf *conf)
+{
+	struct dp_side *side = drv_in(sizeof(*side));
+
+	*state = side;
+	return dp_side_open(side, NULL, conf);
+}
+
+int
+dp_side_teardown(void **state)
+{
+	int rc = dp_side_close(*state);
+
+	free(*state);
+	return rc;
 }

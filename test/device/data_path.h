@@ -89,9 +89,40 @@ int dp_open_islands(struct dp *dp, struct softrnic_poller *poller, const struct 
 		    bool ready);
 /* The next session on a device of islands that was reset and has no maps: its memory is given out from the start. */
 int dp_restart(struct dp *dp);
-void dp_close(struct dp *dp);
+int dp_close(struct dp *dp);
 /* Teardown of a test whose state begins with a poller (struct softrnic_poller *) and its only device (struct dp). */
 int dp_teardown(void **state);
+
+/* A device with one queue each way, which is what most tests need. */
+struct dp_side {
+	struct softrnic_poller *poller;
+	struct dp dp;
+	struct dp_cq tx_cq, rx_cq;
+	struct dp_sq sq;
+	struct dp_rq rq;   /* all frames go to it */
+	uint8_t *out, *in; /* where frames are sent from and where they are received */
+	uint32_t taken;	   /* of those received */
+};
+
+struct dp_side_conf {
+	struct softrnic_conf device;
+	bool islands; /* dp_open_islands() */
+	uint16_t mtu; /* drv_mtu_set(); 0: as it is */
+	bool counted; /* the receive queue has a counter set */
+	uint32_t ts_format;
+	struct dp_cq_conf tx_cq, rx_cq;
+	uint32_t sq_log_size, sq_uar, rq_log_size, rq_log_stride;
+	unsigned int sq_flags;
+	size_t out_bytes, in_bytes;
+};
+
+/* On a poller, or one of its own (NULL). Returns as dp_open(). */
+int dp_side_open(struct dp_side *side, struct softrnic_poller *poller,
+		 const struct dp_side_conf *conf);
+int dp_side_close(struct dp_side *side);
+/* cmocka's: *state becomes a side, and is one. */
+int dp_side_setup(void **state, const struct dp_side_conf *conf);
+int dp_side_teardown(void **state);
 
 /* Memory that the device reaches; zeroed. NULL: there is no more. */
 void *dp_alloc(struct dp *dp, size_t bytes, size_t align);
@@ -116,6 +147,9 @@ int dp_rq_create(struct dp *dp, struct dp_rq *rq, struct dp_cq *cq, uint32_t log
 		 uint32_t log_stride);
 int dp_sq_modify(struct dp_sq *sq, uint32_t from, uint32_t to);
 int dp_rq_modify(struct dp_rq *rq, uint32_t from, uint32_t to);
+/* Through RST to RDY, with indices that begin again. */
+int dp_sq_restart(struct dp_sq *sq, uint32_t from);
+int dp_rq_restart(struct dp_rq *rq, uint32_t from);
 uint32_t dp_sq_state(struct dp_sq *sq);
 uint32_t dp_rq_state(struct dp_rq *rq);
 /* A direct TIR for the queue, once. */

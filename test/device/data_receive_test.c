@@ -1,47 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Receive queues and completion queues: scattering, what is too short or missing, overruns, arming. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
+#include "data_expect.h"
 
-#include <cmocka.h>
-
-#include "data_path.h"
-
-struct fixture {
-	struct softrnic_poller *poller;
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq;
-	struct dp_rq rq;
-	uint8_t *out, *in;
-};
-
-static void
-open_fixture(void **state, const struct dp_cq_conf *rx_cq, uint32_t log_stride)
+static int
+setup_rx(void **state, const struct dp_cq_conf *rx_cq, uint32_t log_stride)
 {
-	struct softrnic_conf conf = { .name = "receive", .wire = "loop" };
-	struct dp_cq_conf cq = { .log_size = 9, .uar = 1, .ignore_overrun = true };
-	struct fixture *f = calloc(1, sizeof(*f));
+	const struct dp_side_conf conf = {
+		.device = { .name = "receive", .wire = "loop" },
+		.counted = true,
+		.tx_cq = { .log_size = 9, .uar = 1, .ignore_overrun = true },
+		.rx_cq = *rx_cq,
+		.sq_log_size = 8,
+		.sq_uar = 2,
+		.rq_log_size = 8,
+		.rq_log_stride = log_stride,
+		.out_bytes = 4096,
+		.in_bytes = 1 << 20,
+	};
+	struct dp_side *f;
 	uint32_t i;
 
-	assert_int_equal(softrnic_poller_create(&f->poller), 0);
-	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
-	f->dp.q_counter = dp_create_simple(&f->dp, RNIC_CMD_ALLOC_Q_COUNTER);
-	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, rx_cq), 0);
-	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, 8, 2, 0), 0);
-	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, 8, log_stride), 0);
-	assert_int_equal(dp_steer_all(&f->rq), 0);
-	f->out = dp_alloc(&f->dp, 4096, 64);
-	f->in = dp_alloc(&f->dp, 1 << 20, 64);
+	assert_int_equal(dp_side_setup(state, &conf), 0);
+	f = *state;
 	for (i = 0; i < 4096; i++)
 		f->out[i] = (uint8_t)(i * 11 + (i >> 8)) & 0xfe;
 	while (dp_eq_next(&f->dp) != NULL)
 		;
-	*state = f;
+	return 0;
 }
 
 static int
@@ -49,8 +35,7 @@ setup(void **state)
 {
 	struct dp_cq_conf cq = { .log_size = 6, .uar = 1 };
 
-	open_fixture(state, &cq, 7);
-	return 0;
+	return setup_rx(state, &cq, 7);
 }
 
 static int
@@ -58,8 +43,7 @@ setup_big(void **state)
 {
 	struct dp_cq_conf cq = { .log_size = 6, .uar = 1, .big = true };
 
-	open_fixture(state, &cq, 4);
-	return 0;
+	return setup_rx(state, &cq, 4);
 }
 
 static int
@@ -69,12 +53,11 @@ setup_collapsed(void **state)
 		.log_size = 4, .uar = 1, .collapsed = true, .ignore_overrun = true
 	};
 
-	open_fixture(state, &cq, 4);
-	return 0;
+	return setup_rx(state, &cq, 4);
 }
 
 static void
-send_one(struct fixture *f, uint32_t bytes)
+send_one(struct dp_side *f, uint32_t bytes)
 {
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
 	dp_wqe_data(&f->sq, 2, f->out, bytes);
@@ -83,7 +66,7 @@ send_one(struct fixture *f, uint32_t bytes)
 }
 
 static void
-post(struct fixture *f, uint32_t count, uint32_t bytes)
+post(struct dp_side *f, uint32_t count, uint32_t bytes)
 {
 	uint32_t i;
 
@@ -93,7 +76,7 @@ post(struct fixture *f, uint32_t count, uint32_t bytes)
 }
 
 static uint64_t
-out_of_buffer(struct fixture *f)
+out_of_buffer(struct dp_side *f)
 {
 	struct rnic_query_q_counter_in in = { 0 };
 	struct rnic_query_q_counter_out out[2];
@@ -105,12 +88,18 @@ out_of_buffer(struct fixture *f)
 	return rnic_query_q_counter_out_get(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
 }
 
+static void
+expect_error(struct dp_side *f, uint16_t counter, uint8_t syndrome)
+{
+	dp_expect_error(&f->rx_cq, RNIC_CQE_RESPONDER_ERROR, counter, syndrome, f->rq.rqn);
+}
+
 /* Eight segments of uneven sizes in one WQE; every byte in its place and none beside. */
 static void
 test_scatter(void **state)
 {
 	static const uint32_t parts[8] = { 1, 13, 64, 2, 100, 1, 300, 2000 };
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t length, i, at;
 	uint8_t *buffer;
 
@@ -149,33 +138,26 @@ test_scatter(void **state)
 static void
 test_start_padding(void **state)
 {
-	struct fixture *f = *state;
-	const struct rnic_cqe *cqe;
+	struct dp_side *f = *state;
 
 	memset(f->in, 0xee, 4096);
 	dp_post(&f->rq, f->in + 64, RNIC_WQE_START_PADDING | 100);
 	dp_post(&f->rq, f->in + 2048, RNIC_WQE_START_PADDING | 100);
 	dp_rq_record(&f->rq);
 	send_one(f, 100);
-	cqe = dp_cq_next(&f->rx_cq);
-	assert_non_null(cqe);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_SEND);
+	dp_expect(&f->rx_cq, RNIC_CQE_RESPONDER_SEND, 0, 0);
 	assert_int_equal(f->in[63], 0xee);
 	assert_memory_equal(f->in + 64, f->out, 100);
 	assert_int_equal(f->in[164], 0xee);
 	send_one(f, 101);
-	cqe = dp_cq_next(&f->rx_cq);
-	assert_non_null(cqe);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_ERROR);
-	assert_int_equal(((const struct rnic_error_cqe *)cqe)->syndrome, RNIC_SYND_LOCAL_LENGTH);
+	expect_error(f, 1, RNIC_SYND_LOCAL_LENGTH);
 }
 
 /* Linux's queue that drops: it gets ready without a protection domain, and no key is in none. */
 static void
 test_no_protection_domain(void **state)
 {
-	struct fixture *f = *state;
-	const struct rnic_cqe *cqe;
+	struct dp_side *f = *state;
 	struct dp_rq rq;
 	uint32_t pd = f->dp.pd;
 
@@ -191,17 +173,14 @@ test_no_protection_domain(void **state)
 	dp_post(&rq, f->in, 2048);
 	dp_rq_record(&rq);
 	send_one(f, 100);
-	cqe = dp_cq_next(&f->rx_cq);
-	assert_non_null(cqe);
-	assert_int_equal(((const struct rnic_error_cqe *)cqe)->syndrome,
-			 RNIC_SYND_LOCAL_PROTECTION);
+	dp_expect_error(&f->rx_cq, RNIC_CQE_RESPONDER_ERROR, 0, RNIC_SYND_LOCAL_PROTECTION, rq.rqn);
 	assert_int_equal(dp_rq_state(&rq), RNIC_WQ_STATE_ERR);
 }
 
 static void
 test_no_buffer(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t i;
 
 	for (i = 0; i < 10; i++)
@@ -220,21 +199,9 @@ test_no_buffer(void **state)
 }
 
 static void
-expect_error(struct fixture *f, uint16_t counter, uint8_t syndrome)
-{
-	const struct rnic_error_cqe *cqe = (const struct rnic_error_cqe *)dp_cq_next(&f->rx_cq);
-
-	assert_non_null(cqe);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), RNIC_CQE_RESPONDER_ERROR);
-	assert_int_equal(cqe->syndrome, syndrome);
-	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
-	assert_int_equal(rnic_be32_to_cpu(cqe->sop_qpn) & 0xffffff, f->rq.rqn);
-}
-
-static void
 test_too_short(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	memset(f->in, 0xee, 4096);
 	post(f, 3, 100);
@@ -261,7 +228,7 @@ test_too_short(void **state)
 static void
 test_bad_address(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	dp_post(&f->rq, f->dp.memory + DP_BYTES - 63, 2048);
 	dp_rq_record(&f->rq);
@@ -277,23 +244,20 @@ test_bad_address(void **state)
 static void
 test_record_ahead_of_ring(void **state)
 {
-	struct fixture *f = *state;
-	const struct rnic_eqe *eqe;
+	struct dp_side *f = *state;
 
 	f->rq.producer = 257;
 	dp_rq_record(&f->rq);
 	send_one(f, 64);
 	assert_null(dp_cq_next(&f->rx_cq));
 	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
-	eqe = dp_eq_next(&f->dp);
-	assert_non_null(eqe);
-	assert_int_equal(eqe->type, RNIC_EVENT_WQ_CATASTROPHIC);
+	dp_expect_event(&f->dp, RNIC_EVENT_WQ_CATASTROPHIC);
 }
 
 static void
 test_overrun(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	const struct rnic_eqe *eqe;
 	uint32_t i;
 
@@ -304,9 +268,7 @@ test_overrun(void **state)
 	assert_null(dp_eq_next(&f->dp));
 	send_one(f, 64);
 	assert_int_equal(dp_stats(&f->dp).cq_overruns, 1);
-	eqe = dp_eq_next(&f->dp);
-	assert_non_null(eqe);
-	assert_int_equal(eqe->type, RNIC_EVENT_CQ_ERROR);
+	eqe = dp_expect_event(&f->dp, RNIC_EVENT_CQ_ERROR);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[0]) & 0xffffff, f->rx_cq.cqn);
 	assert_int_equal(rnic_be32_to_cpu(eqe->data[2]) & 0xff, RNIC_CQ_ERROR_OVERRUN);
 	assert_int_equal(dp_rq_state(&f->rq), RNIC_WQ_STATE_ERR);
@@ -321,7 +283,7 @@ test_overrun(void **state)
 static void
 test_overrun_by_command(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	struct rnic_modify_cq_in in = { 0 };
 	uint32_t i;
 
@@ -345,7 +307,7 @@ test_overrun_by_command(void **state)
 static void
 test_counter_set_changes(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t first = f->dp.q_counter;
 	uint32_t second = dp_create_simple(&f->dp, RNIC_CMD_ALLOC_Q_COUNTER);
 	struct rnic_modify_rq_in in = { 0 };
@@ -376,7 +338,7 @@ test_counter_set_changes(void **state)
 static void
 test_flush_by_command(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	post(f, 5, 2048);
 	send_one(f, 64);
@@ -393,7 +355,7 @@ test_flush_by_command(void **state)
 static void
 test_flush_of_what_comes_later(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	assert_int_equal(dp_rq_modify(&f->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
 	post(f, 2, 2048);
@@ -412,7 +374,7 @@ test_flush_of_what_comes_later(void **state)
 static void
 test_big_entries(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	const struct rnic_cqe *cqe;
 	uint32_t i;
 
@@ -431,7 +393,7 @@ test_big_entries(void **state)
 static void
 test_collapsed(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	const struct rnic_cqe *cqe = (const struct rnic_cqe *)f->rx_cq.ring;
 	uint32_t i;
 
@@ -448,7 +410,7 @@ test_collapsed(void **state)
 }
 
 static uint32_t
-completion_events(struct fixture *f)
+completion_events(struct dp_side *f)
 {
 	const struct rnic_eqe *eqe;
 	uint32_t count = 0;
@@ -465,7 +427,7 @@ completion_events(struct fixture *f)
 static void
 test_arming(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	post(f, 200, 2048);
 	/* Not armed: no event. */
@@ -506,7 +468,7 @@ test_arming(void **state)
 static void
 test_arming_solicited(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	post(f, 10, 100);
 	dp_cq_arm(&f->rx_cq, 0, true);
@@ -521,7 +483,7 @@ test_arming_solicited(void **state)
 static void
 test_busy(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DESTROY_CQ, f->rx_cq.cqn),
 			 RNIC_STATUS_RES_BUSY);
@@ -541,23 +503,24 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_scatter, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_start_padding, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_no_protection_domain, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_no_buffer, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_too_short, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_bad_address, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_overrun, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_flush_of_what_comes_later, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_arming, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, dp_teardown),
-		cmocka_unit_test_setup_teardown(test_busy, setup, dp_teardown),
+		cmocka_unit_test_setup_teardown(test_scatter, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_start_padding, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_no_protection_domain, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_no_buffer, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_too_short, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_address, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_record_ahead_of_ring, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_overrun, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_overrun_by_command, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_counter_set_changes, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_flush_by_command, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_flush_of_what_comes_later, setup,
+						dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_big_entries, setup_big, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_collapsed, setup_collapsed, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_arming, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_arming_solicited, setup, dp_side_teardown),
+		cmocka_unit_test_setup_teardown(test_busy, setup, dp_side_teardown),
 	};
 
 	return cmocka_run_group_tests_name("data_receive", tests, NULL, NULL);

@@ -2,48 +2,40 @@
 
 /* Wires, faults, counters, doorbells in all their ways, and the device thread. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "data_path.h"
+#include "data_expect.h"
+#include "driver/counter.h"
 #include "softrnic/base/clock.h"
 
 #define FRAMES 400
 
-/* One device with queues, ready for traffic. */
-struct side {
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq, sq2; /* sq2 shares the UAR page */
-	struct dp_rq rq;
-	uint8_t *out, *in;
+/* Of a test: a poller, and room for the devices on it, which are closed behind it. */
+struct fixture {
+	struct softrnic_poller *poller;
+	struct dp_side a, b;
 };
 
 static void
-side_open(struct side *side, struct softrnic_poller *poller, const struct softrnic_conf *conf)
+side_open(struct dp_side *side, struct softrnic_poller *poller, const struct softrnic_conf *device)
 {
-	struct dp_cq_conf cq = { .log_size = 11, .uar = 1, .ignore_overrun = true };
-	uint32_t i;
+	const struct dp_cq_conf cq = { .log_size = 11, .uar = 1, .ignore_overrun = true };
+	const struct dp_side_conf conf = { .device = *device,
+					   .tx_cq = cq,
+					   .rx_cq = cq,
+					   .sq_log_size = 10,
+					   .sq_uar = 1,
+					   .rq_log_size = 11,
+					   .rq_log_stride = 4,
+					   .out_bytes = 2048,
+					   .in_bytes = 2048 * 2048 };
 
-	memset(side, 0, sizeof(*side));
-	assert_int_equal(dp_open(&side->dp, poller, conf), 0);
-	assert_int_equal(dp_cq_create(&side->dp, &side->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&side->dp, &side->rx_cq, &cq), 0);
-	assert_int_equal(dp_sq_create(&side->dp, &side->sq, &side->tx_cq, 10, 1, 0), 0);
-	assert_int_equal(dp_sq_create(&side->dp, &side->sq2, &side->tx_cq, 10, 1, 0), 0);
-	assert_int_equal(dp_rq_create(&side->dp, &side->rq, &side->rx_cq, 11, 4), 0);
-	assert_int_equal(dp_steer_all(&side->rq), 0);
-	side->out = dp_alloc(&side->dp, 2048, 64);
-	side->in = dp_alloc(&side->dp, 2048 * 2048, 64);
+	assert_int_equal(dp_side_open(side, poller, &conf), 0);
 	side->out[0] = 2;
-	for (i = 0; i < 2048; i++)
+	for (uint32_t i = 0; i < 2048; i++)
 		dp_post(&side->rq, side->in + (size_t)i * 2048, 2048);
 	dp_rq_record(&side->rq);
 }
@@ -51,21 +43,38 @@ side_open(struct side *side, struct softrnic_poller *poller, const struct softrn
 static int
 setup(void **state)
 {
-	struct softrnic_poller *poller;
+	struct fixture *f = calloc(1, sizeof(*f));
 
-	assert_int_equal(softrnic_poller_create(&poller), 0);
-	*state = poller;
-	return 0;
+	*state = f;
+	return f != NULL ? softrnic_poller_create(&f->poller) : -1;
 }
 
 static int
 teardown(void **state)
 {
-	return softrnic_poller_destroy(*state);
+	struct fixture *f = *state;
+	int rc;
+
+	dp_side_close(&f->a);
+	dp_side_close(&f->b);
+	rc = softrnic_poller_destroy(f->poller);
+	free(f);
+	return rc;
+}
+
+/* The first device, on a loop wire with these members of struct softrnic_conf. */
+#define LOOP(f, ...)                    \
+	side_open(&(f)->a, (f)->poller, \
+		  &(struct softrnic_conf){ .name = "a", .wire = "loop", ##__VA_ARGS__ })
+
+static bool
+is_up(struct dp_side *side)
+{
+	return drv_link_is_up(&side->dp.drv);
 }
 
 static uint32_t
-count_received(struct side *side)
+count_received(struct dp_side *side)
 {
 	uint32_t count = 0;
 
@@ -76,7 +85,7 @@ count_received(struct side *side)
 
 /* The last PORT_CHANGE among the events; 0: none. */
 static unsigned int
-port_event(struct side *side)
+port_event(struct dp_side *side)
 {
 	const struct rnic_eqe *eqe;
 	unsigned int last = 0;
@@ -93,56 +102,55 @@ port_event(struct side *side)
 static void
 test_pair_link(void **state)
 {
-	struct softrnic_poller *poller = *state;
+	struct fixture *f = *state;
+	struct dp_side *a = &f->a, *b = &f->b;
 	struct softrnic_conf a_conf = { .name = "a", .wire = "pair:cable" };
 	struct softrnic_conf b_conf = { .name = "b", .wire = "pair:cable" };
 	struct softrnic_conf c_conf = { .name = "c", .wire = "pair:cable" };
 	struct softrnic *c = NULL;
-	struct side a, b;
 
-	side_open(&a, poller, &a_conf);
-	port_event(&a);
-	assert_false(a.dp.dev->port.link_up);
-	dp_send(&a.sq, a.out, 64);
-	dp_run(&a.dp);
-	assert_int_equal(dp_stats(&a.dp).tx_packets, 0);
-	side_open(&b, poller, &b_conf);
-	assert_true(a.dp.dev->port.link_up);
-	assert_true(b.dp.dev->port.link_up);
-	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_ACTIVE);
-	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EEXIST);
+	side_open(a, f->poller, &a_conf);
+	port_event(a);
+	assert_false(is_up(a));
+	dp_send(&a->sq, a->out, 64);
+	dp_run(&a->dp);
+	assert_int_equal(dp_stats(&a->dp).tx_packets, 0);
+	side_open(b, f->poller, &b_conf);
+	assert_true(is_up(a));
+	assert_true(is_up(b));
+	assert_int_equal(port_event(a), RNIC_PORT_CHANGE_ACTIVE);
+	assert_int_equal(softrnic_create(f->poller, &c_conf, &c), -EEXIST);
 	c_conf.wire = "pair:";
-	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	assert_int_equal(softrnic_create(f->poller, &c_conf, &c), -EINVAL);
 	c_conf.wire = "string";
-	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	assert_int_equal(softrnic_create(f->poller, &c_conf, &c), -EINVAL);
 	c_conf.wire = "loop:x";
-	assert_int_equal(softrnic_create(poller, &c_conf, &c), -EINVAL);
+	assert_int_equal(softrnic_create(f->poller, &c_conf, &c), -EINVAL);
 	/* Both ways, not back. */
-	dp_send(&a.sq, a.out, 100);
-	dp_send(&b.sq, b.out, 200);
-	dp_run(&a.dp);
-	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&a.rx_cq)->byte_count), 200);
-	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&b.rx_cq)->byte_count), 100);
-	assert_null(dp_cq_next(&a.rx_cq));
-	assert_null(dp_cq_next(&b.rx_cq));
+	dp_send(&a->sq, a->out, 100);
+	dp_send(&b->sq, b->out, 200);
+	dp_run(&a->dp);
+	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&a->rx_cq)->byte_count), 200);
+	assert_int_equal(rnic_be32_to_cpu(dp_cq_next(&b->rx_cq)->byte_count), 100);
+	assert_null(dp_cq_next(&a->rx_cq));
+	assert_null(dp_cq_next(&b->rx_cq));
 	/* Pulled out, and plugged in again. */
-	dp_close(&b.dp);
-	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_DOWN);
-	assert_false(a.dp.dev->port.link_up);
-	dp_send(&a.sq, a.out, 64);
-	dp_run(&a.dp);
-	side_open(&b, poller, &b_conf);
-	assert_int_equal(port_event(&a), RNIC_PORT_CHANGE_ACTIVE);
-	dp_send(&a.sq, a.out, 64);
-	dp_run(&a.dp);
-	assert_int_equal(count_received(&b), 1);
-	dp_close(&a.dp);
-	assert_false(b.dp.dev->port.link_up);
-	dp_close(&b.dp);
+	dp_close(&b->dp);
+	assert_int_equal(port_event(a), RNIC_PORT_CHANGE_DOWN);
+	assert_false(is_up(a));
+	dp_send(&a->sq, a->out, 64);
+	dp_run(&a->dp);
+	side_open(b, f->poller, &b_conf);
+	assert_int_equal(port_event(a), RNIC_PORT_CHANGE_ACTIVE);
+	dp_send(&a->sq, a->out, 64);
+	dp_run(&a->dp);
+	assert_int_equal(count_received(b), 1);
+	dp_close(&a->dp);
+	assert_false(is_up(b));
 }
 
 static void
-self_lb_set(struct side *side, uint64_t self_lb)
+self_lb_set(struct dp_side *side, uint64_t self_lb)
 {
 	struct rnic_modify_tir_in in = { 0 };
 	uint32_t out[4];
@@ -157,7 +165,8 @@ self_lb_set(struct side *side, uint64_t self_lb)
 
 /* A frame of `a`: where it comes out. */
 static void
-expect_where(struct side *a, struct side *b, const uint8_t *dmac, uint32_t at_a, uint32_t at_b)
+expect_where(struct dp_side *a, struct dp_side *b, const uint8_t *dmac, uint32_t at_a,
+	     uint32_t at_b)
 {
 	memcpy(a->out, dmac, 6);
 	dp_send(&a->sq, a->out, 100);
@@ -172,69 +181,84 @@ test_what_is_sent_to_oneself(void **state)
 {
 	static const uint8_t group[6] = { 0x33, 0x33, 0, 0, 0, 1 },
 			     all[6] = { 255, 255, 255, 255, 255, 255 };
-	struct softrnic_conf a_conf = { .name = "a", .wire = "pair:self" };
-	struct softrnic_conf b_conf = { .name = "b", .wire = "pair:self" };
-	struct softrnic_poller *poller = *state;
-	const uint8_t *own, *other;
-	struct side a, b;
+	static const struct softrnic_conf a_conf = { .name = "a",
+						     .wire = "pair:self",
+						     .mac = { 2, 0, 0, 0, 0, 1 } },
+					  b_conf = { .name = "b",
+						     .wire = "pair:self",
+						     .mac = { 2, 0, 0, 0, 0, 2 } };
+	const uint8_t *own = a_conf.mac, *other = b_conf.mac;
+	struct fixture *f = *state;
+	struct dp_side *a = &f->a, *b = &f->b;
 
-	side_open(&a, poller, &a_conf);
-	side_open(&b, poller, &b_conf);
-	own = a.dp.dev->port.mac;
-	other = b.dp.dev->port.mac;
-	expect_where(&a, &b, own, 0, 1);
-	expect_where(&a, &b, group, 0, 1);
-	self_lb_set(&a, RNIC_TIR_SELF_LB_UNICAST);
-	expect_where(&a, &b, own, 1, 0);
-	expect_where(&a, &b, other, 0, 1);
-	expect_where(&a, &b, group, 0, 1);
-	self_lb_set(&a, RNIC_TIR_SELF_LB_MULTICAST);
-	expect_where(&a, &b, own, 0, 0);
-	expect_where(&a, &b, group, 1, 1);
-	expect_where(&a, &b, all, 1, 1);
-	self_lb_set(&a, RNIC_TIR_SELF_LB_UNICAST | RNIC_TIR_SELF_LB_MULTICAST);
-	expect_where(&a, &b, own, 1, 0);
-	expect_where(&a, &b, group, 1, 1);
+	side_open(a, f->poller, &a_conf);
+	side_open(b, f->poller, &b_conf);
+	expect_where(a, b, own, 0, 1);
+	expect_where(a, b, group, 0, 1);
+	self_lb_set(a, RNIC_TIR_SELF_LB_UNICAST);
+	expect_where(a, b, own, 1, 0);
+	expect_where(a, b, other, 0, 1);
+	expect_where(a, b, group, 0, 1);
+	self_lb_set(a, RNIC_TIR_SELF_LB_MULTICAST);
+	expect_where(a, b, own, 0, 0);
+	expect_where(a, b, group, 1, 1);
+	expect_where(a, b, all, 1, 1);
+	self_lb_set(a, RNIC_TIR_SELF_LB_UNICAST | RNIC_TIR_SELF_LB_MULTICAST);
+	expect_where(a, b, own, 1, 0);
+	expect_where(a, b, group, 1, 1);
 	/* What the peer sends is not from oneself. */
-	self_lb_set(&a, 0);
-	expect_where(&b, &a, own, 0, 1);
-	expect_where(&a, &b, own, 0, 1);
-	dp_close(&a.dp);
-	dp_close(&b.dp);
+	self_lb_set(a, 0);
+	expect_where(b, a, own, 0, 1);
+	expect_where(a, b, own, 0, 1);
+}
+
+static void
+expect_counted(struct dp_side *side, enum rnic_vport_counters_field packets,
+	       enum rnic_vport_counters_field octets, uint32_t count, uint32_t bytes)
+{
+	assert_int_equal(drv_vport_counter(&side->dp.drv, packets), count);
+	assert_int_equal(drv_vport_counter(&side->dp.drv, octets), bytes);
 }
 
 static void
 test_counters(void **state)
 {
-	struct softrnic_conf conf = { .name = "count", .wire = "loop" };
-	static const uint8_t firsts[3] = { 0x02, 0x01, 0xff };
-	struct softrnic_port_counters *counters;
-	struct side side;
-	uint32_t i, bytes[3] = { 0 };
+#define COUNTERS(way, kind)                               \
+	RNIC_VPORT_COUNTERS_##way##_ETH_##kind##_PACKETS, \
+		RNIC_VPORT_COUNTERS_##way##_ETH_##kind##_OCTETS
+	static const struct {
+		uint8_t first; /* byte of the destination */
+		enum rnic_vport_counters_field sent, sent_bytes, received, received_bytes;
+	} kinds[] = {
+		{ 0x02, COUNTERS(TRANSMITTED, UNICAST), COUNTERS(RECEIVED, UNICAST) },
+		{ 0x01, COUNTERS(TRANSMITTED, MULTICAST), COUNTERS(RECEIVED, MULTICAST) },
+		{ 0xff, COUNTERS(TRANSMITTED, BROADCAST), COUNTERS(RECEIVED, BROADCAST) },
+	};
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
+	uint32_t i, count, bytes[3] = { 0 };
 
-	side_open(&side, *state, &conf);
+	LOOP(f);
 	for (i = 0; i < FRAMES; i++) {
 		/* The device reads the frame when it runs: one at a time. */
-		memset(side.out, firsts[i % 3], 6);
-		dp_send(&side.sq, side.out, 60 + i);
-		dp_run(&side.dp);
+		memset(side->out, kinds[i % 3].first, 6);
+		dp_send(&side->sq, side->out, 60 + i);
+		dp_run(&side->dp);
 		bytes[i % 3] += 60 + i;
 	}
 	/* Less than a header: gone, and counted. */
-	dp_send(&side.sq, side.out, 13);
-	dp_run(&side.dp);
-	counters = &side.dp.dev->port.counters;
+	dp_send(&side->sq, side->out, 13);
+	dp_run(&side->dp);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(counters->tx_packets[i], FRAMES / 3 + (i < FRAMES % 3));
-		assert_int_equal(counters->rx_packets[i], FRAMES / 3 + (i < FRAMES % 3));
-		assert_int_equal(counters->tx_bytes[i], bytes[i]);
-		assert_int_equal(counters->rx_bytes[i], bytes[i]);
+		count = FRAMES / 3 + (i < FRAMES % 3);
+		expect_counted(side, kinds[i].sent, kinds[i].sent_bytes, count, bytes[i]);
+		expect_counted(side, kinds[i].received, kinds[i].received_bytes, count, bytes[i]);
 	}
-	assert_int_equal(counters->tx_errors, 1);
-	assert_int_equal(dp_stats(&side.dp).wqes, FRAMES + 1);
-	assert_int_equal(dp_stats(&side.dp).tx_bytes, bytes[0] + bytes[1] + bytes[2]);
-	assert_int_equal(count_received(&side), FRAMES);
-	dp_close(&side.dp);
+	assert_int_equal(
+		drv_vport_counter(&side->dp.drv, RNIC_VPORT_COUNTERS_TRANSMIT_ERRORS_PACKETS), 1);
+	assert_int_equal(dp_stats(&side->dp).wqes, FRAMES + 1);
+	assert_int_equal(dp_stats(&side->dp).tx_bytes, bytes[0] + bytes[1] + bytes[2]);
+	assert_int_equal(count_received(side), FRAMES);
 }
 
 /* What a seeded bad cable lets through, as a hash of lengths and contents in order. */
@@ -244,7 +268,7 @@ bad_cable(struct softrnic_poller *poller, const struct softrnic_conf *conf,
 {
 	uint64_t hash = 1469598103934665603u;
 	const struct rnic_cqe *cqe;
-	struct side side;
+	struct dp_side side;
 	uint32_t i, k, slot, length;
 
 	side_open(&side, poller, conf);
@@ -278,25 +302,26 @@ test_faults(void **state)
 				      .reorder_ppm = 100000,
 				      .corrupt_ppm = 100000 };
 	struct softrnic_stats one, two, three;
-	uint64_t hash = bad_cable(*state, &conf, &one);
+	struct fixture *f = *state;
+	uint64_t hash = bad_cable(f->poller, &conf, &one);
 
 	assert_true(one.wire_dropped > 10 && one.wire_duplicated > 10 && one.wire_reordered > 10 &&
 		    one.wire_corrupted > 10);
 	assert_int_equal(one.rx_packets, one.tx_packets - one.wire_dropped + one.wire_duplicated);
-	assert_int_equal(bad_cable(*state, &conf, &two), hash);
+	assert_int_equal(bad_cable(f->poller, &conf, &two), hash);
 	assert_int_equal(two.wire_dropped, one.wire_dropped);
 	assert_int_equal(two.wire_reordered, one.wire_reordered);
 	conf.seed = 43;
-	assert_int_not_equal(bad_cable(*state, &conf, &three), hash);
+	assert_int_not_equal(bad_cable(f->poller, &conf, &three), hash);
 	conf.drop_ppm = 1000000;
-	bad_cable(*state, &conf, &three);
+	bad_cable(f->poller, &conf, &three);
 	assert_int_equal(three.wire_dropped, FRAMES);
 	assert_int_equal(three.rx_packets, 0);
 }
 
 /* Send one frame that waits to be overtaken. */
 static void
-hold_one(struct side *side, struct softrnic_poller *poller, uint64_t held)
+hold_one(struct dp_side *side, struct softrnic_poller *poller, uint64_t held)
 {
 	dp_send(&side->sq, side->out, 64);
 	for (uint32_t i = 0; i < 20 && dp_stats(&side->dp).wire_reordered < held; i++)
@@ -304,44 +329,30 @@ hold_one(struct side *side, struct softrnic_poller *poller, uint64_t held)
 	assert_int_equal(dp_stats(&side->dp).wire_reordered, held);
 }
 
-static void
-vport_switch(struct side *side, uint32_t state)
-{
-	struct rnic_modify_vport_state_in in = { 0 };
-
-	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, state);
-	assert_int_equal(
-		dp_command(&side->dp, RNIC_CMD_MODIFY_VPORT_STATE, 0, &in, sizeof(in), NULL, 0), 0);
-}
-
 /* A frame that waits to be overtaken when the link goes is lost and counted, and never sent later. */
 static void
 test_held_frame_dies_with_the_link(void **state)
 {
-	struct softrnic_conf conf = { .name = "held", .wire = "loop", .reorder_ppm = 1000000 };
-	struct rnic_teardown_hca_in teardown_in = { 0 };
-	struct side side;
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
 
-	side_open(&side, *state, &conf);
-	dp_run(&side.dp);
-	hold_one(&side, *state, 1);
-	vport_switch(&side, RNIC_VPORT_STATE_DOWN);
-	assert_int_equal(dp_stats(&side.dp).wire_dropped, 1);
-	dp_run(&side.dp);
-	vport_switch(&side, RNIC_VPORT_STATE_UP);
-	dp_run(&side.dp);
-	assert_int_equal(dp_stats(&side.dp).rx_packets, 0);
-	assert_int_equal(count_received(&side), 0);
+	LOOP(f, .reorder_ppm = 1000000);
+	dp_run(&side->dp);
+	hold_one(side, f->poller, 1);
+	assert_int_equal(drv_link_switch(&side->dp.drv, RNIC_VPORT_STATE_DOWN), 0);
+	assert_int_equal(dp_stats(&side->dp).wire_dropped, 1);
+	dp_run(&side->dp);
+	assert_int_equal(drv_link_switch(&side->dp.drv, RNIC_VPORT_STATE_UP), 0);
+	dp_run(&side->dp);
+	assert_int_equal(dp_stats(&side->dp).rx_packets, 0);
+	assert_int_equal(count_received(side), 0);
 	/* With the link up it goes on when nothing overtakes it. */
-	hold_one(&side, *state, 2);
-	dp_run(&side.dp);
-	assert_int_equal(count_received(&side), 1);
-	hold_one(&side, *state, 3);
-	assert_int_equal(dp_command(&side.dp, RNIC_CMD_TEARDOWN_HCA, 0, &teardown_in,
-				    sizeof(teardown_in), NULL, 0),
-			 0);
-	assert_int_equal(dp_stats(&side.dp).wire_dropped, 2);
-	dp_close(&side.dp);
+	hold_one(side, f->poller, 2);
+	dp_run(&side->dp);
+	assert_int_equal(count_received(side), 1);
+	hold_one(side, f->poller, 3);
+	assert_int_equal(drv_simple(&side->dp.drv, RNIC_CMD_TEARDOWN_HCA, 0, NULL), 0);
+	assert_int_equal(dp_stats(&side->dp).wire_dropped, 2);
 }
 
 /* The only entry of the root table: each frame goes to both. */
@@ -361,31 +372,40 @@ steer_to_both(struct dp *dp, const struct dp_rq *first, const struct dp_rq *seco
 	assert_int_equal(drv_root_set(&dp->drv, root), 0);
 }
 
+/* The first queue's buffers lie across what is sent from in + 1; the second one has a buffer of its own, which is returned. */
+static uint8_t *
+open_two_receivers(struct fixture *f)
+{
+	struct dp_side *side = &f->a;
+	struct dp_rq other;
+	uint8_t *buffer;
+
+	LOOP(f, .foreign_memory = true);
+	assert_int_equal(dp_rq_create(&side->dp, &other, &side->rx_cq, 4, 4), 0);
+	assert_int_equal(dp_tir_create(&other), 0);
+	steer_to_both(&side->dp, &side->rq, &other);
+	buffer = dp_alloc(&side->dp, 2048, 64);
+	dp_post(&other, buffer, 2048);
+	dp_rq_record(&other);
+	return buffer;
+}
+
 /* Its sender changes it while it is handled: the first receive buffer lies across it. */
 static void
 test_headers_out_of_foreign_memory_are_read_once(void **state)
 {
-	struct softrnic_conf conf = { .name = "once", .wire = "loop", .foreign_memory = true };
-	uint8_t frame[100], *buffer;
-	struct dp_rq other;
-	struct side side;
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
+	uint8_t frame[100], *buffer = open_two_receivers(f);
 
-	side_open(&side, *state, &conf);
-	assert_int_equal(dp_rq_create(&side.dp, &other, &side.rx_cq, 4, 4), 0);
-	assert_int_equal(dp_tir_create(&other), 0);
-	steer_to_both(&side.dp, &side.rq, &other);
-	buffer = dp_alloc(&side.dp, 2048, 64);
-	dp_post(&other, buffer, 2048);
-	dp_rq_record(&other);
 	for (uint32_t i = 0; i < sizeof(frame); i++)
 		frame[i] = (uint8_t)(i * 7 + 2);
-	memcpy(side.in + 1, frame, sizeof(frame));
-	dp_send(&side.sq, side.in + 1, sizeof(frame));
-	dp_run(&side.dp);
-	assert_int_equal(count_received(&side), 2);
-	assert_memory_equal(side.in, frame, sizeof(frame));
+	memcpy(side->in + 1, frame, sizeof(frame));
+	dp_send(&side->sq, side->in + 1, sizeof(frame));
+	dp_run(&side->dp);
+	assert_int_equal(count_received(side), 2);
+	assert_memory_equal(side->in, frame, sizeof(frame));
 	assert_memory_equal(buffer, frame, sizeof(frame));
-	dp_close(&side.dp);
 }
 
 /* Checksums too: the sender had the device make one, and its payload changes between the two queues. */
@@ -395,116 +415,108 @@ test_checksums_are_of_what_arrives_out_of_foreign_memory(void **state)
 	static const uint8_t headers[42] = { 2,	   0, 0,  0,  0, 1, 2, 0, 0,  0,  0, 2,	 8,  0,
 					     0x45, 0, 1,  30, 0, 0, 0, 0, 64, 17, 0, 0,	 10, 0,
 					     0,	   1, 10, 0,  0, 2, 1, 1, 1,  1,  1, 10, 0,  0 };
-	struct softrnic_conf conf = { .name = "sums", .wire = "loop", .foreign_memory = true };
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
 	const struct rnic_cqe *cqe;
-	uint8_t frame[300], *buffer;
-	struct dp_rq other;
-	struct side side;
+	uint8_t frame[300], *buffer = open_two_receivers(f);
 
-	side_open(&side, *state, &conf);
-	assert_int_equal(dp_rq_create(&side.dp, &other, &side.rx_cq, 4, 4), 0);
-	assert_int_equal(dp_tir_create(&other), 0);
-	steer_to_both(&side.dp, &side.rq, &other);
-	buffer = dp_alloc(&side.dp, 2048, 64);
-	dp_post(&other, buffer, 2048);
-	dp_rq_record(&other);
 	memcpy(frame, headers, sizeof(headers));
 	for (uint32_t i = sizeof(headers); i < sizeof(frame); i++)
 		frame[i] = (uint8_t)(i * 7 + 2);
-	memcpy(side.in + 1, frame, sizeof(frame));
-	dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	((struct rnic_wqe_eth *)dp_wqe_at(&side.sq, 1))->cs_flags =
+	memcpy(side->in + 1, frame, sizeof(frame));
+	dp_wqe(&side->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	((struct rnic_wqe_eth *)dp_wqe_at(&side->sq, 1))->cs_flags =
 		RNIC_WQE_ETH_L3_CSUM | RNIC_WQE_ETH_L4_CSUM;
-	dp_wqe_data(&side.sq, 2, side.in + 1, sizeof(frame));
-	dp_sq_ring(&side.sq);
-	dp_run(&side.dp);
-	cqe = dp_cq_next(&side.rx_cq);
+	dp_wqe_data(&side->sq, 2, side->in + 1, sizeof(frame));
+	dp_sq_ring(&side->sq);
+	dp_run(&side->dp);
+	cqe = dp_cq_next(&side->rx_cq);
 	assert_non_null(cqe);
 	assert_int_equal(cqe->hds_ip_ext & 7, 7);
-	assert_memory_equal(side.in + 42, frame + 42, sizeof(frame) - 42);
-	cqe = dp_cq_next(&side.rx_cq);
+	assert_memory_equal(side->in + 42, frame + 42, sizeof(frame) - 42);
+	cqe = dp_cq_next(&side->rx_cq);
 	assert_non_null(cqe);
 	assert_memory_not_equal(buffer + 42, frame + 42, sizeof(frame) - 42);
 	assert_int_equal(cqe->hds_ip_ext & 7, 3);
-	dp_close(&side.dp);
 }
 
 /* A doorbell that another one of the same page overwrote before the device looked. */
 static void
 test_lost_doorbell(void **state)
 {
-	struct softrnic_conf conf = { .name = "lost", .wire = "loop" };
-	struct side side;
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
+	struct dp_sq other; /* on the same page */
 	uint64_t missed;
 	uint32_t i;
 
-	side_open(&side, *state, &conf);
-	dp_run(&side.dp);
+	LOOP(f);
+	assert_int_equal(dp_sq_create(&side->dp, &other, &side->tx_cq, 10, 1, 0), 0);
+	dp_run(&side->dp);
 	for (i = 0; i < 2000; i++)
-		softrnic_poll(*state);
-	missed = dp_stats(&side.dp).doorbells_missed;
-	dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	dp_wqe_data(&side.sq, 2, side.out, 64);
-	dp_sq_record(&side.sq); /* the register never tells */
-	dp_send(&side.sq2, side.out, 65);
-	dp_run(&side.dp);
-	assert_int_equal(count_received(&side), 2);
-	assert_int_equal(dp_stats(&side.dp).doorbells_missed, missed + 1);
-	dp_close(&side.dp);
+		softrnic_poll(f->poller);
+	missed = dp_stats(&side->dp).doorbells_missed;
+	dp_wqe(&side->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&side->sq, 2, side->out, 64);
+	dp_sq_record(&side->sq); /* the register never tells */
+	dp_send(&other, side->out, 65);
+	dp_run(&side->dp);
+	assert_int_equal(count_received(side), 2);
+	assert_int_equal(dp_stats(&side->dp).doorbells_missed, missed + 1);
 }
 
 /* Doorbells as messages through the BAR: 8 bytes, two halves of 4, BlueFlame's 64 bytes. */
 static void
 test_bar_doorbells(void **state)
 {
-	struct softrnic_conf conf = { .name = "bar", .wire = "loop" };
-	struct side side;
+	struct fixture *f = *state;
+	struct dp_side *side = &f->a;
 	uint64_t at, bell;
 	uint32_t i, way;
 
-	side_open(&side, *state, &conf);
+	LOOP(f);
 	for (i = 0; i < 2000; i++)
-		softrnic_poll(*state);
+		softrnic_poll(f->poller);
 	for (i = 0; i < 300; i++) {
 		way = i % 3;
-		dp_wqe(&side.sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
-		dp_wqe_data(&side.sq, 2, side.out, 64);
-		dp_sq_record(&side.sq);
-		at = (uint64_t)side.sq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_BLUEFLAME +
+		dp_wqe(&side->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ON_ERROR);
+		dp_wqe_data(&side->sq, 2, side->out, 64);
+		dp_sq_record(&side->sq);
+		at = (uint64_t)side->sq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_BLUEFLAME +
 		     (i & 1) * RNIC_BF_HALF_BYTES;
-		memcpy(&bell, side.sq.last, 8);
+		memcpy(&bell, side->sq.last, 8);
 		if (way == 0) {
-			assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 8), 0);
+			assert_int_equal(softrnic_bar_write(side->dp.dev, at, &bell, 8), 0);
 		} else if (way == 1) {
-			assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 4), 0);
+			assert_int_equal(softrnic_bar_write(side->dp.dev, at, &bell, 4), 0);
 			assert_int_equal(
-				softrnic_bar_write(side.dp.dev, at + 4, (uint8_t *)&bell + 4, 4),
+				softrnic_bar_write(side->dp.dev, at + 4, (uint8_t *)&bell + 4, 4),
 				0);
 		} else {
 			for (uint32_t k = 0; k < 64; k += 8)
-				assert_int_equal(softrnic_bar_write(side.dp.dev, at + k,
-								    (uint8_t *)side.sq.last + k, 8),
+				assert_int_equal(softrnic_bar_write(side->dp.dev, at + k,
+								    (uint8_t *)side->sq.last + k,
+								    8),
 						 0);
 		}
-		assert_true(softrnic_poll(*state) > 0);
-		assert_int_equal(count_received(&side), 1);
+		assert_true(softrnic_poll(f->poller) > 0);
+		assert_int_equal(count_received(side), 1);
 	}
-	assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 2), -EINVAL);
-	assert_int_equal(softrnic_bar_write(side.dp.dev, at + 4, &bell, 8), -EINVAL);
+	assert_int_equal(softrnic_bar_write(side->dp.dev, at, &bell, 2), -EINVAL);
+	assert_int_equal(softrnic_bar_write(side->dp.dev, at + 4, &bell, 8), -EINVAL);
 	/* A CQ armed in two halves, with an entry there. */
-	while (dp_eq_next(&side.dp) != NULL)
+	while (dp_eq_next(&side->dp) != NULL)
 		;
-	dp_send(&side.sq, side.out, 64);
-	dp_run(&side.dp);
-	side.rx_cq.dbrec->arm = rnic_cpu_to_be32(side.rx_cq.consumer);
-	at = (uint64_t)side.rx_cq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_CQ_ARM;
-	bell = RNIC_SWAP64((uint64_t)side.rx_cq.consumer << 32 | side.rx_cq.cqn);
-	assert_int_equal(softrnic_bar_write(side.dp.dev, at, &bell, 4), 0);
-	assert_int_equal(softrnic_bar_write(side.dp.dev, at + 4, (uint8_t *)&bell + 4, 4), 0);
-	dp_run(&side.dp);
-	assert_non_null(dp_eq_next(&side.dp));
-	assert_null(dp_eq_next(&side.dp));
-	dp_close(&side.dp);
+	dp_send(&side->sq, side->out, 64);
+	dp_run(&side->dp);
+	side->rx_cq.dbrec->arm = rnic_cpu_to_be32(side->rx_cq.consumer);
+	at = (uint64_t)side->rx_cq.uar * RNIC_UAR_PAGE_BYTES + RNIC_UAR_CQ_ARM;
+	bell = RNIC_SWAP64((uint64_t)side->rx_cq.consumer << 32 | side->rx_cq.cqn);
+	assert_int_equal(softrnic_bar_write(side->dp.dev, at, &bell, 4), 0);
+	assert_int_equal(softrnic_bar_write(side->dp.dev, at + 4, (uint8_t *)&bell + 4, 4), 0);
+	dp_run(&side->dp);
+	assert_non_null(dp_eq_next(&side->dp));
+	assert_null(dp_eq_next(&side->dp));
 }
 
 static double
@@ -518,7 +530,7 @@ process_cpu(void)
 
 /* Wait for the device thread to deliver; false after many naps, of some 10 s in all if nobody disturbs them. */
 static bool
-wait_received(struct side *side)
+wait_received(struct dp_side *side)
 {
 	for (uint32_t naps = 0; naps < 100000; naps++) {
 		if (dp_cq_next(&side->rx_cq) != NULL)
@@ -552,7 +564,7 @@ test_host_thread(void **state)
 {
 	struct softrnic_conf conf = { .name = "hosted", .wire = "loop" };
 	struct softrnic_poller *poller, *again;
-	struct side side;
+	struct dp_side side;
 	uint32_t i;
 
 	(void)state;
@@ -615,7 +627,7 @@ test_calls_not_starved(void **state)
 {
 	struct softrnic_conf conf = { .name = "busy", .wire = "loop" };
 	struct softrnic_poller *poller;
-	struct side side;
+	struct dp_side side;
 	double before;
 	uint32_t i, value;
 
@@ -641,18 +653,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_pair_link, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_sent_to_oneself, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_held_frame_dies_with_the_link, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_headers_out_of_foreign_memory_are_read_once,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_checksums_are_of_what_arrives_out_of_foreign_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_doorbell, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bar_doorbells, setup, teardown),
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		T(test_pair_link),
+		T(test_what_is_sent_to_oneself),
+		T(test_counters),
+		T(test_faults),
+		T(test_held_frame_dies_with_the_link),
+		T(test_headers_out_of_foreign_memory_are_read_once),
+		T(test_checksums_are_of_what_arrives_out_of_foreign_memory),
+		T(test_lost_doorbell),
+		T(test_bar_doorbells),
 		cmocka_unit_test(test_host_thread),
 		cmocka_unit_test(test_host_exit),
 		cmocka_unit_test(test_calls_not_starved),

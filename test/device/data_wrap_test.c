@@ -4,15 +4,7 @@
  * Counters that begin at 0 for every driver, driven to where they come round: WQEs of send and receive queues after 2^16,
  * entries of completion queues after 2^24. In near_end.h are those that can begin anywhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "data_path.h"
+#include "data_expect.h"
 #include "../counts.h"
 
 #define LOG_SIZE 6
@@ -22,52 +14,40 @@
 #define BEYOND	 100u	/* and so many from there on */
 #define ROOM	 2048u
 
-struct fixture {
-	struct softrnic_poller *poller;
-	struct dp dp;
-	struct dp_cq tx_cq, rx_cq;
-	struct dp_sq sq;
-	struct dp_rq rq;
-	uint8_t *out, *in; /* in: ENTRIES times ROOM */
-};
-
 static int
 setup(void **state)
 {
-	const struct softrnic_conf conf = { .name = "wrap", .wire = "loop" };
 	const struct dp_cq_conf cq = { .log_size = CQ_LOG, .uar = 1 };
-	struct fixture *f = calloc(1, sizeof(*f));
+	const struct dp_side_conf conf = { .device = { .name = "wrap", .wire = "loop" },
+					   .tx_cq = cq,
+					   .rx_cq = cq,
+					   .sq_log_size = LOG_SIZE,
+					   .sq_uar = 1,
+					   .sq_flags = DP_SQ_FLUSH,
+					   .rq_log_size = LOG_SIZE,
+					   .rq_log_stride = 4,
+					   .out_bytes = ROOM,
+					   .in_bytes = (size_t)ENTRIES * ROOM };
+	struct dp_side *f;
 
-	assert_non_null(f);
-	assert_int_equal(softrnic_poller_create(&f->poller), 0);
-	assert_int_equal(dp_open(&f->dp, f->poller, &conf), 0);
-	assert_int_equal(dp_cq_create(&f->dp, &f->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&f->dp, &f->rx_cq, &cq), 0);
-	assert_int_equal(dp_sq_create(&f->dp, &f->sq, &f->tx_cq, LOG_SIZE, 1, DP_SQ_FLUSH), 0);
-	assert_int_equal(dp_rq_create(&f->dp, &f->rq, &f->rx_cq, LOG_SIZE, 4), 0);
-	assert_int_equal(dp_steer_all(&f->rq), 0);
-	f->out = dp_alloc(&f->dp, ROOM, ROOM);
-	f->in = dp_alloc(&f->dp, (size_t)ENTRIES * ROOM, ROOM);
+	assert_int_equal(dp_side_setup(state, &conf), 0);
+	f = *state;
 	memcpy(f->out, "\x02\0\0\0\0\2\x02\0\0\0\0\1\x88\xb5", 14);
-	*state = f;
 	return 0;
 }
 
 static void
-expect(struct fixture *f, struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter)
+expect(struct dp_side *f, struct dp_cq *cq, enum rnic_cqe_opcode opcode, uint16_t counter)
 {
-	const struct rnic_cqe *cqe;
-
 	while (dp_cq_peek(cq) == NULL)
 		softrnic_poll(f->poller);
-	cqe = dp_cq_next(cq);
-	assert_int_equal(RNIC_CQE_OPCODE(cqe->op_own), opcode);
-	assert_int_equal(rnic_be16_to_cpu(cqe->wqe_counter), counter);
+	/* An error has a send queue's number as well. */
+	dp_expect(cq, opcode, counter, cq == &f->tx_cq ? f->sq.sqn : 0);
 }
 
 /* So many NOPs, of which the last one of each doorbell completes. */
 static void
-nops(struct fixture *f, uint32_t count)
+nops(struct dp_side *f, uint32_t count)
 {
 	uint32_t burst, i;
 
@@ -83,7 +63,7 @@ nops(struct fixture *f, uint32_t count)
 
 /* A frame that says which one it is. */
 static void
-send_numbered(struct fixture *f, uint32_t number)
+send_numbered(struct dp_side *f, uint32_t number)
 {
 	memcpy(f->out + 14, &number, sizeof(number));
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
@@ -94,7 +74,7 @@ send_numbered(struct fixture *f, uint32_t number)
 static void
 test_a_send_queue(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t i, got;
 
 	nops(f, NEAR);
@@ -118,7 +98,7 @@ test_a_send_queue(void **state)
 static void
 test_a_full_send_queue(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t i;
 
 	nops(f, 65536 - ENTRIES / 2);
@@ -141,7 +121,7 @@ test_a_full_send_queue(void **state)
 static void
 test_a_send_record_ahead(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 
 	nops(f, NEAR);
 	f->sq.producer = (uint16_t)(f->sq.producer + ENTRIES + 1);
@@ -154,7 +134,7 @@ test_a_send_record_ahead(void **state)
 static void
 test_a_receive_queue(void **state)
 {
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t number = 0, burst, i, got;
 
 	while (number < NEAR + BEYOND) {
@@ -178,7 +158,7 @@ test_a_receive_queue(void **state)
 
 /* One event for the arming, whatever the index is. */
 static void
-expect_event(struct fixture *f)
+expect_event(struct dp_side *f)
 {
 	const struct rnic_eqe *eqe;
 
@@ -200,7 +180,7 @@ static void
 test_a_completion_queue(void **state)
 {
 	const uint32_t end = full_run() ? 1u << 24 : 1u << 16;
-	struct fixture *f = *state;
+	struct dp_side *f = *state;
 	uint32_t done = 0, armed = 0, burst, i;
 
 	while (done < end + BEYOND) {
@@ -225,7 +205,7 @@ test_a_completion_queue(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, dp_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, dp_side_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_send_queue),    T(a_full_send_queue),  T(a_send_record_ahead),
 		T(a_receive_queue), T(a_completion_queue),

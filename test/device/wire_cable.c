@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <rte_bus_vdev.h>
@@ -89,7 +90,7 @@ cable_nap(unsigned int *naps, const char *what)
 }
 
 void
-cable_open(struct ww *ww)
+cable_open(struct dp_side *ww)
 {
 	struct softrnic_conf conf = { .name = "wired", .wire = "port:" CABLE_ETHDEV };
 
@@ -99,7 +100,7 @@ cable_open(struct ww *ww)
 }
 
 void
-cable_wait_for_link(struct ww *ww, bool up)
+cable_wait_for_link(struct dp_side *ww, bool up)
 {
 	unsigned int naps = 0;
 
@@ -117,7 +118,7 @@ cable_wait_for_link(struct ww *ww, bool up)
 }
 
 void
-cable_pass_both_ways(struct ww *ww)
+cable_pass_both_ways(struct dp_side *ww)
 {
 	softrnic_poll(ww->poller);
 	ww_post(ww, 2);
@@ -137,15 +138,24 @@ cable_pass_both_ways(struct ww *ww)
 int
 cable_setup(void **state)
 {
-	(void)state;
 	cable_make();
+	return ww_setup(state);
+}
+
+int
+cable_setup_open(void **state)
+{
+	if (cable_setup(state) != 0)
+		return -1;
+	cable_open(*state);
 	return 0;
 }
 
 int
 cable_teardown(void **state)
 {
-	(void)state;
+	ww_close(*state);
+	free(*state);
 	cable_end();
 	assert_int_equal(rte_ring_count(cable_in), 0);
 	assert_int_equal(rte_ring_count(cable_out), 0);

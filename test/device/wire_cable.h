@@ -39,12 +39,13 @@ void cable_take_none(void);
 void cable_nap(unsigned int *naps, const char *what);
 
 /* A device whose wire the ethdev is. */
-void cable_open(struct ww *ww);
-void cable_wait_for_link(struct ww *ww, bool up);
-void cable_pass_both_ways(struct ww *ww);
+void cable_open(struct dp_side *ww);
+void cable_wait_for_link(struct dp_side *ww, bool up);
+void cable_pass_both_ways(struct dp_side *ww);
 
-/* Of each test: there is the ethdev; at its end all mbufs are back. */
+/* Of each test: there is the ethdev, and the device if wanted; at their end all mbufs are back. */
 int cable_setup(void **state);
+int cable_setup_open(void **state);
 int cable_teardown(void **state);
 
 /* EAL, and the tests in it: what main() returns. */

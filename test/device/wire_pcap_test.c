@@ -16,6 +16,7 @@
 #include "test_clock.h"
 #include "softrnic/wire/ops.h"
 #include "wire_world.h"
+#include "driver/counter.h"
 #include "../cpu_time.h"
 #include "softrnic/base/object.h"
 
@@ -99,12 +100,34 @@ teardown(void **state)
 	return rmdir(folder);
 }
 
+static int
+world_teardown(void **state)
+{
+	ww_close(*state);
+	free(*state);
+	return 0;
+}
+
 static void
-open_rx(struct ww *ww)
+open_rx(struct dp_side *ww)
 {
 	struct softrnic_conf conf = { .name = "cap", .wire = "pcap", .rx_pcap = in_path };
 
 	ww_open(ww, &conf);
+}
+
+/* Frames 0..count-1. */
+static void
+open_rx_of(struct dp_side *ww, uint32_t count)
+{
+	capture_of(count);
+	open_rx(ww);
+}
+
+static bool
+is_up(struct dp_side *ww)
+{
+	return drv_link_is_up(&ww->dp.drv);
 }
 
 /* Polls, a millisecond apart, until the condition holds, for a while. */
@@ -121,18 +144,15 @@ open_rx(struct ww *ww)
 static void
 test_frames_of_a_file_arrive_whole_and_in_order(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(500);
-	open_rx(&ww);
-	ww_post(&ww, 600);
-	dp_run(&ww.dp);
+	open_rx_of(ww, 500);
+	ww_post(ww, 600);
+	dp_run(&ww->dp);
 	for (uint32_t i = 0; i < 500; i++)
-		ww_expect(&ww, length_of(i), i);
-	ww_expect_none(&ww);
-	assert_int_equal(dp_stats(&ww.dp).rx_packets, 500);
-	ww_close(&ww);
+		ww_expect(ww, length_of(i), i);
+	ww_expect_none(ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_packets, 500);
 }
 
 /* However long it is, a round takes so many of its frames. */
@@ -140,62 +160,53 @@ static void
 test_a_file_that_goes_on_and_on_has_its_share(void **state)
 {
 	uint64_t before = 0, now = 0;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(500);
-	open_rx(&ww);
-	ww_post(&ww, 600);
+	open_rx_of(ww, 500);
+	ww_post(ww, 600);
 	for (uint32_t i = 0; now < 500; i++, before = now) {
 		assert_in_range(i, 0, 1000);
-		softrnic_poll(ww.poller);
-		now = dp_stats(&ww.dp).rx_packets;
+		softrnic_poll(ww->poller);
+		now = dp_stats(&ww->dp).rx_packets;
 		assert_in_range(now - before, 0, 64);
 	}
-	ww_close(&ww);
 }
 
 static void
 test_a_file_waits_for_receive_buffers(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(300);
-	open_rx(&ww);
-	dp_run(&ww.dp);
-	ww_expect_none(&ww);
+	open_rx_of(ww, 300);
+	dp_run(&ww->dp);
+	ww_expect_none(ww);
 	for (uint32_t i = 0; i < 300; i += 50) {
-		ww_post(&ww, 50);
-		dp_run(&ww.dp);
+		ww_post(ww, 50);
+		dp_run(&ww->dp);
 		for (uint32_t k = i; k < i + 50; k++)
-			ww_expect(&ww, length_of(k), k);
-		ww_expect_none(&ww);
+			ww_expect(ww, length_of(k), k);
+		ww_expect_none(ww);
 	}
-	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 0);
-	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
-	ww_close(&ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_no_buffer, 0);
+	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
 }
 
 static void
 test_the_link_goes_down_at_the_end_and_not_before(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(3);
-	open_rx(&ww);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 0);
-	ww_post(&ww, 2);
+	open_rx_of(ww, 3);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 0);
+	ww_post(ww, 2);
 	test_clock_advance_us(1500000);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 0);
-	assert_true(ww.dp.dev->port.link_up);
-	ww_post(&ww, 1);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 0);
+	assert_true(is_up(ww));
+	ww_post(ww, 1);
+	poll_until(ww, !is_up(ww));
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 1);
 	for (uint32_t i = 0; i < 3; i++)
-		ww_expect(&ww, length_of(i), i);
-	ww_close(&ww);
+		ww_expect(ww, length_of(i), i);
 }
 
 /* What a port forwards of the last frames still gets out. */
@@ -205,47 +216,42 @@ test_the_link_stays_while_frames_are_sent(void **state)
 	struct softrnic_conf conf = {
 		.name = "cap", .wire = "pcap", .rx_pcap = in_path, .tx_pcap = out_path
 	};
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	capture_of(1);
-	ww_open(&ww, &conf);
-	ww_post(&ww, 1);
-	dp_run(&ww.dp);
-	ww_expect(&ww, length_of(0), 0);
+	ww_open(ww, &conf);
+	ww_post(ww, 1);
+	dp_run(&ww->dp);
+	ww_expect(ww, length_of(0), 0);
 	for (uint32_t i = 0; i < 20; i++) {
 		test_clock_advance_us(200000);
-		ww_send(&ww, 100, i);
+		ww_send(ww, 100, i);
 	}
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 0);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, 20);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	ww_close(&ww);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 0);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, 20);
+	poll_until(ww, !is_up(ww));
 }
 
 /* Who has something to say of its own all the time, and no file for it, learns of the end as well. */
 static void
 test_a_port_that_sends_on_and_on_has_its_link_end(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint32_t i;
 
-	(void)state;
-	capture_of(1);
-	open_rx(&ww);
-	ww_post(&ww, 1);
-	dp_run(&ww.dp);
-	ww_expect(&ww, length_of(0), 0);
-	for (i = 0; ww.dp.dev->port.link_up; i++) {
+	open_rx_of(ww, 1);
+	ww_post(ww, 1);
+	dp_run(&ww->dp);
+	ww_expect(ww, length_of(0), 0);
+	for (i = 0; is_up(ww); i++) {
 		if (i == 100)
 			fail_msg("the link is up 20 s behind the last frame");
 		test_clock_advance_us(200000);
-		ww_send(&ww, 100, i);
+		ww_send(ww, 100, i);
 	}
 	/* Not at once, either. */
 	assert_true(i > 10);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
-	ww_close(&ww);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 1);
 }
 
 static void
@@ -256,21 +262,20 @@ test_times_are_as_far_apart_as_in_the_capture(void **state)
 	const uint32_t magics[] = { MAGIC_NS, MAGIC_US };
 	uint64_t time, first = 0;
 	uint32_t bytes, unit;
-	struct ww ww;
+	struct dp_side *ww = *state;
 	FILE *file;
 
-	(void)state;
 	for (uint32_t m = 0; m < 2; m++) {
 		unit = m == 0 ? 1 : 1000;
 		file = capture_begin(magics[m], ETHERNET);
 		for (uint32_t i = 0; i < 4; i++)
 			capture_add(file, seconds[i], ns[i] / unit, 60, 60, i);
 		fclose(file);
-		open_rx(&ww);
-		ww_post(&ww, 4);
-		dp_run(&ww.dp);
+		open_rx(ww);
+		ww_post(ww, 4);
+		dp_run(&ww->dp);
 		for (uint32_t i = 0; i < 4; i++) {
-			assert_non_null(ww_next(&ww, &bytes, &time));
+			assert_non_null(ww_next(ww, &bytes, &time));
 			if (i == 0)
 				first = time;
 			assert_int_equal(time - first,
@@ -278,8 +283,8 @@ test_times_are_as_far_apart_as_in_the_capture(void **state)
 						 ns[i] / unit * unit - ns[0] / unit * unit);
 		}
 		/* The device's own clock went on as ever. */
-		assert_true(ww.dp.dev->now < UINT64_C(7000000000));
-		ww_close(&ww);
+		assert_true(ww->dp.dev->now < UINT64_C(7000000000));
+		ww_close(ww);
 	}
 }
 
@@ -287,10 +292,9 @@ test_times_are_as_far_apart_as_in_the_capture(void **state)
 static void
 test_frames_that_are_cut_short_or_too_long_are_errors(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 	FILE *file;
 
-	(void)state;
 	file = capture_begin(MAGIC_NS, ETHERNET);
 	capture_add(file, 1, 0, 60, 61, 0);
 	capture_add(file, 1, 0, 0, 0, 1);
@@ -300,37 +304,35 @@ test_frames_that_are_cut_short_or_too_long_are_errors(void **state)
 	capture_add(file, 1, 0, 1518, 1518, 5);
 	capture_add(file, 1, 0, 14, 14, 6);
 	fclose(file);
-	open_rx(&ww);
-	ww_post(&ww, 10);
-	dp_run(&ww.dp);
-	ww_expect(&ww, 1518, 5);
-	ww_expect(&ww, 14, 6);
-	ww_expect_none(&ww);
-	assert_int_equal(dp_stats(&ww.dp).rx_errors, 5);
-	assert_int_equal(ww.dp.dev->port.counters.rx_errors, 5);
-	assert_int_equal(dp_stats(&ww.dp).rx_packets, 2);
-	ww_close(&ww);
+	open_rx(ww);
+	ww_post(ww, 10);
+	dp_run(&ww->dp);
+	ww_expect(ww, 1518, 5);
+	ww_expect(ww, 14, 6);
+	ww_expect_none(ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_errors, 5);
+	assert_int_equal(
+		drv_vport_counter(&ww->dp.drv, RNIC_VPORT_COUNTERS_RECEIVED_ERRORS_PACKETS), 5);
+	assert_int_equal(dp_stats(&ww->dp).rx_packets, 2);
 }
 
 /* A file that breaks off: what is whole arrives, and the link goes down as at its end. */
 static void
 test_a_file_that_breaks_off_ends_there(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	capture_of(3);
 	assert_int_equal(truncate(in_path, sizeof(struct file_header) +
 						   3 * sizeof(struct record_header) + length_of(0) +
 						   length_of(1) + 10),
 			 0);
-	open_rx(&ww);
-	ww_post(&ww, 10);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	ww_expect(&ww, length_of(0), 0);
-	ww_expect(&ww, length_of(1), 1);
-	ww_expect_none(&ww);
-	ww_close(&ww);
+	open_rx(ww);
+	ww_post(ww, 10);
+	poll_until(ww, !is_up(ww));
+	ww_expect(ww, length_of(0), 0);
+	ww_expect(ww, length_of(1), 1);
+	ww_expect_none(ww);
 }
 
 /* Applications set promiscuous mode behind the start of their queues: no frame is lost to that. */
@@ -338,38 +340,32 @@ static void
 test_a_frame_that_nobody_wants_waits_for_a_change_of_mind(void **state)
 {
 	static const struct dp_vport none = { 0 }, all = { .promisc_all = true };
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(5);
-	open_rx(&ww);
-	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
-	ww_post(&ww, 10);
-	dp_run(&ww.dp);
-	ww_expect_none(&ww);
-	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
-	assert_int_equal(dp_vport_modify(&ww.dp, &all), 0);
-	dp_run(&ww.dp);
+	open_rx_of(ww, 5);
+	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	ww_post(ww, 10);
+	dp_run(&ww->dp);
+	ww_expect_none(ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
+	assert_int_equal(dp_vport_modify(&ww->dp, &all), 0);
+	dp_run(&ww->dp);
 	for (uint32_t i = 0; i < 5; i++)
-		ww_expect(&ww, length_of(i), i);
-	ww_close(&ww);
+		ww_expect(ww, length_of(i), i);
 }
 
 static void
 test_frames_that_nobody_wants_hold_a_file_up_only_once(void **state)
 {
 	static const struct dp_vport none = { 0 };
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(5);
-	open_rx(&ww);
-	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
-	ww_post(&ww, 10);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 5);
-	ww_expect_none(&ww);
-	ww_close(&ww);
+	open_rx_of(ww, 5);
+	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	ww_post(ww, 10);
+	poll_until(ww, !is_up(ww));
+	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 5);
+	ww_expect_none(ww);
 }
 
 /* A queue that is stopped or in ERR drops what comes to it, and does not stop what comes to others. */
@@ -377,24 +373,21 @@ static void
 test_a_queue_that_does_not_receive_holds_a_file_up_only_once(void **state)
 {
 	struct dp_rq other;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	capture_of(5);
-	open_rx(&ww);
-	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 4, 4), 0);
-	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 5);
-	ww_expect_none(&ww);
-	ww_close(&ww);
+	open_rx_of(ww, 5);
+	assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 4, 4), 0);
+	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	poll_until(ww, !is_up(ww));
+	assert_int_equal(dp_stats(&ww->dp).rx_no_buffer, 5);
+	ww_expect_none(ww);
 }
 
 #define MANY_POLLS 100u
 
 /* How long a poll takes while a frame waits. */
 static uint64_t
-waiting_poll_ns(struct ww *ww)
+waiting_poll_ns(struct dp_side *ww)
 {
 	uint64_t least = UINT64_MAX, ns;
 
@@ -417,82 +410,70 @@ test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
 	static const struct dp_vport none = { 0 };
 	struct dp_rq other;
 	uint64_t ready, many;
-	struct ww ww;
+	struct dp_side *ww = *state;
 	size_t used;
 
-	(void)state;
-	capture_of(1);
-	open_rx(&ww);
+	open_rx_of(ww, 1);
 	/* It is ready, and has no buffer. */
-	ready = waiting_poll_ns(&ww);
-	assert_int_equal(dp_vport_modify(&ww.dp, &none), 0);
-	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
+	ready = waiting_poll_ns(ww);
+	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	/* One ring does for all. */
-	used = ww.dp.hn.used;
+	used = ww->dp.hn.used;
 	for (uint32_t i = 0; i < others; i++) {
-		ww.dp.hn.used = used;
-		assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
+		ww->dp.hn.used = used;
+		assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 0, 4), 0);
 		assert_int_equal(dp_rq_modify(&other, RNIC_WQ_STATE_RDY,
 					      i % 2 == 0 ? RNIC_WQ_STATE_RST : RNIC_WQ_STATE_ERR),
 				 0);
 	}
-	many = waiting_poll_ns(&ww);
+	many = waiting_poll_ns(ww);
 	if (many > 5 * ready)
 		fail_msg("%u ns a poll with a queue that is ready, and %u ns with %u that are not",
 			 (unsigned int)ready, (unsigned int)many, (unsigned int)others + 1);
 	/* The last one that was ready is gone, as it was: the frame has all the time there is. */
-	assert_int_equal(dp_destroy(&ww.dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
-	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
-	assert_int_equal(dp_destroy(&ww.dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
+	assert_int_equal(dp_destroy(&ww->dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
+	assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 0, 4), 0);
+	assert_int_equal(dp_destroy(&ww->dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
 	for (uint32_t ms = 0; ms < 5000; ms++) {
 		test_clock_advance_us(1000);
-		softrnic_poll(ww.poller);
+		softrnic_poll(ww->poller);
 	}
-	assert_int_equal(dp_stats(&ww.dp).rx_unmatched, 0);
+	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
 	/* And no more than it takes anybody to make up his mind, once there is one. */
-	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 0, 4), 0);
-	poll_until(&ww, dp_stats(&ww.dp).rx_unmatched == 1);
-	ww_close(&ww);
+	assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 0, 4), 0);
+	poll_until(ww, dp_stats(&ww->dp).rx_unmatched == 1);
 }
 
 static void
-end_and_reset(uint32_t frames)
+end_and_reset(struct dp_side *ww, uint32_t frames)
 {
-	struct rnic_teardown_hca_in teardown_in = { 0 };
-	struct ww ww;
-
-	capture_of(frames);
-	open_rx(&ww);
-	ww_post(&ww, 10);
-	poll_until(&ww, !ww.dp.dev->port.link_up);
-	assert_int_equal(dp_command(&ww.dp, RNIC_CMD_TEARDOWN_HCA, 0, &teardown_in,
-				    sizeof(teardown_in), NULL, 0),
-			 0);
-	assert_false(ww.dp.dev->wire->is_up(ww.dp.dev));
-	assert_int_equal(softrnic_reset(ww.dp.dev), 0);
-	assert_true(ww.dp.dev->wire->is_up(ww.dp.dev));
-	ww_close(&ww);
+	open_rx_of(ww, frames);
+	ww_post(ww, 10);
+	poll_until(ww, !is_up(ww));
+	assert_int_equal(drv_simple(&ww->dp.drv, RNIC_CMD_TEARDOWN_HCA, 0, NULL), 0);
+	assert_false(ww->dp.dev->wire->is_up(ww->dp.dev));
+	assert_int_equal(softrnic_reset(ww->dp.dev), 0);
+	assert_true(ww->dp.dev->wire->is_up(ww->dp.dev));
 }
 
 static void
 test_a_reset_takes_the_file_back_to_its_start(void **state)
 {
-	(void)state;
-	end_and_reset(4);
+	end_and_reset(*state, 4);
 }
 
 /* The next one has its link until the end as well, which comes soon. */
 static void
 test_a_reset_takes_an_empty_file_back_to_its_start(void **state)
 {
-	(void)state;
-	end_and_reset(0);
+	end_and_reset(*state, 0);
 }
 
 /* ---- What is sent ---- */
 
 static void
-open_tx(struct ww *ww, const char *path)
+open_tx(struct dp_side *ww, const char *path)
 {
 	struct softrnic_conf conf = { .name = "cap", .wire = "pcap", .tx_pcap = path };
 
@@ -546,19 +527,18 @@ static void
 test_what_is_sent_is_in_the_file_with_its_time(void **state)
 {
 	uint64_t start = wall_ns();
-	struct ww ww;
+	struct dp_side *ww = *state;
 	FILE *file;
 
-	(void)state;
-	open_tx(&ww, out_path);
+	open_tx(ww, out_path);
 	for (uint32_t i = 0; i < 200; i++)
-		ww_send(&ww, length_of(i), i);
+		ww_send(ww, length_of(i), i);
 	/* Errors are not in the file. */
-	ww_send(&ww, 13, 1000);
-	ww_send(&ww, 1519, 1001);
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 2);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, 200);
-	ww_close(&ww);
+	ww_send(ww, 13, 1000);
+	ww_send(ww, 1519, 1001);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 2);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, 200);
+	ww_close(ww);
 	file = fopen(out_path, "r");
 	assert_non_null(file);
 	check_file_header(file);
@@ -571,20 +551,19 @@ test_what_is_sent_is_in_the_file_with_its_time(void **state)
 static void
 test_a_frame_of_many_pieces_is_one_record(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 	FILE *file;
 
-	(void)state;
-	open_tx(&ww, out_path);
-	ww_frame(ww.out, 300, 9);
-	dp_wqe(&ww.sq, RNIC_WQE_SEND, 5, RNIC_WQE_CE_ALWAYS);
-	dp_wqe_data(&ww.sq, 2, ww.out, 1);
-	dp_wqe_data(&ww.sq, 3, ww.out + 1, 99);
-	dp_wqe_data(&ww.sq, 4, ww.out + 100, 200);
-	dp_sq_record(&ww.sq);
-	dp_sq_ring(&ww.sq);
-	dp_run(&ww.dp);
-	ww_close(&ww);
+	open_tx(ww, out_path);
+	ww_frame(ww->out, 300, 9);
+	dp_wqe(&ww->sq, RNIC_WQE_SEND, 5, RNIC_WQE_CE_ALWAYS);
+	dp_wqe_data(&ww->sq, 2, ww->out, 1);
+	dp_wqe_data(&ww->sq, 3, ww->out + 1, 99);
+	dp_wqe_data(&ww->sq, 4, ww->out + 100, 200);
+	dp_sq_record(&ww->sq);
+	dp_sq_ring(&ww->sq);
+	dp_run(&ww->dp);
+	ww_close(ww);
 	file = fopen(out_path, "r");
 	assert_non_null(file);
 	check_file_header(file);
@@ -597,33 +576,30 @@ static void
 test_a_quiet_wire_brings_its_file_up_to_date(void **state)
 {
 	struct stat st;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	open_tx(&ww, out_path);
-	ww_send(&ww, 100, 0);
-	dp_run(&ww.dp);
+	open_tx(ww, out_path);
+	ww_send(ww, 100, 0);
+	dp_run(&ww->dp);
 	assert_int_equal(stat(out_path, &st), 0);
 	assert_int_equal(st.st_size,
 			 sizeof(struct file_header) + sizeof(struct record_header) + 100);
-	ww_close(&ww);
 }
 
 static void
 test_a_file_that_cannot_be_written_counts_transmit_errors(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	open_tx(&ww, "/dev/full");
-	ww_send(&ww, 100, 0);
-	dp_run(&ww.dp);
-	ww_send(&ww, 100, 1);
-	ww_send(&ww, 100, 2);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, 1);
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 2);
-	assert_int_equal(ww.dp.dev->port.counters.tx_errors, 2);
-	ww_close(&ww);
+	open_tx(ww, "/dev/full");
+	ww_send(ww, 100, 0);
+	dp_run(&ww->dp);
+	ww_send(ww, 100, 1);
+	ww_send(ww, 100, 2);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, 1);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 2);
+	assert_int_equal(
+		drv_vport_counter(&ww->dp.drv, RNIC_VPORT_COUNTERS_TRANSMIT_ERRORS_PACKETS), 2);
 }
 
 /* ---- Refused ---- */
@@ -722,28 +698,28 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_of_a_file_arrive_whole_and_in_order),
-		cmocka_unit_test(test_a_file_that_goes_on_and_on_has_its_share),
-		cmocka_unit_test(test_a_file_waits_for_receive_buffers),
-		cmocka_unit_test(test_the_link_goes_down_at_the_end_and_not_before),
-		cmocka_unit_test(test_the_link_stays_while_frames_are_sent),
-		cmocka_unit_test(test_a_port_that_sends_on_and_on_has_its_link_end),
-		cmocka_unit_test(test_times_are_as_far_apart_as_in_the_capture),
-		cmocka_unit_test(test_frames_that_are_cut_short_or_too_long_are_errors),
-		cmocka_unit_test(test_a_file_that_breaks_off_ends_there),
-		cmocka_unit_test(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
-		cmocka_unit_test(test_frames_that_nobody_wants_hold_a_file_up_only_once),
-		cmocka_unit_test(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
-		cmocka_unit_test(
-			test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive),
-		cmocka_unit_test(test_a_reset_takes_the_file_back_to_its_start),
-		cmocka_unit_test(test_a_reset_takes_an_empty_file_back_to_its_start),
-		cmocka_unit_test(test_what_is_sent_is_in_the_file_with_its_time),
-		cmocka_unit_test(test_a_frame_of_many_pieces_is_one_record),
-		cmocka_unit_test(test_a_quiet_wire_brings_its_file_up_to_date),
-		cmocka_unit_test(test_a_file_that_cannot_be_written_counts_transmit_errors),
-		cmocka_unit_test(test_what_cannot_be_is_refused_with_the_reason),
-		cmocka_unit_test(test_a_file_that_is_read_is_not_overwritten),
+#define T(name) cmocka_unit_test_setup_teardown(name, ww_setup, world_teardown)
+		T(test_frames_of_a_file_arrive_whole_and_in_order),
+		T(test_a_file_that_goes_on_and_on_has_its_share),
+		T(test_a_file_waits_for_receive_buffers),
+		T(test_the_link_goes_down_at_the_end_and_not_before),
+		T(test_the_link_stays_while_frames_are_sent),
+		T(test_a_port_that_sends_on_and_on_has_its_link_end),
+		T(test_times_are_as_far_apart_as_in_the_capture),
+		T(test_frames_that_are_cut_short_or_too_long_are_errors),
+		T(test_a_file_that_breaks_off_ends_there),
+		T(test_a_frame_that_nobody_wants_waits_for_a_change_of_mind),
+		T(test_frames_that_nobody_wants_hold_a_file_up_only_once),
+		T(test_a_queue_that_does_not_receive_holds_a_file_up_only_once),
+		T(test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive),
+		T(test_a_reset_takes_the_file_back_to_its_start),
+		T(test_a_reset_takes_an_empty_file_back_to_its_start),
+		T(test_what_is_sent_is_in_the_file_with_its_time),
+		T(test_a_frame_of_many_pieces_is_one_record),
+		T(test_a_quiet_wire_brings_its_file_up_to_date),
+		T(test_a_file_that_cannot_be_written_counts_transmit_errors),
+		T(test_what_cannot_be_is_refused_with_the_reason),
+		T(test_a_file_that_is_read_is_not_overwritten),
 	};
 
 	return cmocka_run_group_tests_name("wire_pcap", tests, setup, teardown);

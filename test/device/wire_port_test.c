@@ -34,27 +34,24 @@ free_ports(void)
 static void
 test_frames_pass_both_ways_whole_and_in_order(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
 	for (uint32_t round = 0; round < 20; round++) {
-		ww_post(&ww, 50);
+		ww_post(ww, 50);
 		for (uint32_t i = 0; i < 50; i++)
 			cable_put(cable_mbuf(60 + i * 29, round * 50 + i));
-		dp_run(&ww.dp);
+		dp_run(&ww->dp);
 		for (uint32_t i = 0; i < 50; i++)
-			ww_expect(&ww, 60 + i * 29, round * 50 + i);
+			ww_expect(ww, 60 + i * 29, round * 50 + i);
 		for (uint32_t i = 0; i < 50; i++)
-			ww_send(&ww, 60 + i * 29, round * 50 + i);
+			ww_send(ww, 60 + i * 29, round * 50 + i);
 		for (uint32_t i = 0; i < 50; i++)
 			cable_take(60 + i * 29, round * 50 + i);
 	}
 	cable_take_none();
-	assert_int_equal(dp_stats(&ww.dp).rx_packets, 1000);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, 1000);
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 0);
-	ww_close(&ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_packets, 1000);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, 1000);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 0);
 }
 
 /* Nobody else's: not among the ports that an application finds, and given back at the end. */
@@ -63,18 +60,17 @@ test_the_ethdev_is_ours_until_the_end(void **state)
 {
 	struct rte_eth_dev_owner owner;
 	struct rte_eth_conf conf = { 0 };
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(free_ports(), 1);
-	cable_open(&ww);
+	cable_open(ww);
 	assert_int_equal(free_ports(), 0);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
 	assert_string_equal(owner.name, "softrnic wired");
 	assert_int_equal(rte_eth_promiscuous_get(id), 1);
-	ww_close(&ww);
+	ww_close(ww);
 	assert_int_equal(free_ports(), 1);
 	/* Stopped, or this would be refused. */
 	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), 0);
@@ -86,15 +82,13 @@ test_an_ethdev_that_is_not_ours_any_more_is_not_stopped(void **state)
 {
 	struct rte_eth_dev_owner owner;
 	struct rte_eth_conf conf = { 0 };
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
-	cable_open(&ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
 	assert_int_equal(rte_eth_dev_owner_unset(id, owner.id), 0);
-	ww_close(&ww);
+	ww_close(ww);
 	/* It runs, or this would be done. */
 	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), -EBUSY);
 	assert_int_equal(rte_eth_dev_stop(id), 0);
@@ -142,25 +136,22 @@ static void
 test_what_a_full_ethdev_does_not_take_is_counted(void **state)
 {
 	const uint32_t taken = RING_MAX + PENDING;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
 	for (uint32_t i = 0; i < 150; i++)
-		ww_send(&ww, 60, i);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, taken);
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 150 - taken);
-	assert_int_equal(ww.dp.dev->port.counters.tx_errors, 150 - taken);
+		ww_send(ww, 60, i);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, taken);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 150 - taken);
+	assert_int_equal(ww->dp.dev->port.counters.tx_errors, 150 - taken);
 	for (uint32_t i = 0; i < RING_MAX; i++)
 		cable_take(60, i);
-	dp_run(&ww.dp);
+	dp_run(&ww->dp);
 	for (uint32_t i = RING_MAX; i < taken; i++)
 		cable_take(60, i);
 	cable_take_none();
-	ww_send(&ww, 60, 7);
+	ww_send(ww, 60, 7);
 	cable_take(60, 7);
-	assert_int_equal(dp_stats(&ww.dp).tx_packets, taken + 1);
-	ww_close(&ww);
+	assert_int_equal(dp_stats(&ww->dp).tx_packets, taken + 1);
 }
 
 /* A burst a round, however fast the other end is. */
@@ -168,46 +159,40 @@ static void
 test_an_ethdev_that_always_has_more_takes_its_turn(void **state)
 {
 	uint64_t before, now;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	before = dp_stats(&ww.dp).rx_packets;
+	cable_wait_for_link(ww, true);
+	before = dp_stats(&ww->dp).rx_packets;
 	for (uint32_t i = 0; i < 20; i++, before = now) {
 		while (rte_ring_free_count(cable_in) > 0)
 			cable_put(cable_mbuf(60, i));
-		ww_post(&ww, CABLE_RING);
-		softrnic_poll(ww.poller);
-		now = dp_stats(&ww.dp).rx_packets;
+		ww_post(ww, CABLE_RING);
+		softrnic_poll(ww->poller);
+		now = dp_stats(&ww->dp).rx_packets;
 		assert_in_range(now - before, 1, 32);
 	}
-	dp_run(&ww.dp);
-	ww_close(&ww);
+	dp_run(&ww->dp);
 }
 
 static void
 test_the_link_follows_the_ethdevs(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
-	cable_open(&ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
-	cable_wait_for_link(&ww, true);
-	ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+	cable_wait_for_link(ww, true);
+	ww_link_events(ww, RNIC_PORT_CHANGE_DOWN);
 	assert_int_equal(rte_eth_dev_set_link_down(id), 0);
-	cable_wait_for_link(&ww, false);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
-	ww_send(&ww, 60, 1);
+	cable_wait_for_link(ww, false);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 1);
+	ww_send(ww, 60, 1);
 	cable_take_none();
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 1);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 1);
 	assert_int_equal(rte_eth_dev_set_link_up(id), 0);
-	cable_wait_for_link(&ww, true);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_ACTIVE), 1);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_ACTIVE), 1);
+	cable_pass_both_ways(ww);
 }
 
 static struct rte_mbuf *
@@ -232,11 +217,9 @@ mbuf_of_segments(uint32_t count, uint32_t bytes, uint32_t number)
 static void
 test_frames_that_no_port_would_take_are_errors(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	ww_post(&ww, 10);
+	ww_post(ww, 10);
 	cable_put(cable_mbuf(0, 0));
 	cable_put(cable_mbuf(13, 1));
 	cable_put(cable_mbuf(1519, 2));
@@ -244,93 +227,82 @@ test_frames_that_no_port_would_take_are_errors(void **state)
 	cable_put(mbuf_of_segments(SOFTRNIC_FRAME_PIECES, 2, 4));
 	cable_put(mbuf_of_segments(3, 100, 5));
 	cable_put(cable_mbuf(1518, 6));
-	dp_run(&ww.dp);
-	ww_expect(&ww, SOFTRNIC_FRAME_PIECES * 2, 4);
-	ww_expect(&ww, 300, 5);
-	ww_expect(&ww, 1518, 6);
-	ww_expect_none(&ww);
-	assert_int_equal(dp_stats(&ww.dp).rx_errors, 4);
-	assert_int_equal(ww.dp.dev->port.counters.rx_errors, 4);
-	ww_close(&ww);
+	dp_run(&ww->dp);
+	ww_expect(ww, SOFTRNIC_FRAME_PIECES * 2, 4);
+	ww_expect(ww, 300, 5);
+	ww_expect(ww, 1518, 6);
+	ww_expect_none(ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_errors, 4);
+	assert_int_equal(ww->dp.dev->port.counters.rx_errors, 4);
 }
 
 /* As any card does: a frame that finds no buffer is lost, and counted. */
 static void
 test_a_frame_without_a_buffer_is_lost_and_counted(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	ww_post(&ww, 1);
+	ww_post(ww, 1);
 	cable_put(cable_mbuf(60, 0));
 	cable_put(cable_mbuf(60, 1));
-	dp_run(&ww.dp);
-	ww_expect(&ww, 60, 0);
-	ww_expect_none(&ww);
-	assert_int_equal(dp_stats(&ww.dp).rx_no_buffer, 1);
-	ww_close(&ww);
+	dp_run(&ww->dp);
+	ww_expect(ww, 60, 0);
+	ww_expect_none(ww);
+	assert_int_equal(dp_stats(&ww->dp).rx_no_buffer, 1);
 }
 
 static void
 test_an_ethdev_that_comes_later_is_taken(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	cable_end();
-	cable_open(&ww);
-	assert_false(ww.dp.dev->port.link_up);
-	ww_send(&ww, 60, 1);
-	assert_int_equal(dp_stats(&ww.dp).tx_errors, 1);
+	cable_open(ww);
+	assert_false(ww->dp.dev->port.link_up);
+	ww_send(ww, 60, 1);
+	assert_int_equal(dp_stats(&ww->dp).tx_errors, 1);
 	cable_make();
-	cable_wait_for_link(&ww, true);
+	cable_wait_for_link(ww, true);
 	assert_int_equal(free_ports(), 0);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_pass_both_ways(ww);
 }
 
 static void
 test_an_ethdev_goes_and_comes_again(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
 	for (uint32_t i = 0; i < 3; i++) {
-		cable_pass_both_ways(&ww);
-		ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+		cable_pass_both_ways(ww);
+		ww_link_events(ww, RNIC_PORT_CHANGE_DOWN);
 		cable_end();
 		/* At once, before anybody else could have its number. */
-		assert_false(ww.dp.dev->wire->is_up(ww.dp.dev));
-		assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
-		assert_false(ww.dp.dev->port.link_up);
-		ww_send(&ww, 60, 1);
+		assert_false(ww->dp.dev->wire->is_up(ww->dp.dev));
+		assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 1);
+		assert_false(ww->dp.dev->port.link_up);
+		ww_send(ww, 60, 1);
 		cable_take_none();
 		cable_make();
-		cable_wait_for_link(&ww, true);
+		cable_wait_for_link(ww, true);
 	}
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_pass_both_ways(ww);
 }
 
 /* A daemon's memory of clients is its one polling thread's: nobody else writes an event. */
 static void
 test_only_who_polls_tells_of_the_link(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN);
+	cable_wait_for_link(ww, true);
+	ww_link_events(ww, RNIC_PORT_CHANGE_DOWN);
 	cable_end();
-	assert_null(dp_eq_next(&ww.dp));
-	assert_true(ww.dp.dev->port.link_up);
-	softrnic_poll(ww.poller);
-	assert_false(ww.dp.dev->port.link_up);
-	assert_int_equal(ww_link_events(&ww, RNIC_PORT_CHANGE_DOWN), 1);
-	ww_close(&ww);
+	assert_null(dp_eq_next(&ww->dp));
+	assert_true(ww->dp.dev->port.link_up);
+	softrnic_poll(ww->poller);
+	assert_false(ww->dp.dev->port.link_up);
+	assert_int_equal(ww_link_events(ww, RNIC_PORT_CHANGE_DOWN), 1);
+	ww_close(ww);
 	cable_make();
 }
 
@@ -338,16 +310,13 @@ test_only_who_polls_tells_of_the_link(void **state)
 static void
 test_a_device_may_end_without_its_ethdev(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
 	cable_end();
-	ww_close(&ww);
+	ww_close(ww);
 	cable_make();
-	cable_open(&ww);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_open(ww);
+	cable_pass_both_ways(ww);
 }
 
 /* The event of hardware that was pulled out: the wire closes the ethdev, as its owner. */
@@ -355,22 +324,19 @@ static void
 test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 {
 	unsigned int naps = 0;
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
-	cable_open(&ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	rte_eth_dev_callback_process(&rte_eth_devices[id], RTE_ETH_EVENT_INTR_RMV, NULL);
-	softrnic_poll(ww.poller);
-	assert_false(ww.dp.dev->port.link_up);
+	softrnic_poll(ww->poller);
+	assert_false(ww->dp.dev->port.link_up);
 	while (rte_eth_dev_is_valid_port(id))
 		cable_nap(&naps, "the ethdev is not closed");
 	cable_end();
 	cable_make();
-	cable_wait_for_link(&ww, true);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 /* Of one thread for another: ThreadSanitizer does not see the locks of EAL in between. */
@@ -405,11 +371,10 @@ static void
 test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
 {
 	unsigned int naps = 0;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	cable_end();
-	cable_open(&ww);
+	cable_open(ww);
 	assert_int_equal(rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_NEW,
 						       have_it_pulled_out, NULL),
 			 0);
@@ -419,12 +384,11 @@ test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
 			 0);
 	while (rte_eth_dev_is_valid_port(pulled_out))
 		cable_nap(&naps, "the ethdev is not closed");
-	assert_false(ww.dp.dev->port.link_up);
+	assert_false(ww->dp.dev->port.link_up);
 	cable_end();
 	cable_make();
-	cable_wait_for_link(&ww, true);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 static atomic_uint asked; /* 1: somebody is asking for the link, 2: has the answer */
@@ -447,11 +411,9 @@ test_an_ethdev_goes_when_nobody_asks_it_any_more(void **state)
 {
 	static struct eth_dev_ops ops;
 	unsigned int naps = 0;
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
-	cable_open(&ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	atomic_store(&asked, 0);
 	ops = *rte_eth_devices[id].dev_ops;
@@ -462,7 +424,7 @@ test_an_ethdev_goes_when_nobody_asks_it_any_more(void **state)
 		cable_nap(&naps, "nobody asks for the link");
 	cable_end();
 	assert_int_equal(atomic_load(&asked), 2);
-	ww_close(&ww);
+	ww_close(ww);
 	cable_make();
 }
 
@@ -470,20 +432,17 @@ test_an_ethdev_goes_when_nobody_asks_it_any_more(void **state)
 static void
 test_mbufs_that_are_still_out_keep_their_pool(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	ww_send(&ww, 100, 1);
-	ww_close(&ww);
+	ww_send(ww, 100, 1);
+	ww_close(ww);
 	assert_int_equal(cable_pools(), 1);
-	cable_open(&ww);
+	cable_open(ww);
 	assert_int_equal(cable_pools(), 1);
-	ww_send(&ww, 100, 2);
+	ww_send(ww, 100, 2);
 	cable_take(100, 1);
 	cable_take(100, 2);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_pass_both_ways(ww);
 }
 
 /* Its receive queue is set up with the wire's pool: the next owner may start it as it is. */
@@ -493,24 +452,23 @@ test_an_ethdev_that_was_given_back_keeps_its_pool(void **state)
 	struct softrnic_conf conf = { .name = "wired",
 				      .wire = "port:" CABLE_ETHDEV,
 				      .max_mtu = 2000 };
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
-	cable_open(&ww);
+	cable_open(ww);
 	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
-	ww_close(&ww);
+	ww_close(ww);
 	assert_int_equal(cable_pools(), 1);
 	assert_int_equal(rte_eth_dev_start(id), 0);
 	assert_int_equal(rte_eth_dev_stop(id), 0);
 	/* The next wire has it, or sets the queue up with another one, and there is one again. */
-	cable_open(&ww);
+	cable_open(ww);
 	assert_int_equal(cable_pools(), 1);
-	ww_close(&ww);
-	ww_open(&ww, &conf);
+	ww_close(ww);
+	ww_open(ww, &conf);
 	assert_int_equal(cable_pools(), 1);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_pass_both_ways(ww);
+	ww_close(ww);
 	assert_int_equal(cable_pools(), 1);
 	cable_end();
 	assert_int_equal(cable_pools(), 0);
@@ -522,15 +480,13 @@ static void
 test_a_pool_that_an_ethdev_is_set_up_with_is_not_taken_over(void **state)
 {
 	struct softrnic_conf other_conf = { .name = "other", .wire = "port:net_ring_other" };
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	ww_close(&ww);
+	ww_close(ww);
 	assert_true(rte_eth_from_rings("other", &cable_in, 1, &cable_out, 1, 0) >= 0);
-	ww_open(&ww, &other_conf);
+	ww_open(ww, &other_conf);
 	assert_int_equal(cable_pools(), 2);
-	ww_close(&ww);
+	ww_close(ww);
 	assert_int_equal(rte_vdev_uninit("net_ring_other"), 0);
 	assert_int_equal(cable_pools(), 1);
 }
@@ -543,7 +499,7 @@ static void
 test_wires_whose_ethdevs_had_the_same_number_share_no_pool(void **state)
 {
 	struct softrnic_conf second_conf = { .name = "second", .wire = "port:net_ring_other" };
-	struct ww first, second;
+	struct dp_side first, second;
 	uint16_t id, other;
 	int ret;
 
@@ -571,27 +527,29 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cable_setup, cable_teardown)
-		TEST(test_frames_pass_both_ways_whole_and_in_order),
+#define OPEN(name) cmocka_unit_test_setup_teardown(name, cable_setup_open, cable_teardown)
+		OPEN(test_frames_pass_both_ways_whole_and_in_order),
 		TEST(test_the_ethdev_is_ours_until_the_end),
-		TEST(test_an_ethdev_that_is_not_ours_any_more_is_not_stopped),
+		OPEN(test_an_ethdev_that_is_not_ours_any_more_is_not_stopped),
 		TEST(test_an_ethdev_that_somebody_else_has_is_refused),
-		TEST(test_what_a_full_ethdev_does_not_take_is_counted),
-		TEST(test_an_ethdev_that_always_has_more_takes_its_turn),
-		TEST(test_the_link_follows_the_ethdevs),
-		TEST(test_frames_that_no_port_would_take_are_errors),
-		TEST(test_a_frame_without_a_buffer_is_lost_and_counted),
+		OPEN(test_what_a_full_ethdev_does_not_take_is_counted),
+		OPEN(test_an_ethdev_that_always_has_more_takes_its_turn),
+		OPEN(test_the_link_follows_the_ethdevs),
+		OPEN(test_frames_that_no_port_would_take_are_errors),
+		OPEN(test_a_frame_without_a_buffer_is_lost_and_counted),
 		TEST(test_an_ethdev_that_comes_later_is_taken),
-		TEST(test_an_ethdev_goes_and_comes_again),
-		TEST(test_only_who_polls_tells_of_the_link),
-		TEST(test_a_device_may_end_without_its_ethdev),
-		TEST(test_an_ethdev_whose_device_is_pulled_out_is_closed),
+		OPEN(test_an_ethdev_goes_and_comes_again),
+		OPEN(test_only_who_polls_tells_of_the_link),
+		OPEN(test_a_device_may_end_without_its_ethdev),
+		OPEN(test_an_ethdev_whose_device_is_pulled_out_is_closed),
 		TEST(test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed),
-		TEST(test_an_ethdev_goes_when_nobody_asks_it_any_more),
-		TEST(test_mbufs_that_are_still_out_keep_their_pool),
+		OPEN(test_an_ethdev_goes_when_nobody_asks_it_any_more),
+		OPEN(test_mbufs_that_are_still_out_keep_their_pool),
 		TEST(test_an_ethdev_that_was_given_back_keeps_its_pool),
-		TEST(test_a_pool_that_an_ethdev_is_set_up_with_is_not_taken_over),
+		OPEN(test_a_pool_that_an_ethdev_is_set_up_with_is_not_taken_over),
 		TEST(test_wires_whose_ethdevs_had_the_same_number_share_no_pool),
 #undef TEST
+#undef OPEN
 	};
 
 	return cmocka_run_group_tests_name("wire_port", tests, NULL, NULL);

@@ -7,7 +7,6 @@
 #include <ethdev_driver.h>
 #include <rte_ethdev.h>
 
-#include "prm/reg.h"
 #include "wire_cable.h"
 #include "softrnic/port/port.h"
 
@@ -67,20 +66,20 @@ setup(void **state)
 	return 0;
 }
 
+static int
+setup_linked(void **state)
+{
+	if (setup(state) != 0)
+		return -1;
+	cable_open(*state);
+	cable_wait_for_link(*state, true);
+	return 0;
+}
+
 /* ---- Whether it is used ---- */
 
 static void
-switch_port(struct ww *ww, uint32_t state)
-{
-	struct rnic_modify_vport_state_in in = { 0 };
-
-	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, state);
-	assert_int_equal(
-		dp_command(&ww->dp, RNIC_CMD_MODIFY_VPORT_STATE, 0, &in, sizeof(in), NULL, 0), 0);
-}
-
-static void
-close_rq(struct ww *ww)
+close_rq(struct dp_side *ww)
 {
 	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	ww->rq.producer = 0;
@@ -88,13 +87,13 @@ close_rq(struct ww *ww)
 }
 
 static void
-open_rq(struct ww *ww)
+open_rq(struct dp_side *ww)
 {
 	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 }
 
 static void
-close_sq(struct ww *ww)
+close_sq(struct dp_side *ww)
 {
 	assert_int_equal(dp_sq_modify(&ww->sq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	ww->sq.producer = 0;
@@ -102,14 +101,14 @@ close_sq(struct ww *ww)
 }
 
 static void
-open_sq(struct ww *ww)
+open_sq(struct dp_side *ww)
 {
 	assert_int_equal(dp_sq_modify(&ww->sq, RNIC_WQ_STATE_RST, RNIC_WQ_STATE_RDY), 0);
 }
 
 /* Bursts of the ethdev in that many polls. */
 static unsigned int
-bursts_in(struct ww *ww, unsigned int polls)
+bursts_in(struct dp_side *ww, unsigned int polls)
 {
 	unsigned int before = bursts;
 
@@ -122,58 +121,50 @@ bursts_in(struct ww *ww, unsigned int polls)
 static void
 test_a_port_that_is_switched_off_leaves_the_ethdev_alone(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	ww_post(&ww, 4);
-	switch_port(&ww, RNIC_VPORT_STATE_DOWN);
-	assert_int_equal(bursts_in(&ww, 100), 0);
+	ww_post(ww, 4);
+	assert_int_equal(drv_link_switch(&ww->dp.drv, RNIC_VPORT_STATE_DOWN), 0);
+	assert_int_equal(bursts_in(ww, 100), 0);
 	cable_put(cable_mbuf(60, 1));
-	dp_run(&ww.dp);
+	dp_run(&ww->dp);
 	assert_int_equal(rte_ring_count(cable_in), 1);
-	switch_port(&ww, RNIC_VPORT_STATE_FOLLOW);
-	assert_true(ww.dp.dev->port.link_up);
-	softrnic_poll(ww.poller);
+	assert_int_equal(drv_link_switch(&ww->dp.drv, RNIC_VPORT_STATE_FOLLOW), 0);
+	assert_true(ww->dp.dev->port.link_up);
+	softrnic_poll(ww->poller);
 	assert_int_equal(rte_ring_count(cable_in), 0);
 	cable_put(cable_mbuf(60, 2));
-	dp_run(&ww.dp);
-	ww_expect(&ww, 60, 2);
-	ww_expect_none(&ww);
-	ww_close(&ww);
+	dp_run(&ww->dp);
+	ww_expect(ww, 60, 2);
+	ww_expect_none(ww);
 }
 
 /* A driver's port that is stopped, or was never started, whatever has its link up: the queues are all in reset. */
 static void
 test_a_port_without_queues_leaves_the_ethdev_alone(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	assert_true(bursts_in(&ww, 100) >= 100);
-	close_rq(&ww);
-	close_sq(&ww);
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	assert_true(ww.dp.dev->port.link_up);
+	assert_true(bursts_in(ww, 100) >= 100);
+	close_rq(ww);
+	close_sq(ww);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	assert_true(ww->dp.dev->port.link_up);
 	/* Each of the two is reason enough. */
-	open_sq(&ww);
-	assert_true(bursts_in(&ww, 100) >= 100);
-	close_sq(&ww);
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	open_rq(&ww);
-	assert_true(bursts_in(&ww, 100) >= 100);
+	open_sq(ww);
+	assert_true(bursts_in(ww, 100) >= 100);
+	close_sq(ww);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	open_rq(ww);
+	assert_true(bursts_in(ww, 100) >= 100);
 	/* Through ERR as well. */
-	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
-	assert_true(bursts_in(&ww, 100) >= 100);
-	assert_int_equal(dp_rq_modify(&ww.rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	open_sq(&ww);
-	open_rq(&ww);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_ERR), 0);
+	assert_true(bursts_in(ww, 100) >= 100);
+	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_ERR, RNIC_WQ_STATE_RST), 0);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	open_sq(ww);
+	open_rq(ww);
+	cable_pass_both_ways(ww);
 }
 
 /* A queue that is destroyed as it is, and a device that is reset, leave nothing that counts as used. */
@@ -181,71 +172,61 @@ static void
 test_queues_that_are_destroyed_are_used_no_more(void **state)
 {
 	struct dp_rq other;
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	close_rq(&ww);
-	close_sq(&ww);
-	assert_int_equal(dp_rq_create(&ww.dp, &other, &ww.rx_cq, 4, 4), 0);
-	assert_true(bursts_in(&ww, 100) >= 100);
-	assert_int_equal(dp_destroy(&ww.dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	open_rq(&ww);
-	assert_int_equal(softrnic_reset(ww.dp.dev), 0);
-	assert_int_equal(ww.dp.dev->open_rqs, 0);
-	assert_int_equal(ww.dp.dev->ready_rqs, 0);
-	ww_close(&ww);
+	close_rq(ww);
+	close_sq(ww);
+	assert_int_equal(dp_rq_create(&ww->dp, &other, &ww->rx_cq, 4, 4), 0);
+	assert_true(bursts_in(ww, 100) >= 100);
+	assert_int_equal(dp_destroy(&ww->dp, RNIC_CMD_DESTROY_RQ, other.rqn), 0);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	open_rq(ww);
+	assert_int_equal(softrnic_reset(ww->dp.dev), 0);
+	assert_int_equal(ww->dp.dev->open_rqs, 0);
+	assert_int_equal(ww->dp.dev->ready_rqs, 0);
 }
 
 static void
 test_frames_from_before_the_first_queue_are_thrown_away(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	close_rq(&ww);
-	close_sq(&ww);
+	close_rq(ww);
+	close_sq(ww);
 	for (uint32_t i = 0; i < CABLE_RING - 1; i++)
 		cable_put(cable_mbuf(60, i));
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	ww_post(&ww, 4);
-	open_rq(&ww);
-	dp_run(&ww.dp);
-	ww_expect_none(&ww);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	ww_post(ww, 4);
+	open_rq(ww);
+	dp_run(&ww->dp);
+	ww_expect_none(ww);
 	assert_int_equal(rte_ring_count(cable_in), 0);
 	cable_put(cable_mbuf(60, 100));
-	dp_run(&ww.dp);
-	ww_expect(&ww, 60, 100);
-	ww_expect_none(&ww);
-	ww_close(&ww);
+	dp_run(&ww->dp);
+	ww_expect(ww, 60, 100);
+	ww_expect_none(ww);
 }
 
 /* What the ethdev did not take in time is not sent when somebody else uses the port. */
 static void
 test_frames_that_did_not_get_through_go_with_the_last_queue(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	cable_open(&ww);
+	cable_open(ww);
 	for (uint32_t i = 0; i < CABLE_RING - 1 + 20; i++)
-		ww_send(&ww, 60, i);
-	close_rq(&ww);
-	close_sq(&ww);
-	assert_int_equal(bursts_in(&ww, 100), 0);
-	assert_int_equal(dp_stats(&ww.dp).wire_dropped, 20);
+		ww_send(ww, 60, i);
+	close_rq(ww);
+	close_sq(ww);
+	assert_int_equal(bursts_in(ww, 100), 0);
+	assert_int_equal(dp_stats(&ww->dp).wire_dropped, 20);
 	for (uint32_t i = 0; i < CABLE_RING - 1; i++)
 		cable_take(60, i);
-	open_sq(&ww);
-	assert_true(bursts_in(&ww, 100) >= 100);
+	open_sq(ww);
+	assert_true(bursts_in(ww, 100) >= 100);
 	cable_take_none();
-	ww_send(&ww, 60, 7);
+	ww_send(ww, 60, 7);
 	cable_take(60, 7);
-	ww_close(&ww);
 }
 
 /* Nor what the faults have kept. */
@@ -255,25 +236,23 @@ test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue(void **state)
 	struct softrnic_conf conf = { .name = "wired",
 				      .wire = "port:" CABLE_ETHDEV,
 				      .reorder_ppm = 1000000 };
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
-	ww_open(&ww, &conf);
-	cable_wait_for_link(&ww, true);
-	ww_frame(ww.out, 60, 1);
-	dp_send(&ww.sq, ww.out, 60);
+	ww_open(ww, &conf);
+	cable_wait_for_link(ww, true);
+	ww_frame(ww->out, 60, 1);
+	dp_send(&ww->sq, ww->out, 60);
 	/* Fewer polls than it is kept for. */
-	for (unsigned int i = 0; i < 16 && dp_cq_peek(&ww.tx_cq) == NULL; i++)
-		softrnic_poll(ww.poller);
-	assert_non_null(dp_cq_next(&ww.tx_cq));
-	close_rq(&ww);
-	close_sq(&ww);
-	assert_int_equal(bursts_in(&ww, 200), 0);
-	assert_int_equal(dp_stats(&ww.dp).wire_dropped, 1);
-	open_sq(&ww);
-	assert_true(bursts_in(&ww, 100) >= 100);
+	for (unsigned int i = 0; i < 16 && dp_cq_peek(&ww->tx_cq) == NULL; i++)
+		softrnic_poll(ww->poller);
+	assert_non_null(dp_cq_next(&ww->tx_cq));
+	close_rq(ww);
+	close_sq(ww);
+	assert_int_equal(bursts_in(ww, 200), 0);
+	assert_int_equal(dp_stats(&ww->dp).wire_dropped, 1);
+	open_sq(ww);
+	assert_true(bursts_in(ww, 100) >= 100);
 	cable_take_none();
-	ww_close(&ww);
 }
 
 /* ---- The MTU of an ethdev that takes one while it is stopped ---- */
@@ -288,24 +267,13 @@ set_mtu_while_stopped(struct rte_eth_dev *dev, uint16_t mtu)
 }
 
 static void
-set_port_mtu(struct ww *ww, uint16_t mtu)
+set_port_mtu(struct dp_side *ww, uint16_t mtu)
 {
-	struct {
-		struct rnic_access_reg_in header;
-		struct rnic_pmtu_reg reg;
-	} in = { 0 };
-	uint8_t out[sizeof(in)];
-
-	rnic_access_reg_in_set(&in.header, RNIC_ACCESS_REG_IN_REGISTER_ID, RNIC_REG_PMTU);
-	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_LOCAL_PORT, 1);
-	rnic_pmtu_reg_set(&in.reg, RNIC_PMTU_REG_ADMIN_MTU, mtu + SOFTRNIC_FRAME_OVERHEAD);
-	assert_int_equal(dp_command(&ww->dp, RNIC_CMD_ACCESS_REG, RNIC_ACCESS_REG_WRITE, &in,
-				    sizeof(in), out, sizeof(out)),
-			 0);
+	assert_int_equal(drv_port_mtu_set(&ww->dp.drv, mtu + SOFTRNIC_FRAME_OVERHEAD), 0);
 }
 
 static void
-wait_for_mtu(struct ww *ww, uint16_t mtu)
+wait_for_mtu(struct dp_side *ww, uint16_t mtu)
 {
 	unsigned int naps = 0;
 
@@ -318,22 +286,20 @@ wait_for_mtu(struct ww *ww, uint16_t mtu)
 static void
 test_an_ethdev_is_stopped_to_get_its_mtu(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t mtu;
 
-	(void)state;
 	ops.mtu_set = set_mtu_while_stopped;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
+	cable_open(ww);
+	cable_wait_for_link(ww, true);
 	for (mtu = LARGE; mtu < LARGE + 2; mtu++) {
-		set_port_mtu(&ww, mtu);
-		wait_for_mtu(&ww, mtu);
+		set_port_mtu(ww, mtu);
+		wait_for_mtu(ww, mtu);
 		/* The wire has let go of it by then. */
-		cable_wait_for_link(&ww, true);
-		cable_pass_both_ways(&ww);
+		cable_wait_for_link(ww, true);
+		cable_pass_both_ways(ww);
 		assert_int_equal(rte_eth_promiscuous_get(cable_dev()->data->port_id), 1);
 	}
-	ww_close(&ww);
 }
 
 static int
@@ -364,47 +330,43 @@ wait_to_have_it_back(void)
 static void
 test_an_ethdev_that_does_not_start_again_is_left(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	ops.mtu_set = set_mtu_while_stopped;
 	ops.dev_start = start_never_again;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	set_port_mtu(&ww, LARGE);
-	wait_for_mtu(&ww, LARGE);
-	cable_wait_for_link(&ww, false);
+	cable_open(ww);
+	cable_wait_for_link(ww, true);
+	set_port_mtu(ww, LARGE);
+	wait_for_mtu(ww, LARGE);
+	cable_wait_for_link(ww, false);
 	wait_to_have_it_back();
-	assert_int_equal(bursts_in(&ww, 100), 0);
+	assert_int_equal(bursts_in(ww, 100), 0);
 	cable_end();
 	cable_make();
-	cable_wait_for_link(&ww, true);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 /* Its bursts are ethdev's dummies then: a link that is up would be a lie. */
 static void
 test_an_ethdev_that_does_not_stop_is_left(void **state)
 {
-	struct ww ww;
+	struct dp_side *ww = *state;
 
-	(void)state;
 	atomic_store(&stops, 0);
 	ops.mtu_set = set_mtu_while_stopped;
 	ops.dev_stop = stop_not_at_first;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
-	set_port_mtu(&ww, LARGE);
-	cable_wait_for_link(&ww, false);
+	cable_open(ww);
+	cable_wait_for_link(ww, true);
+	set_port_mtu(ww, LARGE);
+	cable_wait_for_link(ww, false);
 	wait_to_have_it_back();
-	assert_int_equal(bursts_in(&ww, 100), 0);
+	assert_int_equal(bursts_in(ww, 100), 0);
 	assert_int_equal(rte_eth_dev_stop(cable_dev()->data->port_id), 0);
 	cable_end();
 	cable_make();
-	cable_wait_for_link(&ww, true);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 static int
@@ -419,37 +381,36 @@ static void
 test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
 {
 	unsigned int naps = 0;
-	struct ww ww;
+	struct dp_side *ww = *state;
 	uint16_t id;
 
-	(void)state;
 	ops.mtu_set = set_mtu_while_it_is_pulled_out;
 	ops.dev_start = start_never_again;
-	cable_open(&ww);
-	cable_wait_for_link(&ww, true);
+	cable_open(ww);
+	cable_wait_for_link(ww, true);
 	id = cable_dev()->data->port_id;
-	set_port_mtu(&ww, LARGE);
+	set_port_mtu(ww, LARGE);
 	while (rte_eth_dev_is_valid_port(id)) {
-		softrnic_poll(ww.poller);
+		softrnic_poll(ww->poller);
 		cable_nap(&naps, "the ethdev is not closed");
 	}
-	cable_wait_for_link(&ww, false);
+	cable_wait_for_link(ww, false);
 	cable_end();
 	cable_make();
-	cable_wait_for_link(&ww, true);
-	cable_pass_both_ways(&ww);
-	ww_close(&ww);
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, cable_teardown)
-		TEST(test_a_port_that_is_switched_off_leaves_the_ethdev_alone),
-		TEST(test_a_port_without_queues_leaves_the_ethdev_alone),
-		TEST(test_queues_that_are_destroyed_are_used_no_more),
-		TEST(test_frames_from_before_the_first_queue_are_thrown_away),
+#define TEST(name)   cmocka_unit_test_setup_teardown(name, setup, cable_teardown)
+#define LINKED(name) cmocka_unit_test_setup_teardown(name, setup_linked, cable_teardown)
+		LINKED(test_a_port_that_is_switched_off_leaves_the_ethdev_alone),
+		LINKED(test_a_port_without_queues_leaves_the_ethdev_alone),
+		LINKED(test_queues_that_are_destroyed_are_used_no_more),
+		LINKED(test_frames_from_before_the_first_queue_are_thrown_away),
 		TEST(test_frames_that_did_not_get_through_go_with_the_last_queue),
 		TEST(test_a_frame_that_waits_to_be_overtaken_goes_with_the_last_queue),
 		TEST(test_an_ethdev_is_stopped_to_get_its_mtu),
@@ -457,6 +418,7 @@ run(void)
 		TEST(test_an_ethdev_that_does_not_stop_is_left),
 		TEST(test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed),
 #undef TEST
+#undef LINKED
 	};
 
 	return cmocka_run_group_tests_name("wire_use", tests, NULL, NULL);

@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <stdlib.h>
+
 #include "wire_world.h"
 
 void
-ww_open(struct ww *ww, const struct softrnic_conf *conf)
+ww_open(struct dp_side *ww, const struct softrnic_conf *device)
 {
-	struct dp_cq_conf cq = { .log_size = 11, .uar = 1, .ignore_overrun = true };
+	const struct dp_cq_conf cq = { .log_size = 11, .uar = 1, .ignore_overrun = true };
+	const struct dp_side_conf conf = { .device = *device,
+					   .tx_cq = cq,
+					   .rx_cq = cq,
+					   .sq_log_size = 10,
+					   .sq_uar = 1,
+					   .rq_log_size = 10,
+					   .rq_log_stride = 4,
+					   .out_bytes = 16384,
+					   .in_bytes = (size_t)WW_FRAMES * WW_FRAME_BYTES };
 
-	memset(ww, 0, sizeof(*ww));
-	assert_int_equal(softrnic_poller_create(&ww->poller), 0);
-	assert_int_equal(dp_open(&ww->dp, ww->poller, conf), 0);
-	assert_int_equal(dp_cq_create(&ww->dp, &ww->tx_cq, &cq), 0);
-	assert_int_equal(dp_cq_create(&ww->dp, &ww->rx_cq, &cq), 0);
-	assert_int_equal(dp_sq_create(&ww->dp, &ww->sq, &ww->tx_cq, 10, 1, 0), 0);
-	assert_int_equal(dp_rq_create(&ww->dp, &ww->rq, &ww->rx_cq, 10, 4), 0);
-	assert_int_equal(dp_steer_all(&ww->rq), 0);
-	ww->out = dp_alloc(&ww->dp, 16384, 64);
-	ww->in = dp_alloc(&ww->dp, (size_t)WW_FRAMES * WW_FRAME_BYTES, 64);
+	assert_int_equal(dp_side_open(ww, NULL, &conf), 0);
 }
 
 void
-ww_close(struct ww *ww)
+ww_close(struct dp_side *ww)
 {
-	dp_close(&ww->dp);
-	assert_int_equal(softrnic_poller_destroy(ww->poller), 0);
+	assert_int_equal(dp_side_close(ww), 0);
+}
+
+int
+ww_setup(void **state)
+{
+	*state = calloc(1, sizeof(struct dp_side));
+	return *state != NULL ? 0 : -1;
 }
 
 void
@@ -36,7 +44,7 @@ ww_frame(uint8_t *frame, uint32_t bytes, uint32_t number)
 }
 
 void
-ww_post(struct ww *ww, uint32_t count)
+ww_post(struct dp_side *ww, uint32_t count)
 {
 	while (count-- > 0)
 		dp_post(&ww->rq, ww->in + (size_t)(ww->rq.producer % WW_FRAMES) * WW_FRAME_BYTES,
@@ -45,7 +53,7 @@ ww_post(struct ww *ww, uint32_t count)
 }
 
 const uint8_t *
-ww_next(struct ww *ww, uint32_t *bytes, uint64_t *time)
+ww_next(struct dp_side *ww, uint32_t *bytes, uint64_t *time)
 {
 	const struct rnic_cqe *cqe = dp_cq_next(&ww->rx_cq);
 
@@ -58,7 +66,7 @@ ww_next(struct ww *ww, uint32_t *bytes, uint64_t *time)
 }
 
 void
-ww_expect(struct ww *ww, uint32_t bytes, uint32_t number)
+ww_expect(struct dp_side *ww, uint32_t bytes, uint32_t number)
 {
 	uint8_t wanted[WW_FRAME_BYTES];
 	const uint8_t *frame;
@@ -75,7 +83,7 @@ ww_expect(struct ww *ww, uint32_t bytes, uint32_t number)
 }
 
 void
-ww_expect_none(struct ww *ww)
+ww_expect_none(struct dp_side *ww)
 {
 	uint64_t time;
 	uint32_t bytes;
@@ -84,7 +92,7 @@ ww_expect_none(struct ww *ww)
 }
 
 void
-ww_send(struct ww *ww, uint32_t bytes, uint32_t number)
+ww_send(struct dp_side *ww, uint32_t bytes, uint32_t number)
 {
 	ww_frame(ww->out, bytes, number);
 	dp_send(&ww->sq, ww->out, bytes);
@@ -93,7 +101,7 @@ ww_send(struct ww *ww, uint32_t bytes, uint32_t number)
 }
 
 unsigned int
-ww_link_events(struct ww *ww, uint8_t what)
+ww_link_events(struct dp_side *ww, uint8_t what)
 {
 	const struct rnic_eqe *eqe;
 	unsigned int count = 0;

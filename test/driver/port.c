@@ -21,3 +21,23 @@ drv_mtu_set(struct drv *drv, uint16_t mtu)
 
 	return status != 0 ? status : drv_vport_mtu_set(drv, mtu);
 }
+
+int
+drv_link_switch(struct drv *drv, uint32_t admin_state)
+{
+	struct rnic_modify_vport_state_in in = { 0 };
+
+	drv_head(&in, RNIC_CMD_MODIFY_VPORT_STATE, 0);
+	rnic_modify_vport_state_in_set(&in, RNIC_MODIFY_VPORT_STATE_IN_ADMIN_STATE, admin_state);
+	return drv_execute(drv, &in, sizeof(in), NULL);
+}
+
+bool
+drv_link_is_up(struct drv *drv)
+{
+	struct rnic_query_vport_state_out out;
+
+	return drv_query(drv, RNIC_CMD_QUERY_VPORT_STATE, 0, &out, sizeof(out)) == 0 &&
+	       rnic_query_vport_state_out_get(&out, RNIC_QUERY_VPORT_STATE_OUT_STATE) ==
+		       RNIC_VPORT_STATE_UP;
+}
