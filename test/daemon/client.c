@@ -43,6 +43,18 @@ softrnic_poll(struct softrnic_poller *poller)
 	return 0;
 }
 
+struct vfu_client *
+client_connect(const char *socket)
+{
+	const struct vfu_client_conf conf = {
+		.name = "test", .path = socket, .fd = -1, .timeout_ms = 30000
+	};
+	struct vfu_client *client = NULL;
+
+	assert_int_equal(vfu_client_open(&conf, &client), 0);
+	return client;
+}
+
 void
 client_bus_master(struct vfu_client *client, bool on)
 {

@@ -16,6 +16,9 @@ struct vfu_client *client_of(struct softrnic *dev);
 /* The file of the memory that the harness has mapped. */
 int client_memory_fd(struct softrnic *dev);
 
+/* Connect to the socket of a device; fails the test if refused. */
+struct vfu_client *client_connect(const char *socket);
+
 /* The bit in the command register of the PCI function. */
 void client_bus_master(struct vfu_client *client, bool on);
 /* Whose memory has vanished is disconnected: wait for that. */

@@ -245,14 +245,11 @@ stateless(struct attack *a)
 static void
 assert_as_before(unsigned int fds)
 {
-	const struct vfu_client_conf conf = {
-		.name = "next", .path = d.sockets[0], .fd = -1, .timeout_ms = 30000
-	};
 	struct vfu_client *next;
 	uint16_t command = 1;
 
 	assert_true(daemon_has_fds(&d, fds));
-	assert_int_equal(vfu_client_open(&conf, &next), 0);
+	next = client_connect(d.sockets[0]);
 	assert_int_equal(
 		vfu_client_region_read(next, PCI_REGION, PCI_COMMAND, &command, sizeof(command)),
 		0);

@@ -267,9 +267,6 @@ static void
 truncated_hugepages(void **state)
 {
 	const size_t huge = 2ul << 20;
-	const struct vfu_client_conf conf = {
-		.name = "test", .path = d.sockets[0], .fd = -1, .timeout_ms = 30000
-	};
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_HUGETLB | 21 << 26);
 	struct rnic_be32 low = rnic_cpu_to_be32(0x10000), bit = rnic_cpu_to_be32(1);
 	struct vfu_client *client;
@@ -285,7 +282,7 @@ truncated_hugepages(void **state)
 		print_message("# no hugepage to be had\n");
 		skip();
 	}
-	assert_int_equal(vfu_client_open(&conf, &client), 0);
+	client = client_connect(d.sockets[0]);
 	client_bus_master(client, true);
 	assert_int_equal(vfu_client_dma_map(client, 0x10000, 0x2000, RW, fd, 0x1000), 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
@@ -303,9 +300,6 @@ static void
 truncated_with_room_for(size_t room)
 {
 	const size_t bytes = 256ul << 20;
-	const struct vfu_client_conf conf = {
-		.name = "test", .path = d.sockets[0], .fd = -1, .timeout_ms = 30000
-	};
 	struct rnic_be32 low = rnic_cpu_to_be32(0x10000), bit = rnic_cpu_to_be32(1);
 	int fd = memfd_create("test", MFD_CLOEXEC);
 	struct rlimit usual, scarce;
@@ -314,7 +308,7 @@ truncated_with_room_for(size_t room)
 
 	nic_open(&innocent, d.sockets[2]);
 	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-	assert_int_equal(vfu_client_open(&conf, &client), 0);
+	client = client_connect(d.sockets[0]);
 	client_bus_master(client, true);
 	assert_int_equal(vfu_client_dma_map(client, 0x10000, bytes, RW, fd, 0), 0);
 	assert_int_equal(prlimit(d.pid, RLIMIT_AS, NULL, &usual), 0);
@@ -353,9 +347,6 @@ truncated_memory_where_none_can_be_had(void **state)
 static void
 many_maps_go_at_once(void **state)
 {
-	const struct vfu_client_conf conf = {
-		.name = "test", .path = d.sockets[0], .fd = -1, .timeout_ms = 30000
-	};
 	int fd = memfd_create("test", MFD_CLOEXEC);
 	unsigned int i, maps = daemon_maps(&d), count = 4000;
 	struct vfu_client *client;
@@ -363,7 +354,7 @@ many_maps_go_at_once(void **state)
 	(void)state;
 	assert_int_equal(ftruncate(fd, (off_t)count * 4096), 0);
 	for (unsigned int way = 0; way < 2; way++) {
-		assert_int_equal(vfu_client_open(&conf, &client), 0);
+		client = client_connect(d.sockets[0]);
 		client_bus_master(client, true);
 		for (i = 0; i < count; i++)
 			assert_int_equal(vfu_client_dma_map(client, (uint64_t)i << 13, 4096, RW, fd,
@@ -377,7 +368,7 @@ many_maps_go_at_once(void **state)
 		vfu_client_close(client);
 	}
 	close(fd);
-	assert_int_equal(vfu_client_open(&conf, &client), 0);
+	client = client_connect(d.sockets[0]);
 	vfu_client_close(client);
 	assert_maps(maps);
 }

@@ -6,19 +6,14 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "data_path.h"
-#include "prm/cmdq.h"
+#include "data_expect.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/event/eq.h"
 #include "softrnic/hca/cmdq.h"
 #include "../counts.h"
+#include "test_clock.h"
 #include "softrnic/base/object.h"
 
 #define CQ_LOG	   5
@@ -71,6 +66,8 @@ setup(void **state)
 	open_end(f, &f->ends[0], "batch0");
 	open_end(f, &f->ends[1], "batch1");
 	f->dp = &f->ends[0].dp;
+	/* A poll to have a command executed would end with all entries seen. */
+	hn_quick(&f->dp->hn);
 	create_cq(f, &cq);
 	while (dp_eq_next(f->dp) != NULL)
 		;
@@ -285,13 +282,12 @@ a_completion_event_comes_after_them(void **state)
 	softrnic_cq_arm_doorbell(f->dp->dev, 0, f->cq.cqn);
 	assert_int_equal(f->interrupts, 1);
 	assert_int_equal(f->seen, 3);
-	assert_int_equal(dp_eq_next(f->dp)->type, RNIC_EVENT_COMPLETION);
+	dp_expect_event(f->dp, RNIC_EVENT_COMPLETION);
 }
 
 static void
 an_overrun_comes_after_them(void **state)
 {
-	const struct rnic_eqe *eqe;
 	struct fixture *f = *state;
 
 	complete(f, 3);
@@ -301,9 +297,7 @@ an_overrun_comes_after_them(void **state)
 	assert_int_not_equal(visible(f), CQ_ENTRIES);
 	assert_null(softrnic_cq_claim(f->dp->dev, inside(f)));
 	assert_int_equal(f->seen, CQ_ENTRIES);
-	eqe = dp_eq_next(f->dp);
-	assert_non_null(eqe);
-	assert_int_equal(eqe->type, RNIC_EVENT_CQ_ERROR);
+	dp_expect_event(f->dp, RNIC_EVENT_CQ_ERROR);
 	softrnic_cq_flush(f->dp->dev);
 	assert_int_equal(visible(f), CQ_ENTRIES);
 }
@@ -318,7 +312,6 @@ moderation_holds_no_entry_back(void **state)
 	struct fixture *f = *state;
 
 	create_cq(f, &conf);
-	inside(f)->period_ns = UINT64_C(3600000000000);
 	softrnic_cq_arm_doorbell(f->dp->dev, 0, f->cq.cqn);
 	complete(f, 3);
 	softrnic_poll(f->poller);
@@ -327,7 +320,7 @@ moderation_holds_no_entry_back(void **state)
 	/* The time is over, and others have come: in the middle of a round, to be sure. */
 	arm_interrupt(f);
 	complete(f, 2);
-	inside(f)->held_to = 0;
+	test_clock_advance_us(4000);
 	softrnic_cq_release(f->dp->dev);
 	assert_int_equal(f->interrupts, 1);
 	assert_int_equal(f->seen, 5);
@@ -335,24 +328,21 @@ moderation_holds_no_entry_back(void **state)
 
 /* ---- Commands ---- */
 
-/* On slot 0 of a command queue: whoever sees the answer sees what was completed before. */
+/* Whoever sees the answer sees what was completed before. */
 static void
 a_command_is_answered_after_them(void **state)
 {
 	struct fixture *f = *state;
-	struct rnic_cmdq_entry *slot = dp_alloc(f->dp, 4096, 4096);
+	struct rnic_cmd_in in = { 0 };
+	struct rnic_cmd_out out;
 
-	slot->type = RNIC_CMDQ_ENTRY_TYPE;
-	slot->input_length = rnic_cpu_to_be32(sizeof(struct rnic_cmd_in));
-	slot->output_length = rnic_cpu_to_be32(sizeof(struct rnic_cmd_out));
-	rnic_cmd_in_set((void *)slot->input, RNIC_CMD_IN_OPCODE, RNIC_CMD_NOP);
-	slot->status_own = RNIC_CMDQ_STATUS_OWN_HW;
-	f->dp->dev->cmdq_iova = dp_iova(f->dp, slot);
-	atomic_store(&f->dp->dev->cmd_doorbell, 1);
+	drv_head(&in, RNIC_CMD_NOP, 0);
+	hn_cmd_post(&f->dp->hn, 0, &in, sizeof(in), sizeof(out));
+	assert_int_equal(hn_ring(&f->dp->hn, 1), 0);
 	complete(f, 3);
 	assert_int_equal(visible(f), 0);
 	assert_int_equal(softrnic_cmdq_poll(f->dp->dev), 1);
-	assert_int_equal(slot->status_own, RNIC_DELIVERY_OK << 1);
+	assert_int_equal(hn_cmd_result(&f->dp->hn, 0, &out, sizeof(out)), RNIC_STATUS_OK);
 	assert_int_equal(visible(f), 3);
 }
 
@@ -437,11 +427,10 @@ a_cq_is_destroyed_after_them(void **state)
 static void
 a_function_is_torn_down_after_them(void **state)
 {
-	struct rnic_teardown_hca_in in = { 0 };
 	struct fixture *f = *state;
 
 	complete(f, 3);
-	assert_int_equal(dp_command(f->dp, RNIC_CMD_TEARDOWN_HCA, 0, &in, sizeof(in), NULL, 0), 0);
+	assert_int_equal(drv_simple(&f->dp->drv, RNIC_CMD_TEARDOWN_HCA, 0, NULL), 0);
 	assert_int_equal(visible(f), 3);
 	softrnic_poll(f->poller);
 	assert_int_equal(visible(f), 3);

@@ -4,7 +4,6 @@
 #include "data_expect.h"
 #include "softrnic/event/cq.h"
 #include "softrnic/port/frame.h"
-#include "softrnic/memory/tpt.h"
 
 #define CQ_LOG	   4
 #define CQ_ENTRIES (1u << CQ_LOG)
@@ -296,7 +295,7 @@ test_reserved_key_in_an_ordinary_receive_queue(void **state)
 	struct rnic_wqe_data *seg = (struct rnic_wqe_data *)f->rq.ring;
 
 	post(f, 1);
-	seg->lkey = rnic_cpu_to_be32(SOFTRNIC_RESERVED_LKEY);
+	seg->lkey = rnic_cpu_to_be32(drv_reserved_lkey(&f->dp.drv));
 	seg->address = rnic_cpu_to_be64(dp_iova(&f->dp, f->in));
 	dp_send(&f->sq, f->out, 64);
 	dp_run(&f->dp);

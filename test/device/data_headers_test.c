@@ -3,7 +3,6 @@
 /* What completions say of frames: header types, which checksums are right, the tag that was stripped, the time. */
 #include "data_frames.h"
 #include "driver/cap.h"
-#include "softrnic/receive/roce.h"
 
 #define L2	  0x1
 #define L3	  0x2

@@ -2,7 +2,6 @@
 
 /* Large sends: every frame that comes of one, against the frame that it should be. */
 #include "data_frames.h"
-#include "softrnic/engine/sq.h"
 
 #define ACK	    0x10
 #define FIN	    0x01
@@ -257,8 +256,7 @@ test_a_long_one_has_many_turns(void **state)
 	uint32_t done, n;
 
 	lso_wqe(w, header, build_header(&kinds[3]), MSS, PAYLOAD, 5);
-	dp_sq_record(&w->sq);
-	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	dp_sq_ring(&w->sq);
 	for (done = 0; done < FRAMES; done += n) {
 		assert_null(dp_cq_next(&w->tx_cq));
 		assert_int_equal(dp_stats(&w->dp).wqes, 0);
@@ -279,8 +277,7 @@ test_a_reset_ends_a_long_one(void **state)
 	struct df_world *w = *state;
 
 	lso_wqe(w, header, build_header(&kinds[0]), 3, 3000, 1);
-	dp_sq_record(&w->sq);
-	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	dp_sq_ring(&w->sq);
 	softrnic_poll(w->poller);
 	assert_int_equal(expect_some(w, &kinds[0], 3, 3000, 0, 127), 127);
 	assert_int_equal(dp_sq_restart(&w->sq, RNIC_WQ_STATE_RDY), 0);
@@ -296,8 +293,7 @@ test_one_that_shrinks_under_way_ends(void **state)
 	struct df_world *w = *state;
 
 	lso_wqe(w, header, build_header(&kinds[0]), 3, 3000, 1);
-	dp_sq_record(&w->sq);
-	softrnic_sq_doorbell(w->dp.dev, w->sq.sqn);
+	dp_sq_ring(&w->sq);
 	softrnic_poll(w->poller);
 	w->sq.producer = 0;
 	lso_wqe(w, header, build_header(&kinds[0]), 3, 30, 1);

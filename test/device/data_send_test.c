@@ -14,7 +14,6 @@
 #include "softrnic/engine/sq.h"
 #include "softrnic/event/latch.h"
 #include "softrnic/base/object.h"
-#include "softrnic/memory/tpt.h"
 
 #define BUFFER	 16384u
 #define RQ_LOG	 6
@@ -447,7 +446,7 @@ test_bad_keys(void **state)
 		case 0: seg->lkey = rnic_cpu_to_be32(f->dp.lkey ^ 1); break;
 		case 1: seg->lkey = rnic_cpu_to_be32(f->dp.lkey + 0x100); break;
 		case 2: seg->lkey = rnic_cpu_to_be32(0xffffffff); break;
-		case 3: seg->lkey = rnic_cpu_to_be32(SOFTRNIC_RESERVED_LKEY); break;
+		case 3: seg->lkey = rnic_cpu_to_be32(drv_reserved_lkey(&f->dp.drv)); break;
 		case 4: /* one byte before the region */
 			seg->address = rnic_cpu_to_be64((uintptr_t)f->dp.memory - 1);
 			break;

@@ -81,3 +81,16 @@ drv_mkey_create(struct drv *drv, const struct drv_mkey *mkey, uint32_t *key)
 	*key = index << 8 | mkey->variant;
 	return status;
 }
+
+uint32_t
+drv_reserved_lkey(struct drv *drv)
+{
+	struct rnic_object_in in = { 0 };
+	struct rnic_query_special_contexts_out out;
+
+	drv_head(&in, RNIC_CMD_QUERY_SPECIAL_CONTEXTS, 0);
+	if (drv->execute(drv, &in, sizeof(in), &out, sizeof(out)) != 0)
+		return 0;
+	return (uint32_t)rnic_query_special_contexts_out_get(
+		&out, RNIC_QUERY_SPECIAL_CONTEXTS_OUT_RESD_LKEY);
+}

@@ -40,5 +40,7 @@ size_t drv_mkey_bytes(const struct drv_mkey *mkey);
 uint32_t drv_mkey_fill(void *in, const struct drv_mkey *mkey);
 /* key: index and variant. */
 int drv_mkey_create(struct drv *drv, const struct drv_mkey *mkey, uint32_t *key);
+/* The one that stands for all memory by its address on the bus, where a queue may use it; 0 if the device does not tell. */
+uint32_t drv_reserved_lkey(struct drv *drv);
 
 #endif
