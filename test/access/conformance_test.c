@@ -59,14 +59,6 @@ nap(void)
 /* ---- Who it is ---- */
 
 static void
-reopen(void)
-{
-	OPS->close(world.access);
-	world.access = NULL;
-	assert_int_equal(world_open(&world.access), 0);
-}
-
-static void
 the_function_says_who_it_is(void **state)
 {
 	const uint8_t revision = world.vfio ? 0x21 : 0; /* that of a software RNIC is 0 */
@@ -75,7 +67,7 @@ the_function_says_who_it_is(void **state)
 	(void)state;
 	if (world.vfio)
 		fake_vfio_set_revision(0, revision);
-	reopen();
+	world_reopen();
 	ids = OPS->pci_ids(world.access);
 	assert_int_equal(ids.vendor, RNIC_PCI_VENDOR);
 	assert_int_equal(ids.device, 0x1017);
@@ -91,11 +83,9 @@ the_library_tells_who_the_function_is(void **state)
 	struct rnic_dev *dev;
 
 	(void)state;
-	OPS->close(world.access);
-	world.access = NULL;
 	if (world.vfio)
 		fake_vfio_set_revision(0, revision);
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	assert_int_equal(rdmapmd_device_open(dev->device, &context), 0);
 	assert_int_equal(rdmapmd_device_query(context, &attr), 0);
 	assert_int_equal(attr.vendor_part_id, 0x1017);
@@ -203,8 +193,7 @@ what_is_mapped_is_counted_and_aligned(void **state)
 	(void)state;
 	for (i = 0; i < RTE_DIM(lengths); i++) {
 		memory[i] = world_alloc(lengths[i]);
-		assert_int_equal(
-			OPS->map(world.access, memory[i], lengths[i], READ | WRITE, &iovas[i]), 0);
+		iovas[i] = world_map(memory[i], lengths[i], READ | WRITE);
 		total += lengths[i];
 		assert_int_equal(world.access->maps, i + 1);
 		assert_int_equal(world.access->mapped_bytes, total);
@@ -213,7 +202,7 @@ what_is_mapped_is_counted_and_aligned(void **state)
 		assert_true(iovas[i] != (uintptr_t)memory[i]);
 	}
 	for (i = 0; i < RTE_DIM(lengths); i++) {
-		assert_int_equal(OPS->unmap(world.access, iovas[i], lengths[i]), 0);
+		world_unmap(iovas[i], lengths[i]);
 		rte_free(memory[i]);
 	}
 }
@@ -230,17 +219,17 @@ wrong_maps_are_refused(void **state)
 	assert_int_equal(OPS->map(world.access, memory, 4095, READ, &iova), -EINVAL);
 	assert_int_equal(world.access->maps, 0);
 
-	assert_int_equal(OPS->map(world.access, memory, 8192, READ, &iova), 0);
+	iova = world_map(memory, 8192, READ);
 	assert_int_equal(OPS->unmap(world.access, iova, 4096), -ENOENT);
 	assert_int_equal(OPS->unmap(world.access, iova + 4096, 4096), -ENOENT);
 	assert_int_equal(OPS->unmap(world.access, iova - 4096, 3 * 4096), -ENOENT);
 	assert_int_equal(OPS->unmap(world.access, 0x1000, 4096), -ENOENT);
 	assert_int_equal(world.access->maps, 1);
 	/* The same memory twice, as two keys over one pool would have it. */
-	assert_int_equal(OPS->map(world.access, memory + 4096, 4096, WRITE, &other), 0);
-	assert_int_equal(OPS->unmap(world.access, iova, 8192), 0);
+	other = world_map(memory + 4096, 4096, WRITE);
+	world_unmap(iova, 8192);
 	assert_int_equal(OPS->unmap(world.access, iova, 8192), -ENOENT);
-	assert_int_equal(OPS->unmap(world.access, other, 4096), 0);
+	world_unmap(other, 4096);
 	rte_free(memory);
 }
 
@@ -257,7 +246,7 @@ the_device_reaches_what_is_mapped_and_no_more(void **state)
 
 	(void)state;
 	sender_open(&sender);
-	assert_int_equal(OPS->map(world.access, output, RNIC_PAGE_BYTES, READ | WRITE, &out), 0);
+	out = world_map(output, RNIC_PAGE_BYTES, READ | WRITE);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
 	sender_block(output);
 	assert_int_equal(sender_ask(&sender, 0, out), RNIC_DELIVERY_OK);
@@ -265,7 +254,7 @@ the_device_reaches_what_is_mapped_and_no_more(void **state)
 		const bool read = rights[i] & READ, both = rights[i] == (READ | WRITE);
 		size_t at;
 
-		assert_int_equal(OPS->map(world.access, memory, bytes, rights[i], &iova), 0);
+		iova = world_map(memory, bytes, rights[i]);
 		for (at = 0; at < bytes + RNIC_PAGE_BYTES; at += RNIC_CMDQ_BLOCK_ALIGN) {
 			sender_block(memory + at);
 			sender_block(output);
@@ -279,14 +268,14 @@ the_device_reaches_what_is_mapped_and_no_more(void **state)
 		}
 		assert_int_equal(sender_ask(&sender, iova - RNIC_CMDQ_BLOCK_ALIGN, out),
 				 RNIC_DELIVERY_INPUT_POINTER_ERR);
-		assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+		world_unmap(iova, bytes);
 		sender_block(output);
 		assert_int_equal(sender_ask(&sender, iova, out), RNIC_DELIVERY_INPUT_POINTER_ERR);
 		sender_block(output);
 		assert_int_equal(sender_ask(&sender, (uintptr_t)memory, out),
 				 RNIC_DELIVERY_INPUT_POINTER_ERR);
 	}
-	assert_int_equal(OPS->unmap(world.access, out, RNIC_PAGE_BYTES), 0);
+	world_unmap(out, RNIC_PAGE_BYTES);
 	sender_close(&sender);
 	rte_free(memory);
 	rte_free(output);
@@ -305,14 +294,14 @@ long_maps_are_one_range_for_the_device(void **state)
 	(void)state;
 	sender_open(&sender);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
-	assert_int_equal(OPS->map(world.access, memory, bytes, READ | WRITE, &iova), 0);
+	iova = world_map(memory, bytes, READ | WRITE);
 	for (at = 0; at < bytes; at += step) {
 		sender_block(memory + at);
 		assert_int_equal(sender_ask(&sender, 0, iova + at), RNIC_DELIVERY_OK);
 		/* The answer has come to this memory: ISSI 1 is supported. */
 		assert_int_not_equal(memory[at + ISSI_BIT_BYTE], 0);
 	}
-	assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+	world_unmap(iova, bytes);
 	sender_close(&sender);
 	rte_free(memory);
 }
@@ -346,7 +335,7 @@ many_maps_come_and_go(void **state)
 		sender_block(page);
 		if (round % 8 == 0)
 			assert_int_equal(sender_ask(&sender, 0, iovas[i]), RNIC_DELIVERY_OK);
-		assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+		world_unmap(iovas[i], RNIC_PAGE_BYTES);
 		if (round % 8 == 0)
 			assert_int_equal(sender_ask(&sender, 0, iovas[i]),
 					 RNIC_DELIVERY_OUTPUT_POINTER_ERR);
@@ -354,7 +343,7 @@ many_maps_come_and_go(void **state)
 	}
 	for (i = 0; i < MAPS; i++)
 		if (iovas[i] != 0)
-			assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+			world_unmap(iovas[i], RNIC_PAGE_BYTES);
 	sender_close(&sender);
 	rte_free(memory);
 }
@@ -398,9 +387,7 @@ a_vector_tells_of_its_event_queue_alone(void **state)
 	unsigned int vector;
 
 	(void)state;
-	world.access->ops->close(world.access);
-	world.access = NULL;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	ops = dev->access->ops;
 	/* The driver itself reads those of 0 and 1. */
 	for (vector = 2; vector < 8; vector += 3) {
@@ -443,9 +430,7 @@ cqs_armed_in_a_row_are_all_armed(void **state)
 	int round, tries;
 
 	(void)state;
-	world.access->ops->close(world.access);
-	world.access = NULL;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	assert_int_equal(rnic_eq_create(dev, 6, 0, 2, rnic_event_handle, &eq), 0);
 	for (round = 0; round < 10; round++) {
 		for (i = 0; i < RTE_DIM(cqs); i++)
@@ -588,7 +573,7 @@ reset_forgets_the_driver_but_not_the_host(void **state)
 
 	(void)state;
 	sender_open(&sender);
-	assert_int_equal(OPS->map(world.access, output, RNIC_PAGE_BYTES, READ | WRITE, &out), 0);
+	out = world_map(output, RNIC_PAGE_BYTES, READ | WRITE);
 	for (round = 0; round < 3; round++) {
 		assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
 		sender_block(output);
@@ -604,7 +589,7 @@ reset_forgets_the_driver_but_not_the_host(void **state)
 		assert_int_equal(sender.slot->status_own, RNIC_CMDQ_STATUS_OWN_HW);
 		sender_announce(&sender);
 	}
-	assert_int_equal(OPS->unmap(world.access, out, RNIC_PAGE_BYTES), 0);
+	world_unmap(out, RNIC_PAGE_BYTES);
 	sender_close(&sender);
 	rte_free(output);
 }
@@ -618,9 +603,7 @@ it_opens_again_and_again(void **state)
 	(void)state;
 	unit_account_take(&before);
 	for (i = 0; i < 20; i++) {
-		OPS->close(world.access);
-		world.access = NULL;
-		assert_int_equal(world_open(&world.access), 0);
+		world_reopen();
 		assert_int_not_equal(read32(0), UINT32_MAX);
 	}
 	unit_account_assert_same(&before);
@@ -636,9 +619,7 @@ nothing_stays_for_the_next_one(void **state)
 	sender_open(&sender);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
 	sender_close(&sender);
-	OPS->close(world.access);
-	world.access = NULL;
-	assert_int_equal(world_open(&world.access), 0);
+	world_reopen();
 	sender_open(&sender);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
 	sender_close(&sender);

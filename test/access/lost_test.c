@@ -77,14 +77,13 @@ a_killed_server_is_noticed(void **state)
 	uint64_t iova, start;
 
 	(void)state;
-	assert_int_equal(
-		OPS->map(world.access, memory, 3 * RNIC_PAGE_BYTES, RNIC_ACCESS_READ, &iova), 0);
+	iova = world_map(memory, 3 * RNIC_PAGE_BYTES, RNIC_ACCESS_READ);
 	assert_int_equal(poll(&before, 1, 0), 0);
 	world_kill_server();
 	start = rnic_now_us();
 	assert_true(hangs_up(world.access));
 	expect_lost(world.access);
-	assert_int_equal(OPS->unmap(world.access, iova, 3 * RNIC_PAGE_BYTES), 0);
+	world_unmap(iova, 3 * RNIC_PAGE_BYTES);
 	assert_true(rnic_now_us() - start < within_us());
 	/* The UAR pages outlive it: who still rings does no harm. */
 	page[0x800] = 1;
@@ -99,12 +98,10 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 	uint64_t iova;
 
 	(void)state;
-	world.access->ops->close(world.access);
 	/* For an answer of a server that has no CPU for a while, and for one of a server that stands still. */
 	rnic_vfio_user_timeout_ms = 4000;
-	assert_int_equal(world_open(&world.access), 0);
-	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, RNIC_ACCESS_WRITE, &iova),
-			 0);
+	world_reopen();
+	iova = world_map(memory, RNIC_PAGE_BYTES, RNIC_ACCESS_WRITE);
 	assert_int_equal(kill(world.daemon.pid, SIGSTOP), 0);
 	expect_lost(world.access);
 	assert_true(hangs_up(world.access));
@@ -112,7 +109,7 @@ a_server_that_stands_still_keeps_the_memory(void **state)
 	assert_int_equal(world.access->maps, 1);
 	/* Once it has ended, nobody has the memory. */
 	world_kill_server();
-	assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+	world_unmap(iova, RNIC_PAGE_BYTES);
 	rnic_vfio_user_timeout_ms = TIMEOUT_MS;
 	rte_free(memory);
 }
@@ -133,12 +130,8 @@ note_fatal(void *arg)
 static struct rnic_dev *
 open_device(void)
 {
-	struct rnic_dev *dev = NULL;
+	struct rnic_dev *dev = world_open_driver();
 
-	if (world.access != NULL)
-		OPS->close(world.access);
-	world.access = NULL;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
 	atomic_store(&fatal_calls, 0);
 	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
 	return dev;

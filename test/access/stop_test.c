@@ -227,18 +227,17 @@ on_stage(struct rnic_dev *dev, const char *stage, bool up)
 static void
 the_control_thread_is_ended_at_once(void **state)
 {
-	struct rnic_dev *dev = NULL;
+	struct rnic_dev *dev;
 	size_t i;
 
 	(void)state;
-	world.access->ops->close(world.access);
-	world.access = NULL;
+	world_close();
 	sem_init(&go, 0, 0);
 	sem_init(&begun, 0, 0);
 	rnic_bringup_hook = on_stage;
 	for (i = 0; i < RTE_DIM(waits); i++) {
 		wait_for = &waits[i];
-		assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+		dev = world_open_driver();
 		assert_int_equal(rnic_mem_alloc(dev, "a test", BYTES, RNIC_PAGE_BYTES,
 						RNIC_ACCESS_READ, &memory),
 				 0);
@@ -252,7 +251,7 @@ the_control_thread_is_ended_at_once(void **state)
 	sem_destroy(&go);
 	sem_destroy(&begun);
 	/* Whoever comes next starts from the beginning. */
-	assert_int_equal(world_open(&world.access), 0);
+	world_reopen();
 }
 
 /* Whatever each of its stages waits for, all of them have one deadline. */
@@ -260,13 +259,11 @@ static void
 a_device_is_closed_in_time(void **state)
 {
 	const unsigned int usual = rnic_close_ms;
-	struct rnic_dev *dev = NULL;
+	struct rnic_dev *dev;
 	uint64_t begins, ends;
 
 	(void)state;
-	world.access->ops->close(world.access);
-	world.access = NULL;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	rnic_close_ms = 100;
 	stop_server();
 	begins = rnic_now_us();
@@ -276,7 +273,7 @@ a_device_is_closed_in_time(void **state)
 	assert_int_equal(kill(world.daemon.pid, SIGCONT), 0);
 	if (ends - begins > within_us())
 		fail_msg("the device took %" PRIu64 " us to be closed", ends - begins);
-	assert_int_equal(world_open(&world.access), 0);
+	world_reopen();
 }
 
 /* Memory that was given up is not looked for. */
@@ -284,8 +281,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	world.access->ops->close(world.access);
-	world.access = NULL;
+	world_close();
 	daemon_stop(&world.daemon);
 	daemon_clean(&world.daemon);
 	return 0;

@@ -38,22 +38,6 @@
 #define WRITE	 RNIC_ACCESS_WRITE
 #define PATIENCE 60000
 
-static void
-close_access(void)
-{
-	if (world.access != NULL)
-		OPS->close(world.access);
-	world.access = NULL;
-}
-
-/* With what is wrong by now. */
-static void
-reopen(void)
-{
-	close_access();
-	assert_int_equal(world_open(&world.access), 0);
-}
-
 /* Nothing stays open after it, and with the fault mended it works. */
 static void
 expect_refused(const struct fake_vfio_faults *faults, int rc, const char *text)
@@ -61,14 +45,14 @@ expect_refused(const struct fake_vfio_faults *faults, int rc, const char *text)
 	struct rnic_access *access = NULL;
 	FILE *log;
 
-	close_access();
+	world_close();
 	FAULTS = *faults;
 	log = world_listen();
 	assert_int_equal(world_open(&access), rc);
 	world_expect_said(log, text);
 	assert_int_equal(fake_vfio.containers + fake_vfio.groups + fake_vfio.devices, 0);
 	FAULTS = (struct fake_vfio_faults){ 0 };
-	reopen();
+	world_reopen();
 }
 
 /* ---- Opening ---- */
@@ -121,7 +105,7 @@ functions_of_others_are_refused(void **state)
 	FILE *log;
 
 	(void)state;
-	close_access();
+	world_close();
 	fake_vfio_set_id(0, 0x15b3, 0x1003);
 	log = world_listen();
 	assert_int_equal(world_open(&access), -ENODEV);
@@ -160,7 +144,7 @@ pfs_and_vfs_are_of_the_class(void **state)
 	(void)state;
 	for (i = 0; i < RTE_DIM(ids); i++) {
 		fake_vfio_set_id(0, 0x15b3, ids[i]);
-		reopen();
+		world_reopen();
 	}
 }
 
@@ -171,7 +155,7 @@ fewer_vectors_are_taken_as_they_are(void **state)
 	(void)state;
 	assert_int_equal(world.access->irq_count, 16);
 	FAULTS.vectors_left = 3;
-	reopen();
+	world_reopen();
 	assert_int_equal(world.access->irq_count, 3);
 	assert_int_equal(OPS->irq_fd(world.access, 3), -EINVAL);
 	assert_true(OPS->irq_fd(world.access, 2) >= 0);
@@ -203,13 +187,13 @@ functions_of_a_group_come_and_go_in_any_order(void **state)
 		assert_int_equal(fake_vfio.containers, 1);
 		assert_int_equal(fake_vfio.groups, 1);
 		assert_int_equal(fake_vfio.devices, 2);
-		assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), 0);
+		iova = world_map(memory, RNIC_PAGE_BYTES, READ);
 		assert_int_equal(OPS->map(other, memory, RNIC_PAGE_BYTES, READ, &more), 0);
 		assert_int_equal(fake_vfio.maps, 2);
-		assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+		world_unmap(iova, RNIC_PAGE_BYTES);
 		last = round & 1 ? other : world.access;
 		if (round & 1) {
-			close_access();
+			world_close();
 			assert_int_equal(fake_vfio.maps, 1);
 		}
 		assert_int_equal(last->ops->unmap(other, more, RNIC_PAGE_BYTES), 0);
@@ -219,7 +203,7 @@ functions_of_a_group_come_and_go_in_any_order(void **state)
 		assert_int_not_equal(last->ops->read32(last, 0).raw, UINT32_MAX);
 		if (round & 1)
 			other->ops->close(other);
-		reopen();
+		world_reopen();
 	}
 	rte_free(memory);
 }
@@ -253,14 +237,12 @@ expect_maps_within(uint64_t first, uint64_t end)
 	for (i = 0; i < RTE_DIM(iovas); i++) {
 		const size_t length = lengths[i % RTE_DIM(lengths)];
 
-		assert_int_equal(OPS->map(world.access, memory, length, READ | WRITE, &iovas[i]),
-				 0);
+		iovas[i] = world_map(memory, length, READ | WRITE);
 		assert_true(iovas[i] + length <= end);
 		assert_true(iovas[i] >= first);
 	}
 	for (i = 0; i < RTE_DIM(iovas); i++)
-		assert_int_equal(OPS->unmap(world.access, iovas[i], lengths[i % RTE_DIM(lengths)]),
-				 0);
+		world_unmap(iovas[i], lengths[i % RTE_DIM(lengths)]);
 	munmap(memory, bytes);
 }
 
@@ -303,7 +285,7 @@ addresses_are_those_that_the_iommu_takes(void **state)
 	(void)state;
 	for (i = 0; i < RTE_DIM(iommus); i++) {
 		FAULTS = iommus[i].faults;
-		reopen();
+		world_reopen();
 		expect_maps_within(iommus[i].first, iommus[i].end);
 	}
 }
@@ -322,7 +304,7 @@ what_the_kernel_says_may_grow_while_it_is_asked(void **state)
 			.iommu_growths = growths,
 			.bar_growths = growths,
 		};
-		reopen();
+		world_reopen();
 		assert_int_equal(FAULTS.iommu_growths, 0);
 		assert_int_equal(FAULTS.bar_growths, 0);
 		expect_maps_within(1 << 20, 0xfee00000);
@@ -339,7 +321,7 @@ uar_pages_begin_behind_the_initialization_segment(void **state)
 
 	(void)state;
 	FAULTS.maps_all = true;
-	reopen();
+	world_reopen();
 	for (index = 0; index <= last + 1; index++)
 		if ((OPS->uar(world.access, index) != NULL) != (index >= 4 && index <= last))
 			fail_msg("page 0x%x", index);
@@ -357,11 +339,10 @@ rights_are_those_asked_for(void **state)
 
 	(void)state;
 	for (i = 0; i < RTE_DIM(rights); i++) {
-		assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, rights[i], &iova),
-				 0);
+		iova = world_map(memory, RNIC_PAGE_BYTES, rights[i]);
 		assert_int_equal(fake_vfio.last_rights, flags[i]);
 		assert_int_equal(fake_vfio.mapped_bytes, RNIC_PAGE_BYTES);
-		assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+		world_unmap(iova, RNIC_PAGE_BYTES);
 	}
 	rte_free(memory);
 }
@@ -378,20 +359,17 @@ memory_of_anybody_can_be_mapped(void **state)
 	assert_non_null(memory);
 	sender_open(&sender);
 	assert_int_equal(sender_enable(&sender), RNIC_STATUS_OK);
-	assert_int_equal(OPS->map(world.access, memory, 8 * RNIC_PAGE_BYTES, READ | WRITE, &all),
-			 0);
-	assert_int_equal(OPS->map(world.access, memory + RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
-				  READ | WRITE, &part),
-			 0);
+	all = world_map(memory, 8 * RNIC_PAGE_BYTES, READ | WRITE);
+	part = world_map(memory + RNIC_PAGE_BYTES, RNIC_PAGE_BYTES, READ | WRITE);
 	memset(memory, 0, 8 * RNIC_PAGE_BYTES);
 	sender_block(memory + RNIC_PAGE_BYTES);
 	assert_int_equal(sender_ask(&sender, 0, part), RNIC_DELIVERY_OK);
 	sender_block(memory + RNIC_PAGE_BYTES);
 	assert_int_equal(sender_ask(&sender, 0, all + RNIC_PAGE_BYTES), RNIC_DELIVERY_OK);
-	assert_int_equal(OPS->unmap(world.access, all, 8 * RNIC_PAGE_BYTES), 0);
+	world_unmap(all, 8 * RNIC_PAGE_BYTES);
 	sender_block(memory + RNIC_PAGE_BYTES);
 	assert_int_equal(sender_ask(&sender, 0, part), RNIC_DELIVERY_OK);
-	assert_int_equal(OPS->unmap(world.access, part, RNIC_PAGE_BYTES), 0);
+	world_unmap(part, RNIC_PAGE_BYTES);
 	sender_close(&sender);
 	free(memory);
 }
@@ -416,9 +394,9 @@ memory_that_nobody_has_written_to_is_no_others(void **state)
 			pause();
 			_exit(0);
 		}
-		assert_int_equal(OPS->map(world.access, memory, bytes, READ, &iova), 0);
+		iova = world_map(memory, bytes, READ);
 		assert_int_equal(fake_vfio.strayed, 0);
-		assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+		world_unmap(iova, bytes);
 		if (round == 2) {
 			assert_int_equal(kill(child, SIGKILL), 0);
 			assert_int_equal(waitpid(child, NULL, 0), child);
@@ -429,8 +407,8 @@ memory_that_nobody_has_written_to_is_no_others(void **state)
 	}
 	/* Constants, say. */
 	assert_int_equal(mprotect(memory, bytes, PROT_READ), 0);
-	assert_int_equal(OPS->map(world.access, memory, bytes, READ, &iova), 0);
-	assert_int_equal(OPS->unmap(world.access, iova, bytes), 0);
+	iova = world_map(memory, bytes, READ);
+	world_unmap(iova, bytes);
 	munmap(memory, bytes);
 }
 
@@ -446,9 +424,7 @@ limits_of_maps_and_of_locked_memory_are_told(void **state)
 	(void)state;
 	FAULTS.map_limit = LIMIT;
 	for (i = 0; i < LIMIT; i++)
-		assert_int_equal(OPS->map(world.access, memory + i * RNIC_PAGE_BYTES,
-					  RNIC_PAGE_BYTES, READ, &iovas[i]),
-				 0);
+		iovas[i] = world_map(memory + i * RNIC_PAGE_BYTES, RNIC_PAGE_BYTES, READ);
 	log = world_listen();
 	assert_int_equal(OPS->map(world.access, memory + LIMIT * RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
 				  READ, &iova),
@@ -465,7 +441,7 @@ limits_of_maps_and_of_locked_memory_are_told(void **state)
 	FAULTS.map_errno = EFAULT;
 	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), -EFAULT);
 	for (i = 0; i < LIMIT; i++)
-		assert_int_equal(OPS->unmap(world.access, iovas[i], RNIC_PAGE_BYTES), 0);
+		world_unmap(iovas[i], RNIC_PAGE_BYTES);
 	rte_free(memory);
 }
 
@@ -481,7 +457,7 @@ the_function_is_left_as_it_was_found(void **state)
 	assert_int_equal(OPS->reset(world.access), 0);
 	assert_int_equal(fake_vfio.resets, 1);
 	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
-	close_access();
+	world_close();
 	assert_int_equal(fake_vfio_command(0), 0);
 }
 
@@ -492,12 +468,12 @@ a_function_that_cannot_be_reset_is_kept_from_memory(void **state)
 
 	(void)state;
 	FAULTS.no_reset = true;
-	reopen();
+	world_reopen();
 	assert_int_equal(fake_vfio_command(0) & wanted, wanted);
 	assert_int_equal(OPS->reset(world.access), -ENOTSUP);
 	assert_int_equal(fake_vfio_command(0) & wanted, PCI_COMMAND_MEMORY);
 	FAULTS = (struct fake_vfio_faults){ .reset_errno = EIO };
-	reopen();
+	world_reopen();
 	assert_int_equal(OPS->reset(world.access), -EIO);
 	assert_int_equal(fake_vfio_command(0) & wanted, PCI_COMMAND_MEMORY);
 	assert_false(atomic_load(&world.access->gone));
@@ -510,7 +486,7 @@ a_card_that_is_pulled_out_is_gone(void **state)
 	uint64_t iova, more;
 
 	(void)state;
-	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &iova), 0);
+	iova = world_map(memory, RNIC_PAGE_BYTES, READ);
 	FAULTS.removed = true;
 	assert_int_equal(OPS->read32(world.access, 0).raw, UINT32_MAX);
 	assert_true(atomic_load(&world.access->gone));
@@ -519,7 +495,7 @@ a_card_that_is_pulled_out_is_gone(void **state)
 	assert_int_equal(OPS->map(world.access, memory, RNIC_PAGE_BYTES, READ, &more), -ENOTCONN);
 	assert_int_equal(OPS->reset(world.access), -ENOTCONN);
 	/* The IOMMU is still there. */
-	assert_int_equal(OPS->unmap(world.access, iova, RNIC_PAGE_BYTES), 0);
+	world_unmap(iova, RNIC_PAGE_BYTES);
 	rte_free(memory);
 }
 
@@ -539,9 +515,8 @@ a_card_that_comes_back_soon_is_not_gone(void **state)
 	struct rnic_dev *dev;
 
 	(void)state;
-	close_access();
 	rnic_bringup_hook = take_away;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	rnic_bringup_hook = NULL;
 	assert_int_equal(FAULTS.removed_for, 0);
 	rnic_dev_close(dev);
@@ -571,9 +546,8 @@ the_kernel_can_ask_for_the_function(void **state)
 	FILE *log;
 
 	(void)state;
-	close_access();
 	for (i = 0; i < RTE_DIM(indices); i++) {
-		assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+		dev = world_open_driver();
 		atomic_store(&fatal_calls, 0);
 		rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
 		assert_int_equal(rnic_mem_alloc(dev, "a queue", RNIC_PAGE_BYTES, RNIC_PAGE_BYTES,
@@ -594,7 +568,7 @@ the_kernel_can_ask_for_the_function(void **state)
 		assert_int_equal(fake_vfio.resets, resets + 1);
 	}
 	FAULTS.no_notices = true;
-	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	dev = world_open_driver();
 	rnic_dev_close(dev);
 }
 

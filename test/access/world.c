@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/devargs.h"
 #include "base/log.h"
+#include "bringup.h"
+#include "core/dev.h"
 #include "fake_vfio.h"
 #include "prm/cmd.h"
 #include "prm/cmdq.h"
@@ -68,8 +70,7 @@ world_teardown(void **state)
 	if (world.access != NULL) {
 		assert_int_equal(world.access->maps, 0);
 		assert_int_equal(world.access->mapped_bytes, 0);
-		world.access->ops->close(world.access);
-		world.access = NULL;
+		world_close();
 	}
 	unit_account_assert_same(&account);
 	if (world.vfio)
@@ -105,6 +106,46 @@ world_expect_said(FILE *log, const char *text)
 	fclose(log);
 	if (strstr(said, text) == NULL || strstr(said, UNIT_DEVICE) == NULL)
 		fail_msg("'%s' is not in: %s", text, said);
+}
+
+void
+world_close(void)
+{
+	if (world.access != NULL)
+		world.access->ops->close(world.access);
+	world.access = NULL;
+}
+
+void
+world_reopen(void)
+{
+	world_close();
+	assert_int_equal(world_open(&world.access), 0);
+}
+
+struct rnic_dev *
+world_open_driver(void)
+{
+	struct rnic_dev *dev = NULL;
+
+	world_close();
+	assert_int_equal(rnic_dev_open(UNIT_DEVICE, world.devargs, SOCKET_ID_ANY, &dev), 0);
+	return dev;
+}
+
+uint64_t
+world_map(void *memory, size_t bytes, unsigned int rights)
+{
+	uint64_t iova;
+
+	assert_int_equal(world.access->ops->map(world.access, memory, bytes, rights, &iova), 0);
+	return iova;
+}
+
+void
+world_unmap(uint64_t iova, size_t bytes)
+{
+	assert_int_equal(world.access->ops->unmap(world.access, iova, bytes), 0);
 }
 
 void

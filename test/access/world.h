@@ -26,6 +26,14 @@ extern struct world world;
 int world_setup(void **state);
 int world_teardown(void **state);
 int world_open(struct rnic_access **access);
+/* It is closed, and opened again, with whatever is different by now. */
+void world_close(void);
+void world_reopen(void);
+/* It is closed, and a driver has the device instead. */
+struct rnic_dev *world_open_driver(void);
+/* Memory of the test's for the device; what must succeed. */
+uint64_t world_map(void *memory, size_t bytes, unsigned int rights);
+void world_unmap(uint64_t iova, size_t bytes);
 void world_kill_server(void);
 /* Another one takes the place of the one that was killed. */
 void world_restart_server(void);

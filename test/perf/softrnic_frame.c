@@ -38,7 +38,7 @@ side_open(struct side *side, struct softrnic_poller *poller, const char *name, c
 {
 	const struct softrnic_conf conf = { .name = name, .wire = wire, .seed = 1 };
 	const struct dp_cq_conf cq = { .log_size = LOG_SIZE, .uar = 1 };
-	int status = dp_open(&side->dp, poller, &conf);
+	int status = dp_open_quick(&side->dp, poller, &conf);
 
 	if (status == 0)
 		status = dp_cq_create(&side->dp, &side->tx_cq, &cq);

@@ -52,7 +52,7 @@ side_open(struct side *side, struct softrnic_poller *poller, const char *name, c
 
 	memset(side, 0, sizeof(*side));
 	side->no_receive = sink;
-	status = dp_open(&side->dp, poller, &conf);
+	status = dp_open_quick(&side->dp, poller, &conf);
 	if (status != 0)
 		die("device", status);
 	status = dp_cq_create(&side->dp, &side->tx_cq, &cq);
