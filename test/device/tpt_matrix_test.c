@@ -147,14 +147,11 @@ static void
 matrix_of_keys_over_one_piece(void **state)
 {
 	struct world *w = *state;
-	const uint64_t mtts[] = { w->arena | RNIC_MTT_READ | RNIC_MTT_WRITE,
-				  (w->arena + PAGE) | RNIC_MTT_READ | RNIC_MTT_WRITE };
 
 	check_all(w,
 		  &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 				      .log_page_size = 12,
-				      .count = 2,
-				      .mtts = mtts,
+				      .pages = { w->arena, PAGE, 2 },
 				      .start = 0x7000000000000100,
 				      .length = PAGE },
 		  true);
@@ -164,15 +161,11 @@ static void
 matrix_of_keys_over_scattered_pages(void **state)
 {
 	struct world *w = *state;
-	const uint64_t mtts[] = { (w->arena + 3 * PAGE) | RNIC_MTT_READ | RNIC_MTT_WRITE,
-				  w->arena | RNIC_MTT_READ | RNIC_MTT_WRITE };
 
 	check_all(w,
 		  &(struct drv_mkey){ .mode = RNIC_MKEY_MTT,
 				      .log_page_size = 12,
-				      .count = 2,
-				      .mtts = mtts,
-				      .start = 0,
+				      .pages = { w->arena + 3 * PAGE, UINT64_C(0) - 3 * PAGE, 2 },
 				      .length = 2 * PAGE },
 		  true);
 }
@@ -196,12 +189,10 @@ matrix_of_keys_of_keys(void **state)
 
 	for (mode = RNIC_MKEY_KLM; mode <= RNIC_MKEY_KSM; mode++)
 		for (rights = 0; rights <= ALL; rights++) {
-			const uint64_t mtt = w->arena | RNIC_MTT_READ | RNIC_MTT_WRITE;
 			struct drv_mkey inner = { .mode = RNIC_MKEY_MTT,
 						  .access = rights,
 						  .log_page_size = 12,
-						  .count = 1,
-						  .mtts = &mtt,
+						  .pages = { w->arena, PAGE, 1 },
 						  .pd = w->pds[0],
 						  .length = PAGE };
 			uint32_t key = key_create_ok(&w->hn, &inner);
