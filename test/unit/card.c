@@ -26,29 +26,30 @@ int __real_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *numbe
 int __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number);
 
 static int
-ask_card(uint16_t opcode, uint16_t op_mod, void *in, void *out, uint32_t out_bytes)
+ask_card(const struct card_command *c, uint32_t out_bytes)
 {
-	int (*before)(uint16_t opcode, uint16_t op_mod, void *in, void *out) = card.before;
+	int (*before)(const struct card_command *c) = card.before;
 
 	if (before == NULL)
 		return CARD_SENDS;
-	memset(out, 0, out_bytes);
-	return before(opcode, op_mod, in, out);
+	memset(c->out, 0, out_bytes);
+	return before(c);
 }
 
 static int
 command(command_fn *send, struct rnic_dev *dev, uint16_t opcode, uint16_t op_mod, void *in,
 	uint32_t in_bytes, void *out, uint32_t out_bytes)
 {
-	void (*after)(uint16_t opcode, uint16_t op_mod, const void *in, void *out);
-	int rc = ask_card(opcode, op_mod, in, out, out_bytes);
+	const struct card_command c = { opcode, op_mod, in, out };
+	void (*after)(const struct card_command *c);
+	int rc = ask_card(&c, out_bytes);
 
 	if (rc != CARD_SENDS)
 		return rc == CARD_DONE ? 0 : rc;
 	rc = send(dev, opcode, op_mod, in, in_bytes, out, out_bytes);
 	after = card.after;
 	if (rc == 0 && after != NULL)
-		after(opcode, op_mod, in, out);
+		after(&c);
 	return rc;
 }
 
@@ -71,7 +72,8 @@ __wrap_rnic_cmd_alloc(struct rnic_dev *dev, uint16_t opcode, uint32_t *number)
 {
 	struct rnic_cmd_in in = { 0 };
 	struct rnic_object_out out;
-	int rc = ask_card(opcode, 0, &in, &out, sizeof(out));
+	const struct card_command c = { opcode, 0, &in, &out };
+	int rc = ask_card(&c, sizeof(out));
 
 	if (rc == CARD_SENDS)
 		return __real_rnic_cmd_alloc(dev, opcode, number);
@@ -233,18 +235,18 @@ card_open_in_vain(int rc, const char *says)
 }
 
 uint16_t
-card_register(uint16_t opcode, const void *in)
+card_register(const struct card_command *c)
 {
-	return opcode == RNIC_CMD_ACCESS_REG
-		       ? (uint16_t)rnic_access_reg_in_get(in, RNIC_ACCESS_REG_IN_REGISTER_ID)
+	return c->opcode == RNIC_CMD_ACCESS_REG
+		       ? (uint16_t)rnic_access_reg_in_get(c->in, RNIC_ACCESS_REG_IN_REGISTER_ID)
 		       : 0;
 }
 
 uint32_t
-card_vport_select(uint16_t opcode, const void *in)
+card_vport_select(const struct card_command *c)
 {
-	return opcode == RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT
+	return c->opcode == RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT
 		       ? (uint32_t)rnic_modify_nic_vport_context_in_get(
-				 in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT)
+				 c->in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT)
 		       : 0;
 }

@@ -15,11 +15,16 @@
 #define CARD_SENDS 0 /* nothing is known of it: the device is asked */
 #define CARD_DONE  1 /* the device is not */
 
+struct card_command {
+	uint16_t opcode, op_mod;
+	void *in, *out;
+};
+
 struct card {
 	/* Before a command: what becomes of it, or a refusal's errno. `in` may be changed, and `out`, if it is done. */
-	int (*_Atomic before)(uint16_t opcode, uint16_t op_mod, void *in, void *out);
+	int (*_Atomic before)(const struct card_command *c);
 	/* After one that the device has done; `out` may be changed. */
-	void (*_Atomic after)(uint16_t opcode, uint16_t op_mod, const void *in, void *out);
+	void (*_Atomic after)(const struct card_command *c);
 	/* What a register reads instead. */
 	uint32_t (*read)(uint64_t offset, uint32_t value);
 	/* False: the write does not reach the device. */
@@ -56,8 +61,8 @@ struct rnic_dev *card_opened(void);
 void card_open_in_vain(int rc, const char *says);
 
 /* The register that an ACCESS_REG is about; 0 of other commands. */
-uint16_t card_register(uint16_t opcode, const void *in);
+uint16_t card_register(const struct card_command *c);
 /* field_select of a MODIFY_NIC_VPORT_CONTEXT; 0 of other commands. */
-uint32_t card_vport_select(uint16_t opcode, const void *in);
+uint32_t card_vport_select(const struct card_command *c);
 
 #endif

@@ -21,15 +21,13 @@
 static uint64_t permanent_mac;
 
 static void
-answer_mac(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+answer_mac(const struct card_command *c)
 {
 	struct rnic_nic_vport_context *context;
 
-	(void)op_mod;
-	(void)in;
-	if (opcode != RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+	if (c->opcode != RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
 		return;
-	context = rnic_query_nic_vport_context_out_nic_vport_context(out);
+	context = rnic_query_nic_vport_context_out_nic_vport_context(c->out);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_47_32,
 				   permanent_mac >> 32);
 	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PERMANENT_ADDRESS_31_0,
@@ -41,18 +39,16 @@ answer_mac(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
 static unsigned int listed, listed_zero;
 
 static int
-count_addresses(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+count_addresses(const struct card_command *c)
 {
-	const struct rnic_modify_nic_vport_context_in *modify = in;
+	const struct rnic_modify_nic_vport_context_in *modify = c->in;
 	const struct rnic_mac_entry *entries = (const struct rnic_mac_entry *)(modify + 1);
 	uint32_t i, count;
 
-	(void)op_mod;
-	(void)out;
-	if (!(card_vport_select(opcode, in) & RNIC_NIC_VPORT_ADDRESSES_LIST))
+	if (!(card_vport_select(c) & RNIC_NIC_VPORT_ADDRESSES_LIST))
 		return CARD_SENDS;
 	count = (uint32_t)rnic_nic_vport_context_get(
-		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100),
+		(const struct rnic_nic_vport_context *)((const uint8_t *)c->in + 0x100),
 		RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE);
 	for (i = 0; i < count; i++) {
 		listed++;
@@ -106,26 +102,25 @@ static struct {
 } l2;
 
 static int
-keep_table(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+keep_table(const struct card_command *c)
 {
 	/* The index in the sixth dword, the address in the ninth and tenth. */
-	const struct rnic_be32 *dword = in;
+	const struct rnic_be32 *dword = c->in;
 	const uint32_t index = rnic_be32_to_cpu(dword[5]) & 0xffffff;
 
-	(void)op_mod;
-	(void)out;
-	if (opcode != 0x829 && opcode != 0x82b)
+	if (c->opcode != 0x829 && c->opcode != 0x82b)
 		return CARD_SENDS;
 	if (l2.unknown)
 		return -EOPNOTSUPP;
 	assert_true(index < RTE_DIM(l2.macs));
 	/* An index has one address, and an address one index. */
-	assert_true((l2.macs[index] == 0) == (opcode == 0x829));
-	l2.macs[index] = opcode == 0x829 ? (uint64_t)(rnic_be32_to_cpu(dword[8]) & 0xffff) << 32 |
-						   rnic_be32_to_cpu(dword[9])
-					 : 0;
-	l2.sets += opcode == 0x829;
-	l2.deletes += opcode == 0x82b;
+	assert_true((l2.macs[index] == 0) == (c->opcode == 0x829));
+	l2.macs[index] = c->opcode == 0x829
+				 ? (uint64_t)(rnic_be32_to_cpu(dword[8]) & 0xffff) << 32 |
+					   rnic_be32_to_cpu(dword[9])
+				 : 0;
+	l2.sets += c->opcode == 0x829;
+	l2.deletes += c->opcode == 0x82b;
 	return CARD_DONE;
 }
 
@@ -202,16 +197,16 @@ test_unicast_addresses_are_entered_in_the_switch(void **state)
 static int list_refusal;
 
 static int
-keep_table_and_no_list(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+keep_table_and_no_list(const struct card_command *c)
 {
 	const struct rnic_nic_vport_context *context =
-		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100);
+		(const struct rnic_nic_vport_context *)((const uint8_t *)c->in + 0x100);
 
-	if (card_vport_select(opcode, in) == RNIC_NIC_VPORT_ADDRESSES_LIST &&
+	if (card_vport_select(c) == RNIC_NIC_VPORT_ADDRESSES_LIST &&
 	    rnic_nic_vport_context_get(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE) ==
 		    RNIC_ALLOWED_LIST_UC)
 		return list_refusal;
-	return keep_table(opcode, op_mod, in, out);
+	return keep_table(c);
 }
 
 /* Frames come by the switch first, whatever the vport says to its list. */

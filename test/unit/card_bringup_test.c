@@ -198,13 +198,11 @@ static unsigned int uars_asked, uar_at; /* the n-th one has ... */
 static uint32_t uar_number;		/* ... this number */
 
 static int
-has_a_uar_of_its_own(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+has_a_uar_of_its_own(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	if (opcode != RNIC_CMD_ALLOC_UAR || ++uars_asked != uar_at)
+	if (c->opcode != RNIC_CMD_ALLOC_UAR || ++uars_asked != uar_at)
 		return CARD_SENDS;
-	rnic_object_out_set(out, RNIC_OBJECT_OUT_NUMBER, uar_number);
+	rnic_object_out_set(c->out, RNIC_OBJECT_OUT_NUMBER, uar_number);
 	return CARD_DONE;
 }
 

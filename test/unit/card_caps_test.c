@@ -25,21 +25,22 @@
 
 /* What QUERY_HCA_CAP answers to one question, or NULL: it is another one. */
 static struct rnic_general_cap *
-general_cap(uint16_t opcode, uint16_t op_mod, void *out, bool current)
+general_cap(const struct card_command *c, bool current)
 {
-	if (opcode != RNIC_CMD_QUERY_HCA_CAP ||
-	    op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current))
+	if (c->opcode != RNIC_CMD_QUERY_HCA_CAP ||
+	    c->op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, current))
 		return NULL;
-	return (struct rnic_general_cap *)(void *)((uint8_t *)out + RNIC_HCA_CAP_OFFSET);
+	return (struct rnic_general_cap *)(void *)((uint8_t *)c->out + RNIC_HCA_CAP_OFFSET);
 }
 
 /* What SET_HCA_CAP has for the device, or NULL. It must not have what the software RNIC has not. */
 static struct rnic_general_cap *
-general_cap_to_set(uint16_t opcode, uint16_t op_mod, void *in)
+general_cap_to_set(const struct card_command *c)
 {
-	if (opcode != RNIC_CMD_SET_HCA_CAP || op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0))
+	if (c->opcode != RNIC_CMD_SET_HCA_CAP ||
+	    c->op_mod != RNIC_HCA_CAP_OP_MOD(RNIC_CAP_GENERAL, 0))
 		return NULL;
-	return (struct rnic_general_cap *)(void *)((uint8_t *)in + RNIC_HCA_CAP_OFFSET);
+	return (struct rnic_general_cap *)(void *)((uint8_t *)c->in + RNIC_HCA_CAP_OFFSET);
 }
 
 /* Of GENERAL, current: what the card has not, and what it then has no capabilities of. */
@@ -57,22 +58,20 @@ static const struct lack {
 static const struct lack *lack;
 
 static void
-lacks_one(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+lacks_one(const struct card_command *c)
 {
-	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+	struct rnic_general_cap *cap = general_cap(c, true);
 
-	(void)in;
 	if (cap != NULL)
 		rnic_general_cap_set(cap, lack->field, 0);
 }
 
 static int
-refuses_the_types_that_it_lacks(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuses_the_types_that_it_lacks(const struct card_command *c)
 {
-	(void)in;
-	(void)out;
-	return opcode == RNIC_CMD_QUERY_HCA_CAP && lack->refused >> (op_mod >> 1) & 1 ? -EINVAL
-										      : CARD_SENDS;
+	return c->opcode == RNIC_CMD_QUERY_HCA_CAP && lack->refused >> (c->op_mod >> 1) & 1
+		       ? -EINVAL
+		       : CARD_SENDS;
 }
 
 static void
@@ -98,11 +97,10 @@ static struct {
 } roce;
 
 static int
-notes_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+notes_roce(const struct card_command *c)
 {
-	struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+	struct rnic_general_cap *cap = general_cap_to_set(c);
 
-	(void)out;
 	if (cap == NULL)
 		return CARD_SENDS;
 	roce.asked = rnic_general_cap_get(cap, RNIC_GENERAL_CAP_ROCE) != 0;
@@ -111,12 +109,11 @@ notes_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
 }
 
 static void
-has_roce_switched_off(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+has_roce_switched_off(const struct card_command *c)
 {
-	struct rnic_general_cap *current = general_cap(opcode, op_mod, out, true);
-	struct rnic_general_cap *max = general_cap(opcode, op_mod, out, false);
+	struct rnic_general_cap *current = general_cap(c, true);
+	struct rnic_general_cap *max = general_cap(c, false);
 
-	(void)in;
 	if (max != NULL)
 		rnic_general_cap_set(max, RNIC_GENERAL_CAP_ROCE, roce.has);
 	if (current == NULL)
@@ -163,33 +160,30 @@ static bool takes_ports;
 static unsigned int ports_asked;
 
 static struct rnic_roce_cap *
-roce_cap(uint16_t opcode, uint16_t op_mod, void *out)
+roce_cap(const struct card_command *c)
 {
-	return opcode == RNIC_CMD_QUERY_HCA_CAP && op_mod >> 1 == RNIC_CAP_ROCE
-		       ? (struct rnic_roce_cap *)(void *)((uint8_t *)out + RNIC_HCA_CAP_OFFSET)
+	return c->opcode == RNIC_CMD_QUERY_HCA_CAP && c->op_mod >> 1 == RNIC_CAP_ROCE
+		       ? (struct rnic_roce_cap *)(void *)((uint8_t *)c->out + RNIC_HCA_CAP_OFFSET)
 		       : NULL;
 }
 
 static int
-is_asked_for_ports(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+is_asked_for_ports(const struct card_command *c)
 {
-	(void)in;
-	(void)out;
-	if (opcode != RNIC_CMD_SET_HCA_CAP || op_mod >> 1 != RNIC_CAP_ROCE)
+	if (c->opcode != RNIC_CMD_SET_HCA_CAP || c->op_mod >> 1 != RNIC_CAP_ROCE)
 		return CARD_SENDS;
 	ports_asked++;
 	return takes_ports ? CARD_DONE : -EINVAL;
 }
 
 static void
-may_choose_ports(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+may_choose_ports(const struct card_command *c)
 {
-	struct rnic_roce_cap *cap = roce_cap(opcode, op_mod, out);
+	struct rnic_roce_cap *cap = roce_cap(c);
 
-	(void)in;
 	if (cap != NULL)
 		rnic_roce_cap_set(cap, RNIC_ROCE_CAP_SW_R_ROCE_SRC_UDP_PORT,
-				  !(op_mod & 1) || (takes_ports && ports_asked > 0));
+				  !(c->op_mod & 1) || (takes_ports && ports_asked > 0));
 }
 
 /* Which source port a packet has is a wish: the device goes on choosing it. */
@@ -225,14 +219,11 @@ test_a_card_that_keeps_its_source_ports(void **state)
 static bool roce_of_the_vport;
 
 static int
-refuses_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuses_roce(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
 	if (roce_of_the_vport)
-		return card_vport_select(opcode, in) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL
-									       : CARD_SENDS;
-	return opcode == RNIC_CMD_SET_ROCE_ADDRESS ? -EPERM : CARD_SENDS;
+		return card_vport_select(c) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL : CARD_SENDS;
+	return c->opcode == RNIC_CMD_SET_ROCE_ADDRESS ? -EPERM : CARD_SENDS;
 }
 
 /* As mlx5_ib, which then has no device, beside mlx5e, which has one. */
@@ -262,12 +253,9 @@ test_a_function_that_is_refused_roce_is_a_port(void **state)
 static unsigned int event_queues;
 
 static int
-has_few_event_queues(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+has_few_event_queues(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	(void)out;
-	if (opcode != RNIC_CMD_CREATE_EQ)
+	if (c->opcode != RNIC_CMD_CREATE_EQ)
 		return CARD_SENDS;
 	if (event_queues == 0)
 		return -ENOSPC;
@@ -309,22 +297,20 @@ test_a_function_with_few_event_queues_is_a_port(void **state)
 static uint32_t log_max_qp_set;
 
 static int
-notes_how_many(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+notes_how_many(const struct card_command *c)
 {
-	const struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+	const struct rnic_general_cap *cap = general_cap_to_set(c);
 
-	(void)out;
 	if (cap != NULL)
 		log_max_qp_set = (uint32_t)rnic_general_cap_get(cap, RNIC_GENERAL_CAP_LOG_MAX_QP);
 	return CARD_SENDS;
 }
 
 static void
-has_many_queue_pairs(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+has_many_queue_pairs(const struct card_command *c)
 {
-	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, false);
+	struct rnic_general_cap *cap = general_cap(c, false);
 
-	(void)in;
 	if (cap != NULL)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_LOG_MAX_QP, 12);
 }
@@ -357,22 +343,18 @@ test_queue_pairs_are_as_many_as_asked_for(void **state)
 static unsigned int counters_asked, counters_there;
 
 static int
-has_few_counters(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+has_few_counters(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	(void)out;
-	if (opcode != RNIC_CMD_ALLOC_Q_COUNTER)
+	if (c->opcode != RNIC_CMD_ALLOC_Q_COUNTER)
 		return CARD_SENDS;
 	return counters_asked++ < counters_there ? CARD_SENDS : -ENOSPC;
 }
 
 static void
-says_that_it_has_none(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+says_that_it_has_none(const struct card_command *c)
 {
-	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+	struct rnic_general_cap *cap = general_cap(c, true);
 
-	(void)in;
 	if (cap != NULL)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_MAX_QP_CNT, 0);
 }
@@ -421,12 +403,11 @@ test_a_device_with_few_counters_or_none(void **state)
 static unsigned int endianness_asked;
 
 static int
-keeps_its_byte_order(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+keeps_its_byte_order(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
-	if (opcode != RNIC_CMD_ACCESS_REG ||
-	    rnic_access_reg_in_get(in, RNIC_ACCESS_REG_IN_REGISTER_ID) != RNIC_REG_HOST_ENDIANNESS)
+	if (c->opcode != RNIC_CMD_ACCESS_REG ||
+	    rnic_access_reg_in_get(c->in, RNIC_ACCESS_REG_IN_REGISTER_ID) !=
+		    RNIC_REG_HOST_ENDIANNESS)
 		return CARD_SENDS;
 	endianness_asked++;
 	return -EOPNOTSUPP;
@@ -450,17 +431,16 @@ static bool pages_have_rights;
 static unsigned int keys_made;
 
 static int
-takes_rights_of_pages_or_none(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+takes_rights_of_pages_or_none(const struct card_command *c)
 {
-	const struct rnic_create_mkey_in *create = in;
+	const struct rnic_create_mkey_in *create = c->in;
 	const struct rnic_be64 *mtt = (const struct rnic_be64 *)(const void *)(create + 1);
-	struct rnic_general_cap *cap = general_cap_to_set(opcode, op_mod, in);
+	struct rnic_general_cap *cap = general_cap_to_set(c);
 	uint64_t i, count;
 
-	(void)out;
 	if (cap != NULL)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PG, 0);
-	if (opcode != RNIC_CMD_CREATE_MKEY)
+	if (c->opcode != RNIC_CMD_CREATE_MKEY)
 		return CARD_SENDS;
 	count = 2 * rnic_create_mkey_in_get(create,
 					    RNIC_CREATE_MKEY_IN_TRANSLATIONS_OCTWORD_ACTUAL_SIZE);
@@ -475,11 +455,10 @@ takes_rights_of_pages_or_none(uint16_t opcode, uint16_t op_mod, void *in, void *
 }
 
 static void
-has_paging_or_not(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+has_paging_or_not(const struct card_command *c)
 {
-	struct rnic_general_cap *cap = general_cap(opcode, op_mod, out, true);
+	struct rnic_general_cap *cap = general_cap(c, true);
 
-	(void)in;
 	if (cap != NULL)
 		rnic_general_cap_set(cap, RNIC_GENERAL_CAP_PG, pages_have_rights);
 }

@@ -100,24 +100,23 @@ take_root(const struct rnic_set_flow_table_root_in *in)
 }
 
 static int
-as_a_card(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+as_a_card(const struct card_command *c)
 {
-	(void)out;
-	if (opcode == RNIC_CMD_DELETE_FLOW_TABLE_ENTRY)
-		drop_entry(in);
-	if (opcode == RNIC_CMD_SET_FLOW_TABLE_ROOT)
-		return take_root(in);
-	if (opcode == RNIC_CMD_DESTROY_FLOW_TABLE &&
-	    rnic_flow_table_in_get(in, RNIC_FLOW_TABLE_IN_TABLE_ID) == root)
+	if (c->opcode == RNIC_CMD_DELETE_FLOW_TABLE_ENTRY)
+		drop_entry(c->in);
+	if (c->opcode == RNIC_CMD_SET_FLOW_TABLE_ROOT)
+		return take_root(c->in);
+	if (c->opcode == RNIC_CMD_DESTROY_FLOW_TABLE &&
+	    rnic_flow_table_in_get(c->in, RNIC_FLOW_TABLE_IN_TABLE_ID) == root)
 		root = 0;
-	if (opcode != RNIC_CMD_SET_FLOW_TABLE_ENTRY)
+	if (c->opcode != RNIC_CMD_SET_FLOW_TABLE_ENTRY)
 		return CARD_SENDS;
-	if (op_mod != RNIC_SET_FTE_NEW)
+	if (c->op_mod != RNIC_SET_FTE_NEW)
 		return -EOPNOTSUPP;
 	if (one_place &&
-	    rnic_flow_context_get(context_of(in), RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE) > 1)
+	    rnic_flow_context_get(context_of(c->in), RNIC_FLOW_CONTEXT_DESTINATION_LIST_SIZE) > 1)
 		return refusal;
-	return take_entry(in);
+	return take_entry(c->in);
 }
 
 /* As a ConnectX-4 Lx of firmware 14.12 says of itself. */

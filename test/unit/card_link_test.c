@@ -37,12 +37,11 @@ static struct {
 } link_answer;
 
 static void
-answer_link(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+answer_link(const struct card_command *c)
 {
-	struct rnic_ptys_reg *ptys = (struct rnic_ptys_reg *)((uint8_t *)out + 0x10);
+	struct rnic_ptys_reg *ptys = (struct rnic_ptys_reg *)((uint8_t *)c->out + 0x10);
 
-	(void)op_mod;
-	if (card_register(opcode, in) != RNIC_REG_PTYS)
+	if (card_register(c) != RNIC_REG_PTYS)
 		return;
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_EXT_ETH_PROTO_OPER, link_answer.extended);
 	rnic_ptys_reg_set(ptys, RNIC_PTYS_REG_ETH_PROTO_OPER, link_answer.legacy);
@@ -82,14 +81,13 @@ test_speeds_of_newer_links(void **state)
 static unsigned int went_up, went_down;
 
 static int
-count_states(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+count_states(const struct card_command *c)
 {
 	uint64_t status;
 
-	(void)out;
-	if (card_register(opcode, in) != RNIC_REG_PAOS || op_mod != RNIC_ACCESS_REG_WRITE)
+	if (card_register(c) != RNIC_REG_PAOS || c->op_mod != RNIC_ACCESS_REG_WRITE)
 		return CARD_SENDS;
-	status = rnic_paos_reg_get(paos_of(in), RNIC_PAOS_REG_ADMIN_STATUS);
+	status = rnic_paos_reg_get(paos_of(c->in), RNIC_PAOS_REG_ADMIN_STATUS);
 	went_up += status == RNIC_PORT_UP;
 	went_down += status == RNIC_PORT_DOWN;
 	return CARD_SENDS;
@@ -121,10 +119,10 @@ test_a_stop_leaves_the_link(void **state)
 }
 
 static void
-answer_down(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+answer_down(const struct card_command *c)
 {
-	if (card_register(opcode, in) == RNIC_REG_PAOS && op_mod == RNIC_ACCESS_REG_READ)
-		rnic_paos_reg_set((struct rnic_paos_reg *)((uint8_t *)out + 0x10),
+	if (card_register(c) == RNIC_REG_PAOS && c->op_mod == RNIC_ACCESS_REG_READ)
+		rnic_paos_reg_set((struct rnic_paos_reg *)((uint8_t *)c->out + 0x10),
 				  RNIC_PAOS_REG_ADMIN_STATUS, RNIC_PORT_DOWN);
 }
 
@@ -164,12 +162,10 @@ test_a_port_is_left_as_it_was_found(void **state)
 static uint64_t asked_events;
 
 static int
-note_events(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+note_events(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
-	if (opcode == RNIC_CMD_CREATE_EQ)
-		asked_events |= rnic_create_eq_in_get(in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0);
+	if (c->opcode == RNIC_CMD_CREATE_EQ)
+		asked_events |= rnic_create_eq_in_get(c->in, RNIC_CREATE_EQ_IN_EVENT_BITMASK_0);
 	return CARD_SENDS;
 }
 
@@ -234,12 +230,11 @@ caps_of_clocks(struct rnic_caps *caps)
 static uint32_t asked_format;
 
 static int
-note_format(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+note_format(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
-	if (opcode == RNIC_CMD_CREATE_RQ)
-		asked_format = rnic_be32_to_cpu(((const struct rnic_be32 *)in)[0x20 / 4]) >> 4 & 3;
+	if (c->opcode == RNIC_CMD_CREATE_RQ)
+		asked_format =
+			rnic_be32_to_cpu(((const struct rnic_be32 *)c->in)[0x20 / 4]) >> 4 & 3;
 	return CARD_SENDS;
 }
 

@@ -79,12 +79,12 @@ open_with_queues(void)
 
 /* ts_format of a context that a command makes; -1 of other commands. */
 static int
-ts_format(uint16_t opcode, const void *in)
+ts_format(const struct card_command *c)
 {
 	/* The first dword of SQC and RQC, the third of QPC: all three stand at 0x20. Other commands are shorter. */
-	const struct rnic_be32 *dword = (const struct rnic_be32 *)in + 0x20 / 4;
+	const struct rnic_be32 *dword = (const struct rnic_be32 *)c->in + 0x20 / 4;
 
-	switch (opcode) {
+	switch (c->opcode) {
 	case RNIC_CMD_CREATE_SQ:
 	case RNIC_CMD_CREATE_RQ: return rnic_be32_to_cpu(*dword) >> 4 & 3;
 	case RNIC_CMD_CREATE_QP: return rnic_be32_to_cpu(*dword) >> 6 & 3;
@@ -95,23 +95,19 @@ ts_format(uint16_t opcode, const void *in)
 static unsigned int made;
 
 static int
-refuse_free_running(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuse_free_running(const struct card_command *c)
 {
-	const int format = ts_format(opcode, in);
+	const int format = ts_format(c);
 
-	(void)op_mod;
-	(void)out;
 	made += format >= 0;
 	return format == 0 ? -EINVAL : CARD_SENDS;
 }
 
 static int
-refuse_all_formats(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuse_all_formats(const struct card_command *c)
 {
-	const int format = ts_format(opcode, in);
+	const int format = ts_format(c);
 
-	(void)op_mod;
-	(void)out;
 	made += format >= 0;
 	return format > 0 ? -EINVAL : CARD_SENDS;
 }
@@ -158,26 +154,22 @@ inline_caps(struct rnic_caps *caps)
 }
 
 static int
-note_inline_mode(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+note_inline_mode(const struct card_command *c)
 {
-	const struct rnic_sqc *sqc = (const struct rnic_sqc *)((const uint8_t *)in + 0x20);
+	const struct rnic_sqc *sqc = (const struct rnic_sqc *)((const uint8_t *)c->in + 0x20);
 
-	(void)op_mod;
-	(void)out;
-	if (opcode == RNIC_CMD_CREATE_SQ)
+	if (c->opcode == RNIC_CMD_CREATE_SQ)
 		inline_set = rnic_sqc_get(sqc, RNIC_SQC_MIN_WQE_INLINE_MODE);
 	return CARD_SENDS;
 }
 
 static void
-answer_inline_mode(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+answer_inline_mode(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	if (opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
-		rnic_nic_vport_context_set(rnic_query_nic_vport_context_out_nic_vport_context(out),
-					   RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE,
-					   RNIC_INLINE_MODE_L2);
+	if (c->opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+		rnic_nic_vport_context_set(
+			rnic_query_nic_vport_context_out_nic_vport_context(c->out),
+			RNIC_NIC_VPORT_CONTEXT_MIN_WQE_INLINE_MODE, RNIC_INLINE_MODE_L2);
 }
 
 /* A card that always wants L2 headers has no field for it in the SQ's context; one whose vport says it has. */
@@ -234,13 +226,10 @@ test_a_card_without_tags_has_no_raw_packet(void **state)
 /* ---- A state that firmware does not know ---- */
 
 static int
-refuse_sqd(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuse_sqd(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	(void)out;
-	return opcode == RNIC_CMD_RTS2SQD_QP || opcode == RNIC_CMD_SQD2SQD_QP ? -EOPNOTSUPP
-									      : CARD_SENDS;
+	return c->opcode == RNIC_CMD_RTS2SQD_QP || c->opcode == RNIC_CMD_SQD2SQD_QP ? -EOPNOTSUPP
+										    : CARD_SENDS;
 }
 
 static void

@@ -44,32 +44,30 @@ static unsigned int forbidden;
 static int refusal;
 
 static bool
-is_row(unsigned int i, uint16_t opcode, uint16_t op_mod, const void *in)
+is_row(unsigned int i, const struct card_command *c)
 {
 	const struct rnic_nic_vport_context *context =
-		(const struct rnic_nic_vport_context *)((const uint8_t *)in + 0x100);
+		(const struct rnic_nic_vport_context *)((const uint8_t *)c->in + 0x100);
 
 	if (may_not[i].select != 0)
-		return card_vport_select(opcode, in) == may_not[i].select &&
+		return card_vport_select(c) == may_not[i].select &&
 		       (may_not[i].select != RNIC_NIC_VPORT_ADDRESSES_LIST ||
 			rnic_nic_vport_context_get(context,
 						   RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE) ==
 				may_not[i].list);
-	return card_register(opcode, in) == may_not[i].reg && op_mod == may_not[i].op_mod;
+	return card_register(c) == may_not[i].reg && c->op_mod == may_not[i].op_mod;
 }
 
 static int
-forbid(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+forbid(const struct card_command *c)
 {
 	unsigned int i;
 
-	(void)out;
 	for (i = 0; i < RTE_DIM(may_not); i++)
-		if ((forbidden == i || forbidden == ALL_OF_IT) && is_row(i, opcode, op_mod, in))
+		if ((forbidden == i || forbidden == ALL_OF_IT) && is_row(i, c))
 			return refusal;
 	/* Nobody asks for it before there is a link. */
-	return forbidden == ALL_OF_IT && card_register(opcode, in) == RNIC_REG_PTYS ? refusal
-										    : CARD_SENDS;
+	return forbidden == ALL_OF_IT && card_register(c) == RNIC_REG_PTYS ? refusal : CARD_SENDS;
 }
 
 static void
@@ -123,12 +121,10 @@ test_a_port_of_few_rights_carries_frames(void **state)
 }
 
 static int
-forbid_mtus(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+forbid_mtus(const struct card_command *c)
 {
-	(void)out;
-	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_MTU ||
-			       (card_register(opcode, in) == RNIC_REG_PMTU &&
-				op_mod == RNIC_ACCESS_REG_WRITE)
+	return card_vport_select(c) == RNIC_NIC_VPORT_MTU || (card_register(c) == RNIC_REG_PMTU &&
+							      c->op_mod == RNIC_ACCESS_REG_WRITE)
 		       ? -EPERM
 		       : CARD_SENDS;
 }
@@ -166,11 +162,10 @@ static bool pmtu_unknown;
 
 /* The vport's is taken. */
 static int
-forbid_port_mtu(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+forbid_port_mtu(const struct card_command *c)
 {
-	(void)out;
-	return card_register(opcode, in) == RNIC_REG_PMTU &&
-			       (op_mod == RNIC_ACCESS_REG_WRITE || pmtu_unknown)
+	return card_register(c) == RNIC_REG_PMTU &&
+			       (c->op_mod == RNIC_ACCESS_REG_WRITE || pmtu_unknown)
 		       ? -EPERM
 		       : CARD_SENDS;
 }
@@ -203,11 +198,9 @@ test_a_port_that_keeps_its_mtu_below_a_vport_that_does_not(void **state)
 }
 
 static int
-forbid_promiscuous(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+forbid_promiscuous(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
-	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_PROMISC ? -EPERM : CARD_SENDS;
+	return card_vport_select(c) == RNIC_NIC_VPORT_PROMISC ? -EPERM : CARD_SENDS;
 }
 
 #define ALL_FRAMES (1u << 9) /* of the bitmap of entries, as in the table of steer.c */
@@ -250,13 +243,12 @@ test_all_frames_of_a_vport_that_will_not(void **state)
 static uint16_t vport_mtu_answer;
 
 static void
-answer_mtu(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+answer_mtu(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)in;
-	if (opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
-		rnic_nic_vport_context_set(rnic_query_nic_vport_context_out_nic_vport_context(out),
-					   RNIC_NIC_VPORT_CONTEXT_MTU, vport_mtu_answer);
+	if (c->opcode == RNIC_CMD_QUERY_NIC_VPORT_CONTEXT)
+		rnic_nic_vport_context_set(
+			rnic_query_nic_vport_context_out_nic_vport_context(c->out),
+			RNIC_NIC_VPORT_CONTEXT_MTU, vport_mtu_answer);
 }
 
 /* The port's is that of all functions on it. */
@@ -327,11 +319,9 @@ test_vlans_are_filtered_where_the_root_can_be_moved(void **state)
 }
 
 static int
-refuse_roce(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+refuse_roce(const struct card_command *c)
 {
-	(void)op_mod;
-	(void)out;
-	return card_vport_select(opcode, in) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL : CARD_SENDS;
+	return card_vport_select(c) == RNIC_NIC_VPORT_ROCE_EN ? -EINVAL : CARD_SENDS;
 }
 
 static void

@@ -63,18 +63,18 @@ list_behind(const void *header, size_t bytes)
 }
 
 static void
-note_pages(uint16_t opcode, uint16_t op_mod, const void *in, void *out)
+note_pages(const struct card_command *c)
 {
-	if (opcode != RNIC_CMD_MANAGE_PAGES)
+	if (c->opcode != RNIC_CMD_MANAGE_PAGES)
 		return;
-	if (op_mod == RNIC_PAGES_GIVE)
-		note_given(list_behind(in, sizeof(struct rnic_manage_pages_in)),
+	if (c->op_mod == RNIC_PAGES_GIVE)
+		note_given(list_behind(c->in, sizeof(struct rnic_manage_pages_in)),
 			   (uint32_t)rnic_manage_pages_in_get(
-				   in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES));
-	else if (op_mod == RNIC_PAGES_TAKE)
-		note_taken(list_behind(out, sizeof(struct rnic_manage_pages_out)),
+				   c->in, RNIC_MANAGE_PAGES_IN_INPUT_NUM_ENTRIES));
+	else if (c->op_mod == RNIC_PAGES_TAKE)
+		note_taken(list_behind(c->out, sizeof(struct rnic_manage_pages_out)),
 			   (uint32_t)rnic_manage_pages_out_get(
-				   out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES));
+				   c->out, RNIC_MANAGE_PAGES_OUT_OUTPUT_NUM_ENTRIES));
 }
 
 static void
@@ -99,13 +99,12 @@ static uint16_t refused;
 static unsigned int takes, takes_in_vain; /* so many are answered, with none */
 
 static int
-at_the_end(uint16_t opcode, uint16_t op_mod, void *in, void *out)
+at_the_end(const struct card_command *c)
 {
-	(void)in;
-	(void)out;
-	if (opcode == refused && (opcode != RNIC_CMD_MANAGE_PAGES || op_mod == RNIC_PAGES_TAKE))
-		return opcode == RNIC_CMD_TEARDOWN_HCA ? -EREMOTEIO : -EINVAL;
-	if (opcode != RNIC_CMD_MANAGE_PAGES || op_mod != RNIC_PAGES_TAKE ||
+	if (c->opcode == refused &&
+	    (c->opcode != RNIC_CMD_MANAGE_PAGES || c->op_mod == RNIC_PAGES_TAKE))
+		return c->opcode == RNIC_CMD_TEARDOWN_HCA ? -EREMOTEIO : -EINVAL;
+	if (c->opcode != RNIC_CMD_MANAGE_PAGES || c->op_mod != RNIC_PAGES_TAKE ||
 	    takes++ >= takes_in_vain)
 		return CARD_SENDS;
 	return CARD_DONE;
