@@ -204,8 +204,8 @@ answer_to(struct rte_eth_dev *eth_dev, const struct request *request, int *fd)
 	const uint32_t bytes = questions[request->question].bytes;
 	const uint32_t entries = questions[request->question].entries;
 	/* Some of ethdev's structs have lines of their own. */
-	const size_t room = RTE_ALIGN((size_t)RTE_MAX(entries, 1u) * RTE_MAX(bytes, 1u),
-				      RTE_CACHE_LINE_SIZE);
+	const size_t room =
+		RTE_ALIGN((size_t)RTE_MAX(entries, 1u) * RTE_MAX(bytes, 1u), RTE_CACHE_LINE_SIZE);
 	struct asked asked = { eth_dev, request->question, request->queue,
 			       aligned_alloc(RTE_CACHE_LINE_SIZE, room) };
 	struct reply reply = { .rc = -ENOMEM };
