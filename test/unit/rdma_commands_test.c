@@ -87,7 +87,7 @@ test_a_queue_pair_rings_the_register_of_its_thread_domain(void **state)
 	commands_create_qp(world);
 	rings_assert_bytes(commands_expect(0, RNIC_CMD_CREATE_QP, 0x110 + 2 * 8) + 0x18 + 0xc,
 			   "5aabcdef");
-	__atomic_store_n(&world->qp.sq.open, 1, __ATOMIC_RELAXED);
+	atomic_store(&world->qp.sq.open, 1);
 	assert_int_equal(rdmapmd_post_send(&world->qp.qp, &nop, 1), 1);
 	rings_assert_bytes(room, "00000000 00012301");
 	assert_int_equal(rdmapmd_post_send(&world->qp.qp, &nop, 1), 1);

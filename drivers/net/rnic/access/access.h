@@ -75,8 +75,8 @@ struct rnic_access {
 	size_t bar_size;
 	/* map() takes memory of any origin, not EAL's alone */
 	bool any_memory;
-	uint32_t maps; /* alive */
-	uint64_t mapped_bytes;
+	_Atomic uint32_t maps; /* alive */
+	_Atomic uint64_t mapped_bytes;
 	atomic_bool gone; /* for good */
 	bool comes_back;  /* not quite: who resets its bus or its card takes it away for a while */
 	short hangup_events;

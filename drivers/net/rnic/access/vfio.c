@@ -249,8 +249,8 @@ vfio_map(struct rnic_access *access, void *address, size_t length, unsigned int 
 		return -ENOTCONN;
 	rc = rnic_vfio_group_map(vfio->group, vfio->name, address, length, rights, iova);
 	if (rc == 0) {
-		__atomic_fetch_add(&access->maps, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&access->mapped_bytes, length, __ATOMIC_RELAXED);
+		atomic_fetch_add_explicit(&access->maps, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&access->mapped_bytes, length, memory_order_relaxed);
 	}
 	return rc;
 }
@@ -263,8 +263,8 @@ vfio_unmap(struct rnic_access *access, uint64_t iova, size_t length)
 	int rc = rnic_vfio_group_unmap(vfio->group, vfio->name, iova, length);
 
 	if (rc == 0) {
-		__atomic_fetch_sub(&access->maps, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_sub(&access->mapped_bytes, length, __ATOMIC_RELAXED);
+		atomic_fetch_sub_explicit(&access->maps, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&access->mapped_bytes, length, memory_order_relaxed);
 	}
 	return rc;
 }

@@ -3,6 +3,7 @@
 /* Event queues (PRM: "Event Queues"): rings that a thread walks, and what becomes of one that takes no more events. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -31,7 +32,7 @@ struct rnic_eq {
 	uint8_t log_size;
 	uint8_t vector;
 	uint64_t events;	  /* that come here by nature */
-	uint32_t eqn;		  /* atomic: another one when the queue is made anew */
+	_Atomic uint32_t eqn;	  /* another one when the queue is made anew */
 	atomic_ullong suspect_us; /* since when an event of it is awaited; 0: none is */
 	uint32_t seen;		  /* consumer, when the control thread looked last */
 	/* Queues that took no more events, and that CQs still name: they go with this one. */
@@ -126,7 +127,7 @@ rnic_eq_arm(struct rnic_dev *dev, struct rnic_eq *eq)
 uint32_t
 rnic_eq_number(const struct rnic_eq *eq)
 {
-	return __atomic_load_n(&eq->eqn, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&eq->eqn, memory_order_relaxed);
 }
 
 static int
@@ -271,7 +272,7 @@ exchange_queues(struct rnic_eq *a, struct rnic_eq *b)
 	a->ring = b->ring;
 	a->consumer = b->consumer;
 	a->foreseen = b->foreseen;
-	__atomic_store_n(&a->eqn, b->eqn, __ATOMIC_RELAXED);
+	atomic_store_explicit(&a->eqn, b->eqn, memory_order_relaxed);
 	b->mem = mem;
 	b->ring = mem.address;
 	b->consumer = consumer;

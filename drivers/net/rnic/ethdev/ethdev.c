@@ -3,6 +3,7 @@
 /* The port's control operations: configure, start, stop, close. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,7 @@ ethdev_start(struct rte_eth_dev *eth_dev)
 		ethdev_stop_queues(eth_dev);
 		return rc;
 	}
-	__atomic_store_n(&port->started, true, __ATOMIC_RELAXED);
+	atomic_store_explicit(&port->started, true, memory_order_relaxed);
 	rnic_control_look(port->dev);
 	rnic_link_refresh(eth_dev);
 	ethdev_arm_bursts(eth_dev);
@@ -214,7 +215,7 @@ ethdev_stop(struct rte_eth_dev *eth_dev)
 
 	ethdev_disarm_bursts(eth_dev);
 	ethdev_stop_queues(eth_dev);
-	__atomic_store_n(&port->started, false, __ATOMIC_RELAXED);
+	atomic_store_explicit(&port->started, false, memory_order_relaxed);
 	rnic_link_refresh(eth_dev);
 	rnic_owner_leave(eth_dev->data);
 	return 0;
@@ -355,7 +356,7 @@ ethdev_reset(struct rte_eth_dev *eth_dev)
 static int
 ethdev_is_removed(struct rte_eth_dev *eth_dev)
 {
-	return __atomic_load_n(&rnic_ethdev_get(eth_dev)->removed, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&rnic_ethdev_get(eth_dev)->removed, memory_order_relaxed);
 }
 
 static void

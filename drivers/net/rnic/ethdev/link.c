@@ -2,6 +2,8 @@
 
 /* The link, and what the device reports of itself: both come in from the interrupt thread. */
 
+#include <stdatomic.h>
+
 #include "ethdev/port.h"
 
 #include "base/log.h"
@@ -50,7 +52,8 @@ rnic_link_refresh(struct rte_eth_dev *eth_dev)
 	if (rnic_port_link(port->dev, &up, &speed) < 0)
 		up = false;
 	/* A port that is stopped has no link, whatever the wire says. */
-	return link_set(eth_dev, up && __atomic_load_n(&port->started, __ATOMIC_RELAXED), speed);
+	return link_set(eth_dev, up && atomic_load_explicit(&port->started, memory_order_relaxed),
+			speed);
 }
 
 /* Without waiting, what the last port change event said is as good as a question. */
@@ -102,7 +105,7 @@ rnic_link_on_lost(void *arg)
 	struct rnic_ethdev *port = rnic_ethdev_get(eth_dev);
 	struct rnic_dev *dev = port->dev;
 
-	__atomic_store_n(&port->removed, true, __ATOMIC_RELAXED);
+	atomic_store_explicit(&port->removed, true, memory_order_relaxed);
 	link_set(eth_dev, false, 0);
 	rnic_rx_intr_wake(dev);
 	RNIC_LOG(ERR, dev, "device lost: close port %u", eth_dev->data->port_id);

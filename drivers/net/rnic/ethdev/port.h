@@ -11,6 +11,7 @@
 #define RNIC_ETHDEV_PORT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,8 +67,8 @@ struct rnic_port_stats {
 struct rnic_ethdev {
 	struct rnic_dev *dev;
 	struct rnic_steering steering;
-	bool started; /* atomic, as the interrupt thread asks */
-	bool removed; /* atomic, set by the interrupt thread */
+	atomic_bool started; /* read by the interrupt thread */
+	atomic_bool removed; /* set by the interrupt thread */
 	uint16_t max_mtu;
 	uint32_t speed_capa; /* RTE_ETH_LINK_SPEED_... */
 	char fw_version[32];

@@ -3,6 +3,7 @@
 #include "ethdev/recovery.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ recovery_run(void *arg)
 	uint16_t queue_id;
 	int rc;
 
-	if (__atomic_load_n(recovery->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_ERROR)
+	if (atomic_load_explicit(recovery->state, memory_order_acquire) != RNIC_QUEUE_ERROR)
 		return;
 	wake = recovery->wake;
 	dev = recovery->dev;
@@ -84,12 +85,12 @@ recovery_run(void *arg)
 			"%s queue %u: not recovered: %s; it stays down until the port is restarted",
 			recovery->direction, queue_id, strerror(-rc));
 		/* What was written here is seen by the thread that stops the queue. */
-		__atomic_store_n(recovery->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+		atomic_store_explicit(recovery->state, RNIC_QUEUE_ERROR, memory_order_release);
 		return;
 	}
 	/* The alarm is freed next: by EAL, under a lock that ThreadSanitizer does not see. */
 	rnic_owner_enter(recovery->queue);
-	__atomic_store_n(recovery->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+	atomic_store_explicit(recovery->state, RNIC_QUEUE_RECOVERED, memory_order_release);
 	if (wake != NULL)
 		wake(dev, queue_id);
 }
@@ -112,14 +113,15 @@ rnic_recovery_failed(struct rnic_recovery *recovery)
 {
 	recovery->unsaid = true;
 	recovery->unasked = false;
-	__atomic_store_n(recovery->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+	atomic_store_explicit(recovery->state, RNIC_QUEUE_ERROR, memory_order_release);
 	recovery_request(recovery);
 }
 
 bool
 rnic_recovery_retry(struct rnic_recovery *recovery)
 {
-	const enum rnic_queue_state state = __atomic_load_n(recovery->state, __ATOMIC_ACQUIRE);
+	const enum rnic_queue_state state =
+		atomic_load_explicit(recovery->state, memory_order_acquire);
 
 	if (state == RNIC_QUEUE_ERROR && recovery->unasked)
 		recovery_request(recovery);

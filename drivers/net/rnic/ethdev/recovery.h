@@ -26,7 +26,7 @@ enum rnic_queue_state {
 };
 
 struct rnic_recovery {
-	enum rnic_queue_state *state; /* the queue's, atomic: among what its bursts look at */
+	_Atomic enum rnic_queue_state *state; /* the queue's: among what its bursts look at */
 	struct rnic_dev *dev;
 	const char *direction; /* "Rx", "Tx" */
 	uint16_t queue_id;

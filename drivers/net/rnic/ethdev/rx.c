@@ -6,6 +6,7 @@
  * A queue whose mbufs each take a whole frame has one slot a WQE; else a frame is spread over the slots of its WQE.
  */
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
@@ -342,7 +343,7 @@ rnic_rx_restart(struct rnic_rxq *rxq)
 		return;
 	if (!rnic_rx_refill_all(rxq))
 		rnic_counter_add(&rxq->stats.no_mbuf, 1);
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state, RNIC_QUEUE_RUNNING, memory_order_release);
 }
 
 /* Is there an entry to take? Most polls find none: they shall cost nothing. */
@@ -351,7 +352,8 @@ rx_ready(struct rnic_rxq *rxq)
 {
 	const struct rnic_cq *cq = &rxq->cq;
 
-	if (unlikely(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
+	if (unlikely(atomic_load_explicit(&rxq->state, memory_order_acquire) !=
+		     RNIC_QUEUE_RUNNING)) {
 		rnic_rx_restart(rxq);
 		return false;
 	}

@@ -15,6 +15,7 @@
  */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ is_due(const struct rnic_rxq *rxq)
 	uint32_t index;
 
 	/* Partner: the first arming, behind which the CQ stays as it is. */
-	if (!__atomic_load_n(&rxq->armed, __ATOMIC_ACQUIRE))
+	if (!atomic_load_explicit(&rxq->armed, memory_order_acquire))
 		return false;
 	index = RNIC_SWAP32(__atomic_load_n(&cq->dbrec->arm.raw, __ATOMIC_ACQUIRE)) &
 		RNIC_CQ_INDEX_MASK;
@@ -315,7 +316,7 @@ arm(struct rnic_rxq *rxq)
 	word = (rxq->arm_sequence & 3) << RNIC_CQ_ARM_SEQUENCE_SHIFT |
 	       (rxq->cq.consumer & RNIC_CQ_INDEX_MASK);
 	rnic_cq_arm(rxq->cq.dbrec, rnic_uars_cq_register(rxq->dev), word, rxq->cq.cqn);
-	__atomic_store_n(&rxq->armed, true, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->armed, true, memory_order_release);
 }
 
 int
@@ -330,7 +331,7 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 	if (atomic_load_explicit(&rxq->dev->dead, memory_order_relaxed))
 		return -EIO;
 	rnic_owner_enter(rxq);
-	switch (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE)) {
+	switch (atomic_load_explicit(&rxq->state, memory_order_acquire)) {
 	case RNIC_QUEUE_RUNNING:
 		arm(rxq);
 		/* Without mbufs: no frame can come. */

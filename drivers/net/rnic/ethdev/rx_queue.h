@@ -9,6 +9,7 @@
 #ifndef RNIC_ETHDEV_RX_QUEUE_H
 #define RNIC_ETHDEV_RX_QUEUE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,8 +32,8 @@ struct rnic_rxq {
 	/* hot: every burst */
 	struct rnic_cq cq;
 	struct rnic_rq rq;
-	enum rnic_queue_state state; /* atomic */
-	uint16_t consumer;	     /* WQEs, free running */
+	_Atomic enum rnic_queue_state state;
+	uint16_t consumer; /* WQEs, free running */
 	uint8_t log_segs, segs;
 	uint32_t segment_bytes; /* room for data in one mbuf, behind the headroom */
 	uint32_t frame_bytes;	/* the largest frame that a WQE takes */
@@ -66,7 +67,7 @@ struct rnic_rxq {
 	/* rx_intr.c: while the port runs with Rx interrupts */
 	struct rnic_eq *eq;
 	uint32_t arm_sequence; /* of the next arming */
-	bool armed;	       /* atomic: once, since the port runs */
+	atomic_bool armed;     /* once, since the port runs */
 };
 
 /* What the burst functions of a port tell of a frame: */

@@ -3,6 +3,7 @@
 /* The life of a receive queue: set-up, layout for an MTU, start and stop; what a recovery does to it. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_malloc.h>
@@ -287,8 +288,9 @@ rnic_rxq_start(struct rnic_rxq *rxq, uint16_t mtu)
 		rxq_tear_down(rxq);
 		return rc;
 	}
-	__atomic_store_n(&rxq->state, rxq->deferred_start ? RNIC_QUEUE_HALTED : RNIC_QUEUE_RUNNING,
-			 __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state,
+			      rxq->deferred_start ? RNIC_QUEUE_HALTED : RNIC_QUEUE_RUNNING,
+			      memory_order_release);
 	rnic_owner_leave(rxq);
 	return 0;
 }
@@ -304,10 +306,10 @@ rxq_settle(struct rnic_rxq *rxq)
 int
 rnic_rxq_stop(struct rnic_rxq *rxq)
 {
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_STOPPED)
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_STOPPED)
 		return 0;
 	rxq_settle(rxq);
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state, RNIC_QUEUE_STOPPED, memory_order_release);
 	return rxq_tear_down(rxq);
 }
 
@@ -335,7 +337,7 @@ rxq_not_emptied(struct rnic_rxq *rxq, int rc)
 		 "Rx queue %u: not emptied: %s; it is down: stop it again, or restart the port",
 		 rxq->queue_id, strerror(-rc));
 	rxq->recovery.unasked = false;
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_ERROR, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state, RNIC_QUEUE_ERROR, memory_order_release);
 }
 
 static int
@@ -343,10 +345,10 @@ rxq_halt(struct rnic_rxq *rxq)
 {
 	int rc;
 
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_HALTED)
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_HALTED)
 		return 0;
 	rxq_settle(rxq);
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_HALTED, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state, RNIC_QUEUE_HALTED, memory_order_release);
 	rc = rxq_empty(rxq);
 	if (rc != 0)
 		rxq_not_emptied(rxq, rc);
@@ -359,7 +361,7 @@ rxq_resume(struct rnic_rxq *rxq)
 {
 	int rc, rc2;
 
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_HALTED)
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) != RNIC_QUEUE_HALTED)
 		return 0;
 	rnic_owner_enter(rxq);
 	rc = rnic_rq_set_state(rxq->dev, &rxq->rq, RNIC_WQ_STATE_RDY);
@@ -372,7 +374,7 @@ rxq_resume(struct rnic_rxq *rxq)
 			rxq_not_emptied(rxq, rc2);
 		return rc;
 	}
-	__atomic_store_n(&rxq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	atomic_store_explicit(&rxq->state, RNIC_QUEUE_RUNNING, memory_order_release);
 	rnic_owner_leave(rxq);
 	if (rxq->eq != NULL)
 		rnic_rx_intr_ready(rxq->dev, rxq->queue_id);
@@ -397,7 +399,7 @@ rnic_rxq_count(void *queue)
 	uint16_t posted, count = 0;
 
 	rnic_owner_enter(rxq);
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING) {
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING) {
 		posted = rxq->rq.producer - rxq->consumer;
 		while (count < posted && rxq_entry_ready(rxq, count))
 			count++;
@@ -415,7 +417,7 @@ rnic_rxq_descriptor_status(void *queue, uint16_t offset)
 	if (offset >= rxq->nb_desc)
 		return -EINVAL;
 	rnic_owner_enter(rxq);
-	if (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
+	if (atomic_load_explicit(&rxq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING &&
 	    offset < (uint16_t)(rxq->rq.producer - rxq->consumer))
 		status =
 			rxq_entry_ready(rxq, offset) ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;

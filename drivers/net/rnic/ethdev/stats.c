@@ -9,6 +9,7 @@
  * time. Bursts know nothing of it.
  */
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/counter.h"
@@ -71,7 +72,7 @@ rnic_stats_poll(struct rnic_ethdev *port)
 	struct rnic_port_errors errors;
 	uint32_t missed;
 
-	if (!port->ask_device || __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+	if (!port->ask_device || atomic_load_explicit(&port->removed, memory_order_relaxed))
 		return;
 	if (rnic_q_counter_out_of_buffer(port->dev, &missed) == 0) {
 		rnic_counter_add(&port->imissed, missed - port->out_of_buffer);

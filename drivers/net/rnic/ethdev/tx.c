@@ -11,6 +11,7 @@
  * asks is met by the check that finds several segments.
  */
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
@@ -135,7 +136,7 @@ rnic_tx_restart(struct rnic_txq *txq)
 	rnic_tx_free(txq, txq->elts_head);
 	rnic_tx_rings_begin(txq);
 	rnic_counter_add(&txq->stats.restarts, 1);
-	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	atomic_store_explicit(&txq->state, RNIC_QUEUE_RUNNING, memory_order_release);
 }
 
 /*
@@ -376,7 +377,7 @@ tx_multi_packet(struct rnic_txq *txq, struct rte_mbuf **pkts, uint32_t count, st
 	struct rte_mbuf *mbuf, **elts = &txq->elts[elt];
 	uintptr_t address, start = -txq->mkeys.last.start, range = txq->mkeys.last.end + start;
 	struct rnic_be32 lkey = txq->mkeys.last.lkey;
-	uint32_t payload, span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
+	uint32_t payload, span = atomic_load_explicit(&txq->length_span, memory_order_relaxed);
 	uint64_t bytes = 0;
 	size_t done;
 
@@ -467,7 +468,7 @@ tx_insert_tag(uint8_t *header, uint32_t bytes, uint16_t tci)
 static inline bool
 tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct rnic_tx_plan *plan)
 {
-	uint32_t span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
+	uint32_t span = atomic_load_explicit(&txq->length_span, memory_order_relaxed);
 
 	if (unlikely(packet->ol_flags & RNIC_TX_ASKS))
 		return rnic_tx_plan(txq, packet, plan) == 0;
@@ -588,7 +589,8 @@ tx_burst(struct rnic_txq *txq, struct rte_mbuf **pkts, uint16_t count, const uns
 	uint16_t first;
 
 	/* In any other state the queue is the recovery's. */
-	if (unlikely(__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING)) {
+	if (unlikely(atomic_load_explicit(&txq->state, memory_order_acquire) !=
+		     RNIC_QUEUE_RUNNING)) {
 		rnic_tx_restart(txq);
 		return 0;
 	}

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include <rte_errno.h>
 #include <rte_ip.h>
@@ -156,7 +157,7 @@ plan_offloads(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct 
 int
 rnic_tx_plan(const struct rnic_txq *txq, const struct rte_mbuf *packet, struct rnic_tx_plan *plan)
 {
-	uint32_t span = __atomic_load_n(&txq->length_span, __ATOMIC_RELAXED);
+	uint32_t span = atomic_load_explicit(&txq->length_span, memory_order_relaxed);
 	uint32_t wire = packet->pkt_len;
 	int rc;
 

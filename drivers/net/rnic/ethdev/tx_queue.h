@@ -11,6 +11,7 @@
 #ifndef RNIC_ETHDEV_TX_QUEUE_H
 #define RNIC_ETHDEV_TX_QUEUE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,13 +58,13 @@ struct rnic_txq {
 	/* hot: every burst */
 	struct rnic_cq cq;
 	struct rnic_sq sq;
-	enum rnic_queue_state state; /* atomic */
+	_Atomic enum rnic_queue_state state;
 	struct rte_mbuf **elts;
 	struct rnic_tx_wqe *wqes;
 	uint16_t elts_head, elts_tail, elts_mask; /* head and tail run free */
 	uint16_t unsignalled; /* segments since the last WQE with a completion */
-	/* atomic; a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
-	uint32_t length_span;
+	/* a good packet has RTE_ETHER_HDR_LEN to that plus this many bytes */
+	_Atomic uint32_t length_span;
 	bool fast_free;
 	uint8_t inline_bytes; /* of each packet's start that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
 	/* the WQE that was completed last ended here */

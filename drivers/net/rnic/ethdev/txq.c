@@ -3,6 +3,7 @@
 /* The life of a transmit queue: set-up, start, drain and stop; what a recovery does to it. */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -128,8 +129,8 @@ rnic_txq_offloads(const struct rte_eth_dev *eth_dev)
 void
 rnic_txq_set_mtu(struct rnic_txq *txq, uint16_t mtu)
 {
-	__atomic_store_n(&txq->length_span, mtu + RNIC_FRAME_OVERHEAD - RTE_ETHER_HDR_LEN,
-			 __ATOMIC_RELAXED);
+	atomic_store_explicit(&txq->length_span, mtu + RNIC_FRAME_OVERHEAD - RTE_ETHER_HDR_LEN,
+			      memory_order_relaxed);
 }
 
 int
@@ -163,7 +164,7 @@ rnic_txq_start(struct rnic_txq *txq, uint16_t mtu)
 	txq->elts_head = rnic_tunables.elts;
 	txq->elts_tail = rnic_tunables.elts;
 	rnic_tx_rings_begin(txq);
-	__atomic_store_n(&txq->state, RNIC_QUEUE_RUNNING, __ATOMIC_RELEASE);
+	atomic_store_explicit(&txq->state, RNIC_QUEUE_RUNNING, memory_order_release);
 	rnic_owner_leave(txq);
 	return 0;
 }
@@ -221,7 +222,7 @@ txq_give_up(struct rnic_txq *txq, enum rnic_queue_state state)
 int
 rnic_txq_stop(struct rnic_txq *txq)
 {
-	enum rnic_queue_state state = __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE);
+	enum rnic_queue_state state = atomic_load_explicit(&txq->state, memory_order_acquire);
 	int rc, rc2;
 
 	if (state == RNIC_QUEUE_STOPPED)
@@ -230,12 +231,12 @@ rnic_txq_stop(struct rnic_txq *txq)
 	if (state == RNIC_QUEUE_RUNNING)
 		txq_drain(txq);
 	rnic_recovery_settle(&txq->recovery);
-	txq_give_up(txq, __atomic_load_n(&txq->state, __ATOMIC_ACQUIRE));
+	txq_give_up(txq, atomic_load_explicit(&txq->state, memory_order_acquire));
 	rc = rnic_sq_destroy(txq->dev, &txq->sq);
 	rc2 = rnic_cq_destroy(txq->dev, &txq->cq);
 	/* Gone from the device: what is left is the driver's again. */
 	rnic_tx_free(txq, txq->elts_head);
-	__atomic_store_n(&txq->state, RNIC_QUEUE_STOPPED, __ATOMIC_RELEASE);
+	atomic_store_explicit(&txq->state, RNIC_QUEUE_STOPPED, memory_order_release);
 	return rc != 0 ? rc : rc2;
 }
 
@@ -272,7 +273,7 @@ rnic_txq_done_cleanup(void *queue, uint32_t count)
 	uint16_t packets = 0, segs, before;
 
 	rnic_owner_enter(txq);
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING) {
+	if (atomic_load_explicit(&txq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING) {
 		before = txq_packets_done(txq);
 		segs = txq->elts_tail;
 		if (rnic_tx_reap(txq, enough)) {
@@ -300,7 +301,7 @@ rnic_txq_descriptor_status(void *queue, uint16_t offset)
 	if (offset >= txq->nb_desc)
 		return -EINVAL;
 	rnic_owner_enter(txq);
-	if (__atomic_load_n(&txq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RUNNING &&
+	if (atomic_load_explicit(&txq->state, memory_order_acquire) == RNIC_QUEUE_RUNNING &&
 	    rnic_tx_reap(txq, RNIC_TX_REAP_ALL)) {
 		status = offset < rnic_tx_room(txq) ? RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL;
 		if (status == RTE_ETH_TX_DESC_FULL)

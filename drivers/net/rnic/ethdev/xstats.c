@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,7 +68,7 @@ rnic_xstats_poll(struct rnic_ethdev *port)
 	unsigned int i;
 	int rc;
 
-	if (!port->ask_device || __atomic_load_n(&port->removed, __ATOMIC_RELAXED))
+	if (!port->ask_device || atomic_load_explicit(&port->removed, memory_order_relaxed))
 		return 0;
 	rc = xstats_read(port, values);
 	for (i = 0; i < xstats_count(port) && rc == 0; i++)

@@ -2,6 +2,7 @@
 
 /* Entries of event queues that are about RDMA's objects, handed on to the library (PRM: "Event Queues"). */
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/thread.h"
@@ -183,7 +184,7 @@ state_bytes(const struct rnic_rdma_qp *qp)
 static bool
 may_have_news(const struct rnic_rdma_qp *qp)
 {
-	const uint8_t state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
+	const uint8_t state = atomic_load_explicit(&qp->state, memory_order_relaxed);
 
 	if (state == RDMAPMD_QPS_RESET || (state == RDMAPMD_QPS_ERR && qp->srq == NULL))
 		return false;
@@ -200,9 +201,9 @@ query_of_qp(const struct rnic_rdma_qp *qp)
 		.number = qp->qp.qp_num,
 		.queue = raw ? qp->rq.wq.rqn : qp->qp.qp_num,
 		.bytes = state_bytes(qp),
-		.state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED),
+		.state = atomic_load_explicit(&qp->state, memory_order_relaxed),
 		.has_srq = qp->srq != NULL,
-		.rq_psn = __atomic_load_n(&qp->rq_psn, __ATOMIC_RELAXED),
+		.rq_psn = atomic_load_explicit(&qp->rq_psn, memory_order_relaxed),
 	};
 }
 

@@ -3,6 +3,7 @@
 /* State changes of queue pairs, and what the device says of them (PRM: "QP State Change Commands"). */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,9 +268,9 @@ qp_enter(struct rnic_rdma_qp *qp, enum rdmapmd_qp_state state)
 	const bool sends =
 		state == RDMAPMD_QPS_RTS || state == RDMAPMD_QPS_SQD || state == RDMAPMD_QPS_ERR;
 
-	__atomic_store_n(&qp->state, (uint8_t)state, __ATOMIC_RELAXED);
-	__atomic_store_n(&qp->sq.open, sends, __ATOMIC_RELAXED);
-	__atomic_store_n(&qp->rq.open, state != RDMAPMD_QPS_RESET, __ATOMIC_RELAXED);
+	atomic_store_explicit(&qp->state, (uint8_t)state, memory_order_relaxed);
+	atomic_store_explicit(&qp->sq.open, sends, memory_order_relaxed);
+	atomic_store_explicit(&qp->rq.open, state != RDMAPMD_QPS_RESET, memory_order_relaxed);
 }
 
 /*
@@ -361,7 +362,7 @@ qp_limit_reads(struct rnic_rdma_qp *qp, uint8_t max_rd_atomic)
 	const unsigned int kind = (qp->qp.sq_sig_all ? RNIC_RDMA_QP_SIGNALS_ALL : 0) |
 				  (max_rd_atomic == 0 ? RNIC_RDMA_QP_ASKS_NONE : 0);
 
-	__atomic_store_n(&qp->sq.kinds, qp->dev->rdma->kinds[kind], __ATOMIC_RELAXED);
+	atomic_store_explicit(&qp->sq.kinds, qp->dev->rdma->kinds[kind], memory_order_relaxed);
 }
 
 int
@@ -389,7 +390,7 @@ rnic_rdma_qp_modify(struct rdmapmd_qp *head, const struct rdmapmd_qp_attr *attr,
 	if (mask & RDMAPMD_QP_MAX_DEST_RD_ATOMIC)
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if (mask & RDMAPMD_QP_RQ_PSN)
-		__atomic_store_n(&qp->rq_psn, attr->rq_psn, __ATOMIC_RELAXED);
+		atomic_store_explicit(&qp->rq_psn, attr->rq_psn, memory_order_relaxed);
 	if (mask & RDMAPMD_QP_MAX_QP_RD_ATOMIC)
 		qp_limit_reads(qp, attr->max_rd_atomic);
 	/* Queues that are drained, and the last WQE of an SRQ, are told of. */

@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
@@ -386,9 +387,9 @@ signal_last(struct rnic_rdma_send *sq, uint16_t last)
 
 /* Why a burst took fewer than it was given. */
 static int __rte_noinline
-short_burst(const uint8_t *open, bool room)
+short_burst(const _Atomic uint8_t *open, bool room)
 {
-	if (!__atomic_load_n(open, __ATOMIC_RELAXED))
+	if (!atomic_load_explicit(open, memory_order_relaxed))
 		return -EPERM;
 	return room ? -EINVAL : -ENOMEM;
 }
@@ -411,7 +412,7 @@ dump_wqes(const struct rnic_rdma_send *sq, uint16_t from, uint16_t to, bool ethe
 static __rte_always_inline uint32_t
 send_room(const struct rnic_rdma_send *sq, uint64_t tail)
 {
-	return likely(__atomic_load_n(&sq->open, __ATOMIC_RELAXED))
+	return likely(atomic_load_explicit(&sq->open, memory_order_relaxed))
 		       ? (uint32_t)(sq->max_post - (sq->head - tail))
 		       : 0;
 }
@@ -427,7 +428,8 @@ post_send(struct rdmapmd_qp *head, const struct rdmapmd_send_wr *wr, uint16_t n,
 	/* Stores to WQEs could change all that is not in registers. */
 	const uint32_t mask = sq->wq.mask, qpn = sq->wq.sqn;
 	struct rnic_wqe_data(*const ring)[DS_PER_WQEBB] = (void *)sq->wq.ring;
-	const struct rnic_rdma_kind *const kinds = __atomic_load_n(&sq->kinds, __ATOMIC_RELAXED);
+	const struct rnic_rdma_kind *const kinds =
+		atomic_load_explicit(&sq->kinds, memory_order_relaxed);
 	struct rnic_rdma_wqe *const wqes = sq->wqes;
 	uint32_t producer = sq->wq.producer, last = producer, ds;
 	uint64_t posted, signaled = sq->signaled;
@@ -511,7 +513,7 @@ rnic_rdma_qp_outstanding(struct rdmapmd_qp *head)
 	const uint64_t tail = __atomic_load_n(&sq->tail, __ATOMIC_ACQUIRE);
 
 	if (sq->head != tail && sq->signaled != sq->head && sq->head - tail < sq->max_post &&
-	    __atomic_load_n(&sq->open, __ATOMIC_RELAXED))
+	    atomic_load_explicit(&sq->open, memory_order_relaxed))
 		post_marker(sq);
 	return (uint32_t)(sq->head - tail) + __atomic_load_n(&qp->rq.head, __ATOMIC_RELAXED) -
 	       __atomic_load_n(&qp->rq.tail, __ATOMIC_ACQUIRE);
@@ -565,7 +567,7 @@ rnic_rdma_post_recv(struct rdmapmd_qp *head, const struct rdmapmd_recv_wr *wr, u
 	const uint32_t start = rq->head;
 	/* Partner: the store-release of the poll, after which the WQEs behind it may be written anew. */
 	const uint32_t tail = __atomic_load_n(&rq->tail, __ATOMIC_ACQUIRE);
-	const uint32_t room = likely(__atomic_load_n(&rq->open, __ATOMIC_RELAXED))
+	const uint32_t room = likely(atomic_load_explicit(&rq->open, memory_order_relaxed))
 				      ? rq->max_post - (start - tail)
 				      : 0;
 	const uint32_t count = RTE_MIN((uint32_t)n, room);
@@ -600,7 +602,7 @@ rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *
 
 	for (done = 0; done < n; done++) {
 		/* Partner: the store-release in rnic_rdma_srq_complete(). */
-		free = __atomic_load_n(&srq->next[srq->head], __ATOMIC_ACQUIRE);
+		free = atomic_load_explicit(&srq->next[srq->head], memory_order_acquire);
 		if (unlikely(free > srq->mask)) {
 			head->post_error = -ENOMEM;
 			break;
@@ -614,7 +616,8 @@ rnic_rdma_post_srq_recv(struct rdmapmd_srq *head, const struct rdmapmd_recv_wr *
 		next->next_wqe_index = rnic_cpu_to_be16((uint16_t)free);
 		srq->wr_ids[srq->head] = wr[done].wr_id;
 		/* Partner: the acquire in rnic_rdma_srq_complete(), before it reads the wr_id. */
-		__atomic_store_n(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED, __ATOMIC_RELEASE);
+		atomic_store_explicit(&srq->next[srq->head], RNIC_RDMA_SRQ_POSTED,
+				      memory_order_release);
 		srq->head = free;
 	}
 	if (likely(done > 0)) {
@@ -656,11 +659,11 @@ rnic_rdma_srq_reset(struct rnic_rdma_srq *srq)
 	uint32_t i;
 
 	for (i = 0; i <= srq->mask; i++)
-		__atomic_store_n(&srq->next[i], i < srq->mask ? i + 1 : RNIC_RDMA_SRQ_LAST,
-				 __ATOMIC_RELAXED);
+		atomic_store_explicit(&srq->next[i], i < srq->mask ? i + 1 : RNIC_RDMA_SRQ_LAST,
+				      memory_order_relaxed);
 	srq->head = 0;
 	__atomic_store_n(&srq->least, UINT32_MAX, __ATOMIC_RELAXED);
-	__atomic_store_n(&srq->tail, srq->mask, __ATOMIC_RELEASE);
+	atomic_store_explicit(&srq->tail, srq->mask, memory_order_release);
 	srq->posted = 0;
 	rnic_dbrec_publish(srq->dbrec, 0);
 }

@@ -65,9 +65,9 @@ static void
 cq_stop(struct rnic_rdma_cq *cq)
 {
 	pthread_mutex_lock(&cq->lock);
-	__atomic_store_n(&cq->stopped, 1, __ATOMIC_SEQ_CST);
+	atomic_store_explicit(&cq->stopped, 1, memory_order_seq_cst);
 	fence_all();
-	while (__atomic_load_n(&cq->polling, __ATOMIC_SEQ_CST) != 0)
+	while (atomic_load_explicit(&cq->polling, memory_order_seq_cst) != 0)
 		sched_yield();
 }
 
@@ -75,7 +75,7 @@ static void
 cq_go(struct rnic_rdma_cq *cq)
 {
 	/* Partner: the load-acquire of a poll that begins. */
-	__atomic_store_n(&cq->stopped, 0, __ATOMIC_RELEASE);
+	atomic_store_explicit(&cq->stopped, 0, memory_order_release);
 	pthread_mutex_unlock(&cq->lock);
 }
 

@@ -4,6 +4,7 @@
 #ifndef RNIC_RDMA_QPS_H
 #define RNIC_RDMA_QPS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ static __rte_always_inline void
 rnic_rdma_poll_ends(struct rnic_rdma_cq *cq)
 {
 	/* Partner: the load-acquire of the thread that stops the CQ. */
-	__atomic_store_n(&cq->polling, 0, __ATOMIC_RELEASE);
+	atomic_store_explicit(&cq->polling, 0, memory_order_release);
 }
 
 /*
@@ -44,11 +45,12 @@ static __rte_always_inline bool
 rnic_rdma_poll_begins(struct rnic_rdma_cq *cq, const bool fenced)
 {
 	if (fenced)
-		__atomic_exchange_n(&cq->polling, 1, __ATOMIC_SEQ_CST);
+		atomic_exchange_explicit(&cq->polling, 1, memory_order_seq_cst);
 	else
-		__atomic_store_n(&cq->polling, 1, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (likely(!__atomic_load_n(&cq->stopped, fenced ? __ATOMIC_SEQ_CST : __ATOMIC_ACQUIRE)))
+		atomic_store_explicit(&cq->polling, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (likely(!atomic_load_explicit(&cq->stopped,
+					 fenced ? memory_order_seq_cst : memory_order_acquire)))
 		return true;
 	rnic_rdma_poll_ends(cq);
 	return false;

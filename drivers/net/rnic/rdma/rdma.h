@@ -92,7 +92,7 @@ struct rnic_rdma_cq {
 	const atomic_bool *lost; /* the device is, and writes to no buffer any more */
 	/* Entries of no queue pair of ours, or of no request that was posted. */
 	uint64_t unmatched;
-	uint8_t polling, stopped; /* atomic: a poll looks at queue pairs; none may */
+	_Atomic uint8_t polling, stopped; /* a poll looks at queue pairs; none may */
 
 	/* arming */
 	volatile void *arm_register;
@@ -149,9 +149,9 @@ struct rnic_rdma_send {
 	uint64_t signaled; /* requests posted up to the last one that asks for a completion */
 	uint64_t max_post;
 	uint32_t max_gs, max_inline;
-	uint8_t open;	      /* atomic: the state takes requests */
+	_Atomic uint8_t open; /* the state takes requests */
 	uint8_t header_bytes; /* of a frame that go into its WQE: 0 or RNIC_INLINE_L2_BYTES */
-	const struct rnic_rdma_kind *kinds;
+	const struct rnic_rdma_kind *_Atomic kinds;
 };
 
 struct rnic_rdma_receive {
@@ -162,7 +162,7 @@ struct rnic_rdma_receive {
 	uint32_t max_post, max_gs;
 	/* atomic: the length of the shortest request so far. What is said of no more bytes than that needs no look at one. */
 	uint32_t least;
-	uint8_t open; /* atomic */
+	_Atomic uint8_t open;
 };
 
 struct rnic_rdma_qp {
@@ -179,8 +179,8 @@ struct rnic_rdma_qp {
 	struct rnic_rdma_wqe no_wqe;
 	uint32_t access;	    /* of peers: enum rdmapmd_access_flags, as set last */
 	uint8_t max_dest_rd_atomic; /* as set last */
-	uint8_t state;		    /* atomic: enum rdmapmd_qp_state, as set last */
-	uint32_t rq_psn;	    /* atomic: of the first packet, as set last */
+	_Atomic uint8_t state;	    /* enum rdmapmd_qp_state, as set last */
+	_Atomic uint32_t rq_psn;    /* of the first packet, as set last */
 	uint8_t source;		    /* the index of the address that its path begins with */
 	bool has_path;
 
@@ -207,9 +207,9 @@ struct rnic_rdma_srq {
 	uint8_t *ring;
 	struct rnic_be32 *dbrec;
 	uint64_t *wr_ids;
-	uint32_t *next; /* atomic: of each WQE the next free one, or one of the below */
+	_Atomic uint32_t *next; /* of each WQE the next free one, or one of the below */
 	uint32_t head;
-	uint32_t tail; /* atomic */
+	_Atomic uint32_t tail;
 	uint32_t mask, max_gs;
 	uint32_t least; /* atomic: as that of a receive queue */
 	uint8_t log_stride;

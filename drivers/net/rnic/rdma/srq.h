@@ -4,6 +4,7 @@
 #ifndef RNIC_RDMA_SRQ_H
 #define RNIC_RDMA_SRQ_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,13 +30,14 @@ rnic_rdma_srq_complete(struct rnic_rdma_srq *srq, uint16_t counter, uint64_t *wr
 	 * In one step: a device that lies may name it in two CQs, which two threads poll. Partner: the store-release of POSTED
 	 * in rnic_rdma_post_srq_recv(), behind the wr_id. One that lies names it at any time, so its entry orders nothing.
 	 */
-	if (unlikely(!__atomic_compare_exchange_n(&srq->next[index], &state, RNIC_RDMA_SRQ_LAST,
-						  false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+	if (unlikely(!atomic_compare_exchange_strong_explicit(
+		    &srq->next[index], &state, RNIC_RDMA_SRQ_LAST, memory_order_acquire,
+		    memory_order_relaxed)))
 		return false;
 	*wr_id = srq->wr_ids[index];
-	before = __atomic_exchange_n(&srq->tail, index, __ATOMIC_ACQ_REL);
+	before = atomic_exchange_explicit(&srq->tail, index, memory_order_acq_rel);
 	/* Partner: the load-acquire in rnic_rdma_post_srq_recv(), before it writes the WQE anew. */
-	__atomic_store_n(&srq->next[before], index, __ATOMIC_RELEASE);
+	atomic_store_explicit(&srq->next[before], index, memory_order_release);
 	return true;
 }
 
