@@ -4,7 +4,7 @@
 #include "softrnic/base/log.h"
 #include "softrnic/base/work.h"
 
-/* Of all shares together, which the first of them tells. */
+/* The end of all shares together follows from that of the first. */
 static bool
 round_is_over(const struct softrnic_budget *budget, uint64_t now)
 {
@@ -32,7 +32,7 @@ softrnic_share_look(struct softrnic_budget *budget)
 	if (budget->spent < SOFTRNIC_WORK_MAX && now < budget->end &&
 	    (budget->end == SOFTRNIC_NEVER_NS || !round_is_over(budget, now)))
 		return;
-	/* However it came to its end: there is one thing to ask. */
+	/* Whatever ended the share, softrnic_share_is_over() reads `spent`. */
 	if (budget->spent < SOFTRNIC_WORK_MAX)
 		budget->spent = SOFTRNIC_WORK_MAX;
 	budget->look = UINT32_MAX;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Work: what a client made long must not make a round long, since others wait for it. The rule, for all of the device:
+ * The budget of a poll: lists that a client made long must not make a round long, since others wait for it. The rule, for all
+ * of the device:
  *
- * A round of the poller stops between units, and what is left waits for the next round. A unit is a command, a WQE, a
- * frame or packet, an object that is freed. Each has an end of its own (README.md has how long each may take): no way
- * through lists that a client made is longer than that.
+ * A round of the poller stops between units, and the remaining work waits for the next round. A unit is a command, a WQE, a frame
+ * or packet, an object that is freed. Each unit has a limit of its own (README.md lists them), however long a client's lists are.
  *
- * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. A queue that has
- * its turn there is charged for what it does, in frames, and for the steps of each list that is walked for it, wherever that
- * is: a frame may be steered by the tables of another device, of the same poller. It is the turn under way that is charged,
- * and not the owner of the list: that bounds the round. A share is over when SOFTRNIC_WORK_MAX is charged, or SOFTRNIC_SHARE_NS have gone by,
- * since memory may be slower than anything that is counted; the clock is looked at every SOFTRNIC_LOOK_WORK charges.
+ * A device has a share of the round for each of its parts: commands, send queues, queue pairs, the wire. All work of a share is
+ * spent from one budget, in frames, including the steps of each list that is walked, also in another device of the same poller
+ * whose tables steer a frame. The share that causes the work pays, not the owner of the list: that bounds the round. A share is
+ * over when SOFTRNIC_WORK_MAX is spent, or after SOFTRNIC_SHARE_NS, since memory may be slower than any count expects; the clock
+ * is read each time SOFTRNIC_LOOK_WORK is spent.
  *
- * The last unit of a share may be one that takes milliseconds. So that they do not add up, all shares of a device's round
- * have one end, too: SOFTRNIC_ROUND_SHARES of them, however long each took. What one share overran shortens those that follow;
- * once the time is over, so is the round, and the next one begins with the part whose turn it would have been (poll.c).
+ * The last unit of a share may take milliseconds. So that these do not add up, all shares of a device's round together have an
+ * end, too: that of SOFTRNIC_ROUND_SHARES. A share that overruns shortens the following ones; when the time is over, the round
+ * ends, and the next one begins with the part that would have been next (poll.c).
  *
- * Looking in vain is no work, but it takes time as well: at most SOFTRNIC_IDLE_LOOKS queues without anything to do
- * are looked at in a round, of each kind, and those that were then go behind the others.
+ * Finding a queue idle is no work, but takes time, too: in a round at most SOFTRNIC_IDLE_LOOKS idle queues of each kind are
+ * looked at, which then go behind the others.
  */
 #ifndef SOFTRNIC_WORK_H
 #define SOFTRNIC_WORK_H
@@ -27,41 +27,41 @@
 
 #include "softrnic/base/device.h"
 
-/* In frames from one buffer to another, of which each takes some 50 to 100 ns. */
+/* In frames that are copied from one buffer to another, some 50 to 100 ns each. */
 #define SOFTRNIC_WORK_MAX   4096u
 #define SOFTRNIC_SHARE_NS   UINT64_C(250000)
 #define SOFTRNIC_LOOK_WORK  64u
 #define SOFTRNIC_NEVER_NS   ((uint64_t)INT64_MAX) /* the end of a share that the clock does not end */
 #define SOFTRNIC_IDLE_LOOKS 256u
 
-/* So long is a round of a device, and the unit that is under way then. */
+/* The length of a device's round, beside the unit that is under way at its end. */
 #define SOFTRNIC_ROUND_SHARES 4u
 
 #define SOFTRNIC_MANY_PIECES 16u
 
-/* Entries of lists of keys, at all depths: of one access, and of a WQE, or a frame's way into receive WQEs. */
+/* Limits for entries of lists of keys, at all depths: in one access; in a WQE, or for a frame in its receive WQEs. */
 #define SOFTRNIC_ENTRIES_ACCESS 4096u
 #define SOFTRNIC_ENTRIES_WQE	16384u
 
 /*
- * Pages of rings and the like, and ranges of the map, that are looked up on a frame's ways to many: each of their queues may have
- * the longest rings, and all are to be resolved anew when the map has changed.
+ * Limit for pages of rings and the like, and ranges of the map, that a frame to many destinations looks up: each of their queues
+ * may have the longest rings, and all must be resolved again when the map has changed.
  */
 #define SOFTRNIC_RANGES_FRAME 16384u
 
 struct softrnic_budget {
-	uint32_t spent;		  /* in this share; SOFTRNIC_WORK_MAX and more: it is over */
-	uint32_t look;		  /* ... at the clock, when it is that much */
-	uint32_t entries;	  /* of lists of keys that were walked through, ever */
-	uint32_t ranges;	  /* of maps that were come through, ever */
-	unsigned int *qp_packets; /* of the queue pair that has its turn: 0 ends that; else NULL */
-	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: so much from the first look on */
-	uint64_t first_end;   /* ... of the first one of the round; 0: no look yet */
-	struct softrnic *dev; /* whose round it is; NULL: there is none */
-	bool cut;	      /* a share was: it may have taken longer than it should */
+	uint32_t spent;		  /* in this share; from SOFTRNIC_WORK_MAX on it is over */
+	uint32_t look;		  /* the clock is read when that much is spent */
+	uint32_t entries;	  /* of lists of keys that were walked, ever */
+	uint32_t ranges;	  /* of DMA maps that were walked, ever */
+	unsigned int *qp_packets; /* of the queue pair that is polled: 0 ends its poll; else NULL */
+	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: set by the first look */
+	uint64_t first_end;   /* ... of the first share of the round; 0: no look yet */
+	struct softrnic *dev; /* of this round; NULL: there is none */
+	bool cut;	      /* a share was cut: it may have taken too long */
 };
 
-/* Who began one without a look at the clock has come to it. */
+/* A share that began without a look at the clock gets its end. */
 static inline void
 softrnic_share_set_end(struct softrnic *dev, uint64_t end)
 {
@@ -72,7 +72,7 @@ softrnic_share_set_end(struct softrnic *dev, uint64_t end)
 		budget->first_end = end;
 }
 
-/* Each round begins some, so it stores only what it must. end: CLOCK_MONOTONIC, or 0: not read yet. */
+/* Each round begins several, so it stores only what it must. end: CLOCK_MONOTONIC, or 0: the clock was not read yet. */
 static inline void
 softrnic_share_begin(struct softrnic *dev, uint64_t end)
 {
@@ -83,7 +83,7 @@ softrnic_share_begin(struct softrnic *dev, uint64_t end)
 	softrnic_share_set_end(dev, end);
 }
 
-/* The share has come to where the clock is looked at. */
+/* Read the clock; the share may be over then. */
 void softrnic_share_look(struct softrnic_budget *budget);
 
 static inline void
@@ -96,7 +96,7 @@ softrnic_spend(struct softrnic *dev, uint32_t work)
 		softrnic_share_look(budget);
 }
 
-/* Steps from one element of a list to the next one, with what is looked at there: 16 of them are like a frame. */
+/* Steps from one element of a list to the next, with what is read there: 16 of them cost as much as a frame. */
 static inline void
 softrnic_spend_steps(struct softrnic *dev, uint64_t steps)
 {
@@ -104,7 +104,7 @@ softrnic_spend_steps(struct softrnic *dev, uint64_t steps)
 }
 
 /*
- * Ranges of the DMA map, as steps. Many calls come through a few each, so what is left over counts with the next one's.
+ * Ranges of the DMA map, as steps. Many calls walk a few each, so the remainder counts with the next call's.
  */
 static inline void
 softrnic_spend_ranges(struct softrnic *dev, uint32_t ranges)
@@ -117,8 +117,8 @@ softrnic_spend_ranges(struct softrnic *dev, uint32_t ranges)
 }
 
 /*
- * Entries of lists of keys. Where one lies in its list is looked up, and so is its key: two of them are like a frame.
- * What SOFTRNIC_ENTRIES_WQE allows is up to who has a WQE: dev->budget->entries goes on counting.
+ * Entries of lists of keys. The entry and its key are both looked up: two of them cost as much as a frame. The callers check
+ * SOFTRNIC_ENTRIES_WQE: dev->budget->entries goes on counting.
  */
 static inline void
 softrnic_spend_entries(struct softrnic *dev, uint32_t entries)
@@ -127,7 +127,7 @@ softrnic_spend_entries(struct softrnic *dev, uint32_t entries)
 	softrnic_spend(dev, entries / 2);
 }
 
-/* The device has had its time of this round: it costs a look at the clock where a share was cut. */
+/* Whether the device has used up its time in this round; reads the clock if a share was cut. */
 bool softrnic_round_look(struct softrnic_budget *budget);
 
 static inline bool
@@ -137,8 +137,8 @@ softrnic_round_is_over(const struct softrnic *dev)
 }
 
 /*
- * Before the first share of a device's round; dev: NULL for none. What is charged ahead of that share counts in one that begins
- * here: nothing is left of the device before.
+ * Before the first share of a device's round; dev: NULL for none. What is spent before that share counts in one that begins here,
+ * and not in one of the previous device.
  */
 static inline void
 softrnic_round_begin(struct softrnic_budget *budget, struct softrnic *dev)
@@ -151,7 +151,7 @@ softrnic_round_begin(struct softrnic_budget *budget, struct softrnic *dev)
 	budget->cut = false;
 }
 
-/* Has this share been spent? Work that can wait is left for the next round. */
+/* Whether this share is spent. Work that can wait is then left for the next round. */
 static inline bool
 softrnic_share_is_over(const struct softrnic *dev)
 {
@@ -159,8 +159,8 @@ softrnic_share_is_over(const struct softrnic *dev)
 }
 
 /*
- * Pieces of memory: four of them are like a frame, as most have few. Each may be the first touch of a page or two, and then it
- * takes as long as dozens of frames: where there are many the clock is looked at in any case, best when they were touched.
+ * Pieces of memory: four of them cost as much as a frame, and most frames have few. Each may be the first touch of a page or two,
+ * which takes as long as dozens of frames: if there are many, the clock is read in any case. Best called after they were touched.
  */
 static inline void
 softrnic_spend_pieces(struct softrnic *dev, uint32_t pieces)
@@ -175,7 +175,7 @@ softrnic_spend_pieces(struct softrnic *dev, uint32_t pieces)
 	softrnic_spend(dev, pieces / 4);
 }
 
-/* Memory that is given back, which the system takes page by page. */
+/* Memory that is freed, which the system takes back page by page. */
 static inline void
 softrnic_spend_bytes(struct softrnic *dev, uint64_t bytes)
 {

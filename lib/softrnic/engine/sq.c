@@ -497,7 +497,7 @@ sq_budget_is_over(struct softrnic *dev, uint32_t packets, uint32_t end, uint32_t
 unsigned int
 softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 {
-	/* What a frame meets in flow tables, of this device or of another one, is charged there. */
+	/* Flow tables, of this device or of another one, spend what a frame costs there. */
 	const struct softrnic_budget *budget = dev->budget;
 	const uint32_t end = budget->spent + SQ_BUDGET;
 	uint32_t limit = budget->spent + SOFTRNIC_LOOK_WORK, available, blocks;
@@ -527,7 +527,7 @@ softrnic_sq_poll(struct softrnic *dev, struct softrnic_sq *sq)
 	}
 	dev->stats.wqes += wqes;
 	softrnic_spend(dev, packets);
-	/* Looking for a ring in vain is charged, and is no work: else the device would never rest. */
+	/* Looking for a ring in vain is spent but not counted as work: else the device would never rest. */
 	return done + packets;
 }
 

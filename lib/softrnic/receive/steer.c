@@ -158,8 +158,8 @@ steer_match_group(const struct softrnic_steering *steering, const struct flow_gr
 }
 
 /*
- * Walk from the root. Levels need not rise on the way forward (entries may ignore them), so it is the steps that end a
- * walk; how many it takes is up to the driver, and charged.
+ * Walk from the root. Levels need not rise on the way (entries may ignore them), so the number of steps ends a walk. The
+ * driver decides how many it takes, and they are spent.
  */
 static void
 steer_walk_tables(struct softrnic *dev, const struct steer_key *key, struct steer_result *result)

@@ -7,7 +7,7 @@
  * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
  *
  * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
- * a secret key, and what a frame or a command walks through is charged to the turn under way.
+ * a secret key, and what a frame or a command walks is spent from the budget of the poll.
  */
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
