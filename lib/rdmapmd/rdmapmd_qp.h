@@ -162,7 +162,7 @@ struct rdmapmd_ah_attr {
 	uint8_t port_num;      /**< from 1 */
 };
 
-/** The attributes of a queue pair. A mask says which are valid. */
+/** The attributes of a queue pair. A mask selects the valid ones. */
 struct rdmapmd_qp_attr {
 	enum rdmapmd_qp_state qp_state;	    /**< modify: the new state; query: the present one */
 	enum rdmapmd_qp_state cur_qp_state; /**< the state that the application assumes */
