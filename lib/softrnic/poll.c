@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A round of a poller: each device, and each of its parts, has its turn. */
+/* A round of a poller: polls each device, and each of its parts. */
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -26,7 +26,7 @@ poll_wire_is_polled(const struct softrnic *dev)
 	return dev->wire->poll != NULL || dev->faults != NULL;
 }
 
-/* Events of CQs that got entries, and those that have waited long enough. */
+/* Events of CQs that got entries, and held events that are due. */
 static void
 poll_events(struct softrnic *dev)
 {
@@ -36,7 +36,7 @@ poll_events(struct softrnic *dev)
 		softrnic_cq_release(dev);
 }
 
-/* A device that is not READY has nothing to do but commands, for which objects that leave have to be gone. */
+/* A device that is not READY only executes commands, after leaving objects are gone. */
 static __attribute__((noinline)) unsigned int
 poll_commands(struct softrnic *dev)
 {
@@ -49,8 +49,8 @@ poll_commands(struct softrnic *dev)
 }
 
 /*
- * The parts of a device's round. Each may end with a unit that takes milliseconds, so the time of a round may be over before
- * all have had their turn (work.h). Then the others have theirs in the next round, before those that have had it.
+ * The parts of a device's round. Each may end with a unit that takes milliseconds, so the time of a round may be over before all
+ * parts were polled (work.h). The next round then begins with the parts that were left out.
  */
 enum part {
 	PART_COMMANDS,
@@ -61,7 +61,7 @@ enum part {
 	PARTS,
 };
 
-/* The device is busy: its host does not sleep before the next round. */
+/* The device is busy, so its host does not sleep before the next round. */
 static __attribute__((noinline)) unsigned int
 poll_round_ends(struct softrnic *dev, enum part next, unsigned int done)
 {
@@ -71,7 +71,7 @@ poll_round_ends(struct softrnic *dev, enum part next, unsigned int done)
 	return done + 1;
 }
 
-/* Behind so much other work. Most rounds find one kind of it, or none: then this is only a look. */
+/* The parts but commands and events. Most rounds find work of one kind, or none: then this only checks. */
 static __rte_always_inline unsigned int
 poll_queues(struct softrnic *dev)
 {
@@ -110,7 +110,7 @@ poll_part(struct softrnic *dev, enum part part)
 	}
 }
 
-/* Commands wait, which may change what the device is, or parts that had no turn. */
+/* Commands wait, which may change the device's state, or parts were left out. */
 static __attribute__((noinline)) unsigned int
 poll_all(struct softrnic *dev)
 {
@@ -118,11 +118,11 @@ poll_all(struct softrnic *dev)
 	unsigned int done = 0;
 
 	dev->round_cut = false;
-	/* The first look at the clock, for parts that have none of their own. */
+	/* The first reading of the clock, for parts that do not read it. */
 	if (first != PART_COMMANDS)
 		softrnic_share_begin(dev, softrnic_now_ns() + SOFTRNIC_SHARE_NS);
 	for (unsigned int i = first; i < first + PARTS && !dev->dead; i++) {
-		/* Events of this round come when all devices have had theirs. */
+		/* Events of this round follow when all devices were polled. */
 		if (dev->state != SOFTRNIC_HCA_READY ||
 		    (first == PART_COMMANDS && i == PART_EVENTS))
 			break;
@@ -159,8 +159,8 @@ softrnic_poll(struct softrnic_poller *poller)
 	}
 	softrnic_round_begin(&poller->budget, NULL);
 	/*
-	 * A frame may have gone to a device that was polled before its sender: events come last. Entries are seen in any case:
-	 * none is held back from one round to the next.
+	 * A frame may have reached a device that was polled before its sender, so events come last. Entries show in any case: none
+	 * is held back from one round to the next.
 	 */
 	TAILQ_FOREACH(dev, &poller->devices, link) {
 		if (unlikely(dev->round_cut))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The queue is a pipe of descriptor numbers: its thread sleeps in read(), needs no lock, and a sandbox that permits
- * read() and close() can hold it. It may never come back from a close(), so nobody ever waits for it, and the last of the
- * two who use the object frees it.
+ * The queue is a pipe of descriptor numbers: the thread sleeps in read(), needs no lock, and works in a sandbox that permits read()
+ * and close(). It may never return from a close(), so no thread ever waits for it, and the last of the object's two users frees it.
  *
- * Mappings, to be made or unmapped, are lists that are taken as a whole; of them the pipe says only that there are
- * some, by a number that is no descriptor's. Who has a close() that may wait for ever and mappings uses two of these objects.
+ * Mappings to make or to unmap are in lists that the thread takes as a whole; the pipe only announces them, by a number that is no
+ * descriptor. A user with both mappings and close() calls that may wait for ever needs two of these objects.
  *
- * For each mapping that was to be made, wanted or not, an eventfd counts one: who looks knows how many have yet to come.
+ * An eventfd counts each mapping that was requested, wanted or not, so that the server knows how many are still to come.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +25,11 @@
 #include "fd.h"
 
 #define VFU_CLOSE_THREAD_STACK_BYTES (256 << 10)
-/* So much is unmapped at once: of pages that were used, half a millisecond. */
+/* Unmapped at once: half a millisecond for pages that were used. */
 #define VFU_UNMAP_PIECE_BYTES (UINT64_C(32) << 20)
-/* So much is populated at once, before it is asked whether it is still wanted. */
+/* Populated at once, before the thread checks whether the mapping is still wanted. */
 #define VFU_POPULATE_PIECE_BYTES (UINT64_C(32) << 20)
-/* No more than this is given back with a file by who asks for it. */
+/* Files of at most that much memory are closed by the caller. */
 #define VFU_CLOSE_HERE_BYTES (UINT64_C(1) << 20)
 
 #define VFU_CLOSE_THREAD_MAPPINGS (-1) /* instead of a descriptor */
@@ -41,7 +40,7 @@ struct vfu_close_thread {
 	atomic_bool running;
 	_Atomic(struct vfu_mapping *) wanted; /* to be mapped */
 	atomic_uint files;		      /* ... and not yet */
-	/* to be unmapped, and how much that is together with what the thread is at */
+	/* to be unmapped, and how much that is, including what the thread is unmapping */
 	_Atomic(struct vfu_mapping *) mappings;
 	struct vfu_mappings unmapped; /* the thread's own: it has taken these */
 	atomic_ullong mapped_bytes;
@@ -50,7 +49,7 @@ struct vfu_close_thread {
 	int in;
 	int out;
 	int done;	   /* counts what was mapped */
-	uint64_t expected; /* ... and was not counted when the server last looked: its own */
+	uint64_t expected; /* mappings requested and not counted yet; the server's */
 };
 
 static void
@@ -94,14 +93,14 @@ vfu_map(struct vfu_mapping *mapping)
 		return;
 	}
 	mapping->address = address;
-	/* A child of the host has no business in a client's memory. */
+	/* Children of the host do not inherit a client's memory. */
 	madvise(address, mapping->length, MADV_DONTFORK);
-	/* Each is zeroed when it is touched first: a millisecond for 16 MiB. */
+	/* Each page is zeroed at its first touch: a millisecond for 16 MiB. */
 	if (mapping->populate && fstat(mapping->fd, &st) == 0 && vfu_is_hugepages(mapping->fd, &st))
 		vfu_populate(mapping);
 }
 
-/* The server looks at it again, or has gone. */
+/* The server then continues with it, or has gone. */
 static void
 vfu_close_thread_map_one(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
@@ -114,7 +113,7 @@ vfu_close_thread_map_one(struct vfu_close_thread *close_thread, struct vfu_mappi
 	if (!atomic_compare_exchange_strong(&mapping->state, &state, VFU_MAPPED))
 		SLIST_INSERT_HEAD(&close_thread->unmapped, mapping, next);
 	atomic_fetch_sub(&close_thread->files, 1);
-	/* It has room for more than anybody waits for. */
+	/* The counter cannot overflow. */
 	if (write(close_thread->done, &one, sizeof(one)) < 0)
 		return;
 }
@@ -131,7 +130,7 @@ vfu_close_thread_map_all(struct vfu_close_thread *close_thread)
 	}
 }
 
-/* close_thread: whose thread this is, or NULL. Who waits for a mapping to be made waits for a piece of this one at most. */
+/* close_thread: the thread that runs this, or NULL. A request to map waits for one piece of this mapping at most. */
 static void
 vfu_unmap(struct vfu_close_thread *close_thread, struct vfu_mapping *mapping)
 {
@@ -212,13 +211,13 @@ vfu_close_thread_start(struct vfu_close_thread *close_thread)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, VFU_CLOSE_THREAD_STACK_BYTES);
-	/* Signals are the host's, in threads of its own. */
+	/* The host handles signals in threads of its own. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	rc = -pthread_create(&thread, &attributes, vfu_close_thread_run, close_thread);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
-	/* What a thread does at its start, a sandbox that the host enters next may deny. */
+	/* A sandbox that the host enters next may deny system calls of a thread's start. */
 	while (rc == 0 && !atomic_load(&close_thread->running))
 		sched_yield();
 	return rc;
@@ -280,7 +279,7 @@ vfu_close_thread_destroy(struct vfu_close_thread *close_thread)
 	vfu_close_thread_put(close_thread);
 }
 
-/* Whoever closes the last descriptor of a file gives its pages back, one by one. */
+/* Closing the last descriptor of a file frees its pages one by one. */
 static bool
 vfu_closes_soon(int fd)
 {
@@ -298,11 +297,11 @@ vfu_close_thread_close(struct vfu_close_thread *close_thread, int fd)
 		return false;
 	}
 	atomic_fetch_add(&close_thread->pending, 1);
-	/* The pipe has room for more than the limit; what it would not take stays open and counted. */
+	/* The pipe has room for more than the limit; a descriptor that does not fit would stay open and counted. */
 	return write(close_thread->in, &fd, sizeof(fd)) != 0;
 }
 
-/* These are the thread's now, to be mapped or unmapped. */
+/* Hand mappings to the thread, to be mapped or unmapped. */
 static void
 vfu_close_thread_push(struct vfu_close_thread *close_thread, _Atomic(struct vfu_mapping *) *list,
 		      struct vfu_mapping *first, struct vfu_mapping *last)
@@ -313,7 +312,7 @@ vfu_close_thread_push(struct vfu_close_thread *close_thread, _Atomic(struct vfu_
 	do
 		SLIST_NEXT(last, next) = before;
 	while (!atomic_compare_exchange_weak(list, &before, first));
-	/* If the thread has not come for those before, or the pipe is full, there is something that it has yet to read. */
+	/* If the list was not empty, or the pipe is full, the thread still has something to read. */
 	if (before == NULL && write(close_thread->in, &some, sizeof(some)) < 0)
 		return;
 }
@@ -326,7 +325,7 @@ vfu_close_thread_map(struct vfu_close_thread *close_thread, struct vfu_mapping *
 		vfu_map(mapping);
 		return 0;
 	}
-	/* The client may leave meanwhile, and its message with the descriptor goes. */
+	/* The client may leave meanwhile, which closes the message's descriptors. */
 	mapping->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (mapping->fd < 0)
 		return -ENOMEM;
@@ -381,7 +380,7 @@ vfu_close_thread_unmap(struct vfu_close_thread *close_thread, struct vfu_mapping
 		count++;
 		last = mapping;
 	}
-	/* However short, it may be the last that holds a long file. */
+	/* However short, it may be the last mapping of a long file. */
 	if (close_thread == NULL || first == NULL) {
 		while ((mapping = SLIST_FIRST(mappings)) != NULL) {
 			SLIST_REMOVE_HEAD(mappings, next);

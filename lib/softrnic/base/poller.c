@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Devices under one lock: who has it, which there are. */
+/* A poller: its lock and its list of devices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 /*
  * The poller: a list of devices under one lock.
  *
- * A polling thread takes the lock once per round, thousands of times in the time that a sleeping waiter needs to wake
- * up; with a plain mutex it would win every race. So who calls through the public door announces itself in `waiting`
- * first, and the polling thread stays away from the lock while anybody is announced.
+ * A polling thread takes the lock once per round, thousands of times while a sleeping waiter wakes up; with a plain mutex it would
+ * win every race. So a call through softrnic.h announces itself in `waiting` first, and the polling thread stays away from the lock
+ * while a call is announced.
  */
 #ifndef SOFTRNIC_POLLER_H
 #define SOFTRNIC_POLLER_H
@@ -17,7 +17,7 @@
 
 #include "softrnic/base/work.h"
 
-/* Give way for so many yields, then poll once anyhow: a flood of calls must not stop the devices. */
+/* Give way for that many yields, then poll once: a flood of calls must not stop the devices. */
 #define SOFTRNIC_GIVE_WAY_MAX 1000
 
 struct softrnic_poller {
@@ -53,10 +53,10 @@ void softrnic_unlock(struct softrnic_poller *poller);
 /* Both with the lock held. -EEXIST: there is a device of that name. */
 int softrnic_poller_add(struct softrnic_poller *poller, struct softrnic *dev);
 void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev);
-/* The devices of a poller, with the lock held: the first one, and the one behind dev; NULL: that was the last one. */
+/* The devices of a poller, with the lock held: the first one, and the one after dev; NULL: there is no further one. */
 struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
 struct softrnic *softrnic_poller_next(struct softrnic *dev);
-/* Called whenever the lock is given back: wakes a host that sleeps. */
+/* Called whenever the lock is released: wakes a sleeping host. */
 void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
 
 /* The budget of the round under way (work.h), for dev->budget. */
