@@ -3,10 +3,9 @@
 /*
  * The device thread of a process.
  *
- * It polls while there is work. Idle, it first spins a little (the next doorbell of a busy driver is near), then gives
- * its time slice away, then sleeps on an eventfd: doorbells in mapped memory wake no thread, so the timeout bounds how
- * late they are seen, and how late deadlines of queue pairs are; calls through the public door, commands among them,
- * wake it at once.
+ * It polls while there is work. Idle, it first spins briefly (the next doorbell of a busy driver is near), then yields, then sleeps
+ * on an eventfd. Doorbells in mapped memory wake no thread, so the timeout limits the delay of doorbells and of queue pairs'
+ * deadlines. Calls through softrnic.h, commands among them, wake it at once.
  */
 #include <errno.h>
 #include <poll.h>

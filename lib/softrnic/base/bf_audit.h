@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Of test builds: did all of a WQE get to its BlueFlame register? The device executes what stands in the ring, whatever the
- * register says, so that a wrong copy would go unseen.
+ * Test builds only: checks that a whole WQE arrived in its BlueFlame register. The device executes WQEs from the ring, whatever the
+ * register contains, so a wrong copy would go unnoticed.
  *
- * Who counts on in a doorbell record has rung for what was counted before. So a WQE that was counted alone, and executed, is
- * compared with the half that has its head when the record moves on, unless that half is rung anew meanwhile. Others are not
- * compared: a driver copies no WQE that is one of several, is longer than a half, goes over the end of its ring or is
- * a NOP. A half with nothing but a head is of a register to which no WQEs are copied.
+ * A driver that advances its doorbell record has rung for the earlier WQEs. So a WQE that was posted alone and executed is compared
+ * with the half that contains its head when the record advances, unless that half was written again meanwhile. Others are not
+ * compared: a driver copies no WQE that is one of several, is longer than a half, wraps in its ring or is a NOP. A half that contains
+ * only a head belongs to a register to which no WQEs are copied.
  */
 #ifndef SOFTRNIC_BF_AUDIT_H
 #define SOFTRNIC_BF_AUDIT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The device's state. Everything that uses it runs under the poller's lock. */
+/* The device's state. All code that uses it runs under the poller's lock. */
 #ifndef SOFTRNIC_DEVICE_H
 #define SOFTRNIC_DEVICE_H
 
@@ -22,7 +22,7 @@ enum softrnic_hca_state {
 	SOFTRNIC_HCA_READY,   /* after INIT_HCA: everything else */
 };
 
-/* Beside the 32 slots of commands: quirks want a turn in each round, which so costs others nothing. */
+/* Beside the 32 command slots: quirks are to be polled in each round. As a bit of the doorbell this costs other devices nothing. */
 #define SOFTRNIC_BELL_QUIRKS (UINT64_C(1) << 32)
 
 struct softrnic {

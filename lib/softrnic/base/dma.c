@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the host has mapped for the device: sorted ranges. */
+/* The DMA map: the memory that the host has mapped for the device, as sorted ranges. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ softrnic_dma_count(const struct softrnic *dev)
 	return dev->dma->count;
 }
 
-/* NULL: the slot is the end. */
+/* NULL at the end. */
 static const struct dma_range *
 dma_at(const struct softrnic_dma *dma, struct dma_slot slot)
 {
@@ -190,7 +190,7 @@ dma_branch_update(struct softrnic_dma *dma, uint32_t branch)
 	dma->branches[branch].last = leaf->ranges[leaf->count - 1].last;
 }
 
-/* Room for a range at the slot, which may then be another one. */
+/* Make room for a range at the slot, which may change. */
 static int
 dma_make_room(struct softrnic_dma *dma, struct dma_slot *slot)
 {
@@ -224,7 +224,7 @@ dma_make_room(struct softrnic_dma *dma, struct dma_slot *slot)
 	return 0;
 }
 
-/* Two leaves that fill half of one become one: so few ranges never take much memory. */
+/* Merge two leaves that fill at most half of one, so that few ranges never take much memory. */
 static void
 dma_merge(struct softrnic_dma *dma, uint32_t branch)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory: what a driver's objects, rings and lists take of ours. */
+/* Our memory for a driver's objects, rings and lists, counted. */
 #ifndef SOFTRNIC_MEMORY_H
 #define SOFTRNIC_MEMORY_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What is resolved: who holds an address of host memory stands in a list, which an unmap empties. It costs a step for each
- * that was resolved since the last one, not one for each object that there is; and what is used again is looked up
- * again, as after any change of the map. `generation` alone would not do: a number comes round, a client can count.
+ * Resolved objects: those that hold an address of host memory are in a list, which an unmap empties. This costs a step for each object
+ * that was resolved since the last unmap, not one for every object; an object that is used again resolves again, as after any change
+ * of the map. `generation` alone would not do: a client could make the number wrap.
  */
 #ifndef SOFTRNIC_RESOLVED_H
 #define SOFTRNIC_RESOLVED_H
@@ -32,7 +32,7 @@ softrnic_resolved_last(const struct softrnic_resolved_list *list, size_t offset)
 	return (uint8_t *)list->of[list->count - 1] - offset;
 }
 
-/* To empty a list: the last one first, so that none moves to another one's slot. */
+/* To empty a list: remove the last one first, so that none moves to another slot. */
 #define SOFTRNIC_RESOLVED_LAST(list, type) \
 	((type *)softrnic_resolved_last(list, offsetof(type, resolved)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* UAR pages, as those see them who own the memory (uar.c) and who look at doorbells (doorbell.c). */
+/* UAR pages: the memory (uar.c), and the doorbells in it (doorbell.c). */
 #ifndef SOFTRNIC_UAR_H
 #define SOFTRNIC_UAR_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Doorbells: which queue rang?
+ * Doorbells: finding the queues that rang.
  *
- * Drivers store doorbells to mapped memory: the device sees them by looking. It looks at the words of pages where
- * queues live; a word that changed names its queue in the second dword, and that queue joins the active list. There
- * an SQ is polled through its doorbell record, register unseen, until it has been idle for a while; a queue pair leaves at
- * once, and its record is watched for a while (qp_watch.c). Two drivers' threads
- * that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds what got lost.
+ * Drivers store doorbells to mapped memory, so the device must poll them. It reads the words of pages with queues; the second dword
+ * of a changed word names its queue, which joins the active list. There an SQ is polled through its doorbell record, without its
+ * register, until it has been idle for a while; a queue pair without work leaves at once, and its record is watched for a while
+ * (qp_watch.c). Threads of drivers that share a page overwrite each other's words; a sweep of a few doorbell records per poll finds
+ * lost doorbells.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Queue pairs: made, taken down, asked (PRM: "CREATE_QP", "DESTROY_QP", "QUERY_QP"). */
+/* Queue pairs: create, destroy, query (PRM: "CREATE_QP", "DESTROY_QP", "QUERY_QP"). */
 #include <stdlib.h>
 
 #include "softrnic/base/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Queue pairs in time: which have work, whose deadline is due, whose doorbell got lost; and what the commands ask of
- * the data path. Queue pairs with work take turns, so that one of them delays the others by one budget at most.
+ * Polling queue pairs: those with work, with a due deadline, or with a lost doorbell; and the parts of commands that concern the
+ * data path. Queue pairs with work are polled in turn, so that one delays the others by one budget at most.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 /*
  * The send ring: WQEs become requests of the transport, requests become CQEs.
  *
- * A WQE is copied out of the ring once, to a place that is its own until it completes: the transport asks for its data
- * again for each repetition, and the driver may change the ring at any time. What does not fit is posted all the same,
- * with its syndrome: it fails in its turn.
+ * A WQE is copied out of the ring once, to a private copy that it keeps until it completes: the transport gathers its data again
+ * for each repetition, and the driver may change the ring at any time. An invalid WQE is posted, too, with its syndrome, and fails
+ * in order.
  */
 #include <rte_branch_prediction.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The queue pairs that sent lately: each poll looks at their doorbell records, so that nobody depends on a register that
- * others share.
+ * The queue pairs that sent lately: each poll reads their doorbell records, so that they do not depend on a register that others
+ * share.
  *
- * There may be a thousand of them, nearly all without anything new. So all that a look needs lies in one array, in the
- * order in which it is read; the queue pair itself is touched only when its record has changed. Each poll looks at some
- * of them, and the next one goes on where it stopped.
+ * There may be a thousand of them, nearly all without news. So one array has all that a look needs, in the order of reading; the
+ * queue pair itself is touched only when its record has changed. Each poll reads some of them, and the next one goes on where it
+ * stopped.
  */
 #include <stdlib.h>
 

@@ -3,10 +3,10 @@
 /*
  * Completion queues.
  *
- * An event is raised once per arming. A driver arms by its record and a doorbell, in this order; since doorbells of
- * shared pages can get lost, a changed record arms too. `arm` is the word as last seen in either, `fired` the word
- * whose event is out: the doorbell of an arming that the record already told of changes nothing. A first word that is
- * what the record had from the start, as Linux's, which begins at sequence number 0, is known by its doorbell alone.
+ * An event is raised once per arming. A driver arms by its record and a doorbell, in this order; since doorbells of shared pages
+ * can get lost, a changed record arms, too. `arm` is the word last seen in either, `fired` the word whose event was raised: a
+ * doorbell has no effect if the record has already armed. A first word that equals the record's initial value, as Linux's, which
+ * begins at sequence number 0, is recognised by its doorbell only.
  */
 #include <errno.h>
 #include <stdlib.h>

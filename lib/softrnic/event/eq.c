@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Event queues. An entry's owner byte is written last, with release; it says "new" to a driver that knows how often it
- * has gone round. Consumer indices and arming come by doorbells alone.
+ * Event queues. An entry's owner byte is written last, with release; it alternates with each round of the ring, so that a driver
+ * recognises a new entry. Consumer indices and arming arrive by doorbells only.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory keys: create, query, destroy. What they do is in tpt.c. */
+/* Memory keys: create, query, destroy. Accesses by key are in tpt.c. */
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

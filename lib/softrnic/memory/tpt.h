@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Translation and protection (tpt.c, mkey.c); inline is the case of nearly every packet, bytes in one piece of host
- * memory.
+ * Translation and protection (tpt.c, mkey.c). The case of nearly every packet is inline: bytes that are contiguous in host memory.
  */
 #ifndef SOFTRNIC_TPT_H
 #define SOFTRNIC_TPT_H

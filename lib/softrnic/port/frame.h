@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Frames: what everybody asks of them who carries them. */
+/* Frames, for all code that passes them on. */
 #ifndef SOFTRNIC_FRAME_H
 #define SOFTRNIC_FRAME_H
 

@@ -3,8 +3,8 @@
 /*
  * Internet checksums (RFC 1071): the sums.
  *
- * They are of words as they stand in memory, in one's complement: they come out in the order of bytes that the headers
- * have, and 64 bits are added as well as 16, carries at the end.
+ * They add words as they are in memory, in one's complement, so that the result has the byte order of the headers, and words of 64
+ * bits work as well as those of 16; carries are added at the end.
  */
 #ifndef SOFTRNIC_SUM_H
 #define SOFTRNIC_SUM_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receive queues, cyclic or on a pool (RMP) that they share: one frame takes one WQE, which is 2^log_stride bytes of data
- * segments.
+ * Receive queues, cyclic or on a shared pool (RMP): a frame uses one WQE, which is 2^log_stride bytes of data segments.
  */
 #include <errno.h>
 #include <stdlib.h>

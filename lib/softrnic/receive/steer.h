@@ -6,8 +6,8 @@
  * A frame's headers become one key in the layout of the PRM's match set; a group is a mask over such keys, and its
  * entries are found by a hash of the masked key. Masks and keys stay in wire order: nothing here computes with them.
  *
- * All of it is as long as the driver makes it. So there are limits on the whole of a device, one hash for all entries, under
- * a secret key, and what a frame or a command walks is spent from the budget of the poll.
+ * The driver decides how long all of this is. So the device has limits for all tables together, one hash with a secret key for all
+ * entries, and a frame or command spends what it walks from the budget of the poll.
  */
 #ifndef SOFTRNIC_STEER_H
 #define SOFTRNIC_STEER_H
