@@ -16,13 +16,13 @@
 
 #define LOG_L2_TABLE 2
 
-#define SHOWN(cap, value)                                                                     \
-	{                                                                                     \
-#cap, RNIC_CAP_GENERAL, SOFTRNIC_LIKE_AS_CARD, RNIC_GENERAL_CAP_##cap, value, \
-			value, NULL,                                                          \
-		{                                                                             \
-			SOFTRNIC_KNOWN_GUESS, "tests"                                         \
-		}                                                                             \
+#define SHOWN(cap, value)                                                                       \
+	{                                                                                       \
+		.name = #cap, .type = RNIC_CAP_GENERAL, .shown = SOFTRNIC_LIKE_AS_CARD,         \
+		.field = RNIC_GENERAL_CAP_##cap, .max = (value), .current = (value), .known = { \
+			SOFTRNIC_KNOWN_GUESS,                                                   \
+			"tests"                                                                 \
+		}                                                                               \
 	}
 
 /* No device has this by itself; commands that need it are tested with the others. */
