@@ -29,4 +29,13 @@ default_run(void)
 	return run_is("default");
 }
 
+/* Most of a program's time is a sanitizer's. */
+static inline bool
+sanitized_run(void)
+{
+	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
+
+	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
+}
+
 #endif

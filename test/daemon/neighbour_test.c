@@ -316,18 +316,10 @@ longest_us(enum times_of kind)
 	return (unsigned int)(atomic_load(&times->of[kind].longest_ns) / 1000);
 }
 
-static bool
-sanitized(void)
-{
-	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
-
-	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
-}
-
 static unsigned int
 patience(void)
 {
-	return sanitized() ? 20 : 1;
+	return sanitized_run() ? 20 : 1;
 }
 
 static unsigned int
@@ -343,7 +335,7 @@ limit_us(const struct row *row, enum times_of kind)
 static bool
 is_timed(unsigned int n)
 {
-	return full_run() && !sanitized() && n == 1;
+	return full_run() && !sanitized_run() && n == 1;
 }
 
 static unsigned int
@@ -407,7 +399,7 @@ open_rogues(const struct row *row, unsigned int n)
 		struct rogue *r = &rogues[opened_rogues];
 
 		*r = (struct rogue){ .socket = d.sockets[opened_rogues++],
-				     .many = n > 1 || sanitized(),
+				     .many = n > 1 || sanitized_run(),
 				     .fd = -1 };
 		if (row->build == NULL)
 			continue;
@@ -559,7 +551,7 @@ row_test(void **state)
 	if (default_run() && row->build != NULL)
 		return;
 	/* A sanitizer looks for mistakes, and takes its time. */
-	run(row, sanitized() ? NEIGHBOURS / 4 : NEIGHBOURS);
+	run(row, sanitized_run() ? NEIGHBOURS / 4 : NEIGHBOURS);
 }
 
 static int

@@ -47,18 +47,10 @@ static const struct attack_spot spots[] = {
 	{ VFU_PCI_BAR0 + 2, 4096 - 8, 16 },
 };
 
-static bool
-sanitized(void)
-{
-	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
-
-	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
-}
-
 static unsigned int
 how_many(void)
 {
-	return full_run() ? 1000000 : sanitized() ? 2000 : 10000;
+	return full_run() ? 1000000 : sanitized_run() ? 2000 : 10000;
 }
 
 static int
@@ -101,7 +93,7 @@ ask_the_innocent_one(const struct attack *a)
 	int rc = vfu_client_region_read(innocent, PCI_REGION, PCI_VENDOR_ID, &id, sizeof(id));
 
 	asked++;
-	late += now_ms() - begin > ANSWER_MS * (sanitized() ? 5 : 1);
+	late += now_ms() - begin > ANSWER_MS * (sanitized_run() ? 5 : 1);
 	if (rc != 0 || id != 0x101715b3)
 		fail_msg("after %u messages the innocent client gets %d (0x%x)", a->messages, rc,
 			 id);

@@ -46,27 +46,19 @@ stop(void **state)
 	return 0;
 }
 
-static bool
-sanitized(void)
-{
-	const char *sanitizer = getenv("RDMAPMD_SANITIZER");
-
-	return sanitizer != NULL && strcmp(sanitizer, "none") != 0;
-}
-
 static unsigned int
 repeat(unsigned int usual, unsigned int full)
 {
 	if (full_run())
 		return full;
-	return sanitized() ? usual / 5 : usual;
+	return sanitized_run() ? usual / 5 : usual;
 }
 
 /* A sanitizer's own memory comes and goes. */
 static void
 assert_maps(unsigned int before)
 {
-	if (sanitized())
+	if (sanitized_run())
 		return;
 	/* A session ends in the daemon's own time. */
 	for (unsigned int i = 0; i < 6000 && daemon_maps(&d) > before + 2; i++)
