@@ -3,16 +3,11 @@
 /* The port's control operations, as an application sees them. */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <rte_bus.h>
 #include <rte_cycles.h>
 #include <rte_dev.h>
@@ -21,7 +16,7 @@
 #include <rte_malloc.h>
 #include <rte_memory.h>
 
-#include "port.h"
+#include "main.h"
 
 #define WAIT_MS 60000
 
@@ -604,32 +599,30 @@ reset_gives_a_fresh_port(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, e2e_pair_give_up)
-
 int
 main(int argc, char **argv)
 {
 	static const char *const vdevs[] = { "net_rnic0,wire=pair:control",
 					     "net_rnic1,wire=pair:control", NULL };
 	const struct CMUnitTest tests[] = {
-		TEST(info_is_honest),
-		TEST(registers_can_be_read),
-		TEST(the_clock_goes),
-		TEST(queue_and_burst_info),
-		TEST(what_is_not_supported_is_refused),
-		TEST(ports_restart),
-		TEST(start_fails_cleanly_without_mbufs),
-		TEST(mtu_changes_stopped_and_started),
-		TEST(promiscuous_decides_about_foreign_frames),
-		TEST(promiscuous_survives_a_restart),
-		TEST(mac_address_changes),
-		TEST(link_follows_the_peer),
-		TEST(memory_of_the_applications_own_is_mapped_and_unmapped),
-		TEST(ports_come_and_go),
-		TEST(transmit_cleanup_on_demand),
-		TEST(transmit_cleanup_stops_when_it_has_enough),
-		TEST(transmit_cleanup_leaves_room_for_its_own),
-		TEST(reset_gives_a_fresh_port),
+		E2E_PAIR_TEST(info_is_honest),
+		E2E_PAIR_TEST(registers_can_be_read),
+		E2E_PAIR_TEST(the_clock_goes),
+		E2E_PAIR_TEST(queue_and_burst_info),
+		E2E_PAIR_TEST(what_is_not_supported_is_refused),
+		E2E_PAIR_TEST(ports_restart),
+		E2E_PAIR_TEST(start_fails_cleanly_without_mbufs),
+		E2E_PAIR_TEST(mtu_changes_stopped_and_started),
+		E2E_PAIR_TEST(promiscuous_decides_about_foreign_frames),
+		E2E_PAIR_TEST(promiscuous_survives_a_restart),
+		E2E_PAIR_TEST(mac_address_changes),
+		E2E_PAIR_TEST(link_follows_the_peer),
+		E2E_PAIR_TEST(memory_of_the_applications_own_is_mapped_and_unmapped),
+		E2E_PAIR_TEST(ports_come_and_go),
+		E2E_PAIR_TEST(transmit_cleanup_on_demand),
+		E2E_PAIR_TEST(transmit_cleanup_stops_when_it_has_enough),
+		E2E_PAIR_TEST(transmit_cleanup_leaves_room_for_its_own),
+		E2E_PAIR_TEST(reset_gives_a_fresh_port),
 	};
 	int failed, i;
 

@@ -3,18 +3,13 @@
 /* Which frames a port takes: addresses that are added, multicast lists, VLANs. */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 
-#include "port.h"
+#include "main.h"
 
 static const struct e2e_conf plain = { 0 };
 
@@ -268,28 +263,14 @@ each_vlan_has_its_place(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
-int
-main(int argc, char **argv)
-{
-	static const char *const vdevs[] = { "net_rnic0,wire=pair:filter",
-					     "net_rnic1,wire=pair:filter", NULL };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(addresses_are_added_and_removed, e2e_pair_give_up),
-		cmocka_unit_test_teardown(there_is_room_for_as_many_addresses_as_promised,
-					  e2e_pair_give_up),
-		cmocka_unit_test_teardown(the_own_address_changes_beside_added_ones,
-					  e2e_pair_give_up),
-		cmocka_unit_test_teardown(multicast_lists_replace_each_other, e2e_pair_give_up),
-		cmocka_unit_test_teardown(vlans_are_filtered, e2e_pair_give_up),
-		cmocka_unit_test_teardown(the_filter_of_vlans_is_switched_while_frames_flow,
-					  e2e_pair_give_up),
-		cmocka_unit_test_teardown(each_vlan_has_its_place, e2e_pair_give_up),
-	};
-	int failed;
+static const struct CMUnitTest tests[] = {
+	E2E_PAIR_TEST(addresses_are_added_and_removed),
+	E2E_PAIR_TEST(there_is_room_for_as_many_addresses_as_promised),
+	E2E_PAIR_TEST(the_own_address_changes_beside_added_ones),
+	E2E_PAIR_TEST(multicast_lists_replace_each_other),
+	E2E_PAIR_TEST(vlans_are_filtered),
+	E2E_PAIR_TEST(the_filter_of_vlans_is_switched_while_frames_flow),
+	E2E_PAIR_TEST(each_vlan_has_its_place),
+};
 
-	if (e2e_init("filter", e2e_ports(argc, argv, vdevs)) < 0)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	e2e_fini();
-	return failed;
-}
+E2E_PAIR_MAIN("filter", tests)

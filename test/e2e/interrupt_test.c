@@ -8,23 +8,18 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 #include <rte_interrupts.h>
 
 #include "../cpu_time.h"
-#include "port.h"
+#include "main.h"
 
 #define WAIT_MS 60000 /* for what comes; a frame that is lost wakes nobody */
 
@@ -34,19 +29,6 @@ static bool on_pci;
 
 static const struct e2e_conf plain = { 0 };
 static const struct e2e_conf sleeper = { .rx_interrupts = true };
-
-static void
-send_frames(unsigned int count)
-{
-	struct rte_mbuf *pkts[64];
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		pkts[i] = e2e_frame(e2e_pool, 1, i, 64, 1);
-		assert_non_null(pkts[i]);
-	}
-	assert_int_equal(e2e_send(0, 0, pkts, count), count);
-}
 
 /* Which queue woke us within that time, or -1. */
 static int
@@ -103,19 +85,19 @@ frames_wake_who_sleeps(void **unused)
 	for (i = 0; i < 200; i++) {
 		/* Not armed: no frame wakes. */
 		if (i % 50 == 0) {
-			send_frames(1);
+			assert_true(e2e_send_frames(1));
 			assert_int_equal(wait_for_interrupt(20), -1);
 			receive(1);
 		}
 		if (i % 2 == 0) {
-			send_frames(2);
+			assert_true(e2e_send_frames(2));
 			let_arrive(2);
 			assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
 		} else {
 			assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
 			if (i % 50 == 1)
 				assert_int_equal(wait_for_interrupt(20), -1);
-			send_frames(2);
+			assert_true(e2e_send_frames(2));
 		}
 		assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
@@ -146,7 +128,7 @@ an_interrupt_that_is_off_has_been_read(void **unused)
 	for (i = 0; i < 3; i++) {
 		assert_false(readable(fd, 0));
 		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
-		send_frames(1);
+		assert_true(e2e_send_frames(1));
 		assert_true(readable(fd, WAIT_MS));
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
 		receive(1);
@@ -314,7 +296,7 @@ who_sleeps_wakes_soon(void **unused)
 		usual[i] = echo_us(&echo);
 		rte_delay_us_sleep(5000);
 		begin = rte_get_timer_cycles();
-		send_frames(1);
+		assert_true(e2e_send_frames(1));
 		assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
 		us[i] = us_since(begin);
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
@@ -386,7 +368,7 @@ who_sleeps_takes_no_cpu(void **unused)
 	(void)unused;
 	assert_true(e2e_pair_start(&plain, &sleeper));
 	watch(1);
-	send_frames(1);
+	assert_true(e2e_send_frames(1));
 	let_arrive(1);
 	receive(1);
 	/* The device thread does not give up at once. */
@@ -412,7 +394,7 @@ who_sleeps_takes_no_cpu(void **unused)
 	assert_true(device < wall_ns / part);
 	/* It was asleep, not dead. */
 	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
-	send_frames(1);
+	assert_true(e2e_send_frames(1));
 	assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
 	receive(1);
 	assert_true(e2e_pair_stop());
@@ -440,7 +422,7 @@ each_queue_has_an_interrupt_of_its_own(void **unused)
 		for (i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
 			reta[0].reta[i] = reta[1].reta[i] = queue;
 		assert_int_equal(rte_eth_dev_rss_reta_update(1, reta, 128), 0);
-		send_frames(1);
+		assert_true(e2e_send_frames(1));
 		assert_int_equal(wait_for_interrupt(WAIT_MS), queue);
 		assert_int_equal(rte_eth_dev_rx_intr_disable(1, queue), 0);
 		assert_int_equal(rte_eth_rx_burst(1, queue, &pkt, 1), 1);
@@ -463,7 +445,7 @@ a_queue_without_mbufs_is_not_slept_on(void **unused)
 	assert_non_null(pool);
 	assert_true(e2e_pair_start(&plain, &scarce));
 	watch(1);
-	send_frames(64);
+	assert_true(e2e_send_frames(64));
 	assert_int_equal(e2e_receive(1, pkts, 64), 64);
 	assert_int_equal(rte_eth_rx_burst(1, 0, &pkt, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
@@ -473,7 +455,7 @@ a_queue_without_mbufs_is_not_slept_on(void **unused)
 	assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
 	assert_int_equal(rte_eth_rx_burst(1, 0, &pkt, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
-	send_frames(1);
+	assert_true(e2e_send_frames(1));
 	assert_int_equal(wait_for_interrupt(WAIT_MS), 0);
 	receive(1);
 	assert_true(e2e_pair_stop());
@@ -509,15 +491,14 @@ main(int argc, char **argv)
 	const char *const *vdevs = (const char *const[]){ "net_rnic0,wire=pair:interrupt",
 							  "net_rnic1,wire=pair:interrupt", NULL };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(frames_wake_who_sleeps, e2e_pair_give_up),
-		cmocka_unit_test_teardown(an_interrupt_that_is_off_has_been_read, e2e_pair_give_up),
-		cmocka_unit_test_teardown(no_frame_at_the_edge_is_slept_over, e2e_pair_give_up),
-		cmocka_unit_test_teardown(who_sleeps_wakes_soon, e2e_pair_give_up),
-		cmocka_unit_test_teardown(who_sleeps_takes_no_cpu, e2e_pair_give_up),
-		cmocka_unit_test_teardown(each_queue_has_an_interrupt_of_its_own, e2e_pair_give_up),
-		cmocka_unit_test_teardown(a_queue_without_mbufs_is_not_slept_on, e2e_pair_give_up),
-		cmocka_unit_test_teardown(interrupts_that_cannot_be_had_are_refused,
-					  e2e_pair_give_up),
+		E2E_PAIR_TEST(frames_wake_who_sleeps),
+		E2E_PAIR_TEST(an_interrupt_that_is_off_has_been_read),
+		E2E_PAIR_TEST(no_frame_at_the_edge_is_slept_over),
+		E2E_PAIR_TEST(who_sleeps_wakes_soon),
+		E2E_PAIR_TEST(who_sleeps_takes_no_cpu),
+		E2E_PAIR_TEST(each_queue_has_an_interrupt_of_its_own),
+		E2E_PAIR_TEST(a_queue_without_mbufs_is_not_slept_on),
+		E2E_PAIR_TEST(interrupts_that_cannot_be_had_are_refused),
 	};
 	int failed;
 

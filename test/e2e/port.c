@@ -553,6 +553,22 @@ e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, uns
 }
 
 bool
+e2e_send_frames(unsigned int count)
+{
+	struct rte_mbuf *pkts[64];
+	unsigned int i;
+
+	if (count > RTE_DIM(pkts))
+		return false;
+	for (i = 0; i < count; i++) {
+		pkts[i] = e2e_frame(e2e_pool, 1, i, 64, 1);
+		if (pkts[i] == NULL)
+			return false;
+	}
+	return e2e_send(0, 0, pkts, (uint16_t)count) == count;
+}
+
+bool
 e2e_send_eight(uint32_t length, uint16_t port, size_t member, struct rte_eth_stats *tx,
 	       struct rte_eth_stats *rx)
 {

@@ -104,6 +104,8 @@ int e2e_delivered(const struct rte_ether_addr *to, uint16_t vlan_id);
 bool e2e_exchange(uint16_t from, uint16_t to, uint64_t sequence, uint32_t length, unsigned int segs,
 		  unsigned int count);
 
+/* `count` (at most 64) frames of 64 bytes from port 0 to the other one. */
+bool e2e_send_frames(unsigned int count);
 /*
  * 8 frames of a length from port 0, their statistics and those of port 1 once a port has counted them, by that member. They
  * begin at zero.

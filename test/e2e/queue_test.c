@@ -3,36 +3,18 @@
 /* Single queues of a port that runs: stopped and started, and looked into. */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 
-#include "port.h"
+#include "main.h"
 
 #define DESC	512
 #define WAIT_MS 60000
 
 static const struct e2e_conf plain = { 0 };
-
-static void
-send_frames(unsigned int count)
-{
-	struct rte_mbuf *pkts[64];
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		pkts[i] = e2e_frame(e2e_pool, 1, i, 64, 1);
-		assert_non_null(pkts[i]);
-	}
-	assert_int_equal(e2e_send(0, 0, pkts, count), count);
-}
 
 /* ---- Start and stop ---- */
 
@@ -64,7 +46,7 @@ receive_queues_stop_and_start(void **unused)
 		assert_int_equal(rte_eth_rx_queue_info_get(1, 0, &info), 0);
 		assert_int_equal(info.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
 		count = missed();
-		send_frames(8);
+		assert_true(e2e_send_frames(8));
 		assert_true(
 			e2e_wait_counted(1, offsetof(struct rte_eth_stats, imissed), count + 8));
 		assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
@@ -72,7 +54,7 @@ receive_queues_stop_and_start(void **unused)
 		assert_int_equal(info.queue_state, RTE_ETH_QUEUE_STATE_STARTED);
 	}
 	/* With frames in it, which go with it. */
-	send_frames(8);
+	assert_true(e2e_send_frames(8));
 	for (ms = 0; ms < WAIT_MS && rte_eth_rx_queue_count(1, 0) < 8; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 0), 0);
@@ -165,7 +147,7 @@ queues_may_start_later(void **unused)
 		assert_int_equal(rte_eth_tx_burst(0, 0, &pkt, 1), 0);
 		rte_pktmbuf_free(pkt);
 		assert_int_equal(rte_eth_dev_tx_queue_start(0, 0), 0);
-		send_frames(8);
+		assert_true(e2e_send_frames(8));
 		/* They have been on the wire when their mbufs are back. */
 		for (ms = 0; ms < WAIT_MS && e2e_pool_used(e2e_pool) > DESC; ms++) {
 			assert_in_range(rte_eth_tx_done_cleanup(0, 0, 0), 0, 8);
@@ -232,7 +214,7 @@ receive_descriptors_tell_their_status(void **unused)
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 0), RTE_ETH_RX_DESC_AVAIL);
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 63), RTE_ETH_RX_DESC_AVAIL);
 	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 64), -EINVAL);
-	send_frames(8);
+	assert_true(e2e_send_frames(8));
 	for (ms = 0; ms < WAIT_MS && rte_eth_rx_queue_count(1, 0) < 8; ms++)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_rx_queue_count(1, 0), 8);
@@ -262,7 +244,7 @@ transmit_descriptors_tell_their_status(void **unused)
 	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, 128), -EINVAL);
 	/* Fewer than ask for a completion, and more: what was sent is done, to the last slot. */
 	for (count = 1; count <= 64; count += 9) {
-		send_frames(count);
+		assert_true(e2e_send_frames(count));
 		for (ms = 0; ms < WAIT_MS &&
 			     rte_eth_tx_descriptor_status(0, 0, 127) != RTE_ETH_TX_DESC_DONE;
 		     ms++)
@@ -288,7 +270,7 @@ transmit_descriptors_with_large_sends_are_all_free_again(void **unused)
 
 	(void)unused;
 	assert_true(e2e_pair_start(&large, &plain));
-	send_frames(32);
+	assert_true(e2e_send_frames(32));
 	for (ms = 0;
 	     ms < WAIT_MS && rte_eth_tx_descriptor_status(0, 0, 127) != RTE_ETH_TX_DESC_DONE; ms++)
 		rte_delay_us_sleep(1000);
@@ -296,28 +278,15 @@ transmit_descriptors_with_large_sends_are_all_free_again(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
-int
-main(int argc, char **argv)
-{
-	static const char *const vdevs[] = { "net_rnic0,wire=pair:queue",
-					     "net_rnic1,wire=pair:queue", NULL };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(receive_queues_stop_and_start, e2e_pair_give_up),
-		cmocka_unit_test_teardown(a_receive_queue_that_gets_no_mbufs_stays_stopped,
-					  e2e_pair_give_up),
-		cmocka_unit_test_teardown(transmit_queues_stop_and_start, e2e_pair_give_up),
-		cmocka_unit_test_teardown(queues_may_start_later, e2e_pair_give_up),
-		cmocka_unit_test_teardown(fast_free_looks_into_no_mbuf, e2e_pair_give_up),
-		cmocka_unit_test_teardown(receive_descriptors_tell_their_status, e2e_pair_give_up),
-		cmocka_unit_test_teardown(transmit_descriptors_tell_their_status, e2e_pair_give_up),
-		cmocka_unit_test_teardown(transmit_descriptors_with_large_sends_are_all_free_again,
-					  e2e_pair_give_up),
-	};
-	int failed;
+static const struct CMUnitTest tests[] = {
+	E2E_PAIR_TEST(receive_queues_stop_and_start),
+	E2E_PAIR_TEST(a_receive_queue_that_gets_no_mbufs_stays_stopped),
+	E2E_PAIR_TEST(transmit_queues_stop_and_start),
+	E2E_PAIR_TEST(queues_may_start_later),
+	E2E_PAIR_TEST(fast_free_looks_into_no_mbuf),
+	E2E_PAIR_TEST(receive_descriptors_tell_their_status),
+	E2E_PAIR_TEST(transmit_descriptors_tell_their_status),
+	E2E_PAIR_TEST(transmit_descriptors_with_large_sends_are_all_free_again),
+};
 
-	if (e2e_init("queue", e2e_ports(argc, argv, vdevs)) < 0)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	e2e_fini();
-	return failed;
-}
+E2E_PAIR_MAIN("queue", tests)

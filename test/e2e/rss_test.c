@@ -4,20 +4,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 #include <rte_ip.h>
 #include <rte_thash.h>
 
-#include "port.h"
+#include "main.h"
 
 #define QUEUES	    4
 #define FLOWS	    32 /* of a kind */
@@ -513,27 +508,15 @@ without_it_the_first_queue_has_all(void **unused)
 	assert_true(e2e_pair_stop());
 }
 
-int
-main(int argc, char **argv)
-{
-	static const char *const vdevs[] = { "net_rnic0,wire=pair:rss", "net_rnic1,wire=pair:rss",
-					     NULL };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(info_tells_of_it, e2e_pair_give_up),
-		cmocka_unit_test_teardown(each_kind_of_packet_has_its_hash, e2e_pair_give_up),
-		cmocka_unit_test_teardown(hash_types_are_what_was_asked_for, e2e_pair_give_up),
-		cmocka_unit_test_teardown(the_key_is_what_was_asked_for, e2e_pair_give_up),
-		cmocka_unit_test_teardown(the_redirection_table_is_what_was_asked_for,
-					  e2e_pair_give_up),
-		cmocka_unit_test_teardown(each_queue_counts_what_came_to_it, e2e_pair_give_up),
-		cmocka_unit_test_teardown(a_restart_changes_nothing, e2e_pair_give_up),
-		cmocka_unit_test_teardown(without_it_the_first_queue_has_all, e2e_pair_give_up),
-	};
-	int failed;
+static const struct CMUnitTest tests[] = {
+	E2E_PAIR_TEST(info_tells_of_it),
+	E2E_PAIR_TEST(each_kind_of_packet_has_its_hash),
+	E2E_PAIR_TEST(hash_types_are_what_was_asked_for),
+	E2E_PAIR_TEST(the_key_is_what_was_asked_for),
+	E2E_PAIR_TEST(the_redirection_table_is_what_was_asked_for),
+	E2E_PAIR_TEST(each_queue_counts_what_came_to_it),
+	E2E_PAIR_TEST(a_restart_changes_nothing),
+	E2E_PAIR_TEST(without_it_the_first_queue_has_all),
+};
 
-	if (e2e_init("rss", e2e_ports(argc, argv, vdevs)) < 0)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	e2e_fini();
-	return failed;
-}
+E2E_PAIR_MAIN("rss", tests)

@@ -3,17 +3,12 @@
 /* What a port counts: to the frame, through resets, new devices and queues, and while others read. */
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <rte_cycles.h>
 
-#include "port.h"
+#include "main.h"
 
 static const struct e2e_conf plain = { 0 };
 static const struct e2e_conf promiscuous = { .promiscuous = true };
@@ -289,28 +284,15 @@ frames_sent_without_a_link_are_counted(void **unused)
 	assert_int_equal(e2e_pool_used(e2e_pool), 0);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, e2e_pair_give_up)
+static const struct CMUnitTest tests[] = {
+	E2E_PAIR_TEST(statistics_are_exact),
+	E2E_PAIR_TEST(extended_statistics_are_exact),
+	E2E_PAIR_TEST(statistics_are_reset_while_others_read_them),
+	E2E_PAIR_TEST(statistics_are_read_while_queues_come_and_go),
+	E2E_PAIR_TEST(missed_frames_are_counted),
+	E2E_PAIR_TEST(missed_frames_survive_a_reset),
+	E2E_PAIR_TEST(frames_beyond_the_receivers_mtu_are_counted),
+	E2E_PAIR_TEST(frames_sent_without_a_link_are_counted),
+};
 
-int
-main(int argc, char **argv)
-{
-	static const char *const vdevs[] = { "net_rnic0,wire=pair:statistics",
-					     "net_rnic1,wire=pair:statistics", NULL };
-	const struct CMUnitTest tests[] = {
-		TEST(statistics_are_exact),
-		TEST(extended_statistics_are_exact),
-		TEST(statistics_are_reset_while_others_read_them),
-		TEST(statistics_are_read_while_queues_come_and_go),
-		TEST(missed_frames_are_counted),
-		TEST(missed_frames_survive_a_reset),
-		TEST(frames_beyond_the_receivers_mtu_are_counted),
-		TEST(frames_sent_without_a_link_are_counted),
-	};
-	int failed;
-
-	if (e2e_init("statistics", e2e_ports(argc, argv, vdevs)) < 0)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	e2e_fini();
-	return failed;
-}
+E2E_PAIR_MAIN("statistics", tests)
