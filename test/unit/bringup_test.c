@@ -276,8 +276,7 @@ test_refused_destroys_leave_no_memory_behind(void **state)
 
 		unit_watch = (struct unit_watch){ 0 };
 		assert_int_equal(unit_watched_open(&dev), 0);
-		softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-			       (uint64_t)opcodes[i] << 8 | RNIC_STATUS_INTERNAL_ERR);
+		unit_refuse(dev, opcodes[i], RNIC_STATUS_INTERNAL_ERR);
 		rnic_dev_close(dev);
 		assert_true(unit_watch.ended);
 		assert_int_equal(unit_watch.stats.dma_maps, 0);
@@ -320,15 +319,6 @@ test_a_device_that_is_not_ready(void **state)
 	expect_open_works();
 }
 
-static atomic_uint fatal_calls;
-
-static void
-count_fatal(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&fatal_calls, 1);
-}
-
 /* Both ways to die under the health watch; closing then gives everything back, fast. */
 static void
 test_health_watch(void **state)
@@ -347,21 +337,20 @@ test_health_watch(void **state)
 		unsigned int waits = 0;
 		uint64_t start;
 
-		atomic_store(&fatal_calls, 0);
 		/* Longer than the device takes to move its counter. */
 		rnic_health_period_ms = 50;
 		unit_watch = (struct unit_watch){ 0 };
 		assert_int_equal(unit_watched_open(&dev), 0);
-		rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
+		unit_watch_for_loss(dev);
 		/* A healthy device stays alive. */
 		for (waits = 0; waits < 100; waits++)
 			nanosleep(&nap, NULL);
-		assert_int_equal(atomic_load(&fatal_calls), 0);
+		assert_int_equal(atomic_load(&unit_losses), 0);
 		softrnic_fault(unit_softrnic(dev), faults[i], 1);
-		assert_true(UNIT_COMES(atomic_load(&fatal_calls) != 0));
+		assert_true(UNIT_COMES(atomic_load(&unit_losses) != 0));
 		for (waits = 0; waits < 50; waits++)
 			nanosleep(&nap, NULL);
-		assert_int_equal(atomic_load(&fatal_calls), 1);
+		assert_int_equal(atomic_load(&unit_losses), 1);
 		/* Who waited for a command would wait for long. */
 		rnic_cmd_dead_timeout_ms = rnic_cmd_timeout_ms;
 		start = rnic_now_us();

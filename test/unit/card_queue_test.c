@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_memory.h>
 
+#include "../e2e/rdma.h"
 #include "core/cmd.h"
 #include "core/dev.h"
 #include "prm/caps.h"
@@ -232,36 +232,7 @@ refuse_sqd(const struct card_command *c)
 										    : CARD_SENDS;
 }
 
-static void
-connect_to_itself(struct rdmapmd_qp *qp)
-{
-	struct rdmapmd_gid_entry own;
-	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_INIT, .port_num = 1 };
-
-	assert_int_equal(rdmapmd_gid_query(queues.context, 1, 0, &own), 0);
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_PKEY_INDEX |
-						   RDMAPMD_QP_PORT | RDMAPMD_QP_ACCESS_FLAGS),
-			 0);
-	attr = (struct rdmapmd_qp_attr){
-		.qp_state = RDMAPMD_QPS_RTR,
-		.path_mtu = RDMAPMD_MTU_1024,
-		.dest_qp_num = qp->qp_num,
-		.ah_attr = { .dgid = own.gid, .port_num = 1 },
-	};
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_AV | RDMAPMD_QP_PATH_MTU |
-						   RDMAPMD_QP_DEST_QPN | RDMAPMD_QP_RQ_PSN |
-						   RDMAPMD_QP_MAX_DEST_RD_ATOMIC |
-						   RDMAPMD_QP_MIN_RNR_TIMER),
-			 0);
-	attr.qp_state = RDMAPMD_QPS_RTS;
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr,
-					   RDMAPMD_QP_STATE | RDMAPMD_QP_TIMEOUT |
-						   RDMAPMD_QP_RETRY_CNT | RDMAPMD_QP_RNR_RETRY |
-						   RDMAPMD_QP_SQ_PSN | RDMAPMD_QP_MAX_QP_RD_ATOMIC),
-			 0);
-}
+static const struct rdma_conf plain = { 0 };
 
 static void
 test_a_card_without_sqd_says_so(void **state)
@@ -273,7 +244,7 @@ test_a_card_without_sqd_says_so(void **state)
 
 	(void)state;
 	open_with_queues();
-	connect_to_itself(queues.rc);
+	rdma_connect(queues.rc, queues.rc, &plain);
 	card.before = refuse_sqd;
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
@@ -286,22 +257,22 @@ test_a_card_without_sqd_says_so(void **state)
 
 #define BAD_QP_STATE 0x10
 
+static bool
+is_drained(struct rdmapmd_qp *qp)
+{
+	struct rdmapmd_qp_init_attr init;
+	struct rdmapmd_qp_attr attr;
+
+	assert_int_equal(rdmapmd_qp_query(qp, &attr, &init), 0);
+	return !attr.sq_draining;
+}
+
 /* On a device that knows it. */
 static void
 enter_sqd(struct rdmapmd_qp *qp)
 {
-	struct rdmapmd_qp_attr attr = { .qp_state = RDMAPMD_QPS_SQD };
-	struct rdmapmd_qp_init_attr init;
-	unsigned int i;
-
-	assert_int_equal(rdmapmd_qp_modify(qp, &attr, RDMAPMD_QP_STATE), 0);
-	for (i = 0; i < 60000; i++) {
-		assert_int_equal(rdmapmd_qp_query(qp, &attr, &init), 0);
-		if (!attr.sq_draining)
-			return;
-		rte_delay_us_sleep(1000);
-	}
-	fail_msg("it does not drain");
+	rdma_to(qp, RDMAPMD_QPS_SQD);
+	assert_true(UNIT_COMES(is_drained(qp)));
 }
 
 /* Some say so by the state: of a queue pair that is where we think it is. Of one that broke it is no word about SQD. */
@@ -316,31 +287,27 @@ test_a_card_that_takes_sqd_for_a_wrong_state(void **state)
 	const struct rdmapmd_qp_attr to_sqd = { .qp_state = RDMAPMD_QPS_SQD };
 	const struct rdmapmd_send_wr nop = { .opcode = RDMAPMD_WR_NOP,
 					     .send_flags = RDMAPMD_SEND_SIGNALED };
-	struct softrnic *device;
 	unsigned int i;
 
 	(void)state;
 	open_with_queues();
-	connect_to_itself(queues.rc);
-	device = unit_softrnic(queues.dev);
+	rdma_connect(queues.rc, queues.rc, &plain);
 	for (i = 0; i < RTE_DIM(ways); i++) {
-		softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS,
-			       (uint32_t)ways[i].opcode << 8 | BAD_QP_STATE);
+		unit_refuse(queues.dev, ways[i].opcode, BAD_QP_STATE);
 		assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -ENOTSUP);
 		assert_int_equal(unit_said("has no state SQD"), i + 1);
 		assert_int_equal(rdmapmd_qp_state(queues.rc), ways[i].from);
 		assert_int_equal(rdmapmd_post_send(queues.rc, &nop, 1), 1);
 		/* A card that knows the one, and not the other. */
-		softrnic_fault(device, SOFTRNIC_FAULT_NONE, 0);
+		unit_refuse_nothing(queues.dev);
 		if (i == 0)
 			enter_sqd(queues.rc);
 	}
 
 	assert_int_equal(rnic_cmd_destroy(queues.dev, RNIC_CMD_2ERR_QP, queues.rc->qp_num), 0);
-	softrnic_fault(device, SOFTRNIC_FAULT_COMMAND_STATUS,
-		       (uint32_t)RNIC_CMD_SQD2SQD_QP << 8 | BAD_QP_STATE);
+	unit_refuse(queues.dev, RNIC_CMD_SQD2SQD_QP, BAD_QP_STATE);
 	assert_int_equal(rdmapmd_qp_modify(queues.rc, &to_sqd, RDMAPMD_QP_STATE), -EINVAL);
-	softrnic_fault(device, SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(queues.dev);
 	assert_int_equal(unit_said("has no state SQD"), RTE_DIM(ways));
 	assert_int_equal(unit_said("bad QP state"), RTE_DIM(ways) + 1);
 }

@@ -237,17 +237,8 @@ test_each_status_has_its_errno(void **state)
 			       RNIC_CMD_NOP << 8 | cases[i].status);
 		assert_int_equal(nop(dev), cases[i].rc);
 	}
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	assert_int_equal(nop(dev), 0);
-}
-
-static unsigned int fatal_calls;
-
-static void
-count_fatal(void *arg)
-{
-	(void)arg;
-	fatal_calls++;
 }
 
 static void
@@ -258,8 +249,7 @@ test_a_lost_device_fails_fast_and_is_told_once(void **state)
 	uint64_t start;
 	unsigned int i;
 
-	fatal_calls = 0;
-	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
+	unit_watch_for_loss(dev);
 	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_FATAL, 1);
 	/* Who waits at all, waits for long. */
 	rnic_cmd_dead_timeout_ms = rnic_cmd_timeout_ms;
@@ -269,7 +259,7 @@ test_a_lost_device_fails_fast_and_is_told_once(void **state)
 	assert_true(rnic_now_us() - start < (uint64_t)rnic_cmd_dead_timeout_ms * 1000);
 	rnic_cmd_dead_timeout_ms = usual;
 	assert_true(atomic_load(&dev->dead));
-	assert_int_equal(fatal_calls, 1);
+	assert_int_equal(atomic_load(&unit_losses), 1);
 }
 
 /* A device that dies under a command: the short timeout, not the long one. */

@@ -25,15 +25,6 @@
 #include "prm/init_seg.h"
 #include "rdmapmd.h"
 
-static atomic_uint fatal_calls;
-
-static void
-count_fatal(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&fatal_calls, 1);
-}
-
 /* ---- Registers as a sick device has them ---- */
 
 /* What reads give beside the truth, by register; all ones: that instead. */
@@ -77,10 +68,9 @@ open_planted(void)
 	atomic_store(&planted_rfr, 0);
 	atomic_store(&planted_syndrome, 0);
 	atomic_store(&planted_version, 0);
-	atomic_store(&fatal_calls, 0);
 	unit_plant(planted_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
+	unit_watch_for_loss(dev);
 	return dev;
 }
 
@@ -89,9 +79,9 @@ dies(unsigned int ms)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
-	for (; ms > 0 && atomic_load(&fatal_calls) == 0; ms--)
+	for (; ms > 0 && atomic_load(&unit_losses) == 0; ms--)
 		nanosleep(&nap, NULL);
-	return atomic_load(&fatal_calls) != 0;
+	return atomic_load(&unit_losses) != 0;
 }
 
 static void
@@ -239,12 +229,11 @@ open_counting(void)
 	struct rnic_dev *dev;
 
 	rnic_health_period_ms = 20;
-	atomic_store(&fatal_calls, 0);
 	atomic_store(&still_for, 0);
 	atomic_store(&still_reads, 0);
 	unit_plant(counting_read32, NULL);
 	assert_int_equal(rnic_dev_open(UNIT_DEVICE, "", SOCKET_ID_ANY, &dev), 0);
-	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_fatal, dev);
+	unit_watch_for_loss(dev);
 	unit_listen(RTE_LOG_NOTICE);
 	return dev;
 }

@@ -482,12 +482,11 @@ test_a_pool_keeps_its_keys_when_it_gets_no_more(void **state)
 	assert_int_equal(rnic_mkey_map(dev, memory, CHUNK), 0);
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
 	assert_int_equal(rnic_mkey_unmap(dev, memory, CHUNK), 0);
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	unit_refuse(dev, RNIC_CMD_CREATE_MKEY, RNIC_STATUS_NO_RES);
 	assert_false(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &lkey));
 	assert_true(rnic_mkey_lookup(&cache, mbufs[1], data_of(mbufs[1]), &lkey));
 	assert_true(query(dev, rnic_be32_to_cpu(lkey)).valid);
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	/* An explicit call tries again. */
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
 	assert_true(rnic_mkey_lookup(&cache, mbufs[0], data_of(mbufs[0]), &lkey));
@@ -574,8 +573,7 @@ test_a_refused_key_leaves_nothing(void **state)
 	struct rnic_be32 lkey;
 	uint64_t commands;
 
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	unit_refuse(dev, RNIC_CMD_CREATE_MKEY, RNIC_STATUS_NO_RES);
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), -ENOSPC);
 	assert_int_equal(rnic_mkeys_count(dev), keys);
 	assert_int_equal(dev->access->maps, maps);
@@ -587,7 +585,7 @@ test_a_refused_key_leaves_nothing(void **state)
 	softrnic_stats_get(unit_softrnic(dev), &stats);
 	assert_int_equal(stats.commands, commands);
 	/* An explicit call does. */
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
 	assert_true(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
 	rte_pktmbuf_free(mbuf);
@@ -605,8 +603,7 @@ test_a_refused_pool_costs_no_lock(void **state)
 	struct rnic_be32 lkey;
 	unsigned int i, before = locks;
 
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       RNIC_CMD_CREATE_MKEY << 8 | RNIC_STATUS_NO_RES);
+	unit_refuse(dev, RNIC_CMD_CREATE_MKEY, RNIC_STATUS_NO_RES);
 	rnic_mkey_cache_init(dev, &cache);
 	assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
 	/* The first one did: the count is one that counts. */
@@ -616,7 +613,7 @@ test_a_refused_pool_costs_no_lock(void **state)
 		assert_false(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
 	assert_int_equal(locks, before);
 	/* Somebody registers it: the same cache finds it. */
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	assert_int_equal(rnic_mkey_register_pool(dev, pool), 0);
 	assert_true(rnic_mkey_lookup(&cache, mbuf, data_of(mbuf), &lkey));
 	rte_pktmbuf_free(mbuf);

@@ -130,10 +130,9 @@ test_every_command_refused_in_turn(void **state)
 
 	held_take(dev, &before);
 	for (i = 0; i < RTE_DIM(opcodes); i++) {
-		softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-			       (uint64_t)opcodes[i] << 8 | RNIC_STATUS_NO_RES);
+		unit_refuse(dev, opcodes[i], RNIC_STATUS_NO_RES);
 		assert_int_equal(make_all(dev, &q), -ENOSPC);
-		softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+		unit_refuse_nothing(dev);
 		destroy_all(dev, &q);
 		held_assert_same(dev, &before);
 	}
@@ -280,10 +279,9 @@ test_a_refused_address_keeps_the_old_one(void **state)
 
 	assert_int_equal(make_all(dev, &q), 0);
 	entries = q.steering.entries;
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_COMMAND_STATUS,
-		       RNIC_CMD_SET_FLOW_TABLE_ENTRY << 8 | RNIC_STATUS_LIM);
+	unit_refuse(dev, RNIC_CMD_SET_FLOW_TABLE_ENTRY, RNIC_STATUS_LIM);
 	assert_int_equal(rnic_steering_set(dev, &q.steering, other, true, true), -ENOSPC);
-	softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_NONE, 0);
+	unit_refuse_nothing(dev);
 	assert_int_equal(q.steering.entries, entries);
 	assert_int_equal(entries_of_device(dev, &q.steering), entries);
 	assert_int_equal(q.steering.mac[5], 1);

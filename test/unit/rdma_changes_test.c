@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 
@@ -17,9 +16,8 @@
 #include "core/doorbell.h"
 #include "rdma/rdma.h"
 
-#define PATIENCE_MS 60000
-#define READ	    RDMAPMD_ACCESS_REMOTE_READ
-#define WRITE	    (RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_WRITE)
+#define READ  RDMAPMD_ACCESS_REMOTE_READ
+#define WRITE (RDMAPMD_ACCESS_REMOTE_READ | RDMAPMD_ACCESS_REMOTE_WRITE)
 
 struct world {
 	void *dev;
@@ -72,26 +70,26 @@ write_ends(struct world *world, enum rdmapmd_wc_status status)
 	rdma_expect_status(world->pair.cq[0], 1, status);
 }
 
+/* Takes the next event: is it of that kind? */
+static bool
+next_is(struct world *world, enum rdmapmd_event_type type, struct rdmapmd_async_event *event)
+{
+	struct rdmapmd_context *context = world->pair.context;
+
+	if (rdmapmd_async_event_get(context, event) != 0)
+		return false;
+	assert_int_equal(rdmapmd_async_event_ack(context, event), 0);
+	return event->event_type == type;
+}
+
 /* The event must come; others may come before it. */
 static struct rdmapmd_async_event
 expect_event(struct world *world, enum rdmapmd_event_type type)
 {
-	struct rdmapmd_context *context = world->pair.context;
-	const struct timespec nap = { .tv_nsec = 1000000 };
 	struct rdmapmd_async_event event;
-	unsigned int ms = 0;
 
-	while (ms < PATIENCE_MS) {
-		if (rdmapmd_async_event_get(context, &event) != 0) {
-			nanosleep(&nap, NULL);
-			ms++;
-			continue;
-		}
-		assert_int_equal(rdmapmd_async_event_ack(context, &event), 0);
-		if (event.event_type == type)
-			return event;
-	}
-	fail_msg("no event \"%s\"", rdmapmd_event_type_str(type));
+	if (!UNIT_COMES(next_is(world, type, &event)))
+		fail_msg("no event \"%s\"", rdmapmd_event_type_str(type));
 	return event;
 }
 

@@ -143,15 +143,6 @@ count_no_lines(FILE *log, int level)
 	fclose(log);
 }
 
-static atomic_bool lost;
-
-static void
-note_fatal(void *arg)
-{
-	(void)arg;
-	atomic_store(&lost, true);
-}
-
 static void
 test_a_device_that_refills_its_queue_is_still_watched(void **state)
 {
@@ -165,13 +156,12 @@ test_a_device_that_refills_its_queue_is_still_watched(void **state)
 	(void)state;
 	rnic_health_period_ms = 20;
 	dev = open_planted();
-	atomic_store(&lost, false);
-	rnic_on_lost(dev, RNIC_LOST_ETHDEV, note_fatal, dev);
+	unit_watch_for_loss(dev);
 	log = count_lines();
 	start = rnic_now_us();
 	begin_refills(dev);
 	atomic_store(&syndrome, 7);
-	noticed = UNIT_COMES(atomic_load(&lost));
+	noticed = UNIT_COMES(atomic_load(&unit_losses) != 0);
 	seconds = (unsigned int)((rnic_now_us() - start) / 1000000) + 1;
 	said = atomic_load(&lines);
 	atomic_store(&refills, false);

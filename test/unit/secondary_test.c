@@ -208,11 +208,8 @@ static void
 wait_for_more(atomic_uint *count)
 {
 	const unsigned int seen = atomic_load(count);
-	unsigned int ms;
 
-	for (ms = 0; ms < 60000 && atomic_load(count) == seen; ms++)
-		rte_delay_us_sleep(1000);
-	assert_true(atomic_load(count) != seen);
+	assert_true(UNIT_COMES(atomic_load(count) != seen));
 }
 
 /* Spreading that changes, ports that stop, that get another device, that go: each answer is of one time, or that there is none. */

@@ -21,6 +21,7 @@
 #include "core/control.h"
 #include "core/dev.h"
 #include "core/eq.h"
+#include "core/health.h"
 #include "core/pages.h"
 #include "object/port.h"
 
@@ -222,6 +223,22 @@ unit_wait_for_link(struct rnic_dev *dev, bool up)
 {
 	if (!UNIT_COMES(link_is(dev, up)))
 		fail_msg("the link does not go %s", up ? "up" : "down");
+}
+
+atomic_uint unit_losses;
+
+static void
+count_loss(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&unit_losses, 1);
+}
+
+void
+unit_watch_for_loss(struct rnic_dev *dev)
+{
+	atomic_store(&unit_losses, 0);
+	rnic_on_lost(dev, RNIC_LOST_ETHDEV, count_loss, NULL);
 }
 
 /* ---- What the driver says ---- */

@@ -69,6 +69,9 @@ uint32_t unit_objects(struct rnic_dev *dev);
 void unit_refuse(struct rnic_dev *dev, uint16_t opcode, uint8_t status);
 void unit_refuse_nothing(struct rnic_dev *dev);
 void unit_wait_for_link(struct rnic_dev *dev, bool up);
+/* How often it was told to be lost since it is watched for that, as an ethdev watches. */
+void unit_watch_for_loss(struct rnic_dev *dev);
+extern atomic_uint unit_losses;
 
 /* What the driver says from that level (RTE_LOG_*) on, until nobody listens; how often it has said it. */
 void unit_listen(uint32_t level);
