@@ -24,6 +24,7 @@
 #include "core/dev.h"
 #include "core/doorbell.h"
 #include "core/dump.h"
+#include "eal.h"
 #include "ethdev/recovery.h"
 #include "ethdev/rx.h"
 #include "ethdev/rx_offload.h"
@@ -742,18 +743,10 @@ run(void)
 int
 main(int argc, char **argv)
 {
-	char *eal[] = { argv[0],
-			(char *)(uintptr_t) "--no-huge",
-			(char *)(uintptr_t) "-m128",
-			(char *)(uintptr_t) "--no-shconf",
-			(char *)(uintptr_t) "--no-pci",
-			(char *)(uintptr_t) "--no-telemetry",
-			(char *)(uintptr_t) "--lcores=0@(0-1)",
-			(char *)(uintptr_t) "--log-level=*:critical" };
 	int rc;
 
 	(void)argc;
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
+	if (unit_eal(argv[0], 128, UNIT_EAL_QUIET) != 0)
 		return 1;
 	rc = run();
 	rte_eal_cleanup();

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_eal.h>
 #include <rte_log.h>
+
+#include "eal.h"
 
 char fake_memory[3 * 4096] __attribute__((aligned(4096)));
 
@@ -617,22 +618,7 @@ fake_quiet(void)
 int
 fake_eal(char *program)
 {
-	char *args[] = { program,
-			 (char *)"--no-huge",
-			 (char *)"-m",
-			 (char *)"32",
-			 (char *)"--no-shconf",
-			 (char *)"--no-pci",
-			 (char *)"--no-telemetry",
-			 (char *)"--lcores=0@(0-1)",
-			 (char *)"--log-level=*:critical" };
-
 	/* RDMAPMD_TEST_LOG=1 shows what the library says. */
-	if (getenv("RDMAPMD_TEST_LOG") != NULL)
-		args[RTE_DIM(args) - 1] = (char *)"--log-level=lib.rdmapmd:debug";
-	if (rte_eal_init(RTE_DIM(args), args) < 0) {
-		fprintf(stderr, "EAL does not start\n");
-		return 1;
-	}
-	return 0;
+	return unit_eal(program, 32,
+			getenv("RDMAPMD_TEST_LOG") != NULL ? "lib.rdmapmd:debug" : UNIT_EAL_QUIET);
 }
