@@ -106,10 +106,11 @@ keep_table(const struct card_command *c)
 {
 	/* The index in the sixth dword, the address in the ninth and tenth. */
 	const struct rnic_be32 *dword = c->in;
-	const uint32_t index = rnic_be32_to_cpu(dword[5]) & 0xffffff;
+	uint32_t index;
 
 	if (c->opcode != 0x829 && c->opcode != 0x82b)
 		return CARD_SENDS;
+	index = rnic_be32_to_cpu(dword[5]) & 0xffffff;
 	if (l2.unknown)
 		return -EOPNOTSUPP;
 	assert_true(index < RTE_DIM(l2.macs));
