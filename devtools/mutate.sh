@@ -136,7 +136,7 @@ Packet type parsing|leaving some out|e2e-offload-rx|ethdev/rx_offload.c|/port->p
 Packet type parsing|which there are|e2e-offload-rx|ethdev/rx_offload.c|s/RTE_PTYPE_L2_ETHER, .*RTE_PTYPE_L3_IPV4,/RTE_PTYPE_UNKNOWN,/
 Burst mode info|Rx|e2e-control|ethdev/info.c|/^rnic_info_rx_burst_mode/,/^}/s/"%s"/"%.0s"/
 Burst mode info|Tx|e2e-control|ethdev/info.c|/^rnic_info_tx_burst_mode/,/^}/s/"%s"/"%.0s"/
-Free Tx mbuf on demand|all of it|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/if (__atomic_load_n.*/if (false) {/
+Free Tx mbuf on demand|all of it|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/if (atomic_load_explicit.*/if (false) {/
 Free Tx mbuf on demand|the last ones|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/txq_ask_completion(txq);/;/
 Free Tx mbuf on demand|how many were freed|e2e-control|ethdev/txq.c|/^rnic_txq_done_cleanup/,/^}/s/return packets;/return 0;/
 Free Tx mbuf on demand|how many at most|e2e-control|ethdev/txq.c|s/enough = count != 0 ? count : /enough = count != 0 ? RNIC_TX_REAP_ALL : /

@@ -253,9 +253,8 @@ test_an_error_of_a_receive_queue_is_counted(void **state)
 	__atomic_store_n(&data->lkey.raw, 0, __ATOMIC_RELAXED);
 	unit_send(f, 1, 1);
 	/* The first burst after the recovery fills the ring again. */
-	for (ms = 0;
-	     ms < 5000 && (rnic_counter_get(&rxq->stats.restarts) == 0 ||
-			   __atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING);
+	for (ms = 0; ms < 5000 && (rnic_counter_get(&rxq->stats.restarts) == 0 ||
+				   atomic_load(&rxq->state) != RNIC_QUEUE_RUNNING);
 	     ms++) {
 		assert_int_equal(rte_eth_rx_burst(f->id, 0, &pkt, 1), 0);
 		rte_delay_us_sleep(1000);
@@ -288,7 +287,7 @@ test_a_recovery_wakes_who_sleeps(void **state)
 		assert_int_equal(rte_eth_dev_rx_intr_disable(f->id, 0), 0);
 		assert_int_equal(rte_eth_rx_burst(f->id, 0, &pkt, 1), 0);
 		assert_int_equal(rte_eth_dev_rx_intr_enable(f->id, 0), 0);
-	} while (__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) != RNIC_QUEUE_RUNNING);
+	} while (atomic_load(&rxq->state) != RNIC_QUEUE_RUNNING);
 	unit_send(f, 8, 1);
 	assert_true(woken(UNIT_PATIENCE_MS));
 	assert_int_equal(unit_receive(f, 8), 8);
@@ -341,8 +340,7 @@ test_a_receive_queue_is_recovered_while_entries_come(void **state)
 	const uint8_t log_size = always_one_more(&rxq->cq, RNIC_CQE_RESPONDER_SEND);
 
 	rnic_recovery_failed(&rxq->recovery);
-	assert_true(
-		UNIT_COMES(__atomic_load_n(&rxq->state, __ATOMIC_ACQUIRE) == RNIC_QUEUE_RECOVERED));
+	assert_true(UNIT_COMES(atomic_load(&rxq->state) == RNIC_QUEUE_RECOVERED));
 	assert_at_most_a_ring(&rxq->cq, log_size);
 }
 
@@ -353,7 +351,7 @@ test_a_transmit_queue_is_restarted_while_entries_come(void **state)
 	struct rnic_txq *txq = rte_eth_devices[f->id].data->tx_queues[0];
 	const uint8_t log_size = always_one_more(&txq->cq, RNIC_CQE_REQUESTER);
 
-	__atomic_store_n(&txq->state, RNIC_QUEUE_RECOVERED, __ATOMIC_RELEASE);
+	atomic_store(&txq->state, RNIC_QUEUE_RECOVERED);
 	rnic_tx_restart(txq);
 	assert_at_most_a_ring(&txq->cq, log_size);
 }
