@@ -44,7 +44,7 @@ Link status|switching off|e2e-control|ethdev/link.c|/^rnic_link_set_down/,/^}/s/
 Link status|switching on|e2e-control|ethdev/link.c|/^rnic_link_set_up/,/^}/s/int rc = .*/int rc = 0;/
 Link status event|the call|e2e-control|ethdev/link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_LSC, NULL)/(void)0/
 Removal event|the call|unit-port|ethdev/link.c|s/rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RMV, NULL)/(void)0/
-Rx interrupt|arming|e2e-interrupt|ethdev/rx_intr.c|s/^\t\tarm(rxq);/\t\t;/
+Rx interrupt|arming|e2e-interrupt|ethdev/rx_intr.c|s/^\t\tintr_arm(rxq);/\t\t;/
 Rx interrupt|reading the eventfd|e2e-interrupt|ethdev/rx_intr.c|/^rnic_rx_intr_disable/,/^}/s/rnic_eventfd_drain(.*);/;/
 Rx interrupt|a queue without mbufs|e2e-interrupt|ethdev/rx_intr.c|s/needs_burst = rxq->rq.producer == rxq->consumer;/needs_burst = false;/
 Rx interrupt|a vector for each queue|e2e-interrupt|ethdev/rx_intr.c|s/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX + i,/LOG_EQ_SIZE, 0, RNIC_VECTOR_RX,/

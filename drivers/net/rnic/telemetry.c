@@ -46,7 +46,7 @@ rnic_telemetry_list(const char *cmd, const char *params, struct rte_tel_data *da
 }
 
 /*
- * The device that a command names, until leave(). -ENODEV: none of ours; -ENOTSUP: no RDMA; -EIO: it is lost.
+ * The device that a command names, until context_leave(). -ENODEV: none of ours; -ENOTSUP: no RDMA; -EIO: it is lost.
  */
 static int
 enter_named(const char *params, struct rdmapmd_context *context)
@@ -67,7 +67,7 @@ enter_named(const char *params, struct rdmapmd_context *context)
 }
 
 static void
-leave(struct rdmapmd_context *context)
+context_leave(struct rdmapmd_context *context)
 {
 	rdmapmd_device_leave(context->device);
 	rdmapmd_device_put(context->device);
@@ -115,7 +115,7 @@ rnic_telemetry_info(const char *cmd, const char *params, struct rte_tel_data *da
 		rte_tel_data_add_dict_uint(data, "max_srq", attr.max_srq);
 		add_port(data, &context);
 	}
-	leave(&context);
+	context_leave(&context);
 	return rc;
 }
 
@@ -146,7 +146,7 @@ rnic_telemetry_gids(const char *cmd, const char *params, struct rte_tel_data *da
 			inet_ntop(AF_INET6, entry.gid.raw, address, sizeof(address));
 		rte_tel_data_add_dict_string(data, index_text, address);
 	}
-	leave(&context);
+	context_leave(&context);
 	return rc;
 }
 
@@ -165,7 +165,7 @@ rnic_telemetry_counters(const char *cmd, const char *params, struct rte_tel_data
 	rte_tel_data_start_dict(data);
 	for (i = 0; rc == 0 && i < RTE_DIM(values); i++)
 		rte_tel_data_add_dict_uint(data, rnic_q_counter_names[i], values[i]);
-	leave(&context);
+	context_leave(&context);
 	return rc;
 }
 
@@ -185,7 +185,7 @@ rnic_telemetry_doorbells(const char *cmd, const char *params, struct rte_tel_dat
 	rte_tel_data_add_dict_uint(data, "dynamic", usage.dynamic);
 	rte_tel_data_add_dict_uint(data, "dynamic_pages", usage.dynamic_pages);
 	rte_tel_data_add_dict_uint(data, "shared_users", usage.shared_users);
-	leave(&context);
+	context_leave(&context);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ rnic_telemetry_softrnic(const char *cmd, const char *params, struct rte_tel_data
 		return rc;
 	rte_tel_data_start_dict(data);
 	rc = rnic_access_direct_stats(rnic_rdma_dev(&context)->access, add_counter, data);
-	leave(&context);
+	context_leave(&context);
 	return rc;
 }
 

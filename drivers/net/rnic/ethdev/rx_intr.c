@@ -87,7 +87,7 @@ handle_up(struct rte_eth_dev *eth_dev)
 /* ---- What the control thread knows of them ---- */
 
 static void
-kick(struct rnic_dev *dev, uint16_t queue)
+intr_kick(struct rnic_dev *dev, uint16_t queue)
 {
 	rnic_eventfd_signal(vector_fd(dev, queue));
 }
@@ -145,7 +145,7 @@ is_due(const struct rnic_rxq *rxq)
 
 /* Which event queues owe an event: their CQ is armed, and has an entry. */
 static void
-check(struct rnic_dev *dev)
+intr_check(struct rnic_dev *dev)
 {
 	struct rnic_rx_events *events = &dev->rx_events;
 	const struct rnic_rxq *rxq;
@@ -230,23 +230,23 @@ is_deaf(struct rnic_dev *dev)
 
 /* Threads that sleep on their receive queues. */
 static void
-wake(struct rnic_dev *dev)
+intr_wake(struct rnic_dev *dev)
 {
 	uint16_t i;
 
 	pthread_mutex_lock(&dev->rx_events.lock);
 	for (i = 0; i < dev->rx_events.count; i++)
 		if (dev->rx_events.queues[i].deaf)
-			kick(dev, i);
+			intr_kick(dev, i);
 	pthread_mutex_unlock(&dev->rx_events.lock);
 }
 
 /* All of it works as long as the device is there, whether its ethdev is started or not. */
 const struct rnic_control_source rnic_rx_intr_source = {
-	.check = check,
+	.check = intr_check,
 	.mend = look_for_deaf,
 	.is_deaf = is_deaf,
-	.look = wake,
+	.look = intr_wake,
 };
 
 /* ---- Life ---- */
@@ -307,7 +307,7 @@ rnic_rx_intr_start(struct rte_eth_dev *eth_dev)
 /* ---- One queue's, from the thread that polls it ---- */
 
 static void
-arm(struct rnic_rxq *rxq)
+intr_arm(struct rnic_rxq *rxq)
 {
 	uint32_t word;
 
@@ -333,7 +333,7 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 	rnic_owner_enter(rxq);
 	switch (atomic_load_explicit(&rxq->state, memory_order_acquire)) {
 	case RNIC_QUEUE_RUNNING:
-		arm(rxq);
+		intr_arm(rxq);
 		/* Without mbufs: no frame can come. */
 		needs_burst = rxq->rq.producer == rxq->consumer;
 		break;
@@ -343,7 +343,7 @@ rnic_rx_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue)
 	default: break;
 	}
 	if (needs_burst)
-		kick(rxq->dev, queue);
+		intr_kick(rxq->dev, queue);
 	rnic_owner_leave(rxq);
 	return 0;
 }
@@ -362,7 +362,7 @@ rnic_rx_intr_disable(struct rte_eth_dev *eth_dev, uint16_t queue)
 void
 rnic_rx_intr_ready(struct rnic_dev *dev, uint16_t queue)
 {
-	kick(dev, queue);
+	intr_kick(dev, queue);
 }
 
 void
@@ -371,5 +371,5 @@ rnic_rx_intr_wake(struct rnic_dev *dev)
 	unsigned int i;
 
 	for (i = 0; i < rnic_rx_vectors(dev); i++)
-		kick(dev, (uint16_t)i);
+		intr_kick(dev, (uint16_t)i);
 }

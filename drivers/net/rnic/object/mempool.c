@@ -73,7 +73,7 @@ set_addresses(struct rnic_mkey_pools *pools, const struct address_table *table)
 
 /* Called with the lock held: the table of what is registered now. Without memory for it the last one stays. */
 static int
-publish(struct rnic_mkey_pools *pools)
+pools_publish(struct rnic_mkey_pools *pools)
 {
 	const struct rnic_mkey_region *region;
 	struct address_table *table;
@@ -237,7 +237,7 @@ create_regions(struct rnic_dev *dev, struct pool *pool)
 		rc = create_chunk(dev, pool, chunks.ranges[i].start, chunks.ranges[i].end);
 	free(chunks.ranges);
 	if (rc == 0)
-		rc = publish(dev->mkey_pools);
+		rc = pools_publish(dev->mkey_pools);
 	if (rc != 0) {
 		destroy_regions(dev, pool, before);
 		RNIC_LOG(ERR, dev, "mempool %s cannot be registered: %s", mempool->name,
@@ -294,7 +294,7 @@ remove_pool(struct rnic_dev *dev, struct pool *pool)
 	*link = pool->next;
 	atomic_fetch_add_explicit(&pools->registrations, 1, memory_order_release);
 	if (pool->regions != NULL) {
-		if (publish(pools) != 0) {
+		if (pools_publish(pools) != 0) {
 			set_addresses(pools, &no_addresses);
 			RNIC_LOG(WARNING, dev,
 				 "out of memory for the table of keys: no mbuf has a key until a "
@@ -354,7 +354,7 @@ add_memory(struct rnic_dev *dev, struct pool *pool, uintptr_t start, size_t leng
 		return rc;
 	pool->next = pools->first;
 	pools->first = pool;
-	rc = publish(pools);
+	rc = pools_publish(pools);
 	if (rc != 0) {
 		pools->first = pool->next;
 		destroy_regions(dev, pool, NULL);

@@ -147,7 +147,7 @@ rnic_rdma_teardown(struct rnic_dev *dev)
 /* ---- What it can do ---- */
 
 static uint32_t
-power(const struct rnic_dev *dev, enum rnic_general_cap_field log)
+cap_power(const struct rnic_dev *dev, enum rnic_general_cap_field log)
 {
 	return UINT32_C(1) << RTE_MIN(rnic_general_cap(dev, log), UINT64_C(31));
 }
@@ -175,8 +175,8 @@ queue_limits(const struct rnic_dev *dev, struct rdmapmd_device_attr *attr)
 	const uint32_t rq_bytes = (uint32_t)rnic_general_cap(dev, RNIC_GENERAL_CAP_MAX_WQE_SZ_RQ);
 	const uint32_t sq_segments = RTE_MIN(sq_bytes / RNIC_WQE_DS_BYTES, RNIC_WQE_DS_MAX + 0u);
 
-	attr->max_qp = power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP);
-	attr->max_qp_wr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP_SZ);
+	attr->max_qp = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP);
+	attr->max_qp_wr = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_QP_SZ);
 	attr->max_send_wqebb = attr->max_qp_wr;
 	attr->max_sq_desc_sz = sq_bytes;
 	attr->max_rq_desc_sz = rq_bytes;
@@ -184,12 +184,12 @@ queue_limits(const struct rnic_dev *dev, struct rdmapmd_device_attr *attr)
 		sq_segments - RTE_MIN(sq_segments, SEND_WQE_OVERHEAD / RNIC_WQE_DS_BYTES + 0u);
 	attr->max_sge_rd = attr->max_send_sge;
 	attr->max_recv_sge = rq_bytes / RNIC_WQE_DS_BYTES;
-	attr->max_qp_rd_atom = power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_RES_QP);
-	attr->max_qp_init_rd_atom = power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_REQ_QP);
-	attr->max_cq = power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ);
-	attr->max_cqe = power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ) - 1;
-	attr->max_srq = power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ);
-	attr->max_srq_wr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ_SZ) - 1;
+	attr->max_qp_rd_atom = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_RES_QP);
+	attr->max_qp_init_rd_atom = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_RA_REQ_QP);
+	attr->max_cq = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ);
+	attr->max_cqe = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_CQ_SZ) - 1;
+	attr->max_srq = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ);
+	attr->max_srq_wr = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_SRQ_SZ) - 1;
 	/* One segment of its WQEs is the link to the next. */
 	attr->max_srq_sge = attr->max_recv_sge - RTE_MIN(attr->max_recv_sge, 1u);
 }
@@ -208,8 +208,8 @@ device_query(struct rdmapmd_context *context, struct rdmapmd_device_attr *attr)
 		.vendor_id = dev->vendor_id,
 		.vendor_part_id = ids.device,
 		.hw_ver = ids.revision,
-		.max_pd = power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
-		.max_mr = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
+		.max_pd = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_PD),
+		.max_mr = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MKEY),
 		.num_comp_vectors = dev->rdma->vector_count,
 		.atomic_cap = atomic_cap(dev),
 		.max_pkeys = PKEYS,
@@ -244,7 +244,7 @@ port_query(struct rdmapmd_context *context, uint8_t port_num, struct rdmapmd_por
 	RTE_SET_USED(port_num);
 	*attr = (struct rdmapmd_port_attr){
 		.max_mtu = path_mtu(dev->max_mtu),
-		.max_msg_sz = power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
+		.max_msg_sz = cap_power(dev, RNIC_GENERAL_CAP_LOG_MAX_MSG),
 		.gid_tbl_len = rnic_gid_count(dev),
 		.pkey_tbl_len = PKEYS,
 	};
@@ -296,7 +296,7 @@ gid_del(struct rdmapmd_context *context, uint8_t port_num, uint32_t index)
 }
 
 static int
-resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
+ah_resolve(struct rdmapmd_context *context, struct rdmapmd_ah_attr *ah)
 {
 	return rnic_gid_resolve(rnic_rdma_dev(context), ah);
 }
@@ -340,7 +340,7 @@ const struct rdmapmd_driver_ops rnic_rdma_ops = {
 	.gid_add = gid_add,
 	.gid_del = gid_del,
 	.pkey_query = pkey_query,
-	.resolve = resolve,
+	.resolve = ah_resolve,
 	.counters = rnic_q_counter_names,
 	.counters_read = counters_read,
 	.pd_alloc = rnic_rdma_pd_alloc,

@@ -22,7 +22,7 @@ _Static_assert(sizeof(union rdmapmd_gid) == 16, "an address");
 static const union rdmapmd_gid no_gid;
 
 static bool
-same(const union rdmapmd_gid *a, const union rdmapmd_gid *b)
+gid_same(const union rdmapmd_gid *a, const union rdmapmd_gid *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
@@ -35,35 +35,36 @@ rnic_gid_count(const struct rnic_dev *dev)
 
 /* ---- One entry, as the device has it ---- */
 
+static void
+gid_entry_get(const struct rnic_roce_addr *address, struct rdmapmd_gid_entry *entry)
+{
+	const uint64_t mac = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32) << 32 |
+			     rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0);
+	const bool v2 =
+		rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) == RNIC_ROCE_VERSION_2;
+	unsigned int i;
+
+	*entry = (struct rdmapmd_gid_entry){ .gid_type = v2 ? RDMAPMD_GID_TYPE_ROCE_V2
+							    : RDMAPMD_GID_TYPE_ROCE_V1 };
+	memcpy(entry->gid.raw, address, sizeof(entry->gid.raw));
+	for (i = 0; i < sizeof(entry->mac); i++)
+		entry->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
+}
+
 int
 rnic_gid_query(struct rnic_dev *dev, uint32_t index, struct rdmapmd_gid_entry *entry)
 {
 	struct rnic_query_roce_address_in in = { 0 };
 	struct rnic_query_roce_address_out out;
-	const struct rnic_roce_addr *address;
-	uint64_t mac;
-	unsigned int i;
 	int rc;
 
 	if (index >= rnic_gid_count(dev))
 		return -EINVAL;
 	rnic_query_roce_address_in_set(&in, RNIC_QUERY_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX, index);
 	rc = rnic_cmd_exec(dev, RNIC_CMD_QUERY_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
-	if (rc != 0)
-		return rc;
-	address = rnic_query_roce_address_out_roce_address(&out);
-	*entry = (struct rdmapmd_gid_entry){
-		.gid_type = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) ==
-					    RNIC_ROCE_VERSION_2
-				    ? RDMAPMD_GID_TYPE_ROCE_V2
-				    : RDMAPMD_GID_TYPE_ROCE_V1,
-	};
-	memcpy(entry->gid.raw, address, sizeof(entry->gid.raw));
-	mac = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32) << 32 |
-	      rnic_roce_addr_get(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0);
-	for (i = 0; i < sizeof(entry->mac); i++)
-		entry->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
-	return 0;
+	if (rc == 0)
+		gid_entry_get(rnic_query_roce_address_out_roce_address(&out), entry);
+	return rc;
 }
 
 static uint64_t
@@ -77,37 +78,41 @@ mac_number(const uint8_t mac[6])
 	return number;
 }
 
-static int
-set_entry(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry,
-	  rnic_cmd_fn *command)
+static void
+gid_address_fill(struct rnic_roce_addr *address, const struct rdmapmd_gid_entry *entry)
 {
 	const bool ipv4 = rdmapmd_gid_is_ipv4(&entry->gid);
+	const bool v2 = entry->gid_type == RDMAPMD_GID_TYPE_ROCE_V2;
 	const uint64_t mac = mac_number(entry->mac);
+
+	memcpy(address, entry->gid.raw, sizeof(entry->gid.raw));
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, mac >> 32);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, mac);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
+			   ipv4 ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6);
+	rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION,
+			   v2 ? RNIC_ROCE_VERSION_2 : RNIC_ROCE_VERSION_1);
+}
+
+static int
+gid_set_entry(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry,
+	      rnic_cmd_fn *command)
+{
 	struct rnic_set_roce_address_in in = { 0 };
-	struct rnic_roce_addr *address = rnic_set_roce_address_in_roce_address(&in);
 	struct rnic_cmd_out out;
 
 	if (index >= rnic_gid_count(dev))
 		return -EINVAL;
 	rnic_set_roce_address_in_set(&in, RNIC_SET_ROCE_ADDRESS_IN_ROCE_ADDRESS_INDEX, index);
-	if (!same(&entry->gid, &no_gid)) {
-		memcpy(address, entry->gid.raw, sizeof(entry->gid.raw));
-		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, mac >> 32);
-		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, mac);
-		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
-				   ipv4 ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6);
-		rnic_roce_addr_set(address, RNIC_ROCE_ADDR_ROCE_VERSION,
-				   entry->gid_type == RDMAPMD_GID_TYPE_ROCE_V2
-					   ? RNIC_ROCE_VERSION_2
-					   : RNIC_ROCE_VERSION_1);
-	}
+	if (!gid_same(&entry->gid, &no_gid))
+		gid_address_fill(rnic_set_roce_address_in_roce_address(&in), entry);
 	return command(dev, RNIC_CMD_SET_ROCE_ADDRESS, 0, &in, sizeof(in), &out, sizeof(out));
 }
 
 int
 rnic_gid_set(struct rnic_dev *dev, uint32_t index, const struct rdmapmd_gid_entry *entry)
 {
-	return set_entry(dev, index, entry, rnic_cmd_exec);
+	return gid_set_entry(dev, index, entry, rnic_cmd_exec);
 }
 
 /* ---- The table: what the port's addresses are, and which paths begin there ---- */
@@ -119,26 +124,26 @@ struct rnic_gid {
 
 /* Called with the lock held: where an address stands; the number of entries if it is none of ours. */
 static uint32_t
-find(const struct rnic_dev *dev, const union rdmapmd_gid *gid)
+gid_find(const struct rnic_dev *dev, const union rdmapmd_gid *gid)
 {
 	const uint32_t count = rnic_gid_count(dev);
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		if (same(&dev->rdma->gids[i].entry.gid, gid))
+		if (gid_same(&dev->rdma->gids[i].entry.gid, gid))
 			break;
 	return i;
 }
 
 /* Called with the lock held. */
 static int
-put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd_fn *command)
+gid_put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd_fn *command)
 {
 	struct rdmapmd_gid_entry entry = { .gid = *gid, .gid_type = RDMAPMD_GID_TYPE_ROCE_V2 };
 	int rc;
 
 	memcpy(entry.mac, dev->mac, sizeof(entry.mac));
-	rc = set_entry(dev, index, &entry, command);
+	rc = gid_set_entry(dev, index, &entry, command);
 	if (rc == 0)
 		dev->rdma->gids[index].entry = entry;
 	return rc;
@@ -146,7 +151,7 @@ put(struct rnic_dev *dev, uint32_t index, const union rdmapmd_gid *gid, rnic_cmd
 
 /* Called with the lock held. */
 static int
-clear(struct rnic_dev *dev, uint32_t index)
+gid_clear(struct rnic_dev *dev, uint32_t index)
 {
 	static const struct rdmapmd_gid_entry none;
 	int rc = rnic_gid_set(dev, index, &none);
@@ -157,20 +162,20 @@ clear(struct rnic_dev *dev, uint32_t index)
 }
 
 static int
-add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cmd_fn *command)
+gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cmd_fn *command)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 	const uint32_t count = rnic_gid_count(dev);
 	int rc;
 
 	pthread_mutex_lock(&rdma->gids_lock);
-	*index = find(dev, &no_gid);
-	if (find(dev, gid) != count)
+	*index = gid_find(dev, &no_gid);
+	if (gid_find(dev, gid) != count)
 		rc = -EEXIST;
 	else if (*index == count)
 		rc = -ENOSPC;
 	else
-		rc = put(dev, *index, gid, command);
+		rc = gid_put(dev, *index, gid, command);
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (rc == 0)
 		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
@@ -180,7 +185,7 @@ add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index, rnic_cm
 int
 rnic_gid_add(struct rnic_dev *dev, const union rdmapmd_gid *gid, uint32_t *index)
 {
-	return add(dev, gid, index, rnic_cmd_exec);
+	return gid_add(dev, gid, index, rnic_cmd_exec);
 }
 
 int
@@ -192,14 +197,14 @@ rnic_gid_del(struct rnic_dev *dev, uint32_t index)
 	if (index >= rnic_gid_count(dev))
 		return -EINVAL;
 	pthread_mutex_lock(&rdma->gids_lock);
-	if (same(&rdma->gids[index].entry.gid, &no_gid))
+	if (gid_same(&rdma->gids[index].entry.gid, &no_gid))
 		rc = -ENODATA;
 	else if (index == RNIC_GID_LINK_LOCAL)
 		rc = -EPERM;
 	else if (rdma->gids[index].paths > 0)
 		rc = -EBUSY;
 	else
-		rc = clear(dev, index);
+		rc = gid_clear(dev, index);
 	pthread_mutex_unlock(&rdma->gids_lock);
 	if (rc == 0)
 		rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
@@ -216,7 +221,7 @@ rnic_gid_hold(struct rnic_dev *dev, uint32_t index)
 		return -EINVAL;
 	pthread_mutex_lock(&rdma->gids_lock);
 	/* The library has looked; somebody may have taken it away since. */
-	if (same(&rdma->gids[index].entry.gid, &no_gid))
+	if (gid_same(&rdma->gids[index].entry.gid, &no_gid))
 		rc = -EINVAL;
 	else
 		rdma->gids[index].paths++;
@@ -239,7 +244,7 @@ rnic_gid_resolve(struct rnic_dev *dev, struct rdmapmd_ah_attr *ah)
 	uint32_t index;
 
 	pthread_mutex_lock(&dev->rdma->gids_lock);
-	index = find(dev, &ah->dgid);
+	index = gid_find(dev, &ah->dgid);
 	if (index != count)
 		memcpy(ah->dmac, dev->rdma->gids[index].entry.mac, sizeof(ah->dmac));
 	pthread_mutex_unlock(&dev->rdma->gids_lock);
@@ -271,8 +276,8 @@ rnic_gids_follow_mac(struct rnic_dev *dev)
 	for (i = 0; i < count && rc == 0; i++) {
 		const union rdmapmd_gid gid = rdma->gids[i].entry.gid;
 
-		if (!same(&gid, &no_gid))
-			rc = put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
+		if (!gid_same(&gid, &no_gid))
+			rc = gid_put(dev, i, i == RNIC_GID_LINK_LOCAL ? &own : &gid, rnic_cmd_exec);
 	}
 	pthread_mutex_unlock(&rdma->gids_lock);
 	rnic_rdma_port_event(dev, RDMAPMD_EVENT_GID_CHANGE);
@@ -285,13 +290,13 @@ set_own(struct rnic_dev *dev)
 	const union rdmapmd_gid own = link_local(dev->mac);
 	uint32_t index;
 	unsigned int i;
-	int rc = add(dev, &own, &index, rnic_cmd_try);
+	int rc = gid_add(dev, &own, &index, rnic_cmd_try);
 
 	for (i = 0; i < dev->args.ip_count && rc == 0; i++) {
 		union rdmapmd_gid gid;
 
 		memcpy(gid.raw, dev->args.ip[i], sizeof(gid.raw));
-		rc = add(dev, &gid, &index, rnic_cmd_try);
+		rc = gid_add(dev, &gid, &index, rnic_cmd_try);
 		/* The link-local one, said once more. */
 		if (rc == -EEXIST)
 			rc = 0;
@@ -356,8 +361,8 @@ rnic_gids_down(struct rnic_dev *dev)
 		return;
 	rnic_port_on_mac(dev, NULL);
 	for (i = 0; i < rnic_gid_count(dev); i++)
-		if (!same(&rdma->gids[i].entry.gid, &no_gid))
-			clear(dev, i);
+		if (!gid_same(&rdma->gids[i].entry.gid, &no_gid))
+			gid_clear(dev, i);
 	rnic_port_set_roce(dev, false);
 	pthread_mutex_destroy(&rdma->gids_lock);
 	free(rdma->gids);

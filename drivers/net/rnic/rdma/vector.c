@@ -81,7 +81,7 @@ irq_fd(struct rnic_dev *dev)
 
 /* Of the others whoever makes them does it. */
 static void
-arm(struct rnic_dev *dev)
+vectors_arm(struct rnic_dev *dev)
 {
 	rnic_eq_arm(dev, atomic_load(&dev->rdma->vectors[0].eq));
 	rnic_eq_arm(dev, dev->rdma->event_eq);
@@ -111,7 +111,7 @@ rnic_rdma_poll(struct rnic_dev *dev)
 
 /* More than fit stay readable. */
 static void
-hear(struct rnic_dev *dev)
+vectors_hear(struct rnic_dev *dev)
 {
 	struct epoll_event ready[8];
 	const int count = epoll_wait(dev->rdma->epoll_fd, ready, RTE_DIM(ready), 0);
@@ -126,14 +126,14 @@ hear(struct rnic_dev *dev)
 
 /* What befell a queue pair may show nowhere else. Of completions their CQs tell. */
 static void
-suspect(struct rnic_dev *dev)
+vectors_suspect(struct rnic_dev *dev)
 {
 	rnic_eq_suspect(dev->rdma->event_eq);
 }
 
 /* Those that failed are made anew. May events of queue pairs and SRQs have got lost? */
 static bool
-mend(struct rnic_dev *dev, bool all)
+vectors_mend(struct rnic_dev *dev, bool all)
 {
 	struct rnic_rdma *rdma = dev->rdma;
 	bool mended = false;
@@ -155,12 +155,12 @@ mend(struct rnic_dev *dev, bool all)
 
 const struct rnic_control_source rnic_rdma_source = {
 	.irq_fd = irq_fd,
-	.hear = hear,
-	.arm = arm,
+	.hear = vectors_hear,
+	.arm = vectors_arm,
 	.poll = rnic_rdma_poll,
-	.suspect = suspect,
+	.suspect = vectors_suspect,
 	.check = rnic_rdma_check_events,
-	.mend = mend,
+	.mend = vectors_mend,
 	.ask = rnic_rdma_ask,
 	.is_deaf = rnic_rdma_has_deaf,
 	.look = rnic_rdma_look,
