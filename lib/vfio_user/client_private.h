@@ -50,19 +50,19 @@ struct vfu_call {
 };
 
 /*
- * Take the turn for a call, which has timeout_ms from now on, however many messages it is made of.
- * @return 0, or -ECANCELED: this thread is not to wait, and has no turn.
+ * Begin a call, which has timeout_ms from now on for all its messages. Other calls wait.
+ * @return 0, or -ECANCELED: this thread must not wait, and may not call.
  */
 int vfu_client_enter(struct vfu_client *client);
 void vfu_client_leave(struct vfu_client *client);
 
 /*
- * Send a request and wait for its answer, which is client->channel.message until the turn ends. It is the caller's turn.
+ * Send a request and wait for its answer, which is client->channel.message until the call ends. The caller has begun one.
  * @return 0, the server's errno, -ECANCELED, or why the connection is dead.
  */
 int vfu_client_call(struct vfu_client *client, const struct vfu_call *call);
 
-/* The server cannot go on: say so once. @return reason. */
+/* The server is lost: log it once. @return reason. */
 int vfu_client_give_up(struct vfu_client *client, int reason);
 
 #endif

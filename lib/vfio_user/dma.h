@@ -2,10 +2,10 @@
 
 /**
  * @file
- * The server's table of the memory that its client lets the device reach. Inside of the library.
+ * The server's table of client memory that the device may reach. Inside of the library.
  *
- * Clients behind an IOMMU map page by page out of one big file, so a file is mapped once, whole if that is possible,
- * and regions share that mapping.
+ * Clients behind an IOMMU map one big file page by page, so a file is mapped once, as a whole if possible, and regions share that
+ * mapping.
  */
 #ifndef VFU_DMA_H
 #define VFU_DMA_H
@@ -24,7 +24,7 @@ struct vfu_dma_file {
 	dev_t dev;
 	ino_t ino;
 	uint64_t holes; /* bytes, when it was mapped */
-	bool whole;	/* or else what a region needs of it */
+	bool whole;	/* else only what a region needs of it */
 	unsigned int regions;
 };
 
@@ -44,11 +44,11 @@ struct vfu_dma_table {
 	void *files; /* struct vfu_dma_file, a tree: by file, then by offset */
 	unsigned int nfiles;
 	uint64_t file_bytes; /* of all mappings */
-	/* It is being mapped, without a region yet: what is asked next is the same again. */
+	/* Being mapped, without a region yet: the next request is the same one again. */
 	struct vfu_dma_file *coming;
 };
 
-/* close_thread: who maps and unmaps; may be NULL. */
+/* close_thread: maps and unmaps; may be NULL. */
 void vfu_dma_table_init(struct vfu_dma_table *table, unsigned int max, uint64_t page_bytes,
 			bool any_file, struct vfu_close_thread *close_thread);
 void vfu_dma_table_fini(struct vfu_dma_table *table);
@@ -60,23 +60,23 @@ void vfu_dma_table_fini(struct vfu_dma_table *table);
  *
  * @return The index of the new entry, or
  *         -EINVAL wrap, alignment, flags, or a range outside the file, -EEXIST overlap, -ENOSPC too many or too much,
- *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM, also where there are not as many
- *         hugepages as the file has holes, -EAGAIN the close thread is behind, -EINPROGRESS it is at this one: ask again.
+ *         -EACCES the descriptor does not permit it, -ENOTSUP no memory file, -ENOMEM, also if there are fewer hugepages than the
+ *         file has holes, -EAGAIN the close thread is behind, -EINPROGRESS it is mapping this one: call again.
  */
 int vfu_dma_table_map(struct vfu_dma_table *table, const struct vfu_dma_map *request, int fd);
 
-/** What is being mapped is not asked for again. */
+/** The request whose file is being mapped will not be repeated. */
 void vfu_dma_table_give_up(struct vfu_dma_table *table);
 
 /**
- * Entries that lie within [iova, iova + size), as *first and the count returned.
+ * Find the entries within [iova, iova + size): *first, and the count returned.
  *
- * @return -EINVAL wrap, or an entry lies in there only partly.
+ * @return -EINVAL wrap, or an entry is only partly in the range.
  */
 int vfu_dma_table_range(const struct vfu_dma_table *table, uint64_t iova, uint64_t size,
 			unsigned int *first);
 
-/** Forget entries and unmap their memory, or have the close thread do so. */
+/** Remove entries and unmap their memory, here or in the close thread. */
 void vfu_dma_table_remove(struct vfu_dma_table *table, unsigned int first, unsigned int count);
 
 /** The entry that holds all of [iova, iova + size), or NULL. */

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * What a stranger's descriptor is, as far as that can be asked without asking the stranger. Inside of the library.
+ * The kind of file behind an untrusted descriptor, found without waiting for a user program. Inside of the library.
  *
  * Threads: any. Blocks: never.
  */
@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/** Is it a file of memory: memfd, tmpfs or hugetlbfs? Asks nobody but the kernel. */
+/** Whether it is a memory file: memfd, tmpfs or hugetlbfs. */
 bool vfu_is_memory_file(int fd);
 
-/** Of these: are its pages hugepages, each of which takes long to make? st: what fstat() says of it. */
+/** Whether the pages of a memory file are hugepages, which take long to create. st: as of fstat(). */
 bool vfu_is_hugepages(int fd, const struct stat *st);
 
 #endif

@@ -2,9 +2,9 @@
 
 /**
  * @file
- * The server's interrupt vectors: eventfds that the client sent, masks, and what came while masked. Inside of the library.
+ * The server's interrupt vectors: the client's eventfds, masks, and interrupts raised while masked. Inside of the library.
  *
- * Threads: any; a lock. The eventfds are signalled from whatever thread the device runs in.
+ * Threads: any; there is a lock. The device's thread signals the eventfds.
  */
 #ifndef VFU_IRQ_H
 #define VFU_IRQ_H
@@ -17,7 +17,7 @@
 #include "types.h"
 
 struct vfu_irq_vector {
-	int fd; /* -1: nobody is to be told */
+	int fd; /* -1: the client has given none */
 	bool masked;
 	bool pending; /* triggered while masked, or in a pause */
 };
@@ -42,13 +42,13 @@ void vfu_irq_table_clear(struct vfu_irq_table *table);
 /** The table owns fd (-1: deassign) from here on. */
 void vfu_irq_assign(struct vfu_irq_table *table, unsigned int type, unsigned int vector, int fd);
 
-/** The client's pause is over: deliver what came in it. There may be another one at once. */
+/** The client's pause is over: deliver the interrupts of that time. There may be another pause at once. */
 void vfu_irq_table_go_on(struct vfu_irq_table *table);
 
-/** Unmasking delivers what came in between. */
+/** Unmasking delivers an interrupt that was raised meanwhile. */
 void vfu_irq_mask(struct vfu_irq_table *table, unsigned int type, unsigned int vector, bool mask);
 
-/** @return 0 told, or kept for the unmasking or the end of a pause, -ENOENT nobody to tell, -EINVAL no such vector. */
+/** @return 0 signalled, or kept until unmasked or the pause ends, -ENOENT there is no eventfd, -EINVAL no such vector. */
 int vfu_irq_trigger(struct vfu_irq_table *table, unsigned int type, unsigned int vector);
 
 #endif

@@ -2,10 +2,9 @@
 
 /**
  * @file
- * A listening socket that is private, and replaces what a dead server left behind but nothing that lives. Inside of
- * the library.
+ * A private listening socket, which replaces that of a dead server, but never that of a living one. Inside of the library.
  *
- * Beside PATH stands PATH.lock. Who serves PATH holds its flock, and it says who serves and who is served:
+ * Beside PATH there is PATH.lock. The server of PATH holds its flock; the file names the server and its client:
  *
  *     server 1234 softrnicd
  *     client 1240 dpdk-testpmd
@@ -30,8 +29,8 @@ struct vfu_listener {
 /**
  * Listen on path with mode 0600; bind_path as in struct vfu_server_conf.
  *
- * @return -EADDRINUSE somebody serves it (who is logged), -EEXIST something that is no socket stands there,
- *         -ENAMETOOLONG, or what the system said.
+ * @return -EADDRINUSE a living process serves it (logged), -EEXIST the file there is no socket, -ENAMETOOLONG, or the error of a
+ *         system call.
  */
 int vfu_listener_open(struct vfu_listener *listener, const char *path, const char *bind_path,
 		      const struct vfu_log *log);
@@ -39,10 +38,10 @@ int vfu_listener_open(struct vfu_listener *listener, const char *path, const cha
 /** Remove the socket and its lock as far as the process still may. */
 void vfu_listener_close(struct vfu_listener *listener);
 
-/** Write down who is served; NULL: nobody. */
+/** Record the client that is served; NULL: none. */
 void vfu_listener_served(struct vfu_listener *listener, const struct vfu_peer *client);
 
-/** Who serves or is served ("server", "client") at path, by its lock file. @return -ENOENT it does not say. */
+/** Look up the "server" or "client" of a path in its lock file. @return -ENOENT it names none. */
 int vfu_listener_look_up(const char *path, const char *role, struct vfu_peer *peer);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A look of a server at its client: how much of what the client has sent is done before others get their turn.
+ * A look of a server at its client: how much of a client's work is done before other clients are served.
  *
- * Work comes in units: a message, one access of a message that holds many, or a region that is unmapped. No unit is cut; between two of them the
- * look may be over, and what is left waits for the next one. It is over when the steps are spent that it has, or, as
- * the clock says, which is asked every 64 steps, when its time is. A step is a register write, some 50 ns.
+ * Work comes in units: a message, one access of a message that holds many, or the removal of a region. No unit is cut; between two
+ * units the look may end, and the remaining work waits for the next one. It ends when its steps are spent, or when its time is over by
+ * the clock, which is read every 64 steps. A step is a register write, some 50 ns.
  *
  * Inside of the library.
  */
@@ -24,11 +24,11 @@
 
 struct vfu_look {
 	uint32_t steps;	    /* left */
-	uint32_t unclocked; /* steps since the clock was asked */
+	uint32_t unclocked; /* steps since the clock was read */
 	uint64_t end_ns;
 };
 
-/* One of so many looks in a row that share the steps and the time of one. */
+/* Begin one of several looks in a row that share the steps and the time of one. */
 void vfu_look_begin(struct vfu_look *look, unsigned int looks);
 
 /* A unit that took so many steps is done. */

@@ -2,10 +2,10 @@
 
 /**
  * @file
- * The codec: messages with descriptors over a UNIX stream socket that never blocks. Both sides stand on it.
+ * The codec: messages with descriptors over a non-blocking UNIX stream socket, for both sides.
  *
- * Receiving assembles one message at a time, exactly its bytes, so that descriptors stay with the message that they
- * were sent with. Sending writes what the socket takes and keeps the rest in a queue.
+ * Receiving assembles one message at a time, exactly its bytes, so that descriptors stay with their message. Sending writes what the
+ * socket accepts and queues the rest.
  *
  * Threads: one at a time per channel.
  */
@@ -24,7 +24,7 @@
 
 #define VFU_PAYLOAD_EXTRA_BYTES 64 /**< fixed parts around the data of a transfer */
 
-/** A received message. Its descriptors belong to the channel until somebody takes them (and writes -1 over them). */
+/** A received message. Its descriptors belong to the channel until a command takes them (and replaces them by -1). */
 struct vfu_message {
 	struct vfu_header header;
 	uint8_t *payload;
@@ -38,7 +38,7 @@ struct vfu_outgoing;
 
 struct vfu_channel {
 	int fd;
-	/** of received descriptors that nobody took; NULL: the channel itself */
+	/** closes received descriptors that no command took; NULL: the channel does */
 	struct vfu_close_thread *close_thread;
 	bool strange;	    /**< it sent descriptors that the close thread has to close */
 	size_t max_payload; /**< that a peer may send; what is longer breaks the connection */
@@ -63,24 +63,24 @@ int vfu_channel_init(struct vfu_channel *channel, int fd, struct vfu_close_threa
 /** Close the socket and everything that was received and not taken, or queued and not sent. */
 void vfu_channel_close(struct vfu_channel *channel);
 
-/** What was negotiated: longest data of a transfer, most descriptors of a message. */
+/** Set the negotiated limits: bytes of a transfer, descriptors of a message. */
 void vfu_channel_limits(struct vfu_channel *channel, size_t max_data_xfer_bytes,
 			unsigned int max_fds);
 
 /**
- * Go on receiving. The message is valid until the next call, which also closes what descriptors of it are left.
+ * Go on receiving. The message is valid until the next call, which also closes its remaining descriptors.
  *
  * Blocks: never.
- * @return 1 channel->message is whole; 0 not yet; -ENOTCONN the peer is gone; -EPROTO it sent a size that cannot be,
- *         and the stream has no next message; -ENOMEM; -EMFILE too many descriptors that came cannot be closed.
+ * @return 1 channel->message is complete; 0 not yet; -ENOTCONN the peer is gone; -EPROTO it sent an impossible size, so that the
+ *         stream has no next message; -ENOMEM; -EMFILE too many received descriptors cannot be closed.
  */
 int vfu_channel_receive(struct vfu_channel *channel);
 
-/** Close the descriptors of the message that nobody took, before the next one comes. Blocks: as the close thread does not. */
+/** Close the message's descriptors that no command took, before the next message. Blocks: without a close thread. */
 void vfu_channel_drop_fds(struct vfu_channel *channel);
 
 /**
- * Send a message, or queue what the socket does not take. header.size is filled in.
+ * Send a message, or queue what the socket does not accept. header.size is filled in.
  *
  * Blocks: never. Owner: buffers and descriptors stay the caller's.
  * @return 0, -ENOTCONN the peer is gone, -ENOMEM, -EMFILE.
@@ -95,10 +95,10 @@ int vfu_channel_flush(struct vfu_channel *channel);
 /** Close descriptors and forget them. Entries of -1 are skipped. */
 void vfu_close_fds(int *fds, unsigned int nfds);
 
-/** Close a socket that may hold descriptors of a stranger's: see close_thread.h, which may be NULL. */
+/** Close a socket that may contain untrusted descriptors: see close_thread.h. close_thread may be NULL. */
 void vfu_close_socket(struct vfu_close_thread *close_thread, int fd);
 
-/** Nanoseconds, milliseconds of a clock that nobody sets. */
+/** Nanoseconds, milliseconds of the monotonic clock. */
 uint64_t vfu_now_ns(void);
 uint64_t vfu_now_ms(void);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The pace of a client: what it makes the kernel do in the server's thread, it pays for.
+ * The pace of a client: it pays for the time that it makes the kernel spend in the server's thread.
  *
- * A message, a signal, a close() take a microsecond, unless the client sees to it that they do not: each epoll set that it
- * hangs on its end of a socket, or on an eventfd, is a callback in the thread that sends, receives or signals, and
- * each lock on a file a step in the thread that closes it. A user may have millions. No such call can be cut, and the
- * clock sees it when it is over. So a client with a unit that took too long is left alone for ten times as long: its
- * messages wait, and its interrupts come together afterwards. Others have the rest.
+ * A message, a signal, a close() take a microsecond, unless the client makes them longer: each epoll set that watches its end of a
+ * socket, or an eventfd, is a callback in the thread that sends, receives or signals, and each lock on a file is a step in the thread
+ * that closes it. A user may have millions of them. Such a call cannot be interrupted, and is measured only when it is over. So a
+ * client with a unit that took too long is not served for ten times as long: its messages wait, and its interrupts are raised together
+ * afterwards. The other clients get that time.
  *
- * What counts is the processor's time, since any thread may have to wait for a processor. It costs a system call to ask
- * for that: so only who took long by the clock on the wall is asked, and for a while.
+ * Processor time counts, since any thread may have to wait for a processor. Reading it costs a system call: so it is read only for a
+ * client that took long by the wall clock, and for a while afterwards.
  *
  * Inside of the library.
  */
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a unit that cannot be cut may take. Tools that look for mistakes make everything longer. */
+/* The limit of a unit that cannot be cut. Sanitizers and the like make everything slower. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VFU_PACE_UNIT_NS UINT64_C(10000000)
 #else
@@ -42,7 +42,7 @@ struct vfu_pace_unit {
 
 void vfu_pace_begin(const struct vfu_pace *pace, struct vfu_pace_unit *unit);
 
-/* @return it was too long: there is a pause from now on, or a longer one. */
+/* @return whether it was too long: there is a pause from now on, or a longer one. */
 bool vfu_pace_end(struct vfu_pace *pace, const struct vfu_pace_unit *unit);
 
 /* Until vfu_pace_goes_on(). */
@@ -52,7 +52,7 @@ vfu_pace_is_paused(const struct vfu_pace *pace)
 	return atomic_load_explicit(&pace->paused_until_ns, memory_order_relaxed) != 0;
 }
 
-/* When it ends, by vfu_now_ms(); 0: there is none. */
+/* The end of the pause, by vfu_now_ms(); 0: there is none. */
 static inline uint64_t
 vfu_pace_paused_until_ms(const struct vfu_pace *pace)
 {

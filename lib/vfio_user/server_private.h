@@ -20,7 +20,7 @@ enum vfu_client_state {
 	VFU_CLIENT_NONE,
 	VFU_CLIENT_CONNECTED, /* no version yet */
 	VFU_CLIENT_SERVED,
-	VFU_CLIENT_LEAVING, /* it is gone, and its memory goes */
+	VFU_CLIENT_LEAVING, /* gone, and its memory is being unmapped */
 };
 
 struct vfu_waiting {
@@ -34,12 +34,12 @@ struct vfu_server {
 	char name[64];
 	int epoll_fd;
 	int timer_fd;
-	int spare_fd; /* given up for a moment when the process has no descriptor left for who connects */
-	uint64_t said_ms;	/* when something was last logged that can come in a loop */
-	uint64_t deaf_until_ms; /* 0, or who connects is not looked at before */
+	int spare_fd; /* closed for a moment when the process has no descriptor left for a new client */
+	uint64_t said_ms;	/* the last time of a message that can repeat in a loop */
+	uint64_t deaf_until_ms; /* new clients are ignored until then; 0: they are not */
 	uint64_t timer_ms;	/* 0: not set */
 	struct vfu_listener listener;
-	/* NULL: not started. Two of them, as a close() may wait for ever, and no mapping shall wait for it. */
+	/* NULL: not started. Two of them, as a close() may wait for ever, and no mapping may wait for it. */
 	struct vfu_close_thread *close_thread, *map_thread;
 
 	/* The client */
@@ -52,12 +52,12 @@ struct vfu_server {
 	uint64_t deadline_ms; /* of the first message */
 	unsigned int logged;
 	bool closing; /* after the answer at hand: it broke the protocol */
-	/* Of one that is leaving: has it negotiated, and why does it go? */
+	/* Of a client that is leaving: whether it had negotiated, and why it leaves. */
 	bool was_served;
 	int reason;
 	struct vfu_look look;
 	struct vfu_pace pace; /* of all clients, since they come and go */
-	/* The command at hand, if it is one of many units: it goes on at the next look. */
+	/* The current command has many units, and continues in the next look. */
 	bool unfinished;
 	bool waits;    /* ... for the close thread, which wakes us */
 	uint64_t done; /* of it: bytes, or writes */
@@ -72,7 +72,7 @@ struct vfu_server {
 	struct vfu_server_stats stats;
 };
 
-/* What a command answers with. */
+/* The answer of a command. */
 struct vfu_reply {
 	size_t length; /* bytes of server->reply */
 	int fd;	       /* -1: none */
@@ -85,8 +85,8 @@ struct vfu_reply {
 int vfu_server_command(struct vfu_server *server, struct vfu_reply *reply);
 
 /*
- * Unmap what is in [first, first + count), the device first, the last of them first: as many as the look has steps for, and
- * one in any case. @return whether that was all.
+ * Unmap the entries [first, first + count), in the device first, the last entry first: as many as the look has steps for, and at
+ * least one. @return whether that was all.
  */
 bool vfu_server_dma_drop(struct vfu_server *server, unsigned int first, unsigned int count);
 
