@@ -44,7 +44,7 @@ struct rings {
 	struct rnic_cqe cqes[1 << RINGS_LOG_CQ];
 	struct rnic_rdma_wqe wqes[1 << RINGS_LOG_SQ];
 	uint64_t rq_wr_ids[1 << RINGS_LOG_RQ], srq_wr_ids[1 << RINGS_LOG_RQ];
-	uint32_t srq_next[1 << RINGS_LOG_RQ];
+	_Atomic uint32_t srq_next[1 << RINGS_LOG_RQ];
 	struct rnic_rdma_kind kinds[RNIC_RDMA_KINDS];
 	struct rnic_wq_dbrec dbrec;
 	struct rnic_cq_dbrec cq_dbrec;
