@@ -7,6 +7,7 @@
 #define L2	  0x1
 #define L3	  0x2
 #define L4	  0x4
+#define ALL	  (L2 | L3 | L4)
 #define STRIPPED  0x01
 #define OPTIONS	  0x02
 #define IPV6	  0x04
@@ -54,61 +55,29 @@ test_types_of_headers(void **state)
 		struct df_spec spec;
 		uint8_t ok, types;
 	} rows[] = {
-		{ { .version = 4, .proto = DF_TCP, .payload = 9 }, L2 | L3 | L4, IPV4 | TCP },
-		{ { .version = 4, .proto = DF_TCP, .tcp_flags = 0x10 },
-		  L2 | L3 | L4,
+		{ { DF_TCP4, .payload = 9 }, ALL, IPV4 | TCP },
+		{ { DF_TCP4, .tcp_flags = 0x10 }, ALL, IPV4 | TCP_ACK },
+		{ { DF_TCP4, .tcp_flags = 0x10, .tcp_options = 8, .padding = 6 },
+		  ALL,
 		  IPV4 | TCP_ACK },
-		{ { .version = 4,
-		    .proto = DF_TCP,
-		    .tcp_flags = 0x10,
-		    .tcp_options = 8,
-		    .padding = 6 },
-		  L2 | L3 | L4,
-		  IPV4 | TCP_ACK },
-		{ { .version = 6, .proto = DF_TCP, .tcp_flags = 0x18, .payload = 1 },
-		  L2 | L3 | L4,
-		  IPV6 | TCP_DATA },
-		{ { .version = 6, .proto = DF_UDP, .payload = 1001 }, L2 | L3 | L4, IPV6 | UDP },
-		{ { .version = 4, .proto = DF_UDP, .ip_options = 8 },
-		  L2 | L3 | L4,
-		  IPV4 | OPTIONS | UDP },
-		{ { .version = 6, .proto = DF_UDP, .ip_options = 8 },
-		  L2 | L3 | L4,
-		  IPV6 | OPTIONS | UDP },
-		{ { .version = 6, .proto = DF_TCP, .ip_options = 40, .tcp_flags = 0x10 },
-		  L2 | L3 | L4,
-		  IPV6 | OPTIONS | TCP_ACK },
+		{ { DF_TCP6, .tcp_flags = 0x18, .payload = 1 }, ALL, IPV6 | TCP_DATA },
+		{ { DF_UDP6, .payload = 1001 }, ALL, IPV6 | UDP },
+		{ { DF_UDP4, .ip_options = 8 }, ALL, IPV4 | OPTIONS | UDP },
+		{ { DF_UDP6, .ip_options = 8 }, ALL, IPV6 | OPTIONS | UDP },
+		{ { DF_TCP6, .ip_options = 40, .tcp_flags = 0x10 }, ALL, IPV6 | OPTIONS | TCP_ACK },
 		/* More options than the device looks at. */
-		{ { .version = 6, .proto = DF_UDP, .ip_options = 88 }, L2 | L3, IPV6 | OPTIONS },
+		{ { DF_UDP6, .ip_options = 88 }, L2 | L3, IPV6 | OPTIONS },
 		{ { .version = 4, .proto = 1, .payload = 56 }, L2 | L3, IPV4 },
 		{ { .version = 6, .proto = 58, .payload = 56 }, L2 | L3, IPV6 },
-		{ { .version = 4, .proto = DF_UDP, .fragment = 0x2000, .payload = 80 },
-		  L2 | L3,
-		  IPV4 | FRAGMENT },
-		{ { .version = 4, .proto = DF_TCP, .fragment = 0x0001, .payload = 80 },
-		  L2 | L3,
-		  IPV4 | FRAGMENT },
+		{ { DF_UDP4, .fragment = 0x2000, .payload = 80 }, L2 | L3, IPV4 | FRAGMENT },
+		{ { DF_TCP4, .fragment = 0x0001, .payload = 80 }, L2 | L3, IPV4 | FRAGMENT },
 		{ { .version = 6, .proto = 44, .payload = 80 }, L2 | L3, IPV6 | FRAGMENT },
 		/* Do not fragment is no fragment. */
-		{ { .version = 4, .proto = DF_TCP, .fragment = 0x4000 }, L2 | L3 | L4, IPV4 | TCP },
+		{ { DF_TCP4, .fragment = 0x4000 }, ALL, IPV4 | TCP },
 		{ { .payload = 60 }, L2, 0 },
-		{ { .version = 4,
-		    .proto = DF_TCP,
-		    .payload = 333,
-		    .tags = 1,
-		    .types = { CVLAN },
-		    .tcis = { 4095 } },
-		  L2 | L3 | L4,
-		  IPV4 | TCP },
-		{ { .version = 6,
-		    .proto = DF_UDP,
-		    .payload = 8000,
-		    .tags = 2,
-		    .types = { SVLAN, CVLAN },
-		    .tcis = { 1, 2 } },
-		  L2 | L3 | L4,
-		  IPV6 | UDP },
-		{ { .tags = 1, .types = { CVLAN }, .payload = 60 }, L2, 0 },
+		{ { DF_TCP4, .payload = 333, DF_TAG(CVLAN, 4095) }, ALL, IPV4 | TCP },
+		{ { DF_UDP6, .payload = 8000, DF_TAGS_OF(SVLAN, 1, CVLAN, 2) }, ALL, IPV6 | UDP },
+		{ { .payload = 60, DF_TAG(CVLAN, 0) }, L2, 0 },
 	};
 
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -116,10 +85,10 @@ test_types_of_headers(void **state)
 }
 
 static const struct df_spec kinds[] = {
-	{ .version = 4, .proto = DF_TCP, .payload = 33, .ip_options = 4, .padding = 3 },
-	{ .version = 4, .proto = DF_UDP, .payload = 33 },
-	{ .version = 6, .proto = DF_TCP, .payload = 33, .padding = 3 },
-	{ .version = 6, .proto = DF_UDP, .payload = 34 },
+	{ DF_TCP4, .payload = 33, .ip_options = 4, .padding = 3 },
+	{ DF_UDP4, .payload = 33 },
+	{ DF_TCP6, .payload = 33, .padding = 3 },
+	{ DF_UDP6, .payload = 34 },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -215,7 +184,7 @@ test_checksums_are_counted(void **state)
 static void
 test_datagrams_without_a_checksum(void **state)
 {
-	struct df_spec spec = { .version = 4, .proto = DF_UDP, .payload = 50 };
+	struct df_spec spec = { DF_UDP4, .payload = 50 };
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
 	uint32_t bytes;
@@ -224,7 +193,7 @@ test_datagrams_without_a_checksum(void **state)
 		bytes = df_build(w->out, &spec, 0);
 		memset(w->out + df_l4_checksum_at(&spec), 0, 2);
 		pass(w, bytes, 1, &cqe);
-		assert_int_equal(cqe.hds_ip_ext, spec.version == 4 ? L2 | L3 | L4 : L2 | L3);
+		assert_int_equal(cqe.hds_ip_ext, spec.version == 4 ? ALL : L2 | L3);
 		assert_int_equal(cqe.l4_l3_hdr_type, (spec.version == 4 ? IPV4 : IPV6) | UDP);
 	}
 }
@@ -233,7 +202,7 @@ test_datagrams_without_a_checksum(void **state)
 static void
 test_headers_of_datagrams_without_a_checksum(void **state)
 {
-	struct df_spec spec = { .version = 4, .proto = DF_UDP, .payload = 18 };
+	struct df_spec spec = { DF_UDP4, .payload = 18 };
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
 	uint32_t bytes, at;
@@ -247,7 +216,7 @@ test_headers_of_datagrams_without_a_checksum(void **state)
 			pass(w, bytes, 1 + at % 2, &cqe);
 			w->out[at] ^= 0x24;
 			/* Of the UDP header, the length, and what is a checksum now. */
-			ok = at < 34 ? L2 : at >= 38 && at < 42 ? L2 | L3 : L2 | L3 | L4;
+			ok = at < 34 ? L2 : at >= 38 && at < 42 ? L2 | L3 : ALL;
 			assert_int_equal(cqe.hds_ip_ext, ok);
 		}
 	}
@@ -257,7 +226,7 @@ test_headers_of_datagrams_without_a_checksum(void **state)
 static void
 test_lengths_that_lie(void **state)
 {
-	struct df_spec spec = { .version = 4, .proto = DF_UDP, .payload = 50 };
+	struct df_spec spec = { DF_UDP4, .payload = 50 };
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
 	uint32_t bytes = df_build(w->out, &spec, 0);
@@ -322,7 +291,7 @@ test_damage_on_the_wire_is_seen(void **state)
 static void
 test_sum_of_datagrams_without_a_checksum(void **state)
 {
-	struct df_spec spec = { .version = 4, .proto = DF_UDP };
+	struct df_spec spec = { DF_UDP4 };
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
 	uint32_t bytes;
@@ -331,7 +300,7 @@ test_sum_of_datagrams_without_a_checksum(void **state)
 		bytes = df_build(w->out, &spec, 0);
 		memset(w->out + df_l4_checksum_at(&spec), 0, 2);
 		pass(w, bytes, 1 + spec.payload % 3, &cqe);
-		assert_int_equal(cqe.hds_ip_ext, L2 | L3 | L4);
+		assert_int_equal(cqe.hds_ip_ext, ALL);
 		assert_int_equal(rnic_be16_to_cpu(cqe.checksum),
 				 df_fold(df_sum(w->out + 14, bytes - 14)));
 	}
@@ -342,13 +311,13 @@ static void
 test_sum_of_the_packet(void **state)
 {
 	static const struct df_spec specs[] = {
-		{ .version = 4, .proto = DF_TCP, .payload = 1, .padding = 5 },
-		{ .version = 4, .proto = DF_TCP, .payload = 1400, .ip_options = 4 },
-		{ .version = 6, .proto = DF_UDP, .payload = 77, .padding = 2 },
+		{ DF_TCP4, .payload = 1, .padding = 5 },
+		{ DF_TCP4, .payload = 1400, .ip_options = 4 },
+		{ DF_UDP6, .payload = 77, .padding = 2 },
 		{ .version = 4, .proto = 1, .payload = 99 },
 		{ .version = 6, .proto = 58, .payload = 101 },
-		{ .version = 4, .proto = DF_UDP, .fragment = 0x2001, .payload = 100 },
-		{ .version = 4, .proto = 132, .payload = 10, .tags = 1, .types = { CVLAN } },
+		{ DF_UDP4, .fragment = 0x2001, .payload = 100 },
+		{ .version = 4, .proto = 132, .payload = 10, DF_TAG(CVLAN, 0) },
 	};
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
@@ -377,14 +346,10 @@ test_sum_of_the_packet(void **state)
 static void
 set_vsd(struct df_world *w, bool vsd)
 {
-	struct rnic_modify_rq_in in = { 0 };
+	struct rnic_rqc rqc = { 0 };
 
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, w->rq.rqn);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_RDY);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_VSD);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_VSD, vsd);
-	assert_int_equal(dp_command(&w->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0), 0);
+	rnic_rqc_set(&rqc, RNIC_RQC_VSD, vsd);
+	assert_int_equal(drv_rq_change(&w->dp.drv, w->rq.rqn, RNIC_MODIFY_RQ_VSD, &rqc), 0);
 }
 
 /* The outer tag, of type 8100, goes from the frame into the completion; all else is as it was. */
@@ -392,15 +357,10 @@ static void
 test_tags_are_stripped(void **state)
 {
 	static const struct df_spec specs[] = {
-		{ .version = 4, .proto = DF_TCP, .payload = 100, .tags = 1, .types = { CVLAN } },
-		{ .version = 6, .proto = DF_UDP, .payload = 1400, .tags = 1, .types = { CVLAN } },
-		{ .payload = 50, .tags = 1, .types = { CVLAN } },
-		{ .version = 4,
-		  .proto = DF_UDP,
-		  .payload = 64,
-		  .tags = 2,
-		  .types = { CVLAN, CVLAN },
-		  .tcis = { 0, 0x123 } },
+		{ DF_TCP4, .payload = 100, DF_TAG(CVLAN, 0) },
+		{ DF_UDP6, .payload = 1400, DF_TAG(CVLAN, 0) },
+		{ .payload = 50, DF_TAG(CVLAN, 0) },
+		{ DF_UDP4, .payload = 64, DF_TAGS_OF(CVLAN, 0, CVLAN, 0x123) },
 	};
 	struct df_world *w = *state;
 	static uint8_t bare[DF_ROOM];
@@ -425,7 +385,7 @@ test_tags_are_stripped(void **state)
 			assert_int_equal(rnic_be16_to_cpu(cqe.vlan_info), 0xe001 + segments);
 			assert_int_equal(cqe.l4_l3_hdr_type & STRIPPED, STRIPPED);
 			if (tagged.version != 0)
-				assert_int_equal(cqe.hds_ip_ext, L2 | L3 | L4);
+				assert_int_equal(cqe.hds_ip_ext, ALL);
 			stripped++;
 		}
 	assert_int_equal(dp_stats(&w->dp).rx_vlans, stripped);
@@ -437,7 +397,7 @@ test_tags_are_stripped(void **state)
 static void
 test_tags_that_stay(void **state)
 {
-	struct df_spec spec = { .payload = 60, .tags = 1, .types = { CVLAN }, .tcis = { 0x77 } };
+	struct df_spec spec = { .payload = 60, DF_TAG(CVLAN, 0x77) };
 	struct df_world *w = *state;
 	struct rnic_cqe cqe;
 	uint32_t bytes = df_build(w->out, &spec, 0);
@@ -469,7 +429,7 @@ test_tags_that_stay(void **state)
 static void
 test_room_counts_without_the_tag(void **state)
 {
-	struct df_spec spec = { .payload = 100, .tags = 1, .types = { CVLAN } };
+	struct df_spec spec = { .payload = 100, DF_TAG(CVLAN, 0) };
 	struct df_world *w = *state;
 	uint32_t bytes = df_build(w->out, &spec, 0), i;
 	struct rnic_cqe cqe;

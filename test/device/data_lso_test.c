@@ -89,34 +89,18 @@ expect_frames(struct df_world *w, const struct df_spec *spec, uint32_t mss, uint
 }
 
 static const struct df_spec kinds[] = {
-	{ .version = 4, .proto = DF_TCP, .tcp_flags = ACK | PSH, .ip_id = 77, .seq = 1000 },
-	{ .version = 6, .proto = DF_TCP, .tcp_flags = ACK | PSH | FIN, .seq = 0x80000000 },
+	{ DF_TCP4, .tcp_flags = ACK | PSH, .ip_id = 77, .seq = 1000 },
+	{ DF_TCP6, .tcp_flags = ACK | PSH | FIN, .seq = 0x80000000 },
 	/* Numbers that wrap. */
-	{ .version = 4,
-	  .proto = DF_TCP,
-	  .tcp_flags = ACK | CWR | FIN,
-	  .ip_id = 0xfffe,
-	  .seq = 0xfffffc00,
+	{ DF_TCP4, .tcp_flags = ACK | CWR | FIN, .ip_id = 0xfffe, .seq = 0xfffffc00,
 	  .tcp_options = 12 },
 	/* The longest headers. */
-	{ .version = 4,
-	  .proto = DF_TCP,
-	  .tcp_flags = 0xff,
-	  .tags = 2,
-	  .types = { 0x88a8, 0x8100 },
-	  .tcis = { 5, 6 },
-	  .ip_options = 40,
+	{ DF_TCP4, .tcp_flags = 0xff, DF_TAGS_OF(0x88a8, 5, 0x8100, 6), .ip_options = 40,
 	  .tcp_options = 40 },
-	{ .version = 6,
-	  .proto = DF_TCP,
-	  .tcp_flags = ACK,
-	  .tags = 1,
-	  .types = { 0x8100 },
-	  .tcis = { 0x3001 },
-	  .tcp_options = 40 },
+	{ DF_TCP6, .tcp_flags = ACK, DF_TAG(0x8100, 0x3001), .tcp_options = 40 },
 	/* Datagrams, of which Linux makes its large sends too. */
-	{ .version = 4, .proto = DF_UDP, .ip_id = 9 },
-	{ .version = 6, .proto = DF_UDP, .ip_options = 8 },
+	{ DF_UDP4, .ip_id = 9 },
+	{ DF_UDP6, .ip_options = 8 },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -37,35 +37,20 @@ send_expected(struct df_world *w, uint32_t bytes, uint32_t segments, uint8_t cs_
 }
 
 static const struct df_spec kinds[] = {
-	{ .version = 4, .proto = DF_TCP },
-	{ .version = 4, .proto = DF_UDP },
-	{ .version = 6, .proto = DF_TCP },
-	{ .version = 6, .proto = DF_UDP },
-	{ .version = 4, .proto = DF_TCP, .ip_options = 40, .tcp_options = 40 },
-	{ .version = 4, .proto = DF_UDP, .ip_options = 4, .padding = 5 },
-	{ .version = 6, .proto = DF_TCP, .tcp_options = 12, .padding = 1 },
-	{ .version = 6, .proto = DF_UDP, .ip_options = 8 },
-	{ .version = 6, .proto = DF_TCP, .ip_options = 24, .padding = 7 },
-	{ .version = 4, .proto = DF_TCP, .tags = 1, .types = { CVLAN }, .tcis = { 0x2064 } },
-	{ .version = 6, .proto = DF_UDP, .tags = 1, .types = { SVLAN }, .tcis = { 0x0001 } },
-	{ .version = 4,
-	  .proto = DF_UDP,
-	  .tags = 2,
-	  .types = { SVLAN, CVLAN },
-	  .tcis = { 0x0fff, 0xe064 } },
-	{ .version = 4,
-	  .proto = DF_TCP,
-	  .tags = 2,
-	  .types = { CVLAN, CVLAN },
-	  .tcis = { 1, 2 },
-	  .ip_options = 40,
-	  .tcp_options = 40 },
-	{ .version = 6,
-	  .proto = DF_TCP,
-	  .tags = 2,
-	  .types = { SVLAN, CVLAN },
-	  .tcis = { 1, 2 },
-	  .tcp_options = 40 },
+	{ DF_TCP4 },
+	{ DF_UDP4 },
+	{ DF_TCP6 },
+	{ DF_UDP6 },
+	{ DF_TCP4, .ip_options = 40, .tcp_options = 40 },
+	{ DF_UDP4, .ip_options = 4, .padding = 5 },
+	{ DF_TCP6, .tcp_options = 12, .padding = 1 },
+	{ DF_UDP6, .ip_options = 8 },
+	{ DF_TCP6, .ip_options = 24, .padding = 7 },
+	{ DF_TCP4, DF_TAG(CVLAN, 0x2064) },
+	{ DF_UDP6, DF_TAG(SVLAN, 0x0001) },
+	{ DF_UDP4, DF_TAGS_OF(SVLAN, 0x0fff, CVLAN, 0xe064) },
+	{ DF_TCP4, DF_TAGS_OF(CVLAN, 1, CVLAN, 2), .ip_options = 40, .tcp_options = 40 },
+	{ DF_TCP6, DF_TAGS_OF(SVLAN, 1, CVLAN, 2), .tcp_options = 40 },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -155,8 +140,8 @@ static void
 test_frames_without_an_l4_checksum(void **state)
 {
 	static const struct df_spec others[] = {
-		{ .version = 4, .proto = DF_UDP, .fragment = 0x2000, .payload = 64 },
-		{ .version = 4, .proto = DF_TCP, .fragment = 0x0010, .payload = 64 },
+		{ DF_UDP4, .fragment = 0x2000, .payload = 64 },
+		{ DF_TCP4, .fragment = 0x0010, .payload = 64 },
 		{ .version = 4, .proto = 1, .payload = 64 },
 		{ .version = 6, .proto = 58, .payload = 64 },
 		{ .version = 6, .proto = 44, .payload = 64 },
@@ -174,7 +159,7 @@ test_frames_without_an_l4_checksum(void **state)
 	}
 	/* The packet claims a byte more than the frame has, or less than its headers. */
 	for (i = 0; i < 2; i++) {
-		spec = (struct df_spec){ .version = 4, .proto = DF_UDP, .payload = 64 };
+		spec = (struct df_spec){ DF_UDP4, .payload = 64 };
 		bytes = build(w, &spec);
 		w->out[17] = i == 0 ? 20 + 8 + 64 + 1 : 20 + 7;
 		memcpy(kept, w->out, bytes);
@@ -278,7 +263,7 @@ test_lengths_count_the_tag(void **state)
 static void
 test_many_small_pieces(void **state)
 {
-	struct df_spec spec = { .version = 6, .proto = DF_TCP, .payload = 500 };
+	struct df_spec spec = { DF_TCP6, .payload = 500 };
 	struct df_world *w = *state;
 	struct rnic_wqe_eth *eth;
 	uint32_t bytes, i;

@@ -2,6 +2,7 @@
 
 /* Receive queues and completion queues: scattering, what is too short or missing, overruns, arming. */
 #include "data_expect.h"
+#include "driver/counter.h"
 
 static int
 setup_rx(void **state, const struct dp_cq_conf *rx_cq, uint32_t log_stride)
@@ -78,14 +79,10 @@ post(struct dp_side *f, uint32_t count, uint32_t bytes)
 static uint64_t
 out_of_buffer(struct dp_side *f)
 {
-	struct rnic_query_q_counter_in in = { 0 };
-	struct rnic_query_q_counter_out out[2];
+	struct rnic_query_q_counter_out out;
 
-	rnic_query_q_counter_in_set(&in, RNIC_QUERY_Q_COUNTER_IN_COUNTER_SET_ID, f->dp.q_counter);
-	assert_int_equal(
-		dp_command(&f->dp, RNIC_CMD_QUERY_Q_COUNTER, 0, &in, sizeof(in), out, sizeof(out)),
-		0);
-	return rnic_query_q_counter_out_get(out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
+	assert_int_equal(drv_q_counter_query(&f->dp.drv, f->dp.q_counter, false, &out), 0);
+	return rnic_query_q_counter_out_get(&out, RNIC_QUERY_Q_COUNTER_OUT_OUT_OF_BUFFER);
 }
 
 static void
@@ -310,15 +307,12 @@ test_counter_set_changes(void **state)
 	struct dp_side *f = *state;
 	uint32_t first = f->dp.q_counter;
 	uint32_t second = dp_create_simple(&f->dp, RNIC_CMD_ALLOC_Q_COUNTER);
-	struct rnic_modify_rq_in in = { 0 };
+	struct rnic_rqc rqc = { 0 };
 
 	send_one(f, 64);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, f->rq.rqn);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_RDY);
-	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, RNIC_MODIFY_RQ_COUNTER_SET_ID);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_COUNTER_SET_ID, second);
-	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0), 0);
+	rnic_rqc_set(&rqc, RNIC_RQC_COUNTER_SET_ID, second);
+	assert_int_equal(drv_rq_change(&f->dp.drv, f->rq.rqn, RNIC_MODIFY_RQ_COUNTER_SET_ID, &rqc),
+			 0);
 	send_one(f, 64);
 	send_one(f, 64);
 	assert_int_equal(out_of_buffer(f), 1);
@@ -328,8 +322,9 @@ test_counter_set_changes(void **state)
 			 RNIC_STATUS_RES_BUSY);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_Q_COUNTER, first), 0);
 	/* Set 0 is none. */
-	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_COUNTER_SET_ID, 0);
-	assert_int_equal(dp_command(&f->dp, RNIC_CMD_MODIFY_RQ, 0, &in, sizeof(in), NULL, 0), 0);
+	rnic_rqc_set(&rqc, RNIC_RQC_COUNTER_SET_ID, 0);
+	assert_int_equal(drv_rq_change(&f->dp.drv, f->rq.rqn, RNIC_MODIFY_RQ_COUNTER_SET_ID, &rqc),
+			 0);
 	send_one(f, 64);
 	assert_int_equal(dp_destroy(&f->dp, RNIC_CMD_DEALLOC_Q_COUNTER, second), 0);
 }

@@ -27,6 +27,15 @@ struct df_spec {
 	uint32_t padding; /* bytes behind the packet */
 };
 
+/* Members of it: kinds of packets, and tags in front of one. */
+#define DF_TCP4		  .version = 4, .proto = DF_TCP
+#define DF_UDP4		  .version = 4, .proto = DF_UDP
+#define DF_TCP6		  .version = 6, .proto = DF_TCP
+#define DF_UDP6		  .version = 6, .proto = DF_UDP
+#define DF_TAG(type, tci) .tags = 1, .types = { type }, .tcis = { tci }
+#define DF_TAGS_OF(outer, outer_tci, inner, inner_tci) \
+	.tags = 2, .types = { outer, inner }, .tcis = { outer_tci, inner_tci }
+
 /* Where headers begin; of a frame of that kind, with whatever payload. */
 uint32_t df_l3(const struct df_spec *spec);
 uint32_t df_l4(const struct df_spec *spec);

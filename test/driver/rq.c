@@ -45,6 +45,20 @@ drv_rq_modify(struct drv *drv, uint32_t rqn, unsigned int from, unsigned int to)
 }
 
 int
+drv_rq_change(struct drv *drv, uint32_t rqn, uint64_t bitmask, const struct rnic_rqc *rqc)
+{
+	struct rnic_modify_rq_in in = { 0 };
+
+	drv_head(&in, RNIC_CMD_MODIFY_RQ, 0);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQ_STATE, RNIC_WQ_STATE_RDY);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_RQN, rqn);
+	rnic_modify_rq_in_set(&in, RNIC_MODIFY_RQ_IN_BITMASK, bitmask);
+	*rnic_modify_rq_in_rqc(&in) = *rqc;
+	rnic_rqc_set(rnic_modify_rq_in_rqc(&in), RNIC_RQC_STATE, RNIC_WQ_STATE_RDY);
+	return drv_execute(drv, &in, sizeof(in), NULL);
+}
+
+int
 drv_rq_query(struct drv *drv, uint32_t rqn, struct rnic_rqc *rqc)
 {
 	struct rnic_query_rq_out out;

@@ -21,6 +21,8 @@ uint32_t drv_rq_fill(void *in, const struct drv_rq *rq);
 int drv_rq_create(struct drv *drv, const struct drv_rq *rq, uint32_t *rqn);
 /* From, to: enum rnic_wq_state. */
 int drv_rq_modify(struct drv *drv, uint32_t rqn, unsigned int from, unsigned int to);
+/* In RDY: the fields of `rqc` that `bitmask` names (RNIC_MODIFY_RQ_...). */
+int drv_rq_change(struct drv *drv, uint32_t rqn, uint64_t bitmask, const struct rnic_rqc *rqc);
 int drv_rq_query(struct drv *drv, uint32_t rqn, struct rnic_rqc *rqc);
 
 #endif
