@@ -36,7 +36,6 @@ dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
 							.index = index,
 							.tag = tag,
 							.action = action,
-							.any_level = dp->any_level,
 							.value = value,
 							.to = destinations,
 							.count = count });

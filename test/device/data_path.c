@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "data_path.h"
+#include "driver/vport.h"
 #include "prm/init_seg.h"
 #include "prm/list.h"
-#include "prm/vport.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -126,28 +126,16 @@ bring_up(struct dp *dp)
 int
 dp_vport_modify(struct dp *dp, const struct dp_vport *vport)
 {
-	struct {
-		struct rnic_modify_nic_vport_context_in in;
-		struct rnic_mac_entry list[DP_VPORT_LIST];
-	} in = { 0 };
-	struct rnic_nic_vport_context *context =
-		rnic_modify_nic_vport_context_in_nic_vport_context(&in.in);
+	const struct drv_vport all = { .select = RNIC_NIC_VPORT_PROMISC |
+						 RNIC_NIC_VPORT_ADDRESSES_LIST,
+				       .promisc_uc = vport->promisc_uc,
+				       .promisc_mc = vport->promisc_mc,
+				       .promisc_all = vport->promisc_all,
+				       .list = vport->list,
+				       .count = vport->count,
+				       .entries = vport->macs };
 
-	rnic_modify_nic_vport_context_in_set(&in.in, RNIC_MODIFY_NIC_VPORT_CONTEXT_IN_FIELD_SELECT,
-					     RNIC_NIC_VPORT_PROMISC |
-						     RNIC_NIC_VPORT_ADDRESSES_LIST);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_UC, vport->promisc_uc);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_MC, vport->promisc_mc);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_PROMISC_ALL, vport->promisc_all);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_TYPE, vport->list);
-	rnic_nic_vport_context_set(context, RNIC_NIC_VPORT_CONTEXT_ALLOWED_LIST_SIZE, vport->count);
-	for (uint32_t i = 0; i < vport->count; i++) {
-		rnic_mac_entry_set(&in.list[i], RNIC_MAC_ENTRY_ADDRESS_47_32, vport->macs[i] >> 32);
-		rnic_mac_entry_set(&in.list[i], RNIC_MAC_ENTRY_ADDRESS_31_0,
-				   (uint32_t)vport->macs[i]);
-	}
-	return dp_command(dp, RNIC_CMD_MODIFY_NIC_VPORT_CONTEXT, 0, &in,
-			  sizeof(in.in) + vport->count * sizeof(in.list[0]), NULL, 0);
+	return drv_vport_modify(&dp->drv, &all);
 }
 
 /* How commands go there. */
@@ -221,7 +209,7 @@ dp_restart(struct dp *dp)
 {
 	dp->hn.used = 0;
 	dp->eq_consumer = 0;
-	dp->root = dp->next_flow = 0;
+	dp->root = 0;
 	return bring_up(dp);
 }
 

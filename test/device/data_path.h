@@ -41,9 +41,8 @@ struct dp {
 	uint32_t ts_format;	/* of SQs, RQs and QPs that are made: enum rnic_ts_format */
 	struct rnic_eqe *eqes;
 	uint32_t eq_entries, eq_consumer;
-	uint32_t root, next_flow; /* of dp_steer() */
-	bool any_level;		  /* of tables that dp_flow_set() leads to */
-	uint32_t syndrome;	  /* of the last command */
+	uint32_t root;	   /* table */
+	uint32_t syndrome; /* of the last command */
 };
 
 struct dp_cq {

@@ -326,43 +326,40 @@ test_unknown_opcodes(void **state)
 	}
 }
 
+/* Of a SEND with room for a data segment, which is written by now. */
+static struct rnic_wqe_eth *
+eth_segment(struct dp_side *f)
+{
+	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	return dp_wqe_at(&f->sq, 1);
+}
+
 static void
 test_bad_control_segments(void **state)
 {
 	struct dp_side *f = *state;
-	struct rnic_wqe_ctrl *ctrl;
-	struct rnic_wqe_eth *eth;
 
-	/* ds 1: no Ethernet segment. Another queue's number. */
+	/* ds 1: no Ethernet segment. Another queue's number; ds 0, in a WQE of one block. */
 	dp_wqe(&f->sq, RNIC_WQE_SEND, 1, RNIC_WQE_CE_ALWAYS);
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
-	ctrl = dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn + 1, 3));
+	eth_segment(f);
+	f->sq.last->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn + 1, 3));
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
-	/* ds 0, in a WQE of one block. */
-	ctrl = dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	ctrl->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn, 0));
+	eth_segment(f);
+	f->sq.last->qpn_ds = rnic_cpu_to_be32(RNIC_WQE_CTRL_DW1(f->sq.sqn, 0));
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* An inline header longer than the WQE; offloads that are not offered. */
-	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	eth = dp_wqe_at(&f->sq, 1);
-	eth->inline_header_size = rnic_cpu_to_be16(19);
+	eth_segment(f)->inline_header_size = rnic_cpu_to_be16(19);
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
-	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	eth = dp_wqe_at(&f->sq, 1);
-	eth->cs_flags = RNIC_WQE_ETH_L3_INNER_CSUM;
+	eth_segment(f)->cs_flags = RNIC_WQE_ETH_L3_INNER_CSUM;
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
-	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	eth = dp_wqe_at(&f->sq, 1);
-	eth->cs_flags = RNIC_WQE_ETH_L4_CSUM | RNIC_WQE_ETH_L4_INNER_CSUM;
+	eth_segment(f)->cs_flags = RNIC_WQE_ETH_L4_CSUM | RNIC_WQE_ETH_L4_INNER_CSUM;
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* A tag to insert and an inline header: there is room for one of them. */
-	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
-	eth = dp_wqe_at(&f->sq, 1);
-	eth->inline_header_size = rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN | 18);
+	eth_segment(f)->inline_header_size = rnic_cpu_to_be16(RNIC_WQE_ETH_INSERT_VLAN | 18);
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);
 	/* Inline data that runs out of the WQE. */
-	dp_wqe(&f->sq, RNIC_WQE_SEND, 3, RNIC_WQE_CE_ALWAYS);
+	eth_segment(f);
 	((struct rnic_wqe_inline *)dp_wqe_at(&f->sq, 2))->byte_count =
 		rnic_cpu_to_be32(RNIC_WQE_INLINE | 13);
 	expect_failure(f, RNIC_SYND_LOCAL_QP_OPERATION);

@@ -355,35 +355,22 @@ test_held_frame_dies_with_the_link(void **state)
 	assert_int_equal(dp_stats(&side->dp).wire_dropped, 2);
 }
 
-/* The only entry of the root table: each frame goes to both. */
-static void
-steer_to_both(struct dp *dp, const struct dp_rq *first, const struct dp_rq *second)
-{
-	struct rnic_flow_destination to[2] = { 0 };
-	uint32_t root = dp_table_create(dp, 0, 4, 0), group;
-	int status;
-
-	group = dp_group_create(dp, root, 0, 0, NULL, &status);
-	assert_int_equal(status, 0);
-	to[0] = drv_to_tir(first->tirn);
-	to[1] = drv_to_tir(second->tirn);
-	assert_int_equal(dp_flow_set(dp, root, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, 2),
-			 0);
-	assert_int_equal(drv_root_set(&dp->drv, root), 0);
-}
-
 /* The first queue's buffers lie across what is sent from in + 1; the second one has a buffer of its own, which is returned. */
 static uint8_t *
 open_two_receivers(struct fixture *f)
 {
 	struct dp_side *side = &f->a;
 	struct dp_rq other;
+	uint32_t tirns[2];
 	uint8_t *buffer;
 
 	LOOP(f, .foreign_memory = true);
 	assert_int_equal(dp_rq_create(&side->dp, &other, &side->rx_cq, 4, 4), 0);
 	assert_int_equal(dp_tir_create(&other), 0);
-	steer_to_both(&side->dp, &side->rq, &other);
+	/* Each frame goes to both. */
+	tirns[0] = side->rq.tirn;
+	tirns[1] = other.tirn;
+	assert_int_equal(drv_root_to_tirs(&side->dp.drv, tirns, 2, NULL), 0);
 	buffer = dp_alloc(&side->dp, 2048, 64);
 	dp_post(&other, buffer, 2048);
 	dp_rq_record(&other);

@@ -7,6 +7,7 @@
 #include <rte_bus_vdev.h>
 #include <rte_eal.h>
 #include <rte_eth_ring.h>
+#include <rte_ethdev.h>
 
 #include "wire_cable.h"
 #include "softrnic/base/poller.h"
@@ -21,6 +22,15 @@ cable_make(void)
 
 	assert_true(id >= 0);
 	return (uint16_t)id;
+}
+
+uint16_t
+cable_id(void)
+{
+	uint16_t id;
+
+	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
+	return id;
 }
 
 void
@@ -133,6 +143,14 @@ cable_pass_both_ways(struct dp_side *ww)
 	cable_take(60, 3);
 	cable_take(1514, 4);
 	cable_take_none();
+}
+
+void
+cable_comes(struct dp_side *ww)
+{
+	cable_make();
+	cable_wait_for_link(ww, true);
+	cable_pass_both_ways(ww);
 }
 
 int

@@ -21,6 +21,7 @@ extern struct rte_mempool *cable_pool;
 
 /* Make the ethdev; its number. And remove it. */
 uint16_t cable_make(void);
+uint16_t cable_id(void);
 void cable_end(void);
 /* How many pools of mbufs wires have now. */
 unsigned int cable_pools(void);
@@ -42,6 +43,8 @@ void cable_nap(unsigned int *naps, const char *what);
 void cable_open(struct dp_side *ww);
 void cable_wait_for_link(struct dp_side *ww, bool up);
 void cable_pass_both_ways(struct dp_side *ww);
+/* The ethdev is made, and the device that was without has it: it works. */
+void cable_comes(struct dp_side *ww);
 
 /* Of each test: there is the ethdev, and the device if wanted; at their end all mbufs are back. */
 int cable_setup(void **state);

@@ -66,7 +66,7 @@ test_the_ethdev_is_ours_until_the_end(void **state)
 	assert_int_equal(free_ports(), 1);
 	cable_open(ww);
 	assert_int_equal(free_ports(), 0);
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
+	id = cable_id();
 	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
 	assert_string_equal(owner.name, "softrnic wired");
 	assert_int_equal(rte_eth_promiscuous_get(id), 1);
@@ -83,9 +83,8 @@ test_an_ethdev_that_is_not_ours_any_more_is_not_stopped(void **state)
 	struct rte_eth_dev_owner owner;
 	struct rte_eth_conf conf = { 0 };
 	struct dp_side *ww = *state;
-	uint16_t id;
+	const uint16_t id = cable_id();
 
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	assert_int_equal(rte_eth_dev_owner_get(id, &owner), 0);
 	assert_int_equal(rte_eth_dev_owner_unset(id, owner.id), 0);
 	ww_close(ww);
@@ -111,10 +110,9 @@ test_an_ethdev_that_somebody_else_has_is_refused(void **state)
 {
 	struct rte_eth_dev_owner owner = { .name = "another" };
 	struct rte_eth_conf conf = { 0 };
-	uint16_t id;
+	const uint16_t id = cable_id();
 
 	(void)state;
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	assert_int_equal(rte_eth_dev_owner_new(&owner.id), 0);
 	assert_int_equal(rte_eth_dev_owner_set(id, &owner), 0);
 	refuse(-EPERM);
@@ -178,9 +176,8 @@ static void
 test_the_link_follows_the_ethdevs(void **state)
 {
 	struct dp_side *ww = *state;
-	uint16_t id;
+	const uint16_t id = cable_id();
 
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	cable_wait_for_link(ww, true);
 	ww_link_events(ww, RNIC_PORT_CHANGE_DOWN);
 	assert_int_equal(rte_eth_dev_set_link_down(id), 0);
@@ -325,18 +322,15 @@ test_an_ethdev_whose_device_is_pulled_out_is_closed(void **state)
 {
 	unsigned int naps = 0;
 	struct dp_side *ww = *state;
-	uint16_t id;
+	const uint16_t id = cable_id();
 
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	rte_eth_dev_callback_process(&rte_eth_devices[id], RTE_ETH_EVENT_INTR_RMV, NULL);
 	softrnic_poll(ww->poller);
 	assert_false(ww->dp.dev->port.link_up);
 	while (rte_eth_dev_is_valid_port(id))
 		cable_nap(&naps, "the ethdev is not closed");
 	cable_end();
-	cable_make();
-	cable_wait_for_link(ww, true);
-	cable_pass_both_ways(ww);
+	cable_comes(ww);
 }
 
 /* Of one thread for another: ThreadSanitizer does not see the locks of EAL in between. */
@@ -386,9 +380,7 @@ test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
 		cable_nap(&naps, "the ethdev is not closed");
 	assert_false(ww->dp.dev->port.link_up);
 	cable_end();
-	cable_make();
-	cable_wait_for_link(ww, true);
-	cable_pass_both_ways(ww);
+	cable_comes(ww);
 }
 
 static atomic_uint asked; /* 1: somebody is asking for the link, 2: has the answer */
@@ -412,9 +404,8 @@ test_an_ethdev_goes_when_nobody_asks_it_any_more(void **state)
 	static struct eth_dev_ops ops;
 	unsigned int naps = 0;
 	struct dp_side *ww = *state;
-	uint16_t id;
+	const uint16_t id = cable_id();
 
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
 	atomic_store(&asked, 0);
 	ops = *rte_eth_devices[id].dev_ops;
 	atomic_store(&driver_ops, rte_eth_devices[id].dev_ops);
@@ -456,7 +447,7 @@ test_an_ethdev_that_was_given_back_keeps_its_pool(void **state)
 	uint16_t id;
 
 	cable_open(ww);
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
+	id = cable_id();
 	ww_close(ww);
 	assert_int_equal(cable_pools(), 1);
 	assert_int_equal(rte_eth_dev_start(id), 0);
@@ -505,7 +496,7 @@ test_wires_whose_ethdevs_had_the_same_number_share_no_pool(void **state)
 
 	(void)state;
 	cable_open(&first);
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
+	id = cable_id();
 	cable_end();
 	ret = rte_eth_from_rings("other", &cable_in, 1, &cable_out, 1, 0);
 	assert_int_equal(ret, id);
@@ -516,9 +507,7 @@ test_wires_whose_ethdevs_had_the_same_number_share_no_pool(void **state)
 	ww_close(&second);
 	assert_int_equal(rte_vdev_uninit("net_ring_other"), 0);
 	assert_int_equal(cable_pools(), 1);
-	cable_make();
-	cable_wait_for_link(&first, true);
-	cable_pass_both_ways(&first);
+	cable_comes(&first);
 	ww_close(&first);
 }
 

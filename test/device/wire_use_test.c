@@ -38,10 +38,7 @@ count_tx(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 static struct rte_eth_dev *
 cable_dev(void)
 {
-	uint16_t id;
-
-	assert_int_equal(rte_eth_dev_get_port_by_name(CABLE_ETHDEV, &id), 0);
-	return &rte_eth_devices[id];
+	return &rte_eth_devices[cable_id()];
 }
 
 /* The ethdev's bursts are counted, and its operations can be others, from its start on. */
@@ -298,7 +295,7 @@ test_an_ethdev_is_stopped_to_get_its_mtu(void **state)
 		/* The wire has let go of it by then. */
 		cable_wait_for_link(ww, true);
 		cable_pass_both_ways(ww);
-		assert_int_equal(rte_eth_promiscuous_get(cable_dev()->data->port_id), 1);
+		assert_int_equal(rte_eth_promiscuous_get(cable_id()), 1);
 	}
 }
 
@@ -321,7 +318,7 @@ wait_to_have_it_back(void)
 	unsigned int naps = 0;
 
 	while (owner.id != RTE_ETH_DEV_NO_OWNER) {
-		assert_int_equal(rte_eth_dev_owner_get(cable_dev()->data->port_id, &owner), 0);
+		assert_int_equal(rte_eth_dev_owner_get(cable_id(), &owner), 0);
 		cable_nap(&naps, "the ethdev is not given back");
 	}
 }
@@ -342,9 +339,7 @@ test_an_ethdev_that_does_not_start_again_is_left(void **state)
 	wait_to_have_it_back();
 	assert_int_equal(bursts_in(ww, 100), 0);
 	cable_end();
-	cable_make();
-	cable_wait_for_link(ww, true);
-	cable_pass_both_ways(ww);
+	cable_comes(ww);
 }
 
 /* Its bursts are ethdev's dummies then: a link that is up would be a lie. */
@@ -362,11 +357,9 @@ test_an_ethdev_that_does_not_stop_is_left(void **state)
 	cable_wait_for_link(ww, false);
 	wait_to_have_it_back();
 	assert_int_equal(bursts_in(ww, 100), 0);
-	assert_int_equal(rte_eth_dev_stop(cable_dev()->data->port_id), 0);
+	assert_int_equal(rte_eth_dev_stop(cable_id()), 0);
 	cable_end();
-	cable_make();
-	cable_wait_for_link(ww, true);
-	cable_pass_both_ways(ww);
+	cable_comes(ww);
 }
 
 static int
@@ -388,7 +381,7 @@ test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
 	ops.dev_start = start_never_again;
 	cable_open(ww);
 	cable_wait_for_link(ww, true);
-	id = cable_dev()->data->port_id;
+	id = cable_id();
 	set_port_mtu(ww, LARGE);
 	while (rte_eth_dev_is_valid_port(id)) {
 		softrnic_poll(ww->poller);
@@ -396,9 +389,7 @@ test_an_ethdev_that_is_pulled_out_while_it_is_stopped_is_closed(void **state)
 	}
 	cable_wait_for_link(ww, false);
 	cable_end();
-	cable_make();
-	cable_wait_for_link(ww, true);
-	cable_pass_both_ways(ww);
+	cable_comes(ww);
 }
 
 static int
