@@ -272,8 +272,10 @@ test_the_peers_tables_end_the_senders_turn(void **state)
 	const struct softrnic_conf other = { .name = "peer", .wire = "pair:cable" };
 	struct dw *w = *state, sender, peer;
 
-	dw_open(&sender, w->poller, &conf);
-	dw_open(&peer, w->poller, &other);
+	assert_int_equal(dp_open_quick(&sender.dp, w->poller, &conf), 0);
+	assert_int_equal(dp_open_quick(&peer.dp, w->poller, &other), 0);
+	dw_open(&sender);
+	dw_open(&peer);
 	make_long_way(&peer);
 	send_frames(&sender, &sender.sq, 50);
 	softrnic_poll(w->poller);
@@ -700,7 +702,7 @@ test_very_long_keys_are_looked_at_in_pieces(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(test_##name, dw_setup, dp_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(test_##name, dw_setup_quick, dp_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_long_way_ends_the_turn),
 		T(a_round_does_not_end_with_the_one_before),

@@ -26,12 +26,10 @@ open_queue(struct dw *w, unsigned int i, const struct dp_cq_conf *cq)
 }
 
 void
-dw_open(struct dw *w, struct softrnic_poller *poller, const struct softrnic_conf *conf)
+dw_open(struct dw *w)
 {
 	const struct dp_cq_conf cq = { .log_size = 13, .uar = 1, .ignore_overrun = true };
 
-	w->poller = poller;
-	OK(dp_open_quick(&w->dp, w->poller, conf)); /* polls are counted */
 	OK(dp_cq_create(&w->dp, &w->tx_cq, &cq));
 	OK(dp_sq_create(&w->dp, &w->sq, &w->tx_cq, 8, 2, 0));
 	w->out = dp_alloc(&w->dp, 16384, 4096);
@@ -41,20 +39,32 @@ dw_open(struct dw *w, struct softrnic_poller *poller, const struct softrnic_conf
 		open_queue(w, i, &cq);
 }
 
-int
-dw_setup(void **state)
+static int
+setup(void **state, bool quick)
 {
 	const struct softrnic_conf conf = { .name = "data",
 					    .wire = "loop",
 					    .mac = { 0x02, 0x00, 0x00, 0xaa, 0xbb, 0xcc } };
 	struct dw *w = calloc(1, sizeof(*w));
-	struct softrnic_poller *poller;
 
 	assert_non_null(w);
-	OK(softrnic_poller_create(&poller));
-	dw_open(w, poller, &conf);
+	OK(softrnic_poller_create(&w->poller));
+	OK((quick ? dp_open_quick : dp_open)(&w->dp, w->poller, &conf));
+	dw_open(w);
 	*state = w;
 	return 0;
+}
+
+int
+dw_setup(void **state)
+{
+	return setup(state, false);
+}
+
+int
+dw_setup_quick(void **state)
+{
+	return setup(state, true);
 }
 
 void

@@ -22,10 +22,11 @@ struct dw {
 	uint8_t *out, *in; /* pages: 16 KiB to send from; all that is received comes to `in` */
 };
 
-/* *state: a struct dw, for dp_teardown(). */
+/* *state: a struct dw, for dp_teardown(). quick: commands are no polls, for tests that count what a poll does. */
 int dw_setup(void **state);
-/* One more device on the same poller, or the first one. */
-void dw_open(struct dw *w, struct softrnic_poller *poller, const struct softrnic_conf *conf);
+int dw_setup_quick(void **state);
+/* Its queues, once there is a device. */
+void dw_open(struct dw *w);
 
 /* Write a SEND of the first `bytes` at w->out and ring it. */
 void dw_send(struct dw *w, uint32_t bytes);
