@@ -6,41 +6,6 @@
 
 #include "data_path.h"
 
-uint32_t
-dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table)
-{
-	const struct drv_table table = { level, log_size, miss_table };
-	uint32_t number;
-
-	return drv_table_create(&dp->drv, &table, &number) == 0 ? number : 0;
-}
-
-uint32_t
-dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
-		const struct rnic_fte_match_set_lyr_2_4 *mask, int *status)
-{
-	const struct drv_group group = { table, start, end, mask };
-	uint32_t number;
-
-	*status = drv_group_create(&dp->drv, &group, &number);
-	return number;
-}
-
-int
-dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
-	    const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
-	    const struct rnic_flow_destination *destinations, uint32_t count)
-{
-	return drv_fte_set(&dp->drv, &(struct drv_fte){ .table = table,
-							.group = group,
-							.index = index,
-							.tag = tag,
-							.action = action,
-							.value = value,
-							.to = destinations,
-							.count = count });
-}
-
 int
 dp_steer_all(struct dp_rq *rq)
 {

@@ -102,7 +102,6 @@ create_eq(struct dp *dp)
 static int
 bring_up(struct dp *dp)
 {
-	static const struct dp_vport all = { .promisc_all = true };
 	int status = hn_try_enable(&dp->hn), i;
 
 	if (status == 0)
@@ -119,23 +118,8 @@ bring_up(struct dp *dp)
 	if (status == 0)
 		status = create_key(dp);
 	if (status == 0)
-		status = dp_vport_modify(dp, &all);
+		status = drv_vport_promisc_set(&dp->drv, true);
 	return status;
-}
-
-int
-dp_vport_modify(struct dp *dp, const struct dp_vport *vport)
-{
-	const struct drv_vport all = { .select = RNIC_NIC_VPORT_PROMISC |
-						 RNIC_NIC_VPORT_ADDRESSES_LIST,
-				       .promisc_uc = vport->promisc_uc,
-				       .promisc_mc = vport->promisc_mc,
-				       .promisc_all = vport->promisc_all,
-				       .list = vport->list,
-				       .count = vport->count,
-				       .entries = vport->macs };
-
-	return drv_vport_modify(&dp->drv, &all);
 }
 
 /* How commands go there. */

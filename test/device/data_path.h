@@ -79,7 +79,7 @@ struct dp_rq {
 
 /*
  * Make a device in READY state on a poller (NULL: one of its own). Returns 0 or -errno, or a command status. quick: commands
- * by hn_quick().
+ * by hn_quick(). Its vport lets all through, so that flow tables decide alone.
  */
 int dp_open_quick(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
 int dp_open(struct dp *dp, struct softrnic_poller *poller, const struct softrnic_conf *conf);
@@ -154,27 +154,10 @@ uint32_t dp_rq_state(struct dp_rq *rq);
 /* A direct TIR for the queue, once. */
 int dp_tir_create(struct dp_rq *rq);
 
-/* What the vport lets through; dp_open() leaves it with promisc_all, so that flow tables decide alone. */
-#define DP_VPORT_LIST 8
-struct dp_vport {
-	bool promisc_uc, promisc_mc, promisc_all;
-	uint32_t list; /* enum rnic_allowed_list_type: this list becomes `macs` */
-	uint32_t count;
-	uint64_t macs[DP_VPORT_LIST];
-};
-int dp_vport_modify(struct dp *dp, const struct dp_vport *vport);
-
 /* A key to be read, of so many pages of 2^log_page bytes: the first at iova, each `step` behind the one before. */
 int dp_key_create(struct dp *dp, uint32_t pages, uint32_t log_page, uint64_t iova, uint64_t step,
 		  uint32_t *number);
 
-/* Flow tables. */
-uint32_t dp_table_create(struct dp *dp, uint32_t level, uint32_t log_size, uint32_t miss_table);
-uint32_t dp_group_create(struct dp *dp, uint32_t table, uint32_t start, uint32_t end,
-			 const struct rnic_fte_match_set_lyr_2_4 *mask, int *status);
-int dp_flow_set(struct dp *dp, uint32_t table, uint32_t group, uint32_t index,
-		const struct rnic_fte_match_set_lyr_2_4 *value, uint32_t action, uint32_t tag,
-		const struct rnic_flow_destination *destinations, uint32_t count);
 /* Everything that arrives goes to this queue: a root table with one group that matches all. */
 int dp_steer_all(struct dp_rq *rq);
 

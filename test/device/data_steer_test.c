@@ -10,7 +10,7 @@
 
 #include "data_world.h"
 #include "driver/counter.h"
-#include "prm/vport.h"
+#include "driver/vport.h"
 #include "softrnic/base/device.h"
 #include "softrnic/receive/steer.h"
 
@@ -124,25 +124,25 @@ test_vport_takes_its_own_addresses_only(void **state)
 	enum { OWN, OTHER, STRANGER, GROUP, BROADCAST, MACS };
 	static const uint64_t macs[MACS] = { 0x020000aabbcc, 0x020000000002, 0x020000000004,
 					     0x01005e000001, 0xffffffffffff };
+	static const uint64_t listed[] = { 0x020000000003, 0x020000000002 };
+	static const uint64_t broadcast[] = { 0xffffffffffff };
 	static const struct {
-		struct dp_vport vport;
+		struct drv_vport vport;
 		unsigned int taken[MACS];
 	} rows[] = {
 		/* Its permanent address is its own, whatever the lists say. */
 		{ { .list = RNIC_ALLOWED_LIST_UC }, { [OWN] = 1 } },
 		/* Of the lists each stays when the other one changes. */
-		{ { .list = RNIC_ALLOWED_LIST_UC,
-		    .count = 2,
-		    .macs = { 0x020000000003, 0x020000000002 } },
+		{ { .list = RNIC_ALLOWED_LIST_UC, .count = 2, .entries = listed },
 		  { [OWN] = 1, [OTHER] = 1 } },
-		{ { .list = RNIC_ALLOWED_LIST_MC, .count = 1, .macs = { 0xffffffffffff } },
+		{ { .list = RNIC_ALLOWED_LIST_MC, .count = 1, .entries = broadcast },
 		  { [OWN] = 1, [OTHER] = 1, [BROADCAST] = 1 } },
-		{ { .promisc_mc = true,
-		    .list = RNIC_ALLOWED_LIST_MC,
+		{ { .list = RNIC_ALLOWED_LIST_MC,
 		    .count = 1,
-		    .macs = { 0xffffffffffff } },
+		    .entries = broadcast,
+		    .promisc_mc = true },
 		  { [OWN] = 1, [OTHER] = 1, [GROUP] = 1, [BROADCAST] = 1 } },
-		{ { .promisc_uc = true, .list = RNIC_ALLOWED_LIST_MC },
+		{ { .list = RNIC_ALLOWED_LIST_MC, .promisc_uc = true },
 		  { [OWN] = 1, [OTHER] = 1, [STRANGER] = 1 } },
 		{ { .promisc_all = true }, { 1, 1, 1, 1, 1 } },
 	};
@@ -150,7 +150,10 @@ test_vport_takes_its_own_addresses_only(void **state)
 
 	dw_root_to_first(w);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(dp_vport_modify(&w->dp, &rows[i].vport), 0);
+		struct drv_vport vport = rows[i].vport;
+
+		vport.select = DRV_VPORT_FILTER;
+		assert_int_equal(drv_vport_modify(&w->dp.drv, &vport), 0);
 		for (unsigned int m = 0; m < MACS; m++)
 			assert_int_equal(arrives_mac(w, macs[m]), rows[i].taken[m]);
 	}
@@ -160,12 +163,11 @@ test_vport_takes_its_own_addresses_only(void **state)
 static void
 test_vport_counts_what_it_takes(void **state)
 {
-	static const struct dp_vport own = { .list = RNIC_ALLOWED_LIST_UC };
 	struct dw *w = *state;
 	struct rnic_vport_counters counters;
 
 	dw_root_to_first(w);
-	assert_int_equal(dp_vport_modify(&w->dp, &own), 0);
+	assert_int_equal(drv_vport_promisc_set(&w->dp.drv, false), 0);
 	assert_int_equal(arrives_mac(w, 0x020000aabbcc), 1);
 	assert_int_equal(arrives_mac(w, 0x020000000002), 0);
 	assert_int_equal(arrives_mac(w, 0x01005e000001), 0);

@@ -383,21 +383,12 @@ test_deliveries_of_a_frame_have_an_end(void **state)
 {
 	enum { COPIES = 64 };
 	struct fixture *f = *state;
-	struct rnic_flow_destination to[COPIES] = { 0 };
-	uint32_t key = deep_key(f->two->b.end, f->two->in), table, group;
-	int status;
+	uint32_t key = deep_key(f->two->b.end, f->two->in), tirns[COPIES];
 
 	assert_int_equal(dp_tir_create(&f->rq), 0);
-	table = dp_table_create(f->b, 0, 1, 0);
-	group = dp_group_create(f->b, table, 0, 0, NULL, &status);
-	assert_int_equal(status, 0);
-	for (uint32_t i = 0; i < COPIES; i++) {
-		to[i] = drv_to_tir(f->rq.tirn);
-	}
-	assert_int_equal(
-		dp_flow_set(f->b, table, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, COPIES),
-		0);
-	assert_int_equal(drv_root_set(&f->b->drv, table), 0);
+	for (uint32_t i = 0; i < COPIES; i++)
+		tirns[i] = f->rq.tirn;
+	assert_int_equal(drv_root_to_tirs(&f->b->drv, tirns, COPIES, NULL), 0);
 	for (uint32_t i = 0; i < COPIES; i++)
 		post_segments(f, key, 1, BYTES);
 	dp_rq_record(&f->rq);

@@ -333,16 +333,16 @@ static void
 test_mac_of_the_list(void **state)
 {
 	struct qw_two *two = *state;
-	const struct dp_vport vport = {
-		.list = RNIC_ALLOWED_LIST_UC,
-		.count = 1,
-		.macs = { UINT64_C(0x020000000082) },
-	};
+	const uint64_t mac = UINT64_C(0x020000000082);
+	const struct drv_vport vport = { .select = RNIC_NIC_VPORT_ADDRESSES_LIST,
+					 .list = RNIC_ALLOWED_LIST_UC,
+					 .count = 1,
+					 .entries = &mac };
 	struct qw_end another = *two->b.end;
 
 	another.mac[5] ^= 0x80;
 	lead_to(&two->a, &two->b, &another);
-	assert_int_equal(dp_vport_modify(&two->b.end->dp, &vport), 0);
+	assert_int_equal(drv_vport_modify(&two->b.end->dp.drv, &vport), 0);
 	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 1, two->in);
 	qw_done(two, 0);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 0);

@@ -17,6 +17,7 @@
 #include "softrnic/wire/ops.h"
 #include "wire_world.h"
 #include "driver/counter.h"
+#include "driver/vport.h"
 #include "../cpu_time.h"
 #include "softrnic/base/object.h"
 
@@ -339,16 +340,15 @@ test_a_file_that_breaks_off_ends_there(void **state)
 static void
 test_a_frame_that_nobody_wants_waits_for_a_change_of_mind(void **state)
 {
-	static const struct dp_vport none = { 0 }, all = { .promisc_all = true };
 	struct dp_side *ww = *state;
 
 	open_rx_of(ww, 5);
-	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	assert_int_equal(drv_vport_promisc_set(&ww->dp.drv, false), 0);
 	ww_post(ww, 10);
 	dp_run(&ww->dp);
 	ww_expect_none(ww);
 	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 0);
-	assert_int_equal(dp_vport_modify(&ww->dp, &all), 0);
+	assert_int_equal(drv_vport_promisc_set(&ww->dp.drv, true), 0);
 	dp_run(&ww->dp);
 	for (uint32_t i = 0; i < 5; i++)
 		ww_expect(ww, length_of(i), i);
@@ -357,11 +357,10 @@ test_a_frame_that_nobody_wants_waits_for_a_change_of_mind(void **state)
 static void
 test_frames_that_nobody_wants_hold_a_file_up_only_once(void **state)
 {
-	static const struct dp_vport none = { 0 };
 	struct dp_side *ww = *state;
 
 	open_rx_of(ww, 5);
-	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	assert_int_equal(drv_vport_promisc_set(&ww->dp.drv, false), 0);
 	ww_post(ww, 10);
 	poll_until(ww, !is_up(ww));
 	assert_int_equal(dp_stats(&ww->dp).rx_unmatched, 5);
@@ -407,7 +406,6 @@ static void
 test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
 {
 	const uint32_t others = softrnic_object_limit(SOFTRNIC_RQ) - 1;
-	static const struct dp_vport none = { 0 };
 	struct dp_rq other;
 	uint64_t ready, many;
 	struct dp_side *ww = *state;
@@ -416,7 +414,7 @@ test_a_frame_waits_as_cheaply_with_many_queues_that_do_not_receive(void **state)
 	open_rx_of(ww, 1);
 	/* It is ready, and has no buffer. */
 	ready = waiting_poll_ns(ww);
-	assert_int_equal(dp_vport_modify(&ww->dp, &none), 0);
+	assert_int_equal(drv_vport_promisc_set(&ww->dp.drv, false), 0);
 	assert_int_equal(dp_rq_modify(&ww->rq, RNIC_WQ_STATE_RDY, RNIC_WQ_STATE_RST), 0);
 	/* One ring does for all. */
 	used = ww->dp.hn.used;

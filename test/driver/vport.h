@@ -19,6 +19,9 @@ struct drv_vport {
 	const uint64_t *entries; /* MACs; VLANs in the upper half */
 };
 
+/* What it lets through: promiscuity and one list. */
+#define DRV_VPORT_FILTER (RNIC_NIC_VPORT_PROMISC | RNIC_NIC_VPORT_ADDRESSES_LIST)
+
 size_t drv_vport_bytes(const struct drv_vport *vport);
 uint32_t drv_vport_fill(void *in, const struct drv_vport *vport);
 int drv_vport_modify(struct drv *drv, const struct drv_vport *vport);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "data_path.h"
+#include "driver/vport.h"
 #include "fuzz_device.h"
 #include "softrnic/base/log.h"
 
@@ -130,12 +131,11 @@ round_of(struct world *w, uint32_t count, uint32_t *taken)
 static void
 drive(struct world *w, uint8_t how, uint8_t more, int fd)
 {
-	static const struct dp_vport own = { 0 };
 	struct softrnic_stats stats;
 	uint32_t i, taken = 0;
 
 	if (how & 0x20)
-		must(dp_vport_modify(&w->dp, &own) == 0);
+		must(drv_vport_promisc_set(&w->dp.drv, false) == 0);
 	for (i = 0; i < ROUNDS; i++) {
 		if ((more & 0x08) && (i < SENDS || i == ROUNDS - 1))
 			dp_send(&w->sq, w->buffers, more & 0x10 ? 9000 : 60);

@@ -175,37 +175,35 @@ static void
 seed_flows(struct world *w)
 {
 	static struct fuzz_seed seed;
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
-	struct rnic_flow_destination to[2] = { 0 };
-	struct rnic_set_fte_in modify = { 0 };
-	struct rnic_fte_in entry = { 0 };
+	struct drv *drv = &w->dp.drv;
+	struct rnic_flow_destination to[2] = { drv_to_tir(w->rq.tirn) };
+	struct drv_fte chain = { .to = to, .count = 2, .tag = 1, .table = w->dp.root, .index = 1 };
+	struct rnic_query_fte_out out;
 	uint32_t table, group, i;
-	int status;
 
 	fuzz_put_u8(&seed, 3);
 	recording = &seed;
-	table = dp_table_create(&w->dp, 1, 6, 0);
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
-	group = dp_group_create(&w->dp, table, 0, 40, &mask, &status);
-	to[0] = drv_to_tir(w->rq.tirn);
-	for (i = 0; i < 20; i++) {
-		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i + 1);
-		dp_flow_set(&w->dp, table, group, 2 * i % 40, &value, RNIC_FLOW_ACTION_FWD_DEST, i,
-			    to, 1);
-	}
-	group = dp_group_create(&w->dp, w->dp.root, 1, 3, NULL, &status);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TABLE);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, table);
-	dp_flow_set(&w->dp, w->dp.root, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 1, to, 2);
-	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_TABLE_ID, w->dp.root);
-	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_FLOW_INDEX, 1);
-	rnic_set_fte_in_set(&modify, RNIC_SET_FTE_IN_MODIFY_ENABLE_MASK, 2);
-	rnic_flow_context_set(rnic_set_fte_in_flow_context(&modify), RNIC_FLOW_CONTEXT_GROUP_ID,
-			      group);
-	dp_command(&w->dp, RNIC_CMD_SET_FLOW_TABLE_ENTRY, 1, &modify, sizeof(modify), NULL, 0);
-	rnic_fte_in_set(&entry, RNIC_FTE_IN_TABLE_ID, w->dp.root);
-	rnic_fte_in_set(&entry, RNIC_FTE_IN_FLOW_INDEX, 1);
-	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_TABLE_ENTRY, 0, &entry, sizeof(entry), NULL, 0);
+	drv_table_create(drv, &(struct drv_table){ 1, 6, 0 }, &table);
+	drv_group_create(drv,
+			 &(struct drv_group){ table, 0, 40, .match = { DRV_IS(ETHERTYPE, 0) } },
+			 &group);
+	for (i = 0; i < 20; i++)
+		drv_fte_set(drv, &(struct drv_fte){ { DRV_IS(ETHERTYPE, i + 1) },
+						    to,
+						    1,
+						    .tag = i,
+						    .table = table,
+						    .group = group,
+						    .index = 2 * i % 40 });
+	drv_group_create(drv, &(struct drv_group){ w->dp.root, 1, 3 }, &chain.group);
+	to[1] = drv_to_table(table);
+	drv_fte_set(drv, &chain);
+	chain = (struct drv_fte){ .modify = RNIC_SET_FTE_MODIFY_FLOW_TAG,
+				  .table = w->dp.root,
+				  .group = chain.group,
+				  .index = 1 };
+	drv_fte_set(drv, &chain);
+	drv_fte_query(drv, w->dp.root, 1, &out, sizeof(out));
 	drv_fte_delete(&w->dp.drv, w->dp.root, 1);
 	recording = NULL;
 	fuzz_seed_write(&seed, "flows");
@@ -225,29 +223,37 @@ static void
 seed_tables(struct world *w)
 {
 	static struct fuzz_seed seed;
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
-	struct rnic_flow_destination to = { 0 };
+	static const struct rnic_fte_match_set_lyr_2_4 nothing;
+	struct drv *drv = &w->dp.drv;
+	struct rnic_flow_destination to = drv_to_tir(w->rq.tirn);
 	struct rnic_flow_group_in query = { 0 };
 	uint32_t last, table, groups[3], i;
-	int status;
 
 	fuzz_put_u8(&seed, 3);
 	recording = &seed;
-	last = dp_table_create(&w->dp, 3, 7, 0);
-	table = dp_table_create(&w->dp, 2, 7, last);
-	groups[0] = dp_group_create(&w->dp, table, 0, 90, &mask, &status);
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
-	groups[2] = dp_group_create(&w->dp, table, 120, 127, &mask, &status);
-	groups[1] = dp_group_create(&w->dp, table, 100, 110, &mask, &status);
-	dp_group_create(&w->dp, table, 105, 115, &mask, &status);
-	to = drv_to_tir(w->rq.tirn);
+	drv_table_create(drv, &(struct drv_table){ 3, 7, 0 }, &last);
+	drv_table_create(drv, &(struct drv_table){ 2, 7, last }, &table);
+#define TYPES(start, end) \
+	(&(struct drv_group){ table, start, end, .match = { DRV_IS(ETHERTYPE, 0) } })
+	drv_group_create(drv, &(struct drv_group){ table, 0, 90, &nothing }, &groups[0]);
+	drv_group_create(drv, TYPES(120, 127), &groups[2]);
+	drv_group_create(drv, TYPES(100, 110), &groups[1]);
+	drv_group_create(drv, TYPES(105, 115), NULL);
+#undef TYPES
 	/* So many that they are found by another, larger table; some alike. */
-	for (i = 0; i < 80; i++) {
-		rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, i / 2);
-		dp_flow_set(&w->dp, table, groups[0], i, &value, RNIC_FLOW_ACTION_FWD_DEST, i, &to,
-			    1);
-	}
-	dp_flow_set(&w->dp, table, groups[1], 101, &value, RNIC_FLOW_ACTION_DROP, 1, NULL, 0);
+	for (i = 0; i < 80; i++)
+		drv_fte_set(drv, &(struct drv_fte){ { DRV_IS(ETHERTYPE, i / 2) },
+						    &to,
+						    1,
+						    .tag = i,
+						    .table = table,
+						    .group = groups[0],
+						    .index = i });
+	drv_fte_set(drv, &(struct drv_fte){ { DRV_IS(ETHERTYPE, 39) },
+					    .tag = 1,
+					    .table = table,
+					    .group = groups[1],
+					    .index = 101 });
 	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_TABLE_ID, table);
 	rnic_flow_group_in_set(&query, RNIC_FLOW_GROUP_IN_GROUP_ID, groups[0]);
 	dp_command(&w->dp, RNIC_CMD_QUERY_FLOW_GROUP, 0, &query, sizeof(query), NULL, 0);

@@ -11,6 +11,7 @@
  *   then operations, each: u8 enum wqe_op, its operands
  */
 
+#include "driver/vport.h"
 #include "wqe.h"
 #include "softrnic/base/dma.h"
 #include "softrnic/base/log.h"
@@ -64,32 +65,20 @@ keys_create(struct world *w, struct dp *dp)
 static void
 steer_deep(struct dp_rq *rq)
 {
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 }, value = { 0 };
-	struct rnic_flow_destination to[2] = { 0 };
 	struct dp *dp = rq->dp;
-	uint32_t second, group;
-	int status;
+	struct rnic_flow_destination to[2] = { drv_to_tir(wqe_tir_create(rq, false, 0)) };
+	struct drv_fte types[] = {
+		{ { DRV_IS(ETHERTYPE, 0x0800), DRV_IS(UDP_DPORT, 4791) } },
+		{ { DRV_IS(ETHERTYPE, 0x86dd), DRV_IS(UDP_DPORT, 4791) }, to, 2, .tag = 7 },
+	};
+	struct drv_fte rest = { .to = to, .count = 1, .tag = 1 };
+	uint32_t second;
 
-	to[0] = drv_to_tir(wqe_tir_create(rq, false, 0));
-	second = dp_table_create(dp, 1, 4, 0);
-	dp->root = dp_table_create(dp, 0, 4, second);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_TYPE, RNIC_FLOW_DESTINATION_TABLE);
-	rnic_flow_destination_set(&to[1], RNIC_FLOW_DESTINATION_ID, second);
-
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT, 0xffff);
-	group = dp_group_create(dp, dp->root, 0, 3, &mask, &status);
-	must(status == 0);
-	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0x0800);
-	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_UDP_DPORT, 4791);
-	must(dp_flow_set(dp, dp->root, group, 0, &value, RNIC_FLOW_ACTION_DROP, 0, NULL, 0) == 0);
-	rnic_fte_match_set_lyr_2_4_set(&value, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0x86dd);
-	must(dp_flow_set(dp, dp->root, group, 1, &value, RNIC_FLOW_ACTION_FWD_DEST, 7, to, 2) == 0);
-
-	memset(&mask, 0, sizeof(mask));
-	group = dp_group_create(dp, second, 0, 0, NULL, &status);
-	must(status == 0);
-	must(dp_flow_set(dp, second, group, 0, NULL, RNIC_FLOW_ACTION_FWD_DEST, 1, to, 1) == 0);
+	must(drv_table_of(&dp->drv, 1, 0, &rest, 1, &second) == 0);
+	must(drv_table_of(&dp->drv, 0, second, types, 2, &dp->root) == 0);
+	to[1] = drv_to_table(second);
+	must(drv_ftes_set(&dp->drv, types, 2) == 0);
+	must(drv_fte_set(&dp->drv, &rest) == 0);
 	must(drv_root_set(&dp->drv, dp->root) == 0);
 }
 
@@ -360,16 +349,16 @@ bar(struct world *w, struct fuzz_input *input)
 static void
 vport(struct world *w, uint8_t what)
 {
-	const struct dp_vport vport = {
-		.promisc_uc = (what & 1) != 0,
-		.promisc_mc = (what & 2) != 0,
-		.promisc_all = (what & 4) != 0,
-		.list = what >> 3 & 3,
-		.count = 2,
-		.macs = { what & 0x20 ? UINT64_C(0x010000000001) : UINT64_C(0x020000000001), 7 },
-	};
+	const uint64_t macs[] = { what & 0x20 ? UINT64_C(0x010000000001) : UINT64_C(0x020000000001),
+				  7 };
 
-	dp_vport_modify(w->rq.dp, &vport);
+	drv_vport_modify(&w->rq.dp->drv, &(struct drv_vport){ .select = DRV_VPORT_FILTER,
+							      .promisc_uc = (what & 1) != 0,
+							      .promisc_mc = (what & 2) != 0,
+							      .promisc_all = (what & 4) != 0,
+							      .list = what >> 3 & 3,
+							      .count = 2,
+							      .entries = macs });
 }
 
 static void

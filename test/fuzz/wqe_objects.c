@@ -135,21 +135,14 @@ pooled_rq_create(const struct dp_rq *rq, uint32_t rmpn)
 static void
 steer_to(struct world *w, const uint32_t *tirs, uint32_t count)
 {
-	struct rnic_fte_match_set_lyr_2_4 mask = { 0 };
-	struct rnic_flow_destination to[2] = { 0 };
-	struct dp *dp = w->rq.dp;
-	uint32_t table = dp_table_create(dp, 0, 4, 0), group, i;
-	int status;
+	struct rnic_flow_destination to[2] = { drv_to_tir(tirs[0]), drv_to_tir(tirs[count - 1]) };
+	struct drv_fte entries[] = { { { DRV_IS(ETHERTYPE, 0) } }, { .to = to, .count = count } };
+	struct drv *drv = &w->rq.dp->drv;
+	uint32_t table;
 
-	rnic_fte_match_set_lyr_2_4_set(&mask, RNIC_FTE_MATCH_SET_LYR_2_4_ETHERTYPE, 0xffff);
-	dp_group_create(dp, table, 0, 0, &mask, &status);
-	must(status == 0);
-	group = dp_group_create(dp, table, 1, 1, NULL, &status);
-	must(status == 0);
-	for (i = 0; i < count; i++)
-		to[i] = drv_to_tir(tirs[i]);
-	must(dp_flow_set(dp, table, group, 1, NULL, RNIC_FLOW_ACTION_FWD_DEST, 0, to, count) == 0);
-	must(drv_root_set(&dp->drv, table) == 0);
+	must(drv_table_of(drv, 0, 0, entries, 2, &table) == 0);
+	must(drv_fte_set(drv, &entries[1]) == 0);
+	must(drv_root_set(drv, table) == 0);
 }
 
 void
