@@ -145,41 +145,24 @@ command(struct world *w, struct fuzz_input *input, uint16_t opcode)
 
 /* ---- Everything else ---- */
 
+#define MAPS 6 /* the last one is none */
+
 static void
 unmap(struct world *w, unsigned int which)
 {
 	/* Boundaries as arena_make() and bring-up have them; what matches no map is refused. */
-	static const struct {
-		uint32_t at, bytes;
-	} maps[] = {
-		{ 0, 4 * 4096 },
-		{ 5 * 4096, 32 * 4096 },
-		{ 38 * 4096, 512 * sizeof(struct rnic_eqe) },
+	const struct {
+		void *at;
+		size_t bytes;
+	} maps[MAPS] = {
+		{ w->dp.memory, 4 * 4096 },
+		{ w->dp.memory + 5 * 4096, 32 * 4096 },
+		{ w->dp.memory + 38 * 4096, 512 * sizeof(struct rnic_eqe) },
+		{ w->sq.ring, (size_t)RNIC_WQEBB_BYTES << w->sq.log_size },
+		{ w->cq.ring, sizeof(struct rnic_cqe) << w->cq.log_size },
 	};
-	uint64_t iova, bytes;
 
-	if (w->gone != NULL) {
-		softrnic_dma_map(w->dp.dev, w->gone_iova, w->gone_bytes, w->gone,
-				 SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
-		w->gone = NULL;
-	}
-	if (which < 3) {
-		iova = DP_IOVA + maps[which].at;
-		bytes = maps[which].bytes;
-	} else if (which == 3 && w->sq.ring != NULL) {
-		iova = dp_iova(&w->dp, w->sq.ring);
-		bytes = RNIC_WQEBB_BYTES << w->sq.log_size;
-	} else if (which == 4 && w->cq.ring != NULL) {
-		iova = dp_iova(&w->dp, w->cq.ring);
-		bytes = sizeof(struct rnic_cqe) << w->cq.log_size;
-	} else {
-		return;
-	}
-	if (softrnic_dma_unmap(w->dp.dev, iova, bytes) != 0)
-		return;
-	w->gone_iova = iova;
-	w->gone_bytes = bytes;
-	w->gone = w->dp.memory + (iova - DP_IOVA);
+	fuzz_unmap(&w->gone, &w->dp, maps[which].at, maps[which].bytes);
 }
 
 static void
@@ -205,7 +188,7 @@ operation(struct world *w, struct fuzz_input *input)
 	switch (op) {
 	case OP_BAR_WRITE: registers(w, input, true); break;
 	case OP_BAR_READ: registers(w, input, false); break;
-	case OP_UNMAP: unmap(w, fuzz_u8(input) % 6); break;
+	case OP_UNMAP: unmap(w, fuzz_u8(input) % MAPS); break;
 	case OP_RESET: softrnic_reset(w->dp.dev); break;
 	case OP_FAULT:
 		n = fuzz_u8(input) % 7;

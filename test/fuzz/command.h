@@ -31,8 +31,7 @@ struct world {
 	struct dp_rq rq;
 	struct rnic_cmdq_entry *entries;
 	uint8_t *in, *out; /* chains of blocks */
-	uint64_t gone_iova, gone_bytes;
-	void *gone;
+	struct fuzz_gone gone;
 	uint8_t patch_at, patch;
 	bool patched;
 };

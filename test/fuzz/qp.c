@@ -64,11 +64,7 @@ struct world {
 	struct qw_attr attr;
 	uint8_t *islands[2][ISLANDS]; /* of a's end, of b's */
 	uint32_t keys[2][KEYS];
-	struct {
-		struct dp *dp;
-		uint8_t *at;
-		uint32_t bytes;
-	} gone;
+	struct fuzz_gone gone;
 };
 
 static void
@@ -310,27 +306,18 @@ change_state(struct world *w, uint8_t what)
 static void
 unmap(struct world *w, uint8_t what)
 {
-	unsigned int end = what >> 7, which = (what & 0x7f) % (ISLANDS + 3);
+	const unsigned int end = what >> 7, which = (what & 0x7f) % (ISLANDS + 3);
+	struct dp *dp = &w->qw.ends[end]->dp, *far = &w->qw.ends[1]->dp;
 	struct qw_qp *qp = end != 0 ? &w->b : &w->a;
 
-	if (w->gone.at != NULL)
-		must(softrnic_dma_map(w->gone.dp->dev, dp_iova(w->gone.dp, w->gone.at),
-				      w->gone.bytes, w->gone.at,
-				      SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE) == 0);
-	w->gone.at = NULL;
-	w->gone.dp = &w->qw.ends[end]->dp;
-	w->gone.bytes = which < ISLANDS ? island_bytes[which] : sizeof(*qp->sq.dbrec);
 	if (which < ISLANDS)
-		w->gone.at = w->islands[end][which];
+		must(fuzz_unmap(&w->gone, dp, w->islands[end][which], island_bytes[which]));
 	else if (which == ISLANDS)
-		w->gone.at = (uint8_t *)qp->sq.dbrec;
+		must(fuzz_unmap(&w->gone, dp, qp->sq.dbrec, sizeof(*qp->sq.dbrec)));
 	else if (which == ISLANDS + 1 && w->pool)
-		w->gone.at = (uint8_t *)w->srq.dbrec;
-	if (w->gone.at != NULL && which == ISLANDS + 1)
-		w->gone.dp = &w->qw.ends[1]->dp;
-	if (w->gone.at != NULL)
-		must(softrnic_dma_unmap(w->gone.dp->dev, dp_iova(w->gone.dp, w->gone.at),
-					w->gone.bytes) == 0);
+		must(fuzz_unmap(&w->gone, far, w->srq.dbrec, sizeof(*w->srq.dbrec)));
+	else
+		fuzz_unmap(&w->gone, dp, NULL, 0);
 }
 
 static void

@@ -150,8 +150,7 @@ seed_answers(uint8_t flags, uint8_t how)
 	const uint32_t psn = 0xfffffa;
 	unsigned int i;
 
-	owner_seed(&seed, 7, false, psn);
-	fuzz_put(&seed, &psn, sizeof(psn));
+	owner_seed(&seed, 7, false, psn, false);
 	put_posts(&seed, flags);
 	for (i = 0; i < 12; i++) {
 		PUT(&seed, OP_POLL, 0x80);
@@ -169,8 +168,7 @@ seed_nearly(unsigned int kind)
 	static struct fuzz_seed seed;
 	const uint32_t psn = 0;
 
-	owner_seed(&seed, 0, false, psn);
-	fuzz_put(&seed, &psn, sizeof(psn));
+	owner_seed(&seed, 0, false, psn, false);
 	put_posts(&seed, 5 << 3);
 	PUT(&seed, OP_POLL, 0x80);
 	PUT(&seed, OP_ANSWERS, 3);

@@ -138,7 +138,7 @@ void owner_op_cuts(struct owner *o);
 /* Good answers, as many as the u8 says. */
 void owner_op_answers(struct owner *o);
 
-/* The first bytes of a seed: requests, READs at most, attributes that suit most, both PSNs. */
-void owner_seed(struct fuzz_seed *seed, uint8_t window, bool srq, uint32_t psn);
+/* The first bytes of a seed: requests, READs at most, attributes that suit most, both PSNs, or the one that is both. */
+void owner_seed(struct fuzz_seed *seed, uint8_t window, bool srq, uint32_t psn, bool equal_psns);
 
 #endif

@@ -234,7 +234,7 @@ owner_op_answers(struct owner *o)
 }
 
 void
-owner_seed(struct fuzz_seed *seed, uint8_t window, bool srq, uint32_t psn)
+owner_seed(struct fuzz_seed *seed, uint8_t window, bool srq, uint32_t psn, bool equal_psns)
 {
 	seed->used = 0;
 	fuzz_put_u8(seed, 4); /* 16 requests */
@@ -248,4 +248,6 @@ owner_seed(struct fuzz_seed *seed, uint8_t window, bool srq, uint32_t psn)
 	fuzz_put_u8(seed, 3 | 7 << 3); /* retries */
 	fuzz_put_u8(seed, 2);	       /* AckReq every fourth packet */
 	fuzz_put(seed, &psn, sizeof(psn));
+	if (!equal_psns)
+		fuzz_put(seed, &psn, sizeof(psn));
 }

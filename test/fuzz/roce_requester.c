@@ -118,7 +118,7 @@ seed_network(uint32_t network, uint8_t window, uint8_t flags)
 	static struct fuzz_seed seed;
 	unsigned int i, opcode;
 
-	owner_seed(&seed, window, false, 0xfffffa);
+	owner_seed(&seed, window, false, 0xfffffa, true);
 	seed.bytes[3] |= 0x40;
 	fuzz_put_u8(&seed, OP_NETWORK);
 	fuzz_put(&seed, &network, sizeof(network));
@@ -140,8 +140,7 @@ seed_alone(uint8_t nak, uint8_t flags)
 	const uint32_t psn = 0x7ffffa;
 	unsigned int i;
 
-	owner_seed(&seed, 3, false, psn);
-	fuzz_put(&seed, &psn, sizeof(psn));
+	owner_seed(&seed, 3, false, psn, false);
 	for (i = 0; i < 12; i++) {
 		PUT(&seed, OP_POST, (uint8_t)i, flags, 3);
 		PUT(&seed, OP_POLL, (uint8_t)i);

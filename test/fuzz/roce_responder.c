@@ -209,8 +209,7 @@ seed_good(bool srq, bool immediate)
 	const uint32_t psn = 0xfffffa;
 	unsigned int kind, i;
 
-	owner_seed(&seed, 0, srq, psn);
-	fuzz_put(&seed, &psn, sizeof(psn));
+	owner_seed(&seed, 0, srq, psn, false);
 	for (i = 0; i < 6; i++)
 		PUT(&seed, OP_RECV, 0);
 	for (kind = 0; kind < 5; kind++) {
@@ -233,8 +232,7 @@ seed_refused(unsigned int what)
 	const uint32_t psn = 100;
 	unsigned int kind;
 
-	owner_seed(&seed, 0, false, psn);
-	fuzz_put(&seed, &psn, sizeof(psn));
+	owner_seed(&seed, 0, false, psn, false);
 	PUT(&seed, OP_RECV, 0);
 	PUT(&seed, OP_RECV, 0);
 	PUT(&seed, OP_CUTS, 6);

@@ -304,15 +304,11 @@ unmap(struct world *w, unsigned int which)
 		{ w->pair ? NULL : pool->ring, 1u << (pool->log_size + pool->log_stride) },
 	};
 
-	if (w->gone != NULL)
-		softrnic_dma_map(w->dp.dev, w->gone_iova, w->gone_bytes, w->gone,
-				 SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
-	w->gone = which < ISLANDS ? w->islands[which] : others[which - ISLANDS].at;
-	w->gone_bytes = which < ISLANDS ? island_bytes[which] : others[which - ISLANDS].bytes;
-	if (w->gone == NULL)
-		return;
-	w->gone_iova = dp_iova(&w->dp, w->gone);
-	must(softrnic_dma_unmap(w->dp.dev, w->gone_iova, w->gone_bytes) == 0);
+	if (which < ISLANDS)
+		must(fuzz_unmap(&w->gone, &w->dp, w->islands[which], island_bytes[which]));
+	else
+		must(fuzz_unmap(&w->gone, &w->dp, others[which - ISLANDS].at,
+				others[which - ISLANDS].bytes));
 }
 
 static void

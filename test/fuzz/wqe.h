@@ -77,9 +77,7 @@ struct world {
 	struct wqe_pool pool; /* without a ring there is none */
 	uint8_t *islands[ISLANDS];
 	uint32_t keys[KEYS];
-	uint64_t gone_iova;
-	uint32_t gone_bytes;
-	uint8_t *gone;
+	struct fuzz_gone gone;
 };
 
 /* ---- Objects (wqe_objects.c) ---- */
