@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_malloc.h>
@@ -397,14 +396,13 @@ static int
 open_pair(void **state)
 {
 	static const struct rdma_conf conf = { .channel = true, .td = true };
-	struct rdma_pair *pair = calloc(1, sizeof(*pair));
+	static struct rdma_pair pair;
 	void *dev;
 
-	assert_non_null(pair);
 	rnic_health_period_ms = 20;
 	assert_int_equal(unit_open(&dev), 0);
-	rdma_open(pair, &conf);
-	*state = pair;
+	rdma_open(&pair, &conf);
+	*state = &pair;
 	return 0;
 }
 
@@ -412,6 +410,29 @@ static struct rnic_dev *
 device_of(const struct rdma_pair *pair)
 {
 	return rdmapmd_device_priv(rdmapmd_context_device(pair->context));
+}
+
+/* All of it goes, with the errors of a device that is not there. */
+static int
+close_lost_pair(void **state)
+{
+	struct rdma_pair *pair = *state;
+	void *dev = device_of(pair);
+
+	rdmapmd_context_close(pair->context);
+	rdma_free(pair);
+	return unit_close(&dev);
+}
+
+static int
+close_pair(void **state)
+{
+	struct rdma_pair *pair = *state;
+	void *dev = device_of(pair);
+
+	rdma_close(pair);
+	rdma_free(pair);
+	return unit_close(&dev);
 }
 
 static void
@@ -427,7 +448,6 @@ test_a_lost_device_flushes_everything(void **state)
 {
 	struct rdma_pair *pair = *state;
 	struct rdmapmd_send_wr wr = rdma_request(pair, RDMAPMD_WR_SEND, 0, NULL);
-	struct rnic_dev *dev = device_of(pair);
 	struct rdmapmd_cq *armed;
 	unsigned int i;
 	int left;
@@ -463,11 +483,6 @@ test_a_lost_device_flushes_everything(void **state)
 	assert_int_equal(left, 1);
 	rdma_expect_status(pair->cq[1], 7, RDMAPMD_WC_WR_FLUSH_ERR);
 	assert_int_equal(rdmapmd_qp_drain(pair->qp[1]), 0);
-	/* All of it goes, with the errors of a device that is not there. */
-	rdmapmd_context_close(pair->context);
-	rdma_free(pair);
-	rnic_dev_close(dev);
-	free(pair);
 }
 
 /* What stands still in its health may receive all the same: a buffer comes back when it cannot be written to any more. */
@@ -482,10 +497,6 @@ test_a_lost_device_is_reset_before_buffers_come_back(void **state)
 	assert_int_equal(softrnic_fault(unit_softrnic(dev), SOFTRNIC_FAULT_HEALTH_STOPPED, 1), 0);
 	rdma_expect_status(pair->cq[0], 1, RDMAPMD_WC_WR_FLUSH_ERR);
 	assert_int_equal(rnic_register_read(dev, RNIC_ISEG_CMDQ_ADDR_LOW), 0);
-	rdmapmd_context_close(pair->context);
-	rdma_free(pair);
-	rnic_dev_close(dev);
-	free(pair);
 }
 
 /* The driver goes while an application has everything open: shells are what is left. */
@@ -506,7 +517,6 @@ test_a_device_that_is_closed_under_an_application(void **state)
 	/* Shells go as ever, without a word from the driver. */
 	rdma_close(pair);
 	rdma_free(pair);
-	free(pair);
 }
 
 /* ---- Late events ---- */
@@ -547,10 +557,6 @@ test_an_event_of_a_life_before(void **state)
 	assert_int_equal(rdmapmd_qp_state(pair->qp[1]), RDMAPMD_QPS_RTS);
 	expect_event(pair->context, RDMAPMD_EVENT_QP_ACCESS_ERR);
 	rnic_on_port_change(dev, NULL, NULL);
-	rdma_close(pair);
-	rdma_free(pair);
-	rnic_dev_close(dev);
-	free(pair);
 }
 
 /* ---- Telemetry ---- */
@@ -685,7 +691,7 @@ test_telemetry_leaves_the_port_as_it_is(void **state)
 	assert_int_equal(rdmapmd_async_event_get(world->context, &event), -EAGAIN);
 }
 
-#define PAIR_TEST(name) cmocka_unit_test_setup(name, open_pair)
+#define PAIR_TEST(name, close) cmocka_unit_test_setup_teardown(name, open_pair, close)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_a_device_without_rc_offers_no_rdma),
@@ -701,10 +707,10 @@ static const struct CMUnitTest tests[] = {
 	UNIT_VERBS_TEST(test_the_port_comes_and_goes),
 	UNIT_VERBS_TEST(test_telemetry),
 	UNIT_VERBS_TEST(test_telemetry_leaves_the_port_as_it_is),
-	PAIR_TEST(test_an_event_of_a_life_before),
-	PAIR_TEST(test_a_lost_device_flushes_everything),
-	PAIR_TEST(test_a_lost_device_is_reset_before_buffers_come_back),
-	PAIR_TEST(test_a_device_that_is_closed_under_an_application),
+	PAIR_TEST(test_an_event_of_a_life_before, close_pair),
+	PAIR_TEST(test_a_lost_device_flushes_everything, close_lost_pair),
+	PAIR_TEST(test_a_lost_device_is_reset_before_buffers_come_back, close_lost_pair),
+	PAIR_TEST(test_a_device_that_is_closed_under_an_application, unit_restore),
 };
 
 UNIT_MAIN("rdma_embedded", tests)
