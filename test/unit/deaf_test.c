@@ -252,6 +252,29 @@ test_what_was_missed_of_queues_is_told(void **state)
 
 /* ---- Queues that the device cannot write to any more ---- */
 
+static const struct rdma_conf plain = { 0 };
+static struct rdma_pair pair;
+
+/* The first one of the pair sends, the second one has an SRQ; both CQs have the channel. */
+static int
+open_deaf_pair(void **state)
+{
+	static const struct rdma_conf conf = { .channel = true, .srq = true };
+	int rc = open_deaf(state);
+
+	if (rc == 0)
+		rdma_open(&pair, &conf);
+	return rc;
+}
+
+static int
+close_deaf_pair(void **state)
+{
+	rdma_close(&pair);
+	rdma_free(&pair);
+	return close_deaf(state);
+}
+
 static void
 take_memory(struct rnic_dev *dev, unsigned int eq)
 {
@@ -299,22 +322,22 @@ complete_one(struct rdmapmd_qp *qp)
 
 /* The next event of the channel; NULL: none within the time. */
 static struct rdmapmd_cq *
-next_event(const struct rdma_pair *pair, int ms)
+next_event(int ms)
 {
-	struct pollfd wait = { .fd = pair->channel->fd, .events = POLLIN };
+	struct pollfd wait = { .fd = pair.channel->fd, .events = POLLIN };
 	struct rdmapmd_cq *cq;
 
 	if (poll(&wait, 1, ms) != 1)
 		return NULL;
-	assert_int_equal(rdmapmd_cq_event_get(pair->channel, &cq), 0);
+	assert_int_equal(rdmapmd_cq_event_get(pair.channel, &cq), 0);
 	assert_int_equal(rdmapmd_cq_events_ack(cq, 1), 0);
 	return cq;
 }
 
 static void
-assert_woken(const struct rdma_pair *pair, struct rdmapmd_cq *cq)
+assert_woken(struct rdmapmd_cq *cq)
 {
-	assert_ptr_equal(next_event(pair, PATIENCE_MS), cq);
+	assert_ptr_equal(next_event(PATIENCE_MS), cq);
 	(void)rdma_wait(cq);
 }
 
@@ -322,8 +345,6 @@ assert_woken(const struct rdma_pair *pair, struct rdmapmd_cq *cq)
 static void
 test_a_queue_of_completions_is_made_anew(void **state)
 {
-	static const struct rdma_conf conf = { .channel = true };
-	struct rdma_pair pair = { 0 };
 	struct rdmapmd_qp_init_attr attr = {
 		.qp_type = RDMAPMD_QPT_RC,
 		.cap = { .max_send_wr = 16, .max_send_sge = 1 },
@@ -334,7 +355,6 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	struct rdmapmd_qp *qp;
 	unsigned int i;
 
-	rdma_open(&pair, &conf);
 	take_memory(dev, COMPLETION_EQ);
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[i], false), 0);
@@ -344,44 +364,42 @@ test_a_queue_of_completions_is_made_anew(void **state)
 	suspect(dev);
 	/* What was missed, of both in any order; then what comes. */
 	for (i = 0; i < 2; i++) {
-		later = next_event(&pair, PATIENCE_MS);
+		later = next_event(PATIENCE_MS);
 		assert_non_null(later);
 		(void)rdma_wait(later);
 	}
 	for (i = 0; i < 6; i++) {
-		assert_null(next_event(&pair, 0));
+		assert_null(next_event(0));
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[i % 2], false), 0);
 		complete_one(pair.qp[i % 2]);
-		assert_woken(&pair, pair.cq[i % 2]);
+		assert_woken(pair.cq[i % 2]);
 	}
 	cq_attr.channel = pair.channel;
 	assert_int_equal(rdmapmd_cq_create(pair.context, &cq_attr, &later), 0);
 	attr.send_cq = attr.recv_cq = later;
 	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &qp), 0);
-	rdma_connect(qp, qp, &conf);
+	rdma_connect(qp, qp, &plain);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(rdmapmd_req_notify_cq(later, false), 0);
 		complete_one(qp);
-		assert_woken(&pair, later);
+		assert_woken(later);
 	}
 	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
 	assert_int_equal(rdmapmd_cq_destroy(later), 0);
 	assert_false(atomic_load(&dev->dead));
-	rdma_close(&pair);
-	rdma_free(&pair);
 }
 
 static int
 open_deaf_with_vectors(void **state)
 {
 	rnic_tunables.rx_vectors = 2;
-	return open_deaf(state);
+	return open_deaf_pair(state);
 }
 
 static int
 close_deaf_with_vectors(void **state)
 {
-	const int rc = close_deaf(state);
+	const int rc = close_deaf_pair(state);
 
 	rnic_tunables.rx_vectors = 0;
 	return rc;
@@ -391,8 +409,6 @@ close_deaf_with_vectors(void **state)
 static void
 test_the_queue_of_each_vector_is_made_anew(void **state)
 {
-	static const struct rdma_conf conf = { .channel = true };
-	struct rdma_pair pair = { 0 };
 	struct rdmapmd_cq_init_attr cq_attr = { .cqe = 16, .comp_vector = 3 };
 	struct rnic_dev *dev = *state;
 	struct rdmapmd_cq *cq;
@@ -400,8 +416,6 @@ test_the_queue_of_each_vector_is_made_anew(void **state)
 	uint32_t eqns[2];
 	unsigned int i;
 
-	rdma_device = UNIT_DEVICE;
-	rdma_open(&pair, &conf);
 	cq_attr.channel = pair.channel;
 	assert_int_equal(rdmapmd_cq_create(pair.context, &cq_attr, &cq), 0);
 	qp = rdma_to_itself(pair.pd, cq);
@@ -415,21 +429,19 @@ test_the_queue_of_each_vector_is_made_anew(void **state)
 	complete_one(qp);
 	wait_for_failure(dev, dev->rdma->vectors[3].eq);
 	/* That it owes an event is seen in the CQ. */
-	assert_woken(&pair, cq);
+	assert_woken(cq);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(rdmapmd_req_notify_cq(cq, false), 0);
 		complete_one(qp);
-		assert_woken(&pair, cq);
+		assert_woken(cq);
 		assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
 		complete_one(pair.qp[0]);
-		assert_woken(&pair, pair.cq[0]);
+		assert_woken(pair.cq[0]);
 	}
 	assert_int_equal(rnic_eq_number(dev->rdma->vectors[0].eq), eqns[0]);
 	assert_int_not_equal(rnic_eq_number(dev->rdma->vectors[3].eq), eqns[1]);
 	assert_int_equal(rdmapmd_qp_destroy(qp), 0);
 	assert_int_equal(rdmapmd_cq_destroy(cq), 0);
-	rdma_close(&pair);
-	rdma_free(&pair);
 }
 
 /* The event of a command's completion, long before any queue counts as silent. */
@@ -448,15 +460,12 @@ keep_lively(struct rnic_dev *dev)
 static void
 test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 {
-	static const struct rdma_conf conf = { .channel = true };
 	struct rdmapmd_qp_attr drain = { .qp_state = RDMAPMD_QPS_SQD, .en_sqd_async_notify = 1 };
-	struct rdma_pair pair = { 0 };
 	struct rnic_dev *dev = *state;
 	struct rdmapmd_cq *cq = NULL;
 	bool hears_of = false;
 	unsigned int i;
 
-	rdma_open(&pair, &conf);
 	/* A CQ is armed and has an entry. */
 	take_memory(dev, COMPLETION_EQ);
 	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
@@ -464,7 +473,7 @@ test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 	wait_for_failure(dev, dev->rdma->vectors[0].eq);
 	for (i = 0; i < PATIENCE_MS / 4 && cq == NULL; i++) {
 		keep_lively(dev);
-		cq = next_event(&pair, 0);
+		cq = next_event(0);
 	}
 	assert_ptr_equal(cq, pair.cq[0]);
 	(void)rdma_wait(cq);
@@ -480,26 +489,21 @@ test_a_queue_that_fell_silent_beside_a_lively_one_is_found(void **state)
 		hears_of = has_heard(pair.context, RDMAPMD_EVENT_SQ_DRAINED, pair.qp[0]);
 	}
 	assert_true(hears_of);
-	rdma_close(&pair);
-	rdma_free(&pair);
 }
 
 /* Nothing is owed: nobody asks, however long a queue has told of nothing. */
 static void
 test_a_queue_that_owes_nothing_is_left_alone(void **state)
 {
-	static const struct rdma_conf conf = { .channel = true };
-	struct rdma_pair pair = { 0 };
 	struct rnic_dev *dev = *state;
 	struct rdmapmd_cq *cq;
 	unsigned int i;
 
-	rdma_open(&pair, &conf);
 	atomic_store(&asked, 0);
 	/* An event that was heard, and an entry behind it that nobody armed for. */
 	assert_int_equal(rdmapmd_req_notify_cq(pair.cq[0], false), 0);
 	complete_one(pair.qp[0]);
-	cq = next_event(&pair, PATIENCE_MS);
+	cq = next_event(PATIENCE_MS);
 	assert_ptr_equal(cq, pair.cq[0]);
 	(void)rdma_wait(cq);
 	complete_one(pair.qp[0]);
@@ -507,16 +511,13 @@ test_a_queue_that_owes_nothing_is_left_alone(void **state)
 		keep_lively(dev);
 	assert_int_equal(atomic_load(&asked), 0);
 	(void)rdma_wait(cq);
-	rdma_close(&pair);
-	rdma_free(&pair);
 }
 
 /* Both ends in one device: the first one sends, the second one has an SRQ. */
 static void
 test_what_was_missed_of_rdma_is_told(void **state)
 {
-	static const struct rdma_conf rtr = { .up_to = RDMAPMD_QPS_RTR }, rts = { .srq = true };
-	struct rdma_pair pair = { 0 };
+	static const struct rdma_conf rtr = { .up_to = RDMAPMD_QPS_RTR };
 	struct rdmapmd_srq_attr limit = { .srq_limit = 2 };
 	struct rdmapmd_qp_attr drain = { .qp_state = RDMAPMD_QPS_SQD, .en_sqd_async_notify = 1 };
 	struct rdmapmd_send_wr write;
@@ -528,12 +529,11 @@ test_what_was_missed_of_rdma_is_told(void **state)
 	};
 	struct rdmapmd_qp *listens, *talks;
 
-	rdma_open(&pair, &rts);
 	attr.send_cq = attr.recv_cq = pair.cq[0];
 	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &listens), 0);
 	assert_int_equal(rdmapmd_qp_create(pair.pd, &attr, &talks), 0);
 	rdma_connect(listens, talks, &rtr);
-	rdma_connect(talks, listens, &rts);
+	rdma_connect(talks, listens, &plain);
 	take_memory(dev, RDMA_EQ);
 	/* A packet in RTR. */
 	sge = rdma_sge(&pair, 0, 8);
@@ -559,23 +559,22 @@ test_what_was_missed_of_rdma_is_told(void **state)
 	assert_false(heard_of(RDMAPMD_EVENT_QP_FATAL, pair.qp[1]));
 	assert_int_equal(rdmapmd_qp_destroy(talks), 0);
 	assert_int_equal(rdmapmd_qp_destroy(listens), 0);
-	rdma_close(&pair);
-	rdma_free(&pair);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_deaf, close_deaf)
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, open_deaf, close_deaf)
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, open_deaf_pair, close_deaf_pair)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_a_queue_that_ran_over_is_made_anew),
 	TEST(test_a_queue_that_is_named_by_others_is_made_anew),
 	TEST(test_a_port_that_starts_looks),
 	TEST(test_what_was_missed_of_queues_is_told),
-	TEST(test_a_queue_of_completions_is_made_anew),
+	PAIR_TEST(test_a_queue_of_completions_is_made_anew),
 	cmocka_unit_test_setup_teardown(test_the_queue_of_each_vector_is_made_anew,
 					open_deaf_with_vectors, close_deaf_with_vectors),
-	TEST(test_what_was_missed_of_rdma_is_told),
-	TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
-	TEST(test_a_queue_that_owes_nothing_is_left_alone),
+	PAIR_TEST(test_what_was_missed_of_rdma_is_told),
+	PAIR_TEST(test_a_queue_that_fell_silent_beside_a_lively_one_is_found),
+	PAIR_TEST(test_a_queue_that_owes_nothing_is_left_alone),
 };
 
 UNIT_MAIN("deaf", tests)
