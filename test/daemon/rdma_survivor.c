@@ -224,6 +224,17 @@ expect_end(struct traffic *traffic, enum rdmapmd_wc_status status, uint64_t star
 	rdma_expect_status(own.cq, traffic->wr.wr_id, RDMAPMD_WC_WR_FLUSH_ERR);
 }
 
+/* A round, to the moment at which something is killed, which is returned. */
+static uint64_t
+work(struct traffic *traffic, unsigned int round)
+{
+	begin();
+	check_works(round);
+	traffic_begin(traffic, round);
+	traffic_run(traffic, e2e_random(&random_state) % MOMENTS);
+	return rte_get_timer_cycles();
+}
+
 /* ---- The peer ---- */
 
 static void
@@ -237,11 +248,7 @@ test_the_peer_is_killed(void **unused)
 	(void)unused;
 	times = 0;
 	for (i = 0; i < rounds(); i++) {
-		begin();
-		check_works(i);
-		traffic_begin(&traffic, i);
-		traffic_run(&traffic, e2e_random(&random_state) % MOMENTS);
-		start = rte_get_timer_cycles();
+		start = work(&traffic, i);
 		rdma_peer_kill(&peer);
 		/* The first packet, and each time that it is repeated. */
 		expect_end(&traffic, RDMAPMD_WC_RETRY_EXC_ERR, start);
@@ -306,11 +313,7 @@ test_softrnicd_is_killed(void **unused)
 	(void)unused;
 	times = 0;
 	for (i = 0; i < rounds(); i++) {
-		begin();
-		check_works(i);
-		traffic_begin(&traffic, i);
-		traffic_run(&traffic, e2e_random(&random_state) % MOMENTS);
-		start = rte_get_timer_cycles();
+		start = work(&traffic, i);
 		assert_int_equal(kill(daemon, SIGKILL), 0);
 		expect_end(&traffic, RDMAPMD_WC_WR_FLUSH_ERR, start);
 		expect_fatal();
