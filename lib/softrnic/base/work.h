@@ -55,10 +55,10 @@ struct softrnic_budget {
 	uint32_t entries;	  /* of lists of keys that were walked, ever */
 	uint32_t ranges;	  /* of DMA maps that were walked, ever */
 	unsigned int *qp_packets; /* of the queue pair that is polled: 0 ends its poll; else NULL */
-	uint64_t end;	      /* of the share, CLOCK_MONOTONIC; 0: set by the first look */
-	uint64_t first_end;   /* ... of the first share of the round; 0: no look yet */
-	struct softrnic *dev; /* of this round; NULL: there is none */
-	bool cut;	      /* a share was cut: it may have taken too long */
+	uint64_t end;		  /* of the share, CLOCK_MONOTONIC; 0: set by the first look */
+	uint64_t first_end;	  /* ... of the first share of the round; 0: no look yet */
+	struct softrnic *dev;	  /* of this round; NULL: there is none */
+	bool cut;		  /* a share was cut: it may have taken too long */
 };
 
 /* A share that began without a look at the clock gets its end. */
