@@ -14,6 +14,9 @@
 /* BTH opcodes: transport[7:5] operation[4:0]. */
 #define ROCE_TRANSPORT(opcode) ((opcode) >> 5)
 #define ROCE_TRANSPORT_RC      0x0
+#define ROCE_TRANSPORT_UC      0x1
+#define ROCE_TRANSPORT_UD      0x3
+#define ROCE_CNP	       0x81 /* a congestion notification, of no transport */
 
 enum roce_opcode {
 	ROCE_SEND_FIRST = 0x00,
@@ -77,12 +80,23 @@ struct roce_pkt {
 	/* AETH: ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, READ_RESPONSE but MIDDLE */
 	uint8_t syndrome;
 	uint32_t msn; /* 24 bits */
-	/* ImmDt */
-	uint32_t immediate;
-	/* RETH: WRITE FIRST and ONLY, READ_REQUEST; AtomicETH shares va and rkey */
-	uint32_t rkey;
-	uint64_t va;
-	uint32_t dma_length;
+	union {
+		uint32_t immediate;	  /* ImmDt */
+		uint32_t invalidate_rkey; /* IETH: SEND with invalidate */
+	};
+	union {
+		struct {
+			/* RETH: WRITE FIRST and ONLY, READ_REQUEST; AtomicETH shares va and rkey */
+			uint32_t rkey;
+			uint64_t va;
+			uint32_t dma_length;
+		};
+		struct {
+			/* DETH: datagrams */
+			uint32_t qkey;
+			uint32_t source_qpn;
+		};
+	};
 	/* AtomicETH: CMP_SWAP, FETCH_ADD */
 	uint64_t swap_add, compare;
 	/* AtomicAckETH */

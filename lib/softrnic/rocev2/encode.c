@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "prm/qp.h"
+#include "softrnic/base/random.h"
+#include "softrnic/port/sum.h"
+#include "softrnic/rocev2/bytes.h"
+#include "softrnic/rocev2/encode.h"
+#include "softrnic/rocev2/icrc.h"
+
+#define TYPE_IPV4 0x0800
+#define TYPE_IPV6 0x86dd
+#define TYPE_VLAN 0x8100
+
+#define IPV4_VERSION	   0x45 /* and five words of header */
+#define IPV4_DONT_FRAGMENT 0x4000
+#define IPV6_VERSION	   6u
+#define PROTOCOL_UDP	   17
+
+#define PORT_FIRST 0xc000 /* of the dynamic ones */
+#define PORT_BITS  14
+
+bool
+rocev2_is_ipv4(const struct rocev2_frame *frame)
+{
+	return rnic_gid_is_ipv4(frame->dgid);
+}
+
+uint32_t
+rocev2_frame_bytes(const struct rocev2_frame *frame, const struct roce_pkt *pkt)
+{
+	return ROCEV2_ETHER_BYTES + (frame->tagged ? ROCEV2_TAG_BYTES : 0) +
+	       (rocev2_is_ipv4(frame) ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES) +
+	       rocev2_udp_bytes(pkt);
+}
+
+static uint8_t *
+encode_ether(const struct rocev2_frame *frame, uint8_t *at, uint16_t type)
+{
+	memcpy(at, frame->dmac, sizeof(frame->dmac));
+	memcpy(at + 6, frame->smac, sizeof(frame->smac));
+	at += 12;
+	if (frame->tagged) {
+		rocev2_put16(at, TYPE_VLAN);
+		rocev2_put16(at + 2, frame->tci);
+		at += ROCEV2_TAG_BYTES;
+	}
+	rocev2_put16(at, type);
+	return at + 2;
+}
+
+static uint8_t *
+encode_ipv4(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
+{
+	uint16_t sum;
+
+	at[0] = IPV4_VERSION;
+	at[1] = frame->traffic_class;
+	rocev2_put16(at + 2, (uint16_t)(ROCEV2_IPV4_BYTES + udp_bytes));
+	rocev2_put16(at + 4, 0); /* the number: frames that are never cut need none (RFC 6864) */
+	rocev2_put16(at + 6, IPV4_DONT_FRAGMENT);
+	at[8] = frame->hop_limit;
+	at[9] = PROTOCOL_UDP;
+	rocev2_put16(at + 10, 0);
+	memcpy(at + 12, frame->sgid + 12, 4);
+	memcpy(at + 16, frame->dgid + 12, 4);
+	sum = (uint16_t)~softrnic_sum_fold(softrnic_sum_bytes(at, ROCEV2_IPV4_BYTES));
+	memcpy(at + 10, &sum, sizeof(sum));
+	return at + ROCEV2_IPV4_BYTES;
+}
+
+static uint8_t *
+encode_ipv6(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
+{
+	rocev2_put32(at, IPV6_VERSION << 28 | (uint32_t)frame->traffic_class << 20 |
+				 (frame->flow_label & 0xfffff));
+	rocev2_put16(at + 4, (uint16_t)udp_bytes);
+	at[6] = PROTOCOL_UDP;
+	at[7] = frame->hop_limit;
+	memcpy(at + 8, frame->sgid, sizeof(frame->sgid));
+	memcpy(at + 24, frame->dgid, sizeof(frame->dgid));
+	return at + ROCEV2_IPV6_BYTES;
+}
+
+static uint8_t *
+encode_udp(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
+{
+	rocev2_put16(at, frame->source_port);
+	rocev2_put16(at + 2, ROCEV2_UDP_PORT);
+	rocev2_put16(at + 4, (uint16_t)udp_bytes);
+	rocev2_put16(at + 6, 0); /* no checksum: the ICRC is better */
+	return at + ROCEV2_UDP_BYTES;
+}
+
+static uint8_t *
+encode_bth(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *at)
+{
+	at[0] = pkt->opcode;
+	at[1] = (uint8_t)(pkt->solicited << 7 | frame->mig_req << 6 | (-pkt->length & 3) << 4);
+	rocev2_put16(at + 2, frame->pkey);
+	rocev2_put32(at + 4, pkt->dest_qpn & 0xffffff);
+	at[4] = (uint8_t)(frame->fecn << 7 | frame->becn << 6);
+	rocev2_put32(at + 8, (uint32_t)pkt->ack_request << 31 | (pkt->psn & ROCE_PSN_MASK));
+	return at + ROCEV2_BTH_BYTES;
+}
+
+static uint8_t *
+encode_extended(const struct roce_pkt *pkt, uint8_t headers, uint8_t *at)
+{
+	if ((headers & ROCEV2_DETH) != 0) {
+		rocev2_put32(at, pkt->qkey);
+		rocev2_put32(at + 4, pkt->source_qpn & 0xffffff);
+		at += 8;
+	}
+	if ((headers & (ROCEV2_RETH | ROCEV2_ATOMIC_ETH)) != 0) {
+		rocev2_put64(at, pkt->va);
+		rocev2_put32(at + 8, pkt->rkey);
+		at += 12;
+	}
+	if ((headers & ROCEV2_RETH) != 0) {
+		rocev2_put32(at, pkt->dma_length);
+		at += 4;
+	}
+	if ((headers & ROCEV2_ATOMIC_ETH) != 0) {
+		rocev2_put64(at, pkt->swap_add);
+		rocev2_put64(at + 8, pkt->compare);
+		at += 16;
+	}
+	if ((headers & ROCEV2_AETH) != 0) {
+		rocev2_put32(at, (uint32_t)pkt->syndrome << 24 | (pkt->msn & 0xffffff));
+		at += 4;
+	}
+	if ((headers & ROCEV2_ATOMIC_ACK) != 0) {
+		rocev2_put64(at, pkt->original);
+		at += 8;
+	}
+	if ((headers & ROCEV2_WORD) != 0) {
+		rocev2_put32(at, pkt->immediate);
+		at += 4;
+	}
+	if ((headers & ROCEV2_CNP) != 0) {
+		memset(at, 0, 16);
+		at += 16;
+	}
+	return at;
+}
+
+uint32_t
+rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint8_t *room)
+{
+	bool ipv4 = rocev2_is_ipv4(frame);
+	uint32_t udp_bytes = rocev2_udp_bytes(pkt), crc;
+	uint8_t *ip = encode_ether(frame, room, ipv4 ? TYPE_IPV4 : TYPE_IPV6);
+	uint8_t *udp = ipv4 ? encode_ipv4(frame, udp_bytes, ip) : encode_ipv6(frame, udp_bytes, ip);
+	uint8_t *bth = encode_udp(frame, udp_bytes, udp);
+	uint8_t *rest = encode_bth(frame, pkt, bth);
+	uint8_t *at = encode_extended(pkt, rocev2_opcodes[pkt->opcode].headers, rest);
+
+	for (uint32_t i = 0; i < pkt->count; at += pkt->pieces[i++].iov_len)
+		memcpy(at, pkt->pieces[i].iov_base, pkt->pieces[i].iov_len);
+	memset(at, 0, -pkt->length & 3);
+	at += -pkt->length & 3;
+	crc = rocev2_icrc_add(rocev2_icrc_begin(ip, (uint32_t)(udp - ip)), rest,
+			      (size_t)(at - rest));
+	crc = rte_cpu_to_le_32(crc);
+	memcpy(at, &crc, sizeof(crc));
+	return (uint32_t)(at - room) + ROCEV2_ICRC_BYTES;
+}
+
+void
+rocev2_encode_grh(const struct rocev2_frame *frame, const struct roce_pkt *pkt,
+		  uint8_t grh[ROCEV2_GRH_BYTES])
+{
+	uint32_t udp_bytes = rocev2_udp_bytes(pkt);
+
+	if (rocev2_is_ipv4(frame)) {
+		memset(grh, 0, ROCEV2_GRH_BYTES - ROCEV2_IPV4_BYTES);
+		encode_ipv4(frame, udp_bytes, grh + ROCEV2_GRH_BYTES - ROCEV2_IPV4_BYTES);
+	} else {
+		encode_ipv6(frame, udp_bytes, grh);
+	}
+}
+
+uint16_t
+rocev2_source_port(const struct rocev2_frame *frame, uint32_t source_qpn, uint32_t dest_qpn)
+{
+	uint64_t state = (uint64_t)source_qpn << 32 | dest_qpn, half;
+
+	for (unsigned int i = 0; i < 16; i += 8) {
+		memcpy(&half, frame->sgid + i, sizeof(half));
+		state = softrnic_splitmix64(&state) ^ half;
+		memcpy(&half, frame->dgid + i, sizeof(half));
+		state = softrnic_splitmix64(&state) ^ half;
+	}
+	return (uint16_t)(PORT_FIRST | softrnic_splitmix64(&state) >> (64 - PORT_BITS));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a RoCEv2 frame has around its packet: Ethernet, IP, UDP, and those fields of the BTH that are not the protocol's.
+ * With struct roce_pkt it is the whole frame, as numbers.
+ */
+#ifndef ROCEV2_FRAME_H
+#define ROCEV2_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ROCEV2_UDP_PORT 4791
+
+#define ROCEV2_ETHER_BYTES  14
+#define ROCEV2_TAG_BYTES    4
+#define ROCEV2_IPV4_BYTES   20
+#define ROCEV2_IPV6_BYTES   40
+#define ROCEV2_UDP_BYTES    8
+#define ROCEV2_BTH_BYTES    12
+#define ROCEV2_ICRC_BYTES   4
+#define ROCEV2_GRH_BYTES    40 /* before a datagram's payload in memory */
+#define ROCEV2_EXTENDED_MAX 28 /* AtomicETH */
+
+/* All headers fit, for whoever keeps the beginning of a frame in one piece. */
+#define ROCEV2_HEAD_MAX 128
+/* Of any frame, without FCS: headers, the largest MTU, ICRC. */
+#define ROCEV2_FRAME_MAX (ROCEV2_HEAD_MAX + 4096)
+
+struct rocev2_frame {
+	uint8_t dmac[6], smac[6];
+	uint8_t sgid[16], dgid[16]; /* both of IPv4 (::ffff:a.b.c.d), or both of IPv6 */
+	bool tagged;
+	uint16_t tci;	       /* of the VLAN tag: priority, DEI, VLAN */
+	uint8_t traffic_class; /* IPv4's type of service; its lowest two bits are ECN's */
+	uint8_t hop_limit;     /* IPv4's time to live */
+	uint32_t flow_label;   /* of IPv6, 20 bits */
+	uint16_t source_port;
+	uint16_t pkey;
+	bool mig_req; /* real cards send 1, rxe 0 */
+	bool fecn, becn;
+};
+
+#endif

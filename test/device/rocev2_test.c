@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Frames of RoCEv2 out of packets and back: bytes, checks, ICRC. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <rte_byteorder.h>
+
+#include "prm/qp.h"
+#include "softrnic/base/random.h"
+#include "softrnic/rocev2/decode.h"
+#include "softrnic/rocev2/encode.h"
+#include "softrnic/rocev2/icrc.h"
+
+#define FRAMES 1000000
+#define IP     ROCEV2_ETHER_BYTES
+
+static uint64_t seed = 4791;
+
+static uint32_t
+below(uint32_t end)
+{
+	return (uint32_t)(softrnic_splitmix64(&seed) >> 33) % end;
+}
+
+static void
+fill(void *to, size_t bytes)
+{
+	for (uint8_t *at = to; bytes > 0; bytes--)
+		*at++ = (uint8_t)below(256);
+}
+
+/* ---- Vectors from elsewhere ---- */
+
+/* A congestion notification that a ConnectX-4 Lx sent (scapy's tests have it). */
+static const uint8_t card_cnp[] = {
+	0xe4, 0x1d, 0x2d, 0xab, 0x2b, 0xc2, 0x7c, 0xfe, 0x90, 0x64, 0x3b, 0x32, 0x08, 0x00, 0x45,
+	0xc2, 0x00, 0x3c, 0x71, 0x8c, 0x40, 0x00, 0x40, 0x11, 0x91, 0x61, 0x0a, 0x00, 0x11, 0x01,
+	0x0a, 0x00, 0x12, 0x01, 0x00, 0x00, 0x12, 0xb7, 0x00, 0x28, 0x00, 0x00, 0x81, 0x00, 0xff,
+	0xff, 0x40, 0x00, 0x01, 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x82, 0xfd, 0x00, 0x2a,
+};
+
+static void
+test_a_frame_of_a_card_is_taken(void **state)
+{
+	struct iovec piece = { (void *)(uintptr_t)card_cnp, sizeof(card_cnp) }, payload;
+	struct rocev2_frame frame;
+	struct roce_pkt pkt;
+
+	(void)state;
+	assert_true(rocev2_recognize(card_cnp, sizeof(card_cnp), &frame));
+	assert_int_equal(rocev2_decode(card_cnp, &piece, sizeof(card_cnp), &frame, &pkt, &payload),
+			 ROCEV2_GOOD);
+	assert_int_equal(pkt.opcode, ROCE_CNP);
+	assert_int_equal(pkt.dest_qpn, 0x118);
+	assert_true(frame.becn && !frame.fecn && !frame.tagged);
+	assert_int_equal(frame.traffic_class, 0xc2);
+	assert_int_equal(frame.hop_limit, 64);
+	assert_int_equal(frame.pkey, 0xffff);
+	assert_true(rnic_gid_is_ipv4(frame.sgid));
+	assert_int_equal(pkt.length, 0);
+}
+
+/* The ICRC that scapy's tests have for a SEND of an unreliable connection; its IP header has a number, ours none. */
+static void
+test_the_icrc_is_others(void **state)
+{
+	static const uint8_t packet[] = {
+		0x45, 0x01, 0x00, 0x40, 0x04, 0x78, 0x40, 0x00, 0x40, 0x11, 0xb4, 0xd5,
+		0xc0, 0xa8, 0x00, 0x07, 0xc0, 0xa8, 0x00, 0x07, 0xc0, 0x00, 0x12, 0xb7,
+		0x00, 0x2c, 0xac, 0xa2, 0x24, 0x60, 0xff, 0xff, 0x00, 0x00, 0x00, 0xd3,
+		0x00, 0xcf, 0x17, 0x10, 'F',  '0',  0x81, 0x8b, 0xe2, 0x89, '5',  0xd9,
+		0x0e, 0x9a, 0x95, 'P',	'T',  0x01, 0xbe, 0x88, '^',  'P',  0x00, 0x00,
+	};
+	uint32_t crc = rocev2_icrc_begin(packet, ROCEV2_IPV4_BYTES);
+
+	(void)state;
+	assert_int_equal(rte_cpu_to_be_32(rocev2_icrc_add(crc, packet + 40, sizeof(packet) - 40)),
+			 0x78f353f3);
+}
+
+/* ---- Round trips ---- */
+
+static const uint8_t *
+known_opcodes(uint32_t *count)
+{
+	static uint8_t known[256];
+	static uint32_t n;
+
+	for (uint32_t i = 0; n == 0 || i < 256; i++)
+		if (i < 256 && rocev2_opcodes[i].known)
+			known[n++] = (uint8_t)i;
+	*count = n;
+	return known;
+}
+
+static struct rocev2_frame
+random_frame(void)
+{
+	struct rocev2_frame frame = {
+		.tagged = below(2),
+		.traffic_class = (uint8_t)below(256),
+		.hop_limit = (uint8_t)below(256),
+		.source_port = (uint16_t)below(65536),
+		.pkey = (uint16_t)below(65536),
+		.mig_req = below(2),
+		.fecn = below(2),
+		.becn = below(2),
+	};
+	bool ipv4 = below(2);
+
+	fill(frame.dmac, 12);
+	fill(frame.sgid, 32);
+	if (frame.tagged)
+		frame.tci = (uint16_t)below(65536);
+	if (ipv4) {
+		memcpy(frame.sgid, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+		memcpy(frame.dgid, frame.sgid, 12);
+	} else {
+		frame.sgid[0] = frame.dgid[0] = 0x20;
+		frame.flow_label = below(1 << 20);
+	}
+	return frame;
+}
+
+static uint8_t payload_bytes[ROCE_MTU_MAX];
+static struct iovec payload_pieces[8];
+
+/* Every header that the opcode has with random contents, a payload in random pieces. */
+static struct roce_pkt
+random_packet(uint8_t opcode, uint32_t length)
+{
+	uint8_t headers = rocev2_opcodes[opcode].headers;
+	struct roce_pkt pkt = {
+		.opcode = opcode,
+		.solicited = below(2),
+		.ack_request = below(2),
+		.dest_qpn = below(1 << 24),
+		.psn = below(1 << 24),
+		.length = (headers & ROCEV2_UNPADDED) != 0 ? length & ~3u : length,
+		.pieces = payload_pieces,
+	};
+	uint32_t at = 0, n;
+
+	if ((headers & ROCEV2_WORD) != 0)
+		fill(&pkt.immediate, sizeof(pkt.immediate));
+	if ((headers & ROCEV2_AETH) != 0) {
+		pkt.syndrome = (uint8_t)below(256);
+		pkt.msn = below(1 << 24);
+	}
+	if ((headers & (ROCEV2_RETH | ROCEV2_ATOMIC_ETH)) != 0) {
+		fill(&pkt.va, sizeof(pkt.va));
+		fill(&pkt.rkey, sizeof(pkt.rkey));
+	}
+	if ((headers & ROCEV2_RETH) != 0)
+		fill(&pkt.dma_length, sizeof(pkt.dma_length));
+	if ((headers & ROCEV2_ATOMIC_ETH) != 0) {
+		fill(&pkt.swap_add, sizeof(pkt.swap_add));
+		fill(&pkt.compare, sizeof(pkt.compare));
+	}
+	if ((headers & ROCEV2_ATOMIC_ACK) != 0)
+		fill(&pkt.original, sizeof(pkt.original));
+	if ((headers & ROCEV2_DETH) != 0) {
+		fill(&pkt.qkey, sizeof(pkt.qkey));
+		pkt.source_qpn = below(1 << 24);
+	}
+	for (; at < pkt.length; at += n) {
+		n = pkt.count == 7 ? pkt.length - at : 1 + below(pkt.length - at);
+		payload_pieces[pkt.count++] = (struct iovec){ payload_bytes + at, n };
+	}
+	return pkt;
+}
+
+/* CRC-32 by the book: a bit at a time made the table. */
+static uint32_t
+oracle_crc(const uint8_t *bytes, uint32_t length)
+{
+	static uint32_t table[256];
+	uint32_t crc = UINT32_MAX;
+
+	for (uint32_t i = 0; table[255] == 0 && i < 256; i++) {
+		table[i] = i;
+		for (uint32_t bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ ((table[i] & 1) != 0 ? 0xedb88320 : 0);
+	}
+	for (uint32_t i = 0; i < length; i++)
+		crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 0xff];
+	return ~crc;
+}
+
+/* Of a frame without its last four bytes, as the text of annex 17 says. */
+static uint32_t
+oracle_icrc(const uint8_t *bytes, uint32_t length, bool tagged)
+{
+	static uint8_t copy[8 + ROCEV2_FRAME_MAX];
+	uint8_t *ip = copy + 8, *bth;
+	uint32_t skip = tagged ? 18 : 14;
+
+	memset(copy, 0xff, 8);
+	memcpy(ip, bytes + skip, length - skip - 4);
+	if (ip[0] >> 4 == 4) {
+		ip[1] = ip[8] = ip[10] = ip[11] = 0xff;
+		bth = ip + 28;
+	} else {
+		ip[0] = 0x6f;
+		ip[1] = ip[2] = ip[3] = ip[7] = 0xff;
+		bth = ip + 48;
+	}
+	bth[-1] = bth[-2] = bth[4] = 0xff;
+	return oracle_crc(copy, length - skip - 4 + 8);
+}
+
+/* The frame in up to eight pieces, none of them empty, at any borders. */
+static uint32_t
+cut(uint8_t *bytes, uint32_t length, struct iovec *pieces)
+{
+	uint32_t count = 0, n;
+
+	for (uint32_t at = 0; at < length; at += n) {
+		n = count == 7 ? length - at : 1 + below(length - at);
+		pieces[count++] = (struct iovec){ bytes + at, n };
+	}
+	return count;
+}
+
+static void
+assert_same_packet(const struct roce_pkt *got, const struct roce_pkt *want)
+{
+	struct roce_pkt headers = *got;
+	uint32_t at = 0;
+
+	headers.pieces = want->pieces;
+	headers.count = want->count;
+	assert_memory_equal(&headers, want, sizeof(headers));
+	for (uint32_t i = 0; i < got->count; at += (uint32_t)got->pieces[i++].iov_len)
+		assert_memory_equal(got->pieces[i].iov_base, payload_bytes + at,
+				    got->pieces[i].iov_len);
+	assert_int_equal(at, want->length);
+}
+
+static uint32_t
+a_length(void)
+{
+	return below(16) == 0 ? below(ROCE_MTU_MAX + 1) : below(70);
+}
+
+static void
+test_each_frame_comes_back_as_it_went(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX + 64];
+	uint32_t known, length, crc;
+	const uint8_t *opcodes = known_opcodes(&known);
+	struct rocev2_frame frame, back;
+	struct roce_pkt pkt, got;
+	struct iovec pieces[8], payload[8];
+
+	(void)state;
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		frame = random_frame();
+		pkt = random_packet(opcodes[i % known], a_length());
+		length = rocev2_encode(&frame, &pkt, bytes);
+		assert_int_equal(length, rocev2_frame_bytes(&frame, &pkt));
+		memcpy(&crc, bytes + length - 4, 4);
+		assert_int_equal(rte_le_to_cpu_32(crc), oracle_icrc(bytes, length, frame.tagged));
+		length += below(2) * below(64); /* padding of Ethernet */
+		memset(&back, 0, sizeof(back));
+		assert_true(rocev2_recognize(bytes, length, &back));
+		cut(bytes, length, pieces);
+		assert_int_equal(rocev2_decode(bytes, pieces, length, &back, &got, payload),
+				 ROCEV2_GOOD);
+		assert_memory_equal(&back, &frame, sizeof(back));
+		assert_same_packet(&got, &pkt);
+	}
+}
+
+/* ---- Damage ---- */
+
+static void
+test_any_bit_of_the_packet_that_flips_is_seen(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	uint32_t known, length, bth, bit;
+	const uint8_t *opcodes = known_opcodes(&known);
+	struct rocev2_frame frame;
+	struct roce_pkt pkt, got;
+	struct iovec piece = { bytes, 0 }, payload;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20 * known; i++) {
+		frame = random_frame();
+		pkt = random_packet(opcodes[i % known], below(40));
+		length = rocev2_encode(&frame, &pkt, bytes);
+		piece.iov_len = length;
+		assert_true(rocev2_recognize(bytes, length, &frame));
+		bth = length - rocev2_udp_bytes(&pkt) + ROCEV2_UDP_BYTES;
+		for (bit = bth * 8; bit < length * 8; bit++) {
+			if (bit / 8 == bth + 4) /* which routers change */
+				continue;
+			bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			assert_int_not_equal(
+				rocev2_decode(bytes, &piece, length, &frame, &got, &payload),
+				ROCEV2_GOOD);
+			bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		}
+	}
+}
+
+/* What a router may change, it may. */
+static void
+test_what_routers_change_is_not_damage(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	struct rocev2_frame frame = random_frame(), back;
+	struct roce_pkt pkt = random_packet(ROCE_SEND_ONLY, 33), got;
+	struct iovec piece = { bytes, 0 }, payload;
+
+	(void)state;
+	frame.tagged = false;
+	memset(frame.dgid, 0x20, 16);
+	memset(frame.sgid, 0x20, 16);
+	piece.iov_len = rocev2_encode(&frame, &pkt, bytes);
+	bytes[IP] ^= 0x0f;
+	fill(bytes + IP + 1, 3);
+	bytes[IP + 7]--;
+	fill(bytes + IP + ROCEV2_IPV6_BYTES + 6, 2);
+	bytes[IP + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES + 4] = 0xff;
+	assert_true(rocev2_recognize(bytes, (uint32_t)piece.iov_len, &back));
+	assert_int_equal(
+		rocev2_decode(bytes, &piece, (uint32_t)piece.iov_len, &back, &got, &payload),
+		ROCEV2_GOOD);
+	assert_true(back.fecn && back.becn);
+}
+
+/* ---- What is no RoCEv2, and what is none that is whole ---- */
+
+struct spoilt {
+	const char *name;
+	bool ipv6;
+	uint32_t at;
+	uint8_t xor ;
+	int verdict; /* enum rocev2_reason, or -1: an Ethernet frame */
+};
+
+#define UDP4 (IP + ROCEV2_IPV4_BYTES)
+#define BTH4 (UDP4 + ROCEV2_UDP_BYTES)
+#define UDP6 (IP + ROCEV2_IPV6_BYTES)
+
+static const struct spoilt spoilt[] = {
+	{ "another type", false, 12, 0x80, -1 },
+	{ "IPv4 of another version", false, IP, 0x10, -1 },
+	{ "IPv4 with options", false, IP, 0x03, -1 },
+	{ "more fragments", false, IP + 6, 0x20, -1 },
+	{ "a later fragment", false, IP + 7, 0x01, -1 },
+	{ "TCP", false, IP + 9, 17 ^ 6, -1 },
+	{ "another port", false, UDP4 + 3, 0x01, -1 },
+	{ "IPv6 of another version", true, IP, 0x10, -1 },
+	{ "a header of IPv6", true, IP + 6, 17 ^ 44, -1 },
+	{ "another port over IPv6", true, UDP6 + 2, 0x80, -1 },
+	{ "IPv4 longer than the frame", false, IP + 2, 0x10, ROCEV2_IP_LENGTH },
+	{ "IPv6 longer than the frame", true, IP + 4, 0x10, ROCEV2_IP_LENGTH },
+	{ "UDP shorter than IPv4's rest", false, UDP4 + 5, 0x04, ROCEV2_UDP_LENGTH },
+	{ "UDP longer than IPv6's rest", true, UDP6 + 4, 0x01, ROCEV2_UDP_LENGTH },
+	{ "IPv4's checksum", false, IP + 10, 0x01, ROCEV2_IP_CHECKSUM },
+	{ "IPv4's address", false, IP + 15, 0x01, ROCEV2_IP_CHECKSUM },
+	{ "version 1", false, BTH4 + 1, 0x01, ROCEV2_VERSION },
+	{ "reserved opcode of RC", false, BTH4, 0x04 ^ 0x15, ROCEV2_OPCODE },
+	{ "opcode of RD", false, BTH4, 0x40, ROCEV2_OPCODE },
+	{ "opcode of XRC", false, BTH4, 0xa0, ROCEV2_OPCODE },
+	{ "READ's opcode of UC", false, BTH4, 0x04 ^ 0x2c, ROCEV2_OPCODE },
+	{ "padding of a FIRST", false, BTH4, 0x04, ROCEV2_PADDING },
+	{ "another padding", false, BTH4 + 1, 0x20, ROCEV2_ICRC },
+	{ "P_Key", false, BTH4 + 3, 0x01, ROCEV2_ICRC },
+	{ "PSN", false, BTH4 + 11, 0x01, ROCEV2_ICRC },
+	{ "source port", true, UDP6, 0x01, ROCEV2_ICRC },
+};
+
+static void
+test_what_is_wrong_is_named(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	struct roce_pkt pkt = random_packet(ROCE_SEND_ONLY, 33), got;
+	struct rocev2_frame frame, back;
+	struct iovec piece = { bytes, 0 }, payload;
+	int verdict;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+		frame = random_frame();
+		frame.tagged = false;
+		memset(frame.dgid, spoilt[i].ipv6 ? 0x20 : 0, 10);
+		memset(frame.dgid + 10, 0xff, 2);
+		memcpy(frame.sgid, frame.dgid, 12);
+		piece.iov_len = rocev2_encode(&frame, &pkt, bytes);
+		bytes[spoilt[i].at] ^= spoilt[i].xor ;
+		verdict = -1;
+		if (rocev2_recognize(bytes, (uint32_t)piece.iov_len, &back))
+			verdict = (int)rocev2_decode(bytes, &piece, (uint32_t)piece.iov_len, &back,
+						     &got, &payload);
+		if (verdict != spoilt[i].verdict)
+			fail_msg("%s: %d instead of %d", spoilt[i].name, verdict,
+				 spoilt[i].verdict);
+	}
+}
+
+/* ---- All opcodes, lengths, paddings ---- */
+
+/* A frame of that many bytes behind UDP, with a right ICRC where four bytes are left for one. */
+static uint32_t
+grid_frame(uint8_t opcode, uint32_t left, uint8_t padding, uint8_t *bytes)
+{
+	static struct rocev2_frame frame = { .dgid = { 0x20 }, .sgid = { 0x20 } };
+	struct roce_pkt pkt = { .opcode = ROCE_ACKNOWLEDGE };
+	uint32_t at = ROCEV2_ETHER_BYTES + ROCEV2_IPV6_BYTES + ROCEV2_UDP_BYTES, crc;
+
+	rocev2_encode(&frame, &pkt, bytes);
+	memset(bytes + at + ROCEV2_BTH_BYTES, 0, 320);
+	bytes[at] = opcode;
+	bytes[at + 1] = (uint8_t)(padding << 4);
+	bytes[IP + 4] = bytes[at - 4] = (uint8_t)((left + 8) >> 8);
+	bytes[IP + 5] = bytes[at - 3] = (uint8_t)(left + 8);
+	if (left >= ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES) {
+		crc = rte_cpu_to_le_32(oracle_icrc(bytes, at + left, false));
+		memcpy(bytes + at + left - 4, &crc, 4);
+	}
+	return at + left;
+}
+
+static enum rocev2_reason
+grid_expected(uint8_t code, uint32_t left, uint32_t padding)
+{
+	const struct rocev2_opcode *opcode = &rocev2_opcodes[code];
+
+	if (left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES)
+		return ROCEV2_SHORT;
+	if (!opcode->known)
+		return ROCEV2_OPCODE;
+	if (left < ROCEV2_BTH_BYTES + ROCEV2_ICRC_BYTES + opcode->bytes + padding)
+		return ROCEV2_SHORT;
+	if (left % 4 != 0 || (padding != 0 && (opcode->headers & ROCEV2_UNPADDED) != 0))
+		return ROCEV2_PADDING;
+	return ROCEV2_GOOD;
+}
+
+static void
+test_each_opcode_with_each_length_and_padding(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	struct rocev2_frame frame;
+	struct roce_pkt pkt;
+	struct iovec piece = { bytes, 0 }, payload;
+	uint32_t length, opcode, padding, left;
+	enum rocev2_reason reason;
+
+	(void)state;
+	for (opcode = 0; opcode < 256; opcode++)
+		for (left = 0; left <= 300; left++)
+			for (padding = 0; padding < 4; padding++) {
+				length = grid_frame((uint8_t)opcode, left, (uint8_t)padding, bytes);
+				piece.iov_len = length;
+				assert_true(rocev2_recognize(bytes, length, &frame));
+				reason = rocev2_decode(bytes, &piece, length, &frame, &pkt,
+						       &payload);
+				assert_int_equal(reason,
+						 grid_expected((uint8_t)opcode, left, padding));
+				if (reason == ROCEV2_GOOD)
+					assert_int_equal(pkt.length,
+							 left - 16 - padding -
+								 rocev2_opcodes[opcode].bytes);
+			}
+}
+
+/* Bytes at a time, in memory of just that size. */
+static void
+test_frames_that_end_early_are_none(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	uint32_t known, length, n;
+	const uint8_t *opcodes = known_opcodes(&known);
+	struct rocev2_frame frame, back;
+	struct roce_pkt pkt, got;
+	struct iovec piece, payload;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4 * known; i++) {
+		frame = random_frame();
+		pkt = random_packet(opcodes[i % known], 8);
+		length = rocev2_encode(&frame, &pkt, bytes);
+		for (n = 1; n < length; n++) {
+			uint8_t *own = malloc(n);
+
+			assert_non_null(own);
+			memcpy(own, bytes, n);
+			piece = (struct iovec){ own, n };
+			if (rocev2_recognize(own, n, &back))
+				assert_int_equal(
+					rocev2_decode(own, &piece, n, &back, &got, &payload),
+					ROCEV2_IP_LENGTH);
+			free(own);
+		}
+	}
+}
+
+/* ---- Beside the frame ---- */
+
+static void
+test_a_datagrams_header_in_memory_is_the_wires(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	uint8_t grh[ROCEV2_GRH_BYTES], zeros[20] = { 0 };
+	struct rocev2_frame frame;
+	struct roce_pkt pkt;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		frame = random_frame();
+		frame.tagged = false;
+		pkt = random_packet(0x64, below(1000));
+		rocev2_encode(&frame, &pkt, bytes);
+		rocev2_encode_grh(&frame, &pkt, grh);
+		if (rocev2_is_ipv4(&frame)) {
+			assert_memory_equal(grh, zeros, 20);
+			assert_memory_equal(grh + 20, bytes + IP, 20);
+		} else {
+			assert_memory_equal(grh, bytes + IP, 40);
+		}
+	}
+}
+
+static void
+test_source_ports_are_dynamic_and_spread(void **state)
+{
+	struct rocev2_frame frame = random_frame();
+	static uint8_t seen[65536];
+	uint32_t different = 0;
+	uint16_t port;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		port = rocev2_source_port(&frame, i, 7);
+		assert_true(port >= 0xc000);
+		assert_int_equal(port, rocev2_source_port(&frame, i, 7));
+		different += !seen[port];
+		seen[port] = 1;
+	}
+	assert_in_range(different, 900, 1000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_frame_of_a_card_is_taken),
+		cmocka_unit_test(test_the_icrc_is_others),
+		cmocka_unit_test(test_each_frame_comes_back_as_it_went),
+		cmocka_unit_test(test_any_bit_of_the_packet_that_flips_is_seen),
+		cmocka_unit_test(test_what_routers_change_is_not_damage),
+		cmocka_unit_test(test_what_is_wrong_is_named),
+		cmocka_unit_test(test_each_opcode_with_each_length_and_padding),
+		cmocka_unit_test(test_frames_that_end_early_are_none),
+		cmocka_unit_test(test_a_datagrams_header_in_memory_is_the_wires),
+		cmocka_unit_test(test_source_ports_are_dynamic_and_spread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
