@@ -167,7 +167,7 @@ test_ranges_of_a_ring_are_charged(void **state)
 	static struct softrnic_ring ring; /* known by its place, also when this has failed */
 
 	softrnic_share_begin(dev, 0);
-	assert_int_equal(softrnic_ring_init(dev, &ring, &page, sizeof(page), PAGE_LOG, 0, PAGE,
+	assert_int_equal(softrnic_ring_init(dev, &ring, &page, sizeof(page), PAGE_LOG - 12, 0, PAGE,
 					    SOFTRNIC_DMA_READ),
 			 0);
 	assert_in_range(dev->budget->spent, RANGES / 16, RANGES / 16 + 1);

@@ -10,6 +10,10 @@
 #include "softrnic/base/ring.h"
 #include "softrnic/base/work.h"
 
+#define RING_PAGE_SHIFT	    12 /* of the smallest pages */
+#define RING_PAGE_SHIFT_MAX 31
+#define RING_PAGE_PARTS	    64 /* of a page, as offsets count */
+
 bool
 softrnic_ring_refresh(struct softrnic *dev, struct softrnic_ring *ring)
 {
@@ -66,16 +70,19 @@ ring_list_bytes(const struct softrnic_ring *ring)
 
 int
 softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring, const struct rnic_be64 *pas,
-		   size_t pas_bytes, unsigned int page_shift, uint32_t offset, uint32_t bytes,
-		   unsigned int prot)
+		   size_t pas_bytes, unsigned int log_page_size, uint32_t page_offset,
+		   uint32_t bytes, unsigned int prot)
 {
+	unsigned int page_shift = RING_PAGE_SHIFT + log_page_size;
 	uint64_t page_bytes, count;
+	uint32_t offset;
 
 	memset(ring, 0, sizeof(*ring));
-	if (page_shift < 12 || page_shift > 31 || bytes == 0)
+	if (page_shift > RING_PAGE_SHIFT_MAX || bytes == 0)
 		return RNIC_STATUS_BAD_PARAM;
 	page_bytes = UINT64_C(1) << page_shift;
-	if (offset >= page_bytes || (uint64_t)offset + bytes > UINT32_MAX)
+	offset = (uint32_t)(page_offset * (page_bytes / RING_PAGE_PARTS));
+	if (page_offset >= RING_PAGE_PARTS || (uint64_t)offset + bytes > UINT32_MAX)
 		return RNIC_STATUS_BAD_PARAM;
 	count = ((uint64_t)offset + bytes + page_bytes - 1) >> page_shift;
 	if (pas_bytes / sizeof(*pas) < count)

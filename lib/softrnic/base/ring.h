@@ -33,10 +33,11 @@ struct softrnic_ring {
 #define SOFTRNIC_RING_MEMORY (UINT64_C(128) << 20)
 /*
  * From a page list (big-endian addresses); RNIC_STATUS_OK, BAD_PARAM (not reachable, bad sizes), BAD_INP_LEN or NO_RES.
+ * Sizes as contexts have them: pages of 4 KiB << log_page_size, the ring begins page_offset 64ths of a page in the first.
  */
 int softrnic_ring_init(struct softrnic *dev, struct softrnic_ring *ring,
-		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int page_shift,
-		       uint32_t offset, uint32_t bytes, unsigned int prot);
+		       const struct rnic_be64 *pas, size_t pas_bytes, unsigned int log_page_size,
+		       uint32_t page_offset, uint32_t bytes, unsigned int prot);
 void softrnic_ring_fini(struct softrnic_ring *ring);
 /* `to`, which has been given back, becomes what `from` is; `from` is empty then. */
 void softrnic_ring_move(struct softrnic_ring *to, struct softrnic_ring *from);

@@ -143,8 +143,8 @@ qp_rings_init(struct softrnic *dev, const struct softrnic_cmd *cmd, struct softr
 		return RNIC_STATUS_OK;
 	return softrnic_ring_init(
 		dev, &qp->ring, (const struct rnic_be64 *)(in + 1), cmd->in_bytes - sizeof(*in),
-		(unsigned int)rnic_qpc_get(qpc, RNIC_QPC_LOG_PAGE_SIZE) + 12,
-		(uint32_t)rnic_qpc_get(qpc, RNIC_QPC_PAGE_OFFSET) * 64, bytes, SOFTRNIC_DMA_READ);
+		(unsigned int)rnic_qpc_get(qpc, RNIC_QPC_LOG_PAGE_SIZE),
+		(uint32_t)rnic_qpc_get(qpc, RNIC_QPC_PAGE_OFFSET), bytes, SOFTRNIC_DMA_READ);
 }
 
 /* Everything of CREATE_QP but memory, open and number. */

@@ -684,8 +684,8 @@ SOFTRNIC_CMD(create_sq)
 	cmd->syndrome = 0x904004;
 	status = softrnic_ring_init(dev, &sq->ring, (const struct rnic_be64 *)(in + 1),
 				    cmd->in_bytes - sizeof(*in),
-				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
-				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				    (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
+				    (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
 				    RNIC_WQEBB_BYTES << sq->log_size, SOFTRNIC_DMA_READ);
 	if (status != RNIC_STATUS_OK)
 		goto free_sq;

@@ -314,8 +314,8 @@ SOFTRNIC_CMD(create_cq)
 	cmd->syndrome = 0x400003;
 	status = softrnic_ring_init(
 		dev, &cq->ring, (const struct rnic_be64 *)(in + 1), cmd->in_bytes - sizeof(*in),
-		(unsigned int)rnic_cqc_get(&cq->context, RNIC_CQC_LOG_PAGE_SIZE) + 12,
-		(uint32_t)rnic_cqc_get(&cq->context, RNIC_CQC_PAGE_OFFSET) * 64,
+		(unsigned int)rnic_cqc_get(&cq->context, RNIC_CQC_LOG_PAGE_SIZE),
+		(uint32_t)rnic_cqc_get(&cq->context, RNIC_CQC_PAGE_OFFSET),
 		1u << (cq->log_size + cq->cqe_bytes_log2), SOFTRNIC_DMA_WRITE);
 	if (status != RNIC_STATUS_OK)
 		goto free_cq;
@@ -405,7 +405,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	struct rnic_modify_cq_in *in = (struct rnic_modify_cq_in *)(uintptr_t)cmd->in;
 	const struct rnic_cqc *cqc = rnic_modify_cq_in_cqc(in);
 	const uint32_t log_size = (uint32_t)rnic_cqc_get(cqc, RNIC_CQC_LOG_CQ_SIZE);
-	const uint64_t page_shift = rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE);
+	const uint64_t log_page_size = rnic_cqc_get(cqc, RNIC_CQC_LOG_PAGE_SIZE);
 	const uint64_t offset = rnic_cqc_get(cqc, RNIC_CQC_PAGE_OFFSET);
 	struct softrnic_ring ring;
 	struct rnic_cqe *last;
@@ -422,8 +422,8 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 		return status;
 	cmd->syndrome = 0x403005;
 	status = softrnic_ring_init(dev, &ring, (const struct rnic_be64 *)(in + 1),
-				    cmd->in_bytes - sizeof(*in), (unsigned int)page_shift + 12,
-				    (uint32_t)offset * 64, 1u << (log_size + cq->cqe_bytes_log2),
+				    cmd->in_bytes - sizeof(*in), (unsigned int)log_page_size,
+				    (uint32_t)offset, 1u << (log_size + cq->cqe_bytes_log2),
 				    SOFTRNIC_DMA_WRITE);
 	if (status != RNIC_STATUS_OK)
 		return status;
@@ -438,7 +438,7 @@ cq_resize(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_cq *cq
 	cq->log_size = (uint8_t)log_size;
 	cq_set_batch(cq);
 	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_CQ_SIZE, log_size);
-	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE, page_shift);
+	rnic_cqc_set(&cq->context, RNIC_CQC_LOG_PAGE_SIZE, log_page_size);
 	rnic_cqc_set(&cq->context, RNIC_CQC_PAGE_OFFSET, offset);
 	return RNIC_STATUS_OK;
 }

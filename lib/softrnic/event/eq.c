@@ -277,9 +277,9 @@ eq_context(struct softrnic *dev, struct softrnic_eq *eq, const struct softrnic_c
 		return RNIC_STATUS_BAD_RES;
 	return softrnic_ring_init(
 		dev, &eq->ring, (const struct rnic_be64 *)((const uint8_t *)cmd->in + sizeof(in)),
-		cmd->in_bytes - sizeof(in), 12 + rnic_eqc_get(eqc, RNIC_EQC_LOG_PAGE_SIZE),
-		rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET) * 64, sizeof(struct rnic_eqe) << log_size,
-		SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
+		cmd->in_bytes - sizeof(in), (unsigned int)rnic_eqc_get(eqc, RNIC_EQC_LOG_PAGE_SIZE),
+		(uint32_t)rnic_eqc_get(eqc, RNIC_EQC_PAGE_OFFSET),
+		sizeof(struct rnic_eqe) << log_size, SOFTRNIC_DMA_READ | SOFTRNIC_DMA_WRITE);
 }
 
 SOFTRNIC_CMD(create_eq)

@@ -169,8 +169,8 @@ rmp_prepare(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rmp 
 	cmd->syndrome = 0x90c004;
 	return softrnic_ring_init(dev, &rmp->ring, (const struct rnic_be64 *)(in + 1),
 				  cmd->in_bytes - sizeof(*in),
-				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
-				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
+				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
 				  1u << (rmp->log_size + rmp->log_stride), SOFTRNIC_DMA_READ);
 }
 

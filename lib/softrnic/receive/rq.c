@@ -615,8 +615,8 @@ rq_ring_init(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_rq 
 	cmd->syndrome = 0x908004;
 	return softrnic_ring_init(dev, &rq->ring, (const struct rnic_be64 *)(in + 1),
 				  cmd->in_bytes - sizeof(*in),
-				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ) + 12,
-				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET) * 64,
+				  (unsigned int)rnic_wq_get(wq, RNIC_WQ_LOG_WQ_PG_SZ),
+				  (uint32_t)rnic_wq_get(wq, RNIC_WQ_PAGE_OFFSET),
 				  1u << (rq->log_size + rq->log_stride), SOFTRNIC_DMA_READ);
 }
 
