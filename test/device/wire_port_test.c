@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <ethdev_driver.h>
+#include <ethdev_vdev.h>
 #include <rte_bus_vdev.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -360,6 +361,63 @@ have_it_pulled_out(uint16_t id, enum rte_eth_event_type type, void *arg, void *r
 	return 0;
 }
 
+/*
+ * An ethdev whose probe takes its time when all is done: it has a name then, and everybody has been told of it, but its bus has
+ * not given it its driver.
+ */
+static atomic_uint slow_asked;
+
+static int
+slow_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	(void)dev;
+	(void)info;
+	atomic_fetch_add(&slow_asked, 1);
+	return 0;
+}
+
+static int
+slow_probe(struct rte_vdev_device *vdev)
+{
+	static const struct eth_dev_ops ops = { .dev_infos_get = slow_info };
+	struct rte_eth_dev *dev = rte_eth_vdev_allocate(vdev, 0);
+
+	if (dev == NULL)
+		return -1;
+	dev->dev_ops = &ops;
+	rte_eth_dev_probing_finish(dev);
+	usleep(300000);
+	return atomic_load(&slow_asked) == 0 ? 0 : -EBUSY;
+}
+
+static int
+slow_remove(struct rte_vdev_device *vdev)
+{
+	return rte_eth_dev_release_port(rte_eth_dev_allocated(rte_vdev_device_name(vdev)));
+}
+
+static void
+test_an_ethdev_is_left_alone_until_its_probe_has_returned(void **state)
+{
+	struct softrnic_conf conf = { .name = "slow", .wire = "port:net_slow0" };
+	struct rte_vdev_driver driver = {
+		.driver.name = "net_slow",
+		.probe = slow_probe,
+		.remove = slow_remove,
+	};
+	struct dp_side *ww = *state;
+	unsigned int naps = 0;
+
+	rte_vdev_register(&driver);
+	ww_open(ww, &conf);
+	assert_int_equal(rte_vdev_init("net_slow0", ""), 0);
+	while (atomic_load(&slow_asked) == 0)
+		cable_nap(&naps, "the ethdev is not looked at");
+	ww_close(ww);
+	assert_int_equal(rte_vdev_uninit("net_slow0"), 0);
+	rte_vdev_unregister(&driver);
+}
+
 /* Hardware takes its time to start, and may be gone before it has. */
 static void
 test_an_ethdev_that_is_pulled_out_while_it_starts_is_closed(void **state)
@@ -527,6 +585,7 @@ run(void)
 		OPEN(test_frames_that_no_port_would_take_are_errors),
 		OPEN(test_a_frame_without_a_buffer_is_lost_and_counted),
 		TEST(test_an_ethdev_that_comes_later_is_taken),
+		TEST(test_an_ethdev_is_left_alone_until_its_probe_has_returned),
 		OPEN(test_an_ethdev_goes_and_comes_again),
 		OPEN(test_only_who_polls_tells_of_the_link),
 		OPEN(test_a_device_may_end_without_its_ethdev),

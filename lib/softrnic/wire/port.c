@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include <rte_alarm.h>
+#include <rte_bus.h>
 #include <rte_cycles.h>
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
@@ -198,6 +200,38 @@ port_stop(struct port_wire *wire, uint16_t id, bool removed)
 		rte_eth_dev_owner_unset(id, wire->owner);
 }
 
+static int
+port_any_bus(const struct rte_bus *bus, const void *data)
+{
+	(void)bus;
+	(void)data;
+	return 0;
+}
+
+/*
+ * Has its driver's probe() returned? An ethdev has its name, and is told of, before: and what asks it then finds no driver.
+ */
+static bool
+port_is_probed(uint16_t id)
+{
+	struct rte_dev_iterator it;
+	struct rte_bus *bus = NULL;
+	struct rte_device *dev;
+	char name[64];
+	uint16_t of;
+
+	while ((bus = rte_bus_find(bus, port_any_bus, NULL)) != NULL) {
+		snprintf(name, sizeof(name), "bus=%s", rte_bus_name(bus));
+		RTE_DEV_FOREACH(dev, name, &it) {
+			RTE_ETH_FOREACH_DEV_OF(of, dev) {
+				if (of == id)
+					return rte_dev_is_probed(dev);
+			}
+		}
+	}
+	return false;
+}
+
 /* Take the ethdev if it is there. 0 or -errno: -ENODEV there is none, others are logged. */
 static int
 port_find(struct port_wire *wire)
@@ -208,7 +242,7 @@ port_find(struct port_wire *wire)
 	uint16_t id;
 	int rc;
 
-	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0)
+	if (rte_eth_dev_get_port_by_name(wire->name, &id) != 0 || !port_is_probed(id))
 		return -ENODEV;
 	/* Of the ethdev that was there before; its mbufs have come home since. */
 	port_pool_put(wire, wire->pool);
