@@ -40,6 +40,7 @@ static const char help[] =
 	"      id=VVVV:DDDD        PCI vendor and device in hex; default: those of the card that\n"
 	"                          it imitates, 15b3:1017 (ConnectX-5) for like=default\n"
 	"      drop=, dup=, reorder=, corrupt=   faults, in parts per million of the frames sent\n"
+	"      bytes=1     RoCE packets are frames between two devices of this process, too\n"
 	"      seed=N              seed of all random choices; default: from the system\n"
 	"      health=MS           stop the health counter MS milliseconds after the first driver's\n"
 	"                          bring-up, until a reset; only once\n"
@@ -251,14 +252,26 @@ parse_health(struct device_options *device, const char *value)
 }
 
 static int
-parse_bf(struct device_options *device, const char *value)
+parse_bool(const char *value, bool *on)
 {
 	uint64_t number;
 	int rc = parse_number(value, 10, 1, &number);
 
 	if (rc == 0)
-		device->conf.bf = number == 1;
+		*on = number == 1;
 	return rc;
+}
+
+static int
+parse_bytes(struct device_options *device, const char *value)
+{
+	return parse_bool(value, &device->conf.bytes);
+}
+
+static int
+parse_bf(struct device_options *device, const char *value)
+{
+	return parse_bool(value, &device->conf.bf);
 }
 
 static int
@@ -290,6 +303,7 @@ static const struct {
 	{ "dup", parse_dup, "parts per million, 0 to 1000000" },
 	{ "reorder", parse_reorder, "parts per million, 0 to 1000000" },
 	{ "corrupt", parse_corrupt, "parts per million, 0 to 1000000" },
+	{ "bytes", parse_bytes, "0 or 1" },
 	{ "seed", parse_seed, "a number of 64 bits" },
 	{ "health", parse_health, "milliseconds, at least 1" },
 	{ "bf", parse_bf, "0 or 1" },

@@ -271,6 +271,7 @@ softrnic_device_reset(struct softrnic *dev)
 	if (dev->wire->reset != NULL)
 		dev->wire->reset(dev);
 	softrnic_wire_changed(dev);
+	softrnic_roce_changed(dev);
 	/* Last: the link that goes down may lose a frame, which is of the time before. */
 	memset(&dev->stats, 0, sizeof(dev->stats));
 	memset(&dev->roce_counters, 0, sizeof(dev->roce_counters));

@@ -71,6 +71,8 @@ struct softrnic_conf {
 	uint64_t seed;
 	/** Faults of frames sent to the wire, in parts per million. */
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
+	/** RoCE packets go as bytes into wires within the process, too, where they would go as descriptors. */
+	bool bytes;
 	/**
 	 * Stop the health counter that many milliseconds after the device's first INIT_HCA, until a reset. It happens once in the
 	 * device's life, so that a driver that resets it gets a healthy one. 0: never.
@@ -333,10 +335,12 @@ struct softrnic_stats {
 	/** Frames that faults dropped, sent twice, sent late, changed; frames without a peer. */
 	uint64_t wire_dropped, wire_duplicated, wire_reordered, wire_corrupted, wire_no_peer;
 	/**
-	 * RoCE packets that no queue pair accepted: not for us, not matching its path, or in a state that does not receive; unknown
+	 * RoCE packets that no queue pair took: of another transport, or it is in a state that receives nothing; no such
 	 * number; damaged
 	 */
 	uint64_t roce_dropped, roce_unknown_qp, roce_icrc_errors;
+	/** ... not a packet; from another address than its path names; of another partition. Congestion notifications. */
+	uint64_t roce_malformed, roce_source_errors, roce_pkey_errors, roce_cnps;
 	uint64_t tpt_faults;		   /**< accesses refused by keys or by the DMA map */
 	uint64_t cq_overruns, eq_overruns; /**< queues that overran */
 	uint64_t

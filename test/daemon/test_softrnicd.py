@@ -99,7 +99,7 @@ def test_help_has_examples():
     (["--dir"], "--dir wants a value"),
     (["--device"], "--device wants a value"),
     (["--device", "foo=1"],
-     "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt seed health bf quirks"),
+     "there are name socket wire rx_pcap tx_pcap mac like id drop dup reorder corrupt bytes seed health bf quirks"),
     (["--device", "name"], "not KEY=VALUE"),
     (["--device", "name=a,,bf=1"], "not KEY=VALUE"),
     (["--device", "name=a,name=b"], "twice"),

@@ -246,8 +246,8 @@ changes_take_what_they_need(void **state)
 	assert_int_equal(attr->min_rnr_timer, 12);
 	assert_int_equal(attr->retry_cnt, 0);
 	assert_int_equal(qp->source_index, WORLD_GID_INDEX);
-	assert_memory_equal(qp->dgid, world_peer_gid, 16);
-	assert_memory_equal(qp->dmac, dmac, 6);
+	assert_memory_equal(qp->frame.dgid, world_peer_gid, 16);
+	assert_memory_equal(qp->frame.dmac, dmac, 6);
 	qpc = query(w, qpn);
 	assert_int_equal(rnic_qpc_get(qpc, RNIC_QPC_LOG_SRA_MAX), 0);
 	assert_int_equal(rnic_ads_get(rnic_qpc_primary_address_path(qpc), RNIC_ADS_ACK_TIMEOUT), 0);
@@ -323,7 +323,7 @@ options_are_taken_by_the_mask(void **state)
 	assert_int_equal(qp_of(w, qpn)->roce.attr.max_dest_rd_atomic, 16);
 	assert_int_equal(qp_of(w, qpn)->roce.attr.timeout, 31);
 	assert_int_equal(qp_of(w, qpn)->roce.attr.access, 0);
-	assert_int_equal(qp_of(w, qpn)->dmac[5], 1);
+	assert_int_equal(qp_of(w, qpn)->frame.dmac[5], 1);
 }
 
 /* Atomics need operands: no atomic_mode, no atomics. */
@@ -351,7 +351,7 @@ reset_forgets_what_changes_said(void **state)
 	assert_memory_not_equal(query(w, qpn), &created, sizeof(created));
 	assert_int_equal(hn_destroy(&w->hn, RNIC_CMD_2RST_QP, qpn), 0);
 	assert_memory_equal(query(w, qpn), &created, sizeof(created));
-	assert_memory_equal(qp_of(w, qpn)->dgid, none, 16);
+	assert_memory_equal(qp_of(w, qpn)->frame.dgid, none, 16);
 	assert_int_equal(qp_of(w, qpn)->source_index, 0);
 	world_qp_raise(w, qpn, RNIC_QP_STATE_RST, RNIC_QP_STATE_RTS);
 }

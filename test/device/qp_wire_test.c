@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../counts.h"
+#include "driver/roce_addr.h"
 #include "driver/vport.h"
 #include "qp_world.h"
 /* Packets that no sender of ours sends, counters of the port, and when the device was switched on. */
@@ -16,6 +17,7 @@
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/roce.h"
+#include "softrnic/rocev2/encode.h"
 
 /* ---- Bad wires ---- */
 
@@ -143,7 +145,8 @@ check_counts(const struct qw_two *two, const struct qw_conf *conf)
 		sum.wire_corrupted += s.wire_corrupted;
 		sum.roce_icrc_errors += s.roce_icrc_errors;
 		assert_int_equal(s.tx_errors + s.rx_errors + s.wire_no_peer, 0);
-		assert_int_equal(s.roce_dropped + s.roce_unknown_qp, 0);
+		sum.roce_icrc_errors += s.roce_malformed;
+		assert_int_equal(s.roce_dropped + s.roce_unknown_qp + s.roce_source_errors, 0);
 	}
 	assert_int_equal(sum.rx_packets, sum.tx_packets + sum.wire_duplicated - sum.wire_dropped);
 	assert_int_equal(sum.roce_icrc_errors, sum.wire_corrupted);
@@ -196,6 +199,10 @@ messages(void)
 		traffic(&conf, messages());                            \
 		conf.pair = true;                                      \
 		traffic(&conf, messages());                            \
+		conf.bytes = true;                                     \
+		traffic(&conf, messages());                            \
+		conf.pair = false;                                     \
+		traffic(&conf, messages() / 4);                        \
 	}
 
 FAULT(good_wire, )
@@ -261,6 +268,18 @@ lead_to(struct qw_qp *qp, const struct qw_qp *peer, struct qw_end *end)
 	assert_int_equal(qw_qp_modify(qp, RNIC_CMD_RTR2RTS_QP, NULL, &attr), 0);
 }
 
+/* What is not for a function's RoCE are frames like others, for its flow tables, of which there are none. */
+static void
+assert_frames(const struct qw_two *two, uint64_t count)
+{
+	const struct softrnic_stats stats = dp_stats(&two->b.end->dp);
+
+	assert_int_equal(stats.rx_packets, count);
+	assert_int_equal(stats.rx_unmatched, count);
+	assert_int_equal(two->b.end->dp.dev->port.counters.rx_packets[0], count);
+	assert_int_equal(two->b.end->dp.dev->port.counters.rx_rdma_packets[0], 0);
+}
+
 static void
 test_address_of_another(void **state)
 {
@@ -270,8 +289,7 @@ test_address_of_another(void **state)
 	another.gid[15] ^= 0x80;
 	lead_to(&two->a, &two->b, &another);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
-	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 1);
+	assert_frames(two, 1);
 }
 
 static void
@@ -283,11 +301,12 @@ test_address_that_has_gone(void **state)
 	drv_head(&in, RNIC_CMD_SET_ROCE_ADDRESS, 0);
 	assert_int_equal(drv_execute(&two->b.end->dp.drv, &in, sizeof(in), NULL), 0);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_frames(two, 1);
 	/* What the table holds in its place is no address. */
-	memset(qw_qp_inside(&two->a)->dgid, 0, 16);
+	memset(qw_qp_inside(&two->a)->frame.dgid, 0, 16);
+	softrnic_roce_changed(two->a.end->dp.dev);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 2);
+	assert_frames(two, 2);
 	/* It cannot send by it either. */
 	qw_post(&two->b, &two->a, RNIC_WQE_RDMA_WRITE, two->in, 1, two->out);
 	qw_run(&two->qw);
@@ -304,7 +323,7 @@ test_source_that_is_not_the_peer(void **state)
 	another.gid[15] ^= 0x80;
 	lead_to(&two->b, &two->a, &another);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_int_equal(dp_stats(&two->b.end->dp).roce_source_errors, 1);
 }
 
 static void
@@ -320,8 +339,7 @@ test_mac_of_another(void **state)
 	another.mac[5] ^= 0x80;
 	lead_to(&two->a, &two->b, &another);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
-	assert_int_equal(port->counters.rx_foreign_packets[0], 1);
+	assert_frames(two, 1);
 	/* The port has seen it: it has a length as well. */
 	for (uint32_t i = 0; i < SOFTRNIC_LENGTHS; i++)
 		counted += port->rx_lengths[i];
@@ -365,8 +383,6 @@ test_number_of_one_in_reset(void **state)
 	struct qw_two *two = *state;
 
 	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
-	/* The path that it had. */
-	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
 	write_one(two);
 	assert_false(qw_qp_inside(&two->b)->active);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
@@ -380,7 +396,6 @@ test_number_of_one_that_does_not_receive(void **state)
 
 	qw_qp_to(&two->b, RNIC_CMD_2RST_QP);
 	qw_qp_to(&two->b, RNIC_CMD_RST2INIT_QP);
-	memcpy(qw_qp_inside(&two->b)->dgid, two->a.end->gid, 16);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
 	qw_qp_to(&two->b, RNIC_CMD_2ERR_QP);
@@ -395,7 +410,7 @@ test_roce_is_off(void **state)
 
 	assert_int_equal(drv_vport_roce_set(&two->b.end->dp.drv, false), 0);
 	write_one(two);
-	assert_int_equal(dp_stats(&two->b.end->dp).roce_dropped, 1);
+	assert_frames(two, 1);
 	assert_int_equal(drv_vport_roce_set(&two->a.end->dp.drv, false), 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
@@ -418,23 +433,95 @@ test_link_is_down(void **state)
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 0);
 }
 
-/* There are no bytes of packets yet: on a wire that leaves the process none is sent, nor comes back. */
+/* The end's address is one of that VLAN from now on. */
 static void
-test_a_wire_that_leaves_carries_no_packets(void **state)
+set_vlan(const struct qw_end *end, uint32_t vlan)
+{
+	struct drv_roce_addr address = { .vlan = vlan };
+
+	memcpy(address.gid, end->gid, sizeof(end->gid));
+	for (unsigned int i = 0; i < sizeof(end->mac); i++)
+		address.mac = address.mac << 8 | end->mac[i];
+	assert_int_equal(drv_roce_addr_set((struct drv *)(uintptr_t)&end->dp.drv, &address), 0);
+}
+
+static void
+in_a_vlan(bool bytes)
+{
+	const struct qw_conf conf = { .pair = true, .bytes = bytes };
+	struct qw_two *two = qw_two_open(&conf);
+	struct softrnic_stats stats;
+	struct qw_attr attr = qw_attr();
+
+	attr.timeout = 0;
+	qw_two_connect(two, &attr);
+	set_vlan(two->a.end, 5);
+	set_vlan(two->b.end, 5);
+	qw_fill(two->out, 100, 1);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	assert_memory_equal(two->in, two->out, 100);
+	/* A tag of four bytes each way. */
+	stats = dp_stats(&two->a.end->dp);
+	assert_int_equal(stats.tx_bytes, 14 + 4 + 20 + 8 + 12 + 16 + 100 + 4);
+	assert_int_equal(stats.rx_bytes, 14 + 4 + 20 + 8 + 12 + 4 + 4);
+	/* The address of another VLAN is not the address. */
+	set_vlan(two->b.end, 6);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_unmatched, 1);
+	set_vlan(two->b.end, 0);
+	write_one(two);
+	assert_int_equal(dp_stats(&two->b.end->dp).rx_unmatched, 2);
+	qw_two_close(two);
+}
+
+static void
+test_address_of_a_vlan(void **state)
+{
+	(void)state;
+	in_a_vlan(false);
+	in_a_vlan(true);
+}
+
+/* A packet to the function's own address comes back to it, whatever the wire. */
+static void
+test_own_address_on_a_wire_that_leaves(void **state)
 {
 	const struct qw_conf conf = { .outside = true };
-	struct qw_attr attr = qw_attr();
 	struct qw_two *two = qw_two_open(&conf);
+	struct qw_attr attr = qw_attr();
+
+	(void)state;
+	qw_two_connect(two, &attr);
+	qw_fill(two->out, 100, 1);
+	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
+	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
+	assert_memory_equal(two->in, two->out, 100);
+	qw_two_close(two);
+}
+
+/* To another one it leaves, as a frame; here nothing answers. */
+static void
+test_another_address_on_a_wire_that_leaves(void **state)
+{
+	const struct qw_conf conf = { .outside = true };
+	struct qw_two *two = qw_two_open(&conf);
+	struct qw_end another;
+	struct softrnic_stats stats;
+	struct qw_attr attr = qw_attr();
 
 	(void)state;
 	attr.timeout = 0;
 	qw_two_connect(two, &attr);
-	assert_true(two->a.end->dp.dev->port.link_up);
-	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
-	qw_expect_nothing(&two->a_send);
-	assert_int_equal(dp_stats(&two->a.end->dp).tx_errors, 1);
-	assert_int_equal(dp_stats(&two->a.end->dp).tx_packets, 0);
-	assert_int_equal(dp_stats(&two->a.end->dp).rx_packets, 0);
+	another = *two->b.end;
+	another.gid[15] ^= 0x80;
+	another.mac[5] ^= 0x80;
+	lead_to(&two->a, &two->b, &another);
+	write_one(two);
+	stats = dp_stats(&two->a.end->dp);
+	assert_int_equal(stats.tx_errors, 0);
+	assert_int_equal(stats.tx_packets, 1);
+	assert_int_equal(stats.rx_packets, 0);
 	qw_two_close(two);
 }
 
@@ -488,19 +575,21 @@ test_pkey_and_icrc(void **state)
 		.count = 1,
 		.pieces = &(struct iovec){ two->out, 1 },
 	};
-	struct softrnic_roce_frame frame = { .pkt = &pkt, .pkey = 0x7fff };
+	struct rocev2_frame head = { .pkey = 0x1234, .mig_req = true };
+	struct softrnic_roce_frame frame = { .pkt = &pkt, .head = &head };
 	struct softrnic *dev = two->b.end->dp.dev;
 
 	two->out[0] = 1;
-	memcpy(frame.smac, two->a.end->mac, 6);
-	memcpy(frame.dmac, two->b.end->mac, 6);
-	memcpy(frame.sgid, two->a.end->gid, 16);
-	memcpy(frame.dgid, two->b.end->gid, 16);
-	frame.bytes = softrnic_roce_frame_bytes(&frame);
+	memcpy(head.smac, two->a.end->mac, 6);
+	memcpy(head.dmac, two->b.end->mac, 6);
+	memcpy(head.sgid, two->a.end->gid, 16);
+	memcpy(head.dgid, two->b.end->gid, 16);
+	frame.bytes = rocev2_frame_bytes(&head, &pkt);
 	softrnic_lock(two->qw.poller);
 	softrnic_roce_receive(dev, &frame);
-	assert_int_equal(dev->stats.roce_dropped, 1);
-	frame.pkey = 0xffff;
+	assert_int_equal(dev->stats.roce_pkey_errors, 1);
+	/* A limited member, to a full one. */
+	head.pkey = 0x7fff;
 	frame.corrupt = true;
 	softrnic_roce_receive(dev, &frame);
 	assert_int_equal(dev->stats.roce_icrc_errors, 1);
@@ -535,7 +624,9 @@ main(void)
 		T(test_number_of_one_that_does_not_receive),
 		T(test_roce_is_off),
 		T(test_link_is_down),
-		cmocka_unit_test(test_a_wire_that_leaves_carries_no_packets),
+		cmocka_unit_test(test_address_of_a_vlan),
+		cmocka_unit_test(test_own_address_on_a_wire_that_leaves),
+		cmocka_unit_test(test_another_address_on_a_wire_that_leaves),
 		T(test_port_mtu_too_small),
 		T(test_time_of_arrival),
 		T(test_pkey_and_icrc),

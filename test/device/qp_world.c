@@ -74,6 +74,7 @@ end_open(struct qw *qw, unsigned int index, const struct qw_conf *conf)
 		.dup_ppm = conf->dup_ppm,
 		.reorder_ppm = conf->reorder_ppm,
 		.corrupt_ppm = conf->corrupt_ppm,
+		.bytes = conf->bytes,
 		.like = conf->like,
 	};
 

@@ -29,6 +29,7 @@ struct qw_conf {
 	bool ipv6;
 	uint64_t seed;
 	uint32_t drop_ppm, dup_ppm, reorder_ppm, corrupt_ppm;
+	bool bytes; /* packets are frames, also between the two */
 };
 
 struct qw_end {

@@ -14,6 +14,8 @@ drv_roce_addr_fill(void *in, const struct drv_roce_addr *address)
 	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_SOURCE_MAC_47_32, address->mac >> 32);
 	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_SOURCE_MAC_31_0, address->mac & UINT32_MAX);
 	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_ROCE_VERSION, RNIC_ROCE_VERSION_2);
+	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_VLAN_VALID, address->vlan != 0);
+	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_VLAN_ID, address->vlan);
 	rnic_roce_addr_set(entry, RNIC_ROCE_ADDR_ROCE_L3_TYPE,
 			   rnic_gid_is_ipv4(address->gid) ? RNIC_ROCE_L3_TYPE_IPV4
 							  : RNIC_ROCE_L3_TYPE_IPV6);

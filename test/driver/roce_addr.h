@@ -12,6 +12,7 @@ struct drv_roce_addr {
 	uint32_t index;
 	uint8_t gid[16];
 	uint64_t mac;
+	uint32_t vlan; /* 0: frames without a tag */
 };
 
 uint32_t drv_roce_addr_fill(void *in, const struct drv_roce_addr *address);

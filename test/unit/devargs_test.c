@@ -201,7 +201,8 @@ test_refusals_name_the_key_and_list_the_valid_ones(void **state)
 	static const char *const keys[] = { "socket",  "peer",	 "pci",	 "wire", "rx_pcap",
 					    "tx_pcap", "iface",	 "drop", "dup",	 "reorder",
 					    "corrupt", "seed",	 "poll", "bf",	 "inline",
-					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp" };
+					    "like",    "quirks", "mac",	 "ip",	 "log_max_qp",
+					    "bytes" };
 	char said[1024];
 	size_t i, k;
 
@@ -222,13 +223,10 @@ test_a_pci_function(void **state)
 {
 	static const char *const names[] = { "pci=0000:41:00.1", "pci=41:00.1",
 					     "pci=0000:41:0.1,bf=1", "ip=192.0.2.1,pci=41:00.1" };
-	static const char *const with[] = { "wire=loop",
-					    "drop=1",
-					    "seed=1",
-					    "inline=1",
-					    "like=cx4lx",
-					    "quirks=uar-8",
-					    "mac=02:00:00:00:00:01" };
+	static const char *const with[] = { "wire=loop",    "drop=1",
+					    "seed=1",	    "bytes=1",
+					    "inline=1",	    "like=cx4lx",
+					    "quirks=uar-8", "mac=02:00:00:00:00:01" };
 	struct rnic_devargs args;
 	char text[64], said[1024];
 	size_t i;

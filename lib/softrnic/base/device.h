@@ -47,6 +47,7 @@ struct softrnic {
 	uint32_t quiet_polls; /* since the last one with work */
 	uint32_t open_rqs;    /* receive queues that have left RST */
 	uint32_t ready_rqs;   /* ... of which so many are RDY */
+	uint32_t open_qps;    /* queue pairs that commands have brought to RTR, or further */
 	struct softrnic_object_table tables[SOFTRNIC_OBJECT_TYPES];
 	TAILQ_HEAD(softrnic_sq_list, softrnic_sq) active_sqs;
 	struct softrnic_sq_list swept_sqs; /* all that have left RST */
@@ -112,7 +113,11 @@ struct softrnic {
 	void (*port_tell)(struct softrnic *dev, uint32_t eqn);
 	struct softrnic_steering *steering;    /* receive/steer.h: root tables */
 	struct softrnic_roce_addr *roce_addrs; /* SOFTRNIC_ROCE_ADDRS of them: GIDs */
-	struct roce_counters roce_counters;    /* of queue pairs without a counter set */
+	uint32_t roce_addr_last;	       /* of them: that a packet came to */
+	uint8_t *roce_room;		       /* for a frame that is made of a packet */
+	uint64_t
+		roce_generation; /* of addresses and wires, ours and those of others: see softrnic_roce_changed() */
+	struct roce_counters roce_counters; /* of queue pairs without a counter set */
 	const struct softrnic_wire_ops *wire, *wire_prepared; /* wire/ops.h */
 	void *wire_data;
 	/* The device at the other end of the wire, where that is one of ours: itself for a loop; NULL: none */

@@ -137,7 +137,6 @@ struct softrnic_port {
 	uint8_t admin_status; /* enum rnic_port_status */
 	uint8_t vport_admin_state;
 	bool link_up, wire_up;
-	bool rdma_up; /* the link, and it carries packets of queue pairs */
 	bool promisc_uc, promisc_mc, promisc_all, roce_enabled;
 	bool asked_uc, asked_mc, asked_all; /* promisc_*, as the driver wants them */
 	struct softrnic_port_counters counters;

@@ -109,3 +109,12 @@ softrnic_poller_next(struct softrnic *dev)
 {
 	return TAILQ_NEXT(dev, link);
 }
+
+void
+softrnic_roce_changed(struct softrnic *dev)
+{
+	struct softrnic *other;
+
+	TAILQ_FOREACH(other, &dev->poller->devices, link)
+		other->roce_generation++;
+}

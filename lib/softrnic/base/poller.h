@@ -56,6 +56,11 @@ void softrnic_poller_remove(struct softrnic_poller *poller, struct softrnic *dev
 /* The devices of a poller, with the lock held: the first one, and the one after dev; NULL: there is no further one. */
 struct softrnic *softrnic_poller_first(struct softrnic_poller *poller);
 struct softrnic *softrnic_poller_next(struct softrnic *dev);
+/*
+ * What decides where packets of queue pairs go has changed: addresses of the device, its RoCE, its wire. All that was decided
+ * before is decided again, by all devices of the poller.
+ */
+void softrnic_roce_changed(struct softrnic *dev);
 /* Called whenever the lock is released: wakes a sleeping host. */
 void softrnic_poller_set_wake(struct softrnic_poller *poller, void (*wake)(void *arg), void *arg);
 

@@ -17,6 +17,7 @@
 #include "softrnic/engine/qp_poll.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/roce.h"
+#include "softrnic/rocev2/encode.h"
 
 #define TAKE_CONNECTION \
 	(UINT64_C(1) << 32)		  /* the peer, where its PSNs begin, how long packets are */
@@ -126,9 +127,9 @@ softrnic_qp_forget(struct softrnic_qp *qp)
 	}
 	memset(rnic_qpc_primary_address_path(qpc), 0, sizeof(struct rnic_ads));
 	memset(rnic_qpc_secondary_address_path(qpc), 0, sizeof(struct rnic_ads));
-	memset(qp->dgid, 0, sizeof(qp->dgid));
-	memset(qp->dmac, 0, sizeof(qp->dmac));
+	memset(&qp->frame, 0, sizeof(qp->frame));
 	qp->source_index = 0;
+	qp->route_generation = 0;
 }
 
 /* ---- Is it good? ---- */
@@ -247,15 +248,30 @@ qp_counter_set(struct softrnic *dev, struct softrnic_qp *qp, struct softrnic_q_c
 }
 
 static void
-qp_path_set(struct softrnic_qp *qp, const struct rnic_ads *path)
+qp_path_set(const struct softrnic *dev, struct softrnic_qp *qp, const struct rnic_ads *path)
 {
 	const uint64_t mac = rnic_ads_get(path, RNIC_ADS_RMAC_47_32) << 32 |
 			     rnic_ads_get(path, RNIC_ADS_RMAC_31_0);
 
+	struct rocev2_frame *frame = &qp->frame;
+
 	qp->source_index = (uint8_t)rnic_ads_get(path, RNIC_ADS_SRC_ADDR_INDEX);
-	qp_gid_of_path(path, qp->dgid);
-	for (unsigned int i = 0; i < sizeof(qp->dmac); i++)
-		qp->dmac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	qp_gid_of_path(path, frame->dgid);
+	for (unsigned int i = 0; i < sizeof(frame->dmac); i++)
+		frame->dmac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	frame->traffic_class = (uint8_t)(rnic_ads_get(path, RNIC_ADS_DSCP) << 2 |
+					 rnic_ads_get(path, RNIC_ADS_ECN));
+	frame->hop_limit = (uint8_t)rnic_ads_get(path, RNIC_ADS_HOP_LIMIT);
+	frame->flow_label = (uint32_t)rnic_ads_get(path, RNIC_ADS_FLOW_LABEL);
+	frame->tci = (uint16_t)(rnic_ads_get(path, RNIC_ADS_ETH_PRIO) << 13 |
+				rnic_ads_get(path, RNIC_ADS_DEI_CFI) << 12);
+	frame->source_port = (uint16_t)rnic_ads_get(path, RNIC_ADS_UDP_SPORT);
+	if (frame->source_port == 0) {
+		memcpy(frame->sgid, dev->roce_addrs[qp->source_index].gid, sizeof(frame->sgid));
+		frame->source_port =
+			rocev2_source_port(frame, qp->object.number, qp->roce.attr.dest_qpn);
+	}
+	qp->route_generation = 0;
 }
 
 static const struct change *
@@ -304,7 +320,7 @@ qp_modify(struct softrnic *dev, struct softrnic_cmd *cmd, struct softrnic_qp *qp
 	if ((take & RNIC_QP_OPT_COUNTER_SET_ID) != 0)
 		qp_counter_set(dev, qp, counter);
 	if ((take & RNIC_QP_OPT_PRIMARY_ADDR_PATH) != 0)
-		qp_path_set(qp, rnic_qpc_primary_address_path(&context));
+		qp_path_set(dev, qp, rnic_qpc_primary_address_path(&context));
 	qp->context = context;
 	return RNIC_STATUS_OK;
 }

@@ -341,6 +341,8 @@ qp_to_reset(struct softrnic *dev, struct softrnic_qp *qp)
 	softrnic_bf_audit_reset(&qp->bf_audit);
 	qp->rq.consumer = qp->rq.producer = 0;
 	qp->deadline = UINT64_MAX;
+	dev->open_qps -= qp->open;
+	qp->open = false;
 }
 
 void
@@ -376,6 +378,9 @@ softrnic_qp_change(struct softrnic *dev, struct softrnic_qp *qp, enum roce_state
 		return RNIC_STATUS_OK;
 	if (from == ROCE_RST)
 		TAILQ_INSERT_TAIL(&dev->swept_qps, qp, sweep_link);
+	dev->open_qps += !qp->open && to >= ROCE_RTR && to != ROCE_ERR;
+	dev->open_qps -= qp->open && to == ROCE_ERR;
+	qp->open = to >= ROCE_RTR && to != ROCE_ERR;
 	/* What is to be flushed or drained; what was rung for before. */
 	softrnic_qp_activate(dev, qp);
 	return RNIC_STATUS_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softrnic/base/poller.h"
 #include "softrnic/base/quirks.h"
 #include "softrnic/hca/roce_addr.h"
 #include "softrnic/receive/roce.h"
@@ -15,20 +16,24 @@ int
 softrnic_roce_addrs_init(struct softrnic *dev)
 {
 	dev->roce_addrs = calloc(SOFTRNIC_ROCE_ADDRS, sizeof(*dev->roce_addrs));
-	return dev->roce_addrs != NULL ? 0 : -ENOMEM;
+	dev->roce_room = calloc(1, ROCEV2_FRAME_MAX);
+	return dev->roce_addrs != NULL && dev->roce_room != NULL ? 0 : -ENOMEM;
 }
 
 void
 softrnic_roce_addrs_reset(struct softrnic *dev)
 {
 	memset(dev->roce_addrs, 0, SOFTRNIC_ROCE_ADDRS * sizeof(*dev->roce_addrs));
+	softrnic_roce_changed(dev);
 }
 
 void
 softrnic_roce_addrs_fini(struct softrnic *dev)
 {
 	free(dev->roce_addrs);
+	free(dev->roce_room);
 	dev->roce_addrs = NULL;
+	dev->roce_room = NULL;
 }
 
 /* The entry that a command names; NULL: none. Port 0 is the only one, too. */
@@ -56,8 +61,6 @@ roce_addr_address_fault(const struct rnic_roce_addr *address,
 
 	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_ROCE_VERSION) != RNIC_ROCE_VERSION_2)
 		return "only RoCE version 2 is supported";
-	if (rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID) != 0)
-		return "VLANs are not offered";
 	if (type !=
 	    (rnic_gid_is_ipv4(entry->gid) ? RNIC_ROCE_L3_TYPE_IPV4 : RNIC_ROCE_L3_TYPE_IPV6))
 		return "roce_l3_type does not fit the address";
@@ -87,6 +90,7 @@ SOFTRNIC_CMD(set_roce_address)
 	memcpy(entry.gid, address, sizeof(entry.gid));
 	if (memcmp(entry.gid, none, sizeof(none)) == 0) {
 		*slot = (struct softrnic_roce_addr){ .valid = false };
+		softrnic_roce_changed(dev);
 		return RNIC_STATUS_OK;
 	}
 	for (unsigned int i = 0; i < sizeof(entry.mac); i++)
@@ -95,7 +99,11 @@ SOFTRNIC_CMD(set_roce_address)
 	fault = roce_addr_address_fault(address, &entry);
 	if (fault != NULL)
 		return softrnic_refuse(dev, cmd, fault);
+	entry.tagged = rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_VALID);
+	entry.vlan =
+		entry.tagged ? (uint16_t)rnic_roce_addr_get(address, RNIC_ROCE_ADDR_VLAN_ID) : 0;
 	*slot = entry;
+	softrnic_roce_changed(dev);
 	return RNIC_STATUS_OK;
 }
 

@@ -3,6 +3,7 @@
 /* Commands of the vport: its state, context and traffic counters. */
 #include <string.h>
 
+#include "softrnic/base/poller.h"
 #include "softrnic/base/quirks.h"
 #include "softrnic/hca/vport.h"
 #include "softrnic/port/port.h"
@@ -218,6 +219,7 @@ SOFTRNIC_CMD(modify_nic_vport_context)
 		vport_list_set(
 			dev, context,
 			(const struct rnic_mac_entry *)((const uint8_t *)cmd->in + sizeof(in)));
+	softrnic_roce_changed(dev);
 	return RNIC_STATUS_OK;
 }
 

@@ -57,13 +57,11 @@ void
 softrnic_port_reset(struct softrnic *dev)
 {
 	bool link_up = dev->port.link_up, wire_up = dev->port.wire_up;
-	bool rdma_up = dev->port.rdma_up;
 	struct softrnic_port *port = &dev->port;
 
 	memset(port, 0, sizeof(*port));
 	port->link_up = link_up;
 	port->wire_up = wire_up;
-	port->rdma_up = rdma_up;
 	memcpy(port->mac, dev->conf.mac, sizeof(port->mac));
 	port->max_mtu = dev->conf.max_mtu + SOFTRNIC_FRAME_OVERHEAD;
 	port->admin_mtu = port->max_mtu < DEFAULT_MTU ? port->max_mtu : DEFAULT_MTU;
@@ -82,7 +80,7 @@ softrnic_port_enabled(const struct softrnic *dev)
 }
 
 bool
-softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma)
+softrnic_port_update(struct softrnic *dev, bool wire_up)
 {
 	struct softrnic_port *port = &dev->port;
 	const bool up = wire_up && softrnic_port_enabled(dev);
@@ -91,7 +89,6 @@ softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma)
 	if (up == port->link_up)
 		return false;
 	port->link_up = up;
-	port->rdma_up = up && rdma;
 	SOFTRNIC_LOG(INFO, dev, "link %s", up ? "up" : "down");
 	softrnic_event(dev, RNIC_EVENT_PORT_CHANGE, port_change(dev), port_data);
 	return !up;

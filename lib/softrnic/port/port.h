@@ -64,10 +64,10 @@ void softrnic_port_reset(struct softrnic *dev);
 /* The port sends: its own side of a link is up. */
 bool softrnic_port_enabled(const struct softrnic *dev);
 /*
- * The wire is up, and carries packets of queue pairs, as said; or the port's own state has changed. Posts
- * PORT_CHANGE if the link changed by that. True: it went down.
+ * The wire is up, as said; or the port's own state has changed. Posts PORT_CHANGE if the link changed by that. True: it went
+ * down.
  */
-bool softrnic_port_update(struct softrnic *dev, bool wire_up, bool rdma);
+bool softrnic_port_update(struct softrnic *dev, bool wire_up);
 /* dev->faults or dev->self_lb_tirs has changed. */
 void softrnic_eth_changed(struct softrnic *dev);
 

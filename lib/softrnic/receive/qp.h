@@ -12,6 +12,8 @@
 #include "prm/qp.h"
 #include "softrnic/base/bf_audit.h"
 #include "softrnic/memory/segments.h"
+#include "softrnic/receive/route.h"
+#include "softrnic/rocev2/frame.h"
 
 struct softrnic_cq;
 struct softrnic_q_counter;
@@ -45,10 +47,13 @@ struct softrnic_qp {
 	bool no_sq, no_rq, rlky;
 	bool utc; /* the times of its completions are */
 	struct softrnic_qp_rq rq;
-	/* The path: the address of ours that is the source, the peer's. */
+	/* The path: the address of ours that is the source; what its packets have around them, the peer's addresses among it */
 	uint8_t source_index;
-	uint8_t dgid[16];
-	uint8_t dmac[6];
+	struct rocev2_frame frame;
+	/* What follows from it, by the addresses of generation dev->roce_generation (engine/qp_emit.c). */
+	uint64_t route_generation;
+	enum softrnic_roce_route route;
+	uint32_t frame_bytes; /* of a frame, but for what opcode and payload add */
 
 	/* The data path's. */
 	struct softrnic *dev;
@@ -57,6 +62,7 @@ struct softrnic_qp {
 	bool sq_failed, rq_failed; /* that ring can no longer be read */
 	bool broken;		   /* an event told why it must go to ERR, or why it did */
 	bool error_told;	   /* an error CQE of a send WQE was written since RST */
+	bool open;		   /* counted in dev->open_qps */
 	bool active;		   /* on the list of those with work */
 	bool suspect;		   /* the sweep saw work that no doorbell has told of yet */
 	bool timed;		   /* on the list of those with a deadline */

@@ -6,6 +6,8 @@
 #include "softrnic/base/copy.h"
 #include "softrnic/port/port.h"
 #include "softrnic/receive/receive.h"
+#include "softrnic/receive/roce.h"
+#include "softrnic/rocev2/decode.h"
 
 /*
  * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an
@@ -42,6 +44,9 @@ softrnic_eth_receive(struct softrnic *dev, const struct softrnic_frame *frame)
 		return;
 	}
 	head = softrnic_frame_head(frame, room, sizeof(room));
+	if (unlikely(softrnic_roce_possible(dev, head, frame->length)) &&
+	    softrnic_roce_receive_frame(dev, frame, head))
+		return;
 	class = softrnic_eth_class(head);
 	counters->rx_packets[class]++;
 	counters->rx_bytes[class] += frame->length;
@@ -80,11 +85,16 @@ enum softrnic_eth_room
 softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame)
 {
 	uint8_t room[SOFTRNIC_ETH_HEAD_MAX];
+	struct rocev2_frame addresses;
 	const uint8_t *head;
 
 	if (frame->length < SOFTRNIC_ETH_HEADER || frame->length > softrnic_eth_frame_max(dev))
 		return SOFTRNIC_ETH_ROOM;
 	head = softrnic_frame_head(frame, room, sizeof(room));
+	if (softrnic_roce_possible(dev, head, frame->length) &&
+	    rocev2_recognize(head, frame->length, &addresses) &&
+	    softrnic_roce_takes(dev, &addresses))
+		return SOFTRNIC_ETH_ROOM;
 	if (!receive_vport_takes(&dev->port, head, softrnic_eth_class(head)))
 		return SOFTRNIC_ETH_NOBODY;
 	return softrnic_steer_room(

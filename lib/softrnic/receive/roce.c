@@ -8,79 +8,160 @@
 #include "softrnic/port/port.h"
 #include "softrnic/receive/qp.h"
 #include "softrnic/receive/roce.h"
+#include "softrnic/rocev2/decode.h"
 
 #define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 
-/* Is it for us, and does it come the way that the queue pair's path says? */
-static inline bool
-roce_path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
-	       const struct softrnic_roce_frame *frame)
-{
-	const struct softrnic_roce_addr *own = &dev->roce_addrs[qp->source_index];
+#define VLAN_MASK 0xfff
 
-	return own->valid && memcmp(frame->dgid, own->gid, sizeof(own->gid)) == 0 &&
-	       memcmp(frame->sgid, qp->dgid, sizeof(qp->dgid)) == 0;
+_Static_assert(SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE <= ROCE_PKT_PIECES,
+	       "a frame's pieces are not more than a packet's");
+_Static_assert(SOFTRNIC_ETH_HEAD_MAX == ROCEV2_HEAD_MAX,
+	       "what is kept of a frame is what is decoded of it");
+
+/* ---- For whom ---- */
+
+/* A frame with a tag of VLAN 0, which is only a priority, is one without. */
+static inline uint16_t
+roce_vlan(const struct rocev2_frame *head)
+{
+	return head->tagged ? head->tci & VLAN_MASK : 0;
 }
 
 static inline bool
-qp_receives(const struct softrnic_qp *qp)
+roce_addr_fits(const struct softrnic_roce_addr *addr, const struct rocev2_frame *head)
+{
+	return addr->valid && memcmp(addr->gid, head->dgid, sizeof(addr->gid)) == 0 &&
+	       (addr->tagged ? addr->vlan : 0) == roce_vlan(head);
+}
+
+bool
+softrnic_roce_takes(struct softrnic *dev, const struct rocev2_frame *head)
+{
+	if (!dev->port.roce_enabled || !softrnic_eth_own_address(&dev->port, head->dmac))
+		return false;
+	/* Most come to the address that the one before came to. */
+	if (roce_addr_fits(&dev->roce_addrs[dev->roce_addr_last], head))
+		return true;
+	for (uint32_t i = 0; i < SOFTRNIC_ROCE_ADDRS; i++) {
+		if (roce_addr_fits(&dev->roce_addrs[i], head)) {
+			dev->roce_addr_last = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does it come the way that the queue pair's path says? */
+static inline bool
+roce_path_fits(const struct softrnic *dev, const struct softrnic_qp *qp,
+	       const struct rocev2_frame *head)
+{
+	return roce_addr_fits(&dev->roce_addrs[qp->source_index], head) &&
+	       memcmp(head->sgid, qp->frame.dgid, sizeof(head->sgid)) == 0;
+}
+
+/* Members of one partition, of which one at least is a full one (IBTA vol. 1, 10.9.3). */
+static inline bool
+roce_pkey_fits(uint16_t pkey)
+{
+	return ((pkey ^ SOFTRNIC_PKEY) & 0x7fff) == 0 && ((pkey | SOFTRNIC_PKEY) & 0x8000) != 0;
+}
+
+static inline bool
+roce_qp_receives(const struct softrnic_qp *qp)
 {
 	return qp->roce.state >= ROCE_RTR && qp->roce.state != ROCE_ERR;
+}
+
+/* ---- To its queue pair ---- */
+
+static void
+roce_deliver(struct softrnic *dev, const struct rocev2_frame *head, const struct roce_pkt *pkt)
+{
+	struct softrnic_qp *qp = softrnic_object_get(dev, SOFTRNIC_QP, pkt->dest_qpn);
+	uint32_t done;
+
+	if (unlikely(qp == NULL)) {
+		dev->stats.roce_unknown_qp++;
+		return;
+	}
+	if (unlikely(ROCE_TRANSPORT(pkt->opcode) != ROCE_TRANSPORT_RC || !roce_qp_receives(qp))) {
+		dev->stats.roce_dropped++;
+		return;
+	}
+	if (unlikely(!roce_path_fits(dev, qp, head))) {
+		dev->stats.roce_source_errors++;
+		return;
+	}
+	if (unlikely(!roce_pkey_fits(head->pkey))) {
+		dev->stats.roce_pkey_errors++;
+		return;
+	}
+	done = qp->roce.requester.tail;
+	roce_qp_receive(&qp->roce, pkt, dev->now);
+	/* One answer may end hundreds of requests, each with a completion. */
+	done = qp->roce.requester.tail - done;
+	if (unlikely(done > COMPLETIONS_FREE))
+		softrnic_spend(dev, done / 2);
+	softrnic_qp_activate(dev, qp);
+}
+
+static inline void
+roce_count(struct softrnic *dev, const uint8_t *dmac, uint32_t bytes)
+{
+	struct softrnic_port_counters *counters = &dev->port.counters;
+	enum softrnic_eth_class class = softrnic_eth_class(dmac);
+
+	dev->stats.rx_packets++;
+	dev->stats.rx_bytes += bytes;
+	softrnic_port_count_length(&dev->port, bytes);
+	counters->rx_rdma_packets[class]++;
+	counters->rx_rdma_bytes[class] += bytes;
 }
 
 void
 softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
-	struct softrnic_port *port = &dev->port;
-	enum softrnic_eth_class class = softrnic_eth_class(frame->dmac);
-	struct softrnic_qp *qp;
-	uint32_t done;
-
 	/* A function without a driver takes nothing. */
 	if (unlikely(dev->state != SOFTRNIC_HCA_READY || dev->dead)) {
 		dev->stats.rx_unmatched++;
 		return;
 	}
 	if (unlikely(frame->bytes > softrnic_eth_frame_max(dev))) {
-		port->counters.rx_errors++;
+		dev->port.counters.rx_errors++;
 		dev->stats.rx_errors++;
 		return;
 	}
-	dev->stats.rx_packets++;
-	dev->stats.rx_bytes += frame->bytes;
-	softrnic_port_count_length(port, frame->bytes);
-	if (unlikely(!softrnic_eth_own_address(port, frame->dmac))) {
-		port->counters.rx_packets[class]++;
-		port->counters.rx_bytes[class] += frame->bytes;
-		port->counters.rx_foreign_packets[class]++;
-		port->counters.rx_foreign_bytes[class] += frame->bytes;
-		dev->stats.roce_dropped++;
-		return;
-	}
-	port->counters.rx_rdma_packets[class]++;
-	port->counters.rx_rdma_bytes[class] += frame->bytes;
+	roce_count(dev, frame->head->dmac, frame->bytes);
 	if (unlikely(frame->corrupt)) {
 		dev->stats.roce_icrc_errors++;
 		return;
 	}
-	if (unlikely(!port->roce_enabled || frame->pkey != SOFTRNIC_PKEY)) {
-		dev->stats.roce_dropped++;
-		return;
+	roce_deliver(dev, frame->head, frame->pkt);
+}
+
+bool
+softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
+			    const uint8_t *head)
+{
+	struct iovec payload[ROCE_PKT_PIECES];
+	struct rocev2_frame addresses;
+	struct roce_pkt pkt;
+
+	if (!rocev2_recognize(head, frame->length, &addresses) ||
+	    !softrnic_roce_takes(dev, &addresses))
+		return false;
+	roce_count(dev, head, frame->length);
+	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {
+	case ROCEV2_GOOD:
+		if (pkt.opcode == ROCE_CNP)
+			dev->stats.roce_cnps++;
+		else
+			roce_deliver(dev, &addresses, &pkt);
+		break;
+	case ROCEV2_ICRC: dev->stats.roce_icrc_errors++; break;
+	default: dev->stats.roce_malformed++; break;
 	}
-	qp = softrnic_object_get(dev, SOFTRNIC_QP, frame->pkt->dest_qpn);
-	if (unlikely(qp == NULL)) {
-		dev->stats.roce_unknown_qp++;
-		return;
-	}
-	if (unlikely(!qp_receives(qp) || !roce_path_fits(dev, qp, frame))) {
-		dev->stats.roce_dropped++;
-		return;
-	}
-	done = qp->roce.requester.tail;
-	roce_qp_receive(&qp->roce, frame->pkt, dev->now);
-	/* One answer may end hundreds of requests, each with a completion. */
-	done = qp->roce.requester.tail - done;
-	if (unlikely(done > COMPLETIONS_FREE))
-		softrnic_spend(dev, done / 2);
-	softrnic_qp_activate(dev, qp);
+	return true;
 }

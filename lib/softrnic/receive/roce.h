@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packets on wires, which are descriptors as frames are, and the addresses that they go by. */
+/* Packets of queue pairs, as descriptors or as frames of bytes, and the addresses that they go by. */
 #ifndef SOFTRNIC_QP_ROCE_H
 #define SOFTRNIC_QP_ROCE_H
 
 #include "prm/qp.h"
 #include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
+#include "softrnic/receive/route.h"
+#include "softrnic/rocev2/frame.h"
 
 /* An entry of the RoCE address table: a GID. */
 struct softrnic_roce_addr {
-	bool valid;
+	bool valid, tagged;
+	uint16_t vlan;
 	struct rnic_roce_addr context;
 	uint8_t gid[16];
 	uint8_t mac[6];
@@ -19,38 +22,48 @@ struct softrnic_roce_addr {
 
 #define SOFTRNIC_PKEY 0xffff /* the whole of the P_Key table */
 
-/* What is around the BTH of a packet inside one process; valid during the call that carries it. */
+/* A packet on its way, valid during the call that carries it. */
 struct softrnic_roce_frame {
-	uint8_t smac[6], dmac[6];
-	uint8_t sgid[16], dgid[16];
-	uint16_t pkey;
-	bool corrupt;	/* damaged on its way: its ICRC is wrong */
-	uint32_t bytes; /* as softrnic_roce_frame_bytes() has it */
+	const struct rocev2_frame *head;
 	const struct roce_pkt *pkt;
+	uint32_t
+		bytes; /* that it has, or would have, on an Ethernet wire without FCS: what counters count */
+	enum softrnic_roce_route route;
+	bool corrupt; /* damaged on its way: its ICRC is wrong */
 };
 
-/* Bytes that the packet would have on an Ethernet wire, without FCS: what counters count. */
-static inline uint32_t
-softrnic_roce_frame_bytes(const struct softrnic_roce_frame *frame)
-{
-	/* Extended headers by opcode (ImmDt 4, RETH 16, AETH 4, AtomicETH 28, AtomicAckETH 8). */
-	static const uint8_t extended[32] = {
-		[ROCE_SEND_LAST_IMM] = 4,	 [ROCE_SEND_ONLY_IMM] = 4,
-		[ROCE_WRITE_FIRST] = 16,	 [ROCE_WRITE_LAST_IMM] = 4,
-		[ROCE_WRITE_ONLY] = 16,		 [ROCE_WRITE_ONLY_IMM] = 20,
-		[ROCE_READ_REQUEST] = 16,	 [ROCE_READ_RESPONSE_FIRST] = 4,
-		[ROCE_READ_RESPONSE_LAST] = 4,	 [ROCE_READ_RESPONSE_ONLY] = 4,
-		[ROCE_ACKNOWLEDGE] = 4,		 [ROCE_ATOMIC_ACKNOWLEDGE] = 12,
-		[ROCE_COMPARE_SWAP] = 28,	 [ROCE_FETCH_ADD] = 28,
-		[ROCE_SEND_LAST_INVALIDATE] = 4, [ROCE_SEND_ONLY_INVALIDATE] = 4,
-	};
-	enum { IPV4 = 20, IPV6 = 40, UDP = 8, BTH = 12, ICRC = 4 };
+/* Does the device take RoCE packets with these addresses: its MAC address, and a GID of that VLAN? */
+bool softrnic_roce_takes(struct softrnic *dev, const struct rocev2_frame *head);
 
-	return SOFTRNIC_ETH_HEADER + (rnic_gid_is_ipv4(frame->dgid) ? IPV4 : IPV6) + UDP + BTH +
-	       extended[frame->pkt->opcode & 0x1f] + ((frame->pkt->length + 3) & ~3u) + ICRC;
-}
-
-/* From the wire: addresses, QPN, transport. What fits nothing is counted and dropped. */
+/* From the wire, as a descriptor. What fits nothing is counted and dropped. */
 void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame);
+
+/*
+ * A frame of bytes, before anybody else looks at it: true if it was a RoCE packet for this device, whatever became of it.
+ * `head`: its first min(frame->length, SOFTRNIC_ETH_HEAD_MAX) bytes, which nobody changes.
+ */
+bool softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
+				 const uint8_t *head);
+
+#define ROCE_TYPE_IPV4 0x0800
+#define ROCE_TYPE_IPV6 0x86dd
+#define ROCE_TYPE_VLAN 0x8100
+
+/* Could it be one? Most frames are known by a few bytes not to be. At least SOFTRNIC_ETH_HEADER bytes of `bytes` are there. */
+static inline bool
+softrnic_roce_possible(const struct softrnic *dev, const uint8_t *head, uint32_t bytes)
+{
+	uint32_t type = (uint32_t)head[12] << 8 | head[13], port;
+
+	if (!dev->port.roce_enabled || bytes < SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 4)
+		return false;
+	if (type == ROCE_TYPE_IPV4)
+		port = SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 2;
+	else if (type == ROCE_TYPE_IPV6 && bytes >= SOFTRNIC_ETH_HEADER + ROCEV2_IPV6_BYTES + 4)
+		port = SOFTRNIC_ETH_HEADER + ROCEV2_IPV6_BYTES + 2;
+	else
+		return type == ROCE_TYPE_VLAN;
+	return ((uint32_t)head[port] << 8 | head[port + 1]) == ROCEV2_UDP_PORT;
+}
 
 #endif

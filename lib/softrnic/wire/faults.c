@@ -2,8 +2,8 @@
 
 /*
  * A bad cable: frames get lost, doubled, swapped with the next one, or damaged, each with a chance in parts per
- * million. The seed of the device decides: the same seed and frames meet the same fate. RoCE packets, which have no
- * bytes in here, fare as Ethernet frames do; damaged, they fail their ICRC.
+ * million. The seed of the device decides: the same seed and frames meet the same fate. RoCE packets fare as Ethernet
+ * frames do, whether they go as bytes or not; damaged, they fail their ICRC.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ softrnic_faults_init(struct softrnic *dev)
 	faults = calloc(1, sizeof(*faults));
 	if (faults == NULL)
 		return -ENOMEM;
-	faults->random = conf->seed != 0 ? conf->seed : softrnic_random(dev);
+	faults->random = faults->place = conf->seed != 0 ? conf->seed : softrnic_random(dev);
 	dev->faults = faults;
 	softrnic_eth_changed(dev);
 	return 0;
@@ -163,6 +163,8 @@ faults_hold_roce(struct softrnic_faults *faults, const struct softrnic_roce_fram
 	faults->roce = *frame;
 	faults->roce_pkt = *pkt;
 	faults->roce_piece = (struct iovec){ faults->held, at };
+	faults->roce_head = *frame->head;
+	faults->roce.head = &faults->roce_head;
 	faults->roce.pkt = &faults->roce_pkt;
 	faults->roce_pkt.pieces = &faults->roce_piece;
 	faults->roce_pkt.count = at > 0;

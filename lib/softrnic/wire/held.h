@@ -8,12 +8,14 @@
 
 struct softrnic_faults {
 	uint64_t random; /* its own stream: nothing else moves it */
+	uint64_t place;	 /* another one: which bit of a RoCE packet's bytes is damaged */
 	/* A frame that waits to be overtaken; held_bytes 0: none does. Of a RoCE packet `held` is the payload. */
 	uint8_t held[SOFTRNIC_FRAME_BYTES_MAX];
 	uint32_t held_bytes;
 	uint32_t held_polls;
 	bool held_roce;
 	struct softrnic_roce_frame roce;
+	struct rocev2_frame roce_head;
 	struct roce_pkt roce_pkt;
 	struct iovec roce_piece;
 	uint8_t damaged[SOFTRNIC_FRAME_BYTES_MAX];

@@ -11,7 +11,7 @@ softrnic_link_update(struct softrnic *dev)
 {
 	const bool up = dev->wire != NULL && dev->wire->is_up(dev);
 
-	if (softrnic_port_update(dev, up, up && !dev->wire->leaves))
+	if (softrnic_port_update(dev, up))
 		softrnic_faults_link_down(dev);
 }
 

@@ -26,8 +26,6 @@ struct softrnic_wire_ops {
 	bool (*is_up)(const struct softrnic *dev);
 	/* The device is as after power-on. */
 	void (*reset)(struct softrnic *dev);
-	/* The process: there are no bytes of RoCE packets that could leave with the frames. */
-	bool leaves;
 };
 
 #endif

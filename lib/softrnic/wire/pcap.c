@@ -495,5 +495,4 @@ const struct softrnic_wire_ops softrnic_wire_pcap = {
 	.poll = capture_poll,
 	.is_up = capture_is_up,
 	.reset = capture_reset,
-	.leaves = true,
 };

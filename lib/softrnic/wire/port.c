@@ -603,5 +603,4 @@ const struct softrnic_wire_ops softrnic_wire_port = {
 	.release = port_release,
 	.poll = softrnic_wire_port_poll,
 	.is_up = port_is_up,
-	.leaves = true,
 };

@@ -41,7 +41,8 @@ port_flush(struct port_wire *wire)
 static bool
 port_is_used(const struct softrnic *dev)
 {
-	return dev->port.link_up && (dev->open_rqs > 0 || !TAILQ_EMPTY(&dev->swept_sqs));
+	return dev->port.link_up &&
+	       (dev->open_rqs > 0 || dev->open_qps > 0 || !TAILQ_EMPTY(&dev->swept_sqs));
 }
 
 /* Bursts are called again: what waits in the ethdev is from a time without bursts, and no port sees such frames. */

@@ -1,14 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packets of queue pairs on wires: descriptors, as frames are. */
+/*
+ * Packets of queue pairs on wires. Between devices of one process they stay descriptors, so that the payload is copied once,
+ * from the sender's memory to the receiver's; into every other wire, and where the other end does not know the address, they
+ * go as the bytes of a frame.
+ */
+#include "softrnic/base/random.h"
+#include "softrnic/rocev2/encode.h"
+#include "softrnic/wire/held.h"
 #include "softrnic/wire/roce.h"
 #include "softrnic/wire/send.h"
+
+#define BTH_ECN 4 /* which no ICRC covers */
+
+enum softrnic_roce_route
+softrnic_roce_route(struct softrnic *dev, const struct rocev2_frame *head)
+{
+	struct softrnic *peer = dev->peer;
+
+	if (softrnic_roce_takes(dev, head))
+		return peer == dev && dev->conf.bytes ? SOFTRNIC_ROCE_BYTES : SOFTRNIC_ROCE_SELF;
+	if (peer != NULL && !dev->conf.bytes && softrnic_roce_takes(peer, head))
+		return SOFTRNIC_ROCE_PEER;
+	return SOFTRNIC_ROCE_BYTES;
+}
+
+/*
+ * A bit flips, from the BTH on: whatever it hits, the packet is dropped. Where is drawn apart from all else, so that frames and
+ * descriptors meet the same fate.
+ */
+static void
+roce_damage(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	uint32_t bth = frame->bytes - rocev2_udp_bytes(frame->pkt) + ROCEV2_UDP_BYTES;
+	uint32_t bits = (frame->bytes - bth - 1) * 8;
+	uint32_t bit = (uint32_t)(softrnic_splitmix64(&dev->faults->place) % bits);
+
+	if (bit >= BTH_ECN * 8)
+		bit += 8;
+	dev->roce_room[bth + bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+static void
+roce_send_bytes(struct softrnic *dev, const struct softrnic_roce_frame *frame)
+{
+	struct softrnic_frame bytes = { .count = 1 };
+
+	bytes.length = rocev2_encode(frame->head, frame->pkt, dev->roce_room);
+	bytes.pieces[0].iov_base = dev->roce_room;
+	bytes.pieces[0].iov_len = bytes.length;
+	if (unlikely(frame->corrupt))
+		roce_damage(dev, frame);
+	softrnic_wire_send(dev, &bytes);
+}
 
 void
 softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame)
 {
-	struct softrnic *peer = softrnic_wire_end(dev);
+	struct softrnic *end;
 
-	if (peer != NULL)
-		softrnic_roce_receive(peer, frame);
+	if (unlikely(frame->route == SOFTRNIC_ROCE_BYTES)) {
+		roce_send_bytes(dev, frame);
+		return;
+	}
+	end = frame->route == SOFTRNIC_ROCE_SELF ? dev : softrnic_wire_end(dev);
+	if (end != NULL)
+		softrnic_roce_receive(end, frame);
 }

@@ -6,7 +6,9 @@
 
 #include "softrnic/receive/roce.h"
 
-/* A packet of a queue pair, to whatever is at the other end: delivered or dropped (counted) when it returns. */
+/* Where a packet with these addresses goes from here, as long as dev->roce_generation stays. */
+enum softrnic_roce_route softrnic_roce_route(struct softrnic *dev, const struct rocev2_frame *head);
+/* Put it there; what a wire cannot take is lost, and counted. */
 void softrnic_roce_wire_send(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "softrnic/base/log.h"
+#include "softrnic/base/poller.h"
 #include "softrnic/base/work.h"
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/link.h"
@@ -82,6 +83,7 @@ softrnic_wire_open(struct softrnic *dev, const char *spec)
 		return rc;
 	}
 	dev->wire = ops;
+	softrnic_roce_changed(dev);
 	return 0;
 }
 
@@ -97,6 +99,7 @@ softrnic_wire_close(struct softrnic *dev)
 	if (dev->wire->close != NULL)
 		dev->wire->close(dev);
 	dev->wire = NULL;
+	softrnic_roce_changed(dev);
 	if (peer != NULL && peer != dev)
 		softrnic_link_update(peer);
 }

@@ -213,6 +213,7 @@ create_device(struct rnic_direct *direct, const struct rnic_devargs *args)
 		.dup_ppm = args->dup,
 		.reorder_ppm = args->reorder,
 		.corrupt_ppm = args->corrupt,
+		.bytes = args->bytes,
 		.bf = args->bf,
 		.inline_l2 = args->inline_l2,
 		.like = unless_empty(args->like),

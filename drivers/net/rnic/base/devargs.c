@@ -232,6 +232,7 @@ static const struct devarg {
 	  offsetof(struct rnic_devargs, reorder) },
 	{ "corrupt", "0 to 1000000 (parts per million)", set_ppm,
 	  offsetof(struct rnic_devargs, corrupt) },
+	{ "bytes", "0 or 1", set_bool, offsetof(struct rnic_devargs, bytes) },
 	{ "seed", "a number", set_seed, 0 },
 	{ "poll", "thread, or a CPU to pin it to", set_poll, 0 },
 	{ "bf", "0 or 1", set_bool, offsetof(struct rnic_devargs, bf), true },
@@ -245,9 +246,9 @@ static const struct devarg {
 _Static_assert(RNIC_IPS_MAX == 8, "as ip= describes itself");
 _Static_assert(LOG_MAX_QP_MIN == 8 && RNIC_LOG_MAX_QP == 18, "as log_max_qp= describes itself");
 
-#define VALID_KEYS                                                                                     \
-	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt seed poll bf log_max_qp " \
-	"inline like quirks mac ip"
+#define VALID_KEYS                                                                                \
+	"socket peer pci wire rx_pcap tx_pcap iface drop dup reorder corrupt bytes seed poll bf " \
+	"log_max_qp inline like quirks mac ip"
 
 struct parse {
 	const char *device;
