@@ -133,6 +133,17 @@ add_arg(struct command_line *line, const char *arg)
 	line->argv[line->argc] = NULL;
 }
 
+/* Behind a port's devargs and a '|': another ethdev, which it sends through. */
+static void
+add_below(struct command_line *line, const char *bar)
+{
+	if (bar == NULL)
+		return;
+	*(char *)(uintptr_t)bar = '\0';
+	add_arg(line, "--vdev");
+	add_arg(line, bar + 1);
+}
+
 static void
 add_ports(struct command_line *line, const char *const *ports)
 {
@@ -145,6 +156,7 @@ add_ports(struct command_line *line, const char *const *ports)
 		add_arg(line, function ? "-a" : "--vdev");
 		add_arg(line, port);
 		name_port(i, port);
+		add_below(line, strchr(port, '|'));
 	}
 }
 
