@@ -133,6 +133,11 @@ enum rnic_qp_mtu {
 	RNIC_QP_MTU_4096 = 5,
 };
 #define RNIC_QP_MTU_BYTES(mtu) (UINT32_C(128) << (mtu))
+/*
+ * What a port's MTU must have beside a path's: IPv6, UDP, BTH, the longest headers behind it, and the ICRC. As Linux reckons
+ * (iboe_get_mtu()): with those of XRC and atomics, although no packet has all of them and a payload.
+ */
+#define RNIC_ROCE_MTU_OVERHEAD (40 + 8 + 12 + 4 + 28 + 4)
 
 /* atomic_mode: how large the operands of atomics may be. */
 enum rnic_qp_atomic_mode {

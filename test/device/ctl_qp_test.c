@@ -382,10 +382,10 @@ path_mtu_follows_the_port(void **state)
 		bool fits;
 	} rows[] = {
 		{ 1500, RNIC_QP_MTU_1024, true },      { 1500, RNIC_QP_MTU_2048, false },
-		{ 256 + 84, RNIC_QP_MTU_256, true },   { 256 + 83, RNIC_QP_MTU_256, false },
-		{ 512 + 84, RNIC_QP_MTU_512, true },   { 512 + 83, RNIC_QP_MTU_512, false },
-		{ 2048 + 84, RNIC_QP_MTU_2048, true }, { 2048 + 83, RNIC_QP_MTU_2048, false },
-		{ 4096 + 84, RNIC_QP_MTU_4096, true }, { 4096 + 83, RNIC_QP_MTU_4096, false },
+		{ 256 + 96, RNIC_QP_MTU_256, true },   { 256 + 95, RNIC_QP_MTU_256, false },
+		{ 512 + 96, RNIC_QP_MTU_512, true },   { 512 + 95, RNIC_QP_MTU_512, false },
+		{ 2048 + 96, RNIC_QP_MTU_2048, true }, { 2048 + 95, RNIC_QP_MTU_2048, false },
+		{ 4096 + 96, RNIC_QP_MTU_4096, true }, { 4096 + 95, RNIC_QP_MTU_4096, false },
 		{ 9978, RNIC_QP_MTU_4096, true },
 	};
 	struct world *w = *state;

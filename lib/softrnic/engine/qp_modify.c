@@ -32,8 +32,6 @@
 
 #define PORT		 1
 #define ACK_REQ_FREQ_MAX 8
-/* IPv6, UDP, BTH, RETH, immediate, ICRC: the longest headers of a packet that is full. */
-#define PACKET_OVERHEAD (40 + 8 + 12 + 16 + 4 + 4)
 
 struct change {
 	uint16_t opcode;
@@ -171,7 +169,7 @@ qp_mtu_fault(const struct softrnic *dev, uint64_t code)
 
 	if (code < RNIC_QP_MTU_256 || code > RNIC_QP_MTU_4096)
 		return "unknown MTU";
-	if (RNIC_QP_MTU_BYTES(code) + PACKET_OVERHEAD > port_mtu)
+	if (RNIC_QP_MTU_BYTES(code) + RNIC_ROCE_MTU_OVERHEAD > port_mtu)
 		return "the port's MTU is too small for the path's";
 	return NULL;
 }

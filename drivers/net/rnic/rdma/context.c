@@ -17,6 +17,7 @@
 #include "object/port.h"
 #include "object/q_counter.h"
 #include "prm/caps.h"
+#include "prm/qp.h"
 #include "prm/wqe.h"
 #include "rdma/context.h"
 #include "rdma/cq.h"
@@ -32,7 +33,6 @@
 #include "rdma/td.h"
 #include "rdma/vector.h"
 
-#define MTU_OVERHEAD	  96 /* of RoCEv2 over IPv6, with all headers that a packet can have */
 #define SEND_WQE_OVERHEAD (3 * RNIC_WQE_DS_BYTES)
 #define LOG_MAX_MR_BYTES \
 	40 /* of pages of 4 KiB, at worst: the list of them is a command's length */
@@ -228,7 +228,7 @@ path_mtu(uint32_t port_mtu)
 {
 	enum rdmapmd_mtu mtu = RDMAPMD_MTU_4096;
 
-	while (mtu > RDMAPMD_MTU_256 && rdmapmd_mtu_bytes(mtu) + MTU_OVERHEAD > port_mtu)
+	while (mtu > RDMAPMD_MTU_256 && rdmapmd_mtu_bytes(mtu) + RNIC_ROCE_MTU_OVERHEAD > port_mtu)
 		mtu--;
 	return mtu;
 }
