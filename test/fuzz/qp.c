@@ -6,7 +6,7 @@
  * poisoned, and each access of the devices is audited.
  *
  *   byte 0    bit 0: a pair wire, not a loop; 1: the wire has faults; 2: the far end takes from a pool; 3: the reserved key is
- *             allowed; 4: IPv6; bits 5..7: the MTU
+ *             allowed; 4: IPv6; 6: packets go as bytes; bits 5..7: the MTU
  *   then operations, each: u8 enum op, its operands
  */
 
@@ -109,9 +109,11 @@ static void
 world_open(struct world *w, uint8_t flags)
 {
 	const struct dp_cq_conf cq = { .log_size = 6, .uar = 1 };
-	struct qw_conf conf = {
-		.pair = (flags & 0x01) != 0, .islands = true, .ipv6 = (flags & 0x10) != 0, .seed = 1
-	};
+	struct qw_conf conf = { .pair = (flags & 0x01) != 0,
+				.islands = true,
+				.ipv6 = (flags & 0x10) != 0,
+				.bytes = (flags & 0x40) != 0,
+				.seed = 1 };
 	struct qw_qp_conf qp = { .log_sq = LOG_SQ,
 				 .log_rq = LOG_RQ,
 				 .log_stride = LOG_STRIDE,
