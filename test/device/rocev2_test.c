@@ -407,6 +407,29 @@ test_what_is_wrong_is_named(void **state)
 	}
 }
 
+/* The GID of an IPv4 address, in a header of IPv6: on neither end. */
+static void
+test_ipv4_addresses_in_ipv6_are_no_ones(void **state)
+{
+	static uint8_t bytes[ROCEV2_FRAME_MAX];
+	struct roce_pkt pkt = random_packet(ROCE_SEND_ONLY, 33);
+	struct rocev2_frame frame = random_frame(), back;
+	uint32_t length;
+
+	(void)state;
+	frame.tagged = false;
+	memset(frame.dgid, 0x20, 16);
+	memset(frame.sgid, 0x20, 16);
+	length = rocev2_encode(&frame, &pkt, bytes);
+	assert_true(rocev2_recognize(bytes, length, &back));
+	for (uint32_t at = IP + 8; at <= IP + 24; at += 16) {
+		memset(bytes + at, 0, 10);
+		memset(bytes + at + 10, 0xff, 2);
+		assert_false(rocev2_recognize(bytes, length, &back));
+		memset(bytes + at, 0x20, 12);
+	}
+}
+
 /* ---- All opcodes, lengths, paddings ---- */
 
 /* A frame of that many bytes behind UDP, with a right ICRC where four bytes are left for one. */
@@ -560,6 +583,7 @@ main(void)
 		cmocka_unit_test(test_any_bit_of_the_packet_that_flips_is_seen),
 		cmocka_unit_test(test_what_routers_change_is_not_damage),
 		cmocka_unit_test(test_what_is_wrong_is_named),
+		cmocka_unit_test(test_ipv4_addresses_in_ipv6_are_no_ones),
 		cmocka_unit_test(test_each_opcode_with_each_length_and_padding),
 		cmocka_unit_test(test_frames_that_end_early_are_none),
 		cmocka_unit_test(test_a_datagrams_header_in_memory_is_the_wires),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "prm/qp.h"
 #include "softrnic/port/sum.h"
 #include "softrnic/rocev2/bytes.h"
 #include "softrnic/rocev2/decode.h"
@@ -52,7 +53,8 @@ recognize_ipv6(const uint8_t *ip, struct rocev2_frame *frame)
 	frame->flow_label = word & 0xfffff;
 	memcpy(frame->sgid, ip + 8, sizeof(frame->sgid));
 	memcpy(frame->dgid, ip + 24, sizeof(frame->dgid));
-	return true;
+	/* What stands for an address of IPv4 is none of IPv6's own: as a GID it would be taken for that. */
+	return !rnic_gid_is_ipv4(frame->sgid) && !rnic_gid_is_ipv4(frame->dgid);
 }
 
 bool
