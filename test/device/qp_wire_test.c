@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "../counts.h"
-#include "driver/roce_addr.h"
 #include "driver/vport.h"
 #include "qp_world.h"
 /* Packets that no sender of ours sends, counters of the port, and when the device was switched on. */
@@ -433,18 +432,6 @@ test_link_is_down(void **state)
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_packets, 0);
 }
 
-/* The end's address is one of that VLAN from now on. */
-static void
-set_vlan(const struct qw_end *end, uint32_t vlan)
-{
-	struct drv_roce_addr address = { .vlan = vlan };
-
-	memcpy(address.gid, end->gid, sizeof(end->gid));
-	for (unsigned int i = 0; i < sizeof(end->mac); i++)
-		address.mac = address.mac << 8 | end->mac[i];
-	assert_int_equal(drv_roce_addr_set((struct drv *)(uintptr_t)&end->dp.drv, &address), 0);
-}
-
 static void
 in_a_vlan(bool bytes)
 {
@@ -455,8 +442,8 @@ in_a_vlan(bool bytes)
 
 	attr.timeout = 0;
 	qw_two_connect(two, &attr);
-	set_vlan(two->a.end, 5);
-	set_vlan(two->b.end, 5);
+	qw_set_vlan(two->a.end, 5);
+	qw_set_vlan(two->b.end, 5);
 	qw_fill(two->out, 100, 1);
 	qw_execute(two, RNIC_WQE_RDMA_WRITE, two->out, 100, two->in);
 	qw_expect(&two->a_send, RNIC_CQE_REQUESTER, 0, two->a.qpn);
@@ -466,10 +453,10 @@ in_a_vlan(bool bytes)
 	assert_int_equal(stats.tx_bytes, 14 + 4 + 20 + 8 + 12 + 16 + 100 + 4);
 	assert_int_equal(stats.rx_bytes, 14 + 4 + 20 + 8 + 12 + 4 + 4);
 	/* The address of another VLAN is not the address. */
-	set_vlan(two->b.end, 6);
+	qw_set_vlan(two->b.end, 6);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_unmatched, 1);
-	set_vlan(two->b.end, 0);
+	qw_set_vlan(two->b.end, 0);
 	write_one(two);
 	assert_int_equal(dp_stats(&two->b.end->dp).rx_unmatched, 2);
 	qw_two_close(two);

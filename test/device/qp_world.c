@@ -30,19 +30,25 @@ mac_of(const struct qw_end *end)
 	return mac;
 }
 
+void
+qw_set_vlan(struct qw_end *end, uint32_t vlan)
+{
+	struct drv_roce_addr address = { .mac = mac_of(end), .vlan = vlan };
+
+	memcpy(address.gid, end->gid, sizeof(end->gid));
+	assert_int_equal(drv_roce_addr_set(&end->dp.drv, &address), 0);
+}
+
 static void
 set_address(struct qw_end *end, bool ipv6, uint8_t host)
 {
-	struct drv_roce_addr address = { .mac = mac_of(end) };
-
 	memset(end->gid, 0, sizeof(end->gid));
 	if (ipv6)
 		memcpy(end->gid, "\xfd\x00\x00\x01", 4);
 	else
 		memcpy(end->gid + 10, "\xff\xff\x0a", 3);
 	end->gid[15] = host;
-	memcpy(address.gid, end->gid, sizeof(end->gid));
-	assert_int_equal(drv_roce_addr_set(&end->dp.drv, &address), 0);
+	qw_set_vlan(end, 0);
 }
 
 static void

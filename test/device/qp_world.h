@@ -84,6 +84,8 @@ void qw_open(struct qw *qw, const struct qw_conf *conf);
 void qw_close(struct qw *qw);
 /* The next session of an end of islands (dp_restart()); host: 1 for the first one, 2 for the second. */
 void qw_end_restart(struct qw_end *end, bool ipv6, uint8_t host);
+/* The end's address is one of that VLAN from now on; 0: of none. */
+void qw_set_vlan(struct qw_end *end, uint32_t vlan);
 /* Poll until nothing happens, 100 polls long, or for 20,000 polls if it does not end. */
 void qw_run(struct qw *qw);
 /* Poll until done() says so, which takes real time if timers are waited for; false: ten seconds were not enough. */

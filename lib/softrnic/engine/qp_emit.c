@@ -13,8 +13,6 @@
 #include "softrnic/wire/faults.h"
 #include "softrnic/wire/roce.h"
 
-#define VLAN_MASK 0xfff
-
 /* Where its packets go, and from where, as the tables of addresses have it now. */
 static __attribute__((noinline)) void
 qp_route(struct softrnic *dev, struct softrnic_qp *qp)
@@ -26,7 +24,7 @@ qp_route(struct softrnic *dev, struct softrnic_qp *qp)
 	memcpy(frame->smac, source->mac, sizeof(frame->smac));
 	memcpy(frame->sgid, source->gid, sizeof(frame->sgid));
 	frame->tagged = source->tagged;
-	frame->tci = (uint16_t)((frame->tci & ~VLAN_MASK) | source->vlan);
+	frame->tci = (uint16_t)((frame->tci & ~ROCEV2_VLAN_MASK) | source->vlan);
 	frame->pkey = SOFTRNIC_PKEY;
 	frame->mig_req = true;
 	qp->frame_bytes = rocev2_frame_bytes(frame, &empty);

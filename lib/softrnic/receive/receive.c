@@ -7,7 +7,6 @@
 #include "softrnic/port/port.h"
 #include "softrnic/receive/receive.h"
 #include "softrnic/receive/roce.h"
-#include "softrnic/rocev2/decode.h"
 
 /*
  * Is the frame for this vport? A card asks that before any flow table: a driver that did not tell the vport of an
@@ -92,8 +91,7 @@ softrnic_eth_room(struct softrnic *dev, const struct softrnic_frame *frame)
 		return SOFTRNIC_ETH_ROOM;
 	head = softrnic_frame_head(frame, room, sizeof(room));
 	if (softrnic_roce_possible(dev, head, frame->length) &&
-	    rocev2_recognize(head, frame->length, &addresses) &&
-	    softrnic_roce_takes(dev, &addresses))
+	    softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return SOFTRNIC_ETH_ROOM;
 	if (!receive_vport_takes(&dev->port, head, softrnic_eth_class(head)))
 		return SOFTRNIC_ETH_NOBODY;

@@ -12,8 +12,6 @@
 
 #define COMPLETIONS_FREE 16 /* of an answer; two of the others are like a frame */
 
-#define VLAN_MASK 0xfff
-
 _Static_assert(SOFTRNIC_FRAME_PIECES + SOFTRNIC_FRAME_SPARE <= ROCE_PKT_PIECES,
 	       "a frame's pieces are not more than a packet's");
 _Static_assert(SOFTRNIC_ETH_HEAD_MAX == ROCEV2_HEAD_MAX,
@@ -25,7 +23,7 @@ _Static_assert(SOFTRNIC_ETH_HEAD_MAX == ROCEV2_HEAD_MAX,
 static inline uint16_t
 roce_vlan(const struct rocev2_frame *head)
 {
-	return head->tagged ? head->tci & VLAN_MASK : 0;
+	return head->tagged ? head->tci & ROCEV2_VLAN_MASK : 0;
 }
 
 static inline bool
@@ -142,6 +140,13 @@ softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *fr
 }
 
 bool
+softrnic_roce_recognize(struct softrnic *dev, const uint8_t *head, uint32_t bytes,
+			struct rocev2_frame *addresses)
+{
+	return rocev2_recognize(head, bytes, addresses) && softrnic_roce_takes(dev, addresses);
+}
+
+bool
 softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
 			    const uint8_t *head)
 {
@@ -149,8 +154,7 @@ softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *f
 	struct rocev2_frame addresses;
 	struct roce_pkt pkt;
 
-	if (!rocev2_recognize(head, frame->length, &addresses) ||
-	    !softrnic_roce_takes(dev, &addresses))
+	if (!softrnic_roce_recognize(dev, head, frame->length, &addresses))
 		return false;
 	roce_count(dev, head, frame->length);
 	switch (rocev2_decode(head, frame->pieces, frame->length, &addresses, &pkt, payload)) {

@@ -7,6 +7,7 @@
 #include "prm/qp.h"
 #include "softrnic/base/device.h"
 #include "softrnic/port/frame.h"
+#include "softrnic/port/headers.h"
 #include "softrnic/receive/route.h"
 #include "softrnic/rocev2/frame.h"
 
@@ -35,6 +36,10 @@ struct softrnic_roce_frame {
 /* Does the device take RoCE packets with these addresses: its MAC address, and a GID of that VLAN? */
 bool softrnic_roce_takes(struct softrnic *dev, const struct rocev2_frame *head);
 
+/* Is a frame of bytes a RoCE packet for this device? Then its addresses are set. `head` as below. */
+bool softrnic_roce_recognize(struct softrnic *dev, const uint8_t *head, uint32_t bytes,
+			     struct rocev2_frame *addresses);
+
 /* From the wire, as a descriptor. What fits nothing is counted and dropped. */
 void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_frame *frame);
 
@@ -45,10 +50,6 @@ void softrnic_roce_receive(struct softrnic *dev, const struct softrnic_roce_fram
 bool softrnic_roce_receive_frame(struct softrnic *dev, const struct softrnic_frame *frame,
 				 const uint8_t *head);
 
-#define ROCE_TYPE_IPV4 0x0800
-#define ROCE_TYPE_IPV6 0x86dd
-#define ROCE_TYPE_VLAN 0x8100
-
 /* Could it be one? Most frames are known by a few bytes not to be. At least SOFTRNIC_ETH_HEADER bytes of `bytes` are there. */
 static inline bool
 softrnic_roce_possible(const struct softrnic *dev, const uint8_t *head, uint32_t bytes)
@@ -57,12 +58,13 @@ softrnic_roce_possible(const struct softrnic *dev, const uint8_t *head, uint32_t
 
 	if (!dev->port.roce_enabled || bytes < SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 4)
 		return false;
-	if (type == ROCE_TYPE_IPV4)
+	if (type == SOFTRNIC_ETHERTYPE_IPV4)
 		port = SOFTRNIC_ETH_HEADER + ROCEV2_IPV4_BYTES + 2;
-	else if (type == ROCE_TYPE_IPV6 && bytes >= SOFTRNIC_ETH_HEADER + ROCEV2_IPV6_BYTES + 4)
+	else if (type == SOFTRNIC_ETHERTYPE_IPV6 &&
+		 bytes >= SOFTRNIC_ETH_HEADER + ROCEV2_IPV6_BYTES + 4)
 		port = SOFTRNIC_ETH_HEADER + ROCEV2_IPV6_BYTES + 2;
 	else
-		return type == ROCE_TYPE_VLAN;
+		return type == SOFTRNIC_ETHERTYPE_CVLAN;
 	return ((uint32_t)head[port] << 8 | head[port + 1]) == ROCEV2_UDP_PORT;
 }
 

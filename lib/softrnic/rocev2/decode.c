@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include "prm/qp.h"
+#include "softrnic/port/headers.h"
 #include "softrnic/port/sum.h"
 #include "softrnic/rocev2/bytes.h"
 #include "softrnic/rocev2/decode.h"
 #include "softrnic/rocev2/icrc.h"
 #include "softrnic/rocev2/opcode.h"
 
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_VLAN 0x8100
-
-#define IPV4_VERSION  0x45   /* and five words of header: no options */
 #define IPV4_FRAGMENT 0x3fff /* more fragments, offset */
-#define IPV6_VERSION  6
-#define PROTOCOL_UDP  17
 
 /* ---- Is it one? ---- */
 
@@ -30,8 +24,8 @@ recognize_mapped(uint8_t gid[16], const uint8_t *address)
 static bool
 recognize_ipv4(const uint8_t *ip, struct rocev2_frame *frame)
 {
-	if (ip[0] != IPV4_VERSION || (rocev2_get16(ip + 6) & IPV4_FRAGMENT) != 0 ||
-	    ip[9] != PROTOCOL_UDP)
+	if (ip[0] != ROCEV2_IPV4_VERSION || (rocev2_get16(ip + 6) & IPV4_FRAGMENT) != 0 ||
+	    ip[9] != SOFTRNIC_PROTO_UDP)
 		return false;
 	frame->traffic_class = ip[1];
 	frame->hop_limit = ip[8];
@@ -46,7 +40,7 @@ recognize_ipv6(const uint8_t *ip, struct rocev2_frame *frame)
 {
 	uint32_t word = rocev2_get32(ip);
 
-	if (word >> 28 != IPV6_VERSION || ip[6] != PROTOCOL_UDP)
+	if (word >> 28 != ROCEV2_IPV6_VERSION || ip[6] != SOFTRNIC_PROTO_UDP)
 		return false;
 	frame->traffic_class = (uint8_t)(word >> 20);
 	frame->hop_limit = ip[7];
@@ -67,20 +61,20 @@ rocev2_recognize(const uint8_t *head, uint32_t bytes, struct rocev2_frame *frame
 	if (bytes < ROCEV2_ETHER_BYTES + ROCEV2_IPV4_BYTES + ROCEV2_UDP_BYTES)
 		return false;
 	type = rocev2_get16(head + at - 2);
-	frame->tagged = type == TYPE_VLAN;
+	frame->tagged = type == SOFTRNIC_ETHERTYPE_CVLAN;
 	frame->tci = 0;
 	if (frame->tagged) {
 		frame->tci = rocev2_get16(head + at);
 		at += ROCEV2_TAG_BYTES;
 		type = rocev2_get16(head + at - 2);
 	}
-	if (type != TYPE_IPV4 && type != TYPE_IPV6)
+	if (type != SOFTRNIC_ETHERTYPE_IPV4 && type != SOFTRNIC_ETHERTYPE_IPV6)
 		return false;
-	ip_bytes = type == TYPE_IPV4 ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
+	ip_bytes = type == SOFTRNIC_ETHERTYPE_IPV4 ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
 	if (bytes < at + ip_bytes + ROCEV2_UDP_BYTES ||
 	    rocev2_get16(head + at + ip_bytes + 2) != ROCEV2_UDP_PORT ||
-	    !(type == TYPE_IPV4 ? recognize_ipv4(head + at, frame)
-				: recognize_ipv6(head + at, frame)))
+	    !(type == SOFTRNIC_ETHERTYPE_IPV4 ? recognize_ipv4(head + at, frame)
+					      : recognize_ipv6(head + at, frame)))
 		return false;
 	memcpy(frame->dmac, head, sizeof(frame->dmac));
 	memcpy(frame->smac, head + 6, sizeof(frame->smac));
@@ -223,7 +217,7 @@ rocev2_decode(const uint8_t *head, const struct iovec *pieces, uint32_t bytes,
 	      struct rocev2_frame *frame, struct roce_pkt *pkt, struct iovec *payload)
 {
 	uint32_t ip = ROCEV2_ETHER_BYTES + (frame->tagged ? ROCEV2_TAG_BYTES : 0);
-	uint32_t ip_bytes = head[ip] == IPV4_VERSION ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
+	uint32_t ip_bytes = head[ip] == ROCEV2_IPV4_VERSION ? ROCEV2_IPV4_BYTES : ROCEV2_IPV6_BYTES;
 	uint32_t bth = ip + ip_bytes + ROCEV2_UDP_BYTES, at = bth + ROCEV2_BTH_BYTES, left, crc;
 	enum rocev2_reason reason = decode_lengths(head + ip, ip_bytes, bytes - ip, &left);
 	const struct rocev2_opcode *opcode;

@@ -2,19 +2,13 @@
 
 #include "prm/qp.h"
 #include "softrnic/base/random.h"
+#include "softrnic/port/headers.h"
 #include "softrnic/port/sum.h"
 #include "softrnic/rocev2/bytes.h"
 #include "softrnic/rocev2/encode.h"
 #include "softrnic/rocev2/icrc.h"
 
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_VLAN 0x8100
-
-#define IPV4_VERSION	   0x45 /* and five words of header */
 #define IPV4_DONT_FRAGMENT 0x4000
-#define IPV6_VERSION	   6u
-#define PROTOCOL_UDP	   17
 
 #define PORT_FIRST 0xc000 /* of the dynamic ones */
 #define PORT_BITS  14
@@ -40,7 +34,7 @@ encode_ether(const struct rocev2_frame *frame, uint8_t *at, uint16_t type)
 	memcpy(at + 6, frame->smac, sizeof(frame->smac));
 	at += 12;
 	if (frame->tagged) {
-		rocev2_put16(at, TYPE_VLAN);
+		rocev2_put16(at, SOFTRNIC_ETHERTYPE_CVLAN);
 		rocev2_put16(at + 2, frame->tci);
 		at += ROCEV2_TAG_BYTES;
 	}
@@ -53,13 +47,13 @@ encode_ipv4(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
 {
 	uint16_t sum;
 
-	at[0] = IPV4_VERSION;
+	at[0] = ROCEV2_IPV4_VERSION;
 	at[1] = frame->traffic_class;
 	rocev2_put16(at + 2, (uint16_t)(ROCEV2_IPV4_BYTES + udp_bytes));
 	rocev2_put16(at + 4, 0); /* the number: frames that are never cut need none (RFC 6864) */
 	rocev2_put16(at + 6, IPV4_DONT_FRAGMENT);
 	at[8] = frame->hop_limit;
-	at[9] = PROTOCOL_UDP;
+	at[9] = SOFTRNIC_PROTO_UDP;
 	rocev2_put16(at + 10, 0);
 	memcpy(at + 12, frame->sgid + 12, 4);
 	memcpy(at + 16, frame->dgid + 12, 4);
@@ -71,10 +65,10 @@ encode_ipv4(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
 static uint8_t *
 encode_ipv6(const struct rocev2_frame *frame, uint32_t udp_bytes, uint8_t *at)
 {
-	rocev2_put32(at, IPV6_VERSION << 28 | (uint32_t)frame->traffic_class << 20 |
+	rocev2_put32(at, ROCEV2_IPV6_VERSION << 28 | (uint32_t)frame->traffic_class << 20 |
 				 (frame->flow_label & 0xfffff));
 	rocev2_put16(at + 4, (uint16_t)udp_bytes);
-	at[6] = PROTOCOL_UDP;
+	at[6] = SOFTRNIC_PROTO_UDP;
 	at[7] = frame->hop_limit;
 	memcpy(at + 8, frame->sgid, sizeof(frame->sgid));
 	memcpy(at + 24, frame->dgid, sizeof(frame->dgid));
@@ -149,7 +143,8 @@ rocev2_encode(const struct rocev2_frame *frame, const struct roce_pkt *pkt, uint
 {
 	bool ipv4 = rocev2_is_ipv4(frame);
 	uint32_t udp_bytes = rocev2_udp_bytes(pkt), crc;
-	uint8_t *ip = encode_ether(frame, room, ipv4 ? TYPE_IPV4 : TYPE_IPV6);
+	uint8_t *ip =
+		encode_ether(frame, room, ipv4 ? SOFTRNIC_ETHERTYPE_IPV4 : SOFTRNIC_ETHERTYPE_IPV6);
 	uint8_t *udp = ipv4 ? encode_ipv4(frame, udp_bytes, ip) : encode_ipv6(frame, udp_bytes, ip);
 	uint8_t *bth = encode_udp(frame, udp_bytes, udp);
 	uint8_t *rest = encode_bth(frame, pkt, bth);

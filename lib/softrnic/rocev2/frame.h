@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROCEV2_UDP_PORT 4791
+#define ROCEV2_UDP_PORT	    4791
+#define ROCEV2_IPV4_VERSION 0x45u /* and five words of header: no options */
+#define ROCEV2_IPV6_VERSION 6u
+#define ROCEV2_VLAN_MASK    0xfff /* of a tag */
 
 #define ROCEV2_ETHER_BYTES  14
 #define ROCEV2_TAG_BYTES    4
@@ -22,7 +25,7 @@
 #define ROCEV2_GRH_BYTES    40 /* before a datagram's payload in memory */
 #define ROCEV2_EXTENDED_MAX 28 /* AtomicETH */
 
-/* All headers fit, for whoever keeps the beginning of a frame in one piece. */
+/* The headers of any frame fit in it: the beginning of a frame that must stand in one piece. */
 #define ROCEV2_HEAD_MAX 128
 /* Of any frame, without FCS: headers, the largest MTU, ICRC. */
 #define ROCEV2_FRAME_MAX (ROCEV2_HEAD_MAX + 4096)
