@@ -80,6 +80,18 @@ enum rnic_cqe_opcode {
 #define RNIC_CQE_L3_OK 0x2
 #define RNIC_CQE_L4_OK 0x4
 
+/* flags_rqpn of a datagram: the header in front of it, the kind of its packet, who sent it. */
+#define RNIC_CQE_GRH	    0x10000000u
+#define RNIC_CQE_ROCE_SHIFT 24 /* enum rnic_cqe_roce */
+#define RNIC_CQE_ROCE_MASK  0x3
+#define RNIC_CQE_SOURCE_QP  0xffffffu
+
+enum rnic_cqe_roce {
+	RNIC_CQE_ROCE_GRH = 0,
+	RNIC_CQE_ROCE_IPV6 = 1,
+	RNIC_CQE_ROCE_IPV4 = 2,
+};
+
 /* l4_l3_hdr_type: l4[6:4], l3[3:2], and what else is said of the headers. */
 #define RNIC_CQE_VLAN_STRIPPED 0x01 /* vlan_info has the tag that was there */
 #define RNIC_CQE_IP_OPTIONS    0x02

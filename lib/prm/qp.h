@@ -103,6 +103,10 @@ RNIC_INNER(qpc, ads, secondary_address_path, 0x44)
 
 enum rnic_qp_st {
 	RNIC_QP_ST_RC = 0x0,
+	RNIC_QP_ST_UC = 0x1,
+	RNIC_QP_ST_UD = 0x2,
+	RNIC_QP_ST_QP1 = 0x8,
+	RNIC_QP_ST_REG_UMR = 0xc,
 };
 
 enum rnic_qp_state {

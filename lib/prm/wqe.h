@@ -93,6 +93,72 @@ enum rnic_wqe_inline_cap {
 #define RNIC_WQE_ETH_INSERT_VLAN      0x8000
 #define RNIC_WQE_ETH_SVLAN	      0x0001 /* with INSERT_VLAN: type 0x88a8 instead of 0x8100 */
 
+/* The address vector of a datagram: where it goes; follows the control segment. */
+struct rnic_wqe_av {
+	struct rnic_be32 qkey; /* bit 31: the queue pair's own is sent */
+	struct rnic_be32 rsvd_04;
+	struct rnic_be32 dqp; /* queue pair[23:0], with RNIC_WQE_AV_EXTENDED */
+	uint8_t stat_rate_sl; /* rate[7:4] sl[3:0]; of a RoCE packet with a VLAN tag the sl is its priority */
+	uint8_t fl_mlid;
+	struct rnic_be16 udp_sport; /* InfiniBand: the LID */
+	struct rnic_be32 rsvd_10;
+	uint8_t rmac[6];
+	uint8_t tclass;
+	uint8_t hop_limit;
+	struct rnic_be32 grh_gid_fl; /* grh[30] source address index[27:20] flow label[19:0] */
+	uint8_t rgid[16];
+};
+RNIC_SIZE(rnic_wqe_av, 48);
+RNIC_AT(rnic_wqe_av, dqp, 0x08);
+RNIC_AT(rnic_wqe_av, udp_sport, 0x0e);
+RNIC_AT(rnic_wqe_av, rmac, 0x14);
+RNIC_AT(rnic_wqe_av, grh_gid_fl, 0x1c);
+RNIC_AT(rnic_wqe_av, rgid, 0x20);
+
+#define RNIC_WQE_AV_EXTENDED   0x80000000u /* of dqp: all 48 bytes are there, as RoCE needs them */
+#define RNIC_WQE_AV_GRH	       0x40000000u /* of grh_gid_fl */
+#define RNIC_WQE_AV_GID_SHIFT  20
+#define RNIC_WQE_AV_FLOW_LABEL 0xfffffu
+#define RNIC_WQE_AV_OWN_QKEY   0x80000000u /* of qkey */
+
+/*
+ * Changes a memory key in the order of the queue (UMR); follows the control segment, whose last word names the key as it is now.
+ * Then come 64 bytes of its new context (struct rnic_mkc) and, with INLINE, translation entries.
+ */
+struct rnic_wqe_umr {
+	uint8_t flags; /* RNIC_WQE_UMR_... */
+	uint8_t rsvd_01[3];
+	struct rnic_be16 translations_octwords;
+	struct rnic_be16 translations_offset;
+	struct rnic_be64 mkey_mask; /* RNIC_UMR_MASK_...: what of the context is taken */
+	uint8_t rsvd_10[32];
+};
+RNIC_SIZE(rnic_wqe_umr, 48);
+RNIC_AT(rnic_wqe_umr, translations_octwords, 0x04);
+RNIC_AT(rnic_wqe_umr, mkey_mask, 0x08);
+
+enum rnic_wqe_umr_flags {
+	RNIC_WQE_UMR_CHECK_QPN = 0x08, /* fails unless the key is bound to this queue pair */
+	RNIC_WQE_UMR_TRANSLATION_OFFSET = 0x10,
+	RNIC_WQE_UMR_CHECK_FREE = 0x20,	    /* fails unless the key is free */
+	RNIC_WQE_UMR_CHECK_NOT_FREE = 0x40, /* fails if it is */
+	RNIC_WQE_UMR_INLINE = 0x80,
+};
+
+#define RNIC_UMR_MASK_LEN	 (UINT64_C(1) << 0)
+#define RNIC_UMR_MASK_PAGE_SIZE	 (UINT64_C(1) << 1)
+#define RNIC_UMR_MASK_START_ADDR (UINT64_C(1) << 6)
+#define RNIC_UMR_MASK_PD	 (UINT64_C(1) << 7)
+#define RNIC_UMR_MASK_EN_RINVAL	 (UINT64_C(1) << 8)
+#define RNIC_UMR_MASK_MKEY	 (UINT64_C(1) << 13)
+#define RNIC_UMR_MASK_QPN	 (UINT64_C(1) << 14)
+#define RNIC_UMR_MASK_LR	 (UINT64_C(1) << 17)
+#define RNIC_UMR_MASK_LW	 (UINT64_C(1) << 18)
+#define RNIC_UMR_MASK_RR	 (UINT64_C(1) << 19)
+#define RNIC_UMR_MASK_RW	 (UINT64_C(1) << 20)
+#define RNIC_UMR_MASK_A		 (UINT64_C(1) << 21)
+#define RNIC_UMR_MASK_FREE	 (UINT64_C(1) << 29)
+
 /* What a WRITE, a READ or an atomic means at the peer; follows the control segment. */
 struct rnic_wqe_raddr {
 	struct rnic_be64 address;
