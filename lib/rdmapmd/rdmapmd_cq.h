@@ -3,6 +3,9 @@
 /**
  * @file
  * Completion queues, and completion channels for threads that sleep until completions arrive.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Create Completion Queue", "Resize Completion Queue", "Poll for Completion", "Request Completion
+ * Notification"; the statuses are those of "Completion Return Status". PRM: "CQ Context", "CQE Format".
  */
 #ifndef RDMAPMD_CQ_H
 #define RDMAPMD_CQ_H

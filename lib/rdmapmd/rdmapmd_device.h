@@ -4,6 +4,9 @@
  * @file
  * Contexts: a device as one user has opened it. All objects belong to a context; closing it destroys them. Also the queries
  * of devices, ports, GID and P_Key tables, and counters.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Query HCA"; annex A17 (RoCEv2) for GIDs that are IP addresses. PRM: "HCA Capabilities", "RoCE
+ * Address", "Q Counters".
  */
 #ifndef RDMAPMD_DEVICE_H
 #define RDMAPMD_DEVICE_H

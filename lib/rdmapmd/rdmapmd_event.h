@@ -3,6 +3,8 @@
 /**
  * @file
  * Asynchronous events of a device, its ports and its objects.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Asynchronous Events". PRM: "EQE Format".
  */
 #ifndef RDMAPMD_EVENT_H
 #define RDMAPMD_EVENT_H

@@ -3,6 +3,9 @@
 /**
  * @file
  * Protection domains, memory regions, and mempools registered as a whole. A device reaches registered memory only.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Allocate Protection Domain", "Register Memory Region", "Reregister Memory Region", "Deregister
+ * Memory Region". PRM: "Memory Key Context".
  */
 #ifndef RDMAPMD_MR_H
 #define RDMAPMD_MR_H

@@ -9,6 +9,9 @@
  * INIT accepts receive requests, RTR answers the peer, RTS sends, SQD finishes the sends that have begun. In ERR every request
  * completes with RDMAPMD_WC_WR_FLUSH_ERR, in order.
  *
+ * Source: IBTA vol. 1, chapter 10, "Queue Pair and EE Context States", and chapter 11, "Create Queue Pair", "Modify Queue Pair" (the
+ * table of changes), "Query Queue Pair". PRM: "QP Context", "QP State Change Commands".
+ *
  * RAW_PACKET. A send request is an Ethernet frame, from the destination address on and without FCS; the application pads short
  * frames. The only operations are SEND and NOP, without immediate, fence and solicited. Where the port wants L2 headers inline (a
  * ConnectX-4 does), the queue pair copies the first 18 bytes itself: addr of the segments that hold them must then be their

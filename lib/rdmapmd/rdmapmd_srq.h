@@ -3,6 +3,8 @@
 /**
  * @file
  * Shared receive queues: one pool of receive requests for many queue pairs.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Create Shared Receive Queue", "Modify Shared Receive Queue". PRM: "RMP Context".
  */
 #ifndef RDMAPMD_SRQ_H
 #define RDMAPMD_SRQ_H

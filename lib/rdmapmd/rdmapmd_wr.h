@@ -4,6 +4,8 @@
  * @file
  * Work requests, the input of the post bursts. They are plain memory of the caller: a request, its list of segments and an
  * inline payload may be reused as soon as the burst has returned.
+ *
+ * Source: IBTA vol. 1, chapter 11, "Post Send Request", "Post Receive Request". PRM: "WQE Formats".
  */
 #ifndef RDMAPMD_WR_H
 #define RDMAPMD_WR_H

@@ -9,6 +9,8 @@
  * (softrnic_host_get()). A device then executes a driver's requests: register writes, doorbells, and queues in the memory that
  * the host has mapped for it.
  *
+ * Source: PRM: "Initialization Segment", "UAR Page Format", "Command Interface".
+ *
  * Threads: any thread may call any function on the devices of a poller. Each call takes the poller's lock, which softrnic_poll()
  * holds while it works. Interrupt callbacks run in the polling thread with the lock held: they must not call these functions.
  *
