@@ -229,10 +229,14 @@ quiet(struct rdma_end *end)
 	rte_delay_us_sleep(QUIET_MS * 1000);
 	if (rdmapmd_poll_cq(end->cq, &wc, 1) != 0)
 		return false;
-	if (rdmapmd_async_event_get(end->context, &event) != 0)
-		return true;
-	assert_int_equal(rdmapmd_async_event_ack(end->context, &event), 0);
-	return event.event_type == RDMAPMD_EVENT_COMM_EST;
+	while (rdmapmd_async_event_get(end->context, &event) == 0) {
+		assert_int_equal(rdmapmd_async_event_ack(end->context, &event), 0);
+		/* The link of a cable of Linux may come up after the first test has begun. */
+		if (event.event_type != RDMAPMD_EVENT_COMM_EST &&
+		    event.event_type != RDMAPMD_EVENT_PORT_ACTIVE)
+			return false;
+	}
+	return true;
 }
 
 static enum rdmapmd_event_type
