@@ -38,7 +38,7 @@ mutations()
 {
 	cat <<'ROWS'
 Speed capabilities|the speeds|e2e-control|ethdev/info.c|/info->speed_capa =/d
-Link status|down|e2e-control|ethdev/link.c|s/return link_set(eth_dev, up && .*/return link_set(eth_dev, true, speed);/
+Link status|down|e2e-control|ethdev/link.c|/return link_set(eth_dev, up && /,/;/c return link_set(eth_dev, true, speed);
 Link status|the speed|e2e-control|ethdev/link.c|s/link.link_speed = speed.*/link.link_speed = 0;/
 Link status|switching off|e2e-control|ethdev/link.c|/^rnic_link_set_down/,/^}/s/int rc = .*/int rc = 0;/
 Link status|switching on|e2e-control|ethdev/link.c|/^rnic_link_set_up/,/^}/s/int rc = .*/int rc = 0;/
